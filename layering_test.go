@@ -31,9 +31,10 @@ var mayImport = map[string][]string{
 	"db":       {"task"},
 	"service":  {"task", "db", "internal/agentfile", "internal/exchange"},
 	"views":    {"task", "static"},
-	"handlers": {"task", "service", "views", "static"},
+	"handlers": {"task", "service", "views", "static", "internal/buildinfo"},
 	"jobs":     {"task", "service", "runner"},
 
+	"internal/buildinfo": {},
 	"internal/config":    {},
 	"internal/notify":    {},
 	"internal/agentfile": {"task"},
@@ -43,7 +44,7 @@ var mayImport = map[string][]string{
 	"internal/worker":    {"task", "runner", "internal/client"},
 	"internal/app": {
 		"task", "db", "service", "views", "handlers", "jobs", "runner",
-		"internal/agentfile", "internal/config", "internal/mcpserver", "internal/notify",
+		"internal/agentfile", "internal/buildinfo", "internal/config", "internal/mcpserver", "internal/notify",
 	},
 	"internal/cmd":     everything,
 	"internal/testkit": everything,

@@ -12,9 +12,6 @@ import (
 	"taskyard/runner"
 )
 
-// version is set by the linker; "dev" in a plain build.
-var version = "dev"
-
 func main() {
 	// The processes between the server and an agent are this binary too.
 	if code, ok := runner.HelperMain(os.Args[1:]); ok {
@@ -25,7 +22,7 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := cmd.Run(&cmd.Env{
-		Ctx: ctx, Getenv: os.Getenv, Environ: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Version: version,
+		Ctx: ctx, Getenv: os.Getenv, Environ: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Build: cmd.Build(),
 	}, os.Args[1:])
 	stop()
 	os.Exit(code)

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/gofrs/flock"
+	sqlite3 "github.com/mattn/go-sqlite3"
 	"github.com/pressly/goose/v3"
 )
 
@@ -114,4 +115,10 @@ func (d *DB) SchemaVersion(ctx context.Context) (int64, error) {
 		return rx.row("SELECT coalesce(max(version_id), 0) FROM goose_db_version WHERE is_applied").Scan(&v)
 	})
 	return v, err
+}
+
+// SQLiteVersion returns the version of SQLite in this program, such as 3.53.3.
+func SQLiteVersion() string {
+	v, _, _ := sqlite3.Version()
+	return v
 }

@@ -28,7 +28,7 @@ func clockedMain(file string) {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := cmd.Run(&cmd.Env{
-		Ctx: ctx, Getenv: os.Getenv, Environ: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Now: now, Version: "dev",
+		Ctx: ctx, Getenv: os.Getenv, Environ: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Now: now, Build: testBuild,
 	}, os.Args[3:])
 	stop()
 	os.Exit(code)

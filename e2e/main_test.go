@@ -28,7 +28,7 @@ func do(t testing.TB, stdin string, args ...string) (stdout, stderr string, code
 	var out, errs lockedBuffer
 	e := &cmd.Env{
 		Ctx: t.Context(), Getenv: func(string) string { return "" },
-		Stdin: strings.NewReader(stdin), Stdout: &out, Stderr: &errs, Version: "dev",
+		Stdin: strings.NewReader(stdin), Stdout: &out, Stderr: &errs, Build: testBuild,
 	}
 	code = cmd.Run(e, args)
 	return strings.TrimSpace(out.String()), strings.TrimSpace(errs.String()), code
@@ -63,7 +63,7 @@ func serveInside(t *testing.T, files ...string) *inside {
 	var log lockedBuffer
 	ended := make(chan int, 1)
 	go func() {
-		ended <- cmd.Run(&cmd.Env{Ctx: ctx, Getenv: os.Getenv, Stdin: strings.NewReader(""), Stdout: w, Stderr: &log},
+		ended <- cmd.Run(&cmd.Env{Ctx: ctx, Getenv: os.Getenv, Stdin: strings.NewReader(""), Stdout: w, Stderr: &log, Build: testBuild},
 			[]string{"serve", "--data", in.data, "--listen", "127.0.0.1:0"})
 		w.Close()
 	}()

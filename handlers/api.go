@@ -22,7 +22,7 @@ import (
 // newAPI makes the JSON side: huma over the same echo, strict JSON, and our
 // problem bodies.
 func (s *Server) newAPI() huma.API {
-	cfg := huma.DefaultConfig("Taskyard", s.opt.Version)
+	cfg := huma.DefaultConfig("Taskyard", s.opt.Build.Version)
 	cfg.OpenAPIPath, cfg.DocsPath, cfg.SchemasPath = "", "", ""
 	cfg.CreateHooks, cfg.Transformers = nil, nil
 	cfg.Formats = map[string]huma.Format{"application/json": strictJSON, "json": strictJSON}

@@ -40,7 +40,7 @@ func (s *Server) docsPage(c echo.Context) error {
 }
 
 func (s *Server) docsModel() views.DocsModel {
-	m := views.DocsModel{Version: s.opt.Version}
+	m := views.DocsModel{Version: s.opt.Build.Version}
 	w := &docsWriter{schemas: s.api.OpenAPI().Components.Schemas}
 	for _, o := range s.ops {
 		i := slices.IndexFunc(m.Groups, func(g views.DocGroup) bool { return g.Name == o.Tag })

@@ -19,6 +19,7 @@ import (
 	"taskyard/db"
 	"taskyard/db/dbtest"
 	"taskyard/internal/agentfile"
+	"taskyard/internal/buildinfo"
 	"taskyard/service"
 	"taskyard/task"
 )
@@ -89,7 +90,7 @@ func newSite(t testing.TB, with ...func(*Options, *http.Server)) *site {
 	s := &site{t: t, clock: &testClock{now: time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)}, tokens: map[string]string{}, log: &lockedBuffer{}}
 	log := slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	s.open(log)
-	opt := Options{Service: s.svc, Log: log, Version: "test", Listen: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}}
+	opt := Options{Service: s.svc, Log: log, Build: buildinfo.Info{Version: "test"}, Listen: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}}
 	h := httptest.NewUnstartedServer(nil)
 	for _, w := range with {
 		w(&opt, h.Config)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"taskyard/internal/buildinfo"
 	"taskyard/task"
 )
 
@@ -25,6 +26,12 @@ type readiness struct {
 	mu       sync.Mutex
 	at       time.Time
 	problems map[string]string
+}
+
+// aliveBody is the answer of a process that is alive.
+type aliveBody struct {
+	Status string `json:"status"`
+	buildinfo.Info
 }
 
 type readyBody struct {

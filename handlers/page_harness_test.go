@@ -21,6 +21,7 @@ import (
 	"taskyard/db"
 	"taskyard/db/dbtest"
 	"taskyard/internal/agentfile"
+	"taskyard/internal/buildinfo"
 	"taskyard/service"
 	"taskyard/task"
 )
@@ -133,7 +134,7 @@ func newPageSite(t testing.TB, with ...func(*service.Config)) *pageSite {
 	y.svc = service.New(d, agents, cfg)
 	y.sched = &pageScheduler{next: y.svc.Now().Add(time.Hour)}
 	s, err := New(Options{
-		Service: y.svc, Scheduler: y.sched, Log: quiet, Version: "test", DataDir: filepath.Dir(y.dir),
+		Service: y.svc, Scheduler: y.sched, Log: quiet, Build: buildinfo.Info{Version: "test"}, DataDir: filepath.Dir(y.dir),
 		Rules: testRules, EnforcementGap: weakerScript, Enforces: enforcedScript,
 	})
 	y.ok(err)

@@ -8,6 +8,7 @@ import (
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
+	"taskyard/internal/buildinfo"
 	"taskyard/task"
 	"taskyard/views"
 )
@@ -86,10 +87,27 @@ func (s *Server) endSession(c echo.Context) error {
 	return s.done(c, views.URL.Settings(""), "Signed that browser out")
 }
 
+// aboutBuild lists what is known of the build.
+func aboutBuild(b buildinfo.Info) []views.Fact {
+	var list []views.Fact
+	for _, f := range []views.Fact{
+		{Name: "Version", Text: b.Version},
+		{Name: "Commit", Text: b.Commit},
+		{Name: "Date", Text: b.Date},
+		{Name: "Go", Text: b.Go},
+		{Name: "SQLite", Text: b.SQLite},
+	} {
+		if f.Text != "" {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
 func (s *Server) aboutPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
 	ab, err := s.svc.About(c.Request().Context())
 	m := views.AboutModel{
-		Version: s.opt.Version, Schema: int(ab.SchemaVersion), DBBytes: ab.Bytes, StartedAt: task.TimeOf(s.started),
+		Build: aboutBuild(s.opt.Build), Schema: int(ab.SchemaVersion), DBBytes: ab.Bytes, StartedAt: task.TimeOf(s.started),
 		Counts: []views.Tally{
 			{Name: "Tasks", N: ab.Counts.Tasks},
 			{Name: "In history", N: ab.Counts.Archived},

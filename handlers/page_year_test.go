@@ -18,6 +18,7 @@ import (
 	"taskyard/db/dbfill"
 	"taskyard/db/dbtest"
 	"taskyard/internal/agentfile"
+	"taskyard/internal/buildinfo"
 	"taskyard/internal/testkit"
 	"taskyard/service"
 	"taskyard/task"
@@ -52,7 +53,7 @@ func yearSite(t testing.TB, size dbfill.Size) (*pageSite, dbfill.Marks) {
 	y.sched = &pageScheduler{next: y.svc.Now().Add(time.Hour)}
 	y.server, err = New(Options{
 		Service: y.svc, Scheduler: y.sched, Log: quiet,
-		Version: "test", DataDir: filepath.Dir(y.dir), Rules: testRules,
+		Build: buildinfo.Info{Version: "test"}, DataDir: filepath.Dir(y.dir), Rules: testRules,
 	})
 	y.ok(err)
 	y.srv = httptest.NewServer(y.server)

@@ -156,7 +156,7 @@ func (s *Server) routes() {
 }
 
 func (s *Server) healthz(c echo.Context) error {
-	return c.String(http.StatusOK, "ok\n")
+	return c.Blob(http.StatusOK, "application/json", s.alive)
 }
 
 // static serves the embedded files; with their hash in the address they may

@@ -15,6 +15,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/labstack/echo/v4"
 
+	"taskyard/internal/buildinfo"
 	"taskyard/service"
 	"taskyard/task"
 )
@@ -35,7 +36,7 @@ type Options struct {
 	Service        *service.Service
 	Scheduler      Scheduler
 	Log            *slog.Logger
-	Version        string
+	Build          buildinfo.Info
 	DataDir        string
 	Listen         net.Addr // where it listens; its host names are answered to
 	PublicURL      string   // "https://…" when behind a proxy, else ""
@@ -64,6 +65,7 @@ type Server struct {
 	log      *slog.Logger
 	echo     *echo.Echo
 	handler  http.Handler // echo, compressed
+	alive    []byte       // the answer of /healthz
 	api      huma.API
 	sessions *scs.SessionManager
 	origin   *http.CrossOriginProtection
@@ -96,6 +98,9 @@ func New(opt Options) (*Server, error) {
 		perms: map[string]task.Perm{}, started: time.Now(), gate: newGate(),
 	}
 	var err error
+	if s.alive, err = marshalJSON(aliveBody{"ok", opt.Build}); err != nil {
+		return nil, err
+	}
 	if s.conns, err = newConns(opt.TrustedProxies); err != nil {
 		return nil, err
 	}

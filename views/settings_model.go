@@ -71,13 +71,16 @@ type FreshToken struct {
 
 // AboutModel is the settings page about this server.
 type AboutModel struct {
-	Version    string
+	Build      []Fact // version, commit and so on
 	Schema     int
 	DataFolder string // "" is not shown
 	DBBytes    int64
 	StartedAt  task.Time
 	Counts     []Tally // tasks, runs, messages and so on
 }
+
+// Fact is a named text.
+type Fact struct{ Name, Text string }
 
 // Tally is a named number.
 type Tally struct {

@@ -23,6 +23,7 @@ import (
 	"taskyard/db/dbtest"
 	"taskyard/handlers"
 	"taskyard/internal/agentfile"
+	"taskyard/internal/buildinfo"
 	"taskyard/jobs"
 	"taskyard/runner"
 	"taskyard/service"
@@ -198,7 +199,7 @@ func (y *instance) serve(log *slog.Logger) {
 	})
 	must(t, err)
 	h, err := handlers.New(handlers.Options{
-		Service: y.svc, Scheduler: turn, Log: log, Version: "test", DataDir: y.dir,
+		Service: y.svc, Scheduler: turn, Log: log, Build: buildinfo.Info{Version: "test"}, DataDir: y.dir,
 		Listen: ln.Addr(), Rules: handlers.Rules{MaxDepth: 2, MaxParallel: 4, TickConcurrency: 1}, Runners: sampleRunners{},
 		Limits: sampleLimits, Enforces: func(p task.Spec) []task.Enforcement { return runner.Enforces(&runner.Command{}, p) },
 	})

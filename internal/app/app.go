@@ -22,6 +22,7 @@ import (
 	"taskyard/db"
 	"taskyard/handlers"
 	"taskyard/internal/agentfile"
+	"taskyard/internal/buildinfo"
 	"taskyard/internal/config"
 	"taskyard/internal/mcpserver"
 	"taskyard/jobs"
@@ -104,7 +105,7 @@ type ServeOptions struct {
 	Stdout    io.Writer // for the first line
 	FirstLine FirstLine
 	Hangup    <-chan struct{} // each value has the agents' definitions read again
-	Version   string
+	Build     buildinfo.Info
 	Demo      bool // the pages guide through the tasks of the demo
 }
 
@@ -179,8 +180,8 @@ func (in *Instance) serveOn(ctx context.Context, ln net.Listener, o ServeOptions
 	}
 	probes := in.prober()
 	h, err := handlers.New(handlers.Options{
-		Demo: o.Demo, Service: in.Service, Scheduler: clock, Log: in.opt.Log, Version: o.Version, DataDir: in.Config.Data, Listen: ln.Addr(),
-		MCP:   mcpserver.New(mcpserver.Options{Service: in.Service, Log: in.opt.Log, Version: o.Version}),
+		Demo: o.Demo, Service: in.Service, Scheduler: clock, Log: in.opt.Log, Build: o.Build, DataDir: in.Config.Data, Listen: ln.Addr(),
+		MCP:   mcpserver.New(mcpserver.Options{Service: in.Service, Log: in.opt.Log, Version: o.Build.Version}),
 		Rules: rulesOf(in.Config), Limits: limitsOf(in.Config), EnforcementGap: in.enforcementGap, Enforces: in.enforces,
 		Runners: probes, PublicURL: in.Config.PublicURL, AllowedHosts: in.Config.AllowedHosts, TrustedProxies: in.Config.TrustedProxies,
 	})
@@ -210,7 +211,7 @@ func (in *Instance) serveOn(ctx context.Context, ln net.Listener, o ServeOptions
 		in.opt.Log.Warn("passwords and tokens travel unencrypted: put a proxy with TLS before this address and set "+
 			"public_url to its https:// address, or listen on 127.0.0.1", "address", ln.Addr().String())
 	}
-	in.opt.Log.Info("serving", "address", ln.Addr().String(), "data", in.Config.Data, "version", o.Version)
+	in.opt.Log.Info("serving", "address", ln.Addr().String(), "data", in.Config.Data, "version", o.Build.Version)
 	select {
 	case err = <-failed:
 	case <-ctx.Done():

@@ -13,6 +13,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"taskyard/internal/app"
+	"taskyard/internal/buildinfo"
 	"taskyard/internal/client"
 )
 
@@ -43,7 +44,9 @@ type Commands struct {
 	Notify     notifyCmd     `cmd:"" group:"data" help:"Test the external notification services."`
 	Config     configCmd     `cmd:"" group:"data" help:"Print the effective configuration and where each value comes from."`
 	Completion completionCmd `cmd:"" group:"self" help:"Print the completion script of a shell."`
-	Version    versionCmd    `cmd:"" group:"self" help:"Print the version."`
+	Version    versionCmd    `cmd:"" group:"self" help:"Print version, commit, date, and the versions of Go and SQLite."`
+
+	PrintVersion versionFlag `name:"version" short:"v" help:"Print the version."`
 
 	Complete completeCmd  `cmd:"" group:"self" name:"complete-words" hidden:"" help:"Answer the completion scripts."`
 	Scripted demoAgentCmd `cmd:"" group:"self" name:"demo-agent" hidden:"" help:"The scripted agent of the demo."`
@@ -57,7 +60,7 @@ type Env struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Now            func() time.Time // the wall clock; nil for the real one
-	Version        string
+	Build          buildinfo.Info
 }
 
 // appOptions are those of an instance that this command opens.
@@ -135,8 +138,18 @@ type versionCmd struct{}
 
 // Run prints the version.
 func (versionCmd) Run(e *Env) error {
-	fmt.Fprintln(e.Stdout, "taskyard", e.Version)
-	return nil
+	_, err := fmt.Fprint(e.Stdout, e.Build)
+	return err
+}
+
+// versionFlag is --version and -v.
+type versionFlag bool
+
+// BeforeReset prints the version in the place of any command.
+func (versionFlag) BeforeReset(k *kong.Kong, e *Env) error {
+	_, err := fmt.Fprint(e.Stdout, e.Build)
+	k.Exit(exitOK)
+	return err
 }
 
 type demoAgentCmd struct {

@@ -5,7 +5,9 @@ import (
 	"os"
 	"path/filepath"
 
+	"taskyard/db"
 	"taskyard/internal/app"
+	"taskyard/internal/buildinfo"
 	"taskyard/internal/config"
 )
 
@@ -43,7 +45,7 @@ func serve(e *Env, cfg *config.Config, first app.FirstLine, demo bool) error {
 		}
 	})
 	return app.Serve(e.Ctx, cfg, app.ServeOptions{
-		Options: e.appOptions(log), Stdout: e.Stdout, FirstLine: first, Hangup: hangup, Version: e.Version, Demo: demo || isDemo(cfg.Data),
+		Options: e.appOptions(log), Stdout: e.Stdout, FirstLine: first, Hangup: hangup, Build: e.Build, Demo: demo || isDemo(cfg.Data),
 	})
 }
 
@@ -51,4 +53,11 @@ func serve(e *Env, cfg *config.Config, first app.FirstLine, demo bool) error {
 func isDemo(data string) bool {
 	_, err := os.Stat(filepath.Join(data, app.DemoMark))
 	return err == nil
+}
+
+// Build returns the build of this program, with the version of SQLite in it.
+func Build() buildinfo.Info {
+	i := buildinfo.Read()
+	i.SQLite = db.SQLiteVersion()
+	return i
 }

@@ -19,6 +19,7 @@ import (
 	"taskyard/db/dbtest"
 	"taskyard/handlers"
 	"taskyard/internal/agentfile"
+	"taskyard/internal/buildinfo"
 	"taskyard/internal/mcpserver"
 	"taskyard/service"
 	"taskyard/task"
@@ -70,7 +71,7 @@ func newTestServer(t testing.TB, with ...func(*service.Config, *http.Server)) *t
 	}
 	ts := &testServer{t: t, svc: service.New(d, folder, cfg), tokens: map[string]string{}}
 	h, err := handlers.New(handlers.Options{
-		Service: ts.svc, Log: log, Version: "test", Listen: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)},
+		Service: ts.svc, Log: log, Build: buildinfo.Info{Version: "test"}, Listen: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)},
 		MCP: mcpserver.New(mcpserver.Options{Service: ts.svc, Log: log, Version: "test"}),
 	})
 	if err != nil {
