@@ -5,15 +5,13 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"taskyard/db"
 	"taskyard/db/dbtest"
-	"taskyard/internal/agentfile"
 	"taskyard/internal/exchange"
+	"taskyard/internal/testkit"
 	"taskyard/service"
 	"taskyard/task"
 )
@@ -29,10 +27,8 @@ func tour(t *testing.T) {
 	d := dbtest.New(t)
 	dir := t.TempDir()
 	text := "---\ndescription: d\ntools: read, task\nrunner: script\nmax_claims: 5\nmax_turns: 9\nmax_tokens_per_day: 1000000\n---\nWork.\n"
-	ok(t, os.WriteFile(filepath.Join(dir, "coder.md"), []byte(text), 0o600))
-	ok(t, os.WriteFile(filepath.Join(dir, "other.md"), []byte(text), 0o600))
-	agents, err := agentfile.Open(dir, agentfile.Options{Runners: map[string]string{"script": "command"}}, nil)
-	ok(t, err)
+	testkit.WriteAgents(t, dir, map[string]string{"coder": text, "other": text})
+	agents := testkit.OpenAgents(t, dir, nil)
 	s := service.New(d, agents, service.Config{
 		Wakes: true, EqualFailures: 5, Log: slog.New(slog.DiscardHandler),
 		WakeBudget: 1, Notify: []service.NotifyTarget{{Name: "ops", Kinds: []task.OutKind{task.OutQuestion}}},

@@ -33,7 +33,7 @@ func TestWithoutAGoodTokenNobodyGetsIn(t *testing.T) {
 	t.Run("an expired token", func(t *testing.T) {
 		s.mint("short", service.NewToken{Scope: "read", Days: 1})
 		s.do("short", "GET", "/api/tasks", "").want(200)
-		s.clock.forward(25 * time.Hour)
+		s.clock.Forward(25 * time.Hour)
 		both(t, "short")
 	})
 	t.Run("a revoked token", func(t *testing.T) {
@@ -116,7 +116,7 @@ func TestIdempotencyKeys(t *testing.T) {
 		post("operator", "/api/tasks", fine, "r").want(201)
 	})
 	t.Run("after a day the key is free", func(t *testing.T) {
-		s.clock.forward(24*time.Hour + time.Second)
+		s.clock.Forward(24*time.Hour + time.Second)
 		if a := post("operator", "/api/tasks", fine, "a").want(201); a.Header.Get("Idempotency-Replayed") != "" {
 			t.Error("replayed")
 		}

@@ -131,7 +131,7 @@ func TestNamesOfTokensAreUniqueWhileTheyHold(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.do("admin", "POST", "/api/tokens", body).problem(409, task.CodeNameTaken)
-	s.clock.forward(25 * 3600e9) // the first has expired
+	s.clock.Forward(25 * 3600e9) // the first has expired
 	s.do("admin", "POST", "/api/tokens", body).want(201)
 	s.do("admin", "POST", "/api/tokens", body).problem(409, task.CodeNameTaken)
 	list, err := s.svc.Tokens(t.Context(), task.Actor{Role: task.RoleAdmin})

@@ -140,7 +140,7 @@ func TestStatsCountByHourAndDay(t *testing.T) {
 	for range 2 {
 		path, _ := s.ask("coder")
 		s.do("operator", "POST", path+"/cancel", "").want(200)
-		s.clock.forward(time.Hour)
+		s.clock.Forward(time.Hour)
 	}
 	if err := s.svc.RollUp(t.Context()); err != nil {
 		t.Fatal(err)

@@ -158,7 +158,7 @@ func (s *site) credentials() map[string]func(*http.Request) {
 		r.Header["Cookie"] = asOtto.Header["Cookie"]
 	})
 	all["a session that was signed out"] = func(r *http.Request) { r.Header["Cookie"] = asOtto.Header["Cookie"] }
-	s.clock.forward(25 * 60 * 60 * 1e9) // the token of one day is over
+	s.clock.Forward(25 * 60 * 60 * 1e9) // the token of one day is over
 	return all
 }
 

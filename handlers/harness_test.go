@@ -8,8 +8,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -17,30 +15,12 @@ import (
 	"time"
 
 	"taskyard/db"
-	"taskyard/db/dbtest"
-	"taskyard/internal/agentfile"
 	"taskyard/internal/buildinfo"
+	"taskyard/internal/testkit"
+	"taskyard/internal/testkit/testservice"
 	"taskyard/service"
 	"taskyard/task"
 )
-
-// testClock is stopped until a test moves it.
-type testClock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (c *testClock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *testClock) forward(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
-}
 
 // site is a whole server on 127.0.0.1: real service, database and folder.
 type site struct {
@@ -50,7 +30,7 @@ type site struct {
 	db     *db.DB
 	url    string
 	http   *http.Client
-	clock  *testClock
+	clock  *testkit.Clock
 	tokens map[string]string // by the caller's name
 	log    *lockedBuffer
 }
@@ -87,7 +67,7 @@ var siteAgents = map[string]string{
 // newSite starts a server. with may change its options and its HTTP limits.
 func newSite(t testing.TB, with ...func(*Options, *http.Server)) *site {
 	t.Helper()
-	s := &site{t: t, clock: &testClock{now: time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)}, tokens: map[string]string{}, log: &lockedBuffer{}}
+	s := &site{t: t, tokens: map[string]string{}, log: &lockedBuffer{}}
 	log := slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	s.open(log)
 	opt := Options{Service: s.svc, Log: log, Build: buildinfo.Info{Version: "test"}, Listen: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}}
@@ -119,23 +99,8 @@ func newSite(t testing.TB, with ...func(*Options, *http.Server)) *site {
 
 func (s *site) open(log *slog.Logger) {
 	s.t.Helper()
-	dir := s.t.TempDir()
-	agents := filepath.Join(dir, "agents")
-	if err := os.MkdirAll(agents, 0o700); err != nil {
-		s.t.Fatal(err)
-	}
-	for id, text := range siteAgents {
-		if err := os.WriteFile(filepath.Join(agents, id+".md"), []byte(text), 0o600); err != nil {
-			s.t.Fatal(err)
-		}
-	}
-	d := dbtest.New(s.t, func(o *db.Options) { o.Now, o.Log = s.clock.Now, log })
-	folder, err := agentfile.Open(agents, agentfile.Options{Runners: map[string]string{"script": "command"}, DefaultRunner: "script"},
-		slog.New(slog.DiscardHandler))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	s.db, s.svc = d, service.New(d, folder, service.Config{Now: s.clock.Now, Log: log, CheapPasswords: true})
+	y := testservice.New(s.t, testservice.Options{Agents: siteAgents, Log: log})
+	s.db, s.svc, s.clock = y.DB, y.Service, y.Clock
 }
 
 // mint makes a token that do finds under the caller's name.

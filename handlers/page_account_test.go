@@ -46,7 +46,7 @@ func TestSignInByPassword(t *testing.T) {
 		if a.header.Get("Retry-After") == "" {
 			t.Error("no Retry-After")
 		}
-		y.forward(time.Hour)
+		y.Forward(time.Hour)
 		n.post("/login", "name", "oleg", "password", "wrong").is(401)
 	})
 }
@@ -245,11 +245,11 @@ func TestASuspendedServerSignsNobodyOut(t *testing.T) {
 	b := y.maya()
 	look := func() { y.ok(y.svc.CheckClock(context.Background())) }
 	look()
-	y.forward(9 * time.Hour) // nobody looked: the machine slept
+	y.Forward(9 * time.Hour) // nobody looked: the machine slept
 	look()
 	b.get("/queues").is(200).shows("maya")
 	for range 9 * 60 * 60 / 5 { // it ran, and nobody came
-		y.forward(5 * time.Second)
+		y.Forward(5 * time.Second)
 		look()
 	}
 	b.get("/queues").leadsTo("/login?next=%2Fqueues")

@@ -41,13 +41,13 @@ func TestADecisionIsTakenBackOnThePage(t *testing.T) {
 	})
 	t.Run("undone, the run waits again", func(t *testing.T) {
 		b.post("/approvals/undo", "run", "1").leadsTo("/approvals/1").shows("Undone", "data-approve", "1 waiting")
-		y.forward(task.UndoWindow)
+		y.Forward(task.UndoWindow)
 		y.settle()
 		b.get(at).shows("Waits for approval")
 	})
 	t.Run("too late is told, before and after it takes effect", func(t *testing.T) {
 		approve().is(303)
-		y.forward(task.UndoWindow)
+		y.Forward(task.UndoWindow)
 		b.post("/approvals/undo", "run", "1").is(409).shows("Your undo was too late", "maya approved this run")
 		y.settle()
 		b.post("/approvals/undo", "run", "1").is(409).shows("Your undo was too late", "maya approved this run")
@@ -84,7 +84,7 @@ func TestAReviewerIsToldWhatIsWrongAndWhatChanged(t *testing.T) {
 	})
 	t.Run("who comes second reads who was first", func(t *testing.T) {
 		rita.post(at+"/deny", "reason", "No").is(409).shows("Your rejection was too late; nothing changed", "maya approved this run")
-		y.forward(task.UndoWindow)
+		y.Forward(task.UndoWindow)
 		y.settle()
 		rita.post(at+"/approve").is(409).shows("maya approved this run", "is starting")
 	})

@@ -8,41 +8,20 @@ import (
 	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"golang.org/x/net/html"
 
-	"taskyard/db"
-	"taskyard/db/dbtest"
-	"taskyard/internal/agentfile"
 	"taskyard/internal/buildinfo"
+	"taskyard/internal/testkit"
+	"taskyard/internal/testkit/testservice"
 	"taskyard/service"
 	"taskyard/task"
 )
-
-// pageClock is stopped until a test moves it.
-type pageClock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (c *pageClock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *pageClock) forward(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
-}
 
 // pageScheduler is the clock as the pages see it.
 type pageScheduler struct {
@@ -81,7 +60,7 @@ type pageSite struct {
 	server *Server
 	dir    string // of the agents
 	sched  *pageScheduler
-	*pageClock
+	*testkit.Clock
 }
 
 // weakerScript is what the runner of the tests does not enforce.
@@ -119,22 +98,17 @@ var testRules = Rules{MaxParallel: 4, TickConcurrency: 1}
 
 func newPageSite(t testing.TB, with ...func(*service.Config)) *pageSite {
 	t.Helper()
-	y := &pageSite{t: t, dir: t.TempDir(), pageClock: &pageClock{now: time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)}}
-	quiet := slog.New(slog.DiscardHandler)
-	d := dbtest.New(t, func(o *db.Options) { o.Now, o.Log = y.Now, quiet })
-	for id, text := range testAgents {
-		y.ok(os.WriteFile(filepath.Join(y.dir, id+".md"), []byte(text), 0o600))
-	}
-	agents, err := agentfile.Open(y.dir, agentfile.Options{Runners: map[string]string{"script": "command"}, DefaultRunner: "script"}, quiet)
-	y.ok(err)
-	cfg := service.Config{Now: y.Now, Log: quiet, CheapPasswords: true, Ticks: func(after task.Time) task.Time { return after.Add(time.Hour) }}
-	for _, w := range with {
-		w(&cfg)
-	}
-	y.svc = service.New(d, agents, cfg)
+	made := testservice.New(t, testservice.Options{Agents: testAgents, Config: func(c *service.Config) {
+		c.Ticks = func(after task.Time) task.Time { return after.Add(time.Hour) }
+		for _, w := range with {
+			w(c)
+		}
+	}})
+	y := &pageSite{t: t, dir: made.Dir, Clock: made.Clock, svc: made.Service}
 	y.sched = &pageScheduler{next: y.svc.Now().Add(time.Hour)}
 	s, err := New(Options{
-		Service: y.svc, Scheduler: y.sched, Log: quiet, Build: buildinfo.Info{Version: "test"}, DataDir: filepath.Dir(y.dir),
+		Service: y.svc, Scheduler: y.sched, Log: slog.New(slog.DiscardHandler),
+		Build: buildinfo.Info{Version: "test"}, DataDir: filepath.Dir(y.dir),
 		Rules: testRules, EnforcementGap: weakerScript, Enforces: enforcedScript,
 	})
 	y.ok(err)

@@ -159,9 +159,9 @@ func TestListsOfTheLastDays(t *testing.T) {
 	t.Parallel()
 	y := newPageSite(t)
 	y.finish(task.New{Owner: "coder", Title: "Long ago", NoStart: true}, "")
-	y.forward(8 * 24 * time.Hour)
+	y.Forward(8 * 24 * time.Hour)
 	y.finish(task.New{Owner: "coder", Title: "Of late", NoStart: true}, "")
-	y.forward(2 * time.Hour)
+	y.Forward(2 * time.Hour)
 	b := y.maya()
 	for since, longAgo := range map[string]bool{"24h": false, "7d": false, "30d": true} {
 		page := b.get("/history?since="+since).is(200).shows("Of late", "remove filter", labelOfSince[since])

@@ -39,7 +39,7 @@ func (y *pageSite) sample(mark string) (m sample) {
 	m.canceled = y.create(mayaActor, in("planner", "A plan nobody needs", 0)).ID
 	_, err := y.svc.CancelTask(ctx, mayaActor, m.canceled, "not wanted "+mark)
 	y.ok(err)
-	y.forward(2 * time.Hour)
+	y.Forward(2 * time.Hour)
 
 	m.stuck = y.create(mayaActor, in("coder", "Migrate the database", 4)).ID
 	for range 3 {
@@ -128,7 +128,7 @@ func (y *pageSite) runOf(id task.ID, f service.Finished, mark string) task.ID {
 	if f.State.Status == "" {
 		return r.ID
 	}
-	y.forward(90 * time.Second)
+	y.Forward(90 * time.Second)
 	y.ok(y.svc.FinishRun(ctx, r.ID, st.Run.Lease, f))
 	return r.ID
 }

@@ -57,7 +57,7 @@ func TestTheSchedulerTellsWhatWaitsAndWhy(t *testing.T) {
 	y.ok(err)
 	y.ok(y.svc.RunWorking(ctx, start.Run.ID, start.Run.Lease, 4711, "1", "boot"))
 	t.Run("what runs has its process and the age of its heartbeat", func(t *testing.T) {
-		y.forward(45 * time.Second)
+		y.Forward(45 * time.Second)
 		p := b.get("/scheduler")
 		has(row(p, "fly-1"), "coder, process 4711")
 		has(row(p, "fly-1"), "45s ago")
@@ -118,6 +118,6 @@ func TestTheSchedulerTellsOfWakes(t *testing.T) {
 		y.ok(err)
 	}
 	b.get("/scheduler").shows("Woken again and again", "2 of 2", "Used up: only ticks and people can start runs now")
-	y.forward(61 * time.Minute)
+	y.Forward(61 * time.Minute)
 	b.get("/scheduler").shows("None. Answers").hides("2 of 2")
 }

@@ -46,7 +46,7 @@ func TestSnoozeOnPages(t *testing.T) {
 	})
 	t.Run("it comes back by itself", func(t *testing.T) {
 		snooze("for", "hour").leadsTo("/").hides("Blue or green?")
-		y.forward(time.Hour)
+		y.Forward(time.Hour)
 		b.get("/").shows("Blue or green?", "(1) Inbox")
 	})
 	t.Run("a double click makes one effect", func(t *testing.T) {

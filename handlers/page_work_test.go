@@ -52,7 +52,7 @@ func TestDecisionsOnRuns(t *testing.T) {
 				"A1").leadsTo("/approvals/2").shows("Run 1 approved.", "1 waiting", "Second of them", "/approvals/undo")
 		}
 		b.get("/approvals/1").shows("Approved by maya", "it is queued")
-		y.forward(task.UndoWindow)
+		y.Forward(task.UndoWindow)
 		y.settle()
 		b.get("/approvals/1").shows("Approved by maya").hides("Run 1 approved.", "/approvals/undo")
 		b.get(at).shows("of 1m")
@@ -63,7 +63,7 @@ func TestDecisionsOnRuns(t *testing.T) {
 	})
 	t.Run("a rejection goes into the thread", func(t *testing.T) {
 		b.post("/runs/"+two.String()+"/deny", "reason", "Not this way").leadsTo("/approvals").shows("Run 2 rejected.", "No approvals waiting")
-		y.forward(task.UndoWindow)
+		y.Forward(task.UndoWindow)
 		y.settle()
 		b.get("/tasks/2").shows("Run 2 was denied: Not this way")
 		b.get("/approvals/2").shows("Denied by maya", "Not this way")

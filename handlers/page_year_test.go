@@ -17,7 +17,6 @@ import (
 	"taskyard/db"
 	"taskyard/db/dbfill"
 	"taskyard/db/dbtest"
-	"taskyard/internal/agentfile"
 	"taskyard/internal/buildinfo"
 	"taskyard/internal/testkit"
 	"taskyard/service"
@@ -27,7 +26,7 @@ import (
 // yearSite is a server over a year of work, whose clock is at its end.
 func yearSite(t testing.TB, size dbfill.Size) (*pageSite, dbfill.Marks) {
 	t.Helper()
-	y := &pageSite{t: t, dir: t.TempDir(), pageClock: &pageClock{now: time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)}}
+	y := &pageSite{t: t, dir: t.TempDir(), Clock: testkit.NewClock()}
 	quiet, path := slog.New(slog.DiscardHandler), filepath.Join(t.TempDir(), "taskyard.db")
 	open := func() *db.DB {
 		return dbtest.Open(t, path, func(o *db.Options) { o.Now, o.Log = y.Now, quiet })
@@ -43,9 +42,7 @@ func yearSite(t testing.TB, size dbfill.Size) (*pageSite, dbfill.Marks) {
 	m, err := dbfill.Year(t.Context(), path, size, agents, y.Now())
 	y.ok(err)
 	d := open()
-	files, err := agentfile.Open(y.dir, agentfile.Options{Runners: map[string]string{"script": "command"}, DefaultRunner: "script"}, quiet)
-	y.ok(err)
-	y.svc = service.New(d, files, service.Config{
+	y.svc = service.New(d, testkit.OpenAgents(t, y.dir, nil), service.Config{
 		Now: y.Now, Log: quiet, CheapPasswords: true,
 		Ticks: func(after task.Time) task.Time { return after.Add(time.Hour) },
 	})

@@ -114,6 +114,6 @@ func TestAPersonWhoCommentsTooOftenKeepsTheText(t *testing.T) {
 		}
 	}
 	b.header.Del("HX-Request")
-	y.forward(time.Duration(wait) * time.Second)
+	y.Forward(time.Duration(wait) * time.Second)
 	b.post(path, "content", typedText).is(http.StatusSeeOther)
 }

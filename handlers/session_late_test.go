@@ -17,7 +17,7 @@ func TestASessionThatHasEndedStaysEnded(t *testing.T) {
 		y := newPageSite(t)
 		b := y.maya()
 		other := y.signIn("maya")
-		y.forward(sessionTouch + time.Minute) // the request notes when it was seen
+		y.Forward(sessionTouch + time.Minute) // the request notes when it was seen
 		body, send := io.Pipe()
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, y.srv.URL+"/settings/keys", body)
 		y.ok(err)

@@ -3,10 +3,7 @@ package jobs
 import (
 	"context"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -71,9 +68,9 @@ type instance struct {
 	tower *tower
 	dir   string
 	opt   Options
-	end   func()       // stops the jobs, once
-	seen  []*flight    // by the test
-	ahead atomic.Int64 // of the clock of service and database, in ns
+	end   func()         // stops the jobs, once
+	seen  []*flight      // by the test
+	clock *testkit.Clock // of service and database
 }
 
 // setup says how an instance differs from the usual one.
@@ -92,9 +89,8 @@ func newInstance(t *testing.T, s setup) *instance {
 	if s.db == nil {
 		s.db = func(*db.Options) {}
 	}
-	y := &instance{t: t, tower: &tower{make(chan *flight, 100)}, dir: t.TempDir()}
-	now := func() time.Time { return time.Now().Add(time.Duration(y.ahead.Load())) }
-	y.db = dbtest.New(t, func(o *db.Options) { o.Now = now }, s.db)
+	y := &instance{t: t, clock: testkit.RunningClock(), tower: &tower{make(chan *flight, 100)}, dir: t.TempDir()}
+	y.db = dbtest.New(t, func(o *db.Options) { o.Now = y.clock.Now }, s.db)
 	if s.agents == nil {
 		s.agents = map[string]string{"coder": ""}
 	}
@@ -107,19 +103,13 @@ func newInstance(t *testing.T, s setup) *instance {
 	}
 	for id, lines := range s.agents {
 		text := "---\nname: " + id + "\ndescription: for tests\ntools: read\nrunner: hand\n" + lines + "\n---\nWork.\n"
-		if err := os.WriteFile(filepath.Join(y.dir, id+".md"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.WriteAgents(t, y.dir, map[string]string{id: text})
 	}
-	agents, err := agentfile.Open(y.dir, agentfile.Options{Runners: map[string]string{
-		"hand": "command",
-		"none": "none", "lost": "command",
-	}, DefaultRunner: "hand"}, quiet)
-	if err != nil {
-		t.Fatal(err)
-	}
+	agents := testkit.OpenAgents(t, y.dir, &agentfile.Options{
+		Runners: map[string]string{"hand": "command", "none": "none", "lost": "command"}, DefaultRunner: "hand",
+	})
 	s.cfg.Log, s.cfg.Wakes = quiet, true
-	s.cfg.Now = func() time.Time { return now().Add(s.ahead) }
+	s.cfg.Now = func() time.Time { return y.clock.Now().Add(s.ahead) }
 	y.svc = service.New(y.db, agents, s.cfg)
 	y.opt = Options{
 		Service: y.svc, Runners: map[string]runner.Runner{"hand": y.tower}, RunsDir: t.TempDir(), Cron: "0 0 1 1 *", Location: time.UTC,

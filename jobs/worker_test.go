@@ -57,7 +57,7 @@ func TestAServerThatStoodStillGivesWorkersTheirTimeBack(t *testing.T) {
 	if err := y.svc.CheckClock(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	y.ahead.Store(int64(8 * time.Hour))
+	y.clock.Forward(8 * time.Hour)
 	for range 3 {
 		if err := y.jobs.reap(t.Context()); err != nil {
 			t.Fatal(err)

@@ -280,9 +280,9 @@ func TestApprovalsExpire(t *testing.T) {
 	y := newInstance(t)
 	tk, r := y.waits()
 	equal(t, "expiry", r.Approval.ExpiresAt, y.s.Now().Add(24*time.Hour))
-	y.forward(24*time.Hour - time.Millisecond)
+	y.Forward(24*time.Hour - time.Millisecond)
 	equal(t, "expired early", must(y.s.ExpireApprovals(y.ctx())), 0)
-	y.forward(time.Millisecond)
+	y.Forward(time.Millisecond)
 	equal(t, "expired", must(y.s.ExpireApprovals(y.ctx())), 1)
 	equal(t, "expired twice", must(y.s.ExpireApprovals(y.ctx())), 0)
 	equal(t, "state", y.run(r.ID).State(), task.State{Status: task.RunCanceled, Phase: task.PhaseExpired})
@@ -295,7 +295,7 @@ func TestApprovalsExpire(t *testing.T) {
 func TestAnExpiredApprovalIsTooLateEvenBeforeTheRound(t *testing.T) {
 	y := newInstance(t)
 	_, r := y.waits()
-	y.forward(24 * time.Hour)
+	y.Forward(24 * time.Hour)
 	_, err := y.s.ApproveRun(y.ctx(), rita, r.ID, Approve{})
 	refused(t, err, task.CodeRunDecided, "expired")
 }

@@ -18,7 +18,7 @@ func (y *instance) held(id task.ID) *task.Run {
 // later moves the clock and lets the dispatcher look.
 func (y *instance) later(d time.Duration) *Start {
 	y.t.Helper()
-	y.forward(d)
+	y.Forward(d)
 	st, _, err := y.s.NextRun(y.ctx(), nil)
 	ok(y.t, err)
 	return st
@@ -139,12 +139,12 @@ func TestWhatIsHeldIsDecided(t *testing.T) {
 		y := newInstance(t, func(c *Config) { c.ApprovalExpires = undo / 2 })
 		_, r := y.waits()
 		y.held(r.ID)
-		y.forward(undo)
+		y.Forward(undo)
 		equal(t, "expired", must(y.s.ExpireApprovals(y.ctx())), 0)
 		equal(t, "started run", y.later(0).Run.ID, r.ID)
 	})
 	t.Run("too late is too late, before and after it took effect", func(t *testing.T) {
-		y.forward(undo)
+		y.Forward(undo)
 		_, err := y.s.UndoDecisions(y.ctx(), rita, one)
 		refused(t, err, task.CodeRunDecided, "was over at")
 		y.later(0)

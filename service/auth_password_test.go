@@ -82,6 +82,6 @@ func TestChangingAPasswordIsThrottled(t *testing.T) {
 	}
 	// The sign-in does not suffer from it.
 	must(y.s.SignIn(y.ctx(), "rita", "correct horse battery", task.Actor{Addr: "192.0.2.2"}))
-	y.forward(time.Hour)
+	y.Forward(time.Hour)
 	ok(t, change("correct horse battery"))
 }

@@ -47,7 +47,7 @@ func TestARevokedTokenWinsNothing(t *testing.T) {
 		y := newInstance(t)
 		a, _ := y.bearer(NewToken{Name: "c", Agent: "coder", Days: 1})
 		y.create(maya, "coder", noStart)
-		y.forward(25 * time.Hour)
+		y.Forward(25 * time.Hour)
 		_, err := y.s.Signup(ctx, a, "coder", 1)
 		refused(t, err, task.CodeUnauthorized)
 		u := must(y.s.AddUser(ctx, maya, "nora", "some hats and gloves", task.RoleOperator))

@@ -31,7 +31,7 @@ func TestGuessesAtTheSameTimeAreThrottledAsOthersAre(t *testing.T) {
 		equal(t, "looked at", guess(12, "wrong wrong wrong"), 3)
 	})
 	t.Run("the right one after the wait clears the account, and is no failure of the address", func(t *testing.T) {
-		y.forward(task.MaxWait * 10)
+		y.Forward(task.MaxWait * 10)
 		must(y.s.SignIn(y.ctx(), "maya", "correct horse battery", task.Actor{Addr: "192.0.2.1"}))
 		for range 30 {
 			must(y.s.SignIn(y.ctx(), "maya", "correct horse battery", task.Actor{Addr: "192.0.2.1"}))

@@ -81,7 +81,7 @@ func TestGuessesElsewhereKeepNobodyOut(t *testing.T) {
 		y := withAlice(t)
 		for range 120 {
 			y.guess("alice", alicesOwn)
-			y.forward(5 * time.Second)
+			y.Forward(5 * time.Second)
 		}
 		must(y.s.SignIn(y.ctx(), "bob", password, task.Actor{Addr: alicesOwn}))
 	})
@@ -99,7 +99,7 @@ func TestGuessesElsewhereKeepNobodyOut(t *testing.T) {
 		if _, err := y.s.SignIn(y.ctx(), "bob", password, task.Actor{Addr: alicesOwn}); !task.IsCode(err, task.CodeRateLimited) {
 			t.Errorf("a first sign-in from the address of the guesses: %v", err)
 		}
-		y.forward(time.Minute)
+		y.Forward(time.Minute)
 		must(y.s.SignIn(y.ctx(), "bob", password, task.Actor{Addr: alicesOwn}))
 	})
 	t.Run("a link of the server signs in whatever was guessed, and its address counts as known", func(t *testing.T) {

@@ -116,7 +116,7 @@ func TestABudgetOfTheDayStopsItsAgent(t *testing.T) {
 		equal(t, "another agent's", y.run(other.Run.ID).Status, task.RunRunning)
 	})
 	t.Run("nothing of it starts, and what is queued stays", func(t *testing.T) {
-		y.forward(2 * time.Hour)
+		y.Forward(2 * time.Hour)
 		y.nothingStarts()
 		equal(t, "retry", y.openRun(st.Run.TaskID).State().String(), "pending/queued")
 		_, later, err := y.s.NextRun(y.ctx(), nil)
@@ -144,7 +144,7 @@ func TestABudgetOfTheDayStopsItsAgent(t *testing.T) {
 		equal(t, "text", strings.Contains(b.Notices[0].Text, words), true)
 	})
 	t.Run("the next day it continues", func(t *testing.T) {
-		y.forward(24 * time.Hour)
+		y.Forward(24 * time.Hour)
 		y.start()
 	})
 	y.chain()
@@ -160,7 +160,7 @@ func TestTheInstanceHasABudget(t *testing.T) {
 	r := y.run(other.Run.ID)
 	equal(t, "what runs beside", r.State().String(), "failed/tokens")
 	equal(t, "reason", r.Reason, "The budget of the server for today is used up: 100 of 100 tokens, until 00:00 UTC")
-	y.forward(time.Hour)
+	y.Forward(time.Hour)
 	y.nothingStarts()
 	equal(t, "notices", y.inbox().Totals.Notices, 1)
 }

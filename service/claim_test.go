@@ -80,7 +80,7 @@ func TestSignup(t *testing.T) {
 		equal(t, "batch", len(must(y.s.Signup(y.ctx(), pull, "pull", 10))), 2)
 		_, err := y.s.Signup(y.ctx(), pull, "pull", 1)
 		refused(t, err, task.CodeMaxClaims, "2 of 2")
-		y.forward(3 * time.Hour)
+		y.Forward(3 * time.Hour)
 		equal(t, "after the leases ran out", len(must(y.s.Signup(y.ctx(), pull, "pull", 1))), 1)
 	})
 	t.Run("drafts, questions, runs and other claims keep a task out of it", func(t *testing.T) {
@@ -107,9 +107,9 @@ func TestALeaseRunsOut(t *testing.T) {
 	y := newInstance(t)
 	tk := y.create(maya, "coder", noStart)
 	claim := y.signup(coder).Claim.ID
-	y.forward(2*time.Hour - time.Second)
+	y.Forward(2*time.Hour - time.Second)
 	equal(t, "released early", must(y.s.ReleaseExpired(y.ctx())), 0)
-	y.forward(time.Second)
+	y.Forward(time.Second)
 	stale := func(t *testing.T, where string) {
 		t.Helper()
 		_, err := y.s.CompleteTask(y.ctx(), coder, tk.ID, "late", claim)
@@ -171,13 +171,13 @@ func TestTheHolderRenewsTheLease(t *testing.T) {
 		},
 	} {
 		t.Run(name+" by the holder", func(t *testing.T) {
-			y.forward(time.Hour)
+			y.Forward(time.Hour)
 			ok(t, call())
 			equal(t, "expiry", y.task(tk.ID).Claim.ExpiresAt, y.s.Now().Add(2*time.Hour))
 		})
 	}
 	t.Run("but not a comment by somebody else", func(t *testing.T) {
-		y.forward(time.Hour)
+		y.Forward(time.Hour)
 		must(y.s.Comment(y.ctx(), maya, tk.ID, "continue"))
 		equal(t, "expiry", y.task(tk.ID).Claim.ExpiresAt, y.s.Now().Add(time.Hour))
 	})

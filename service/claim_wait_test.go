@@ -99,7 +99,7 @@ func TestAWaitingSignupGetsWhatComesFree(t *testing.T) {
 		"a claim expires": func(y *instance) func() task.ID {
 			tk := claimed(y, coder)
 			return func() task.ID {
-				y.forward(3 * time.Hour)
+				y.Forward(3 * time.Hour)
 				equal(y.t, "released", must(y.s.ReleaseExpired(ctx)), 1)
 				return tk.ID
 			}
@@ -207,10 +207,10 @@ func TestAWaitingSignupWaits(t *testing.T) {
 		inBubble(t, func(t *testing.T, y *instance) {
 			p := y.waitFor(t, ctx, coder, 50*time.Second)
 			y.create(maya, "pull", noStart) // of no interest here
-			before := y.clock.questions()
+			before := y.Clock.Reads()
 			time.Sleep(40 * time.Second)
 			p.waits()
-			equal(t, "reads and writes", y.clock.questions()-before, 0)
+			equal(t, "reads and writes", y.Clock.Reads()-before, 0)
 		})
 	})
 	t.Run("until the server ends, which is no error", func(t *testing.T) {
@@ -481,7 +481,7 @@ func TestAutoSignup(t *testing.T) {
 		}
 	})
 	t.Run("forgets claims that expired", func(t *testing.T) {
-		y.forward(3 * time.Hour)
+		y.Forward(3 * time.Hour)
 		equal(t, "held", len(auto(coder, 1).Held), 0)
 		must(y.s.ReleaseExpired(ctx))
 		equal(t, "held", len(auto(coder, 1).Held), 1)

@@ -24,7 +24,7 @@ func (y *instance) look() {
 func (y *instance) pass(d time.Duration) {
 	y.t.Helper()
 	for ; d > 0; d -= 5 * time.Second {
-		y.forward(min(d, 5*time.Second))
+		y.Forward(min(d, 5*time.Second))
 		y.look()
 	}
 }
@@ -58,17 +58,17 @@ func TestNobodyLosesTheTimeInWhichTheyCouldNotBeHeard(t *testing.T) {
 	}
 	t.Run("after a suspend, or a step of the clock forward", func(t *testing.T) {
 		y, tk := hold(t)
-		y.forward(8 * time.Hour)
+		y.Forward(8 * time.Hour)
 		check(y, tk)
 	})
 	t.Run("after a step of the clock back", func(t *testing.T) {
 		y, tk := hold(t)
-		y.forward(-8 * time.Hour)
+		y.Forward(-8 * time.Hour)
 		check(y, tk)
 	})
 	t.Run("while the server was down", func(t *testing.T) {
 		y, tk := hold(t)
-		y.forward(8 * time.Hour)
+		y.Forward(8 * time.Hour)
 		y.s = y.service(short)
 		y.look()
 		equal(t, "released at once", released(y), 0)
@@ -82,7 +82,7 @@ func TestNobodyLosesTheTimeInWhichTheyCouldNotBeHeard(t *testing.T) {
 		gone, cancel := context.WithCancel(ctx)
 		cancel()
 		for range 20 {
-			y.forward(5 * time.Second)
+			y.Forward(5 * time.Second)
 			_ = y.s.CheckClock(gone)
 		}
 		equal(t, "released at once", released(y), 0)
@@ -102,7 +102,7 @@ func TestAStepBackOfTheClockMovesWhatIsDue(t *testing.T) {
 		st := y.start()
 		y.look()
 		y.finish(st, failure(task.PhaseError))
-		y.forward(-time.Hour)
+		y.Forward(-time.Hour)
 		y.look()
 		_, due, err := y.s.NextRun(ctx, nil)
 		ok(t, err)
@@ -119,7 +119,7 @@ func TestAStepBackOfTheClockMovesWhatIsDue(t *testing.T) {
 		st := y.start()
 		y.look()
 		y.finish(st, failure(task.PhaseError))
-		y.forward(-time.Hour)
+		y.Forward(-time.Hour)
 		y.s = y.service()
 		y.look()
 		_, due, err := y.s.NextRun(ctx, nil)
@@ -137,7 +137,7 @@ func TestAStepBackOfTheClockMovesWhatIsDue(t *testing.T) {
 		expires := r.Approval.ExpiresAt
 		must(y.s.CompleteTask(ctx, y.actor(st), closes.ID, "", 0))
 		must(y.s.ApproveRun(ctx, rita, r.ID, Approve{Undo: 5 * time.Second}))
-		y.forward(-time.Hour)
+		y.Forward(-time.Hour)
 		y.look()
 		equal(t, "the approval ends", y.run(r.ID).Approval.ExpiresAt, expires.Add(-time.Hour))
 		y.pass(8 * time.Second)
@@ -160,7 +160,7 @@ func TestALookThatFailsHoldsNobodyUp(t *testing.T) {
 	_, err = d.ExecContext(t.Context(), "CREATE TRIGGER broken BEFORE INSERT ON settings WHEN "+
 		"new.key = 'clock' BEGIN SELECT raise(ABORT, 'no look today'); END")
 	ok(t, err)
-	y.forward(time.Minute)
+	y.Forward(time.Minute)
 	for range 5 {
 		y.create(maya, "coder", noStart)
 	}
@@ -174,7 +174,7 @@ func TestAwakeStandsStillInAGapThatNoLookHasMet(t *testing.T) {
 	y.look()
 	before := y.s.Awake()
 	for _, jump := range []time.Duration{8 * time.Hour, -40 * 24 * time.Hour, 40 * 24 * time.Hour} {
-		y.forward(jump)
+		y.Forward(jump)
 		equal(t, "awake before the look", y.s.Awake(), before)
 		y.look()
 		equal(t, "awake after it", y.s.Awake(), before)

@@ -38,7 +38,7 @@ func TestAChildHasNoToolThatItsParentLacks(t *testing.T) {
 	})
 	t.Run("a retry is bound alike", func(t *testing.T) {
 		y.finish(st, failure(task.PhaseCrash))
-		y.forward(time.Hour)
+		y.Forward(time.Hour)
 		equal(t, "tools", fmt.Sprint(y.start().Spec.Tools), "[read edit task]")
 	})
 }
@@ -52,7 +52,7 @@ func TestTheLimitsOfAChildAreWhatIsLeftOfItsParent(t *testing.T) {
 	t.Run("time, tokens and cost that are used are gone", func(t *testing.T) {
 		y := delegating(t)
 		_, st, own := y.inRun("boss") // 200 s, 1000 tokens, 2 USD
-		y.forward(50 * time.Second)
+		y.Forward(50 * time.Second)
 		use(y, st, 200, 50, 0.5)
 		d := y.delegate(own, task.Delegation{})
 		equal(t, "limits", fmt.Sprintf("%+v", y.run(d.RunID).Limits),
@@ -72,7 +72,7 @@ func TestTheLimitsOfAChildAreWhatIsLeftOfItsParent(t *testing.T) {
 		_, st, own := y.inRun("boss")
 		use(y, st, 1000, 0, 0)
 		y.refuses(own, task.Delegation{}, task.CodeInvalidField, "limits.maxTokens", "1000 of 1000")
-		y.forward(200 * time.Second)
+		y.Forward(200 * time.Second)
 		y.refuses(own, task.Delegation{}, task.CodeInvalidField, "limits.timeoutSeconds", "no time left")
 	})
 	t.Run("asking for more is refused by name, for less is granted", func(t *testing.T) {

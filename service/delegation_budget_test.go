@@ -77,7 +77,7 @@ func TestATreeUsesNoMoreThanItsRootMay(t *testing.T) {
 	t.Run("a grandchild is given no more than the root has left", func(t *testing.T) {
 		y, root, mid, _ := tree(t)
 		y.uses(root, 950, 1.5)
-		y.forward(190 * time.Second)
+		y.Forward(190 * time.Second)
 		d := y.delegate(y.actor(mid), task.Delegation{})
 		l := y.run(d.RunID).Limits
 		equal(t, "tokens", l.MaxTokens, 50)

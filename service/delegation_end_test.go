@@ -22,12 +22,12 @@ func TestADelegationThatFailsIsAnAnswer(t *testing.T) {
 		st := y.start()
 		ok(t, y.s.AppendTranscript(y.ctx(), st.Run.ID, st.Run.Lease, []task.Message{{Type: "text", Content: "The disk is full."}}))
 		y.finish(st, failure(task.PhaseCrash))
-		y.forward(10 * time.Second)
+		y.Forward(10 * time.Second)
 		got := y.delegated(own, d.RunID)
 		if n < 3 {
 			equal(t, "status", got.Status, task.RunPending)
 			equal(t, "last run", got.RunID == st.Run.ID, false)
-			y.forward(20 * time.Second << n)
+			y.Forward(20 * time.Second << n)
 			continue
 		}
 		equal(t, "status", got.Status, task.RunFailed)

@@ -252,7 +252,7 @@ func TestAnAgentDelegatesSoManyTimesAnHour(t *testing.T) {
 	y := delegating(t, tool(func(c *TaskTool) { c.MaxPerHour = 2 }))
 	_, _, own := y.inRun("boss", func(in *task.New) {})
 	y.delegate(own, task.Delegation{})
-	y.forward(time.Minute)
+	y.Forward(time.Minute)
 	y.delegate(own, task.Delegation{})
 	e := y.refuses(own, task.Delegation{}, task.CodeRateLimited, "boss", "2 times")
 	equal(t, "kind", e.Kind, task.TooMany)
@@ -262,7 +262,7 @@ func TestAnAgentDelegatesSoManyTimesAnHour(t *testing.T) {
 		y.delegate(agentActor("lead"), task.Delegation{})
 	})
 	t.Run("after the hour it may again", func(t *testing.T) {
-		y.forward(59 * time.Minute)
+		y.Forward(59 * time.Minute)
 		boss := agentActor("boss")
 		y.delegate(boss, task.Delegation{})
 	})

@@ -5,10 +5,7 @@ import (
 	"errors"
 	"flag"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -17,7 +14,7 @@ import (
 
 	"taskyard/db"
 	"taskyard/db/dbtest"
-	"taskyard/internal/agentfile"
+	"taskyard/internal/testkit"
 	"taskyard/task"
 )
 
@@ -33,40 +30,13 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// clock is a clock that is stopped until a test moves it.
-type clock struct {
-	mu    sync.Mutex
-	now   time.Time
-	asked int // the database asks at each read and write
-}
-
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.asked++
-	return c.now
-}
-
-// questions returns how often somebody asked for the time.
-func (c *clock) questions() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.asked
-}
-
-func (c *clock) forward(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
-}
-
 // instance is a service over a real database and a real agents folder.
 type instance struct {
 	t   testing.TB
 	s   *Service
 	db  *db.DB
 	dir string // of the agents
-	*clock
+	*testkit.Clock
 }
 
 // The callers of the tests.
@@ -101,12 +71,9 @@ func definition(lines ...string) string {
 // a test turns them on.
 func newInstance(t testing.TB, with ...func(*Config)) *instance {
 	t.Helper()
-	c := &clock{now: time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)}
-	y := &instance{t: t, clock: c, dir: t.TempDir()}
-	y.db = dbtest.New(t, func(o *db.Options) { o.Now = c.Now })
-	for id, text := range definitions {
-		y.write(id, text)
-	}
+	y := &instance{t: t, Clock: testkit.NewClock(), dir: t.TempDir()}
+	y.db = dbtest.New(t, func(o *db.Options) { o.Now = y.Now })
+	testkit.WriteAgents(t, y.dir, definitions)
 	ok(t, y.db.Write(y.ctx(), func(tx *db.Tx) error {
 		for _, name := range []string{"box", "other"} { // the tokens 1 and 2, of the workers
 			if _, err := tx.InsertToken(task.Token{Name: name, Scope: task.ScopeWorker, CreatedBy: maya.Name}, []byte(name)); err != nil {
@@ -123,10 +90,6 @@ func newInstance(t testing.TB, with ...func(*Config)) *instance {
 func (y *instance) service(with ...func(*Config)) *Service {
 	y.t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
-	agents, err := agentfile.Open(y.dir, agentfile.Options{Runners: map[string]string{"script": "command"}, DefaultRunner: "script"}, quiet)
-	if err != nil {
-		y.t.Fatal(err)
-	}
 	cfg := Config{
 		Now: y.Now, Log: quiet, CheapPasswords: true, EqualFailures: 5,
 		Backoff: func(n int) time.Duration { return 30 * time.Second << n },
@@ -134,7 +97,7 @@ func (y *instance) service(with ...func(*Config)) *Service {
 	for _, w := range with {
 		w(&cfg)
 	}
-	return New(y.db, agents, cfg)
+	return New(y.db, testkit.OpenAgents(y.t, y.dir, nil), cfg)
 }
 
 func wakes(c *Config)     { c.Wakes = true }
@@ -143,9 +106,7 @@ func noApprove(c *Config) { c.Policy = task.ApproveNever }
 // write puts a definition file in place; reload has the service read it.
 func (y *instance) write(id, text string) {
 	y.t.Helper()
-	if err := os.WriteFile(filepath.Join(y.dir, id+".md"), []byte(text), 0o600); err != nil {
-		y.t.Fatal(err)
-	}
+	testkit.WriteAgents(y.t, y.dir, map[string]string{id: text})
 }
 
 func (y *instance) define(id, text string) {

@@ -67,7 +67,7 @@ func TestHistoryIsListedNewestFirst(t *testing.T) {
 		ids = append(ids, tk.ID)
 	}
 	for _, i := range []int{2, 0, 4, 1, 3} {
-		y.forward(1e9)
+		y.Forward(1e9)
 		must(y.s.CompleteTask(y.ctx(), maya, ids[i], "", 0))
 	}
 	want := []task.ID{ids[3], ids[1], ids[4], ids[0], ids[2]}

@@ -130,13 +130,11 @@ func TestAChangeIsToldAfterTheCommit(t *testing.T) {
 func TestLeasesInRealTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		y := newInstance(t, func(c *Config) { c.Lease = 10 * time.Minute })
-		y.clock.now = time.Now()
+		y.Forward(time.Since(y.Now()))
 		tk := y.create(maya, "coder", noStart)
 		claim := y.signup(coder).Claim
 		beat := func() error {
-			y.clock.mu.Lock()
-			y.clock.now = time.Now()
-			y.clock.mu.Unlock()
+			y.Forward(time.Since(y.Now()))
 			_, err := y.s.Heartbeat(y.ctx(), coder, tk.ID, claim.ID)
 			return err
 		}

@@ -66,7 +66,7 @@ func TestIdempotency(t *testing.T) {
 		equal(t, "tasks", len(must(y.s.Signup(ctx, pull, "pull", 1))), 0)
 	})
 	t.Run("a day later the key is new", func(t *testing.T) {
-		y.forward(24 * time.Hour)
+		y.Forward(24 * time.Hour)
 		ctx, i := y.keyed("user:maya", "k1", "create")
 		later := must(y.s.CreateTask(ctx, maya, in))
 		equal(t, "replayed", i.Replayed, false)

@@ -81,7 +81,7 @@ func TestTheOutboxKeepsWhatWasNotTold(t *testing.T) {
 		ok(t, err)
 		equal(t, "due now", len(list), 0)
 		equal(t, "due next", next, y.s.Now().Add(time.Minute))
-		y.forward(time.Minute)
+		y.Forward(time.Minute)
 		equal(t, "tries", y.outgoing("ops")[0].Tries, 1)
 	})
 	t.Run("or until it is told", func(t *testing.T) {
@@ -110,7 +110,7 @@ func TestHoursAreCountedAsTheyHappen(t *testing.T) {
 	y := newInstance(t)
 	start := y.s.Now()
 	y.oneOfEach()
-	y.forward(time.Hour)
+	y.Forward(time.Hour)
 	done := y.create(maya, "coder", noStart)
 	must(y.s.CompleteTask(y.ctx(), maya, done.ID, "", 0))
 	rows := must(y.s.StatHours(y.ctx(), vera, task.StatFilter{From: start}))

@@ -205,7 +205,7 @@ func TestWhatAPauseNeeds(t *testing.T) {
 	})
 	t.Run("no pause that holds already", func(t *testing.T) {
 		ok(t, pause("coder", "first"))
-		y.forward(1e9)
+		y.Forward(1e9)
 		e := refused(t, pause("coder", "second"), task.CodePaused, "user:maya", "2026-03-02T09:00:00.000Z", "first")
 		equal(t, "retry after", e.Retry, 0)
 		ok(t, pause("", "all of it"))
@@ -335,7 +335,7 @@ func TestEqualFailuresPauseTheAgent(t *testing.T) {
 		for i := range n {
 			tk := y.create(maya, "coder", noStart)
 			must(y.s.RunNow(y.ctx(), maya, tk.ID))
-			y.forward(1e9)
+			y.Forward(1e9)
 			y.finish(y.start(), Finished{State: task.State{Status: task.RunFailed, Phase: phase}, Reason: reason(i), Permanent: true})
 		}
 	}

@@ -129,7 +129,7 @@ func TestUseCasesKeepQuotas(t *testing.T) {
 		comment := func() error { return second(y.s.Comment(y.ctx(), flood, tk.ID, "again")) }
 		equal(t, "comments", until(t, comment), 600)
 		must(y.s.Comment(y.ctx(), calm, mine.ID, "once"))
-		y.forward(time.Second)
+		y.Forward(time.Second)
 		equal(t, "comments a second later", until(t, comment), 10)
 	})
 	t.Run("notices", func(t *testing.T) {

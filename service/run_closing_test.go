@@ -31,7 +31,7 @@ func TestARunThatClosedItsOwnTaskEnds(t *testing.T) {
 		ok(t, err)
 		equal(t, "the dispatcher looks again", next, y.s.Now().Add(lastWords))
 		equal(t, "run", state(y, st), "running/working: ")
-		y.forward(lastWords)
+		y.Forward(lastWords)
 		y.nothingStarts()
 		equal(t, "run", state(y, st), "completed/ended: All of it.")
 		equal(t, "stopped", <-stopped, ErrStopDone)
@@ -62,7 +62,7 @@ func TestARunThatClosedItsOwnTaskEnds(t *testing.T) {
 		y, st := begin(t, wakes)
 		must(y.s.MoveTask(ctx, y.actor(st),
 			Move{TaskID: st.Run.TaskID, CurrentAgent: "coder", NewAgent: "reviewer", Comment: "yours"}))
-		y.forward(lastWords)
+		y.Forward(lastWords)
 		next, _, err := y.s.NextRun(ctx, nil)
 		ok(t, err)
 		equal(t, "run", state(y, st), "completed/ended: the task moved to reviewer")

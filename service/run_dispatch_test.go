@@ -102,9 +102,9 @@ func TestStartOfARun(t *testing.T) {
 		equal(t, "definition", st.Run.DefinitionHash, st.Agent.Hash)
 	})
 	t.Run("a heartbeat renews run and claim", func(t *testing.T) {
-		y.forward(50 * time.Second)
+		y.Forward(50 * time.Second)
 		ok(t, y.s.RunHeartbeat(y.ctx(), r.ID, st.Run.Lease))
-		y.forward(50 * time.Second)
+		y.Forward(50 * time.Second)
 		equal(t, "lost", len(must(y.s.LeaseLost(y.ctx()))), 0)
 		equal(t, "claim", y.task(tk.ID).Claim.ExpiresAt, y.s.Now().Add(2*time.Hour-50*time.Second))
 	})

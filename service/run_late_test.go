@@ -79,13 +79,13 @@ func TestARunThatIsHeardOfAgainIsNotLost(t *testing.T) {
 	y.queueRuns("coder", 1)
 	l := y.lease("gpu")
 	hold := task.Hold{Attempt: l.Attempt, Lease: l.Lease}
-	y.forward(2 * time.Minute)
+	y.Forward(2 * time.Minute)
 	late := must(y.s.LeaseLost(y.ctx()))
 	equal(t, "late", len(late), 1)
 	must(y.s.ReportAlive(y.ctx(), gpuBox, l.RunID, hold, false, 0))
 	refused(t, y.s.LoseLate(y.ctx(), late[0], "no heartbeat"), task.CodeStaleLease, "renewed")
 	equal(t, "state", y.run(l.RunID).Status, task.RunRunning)
-	y.forward(2 * time.Minute)
+	y.Forward(2 * time.Minute)
 	ok(t, y.s.LoseLate(y.ctx(), late[0], "no heartbeat"))
 	equal(t, "state", y.run(l.RunID).State().String(), "failed/lost")
 }

@@ -36,7 +36,7 @@ func TestAgentsAskForBoundedRuns(t *testing.T) {
 		y.finish(y.start(), completed("done"))
 	})
 	t.Run("an hour later it may ask again", func(t *testing.T) {
-		y.forward(time.Hour)
+		y.Forward(time.Hour)
 		ok(t, again())
 	})
 	t.Run("a stuck task runs again for a person alone", func(t *testing.T) {

@@ -28,7 +28,7 @@ func TestWhileARunWaitsForWhatItDelegatedItIsKnown(t *testing.T) {
 	<-changed
 	waits, changed = y.s.RunWaits(st.Run.ID)
 	equal(t, "meanwhile", waits, true)
-	y.forward(time.Minute)
+	y.Forward(time.Minute)
 	y.finish(child, completed("found"))
 	for range 2 {
 		equal(t, "result", (<-got).Summary, "found")

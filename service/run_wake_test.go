@@ -185,7 +185,7 @@ func TestTheWakeBudget(t *testing.T) {
 		must(y.s.CancelRun(y.ctx(), maya, y.openRun(tk.ID).ID, ""))
 	})
 	t.Run("an hour later it wakes again", func(t *testing.T) {
-		y.forward(time.Hour)
+		y.Forward(time.Hour)
 		wake()
 		equal(t, "runs", len(y.runs(tk.ID)), 6)
 	})

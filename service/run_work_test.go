@@ -40,7 +40,7 @@ func TestWhatARunLeftIsKept(t *testing.T) {
 		refused(t, err, task.CodeRunNotFound)
 	})
 	t.Run("its lines go when the transcript does, its list stays", func(t *testing.T) {
-		y.forward(100 * 24 * time.Hour)
+		y.Forward(100 * 24 * time.Hour)
 		ok(t, y.s.Sweep(y.ctx()))
 		w := must(y.s.Work(y.ctx(), maya, st.Run.ID, true))
 		equal(t, "files", len(w.Files), 2)
@@ -116,7 +116,7 @@ func TestARunContinuesInTheWorktreeOfItsTask(t *testing.T) {
 	first := y.start()
 	equal(t, "origin of the first", origin(first), first.Run.ID)
 	y.finish(first, failure(task.PhaseCrash))
-	y.forward(2 * time.Hour)
+	y.Forward(2 * time.Hour)
 	second := y.start()
 	equal(t, "retries", second.Run.RetryOf, first.Run.ID)
 	equal(t, "origin of a retry", origin(second), first.Run.ID)
@@ -181,10 +181,10 @@ func TestADelegatedRunWorksWhereItsParentDoes(t *testing.T) {
 		child := y.start()
 		y.finish(parent, completed("done"))
 		folders := []task.RunFolder{task.StartFolder(parent.Run.ID, 1)}
-		y.forward(100 * 24 * time.Hour)
+		y.Forward(100 * 24 * time.Hour)
 		equal(t, "orphans", len(must(y.s.OrphanedFolders(y.ctx(), folders))), 0)
 		ok(t, y.s.FinishRun(y.ctx(), child.Run.ID, child.Run.Lease, completed("ok")))
-		y.forward(100 * 24 * time.Hour)
+		y.Forward(100 * 24 * time.Hour)
 		equal(t, "orphans", len(must(y.s.OrphanedFolders(y.ctx(), folders))), 1)
 	})
 }

@@ -22,7 +22,7 @@ func (y *instance) ran(id task.ID, lines ...task.Message) *Start {
 	must(y.s.RunNow(y.ctx(), maya, id))
 	st := y.start()
 	ok(y.t, y.s.AppendTranscript(y.ctx(), st.Run.ID, st.Run.Lease, lines))
-	y.forward(10 * time.Second)
+	y.Forward(10 * time.Second)
 	y.finish(st, completed("the run is through"))
 	return st
 }
@@ -109,7 +109,7 @@ func TestSearchFindsWhatWasSaidInRuns(t *testing.T) {
 	}
 	t.Run("what retention drops is found no more", func(t *testing.T) {
 		equal(t, "before", len(y.found("chameleon")), 1)
-		y.forward(100 * 24 * time.Hour)
+		y.Forward(100 * 24 * time.Hour)
 		ok(t, y.s.Sweep(y.ctx()))
 		equal(t, "after", len(y.found("chameleon")), 0)
 		equal(t, "its own words", len(y.found("squeaks")), 1)
@@ -160,7 +160,7 @@ func TestHistoryIsNarrowed(t *testing.T) {
 			func(in *task.New) { in.Labels = [][]string{{"api", "docs"}, {"docs"}, nil}[i] })
 		must(y.s.CompleteTask(y.ctx(), maya, tk.ID, "", 0))
 		made = append(made, tk)
-		y.forward(time.Hour)
+		y.Forward(time.Hour)
 	}
 	ok(t, y.s.Index(y.ctx()))
 	for name, c := range map[string]struct {

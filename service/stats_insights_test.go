@@ -9,12 +9,12 @@ import (
 
 func TestHistoryIsCountedByDay(t *testing.T) {
 	y := newInstance(t, noApprove)
-	y.forward(14 * time.Hour) // 23:00 UTC, in Berlin the next day
+	y.Forward(14 * time.Hour) // 23:00 UTC, in Berlin the next day
 	tk := y.create(maya, "coder", noStart)
 	must(y.s.CompleteTask(y.ctx(), maya, tk.ID, "", 0))
 	gone := y.create(maya, "planner", noStart)
 	must(y.s.CancelTask(y.ctx(), maya, gone.ID, ""))
-	y.forward(24 * time.Hour)
+	y.Forward(24 * time.Hour)
 	bad := y.create(maya, "coder", noStart)
 	must(y.s.RunNow(y.ctx(), maya, bad.ID))
 	y.finish(y.start(), failure(task.PhaseError))
@@ -72,7 +72,7 @@ func TestInsightsTellWhatHappened(t *testing.T) {
 		tk := y.create(maya, "coder", noStart)
 		must(y.s.RunNow(y.ctx(), maya, tk.ID))
 		st := y.start()
-		y.forward(time.Duration(i+1) * 10 * time.Second)
+		y.Forward(time.Duration(i+1) * 10 * time.Second)
 		f := completed("")
 		f.Usage = task.Usage{TokensIn: 100, TokensOut: 10, CostUSD: .5, Estimated: i == 3}
 		y.finish(st, f)
@@ -81,7 +81,7 @@ func TestInsightsTellWhatHappened(t *testing.T) {
 	waits := y.create(maya, "planner", noStart)
 	must(y.s.Ask(y.ctx(), planner, waits.ID, "?", false))
 	ok(t, y.s.RollUp(y.ctx()))
-	y.forward(3 * time.Hour)
+	y.Forward(3 * time.Hour)
 	y.create(maya, "planner", noStart)
 	get := func(f task.InsightFilter) task.Insights {
 		t.Helper()
@@ -132,7 +132,7 @@ func TestInsightsTellWhatHappened(t *testing.T) {
 		refused(t, err, task.CodeUnauthorized)
 	})
 	t.Run("old depths are dropped", func(t *testing.T) {
-		y.forward((maxStatDays - 1) * 24 * time.Hour)
+		y.Forward((maxStatDays - 1) * 24 * time.Hour)
 		ok(t, y.s.Sweep(y.ctx()))
 		in := get(task.InsightFilter{From: -1 << 60})
 		measured := 0
@@ -142,7 +142,7 @@ func TestInsightsTellWhatHappened(t *testing.T) {
 			}
 		}
 		equal(t, "kept", measured, 2)
-		y.forward(3 * 24 * time.Hour)
+		y.Forward(3 * 24 * time.Hour)
 		ok(t, y.s.Sweep(y.ctx()))
 	})
 }

@@ -65,7 +65,7 @@ func TestReprioritize(t *testing.T) {
 		equal(t, "version", must(set(5, 6)).Version, now.Version)
 	})
 	t.Run("is refused on a stale view, with who changed it", func(t *testing.T) {
-		y.forward(time.Minute)
+		y.Forward(time.Minute)
 		e := refused(t, errOf(set(5, 4)), task.CodeStaleVersion, "is 6 by now, not 5", "by oleg at 09:00 UTC")
 		equal(t, "present priority", e.Task.Priority, 6)
 	})

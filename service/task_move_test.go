@@ -22,7 +22,7 @@ func TestMove(t *testing.T) {
 	y := newInstance(t)
 	t.Run("changes the owner, releases the claim and comments, in one go", func(t *testing.T) {
 		tk := y.working(coder, priority(7))
-		y.forward(1e9)
+		y.Forward(1e9)
 		now := must(y.move(coder, tk.ID, "coder", "reviewer", "  please review \n"))
 		equal(t, "owner", now.Owner, "reviewer")
 		equal(t, "work status", now.WorkStatus, task.Idle)

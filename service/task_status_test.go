@@ -227,7 +227,7 @@ func TestVersionAndUpdatedAtMoveWithEveryChange(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			before := y.task(tk.ID)
-			y.forward(1e9)
+			y.Forward(1e9)
 			ok(t, c.act())
 			now := y.task(tk.ID)
 			if now.Version <= before.Version || now.UpdatedAt <= before.UpdatedAt {

@@ -134,7 +134,7 @@ func TestWhyATaskIsOrIsNotRunning(t *testing.T) {
 	})
 	t.Run("ticks rest over night, and the day is named", func(t *testing.T) {
 		k := fresh("planner")
-		y.forward(13 * time.Hour)
+		y.Forward(13 * time.Hour)
 		first(t, k, "Ticks rest outside their window: the next one at 2026-03-03 06:00 UTC makes a run.", task.WhyOutsideWindow)
 	})
 	t.Run("an unknown task is not found", func(t *testing.T) {

@@ -322,6 +322,6 @@ func (s *machine) doWait(rt *rapid.T) {
 		time.Second, 31 * time.Second, 2 * time.Minute,
 		time.Hour, 2 * time.Hour, 13 * time.Hour,
 	}).Draw(rt, "time")
-	s.forward(d)
+	s.Forward(d)
 	s.m.now = s.s.Now()
 }

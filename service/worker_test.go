@@ -163,7 +163,7 @@ func TestWhoWaitsForAWorkerIsTold(t *testing.T) {
 	y.lease("gpu")
 	must(y.s.Resume(y.ctx(), maya, "coder", "x"))
 	wants(task.WhyQueued, "it starts when a slot is free")
-	y.forward(12 * time.Minute)
+	y.Forward(12 * time.Minute)
 	wants(task.WhyNoWorker, "has asked for 12 min")
 	st := must(y.s.Scheduler(y.ctx(), vera))
 	if got := st.Why[r.ID]; !strings.Contains(got, "has asked for 12 min") {

@@ -77,7 +77,7 @@ func TestWhatIsSnoozedComesBackLive(t *testing.T) {
 	b.press("button|For an hour")
 	b.gone("North or south?")
 	b.wait(`document.querySelector("[data-live-pill]")?.textContent === "Live"`)
-	y.clock.forward(time.Hour)
+	y.clock.Forward(time.Hour)
 	b.see("North or south?")
 	b.wait(`document.title.startsWith("(1) ")`)
 }

@@ -22,8 +22,8 @@ import (
 	"taskyard/db"
 	"taskyard/db/dbtest"
 	"taskyard/handlers"
-	"taskyard/internal/agentfile"
 	"taskyard/internal/buildinfo"
+	"taskyard/internal/testkit"
 	"taskyard/jobs"
 	"taskyard/runner"
 	"taskyard/service"
@@ -45,7 +45,7 @@ type instance struct {
 	url   string
 	dir   string
 	stage *stage
-	clock *clock
+	clock *testkit.Clock
 	maya  task.Actor // the admin who looks at it
 	start func()     // lets the clock and the runs begin
 	forms holder     // what every form passes on its way to the handlers
@@ -84,32 +84,6 @@ func (h *holder) before(next http.Handler) http.Handler {
 	})
 }
 
-// clock is the real one, from a moment that a test may choose.
-type clock struct {
-	mu  sync.Mutex
-	off time.Duration
-}
-
-func (c *clock) now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return time.Now().Add(c.off)
-}
-
-// back sets the clock to d before now.
-func (c *clock) back(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.off = -d
-}
-
-// forward moves the clock on.
-func (c *clock) forward(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.off += d
-}
-
 var ctx = context.Background()
 
 // newInstance serves an instance with an admin, maya. Nothing wakes an agent there but
@@ -142,26 +116,22 @@ const password = "correct horse battery"
 // openInstance serves an instance without people; start begins its clock.
 func openInstance(t testing.TB, agents map[string]string, with ...func(*service.Config)) *instance {
 	t.Helper()
-	y := &instance{t: t, dir: t.TempDir(), stage: newStage(t), clock: &clock{}}
+	y := &instance{t: t, dir: t.TempDir(), stage: newStage(t), clock: testkit.RunningClock()}
 	t.Cleanup(func() { _ = y.stage.ln.Close() })
 	folder := filepath.Join(y.dir, "agents")
 	must(t, os.MkdirAll(folder, 0o700))
 	must(t, os.WriteFile(filepath.Join(folder, ".defaults-written"), nil, 0o600))
-	for id, text := range agents {
-		must(t, os.WriteFile(filepath.Join(folder, id+".md"), []byte(text), 0o600))
-	}
+	testkit.WriteAgents(t, folder, agents)
 	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
-	d := dbtest.New(t, func(o *db.Options) { o.Now, o.Log = y.clock.now, quiet })
-	files, err := agentfile.Open(folder, agentfile.Options{Runners: map[string]string{"script": "command"}, DefaultRunner: "script"}, quiet)
-	must(t, err)
+	d := dbtest.New(t, func(o *db.Options) { o.Now, o.Log = y.clock.Now, quiet })
 	cfg := service.Config{
-		Now: y.clock.now, Log: quiet, CheapPasswords: true, MaxParallel: 8, RunLease: time.Hour,
+		Now: y.clock.Now, Log: quiet, CheapPasswords: true, MaxParallel: 8, RunLease: time.Hour,
 		IdleTimeout: 15 * time.Minute,
 	} // runs of the sample send no heartbeats, however long a test takes
 	for _, w := range with {
 		w(&cfg)
 	}
-	y.svc = service.New(d, files, cfg)
+	y.svc = service.New(d, testkit.OpenAgents(t, folder, nil), cfg)
 	y.serve(quiet)
 	return y
 }

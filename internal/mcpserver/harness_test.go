@@ -7,20 +7,16 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"taskyard/db"
-	"taskyard/db/dbtest"
 	"taskyard/handlers"
 	"taskyard/internal/agentfile"
 	"taskyard/internal/buildinfo"
 	"taskyard/internal/mcpserver"
+	"taskyard/internal/testkit/testservice"
 	"taskyard/service"
 	"taskyard/task"
 )
@@ -47,29 +43,17 @@ var maya = task.Actor{Name: "user:maya", Role: task.RoleAdmin, UserID: 1}
 
 func newTestServer(t testing.TB, with ...func(*service.Config, *http.Server)) *testServer {
 	t.Helper()
-	dir := t.TempDir()
-	agents := filepath.Join(dir, "agents")
-	if err := os.MkdirAll(agents, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	for id, text := range testAgents {
-		if err := os.WriteFile(filepath.Join(agents, id+".md"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	log := slog.New(slog.DiscardHandler)
-	now := func() time.Time { return time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC) }
-	d := dbtest.New(t, func(o *db.Options) { o.Now, o.Log = now, log })
-	folder, err := agentfile.Open(agents, agentfile.Options{Runners: map[string]string{"script": "command"}, DefaultRunner: "none"}, log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg := service.Config{Now: now, Log: log, CheapPasswords: true}
 	srv := httptest.NewUnstartedServer(nil)
-	for _, w := range with {
-		w(&cfg, srv.Config)
-	}
-	ts := &testServer{t: t, svc: service.New(d, folder, cfg), tokens: map[string]string{}}
+	y := testservice.New(t, testservice.Options{
+		Agents: testAgents, Runners: &agentfile.Options{Runners: map[string]string{"script": "command"}, DefaultRunner: "none"},
+		Config: func(c *service.Config) {
+			for _, w := range with {
+				w(c, srv.Config)
+			}
+		},
+	})
+	ts := &testServer{t: t, svc: y.Service, tokens: map[string]string{}}
+	log := slog.New(slog.DiscardHandler)
 	h, err := handlers.New(handlers.Options{
 		Service: ts.svc, Log: log, Build: buildinfo.Info{Version: "test"}, Listen: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)},
 		MCP: mcpserver.New(mcpserver.Options{Service: ts.svc, Log: log, Version: "test"}),

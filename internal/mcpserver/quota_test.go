@@ -4,12 +4,12 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"taskyard/internal/testkit"
 	"taskyard/service"
 	"taskyard/task"
 )
@@ -18,7 +18,7 @@ import (
 // result that names the quota, its limit and when to try again.
 func TestQuotasAreToldToAgents(t *testing.T) {
 	t.Parallel()
-	clock := &movable{now: time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)}
+	clock := testkit.NewClock()
 	ts := newTestServer(t, func(c *service.Config, _ *http.Server) { c.Now = clock.Now })
 	id := ts.task("coder", "Talk")
 	for _, q := range []struct {
@@ -39,7 +39,7 @@ func TestQuotasAreToldToAgents(t *testing.T) {
 			res := coder.call(q.tool, q.args)
 			wait := wantQuota(t, res, q.quota, q.words)
 			ts.connect("reviewer", "/mcp").ok("notify_user", args{"taskId": ts.task("reviewer", "Calm"), "message": "look"})
-			clock.forward(time.Duration(wait) * time.Second)
+			clock.Forward(time.Duration(wait) * time.Second)
 			coder.ok(q.tool, q.args)
 		})
 	}
@@ -80,22 +80,4 @@ func wantQuota(t *testing.T, res *mcp.CallToolResult, quota, words string) int {
 		}
 	}
 	return int(wait)
-}
-
-// movable is a clock that is stopped until a test moves it.
-type movable struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (c *movable) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *movable) forward(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
 }

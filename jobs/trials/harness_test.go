@@ -69,14 +69,9 @@ func newInstance(t *testing.T, parts map[string]part) *instance {
 		kinds[name] = "command"
 		text := "---\nname: " + name + "\ndescription: misbehaves\ntools: read\nmax_parallel: 20\nrunner: " +
 			name + "\n" + p.limits + "\n---\nWork.\n"
-		if err := os.WriteFile(filepath.Join(dir, name+".md"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.WriteAgents(t, dir, map[string]string{name: text})
 	}
-	agents, err := agentfile.Open(dir, agentfile.Options{Runners: kinds}, quiet)
-	if err != nil {
-		t.Fatal(err)
-	}
+	agents := testkit.OpenAgents(t, dir, &agentfile.Options{Runners: kinds})
 	svc := service.New(dbtest.New(t), agents, service.Config{Log: quiet, Wakes: true, MaxParallel: 20, Attempts: 1})
 	y := &instance{svc, t.TempDir()}
 	j, err := jobs.New(jobs.Options{Service: svc, Runners: runners, RunsDir: y.runs, Cron: "0 0 1 1 *", Location: time.UTC, Log: quiet})

@@ -1,0 +1,34 @@
+package testkit
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"taskyard/internal/agentfile"
+)
+
+// WriteAgents writes definitions, by agent ID, into a folder.
+func WriteAgents(t testing.TB, dir string, definitions map[string]string) {
+	t.Helper()
+	for id, text := range definitions {
+		if err := os.WriteFile(filepath.Join(dir, id+".md"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// OpenAgents opens a folder of definitions. Without options there is one
+// runner, script, which every agent uses that names none.
+func OpenAgents(t testing.TB, dir string, opt *agentfile.Options) *agentfile.Folder {
+	t.Helper()
+	if opt == nil {
+		opt = &agentfile.Options{Runners: map[string]string{"script": "command"}, DefaultRunner: "script"}
+	}
+	agents, err := agentfile.Open(dir, *opt, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return agents
+}

@@ -1,0 +1,57 @@
+// Package testservice gives each test a real service over a database and an
+// agents folder of its own.
+package testservice
+
+import (
+	"log/slog"
+	"testing"
+
+	"taskyard/db"
+	"taskyard/db/dbtest"
+	"taskyard/internal/agentfile"
+	"taskyard/internal/testkit"
+	"taskyard/service"
+)
+
+// Options say how an instance differs from the usual one.
+type Options struct {
+	Agents  map[string]string     // definitions by agent ID
+	Runners *agentfile.Options    // nil: as in testkit.OpenAgents
+	Config  func(*service.Config) // may be nil
+	DB      []func(*db.Options)   // further options of the database
+	Log     *slog.Logger          // nil: nothing is logged
+	Clock   *testkit.Clock        // nil: stopped
+	Folder  string                // of the agents; "": a temporary one
+}
+
+// Instance is what New made.
+type Instance struct {
+	Service *service.Service
+	DB      *db.DB
+	Dir     string // of the agents
+	Clock   *testkit.Clock
+}
+
+// New makes an instance in which nothing happens by itself. Its passwords cost
+// next to nothing.
+func New(t testing.TB, opt Options) *Instance {
+	t.Helper()
+	y := &Instance{Dir: opt.Folder, Clock: opt.Clock}
+	if y.Dir == "" {
+		y.Dir = t.TempDir()
+	}
+	if y.Clock == nil {
+		y.Clock = testkit.NewClock()
+	}
+	if opt.Log == nil {
+		opt.Log = slog.New(slog.DiscardHandler)
+	}
+	testkit.WriteAgents(t, y.Dir, opt.Agents)
+	y.DB = dbtest.New(t, append([]func(*db.Options){func(o *db.Options) { o.Now, o.Log = y.Clock.Now, opt.Log }}, opt.DB...)...)
+	cfg := service.Config{Now: y.Clock.Now, Log: opt.Log, CheapPasswords: true}
+	if opt.Config != nil {
+		opt.Config(&cfg)
+	}
+	y.Service = service.New(y.DB, testkit.OpenAgents(t, y.Dir, opt.Runners), cfg)
+	return y
+}
