@@ -34,6 +34,7 @@ var mayImport = map[string][]string{
 	"handlers": {"task", "service", "views", "static", "internal/buildinfo"},
 	"jobs":     {"task", "service", "runner"},
 
+	"internal/archive":   {},
 	"internal/buildinfo": {},
 	"internal/config":    {},
 	"internal/notify":    {},
@@ -44,7 +45,7 @@ var mayImport = map[string][]string{
 	"internal/worker":    {"task", "runner", "internal/client"},
 	"internal/app": {
 		"task", "db", "service", "views", "handlers", "jobs", "runner",
-		"internal/agentfile", "internal/buildinfo", "internal/config", "internal/mcpserver", "internal/notify",
+		"internal/agentfile", "internal/archive", "internal/buildinfo", "internal/config", "internal/mcpserver", "internal/notify",
 	},
 	"internal/cmd":     everything,
 	"internal/testkit": everything,

@@ -9,24 +9,22 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	sqlite3 "github.com/mattn/go-sqlite3"
 )
 
-// Backup writes a consistent copy of the database to a new file, readable by
-// its owner alone: VACUUM INTO a temporary name beside it, sync, integrity
-// check, rename. An existing file is not overwritten. It reads what the server
-// has open, whatever lies at the path.
-func (d *DB) Backup(ctx context.Context, to string) error {
-	if err := isNew(to); err != nil {
-		return err
+// CopyInto writes a consistent copy of the database, by VACUUM INTO, to an
+// empty file, and checks its integrity. It reads what the server has open,
+// whatever lies at the path.
+func (d *DB) CopyInto(ctx context.Context, file string) error {
+	if err := d.vacuumOpen(ctx, file); err != nil {
+		return orFull(err, file)
 	}
-	return d.copyOpen(ctx, to)
+	return CheckFileIntegrity(ctx, file)
 }
 
-// BackupFile is Backup for a database that this process has not opened.
-func BackupFile(ctx context.Context, from, to string) error {
-	if err := isNew(to); err != nil {
-		return err
-	}
+// CopyFileInto is CopyInto for a database that this process has not opened.
+func CopyFileInto(ctx context.Context, from, file string) error {
 	if _, err := os.Stat(from); err != nil {
 		return fmt.Errorf("no database: %w", err)
 	}
@@ -35,14 +33,33 @@ func BackupFile(ctx context.Context, from, to string) error {
 		return err
 	}
 	defer src.Close()
-	return vacuumInto(ctx, src, to)
+	if _, err := src.ExecContext(ctx, "VACUUM INTO ?", file); err != nil {
+		return orFull(err, file)
+	}
+	return CheckFileIntegrity(ctx, file)
 }
 
-func isNew(to string) error {
-	if _, err := os.Stat(to); err == nil {
-		return fmt.Errorf("%s exists already; give a new name", to)
+// orFull says of a full disk where it is; it is an ENOSPC then.
+func orFull(err error, file string) error {
+	var se sqlite3.Error
+	if errors.As(err, &se) && isFull(se) {
+		return fmt.Errorf("write %s: %w", filepath.Dir(file), syscall.ENOSPC)
 	}
-	return nil
+	return err
+}
+
+// Describe returns the schema of a database file, and the end of its log.
+func Describe(ctx context.Context, file string) (schema int64, end Head, err error) {
+	c, err := openReadOnly(file)
+	if err != nil {
+		return 0, end, err
+	}
+	defer c.Close()
+	if _, schema, err = schemaVersion(ctx, c); err != nil {
+		return 0, end, err
+	}
+	end, err = headOf(ctx, c)
+	return schema, end, err
 }
 
 func vacuumInto(ctx context.Context, src *sql.DB, to string) error {
@@ -60,30 +77,51 @@ const partial = ".taskyard-partial"
 // killed processes left in the folder is removed first.
 func writeCopy(ctx context.Context, to string, write func(tmp string) error) error {
 	SweepCopies(filepath.Dir(to))
-	f, err := os.CreateTemp(filepath.Dir(to), "."+filepath.Base(to)+".*"+partial)
+	p, err := NewPartial(to)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	tmp := f.Name()
-	defer func() { _ = removeAll(tmp, tmp+"-journal") }()
-	// While this process lives nobody takes the file for a dead one's.
+	defer p.Discard()
+	if err := write(p.Name()); err != nil {
+		return err
+	}
+	if err := CheckFileIntegrity(ctx, p.Name()); err != nil {
+		return err
+	}
+	return p.Publish(to)
+}
+
+// Partial is a file that is being written, for its owner alone. While this
+// process lives no SweepCopies removes it.
+type Partial struct{ *os.File }
+
+// NewPartial makes an empty file of a temporary name beside to.
+func NewPartial(to string) (*Partial, error) {
+	f, err := os.CreateTemp(filepath.Dir(to), "."+filepath.Base(to)+".*"+partial)
+	if err != nil {
+		return nil, err
+	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil && !errors.Is(err, syscall.ENOTSUP) {
+		return nil, errors.Join(err, os.Remove(f.Name()), f.Close())
+	}
+	return &Partial{f}, nil
+}
+
+// Publish syncs the file and gives it its name.
+func (p *Partial) Publish(to string) error {
+	if err := syncFile(p.Name()); err != nil {
 		return err
 	}
-	if err := write(tmp); err != nil {
-		return err
-	}
-	if err := syncFile(tmp); err != nil {
-		return err
-	}
-	if err := CheckFileIntegrity(ctx, tmp); err != nil {
-		return err
-	}
-	if err := os.Rename(tmp, to); err != nil {
+	if err := os.Rename(p.Name(), to); err != nil {
 		return err
 	}
 	return syncFile(filepath.Dir(to))
+}
+
+// Discard closes the file, and removes it unless it was published.
+func (p *Partial) Discard() {
+	_ = removeAll(p.Name(), p.Name()+"-journal")
+	_ = p.Close()
 }
 
 // SweepCopies removes, from a folder, the unfinished copies of processes that

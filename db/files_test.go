@@ -17,7 +17,7 @@ func TestBackupAndRestore(t *testing.T) {
 	makeTask(t, d, "kept")
 	dir := t.TempDir()
 	to := filepath.Join(dir, "backup.db")
-	ok(t, d.Backup(t.Context(), to))
+	ok(t, d.CopyInto(t.Context(), to))
 	makeTask(t, d, "later")
 
 	t.Run("a backup is whole and leaves nothing beside it", func(t *testing.T) {
@@ -26,12 +26,12 @@ func TestBackupAndRestore(t *testing.T) {
 		ok(t, err)
 		equal(t, "files", len(files), 1)
 	})
-	t.Run("a backup overwrites nothing", func(t *testing.T) {
-		says(t, d.Backup(t.Context(), to), "exists already")
+	t.Run("a copy overwrites nothing", func(t *testing.T) {
+		says(t, d.CopyInto(t.Context(), to), "already exists")
 	})
 	t.Run("a database that nobody serves is backed up, too", func(t *testing.T) {
-		ok(t, db.BackupFile(t.Context(), to, filepath.Join(dir, "second.db")))
-		says(t, db.BackupFile(t.Context(), filepath.Join(dir, "none.db"), filepath.Join(dir, "third.db")), "no database")
+		ok(t, db.CopyFileInto(t.Context(), to, filepath.Join(dir, "second.db")))
+		says(t, db.CopyFileInto(t.Context(), filepath.Join(dir, "none.db"), filepath.Join(dir, "third.db")), "no database")
 	})
 	path := d.Path()
 	ok(t, d.Close())
@@ -76,7 +76,7 @@ func TestAClosedDatabaseLeavesAnEmptyLog(t *testing.T) {
 	d := dbtest.New(t)
 	makeTask(t, d, "first")
 	backup := filepath.Join(t.TempDir(), "backup.db")
-	ok(t, d.Backup(t.Context(), backup))
+	ok(t, d.CopyInto(t.Context(), backup))
 	makeTask(t, d, "second")
 	ok(t, d.Close())
 	log, err := os.Stat(d.Path() + "-wal")

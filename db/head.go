@@ -2,12 +2,10 @@ package db
 
 import (
 	"context"
+	"database/sql"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
-	"sort"
 	"strings"
 
 	"taskyard/task"
@@ -88,51 +86,37 @@ func (rx *Rx) Restored() (r Restored, err error) {
 	return r, json.Unmarshal([]byte(text), &r)
 }
 
-// CheckBackups compares the log with the ends of the logs in the backups of a
-// folder, at most the newest n, and returns how many it compared. Backups that
-// were made before the database was put back from an older one reach beyond
-// that and count no more. Error: the first that does not fit.
-func (rx *Rx) CheckBackups(ctx context.Context, dir string, n int) (int, error) {
-	files, err := filepath.Glob(filepath.Join(globQuote(dir), "*.db"))
-	if err != nil {
-		return 0, err
-	}
+// BackupEnd is where the log of a backup ends.
+type BackupEnd struct {
+	File string
+	At   task.Time // when it was written
+	End  Head
+}
+
+// CheckBackups compares the log with the ends of the logs in backups, and
+// returns how many it compared. Backups that were made before the database was
+// put back from an older one reach beyond that and count no more. Error: the
+// first that does not fit.
+func (rx *Rx) CheckBackups(list []BackupEnd) (int, error) {
 	back, err := rx.Restored()
 	if err != nil {
 		return 0, err
 	}
-	sort.Sort(sort.Reverse(sort.StringSlice(files)))
 	done := 0
-	for _, f := range files {
-		if done == n {
-			break
-		}
-		fi, err := os.Stat(f)
-		if err != nil {
-			continue // dropped meanwhile
-		}
-		h, err := headOf(ctx, f)
-		if err != nil {
-			return done, fmt.Errorf("%s: %w", f, err)
-		}
-		if h.Last > back.Last && fi.ModTime().UnixMilli() <= int64(back.At) {
+	for _, b := range list {
+		if b.End.Last > back.Last && b.At <= back.At {
 			continue
 		}
-		if err := rx.HasHead(h); err != nil {
-			return done, fmt.Errorf("%w (the backup %s has it)", err, f)
+		if err := rx.HasHead(b.End); err != nil {
+			return done, fmt.Errorf("%w (the backup %s has it)", err, b.File)
 		}
 		done++
 	}
 	return done, nil
 }
 
-// headOf reads the end of the log of a backup.
-func headOf(ctx context.Context, path string) (h Head, err error) {
-	c, err := openReadOnly(path)
-	if err != nil {
-		return h, err
-	}
-	defer c.Close()
+// headOf reads the end of the log of a database.
+func headOf(ctx context.Context, c *sql.DB) (h Head, err error) {
 	err = c.QueryRowContext(ctx, "SELECT coalesce(max(id), 0), coalesce((SELECT lower(hex(hash)) "+
 		"FROM events ORDER BY id DESC LIMIT 1), '') FROM events").Scan(&h.Last, &h.Hash)
 	return h, err

@@ -67,7 +67,14 @@ func noLeftovers(path string) error {
 		}
 	}
 	backups := filepath.Join(filepath.Dir(path), "backups")
-	for _, p := range [][2]string{{path, ".replaced-*"}, {path, ".rescued-*"}, {path, ".before-*"}, {backups, "/*.db"}} {
+	for _, p := range [][2]string{
+		{path, ".replaced-*"},
+		{path, ".rescued-*"},
+		{path, ".before-*"},
+		{backups, "/*.db"},
+		{backups, "/*.tar.zst"},
+		{filepath.Dir(path), "/" + KeptPrefix + "*"},
+	} {
 		if list, err := filepath.Glob(globQuote(p[0]) + p[1]); err == nil && len(list) > 0 {
 			return leftover(path, list[0])
 		}

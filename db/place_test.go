@@ -68,7 +68,7 @@ func TestAnEmptyDatabaseIsNeverCreatedBesideLeftovers(t *testing.T) {
 		dir := t.TempDir()
 		ok(t, os.Mkdir(filepath.Join(dir, "backups"), 0o700))
 		backup := filepath.Join(dir, "backups", "mine.db")
-		ok(t, d.Backup(t.Context(), backup))
+		ok(t, d.CopyInto(t.Context(), backup))
 		ok(t, restore(t, backup, filepath.Join(dir, name)))
 		equal(t, "tasks", count(t, dbtest.Open(t, filepath.Join(dir, name)), "SELECT count(*) FROM tasks"), 1)
 	})

@@ -20,9 +20,12 @@ import (
 // is there the restore is decided, and whoever opens the database next
 // finishes it. Both names are of files in the folder of the database.
 type restoreNote struct {
-	From string `json:"from"` // the checked file that becomes the database
-	Kept string `json:"kept"` // the name for the former one, which nothing has yet
+	From  string `json:"from"` // the checked file that becomes the database, or the folder of a whole instance
+	Kept  string `json:"kept"` // the name for the former one, which nothing has yet
+	Whole *whole `json:"whole,omitempty"`
 }
+
+var quiet = slog.New(slog.DiscardHandler)
 
 func notePath(path string) string { return path + ".restore" }
 
@@ -43,14 +46,10 @@ func Restore(ctx context.Context, from, path string, revive bool) (v Revived, er
 	if path, err = resolve(path); err != nil {
 		return v, err
 	}
-	quiet := slog.New(slog.DiscardHandler)
 	if err := FinishRestore(path, quiet); err != nil {
 		return v, err
 	}
-	if err := CheckFileIntegrity(ctx, from); err != nil {
-		return v, fmt.Errorf("%s: %w", from, err)
-	}
-	if err := isTaskyard(ctx, from); err != nil {
+	if err := checkBackup(ctx, from); err != nil {
 		return v, err
 	}
 	note := restoreNote{From: filepath.Base(path) + ".restoring", Kept: filepath.Base(path) + ".replaced"}
@@ -87,6 +86,9 @@ func FinishRestore(path string, log *slog.Logger) error {
 	}
 	b, err := os.ReadFile(notePath(path))
 	if errors.Is(err, fs.ErrNotExist) {
+		if err := os.RemoveAll(stagedFolder(path)); err != nil {
+			return err
+		}
 		if !fileExists(path) {
 			return nil // perhaps all that is left; somebody must look
 		}
@@ -102,6 +104,11 @@ func FinishRestore(path string, log *slog.Logger) error {
 	dir := filepath.Dir(path)
 	from, kept := filepath.Join(dir, filepath.Base(note.From)), filepath.Join(dir, filepath.Base(note.Kept))
 	switch {
+	case note.Whole != nil:
+		if err := note.Whole.finish(dir, from, kept); err != nil {
+			return err
+		}
+		log.Warn("restore finished", "data", dir, "former", kept)
 	case fileExists(from):
 		if err := swap(from, path, kept); err != nil {
 			return err
@@ -181,6 +188,22 @@ func openReadOnly(path string) (*sql.DB, error) {
 		return nil, err
 	}
 	return sql.Open("sqlite3", "file:"+(&url.URL{Path: path}).EscapedPath()+"?mode=ro&_busy_timeout=5000")
+}
+
+// checkBackup refuses a database file that is damaged, not one of Taskyard, or of
+// a newer version.
+func checkBackup(ctx context.Context, file string) error {
+	if err := CheckFileIntegrity(ctx, file); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	if err := isTaskyard(ctx, file); err != nil {
+		return err
+	}
+	schema, _, err := Describe(ctx, file)
+	if err == nil && schema > wantedSchema() {
+		err = fmt.Errorf("%s has schema %d, this program knows up to %d: use a newer taskyard; nothing was changed", file, schema, wantedSchema())
+	}
+	return err
 }
 
 func isTaskyard(ctx context.Context, path string) error {

@@ -79,6 +79,18 @@ func (rx *Rx) addLoads(loads map[string]AgentLoad, q string, args []any, add fun
 	return rows.Err()
 }
 
+// OwnerCount is how many open tasks an owner has.
+type OwnerCount struct {
+	Owner string
+	Open  int
+}
+
+// OpenOwners counts the open tasks of each owner that has some.
+func (rx *Rx) OpenOwners() ([]OwnerCount, error) {
+	rows, err := rx.query("SELECT owner, count(*) FROM tasks WHERE archived_at IS NULL GROUP BY owner ORDER BY owner")
+	return collect(rows, err, func(r rowScanner) (c OwnerCount, err error) { return c, r.Scan(&c.Owner, &c.Open) })
+}
+
 // OpenCount counts open tasks of an owner, or of all with "".
 func (rx *Rx) OpenCount(owner string) (int, error) {
 	if owner == "" {

@@ -329,6 +329,7 @@ func rest(t *testing.T, d *db.DB) {
 			return err
 		}
 		_ = must(rx.OpenCount(""))
+		_ = must(rx.OpenOwners())
 		_ = must(rx.Definition("x"))
 		_ = must(rx.CheckChain())
 		_ = must(rx.DueDecisions(1))

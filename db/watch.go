@@ -125,6 +125,12 @@ func (d *DB) rescue() {
 
 // copyOpen is vacuumInto over an open connection.
 func (d *DB) copyOpen(ctx context.Context, to string) error {
+	return writeCopy(ctx, to, func(tmp string) error { return d.vacuumOpen(ctx, tmp) })
+}
+
+// vacuumOpen writes a copy of the database, by an open connection, to an empty
+// file.
+func (d *DB) vacuumOpen(ctx context.Context, file string) error {
 	c, err := d.readers.take(ctx, d.stop)
 	if err != nil {
 		return err
@@ -135,8 +141,6 @@ func (d *DB) copyOpen(ctx context.Context, to string) error {
 		return err
 	}
 	defer func() { _ = c.exec("PRAGMA query_only = ON") }()
-	return writeCopy(ctx, to, func(tmp string) error {
-		_, err := c.c.(driver.ExecerContext).ExecContext(ctx, "VACUUM INTO ?", []driver.NamedValue{{Ordinal: 1, Value: tmp}})
-		return err
-	})
+	_, err = c.c.(driver.ExecerContext).ExecContext(ctx, "VACUUM INTO ?", []driver.NamedValue{{Ordinal: 1, Value: file}})
+	return err
 }

@@ -135,7 +135,7 @@ func TestDamageIsNoticedWhileTheServerRuns(t *testing.T) {
 		call[task.Task](t, api, "POST", "/api/tasks",
 			map[string]any{"title": "Long", "owner": "general-purpose", "description": strings.Repeat("word ", 10_000)})
 	}
-	backup := filepath.Join(t.TempDir(), "backup.db")
+	backup := filepath.Join(t.TempDir(), "backup.tar.zst")
 	if _, errs, code := s.command("", "backup", backup); code != exitOK {
 		t.Fatal(errs)
 	}
@@ -181,7 +181,7 @@ func TestDamageIsNoticedWhileTheServerRuns(t *testing.T) {
 	if _, errs, code := s.command("", "serve", "--listen", "127.0.0.1:0"); code != exitRefused || !strings.Contains(errs, "restore a backup") {
 		t.Errorf("a start on it: exit code %d, %s", code, errs)
 	}
-	if said, errs, code := s.command("", "restore", backup); code != exitOK {
+	if said, errs, code := s.command("", "restore", "--replace", backup); code != exitOK {
 		t.Fatalf("restore: %s %s", said, errs)
 	}
 	s.start()

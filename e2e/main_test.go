@@ -305,7 +305,7 @@ func TestBackupAndRestore(t *testing.T) {
 		return call[task.Task](t, api, "POST", "/api/tasks", map[string]any{"title": title, "owner": "general-purpose"})
 	}
 	create("In the backup")
-	file := filepath.Join(t.TempDir(), "copy.db")
+	file := filepath.Join(t.TempDir(), "copy.tar.zst")
 	must(t, "", "backup", "--data", in.data, file)
 	create("After the backup")
 
@@ -332,19 +332,19 @@ func TestBackupAndRestore(t *testing.T) {
 		t.Errorf("restore of rubbish: exit code %d", code)
 	}
 	must(t, "", "check", "--data", in.data)
-	if said := must(t, "", "restore", "--data", in.data, file); !strings.Contains(said, ".replaced") {
+	if said := must(t, "", "restore", "--replace", "--data", in.data, file); !strings.Contains(said, "replaced-") {
 		t.Errorf("it does not say where the former database is: %s", said)
 	}
 	must(t, "", "check", "--data", in.data)
-	if said := must(t, "", "restore", "--data", filepath.Join(t.TempDir(), "new"), file); strings.Contains(said, ".replaced") {
+	if said := must(t, "", "restore", "--data", filepath.Join(t.TempDir(), "new"), file); strings.Contains(said, "kept in") {
 		t.Errorf("there was no former database: %s", said)
 	}
 	rows, err := readRows(app.DBPath(in.data), "SELECT title FROM tasks")
 	if err != nil || len(rows) != 1 || rows[0] != "In the backup" {
 		t.Errorf("restored are %q, %v", rows, err)
 	}
-	if _, err := os.Stat(app.DBPath(in.data) + ".replaced"); err != nil {
-		t.Errorf("the former database is not kept: %v", err)
+	if kept, err := filepath.Glob(filepath.Join(in.data, "replaced-*", "taskyard.db")); err != nil || len(kept) != 1 {
+		t.Errorf("the former database is not kept: %v, %v", kept, err)
 	}
 	if _, _, code := do(t, "", "check", "--data", t.TempDir()); code != exitRefused {
 		t.Errorf("check of nothing: exit code %d", code)
@@ -362,12 +362,12 @@ func TestARestoreDoesNotReviveWhatWasEnded(t *testing.T) {
 			map[string]string{"name": "omar", "password": goodPassword}); status != http.StatusSeeOther {
 			t.Fatalf("signing in answers %d", status)
 		}
-		file := filepath.Join(t.TempDir(), "copy.db")
+		file := filepath.Join(t.TempDir(), "copy.tar.zst")
 		must(t, "", "backup", "--data", in.data, file)
 		must(t, "", "token", "revoke", "--data", in.data, "gone")
 		must(t, "vorpal quince 84 lantern\n", "user", "passwd", "--data", in.data, "omar") // ends the session
 		in.stop()
-		args := []string{"restore", "--data", in.data, file}
+		args := []string{"restore", "--replace", "--data", in.data, file}
 		if revive {
 			args = append(args, "--revive")
 		}
@@ -407,7 +407,7 @@ func TestACutLogIsNoticed(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.kill()
-	backup := filepath.Join(s.data, "backups", "taskyard-20260101T000000.000.db")
+	backup := filepath.Join(s.data, "backups", "taskyard-20260101T000000.000.tar.zst")
 	must(t, "", "backup", "--data", s.data, backup)
 	said := must(t, "", "check", "--data", s.data)
 	_, head, ok := strings.Cut(said, "its end is ")
@@ -462,13 +462,13 @@ func TestACutLogIsNoticed(t *testing.T) {
 		}
 	})
 	t.Run("a restore of an older backup is no cut", func(t *testing.T) {
-		old := filepath.Join(t.TempDir(), "old.db")
+		old := filepath.Join(t.TempDir(), "old.tar.zst")
 		must(t, "", "backup", "--data", s.data, old)
 		s.start()
 		s.makeTasks(api, 1)
 		s.kill()
-		must(t, "", "backup", "--data", s.data, filepath.Join(s.data, "backups", "taskyard-20260102T000000.000.db"))
-		must(t, "", "restore", "--data", s.data, old)
+		must(t, "", "backup", "--data", s.data, filepath.Join(s.data, "backups", "taskyard-20260102T000000.000.tar.zst"))
+		must(t, "", "restore", "--replace", "--data", s.data, old)
 		if said := must(t, "", "check", "--data", s.data); !strings.Contains(said, "the database was restored on") {
 			t.Errorf("check says %q", said)
 		}

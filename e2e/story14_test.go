@@ -62,20 +62,45 @@ func names(t *testing.T, dir string) (list []string) {
 }
 
 // leftByAKill is an instance whose server was killed, with two tasks, and a
-// backup of its first.
+// backup of its first. Since then the configuration has changed, and an agent
+// has gone while another one came.
 func leftByAKill(t *testing.T) (data, backup string) {
 	t.Helper()
 	s := newServer(t, "serve")
+	s.file("taskyard.toml", "[runs]\nattempts = 2\n")
+	s.file("agents/former.md", "---\nname: former\ndescription: Was there.\ntools: read\n---\nWork.\n")
 	s.start()
 	api := s.api(s.token("--scope", "operate"))
 	s.makeTasks(api, 1)
-	backup = filepath.Join(t.TempDir(), "backup.db")
+	backup = filepath.Join(t.TempDir(), "backup.tar.zst")
 	if _, errs, code := s.command("", "backup", backup); code != exitOK {
 		t.Fatal(errs)
 	}
 	s.makeTasks(api, 1)
 	s.kill()
+	s.file("taskyard.toml", "[runs]\nattempts = 4\n")
+	remove(t, filepath.Join(s.data, "agents", "former.md"))
+	s.file("agents/later.md", "---\nname: later\ndescription: Is there.\ntools: read\n---\nWork.\n")
 	return s.data, backup
+}
+
+// stateOf describes an instance of leftByAKill: its tasks, its agents and its
+// configuration, as the program reads them.
+func stateOf(t *testing.T, data string) string {
+	t.Helper()
+	agents := []string{}
+	for _, name := range []string{"former", "later"} {
+		if _, err := os.Stat(filepath.Join(data, "agents", name+".md")); err == nil {
+			agents = append(agents, name)
+		}
+	}
+	attempts := ""
+	for line := range strings.Lines(must(t, "", "config", "--data", data)) {
+		if strings.HasPrefix(line, "attempts = ") {
+			attempts, _, _ = strings.Cut(line, " #")
+		}
+	}
+	return fmt.Sprintf("%d tasks, %v, %s", titles(t, data), agents, strings.TrimSpace(attempts))
 }
 
 func titles(t *testing.T, data string) int {
@@ -92,36 +117,41 @@ func TestStory14Restore(t *testing.T) {
 	needsStrace(t)
 	old, backup := leftByAKill(t)
 	for _, calls := range []string{naming, storing} {
-		few := []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18}
+		few := []int{1, 3, 5, 7, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25}
 		if calls == storing {
-			few = []int{2, 40, 100}
+			few = []int{2, 12, 40}
 		}
-		were := map[int]int{}
+		were := map[string]int{}
 		for n := range steps(few...) {
 			data := folderOf(t, old)
-			killed := killedAt(t, calls, n, "restore", "--data", data, backup)
+			killed := killedAt(t, calls, n, "restore", "--replace", "--data", data, backup)
 			s := &server{t: t, args: []string{"serve"}, data: data, address: freeAddress(t), log: &lockedBuffer{}}
 			s.start()
 			left := names(t, data)
+			log := s.log.tail(2000)
 			s.kill()
 			if said, errs, code := s.command("", "check"); code != exitOK {
 				t.Errorf("killed at %d: check: %s %s", n, said, errs)
 			}
-			got := titles(t, data)
+			got := stateOf(t, data)
 			were[got]++
-			if got != 2 && got != 1 || !killed && got != 1 {
-				t.Errorf("killed at %d (%v): %d tasks are there, want 2 as before or 1 as in the backup", n, killed, got)
+			const before, after = "2 tasks, [later], attempts = 4", "1 tasks, [former], attempts = 2"
+			if got != before && got != after || !killed && got != after {
+				t.Errorf("killed at %d (%v): found %s, want %s or %s\n%s", n, killed, got, before, after, log)
 			}
 			for _, f := range left {
 				if strings.Contains(f, "restor") || strings.Contains(f, "partial") {
 					t.Errorf("killed at %d: %s is left", n, f)
+				}
+				if strings.HasPrefix(f, "replaced-") && got == before {
+					t.Errorf("killed at %d: nothing was replaced, and %s is there", n, f)
 				}
 			}
 			if !killed {
 				break
 			}
 		}
-		t.Logf("%s: tasks found → times: %v", calls, were)
+		t.Logf("%s: instance found → times: %v", calls, were)
 	}
 }
 
@@ -131,11 +161,13 @@ func TestStory14Backup(t *testing.T) {
 	data, _ := leftByAKill(t)
 	dir := t.TempDir()
 	for n := range steps(1, 2, 3, 4, 5, 30, 100) {
-		file := filepath.Join(dir, fmt.Sprintf("%d.db", n))
+		file := filepath.Join(dir, fmt.Sprintf("%d.tar.zst", n))
 		killed := killedAt(t, storing, n, "backup", "--data", data, file)
 		if _, err := os.Stat(file); err == nil {
-			if rows, err := readRows(file, "SELECT title FROM tasks"); err != nil || len(rows) != 2 {
-				t.Errorf("killed at %d: the backup holds %v, %v", n, rows, err)
+			to := filepath.Join(t.TempDir(), "data")
+			must(t, "", "restore", "--data", to, file)
+			if got := stateOf(t, to); got != "2 tasks, [later], attempts = 4" {
+				t.Errorf("killed at %d: the backup holds %s", n, got)
 			}
 		} else if !killed {
 			t.Error(err)
@@ -144,10 +176,10 @@ func TestStory14Backup(t *testing.T) {
 			break
 		}
 	}
-	last := filepath.Join(dir, "last.db")
+	last := filepath.Join(dir, "last.tar.zst")
 	must(t, "", "backup", "--data", data, last)
 	for _, f := range names(t, dir) {
-		if !strings.HasSuffix(f, ".db") || strings.HasPrefix(f, ".") {
+		if !strings.HasSuffix(f, ".tar.zst") || strings.HasPrefix(f, ".") {
 			t.Errorf("%s is left by a killed backup", f)
 		}
 	}

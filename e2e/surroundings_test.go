@@ -107,7 +107,7 @@ func TestCommandsOnAFolderWithoutAnInstanceNameTheFlag(t *testing.T) {
 	t.Parallel()
 	none := filepath.Join(t.TempDir(), "none")
 	for name, args := range map[string][]string{
-		"backup": {"backup", filepath.Join(t.TempDir(), "b.db")},
+		"backup": {"backup", filepath.Join(t.TempDir(), "b.tar.zst")},
 		"export": {"export", t.TempDir()},
 		"check":  {"check"},
 	} {

@@ -100,6 +100,7 @@ var (
 	descCommitLat = desc("commit_duration_seconds", "Time from the end of a transaction's statements until it was synced.")
 	descKilled    = desc("orphans_killed_total", "Processes of lost runs that were ended since the start.")
 	descBackupAge = desc("backup_age_seconds", "Age of the newest scheduled backup.")
+	descBackupLen = desc("backup_size_bytes", "Bytes of the newest scheduled backup.")
 	descTickAge   = desc("tick_age_seconds", "Time since the last tick.")
 	descFree      = desc("disk_free_bytes", "Room on the disk of the database.")
 	descReady     = desc("ready", "1 when the database can be written, else 0.")
@@ -117,7 +118,7 @@ func (y instanceCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		descQueued, descOldest, descClaims, descApprovals, descInFlight, descRuns, descCommits, descWrites, descCommitSec,
 		descWaiting, descWAL, descDatabase, descStreams, descSignups, descRefusals, descQuotas, descIndexed, descBehind,
-		descEvents, descRefused, descCommitLat, descKilled, descBackupAge, descTickAge, descFree, descReady,
+		descEvents, descRefused, descCommitLat, descKilled, descBackupAge, descBackupLen, descTickAge, descFree, descReady,
 	} {
 		ch <- d
 	}
@@ -153,6 +154,7 @@ func (y instanceCollector) Collect(ch chan<- prometheus.Metric) {
 		count(descKilled, float64(v.Killed))
 		if v.BackupAt != 0 {
 			gauge(descBackupAge, y.svc.Now().Sub(v.BackupAt).Seconds())
+			gauge(descBackupLen, float64(v.BackupSize))
 		}
 		if v.TickAt != 0 {
 			gauge(descTickAge, y.svc.Now().Sub(v.TickAt).Seconds())

@@ -25,8 +25,9 @@ import (
 
 // pageScheduler is the clock as the pages see it.
 type pageScheduler struct {
-	next task.Time
-	ran  []string
+	vitals task.Vitals
+	next   task.Time
+	ran    []string
 }
 
 func (f *pageScheduler) NextTick() task.Time { return f.next }
@@ -39,7 +40,7 @@ func (f *pageScheduler) NextTicks(n int) (list []task.Time) {
 func (f *pageScheduler) Window() string { return "hourly from 6:00 to 21:00, UTC" }
 func (f *pageScheduler) Alive() bool    { return true }
 
-func (f *pageScheduler) Vitals() task.Vitals { return task.Vitals{} }
+func (f *pageScheduler) Vitals() task.Vitals { return f.vitals }
 func (f *pageScheduler) Jobs() []task.JobInfo {
 	return []task.JobInfo{{Name: "tick", Schedule: "0 6-21 * * *", Next: f.next}, {Name: "backup", Schedule: "daily"}}
 }

@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"log/slog"
+	"os"
 	"sync"
 	"testing"
 	"time"
@@ -18,7 +19,13 @@ import (
 	"taskyard/task"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	// The program after a backup is started by helpers from this very binary.
+	if code, ok := runner.HelperMain(os.Args[1:]); ok {
+		testkit.EndHelper(code)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 const patience = 30 * time.Second // the machine may be busy
 

@@ -37,13 +37,6 @@ type Options struct {
 	Log       *slog.Logger
 }
 
-// Backup says when copies of the database are made, and where.
-type Backup struct {
-	Cron string // "" means never
-	Dir  string
-	Keep int
-}
-
 // job is one row of the table.
 type job struct {
 	name, about string
@@ -74,7 +67,7 @@ func (j *Jobs) table() []job {
 	}
 	if j.opt.Backup.Cron != "" {
 		list = append(list, job{
-			name: task.JobBackup, about: "writes a checked copy of the database",
+			name: task.JobBackup, about: "writes the whole instance to an archive",
 			cron: j.opt.Backup.Cron, keep: true, run: j.backup,
 		})
 	}

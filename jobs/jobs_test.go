@@ -1,9 +1,11 @@
 package jobs
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -161,7 +163,14 @@ func TestRunJob(t *testing.T) {
 func TestBackupJobKeepsTheNewest(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "backups")
-	y := newInstance(t, setup{jobs: func(o *Options) { o.Backup = Backup{Cron: "30 3 * * *", Dir: dir, Keep: 2} }})
+	y := newInstance(t, setup{jobs: func(o *Options) {
+		o.Backup = Backup{Cron: "30 3 * * *", Dir: dir, Keep: 2, Write: o.Service.CopyInto}
+	}})
+	// A copy that an earlier version made, which is the oldest.
+	former := filepath.Join(dir, "taskyard-20260101T000000.000.db")
+	if err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(former, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
 	var last string
 	for range 4 {
 		tick := time.NewTimer(2 * time.Millisecond) // the name has the millisecond
@@ -181,6 +190,52 @@ func TestBackupJobKeepsTheNewest(t *testing.T) {
 	files, err := os.ReadDir(dir)
 	if err != nil || len(files) != 2 {
 		t.Errorf("%d files are kept, %v", len(files), err)
+	}
+}
+
+func TestAfterABackupAProgramGetsItsName(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	backups := filepath.Join(dir, "backups")
+	log := &lockedLog{}
+	run := func(after ...string) error {
+		t.Helper()
+		y := newInstance(t, setup{jobs: func(o *Options) {
+			o.Backup = Backup{Dir: backups, Keep: 9, Write: o.Service.CopyInto, After: after, Limit: time.Second}
+			o.Log = slog.New(slog.NewTextHandler(log, nil))
+		}})
+		return y.jobs.backup(t.Context())
+	}
+	if err := run("/bin/sh", "-c", `echo copied; cp "$1" "`+dir+`/copy"; echo "$HOME" > "`+dir+`/home"`, "sh"); err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(backups, "*.tar.zst"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("%v, %v", files, err)
+	}
+	want, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(filepath.Join(dir, "copy")); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("the program copied %d of %d bytes, %v", len(got), len(want), err)
+	}
+	if home, err := os.ReadFile(filepath.Join(dir, "home")); err != nil || strings.TrimSpace(string(home)) != os.Getenv("HOME") {
+		t.Errorf("its HOME is %q, %v", home, err)
+	}
+	if !strings.Contains(log.String(), "output=copied") {
+		t.Errorf("the log has no output of the program: %s", log.String())
+	}
+	if err := run("/bin/sh", "-c", "test -s {file}"); err != nil {
+		t.Errorf("with {file}: %v", err)
+	}
+	for _, after := range [][]string{{"/bin/sh", "-c", "exit 3"}, {"/bin/sh", "-c", "sleep 30"}, {"no-such-program-at-all"}} {
+		if err := run(after...); err == nil || !strings.Contains(err.Error(), "backup.after") {
+			t.Errorf("%v: %v", after, err)
+		}
+	}
+	if now, err := filepath.Glob(filepath.Join(backups, "*.tar.zst")); err != nil || len(now) != 5 {
+		t.Errorf("a failed program took its backup away: %d are there", len(now))
 	}
 }
 

@@ -2,10 +2,6 @@ package jobs
 
 import (
 	"context"
-	"fmt"
-	"os"
-	"path/filepath"
-	"sort"
 	"time"
 
 	"taskyard/runner"
@@ -90,30 +86,6 @@ func (j *Jobs) killOrphan(ctx context.Context, r *task.Run) (int, error) {
 		return 0, nil
 	}
 	return runner.KillOrphan(ctx, runner.Process{PID: r.PID, Start: r.PIDStart, BootID: r.BootID}, r.ID)
-}
-
-// backup writes a copy and drops the oldest ones.
-func (j *Jobs) backup(ctx context.Context) error {
-	b := j.opt.Backup
-	if err := os.MkdirAll(b.Dir, 0o700); err != nil {
-		return err
-	}
-	name := fmt.Sprintf("taskyard-%s.db", time.Now().UTC().Format("20060102T150405.000"))
-	if err := j.opt.Service.Backup(ctx, filepath.Join(b.Dir, name)); err != nil {
-		return err
-	}
-	old, err := filepath.Glob(filepath.Join(b.Dir, "taskyard-*.db"))
-	if err != nil {
-		return err
-	}
-	sort.Strings(old)
-	for len(old) > b.Keep {
-		if err := os.Remove(old[0]); err != nil {
-			return err
-		}
-		old = old[1:]
-	}
-	return nil
 }
 
 // indexAfter is how long changes gather before the search sees them.

@@ -1,8 +1,6 @@
 package jobs
 
 import (
-	"os"
-	"path/filepath"
 	"time"
 
 	"taskyard/task"
@@ -37,7 +35,7 @@ func (j *Jobs) Vitals() task.Vitals {
 	if j.opt.Backup.Cron == "" {
 		return v
 	}
-	v.BackupAt = j.newestBackup()
+	v.BackupAt, v.BackupSize = j.opt.Backup.newest()
 	due := nextOf(j.opt.Backup.Cron, j.opt.Location, later(j.started, v.BackupAt))
 	if !due.IsZero() {
 		due = nextOf(j.opt.Backup.Cron, j.opt.Location, due)
@@ -56,18 +54,4 @@ func nextOf(line string, loc *time.Location, after time.Time) time.Time {
 		return time.Time{}
 	}
 	return w.Next(after)
-}
-
-// newestBackup is when the newest scheduled backup was written, 0 for none.
-func (j *Jobs) newestBackup() (at task.Time) {
-	files, err := filepath.Glob(filepath.Join(j.opt.Backup.Dir, "taskyard-*.db"))
-	if err != nil {
-		return 0
-	}
-	for _, f := range files {
-		if fi, err := os.Stat(f); err == nil {
-			at = max(at, task.TimeOf(fi.ModTime()))
-		}
-	}
-	return at
 }

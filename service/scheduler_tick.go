@@ -188,8 +188,8 @@ func (s *Service) OrphanedFolders(ctx context.Context, list []task.RunFolder) ([
 	})
 }
 
-// Backup writes a checked copy of the database to a new file.
-func (s *Service) Backup(ctx context.Context, to string) error { return s.db.Backup(ctx, to) }
+// CopyInto writes a checked copy of the database to an empty file.
+func (s *Service) CopyInto(ctx context.Context, file string) error { return s.db.CopyInto(ctx, file) }
 
 // Probe reports whether the database is sound and can be written now.
 func (s *Service) Probe(ctx context.Context) error {

@@ -20,8 +20,9 @@ const JobBackup = "backup"
 
 // Vitals are the signs by which one sees that the clock does its work.
 type Vitals struct {
-	TickAt   Time              // the last tick since the start, 0: none
-	BackupAt Time              // the newest scheduled backup that is there, 0: none
-	Late     map[string]string // jobs that should have been done by now, with a sentence
-	Killed   int64             // processes of lost runs that were ended, since the start
+	TickAt     Time              // the last tick since the start, 0: none
+	BackupAt   Time              // the newest scheduled backup that is there, 0: none
+	BackupSize int64             // its bytes
+	Late       map[string]string // jobs that should have been done by now, with a sentence
+	Killed     int64             // processes of lost runs that were ended, since the start
 }

@@ -174,7 +174,7 @@ func (in *Instance) serveOn(ctx context.Context, ln net.Listener, o ServeOptions
 	if err := in.DB.Probe(ctx); err != nil && in.DB.Fault() == nil {
 		return fmt.Errorf("the database cannot be written: %w", err)
 	}
-	clock, err := in.newJobs(loopbackURL(ln.Addr()))
+	clock, err := in.newJobs(loopbackURL(ln.Addr()), o.Build.Version)
 	if err != nil {
 		return err
 	}
@@ -243,7 +243,11 @@ func (in *Instance) checkTail(ctx context.Context) {
 		if err := rx.CheckTail(); err != nil {
 			return err
 		}
-		_, err = rx.CheckBackups(ctx, BackupDir(in.Config.Data), 1)
+		ends, err := BackupEnds(ctx, in.Config.Data, 1)
+		if err != nil {
+			return err
+		}
+		_, err = rx.CheckBackups(ends)
 		return err
 	})
 	if err != nil {
@@ -323,7 +327,7 @@ func (in *Instance) drain(srv *http.Server, clock *jobs.Jobs) error {
 // comes slowly. All others are answered at once.
 const lastRequests = 5 * time.Second
 
-func (in *Instance) newJobs(url string) (*jobs.Jobs, error) {
+func (in *Instance) newJobs(url, version string) (*jobs.Jobs, error) {
 	loc, err := in.Config.Scheduler.Location()
 	if err != nil {
 		return nil, err
@@ -353,7 +357,7 @@ func (in *Instance) newJobs(url string) (*jobs.Jobs, error) {
 		Service: in.Service, Now: in.opt.Now, Runners: in.runners, Secrets: secretsOf(in.Config, in.opt.Getenv),
 		URL: url, RunsDir: filepath.Join(data, instance.RunsName),
 		Enabled: in.Config.Scheduler.Enabled, Cron: in.Config.Scheduler.Cron, Location: loc, Log: in.opt.Log,
-		Backup: jobs.Backup{Cron: in.Config.Backup.Cron, Dir: BackupDir(data), Keep: in.Config.Backup.Keep},
+		Backup: in.backups(data, version),
 	})
 }
 

@@ -10,8 +10,10 @@ import (
 // DemoMark is a file that separates the data folder of a demo from a real one.
 const DemoMark = "demo-yard"
 
+const dbName = "taskyard.db"
+
 // DBPath returns the path of the database of a data folder.
-func DBPath(data string) string { return filepath.Join(data, "taskyard.db") }
+func DBPath(data string) string { return filepath.Join(data, dbName) }
 
 // BackupDir returns the folder of scheduled backups.
 func BackupDir(data string) string { return filepath.Join(data, "backups") }

@@ -15,6 +15,12 @@ import (
 	"taskyard/runner"
 )
 
+// Files of the data folder.
+const (
+	idName    = "yard-id"
+	placeName = "instance-place"
+)
+
 // identity separates the processes of this instance from those of another on
 // the machine.
 type identity struct {
@@ -42,7 +48,7 @@ func identify(data string, log *slog.Logger) (*identity, error) {
 		return nil, fmt.Errorf("the data folder %s has no inode", data)
 	}
 	i := &identity{
-		idFile: filepath.Join(data, "yard-id"), placeFile: filepath.Join(data, "instance-place"),
+		idFile: filepath.Join(data, idName), placeFile: filepath.Join(data, placeName),
 		place: fmt.Sprintf("%d %d", st.Dev, st.Ino), log: log,
 	}
 	id, err := readText(i.idFile)

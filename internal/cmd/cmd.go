@@ -34,8 +34,8 @@ type Commands struct {
 	clientCommands `embed:"" group:"work"`
 	MCP            mcpCmd `cmd:"" group:"work" name:"mcp" help:"Serve MCP on stdin and stdout, for agents that start it."`
 
-	Backup     backupCmd     `cmd:"" group:"data" help:"Write a verified copy of the database to a new file; the server may be running. A plain file copy may be corrupt."`
-	Restore    restoreCmd    `cmd:"" group:"data" help:"Check a backup and replace the database with it. Stop the server first; the old database is kept next to it."`
+	Backup     backupCmd     `cmd:"" group:"data" help:"Write the whole instance to a new archive; the server may be running. A plain file copy may be corrupt."`
+	Restore    restoreCmd    `cmd:"" group:"data" help:"Verify a backup and put it in the data folder. Stop the server first; with --replace what is there is kept."`
 	Check      checkCmd      `cmd:"" group:"data" help:"Check integrity, references, the log's hash chain, and definitions."`
 	Export     exportCmd     `cmd:"" group:"data" help:"Write all tasks with their threads, and the todo lists, to plain files; the server may be running."`
 	Import     importCmd     `cmd:"" group:"data" help:"Read the files of an export, or the tasks of Beads, Task Master or Backlog.md. All or nothing; --dry-run shows the result without writing."`

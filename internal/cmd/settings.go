@@ -3,6 +3,8 @@ package cmd
 import (
 	"log/slog"
 
+	"taskyard/db"
+	"taskyard/internal/app"
 	"taskyard/internal/config"
 	"taskyard/runner/workspace"
 )
@@ -14,7 +16,20 @@ type settings struct {
 	Set    map[string]string `help:"Any key of the configuration, such as --set scheduler.concurrency=2." placeholder:"KEY=VALUE"`
 }
 
+// load reads the configuration. A restore that was cut off is finished first:
+// the configuration is among what it puts in place.
 func (s settings) load(e *Env, more map[string]string) (*config.Config, config.Sources, error) {
+	c, src, err := s.read(e, more)
+	if err != nil || !db.PendingWhole(app.DBPath(c.Data)) {
+		return c, src, err
+	}
+	if err := db.Settle(app.DBPath(c.Data), newLogger(e, "warn")); err != nil {
+		return nil, nil, err
+	}
+	return s.read(e, more)
+}
+
+func (s settings) read(e *Env, more map[string]string) (*config.Config, config.Sources, error) {
 	flags := map[string]string{}
 	for k, v := range s.Set {
 		flags[k] = v

@@ -31,7 +31,11 @@ type Config struct {
 	Notify    map[string]Notify   `toml:"notify"`
 
 	values map[string]any // by dotted key, as checked; what Print shows
+	file   string
 }
+
+// File returns the path of the file that was read, "" for none.
+func (c *Config) File() string { return c.file }
 
 // Scheduler says when and how ticks run.
 type Scheduler struct {
@@ -84,10 +88,12 @@ type TaskTool struct {
 	MaxPerHour            int  `toml:"max_per_hour"`
 }
 
-// Backup says when the database is copied and how many copies stay.
+// Backup says when the instance is backed up and how many backups stay.
 type Backup struct {
-	Cron string `toml:"cron"`
-	Keep int    `toml:"keep"`
+	Cron         string        `toml:"cron"`
+	Keep         int           `toml:"keep"`
+	After        []string      `toml:"after"` // program and arguments, started with the file of each backup; {file} is its name
+	AfterTimeout time.Duration `toml:"after_timeout"`
 }
 
 // Provider is a model endpoint for runners of kind builtin.

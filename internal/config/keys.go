@@ -61,6 +61,8 @@ var keys = []key{
 
 	{"backup.cron", "30 3 * * *", text(cronLine)},
 	{"backup.keep", int64(7), number(1, 1000)},
+	{"backup.after", []any{}, inFile(list(notEmpty))},
+	{"backup.after_timeout", "30m", duration(second, day)},
 
 	{"providers.*.api", nil, oneOf("openai", "anthropic")},
 	{"providers.*.base_url", nil, text(httpURL)},

@@ -144,6 +144,12 @@ func list(check func(string) error) kind {
 	}
 }
 
+// inFile is a setting that only the file has: it says what is executed.
+func inFile(k kind) kind {
+	k.text = nil
+	return k
+}
+
 // variables is a table of environment variables.
 var variables = kind{read: func(v any) (any, error) {
 	table, ok := v.(map[string]any)

@@ -37,6 +37,7 @@ type loader struct {
 	refused map[string]bool // names whose value was wrong
 	errs    []error
 
+	read      string   // path of the file
 	strangers []string // variables that are no key
 	workspace func(workspace, data string) error
 }
@@ -105,6 +106,7 @@ func (l *loader) file(path, data string) {
 		l.errs = append(l.errs, fmt.Errorf("configuration file: %w", err))
 		return
 	}
+	l.read = path
 	l.toml(path, text)
 	if d, ok := l.values["data"].(string); !named && ok && !sameFolder(d, data) && l.sources["data"] != fromDefault {
 		l.errs = append(l.errs, fmt.Errorf("%s: data: %q is not the folder that this file lies in: give "+
@@ -120,7 +122,7 @@ func sameFolder(a, b string) bool {
 
 // config turns the values into the struct.
 func (l *loader) config() *Config {
-	c := &Config{values: l.values}
+	c := &Config{values: l.values, file: l.read}
 	for name, v := range l.values {
 		assign(reflect.ValueOf(c).Elem(), name, reflect.ValueOf(v))
 	}

@@ -51,7 +51,7 @@ func (l *loader) override(name, value, source string) {
 	case !ok:
 		l.set(name, value, source) // notes the unknown key
 	case k.kind.text == nil:
-		l.errs = append(l.errs, fmt.Errorf("%s: %s is a table: set it in %s", source, name, FileName))
+		l.errs = append(l.errs, fmt.Errorf("%s: %s can only be set in the file: put it in %s", source, name, FileName))
 	default:
 		l.set(name, k.kind.text(value), source)
 	}

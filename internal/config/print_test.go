@@ -35,6 +35,7 @@ func TestPrint(t *testing.T) {
 	t.Run("what it prints reads back as the same configuration", func(t *testing.T) {
 		c, out := show(t, printed, nil)
 		back, _ := mustLoad(t, out, nil, nil)
+		back.file = c.file
 		if !reflect.DeepEqual(c, back) {
 			t.Errorf("%+v\n%+v\n%s", c, back, out)
 		}

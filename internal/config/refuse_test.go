@@ -162,7 +162,8 @@ func TestRefusedInVariablesAndFlags(t *testing.T) {
 			`TASKYARD_RUNS_ATTEMPTS: runs.attempts: "many" is not valid: give a whole number from 1 to 10`,
 		},
 		{"a bool that is none", []string{"TASKYARD_SCHEDULER_ENABLED=1"}, nil, "valid are true, false"},
-		{"a table in a variable", []string{"TASKYARD_RUNNERS_X_ENV=A=B"}, nil, "runners.x.env is a table: set it in taskyard.toml"},
+		{"a table in a variable", []string{"TASKYARD_RUNNERS_X_ENV=A=B"}, nil, "runners.x.env can only be set in the file"},
+		{"what is executed, in a variable", []string{"TASKYARD_BACKUP_AFTER=rclone"}, nil, "backup.after can only be set in the file"},
 		{"a rule between keys names the variable", []string{"TASKYARD_RUNNERS_NONE_KIND=builtin"}, nil, "the name none is taken"},
 		{
 			"an unknown flag", nil,

@@ -1,0 +1,308 @@
+package e2e
+
+import (
+	"bytes"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"taskyard/internal/app"
+	"taskyard/internal/archive"
+	"taskyard/task"
+)
+
+const ownAgent = "---\nname: own\ndescription: Made here.\ntools: read\n---\nWork on it.\n"
+
+// wholeInstance is an instance with all that a backup is to hold, whose server
+// runs.
+func wholeInstance(t *testing.T) *server {
+	t.Helper()
+	s := newServer(t, "serve")
+	s.file("taskyard.toml", "[runs]\nattempts = 2\n")
+	s.file("agents/own.md", ownAgent)
+	s.file("notes/deep/extra.txt", "whatever lies there")
+	s.file("runs/run-7-1/work/result.txt", "of a run")
+	s.file("runs/tree-7/note.json", "{}")
+	s.start()
+	api := s.api(s.token("--scope", "operate"))
+	call[task.Task](t, api, "POST", "/api/tasks", map[string]any{"title": "Mine", "owner": "own"})
+	return s
+}
+
+// files returns the texts of the files below a folder by their path.
+func files(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	list := map[string]string{}
+	err := fs.WalkDir(os.DirFS(dir), ".", func(p string, e fs.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() {
+			return err
+		}
+		b, err := os.ReadFile(filepath.Join(dir, p))
+		list[p] = string(b)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+func TestABackupHoldsTheWholeInstance(t *testing.T) {
+	t.Parallel()
+	s := wholeInstance(t)
+	dir := t.TempDir()
+	without, with := filepath.Join(dir, "a.tar.zst"), filepath.Join(dir, "b.tar.zst")
+	must(t, "", "backup", "--data", s.data, without)
+	must(t, "", "backup", "--include-runs", "--data", s.data, with)
+	s.kill()
+	want := files(t, s.data)
+	for _, file := range []string{without, with} {
+		to := filepath.Join(t.TempDir(), "data")
+		said := must(t, "", "restore", "--data", to, file)
+		if strings.Contains(said, "kept in") {
+			t.Errorf("nothing was there: %s", said)
+		}
+		got := files(t, to)
+		for _, name := range []string{"taskyard.toml", "agents/own.md", "notes/deep/extra.txt", "yard-id"} {
+			if got[name] != want[name] || got[name] == "" {
+				t.Errorf("%s is %q after a restore, was %q", name, got[name], want[name])
+			}
+		}
+		if has := got["runs/run-7-1/work/result.txt"] == "of a run"; has != (file == with) {
+			t.Errorf("%s: the folder of a run is there: %v", file, has)
+		}
+		for name := range got {
+			own := name == "taskyard.db" || name == "taskyard.db.lock"
+			if strings.HasPrefix(name, "runs/tree-") || strings.HasPrefix(name, "taskyard.db") && !own {
+				t.Errorf("%s: %s is restored", file, name)
+			}
+		}
+		if said := must(t, "", "check", "--data", to); !strings.Contains(said, "0 invalid") {
+			t.Errorf("check says %s", said)
+		}
+		again := newServer(t, "serve")
+		again.data = to
+		again.start()
+		agents := call[any](t, again.api(again.token("--scope", "read", "--name", "reader")), "GET", "/api/agents", nil)
+		if !strings.Contains(fmt.Sprint(agents), "own") {
+			t.Errorf("the restored server has the agents %v", agents)
+		}
+		if !strings.Contains(again.log.String(), "the data folder is a copy") {
+			t.Error("a restored instance elsewhere takes itself for its original")
+		}
+		again.kill()
+	}
+}
+
+func TestABackupSaysWhatItHolds(t *testing.T) {
+	t.Parallel()
+	s := wholeInstance(t)
+	file := filepath.Join(t.TempDir(), "b.tar.zst")
+	must(t, "", "backup", "--data", s.data, file)
+	s.kill()
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	a, err := archive.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	m := a.Manifest
+	if m.Schema < 1 || m.Instance == "" || m.LogEnd == "" || m.Version == "" || m.Runs || !m.Has("taskyard.db") || m.Created.IsZero() {
+		t.Errorf("the manifest is %+v", m)
+	}
+	if err := a.Files(nil); err != nil {
+		t.Error(err)
+	}
+	// Other programs read it too.
+	if _, err := exec.LookPath("zstd"); err != nil {
+		t.Skip("zstd is missing: apt-get install zstd")
+	}
+	out, err := exec.CommandContext(t.Context(), "tar", "--zstd", "-xOf", file, "manifest.json").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var same archive.Manifest
+	if err := json.Unmarshal(out, &same); err != nil || same.LogEnd != m.LogEnd {
+		t.Errorf("tar reads %s, %v", out, err)
+	}
+}
+
+func TestADamagedBackupIsRefusedByItsPart(t *testing.T) {
+	t.Parallel()
+	s := wholeInstance(t)
+	file := filepath.Join(t.TempDir(), "b.tar.zst")
+	must(t, "", "backup", "--data", s.data, file)
+	s.kill()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := files(t, s.data)
+	seen := map[string]bool{}
+	for at := range 40 {
+		bad := bytes.Clone(b)
+		i := len(b) * at / 40
+		bad[i] ^= 0x55
+		put(t, file+".bad", string(bad))
+		_, errs, code := do(t, "", "restore", "--replace", "--data", s.data, file+".bad")
+		if _, part, ok := strings.Cut(errs, "the backup is damaged in "); ok {
+			part, _, _ = strings.Cut(part, ":")
+			seen[part] = true
+		} else if i > 3 { // there it is no archive at all
+			t.Errorf("a byte changed at %d of %d: exit code %d, %s", i, len(b), code, errs)
+		}
+		if code != exitRefused {
+			t.Errorf("a byte changed at %d: exit code %d", i, code)
+		}
+	}
+	put(t, file+".bad", string(b[:len(b)/2]))
+	_, errs, code := do(t, "", "restore", "--replace", "--data", s.data, file+".bad")
+	if code != exitRefused || !strings.Contains(errs, "cut off") {
+		t.Errorf("half a backup: exit code %d, %s", code, errs)
+	}
+	if after := files(t, s.data); len(after) != len(before) || after["taskyard.db"] != before["taskyard.db"] {
+		t.Errorf("refused restores changed the folder: %d files, were %d", len(after), len(before))
+	}
+	if !seen["taskyard.db"] || !seen["manifest.json"] {
+		t.Errorf("the damaged parts are %v", seen)
+	}
+}
+
+func TestARestoreReplacesNothingUnasked(t *testing.T) {
+	t.Parallel()
+	s := wholeInstance(t)
+	file := filepath.Join(t.TempDir(), "b.tar.zst")
+	must(t, "", "backup", "--data", s.data, file)
+	_, errs, code := do(t, "", "restore", "--replace", "--data", s.data, file)
+	if code != exitRefused || !strings.Contains(errs, "another taskyard") {
+		t.Errorf("over a living server: exit code %d, %s", code, errs)
+	}
+	s.kill()
+	s.file("agents/later.md", strings.ReplaceAll(ownAgent, "own", "later"))
+	s.file("other.txt", "came after the backup")
+	id := files(t, s.data)["yard-id"]
+	if _, errs, code := do(t, "", "restore", "--data", s.data, file); code != exitRefused || !strings.Contains(errs, "--replace") {
+		t.Errorf("over an instance: exit code %d, %s", code, errs)
+	}
+	said := must(t, "", "restore", "--replace", "--data", s.data, file)
+	_, kept, _ := strings.Cut(said, "is kept in ")
+	kept, _, _ = strings.Cut(kept, "\n")
+	now := files(t, s.data)
+	if now["agents/later.md"] != "" || now["other.txt"] != "" {
+		t.Errorf("what came later is still there: %s", said)
+	}
+	if now["yard-id"] != id || now["runs/run-7-1/work/result.txt"] == "" || now["runs/tree-7/note.json"] == "" {
+		t.Error("what belongs to the place is not as it was")
+	}
+	old := files(t, kept)
+	if old["agents/later.md"] == "" || old["other.txt"] == "" || old["taskyard.db"] == "" {
+		t.Errorf("the former instance is not whole: %d files in %s", len(old), kept)
+	}
+	// And back again, from what was kept.
+	back := filepath.Join(t.TempDir(), "back.tar.zst")
+	must(t, "", "backup", "--data", kept, back)
+	must(t, "", "restore", "--replace", "--data", s.data, back)
+	if now := files(t, s.data); now["agents/later.md"] == "" {
+		t.Error("the former instance does not come back")
+	}
+	must(t, "", "check", "--data", s.data)
+}
+
+func TestTheConfigurationOfABackupOverrulesNoOther(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, "serve")
+	elsewhere := filepath.Join(t.TempDir(), "etc.toml")
+	put(t, elsewhere, "[runs]\nattempts = 5\n")
+	s.args = []string{"serve", "--config", elsewhere}
+	s.start()
+	file := filepath.Join(t.TempDir(), "b.tar.zst")
+	must(t, "", "backup", "--config", elsewhere, "--data", s.data, file)
+	s.kill()
+	to := filepath.Join(t.TempDir(), "data")
+	must(t, "", "restore", "--data", to, file)
+	if got := files(t, to)["taskyard.toml"]; !strings.Contains(got, "attempts = 5") {
+		t.Errorf("the configuration of a backup is %q", got)
+	}
+	put(t, elsewhere, "[runs]\nattempts = 6\n")
+	to = filepath.Join(t.TempDir(), "data")
+	said := must(t, "", "restore", "--config", elsewhere, "--data", to, file)
+	got := files(t, to)
+	const aside = "taskyard.toml.restored"
+	if got["taskyard.toml"] != "" || !strings.Contains(got[aside], "attempts = 5") || !strings.Contains(said, aside) {
+		t.Errorf("it says %s", said)
+	}
+}
+
+// plainCopy is a backup as versions before the archives made it.
+func plainCopy(t *testing.T, data string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "copy.db")
+	d, err := sql.Open("sqlite3", "file:"+app.DBPath(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if _, err := d.ExecContext(t.Context(), "VACUUM INTO ?", file); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func TestCopiesOfADatabaseAreRestored(t *testing.T) {
+	t.Parallel()
+	s := wholeInstance(t)
+	s.kill()
+	file := plainCopy(t, s.data)
+	said := must(t, "", "restore", "--replace", "--data", s.data, file)
+	if !strings.Contains(said, "a database alone") || !strings.Contains(said, "taskyard.db.replaced") {
+		t.Errorf("it says %s", said)
+	}
+	must(t, "", "check", "--data", s.data)
+	t.Run("and check finds that the agents are missing", func(t *testing.T) {
+		to := filepath.Join(t.TempDir(), "data")
+		must(t, "", "restore", "--data", to, file)
+		if _, errs, code := do(t, "", "check", "--data", to); code != exitRefused || !strings.Contains(errs, "own (1 open)") {
+			t.Errorf("exit code %d, %s", code, errs)
+		}
+	})
+}
+
+func TestABackupNeedsRoom(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, "serve")
+	s.start()
+	s.makeTasks(s.api(s.token("--scope", "operate")), 1)
+	s.kill()
+	small := t.TempDir()
+	if out, err := exec.CommandContext(t.Context(), "mount", "-t", "tmpfs", "-o", "size=96k", "none", small).CombinedOutput(); err != nil {
+		t.Skipf("no file system can be mounted here: %s", out)
+	}
+	defer func() {
+		if err := exec.Command("umount", small).Run(); err != nil {
+			t.Error(err)
+		}
+	}()
+	_, errs, code := do(t, "", "backup", "--data", s.data, filepath.Join(small, "b.tar.zst"))
+	if code != exitRefused || !strings.Contains(errs, "is full") {
+		t.Errorf("exit code %d, %s", code, errs)
+	}
+	if left := names(t, small); len(left) != 0 {
+		t.Errorf("a failed backup leaves %v", left)
+	}
+	file := filepath.Join(t.TempDir(), "b.tar.zst")
+	must(t, "", "backup", "--data", s.data, file)
+	_, errs, code = do(t, "", "restore", "--data", filepath.Join(small, "data"), file)
+	if code != exitRefused || !strings.Contains(errs, "free") {
+		t.Errorf("a restore: exit code %d, %s", code, errs)
+	}
+}

@@ -1,0 +1,293 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"taskyard/db"
+	"taskyard/internal/archive"
+	"taskyard/internal/config"
+	"taskyard/runner/instance"
+)
+
+// RestoreOptions say how a backup is restored.
+type RestoreOptions struct {
+	Replace bool // what is in the data folder, which is kept
+	Revive  bool // tokens and sessions that were ended since
+}
+
+// Restored is what a restore did.
+type Restored struct {
+	Manifest   *archive.Manifest // nil: the backup is a copy of the database alone
+	Kept       string            // where the former instance, or database, is; "" if there was none
+	ConfigFile string            // where the configuration of the backup is, when another one is in use
+	Rights     db.Revived
+}
+
+// Restore puts a backup in the data folder of c, whose server must not run: an
+// archive, or a copy of the database as earlier versions made it. The backup is
+// verified as a whole before anything changes. After a kill at any moment the
+// next command or start finds the old or the new instance.
+func Restore(ctx context.Context, c *config.Config, file string, o RestoreOptions) (r Restored, err error) {
+	whole, err := isArchive(file)
+	if err != nil {
+		return r, err
+	}
+	if err := MakeData(c.Data); err != nil {
+		return r, err
+	}
+	lock, err := db.AcquireLock(DBPath(c.Data))
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, lock.Release()) }()
+	if err := db.FinishRestore(DBPath(c.Data), slog.New(slog.DiscardHandler)); err != nil {
+		return r, err
+	}
+	if err := replaceable(c.Data, o.Replace); err != nil {
+		return r, err
+	}
+	if whole {
+		return restoreWhole(ctx, c, file, o)
+	}
+	if _, err := os.Stat(DBPath(c.Data)); err == nil {
+		r.Kept = DBPath(c.Data) + ".replaced"
+	}
+	r.Rights, err = db.Restore(ctx, file, DBPath(c.Data), o.Revive)
+	return r, err
+}
+
+// isArchive tells the kinds of backups apart by their first bytes.
+func isArchive(file string) (bool, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	head := make([]byte, 16)
+	n, err := io.ReadFull(f, head)
+	switch {
+	case err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF):
+		return false, err
+	case bytes.HasPrefix(head[:n], []byte{0x28, 0xb5, 0x2f, 0xfd}):
+		return true, nil
+	case bytes.HasPrefix(head[:n], []byte("SQLite format 3\x00")):
+		return false, nil
+	}
+	return false, fmt.Errorf("%s is no backup: it is neither an archive of taskyard backup nor a copy of a database", file)
+}
+
+// replaceable refuses a folder in which something is.
+func replaceable(data string, replace bool) error {
+	list, err := os.ReadDir(data)
+	if err != nil || replace {
+		return err
+	}
+	var names []string
+	for _, e := range list {
+		if name := e.Name(); name != dbName+".lock" && name != "lost+found" {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return fmt.Errorf("the data folder %s is not empty (%s): give --replace, which keeps what is there, or another --data",
+		data, strings.Join(names[:min(3, len(names))], ", "))
+}
+
+func restoreWhole(ctx context.Context, c *config.Config, file string, o RestoreOptions) (r Restored, err error) {
+	if r.Manifest, err = verify(file, c.Data); err != nil {
+		return r, err
+	}
+	w, err := db.PrepareWhole(DBPath(c.Data))
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, w.Cancel()) }()
+	if err := extract(ctx, file, w.Dir); err != nil {
+		return r, err
+	}
+	// An instance belongs to its place: what is noted there of processes holds on.
+	if _, err := os.Lstat(filepath.Join(c.Data, idName)); err == nil {
+		if err := remove(filepath.Join(w.Dir, idName), filepath.Join(w.Dir, placeName)); err != nil {
+			return r, err
+		}
+	}
+	if own := filepath.Join(c.Data, config.FileName); c.File() != "" && !sameFile(c.File(), own) && r.Manifest.Has(config.FileName) {
+		r.ConfigFile = own + ".restored"
+		if err := os.Rename(filepath.Join(w.Dir, config.FileName), filepath.Join(w.Dir, config.FileName+".restored")); err != nil {
+			return r, err
+		}
+	}
+	add, old, err := moves(w.Dir, c.Data)
+	if err != nil {
+		return r, err
+	}
+	r.Kept, r.Rights, err = w.Commit(ctx, add, old, o.Revive)
+	return r, err
+}
+
+// verify reads an archive from its beginning to its end.
+func verify(file, data string) (*archive.Manifest, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	a, err := archive.NewReader(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	defer a.Close()
+	m := a.Manifest
+	if !m.Has(dbName) {
+		return nil, fmt.Errorf("%s: the backup has no %s", file, dbName)
+	}
+	for _, f := range m.Files {
+		if !isOfInstance(f.Name) {
+			return nil, fmt.Errorf("%s: the backup has %q, which is not a file that a backup holds", file, f.Name)
+		}
+	}
+	var disk syscall.Statfs_t
+	if err := syscall.Statfs(data, &disk); err != nil {
+		return nil, err
+	}
+	if free := uint64(disk.Bavail) * uint64(disk.Bsize); uint64(m.Size()) > free { //nolint:gosec,unconvert // sizes are not negative
+		return nil, fmt.Errorf("%s holds %d MiB, and the disk of %s has %d MiB free", file, m.Size()>>20, data, free>>20)
+	}
+	if err := a.Files(nil); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return m, nil
+}
+
+// isOfInstance reports whether a backup may hold a file of this name.
+func isOfInstance(name string) bool {
+	top, below, _ := strings.Cut(name, "/")
+	if top == instance.RunsName {
+		folder, in, _ := strings.Cut(below, "/")
+		return isRunFolder(folder) && in != ""
+	}
+	return name == dbName || !stays(top)
+}
+
+// extract writes the files of an archive below dir, and syncs them.
+func extract(ctx context.Context, file, dir string) error {
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	a, err := archive.NewReader(f)
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	defer a.Close()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	folders := map[string]bool{".": true}
+	err = a.Files(func(f archive.File, r io.Reader) error {
+		if !isOfInstance(f.Name) {
+			return fmt.Errorf("%s has changed since it was verified", file)
+		}
+		folders[path.Dir(f.Name)] = true
+		return errors.Join(ctx.Err(), writeFile(root, f, r))
+	})
+	for folder := range folders {
+		if err == nil {
+			err = syncFolders(root, folder)
+		}
+	}
+	if errors.Is(err, syscall.ENOSPC) {
+		err = fmt.Errorf("the disk of %s is full; nothing was changed: %w", dir, err)
+	}
+	return err
+}
+
+func writeFile(root *os.Root, f archive.File, r io.Reader) error {
+	if err := root.MkdirAll(path.Dir(f.Name), 0o700); err != nil {
+		return err
+	}
+	mode := fs.FileMode(0o600)
+	if f.Executable {
+		mode = 0o700
+	}
+	to, err := root.OpenFile(f.Name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(to, r)
+	return errors.Join(err, to.Sync(), to.Close())
+}
+
+// syncFolders syncs a folder and those above it.
+func syncFolders(root *os.Root, folder string) error {
+	for {
+		d, err := root.Open(folder)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(d.Sync(), d.Close()); err != nil {
+			return err
+		}
+		if folder == "." {
+			return nil
+		}
+		folder = path.Dir(folder)
+	}
+}
+
+func remove(files ...string) error {
+	for _, f := range files {
+		if err := os.Remove(f); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// moves returns what of staged is put in place, and what of the data folder goes
+// although nothing comes in its place. Folders of runs are put in place each by
+// itself: worktrees beside them stay.
+func moves(staged, data string) (add, old []string, err error) {
+	list, err := os.ReadDir(staged)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, e := range list {
+		if e.Name() != instance.RunsName {
+			add = append(add, e.Name())
+			continue
+		}
+		runs, err := os.ReadDir(filepath.Join(staged, e.Name()))
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, r := range runs {
+			add = append(add, filepath.Join(e.Name(), r.Name()))
+		}
+	}
+	list, err = os.ReadDir(data)
+	for _, e := range list {
+		name := e.Name()
+		if !stays(name) && name != idName && name != placeName && !slices.Contains(add, name) {
+			old = append(old, name)
+		}
+	}
+	return add, old, err
+}

@@ -1,0 +1,127 @@
+package archive
+
+import (
+	"archive/tar"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// Writer gathers the entries of an archive. The manifest comes first and is
+// known last, so the entries wait, compressed, in a file of their own.
+type Writer struct {
+	body  io.ReadWriteSeeker
+	tar   *tar.Writer
+	zstd  *zstd.Encoder
+	files []File
+	at    time.Time
+}
+
+// NewWriter makes a writer whose entries wait in body, an empty file. at is the
+// time of all entries.
+func NewWriter(body io.ReadWriteSeeker, at time.Time) (*Writer, error) {
+	z, err := newEncoder(body)
+	if err != nil {
+		return nil, err
+	}
+	return &Writer{body: body, zstd: z, tar: tar.NewWriter(z), at: at.UTC().Truncate(time.Second)}, nil
+}
+
+// newEncoder makes one that needs about 10 MB of memory and one thread.
+func newEncoder(w io.Writer) (*zstd.Encoder, error) {
+	return zstd.NewWriter(w, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20), zstd.WithLowerEncoderMem(true))
+}
+
+// Add writes one file of size bytes. What r holds beyond that is left out, and
+// what it lacks is filled with zeros: the file of a program that is running may
+// change meanwhile.
+func (w *Writer) Add(name string, r io.Reader, size int64, executable bool) error {
+	if err := checkName(name); err != nil {
+		return err
+	}
+	mode := int64(0o600)
+	if executable {
+		mode = 0o700
+	}
+	sum := sha256.New()
+	err := w.entry(&tar.Header{Name: name, Size: size, Mode: mode, ModTime: w.at, Typeflag: tar.TypeReg}, func(to io.Writer) error {
+		_, err := io.CopyN(io.MultiWriter(to, sum), io.MultiReader(r, zeros{}), size)
+		return err
+	})
+	w.files = append(w.files, File{Name: name, Size: size, SHA256: hex.EncodeToString(sum.Sum(nil)), Executable: executable})
+	return err
+}
+
+// entry writes a header and what fill says, as one frame.
+func (w *Writer) entry(h *tar.Header, fill func(io.Writer) error) error {
+	if err := w.tar.WriteHeader(h); err != nil {
+		return err
+	}
+	if err := fill(w.tar); err != nil {
+		return err
+	}
+	return w.endFrame(w.tar.Flush())
+}
+
+func (w *Writer) endFrame(err error) error {
+	if err != nil {
+		return err
+	}
+	if err := w.zstd.Close(); err != nil {
+		return err
+	}
+	w.zstd.Reset(w.body)
+	return nil
+}
+
+// Finish writes the whole archive to out, and completes m by the files that
+// were added.
+func (w *Writer) Finish(out io.Writer, m *Manifest) error {
+	m.Format, m.Files, m.Created = Format, w.files, w.at
+	text, err := json.MarshalIndent(m, "", "\t")
+	if err != nil {
+		return err
+	}
+	if len(text) > maxManifest {
+		return fmt.Errorf("%d files are too many for a backup: leave out the folders of runs", len(m.Files))
+	}
+	if err := w.endFrame(w.tar.Close()); err != nil {
+		return err
+	}
+	head, err := newEncoder(out)
+	if err != nil {
+		return err
+	}
+	first := tar.NewWriter(head)
+	h := &tar.Header{Name: ManifestName, Size: int64(len(text)), Mode: 0o600, ModTime: w.at, Typeflag: tar.TypeReg}
+	if err := first.WriteHeader(h); err != nil {
+		return err
+	}
+	if _, err := first.Write(text); err != nil {
+		return err
+	}
+	if err := first.Flush(); err != nil { // not Close: the entries follow
+		return err
+	}
+	if err := head.Close(); err != nil {
+		return err
+	}
+	if _, err := w.body.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	_, err = io.Copy(out, w.body)
+	return err
+}
+
+// zeros is an endless reader.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}

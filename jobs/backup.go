@@ -1,0 +1,91 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+	"time"
+
+	"taskyard/runner"
+	"taskyard/task"
+)
+
+// Backup says when backups of the instance are made, and where.
+type Backup struct {
+	Cron  string // "" means never
+	Dir   string
+	Keep  int
+	Write func(ctx context.Context, file string) error // a new file
+	After []string                                     // program and arguments that are started with the file; nil: none
+	Limit time.Duration                                // of that program
+}
+
+// backup writes one, drops the oldest ones, and starts the program that takes
+// it elsewhere.
+func (j *Jobs) backup(ctx context.Context) error {
+	b := j.opt.Backup
+	if err := os.MkdirAll(b.Dir, 0o700); err != nil {
+		return err
+	}
+	name := fmt.Sprintf("taskyard-%s.tar.zst", time.Now().UTC().Format("20060102T150405.000"))
+	file := filepath.Join(b.Dir, name)
+	if err := b.Write(ctx, file); err != nil {
+		return err
+	}
+	for old := b.files(); len(old) > b.Keep; old = old[1:] {
+		if err := os.Remove(old[0]); err != nil {
+			return err
+		}
+	}
+	if len(b.After) == 0 {
+		return nil
+	}
+	err := runner.RunOwn(ctx, b.after(file), b.Limit, func(line string) {
+		j.log.Info("backup.after", "file", name, "output", line)
+	})
+	if err != nil {
+		return fmt.Errorf("the backup %s is written, but backup.after (%s) failed: %w", name, b.After[0], err)
+	}
+	return nil
+}
+
+// files lists the scheduled backups, the oldest first: archives, and the copies
+// of the database that earlier versions made.
+func (b Backup) files() (list []string) {
+	for _, suffix := range []string{".tar.zst", ".db"} {
+		found, err := filepath.Glob(filepath.Join(b.Dir, "taskyard-*"+suffix))
+		if err == nil {
+			list = append(list, found...)
+		}
+	}
+	sort.Strings(list) // the time is in the name
+	return list
+}
+
+// after is the command line with the name of the file, which comes last where
+// no argument says otherwise.
+func (b Backup) after(file string) []string {
+	argv, named := make([]string, len(b.After)), false
+	for i, arg := range b.After {
+		argv[i] = strings.ReplaceAll(arg, "{file}", file)
+		named = named || argv[i] != arg
+	}
+	if !named {
+		argv = append(argv, file)
+	}
+	return argv
+}
+
+// newest is when the newest scheduled backup was written, 0 for none, and how
+// many bytes it has.
+func (b Backup) newest() (at task.Time, size int64) {
+	for _, f := range b.files() {
+		if fi, err := os.Stat(f); err == nil && task.TimeOf(fi.ModTime()) >= at {
+			at, size = task.TimeOf(fi.ModTime()), fi.Size()
+		}
+	}
+	return at, size
+}
