@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/rand"
@@ -110,13 +111,20 @@ var errCrossSite = task.Errorf(task.Forbidden, task.CodeCrossSite,
 func (s *Server) formCookie() string { return s.cookieName("taskyard_form") }
 
 // cookieName is a cookie's name with the prefix that keeps other names of the
-// domain, and plain http, from setting it.
+// domain, and plain http, from setting it. __Host- is for cookies of a whole
+// host: below a path the cookie is sent to nobody else instead.
 func (s *Server) cookieName(name string) string {
-	if s.secure() {
-		return "__Host-" + name
+	switch {
+	case !s.secure():
+		return name
+	case s.prefix != "":
+		return "__Secure-" + name
 	}
-	return name
+	return "__Host-" + name
 }
+
+// cookiePath is the path of all cookies.
+func (s *Server) cookiePath() string { return cmp.Or(s.prefix, "/") }
 
 // formToken returns the token that this browser's forms carry: it fits the
 // nonce in the browser's own cookie and nobody else's. It is masked by other
@@ -129,7 +137,7 @@ func (s *Server) formToken(c echo.Context) string {
 	} else {
 		nonce = rand.Text()
 		c.SetCookie(&http.Cookie{
-			Name: s.formCookie(), Value: nonce, Path: "/", HttpOnly: true,
+			Name: s.formCookie(), Value: nonce, Path: s.cookiePath(), HttpOnly: true,
 			SameSite: http.SameSiteStrictMode, Secure: s.secure(),
 		})
 	}

@@ -69,7 +69,7 @@ func (s *Server) setAppearance(c echo.Context) error {
 		}
 	}
 	k := &http.Cookie{
-		Name: themeCookie, Value: f.Theme, Path: "/", MaxAge: int((365 * 24 * time.Hour).Seconds()),
+		Name: themeCookie, Value: f.Theme, Path: s.cookiePath(), MaxAge: int((365 * 24 * time.Hour).Seconds()),
 		SameSite: http.SameSiteLaxMode, Secure: s.secure(),
 	}
 	if f.Theme == "" {

@@ -42,7 +42,11 @@ func (s *Server) render(c echo.Context, status int, page templ.Component) error 
 		return err
 	}
 	maps.Copy(c.Response().Header(), pageHeaders)
-	return c.HTMLBlob(status, ui.MarkHidden(buf.Bytes()))
+	html := ui.MarkHidden(buf.Bytes())
+	if s.prefix != "" {
+		html = addPrefix(html, s.prefix)
+	}
+	return c.HTMLBlob(status, html)
 }
 
 // chrome gathers what every page shows around its own content.

@@ -68,6 +68,49 @@ func TestCookiesAreBoundToTheHostOverHTTPS(t *testing.T) {
 	}
 }
 
+// Browsers take __Host- for the whole host alone.
+func TestCookiesBelowAPathAreSentNowhereElse(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, func(o *Options, _ *http.Server) { o.PublicURL = siteURL + "/team" })
+	res := s.do("nobody", "GET", "/team/login", "", "Host", "tasks.example").want(200)
+	cookies := res.Header.Values("Set-Cookie")
+	if len(cookies) == 0 {
+		t.Fatal("no cookie is set")
+	}
+	for _, line := range cookies {
+		k, err := http.ParseSetCookie(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(k.Name, "__Secure-") || !k.Secure || !k.HttpOnly || k.Path != "/team" || k.Domain != "" {
+			t.Errorf("cookie %s", line)
+		}
+	}
+	if to := s.do("nobody", "GET", "/team/queues", "", "Host", "tasks.example").Header.Get("Location"); !strings.HasPrefix(to, "/team/login") {
+		t.Errorf("a page leads to %q", to)
+	}
+	if to := s.do("nobody", "GET", "/", "", "Host", "tasks.example").Header.Get("Location"); to != "/team/" {
+		t.Errorf("the root leads to %q", to)
+	}
+}
+
+func TestAddressesInPagesGetThePrefix(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		`<a href="/x">`:                            `<a href="/p/x">`,
+		`<a class="b" href="/" title="/x">`:        `<a class="b" href="/p/" title="/x">`,
+		`<a href="//host/x"><a href="https://h/">`: `<a href="//host/x"><a href="https://h/">`,
+		`<input value="/tasks/1" formaction="/t">`: `<input value="/tasks/1" formaction="/p/t">`,
+		`<p>href=&#34;/x&#34; and href=/x</p>`:     `<p>href=&#34;/x&#34; and href=/x</p>`,
+		`<html lang="en"><img src="/s">`:           `<html data-prefix="/p" lang="en"><img src="/p/s">`,
+		`="/`:                                      `="/`,
+	} {
+		if got := string(addPrefix([]byte(in), "/p")); got != want {
+			t.Errorf("%s becomes %s, want %s", in, got, want)
+		}
+	}
+}
+
 func TestWhoSignsInIsWarnedOfAnOpenConnection(t *testing.T) {
 	t.Parallel()
 	const warning = "This connection is not encrypted"

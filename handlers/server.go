@@ -61,6 +61,7 @@ type Rules struct {
 // Server is the HTTP side of an instance.
 type Server struct {
 	opt      Options
+	prefix   string // of all paths, "" at the root of the host
 	svc      *service.Service
 	log      *slog.Logger
 	echo     *echo.Echo
@@ -94,7 +95,7 @@ func New(opt Options) (*Server, error) {
 		opt.MCP = http.NotFoundHandler()
 	}
 	s := &Server{
-		opt: opt, svc: opt.Service, log: opt.Log, echo: echo.New(), origin: http.NewCrossOriginProtection(),
+		opt: opt, prefix: prefixOf(opt.PublicURL), svc: opt.Service, log: opt.Log, echo: echo.New(), origin: http.NewCrossOriginProtection(),
 		perms: map[string]task.Perm{}, started: time.Now(), gate: newGate(),
 	}
 	var err error
@@ -124,6 +125,7 @@ func New(opt Options) (*Server, error) {
 	if s.handler, err = compress(s.echo); err != nil {
 		return nil, err
 	}
+	s.handler = withPrefix(s.prefix, s.handler)
 	return s, nil
 }
 

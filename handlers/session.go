@@ -41,7 +41,7 @@ func (s *Server) newSessions() *scs.SessionManager {
 	// scs's own idle timeout writes at every request; ours does not.
 	m.IdleTimeout = 0
 	m.Cookie = scs.SessionCookie{
-		Name: s.cookieName("taskyard"), Path: "/", HttpOnly: true,
+		Name: s.cookieName("taskyard"), Path: s.cookiePath(), HttpOnly: true,
 		SameSite: http.SameSiteLaxMode, Persist: true, Secure: s.secure(),
 	}
 	return m

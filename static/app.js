@@ -36,7 +36,7 @@
   const dark = () => (root.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
   const setTheme = theme => {
     root.dataset.theme = theme;
-    document.cookie = `theme=${theme}; Path=/; Max-Age=31536000; SameSite=Lax`;
+    document.cookie = `theme=${theme}; Path=${taskyard.prefix || "/"}; Max-Age=31536000; SameSite=Lax`;
   };
 
   taskyard.switchTheme = () => setTheme(dark() ? "light" : "dark");
@@ -124,5 +124,5 @@
 
   // The browser's zone: days begin, and "tomorrow" is, where the person lives.
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  if (zone && !document.cookie.split("; ").includes(`zone=${zone}`)) document.cookie = `zone=${zone}; Path=/; Max-Age=31536000; SameSite=Lax`;
+  if (zone && !document.cookie.split("; ").includes(`zone=${zone}`)) document.cookie = `zone=${zone}; Path=${taskyard.prefix || "/"}; Max-Age=31536000; SameSite=Lax`;
 })();

@@ -77,7 +77,7 @@
 
   const ask = async (url, body) => {
     const res = await (body ? taskyard.post(url, body, { "Taskyard-Held": taskyard.held() }) : fetch(url));
-    if (new URL(res.url).pathname === "/login") { location.assign(res.url); return null; }
+    if (new URL(res.url).pathname === `${taskyard.prefix}/login`) { location.assign(res.url); return null; }
     return { res, doc: new DOMParser().parseFromString(await res.text(), "text/html") };
   };
   const busy = new Set();
@@ -104,7 +104,7 @@
   taskyard.reprioritize = (id, was, to) => {
     const body = new URLSearchParams(new FormData(q("#act")));
     body.set("change", `${was} ${to}`);
-    return post(`/tasks/${id}/priority`, body, `t-${id}`);
+    return post(`${taskyard.prefix}/tasks/${id}/priority`, body, `t-${id}`);
   };
 
   // The dialog holds the inner part of the page that the link leads to.
@@ -157,7 +157,7 @@
     e.preventDefault();
     e.stopPropagation();
     const row = b?.closest("[data-row]")?.id, d = f.closest("dialog");
-    const action = b?.getAttribute("formaction") || f.getAttribute("action"), id = row || d?.mark.id || `t-${action.split("/")[2]}`;
+    const action = b?.getAttribute("formaction") || f.getAttribute("action"), id = row || d?.mark.id || `t-${action.slice(taskyard.prefix.length).split("/")[2]}`;
     f.closest(".toast")?.remove();
     post(action, new URLSearchParams(new FormData(f, b)), id, d && (a => fill(d, a.doc)));
   }, true);

@@ -80,7 +80,7 @@
     const topics = [...new Set([...members.values()].flatMap(t => t.split(",")))].filter(Boolean).sort().slice(0, most);
     source = null;
     if (!leading || !topics.length) return;
-    const mine = source = new EventSource("/live?topics=" + encodeURIComponent(topics.join(",")));
+    const mine = source = new EventSource(`${window.taskyard.prefix}/live?topics=` + encodeURIComponent(topics.join(",")));
     mine.addEventListener("hello", e => { if (mine === source) { since = 0; tell({ topics, gen: e.data }); } });
     mine.onmessage = e => { if (mine === source) tell({ topics, named: JSON.parse(e.data), gen: e.lastEventId }); };
     mine.onerror = () => {

@@ -24,7 +24,7 @@
 
   const seen = async () => (await navigator.locks.query()).held.some(l => l.name === "taskyard-seen");
   const waiting = async () => {
-    const r = await fetch("/api/inbox", { headers: { Accept: "application/json" } });
+    const r = await fetch(`${window.taskyard.prefix}/api/inbox`, { headers: { Accept: "application/json" } });
     if (!r.ok) return null;
     const b = await r.json();
     const newest = [...b.questions, ...b.approvals, ...b.permissions, ...b.stuck, ...b.blockerCanceled, ...b.notices].map(i => i.title ?? i.taskTitle);
@@ -38,11 +38,11 @@
       if (before && now.n > before.n && wanted() && !await seen()) {
         const fresh = now.titles.filter(t => !before.titles.includes(t));
         const note = new Notification(now.n === 1 ? "1 thing waits for you" : `${now.n} things wait for you`, { body: fresh.slice(0, 3).join("\n"), tag: "taskyard-inbox" });
-        note.onclick = () => { window.focus(); location.assign("/"); note.close(); };
+        note.onclick = () => { window.focus(); location.assign(`${window.taskyard.prefix}/`); note.close(); };
       }
       before = now;
     };
-    const source = new EventSource("/live?topics=inbox");
+    const source = new EventSource(`${window.taskyard.prefix}/live?topics=inbox`);
     source.onopen = look;
     source.onmessage = look;
     stop.addEventListener("abort", () => source.close());

@@ -80,8 +80,8 @@
     request?.abort();
     const mine = request = new AbortController();
     try {
-      const res = await fetch(`/search?q=${encodeURIComponent(text)}`, { signal: mine.signal, headers: { "HX-Request": "true" } });
-      if (!res.ok || new URL(res.url).pathname === "/login") throw new Error(res.status);
+      const res = await fetch(`${window.taskyard.prefix}/search?q=${encodeURIComponent(text)}`, { signal: mine.signal, headers: { "HX-Request": "true" } });
+      if (!res.ok || new URL(res.url).pathname === `${window.taskyard.prefix}/login`) throw new Error(res.status);
       found = read(await res.text());
     } catch (err) {
       if (err.name === "AbortError" || request !== mine) return;

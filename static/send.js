@@ -110,7 +110,7 @@
   };
   document.addEventListener("submit", e => {
     const form = e.target;
-    if (form.getAttribute("action") === "/logout") { // what was typed here is nobody else's business
+    if (form.getAttribute("action").endsWith("/logout")) { // what was typed here is nobody else's business
       store(s => Object.keys(s).filter(k => k.startsWith(prefix)).forEach(k => s.removeItem(k)));
       return;
     }

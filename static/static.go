@@ -128,7 +128,7 @@ func joinSheets(served map[string]File, parts []string) []byte {
 	sheet := bytes.ReplaceAll(out.Bytes(), []byte(";}"), []byte("}"))
 	return linked.ReplaceAllFunc(sheet, func(b []byte) []byte {
 		name := string(linked.FindSubmatch(b)[1])
-		return []byte("url(" + address(served, name) + ")")
+		return []byte("url(" + strings.TrimPrefix(address(served, name), Prefix) + ")") // relative to the sheet
 	})
 }
 

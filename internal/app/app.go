@@ -12,6 +12,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"net/url"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -174,7 +175,7 @@ func (in *Instance) serveOn(ctx context.Context, ln net.Listener, o ServeOptions
 	if err := in.DB.Probe(ctx); err != nil && in.DB.Fault() == nil {
 		return fmt.Errorf("the database cannot be written: %w", err)
 	}
-	clock, err := in.newJobs(loopbackURL(ln.Addr()), o.Build.Version)
+	clock, err := in.newJobs(loopbackURL(ln.Addr())+prefixOf(in.Config), o.Build.Version)
 	if err != nil {
 		return err
 	}
@@ -367,6 +368,15 @@ func baseURL(c *config.Config, addr net.Addr) string {
 		return c.PublicURL
 	}
 	return loopbackURL(addr)
+}
+
+// prefixOf is the path below which the server answers.
+func prefixOf(c *config.Config) string {
+	u, err := url.Parse(c.PublicURL)
+	if err != nil {
+		return ""
+	}
+	return u.Path
 }
 
 // loopbackURL is the address under which this machine reaches the server.

@@ -76,12 +76,20 @@ func httpURL(s string) error {
 	return nil
 }
 
+// pathPrefixes are paths that need no escaping and have no dots as names.
+var pathPrefixes = regexp.MustCompile(`^(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+$`)
+
 func siteURL(s string) error {
 	if err := httpURL(s); err != nil {
 		return err
 	}
-	if u, _ := url.Parse(s); u.Path != "" || u.RawQuery != "" || u.Fragment != "" {
-		return fmt.Errorf(`%q has more than a host: give one such as "https://tasks.example.org"`, s)
+	u, err := url.Parse(s)
+	if err != nil {
+		return err
+	}
+	if u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || u.User != nil || u.Path != "" && !pathPrefixes.MatchString(u.Path) {
+		return fmt.Errorf(`%q is more than a host and a path: give one such as "https://tasks.example.org" or `+
+			`"https://example.org/tasks", without a slash at the end`, s)
 	}
 	return nil
 }
