@@ -54,7 +54,7 @@ func (rx *Rx) Inbox(q task.InboxQuery, attempts int) (b task.Inbox, err error) {
 		}},
 		{task.WaitStuck, func(q task.InboxQuery, z []any) error {
 			b.Stuck, err = rx.inboxItems(`SELECT t.id, t.title, t.owner, 0, coalesce(r.id, 0), '', coalesce(r.reason, ''), t.updated_at
- FROM tasks t LEFT JOIN runs r ON r.id = `+unhappy+" WHERE "+stuck+" AND t.id > ?"+
+ FROM tasks t INDEXED BY tasks_stuck LEFT JOIN runs r ON r.id = `+unhappy+" WHERE "+stuck+" AND t.id > ?"+
 				awake("t.id", "coalesce(r.id, 0)")+" ORDER BY t.id LIMIT ?",
 				args(attempts, q.After, z, q.Limit)...)
 			return err
@@ -114,7 +114,7 @@ func (rx *Rx) InboxTotals(user task.ID, attempts int) (n task.InboxTotals, err e
 		args []any
 	}{
 		{&n.Questions, "SELECT count(*) FROM tasks t WHERE " + asked, nil},
-		{&n.Stuck, "SELECT count(*) FROM tasks t WHERE " + stuck, []any{attempts}},
+		{&n.Stuck, "SELECT count(*) FROM tasks t INDEXED BY tasks_stuck WHERE " + stuck, []any{attempts}},
 		{&n.BlockerCanceled, "SELECT count(*) FROM tasks t WHERE " + orphaned, nil},
 		{&n.Notices, "SELECT count(*) FROM notices n WHERE " + told, nil},
 	} {

@@ -1,6 +1,7 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -15,7 +16,8 @@ import (
 type where struct {
 	conds []string
 	args  []any
-	label bool // read through open_labels l
+	label bool   // read through open_labels l
+	index string // of a state that few tasks are in, in queue order; "" leaves the choice to SQLite
 }
 
 // from begins to read the list; prio and id are the columns of an index that
@@ -24,7 +26,11 @@ func (w *where) from() (from, prio, id string) {
 	if w.label {
 		return " FROM open_labels l CROSS JOIN tasks t ON t.id = l.task_id", "l.priority", "l.task_id"
 	}
-	return " FROM tasks t", "t.priority", "t.id"
+	from = " FROM tasks t"
+	if w.index != "" {
+		from += " INDEXED BY " + w.index
+	}
+	return from, "t.priority", "t.id"
 }
 
 func (w *where) add(cond string, args ...any) {
@@ -89,7 +95,12 @@ func (rx *Rx) openWhere(f task.TaskFilter) (*where, error) {
 	if f.Owner != "" {
 		w.add("t.owner = ?", f.Owner)
 	}
-	if f.Status != "" {
+	switch f.Status {
+	case "":
+	case task.Draft:
+		w.add("t.status = 'draft'")
+		w.index = "tasks_draft"
+	default:
 		w.add("t.status = ?", f.Status)
 	}
 	switch f.WorkStatus {
@@ -124,6 +135,7 @@ func (rx *Rx) openWhere(f task.TaskFilter) (*where, error) {
 	switch f.Blocked {
 	case "yes":
 		w.add("t.blocked > 0")
+		w.index = cmp.Or(w.index, "tasks_blocked")
 	case "no":
 		w.add("t.blocked = 0")
 	}

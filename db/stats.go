@@ -12,12 +12,12 @@ type AgentLoad struct {
 	OldestAt task.Time `json:"oldestAt,omitzero"` // creation of the oldest queued task
 }
 
-// Loads returns the load of every owner of open tasks. Each count walks an
-// index of its own, so that no row of a long queue is read.
+// Loads returns the load of every owner of open tasks. Tasks are counted as
+// they change; what few tasks are in has indexes, which are walked.
 func (rx *Rx) Loads() (map[string]AgentLoad, error) {
-	rows, err := rx.query(`SELECT owner, sum(status = 'active'), sum(status = 'draft'),
- coalesce(min(CASE WHEN status = 'active' AND id NOT IN (SELECT id FROM tasks WHERE claim_expires > ?) THEN created_at END), 0)
- FROM tasks INDEXED BY tasks_owner WHERE archived_at IS NULL GROUP BY owner`, rx.Now)
+	rows, err := rx.query(`SELECT owner, sum(n * (status = 'active')), sum(n * (status = 'draft')), coalesce((SELECT created_at FROM tasks t
+ WHERE t.owner = c.owner AND status = 'active' AND created_at > 0 AND coalesce(claim_expires, 0) <= ? ORDER BY created_at LIMIT 1), 0)
+ FROM task_counts c WHERE status IN ('active', 'draft') AND n > 0 GROUP BY owner`, rx.Now)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func (rx *Rx) Loads() (map[string]AgentLoad, error) {
  UNION SELECT agent, task_id FROM runs INDEXED BY runs_approval WHERE status = 'pending' AND phase = 'approval'
  UNION SELECT agent, task_id FROM runs INDEXED BY runs_running WHERE status = 'running' AND phase = 'permission')
  GROUP BY owner`, nil, func(l *AgentLoad, n int) { l.Waiting = n }},
-		{"SELECT owner, count(*) FROM tasks WHERE failures > 0 AND archived_at IS NULL AND status = 'active' " +
+		{"SELECT owner, count(*) FROM tasks INDEXED BY tasks_stuck WHERE failures > 0 AND archived_at IS NULL AND status = 'active' " +
 			"AND run_id IS NULL GROUP BY owner", nil, func(l *AgentLoad, n int) { l.Failed = n }},
 	} {
 		if err := rx.addLoads(loads, c.q, c.args, c.add); err != nil {
@@ -87,16 +87,14 @@ type OwnerCount struct {
 
 // OpenOwners counts the open tasks of each owner that has some.
 func (rx *Rx) OpenOwners() ([]OwnerCount, error) {
-	rows, err := rx.query("SELECT owner, count(*) FROM tasks WHERE archived_at IS NULL GROUP BY owner ORDER BY owner")
+	rows, err := rx.query("SELECT owner, sum(n) FROM task_counts WHERE status IN ('active', 'draft') AND n > 0 GROUP BY owner ORDER BY owner")
 	return collect(rows, err, func(r rowScanner) (c OwnerCount, err error) { return c, r.Scan(&c.Owner, &c.Open) })
 }
 
-// OpenCount counts open tasks of an owner, or of all with "".
-func (rx *Rx) OpenCount(owner string) (int, error) {
-	if owner == "" {
-		return rx.count("SELECT count(*) FROM tasks WHERE archived_at IS NULL")
-	}
-	return rx.count("SELECT count(*) FROM tasks WHERE archived_at IS NULL AND owner = ?", owner)
+// OpenCount returns how many open tasks of a status an owner has; "" is any.
+func (rx *Rx) OpenCount(owner string, status task.Status) (int, error) {
+	return rx.count("SELECT coalesce(sum(n), 0) FROM task_counts WHERE status IN ('active', 'draft') "+
+		"AND (?1 = '' OR owner = ?1) AND (?2 = '' OR status = ?2)", owner, status)
 }
 
 // InFlight returns the tasks that have a queued or running run.
@@ -122,10 +120,11 @@ func (rx *Rx) RunTimes(limit int) ([]int64, error) {
 // Counts is how much the database holds.
 type Counts struct{ Tasks, Archived, Runs, Events int }
 
-// Counts counts rows by their highest ids, in constant time.
+// Counts counts rows by their highest ids, and archived tasks by what their
+// owners have, not one by one.
 func (rx *Rx) Counts() (c Counts, err error) {
 	err = rx.row(`SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'tasks'), 0),
- (SELECT count(*) FROM tasks WHERE archived_at IS NOT NULL),
+ (SELECT coalesce(sum(n), 0) FROM task_counts WHERE status IN ('done', 'canceled')),
  coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'runs'), 0), coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'events'), 0)`).
 		Scan(&c.Tasks, &c.Archived, &c.Runs, &c.Events)
 	return c, err

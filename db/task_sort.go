@@ -10,6 +10,9 @@ import (
 const waitsForPeople = `(t.question_id IS NOT NULL OR t.blockers_canceled > 0 OR EXISTS (SELECT 1
  FROM runs r WHERE r.id = t.run_id AND r.phase IN ('approval', 'permission')))`
 
+// What all tasks that wait for a person have, as the index tasks_held_up says it.
+const heldUp = "(t.question_id IS NOT NULL OR t.blockers_canceled > 0 OR t.run_id IS NOT NULL)"
+
 // shown keeps the active tasks that are drawn in one way; views.GlyphOf is the
 // same rule over a task.
 func (w *where) shown(s task.Shown, now task.Time) {
@@ -19,7 +22,9 @@ func (w *where) shown(s task.Shown, now task.Time) {
 	}
 	w.add("t.status = 'active'")
 	if s == task.ShownWaiting {
+		w.add(heldUp)
 		w.add(waitsForPeople)
+		w.index = "tasks_held_up"
 		return
 	}
 	w.add("NOT " + waitsForPeople)
@@ -30,6 +35,7 @@ func (w *where) shown(s task.Shown, now task.Time) {
 	w.add("coalesce(t.claim_expires, 0) <= ?", now)
 	if s == task.ShownFailed {
 		w.add(failed)
+		w.index = "tasks_failed"
 	} else {
 		w.add("NOT (" + failed + ")")
 	}
@@ -77,9 +83,15 @@ func offset(after string) (int, error) {
 	return n, nil
 }
 
-// CountOpenTasks counts what a filter of open tasks fits, up to one more than
-// task.MaxCounted; pages and order do not matter.
+// CountOpenTasks counts what a filter of open tasks fits; where it asks for more
+// than an owner and a status, up to one more than task.MaxCounted. Pages and
+// order do not matter.
 func (rx *Rx) CountOpenTasks(f task.TaskFilter) (int, error) {
+	if bare := (task.TaskFilter{
+		Owner: f.Owner, Status: f.Status, Sort: f.Sort, Desc: f.Desc, After: f.After, Limit: f.Limit, Full: f.Full,
+	}); bare == f {
+		return rx.OpenCount(f.Owner, f.Status)
+	}
 	w, err := rx.openWhere(f)
 	if err != nil {
 		return 0, err

@@ -31,9 +31,9 @@ func inbox(t *testing.T, s, plain *service.Service) {
 	must(s.Snooze(ctx, admin, task.WaitQuestion, asked.ID, later))
 	must(s.Snoozed(ctx, admin))
 	ok(t, s.Wake(ctx, admin, task.WaitQuestion, asked.ID))
-	must(s.Snooze(ctx, admin, task.WaitQuestion, asked.ID, s.Now()+5))
+	must(s.Snooze(ctx, admin, task.WaitQuestion, asked.ID, s.Now()+50))
 	for n := 0; n == 0; {
-		n = must(s.WakeSnoozed(ctx)) // as soon as the 5 ms are over
+		n = must(s.WakeSnoozed(ctx)) // as soon as the 50 ms are over
 	}
 	for _, sum := range []func(context.Context, task.Actor, task.StatFilter) ([]task.StatRow, error){s.StatHours, s.StatGroups} {
 		must(sum(ctx, admin, task.StatFilter{Agent: "coder"}))

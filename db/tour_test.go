@@ -328,7 +328,7 @@ func rest(t *testing.T, d *db.DB) {
 		if _, err := rx.Kinship("coder", 0, 1); err != nil {
 			return err
 		}
-		_ = must(rx.OpenCount(""))
+		_ = must(rx.OpenCount("", ""))
 		_ = must(rx.OpenOwners())
 		_ = must(rx.Definition("x"))
 		_ = must(rx.CheckChain())

@@ -93,13 +93,17 @@ func (s *Server) apiTasks(ctx context.Context, in *listTasksIn) (*tasksOut, erro
 	if err != nil {
 		return nil, err
 	}
+	inFlight, err := s.svc.InFlight(ctx, a)
+	if err != nil {
+		return nil, err
+	}
 	agents, err := s.svc.Agents(a)
 	if err != nil {
 		return nil, err
 	}
 	out := &tasksOut{}
 	out.Body.CutMark = cut
-	out.Body.Tasks, out.Body.InFlight, out.Body.Next = p.Tasks, o.InFlight, p.Next
+	out.Body.Tasks, out.Body.InFlight, out.Body.Next = p.Tasks, inFlight, p.Next
 	for _, def := range agents {
 		l := o.Loads[def.ID]
 		out.Body.Agents = append(out.Body.Agents, agentLine{def.ID, def.Status, l.Queued, l.Working})

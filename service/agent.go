@@ -72,7 +72,7 @@ func (s *Service) DeleteAgent(ctx context.Context, a task.Actor, id string) erro
 	}
 	gone := false // a write may be run again; the file goes only once
 	return change(ctx, s, a, func(tx *txn) error {
-		n, err := tx.OpenCount(id)
+		n, err := tx.OpenCount(id, "")
 		if err != nil {
 			return err
 		}

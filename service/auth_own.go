@@ -156,25 +156,3 @@ func (s *Service) ownRuns(rx *db.Rx, a task.Actor, f task.RunFilter) ([]*task.Ru
 		}
 	}
 }
-
-// ownOverview is what an agent with tasks:own sees of the state of the instance:
-// how busy it is itself.
-func (s *Service) ownOverview(rx *db.Rx, a task.Actor, o Overview) (out Overview, err error) {
-	l := o.Loads[a.Name]
-	out.Loads = map[string]db.AgentLoad{a.Name: l}
-	out.Active, out.Open = l.Queued+l.Working, l.Queued+l.Working+l.Drafts
-	out.LastEnd = map[string]task.Time{}
-	if at, ok := o.LastEnd[a.Name]; ok {
-		out.LastEnd[a.Name] = at
-	}
-	for _, id := range o.InFlight {
-		kin, err := kinship(rx, a, id)
-		if err != nil {
-			return out, err
-		}
-		if kin != db.NoKin {
-			out.InFlight = append(out.InFlight, id)
-		}
-	}
-	return out, nil
-}

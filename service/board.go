@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"taskyard/db"
 	"taskyard/task"
 )
 
@@ -68,6 +69,12 @@ func (s *Service) Board(ctx context.Context, a task.Actor, f task.TaskFilter) (b
 	if r.overview, err = s.overview(ctx); err != nil {
 		return b, err
 	}
+	if r.inFlight, err = s.InFlight(ctx, a); err != nil {
+		return b, err
+	}
+	if r.lastEnds, err = s.lastEnds.get(ctx, s, s.readLastEnds); err != nil {
+		return b, err
+	}
 	if r.activity, err = s.activity(ctx); err != nil {
 		return b, err
 	}
@@ -83,12 +90,27 @@ func (s *Service) Board(ctx context.Context, a task.Actor, f task.TaskFilter) (b
 	return b, err
 }
 
+// readLastEnds returns when the last run ended of each agent that had one.
+func (s *Service) readLastEnds(rx *db.Rx) (map[string]task.Time, error) {
+	ends := map[string]task.Time{}
+	for _, def := range s.agents.Agents() {
+		if at, err := rx.LastEnd(def.ID); err != nil {
+			return nil, err
+		} else if at != 0 {
+			ends[def.ID] = at
+		}
+	}
+	return ends, nil
+}
+
 // boardReader reads the columns of one board.
 type boardReader struct {
 	s        *Service
 	ctx      context.Context
 	filter   task.TaskFilter
 	overview Overview
+	inFlight []task.ID
+	lastEnds map[string]task.Time
 	activity map[task.ID]string
 	pauses   task.Pauses
 	limit    int // cards of a column
@@ -144,7 +166,7 @@ func (r *boardReader) wholeQueues() bool {
 func (r *boardReader) column(a *task.Agent) (BoardColumn, error) {
 	col := BoardColumn{Agent: a.ID, Invalid: a.Status == task.AgentInvalid}
 	if a.Serving && !a.PullOnly {
-		col.Slots, col.LastRun = max(a.MaxParallel, 1), r.overview.LastEnd[a.ID]
+		col.Slots, col.LastRun = max(a.MaxParallel, 1), r.lastEnds[a.ID]
 	}
 	load, whole := r.overview.Loads[a.ID], r.wholeQueues()
 	open := load.Queued + load.Working + load.Drafts
@@ -153,7 +175,7 @@ func (r *boardReader) column(a *task.Agent) (BoardColumn, error) {
 	}
 	f := r.filter
 	f.Owner, f.Limit = a.ID, columnRead
-	if whole && load.Working+load.Waiting+load.Failed+load.Drafts == 0 && len(r.overview.InFlight) == 0 {
+	if whole && load.Working+load.Waiting+load.Failed+load.Drafts == 0 && len(r.inFlight) == 0 {
 		f.Limit = r.limit // nothing further down could come before these
 	}
 	p, err := r.s.readOutlines(r.ctx, f)

@@ -44,7 +44,7 @@ func (g *queueLimiter) full(owner string, limit int, count func(string) (int, er
 }
 
 func (tx *txn) notFlooded(owner string) error {
-	full, err := tx.s.flood.full(owner, tx.s.cfg.QueueLimit, tx.OpenCount)
+	full, err := tx.s.flood.full(owner, tx.s.cfg.QueueLimit, func(o string) (int, error) { return tx.OpenCount(o, "") })
 	if err != nil || !full {
 		return err
 	}

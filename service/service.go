@@ -108,6 +108,8 @@ type Service struct {
 	hub        *Hub
 	auth       *authState
 	loads      cached[Overview]
+	inFlight   cached[[]task.ID]
+	lastEnds   cached[map[string]task.Time]
 	recent     cached[recent]
 	day        cached[BoardDay]
 	activities cached[map[task.ID]string]

@@ -151,8 +151,6 @@ type Overview struct {
 	Active    int
 	Approvals int
 	Inbox     int // what waits for a person, approvals too
-	InFlight  []task.ID
-	LastEnd   map[string]task.Time // end of the last run of each agent that had one
 }
 
 // Overview returns how busy each agent is; an agent with tasks:own how busy it
@@ -162,10 +160,35 @@ func (s *Service) Overview(ctx context.Context, a task.Actor) (Overview, error) 
 		return Overview{}, err
 	}
 	o, err := s.overview(ctx)
-	if err != nil || !s.ownOnly(a) {
-		return o, err
+	if err == nil && s.ownOnly(a) {
+		l := o.Loads[a.Name]
+		o = Overview{Loads: map[string]db.AgentLoad{a.Name: l}, Active: l.Queued + l.Working, Open: l.Queued + l.Working + l.Drafts}
 	}
-	return read(ctx, s, func(rx *db.Rx) (Overview, error) { return s.ownOverview(rx, a, o) })
+	return o, err
+}
+
+// InFlight returns the tasks that have a queued or running run; to an agent
+// with tasks:own, those that it may see. Error: may not read.
+func (s *Service) InFlight(ctx context.Context, a task.Actor) ([]task.ID, error) {
+	if err := s.allowedOwn(a, task.Read); err != nil {
+		return nil, err
+	}
+	list, err := s.inFlight.get(ctx, s, (*db.Rx).InFlight)
+	if err != nil || !s.ownOnly(a) {
+		return list, err
+	}
+	return read(ctx, s, func(rx *db.Rx) (own []task.ID, err error) {
+		for _, id := range list {
+			kin, err := kinship(rx, a, id)
+			if err != nil {
+				return nil, err
+			}
+			if kin != db.NoKin {
+				own = append(own, id)
+			}
+		}
+		return own, nil
+	})
 }
 
 func (s *Service) overview(ctx context.Context) (Overview, error) {
@@ -182,17 +205,6 @@ func (s *Service) overview(ctx context.Context) (Overview, error) {
 			return o, err
 		}
 		o.Approvals, o.Inbox = waits.Approvals+waits.Permissions, waits.All()
-		if o.InFlight, err = rx.InFlight(); err != nil {
-			return o, err
-		}
-		o.LastEnd = map[string]task.Time{}
-		for _, def := range s.agents.Agents() {
-			if at, err := rx.LastEnd(def.ID); err != nil {
-				return o, err
-			} else if at != 0 {
-				o.LastEnd[def.ID] = at
-			}
-		}
 		return o, nil
 	})
 }
@@ -200,6 +212,7 @@ func (s *Service) overview(ctx context.Context) (Overview, error) {
 // Stats is what the tiles show.
 type Stats struct {
 	Overview
+	InFlight    []task.ID      // tasks that have a queued or running run
 	Done24h     int            `json:"done24h"`
 	Canceled24h int            `json:"canceled24h"`
 	MedianRunMs int64          `json:"medianRunMs" doc:"of the last 100 completed runs"`
@@ -212,6 +225,9 @@ func (s *Service) Stats(ctx context.Context, a task.Actor, since task.Time) (st 
 		return st, err
 	}
 	if st.Overview, err = s.Overview(ctx, a); err != nil {
+		return st, err
+	}
+	if st.InFlight, err = s.InFlight(ctx, a); err != nil {
 		return st, err
 	}
 	r, err := s.recent.get(ctx, s, readRecent)

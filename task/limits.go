@@ -28,7 +28,7 @@ const (
 	MaxBatch      = 50        // tasks of one signup
 	MaxReassign   = 500       // tasks of one reassign
 	MaxBulk       = 1000      // tasks of one act on many
-	MaxCounted    = 10_000    // tasks that a filter of open tasks counts
+	MaxCounted    = 1000      // tasks that a filter of open tasks counts
 	MaxReason     = 2000      // characters of a reason
 	MaxSummaryRun = 8000      // characters of a run's result, about 2,000 tokens
 )

@@ -14,8 +14,8 @@ func TestOpenTasksAreCountedSoFar(t *testing.T) {
 		want     string
 	}{
 		{1, true, "1 open task"},
-		{task.MaxCounted, true, "10000 open tasks"},
-		{task.MaxCounted + 1, true, "over 10000 open tasks"},
+		{task.MaxCounted, true, "1000 open tasks"},
+		{task.MaxCounted + 1, true, "over 1000 open tasks"},
 		{1_290_000, false, "1290000 open tasks"}, // known without counting
 	} {
 		if got := OpenTasks(c.n, c.narrowed); got != c.want {

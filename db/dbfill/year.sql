@@ -7,7 +7,7 @@ INSERT INTO tasks (id, title, owner, created_by, status, priority, version, pare
 WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n, size WHERE i < archived)
 SELECT i, word('verb', i * 7) || ' ' || word('thing', mix(i)) || CASE i % 4 WHEN 0 THEN ' for ' || word('who', mix(i) / 3) ELSE '' END,
  word('agent', mix(i) / 7), CASE i % 10 WHEN 8 THEN word('agent', i) ELSE 'user:' || word('person', i) END, iif(i % 10 = 3, 'canceled', 'done'),
- mix(i) % 11, 5 + i % 9, iif(i % 10 > 6, i - i % 10 + 1, NULL), i % 10 > 6, iif(i % 3 = 0, word('label', i) || '-' || i % 7 || ' ' || word('label', i + 1), ''),
+ mix(i) % 11, 5 + i % 9, iif(i % 10 > 6, i - i % 10 + 1, NULL), i % 10 > 6, iif(i % 3 = 0, min(word('label', i) || '-' || (i % 7), word('label', i + 1)) || ' ' || max(word('label', i) || '-' || (i % 7), word('label', i + 1)), ''),
  at - 600000 - mix(i) % 172800000, at, at,
  word('sentence', i) || ' ' || word('sentence', mix(i)) || char(10, 10) || '- ' || word('sentence', mix(i) / 11) || char(10) || '- ' || word('sentence', mix(i) / 13) || iif(i % 50000 = 7, ' quokka', ''),
  word('sentence', i * 3) || ' ' || word('sentence', mix(i) / 17)
@@ -19,7 +19,7 @@ INSERT INTO tasks (id, title, owner, created_by, status, priority, version, labe
 WITH RECURSIVE n (i) AS (SELECT archived + 1 FROM size UNION ALL SELECT i + 1 FROM n, size WHERE i < archived + open)
 SELECT i, word('verb', i * 7) || ' ' || word('thing', mix(i)) || CASE i % 4 WHEN 0 THEN ' for ' || word('who', mix(i) / 3) ELSE '' END,
  word('agent', mix(i) / 7), 'user:' || word('person', i), iif(i % 20 = 1, 'draft', 'active'), mix(i) % 11, 1 + i % 5,
- iif(i % 3 = 0, word('label', i) || '-' || i % 7 || ' ' || word('label', i + 1), ''), iif(i % 40 = 2, 3, 0), i % 40 = 3,
+ iif(i % 3 = 0, min(word('label', i) || '-' || (i % 7), word('label', i + 1)) || ' ' || max(word('label', i) || '-' || (i % 7), word('label', i + 1)), ''), iif(i % 40 = 2, 3, 0), i % 40 = 3,
  iif(i % 40 = 3, word('agent', mix(i) / 7), NULL), iif(i % 40 = 3, now - 600000, NULL), iif(i % 40 = 3, now + 86400000, NULL),
  now - 3600000 - mix(i) % 5184000000, now - mix(i) % 3600000,
  word('sentence', i) || ' ' || word('sentence', mix(i)) || char(10, 10) || '- ' || word('sentence', mix(i) / 11) || char(10) || '- ' || word('sentence', mix(i) / 13)
@@ -128,6 +128,8 @@ UNION ALL SELECT archived_at / 3600000 * 3600000 AS h, owner, '', status, count(
 INSERT INTO stats_hours (hour, agent, model, what, n, millis, tokens_in, tokens_out, cost_usd) SELECT ended_at / 3600000 * 3600000 AS h, agent, model, 'run.' || status, count(*), sum(ended_at - coalesce(started_at, ended_at)), sum(usage ->> 'tokensIn'), sum(usage ->> 'tokensOut'), sum(usage ->> 'costUsd') FROM runs WHERE ended_at IS NOT NULL GROUP BY h, agent, model, status;
 INSERT INTO usage_days (day, agent, model, runs, tool_calls, tokens_in, tokens_out, cost_usd, estimated) SELECT ended_at / 86400000 * 86400000 AS d, agent, model, count(*), sum(usage ->> 'toolCalls'), sum(usage ->> 'tokensIn'), sum(usage ->> 'tokensOut'), sum(usage ->> 'costUsd'), 0 FROM runs WHERE ended_at IS NOT NULL GROUP BY d, agent, model;
 INSERT INTO history_labels (label, archived_at, task_id) SELECT DISTINCT j.value, t.archived_at, t.id FROM tasks t, json_each('["' || replace(t.labels, ' ', '","') || '"]') j WHERE t.archived_at IS NOT NULL AND t.labels <> '';
+INSERT INTO open_labels (label, priority, task_id) SELECT DISTINCT j.value, t.priority, t.id FROM tasks t, json_each('["' || replace(t.labels, ' ', '","') || '"]') j WHERE t.archived_at IS NULL AND t.labels <> '';
+INSERT INTO task_counts (owner, status, n) SELECT owner, status, count(*) FROM tasks GROUP BY owner, status;
 INSERT INTO depth_hours (hour, agent, queued, working, waiting)
 WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 2000)
 SELECT (now / 3600000 - n.i) * 3600000, text, mix(n.i) % 40, mix(n.i) % 4, mix(n.i) % 7 FROM n, size, (SELECT text FROM phrase WHERE kind = 'agent' UNION ALL SELECT '');
