@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -11,7 +12,7 @@ import (
 // than the agent's definition and than what the caller has itself. Errors: the
 // fields that ask for more.
 func (tx *txn) settle(def task.Agent, c *caller, d task.Delegation) (*task.Ask, error) {
-	model, err := tx.s.modelFor(def, c.model, d)
+	model, err := tx.s.modelFor(def, c, d)
 	if err != nil {
 		return nil, err
 	}
@@ -27,16 +28,16 @@ func (tx *txn) settle(def task.Agent, c *caller, d task.Delegation) (*task.Ask, 
 }
 
 // modelFor chooses the model: the one asked for, by complexity, the agent's,
-// the caller's, the provider's.
-func (s *Service) modelFor(def task.Agent, callers string, d task.Delegation) (string, error) {
-	tool := *s.cfg.TaskTool
+// the caller's, the provider's. Another runner than the caller's has models of
+// its own.
+func (s *Service) modelFor(def task.Agent, c *caller, d task.Delegation) (string, error) {
+	tool, callers := *s.cfg.TaskTool, c.model
 	if d.Model == "" {
-		for _, m := range []string{def.Models[d.Complexity], def.Model, callers, tool.DefaultModel} {
-			if m != "" {
-				return m, nil
-			}
+		inherited := cmp.Or(callers, tool.DefaultModel)
+		if c.runner != "" && c.runner != def.Runner {
+			inherited = s.cfg.Runners[def.Runner].Model
 		}
-		return "", nil
+		return cmp.Or(def.Models[d.Complexity], def.Model, inherited), nil
 	}
 	if !tool.ModelOverride {
 		return "", task.FieldErrorf("model", "must be left out: this server lets no caller "+

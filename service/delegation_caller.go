@@ -15,6 +15,7 @@ type caller struct {
 	depth  int        // of the run, or of the task that was itself delegated
 	tools  []string   // the widest that it may give; nil: any
 	model  string
+	runner string      // which has that model; "" where nobody runs
 	left   task.Limits // of the run
 }
 
@@ -23,7 +24,7 @@ type caller struct {
 func (tx *txn) caller(d task.Delegation) (*caller, error) {
 	c := &caller{}
 	if def, ok := tx.s.agents.Agent(tx.actor.Name); ok && tx.actor.IsAgent() {
-		c.tools, c.model = append([]string{}, def.Tools...), def.Model
+		c.tools, c.model, c.runner = append([]string{}, def.Tools...), def.Model, def.Runner
 	}
 	if err := tx.fromRun(c, &d); err != nil {
 		return nil, err
@@ -61,7 +62,7 @@ func (tx *txn) fromRun(c *caller, d *task.Delegation) error {
 		return task.FieldErrorf("taskId", "must be left out inside a run: run %d works on task %d", run.ID, run.TaskID)
 	}
 	if run.Spec != nil {
-		c.tools = append([]string{}, run.Spec.Tools...)
+		c.tools, c.runner = append([]string{}, run.Spec.Tools...), run.Spec.Runner
 	}
 	c.run, c.depth, c.model, d.ParentTask = run, run.Depth, run.Model, run.TaskID
 	c.left, err = tx.left(run)

@@ -127,7 +127,7 @@ func delegatedOf(rx *db.Rx, r *task.Run, tk *task.Task) (d task.Delegated, err e
 	}
 	d = task.Delegated{
 		RunID: r.ID, TaskID: tk.ID, Status: r.Status, Phase: r.Phase,
-		FilesModified: files, FilesRead: seen, Artifacts: slices.Sorted(slices.Values(r.Artifacts)), Model: r.Model,
+		FilesModified: files, FilesRead: seen, Artifacts: append([]string{}, slices.Sorted(slices.Values(r.Artifacts))...), Model: r.Model,
 		ToolCalls: used.ToolCalls, TokensUsed: used.Tokens(),
 	}
 	if work != nil {
