@@ -32,8 +32,15 @@ func acpAgent(args []string) {
 		say(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":`+format+`}}`, list...)
 	}
 	var prompt json.RawMessage
+	name, meta := "script", ""
+	switch how {
+	case "quota":
+		meta = `,"_meta":{"quota":{"token_count":{"input_tokens":300,"output_tokens":21}}}`
+	case "OpenCode":
+		name = how
+	}
 	finish := func(reason string) {
-		say(`{"jsonrpc":"2.0","id":%s,"result":{"stopReason":%q,"usage":{"inputTokens":30,"outputTokens":5,"totalTokens":35}}}`, prompt, reason)
+		say(`{"jsonrpc":"2.0","id":%s,"result":{"stopReason":%q,"usage":{"inputTokens":30,"outputTokens":5,"totalTokens":35}%s}}`, prompt, reason, meta)
 	}
 	ask := func(kind, title string) {
 		say(`{"jsonrpc":"2.0","id":"p1","method":"session/request_permission","params":{"sessionId":"s1","toolCall":{"toolCallId":"c9","kind":%q,"title":%q,"rawInput":{"x":1}},"options":[{"optionId":"always","name":"A","kind":"allow_always"},{"optionId":"once","name":"O","kind":"allow_once"},{"optionId":"no","name":"N","kind":"reject_once"}]}}`, kind, title)
@@ -49,7 +56,7 @@ func acpAgent(args []string) {
 			if how == "version" {
 				version = 9
 			}
-			say(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":%d,"agentCapabilities":{"mcpCapabilities":{"http":%v}},"authMethods":[{"id":"oauth","name":"Browser"},{"id":"x-api-key","name":"Key"}],"agentInfo":{"name":"script","version":"1"}}}`, m.ID, version, http)
+			say(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":%d,"agentCapabilities":{"mcpCapabilities":{"http":%v}},"authMethods":[{"id":"oauth","name":"Browser"},{"id":"x-api-key","name":"Key"}],"agentInfo":{"name":%q,"version":"1"}}}`, m.ID, version, http, name)
 		case "authenticate":
 			signedIn = true
 			say(`{"jsonrpc":"2.0","id":%s,"result":{}}`, m.ID)
@@ -60,7 +67,7 @@ func acpAgent(args []string) {
 			}
 			models := ""
 			if how == "models" {
-				models = `,"models":{"currentModelId":"big","availableModels":[{"modelId":"big","name":"B"},{"modelId":"small","name":"S"}]}`
+				models = `,"models":{"currentModelId":"big","availableModels":[{"modelId":"big","name":"B"},{"modelId":"$runtime|openai|small(openai)","name":"S"}]}`
 			}
 			say(`{"jsonrpc":"2.0","id":%s,"result":{"sessionId":"s1"%s}}`, m.ID, models)
 		case "session/set_model":
@@ -113,6 +120,14 @@ func acpAgent(args []string) {
 				finish("end_turn")
 			case "ask":
 				ask(args[1], args[2])
+			case "calls": // as opencode, Gemini CLI and Qwen Code report them
+				update(`{"sessionUpdate":"tool_call","toolCallId":"o","title":"bash","kind":"execute","status":"pending","rawInput":{}}`)
+				update(`{"sessionUpdate":"tool_call_update","toolCallId":"o","title":"ls -l","kind":"execute","status":"in_progress","rawInput":{"command":"ls -l"}}`)
+				update(`{"sessionUpdate":"tool_call_update","toolCallId":"o","title":"ls -l","status":"in_progress","rawInput":{"command":"ls -l"}}`)
+				update(`{"sessionUpdate":"tool_call_update","toolCallId":"o","status":"completed","content":[{"type":"content","content":{"type":"text","text":"a.txt"}}]}`)
+				update(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":""},"_meta":{"usage":{"inputTokens":100,"outputTokens":7}}}`)
+				update(`{"sessionUpdate":"tool_call","toolCallId":"never","title":"read a","kind":"read","status":"pending"}`)
+				ask("other", "get_task (taskyard MCP Server)")
 			default:
 				update(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"First "}}`)
 				update(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"I look.\n"}}`)
@@ -138,7 +153,14 @@ func acpAgent(args []string) {
 				finish("cancelled")
 			}
 		case "": // an answer: to what it asked
-			if how == "ask" {
+			if how == "calls" {
+				update(`{"sessionUpdate":"tool_call_update","toolCallId":"c9","status":"completed","content":[]}`)
+				update(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"Done."},"_meta":{"usage":{"inputTokens":200,"outputTokens":9}}}`)
+				finish("end_turn")
+			}
+			if how == "ask" && slices.Contains(args, "cancels") {
+				finish("cancelled")
+			} else if how == "ask" {
 				var a struct {
 					Outcome struct {
 						Outcome  string

@@ -35,6 +35,9 @@ var ourTool = regexp.MustCompile(`^(mcp__taskyard__|taskyard[_./: ])\w+$|^\w+ \(
 // maxAsked bounds the questions of a run that wait for people.
 const maxAsked = 20
 
+// maxDenial bounds, in bytes, what the reason of a failure says of a denied call.
+const maxDenial = 500
+
 // permission answers the agent that asks before a call: what the definition
 // lists is allowed, what it does not list is denied, and what it does not know
 // is for people to decide.
@@ -45,41 +48,46 @@ func (t *acpTalk) permission(id, params json.RawMessage, line []byte) {
 		return
 	}
 	t.flush(false)
-	title, kind := t.callOf(&r)
+	c := t.toolOf(r.ToolCall.ToolCallId)
+	c.learn(r.ToolCall.Title, r.ToolCall.Kind, inputOf(&r.ToolCall))
+	t.tell(c, line)
+	title, kind := c.title, c.kind
 	need, known := acpNeeds[kind]
 	listed := slices.ContainsFunc(need, func(tool string) bool { return slices.Contains(t.spec.Plan.Tools, tool) })
 	switch {
 	case listed || kind == acp.ToolKindThink || !known && ourTool.MatchString(title):
 		t.decide(id, &r, true)
 	case known:
-		t.event(EventPermission, "Denied: "+title+". The agent "+t.spec.Plan.Agent+" may use "+
-			strings.Join(t.spec.Plan.Tools, ", ")+".", map[string]any{"kind": kind, "allowed": false}, line)
+		t.deny(title+". The agent "+t.spec.Plan.Agent+" may use "+strings.Join(t.spec.Plan.Tools, ", ")+".",
+			map[string]any{"kind": kind, "allowed": false}, line)
 		t.decide(id, &r, false)
 	default:
 		t.askPeople(id, &r, title, line)
 	}
 }
 
-// callOf returns what is known of the call that a request is about.
-func (t *acpTalk) callOf(r *acp.RequestPermissionRequest) (title string, kind acp.ToolKind) {
-	if c := t.tools[acp.ToolCallId(cutChars(string(r.ToolCall.ToolCallId), maxName))]; c != nil {
-		title, kind = c.title, c.kind
+// inputOf returns the input of a call: Gemini CLI has that of MCP tools as text.
+func inputOf(c *acp.ToolCallUpdate) any {
+	if c.RawInput == nil {
+		var input map[string]any
+		if json.Unmarshal([]byte(said(c.Content)), &input) == nil {
+			return input
+		}
 	}
-	if r.ToolCall.Title != nil {
-		title = *r.ToolCall.Title
-	}
-	if r.ToolCall.Kind != nil {
-		kind = *r.ToolCall.Kind
-	}
-	return title, kind
+	return c.RawInput
+}
+
+// deny reports that a call is denied, which may be the reason of a failure.
+func (t *acpTalk) deny(what string, data map[string]any, line []byte) {
+	t.denied = cutBytes(what, maxDenial)
+	t.event(EventPermission, "Denied: "+what, data, line)
 }
 
 // askPeople asks beside the pump, which keeps reading.
 func (t *acpTalk) askPeople(id json.RawMessage, r *acp.RequestPermissionRequest, title string, line []byte) {
-	input, err := json.Marshal(r.ToolCall.RawInput)
+	input, err := json.Marshal(inputOf(&r.ToolCall))
 	if err != nil || len(input) > task.MaxPermissionInput || t.waiting >= maxAsked {
-		t.event(EventPermission, "Denied: "+title+" cannot be shown to people, or too many calls wait for them.",
-			map[string]any{"allowed": false}, line)
+		t.deny(title+" cannot be shown to people, or too many calls wait for them.", map[string]any{"allowed": false}, line)
 		t.decide(id, r, false)
 		return
 	}
@@ -90,9 +98,9 @@ func (t *acpTalk) askPeople(id json.RawMessage, r *acp.RequestPermissionRequest,
 		a, err := t.link.clk.permit(t.asking, t.sink, req)
 		d := decision{text: "Allowed by a person: " + tool, allowed: true}
 		if err != nil {
-			d = decision{text: "Denied: nobody can be asked about " + tool}
+			d = decision{text: "nobody can be asked about " + tool}
 		} else if !a.Allow {
-			d = decision{text: "Denied: " + tool + ". " + a.Message}
+			d = decision{text: tool + ". " + a.Message}
 		}
 		t.mu.Lock()
 		t.decided = append(t.decided, d)
@@ -109,7 +117,11 @@ func (t *acpTalk) reportDecisions() {
 	t.mu.Unlock()
 	for _, d := range list {
 		t.waiting--
-		t.event(EventPermission, d.text, map[string]any{"allowed": d.allowed}, nil)
+		if !d.allowed {
+			t.deny(d.text, map[string]any{"allowed": false}, nil)
+			continue
+		}
+		t.event(EventPermission, d.text, map[string]any{"allowed": true}, nil)
 	}
 }
 

@@ -43,7 +43,12 @@ type acpTalk struct {
 	failed *Outcome
 	texts  acpTexts
 	tools  map[acp.ToolCallId]*acpTool
-	spent  float64 // US dollars, as last told
+	calls  []*acpTool // begun and not told yet, oldest first
+	spent  float64    // US dollars, as last told
+
+	agent   string // its name
+	counted bool   // its turns report their tokens
+	denied  string // the last call that was denied, with the reason
 }
 
 // begin binds the conversation to the protocol of a run.
@@ -79,6 +84,7 @@ func (t *acpTalk) Closed(s stream) {
 	if s == stdout {
 		t.stopAsking()
 		t.flush(false)
+		t.tellAll()
 		if t.linger != nil {
 			t.linger.Stop()
 		}
@@ -115,6 +121,7 @@ func (t *acpTalk) initialized(raw json.RawMessage) {
 		return
 	}
 	if r.AgentInfo != nil {
+		t.agent = r.AgentInfo.Name
 		t.event(EventLog, r.AgentInfo.Name+" "+r.AgentInfo.Version, map[string]any{"version": r.AgentInfo.Name + " " + r.AgentInfo.Version}, raw)
 	}
 	t.open(r, true)
@@ -153,7 +160,7 @@ func (t *acpTalk) opened(raw json.RawMessage) {
 	t.event(EventLog, "session "+string(r.SessionId), map[string]any{"sessionId": r.SessionId}, raw)
 	model := t.spec.Plan.Model
 	switch {
-	case model == "" || r.Models != nil && string(r.Models.CurrentModelId) == model:
+	case model == "" || r.Models != nil && modelName(r.Models.CurrentModelId) == model:
 		t.prompt(nil)
 	case r.Models == nil || len(r.Models.AvailableModels) == 0:
 		t.event(EventLog, "The agent offers no choice of models; "+model+" was not set.", nil, raw)
@@ -166,14 +173,21 @@ func (t *acpTalk) opened(raw json.RawMessage) {
 func (t *acpTalk) choose(model string, offered []acp.ModelInfo) {
 	var names []string
 	for _, m := range offered {
-		if string(m.ModelId) == model {
+		if string(m.ModelId) == model || modelName(m.ModelId) == model {
 			t.request(acp.AgentMethodSessionSetModel,
-				acp.UnstableSetSessionModelRequest{SessionId: t.session, ModelId: acp.UnstableModelId(model)}, t.prompt)
+				acp.UnstableSetSessionModelRequest{SessionId: t.session, ModelId: acp.UnstableModelId(m.ModelId)}, t.prompt)
 			return
 		}
-		names = append(names, string(m.ModelId))
+		names = append(names, modelName(m.ModelId))
 	}
 	t.giveUp(permanently("It does not offer the model " + model + ": it has " + strings.Join(names, ", ")))
+}
+
+// modelName returns the name of a model in an ID that also says how to reach
+// it: Qwen Code has "$runtime|openai|qwen3-coder(openai)".
+func modelName(id acp.ModelId) string {
+	name, _, _ := strings.Cut(string(id)[strings.LastIndex(string(id), "|")+1:], "(")
+	return name
 }
 
 func (t *acpTalk) prompt(json.RawMessage) {
@@ -189,10 +203,9 @@ func (t *acpTalk) prompted(raw json.RawMessage) {
 		return
 	}
 	t.flush(false)
+	t.tellAll()
 	t.result = &r
-	if u := r.Usage; u != nil {
-		t.event(EventUsage, "", map[string]any{"tokensIn": u.InputTokens, "tokensOut": u.OutputTokens}, raw)
-	}
+	t.endUsage(&r, raw)
 	t.hangUp()
 }
 
@@ -237,6 +250,9 @@ func (t *acpTalk) reached() Outcome {
 	case acp.StopReasonRefusal:
 		return failed(task.PhaseError, "The agent refused to continue"+t.lastWords())
 	case acp.StopReasonCancelled:
+		if t.denied != "" {
+			return failed(task.PhaseError, "The agent stopped after a call was denied: "+t.denied)
+		}
 		return failed(task.PhaseError, "The agent says that it was canceled, and nobody asked it to stop")
 	default:
 		return failed(task.PhaseProtocol, fmt.Sprintf("It stopped for the unknown reason %.100q", string(reason)))
@@ -245,7 +261,10 @@ func (t *acpTalk) reached() Outcome {
 
 func (t *acpTalk) summary() Outcome {
 	last := strings.TrimSpace(t.texts.last())
-	if last == "" {
+	switch {
+	case last == "" && t.denied != "":
+		return failed(task.PhaseError, "It ended without a result after a call was denied: "+t.denied)
+	case last == "":
 		return failed(task.PhaseError, "It ended without a result")
 	}
 	return Outcome{Status: task.RunCompleted, Phase: task.PhaseEnded, Summary: lastChars(last, task.MaxSummaryRun)}

@@ -87,6 +87,53 @@ func TestAnACPAgentTellsWhatItDoes(t *testing.T) {
 	}
 }
 
+func TestACallIsOneEntryThatShowsWhatIsDone(t *testing.T) {
+	t.Parallel()
+	spec := newSpec(t)
+	spec.Plan.Tools = []string{"bash"}
+	out, rec := playOut(t, acpPlays("calls"), spec)
+	wantState(t, out, task.RunCompleted, task.PhaseEnded, "")
+	want := []string{"ls -l", "read a", "get_task (taskyard MCP Server)"}
+	if got := rec.texts(EventToolCall); !slices.Equal(got, want) {
+		t.Errorf("calls %q, want %q", got, want)
+	}
+	if data := rec.data(EventToolCall); !strings.Contains(data, `"input":{"command":"ls -l"}`) || !strings.Contains(data, `"input":{"x":1}`) {
+		t.Errorf("data of the calls: %s", data)
+	}
+	if got := rec.texts(EventToolResult); len(got) != 2 || got[0] != "a.txt" {
+		t.Errorf("results %q", got)
+	}
+}
+
+func TestTokensOfAnACPAgent(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, how string
+		in, out   int
+	}{
+		{"those of each turn are added up, and those of the end are not added", "calls", 300, 16},
+		{"those of a quota are read", "quota", 300, 21},
+		{"those of a last turn alone are not those of the run", "OpenCode", 0, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			out, _ := playOut(t, acpPlays(tt.how), newSpec(t))
+			wantState(t, out, task.RunCompleted, task.PhaseEnded, "")
+			if out.Usage.TokensIn != tt.in || out.Usage.TokensOut != tt.out {
+				t.Errorf("usage %+v", out.Usage)
+			}
+		})
+	}
+}
+
+func TestADeniedCallIsTheReasonOfAFailure(t *testing.T) {
+	t.Parallel()
+	spec := newSpec(t)
+	spec.Plan.Tools = []string{"bash"}
+	out, _ := playOut(t, acpPlays("ask", "fetch", "https://x", "cancels"), spec)
+	wantState(t, out, task.RunFailed, task.PhaseError, "stopped after a call was denied: https://x. The agent coder may use bash.")
+}
+
 func heardBy(t *testing.T, spec Spec) string {
 	t.Helper()
 	b, err := os.ReadFile(spec.Plan.Workspace + "/heard")
@@ -117,7 +164,7 @@ func TestTheModelIsChosenAmongThoseOffered(t *testing.T) {
 		spec.Plan.Workspace = t.TempDir()
 		out, _ := playOut(t, acpPlays("models"), spec)
 		wantState(t, out, task.RunCompleted, task.PhaseEnded, "")
-		if heard := heardBy(t, spec); !strings.Contains(heard, `"session/set_model","params":{"modelId":"small","sessionId":"s1"}`) {
+		if heard := heardBy(t, spec); !strings.Contains(heard, `"session/set_model","params":{"modelId":"$runtime|openai|small(openai)","sessionId":"s1"}`) {
 			t.Errorf("heard\n%s", heard)
 		}
 	})

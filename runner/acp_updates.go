@@ -2,6 +2,8 @@ package runner
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/coder/acp-go-sdk"
@@ -12,6 +14,8 @@ import (
 const (
 	maxChunks = 8 << 10 // bytes of text that wait for the end of their line
 	maxCalls  = 10_000  // calls of a run whose names are remembered
+	maxBegun  = 20      // calls that were begun and are not made yet
+	maxTitle  = 2 << 10 // characters of the title of a call, which may be its command
 )
 
 // acpTexts joins the chunks of a text, which are as small as a word.
@@ -26,10 +30,15 @@ type acpTexts struct {
 // last is the last message: what was said after the last tool call.
 func (a *acpTexts) last() string { return string(a.said.buf) }
 
-// acpTool is what is known of a call.
+// acpTool is what is known of a call. Agents tell it in several updates, of
+// which the transcript has one entry: with the title and input of the time when
+// the call is made, since the first update often has neither.
 type acpTool struct {
+	id    acp.ToolCallId
 	title string
 	kind  acp.ToolKind
+	input any
+	told  bool // it is in the transcript
 	over  bool
 }
 
@@ -43,6 +52,7 @@ func (t *acpTalk) update(params json.RawMessage, line []byte) {
 	switch u := n.Update; {
 	case u.AgentMessageChunk != nil:
 		t.chunk(EventText, u.AgentMessageChunk.Content)
+		t.turnUsage(u.AgentMessageChunk.Meta, line)
 	case u.AgentThoughtChunk != nil:
 		t.chunk(EventLog, u.AgentThoughtChunk.Content)
 	case u.ToolCall != nil:
@@ -114,32 +124,20 @@ func (t *acpTalk) flush(more bool) {
 	}
 }
 
-// call reports a tool call when it is first heard of, and its result once.
+// call takes an update of a tool call. It reports the call once, when it is
+// made, and its result once.
 func (t *acpTalk) call(id acp.ToolCallId, title *string, kind *acp.ToolKind, status *acp.ToolCallStatus,
 	in, out any, content []acp.ToolCallContent, line []byte,
 ) {
 	t.flush(false)
 	t.texts.cut = true
-	name, key := "", acp.ToolCallId(cutChars(string(id), maxName))
-	c := t.tools[key]
-	known := c != nil
-	if !known {
-		if len(t.tools) >= maxCalls {
-			clear(t.tools)
-		}
-		c = &acpTool{}
-		t.tools[key] = c
+	c := t.toolOf(id)
+	c.learn(title, kind, in)
+	if status == nil || *status == acp.ToolCallStatusPending {
+		return
 	}
-	if title != nil {
-		name, c.title = *title, cutChars(*title, maxName)
-	}
-	if kind != nil {
-		c.kind = acp.ToolKind(cutChars(string(*kind), maxName))
-	}
-	if !known {
-		t.event(EventToolCall, name, map[string]any{"id": id, "kind": c.kind, "input": in}, line)
-	}
-	if c.over || status == nil || *status != acp.ToolCallStatusCompleted && *status != acp.ToolCallStatusFailed {
+	t.tell(c, line)
+	if c.over || *status != acp.ToolCallStatusCompleted && *status != acp.ToolCallStatusFailed {
 		return
 	}
 	c.over = true
@@ -150,6 +148,60 @@ func (t *acpTalk) call(id acp.ToolCallId, title *string, kind *acp.ToolKind, sta
 		}
 	}
 	t.event(EventToolResult, text, map[string]any{"id": id, "status": *status}, line)
+}
+
+// toolOf returns what is known of a call, and begins with one that is new.
+func (t *acpTalk) toolOf(id acp.ToolCallId) *acpTool {
+	key := acp.ToolCallId(cutChars(string(id), maxName))
+	c := t.tools[key]
+	if c == nil {
+		if len(t.tools) >= maxCalls {
+			clear(t.tools)
+		}
+		if len(t.calls) >= maxBegun {
+			t.tell(t.calls[0], nil)
+		}
+		c = &acpTool{id: key}
+		t.tools[key] = c
+		t.calls = append(t.calls, c)
+	}
+	return c
+}
+
+// learn takes what an update says of a call; nil and empty say nothing.
+func (c *acpTool) learn(title *string, kind *acp.ToolKind, input any) {
+	if title != nil && *title != "" {
+		c.title = cutChars(*title, maxTitle)
+	}
+	if kind != nil {
+		c.kind = acp.ToolKind(cutChars(string(*kind), maxName))
+	}
+	if m, ok := input.(map[string]any); input != nil && (!ok || len(m) > 0) && !c.told {
+		c.input = input
+	}
+}
+
+// tell reports a call, after those that began before it.
+func (t *acpTalk) tell(c *acpTool, line []byte) {
+	if c.told {
+		return
+	}
+	for i, other := range t.calls {
+		other.told = true
+		t.event(EventToolCall, other.title, map[string]any{"id": other.id, "kind": other.kind, "input": other.input}, line)
+		other.input = nil
+		if other == c {
+			t.calls = slices.Delete(t.calls, 0, i+1)
+			return
+		}
+	}
+}
+
+// tellAll reports the calls that were begun and never made.
+func (t *acpTalk) tellAll() {
+	if n := len(t.calls); n > 0 {
+		t.tell(t.calls[n-1], nil)
+	}
 }
 
 // said is what the content of a call says.
@@ -164,6 +216,40 @@ func said(content []acp.ToolCallContent) string {
 		}
 	}
 	return strings.Join(parts, "\n")
+}
+
+// turnUsage adds the tokens of one model turn, which Qwen Code reports beside
+// the text of an update.
+func (t *acpTalk) turnUsage(meta map[string]any, line []byte) {
+	u, ok := meta["usage"].(map[string]any)
+	if !ok {
+		return
+	}
+	t.counted = true
+	t.tokens(u["inputTokens"], u["outputTokens"], line)
+}
+
+// endUsage adds the tokens of the whole prompt, unless the turns were counted.
+func (t *acpTalk) endUsage(r *acp.PromptResponse, line []byte) {
+	quota, _ := r.Meta["quota"].(map[string]any) // of Gemini CLI
+	count, ok := quota["token_count"].(map[string]any)
+	switch {
+	case t.counted:
+	case ok:
+		t.tokens(count["input_tokens"], count["output_tokens"], line)
+	case r.Usage != nil && t.agent == "OpenCode":
+		t.event(EventLog, fmt.Sprintf("%s reports the tokens of its last turn only: %d in, %d out.",
+			t.agent, r.Usage.InputTokens, r.Usage.OutputTokens), nil, line)
+	case r.Usage != nil:
+		t.tokens(float64(r.Usage.InputTokens), float64(r.Usage.OutputTokens), line)
+	}
+}
+
+// tokens reports tokens, which are numbers of JSON.
+func (t *acpTalk) tokens(in, out any, line []byte) {
+	i, _ := in.(float64)
+	o, _ := out.(float64)
+	t.event(EventUsage, "", map[string]any{"tokensIn": int64(max(0, i)), "tokensOut": int64(max(0, o))}, line)
 }
 
 // cost adds what a session cost since it last said so.

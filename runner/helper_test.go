@@ -86,6 +86,19 @@ func (r *recorder) texts(typ string) (list []string) {
 	return list
 }
 
+// data joins the data of the events of a type.
+func (r *recorder) data(typ string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var b strings.Builder
+	for _, e := range r.events {
+		if e.Type == typ {
+			b.Write(e.Data)
+		}
+	}
+	return b.String()
+}
+
 // lines counts the lines that were told; one that paused halfway is told in
 // parts.
 func (r *recorder) lines() (n int) {
