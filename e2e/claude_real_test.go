@@ -13,14 +13,10 @@ import (
 // newClaudeServer is a server whose agent coder is the real Claude Code.
 func newClaudeServer(t *testing.T, o realSetup, steps ...modeltest.Step) *realServer {
 	t.Helper()
-	program := realProgram(t, "claude", "npm install -g @anthropic-ai/claude-code")
-	m := modeltest.WithTools(t, steps...)
-	o.runner = fmt.Sprintf("kind = \"claude\"\ncommand = [%q]\n%s[runners.real.env]\nANTHROPIC_BASE_URL "+
-		"= %q\nANTHROPIC_API_KEY = \"sk-ant-of-the-test\"\n", program, o.runner, m.URL)
 	if !strings.Contains(o.definition, "tools:") {
 		o.definition += "tools: read, bash, create, edit\n"
 	}
-	return newRealServer(t, m, o)
+	return realClaude.server(t, modeltest.WithTools(t, steps...), o)
 }
 
 func bashing(command string) modeltest.Step {

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,18 +13,10 @@ import (
 // newCodexServer is a server whose agent coder is the real Codex.
 func newCodexServer(t *testing.T, o realSetup, steps ...modeltest.Step) *realServer {
 	t.Helper()
-	program := realProgram(t, "codex", "npm install -g @openai/codex")
-	m := modeltest.New(t, steps...)
-	provider := fmt.Sprintf(`model_providers.x={name="x",base_url="%s/v1",wire_api="responses",env_key="OPENAI_API_KEY",request_max_retries=0,stream_max_retries=1}`, m.URL)
-	command, err := json.Marshal([]string{program, "-c", `model_provider="x"`, "-c", provider})
-	if err != nil {
-		t.Fatal(err)
-	}
-	o.runner = fmt.Sprintf("kind = \"codex\"\ncommand = %s\n%s[runners.real.env]\nOPENAI_API_KEY = \"sk-of-the-test\"\n", command, o.runner)
 	if !strings.Contains(o.definition, "tools:") {
 		o.definition += "tools: read, bash, create, edit\n"
 	}
-	return newRealServer(t, m, o)
+	return realCodex.server(t, modeltest.New(t, steps...), o)
 }
 
 func executing(command string) modeltest.Step {
@@ -34,8 +25,7 @@ func executing(command string) modeltest.Step {
 
 func TestRealCodexWorksOnATask(t *testing.T) {
 	t.Parallel()
-	complete := doing("complete_task", map[string]any{"taskId": 1, "summary": "Notes are written."})
-	complete.Calls[0].Namespace = "mcp__taskyard"
+	complete := realCodex.calls("complete_task", map[string]any{"taskId": 1, "summary": "Notes are written."})
 	y := newCodexServer(t, realSetup{},
 		executing("echo 'from the agent' > notes.txt; cat notes.txt; env | sort"), complete, saying("I wrote notes.txt."))
 	id := y.begin()

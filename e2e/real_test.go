@@ -20,7 +20,7 @@ import (
 // environment: the servers of the tests know no such keys.
 var realPrograms = func() map[string]string {
 	found := map[string]string{}
-	for _, name := range []string{"claude", "codex", "gemini", "opencode"} {
+	for _, name := range []string{"claude", "codex", "gemini", "opencode", "qwen"} {
 		key := "TASKYARD_" + strings.ToUpper(name)
 		found[name] = os.Getenv(key)
 		_ = os.Unsetenv(key)
@@ -58,10 +58,14 @@ type realServer struct {
 // realSetup is what differs between servers.
 type realSetup struct {
 	runner     string // lines of [runners.real]
+	model      string // of the agents
 	definition string // lines of the front matter
 	conf       string // lines of the rest of the configuration
 	attempts   int    // 0: 1
 	private    bool   // no workspace: each run has its own folder
+	approval   string // "": never
+	helper     string // the system prompt of a second agent, helper; "": there is none
+	builtin    bool   // helper is a built-in agent
 }
 
 func newRealServer(t *testing.T, m *modeltest.Server, o realSetup) *realServer {
@@ -71,10 +75,28 @@ func newRealServer(t *testing.T, m *modeltest.Server, o realSetup) *realServer {
 	if o.private {
 		workspace = ""
 	}
-	y.file("taskyard.toml", fmt.Sprintf("[runs]\nattempts = %d\n[approval]\npolicy = \"never\"\n%s[runners.real]\n%s",
-		max(1, o.attempts), o.conf, o.runner))
-	y.file("agents/coder.md", "---\nname: coder\ndescription: For tests.\nrunner: real\nmodel: test-model\n"+
-		workspace+o.definition+"---\nWork.\n")
+	approval := "never"
+	if o.approval != "" {
+		approval = o.approval
+	}
+	if o.builtin {
+		y.env = append(y.env, "TEST_MODEL_KEY="+providerKey)
+		o.conf += fmt.Sprintf("[providers.test]\napi = \"anthropic\"\nbase_url = %q\napi_key_env = \"TEST_MODEL_KEY\"\n"+
+			"models = [\"test-model\"]\n", m.URL+"/v1")
+	}
+	y.file("taskyard.toml", fmt.Sprintf("[runs]\nattempts = %d\n[approval]\npolicy = %q\n%s[runners.real]\n%s",
+		max(1, o.attempts), approval, o.conf, o.runner))
+	define := func(name, runner, prompt string) {
+		y.file("agents/"+name+".md", "---\nname: "+name+"\ndescription: For tests.\n"+runner+workspace+o.definition+"---\n"+prompt+"\n")
+	}
+	byReal := "runner: real\nmodel: " + o.model + "\n"
+	define("coder", byReal, "Work.")
+	if o.builtin {
+		byReal = ""
+	}
+	if o.helper != "" {
+		define("helper", byReal, o.helper)
+	}
 	y.start()
 	y.person = y.api(y.token("--scope", "review"))
 	return y

@@ -1,7 +1,7 @@
 // Package modeltest is a model server that plays a script. It speaks the real
-// wire formats of Anthropic messages, OpenAI chat completions and OpenAI
-// responses, streamed and whole, so that runners and foreign programs can be
-// tested without a model. It keeps every request.
+// wire formats of Anthropic messages, OpenAI chat completions, OpenAI responses
+// and Google's generateContent, streamed and whole, so that runners and foreign
+// programs can be tested without a model. It keeps every request.
 package modeltest
 
 import (
@@ -207,6 +207,7 @@ var formats = map[string]format{
 	Messages:  {wholeMessage, streamMessage},
 	Chat:      {wholeChat, streamChat},
 	Responses: {wholeResponse, streamResponse},
+	Gemini:    {wholeGemini, streamGemini},
 }
 
 func (s *Server) models(codex bool) object {
@@ -243,6 +244,10 @@ func refuse(w http.ResponseWriter, api string, step Step) {
 	if step.After != "" {
 		w.Header().Set("Retry-After", step.After)
 	}
+	if api == Gemini {
+		writeJSON(w, step.Status, object{"error": object{"code": step.Status, "message": message, "status": kind}})
+		return
+	}
 	if api == Messages {
 		writeJSON(w, step.Status, object{"type": "error", "error": object{"type": kind, "message": message}, "request_id": "req_test"})
 		return
@@ -252,6 +257,8 @@ func refuse(w http.ResponseWriter, api string, step Step) {
 
 func kindOf(api string, status int) string {
 	switch {
+	case status == http.StatusUnauthorized && api == Gemini:
+		return "UNAUTHENTICATED"
 	case status == http.StatusUnauthorized && api == Messages:
 		return "authentication_error"
 	case status == http.StatusUnauthorized:

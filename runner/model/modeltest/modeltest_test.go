@@ -64,7 +64,7 @@ type chatReply struct {
 // TestWholeReplies reads what the companies' references give for a reply that
 // is not streamed.
 func TestWholeReplies(t *testing.T) {
-	s := modeltest.New(t, modeltest.Step{Text: step.Text, Calls: step.Calls, Usage: step.Usage, Times: 3})
+	s := modeltest.New(t, modeltest.Step{Text: step.Text, Calls: step.Calls, Usage: step.Usage, Times: 4})
 	t.Run("chat completions", func(t *testing.T) {
 		r := read[chatReply](t, s, "POST", "/v1/chat/completions",
 			`{"model":"m","messages":[{"role":"system","content":"Be terse."},{"role":"user","content":"Hi"}]}`)
@@ -95,6 +95,32 @@ func TestWholeReplies(t *testing.T) {
 			t.Errorf("the request is %+v", q)
 		}
 	})
+	t.Run("gemini", func(t *testing.T) {
+		r := read[struct {
+			Candidates []struct {
+				Content struct {
+					Parts []struct {
+						Text string
+						Call struct{ Args struct{ Path string } } `json:"functionCall"`
+					}
+				}
+			}
+			Usage struct {
+				Prompt int `json:"promptTokenCount"`
+			} `json:"usageMetadata"`
+		}](t, s, "POST", "/v1beta/models/m:generateContent", `{"contents":[{"role":"user","parts":[{"text":"Hi"}]},{"role":"user",`+
+			`"parts":[{"functionResponse":{"id":"a","response":{"output":"x"}}}]}],"systemInstruction":{"parts":[{"text":"Be terse."}]},`+
+			`"tools":[{"functionDeclarations":[{"name":"read"}]}]}`)
+		parts := r.Candidates[0].Content.Parts
+		if len(parts) != 2 || parts[0].Text != step.Text || parts[1].Call.Args.Path != "main.go" || r.Usage.Prompt != 30 {
+			t.Errorf("the reply is %+v", r)
+		}
+		q := s.Turns()[2]
+		if q.System != "Be terse." || q.Model != "m" || q.Messages[0].Text != "Hi" || q.Tools[0] != "read" ||
+			q.Last().Results[0].Text != `{"output":"x"}` || q.API != modeltest.Gemini {
+			t.Errorf("the request is %+v", q)
+		}
+	})
 	t.Run("responses", func(t *testing.T) {
 		r := read[struct {
 			Output []struct{ Type string }
@@ -106,7 +132,7 @@ func TestWholeReplies(t *testing.T) {
 		if len(r.Output) != 2 || r.Usage.In != 30 || r.Status != "completed" {
 			t.Errorf("the reply is %+v", r)
 		}
-		if q := s.Turns()[2]; q.System != "Be terse." || q.Last().Text != "Hi" || q.API != modeltest.Responses {
+		if q := s.Turns()[3]; q.System != "Be terse." || q.Last().Text != "Hi" || q.API != modeltest.Responses {
 			t.Errorf("the request is %+v", q)
 		}
 	})

@@ -11,6 +11,7 @@ const (
 	Messages  = "messages"
 	Chat      = "chat"
 	Responses = "responses"
+	Gemini    = "gemini" // generateContent of Google
 )
 
 // Request is what a program sent. API is "" for what asks for no reply, such
@@ -53,14 +54,21 @@ func (r Request) Last() Message {
 
 // Key returns the key of the request.
 func (r Request) Key() string {
-	if k := r.Header.Get("X-Api-Key"); k != "" {
-		return k
+	for _, name := range []string{"X-Api-Key", "X-Goog-Api-Key"} {
+		if k := r.Header.Get(name); k != "" {
+			return k
+		}
 	}
 	return strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 }
 
 func read(path string, body []byte) Request {
 	r := Request{Body: body}
+	if model, stream, ok := geminiAt(path); ok {
+		r.API, r.Model, r.Stream = Gemini, model, stream
+		readGemini(&r)
+		return r
+	}
 	switch path {
 	case "/messages":
 		r.API = Messages

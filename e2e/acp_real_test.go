@@ -1,0 +1,56 @@
+package e2e
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"taskyard/internal/testkit"
+	"taskyard/runner/model/modeltest"
+)
+
+func TestRealACPAgentsWorkOnATask(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		agent realAgent
+		shell string // its tool for commands
+		usage string // as it is reported
+	}{
+		{realOpencode, "bash", `"tokensIn":0,"tokensOut":0`}, // it reports those of its last turn only
+		{realGemini, "run_shell_command", `"tokensIn":300,"tokensOut":21`},
+		{realQwen, "run_shell_command", `"tokensIn":300,"tokensOut":21`},
+	} {
+		t.Run(tt.agent.name, func(t *testing.T) {
+			t.Parallel()
+			outside := outsideFile(t)
+			command := "echo 'from the agent' > notes.txt; echo bad > " + outside
+			shell := map[string]any{"command": command, "description": "Write notes"}
+			if tt.agent.name == realQwen.name {
+				shell["is_background"] = false // Qwen Code requires it
+			}
+			y := tt.agent.server(t, modeltest.WithTools(t, doing(tt.shell, shell),
+				tt.agent.calls("complete_task", map[string]any{"taskId": "1", "summary": "Notes are written."}),
+				saying("I wrote notes.txt.")), realSetup{definition: "tools: read, bash, create, edit\n"})
+			id := y.begin()
+			y.want(y.ended(id), "completed|ended||") // with the summary of the task where it takes long to end
+			y.wrote("notes.txt", "from the agent\n")
+			if got := y.rows("SELECT status, summary FROM tasks WHERE id = ?", id)[0]; got != "done|Notes are written." {
+				t.Errorf("task %q", got)
+			}
+			if got := y.rows("SELECT usage FROM runs")[0]; !strings.Contains(got, tt.usage) {
+				t.Errorf("usage %s", got)
+			}
+			calls := y.rows("SELECT content FROM messages WHERE type = 'tool_call' ORDER BY id")
+			if len(calls) != 2 || !strings.HasPrefix(calls[0], command) || !strings.Contains(calls[1], "complete_task") {
+				t.Errorf("the transcript has the calls %q", calls)
+			}
+			if b, err := os.ReadFile(outside); err != nil || string(b) != "of somebody else\n" {
+				t.Errorf("the file outside is %q, %v", b, err)
+			}
+			if t.Failed() {
+				t.Log(y.told(), strings.Join(y.results(), "\n"))
+			}
+			testkit.Eventually(t, "every process is gone", func() bool { return len(y.processes(nil)) == 0 })
+		})
+	}
+}
