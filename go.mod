@@ -43,7 +43,10 @@ require (
 	pgregory.net/rapid v1.3.0
 )
 
-require github.com/klauspost/compress v1.20.3
+require (
+	github.com/klauspost/compress v1.20.3
+	golang.org/x/crypto v0.58.0
+)
 
 require (
 	github.com/JohannesKaufmann/dom v0.3.1 // indirect
@@ -78,7 +81,6 @@ require (
 	github.com/yosida95/uritemplate/v3 v3.0.2 // indirect
 	go.uber.org/multierr v1.11.0 // indirect
 	go.yaml.in/yaml/v4 v4.0.0 // indirect
-	golang.org/x/crypto v0.58.0 // indirect
 	golang.org/x/mod v0.41.0 // indirect
 	golang.org/x/oauth2 v0.37.0 // indirect
 	golang.org/x/term v0.47.0 // indirect

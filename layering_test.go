@@ -76,6 +76,7 @@ var soleUsers = map[string][]string{
 	"github.com/pelletier/go-toml":    {"internal/config"},
 	"github.com/nicholas-fedor":       {"internal/notify"},
 	"github.com/alecthomas/kong":      {"internal/cmd", "internal/client"},
+	"golang.org/x/crypto/acme":        {"internal/app"},
 	"os/signal":                       {".", "internal/cmd", "runner", "bench"},
 	"flag":                            {"bench", "internal/testkit"},
 	"os/exec":                         {"runner", "bench", "internal/testkit"}, // runner/tree must know every process of the server

@@ -99,6 +99,7 @@ type server struct {
 	program []string // in the place of the built one
 	data    string
 	address string // the same at each start
+	public  string // the host of its public_url, where it has one
 	env     []string
 	cmd     *exec.Cmd
 	first   string // the first line on stdout
@@ -207,7 +208,7 @@ func (s *server) tryStart() error {
 		}
 		return fmt.Errorf("the first line is %q, not a link", s.first)
 	}
-	if u.Host != s.address {
+	if u.Host != s.address && u.Host != s.public {
 		return fmt.Errorf("it listens on %s, not on %s", u.Host, s.address)
 	}
 	return nil

@@ -175,7 +175,18 @@ func (in *Instance) serveOn(ctx context.Context, ln net.Listener, o ServeOptions
 	if err := in.DB.Probe(ctx); err != nil && in.DB.Fault() == nil {
 		return fmt.Errorf("the database cannot be written: %w", err)
 	}
-	clock, err := in.newJobs(loopbackURL(ln.Addr())+prefixOf(in.Config), o.Build.Version)
+	crypt, err := newEncryption(in.Config, in.opt.Log)
+	if err != nil {
+		return err
+	}
+	inside := ln
+	if crypt != nil {
+		if inside, err = insideListener(ctx); err != nil {
+			return err
+		}
+		defer inside.Close()
+	}
+	clock, err := in.newJobs(loopbackURL(inside.Addr())+prefixOf(in.Config), o.Build.Version)
 	if err != nil {
 		return err
 	}
@@ -194,9 +205,17 @@ func (in *Instance) serveOn(ctx context.Context, ln net.Listener, o ServeOptions
 	}
 	in.revokeRemoved(ctx) // files may have been removed while no server ran
 	srv := h.HTTP()
-	failed := make(chan error, 1)
-	go func() { failed <- srv.Serve(ln) }()
-	defer in.watch(ctx, o.Hangup, probes)()
+	failed := make(chan error, 2)
+	go func() { failed <- crypt.serveHTTP(srv, ln) }()
+	if inside != ln {
+		go func() { failed <- srv.Serve(inside) }()
+	}
+	stopPlain, err := crypt.servePlain(ctx, in.Config.TLS.Redirect, in.opt.Log)
+	if err != nil {
+		return errors.Join(err, srv.Close())
+	}
+	defer stopPlain()
+	defer in.watch(ctx, o.Hangup, probes, crypt)()
 	if err := clock.Start(ctx); err != nil {
 		return errors.Join(err, srv.Close())
 	}
@@ -258,12 +277,15 @@ func (in *Instance) checkTail(ctx context.Context) {
 
 // watch follows the agents folder, the runners and the memory until the returned function
 // is called, which waits until no program of a probe is left.
-func (in *Instance) watch(ctx context.Context, hangup <-chan struct{}, probes *runner.Prober) (stop func()) {
+func (in *Instance) watch(ctx context.Context, hangup <-chan struct{}, probes *runner.Prober, crypt *encryption) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var all sync.WaitGroup
 	all.Go(func() { probes.Run(ctx) })
 	all.Go(func() { in.reread(ctx, hangup) })
 	all.Go(func() { releaseMemory(ctx) })
+	if crypt != nil {
+		all.Go(func() { crypt.watch(ctx) })
+	}
 	all.Go(func() {
 		err := in.Agents.Watch(ctx, func(ids []string) {
 			in.Service.AgentsChanged(ids)

@@ -117,7 +117,7 @@ func addDatabase(ctx context.Context, w *archive.Writer, m *archive.Manifest, to
 // restore touch it. The database is handled by itself.
 func stays(name string) bool {
 	switch name {
-	case filepath.Base(BackupDir("")), instance.RunsName, db.StagedName, "lost+found":
+	case filepath.Base(BackupDir("")), instance.RunsName, db.StagedName, acmeName, "lost+found":
 		return true
 	}
 	return strings.HasPrefix(name, dbName) || strings.HasPrefix(name, db.KeptPrefix) || strings.HasPrefix(name, ".") ||

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/mail"
 	"net/netip"
 	"net/url"
 	"path/filepath"
@@ -72,6 +73,13 @@ func httpURL(s string) error {
 	}
 	if u.User != nil {
 		return errors.New("must not hold a user or password: name a variable that holds the secret instead")
+	}
+	return nil
+}
+
+func mailAddress(s string) error {
+	if a, err := mail.ParseAddress(s); err != nil || a.Address != s {
+		return fmt.Errorf(`%q is not a mail address: give one such as "ops@example.org"`, s)
 	}
 	return nil
 }

@@ -19,6 +19,7 @@ type Config struct {
 	AllowedHosts   []string `toml:"allowed_hosts"`   // further names under which the server answers
 	LogLevel       string   `toml:"log_level"`       // debug, info, warn or error
 
+	TLS       TLS                 `toml:"tls"`
 	Scheduler Scheduler           `toml:"scheduler"`
 	Runs      Runs                `toml:"runs"`
 	Claims    Claims              `toml:"claims"`
@@ -36,6 +37,16 @@ type Config struct {
 
 // File returns the path of the file that was read, "" for none.
 func (c *Config) File() string { return c.file }
+
+// TLS says by which certificate the server itself speaks https: one in files, or
+// one that it obtains by ACME for the host of PublicURL. Both empty: plain HTTP.
+type TLS struct {
+	Cert          string `toml:"cert"` // file, PEM
+	Key           string `toml:"key"`  // file, PEM
+	ACME          string `toml:"acme"` // mail address of the account
+	ACMEDirectory string `toml:"acme_directory"`
+	Redirect      string `toml:"redirect"` // address that leads plain HTTP to https; "" for none
+}
 
 // Scheduler says when and how ticks run.
 type Scheduler struct {

@@ -30,6 +30,12 @@ var keys = []key{
 	{"allowed_hosts", []any{}, list(hostName)},
 	{"log_level", "info", oneOf("debug", "info", "warn", "error")},
 
+	{"tls.cert", "", text(orEmpty(notEmpty))},
+	{"tls.key", "", text(orEmpty(notEmpty))},
+	{"tls.acme", "", text(orEmpty(mailAddress))},
+	{"tls.acme_directory", "https://acme-v02.api.letsencrypt.org/directory", text(httpURL)},
+	{"tls.redirect", "", text(orEmpty(hostPort))},
+
 	{"scheduler.enabled", true, boolean},
 	{"scheduler.cron", "0 6-21 * * *", text(cronLine)},
 	{"scheduler.timezone", "Local", text(zone)},

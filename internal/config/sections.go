@@ -3,6 +3,8 @@ package config
 import (
 	"fmt"
 	"maps"
+	"net"
+	"net/url"
 	"slices"
 	"strings"
 )
@@ -10,6 +12,7 @@ import (
 // checkSections checks what no single value can tell: the rules between the
 // keys of one provider or runner.
 func (l *loader) checkSections() {
+	l.checkTLS()
 	for _, s := range l.sections("providers") {
 		l.checkProvider(s)
 	}
@@ -18,6 +21,27 @@ func (l *loader) checkSections() {
 	}
 	for _, s := range l.sections("notify") {
 		l.checkNotify(s)
+	}
+}
+
+// checkTLS holds that there is one certificate, for an address of https.
+func (l *loader) checkTLS() {
+	given := func(name string) bool { s, _ := l.values[name].(string); return s != "" }
+	address, _ := l.values["public_url"].(string)
+	u, err := url.Parse(address)
+	switch cert, key, acme := given("tls.cert"), given("tls.key"), given("tls.acme"); {
+	case cert != key:
+		l.wrong("tls", "give cert and key, the two files of a certificate")
+	case cert && acme:
+		l.wrong("tls.acme", "give either acme or cert and key")
+	case !cert && !acme:
+		if given("tls.redirect") {
+			l.wrong("tls.redirect", "needs cert and key, or acme")
+		}
+	case err != nil || u.Scheme != "https":
+		l.wrong("tls", `needs public_url with the address of the certificate such as "https://tasks.example.org"`)
+	case acme && net.ParseIP(u.Hostname()) != nil:
+		l.wrong("tls.acme", "needs a name in public_url: certificates are for names")
 	}
 }
 

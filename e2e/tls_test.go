@@ -1,0 +1,309 @@
+package e2e
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	enc "encoding/binary"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/dns/dnsmessage"
+
+	"taskyard/internal/testkit"
+	"taskyard/task"
+)
+
+// certificate writes a certificate of its own for names, and its key, and
+// returns what trusts it.
+func certificate(t testing.TB, certFile, keyFile string, serial int64, names ...string) *x509.CertPool {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &x509.Certificate{
+		SerialNumber:          big.NewInt(serial),
+		Subject:               pkix.Name{CommonName: names[0]},
+		DNSNames:              names,
+		IPAddresses:           []net.IP{net.IPv4(127, 0, 0, 1)},
+		NotBefore:             time.Now().Add(-time.Hour),
+		NotAfter:              time.Now().Add(time.Hour),
+		IsCA:                  true,
+		BasicConstraintsValid: true,
+		KeyUsage:              x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, c, c, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pkcs8, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	for file, b := range map[string][]byte{certFile: text, keyFile: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8})} {
+		if err := os.WriteFile(file, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(text)
+	return pool
+}
+
+// dialTo connects to one address, whatever name is asked for.
+func dialTo(address string, c *tls.Config) *http.Transport {
+	return &http.Transport{
+		TLSClientConfig: c, ForceAttemptHTTP2: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "tcp", address)
+		},
+	}
+}
+
+// serialOf is the number of the certificate that a server shows.
+func serialOf(t *testing.T, address string, c *tls.Config) int64 {
+	t.Helper()
+	conn, err := (&tls.Dialer{Config: c}).DialContext(t.Context(), "tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	return conn.(*tls.Conn).ConnectionState().PeerCertificates[0].SerialNumber.Int64()
+}
+
+func TestTheServerSpeaksTLS(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, "serve")
+	s.public = "tasks.example"
+	dir := t.TempDir()
+	cert, key, plain := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem"), freeAddress(t)
+	pool := certificate(t, cert, key, 1, "tasks.example")
+	site := "https://tasks.example"
+	report := filepath.Join(dir, "said")
+	s.file("taskyard.toml", fmt.Sprintf("public_url = %q\n[tls]\ncert = %q\nkey = %q\nredirect = %q\n[approval]\npolicy = \"never\"\n"+
+		"[runners.script]\nkind = \"command\"\ncommand = [\"/bin/sh\", \"-c\", \"%s task show $TASKYARD_TASK_ID > %s; echo done\"]\n",
+		site, cert, key, plain, binary(t), report))
+	s.file("agents/worker.md", "---\nname: worker\ndescription: Reads its task.\ntools: read\nrunner: script\n---\nWork.\n")
+	s.start()
+	if !strings.HasPrefix(s.first, site+"/setup?token=") {
+		t.Errorf("the first line is %q", s.first)
+	}
+	trusted := &tls.Config{RootCAs: pool, ServerName: "tasks.example"}
+	b := newBrowser(t)
+	b.c.Transport = dialTo(s.address, trusted)
+	api := s.api(s.token("--scope", "operate"))
+	api.URL, api.HTTP.Transport = site, dialTo(s.address, trusted)
+
+	t.Run("by TLS 1.2 and newer alone", func(t *testing.T) {
+		old := &tls.Config{RootCAs: pool, ServerName: "tasks.example", MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}
+		if conn, err := (&tls.Dialer{Config: old}).DialContext(t.Context(), "tcp", s.address); err == nil {
+			_ = conn.Close()
+			t.Error("TLS 1.1 is spoken")
+		}
+	})
+	t.Run("with cookies and headers of https", func(t *testing.T) {
+		form := map[string]string{"name": "maya", "password": goodPassword, "password2": goodPassword}
+		if status, to := b.send(s.first, site+"/setup", form); status != http.StatusSeeOther {
+			t.Fatalf("the first admin: %d, %s", status, to)
+		}
+		res, err := b.c.Get(site + "/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = res.Body.Close()
+		if res.StatusCode != http.StatusOK || res.Header.Get("Strict-Transport-Security") == "" || res.ProtoMajor != 2 {
+			t.Errorf("it answers %s %s, %v", res.Proto, res.Status, res.Header)
+		}
+	})
+	t.Run("plain requests are led to https", func(t *testing.T) {
+		for _, c := range []struct{ method, path, to string }{
+			{"GET", "/tasks/1?a=b", site + "/tasks/1?a=b"}, {"GET", "//evil.example/x", site + "//evil.example/x"}, {"POST", "/login", ""},
+		} {
+			req, err := http.NewRequestWithContext(t.Context(), c.method, "http://"+plain+c.path, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Host = "evil.example"
+			res, err := (&http.Transport{}).RoundTrip(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = res.Body.Close()
+			if got := res.Header.Get("Location"); got != c.to {
+				t.Errorf("%s %s leads to %q, want %q", c.method, c.path, got, c.to)
+			}
+		}
+	})
+	t.Run("its runs reach it", func(t *testing.T) {
+		made := call[task.Task](t, api, "POST", "/api/tasks", map[string]any{"title": "Reach the server", "owner": "worker"})
+		testkit.Eventually(t, "the run is over", func() bool {
+			ended := s.rows("SELECT phase || ' ' || coalesce(reason, '') FROM runs WHERE task_id = ? AND ended_at IS NOT NULL", made.ID.String())
+			return len(ended) > 0
+		})
+		if said, err := os.ReadFile(report); err != nil || !strings.Contains(string(said), "Reach the server") {
+			t.Errorf("the run read %q, %v", said, err)
+		}
+	})
+	t.Run("a new certificate is taken, and a bad one is not", func(t *testing.T) {
+		insecure := &tls.Config{InsecureSkipVerify: true, ServerName: "tasks.example"}
+		certificate(t, cert, key, 2, "tasks.example")
+		testkit.Eventually(t, "the new certificate is shown", func() bool { return serialOf(t, s.address, insecure) == 2 })
+		certificate(t, cert, filepath.Join(dir, "other.pem"), 3, "tasks.example") // not the key of it
+		testkit.Eventually(t, "the log says it", func() bool { return strings.Contains(s.log.String(), "new certificate not used") })
+		if got := serialOf(t, s.address, insecure); got != 2 {
+			t.Errorf("certificate %d is shown", got)
+		}
+	})
+}
+
+// nameServer answers each question for an IPv4 address with this machine, over
+// TCP, as pebble asks.
+func nameServer(t *testing.T) (address string) {
+	t.Helper()
+	ln, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ln.Close() })
+	go func() {
+		for {
+			conn, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				for answerName(conn) == nil {
+					continue
+				}
+			}()
+		}
+	}()
+	return ln.Addr().String()
+}
+
+func answerName(conn net.Conn) error {
+	var size uint16
+	if err := enc.Read(conn, enc.BigEndian, &size); err != nil {
+		return err
+	}
+	b := make([]byte, size)
+	if _, err := io.ReadFull(conn, b); err != nil {
+		return err
+	}
+	var m dnsmessage.Message
+	if err := m.Unpack(b); err != nil {
+		return err
+	}
+	answer := dnsmessage.Message{Header: dnsmessage.Header{ID: m.ID, Response: true}, Questions: m.Questions}
+	for _, q := range m.Questions {
+		if q.Type == dnsmessage.TypeA {
+			answer.Answers = append(answer.Answers, dnsmessage.Resource{
+				Header: dnsmessage.ResourceHeader{Name: q.Name, Type: q.Type, Class: q.Class, TTL: 60},
+				Body:   &dnsmessage.AResource{A: [4]byte{127, 0, 0, 1}},
+			})
+		}
+	}
+	out, err := answer.Pack()
+	if err != nil {
+		return err
+	}
+	_, err = conn.Write(append([]byte{byte(len(out) >> 8), byte(len(out))}, out...))
+	return err
+}
+
+func TestTheServerObtainsItsCertificate(t *testing.T) {
+	t.Parallel()
+	pebble, err := exec.LookPath("pebble")
+	if err != nil {
+		t.Skip("pebble is missing: go install github.com/letsencrypt/pebble/v2/cmd/pebble@latest, into PATH")
+	}
+	s := newServer(t, "serve")
+	s.public = "tasks.example"
+	plain := freeAddress(t) // pebble asks there: names of tests are in no real DNS, and over TLS it uses no other
+	_, port, err := net.SplitHostPort(plain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, directory := t.TempDir(), freeAddress(t)
+	cert, key := filepath.Join(dir, "ca.pem"), filepath.Join(dir, "ca-key.pem")
+	certificate(t, cert, key, 1, "localhost")
+	conf, err := json.Marshal(map[string]any{"pebble": map[string]any{
+		"listenAddress": directory, "managementListenAddress": freeAddress(t), "certificate": cert, "privateKey": key,
+		"httpPort": json.Number(port), "tlsPort": 1, "ocspResponderURL": "",
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, filepath.Join(dir, "pebble.json"), string(conf))
+	cmd := exec.CommandContext(t.Context(), pebble, "-config", filepath.Join(dir, "pebble.json"), "-dnsserver", nameServer(t))
+	cmd.Env = append(os.Environ(), "PEBBLE_VA_NOSLEEP=1")
+	log := &lockedBuffer{}
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := testkit.StartTied(cmd); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
+	testkit.Eventually(t, "pebble listens", func() bool {
+		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", directory)
+		if err == nil {
+			_ = conn.Close()
+		}
+		return err == nil
+	})
+	s.env = []string{"SSL_CERT_FILE=" + cert}
+	s.file("taskyard.toml", fmt.Sprintf("public_url = \"https://tasks.example\"\n[tls]\nacme = \"ops@tasks.example\"\n"+
+		"acme_directory = \"https://%s/dir\"\nredirect = %q\n", directory, plain))
+	s.start()
+	shown := func(name string) (*x509.Certificate, error) {
+		insecure := &tls.Config{InsecureSkipVerify: true, ServerName: name}
+		conn, err := (&tls.Dialer{Config: insecure}).DialContext(t.Context(), "tcp", s.address)
+		if err != nil {
+			return nil, err
+		}
+		defer conn.Close()
+		return conn.(*tls.Conn).ConnectionState().PeerCertificates[0], nil
+	}
+	first, err := shown("tasks.example")
+	if err != nil {
+		t.Fatalf("%v\n%s\n%s", err, s.log.tail(2000), log.tail(3000))
+	}
+	if !strings.HasPrefix(first.Issuer.CommonName, "Pebble") || first.VerifyHostname("tasks.example") != nil {
+		t.Errorf("the certificate is for %v, by %v", first.DNSNames, first.Issuer)
+	}
+	if _, err := shown("other.example"); err == nil {
+		t.Error("a certificate is obtained for any name that somebody asks for")
+	}
+	s.kill()
+	s.start()
+	if again, err := shown("tasks.example"); err != nil || again.SerialNumber.Cmp(first.SerialNumber) != 0 {
+		t.Errorf("after a restart it obtains another one: %v", err)
+	}
+	file := filepath.Join(t.TempDir(), "b.tar.zst")
+	must(t, "", "backup", "--data", s.data, file)
+	to := filepath.Join(t.TempDir(), "data")
+	must(t, "", "restore", "--data", to, file)
+	for name := range files(t, to) {
+		if strings.HasPrefix(name, "acme") {
+			t.Errorf("the backup has %s", name)
+		}
+	}
+}

@@ -1,0 +1,209 @@
+package app
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/crypto/acme"
+	"golang.org/x/crypto/acme/autocert"
+
+	"taskyard/internal/config"
+)
+
+// acmeName is the folder of certificates that were obtained by ACME. They are no
+// part of backups: private keys stay on their machine.
+const acmeName = "acme"
+
+const certificateLook = 2 * time.Second // between two looks at the certificate's files
+
+// encryption is how the server speaks TLS.
+type encryption struct {
+	config *tls.Config
+	plain  http.Handler          // answers on the address of plain HTTP
+	watch  func(context.Context) // runs until its context ends
+}
+
+// newEncryption returns nil where the server speaks plain HTTP. Error: the
+// certificate cannot be read.
+func newEncryption(c *config.Config, log *slog.Logger) (*encryption, error) {
+	to := httpsRedirect(c.PublicURL)
+	switch {
+	case c.TLS.ACME != "":
+		m := &autocert.Manager{
+			Prompt: autocert.AcceptTOS, Email: c.TLS.ACME, Cache: autocert.DirCache(filepath.Join(c.Data, acmeName)),
+			HostPolicy: onlyHost(hostOf(c.PublicURL)),
+			Client:     &acme.Client{DirectoryURL: cmp.Or(c.TLS.ACMEDirectory, acme.LetsEncryptURL), UserAgent: "taskyard"},
+		}
+		e := &encryption{config: m.TLSConfig(), plain: m.HTTPHandler(to), watch: func(context.Context) {}}
+		e.config.MinVersion = tls.VersionTLS12
+		e.config.GetCertificate = loggedErrors(m.GetCertificate, log)
+		return e, nil
+	case c.TLS.Cert == "":
+		return nil, nil
+	}
+	k := &keyPair{certFile: c.TLS.Cert, keyFile: c.TLS.Key, log: log}
+	if _, err := k.load(); err != nil {
+		return nil, err
+	}
+	return &encryption{
+		config: &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: k.get}, plain: to, watch: k.watch,
+	}, nil
+}
+
+// onlyHost allows certificates for one name. Requests name it with or without a
+// port.
+func onlyHost(name string) autocert.HostPolicy {
+	return func(_ context.Context, host string) error {
+		if h, _, err := net.SplitHostPort(host); err == nil {
+			host = h
+		}
+		if !strings.EqualFold(host, name) {
+			return fmt.Errorf("%.100q is not the host of public_url", host)
+		}
+		return nil
+	}
+}
+
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Hostname()
+}
+
+type certificateSource = func(*tls.ClientHelloInfo) (*tls.Certificate, error)
+
+// loggedErrors logs why there is no certificate: the client is told nothing.
+func loggedErrors(get certificateSource, log *slog.Logger) certificateSource {
+	return func(h *tls.ClientHelloInfo) (*tls.Certificate, error) {
+		c, err := get(h)
+		if err != nil {
+			log.Warn("no certificate", "name", h.ServerName, "error", err)
+		}
+		return c, err
+	}
+}
+
+// httpsRedirect leads plain requests to the public address. It never takes the
+// host from the request, and redirects reading alone: what else came has
+// traveled in the clear, and must not seem to work.
+func httpsRedirect(publicURL string) http.Handler {
+	to, _ := url.Parse(publicURL)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			http.Error(w, "use "+publicURL, http.StatusForbidden)
+			return
+		}
+		u := url.URL{Scheme: "https", Host: to.Host, Path: r.URL.Path, RawPath: r.URL.RawPath, RawQuery: r.URL.RawQuery}
+		http.Redirect(w, r, u.String(), http.StatusPermanentRedirect)
+	})
+}
+
+// keyPair is a certificate in files, which are read again when they change.
+type keyPair struct {
+	certFile, keyFile string
+	log               *slog.Logger
+	now               atomic.Pointer[tls.Certificate]
+	cert, key         []byte // as they were last read
+}
+
+// load reads the files, and reports whether they have changed. The last valid
+// pair stays in use when the new one is not one.
+func (k *keyPair) load() (changed bool, err error) {
+	cert, err := os.ReadFile(k.certFile)
+	if err != nil {
+		return false, fmt.Errorf("tls.cert: %w", err)
+	}
+	key, err := os.ReadFile(k.keyFile)
+	if err != nil {
+		return false, fmt.Errorf("tls.key: %w", err)
+	}
+	if bytes.Equal(cert, k.cert) && bytes.Equal(key, k.key) {
+		return false, nil
+	}
+	pair, err := tls.X509KeyPair(cert, key)
+	if err != nil {
+		return true, fmt.Errorf("%s and %s are not a certificate with its key: %w", k.certFile, k.keyFile, err)
+	}
+	k.cert, k.key = cert, key
+	k.now.Store(&pair)
+	return true, nil
+}
+
+func (k *keyPair) get(*tls.ClientHelloInfo) (*tls.Certificate, error) { return k.now.Load(), nil }
+
+// watch follows the files. They are compared by their content: certificates are
+// often links that are exchanged.
+func (k *keyPair) watch(ctx context.Context) {
+	tick := time.NewTicker(certificateLook)
+	defer tick.Stop()
+	said := ""
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		switch changed, err := k.load(); {
+		case err == nil && changed:
+			k.log.Info("certificate read again", "file", k.certFile, "expires", k.now.Load().Leaf.NotAfter)
+			said = ""
+		case err == nil:
+			said = ""
+		case err.Error() != said:
+			k.log.Error("new certificate not used; the last valid one is still in use", "error", err)
+			said = err.Error()
+		}
+	}
+}
+
+// serveHTTP answers on ln, by TLS if it is configured, until srv is shut down.
+func (e *encryption) serveHTTP(srv *http.Server, ln net.Listener) error {
+	if e == nil {
+		return srv.Serve(ln)
+	}
+	srv.TLSConfig = e.config
+	return srv.ServeTLS(ln, "", "")
+}
+
+// insideListener is where runs on this machine reach a server that speaks TLS to
+// all others: its certificate is for its public name.
+func insideListener(ctx context.Context) (net.Listener, error) {
+	return (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+}
+
+// servePlain answers plain HTTP on an address with a redirect, until stop is
+// called.
+func (e *encryption) servePlain(ctx context.Context, address string, log *slog.Logger) (stop func(), err error) {
+	if e == nil || address == "" {
+		return func() {}, nil
+	}
+	ln, err := listen(ctx, address)
+	if err != nil {
+		return nil, fmt.Errorf("tls.redirect: %w", err)
+	}
+	srv := &http.Server{
+		Handler: e.plain, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second,
+		IdleTimeout: 10 * time.Second, MaxHeaderBytes: 16 << 10, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+	go func() {
+		if err := srv.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
+			log.Error("redirects to https have ended", "error", err)
+		}
+	}()
+	return func() { _ = srv.Close() }, nil
+}
