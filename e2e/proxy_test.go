@@ -1,0 +1,290 @@
+package e2e
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"taskyard/internal/client"
+	"taskyard/internal/testkit"
+	"taskyard/task"
+)
+
+// proxied is a server behind a real proxy with TLS.
+type proxied struct {
+	*server
+	site   string // the public address
+	pool   *x509.CertPool
+	ca     string // the certificate, a file
+	person *client.Client
+}
+
+// proxy is one that the examples are for.
+type proxy struct {
+	program, install string
+	example          string
+	below            [2]string // what is replaced to serve below a path
+	configure        func(text, cert, key, listen, dir string) string
+	args             func(file, dir string) []string
+}
+
+var proxies = []proxy{
+	{
+		program: "nginx", install: "apt-get install nginx-light", example: "examples/proxy/nginx.conf",
+		below: [2]string{"location / {", "location /taskyard/ {"},
+		configure: func(text, cert, key, listen, dir string) string {
+			text = replaced(text, "listen 443 ssl", "listen "+listen+" ssl", "tasks.example.org;", "localhost;",
+				"/etc/ssl/certs/taskyard.pem", cert, "/etc/ssl/private/taskyard.pem", key)
+			return fmt.Sprintf("daemon off;\nmaster_process off;\npid %[1]s/pid;\nerror_log %[1]s/error.log;\nevents {}\nhttp {\naccess_log off;\n"+
+				"client_body_temp_path %[1]s/b;\nproxy_temp_path %[1]s/p;\nfastcgi_temp_path %[1]s/f;\nuwsgi_temp_path %[1]s/u;\n"+
+				"scgi_temp_path %[1]s/s;\n%[2]s}\n", dir, text)
+		},
+		args: func(file, dir string) []string {
+			return []string{"-c", file, "-p", dir, "-e", filepath.Join(dir, "error.log")}
+		},
+	},
+	{
+		program: "caddy", install: "apt-get install caddy", example: "examples/proxy/Caddyfile",
+		below: [2]string{"\treverse_proxy 127.0.0.1", "\treverse_proxy /taskyard/* 127.0.0.1"},
+		configure: func(text, cert, key, listen, dir string) string {
+			text = replaced(text, "\ntasks.example.org {", "\nhttps://"+strings.Replace(listen, "127.0.0.1", "localhost", 1)+
+				" {\n\tbind 127.0.0.1\n\ttls "+cert+" "+key)
+			return "{\n\tadmin off\n\tauto_https disable_redirects\n\tstorage file_system " + dir + "\n}\n" + text
+		},
+		args: func(file, _ string) []string { return []string{"run", "--adapter", "caddyfile", "--config", file} },
+	},
+}
+
+// replaced replaces what must be there, in pairs.
+func replaced(text string, pairs ...string) string {
+	for i := 0; i < len(pairs); i += 2 {
+		if !strings.Contains(text, pairs[i]) {
+			panic("the example has no " + pairs[i])
+		}
+		text = strings.ReplaceAll(text, pairs[i], pairs[i+1])
+	}
+	return text
+}
+
+// behind starts a server and the proxy before it, with the example's very file.
+func behind(t *testing.T, p proxy, path string) *proxied {
+	t.Helper()
+	program, err := exec.LookPath(p.program)
+	if err != nil {
+		if program, err = exec.LookPath("/usr/sbin/" + p.program); err != nil {
+			t.Skipf("%s is missing: %s", p.program, p.install)
+		}
+	}
+	dir, listen := t.TempDir(), freeAddress(t)
+	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	y := &proxied{server: newServer(t, "serve"), pool: certificate(t, cert, key, 1, "localhost"), ca: cert}
+	_, port, err := net.SplitHostPort(listen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	y.public = "localhost:" + port
+	y.site = "https://" + y.public + path
+	y.file("taskyard.toml", fmt.Sprintf("public_url = %q\ntrusted_proxies = [\"127.0.0.1\"]\n[approval]\npolicy = \"never\"\n"+
+		"[runners.far]\nkind = \"worker\"\n", y.site))
+	y.file("agents/far.md", "---\nname: far\ndescription: Works elsewhere.\ntools: read\nrunner: far\n---\nWork.\n")
+	y.start()
+
+	b, err := os.ReadFile(p.example)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := replaced(string(b), "127.0.0.1:8080", y.address)
+	if path != "" {
+		text = replaced(text, p.below[0], p.below[1])
+	}
+	file := filepath.Join(dir, "proxy.conf")
+	put(t, file, p.configure(text, cert, key, listen, dir))
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), program, p.args(file, dir)...)
+	cmd.Env = append(os.Environ(), "HOME="+dir)
+	log := &lockedBuffer{}
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := testkit.StartTied(cmd); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		if t.Failed() {
+			errs, _ := os.ReadFile(filepath.Join(dir, "error.log"))
+			t.Logf("log of %s:\n%s%s", p.program, log.tail(3000), errs)
+		}
+	})
+	testkit.Eventually(t, p.program+" listens", func() bool {
+		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", listen)
+		if err == nil {
+			_ = conn.Close()
+		}
+		return err == nil
+	})
+	y.person = y.through(y.token("--scope", "operate"))
+	return y
+}
+
+func (y *proxied) transport() http.RoundTripper {
+	return &http.Transport{TLSClientConfig: &tls.Config{RootCAs: y.pool}, ForceAttemptHTTP2: true}
+}
+
+// through is a client that reaches the server by the proxy.
+func (y *proxied) through(token string) *client.Client {
+	return &client.Client{URL: y.site, Token: token, HTTP: &http.Client{Timeout: patience, Transport: y.transport()}}
+}
+
+func TestBehindRealProxies(t *testing.T) {
+	t.Parallel()
+	for _, p := range proxies {
+		for _, path := range []string{"", "/taskyard"} {
+			t.Run(p.program+" at "+path+"/", func(t *testing.T) {
+				t.Parallel()
+				y := behind(t, p, path)
+				b := newBrowser(t)
+				b.c.Transport, b.c.Timeout = y.transport(), 0
+				if status, to := b.send(y.first, y.site+"/setup", map[string]string{
+					"name": "maya", "password": goodPassword, "password2": goodPassword,
+				}); status != http.StatusSeeOther || to != path+"/" {
+					t.Fatalf("signing in answers %d and leads to %q", status, to)
+				}
+				y.board(t, b)
+				y.tools(t)
+				y.longPoll(t)
+				y.worker(t)
+			})
+		}
+	}
+}
+
+// board watches the live board: each change arrives at once, in one stream, for
+// five minutes in the thorough form.
+func (y *proxied) board(t *testing.T, b *browser) {
+	t.Helper()
+	if status, page := b.get(y.site + "/queues"); status != http.StatusOK || !strings.Contains(page, "general-purpose") {
+		t.Fatalf("the board answers %d", status)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, y.site+"/live?topics=queues", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := b.c.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		t.Fatalf("the stream answers %s", res.Status)
+	}
+	lines := make(chan string, 1000)
+	go func() {
+		defer close(lines)
+		for s := bufio.NewScanner(res.Body); s.Scan(); {
+			lines <- s.Text()
+		}
+	}()
+	arrives := func(what string) {
+		t.Helper()
+		late := time.NewTimer(10 * time.Second)
+		defer late.Stop()
+		for {
+			select {
+			case line, ok := <-lines:
+				if !ok {
+					t.Fatalf("the stream ended while it was to bring %s", what)
+				}
+				if strings.HasPrefix(line, what) {
+					return
+				}
+			case <-late.C:
+				t.Fatalf("%s did not arrive within 10 s", what)
+			}
+		}
+	}
+	arrives("event: hello")
+	length := 2 * time.Second
+	if testkit.Thorough() {
+		length = 5 * time.Minute
+	}
+	began, n := time.Now(), 0
+	for wait := time.NewTicker(length / 4); time.Since(began) < length; <-wait.C {
+		y.makeTasks(y.person, 1)
+		arrives("data: [")
+		n++
+	}
+	t.Logf("%d changes arrived in one stream of %s", n, time.Since(began).Round(time.Second))
+}
+
+// tools calls MCP.
+func (y *proxied) tools(t *testing.T) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), binary(t), "mcp")
+	token := y.token("--agent", "general-purpose", "--name", "mcp")
+	cmd.Env = append(os.Environ(), "TASKYARD_URL="+y.site, "TASKYARD_TOKEN="+token, "SSL_CERT_FILE="+y.ca)
+	cmd.Stdin = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},` +
+		`"clientInfo":{"name":"test","version":"1"}}}` + "\n" +
+		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"signup_for_task","arguments":{"agent_name":"general-purpose"}}}` + "\n")
+	out, err := cmd.Output()
+	if err != nil || !strings.Contains(string(out), `"id":2`) || strings.Contains(string(out), `"error"`) {
+		t.Errorf("a call of a tool: %v, %s", err, out)
+	}
+}
+
+// longPoll waits for a task as a pulling agent does.
+func (y *proxied) longPoll(t *testing.T) {
+	t.Helper()
+	agent, reader := y.through(y.token("--agent", "code-focused", "--name", "puller")), y.token("--scope", "read", "--name", "reader")
+	got := make(chan string, 1)
+	go func() {
+		var out map[string]any
+		err := agent.Do(t.Context(), "POST", "/api/agents/code-focused/signup", map[string]any{"waitSeconds": 40}, &out)
+		got <- fmt.Sprint(out, err)
+	}()
+	testkit.Eventually(t, "the call waits", func() bool { return y.metric(reader, "taskyard_signups_waiting") == "1" })
+	call[task.Task](t, y.person, "POST", "/api/tasks", map[string]any{"title": "Long awaited", "owner": "code-focused"})
+	select {
+	case said := <-got:
+		if !strings.Contains(said, "Long awaited") {
+			t.Errorf("the long poll answers %s", said)
+		}
+	case <-time.After(patience):
+		t.Error("the long poll does not answer")
+	}
+}
+
+// worker executes a run by the proxy.
+func (y *proxied) worker(t *testing.T) {
+	t.Helper()
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), binary(t), "worker", "--url", y.site,
+		"--dir", filepath.Join(t.TempDir(), "w"), "--exec", "/bin/echo far away")
+	cmd.Env = append(os.Environ(), "TASKYARD_TOKEN="+y.token("--scope", "worker", "--name", "machines"), "SSL_CERT_FILE="+y.ca)
+	log := &lockedBuffer{}
+	cmd.Stderr = log
+	if err := testkit.StartTied(cmd); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		if t.Failed() {
+			t.Logf("log of the worker:\n%s", log.tail(3000))
+		}
+	}()
+	made := call[task.Task](t, y.person, "POST", "/api/tasks", map[string]any{"title": "Do it there", "owner": "far"})
+	testkit.Eventually(t, "the worker has completed its run", func() bool {
+		rows := y.rows("SELECT summary FROM runs WHERE task_id = ? AND status = 'completed'", made.ID.String())
+		return len(rows) == 1 && strings.Contains(rows[0], "far away")
+	})
+}
