@@ -53,7 +53,7 @@ func TestAnswersAreShort(t *testing.T) {
 		args args
 		most int // bytes
 	}{
-		{"signup_for_task", args{"agent_name": "coder"}, 6700},
+		{"signup_for_task", args{"agent_name": "coder"}, 6000},
 		{"list_tasks", args{"limit": 40}, 5000},
 		{"get_my_queue", args{"agent_name": "coder", "limit": 40}, 5000},
 		{"update_step", args{"taskId": 1, "stepIndex": 7, "done": true}, 300},
@@ -90,6 +90,38 @@ func TestAnswersAreShort(t *testing.T) {
 		if data > a.most || len(text) > a.most+a.most/4 {
 			t.Errorf("%s: more than %d bytes of data, or a quarter more of text: %.400s", a.tool, a.most, text)
 		}
+	}
+}
+
+// TestAClaimLeavesOutWhatAFurtherCallReads names what a claim leaves out of a
+// plan, and the answers that have it.
+func TestAClaimLeavesOutWhatAFurtherCallReads(t *testing.T) {
+	t.Parallel()
+	ts := newTestServer(t)
+	details := strings.Repeat("what to look at, ", 9)
+	_, err := ts.svc.CreateTask(context.Background(), maya, task.New{Title: "Build the gate", Owner: "coder", NoStart: true, Steps: []task.Step{
+		{Title: "Measure", Details: "a" + details, Done: true}, {Title: "Saw", Details: "b" + details}, {Title: "Paint", Details: "c" + details},
+	}, Resources: []task.Resource{{Type: "file", Value: "/src/gate.go"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := ts.connect("coder", "/mcp")
+	text, _ := c.ok("signup_for_task", args{"agent_name": "coder"})
+	for what, want := range map[string]bool{
+		"a" + details: false, "b" + details: true, "c" + details: false, `"stepsNote": "other details: get_task with stepIndex"`: true, `"url": "/src/gate.go"`: true,
+		`"resources"`: false, `"threadId"`: false, `"expiresAt"`: true, `"comments": []`: true,
+	} {
+		if strings.Contains(text, what) != want {
+			t.Errorf("a claim with %q: %v, want %v:\n%s", what, !want, want, text)
+		}
+	}
+	text, _ = c.ok("update_step", args{"taskId": 1, "stepIndex": 1, "done": true})
+	if want := `"next":"2: Paint","resources":1,"nextDetails":"c` + details[:100]; !strings.Contains(text, want) {
+		t.Errorf("%q is not in %s", want, text)
+	}
+	text, _ = c.ok("get_task", args{"taskId": 1, "stepIndex": 0})
+	if !strings.Contains(text, "a"+details) || !strings.Contains(text, "c"+details) || !strings.Contains(text, `"resources":[{`) {
+		t.Errorf("get_task: %s", text)
 	}
 }
 

@@ -22,6 +22,21 @@ type changedView struct {
 	Steps      string          `json:"steps,omitempty"` // done of all, as 3/10
 	Next       string          `json:"next,omitempty"`  // the first step that is not done, with its index
 	Resources  int             `json:"resources,omitzero"`
+
+	NextDetails string `json:"nextDetails,omitempty"` // of that step, or their beginning, when another was done
+}
+
+const nextDetailsBytes = 120
+
+// nextDetails returns the details of the first step that is not done, which a
+// claim left out. What is cut ends in an ellipsis: get_task has the whole.
+func nextDetails(t *task.Task) string {
+	for _, s := range t.Steps {
+		if !s.Done && t.Status == task.Active {
+			return task.ClipText(s.Details, nextDetailsBytes)
+		}
+	}
+	return ""
 }
 
 func changedTask(t *task.Task) changedView {

@@ -86,7 +86,7 @@ func signup(c *call) (answer, error) {
 	case len(list) == 0:
 		return c.nothingFree(who, func(held []task.ID) any { return oneTask{Held: held} })
 	}
-	v := view(list[0])
+	v := claimed(list[0])
 	return answer{line: claimedLine(list), structured: oneTask{Task: v}, body: v}, nil
 }
 
@@ -109,13 +109,13 @@ func stillHeld(held []task.ID) string {
 }
 
 type oneTask struct {
-	Task *taskView `json:"task"`
-	Held []task.ID `json:"held,omitempty"` // where nothing was claimed
+	Task *claimView `json:"task"`
+	Held []task.ID  `json:"held,omitempty"` // where nothing was claimed
 }
 
 type manyTasks struct {
-	Tasks []*taskView `json:"tasks"`
-	Held  []task.ID   `json:"held,omitempty"` // where nothing was claimed
+	Tasks []*claimView `json:"tasks"`
+	Held  []task.ID    `json:"held,omitempty"` // where nothing was claimed
 }
 
 func nothingIdle(agent string) string { return "No idle tasks available in queue for agent: " + agent }
@@ -155,22 +155,22 @@ func batchSignup(c *call) (answer, error) {
 		return answer{}, err
 	}
 	if len(list) == 0 {
-		return c.nothingFree(who, func(held []task.ID) any { return manyTasks{Tasks: []*taskView{}, Held: held} })
+		return c.nothingFree(who, func(held []task.ID) any { return manyTasks{Tasks: []*claimView{}, Held: held} })
 	}
-	return claimedMany(who, list, manyTasks{Tasks: views(list)}), nil
+	return claimedTasks(who, list, manyTasks{Tasks: claimedMany(list)}), nil
 }
 
-// claimedMany is the answer of tools that claim several tasks.
-func claimedMany(agent string, list []*task.Task, structured any) answer {
+// claimedTasks is the answer of tools that claim several tasks.
+func claimedTasks(agent string, list []*task.Task, structured any) answer {
 	if len(list) == 0 {
 		return answer{line: nothingIdle(agent), structured: structured, body: none}
 	}
-	return answer{line: claimedLine(list), structured: structured, body: views(list)}
+	return answer{line: claimedLine(list), structured: structured, body: claimedMany(list)}
 }
 
 type autoTasks struct {
-	Tasks []*taskView `json:"tasks"`
-	Held  []task.ID   `json:"held"`
+	Tasks []*claimView `json:"tasks"`
+	Held  []task.ID    `json:"held"`
 }
 
 func autoSignup(c *call) (answer, error) {
@@ -183,7 +183,7 @@ func autoSignup(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	a := claimedMany(who, got.Tasks, autoTasks{views(got.Tasks), got.Held})
+	a := claimedTasks(who, got.Tasks, autoTasks{claimedMany(got.Tasks), got.Held})
 	if len(got.Tasks) == 0 && len(got.Held) >= most {
 		a.line = fmt.Sprintf("Nothing claimed: %s already holds %d (max_concurrent %d)", who, len(got.Held), most)
 	}
@@ -197,7 +197,7 @@ func move(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	v := view(t)
+	v := claimed(t)
 	return answer{line: "Task #" + t.ID.String() + " transferred from " + who + " to " + to, structured: oneTask{Task: v}, body: v}, nil
 }
 
@@ -224,10 +224,10 @@ type claimAnswer struct {
 }
 
 type completedAndNext struct {
-	Completed any       `json:"completed"`
-	Task      *taskView `json:"task"`
-	Paused    string    `json:"paused,omitempty"`
-	Held      []task.ID `json:"held,omitempty"` // where nothing was claimed
+	Completed any        `json:"completed"`
+	Task      *claimView `json:"task"`
+	Paused    string     `json:"paused,omitempty"`
+	Held      []task.ID  `json:"held,omitempty"` // where nothing was claimed
 }
 
 func completeAndSignup(c *call) (answer, error) {
@@ -251,7 +251,7 @@ func completeAndSignup(c *call) (answer, error) {
 	}
 	return answer{
 		line:       "Task #" + done.Completed.ID.String() + " completed\n" + next,
-		structured: completedAndNext{c.short(done.Completed), view(done.Task), done.Paused, done.Held},
+		structured: completedAndNext{c.short(done.Completed), claimed(done.Task), done.Paused, done.Held},
 	}, nil
 }
 

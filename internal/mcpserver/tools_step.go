@@ -51,9 +51,15 @@ func updateSteps(c *call) (answer, error) {
 }
 
 func updateStep(c *call) (answer, error) {
-	return c.changed(c.svc.UpdateStep(c.ctx, c.actor, c.id("taskId"), c.count("stepIndex", 0), task.StepPatch{
+	t, err := c.svc.UpdateStep(c.ctx, c.actor, c.id("taskId"), c.count("stepIndex", 0), task.StepPatch{
 		Title: pointer[string](c.values, "title"), Details: pointer[string](c.values, "details"), Done: pointer[bool](c.values, "done"),
-	}))
+	})
+	if err != nil || c.yes("full") || !c.yes("done") {
+		return c.changed(t, err)
+	}
+	v := changedTask(t)
+	v.NextDetails = nextDetails(t)
+	return answer{structured: v, compact: true}, nil
 }
 
 func insertStep(c *call) (answer, error) {

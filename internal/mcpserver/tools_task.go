@@ -105,7 +105,7 @@ func getTask(c *call) (answer, error) {
 			return answer{}, err
 		}
 	}
-	return answer{structured: v}, nil
+	return answer{structured: v, compact: true}, nil
 }
 
 func updateTask(c *call) (answer, error) {
