@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,6 +29,7 @@ func (s *Server) newAPI() huma.API {
 	cfg.Formats = map[string]huma.Format{"application/json": strictJSON, "json": strictJSON}
 	cfg.DefaultFormat = "application/json"
 	cfg.Info.Description = apiDescription()
+	cfg.Info.License = &huma.License{Name: "MIT", Identifier: "MIT"}
 	cfg.Components.Schemas = huma.NewMapRegistry("#/components/schemas/", schemaName)
 	cfg.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
 		"token": {Type: "http", Scheme: "bearer", Description: "A token of an agent or a person (prefix ty_)."},
@@ -93,6 +95,10 @@ func handleStream[I, O any](s *Server, endpoint string, need task.Perm, fn func(
 	}
 	s.perms[o.Method+" "+strings.NewReplacer("{", ":", "}", "").Replace(o.Path)] = o.Need
 	s.ops = append(s.ops, o)
+	doc := s.api.OpenAPI()
+	if !slices.ContainsFunc(doc.Tags, func(t *huma.Tag) bool { return t.Name == o.Tag }) {
+		doc.Tags = append(doc.Tags, &huma.Tag{Name: o.Tag})
+	}
 	hop := huma.Operation{
 		OperationID: operationID(o), Method: o.Method, Path: o.Path, Summary: o.Summary, Description: o.Desc, Tags: []string{o.Tag},
 		DefaultStatus: o.Status, BodyReadTimeout: bodyTimeout,
@@ -120,7 +126,7 @@ func handleStream[I, O any](s *Server, endpoint string, need task.Perm, fn func(
 		return out, nil
 	})
 	if o.Also != 0 {
-		answers := operationOf(s.api.OpenAPI().Paths[o.Path], o.Method).Responses
+		answers := operationOf(doc.Paths[o.Path], o.Method).Responses
 		also := *answers[statusKey(o.Status)]
 		also.Description = http.StatusText(o.Also)
 		answers[statusKey(o.Also)] = &also

@@ -43,7 +43,7 @@ func TestTheOpenAPIDocumentIsValidAndWhole(t *testing.T) {
 	for path, item := range doc.Paths.Map() {
 		for method, o := range item.Operations() {
 			described = append(described, method+" "+strings.NewReplacer("{", ":", "}", "").Replace(path))
-			if o.Summary == "" || len(o.Tags) != 1 || ids[o.OperationID] {
+			if o.Summary == "" || len(o.Tags) != 1 || doc.Tags.Get(o.Tags[0]) == nil || ids[o.OperationID] {
 				t.Errorf("%s %s: summary %q, tags %v, id %s", method, path, o.Summary, o.Tags, o.OperationID)
 			}
 			ids[o.OperationID] = true
