@@ -26,12 +26,13 @@ const module = "taskyard"
 var mayImport = map[string][]string{
 	"task":     {},
 	"static":   {},
+	"docs":     {},
 	"examples": {},
 	"runner":   {"task"},
 	"db":       {"task"},
 	"service":  {"task", "db", "internal/agentfile", "internal/exchange"},
-	"views":    {"task", "static"},
-	"handlers": {"task", "service", "views", "static", "internal/buildinfo"},
+	"views":    {"task", "static", "docs"},
+	"handlers": {"task", "service", "views", "static", "docs", "internal/buildinfo"},
 	"jobs":     {"task", "service", "runner"},
 
 	"internal/archive":   {},

@@ -27,16 +27,22 @@ type docsOnce struct {
 // person sees it inside the dashboard; nobody needs to be one.
 func (s *Server) docsPage(c echo.Context) error {
 	s.docs.once.Do(func() { s.docs.model = s.docsModel() })
-	ch := s.bareChrome(c)
-	if a := actorOf(c); a.UserID == 0 || a.TokenID != 0 {
-		ch.User = "" // a token has no session, so none of the dashboard
-	} else {
-		var err error
-		if ch, err = s.chrome(c); err != nil {
-			return err
-		}
+	ch, err := s.openChrome(c)
+	if err != nil {
+		return err
 	}
 	return s.render(c, http.StatusOK, views.DocsPage(ch, &s.docs.model))
+}
+
+// openChrome is the frame of a page that everybody may see: that of the
+// dashboard for signed-in people, and none for others.
+func (s *Server) openChrome(c echo.Context) (views.Chrome, error) {
+	if a := actorOf(c); a.UserID != 0 && a.TokenID == 0 {
+		return s.chrome(c)
+	}
+	ch := s.bareChrome(c)
+	ch.User = "" // a token has no session, so none of the dashboard
+	return ch, nil
 }
 
 func (s *Server) docsModel() views.DocsModel {

@@ -37,7 +37,7 @@ func TestWhatBlocksATaskOnItsPage(t *testing.T) {
 	})
 	t.Run("a canceled blocker is a person's to leave out", func(t *testing.T) {
 		b.post("/tasks/2/cancel").leadsTo("/tasks/2")
-		b.get(at).shows("Waiting for you", "Its blocker <a", "a person decides", "Remove blocker")
+		b.get(at).shows("Waiting for you", "Its blocker <a", "was canceled. Remove the blocker, or cancel this task.", "Remove blocker")
 		b.get("/queues?status=waiting").shows("Blocker canceled")
 		set("1 2", "1").leadsTo(at).shows("Edit blockers").hides("Remove blocker")
 		set("1", "").leadsTo(at).shows("Nothing blocks it now", "set blockers: nothing").hides("Blocked by")

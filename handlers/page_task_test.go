@@ -57,7 +57,7 @@ func TestActsOnATask(t *testing.T) {
 	other := y.create(mayaActor, task.New{Owner: "coder"})
 
 	t.Run("its place in the queue and its neighbours show", func(t *testing.T) {
-		b.get(at).is(200).shows("1 of 2", "Next task", "Nothing speaks against it: the next tick at ").hides("Previous task")
+		b.get(at).is(200).shows("1 of 2", "Next task", "Ready: it runs at the next tick, at ").hides("Previous task")
 	})
 	t.Run("a comment", func(t *testing.T) {
 		b.post(at+"/comments", "content", "Mind the *gap*\r\nplease").leadsTo(at).shows("Commented", "Mind the <em>gap</em>")

@@ -31,6 +31,8 @@ func (s *Server) routes() {
 		{"GET", profilePath, task.Admin, s.goProfile},
 		{"GET", "/api/openapi.json", task.Everyone, s.openapi},
 		{"GET", docsPath, task.Everyone, s.docsPage},
+		{"GET", "/docs", task.Everyone, s.manualPage},
+		{"GET", "/docs/:page", task.Everyone, s.manualPage},
 		{"POST", "/mcp", task.SignedIn, s.mcp}, // by token alone
 		{"GET", "/mcp", task.SignedIn, s.mcp},
 		{"DELETE", "/mcp", task.SignedIn, s.mcp},

@@ -55,17 +55,17 @@ func (s *Service) why(rx *db.Rx, tk *task.Task, open *task.Run, zone *time.Locat
 	w := &diagnosis{Rx: rx, s: s, tk: tk, open: open, zone: zone, list: []task.Reason{}}
 	switch {
 	case tk.Status.Archived():
-		w.add(task.WhyArchived, task.Reason{}, "It is %s: history never runs again; create a follow-up.", tk.Status)
+		w.add(task.WhyArchived, task.Reason{}, "It is %s, and archived tasks don't run. Create a follow-up task.", tk.Status)
 		return w.list, nil
 	case tk.Status == task.Draft:
-		w.add(task.WhyDraft, task.Reason{}, "It is a draft: nobody works on it until somebody starts it.")
+		w.add(task.WhyDraft, task.Reason{}, "It is a draft. Start it to put it into its owner's queue.")
 		w.owner()
 		return w.list, w.blockers()
 	case open != nil && open.Status == task.RunRunning:
 		if p := open.Permission; p != nil {
 			w.add(task.WhyPermission, task.Reason{Run: open.ID, Until: p.ExpiresAt},
 				"Run %d waits until %s for a reviewer to let it call %s.", open.ID, w.clock(p.ExpiresAt), p.Tool)
-			w.add(task.WhyRunning, task.Reason{Run: open.ID}, "Run %d is on hold meanwhile, and so is its time limit.", open.ID)
+			w.add(task.WhyRunning, task.Reason{Run: open.ID}, "Run %d is on hold until then, and its time limit is paused.", open.ID)
 		} else {
 			w.add(task.WhyRunning, task.Reason{Run: open.ID}, "Run %d is %s.", open.ID, open.Phase)
 		}
@@ -156,7 +156,8 @@ func (w *diagnosis) claimAndQuestion() error {
 	if err != nil {
 		return err
 	}
-	w.add(task.WhyQuestion, task.Reason{}, "A question has waited for an answer since %s: until then no run starts and no agent can claim it.",
+	w.add(task.WhyQuestion, task.Reason{}, "A question has waited for an answer since %s. No run starts and no agent can claim the task "+
+		"until someone replies.",
 		w.clock(q.CreatedAt))
 	return nil
 }
@@ -181,7 +182,7 @@ func (w *diagnosis) blockers() error {
 	for _, b := range list {
 		if b.Status == task.Canceled {
 			w.add(task.WhyBlockerCanceled, task.Reason{Task: b.ID},
-				"Its blocker #%d was canceled: a person decides whether it continues without.", b.ID)
+				"Its blocker #%d was canceled. Remove the blocker, or cancel this task.", b.ID)
 		}
 	}
 	for _, b := range list {
@@ -202,7 +203,7 @@ func (w *diagnosis) owner() {
 	def, ok := w.s.agents.Agent(w.tk.Owner)
 	switch {
 	case !ok:
-		w.add(task.WhyOwnerMissing, task.Reason{}, "Its owner %s is not defined any more: move it to another agent.", w.tk.Owner)
+		w.add(task.WhyOwnerMissing, task.Reason{}, "Its owner %s no longer exists. Move it to another agent.", w.tk.Owner)
 	case !def.Serving:
 		w.add(task.WhyOwnerInvalid, task.Reason{}, "The definition of %s is invalid (%s): fix it, or move the task.",
 			w.tk.Owner, firstProblem(def))
@@ -221,7 +222,7 @@ func (w *diagnosis) failures() error {
 		return err
 	}
 	if n >= w.s.cfg.Attempts {
-		w.add(task.WhyStuck, task.Reason{}, "It is stuck: no tick and no wake tries it again until a person runs it.")
+		w.add(task.WhyStuck, task.Reason{}, "It is stuck: no automatic retries are left. Run it manually.")
 	}
 	n = min(n, failed) // one failure that no retry fixes counts as all attempts
 	switch {
@@ -299,12 +300,12 @@ func (w *diagnosis) ticks() error {
 	}
 	switch {
 	case next == 0:
-		w.add(task.WhyNoTick, task.Reason{}, "No tick is planned: it runs when a person presses “Run now”.")
+		w.add(task.WhyNoTick, task.Reason{}, "No tick is scheduled. Use “Run now”.")
 	case then != 0 && next.Sub(w.Now) > then.Sub(next):
 		// A longer wait than from that tick to the one after it: ticks rest.
-		w.add(task.WhyOutsideWindow, task.Reason{Until: next}, "Ticks rest outside their window: the next one at %s makes a run.", w.clock(next))
+		w.add(task.WhyOutsideWindow, task.Reason{Until: next}, "The scheduler is outside its window. The next tick is at %s.", w.clock(next))
 	default:
-		w.add(task.WhyNextTick, task.Reason{Until: next}, "Nothing speaks against it: the next tick at %s makes a run.", w.clock(next))
+		w.add(task.WhyNextTick, task.Reason{Until: next}, "Ready: it runs at the next tick, at %s.", w.clock(next))
 	}
 	return nil
 }

@@ -41,21 +41,21 @@ func TestWhyATaskIsOrIsNotRunning(t *testing.T) {
 	}
 	fresh := func(owner string, with ...func(*task.New)) task.ID { return y.create(maya, owner, with...).ID }
 	t.Run("free", func(t *testing.T) {
-		r := first(t, fresh("coder"), "Nothing speaks against it: the next tick at 10:00 UTC makes a run.", task.WhyNextTick)
+		r := first(t, fresh("coder"), "Ready: it runs at the next tick, at 10:00 UTC.", task.WhyNextTick)
 		equal(t, "until", r.Until.String(), "2026-03-02T10:00:00.000Z")
 		berlin, _ := task.Zone("Europe/Berlin")
 		id := fresh("coder")
 		page := must(y.s.TaskPage(y.ctx(), vera, id, berlin))
-		equal(t, "message in Berlin", page.Why[0].Message, "Nothing speaks against it: the next tick at 11:00 CET makes a run.")
+		equal(t, "message in Berlin", page.Why[0].Message, "Ready: it runs at the next tick, at 11:00 CET.")
 	})
 	t.Run("draft", func(t *testing.T) {
-		first(t, fresh("coder", draft), "It is a draft: nobody works on it until somebody starts it.", task.WhyDraft)
+		first(t, fresh("coder", draft), "It is a draft. Start it to put it into its owner's queue.", task.WhyDraft)
 	})
 	t.Run("a draft of an invalid owner", func(t *testing.T) {
 		y.why(t, fresh("bad", draft), task.WhyDraft, task.WhyOwnerInvalid)
 	})
 	t.Run("history", func(t *testing.T) {
-		first(t, y.in(task.Canceled).ID, "It is canceled: history never runs again; create a follow-up.", task.WhyArchived)
+		first(t, y.in(task.Canceled).ID, "It is canceled, and archived tasks don't run. Create a follow-up task.", task.WhyArchived)
 	})
 	t.Run("claimed", func(t *testing.T) {
 		first(t, y.working(pull).ID, "pull works on it until 11:00 UTC, or longer with each heartbeat.", task.WhyClaimed)
@@ -66,7 +66,7 @@ func TestWhyATaskIsOrIsNotRunning(t *testing.T) {
 	t.Run("question", func(t *testing.T) {
 		k := fresh("coder")
 		must(y.s.Ask(y.ctx(), coder, k, "?", false))
-		first(t, k, "A question has waited for an answer since 09:00 UTC: until then no run starts and no agent can claim it.", task.WhyQuestion)
+		first(t, k, "A question has waited for an answer since 09:00 UTC. No run starts and no agent can claim the task until someone replies.", task.WhyQuestion)
 	})
 	t.Run("blocked, canceled blockers first", func(t *testing.T) {
 		a, b := fresh("pull"), fresh("pull")
@@ -105,7 +105,7 @@ func TestWhyATaskIsOrIsNotRunning(t *testing.T) {
 		f := failure(task.PhaseAuth)
 		f.Permanent = true
 		y.finish(st, f)
-		first(t, k, "It is stuck: no tick and no wake tries it again until a person runs it.", task.WhyStuck, task.WhyFailed)
+		first(t, k, "It is stuck: no automatic retries are left. Run it manually.", task.WhyStuck, task.WhyFailed)
 		list := y.why(t, k, task.WhyStuck, task.WhyFailed)
 		equal(t, "failure", list[1].Message, "Run "+st.Run.ID.String()+" failed: it broke")
 	})
@@ -120,7 +120,7 @@ func TestWhyATaskIsOrIsNotRunning(t *testing.T) {
 		y.define("gone", definition("tools: read"))
 		k := fresh("gone")
 		ok(t, y.s.agents.Delete("gone"))
-		first(t, k, "Its owner gone is not defined any more: move it to another agent.", task.WhyOwnerMissing)
+		first(t, k, "Its owner gone no longer exists. Move it to another agent.", task.WhyOwnerMissing)
 	})
 	t.Run("a wake that the budget of wakes dropped", func(t *testing.T) {
 		k := fresh("planner")
@@ -135,7 +135,7 @@ func TestWhyATaskIsOrIsNotRunning(t *testing.T) {
 	t.Run("ticks rest over night, and the day is named", func(t *testing.T) {
 		k := fresh("planner")
 		y.Forward(13 * time.Hour)
-		first(t, k, "Ticks rest outside their window: the next one at 2026-03-03 06:00 UTC makes a run.", task.WhyOutsideWindow)
+		first(t, k, "The scheduler is outside its window. The next tick is at 2026-03-03 06:00 UTC.", task.WhyOutsideWindow)
 	})
 	t.Run("an unknown task is not found", func(t *testing.T) {
 		refused(t, second(y.s.Why(y.ctx(), vera, 9999)), task.CodeTaskNotFound)

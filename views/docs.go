@@ -1,6 +1,7 @@
 package views
 
 import (
+	"net/url"
 	"strings"
 
 	"taskyard/task"
@@ -100,6 +101,22 @@ func rolesWith(p task.Perm) string {
 	}
 	return strings.Join(list, ", ")
 }
+
+// Manual is a document of the program, or its section of an anchor; README is
+// the list of all.
+func (urls) Manual(page, anchor string) string {
+	to := "/docs"
+	if page != "README" {
+		to += "/" + url.PathEscape(page)
+	}
+	if anchor != "" {
+		to += "#" + anchor
+	}
+	return to
+}
+
+// ManualFile is a picture of the documents.
+func (urls) ManualFile(name string) string { return "/docs/" + url.PathEscape(name) }
 
 // API is the reference of the JSON endpoints.
 func (urls) API() string { return "/api/docs" }

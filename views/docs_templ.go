@@ -51,7 +51,7 @@ func DocsPage(c Chrome, m *DocsModel) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = docs(c, m).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = apiReference(c, m).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -74,7 +74,7 @@ func DocsPage(c Chrome, m *DocsModel) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = docs(c, m).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = apiReference(c, m).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -89,7 +89,7 @@ func DocsPage(c Chrome, m *DocsModel) templ.Component {
 	})
 }
 
-func docs(c Chrome, m *DocsModel) templ.Component {
+func apiReference(c Chrome, m *DocsModel) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

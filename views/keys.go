@@ -73,6 +73,7 @@ var commands = []Command{
 	{Label: "Limits and budgets", Icon: "timer", Href: URL.Settings("limits")},
 	{Label: "About this server", Icon: "cpu", Href: URL.Settings("about")},
 	{Label: "Styleguide", Icon: "layout-list", Href: URL.Styleguide(), Needs: admins},
+	{Label: "Documentation", Icon: "file-text", Href: URL.Manual("README", "")},
 	{Label: "JSON endpoints", Icon: "terminal", Href: URL.API()},
 }
 

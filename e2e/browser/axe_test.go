@@ -83,6 +83,7 @@ func TestPausedPagesAndThoseOutsideAreAccessible(t *testing.T) {
 	lone := withAxe(newTab(t, s.url))
 	also(lone, "login", "/login")
 	also(lone, "api-outside", "/api/docs")
+	also(lone, "docs-outside", "/docs")
 	empty := openInstance(t, nil)
 	bare := withAxe(newTab(t, empty.url))
 	also(bare, "setup", "/setup?token="+some[string](t)(empty.svc.SetupLink(ctx)))

@@ -168,6 +168,8 @@ func (s *sample) pages() []shown {
 		}},
 		{"about", "/settings/about", nil},
 		{"api", "/api/docs", nil},
+		{"docs", "/docs/concepts", nil},
+		{"docs-search", "/docs?q=restore+backup", nil},
 		{"styleguide", "/styleguide", nil},
 		{"error-404", "/tasks/99999", func(b *tab) { b.see("404") }},
 	}

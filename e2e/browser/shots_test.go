@@ -38,6 +38,7 @@ func TestShots(t *testing.T) {
 	lone := newTab(t, s.url)
 	shoot(lone, shown{"login", "/login", nil}, dir)
 	shoot(lone, shown{"api-outside", "/api/docs", nil}, dir)
+	shoot(lone, shown{"docs-outside", "/docs", nil}, dir)
 	empty := openInstance(t, nil)
 	first := newTab(t, empty.url)
 	shoot(first, shown{"setup", "/setup?token=" + some[string](t)(empty.svc.SetupLink(ctx)), nil}, dir)

@@ -1,0 +1,52 @@
+package handlers
+
+import (
+	"io/fs"
+	"net/http"
+	"path"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"taskyard/docs"
+	"taskyard/task"
+	"taskyard/views"
+)
+
+// maxManualQuery bounds what is searched for, in bytes.
+const maxManualQuery = 200
+
+// manualPage shows a document of this version of the program, or what a search
+// of all of them found. Nobody needs to be signed in.
+func (s *Server) manualPage(c echo.Context) error {
+	name := c.Param("page")
+	if strings.HasSuffix(name, ".svg") {
+		return manualPicture(c, name)
+	}
+	m := views.ManualModel{Version: s.opt.Build.Version, Pages: views.ManualPages(), Query: strings.TrimSpace(c.QueryParam("q"))}
+	switch {
+	case len(m.Query) > maxManualQuery:
+		return task.FieldErrorf("q", "must be at most %d bytes", maxManualQuery)
+	case m.Query != "":
+		m.Hits = views.SearchManual(m.Query)
+	case name == "":
+		m.Page = views.FindManualPage("README")
+	default:
+		if m.Page = views.FindManualPage(name); m.Page == nil {
+			return task.Errorf(task.NotFound, task.CodeNotFound, "No document has this name. The documentation lists them all.")
+		}
+	}
+	ch, err := s.openChrome(c)
+	if err != nil {
+		return err
+	}
+	return s.render(c, http.StatusOK, views.ManualView(ch, m))
+}
+
+func manualPicture(c echo.Context, name string) error {
+	b, err := fs.ReadFile(docs.Files, path.Base(name))
+	if err != nil {
+		return task.Errorf(task.NotFound, task.CodeNotFound, "No picture of the documentation has this name")
+	}
+	return c.Blob(http.StatusOK, "image/svg+xml", b)
+}
