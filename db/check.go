@@ -28,7 +28,8 @@ var invariants = []struct{ what, sql string }{
 		"WHERE t.archived_at IS NULL AND t.labels <> '' AND NOT EXISTS (SELECT 1 FROM open_labels l " +
 		"WHERE l.label = j.value AND l.priority = t.priority AND l.task_id = t.id)"},
 	{"a wrong count of the tasks of an owner", "SELECT coalesce(min(id), 0) " +
-		"FROM (SELECT owner, status, count(*) AS n, min(id) AS id FROM tasks GROUP BY owner, status) t FULL JOIN task_counts c USING (owner, status) " +
+		"FROM (SELECT owner, status, count(*) AS n, min(id) AS id FROM tasks GROUP BY owner, status) t " +
+		"FULL JOIN task_counts c USING (owner, status) " +
 		"WHERE coalesce(t.n, 0) <> coalesce(c.n, 0) HAVING count(*) > 0"},
 	{"a gap in a plan", "SELECT task_id FROM steps GROUP BY task_id HAVING max(position) + 1 <> count(*)"},
 }
