@@ -41,8 +41,8 @@ func migrate(ctx context.Context, db *sql.DB, path string, log *slog.Logger) err
 	}
 	switch {
 	case have > want:
-		return fmt.Errorf("the database %s has schema %d, this program knows up to %d: use a newer taskyard; nothing was changed",
-			path, have, want)
+		return fmt.Errorf("the database %s has schema %d, this program knows up to %d: use a newer taskyard%s; nothing was changed",
+			path, have, want, wayBack(path, want))
 	case have == want:
 		return nil
 	case !empty:
@@ -54,6 +54,18 @@ func migrate(ctx context.Context, db *sql.DB, path string, log *slog.Logger) err
 		return fmt.Errorf("migrate %s: %w", path, err)
 	}
 	return nil
+}
+
+// wayBack names the newest copy made before a migration that a program which
+// knows schemas up to want can serve, or says where one may be.
+func wayBack(path string, want int64) string {
+	for n := want; n > 0; n-- {
+		if copied := fmt.Sprintf("%s.before-%d", path, n); fileExists(copied) {
+			return fmt.Sprintf(", or go back to the copy made before the upgrade, without what came since: "+
+				"taskyard restore --replace %s", copied)
+		}
+	}
+	return ", or restore a backup that was made before the upgrade"
 }
 
 // wantedSchema is the number of the last migration of this program.

@@ -1,0 +1,196 @@
+package e2e
+
+import (
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"taskyard/internal/app"
+	"taskyard/internal/archive"
+	"taskyard/task"
+)
+
+// Story 24: an instance of each earlier version is upgraded with its data, and
+// the copy that the upgrade made brings it back.
+
+const upgrades = "internal/testdata/upgrades"
+
+// contents is what an instance holds that no upgrade may change.
+func contents(t *testing.T, data string) []string {
+	t.Helper()
+	var all []string
+	for _, q := range []string{
+		"SELECT id, title, owner, status, priority, created_at, coalesce(archived_at, 0), coalesce(summary, '') FROM tasks ORDER BY id",
+		"SELECT task_id, position, title, done FROM steps ORDER BY task_id, position",
+		"SELECT id, hex(hash) FROM events ORDER BY id",
+		"SELECT name, role FROM users ORDER BY id",
+	} {
+		rows, err := readRows(app.DBPath(data), q)
+		if err != nil {
+			t.Fatalf("%s: %v", q, err)
+		}
+		all = append(all, rows...)
+	}
+	return all
+}
+
+func schemaOf(t *testing.T, file string) string {
+	t.Helper()
+	rows, err := readRows(file, "SELECT max(version_id) FROM goose_db_version WHERE is_applied")
+	if err != nil || len(rows) != 1 {
+		t.Fatalf("%v, %v", rows, err)
+	}
+	return rows[0]
+}
+
+func TestStory24Upgrades(t *testing.T) {
+	t.Parallel()
+	list, err := filepath.Glob(filepath.Join(upgrades, "*.tar.zst"))
+	if err != nil || len(list) < 3 {
+		t.Fatalf("instances of earlier versions: %v, %v", list, err)
+	}
+	for _, file := range list {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			t.Parallel()
+			s := newServer(t, "serve")
+			s.data = filepath.Join(t.TempDir(), "data")
+			must(t, "", "restore", "--data", s.data, file)
+			was, schema := contents(t, s.data), schemaOf(t, app.DBPath(s.data))
+			if len(was) < 8 {
+				t.Fatalf("the instance holds only %v", was)
+			}
+			s.start()
+			if got := contents(t, s.data); !holds(got, was) {
+				t.Errorf("after the upgrade it holds\n%s\nand before\n%s", strings.Join(got, "\n"), strings.Join(was, "\n"))
+			}
+			api := s.api(s.token("--scope", "operate", "--name", "after"))
+			made := call[task.Task](t, api, "POST", "/api/tasks", map[string]any{"title": "After the upgrade", "owner": "own"})
+			now := schemaOf(t, app.DBPath(s.data))
+			s.kill()
+			if said := must(t, "", "check", "--data", s.data); !strings.Contains(said, "hash chain unbroken") {
+				t.Errorf("check says %s", said)
+			}
+			before := app.DBPath(s.data) + ".before-" + schema
+			if _, err := os.Stat(before); (err == nil) != (schema != now) {
+				t.Fatalf("schema %s became %s, and the copy made before: %v", schema, now, err)
+			}
+			if schema == now {
+				return
+			}
+			t.Run("and goes back with the copy that was made", func(t *testing.T) {
+				must(t, "", "restore", "--replace", "--data", s.data, before)
+				if got := schemaOf(t, app.DBPath(s.data)); got != schema {
+					t.Errorf("the copy has schema %s, want %s", got, schema)
+				}
+				if got := contents(t, s.data); !slices.Equal(got, was) {
+					t.Errorf("it holds\n%s\nand held\n%s", strings.Join(got, "\n"), strings.Join(was, "\n"))
+				}
+				s.start() // and once more forward
+				if rows := s.rows("SELECT count(*) FROM tasks WHERE title = ?", made.Title); rows[0] != "0" {
+					t.Error("what came after the upgrade is still there")
+				}
+			})
+		})
+	}
+}
+
+// holds reports whether all rows are among others: a server adds its own.
+func holds(rows, all []string) bool {
+	for _, r := range all {
+		if !slices.Contains(rows, r) {
+			return false
+		}
+	}
+	return true
+}
+
+// execute writes into a database that no server has open.
+func execute(t *testing.T, path, query string) {
+	t.Helper()
+	d, err := sql.Open("sqlite3", "file:"+path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if _, err := d.ExecContext(t.Context(), query); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestADowngradeIsRefusedWithTheWayBack(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, "serve")
+	s.start()
+	s.makeTasks(s.api(s.token("--scope", "operate")), 1)
+	s.kill()
+	copied := app.DBPath(s.data) + ".before-" + schemaOf(t, app.DBPath(s.data))
+	b, err := os.ReadFile(plainCopy(t, s.data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, copied, string(b)) // as the newer program made it
+	execute(t, app.DBPath(s.data), "INSERT INTO goose_db_version (version_id, is_applied) VALUES (9000, 1)")
+	_, errs, code := s.command("", "serve", "--listen", "127.0.0.1:0")
+	if code != exitRefused || !strings.Contains(errs, "has schema 9000") || !strings.Contains(errs, "taskyard restore --replace "+copied) {
+		t.Fatalf("exit code %d, %s", code, errs)
+	}
+	if got := schemaOf(t, app.DBPath(s.data)); got != "9000" {
+		t.Errorf("a refused start changed the schema to %s", got)
+	}
+	must(t, "", "restore", "--replace", "--data", s.data, copied)
+	must(t, "", "check", "--data", s.data)
+	s.start()
+}
+
+func TestABackupOfANewerVersionIsRefused(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, "serve")
+	s.start()
+	s.kill()
+	execute(t, app.DBPath(s.data), "INSERT INTO goose_db_version (version_id, is_applied) VALUES (9000, 1)")
+	file := filepath.Join(t.TempDir(), "newer.tar.zst")
+	must(t, "", "backup", "--data", s.data, file)
+	to := filepath.Join(t.TempDir(), "data")
+	if _, errs, code := do(t, "", "restore", "--data", to, file); code != exitRefused || !strings.Contains(errs, "use a newer taskyard") {
+		t.Errorf("exit code %d, %s", code, errs)
+	}
+	for name := range files(t, to) {
+		if name != "taskyard.db.lock" {
+			t.Errorf("a refused restore leaves %s", name)
+		}
+	}
+}
+
+// TestEarlierInstancesAreWhole keeps what the upgrades start from.
+func TestEarlierInstancesAreWhole(t *testing.T) {
+	t.Parallel()
+	list, err := filepath.Glob(filepath.Join(upgrades, "*.tar.zst"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range list {
+		f, err := os.Open(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		a, err := archive.NewReader(f)
+		if err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		defer a.Close()
+		if err := a.Files(nil); err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
+		if want := fmt.Sprintf("schema-%02d.tar.zst", a.Manifest.Schema); filepath.Base(file) != want {
+			t.Errorf("%s has schema %d", file, a.Manifest.Schema)
+		}
+		if fi, err := f.Stat(); err != nil || fi.Size() > 64<<10 {
+			t.Errorf("%s is large: %d bytes", file, fi.Size())
+		}
+	}
+}
