@@ -50,7 +50,7 @@ func schemaOf(t *testing.T, file string) string {
 func TestStory24Upgrades(t *testing.T) {
 	t.Parallel()
 	list, err := filepath.Glob(filepath.Join(upgrades, "*.tar.zst"))
-	if err != nil || len(list) < 3 {
+	if err != nil || len(list) < 4 {
 		t.Fatalf("instances of earlier versions: %v, %v", list, err)
 	}
 	for _, file := range list {
