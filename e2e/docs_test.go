@@ -153,3 +153,24 @@ func TestLinksOfTheDocsLeadSomewhere(t *testing.T) {
 		}
 	}
 }
+
+// A paragraph of more than 100 words is read by nobody: the pages have lists
+// and tables for facts.
+func TestNoLineOfTheDocsIsOver100Words(t *testing.T) {
+	t.Parallel()
+	pages, err := filepath.Glob("docs/*.md")
+	if err != nil || len(pages) == 0 {
+		t.Fatal(pages, err)
+	}
+	for _, page := range append(pages, "README.md", "AGENTS.md", "CONTRIBUTING.md") {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, line := range strings.Split(string(text), "\n") {
+			if n := len(strings.Fields(line)); n > 100 && !strings.HasPrefix(line, "|") {
+				t.Errorf("%s:%d has %d words: split it, or make a list of it", page, i+1, n)
+			}
+		}
+	}
+}
