@@ -37,7 +37,8 @@ var mayImport = map[string][]string{
 
 	"internal/archive":   {},
 	"internal/buildinfo": {},
-	"internal/config":    {},
+	"internal/config":    {"task"},
+	"internal/systemd":   {},
 	"internal/notify":    {},
 	"internal/agentfile": {"task"},
 	"internal/exchange":  {"task"},
@@ -47,11 +48,12 @@ var mayImport = map[string][]string{
 	"internal/app": {
 		"task", "db", "service", "views", "handlers", "jobs", "runner",
 		"internal/agentfile", "internal/archive", "internal/buildinfo", "internal/config", "internal/mcpserver", "internal/notify",
+		"internal/systemd",
 	},
 	"internal/cmd":     everything,
 	"internal/testkit": everything,
 
-	".":     {"internal/cmd", "runner"},
+	".":     {"internal/cmd", "internal/client", "internal/config", "runner"},
 	"e2e":   everything,
 	"bench": everything,
 

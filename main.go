@@ -8,7 +8,9 @@ import (
 	"os/signal"
 	"syscall"
 
+	"taskyard/internal/client"
 	"taskyard/internal/cmd"
+	"taskyard/internal/config"
 	"taskyard/runner"
 )
 
@@ -23,6 +25,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := cmd.Run(&cmd.Env{
 		Ctx: ctx, Getenv: os.Getenv, Environ: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Build: cmd.Build(),
+		SystemConfig: config.SystemFile, AddressFile: client.AddressFile,
 	}, os.Args[1:])
 	stop()
 	os.Exit(code)

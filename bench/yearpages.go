@@ -23,7 +23,7 @@ const (
 	farAgent = "---\nname: %s\ndescription: Does the part of the work that is called %[1]s.\ntools: " +
 		"read, grep, edit, bash, task\nrunner: far\ntimeout: 15m\n---\nWork through the plan one step " +
 		"after the other. Run the tests before you say that something works.\n"
-	farConfig = "log_level = \"warn\"\n[scheduler]\ncron = \"0 5 1 1 *\"\n[backup]\ncron = \"0 5 1 1 *\"\n[runners.far]\nkind = \"worker\"\n"
+	farConfig = "log.level = \"warn\"\n[scheduler]\ncron = \"0 5 1 1 *\"\n[backup]\ncron = \"0 5 1 1 *\"\n[runners.far]\nkind = \"worker\"\n"
 )
 
 // yearSize is what the pages are measured with.

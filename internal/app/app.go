@@ -4,6 +4,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,10 +15,8 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"taskyard/db"
@@ -26,6 +25,7 @@ import (
 	"taskyard/internal/buildinfo"
 	"taskyard/internal/config"
 	"taskyard/internal/mcpserver"
+	"taskyard/internal/systemd"
 	"taskyard/jobs"
 	"taskyard/runner"
 	"taskyard/runner/instance"
@@ -107,7 +107,9 @@ type ServeOptions struct {
 	FirstLine FirstLine
 	Hangup    <-chan struct{} // each value has the agents' definitions read again
 	Build     buildinfo.Info
-	Demo      bool // the pages guide through the tasks of the demo
+	Manager   *systemd.Notifier // the service manager
+	Passed    net.Listener      // to serve on in place of the configured address; nil: none
+	Demo      bool              // the pages guide through the tasks of the demo
 }
 
 // Serve opens the instance of cfg, serves it, and drains it when ctx ends.
@@ -124,11 +126,11 @@ func Serve(ctx context.Context, cfg *config.Config, o ServeOptions) error {
 			o.Log.Error("lock not released", "error", err)
 		}
 	}()
-	ln, err := listen(ctx, cfg.Listen)
+	at, err := openDoors(ctx, cfg.Listen, o.Passed)
 	if err != nil {
 		return err
 	}
-	defer ln.Close()
+	defer at.close()
 	if err := db.FinishRestore(DBPath(cfg.Data), o.Log); err != nil {
 		return err
 	}
@@ -141,33 +143,12 @@ func Serve(ctx context.Context, cfg *config.Config, o ServeOptions) error {
 	if err := lock.Bind(); err != nil {
 		return errors.Join(err, in.Close())
 	}
-	return errors.Join(in.serveOn(ctx, ln, o), in.Close())
+	return errors.Join(in.serveOn(ctx, at, o), in.Close())
 }
 
-// listen takes the address. A server that was killed while it started a
-// program leaves its socket, for a moment, to that program's process; so an
-// address in use is asked for again, for a second.
-func listen(ctx context.Context, address string) (net.Listener, error) {
-	const patience, pause = time.Second, 20 * time.Millisecond
-	for waited := time.Duration(0); ; waited += pause {
-		ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
-		if !errors.Is(err, syscall.EADDRINUSE) {
-			return ln, err
-		}
-		if waited >= patience {
-			return nil, fmt.Errorf("%s is taken by another program: stop it, or give another "+
-				"address with --listen (port 0 takes a free one)", address)
-		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	}
-}
-
-func (in *Instance) serveOn(ctx context.Context, ln net.Listener, o ServeOptions) error {
-	base := baseURL(in.Config, ln.Addr())
+func (in *Instance) serveOn(ctx context.Context, at doors, o ServeOptions) error {
+	ln := at.main
+	base := baseURL(in.Config, at.runsURL())
 	if err := in.DB.Verify(ctx); err != nil {
 		return err
 	}
@@ -179,14 +160,13 @@ func (in *Instance) serveOn(ctx context.Context, ln net.Listener, o ServeOptions
 	if err != nil {
 		return err
 	}
-	inside := ln
-	if crypt != nil {
-		if inside, err = insideListener(ctx); err != nil {
+	if crypt != nil && at.runs == nil {
+		if at.runs, err = insideListener(ctx); err != nil {
 			return err
 		}
-		defer inside.Close()
+		defer at.runs.Close()
 	}
-	clock, err := in.newJobs(loopbackURL(inside.Addr())+prefixOf(in.Config), o.Build.Version)
+	clock, err := in.newJobs(at.runsURL()+prefixOf(in.Config), o.Build.Version)
 	if err != nil {
 		return err
 	}
@@ -207,15 +187,15 @@ func (in *Instance) serveOn(ctx context.Context, ln net.Listener, o ServeOptions
 	srv := h.HTTP()
 	failed := make(chan error, 2)
 	go func() { failed <- crypt.serveHTTP(srv, ln) }()
-	if inside != ln {
-		go func() { failed <- srv.Serve(inside) }()
+	if at.runs != nil {
+		go func() { failed <- srv.Serve(at.runs) }()
 	}
 	stopPlain, err := crypt.servePlain(ctx, in.Config.TLS.Redirect, in.opt.Log)
 	if err != nil {
 		return errors.Join(err, srv.Close())
 	}
 	defer stopPlain()
-	defer in.watch(ctx, o.Hangup, probes, crypt)()
+	defer in.watch(ctx, o, base, probes, crypt)()
 	if err := clock.Start(ctx); err != nil {
 		return errors.Join(err, srv.Close())
 	}
@@ -226,16 +206,20 @@ func (in *Instance) serveOn(ctx context.Context, ln net.Listener, o ServeOptions
 	if err != nil {
 		return errors.Join(err, in.drain(srv, clock))
 	}
+	defer in.noteAddress(at.clientURL(prefixOf(in.Config)))()
 	fmt.Fprintln(o.Stdout, first)
 	if inTheClear(in.Config.PublicURL, ln.Addr()) {
 		in.opt.Log.Warn("passwords and tokens travel unencrypted: put a proxy with TLS before this address and set "+
 			"public_url to its https:// address, or listen on 127.0.0.1", "address", ln.Addr().String())
 	}
 	in.opt.Log.Info("serving", "address", ln.Addr().String(), "data", in.Config.Data, "version", o.Build.Version)
+	in.tell(o.Manager.Ready("Serving on " + base))
+	defer in.feedWatchdog(o.Manager, clock.Alive)()
 	select {
 	case err = <-failed:
 	case <-ctx.Done():
 		in.opt.Log.Info("stopping")
+		in.tell(o.Manager.Stopping("Stopping: runs are put back, the last requests answered"))
 	}
 	if errors.Is(err, http.ErrServerClosed) {
 		err = nil
@@ -277,11 +261,11 @@ func (in *Instance) checkTail(ctx context.Context) {
 
 // watch follows the agents folder, the runners and the memory until the returned function
 // is called, which waits until no program of a probe is left.
-func (in *Instance) watch(ctx context.Context, hangup <-chan struct{}, probes *runner.Prober, crypt *encryption) (stop func()) {
+func (in *Instance) watch(ctx context.Context, o ServeOptions, base string, probes *runner.Prober, crypt *encryption) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var all sync.WaitGroup
 	all.Go(func() { probes.Run(ctx) })
-	all.Go(func() { in.reread(ctx, hangup) })
+	all.Go(func() { in.reread(ctx, o, base) })
 	all.Go(func() { releaseMemory(ctx) })
 	if crypt != nil {
 		all.Go(func() { crypt.watch(ctx) })
@@ -303,12 +287,14 @@ func (in *Instance) watch(ctx context.Context, hangup <-chan struct{}, probes *r
 }
 
 // reread reads the agents' definitions again at each hangup.
-func (in *Instance) reread(ctx context.Context, hangup <-chan struct{}) {
+func (in *Instance) reread(ctx context.Context, o ServeOptions, base string) {
 	for {
 		select {
-		case <-hangup:
+		case <-o.Hangup:
+			in.tell(o.Manager.Reloading())
 			in.Agents.Reload()
 			in.opt.Log.Info("hangup: agent definitions read again; a changed configuration needs a restart")
+			in.tell(o.Manager.Ready("Serving on " + base))
 		case <-ctx.Done():
 			return
 		}
@@ -384,14 +370,6 @@ func (in *Instance) newJobs(url, version string) (*jobs.Jobs, error) {
 	})
 }
 
-// baseURL is the address under which people reach the server.
-func baseURL(c *config.Config, addr net.Addr) string {
-	if c.PublicURL != "" {
-		return c.PublicURL
-	}
-	return loopbackURL(addr)
-}
-
 // prefixOf is the path below which the server answers.
 func prefixOf(c *config.Config) string {
 	u, err := url.Parse(c.PublicURL)
@@ -401,15 +379,6 @@ func prefixOf(c *config.Config) string {
 	return u.Path
 }
 
-// loopbackURL is the address under which this machine reaches the server.
-func loopbackURL(addr net.Addr) string {
-	t, ok := addr.(*net.TCPAddr)
-	if !ok {
-		return "http://" + addr.String()
-	}
-	ip := t.IP
-	if ip.IsUnspecified() {
-		ip = net.IPv4(127, 0, 0, 1)
-	}
-	return "http://" + net.JoinHostPort(ip.String(), strconv.Itoa(t.Port))
-}
+// baseURL is the address under which people reach the server; local is that of
+// this machine.
+func baseURL(c *config.Config, local string) string { return cmp.Or(c.PublicURL, local) }

@@ -13,15 +13,19 @@ import (
 	"net"
 	"net/http"
 	"strconv"
-	"strings"
+	"sync"
 	"time"
 )
 
 // Client calls the JSON endpoints of a server.
 type Client struct {
-	URL   string // such as http://127.0.0.1:8080
+	URL   string // such as http://127.0.0.1:8080, or unix: and the path of a socket
 	Token string
 	HTTP  *http.Client // nil means one that follows no redirects, and calls of at most 30 s
+
+	connected sync.Once
+	base      string
+	plain     *http.Client
 }
 
 // maxAnswer bounds what is read of an answer, in bytes.
@@ -31,7 +35,23 @@ const maxAnswer = 16 << 20
 const callTime = 30 * time.Second
 
 // plainHTTP follows no redirects: they would turn a POST into a GET.
-var plainHTTP = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+var plainHTTP = &http.Client{CheckRedirect: noRedirect}
+
+func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
+// connect returns the base of the addresses of requests, and what sends them
+// without a limit of time.
+func (c *Client) connect() (base string, hc *http.Client) {
+	c.connected.Do(func() {
+		var carrier http.RoundTripper
+		if c.base, carrier = Over(c.URL); carrier == nil {
+			c.plain = plainHTTP
+			return
+		}
+		c.plain = &http.Client{CheckRedirect: noRedirect, Transport: carrier}
+	})
+	return c.base, c.plain
+}
 
 // Do sends one request and reads the answer into out; in and out may be nil.
 // A problem body is returned as a *ResponseError, a server that cannot be reached
@@ -88,7 +108,7 @@ func lost(err error) bool {
 func (c *Client) once(ctx context.Context, method, path string, body []byte, key string, wait time.Duration) ([]byte, error) {
 	hc := c.HTTP
 	if hc == nil {
-		hc = plainHTTP
+		_, hc = c.connect()
 		limited, cancel := context.WithTimeout(ctx, callTime+wait)
 		defer cancel()
 		ctx = limited
@@ -118,7 +138,8 @@ func (c *Client) once(ctx context.Context, method, path string, body []byte, key
 }
 
 func (c *Client) request(ctx context.Context, method, path string, body []byte) (*http.Request, error) {
-	req, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(c.URL, "/")+path, bytes.NewReader(body))
+	base, _ := c.connect()
+	req, err := http.NewRequestWithContext(ctx, method, base+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, usagef("TASKYARD_URL: %v", err)
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"net/url"
 	"os"
 	"strings"
 	"time"
@@ -13,9 +12,6 @@ import (
 
 	"taskyard/task"
 )
-
-// DefaultURL is the address of the server if TASKYARD_URL is not set.
-const DefaultURL = "http://127.0.0.1:8080"
 
 // Env is the environment of a command, and the server it talks to.
 type Env struct {
@@ -26,6 +22,7 @@ type Env struct {
 	Width          int // columns of the terminal on Stdout; 0: it is none
 	JSON           bool
 	Command        string // name of the command, such as lpop
+	AddressFile    string // where the service of this machine notes its address; "" for none
 
 	client *Client
 	me     *Me
@@ -54,15 +51,11 @@ func (e *Env) api() (*Client, error) {
 }
 
 // Connection returns the address and the token of the server that the
-// environment names. A token is never taken from argv, which other programs can
+// environment names, or of the service of this machine. A token is never taken from argv, which other programs can
 // read. The error is one of usage.
 func (e *Env) Connection() (at, token string, err error) {
-	at = e.Getenv("TASKYARD_URL")
-	if at == "" {
-		at = DefaultURL
-	}
-	if u, err := url.Parse(at); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return "", "", usagef("TASKYARD_URL is %q, not an address such as %s", at, DefaultURL)
+	if at, err = e.address(); err != nil {
+		return "", "", err
 	}
 	token, err = e.Token()
 	return at, token, err

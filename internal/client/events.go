@@ -122,7 +122,8 @@ func (e *Env) stream(c *Client, after *string) (opened bool, err error) {
 	if *after != "" {
 		req.Header.Set("Last-Event-ID", *after)
 	}
-	res, err := plainHTTP.Do(req)
+	_, hc := c.connect()
+	res, err := hc.Do(req)
 	if err != nil {
 		return false, &UnreachableError{URL: c.URL, Err: err}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"taskyard/db"
 	"taskyard/internal/app"
+	"taskyard/internal/config"
 	"taskyard/service"
 	"taskyard/task"
 )
@@ -23,7 +24,7 @@ func (s settings) withInstance(e *Env, fn func(*app.Instance) error) error {
 	if err != nil {
 		return err
 	}
-	log := newLogger(e, "error") // what is wrong with a definition is the server's to tell
+	log := newLogger(e, config.Log{Level: "error"}) // what is wrong with a definition is the server's to tell
 	if err := app.MakeData(cfg.Data); err != nil {
 		return err
 	}
@@ -170,15 +171,4 @@ func (c *tokenRevokeCmd) Run(e *Env) error {
 		fmt.Fprintf(e.Stdout, "revoked %s (%s)\n", found[0].Name, found[0].Hint)
 		return nil
 	})
-}
-
-type configCmd struct{ settings }
-
-// Run prints the effective configuration.
-func (c *configCmd) Run(e *Env) error {
-	cfg, src, err := c.load(e, nil)
-	if err != nil {
-		return err
-	}
-	return cfg.Print(e.Stdout, src)
 }

@@ -9,6 +9,7 @@ import (
 
 	"taskyard/db"
 	"taskyard/internal/app"
+	"taskyard/internal/config"
 )
 
 type backupCmd struct {
@@ -49,7 +50,7 @@ func (c *backupCmd) Run(e *Env) error {
 // was meant.
 func hasDatabase(e *Env, data string) error {
 	if fi, err := os.Stat(data); err == nil && fi.IsDir() {
-		if err := db.Settle(app.DBPath(data), newLogger(e, "error")); err != nil {
+		if err := db.Settle(app.DBPath(data), newLogger(e, config.Log{Level: "error"})); err != nil {
 			return err
 		}
 	}

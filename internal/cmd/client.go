@@ -49,7 +49,10 @@ var Groups = []kong.Group{
 
 // clientEnv returns the environment of client commands.
 func clientEnv(e *Env) *client.Env {
-	return &client.Env{Ctx: e.Ctx, Getenv: e.Getenv, Stdin: e.Stdin, Stdout: e.Stdout, Stderr: e.Stderr, Width: columns(e.Stdout)}
+	return &client.Env{
+		Ctx: e.Ctx, Getenv: e.Getenv, Stdin: e.Stdin, Stdout: e.Stdout, Stderr: e.Stderr,
+		Width: columns(e.Stdout), AddressFile: e.AddressFile,
+	}
 }
 
 // withExamples shows the examples of each command in its help.

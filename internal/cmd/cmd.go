@@ -61,6 +61,8 @@ type Env struct {
 	Stdout, Stderr io.Writer
 	Now            func() time.Time // the wall clock; nil for the real one
 	Build          buildinfo.Info
+	SystemConfig   string // configuration file of the service of this machine; "" for none
+	AddressFile    string // where that service notes its address; "" for none
 }
 
 // appOptions are those of an instance that this command opens.

@@ -42,7 +42,7 @@ func (c *demoCmd) Run(e *Env) error {
 		return err
 	}
 	s := settings{Data: c.Data}
-	cfg, _, err := s.load(e, map[string]string{"listen": c.address(e), "log_level": "warn"})
+	cfg, _, err := s.load(e, map[string]string{"listen": c.address(e), "log.level": "warn"})
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"taskyard/db"
 	"taskyard/internal/app"
+	"taskyard/internal/config"
 	"taskyard/internal/exchange"
 	"taskyard/service"
 	"taskyard/task"
@@ -54,7 +55,7 @@ func (c *importCmd) Run(e *Env) error {
 		if err := app.MakeData(cfg.Data); err != nil {
 			return err
 		}
-		if err := db.Settle(app.DBPath(cfg.Data), newLogger(e, "error")); err != nil {
+		if err := db.Settle(app.DBPath(cfg.Data), newLogger(e, config.Log{Level: "error"})); err != nil {
 			return err
 		}
 		lock, err := db.AcquireLock(app.DBPath(cfg.Data))
@@ -117,7 +118,7 @@ func (c *importCmd) withNewInstance(e *Env, fn func(*app.Instance) error) error 
 		return err
 	}
 	cfg.Data = dir
-	in, err := app.Open(e.Ctx, cfg, e.appOptions(newLogger(e, "error")))
+	in, err := app.Open(e.Ctx, cfg, e.appOptions(newLogger(e, config.Log{Level: "error"})))
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package cmd
 import (
 	"errors"
 
+	"taskyard/internal/client"
 	"taskyard/internal/mcpserver"
 )
 
@@ -21,7 +22,10 @@ func (c *mcpCmd) Run(e *Env) error {
 	if err != nil {
 		return err
 	}
-	err = mcpserver.Bridge(e.Ctx, mcpserver.BridgeOptions{URL: address, Token: token, Profile: c.Profile, Stdin: e.Stdin, Stdout: e.Stdout})
+	base, carrier := client.Over(address)
+	err = mcpserver.Bridge(e.Ctx, mcpserver.BridgeOptions{
+		URL: base, HTTP: carrier, Token: token, Profile: c.Profile, Stdin: e.Stdin, Stdout: e.Stdout,
+	})
 	if errors.Is(err, mcpserver.ErrNotReached) {
 		return &exitError{exitUnreached, err}
 	}

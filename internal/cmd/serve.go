@@ -9,11 +9,12 @@ import (
 	"taskyard/internal/app"
 	"taskyard/internal/buildinfo"
 	"taskyard/internal/config"
+	"taskyard/internal/systemd"
 )
 
 type serveCmd struct {
 	settings
-	Listen string `help:"Address to listen on (default 127.0.0.1:8080; port 0 picks a free one)." placeholder:"HOST:PORT"`
+	Listen string `help:"Address to listen on (default 127.0.0.1:8080; port 0 picks a free one), or unix: and the path of a socket." placeholder:"HOST:PORT"`
 }
 
 // Run serves until it is told to stop.
@@ -31,7 +32,13 @@ func (c *serveCmd) Run(e *Env) error {
 
 // serve serves the instance of cfg until e.Ctx ends.
 func serve(e *Env, cfg *config.Config, first app.FirstLine, demo bool) error {
-	log := newLogger(e, cfg.LogLevel)
+	log := newLogger(e, cfg.Log)
+	manager := systemd.NewNotifier(e.Getenv)
+	passed, err := systemd.Listener(e.Getenv)
+	if err != nil {
+		return err
+	}
+	forgetManager()
 	if err := hide(); err != nil {
 		log.Warn("memory and environment are open to programs of the same account", "error", err)
 	}
@@ -45,8 +52,17 @@ func serve(e *Env, cfg *config.Config, first app.FirstLine, demo bool) error {
 		}
 	})
 	return app.Serve(e.Ctx, cfg, app.ServeOptions{
-		Options: e.appOptions(log), Stdout: e.Stdout, FirstLine: first, Hangup: hangup, Build: e.Build, Demo: demo || isDemo(cfg.Data),
+		Options: e.appOptions(log), Stdout: e.Stdout, FirstLine: first, Hangup: hangup, Build: e.Build,
+		Manager: manager, Passed: passed, Demo: demo || isDemo(cfg.Data),
 	})
+}
+
+// forgetManager removes what is meant for this process alone: programs that it
+// starts would inherit it.
+func forgetManager() {
+	for _, name := range []string{"NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"} {
+		_ = os.Unsetenv(name) // fails for a name that is none
+	}
 }
 
 // isDemo reports whether a data folder was made by the demo.

@@ -1,8 +1,6 @@
 package cmd
 
 import (
-	"log/slog"
-
 	"taskyard/db"
 	"taskyard/internal/app"
 	"taskyard/internal/config"
@@ -11,8 +9,8 @@ import (
 
 // settings are the flags that every command on the data folder takes.
 type settings struct {
-	Data   string            `help:"Data folder (default ./data)." placeholder:"DIR"`
-	Config string            `help:"Configuration file (default taskyard.toml in the data folder)." placeholder:"FILE"`
+	Data   string            `help:"Data folder (default TASKYARD_DATA, else ./data)." placeholder:"DIR"`
+	Config string            `help:"Configuration file (default taskyard.toml in the data folder or in /etc/taskyard)." placeholder:"FILE"`
 	Set    map[string]string `help:"Any key of the configuration, such as --set scheduler.concurrency=2." placeholder:"KEY=VALUE"`
 }
 
@@ -23,7 +21,7 @@ func (s settings) load(e *Env, more map[string]string) (*config.Config, config.S
 	if err != nil || !db.PendingWhole(app.DBPath(c.Data)) {
 		return c, src, err
 	}
-	if err := db.Settle(app.DBPath(c.Data), newLogger(e, "warn")); err != nil {
+	if err := db.Settle(app.DBPath(c.Data), newLogger(e, config.Log{Level: "warn"})); err != nil {
 		return nil, nil, err
 	}
 	return s.read(e, more)
@@ -40,17 +38,11 @@ func (s settings) read(e *Env, more map[string]string) (*config.Config, config.S
 	for k, v := range more {
 		flags[k] = v
 	}
-	c, src, err := config.Load(config.LoadOptions{File: s.Config, Environ: e.Environ, Flags: flags, Workspace: workspace.CheckApart})
+	c, src, err := config.Load(config.LoadOptions{
+		File: s.Config, System: e.SystemConfig, Environ: e.Environ, Flags: flags, Workspace: workspace.CheckApart,
+	})
 	if err != nil {
 		return nil, nil, &usageError{"configuration: " + err.Error()}
 	}
 	return c, src, nil
-}
-
-func newLogger(e *Env, level string) *slog.Logger {
-	var l slog.Level
-	if err := l.UnmarshalText([]byte(level)); err != nil {
-		l = slog.LevelInfo
-	}
-	return slog.New(slog.NewJSONHandler(e.Stderr, &slog.HandlerOptions{Level: l}))
 }

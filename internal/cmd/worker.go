@@ -67,7 +67,8 @@ func (c *workerCmd) options(e *Env) (worker.Options, error) {
 		return none, &usageError{"--keep must be 1h or more"}
 	}
 	o := worker.Options{
-		URL: address, Token: token, Name: c.Name, Labels: c.Labels, Dir: c.Dir, Slots: c.Parallel, Keep: c.Keep, Log: newLogger(e, "info"),
+		URL: address, Token: token, Name: c.Name, Labels: c.Labels, Dir: c.Dir, Slots: c.Parallel, Keep: c.Keep,
+		Log: newLogger(e, config.Log{Level: "info"}),
 	}
 	o.Runner, o.Runners, err = c.runners(e)
 	return o, err

@@ -55,6 +55,26 @@ func orEmpty(check func(string) error) func(string) error {
 	}
 }
 
+// listenAddress is host:port, or unix: and the absolute path of a socket, which | and an octal mode may follow.
+func listenAddress(s string) error {
+	path, ok := strings.CutPrefix(s, "unix:")
+	if !ok {
+		return hostPort(s)
+	}
+	path, mode, moded := strings.Cut(path, "|")
+	if _, err := strconv.ParseUint(mode, 8, 9); !filepath.IsAbs(path) || strings.ContainsRune(path, 0) || moded && err != nil {
+		return fmt.Errorf("%q is not an address: give unix: with the absolute path of a socket such as \"unix:/run/taskyard/taskyard.sock\", "+
+			"and |0666 for a mode other than 0660", s)
+	}
+	if len(path) > maxSocketPath {
+		return fmt.Errorf("the path of the socket is longer than the %d bytes that the system takes", maxSocketPath)
+	}
+	return nil
+}
+
+// maxSocketPath is what sockaddr_un holds on every system, with its final NUL.
+const maxSocketPath = 103
+
 func hostPort(s string) error {
 	_, port, err := net.SplitHostPort(s)
 	if err == nil {

@@ -12,13 +12,13 @@ import (
 // Config is the effective configuration. Load makes it; every value of it has
 // been checked.
 type Config struct {
-	Listen         string   `toml:"listen"`          // host:port
+	Listen         string   `toml:"listen"`          // host:port, or unix: and the path of a socket
 	Data           string   `toml:"data"`            // folder, relative to the working directory
 	PublicURL      string   `toml:"public_url"`      // "" when not behind a proxy; no trailing slash
 	TrustedProxies []string `toml:"trusted_proxies"` // addresses or CIDR ranges
 	AllowedHosts   []string `toml:"allowed_hosts"`   // further names under which the server answers
-	LogLevel       string   `toml:"log_level"`       // debug, info, warn or error
 
+	Log       Log                 `toml:"log"`
 	TLS       TLS                 `toml:"tls"`
 	Scheduler Scheduler           `toml:"scheduler"`
 	Runs      Runs                `toml:"runs"`
@@ -46,6 +46,12 @@ type TLS struct {
 	ACME          string `toml:"acme"` // mail address of the account
 	ACMEDirectory string `toml:"acme_directory"`
 	Redirect      string `toml:"redirect"` // address that leads plain HTTP to https; "" for none
+}
+
+// Log says what the server logs, and how.
+type Log struct {
+	Level  string `toml:"level"`  // debug, info, warn or error
+	Format string `toml:"format"` // text, json, or auto: text on a terminal, JSON otherwise
 }
 
 // Scheduler says when and how ticks run.

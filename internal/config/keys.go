@@ -23,12 +23,14 @@ const (
 
 // keys lists every setting in the order in which Print shows them.
 var keys = []key{
-	{"listen", "127.0.0.1:8080", text(hostPort)},
+	{"listen", "127.0.0.1:8080", text(listenAddress)},
 	{"data", "./data", text(notEmpty)},
 	{"public_url", "", text(orEmpty(siteURL))},
 	{"trusted_proxies", []any{}, list(address)},
 	{"allowed_hosts", []any{}, list(hostName)},
-	{"log_level", "info", oneOf("debug", "info", "warn", "error")},
+
+	{"log.level", "info", oneOf("debug", "info", "warn", "error")},
+	{"log.format", "auto", oneOf("auto", "text", "json")},
 
 	{"tls.cert", "", text(orEmpty(notEmpty))},
 	{"tls.key", "", text(orEmpty(notEmpty))},

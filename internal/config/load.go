@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,9 +14,16 @@ import (
 // FileName is the file that Load looks for in the data folder.
 const FileName = "taskyard.toml"
 
+// SystemFile is the configuration of the service that a package installs.
+const SystemFile = "/etc/taskyard/" + FileName
+
+// database is the file that makes a folder the data folder of an instance.
+const database = "taskyard.db"
+
 // LoadOptions says where the layers come from.
 type LoadOptions struct {
-	File    string            // "" means FileName in the data folder, where absence is fine
+	File    string            // "" means TASKYARD_CONFIG, else FileName in the data folder, else System; those two may be absent
+	System  string            // SystemFile, or "" for none
 	Environ []string          // "NAME=value", as os.Environ gives it
 	Flags   map[string]string // by dotted key, only those that were given
 
@@ -51,7 +59,7 @@ func Load(opts LoadOptions) (*Config, Sources, error) {
 			l.set(k.name, k.def, fromDefault)
 		}
 	}
-	l.file(opts.File, dataFolder(opts))
+	l.file(opts)
 	l.environ(opts.Environ)
 	l.flags(opts.Flags)
 	l.checkVariables()
@@ -62,22 +70,50 @@ func Load(opts LoadOptions) (*Config, Sources, error) {
 	return l.config(), l.sources, nil
 }
 
-// dataFolder returns where to look for the file before it can be read.
-func dataFolder(opts LoadOptions) string {
-	if d := opts.Flags["data"]; d != "" {
-		return d
-	}
-	for _, entry := range opts.Environ {
-		if d, ok := strings.CutPrefix(entry, envName("data")+"="); ok && d != "" {
-			return d
-		}
+// dataFolder returns where to look for the file before it can be read, and
+// whether a flag or a variable names it.
+func (o LoadOptions) dataFolder() (folder string, named bool) {
+	if d := cmp.Or(o.Flags["data"], o.variable(envName("data"))); d != "" {
+		return d, true
 	}
 	k, _ := lookup("data")
-	return k.def.(string)
+	return k.def.(string), false
+}
+
+func (o LoadOptions) variable(name string) string {
+	for _, entry := range o.Environ {
+		if v, ok := strings.CutPrefix(entry, name+"="); ok {
+			return v
+		}
+	}
+	return ""
+}
+
+// path is where the file is. own: it is the one in the data folder; named: it
+// must be there. An instance in ./data is never configured by the system's file, which
+// is about another one.
+func (o LoadOptions) path() (path string, own, named bool) {
+	if path = cmp.Or(o.File, o.variable(ConfigVariable)); path != "" {
+		return path, false, true
+	}
+	data, chosen := o.dataFolder()
+	path = filepath.Join(data, FileName)
+	if o.System == "" || exists(path) || !chosen && exists(filepath.Join(data, database)) {
+		return path, true, false
+	}
+	return o.System, false, false
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return !errors.Is(err, fs.ErrNotExist)
 }
 
 // set checks one value and keeps it with its source, or notes what is wrong.
 func (l *loader) set(name string, v any, source string) {
+	if name == "log_level" {
+		name = "log.level" // as it was called before there was a section
+	}
 	k, ok := lookup(name)
 	if !ok {
 		l.errs = append(l.errs, fmt.Errorf("%s: unknown key %q: %s", source, name, valid(name)))
@@ -92,12 +128,9 @@ func (l *loader) set(name string, v any, source string) {
 	l.values[name], l.sources[name] = typed, source
 }
 
-// file reads the TOML file: the one named, or the one in the data folder.
-func (l *loader) file(path, data string) {
-	named := path != ""
-	if !named {
-		path = filepath.Join(data, FileName)
-	}
+// file reads the TOML file.
+func (l *loader) file(opts LoadOptions) {
+	path, own, named := opts.path()
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) && !named {
 		return
@@ -108,7 +141,8 @@ func (l *loader) file(path, data string) {
 	}
 	l.read = path
 	l.toml(path, text)
-	if d, ok := l.values["data"].(string); !named && ok && !sameFolder(d, data) && l.sources["data"] != fromDefault {
+	data, _ := opts.dataFolder()
+	if d, ok := l.values["data"].(string); own && ok && !sameFolder(d, data) && l.sources["data"] != fromDefault {
 		l.errs = append(l.errs, fmt.Errorf("%s: data: %q is not the folder that this file lies in: give "+
 			"the folder with --data, or this file with --config", l.sources["data"], d))
 	}

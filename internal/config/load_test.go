@@ -99,13 +99,13 @@ func TestWhereTheFileIs(t *testing.T) {
 	write(t, "log_level = \"debug\"\n")
 	t.Run("the data folder of the flag is looked into", func(t *testing.T) {
 		c, _, err := Load(LoadOptions{Flags: map[string]string{"data": folder}})
-		if err != nil || c.LogLevel != "debug" || c.Data != folder {
+		if err != nil || c.Log.Level != "debug" || c.Data != folder {
 			t.Errorf("%+v %v", c, err)
 		}
 	})
 	t.Run("the data folder of the variable is looked into", func(t *testing.T) {
 		c, _, err := Load(LoadOptions{Environ: []string{"TASKYARD_DATA=" + folder}})
-		if err != nil || c.LogLevel != "debug" {
+		if err != nil || c.Log.Level != "debug" {
 			t.Errorf("%+v %v", c, err)
 		}
 	})

@@ -3,18 +3,24 @@ package config
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
+
+	"taskyard/task"
 )
 
 const envPrefix = "TASKYARD_"
+
+// ConfigVariable names the configuration file.
+const ConfigVariable = envPrefix + "CONFIG"
 
 // ClientVariables are those that clients and started agents read, and the marks
 // by which a server knows the processes of its runs. They may be in the
 // environment of any command and mean nothing to its configuration.
 var ClientVariables = []string{
 	"TASKYARD_URL", "TASKYARD_TOKEN", "TASKYARD_TOKEN_FILE", "TASKYARD_TASK_ID", "TASKYARD_RUN_ID", "TASKYARD_AGENT", "TASKYARD_MODEL",
-	"TASKYARD_YARD_ID", "TASKYARD_SHELL_ID",
+	"TASKYARD_YARD_ID", "TASKYARD_SHELL_ID", ConfigVariable,
 }
 
 // environ reads the TASKYARD_… variables.
@@ -25,12 +31,37 @@ func (l *loader) environ(environ []string) {
 			continue
 		}
 		name, ok := keyOf(variable)
+		if !ok && serviceLink.MatchString(variable) {
+			continue
+		}
 		if !ok {
 			l.strangers = append(l.strangers, variable)
 			continue
 		}
 		l.override(name, value, variable)
 	}
+}
+
+// serviceLink fits what Kubernetes puts into the environment of each container
+// for a service whose name begins with taskyard.
+var serviceLink = regexp.MustCompile(`^TASKYARD_([A-Z0-9_]+_)?` +
+	`(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT(_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$`)
+
+// meant is the variable of a key that an unknown one is probably a misspelling of, or "".
+func meant(variable string) string {
+	var known []string
+	for _, k := range keys {
+		if !strings.Contains(k.name, "*") {
+			known = append(known, envName(k.name)[len(envPrefix):])
+		}
+	}
+	for _, v := range ClientVariables {
+		known = append(known, strings.TrimPrefix(v, envPrefix))
+	}
+	if near := task.Nearest(strings.TrimPrefix(variable, envPrefix), known); near != "" {
+		return envPrefix + near
+	}
+	return ""
 }
 
 // flags reads the flags that were given.

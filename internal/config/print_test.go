@@ -44,7 +44,7 @@ func TestPrint(t *testing.T) {
 		_, out := show(t, printed, []string{"TASKYARD_LOG_LEVEL=warn"})
 		for start, end := range map[string]string{
 			`listen = "127.0.0.1:8080"`: "# default",
-			`log_level = "warn"`:        "# TASKYARD_LOG_LEVEL",
+			`level = "warn"`:            "# TASKYARD_LOG_LEVEL",
 			`timeout = "1h30m"`:         "test.toml:4",
 		} {
 			if !hasLine(out, start, end) {

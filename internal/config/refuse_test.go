@@ -31,7 +31,7 @@ func TestRefusedInFiles(t *testing.T) {
 		{"a section written as a value", "runs = 3\n", []string{"test.toml:1: runs: is a section: write [runs]"}},
 		{"every error is told", "listen = 3\nlog_level = \"loud\"\n", []string{
 			"test.toml:1: listen: 3 is not text",
-			`test.toml:2: log_level: "loud" is not valid: valid are debug, info, warn, error`,
+			`test.toml:2: log.level: "loud" is not valid: valid are debug, info, warn, error`,
 		}},
 		{
 			"a number as text", "[runs]\nattempts = \"3\"\n",

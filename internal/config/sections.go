@@ -64,8 +64,11 @@ func (l *loader) checkVariables() {
 	for _, variable := range l.strangers {
 		named := func(name string) bool { return strings.HasSuffix(name, "_env") && l.values[name] == variable }
 		if !slices.ContainsFunc(slices.Collect(maps.Keys(l.values)), named) {
-			l.errs = append(l.errs, fmt.Errorf("%s: unknown variable: a key of %s in capitals is valid, such "+
-				"as TASKYARD_SCHEDULER_CRON for cron in [scheduler]", variable, FileName))
+			hint := "a key of " + FileName + " in capitals is valid, such as TASKYARD_SCHEDULER_CRON for cron in [scheduler]"
+			if near := meant(variable); near != "" {
+				hint = "did you mean " + near + "?"
+			}
+			l.errs = append(l.errs, fmt.Errorf("%s: unknown variable: %s", variable, hint))
 		}
 	}
 }

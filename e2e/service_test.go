@@ -1,0 +1,245 @@
+package e2e
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"taskyard/internal/client"
+	"taskyard/internal/cmd"
+	"taskyard/internal/testkit"
+	"taskyard/task"
+)
+
+// manager is a service manager as the server sees one: a socket that takes its
+// states.
+type manager struct {
+	t    testing.TB
+	conn *net.UnixConn
+	path string
+}
+
+func newManager(t testing.TB) *manager {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "notify")
+	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return &manager{t, conn, path}
+}
+
+// next returns the next datagram that is none of the watchdog's, unless one is wanted.
+func (m *manager) next(watchdog bool) string {
+	m.t.Helper()
+	if err := m.conn.SetReadDeadline(time.Now().Add(patience)); err != nil {
+		m.t.Fatal(err)
+	}
+	b := make([]byte, 4096)
+	for {
+		n, err := m.conn.Read(b)
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		if text := string(b[:n]); (text == "WATCHDOG=1") == watchdog {
+			return text
+		}
+	}
+}
+
+func (s *server) oneRunCompleted() bool {
+	s.t.Helper()
+	return s.rows("select count(*) from runs where status = 'completed'")[0] == "1"
+}
+
+func TestTheServiceManagerIsTold(t *testing.T) {
+	t.Parallel()
+	m := newManager(t)
+	s := newServer(t, "serve")
+	s.env = []string{"NOTIFY_SOCKET=" + m.path, "WATCHDOG_USEC=400000"}
+	s.file("taskyard.toml", "[runners.script]\nkind = \"command\"\ncommand = [\"env\"]\n")
+	s.file("agents/env.md", "---\nname: env\ndescription: Prints its environment.\ntools: read\nrunner: script\n---\nGo.\n")
+	s.start()
+	if got := m.next(false); !strings.HasPrefix(got, "READY=1\nSTATUS=Serving on "+s.url()) {
+		t.Errorf("at the start it says %q", got)
+	}
+	for range 3 {
+		m.next(true)
+	}
+	t.Run("a reload", func(t *testing.T) {
+		if err := s.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+			t.Fatal(err)
+		}
+		var usec int64
+		if got := m.next(false); !strings.HasPrefix(got, "RELOADING=1\n") {
+			t.Errorf("it says %q", got)
+		} else if _, err := fmt.Sscanf(strings.Split(got, "\n")[1], "MONOTONIC_USEC=%d", &usec); err != nil || usec == 0 {
+			t.Errorf("it says %q", got)
+		}
+		if got := m.next(false); !strings.HasPrefix(got, "READY=1\n") {
+			t.Errorf("then it says %q", got)
+		}
+	})
+	t.Run("programs of agents do not inherit the socket", func(t *testing.T) {
+		c := s.api(s.token("--scope", "operate"))
+		call[task.Task](t, c, http.MethodPost, "/api/tasks", map[string]any{"title": "x", "owner": "env"})
+		testkit.Eventually(t, "the run has completed", s.oneRunCompleted)
+		if got := s.rows("select count(*) from messages where content like '%NOTIFY_SOCKET%' or content like '%WATCHDOG%'"); got[0] != "0" {
+			t.Error("they do")
+		}
+	})
+	t.Run("a stop", func(t *testing.T) {
+		if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		if got := m.next(false); !strings.HasPrefix(got, "STOPPING=1\nSTATUS=Stopping") {
+			t.Errorf("it says %q", got)
+		}
+		if code := s.term(); code != exitOK {
+			t.Errorf("exit code %d", code)
+		}
+	})
+}
+
+func TestASocketOfTheServiceManagerIsServed(t *testing.T) {
+	t.Parallel()
+	for _, network := range []string{"tcp", "unix"} {
+		t.Run(network, func(t *testing.T) {
+			t.Parallel()
+			s := newServer(t, "serve")
+			address, at := "127.0.0.1:0", ""
+			if network == "unix" {
+				address = filepath.Join(t.TempDir(), "s")
+			}
+			ln, err := (&net.ListenConfig{}).Listen(t.Context(), network, address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer ln.Close()
+			f, err := ln.(interface{ File() (*os.File, error) }).File()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			if at = "http://" + ln.Addr().String(); network == "unix" {
+				at = "unix:" + address
+			}
+			s.passed = []*os.File{f}
+			s.program = []string{"sh", "-c", `LISTEN_PID=$$ LISTEN_FDS=1 exec "$0" "$@"`, binary(t)}
+			if s.address = strings.TrimPrefix(at, "http://"); network == "tcp" {
+				s.args = append(s.args, "--set", "log.format=text")
+			}
+			s.start() // with --listen, which does not count
+			c := &client.Client{URL: at, Token: s.token("--scope", "read")}
+			if me := call[client.Me](t, c, http.MethodGet, "/api/me", nil); me.Scope != "read" {
+				t.Errorf("got %+v", me)
+			}
+			if code := s.term(); code != exitOK {
+				t.Errorf("exit code %d", code)
+			}
+			if network == "unix" {
+				if _, err := os.Lstat(address); err != nil {
+					t.Errorf("the manager's socket is gone: %v", err)
+				}
+			}
+		})
+	}
+	t.Run("several sockets are refused", func(t *testing.T) {
+		t.Parallel()
+		s := newServer(t, "serve")
+		s.program = []string{"sh", "-c", `LISTEN_PID=$$ LISTEN_FDS=2 exec "$0" "$@"`, binary(t)}
+		if err := s.tryStart(); err == nil || !strings.Contains(s.log.String(), "2 sockets are passed, but the server takes one") {
+			t.Errorf("%v: %s", err, s.log.String())
+		}
+	})
+}
+
+func TestAUnixSocket(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	socket, run := filepath.Join(dir, "s"), filepath.Join(dir, "run")
+	if err := os.Mkdir(run, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	s := newServer(t, "serve")
+	s.address, s.env = "unix:"+socket, []string{"RUNTIME_DIRECTORY=" + run}
+	s.file("taskyard.toml", "[runners.script]\nkind = \"command\"\ncommand = [\"sh\", \"-c\", \""+binary(t)+" whoami\"]\n")
+	s.file("agents/me.md", "---\nname: me\ndescription: Asks who it is.\ntools: read\nrunner: script\n---\nGo.\n")
+	s.start()
+	mode := func() os.FileMode {
+		t.Helper()
+		fi, err := os.Lstat(socket)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fi.Mode()
+	}
+	if got := mode(); got != os.ModeSocket|0o660 {
+		t.Errorf("the mode is %v", got)
+	}
+	t.Run("client commands find it by the file of the service", func(t *testing.T) {
+		var out, errs lockedBuffer
+		token := s.token("--scope", "operate")
+		code := cmd.Run(&cmd.Env{
+			Ctx: t.Context(), Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, AddressFile: filepath.Join(run, "address"),
+			Getenv: func(k string) string { return map[string]string{"TASKYARD_TOKEN": token}[k] },
+		}, []string{"task", "create", "Who am I?", "--owner", "me"})
+		if code != exitOK {
+			t.Fatalf("exit code %d: %s", code, errs.String())
+		}
+	})
+	t.Run("the bridge of MCP reaches it", func(t *testing.T) {
+		var out lockedBuffer
+		environ := map[string]string{"TASKYARD_URL": s.address, "TASKYARD_TOKEN": s.token("--agent", "me")}
+		if stderr, code := bridge(t, strings.NewReader(hello), &out, environ); code != exitOK || !strings.Contains(out.String(), "serverInfo") {
+			t.Errorf("exit code %d: %s", code, stderr)
+		}
+	})
+	t.Run("runs reach the server", func(t *testing.T) {
+		testkit.Eventually(t, "the run has completed", s.oneRunCompleted)
+	})
+	t.Run("two servers do not share it", func(t *testing.T) {
+		other := newServer(t, "serve")
+		other.address = s.address
+		if err := other.tryStart(); err == nil || !strings.Contains(other.log.String(), "taken by another program") {
+			t.Errorf("%v: %s", err, other.log.String())
+		}
+	})
+	t.Run("one that a killed server left is replaced", func(t *testing.T) {
+		s.kill()
+		mode()
+		s.address = "unix:" + socket + "|0600"
+		s.start()
+		if got := mode(); got != os.ModeSocket|0o600 {
+			t.Errorf("the mode is %v", got)
+		}
+	})
+	t.Run("a stop removes it", func(t *testing.T) {
+		if code := s.term(); code != exitOK {
+			t.Errorf("exit code %d", code)
+		}
+		for _, path := range []string{socket, filepath.Join(run, "address")} {
+			if _, err := os.Lstat(path); err == nil {
+				t.Errorf("%s is still there", path)
+			}
+		}
+	})
+	t.Run("a file that is no socket stays", func(t *testing.T) {
+		if err := os.WriteFile(socket, []byte("mine"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.tryStart(); err == nil || !strings.Contains(s.log.String(), "is there already and is no socket") {
+			t.Errorf("%v: %s", err, s.log.String())
+		}
+		if b, err := os.ReadFile(socket); err != nil || string(b) != "mine" {
+			t.Errorf("%v: %q", err, b)
+		}
+	})
+}

@@ -1,0 +1,46 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"taskyard/internal/config"
+)
+
+// CheckConfig looks at what a configuration names outside itself. errs keep a
+// server from starting; warnings leave something out of use until they are fixed.
+func CheckConfig(c *config.Config, getenv func(string) string) (errs []error, warnings []string) {
+	if _, err := ticksOf(c); err != nil {
+		errs = append(errs, err)
+	}
+	if _, err := builtinsOf(c, getenv); err != nil {
+		errs = append(errs, err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Notify)) {
+		if _, err := OpenTarget(name, c.Notify[name], getenv); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Providers)) {
+		if v := c.Providers[name].APIKeyEnv; v != "" && getenv(v) == "" {
+			warnings = append(warnings, fmt.Sprintf("providers.%s: the variable %s, which holds the key, is empty", name, v))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Runners)) {
+		kind, settings := runnerKind(c, name), runnerSettings(c, name)
+		if kind.Missing != nil {
+			if why := kind.Missing(settings); why != "" {
+				warnings = append(warnings, fmt.Sprintf("runners.%s: %s", name, why))
+			}
+		}
+		if v := settings.SecretEnv; v != "" && getenv(v) == "" {
+			warnings = append(warnings, fmt.Sprintf("runners.%s: the variable %s, which holds the secret, is empty", name, v))
+		}
+	}
+	if len(errs) > 0 {
+		errs = append([]error{errors.New("the server would not start with this configuration")}, errs...)
+	}
+	return errs, warnings
+}

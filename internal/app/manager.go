@@ -1,0 +1,47 @@
+package app
+
+import (
+	"sync"
+	"time"
+
+	"taskyard/internal/systemd"
+)
+
+// tell notes that the service manager could not be told something.
+func (in *Instance) tell(err error) {
+	if err != nil {
+		in.opt.Log.Warn("service manager not notified", "error", err)
+	}
+}
+
+// feedWatchdog tells the service manager that the server works, as long as the clock
+// turns, until the returned function is called. A
+// server that hangs is restarted by the manager.
+func (in *Instance) feedWatchdog(m *systemd.Notifier, alive func() bool) (stop func()) {
+	every := m.WatchdogEvery()
+	if every == 0 {
+		return func() {}
+	}
+	done := make(chan struct{})
+	var loop sync.WaitGroup
+	loop.Go(func() {
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for {
+			if alive() {
+				in.tell(m.Watchdog())
+			} else {
+				in.opt.Log.Error("the clock does not turn: the watchdog is not fed")
+			}
+			select {
+			case <-tick.C:
+			case <-done:
+				return
+			}
+		}
+	})
+	return func() {
+		close(done)
+		loop.Wait()
+	}
+}

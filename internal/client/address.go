@@ -1,0 +1,69 @@
+package client
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// DefaultURL is the address of the server if nothing names another one.
+const DefaultURL = "http://127.0.0.1:8080"
+
+// AddressFile is where the service of this machine notes its address.
+const AddressFile = "/run/taskyard/address"
+
+// maxAddress bounds what is read of an address file, in bytes.
+const maxAddress = 4096
+
+// address is that of TASKYARD_URL, else of the service of this machine, else
+// the default.
+func (e *Env) address() (string, error) {
+	if at := e.Getenv("TASKYARD_URL"); at != "" {
+		return at, checkAddress("TASKYARD_URL", at)
+	}
+	if e.AddressFile == "" {
+		return DefaultURL, nil
+	}
+	f, err := os.Open(e.AddressFile)
+	if err != nil {
+		return DefaultURL, nil //nolint:nilerr // no service runs here, or it is not for everybody
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxAddress))
+	if err != nil {
+		return "", err
+	}
+	at := strings.TrimSpace(string(b))
+	return at, checkAddress(e.AddressFile, at)
+}
+
+func checkAddress(source, at string) error {
+	if socket, ok := socketOf(at); ok && filepath.IsAbs(socket) {
+		return nil
+	}
+	if u, err := url.Parse(at); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return usagef("%s is %q, not an address such as %s or unix:/run/taskyard/taskyard.sock", source, at, DefaultURL)
+	}
+	return nil
+}
+
+// socketOf returns the path of the socket in an address such as
+// unix:/run/taskyard/taskyard.sock.
+func socketOf(at string) (path string, ok bool) { return strings.CutPrefix(at, "unix:") }
+
+// Over returns the base of the addresses of requests to a server, and what carries
+// them: nil for the default, where the server is not behind a socket.
+func Over(at string) (base string, carrier http.RoundTripper) {
+	socket, ok := socketOf(at)
+	if !ok {
+		return strings.TrimSuffix(at, "/"), nil
+	}
+	return "http://localhost", &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", socket)
+	}}
+}
