@@ -46,6 +46,7 @@ require (
 require (
 	github.com/klauspost/compress v1.20.3
 	golang.org/x/crypto v0.58.0
+	golang.org/x/crypto/x509roots/fallback v0.0.0-20261030153154-30a33513ff6d
 )
 
 require (

@@ -37,6 +37,7 @@ var mayImport = map[string][]string{
 
 	"internal/archive":   {},
 	"internal/buildinfo": {},
+	"internal/roots":     {},
 	"internal/config":    {"task"},
 	"internal/systemd":   {},
 	"internal/notify":    {},
@@ -56,6 +57,7 @@ var mayImport = map[string][]string{
 	".":     {"internal/cmd", "internal/client", "internal/config", "runner"},
 	"e2e":   everything,
 	"bench": everything,
+	"tools": {},
 
 	"runner/tools": {"task"},
 	"runner/tree":  {},
@@ -82,7 +84,7 @@ var soleUsers = map[string][]string{
 	"golang.org/x/crypto/acme":        {"internal/app"},
 	"os/signal":                       {".", "internal/cmd", "runner", "bench"},
 	"flag":                            {"bench", "internal/testkit"},
-	"os/exec":                         {"runner", "bench", "internal/testkit"}, // runner/tree must know every process of the server
+	"os/exec":                         {"runner", "bench", "internal/testkit", "tools"}, // runner/tree must know every process of the server
 }
 
 // Split longer files by meaning.

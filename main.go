@@ -1,3 +1,5 @@
+//go:build !windows
+
 // Taskyard is one self-hosted server in which people and AI agents share work.
 package main
 

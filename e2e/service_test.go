@@ -202,6 +202,18 @@ func TestAUnixSocket(t *testing.T) {
 			t.Errorf("exit code %d: %s", code, stderr)
 		}
 	})
+	t.Run("a ping needs no token", func(t *testing.T) {
+		for address, want := range map[string]int{s.address: exitOK, "unix:" + dir + "/none": client.ExitUnreachable} {
+			var out, errs lockedBuffer
+			code := cmd.Run(&cmd.Env{
+				Ctx: t.Context(), Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs,
+				Getenv: func(k string) string { return map[string]string{"TASKYARD_URL": address}[k] },
+			}, []string{"ping"})
+			if code != want || want == exitOK && out.String() != "ready\n" {
+				t.Errorf("%s: exit code %d: %s%s", address, code, out.String(), errs.String())
+			}
+		}
+	})
 	t.Run("runs reach the server", func(t *testing.T) {
 		testkit.Eventually(t, "the run has completed", s.oneRunCompleted)
 	})

@@ -98,7 +98,7 @@ func (localPeer) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0
 // doors are where the server listens.
 type doors struct {
 	main net.Listener
-	runs net.Listener // for the runs of this machine, which speak HTTP over TCP; nil: they use main
+	runs net.Listener // for the runs of this machine, which speak plain HTTP over TCP; nil: they use main
 }
 
 // openDoors listens on the address, or takes the listener that is passed. A Unix
@@ -138,7 +138,7 @@ func (d doors) runsURL() string {
 // clientURL is the address for client commands of this machine: the socket, unless the
 // server answers below a path, which only an address of HTTP can have.
 func (d doors) clientURL(prefix string) string {
-	if d.runs != nil && prefix == "" {
+	if _, tcp := d.main.Addr().(*net.TCPAddr); !tcp && prefix == "" {
 		return loopbackURL(d.main.Addr())
 	}
 	return d.runsURL() + prefix

@@ -189,6 +189,9 @@ A number after ≈ is partly an estimate by the runner. Days are UTC.`,
     taskyard resume coder`,
 	"stop-everything": `
     taskyard stop-everything --reason "It deletes the wrong files"`,
+	"ping": `
+    taskyard ping && echo "the server is ready"`,
+
 	"whoami": `
     taskyard whoami`,
 	"mcp": `

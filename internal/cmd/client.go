@@ -24,19 +24,8 @@ type clientCommands struct {
 	Pause    client.Pause          `cmd:"" help:"Pause one agent or the whole instance: no runs start, no tasks are claimed."`
 	Resume   client.Resume         `cmd:"" help:"End a pause."`
 	Stop     client.StopEverything `cmd:"" name:"stop-everything" help:"Pause the whole instance and stop every run."`
+	Ping     client.Ping           `cmd:"" help:"Report whether the server is ready. Needs no token."`
 	WhoAmI   client.WhoAmI         `cmd:"" name:"whoami" help:"Show whom the token belongs to."`
-}
-
-// agentCmd are the commands on agents; check and restore need no server.
-type agentCmd struct {
-	List    client.AgentList  `cmd:"" help:"List the agents with their load."`
-	Show    client.AgentShow  `cmd:"" help:"Show an agent, or the text of its definition."`
-	Queue   client.AgentQueue `cmd:"" help:"List the tasks of an agent in the order in which they are claimed."`
-	Runners client.RunnerList `cmd:"" help:"List the runners: what each can start, and what it enforces."`
-	Check   agentCheckCmd     `cmd:"" help:"Check definition files before they are served. Needs no server."`
-	Restore agentRestoreCmd   `cmd:"" help:"Restore default agents that were deleted. Needs no server."`
-
-	JSON client.JSONFlag `name:"json" help:"Print JSON."`
 }
 
 // Groups are the parts of the commands in the help.

@@ -6,15 +6,14 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log/slog"
 	"strings"
 	"time"
 
 	"github.com/alecthomas/kong"
 
-	"taskyard/internal/app"
 	"taskyard/internal/buildinfo"
 	"taskyard/internal/client"
+	"taskyard/internal/roots"
 )
 
 // Exit codes of the command line; client knows the rest.
@@ -23,34 +22,6 @@ const (
 	exitRefused = client.ExitRefused
 	exitUsage   = client.ExitUsage
 )
-
-// Commands is the whole command line; serve is the default.
-type Commands struct {
-	Serve serveCmd `cmd:"" group:"serve" default:"withargs" help:"Run the server (the default command). The first line on stdout is the sign-in link; logs go to stderr."`
-	Demo  demoCmd  `cmd:"" group:"serve" help:"Run a server with three scripted agents and a few tasks, to explore. Needs no model and no network."`
-
-	Worker workerCmd `cmd:"" group:"serve" help:"Execute runs of a server on this machine; runs are returned to the queue when the worker stops. Needs a TASKYARD_TOKEN of scope worker."`
-
-	clientCommands `embed:"" group:"work"`
-	MCP            mcpCmd `cmd:"" group:"work" name:"mcp" help:"Serve MCP on stdin and stdout, for agents that start it."`
-
-	Backup     backupCmd     `cmd:"" group:"data" help:"Write the whole instance to a new archive; the server may be running. A plain file copy may be corrupt."`
-	Restore    restoreCmd    `cmd:"" group:"data" help:"Verify a backup and put it in the data folder. Stop the server first; with --replace what is there is kept."`
-	Check      checkCmd      `cmd:"" group:"data" help:"Check integrity, references, the log's hash chain, and definitions."`
-	Export     exportCmd     `cmd:"" group:"data" help:"Write all tasks with their threads, and the todo lists, to plain files; the server may be running."`
-	Import     importCmd     `cmd:"" group:"data" help:"Read the files of an export, or the tasks of Beads, Task Master or Backlog.md. All or nothing; --dry-run shows the result without writing."`
-	User       userCmd       `cmd:"" group:"data" help:"Add people and set passwords, without a browser."`
-	Token      tokenCmd      `cmd:"" group:"data" help:"Create and revoke tokens, without a browser."`
-	Notify     notifyCmd     `cmd:"" group:"data" help:"Test the external notification services."`
-	Config     configCmd     `cmd:"" group:"data" help:"Print the effective configuration and where each value comes from."`
-	Completion completionCmd `cmd:"" group:"self" help:"Print the completion script of a shell."`
-	Version    versionCmd    `cmd:"" group:"self" help:"Print version, commit, date, and the versions of Go and SQLite."`
-
-	PrintVersion versionFlag `name:"version" short:"v" help:"Print the version."`
-
-	Complete completeCmd  `cmd:"" group:"self" name:"complete-words" hidden:"" help:"Answer the completion scripts."`
-	Scripted demoAgentCmd `cmd:"" group:"self" name:"demo-agent" hidden:"" help:"The scripted agent of the demo."`
-}
 
 // Env is what a command gets from its process.
 type Env struct {
@@ -65,14 +36,10 @@ type Env struct {
 	AddressFile    string // where that service notes its address; "" for none
 }
 
-// appOptions are those of an instance that this command opens.
-func (e *Env) appOptions(log *slog.Logger) app.Options {
-	return app.Options{Log: log, Now: e.Now, Getenv: e.Getenv}
-}
-
 // Run is the program without its process: it runs the command of args and
 // returns the exit code.
 func Run(e *Env, args []string) int {
+	roots.Use(e.Getenv)
 	if e.Now == nil {
 		e.Now = time.Now
 	}
@@ -152,13 +119,4 @@ func (versionFlag) BeforeReset(k *kong.Kong, e *Env) error {
 	_, err := fmt.Fprint(e.Stdout, e.Build)
 	k.Exit(exitOK)
 	return err
-}
-
-type demoAgentCmd struct {
-	Fast bool `help:"Do not pause between steps."`
-}
-
-// Run is one run of the scripted agent.
-func (c *demoAgentCmd) Run(e *Env) error {
-	return client.DemoAgent(e.Ctx, client.DemoOptions{Getenv: e.Getenv, Stdin: e.Stdin, Stdout: e.Stdout, Stderr: e.Stderr, Fast: c.Fast})
 }

@@ -1,3 +1,5 @@
+//go:build !windows
+
 package cmd
 
 import (
@@ -5,9 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"taskyard/db"
 	"taskyard/internal/app"
-	"taskyard/internal/buildinfo"
 	"taskyard/internal/config"
 	"taskyard/internal/systemd"
 )
@@ -69,11 +69,4 @@ func forgetManager() {
 func isDemo(data string) bool {
 	_, err := os.Stat(filepath.Join(data, app.DemoMark))
 	return err == nil
-}
-
-// Build returns the build of this program, with the version of SQLite in it.
-func Build() buildinfo.Info {
-	i := buildinfo.Read()
-	i.SQLite = db.SQLiteVersion()
-	return i
 }

@@ -132,8 +132,8 @@ func (l *loader) set(name string, v any, source string) {
 func (l *loader) file(opts LoadOptions) {
 	path, own, named := opts.path()
 	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) && !named {
-		return
+	if !named && (errors.Is(err, fs.ErrNotExist) || !own && errors.Is(err, fs.ErrPermission)) {
+		return // the file of the service is not for everybody
 	}
 	if err != nil {
 		l.errs = append(l.errs, fmt.Errorf("configuration file: %w", err))
