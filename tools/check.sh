@@ -19,6 +19,15 @@ fi
 step "golangci-lint"
 tools/lint.sh run ./...
 
+step "other platforms: everything for macOS, the client for Windows"
+go run ./tools/typecheck darwin/arm64 .
+CGO_ENABLED=0 GOOS=windows go build -o /dev/null .
+
+if command -v systemd-analyze >/dev/null; then
+	step "unit of systemd"
+	tools/check-unit.sh packaging/taskyard.service
+fi
+
 step "go test ./... with the race detector"
 # Without the second that the detector sleeps at the end of every process:
 # tests start hundreds.

@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# Prints the licenses of everything that is in the binary: the modules of Go and
+# the files below static/vendor. It fails for one that has none.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+echo "Taskyard contains the following software of others."
+go list -deps -f '{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{.Dir}}{{end}}{{end}}' . | sort -u | while read -r path version dir; do
+	found=
+	for f in "$dir"/LICENSE* "$dir"/LICENCE* "$dir"/COPYING* "$dir"/NOTICE* "$dir"/License*; do
+		[ -f "$f" ] || continue
+		found=yes
+		printf '\n\n=== %s %s (%s)\n\n' "$path" "$version" "${f##*/}"
+		cat "$f"
+	done
+	[ -n "$found" ] || { echo "no license of $path in $dir" >&2; exit 1; }
+done
+for f in static/vendor/*.LICENSE; do
+	printf '\n\n=== %s\n\n' "$(basename "$f" .LICENSE)"
+	cat "$f"
+done
+printf '\n\n=== Go and its library\n\n'
+cat "$(go env GOROOT)/LICENSE"
