@@ -1,8 +1,8 @@
 .DEFAULT_GOAL := help
-.PHONY: help check format test generate build run bench shots pictures
+.PHONY: help check format test generate build run bench shots pictures release release-check
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 check: ## All that CI checks: generated files, golangci-lint, the whole tests with race detector
 	tools/check.sh
@@ -33,3 +33,9 @@ shots: ## Take pictures of every page into shots/, which Git ignores (needs chro
 
 pictures: ## Retake the pictures of the documents, in docs/screenshots (needs chromium)
 	SHOTS_DIR=$(CURDIR)/docs/screenshots SHOTS_RETAKE=1 go test -count=1 -run TestShots ./e2e/browser/
+
+release: ## Build archives and packages of a commit into dist/ (VERSION=v0.1.0)
+	tools/release.sh $(VERSION)
+
+release-check: ## Install, start, upgrade and purge what make release built (as root, VERSION=v0.1.0)
+	tools/release-check.sh $(VERSION)

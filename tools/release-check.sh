@@ -61,8 +61,8 @@ grep -qx "taskyard $version" "$work/version" || fail "the binary is not $version
 grep -qx "commit   $(git rev-parse HEAD)" "$work/version" || fail "the binary is of another commit"
 cp "$folder/taskyard" "$work/empty/"
 chmod 0700 "$work/empty/data"
-inside() { env -i PATH=/ "$@"; }
-inside TASKYARD_SCHEDULER_TIMEZONE=America/New_York chroot "$work/empty" /taskyard serve --data /data --listen 127.0.0.1:18080 \
+inside() { env -i PATH=/usr/sbin:/usr/bin "$@"; }
+env -i PATH=/usr/sbin:/usr/bin TASKYARD_SCHEDULER_TIMEZONE=America/New_York chroot "$work/empty" /taskyard serve --data /data --listen 127.0.0.1:18080 \
 	>"$work/first" 2>"$work/log" &
 server=$!
 until_ok "the server in the empty chroot is ready" inside TASKYARD_URL=http://127.0.0.1:18080 chroot "$work/empty" /taskyard ping

@@ -69,9 +69,10 @@ for target in $TARGETS; do
 	[ "$goos" != linux ] || cp packaging/taskyard.service packaging/taskyard.socket packaging/taskyard.toml "$stage/"
 	packer "$work" "${stage##*/}" >"dist/${stage##*/}.tar.gz"
 	[ "$goos" = linux ] || continue
+	sed "s|\${STAGE}|$stage|; s|\${ARCH}|$arch|; s|\${VERSION}|$version|; s|\${DATE}|$date|; s|\${MAINTAINER}|${MAINTAINER:-Taskyard authors <taskyard@example.org>}|" \
+		packaging/nfpm.yaml >"$work/nfpm.yaml"
 	for format in deb rpm; do
-		STAGE=$stage ARCH=$arch VERSION=$version DATE=$date MAINTAINER="${MAINTAINER:-Taskyard authors <taskyard@example.org>}" \
-			go run "$nfpm" package -f packaging/nfpm.yaml -p "$format" -t dist/ >/dev/null
+		go run "$nfpm" package -f "$work/nfpm.yaml" -p "$format" -t dist/
 	done
 done
 

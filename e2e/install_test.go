@@ -1,0 +1,117 @@
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+)
+
+func TestTheInstallationIsAsDocumented(t *testing.T) {
+	t.Parallel()
+	const page = "docs/install.md"
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Run("the files that it names are there", func(t *testing.T) {
+		for _, name := range regexp.MustCompile(`packaging/[A-Za-z.]+`).FindAllString(string(text), -1) {
+			if _, err := os.Stat(name); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	t.Run("its commands exist", func(t *testing.T) {
+		known := regexp.MustCompile(`(?m)(?:^|-u taskyard |&& )taskyard ([a-z -]+)`)
+		n := 0
+		for _, b := range blocksOf(t, page) {
+			if b.language != "sh" {
+				continue
+			}
+			check := exec.CommandContext(t.Context(), "bash", "-n")
+			check.Stdin = strings.NewReader(b.text)
+			if out, err := check.CombinedOutput(); err != nil {
+				t.Errorf("%s:%d: %s", page, b.line, out)
+			}
+			for _, m := range known.FindAllStringSubmatch(b.text, -1) {
+				n++
+				must(t, "", append(strings.Fields(m[1]), "--help")...)
+			}
+		}
+		if n < 3 {
+			t.Errorf("only %d commands were found", n)
+		}
+	})
+	t.Run("its targets are those of the Makefile", func(t *testing.T) {
+		makefile, err := os.ReadFile("Makefile")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`make ([a-z-]+) VERSION`).FindAllStringSubmatch(string(text), -1) {
+			if !strings.Contains(string(makefile), "\n"+m[1]+": ##") {
+				t.Errorf("make %s is not there", m[1])
+			}
+		}
+	})
+	t.Run("systemd takes the unit, and what it may be loosened by", func(t *testing.T) {
+		if _, err := exec.LookPath("systemd-analyze"); err != nil {
+			t.Skip("systemd-analyze is not installed")
+		}
+		dir := t.TempDir()
+		unit, err := os.ReadFile("packaging/taskyard.service")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range blocksOf(t, page) {
+			if b.language == "ini" {
+				unit = append(append(unit, '\n'), b.text...)
+			}
+		}
+		file := filepath.Join(dir, "taskyard.service")
+		if err := os.WriteFile(file, unit, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		out, err := exec.CommandContext(t.Context(), "tools/check-unit.sh", file).CombinedOutput()
+		if err != nil || strings.Contains(string(out), "ignoring") {
+			t.Errorf("%v: %s", err, out)
+		}
+	})
+}
+
+func TestPackagingFilesCanBeRead(t *testing.T) {
+	t.Parallel()
+	scripts, err := filepath.Glob("packaging/scripts/*.sh")
+	if err != nil || len(scripts) != 4 {
+		t.Fatalf("%v: %v", err, scripts)
+	}
+	for _, name := range scripts {
+		if out, err := exec.CommandContext(t.Context(), "sh", "-n", name).CombinedOutput(); err != nil {
+			t.Errorf("%s: %s", name, out)
+		}
+	}
+	list, err := filepath.Glob(".github/*/*.yml")
+	if err != nil || len(list) < 5 {
+		t.Fatalf("%v: %v", err, list)
+	}
+	for _, name := range append(list, "packaging/compose.yaml", "packaging/kubernetes.yaml", "packaging/nfpm.yaml") {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range strings.Split(string(text), "\n---\n") {
+			var tree map[string]any
+			if err := yaml.Unmarshal([]byte(part), &tree); err != nil || len(tree) == 0 {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+	t.Run("the configuration of the package is valid", func(t *testing.T) {
+		if out := must(t, "", "config", "check", "--config", "packaging/taskyard.toml"); !strings.Contains(out, "data in /var/lib/taskyard") {
+			t.Error(out)
+		}
+	})
+}
