@@ -99,16 +99,18 @@ func TestAClaimLeavesOutWhatAFurtherCallReads(t *testing.T) {
 	t.Parallel()
 	ts := newTestServer(t)
 	details := strings.Repeat("what to look at, ", 9)
-	_, err := ts.svc.CreateTask(context.Background(), maya, task.New{Title: "Build the gate", Owner: "coder", NoStart: true, Steps: []task.Step{
-		{Title: "Measure", Details: "a" + details, Done: true}, {Title: "Saw", Details: "b" + details}, {Title: "Paint", Details: "c" + details},
-	}, Resources: []task.Resource{{Type: "file", Value: "/src/gate.go"}}})
-	if err != nil {
+	made := task.New{Title: "Build the gate", Owner: "coder", NoStart: true, Steps: []task.Step{
+		{Title: "Measure", Details: "a" + details, Done: true},
+		{Title: "Saw", Details: "b" + details}, {Title: "Paint", Details: "c" + details},
+	}, Resources: []task.Resource{{Type: "file", Value: "/src/gate.go"}}}
+	if _, err := ts.svc.CreateTask(context.Background(), maya, made); err != nil {
 		t.Fatal(err)
 	}
 	c := ts.connect("coder", "/mcp")
 	text, _ := c.ok("signup_for_task", args{"agent_name": "coder"})
 	for what, want := range map[string]bool{
-		"a" + details: false, "b" + details: true, "c" + details: false, `"stepsNote": "other details: get_task with stepIndex"`: true, `"url": "/src/gate.go"`: true,
+		"a" + details: false, "b" + details: true, "c" + details: false,
+		`"stepsNote": "other details: get_task with stepIndex"`: true, `"url": "/src/gate.go"`: true,
 		`"resources"`: false, `"threadId"`: false, `"expiresAt"`: true, `"comments": []`: true,
 	} {
 		if strings.Contains(text, what) != want {
