@@ -74,8 +74,8 @@ while IFS= read -r field; do args+=(--data-urlencode "$field"); done <<<"$fields
 curl -fsS -b "$work/jar" -c "$work/jar" -o /dev/null -H "Origin: http://127.0.0.1:18080" "${args[@]}" \
 	--data-urlencode name=maya --data-urlencode "password=correct horse battery" --data-urlencode "password2=correct horse battery" \
 	http://127.0.0.1:18080/setup
-curl -fsS -b "$work/jar" http://127.0.0.1:18080/settings/about | grep -q "$version" || fail "the About page of a signed-in person does not name $version"
-curl -fsS -b "$work/jar" http://127.0.0.1:18080/scheduler | grep -q New_York || fail "the zone data is not in the binary"
+curl -fsS -b "$work/jar" http://127.0.0.1:18080/settings/about | grep "$version" >/dev/null || fail "the About page of a signed-in person does not name $version"
+curl -fsS -b "$work/jar" http://127.0.0.1:18080/scheduler | grep New_York >/dev/null || fail "the zone data is not in the binary"
 echo "served, set up and signed in; zone America/New_York"
 # A certificate that nobody signed must be refused by the roots of the binary, and accepted when it is named.
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout "$work/key.pem" -out "$work/empty/cert.pem" -days 2 \
@@ -155,7 +155,7 @@ in_root dpkg -i /tmp/taskyard.deb
 tail -1 "$work/root/etc/taskyard/taskyard.toml" | grep -qx '# mine' || fail "the upgrade replaced a changed configuration"
 [ "$(in_root stat -c '%U %a' /etc/taskyard/taskyard.toml)" = "taskyard 640" ] || fail "the upgrade changed the owner of the configuration"
 start_service
-in_root env TASKYARD_TOKEN="$key" taskyard task list --agent general-purpose | tee "$work/list"
+in_root env TASKYARD_TOKEN="$key" taskyard task list | tee "$work/list"
 grep -q "Survive an upgrade" "$work/list" || fail "the upgrade lost a task"
 stop_service
 
@@ -170,7 +170,7 @@ done
 if command -v rpm >/dev/null; then
 	step "the .rpm"
 	rpm -qp --qf '%{NAME} %{VERSION} %{ARCH} %{LICENSE}\n' "dist/taskyard-${number}-1.x86_64.rpm"
-	rpm -qpl "dist/taskyard-${number}-1.x86_64.rpm" | grep -qx /usr/lib/systemd/system/taskyard.service || fail "the rpm has no unit"
-	rpm -qpc "dist/taskyard-${number}-1.x86_64.rpm" | grep -qx /etc/taskyard/taskyard.toml || fail "the rpm does not mark the configuration"
+	rpm -qpl "dist/taskyard-${number}-1.x86_64.rpm" | grep -x /usr/lib/systemd/system/taskyard.service >/dev/null || fail "the rpm has no unit"
+	rpm -qpc "dist/taskyard-${number}-1.x86_64.rpm" | grep -x /etc/taskyard/taskyard.toml >/dev/null || fail "the rpm does not mark the configuration"
 fi
 step "the release is fine"

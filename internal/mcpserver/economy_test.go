@@ -101,7 +101,8 @@ func TestAClaimLeavesOutWhatAFurtherCallReads(t *testing.T) {
 	details := strings.Repeat("what to look at, ", 9)
 	made := task.New{Title: "Build the gate", Owner: "coder", NoStart: true, Steps: []task.Step{
 		{Title: "Measure", Details: "a" + details, Done: true},
-		{Title: "Saw", Details: "b" + details}, {Title: "Paint", Details: "c" + details},
+		{Title: "Saw", Details: "b" + details},
+		{Title: "Paint", Details: "c" + details},
 	}, Resources: []task.Resource{{Type: "file", Value: "/src/gate.go"}}}
 	if _, err := ts.svc.CreateTask(context.Background(), maya, made); err != nil {
 		t.Fatal(err)
