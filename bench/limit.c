@@ -36,7 +36,7 @@ extern const char *sqlite3_sql(sqlite3_stmt *);
 
 enum { OK = 0, ROW = 100, DONE = 101, READWRITE = 2, NOMUTEX = 0x8000, TRACE_STMT = 1 };
 #define TRANSIENT ((void (*)(void *))(intptr_t)-1)
-enum { OWNERS = 16, LEASE_MS = 7200000 };
+enum { OWNERS = 16, LEASE_MS = 7200000, HOUR_MS = 3600000 };
 
 // ---- recording
 
@@ -71,7 +71,7 @@ const char *record_text(int i) { return texts[i]; }
 
 struct limit {
 	sqlite3 *db;
-	sqlite3_stmt *claim, *tail, *event, *insert, *begin, *commit;
+	sqlite3_stmt *claim, *tail, *event, *insert, *count, *begin, *commit;
 	int64_t turn; // which owner is next
 	char hash[32];
 	char description[201];
@@ -82,7 +82,7 @@ static char open_error[512];
 const char *limit_error(limit *l) { return l ? sqlite3_errmsg(l->db) : open_error; }
 
 void limit_close(limit *l) {
-	sqlite3_stmt *all[] = {l->claim, l->tail, l->event, l->insert, l->begin, l->commit};
+	sqlite3_stmt *all[] = {l->claim, l->tail, l->event, l->insert, l->count, l->begin, l->commit};
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++) sqlite3_finalize(all[i]);
 	sqlite3_close(l->db);
 	free(l);
@@ -111,7 +111,8 @@ limit *limit_open(const char *path, limit_sql sql) {
 	if (!ok) snprintf(open_error, sizeof open_error, "open %s: %s", path, sqlite3_errmsg(l->db));
 	ok = ok && prepare(l, "a claim", sql.claim, 3, &l->claim) &&
 		prepare(l, "the end of the log", sql.tail, 0, &l->tail) && prepare(l, "an event", sql.event, 11, &l->event) &&
-		prepare(l, "a new task", sql.insert, 12, &l->insert) && prepare(l, "begin", "BEGIN IMMEDIATE", 0, &l->begin) &&
+		prepare(l, "a new task", sql.insert, 12, &l->insert) && prepare(l, "the creates of an hour", sql.count, 3, &l->count) &&
+		prepare(l, "begin", "BEGIN IMMEDIATE", 0, &l->begin) &&
 		prepare(l, "commit", "COMMIT", 0, &l->commit);
 	if (ok) return l;
 	limit_close(l);
@@ -186,7 +187,12 @@ static int create_one(limit *l, const char *owner, int64_t now) {
 	bind_text(s, 10, "");
 	sqlite3_bind_int64(s, 11, now);
 	sqlite3_bind_int64(s, 12, now);
-	return drain(s, NULL) && add_event(l, "task.created", owner, sqlite3_last_insert_rowid(l->db), now) ? 1 : -1;
+	if (!drain(s, NULL)) return -1;
+	int64_t id = sqlite3_last_insert_rowid(l->db);
+	sqlite3_bind_int64(l->count, 1, now - now % HOUR_MS);
+	bind_text(l->count, 2, owner);
+	bind_text(l->count, 3, "created");
+	return drain(l->count, NULL) && add_event(l, "task.created", owner, id, now) ? 1 : -1;
 }
 
 int64_t limit_run(limit *l, int create, int per_tx, int64_t max, double seconds, double *elapsed) {

@@ -76,10 +76,10 @@ func (tx *Tx) Transfer(id task.ID, owner string) error {
  failures = 0, version = version + 1, updated_at = ? WHERE id = ?`, owner, tx.Now, id)
 }
 
-// Expired returns up to limit tasks whose claim has run out.
+// Expired returns up to limit tasks whose claim has run out, by owner.
 func (rx *Rx) Expired(limit int) ([]task.Task, error) {
-	rows, err := rx.query("SELECT id, owner, claim_holder, claim_seq FROM tasks WHERE claim_expires IS NOT NULL "+
-		"AND claim_expires <= ? ORDER BY claim_expires LIMIT ?", rx.Now, limit)
+	rows, err := rx.query("SELECT t.id, t.owner, t.claim_holder, t.claim_seq FROM task_counts c CROSS JOIN tasks t INDEXED BY tasks_lease "+
+		"ON t.owner = c.owner AND t.claim_expires <= ? WHERE c.status = 'active' AND c.n > 0 LIMIT ?", rx.Now, limit)
 	return collect(rows, err, func(r rowScanner) (t task.Task, err error) {
 		t.Claim = &task.Claim{}
 		return t, r.Scan(&t.ID, &t.Owner, &t.Claim.Holder, &t.Claim.ID)
@@ -88,12 +88,12 @@ func (rx *Rx) Expired(limit int) ([]task.Task, error) {
 
 // ClaimedIDs returns up to limit tasks of which an agent holds live claims, by id.
 func (rx *Rx) ClaimedIDs(agent string, limit int) ([]task.ID, error) {
-	rows, err := rx.query("SELECT id FROM tasks WHERE archived_at IS NULL AND owner = ? "+
+	rows, err := rx.query("SELECT id FROM tasks INDEXED BY tasks_lease WHERE owner = ? "+
 		"AND claim_expires > ? ORDER BY id LIMIT ?", agent, rx.Now, limit)
 	return collect(rows, err, func(r rowScanner) (id task.ID, err error) { return id, r.Scan(&id) })
 }
 
 // Claims returns how many live claims an agent holds.
 func (rx *Rx) Claims(agent string) (int, error) {
-	return rx.count("SELECT count(*) FROM tasks WHERE archived_at IS NULL AND owner = ? AND claim_expires > ?", agent, rx.Now)
+	return rx.count("SELECT count(*) FROM tasks INDEXED BY tasks_lease WHERE owner = ? AND claim_expires > ?", agent, rx.Now)
 }

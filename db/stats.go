@@ -40,7 +40,7 @@ func (rx *Rx) Loads() (map[string]AgentLoad, error) {
 		add  func(l *AgentLoad, n int)
 	}{
 		{
-			"SELECT owner, count(*) FROM tasks WHERE claim_expires > ? GROUP BY owner",
+			"SELECT owner, count(*) FROM tasks INDEXED BY tasks_lease WHERE claim_expires > ? GROUP BY owner",
 			[]any{rx.Now},
 			func(l *AgentLoad, n int) { l.Working, l.Queued = n, l.Queued-n },
 		},

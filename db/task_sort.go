@@ -29,7 +29,8 @@ func (w *where) shown(s task.Shown, now task.Time) {
 	}
 	w.add("NOT " + waitsForPeople)
 	if s == task.ShownWorking {
-		w.add("coalesce(t.claim_expires, 0) > ?", now)
+		w.add("t.claim_expires > ?", now)
+		w.index = "tasks_lease" // which is in no order, but short
 		return
 	}
 	w.add("coalesce(t.claim_expires, 0) <= ?", now)
