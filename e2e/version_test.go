@@ -70,7 +70,10 @@ func TestEverySurfaceNamesTheSameVersion(t *testing.T) {
 				t.Errorf("taskyard %v prints %q", args, got)
 			}
 		}
-		e := &cmd.Env{Ctx: t.Context(), Stdin: strings.NewReader(""), Stdout: failing{}, Stderr: io.Discard, Build: testBuild}
+		e := &cmd.Env{
+			Ctx: t.Context(), Getenv: func(string) string { return "" }, Stdin: strings.NewReader(""),
+			Stdout: failing{}, Stderr: io.Discard, Build: testBuild,
+		}
 		if code := cmd.Run(e, []string{"version"}); code == exitOK {
 			t.Error("a version that could not be printed is no success")
 		}
