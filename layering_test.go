@@ -59,13 +59,37 @@ var mayImport = map[string][]string{
 	"bench": everything,
 	"tools": {},
 
-	"runner/tools": {"task"},
-	"runner/tree":  {},
-	"views/ui":     {"task", "static"},
-	"views/chart":  {},
+	"runner/runnertest": {"task", "internal/testkit"},
+	"views/ui":          {"task", "static"},
+	"views/chart":       {},
 }
 
 var everything = []string{"*"}
+
+// mayImportInRunner is who imports whom below runner. Only the registry, which
+// is in runner itself, knows the kinds: they are without an entry on the right.
+var mayImportInRunner = map[string][]string{
+	"runner": everything,
+
+	"runner/acp":     {"runner/enforce", "runner/supervise"},
+	"runner/builtin": {"runner/builtin/model", "runner/builtin/tools", "runner/enforce", "runner/supervise"},
+	"runner/claude":  {"runner/confine", "runner/enforce", "runner/supervise"},
+	"runner/codex":   {"runner/enforce", "runner/supervise"},
+	"runner/command": {"runner/enforce", "runner/supervise"},
+	"runner/webhook": {"runner/enforce", "runner/retryafter", "runner/supervise"},
+
+	"runner/builtin/model": {"runner/retryafter"},
+	"runner/builtin/tools": {"runner/confine", "runner/instance", "runner/scratch", "runner/tree"},
+	"runner/runnertest":    {"runner/confine/escape", "runner/supervise", "runner/tree"},
+	"runner/scratch":       {"runner/remove"},
+	"runner/supervise": {
+		"runner/confine", "runner/enforce", "runner/instance", "runner/remove", "runner/scratch", "runner/tree",
+	},
+	"runner/workspace": {"runner/instance", "runner/remove", "runner/tree"},
+}
+
+// kindsOfRunners are imported by the registry alone.
+var kindsOfRunners = []string{"runner/acp", "runner/builtin", "runner/claude", "runner/codex", "runner/command", "runner/webhook"}
 
 // soleUsers names the packages that may import a library.
 var soleUsers = map[string][]string{
@@ -155,7 +179,15 @@ func TestLayeringCatchesPlantedViolations(t *testing.T) {
 		{"SQL does not know the verbs", "db/x.go", `import "taskyard/service"`, "db may not import taskyard/service"},
 		{"verbs do not know the surfaces", "service/x.go", `import "taskyard/handlers"`, "may not import"},
 		{"pages do not reach the database", "handlers/x.go", `import "taskyard/db"`, "may not import"},
-		{"a folder below is bound like its parent", "runner/model/x.go", `import "taskyard/internal/config"`, "runner/model may not import"},
+		{
+			"a folder below is bound like its parent", "runner/builtin/model/x.go", `import "taskyard/internal/config"`,
+			"runner/builtin/model may not import",
+		},
+		{"a kind of runner does not know another", "runner/acp/x.go", `import "taskyard/runner/codex"`, "only runner may import"},
+		{"nor its parts", "runner/acp/x.go", `import "taskyard/runner/builtin/tools"`, "runner/acp may not import"},
+		{"supervise knows no kind", "runner/supervise/x.go", `import "taskyard/runner/command"`, "only runner may import"},
+		{"the registry knows the kinds", "runner/registry.go", `import "taskyard/runner/codex"`, ""},
+		{"others use the registry", "internal/app/x.go", `import "taskyard/runner/codex"`, "only runner may import"},
 		{"an unknown package has no rights", "extra/x.go", `import "fmt"`, "extra is not in the table"},
 		{"nobody imports main", "internal/client/x.go", `import "taskyard"`, "may not import"},
 		{"only db has SQL", "service/x.go", `import "database/sql"`, "only db may import database/sql"},
@@ -245,6 +277,14 @@ func refuse(s source, imported string) string {
 		return ""
 	}
 	folder := strings.TrimPrefix(strings.TrimPrefix(imported, module), "/")
+	if slices.Contains(kindsOfRunners, folder) && s.folder != "runner" {
+		return fmt.Sprintf("only runner may import %s", imported)
+	}
+	if s.top() == "runner" && within(folder, "runner") {
+		if allowed := mayImportInRunner[s.folder]; !slices.Contains(allowed, folder) && !slices.Contains(allowed, "*") {
+			return fmt.Sprintf("%s may not import %s: see the table mayImportInRunner", s.folder, imported)
+		}
+	}
 	top := topOf(folder)
 	allowed, _ := rule(s.folder)
 	if top != "" && (top == s.top() || slices.Contains(allowed, top) || slices.Contains(allowed, "*")) {

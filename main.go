@@ -14,6 +14,7 @@ import (
 	"taskyard/internal/cmd"
 	"taskyard/internal/config"
 	"taskyard/runner"
+	"taskyard/runner/supervise"
 )
 
 func main() {
@@ -21,7 +22,7 @@ func main() {
 	if code, ok := runner.HelperMain(os.Args[1:]); ok {
 		os.Exit(code)
 	}
-	if err := runner.Adopt(); err != nil {
+	if err := supervise.Adopt(); err != nil {
 		fmt.Fprintln(os.Stderr, "taskyard: processes that lose their shim are not found:", err)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"taskyard/internal/testkit"
-	"taskyard/runner/model/modeltest"
+	"taskyard/runner/builtin/model/modeltest"
 )
 
 func TestRealACPAgentsWorkOnATask(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"taskyard/runner/model/modeltest"
+	"taskyard/runner/builtin/model/modeltest"
 	"taskyard/task"
 )
 

@@ -12,7 +12,7 @@ import (
 	"taskyard/internal/client"
 	"taskyard/internal/config"
 	"taskyard/internal/testkit"
-	"taskyard/runner/model/modeltest"
+	"taskyard/runner/builtin/model/modeltest"
 	"taskyard/task"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"taskyard/runner/model/modeltest"
+	"taskyard/runner/builtin/model/modeltest"
 )
 
 // newClaudeServer is a server whose agent coder is the real Claude Code.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"taskyard/internal/cmd"
-	"taskyard/runner"
+	"taskyard/runner/supervise"
 )
 
 // clockedArg makes the test binary a server whose wall clock a test sets. The
@@ -23,7 +23,7 @@ func clockedMain(file string) {
 		ahead, _ := time.ParseDuration(string(b)) // none yet: 0
 		return time.Now().Add(ahead)
 	}
-	if err := runner.Adopt(); err != nil {
+	if err := supervise.Adopt(); err != nil {
 		panic(err)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"taskyard/internal/testkit"
-	"taskyard/runner/model/modeltest"
+	"taskyard/runner/builtin/model/modeltest"
 	"taskyard/task"
 )
 

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"taskyard/runner"
+	"taskyard/runner/supervise"
 )
 
 // A copy of a data folder that is started beside its living original ends its
@@ -85,7 +85,7 @@ func (s *server) id() string {
 func (c *crashServer) staying(runs []string) (pids []string) {
 	for _, p := range c.processes(runs) {
 		pid, args, _ := strings.Cut(p, " ")
-		if strings.Contains(args, runner.ShimArg) || strings.Contains(args, "sleep 90") {
+		if strings.Contains(args, supervise.ShimArg) || strings.Contains(args, "sleep 90") {
 			pids = append(pids, pid)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"taskyard/internal/testkit"
-	"taskyard/runner"
+	"taskyard/runner/supervise"
 	"taskyard/runner/tree"
 )
 
@@ -160,7 +160,7 @@ func TestProcessesWhoseShimIsKilledAreEndedWhateverTheyHide(t *testing.T) {
 // shims lists the shims of this server.
 func (c *crashServer) shims() (pids []int) {
 	for _, p := range c.processes(nil) {
-		if pid, args, _ := strings.Cut(p, " "); strings.Contains(args, runner.ShimArg) {
+		if pid, args, _ := strings.Cut(p, " "); strings.Contains(args, supervise.ShimArg) {
 			n, _ := strconv.Atoi(pid)
 			pids = append(pids, n)
 		}

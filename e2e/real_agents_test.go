@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"taskyard/runner/model/modeltest"
+	"taskyard/runner/builtin/model/modeltest"
 )
 
 // realAgent is a real program as an agent of Taskyard.

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"testing"
 
-	"taskyard/runner/model/modeltest"
+	"taskyard/runner/builtin/model/modeltest"
 	"taskyard/task"
 )
 

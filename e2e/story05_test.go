@@ -6,7 +6,7 @@ import (
 
 	"taskyard/internal/client"
 	"taskyard/internal/testkit"
-	"taskyard/runner/model/modeltest"
+	"taskyard/runner/builtin/model/modeltest"
 	"taskyard/task"
 )
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"taskyard/internal/testkit"
-	"taskyard/runner/model/modeltest"
+	"taskyard/runner/builtin/model/modeltest"
 	"taskyard/task"
 )
 

@@ -22,7 +22,9 @@ func TestVariablesOfClientsAndRunsStopNoCommand(t *testing.T) {
 	t.Parallel()
 	name := regexp.MustCompile(`"(TASKYARD_[A-Z_]+)[="]`)
 	found := 0
-	for _, pattern := range []string{"internal/client/*.go", "runner/*.go", "runner/tools/*.go", "internal/worker/*.go", "internal/cmd/*.go"} {
+	for _, pattern := range []string{
+		"internal/client/*.go", "runner/*.go", "runner/*/*.go", "runner/*/*/*.go", "internal/worker/*.go", "internal/cmd/*.go",
+	} {
 		files, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"taskyard/runner"
+	"taskyard/runner/supervise"
 	"taskyard/task"
 )
 
@@ -43,7 +43,7 @@ func (j *Jobs) backup(ctx context.Context) error {
 	if len(b.After) == 0 {
 		return nil
 	}
-	err := runner.RunOwn(ctx, b.after(file), b.Limit, func(line string) {
+	err := supervise.RunOwn(ctx, b.after(file), b.Limit, func(line string) {
 		j.log.Info("backup.after", "file", name, "output", line)
 	})
 	if err != nil {

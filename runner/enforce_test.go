@@ -4,7 +4,14 @@ import (
 	"slices"
 	"testing"
 
+	"taskyard/runner/acp"
+	"taskyard/runner/builtin"
+	"taskyard/runner/claude"
+	"taskyard/runner/codex"
+	"taskyard/runner/command"
 	"taskyard/runner/confine"
+	"taskyard/runner/supervise"
+	"taskyard/runner/webhook"
 	"taskyard/task"
 )
 
@@ -12,7 +19,7 @@ import (
 // what a spec asks for with what is told of it. No tool or limit is left out.
 func TestWhatIsAskedForIsEnforcedOrSaidNotToBe(t *testing.T) {
 	t.Parallel()
-	on, off := Confinement{On: true, kernel: &confine.Kernel{Landlock: 9, Seccomp: true, Attributes: true}}, Confinement{}
+	on, off := Confinement{On: true, Kernel: &confine.Kernel{Landlock: 9, Seccomp: true, Attributes: true}}, Confinement{}
 	plan := task.Spec{Tools: []string{"read", "launch"}, Limits: task.Limits{TimeoutSeconds: 60, MaxTokens: 10, MaxTurns: 3, MaxCostUSD: 1}}
 	shell := plan
 	shell.Tools = []string{"read", "bash"}
@@ -22,21 +29,21 @@ func TestWhatIsAskedForIsEnforcedOrSaidNotToBe(t *testing.T) {
 		plan   task.Spec
 		not    []string // told not, or not wholly, to be enforced
 	}{
-		{"the built-in agent", &Builtin{}, plan, nil},
-		{"its shell, confined", &Builtin{Shell: func() string { return "bash: landlock v6 + no network" }}, shell, nil},
-		{"its shell, unconfined", &Builtin{Shell: func() string { return "bash: none" }}, shell, []string{"files", "network"}},
-		{"claude, confined", &Claude{Confine: on}, plan, nil},
-		{"claude, not confined", &Claude{Confine: off}, plan, []string{"files"}},
-		{"codex that may read", &Codex{}, plan, []string{"list", "glob", "grep", "bash", "maxCostUsd"}},
+		{"the built-in agent", &builtin.Runner{}, plan, nil},
+		{"its shell, confined", &builtin.Runner{Shell: func() string { return "bash: landlock v6 + no network" }}, shell, nil},
+		{"its shell, unconfined", &builtin.Runner{Shell: func() string { return "bash: none" }}, shell, []string{"files", "network"}},
+		{"claude, confined", &claude.Runner{Program: supervise.Program{Confine: on}}, plan, nil},
+		{"claude, not confined", &claude.Runner{Program: supervise.Program{Confine: off}}, plan, []string{"files"}},
+		{"codex that may read", &codex.Runner{}, plan, []string{"list", "glob", "grep", "bash", "maxCostUsd"}},
 		{
-			"an agent of the ACP", &ACP{Program: Program{Confine: on}}, plan,
+			"an agent of the ACP", &acp.Runner{Program: supervise.Program{Confine: on}}, plan,
 			[]string{"list", "glob", "grep", "fetch", "create", "edit", "bash", "network", "maxTokens", "maxTurns", "maxCostUsd"},
 		},
-		{"a program", &Command{}, plan, []string{
+		{"a program", &command.Runner{}, plan, []string{
 			"list", "glob", "grep", "fetch", "create", "edit",
 			"bash", "files", "network", "maxTokens", "maxTurns", "maxCostUsd",
 		}},
-		{"a receiver", &Webhook{}, plan, []string{
+		{"a receiver", &webhook.Runner{}, plan, []string{
 			"list", "glob", "grep", "fetch", "create", "edit", "bash",
 			"files", "network", "timeout", "maxTokens", "maxTurns", "maxCostUsd",
 		}},

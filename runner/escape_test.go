@@ -5,25 +5,30 @@ package runner
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
+	"taskyard/runner/acp"
+	"taskyard/runner/claude"
 	"taskyard/runner/confine/escape"
+	"taskyard/runner/runnertest"
+	"taskyard/runner/supervise"
 )
 
 func TestNothingEscapesFromConfinedPrograms(t *testing.T) {
 	t.Parallel()
-	c := confined(t)
+	c := runnertest.Confined(t)
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	data, check := escape.Data(t)
 	c.Hidden = []string{data}
-	attempt := self + " " + escape.Arg + " " + pid(os.Getpid()) + " " + data
+	attempt := self + " " + escape.Arg + " " + strconv.Itoa(os.Getpid()) + " " + data
 	verdict := func(t *testing.T, text string) {
 		t.Helper()
-		if unenforced := c.machine().Unenforced(); unenforced != "" {
+		if unenforced := c.Machine().Unenforced(); unenforced != "" {
 			t.Skipf("%s: %s", unenforced, text)
 		}
 		if !strings.Contains(text, escape.Refused()) {
@@ -31,49 +36,47 @@ func TestNothingEscapesFromConfinedPrograms(t *testing.T) {
 		}
 		check()
 	}
+	confined := func(argv ...string) supervise.Program {
+		p := runnertest.Program(argv...)
+		p.Confine = c
+		return p
+	}
 	t.Run("an agent of the ACP", func(t *testing.T) {
-		spec := newSpec(t)
+		spec := runnertest.NewSpec(t)
 		log := filepath.Join(spec.Dir, "tmp", "log")
-		_, _ = run(t, confinedSh(c, attempt+" > "+log+" 2>&1"), spec)
-		verdict(t, readText(t, log))
+		_, _ = runnertest.Run(t, &acp.Runner{Program: confined("/bin/sh", "-c", attempt+" > "+log+" 2>&1"), AcceptWeaker: true}, spec)
+		verdict(t, runnertest.ReadText(t, log))
 	})
 	t.Run("Claude Code", func(t *testing.T) {
-		spec := newSpec(t)
+		spec := runnertest.NewSpec(t)
 		log := filepath.Join(spec.Dir, "tmp", "log")
-		claude := &Claude{Argv: []string{"/bin/sh", "-c", attempt + " > " + log + " 2>&1", "claude"}, Confine: c, AcceptWeaker: true}
-		_, _ = run(t, claude, spec)
-		verdict(t, readText(t, log))
+		program := confined("/bin/sh", "-c", attempt+" > "+log+" 2>&1", "claude")
+		_, _ = runnertest.Run(t, &claude.Runner{Program: program, AcceptWeaker: true}, spec)
+		verdict(t, runnertest.ReadText(t, log))
 	})
 	t.Run("a command of its shell", func(t *testing.T) {
-		spec := newSpec(t)
+		spec := runnertest.NewSpec(t)
 		spec.Plan.Tools = []string{"bash"}
-		runner := &Claude{Argv: []string{"claude"}, Confine: c}
-		work, err := makeFolders(t.Context(), spec)
-		if err == nil {
-			err = runner.writeShell(spec)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
 		log := filepath.Join(spec.Dir, "tmp", "log")
-		_, _ = run(t, confinedSh(c, "cd "+work+" && "+filepath.Join(spec.Dir, shellName)+" '"+attempt+"' > "+log+" 2>&1"), spec)
-		verdict(t, readText(t, log))
+		program := confined("/bin/sh", "-c", `"$CLAUDE_CODE_SHELL_PREFIX" '`+attempt+`' > `+log+" 2>&1", "claude")
+		_, _ = runnertest.Run(t, &claude.Runner{Program: program, AcceptWeaker: true}, spec)
+		verdict(t, runnertest.ReadText(t, log))
 	})
 	t.Run("what tells the version", func(t *testing.T) {
 		program := filepath.Join(t.TempDir(), "agent")
 		if err := os.WriteFile(program, []byte("#!/bin/sh\nexec "+attempt+"\n"), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		for _, r := range []Runner{&ACP{Program: Program{Argv: []string{program}, Confine: c}}, &Claude{Argv: []string{program}, Confine: c}} {
+		for _, r := range []Runner{&acp.Runner{Program: confined(program)}, &claude.Runner{Program: confined(program)}} {
 			p := r.Probe(t.Context())
 			verdict(t, p.Version+p.Problem)
 		}
 	})
 	t.Run("what is not confined says so", func(t *testing.T) {
-		if p := (&ACP{}).Probe(t.Context()); !strings.Contains(p.Shell, "not confined (confine = false)") {
+		if p := (&acp.Runner{}).Probe(t.Context()); !strings.Contains(p.Shell, "not confined (confine = false)") {
 			t.Error(p.Shell)
 		}
-		if p := probeOf("command"); !strings.Contains(p.Shell, "not confined") {
+		if p := capabilities("command"); !strings.Contains(p.Shell, "not confined") {
 			t.Error(p.Shell)
 		}
 	})

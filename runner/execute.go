@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"taskyard/runner/supervise"
 	"taskyard/runner/workspace"
 	"taskyard/task"
 )
@@ -18,11 +19,11 @@ func Execute(ctx context.Context, r Runner, spec Spec, sink Sink) (Outcome, erro
 		return r.Run(ctx, spec, sink)
 	}
 	if ctx.Err() != nil {
-		return canceled(context.Cause(ctx)), nil
+		return supervise.Canceled(context.Cause(ctx)), nil
 	}
 	if why := notShared(r, spec); why != "" {
 		repository, tree := task.WorktreeOf(spec.Plan.Workspace)
-		if !tree || checkWorkspace(repository) != nil {
+		if !tree || supervise.CheckWorkspace(repository) != nil {
 			spec.Plan.Workspace = "" // it was named for the machine of the other run
 		}
 		spec.Shared, spec.Plan.ReadOnly = "", false // what it gets is its own
@@ -32,11 +33,11 @@ func Execute(ctx context.Context, r Runner, spec Spec, sink Sink) (Outcome, erro
 	var no *workspace.UnusableError
 	switch {
 	case errors.As(err, &no):
-		return permanently(clean(no.Reason)), nil
+		return supervise.Permanent(task.PhaseError, task.CleanText(no.Reason)), nil
 	case ctx.Err() != nil && err != nil:
-		return canceled(context.Cause(ctx)), nil
+		return supervise.Canceled(context.Cause(ctx)), nil
 	case err != nil:
-		return failed(task.PhaseError, "The workspace could not be prepared"), err
+		return supervise.Failed(task.PhaseError, "The workspace could not be prepared"), err
 	}
 	if folder := space.Folder(); folder != "" {
 		spec.Plan.Workspace = folder
@@ -53,21 +54,6 @@ func Execute(ctx context.Context, r Runner, spec Spec, sink Sink) (Outcome, erro
 // readOnlyRunner is a Runner that keeps an agent without tools that write from
 // writing into its workspace.
 type readOnlyRunner interface{ EnforcesReadOnly() bool }
-
-// EnforcesReadOnly reports true: tools that write are refused.
-func (b *Builtin) EnforcesReadOnly() bool { return true }
-
-// EnforcesReadOnly reports true: tools that write are left out.
-func (c *Claude) EnforcesReadOnly() bool { return true }
-
-// EnforcesReadOnly reports true: its sandbox is read-only then.
-func (c *Codex) EnforcesReadOnly() bool { return true }
-
-// EnforcesReadOnly reports whether its files are confined.
-func (a *ACP) EnforcesReadOnly() bool {
-	ok, _ := a.Confine.works()
-	return ok
-}
 
 // notShared returns why a run that shares the workspace of another cannot,
 // "" if it can or shares none.
@@ -96,7 +82,7 @@ func Salvage(ctx context.Context, spec Spec) *task.Work {
 func spaceOf(spec Spec) workspace.Options {
 	o := workspace.Options{
 		Run: spec.RunID, Origin: spec.Origin, Lease: spec.Lease, Agent: spec.Plan.Agent,
-		Workspace: spec.Plan.Workspace, Dir: spec.Dir, Redact: newRedactor(spec).Text,
+		Workspace: spec.Plan.Workspace, Dir: spec.Dir, Redact: supervise.NewRedactor(spec).Text,
 	}
 	if o.Origin == 0 {
 		o.Origin = spec.RunID

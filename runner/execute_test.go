@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"taskyard/runner/runnertest"
+	"taskyard/runner/supervise"
 	"taskyard/task"
 )
 
@@ -22,7 +24,7 @@ func (w *writer) Probe(context.Context) Probe { return Probe{} }
 func (w *writer) EnforcesReadOnly() bool { return w.readOnly }
 
 func (w *writer) Run(_ context.Context, spec Spec, _ Sink) (Outcome, error) {
-	w.work, w.mayOnlyRead = workOf(spec), spec.Plan.ReadOnly
+	w.work, w.mayOnlyRead = supervise.NewRun(spec, nil).Work, spec.Plan.ReadOnly
 	if err := os.MkdirAll(w.work, 0o700); err != nil {
 		return Outcome{}, err
 	}
@@ -51,7 +53,7 @@ func TestADelegatedRunSharesOnlyWhatItCan(t *testing.T) {
 			}
 			spec := Spec{RunID: 2, Dir: filepath.Join(runs, "run-2-1"), RunFolders: task.RunFolders{Shared: c.folder}}
 			spec.Plan = task.Spec{Workspace: c.workspace, SharedRun: 1, ReadOnly: c.readOnly}
-			w, r := &writer{readOnly: c.enforces}, &recorder{}
+			w, r := &writer{readOnly: c.enforces}, &runnertest.Recorder{}
 			out, err := Execute(t.Context(), w, spec, r)
 			if err != nil || out.Status != task.RunCompleted {
 				t.Fatalf("%+v, %v", out, err)
@@ -66,7 +68,7 @@ func TestADelegatedRunSharesOnlyWhatItCan(t *testing.T) {
 			if w.mayOnlyRead != (c.shares && c.readOnly) {
 				t.Errorf("it may only read there: %t", w.mayOnlyRead)
 			}
-			if said := strings.Join(r.texts(EventLog), ""); strings.Contains(said, "It works apart from run 1") == c.shares {
+			if said := strings.Join(r.Texts(EventLog), ""); strings.Contains(said, "It works apart from run 1") == c.shares {
 				t.Errorf("its transcript says %q", said)
 			}
 		})

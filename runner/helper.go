@@ -1,6 +1,9 @@
 package runner
 
-import "taskyard/runner/tools"
+import (
+	"taskyard/runner/builtin/tools"
+	"taskyard/runner/supervise"
+)
 
 // HelperMain runs one of the processes between the server and an agent, when
 // args, those of the program without its name, ask for one: the shim of a run
@@ -11,8 +14,8 @@ func HelperMain(args []string) (code int, ok bool) {
 		return 0, false
 	}
 	switch args[0] {
-	case ShimArg:
-		return ShimMain(args[1:]), true
+	case supervise.ShimArg:
+		return supervise.ShimMain(args[1:]), true
 	case tools.ToolShellArg:
 		return tools.ToolShellMain(args[1:]), true
 	}

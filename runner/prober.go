@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"taskyard/runner/supervise"
 	"taskyard/task"
 )
 
@@ -53,7 +54,7 @@ func NewProber(sources []Source, tell func()) *Prober {
 		slots: make(chan struct{}, probesOnce), known: make([]probed, len(sources)),
 	}
 	for i, s := range sources {
-		p.known[i].info = infoOf(s, probeOf(s.Kind))
+		p.known[i].info = infoOf(s, capabilities(s.Kind))
 	}
 	return p
 }
@@ -136,7 +137,7 @@ func (p *Prober) moved(i int) bool {
 
 // fileOf identifies the state of a program's file; "" is none.
 func fileOf(argv []string) string {
-	path, err := lookPath(argv)
+	path, err := supervise.LookPath(argv)
 	if err != nil {
 		return ""
 	}
@@ -181,7 +182,7 @@ func (p *Prober) probe(ctx context.Context, i int) {
 	s := p.sources[i]
 	within, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
-	file, found := fileOf(s.Argv), probeOf(s.Kind)
+	file, found := fileOf(s.Argv), capabilities(s.Kind)
 	if s.Runner != nil {
 		found = s.Runner.Probe(within)
 	}
@@ -196,6 +197,13 @@ func (p *Prober) probe(ctx context.Context, i int) {
 	if p.tell != nil {
 		p.tell()
 	}
+}
+
+// capabilities is what a runner of a kind can enforce, before this machine is
+// looked at.
+func capabilities(kind string) Probe {
+	k, _ := FindKind(kind)
+	return k.Capabilities
 }
 
 func infoOf(s Source, found Probe) task.RunnerInfo {

@@ -13,6 +13,9 @@ import (
 	"time"
 
 	"taskyard/internal/testkit"
+	"taskyard/runner/acp"
+	"taskyard/runner/command"
+	"taskyard/runner/runnertest"
 	"taskyard/task"
 )
 
@@ -28,7 +31,7 @@ func (f *held) Probe(ctx context.Context) Probe {
 	case <-f.hold:
 	case <-ctx.Done():
 	}
-	p := probeOf("command")
+	p := capabilities("command")
 	p.Installed = ctx.Err() == nil
 	if !p.Installed {
 		p.Problem = "it does not answer"
@@ -104,7 +107,7 @@ func TestAProgramThatChangesIsLookedAtAgain(t *testing.T) {
 	argv := []string{program}
 	p := NewProber([]Source{{
 		Name: "mine", Kind: "acp", Argv: argv,
-		Runner: &ACP{Program: Program{Argv: argv, Grace: 300 * time.Millisecond}},
+		Runner: &acp.Runner{Program: runnertest.Program(argv...)},
 	}}, nil)
 	// looked makes the looks that Run makes by itself after some time.
 	looked := func() task.RunnerInfo {
@@ -148,7 +151,7 @@ func TestAProgramThatChangesIsLookedAtAgain(t *testing.T) {
 		write("sleep 1000 & echo $! > " + dir + "/child; sleep 1000")
 		ctx, cancel := context.WithCancel(t.Context())
 		p.look(ctx, p.moved)
-		testkit.EventuallyWithin(t, deadline, "it has started", func() bool {
+		testkit.EventuallyWithin(t, runnertest.Deadline, "it has started", func() bool {
 			b, _ := os.ReadFile(filepath.Join(dir, "child"))
 			return len(b) > 1
 		})
@@ -158,19 +161,19 @@ func TestAProgramThatChangesIsLookedAtAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		pid := pidAfter(t, []string{"child " + string(b)}, "child")
-		testkit.EventuallyWithin(t, deadline, "its child is gone", func() bool { return gone(pid) })
+		pid := runnertest.PIDAfter(t, []string{"child " + string(b)}, "child")
+		testkit.EventuallyWithin(t, runnertest.Deadline, "its child is gone", func() bool { return runnertest.Gone(pid) })
 	})
 }
 
 func TestProbesDoNotEndEachOther(t *testing.T) {
 	t.Parallel()
-	slow := command("/bin/sh")
+	slow := &command.Runner{Program: runnertest.Program("/bin/sh")}
 	slow.VersionArgs = []string{"-c", "sleep 0.5; echo slow"}
 	got := make(chan Probe)
 	go func() { got <- slow.Probe(t.Context()) }()
 	for range 3 {
-		quick := command("/bin/sh")
+		quick := &command.Runner{Program: runnertest.Program("/bin/sh")}
 		quick.VersionArgs = []string{"-c", "echo quick"}
 		if p := quick.Probe(t.Context()); p.Version != "quick" {
 			t.Errorf("%+v", p)

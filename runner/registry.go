@@ -1,6 +1,18 @@
 package runner
 
-import "taskyard/runner/model"
+import (
+	"cmp"
+
+	"taskyard/runner/acp"
+	"taskyard/runner/builtin"
+	"taskyard/runner/builtin/model"
+	"taskyard/runner/claude"
+	"taskyard/runner/codex"
+	"taskyard/runner/command"
+	"taskyard/runner/enforce"
+	"taskyard/runner/supervise"
+	"taskyard/runner/webhook"
+)
 
 // Place is where the agents of a kind of runner work.
 type Place int
@@ -40,11 +52,11 @@ type Settings struct {
 	AcceptWeaker bool
 	Confine      Confinement
 	Network      bool
-	Bridge       []string // see ACP
+	Bridge       []string // see acp.Runner
 	URL          string
 	SecretEnv    string
 	AllowPrivate bool
-	Callback     string // see Webhook
+	Callback     string // see webhook.Runner
 
 	NoProvider string // why it has no model provider, or ""
 	Provider   Provider
@@ -60,14 +72,78 @@ type Provider struct {
 	Problem      string // why it cannot be called, or ""
 }
 
+// Price is what a million tokens of a model cost.
+type Price = builtin.Price
+
+// program is how the program of a runner is started; it is confined where its
+// kind asks for that.
+func (s Settings) program() supervise.Program { return supervise.Program{Argv: s.Argv, Env: s.Env} }
+
+func (s Settings) confined() supervise.Program {
+	p := s.program()
+	p.Confine = s.Confine
+	return p
+}
+
 // kinds is the registry.
 var kinds = []Kind{
-	builtinKind, claudeKind, codexKind, acpKind, commandKind, webhookKind,
+	{
+		Name: "builtin", Models: true, Capabilities: builtin.Capabilities,
+		New: func(s Settings) Runner {
+			p := s.Provider
+			return &builtin.Runner{
+				Provider: p.Name, Model: p.Model, Problem: cmp.Or(s.NoProvider, p.Problem), Models: p.Models, DefaultModel: p.DefaultModel,
+				Prices: p.Prices, AcceptWeaker: s.AcceptWeaker,
+				Tools: builtin.OpenTools(s.AcceptWeaker), Shell: builtin.ShellLevel(s.AcceptWeaker),
+			}
+		},
+		Missing: func(s Settings) string { return s.NoProvider },
+		Fix: func(s Settings) string {
+			return "Add a section [providers.NAME] with api, base_url and api_key_env to taskyard.toml, " +
+				"or name one of several by provider in [runners." + s.Name + "], and start the server again."
+		},
+	},
+	{
+		Name: "claude", Program: claude.Program, Capabilities: claude.Capabilities, Missing: missingProgram,
+		New: func(s Settings) Runner {
+			c := &claude.Runner{Program: s.confined(), AcceptWeaker: s.AcceptWeaker}
+			if s.SecretEnv != "" {
+				c.Pass = []string{s.SecretEnv}
+			}
+			return c
+		},
+	},
+	{
+		Name: "codex", Program: codex.Program, Capabilities: codex.Capabilities, Missing: missingProgram,
+		New: func(s Settings) Runner {
+			return &codex.Runner{Program: s.program(), Network: s.Network, AcceptWeaker: s.AcceptWeaker}
+		},
+	},
+	{
+		Name: "acp", Capabilities: acp.Capabilities, Missing: missingProgram,
+		New: func(s Settings) Runner {
+			return &acp.Runner{Program: s.confined(), Bridge: s.Bridge, AcceptWeaker: s.AcceptWeaker}
+		},
+	},
+	{
+		Name: "command", Capabilities: command.Capabilities,
+		New: func(s Settings) Runner { return &command.Runner{Program: s.program()} },
+	},
+	{
+		Name: "webhook", Place: Receiver, Capabilities: webhook.Capabilities,
+		New: func(s Settings) Runner {
+			return &webhook.Runner{URL: s.URL, SecretEnv: s.SecretEnv, AllowPrivate: s.AllowPrivate, Callback: s.Callback}
+		},
+		Fix: func(Settings) string {
+			return "Put the secret into the environment of the server under the name in secret_env, and start it again."
+		},
+	},
 	{
 		Name: "worker", Place: Worker,
 		Capabilities: Probe{
+			Kind:  "worker",
 			Tools: "A worker on another machine starts it; what holds it to its tools is configured there.",
-			Shell: elsewhere, Network: elsewhere,
+			Shell: enforce.Elsewhere, Network: enforce.Elsewhere,
 		},
 	},
 }
@@ -79,24 +155,13 @@ func FindKind(name string) (Kind, bool) {
 			return k, true
 		}
 	}
-	return Kind{Name: name}, false
-}
-
-const elsewhere = "decided where it works, not here"
-
-// probeOf is what a runner of a kind can enforce, before this machine is looked
-// at.
-func probeOf(kind string) Probe {
-	k, _ := FindKind(kind)
-	k.Capabilities.Kind = kind
-	return k.Capabilities
-}
-
-// as is p with the kind of another, and what that kind enforces.
-func (p Probe) as(kind Probe) Probe {
-	kind.Installed, kind.Version, kind.Path, kind.Problem = p.Installed, p.Version, p.Path, p.Problem
-	return kind
+	return Kind{Name: name, Capabilities: Probe{Kind: name}}, false
 }
 
 // missingProgram is Missing of kinds that start a program.
-func missingProgram(s Settings) string { return Missing(s.Argv) }
+func missingProgram(s Settings) string {
+	if _, err := supervise.LookPath(s.Argv); err != nil {
+		return err.Error()
+	}
+	return ""
+}

@@ -1,6 +1,9 @@
 package runner
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestEveryKindIsWhatItsEntrySays(t *testing.T) {
 	t.Parallel()
@@ -24,6 +27,12 @@ func TestEveryKindIsWhatItsEntrySays(t *testing.T) {
 				t.Errorf("IsRemote is %v", got)
 			}
 		})
+	}
+	for _, name := range []string{"claude", "codex", "acp"} {
+		kind, _ := FindKind(name)
+		if why := kind.Missing(Settings{Argv: []string{"no-such-program-at-all"}}); !strings.Contains(why, "no-such-program-at-all") {
+			t.Errorf("%s: missing because %q", name, why)
+		}
 	}
 	if _, ok := FindKind("no-such-kind"); ok {
 		t.Error("an unknown kind was found")

@@ -1,155 +1,65 @@
-// Package runner starts agents and watches over them. A Runner knows how one
-// kind of agent is spoken to; the supervisor below it starts the program under
-// a shim, keeps its limits, and ends its whole process tree. Every run ends
-// with an Outcome that says why.
+// Package runner starts agents and watches over them. registry.go has an entry
+// for each kind of runner; each kind is a package of its own over supervise,
+// which starts programs, keeps their limits and the transcript. Execute
+// executes a run, with its workspace; a Prober looks at what can be started.
 package runner
 
-import (
-	"context"
-	"encoding/json"
-	"errors"
+import "taskyard/runner/supervise"
 
-	"taskyard/task"
+// What a caller and a kind of runner say to each other is described in package
+// supervise.
+type (
+	// Runner starts one kind of agent.
+	Runner = supervise.Runner
+	// Confiner is a Runner that knows whether it enforces the tools of an agent.
+	Confiner = supervise.Confiner
+	// Probe is what is known of a runner on this machine.
+	Probe = supervise.Probe
+	// Confinement says which files a program may change.
+	Confinement = supervise.Confinement
+
+	// Spec is one run to be started.
+	Spec = supervise.Spec
+	// Outcome is how a run ended.
+	Outcome = supervise.Outcome
+	// Process names one process.
+	Process = supervise.Process
+	// Event is something that the agent said or did.
+	Event = supervise.Event
+
+	// Sink takes what a run reports.
+	Sink = supervise.Sink
+	// SessionKeeper is a Sink that remembers the session of a program.
+	SessionKeeper = supervise.SessionKeeper
+	// Permitter is a Sink that can ask people before a tool call.
+	Permitter = supervise.Permitter
+	// PermissionRequest is a tool call that a person must allow.
+	PermissionRequest = supervise.PermissionRequest
+	// PermissionAnswer is what a person decided.
+	PermissionAnswer = supervise.PermissionAnswer
 )
-
-// The reasons for which a caller stops a run: cancel its context with one of
-// them, or with an error that wraps one, as the cause. The text of the error
-// becomes the reason of the outcome. Any other cause, a plain cancel too,
-// counts as ErrShutdown.
-var (
-	ErrCanceled   = errors.New("canceled")
-	ErrTaskClosed = errors.New("the task was closed")
-	ErrLeaseLost  = errors.New("nobody takes what it does any more") // the program is not asked to stop, but made to
-	ErrShutdown   = errors.New("the server is stopping")
-)
-
-// Runner starts one kind of agent. It is safe for concurrent use.
-type Runner interface {
-	// Probe reports whether the agent can be started here; at most about 10 s.
-	Probe(ctx context.Context) Probe
-	// Run starts the agent and returns when nothing of it is left. The Outcome
-	// is always set. The error is for the server's log: it says that something
-	// of ours failed, such as the sink.
-	Run(ctx context.Context, spec Spec, sink Sink) (Outcome, error)
-}
-
-// Remote is a Runner whose agent works on another machine: it gets no workspace
-// here, and its progress is seen only through Spec.Heard.
-type Remote interface {
-	Runner
-	Remote() bool
-}
-
-// IsRemote reports whether the agent of a runner works on another machine.
-func IsRemote(r Runner) bool {
-	remote, ok := r.(Remote)
-	return ok && remote.Remote()
-}
-
-// Probe is what is known of a runner on this machine.
-type Probe struct {
-	Kind          string
-	Installed     bool
-	Version       string // first line of what the program says, or ""
-	Path          string // the program's file
-	Problem       string // why it cannot start, for people
-	EnforcesTools bool   // the runner itself refuses tools that are not listed
-	Tools         string // how, in a sentence
-	Shell         string // how commands of the agent are confined, in words
-	Network       string // what of the network it can reach, in words
-}
-
-// Spec is one run to be started.
-type Spec struct {
-	RunID, TaskID task.ID
-	Attempt       int
-	Plan          task.Spec       // what was frozen
-	URL, Token    string          // the server's address and the run's token
-	Dir           string          // private folder of this run, absolute: HOME, TMPDIR and overflow output go below it
-	Lease         int64           // distinguishes the starts of one run
-	Session       string          // of an interrupted attempt, to continue from; "" for none
-	Former        string          // the Dir of that attempt, where its session lies; may be this Dir
-	Heartbeats    <-chan struct{} // the agent used the API; nil: not known
-	Waits         <-chan bool     // whether the run waits for what it delegated: its timeouts are paused; nil: it never does
-	Secrets       []string        // redacted, like Token, from every event; empty ones are passed over
-
-	task.RunFolders
-}
 
 // The types of events.
 const (
-	EventText       = "text"
-	EventToolCall   = "tool_call"
-	EventToolResult = "tool_result"
-	EventUsage      = "usage"
-	EventPermission = "permission"
-	EventLog        = "log"
-	EventError      = "error"
+	EventText       = supervise.EventText
+	EventToolCall   = supervise.EventToolCall
+	EventToolResult = supervise.EventToolResult
+	EventUsage      = supervise.EventUsage
+	EventPermission = supervise.EventPermission
+	EventLog        = supervise.EventLog
+	EventError      = supervise.EventError
 )
 
-// Event is something that the agent said or did. Text and Data together are at
-// most 32 KiB of valid UTF-8 without NUL. A text event whose Data is
-// {"partial":true} is the beginning of a line that continues in the next one.
-type Event struct {
-	Type string
-	Text string
-	Data json.RawMessage // one JSON value, or nil
-}
+// The reasons for which a caller stops a run.
+var (
+	ErrCanceled   = supervise.ErrCanceled
+	ErrTaskClosed = supervise.ErrTaskClosed
+	ErrLeaseLost  = supervise.ErrLeaseLost
+	ErrShutdown   = supervise.ErrShutdown
+)
 
-// Sink takes what a run reports. Its methods are called one at a time. They may
-// block: that slows the program, and Run does not return before they do.
-type Sink interface {
-	// Started is called once, when the process exists and its prompt is being
-	// written. An error stops the run.
-	Started(Process) error
-	Event(Event)
-}
-
-// Process names one process so that a reused PID is not taken for it.
-type Process struct {
-	PID    int
-	Start  string // field 22 of /proc/PID/stat: kernel ticks since boot
-	BootID string // /proc/sys/kernel/random/boot_id
-}
-
-// Outcome is how a run ended. A failed or canceled run has a Reason and no
-// Summary.
-type Outcome struct {
-	Status    task.RunStatus
-	Phase     task.Phase
-	Reason    string // at most task.MaxReason characters
-	Summary   string // at most task.MaxSummaryRun characters
-	Artifacts []string
-	Usage     task.Usage
-	Session   string // what the program calls its session; "" when it has none
-	Permanent bool   // a retry is useless
-
-	Work *task.Work // what changed in the workspace; nil: nobody looked
-}
-
-// failed makes the outcome of a run that went wrong.
-func failed(phase task.Phase, reason string) Outcome {
-	return Outcome{Status: task.RunFailed, Phase: phase, Reason: cutChars(reason, task.MaxReason)}
-}
-
-// permanently makes the outcome of a run that a retry would not fix.
-func permanently(reason string) Outcome {
-	o := failed(task.PhaseError, reason)
-	o.Permanent = true
-	return o
-}
-
-// canceled makes the outcome of a run that its context stopped.
-func canceled(cause error) Outcome {
-	o := Outcome{Status: task.RunCanceled, Phase: task.PhaseShutdown, Reason: ErrShutdown.Error()}
-	switch {
-	case errors.Is(cause, ErrCanceled), errors.Is(cause, ErrLeaseLost):
-		o.Phase, o.Reason = task.PhaseBy, cause.Error()
-	case errors.Is(cause, ErrTaskClosed):
-		o.Phase, o.Reason = task.PhaseTaskClosed, cause.Error()
-	case errors.Is(cause, ErrShutdown):
-		o.Reason = cause.Error()
-	}
-	o.Reason = cutChars(o.Reason, task.MaxReason)
-	return o
+// IsRemote reports whether the agent of a runner works on another machine.
+func IsRemote(r Runner) bool {
+	remote, ok := r.(supervise.Remote)
+	return ok && remote.Remote()
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
 // Kind groups errors by what the caller can do about them.
@@ -272,26 +271,4 @@ func grouped(n int) string {
 		s = s[:i] + "," + s[i:]
 	}
 	return s
-}
-
-// ClipText cuts s to at most most bytes at the border of a character, and marks the cut
-// with an ellipsis.
-func ClipText(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	cut := most - len("…")
-	for cut > 0 && !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return s[:cut] + "…"
-}
-
-// ClipChars cuts s to at most most characters, and marks the cut with an
-// ellipsis.
-func ClipChars(s string, most int) string {
-	if utf8.RuneCountInString(s) <= most {
-		return s
-	}
-	return string([]rune(s)[:most-1]) + "…"
 }

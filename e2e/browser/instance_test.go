@@ -26,6 +26,8 @@ import (
 	"taskyard/internal/testkit"
 	"taskyard/jobs"
 	"taskyard/runner"
+	"taskyard/runner/command"
+	"taskyard/runner/supervise"
 	"taskyard/service"
 	"taskyard/task"
 )
@@ -142,13 +144,13 @@ var instances atomic.Int64
 // ownRuns gives the processes of an instance their own marks: runs of two instances
 // of one process may have the same ID, and each ends what has its marks.
 type ownRuns struct {
-	*runner.Command
+	*command.Runner
 	after task.ID
 }
 
 func (r ownRuns) Run(ctx context.Context, spec runner.Spec, sink runner.Sink) (runner.Outcome, error) {
 	spec.RunID += r.after
-	return r.Command.Run(ctx, spec, sink)
+	return r.Runner.Run(ctx, spec, sink)
 }
 
 // serve begins the pages at once; the clock begins with start.
@@ -162,16 +164,16 @@ func (y *instance) serve(log *slog.Logger) {
 	y.url = "http://" + ln.Addr().String()
 	turn, err := jobs.New(jobs.Options{
 		Service: y.svc, URL: y.url, RunsDir: filepath.Join(y.dir, "runs"), Enabled: true, Cron: "0 5 1 1 *", Location: time.UTC, Log: log,
-		Runners: map[string]runner.Runner{"script": ownRuns{&runner.Command{
+		Runners: map[string]runner.Runner{"script": ownRuns{&command.Runner{Program: supervise.Program{
 			Argv: []string{exe, agentArg},
 			Env:  map[string]string{agentAddr: y.stage.ln.Addr().String()}, Grace: time.Second,
-		}, task.ID(instances.Add(1) * 1_000_000)}},
+		}}, task.ID(instances.Add(1) * 1_000_000)}},
 	})
 	must(t, err)
 	h, err := handlers.New(handlers.Options{
 		Service: y.svc, Scheduler: turn, Log: log, Build: buildinfo.Info{Version: "test"}, DataDir: y.dir,
 		Listen: ln.Addr(), Rules: handlers.Rules{MaxDepth: 2, MaxParallel: 4, TickConcurrency: 1}, Runners: sampleRunners{},
-		Limits: sampleLimits, Enforces: func(p task.Spec) []task.Enforcement { return runner.Enforces(&runner.Command{}, p) },
+		Limits: sampleLimits, Enforces: func(p task.Spec) []task.Enforcement { return runner.Enforces(&command.Runner{}, p) },
 	})
 	must(t, err)
 	srv := h.HTTP()

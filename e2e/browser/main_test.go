@@ -7,6 +7,7 @@ import (
 
 	"taskyard/internal/testkit"
 	"taskyard/runner"
+	"taskyard/runner/supervise"
 )
 
 // agentArg makes this binary the agent of a run.
@@ -25,7 +26,7 @@ func TestMain(m *testing.M) {
 		testkit.EndHelper(scriptedAgent())
 	}
 	testkit.RunBeside(atOnce)
-	runner.SetInstance(fmt.Sprintf("browser-tests-%d", os.Getpid())) // of two at once, each ends its own agents alone
+	supervise.SetInstance(fmt.Sprintf("browser-tests-%d", os.Getpid())) // of two at once, each ends its own agents alone
 	code := m.Run()
 	if err := chrome.close(); err != nil {
 		fmt.Fprintln(os.Stderr, "browser not closed:", err)

@@ -28,9 +28,10 @@ import (
 	"taskyard/internal/systemd"
 	"taskyard/jobs"
 	"taskyard/runner"
+	"taskyard/runner/builtin/model"
 	"taskyard/runner/instance"
-	"taskyard/runner/model"
 	"taskyard/runner/scratch"
+	"taskyard/runner/supervise"
 	"taskyard/service"
 	"taskyard/views"
 )
@@ -349,7 +350,7 @@ func (in *Instance) newJobs(url, version string) (*jobs.Jobs, error) {
 	if err != nil {
 		return nil, err
 	}
-	runner.SetInstance(id.ID)
+	supervise.SetInstance(id.ID)
 	scratch.ClearAbandoned(in.opt.Log)
 	builtins, err := builtinsOf(in.Config, in.opt.Getenv)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 
 	"taskyard/internal/config"
 	"taskyard/runner"
-	"taskyard/runner/model"
+	"taskyard/runner/builtin/model"
 	"taskyard/service"
 )
 

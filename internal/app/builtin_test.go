@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"taskyard/internal/config"
-	"taskyard/runner"
+	"taskyard/runner/builtin"
 )
 
 func TestWhichProviderABuiltinRunnerUses(t *testing.T) {
@@ -39,7 +39,7 @@ func TestWhichProviderABuiltinRunnerUses(t *testing.T) {
 			}
 			got := ""
 			for name, r := range list {
-				b := r.(*runner.Builtin)
+				b := r.(*builtin.Runner)
 				p := b.Probe(t.Context())
 				if p.Problem == "" {
 					p.Problem = "ok"

@@ -7,6 +7,7 @@ import (
 	"taskyard/internal/config"
 	"taskyard/jobs"
 	"taskyard/runner"
+	"taskyard/runner/supervise"
 	"taskyard/service"
 	"taskyard/task"
 )
@@ -24,7 +25,7 @@ func serviceConfig(c *config.Config, o Options) service.Config {
 		KeepTranscripts: c.Runs.KeepTranscripts, Runners: runnerDefaults(c),
 		Notify: notifyTargets(c),
 		Secrets: func(names []string) []string {
-			return append(secretsOf(c, o.Getenv), runner.SecretsNamed(names)...)
+			return append(secretsOf(c, o.Getenv), supervise.SecretsNamed(names)...)
 		},
 	}
 }

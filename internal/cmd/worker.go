@@ -84,7 +84,8 @@ func (c *workerCmd) runners(e *Env) (find func(name string) runner.Runner, names
 	case (len(argv) == 0) == (c.Config == ""):
 		return nil, nil, &usageError{"give either --exec or --config: what executes the runs"}
 	case len(argv) > 0:
-		one := &runner.Command{Argv: argv}
+		kind, _ := runner.FindKind("command")
+		one := kind.New(runner.Settings{Argv: argv})
 		if p := one.Probe(e.Ctx); !p.Installed {
 			return nil, nil, &usageError{p.Problem}
 		}

@@ -17,6 +17,7 @@ import (
 	"taskyard/internal/client"
 	"taskyard/runner"
 	"taskyard/runner/scratch"
+	"taskyard/runner/supervise"
 	"taskyard/task"
 )
 
@@ -60,7 +61,7 @@ func New(o Options) (*Worker, error) {
 	if o.Labels == nil {
 		o.Labels = []string{}
 	}
-	runner.SetInstance("worker-" + rand.Text())
+	supervise.SetInstance("worker-" + rand.Text())
 	return &Worker{
 		client: &client.Client{URL: strings.TrimSuffix(o.URL, "/"), Token: o.Token, HTTP: &http.Client{
 			Timeout: 90 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

@@ -22,6 +22,8 @@ import (
 	"taskyard/internal/testkit"
 	"taskyard/jobs"
 	"taskyard/runner"
+	"taskyard/runner/command"
+	"taskyard/runner/supervise"
 	"taskyard/runner/tree"
 	"taskyard/service"
 	"taskyard/task"
@@ -42,7 +44,7 @@ func TestMain(m *testing.M) {
 		agent(os.Args[2], os.Args[3:])
 		testkit.EndHelper(0)
 	}
-	runner.SetInstance(instanceID)
+	supervise.SetInstance(instanceID)
 	goleak.VerifyTestMain(m)
 }
 
@@ -65,7 +67,9 @@ func newInstance(t *testing.T, parts map[string]part) *instance {
 	quiet, dir := slog.New(slog.DiscardHandler), t.TempDir()
 	runners, kinds := map[string]runner.Runner{}, map[string]string{}
 	for name, p := range parts {
-		runners[name] = &runner.Command{Argv: append([]string{os.Args[0], agentArg}, p.args...), Grace: p.grace}
+		runners[name] = &command.Runner{Program: supervise.Program{
+			Argv: append([]string{os.Args[0], agentArg}, p.args...), Grace: p.grace,
+		}}
 		kinds[name] = "command"
 		text := "---\nname: " + name + "\ndescription: misbehaves\ntools: read\nmax_parallel: 20\nrunner: " +
 			name + "\n" + p.limits + "\n---\nWork.\n"

@@ -1,0 +1,90 @@
+package acp
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"taskyard/runner/enforce"
+	"taskyard/runner/supervise"
+	"taskyard/task"
+)
+
+// Runner runs any agent that speaks the Agent Client Protocol on its stdin and
+// stdout, such as `gemini --acp` or `opencode acp`. It cannot hold such an
+// agent to its tools: it is asked before a call only when the agent wants to.
+type Runner struct {
+	supervise.Program
+	Bridge       []string // command line of an MCP server on stdio for agents that speak none over HTTP; nil: they get none
+	AcceptWeaker bool     // run agents that are not to have every tool
+}
+
+var _ supervise.Confiner = (*Runner)(nil)
+
+// Capabilities is what is known of the kind, before this machine is looked at;
+// a probe finds out more about Shell.
+var Capabilities = supervise.Probe{
+	Kind:    "acp",
+	Tools:   "The agent is told its tools; it asks before a call only when it wants to.",
+	Shell:   "confined by landlock, where this machine has it",
+	Network: "open",
+}
+
+// Probe looks for the program and asks it for its version.
+func (a *Runner) Probe(ctx context.Context) supervise.Probe {
+	program := a.Program
+	program.Argv = program.Argv[:min(len(program.Argv), 1)]
+	p := program.Probe(ctx, Capabilities, "--version")
+	p.Shell = a.Confine.Describe("it reads what the account of the server may")
+	return p
+}
+
+// EnforcementGap names the tools that such an agent has besides those of its definition.
+func (a *Runner) EnforcementGap(tools []string) (string, bool) {
+	beyond := enforce.Beyond(tools, "read", "create", "edit", "bash", "fetch")
+	if slices.Contains(tools, "bash") {
+		beyond = enforce.Beyond(tools, "fetch")
+	}
+	sentence := ""
+	if len(beyond) > 0 {
+		sentence = "The agent asks before a call only when it wants to: it could also use " + strings.Join(beyond, ", ") + "."
+	}
+	if ok, why := a.Confine.Works(); !ok {
+		sentence = strings.TrimSpace(sentence + " It could write wherever the account of the server may (" + why + ").")
+	}
+	return sentence, sentence != "" && !a.AcceptWeaker
+}
+
+// Enforcement says what of a plan is enforced here.
+func (a *Runner) Enforcement(task.Spec) enforce.Levels {
+	return enforce.Levels{
+		Tool:  enforce.Every(enforce.No("the agent asks before a call only when it wants to")),
+		Files: a.Confine.Files(), Network: enforce.No("its network is open"),
+		Time: enforce.Yes(enforce.TreeEnds), Tokens: enforce.Partly("only if the program reports its use"),
+		Turns: enforce.No("the protocol does not tell turns"), Cost: enforce.Partly("only if the program reports its cost"),
+	}
+}
+
+// EnforcesReadOnly reports whether its files are confined.
+func (a *Runner) EnforcesReadOnly() bool {
+	ok, _ := a.Confine.Works()
+	return ok
+}
+
+// Run starts the agent, gives it one prompt and returns when nothing of it is
+// left.
+func (a *Runner) Run(ctx context.Context, spec supervise.Spec, sink supervise.Sink) (supervise.Outcome, error) {
+	if ctx.Err() != nil {
+		return supervise.Canceled(context.Cause(ctx)), nil
+	}
+	if gap, refused := a.EnforcementGap(spec.Plan.Tools); refused {
+		return supervise.Permanent(task.PhaseError, gap+" "+enforce.AcceptWeaker), nil
+	}
+	t := newTalk(ctx, a.Bridge, a.Grace)
+	defer t.permits.Wait() // nothing of a run outlives it
+	defer t.stopAsking()
+	return a.Program.Run(ctx, spec, sink, func(r *supervise.Run) (supervise.Talk, error) {
+		t.read(r)
+		return supervise.Talk{Reader: t}, nil
+	})
+}

@@ -1,0 +1,41 @@
+//go:build linux
+
+package acp
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"taskyard/runner/runnertest"
+	"taskyard/runner/supervise"
+	"taskyard/task"
+)
+
+// TestAProgramWhoseRunIsOverIsNotAskedToStop: it had its time to end by
+// itself, and an answer would take what is left of it. One that is deaf is
+// killed after a second.
+func TestAProgramWhoseRunIsOverIsNotAskedToStop(t *testing.T) {
+	t.Parallel()
+	spec := runnertest.NewSpec(t)
+	spec.Plan.Workspace = t.TempDir()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	rec := &runnertest.Recorder{OnEvent: func(e supervise.Event) {
+		if e.Text == "I think." {
+			cancel(supervise.ErrLeaseLost)
+		}
+	}}
+	begin := time.Now()
+	out, err := agent("deaf").Run(ctx, spec, rec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	runnertest.WantState(t, out, task.RunCanceled, task.PhaseBy, "nobody takes")
+	if took := time.Since(begin); took > supervise.DefaultGrace {
+		t.Errorf("that took %v", took)
+	}
+	if heard := heardBy(t, spec); strings.Contains(heard, `"session/cancel"`) {
+		t.Errorf("heard\n%s", heard)
+	}
+}

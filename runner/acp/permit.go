@@ -1,0 +1,149 @@
+package acp
+
+import (
+	"cmp"
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/coder/acp-go-sdk"
+
+	"taskyard/runner/supervise"
+	"taskyard/task"
+)
+
+// decision is what a person said to a call, to be told by the pump.
+type decision struct {
+	text    string
+	allowed bool
+}
+
+// needs names the tools of which one must be listed for a call of a kind.
+var needs = map[acp.ToolKind][]string{
+	acp.ToolKindRead:    {"read", "bash"},
+	acp.ToolKindSearch:  {"grep", "glob", "list", "bash"},
+	acp.ToolKindEdit:    {"edit", "create", "bash"},
+	acp.ToolKindDelete:  {"bash"},
+	acp.ToolKindMove:    {"bash"},
+	acp.ToolKindExecute: {"bash"},
+	acp.ToolKindFetch:   {"fetch"},
+}
+
+// ourTool fits the titles that agents give to the tools of our MCP server,
+// which checks by itself who may do what.
+var ourTool = regexp.MustCompile(`^(mcp__taskyard__|taskyard[_./: ])\w+$|^\w+ \(taskyard MCP Server\)`)
+
+// maxAsked bounds the questions of a run that wait for people.
+const maxAsked = 20
+
+// maxDenial bounds, in bytes, what the reason of a failure says of a denied call.
+const maxDenial = 500
+
+// permission answers the agent that asks before a call: what the definition
+// lists is allowed, what it does not list is denied, and what it does not know
+// is for people to decide.
+func (t *talk) permission(id, params json.RawMessage, line []byte) {
+	var r acp.RequestPermissionRequest
+	if json.Unmarshal(params, &r) != nil {
+		t.send(message{ID: id, Error: acp.NewInvalidParams(nil)})
+		return
+	}
+	t.flush(false)
+	c := t.toolOf(r.ToolCall.ToolCallId)
+	c.learn(r.ToolCall.Title, r.ToolCall.Kind, inputOf(&r.ToolCall))
+	t.tell(c, line)
+	title, kind := c.title, c.kind
+	need, known := needs[kind]
+	listed := slices.ContainsFunc(need, func(tool string) bool { return slices.Contains(t.Spec.Plan.Tools, tool) })
+	switch {
+	case listed || kind == acp.ToolKindThink || !known && ourTool.MatchString(title):
+		t.decide(id, &r, true)
+	case known:
+		t.deny(title+". The agent "+t.Spec.Plan.Agent+" may use "+strings.Join(t.Spec.Plan.Tools, ", ")+".",
+			map[string]any{"kind": kind, "allowed": false}, line)
+		t.decide(id, &r, false)
+	default:
+		t.askPeople(id, &r, title, line)
+	}
+}
+
+// inputOf returns the input of a call: Gemini CLI has that of MCP tools as text.
+func inputOf(c *acp.ToolCallUpdate) any {
+	if c.RawInput == nil {
+		var input map[string]any
+		if json.Unmarshal([]byte(said(c.Content)), &input) == nil {
+			return input
+		}
+	}
+	return c.RawInput
+}
+
+// deny reports that a call is denied, which may be the reason of a failure.
+func (t *talk) deny(what string, data map[string]any, line []byte) {
+	t.denied = task.CutText(what, maxDenial)
+	t.Event(supervise.EventPermission, "Denied: "+what, data, line)
+}
+
+// askPeople asks beside the pump, which keeps reading.
+func (t *talk) askPeople(id json.RawMessage, r *acp.RequestPermissionRequest, title string, line []byte) {
+	input, err := json.Marshal(inputOf(&r.ToolCall))
+	if err != nil || len(input) > task.MaxPermissionInput || t.waiting >= maxAsked {
+		t.deny(title+" cannot be shown to people, or too many calls wait for them.", map[string]any{"allowed": false}, line)
+		t.decide(id, r, false)
+		return
+	}
+	t.waiting++
+	tool := t.Clean(cmp.Or(task.CutText(title, task.MaxPermissionTool), "a tool without a name"))
+	req := supervise.PermissionRequest{Tool: task.CutText(tool, task.MaxPermissionTool), Input: t.CleanJSON(input)}
+	t.permits.Go(func() {
+		a, err := t.Permit(t.asking, req)
+		d := decision{text: "Allowed by a person: " + tool, allowed: true}
+		if err != nil {
+			d = decision{text: "nobody can be asked about " + tool}
+		} else if !a.Allow {
+			d = decision{text: tool + ". " + a.Message}
+		}
+		t.mu.Lock()
+		t.decided = append(t.decided, d)
+		t.mu.Unlock()
+		t.decide(id, r, d.allowed)
+	})
+}
+
+// reportDecisions reports what people decided meanwhile.
+func (t *talk) reportDecisions() {
+	t.mu.Lock()
+	list := t.decided
+	t.decided = nil
+	t.mu.Unlock()
+	for _, d := range list {
+		t.waiting--
+		if !d.allowed {
+			t.deny(d.text, map[string]any{"allowed": false}, nil)
+			continue
+		}
+		t.Event(supervise.EventPermission, d.text, map[string]any{"allowed": true}, nil)
+	}
+}
+
+// decide answers with the option that reaches least far. An agent that does
+// not offer to be denied is told that the call is canceled.
+func (t *talk) decide(id json.RawMessage, r *acp.RequestPermissionRequest, allow bool) {
+	kinds := []acp.PermissionOptionKind{acp.PermissionOptionKindRejectOnce, acp.PermissionOptionKindRejectAlways}
+	if allow {
+		kinds = []acp.PermissionOptionKind{acp.PermissionOptionKindAllowOnce, acp.PermissionOptionKindAllowAlways}
+	}
+	answer := acp.RequestPermissionResponse{Outcome: acp.NewRequestPermissionOutcomeCancelled()}
+	for _, kind := range slices.Backward(kinds) {
+		for _, o := range r.Options {
+			if o.Kind == kind {
+				answer.Outcome = acp.NewRequestPermissionOutcomeSelected(o.OptionId)
+			}
+		}
+	}
+	if t.asking.Err() != nil {
+		answer.Outcome = acp.NewRequestPermissionOutcomeCancelled()
+	}
+	t.send(message{ID: id, Result: answer})
+}

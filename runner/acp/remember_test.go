@@ -1,0 +1,40 @@
+//go:build linux
+
+package acp
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"taskyard/runner/runnertest"
+	"taskyard/runner/supervise"
+)
+
+// TestWhatIsRememberedOfAProgramIsBounded: the transcript goes into the store,
+// but names and ids stay in memory until the run ends.
+func TestWhatIsRememberedOfAProgramIsBounded(t *testing.T) {
+	t.Parallel()
+	const lines, size, most = 20, 100_000, 1 << 20
+	long := func(n int) string { return fmt.Sprint(n) + strings.Repeat("x", size) }
+	a := newTalk(t.Context(), nil, 0)
+	a.read(supervise.NewRun(supervise.Spec{Dir: t.TempDir()}, &runnertest.Recorder{}))
+	for n := range lines {
+		b, err := json.Marshal(map[string]any{
+			"sessionId": "s",
+			"update":    map[string]any{"sessionUpdate": "tool_call", "toolCallId": long(n), "title": long(n), "kind": long(n)},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.update(b, b)
+	}
+	held := 0
+	for id, c := range a.tools {
+		held += len(id) + len(c.title) + len(c.kind)
+	}
+	if len(a.tools) != lines || held > most {
+		t.Errorf("it remembers %d calls in %d bytes", len(a.tools), held)
+	}
+}

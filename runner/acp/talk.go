@@ -1,0 +1,268 @@
+package acp
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coder/acp-go-sdk"
+
+	"taskyard/runner/supervise"
+	"taskyard/task"
+)
+
+// talk is one conversation: initialize, session/new, session/prompt. Its
+// types are those of the SDK; the connection is ours, because that of the SDK
+// closes when updates come faster than they are stored, and starts as many
+// goroutines as an agent sends requests.
+type talk struct {
+	*supervise.Run
+	bridge []string
+	grace  time.Duration // for an agent that keeps running although its stdin is closed
+	linger *time.Timer   // ends such an agent
+
+	asking     context.Context // ends when no permission matters any more
+	stopAsking context.CancelFunc
+	permits    sync.WaitGroup // questions to people
+	waiting    int            // of them; used by the pump alone
+
+	mu      sync.Mutex
+	session acp.SessionId // "" until it is known
+	decided []decision    // by people, not yet told
+
+	step   int // id of the last request of ours
+	next   func(json.RawMessage)
+	refuse func(*acp.RequestError)
+	result *acp.PromptResponse
+	failed *supervise.Outcome
+	texts  texts
+	tools  map[acp.ToolCallId]*tool
+	calls  []*tool // begun and not told yet, oldest first
+	spent  float64 // US dollars, as last told
+
+	agent   string // its name
+	counted bool   // its turns report their tokens
+	denied  string // the last call that was denied, with the reason
+}
+
+func newTalk(ctx context.Context, bridge []string, grace time.Duration) *talk {
+	t := &talk{bridge: bridge, grace: cmp.Or(grace, supervise.DefaultGrace), tools: map[acp.ToolCallId]*tool{}}
+	t.asking, t.stopAsking = context.WithCancel(ctx)
+	return t
+}
+
+// read binds the conversation to a run.
+func (t *talk) read(r *supervise.Run) {
+	t.Run = r
+	r.ReadLines(false, t.line)
+}
+
+// Begin says the first word.
+func (t *talk) Begin() {
+	t.request(acp.AgentMethodInitialize, acp.InitializeRequest{
+		ProtocolVersion: acp.ProtocolVersionNumber, ClientInfo: &acp.Implementation{Name: "taskyard", Version: "1"},
+	}, t.initialized)
+}
+
+func (t *talk) Output(s supervise.Stream, b []byte) bool {
+	t.reportDecisions()
+	return t.Run.Output(s, b)
+}
+
+func (t *talk) Quiet(s supervise.Stream) {
+	t.reportDecisions()
+	if s == supervise.Stdout {
+		t.flush(true)
+	}
+	t.Run.Quiet(s)
+}
+
+func (t *talk) Closed(s supervise.Stream) {
+	t.Run.Closed(s)
+	if s == supervise.Stdout {
+		t.stopAsking()
+		t.flush(false)
+		t.tellAll()
+		if t.linger != nil {
+			t.linger.Stop()
+		}
+	}
+}
+
+// hangUp closes stdin: nothing more will be said. An agent that keeps running is
+// ended, with the outcome that it has reached.
+func (t *talk) hangUp() {
+	out := t.reached()
+	t.mu.Lock()
+	t.session = "" // there is nothing left to cancel
+	t.mu.Unlock()
+	t.CloseInput()
+	t.linger = time.AfterFunc(t.grace, func() { t.Stop(out) })
+}
+
+// initialized opens a session with our MCP server.
+func (t *talk) initialized(raw json.RawMessage) {
+	var r acp.InitializeResponse
+	if !t.decode(raw, &r) {
+		return
+	}
+	if r.ProtocolVersion != acp.ProtocolVersionNumber {
+		t.giveUp(supervise.Permanent(task.PhaseProtocol, fmt.Sprintf("It speaks version %d of the Agent Client Protocol, not %d",
+			r.ProtocolVersion, acp.ProtocolVersionNumber)))
+		return
+	}
+	if r.AgentInfo != nil {
+		t.agent = r.AgentInfo.Name
+		version := r.AgentInfo.Name + " " + r.AgentInfo.Version
+		t.Event(supervise.EventLog, version, map[string]any{"version": version}, raw)
+	}
+	t.open(r, true)
+}
+
+// open asks for a session. An agent that first wants to be told how to sign in
+// is told to use its key, once.
+func (t *talk) open(r acp.InitializeResponse, first bool) {
+	t.request(acp.AgentMethodSessionNew, acp.NewSessionRequest{
+		Cwd:        t.Work,
+		McpServers: t.servers(r.AgentCapabilities.McpCapabilities),
+	}, t.opened)
+	method := keyMethod(r.AuthMethods)
+	if !first || method == "" {
+		return
+	}
+	t.refuse = func(e *acp.RequestError) {
+		if e.Code != authRequired {
+			t.refused(e)
+			return
+		}
+		t.request(acp.AgentMethodAuthenticate, acp.AuthenticateRequest{MethodId: method}, func(json.RawMessage) { t.open(r, false) })
+		t.refuse = func(e *acp.RequestError) { t.giveUp(supervise.RefusedCredentials(e.Message)) }
+	}
+}
+
+// opened chooses the model, where one is named and the agent offers any.
+func (t *talk) opened(raw json.RawMessage) {
+	var r acp.NewSessionResponse
+	if !t.decode(raw, &r) {
+		return
+	}
+	t.mu.Lock()
+	t.session = r.SessionId
+	t.mu.Unlock()
+	t.Event(supervise.EventLog, "session "+string(r.SessionId), map[string]any{"sessionId": r.SessionId}, raw)
+	model := t.Spec.Plan.Model
+	switch {
+	case model == "" || r.Models != nil && modelName(r.Models.CurrentModelId) == model:
+		t.prompt(nil)
+	case r.Models == nil || len(r.Models.AvailableModels) == 0:
+		t.Event(supervise.EventLog, "The agent offers no choice of models; "+model+" was not set.", nil, raw)
+		t.prompt(nil)
+	default:
+		t.choose(model, r.Models.AvailableModels)
+	}
+}
+
+func (t *talk) choose(model string, offered []acp.ModelInfo) {
+	var names []string
+	for _, m := range offered {
+		if string(m.ModelId) == model || modelName(m.ModelId) == model {
+			t.request(acp.AgentMethodSessionSetModel,
+				acp.UnstableSetSessionModelRequest{SessionId: t.session, ModelId: acp.UnstableModelId(m.ModelId)}, t.prompt)
+			return
+		}
+		names = append(names, modelName(m.ModelId))
+	}
+	t.giveUp(supervise.Permanent(task.PhaseError, "It does not offer the model "+model+": it has "+strings.Join(names, ", ")))
+}
+
+// modelName returns the name of a model in an ID that also says how to reach
+// it: Qwen Code has "$runtime|openai|qwen3-coder(openai)".
+func modelName(id acp.ModelId) string {
+	name, _, _ := strings.Cut(string(id)[strings.LastIndex(string(id), "|")+1:], "(")
+	return name
+}
+
+func (t *talk) prompt(json.RawMessage) {
+	text := strings.TrimSuffix(supervise.Prompt(t.Spec.Plan), "\n")
+	t.request(acp.AgentMethodSessionPrompt,
+		acp.PromptRequest{SessionId: t.session, Prompt: []acp.ContentBlock{acp.TextBlock(text)}}, t.prompted)
+}
+
+// prompted is the end of the turn, and of the conversation.
+func (t *talk) prompted(raw json.RawMessage) {
+	var r acp.PromptResponse
+	if !t.decode(raw, &r) {
+		return
+	}
+	t.flush(false)
+	t.tellAll()
+	t.result = &r
+	t.endUsage(&r, raw)
+	t.hangUp()
+}
+
+// Interrupt asks the agent to stop, if it has a session.
+func (t *talk) Interrupt() bool {
+	t.stopAsking()
+	t.mu.Lock()
+	session := t.session
+	t.mu.Unlock()
+	if session != "" {
+		t.send(message{Method: acp.AgentMethodSessionCancel, Params: acp.CancelNotification{SessionId: session}})
+	}
+	return session != ""
+}
+
+// Verdict is about the answer to the prompt. How the agent exits afterwards
+// does not matter: many must be killed.
+func (t *talk) Verdict(e supervise.Exit) supervise.Outcome {
+	switch stop := t.Stopped(); {
+	case stop != nil:
+		return *stop
+	case t.failed != nil || t.result != nil:
+		return t.reached()
+	}
+	if bad := t.Abnormal(e); bad != nil {
+		return *bad
+	}
+	return supervise.Failed(task.PhaseProtocol, "It ended without answering its prompt"+t.LastWords())
+}
+
+// reached is the outcome of a conversation that is over.
+func (t *talk) reached() supervise.Outcome {
+	if t.failed != nil {
+		return *t.failed
+	}
+	switch reason := t.result.StopReason; reason {
+	case acp.StopReasonEndTurn:
+		return t.summary()
+	case acp.StopReasonMaxTokens:
+		return supervise.Failed(task.PhaseTokens, "The agent reached the token limit of its model")
+	case acp.StopReasonMaxTurnRequests:
+		return supervise.Failed(task.PhaseTurns, "The agent made as many model calls as it may in a turn")
+	case acp.StopReasonRefusal:
+		return supervise.Failed(task.PhaseError, "The agent refused to continue"+t.LastWords())
+	case acp.StopReasonCancelled:
+		if t.denied != "" {
+			return supervise.Failed(task.PhaseError, "The agent stopped after a call was denied: "+t.denied)
+		}
+		return supervise.Failed(task.PhaseError, "The agent says that it was canceled, and nobody asked it to stop")
+	default:
+		return supervise.Failed(task.PhaseProtocol, fmt.Sprintf("It stopped for the unknown reason %.100q", string(reason)))
+	}
+}
+
+func (t *talk) summary() supervise.Outcome {
+	last := t.texts.said.Last(task.MaxSummaryRun)
+	switch {
+	case last == "" && t.denied != "":
+		return supervise.Failed(task.PhaseError, supervise.NoResult+" after a call was denied: "+t.denied)
+	case last == "":
+		return supervise.Failed(task.PhaseError, supervise.NoResult)
+	}
+	return supervise.Completed(last)
+}

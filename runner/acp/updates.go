@@ -1,0 +1,262 @@
+package acp
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/coder/acp-go-sdk"
+
+	"taskyard/runner/supervise"
+	"taskyard/task"
+)
+
+const (
+	maxChunks = 8 << 10 // bytes of text that wait for the end of their line
+	maxCalls  = 10_000  // calls of a run whose names are remembered
+	maxName   = 200     // characters that are remembered of a name or id
+	maxBegun  = 20      // calls that were begun and are not made yet
+	maxTitle  = 2 << 10 // characters of the title of a call, which may be its command
+)
+
+// texts joins the chunks of a text, which are as small as a word.
+type texts struct {
+	typ  string // of the event that it becomes
+	red  *task.Redactor
+	buf  strings.Builder
+	said supervise.Tail // the present message, or the last one: what was said after the last tool call
+	cut  bool           // what comes next begins a new message
+}
+
+// tool is what is known of a call. Agents tell it in several updates, of
+// which the transcript has one entry: with the title and input of the time when
+// the call is made, since the first update often has neither.
+type tool struct {
+	id    acp.ToolCallId
+	title string
+	kind  acp.ToolKind
+	input any
+	told  bool // it is in the transcript
+	over  bool
+}
+
+// update handles one session/update.
+func (t *talk) update(params json.RawMessage, line []byte) {
+	var n acp.SessionNotification
+	if json.Unmarshal(params, &n) != nil {
+		t.Event(supervise.EventLog, "An update cannot be read.", nil, line)
+		return
+	}
+	switch u := n.Update; {
+	case u.AgentMessageChunk != nil:
+		t.chunk(supervise.EventText, u.AgentMessageChunk.Content)
+		t.turnUsage(u.AgentMessageChunk.Meta, line)
+	case u.AgentThoughtChunk != nil:
+		t.chunk(supervise.EventLog, u.AgentThoughtChunk.Content)
+	case u.ToolCall != nil:
+		c := u.ToolCall
+		t.call(c.ToolCallId, &c.Title, &c.Kind, &c.Status, c.RawInput, c.RawOutput, c.Content, line)
+	case u.ToolCallUpdate != nil:
+		c := u.ToolCallUpdate
+		t.call(c.ToolCallId, c.Title, c.Kind, c.Status, c.RawInput, c.RawOutput, c.Content, line)
+	case u.UsageUpdate != nil:
+		t.cost(u.UsageUpdate.Cost, line)
+	}
+}
+
+// chunk adds to the text that is being said.
+func (t *talk) chunk(typ string, c acp.ContentBlock) {
+	if c.Text == nil {
+		return
+	}
+	if t.texts.typ != typ {
+		t.flush(false)
+	}
+	if t.texts.red == nil {
+		t.texts.red = t.Redactor()
+	}
+	t.texts.typ = typ
+	t.say(t.texts.red.Write([]byte(task.CleanText(c.Text.Text))))
+	if t.texts.buf.Len() > maxChunks {
+		t.flush(true)
+	}
+}
+
+// say adds text to what is being said. It is redacted: a secret may come in
+// several chunks.
+func (t *talk) say(text []byte) {
+	t.texts.buf.Write(text)
+	if t.texts.typ != supervise.EventText || len(text) == 0 {
+		return
+	}
+	if t.texts.cut {
+		t.texts.said.Reset()
+		t.texts.cut = false
+	}
+	t.texts.said.Limit = 4 * task.MaxSummaryRun
+	t.texts.said.Add(string(text))
+}
+
+// flush reports the text that waits; more says that it may continue.
+func (t *talk) flush(more bool) {
+	if !more && t.texts.red != nil {
+		t.say(t.texts.red.Close())
+	}
+	text := t.texts.buf.String()
+	if text == "" {
+		return
+	}
+	t.texts.buf.Reset()
+	partial := more && !strings.HasSuffix(text, "\n")
+	text = strings.TrimSuffix(text, "\n")
+	for text != "" {
+		piece := task.CutText(text, supervise.MaxEvent/2)
+		text = text[len(piece):]
+		var data any
+		if partial || text != "" {
+			data = map[string]any{"partial": true}
+		}
+		if t.texts.typ == supervise.EventLog {
+			data = map[string]any{"reasoning": true}
+		}
+		t.Event(t.texts.typ, piece, data, []byte(piece))
+	}
+}
+
+// call takes an update of a tool call. It reports the call once, when it is
+// made, and its result once.
+func (t *talk) call(id acp.ToolCallId, title *string, kind *acp.ToolKind, status *acp.ToolCallStatus,
+	in, out any, content []acp.ToolCallContent, line []byte,
+) {
+	t.flush(false)
+	t.texts.cut = true
+	c := t.toolOf(id)
+	c.learn(title, kind, in)
+	if status == nil || *status == acp.ToolCallStatusPending {
+		return
+	}
+	t.tell(c, line)
+	if c.over || *status != acp.ToolCallStatusCompleted && *status != acp.ToolCallStatusFailed {
+		return
+	}
+	c.over = true
+	text := said(content)
+	if text == "" && out != nil {
+		if b, err := json.Marshal(out); err == nil {
+			text = string(b)
+		}
+	}
+	t.Event(supervise.EventToolResult, text, map[string]any{"id": id, "status": *status}, line)
+}
+
+// toolOf returns what is known of a call, and begins with one that is new.
+func (t *talk) toolOf(id acp.ToolCallId) *tool {
+	key := acp.ToolCallId(task.ClipChars(string(id), maxName))
+	c := t.tools[key]
+	if c == nil {
+		if len(t.tools) >= maxCalls {
+			clear(t.tools)
+		}
+		if len(t.calls) >= maxBegun {
+			t.tell(t.calls[0], nil)
+		}
+		c = &tool{id: key}
+		t.tools[key] = c
+		t.calls = append(t.calls, c)
+	}
+	return c
+}
+
+// learn takes what an update says of a call; nil and empty say nothing.
+func (c *tool) learn(title *string, kind *acp.ToolKind, input any) {
+	if title != nil && *title != "" {
+		c.title = task.ClipChars(*title, maxTitle)
+	}
+	if kind != nil {
+		c.kind = acp.ToolKind(task.ClipChars(string(*kind), maxName))
+	}
+	if m, ok := input.(map[string]any); input != nil && (!ok || len(m) > 0) && !c.told {
+		c.input = input
+	}
+}
+
+// tell reports a call, after those that began before it.
+func (t *talk) tell(c *tool, line []byte) {
+	if c.told {
+		return
+	}
+	for i, other := range t.calls {
+		other.told = true
+		t.Event(supervise.EventToolCall, other.title, map[string]any{"id": other.id, "kind": other.kind, "input": other.input}, line)
+		other.input = nil
+		if other == c {
+			t.calls = slices.Delete(t.calls, 0, i+1)
+			return
+		}
+	}
+}
+
+// tellAll reports the calls that were begun and never made.
+func (t *talk) tellAll() {
+	if n := len(t.calls); n > 0 {
+		t.tell(t.calls[n-1], nil)
+	}
+}
+
+// said is what the content of a call says.
+func said(content []acp.ToolCallContent) string {
+	var parts []string
+	for _, c := range content {
+		switch {
+		case c.Content != nil && c.Content.Content.Text != nil:
+			parts = append(parts, c.Content.Content.Text.Text)
+		case c.Diff != nil:
+			parts = append(parts, "changed "+c.Diff.Path)
+		}
+	}
+	return strings.Join(parts, "\n")
+}
+
+// turnUsage adds the tokens of one model turn, which Qwen Code reports beside
+// the text of an update.
+func (t *talk) turnUsage(meta map[string]any, line []byte) {
+	u, ok := meta["usage"].(map[string]any)
+	if !ok {
+		return
+	}
+	t.counted = true
+	t.tokens(u["inputTokens"], u["outputTokens"], line)
+}
+
+// endUsage adds the tokens of the whole prompt, unless the turns were counted.
+func (t *talk) endUsage(r *acp.PromptResponse, line []byte) {
+	quota, _ := r.Meta["quota"].(map[string]any) // of Gemini CLI
+	count, ok := quota["token_count"].(map[string]any)
+	switch {
+	case t.counted:
+	case ok:
+		t.tokens(count["input_tokens"], count["output_tokens"], line)
+	case r.Usage != nil && t.agent == "OpenCode":
+		t.Event(supervise.EventLog, fmt.Sprintf("%s reports the tokens of its last turn only: %d in, %d out.",
+			t.agent, r.Usage.InputTokens, r.Usage.OutputTokens), nil, line)
+	case r.Usage != nil:
+		t.tokens(float64(r.Usage.InputTokens), float64(r.Usage.OutputTokens), line)
+	}
+}
+
+// tokens reports tokens, which are numbers of JSON.
+func (t *talk) tokens(in, out any, line []byte) {
+	i, _ := in.(float64)
+	o, _ := out.(float64)
+	t.Event(supervise.EventUsage, "", map[string]any{"tokensIn": int64(max(0, i)), "tokensOut": int64(max(0, o))}, line)
+}
+
+// cost adds what a session cost since it last said so.
+func (t *talk) cost(c *acp.Cost, line []byte) {
+	if c == nil || c.Currency != "USD" || c.Amount <= t.spent {
+		return
+	}
+	t.Event(supervise.EventUsage, "", map[string]any{"costUsd": c.Amount - t.spent}, line)
+	t.spent = c.Amount
+}

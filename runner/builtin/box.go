@@ -1,0 +1,72 @@
+package builtin
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"taskyard/runner/builtin/model"
+	"taskyard/runner/builtin/tools"
+	"taskyard/runner/supervise"
+)
+
+// OpenTools returns what opens the tools for files and programs in the working
+// folder of a run. With unconfined, bash runs where it cannot be confined too.
+func OpenTools(unconfined bool) func(spec supervise.Spec, work string) (Toolbox, error) {
+	return func(spec supervise.Spec, work string) (Toolbox, error) {
+		b, err := tools.Open(tools.Options{
+			Root: work, Agent: spec.Plan.Agent, Granted: spec.Plan.Tools, Network: spec.Plan.Network,
+			AcceptUnconfinedShell: unconfined, Env: bashEnvironment(spec),
+		})
+		if err != nil {
+			return nil, err
+		}
+		return box{b}, nil
+	}
+}
+
+// ShellLevel returns what describes how bash is confined on this machine, for
+// agents with and without network. With unconfined, it runs without a
+// confinement rather than not at all.
+func ShellLevel(unconfined bool) func() string {
+	return func() string {
+		closed := tools.Level(tools.Options{AcceptUnconfinedShell: unconfined})
+		open := tools.Level(tools.Options{AcceptUnconfinedShell: unconfined, Network: true})
+		switch {
+		case closed == "off" && open == "off":
+			return "bash is off: nothing here can confine it (that takes landlock of Linux 6.2 or newer, or bubblewrap)"
+		case closed == open:
+			return "bash: " + closed
+		}
+		return "bash: " + closed + "; with network: " + open
+	}
+}
+
+// bashEnvironment is what commands of bash see besides what every one does:
+// the variables that the agent's definition names, and the marks by which
+// KillOrphan finds them. The token of the run is for the server alone.
+func bashEnvironment(spec supervise.Spec) (list []string) {
+	for _, entry := range supervise.Environment(spec, nil) {
+		switch name, _, _ := strings.Cut(entry, "="); name {
+		case "PATH", "HOME", "TMPDIR", "LANG", "TERM", "TASKYARD_URL", "TASKYARD_TOKEN":
+		default:
+			list = append(list, entry)
+		}
+	}
+	return list
+}
+
+// box is the built-in tools as a Toolbox.
+type box struct{ *tools.Box }
+
+func (b box) Declared(names []string) (list []model.Tool) {
+	for _, t := range b.Box.Declared(names) {
+		list = append(list, model.Tool(t))
+	}
+	return list
+}
+
+func (b box) Call(ctx context.Context, name string, args json.RawMessage) Answer {
+	r := b.Box.Call(ctx, name, args)
+	return Answer{Text: r.Text, IsError: r.IsError, Denied: r.Denied, Files: r.Files}
+}

@@ -1,0 +1,159 @@
+package builtin
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"taskyard/runner/builtin/model"
+	"taskyard/runner/enforce"
+	"taskyard/runner/supervise"
+	"taskyard/task"
+)
+
+// Runner is Taskyard's own agent: a loop in this process that asks a model
+// and runs the tools that it calls. Nothing but the tool bash starts a program.
+type Runner struct {
+	Provider     string // its name in the configuration
+	Model        model.Model
+	Problem      string   // why nothing can be started, for people; "" when something can
+	Models       []string // those that may be asked for; empty: any
+	DefaultModel string   // where neither task nor agent names one
+	Prices       map[string]Price
+	AcceptWeaker bool // run although a limit of cost cannot be kept
+
+	// Tools opens the tools for files and programs in the working folder of a
+	// run; nil: there are none. Its error blames the workspace.
+	Tools func(spec supervise.Spec, work string) (Toolbox, error)
+	// Shell describes how bash is confined on this machine; nil: there is
+	// no bash.
+	Shell func() string
+}
+
+var _ supervise.Runner = (*Runner)(nil)
+
+// Capabilities is what is known of the kind, before this machine is looked at;
+// a probe finds out more about Shell.
+var Capabilities = supervise.Probe{
+	Kind:          "builtin",
+	EnforcesTools: true,
+	Tools:         "Each call is checked against the agent's list when it is made.",
+	Shell:         "there is no shell",
+	Network:       "bash: closed, unless the definition says network: true; fetch: public addresses alone",
+}
+
+// Toolbox holds the tools of one run. Call is made one at a time.
+type Toolbox interface {
+	// Declared returns those of the named tools that there are.
+	Declared(names []string) []model.Tool
+	Call(ctx context.Context, name string, args json.RawMessage) Answer
+	Close() error
+}
+
+// Answer is what a tool call brought.
+type Answer struct {
+	Text    string
+	IsError bool
+	Denied  bool     // the tool is not the agent's to use
+	Files   []string // that it changed, below the workspace
+}
+
+// Price is what a million tokens cost, in US dollars.
+type Price struct{ In, Out, Cached float64 }
+
+// storing is what writing into a provider's cache costs, times the price of
+// reading without one.
+const storing = 1.25
+
+func (p Price) of(u model.Usage) float64 {
+	plain := float64(max(0, u.In-u.Cached-u.Stored))
+	return (plain*p.In + float64(u.Cached)*p.Cached + float64(u.Stored)*p.In*storing + float64(u.Out)*p.Out) / 1e6
+}
+
+// Probe returns which provider it is. It asks nobody.
+func (b *Runner) Probe(context.Context) supervise.Probe {
+	v := ""
+	if b.Provider != "" {
+		v = "provider " + b.Provider
+	}
+	if b.DefaultModel != "" {
+		v += ", model " + b.DefaultModel
+	}
+	p := Capabilities
+	p.Installed, p.Version, p.Problem = b.Problem == "", v, b.Problem
+	if b.Shell != nil {
+		p.Shell = b.Shell()
+	}
+	return p
+}
+
+// refuse returns why a plan cannot be run, or "".
+func (b *Runner) refuse(plan task.Spec, name string) string {
+	_, priced := b.Prices[name]
+	switch {
+	case name == "":
+		return "No model is named: give one in the agent's definition, or default_model in [providers." + b.Provider + "]"
+	case len(b.Models) > 0 && !slices.Contains(b.Models, name):
+		return fmt.Sprintf("The provider %s has no model %s: its models are %s", b.Provider, name, strings.Join(b.Models, ", "))
+	case plan.Limits.MaxCostUSD > 0 && !priced && !b.AcceptWeaker:
+		return fmt.Sprintf("The limit of cost cannot be kept: price_per_mtok in [providers.%s] has no price of %s", b.Provider, name)
+	}
+	return ""
+}
+
+// Run carries on the conversation until the model ends it, and returns when
+// nothing of it is left.
+func (b *Runner) Run(ctx context.Context, spec supervise.Spec, sink supervise.Sink) (supervise.Outcome, error) {
+	if ctx.Err() != nil {
+		return supervise.Canceled(context.Cause(ctx)), nil
+	}
+	if b.Problem != "" {
+		out := supervise.Permanent(task.PhaseError, b.Problem)
+		out.Phase = task.PhaseAuth
+		return out, nil
+	}
+	name := cmp.Or(spec.Plan.Model, b.DefaultModel)
+	if why := b.refuse(spec.Plan, name); why != "" {
+		return supervise.Permanent(task.PhaseError, why), nil
+	}
+	if refused, err := supervise.MakeFolders(ctx, spec); refused != nil {
+		return *refused, err
+	}
+	s := newModelLoop(b, spec, sink, name)
+	if b.Tools != nil {
+		var err error
+		if s.tools.box, err = b.Tools(spec, s.Work); err != nil {
+			return supervise.Permanent(task.PhaseError, err.Error()), nil
+		}
+		defer func() { _ = s.tools.box.Close() }()
+	}
+	defer s.tools.server.close()
+	out, err := s.Watch(ctx, "The model said nothing", nil, s.run)
+	out.Artifacts = s.files
+	return out, errors.Join(s.trouble, err)
+}
+
+// Enforcement says what of a plan is enforced here.
+func (b *Runner) Enforcement(plan task.Spec) enforce.Levels {
+	h := enforce.Levels{
+		Tool:    enforce.Every(enforce.Yes("each call is checked when it is made")),
+		Files:   enforce.Yes("tools open files below the work folder alone"),
+		Network: enforce.Yes("fetch reaches public addresses alone, and only where it is allowed"),
+		Time:    enforce.Yes("the run is ended"), Tokens: enforce.Yes("counted with each reply of the model"),
+		Turns: enforce.Yes("counted"), Cost: enforce.Yes("by the price table"),
+	}
+	if slices.Contains(plan.Tools, "bash") && b.Shell != nil {
+		how := b.Shell()
+		closed, _, _ := strings.Cut(how, "; with network")
+		h.Files, h.Network = enforce.If(!strings.HasPrefix(how, "bash: none"), how),
+			enforce.If(strings.Contains(closed, "no network") || strings.Contains(closed, "off"), how)
+	}
+	return h
+}
+
+// EnforcesReadOnly reports true: tools that write are refused.
+func (b *Runner) EnforcesReadOnly() bool { return true }

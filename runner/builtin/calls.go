@@ -1,0 +1,152 @@
+package builtin
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"taskyard/runner/builtin/model"
+	"taskyard/runner/supervise"
+	"taskyard/task"
+)
+
+const maxResult = 256 << 10 // bytes of a result that a model is given
+
+// callAll executes the calls of a reply, one after another, and puts their
+// results into the conversation.
+func (s *modelLoop) callAll(ctx context.Context, calls []model.Call) *supervise.Outcome {
+	m := model.Message{Role: model.User}
+	for _, c := range calls {
+		if ctx.Err() != nil {
+			out := s.Cut(ctx)
+			return &out
+		}
+		s.reportCall(c)
+		begin := time.Now()
+		var a Answer
+		s.During(func() { a = s.call(ctx, c) })
+		a.Text = s.Clean(a.Text)
+		s.reportResult(c, a)
+		s.changed(a.Files)
+		m.Results = append(m.Results, model.Result{CallID: c.ID, Text: cutResult(a.Text), IsError: a.IsError})
+		// To wait for another run, or to look at it, is no going round in circles.
+		waited := following[c.Name] || c.Name == "task" && time.Since(begin) >= time.Second
+		if !waited && s.guard.again(c, a.Text) {
+			out := supervise.Failed(task.PhaseError, fmt.Sprintf("It went round in circles: the same call of %s brought "+
+				"the same result %d times in %d calls", task.CutText(c.Name, 100), maxSame, lastCalls))
+			return &out
+		}
+	}
+	if ctx.Err() != nil {
+		out := s.Cut(ctx)
+		return &out
+	}
+	s.remember(m)
+	return nil
+}
+
+// call executes one call. A panic of a tool is its failure, not ours.
+func (s *modelLoop) call(ctx context.Context, c model.Call) (a Answer) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.trouble = fmt.Errorf("tool %s panicked: %v\n%s", c.Name, p, debug.Stack())
+			a = Answer{Text: "the tool failed for a reason of its own; try another way", IsError: true}
+		}
+	}()
+	a, done := s.tools.call(ctx, c)
+	if done != nil && done.ID == s.Spec.TaskID && done.Status == task.Done {
+		s.summary = &done.Summary
+	}
+	return a
+}
+
+func cutResult(text string) string {
+	if len(text) <= maxResult {
+		return text
+	}
+	return task.CutText(text, maxResult) + fmt.Sprintf("\n[cut: these are %d of %d bytes; ask for less at a time]", maxResult, len(text))
+}
+
+// reportCall reports what is about to be called.
+func (s *modelLoop) reportCall(c model.Call) {
+	input := s.CleanJSON(c.Args)
+	if !json.Valid(input) {
+		input = s.data(s.Clean(string(c.Args)))
+	}
+	name := task.CleanText(task.CutText(c.Name, 200))
+	raw := s.data(map[string]any{"id": c.ID, "tool": name, "input": input})
+	data := raw
+	if len(data) > supervise.MaxEvent/2 {
+		var where struct {
+			Path string `json:"path"`
+		}
+		_ = json.Unmarshal(input, &where) // an input without a path has none
+		data = s.data(map[string]any{
+			"id": task.CutText(c.ID, 200), "tool": name,
+			"input": map[string]any{"path": task.CutText(where.Path, 4000), "cut": true, "bytes": len(input)},
+		})
+	}
+	s.Event(supervise.EventToolCall, name, data, raw)
+}
+
+// reportResult reports what came of the call.
+func (s *modelLoop) reportResult(c model.Call, a Answer) {
+	d := map[string]any{"id": task.CutText(c.ID, 200), "tool": task.CleanText(task.CutText(c.Name, 200))}
+	if a.IsError {
+		d["error"] = true
+	}
+	if a.Denied {
+		d["refused"] = true
+	}
+	if n := len(a.Files); n > 0 {
+		d["files"] = a.Files[:min(n, 20)]
+	}
+	s.Event(supervise.EventToolResult, a.Text, d, []byte(a.Text))
+}
+
+// The same call with the same result so often among the last calls ends a run.
+const (
+	maxSame   = 6
+	lastCalls = 10
+)
+
+// repeats remembers the last calls and their results.
+type repeats struct {
+	last [lastCalls][sha256.Size]byte
+	next int
+}
+
+// again notes a call and reports whether it has now come too often.
+func (r *repeats) again(c model.Call, result string) bool {
+	h := sha256.New()
+	fmt.Fprintf(h, "%q %q %q", c.Name, canonical(c.Args), result)
+	sum := [sha256.Size]byte(h.Sum(nil))
+	r.last[r.next%lastCalls] = sum
+	r.next++
+	same := 0
+	for i := range min(r.next, lastCalls) {
+		if r.last[i] == sum {
+			same++
+		}
+	}
+	return same >= maxSame
+}
+
+// canonical writes arguments so that order and blanks do not matter.
+func canonical(args json.RawMessage) []byte {
+	dec := json.NewDecoder(bytes.NewReader(args))
+	dec.UseNumber()
+	var v any
+	if dec.Decode(&v) != nil {
+		return args
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return args
+	}
+	return b
+}

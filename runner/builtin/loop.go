@@ -1,0 +1,207 @@
+package builtin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"taskyard/runner/builtin/model"
+	"taskyard/runner/supervise"
+	"taskyard/task"
+)
+
+const (
+	maxHistory = 16 << 20 // bytes of a conversation
+	maxReply   = 8192     // tokens of a reply, in a run with a limit of tokens
+	maxCuts    = 3        // replies without calls, one after another, that were cut at their length
+	maxChanged = 200      // files that a run names
+)
+
+// What the model is told besides its prompts.
+const (
+	goOn    = "Your reply was cut off at the length limit. Continue exactly where it ended."
+	closing = "Summarize this work in 2–3 sentences for readers who will see nothing else: what you " +
+		"found, which files you changed, what is blocking you. Write only the summary."
+)
+
+// modelLoop is one run of the built-in agent.
+type modelLoop struct {
+	*supervise.Run
+	b     *Runner
+	model string
+	tools *toolset
+
+	history []model.Message
+	size    int // bytes of history
+	turns   int
+	cuts    int
+	files   []string // changed, in order
+	guard   repeats
+	said    string  // the last text
+	summary *string // with which the run completed its own task
+	trouble error   // of ours, for the log
+}
+
+func newModelLoop(b *Runner, spec supervise.Spec, sink supervise.Sink, name string) *modelLoop {
+	s := &modelLoop{Run: supervise.NewRun(spec, sink), b: b, model: name}
+	s.tools = &toolset{agent: spec.Plan.Agent, server: newServerTools(spec)}
+	s.remember(model.Message{Role: model.User, Text: spec.Plan.Prompt})
+	return s
+}
+
+func (s *modelLoop) remember(m model.Message) {
+	s.history = append(s.history, m)
+	s.size += m.Size()
+}
+
+// run carries on the conversation until it ends.
+func (s *modelLoop) run(ctx context.Context) supervise.Outcome {
+	if err := s.tools.open(ctx, s.Spec.Plan); err != nil {
+		if ctx.Err() != nil {
+			return s.Cut(ctx)
+		}
+		return supervise.Failed(task.PhaseError, "The server's tools could not be listed: "+err.Error())
+	}
+	for {
+		if out := s.over(); out != nil {
+			return *out
+		}
+		reply, err := s.turn(ctx)
+		if err != nil {
+			return s.wrong(ctx, err)
+		}
+		s.remember(reply.Message())
+		if out := s.follow(ctx, reply); out != nil {
+			return *out
+		}
+	}
+}
+
+// over returns which limit is reached before the next call of the model.
+func (s *modelLoop) over() *supervise.Outcome {
+	var out supervise.Outcome
+	switch l := s.Spec.Plan.Limits; {
+	case l.MaxTurns > 0 && s.turns >= l.MaxTurns:
+		out = supervise.Failed(task.PhaseTurns, fmt.Sprintf("It took %d turns of at most %d", s.turns, l.MaxTurns))
+	case l.MaxTokens > 0 && s.Usage.Tokens() >= l.MaxTokens:
+		out = supervise.Failed(task.PhaseTokens, fmt.Sprintf("It used %d tokens of at most %d", s.Usage.Tokens(), l.MaxTokens))
+	case l.MaxCostUSD > 0 && s.Usage.CostUSD >= l.MaxCostUSD:
+		out = supervise.Failed(task.PhaseCost, fmt.Sprintf("It cost %.4f USD of at most %.4f", s.Usage.CostUSD, l.MaxCostUSD))
+	case s.size > maxHistory:
+		out = supervise.Failed(task.PhaseError, fmt.Sprintf("The conversation is longer than %d MiB", maxHistory>>20))
+	default:
+		return nil
+	}
+	return &out
+}
+
+// follow does what a reply asks for; nil: the conversation continues.
+func (s *modelLoop) follow(ctx context.Context, r model.Reply) *supervise.Outcome {
+	text := strings.TrimSpace(r.Text)
+	if text != "" {
+		s.said = text
+	}
+	ended := func(o supervise.Outcome) *supervise.Outcome { return &o }
+	switch {
+	case r.Stop == model.StopRefusal:
+		return ended(supervise.Failed(task.PhaseError, strings.TrimSuffix("The model refused to continue: "+text, ": ")))
+	case len(r.Calls) > 0:
+		s.cuts = 0
+		if out := s.callAll(ctx, r.Calls); out != nil {
+			return out
+		}
+		if s.summary != nil {
+			return ended(s.closed(ctx))
+		}
+		return nil
+	case text == "" && r.Stop == model.StopLength:
+		return ended(supervise.Failed(task.PhaseError, "The model's reply was cut before it said anything"))
+	case text == "":
+		return ended(supervise.Failed(task.PhaseError, "The model's reply is empty"))
+	case r.Stop == model.StopLength:
+		if s.cuts++; s.cuts >= maxCuts {
+			return ended(supervise.Failed(task.PhaseError, fmt.Sprintf("%d replies in a row were cut at their greatest length", s.cuts)))
+		}
+		s.remember(model.Message{Role: model.User, Text: goOn})
+		return nil
+	}
+	return ended(s.closed(ctx))
+}
+
+// wrong is the outcome of a turn that failed.
+func (s *modelLoop) wrong(ctx context.Context, err error) supervise.Outcome {
+	var e *model.Error
+	switch {
+	case ctx.Err() != nil:
+		return s.Cut(ctx)
+	case !errors.As(err, &e):
+		s.trouble = errors.Join(s.trouble, err)
+		return supervise.Failed(task.PhaseError, "The model could not be asked")
+	}
+	out := supervise.Failed(task.PhaseError, fmt.Sprintf("The model %s did not answer: %v", s.model, e))
+	switch e.Kind {
+	case model.KindAuth:
+		out.Phase, out.Permanent = task.PhaseAuth, true
+	case model.KindQuota, model.KindRequest:
+		out.Permanent = true
+	case model.KindContext:
+		out.Permanent = s.turns == 0 // a new run begins with less
+	case model.KindProtocol:
+		out.Phase = task.PhaseProtocol
+	}
+	return out
+}
+
+// closed is the outcome of a conversation that ended well: with the summary
+// by which the run completed its task, else with that of a closing turn, else
+// with what was said last.
+func (s *modelLoop) closed(ctx context.Context) supervise.Outcome {
+	text := s.said
+	switch {
+	case s.summary != nil && strings.TrimSpace(*s.summary) != "":
+		text = *s.summary
+	case s.over() == nil:
+		told, err := s.condense(ctx)
+		if ctx.Err() != nil && s.Stopped() == nil {
+			return s.Cut(ctx)
+		}
+		if err != nil {
+			s.log(fmt.Sprintf("There is no closing summary: %v", err))
+		} else if told != "" {
+			text = told
+		}
+	}
+	if text == "" {
+		text = "The task was completed."
+	}
+	return supervise.Completed(s.Clean(text))
+}
+
+// condense asks for the closing summary.
+func (s *modelLoop) condense(ctx context.Context) (string, error) {
+	if err := s.Condensing(); err != nil {
+		return "", err
+	}
+	s.remember(model.Message{Role: model.User, Text: closing})
+	s.log("Taskyard asks: " + closing)
+	req := s.request()
+	req.NoCalls = true
+	r, err := s.b.Model.Turn(ctx, req, s.progress)
+	if err != nil {
+		return "", err
+	}
+	s.use(r.Usage)
+	return strings.TrimSpace(r.Text), nil
+}
+
+func (s *modelLoop) log(text string) { s.Report(supervise.EventLog, text, nil) }
+
+func (s *modelLoop) changed(files []string) {
+	for _, f := range files {
+		if len(s.files) < maxChanged && !slices.Contains(s.files, f) {
+			s.files = append(s.files, f)
+		}
+	}
+}

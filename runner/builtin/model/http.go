@@ -1,0 +1,162 @@
+package model
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"taskyard/runner/retryafter"
+)
+
+// client is shared by all providers. It follows no redirects, which would
+// carry the key elsewhere.
+var client = &http.Client{
+	Transport: &http.Transport{
+		Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, MaxIdleConns: 32, IdleConnTimeout: 90 * time.Second,
+		TLSHandshakeTimeout: 10 * time.Second, DialContext: (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
+	},
+	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+}
+
+// CloseIdle closes the connections to providers that nobody uses now.
+func CloseIdle() { client.CloseIdleConnections() }
+
+// endpoint is where turns are sent.
+type endpoint struct {
+	url    string
+	header map[string]string // with the key
+}
+
+// errDone ends a stream: its reply is complete.
+var errDone = errors.New("done")
+
+// stream sends a turn and calls take with the data of each event of the
+// answer, until it returns an error or the stream ends. Errors: an *Error, or
+// the cause of ctx; errDone from take is none.
+func (e endpoint) stream(ctx context.Context, turn any, take func(data []byte) error) error {
+	body, err := json.Marshal(turn)
+	if err != nil {
+		return &Error{Kind: KindRequest, Message: err.Error()}
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.url, bytes.NewReader(body))
+	if err != nil {
+		return &Error{Kind: KindRequest, Message: err.Error()}
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "text/event-stream")
+	req.Header.Set("User-Agent", "taskyard")
+	for name, value := range e.header {
+		req.Header.Set(name, value)
+	}
+	res, err := client.Do(req)
+	if err != nil {
+		return broken(ctx, err.Error())
+	}
+	defer res.Body.Close()
+	if res.StatusCode/100 != 2 || strings.HasPrefix(res.Header.Get("Content-Type"), "application/json") {
+		err = refused(res)
+	} else {
+		err = eachEvent(ctx, res.Body, take)
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	var failed *Error
+	if errors.As(err, &failed) {
+		failed.After = retryafter.Parse(res.Header, time.Now())
+	}
+	return err
+}
+
+// refused returns the error of an answer that is no stream.
+func refused(res *http.Response) *Error {
+	if res.StatusCode/100 == 3 {
+		return senseless("it answers with a redirect: give the address that it leads to as base_url")
+	}
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxError))
+	if e := providerError(res.StatusCode, body); e != nil {
+		return e
+	}
+	if res.StatusCode/100 == 2 {
+		return senseless("it does not stream its answers")
+	}
+	if err != nil && len(body) == 0 {
+		body = []byte(err.Error())
+	}
+	return failure(res.StatusCode, "", string(body))
+}
+
+func eachEvent(ctx context.Context, body io.Reader, take func([]byte) error) error {
+	in := newEvents(body)
+	for {
+		data, err := in.next()
+		switch {
+		case errors.Is(err, io.EOF):
+			if e := providerError(0, in.other); e != nil {
+				return e
+			}
+			return nil
+		case errors.Is(err, errTooLong):
+			return senseless("%v", err)
+		case err != nil:
+			return broken(ctx, err.Error())
+		}
+		if e := providerError(0, data); e != nil {
+			return e
+		}
+		if err := take(data); errors.Is(err, errDone) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+}
+
+// providerError returns the error that a body or an event holds, in the form
+// that both APIs have, nil where it holds none. status is that of HTTP; 0 when
+// the reply had begun.
+func providerError(status int, body []byte) *Error {
+	if !bytes.Contains(body, []byte(`"error"`)) {
+		return nil
+	}
+	var b struct{ Error *json.RawMessage }
+	if json.Unmarshal(body, &b) != nil || b.Error == nil {
+		return nil
+	}
+	if status/100 == 2 {
+		status = 0
+	}
+	var e struct {
+		Type, Message string
+		Code          any // a name or a number
+	}
+	if json.Unmarshal(*b.Error, &e) != nil {
+		_ = json.Unmarshal(*b.Error, &e.Message) // some servers tell the message alone
+	}
+	if code, ok := e.Code.(float64); ok && status == 0 && code >= 400 && code < 600 {
+		status = int(code)
+	}
+	words := e.Type
+	if e.Code != nil {
+		words = strings.TrimSpace(words + " " + fmt.Sprint(e.Code))
+	}
+	if e.Message == "" {
+		e.Message = string(*b.Error)
+	}
+	return failure(status, words, e.Message)
+}
+
+// decode reads the data of an event.
+func decode(data []byte, v any) error {
+	if err := json.Unmarshal(data, v); err != nil {
+		return senseless("%v", err)
+	}
+	return nil
+}

@@ -1,0 +1,228 @@
+package model
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"taskyard/runner/builtin/model/modeltest"
+)
+
+func TestAReplyIsStreamedAndWhole(t *testing.T) {
+	each(t, func(t *testing.T, open func(...modeltest.Step) (Model, *modeltest.Server)) {
+		const text = "Grüße — a reply in many pieces."
+		m, s := open(modeltest.Step{Text: text, Usage: modeltest.Usage{In: 100, Out: 7, Cached: 60}})
+		var parts []string
+		r, err := m.Turn(t.Context(), hello, func(d Delta) { parts = append(parts, d.Text) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "text", r.Text, text)
+		equal(t, "what was said", strings.Join(parts, ""), text)
+		equal(t, "stop", r.Stop, StopEnd)
+		equal(t, "usage", r.Usage, Usage{In: 100, Out: 7, Cached: 60})
+		if len(parts) < 3 {
+			t.Errorf("it came in %d parts", len(parts))
+		}
+		q := s.Turns()[0]
+		equal(t, "key", q.Key(), "sk-secret")
+		equal(t, "model", q.Model, "test-model")
+		equal(t, "streamed", q.Stream, true)
+	})
+}
+
+func TestAConversationWithToolsGoesBackAsItWas(t *testing.T) {
+	each(t, func(t *testing.T, open func(...modeltest.Step) (Model, *modeltest.Server)) {
+		m, s := open(
+			modeltest.Step{Text: "I look.", Calls: []modeltest.Call{{ID: "a", Name: "read", Args: `{"path":"main.go"}`}, {ID: "b", Name: "list"}}},
+			modeltest.Step{Text: "Done."},
+		)
+		req := hello
+		req.System = "You are terse."
+		req.Tools = []Tool{{
+			Name: "read", Description: "Read a file",
+			Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"],"additionalProperties":false}`),
+		}}
+		r, _ := turn(t, m, req)
+		equal(t, "calls", asJSON(t, r.Calls), `[{"ID":"a","Name":"read","Args":{"path":"main.go"}},{"ID":"b","Name":"list","Args":{}}]`)
+		req.Messages = append(req.Messages, r.Message(), Message{
+			Role: User, Text: "Continue.", Results: []Result{
+				{CallID: "a", Text: "package main"},
+				{CallID: "b", Text: "no such folder", IsError: true},
+			},
+		})
+		req.NoCalls, req.MaxTokens = true, 77
+		turn(t, m, req)
+		q := s.Turns()[1]
+		equal(t, "system prompt", q.System, "You are terse.")
+		equal(t, "tools", strings.Join(q.Tools, " "), "read")
+		equal(t, "calls forbidden", q.NoCalls, true)
+		for _, part := range []string{`"required":["path"]`, `"additionalProperties":false`, `"max_tokens":77`} {
+			if !strings.Contains(string(q.Body), part) {
+				t.Errorf("%s is not in the request %s", part, q.Body)
+			}
+		}
+		var results []modeltest.Result
+		text := ""
+		for _, x := range q.Messages {
+			results = append(results, x.Results...)
+			text += x.Role + ":" + x.Text + ";"
+		}
+		if !strings.Contains(text, "assistant:I look.") || !strings.HasSuffix(text, "Continue.;") {
+			t.Errorf("the texts are %q", text)
+		}
+		if len(results) != 2 || results[0].Text != "package main" || !strings.HasSuffix(results[1].Text, "no such folder") {
+			t.Errorf("the results are %+v", results)
+		}
+	})
+}
+
+func TestArgumentsThatAreNoJSONDoNotSpoilTheConversation(t *testing.T) {
+	each(t, func(t *testing.T, open func(...modeltest.Step) (Model, *modeltest.Server)) {
+		m, s := open(modeltest.Step{Calls: []modeltest.Call{{ID: "a", Name: "read", Args: `{"path": "unfin`}}}, modeltest.Step{Text: "Sorry."})
+		r, _ := turn(t, m, hello)
+		equal(t, "arguments", string(r.Calls[0].Args), `{"path": "unfin`)
+		req := hello
+		req.Messages = append(req.Messages, r.Message(), Message{Role: User, Results: []Result{{CallID: "a", Text: "no JSON", IsError: true}}})
+		turn(t, m, req)
+		for _, x := range s.Turns()[1].Messages {
+			for _, c := range x.Calls {
+				if !json.Valid([]byte(c.Args)) {
+					t.Errorf("the arguments went back as %q", c.Args)
+				}
+			}
+		}
+	})
+}
+
+func TestRepliesThatEndOtherwise(t *testing.T) {
+	each(t, func(t *testing.T, open func(...modeltest.Step) (Model, *modeltest.Server)) {
+		m, _ := open(modeltest.Step{Text: "half a sen", Stop: "length"}, modeltest.Step{Stop: "refusal"}, modeltest.Step{})
+		r, _ := turn(t, m, hello)
+		equal(t, "stop of a cut reply", r.Stop, StopLength)
+		r, _ = turn(t, m, hello)
+		equal(t, "stop of a refusal", r.Stop, StopRefusal)
+		r, _ = turn(t, m, hello)
+		equal(t, "an empty reply", r.Text+string(r.Stop), "end")
+	})
+}
+
+func TestUsageThatIsNotToldIsEstimated(t *testing.T) {
+	s := modeltest.New(t, modeltest.Step{Text: "12345678", NoUsage: true})
+	r, _ := turn(t, apis["openai"](t, s), hello)
+	equal(t, "usage", r.Usage, Usage{In: 2, Out: 3, Estimated: true})
+}
+
+func TestErrorsAreTold(t *testing.T) {
+	tests := []struct {
+		name string
+		step modeltest.Step
+		want Kind
+		temp bool
+	}{
+		{"a key that is refused", modeltest.Step{Status: 401}, KindAuth, false},
+		{"a key that may not", modeltest.Step{Status: 403, Kind: "permission_error"}, KindAuth, false},
+		{"too many requests", modeltest.Step{Status: 429, After: "7"}, KindRate, true},
+		{"an empty account", modeltest.Step{Status: 429, Kind: "insufficient_quota"}, KindQuota, false},
+		{"an overloaded provider", modeltest.Step{Status: 529}, KindOverload, true},
+		{"a provider without room", modeltest.Step{Status: 503}, KindOverload, true},
+		{"a provider that failed", modeltest.Step{Status: 500}, KindServer, true},
+		{"a conflict", modeltest.Step{Status: 409}, KindServer, true},
+		{"a request that took too long", modeltest.Step{Status: 408}, KindServer, true},
+		{"an unknown model", modeltest.Step{Status: 404, Kind: "not_found_error", Message: "no such model"}, KindRequest, false},
+		{"a long conversation, by its code", modeltest.Step{Status: 400, Kind: "context_length_exceeded"}, KindContext, false},
+		{
+			"a long conversation, in words",
+			modeltest.Step{Status: 400, Message: "prompt is too long: 210000 tokens > 200000 maximum"},
+			KindContext, false,
+		},
+		{"a request that is too large", modeltest.Step{Status: 413}, KindContext, false},
+		{"a connection that is cut", modeltest.Step{Text: "a beginning", Break: modeltest.BreakCut}, KindConnection, true},
+		{"a stream without its end", modeltest.Step{Text: "a beginning", Break: modeltest.BreakEnd}, KindConnection, true},
+		{"an error within the stream", modeltest.Step{Text: "a beginning", Break: modeltest.BreakError}, KindOverload, true},
+		{"a stream that is no JSON", modeltest.Step{Raw: "event: message_start\ndata: {nonsense\n\n"}, KindProtocol, false},
+		{"a reply without end", modeltest.Step{Flood: MaxReply + 1}, KindProtocol, false},
+		{"a line without end", modeltest.Step{Raw: "event: x\ndata: " + strings.Repeat("x", maxEvent+1)}, KindProtocol, false},
+		{
+			"lines that are no events, without end",
+			modeltest.Step{Raw: strings.Repeat(strings.Repeat("x", 1000)+"\n\n", 100)},
+			KindProtocol, false,
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			each(t, func(t *testing.T, open func(...modeltest.Step) (Model, *modeltest.Server)) {
+				m, s := open(tt.step)
+				e := fails(t, m, hello, tt.want)
+				equal(t, "temporary", e.Temporary(), tt.temp)
+				equal(t, "requests", len(s.Turns()), 1)
+				if strings.Contains(e.Error(), "sk-secret") {
+					t.Errorf("the error tells the key: %v", e)
+				}
+				if tt.step.After != "" && e.After.Seconds() != 7 {
+					t.Errorf("to ask again after %v", e.After)
+				}
+			})
+		})
+	}
+}
+
+func TestServersThatAreNone(t *testing.T) {
+	for name, newModel := range apis {
+		t.Run(name, func(t *testing.T) {
+			reach := func(h http.HandlerFunc) Model {
+				srv := httptest.NewServer(h)
+				t.Cleanup(srv.Close)
+				return newModel(t, &modeltest.Server{URL: srv.URL})
+			}
+			t.Run("nobody listens", func(t *testing.T) {
+				srv := httptest.NewServer(http.NotFoundHandler())
+				srv.Close()
+				fails(t, newModel(t, &modeltest.Server{URL: srv.URL}), hello, KindConnection)
+			})
+			t.Run("a redirect is not followed with the key", func(t *testing.T) {
+				other := modeltest.New(t, modeltest.Step{Text: "here"})
+				m := reach(func(w http.ResponseWriter, r *http.Request) {
+					http.Redirect(w, r, other.URL+r.URL.Path, http.StatusTemporaryRedirect)
+				})
+				e := fails(t, m, hello, KindProtocol)
+				equal(t, "requests to the other", len(other.Requests()), 0)
+				if !strings.Contains(e.Message, "base_url") {
+					t.Errorf("it says %q", e.Message)
+				}
+			})
+			t.Run("a page is no stream", func(t *testing.T) {
+				m := reach(func(w http.ResponseWriter, _ *http.Request) {
+					w.Header().Set("Content-Type", "application/json")
+					_, _ = w.Write([]byte(`{"choices":[]}`))
+				})
+				fails(t, m, hello, KindProtocol)
+			})
+		})
+	}
+}
+
+func TestATurnEndsWithItsContext(t *testing.T) {
+	each(t, func(t *testing.T, open func(...modeltest.Step) (Model, *modeltest.Server)) {
+		stop := errors.New("somebody stopped it")
+		t.Run("while nothing has come", func(t *testing.T) {
+			m, _ := open(modeltest.Step{Wait: make(chan struct{})})
+			ctx, cancel := context.WithCancelCause(t.Context())
+			go cancel(stop)
+			if _, err := m.Turn(ctx, hello, func(Delta) {}); !errors.Is(err, stop) {
+				t.Errorf("the error is %v", err)
+			}
+		})
+		t.Run("while it comes in", func(t *testing.T) {
+			m, _ := open(modeltest.Step{Flood: MaxReply})
+			ctx, cancel := context.WithCancelCause(t.Context())
+			if _, err := m.Turn(ctx, hello, func(Delta) { cancel(stop) }); !errors.Is(err, stop) {
+				t.Errorf("the error is %v", err)
+			}
+		})
+	})
+}

@@ -1,0 +1,68 @@
+package model
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"taskyard/runner/builtin/model/modeltest"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// TestRequestsOnTheWire compares the body of a request that has everything
+// with testdata. Those files were made with the providers' own libraries.
+func TestRequestsOnTheWire(t *testing.T) {
+	for api, open := range apis {
+		t.Run(api, func(t *testing.T) {
+			s := modeltest.New(t, modeltest.Step{Text: "Done."})
+			turn(t, open(t, s), everything)
+			var body any
+			if err := json.Unmarshal(s.Turns()[0].Body, &body); err != nil {
+				t.Fatal(err)
+			}
+			got, err := json.MarshalIndent(body, "", "  ")
+			if err != nil {
+				t.Fatal(err)
+			}
+			golden := filepath.Join("testdata", api+"_request.json")
+			if *update {
+				if err := os.WriteFile(golden, append(got, '\n'), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			equal(t, "request", string(got)+"\n", string(want))
+		})
+	}
+}
+
+// everything is a request with every part that a request can have.
+var everything = Request{
+	Model: "test-model", System: "You are terse.", NoCalls: true, MaxTokens: 77,
+	Tools: []Tool{
+		{
+			Name: "read", Description: "Read a file",
+			Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"],"additionalProperties":false}`),
+		},
+		{Name: "now", Description: "Tell the time", Schema: json.RawMessage(`{"type":"object"}`)},
+	},
+	Messages: []Message{
+		{Role: User, Text: "Hello <b>&</b>"},
+		{
+			Role: Assistant, Text: "I look.", Calls: []Call{
+				{ID: "a", Name: "read", Args: json.RawMessage(`{"path":"main.go"}`)},
+				{ID: "b", Name: "now"},
+			},
+			thoughts: []thought{{text: "hm", signature: "sig"}, {signature: "without text"}, {hidden: "opaque"}},
+		},
+		{Role: User, Results: []Result{{CallID: "a", Text: "package main"}, {CallID: "b", IsError: true}}},
+		{Role: Assistant, Calls: []Call{{ID: "c", Name: "read", Args: json.RawMessage(`{"path": "unfin`)}}},
+		{Role: User, Text: "Continue.", Results: []Result{{CallID: "c", Text: "no JSON", IsError: true}}},
+	},
+}

@@ -1,0 +1,30 @@
+//go:build linux
+
+package builtin
+
+import (
+	"testing"
+
+	"taskyard/runner/builtin/model/modeltest"
+	"taskyard/runner/runnertest"
+	"taskyard/runner/supervise"
+)
+
+func TestNoRunnerTellsASecret(t *testing.T) {
+	both := "It is " + runnertest.Login + " and ty_token-of-this-run"
+	runnertest.TellsNoSecret(t, map[string]func(t *testing.T) (supervise.Outcome, *runnertest.Recorder){
+		"built-in": func(t *testing.T) (supervise.Outcome, *runnertest.Recorder) {
+			l := newLoop(t, "anthropic",
+				modeltest.Step{
+					Text:  "It is " + both,
+					Calls: []modeltest.Call{{Name: "create", Args: `{"path":"key.txt","content":` + runnertest.Secrets + `}`}},
+				},
+				calls("read", `{"path":"key.txt"}`), calls("read", `{"path":`+runnertest.Secrets+`}`),
+				modeltest.Step{Text: both}, modeltest.Step{Text: "I found " + both},
+			)
+			s := newSpec(t)
+			s.Plan.Env = []string{runnertest.LoginName}
+			return l.play(t, s)
+		},
+	})
+}

@@ -1,0 +1,95 @@
+//go:build linux
+
+package builtin
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"taskyard/runner/builtin/model/modeltest"
+	"taskyard/runner/runnertest"
+	"taskyard/runner/supervise"
+	"taskyard/task"
+)
+
+func TestTheBuiltinAgentUsesTheToolsOfItsTask(t *testing.T) {
+	t.Parallel()
+	srv, url := newFakeServer(t)
+	l := newLoop(t, "openai", calls("add_comment", `{"taskId":7,"content":"hm"}`),
+		calls("complete_task", `{"taskId":7,"summary":"The gate is built."}`))
+	spec := newSpec(t)
+	spec.URL = url
+	out, r := l.play(t, spec)
+	runnertest.WantState(t, out, task.RunCompleted, task.PhaseEnded, "")
+	if out.Summary != "The gate is built." {
+		t.Errorf("the summary is %q", out.Summary)
+	}
+	t.Run("no closing turn follows the completion", func(t *testing.T) {
+		if n := len(l.server.Turns()); n != 2 {
+			t.Errorf("%d turns", n)
+		}
+	})
+	t.Run("it is offered those of its task alone", func(t *testing.T) {
+		if got := strings.Join(l.server.Turns()[0].Tools, " "); got != "read create complete_task add_comment" {
+			t.Errorf("tools are %s", got)
+		}
+	})
+	t.Run("it calls them with the token of the run", func(t *testing.T) {
+		want := "Bearer ty_token-of-this-run profile=core tools/list\n" +
+			`Bearer ty_token-of-this-run  tools/call add_comment {"taskId":7,"content":"hm"}` + "\n" +
+			`Bearer ty_token-of-this-run  tools/call complete_task {"taskId":7,"summary":"The gate is built."}`
+		if got := strings.Join(srv.asked, "\n"); got != want {
+			t.Errorf("asked was\n%s", got)
+		}
+	})
+	t.Run("what the server refuses is reported", func(t *testing.T) {
+		if got := r.Texts(supervise.EventToolResult); got[0] != "Task 7 is archived" {
+			t.Errorf("results are %q", got)
+		}
+	})
+}
+
+func TestWhoMayDelegateIsOfferedTheTools(t *testing.T) {
+	t.Parallel()
+	srv, url := newFakeServer(t)
+	l := newLoop(t, "openai", modeltest.Step{Text: "Done."}, modeltest.Step{Text: "Done."})
+	spec := newSpec(t)
+	spec.URL, spec.Plan.Tools = url, []string{"task"}
+	l.play(t, spec)
+	if got := strings.Join(l.server.Turns()[0].Tools, " "); got != "complete_task task add_comment" {
+		t.Errorf("tools are %s", got)
+	}
+	if !strings.Contains(srv.asked[0], "profile= ") {
+		t.Errorf("asked was %q", srv.asked)
+	}
+}
+
+func TestAServerThatDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	t.Run("fails the run, when it does not tell its tools", func(t *testing.T) {
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter,
+			_ *http.Request,
+		) {
+			http.Error(w, "closed", http.StatusServiceUnavailable)
+		}))
+		t.Cleanup(srv.Close)
+		l, spec := newLoop(t, "openai"), newSpec(t)
+		spec.URL = srv.URL
+		out, _ := l.play(t, spec)
+		runnertest.WantState(t, out, task.RunFailed, task.PhaseError, "The server's tools could not be listed: it answered 503 Service Unavailable: closed")
+	})
+	t.Run("is told to the model, when it does not take a call", func(t *testing.T) {
+		srv, url := newFakeServer(t)
+		srv.reply["complete_task"] = "broken"
+		l, spec := newLoop(t, "openai", calls("complete_task", `{"taskId":7}`), modeltest.Step{Text: "Done."}, modeltest.Step{Text: "Done."}),
+			newSpec(t)
+		spec.URL = url
+		out, r := l.play(t, spec)
+		runnertest.WantState(t, out, task.RunCompleted, task.PhaseEnded, "")
+		if got := r.Texts(supervise.EventToolResult); len(got) != 1 || !strings.HasPrefix(got[0], "the server did not accept the call") {
+			t.Errorf("results are %q", got)
+		}
+	})
+}

@@ -1,0 +1,118 @@
+package builtin
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"taskyard/runner/builtin/model"
+	"taskyard/task"
+)
+
+// What agents may do with their task, so that tools cost few tokens; who may
+// delegate, and whose definition asks for all, has more.
+var (
+	taskTools = []string{
+		"get_task", "update_task", "update_steps", "update_step", "append_step", "add_comment", "notify_user", "move_task", "complete_task",
+	}
+	delegateTools = []string{"create_subtask", "task", "task_status", "task_wait", "task_stop"}
+	otherTools    = []string{
+		"insert_step", "cancel_task", "list_tasks", "list_history", "add_resource", "remove_resource",
+		"todo_lpush", "todo_rpush", "todo_lpop", "todo_rpop", "todo_lpeek", "todo_rpeek", "todo_list", "todo_count",
+	}
+)
+
+// following names the tools that look at a delegated run.
+var following = map[string]bool{"task_status": true, "task_wait": true}
+
+// toolset is every tool that a run may use, and the one place that decides.
+type toolset struct {
+	agent   string
+	box     Toolbox // nil: none
+	server  *serverTools
+	offered []model.Tool
+	of      map[string]*usable
+}
+
+// usable is a tool that the run may use. Who executes it checks its arguments.
+type usable struct{ fromServer bool }
+
+// open finds out which tools there are. The error says that the server did not
+// tell.
+func (t *toolset) open(ctx context.Context, plan task.Spec) error {
+	t.of = map[string]*usable{}
+	if t.box != nil {
+		for _, tool := range t.box.Declared(plan.Tools) {
+			t.add(tool, &usable{})
+		}
+	}
+	wanted, profile := slices.Clone(taskTools), "core"
+	delegates := slices.Contains(plan.Tools, "task")
+	if delegates {
+		wanted, profile = append(wanted, delegateTools...), ""
+	}
+	if plan.TaskTools == task.AllTaskTools {
+		wanted, profile = append(wanted, otherTools...), ""
+		if delegates { // refused to others inside a run
+			wanted = append(wanted, "create_task")
+		}
+	}
+	list, err := t.server.list(ctx, profile)
+	for _, tool := range list {
+		if slices.Contains(wanted, tool.Name) {
+			t.add(tool, &usable{fromServer: true})
+		}
+	}
+	return err
+}
+
+func (t *toolset) add(tool model.Tool, u *usable) {
+	if t.of[tool.Name] == nil {
+		t.of[tool.Name] = u
+		t.offered = append(t.offered, tool)
+	}
+}
+
+// call executes a call that is allowed and whose arguments are an object. Where
+// the server answered with a task, it is returned too.
+func (t *toolset) call(ctx context.Context, c model.Call) (Answer, *told) {
+	u := t.of[c.Name]
+	if u == nil {
+		return Answer{
+			Text:    fmt.Sprintf("agent %s may not use the tool %s: its tools are %s", t.agent, task.CutText(c.Name, 100), t.names()),
+			IsError: true, Denied: true,
+		}, nil
+	}
+	if err := wantObject(c.Args); err != nil {
+		return Answer{Text: fmt.Sprintf("the arguments of %s do not fit: %v", c.Name, err), IsError: true}, nil
+	}
+	if u.fromServer {
+		return t.server.call(ctx, c.Name, c.Args)
+	}
+	return t.box.Call(ctx, c.Name, c.Args), nil
+}
+
+func (t *toolset) names() string {
+	if len(t.offered) == 0 {
+		return "none"
+	}
+	names := make([]string, len(t.offered))
+	for i, o := range t.offered {
+		names[i] = o.Name
+	}
+	return strings.Join(names, ", ")
+}
+
+// wantObject returns an error unless arguments are one JSON object.
+func wantObject(args json.RawMessage) error {
+	var v map[string]any
+	if err := json.Unmarshal(args, &v); err != nil {
+		return fmt.Errorf("they are no JSON object (%w)", err)
+	}
+	if v == nil {
+		return fmt.Errorf("they are no JSON object")
+	}
+	return nil
+}

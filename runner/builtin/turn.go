@@ -1,0 +1,130 @@
+package builtin
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"taskyard/runner/builtin/model"
+	"taskyard/runner/supervise"
+	"taskyard/task"
+)
+
+// turn asks the model once and reports the reply as it comes in.
+func (s *modelLoop) turn(ctx context.Context) (model.Reply, error) {
+	out := &speech{s: s, red: s.Redactor()}
+	r, err := s.b.Model.Turn(ctx, s.request(), func(d model.Delta) {
+		s.progress(d)
+		if d.Again != nil {
+			out.end()
+			s.log(fmt.Sprintf("Asked again, %d of %d, in %.1f s: %v", d.Again.Try, model.Tries, d.Again.Wait.Seconds(), d.Again.Err))
+			return
+		}
+		out.say(d.Text)
+	})
+	out.end()
+	if err != nil {
+		return r, err
+	}
+	s.turns++
+	s.use(r.Usage)
+	return r, nil
+}
+
+func (s *modelLoop) request() model.Request {
+	req := model.Request{Model: s.model, System: s.Spec.Plan.SystemPrompt, Messages: s.history, Tools: s.tools.offered}
+	if l := s.Spec.Plan.Limits.MaxTokens; l > 0 {
+		req.MaxTokens = min(maxReply, l-s.Usage.Tokens())
+	}
+	return req
+}
+
+// progress moves the idle clock on. A wait that the provider asked for is no
+// idleness of the model.
+func (s *modelLoop) progress(d model.Delta) {
+	if d.Again != nil {
+		s.Progress(d.Again.Wait)
+		return
+	}
+	s.Progress(0)
+}
+
+// use adds what a turn used, and reports it.
+func (s *modelLoop) use(u model.Usage) {
+	add := task.Usage{
+		TokensIn: supervise.AddTokens(0, float64(u.In)), TokensCached: supervise.AddTokens(0, float64(u.Cached)),
+		TokensOut: supervise.AddTokens(0, float64(u.Out)), Estimated: u.Estimated,
+	}
+	if p, ok := s.b.Prices[s.model]; ok {
+		add.CostUSD = p.of(u)
+	}
+	s.Usage = s.Usage.Plus(add)
+	s.Report(supervise.EventUsage, "", map[string]any{
+		"tokensIn": add.TokensIn, "tokensCached": add.TokensCached,
+		"tokensOut": add.TokensOut, "costUsd": add.CostUSD, "estimated": u.Estimated,
+	})
+}
+
+// data makes the data of an event.
+func (s *modelLoop) data(v any) json.RawMessage {
+	b, err := json.Marshal(v)
+	if err != nil {
+		s.trouble = err
+		return nil
+	}
+	return b
+}
+
+const (
+	speechAt    = 8 << 10     // bytes that make an event, whatever they are
+	speechAfter = time.Second // after which whole lines make one
+)
+
+// speech makes events of a reply that comes in small pieces.
+type speech struct {
+	s     *modelLoop
+	red   *task.Redactor
+	buf   strings.Builder
+	since time.Time // of the oldest text in buf
+}
+
+func (p *speech) say(text string) {
+	if text == "" {
+		return
+	}
+	if p.buf.Len() == 0 {
+		p.since = time.Now()
+	}
+	p.buf.Write(p.red.Write([]byte(text)))
+	switch {
+	case p.buf.Len() >= speechAt:
+		p.tell(p.buf.String(), "")
+	case time.Since(p.since) >= speechAfter:
+		if at := strings.LastIndexByte(p.buf.String(), '\n'); at >= 0 {
+			p.tell(p.buf.String()[:at], p.buf.String()[at+1:])
+		}
+	}
+}
+
+// tell makes an event of a text; rest waits for the next.
+func (p *speech) tell(text, rest string) {
+	if text = task.CleanText(text); strings.TrimSpace(text) != "" {
+		for len(text) > 0 {
+			part := task.CutText(text, supervise.MaxEvent)
+			p.s.Event(supervise.EventText, part, nil, []byte(part))
+			text = text[len(part):]
+		}
+	}
+	p.buf.Reset()
+	p.buf.WriteString(rest)
+	p.since = time.Now()
+}
+
+// end reports what is left; what comes after it is a new reply.
+func (p *speech) end() {
+	p.buf.Write(p.red.Close())
+	p.tell(p.buf.String(), "")
+	p.red.Reset()
+}

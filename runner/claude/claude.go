@@ -1,0 +1,191 @@
+package claude
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"taskyard/runner/enforce"
+	"taskyard/runner/supervise"
+	"taskyard/task"
+)
+
+// Runner runs Claude Code, or a program that takes the same flags and speaks
+// its stream-json. The program works with the tools of the definition alone,
+// with those of the server over MCP, and with nothing that the machine's user or
+// the workspace has set up for it.
+type Runner struct {
+	supervise.Program          // Argv nil: claude; Env may hold such as ANTHROPIC_BASE_URL
+	Pass              []string // names of variables of the server handed on, such as ANTHROPIC_API_KEY
+	AcceptWeaker      bool     // run agents whose bash cannot be held
+}
+
+var _ supervise.Confiner = (*Runner)(nil)
+
+// Capabilities is what is known of the kind, before this machine is looked at;
+// a probe finds out more about Shell and Network.
+var Capabilities = supervise.Probe{
+	Kind:          "claude",
+	EnforcesTools: true,
+	Tools:         "The program is given the agent's list by --tools and refuses all others.",
+	Shell:         "confined by landlock, where this machine has it",
+	Network:       "closed to commands, unless the definition says network: true",
+}
+
+// Program is the program that is started unless another one is configured.
+const Program = "claude"
+
+// quietEnv keeps the program from calls that no run needs.
+var quietEnv = map[string]string{
+	"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+	"DISABLE_AUTOUPDATER":                      "1",
+	"DISABLE_TELEMETRY":                        "1",
+	"DISABLE_ERROR_REPORTING":                  "1",
+}
+
+// toolNames says how the program names our tools. What is not here comes from
+// the server over MCP.
+var toolNames = map[string][]string{
+	"read": {"Read"}, "list": {"LS", "Glob"}, "glob": {"Glob"}, "grep": {"Grep"}, "fetch": {"WebFetch"},
+	"create": {"Write"}, "edit": {"Edit"}, "bash": {"Bash"},
+}
+
+// serverPrefix is the prefix of the server's tools in the program.
+const serverPrefix = "mcp__taskyard__"
+
+// Probe asks the program for its version.
+func (c *Runner) Probe(ctx context.Context) supervise.Probe {
+	program := c.program()
+	return c.confinement(program.Probe(ctx, Capabilities, append(slices.Clone(program.Argv[1:]), "--version")...))
+}
+
+// program is what is started, with the variables that every run of it gets.
+func (c *Runner) program() supervise.Program {
+	env := maps.Clone(quietEnv)
+	for _, name := range c.Pass {
+		if value, ok := os.LookupEnv(name); ok {
+			env[name] = value
+		}
+	}
+	return c.With([]string{Program}, env)
+}
+
+// Enforcement says what of a plan is enforced here.
+func (c *Runner) Enforcement(plan task.Spec) enforce.Levels {
+	h := enforce.Levels{
+		Tool:    enforce.Every(enforce.Yes("the program is given the list by --tools and refuses all others")),
+		Network: enforce.Yes("commands have no network"),
+		Time:    enforce.Yes(enforce.TreeEnds), Tokens: enforce.Yes(enforce.ReportsUse),
+		Turns: enforce.Yes("by --max-turns"), Cost: enforce.Yes("by --max-budget-usd, and " + enforce.ReportsUse),
+	}
+	h.Files = c.Confine.Files()
+	if slices.Contains(plan.Tools, "bash") && (!c.Confine.Machine().Seccomp || !c.isClaude()) {
+		h.Network = enforce.No("this machine or program cannot close it to commands")
+	}
+	return h
+}
+
+// EnforcesReadOnly reports true: tools that write are left out.
+func (c *Runner) EnforcesReadOnly() bool { return true }
+
+// Run starts the program and returns when its whole process tree is gone.
+func (c *Runner) Run(ctx context.Context, spec supervise.Spec, sink supervise.Sink) (supervise.Outcome, error) {
+	if gap, refused := c.EnforcementGap(spec.Plan.Tools); refused {
+		return supervise.Permanent(task.PhaseError, gap+" "+acceptShell), nil
+	}
+	program := c.program()
+	program.Env["CLAUDE_CODE_TMPDIR"] = filepath.Join(spec.Dir, "tmp")
+	if slices.Contains(spec.Plan.Tools, "bash") {
+		program.Env[shellPrefix] = supervise.ShellPath(spec)
+	}
+	return program.Run(ctx, spec, sink, func(r *supervise.Run) (supervise.Talk, error) {
+		args, err := arguments(spec)
+		if err == nil {
+			err = c.writeShell(spec)
+		}
+		return supervise.Talk{
+			Reader: newReader(r, c.Confine.Rules(spec, program.Env)), Args: args, Input: userMessage(spec.Plan.Prompt),
+		}, err
+	})
+}
+
+// userMessage is a line of input.
+func userMessage(text string) string {
+	return jsonLine(map[string]any{"type": "user", "message": map[string]any{
+		"role": "user", "content": []any{map[string]any{"type": "text", "text": task.CleanText(text)}},
+	}})
+}
+
+func jsonLine(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // maps of text alone come here
+	}
+	return string(b) + "\n"
+}
+
+// arguments writes the files that the program reads and returns its
+// arguments. No text of a task and no secret is among them.
+func arguments(spec supervise.Spec) ([]string, error) {
+	plan := spec.Plan
+	args := []string{
+		"-p", "--output-format", "stream-json", "--input-format", "stream-json", "--verbose", "--permission-prompt-tool", "stdio",
+		"--tools", strings.Join(toolList(plan.Tools), ","),
+		// The workspace may bring hooks, which would run unasked.
+		"--setting-sources", "user", "--disable-slash-commands", "--strict-mcp-config",
+	}
+	if spec.URL != "" {
+		file := filepath.Join(spec.Dir, "mcp.json")
+		if err := supervise.WriteNew(file, mcpConfig(spec.URL), 0o600); err != nil {
+			return nil, err
+		}
+		args = append(args, "--mcp-config", file)
+	}
+	if plan.SystemPrompt != "" {
+		file := filepath.Join(spec.Dir, "system-prompt.md")
+		if err := supervise.WriteNew(file, plan.SystemPrompt, 0o600); err != nil {
+			return nil, err
+		}
+		args = append(args, "--append-system-prompt-file", file)
+	}
+	if plan.Model != "" {
+		args = append(args, "--model="+plan.Model)
+	}
+	if n := plan.Limits.MaxTurns; n > 0 {
+		args = append(args, "--max-turns", strconv.Itoa(n))
+	}
+	if usd := plan.Limits.MaxCostUSD; usd > 0 {
+		args = append(args, "--max-budget-usd", strconv.FormatFloat(usd, 'f', -1, 64))
+	}
+	if file := takeSession(spec); file != "" {
+		args = append(args, "--resume", file)
+	}
+	return args, nil
+}
+
+// mcpConfig names Taskyard's MCP server. The program puts the token in from
+// its environment.
+func mcpConfig(url string) string {
+	return jsonLine(map[string]any{"mcpServers": map[string]any{"taskyard": map[string]any{
+		"type": "http", "url": strings.TrimRight(url, "/") + "/mcp", "headers": map[string]string{"Authorization": "Bearer ${TASKYARD_TOKEN}"},
+	}}})
+}
+
+// toolList is the whitelist in the program's words.
+func toolList(tools []string) []string {
+	names, seen := []string{}, map[string]bool{}
+	for _, t := range task.KnownTools {
+		for _, name := range toolNames[t] {
+			if !seen[name] && slices.Contains(tools, t) {
+				seen[name] = true
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}

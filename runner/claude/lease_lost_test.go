@@ -1,0 +1,32 @@
+//go:build linux
+
+package claude
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"taskyard/runner/runnertest"
+	"taskyard/runner/supervise"
+	"taskyard/task"
+)
+
+// TestAProgramWhoseRunIsOverIsNotAskedToStop: it had its time to end by
+// itself, and an answer would take what is left of it. One that is deaf is
+// killed after a second.
+func TestAProgramWhoseRunIsOverIsNotAskedToStop(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	r := &runnertest.Recorder{}
+	r.OnEvent = func(e supervise.Event) {
+		if strings.HasPrefix(e.Text, "Session") {
+			cancel(supervise.ErrLeaseLost)
+		}
+	}
+	out := runnertest.RunWith(t, ctx, fake("say "+fakeInit, "stop"), claudeSpec(t), r)
+	runnertest.WantState(t, out, task.RunCanceled, task.PhaseBy, "nobody takes")
+	if said := r.Texts(supervise.EventText); strings.Contains(strings.Join(said, ""), "interrupt") {
+		t.Errorf("it read %q", said)
+	}
+}

@@ -1,0 +1,166 @@
+package claude
+
+import (
+	"encoding/json"
+	"errors"
+	"regexp"
+
+	"taskyard/runner/supervise"
+)
+
+// line is a line of stream-json, with what is read of it.
+type line struct {
+	Type      string          `json:"type"`
+	Subtype   string          `json:"subtype"`
+	Session   string          `json:"session_id"`
+	Message   message         `json:"message"` // of assistant and user
+	Parent    string          `json:"parent_tool_use_id"`
+	RequestID string          `json:"request_id"` // of control_request
+	Request   request         `json:"request"`
+	Error     json.RawMessage `json:"error"` // a word, of assistant and api_retry
+
+	// of system/init
+	Tools   []string `json:"tools"`
+	Model   string   `json:"model"`
+	Version string   `json:"claude_code_version"`
+	Servers []struct {
+		Name   string `json:"name"`
+		Status string `json:"status"`
+	} `json:"mcp_servers"`
+
+	// of system/api_retry
+	Attempt     int     `json:"attempt"`
+	MaxRetries  int     `json:"max_retries"`
+	Delay       float64 `json:"retry_delay_ms"`
+	ErrorStatus int     `json:"error_status"`
+}
+
+// readLine reads a line; false when it is none of this protocol. A field that
+// is of another type than expected is left empty: versions differ.
+func readLine(b []byte) (l line, ok bool) {
+	if !supervise.IsObject(b) {
+		return l, false
+	}
+	err := json.Unmarshal(b, &l)
+	var odd *json.UnmarshalTypeError
+	return l, l.Type != "" && (err == nil || errors.As(err, &odd))
+}
+
+// word returns the error of a line, where it is one word.
+func (l *line) word() (word string) {
+	_ = json.Unmarshal(l.Error, &word)
+	return word
+}
+
+type message struct {
+	ID      string          `json:"id"`
+	Content json.RawMessage `json:"content"` // a text, or a list of blocks
+	Usage   usage           `json:"usage"`
+}
+
+// usage counts tokens. What is read from the provider's cache is not
+// counted as read by the run: it is the same text again at each turn.
+type usage struct {
+	In      float64 `json:"input_tokens"`
+	Written float64 `json:"cache_creation_input_tokens"`
+	Out     float64 `json:"output_tokens"`
+}
+
+type block struct {
+	Type    string          `json:"type"`
+	Text    string          `json:"text"`
+	ID      string          `json:"id"`
+	Name    string          `json:"name"`
+	Input   json.RawMessage `json:"input"`
+	CallID  string          `json:"tool_use_id"`
+	Content json.RawMessage `json:"content"`
+	IsError bool            `json:"is_error"`
+}
+
+// request is what the program asks of us.
+type request struct {
+	Subtype     string          `json:"subtype"`
+	Tool        string          `json:"tool_name"`
+	Input       json.RawMessage `json:"input"`
+	BlockedPath string          `json:"blocked_path"`
+	Reason      string          `json:"decision_reason"`
+	ReasonType  string          `json:"decision_reason_type"`
+}
+
+// result is the last line of a run.
+type result struct {
+	Subtype   string                `json:"subtype"`
+	IsError   *bool                 `json:"is_error"`
+	Result    string                `json:"result"`
+	Errors    []string              `json:"errors"`
+	Turns     int                   `json:"num_turns"`
+	CostUSD   float64               `json:"total_cost_usd"`
+	Status    int                   `json:"api_error_status"`
+	Terminal  string                `json:"terminal_reason"`
+	Usage     usage                 `json:"usage"`
+	ByModel   map[string]modelUsage `json:"-"`
+	Denied    []denial              `json:"-"`
+	malformed bool
+}
+
+type modelUsage struct {
+	In      float64 `json:"inputTokens"`
+	Written float64 `json:"cacheCreationInputTokens"`
+	Out     float64 `json:"outputTokens"`
+}
+
+type denial struct {
+	Tool string `json:"tool_name"`
+}
+
+// readResult reads a result. What the verdict needs must be well formed; the
+// figures of other versions may look otherwise.
+func readResult(line []byte) *result {
+	res := &result{}
+	if json.Unmarshal(line, res) != nil || res.IsError == nil {
+		return &result{malformed: true}
+	}
+	var more struct {
+		ByModel map[string]modelUsage `json:"modelUsage"`
+	}
+	var denied struct {
+		List []denial `json:"permission_denials"`
+	}
+	if json.Unmarshal(line, &more) == nil {
+		res.ByModel = more.ByModel
+	}
+	if json.Unmarshal(line, &denied) == nil {
+		res.Denied = denied.List
+	}
+	return res
+}
+
+// blocks reads the content of a message.
+func blocks(content json.RawMessage) []block {
+	var list []block
+	if json.Unmarshal(content, &list) == nil {
+		return list
+	}
+	var text string
+	if json.Unmarshal(content, &text) == nil && text != "" {
+		return []block{{Type: "text", Text: text}}
+	}
+	return nil
+}
+
+// plainText is the text of a content; what is no text is named.
+func plainText(content json.RawMessage) (text string) {
+	for _, b := range blocks(content) {
+		if b.Type != "text" {
+			b.Text = "[" + b.Type + "]"
+		}
+		if text != "" {
+			text += "\n"
+		}
+		text += b.Text
+	}
+	return text
+}
+
+// longRequest finds the id in a request that is too long to be read.
+var longRequest = regexp.MustCompile(`^\s*\{"type":"control_request","request_id":"([^"\\]{1,100})"`)

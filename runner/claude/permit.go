@@ -1,0 +1,135 @@
+package claude
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"taskyard/runner/supervise"
+	"taskyard/task"
+)
+
+// offered reports whether the definition lists a tool, or the server, which checks
+// by itself, offers it.
+func (r *reader) offered(tool string) bool {
+	return strings.HasPrefix(tool, serverPrefix) || slices.Contains(toolList(r.Spec.Plan.Tools), tool)
+}
+
+// request answers what the program asks.
+func (r *reader) request(l *line) {
+	req := &l.Request
+	if req.Subtype != "can_use_tool" {
+		r.reply(map[string]any{"subtype": "error", "request_id": l.RequestID, "error": "this request is not supported"})
+		return
+	}
+	switch concern := r.concern(req); {
+	case !r.offered(req.Tool):
+		r.refuse(l, "The tool is not on the whitelist of agent "+r.Spec.Plan.Agent+".")
+	case r.barred(req) != "":
+		r.refuse(l, r.barred(req))
+	case concern == "":
+		r.allow(l)
+	default:
+		r.ask(l, concern)
+	}
+}
+
+// concern says why a listed tool may not do what it was called for, or "". The
+// program names paths outside its folder, and what it holds for unsafe; that
+// it asks for each other call too is its habit, and the definition answers.
+func (r *reader) concern(req *request) string {
+	switch {
+	case strings.HasPrefix(req.Tool, serverPrefix):
+		return ""
+	case req.ReasonType == "workingDir" || req.ReasonType == "safetyCheck":
+		if req.Reason == "" {
+			return "It is outside what the program may do by itself"
+		}
+		return req.Reason
+	case req.BlockedPath != "" && !r.inside(req.BlockedPath):
+		return "Path is outside the workspace: " + req.BlockedPath
+	}
+	return ""
+}
+
+// inside reports whether a path lies in the run's workspace.
+func (r *reader) inside(file string) bool {
+	return supervise.Within([]string{r.Work}, file)
+}
+
+// barred says why a file cannot be written, whoever permits it, or "".
+func (r *reader) barred(req *request) string {
+	var args struct {
+		Path string `json:"file_path"`
+	}
+	if r.writable == nil || req.Tool != "Write" && req.Tool != "Edit" || json.Unmarshal(req.Input, &args) != nil {
+		return ""
+	}
+	if !filepath.IsAbs(args.Path) || supervise.Within(r.writable, args.Path) {
+		return ""
+	}
+	return "A run of this agent writes nothing outside its workspace, and nobody can permit it: " +
+		args.Path + ". The configuration of its runner names further folders in writable."
+}
+
+// ask has a person decide, with the clocks paused.
+func (r *reader) ask(l *line, concern string) {
+	if !r.CanAsk() {
+		r.refuse(l, concern+".")
+		return
+	}
+	req := supervise.PermissionRequest{Tool: r.Clean(l.Request.Tool), Input: r.CleanJSON(l.Request.Input), Reason: r.Clean(concern)}
+	if len(req.Input) > supervise.MaxEvent {
+		r.refuse(l, concern+", and its arguments are too long to be shown.")
+		return
+	}
+	r.Report(supervise.EventPermission, brief(l.Request.Tool, l.Request.Input)+": "+concern,
+		map[string]any{"asked": true, "tool": l.Request.Tool})
+	answer, err := r.Permit(r.Context(), req)
+	switch {
+	case err != nil:
+		r.refuse(l, concern+", and nobody could decide: "+err.Error()+".")
+	case !answer.Allow:
+		r.refuse(l, strings.TrimSpace("It was not permitted. "+answer.Message))
+	default:
+		r.Report(supervise.EventPermission, l.Request.Tool+": permitted", map[string]any{"allowed": true, "tool": l.Request.Tool})
+		r.allow(l)
+	}
+}
+
+// refuse answers the agent why it may not, and what it may.
+func (r *reader) refuse(l *line, why string) {
+	r.noteDenied(l.Request.Tool)
+	r.Report(supervise.EventPermission, brief(l.Request.Tool, l.Request.Input)+": refused. "+why,
+		map[string]any{"allowed": false, "tool": l.Request.Tool})
+	r.deny(l.RequestID, why+" Allowed tools: "+r.allowed()+", within the workspace.")
+}
+
+// allowed lists the whitelist.
+func (r *reader) allowed() string {
+	names := toolList(r.Spec.Plan.Tools)
+	return strings.Join(append(names, serverPrefix+"*"), ", ")
+}
+
+func (r *reader) allow(l *line) {
+	input := l.Request.Input
+	if !supervise.IsObject(input) {
+		input = json.RawMessage("{}")
+	}
+	r.answer(l.RequestID, map[string]any{"behavior": "allow", "updatedInput": input})
+}
+
+func (r *reader) deny(request, why string) {
+	r.answer(request, map[string]any{"behavior": "deny", "message": task.CleanText(why)})
+}
+
+func (r *reader) answer(request string, response any) {
+	r.reply(map[string]any{"subtype": "success", "request_id": request, "response": response})
+}
+
+func (r *reader) reply(response any) {
+	if !r.Send([]byte(jsonLine(map[string]any{"type": "control_response", "response": response}))) {
+		r.Stop(supervise.Failed(task.PhaseProtocol, "It asks, but does not read the answers"))
+	}
+}

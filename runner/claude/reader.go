@@ -1,0 +1,182 @@
+package claude
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"taskyard/runner/confine"
+	"taskyard/runner/supervise"
+	"taskyard/task"
+)
+
+// What is kept in memory of the names and ids that a program gives.
+const (
+	maxName   = 200 // characters of one
+	maxDenied = 100 // tools whose calls were refused
+)
+
+// reader reads the stream-json of a program and answers what it asks.
+// Its stdout is read as it is, because what a call was asked with must go back
+// unchanged; secrets are taken out of each event.
+type reader struct {
+	*supervise.Run
+	writable []string // the only folders that can be written; nil: all
+	result   *result
+	ended    atomic.Bool // a result was seen: the program is about to end
+	moved    bool        // what Output was last given got anywhere
+	counted  map[string]usage
+	denied   map[string]int // refused calls by tool
+	trouble  string         // the last word for an error of the model
+}
+
+// newReader makes the reader of a run under rules, nil for none.
+func newReader(run *supervise.Run, rules *confine.Rules) *reader {
+	r := &reader{Run: run, counted: map[string]usage{}, denied: map[string]int{}}
+	if rules != nil {
+		r.writable = rules.Writable
+	}
+	run.ReadLines(true, r.line)
+	return r
+}
+
+var _ supervise.Talker = (*reader)(nil)
+
+// Begin says nothing: the prompt is the first word.
+func (r *reader) Begin() {}
+
+// Interrupt asks the program to stop. One that has given its result is not
+// asked any more.
+func (r *reader) Interrupt() bool {
+	if r.ended.Load() {
+		return false
+	}
+	return r.Send([]byte(`{"type":"control_request","request_id":"taskyard-stop","request":{"subtype":"interrupt"}}` + "\n"))
+}
+
+// Output takes the next bytes. A model that is called again and again, and
+// what is on stderr, is no progress.
+func (r *reader) Output(s supervise.Stream, b []byte) bool {
+	r.moved = false
+	r.Run.Output(s, b)
+	return r.moved
+}
+
+// line takes one line of stdout.
+func (r *reader) line(kind supervise.LineKind, b []byte) {
+	switch kind {
+	case supervise.LongLine:
+		if id := longRequest.FindSubmatch(b); id != nil {
+			r.deny(string(id[1]), "The arguments of this call are too long to be looked at.")
+		}
+		fallthrough
+	case supervise.LongRest, supervise.LongEnd:
+		r.moved = true
+		r.SpillLine(kind, b)
+	default:
+		l, ok := readLine(b)
+		if !ok {
+			r.Report(supervise.EventLog, string(b), nil)
+			return
+		}
+		r.read(&l, b)
+	}
+}
+
+func (r *reader) read(l *line, raw []byte) {
+	switch l.Type {
+	case "system":
+		r.system(l)
+	case "assistant":
+		r.moved = true
+		r.assistant(l)
+	case "user":
+		r.moved = true
+		r.user(l)
+	case "control_request":
+		r.moved = true
+		r.request(l)
+	case "result":
+		r.moved = true
+		r.take(readResult(raw))
+	case "stream_event":
+		r.moved = true
+	}
+}
+
+func (r *reader) assistant(l *line) {
+	r.count(l)
+	if word := l.word(); word != "" {
+		r.trouble = word
+	}
+	for _, b := range blocks(l.Message.Content) {
+		switch b.Type {
+		case "text":
+			if l.Parent == "" {
+				r.Event(supervise.EventText, b.Text, nil, nil)
+			} else { // of an agent that this one started
+				r.Report(supervise.EventText, b.Text, nil)
+			}
+		case "tool_use":
+			r.Event(supervise.EventToolCall, brief(b.Name, b.Input), map[string]any{"id": b.ID, "name": b.Name, "input": b.Input}, nil)
+			if !r.offered(b.Name) {
+				r.noteDenied(b.Name)
+			}
+		}
+	}
+}
+
+func (r *reader) user(l *line) {
+	for _, b := range blocks(l.Message.Content) {
+		if b.Type == "tool_result" {
+			r.Report(supervise.EventToolResult, plainText(b.Content), map[string]any{"id": b.CallID, "isError": b.IsError})
+		}
+	}
+}
+
+// brief names a call for people.
+func brief(name string, input json.RawMessage) string {
+	var args map[string]any
+	_ = json.Unmarshal(input, &args)
+	for _, key := range []string{"command", "file_path", "path", "pattern", "url", "description", "title"} {
+		if text, ok := args[key].(string); ok && text != "" {
+			return name + ": " + task.ClipChars(text, 200)
+		}
+	}
+	return name
+}
+
+// count notes what a message used, as far as is known before the result.
+func (r *reader) count(l *line) {
+	if l.Message.ID == "" || len(r.counted) > 10_000 {
+		return
+	}
+	id := task.ClipChars(l.Message.ID, maxName)
+	was, now := r.counted[id], l.Message.Usage
+	r.counted[id] = now
+	r.Usage.TokensIn = supervise.AddTokens(r.Usage.TokensIn, now.In-was.In+now.Written-was.Written)
+	r.Usage.TokensOut = supervise.AddTokens(r.Usage.TokensOut, now.Out-was.Out)
+	r.CheckUsage()
+}
+
+// noteDenied counts a refused call for the warning at the end.
+func (r *reader) noteDenied(tool string) {
+	if tool = task.ClipChars(tool, maxName); len(r.denied) < maxDenied || r.denied[tool] > 0 {
+		r.denied[tool]++
+	}
+}
+
+// refused returns the tools whose calls were refused, with how many.
+func refused(denied map[string]int) string {
+	list := []string{}
+	for name, n := range denied {
+		if n > 1 {
+			name = fmt.Sprintf("%s (%d times)", name, n)
+		}
+		list = append(list, name)
+	}
+	slices.Sort(list)
+	return strings.Join(list, ", ")
+}

@@ -1,0 +1,51 @@
+//go:build linux
+
+package claude
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"taskyard/runner/runnertest"
+	"taskyard/runner/supervise"
+)
+
+// TestWhatIsRememberedOfAProgramIsBounded: the transcript goes into the store,
+// but names and ids stay in memory until the run ends.
+func TestWhatIsRememberedOfAProgramIsBounded(t *testing.T) {
+	t.Parallel()
+	const lines, size, most = 20, 100_000, 1 << 20
+	long := func(n int) string { return fmt.Sprint(n) + strings.Repeat("x", size) }
+	r := newReader(supervise.NewRun(supervise.Spec{Dir: t.TempDir()}, &runnertest.Recorder{}), nil)
+	for n := range lines {
+		r.assistant(lineFrom(t, `{"type":"assistant","message":{"id":%q,"usage":{"output_tokens":1}}}`, long(n)))
+		r.assistant(lineFrom(t, `{"type":"assistant","message":{"id":"m","content":[{"type":"tool_use","name":%q}]}}`, long(n)))
+	}
+	for n := range 10_000 {
+		r.noteDenied(fmt.Sprint("tool ", n))
+	}
+	held := 0
+	for id := range r.counted {
+		held += len(id)
+	}
+	for name := range r.denied {
+		held += len(name)
+	}
+	if held > most {
+		t.Errorf("it remembers %d bytes", held)
+	}
+	if r.Usage.TokensOut != lines {
+		t.Errorf("%d tokens, want %d", r.Usage.TokensOut, lines)
+	}
+}
+
+func lineFrom(t *testing.T, format string, a ...any) *line {
+	t.Helper()
+	var l line
+	if err := json.Unmarshal(fmt.Appendf(nil, format, a...), &l); err != nil {
+		t.Fatal(err)
+	}
+	return &l
+}

@@ -1,0 +1,154 @@
+package claude
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"taskyard/runner/supervise"
+	"taskyard/task"
+)
+
+// system takes what the program says of itself.
+func (r *reader) system(l *line) {
+	switch l.Subtype {
+	case "init":
+		r.moved = true
+		r.begin(l)
+	case "api_retry":
+		word := l.word()
+		if word != "" {
+			r.trouble = word
+		}
+		if l.ErrorStatus == 401 || l.ErrorStatus == 403 || isAuth(word) {
+			r.Stop(r.unauthorized(fmt.Sprintf("the model answers %d %s", l.ErrorStatus, word)))
+		}
+		r.Report(supervise.EventLog, fmt.Sprintf("The model answers %d %s; attempt %d of %d follows in %.1f s",
+			l.ErrorStatus, word, l.Attempt, l.MaxRetries, l.Delay/1000), nil)
+	case "compact_boundary":
+		r.moved = true
+		r.Report(supervise.EventLog, "The program shortened its context.", nil)
+	}
+}
+
+// begin checks that the program offers no tool that is not listed.
+func (r *reader) begin(l *line) {
+	r.KeepSession(l.Session)
+	r.Report(supervise.EventLog, fmt.Sprintf("Session %s, model %s, version %s", l.Session, l.Model, l.Version),
+		map[string]any{"session": l.Session, "version": l.Version, "tools": l.Tools})
+	for _, s := range l.Servers {
+		if s.Name == "taskyard" && s.Status == "failed" {
+			r.Report(supervise.EventLog, "The program cannot reach the server over MCP.", nil)
+		}
+	}
+	for _, tool := range l.Tools {
+		if !r.offered(tool) {
+			r.Stop(supervise.Permanent(task.PhaseProtocol, "It offers the tool "+tool+", which is not on the whitelist ("+
+				r.allowed()+"): this program does not keep to --tools"))
+			return
+		}
+	}
+}
+
+// take takes the result. The program ends when its stdin does.
+func (r *reader) take(res *result) {
+	r.result = res
+	r.ended.Store(true)
+	r.CloseInput()
+	if res.malformed {
+		return
+	}
+	in, out := res.Usage.In+res.Usage.Written, res.Usage.Out
+	if len(res.ByModel) > 0 {
+		in, out = 0, 0
+		for _, u := range res.ByModel {
+			in, out = in+u.In+u.Written, out+u.Out
+		}
+	}
+	r.Usage.TokensIn = max(r.Usage.TokensIn, supervise.AddTokens(0, in))
+	r.Usage.TokensOut = max(r.Usage.TokensOut, supervise.AddTokens(0, out))
+	r.Usage.CostUSD = supervise.BoundCost(res.CostUSD)
+	for _, d := range res.Denied {
+		if r.denied[task.ClipChars(d.Tool, maxName)] == 0 {
+			r.noteDenied(d.Tool)
+		}
+	}
+	u := r.Usage
+	r.Report(supervise.EventUsage, fmt.Sprintf("%d turns, %d tokens in, %d out, %.4f USD", res.Turns, u.TokensIn, u.TokensOut, u.CostUSD),
+		map[string]any{"tokensIn": u.TokensIn, "tokensOut": u.TokensOut, "costUsd": u.CostUSD})
+}
+
+// End warns of refused calls: an agent may well say that all is done.
+func (r *reader) End(*supervise.Outcome) {
+	if len(r.denied) > 0 {
+		r.Report(supervise.EventLog, "Warning: calls were refused: "+refused(r.denied), nil)
+	}
+}
+
+// Verdict says how the program ended. That it says "success" is not enough.
+func (r *reader) Verdict(e supervise.Exit) supervise.Outcome {
+	res := r.result
+	switch {
+	case e.Crashed() || res == nil && e.Code != 0:
+		return *r.Abnormal(e)
+	case res == nil:
+		return supervise.Failed(task.PhaseProtocol, "It ended without a result"+r.LastWords())
+	case res.malformed:
+		return supervise.Failed(task.PhaseProtocol, "Its result is malformed")
+	case *res.IsError || res.Subtype != "success":
+		return r.broken(res)
+	case e.Code != 0:
+		return supervise.Failed(task.PhaseError, fmt.Sprintf("It ended with exit code %d after its result", e.Code)+r.LastWords())
+	}
+	summary := strings.TrimSpace(r.Clean(res.Result))
+	if summary == "" {
+		summary = r.Said()
+	}
+	if summary == "" {
+		return supervise.Failed(task.PhaseError, supervise.NoResult)
+	}
+	return supervise.Completed(summary)
+}
+
+// broken is the outcome of a result that is an error.
+func (r *reader) broken(res *result) supervise.Outcome {
+	text := res.Result
+	if text == "" {
+		text = strings.Join(res.Errors, "; ")
+	}
+	if text == "" {
+		text = res.Subtype
+	}
+	limits := r.Spec.Plan.Limits
+	switch {
+	case res.Subtype == "error_max_turns" || res.Terminal == "max_turns":
+		return supervise.Failed(task.PhaseTurns, fmt.Sprintf("It took %d turns of at most %d", res.Turns, limits.MaxTurns))
+	case res.Subtype == "error_max_budget_usd":
+		return supervise.Failed(task.PhaseCost, fmt.Sprintf("It cost %.4f USD of at most %.4f", res.CostUSD, limits.MaxCostUSD))
+	case res.Status == 401 || res.Status == 403 || isAuth(r.trouble) || notSignedIn(text):
+		return r.unauthorized(text)
+	case res.Status == 429 || res.Status == 529 || r.trouble == "rate_limit" || r.trouble == "overloaded":
+		return supervise.Failed(task.PhaseError, "The model refuses for now (rate limit): "+text)
+	case res.Terminal == "prompt_too_long":
+		return supervise.Failed(task.PhaseError, "The context of the model is full: "+text)
+	case res.Status == 404 || r.trouble == "model_not_found":
+		return supervise.Permanent(task.PhaseError, "The model is not known: "+text)
+	}
+	return supervise.Failed(task.PhaseError, "It ended with an error ("+res.Subtype+"): "+text)
+}
+
+// isAuth reports whether a word of the program blames the credentials.
+func isAuth(word string) bool {
+	return slices.Contains([]string{"authentication_failed", "oauth_org_not_allowed"}, word)
+}
+
+// notSignedIn knows the sentences of a program without credentials, which has
+// no word for it.
+func notSignedIn(text string) bool {
+	return strings.Contains(text, "Please run /login") || strings.Contains(text, "Invalid API key")
+}
+
+func (r *reader) unauthorized(text string) supervise.Outcome {
+	return supervise.Permanent(task.PhaseAuth, "The credentials are missing or refused: "+text+
+		". Give the runner ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN.")
+}

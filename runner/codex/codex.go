@@ -1,0 +1,173 @@
+package codex
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"taskyard/runner/enforce"
+	"taskyard/runner/supervise"
+	"taskyard/task"
+)
+
+// Runner runs the Codex command line without a terminal: `codex exec --json`.
+// It has no list of tools; what holds it is the sandbox in which it starts the
+// commands of the model.
+type Runner struct {
+	supervise.Program      // Argv nil: codex
+	Network           bool // the sandbox that may write may reach the network too
+	AcceptWeaker      bool // run agents that Codex cannot hold to their tools, or to a limit of cost
+}
+
+var _ supervise.Confiner = (*Runner)(nil)
+
+// Capabilities is what is known of the kind, before this machine is looked at.
+var Capabilities = supervise.Probe{
+	Kind: "codex",
+	Tools: "Codex has no list of tools; its sandbox is read-only, " +
+		"or lets agents with create, edit or bash write to their workspace.",
+	Shell:   "the sandbox of Codex",
+	Network: "closed to commands",
+}
+
+// Program is the program that is started unless another one is configured.
+const Program = "codex"
+
+// Probe looks for the program and asks it for its version.
+func (c *Runner) Probe(ctx context.Context) supervise.Probe {
+	program := c.With([]string{Program}, nil)
+	program.Argv = program.Argv[:1]
+	p := program.Probe(ctx, Capabilities, "--version")
+	if c.Network {
+		p.Network = "open to commands that may write; closed to others"
+	}
+	return p
+}
+
+// EnforcementGap compares the tools with what the sandbox lets through: reading all
+// files and running programs that change nothing, or, in the other one,
+// writing to the workspace too.
+func (c *Runner) EnforcementGap(tools []string) (string, bool) {
+	var beyond []string
+	switch {
+	case slices.Contains(tools, "bash"): // whatever the sandbox permits, a command may do
+	case sandbox(tools) == "read-only":
+		beyond = enforce.Beyond(tools, "read")
+	default:
+		beyond = enforce.Beyond(tools, "read", "create", "edit", "bash")
+	}
+	if len(beyond) == 0 {
+		return "", false
+	}
+	return "Codex has no list of tools, only the sandbox " + sandbox(tools) +
+		": the agent could also use " + strings.Join(beyond, ", ") + ".", !c.AcceptWeaker
+}
+
+// Enforcement says what of a plan is enforced here.
+func (c *Runner) Enforcement(plan task.Spec) enforce.Levels {
+	mode := sandbox(plan.Tools)
+	reads := mode == "read-only"
+	return enforce.Levels{
+		Tool: func(name string) enforce.Level {
+			switch name {
+			case "create", "edit":
+				return enforce.If(reads, "Codex has no list of tools; its sandbox is "+mode)
+			case "bash":
+				if reads {
+					return enforce.Partly("commands run, and the sandbox lets them change nothing")
+				}
+			case "fetch":
+				return enforce.If(!c.Network, "by the sandbox of Codex")
+			}
+			return enforce.No("Codex has no list of tools; its sandbox is " + mode)
+		},
+		Files: enforce.Yes("by the sandbox of Codex"), Network: enforce.If(!c.Network, "by the sandbox of Codex"),
+		Time: enforce.Yes(enforce.TreeEnds), Tokens: enforce.Yes(enforce.ReportsUse), Turns: enforce.Yes("counted as it reports them"),
+		Cost: enforce.No("Codex does not tell what it costs"),
+	}
+}
+
+// sandbox is the mode in which the commands of the model run.
+func sandbox(tools []string) string {
+	if task.Writes(tools) {
+		return "workspace-write"
+	}
+	return "read-only"
+}
+
+// EnforcesReadOnly reports true: its sandbox is read-only then.
+func (c *Runner) EnforcesReadOnly() bool { return true }
+
+// Run starts Codex with a private CODEX_HOME and returns when nothing of it is
+// left.
+func (c *Runner) Run(ctx context.Context, spec supervise.Spec, sink supervise.Sink) (supervise.Outcome, error) {
+	if ctx.Err() != nil {
+		return supervise.Canceled(context.Cause(ctx)), nil
+	}
+	if gap, refused := c.EnforcementGap(spec.Plan.Tools); refused {
+		return supervise.Permanent(task.PhaseError, gap+" "+enforce.AcceptWeaker), nil
+	}
+	if spec.Plan.Limits.MaxCostUSD > 0 && !c.AcceptWeaker {
+		return supervise.Permanent(task.PhaseError, "The limit of cost cannot be kept: Codex reports no cost. Give the agent max_tokens or "+
+			"max_turns instead of max_cost_usd, or set accept_weaker = true for this runner."), nil
+	}
+	home := filepath.Join(spec.Dir, "home", homeFolder)
+	program := c.With([]string{Program}, c.variables(home, spec))
+	return program.Run(ctx, spec, sink, func(r *supervise.Run) (supervise.Talk, error) {
+		if err := os.MkdirAll(home, 0o700); err != nil {
+			return supervise.Talk{}, err
+		}
+		return supervise.Talk{
+			Reader: newTalk(r), Args: c.arguments(spec, c.takeThread(spec, home)), Input: supervise.Prompt(spec.Plan),
+		}, nil
+	})
+}
+
+// variables hands the key to Codex under the name that it reads.
+func (c *Runner) variables(home string, spec supervise.Spec) map[string]string {
+	vars := map[string]string{"CODEX_HOME": home}
+	key := c.Env["OPENAI_API_KEY"]
+	if key == "" && slices.Contains(spec.Plan.Env, "OPENAI_API_KEY") {
+		key = os.Getenv("OPENAI_API_KEY")
+	}
+	if key != "" && !slices.Contains(spec.Plan.Env, "CODEX_API_KEY") {
+		vars["CODEX_API_KEY"] = key
+	}
+	return vars
+}
+
+// arguments is the command line after the program and its own arguments. It
+// holds no secret: any account of the machine can read it. thread is a
+// conversation to continue, or "".
+func (c *Runner) arguments(spec supervise.Spec, thread string) []string {
+	mode := sandbox(spec.Plan.Tools)
+	args := []string{"exec", "--json", "--skip-git-repo-check", "-s", mode}
+	set := func(key string, value any) {
+		text, _ := json.Marshal(value) // a string or list of JSON is one of TOML too
+		args = append(args, "-c", key+"="+string(text))
+	}
+	if spec.URL != "" {
+		set("mcp_servers.taskyard.url", strings.TrimSuffix(spec.URL, "/")+"/mcp")
+		set("mcp_servers.taskyard.bearer_token_env_var", "TASKYARD_TOKEN")
+		set("mcp_servers.taskyard.default_tools_approval_mode", "approve")
+	}
+	set("shell_environment_policy.exclude", []string{"*KEY*", "*SECRET*", "*PASSWORD*", "*TOKEN*"})
+	set("features.multi_agent", false) // agents of agents are started by Taskyard or not at all
+	if !slices.Contains(spec.Plan.Tools, "fetch") {
+		set("web_search", "disabled")
+	}
+	if mode == "workspace-write" {
+		set("sandbox_workspace_write.network_access", c.Network)
+		set("sandbox_workspace_write.exclude_slash_tmp", true) // it has a TMPDIR of its own
+	}
+	if spec.Plan.Model != "" {
+		args = append(args, "-m", spec.Plan.Model)
+	}
+	if thread != "" {
+		args = append(args, "resume", thread)
+	}
+	return append(args, "-")
+}

@@ -1,0 +1,150 @@
+package codex
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"taskyard/runner/supervise"
+	"taskyard/task"
+)
+
+// maxArtifacts bounds the changed files that a run reports.
+const maxArtifacts = 100
+
+// talk reads the lines of `codex exec --json`.
+type talk struct {
+	*supervise.Run
+	over      bool   // turn.completed was seen
+	failure   string // what turn.failed said
+	trouble   string // the last error that was no note
+	last      string // the last message of the agent
+	artifacts []string
+	turns     int  // begun so far
+	answered  bool // a call ended since the last turn began
+	moved     bool // what Output was last given got anywhere
+}
+
+func newTalk(r *supervise.Run) *talk {
+	t := &talk{Run: r}
+	r.ReadLines(false, t.line)
+	return t
+}
+
+// Output reads lines. It is no progress to connect again, nor what is on
+// stderr: Codex complains there for ever.
+func (t *talk) Output(s supervise.Stream, b []byte) bool {
+	t.moved = false
+	t.Run.Output(s, b)
+	return t.moved
+}
+
+// line is one line of JSON.
+type line struct {
+	Type     string `json:"type"`
+	ThreadID string `json:"thread_id"`
+	Message  string `json:"message"`
+	Item     *item  `json:"item"`
+	Error    struct {
+		Message string `json:"message"`
+	} `json:"error"`
+	Usage struct {
+		In  float64 `json:"input_tokens"`
+		Out float64 `json:"output_tokens"`
+	} `json:"usage"`
+}
+
+func (t *talk) line(kind supervise.LineKind, b []byte) {
+	var l line
+	before := t.moved
+	t.moved = true
+	if kind != supervise.WholeLine || !supervise.IsObject(b) || json.Unmarshal(b, &l) != nil || l.Type == "" {
+		t.LogLine(kind, b)
+		return
+	}
+	switch l.Type {
+	case "thread.started":
+		t.KeepSession(task.CleanText(l.ThreadID))
+		t.Event(supervise.EventLog, "thread "+task.CleanText(l.ThreadID), map[string]any{"threadId": task.CleanText(l.ThreadID)}, b)
+	case "turn.completed":
+		t.over = true
+		t.Event(supervise.EventUsage, "", map[string]any{"tokensIn": l.Usage.In, "tokensOut": l.Usage.Out}, b)
+	case "turn.failed":
+		t.failure = cmp.Or(l.Error.Message, "it did not say why")
+		t.Event(supervise.EventError, l.Error.Message, nil, b)
+	case "error":
+		if t.complaint(l.Message, b) {
+			t.moved = before
+		}
+	case "item.started", "item.completed":
+		if l.Item != nil {
+			t.countTurn(l.Item, l.Type == "item.completed")
+			t.item(l.Item, l.Type == "item.completed", b)
+		}
+	}
+}
+
+// countTurn counts the turns of the model, of which Codex reports nothing: one
+// begins with the first thing that it does after a call has ended. Several
+// calls at once, which Codex makes one after another, count as so many.
+func (t *talk) countTurn(it *item, done bool) {
+	if it.Type == "error" || it.Type == "todo_list" {
+		return
+	}
+	if t.turns == 0 || t.answered && (!done || !it.told()) {
+		t.turns++
+		t.answered = false
+	}
+	t.answered = t.answered || done && it.isCall()
+	if limit := t.Spec.Plan.Limits.MaxTurns; limit > 0 && t.turns > limit {
+		t.Stop(supervise.Failed(task.PhaseTurns, fmt.Sprintf("It began turn %d of at most %d", t.turns, limit)))
+	}
+}
+
+var reconnecting = regexp.MustCompile(`(?i)^reconnecting\b`)
+
+// complaint handles an error line and reports whether it only says that Codex
+// connects again. That is pointless with a refused key, and Codex
+// might do it for ever.
+func (t *talk) complaint(message string, b []byte) (again bool) {
+	if !reconnecting.MatchString(message) {
+		t.trouble = message
+		t.Event(supervise.EventError, message, nil, b)
+		return false
+	}
+	t.Event(supervise.EventLog, message, nil, b)
+	if supervise.BlamesCredentials(message) {
+		t.Stop(supervise.RefusedCredentials(t.Clean(message)))
+	}
+	return true
+}
+
+// Verdict: completed only when the end of the turn was seen and it ended well.
+func (t *talk) Verdict(e supervise.Exit) supervise.Outcome {
+	why := cmp.Or(t.failure, t.trouble)
+	switch stop := t.Stopped(); {
+	case stop != nil: // a limit was passed with its last line
+		return *stop
+	case e.Crashed():
+		return *t.Abnormal(e)
+	case why != "" && !t.over && supervise.BlamesCredentials(why):
+		return supervise.RefusedCredentials(why)
+	case t.failure != "":
+		return supervise.Failed(task.PhaseError, "Its turn failed: "+t.failure)
+	case e.Code != 0 && why != "":
+		return supervise.Failed(task.PhaseError, fmt.Sprintf("It ended with exit code %d: %s", e.Code, why))
+	case e.Code != 0 && supervise.BlamesCredentials(t.Stderr()):
+		return supervise.RefusedCredentials(t.Stderr())
+	case e.Code != 0:
+		return *t.Abnormal(e)
+	case !t.over:
+		return supervise.Failed(task.PhaseProtocol, "It ended without saying that its turn is complete"+t.LastWords())
+	case strings.TrimSpace(t.last) == "":
+		return supervise.Failed(task.PhaseError, supervise.NoResult)
+	}
+	out := supervise.Completed(strings.TrimSpace(t.last))
+	out.Artifacts = t.artifacts
+	return out
+}

@@ -1,0 +1,16 @@
+//go:build linux
+
+package command
+
+import (
+	"testing"
+
+	"taskyard/runner/runnertest"
+)
+
+func TestMain(m *testing.M) { runnertest.Main(m, nil) }
+
+// sh is a command that runs a shell script.
+func sh(script string) *Runner { return program("/bin/sh", "-c", script) }
+
+func program(argv ...string) *Runner { return &Runner{Program: runnertest.Program(argv...)} }

@@ -1,0 +1,111 @@
+// Package enforce says what a runner enforces of what a run asks for: tools,
+// files, network and limits.
+package enforce
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"taskyard/task"
+)
+
+// Level is how far one thing is enforced, and by what, or why not.
+type Level struct {
+	task.EnforcementLevel
+	how string
+}
+
+// Yes is what is enforced, and by what.
+func Yes(how string) Level { return Level{task.Enforced, how} }
+
+// Partly is what is enforced in part, and by what.
+func Partly(how string) Level { return Level{task.PartlyEnforced, how} }
+
+// No is what is not enforced, and why.
+func No(how string) Level { return Level{task.NotEnforced, how} }
+
+// If is Yes or No.
+func If(ok bool, how string) Level {
+	if ok {
+		return Yes(how)
+	}
+	return No(how)
+}
+
+// Every is the level of all tools alike.
+func Every(l Level) func(string) Level { return func(string) Level { return l } }
+
+// Levels is what a runner enforces of one spec on this machine.
+type Levels struct {
+	Tool                      func(name string) Level // of one that is not allowed
+	Files, Network            Level
+	Time, Tokens, Turns, Cost Level
+}
+
+// List lists what a spec asks for, each tool and limit once, and how far it is
+// enforced.
+func (h Levels) List(plan task.Spec) (list []task.Enforcement) {
+	for _, tool := range task.KnownTools {
+		l := h.Tool(tool)
+		if tool == "task" { // who may delegate is looked at here, whatever the program is
+			l = Yes("Taskyard refuses it")
+		}
+		list = append(list, ofTool(tool, slices.Contains(plan.Tools, tool), l))
+	}
+	for _, tool := range plan.Tools {
+		if !slices.Contains(task.KnownTools, tool) {
+			list = append(list, ofTool(tool, true, Level{}))
+		}
+	}
+	network, level := "closed", h.Network
+	if plan.Network {
+		network, level = "open", Level{task.NotAsked, ""}
+	}
+	list = append(list, task.Enforcement{
+		What: "files", Asked: "writes in its work folder only",
+		Level: h.Files.EnforcementLevel, How: h.Files.how,
+	},
+		task.Enforcement{What: "network", Asked: network, Level: level.EnforcementLevel, How: level.how})
+	limit := func(what string, set bool, asked string, l Level) {
+		if !set {
+			asked, l = "none", Level{task.NotAsked, ""}
+		}
+		list = append(list, task.Enforcement{What: what, Asked: asked, Level: l.EnforcementLevel, How: l.how})
+	}
+	l := plan.Limits
+	limit("timeout", l.TimeoutSeconds > 0, strconv.Itoa(l.TimeoutSeconds)+" s", h.Time)
+	limit("idleTimeout", l.IdleTimeoutSeconds > 0, strconv.Itoa(l.IdleTimeoutSeconds)+" s", h.Time)
+	limit("maxTokens", l.MaxTokens > 0, strconv.Itoa(l.MaxTokens), h.Tokens)
+	limit("maxTurns", l.MaxTurns > 0, strconv.Itoa(l.MaxTurns), h.Turns)
+	limit("maxCostUsd", l.MaxCostUSD > 0, fmt.Sprintf("%.2f USD", l.MaxCostUSD), h.Cost)
+	return list
+}
+
+func ofTool(tool string, allowed bool, l Level) task.Enforcement {
+	if allowed {
+		return task.Enforcement{What: tool, Asked: "allowed", Level: task.NotAsked}
+	}
+	return task.Enforcement{What: tool, Asked: "not allowed", Level: l.EnforcementLevel, How: l.how}
+}
+
+// What several kinds say.
+const (
+	TreeEnds   = "its whole process tree is ended"
+	ReportsUse = "by what the program reports of its use"
+	Elsewhere  = "decided where it works, not here"
+	OwnAccount = "it can do all that the account of the server can"
+)
+
+// AcceptWeaker is the hint of a refusal because of an enforcement gap.
+const AcceptWeaker = `Give the agent these tools, choose another runner, or set accept_weaker = true for this one.`
+
+// Beyond returns those of names that are not among tools.
+func Beyond(tools []string, names ...string) (list []string) {
+	for _, name := range names {
+		if !slices.Contains(tools, name) {
+			list = append(list, name)
+		}
+	}
+	return list
+}

@@ -1,0 +1,69 @@
+//go:build linux
+
+package runnertest
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"taskyard/runner/supervise"
+	"taskyard/task"
+)
+
+// LoginName is a variable that a definition's env names. Its name does not say
+// that it holds a secret.
+const LoginName = "TEST_DEPLOY_LOGIN"
+
+// Login is its value.
+const Login = `hun"ter/zebra-crossing <9> ü&`
+
+// Secrets is the value of the variable and the token of NewSpec, as a text of
+// JSON: what an agent says to be found out.
+var Secrets = JSONText(Login + " and ty_token-of-this-run")
+
+// JSONText is a text as JSON.
+func JSONText(s string) string {
+	b, _ := json.Marshal(s) // never fails
+	return string(b)
+}
+
+// Leaks returns the form of the secrets that a text holds, or "".
+func Leaks(t *testing.T, all ...any) string {
+	t.Helper()
+	b, err := json.Marshal(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, form := range []string{
+		"zebra-crossing", "token-of-this",
+		base64.RawStdEncoding.EncodeToString([]byte(Login)), hex.EncodeToString([]byte(Login)),
+	} {
+		if bytes.Contains(b, []byte(form)) {
+			return form
+		}
+	}
+	return ""
+}
+
+// TellsNoSecret runs agents that say both secrets in every place where they can
+// say something: text, tools, results, log, summary, error. Their plan names
+// the variable. It sets the environment, so the test cannot be parallel.
+func TellsNoSecret(t *testing.T, runs map[string]func(t *testing.T) (supervise.Outcome, *Recorder)) {
+	t.Setenv(LoginName, Login)
+	for name, run := range runs {
+		t.Run(name, func(t *testing.T) {
+			out, rec := run(t)
+			if form := Leaks(t, rec.Events, out); form != "" {
+				t.Errorf("%s is in %+v %+v", form, rec.Events, out)
+			}
+			if all := fmt.Sprintf("%+v %+v", rec.Events, out); !strings.Contains(all, task.Redacted) {
+				t.Errorf("nothing was said at all: %s", all)
+			}
+		})
+	}
+}

@@ -1,0 +1,31 @@
+//go:build linux
+
+package runner
+
+import (
+	"testing"
+
+	"taskyard/runner/command"
+	"taskyard/runner/runnertest"
+)
+
+// TestNoWorkerTellsASecret: a worker executes the same runners, and sends what
+// changed in the workspace too.
+func TestNoWorkerTellsASecret(t *testing.T) {
+	runnertest.TellsNoSecret(t, map[string]func(t *testing.T) (Outcome, *runnertest.Recorder){
+		"worker": func(t *testing.T) (Outcome, *runnertest.Recorder) {
+			spec, rec := runnertest.NewSpec(t), &runnertest.Recorder{}
+			spec.Plan.Env = []string{runnertest.LoginName}
+			sh := &command.Runner{Program: runnertest.Program("/bin/sh", "-c", `echo "plain $TEST_DEPLOY_LOGIN"
+echo "on stderr $TEST_DEPLOY_LOGIN $TASKYARD_TOKEN" >&2; echo "$TEST_DEPLOY_LOGIN" > left.txt; echo done`)}
+			out, err := Execute(t.Context(), sh, spec, rec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if out.Work != nil && runnertest.Leaks(t, out.Work.Patch()) != "" {
+				t.Errorf("the diff tells it: %s", out.Work.Patch())
+			}
+			return out, rec
+		},
+	})
+}

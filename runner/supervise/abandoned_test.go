@@ -1,0 +1,50 @@
+//go:build linux
+
+package supervise_test
+
+import (
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"taskyard/runner/supervise"
+)
+
+func TestShimWithoutServerStartsNothing(t *testing.T) {
+	t.Parallel()
+	lifeline, ours, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	status, theirs, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer status.Close()
+	if err := ours.Close(); err != nil { // as the kernel does for a server that is killed
+		t.Fatal(err)
+	}
+	mark := filepath.Join(t.TempDir(), "mark")
+	cmd := exec.CommandContext(t.Context(), os.Args[0], supervise.ShimArg, "300", "0", "/bin/sh", "-c", "echo here >"+mark)
+	cmd.ExtraFiles = []*os.File{lifeline, theirs}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_, _ = lifeline.Close(), theirs.Close()
+	said, err := io.ReadAll(status)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // its exit code is not 0
+	var r struct{ StartError string }
+	if err := json.Unmarshal(said, &r); err != nil || !strings.Contains(r.StartError, "gone") {
+		t.Errorf("it said %q, %v", said, err)
+	}
+	if _, err := os.Stat(mark); err == nil {
+		t.Error("the program was started")
+	}
+}

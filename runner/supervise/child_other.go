@@ -1,0 +1,106 @@
+//go:build !linux
+
+package supervise
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"sync"
+	"time"
+
+	"taskyard/task"
+)
+
+// startError says that the program could not be started.
+type startError struct{ text string }
+
+func (e *startError) Error() string { return e.text }
+
+// child is a started program. Without a sub-reaper only the program itself is
+// ended, not what it has started: Taskyard runs agents for real on Linux.
+type child struct {
+	process        Process
+	stdin          *os.File
+	stdout, stderr *os.File
+	cmd            *exec.Cmd
+	done           chan struct{}
+	report         report
+	stopping       sync.Once
+	mu             sync.Mutex
+	stopped        bool
+}
+
+func startChild(p program) (*child, error) {
+	c := &child{done: make(chan struct{})}
+	stdin, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	r1, stdout, err1 := os.Pipe()
+	r2, stderr, err2 := os.Pipe()
+	c.stdin, c.stdout, c.stderr = w, r1, r2
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, err
+	}
+	c.cmd = &exec.Cmd{Path: p.Argv[0], Args: p.Argv, Env: p.Env, Dir: p.Dir, Stdin: stdin, Stdout: stdout, Stderr: stderr}
+	err = c.cmd.Start()
+	for _, f := range []*os.File{stdin, stdout, stderr} {
+		_ = f.Close()
+	}
+	if err != nil {
+		c.close()
+		if errors.As(err, new(*fs.PathError)) {
+			return nil, &startError{err.Error()}
+		}
+		return nil, err
+	}
+	c.process.PID = c.cmd.Process.Pid
+	go c.await()
+	return c, nil
+}
+
+func (c *child) await() {
+	defer close(c.done)
+	_ = c.cmd.Wait()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.report = report{Ended: true, Code: max(c.cmd.ProcessState.ExitCode(), 0), Stopped: c.stopped}
+	if c.cmd.ProcessState.ExitCode() < 0 {
+		c.report.Signal = 9
+	}
+}
+
+func (c *child) stop(grace time.Duration) {
+	c.stopping.Do(func() {
+		c.mu.Lock()
+		c.stopped = true
+		c.mu.Unlock()
+		if c.cmd.Process.Signal(os.Interrupt) != nil {
+			grace = 0
+		}
+		time.AfterFunc(grace, func() { _ = c.cmd.Process.Kill() })
+	})
+}
+
+func (c *child) sweep() int { return 0 }
+
+func (c *child) close() {
+	for _, f := range []*os.File{c.stdin, c.stdout, c.stderr} {
+		_ = f.Close()
+	}
+}
+
+// ShimMain is for Linux; elsewhere there is no shim.
+func ShimMain([]string) (exitCode int) { return 2 }
+
+// Adopt is for Linux; elsewhere it does nothing.
+func Adopt() error { return nil }
+
+// KillOrphan is for Linux; elsewhere it finds nothing.
+func KillOrphan(context.Context, Process, task.ID) (killed int, err error) { return 0, nil }
+
+// ProcessesOf is for Linux; elsewhere it finds nothing.
+func ProcessesOf(string) []int { return nil }

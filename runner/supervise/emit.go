@@ -1,0 +1,121 @@
+package supervise
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"taskyard/task"
+)
+
+const (
+	maxRun       = 16 << 20  // bytes of all events of a run
+	eventCost    = 64        // bytes that an event counts besides its text and data
+	maxOverflow  = 256 << 20 // bytes of the overflow file
+	overflowName = "output.log"
+	noteRoom     = 128 // bytes kept free in an event for a note
+)
+
+// emitter hands events to the sink up to the limits of a run; the rest goes to
+// a file, and what is too much for the file is counted.
+type emitter struct {
+	sink      Sink
+	dir       string
+	spent     int // of maxRun
+	over      bool
+	file      *os.File
+	out       *bufio.Writer
+	written   int64
+	discarded int64
+	trouble   error // of the file
+}
+
+// Event hands on one event; raw is what goes to the file instead, when the
+// run has said too much.
+func (e *emitter) Event(ev Event, raw []byte) {
+	if !e.begin(ev, raw) {
+		e.Overflow([]byte{'\n'})
+	}
+}
+
+// begin is Event for the beginning of a line, whose rest goes to the same line
+// of the file. It reports whether the event was handed on.
+func (e *emitter) begin(ev Event, raw []byte) bool {
+	cost := len(ev.Text) + len(ev.Data) + eventCost
+	if !e.over && e.spent+cost > maxRun-4*MaxEvent {
+		e.over = true
+		e.note(fmt.Sprintf("This run has said more than %d MiB. What follows is in the file %s of the run's folder, "+
+			"up to %d MiB; what is more is discarded.", maxRun>>20, overflowName, maxOverflow>>20))
+	}
+	if e.over {
+		e.Overflow(raw)
+		return false
+	}
+	e.spent += cost
+	e.sink.Event(ev)
+	return true
+}
+
+// note informs the reader about the transcript itself; there is always room.
+func (e *emitter) note(text string) {
+	e.sink.Event(Event{Type: EventLog, Text: task.CutText(task.CleanText(text), MaxEvent)})
+}
+
+// Overflow puts bytes into the file.
+func (e *emitter) Overflow(b []byte) {
+	if e.file == nil && e.trouble == nil {
+		e.file, e.trouble = openOverflow(filepath.Join(e.dir, overflowName))
+		e.out = bufio.NewWriterSize(e.file, 64<<10)
+	}
+	room := min(int64(len(b)), maxOverflow-e.written)
+	if e.trouble != nil {
+		room = 0
+	}
+	if room > 0 {
+		_, e.trouble = e.out.Write(b[:room])
+		e.written += room
+	}
+	e.discarded += int64(len(b)) - room
+}
+
+// openOverflow opens the file, which a former start of the run may have made.
+// A program that nothing holds may have put something else in its place: a
+// pipe would be waited for until somebody reads it, and the run never end.
+func openOverflow(name string) (*os.File, error) {
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_APPEND|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() || !onlyName(info) {
+		_ = f.Close()
+		return nil, errors.Join(err, errors.New("something else lies in its place"))
+	}
+	return f, nil
+}
+
+// onlyName reports whether a file has no other name, which may lie anywhere.
+func onlyName(info os.FileInfo) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && st.Nlink == 1
+}
+
+// Close ends the file and says what was discarded.
+func (e *emitter) Close() {
+	if e.file != nil {
+		if err := e.out.Flush(); e.trouble == nil {
+			e.trouble = err
+		}
+		if err := e.file.Close(); e.trouble == nil {
+			e.trouble = err
+		}
+	}
+	if e.trouble != nil {
+		e.note(fmt.Sprintf("The file %s could not be written: %v. Output of this run is missing.", overflowName, e.trouble))
+	} else if e.discarded > 0 {
+		e.note(fmt.Sprintf("%d bytes of output were discarded: the file %s holds %d MiB already.", e.discarded, overflowName, maxOverflow>>20))
+	}
+}

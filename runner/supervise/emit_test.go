@@ -1,0 +1,48 @@
+package supervise
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// saying is a sink that keeps texts.
+type saying []string
+
+func (*saying) Started(Process) error { return nil }
+func (s *saying) Event(e Event)       { *s = append(*s, e.Text) }
+
+// A line whose beginning is given out while the program pauses is one line of
+// the file as well.
+func TestALineGivenOutInPartsIsOneLineOfTheFile(t *testing.T) {
+	t.Parallel()
+	r := NewRun(Spec{Dir: t.TempDir()}, nobody{})
+	r.out.over = true
+	for _, part := range []struct {
+		kind LineKind
+		text string
+	}{{PartialLine, "the begin"}, {WholeLine, "ning"}, {LongLine, "a long "}, {LongRest, "line"}, {LongEnd, ""}, {WholeLine, "the end"}} {
+		if part.kind == LongRest || part.kind == LongEnd {
+			r.SpillLine(part.kind, []byte(part.text))
+			continue
+		}
+		r.line(EventText, part.kind, []byte(part.text))
+	}
+	r.out.Close()
+	if got, err := os.ReadFile(filepath.Join(r.out.dir, overflowName)); err != nil || string(got) != "the beginning\na long line\nthe end\n" {
+		t.Errorf("the file holds %q, %v", got, err)
+	}
+}
+
+func TestOverflowFileIsCapped(t *testing.T) {
+	t.Parallel()
+	var said saying
+	e := &emitter{sink: &said, dir: t.TempDir(), written: maxOverflow - 5}
+	e.Overflow([]byte("12345678"))
+	e.Close()
+	b, err := os.ReadFile(filepath.Join(e.dir, overflowName))
+	if string(b) != "12345" || err != nil || len(said) != 1 || !strings.HasPrefix(said[0], "3 bytes of output were discarded") {
+		t.Errorf("%q %v %v", b, err, said)
+	}
+}

@@ -1,0 +1,96 @@
+package supervise
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"taskyard/runner/remove"
+	"taskyard/task"
+)
+
+// errWorkspace marks a workspace that a retry would not fix.
+var errWorkspace = errors.New("workspace")
+
+// MakeFolders creates the private folders of a run: HOME, TMPDIR and, where the
+// plan names no workspace, which must exist, a working folder. If it cannot, it
+// returns what the run becomes, with an error that is for the server's log.
+func MakeFolders(ctx context.Context, spec Spec) (refused *Outcome, err error) {
+	err = makeFolders(ctx, spec)
+	if err == nil {
+		return nil, nil
+	}
+	out := Failed(task.PhaseError, "The folder of the run could not be made")
+	if errors.Is(err, errWorkspace) {
+		out, err = Permanent(task.PhaseError, err.Error()), nil
+	}
+	return &out, err
+}
+
+func makeFolders(ctx context.Context, spec Spec) error {
+	if !filepath.IsAbs(spec.Dir) {
+		return fmt.Errorf("the folder of the run must be an absolute path, is %q", spec.Dir)
+	}
+	if err := freshHome(ctx, spec); err != nil {
+		return err
+	}
+	for _, name := range []string{"home", "tmp", "work"} {
+		if err := os.MkdirAll(filepath.Join(spec.Dir, name), 0o700); err != nil {
+			return err
+		}
+	}
+	if spec.Plan.Workspace == "" {
+		return nil
+	}
+	return CheckWorkspace(spec.Plan.Workspace)
+}
+
+// FormerHome is where the HOME of a former start lies, in its folder.
+const FormerHome = "former-home"
+
+// freshHome moves aside the HOME of the former start of a run that continues in
+// its folder: what it was told to obey there, settings and hooks, is not for
+// this one. Only its conversation is taken over.
+func freshHome(ctx context.Context, spec Spec) error {
+	if spec.Former == "" || spec.Former != spec.Dir {
+		return nil
+	}
+	root, err := os.OpenRoot(spec.Dir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	away := remove.All(ctx, root, FormerHome) // it is out of the way, though some of it may resist
+	if err := root.Rename("home", FormerHome); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return errors.Join(err, away)
+	}
+	return nil
+}
+
+// workOf is the working folder of a run.
+func workOf(spec Spec) string {
+	if spec.Plan.Workspace != "" {
+		return spec.Plan.Workspace
+	}
+	return filepath.Join(spec.Dir, "work")
+}
+
+// CheckWorkspace returns why a folder cannot be a workspace, in words for people.
+func CheckWorkspace(path string) error {
+	if !filepath.IsAbs(path) {
+		return fmt.Errorf("%w %s is not an absolute path", errWorkspace, path)
+	}
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%w %s does not exist", errWorkspace, path)
+	case err != nil:
+		return fmt.Errorf("%w %s cannot be used: %w", errWorkspace, path, err)
+	case !info.IsDir():
+		return fmt.Errorf("%w %s is not a folder", errWorkspace, path)
+	}
+	return nil
+}

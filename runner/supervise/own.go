@@ -1,0 +1,69 @@
+package supervise
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"taskyard/runner/scratch"
+	"taskyard/task"
+)
+
+// RunOwn runs a program for the server itself, not for a task: in a folder of its
+// own, with the environment of the server but for Taskyard's variables. say gets
+// each line that it prints. It returns when the whole process tree has ended.
+// Error: the program did not start, did not exit with 0, or took longer than
+// timeout (whole seconds).
+func RunOwn(ctx context.Context, argv []string, timeout time.Duration, say func(line string)) error {
+	p := Program{Argv: argv, Env: map[string]string{}}
+	for _, entry := range os.Environ() {
+		name, value, _ := strings.Cut(entry, "=")
+		p.Env[name] = value
+	}
+	out, err := p.runAlone(ctx, timeout, sayer(say), func(r *Run) Reader { return silent{r} })
+	if err == nil && out.Status != task.RunCompleted {
+		err = errors.New(out.Reason)
+	}
+	return err
+}
+
+// alone numbers the programs that are run for no task: the end of one must not
+// end the processes of another.
+var alone atomic.Int64
+
+// runAlone runs a program for no task, in a folder of its own.
+func (p Program) runAlone(ctx context.Context, timeout time.Duration, sink Sink, read func(*Run) Reader) (Outcome, error) {
+	dir, err := scratch.New("own")
+	if err != nil {
+		return Failed(task.PhaseError, err.Error()), nil
+	}
+	defer func() { _ = dir.Remove(context.WithoutCancel(ctx)) }()
+	var spec Spec
+	spec.Dir, spec.RunID = dir.Path, -task.ID(alone.Add(1))
+	spec.Plan.Limits.TimeoutSeconds = int(timeout / time.Second)
+	return p.Run(ctx, spec, sink, func(r *Run) (Talk, error) { return Talk{Reader: read(r)}, nil })
+}
+
+// silent reads a program of which nothing is expected but exit code 0.
+type silent struct{ *Run }
+
+func (r silent) Verdict(e Exit) Outcome {
+	if bad := r.Abnormal(e); bad != nil {
+		return *bad
+	}
+	return Completed("")
+}
+
+// sayer is a sink that passes on what is printed.
+type sayer func(string)
+
+func (sayer) Started(Process) error { return nil }
+
+func (s sayer) Event(e Event) {
+	if text := strings.TrimSpace(e.Text); text != "" {
+		s(text)
+	}
+}

@@ -1,0 +1,73 @@
+package supervise
+
+import (
+	"encoding/json"
+	"strings"
+
+	"taskyard/task"
+)
+
+// Result is what an agent says came of its run:
+//
+//	{"summary":"what was done","success":true,"artifacts":["notes.md"]}
+//
+// with at least one of these names.
+type Result struct {
+	Summary   string
+	Success   *bool
+	Artifacts []string
+	malformed bool // success is there, but neither true nor false
+}
+
+// ParseResult reads a result; nil when the object is none.
+func (r *Run) ParseResult(fields map[string]json.RawMessage) *Result {
+	var res Result
+	found := false
+	if json.Unmarshal(fields["summary"], &res.Summary) == nil {
+		found, res.Summary = true, strings.TrimSpace(r.Clean(res.Summary))
+	}
+	if raw, ok := fields["success"]; ok {
+		found, res.malformed = true, json.Unmarshal(raw, &res.Success) != nil || res.Success == nil
+	}
+	if json.Unmarshal(fields["artifacts"], &res.Artifacts) == nil {
+		found = true
+		for i, a := range res.Artifacts {
+			res.Artifacts[i] = r.Clean(a)
+		}
+	}
+	if !found {
+		return nil
+	}
+	return &res
+}
+
+// Failed reports whether the agent says that it failed.
+func (r *Result) Failed() bool { return r != nil && r.Success != nil && !*r.Success }
+
+// Judge is the outcome of an agent that ended well, with a result or, if res is
+// nil, with its text alone.
+func (r *Run) Judge(res *Result) Outcome {
+	switch {
+	case res != nil && res.malformed:
+		return Failed(task.PhaseProtocol, "Its result is malformed: success must be true or false")
+	case res.Failed() && res.Summary != "":
+		return Failed(task.PhaseError, res.Summary)
+	case res.Failed():
+		return Failed(task.PhaseError, "It said that it failed, without a reason"+r.LastWords())
+	}
+	out := Completed(r.Said())
+	claimed := false
+	if res != nil {
+		claimed, out.Artifacts = res.Success != nil || len(res.Artifacts) > 0, res.Artifacts
+		if res.Summary != "" {
+			out.Summary = task.ClipChars(res.Summary, task.MaxSummaryRun)
+		}
+	}
+	if out.Summary == "" && !claimed {
+		return Failed(task.PhaseError, NoResult)
+	}
+	return out
+}
+
+// NoResult is the reason of a program that ended well and said nothing.
+const NoResult = "It ended without a result"

@@ -1,0 +1,85 @@
+package supervise
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"taskyard/runner/confine"
+)
+
+// shellArg makes the shim a shell for one command, see shellMain.
+const shellArg = "shell"
+
+// ShellRules say what a command of an agent's shell may do.
+type ShellRules struct {
+	Files   *confine.Rules `json:"files,omitempty"`   // nil: as the program above it
+	Sockets bool           `json:"sockets,omitempty"` // those that reach other things than the network are closed
+	Network bool           `json:"network,omitempty"` // else, with Sockets, these too
+	Keep    []string       `json:"keep,omitempty"`    // names of variables that hold secrets and are meant for commands
+}
+
+// hides reports whether a variable is not for commands of the agent.
+func (r ShellRules) hides(name string) bool {
+	return secretName.MatchString(name) && !slices.Contains(r.Keep, name)
+}
+
+// The files of a run that hold its shell.
+const (
+	shellName      = "shell"
+	shellRulesName = "shell.json"
+)
+
+// WriteShell writes a program into the folder of a run that executes one
+// command, its argument, under rules, and returns its path. shim is that of the
+// Program.
+func WriteShell(spec Spec, rules ShellRules, shim []string) (path string, err error) {
+	text, err := json.Marshal(rules)
+	if err != nil {
+		return "", err
+	}
+	file := filepath.Join(spec.Dir, shellRulesName)
+	if err := WriteNew(file, string(text)+"\n", 0o600); err != nil {
+		return "", err
+	}
+	if len(shim) == 0 {
+		self, err := os.Executable()
+		if err != nil {
+			return "", err
+		}
+		shim = []string{self, ShimArg}
+	}
+	var line strings.Builder
+	for _, word := range append(slices.Clone(shim), shellArg, file) {
+		line.WriteString(" " + quoted(word))
+	}
+	path = ShellPath(spec)
+	return path, WriteNew(path, "#!/bin/sh\nexec"+line.String()+` "$1"`+"\n", 0o700)
+}
+
+// ShellPath is where WriteShell writes the program.
+func ShellPath(spec Spec) string { return filepath.Join(spec.Dir, shellName) }
+
+// quoted is a word for sh.
+func quoted(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
+
+// WriteNew writes a file in place of whatever has its name. No process is
+// started meanwhile: it would have the file open until it executes its own
+// program, and nobody executes a file that is open for writing.
+func WriteNew(file, text string, mode os.FileMode) error {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	_ = os.Remove(file)
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_WRONLY|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	return err
+}

@@ -1,0 +1,56 @@
+package supervise
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// Tail keeps the end of a text.
+type Tail struct {
+	Limit int // bytes
+	buf   []byte
+}
+
+// Add adds to the text.
+func (t *Tail) Add(s string) {
+	t.buf = append(t.buf, s...)
+	if len(t.buf) > 2*t.Limit {
+		t.buf = t.buf[:copy(t.buf, t.buf[len(t.buf)-t.Limit:])]
+	}
+}
+
+// Reset forgets the text.
+func (t *Tail) Reset() { t.buf = nil }
+
+// Last returns the last characters, at most most of them, without the blanks
+// around them; a cut begins with "…".
+func (t *Tail) Last(most int) string {
+	b := t.buf
+	for len(b) > 0 && len(t.buf) >= t.Limit && !utf8.RuneStart(b[0]) {
+		b = b[1:]
+	}
+	return lastChars(strings.TrimSpace(string(b)), most)
+}
+
+// lastChars returns the last limit characters of s; a cut begins with "…".
+func lastChars(s string, limit int) string {
+	if utf8.RuneCountInString(s) <= limit {
+		return s
+	}
+	runes := []rune(s)
+	return "…" + string(runes[len(runes)-limit+1:])
+}
+
+// whole returns how many bytes of b are whole characters: all but a character
+// at the end that has only begun.
+func whole(b []byte) int {
+	for i := len(b) - 1; i >= 0 && i >= len(b)-utf8.UTFMax; i-- {
+		if utf8.RuneStart(b[i]) {
+			if utf8.FullRune(b[i:]) {
+				break
+			}
+			return i
+		}
+	}
+	return len(b)
+}

@@ -1,0 +1,221 @@
+package supervise
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"taskyard/task"
+)
+
+// reasonTail is how many characters of output a reason quotes.
+const reasonTail = 1500
+
+// Clean returns text that may be stored: without secrets, invalid UTF-8 and
+// NUL.
+func (r *Run) Clean(text string) string { return task.CleanText(r.red.Text(text)) }
+
+// CleanJSON returns one JSON value whose strings are clean; nil if there is
+// none.
+func (r *Run) CleanJSON(raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 || string(raw) == "null" {
+		return nil
+	}
+	if bytes.IndexByte(raw, '\\') < 0 && utf8.Valid(raw) && r.red.Text(string(raw)) == string(raw) {
+		return bytes.Clone(raw)
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var v any
+	if dec.Decode(&v) != nil {
+		return nil
+	}
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	if enc.Encode(r.cleanValue(v)) != nil {
+		return nil
+	}
+	return bytes.TrimSpace(out.Bytes())
+}
+
+func (r *Run) cleanValue(v any) any {
+	switch v := v.(type) {
+	case string:
+		return r.Clean(v)
+	case []any:
+		for i := range v {
+			v[i] = r.cleanValue(v[i])
+		}
+	case map[string]any:
+		m := make(map[string]any, len(v))
+		for key, val := range v {
+			m[r.Clean(key)] = r.cleanValue(val)
+		}
+		return m
+	}
+	return v
+}
+
+// Redactor returns one for a text that comes in pieces.
+func (r *Run) Redactor() *task.Redactor { return r.red.Fresh() }
+
+// Event reports what the agent said or did, and counts it: text is remembered
+// for the summary, tool calls and usage are added up. data, nil for
+// none, is marshaled; both are cleaned. line, clean, is what goes to the
+// overflow file when the event is too large; nil: text and data.
+func (r *Run) Event(typ, text string, data any, line []byte) {
+	ev := r.event(typ, text, data)
+	switch typ {
+	case EventText:
+		r.said.Add(ev.Text + "\n")
+	case EventToolCall:
+		r.Usage.ToolCalls++
+	case EventUsage:
+		r.AddUsage(ev.Data)
+	}
+	r.report(ev, line)
+}
+
+// Report is Event without counting and without a line.
+func (r *Run) Report(typ, text string, data any) { r.report(r.event(typ, text, data), nil) }
+
+func (r *Run) event(typ, text string, data any) Event {
+	ev := Event{Type: typ, Text: r.Clean(text)}
+	if raw, ok := data.(json.RawMessage); ok {
+		ev.Data = r.CleanJSON(raw)
+	} else if data != nil {
+		if raw, err := json.Marshal(data); err == nil {
+			ev.Data = r.CleanJSON(raw)
+		}
+	}
+	return ev
+}
+
+// report hands on an event that may be larger than one may be.
+func (r *Run) report(ev Event, line []byte) {
+	if line == nil {
+		line = []byte(strings.TrimSpace(ev.Text + " " + string(ev.Data)))
+	}
+	if len(ev.Text)+len(ev.Data) > MaxEvent {
+		if !r.out.over {
+			r.out.Overflow(append(line[:len(line):len(line)], '\n'))
+		}
+		if len(ev.Data) > MaxEvent/2 {
+			ev.Data = fmt.Appendf(nil, `{"cut":true,"bytes":%d}`, len(ev.Data))
+		}
+		if room := MaxEvent - len(ev.Data) - noteRoom; len(ev.Text) > room {
+			ev.Text = task.CutText(ev.Text, room) + "\n[cut: the whole event is in the file " + overflowName + "]"
+		}
+	}
+	r.out.Event(ev, line)
+}
+
+// Note informs the reader about the transcript or the run itself; there is
+// always room.
+func (r *Run) Note(text string) { r.out.note(r.red.Text(text)) }
+
+// TextLine reports a line of stdout as text, which may become the summary.
+func (r *Run) TextLine(kind LineKind, b []byte) {
+	if kind == LongRest || kind == LongEnd {
+		r.SpillLine(kind, b)
+		return
+	}
+	r.said.Add(r.line(EventText, kind, b))
+	if kind == WholeLine {
+		r.said.Add("\n")
+	}
+}
+
+// LogLine reports a line of stdout that is none of the agent's protocol.
+func (r *Run) LogLine(kind LineKind, b []byte) {
+	if kind == LongRest || kind == LongEnd {
+		r.SpillLine(kind, b)
+		return
+	}
+	r.line(EventLog, kind, b)
+}
+
+func (r *Run) stderrLine(kind LineKind, b []byte) {
+	if kind == LongRest || kind == LongEnd {
+		r.SpillLine(kind, b)
+		return
+	}
+	r.errorTail.Add(r.line(EventLog, kind, b))
+	if kind == WholeLine {
+		r.errorTail.Add("\n")
+	}
+}
+
+// line emits one event of text and returns the text. What an event cannot hold
+// goes to the overflow file.
+func (r *Run) line(typ string, kind LineKind, b []byte) string {
+	ev := Event{Type: typ, Text: task.CleanText(string(b))}
+	if kind == PartialLine {
+		ev.Data = json.RawMessage(`{"partial":true}`)
+	}
+	fits := len(ev.Text)+len(ev.Data) <= MaxEvent
+	if kind == LongLine {
+		fits = len(ev.Text) <= MaxEvent-noteRoom
+	}
+	if !fits && !r.out.over {
+		r.out.Overflow(b)
+		if kind != LongLine {
+			r.out.Overflow([]byte{'\n'})
+		}
+	}
+	if !fits || kind == LongLine {
+		ev.Text = task.CutText(ev.Text, MaxEvent-noteRoom) +
+			"\n[cut: the line is too long for the transcript; the rest is in the file " + overflowName + "]"
+	}
+	if kind == PartialLine || kind == LongLine {
+		r.out.begin(ev, b)
+	} else {
+		r.out.Event(ev, b)
+	}
+	return ev.Text
+}
+
+// SpillLine puts what a long line has more than an event may hold into the
+// overflow file; of a raw line all of it, with a note.
+func (r *Run) SpillLine(kind LineKind, b []byte) {
+	if r.raw {
+		red := r.streams[Stdout].red
+		if kind == LongLine {
+			r.out.note("A line of the program is too long for the transcript; it is in the file " + overflowName + ".")
+		}
+		if kind == LongEnd {
+			b = red.Close()
+		} else {
+			b = red.Write(b)
+		}
+		r.out.Overflow(b)
+		b = nil
+	}
+	if kind == LongEnd {
+		b = []byte{'\n'}
+	}
+	r.out.Overflow(b)
+}
+
+// Said is the end of the text that the agent said, at most
+// task.MaxSummaryRun characters.
+func (r *Run) Said() string { return r.said.Last(task.MaxSummaryRun) }
+
+// Stderr is the end of what the program wrote there, at most 1,500 characters.
+func (r *Run) Stderr() string { return r.errorTail.Last(reasonTail) }
+
+// LastWords quotes the end of stderr, or of the text when stderr is empty, for
+// the end of a reason: ": words", or "".
+func (r *Run) LastWords() string {
+	words := r.Stderr()
+	if words == "" {
+		words = r.said.Last(reasonTail)
+	}
+	if words == "" {
+		return ""
+	}
+	return ": " + words
+}

@@ -1,0 +1,120 @@
+package supervise
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"taskyard/task"
+)
+
+// leaseLostGrace is the time between TERM and KILL for a program whose run is
+// over.
+const leaseLostGrace = time.Second
+
+// minCheckPause is the shortest time between two checks of a clock that may be
+// paused.
+const minCheckPause = 20 * time.Millisecond
+
+// Watch does the work of a run here, not in a program, within the limits of
+// time. It tells the sink that the run has started, closes the transcript, and
+// returns the outcome of work, cleaned and with what was used. The context of
+// work ends with ctx, when a limit is reached, and when Stop is called. silent
+// says who is idle, such as "The model said nothing"; each of signs, which may
+// be nil, is progress. The error is that of the sink.
+func (r *Run) Watch(
+	ctx context.Context, silent string, signs <-chan struct{}, work func(context.Context) Outcome,
+) (out Outcome, err error) {
+	if err := r.sink.Started(Process{}); err != nil {
+		return Failed(task.PhaseError, "The start of the run could not be recorded"), err
+	}
+	within, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		r.enforceTime(within.Done(), silent, signs)
+		cancel()
+	}()
+	go r.clock.follow(r.Spec.Waits, within.Done())
+	out = work(within)
+	cancel()
+	<-ended
+	r.out.Close()
+	r.close(&out)
+	return out, nil
+}
+
+// close cleans an outcome and adds what was used.
+func (r *Run) close(out *Outcome) {
+	if out.Status == task.RunFailed {
+		out.Reason = task.ClipChars(r.Clean(out.Reason), task.MaxReason)
+	}
+	out.Usage = r.Usage
+}
+
+// enforceTime stops the run when a limit of time is reached. It returns when
+// done is closed, or when the run is to be stopped for whatever reason.
+func (r *Run) enforceTime(done <-chan struct{}, silent string, signs <-chan struct{}) {
+	limits := r.Spec.Plan.Limits
+	wall := timer(limits.Timeout()-r.clock.ran(), limits.TimeoutSeconds)
+	idle := timer(limits.IdleTimeout(), limits.IdleTimeoutSeconds)
+	for {
+		select {
+		case <-done:
+			return
+		case <-r.asked:
+			return
+		case <-signs:
+			r.clock.grant(0)
+		case <-wall:
+			left, over := r.clock.left(limits.Timeout())
+			if over {
+				r.Stop(Failed(task.PhaseTimeout, fmt.Sprintf("It ran longer than its time limit of %d s", limits.TimeoutSeconds)))
+				continue
+			}
+			wall = time.After(left)
+		case <-idle:
+			left := limits.IdleTimeout() - r.clock.idle()
+			if left <= 0 {
+				r.Stop(Failed(task.PhaseIdle, fmt.Sprintf("%s for %d s", silent, limits.IdleTimeoutSeconds)))
+				continue
+			}
+			idle = time.After(max(left, minCheckPause))
+		}
+	}
+}
+
+// stopChild stops the child when ctx ends or the run is asked to. It
+// returns when the child is done or being stopped, and reports whether
+// interrupt asked the program to stop; interrupt may be nil.
+func (r *Run) stopChild(ctx context.Context, c *child, grace time.Duration, interrupt func() bool) (interrupted bool) {
+	select {
+	case <-c.done:
+		return false
+	case <-r.asked:
+	case <-ctx.Done():
+		if errors.Is(context.Cause(ctx), ErrLeaseLost) {
+			interrupt, grace = nil, min(grace, leaseLostGrace)
+		}
+		r.Stop(Canceled(context.Cause(ctx)))
+	}
+	if interrupt != nil && interrupt() {
+		interrupted = true
+		select {
+		case <-c.done:
+			return true
+		case <-time.After(grace):
+		}
+	}
+	c.stop(grace)
+	return interrupted
+}
+
+// timer fires after d, or never when there is no limit.
+func timer(d time.Duration, limit int) <-chan time.Time {
+	if limit <= 0 {
+		return nil
+	}
+	return time.After(d)
+}

@@ -1,0 +1,174 @@
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"code.dny.dev/ssrf"
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"taskyard/runner/retryafter"
+	"taskyard/runner/supervise"
+	"taskyard/task"
+)
+
+// delivery is one run on its way to its receiver.
+type delivery struct {
+	*supervise.Run
+	w      *Runner
+	signer *standardwebhooks.Webhook
+	body   []byte
+}
+
+// answer is what one try came to: an outcome, or a reason to try again.
+type answer struct {
+	end      *supervise.Outcome
+	accepted bool          // the receiver works on
+	again    string        // why another try may help
+	after    time.Duration // what the receiver asked for, or 0
+}
+
+// client dials addresses that the guard lets pass, uses no proxy and follows
+// no redirect: the body holds a token.
+func (w *Runner) client() *http.Client {
+	dialer := &net.Dialer{Timeout: 10 * time.Second}
+	if !w.AllowPrivate {
+		dialer.Control = ssrf.New(ssrf.WithAnyPort()).Safe
+	}
+	return &http.Client{
+		Transport:     &http.Transport{DialContext: dialer.DialContext, TLSHandshakeTimeout: 10 * time.Second, ForceAttemptHTTP2: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// deliver tries until there is an answer that counts, or ctx ends.
+func (d *delivery) deliver(ctx context.Context) supervise.Outcome {
+	hc := d.w.client()
+	defer hc.CloseIdleConnections()
+	for failures := 0; ; failures++ {
+		a := d.post(ctx, hc)
+		switch {
+		case ctx.Err() != nil:
+			return d.Cut(ctx)
+		case a.end != nil:
+			return *a.end
+		case a.accepted:
+			d.Note("The receiver took the run over and works on.")
+			d.Progress(0)
+			<-ctx.Done()
+			return d.Cut(ctx)
+		case failures+1 >= maxTries:
+			return supervise.Failed(task.PhaseError, fmt.Sprintf("No answer after %d tries: %s", maxTries, a.again))
+		}
+		wait := min(max(d.w.pause(failures), a.after), maxPause)
+		d.Note(fmt.Sprintf("Try %d failed: %s. The next one follows in %v.",
+			failures+1, a.again, wait.Round(100*time.Millisecond)))
+		d.Progress(wait) // it is we who wait
+		select {
+		case <-ctx.Done():
+			return d.Cut(ctx)
+		case <-time.After(wait):
+		}
+	}
+}
+
+// permanently is the answer after which no other try helps.
+func permanently(phase task.Phase, reason string) answer {
+	o := supervise.Permanent(phase, reason)
+	return answer{end: &o}
+}
+
+// post sends the run once. Every try has the same id, so that a receiver that
+// got it before knows it.
+func (d *delivery) post(ctx context.Context, hc *http.Client) answer {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, d.w.URL, bytes.NewReader(d.body))
+	if err != nil {
+		return permanently(task.PhaseError, "The address of the webhook cannot be used")
+	}
+	id, now := fmt.Sprintf("run_%d_%d", d.Spec.RunID, d.Spec.Lease), time.Now()
+	sig, err := d.signer.Sign(id, now, d.body)
+	if err != nil {
+		return permanently(task.PhaseError, "The webhook could not be signed")
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("User-Agent", "Taskyard")
+	req.Header.Set(standardwebhooks.HeaderWebhookID, id)
+	req.Header.Set(standardwebhooks.HeaderWebhookTimestamp, strconv.FormatInt(now.Unix(), 10))
+	req.Header.Set(standardwebhooks.HeaderWebhookSignature, sig)
+	res, err := hc.Do(req)
+	if err != nil {
+		return d.unreached(err)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
+	if err != nil {
+		return answer{again: "the answer broke off"}
+	}
+	return d.answered(res, b)
+}
+
+// unreached reads an error of the connection. The address itself is not
+// shown: it may hold a secret.
+func (d *delivery) unreached(err error) answer {
+	for _, no := range []error{ssrf.ErrProhibitedIP, ssrf.ErrProhibitedNetwork, ssrf.ErrProhibitedPort, ssrf.ErrInvalidHostPort} {
+		if errors.Is(err, no) {
+			return permanently(task.PhaseError,
+				"The webhook leads to a loopback, private or reserved address, which is refused: "+
+					"give a public one, or set allow_private = true for this runner")
+		}
+	}
+	var u *url.Error
+	if errors.As(err, &u) {
+		err = u.Err
+	}
+	return answer{again: "the receiver was not reached: " + err.Error()}
+}
+
+// answered reads the status of an answer.
+func (d *delivery) answered(res *http.Response, b []byte) answer {
+	said := fmt.Sprintf("the receiver answered %d", res.StatusCode)
+	if text := strings.TrimSpace(task.CleanText(string(b))); text != "" && res.StatusCode >= http.StatusBadRequest {
+		said += ": " + task.ClipChars(text, 300)
+	}
+	switch code := res.StatusCode; {
+	case code == http.StatusOK:
+		return d.result(b)
+	case code == http.StatusAccepted:
+		return answer{accepted: true}
+	case code < http.StatusMultipleChoices:
+		return permanently(task.PhaseProtocol, upper(said)+": it must be 200 with a result, or 202 to work on")
+	case code < http.StatusBadRequest:
+		return permanently(task.PhaseError, upper(said)+", a redirect, which is not followed: give the address that it leads to")
+	case code == http.StatusRequestTimeout || code == http.StatusTooManyRequests || code >= http.StatusInternalServerError:
+		return answer{again: said, after: min(retryafter.Parse(res.Header, time.Now()), time.Hour)}
+	case code == http.StatusUnauthorized || code == http.StatusForbidden:
+		return permanently(task.PhaseAuth, upper(said))
+	}
+	return permanently(task.PhaseError, upper(said))
+}
+
+// result reads the body of a 200: what a command would print as its last line.
+func (d *delivery) result(b []byte) answer {
+	var fields map[string]json.RawMessage
+	if len(b) > maxAnswer || json.Unmarshal(b, &fields) != nil {
+		return permanently(task.PhaseProtocol, "The receiver answered 200 without one JSON object of at most 1 MiB: answer 202 to work on")
+	}
+	d.AddUsage(fields["usage"])
+	res := d.ParseResult(fields)
+	if res == nil {
+		return permanently(task.PhaseProtocol,
+			"The receiver answered 200 without a result (summary, success, artifacts): answer 202 to work on")
+	}
+	out := d.Judge(res)
+	return answer{end: &out}
+}

@@ -1,0 +1,17 @@
+//go:build linux
+
+package webhook
+
+import (
+	"os"
+	"testing"
+
+	"taskyard/runner/runnertest"
+)
+
+func TestMain(m *testing.M) {
+	if err := os.Setenv(hookSecretName, hookSecret); err != nil { // before tests that run beside each other
+		panic(err)
+	}
+	runnertest.Main(m, nil)
+}

@@ -1,0 +1,41 @@
+package task
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// CleanText makes text that may be stored: invalid UTF-8 and NUL are replaced.
+func CleanText(s string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
+}
+
+// CutText returns at most most bytes of s, without half a character at the
+// end.
+func CutText(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	for most > 0 && !utf8.RuneStart(s[most]) {
+		most--
+	}
+	return s[:most]
+}
+
+// ClipText cuts s to at most most bytes at the border of a character, and marks the cut
+// with an ellipsis.
+func ClipText(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return CutText(s, most-len("…")) + "…"
+}
+
+// ClipChars cuts s to at most most characters, and marks the cut with an
+// ellipsis.
+func ClipChars(s string, most int) string {
+	if utf8.RuneCountInString(s) <= most {
+		return s
+	}
+	return string([]rune(s)[:most-1]) + "…"
+}
