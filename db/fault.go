@@ -1,6 +1,7 @@
 package db
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -84,6 +85,9 @@ func (d *DB) explain(err error) error {
 	if err == nil {
 		return nil
 	}
+	if errors.Is(err, context.DeadlineExceeded) { // of bound; the driver says so where it noticed before SQLite
+		return errSearchTooLong()
+	}
 	var se sqlite3.Error // on the heap: only here, where something failed
 	if !errors.As(err, &se) {
 		return err
@@ -111,9 +115,13 @@ func (d *DB) explain(err error) error {
 	case se.Code == sqlite3.ErrBusy, se.Code == sqlite3.ErrLocked:
 		return task.Errorf(task.Unavailable, task.CodeUnavailable, "The database is busy; try again in a moment")
 	case se.Code == sqlite3.ErrInterrupt:
-		return task.Errorf(task.Unavailable, task.CodeUnavailable, "The search took too long; narrow it")
+		return errSearchTooLong()
 	}
 	return err
+}
+
+func errSearchTooLong() error {
+	return task.Errorf(task.Unavailable, task.CodeUnavailable, "The search took too long. Narrow it: more of a word, an owner, or a label")
 }
 
 const howToRestore = "stop the server, then taskyard restore FILE; scheduled backups are in the folder backups"

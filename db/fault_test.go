@@ -3,6 +3,7 @@ package db_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -112,5 +113,15 @@ func TestReadsOutliveTheFilesUnderThem(t *testing.T) {
 			says(t, tryTask(d, "refused"), "deleted or replaced")
 			until(t, "the data are saved", func() bool { return len(globs(t, d.Path()+".rescued-*")) == 1 })
 		})
+	}
+}
+
+func TestASearchThatTakesTooLongIsUnavailable(t *testing.T) {
+	t.Parallel()
+	d := dbtest.New(t)
+	err := d.Read(t.Context(), func(*db.Rx) error { return fmt.Errorf("read rows: %w", context.DeadlineExceeded) })
+	var e *task.Error
+	if !errors.As(err, &e) || e.Code != task.CodeUnavailable || !strings.Contains(e.Message, "took too long") {
+		t.Errorf("got %v, want %s that says so", err, task.CodeUnavailable)
 	}
 }
