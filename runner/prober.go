@@ -207,7 +207,9 @@ func capabilities(kind string) Probe {
 }
 
 func infoOf(s Source, found Probe) task.RunnerInfo {
+	kind, _ := FindKind(s.Kind)
 	info := task.RunnerInfo{
+		Title: kind.Title, Lack: kind.Lack,
 		Name: s.Name, Kind: s.Kind, Installed: found.Installed, Version: found.Version, Path: found.Path, Problem: found.Problem,
 		EnforcesTools: found.EnforcesTools, Tools: found.Tools, Shell: found.Shell, Network: found.Network, Remedy: s.Remedy,
 	}

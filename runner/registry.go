@@ -12,6 +12,7 @@ import (
 	"taskyard/runner/enforce"
 	"taskyard/runner/supervise"
 	"taskyard/runner/webhook"
+	"taskyard/task"
 )
 
 // Place is where the agents of a kind of runner work.
@@ -27,9 +28,11 @@ const (
 // Kind is one kind of runner: all that the rest of the program knows about it.
 type Kind struct {
 	Name    string
+	Title   string // for people
 	Place   Place
-	Program string // the program that it starts unless another one is configured; "" for none
-	Models  bool   // it calls the models of a provider
+	Lack    task.RunnerLack // of one that can start nothing
+	Program string          // the program that it starts unless another one is configured; "" for none
+	Models  bool            // it calls the models of a provider
 
 	// New makes a runner; nil where a worker does.
 	New func(Settings) Runner
@@ -88,7 +91,7 @@ func (s Settings) confined() supervise.Program {
 // kinds is the registry.
 var kinds = []Kind{
 	{
-		Name: "builtin", Models: true, Capabilities: builtin.Capabilities,
+		Name: "builtin", Title: "Built-in agent", Lack: task.LacksConfiguration, Models: true, Capabilities: builtin.Capabilities,
 		New: func(s Settings) Runner {
 			p := s.Provider
 			return &builtin.Runner{
@@ -104,7 +107,7 @@ var kinds = []Kind{
 		},
 	},
 	{
-		Name: "claude", Program: claude.Program, Capabilities: claude.Capabilities, Missing: missingProgram,
+		Name: "claude", Title: "Claude Code", Program: claude.Program, Capabilities: claude.Capabilities, Missing: missingProgram,
 		New: func(s Settings) Runner {
 			c := &claude.Runner{Program: s.confined(), AcceptWeaker: s.AcceptWeaker}
 			if s.SecretEnv != "" {
@@ -114,23 +117,23 @@ var kinds = []Kind{
 		},
 	},
 	{
-		Name: "codex", Program: codex.Program, Capabilities: codex.Capabilities, Missing: missingProgram,
+		Name: "codex", Title: "Codex", Program: codex.Program, Capabilities: codex.Capabilities, Missing: missingProgram,
 		New: func(s Settings) Runner {
 			return &codex.Runner{Program: s.program(), Network: s.Network, AcceptWeaker: s.AcceptWeaker}
 		},
 	},
 	{
-		Name: "acp", Capabilities: acp.Capabilities, Missing: missingProgram,
+		Name: "acp", Title: "Agent Client Protocol", Capabilities: acp.Capabilities, Missing: missingProgram,
 		New: func(s Settings) Runner {
 			return &acp.Runner{Program: s.confined(), Bridge: s.Bridge, AcceptWeaker: s.AcceptWeaker}
 		},
 	},
 	{
-		Name: "command", Capabilities: command.Capabilities,
+		Name: "command", Title: "Any program", Capabilities: command.Capabilities,
 		New: func(s Settings) Runner { return &command.Runner{Program: s.program()} },
 	},
 	{
-		Name: "webhook", Place: Receiver, Capabilities: webhook.Capabilities,
+		Name: "webhook", Title: "Webhook", Lack: task.LacksConfiguration, Place: Receiver, Capabilities: webhook.Capabilities,
 		New: func(s Settings) Runner {
 			return &webhook.Runner{URL: s.URL, SecretEnv: s.SecretEnv, AllowPrivate: s.AllowPrivate, Callback: s.Callback}
 		},
@@ -139,7 +142,7 @@ var kinds = []Kind{
 		},
 	},
 	{
-		Name: "worker", Place: Worker,
+		Name: "worker", Title: "Workers on other machines", Lack: task.LacksWorker, Place: Worker,
 		Capabilities: Probe{
 			Kind:  "worker",
 			Tools: "A worker on another machine starts it; what holds it to its tools is configured there.",

@@ -16,9 +16,22 @@ type RunnerInfo struct {
 	Shell         string `json:"shell" doc:"how commands of the agent are confined, in words"`
 	Network       string `json:"network" doc:"what of the network it can reach, in words"`
 
+	Title string     `json:"-"` // of its kind, for people, such as "Claude Code"
+	Lack  RunnerLack `json:"-"` // what it lacks unless it is installed
+
 	ProbedAt Time `json:"probedAt,omitzero" doc:"absent: not looked at yet"`
 	Probing  bool `json:"probing,omitzero" doc:"true: it is being looked at now"`
 }
+
+// RunnerLack is what a runner that can start nothing lacks.
+type RunnerLack int
+
+// What runners lack.
+const (
+	LacksProgram       RunnerLack = iota // on this machine
+	LacksConfiguration                   // such as a model provider or a secret
+	LacksWorker                          // a worker that is connected
+)
 
 // State is the runner in one word: ready, missing, or unknown before the first
 // look.

@@ -10,19 +10,19 @@ func runnerState(r *task.RunnerInfo) (class, words string) {
 	case r.ProbedAt == 0:
 		return "", "Not checked yet"
 	case !r.Installed:
-		return notReady(r.Kind)
+		return notReady(r.Lack)
 	case r.Problem != "":
 		return "warn", "Probably ready"
 	}
 	return "ok", "Ready"
 }
 
-// notReady says what a runner of a kind lacks.
-func notReady(kind string) (class, words string) {
-	switch kind {
-	case "builtin", "webhook":
+// notReady says what a runner lacks.
+func notReady(lack task.RunnerLack) (class, words string) {
+	switch lack {
+	case task.LacksConfiguration:
 		return "warn", "Not configured"
-	case "worker":
+	case task.LacksWorker:
 		return "warn", "No worker"
 	}
 	return "bad", "Not installed"
@@ -30,12 +30,8 @@ func notReady(kind string) (class, words string) {
 
 // runnerWords names the kind of a runner and the version of its program.
 func runnerWords(r *task.RunnerInfo) string {
-	words := map[string]string{
-		"builtin": "Built-in agent", "claude": "Claude Code", "codex": "Codex", "acp": "Agent Client Protocol",
-		"command": "Any program", "webhook": "Webhook", "worker": "Workers on other machines",
-	}[r.Kind]
 	if r.Version != "" {
-		return words + ", " + r.Version
+		return r.Title + ", " + r.Version
 	}
-	return words
+	return r.Title
 }
