@@ -9,11 +9,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"taskyard/internal/app"
 	"taskyard/internal/archive"
+	"taskyard/internal/testkit"
 	"taskyard/task"
 )
 
@@ -97,6 +100,47 @@ func TestABackupHoldsTheWholeInstance(t *testing.T) {
 			t.Error("a restored instance elsewhere takes itself for its original")
 		}
 		again.kill()
+	}
+}
+
+// TestABackupUnderLoadIsOfOneMoment backs up while tasks are made as fast as
+// they can be: each that was acknowledged before is in it, and none without those
+// before it.
+func TestABackupUnderLoadIsOfOneMoment(t *testing.T) {
+	t.Parallel()
+	s := wholeInstance(t)
+	api := s.api(s.token("--scope", "operate", "--name", "load"))
+	stop, ended := make(chan struct{}), make(chan struct{})
+	var made atomic.Int64
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			if api.Do(t.Context(), "POST", "/api/tasks", map[string]any{"title": "Load", "owner": "own", "status": "draft"}, nil) == nil {
+				made.Add(1)
+			}
+		}
+	}()
+	testkit.Eventually(t, "tasks are made", func() bool { return made.Load() > 20 })
+	before := made.Load()
+	file := filepath.Join(t.TempDir(), "b.tar.zst")
+	must(t, "", "backup", "--data", s.data, file)
+	close(stop)
+	<-ended
+	to := filepath.Join(t.TempDir(), "data")
+	must(t, "", "restore", "--data", to, file)
+	must(t, "", "check", "--data", to)
+	rows, err := readRows(app.DBPath(to), "SELECT count(*), max(id) FROM tasks")
+	if err != nil || len(rows) != 1 {
+		t.Fatal(rows, err)
+	}
+	n, last, _ := strings.Cut(rows[0], "|")
+	if count, err := strconv.ParseInt(n, 10, 64); err != nil || n != last || count < before+1 {
+		t.Errorf("the backup has %s tasks up to %s; %d were acknowledged before", n, last, before+1)
 	}
 }
 

@@ -44,6 +44,7 @@ var agentFiles = map[string]string{
 type instance struct {
 	t     testing.TB
 	svc   *service.Service
+	path  string // of the address; "" at the root of the host
 	url   string
 	dir   string
 	stage *stage
@@ -103,7 +104,13 @@ func newWakingInstance(t testing.TB) *instance {
 
 func newInstanceWith(t testing.TB, agents map[string]string, with ...func(*service.Config)) *instance {
 	t.Helper()
-	y := openInstance(t, agents, with...)
+	return openInstance(t, agents, with...).peopled()
+}
+
+// peopled adds the admin, maya, and begins the clock.
+func (y *instance) peopled() *instance {
+	t := y.t
+	t.Helper()
 	u, err := y.svc.AddUser(ctx, task.SystemActor, "maya", password, task.RoleAdmin)
 	if err != nil {
 		t.Fatal(err)
@@ -118,7 +125,13 @@ const password = "correct horse battery"
 // openInstance serves an instance without people; start begins its clock.
 func openInstance(t testing.TB, agents map[string]string, with ...func(*service.Config)) *instance {
 	t.Helper()
-	y := &instance{t: t, dir: t.TempDir(), stage: newStage(t), clock: testkit.RunningClock()}
+	return openInstanceBelow(t, "", agents, with...)
+}
+
+// openInstanceBelow is openInstance below a path of the host.
+func openInstanceBelow(t testing.TB, path string, agents map[string]string, with ...func(*service.Config)) *instance {
+	t.Helper()
+	y := &instance{t: t, path: path, dir: t.TempDir(), stage: newStage(t), clock: testkit.RunningClock()}
 	t.Cleanup(func() { _ = y.stage.ln.Close() })
 	folder := filepath.Join(y.dir, "agents")
 	must(t, os.MkdirAll(folder, 0o700))
@@ -161,7 +174,11 @@ func (y *instance) serve(log *slog.Logger) {
 	must(t, err)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
-	y.url = "http://" + ln.Addr().String()
+	y.url = "http://" + ln.Addr().String() + y.path
+	public := ""
+	if y.path != "" {
+		public = y.url
+	}
 	turn, err := jobs.New(jobs.Options{
 		Service: y.svc, URL: y.url, RunsDir: filepath.Join(y.dir, "runs"), Enabled: true, Cron: "0 5 1 1 *", Location: time.UTC, Log: log,
 		Runners: map[string]runner.Runner{"script": ownRuns{&command.Runner{Program: supervise.Program{
@@ -172,7 +189,7 @@ func (y *instance) serve(log *slog.Logger) {
 	must(t, err)
 	h, err := handlers.New(handlers.Options{
 		Service: y.svc, Scheduler: turn, Log: log, Build: buildinfo.Info{Version: "test"}, DataDir: y.dir,
-		Listen: ln.Addr(), Rules: handlers.Rules{MaxDepth: 2, MaxParallel: 4, TickConcurrency: 1}, Runners: sampleRunners{},
+		Listen: ln.Addr(), PublicURL: public, Rules: handlers.Rules{MaxDepth: 2, MaxParallel: 4, TickConcurrency: 1}, Runners: sampleRunners{},
 		Limits: sampleLimits, Enforces: func(p task.Spec) []task.Enforcement { return runner.Enforces(&command.Runner{}, p) },
 	})
 	must(t, err)
@@ -233,7 +250,7 @@ func (y *instance) admit(b *tab) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, y.url+"/login/link", strings.NewReader(form.Encode()))
 	must(y.t, err)
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	req.Header.Set("Origin", y.url)
+	req.Header.Set("Origin", strings.TrimSuffix(y.url, y.path))
 	res, err := http.DefaultTransport.RoundTrip(req)
 	must(y.t, err)
 	must(y.t, res.Body.Close())

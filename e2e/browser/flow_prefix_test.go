@@ -1,0 +1,32 @@
+package browser
+
+import (
+	"testing"
+
+	"taskyard/task"
+)
+
+// TestScriptsWorkBelowAPath does with scripts what no crawl of links does: the
+// tab fails on every address that leads nowhere.
+func TestScriptsWorkBelowAPath(t *testing.T) {
+	t.Parallel()
+	y := openInstanceBelow(t, "/team/tasks", agentFiles).peopled()
+	tk := y.create(task.New{Title: "There before", Owner: "keeper"})
+	r := y.ask(tk.ID)
+	b := newTab(t, y.url)
+	b.open("/login/link?token=" + some[string](t)(y.svc.SignInLink(ctx, y.maya.UserID)))
+	b.press("button|Sign in")
+	b.at("/team/tasks/")
+	b.open("/queues")
+	b.see("There before")
+	other := y.create(task.New{Title: "Came while the board was open", Owner: "scout"})
+	b.see("Came while the board was open") // by the stream
+	b.open("/approvals/" + r.ID.String())
+	b.looked()
+	b.loads(typed("a"))
+	b.see("Run 1 approved.")
+	b.open(path(other.ID, ""))
+	some[task.Message](t)(y.svc.Comment(ctx, y.maya, other.ID, "Said while the page was open."))
+	b.see("Said while the page was open.")
+	y.stage.agent(t, tk.ID).say("exit")
+}
