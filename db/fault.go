@@ -124,7 +124,7 @@ func errSearchTooLong() error {
 	return task.Errorf(task.Unavailable, task.CodeUnavailable, "The search took too long. Narrow it: more of a word, an owner, or a label")
 }
 
-const howToRestore = "stop the server, then taskyard restore FILE; scheduled backups are in the folder backups"
+const howToRestore = "stop the server, then taskyard restore --replace FILE; scheduled backups are in the folder backups"
 
 func (d *DB) damaged(cause error) error {
 	e := task.Errorf(task.Unavailable, task.CodeUnavailable,

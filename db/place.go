@@ -84,7 +84,7 @@ func noLeftovers(path string) error {
 
 func leftover(path, file string) error {
 	return fmt.Errorf("%s is missing or empty, but %s is there: no new database is made beside it. Put the database back, "+
-		"restore a backup (taskyard restore FILE), or move %s away to start over", path, file, filepath.Base(file))
+		"restore a backup (taskyard restore --replace FILE), or move %s away to start over", path, file, filepath.Base(file))
 }
 
 func fileExists(path string) bool {
