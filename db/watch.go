@@ -111,7 +111,8 @@ func (d *DB) rescue() {
 	id, _, err := look(d.path)
 	what := "the next start puts it in place"
 	if err == nil && id != d.ident[0] {
-		what = "another file is in its place, which the next start serves; to have the saved one, stop the server, then taskyard restore --replace " +
+		what = "another file is in its place, which the next start serves; to have the saved one, stop the server, then " +
+			"taskyard restore --replace " +
 			filepath.Base(to)
 	} else if err := writeRestoreNote(d.path, restoreNote{From: filepath.Base(to), Kept: keptName(d.path, d.now())}); err != nil {
 		d.log.Error("rescue not noted", "error", err)
