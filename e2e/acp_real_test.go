@@ -54,3 +54,15 @@ func TestRealACPAgentsWorkOnATask(t *testing.T) {
 		})
 	}
 }
+
+func TestRealGeminiInAFolderThatItDoesNotTrustSaysThatItHadNoTools(t *testing.T) {
+	t.Parallel()
+	a := realGemini
+	a.env = func(t *testing.T, model string) string {
+		t.Helper()
+		return strings.Replace(realGemini.env(t, model), "GEMINI_CLI_TRUST_WORKSPACE", "OTHER", 1)
+	}
+	y := a.server(t, modeltest.WithTools(t, saying("I have no tools.")), realSetup{definition: "tools: read\n"})
+	y.want(y.execute(), "completed|ended||I have no tools.")
+	y.want(y.told(), "", "its program never reached Taskyard's MCP server")
+}

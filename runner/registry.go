@@ -33,6 +33,7 @@ type Kind struct {
 	Lack    task.RunnerLack // of one that can start nothing
 	Program string          // the program that it starts unless another one is configured; "" for none
 	Models  bool            // it calls the models of a provider
+	MCP     bool            // its programs are given Taskyard's MCP server
 
 	// New makes a runner; nil where a worker does.
 	New func(Settings) Runner
@@ -107,7 +108,7 @@ var kinds = []Kind{
 		},
 	},
 	{
-		Name: "claude", Title: "Claude Code", Program: claude.Program, Capabilities: claude.Capabilities, Missing: missingProgram,
+		Name: "claude", Title: "Claude Code", MCP: true, Program: claude.Program, Capabilities: claude.Capabilities, Missing: missingProgram,
 		New: func(s Settings) Runner {
 			c := &claude.Runner{Program: s.confined(), AcceptWeaker: s.AcceptWeaker}
 			if s.SecretEnv != "" {
@@ -117,13 +118,13 @@ var kinds = []Kind{
 		},
 	},
 	{
-		Name: "codex", Title: "Codex", Program: codex.Program, Capabilities: codex.Capabilities, Missing: missingProgram,
+		Name: "codex", Title: "Codex", MCP: true, Program: codex.Program, Capabilities: codex.Capabilities, Missing: missingProgram,
 		New: func(s Settings) Runner {
 			return &codex.Runner{Program: s.program(), Network: s.Network, AcceptWeaker: s.AcceptWeaker}
 		},
 	},
 	{
-		Name: "acp", Title: "Agent Client Protocol", Capabilities: acp.Capabilities, Missing: missingProgram,
+		Name: "acp", Title: "Agent Client Protocol", MCP: true, Capabilities: acp.Capabilities, Missing: missingProgram,
 		New: func(s Settings) Runner {
 			return &acp.Runner{Program: s.confined(), Bridge: s.Bridge, AcceptWeaker: s.AcceptWeaker}
 		},

@@ -88,6 +88,9 @@ func (tx *txn) finish(r *task.Run, f Finished) error {
 		}
 		r.Phase = task.PhaseWorking
 	}
+	if err := tx.noteMCP(r, f); err != nil {
+		return err
+	}
 	if f.State.Status == task.RunFailed {
 		f.Summary = ""
 	}

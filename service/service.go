@@ -18,7 +18,10 @@ import (
 
 // RunnerDefaults are what a runner uses where an agent's definition says
 // nothing: told to the service, so that reviewers see it.
-type RunnerDefaults struct{ Model, Workspace string }
+type RunnerDefaults struct {
+	Model, Workspace string
+	MCP              bool // its programs are given the MCP server
+}
 
 // Config is what the rules need to know. Zero durations and numbers mean the
 // defaults of New.
@@ -122,6 +125,7 @@ type Service struct {
 	waits      claimWaiters
 	counters   counters
 	workers    workerRegistry
+	mcp        mcpRuns
 	openCalls  openCalls
 	clockState clockState
 
@@ -253,6 +257,7 @@ func (s *Service) committed(tx *txn) {
 		s.stopRun(o.run, o.cause)
 	}
 	s.forgetWaits(tx.ended)
+	s.mcp.forget(tx.ended)
 	for _, token := range tx.revoked {
 		s.openCalls.end(token)
 	}

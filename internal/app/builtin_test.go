@@ -58,9 +58,11 @@ func TestWhichProviderABuiltinRunnerUses(t *testing.T) {
 		c := &config.Config{Providers: one, Runners: map[string]config.Runner{
 			"x": {Kind: "builtin", Workspace: "/w"},
 			"y": {Kind: "command", Workspace: "/v"},
+			"z": {Kind: "acp"},
 		}}
 		b, err := json.Marshal(runnerDefaults(c))
-		if want := `{"builtin":{"Model":"m","Workspace":""},"x":{"Model":"m","Workspace":"/w"},"y":{"Model":"","Workspace":"/v"}}`; err != nil || string(b) != want {
+		if want := `{"builtin":{"Model":"m","Workspace":"","MCP":false},"x":{"Model":"m","Workspace":"/w","MCP":false},` +
+			`"y":{"Model":"","Workspace":"/v","MCP":false},"z":{"Model":"","Workspace":"","MCP":true}}`; err != nil || string(b) != want {
 			t.Errorf("defaults are %s, %v", b, err)
 		}
 	})

@@ -30,6 +30,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "unknown profile: leave it out for all tools, or ask for profile=core", http.StatusBadRequest)
 		return
 	}
+	h.svc.ReachedMCP(task.ActorIn(r.Context()))
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	var big *http.MaxBytesError
 	switch {
