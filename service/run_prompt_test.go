@@ -154,3 +154,23 @@ func TestTheBoundaryOfAPrompt(t *testing.T) {
 		}
 	})
 }
+
+func TestTheWorkPromptHasItsSevenPoints(t *testing.T) {
+	y := newInstance(t, noApprove)
+	_, st, _ := y.inRun("coder")
+	block, work, found := strings.Cut(st.Spec.Prompt, "</Task>")
+	if !found || !strings.Contains(block, "<Task>\nid: ") {
+		t.Fatalf("the prompt has no <Task> block:\n%s", st.Spec.Prompt)
+	}
+	for _, point := range []string{
+		"1. Read the <Task> block", "2. Compare the steps", "3. If there is no plan yet, make one with update_steps",
+		"4. Before you pass a step that has a subtask, look at that subtask's status", "5. Work on the next step that is not done",
+		"6. If you need a person, ask with notify_user", "7. When everything is done, call complete_task",
+	} {
+		if _, after, found := strings.Cut(work, "\n"+point); found {
+			work = after
+		} else {
+			t.Errorf("%q is not in its place in\n%s", point, work)
+		}
+	}
+}

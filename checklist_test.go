@@ -1,0 +1,54 @@
+package main
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestTheChecklistNamesTestsThatExist reads docs/checklist.md: each row names
+// tests, and each of them is a test of this repository.
+func TestTheChecklistNamesTestsThatExist(t *testing.T) {
+	t.Parallel()
+	named, exists := regexp.MustCompile("`(Test[A-Za-z0-9_]+)`"), map[string]bool{}
+	function := regexp.MustCompile(`(?m)^func (Test[A-Za-z0-9_]+)\(`)
+	err := filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		for _, m := range function.FindAllSubmatch(b, -1) {
+			exists[string(m[1])] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile("docs/checklist.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := 0
+	for line := range strings.Lines(string(page)) {
+		if !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| what") {
+			continue
+		}
+		rows++
+		tests := named.FindAllStringSubmatch(line, -1)
+		if len(tests) == 0 {
+			t.Errorf("no test holds: %s", line)
+		}
+		for _, m := range tests {
+			if !exists[m[1]] {
+				t.Errorf("%s is no test: %s", m[1], line)
+			}
+		}
+	}
+	if rows < 50 {
+		t.Errorf("only %d rows are read", rows)
+	}
+}
