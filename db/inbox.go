@@ -139,6 +139,13 @@ func (tx *Tx) InsertNotice(message, taskID task.ID) (bool, error) {
 	return n == 1, err
 }
 
+// DeleteStoppedNotices ends the notices of a task that say that its run was
+// stopped.
+func (tx *Tx) DeleteStoppedNotices(id task.ID) error {
+	return tx.do("DELETE FROM notices WHERE task_id = ? AND "+
+		"EXISTS (SELECT 1 FROM messages m WHERE m.id = message_id AND m.type = 'stopped')", id)
+}
+
 // DeleteNotice reports whether the notice still waited.
 func (tx *Tx) DeleteNotice(message task.ID) (bool, error) {
 	n, err := tx.changed("DELETE FROM notices WHERE message_id = ?", message)

@@ -181,7 +181,7 @@ func (s *Service) StopEverything(ctx context.Context, a task.Actor, reason strin
 			return out, err
 		}
 		out.Runs = append([]task.ID{}, tx.ended...)
-		if err := tx.noteStopped(); err != nil {
+		if err := tx.noteStopped(a.Name + ": " + reason); err != nil {
 			return out, err
 		}
 		if err := tx.event(task.EvInstanceStopped, task.Event{}, changes{"reason": reason, "runs": out.Runs}); err != nil {
@@ -192,8 +192,10 @@ func (s *Service) StopEverything(ctx context.Context, a task.Actor, reason strin
 	})
 }
 
-// noteStopped remembers the runs that were stopped whose tasks are still open.
-func (tx *txn) noteStopped() error {
+// noteStopped remembers the runs that were stopped whose tasks are still open,
+// and puts them into the inbox, where they stay until they are dismissed or
+// their task runs again.
+func (tx *txn) noteStopped(why string) error {
 	now, err := tx.Pauses()
 	if err != nil {
 		return err
@@ -208,11 +210,29 @@ func (tx *txn) noteStopped() error {
 		if err != nil {
 			return err
 		}
-		if tk.Status == task.Active && !slices.Contains(stopped, id) {
-			stopped = append(stopped, id)
+		if tk.Status != task.Active || slices.Contains(stopped, id) {
+			continue
+		}
+		stopped = append(stopped, id)
+		if err := tx.tellStopped(r, why); err != nil {
+			return err
 		}
 	}
 	return tx.SetStopped(stopped)
+}
+
+func (tx *txn) tellStopped(r *task.Run, why string) error {
+	m, err := tx.InsertMessage(task.Message{
+		TaskID: r.TaskID, Kind: task.KindNotice, Type: task.MessageStopped, Author: task.System,
+		Content: "Run " + r.ID.String() + " was stopped with everything else by " + why + ". Restart it when you resume, or run the task again.",
+	})
+	if err != nil {
+		return err
+	}
+	if _, err := tx.InsertNotice(m, r.TaskID); err != nil {
+		return err
+	}
+	return tx.event(task.EvNotified, task.Event{TaskID: r.TaskID, Agent: r.Agent}, changes{"message": m})
 }
 
 func (tx *txn) cancelRunning(reason string) error {

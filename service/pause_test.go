@@ -256,10 +256,10 @@ func TestStopEverythingEndsWhatRuns(t *testing.T) {
 		equal(t, "reason", out.Pauses[0].Reason, "a leak")
 		events := must(y.s.Events(y.ctx(), maya, task.EventFilter{Limit: 500}))
 		var kinds []string
-		for _, e := range events[len(events)-6:] {
+		for _, e := range events[len(events)-8:] {
 			kinds = append(kinds, e.Kind)
 		}
-		if !slices.Contains(kinds, task.EvInstancePaused) || kinds[5] != task.EvInstanceStopped {
+		if !slices.Contains(kinds, task.EvInstancePaused) || kinds[7] != task.EvInstanceStopped {
 			t.Error(kinds)
 		}
 		if topics := sub.Take(); !slices.Contains(topics, "instance") || !slices.Contains(topics, "scheduler") {
@@ -290,9 +290,20 @@ func TestAResumeRestartsWhatWasStopped(t *testing.T) {
 	}
 	out := must(y.s.StopEverything(y.ctx(), oleg, "a leak"))
 	equal(t, "can be restarted", out.Pauses[0].Stopped, 3)
+	told := func() (list []string) {
+		for _, n := range must(y.s.Inbox(y.ctx(), maya)).Notices {
+			list = append(list, n.TaskID.String()+" "+n.Text)
+		}
+		return list
+	}
+	const notice = "Run 1 was stopped with everything else by user:oleg: a leak."
+	if got := told(); len(got) != 3 || !strings.Contains(strings.Join(got, "\n"), notice) {
+		t.Errorf("the inbox tells %q", got)
+	}
 	must(y.s.CompleteTask(y.ctx(), maya, third.TaskID, "by hand", 0))
 	got := must(y.s.ResumeAndRestart(y.ctx(), oleg, ""))
 	equal(t, "restarted", len(got.Runs), 2)
+	equal(t, "left in the inbox", len(told()), 1) // that of the task that does not run again
 	for i, was := range []*task.Run{first, second} {
 		r := y.run(got.Runs[i])
 		equal(t, "task", r.TaskID, was.TaskID)

@@ -102,6 +102,9 @@ func (tx *txn) createRun(tk *task.Task, def task.Agent, n newRun) (task.ID, erro
 	if err != nil {
 		return 0, err
 	}
+	if err := tx.DeleteStoppedNotices(tk.ID); err != nil {
+		return 0, err
+	}
 	tx.queued = tx.queued || r.Phase == task.PhaseQueued
 	tx.inboxIf(r.Phase == task.PhaseApproval || tk.Failures > 0)
 	c := changes{"cause": n.cause, "phase": r.Phase, "attempt": n.attempt}
