@@ -340,6 +340,17 @@ var apiDocs = map[string]apiDoc{
 		Summary: "Take a notice out of the inbox",
 		Desc:    "The id is the notice's messageId. Acknowledging twice is no error.",
 	},
+	"GET /api/settings": {
+		Tag:     "Settings",
+		Summary: "List the settings that can be changed while the server runs",
+		Desc:    "Values are text, as variables and flags of the server give them. Sources and locks are for admins.",
+	},
+	"PATCH /api/settings": {
+		Tag:     "Settings",
+		Summary: "Change settings of the running server",
+		Desc: "All or nothing, in use at once, and written into the configuration file; comments in it stay. Other settings that " +
+			"were changed in the file since it was read come into use, too. What a variable or a flag sets is locked.",
+	},
 	"GET /api/users": {
 		Tag:     "People",
 		Summary: "List people",

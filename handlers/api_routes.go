@@ -83,6 +83,9 @@ func (s *Server) apiRoutes() {
 	handle(s, "GET /api/inbox", task.Read, s.apiInbox)
 	handle(s, "POST /api/inbox/notices/{id}/acknowledge", task.Person, s.apiAcknowledgeNotice)
 
+	handle(s, "GET /api/settings", task.Read, s.apiSettings)
+	handle(s, "PATCH /api/settings", task.Admin, s.apiChangeSettings)
+
 	handle(s, "GET /api/users", task.Admin, s.apiUsers)
 	handle(s, "POST /api/users", task.Admin, s.apiAddUser)
 	handle(s, "PATCH /api/users/{id}", task.Admin, s.apiUpdateUser)

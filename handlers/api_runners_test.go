@@ -105,7 +105,6 @@ func TestPagesTellWhatRunnersEnforce(t *testing.T) {
 func TestBudgetsAreShown(t *testing.T) {
 	t.Parallel()
 	y := newPageSite(t)
-	y.server.opt.Limits = []Limit{{Key: "runs.timeout", Value: "5m", About: "time of a run"}}
 	maya := y.maya()
 	_, err := y.svc.SaveAgent(t.Context(), mayaActor, "spender",
 		"---\ndescription: spends\ntools: read\nrunner: script\nmax_cost_usd_per_day: 2\nmax_tokens_per_day: 1000\n---\nSpend.\n", "", false)
@@ -122,7 +121,7 @@ func TestBudgetsAreShown(t *testing.T) {
 	run := "/runs/" + st.Run.ID.String()
 	t.Run("estimated figures are marked wherever they are", func(t *testing.T) {
 		maya.get("/agents/spender").shows("≈ $0.50 of $2.00", "≈ 600 of 1k")
-		maya.get("/settings/limits").shows("≈ $0.50 of $2.00", "≈ 600", "Time of a run", "runs.timeout", "5m")
+		maya.get("/settings/limits").shows("≈ $0.50 of $2.00", "≈ 600")
 		maya.get(run).shows("≈ 600 in", "≈ $0.50")
 		maya.get("/runs").shows("≈ 600")
 	})

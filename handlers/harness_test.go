@@ -99,7 +99,9 @@ func newSite(t testing.TB, with ...func(*Options, *http.Server)) *site {
 
 func (s *site) open(log *slog.Logger) {
 	s.t.Helper()
-	y := testservice.New(s.t, testservice.Options{Agents: siteAgents, Log: log})
+	y := testservice.New(s.t, testservice.Options{Agents: siteAgents, Log: log, Config: func(c *service.Config) {
+		c.Settings = &sampleSettings{}
+	}})
 	s.db, s.svc, s.clock = y.DB, y.Service, y.Clock
 }
 

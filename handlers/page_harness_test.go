@@ -94,9 +94,6 @@ var testAgents = map[string]string{
 	"bad":      "---\nname: bad\n---\nno description, no tools\n",
 }
 
-// testRules are those of the default configuration, without delegation.
-var testRules = Rules{MaxParallel: 4, TickConcurrency: 1}
-
 func newPageSite(t testing.TB, with ...func(*service.Config)) *pageSite {
 	t.Helper()
 	made := testservice.New(t, testservice.Options{Agents: testAgents, Config: func(c *service.Config) {
@@ -110,7 +107,7 @@ func newPageSite(t testing.TB, with ...func(*service.Config)) *pageSite {
 	s, err := New(Options{
 		Service: y.svc, Scheduler: y.sched, Log: slog.New(slog.DiscardHandler),
 		Build: buildinfo.Info{Version: "test"}, DataDir: filepath.Dir(y.dir),
-		Rules: testRules, EnforcementGap: weakerScript, Enforces: enforcedScript,
+		EnforcementGap: weakerScript, Enforces: enforcedScript,
 	})
 	y.ok(err)
 	y.server = s

@@ -7,13 +7,6 @@ import (
 	"taskyard/views"
 )
 
-// Limit is one bound of the configuration, as people read it.
-type Limit struct {
-	Key   string // as in taskyard.toml, such as runs.timeout
-	Value string
-	About string // what it bounds
-}
-
 // limitsPage shows what is bounded, and what is used of the budgets.
 func (s *Server) limitsPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
 	ctx, a := c.Request().Context(), actorOf(c)
@@ -25,8 +18,12 @@ func (s *Server) limitsPage(c echo.Context, ch views.Chrome) (templ.Component, e
 		}
 		m.Usage, m.Budgets = append(m.Usage, u), u.Budgets
 	}
-	for _, l := range s.opt.Limits {
-		m.Limits = append(m.Limits, views.Limit(l))
+	list, err := s.svc.Settings(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range list {
+		m.Limits = append(m.Limits, views.Limit{Key: l.Key, Value: l.Value, About: l.About})
 	}
 	for _, q := range s.svc.Quotas() {
 		m.Quotas = append(m.Quotas, views.Limit{Key: q.Name, Value: q.Limit, About: q.Counts})

@@ -60,7 +60,8 @@ func TestPagesByRole(t *testing.T) {
 			w + "/complete", w + "/cancel", w + "/move", w + "/priority", "/tasks/bulk", w + "/edit", "/runs/1/cancel",
 			"/runs/1/retry", "/runs/" + m.approval.String() + "/approve", "/agents", "/agents/coder/todo", "/agents/reload",
 			"/scheduler/tick", "/scheduler/pause", "/scheduler/resume", "/scheduler/stop-everything", "/agents/coder/pause",
-			"/agents/coder/resume", "/inbox/notices/1/acknowledge", "/settings/people", "/settings/tokens", "/scheduler/jobs/tick/run",
+			"/agents/coder/resume", "/inbox/notices/1/acknowledge", "/settings/people", "/settings/tokens",
+			"/settings/server", "/scheduler/jobs/tick/run",
 		} {
 			viewer.post(p, "content", "x", "title", "x", "owner", "coder").is(403)
 			y.browser().post(p).is(303)

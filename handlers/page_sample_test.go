@@ -166,4 +166,7 @@ func (m sample) writerPages() []string {
 	}
 }
 
-var adminPages = []string{"/agents/new", "/agents/coder/edit", "/agents/bad/edit", "/settings/people", "/settings/tokens"}
+var adminPages = []string{
+	"/agents/new", "/agents/coder/edit", "/agents/bad/edit",
+	"/settings/server", "/settings/people", "/settings/tokens",
+}

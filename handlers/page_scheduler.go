@@ -18,9 +18,10 @@ func (s *Server) schedulerPage(c echo.Context, ch views.Chrome) (templ.Component
 	if err != nil {
 		return nil, err
 	}
+	rules := s.svc.RunRules()
 	m := views.SchedulerModel{
 		Claims: claimRows(st), Wakes: wakeRows(st),
-		WakeBudget: st.WakeBudget, Concurrency: s.opt.Rules.TickConcurrency, MaxParallel: s.opt.Rules.MaxParallel,
+		WakeBudget: st.WakeBudget, Concurrency: rules.TickConcurrency, MaxParallel: rules.MaxParallel,
 		Ticks: tickRows(st), InFlight: values(st.Running), Queued: queuedRows(st), Skipped: skipRows(st),
 	}
 	if clock := s.opt.Scheduler; clock != nil {

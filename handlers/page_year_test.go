@@ -50,7 +50,7 @@ func yearSite(t testing.TB, size dbfill.Size) (*pageSite, dbfill.Marks) {
 	y.sched = &pageScheduler{next: y.svc.Now().Add(time.Hour)}
 	y.server, err = New(Options{
 		Service: y.svc, Scheduler: y.sched, Log: quiet,
-		Build: buildinfo.Info{Version: "test"}, DataDir: filepath.Dir(y.dir), Rules: testRules,
+		Build: buildinfo.Info{Version: "test"}, DataDir: filepath.Dir(y.dir),
 	})
 	y.ok(err)
 	y.srv = httptest.NewServer(y.server)
@@ -69,7 +69,7 @@ func yearPages(m dbfill.Marks) []string {
 		"/approvals", at("/approvals/", m.Approval, ""), "/runs", at("/runs?task=", m.Much, ""),
 		at("/runs/", m.LongRun, ""), at("/runs/", m.LongLive, ""),
 		"/history", "/history?q=the+rate+limiter", "/agents", "/agents/agent-a", "/scheduler", "/views", "/settings",
-		"/settings/people", "/settings/tokens", "/settings/limits", "/settings/about", "/api/docs",
+		"/settings/server", "/settings/people", "/settings/tokens", "/settings/limits", "/settings/about", "/api/docs",
 	}
 }
 

@@ -141,6 +141,8 @@ func (s *Server) routes() {
 		{"POST", "/settings/password", task.SignedIn, s.changePassword},
 		{"POST", "/settings/signout", task.SignedIn, s.signOutEverywhere},
 		{"POST", "/settings/sessions/end", task.SignedIn, s.endSession},
+		{"GET", "/settings/server", task.Admin, page(s.serverPage)},
+		{"POST", "/settings/server", task.Admin, s.setSettings},
 		{"GET", "/settings/people", task.Admin, page(s.peoplePage)},
 		{"POST", "/settings/people", task.Admin, s.addPerson},
 		{"POST", "/settings/people/:id/role", task.Admin, s.setRole},

@@ -42,20 +42,11 @@ type Options struct {
 	PublicURL      string   // "https://…" when behind a proxy, else ""
 	AllowedHosts   []string
 	TrustedProxies []string                                   // addresses and ranges whose X-Forwarded-For is believed
-	Rules          Rules                                      // as configured for the service; pages tell them
-	Limits         []Limit                                    // of the configuration, as the settings show them
 	Enforces       func(task.Spec) []task.Enforcement         // what a runner enforces of a spec; nil: nothing is known
 	EnforcementGap func(runner string, tools []string) string // what an agent could do beyond its tools, or ""; nil: never anything
 	Runners        Runners                                    // what is known of the runners; nil: pages tell nothing of them
 	Demo           bool                                       // an instance to look around in: the inbox says what to try
 	MCP            http.Handler                               // serves /mcp to callers with a token; nil: nothing is there
-}
-
-// Rules are the numbers of the configuration that pages show.
-type Rules struct {
-	MaxDepth        int // of delegation; 0 forbids it
-	MaxParallel     int // runs in all
-	TickConcurrency int // runs of ticks at a time
 }
 
 // Server is the HTTP side of an instance.

@@ -26,7 +26,7 @@ type Backup struct {
 // backup writes one, drops the oldest ones, and starts the program that takes
 // it elsewhere.
 func (j *Jobs) backup(ctx context.Context) error {
-	b := j.opt.Backup
+	b := j.plan.Load().Backup
 	if err := os.MkdirAll(b.Dir, 0o700); err != nil {
 		return err
 	}

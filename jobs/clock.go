@@ -43,16 +43,31 @@ func newClock(table []job, loc *time.Location, note func(job, time.Duration, err
 		table: table, loc: loc, note: note, log: log, wall: func() time.Time { return time.Now().Round(0) },
 		look: func(context.Context) error { return nil }, state: map[string]*task.JobInfo{}, ended: make(chan struct{}),
 	}
+	return c, c.describe(table, loc)
+}
+
+// describe makes what is known of each job of a table. Error: a cron line cannot
+// be read; nothing is changed then.
+func (c *clock) describe(table []job, loc *time.Location) error {
 	for _, jb := range table {
-		info := &task.JobInfo{Name: jb.name, About: jb.about, Schedule: jb.cron}
+		if jb.every == 0 {
+			if _, err := newWallCron(jb.cron, loc); err != nil {
+				return err
+			}
+		}
+	}
+	for _, jb := range table {
+		info := c.state[jb.name]
+		if info == nil {
+			info = &task.JobInfo{Name: jb.name}
+			c.state[jb.name] = info
+		}
+		info.About, info.Schedule = jb.about, jb.cron
 		if jb.every > 0 {
 			info.Schedule = "every " + short(jb.every)
-		} else if _, err := newWallCron(jb.cron, loc); err != nil {
-			return nil, err
 		}
-		c.state[jb.name] = info
 	}
-	return c, nil
+	return nil
 }
 
 func short(d time.Duration) string {
@@ -103,6 +118,36 @@ func (c *clock) build(ctx context.Context) error {
 	}
 	c.cron = s
 	s.Start()
+	return nil
+}
+
+// replace has another table turn, in another zone. Before the start it is only
+// noted. Error: a cron line cannot be read; the former table turns on.
+func (c *clock) replace(ctx context.Context, table []job, loc *time.Location) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.describe(table, loc); err != nil {
+		return err
+	}
+	c.table, c.loc = table, loc
+	if c.cron == nil || ctx.Err() != nil {
+		return nil
+	}
+	return c.rebuild(ctx)
+}
+
+// rebuild puts a schedule of the table in the place of the one that turns; c.mu
+// is held.
+func (c *clock) rebuild(ctx context.Context) error {
+	old := c.cron
+	if err := c.build(ctx); err != nil {
+		return err
+	}
+	go func() {
+		if err := old.Shutdown(); err != nil {
+			c.log.Debug("old schedule", "error", err)
+		}
+	}()
 	return nil
 }
 
@@ -159,8 +204,15 @@ func (c *clock) once(ctx context.Context, jb job) {
 	c.note(jb, took, err)
 }
 
+// jobs is the table that turns.
+func (c *clock) jobs() []job {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.table
+}
+
 func (c *clock) find(name string) (job, error) {
-	for _, jb := range c.table {
+	for _, jb := range c.jobs() {
 		if jb.name == name {
 			return jb, nil
 		}
@@ -183,8 +235,9 @@ func (c *clock) next(name string) task.Time {
 }
 
 func (c *clock) infos() []task.JobInfo {
-	list := make([]task.JobInfo, 0, len(c.table)+1)
-	for _, jb := range c.table {
+	table := c.jobs()
+	list := make([]task.JobInfo, 0, len(table))
+	for _, jb := range table {
 		next := c.next(jb.name)
 		c.mu.Lock()
 		info := *c.state[jb.name]
@@ -237,20 +290,15 @@ func (c *clock) looked(ctx context.Context) {
 func (c *clock) jumped(ctx context.Context, from, to time.Time) {
 	c.log.Warn("the wall clock jumped; building the schedule again", "from", from, "to", to)
 	c.mu.Lock()
-	old := c.cron
-	err := c.build(ctx)
+	err := c.rebuild(ctx)
+	table, loc := c.table, c.loc
 	c.mu.Unlock()
 	if err != nil {
 		c.log.Error("schedule not built", "error", err)
 		return
 	}
-	go func() {
-		if err := old.Shutdown(); err != nil {
-			c.log.Debug("old schedule", "error", err)
-		}
-	}()
-	for _, jb := range c.table {
-		if jb.cron != "" && passed(jb.cron, c.loc, from, to) {
+	for _, jb := range table {
+		if jb.cron != "" && passed(jb.cron, loc, from, to) {
 			go c.once(ctx, jb)
 		}
 	}

@@ -45,13 +45,13 @@ func TestCronInWords(t *testing.T) {
 
 func TestTheNextTicksAreThoseOfTheClock(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t, setup{jobs: func(o *Options) { o.Enabled, o.Cron = true, "0 6-21 * * *" }})
+	y := newInstance(t, setup{jobs: func(o *Options) { o.Plan.Enabled, o.Plan.Cron = true, "0 6-21 * * *" }})
 	list := y.jobs.NextTicks(5)
 	if len(list) != 5 || list[0] != y.jobs.NextTick() {
 		t.Fatalf("next ticks %v, the first at %v", list, y.jobs.NextTick())
 	}
 	for i, at := range list {
-		if hour := at.Std().In(y.opt.Location).Hour(); hour < 6 || hour > 21 || i > 0 && at <= list[i-1] {
+		if hour := at.Std().In(y.opt.Plan.Location).Hour(); hour < 6 || hour > 21 || i > 0 && at <= list[i-1] {
 			t.Errorf("tick %d at %v", i, at)
 		}
 	}

@@ -119,7 +119,8 @@ func newInstance(t *testing.T, s setup) *instance {
 	s.cfg.Now = func() time.Time { return y.clock.Now().Add(s.ahead) }
 	y.svc = service.New(y.db, agents, s.cfg)
 	y.opt = Options{
-		Service: y.svc, Runners: map[string]runner.Runner{"hand": y.tower}, RunsDir: t.TempDir(), Cron: "0 0 1 1 *", Location: time.UTC,
+		Service: y.svc, Runners: map[string]runner.Runner{"hand": y.tower}, RunsDir: t.TempDir(),
+		Plan: Plan{Cron: "0 0 1 1 *", Location: time.UTC},
 		Beat: 50 * time.Millisecond, Log: quiet,
 	}
 	if s.jobs != nil {

@@ -24,10 +24,7 @@ type Options struct {
 	URL       string                   // under which runs reach the server
 	PublicURL string                   // under which people reach it, for the links of notices
 	RunsDir   string                   // a private folder of each run is made below it
-	Enabled   bool                     // ticks
-	Cron      string                   // of the tick, five fields
-	Location  *time.Location
-	Backup    Backup
+	Plan      Plan
 	Copied    bool                          // the data folder is a copy: processes of earlier runs may be another server's
 	Recovered func() error                  // called when the runs of a former server have ended, before any starts
 	Notify    []Outlet                      // services outside that are told what waits
@@ -35,6 +32,14 @@ type Options struct {
 	Beat      time.Duration                 // between heartbeats of a run; default 10 s
 	Now       func() time.Time              // the wall clock; default time.Now
 	Log       *slog.Logger
+}
+
+// Plan says when the jobs come whose times are configured.
+type Plan struct {
+	Enabled  bool   // ticks
+	Cron     string // of the tick, five fields
+	Location *time.Location
+	Backup   Backup
 }
 
 // job is one row of the table.
@@ -47,7 +52,7 @@ type job struct {
 }
 
 // table names every background job. Each is one call that is safe to repeat.
-func (j *Jobs) table() []job {
+func (j *Jobs) table(p *Plan) []job {
 	svc := j.opt.Service
 	count := func(fn func(context.Context) (int, error)) func(context.Context) error {
 		return func(ctx context.Context) error { _, err := fn(ctx); return err }
@@ -62,13 +67,13 @@ func (j *Jobs) table() []job {
 		{name: "sweep", about: "drops old sessions, answers and transcripts", every: time.Hour, keep: true, run: svc.Sweep},
 		{name: "folders", about: "removes the folders of runs that ended long ago", every: time.Hour, keep: true, run: j.folders},
 	}
-	if j.opt.Enabled {
-		list = append([]job{{name: "tick", about: "queues a run for each task that may run", cron: j.opt.Cron, run: j.tick("cron")}}, list...)
+	if p.Enabled {
+		list = append([]job{{name: "tick", about: "queues a run for each task that may run", cron: p.Cron, run: j.tick("cron")}}, list...)
 	}
-	if j.opt.Backup.Cron != "" {
+	if p.Backup.Cron != "" {
 		list = append(list, job{
 			name: task.JobBackup, about: "writes the whole instance to an archive",
-			cron: j.opt.Backup.Cron, keep: true, run: j.backup,
+			cron: p.Backup.Cron, keep: true, run: j.backup,
 		})
 	}
 	return list
@@ -84,6 +89,7 @@ type Jobs struct {
 	opt   Options
 	log   *slog.Logger
 	clock *clock
+	plan  atomic.Pointer[Plan]
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -105,8 +111,8 @@ func New(opt Options) (*Jobs, error) {
 	if opt.Log == nil {
 		opt.Log = slog.Default()
 	}
-	if opt.Location == nil {
-		opt.Location = time.Local
+	if opt.Plan.Location == nil {
+		opt.Plan.Location = time.Local
 	}
 	if opt.Beat == 0 {
 		opt.Beat = 10 * time.Second
@@ -115,12 +121,13 @@ func New(opt Options) (*Jobs, error) {
 		opt.TryAgain = tryAgain
 	}
 	j := &Jobs{opt: opt, log: opt.Log, started: time.Now().Round(0), busy: map[task.ID]bool{}}
+	j.plan.Store(&opt.Plan)
 	j.copied.Store(opt.Copied)
 	// Made here, not in Start: people may ask for a job before that is through.
 	j.ctx, j.cancel = context.WithCancel(context.Background())
 	j.runCtx, j.stopRun = context.WithCancelCause(context.Background())
 	var err error
-	if j.clock, err = newClock(j.table(), opt.Location, j.note, opt.Log); err != nil {
+	if j.clock, err = newClock(j.table(&opt.Plan), opt.Plan.Location, j.note, opt.Log); err != nil {
 		return nil, err
 	}
 	j.clock.look = opt.Service.CheckClock
@@ -208,6 +215,20 @@ func (j *Jobs) note(jb job, took time.Duration, err error) {
 // NextTick is when the next tick is planned, 0 for never.
 func (j *Jobs) NextTick() task.Time { return j.clock.next("tick") }
 
+// Reschedule has the jobs come by another plan from now on; how backups are made
+// stays. What runs now runs to its end. Error: a line of the plan cannot be read;
+// the former one is in use.
+func (j *Jobs) Reschedule(p Plan) error {
+	backup := j.plan.Load().Backup
+	backup.Cron, backup.Keep = p.Backup.Cron, p.Backup.Keep
+	p.Backup = backup
+	if err := j.clock.replace(j.ctx, j.table(&p), p.Location); err != nil {
+		return err
+	}
+	j.plan.Store(&p)
+	return nil
+}
+
 // Ticks returns the plan of a cron line: the first tick after a moment, 0 for
 // none. Error: the line cannot be read.
 func Ticks(line string, loc *time.Location) (func(after task.Time) task.Time, error) {
@@ -226,12 +247,13 @@ func Ticks(line string, loc *time.Location) (func(after task.Time) task.Time, er
 
 // Window says in words when ticks come.
 func (j *Jobs) Window() string {
-	if !j.opt.Enabled {
+	p := j.plan.Load()
+	if !p.Enabled {
 		return "off: no ticks and no wakes"
 	}
-	words, zone := cronWords(j.opt.Cron), j.opt.Location.String()
+	words, zone := cronWords(p.Cron), p.Location.String()
 	if words == "" {
-		words = j.opt.Cron
+		words = p.Cron
 	}
 	if zone == "Local" {
 		zone = "time of the server"
@@ -247,7 +269,8 @@ func (j *Jobs) NextTicks(n int) []task.Time {
 	if first == 0 {
 		return list
 	}
-	after, err := Ticks(j.opt.Cron, j.opt.Location)
+	p := j.plan.Load()
+	after, err := Ticks(p.Cron, p.Location)
 	if err != nil {
 		return list
 	}

@@ -129,7 +129,9 @@ func TestRunJob(t *testing.T) {
 		}
 	})
 	t.Run("jobs are listed with what became of them", func(t *testing.T) {
-		y := newInstance(t, setup{jobs: func(o *Options) { o.Enabled = true; o.Backup = Backup{Cron: "30 3 * * *", Dir: t.TempDir(), Keep: 2} }})
+		y := newInstance(t, setup{jobs: func(o *Options) {
+			o.Plan.Enabled, o.Plan.Backup = true, Backup{Cron: "30 3 * * *", Dir: t.TempDir(), Keep: 2}
+		}})
 		if y.jobs.NextTick() == 0 || y.jobs.Window() != "at 0:00 on 1 January, UTC" {
 			t.Errorf("next tick %v, window %q", y.jobs.NextTick(), y.jobs.Window())
 		}
@@ -164,7 +166,7 @@ func TestBackupJobKeepsTheNewest(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "backups")
 	y := newInstance(t, setup{jobs: func(o *Options) {
-		o.Backup = Backup{Cron: "30 3 * * *", Dir: dir, Keep: 2, Write: o.Service.CopyInto}
+		o.Plan.Backup = Backup{Cron: "30 3 * * *", Dir: dir, Keep: 2, Write: o.Service.CopyInto}
 	}})
 	// A copy that an earlier version made, which is the oldest.
 	former := filepath.Join(dir, "taskyard-20260101T000000.000.db")
@@ -201,7 +203,7 @@ func TestAfterABackupAProgramGetsItsName(t *testing.T) {
 	run := func(after ...string) error {
 		t.Helper()
 		y := newInstance(t, setup{jobs: func(o *Options) {
-			o.Backup = Backup{Dir: backups, Keep: 9, Write: o.Service.CopyInto, After: after, Limit: time.Second}
+			o.Plan.Backup = Backup{Dir: backups, Keep: 9, Write: o.Service.CopyInto, After: after, Limit: time.Second}
 			o.Log = slog.New(slog.NewTextHandler(log, nil))
 		}})
 		return y.jobs.backup(t.Context())

@@ -15,6 +15,7 @@ const (
 // server that was off is given its time: what was due before its start is not
 // late.
 func (j *Jobs) Vitals() task.Vitals {
+	p := j.plan.Load()
 	v := task.Vitals{Late: map[string]string{}, Killed: j.killed.Load()}
 	now := time.Now().Round(0)
 	later := func(a time.Time, at task.Time) time.Time {
@@ -26,19 +27,19 @@ func (j *Jobs) Vitals() task.Vitals {
 	for _, info := range j.clock.infos() {
 		if info.Name == "tick" {
 			v.TickAt = info.LastAt
-			due := nextOf(j.opt.Cron, j.opt.Location, later(j.started, info.LastAt))
+			due := nextOf(p.Cron, p.Location, later(j.started, info.LastAt))
 			if !due.IsZero() && now.After(due.Add(tickGrace)) && !info.Running {
 				v.Late["tick"] = "the tick of " + due.Format(time.RFC3339) + " did not come"
 			}
 		}
 	}
-	if j.opt.Backup.Cron == "" {
+	if p.Backup.Cron == "" {
 		return v
 	}
-	v.BackupAt, v.BackupSize = j.opt.Backup.newest()
-	due := nextOf(j.opt.Backup.Cron, j.opt.Location, later(j.started, v.BackupAt))
+	v.BackupAt, v.BackupSize = p.Backup.newest()
+	due := nextOf(p.Backup.Cron, p.Location, later(j.started, v.BackupAt))
 	if !due.IsZero() {
-		due = nextOf(j.opt.Backup.Cron, j.opt.Location, due)
+		due = nextOf(p.Backup.Cron, p.Location, due)
 	}
 	if !due.IsZero() && now.After(due.Add(backupGrace)) {
 		v.Late[task.JobBackup] = "two scheduled backups in a row are missing, the last of " +

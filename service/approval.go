@@ -152,7 +152,7 @@ func (tx *txn) refreeze(r *task.Run, spec task.Spec, why string) error {
 		}
 	}
 	r.Spec, r.Limits, r.Model, r.DefinitionHash = &spec, spec.Limits, spec.Model, spec.DefinitionHash
-	r.Approval, r.PendingDecision = &task.Approval{Version: hashOf(spec), ExpiresAt: tx.Now.Add(tx.s.cfg.ApprovalExpires), Why: why}, nil
+	r.Approval, r.PendingDecision = &task.Approval{Version: hashOf(spec), ExpiresAt: tx.Now.Add(tx.s.config().ApprovalExpires), Why: why}, nil
 	if ok, err := tx.SetApproval(r, task.PhaseApproval); err != nil || !ok {
 		return orEnded(r, err)
 	}
@@ -247,7 +247,7 @@ func (tx *txn) deny(r *task.Run, reason string) (*task.Run, error) {
 		return nil, err
 	}
 	// A no holds until a person says otherwise: the next tick must not ask again.
-	if err := tx.SetFailures(r.TaskID, tx.s.cfg.Attempts); err != nil {
+	if err := tx.SetFailures(r.TaskID, tx.s.config().Attempts); err != nil {
 		return nil, err
 	}
 	return tx.Run(r.ID)

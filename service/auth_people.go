@@ -281,7 +281,7 @@ func (s *Service) CreateToken(ctx context.Context, a task.Actor, in NewToken) (M
 			}
 		}
 		if in.Days >= 0 {
-			life := s.cfg.TokenLife
+			life := s.config().TokenLife
 			if in.Days > 0 {
 				life = time.Duration(in.Days) * 24 * time.Hour
 			}

@@ -230,7 +230,7 @@ func (tx *txn) renew(tk *task.Task) error {
 	if tk.Claim == nil || tk.Claim.Holder != tx.actor.Name {
 		return nil
 	}
-	return tx.Renew(tk.ID, tx.s.cfg.Lease)
+	return tx.Renew(tk.ID, tx.s.config().Lease)
 }
 
 // reach notes what the caller's run created or, with a claim, claimed: its

@@ -40,7 +40,7 @@ func TestCardsAreReadOnceAChange(t *testing.T) {
 	})
 	t.Run("a claim that runs out is seen within a second", func(t *testing.T) {
 		cards(task.TaskFilter{Owner: "coder"})
-		y.Forward(y.s.cfg.Lease + time.Second)
+		y.Forward(y.s.config().Lease + time.Second)
 		if now := cards(task.TaskFilter{Owner: "coder"}); now[0].WorkStatus != task.Idle {
 			t.Errorf("the card is %s", now[0].WorkStatus)
 		}

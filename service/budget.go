@@ -14,7 +14,7 @@ func (s *Service) budgetsOf(rx *db.Rx, agent string) ([]task.Budget, error) {
 	if def, ok := s.agents.Agent(agent); ok && agent != "" {
 		list = append(list, task.Budget{Agent: agent, MaxTokens: def.MaxTokensPerDay, MaxCostUSD: def.MaxCostUSDPerDay})
 	}
-	list = append(list, s.cfg.Budget)
+	list = append(list, s.config().Budget)
 	set := list[:0]
 	for _, b := range list {
 		if !b.Set() {

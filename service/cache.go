@@ -98,7 +98,7 @@ type cached[T any] struct {
 func (c *cached[T]) get(ctx context.Context, s *Service, read func(*db.Rx) (T, error)) (T, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	gen, start := s.hub.Generation(), s.cfg.Now()
+	gen, start := s.hub.Generation(), s.config().Now()
 	age := start.Sub(c.at)
 	if c.valid && age < time.Minute && (gen == c.gen || age < 20*c.took && c.took > 2*time.Millisecond) {
 		return c.now, nil
@@ -111,7 +111,7 @@ func (c *cached[T]) get(ctx context.Context, s *Service, read func(*db.Rx) (T, e
 	if err != nil {
 		return v, err
 	}
-	c.now, c.gen, c.at, c.valid = v, gen, s.cfg.Now(), true
+	c.now, c.gen, c.at, c.valid = v, gen, s.config().Now(), true
 	c.took = c.at.Sub(start)
 	return v, nil
 }

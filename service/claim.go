@@ -97,7 +97,7 @@ func (tx *txn) signup(agent string, count int) ([]*task.Task, error) {
 	}
 	list := make([]*task.Task, 0, count)
 	for bytes := 0; len(list) < count && bytes <= task.MaxTaskText; { // who claims many long tasks gets them in several calls
-		tk, err := claim(agent, tx.s.cfg.Lease)
+		tk, err := claim(agent, tx.s.config().Lease)
 		if err != nil {
 			return nil, err
 		}
@@ -144,7 +144,7 @@ func (tx *txn) claimed(id task.ID, owner string, claim int64) error {
 
 // claim claims one task for its owner; the caller has checked that it may be.
 func (tx *txn) claim(tk *task.Task) error {
-	if err := tx.Claim(tk.ID, tk.Owner, tx.s.cfg.Lease); err != nil {
+	if err := tx.Claim(tk.ID, tk.Owner, tx.s.config().Lease); err != nil {
 		return err
 	}
 	now, err := tx.TaskBare(tk.ID)
@@ -405,14 +405,14 @@ func (s *Service) ReleaseClaim(ctx context.Context, a task.Actor, id task.ID, cl
 // Heartbeat lets the claim of a task run for a whole lease again. Errors: not
 // working, stale claim.
 func (s *Service) Heartbeat(ctx context.Context, a task.Actor, id task.ID, claim int64) (*task.Task, error) {
-	return s.onClaim(ctx, a, id, claim, func(tx *txn, tk *task.Task) error { return tx.Renew(tk.ID, s.cfg.Lease) })
+	return s.onClaim(ctx, a, id, claim, func(tx *txn, tk *task.Task) error { return tx.Renew(tk.ID, s.config().Lease) })
 }
 
 // renewByReading renews the claim of the agent that reads its task: who reads
 // works. Within a minute, or a tenth of the lease, once is enough.
 func (s *Service) renewByReading(ctx context.Context, a task.Actor, tk *task.Task) error {
-	now, slack := s.Now(), min(s.cfg.Lease/10, time.Minute)
-	if !a.IsAgent() || !tk.Claim.Live(now) || tk.Claim.Holder != a.Name || tk.Claim.ExpiresAt > now.Add(s.cfg.Lease-slack) {
+	now, slack := s.Now(), min(s.config().Lease/10, time.Minute)
+	if !a.IsAgent() || !tk.Claim.Live(now) || tk.Claim.Holder != a.Name || tk.Claim.ExpiresAt > now.Add(s.config().Lease-slack) {
 		return nil
 	}
 	return change(WithIdempotency(ctx, nil), s, a, func(tx *txn) error {
@@ -420,8 +420,8 @@ func (s *Service) renewByReading(ctx context.Context, a task.Actor, tk *task.Tas
 		if err != nil || held.Claim == nil || held.Claim.ID != tk.Claim.ID {
 			return err
 		}
-		tk.Claim.ExpiresAt = tx.Now.Add(s.cfg.Lease)
-		return tx.Renew(tk.ID, s.cfg.Lease)
+		tk.Claim.ExpiresAt = tx.Now.Add(s.config().Lease)
+		return tx.Renew(tk.ID, s.config().Lease)
 	})
 }
 

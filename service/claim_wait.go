@@ -38,7 +38,7 @@ func (s *Service) SignupWait(ctx context.Context, a task.Actor, agent string, co
 	ctx, end := s.WhileValid(ctx, a)
 	defer end()
 	// In line before the first look: what comes free afterwards is told.
-	w := s.waits.join(agent, s.cfg.WaitLimit)
+	w := s.waits.join(agent, s.config().WaitLimit)
 	defer s.waits.leave(w)
 	over := time.NewTimer(wait)
 	defer over.Stop()

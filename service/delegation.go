@@ -94,12 +94,14 @@ func (tx *txn) openDelegation(d task.Delegation) (task.ID, error) {
 }
 
 // Delegates reports whether agents may delegate on this server.
-func (s *Service) Delegates() bool { return s.cfg.TaskTool.Enabled && s.cfg.TaskTool.MaxDepth > 0 }
+func (s *Service) Delegates() bool {
+	return s.config().TaskTool.Enabled && s.config().TaskTool.MaxDepth > 0
+}
 
 // mayDelegateAtAll refuses where delegation is off, and agents whose
 // definition does not list the tool task.
 func (s *Service) mayDelegateAtAll(a task.Actor) error {
-	if !s.cfg.TaskTool.Enabled {
+	if !s.config().TaskTool.Enabled {
 		return task.Errorf(task.Forbidden, task.CodeDelegationOff, "Delegation is switched off on this server (task_tool.enabled = false)")
 	}
 	if !a.IsAgent() {

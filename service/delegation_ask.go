@@ -31,11 +31,11 @@ func (tx *txn) settle(def task.Agent, c *caller, d task.Delegation) (*task.Ask, 
 // the caller's, the provider's. Another runner than the caller's has models of
 // its own.
 func (s *Service) modelFor(def task.Agent, c *caller, d task.Delegation) (string, error) {
-	tool, callers := *s.cfg.TaskTool, c.model
+	tool, callers := *s.config().TaskTool, c.model
 	if d.Model == "" {
 		inherited := cmp.Or(callers, tool.DefaultModel)
 		if c.runner != "" && c.runner != def.Runner {
-			inherited = s.cfg.Runners[def.Runner].Model
+			inherited = s.config().Runners[def.Runner].Model
 		}
 		return cmp.Or(def.Models[d.Complexity], def.Model, inherited), nil
 	}
@@ -107,10 +107,10 @@ func ownLimits(def task.Agent) task.Limits {
 func (s *Service) delegatedLimits(def task.Agent) task.Limits {
 	l := ownLimits(def)
 	if l.TimeoutSeconds == 0 {
-		l.TimeoutSeconds = int(s.cfg.TaskTool.Timeout.Seconds())
+		l.TimeoutSeconds = int(s.config().TaskTool.Timeout.Seconds())
 	}
 	if l.IdleTimeoutSeconds == 0 {
-		l.IdleTimeoutSeconds = int(s.cfg.IdleTimeout.Seconds())
+		l.IdleTimeoutSeconds = int(s.config().IdleTimeout.Seconds())
 	}
-	return l.Within(task.Limits{MaxTokens: s.cfg.TaskTool.MaxTokens})
+	return l.Within(task.Limits{MaxTokens: s.config().TaskTool.MaxTokens})
 }

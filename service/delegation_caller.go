@@ -36,7 +36,7 @@ func (tx *txn) caller(d task.Delegation) (*caller, error) {
 		return nil, task.Errorf(task.Forbidden, task.CodeForbidden,
 			"agent %s may not delegate here: the tools it was given are %s", tx.actor.Name, toolList(c.tools))
 	}
-	if limit := tx.s.cfg.TaskTool.MaxDepth; c.depth >= limit {
+	if limit := tx.s.config().TaskTool.MaxDepth; c.depth >= limit {
 		return nil, depthExceeded(c.depth, limit)
 	}
 	return c, nil
@@ -152,7 +152,7 @@ func (tx *txn) leftOf(r *task.Run) (task.Limits, error) {
 
 // checkDelegationRate refuses an agent that delegated too often within the last hour.
 func (tx *txn) checkDelegationRate() error {
-	limit := tx.s.cfg.TaskTool.MaxPerHour
+	limit := tx.s.config().TaskTool.MaxPerHour
 	if !tx.actor.IsAgent() {
 		return nil
 	}

@@ -99,7 +99,7 @@ func (d *dispatcher) pickLent(total int) (*task.Run, error) {
 		return nil, err
 	}
 	for _, l := range list {
-		if d.busy[l.Run.TaskID] || !d.mayTake(l.Run.Agent) || !l.Idle && total >= d.s.cfg.MaxParallel {
+		if d.busy[l.Run.TaskID] || !d.mayTake(l.Run.Agent) || !l.Idle && total >= d.s.config().MaxParallel {
 			continue
 		}
 		if free, err := d.freeToStart(l.Run.Agent); err != nil || free {

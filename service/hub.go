@@ -10,7 +10,7 @@ import (
 
 // Hub notifies subscribers which topics changed. Topics are names such as
 // task:42, run:7, queue:coder, todo:coder, queues, tasks, runs, approvals,
-// agents, scheduler, inbox, instance, views, events. Nothing is polled: one broadcast
+// agents, scheduler, inbox, instance, settings, views, events. Nothing is polled: one broadcast
 // follows each commit.
 type Hub struct {
 	mu     sync.Mutex
@@ -165,6 +165,8 @@ func topicsOf(e task.Event) []string {
 		list = append(list, "agents", "queues", "scheduler")
 	case "scheduler":
 		list = append(list, "scheduler")
+	case "settings":
+		list = append(list, "settings")
 	case "view":
 		list = append(list, "views")
 	}

@@ -224,9 +224,9 @@ func (w *importer) todos() error {
 		if err != nil {
 			return err
 		}
-		if n := ends.Count() + len(l.Items); n > w.s.cfg.TodoLimit {
+		if n := ends.Count() + len(l.Items); n > w.s.config().TodoLimit {
 			return task.Errorf(task.TooMany, task.CodeQueueFull,
-				"The todo list of %s would hold %d items, more than %d: nothing was written", l.Agent, n, w.s.cfg.TodoLimit)
+				"The todo list of %s would hold %d items, more than %d: nothing was written", l.Agent, n, w.s.config().TodoLimit)
 		}
 		if err := w.ImportTodos(l.Agent, l.Items); err != nil {
 			return err

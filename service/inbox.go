@@ -15,7 +15,7 @@ func (s *Service) Inbox(ctx context.Context, a task.Actor) (b task.Inbox, err er
 		return b, err
 	}
 	err = s.db.Snapshot(ctx, func(rx *db.Rx) error {
-		if b, err = rx.Inbox(task.InboxQuery{User: a.UserID, Limit: task.MaxInbox}, s.cfg.Attempts); err != nil {
+		if b, err = rx.Inbox(task.InboxQuery{User: a.UserID, Limit: task.MaxInbox}, s.config().Attempts); err != nil {
 			return err
 		}
 		b.Alerts, err = alerts(rx, a)
@@ -126,11 +126,11 @@ func alerts(rx *db.Rx, a task.Actor) ([]task.InboxAlert, error) {
 
 func (s *Service) readInboxPage(rx *db.Rx, q task.InboxQuery, since task.Time, p *InboxPage) (err error) {
 	q.Limit++ // to know whether there is more
-	if p.Inbox, err = rx.Inbox(q, s.cfg.Attempts); err != nil {
+	if p.Inbox, err = rx.Inbox(q, s.config().Attempts); err != nil {
 		return err
 	}
 	p.Next = p.Inbox.Cut(q.Limit - 1)
-	if p.Snoozed, err = rx.Snoozes(q.User, s.cfg.Attempts, task.MaxInbox); err != nil {
+	if p.Snoozed, err = rx.Snoozes(q.User, s.config().Attempts, task.MaxInbox); err != nil {
 		return err
 	}
 	if p.Running, p.Runs, err = rx.FirstRunning(maxRunning); err != nil {

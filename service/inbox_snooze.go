@@ -27,7 +27,7 @@ func (s *Service) Snooze(ctx context.Context, a task.Actor, kind task.InboxKind,
 	}
 	return mutate(ctx, s, a, func(tx *txn) (z task.Snooze, err error) {
 		z = task.Snooze{Kind: kind, Ref: ref, Until: until}
-		expires, ok, err := tx.Waits(&z, s.cfg.Attempts)
+		expires, ok, err := tx.Waits(&z, s.config().Attempts)
 		if err != nil {
 			return z, err
 		}
@@ -115,5 +115,5 @@ func (s *Service) Snoozed(ctx context.Context, a task.Actor) (n task.InboxTotals
 	if err := s.allowed(a, task.Read); err != nil {
 		return n, err
 	}
-	return read(ctx, s, func(rx *db.Rx) (task.InboxTotals, error) { return rx.SnoozeCounts(a.UserID, s.cfg.Attempts) })
+	return read(ctx, s, func(rx *db.Rx) (task.InboxTotals, error) { return rx.SnoozeCounts(a.UserID, s.config().Attempts) })
 }

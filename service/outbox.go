@@ -33,7 +33,7 @@ func (tx *txn) enqueueNotification(kind task.OutKind, id task.ID, title, agent s
 	if err := tx.CountHour(agent, "asked"); err != nil {
 		return err
 	}
-	for _, n := range tx.s.cfg.Notify {
+	for _, n := range tx.s.config().Notify {
 		if !slices.Contains(n.Kinds, kind) {
 			continue
 		}
@@ -134,7 +134,7 @@ func (tx *txn) dropRemovedTargets() error {
 		return err
 	}
 	for _, name := range names {
-		if slices.ContainsFunc(tx.s.cfg.Notify, func(n NotifyTarget) bool { return n.Name == name }) {
+		if slices.ContainsFunc(tx.s.config().Notify, func(n NotifyTarget) bool { return n.Name == name }) {
 			continue
 		}
 		if err := tx.DropOutOf(name); err != nil {

@@ -12,7 +12,7 @@ func resumedKey(agent string) string { return "resumed:" + agent }
 // the same definition, in the same phase, for the same reason. Failures
 // before the last resume do not count, nor do those that are the server's.
 func (tx *txn) pauseFailing(r *task.Run, phase task.Phase) error {
-	n := tx.s.cfg.EqualFailures
+	n := tx.s.config().EqualFailures
 	if phase == task.PhaseLost || n < 1 {
 		return nil
 	}

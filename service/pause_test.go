@@ -160,9 +160,9 @@ func TestAPauseStopsDispatch(t *testing.T) {
 // wokenAnyway has a wake queue a run, which a pause allows.
 func (y *instance) wokenAnyway() {
 	y.t.Helper()
-	y.s.cfg.Wakes = true
+	y.s.config().Wakes = true
 	y.create(maya, "coder")
-	y.s.cfg.Wakes = false
+	y.s.config().Wakes = false
 }
 
 func TestWhoMayPause(t *testing.T) {

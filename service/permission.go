@@ -31,7 +31,7 @@ func (s *Service) AskPermission(ctx context.Context, run task.ID, lease int64, a
 }
 
 func (tx *txn) ask(r *task.Run, p task.Permission) (*task.Permission, error) {
-	p.Run, p.AskedAt, p.ExpiresAt = r.ID, tx.Now, tx.Now.Add(tx.s.cfg.ApprovalExpires)
+	p.Run, p.AskedAt, p.ExpiresAt = r.ID, tx.Now, tx.Now.Add(tx.s.config().ApprovalExpires)
 	next := task.State{Status: task.RunRunning, Phase: task.PhasePermission}
 	if !r.State().CanMove(next) {
 		return nil, task.Errorf(task.Conflict, task.CodeRunOpen, "Run %d is %s: it cannot ask for permission now", r.ID, r.State())

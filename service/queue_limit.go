@@ -44,12 +44,12 @@ func (g *queueLimiter) full(owner string, limit int, count func(string) (int, er
 }
 
 func (tx *txn) notFlooded(owner string) error {
-	full, err := tx.s.flood.full(owner, tx.s.cfg.QueueLimit, func(o string) (int, error) { return tx.OpenCount(o, "") })
+	full, err := tx.s.flood.full(owner, tx.s.config().QueueLimit, func(o string) (int, error) { return tx.OpenCount(o, "") })
 	if err != nil || !full {
 		return err
 	}
 	e := task.Errorf(task.TooMany, task.CodeQueueFull, "The queue of %s holds %d open tasks: wait until some are done",
-		owner, tx.s.cfg.QueueLimit)
+		owner, tx.s.config().QueueLimit)
 	e.Retry = 60
 	return e
 }

@@ -34,12 +34,12 @@ func (s *Service) RunRedactor(ctx context.Context, run task.ID, token string) (*
 		return nil, err
 	}
 	secrets := []string{token}
-	if s.cfg.Secrets != nil {
+	if s.config().Secrets != nil {
 		var names []string
 		if r.Spec != nil {
 			names = r.Spec.Env
 		}
-		secrets = append(secrets, s.cfg.Secrets(names)...)
+		secrets = append(secrets, s.config().Secrets(names)...)
 	}
 	red = task.NewRedactor(secrets...)
 	s.mu.Lock()

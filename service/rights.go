@@ -29,7 +29,7 @@ func (s *Service) policyOf(def task.Agent) task.Policy {
 	if def.Approval != "" {
 		return def.Approval
 	}
-	return s.cfg.Policy
+	return s.config().Policy
 }
 
 // verdict is what holds for a run before it may start.
@@ -123,7 +123,7 @@ func (s *Service) narrow(r *task.Run, def task.Agent, contributions []task.Contr
 	if r.Ask != nil {
 		ask = *r.Ask
 	}
-	all := s.cfg.Policy != task.ApproveNever
+	all := s.config().Policy != task.ApproveNever
 	var why []string
 	for _, h := range contributions {
 		made := h.Part == task.PartCreated
@@ -263,7 +263,7 @@ func (tx *txn) treeBound(deeper int) (*task.Bound, error) {
 	if err != nil {
 		return nil, err
 	}
-	if limit := tx.s.cfg.TaskTool.MaxDepth; deeper > 0 && run.Depth >= limit {
+	if limit := tx.s.config().TaskTool.MaxDepth; deeper > 0 && run.Depth >= limit {
 		return nil, depthExceeded(run.Depth, limit)
 	}
 	if err := tx.handedOut(); err != nil {

@@ -25,7 +25,7 @@ func (tx *txn) wake(tk *task.Task, why string) error {
 
 // wakeTask is wake, with stuck also for a task whose runs have failed too often.
 func (tx *txn) wakeTask(tk *task.Task, why string, stuck bool) error {
-	if !tx.s.cfg.Wakes || tk.Status != task.Active || tk.QuestionID != 0 || tk.Blocked > 0 {
+	if !tx.s.config().Wakes || tk.Status != task.Active || tk.QuestionID != 0 || tk.Blocked > 0 {
 		return nil
 	}
 	def, ok := tx.s.agents.Agent(tk.Owner)
@@ -46,7 +46,7 @@ func (tx *txn) wakeTask(tk *task.Task, why string, stuck bool) error {
 		}
 		return tx.event(task.EvRunFollowUp, task.Event{TaskID: tk.ID, RunID: open.ID, Agent: open.Agent}, changes{"why": why})
 	}
-	if tk.Claim.Live(tx.Now) || !stuck && tk.Failures >= tx.s.cfg.Attempts {
+	if tk.Claim.Live(tx.Now) || !stuck && tk.Failures >= tx.s.config().Attempts {
 		return nil
 	}
 	return tx.budgeted(tk, def, task.CauseWake, why)
@@ -58,8 +58,8 @@ func (tx *txn) budgeted(tk *task.Task, def task.Agent, cause task.Cause, why str
 	if err != nil {
 		return err
 	}
-	if n >= tx.s.cfg.WakeBudget {
-		return tx.event(task.EvWakeSkipped, task.Event{TaskID: tk.ID, Agent: tk.Owner}, changes{"why": why, "budget": tx.s.cfg.WakeBudget})
+	if n >= tx.s.config().WakeBudget {
+		return tx.event(task.EvWakeSkipped, task.Event{TaskID: tk.ID, Agent: tk.Owner}, changes{"why": why, "budget": tx.s.config().WakeBudget})
 	}
 	_, err = tx.createRun(tk, def, newRun{cause: cause, why: why, attempt: 1})
 	return err
@@ -157,7 +157,7 @@ func (tx *txn) freeze(r *task.Run, def task.Agent, bare *task.Task, v verdict) e
 		return nil
 	}
 	r.Phase = task.PhaseApproval
-	r.Approval = &task.Approval{Version: hashOf(spec), ExpiresAt: tx.Now.Add(tx.s.cfg.ApprovalExpires), Why: v.why}
+	r.Approval = &task.Approval{Version: hashOf(spec), ExpiresAt: tx.Now.Add(tx.s.config().ApprovalExpires), Why: v.why}
 	return nil
 }
 

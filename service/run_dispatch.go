@@ -98,7 +98,7 @@ func (d *dispatcher) pick() (*task.Run, task.Time, error) {
 	if r, err := d.pickLent(total); err != nil || r != nil {
 		return r, 0, err
 	}
-	if total >= d.s.cfg.MaxParallel {
+	if total >= d.s.config().MaxParallel {
 		return nil, 0, nil
 	}
 	agents, later, err := d.QueuedAgents()
@@ -123,7 +123,7 @@ func (d *dispatcher) pick() (*task.Run, task.Time, error) {
 		if def, ok := d.s.agents.Agent(id); ok && byAgent[id] >= max(1, def.MaxParallel) {
 			continue
 		}
-		r, err := d.NextQueued(id, ticked >= d.s.cfg.TickConcurrency)
+		r, err := d.NextQueued(id, ticked >= d.s.config().TickConcurrency)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -228,7 +228,7 @@ func (tx *txn) stillApproved(r *task.Run, tk *task.Task, spec task.Spec, v verdi
 }
 
 func (d *dispatcher) begin(r *task.Run, tk *task.Task, def task.Agent, spec task.Spec) (*Start, error) {
-	if err := d.Claim(tk.ID, tk.Owner, max(d.s.cfg.Lease, 2*d.s.cfg.RunLease)); err != nil {
+	if err := d.Claim(tk.ID, tk.Owner, max(d.s.config().Lease, 2*d.s.config().RunLease)); err != nil {
 		return nil, err
 	}
 	now, err := d.TaskBare(tk.ID)
@@ -236,7 +236,7 @@ func (d *dispatcher) begin(r *task.Run, tk *task.Task, def task.Agent, spec task
 		return nil, err
 	}
 	r.Worker = d.worker.TokenID
-	ok, err := d.StartRun(r, now.Claim.ID, d.s.cfg.RunLease)
+	ok, err := d.StartRun(r, now.Claim.ID, d.s.config().RunLease)
 	if err != nil || !ok {
 		return nil, err
 	}
@@ -343,14 +343,14 @@ func (s *Service) RunHeartbeat(ctx context.Context, id task.ID, lease int64) err
 }
 
 func (tx *txn) beat(r *task.Run) error {
-	if _, err := tx.BeatRun(r.ID, r.Lease, tx.s.cfg.RunLease); err != nil {
+	if _, err := tx.BeatRun(r.ID, r.Lease, tx.s.config().RunLease); err != nil {
 		return err
 	}
 	tk, err := tx.TaskBare(r.TaskID)
 	if err != nil || tk.Claim == nil || tk.Claim.ID != r.ClaimID {
 		return err
 	}
-	return tx.Renew(tk.ID, tx.s.cfg.Lease)
+	return tx.Renew(tk.ID, tx.s.config().Lease)
 }
 
 // AppendTranscript adds lines to a run's transcript, and counts the use that
@@ -363,7 +363,7 @@ func (s *Service) AppendTranscript(ctx context.Context, id task.ID, lease int64,
 		}
 		return tx.appendLines(r, lines)
 	})
-	if err == nil && s.cfg.TaskTool.Verbose && r.Delegated() {
+	if err == nil && s.config().TaskTool.Verbose && r.Delegated() {
 		s.logLines(ctx, r, lines)
 	}
 	return err

@@ -140,7 +140,7 @@ func resultLine(f Finished) task.Message {
 func (tx *txn) failed(r *task.Run, tk *task.Task, f Finished) error {
 	n := tk.Failures + 1
 	if !f.retries(r) {
-		n = max(n, tx.s.cfg.Attempts)
+		n = max(n, tx.s.config().Attempts)
 	}
 	if err := tx.SetFailures(tk.ID, n); err != nil {
 		return err
@@ -148,7 +148,7 @@ func (tx *txn) failed(r *task.Run, tk *task.Task, f Finished) error {
 	if err := tx.pauseFailing(r, f.State.Phase); err != nil {
 		return err
 	}
-	if n >= tx.s.cfg.Attempts {
+	if n >= tx.s.config().Attempts {
 		if err := tx.event(task.EvTaskStuck, task.Event{TaskID: tk.ID, RunID: r.ID, Agent: tk.Owner},
 			changes{"failures": n, "reason": f.Reason}); err != nil {
 			return err
@@ -169,7 +169,7 @@ func (tx *txn) failed(r *task.Run, tk *task.Task, f Finished) error {
 	if f.State.Phase == task.PhaseLost {
 		next.session, next.folder = r.Session, r.Folder
 	} else {
-		next.notBefore = tx.Now.Add(tx.s.cfg.Backoff(n - 1))
+		next.notBefore = tx.Now.Add(tx.s.config().Backoff(n - 1))
 	}
 	_, err = tx.createRun(tk, def, next)
 	return err
@@ -177,7 +177,7 @@ func (tx *txn) failed(r *task.Run, tk *task.Task, f Finished) error {
 
 // followUp makes the one run that a wake during this one asked for.
 func (tx *txn) followUp(r *task.Run, tk *task.Task) error {
-	if !r.FollowUp || !tx.s.cfg.Wakes || tk.QuestionID != 0 || tk.Blocked > 0 || tk.Claim.Live(tx.Now) {
+	if !r.FollowUp || !tx.s.config().Wakes || tk.QuestionID != 0 || tk.Blocked > 0 || tk.Claim.Live(tx.Now) {
 		return nil
 	}
 	def, err := tx.s.starter(tk.Owner)

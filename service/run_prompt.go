@@ -275,7 +275,7 @@ func shareWorkspace(spec *task.Spec, parent *task.Run) {
 }
 
 func (s *Service) specOf(def task.Agent, tk *task.Task, r, parent *task.Run) task.Spec {
-	runner := s.cfg.Runners[def.Runner]
+	runner := s.config().Runners[def.Runner]
 	spec := task.Spec{
 		Agent: def.ID, DefinitionHash: def.Hash, Runner: def.Runner, Model: s.modelOf(def, r.Ask), SystemPrompt: def.Prompt,
 		Workspace: cmp.Or(def.Workspace, runner.Workspace), Depth: r.Depth, Env: slices.Clone(def.Env), Network: def.Network,
@@ -286,7 +286,7 @@ func (s *Service) specOf(def task.Agent, tk *task.Task, r, parent *task.Run) tas
 		shareWorkspace(&spec, parent)
 	}
 	var helpers []task.Agent
-	if slices.Contains(spec.Tools, "task") && s.Delegates() && r.Depth < s.cfg.TaskTool.MaxDepth {
+	if slices.Contains(spec.Tools, "task") && s.Delegates() && r.Depth < s.config().TaskTool.MaxDepth {
 		helpers = s.helpers()
 	}
 	boundary := ""
@@ -308,14 +308,14 @@ func (s *Service) rightsOf(def task.Agent, ask *task.Ask) (tools []string, limit
 	if ask != nil {
 		tools, limits = intersect(def.Tools, ask.Tools), limits.Within(ask.Limits)
 	}
-	limits.TimeoutSeconds = cmp.Or(limits.TimeoutSeconds, int(s.cfg.RunTimeout.Seconds()))
-	limits.IdleTimeoutSeconds = cmp.Or(limits.IdleTimeoutSeconds, int(s.cfg.IdleTimeout.Seconds()))
+	limits.TimeoutSeconds = cmp.Or(limits.TimeoutSeconds, int(s.config().RunTimeout.Seconds()))
+	limits.IdleTimeoutSeconds = cmp.Or(limits.IdleTimeoutSeconds, int(s.config().IdleTimeout.Seconds()))
 	return tools, limits
 }
 
 // modelOf returns the model of a run of an agent; ask may be nil.
 func (s *Service) modelOf(def task.Agent, ask *task.Ask) string {
-	model := cmp.Or(def.Model, s.cfg.Runners[def.Runner].Model)
+	model := cmp.Or(def.Model, s.config().Runners[def.Runner].Model)
 	if ask != nil {
 		model = cmp.Or(ask.Model, model)
 	}

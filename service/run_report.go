@@ -36,7 +36,7 @@ func (tx *txn) reported(id task.ID, h task.Hold) (*task.Run, error) {
 
 // receives reports whether a run is with the receiver of a webhook.
 func (s *Service) receives(r *task.Run) bool {
-	return r.Worker == 0 && r.Spec != nil && s.cfg.Webhooks[r.Spec.Runner]
+	return r.Worker == 0 && r.Spec != nil && s.config().Webhooks[r.Spec.Runner]
 }
 
 func staleLease(r *task.Run) error {
@@ -185,7 +185,7 @@ func (s *Service) ReportEvents(ctx context.Context, a task.Actor, id task.ID, h 
 		}
 		return r.Told + 1 + int64(len(news)), tx.appendLines(r, news)
 	})
-	if err == nil && s.cfg.TaskTool.Verbose && r.Delegated() {
+	if err == nil && s.config().TaskTool.Verbose && r.Delegated() {
 		s.logLines(ctx, r, news)
 	}
 	return next, err

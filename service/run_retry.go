@@ -13,11 +13,11 @@ func (tx *txn) checkRetryAllowed(tk *task.Task) error {
 	if !tx.actor.IsAgent() {
 		return nil
 	}
-	if tk.Failures >= tx.s.cfg.Attempts {
+	if tk.Failures >= tx.s.config().Attempts {
 		return task.Errorf(task.Conflict, task.CodeTaskGated, "Task %d is stuck: after its failures only a person may have it run again", tk.ID)
 	}
 	n, oldest, err := tx.AskedSince(tk.ID, tx.actor.Name, tx.Now.Add(-time.Hour))
-	if err != nil || n < tx.s.cfg.WakeBudget {
+	if err != nil || n < tx.s.config().WakeBudget {
 		return err
 	}
 	e := task.Errorf(task.TooMany, task.CodeRateLimited,

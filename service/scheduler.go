@@ -34,8 +34,8 @@ func (s *Service) Scheduler(ctx context.Context, a task.Actor) (st SchedulerStat
 	if err := s.allowed(a, task.Read); err != nil {
 		return st, err
 	}
-	if s.cfg.Wakes {
-		st.WakeBudget = s.cfg.WakeBudget
+	if s.config().Wakes {
+		st.WakeBudget = s.config().WakeBudget
 	}
 	err = s.db.Snapshot(ctx, func(rx *db.Rx) error { return s.readScheduler(rx, &st) })
 	return st, err
@@ -123,10 +123,10 @@ func (s *Service) waitsFor(rx *db.Rx, r *task.Run, p *places) string {
 		return fmt.Sprintf("attempt %d waits a while after the failure", r.Attempt)
 	case p.byAgent[r.Agent] >= slots:
 		return fmt.Sprintf("%s runs %d at a time", r.Agent, slots)
-	case p.total >= s.cfg.MaxParallel:
-		return fmt.Sprintf("the server runs %d at a time", s.cfg.MaxParallel)
-	case r.Cause == task.CauseTick && p.ticked >= s.cfg.TickConcurrency:
-		return fmt.Sprintf("ticks run %d at a time", s.cfg.TickConcurrency)
+	case p.total >= s.config().MaxParallel:
+		return fmt.Sprintf("the server runs %d at a time", s.config().MaxParallel)
+	case r.Cause == task.CauseTick && p.ticked >= s.config().TickConcurrency:
+		return fmt.Sprintf("ticks run %d at a time", s.config().TickConcurrency)
 	case p.before[r.Agent] > 0:
 		return fmt.Sprintf("%d of %s before it", p.before[r.Agent], r.Agent)
 	}

@@ -116,7 +116,7 @@ func (tx *txn) skip(tk *task.Task) (def task.Agent, reason, detail string) {
 		return def, "question open", "a person must answer first"
 	case tk.Blocked > 0:
 		return def, "blocked", "" // the caller names the blockers
-	case tk.Failures >= tx.s.cfg.Attempts:
+	case tk.Failures >= tx.s.config().Attempts:
 		return def, "stuck", "its runs failed or were denied; retry one to let it run again"
 	}
 	return def, "", ""
@@ -166,15 +166,15 @@ func (s *Service) Sweep(ctx context.Context) error {
 		return tx.DropExpired(tx.Now.Add(-idempotencyLife))
 	})
 	for n := int64(1); n > 0 && err == nil; {
-		start := s.cfg.Now()
+		start := s.config().Now()
 		n, err = mutate(ctx, s, task.SystemActor, func(tx *txn) (int64, error) {
-			return tx.DropTranscripts(tx.Now.Add(-s.cfg.KeepTranscripts), 500)
+			return tx.DropTranscripts(tx.Now.Add(-s.config().KeepTranscripts), 500)
 		})
 		err = cmp.Or(err, s.leaveTime(ctx, start))
 	}
 	for n := int64(1); n > 0 && err == nil; {
 		n, err = mutate(ctx, s, task.SystemActor, func(tx *txn) (int64, error) {
-			return tx.DropLines(tx.Now.Add(-s.cfg.KeepTranscripts), 500)
+			return tx.DropLines(tx.Now.Add(-s.config().KeepTranscripts), 500)
 		})
 	}
 	return err
@@ -184,7 +184,7 @@ func (s *Service) Sweep(ctx context.Context) error {
 // and which have been kept as long as transcripts are.
 func (s *Service) OrphanedFolders(ctx context.Context, list []task.RunFolder) ([]task.RunFolder, error) {
 	return read(ctx, s, func(rx *db.Rx) ([]task.RunFolder, error) {
-		return rx.OrphanedFolders(list, rx.Now.Add(-s.cfg.KeepTranscripts))
+		return rx.OrphanedFolders(list, rx.Now.Add(-s.config().KeepTranscripts))
 	})
 }
 

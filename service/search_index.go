@@ -22,7 +22,7 @@ func (s *Service) Index(ctx context.Context) error {
 			return err
 		}
 		for i, w := range list {
-			start := s.cfg.Now()
+			start := s.config().Now()
 			if err := change(ctx, s, task.SystemActor, func(tx *txn) error { return tx.Index(w) }); err != nil {
 				return err
 			}
@@ -49,7 +49,7 @@ func (s *Service) leaveTime(ctx context.Context, start time.Time) error {
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-time.After(6 * s.cfg.Now().Sub(start)):
+	case <-time.After(6 * s.config().Now().Sub(start)):
 		return nil
 	}
 }

@@ -131,7 +131,7 @@ func TestASearchThatIsBehindSaysSo(t *testing.T) {
 // holds the goal; the short one leaves room for a busy machine.
 func TestClaimsStayQuickWhileTheSearchIndexes(t *testing.T) {
 	y := newInstance(t)
-	y.s.cfg.Now = time.Now // pauses are real
+	y.s.config().Now = time.Now // pauses are real
 	comments, most := 60, 150*time.Millisecond
 	if testkit.Thorough() {
 		comments, most = 500, 20*time.Millisecond

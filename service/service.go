@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"taskyard/db"
@@ -57,6 +58,7 @@ type Config struct {
 	Notify    []NotifyTarget                  // services outside that are told what waits
 	Secrets   func(names []string) []string   // the server's own, and the values of the variables that a definition names; nil: none are known
 	Ticks     func(after task.Time) task.Time // the first tick after a moment, 0 for none; nil: no ticks
+	Settings  SettingsFile                    // what admins may change while the server runs; nil: nothing
 }
 
 func (c *Config) defaults() {
@@ -106,7 +108,7 @@ func (c *Config) defaults() {
 type Service struct {
 	db         *db.DB
 	agents     *agentfile.Folder
-	cfg        Config
+	cfg        atomic.Pointer[Config]
 	log        *slog.Logger
 	hub        *Hub
 	auth       *authState
@@ -128,6 +130,7 @@ type Service struct {
 	mcp        mcpRuns
 	openCalls  openCalls
 	clockState clockState
+	settingsMu sync.Mutex // one change of settings at a time
 
 	mu              sync.Mutex
 	stops           map[task.ID]context.CancelCauseFunc  // running runs of this process
@@ -141,22 +144,27 @@ type Service struct {
 // New makes the instance over an open database and an agents folder.
 func New(d *db.DB, agents *agentfile.Folder, cfg Config) *Service {
 	cfg.defaults()
-	return &Service{
+	s := &Service{
 		cards:    boardCache[task.TaskFilter, Page]{limit: 64},
 		outlines: boardCache[task.TaskFilter, Page]{limit: 64},
 		byID:     boardCache[task.ID, *task.Task]{limit: 2000},
 
-		db: d, agents: agents, cfg: cfg, log: cfg.Log, hub: newHub(), auth: newAuthState(cfg.CheapPasswords),
+		db: d, agents: agents, log: cfg.Log, hub: newHub(), auth: newAuthState(cfg.CheapPasswords),
 		stops: map[task.ID]context.CancelCauseFunc{}, toldDelegations: map[task.ID]map[task.ID]bool{},
 		runWaits: map[task.ID]*runWait{}, wakeC: make(chan struct{}, 1),
 	}
+	s.cfg.Store(&cfg)
+	return s
 }
+
+// config is what the rules know now; a change of settings replaces it.
+func (s *Service) config() *Config { return s.cfg.Load() }
 
 // Hub notifies of changed topics, after each commit.
 func (s *Service) Hub() *Hub { return s.hub }
 
 // Now is the present moment by the configured clock.
-func (s *Service) Now() task.Time { return task.TimeOf(s.cfg.Now()) }
+func (s *Service) Now() task.Time { return task.TimeOf(s.config().Now()) }
 
 // txn is a transaction with the rules' bookkeeping: who acts, what to tell.
 type txn struct {

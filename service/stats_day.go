@@ -56,7 +56,7 @@ func (s *Service) BoardDay(ctx context.Context, a task.Actor) (d BoardDay, err e
 }
 
 func (s *Service) readDay(rx *db.Rx, since task.Time) (d Day, err error) {
-	d.Budget = s.cfg.Budget
+	d.Budget = s.config().Budget
 	if d.Hours, err = rx.StatHours(task.StatFilter{From: since, To: rx.Now + 1}); err != nil {
 		return d, err
 	}

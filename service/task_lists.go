@@ -200,7 +200,7 @@ func (s *Service) overview(ctx context.Context) (Overview, error) {
 			o.Active += l.Queued + l.Working
 			o.Open += l.Queued + l.Working + l.Drafts
 		}
-		waits, err := rx.InboxTotals(0, s.cfg.Attempts)
+		waits, err := rx.InboxTotals(0, s.config().Attempts)
 		if err != nil {
 			return o, err
 		}

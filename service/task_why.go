@@ -221,7 +221,7 @@ func (w *diagnosis) failures() error {
 	if err != nil {
 		return err
 	}
-	if n >= w.s.cfg.Attempts {
+	if n >= w.s.config().Attempts {
 		w.add(task.WhyStuck, task.Reason{}, "It is stuck: no automatic retries are left. Run it manually.")
 	}
 	n = min(n, failed) // one failure that no retry fixes counts as all attempts
@@ -293,7 +293,7 @@ func (w *diagnosis) ticks() error {
 		}
 	}
 	var next, then task.Time
-	if plan := w.s.cfg.Ticks; plan != nil {
+	if plan := w.s.config().Ticks; plan != nil {
 		if next = plan(w.Now); next != 0 {
 			then = plan(next)
 		}

@@ -124,8 +124,8 @@ func TestWhyATaskIsOrIsNotRunning(t *testing.T) {
 	})
 	t.Run("a wake that the budget of wakes dropped", func(t *testing.T) {
 		k := fresh("planner")
-		y.s.cfg.Wakes, y.s.cfg.WakeBudget = true, 1
-		defer func() { y.s.cfg.Wakes, y.s.cfg.WakeBudget = false, 12 }()
+		y.s.config().Wakes, y.s.config().WakeBudget = true, 1
+		defer func() { y.s.config().Wakes, y.s.config().WakeBudget = false, 12 }()
 		must(y.s.Comment(y.ctx(), maya, k, "Look."))
 		must(y.s.CancelRun(y.ctx(), maya, y.openRun(k).ID, ""))
 		must(y.s.Comment(y.ctx(), maya, k, "Look again."))

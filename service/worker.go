@@ -94,7 +94,7 @@ func offers(has, runners []string, runner string, labels []string) bool {
 
 // forWorkers reports whether workers execute the runs of an agent.
 func (s *Service) forWorkers(def task.Agent) bool {
-	_, ok := s.cfg.Workers[def.Runner]
+	_, ok := s.config().Workers[def.Runner]
 	return ok
 }
 
@@ -113,7 +113,7 @@ func (s *Service) noWorkerReason(agent string, now task.Time) string {
 func (s *Service) NoWorkerReason(name string) string { return s.noWorkerReasonForRunner(name, s.Now()) }
 
 func (s *Service) noWorkerReasonForRunner(name string, now task.Time) string {
-	labels, ok := s.cfg.Workers[name]
+	labels, ok := s.config().Workers[name]
 	if !ok {
 		return ""
 	}
@@ -160,7 +160,7 @@ func (s *Service) LeaseRun(ctx context.Context, a task.Actor, ask task.WorkerAsk
 	}
 	ctx = WithIdempotency(ctx, nil) // the answer holds a secret, which must not be stored
 	takes := func(def task.Agent) bool {
-		return s.forWorkers(def) && offers(ask.Labels, ask.Runners, def.Runner, s.cfg.Workers[def.Runner])
+		return s.forWorkers(def) && offers(ask.Labels, ask.Runners, def.Runner, s.config().Workers[def.Runner])
 	}
 	ctx, end := s.WhileValid(ctx, a)
 	defer end()
@@ -219,6 +219,6 @@ func (s *Service) deliver(ctx context.Context, a task.Actor, start *Start) (*tas
 	s.log.InfoContext(ctx, "run leased", "run_id", r.ID, "task_id", r.TaskID, "agent", r.Agent, "worker", a.Name)
 	return &task.Leased{
 		RunID: r.ID, TaskID: r.TaskID, Attempt: r.Attempt, Lease: r.Lease, Spec: start.Spec,
-		Token: start.Token, RunFolders: folders, Seconds: int(s.cfg.RunLease.Seconds()),
+		Token: start.Token, RunFolders: folders, Seconds: int(s.config().RunLease.Seconds()),
 	}, nil
 }

@@ -35,9 +35,10 @@ var sheets = map[string][]string{
 		"sidebar", "buttons", "badges", "controls", "charts", "toasts", "dialogs", "content", "forms", "menus",
 		// pages
 		"board", "task", "plan", "feed", "approvals", "transcript", "lists", "agents", "settings",
-		"utilities", "responsive", "print",
+		"utilities", "responsive",
 	},
-	"docs.css": {"docs"}, // of one page, which few open
+	"docs.css":  {"docs"},  // of one page, which few open
+	"print.css": {"print"}, // which no page waits for
 }
 
 // hashLen is how many hex digits of a file's SHA-256 its address carries.

@@ -81,6 +81,7 @@ const (
 	CodeRateLimited      Code = "rate_limited"
 	CodeQueueFull        Code = "queue_full"
 	CodeQuotaExceeded    Code = "quota_exceeded"
+	CodeConfigInvalid    Code = "invalid_configuration"
 	CodeUnavailable      Code = "unavailable"
 	CodeDiskFull         Code = "disk_full"
 	CodeOutcomeUnknown   Code = "outcome_unknown"
@@ -149,6 +150,7 @@ var Codes = []struct {
 	{CodeQueueFull, "The agent's queue or todo list is full. Wait for the seconds in Retry-After."},
 	{CodeQuotaExceeded, "The token, or the person behind it, has used up a quota. The message " +
 		"names it and its limit; wait for the seconds in Retry-After."},
+	{CodeConfigInvalid, "The configuration file is not valid, or cannot be written: nothing was changed. The message says where and why."},
 	{CodeUnavailable, "The server cannot do this now: it is starting, stopping, or its database is not writable. Try again."},
 	{CodeDiskFull, "The server's disk is full. Nothing was written; reads continue."},
 	{CodeOutcomeUnknown, "The disk or a file failed while this was written: it may be stored or not. Look " +

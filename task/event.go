@@ -98,10 +98,11 @@ const (
 	EvTokenCreated    = "token.created"
 	EvTokenRevoked    = "token.revoked"
 	EvRefused         = "access.refused"
+	EvSettings        = "settings.changed"
 )
 
 // openNouns are the nouns whose events everybody may read who may read tasks.
-// The events of all others (user, token, access, preference, view, and those
+// The events of all others (user, token, access, preference, view, settings, and those
 // that are yet to come) tell about people, their sign-ins and addresses.
 var openNouns = []string{"task", "run", "todo", "scheduler", InstanceNoun, "agent"}
 

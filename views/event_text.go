@@ -23,7 +23,8 @@ func changeText(e *task.Event) string {
 		return subtaskText(e.Changes)
 	case task.EvStepAdded, task.EvStepRemoved, task.EvStepMoved, task.EvStepLinked, task.EvStepUnlinked:
 		return planText(e)
-	case task.EvTaskUpdated, task.EvTaskMoved, task.EvTaskClaimed, task.EvStepUpdated, task.EvResourceAdded, task.EvResourceGone:
+	case task.EvTaskUpdated, task.EvTaskMoved, task.EvTaskClaimed, task.EvStepUpdated, task.EvResourceAdded, task.EvResourceGone,
+		task.EvSettings:
 	default:
 		return ""
 	}

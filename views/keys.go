@@ -70,6 +70,7 @@ var commands = []Command{
 	{Label: "People", Icon: "user", Href: URL.Settings("people"), Needs: admins},
 	{Label: "Tokens", Icon: "key-round", Href: URL.Settings("tokens"), Needs: admins},
 	{Label: "Appearance and shortcuts", Icon: "sun-moon", Href: URL.Settings("appearance")},
+	{Label: "Schedule and limits of the server", Icon: "alarm-clock", Href: URL.Settings("server"), Needs: admins},
 	{Label: "Limits and budgets", Icon: "timer", Href: URL.Settings("limits")},
 	{Label: "About this server", Icon: "cpu", Href: URL.Settings("about")},
 	{Label: "Styleguide", Icon: "layout-list", Href: URL.Styleguide(), Needs: admins},

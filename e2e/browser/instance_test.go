@@ -22,7 +22,9 @@ import (
 	"taskyard/db"
 	"taskyard/db/dbtest"
 	"taskyard/handlers"
+	"taskyard/internal/app"
 	"taskyard/internal/buildinfo"
+	"taskyard/internal/config"
 	"taskyard/internal/testkit"
 	"taskyard/jobs"
 	"taskyard/runner"
@@ -42,16 +44,17 @@ var agentFiles = map[string]string{
 
 // instance is a whole server on 127.0.0.1: database, agents, clock, pages.
 type instance struct {
-	t     testing.TB
-	svc   *service.Service
-	path  string // of the address; "" at the root of the host
-	url   string
-	dir   string
-	stage *stage
-	clock *testkit.Clock
-	maya  task.Actor // the admin who looks at it
-	start func()     // lets the clock and the runs begin
-	forms holder     // what every form passes on its way to the handlers
+	t        testing.TB
+	svc      *service.Service
+	path     string // of the address; "" at the root of the host
+	url      string
+	dir      string
+	stage    *stage
+	clock    *testkit.Clock
+	maya     task.Actor // the admin who looks at it
+	start    func()     // lets the clock and the runs begin
+	settings *app.Settings
+	forms    holder // what every form passes on its way to the handlers
 }
 
 // holder holds POST requests while a test asks for it.
@@ -146,6 +149,12 @@ func openInstanceBelow(t testing.TB, path string, agents map[string]string, with
 	for _, w := range with {
 		w(&cfg)
 	}
+	conf, _, err := config.Load(config.LoadOptions{Flags: map[string]string{
+		"data": y.dir, "scheduler.timezone": "UTC", "scheduler.cron": "0 5 1 1 *", "runs.max_parallel": "8", "runs.idle_timeout": "15m",
+	}})
+	must(t, err)
+	y.settings = app.NewSettings(conf)
+	cfg.Settings = y.settings
 	y.svc = service.New(d, testkit.OpenAgents(t, folder, nil), cfg)
 	y.serve(quiet)
 	return y
@@ -180,17 +189,19 @@ func (y *instance) serve(log *slog.Logger) {
 		public = y.url
 	}
 	turn, err := jobs.New(jobs.Options{
-		Service: y.svc, URL: y.url, RunsDir: filepath.Join(y.dir, "runs"), Enabled: true, Cron: "0 5 1 1 *", Location: time.UTC, Log: log,
+		Service: y.svc, URL: y.url, RunsDir: filepath.Join(y.dir, "runs"), Log: log,
+		Plan: jobs.Plan{Enabled: true, Cron: "0 5 1 1 *", Location: time.UTC},
 		Runners: map[string]runner.Runner{"script": ownRuns{&command.Runner{Program: supervise.Program{
 			Argv: []string{exe, agentArg},
 			Env:  map[string]string{agentAddr: y.stage.ln.Addr().String()}, Grace: time.Second,
 		}}, task.ID(instances.Add(1) * 1_000_000)}},
 	})
 	must(t, err)
+	y.settings.Use(y.svc, turn, log)
 	h, err := handlers.New(handlers.Options{
 		Service: y.svc, Scheduler: turn, Log: log, Build: buildinfo.Info{Version: "test"}, DataDir: y.dir,
-		Listen: ln.Addr(), PublicURL: public, Rules: handlers.Rules{MaxDepth: 2, MaxParallel: 4, TickConcurrency: 1}, Runners: sampleRunners{},
-		Limits: sampleLimits, Enforces: func(p task.Spec) []task.Enforcement { return runner.Enforces(&command.Runner{}, p) },
+		Listen: ln.Addr(), PublicURL: public, Runners: sampleRunners{},
+		Enforces: func(p task.Spec) []task.Enforcement { return runner.Enforces(&command.Runner{}, p) },
 	})
 	must(t, err)
 	srv := h.HTTP()

@@ -159,6 +159,13 @@ func (s *sample) pages() []shown {
 			b.press("main form .btn.primary")
 			b.see("ty_")
 		}},
+		{"server", "/settings/server", nil},
+		{"server-problem", "/settings/server", func(b *tab) {
+			b.expect("422")
+			b.fill("[id='runs.timeout']", "soon")
+			b.press("#runs button")
+			b.see("is not valid")
+		}},
 		{"limits", "/settings/limits", nil},
 		{"appearance", "/settings/appearance", nil},
 		{"appearance-problem", "/settings/appearance", func(b *tab) {

@@ -3,7 +3,6 @@ package browser
 import (
 	"time"
 
-	"taskyard/handlers"
 	"taskyard/task"
 )
 
@@ -49,11 +48,4 @@ func (sampleRunners) Runners() []task.RunnerInfo {
 			Shell: "decided where it works, not here", Network: "decided where it works, not here",
 		},
 	}
-}
-
-var sampleLimits = []handlers.Limit{
-	{Key: "runs.max_parallel", Value: "4", About: "runs at the same time, in all"},
-	{Key: "runs.timeout", Value: "5m", About: "time of a run"},
-	{Key: "task_tool.default_timeout_seconds", Value: "5m", About: "time of a delegated run"},
-	{Key: "budget.max_cost_usd_per_day", Value: "$20.00", About: "cost of the whole instance per day"},
 }

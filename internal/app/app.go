@@ -53,6 +53,8 @@ type Instance struct {
 	opt     Options
 	runners map[string]runner.Runner // by name
 	release func()                   // of the protection of the data folder
+
+	settings *Settings
 }
 
 // Open opens the database and the agents of a data folder, which it makes when
@@ -73,10 +75,13 @@ func Open(ctx context.Context, c *config.Config, o Options) (*Instance, error) {
 	if err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
-	rules := serviceConfig(c, o)
-	if rules.Ticks, err = ticksOf(c); err != nil {
+	ticks, err := ticksOf(c)
+	if err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
+	in.settings = NewSettings(c)
+	rules := serviceConfig(c, o, ticks)
+	rules.Settings = in.settings
 	in.Service = service.New(d, in.Agents, rules)
 	return in, nil
 }
@@ -171,11 +176,12 @@ func (in *Instance) serveOn(ctx context.Context, at doors, o ServeOptions) error
 	if err != nil {
 		return err
 	}
+	in.settings.Use(in.Service, clock, in.opt.Log)
 	probes := in.prober()
 	h, err := handlers.New(handlers.Options{
 		Demo: o.Demo, Service: in.Service, Scheduler: clock, Log: in.opt.Log, Build: o.Build, DataDir: in.Config.Data, Listen: ln.Addr(),
-		MCP:   mcpserver.New(mcpserver.Options{Service: in.Service, Log: in.opt.Log, Version: o.Build.Version}),
-		Rules: rulesOf(in.Config), Limits: limitsOf(in.Config), EnforcementGap: in.enforcementGap, Enforces: in.enforces,
+		MCP:            mcpserver.New(mcpserver.Options{Service: in.Service, Log: in.opt.Log, Version: o.Build.Version}),
+		EnforcementGap: in.enforcementGap, Enforces: in.enforces,
 		Runners: probes, PublicURL: in.Config.PublicURL, AllowedHosts: in.Config.AllowedHosts, TrustedProxies: in.Config.TrustedProxies,
 	})
 	if err != nil {
@@ -287,14 +293,15 @@ func (in *Instance) watch(ctx context.Context, o ServeOptions, base string, prob
 	}
 }
 
-// reread reads the agents' definitions again at each hangup.
+// reread reads the agents' definitions and the configuration again at each hangup.
 func (in *Instance) reread(ctx context.Context, o ServeOptions, base string) {
 	for {
 		select {
 		case <-o.Hangup:
 			in.tell(o.Manager.Reloading())
 			in.Agents.Reload()
-			in.opt.Log.Info("hangup: agent definitions read again; a changed configuration needs a restart")
+			in.opt.Log.Info("hangup: agent definitions and configuration are read again")
+			in.reloadSettings(ctx)
 			in.tell(o.Manager.Ready("Serving on " + base))
 		case <-ctx.Done():
 			return
@@ -306,13 +313,6 @@ func (in *Instance) reread(ctx context.Context, o ServeOptions, base string) {
 func (in *Instance) revokeRemoved(ctx context.Context) {
 	if err := in.Service.RevokeRemoved(ctx); err != nil && ctx.Err() == nil {
 		in.opt.Log.Error("tokens of removed agents not revoked", "error", err)
-	}
-}
-
-// rulesOf returns the numbers of the configuration that pages show.
-func rulesOf(c *config.Config) handlers.Rules {
-	return handlers.Rules{
-		MaxParallel: c.Runs.MaxParallel, TickConcurrency: c.Scheduler.Concurrency, MaxDepth: c.TaskTool.MaxDepth,
 	}
 }
 
@@ -338,7 +338,7 @@ func (in *Instance) drain(srv *http.Server, clock *jobs.Jobs) error {
 const lastRequests = 5 * time.Second
 
 func (in *Instance) newJobs(url, version string) (*jobs.Jobs, error) {
-	loc, err := in.Config.Scheduler.Location()
+	plan, err := planOf(in.Config)
 	if err != nil {
 		return nil, err
 	}
@@ -346,6 +346,7 @@ func (in *Instance) newJobs(url, version string) (*jobs.Jobs, error) {
 	if err != nil {
 		return nil, err
 	}
+	plan.Backup = in.backups(data, version)
 	id, err := identify(data, in.opt.Log)
 	if err != nil {
 		return nil, err
@@ -366,8 +367,7 @@ func (in *Instance) newJobs(url, version string) (*jobs.Jobs, error) {
 		Notify: outlets, PublicURL: in.Config.PublicURL,
 		Service: in.Service, Now: in.opt.Now, Runners: in.runners, Secrets: secretsOf(in.Config, in.opt.Getenv),
 		URL: url, RunsDir: filepath.Join(data, instance.RunsName),
-		Enabled: in.Config.Scheduler.Enabled, Cron: in.Config.Scheduler.Cron, Location: loc, Log: in.opt.Log,
-		Backup: in.backups(data, version),
+		Plan: plan, Log: in.opt.Log,
 	})
 }
 

@@ -13,21 +13,27 @@ import (
 )
 
 // serviceConfig returns the rules of the configuration.
-func serviceConfig(c *config.Config, o Options) service.Config {
-	return service.Config{
-		Now: o.Now, Log: o.Log, Lease: c.Claims.Lease, RunTimeout: c.Runs.Timeout, IdleTimeout: c.Runs.IdleTimeout,
-		Attempts: c.Runs.Attempts, EqualFailures: c.Runs.EqualFailures,
-		MaxParallel: c.Runs.MaxParallel, TickConcurrency: c.Scheduler.Concurrency, WakeBudget: c.Scheduler.WakeBudgetPerHour,
-		Wakes:  c.Scheduler.Enabled && c.Scheduler.WakeBudgetPerHour > 0,
-		Policy: task.Policy(c.Approval.Policy), ApprovalExpires: c.Approval.Expires,
-		Budget:  task.Budget{MaxCostUSD: c.Budget.MaxCostUSDPerDay, MaxTokens: c.Budget.MaxTokensPerDay},
-		Workers: workersOf(c), Webhooks: webhooksOf(c), TaskTool: taskTool(c),
-		KeepTranscripts: c.Runs.KeepTranscripts, Runners: runnerDefaults(c),
-		Notify: notifyTargets(c),
+func serviceConfig(c *config.Config, o Options, ticks func(task.Time) task.Time) service.Config {
+	cfg := service.Config{
+		Now: o.Now, Log: o.Log, Workers: workersOf(c), Webhooks: webhooksOf(c), Runners: runnerDefaults(c), Notify: notifyTargets(c),
 		Secrets: func(names []string) []string {
 			return append(secretsOf(c, o.Getenv), supervise.SecretsNamed(names)...)
 		},
 	}
+	alterRules(&cfg, c, ticks)
+	return cfg
+}
+
+// alterRules puts the settings of the configuration, which may change while the server
+// runs, into the rules.
+func alterRules(to *service.Config, c *config.Config, ticks func(task.Time) task.Time) {
+	to.Lease, to.RunTimeout, to.IdleTimeout = c.Claims.Lease, c.Runs.Timeout, c.Runs.IdleTimeout
+	to.Attempts, to.EqualFailures, to.MaxParallel = c.Runs.Attempts, c.Runs.EqualFailures, c.Runs.MaxParallel
+	to.TickConcurrency, to.WakeBudget = c.Scheduler.Concurrency, c.Scheduler.WakeBudgetPerHour
+	to.Wakes = c.Scheduler.Enabled && c.Scheduler.WakeBudgetPerHour > 0
+	to.Policy, to.ApprovalExpires = task.Policy(c.Approval.Policy), c.Approval.Expires
+	to.Budget = task.Budget{MaxCostUSD: c.Budget.MaxCostUSDPerDay, MaxTokens: c.Budget.MaxTokensPerDay}
+	to.TaskTool, to.KeepTranscripts, to.Ticks = taskTool(c), c.Runs.KeepTranscripts, ticks
 }
 
 // workersOf lists the runners that workers execute, with their labels.

@@ -23,7 +23,7 @@ func TestEqualFailuresAsConfigured(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := serviceConfig(c, Options{}).EqualFailures; got != tt.want {
+			if got := serviceConfig(c, Options{}, nil).EqualFailures; got != tt.want {
 				t.Errorf("got %d, want %d", got, tt.want)
 			}
 		})
@@ -36,7 +36,7 @@ func TestNoWakesAsConfigured(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if serviceConfig(c, Options{}).Wakes {
+	if serviceConfig(c, Options{}, nil).Wakes {
 		t.Error("a budget of 0 leaves wakes on, with the service's own budget")
 	}
 }

@@ -142,6 +142,14 @@ Exit code 3: the list is empty.`,
 		"Exit code 1: a definition is invalid. Runners come from the instance that --data names, or the one whose agents " +
 		"folder contains the first file, or ./data.",
 
+	"settings list": `
+    taskyard settings`,
+	"settings set": `
+    taskyard settings set scheduler.cron "*/30 6-21 * * *"
+    taskyard settings set runs.max_parallel 8
+Needs a token of an admin. What a variable or a flag of the server sets is locked.`,
+	"settings reset": `
+    taskyard settings reset scheduler.cron runs.max_parallel`,
 	"run list": `
     taskyard run list --status failed --agent coder`,
 	"run show": `

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"taskyard/internal/app"
 	"taskyard/internal/client"
 	"taskyard/task"
 )
@@ -67,7 +66,7 @@ func (v *verdict) model() string {
 }
 
 func (v *verdict) limits() string {
-	second := func(n int) string { return app.FormatDuration(time.Duration(n) * time.Second) }
+	second := func(n int) string { return shortDuration(time.Duration(n) * time.Second) }
 	parts := []string{second(v.TimeoutSeconds), second(v.IdleTimeoutSeconds) + " without progress"}
 	if v.MaxTurns > 0 {
 		parts = append(parts, fmt.Sprintf("%d turns", v.MaxTurns))
@@ -81,7 +80,26 @@ func spending(tokens int, usd float64) (list []string) {
 		list = append(list, fmt.Sprintf("%d tokens", tokens))
 	}
 	if usd > 0 {
-		list = append(list, app.FormatCost(usd))
+		list = append(list, dollars(usd))
 	}
 	return list
+}
+
+// shortDuration writes a duration without units that are zero: 5m, 2h, 1h30m.
+func shortDuration(d time.Duration) string {
+	s := d.String()
+	for _, zero := range []string{"m0s", "h0m"} {
+		if n := len(s) - len(zero); n >= 0 && s[n:] == zero {
+			s = s[:n+1]
+		}
+	}
+	return s
+}
+
+// dollars writes an amount; 0 is no bound.
+func dollars(v float64) string {
+	if v == 0 {
+		return "no bound"
+	}
+	return fmt.Sprintf("$%.2f", v)
 }

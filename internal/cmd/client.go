@@ -21,9 +21,10 @@ type clientCommands struct {
 	Inbox    client.Inbox          `cmd:"" help:"Show what is waiting for people."`
 	Events   client.Events         `cmd:"" help:"Read or follow the event log."`
 	Usage    client.UsageReport    `cmd:"" help:"Show tool calls, tokens and cost, and today's budgets."`
-	Pause    client.Pause          `cmd:"" help:"Pause one agent or the whole instance: no runs start, no tasks are claimed."`
+	Pause    client.Pause          `cmd:"" help:"Pause one agent or all: nothing starts, nothing is claimed."`
 	Resume   client.Resume         `cmd:"" help:"End a pause."`
 	Stop     client.StopEverything `cmd:"" name:"stop-everything" help:"Pause the whole instance and stop every run."`
+	Settings client.Settings       `cmd:"" help:"Show and change the settings of a running server."`
 	Ping     client.Ping           `cmd:"" help:"Report whether the server is ready. Needs no token."`
 	WhoAmI   client.WhoAmI         `cmd:"" name:"whoami" help:"Show whom the token belongs to."`
 }

@@ -55,7 +55,7 @@ Any key of the configuration in capitals, such as TASKYARD_RUNS_MAX_PARALLEL.
 .SH SIGNALS
 .TP
 .B SIGHUP
-Read the definitions of agents again.
+Read the definitions of agents and the configuration again.
 .TP
 .B SIGTERM, SIGINT
 Stop: running agents are put back into the queue, the last requests are answered.

@@ -31,8 +31,10 @@ type Config struct {
 	Runners   map[string]Runner   `toml:"runners"`
 	Notify    map[string]Notify   `toml:"notify"`
 
-	values map[string]any // by dotted key, as checked; what Print shows
-	file   string
+	values  map[string]any // by dotted key, as checked; what Print shows
+	sources Sources
+	opts    LoadOptions // those that it was loaded with
+	file    string
 }
 
 // File returns the path of the file that was read, "" for none.

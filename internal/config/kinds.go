@@ -14,8 +14,9 @@ import (
 // it typed; text turns a variable or flag into such a value (nil: it cannot
 // be set that way).
 type kind struct {
-	read func(v any) (any, error)
-	text func(s string) any
+	read  func(v any) (any, error)
+	text  func(s string) any
+	words []string // the only values that are valid; nil: there are others
 }
 
 func asIs(s string) any { return s }
@@ -33,15 +34,18 @@ func text(check func(string) error) kind {
 
 // oneOf is one of the words given.
 func oneOf(words ...string) kind {
-	return text(func(s string) error {
+	k := text(func(s string) error {
 		if slices.Contains(words, s) {
 			return nil
 		}
 		return fmt.Errorf("%q is not valid: valid are %s", s, strings.Join(words, ", "))
 	})
+	k.words = words
+	return k
 }
 
 var boolean = kind{
+	words: []string{"true", "false"},
 	text: func(s string) any {
 		switch s {
 		case "true":

@@ -53,21 +53,32 @@ type loader struct {
 // Load reads all layers: defaults, file, variables, flags; later ones win.
 // The error joins one line for each wrong key or value.
 func Load(opts LoadOptions) (*Config, Sources, error) {
+	c, err := loadFrom(opts, os.ReadFile)
+	if err != nil {
+		return nil, nil, err
+	}
+	return c, c.sources, nil
+}
+
+// loadFrom is Load with what reads the file.
+func loadFrom(opts LoadOptions, read func(path string) ([]byte, error)) (*Config, error) {
 	l := &loader{values: map[string]any{}, sources: Sources{}, refused: map[string]bool{}, workspace: opts.Workspace}
 	for _, k := range keys {
 		if k.def != nil {
 			l.set(k.name, k.def, fromDefault)
 		}
 	}
-	l.file(opts)
+	l.file(opts, read)
 	l.environ(opts.Environ)
 	l.flags(opts.Flags)
 	l.checkVariables()
 	l.checkSections()
 	if err := errors.Join(l.errs...); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return l.config(), l.sources, nil
+	c := l.config()
+	c.sources, c.opts = l.sources, opts
+	return c, nil
 }
 
 // dataFolder returns where to look for the file before it can be read, and
@@ -129,9 +140,9 @@ func (l *loader) set(name string, v any, source string) {
 }
 
 // file reads the TOML file.
-func (l *loader) file(opts LoadOptions) {
+func (l *loader) file(opts LoadOptions, read func(path string) ([]byte, error)) {
 	path, own, named := opts.path()
-	text, err := os.ReadFile(path)
+	text, err := read(path)
 	if !named && (errors.Is(err, fs.ErrNotExist) || !own && errors.Is(err, fs.ErrPermission)) {
 		return // the file of the service is not for everybody
 	}

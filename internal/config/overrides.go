@@ -67,12 +67,16 @@ func meant(variable string) string {
 // flags reads the flags that were given.
 func (l *loader) flags(flags map[string]string) {
 	for _, name := range slices.Sorted(maps.Keys(flags)) {
-		flag := "flag --set " + name
-		if name == "listen" || name == "data" {
-			flag = "flag --" + name // these have one of their own
-		}
-		l.override(name, flags[name], flag)
+		l.override(name, flags[name], flagName(name))
 	}
+}
+
+// flagName is the source of a value that a flag gave.
+func flagName(name string) string {
+	if name == "listen" || name == "data" {
+		return "flag --" + name // these have one of their own
+	}
+	return "flag --set " + name
 }
 
 // override sets a value that came as text.

@@ -78,7 +78,9 @@ func newInstance(t *testing.T, parts map[string]part) *instance {
 	agents := testkit.OpenAgents(t, dir, &agentfile.Options{Runners: kinds})
 	svc := service.New(dbtest.New(t), agents, service.Config{Log: quiet, Wakes: true, MaxParallel: 20, Attempts: 1})
 	y := &instance{svc, t.TempDir()}
-	j, err := jobs.New(jobs.Options{Service: svc, Runners: runners, RunsDir: y.runs, Cron: "0 0 1 1 *", Location: time.UTC, Log: quiet})
+	j, err := jobs.New(jobs.Options{
+		Service: svc, Runners: runners, RunsDir: y.runs, Plan: jobs.Plan{Cron: "0 0 1 1 *", Location: time.UTC}, Log: quiet,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

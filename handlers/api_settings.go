@@ -1,0 +1,47 @@
+package handlers
+
+import (
+	"context"
+
+	"taskyard/task"
+)
+
+type settingsOut struct {
+	Body struct {
+		Settings []task.Setting `json:"settings" doc:"what can be changed while the server runs"`
+	}
+}
+
+type settingsIn struct {
+	Body struct {
+		Set   map[string]string `json:"set,omitempty" doc:"new values by key, as text"`
+		Reset []string          `json:"reset,omitempty" doc:"keys whose line is removed from the file, so that the default applies"`
+	}
+}
+
+func settingsAnswer(list []task.Setting, err error) (*settingsOut, error) {
+	if err != nil {
+		return nil, err
+	}
+	out := &settingsOut{}
+	out.Body.Settings = list
+	return out, nil
+}
+
+func (s *Server) apiSettings(ctx context.Context, _ *struct{}) (*settingsOut, error) {
+	return settingsAnswer(s.svc.Settings(ctx, actorIn(ctx)))
+}
+
+func (s *Server) apiChangeSettings(ctx context.Context, in *settingsIn) (*settingsOut, error) {
+	values := map[string]*string{}
+	for key, v := range in.Body.Set {
+		values[key] = &v
+	}
+	for _, key := range in.Body.Reset {
+		if _, twice := values[key]; twice {
+			return nil, task.FieldErrorf(key, "is in set and in reset: leave one out")
+		}
+		values[key] = nil
+	}
+	return settingsAnswer(s.svc.ChangeSettings(ctx, actorIn(ctx), values))
+}

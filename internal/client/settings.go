@@ -1,0 +1,69 @@
+package client
+
+import (
+	"net/http"
+	"slices"
+
+	"taskyard/task"
+)
+
+// Settings are what admins change while the server runs.
+type Settings struct {
+	List  SettingsList  `cmd:"" default:"1" help:"List the settings with their values (the default command)."`
+	Set   SettingsSet   `cmd:"" help:"Change one setting; it is in use at once and written into the configuration file."`
+	Reset SettingsReset `cmd:"" help:"Return settings to their defaults."`
+
+	JSON JSONFlag `name:"json" help:"Print the server's JSON answer."`
+}
+
+// SettingsList lists the settings.
+type SettingsList struct{}
+
+// Run lists them.
+func (SettingsList) Run(e *Env) error { return e.settings(http.MethodGet, nil) }
+
+// SettingsSet changes one.
+type SettingsSet struct {
+	Key   string `arg:"" help:"Key, such as scheduler.cron."`
+	Value string `arg:"" help:"New value."`
+}
+
+// Run changes it.
+func (c *SettingsSet) Run(e *Env) error {
+	return e.settings(http.MethodPatch, payload{"set": map[string]string{c.Key: c.Value}}, c.Key)
+}
+
+// SettingsReset returns some to their defaults.
+type SettingsReset struct {
+	Keys []string `arg:"" help:"Keys, such as scheduler.cron."`
+}
+
+// Run resets them.
+func (c *SettingsReset) Run(e *Env) error {
+	return e.settings(http.MethodPatch, payload{"reset": c.Keys}, c.Keys...)
+}
+
+// settings sends a request and prints the settings of these keys, or all.
+func (e *Env) settings(method string, body payload, keys ...string) error {
+	var out struct{ Settings []task.Setting }
+	var send any
+	if body != nil {
+		send = body
+	}
+	raw, err := e.call(method, "/api/settings", send, &out)
+	if err != nil {
+		return err
+	}
+	return e.answer(raw, func() {
+		for _, s := range out.Settings {
+			if len(keys) > 0 && !slices.Contains(keys, s.Key) {
+				continue
+			}
+			line := clean(s.Key) + " = " + clean(s.Value)
+			if s.Source != "" {
+				line += "  # " + clean(s.Source)
+			}
+			e.say("%s", line)
+		}
+	})
+}

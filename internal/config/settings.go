@@ -1,0 +1,136 @@
+package config
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// settings are the keys that a running server takes over without a restart, in
+// the order in which people see them, with what each one is.
+var settings = []struct{ name, about string }{
+	{"scheduler.enabled", "ticks and wakes start runs"},
+	{"scheduler.cron", "when ticks come: minute, hour, day, month, weekday"},
+	{"scheduler.timezone", "time zone of the schedules"},
+	{"scheduler.concurrency", "runs of one tick at a time"},
+	{"scheduler.wake_budget_per_hour", "wakes of a task within an hour; 0: none"},
+
+	{"runs.max_parallel", "runs at the same time, in all"},
+	{"runs.timeout", "time of a run"},
+	{"runs.idle_timeout", "time of a run without progress"},
+	{"runs.attempts", "failures in a row until a task needs a person"},
+	{"runs.equal_failures", "equal failures in a row that pause an agent; 0: never"},
+	{"runs.keep_transcripts", "time that transcripts are kept"},
+
+	{"claims.lease", "time that a claim holds without a heartbeat"},
+
+	{"budget.max_cost_usd_per_day", "cost of the whole instance per day in US dollars; 0: no limit"},
+	{"budget.max_tokens_per_day", "tokens of the whole instance per day; 0: no limit"},
+
+	{"approval.policy", "runs that a person must approve"},
+	{"approval.expires", "time to decide before a run is denied"},
+
+	{"task_tool.enabled", "agents may delegate"},
+	{"task_tool.max_depth", "depth of delegation"},
+	{"task_tool.default_timeout_seconds", "seconds of a delegated run"},
+	{"task_tool.max_tokens", "tokens of a delegated run"},
+	{"task_tool.max_per_hour", "delegations of an agent within an hour"},
+	{"task_tool.allow_model_override", "agents may name the model of what they delegate"},
+	{"task_tool.enable_verbose_logging", "delegated runs are logged in detail"},
+
+	{"backup.cron", "when the database is copied, in the scheduler's time zone"},
+	{"backup.keep", "copies that are kept"},
+}
+
+// Setting is a key that can be changed while the server runs. Values are text,
+// as variables and flags give them.
+type Setting struct {
+	Key, About     string
+	Value, Default string
+	Source         string   // as in Sources
+	Locked         string   // why it cannot be changed here, or ""
+	Choices        []string // the only values that are valid; nil: there are others
+}
+
+// Settings lists the keys that can be changed while the server runs.
+func (c *Config) Settings() []Setting {
+	path, _, _ := c.opts.path()
+	shut := fileLock(path)
+	list := make([]Setting, 0, len(settings))
+	for _, s := range settings {
+		k, _ := lookup(s.name)
+		def, _ := k.kind.read(k.def) // TestDefaults: it is valid
+		one := Setting{
+			Key: s.name, About: s.about, Value: plain(c.values[s.name]), Default: plain(def),
+			Source: c.sources[s.name], Locked: shut, Choices: k.kind.words,
+		}
+		if by := c.overriddenBy(s.name); by != "" {
+			one.Locked = by
+		}
+		list = append(list, one)
+	}
+	return list
+}
+
+// overriddenBy says which variable or flag outranks the file for a key, or "".
+func (c *Config) overriddenBy(name string) string {
+	switch source := c.sources[name]; {
+	case source == envName(name):
+		return "the variable " + source + " sets it: change it there and restart the server"
+	case source == flagName(name):
+		return "the " + source + " sets it: change the command line and restart the server"
+	}
+	return ""
+}
+
+// isSetting reports whether a key can be changed while the server runs.
+func isSetting(name string) bool {
+	for _, s := range settings {
+		if s.name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// Change is a setting that has another value now. The value is text.
+type Change struct{ Key, Before, After string }
+
+// Takeover returns c with the settings of next, what that changes, and the
+// keys of next that differ from c and need a restart.
+func (c *Config) Takeover(next *Config) (merged *Config, changed []Change, restart []string) {
+	m := *c
+	m.values, m.sources = maps.Clone(c.values), maps.Clone(c.sources)
+	for _, s := range settings {
+		v := next.values[s.name]
+		if before, after := plain(c.values[s.name]), plain(v); before != after {
+			changed = append(changed, Change{s.name, before, after})
+		}
+		m.values[s.name], m.sources[s.name] = v, next.sources[s.name]
+		assign(reflect.ValueOf(&m).Elem(), s.name, reflect.ValueOf(v))
+	}
+	for _, both := range []*Config{c, next} {
+		for name := range both.values {
+			if !isSetting(name) && literal(c.values[name]) != literal(next.values[name]) && !slices.Contains(restart, name) {
+				restart = append(restart, name)
+			}
+		}
+	}
+	slices.Sort(restart)
+	return &m, changed, restart
+}
+
+// plain writes a checked value as variables and flags give it.
+func plain(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case time.Duration:
+		return short(v)
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	return literal(v)
+}

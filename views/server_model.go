@@ -1,0 +1,70 @@
+package views
+
+import (
+	"strings"
+
+	"taskyard/task"
+	"taskyard/views/ui"
+)
+
+// ServerModel is the settings page of what admins change while the server runs.
+type ServerModel struct {
+	Settings []task.Setting
+	Form     map[string]string // as typed, when it was refused
+	Errors   ui.FieldErrors
+}
+
+// settingGroup is the settings of one section of the file.
+type settingGroup struct {
+	Name, Title string
+	List        []task.Setting
+}
+
+var settingTitles = map[string]string{
+	"scheduler": "Scheduler", "runs": "Runs", "claims": "Claims", "budget": "Budget of the instance", "approval": "Approvals",
+	"task_tool": "Delegation", "backup": "Backups",
+}
+
+func settingGroups(list []task.Setting) (out []settingGroup) {
+	for _, s := range list {
+		name, _, _ := strings.Cut(s.Key, ".")
+		if len(out) == 0 || out[len(out)-1].Name != name {
+			out = append(out, settingGroup{Name: name, Title: settingTitles[name]})
+		}
+		g := &out[len(out)-1]
+		g.List = append(g.List, s)
+	}
+	return out
+}
+
+// value is what a field holds: as typed, else as in use.
+func (m *ServerModel) value(s task.Setting) string {
+	if v, ok := m.Form[s.Key]; ok {
+		return v
+	}
+	return s.Value
+}
+
+// settingHint says the default, where the value comes from, and why it cannot be
+// changed.
+func settingHint(s task.Setting) string {
+	hint := "Default: " + settingWord(s.Default)
+	if s.Source != "" && s.Source != "default" && !strings.Contains(s.Locked, s.Source) {
+		hint += " · now from " + s.Source
+	}
+	if s.Locked != "" {
+		hint += " · Locked: " + s.Locked
+	}
+	return hint
+}
+
+// settingWord is a value as people read it.
+func settingWord(v string) string {
+	switch v {
+	case "true":
+		return "yes"
+	case "false":
+		return "no"
+	}
+	return v
+}
