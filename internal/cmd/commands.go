@@ -14,7 +14,7 @@ import (
 // Commands is the whole command line; serve is the default.
 type Commands struct {
 	Serve serveCmd `cmd:"" group:"serve" default:"withargs" help:"Run the server (the default command). The first line on stdout is the sign-in link; logs go to stderr."`
-	Demo  demoCmd  `cmd:"" group:"serve" help:"Run a server with three scripted agents and a few tasks, to explore. Needs no model and no network."`
+	Demo  demoCmd  `cmd:"" group:"serve" help:"Run a sample server with scripted agents and no model."`
 
 	Worker workerCmd `cmd:"" group:"serve" help:"Execute runs of a server on this machine; runs are returned to the queue when the worker stops. Needs a TASKYARD_TOKEN of scope worker."`
 
@@ -25,7 +25,7 @@ type Commands struct {
 	Restore    restoreCmd    `cmd:"" group:"data" help:"Verify a backup and put it in the data folder. Stop the server first; with --replace what is there is kept."`
 	Check      checkCmd      `cmd:"" group:"data" help:"Check integrity, references, the log's hash chain, and definitions."`
 	Export     exportCmd     `cmd:"" group:"data" help:"Write all tasks with their threads, and the todo lists, to plain files; the server may be running."`
-	Import     importCmd     `cmd:"" group:"data" help:"Read the files of an export, or the tasks of Beads, Task Master or Backlog.md. All or nothing; --dry-run shows the result without writing."`
+	Import     importCmd     `cmd:"" group:"data" help:"Read the files of an export, Beads, Task Master or Backlog.md. All or nothing; --dry-run writes nothing."`
 	User       userCmd       `cmd:"" group:"data" help:"Add people and set passwords, without a browser."`
 	Token      tokenCmd      `cmd:"" group:"data" help:"Create and revoke tokens, without a browser."`
 	Notify     notifyCmd     `cmd:"" group:"data" help:"Test the external notification services."`
