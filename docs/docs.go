@@ -13,5 +13,5 @@ var Files embed.FS
 // reads them. README is the list of them all.
 var Order = []string{
 	"README", "quickstart", "install", "concepts", "agents", "runners", "cli", "operations", "security",
-	"troubleshooting", "comparison", "import", "speed", "testing",
+	"troubleshooting", "comparison", "import", "speed", "testing", "checklist",
 }
