@@ -170,6 +170,7 @@ type AgentQueue struct {
 	OneAgent
 	Limit int    `help:"Maximum number of results (1 to 500; default 100)." placeholder:"N"`
 	After string `help:"Continue after an earlier page." placeholder:"CURSOR"`
+	Quiet
 }
 
 // Run lists the active tasks in the order in which they are claimed.
@@ -178,7 +179,7 @@ func (c *AgentQueue) Run(e *Env) error {
 	if err != nil {
 		return err
 	}
-	return e.listTasks(params{}.num("limit", c.Limit).set("after", c.After).on(agentPath(id, "/queue")), "--after")
+	return e.listTasks(params{}.num("limit", c.Limit).set("after", c.After).on(agentPath(id, "/queue")), "--after", c.Quiet.Quiet)
 }
 
 // Names asks the server for the ids of all agents, and for the tasks of the

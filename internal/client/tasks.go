@@ -1,6 +1,7 @@
 package client
 
 import (
+	"fmt"
 	"net/url"
 	"strconv"
 
@@ -49,7 +50,7 @@ type Claimed struct {
 
 // Quiet prints ids alone.
 type Quiet struct {
-	Quiet bool `short:"q" help:"Print only the ID."`
+	Quiet bool `short:"q" help:"Print only IDs."`
 }
 
 // params gathers a query.
@@ -86,6 +87,7 @@ type TaskList struct {
 	Label      string `help:"Only tasks with this label."`
 	Limit      int    `help:"Maximum number of results (1 to 500; default 100)." placeholder:"N"`
 	After      string `help:"Continue after an earlier page." placeholder:"CURSOR"`
+	Quiet
 }
 
 // taskPage is a page of tasks.
@@ -99,17 +101,24 @@ type taskPage struct {
 func (c *TaskList) Run(e *Env) error {
 	q := params{}.set("owner", c.Owner).set("status", c.Status).set("workStatus", c.WorkStatus).set("q", c.Query).
 		set("parent", c.Parent).set("label", c.Label).num("limit", c.Limit).set("after", c.After)
-	return e.listTasks(q.on("/api/tasks"), "--after")
+	return e.listTasks(q.on("/api/tasks"), "--after", c.Quiet.Quiet)
 }
 
-func (e *Env) listTasks(path, flag string) error {
+// listTasks prints a page of tasks, or one ID per line.
+func (e *Env) listTasks(path, flag string, quiet bool) error {
 	var p taskPage
 	raw, err := e.call("GET", path, nil, &p)
 	if err != nil {
 		return err
 	}
 	return e.answer(raw, func() {
-		e.taskTable(p.Tasks, p.InFlight)
+		if quiet {
+			for _, t := range p.Tasks {
+				fmt.Fprintln(e.Stdout, t.ID)
+			}
+		} else {
+			e.taskTable(p.Tasks, p.InFlight)
+		}
 		e.more(flag, p.Next)
 	})
 }
