@@ -490,7 +490,7 @@ func TestUseOfTheCommandLine(t *testing.T) {
 		out  string // in stdout
 		errs string // in stderr
 	}{
-		{"version prints the version", []string{"version"}, exitOK, "taskyard dev", ""},
+		{"version prints the version", []string{"version"}, exitOK, "taskyard " + testBuild.Version, ""},
 		{"help is no error", []string{"--help"}, exitOK, "demo", ""},
 		{"an unknown flag is a wrong use", []string{"serve", "--color"}, exitUsage, "", "--color"},
 		{"an unknown command is a wrong use", []string{"dance"}, exitUsage, "", "dance"},

@@ -104,7 +104,8 @@ func TestRealClaudeWorksThroughThePlugin(t *testing.T) {
 		cmd := exec.CommandContext(t.Context(), program, args...)
 		cmd.Dir = t.TempDir()
 		cmd.Env = []string{
-			"PATH=" + filepath.Dir(binary(t)) + ":" + os.Getenv("PATH"), "HOME=" + home, "ANTHROPIC_BASE_URL=" + m.URL, "ANTHROPIC_API_KEY=test",
+			"PATH=" + filepath.Dir(binary(t)) + ":" + os.Getenv("PATH"), "HOME=" + home,
+			"ANTHROPIC_BASE_URL=" + m.URL, "ANTHROPIC_API_KEY=test",
 			"TASKYARD_URL=" + s.url(), "TASKYARD_TOKEN=" + token,
 			"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1",
 		}
@@ -116,7 +117,8 @@ func TestRealClaudeWorksThroughThePlugin(t *testing.T) {
 	}
 	claude("plugin", "marketplace", "add", repository)
 	claude("plugin", "install", "taskyard@taskyard")
-	out := claude("-p", "Claim your next Taskyard task and work on it.", "--model", "test-model", "--allowedTools", "mcp__plugin_taskyard_taskyard")
+	out := claude("-p", "Claim your next Taskyard task and work on it.",
+		"--model", "test-model", "--allowedTools", "mcp__plugin_taskyard_taskyard")
 	done := call[task.Task](t, person, "GET", "/api/tasks/"+made.ID.String(), nil)
 	if done.Status != task.Done || done.Summary != "The gate is green." {
 		t.Errorf("the task is %s (%q); claude said %s", done.Status, done.Summary, out)

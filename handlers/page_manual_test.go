@@ -20,7 +20,7 @@ var (
 func TestTheDocumentation(t *testing.T) {
 	t.Parallel()
 	y := newPageSite(t)
-	get := func(path string) string {
+	get := func(t *testing.T, path string) string {
 		t.Helper()
 		res, err := http.Get(y.srv.URL + path)
 		y.ok(err)
@@ -41,7 +41,7 @@ func TestTheDocumentation(t *testing.T) {
 			}
 		}
 		for _, name := range docs.Order[1:] {
-			if page := get("/docs/" + name); !strings.Contains(page, `aria-current="page"`) || strings.Contains(page, `id="nav"`) {
+			if page := get(t, "/docs/"+name); !strings.Contains(page, `aria-current="page"`) || strings.Contains(page, `id="nav"`) {
 				t.Errorf("%s is not shown as it should be", name)
 			}
 		}
@@ -59,12 +59,12 @@ func TestTheDocumentation(t *testing.T) {
 			if name == "README" {
 				path = "/docs"
 			}
-			page := get(path)
+			page := get(t, path)
 			for _, m := range docsLinks.FindAllStringSubmatch(page, -1) {
 				to, anchor, has := strings.Cut(m[1], "#")
 				at := page
 				if to != "" {
-					at = get(to)
+					at = get(t, to)
 				}
 				if has && !slices.Contains(ids(at), anchor) {
 					t.Errorf("%s links to %s, which is not there", path, m[1])
@@ -77,10 +77,10 @@ func TestTheDocumentation(t *testing.T) {
 		}
 	})
 	t.Run("a search finds sections by all of their words", func(t *testing.T) {
-		if page := get("/docs?q=restore+backup"); !strings.Contains(page, `href="/docs/operations#`) || !strings.Contains(page, "<mark>") {
+		if page := get(t, "/docs?q=restore+backup"); !strings.Contains(page, `href="/docs/operations#`) || !strings.Contains(page, "<mark>") {
 			t.Errorf("found %s", page)
 		}
-		if page := get("/docs?q=qwertyuiop"); !strings.Contains(page, "Nothing found") {
+		if page := get(t, "/docs?q=qwertyuiop"); !strings.Contains(page, "Nothing found") {
 			t.Error("something was found for nonsense")
 		}
 	})

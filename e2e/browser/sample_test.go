@@ -41,13 +41,13 @@ func newSample(t testing.TB) *sample {
 		"Sort the open issues", "Write the changelog of v0.3",
 		"Move the build to Go 1.26", "Drop the old config keys", "Answer the security mail",
 	} {
-		s.clock.Forward(-time.Duration(26-5*i) * time.Hour)
+		s.clock.Behind(time.Duration(26-5*i) * time.Hour)
 		tk := s.create(task.New{Title: title, Owner: []string{"planner", "coder", "coder", "reviewer", "reviewer"}[i], Priority: 3 + i})
 		s.played(tk.ID, time.Duration(100+70*i)*time.Second, 12000+9000*i, "Done: "+title+".")
 		some[*task.Task](t)(s.svc.CompleteTask(ctx, s.maya, tk.ID, "Finished and checked: "+title+".", 0))
 	}
 	s.past(t)
-	s.clock.Forward(-0)
+	s.clock.Behind(0)
 	s.start()
 	s.present(t)
 	return s
@@ -55,7 +55,7 @@ func newSample(t testing.TB) *sample {
 
 // past is what happened in the last hours.
 func (s *sample) past(t testing.TB) {
-	s.clock.Forward(-4 * time.Hour)
+	s.clock.Behind(4 * time.Hour)
 	s.create(task.New{Title: "Plan the SQLite backup drill", Owner: "planner", Priority: 2})
 	s.ship = s.create(task.New{
 		Title: "Ship API hardening for v0.4", Owner: "planner", Priority: 9,
@@ -67,7 +67,7 @@ func (s *sample) past(t testing.TB) {
 		Title: "Paginate task history by cursor", Owner: "coder", Priority: 4,
 		Steps: []task.Step{{Title: "Cursor"}, {Title: "Links"}, {Title: "Tests"}},
 	})
-	s.clock.Forward(-3 * time.Hour)
+	s.clock.Behind(3 * time.Hour)
 	s.create(task.New{Title: "Split the onboarding epic into agent-sized tasks", Owner: "planner", Priority: 5})
 	s.canceled = s.create(task.New{Title: "Try the other queue library", Owner: "coder"}).ID
 	some[service.Canceled](t)(s.svc.CancelTask(ctx, s.maya, s.canceled, "We keep our own."))
@@ -75,7 +75,7 @@ func (s *sample) past(t testing.TB) {
 		done := true
 		some[*task.Task](t)(s.svc.UpdateStep(ctx, s.maya, s.ship, i, task.StepPatch{Done: &done}))
 	}
-	s.clock.Forward(-130 * time.Minute)
+	s.clock.Behind(130 * time.Minute)
 	s.limiter = some[*task.Task](t)(s.svc.CreateSubtask(ctx, s.maya, s.ship, 2, task.New{
 		Title: "Add rate limiting to the public API", Owner: "coder", Priority: 9, NoStart: true,
 		Description: "Anonymous callers can exhaust the worker pool. Put a token bucket in front of `/api/*`, keyed " +
@@ -103,7 +103,7 @@ func (s *sample) past(t testing.TB) {
 		done := true
 		some[*task.Task](t)(s.svc.UpdateStep(ctx, s.maya, s.limiter, i, task.StepPatch{Done: &done}))
 	}
-	s.clock.Forward(-58 * time.Minute)
+	s.clock.Behind(58 * time.Minute)
 	some[task.Message](t)(s.svc.Comment(ctx, s.maya, s.limiter,
 		"Token bucket beats a sliding window here: constant memory per key and a natural burst. "+
 			"Use `golang.org/x/time/rate`; evict idle buckets after 10 minutes."))
@@ -117,7 +117,7 @@ func (s *sample) past(t testing.TB) {
 	})
 	some[task.Message](t)(s.svc.Notify(ctx, task.Actor{Name: "coder", Role: task.RoleAgent}, s.limiter,
 		"The limiter counts **per token**. Callers without one share a bucket by address; say so if that is not wanted."))
-	s.clock.Forward(-41 * time.Minute)
+	s.clock.Behind(41 * time.Minute)
 	s.create(task.New{
 		Title: "Fix flaky TestQueueClaim under the race detector", Owner: "coder", Priority: 8,
 		Steps: []task.Step{{Title: "Reproduce it"}, {Title: "Find the cause"}, {Title: "Fix it"}},

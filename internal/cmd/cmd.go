@@ -57,6 +57,9 @@ func Run(e *Env, args []string) int {
 		fmt.Fprintln(e.Stderr, "taskyard:", err)
 		return exitUsage
 	}
+	if len(args) == 1 && (args[0] == "--version" || args[0] == "-v") { // no flag of the parser: commands have a --version of their own
+		args = []string{"version"}
+	}
 	kctx, err := parser.Parse(args)
 	if exited >= 0 {
 		return exited // --help
@@ -108,15 +111,5 @@ type versionCmd struct{}
 // Run prints the version.
 func (versionCmd) Run(e *Env) error {
 	_, err := fmt.Fprint(e.Stdout, e.Build)
-	return err
-}
-
-// versionFlag is --version and -v.
-type versionFlag bool
-
-// BeforeReset prints the version in the place of any command.
-func (versionFlag) BeforeReset(k *kong.Kong, e *Env) error {
-	_, err := fmt.Fprint(e.Stdout, e.Build)
-	k.Exit(exitOK)
 	return err
 }

@@ -33,8 +33,6 @@ type Commands struct {
 	Completion completionCmd `cmd:"" group:"self" help:"Print the completion script of a shell."`
 	Version    versionCmd    `cmd:"" group:"self" help:"Print version, commit, date, and the versions of Go and SQLite; so do --version and -v."`
 
-	PrintVersion versionFlag `name:"version" short:"v" hidden:"" help:"Print the version."`
-
 	Man      manCmd       `cmd:"" group:"self" name:"man-page" hidden:"" help:"Print the manual page."`
 	Complete completeCmd  `cmd:"" group:"self" name:"complete-words" hidden:"" help:"Answer the completion scripts."`
 	Scripted demoAgentCmd `cmd:"" group:"self" name:"demo-agent" hidden:"" help:"The scripted agent of the demo."`

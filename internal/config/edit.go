@@ -11,7 +11,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/pelletier/go-toml/v2"
 )
@@ -192,8 +191,7 @@ func fileLock(path string) string {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
 	}
-	const write = 2
-	if err := syscall.Access(filepath.Dir(path), write); err != nil {
+	if err := mayWrite(filepath.Dir(path)); err != nil {
 		return fmt.Sprintf("the folder of %s cannot be written (%v): edit the file where it comes from", path, err)
 	}
 	return ""

@@ -38,6 +38,13 @@ func (c *Clock) Forward(d time.Duration) {
 	c.ahead += d
 }
 
+// Behind sets the clock to a span before the time that it began with.
+func (c *Clock) Behind(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ahead = -d
+}
+
 // Reads returns how often Now was called.
 func (c *Clock) Reads() int {
 	c.mu.Lock()
