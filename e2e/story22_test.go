@@ -1,0 +1,87 @@
+package e2e
+
+import (
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"taskyard/task"
+)
+
+// A newcomer has the README and the quick start: the program is installed by
+// their command, the demo opens, and an own instance has an agent that does a
+// task. The times are logged.
+func TestStory22ANewcomerHasTheReadmeOnly(t *testing.T) {
+	t.Parallel()
+	begin := time.Now()
+	took := func(what string) { t.Logf("%s after %v", what, time.Since(begin).Round(100*time.Millisecond)) }
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range []string{"go run . demo ", "go test ./... ", "go install . ", "taskyard token create --agent coder"} {
+		if !strings.Contains(string(readme), command) {
+			t.Fatalf("the README no longer says %q", command)
+		}
+	}
+	bin := t.TempDir()
+	install := exec.CommandContext(t.Context(), "go", "install", ".")
+	install.Env = append(os.Environ(), "GOBIN="+bin)
+	if out, err := install.CombinedOutput(); err != nil {
+		t.Fatalf("go install: %v\n%s", err, out)
+	}
+	program := filepath.Join(bin, "taskyard")
+	took("installed")
+
+	demo := newServer(t, "demo", "--fast")
+	demo.program = []string{program}
+	demo.start()
+	people := newBrowser(t)
+	if status, _ := people.get(demo.first); status != http.StatusOK {
+		t.Fatalf("the link of the demo answers %d", status)
+	}
+	took("the demo is open")
+	demo.kill()
+
+	own := newServer(t)
+	own.program = []string{program}
+	for _, b := range blocksOf(t, "docs/quickstart.md") {
+		if b.language == "markdown" {
+			own.file("agents/coder.md", b.text)
+		}
+	}
+	own.start()
+	maya := newBrowser(t)
+	if status, _ := maya.send(own.first, own.url()+"/setup", map[string]string{
+		"name": "maya", "password": goodPassword, "password2": goodPassword,
+	}); status != http.StatusSeeOther {
+		t.Fatalf("the set-up form answers %d", status)
+	}
+	took("the own instance has an admin")
+	made := call[task.Task](t, own.api(own.token("--scope", "operate")), "POST", "/api/tasks",
+		map[string]any{"title": "Write the first note", "owner": "coder"})
+	token := own.token("--agent", "coder")
+	agent := func(args ...string) string {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), program, args...)
+		cmd.Env = append(os.Environ(), "TASKYARD_URL="+own.url(), "TASKYARD_TOKEN="+token)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("taskyard %v: %v\n%s", args, err, out)
+		}
+		return string(out)
+	}
+	if out := agent("task", "claim", "--wait", "50"); !strings.Contains(out, made.Title) {
+		t.Errorf("the claim says %s", out)
+	}
+	agent("task", "complete", made.ID.String(), "--summary", "It is written.")
+	done := call[task.Task](t, own.api(token), "GET", "/api/tasks/"+made.ID.String(), nil)
+	if done.Status != task.Done || done.Summary != "It is written." {
+		t.Errorf("the task is %s, %q", done.Status, done.Summary)
+	}
+	took("an agent has done a task")
+}
