@@ -88,6 +88,12 @@ func together(found []place, width int) (words, span int) {
 	return words, span
 }
 
+// Fits reports whether all words of the search appear in a text, wherever.
+func (m Matcher) Fits(text string) bool {
+	words, _ := together(m.places(text), len(text))
+	return words > 0 && m.All(words)
+}
+
 // All reports whether a number of words that were found is all of them.
 func (m Matcher) All(words int) bool { return words >= len(distinct(m.words)) }
 

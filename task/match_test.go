@@ -76,3 +76,20 @@ func TestExcerptsOfAnyTextAreShortAndWhole(t *testing.T) {
 		}
 	})
 }
+
+func TestATextFitsASearchWithAllOfItsWords(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		q, text string
+		want    bool
+	}{
+		{"restore backup", "A backup, and far behind it how to restore one", true},
+		{"restore back", "restoring needs a backup", false}, // only the last word may be a beginning
+		{"restore", "A backup", false},
+		{"", "anything", false},
+	} {
+		if got := task.NewMatcher(c.q).Fits(c.text); got != c.want {
+			t.Errorf("%q in %q: %v", c.q, c.text, got)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 
@@ -82,12 +83,12 @@ func SearchManual(q string) []ManualHit {
 		}
 		for j := range p.Sections {
 			s := &p.Sections[j]
-			if _, n := m.Excerpt(s.Title+" "+s.Text, len(s.Title)+len(s.Text)+1); n == 0 || !m.All(n) {
+			if !m.Fits(s.Title + " " + s.Text) {
 				continue
 			}
 			excerpt, _ := m.Excerpt(s.Text, 180)
 			h := ManualHit{p, s, m.Mark(s.Title), excerpt}
-			if _, n := m.Excerpt(s.Title, len(s.Title)); n > 0 {
+			if slices.ContainsFunc(h.Title, func(part task.Span) bool { return part.Match }) {
 				inTitle = append(inTitle, h)
 			} else {
 				inText = append(inText, h)

@@ -124,7 +124,7 @@ func (t *talk) initialized(raw json.RawMessage) {
 }
 
 // open asks for a session. An agent that first wants to be told how to sign in
-// is told to use its key, once.
+// has to use its key, once.
 func (t *talk) open(r acp.InitializeResponse, first bool) {
 	t.request(acp.AgentMethodSessionNew, acp.NewSessionRequest{
 		Cwd:        t.Work,
