@@ -148,7 +148,7 @@ func openService(ctx context.Context, dir, agent string) (*service.Service, *db.
 	if err := os.WriteFile(filepath.Join(agents, "bench.md"), []byte(agent), 0o600); err != nil {
 		return nil, nil, err
 	}
-	f, err := agentfile.Open(agents, agentfile.Options{Runners: map[string]string{"stamp": "command"}}, nil)
+	f, err := agentfile.Open(agents, agentfile.Options{Runners: map[string]task.RunnerKind{"stamp": {}}}, nil)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -113,7 +113,7 @@ func newInstance(t *testing.T, s setup) *instance {
 		testkit.WriteAgents(t, y.dir, map[string]string{id: text})
 	}
 	agents := testkit.OpenAgents(t, y.dir, &agentfile.Options{
-		Runners: map[string]string{"hand": "command", "none": "none", "lost": "command"}, DefaultRunner: "hand",
+		Runners: map[string]task.RunnerKind{"hand": {}, "none": {}, "lost": {}}, DefaultRunner: "hand",
 	})
 	s.cfg.Log, s.cfg.Wakes = quiet, true
 	s.cfg.Now = func() time.Time { return y.clock.Now().Add(s.ahead) }

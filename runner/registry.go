@@ -27,13 +27,10 @@ const (
 
 // Kind is one kind of runner: all that the rest of the program knows about it.
 type Kind struct {
-	Name    string
-	Title   string // for people
+	task.RunnerKind
 	Place   Place
-	Lack    task.RunnerLack // of one that can start nothing
-	Program string          // the program that it starts unless another one is configured; "" for none
-	Models  bool            // it calls the models of a provider
-	MCP     bool            // its programs are given Taskyard's MCP server
+	Program string // the program that it starts unless another one is configured; "" for none
+	MCP     bool   // its programs are given Taskyard's MCP server
 
 	// New makes a runner; nil where a worker does.
 	New func(Settings) Runner
@@ -89,10 +86,21 @@ func (s Settings) confined() supervise.Program {
 	return p
 }
 
+// Tools that a new definition begins with.
+const (
+	readingTools = "read, list, grep, glob"
+	editingTools = readingTools + ", create, edit"
+	allTools     = editingTools + ", bash"
+)
+
 // kinds is the registry.
 var kinds = []Kind{
 	{
-		Name: "builtin", Title: "Built-in agent", Lack: task.LacksConfiguration, Models: true, Capabilities: builtin.Capabilities,
+		RunnerKind: task.RunnerKind{
+			Name: "builtin", Title: "Built-in agent", About: "Taskyard's own loop over a model of a provider.",
+			Lack: task.LacksConfiguration, Tools: editingTools, Models: true, ForeignModels: true,
+		},
+		Capabilities: builtin.Capabilities,
 		New: func(s Settings) Runner {
 			p := s.Provider
 			return &builtin.Runner{
@@ -108,7 +116,8 @@ var kinds = []Kind{
 		},
 	},
 	{
-		Name: "claude", Title: "Claude Code", MCP: true, Program: claude.Program, Capabilities: claude.Capabilities, Missing: missingProgram,
+		RunnerKind: task.RunnerKind{Name: "claude", Title: "Claude Code", About: "Claude Code executes its runs.", Tools: allTools},
+		MCP:        true, Program: claude.Program, Capabilities: claude.Capabilities, Missing: missingProgram,
 		New: func(s Settings) Runner {
 			c := &claude.Runner{Program: s.confined(), AcceptWeaker: s.AcceptWeaker}
 			if s.SecretEnv != "" {
@@ -118,23 +127,35 @@ var kinds = []Kind{
 		},
 	},
 	{
-		Name: "codex", Title: "Codex", MCP: true, Program: codex.Program, Capabilities: codex.Capabilities, Missing: missingProgram,
+		RunnerKind: task.RunnerKind{Name: "codex", Title: "Codex", About: "Codex executes its runs.", Tools: allTools, ForeignModels: true},
+		MCP:        true, Program: codex.Program, Capabilities: codex.Capabilities, Missing: missingProgram,
 		New: func(s Settings) Runner {
 			return &codex.Runner{Program: s.program(), Network: s.Network, AcceptWeaker: s.AcceptWeaker}
 		},
 	},
 	{
-		Name: "acp", Title: "Agent Client Protocol", MCP: true, Capabilities: acp.Capabilities, Missing: missingProgram,
+		RunnerKind: task.RunnerKind{
+			Name: "acp", Title: "Agent Client Protocol", About: "A program that speaks the Agent Client Protocol executes its runs.",
+			Tools: allTools, ForeignModels: true,
+		},
+		MCP: true, Capabilities: acp.Capabilities, Missing: missingProgram,
 		New: func(s Settings) Runner {
 			return &acp.Runner{Program: s.confined(), Bridge: s.Bridge, AcceptWeaker: s.AcceptWeaker}
 		},
 	},
 	{
-		Name: "command", Title: "Any program", Capabilities: command.Capabilities,
-		New: func(s Settings) Runner { return &command.Runner{Program: s.program()} },
+		RunnerKind: task.RunnerKind{
+			Name: "command", Title: "Any program", About: "A program of yours executes its runs.", Tools: readingTools,
+		},
+		Capabilities: command.Capabilities,
+		New:          func(s Settings) Runner { return &command.Runner{Program: s.program()} },
 	},
 	{
-		Name: "webhook", Title: "Webhook", Lack: task.LacksConfiguration, Place: Receiver, Capabilities: webhook.Capabilities,
+		RunnerKind: task.RunnerKind{
+			Name: "webhook", Title: "Webhook", About: "A receiver that is called over HTTP executes its runs.",
+			Lack: task.LacksConfiguration, Tools: readingTools,
+		},
+		Place: Receiver, Capabilities: webhook.Capabilities,
 		New: func(s Settings) Runner {
 			return &webhook.Runner{URL: s.URL, SecretEnv: s.SecretEnv, AllowPrivate: s.AllowPrivate, Callback: s.Callback}
 		},
@@ -143,7 +164,11 @@ var kinds = []Kind{
 		},
 	},
 	{
-		Name: "worker", Title: "Workers on other machines", Lack: task.LacksWorker, Place: Worker,
+		RunnerKind: task.RunnerKind{
+			Name: "worker", Title: "Workers on other machines", About: "Workers on other machines execute its runs.",
+			Lack: task.LacksWorker, Tools: allTools,
+		},
+		Place: Worker,
 		Capabilities: Probe{
 			Kind:  "worker",
 			Tools: "A worker on another machine starts it; what holds it to its tools is configured there.",
@@ -159,7 +184,7 @@ func FindKind(name string) (Kind, bool) {
 			return k, true
 		}
 	}
-	return Kind{Name: name, Capabilities: Probe{Kind: name}}, false
+	return Kind{RunnerKind: task.RunnerKind{Name: name}, Capabilities: Probe{Kind: name}}, false
 }
 
 // missingProgram is Missing of kinds that start a program.

@@ -23,6 +23,21 @@ type RunnerInfo struct {
 	Probing  bool `json:"probing,omitzero" doc:"true: it is being looked at now"`
 }
 
+// RunnerKind is what the parts of the program that start nothing know of a kind
+// of runner.
+type RunnerKind struct {
+	Name   string
+	Title  string // for people
+	About  string // who executes the runs of its agents, in a sentence
+	Lack   RunnerLack
+	Tools  string // of the definition that a new agent begins with
+	Models bool   // it calls the models of a provider
+
+	// ForeignModels: it does not understand the short names by which Claude Code
+	// calls its models, such as sonnet.
+	ForeignModels bool
+}
+
 // RunnerLack is what a runner that can start nothing lacks.
 type RunnerLack int
 

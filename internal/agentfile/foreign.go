@@ -142,7 +142,7 @@ var modelAliases = []string{"sonnet", "opus", "haiku", "default", "best", "opusp
 func (p *parser) settleModel() {
 	name, line := p.a.Model, p.seen["model"]
 	kind := p.opt.Runners[p.a.Runner]
-	if name == "" || p.opt.Models == nil || p.a.Runner == RunnerNone || kind == "builtin" && pullReason(p.a.Runner, p.opt) != "" {
+	if name == "" || p.opt.Models == nil || p.a.Runner == RunnerNone || kind.Models && pullReason(p.a.Runner, p.opt) != "" {
 		return
 	}
 	models := p.opt.Models(p.a.Runner)
@@ -152,7 +152,7 @@ func (p *parser) settleModel() {
 	}
 	switch {
 	case slices.Contains(models, name):
-	case slices.Contains(modelAliases, name) && slices.Contains([]string{"builtin", "codex", "acp"}, kind):
+	case kind.ForeignModels && slices.Contains(modelAliases, name):
 		p.a.Model = onlyOne(models, name)
 		if p.a.Model != "" {
 			p.warn(line, "Write the name itself to be rid of this warning",

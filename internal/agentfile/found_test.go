@@ -10,7 +10,7 @@ import (
 
 // foundOptions describe an instance whose built-in agent has three models.
 var foundOptions = Options{
-	Runners: map[string]string{"builtin": "builtin", "claude": "claude"},
+	Runners: runners(map[string]string{"builtin": "builtin", "claude": "claude"}),
 	Models: func(runner string) []string {
 		if runner == "builtin" {
 			return []string{"claude-sonnet-4-5", "claude-haiku-4-5", "claude-haiku-3-5"}

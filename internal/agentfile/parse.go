@@ -29,7 +29,7 @@ const RunnerNone = "none"
 
 // Options say what the configuration knows of runners.
 type Options struct {
-	Runners       map[string]string                    // configured runner name to its kind
+	Runners       map[string]task.RunnerKind           // kind of each configured runner, by its name
 	AnyRunner     bool                                 // a name that is not configured is a warning: nothing is known of the configuration
 	DefaultRunner string                               // where a definition names none; "" means "builtin"
 	Models        func(runner string) []string         // the models that a runner has, nil where any will do; may be nil

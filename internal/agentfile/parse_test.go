@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"taskyard/runner"
 	"taskyard/task"
 )
 
@@ -29,7 +30,17 @@ Helps with code.
 You help.
 `
 
-var testOptions = Options{Runners: map[string]string{"builtin": "builtin", "shell": "command"}}
+var testOptions = Options{Runners: runners(map[string]string{"builtin": "builtin", "shell": "command"})}
+
+// runners are runners of the kinds that the registry knows, by name.
+func runners(kinds map[string]string) map[string]task.RunnerKind {
+	list := map[string]task.RunnerKind{}
+	for name, kind := range kinds {
+		k, _ := runner.FindKind(kind)
+		list[name] = k.RunnerKind
+	}
+	return list
+}
 
 // front builds a definition in front matter notation with extra lines.
 func front(lines ...string) string {
@@ -267,7 +278,7 @@ func TestExamplesAreValid(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			a := Parse(id, string(b), Options{Runners: map[string]string{"builtin": "builtin"}})
+			a := Parse(id, string(b), Options{Runners: runners(map[string]string{"builtin": "builtin"})})
 			wantValid(t, a)
 			equal(t, "runner", a.Runner, "builtin")
 			equal(t, "may delegate", a.HasTool("task"), false)

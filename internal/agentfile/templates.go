@@ -42,29 +42,13 @@ func (f *Folder) Templates() []task.AgentTemplate {
 	return list
 }
 
-// kindTemplates say what each kind of runner is, and which tools an agent
-// under it begins with.
-var kindTemplates = map[string]struct{ about, tools string }{
-	"builtin": {"Taskyard's own loop over a model of a provider.", "read, list, grep, glob, create, edit"},
-	"claude":  {"Claude Code executes its runs.", "read, list, grep, glob, create, edit, bash"},
-	"codex":   {"Codex executes its runs.", "read, list, grep, glob, create, edit, bash"},
-	"acp":     {"A program that speaks the Agent Client Protocol executes its runs.", "read, list, grep, glob, create, edit, bash"},
-	"command": {"A program of yours executes its runs.", "read, list, grep, glob"},
-	"webhook": {"A receiver that is called over HTTP executes its runs.", "read, list, grep, glob"},
-	"worker":  {"Workers on other machines execute its runs.", "read, list, grep, glob, create, edit, bash"},
-}
-
-func runnerTemplate(name, kind string) task.AgentTemplate {
-	k, ok := kindTemplates[kind]
-	if !ok {
-		k = kindTemplates["command"]
-	}
+func runnerTemplate(name string, kind task.RunnerKind) task.AgentTemplate {
 	head := "runner: " + name + "\n"
 	if strings.ContainsAny(name, ":#'\"{}[]&*!|>%@` ") {
 		head = fmt.Sprintf("runner: %q\n", name)
 	}
 	return task.AgentTemplate{
-		Key: "runner-" + name, Title: "Runner " + name, About: k.about,
-		Text: fmt.Sprintf(blank, head+"timeout: 20m\n", k.tools),
+		Key: "runner-" + name, Title: "Runner " + name, About: kind.About,
+		Text: fmt.Sprintf(blank, head+"timeout: 20m\n", kind.Tools),
 	}
 }

@@ -86,9 +86,9 @@ func Runners(c *config.Config) map[string]runner.Runner {
 
 // AgentOptions returns what definitions of agents are checked against.
 func AgentOptions(c *config.Config) agentfile.Options {
-	kinds := map[string]string{builtinName: builtinName}
-	for name, r := range c.Runners {
-		kinds[name] = r.Kind
+	kinds := map[string]task.RunnerKind{builtinName: runnerKind(c, builtinName).RunnerKind}
+	for name := range c.Runners {
+		kinds[name] = runnerKind(c, name).RunnerKind
 	}
 	apart := func(name, s string) error {
 		if runnerKind(c, name).Place != runner.Here {
@@ -97,10 +97,10 @@ func AgentOptions(c *config.Config) agentfile.Options {
 		return workspace.CheckApart(s, c.Data)
 	}
 	pullOnly := func(name string) string {
-		kind, ok := runner.FindKind(kinds[name])
+		kind, ok := runner.FindKind(kinds[name].Name)
 		switch {
 		case !ok:
-			return "runners of kind " + kinds[name] + " are not part of this version"
+			return "runners of kind " + kinds[name].Name + " are not part of this version"
 		case kind.Missing == nil:
 			return ""
 		}

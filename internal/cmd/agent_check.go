@@ -125,7 +125,7 @@ func (ck *checker) check(e *Env, file string) (verdict, error) {
 		return verdict{}, &usageError{err.Error()}
 	}
 	a := agentfile.Parse(strings.TrimSuffix(filepath.Base(file), ".md"), string(text), ck.opt)
-	v := verdict{File: file, Agent: a, Kind: ck.opt.Runners[a.Runner]}
+	v := verdict{File: file, Agent: a, Kind: ck.opt.Runners[a.Runner].Name}
 	if v.EnforcementGap = app.EnforcementGap(ck.cfg, ck.known, a.Runner, a.Tools); v.EnforcementGap == "" && v.Kind != "" {
 		v.Held = true
 	}

@@ -45,7 +45,7 @@ func newTestServer(t testing.TB, with ...func(*service.Config, *http.Server)) *t
 	t.Helper()
 	srv := httptest.NewUnstartedServer(nil)
 	y := testservice.New(t, testservice.Options{
-		Agents: testAgents, Runners: &agentfile.Options{Runners: map[string]string{"script": "command"}, DefaultRunner: "none"},
+		Agents: testAgents, Runners: &agentfile.Options{Runners: map[string]task.RunnerKind{"script": {}}, DefaultRunner: "none"},
 		Config: func(c *service.Config) {
 			for _, w := range with {
 				w(c, srv.Config)

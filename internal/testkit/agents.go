@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"taskyard/internal/agentfile"
+	"taskyard/task"
 )
 
 // WriteAgents writes definitions, by agent ID, into a folder.
@@ -24,7 +25,7 @@ func WriteAgents(t testing.TB, dir string, definitions map[string]string) {
 func OpenAgents(t testing.TB, dir string, opt *agentfile.Options) *agentfile.Folder {
 	t.Helper()
 	if opt == nil {
-		opt = &agentfile.Options{Runners: map[string]string{"script": "command", "other": "command"}, DefaultRunner: "script"}
+		opt = &agentfile.Options{Runners: map[string]task.RunnerKind{"script": {}, "other": {}}, DefaultRunner: "script"}
 	}
 	agents, err := agentfile.Open(dir, *opt, slog.New(slog.DiscardHandler))
 	if err != nil {

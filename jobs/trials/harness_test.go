@@ -65,12 +65,12 @@ type instance struct {
 func newInstance(t *testing.T, parts map[string]part) *instance {
 	t.Helper()
 	quiet, dir := slog.New(slog.DiscardHandler), t.TempDir()
-	runners, kinds := map[string]runner.Runner{}, map[string]string{}
+	runners, kinds := map[string]runner.Runner{}, map[string]task.RunnerKind{}
 	for name, p := range parts {
 		runners[name] = &command.Runner{Program: supervise.Program{
 			Argv: append([]string{os.Args[0], agentArg}, p.args...), Grace: p.grace,
 		}}
-		kinds[name] = "command"
+		kinds[name] = task.RunnerKind{}
 		text := "---\nname: " + name + "\ndescription: misbehaves\ntools: read\nmax_parallel: 20\nrunner: " +
 			name + "\n" + p.limits + "\n---\nWork.\n"
 		testkit.WriteAgents(t, dir, map[string]string{name: text})
