@@ -13,6 +13,7 @@ import (
 
 	"taskyard/db"
 	"taskyard/internal/agentfile"
+	"taskyard/internal/config"
 	"taskyard/service"
 	"taskyard/task"
 )
@@ -156,5 +157,9 @@ func openService(ctx context.Context, dir, agent string) (*service.Service, *db.
 	if err != nil {
 		return nil, nil, err
 	}
-	return service.New(d, f, service.Config{Wakes: true, QueueLimit: 1 << 30}), d, nil
+	c, _, err := config.Load(config.LoadOptions{File: os.DevNull})
+	if err != nil {
+		return nil, nil, err
+	}
+	return service.New(d, f, service.Config{Rules: c.Rules(), QueueLimit: 1 << 30}), d, nil
 }

@@ -29,25 +29,28 @@ func tour(t *testing.T) {
 	text := "---\ndescription: d\ntools: read, task\nrunner: script\nmax_claims: 5\nmax_turns: 9\nmax_tokens_per_day: 1000000\n---\nWork.\n"
 	testkit.WriteAgents(t, dir, map[string]string{"coder": text, "other": text})
 	agents := testkit.OpenAgents(t, dir, nil)
-	s := service.New(d, agents, service.Config{
-		Wakes: true, EqualFailures: 5, Log: slog.New(slog.DiscardHandler),
-		WakeBudget: 1, Notify: []service.NotifyTarget{{Name: "ops", Kinds: []task.OutKind{task.OutQuestion}}},
-		Webhooks: map[string]bool{"script": true},
+	serve := func(d *db.DB, with func(*service.Config)) *service.Service {
+		cfg := service.Config{Rules: testkit.Rules(), Log: slog.New(slog.DiscardHandler)}
+		with(&cfg)
+		return service.New(d, agents, cfg)
+	}
+	asIs := func(*service.Config) {}
+	s := serve(d, func(c *service.Config) {
+		c.Wakes, c.WakeBudget = true, 1
+		c.Notify = []service.NotifyTarget{{Name: "ops", Kinds: []task.OutKind{task.OutQuestion}}}
+		c.Webhooks = map[string]bool{"script": true}
 	})
 	tasks(t, s)
 	runs(t, s)
 	delegations(t, s)
-	inbox(t, s, service.New(d, agents, service.Config{Log: slog.New(slog.DiscardHandler)}))
+	inbox(t, s, serve(d, asIs))
 	people(t, s)
 	lists(t, s)
 	history(t, s)
-	ok(t, service.New(d, agents, service.Config{
-		Log:             slog.New(slog.DiscardHandler),
-		KeepTranscripts: time.Nanosecond,
-	}).Sweep(context.Background()))
+	ok(t, serve(d, func(c *service.Config) { c.KeepTranscripts = time.Nanosecond }).Sweep(context.Background()))
 	rest(t, d)
 	exports(t, s)
-	exports(t, service.New(dbtest.New(t), agents, service.Config{Log: slog.New(slog.DiscardHandler)}))
+	exports(t, serve(dbtest.New(t), asIs))
 }
 
 // exports reads files into an instance, empty or not, and writes them again.

@@ -110,7 +110,7 @@ func (s *Server) approvalDetail(c echo.Context, ch views.Chrome, id task.ID) (*v
 	if err != nil {
 		return nil, err
 	}
-	d := &views.ApprovalDetail{Run: *r, MaxDepth: s.svc.RunRules().MaxDepth, Enforced: s.enforcement(r.Spec)}
+	d := &views.ApprovalDetail{Run: *r, MaxDepth: s.svc.Rules().TaskTool.MaxDepth, Enforced: s.enforcement(r.Spec)}
 	if d.Asked, err = s.svc.LastPermission(ctx, a, id); err != nil {
 		return nil, err
 	}

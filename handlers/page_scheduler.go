@@ -18,7 +18,7 @@ func (s *Server) schedulerPage(c echo.Context, ch views.Chrome) (templ.Component
 	if err != nil {
 		return nil, err
 	}
-	rules := s.svc.RunRules()
+	rules := s.svc.Rules()
 	m := views.SchedulerModel{
 		Claims: claimRows(st), Wakes: wakeRows(st),
 		WakeBudget: st.WakeBudget, Concurrency: rules.TickConcurrency, MaxParallel: rules.MaxParallel,

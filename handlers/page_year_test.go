@@ -43,7 +43,7 @@ func yearSite(t testing.TB, size dbfill.Size) (*pageSite, dbfill.Marks) {
 	y.ok(err)
 	d := open()
 	y.svc = service.New(d, testkit.OpenAgents(t, y.dir, nil), service.Config{
-		Now: y.Now, Log: quiet, CheapPasswords: true,
+		Rules: testkit.Rules(), Now: y.Now, Log: quiet, CheapPasswords: true,
 		Ticks: func(after task.Time) task.Time { return after.Add(time.Hour) },
 	})
 	y.ok(y.svc.Index(context.Background()))

@@ -44,7 +44,8 @@ func TestDispatchOrderAndLimits(t *testing.T) {
 		c.complete()
 	})
 	t.Run("no more run in all than the instance allows, the oldest first", func(t *testing.T) {
-		y := newInstance(t, setup{cfg: service.Config{MaxParallel: 2}, agents: map[string]string{"a": "", "b": "", "c": "", "d": ""}})
+		two := func(c *service.Config) { c.MaxParallel = 2 }
+		y := newInstance(t, setup{cfg: two, agents: map[string]string{"a": "", "b": "", "c": "", "d": ""}})
 		y.create("c")
 		y.create("a")
 		first, second := y.next(), y.next()
@@ -136,8 +137,8 @@ func TestStopMeetsTheStartOfARun(t *testing.T) {
 
 func TestRetryStartsWhenItsBackOffIsOver(t *testing.T) {
 	t.Parallel()
-	backoff := func(d time.Duration) service.Config {
-		return service.Config{Backoff: func(int) time.Duration { return d }}
+	backoff := func(d time.Duration) func(*service.Config) {
+		return func(c *service.Config) { c.Backoff = func(int) time.Duration { return d } }
 	}
 	for _, tt := range []struct {
 		name  string
@@ -175,7 +176,7 @@ func TestLeaseOfARun(t *testing.T) {
 	t.Parallel()
 	t.Run("heartbeats renew it, and the reaper leaves the run alone", func(t *testing.T) {
 		t.Parallel()
-		y := newInstance(t, setup{cfg: service.Config{RunLease: 2 * time.Second}})
+		y := newInstance(t, setup{cfg: func(c *service.Config) { c.RunLease = 2 * time.Second }})
 		y.create("coder")
 		f := y.next()
 		start := y.run(f.RunID)
@@ -193,7 +194,7 @@ func TestLeaseOfARun(t *testing.T) {
 	})
 	t.Run("a jump of the wall clock does not cost a run that this server executes", func(t *testing.T) {
 		t.Parallel()
-		y := newInstance(t, setup{cfg: service.Config{RunLease: time.Millisecond}, jobs: func(o *Options) { o.Beat = time.Hour }})
+		y := newInstance(t, setup{cfg: func(c *service.Config) { c.RunLease = time.Millisecond }, jobs: func(o *Options) { o.Beat = time.Hour }})
 		y.create("coder")
 		f := y.next()
 		testkit.EventuallyWithin(y.t, patience, "the lease is over", func() bool { return y.run(f.RunID).LeaseExpires < y.svc.Now() })
@@ -233,7 +234,7 @@ func TestLeaseOfARun(t *testing.T) {
 	})
 	t.Run("a run that nobody executes is reaped and tried again", func(t *testing.T) {
 		t.Parallel()
-		y := newInstance(t, setup{cfg: service.Config{RunLease: time.Millisecond}, stopped: true})
+		y := newInstance(t, setup{cfg: func(c *service.Config) { c.RunLease = time.Millisecond }, stopped: true})
 		y.create("coder")
 		start, _, err := y.svc.NextRun(t.Context(), nil) // by a runner that dies at once
 		if err != nil || start == nil {

@@ -74,7 +74,7 @@ func repository(t *testing.T) string {
 
 func TestFoldersOfRunsAreRemovedWhenNobodyComesBackToThem(t *testing.T) {
 	t.Parallel()
-	kept := service.Config{KeepTranscripts: 1} // a nanosecond
+	kept := func(c *service.Config) { c.KeepTranscripts = 1 } // a nanosecond
 	t.Run("that of a run which ended, when transcripts are not kept any more", func(t *testing.T) {
 		y := newInstance(t, setup{cfg: kept})
 		y.create("coder")
@@ -85,7 +85,7 @@ func TestFoldersOfRunsAreRemovedWhenNobodyComesBackToThem(t *testing.T) {
 		}
 		f.complete()
 		y.awaitRun(f.RunID, "completed/ended")
-		y.opt.Service = service.New(y.db, nil, service.Config{})
+		y.opt.Service = service.New(y.db, nil, service.Config{Rules: testkit.Rules()})
 		patient, err := New(y.opt)
 		if err != nil {
 			t.Fatal(err)
@@ -145,7 +145,8 @@ func TestFoldersOfRunsAreRemovedWhenNobodyComesBackToThem(t *testing.T) {
 func TestWorktreesAreKeptWhileTheirWorkMayBeLost(t *testing.T) {
 	t.Parallel()
 	repo := repository(t)
-	y := newInstance(t, setup{cfg: service.Config{KeepTranscripts: 1}, agents: map[string]string{"coder": "workspace: worktree:" + repo}})
+	kept := func(c *service.Config) { c.KeepTranscripts = 1 }
+	y := newInstance(t, setup{cfg: kept, agents: map[string]string{"coder": "workspace: worktree:" + repo}})
 	tk := y.create("coder")
 	f := y.next()
 	y.make(f.Plan.Workspace, "new.txt")

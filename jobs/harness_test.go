@@ -82,7 +82,7 @@ type instance struct {
 
 // setup says how an instance differs from the usual one.
 type setup struct {
-	cfg     service.Config
+	cfg     func(*service.Config) // may be nil
 	jobs    func(*Options)
 	agents  map[string]string // id → lines of the front matter
 	ahead   time.Duration     // of the service's clock before the database's
@@ -115,9 +115,12 @@ func newInstance(t *testing.T, s setup) *instance {
 	agents := testkit.OpenAgents(t, y.dir, &agentfile.Options{
 		Runners: map[string]task.RunnerKind{"hand": {}, "none": {}, "lost": {}}, DefaultRunner: "hand",
 	})
-	s.cfg.Log, s.cfg.Wakes = quiet, true
-	s.cfg.Now = func() time.Time { return y.clock.Now().Add(s.ahead) }
-	y.svc = service.New(y.db, agents, s.cfg)
+	cfg := service.Config{Rules: testkit.Rules(), Log: quiet, Now: func() time.Time { return y.clock.Now().Add(s.ahead) }}
+	cfg.Wakes = true
+	if s.cfg != nil {
+		s.cfg(&cfg)
+	}
+	y.svc = service.New(y.db, agents, cfg)
 	y.opt = Options{
 		Service: y.svc, Runners: map[string]runner.Runner{"hand": y.tower}, RunsDir: t.TempDir(),
 		Plan: Plan{Cron: "0 0 1 1 *", Location: time.UTC},

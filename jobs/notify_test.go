@@ -64,7 +64,9 @@ func newOutside(t *testing.T, again func(int) time.Duration) (*instance, *outsid
 	t.Helper()
 	o, log := &outside{got: make(chan said), answer: make(chan error)}, &lockedLog{}
 	y := newInstance(t, setup{
-		cfg: service.Config{Notify: []service.NotifyTarget{{Name: "ops", Kinds: []task.OutKind{task.OutQuestion}}}},
+		cfg: func(c *service.Config) {
+			c.Notify = []service.NotifyTarget{{Name: "ops", Kinds: []task.OutKind{task.OutQuestion}}}
+		},
 		jobs: func(opt *Options) {
 			opt.PublicURL, opt.TryAgain = "https://tasks.example/", again
 			opt.Notify = []Outlet{{Name: "ops", Send: o.send}}

@@ -99,7 +99,7 @@ func TestARunThatIsCanceledWhileItAsksIsNotAnswered(t *testing.T) {
 
 func TestAPermissionThatNobodyGivesIsDenied(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t, setup{cfg: service.Config{ApprovalExpires: 1}}) // a nanosecond: at once
+	y := newInstance(t, setup{cfg: func(c *service.Config) { c.ApprovalExpires = 1 }}) // a nanosecond: at once
 	y.create("coder")
 	f := y.next()
 	got := f.asks("bash")

@@ -16,7 +16,7 @@ func (f *flight) talks(session string) { f.sink.(runner.SessionKeeper).Session(s
 
 func TestARunThatWasCutGoesOnInItsConversation(t *testing.T) {
 	t.Parallel()
-	soon := service.Config{Backoff: func(int) time.Duration { return 0 }}
+	soon := func(c *service.Config) { c.Backoff = func(int) time.Duration { return 0 } }
 	for _, tt := range []struct {
 		name string
 		cut  func(y *instance, f *flight)

@@ -15,7 +15,9 @@ var gpuBox = task.Actor{Name: "worker:box", Role: task.RoleWorker, TokenID: 1}
 // worker executes.
 func TestRunsOfWorkersAreLeftToTheirLease(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t, setup{cfg: service.Config{Workers: map[string][]string{"hand": nil}, RunLease: 300 * time.Millisecond}, stopped: true})
+	y := newInstance(t, setup{cfg: func(c *service.Config) {
+		c.Workers, c.RunLease = map[string][]string{"hand": nil}, 300*time.Millisecond
+	}, stopped: true})
 	tk := y.create("coder")
 	l, err := y.svc.LeaseRun(t.Context(), gpuBox, task.WorkerAsk{})
 	if err != nil || l == nil {
@@ -47,7 +49,7 @@ func TestRunsOfWorkersAreLeftToTheirLease(t *testing.T) {
 
 func TestAServerThatStoodStillGivesWorkersTheirTimeBack(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t, setup{cfg: service.Config{Workers: map[string][]string{"hand": nil}}, stopped: true})
+	y := newInstance(t, setup{cfg: func(c *service.Config) { c.Workers = map[string][]string{"hand": nil} }, stopped: true})
 	y.create("coder")
 	l, err := y.svc.LeaseRun(t.Context(), gpuBox, task.WorkerAsk{})
 	if err != nil || l == nil {

@@ -10,27 +10,6 @@ import (
 	"taskyard/task"
 )
 
-// TaskTool says what delegation may do. The names are those of the
-// configuration's table.
-type TaskTool struct {
-	Enabled       bool
-	MaxDepth      int           // of runs below the first; 0 forbids delegation
-	Timeout       time.Duration // of delegated runs whose agent names none
-	MaxTokens     int           // of one delegated run
-	Verbose       bool          // log each transcript line of delegated runs
-	ModelOverride bool          // callers may name a model
-	MaxPerHour    int           // delegations of one agent
-
-	Models       []string // that the configured providers offer
-	AnyModel     bool     // some provider offers models without listing them
-	DefaultModel string   // where nothing else names one
-}
-
-// DefaultTaskTool is what holds where nothing is configured.
-func DefaultTaskTool() TaskTool {
-	return TaskTool{Enabled: true, MaxDepth: 2, Timeout: 5 * time.Minute, MaxTokens: 50_000, ModelOverride: true, MaxPerHour: 60}
-}
-
 // Delegate gives work to another agent: it makes a subtask of the caller's
 // task, owned by that agent, and its run, and answers once that has ended or
 // d.Wait is over. The same request for the same task joins the one that is

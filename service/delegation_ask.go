@@ -31,7 +31,7 @@ func (tx *txn) settle(def task.Agent, c *caller, d task.Delegation) (*task.Ask, 
 // the caller's, the provider's. Another runner than the caller's has models of
 // its own.
 func (s *Service) modelFor(def task.Agent, c *caller, d task.Delegation) (string, error) {
-	tool, callers := *s.config().TaskTool, c.model
+	tool, callers := s.config().TaskTool, c.model
 	if d.Model == "" {
 		inherited := cmp.Or(callers, tool.DefaultModel)
 		if c.runner != "" && c.runner != def.Runner {
@@ -55,7 +55,7 @@ func (s *Service) modelFor(def task.Agent, c *caller, d task.Delegation) (string
 
 // modelsOf lists the models that may be asked for: the providers', and those
 // that the agent's definition and the caller's run name.
-func modelsOf(def task.Agent, callers string, tool TaskTool) []string {
+func modelsOf(def task.Agent, callers string, tool task.DelegationRules) []string {
 	list := slices.Clone(tool.Models)
 	list = append(list, tool.DefaultModel, def.Model, callers)
 	for _, m := range def.Models {

@@ -87,7 +87,7 @@ func TestTheLimitsOfAChildAreWhatIsLeftOfItsParent(t *testing.T) {
 		equal(t, "turns", st.Spec.Limits.MaxTurns, 3)
 	})
 	t.Run("without a run they are the instance's for delegation", func(t *testing.T) {
-		y := delegating(t, tool(func(c *TaskTool) { c.Timeout, c.MaxTokens = 77*time.Second, 123 }))
+		y := delegating(t, tool(func(c *task.DelegationRules) { c.Timeout, c.MaxTokens = 77*time.Second, 123 }))
 		l := y.run(y.delegate(maya, task.Delegation{}).RunID).Limits
 		equal(t, "seconds", l.TimeoutSeconds, 77)
 		equal(t, "tokens", l.MaxTokens, 123)
@@ -98,7 +98,7 @@ func TestTheLimitsOfAChildAreWhatIsLeftOfItsParent(t *testing.T) {
 
 func TestWhichModelADelegatedRunHas(t *testing.T) {
 	modelOf := func(y *instance, a task.Actor, d task.Delegation) string { return y.run(y.delegate(a, d).RunID).Model }
-	configured := tool(func(c *TaskTool) { c.Models, c.DefaultModel = []string{"alpha", "beta"}, "alpha" })
+	configured := tool(func(c *task.DelegationRules) { c.Models, c.DefaultModel = []string{"alpha", "beta"}, "alpha" })
 	y := delegating(t, configured)
 	_, _, own := y.inRun("boss")
 	t.Run("the one asked for", func(t *testing.T) {
@@ -132,11 +132,11 @@ func TestWhichModelADelegatedRunHas(t *testing.T) {
 		y.refuses(maya, task.Delegation{AgentType: "lead", Model: "gamma"}, task.CodeInvalidField, "no model is configured")
 	})
 	t.Run("a provider without a list takes any", func(t *testing.T) {
-		y := delegating(t, tool(func(c *TaskTool) { c.AnyModel = true }))
+		y := delegating(t, tool(func(c *task.DelegationRules) { c.AnyModel = true }))
 		equal(t, "model", modelOf(y, maya, task.Delegation{Model: "gamma"}), "gamma")
 	})
 	t.Run("none may be asked for where that is not allowed", func(t *testing.T) {
-		y := delegating(t, tool(func(c *TaskTool) { c.ModelOverride = false }))
+		y := delegating(t, tool(func(c *task.DelegationRules) { c.ModelOverride = false }))
 		y.refuses(maya, task.Delegation{Model: "own"}, task.CodeInvalidField, "model", "allow_model_override")
 		equal(t, "model", modelOf(y, maya, task.Delegation{Complexity: "high"}), "huge")
 	})

@@ -10,7 +10,7 @@ import (
 // tree is an instance of runs three deep: boss (1000 tokens, 2 USD) delegated to
 // lead, which delegated to hand.
 func tree(t *testing.T) (y *instance, root, mid, leaf *Start) {
-	y = delegating(t, func(c *Config) { c.MaxParallel = 16 }, tool(func(c *TaskTool) { c.MaxDepth = 3 }))
+	y = delegating(t, func(c *Config) { c.MaxParallel = 16 }, tool(func(c *task.DelegationRules) { c.MaxDepth = 3 }))
 	_, root, own := y.inRun("boss")
 	y.delegate(own, task.Delegation{AgentType: "lead"})
 	mid = y.start()

@@ -324,7 +324,9 @@ func TestALongSummaryIsCutHonestly(t *testing.T) {
 func TestWhatTheLogTellsOfDelegation(t *testing.T) {
 	for _, verbose := range []bool{false, true} {
 		var log bytes.Buffer
-		y := delegating(t, tool(func(c *TaskTool) { c.Verbose = verbose }), func(c *Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+		y := delegating(t, func(c *Config) {
+			c.TaskTool.Verbose, c.Log = verbose, slog.New(slog.NewTextHandler(&log, nil))
+		})
 		_, parent, own := y.inRun("boss")
 		y.delegate(own, task.Delegation{Task: "Look here"})
 		st := y.start()

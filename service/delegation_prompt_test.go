@@ -34,7 +34,7 @@ func TestWhoMayDelegateIsToldHowAndToWhom(t *testing.T) {
 	y.delegate(own, task.Delegation{AgentType: "hand"})
 	equal(t, "one without the tool is told", strings.Contains(y.start().Spec.Prompt, told), false)
 
-	off := delegating(t, tool(func(c *TaskTool) { c.Enabled = false }))
+	off := delegating(t, tool(func(c *task.DelegationRules) { c.Enabled = false }))
 	_, boss, _ = off.inRun("boss")
 	equal(t, "one is told where delegation is off", strings.Contains(boss.Spec.Prompt, told), false)
 }

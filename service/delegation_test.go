@@ -24,11 +24,9 @@ func delegating(t *testing.T, with ...func(*Config)) *instance {
 	return y
 }
 
-func tool(change func(*TaskTool)) func(*Config) {
+func tool(change func(*task.DelegationRules)) func(*Config) {
 	return func(c *Config) {
-		t := DefaultTaskTool()
-		change(&t)
-		c.TaskTool = &t
+		change(&c.TaskTool)
 	}
 }
 
@@ -175,7 +173,7 @@ func TestDelegationGoesAsDeepAsItsLimit(t *testing.T) {
 		y.refuses(grandchild, task.Delegation{}, task.CodeDepthExceeded, "maximum sub-agent depth exceeded (depth 2, limit 2)")
 	})
 	t.Run("a limit of 0 forbids all of it", func(t *testing.T) {
-		y := delegating(t, tool(func(c *TaskTool) { c.MaxDepth = 0 }))
+		y := delegating(t, tool(func(c *task.DelegationRules) { c.MaxDepth = 0 }))
 		_, _, own := y.inRun("boss")
 		y.refuses(own, task.Delegation{}, task.CodeDepthExceeded, "(depth 0, limit 0)")
 		y.refuses(maya, task.Delegation{}, task.CodeDepthExceeded, "(depth 0, limit 0)")
@@ -243,13 +241,13 @@ func TestWhoMayDelegate(t *testing.T) {
 		equal(t, "tools", fmt.Sprint(f.Ask.Tools), "[read edit task]")
 	})
 	t.Run("nobody where it is switched off", func(t *testing.T) {
-		y := delegating(t, tool(func(c *TaskTool) { c.Enabled = false }))
+		y := delegating(t, tool(func(c *task.DelegationRules) { c.Enabled = false }))
 		y.refuses(maya, task.Delegation{}, task.CodeDelegationOff, "switched off")
 	})
 }
 
 func TestAnAgentDelegatesSoManyTimesAnHour(t *testing.T) {
-	y := delegating(t, tool(func(c *TaskTool) { c.MaxPerHour = 2 }))
+	y := delegating(t, tool(func(c *task.DelegationRules) { c.MaxPerHour = 2 }))
 	_, _, own := y.inRun("boss", func(in *task.New) {})
 	y.delegate(own, task.Delegation{})
 	y.Forward(time.Minute)

@@ -91,7 +91,7 @@ func (y *instance) service(with ...func(*Config)) *Service {
 	y.t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
 	cfg := Config{
-		Now: y.Now, Log: quiet, CheapPasswords: true, EqualFailures: 5,
+		Rules: testkit.Rules(), Now: y.Now, Log: quiet, CheapPasswords: true,
 		Backoff: func(n int) time.Duration { return 30 * time.Second << n },
 	}
 	for _, w := range with {

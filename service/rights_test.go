@@ -263,7 +263,7 @@ func TestWithoutApprovalsTheTreeCountsOnEveryWay(t *testing.T) {
 	})
 	t.Run("no more often than the limit", func(t *testing.T) {
 		for _, way := range append(giving, handing...) {
-			y, _, own := start(t, tool(func(c *TaskTool) { c.MaxPerHour = 1 }))
+			y, _, own := start(t, tool(func(c *task.DelegationRules) { c.MaxPerHour = 1 }))
 			y.create(own, "reader", noStart)
 			ok(t, attempt(func() { ways[way].do(y, own, "root") }, task.CodeRateLimited))
 		}

@@ -5,6 +5,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"log/slog"
@@ -24,84 +25,45 @@ type RunnerDefaults struct {
 	MCP              bool // its programs are given the MCP server
 }
 
-// Config is what the rules need to know. Zero durations and numbers mean the
-// defaults of New.
+// Config is what the service needs to know. Rules must be given; the zero
+// values of other fields mean what their comments say.
 type Config struct {
-	Now             func() time.Time
-	Log             *slog.Logger
-	Lease           time.Duration // of a claim; default 2 h
-	RunLease        time.Duration // of a run between heartbeats; default 60 s
-	RunTimeout      time.Duration // default 300 s
-	IdleTimeout     time.Duration // default 120 s
-	Attempts        int           // default 3
-	EqualFailures   int           // in a row, which pause an agent; 0: never
-	MaxParallel     int           // runs in all; default 4
-	TickConcurrency int           // runs of ticks at a time; default 1
-	WakeBudget      int           // wakes a task an hour; default 12
-	Wakes           bool          // false: no ticks and no wakes
-	Policy          task.Policy   // default delegated
-	ApprovalExpires time.Duration // default 24 h
-	Budget          task.Budget   // of the whole instance a day; zero bounds are none
-	TaskTool        *TaskTool     // default DefaultTaskTool
-	QueueLimit      int           // open tasks an agent; default 200,000
-	TodoLimit       int           // items a todo list; default 1,000,000
-	WaitLimit       int           // signups that wait at a time; default 4,096
-	KeepTranscripts time.Duration // default 90 days
+	task.Rules
+	Now      func() time.Time                // nil: time.Now
+	Log      *slog.Logger                    // nil: slog.Default
+	Ticks    func(after task.Time) task.Time // the first tick after a moment, 0 for none; nil: no ticks
+	Runners  map[string]RunnerDefaults       // by name; may be nil
+	Workers  map[string][]string             // runners whose runs workers execute, with the labels that a worker must offer
+	Webhooks map[string]bool                 // runners whose receivers report over the API
+	Notify   []NotifyTarget                  // services outside that are told what waits
+	Secrets  func(names []string) []string   // the server's own, and the values of the variables that a definition names; nil: none are known
+	Settings SettingsFile                    // what admins may change while the server runs; nil: nothing
 
-	CheapPasswords bool // for tests: to hash a password costs next to nothing
-
-	Runners   map[string]RunnerDefaults // by name; may be nil
-	TokenLife time.Duration             // default 90 days
-	Backoff   func(attempt int) time.Duration
-	Workers   map[string][]string             // runners whose runs workers execute, with the labels that a worker must offer
-	Webhooks  map[string]bool                 // runners whose receivers report over the API
-	Notify    []NotifyTarget                  // services outside that are told what waits
-	Secrets   func(names []string) []string   // the server's own, and the values of the variables that a definition names; nil: none are known
-	Ticks     func(after task.Time) task.Time // the first tick after a moment, 0 for none; nil: no ticks
-	Settings  SettingsFile                    // what admins may change while the server runs; nil: nothing
+	// Only tests and benchmarks set these.
+	RunLease       time.Duration                   // of a run between heartbeats; 0: 60 s
+	TokenLife      time.Duration                   // 0: 90 days
+	QueueLimit     int                             // open tasks of an agent; 0: 200,000
+	TodoLimit      int                             // items of a todo list; 0: 1,000,000
+	WaitLimit      int                             // signups that wait at a time; 0: 4,096
+	Backoff        func(attempt int) time.Duration // nil: exponential
+	CheapPasswords bool                            // to hash a password costs next to nothing
 }
 
 func (c *Config) defaults() {
-	set := func(d *time.Duration, v time.Duration) {
-		if *d == 0 {
-			*d = v
-		}
-	}
-	num := func(n *int, v int) {
-		if *n == 0 {
-			*n = v
-		}
-	}
 	if c.Now == nil {
 		c.Now = time.Now
 	}
 	if c.Log == nil {
 		c.Log = slog.Default()
 	}
-	if c.Policy == "" {
-		c.Policy = task.ApproveDelegated
-	}
-	if c.TaskTool == nil {
-		tool := DefaultTaskTool()
-		c.TaskTool = &tool
-	}
 	if c.Backoff == nil {
 		c.Backoff = backoff
 	}
-	set(&c.Lease, 2*time.Hour)
-	set(&c.RunLease, time.Minute)
-	set(&c.RunTimeout, 5*time.Minute)
-	set(&c.IdleTimeout, 2*time.Minute)
-	set(&c.ApprovalExpires, 24*time.Hour)
-	set(&c.KeepTranscripts, 90*24*time.Hour)
-	set(&c.TokenLife, 90*24*time.Hour)
-	num(&c.Attempts, 3)
-	num(&c.MaxParallel, 4)
-	num(&c.TickConcurrency, 1)
-	num(&c.WakeBudget, 12)
-	num(&c.QueueLimit, 200_000)
-	num(&c.TodoLimit, 1_000_000)
-	num(&c.WaitLimit, 4096)
+	c.RunLease = cmp.Or(c.RunLease, time.Minute)
+	c.TokenLife = cmp.Or(c.TokenLife, 90*24*time.Hour)
+	c.QueueLimit = cmp.Or(c.QueueLimit, 200_000)
+	c.TodoLimit = cmp.Or(c.TodoLimit, 1_000_000)
+	c.WaitLimit = cmp.Or(c.WaitLimit, 4096)
 }
 
 // Service is the instance. It is safe for concurrent use.

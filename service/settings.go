@@ -85,24 +85,13 @@ func (s *Service) ChangeSettings(ctx context.Context, a task.Actor, values map[s
 	return file.List(), nil
 }
 
-// RunRules are the numbers that bound runs, for pages that name them.
-type RunRules struct {
-	MaxDepth        int // of delegation; 0 forbids it
-	MaxParallel     int // runs in all
-	TickConcurrency int // runs of ticks at a time
-}
+// Rules returns those in force now.
+func (s *Service) Rules() task.Rules { return s.config().Rules }
 
-// RunRules returns what bounds runs now.
-func (s *Service) RunRules() RunRules {
-	c := s.config()
-	return RunRules{MaxDepth: c.TaskTool.MaxDepth, MaxParallel: c.MaxParallel, TickConcurrency: c.TickConcurrency}
-}
-
-// Reconfigure has other rules hold from now on. One caller at a time.
-func (s *Service) Reconfigure(alter func(*Config)) {
+// Reconfigure puts other rules and other ticks in force. One caller at a time.
+func (s *Service) Reconfigure(rules task.Rules, ticks func(after task.Time) task.Time) {
 	cfg := *s.config()
-	alter(&cfg)
-	cfg.defaults()
+	cfg.Rules, cfg.Ticks = rules, ticks
 	s.cfg.Store(&cfg)
 	s.signal()
 }

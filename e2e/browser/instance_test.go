@@ -142,10 +142,9 @@ func openInstanceBelow(t testing.TB, path string, agents map[string]string, with
 	testkit.WriteAgents(t, folder, agents)
 	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
 	d := dbtest.New(t, func(o *db.Options) { o.Now, o.Log = y.clock.Now, quiet })
-	cfg := service.Config{
-		Now: y.clock.Now, Log: quiet, CheapPasswords: true, MaxParallel: 8, RunLease: time.Hour,
-		IdleTimeout: 15 * time.Minute,
-	} // runs of the sample send no heartbeats, however long a test takes
+	// Runs of the sample send no heartbeats, however long a test takes.
+	cfg := service.Config{Rules: testkit.Rules(), Now: y.clock.Now, Log: quiet, CheapPasswords: true, RunLease: time.Hour}
+	cfg.MaxParallel, cfg.IdleTimeout = 8, 15*time.Minute
 	for _, w := range with {
 		w(&cfg)
 	}

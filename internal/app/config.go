@@ -2,7 +2,6 @@ package app
 
 import (
 	"regexp"
-	"time"
 
 	"taskyard/internal/config"
 	"taskyard/jobs"
@@ -14,26 +13,13 @@ import (
 
 // serviceConfig returns the rules of the configuration.
 func serviceConfig(c *config.Config, o Options, ticks func(task.Time) task.Time) service.Config {
-	cfg := service.Config{
+	return service.Config{
+		Rules: c.Rules(), Ticks: ticks,
 		Now: o.Now, Log: o.Log, Workers: workersOf(c), Webhooks: webhooksOf(c), Runners: runnerDefaults(c), Notify: notifyTargets(c),
 		Secrets: func(names []string) []string {
 			return append(secretsOf(c, o.Getenv), supervise.SecretsNamed(names)...)
 		},
 	}
-	alterRules(&cfg, c, ticks)
-	return cfg
-}
-
-// alterRules puts the settings of the configuration, which may change while the server
-// runs, into the rules.
-func alterRules(to *service.Config, c *config.Config, ticks func(task.Time) task.Time) {
-	to.Lease, to.RunTimeout, to.IdleTimeout = c.Claims.Lease, c.Runs.Timeout, c.Runs.IdleTimeout
-	to.Attempts, to.EqualFailures, to.MaxParallel = c.Runs.Attempts, c.Runs.EqualFailures, c.Runs.MaxParallel
-	to.TickConcurrency, to.WakeBudget = c.Scheduler.Concurrency, c.Scheduler.WakeBudgetPerHour
-	to.Wakes = c.Scheduler.Enabled && c.Scheduler.WakeBudgetPerHour > 0
-	to.Policy, to.ApprovalExpires = task.Policy(c.Approval.Policy), c.Approval.Expires
-	to.Budget = task.Budget{MaxCostUSD: c.Budget.MaxCostUSDPerDay, MaxTokens: c.Budget.MaxTokensPerDay}
-	to.TaskTool, to.KeepTranscripts, to.Ticks = taskTool(c), c.Runs.KeepTranscripts, ticks
 }
 
 // workersOf lists the runners that workers execute, with their labels.
@@ -54,27 +40,6 @@ func webhooksOf(c *config.Config) map[string]bool {
 		list[name] = runnerKind(c, name).Place == runner.Receiver
 	}
 	return list
-}
-
-// taskTool returns the rules of delegation, with the models of the providers. A
-// default model is one only where a single provider names one.
-func taskTool(c *config.Config) *service.TaskTool {
-	t := c.TaskTool
-	tool := &service.TaskTool{
-		Enabled: t.Enabled, MaxDepth: t.MaxDepth, Timeout: time.Duration(t.DefaultTimeoutSeconds) * time.Second, MaxTokens: t.MaxTokens,
-		Verbose: t.EnableVerboseLogging, ModelOverride: t.AllowModelOverride, MaxPerHour: t.MaxPerHour,
-	}
-	for _, p := range c.Providers {
-		tool.Models = append(tool.Models, p.Models...)
-		tool.AnyModel = tool.AnyModel || len(p.Models) == 0
-		if p.DefaultModel != "" {
-			tool.Models = append(tool.Models, p.DefaultModel)
-		}
-		if len(c.Providers) == 1 {
-			tool.DefaultModel = p.DefaultModel
-		}
-	}
-	return tool
 }
 
 // ticksOf is the plan of the ticks, nil where there are none.

@@ -88,7 +88,7 @@ func (s *Settings) apply(next *config.Config, ticks func(task.Time) task.Time, p
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.current = next
-	s.service.Reconfigure(func(to *service.Config) { alterRules(to, next, ticks) })
+	s.service.Reconfigure(next.Rules(), ticks)
 	if err := s.jobs.Reschedule(plan); err != nil {
 		s.log.Error("schedule not changed", "error", err)
 	}

@@ -70,9 +70,7 @@ func golden(t *testing.T, name string, got []byte) {
 func TestNothingDelegatesWhereDelegationIsOff(t *testing.T) {
 	t.Parallel()
 	ts := newTestServer(t, func(c *service.Config, _ *http.Server) {
-		off := service.DefaultTaskTool()
-		off.Enabled = false
-		c.TaskTool = &off
+		c.TaskTool.Enabled = false
 	})
 	names, _ := ts.connect("coder", "/mcp").tools()
 	for _, name := range []string{"task", "task_status", "task_wait", "task_stop"} {

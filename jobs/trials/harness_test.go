@@ -76,7 +76,9 @@ func newInstance(t *testing.T, parts map[string]part) *instance {
 		testkit.WriteAgents(t, dir, map[string]string{name: text})
 	}
 	agents := testkit.OpenAgents(t, dir, &agentfile.Options{Runners: kinds})
-	svc := service.New(dbtest.New(t), agents, service.Config{Log: quiet, Wakes: true, MaxParallel: 20, Attempts: 1})
+	rules := testkit.Rules()
+	rules.Wakes, rules.MaxParallel, rules.Attempts = true, 20, 1
+	svc := service.New(dbtest.New(t), agents, service.Config{Rules: rules, Log: quiet})
 	y := &instance{svc, t.TempDir()}
 	j, err := jobs.New(jobs.Options{
 		Service: svc, Runners: runners, RunsDir: y.runs, Plan: jobs.Plan{Cron: "0 0 1 1 *", Location: time.UTC}, Log: quiet,

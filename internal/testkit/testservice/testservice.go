@@ -48,7 +48,7 @@ func New(t testing.TB, opt Options) *Instance {
 	}
 	testkit.WriteAgents(t, y.Dir, opt.Agents)
 	y.DB = dbtest.New(t, append([]func(*db.Options){func(o *db.Options) { o.Now, o.Log = y.Clock.Now, opt.Log }}, opt.DB...)...)
-	cfg := service.Config{Now: y.Clock.Now, Log: opt.Log, CheapPasswords: true}
+	cfg := service.Config{Rules: testkit.Rules(), Now: y.Clock.Now, Log: opt.Log, CheapPasswords: true}
 	if opt.Config != nil {
 		opt.Config(&cfg)
 	}
