@@ -1,6 +1,7 @@
 package agentfile
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -21,12 +22,15 @@ You are …
 Say what to do, how to check it, and when to stop and ask.
 `
 
+// readingTools are those of a definition that says nothing else.
+const readingTools = "read, list, grep, glob"
+
 // Templates returns what a new definition may begin with: a blank one, the
 // default agents, and one for each configured runner.
 func (f *Folder) Templates() []task.AgentTemplate {
 	list := []task.AgentTemplate{{
 		Key: "blank", Title: "Blank", About: "Description, tools and prompt, no more.",
-		Text: fmt.Sprintf(blank, "", "read, list, grep, glob"),
+		Text: fmt.Sprintf(blank, "", readingTools),
 	}}
 	for _, id := range defaultNames() {
 		text, err := defaults.ReadFile("defaults/" + id + ext)
@@ -49,6 +53,6 @@ func runnerTemplate(name string, kind task.RunnerKind) task.AgentTemplate {
 	}
 	return task.AgentTemplate{
 		Key: "runner-" + name, Title: "Runner " + name, About: kind.About,
-		Text: fmt.Sprintf(blank, head+"timeout: 20m\n", kind.Tools),
+		Text: fmt.Sprintf(blank, head+"timeout: 20m\n", cmp.Or(kind.Tools, readingTools)),
 	}
 }
