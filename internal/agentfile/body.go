@@ -5,17 +5,18 @@ import (
 	"strings"
 	"unicode"
 
+	"taskyard/internal/frontmatter"
 	"taskyard/task"
 )
 
 // body reads what follows the front matter: sections, or the prompt.
-func (p *parser) body(doc document) {
-	o := scan(doc.body, doc.bodyLine)
+func (p *parser) body(doc frontmatter.Document) {
+	o := scan(doc.Body, doc.BodyLine)
 	hasTools := p.seen["tools"] > 0
 	if p.front && o.find(secPrompt) == nil && (p.seen["description"] > 0 || hasTools || !o.known()) {
-		p.a.Prompt = trimBlank(doc.body)
+		p.a.Prompt = trimBlank(doc.Body)
 		if p.a.Prompt == "" {
-			p.fatal(doc.bodyLine-1, "Write the agent's instructions below the closing ---", "the prompt is missing")
+			p.fatal(doc.BodyLine-1, "Write the agent's instructions below the closing ---", "the prompt is missing")
 		}
 		return
 	}
@@ -59,7 +60,7 @@ func (p *parser) swallowed(prompt *section) {
 		missing := name == secDescription && p.a.Description == "" || name == secTools && p.seen["tools"] == 0
 		if i < 200 && missing {
 			p.warn(l.line, "Move this section above `## System Prompt`",
-				"%s belongs to the system prompt, which reaches to the end of the file", quote("## "+l.name))
+				"%s belongs to the system prompt, which reaches to the end of the file", task.Quote("## "+l.name))
 		}
 	}
 }
@@ -79,9 +80,10 @@ func (p *parser) checkSections(o outline) {
 		name := key(s.name)
 		switch {
 		case !slices.Contains(sectionNames, name):
-			p.warn(s.line, sectionHint(name), "the section %s is unknown and is ignored", quote("## "+s.name))
+			p.warn(s.line, sectionHint(name), "the section %s is unknown and is ignored", task.Quote("## "+s.name))
 		case first[name] != 0:
-			p.fatal(s.line, "Merge the two sections into one", "the section %s appears twice, first on line %d", quote("## "+s.name), first[name])
+			p.fatal(s.line, "Merge the two sections into one",
+				"the section %s appears twice, first on line %d", task.Quote("## "+s.name), first[name])
 		default:
 			first[name] = s.line
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
+	"taskyard/internal/frontmatter"
 	"taskyard/task"
 )
 
@@ -82,13 +83,13 @@ func (p *parser) toolItems(f field) ([]item, bool) {
 	var items []item
 	for _, v := range m.Values {
 		name, line := v.Key.GetToken().Value, f.at(v.Key)
-		switch on, _ := scalar(v.Value); on {
+		switch on, _ := frontmatter.Scalar(v.Value); on {
 		case "true":
 			items = append(items, item{name, line})
 		case "false":
 			p.disallow(name)
 		default:
-			p.fatal(line, "Write true or false behind it, or a list of names", "the tool %s is neither allowed nor forbidden", quote(name))
+			p.fatal(line, "Write true or false behind it, or a list of names", "the tool %s is neither allowed nor forbidden", task.Quote(name))
 			return nil, false
 		}
 	}
@@ -122,14 +123,14 @@ func (p *parser) setPermission(f field) {
 	}
 	for _, v := range m.Values {
 		name, line := v.Key.GetToken().Value, f.at(v.Key)
-		switch word, plain := scalar(v.Value); {
+		switch word, plain := frontmatter.Scalar(v.Value); {
 		case plain && word == "allow":
 		case plain && word == "deny":
 			p.disallow(name)
 		default: // ask, or patterns
 			p.disallow(name)
 			p.warn(line, "Name it in tools, and remove it here, to grant the whole tool without asking",
-				"the tool %s is allowed only in part or after asking, which cannot be kept: it is not granted", quote(name))
+				"the tool %s is allowed only in part or after asking, which cannot be kept: it is not granted", task.Quote(name))
 		}
 	}
 }
@@ -156,14 +157,14 @@ func (p *parser) settleModel() {
 		p.a.Model = onlyOne(models, name)
 		if p.a.Model != "" {
 			p.warn(line, "Write the name itself to be rid of this warning",
-				"the model %s is a short name of Claude Code; %s is used", quote(name), quote(p.a.Model))
+				"the model %s is a short name of Claude Code; %s is used", task.Quote(name), task.Quote(p.a.Model))
 			return
 		}
 		p.warn(line, "The "+has, "the model %s is a short name of Claude Code that the runner %s does not know; it is ignored",
-			quote(name), p.a.Runner)
+			task.Quote(name), p.a.Runner)
 	case len(models) > 0:
 		p.warn(line, "Its models are "+strings.Join(models[:min(len(models), 10)], ", "),
-			"the runner %s has no model %s: its runs will be refused", p.a.Runner, quote(name))
+			"the runner %s has no model %s: its runs will be refused", p.a.Runner, task.Quote(name))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
+	"taskyard/internal/frontmatter"
 	"taskyard/task"
 )
 
@@ -63,14 +64,14 @@ func (p *parser) take(f field) {
 		if hint == "" {
 			hint = "It does no harm; remove it to be rid of this warning"
 		}
-		p.warn(f.line, hint, "the key %s means nothing here and is ignored", quote(f.name))
+		p.warn(f.line, hint, "the key %s means nothing here and is ignored", task.Quote(f.name))
 		return
 	}
 	hint := "Known keys are " + strings.Join(knownKeys(), ", ")
 	if near := task.Nearest(f.key, knownKeys()); near != "" {
 		hint = "Did you mean `" + near + "`?"
 	}
-	p.warn(f.line, hint, "the key %s is unknown and is ignored", quote(f.name))
+	p.warn(f.line, hint, "the key %s is unknown and is ignored", task.Quote(f.name))
 }
 
 func (p *parser) setName(f field) {
@@ -108,7 +109,7 @@ func (p *parser) setRunner(f field) {
 	if p.opt.AnyRunner {
 		p.a.Runner = s
 		p.warn(f.line, "Name the data folder, such as --data ./data, to have it checked",
-			"whether the runner %s is configured is not known", quote(s))
+			"whether the runner %s is configured is not known", task.Quote(s))
 		return
 	}
 	names := append(slices.Sorted(maps.Keys(p.opt.Runners)), RunnerNone)
@@ -120,7 +121,7 @@ func (p *parser) setRunner(f field) {
 	if near := task.Nearest(s, names); near != "" {
 		hint = "Did you mean `" + near + "`? " + hint
 	}
-	p.fatal(f.line, hint, "the runner %s is not configured", quote(s))
+	p.fatal(f.line, hint, "the runner %s is not configured", task.Quote(s))
 }
 
 func (p *parser) setModel(f field) {
@@ -133,17 +134,17 @@ func (p *parser) setModel(f field) {
 func (p *parser) setModels(f field) {
 	m, ok := f.node.(*ast.MappingNode)
 	if !ok {
-		if s, isText := scalar(f.node); !isText || s != "" {
+		if s, isText := frontmatter.Scalar(f.node); !isText || s != "" {
 			p.fatal(f.line, "Write low, medium and high below it, indented, each with a model", "models must map low, medium and high to models")
 		}
 		return
 	}
 	for _, v := range m.Values {
 		level, line := v.Key.GetToken().Value, f.at(v.Key)
-		model, isText := scalar(v.Value)
+		model, isText := frontmatter.Scalar(v.Value)
 		switch {
 		case !slices.Contains([]string{"low", "medium", "high"}, level):
-			p.warn(line, "Levels are low, medium and high", "the level %s of models is unknown and is ignored", quote(level))
+			p.warn(line, "Levels are low, medium and high", "the level %s of models is unknown and is ignored", task.Quote(level))
 		case !isText || strings.TrimSpace(model) == "":
 			p.fatal(line, "Write the model's name behind the colon", "models: %s must name a model", level)
 		default:
@@ -164,7 +165,7 @@ func (p *parser) setApproval(f field) {
 	case task.ApproveAlways, task.ApproveDelegated, task.ApproveNever:
 		p.a.Approval = policy
 	default:
-		p.fatal(f.line, "Write always, delegated or never", "the approval policy %s is unknown", quote(s))
+		p.fatal(f.line, "Write always, delegated or never", "the approval policy %s is unknown", task.Quote(s))
 	}
 }
 
@@ -177,7 +178,7 @@ func (p *parser) setCapabilities(f field) {
 	for _, it := range items {
 		if !slices.Contains(task.Capabilities, it.text) {
 			p.warn(it.line, "The capabilities are tasks, or tasks:own for its own tasks and their families alone",
-				"the capability %s is unknown and is not granted", quote(it.text))
+				"the capability %s is unknown and is not granted", task.Quote(it.text))
 		} else if !p.a.Can(it.text) {
 			p.a.Capabilities = append(p.a.Capabilities, it.text)
 		}
@@ -207,7 +208,7 @@ func (p *parser) setTaskTools(f field) {
 		p.a.TaskTools = task.AllTaskTools
 	case "few", "":
 	default:
-		p.fatal(f.line, "Write all or few, or leave the key out", "task_tools must be all or few, not %s", quote(s))
+		p.fatal(f.line, "Write all or few, or leave the key out", "task_tools must be all or few, not %s", task.Quote(s))
 	}
 }
 
@@ -221,7 +222,7 @@ func (p *parser) setNetwork(f field) {
 		p.a.Network = true
 	case "false", "off", "no", "":
 	default:
-		p.fatal(f.line, "Write true or false", "network must be true or false, not %s", quote(s))
+		p.fatal(f.line, "Write true or false", "network must be true or false, not %s", task.Quote(s))
 	}
 }
 

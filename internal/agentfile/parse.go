@@ -14,13 +14,13 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"taskyard/internal/frontmatter"
 	"taskyard/task"
 )
 
 // Bounds of a definition file.
 const (
 	MaxFile    = 256 << 10 // bytes of a file
-	maxFront   = 32 << 10  // bytes of front matter
 	maxUnknown = 50        // unknown tools told of one file
 )
 
@@ -67,10 +67,11 @@ func Parse(id, text string, opt Options) task.Agent {
 	}
 	p.a.FileHash = p.a.Hash
 	if !task.ValidAgentID(id) {
-		p.fatal(1, "Name the file with 1 to 63 of a-z, 0-9 and -, beginning with a letter or digit", "%s cannot be the id of an agent", quote(id))
+		p.fatal(1, "Name the file with 1 to 63 of a-z, 0-9 and -, beginning with a letter or digit",
+			"%s cannot be the id of an agent", task.Quote(id))
 	}
 	if task.ReservedAgentID(id) {
-		p.fatal(1, "Give the file another name", "%s cannot be the id of an agent: the name is that of a page", quote(id))
+		p.fatal(1, "Give the file another name", "%s cannot be the id of an agent: the name is that of a page", task.Quote(id))
 	}
 	if p.checkBytes(text) {
 		p.read(text)
@@ -79,10 +80,10 @@ func Parse(id, text string, opt Options) task.Agent {
 }
 
 func (p *parser) read(text string) {
-	doc := split(text)
-	p.front = doc.front != nil
-	if doc.unclosed {
-		p.fatal(doc.frontLine-1, "Close the front matter with a line of three dashes: ---", "the YAML front matter is not closed")
+	doc := frontmatter.Split(text)
+	p.front = doc.Front != nil
+	if doc.Unclosed {
+		p.fatal(doc.FrontLine-1, "Close the front matter with a line of three dashes: ---", "the YAML front matter is not closed")
 		return
 	}
 	if !p.frontMatter(doc) {
@@ -180,9 +181,3 @@ func capped(all []task.Problem) []task.Problem {
 		Hint: "Fix those above first",
 	})
 }
-
-// quote shows a piece of the file inside a message, cut to one short line.
-func quote(s string) string { return fmt.Sprintf("%q", clip(s)) }
-
-// clip shortens foreign text for a message.
-func clip(s string) string { return task.ClipChars(s, 60) }

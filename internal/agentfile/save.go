@@ -52,7 +52,7 @@ func (f *Folder) Save(id, text, ifHash string, force bool) (task.Agent, error) {
 // Delete removes a definition. The error is task.CodeAgentNotFound where there
 // is none.
 func (f *Folder) Delete(id string) error {
-	notFound := task.Errorf(task.NotFound, task.CodeAgentNotFound, "Agent not found: %s", clip(id))
+	notFound := task.Errorf(task.NotFound, task.CodeAgentNotFound, "Agent not found: %s", task.ClipChars(id, 60))
 	if !task.ValidAgentID(id) {
 		return notFound
 	}

@@ -1,6 +1,8 @@
 package agentfile
 
-import "strings"
+import (
+	"strings"
+)
 
 // The sections of the heading notation, in lower case.
 const (
@@ -134,4 +136,16 @@ func (s *section) text() string {
 		lines[i] = l.text
 	}
 	return trimBlank(lines)
+}
+
+// trimBlank joins lines and takes off blank lines at both ends; the rest stays
+// to the letter.
+func trimBlank(lines []string) string {
+	for len(lines) > 0 && strings.TrimSpace(lines[0]) == "" {
+		lines = lines[1:]
+	}
+	for len(lines) > 0 && strings.TrimSpace(lines[len(lines)-1]) == "" {
+		lines = lines[:len(lines)-1]
+	}
+	return strings.Join(lines, "\n")
 }

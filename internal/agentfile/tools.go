@@ -65,7 +65,7 @@ func (p *parser) grant(it item) {
 		p.unknownTool(it)
 	case pattern != "":
 		p.warn(it.line, "Write `"+name+"` to grant the whole tool",
-			"only the part %s of %s is allowed, which cannot be enforced: the tool is not granted", quote(pattern), name)
+			"only the part %s of %s is allowed, which cannot be enforced: the tool is not granted", task.Quote(pattern), name)
 		p.notGranted(it)
 	case !slices.Contains(p.a.Tools, name):
 		p.a.Tools = append(p.a.Tools, name)
@@ -80,12 +80,12 @@ func (p *parser) unknownTool(it item) {
 	if known := foreignHint(it.text); known != "" {
 		hint = known
 	}
-	p.warn(it.line, hint, "the tool %s is unknown", quote(it.text))
+	p.warn(it.line, hint, "the tool %s is unknown", task.Quote(it.text))
 	p.notGranted(it)
 }
 
 func (p *parser) notGranted(it item) {
-	if name := clip(it.text); len(p.a.UnknownTools) < maxUnknown && !slices.Contains(p.a.UnknownTools, name) {
+	if name := task.ClipChars(it.text, 60); len(p.a.UnknownTools) < maxUnknown && !slices.Contains(p.a.UnknownTools, name) {
 		p.a.UnknownTools = append(p.a.UnknownTools, name)
 	}
 }

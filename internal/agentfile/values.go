@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml/ast"
+
+	"taskyard/internal/frontmatter"
+	"taskyard/task"
 )
 
 // Bounds of the limits in a definition.
@@ -15,27 +18,9 @@ const (
 	maxDuration = 7 * 24 * time.Hour
 )
 
-// scalar returns the text of a plain value; nothing at all is "".
-func scalar(n ast.Node) (string, bool) {
-	switch n := n.(type) {
-	case nil, *ast.NullNode:
-		return "", true
-	case *ast.StringNode:
-		return n.Value, true
-	case *ast.LiteralNode:
-		if n.Value == nil {
-			return "", true
-		}
-		return n.Value.Value, true
-	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
-		return n.GetToken().Value, true
-	}
-	return "", false
-}
-
 // text takes a scalar, or notes that the value is none.
 func (p *parser) text(f field) (string, bool) {
-	s, ok := scalar(f.node)
+	s, ok := frontmatter.Scalar(f.node)
 	if !ok {
 		p.fatal(f.line, "Write one value behind the colon, without anchors or tags", "%s must be text", f.name)
 	}
@@ -56,7 +41,7 @@ func (p *parser) word(f field) (string, bool) {
 func (p *parser) list(f field) ([]item, bool) {
 	seq, isSeq := f.node.(*ast.SequenceNode)
 	if !isSeq {
-		s, ok := scalar(f.node)
+		s, ok := frontmatter.Scalar(f.node)
 		if !ok {
 			p.fatal(f.line, "Write a list, or names with commas between them", "%s must be a list", f.name)
 			return nil, false
@@ -69,7 +54,7 @@ func (p *parser) list(f field) ([]item, bool) {
 	}
 	var items []item
 	for _, n := range seq.Values {
-		s, ok := scalar(n)
+		s, ok := frontmatter.Scalar(n)
 		if !ok {
 			p.fatal(f.at(n), "Write plain names in the list", "%s must be a list of plain names", f.name)
 			return nil, false
@@ -91,7 +76,7 @@ func (p *parser) number(f field, into *int) {
 	n, err := strconv.ParseInt(strings.ReplaceAll(s, "_", ""), 10, 64)
 	switch {
 	case err != nil:
-		p.fatal(f.line, leaveOut, "%s must be a whole number, not %s", f.name, quote(s))
+		p.fatal(f.line, leaveOut, "%s must be a whole number, not %s", f.name, task.Quote(s))
 	case n < 1 || n > maxNumber:
 		p.fatal(f.line, leaveOut, "%s must be between 1 and %d, not %d", f.name, maxNumber, n)
 	default:
@@ -107,9 +92,9 @@ func (p *parser) cost(f field, into *float64) {
 	c, err := strconv.ParseFloat(s, 64)
 	switch {
 	case err != nil || math.IsNaN(c) || math.IsInf(c, 0):
-		p.fatal(f.line, leaveOut, "%s must be an amount in US dollars, not %s", f.name, quote(s))
+		p.fatal(f.line, leaveOut, "%s must be an amount in US dollars, not %s", f.name, task.Quote(s))
 	case c <= 0 || c > maxNumber:
-		p.fatal(f.line, leaveOut, "%s must be a positive amount in US dollars, not %s", f.name, quote(s))
+		p.fatal(f.line, leaveOut, "%s must be a positive amount in US dollars, not %s", f.name, task.Quote(s))
 	default:
 		*into = c
 	}
@@ -127,9 +112,9 @@ func (p *parser) duration(f field, into *time.Duration) {
 	const hint = "Write whole seconds such as 300, or a duration such as 300s, 5m or 1h30m"
 	switch {
 	case err != nil:
-		p.fatal(f.line, hint, "%s must be a duration, not %s", f.name, quote(s))
+		p.fatal(f.line, hint, "%s must be a duration, not %s", f.name, task.Quote(s))
 	case d < time.Second || d > maxDuration || d%time.Second != 0:
-		p.fatal(f.line, hint, "%s must be whole seconds between 1s and %s, not %s", f.name, "168h", quote(s))
+		p.fatal(f.line, hint, "%s must be whole seconds between 1s and %s, not %s", f.name, "168h", task.Quote(s))
 	default:
 		*into = d
 	}

@@ -21,18 +21,11 @@ func Backlog(files []Source) *Plan {
 
 func (p *Plan) backlog(s Source) {
 	r := &p.Report
-	front, body, err := splitFront(string(s.Data))
-	if err != nil {
-		r.Bad(s.Name, "%s", err)
-		return
-	}
-	m, err := yamlMap(front)
-	if err != nil {
-		r.Bad(s.Name, "%s", err)
+	f, body, ok := p.matterOf(s)
+	if !ok {
 		return
 	}
 	it := &Item{Where: s.Name}
-	f := &matter{p: p, where: s.Name, m: m, asked: map[string]bool{}}
 	id := f.text("id")
 	if id == "" {
 		r.Bad(s.Name+".id", "is missing in the front matter")
@@ -79,7 +72,7 @@ func (p *Plan) backlogStatus(it *Item, name, status string) {
 		p.Report.maps("backlog drafts → draft")
 	default:
 		t.Status = task.Active
-		p.Report.maps(fmt.Sprintf("backlog.status %s → active", clip(status)))
+		p.Report.maps(fmt.Sprintf("backlog.status %s → active", task.Quote(status)))
 	}
 	if t.Status.Archived() {
 		t.ArchivedAt = t.UpdatedAt
@@ -119,7 +112,7 @@ func (p *Plan) backlogText(it *Item, f *matter, id, body string) {
 			d.section(s.title, s.text)
 		default:
 			if d.section(s.title, s.text) {
-				r.maps("backlog " + clip(s.title) + " → a section of the description")
+				r.maps("backlog " + task.Quote(s.title) + " → a section of the description")
 			}
 		}
 	}

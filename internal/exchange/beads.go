@@ -80,7 +80,7 @@ func (p *Plan) beadStatus(it *Item, f *fields, status string) {
 	if status == "" {
 		status = "open"
 	}
-	p.Report.maps(fmt.Sprintf("beads.status %s → %s", clip(status), t.Status))
+	p.Report.maps(fmt.Sprintf("beads.status %s → %s", task.Quote(status), t.Status))
 }
 
 // beadLinks reads the dependencies that say what comes first and what is
@@ -103,7 +103,7 @@ func (p *Plan) beadLinks(it *Item, f *fields) {
 			it.Parent = to
 			r.maps("beads.dependencies parent-child → subtask, linked to a step of its parent")
 		default:
-			r.left(d.where, "links of the kind "+clip(kind))
+			r.left(d.where, "links of the kind "+task.Quote(kind))
 		}
 	}
 }

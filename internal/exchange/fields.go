@@ -182,7 +182,7 @@ func (f *fields) whole(name string) (n int, ok bool) {
 	}
 	n, err := strconv.Atoi(string(v))
 	if v.Kind() != '0' || err != nil {
-		f.r.Bad(f.at(name), "must be a whole number, is %s", clip(string(v)))
+		f.r.Bad(f.at(name), "must be a whole number, is %s", task.Quote(string(v)))
 		return 0, false
 	}
 	return n, true
@@ -256,11 +256,11 @@ func parseTime(s string) (task.Time, error) {
 			continue
 		}
 		if y := t.UTC().Year(); y < 1971 || y > 9999 {
-			return 0, fmt.Errorf("is not a time between 1971 and 9999: %s", clip(s))
+			return 0, fmt.Errorf("is not a time between 1971 and 9999: %s", task.Quote(s))
 		}
 		return task.TimeOf(t), nil
 	}
-	return 0, fmt.Errorf("must be a time such as 2026-01-31T12:00:00Z, is %s", clip(s))
+	return 0, fmt.Errorf("must be a time such as 2026-01-31T12:00:00Z, is %s", task.Quote(s))
 }
 
 func sortedKeys(m map[string]jsontext.Value) []string { return slices.Sorted(maps.Keys(m)) }
@@ -269,14 +269,9 @@ func sortedKeys(m map[string]jsontext.Value) []string { return slices.Sorted(map
 func (f *fields) rest() {
 	for _, name := range sortedKeys(f.m) {
 		if !f.asked[name] {
-			f.r.left(f.where, "field "+clip(name))
+			f.r.left(f.where, "field "+task.Quote(name))
 		}
 	}
-}
-
-// clip shortens foreign text for a message, in quotes.
-func clip(s string) string {
-	return strconv.Quote(task.ClipChars(s, 60))
 }
 
 // lines calls fn with each line of a JSON Lines file that is not blank.

@@ -1,46 +1,17 @@
 package exchange
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
 
+	"taskyard/internal/frontmatter"
 	"taskyard/task"
 )
-
-// Bounds of a front matter: the YAML library recurses into brackets.
-const (
-	maxFront      = 64 << 10
-	maxFrontLines = 1000
-	maxOpen       = 50
-)
-
-var errFront = errors.New("must begin with a front matter between two lines of ---")
-
-// splitFront parts the YAML at the top from the text below.
-func splitFront(s string) (front, body string, err error) {
-	s = strings.ReplaceAll(strings.TrimPrefix(s, "\ufeff"), "\r\n", "\n")
-	rest, ok := strings.CutPrefix(s, "---\n")
-	if !ok {
-		return "", "", errFront
-	}
-	if body, ok := strings.CutPrefix(rest, "---"); ok {
-		return "", body, nil
-	}
-	front, body, ok = strings.Cut(rest, "\n---")
-	if !ok {
-		return "", "", errFront
-	}
-	if _, below, ok := strings.Cut(body, "\n"); ok {
-		return front, below, nil
-	}
-	return front, "", nil
-}
 
 // names are the fields whose values begin with an @, which YAML reserves.
 var names = regexp.MustCompile(`^(assignee|reporter):[ \t]*(@.*|\[.*@.*\])[ \t]*$`)
@@ -57,81 +28,66 @@ func quoteNames(lineOf string) string {
 	return m[1] + ": [" + strings.Join(list, ", ") + "]"
 }
 
-// yamlMap reads a front matter. A panic of the library becomes an error.
-func yamlMap(front string) (m map[string]any, err error) {
-	defer func() {
-		if recover() != nil {
-			m, err = nil, errors.New("has a front matter that cannot be read as YAML")
+// matterOf reads the front matter of a file, and returns the text below it.
+func (p *Plan) matterOf(src Source) (f *matter, body string, ok bool) {
+	doc := frontmatter.Split(string(src.Data))
+	if doc.Front == nil || doc.Unclosed {
+		p.Report.Bad(src.Name, "must begin with a front matter between two lines of ---")
+		return nil, "", false
+	}
+	for i, l := range doc.Front {
+		doc.Front[i] = quoteNames(l)
+	}
+	list, bad := frontmatter.Fields(doc.Front)
+	if bad != nil {
+		p.Report.Bad(src.Name, "has a YAML front matter that is broken (line %d): %s", doc.FrontLine-1+bad.Line, bad.Message)
+		return nil, "", false
+	}
+	f = &matter{p: p, where: src.Name, m: map[string]ast.Node{}, asked: map[string]bool{}}
+	for _, one := range list {
+		if _, twice := f.m[one.Name]; twice {
+			p.Report.Bad(src.Name+"."+one.Name, "appears twice in the front matter")
 		}
-	}()
-	list := strings.Split(front, "\n")
-	if len(front) > maxFront || len(list) > maxFrontLines {
-		return nil, fmt.Errorf("has a front matter over %d KiB or %d lines", maxFront>>10, maxFrontLines)
+		f.m[one.Name] = one.Value
 	}
-	for i, l := range list {
-		inner := strings.TrimLeft(l, " ")
-		marks := len(inner) - len(strings.TrimLeft(inner, "-? \t"))
-		if marks > 16 || len(l)-len(inner) > 60 || strings.Count(l, "[")+strings.Count(l, "{") > maxOpen ||
-			strings.ContainsAny(l, "&*") && aliased.MatchString(l) {
-			return nil, fmt.Errorf("has a front matter that is nested too deeply (line %d)", i+2)
-		}
-		list[i] = quoteNames(l)
-	}
-	if err := yaml.Unmarshal([]byte(strings.Join(list, "\n")+"\n"), &m); err != nil {
-		first, _, _ := strings.Cut(strings.TrimSpace(err.Error()), "\n")
-		return nil, fmt.Errorf("has a front matter that is not YAML: %s", clip(first))
-	}
-	return m, nil
+	return f, strings.Join(doc.Body, "\n"), true
 }
-
-// aliased fits YAML's references to other values, which can grow without end.
-var aliased = regexp.MustCompile(`(^|[\s\[,:-])[&*][A-Za-z0-9_]`)
 
 // matter are the fields of a front matter.
 type matter struct {
 	p     *Plan
 	where string
-	m     map[string]any
+	m     map[string]ast.Node
 	asked map[string]bool
-}
-
-func scalar(v any) (string, bool) {
-	switch v.(type) {
-	case nil:
-		return "", true
-	case map[string]any, []any:
-		return "", false
-	}
-	return strings.TrimSpace(fmt.Sprint(v)), true
 }
 
 func (f *matter) text(name string) string {
 	f.asked[name] = true
 	v := f.m[name]
-	if list, is := v.([]any); is && len(list) == 1 {
-		v = list[0]
+	if list, is := v.(*ast.SequenceNode); is && len(list.Values) == 1 {
+		v = list.Values[0]
 	}
-	s, ok := scalar(v)
+	s, ok := frontmatter.Scalar(v)
 	if !ok {
 		f.p.Report.Bad(f.where+"."+name, "must be one value")
 	}
-	return s
+	return strings.TrimSpace(s)
 }
 
 // texts reads a list; one value counts as a list of one.
 func (f *matter) texts(name string) []string {
 	f.asked[name] = true
-	list, ok := f.m[name].([]any)
-	if !ok {
-		list = []any{f.m[name]}
+	values := []ast.Node{f.m[name]}
+	if list, is := f.m[name].(*ast.SequenceNode); is {
+		values = list.Values
 	}
 	var out []string
-	for i, v := range list {
-		s, ok := scalar(v)
+	for i, v := range values {
+		s, ok := frontmatter.Scalar(v)
 		if !ok {
 			f.p.Report.Bad(fmt.Sprintf("%s.%s[%d]", f.where, name, i), "must be one value")
 		}
-		if s != "" {
+		if s = strings.TrimSpace(s); s != "" {
 			out = append(out, s)
 		}
 	}
@@ -153,7 +109,7 @@ func (f *matter) time(name string) task.Time {
 func (f *matter) rest() {
 	for _, name := range slices.Sorted(maps.Keys(f.m)) {
 		if !f.asked[name] {
-			f.p.Report.left(f.where, "field "+clip(name))
+			f.p.Report.left(f.where, "field "+task.Quote(name))
 		}
 	}
 }

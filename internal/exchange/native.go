@@ -87,7 +87,7 @@ func (p *Plan) topLevel(d *jsontext.Decoder, file string) error {
 func (p *Plan) member(file, key string, v jsontext.Value) {
 	if key != "nextId" {
 		if key != "tasks" {
-			p.Report.left(file, "field "+clip(key))
+			p.Report.left(file, "field "+task.Quote(key))
 		}
 		return
 	}
@@ -112,7 +112,7 @@ func (p *Plan) native(where string, v jsontext.Value, history bool) {
 	it := &Item{Where: where, Ref: f.ref("id")}
 	id, err := task.ParseID(it.Ref)
 	if err != nil || id > maxID {
-		p.Report.Bad(where+".id", `must be a positive whole number such as "5", is %s`, clip(it.Ref))
+		p.Report.Bad(where+".id", `must be a positive whole number such as "5", is %s`, task.Quote(it.Ref))
 		it.Ref = ""
 	}
 	t := &it.Task
@@ -171,7 +171,7 @@ func (p *Plan) status(it *Item, f *fields, history bool) {
 			p.Report.Note(f.where, "a task of history has no archivedAt; its updatedAt is taken")
 		}
 	default:
-		p.Report.Bad(f.at("status"), "must be draft, active, done or canceled, is %s", clip(string(t.Status)))
+		p.Report.Bad(f.at("status"), "must be draft, active, done or canceled, is %s", task.Quote(string(t.Status)))
 	}
 }
 
@@ -209,7 +209,7 @@ func (p *Plan) comment(s *fields) task.Comment {
 	if ref := s.ref("id"); ref != "" {
 		id, err := task.ParseID(ref)
 		if err != nil || id > maxID {
-			p.Report.Bad(s.at("id"), "must be a positive whole number, is %s", clip(ref))
+			p.Report.Bad(s.at("id"), "must be a positive whole number, is %s", task.Quote(ref))
 		}
 		c.ID = id
 	}
@@ -218,7 +218,7 @@ func (p *Plan) comment(s *fields) task.Comment {
 		c.Kind = task.KindComment
 	case task.KindComment, task.KindHandoff, task.KindNotice, task.KindQuestion, task.KindAnswer, task.KindSystem:
 	default:
-		p.Report.Bad(s.at("kind"), "must be comment, handoff, notice, question, answer or system, is %s", clip(string(c.Kind)))
+		p.Report.Bad(s.at("kind"), "must be comment, handoff, notice, question, answer or system, is %s", task.Quote(string(c.Kind)))
 	}
 	s.rest()
 	return c
@@ -233,7 +233,7 @@ func (p *Plan) readTodos(s Source) {
 	for _, agent := range sortedKeys(f.m) {
 		l := Todos{Agent: agent, Items: f.texts(agent)}
 		if !task.ValidAgentID(agent) {
-			p.Report.Bad(f.at(clip(agent)), "is not the name of an agent")
+			p.Report.Bad(f.at(task.Quote(agent)), "is not the name of an agent")
 		}
 		for i, item := range l.Items {
 			var bad task.Problems

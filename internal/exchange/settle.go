@@ -29,7 +29,7 @@ func (p *Plan) index() {
 			continue // told already
 		}
 		if first := p.byRef[it.Ref]; first != nil {
-			p.Report.Bad(it.Where+".id", "appears twice: %s is also the id of %s", clip(it.Ref), first.Where)
+			p.Report.Bad(it.Where+".id", "appears twice: %s is also the id of %s", task.Quote(it.Ref), first.Where)
 			continue
 		}
 		p.byRef[it.Ref] = it
@@ -46,16 +46,16 @@ func (p *Plan) links(it *Item) {
 		sub := p.byRef[ref]
 		switch {
 		case sub == nil:
-			p.Report.Bad(where, "leads to task %s, which the files do not hold; give tasks.json and history.jsonl together", clip(ref))
+			p.Report.Bad(where, "leads to task %s, which the files do not hold; give tasks.json and history.jsonl together", task.Quote(ref))
 		case sub.Parent == "":
 			sub.Parent = it.Ref // the format of the first hour says it at the step alone
 		case sub.Parent != it.Ref:
 			p.Report.Bad(where, "leads to task %s, which is a subtask of %s already: a task has one parent and one step",
-				clip(ref), clip(sub.Parent))
+				task.Quote(ref), task.Quote(sub.Parent))
 		}
 	}
 	if it.Parent != "" && p.byRef[it.Parent] == nil {
-		p.Report.Bad(it.Where+".parentTaskId", "leads to task %s, which the files do not hold", clip(it.Parent))
+		p.Report.Bad(it.Where+".parentTaskId", "leads to task %s, which the files do not hold", task.Quote(it.Parent))
 		it.Parent = ""
 	}
 	seen := map[string]bool{}
@@ -64,7 +64,7 @@ func (p *Plan) links(it *Item) {
 		where := fmt.Sprintf("%s.blockedBy[%d]", it.Where, i)
 		switch {
 		case p.byRef[ref] == nil:
-			p.Report.Bad(where, "leads to task %s, which the files do not hold", clip(ref))
+			p.Report.Bad(where, "leads to task %s, which the files do not hold", task.Quote(ref))
 		case ref == it.Ref:
 			p.Report.Bad(where, "lets the task wait for itself")
 		case !seen[ref]:
@@ -81,7 +81,8 @@ func (p *Plan) oneStep(it *Item) {
 	seen := map[string]bool{}
 	for i, ref := range it.Subtasks {
 		if ref != "" && seen[ref] {
-			p.Report.Bad(fmt.Sprintf("%s.steps[%d].taskId", it.Where, i), "leads to task %s, as another step does: one step a subtask", clip(ref))
+			p.Report.Bad(fmt.Sprintf("%s.steps[%d].taskId", it.Where, i),
+				"leads to task %s, as another step does: one step a subtask", task.Quote(ref))
 		}
 		seen[ref] = true
 	}
@@ -159,7 +160,7 @@ func (p *Plan) waiting() {
 		for _, ref := range it.BlockedBy {
 			if count[ref]++; count[ref] == task.MaxBlocks+1 {
 				p.Report.Bad(it.Where+".blockedBy", "is one too many: %d open tasks wait for task %s already, the most that may",
-					task.MaxBlocks, clip(ref))
+					task.MaxBlocks, task.Quote(ref))
 			}
 		}
 	}

@@ -22,7 +22,7 @@ func TaskMaster(tasks Source) *Plan {
 		p.tag("", top)
 	} else {
 		for _, name := range sortedKeys(top.m) {
-			if tag := p.Report.object(tasks.Name+": "+clip(name), top.get(name)); tag != nil {
+			if tag := p.Report.object(tasks.Name+": "+task.Quote(name), top.get(name)); tag != nil {
 				p.tag(name, tag)
 			}
 		}
@@ -118,7 +118,7 @@ func (p *Plan) taskMasterStatus(it *Item, f *fields) {
 	default:
 		t.Status = task.Active
 	}
-	p.Report.maps(fmt.Sprintf("taskmaster.status %s → %s", clip(status), t.Status))
+	p.Report.maps(fmt.Sprintf("taskmaster.status %s → %s", task.Quote(status), t.Status))
 }
 
 // subtasks become steps: they have no owner of their own.
