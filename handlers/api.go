@@ -185,7 +185,7 @@ func (s *Server) apiGuard(c echo.Context) error {
 		return nil
 	}
 	if ct := r.Header.Get("Content-Type"); r.ContentLength != 0 && !isJSON(ct) {
-		return task.Errorf(kindMedia, task.CodeUnsupportedMedia, "Send Content-Type: application/json, not %q", clean(ct))
+		return task.Errorf(kindMedia, task.CodeUnsupportedMedia, "Send Content-Type: application/json, not %q", headerText(ct))
 	}
 	if ct := r.Header["Content-Type"]; len(ct) > 0 && ct[0] != jsonType {
 		r.Header.Set("Content-Type", jsonType) // huma knows no other spelling

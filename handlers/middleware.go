@@ -180,13 +180,13 @@ func (s *Server) host(c echo.Context) error {
 	}
 	if !s.hosts[strings.ToLower(host)] {
 		return task.Errorf(kindMisdirected, task.CodeMisdirected,
-			"This server does not answer to the name %q: set public_url or allowed_hosts", clean(host))
+			"This server does not answer to the name %q: set public_url or allowed_hosts", headerText(host))
 	}
 	return nil
 }
 
-// clean makes a header's value fit to be shown.
-func clean(s string) string {
+// headerText makes a header's value fit to be shown.
+func headerText(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
 			return '?'

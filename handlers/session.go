@@ -197,7 +197,7 @@ func (s *Server) signIn(c echo.Context, u task.User) error {
 	s.sessions.Put(ctx, keySeen, int64(s.svc.Awake()))
 	s.sessions.Put(ctx, keySince, int64(s.svc.Now()))
 	s.sessions.Put(ctx, keyAddress, c.RealIP())
-	s.sessions.Put(ctx, keyProgram, clean(c.Request().UserAgent()))
+	s.sessions.Put(ctx, keyProgram, headerText(c.Request().UserAgent()))
 	return nil
 }
 
@@ -234,7 +234,7 @@ func (s *Server) sessionsOf(c echo.Context) ([]views.Session, error) {
 // "" where it does not.
 func browserOf(header string) (browser, system string) {
 	ua := useragent.Parse(header)
-	return clean(ua.Name), clean(ua.OS)
+	return headerText(ua.Name), headerText(ua.OS)
 }
 
 // flash keeps a sentence for the next page. Scripts that fetch parts of a page

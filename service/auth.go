@@ -108,7 +108,7 @@ func (s *Service) SignIn(ctx context.Context, name, password string, caller task
 	if !good {
 		a.Name = task.System
 		err := change(ctx, s, a, func(tx *txn) error {
-			return tx.event(task.EvSignInFailed, task.Event{}, changes{"name": clip(name, maxUserName)})
+			return tx.event(task.EvSignInFailed, task.Event{}, changes{"name": task.ClipChars(task.CleanText(name), maxUserName)})
 		})
 		if err != nil {
 			return task.User{}, err
@@ -142,11 +142,6 @@ func (tx *txn) signedIn(id task.ID, addr string) error {
 		return err
 	}
 	return tx.RememberAddress(id, network(addr))
-}
-
-func clip(s string, n int) string {
-	r := []rune(strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "�"))
-	return string(r[:min(n, len(r))])
 }
 
 // Authenticate returns who a bearer token speaks for. Error: Unauthorized for

@@ -68,7 +68,7 @@ func newThrottle() *throttle { return &throttle{fails: map[throttleKey]failCount
 // signInKeys are those of a try to sign in. At an address that the account has
 // signed in from nothing else counts than what was tried there at that account.
 func signInKeys(name, addr string, known bool) []throttleKey {
-	account := strings.ToLower(clip(name, maxUserName))
+	account := strings.ToLower(task.ClipChars(task.CleanText(name), maxUserName))
 	pair := throttleKey{triesOfPair, account + " " + addr}
 	if known {
 		return []throttleKey{pair}
@@ -81,7 +81,7 @@ func signInKeys(name, addr string, known bool) []throttleKey {
 func network(addr string) string {
 	a, err := netip.ParseAddr(addr)
 	if err != nil {
-		return clip(addr, 45)
+		return task.ClipChars(task.CleanText(addr), 45)
 	}
 	a = a.Unmap().WithZone("")
 	if a.Is4() {

@@ -47,7 +47,7 @@ func (s *Service) Delegate(ctx context.Context, a task.Actor, d task.Delegation)
 	}
 	if !joined && !Replayed(ctx) {
 		s.log.InfoContext(ctx, "task delegated", "run_id", id, "agent", def.ID, "asked_by", a.Name,
-			"parent_run", a.RunID, "task", clip(d.Task, 200), "model", d.Model)
+			"parent_run", a.RunID, "task", task.ClipChars(task.CleanText(d.Task), 200), "model", d.Model)
 	}
 	out, err := s.follow(ctx, a, id, d.Wait)
 	out.Joined = joined
@@ -111,7 +111,7 @@ func checkDelegation(d *task.Delegation) error {
 	}
 	for _, tool := range d.Tools {
 		if !oneOf(tool, task.KnownTools) {
-			p.Add("tools", "unknown tool %q: known are %s", clip(tool, 40), strings.Join(task.KnownTools, ", "))
+			p.Add("tools", "unknown tool %q: known are %s", task.ClipChars(task.CleanText(tool), 40), strings.Join(task.KnownTools, ", "))
 		}
 	}
 	if _, err := (task.Limits{}).Tighten(d.Limits); err != nil {

@@ -1,6 +1,7 @@
 package task
 
 import (
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -39,3 +40,7 @@ func ClipChars(s string, most int) string {
 	}
 	return string([]rune(s)[:most-1]) + "…"
 }
+
+// Quote shows foreign text inside a message: in quotes, and cut to one short
+// line.
+func Quote(s string) string { return strconv.Quote(ClipChars(s, 60)) }

@@ -102,7 +102,7 @@ func (c *AgentShow) Run(e *Env) error {
 			e.showAgent(&a)
 			return
 		}
-		e.say("%s", cleanLines(strings.TrimRight(a.Definition, "\n")))
+		e.say("%s", printableLines(strings.TrimRight(a.Definition, "\n")))
 	})
 }
 
@@ -122,13 +122,13 @@ func (e *Env) meantAgent(id string, err error) error {
 		ids[i] = a.ID
 	}
 	if near := task.Nearest(strings.ToLower(id), ids); near != "" {
-		return fmt.Errorf("%w; did you mean %s?", err, clean(near))
+		return fmt.Errorf("%w; did you mean %s?", err, printable(near))
 	}
-	return fmt.Errorf("%w; known agents are %s", err, clean(strings.Join(ids, ", ")))
+	return fmt.Errorf("%w; known agents are %s", err, printable(strings.Join(ids, ", ")))
 }
 
 func (e *Env) showAgent(a *agentLine) {
-	e.say("%s: %s", clean(a.ID), clean(a.Description))
+	e.say("%s: %s", printable(a.ID), printable(a.Description))
 	fields(e.Stdout,
 		"file", "agents/"+a.ID+".md in the data folder",
 		"status", string(a.Status), "paused", pauseWords(a.Pause), "runner", a.Runner, "pull only", a.PullReason, "model", a.Model,
@@ -137,7 +137,7 @@ func (e *Env) showAgent(a *agentLine) {
 		"load", counted(a.Load.Queued, "queued")+", "+counted(a.Load.Working, "working")+", "+
 			counted(a.Load.Waiting, "waiting")+", "+counted(a.Load.Failed, "failed"))
 	if a.RunnerInfo != nil {
-		e.say("Runner %s", clean(a.Runner))
+		e.say("Runner %s", printable(a.Runner))
 		e.showRunner(a.RunnerInfo)
 	}
 	fields(e.Stdout, "beyond its tools", a.EnforcementGap)
@@ -158,9 +158,9 @@ func ProblemLine(p task.Problem) string {
 	if p.Line > 0 {
 		place = "line " + strconv.Itoa(p.Line) + ": "
 	}
-	line := mark + " " + place + clean(p.Message)
+	line := mark + " " + place + printable(p.Message)
 	if p.Hint != "" {
-		line += "\n    " + clean(p.Hint)
+		line += "\n    " + printable(p.Hint)
 	}
 	return line
 }
@@ -203,7 +203,7 @@ func (e *Env) agentNames() (list [][2]string) {
 	}
 	for _, a := range out.Agents {
 		if task.ValidAgentID(a.ID) {
-			list = append(list, [2]string{a.ID, clean(a.Description)})
+			list = append(list, [2]string{a.ID, printable(a.Description)})
 		}
 	}
 	return list
@@ -219,7 +219,7 @@ func (e *Env) taskNames() (list [][2]string) {
 		return nil
 	}
 	for _, t := range p.Tasks {
-		list = append(list, [2]string{t.ID.String(), clean(t.Title)})
+		list = append(list, [2]string{t.ID.String(), printable(t.Title)})
 	}
 	return list
 }

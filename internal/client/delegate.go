@@ -112,7 +112,7 @@ func (e *Env) delegated(w Waiting, method, path string, body any, quiet bool) er
 		return err
 	}
 	if d.Ended() && !d.Success {
-		return &WaitError{"run " + d.RunID.String() + " is " + string(d.Status) + ": " + clean(d.Error)}
+		return &WaitError{"run " + d.RunID.String() + " is " + string(d.Status) + ": " + printable(d.Error)}
 	}
 	return nil
 }
@@ -122,7 +122,7 @@ func (e *Env) sayDelegated(d *task.Delegated, quiet bool) {
 		e.say("%s", d.RunID)
 		return
 	}
-	e.say("run %s of %s: %s (%s)", d.RunID, hash(d.TaskID), clean(string(d.Status)), clean(string(d.Phase)))
+	e.say("run %s of %s: %s (%s)", d.RunID, hash(d.TaskID), printable(string(d.Status)), printable(string(d.Phase)))
 	if d.Summary != "" {
 		indented(e.Stdout, "  ", d.Summary)
 	}

@@ -128,7 +128,7 @@ func (e *Env) agent(given string) (string, error) {
 		}
 	}
 	if e.me.Agent == "" {
-		return "", usagef("name the agent with --agent, or in TASKYARD_AGENT: the token belongs to %s", clean(e.me.Name))
+		return "", usagef("name the agent with --agent, or in TASKYARD_AGENT: the token belongs to %s", printable(e.me.Name))
 	}
 	return e.me.Agent, nil
 }

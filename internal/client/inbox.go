@@ -46,7 +46,7 @@ func (e *Env) inboxPart(title string, list []task.InboxItem) {
 		if i.MessageID != 0 && i.Author != "" {
 			line += "  (" + i.MessageID.String() + ", " + i.Author + ", " + at(i.At) + ")"
 		}
-		e.say("  %s", clean(line))
+		e.say("  %s", printable(line))
 		if i.Text != "" {
 			indented(e.Stdout, "    ", i.Text)
 		}
@@ -56,7 +56,7 @@ func (e *Env) inboxPart(title string, list []task.InboxItem) {
 func (e *Env) inboxRuns(list []*task.Run) {
 	e.heading("Approvals: taskyard run show ID", len(list))
 	for _, r := range list {
-		e.say("  run %s of %s %s", r.ID, hash(r.TaskID), clean(r.TaskTitle+"  ("+r.Agent+", asked by "+r.AskedBy+")"))
+		e.say("  run %s of %s %s", r.ID, hash(r.TaskID), printable(r.TaskTitle+"  ("+r.Agent+", asked by "+r.AskedBy+")"))
 	}
 }
 

@@ -80,7 +80,7 @@ func (e *Env) hold(path, agent, reason, done string, flags ...string) error {
 		if agent == "" {
 			agent = "the whole instance"
 		}
-		e.say("%s%s", done, clean(agent))
+		e.say("%s%s", done, printable(agent))
 		for _, id := range out.Stopped {
 			e.say("run %s is being ended", id)
 		}
@@ -99,5 +99,5 @@ func pauseLine(p task.Pause) string {
 	if what == "" {
 		what = "the whole instance"
 	}
-	return clean(what + ", by " + p.By + " since " + at(p.Since) + ": " + p.Reason)
+	return printable(what + ", by " + p.By + " since " + at(p.Since) + ": " + p.Reason)
 }

@@ -51,7 +51,7 @@ func (*Ping) Run(e *Env) error {
 	if !out.Ready {
 		var list []string
 		for _, part := range slices.Sorted(maps.Keys(out.Problems)) {
-			list = append(list, part+": "+clean(out.Problems[part]))
+			list = append(list, part+": "+printable(out.Problems[part]))
 		}
 		return errors.New("the server at " + at + " is not ready: " + strings.Join(list, "; "))
 	}

@@ -12,13 +12,13 @@ import (
 	"taskyard/task"
 )
 
-// clean makes a text of strangers fit for a terminal, on one line: what is
+// printable makes a text of strangers fit for a terminal, on one line: what is
 // not printable is spelt out, so that no text can move the cursor, color
 // the screen or turn the direction of reading.
-func clean(s string) string { return spell(s, false) }
+func printable(s string) string { return spell(s, false) }
 
-// cleanLines is clean for texts of several lines.
-func cleanLines(s string) string { return spell(strings.ReplaceAll(s, "\r\n", "\n"), true) }
+// printableLines is printable for texts of several lines.
+func printableLines(s string) string { return spell(strings.ReplaceAll(s, "\r\n", "\n"), true) }
 
 func spell(s string, lines bool) string {
 	var b strings.Builder
@@ -75,7 +75,7 @@ func (e *Env) table(head []string, rows [][]string) {
 	for c := range last {
 		widest := len(head[c])
 		for _, r := range rows {
-			r[c] = clean(r[c])
+			r[c] = printable(r[c])
 			widest = max(widest, len([]rune(r[c])))
 		}
 		left -= widest + 2
@@ -84,7 +84,7 @@ func (e *Env) table(head []string, rows [][]string) {
 	line := func(cells []string) { fmt.Fprintln(w, strings.TrimRight(strings.Join(cells, "\t"), " \t")) }
 	line(head)
 	for _, r := range rows {
-		r[last] = clean(r[last])
+		r[last] = printable(r[last])
 		if e.Width > 0 {
 			r[last] = cut(r[last], max(left, 12))
 		}
@@ -115,7 +115,7 @@ func fields(out io.Writer, pairs ...string) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if pairs[i+1] != "" {
-			fmt.Fprintf(w, "  %s\t%s\n", pairs[i], clean(pairs[i+1]))
+			fmt.Fprintf(w, "  %s\t%s\n", pairs[i], printable(pairs[i+1]))
 		}
 	}
 	_ = w.Flush()
@@ -123,7 +123,7 @@ func fields(out io.Writer, pairs ...string) {
 
 // indented prints a text of strangers, each line moved to the right.
 func indented(out io.Writer, by, text string) {
-	for l := range strings.SplitSeq(cleanLines(strings.TrimRight(text, "\n")), "\n") {
+	for l := range strings.SplitSeq(printableLines(strings.TrimRight(text, "\n")), "\n") {
 		fmt.Fprintln(out, strings.TrimRight(by+l, " "))
 	}
 }
@@ -155,12 +155,12 @@ func hashes(ids []task.ID) string {
 // more prints how to get the rest of a list.
 func (e *Env) more(flag, next string) {
 	if next != "" && !e.JSON {
-		fmt.Fprintf(e.Stderr, "there are more: %s %s\n", flag, clean(next))
+		fmt.Fprintf(e.Stderr, "there are more: %s %s\n", flag, printable(next))
 	}
 }
 
 // Printable makes a text of strangers fit for a terminal; its lines stay.
-func Printable(s string) string { return cleanLines(s) }
+func Printable(s string) string { return printableLines(s) }
 
 // tellCut says what an answer leaves out because of its size, and how to read
 // on.
@@ -175,10 +175,10 @@ func (e *Env) tellCut(raw []byte) {
 		return
 	}
 	if a.CutBySize {
-		fmt.Fprintf(e.Stderr, "the list ends early, as an answer has at most 1 MiB; continue from the cursor %s\n", clean(a.Next))
+		fmt.Fprintf(e.Stderr, "the list ends early, as an answer has at most 1 MiB; continue from the cursor %s\n", printable(a.Next))
 	}
 	if len(a.Cut) > 0 {
 		fmt.Fprintf(e.Stderr, "task %d is too large for one answer; shortened: %s. GET /api/tasks/%d/comments has all comments, "+
-			"/api/tasks/%d/steps/N all of a step\n", a.ID, clean(strings.Join(a.Cut, ", ")), a.ID, a.ID)
+			"/api/tasks/%d/steps/N all of a step\n", a.ID, printable(strings.Join(a.Cut, ", ")), a.ID, a.ID)
 	}
 }

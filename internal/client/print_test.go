@@ -103,7 +103,7 @@ func TestWhatPeopleReadIsGolden(t *testing.T) {
 			}
 			golden(t, c.name, out.String())
 			for _, r := range out.String() {
-				if r != '\n' && clean(string(r)) != string(r) {
+				if r != '\n' && printable(string(r)) != string(r) {
 					t.Errorf("%q reaches the terminal", r)
 				}
 			}
@@ -147,11 +147,11 @@ func TestWhatIsNotPrintableIsSpeltOut(t *testing.T) {
 		hostile:               `a\x1b[2J\x1b]0;x\ab\u0085c\u202ed\u2066e\u2028f\x7f`,
 		"quote ' and \" stay": "quote ' and \" stay",
 	} {
-		if got := clean(in); got != want {
+		if got := printable(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}
 	}
-	if got := cleanLines("a\r\nb\tc\rd"); got != "a\nb\tc\\rd" {
+	if got := printableLines("a\r\nb\tc\rd"); got != "a\nb\tc\\rd" {
 		t.Errorf("%q", got)
 	}
 }

@@ -23,7 +23,7 @@ func (c *RunnerList) Run(e *Env) error {
 	return e.answer(raw, func() {
 		for i := range out.Runners {
 			r := &out.Runners[i]
-			e.say("%s (%s)", clean(r.Name), clean(r.Kind))
+			e.say("%s (%s)", printable(r.Name), printable(r.Kind))
 			e.showRunner(r)
 		}
 	})

@@ -83,7 +83,7 @@ func (c *RunShow) Run(e *Env) error {
 }
 
 func (e *Env) showRun(r *shownRun) {
-	e.say("run %s of %s %s", r.ID, hash(r.TaskID), clean(r.TaskTitle))
+	e.say("run %s of %s %s", r.ID, hash(r.TaskID), printable(r.TaskTitle))
 	ended, used := at(r.EndedAt), ""
 	if r.StartedAt != 0 {
 		used = counted(r.Usage.ToolCalls, "tool calls") + ", "
@@ -134,7 +134,7 @@ func (e *Env) showApproval(r *shownRun) {
 		e.part("Prompt", 1)
 		indented(e.Stdout, "  ", s.Prompt)
 	}
-	e.say("\nTo decide: taskyard run approve %s --version %s", r.ID, clean(a.Version))
+	e.say("\nTo decide: taskyard run approve %s --version %s", r.ID, printable(a.Version))
 	e.say("       or: taskyard run deny %s --reason TEXT", r.ID)
 }
 
@@ -174,7 +174,7 @@ func (c *RunLog) Run(e *Env) error {
 	}
 	return e.answer(raw, func() {
 		for _, m := range p.Messages {
-			e.say("%s %s %s", at(m.CreatedAt), clean(string(m.Role)), clean(m.Type))
+			e.say("%s %s %s", at(m.CreatedAt), printable(string(m.Role)), printable(m.Type))
 			indented(e.Stdout, "  ", m.Content)
 			if m.ContentCut > 0 {
 				fmt.Fprintf(e.Stderr, "line %d is cut, %d bytes are left out: GET /api/runs/%s/messages/%d?from=%d reads on\n",
@@ -230,7 +230,7 @@ func (e *Env) ended(raw []byte, r *shownRun) error {
 		return err
 	}
 	if r.Status != task.RunCompleted {
-		return &WaitError{"run " + r.ID.String() + " is " + runState(&r.Run) + ": " + clean(r.Reason)}
+		return &WaitError{"run " + r.ID.String() + " is " + runState(&r.Run) + ": " + printable(r.Reason)}
 	}
 	return nil
 }

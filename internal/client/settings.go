@@ -59,9 +59,9 @@ func (e *Env) settings(method string, body payload, keys ...string) error {
 			if len(keys) > 0 && !slices.Contains(keys, s.Key) {
 				continue
 			}
-			line := clean(s.Key) + " = " + clean(s.Value)
+			line := printable(s.Key) + " = " + printable(s.Value)
 			if s.Source != "" {
-				line += "  # " + clean(s.Source)
+				line += "  # " + printable(s.Source)
 			}
 			e.say("%s", line)
 		}

@@ -62,7 +62,7 @@ func (e *Env) claimed(raw []byte, agent string, list []*task.Task, held []task.I
 		}
 	})
 	if err == nil && len(list) == 0 {
-		why := "no task is free in the queue of " + clean(agent)
+		why := "no task is free in the queue of " + printable(agent)
 		if len(held) > 0 {
 			why += "; it holds " + hashes(held)
 		}
@@ -104,7 +104,7 @@ func (c *TaskDone) Run(e *Env) error {
 			e.say("%s", t.ID)
 			return
 		}
-		e.say("%s is done: %s", hash(t.ID), clean(t.Title))
+		e.say("%s is done: %s", hash(t.ID), printable(t.Title))
 	})
 }
 
@@ -132,7 +132,7 @@ func (c *TaskDone) next(e *Env, id string, body map[string]any) error {
 	}
 	err = e.claimed(raw, agent, list, out.Held, c.Quiet.Quiet)
 	if out.Paused != "" && errors.Is(err, ErrNothing) {
-		return nothing("no task is claimed: " + clean(out.Paused))
+		return nothing("no task is claimed: " + printable(out.Paused))
 	}
 	return err
 }
@@ -189,7 +189,7 @@ func (c *TaskBeat) Run(e *Env) error {
 	}
 	return e.act(id, "/heartbeat", c.fence(map[string]any{}), func(t *task.Task) {
 		if t.Claim != nil {
-			e.say("%s is claimed by %s until %s", hash(t.ID), clean(t.Claim.Holder), at(t.Claim.ExpiresAt))
+			e.say("%s is claimed by %s until %s", hash(t.ID), printable(t.Claim.Holder), at(t.Claim.ExpiresAt))
 		}
 	})
 }
@@ -224,7 +224,9 @@ func (c *TaskMove) Run(e *Env) error {
 	if err != nil {
 		return err
 	}
-	return e.answer(raw, func() { e.say("%s is handed from %s to %s", hash(out.Task.ID), clean(from), clean(out.Task.Owner)) })
+	return e.answer(raw, func() {
+		e.say("%s is handed from %s to %s", hash(out.Task.ID), printable(from), printable(out.Task.Owner))
+	})
 }
 
 // TaskCancel cancels a task.
@@ -285,9 +287,9 @@ func (e *Env) sayRun(r *task.Run, quiet bool) {
 		e.say("%s", r.ID)
 		return
 	}
-	e.say("run %s of #%s by %s: %s", r.ID, r.TaskID, clean(r.Agent), runState(r))
+	e.say("run %s of #%s by %s: %s", r.ID, r.TaskID, printable(r.Agent), runState(r))
 }
 
 func runState(r *task.Run) string {
-	return fmt.Sprintf("%s (%s)", clean(string(r.Status)), clean(string(r.Phase)))
+	return fmt.Sprintf("%s (%s)", printable(string(r.Status)), printable(string(r.Phase)))
 }

@@ -34,7 +34,7 @@ func (c *TaskShow) Run(e *Env) error {
 }
 
 func (e *Env) showTask(t *task.Task, why []reason) {
-	e.say("%s %s", hash(t.ID), clean(t.Title))
+	e.say("%s %s", hash(t.ID), printable(t.Title))
 	fields(e.Stdout,
 		"status", statusLine(t), "owner", t.Owner, "priority", strconv.Itoa(t.Priority),
 		"labels", strings.Join(t.Labels, " "), "parent", hash(t.ParentTaskID), "blocked by", hashes(t.BlockedBy),
@@ -93,7 +93,7 @@ func (e *Env) stepLines(t *task.Task) {
 		if s.Done {
 			mark = "x"
 		}
-		line := fmt.Sprintf("  %2d [%s] %s", i, mark, clean(s.Title))
+		line := fmt.Sprintf("  %2d [%s] %s", i, mark, printable(s.Title))
 		if s.TaskID != 0 {
 			line += "  -> " + hash(s.TaskID)
 		}
@@ -108,7 +108,7 @@ func (e *Env) stepLines(t *task.Task) {
 func (e *Env) showPast(t *task.Task) {
 	e.part("Subtasks", len(t.Subtasks))
 	for _, s := range t.Subtasks {
-		e.say("  %s %s, %s: %s", hash(s.ID), clean(s.Owner), s.Status, clean(s.Title))
+		e.say("  %s %s, %s: %s", hash(s.ID), printable(s.Owner), s.Status, printable(s.Title))
 		if s.Summary != "" {
 			indented(e.Stdout, "         ", s.Summary)
 		}
@@ -123,7 +123,7 @@ func (e *Env) showPast(t *task.Task) {
 }
 
 func (e *Env) showPastRun(r task.PastRun, indent string) {
-	e.say("%srun %s of %s: %s at %s", indent, r.ID, clean(r.Agent), task.State{Status: r.Status, Phase: r.Phase}, at(r.EndedAt))
+	e.say("%srun %s of %s: %s at %s", indent, r.ID, printable(r.Agent), task.State{Status: r.Status, Phase: r.Phase}, at(r.EndedAt))
 	if text := r.Summary + r.Reason; text != "" {
 		indented(e.Stdout, indent+"       ", text)
 	}
@@ -136,9 +136,9 @@ func (e *Env) showResources(t *task.Task) {
 
 func (e *Env) resourceLines(t *task.Task) {
 	for i, r := range t.Resources {
-		line := fmt.Sprintf("  %2d %s", i, clean(r.Value))
+		line := fmt.Sprintf("  %2d %s", i, printable(r.Value))
 		if r.Label != "" {
-			line += "  " + clean(r.Label)
+			line += "  " + printable(r.Label)
 		}
 		e.say("%s", line)
 	}
@@ -150,9 +150,9 @@ func (e *Env) showThread(t *task.Task) {
 		if i > 0 {
 			e.say("")
 		}
-		line := fmt.Sprintf("  %s, %s", clean(c.Author), at(c.CreatedAt))
+		line := fmt.Sprintf("  %s, %s", printable(c.Author), at(c.CreatedAt))
 		if c.Kind != "" && c.Kind != task.KindComment {
-			line += " (" + clean(string(c.Kind)) + ")"
+			line += " (" + printable(string(c.Kind)) + ")"
 		}
 		e.say("%s", line)
 		indented(e.Stdout, "    ", c.Content)

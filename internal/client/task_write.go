@@ -120,7 +120,7 @@ func (e *Env) sayTask(what string, t *task.Task, quiet bool) {
 		e.say("%s", t.ID)
 		return
 	}
-	e.say("%s %s for %s: %s", what, hash(t.ID), clean(t.Owner), clean(t.Title))
+	e.say("%s %s for %s: %s", what, hash(t.ID), printable(t.Owner), printable(t.Title))
 }
 
 // TaskUpdate changes fields of a task.

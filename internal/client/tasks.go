@@ -192,7 +192,7 @@ func (c *TaskWhy) Run(e *Env) error {
 	}
 	return e.answer(raw, func() {
 		for _, r := range list {
-			e.say("%s", clean(r.Message))
+			e.say("%s", printable(r.Message))
 		}
 	})
 }

@@ -71,7 +71,7 @@ func (TodoTake) Run(e *Env, list *Todos) error {
 		switch {
 		case !out.OK:
 		case e.Width > 0:
-			e.say("%s", cleanLines(out.Item))
+			e.say("%s", printableLines(out.Item))
 		default:
 			e.say("%s", out.Item)
 		}
@@ -108,7 +108,7 @@ func (c *TodoList) Run(e *Env, list *Todos) error {
 
 // oneLine is a text that takes one line of the terminal.
 func (e *Env) oneLine(s string) string {
-	if s = clean(s); e.Width > 0 {
+	if s = printable(s); e.Width > 0 {
 		return cut(s, max(e.Width-1, 12))
 	}
 	return s

@@ -36,7 +36,7 @@ func (c *UsageReport) Run(e *Env) error {
 			e.say("\nBudgets of today, until 00:00 UTC:")
 		}
 		for _, b := range out.Budgets {
-			e.say("  %s", clean(budgetWords(b)))
+			e.say("  %s", printable(budgetWords(b)))
 		}
 	})
 }

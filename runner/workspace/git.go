@@ -12,6 +12,7 @@ import (
 	"time"
 
 	processes "taskyard/runner/tree"
+	"taskyard/task"
 )
 
 // gitTime bounds one call of Git: a pipe in the place of a file it reads would
@@ -135,7 +136,7 @@ func lastWords(said string, err error) string {
 	if len(list) == 0 {
 		return err.Error()
 	}
-	return cut(printable(strings.Join(list, " ")), 400)
+	return task.ClipText(printable(strings.Join(list, " ")), 400)
 }
 
 // locked reports whether Git failed because another holds a lock.

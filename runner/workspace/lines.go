@@ -54,12 +54,12 @@ func (l *list) add(path string, change task.Change, before, after side, note str
 			notes = append(notes, n)
 		}
 	}
-	f.Note = cut(strings.Join(notes, "; "), task.MaxFileNote)
+	f.Note = task.ClipText(strings.Join(notes, "; "), task.MaxFileNote)
 	l.work.Files = append(l.work.Files, f)
 }
 
 func (l *list) name(path string) string {
-	return cut(strings.ReplaceAll(printable(l.redact(path)), "\r", "^M"), task.MaxFilePath)
+	return task.ClipText(strings.ReplaceAll(printable(l.redact(path)), "\r", "^M"), task.MaxFilePath)
 }
 
 // fill compares the lines of a file, or says why it does not.
@@ -175,17 +175,4 @@ func size(n int64) string {
 		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
 	}
 	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
-}
-
-// cut returns at most limit bytes of s, without half a character; a cut ends
-// with "…".
-func cut(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	limit -= len("…")
-	for limit > 0 && !utf8.RuneStart(s[limit]) {
-		limit--
-	}
-	return s[:limit] + "…"
 }

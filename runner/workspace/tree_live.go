@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"taskyard/runner/instance"
+	"taskyard/task"
 )
 
 // While a run works in a folder, its agent may exchange any file there for a
@@ -65,7 +66,7 @@ func (t *tree) write(ctx context.Context, ours, merged string) error {
 	defer func() { _ = work.Close() }()
 	for _, name := range c.added { // an ignored one
 		if _, err := work.Lstat(name); err == nil {
-			return errors.New("there is a file " + cut(printable(name), 200) + " in the way")
+			return errors.New("there is a file " + task.ClipText(printable(name), 200) + " in the way")
 		}
 	}
 	g := t.plain()
@@ -134,7 +135,7 @@ func notWritten(name string, err error) error {
 	if errors.As(err, &p) {
 		err = p.Err
 	}
-	return fmt.Errorf("%s could not be written there: %w", cut(printable(name), 200), err)
+	return fmt.Errorf("%s could not be written there: %w", task.ClipText(printable(name), 200), err)
 }
 
 // copyAll copies files into our folder. What is neither a file nor a link by
@@ -147,7 +148,7 @@ func copyAll(from *os.Root, folder string, files []string) error {
 	defer func() { _ = to.Close() }()
 	for _, name := range files {
 		if err := copyFile(from, to, name); err != nil && !errors.Is(err, errNotPlain) && !errors.Is(err, fs.ErrNotExist) {
-			return unsavedError(cut(printable(name), 200) + " cannot be read")
+			return unsavedError(task.ClipText(printable(name), 200) + " cannot be read")
 		}
 	}
 	return nil

@@ -62,7 +62,7 @@ func (t *tree) close(ctx context.Context, o Options, completed bool) *task.Work 
 		return w
 	}
 	if err := t.merge(ctx, o, w, completed); err != nil {
-		w.Merge = cut(fmt.Sprintf("Not merged into the worktree of run %d: %s. Its changes are on the branch %s.",
+		w.Merge = task.ClipText(fmt.Sprintf("Not merged into the worktree of run %d: %s. Its changes are on the branch %s.",
 			o.SharedRun, reason(err), w.Branch), task.MaxWorkNote)
 	} else {
 		w.Merge = fmt.Sprintf("Merged into the worktree of run %d.", o.SharedRun)
@@ -159,7 +159,7 @@ func (t *tree) mergeTrees(ctx context.Context, base, ours, theirs string) (strin
 	case err == nil && len(names) == 1:
 		return names[0], nil
 	case len(names) > 1:
-		return "", errors.New("conflicts in " + cut(printable(strings.Join(names[1:], ", ")), 1000))
+		return "", errors.New("conflicts in " + task.ClipText(printable(strings.Join(names[1:], ", ")), 1000))
 	}
 	return "", fmt.Errorf("it could not be merged (%s)", reason(err))
 }

@@ -49,7 +49,7 @@ func (t *tree) finish(ctx context.Context, o Options) *task.Work {
 	switch {
 	case err != nil:
 		l.work.Folder = t.work()
-		l.work.Note = cut(joined(l.work.Note, "Its folder is left as it is: "+reason(err)+"."), task.MaxWorkNote)
+		l.work.Note = task.ClipText(joined(l.work.Note, "Its folder is left as it is: "+reason(err)+"."), task.MaxWorkNote)
 	case tip == t.state.Root:
 		l.work.Branch = ""
 		_ = t.clear(ctx)
@@ -245,7 +245,7 @@ func (t *tree) leftover(ctx context.Context) error {
 		})
 	}, "ls-files", "-z", "--stage")
 	if err == nil && inner != "" {
-		return unsavedError("the files of the repository within it, " + cut(printable(inner), 200) + ", are not on the branch")
+		return unsavedError("the files of the repository within it, " + task.ClipText(printable(inner), 200) + ", are not on the branch")
 	}
 	return err
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"taskyard/task"
 )
 
 func TestTheWhitelistIsCheckedAtTheCall(t *testing.T) {
@@ -151,7 +153,7 @@ func TestAWorkspaceThatCannotBeUsedIsToldAtOnce(t *testing.T) {
 }
 
 func TestCutsDoNotHalveCharacters(t *testing.T) {
-	if got := cutBytes("aää", 4); got != "aä" {
+	if got := task.CutText("aää", 4); got != "aä" {
 		t.Errorf("got %q", got)
 	}
 	var o output

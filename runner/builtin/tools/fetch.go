@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"code.dny.dev/ssrf"
+
+	"taskyard/task"
 )
 
 // The bounds of fetch.
@@ -73,7 +75,7 @@ func (f fetcher) close() { f.http.CloseIdleConnections() }
 func refuseURL(u *url.URL) error {
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":
-		return fmt.Errorf("url: only http and https are allowed, not %q", cut(u.Scheme, 20))
+		return fmt.Errorf("url: only http and https are allowed, not %q", task.ClipChars(u.Scheme, 20))
 	case u.Hostname() == "":
 		return errors.New("url: the host is missing")
 	case u.User != nil:
@@ -126,9 +128,9 @@ func fetchError(ctx context.Context, err error) error {
 	}
 	var dns *net.DNSError
 	if errors.As(err, &dns) {
-		return fmt.Errorf("the host %s cannot be found", cut(dns.Name, 200))
+		return fmt.Errorf("the host %s cannot be found", task.ClipChars(dns.Name, 200))
 	}
-	return fmt.Errorf("the page cannot be fetched: %s", cut(err.Error(), 300))
+	return fmt.Errorf("the page cannot be fetched: %s", task.ClipChars(err.Error(), 300))
 }
 
 // fetched is the answer: what came from where, and a piece of the text.
@@ -143,7 +145,7 @@ func fetched(resp *http.Response, body []byte, offset int) (Result, error) {
 	if from > 0 && from == len(text) {
 		return Result{}, fmt.Errorf("offset: the text has %s bytes", count(len(text)))
 	}
-	shown := cutBytes(text[from:], maxFetch)
+	shown := task.CutText(strings.ToValidUTF8(text[from:], ""), maxFetch) // from may halve a character
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s\n%s\n\n%s\n", resp.Request.URL.Redacted(), resp.Status, shown)
 	if end := from + len(shown); end < len(text) {
@@ -154,16 +156,6 @@ func fetched(resp *http.Response, body []byte, offset int) (Result, error) {
 			count(maxFetchBody))
 	}
 	return Result{Text: out.String(), IsError: resp.StatusCode < 200 || resp.StatusCode > 299}, nil
-}
-
-// cutBytes returns at most limit bytes of s, without half a character at
-// either end.
-func cutBytes(s string, limit int) string {
-	s = strings.ToValidUTF8(s, "")
-	if len(s) <= limit {
-		return s
-	}
-	return strings.ToValidUTF8(s[:limit], "")
 }
 
 // mediaType is the type of an answer without its parameters; guessed when the

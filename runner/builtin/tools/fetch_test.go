@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"golang.org/x/net/dns/dnsmessage"
+
+	"taskyard/task"
 )
 
 // serve starts a server that fetch may reach.
@@ -290,7 +292,7 @@ func TestHostilePagesAreConvertedInLittleTime(t *testing.T) {
 	t.Run("a large page is given as its text", func(t *testing.T) {
 		page := "<style>no</style><p>one &amp; two</p><script>no</script>" + strings.Repeat("<p class=x>three</p>", maxMarkdown/10)
 		if out := markdown(page); !strings.HasPrefix(out, "one & two\nthree\nthree\n") {
-			t.Errorf("got %q", cut(out, 100))
+			t.Errorf("got %q", task.ClipChars(out, 100))
 		}
 	})
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/commonmark"
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/charset"
+
+	"taskyard/task"
 )
 
 // maxMarkdown bounds the HTML, without scripts and styles, that is converted:
@@ -23,15 +25,15 @@ func readable(header string, body []byte) (string, error) {
 	kind := mediaType(header, body)
 	switch {
 	case kind == "text/html" || kind == "application/xhtml+xml":
-		return clean(markdown(decoded(header, body))), nil
+		return task.CleanText(markdown(decoded(header, body))), nil
 	case strings.HasPrefix(kind, "text/"), strings.HasSuffix(kind, "json"), strings.HasSuffix(kind, "xml"),
 		strings.HasSuffix(kind, "yaml"), strings.HasSuffix(kind, "javascript"), strings.HasSuffix(kind, "toml"):
 		if binary(body) {
 			break
 		}
-		return clean(decoded(header, body)), nil
+		return task.CleanText(decoded(header, body)), nil
 	}
-	return "", fmt.Errorf("the page is %s (%s bytes), not text: it is not shown", cut(kind, 100), count(len(body)))
+	return "", fmt.Errorf("the page is %s (%s bytes), not text: it is not shown", task.ClipChars(kind, 100), count(len(body)))
 }
 
 // decoded returns a text as UTF-8, from what the header or the page itself

@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+
+	"taskyard/task"
 )
 
 // The bounds of grep.
@@ -188,7 +190,7 @@ func (s *search) lines(ctx context.Context, name string, text []byte) error {
 
 // write adds one line, cut around nothing in particular: the beginning counts.
 func (s *search) write(name string, i int, line []byte, mark byte) {
-	shown, total := lineWindow(clean(string(bytes.TrimSuffix(line, []byte("\r")))), 1, maxGrepLine)
+	shown, total := lineWindow(task.CleanText(string(bytes.TrimSuffix(line, []byte("\r")))), 1, maxGrepLine)
 	if total > maxGrepLine {
 		shown, s.cut = shown+"…", true
 	}

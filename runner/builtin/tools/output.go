@@ -3,6 +3,8 @@ package tools
 import (
 	"fmt"
 	"unicode/utf8"
+
+	"taskyard/task"
 )
 
 // keepBytes is enough for half the characters of an output.
@@ -35,14 +37,14 @@ func (o *output) text() string {
 	if all {
 		joined := append(append([]byte(nil), o.head...), o.tail...)
 		if utf8.RuneCount(joined) <= maxOutput {
-			return clean(string(joined))
+			return task.CleanText(string(joined))
 		}
 		o.tail = joined // the halves may overlap in it, but what is shown does not
 	}
 	head, tail := o.head[:firstChars(o.head, maxOutput/2)], o.tail[lastChars(o.tail, maxOutput/2):]
 	missing := o.total - int64(len(head)+len(tail))
 	return fmt.Sprintf("%s\n[%s bytes are left out here; to get them run the command again with > out.txt 2>&1 and read that file]\n%s",
-		clean(string(head)), count(missing), clean(string(tail)))
+		task.CleanText(string(head)), count(missing), task.CleanText(string(tail)))
 }
 
 // firstChars returns where the first n characters of b end.

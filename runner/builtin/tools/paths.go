@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"taskyard/runner/instance"
+	"taskyard/task"
 )
 
 // maxPath bounds a path, in bytes.
@@ -50,7 +51,7 @@ func (b *Box) place(given string) (string, error) {
 }
 
 func outside(given string) error {
-	return fmt.Errorf("path: %s is outside the workspace: use paths below it, such as src/main.go", cut(given, 200))
+	return fmt.Errorf("path: %s is outside the workspace: use paths below it, such as src/main.go", task.ClipChars(given, 200))
 }
 
 // explain turns an error of the file system into one for the model, without

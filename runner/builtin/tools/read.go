@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"taskyard/task"
 )
 
 // The bounds of read.
@@ -74,7 +76,7 @@ func (p *page) add(line string) {
 	if p.lines < p.from || p.shown >= p.limit || p.full {
 		return
 	}
-	line = clean(line)
+	line = task.CleanText(line)
 	shown, total := lineWindow(line, p.column, maxLineChars)
 	if p.chars += len(shown) + 8; p.chars > maxReadChars && p.shown > 0 {
 		p.full = true

@@ -3,29 +3,14 @@ package tools
 import (
 	"bytes"
 	"strconv"
-	"strings"
-	"unicode/utf8"
 )
 
 // sniff is how much of a file decides whether it is binary.
 const sniff = 8000
 
-// clean makes text that may be stored: invalid UTF-8 and NUL are replaced.
-func clean(s string) string {
-	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
-}
-
 // binary reports whether a file that begins with b is no text.
 func binary(b []byte) bool {
 	return bytes.IndexByte(b[:min(len(b), sniff)], 0) >= 0
-}
-
-// cut returns the first limit characters of s; a cut ends with "…".
-func cut(s string, limit int) string {
-	if utf8.RuneCountInString(s) <= limit {
-		return s
-	}
-	return string([]rune(s)[:limit-1]) + "…"
 }
 
 // cutMiddle leaves out the middle of a text longer than limit characters.

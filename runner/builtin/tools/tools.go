@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"taskyard/runner/scratch"
+	"taskyard/task"
 )
 
 // maxChanged bounds the paths that Changed remembers, and those of one Result.
@@ -135,7 +136,7 @@ func (b *Box) Call(ctx context.Context, name string, args json.RawMessage) Resul
 	switch {
 	case t == nil:
 		return Result{
-			Text:    fmt.Sprintf("there is no tool %q: the tools of agent %s are %s", cut(name, 100), b.opts.Agent, b.granted()),
+			Text:    fmt.Sprintf("there is no tool %q: the tools of agent %s are %s", task.ClipChars(name, 100), b.opts.Agent, b.granted()),
 			IsError: true, Denied: true,
 		}
 	case !slices.Contains(b.opts.Granted, name):
@@ -148,7 +149,7 @@ func (b *Box) Call(ctx context.Context, name string, args json.RawMessage) Resul
 	if err != nil {
 		r.Text, r.IsError = err.Error(), true
 	}
-	r.Text = clean(r.Text)
+	r.Text = task.CleanText(r.Text)
 	return r
 }
 
