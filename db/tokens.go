@@ -88,7 +88,7 @@ func (tx *Tx) DropRunTokens(run task.ID) error {
 	return tx.do("DELETE FROM tokens WHERE run_id = ?", run)
 }
 
-// TouchTokens notes when tokens were last used.
+// TouchTokens records when tokens were last used.
 func (tx *Tx) TouchTokens(used map[task.ID]task.Time) error {
 	for id, at := range used {
 		if err := tx.do("UPDATE tokens SET used_at = ? WHERE id = ?", at, id); err != nil {

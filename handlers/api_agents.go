@@ -24,7 +24,7 @@ type AgentView struct {
 	IdleTimeoutSeconds int       `json:"idleTimeoutSeconds,omitzero"`
 	Load               AgentLoad `json:"load"`
 
-	Weaker string      `json:"weaker,omitempty" doc:"what it could do beyond its tools, as its runner does not hold it to them; absent: it is held"`
+	Weaker string      `json:"weaker,omitempty" doc:"what it could do beyond its tools, as its runner does not enforce them; absent: they are enforced"`
 	Pause  *task.Pause `json:"pause,omitempty" doc:"what keeps it from being started and from signing up: the pause of the server, else its own"`
 }
 

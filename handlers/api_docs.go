@@ -7,7 +7,7 @@ var apiDocs = map[string]apiDoc{
 	"GET /api/tasks": {
 		Tag:     "Tasks",
 		Summary: "List draft and active tasks of all agents",
-		Desc:    "In queue order: higher priority first, then older. Also tells how busy each agent is and which tasks have a running run.",
+		Desc:    "In queue order: higher priority first, then older. Also returns how busy each agent is and which tasks have a running run.",
 	},
 	"POST /api/tasks": {
 		Status:  http.StatusCreated,
@@ -25,11 +25,11 @@ var apiDocs = map[string]apiDoc{
 	"PATCH /api/tasks/{id}": {
 		Tag:     "Tasks",
 		Summary: "Change fields or status of a task",
-		Desc:    "Send `version`, or `If-Match`, to be told when somebody else was faster.",
+		Desc:    "Send `version`, or `If-Match`, to get a conflict instead of overwriting another change.",
 	},
 	"POST /api/tasks/{id}/complete": {
 		Tag:     "Tasks",
-		Summary: "Complete a task: it becomes history",
+		Summary: "Complete and archive a task",
 	},
 	"POST /api/tasks/{id}/cancel": {
 		Tag:     "Tasks",
@@ -43,7 +43,7 @@ var apiDocs = map[string]apiDoc{
 	},
 	"POST /api/tasks/{id}/move": {
 		Tag:     "Queues",
-		Summary: "Hand a working task to another agent",
+		Summary: "Hand over a claimed task to another agent",
 	},
 	"POST /api/tasks/{id}/release": {
 		Tag:     "Queues",
@@ -56,27 +56,27 @@ var apiDocs = map[string]apiDoc{
 	"PUT /api/tasks/{id}/blocked-by": {
 		Tag:     "Tasks",
 		Summary: "Set the tasks that must be done before this one",
-		Desc: "A blocked task is in no signup, tick or wake. When the last blocker is done, the owner " +
-			"wakes. A canceled blocker keeps the task blocked until a person leaves it out; an agent may not.",
+		Desc: "A blocked task is skipped by signups, ticks and wakes. When the last blocker is done, the owner " +
+			"is woken. A canceled blocker keeps the task blocked until a person removes it; an agent may not.",
 	},
 	"GET /api/tasks/{id}/why": {
 		Tag:     "Tasks",
-		Summary: "Tell why a task is or is not running",
+		Summary: "Explain why a task is or is not running",
 	},
 	"GET /api/tasks/{id}/steps/{index}": {
 		Tag:     "Steps",
-		Summary: "Read one step, whole",
-		Desc:    "For steps whose details an answer left out in part (`detailsCut`).",
+		Summary: "Read one step in full",
+		Desc:    "For steps whose details were shortened in an answer (`detailsCut`).",
 	},
 	"PUT /api/tasks/{id}/steps": {
 		Tag:     "Steps",
 		Summary: "Replace the whole plan of a task",
-		Desc:    "Only while no step is linked to a subtask; then change steps one by one.",
+		Desc:    "Only while no step is linked to a subtask; after that, change steps one by one.",
 	},
 	"POST /api/tasks/{id}/steps": {
 		Tag:     "Steps",
 		Summary: "Add a step, at the end or before another one",
-		Desc:    "Links of steps to subtasks stay as they are. Answers the task.",
+		Desc:    "Links of steps to subtasks are kept. Returns the task.",
 	},
 	"PATCH /api/tasks/{id}/steps/{index}": {
 		Tag:     "Steps",
@@ -94,7 +94,7 @@ var apiDocs = map[string]apiDoc{
 	},
 	"DELETE /api/tasks/{id}/resources/{index}": {
 		Tag:     "Tasks",
-		Summary: "Take off a resource",
+		Summary: "Remove a resource",
 	},
 	"GET /api/tasks/{id}/comments": {
 		Tag:     "Threads",
@@ -109,7 +109,7 @@ var apiDocs = map[string]apiDoc{
 	"POST /api/tasks/{id}/notify": {
 		Status:  http.StatusCreated,
 		Tag:     "Threads",
-		Summary: "Tell people something, or ask them",
+		Summary: "Notify people, or ask them a question",
 	},
 	"POST /api/tasks/{id}/reply": {
 		Status:  http.StatusCreated,
@@ -141,7 +141,7 @@ var apiDocs = map[string]apiDoc{
 	"PUT /api/agents/{id}": {
 		Tag:     "Agents",
 		Summary: "Write the definition file of an agent",
-		Desc:    "Invalid text is saved only with `force`. Send `If-Match` to be told when the file changed meanwhile.",
+		Desc:    "Invalid text is saved only with `force`. Send `If-Match` to get a conflict if the file changed meanwhile.",
 	},
 	"DELETE /api/agents/{id}": {
 		Status:  http.StatusNoContent,
@@ -156,14 +156,14 @@ var apiDocs = map[string]apiDoc{
 		Tag:     "Queues",
 		Summary: "Claim the first free task of a queue",
 		Desc: "Nothing free is a normal answer: `{\"task\":null}`, or with count `{\"tasks\":[]}`. With `waitSeconds` the " +
-			"call is held until a task comes free or the time is over; callers are served in the order in which they came, " +
-			"and one that is gone claims nothing. `maxConcurrent` goes with neither of the others. While the agent or the " +
-			"server is paused: 409 `paused`, with Retry-After; who waits already waits on.",
+			"call waits until a task is free or the time is up; callers are served in the order of their arrival, " +
+			"and one that has disconnected claims nothing. `maxConcurrent` cannot be combined with the others. While the agent or the " +
+			"server is paused: 409 `paused`, with Retry-After; callers that wait already keep waiting.",
 	},
 	"POST /api/agents/{id}/complete-and-signup": {
 		Tag:     "Queues",
 		Summary: "Complete one task and claim the next",
-		Desc:    "While the agent or the server is paused it completes alone: `task` is null, and `paused` says why.",
+		Desc:    "While the agent or the server is paused it only completes: `task` is null, and `paused` says why.",
 	},
 	"POST /api/agents/{id}/reassign": {
 		Tag:     "Queues",
@@ -189,8 +189,8 @@ var apiDocs = map[string]apiDoc{
 		Type:    diffType,
 		Tag:     "Runs",
 		Summary: "Read what a run changed as a unified diff",
-		Desc: "Text, at most about 256 KiB of lines; what is left out is said in lines that begin with " +
-			"`#`. Empty until the run has ended, and when nothing changed.",
+		Desc: "Text, at most about 256 KiB of lines; lines that begin with " +
+			"`#` say what is left out. Empty until the run has ended, and when nothing changed.",
 	},
 	"GET /api/runs/{id}/messages": {
 		Tag:     "Runs",
@@ -199,16 +199,16 @@ var apiDocs = map[string]apiDoc{
 	"GET /api/runs/{id}/messages/{message}": {
 		Tag:     "Runs",
 		Summary: "Read one line of a transcript",
-		Desc: "A line that is too long for one answer tells in `contentCut` how many bytes of its content are " +
-			"left out; add those that were read up to `from` and ask again.",
+		Desc: "If a line is too long for one answer, `contentCut` is the number of bytes of its content that are " +
+			"left out; add the number of bytes that you have to `from` and ask again.",
 	},
 	"POST /api/runs/{id}/approve": {
 		Tag:     "Approvals",
-		Summary: "Let a waiting run run, exactly as it was shown",
+		Summary: "Approve a waiting run, exactly as it was shown",
 	},
 	"POST /api/runs/{id}/deny": {
 		Tag:     "Approvals",
-		Summary: "Refuse a waiting run for good",
+		Summary: "Reject a waiting run",
 	},
 	"POST /api/runs/{id}/undo": {
 		Tag:     "Approvals",
@@ -217,39 +217,39 @@ var apiDocs = map[string]apiDoc{
 	},
 	"POST /api/runs/{id}/cancel": {
 		Tag:     "Runs",
-		Summary: "End an open run",
+		Summary: "Cancel an open run",
 	},
 	"POST /api/runs/{id}/retry": {
 		Tag:     "Runs",
 		Summary: "Run the task of an ended run again",
-		Desc:    "Answers the new run, which names the old one.",
+		Desc:    "Returns the new run, which names the old one.",
 	},
 	"POST /api/runs/{id}/permissions/{n}/allow": {
 		Tag:     "Approvals",
-		Summary: "Let a running run make the tool call that it asks for",
+		Summary: "Allow the tool call that a running run asks for",
 		Desc:    permissionDesc,
 	},
 	"POST /api/runs/{id}/permissions/{n}/deny": {
 		Tag:     "Approvals",
-		Summary: "Refuse the tool call that a running run asks for",
+		Summary: "Deny the tool call that a running run asks for",
 		Desc:    permissionDesc,
 	},
 	"GET /api/usage": {
 		Tag:     "Runs",
 		Summary: "Sum up tool calls, tokens and cost by day, agent, model, task or run",
-		Desc: "Days, agents and models count use as it is told, in whole days (UTC); tasks and runs count what ended within the time. " +
-			"The use of one run is in `usage` of GET /api/runs/{id}, while it runs too. `budgets` are those of today.",
+		Desc: "Days, agents and models count usage as it is reported, in whole UTC days; tasks and runs count what ended in that time. " +
+			"The usage of one run, also while it runs, is in `usage` of GET /api/runs/{id}. `budgets` are those of today.",
 	},
 	"GET /api/runners": {
 		Tag:     "Agents",
-		Summary: "List the runners: what each can start, and what it holds an agent to",
-		Desc:    "They are looked at in the background: at the start, when a definition or a program changes, and when asked.",
+		Summary: "List the runners: what each can start and enforce",
+		Desc:    "They are checked in the background: at the start, when a definition or a program changes, and on request.",
 	},
 	"POST /api/runners/probe": {
 		Status:  http.StatusAccepted,
 		Tag:     "Agents",
 		Summary: "Check all runners again",
-		Desc:    "Answers at once; `probing` is true for those that are being looked at.",
+		Desc:    "Answers at once; `probing` is true for those that are being checked.",
 	},
 	"POST /api/delegate": {
 		Status:  http.StatusAccepted,
@@ -265,14 +265,14 @@ var apiDocs = map[string]apiDoc{
 	"GET /api/delegate/{id}": {
 		Also:    http.StatusAccepted,
 		Tag:     "Delegation",
-		Summary: "See the state of a delegation, or wait for its end",
+		Summary: "Read the state of a delegation, or wait for its end",
 		Desc: "By the id of any of its runs. 200 when it has ended, else 202. For the " +
 			"agent that asked, owners of the tasks above, and people.",
 	},
 	"POST /api/delegate/{id}/stop": {
 		Also:    http.StatusAccepted,
 		Tag:     "Delegation",
-		Summary: "Give a delegation up",
+		Summary: "Stop a delegation",
 		Desc:    "Cancels its task and all below it; their processes are stopped.",
 	},
 	"POST /api/worker/lease": {
@@ -287,7 +287,7 @@ var apiDocs = map[string]apiDoc{
 	},
 	"POST /api/worker/runs/{id}/heartbeat": {
 		Tag:     "Workers",
-		Summary: "Renew the lease of a run, and hear whether it continues",
+		Summary: "Renew the lease of a run, and learn whether it continues",
 		Desc:    "`{\"cancel\":true}` with phase and reason: the run has ended; stop." + reportDoc,
 	},
 	"POST /api/worker/runs/{id}/events": {
@@ -298,13 +298,13 @@ var apiDocs = map[string]apiDoc{
 	"POST /api/worker/runs/{id}/finish": {
 		Tag:     "Workers",
 		Summary: "Report how a run ended",
-		Desc:    "A worker may repeat it. The token of the run dies with the run." + reportDoc,
+		Desc:    "A worker may repeat it. The token of the run expires with the run." + reportDoc,
 	},
 	"GET /api/events": {
 		Tag:     "Events",
 		Summary: "Read the log, oldest first, or follow it",
 		Desc: "Events about people, their sign-ins, tokens and addresses are for admins, and left out for others. With " +
-			"`Accept: text/event-stream` a live stream: from `Last-Event-ID` or `after` on, else from now on.",
+			"`Accept: text/event-stream` a live stream that starts after `Last-Event-ID` or `after`, else now.",
 	},
 	"GET /api/stats": {
 		Tag:     "Events",
@@ -321,13 +321,13 @@ var apiDocs = map[string]apiDoc{
 	},
 	"POST /api/resume": {
 		Tag:     "Pause",
-		Summary: "End the pause of the whole server or of one agent",
+		Summary: "Resume the whole server or one agent",
 	},
 	"POST /api/stop-everything": {
 		Tag:     "Pause",
-		Summary: "Pause the whole server and end every running run",
-		Desc: "The runs are canceled at once, their processes are gone within 10 s. Runs that are queued or wait for " +
-			"approval stay, and start after a resume at the soonest.",
+		Summary: "Pause the whole server and stop every active run",
+		Desc: "Active runs are canceled at once; their processes exit within 10 seconds. Runs that are queued or wait for " +
+			"approval are kept, and start after a resume at the earliest.",
 	},
 	"GET /api/inbox": {
 		Tag:     "Inbox",
@@ -338,7 +338,7 @@ var apiDocs = map[string]apiDoc{
 	"POST /api/inbox/notices/{id}/acknowledge": {
 		Tag:     "Inbox",
 		Summary: "Take a notice out of the inbox",
-		Desc:    "The id is the notice's messageId. Acknowledging twice is no error.",
+		Desc:    "The id is the notice's messageId. Acknowledging twice is not an error.",
 	},
 	"GET /api/settings": {
 		Tag:     "Settings",
@@ -367,12 +367,12 @@ var apiDocs = map[string]apiDoc{
 	},
 	"GET /api/tokens": {
 		Tag:     "Tokens",
-		Summary: "List tokens; secrets are never told again",
+		Summary: "List tokens; secrets are never shown again",
 	},
 	"POST /api/tokens": {
 		Status:  http.StatusCreated,
 		Tag:     "Tokens",
-		Summary: "Make a token",
+		Summary: "Create a token",
 		Desc:    "The secret is in this answer alone; an Idempotency-Key has no effect here, as the secret is not stored.",
 	},
 	"DELETE /api/tokens/{id}": {
@@ -382,6 +382,6 @@ var apiDocs = map[string]apiDoc{
 	},
 	"GET /api/me": {
 		Tag:     "People",
-		Summary: "Tell who the token or session speaks for",
+		Summary: "Return who the token or session belongs to",
 	},
 }

@@ -53,7 +53,7 @@ type stoppedOut struct {
 	Body task.Stopped
 }
 
-const pauseDesc = "Nothing of it is dispatched and nobody signs up (409 `paused`); " +
+const pauseDesc = "None of its runs is dispatched and no agent can sign up (409 `paused`); " +
 	"ticks skip it, wakes queue runs that start at the resume. " +
 	"Running runs, claims, comments and completing continue. It survives restarts. What is paused already is a 409."
 

@@ -64,7 +64,7 @@ type newTokenIn struct {
 
 type madeToken struct {
 	task.Token
-	Secret string `json:"secret" doc:"told this once"`
+	Secret string `json:"secret" doc:"shown only once"`
 }
 
 type newTokenOut struct {

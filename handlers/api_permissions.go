@@ -50,7 +50,7 @@ type denyPermissionIn struct {
 }
 
 const permissionDesc = "A run that asks is running/permission, and `permission` of GET " +
-	"/api/runs/{id} holds what it asks; its clocks are stopped. " +
+	"/api/runs/{id} shows what it asks; its time limits are paused. " +
 	"Decided already: 409 `run_already_decided` with the outcome. No agent decides."
 
 func (s *Server) apiAllowPermission(ctx context.Context, in *allowIn) (*runOut, error) {

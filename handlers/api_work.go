@@ -41,7 +41,7 @@ func (b *workBody) work() *task.Work {
 
 // WorkAnswer is what a run left, beside the run. It is exported for huma.
 type WorkAnswer struct {
-	Files      []task.FileChange `json:"files,omitzero" doc:"what it changed in its workspace, as the supervisor saw it, by path, at most 1000; absent until it has ended, and when nobody looked"`
+	Files      []task.FileChange `json:"files,omitzero" doc:"what it changed in its workspace, as the supervisor found it, by path, at most 1000; absent until it has ended, and when it was not checked"`
 	FilesTotal int               `json:"filesTotal,omitzero" doc:"of all changed files"`
 	FilesNote  string            `json:"filesNote,omitempty" doc:"why files are not named or could not be compared"`
 	Repository string            `json:"repository,omitempty" doc:"of its worktree"`

@@ -78,7 +78,8 @@ func TestAReviewerIsToldWhatIsWrongAndWhatChanged(t *testing.T) {
 		_, err := y.svc.UpdateTask(t.Context(), asAgent("planner"), r.TaskID, task.Patch{Title: &title})
 		y.ok(err)
 		a := b.post(at+"/approve", "version", r.Approval.Version).is(409).
-			shows("has changed since you looked", "What changed since you looked", `<del class="del">`, "and delete the rest", `<ins class="add">`)
+			shows("has changed since you reviewed it", "What changed since you reviewed it",
+				`<del class="del">`, "and delete the rest", `<ins class="add">`)
 		b.get("/approvals/1").shows("What changed since it was asked before")
 		b.post(at+"/approve", "version", a.field(at+"/approve", "version")).is(303)
 	})
@@ -112,7 +113,7 @@ func TestReadOnlyRunsAreApprovedTogether(t *testing.T) {
 	})
 	t.Run("what was not looked at is skipped, the rest is done and can be undone", func(t *testing.T) {
 		b.post("/approvals/approve", "run", value(one), "run", two.ID.String()+":old").leadsTo("/approvals").
-			shows("1 run approved, 1 skipped", "has changed since you looked", "Run 1 approved.")
+			shows("1 run approved, 1 skipped", "has changed since you reviewed it", "Run 1 approved.")
 		b.post("/approvals/undo", "run", "1", "run", "2").leadsTo("/approvals/1").shows("1 run wait again, 1 skipped")
 		b.post("/approvals/approve", "run", value(one), "run", value(two)).leadsTo("/approvals").shows("2 runs approved.")
 	})

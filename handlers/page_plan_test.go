@@ -46,7 +46,7 @@ func TestActsOnAPlan(t *testing.T) {
 	t.Run("a field that nobody knows is told, and one that changed", func(t *testing.T) {
 		b.post(at+"/edit", "field", "status", "status", "done").is(422)
 		b.post(at+"/edit", "field", "title", "title", "Mine", "was", task.Mark("Other")).is(409).shows(`value="Mine"`,
-			"Somebody changed the title meanwhile.")
+			"The title was changed in the meantime.")
 		b.post(at+"/edit", "field", "priority", "priority", "high").is(422).shows(`value="high"`, "must be a whole number")
 		b.post(at+"/edit", "field", "title", "title", strings.Repeat("x", 201)).is(422).shows(`id="title-err"`)
 	})

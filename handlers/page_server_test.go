@@ -32,7 +32,7 @@ func (f *sampleSettings) List() []task.Setting {
 	return []task.Setting{
 		{Key: "runs.attempts", About: "failures in a row", Value: value("runs.attempts", "3"), Default: "3", Source: "default"},
 		{
-			Key: "runs.timeout", About: "time of a run", Value: "5m", Default: "5m",
+			Key: "runs.timeout", About: "time limit of a run", Value: "5m", Default: "5m",
 			Source: "TASKYARD_RUNS_TIMEOUT", Locked: "the variable sets it",
 		},
 		{

@@ -38,13 +38,13 @@ func TestSnoozeOnPages(t *testing.T) {
 
 	t.Run("hides it from the person, who is told until when and may undo it", func(t *testing.T) {
 		p := snooze("for", "hour").leadsTo("/").hides("Blue or green?").shows("<title>Inbox ·", "Snoozed #"+tk.ID.String()+
-			" until", "Snoozed (1)", "Choose a color", "data-undo", "comes back by itself")
+			" until", "Snoozed (1)", "Choose a color", "data-undo", "returns automatically")
 		b.get("/queues").shows("<title>Queues ·").hides("data-undo>")
 		oleg.get("/").shows("Blue or green?", "<title>(1) Inbox").hides("Snoozed (")
 		b.post("/inbox/wake", "kind", "question", "ref", q.String(), "_key",
 			p.field("/inbox/wake", "_key")).leadsTo("/").shows("Blue or green?", "waits for you again").hides("Snoozed (")
 	})
-	t.Run("it comes back by itself", func(t *testing.T) {
+	t.Run("it returns automatically", func(t *testing.T) {
 		snooze("for", "hour").leadsTo("/").hides("Blue or green?")
 		y.Forward(time.Hour)
 		b.get("/").shows("Blue or green?", "(1) Inbox")

@@ -44,7 +44,7 @@ func TestDecisionsOnRuns(t *testing.T) {
 			"task").is(422).shows("must be a whole number", `value="task" form="approve" checked`)
 	})
 	t.Run("what was not looked at is not approved", func(t *testing.T) {
-		b.post(at+"/approve", "version", strings.Repeat("0", 64)).is(409).shows("has changed since you looked")
+		b.post(at+"/approve", "version", strings.Repeat("0", 64)).is(409).shows("has changed since you reviewed it")
 	})
 	t.Run("an approval with limits lets it run, once for a form", func(t *testing.T) {
 		for range 2 {

@@ -21,7 +21,7 @@ var fiveFields = cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month 
 func newWallCron(line string, loc *time.Location) (*wallCron, error) {
 	if strings.Contains(line, "=") {
 		// The parser reads TZ= here, and panics on some such lines.
-		return nil, fmt.Errorf("cron line %q: a zone of its own is not supported", line)
+		return nil, fmt.Errorf("cron line %q: a time zone in the line is not supported", line)
 	}
 	sched, err := fiveFields.Parse(line)
 	if err != nil {

@@ -58,12 +58,12 @@ func (j *Jobs) table(p *Plan) []job {
 		return func(ctx context.Context) error { _, err := fn(ctx); return err }
 	}
 	list := []job{
-		{name: "claims", about: "releases claims whose lease ran out", every: 5 * time.Second, run: count(svc.ReleaseExpired)},
-		{name: "approvals", about: "ends approvals that nobody gave in time", every: 15 * time.Second, run: count(svc.ExpireApprovals)},
-		{name: "snoozes", about: "shows again what people snoozed, when its time is over", every: 5 * time.Second, run: count(svc.WakeSnoozed)},
-		{name: "reaper", about: "ends runs whose runner sent no heartbeat", every: reapEvery, run: j.reap},
-		{name: "tokens", about: "notes when tokens were last used", every: time.Minute, run: svc.FlushTokenUse},
-		{name: "statistics", about: "sums up runs by hour", every: 5 * time.Minute, run: svc.RollUp},
+		{name: "claims", about: "releases claims whose lease has expired", every: 5 * time.Second, run: count(svc.ReleaseExpired)},
+		{name: "approvals", about: "expires approvals that were not given in time", every: 15 * time.Second, run: count(svc.ExpireApprovals)},
+		{name: "snoozes", about: "returns snoozed items to the inbox", every: 5 * time.Second, run: count(svc.WakeSnoozed)},
+		{name: "reaper", about: "stops runs whose runner sent no heartbeat", every: reapEvery, run: j.reap},
+		{name: "tokens", about: "records when tokens were last used", every: time.Minute, run: svc.FlushTokenUse},
+		{name: "statistics", about: "aggregates runs by hour", every: 5 * time.Minute, run: svc.RollUp},
 		{name: "sweep", about: "drops old sessions, answers and transcripts", every: time.Hour, keep: true, run: svc.Sweep},
 		{name: "folders", about: "removes the folders of runs that ended long ago", every: time.Hour, keep: true, run: j.folders},
 	}

@@ -22,7 +22,7 @@ func (s *sink) Permit(ctx context.Context, req runner.PermissionRequest) (runner
 	}
 	if s.unanswered {
 		return runner.PermissionAnswer{Message: "Nobody decided on an earlier call in time, so " +
-			"nobody is asked again in this run, and this one is denied"}, nil
+			"this one is denied, and so is every later one in this run"}, nil
 	}
 	s.flush() // what led to the call comes before it
 	svc := s.j.opt.Service

@@ -171,7 +171,7 @@ var kinds = []Kind{
 		Place: Worker,
 		Capabilities: Probe{
 			Kind:  "worker",
-			Tools: "A worker on another machine starts it; what holds it to its tools is configured there.",
+			Tools: "A worker on another machine starts it; enforcement of its tools is configured there.",
 			Shell: enforce.Elsewhere, Network: enforce.Elsewhere,
 		},
 	},

@@ -85,7 +85,7 @@ func (tx *txn) approvable(id task.ID, in Approve) (*task.Run, *task.Task, task.L
 }
 
 func changedErr(r *task.Run) error {
-	e := task.Errorf(task.Conflict, task.CodeRunChanged, "What run %d would do has changed since you looked: review it again", r.ID)
+	e := task.Errorf(task.Conflict, task.CodeRunChanged, "What run %d would do has changed since you reviewed it: review it again", r.ID)
 	e.Version = r.Approval.Version
 	return e
 }

@@ -276,7 +276,7 @@ func linkUser(stored, secret string, now task.Time) (task.ID, bool) {
 }
 
 var errLink = task.Errorf(task.Forbidden, task.CodeForbidden,
-	"The link is used up or older than an hour; restart the server to get a new one")
+	"The link has been used or is older than an hour; restart the server to get a new one")
 
 // SetupValid reports whether the set-up link still holds. Errors: set-up done,
 // link used up.

@@ -161,7 +161,7 @@ func (tx *txn) checkDelegationRate() error {
 		return err
 	}
 	e := task.Errorf(task.TooMany, task.CodeRateLimited,
-		"agent %s has delegated, created and handed over %d times within an hour, and may %d times (task_tool.max_per_hour)",
+		"agent %s has delegated, created and handed over %d times within an hour; the limit is %d (task_tool.max_per_hour)",
 		tx.actor.Name, n, limit)
 	e.Retry = tx.waitHour(oldest)
 	return e

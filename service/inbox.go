@@ -25,7 +25,7 @@ func (s *Service) Inbox(ctx context.Context, a task.Actor) (b task.Inbox, err er
 }
 
 // AcknowledgeNotice takes a notice out of the inbox, also that of an archived
-// task. Acknowledging twice is no error. Errors: not a person, no such notice.
+// task. Acknowledging twice is not an error. Errors: not a person, no such notice.
 func (s *Service) AcknowledgeNotice(ctx context.Context, a task.Actor, message task.ID) (task.Message, error) {
 	if err := s.allowed(a, task.Person); err != nil {
 		return task.Message{}, err

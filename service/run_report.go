@@ -177,7 +177,7 @@ func (s *Service) ReportEvents(ctx context.Context, a task.Actor, id task.ID, h 
 			size += len(l.Content) + len(l.Data) + 64
 		}
 		if r.ToldBytes+int64(size) > task.MaxReported {
-			return 0, task.FieldErrorf("events", "the transcript of this run is full: %d bytes are told already, and %d are all it holds",
+			return 0, task.FieldErrorf("events", "the transcript of this run is full: %d of %d bytes are used",
 				r.ToldBytes, task.MaxReported)
 		}
 		if err := tx.AddTold(id, len(news), size); err != nil {

@@ -76,7 +76,7 @@ func checkLeft(w *task.Work) error {
 		lines += len(f.Diff)
 	}
 	if lines > task.MaxDiff {
-		p.Add("work.files", "their diffs must be at most %d bytes in all", task.MaxDiff)
+		p.Add("work.files", "their diffs must be at most %d bytes in total", task.MaxDiff)
 	}
 	return p.Err()
 }

@@ -46,7 +46,7 @@ var Complexities = []string{"low", "medium", "high"}
 // Delegated is the state of a delegation. Until it has ended, status is pending
 // or running and success is false.
 type Delegated struct {
-	RunID         ID        `json:"runId" doc:"its last run: a retry has an id of its own; every id of them names the delegation"`
+	RunID         ID        `json:"runId" doc:"its last run: each retry has its own id; every one of these ids names the delegation"`
 	TaskID        ID        `json:"taskId"`
 	Status        RunStatus `json:"status" enum:"pending,running,completed,failed,canceled"`
 	Phase         Phase     `json:"phase" doc:"pending: approval, queued, question (a person must answer first) or handed_on (another agent has the task); else the phase of the run"`

@@ -17,8 +17,8 @@ type Event struct {
 	Changes json.RawMessage `json:"changes,omitempty" doc:"field: [before, after], or field: value"`
 
 	TokenID   ID     `json:"tokenId,omitzero" doc:"the bearer token that was used"`
-	RequestID string `json:"requestId,omitempty" doc:"the request that did it, as told in X-Request-Id"`
-	Address   string `json:"address,omitempty" doc:"network address of the caller; admins alone are told"`
+	RequestID string `json:"requestId,omitempty" doc:"the request that caused it, as in X-Request-Id"`
+	Address   string `json:"address,omitempty" doc:"network address of the caller; only for admins"`
 }
 
 // The kinds of events.

@@ -46,7 +46,7 @@ type Inbox struct {
 	Permissions     []*Run       `json:"permissions" doc:"runs that ask before a tool call, the first to expire first"`
 	Stuck           []InboxItem  `json:"stuck" doc:"active tasks that nothing tries again by itself: runs failed in a row, or one was denied"`
 	BlockerCanceled []InboxItem  `json:"blockerCanceled" doc:"tasks that wait for a task that was canceled"`
-	Notices         []InboxItem  `json:"notices" doc:"notices that nobody has acknowledged, the newest first"`
+	Notices         []InboxItem  `json:"notices" doc:"unacknowledged notices, newest first"`
 	Alerts          []InboxAlert `json:"alerts,omitempty" doc:"background jobs that guard the data and failed when they ran last; for admins, until they succeed"`
 	Totals          InboxTotals  `json:"totals" doc:"without alerts"`
 }
@@ -67,7 +67,7 @@ type InboxItem struct {
 	RunID     ID     `json:"runId,omitzero" doc:"the run that failed last"`
 	Author    string `json:"author,omitempty" doc:"who asks or tells"`
 	Text      string `json:"text,omitempty" doc:"question, notice, or why the last run ended"`
-	At        Time   `json:"at" doc:"when it was asked, told, or changed last"`
+	At        Time   `json:"at" doc:"when it was asked, reported, or last changed"`
 }
 
 // InboxTotals counts what waits for a person.

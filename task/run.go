@@ -28,7 +28,7 @@ const (
 
 	PhaseStarting   Phase = "starting"   // running: the process is being made
 	PhaseWorking    Phase = "working"    // running: the agent has its prompt
-	PhasePermission Phase = "permission" // running: asks before a tool call; clocks are stopped
+	PhasePermission Phase = "permission" // running: asks before a tool call; time limits are paused
 	PhaseCondensing Phase = "condensing" // running: the summary is being made
 
 	PhaseEnded Phase = "ended" // completed
@@ -287,7 +287,7 @@ type Run struct {
 	Approval        *Approval        `json:"approval,omitempty"`
 	PendingDecision *PendingDecision `json:"held,omitempty" doc:"a decision that can still be undone, and takes effect at its until"`
 	Permission      *Permission      `json:"permission,omitempty" doc:"what it asks before a tool call, while it waits"`
-	WaitedMs        int64            `json:"waitedMs,omitzero" doc:"how long it waited for permissions; its clocks were stopped"`
+	WaitedMs        int64            `json:"waitedMs,omitzero" doc:"how long it waited for permissions; its time limits were paused"`
 	FollowUp        bool             `json:"followUp,omitzero" doc:"a wake met this open run; one more run follows"`
 	CreatedAt       Time             `json:"createdAt"`
 	NotBefore       Time             `json:"notBefore,omitzero"`

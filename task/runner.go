@@ -7,11 +7,11 @@ type RunnerInfo struct {
 	Kind      string `json:"kind"`
 	Installed bool   `json:"installed" doc:"true: it can start something, as far as was found out"`
 	Version   string `json:"version,omitempty" doc:"first line of what the program says of itself"`
-	Path      string `json:"path,omitempty" doc:"the program's file; told to admins alone"`
+	Path      string `json:"path,omitempty" doc:"the program's file; only for admins"`
 	Problem   string `json:"problem,omitempty" doc:"why it cannot start anything, or what could not be found out"`
 	Remedy    string `json:"remedy,omitempty" doc:"what would fix the problem"`
 
-	EnforcesTools bool   `json:"holdsTools" doc:"true: tools that an agent's definition does not list are refused; false: the agent is told its tools, no more"`
+	EnforcesTools bool   `json:"holdsTools" doc:"true: tools that an agent's definition does not list are refused; false: the agent is only informed of its tools"`
 	Tools         string `json:"tools" doc:"how, in a sentence"`
 	Shell         string `json:"shell" doc:"how commands of the agent are confined, in words"`
 	Network       string `json:"network" doc:"what of the network it can reach, in words"`
@@ -19,8 +19,8 @@ type RunnerInfo struct {
 	Title string     `json:"-"` // of its kind, for people, such as "Claude Code"
 	Lack  RunnerLack `json:"-"` // what it lacks unless it is installed
 
-	ProbedAt Time `json:"probedAt,omitzero" doc:"absent: not looked at yet"`
-	Probing  bool `json:"probing,omitzero" doc:"true: it is being looked at now"`
+	ProbedAt Time `json:"probedAt,omitzero" doc:"absent: not checked yet"`
+	Probing  bool `json:"probing,omitzero" doc:"true: it is being checked now"`
 }
 
 // RunnerKind is what the parts of the program that start nothing know of a kind

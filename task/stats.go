@@ -28,7 +28,7 @@ type StatRow struct {
 	Created       int     `json:"tasksCreated"`
 	Done          int     `json:"tasksDone"`
 	Canceled      int     `json:"tasksCanceled"`
-	Asked         int     `json:"asked" doc:"what came to wait for a person"`
+	Asked         int     `json:"asked" doc:"what started to wait for a person"`
 	RunsCompleted int     `json:"runsCompleted"`
 	RunsFailed    int     `json:"runsFailed"`
 	RunsCanceled  int     `json:"runsCanceled"`

@@ -627,11 +627,11 @@ func agentLimits(a *task.Agent) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = limitRow("Tokens a day", ui.LimitCount(a.MaxTokensPerDay)).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = limitRow("Tokens per day", ui.LimitCount(a.MaxTokensPerDay)).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = limitRow("Cost a day", limitMoney(a.MaxCostUSDPerDay)).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = limitRow("Cost per day", limitMoney(a.MaxCostUSDPerDay)).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -64,7 +64,7 @@ func (m TodoModel) words() string {
 func verdict(a *task.Agent) (glyph, class, word string) {
 	switch {
 	case a.Status == task.AgentInvalid && a.Serving:
-		return "✗", "text-bad", "Invalid file; the last good version serves"
+		return "✗", "text-bad", "Invalid file; the last valid version is in use"
 	case a.Status == task.AgentInvalid:
 		return "✗", "text-bad", "Invalid"
 	case a.Status == task.AgentWarning:

@@ -23,7 +23,7 @@ func zoneHint(c Chrome, browser string) string {
 	if browser != "" {
 		return "Empty: that of the browser, " + browser + ". " + now
 	}
-	return "Such as Europe/Berlin. Empty: that of the browser, where it reports one, else that of the server. " + now
+	return "For example Europe/Berlin. Leave blank for the time zone of the browser, or of the server if the browser reports none. " + now
 }
 
 // commonZones are offered; any name of the time zone database is taken.

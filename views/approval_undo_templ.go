@@ -410,7 +410,7 @@ func changedNotice(d *ApprovalDetail) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if d.Form.Changed {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 30, "What changed since you looked ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 30, "What changed since you reviewed it ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -171,7 +171,7 @@ func abilityOf(spec task.Spec, agent *task.Agent) Ability {
 	}
 	note(has["task"], "create further tasks")
 	if len(can) == 0 {
-		return Ability{worst, "This run may only read", " what lies in its workspace. It may not " + joinWords(cannot, "or") + "."}
+		return Ability{worst, "This run may only read", " what is in its workspace. It may not " + joinWords(cannot, "or") + "."}
 	}
 	rest := ""
 	if can[0] == "execute shell commands" || can[0] == "write files" {

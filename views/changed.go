@@ -24,7 +24,7 @@ func FieldChangedBy(events []task.Event, field string) string {
 			return ui.ActorLabel(events[i].Actor) + " changed " + fieldText(field, fields[field]) + " meanwhile."
 		}
 	}
-	return "Somebody changed the " + field + " meanwhile."
+	return "The " + field + " was changed in the meantime."
 }
 
 // PlanChangedBy says who changed the plan last, and how; events are oldest

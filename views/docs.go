@@ -80,7 +80,8 @@ var permWords = map[task.Perm]string{
 	task.Everyone: "No sign-in and no token.",
 	task.SignedIn: "Any person or token.",
 	task.Read:     "Read tasks, runs, agents and events.",
-	task.Write:    "Create and change tasks. An agent only those that it owns or created, or below such; it may comment on any.",
+	task.Write: "Create and change tasks. An agent may change only tasks that it owns or created, and their subtasks; " +
+		"it may comment on any.",
 	task.Claiming: "Sign up, move, heartbeat. An agent as itself, a person for any agent.",
 	task.Person:   "Change, but never as an agent.",
 	task.Decide:   "Decide approvals. Never an agent.",

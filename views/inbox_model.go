@@ -117,7 +117,7 @@ func (m *InboxModel) emptyWords(c Chrome) (why, next, href string) {
 	why = ui.Count(c.Nav.Open, "task is open", "tasks are open") + ", " + ui.Count(m.Numbers.Running, "run is running", "runs are running") +
 		". Questions, approvals, failures and notices come here as soon as there are any."
 	if n := len(m.Snoozed); n > 0 {
-		why += " " + ui.Count(n, "thing that you snoozed comes", "things that you snoozed come") + " back by itself."
+		why += " " + ui.Count(n, "snoozed item returns", "snoozed items return") + " automatically."
 	}
 	return why, "View queues", URL.Queues(QueueFilter{})
 }

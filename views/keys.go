@@ -36,7 +36,7 @@ var commands = []Command{
 	{Keys: "e", Label: "Edit", Group: "Tasks", Icon: "pencil", Press: "[data-key-edit]"},
 	{Keys: "[", Label: "Previous in the queue", Group: "Tasks", Icon: "arrow-up", Press: "[data-beside=prev]"},
 	{Keys: "]", Label: "Next in the queue", Group: "Tasks", Icon: "arrow-down", Press: "[data-beside=next]"},
-	{Keys: "a", Label: "Approve, answer or look", Group: "Tasks", Icon: "check", Press: "[data-approve]"},
+	{Keys: "a", Label: "Approve, answer or view", Group: "Tasks", Icon: "check", Press: "[data-approve]"},
 	{Keys: "r", Label: "Reject", Group: "Tasks", Icon: "x", Press: "[data-reject]"},
 
 	{

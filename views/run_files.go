@@ -110,7 +110,7 @@ func writeDiffLine(w io.Writer, line string) error {
 	}
 	end := "</span>"
 	if windows {
-		end = `<span class="nonprint" title="The line ends as on Windows">‹U+000D›</span></span>`
+		end = `<span class="nonprint" title="Windows line ending">‹U+000D›</span></span>`
 	}
 	_, err := io.WriteString(w, end+"\n")
 	return err

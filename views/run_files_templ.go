@@ -266,7 +266,7 @@ func branchNote(w *task.Work) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Pre("Commands to look at it and to take it over", "", mergeCommands(w)).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Pre("Commands to view and merge it", "", mergeCommands(w)).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

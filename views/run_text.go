@@ -56,7 +56,7 @@ var eventWords = map[string]string{
 	task.EvPermitDenied: "denied a tool call", task.EvPermitExpired: "did not decide: the permission expired",
 	task.EvTodoPushed: "added to a todo list", task.EvTodoPopped: "took from a todo list",
 	task.EvViewSaved: "saved a view", task.EvViewRenamed: "renamed a view", task.EvViewDeleted: "deleted a view",
-	task.EvPreference:  "changed a preference of their own",
+	task.EvPreference:  "changed their preferences",
 	task.EvSettings:    "changed settings of the server",
 	task.EvRunRequeued: "put a run back into the queue", task.EvRunFollowUp: "scheduled a follow-up run",
 	task.EvRunFiles: "changed files",

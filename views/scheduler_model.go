@@ -86,7 +86,7 @@ func processWords(r *task.Run) string {
 	case r.Phase == task.PhaseStarting:
 		return "being started"
 	}
-	return "without a process of its own"
+	return "without a process"
 }
 
 // schedulerLive is a live part that looks by itself, too: heartbeats and the

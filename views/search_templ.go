@@ -92,7 +92,7 @@ func SearchPage(c Chrome, m SearchModel) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Empty("Nothing found", "No page, agent or task fits these words. Numbers find tasks: 42 or #42.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty("Nothing found", "No page, agent or task matches. Numbers find tasks: 42 or #42.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -156,7 +156,7 @@ func cancelLabel(subtasks int) string {
 
 func ownerHint(t *task.Task) string {
 	if t.Claim != nil {
-		return "To hand over work that is under way, use Move: it takes a comment along."
+		return "To hand over work that is under way, use Move: it comes with a comment."
 	}
 	return ""
 }

@@ -20,7 +20,7 @@ func TestAbilityInWords(t *testing.T) {
 			"readers only read",
 			[]string{"read", "grep"},
 			nil,
-			"This run may only read what lies in its workspace. It may not execute shell " +
+			"This run may only read what is in its workspace. It may not execute shell " +
 				"commands, write files, read web pages or create further tasks.",
 		},
 		{

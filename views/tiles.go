@@ -56,7 +56,7 @@ func (n *InboxNumbers) tiles(now task.Time) (list []chart.Tile, hours []string) 
 	return []chart.Tile{
 		{
 			Name: "Waiting for you", Value: strconv.Itoa(n.Waiting), Small: n.oldest(now), Column: "Came in",
-			Spark: chart.Spark{Words: daySum(asked, "came to wait for a person"), Values: asked},
+			Spark: chart.Spark{Words: daySum(asked, "started waiting for a person"), Values: asked},
 		},
 		{
 			Name: "Running now", Value: strconv.Itoa(n.Running), Column: "Runs ended",

@@ -37,9 +37,9 @@ const sideways = `(() => { const d = document.documentElement; if (d.scrollWidth
 func withAxe(b *tab) *tab {
 	b.t.Helper()
 	src, err := os.ReadFile("../../static/vendor-test/axe.min.js")
-	must(b.t, err)
+	ok(b.t, err)
 	_, err = chromedp.Call(b.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: string(src)})
-	must(b.t, err)
+	ok(b.t, err)
 	return b
 }
 
@@ -68,7 +68,7 @@ func TestPausedPagesAndThoseOutsideAreAccessible(t *testing.T) {
 	t.Parallel()
 	s := newSample(t)
 	b := withAxe(s.tab())
-	must(t, s.pause())
+	ok(t, s.pause())
 	for i, p := range testkit.Few(2, only(s.pausedPages())) {
 		examine(t, b, p, seen(i))
 	}
@@ -86,7 +86,7 @@ func TestPausedPagesAndThoseOutsideAreAccessible(t *testing.T) {
 	also(lone, "docs-outside", "/docs")
 	empty := openInstance(t, nil)
 	bare := withAxe(newTab(t, empty.url))
-	also(bare, "setup", "/setup?token="+some[string](t)(empty.svc.SetupLink(ctx)))
+	also(bare, "setup", "/setup?token="+must(empty.svc.SetupLink(ctx)))
 	nothing := withAxe(newEmpty(t))
 	also(nothing, "queues-without-agents", "/queues")
 	also(nothing, "inbox-without-agents", "/")

@@ -156,7 +156,7 @@ func (s *sample) thrice(t *testing.T, b *tab, page, what string) bool {
 	}
 	// A yes counts only for what was in view for a while.
 	b.wait(`!window.clicked?.form?.matches('form[action$="/approve"], form[action$="/allow"], form[data-bulk-approve]') || taskyard.seen('form[action="' + clicked.form.getAttribute("action") + '"]')`)
-	last := some[task.ID](t)(s.svc.LastEvent(ctx))
+	last := must(s.svc.LastEvent(ctx))
 	b.faults.sent()
 	release := s.forms.hold() // no answer comes between the clicks, however busy the machine is
 	if at.X > 0 {
@@ -177,7 +177,7 @@ func (s *sample) thrice(t *testing.T, b *tab, page, what string) bool {
 		t.Errorf("%s on %s: sent %d times: %q", what, page, len(sent), sent)
 	}
 	seen := map[string]int{}
-	for _, e := range some[[]task.Event](t)(s.svc.Events(ctx, s.maya, task.EventFilter{After: last, Limit: 200})) {
+	for _, e := range must(s.svc.Events(ctx, s.maya, task.EventFilter{After: last, Limit: 200})) {
 		if e.Actor == s.maya.Name {
 			seen[fmt.Sprintf("%s of task %d, run %d, agent %s: %s", e.Kind, e.TaskID, e.RunID, e.Agent, e.Changes)]++
 		}

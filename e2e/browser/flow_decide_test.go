@@ -20,7 +20,7 @@ import (
 // decided returns what is decided on a run, also while it can be undone.
 func (y *instance) decided(id task.ID) string {
 	y.t.Helper()
-	r := some[*task.Run](y.t)(y.svc.Run(ctx, y.maya, id))
+	r := must(y.svc.Run(ctx, y.maya, id))
 	if r.PendingDecision != nil {
 		return r.PendingDecision.Decision
 	}
@@ -46,7 +46,7 @@ func TestDecideByKeysAlone(t *testing.T) {
 	b.loads(typed("\r"))
 	b.at("/approvals/" + two.ID.String())
 	b.see("Run 1 approved.")
-	equal(t, "seconds", some[*task.Run](t)(y.svc.Run(ctx, y.maya, one.ID)).PendingDecision.Limits.TimeoutSeconds, 60)
+	equal(t, "seconds", must(y.svc.Run(ctx, y.maya, one.ID)).PendingDecision.Limits.TimeoutSeconds, 60)
 	b.loads(typed("z"))
 	b.at("/approvals/" + one.ID.String())
 	b.see("Undone")
@@ -56,7 +56,7 @@ func TestDecideByKeysAlone(t *testing.T) {
 	b.see("Run 1 approved.")
 	b.gone("Run 1 approved.") // when its time is over
 	y.until("it takes effect", func() bool {
-		return some[*task.Run](t)(y.svc.Run(ctx, y.maya, one.ID)).PendingDecision == nil
+		return must(y.svc.Run(ctx, y.maya, one.ID)).PendingDecision == nil
 	})
 	y.stage.agent(t, one.TaskID).say("exit")
 }
@@ -72,7 +72,7 @@ func TestADoubleClickDecidesOnce(t *testing.T) {
 		return chromedp.MouseClickXY(p.X, p.Y, chromedp.ClickCount(2))
 	}))
 	b.see("Run 1 approved.")
-	events := some[[]task.Event](t)(y.svc.Events(ctx, y.maya, task.EventFilter{TaskID: r.TaskID, Limit: 100}))
+	events := must(y.svc.Events(ctx, y.maya, task.EventFilter{TaskID: r.TaskID, Limit: 100}))
 	n := 0
 	for _, e := range events {
 		if e.Kind == task.EvRunHeld {
@@ -85,7 +85,7 @@ func TestADoubleClickDecidesOnce(t *testing.T) {
 func TestTwoReviewersRace(t *testing.T) {
 	t.Parallel()
 	y := newInstance(t)
-	some[task.User](t)(y.svc.AddUser(ctx, y.maya, "rita", password, task.RoleReviewer))
+	must(y.svc.AddUser(ctx, y.maya, "rita", password, task.RoleReviewer))
 	r := y.ask(y.create(task.New{Title: "Restart the mail server", Owner: "keeper"}).ID)
 	first, second := y.tab(), newTab(t, y.url)
 	second.expect("409")
@@ -150,7 +150,7 @@ type gate struct {
 func newGate(t testing.TB, server string) *gate {
 	t.Helper()
 	u, err := url.Parse(server)
-	must(t, err)
+	ok(t, err)
 	g := &gate{t: t, addr: "127.0.0.1:0", to: &httputil.ReverseProxy{
 		FlushInterval: -1,
 		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(u) },
@@ -164,7 +164,7 @@ func newGate(t testing.TB, server string) *gate {
 func (g *gate) open() {
 	g.t.Helper()
 	ln, err := net.Listen("tcp", g.addr)
-	must(g.t, err)
+	ok(g.t, err)
 	g.addr = ln.Addr().String()
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -201,7 +201,7 @@ func TestATranscriptGoesOnAfterTheServerWasAway(t *testing.T) {
 		agent.say("Line %d while away.", i)
 	}
 	y.until("the lines are stored", func() bool {
-		list := some[[]task.Message](t)(y.svc.Transcript(ctx, y.maya, r.ID, 0, 100))
+		list := must(y.svc.Transcript(ctx, y.maya, r.ID, 0, 100))
 		return strings.Contains(list[len(list)-1].Content, "Line 4")
 	})
 	g.open()

@@ -13,12 +13,12 @@ import (
 // behind writes a definition as another program would.
 func (y *instance) behind(id, text string) {
 	y.t.Helper()
-	must(y.t, os.WriteFile(filepath.Join(y.dir, "agents", id+".md"), []byte(text), 0o600))
+	ok(y.t, os.WriteFile(filepath.Join(y.dir, "agents", id+".md"), []byte(text), 0o600))
 }
 
 func (y *instance) onFile(id string) string {
 	y.t.Helper()
-	return string(some[[]byte](y.t)(os.ReadFile(filepath.Join(y.dir, "agents", id+".md"))))
+	return string(must(os.ReadFile(filepath.Join(y.dir, "agents", id+".md"))))
 }
 
 // marked reports whether a line has the mark of a finding.

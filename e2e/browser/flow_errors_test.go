@@ -23,7 +23,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		b.see("Polish the lamp")
 	})
 	t.Run("403 says who may", func(t *testing.T) {
-		u := some[task.User](t)(y.svc.AddUser(ctx, task.SystemActor, "vera", password, task.RoleViewer))
+		u := must(y.svc.AddUser(ctx, task.SystemActor, "vera", password, task.RoleViewer))
 		v := newTab(t, y.url)
 		v.expect("403")
 		(&instance{t: t, svc: y.svc, url: y.url, maya: task.Actor{UserID: u.ID}}).signIn(v)
@@ -34,7 +34,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 	})
 	t.Run("409 shows how it is now", func(t *testing.T) {
 		b.open(path(tk.ID, "/cancel"))
-		some[*task.Task](t)(y.svc.CompleteTask(ctx, y.maya, tk.ID, "Done meanwhile.", 0))
+		must(y.svc.CompleteTask(ctx, y.maya, tk.ID, "Done meanwhile.", 0))
 		b.press("main button|Cancel this task")
 		b.wait(`document.querySelector("[role=alert]")`)
 		b.see("Done meanwhile.")

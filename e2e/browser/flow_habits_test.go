@@ -129,7 +129,7 @@ func TestTabReachesEverythingVisibly(t *testing.T) {
 		Resources: []task.Resource{{Type: "url", Value: "https://example.com"}},
 	})
 	r := y.ask(y.create(task.New{Title: "Decide", Owner: "keeper"}).ID)
-	some[task.Message](t)(y.svc.Ask(ctx, task.Actor{Name: "scout", Role: task.RoleAgent},
+	must(y.svc.Ask(ctx, task.Actor{Name: "scout", Role: task.RoleAgent},
 		y.create(task.New{Title: "Ask", Owner: "scout"}).ID, "Why?", false))
 	b := y.tab()
 	for _, p := range testkit.Few(3, []string{

@@ -12,7 +12,7 @@ var scout = task.Actor{Name: "scout", Role: task.RoleAgent}
 func (y *instance) asked(title, question string) (*task.Task, string) {
 	y.t.Helper()
 	tk := y.create(task.New{Title: title})
-	m := some[task.Message](y.t)(y.svc.Ask(ctx, task.Actor{Name: "coder", Role: task.RoleAgent}, tk.ID, question, false))
+	m := must(y.svc.Ask(ctx, task.Actor{Name: "coder", Role: task.RoleAgent}, tk.ID, question, false))
 	return tk, "#answer-" + m.ID.String()
 }
 
@@ -21,7 +21,7 @@ func answerInPlace(y *instance, b *tab) {
 	y.t.Helper()
 	tk, area := y.asked("Choose the way", "North or **south**?")
 	note := y.create(task.New{Title: "Watch the gate", Owner: "scout"})
-	some[task.Message](y.t)(y.svc.Notify(ctx, scout, note.ID, "The gate is shut."))
+	must(y.svc.Notify(ctx, scout, note.ID, "The gate is shut."))
 	b.open("/")
 	b.see("North or south?")
 	equal(y.t, "title", eval[string](b, `document.title`), "(2) Inbox · Taskyard")
@@ -68,7 +68,7 @@ func TestTheInboxMovesByItselfAndKeepsWhatIsTyped(t *testing.T) {
 	b.wait(`document.title.startsWith("(2) ")`)
 	equal(t, "typed", b.value(area), "half an ans")
 	equal(t, "focus", eval[string](b, `"#" + document.activeElement.id`), area)
-	some[task.Message](t)(y.svc.Reply(ctx, y.maya, second.ID, "yes"))
+	must(y.svc.Reply(ctx, y.maya, second.ID, "yes"))
 	b.gone("Green?")
 	equal(t, "typed", b.value(area), "half an ans")
 	b.press("button|Answer")
@@ -106,7 +106,7 @@ func TestPauseStopAndResumeFromTheScheduler(t *testing.T) {
 	b.at("/scheduler")
 	b.see("Taskyard is paused")
 	other.see("A key leaked.")
-	equal(t, "status", some[[]*task.Run](t)(y.svc.Runs(ctx, y.maya, task.RunFilter{TaskID: running.ID, Limit: 1}))[0].Status, task.RunCanceled)
+	equal(t, "status", must(y.svc.Runs(ctx, y.maya, task.RunFilter{TaskID: running.ID, Limit: 1}))[0].Status, task.RunCanceled)
 	other.press("#frame button|Restart the 1 stopped run")
 	other.at("/tasks/new")
 	restarted := y.stage.agent(t, running.ID)
@@ -117,7 +117,7 @@ func TestPauseStopAndResumeFromTheScheduler(t *testing.T) {
 	b.press("button|Pause Taskyard")
 	b.see("Lunch.")
 	tk := y.create(task.New{Title: "Comes later"})
-	some[task.Message](t)(y.svc.Comment(ctx, y.maya, tk.ID, "Continue when you can."))
+	must(y.svc.Comment(ctx, y.maya, tk.ID, "Continue when you can."))
 	b.see("Comes later") // queued, and stays so
 	b.press("#frame button|Resume")
 	_ = restarted.conn.Close() // its agent runs one task at a time

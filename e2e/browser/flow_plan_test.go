@@ -245,7 +245,7 @@ func TestASubtaskIsLinkedToAStep(t *testing.T) {
 	t.Parallel()
 	y := newInstance(t)
 	tk := y.planned("one", "two")
-	sub := some[*task.Task](t)(y.svc.CreateSubtask(ctx, y.maya, tk.ID, 0, task.New{Title: "The part", Owner: "scout", NoStart: true}))
+	sub := must(y.svc.CreateSubtask(ctx, y.maya, tk.ID, 0, task.New{Title: "The part", Owner: "scout", NoStart: true}))
 	b := y.tab()
 	b.open(path(tk.ID, ""))
 	b.wait(`document.querySelector("#step-0 .subtask-link .glyph-idle")`)

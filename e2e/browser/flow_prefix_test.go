@@ -14,7 +14,7 @@ func TestScriptsWorkBelowAPath(t *testing.T) {
 	tk := y.create(task.New{Title: "There before", Owner: "keeper"})
 	r := y.ask(tk.ID)
 	b := newTab(t, y.url)
-	b.open("/login/link?token=" + some[string](t)(y.svc.SignInLink(ctx, y.maya.UserID)))
+	b.open("/login/link?token=" + must(y.svc.SignInLink(ctx, y.maya.UserID)))
 	b.press("button|Sign in")
 	b.at("/team/tasks/")
 	b.open("/queues")
@@ -26,7 +26,7 @@ func TestScriptsWorkBelowAPath(t *testing.T) {
 	b.loads(typed("a"))
 	b.see("Run 1 approved.")
 	b.open(path(other.ID, ""))
-	some[task.Message](t)(y.svc.Comment(ctx, y.maya, other.ID, "Said while the page was open."))
+	must(y.svc.Comment(ctx, y.maya, other.ID, "Said while the page was open."))
 	b.see("Said while the page was open.")
 	y.stage.agent(t, tk.ID).say("exit")
 }

@@ -48,8 +48,8 @@ func TestRejectARunWithAReason(t *testing.T) {
 	b.insert("Not on a Friday.")
 	b.press("button|Reject the run")
 	equal(t, "decision", y.decided(r.ID), "denied")
-	y.until("it takes effect", func() bool { return some[*task.Run](t)(y.svc.Run(ctx, y.maya, r.ID)).Status.Final() })
-	got := some[*task.Run](t)(y.svc.Run(ctx, y.maya, r.ID))
+	y.until("it takes effect", func() bool { return must(y.svc.Run(ctx, y.maya, r.ID)).Status.Final() })
+	got := must(y.svc.Run(ctx, y.maya, r.ID))
 	equal(t, "reason", got.Approval.Reason, "Not on a Friday.")
 	b.open("/approvals/" + r.ID.String())
 	b.see("Not on a Friday.")
@@ -66,7 +66,7 @@ func TestAFailedRunTellsWhyAndIsTriedAgain(t *testing.T) {
 	b.wait(`document.querySelector("#task-bar .pill:not([data-live-pill])")?.textContent.includes("Working")`)
 	agent.say("fail")
 	b.see("Run 1 failed")
-	runs := some[[]*task.Run](t)(y.svc.Runs(ctx, y.maya, task.RunFilter{TaskID: tk.ID, Status: task.RunFailed, Limit: 10}))
+	runs := must(y.svc.Runs(ctx, y.maya, task.RunFilter{TaskID: tk.ID, Status: task.RunFailed, Limit: 10}))
 	equal(t, "failed runs", len(runs), 1)
 	b.open("/runs/" + runs[0].ID.String())
 	b.see("the scripted agent gives up")
@@ -83,7 +83,7 @@ func TestStopARunFromItsTask(t *testing.T) {
 	b.open(path(tk.ID, ""))
 	b.press("button|Stop run")
 	b.wait(`!document.querySelector("#task-bar .pill.run:not([data-live-pill])")`)
-	equal(t, "status", some[*task.Run](t)(y.svc.Run(ctx, y.maya, r.ID)).Status, task.RunCanceled)
+	equal(t, "status", must(y.svc.Run(ctx, y.maya, r.ID)).Status, task.RunCanceled)
 }
 
 func TestTheMainFlowsWithoutScripts(t *testing.T) {
@@ -116,9 +116,9 @@ func TestTheMainFlowsWithoutScripts(t *testing.T) {
 	agent := y.stage.agent(t, tk.ID)
 	agent.say("Here I am.")
 	agent.say("exit")
-	r := some[[]*task.Run](t)(y.svc.Runs(ctx, y.maya, task.RunFilter{TaskID: tk.ID, Limit: 1}))[0]
+	r := must(y.svc.Runs(ctx, y.maya, task.RunFilter{TaskID: tk.ID, Limit: 1}))[0]
 	y.until("the run ends", func() bool {
-		return some[*task.Run](t)(y.svc.Run(ctx, y.maya, r.ID)).Status.Final()
+		return must(y.svc.Run(ctx, y.maya, r.ID)).Status.Final()
 	})
 	b.open("/runs/" + r.ID.String())
 	b.see("Here I am.")

@@ -6,7 +6,7 @@ func TestTheOneTimeLinkMakesTheFirstAdmin(t *testing.T) {
 	t.Parallel()
 	y := openInstance(t, agentFiles)
 	b := newTab(t, y.url)
-	b.open("/setup?token=" + some[string](t)(y.svc.SetupLink(ctx)))
+	b.open("/setup?token=" + must(y.svc.SetupLink(ctx)))
 	b.fill("#name", "maya")
 	b.fill("#password", password)
 	b.fill("#password2", "something else entirely")

@@ -13,14 +13,14 @@ import (
 func (y *instance) tells(title, text string) *task.Task {
 	y.t.Helper()
 	tk := y.create(task.New{Title: title, Owner: "scout"})
-	some[task.Message](y.t)(y.svc.Notify(ctx, scout, tk.ID, text))
+	must(y.svc.Notify(ctx, scout, tk.ID, text))
 	return tk
 }
 
 // events counts the lines of the log of a kind about a task.
 func (y *instance) events(id task.ID, kind string) (n int) {
 	y.t.Helper()
-	for _, e := range some[[]task.Event](y.t)(y.svc.Events(ctx, y.maya, task.EventFilter{TaskID: id, Limit: 500})) {
+	for _, e := range must(y.svc.Events(ctx, y.maya, task.EventFilter{TaskID: id, Limit: 500})) {
 		if e.Kind == kind {
 			n++
 		}

@@ -17,7 +17,7 @@ func (y *instance) talked(n int) *task.Task {
 	y.t.Helper()
 	tk := y.create(task.New{Title: "Much was said"})
 	for i := range n {
-		some[task.Message](y.t)(y.svc.Comment(ctx, y.maya, tk.ID, fmt.Sprintf("Word %d.", i+1)))
+		must(y.svc.Comment(ctx, y.maya, tk.ID, fmt.Sprintf("Word %d.", i+1)))
 	}
 	return tk
 }
@@ -37,7 +37,7 @@ func TestTheStreamIsPagedUpwards(t *testing.T) {
 	b.see("Word 20.")
 	b.wait(entries + ` === 121 && !document.querySelector("[data-earlier]")`)
 	t.Run("what comes in does not take away what was fetched", func(t *testing.T) {
-		some[task.Message](t)(y.svc.Comment(ctx, y.maya, tk.ID, "Word 121."))
+		must(y.svc.Comment(ctx, y.maya, tk.ID, "Word 121."))
 		b.see("Word 121.")
 		equal(t, "entries", eval[int](b, entries), 122)
 		equal(t, "order", eval[bool](b, `(l => l.every((n, i) => !i || l[i-1] < n))([...document.querySelectorAll(".feed > li[id^=msg]")].map(e => +e.id.slice(4)))`), true)
@@ -84,7 +84,7 @@ func TestADraftOutlivesAReload(t *testing.T) {
 	b.loads(chromedp.Reload())
 	equal(t, "draft", b.value("#comment"), "Half a thought")
 	b.wait(`document.querySelector("[data-live-pill]")?.textContent === "Live"`)
-	some[task.Message](t)(y.svc.Comment(ctx, y.maya, tk.ID, "Somebody else."))
+	must(y.svc.Comment(ctx, y.maya, tk.ID, "Somebody else."))
 	b.see("Somebody else.")
 	equal(t, "draft after a live change", b.value("#comment"), "Half a thought")
 	b.press("#comment-form button")
@@ -98,7 +98,7 @@ func TestADraftOutlivesAReload(t *testing.T) {
 		b.expect("422")
 		b.fill("#comment", "Keep me")
 		eval[chromedp.Void](b, `void (document.querySelector("#comment-form [name=_key]").value = "")`)
-		some[task.Message](t)(y.svc.Comment(ctx, y.maya, tk.ID, "x"))
+		must(y.svc.Comment(ctx, y.maya, tk.ID, "x"))
 		b.fill("#comment", "   ")
 		b.press("#comment-form button")
 		b.wait(`document.querySelector("#comment-err")`)

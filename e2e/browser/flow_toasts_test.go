@@ -86,7 +86,7 @@ type proxied struct {
 
 func newProxied(t testing.TB, y *instance) *proxied {
 	t.Helper()
-	target := some[*url.URL](t)(url.Parse(y.url))
+	target := must(url.Parse(y.url))
 	p := &proxied{}
 	rp := &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target); r.Out.Host = target.Host }}
 	rp.ErrorHandler = func(http.ResponseWriter, *http.Request, error) {}
@@ -159,7 +159,7 @@ func TestThePillSaysWhatHolds(t *testing.T) {
 	t.Run("paused by hand, it shows nothing new until it is resumed", func(t *testing.T) {
 		b.click("[data-live-pill]")
 		pill("Paused")
-		some[task.Message](t)(y.svc.Comment(ctx, y.maya, tk.ID, "Said meanwhile."))
+		must(y.svc.Comment(ctx, y.maya, tk.ID, "Said meanwhile."))
 		eval[chromedp.Void](b, `new Promise(done => setTimeout(done, 500))`)
 		b.seeNot("Said meanwhile.")
 		b.click("[data-live-pill]")
@@ -170,7 +170,7 @@ func TestThePillSaysWhatHolds(t *testing.T) {
 		p.down.Store(true)
 		p.CloseClientConnections()
 		pill("Reconnecting")
-		some[task.Message](t)(y.svc.Comment(ctx, y.maya, tk.ID, "Said into the dark."))
+		must(y.svc.Comment(ctx, y.maya, tk.ID, "Said into the dark."))
 		p.down.Store(false)
 		pill("Live")
 		b.see("Said into the dark.")
@@ -244,8 +244,8 @@ func TestEightTabsShareOneStream(t *testing.T) {
 	if n := p.lives.Load(); n > 2 { // one ends while the next begins
 		t.Errorf("%d streams are open", n)
 	}
-	some[task.Message](t)(y.svc.Comment(ctx, y.maya, tk.ID, "Heard by all."))
-	some[task.Message](t)(y.svc.Comment(ctx, y.maya, other.ID, "Heard by one."))
+	must(y.svc.Comment(ctx, y.maya, tk.ID, "Heard by all."))
+	must(y.svc.Comment(ctx, y.maya, other.ID, "Heard by one."))
 	for i, n := range tabs {
 		if eval[bool](n, `!document.hidden`) {
 			n.see([]string{"Heard by all.", "Heard by one."}[i/7])
@@ -256,7 +256,7 @@ func TestEightTabsShareOneStream(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.open("/settings") // has live parts too, or none: it led
-		some[task.Message](t)(y.svc.Comment(ctx, y.maya, tk.ID, "Heard by the rest."))
+		must(y.svc.Comment(ctx, y.maya, tk.ID, "Heard by the rest."))
 		for _, n := range tabs[2:7] {
 			if eval[bool](n, `!document.hidden`) {
 				n.see("Heard by the rest.")

@@ -13,10 +13,10 @@ func TestWhatHappensBeforeTheStreamStandsIsNotLost(t *testing.T) {
 	tk := y.create(task.New{Title: "Changes at once", Steps: []task.Step{{Title: "First"}, {Title: "Second"}}})
 	b := y.tab()
 	b.open(path(tk.ID, ""))
-	some[task.Message](t)(y.svc.Comment(ctx, y.maya, tk.ID, "Said before anybody listened."))
+	must(y.svc.Comment(ctx, y.maya, tk.ID, "Said before anybody listened."))
 	b.see("Said before anybody listened.")
 	done := true
-	some[*task.Task](t)(y.svc.UpdateStep(ctx, y.maya, tk.ID, 1, task.StepPatch{Done: &done}))
+	must(y.svc.UpdateStep(ctx, y.maya, tk.ID, 1, task.StepPatch{Done: &done}))
 	b.see("1 of 2")
 }
 
@@ -35,7 +35,7 @@ func TestApproveByKeyAndSeeTheNextRun(t *testing.T) {
 	b.wait(`document.querySelector("form[action='/runs/` + next.ID.String() + `/approve']")`)
 	b.see("Rotate the keys")
 	equal(t, "decision", y.decided(r.ID), "approved")
-	equal(t, "decision on the next", some[*task.Run](t)(y.svc.Run(ctx, y.maya, next.ID)).Approval.Decision, "")
+	equal(t, "decision on the next", must(y.svc.Run(ctx, y.maya, next.ID)).Approval.Decision, "")
 	y.stage.agent(t, first.ID).say("exit")
 }
 

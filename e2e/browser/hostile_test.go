@@ -46,7 +46,7 @@ func newHostileInstance(t testing.TB) *hostileInstance {
 	agents["broken"] = "---\nname: " + corpus[0] + "\ntools: " + corpus[13] + "\nrunner: " + corpus[18] + "\n---\n" + everything
 	agents["careful"] = "---\ndescription: Asks first.\ntools: read\nrunner: script\napproval: always\n---\n" + everything + "\n"
 	h := &hostileInstance{sample: &sample{instance: openInstance(t, agents)}}
-	u := some[task.User](t)(h.svc.AddUser(ctx, task.SystemActor, "maya", password, task.RoleAdmin))
+	u := must(h.svc.AddUser(ctx, task.SystemActor, "maya", password, task.RoleAdmin))
 	h.maya = task.Actor{Name: task.UserActorName(u.Name), Role: u.Role, UserID: u.ID}
 	for i, s := range corpus {
 		h.work(t, i, s)
@@ -67,7 +67,7 @@ func (h *hostileInstance) work(t testing.TB, i int, s string) {
 			{Type: "file", Value: "/srv/" + strings.ReplaceAll(cut(s, 200), "/", "∕"), Label: cut(s, 200)},
 		},
 	})
-	some[task.Message](t)(h.svc.Comment(ctx, h.maya, tk.ID, s))
+	must(h.svc.Comment(ctx, h.maya, tk.ID, s))
 	run := h.claim(tk.ID)
 	call, _ := json.Marshal(map[string]any{"tool": s, "id": s, "input": map[string]string{s: s}})
 	run.lines(task.Message{Role: task.SpeakerAssistant, Type: "text", Content: s},
@@ -75,7 +75,7 @@ func (h *hostileInstance) work(t testing.TB, i int, s string) {
 		task.Message{Role: task.SpeakerTool, Type: "tool_result", Content: s, Data: call},
 		task.Message{Role: task.SpeakerSystem, Type: "log", Content: s})
 	if i%2 == 0 {
-		some[task.Message](t)(h.svc.Ask(ctx, run.agent, tk.ID, s, false))
+		must(h.svc.Ask(ctx, run.agent, tk.ID, s, false))
 	}
 	end := service.Finished{
 		State:   task.State{Status: task.RunCompleted, Phase: task.PhaseEnded},
@@ -90,7 +90,7 @@ func (h *hostileInstance) work(t testing.TB, i int, s string) {
 	}
 	run.end(end)
 	if i%5 == 4 {
-		some[*task.Task](t)(h.svc.CompleteTask(ctx, h.maya, tk.ID, s, 0))
+		must(h.svc.CompleteTask(ctx, h.maya, tk.ID, s, 0))
 	}
 	h.tasks, h.runs = append(h.tasks, tk.ID), append(h.runs, run.start.Run.ID)
 }
@@ -99,10 +99,10 @@ func (h *hostileInstance) work(t testing.TB, i int, s string) {
 func (h *hostileInstance) around(t testing.TB) {
 	t.Helper()
 	for i, s := range corpus {
-		some[task.TodoAnswer](t)(h.svc.Todo(ctx, h.maya, "hostile-0", task.TodoRPush, s))
+		must(h.svc.Todo(ctx, h.maya, "hostile-0", task.TodoRPush, s))
 		if i%4 == 0 {
-			some[service.MadeToken](t)(h.svc.CreateToken(ctx, h.maya, service.NewToken{Name: cut(s, 60), Agent: "hostile-0"}))
-			some[task.SavedView](t)(h.svc.SaveView(ctx, h.maya, cut(s, 60), "/tasks?q="+url.QueryEscape(s)))
+			must(h.svc.CreateToken(ctx, h.maya, service.NewToken{Name: cut(s, 60), Agent: "hostile-0"}))
+			must(h.svc.SaveView(ctx, h.maya, cut(s, 60), "/tasks?q="+url.QueryEscape(s)))
 		}
 	}
 	all := strings.Join(corpus, " ")
@@ -110,10 +110,10 @@ func (h *hostileInstance) around(t testing.TB) {
 		return h.ask(h.create(task.New{Title: title, Owner: "careful", Description: all}).ID).ID
 	}
 	waits, denied := ask(cut(corpus[13], 200)), ask(cut(corpus[1], 200))
-	some[*task.Run](t)(h.svc.DenyRun(ctx, h.maya, denied, cut(all, 1900)))
-	some[task.Pauses](t)(h.svc.Pause(ctx, h.maya, "hostile-1", cut(all, 1900)))
+	must(h.svc.DenyRun(ctx, h.maya, denied, cut(all, 1900)))
+	must(h.svc.Pause(ctx, h.maya, "hostile-1", cut(all, 1900)))
 	moved := h.create(task.New{Title: "Handed over", Owner: "hostile-2"}).ID
-	some[*task.Task](t)(h.svc.HandOver(ctx, h.maya, service.HandOver{TaskID: moved, From: "hostile-2", To: "hostile-3", Comment: all}))
+	must(h.svc.HandOver(ctx, h.maya, service.HandOver{TaskID: moved, From: "hostile-2", To: "hostile-3", Comment: all}))
 	h.pages = []string{
 		"/", "/?only=question", "/?only=stuck", "/queues", "/tasks", "/tasks?sort=title", "/approvals",
 		"/approvals/" + waits.String(), "/runs/" + denied.String(), "/runs", "/runs?status=failed",
@@ -179,10 +179,10 @@ func TestHostileTextIsOnlyText(t *testing.T) {
 			b.wait(`document.querySelector("#palette [role=status]").textContent.includes("result")`)
 			b.keys("\x1b")
 		}
-		some[task.Message](t)(h.svc.Comment(ctx, h.maya, h.tasks[1], corpus[13])) // a live part
+		must(h.svc.Comment(ctx, h.maya, h.tasks[1], corpus[13])) // a live part
 		b.open(path(h.tasks[1], ""))
 		b.wait(`document.querySelector("[data-live-pill]")?.textContent === "Live"`)
-		some[task.Message](t)(h.svc.Comment(ctx, h.maya, h.tasks[1], corpus[0]+"<b>the last</b>"))
+		must(h.svc.Comment(ctx, h.maya, h.tasks[1], corpus[0]+"<b>the last</b>"))
 		b.see("<b>the last</b>")
 		if v := eval[string](b, injected); v != "" {
 			t.Error(v)

@@ -137,8 +137,8 @@ func openInstanceBelow(t testing.TB, path string, agents map[string]string, with
 	y := &instance{t: t, path: path, dir: t.TempDir(), stage: newStage(t), clock: testkit.RunningClock()}
 	t.Cleanup(func() { _ = y.stage.ln.Close() })
 	folder := filepath.Join(y.dir, "agents")
-	must(t, os.MkdirAll(folder, 0o700))
-	must(t, os.WriteFile(filepath.Join(folder, ".defaults-written"), nil, 0o600))
+	ok(t, os.MkdirAll(folder, 0o700))
+	ok(t, os.WriteFile(filepath.Join(folder, ".defaults-written"), nil, 0o600))
 	testkit.WriteAgents(t, folder, agents)
 	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
 	d := dbtest.New(t, func(o *db.Options) { o.Now, o.Log = y.clock.Now, quiet })
@@ -151,7 +151,7 @@ func openInstanceBelow(t testing.TB, path string, agents map[string]string, with
 	conf, _, err := config.Load(config.LoadOptions{Flags: map[string]string{
 		"data": y.dir, "scheduler.timezone": "UTC", "scheduler.cron": "0 5 1 1 *", "runs.max_parallel": "8", "runs.idle_timeout": "15m",
 	}})
-	must(t, err)
+	ok(t, err)
 	y.settings = app.NewSettings(conf)
 	cfg.Settings = y.settings
 	y.svc = service.New(d, testkit.OpenAgents(t, folder, nil), cfg)
@@ -179,9 +179,9 @@ func (y *instance) serve(log *slog.Logger) {
 	t := y.t
 	t.Helper()
 	exe, err := os.Executable()
-	must(t, err)
+	ok(t, err)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	ok(t, err)
 	y.url = "http://" + ln.Addr().String() + y.path
 	public := ""
 	if y.path != "" {
@@ -195,14 +195,14 @@ func (y *instance) serve(log *slog.Logger) {
 			Env:  map[string]string{agentAddr: y.stage.ln.Addr().String()}, Grace: time.Second,
 		}}, task.ID(instances.Add(1) * 1_000_000)}},
 	})
-	must(t, err)
+	ok(t, err)
 	y.settings.Use(y.svc, turn, log)
 	h, err := handlers.New(handlers.Options{
 		Service: y.svc, Scheduler: turn, Log: log, Build: buildinfo.Info{Version: "test"}, DataDir: y.dir,
 		Listen: ln.Addr(), PublicURL: public, Runners: sampleRunners{},
 		Enforces: func(p task.Spec) []task.Enforcement { return runner.Enforces(&command.Runner{}, p) },
 	})
-	must(t, err)
+	ok(t, err)
 	srv := h.HTTP()
 	srv.Handler = y.forms.before(srv.Handler)
 	go func() { _ = srv.Serve(ln) }()
@@ -210,7 +210,7 @@ func (y *instance) serve(log *slog.Logger) {
 	y.start = func() {
 		t.Helper()
 		started = true
-		must(t, turn.Start(ctx))
+		ok(t, turn.Start(ctx))
 	}
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(ctx, patience)
@@ -227,20 +227,20 @@ func (y *instance) serve(log *slog.Logger) {
 	})
 }
 
-func must(t testing.TB, err error) {
+func ok(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
-// some returns a function that unpacks a result or ends the test.
-func some[T any](t testing.TB) func(T, error) T {
-	return func(v T, err error) T {
-		t.Helper()
-		must(t, err)
-		return v
+// must returns the value of a call that has to succeed. It panics otherwise, as
+// template.Must does: testing names the test and prints the line.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
 	}
+	return v
 }
 
 // tab opens a browser in which maya is signed in and looks at the board.
@@ -256,14 +256,14 @@ func (y *instance) tab() *tab {
 // half of the work of many tests.
 func (y *instance) admit(b *tab) {
 	y.t.Helper()
-	form := url.Values{"token": {some[string](y.t)(y.svc.SignInLink(ctx, y.maya.UserID))}}
+	form := url.Values{"token": {must(y.svc.SignInLink(ctx, y.maya.UserID))}}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, y.url+"/login/link", strings.NewReader(form.Encode()))
-	must(y.t, err)
+	ok(y.t, err)
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	req.Header.Set("Origin", strings.TrimSuffix(y.url, y.path))
 	res, err := http.DefaultTransport.RoundTrip(req)
-	must(y.t, err)
-	must(y.t, res.Body.Close())
+	ok(y.t, err)
+	ok(y.t, res.Body.Close())
 	if len(res.Cookies()) == 0 {
 		y.t.Fatalf("the sign-in link answers %s without a cookie", res.Status)
 	}
@@ -272,13 +272,13 @@ func (y *instance) admit(b *tab) {
 		_, err := chromedp.Call(b.ctx, network.SetCookie, network.SetCookieParams{
 			Name: c.Name, Value: c.Value, URL: y.url, Path: c.Path, HTTPOnly: &yes, SameSite: network.CookieSameSiteLax,
 		})
-		must(y.t, err)
+		ok(y.t, err)
 	}
 }
 
 func (y *instance) signIn(b *tab) {
 	y.t.Helper()
-	b.open("/login/link?token=" + some[string](y.t)(y.svc.SignInLink(ctx, y.maya.UserID)))
+	b.open("/login/link?token=" + must(y.svc.SignInLink(ctx, y.maya.UserID)))
 	b.press("button|Sign in")
 	b.at("/")
 }
@@ -290,23 +290,23 @@ func (y *instance) create(in task.New) *task.Task {
 	if in.Owner == "" {
 		in.Owner = "coder"
 	}
-	return some[*task.Task](y.t)(y.svc.CreateTask(ctx, y.maya, in))
+	return must(y.svc.CreateTask(ctx, y.maya, in))
 }
 
 func (y *instance) task(id task.ID) *task.Task {
 	y.t.Helper()
-	return some[*task.Task](y.t)(y.svc.Task(ctx, y.maya, id))
+	return must(y.svc.Task(ctx, y.maya, id))
 }
 
 // ask makes a run of a task wait for approval or start.
 func (y *instance) ask(id task.ID) *task.Run {
 	y.t.Helper()
-	return some[*task.Run](y.t)(y.svc.RunNow(ctx, y.maya, id))
+	return must(y.svc.RunNow(ctx, y.maya, id))
 }
 
 func (y *instance) open() []*task.Task {
 	y.t.Helper()
-	return some[service.Page](y.t)(y.svc.OpenTasks(ctx, y.maya, task.TaskFilter{Limit: 100})).Tasks
+	return must(y.svc.OpenTasks(ctx, y.maya, task.TaskFilter{Limit: 100})).Tasks
 }
 
 // path is a path below a task.

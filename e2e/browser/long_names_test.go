@@ -24,7 +24,7 @@ func TestLongNamesStayInTheirPlace(t *testing.T) {
 	for _, c := range "abcdefghijkl" {
 		in.Labels = append(in.Labels, string(c)+strings.Repeat("x", 31))
 	}
-	tk := some[*task.Task](t)(y.svc.CreateTask(ctx, y.maya, in))
+	tk := must(y.svc.CreateTask(ctx, y.maya, in))
 	b := y.tab()
 	for _, path := range testkit.Few(2, []string{"/queues", "/", "/tasks/" + tk.ID.String(), "/tasks", "/agents/" + long, "/scheduler"}) {
 		b.open(path)

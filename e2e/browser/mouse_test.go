@@ -101,7 +101,7 @@ func TestAClickFollowsWhatALiveChangeMoves(t *testing.T) {
 					return once(p)
 				}
 				b.do(tt.before(p))
-				some[task.Message](t)(y.svc.Comment(ctx, y.maya, tk.ID, "Somebody else."))
+				must(y.svc.Comment(ctx, y.maya, tk.ID, "Somebody else."))
 				b.see("Somebody else.")
 				return tt.after(p)
 			}))

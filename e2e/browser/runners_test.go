@@ -34,17 +34,17 @@ func (sampleRunners) Runners() []task.RunnerInfo {
 			Problem: "it does not tell its version: It ran longer than its time limit of 10 s",
 			Remedy:  "Start it by hand with the account of the server and see what it says; agents may work all the same.",
 			Path:    "/usr/local/lib/node_modules/@google/gemini-cli/bin/gemini-with-a-long-name",
-			Tools:   "The agent is told its tools; it asks before a call only when it wants to.",
+			Tools:   "The agent receives the list of tools; it asks before a call only when it chooses to.",
 			Shell:   "not confined: commands run as the account of the server", Network: "open", ProbedAt: at,
 		},
 		{
 			Name: "script", Kind: "command", Title: "Any program", Installed: true, Probing: true,
-			Tools: "The program is told the agent's tools and not held to them.",
-			Shell: "not confined: it can do all that the account of the server can", Network: "open", ProbedAt: at,
+			Tools: "The program receives the list of tools; Taskyard does not enforce it.",
+			Shell: "not confined: it can do anything the server's account can", Network: "open", ProbedAt: at,
 		},
 		{
 			Name: "gpu-machines", Kind: "worker", Title: "Workers on other machines", Lack: task.LacksWorker,
-			Tools: "A worker on another machine starts it; what holds it to its tools is configured there.",
+			Tools: "A worker on another machine starts it; enforcement of its tools is configured there.",
 			Shell: "decided where it works, not here", Network: "decided where it works, not here",
 		},
 	}

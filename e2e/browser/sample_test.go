@@ -34,8 +34,8 @@ type sample struct {
 func newSample(t testing.TB) *sample {
 	t.Helper()
 	s := &sample{instance: openInstance(t, sampleAgents, func(c *service.Config) { c.Budget = task.Budget{MaxCostUSD: 20} })}
-	u := some[task.User](t)(s.svc.AddUser(ctx, task.SystemActor, "maya", password, task.RoleAdmin))
-	some[task.User](t)(s.svc.AddUser(ctx, task.SystemActor, "jonas", password, task.RoleReviewer))
+	u := must(s.svc.AddUser(ctx, task.SystemActor, "maya", password, task.RoleAdmin))
+	must(s.svc.AddUser(ctx, task.SystemActor, "jonas", password, task.RoleReviewer))
 	s.maya = task.Actor{Name: task.UserActorName(u.Name), Role: u.Role, UserID: u.ID}
 	for i, title := range []string{
 		"Sort the open issues", "Write the changelog of v0.3",
@@ -44,7 +44,7 @@ func newSample(t testing.TB) *sample {
 		s.clock.Behind(time.Duration(26-5*i) * time.Hour)
 		tk := s.create(task.New{Title: title, Owner: []string{"planner", "coder", "coder", "reviewer", "reviewer"}[i], Priority: 3 + i})
 		s.played(tk.ID, time.Duration(100+70*i)*time.Second, 12000+9000*i, "Done: "+title+".")
-		some[*task.Task](t)(s.svc.CompleteTask(ctx, s.maya, tk.ID, "Finished and checked: "+title+".", 0))
+		must(s.svc.CompleteTask(ctx, s.maya, tk.ID, "Finished and checked: "+title+".", 0))
 	}
 	s.past(t)
 	s.clock.Behind(0)
@@ -70,13 +70,13 @@ func (s *sample) past(t testing.TB) {
 	s.clock.Behind(3 * time.Hour)
 	s.create(task.New{Title: "Split the onboarding epic into agent-sized tasks", Owner: "planner", Priority: 5})
 	s.canceled = s.create(task.New{Title: "Try the other queue library", Owner: "coder"}).ID
-	some[service.Canceled](t)(s.svc.CancelTask(ctx, s.maya, s.canceled, "We keep our own."))
+	must(s.svc.CancelTask(ctx, s.maya, s.canceled, "We keep our own."))
 	for i := range 2 {
 		done := true
-		some[*task.Task](t)(s.svc.UpdateStep(ctx, s.maya, s.ship, i, task.StepPatch{Done: &done}))
+		must(s.svc.UpdateStep(ctx, s.maya, s.ship, i, task.StepPatch{Done: &done}))
 	}
 	s.clock.Behind(130 * time.Minute)
-	s.limiter = some[*task.Task](t)(s.svc.CreateSubtask(ctx, s.maya, s.ship, 2, task.New{
+	s.limiter = must(s.svc.CreateSubtask(ctx, s.maya, s.ship, 2, task.New{
 		Title: "Add rate limiting to the public API", Owner: "coder", Priority: 9, NoStart: true,
 		Description: "Anonymous callers can exhaust the worker pool. Put a token bucket in front of `/api/*`, keyed " +
 			"by API token and falling back to IP.\n\n- Default 60 requests per minute, burst 20, both configurable\n- " +
@@ -101,21 +101,21 @@ func (s *sample) past(t testing.TB) {
 		"Steps 1 to 3 are done: token bucket per API token, keys limit.rate and limit.burst, defaults 60 and 20.")
 	for i := range 3 {
 		done := true
-		some[*task.Task](t)(s.svc.UpdateStep(ctx, s.maya, s.limiter, i, task.StepPatch{Done: &done}))
+		must(s.svc.UpdateStep(ctx, s.maya, s.limiter, i, task.StepPatch{Done: &done}))
 	}
 	s.clock.Behind(58 * time.Minute)
-	some[task.Message](t)(s.svc.Comment(ctx, s.maya, s.limiter,
+	must(s.svc.Comment(ctx, s.maya, s.limiter,
 		"Token bucket beats a sliding window here: constant memory per key and a natural burst. "+
 			"Use `golang.org/x/time/rate`; evict idle buckets after 10 minutes."))
 	s.question = s.create(task.New{Title: "Review retry policy: are 5 attempts acceptable?", Owner: "reviewer", Priority: 8}).ID
 	run := s.claim(s.question)
-	some[task.Message](t)(s.svc.Ask(ctx, run.agent, s.question,
+	must(s.svc.Ask(ctx, run.agent, s.question,
 		"The retry policy makes **5 attempts within an hour**. Is that acceptable, or should it stop earlier?", false))
 	run.end(service.Finished{
 		State:   task.State{Status: task.RunCompleted, Phase: task.PhaseEnded},
 		Summary: "Asked a person about the number of attempts.", Usage: task.Usage{TokensIn: 9100, TokensOut: 400, ToolCalls: 3},
 	})
-	some[task.Message](t)(s.svc.Notify(ctx, task.Actor{Name: "coder", Role: task.RoleAgent}, s.limiter,
+	must(s.svc.Notify(ctx, task.Actor{Name: "coder", Role: task.RoleAgent}, s.limiter,
 		"The limiter counts **per token**. Callers without one share a bucket by address; say so if that is not wanted."))
 	s.clock.Behind(41 * time.Minute)
 	s.create(task.New{
@@ -132,7 +132,7 @@ func (s *sample) past(t testing.TB) {
 	}).ID
 	s.create(task.New{Title: "Tag the release", Owner: "coder", Priority: 2, Labels: []string{"release"}, BlockedBy: []task.ID{s.ship}})
 	labels := []string{"api", "security"}
-	some[*task.Task](t)(s.svc.UpdateTask(ctx, s.maya, s.limiter, task.Patch{Labels: &labels}))
+	must(s.svc.UpdateTask(ctx, s.maya, s.limiter, task.Patch{Labels: &labels}))
 }
 
 // present is what is happening now.
@@ -147,7 +147,7 @@ func (s *sample) present(t testing.TB) {
 	a.say("Both packages are green. Now the integration tests, which need a live server: that is the reviewer's work.")
 	coder := task.Actor{Name: "coder", Role: task.RoleAgent, RunID: s.running}
 	step := 4
-	s.approval = some[task.Delegated](t)(s.svc.Delegate(ctx, coder, task.Delegation{
+	s.approval = must(s.svc.Delegate(ctx, coder, task.Delegation{
 		AgentType: "reviewer", StepIndex: &step, Resources: []int{1},
 		Task: "Run integration tests for the limiter\n\nStart the server on a random port with limit " +
 			"5/min, burst 2. Check, over real HTTP:\n\n1. The burst passes, the next call gets 429\n2. " +
@@ -156,10 +156,10 @@ func (s *sample) present(t testing.TB) {
 	s.ask(s.ship)
 	s.stage.agent(t, s.ship).say("The limiter is under way. Idempotency keys are next.")
 	s.until("the transcript is there", func() bool {
-		return len(some[[]task.Message](t)(s.svc.Transcript(ctx, s.maya, s.running, 0, 100))) >= 8
+		return len(must(s.svc.Transcript(ctx, s.maya, s.running, 0, 100))) >= 8
 	})
-	held := some[*task.Run](t)(s.svc.Run(ctx, s.maya, s.running))
-	some[*task.Permission](t)(s.svc.AskPermission(ctx, held.ID, held.Lease, task.Permission{
+	held := must(s.svc.Run(ctx, s.maya, s.running))
+	must(s.svc.AskPermission(ctx, held.ID, held.Lease, task.Permission{
 		Tool: "bash", Reason: "The integration tests need the port of the staging server.",
 		Input: json.RawMessage(`{"command":"curl -fsS https://staging.example.com/port | tee /tmp/port","description":"Ask for the port\u202e of the server\u200b","timeout":120000}`),
 	}))
@@ -167,9 +167,9 @@ func (s *sample) present(t testing.TB) {
 		"Rerun the limiter tests with -race", "Ask the reviewer about the burst of 20",
 		"Look at the flaky test:\n  go test -run TestQueueClaim -count 100", "Tidy the branch", "Tidy the branch",
 	} {
-		some[task.TodoAnswer](t)(s.svc.Todo(ctx, coder, "coder", task.TodoRPush, item))
+		must(s.svc.Todo(ctx, coder, "coder", task.TodoRPush, item))
 	}
-	must(t, s.svc.RollUp(ctx))
+	ok(t, s.svc.RollUp(ctx))
 }
 
 // played plays a whole run of a task in the past and returns its id.
@@ -219,12 +219,12 @@ type pastRun struct {
 func (s *sample) claim(id task.ID) *pastRun {
 	s.t.Helper()
 	if r := s.ask(id); r.Phase == task.PhaseApproval {
-		some[*task.Run](s.t)(s.svc.ApproveRun(ctx, s.maya, r.ID, service.Approve{}))
+		must(s.svc.ApproveRun(ctx, s.maya, r.ID, service.Approve{}))
 	}
 	start, _, err := s.svc.NextRun(ctx, nil)
-	must(s.t, err)
-	must(s.t, s.svc.RunWorking(ctx, start.Run.ID, start.Run.Lease, 1, "1", "boot"))
-	return &pastRun{s, start, some[task.Actor](s.t)(s.svc.Authenticate(ctx, start.Token, "127.0.0.1"))}
+	ok(s.t, err)
+	ok(s.t, s.svc.RunWorking(ctx, start.Run.ID, start.Run.Lease, 1, "1", "boot"))
+	return &pastRun{s, start, must(s.svc.Authenticate(ctx, start.Token, "127.0.0.1"))}
 }
 
 func (r *pastRun) lines(list ...task.Message) {

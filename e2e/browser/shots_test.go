@@ -31,7 +31,7 @@ func TestShots(t *testing.T) {
 	for _, p := range pictured(s.pages()) {
 		shoot(b, p, dir)
 	}
-	must(t, s.pause())
+	ok(t, s.pause())
 	for _, p := range pictured(s.pausedPages()) {
 		shoot(b, p, dir)
 	}
@@ -41,7 +41,7 @@ func TestShots(t *testing.T) {
 	shoot(lone, shown{"docs-outside", "/docs", nil}, dir)
 	empty := openInstance(t, nil)
 	first := newTab(t, empty.url)
-	shoot(first, shown{"setup", "/setup?token=" + some[string](t)(empty.svc.SetupLink(ctx)), nil}, dir)
+	shoot(first, shown{"setup", "/setup?token=" + must(empty.svc.SetupLink(ctx)), nil}, dir)
 }
 
 // acted are the states with a picture that somebody must bring about.
@@ -85,8 +85,8 @@ func shoot(b *tab, p shown, dir string) {
 				continue
 			}
 			shot, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
-			must(b.t, err)
-			must(b.t, os.WriteFile(to, small(b.t, shot), 0o600))
+			ok(b.t, err)
+			ok(b.t, os.WriteFile(to, small(b.t, shot), 0o600))
 		}
 	}
 	b.size(1280, 900)
@@ -96,7 +96,7 @@ func shoot(b *tab, p shown, dir string) {
 // difference that an eye finds on pages of so few colors.
 func small(t testing.TB, shot []byte) []byte {
 	t.Helper()
-	full := some[image.Image](t)(png.Decode(bytes.NewReader(shot)))
+	full := must(png.Decode(bytes.NewReader(shot)))
 	used, size := map[color.Color]int{}, full.Bounds()
 	for y := range size.Max.Y {
 		for x := range size.Max.X {
@@ -118,7 +118,7 @@ func small(t testing.TB, shot []byte) []byte {
 		}
 	}
 	var out bytes.Buffer
-	must(t, (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&out, few))
+	ok(t, (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&out, few))
 	return out.Bytes()
 }
 

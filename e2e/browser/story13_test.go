@@ -11,7 +11,7 @@ import (
 // are told.
 func TestStory13DecisionsMeet(t *testing.T) {
 	y := newInstance(t)
-	some[task.User](t)(y.svc.AddUser(ctx, y.maya, "rita", password, task.RoleReviewer))
+	must(y.svc.AddUser(ctx, y.maya, "rita", password, task.RoleReviewer))
 	signIn := func(b *tab, name string) {
 		b.fill("#name", name)
 		b.fill("#password", password)
@@ -69,7 +69,7 @@ func TestStory13DecisionsMeet(t *testing.T) {
 			maya.see("rita rejected this run")
 		}
 		n := 0
-		for _, e := range some[[]task.Event](t)(y.svc.Events(ctx, y.maya, task.EventFilter{TaskID: r.TaskID, Limit: 100})) {
+		for _, e := range must(y.svc.Events(ctx, y.maya, task.EventFilter{TaskID: r.TaskID, Limit: 100})) {
 			if e.Kind == task.EvRunHeld {
 				n++
 			}

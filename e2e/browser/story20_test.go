@@ -64,7 +64,7 @@ func TestStory20ManyWatchABusyBoard(t *testing.T) {
 	for n := range changes {
 		title := fmt.Sprintf("Changed for the %dth time", n+1)
 		begin := time.Now()
-		some[*task.Task](t)(y.svc.UpdateTask(ctx, y.maya, first[n%min(agents, 40)], task.Patch{Title: &title}))
+		must(y.svc.UpdateTask(ctx, y.maya, first[n%min(agents, 40)], task.Patch{Title: &title}))
 		b.wait(`document.getElementById("t-` + first[n%min(agents, 40)].String() + `")?.querySelector(".title").textContent === ` + quote(title))
 		took = append(took, time.Since(begin))
 		crowd.until(t, title)
@@ -94,16 +94,16 @@ func slow(b *tab) {
 	_, err := chromedp.Call(b.ctx, network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{
 		MatchedNetworkConditions: []*network.Conditions{{Latency: 200, DownloadThroughput: bytesPerSecond, UploadThroughput: bytesPerSecond}},
 	})
-	must(b.t, err)
+	ok(b.t, err)
 }
 
 // mainThread returns how long the tab's main thread has worked, in ms.
 func mainThread(b *tab) float64 {
 	b.t.Helper()
 	_, err := chromedp.Call(b.ctx, performance.Enable, performance.EnableParams{})
-	must(b.t, err)
+	ok(b.t, err)
 	r, err := chromedp.Call(b.ctx, performance.GetMetrics, cdp.Empty{})
-	must(b.t, err)
+	ok(b.t, err)
 	for _, m := range r.Metrics {
 		if m.Name == "TaskDuration" {
 			return m.Value * 1000
@@ -123,7 +123,7 @@ type liveBytes struct {
 func newLiveBytes(b *tab) *liveBytes {
 	b.t.Helper()
 	l := &liveBytes{live: map[network.RequestID]bool{}}
-	must(b.t, chromedp.Listen(b.ctx, func(ev any) {
+	ok(b.t, chromedp.Listen(b.ctx, func(ev any) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		switch ev := ev.(type) {
@@ -163,7 +163,7 @@ func newCrowd(y *instance, b *tab) *crowd {
 	c := &crowd{y: y}
 	c.cond = sync.NewCond(&c.mu)
 	r, err := chromedp.Call(b.ctx, network.GetCookies, network.GetCookiesParams{})
-	must(b.t, err)
+	ok(b.t, err)
 	for _, k := range r.Cookies {
 		c.cookie += k.Name + "=" + k.Value + "; "
 	}

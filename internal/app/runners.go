@@ -130,7 +130,7 @@ func (in *Instance) enforcementGap(name string, tools []string) string {
 // them, or is not known.
 func EnforcementGap(cfg *config.Config, known map[string]runner.Runner, name string, tools []string) string {
 	if runnerKind(cfg, name).Place == runner.Worker {
-		return "A worker on another machine starts it; what holds it to these tools is configured there."
+		return "A worker on another machine starts it; enforcement of these tools is configured there."
 	}
 	c, ok := known[name].(runner.Confiner)
 	if !ok {

@@ -35,7 +35,7 @@ type TaskNotify struct{ TaskText }
 
 // Run adds a notice.
 func (c *TaskNotify) Run(e *Env) error {
-	return e.talk(c.TaskText, "/notify", func(text string) any { return map[string]any{"message": text} }, "told people on")
+	return e.talk(c.TaskText, "/notify", func(text string) any { return map[string]any{"message": text} }, "notified people on")
 }
 
 // TaskReply answers a question.

@@ -31,7 +31,7 @@ func (v *verdict) explain(w io.Writer) {
 	client.Fields(w,
 		"agent", v.ID, "what", v.Description, "tools", orNoneOf(v.Tools), "held", held, "beyond them", v.EnforcementGap,
 		"never granted", strings.Join(v.UnknownTools, " "), "runner", v.runner(), "model", v.model(), "limits", v.limits(),
-		"a day", strings.Join(spending(v.MaxTokensPerDay, v.MaxCostUSDPerDay), ", "), "approval", string(v.Approval),
+		"per day", strings.Join(spending(v.MaxTokensPerDay, v.MaxCostUSDPerDay), ", "), "approval", string(v.Approval),
 		"may use", orNoneOf(v.Capabilities), "workspace", v.Workspace, "variables", strings.Join(v.Env, " "))
 }
 
@@ -45,7 +45,7 @@ func orNoneOf(list []string) string {
 func (v *verdict) runner() string {
 	switch {
 	case v.PullOnly:
-		return v.Runner + ": Taskyard starts nothing, as " + v.PullReason
+		return v.Runner + ", not started by Taskyard: " + v.PullReason
 	case v.Kind != "" && v.Kind != v.Runner:
 		return v.Runner + ", of kind " + v.Kind
 	}
@@ -55,7 +55,7 @@ func (v *verdict) runner() string {
 func (v *verdict) model() string {
 	s := v.Model
 	if s == "" {
-		s = "the runner's own"
+		s = "runner default"
 	}
 	for _, level := range task.Complexities {
 		if m := v.Models[level]; m != "" {

@@ -154,7 +154,7 @@ func (l *loader) file(opts LoadOptions, read func(path string) ([]byte, error)) 
 	l.toml(path, text)
 	data, _ := opts.dataFolder()
 	if d, ok := l.values["data"].(string); own && ok && !sameFolder(d, data) && l.sources["data"] != fromDefault {
-		l.errs = append(l.errs, fmt.Errorf("%s: data: %q is not the folder that this file lies in: give "+
+		l.errs = append(l.errs, fmt.Errorf("%s: data: %q is not the folder that this file is in: give "+
 			"the folder with --data, or this file with --config", l.sources["data"], d))
 	}
 }

@@ -12,19 +12,19 @@ import (
 // the order in which people see them, with what each one is.
 var settings = []struct{ name, about string }{
 	{"scheduler.enabled", "ticks and wakes start runs"},
-	{"scheduler.cron", "when ticks come: minute, hour, day, month, weekday"},
+	{"scheduler.cron", "when ticks happen: minute, hour, day, month, weekday"},
 	{"scheduler.timezone", "time zone of the schedules"},
 	{"scheduler.concurrency", "runs of one tick at a time"},
-	{"scheduler.wake_budget_per_hour", "wakes of a task within an hour; 0: none"},
+	{"scheduler.wake_budget_per_hour", "wakes per task and hour; 0: none"},
 
-	{"runs.max_parallel", "runs at the same time, in all"},
-	{"runs.timeout", "time of a run"},
-	{"runs.idle_timeout", "time of a run without progress"},
+	{"runs.max_parallel", "runs at the same time"},
+	{"runs.timeout", "time limit of a run"},
+	{"runs.idle_timeout", "time limit of a run without progress"},
 	{"runs.attempts", "failures in a row until a task needs a person"},
 	{"runs.equal_failures", "equal failures in a row that pause an agent; 0: never"},
-	{"runs.keep_transcripts", "time that transcripts are kept"},
+	{"runs.keep_transcripts", "how long transcripts are kept"},
 
-	{"claims.lease", "time that a claim holds without a heartbeat"},
+	{"claims.lease", "how long a claim lasts without a heartbeat"},
 
 	{"budget.max_cost_usd_per_day", "cost of the whole instance per day in US dollars; 0: no limit"},
 	{"budget.max_tokens_per_day", "tokens of the whole instance per day; 0: no limit"},
@@ -36,12 +36,12 @@ var settings = []struct{ name, about string }{
 	{"task_tool.max_depth", "depth of delegation"},
 	{"task_tool.default_timeout_seconds", "seconds of a delegated run"},
 	{"task_tool.max_tokens", "tokens of a delegated run"},
-	{"task_tool.max_per_hour", "delegations of an agent within an hour"},
-	{"task_tool.allow_model_override", "agents may name the model of what they delegate"},
+	{"task_tool.max_per_hour", "delegations per agent and hour"},
+	{"task_tool.allow_model_override", "agents may choose the model for what they delegate"},
 	{"task_tool.enable_verbose_logging", "delegated runs are logged in detail"},
 
-	{"backup.cron", "when the database is copied, in the scheduler's time zone"},
-	{"backup.keep", "copies that are kept"},
+	{"backup.cron", "when the instance is backed up, in the scheduler's time zone"},
+	{"backup.keep", "number of backups to keep"},
 }
 
 // Setting is a key that can be changed while the server runs. Values are text,

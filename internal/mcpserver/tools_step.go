@@ -40,7 +40,7 @@ var stepTools = []tool{
 		args: append([]arg{taskID}, resourceArgs...),
 	},
 	{
-		name: "remove_resource", doc: "Take off a resource", run: removeResource, changes: true,
+		name: "remove_resource", doc: "Remove a resource", run: removeResource, changes: true,
 		destroys: true,
 		args:     []arg{taskID, count("index", "0-based", 0, 0).must()},
 	},

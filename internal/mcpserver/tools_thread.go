@@ -10,7 +10,7 @@ var threadTools = []tool{
 		args: []arg{taskID, text("content", "Markdown").must()},
 	},
 	{
-		name: "notify_user", core: true, doc: "Tell people something, or ask them", run: notifyUser,
+		name: "notify_user", core: true, doc: "Notify people, or ask them a question", run: notifyUser,
 		args: []arg{
 			taskID, text("message", "Markdown").must(),
 			flag("needs_reply", "a question: the task waits, your claim ends; signup returns it with the answer"),

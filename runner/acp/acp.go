@@ -25,7 +25,7 @@ var _ supervise.Confiner = (*Runner)(nil)
 // a probe finds out more about Shell.
 var Capabilities = supervise.Probe{
 	Kind:    "acp",
-	Tools:   "The agent is told its tools; it asks before a call only when it wants to.",
+	Tools:   "The agent receives the list of tools; it asks before a call only when it chooses to.",
 	Shell:   "confined by landlock, where this machine has it",
 	Network: "open",
 }

@@ -34,7 +34,7 @@ func TestOutcomeOfAnACPAgent(t *testing.T) {
 		{"a refusal fails", "reason:refusal", task.RunFailed, task.PhaseError, "refused", false},
 		{"the model's token limit fails", "reason:max_tokens", task.RunFailed, task.PhaseTokens, "token limit", false},
 		{"too many turns fail", "reason:max_turn_requests", task.RunFailed, task.PhaseTurns, "model calls", false},
-		{"a cancellation that nobody asked for fails", "reason:cancelled", task.RunFailed, task.PhaseError, "nobody asked", false},
+		{"a cancellation that nobody asked for fails", "reason:cancelled", task.RunFailed, task.PhaseError, "nobody canceled it", false},
 		{"an unknown reason breaks the protocol", "reason:tired", task.RunFailed, task.PhaseProtocol, "tired", false},
 		{"another version of the protocol is permanent", "version", task.RunFailed, task.PhaseProtocol, "version 9", true},
 		{"an agent that is not signed in is permanent", "noauth", task.RunFailed, task.PhaseAuth, "Authentication required", true},

@@ -34,7 +34,7 @@ func (t *talk) send(m message) {
 		return
 	}
 	if !t.Send(append(b, '\n')) {
-		t.Stop(supervise.Failed(task.PhaseProtocol, "It does not read what it is told"))
+		t.Stop(supervise.Failed(task.PhaseProtocol, "It does not read its input"))
 	}
 }
 

@@ -250,7 +250,7 @@ func (t *talk) reached() supervise.Outcome {
 		if t.denied != "" {
 			return supervise.Failed(task.PhaseError, "The agent stopped after a call was denied: "+t.denied)
 		}
-		return supervise.Failed(task.PhaseError, "The agent says that it was canceled, and nobody asked it to stop")
+		return supervise.Failed(task.PhaseError, "The agent reports that it was canceled, but nobody canceled it")
 	default:
 		return supervise.Failed(task.PhaseProtocol, fmt.Sprintf("It stopped for the unknown reason %.100q", string(reason)))
 	}

@@ -54,7 +54,7 @@ func (s *modelLoop) call(ctx context.Context, c model.Call) (a Answer) {
 	defer func() {
 		if p := recover(); p != nil {
 			s.trouble = fmt.Errorf("tool %s panicked: %v\n%s", c.Name, p, debug.Stack())
-			a = Answer{Text: "the tool failed for a reason of its own; try another way", IsError: true}
+			a = Answer{Text: "the tool failed with an internal error; try another way", IsError: true}
 		}
 	}()
 	a, done := s.tools.call(ctx, c)

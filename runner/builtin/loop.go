@@ -122,7 +122,7 @@ func (s *modelLoop) follow(ctx context.Context, r model.Reply) *supervise.Outcom
 		return ended(supervise.Failed(task.PhaseError, "The model's reply is empty"))
 	case r.Stop == model.StopLength:
 		if s.cuts++; s.cuts >= maxCuts {
-			return ended(supervise.Failed(task.PhaseError, fmt.Sprintf("%d replies in a row were cut at their greatest length", s.cuts)))
+			return ended(supervise.Failed(task.PhaseError, fmt.Sprintf("%d replies in a row were cut at the maximum length", s.cuts)))
 		}
 		s.remember(model.Message{Role: model.User, Text: goOn})
 		return nil

@@ -20,8 +20,8 @@ var _ supervise.Confiner = (*Runner)(nil)
 // Capabilities is what is known of the kind, before this machine is looked at.
 var Capabilities = supervise.Probe{
 	Kind:    "command",
-	Tools:   "The program is told the agent's tools and not held to them.",
-	Shell:   "not confined: it can do all that the account of the server can",
+	Tools:   "The program receives the list of tools; Taskyard does not enforce it.",
+	Shell:   "not confined: it can do anything the server's account can",
 	Network: "open",
 }
 
@@ -32,7 +32,8 @@ func (c *Runner) Probe(ctx context.Context) supervise.Probe {
 
 // EnforcementGap says that nothing holds a program to its tools.
 func (c *Runner) EnforcementGap([]string) (string, bool) {
-	return "It starts a program, which is told these tools and not held to them: it can do all that the account of the server can.", false
+	return "It starts a program, which receives the list of tools; Taskyard does not enforce it: " +
+		"the program can do anything the server's account can.", false
 }
 
 // Enforcement says what is enforced of a program that is not confined.
@@ -41,7 +42,7 @@ func (c *Runner) Enforcement(task.Spec) enforce.Levels {
 	return enforce.Levels{
 		Tool: enforce.Every(own), Files: own, Network: own,
 		Time: enforce.Yes(enforce.TreeEnds), Tokens: enforce.Partly(enforce.ReportsUse),
-		Turns: enforce.No("the program does not tell its turns"), Cost: enforce.Partly(enforce.ReportsUse),
+		Turns: enforce.No("the program does not report its turns"), Cost: enforce.Partly(enforce.ReportsUse),
 	}
 }
 

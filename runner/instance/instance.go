@@ -155,7 +155,7 @@ func CheckOutside(path, data string) error {
 	case Within(path, data):
 		return fmt.Errorf("%s is Taskyard's data folder; %s", path, fix)
 	}
-	return fmt.Errorf("%s lies in Taskyard's data folder %s; %s", path, data, fix)
+	return fmt.Errorf("%s is in Taskyard's data folder %s; %s", path, data, fix)
 }
 
 const fix = "use a folder that is neither inside nor above it, such as /srv/work"

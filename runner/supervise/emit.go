@@ -92,7 +92,7 @@ func openOverflow(name string) (*os.File, error) {
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() || !onlyName(info) {
 		_ = f.Close()
-		return nil, errors.Join(err, errors.New("something else lies in its place"))
+		return nil, errors.Join(err, errors.New("something else is in its place"))
 	}
 	return f, nil
 }

@@ -42,7 +42,7 @@ func (r *Run) CanAsk() bool {
 func (r *Run) Permit(ctx context.Context, req PermissionRequest) (a PermissionAnswer, err error) {
 	p, ok := r.sink.(Permitter)
 	if !ok {
-		return a, errors.New("nobody can be asked here")
+		return a, errors.New("permissions cannot be requested here")
 	}
 	r.clock.pause(func() { a, err = p.Permit(ctx, req) })
 	return a, err

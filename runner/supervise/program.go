@@ -149,7 +149,7 @@ func (p Program) Run(ctx context.Context, spec Spec, sink Sink, prepare func(*Ru
 // noteLeftover says which processes the program left.
 func (r *Run) noteLeftover(end ending) {
 	if n := end.Report.Leftover + end.Swept; n > 0 {
-		r.out.note(fmt.Sprintf("The program left processes running, %d in all. They were ended.", n))
+		r.out.note(fmt.Sprintf("The program left processes running; they were stopped: %d.", n))
 	}
 	if n := end.Report.Survivors; n > 0 {
 		r.out.note(fmt.Sprintf("%d processes could not be killed and may still run.", n))

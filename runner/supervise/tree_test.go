@@ -146,7 +146,7 @@ func TestEndOfTheProgramEndsWhatItLeft(t *testing.T) {
 	t.Run("a child that holds stdout does not hang the run", func(t *testing.T) {
 		out, r := runnertest.Run(t, sh("sleep 600 & echo done"), runnertest.NewSpec(t))
 		runnertest.WantState(t, out, task.RunCompleted, task.PhaseEnded, "")
-		if logs := r.Texts(supervise.EventLog); len(logs) != 1 || !strings.Contains(logs[0], "1 in all") {
+		if logs := r.Texts(supervise.EventLog); len(logs) != 1 || !strings.Contains(logs[0], "stopped: 1") {
 			t.Errorf("notes %q", logs)
 		}
 	})

@@ -36,13 +36,13 @@ var (
 
 // Capabilities is what is known of the kind, before anything is looked at.
 var Capabilities = supervise.Probe{
-	Kind: "webhook", Tools: "The receiver is told the agent's tools and not held to them.",
+	Kind: "webhook", Tools: "The receiver receives the list of tools; Taskyard does not enforce it.",
 	Shell: enforce.Elsewhere, Network: enforce.Elsewhere,
 }
 
 // EnforcementGap says that nothing holds a receiver to its tools.
 func (w *Runner) EnforcementGap([]string) (string, bool) {
-	return "It hands the run to a receiver, which is told these tools and not held to them.", false
+	return "It hands the run to a receiver, which gets the list of tools; Taskyard does not enforce it.", false
 }
 
 // Enforcement says what of a plan is enforced here.
@@ -58,7 +58,7 @@ func (w *Runner) Enforcement(task.Spec) enforce.Levels {
 // Remote reports that the receiver works on another machine.
 func (w *Runner) Remote() bool { return true }
 
-const told = "the receiver is told, and does what it wants"
+const told = "the receiver is informed, and may ignore it"
 
 const (
 	maxTries    = 5

@@ -109,7 +109,7 @@ func (b *Box) refuseFile(name string, info fs.FileInfo) error {
 	case !info.Mode().IsRegular():
 		return fmt.Errorf("%s is %s, not a file: it is refused", name, kind(info.Mode()))
 	case id.device != b.device:
-		return fmt.Errorf("%s lies on another file system than the workspace: it is refused", name)
+		return fmt.Errorf("%s is on a different file system from the workspace: it is refused", name)
 	case id.links > 1:
 		return fmt.Errorf("%s has %s names (hard links), and the others may lie outside the workspace: it is refused",
 			name, count(int64(id.links)))
@@ -128,7 +128,7 @@ func (b *Box) refuseDir(name string, info fs.FileInfo) error {
 	case !info.IsDir():
 		return fmt.Errorf("%s is no folder", name)
 	case identityOf(info).device != b.device:
-		return fmt.Errorf("%s lies on another file system than the workspace: it is refused", name)
+		return fmt.Errorf("%s is on a different file system from the workspace: it is refused", name)
 	case instance.Holds(info):
 		return explain(name, instance.ErrProtected)
 	}

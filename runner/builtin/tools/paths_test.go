@@ -110,9 +110,9 @@ func TestAnotherFileSystemIsRefused(t *testing.T) {
 	}
 	defer func() { must(t, unix.Unmount(mount, unix.MNT_DETACH)) }()
 	file(t, b, "mnt/f", "needle")
-	refused(t, b, "read", args{"path": "mnt/f"}, "another file system")
-	refused(t, b, "list", args{"path": "mnt"}, "another file system")
-	refused(t, b, "create", args{"path": "mnt/new/f", "content": "x"}, "another file system")
+	refused(t, b, "read", args{"path": "mnt/f"}, "different file system")
+	refused(t, b, "list", args{"path": "mnt"}, "different file system")
+	refused(t, b, "create", args{"path": "mnt/new/f", "content": "x"}, "different file system")
 	has(t, ok(t, b, "grep", args{"pattern": "needle"}), "nothing matches")
 	has(t, ok(t, b, "glob", args{"pattern": "**"}), "no file matches")
 	if _, err := os.Stat(filepath.Join(mount, "new")); err == nil {

@@ -30,19 +30,19 @@ var table = sync.OnceValue(func() []tool {
 	offset := func(of string) *jsonschema.Schema { return number("first "+of+" to show, from 1", 1, 1<<31-1) }
 	return []tool{
 		declare("read", readAbout, (*Box).read, fields{
-			"path": path, "offset": offset("line"), "limit": number("lines to show, 500 unless told", 1, maxReadLines),
+			"path": path, "offset": offset("line"), "limit": number("lines to show, 500 by default", 1, maxReadLines),
 			"column": number("first character of each line to show, from 1", 1, 1<<31-1),
 		}, "path"),
 		declare("list", listAbout, (*Box).list, fields{
-			"path": text("folder below the workspace; the workspace itself unless told", 0, maxPath), "offset": offset("entry"),
+			"path": text("folder below the workspace; the workspace itself by default", 0, maxPath), "offset": offset("entry"),
 		}),
 		declare("glob", globAbout, (*Box).glob, fields{
 			"pattern": text("pattern such as src/**/*.go", 1, 1000), "offset": offset("file"),
-			"path": text("folder to look in; the workspace unless told", 0, maxPath),
+			"path": text("folder to look in; the workspace by default", 0, maxPath),
 		}, "pattern"),
 		declare("grep", grepAbout, (*Box).grep, fields{
 			"pattern": text("regular expression (RE2)", 1, 1000), "offset": offset("hit"),
-			"path": text("file or folder to search; the workspace unless told", 0, maxPath),
+			"path": text("file or folder to search; the workspace by default", 0, maxPath),
 			"glob": text("only files that match, such as *.go or src/**/*.ts", 0, 1000), "ignore_case": {Type: "boolean"},
 			"context": number("lines to show around each hit", 0, 10),
 		}, "pattern"),
@@ -57,7 +57,7 @@ var table = sync.OnceValue(func() []tool {
 			"new_text": text("the text that replaces it", 0, maxWrite),
 		}, "path", "old_text", "new_text"),
 		declare("bash", bashAbout, (*Box).bash, fields{
-			"command": text("shell command", 1, maxCommand), "timeout": number("seconds until it is ended, 120 unless told", 1, maxShellSeconds),
+			"command": text("shell command", 1, maxCommand), "timeout": number("seconds until it is stopped, 120 by default", 1, maxShellSeconds),
 		}, "command"),
 	}
 })
