@@ -27,6 +27,6 @@ func TestTheReferenceNeedsNoScripts(t *testing.T) {
 	y := openInstance(t, agentFiles)
 	b := newTab(t, y.url).withoutScripts()
 	b.open("/api/docs#code-stale_claim")
-	b.see("the lease ran out or the task moved on")
+	b.see("the lease expired or the task moved on")
 	b.see("/api/agents/{id}/signup")
 }
