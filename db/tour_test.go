@@ -180,7 +180,7 @@ func runs(t *testing.T, s *service.Service) {
 	ok(t, s.FinishRun(ctx, st.Run.ID, st.Run.Lease, service.Finished{State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}}))
 	create(t, s, agent, task.New{})
 	waiting = must(s.Waiting(ctx, admin))
-	must(s.DenyRun(ctx, admin, waiting[0].ID, "no"))
+	must(s.DenyRun(ctx, admin, waiting[0].ID, "no", 0))
 	must(s.ExpireApprovals(ctx))
 	must(s.Pause(ctx, admin, "coder", "x"))
 	must(s.StopEverything(ctx, admin, "x"))

@@ -135,7 +135,7 @@ func (s *Server) apiApproveRun(ctx context.Context, in *approveIn) (*runOut, err
 }
 
 func (s *Server) apiDenyRun(ctx context.Context, in *denyIn) (*runOut, error) {
-	return runAnswer(s.svc.DenyRunLater(ctx, actorIn(ctx), in.ID.ID, in.Body.Reason, in.Body.window()))
+	return runAnswer(s.svc.DenyRun(ctx, actorIn(ctx), in.ID.ID, in.Body.Reason, in.Body.window()))
 }
 
 func (s *Server) apiCancelRun(ctx context.Context, in *cancelRunIn) (*runOut, error) {

@@ -76,7 +76,7 @@ func (s *Server) denyRun(c echo.Context) error {
 		return err
 	}
 	form := views.DecideForm{Reason: text(c, "reason"), Tried: "rejection"}
-	if _, err := s.svc.DenyRunLater(formContext(c), actorOf(c), id, form.Reason, task.UndoWindow); err != nil {
+	if _, err := s.svc.DenyRun(formContext(c), actorOf(c), id, form.Reason, task.UndoWindow); err != nil {
 		return s.decideAgain(c, id, err, form)
 	}
 	return s.done(c, next, "")

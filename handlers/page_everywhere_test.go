@@ -69,7 +69,7 @@ func TestANewInstanceSaysWhatToDoFirst(t *testing.T) {
 	b.post("/tour").is(303)
 	b.get("/").is(200).hides("First steps")
 	other.get("/").shows("First steps")
-	y.ok2(y.svc.DenyRun(t.Context(), mayaActor, r.ID, "not now"))
+	y.ok2(y.svc.DenyRun(t.Context(), mayaActor, r.ID, "not now", 0))
 	other.get("/").shows("First steps")
 	y.create(asAgent("pull"), task.New{Owner: "pull", Title: "Its own", NoStart: true})
 	y.ok2(y.svc.Signup(t.Context(), asAgent("pull"), "pull", 1))

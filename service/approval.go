@@ -204,16 +204,11 @@ func (tx *txn) approve(r *task.Run, tk *task.Task, limits task.Limits, in Approv
 	return tx.Run(r.ID)
 }
 
-// DenyRun refuses a waiting run for good; the reason goes into the task's
-// thread, where the agent that asked finds it. Errors: not a reviewer, blank
-// reason, decided already, ended.
-func (s *Service) DenyRun(ctx context.Context, a task.Actor, id task.ID, reason string) (*task.Run, error) {
-	return s.DenyRunLater(ctx, a, id, reason, 0)
-}
-
-// DenyRunLater is DenyRun that can be undone for as long as undo says, and
-// takes effect only then. Errors: as DenyRun, too long a time.
-func (s *Service) DenyRunLater(ctx context.Context, a task.Actor, id task.ID, reason string, undo time.Duration) (*task.Run, error) {
+// DenyRun rejects a waiting run for good; the reason goes into the task's
+// thread, where the agent that asked finds it. The decision can be undone for as
+// long as undo says, and takes effect only then. Errors: not a reviewer, blank
+// reason, decided already, ended, too long a time.
+func (s *Service) DenyRun(ctx context.Context, a task.Actor, id task.ID, reason string, undo time.Duration) (*task.Run, error) {
 	if err := s.allowed(a, task.Decide); err != nil {
 		return nil, err
 	}

@@ -57,7 +57,7 @@ func TestADenialStandsUntilAPersonRetries(t *testing.T) {
 	if err != nil || len(wait) != 1 {
 		t.Fatal(wait, err)
 	}
-	if _, err := y.s.DenyRun(t.Context(), rita, wait[0].ID, "not now"); err != nil {
+	if _, err := y.s.DenyRun(t.Context(), rita, wait[0].ID, "not now", 0); err != nil {
 		t.Fatal(err)
 	}
 	res, err := y.s.Tick(t.Context(), "cron")

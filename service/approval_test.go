@@ -223,7 +223,7 @@ func TestDecisions(t *testing.T) {
 	p := y.create(maya, "planner", noStart, steps("a"))
 	t.Run("a denial is told to the thread and to the owner above", func(t *testing.T) {
 		sub := y.subtask(planner, p.ID, 0, "coder")
-		r := must(y.s.DenyRun(y.ctx(), rita, y.openRun(sub.ID).ID, " too risky "))
+		r := must(y.s.DenyRun(y.ctx(), rita, y.openRun(sub.ID).ID, " too risky ", 0))
 		equal(t, "state", r.State(), task.State{Status: task.RunCanceled, Phase: task.PhaseDenied})
 		equal(t, "reason", r.Approval.Reason, "too risky")
 		c := last(y.task(sub.ID).Comments)
@@ -233,7 +233,7 @@ func TestDecisions(t *testing.T) {
 	})
 	t.Run("a denial needs a reason", func(t *testing.T) {
 		_, r := y.waits()
-		_, err := y.s.DenyRun(y.ctx(), rita, r.ID, " ")
+		_, err := y.s.DenyRun(y.ctx(), rita, r.ID, " ", 0)
 		refused(t, err, task.CodeInvalidField, "reason")
 	})
 	t.Run("nobody decides twice", func(t *testing.T) {
@@ -241,10 +241,10 @@ func TestDecisions(t *testing.T) {
 		y.approve(r.ID, task.ScopeOnce)
 		_, err := y.s.ApproveRun(y.ctx(), maya, r.ID, Approve{})
 		refused(t, err, task.CodeRunDecided, "approved", rita.Name)
-		_, err = y.s.DenyRun(y.ctx(), maya, r.ID, "no")
+		_, err = y.s.DenyRun(y.ctx(), maya, r.ID, "no", 0)
 		refused(t, err, task.CodeRunDecided, "approved", rita.Name)
 		_, d := y.waits()
-		must(y.s.DenyRun(y.ctx(), rita, d.ID, "no"))
+		must(y.s.DenyRun(y.ctx(), rita, d.ID, "no", 0))
 		_, err = y.s.ApproveRun(y.ctx(), maya, d.ID, Approve{})
 		refused(t, err, task.CodeRunDecided, "denied", rita.Name, "no")
 	})
@@ -253,7 +253,7 @@ func TestDecisions(t *testing.T) {
 		must(y.s.CancelTask(y.ctx(), maya, tk.ID, ""))
 		_, err := y.s.ApproveRun(y.ctx(), rita, r.ID, Approve{})
 		refused(t, err, task.CodeRunEnded, "canceled/task_closed")
-		_, err = y.s.DenyRun(y.ctx(), rita, r.ID, "no")
+		_, err = y.s.DenyRun(y.ctx(), rita, r.ID, "no", 0)
 		refused(t, err, task.CodeRunEnded)
 	})
 	t.Run("no agent and no operator decides", func(t *testing.T) {
@@ -265,7 +265,7 @@ func TestDecisions(t *testing.T) {
 			}
 			_, err := y.s.ApproveRun(y.ctx(), a, r.ID, Approve{})
 			refused(t, err, code)
-			_, err = y.s.DenyRun(y.ctx(), a, r.ID, "no")
+			_, err = y.s.DenyRun(y.ctx(), a, r.ID, "no", 0)
 			refused(t, err, code)
 		}
 		equal(t, "state", y.run(r.ID).State(), waiting)

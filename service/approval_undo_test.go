@@ -67,7 +67,7 @@ func TestADecisionIsHeldWhileItMayBeTakenBack(t *testing.T) {
 	t.Run("a rejection ends nothing before its time, and is then as any", func(t *testing.T) {
 		y := newInstance(t)
 		tk, r := y.waits()
-		h := must(y.s.DenyRunLater(y.ctx(), rita, r.ID, " not so ", undo))
+		h := must(y.s.DenyRun(y.ctx(), rita, r.ID, " not so ", undo))
 		equal(t, "state", h.State(), waiting)
 		equal(t, "failures", y.task(tk.ID).Failures, 0)
 		y.later(undo)
@@ -126,7 +126,7 @@ func TestWhatIsHeldIsDecided(t *testing.T) {
 	t.Run("nobody decides again", func(t *testing.T) {
 		_, err := y.s.ApproveRun(y.ctx(), maya, r.ID, Approve{})
 		refused(t, err, task.CodeRunDecided, "already approved by user:rita")
-		_, err = y.s.DenyRun(y.ctx(), maya, r.ID, "no")
+		_, err = y.s.DenyRun(y.ctx(), maya, r.ID, "no", 0)
 		refused(t, err, task.CodeRunDecided, "already approved by user:rita")
 	})
 	t.Run("who decided undoes it, and nobody else", func(t *testing.T) {
@@ -162,7 +162,7 @@ func TestWhatIsHeldIsDecided(t *testing.T) {
 		for _, d := range []time.Duration{-1, task.MaxUndoWindow + 1} {
 			_, err := y.s.ApproveRun(y.ctx(), rita, r.ID, Approve{Undo: d})
 			refused(t, err, task.CodeInvalidField, "0 to 60")
-			_, err = y.s.DenyRunLater(y.ctx(), rita, r.ID, "no", d)
+			_, err = y.s.DenyRun(y.ctx(), rita, r.ID, "no", d)
 			refused(t, err, task.CodeInvalidField, "0 to 60")
 		}
 	})

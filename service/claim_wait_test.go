@@ -159,7 +159,7 @@ func TestAWaitingSignupGetsWhatComesFree(t *testing.T) {
 		"a run is denied": func(y *instance) func() task.ID {
 			tk := y.create(planner, "coder", noStart)
 			r := must(y.s.RunNow(ctx, maya, tk.ID))
-			return func() task.ID { return must(y.s.DenyRun(ctx, rita, r.ID, "no")).TaskID }
+			return func() task.ID { return must(y.s.DenyRun(ctx, rita, r.ID, "no", 0)).TaskID }
 		},
 		"a run ends that handed its task over": func(y *instance) func() task.ID {
 			tk := y.create(maya, "planner", noStart)

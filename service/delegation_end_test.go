@@ -68,7 +68,7 @@ func TestADelegationIsApprovedByPolicy(t *testing.T) {
 	})
 	t.Run("the reason of a no reaches the agent that asked", func(t *testing.T) {
 		d := y.delegate(own, task.Delegation{})
-		must(y.s.DenyRun(y.ctx(), rita, d.RunID, "not today"))
+		must(y.s.DenyRun(y.ctx(), rita, d.RunID, "not today", 0))
 		got := y.delegated(own, d.RunID)
 		equal(t, "status", got.Status, task.RunCanceled)
 		equal(t, "phase", got.Phase, task.PhaseDenied)

@@ -67,7 +67,7 @@ func TestTheInboxHoldsWhatWaitsForAPerson(t *testing.T) {
 	t.Run("a denied task, with what the reviewer said", func(t *testing.T) {
 		y := newInstance(t)
 		tk, r := y.waits()
-		must(y.s.DenyRun(y.ctx(), rita, r.ID, "not today"))
+		must(y.s.DenyRun(y.ctx(), rita, r.ID, "not today", 0))
 		s := y.inbox().Stuck
 		equal(t, "task", s[0].TaskID, tk.ID)
 		equal(t, "reason", s[0].Text, "not today")

@@ -61,7 +61,7 @@ func TestAParentKnowsWhatBecameOfItsSubtasks(t *testing.T) {
 	t.Run("it is not woken while another of its subtasks is open", func(t *testing.T) {
 		equal(t, "run", y.openRun(tk.ID), nil)
 	})
-	must(y.s.DenyRun(y.ctx(), rita, bad.RunID, "Only read it."))
+	must(y.s.DenyRun(y.ctx(), rita, bad.RunID, "Only read it.", 0))
 	st := y.start()
 	equal(t, "task", st.Run.TaskID, tk.ID)
 	y.nothingStarts()

@@ -149,7 +149,7 @@ func TestWhyWithoutAClock(t *testing.T) {
 	list := y.why(t, tk.ID, task.WhyApproval)
 	equal(t, "message", list[0].Message, "Run "+r.ID.String()+
 		" waits until 2026-03-03 09:00 UTC for a reviewer's approval: created by planner, who lacks edit.")
-	must(y.s.DenyRun(y.ctx(), rita, r.ID, "not now"))
+	must(y.s.DenyRun(y.ctx(), rita, r.ID, "not now", 0))
 	list = y.why(t, tk.ID, task.WhyStuck, task.WhyFailed)
 	equal(t, "message", list[1].Message, "Run "+r.ID.String()+" was denied: not now")
 }

@@ -47,7 +47,7 @@ func (s *machine) doDecide(rt *rapid.T) {
 	r := s.pickRun(rt, func(*mRun) bool { return true })
 	if rapid.IntRange(0, 3).Draw(rt, "deny") == 0 {
 		late := r.state == waiting && r.expires <= s.m.now
-		_, err := s.s.DenyRun(s.ctx(), rita, r.id, "no")
+		_, err := s.s.DenyRun(s.ctx(), rita, r.id, "no", 0)
 		if r.state == waiting && !late {
 			s.expect(err, "")
 			s.m.refuse(r, task.PhaseDenied)

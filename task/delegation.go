@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"slices"
 	"time"
 	"unicode/utf8"
 )
@@ -92,9 +91,6 @@ type Ask struct {
 	Request    string   `json:"request,omitempty"` // Delegation.Key of what was asked
 	Bounds     bool     `json:"bounds,omitzero"`   // not a delegation: tools and limits that hold for other reasons
 }
-
-// Allows reports whether a run under this Ask may have a tool.
-func (a *Ask) Allows(tool string) bool { return a.Tools == nil || slices.Contains(a.Tools, tool) }
 
 // Within returns l with each limit at most that of by, where by has one.
 func (l Limits) Within(by Limits) Limits {

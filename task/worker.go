@@ -7,11 +7,10 @@ import (
 
 // Bounds of what is reported over the API.
 const (
-	MaxReportLines = 100      // events of one report
-	MaxReportText  = 32 << 10 // bytes of an event's text, and of its data
-	MaxReported    = 24 << 20 // bytes of all events of a run
-	MaxArtifacts   = 100      // names of what a run made; each at most 4096 bytes
-	MaxWorkerTags  = 50       // labels, and runners, of a worker
+	MaxReportText = 32 << 10 // bytes of an event's text, and of its data
+	MaxReported   = 24 << 20 // bytes of all events of a run
+	MaxArtifacts  = 100      // names of what a run made; each at most 4096 bytes
+	MaxWorkerTags = 50       // labels, and runners, of a worker
 )
 
 // WorkerAsk is what a worker offers when it asks for a run.

@@ -110,7 +110,7 @@ func (h *hostileInstance) around(t testing.TB) {
 		return h.ask(h.create(task.New{Title: title, Owner: "careful", Description: all}).ID).ID
 	}
 	waits, denied := ask(cut(corpus[13], 200)), ask(cut(corpus[1], 200))
-	must(h.svc.DenyRun(ctx, h.maya, denied, cut(all, 1900)))
+	must(h.svc.DenyRun(ctx, h.maya, denied, cut(all, 1900), 0))
 	must(h.svc.Pause(ctx, h.maya, "hostile-1", cut(all, 1900)))
 	moved := h.create(task.New{Title: "Handed over", Owner: "hostile-2"}).ID
 	must(h.svc.HandOver(ctx, h.maya, service.HandOver{TaskID: moved, From: "hostile-2", To: "hostile-3", Comment: all}))
