@@ -70,9 +70,9 @@ func TestDefinitionsAreCheckedWithoutAServer(t *testing.T) {
 		}
 		for _, want := range []string{
 			"agent          full", "what           Runs it all", "tools          read task",
-			"beyond them    It starts a program, which is told these tools",
+			"beyond them    It starts a program, which receives the list of tools",
 			"never granted  Bash(git:*)", "runner         mine, of kind command", "model          opus, low: haiku",
-			"limits         1m30s, 2m without progress, 7 turns, 900 tokens, 1 at a time", "a day          $2.00", "may use        tasks",
+			"limits         1m30s, 2m without progress, 7 turns, 900 tokens, 1 at a time", "per day        $2.00", "may use        tasks",
 		} {
 			if !strings.Contains(out, want) {
 				t.Errorf("no %q in\n%s", want, out)
