@@ -110,7 +110,7 @@ func TestAPermissionThatNobodyGivesIsDenied(t *testing.T) {
 	if p := <-got; p.err != nil || p.answer.Allow || p.answer.Message == "" {
 		t.Fatalf("%+v", p)
 	}
-	// The clocks are stopped while people are asked: one that asks again and again
+	// Time limits are paused while people are asked: one that asks again and again
 	// would never end.
 	if p := <-f.asks("bash"); p.err != nil || p.answer.Allow || !strings.Contains(p.answer.Message, "an earlier call") {
 		t.Errorf("it asks again after nobody decided: %+v", p)

@@ -158,7 +158,7 @@ func (tx *txn) resume(p *task.Pause, reason string) error {
 }
 
 // StopEverything pauses the instance and cancels every running run, with what these
-// have delegated, and names them all; the processes are gone within seconds.
+// have delegated, and names them all; the processes exit within seconds.
 // Other runs that are queued or wait for approval stay, and start after a
 // Resume at the soonest. An instance that is paused already
 // stays so, as it is. Errors: not a person, blank reason.

@@ -272,7 +272,7 @@ func (d *dispatcher) begin(r *task.Run, tk *task.Task, def task.Agent, spec task
 }
 
 // RegisterStop has cancel called when the run must stop. The caller removes
-// it with UnregisterStop once the run's processes are gone.
+// it with UnregisterStop once the run's processes have exited.
 func (s *Service) RegisterStop(run task.ID, cancel context.CancelCauseFunc) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
