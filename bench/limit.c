@@ -71,8 +71,9 @@ const char *record_text(int i) { return texts[i]; }
 
 struct limit {
 	sqlite3 *db;
-	sqlite3_stmt *claim, *tail, *event, *insert, *count, *begin, *commit;
-	int64_t turn; // which owner is next
+	sqlite3_stmt *claim, *tail, *event, *insert, *hour, *count, *begin, *commit;
+	int64_t turn;        // which owner is next
+	int created[OWNERS]; // in this transaction
 	char hash[32];
 	char description[201];
 };
@@ -82,7 +83,7 @@ static char open_error[512];
 const char *limit_error(limit *l) { return l ? sqlite3_errmsg(l->db) : open_error; }
 
 void limit_close(limit *l) {
-	sqlite3_stmt *all[] = {l->claim, l->tail, l->event, l->insert, l->count, l->begin, l->commit};
+	sqlite3_stmt *all[] = {l->claim, l->tail, l->event, l->insert, l->hour, l->count, l->begin, l->commit};
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++) sqlite3_finalize(all[i]);
 	sqlite3_close(l->db);
 	free(l);
@@ -106,12 +107,13 @@ limit *limit_open(const char *path, limit_sql sql) {
 	int ok = sqlite3_open_v2(path, &l->db, READWRITE | NOMUTEX, NULL) == OK &&
 		sqlite3_exec(l->db,
 			"PRAGMA busy_timeout=5000; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=on;"
-			"PRAGMA recursive_triggers=on; PRAGMA cache_size=-32768",
+			"PRAGMA recursive_triggers=on; PRAGMA cache_size=-32768; PRAGMA temp_store=MEMORY",
 			NULL, NULL, NULL) == OK;
 	if (!ok) snprintf(open_error, sizeof open_error, "open %s: %s", path, sqlite3_errmsg(l->db));
 	ok = ok && prepare(l, "a claim", sql.claim, 3, &l->claim) &&
 		prepare(l, "the end of the log", sql.tail, 0, &l->tail) && prepare(l, "an event", sql.event, 11, &l->event) &&
-		prepare(l, "a new task", sql.insert, 12, &l->insert) && prepare(l, "the creates of an hour", sql.count, 3, &l->count) &&
+		prepare(l, "a new task", sql.insert, 12, &l->insert) && prepare(l, "the creates of an hour", sql.hour, 4, &l->hour) &&
+		prepare(l, "the tasks of an owner", sql.count, 3, &l->count) &&
 		prepare(l, "begin", "BEGIN IMMEDIATE", 0, &l->begin) &&
 		prepare(l, "commit", "COMMIT", 0, &l->commit);
 	if (ok) return l;
@@ -188,11 +190,28 @@ static int create_one(limit *l, const char *owner, int64_t now) {
 	sqlite3_bind_int64(s, 11, now);
 	sqlite3_bind_int64(s, 12, now);
 	if (!drain(s, NULL)) return -1;
-	int64_t id = sqlite3_last_insert_rowid(l->db);
-	sqlite3_bind_int64(l->count, 1, now - now % HOUR_MS);
-	bind_text(l->count, 2, owner);
-	bind_text(l->count, 3, "created");
-	return drain(l->count, NULL) && add_event(l, "task.created", owner, id, now) ? 1 : -1;
+	return add_event(l, "task.created", owner, sqlite3_last_insert_rowid(l->db), now) ? 1 : -1;
+}
+
+static void owner_name(char *out, size_t size, int64_t i) { snprintf(out, size, "bench-%d", (int)i); }
+
+// count_created counts what the transaction created, once for each owner.
+static int count_created(limit *l, int64_t now) {
+	for (int i = 0; i < OWNERS; i++) {
+		if (l->created[i] == 0) continue;
+		char owner[32];
+		owner_name(owner, sizeof owner, i);
+		sqlite3_bind_int64(l->hour, 1, now - now % HOUR_MS);
+		bind_text(l->hour, 2, owner);
+		bind_text(l->hour, 3, "created");
+		sqlite3_bind_int64(l->hour, 4, l->created[i]);
+		bind_text(l->count, 1, owner);
+		bind_text(l->count, 2, "active");
+		sqlite3_bind_int64(l->count, 3, l->created[i]);
+		if (!drain(l->hour, NULL) || !drain(l->count, NULL)) return 0;
+		l->created[i] = 0;
+	}
+	return 1;
 }
 
 int64_t limit_run(limit *l, int create, int per_tx, int64_t max, double seconds, double *elapsed) {
@@ -204,12 +223,14 @@ int64_t limit_run(limit *l, int create, int per_tx, int64_t max, double seconds,
 		int64_t now = now_ms();
 		for (int i = 0; i < per_tx && done < max; i++) {
 			char owner[32];
-			snprintf(owner, sizeof owner, "bench-%d", (int)(l->turn++ % OWNERS));
+			int64_t turn = l->turn++ % OWNERS;
+			owner_name(owner, sizeof owner, turn);
 			rc = create ? create_one(l, owner, now) : claim_one(l, owner, now);
 			if (rc != 1) break;
+			l->created[turn] += create;
 			done++;
 		}
-		if (rc < 0 || !drain(l->commit, NULL)) return -1;
+		if (rc < 0 || !count_created(l, now) || !drain(l->commit, NULL)) return -1;
 	}
 	*elapsed = seconds_now() - start;
 	return done;

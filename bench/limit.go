@@ -24,7 +24,7 @@ type limit struct {
 }
 
 // statements holds the texts that package db runs for a claim and a create.
-type statements struct{ claim, tail, event, insert, count string }
+type statements struct{ claim, tail, event, insert, hour, count string }
 
 // record runs fn and returns the text of every statement that connections
 // opened by fn ran.
@@ -50,7 +50,8 @@ func choose(texts []string) (statements, error) {
 		{"SELECT hash FROM events", &s.tail},
 		{"INSERT INTO events", &s.event},
 		{"INSERT INTO tasks", &s.insert},
-		{"INSERT INTO stats_hours", &s.count},
+		{"INSERT INTO stats_hours", &s.hour},
+		{"INSERT INTO task_counts", &s.count},
 	}
 	for _, w := range wanted {
 		for _, text := range texts {
@@ -70,13 +71,13 @@ func choose(texts []string) (statements, error) {
 }
 
 func openLimit(path string, s statements) (*limit, error) {
-	texts := []string{path, s.claim, s.tail, s.event, s.insert, s.count}
+	texts := []string{path, s.claim, s.tail, s.event, s.insert, s.hour, s.count}
 	c := make([]*C.char, len(texts))
 	for i, text := range texts {
 		c[i] = C.CString(text)
 		defer C.free(unsafe.Pointer(c[i]))
 	}
-	l := C.limit_open(c[0], C.limit_sql{claim: c[1], tail: c[2], event: c[3], insert: c[4], count: c[5]})
+	l := C.limit_open(c[0], C.limit_sql{claim: c[1], tail: c[2], event: c[3], insert: c[4], hour: c[5], count: c[6]})
 	if l == nil {
 		return nil, errors.New(C.GoString(C.limit_error(nil)))
 	}

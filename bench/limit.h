@@ -5,7 +5,7 @@
 
 // The statements of package db, word for word.
 typedef struct {
-	const char *claim, *tail, *event, *insert, *count;
+	const char *claim, *tail, *event, *insert, *hour, *count;
 } limit_sql;
 
 typedef struct limit limit;

@@ -72,12 +72,18 @@ func (tx *Tx) Renew(id task.ID, lease time.Duration) error {
 // Transfer gives the task to another owner and ends its claim. Priority and
 // age stay.
 func (tx *Tx) Transfer(id task.ID, owner string) error {
+	if _, err := tx.recount(id, owner, ""); err != nil {
+		return err
+	}
 	return tx.do(`UPDATE tasks SET owner = ?, claim_holder = NULL, claim_since = NULL, claim_expires = NULL,
  failures = 0, version = version + 1, updated_at = ? WHERE id = ?`, owner, tx.Now, id)
 }
 
 // Expired returns up to limit tasks whose claim has run out, by owner.
 func (rx *Rx) Expired(limit int) ([]task.Task, error) {
+	if err := rx.settle(); err != nil {
+		return nil, err
+	}
 	rows, err := rx.query("SELECT t.id, t.owner, t.claim_holder, t.claim_seq FROM task_counts c CROSS JOIN tasks t INDEXED BY tasks_lease "+
 		"ON t.owner = c.owner AND t.claim_expires <= ? WHERE c.status = 'active' AND c.n > 0 LIMIT ?", rx.Now, limit)
 	return collect(rows, err, func(r rowScanner) (t task.Task, err error) {

@@ -1,6 +1,7 @@
 package db_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -80,6 +81,53 @@ func TestTasksAreCountedAsTheyChange(t *testing.T) {
 			"SELECT owner, status, count(*) FROM tasks GROUP BY owner, status")
 		ok(t, err)
 	}
+}
+
+// TestCountsFitWhatIsCommitted lets writes of a batch fail in every way that
+// undoes what they counted.
+func TestCountsFitWhatIsCommitted(t *testing.T) {
+	t.Parallel()
+	d := dbtest.New(t)
+	open := func(rx *db.Rx, want int) {
+		t.Helper()
+		n, err := rx.OpenCount("coder", task.Active)
+		ok(t, err)
+		equal(t, "open", n, want)
+	}
+	insert := func(tx *db.Tx) {
+		t.Helper()
+		_, err := tx.InsertTask(&task.Task{Title: "t", Owner: "coder", CreatedBy: "user:maya", Status: task.Active, Channel: "web"})
+		ok(t, err)
+	}
+	no := errors.New("no")
+	write(t, d, func(tx *db.Tx) error {
+		insert(tx)
+		open(&tx.Rx, 1)
+		err := tx.Nested(func() error {
+			insert(tx)
+			open(&tx.Rx, 2)
+			insert(tx)
+			return no
+		})
+		if !errors.Is(err, no) {
+			return err
+		}
+		open(&tx.Rx, 1)
+		return tx.Nested(func() error { insert(tx); return nil })
+	})
+	err := d.Write(t.Context(), func(tx *db.Tx) error { insert(tx); return no })
+	equal(t, "a write that fails after it wrote", errors.Is(err, no), true)
+	err = d.Write(t.Context(), func(tx *db.Tx) error { tx.CountHour("coder", "asked"); return no })
+	equal(t, "a write that fails after it counted", errors.Is(err, no), true)
+	ok(t, d.Read(t.Context(), func(rx *db.Rx) error {
+		open(rx, 2)
+		hours, err := rx.StatHours(task.StatFilter{To: rx.Now + 1})
+		ok(t, err)
+		equal(t, "hours", len(hours), 1)
+		equal(t, "created", hours[0].Created, 2)
+		equal(t, "asked", hours[0].Asked, 0)
+		return rx.CheckInvariants()
+	}))
 }
 
 // TestTheOldestOfAQueueIsNotOneThatIsWorkedOn claims the oldest task.

@@ -108,7 +108,7 @@ func (d *DB) start(ctx context.Context) error {
 	}
 	// Before the migration's connection, so that closing that one does not
 	// remove the files that a full disk has no room to make again.
-	if err := errors.Join(c.keepFiles(), c.touch(), d.identify(), d.migrate(ctx)); err != nil {
+	if err := errors.Join(c.keepFiles(), c.keepUndo(), c.touch(), d.identify(), d.migrate(ctx)); err != nil {
 		return errors.Join(err, c.Close())
 	}
 	readers := min(max(4, 2*runtime.NumCPU()), 32)

@@ -23,9 +23,11 @@ func (tx *Tx) ImportTask(tk *task.Task) error {
 	if err != nil {
 		return err
 	}
-	if err := tx.countAt(tk.CreatedAt, tk.Owner, "created"); err != nil {
+	if err := tx.labelNew(tk.ID, tk); err != nil {
 		return err
 	}
+	tx.countTask(tk.Owner, status, 1)
+	tx.countAt(tk.CreatedAt, tk.Owner, "created")
 	for i, s := range tk.Steps {
 		if err := tx.InsertStep(tk.ID, i, s); err != nil {
 			return err
@@ -66,9 +68,10 @@ func (tx *Tx) ImportArchive(tk *task.Task) error {
 	if tk.Summary != "" {
 		summary = tk.Summary
 	}
-	if err := tx.countAt(tk.ArchivedAt, tk.Owner, string(tk.Status)); err != nil {
+	if _, err := tx.recount(tk.ID, "", tk.Status); err != nil {
 		return err
 	}
+	tx.countAt(tk.ArchivedAt, tk.Owner, string(tk.Status))
 	return tx.do("UPDATE tasks SET status = ?, summary = ?, archived_at = ?, blocked = 0, blockers_canceled = 0, grant_hash = NULL "+
 		"WHERE id = ?",
 		tk.Status, summary, tk.ArchivedAt, tk.ID)

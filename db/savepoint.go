@@ -6,12 +6,16 @@ import "errors"
 // else of the transaction. It returns fn's error. Nested calls do not nest.
 func (tx *Tx) Nested(fn func() error) error {
 	tail := tx.w.tail
+	if err := tx.settle(); err != nil {
+		return err
+	}
 	if err := tx.c.exec("SAVEPOINT nested"); err != nil {
 		return err
 	}
 	err := fn()
 	if err != nil {
 		tx.w.tail = tail
+		tx.counters.forget() // what is gathered is of fn
 		if e := tx.c.exec("ROLLBACK TO nested"); e != nil {
 			tx.wrote = true // the whole write has to go
 			return errors.Join(err, e)

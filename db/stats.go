@@ -15,6 +15,9 @@ type AgentLoad struct {
 // Loads returns the load of every owner of open tasks. Tasks are counted as
 // they change; what few tasks are in has indexes, which are walked.
 func (rx *Rx) Loads() (map[string]AgentLoad, error) {
+	if err := rx.settle(); err != nil {
+		return nil, err
+	}
 	rows, err := rx.query(`SELECT owner, sum(n * (status = 'active')), sum(n * (status = 'draft')), coalesce((SELECT created_at FROM tasks t
  WHERE t.owner = c.owner AND status = 'active' AND created_at > 0 AND coalesce(claim_expires, 0) <= ? ORDER BY created_at LIMIT 1), 0)
  FROM task_counts c WHERE status IN ('active', 'draft') AND n > 0 GROUP BY owner`, rx.Now)
@@ -87,12 +90,18 @@ type OwnerCount struct {
 
 // OpenOwners counts the open tasks of each owner that has some.
 func (rx *Rx) OpenOwners() ([]OwnerCount, error) {
+	if err := rx.settle(); err != nil {
+		return nil, err
+	}
 	rows, err := rx.query("SELECT owner, sum(n) FROM task_counts WHERE status IN ('active', 'draft') AND n > 0 GROUP BY owner ORDER BY owner")
 	return collect(rows, err, func(r rowScanner) (c OwnerCount, err error) { return c, r.Scan(&c.Owner, &c.Open) })
 }
 
 // OpenCount returns how many open tasks of a status an owner has; "" is any.
 func (rx *Rx) OpenCount(owner string, status task.Status) (int, error) {
+	if err := rx.settle(); err != nil {
+		return 0, err
+	}
 	return rx.count("SELECT coalesce(sum(n), 0) FROM task_counts WHERE status IN ('active', 'draft') "+
 		"AND (?1 = '' OR owner = ?1) AND (?2 = '' OR status = ?2)", owner, status)
 }
@@ -123,6 +132,9 @@ type Counts struct{ Tasks, Archived, Runs, Events int }
 // Counts counts rows by their highest ids, and archived tasks by what their
 // owners have, not one by one.
 func (rx *Rx) Counts() (c Counts, err error) {
+	if err := rx.settle(); err != nil {
+		return c, err
+	}
 	err = rx.row(`SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'tasks'), 0),
  (SELECT coalesce(sum(n), 0) FROM task_counts WHERE status IN ('done', 'canceled')),
  coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'runs'), 0), coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'events'), 0)`).

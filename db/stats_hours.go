@@ -40,22 +40,6 @@ func (tx *Tx) countRun(r *task.Run, status task.RunStatus, u task.Usage) error {
 		hourOf(tx.Now), r.Agent, r.Model, "run."+string(status), millis, u.TokensIn, u.TokensOut, u.CostUSD, u.Estimated)
 }
 
-// CountHour counts one more of what happens now: created, done, canceled or
-// asked.
-func (tx *Tx) CountHour(agent, what string) error { return tx.countAt(tx.Now, agent, what) }
-
-func (tx *Tx) countAt(at task.Time, agent, what string) error {
-	return tx.do("INSERT INTO stats_hours (hour, agent, model, what, n) VALUES (?, ?, '', ?, 1) "+
-		"ON CONFLICT DO UPDATE SET n = n + 1", hourOf(at), agent, what)
-}
-
-// countArchived counts a task that becomes history now.
-func (tx *Tx) countArchived(id task.ID, status task.Status) error {
-	return tx.do("INSERT INTO stats_hours (hour, agent, model, what, n) SELECT ?, owner, '', ?, 1 "+
-		"FROM tasks WHERE id = ? ON CONFLICT DO UPDATE SET n = n + 1",
-		hourOf(tx.Now), status, id)
-}
-
 // RunHours returns the hourly sums of runs since a moment.
 func (rx *Rx) RunHours(since task.Time) ([]RunTotals, error) {
 	rows, err := rx.query(`SELECT hour, agent, substr(what, 5), sum(n), sum(millis), sum(tokens_in + tokens_out), sum(cost_usd)

@@ -222,12 +222,29 @@ func (tx *Tx) InsertTask(t *task.Task) (task.ID, error) {
 			return 0, err
 		}
 	}
-	return id, tx.CountHour(t.Owner, "created")
+	tx.countTask(t.Owner, t.Status, 1)
+	tx.CountHour(t.Owner, "created")
+	return id, tx.labelNew(id, t)
+}
+
+// labelNew lists a new task under its labels. Changes of it do so by a trigger;
+// one on new tasks would cost those without labels, too.
+func (tx *Tx) labelNew(id task.ID, t *task.Task) error {
+	for _, label := range t.Labels {
+		err := tx.do("INSERT OR IGNORE INTO open_labels (label, priority, task_id) VALUES (?, ?, ?)", label, t.Priority, id)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // UpdateTask writes title, description, who wrote them, priority, owner,
 // status and labels of an open task as they are in t.
 func (tx *Tx) UpdateTask(t *task.Task) error {
+	if _, err := tx.recount(t.ID, t.Owner, t.Status); err != nil {
+		return err
+	}
 	return tx.do("UPDATE tasks SET title = ?, description = ?, title_by = ?, description_by = ?, priority = ?, "+
 		"owner = ?, status = ?, labels = ?, version = version + 1, updated_at = ? WHERE id = ?",
 		t.Title, t.Description, t.TitleBy, t.TextBy, t.Priority, t.Owner, t.Status, strings.Join(t.Labels, " "), tx.Now, t.ID)
@@ -244,9 +261,11 @@ func (tx *Tx) Archive(id task.ID, status task.Status, summary string) error {
 	if summary != "" {
 		s = summary
 	}
-	if err := tx.countArchived(id, status); err != nil {
+	before, err := tx.recount(id, "", status)
+	if err != nil {
 		return err
 	}
+	tx.CountHour(before.owner, string(status))
 	return tx.do(`UPDATE tasks SET status = ?, summary = ?, archived_at = ?, claim_holder = NULL, claim_since = NULL, claim_expires = NULL,
  question_id = NULL, run_id = NULL, grant_hash = NULL, blocked = 0, blockers_canceled = 0,
  version = version + 1, updated_at = ? WHERE id = ?`, status, s, tx.Now, tx.Now, id)

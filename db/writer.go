@@ -82,6 +82,8 @@ type writer struct {
 	ended chan struct{}
 	once  sync.Once
 
+	counters *counters
+
 	tail  []byte // hash of the log's last line within the open transaction
 	crowd int    // callers that the last batch had, with those queued behind it
 
@@ -93,7 +95,7 @@ type writer struct {
 }
 
 func newWriter(d *DB, c *conn) *writer {
-	w := &writer{db: d, c: c, queue: make(chan *request, 4*maxBatch), quit: make(chan struct{}), ended: make(chan struct{})}
+	w := &writer{db: d, c: c, counters: newCounters(c), queue: make(chan *request, 4*maxBatch), quit: make(chan struct{}), ended: make(chan struct{})}
 	go w.loop()
 	return w
 }
@@ -255,16 +257,21 @@ func (w *writer) try(batch []*request) (errs []error, broken error) {
 		return errs, err
 	}
 	w.tail = nil
+	w.counters.forget()
 	now := w.db.stamp()
 	wrote := false
 	for i, r := range batch {
-		r.tx = &Tx{Rx: Rx{c: w.c, Now: now}, w: w}
+		r.tx = &Tx{Rx: Rx{c: w.c, Now: now, counters: w.counters}, w: w}
 		errs[i] = call(r.fn, r.tx)
 		if errs[i] != nil && r.tx.wrote {
 			w.rollback()
 			return errs, undoError{errs[i]}
 		}
 		wrote = wrote || r.tx.wrote
+	}
+	if err := w.counters.write(); err != nil {
+		w.rollback()
+		return errs, fmt.Errorf("count tasks: %w", err)
 	}
 	start := time.Now()
 	if err := w.c.exec("COMMIT"); err != nil {

@@ -1,0 +1,101 @@
+package db
+
+import (
+	"cmp"
+
+	"taskyard/task"
+)
+
+// counters gather what the open transaction adds to task_counts and
+// stats_hours, so that a batch of writes touches each count once. A trigger on
+// each new task cost more than the task itself.
+type counters struct {
+	c     *conn
+	tasks map[taskCount]int
+	hours map[hourCount]int
+}
+
+// taskCount is how many tasks of a status an owner has.
+type taskCount struct {
+	owner  string
+	status task.Status
+}
+
+// hourCount is how often something happened to an agent's tasks in an hour.
+type hourCount struct {
+	hour        int64 // its start
+	agent, what string
+}
+
+func newCounters(c *conn) *counters {
+	return &counters{c: c, tasks: map[taskCount]int{}, hours: map[hourCount]int{}}
+}
+
+// forget drops what is gathered: its transaction is undone.
+func (n *counters) forget() {
+	clear(n.tasks)
+	clear(n.hours)
+}
+
+// write adds what is gathered to the database.
+func (n *counters) write() error {
+	tx := &Tx{Rx: Rx{c: n.c}}
+	for k, by := range n.tasks {
+		var err error
+		switch {
+		case by > 0:
+			err = tx.do("INSERT INTO task_counts (owner, status, n) VALUES (?, ?, ?) "+
+				"ON CONFLICT DO UPDATE SET n = n + excluded.n", k.owner, k.status, by)
+		case by < 0: // the CHECK of the table refuses a negative number before there is a conflict
+			err = tx.do("UPDATE task_counts SET n = n + ?3 WHERE owner = ?1 AND status = ?2", k.owner, k.status, by)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for k, by := range n.hours {
+		err := tx.do("INSERT INTO stats_hours (hour, agent, model, what, n) VALUES (?, ?, '', ?, ?) "+
+			"ON CONFLICT DO UPDATE SET n = n + excluded.n", k.hour, k.agent, k.what, by)
+		if err != nil {
+			return err
+		}
+	}
+	n.forget()
+	return nil
+}
+
+// settle writes what the transaction has gathered, if rx reads in one, before
+// counts are read.
+func (rx *Rx) settle() error {
+	if rx.counters == nil {
+		return nil
+	}
+	return rx.counters.write()
+}
+
+// countTask adds to how many tasks of a status an owner has.
+func (tx *Tx) countTask(owner string, status task.Status, by int) {
+	tx.wrote = true
+	tx.counters.tasks[taskCount{owner, status}] += by
+}
+
+// recount moves a task that changes now to the count of its new owner and
+// status, and returns those that it had before; "" keeps what it has.
+func (tx *Tx) recount(id task.ID, owner string, status task.Status) (before taskCount, err error) {
+	err = tx.row("SELECT owner, status FROM tasks WHERE id = ?", id).Scan(&before.owner, &before.status)
+	if ok, err := optional(err); err != nil || !ok {
+		return before, err // the statement that follows changes no row
+	}
+	tx.countTask(before.owner, before.status, -1)
+	tx.countTask(cmp.Or(owner, before.owner), cmp.Or(status, before.status), 1)
+	return before, nil
+}
+
+// CountHour counts one more of what happens now: created, done, canceled or
+// asked.
+func (tx *Tx) CountHour(agent, what string) { tx.countAt(tx.Now, agent, what) }
+
+func (tx *Tx) countAt(at task.Time, agent, what string) {
+	tx.wrote = true
+	tx.counters.hours[hourCount{hourOf(at), agent, what}]++
+}
