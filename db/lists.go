@@ -60,6 +60,9 @@ func (rx *Rx) OpenTasks(f task.TaskFilter, card bool) ([]*task.Task, string, err
 	if f.Sort != "" {
 		return r.sortedTasks(w, f, cols)
 	}
+	if err := rx.queued(w, f.Owner); err != nil {
+		return nil, "", err
+	}
 	from, args, err := queueOrder(w, f.After, f.Limit+1)
 	if err != nil {
 		return nil, "", err
@@ -154,7 +157,13 @@ func (rx *Rx) openWhere(f task.TaskFilter) (*where, error) {
 // one condition, SQLite would read from the first task of the priority on.
 func queueOrder(w *where, after string, limit int) (from string, args []any, err error) {
 	tasks, prio, id := w.from()
-	if after == "" {
+	// The ids are put in order first, so that only a page of rows is read whole.
+	const whole = " CROSS JOIN tasks t ON t.id = ref ORDER BY place DESC, ref"
+	switch {
+	case after == "" && w.index == claimed:
+		return " FROM (SELECT " + prio + " AS place, " + id + " AS ref" + tasks + w.sql() + " ORDER BY place DESC, ref LIMIT ?)" + whole,
+			append(w.args, limit), nil
+	case after == "":
 		return tasks + w.sql() + " ORDER BY " + prio + " DESC, " + id + " LIMIT ?", append(w.args, limit), nil
 	}
 	lastPrio, lastID, err := pair(after)
@@ -162,8 +171,7 @@ func queueOrder(w *where, after string, limit int) (from string, args []any, err
 		return "", nil, task.FieldErrorf("after", "is not a cursor that this list gave")
 	}
 	from = " FROM (SELECT " + prio + " AS place, " + id + " AS ref" + tasks + w.sql() + " AND " + prio + " = ? AND " + id + " > ?" +
-		" UNION ALL SELECT " + prio + ", " + id + tasks + w.sql() + " AND " + prio + " < ? ORDER BY place DESC, ref LIMIT ?)" +
-		" CROSS JOIN tasks t ON t.id = ref ORDER BY place DESC, ref"
+		" UNION ALL SELECT " + prio + ", " + id + tasks + w.sql() + " AND " + prio + " < ? ORDER BY place DESC, ref LIMIT ?)" + whole
 	return from, slices.Concat(w.args, []any{lastPrio, lastID}, w.args, []any{lastPrio, limit}), nil
 }
 
