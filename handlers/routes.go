@@ -24,9 +24,7 @@ func (s *Server) routes() {
 		h            echo.HandlerFunc
 	}{
 		{"GET", "/healthz", task.Everyone, s.healthz},
-		{"HEAD", "/healthz", task.Everyone, s.healthz}, // monitors like to ask so
 		{"GET", "/readyz", task.Everyone, s.readyz},
-		{"HEAD", "/readyz", task.Everyone, s.readyz},
 		{"GET", "/metrics", task.Everyone, s.measured}, // by token, or from this machine
 		{"GET", profilePath, task.Admin, s.goProfile},
 		{"GET", "/api/openapi.json", task.Everyone, s.openapi},
@@ -156,8 +154,14 @@ func (s *Server) routes() {
 	} {
 		s.perms[r.method+" "+r.path] = r.need
 		s.echo.Add(r.method, r.path, r.h)
+		if r.method == http.MethodGet && !endless[r.path] {
+			s.echo.Add(http.MethodHead, r.path, r.h) // net/http leaves the body out
+		}
 	}
 }
+
+// endless are the addresses whose answers have no end, or none that is known.
+var endless = map[string]bool{"/live": true, "/mcp": true, profilePath: true}
 
 func (s *Server) healthz(c echo.Context) error {
 	return c.Blob(http.StatusOK, "application/json", s.alive)

@@ -1,0 +1,30 @@
+package handlers
+
+import (
+	"net/http"
+	"testing"
+
+	"taskyard/task"
+)
+
+func TestPagesAnswerHEADAsGETWithoutABody(t *testing.T) {
+	t.Parallel()
+	y := newPageSite(t)
+	maya := y.maya()
+	head := func(b *browser, path string) *seenPage {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodHead, y.srv.URL+path, http.NoBody)
+		y.ok(err)
+		return b.do(req)
+	}
+	for _, path := range []string{"/", "/tasks", "/queues", "/queues/coder", "/tasks/77", "/docs", "/settings/about", "/history.csv", "/healthz"} {
+		got, want := head(maya, path), maya.get(path)
+		got.is(want.status)
+		if a, b := got.header.Get("Content-Type"), want.header.Get("Content-Type"); a != b || got.body != "" {
+			t.Errorf("HEAD %s: %q with %d bytes, GET: %q", path, a, len(got.body), b)
+		}
+	}
+	head(maya, "/live").is(http.StatusMethodNotAllowed)
+	head(maya, "/logout").is(http.StatusMethodNotAllowed)
+	head(y.person("vera", task.RoleViewer), "/settings/people").is(http.StatusForbidden)
+	head(y.browser(), "/tasks").is(y.browser().get("/tasks").status)
+}
