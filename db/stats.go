@@ -47,11 +47,16 @@ func (rx *Rx) Loads() (map[string]AgentLoad, error) {
 			[]any{rx.Now},
 			func(l *AgentLoad, n int) { l.Working, l.Queued = n, l.Queued-n },
 		},
-		{`SELECT owner, count(*) FROM (SELECT owner, id FROM tasks WHERE question_id IS NOT NULL AND status = 'active'
- UNION SELECT owner, id FROM tasks WHERE blockers_canceled > 0 AND archived_at IS NULL AND status = 'active'
+		{
+			"SELECT owner, count(*) FROM tasks INDEXED BY tasks_question WHERE question_id IS NOT NULL AND status = 'active' GROUP BY owner",
+			nil, func(l *AgentLoad, n int) { l.Waiting = n },
+		},
+		// What waits and asks nothing: of several reasons each task has one.
+		{`SELECT owner, count(*) FROM (SELECT owner, id FROM tasks WHERE blockers_canceled > 0 AND archived_at IS NULL AND status = 'active'
  UNION SELECT agent, task_id FROM runs INDEXED BY runs_approval WHERE status = 'pending' AND phase = 'approval'
- UNION SELECT agent, task_id FROM runs INDEXED BY runs_running WHERE status = 'running' AND phase = 'permission')
- GROUP BY owner`, nil, func(l *AgentLoad, n int) { l.Waiting = n }},
+ UNION SELECT agent, task_id FROM runs INDEXED BY runs_running WHERE status = 'running' AND phase = 'permission') w
+ WHERE NOT EXISTS (SELECT 1 FROM tasks t WHERE t.id = w.id AND t.owner = w.owner AND t.question_id IS NOT NULL AND t.status = 'active')
+ GROUP BY owner`, nil, func(l *AgentLoad, n int) { l.Waiting += n }},
 		{"SELECT owner, count(*) FROM tasks INDEXED BY tasks_stuck WHERE failures > 0 AND archived_at IS NULL AND status = 'active' " +
 			"AND run_id IS NULL GROUP BY owner", nil, func(l *AgentLoad, n int) { l.Failed = n }},
 	} {
