@@ -320,7 +320,7 @@ func lists(t *testing.T, s *service.Service) {
 		must(s.Events(ctx, task.Actor{Name: "user:vera", Role: task.RoleViewer}, f))
 	}
 	must(s.LastRuns(ctx, admin, "coder", 1))
-	must(s.AgentReports(ctx, admin, "", 1))
+	must(s.AgentReports(ctx, admin, []string{"coder"}, 1))
 	must(s.AgentSaved(ctx, admin, "coder"))
 	must(s.LastEvent(ctx))
 }

@@ -2,6 +2,8 @@ package handlers
 
 import (
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
@@ -10,6 +12,9 @@ import (
 	"taskyard/task"
 	"taskyard/views"
 )
+
+// agentsShown is how many agents a page of their list has.
+const agentsShown = 48
 
 // agentRuns is how many runs the page of an agent lists.
 const agentRuns = 20
@@ -26,8 +31,12 @@ func (s *Server) agentsPage(c echo.Context, ch views.Chrome) (templ.Component, e
 	if err != nil {
 		return nil, err
 	}
-	reports, err := s.svc.AgentReports(c.Request().Context(), actorOf(c), "", agentStrip)
-	m := views.AgentsModel{Agents: make([]views.AgentRow, len(agents))}
+	m := views.AgentsModel{Query: strings.TrimSpace(c.QueryParam("q")), After: c.QueryParam("after"), All: len(agents)}
+	agents = slices.DeleteFunc(slices.Clone(agents), func(a task.Agent) bool { return a.ID <= m.After || !named(&a, m.Query) })
+	m.More = max(0, len(agents)-agentsShown)
+	agents = agents[:len(agents)-m.More]
+	reports, err := s.svc.AgentReports(c.Request().Context(), actorOf(c), agentIDs(agents), agentStrip)
+	m.Agents = make([]views.AgentRow, len(agents))
 	for i, a := range agents {
 		m.Agents[i] = s.agentRow(c, a, o, reports[a.ID])
 	}
@@ -37,6 +46,17 @@ func (s *Server) agentsPage(c echo.Context, ch views.Chrome) (templ.Component, e
 		m.Strays = s.svc.StrayFiles()
 	}
 	return views.AgentsPage(ch, m), err
+}
+
+// named reports whether words are in what an agent is called or described by.
+func named(a *task.Agent, words string) bool {
+	text := strings.ToLower(a.ID + " " + a.Name + " " + a.Description)
+	for w := range strings.FieldsSeq(strings.ToLower(words)) {
+		if !strings.Contains(text, w) {
+			return false
+		}
+	}
+	return true
 }
 
 func (s *Server) agentRow(c echo.Context, a task.Agent, o service.Overview, r service.AgentReport) views.AgentRow {
@@ -63,7 +83,7 @@ func (s *Server) agentModel(c echo.Context, id string) (m views.AgentModel, err 
 	if err != nil {
 		return m, err
 	}
-	reports, err := s.svc.AgentReports(ctx, a, id, 0)
+	reports, err := s.svc.AgentReports(ctx, a, []string{id}, 0)
 	if err != nil {
 		return m, err
 	}

@@ -26,6 +26,7 @@ func (s *Server) queues(c echo.Context) error {
 func (s *Server) queuesPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
 	f := queueFilter(c)
 	filter, err := taskFilter(f)
+	f.After = "" // an agent here, a task in the list
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +34,7 @@ func (s *Server) queuesPage(c echo.Context, ch views.Chrome) (templ.Component, e
 	if err != nil {
 		return nil, err
 	}
-	m := views.QueuesModel{Filter: f, Stats: queueStats(b.BoardDay, ch.Now), Columns: queueColumns(b.Columns), More: b.More}
+	m := views.QueuesModel{Filter: f, Stats: queueStats(b.BoardDay, ch.Now), Columns: queueColumns(b.Columns), After: filter.After, More: b.More}
 	m.Bar = views.FilterModel{Filter: f, Agents: b.Agents, Sum: boardSum(f, b.Open, len(b.Agents), m.Columns)}
 	return views.QueuesPage(ch, m), nil
 }

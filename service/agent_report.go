@@ -21,7 +21,7 @@ type AgentReport struct {
 
 // AgentReports returns the report of each agent, with its last ended runs;
 // with an id that of one agent alone. Error: may not read.
-func (s *Service) AgentReports(ctx context.Context, a task.Actor, id string, last int) (map[string]AgentReport, error) {
+func (s *Service) AgentReports(ctx context.Context, a task.Actor, ids []string, last int) (map[string]AgentReport, error) {
 	if err := s.allowed(a, task.Read); err != nil {
 		return nil, err
 	}
@@ -34,15 +34,12 @@ func (s *Service) AgentReports(ctx context.Context, a task.Actor, id string, las
 		for _, t := range sums {
 			out[t.Agent] = out[t.Agent].plus(t)
 		}
-		for _, def := range s.agents.Agents() {
-			if id != "" && def.ID != id {
-				continue
-			}
-			r := out[def.ID]
-			if r.Last, err = rx.LastRuns(def.ID, last); err != nil {
+		for _, id := range ids {
+			r := out[id]
+			if r.Last, err = rx.LastRuns(id, last); err != nil {
 				return err
 			}
-			out[def.ID] = r
+			out[id] = r
 		}
 		return nil
 	})

@@ -15,7 +15,7 @@ const (
 	columnCards = 25  // cards of a column
 	boardCards  = 240 // cards of a board, shared out among its columns
 	fewestCards = 5   // cards that a column shows on any board
-	maxColumns  = boardCards / fewestCards
+	maxColumns  = 24  // queues on one page of the board
 )
 
 // Board is the queues of all agents, or those that a filter leaves.
@@ -24,7 +24,7 @@ type Board struct {
 	Agents  []string // that are defined
 	Open    int      // open tasks of the instance
 	Columns []BoardColumn
-	More    int // queues that were left out: there are too many for one page
+	More    int // queues on later pages: there are too many for one
 }
 
 // BoardColumn is the queue of one agent.
@@ -55,9 +55,10 @@ type BoardCard struct {
 // Board returns the tiles of the board and one column per agent, those with
 // open tasks first. Owners without a definition have a column too, so that no
 // task is out of sight. A filter other than an owner leaves out columns
-// without a card. The tasks are for reading alone. Errors: may not read,
-// invalid filter.
+// without a card. f.After is the agent before the first column, "" for the first
+// page. The tasks are for reading alone. Errors: may not read, invalid filter.
 func (s *Service) Board(ctx context.Context, a task.Actor, f task.TaskFilter) (b Board, err error) {
+	after := f.After
 	f.Sort, f.Desc, f.After, f.Limit = "", false, "", 0 // columns have the order of queues, and limits of their own
 	if err := s.mayList(a, f); err != nil {
 		return b, err
@@ -65,7 +66,7 @@ func (s *Service) Board(ctx context.Context, a task.Actor, f task.TaskFilter) (b
 	if b.BoardDay, err = s.BoardDay(ctx, a); err != nil {
 		return b, err
 	}
-	r := boardReader{s: s, ctx: ctx, filter: f}
+	r := boardReader{s: s, ctx: ctx, filter: f, after: after}
 	if r.overview, err = s.overview(ctx); err != nil {
 		return b, err
 	}
@@ -108,6 +109,7 @@ type boardReader struct {
 	s        *Service
 	ctx      context.Context
 	filter   task.TaskFilter
+	after    string // the last agent of the page before
 	overview Overview
 	inFlight []task.ID
 	lastEnds map[string]task.Time
@@ -116,8 +118,8 @@ type boardReader struct {
 	limit    int // cards of a column
 }
 
-// columns returns at most maxColumns columns, and how many agents come after
-// the last of them.
+// columns returns at most maxColumns columns after r.after, and how many agents
+// come after the last of them.
 func (r *boardReader) columns(defined []task.Agent) (list []BoardColumn, more int, err error) {
 	agents := slices.Clone(defined) // the folder's own list stays as it is
 	for owner := range r.overview.Loads {
@@ -133,6 +135,7 @@ func (r *boardReader) columns(defined []task.Agent) (list []BoardColumn, more in
 		agents = slices.DeleteFunc(agents, func(a task.Agent) bool { return a.ID != owner })
 	}
 	r.limit = max(fewestCards, min(columnCards, boardCards/max(1, len(agents))))
+	agents = agents[slices.IndexFunc(agents, func(a task.Agent) bool { return a.ID == r.after })+1:]
 	for i := range agents {
 		col, err := r.column(&agents[i])
 		if err != nil {

@@ -130,7 +130,22 @@ func TestABoardOfManyAgentsShowsThoseWithTasks(t *testing.T) {
 	equal(t, "columns", len(b.Columns), maxColumns)
 	equal(t, "first column", b.Columns[0].Agent, last)
 	equal(t, "left out", b.More, len(b.Agents)-maxColumns)
-	b, err = y.s.Board(t.Context(), vera, task.TaskFilter{Owner: "many-090"})
+	seen := map[string]bool{}
+	for f := (task.TaskFilter{}); ; f.After = b.Columns[len(b.Columns)-1].Agent {
+		b, err = y.s.Board(t.Context(), vera, f)
+		ok(t, err)
+		for _, col := range b.Columns {
+			if seen[col.Agent] {
+				t.Errorf("%s is on two pages", col.Agent)
+			}
+			seen[col.Agent] = true
+		}
+		if b.More == 0 {
+			break
+		}
+	}
+	equal(t, "on all pages", len(seen), len(b.Agents))
+	b, err = y.s.Board(t.Context(), vera, task.TaskFilter{Owner: "many-040"})
 	ok(t, err)
 	equal(t, "columns of one agent", len(b.Columns), 1)
 	equal(t, "left out", b.More, 0)

@@ -11,7 +11,11 @@ import (
 
 // AgentsModel is the list of agents.
 type AgentsModel struct {
-	Agents  []AgentRow
+	Agents  []AgentRow // of this page, by id
+	Query   string     // words that they are called or described by
+	After   string     // the last agent of the page before
+	More    int        // agents on later pages
+	All     int        // agents of the instance
 	Folder  string   // where the definition files lie
 	Strays  []string // files there that make no agent, and why, as sentences
 	Runners []task.RunnerInfo

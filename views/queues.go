@@ -13,7 +13,8 @@ type QueuesModel struct {
 	Filter  QueueFilter
 	Stats   *QueueStats // nil: no tiles
 	Columns []QueueColumn
-	More    int // agents whose queues the board leaves out
+	After   string // the last agent of the page before
+	More    int    // agents whose queues are on later pages
 	Bar     FilterModel
 }
 

@@ -72,6 +72,12 @@ func (urls) Queues(f QueueFilter) string {
 	return query("/queues", f.pairs()...)
 }
 
+// QueuesAfter is the page of the board that follows an agent.
+func (urls) QueuesAfter(f QueueFilter, agent string) string {
+	f.Sort, f.After = "", agent
+	return query("/queues", f.pairs()...)
+}
+
 // Queue is the board of one agent.
 func (u urls) Queue(agent string) string { return u.Queues(QueueFilter{Agent: agent}) }
 
@@ -122,6 +128,9 @@ func (urls) Approval(run task.ID) string { return "/approvals/" + run.String() }
 
 // Agents is the list of agents.
 func (urls) Agents() string { return "/agents" }
+
+// AgentsAfter is the page of the agents that a search finds after one of them.
+func (urls) AgentsAfter(q, agent string) string { return query("/agents", "q", q, "after", agent) }
 
 // Agent is one agent's page.
 func (urls) Agent(id string) string { return "/agents/" + url.PathEscape(id) }

@@ -1,0 +1,38 @@
+package handlers
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestManyAgentsAreOnPages follows the links of both lists of agents to their
+// end, without scripts.
+func TestManyAgentsAreOnPages(t *testing.T) {
+	t.Parallel()
+	y := newPageSite(t)
+	b := y.maya()
+	for i := range 120 {
+		id := fmt.Sprintf("many-%03d", i)
+		y.ok(os.WriteFile(filepath.Join(y.dir, id+".md"), []byte("---\nname: "+id+"\ndescription: One of many.\ntools: read\n---\nWork.\n"), 0o600))
+	}
+	b.post("/agents/reload")
+	for first, mark := range map[string]string{"/agents": `id="agent-many-`, "/queues": `id="q-many-`} {
+		seen, pages := 0, 0
+		for path := first; path != ""; pages++ {
+			a := b.get(path).is(200)
+			seen += strings.Count(a.body, mark)
+			_, rest, found := strings.Cut(a.body, `rel="next" href="`)
+			if path = ""; found {
+				path, _, _ = strings.Cut(rest, `"`)
+			}
+		}
+		if seen != 120 || pages < 3 {
+			t.Errorf("%s: %d agents on %d pages", first, seen, pages)
+		}
+	}
+	b.get("/agents?q=MANY-11+one").is(200).shows("many-110", "many-119").hides("agent-many-001", `rel="next"`)
+	b.get("/agents?q=nobody").is(200).shows("No agents match this filter")
+}
