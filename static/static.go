@@ -98,8 +98,9 @@ func pack(content []byte) []byte {
 }
 
 var (
-	comment = regexp.MustCompile(`(?s)/\*.*?\*/`)
-	linked  = regexp.MustCompile(`url\(` + Prefix + `([^)]*)\)`)
+	comment    = regexp.MustCompile(`(?s)/\*.*?\*/`)
+	combinator = regexp.MustCompile(` ?([>+~]) `)
+	linked     = regexp.MustCompile(`url\(` + Prefix + `([^)]*)\)`)
 )
 
 // joinSheets joins files of css without comments and needless blanks: a line
@@ -117,8 +118,9 @@ func joinSheets(served map[string]File, parts []string) []byte {
 			if strings.HasSuffix(line, ";") {
 				line = strings.Replace(line, ": ", ":", 1)
 			}
+			line = strings.ReplaceAll(line, ", ", ",")
 			if selector, ok := strings.CutSuffix(line, " {"); ok {
-				line = selector + "{"
+				line = combinator.ReplaceAllString(selector, "$1") + "{"
 			}
 			out.WriteString(line)
 			if line != "" && !strings.ContainsAny(line[len(line)-1:], "{};,") {

@@ -10,17 +10,17 @@ import (
 
 // ansiStyle is how a terminal would draw letters, as far as it is drawn here.
 type ansiStyle struct {
-	fg, bg                        int // 0 for none, else 1 more than the number of the color, 0 to 15
+	fg, bg                        int // 0 for none, else 1 more than the number of the color, 0 to 15; bright ones look the same
 	bold, faint, italic, under, x bool
 }
 
 func (s ansiStyle) class() string {
 	var list []string
 	if s.fg > 0 && s.bg == 0 {
-		list = append(list, "fg-"+strconv.Itoa(s.fg-1))
+		list = append(list, "fg-"+strconv.Itoa((s.fg-1)%8))
 	}
 	if s.bg > 0 { // the color of letters on it is fixed, so that they can be read
-		list = append(list, "bg-"+strconv.Itoa(s.bg-1))
+		list = append(list, "bg-"+strconv.Itoa((s.bg-1)%8))
 	}
 	for _, f := range []struct {
 		on   bool
