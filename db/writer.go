@@ -95,7 +95,10 @@ type writer struct {
 }
 
 func newWriter(d *DB, c *conn) *writer {
-	w := &writer{db: d, c: c, counters: newCounters(c), queue: make(chan *request, 4*maxBatch), quit: make(chan struct{}), ended: make(chan struct{})}
+	w := &writer{
+		db: d, c: c, counters: newCounters(c),
+		queue: make(chan *request, 4*maxBatch), quit: make(chan struct{}), ended: make(chan struct{}),
+	}
 	go w.loop()
 	return w
 }

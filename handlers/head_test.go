@@ -16,7 +16,9 @@ func TestPagesAnswerHEADAsGETWithoutABody(t *testing.T) {
 		y.ok(err)
 		return b.do(req)
 	}
-	for _, path := range []string{"/", "/tasks", "/queues", "/queues/coder", "/tasks/77", "/docs", "/settings/about", "/history.csv", "/healthz"} {
+	for _, path := range []string{
+		"/", "/tasks", "/queues", "/queues/coder", "/tasks/77", "/docs", "/settings/about", "/history.csv", "/healthz",
+	} {
 		got, want := head(maya, path), maya.get(path)
 		got.is(want.status)
 		if a, b := got.header.Get("Content-Type"), want.header.Get("Content-Type"); a != b || got.body != "" {

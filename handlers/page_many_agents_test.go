@@ -16,7 +16,8 @@ func TestManyAgentsAreOnPages(t *testing.T) {
 	b := y.maya()
 	for i := range 120 {
 		id := fmt.Sprintf("many-%03d", i)
-		y.ok(os.WriteFile(filepath.Join(y.dir, id+".md"), []byte("---\nname: "+id+"\ndescription: One of many.\ntools: read\n---\nWork.\n"), 0o600))
+		text := "---\nname: " + id + "\ndescription: One of many.\ntools: read\n---\nWork.\n"
+		y.ok(os.WriteFile(filepath.Join(y.dir, id+".md"), []byte(text), 0o600))
 	}
 	b.post("/agents/reload")
 	for first, mark := range map[string]string{"/agents": `id="agent-many-`, "/queues": `id="q-many-`} {

@@ -34,7 +34,9 @@ func (s *Server) queuesPage(c echo.Context, ch views.Chrome) (templ.Component, e
 	if err != nil {
 		return nil, err
 	}
-	m := views.QueuesModel{Filter: f, Stats: queueStats(b.BoardDay, ch.Now), Columns: queueColumns(b.Columns), After: filter.After, More: b.More}
+	m := views.QueuesModel{
+		Filter: f, Stats: queueStats(b.BoardDay, ch.Now), Columns: queueColumns(b.Columns), After: filter.After, More: b.More,
+	}
 	m.Bar = views.FilterModel{Filter: f, Agents: b.Agents, Sum: boardSum(f, b.Open, len(b.Agents), m.Columns)}
 	return views.QueuesPage(ch, m), nil
 }
