@@ -16,8 +16,8 @@ type AgentsModel struct {
 	After   string     // the last agent of the page before
 	More    int        // agents on later pages
 	All     int        // agents of the instance
-	Folder  string   // where the definition files lie
-	Strays  []string // files there that make no agent, and why, as sentences
+	Folder  string     // where the definition files lie
+	Strays  []string   // files there that make no agent, and why, as sentences
 	Runners []task.RunnerInfo
 }
 
