@@ -69,6 +69,7 @@ const (
 	CodeRunDecided       Code = "run_already_decided"
 	CodeExpiresSoon      Code = "expires_soon"
 	CodeRunEnded         Code = "run_ended"
+	CodeNoRunMessages    Code = "run_takes_no_messages"
 	CodeRunNotFinal      Code = "run_not_ended"
 	CodeRunChanged       Code = "run_changed"
 	CodeStaleLease       Code = "stale_lease"
@@ -83,6 +84,17 @@ const (
 	CodeQuotaExceeded    Code = "quota_exceeded"
 	CodeConfigInvalid    Code = "invalid_configuration"
 	CodeUnavailable      Code = "unavailable"
+	CodeProjectNotFound  Code = "project_not_found"
+	CodeProjectArchived  Code = "project_archived"
+	CodeStaleProject     Code = "stale_project"
+	CodeRepository       Code = "repository_unusable"
+	CodeChecksFailed     Code = "checks_failed"
+	CodeReviewNeeded     Code = "review_needed"
+	CodeResultNotFound   Code = "result_not_found"
+	CodeResultClosed     Code = "result_closed"
+	CodeStaleDigest      Code = "stale_digest"
+	CodeMergeWaits       Code = "merge_waits"
+	CodeMergeMoved       Code = "merge_target_moved"
 	CodeDiskFull         Code = "disk_full"
 	CodeOutcomeUnknown   Code = "outcome_unknown"
 	CodeInternal         Code = "internal"
@@ -137,6 +149,7 @@ var Codes = []struct {
 	{CodeNotPaused, "There is nothing to resume: neither the server nor the named agent is paused."},
 	{CodeRunDecided, "This run, or the permission that it asked for, has already been decided. The message says by whom, how and when."},
 	{CodeExpiresSoon, "The item expires soon, so it cannot be snoozed. Decide now."},
+	{CodeNoRunMessages, "The run takes no messages now, or not from its runner. Comment on the task; its next run reads that."},
 	{CodeRunEnded, "The run has ended and is read-only."},
 	{CodeRunNotFinal, "The run has not ended yet. Cancel it, or wait."},
 	{CodeRunChanged, "What would run has changed since you reviewed it. Review it again; `version` is the new one."},
@@ -153,6 +166,19 @@ var Codes = []struct {
 		"names it and its limit; wait as many seconds as Retry-After says."},
 	{CodeConfigInvalid, "The configuration file is not valid, or cannot be written. Nothing was changed; the message says where and why."},
 	{CodeUnavailable, "The server cannot do this now: it is starting, stopping, or its database is not writable. Try again."},
+	{CodeProjectNotFound, "No project has this key."},
+	{CodeProjectArchived, "The project is archived: it takes no new tasks and no results."},
+	{CodeStaleProject, "The project changed since you read it. Read it again, merge, and send the new version."},
+	{CodeRepository, "The Git repository of the project, or the branch of the task, cannot be used. The message says why."},
+	{CodeChecksFailed, "A required check did not pass, so the task is not completed. The message names it, with the end of its log. " +
+		"Fix the cause and complete the task again."},
+	{CodeReviewNeeded, "The task belongs to a project, so it is completed alone, by its own call: its checks run, " +
+		"and people may have to accept the result."},
+	{CodeResultNotFound, "The task has no such result."},
+	{CodeResultClosed, "The result is not under review any more. The message says what became of it."},
+	{CodeStaleDigest, "The result is not the one that you saw. Read it again and decide on its present digest."},
+	{CodeMergeWaits, "The branch is checked out in a folder with local changes. Commit or stash them; the merge is tried again."},
+	{CodeMergeMoved, "The target branch moved while the merge was prepared. It is tried again."},
 	{CodeDiskFull, "The server's disk is full. Nothing was written; reads continue."},
 	{CodeOutcomeUnknown, "The disk or a file failed during the write: it may or may not be stored. Check " +
 		"after the server has restarted; repeating with the same Idempotency-Key is safe."},
@@ -197,6 +223,16 @@ func Errorf(kind Kind, code Code, format string, args ...any) *Error {
 // FieldErrorf makes an Invalid error that names a field.
 func FieldErrorf(field, format string, args ...any) *Error {
 	return &Error{Kind: Invalid, Code: CodeInvalidField, Field: field, Message: fmt.Sprintf(format, args...)}
+}
+
+// ProjectNotFound says that there is no project with this key.
+func ProjectNotFound(key string) *Error {
+	return Errorf(NotFound, CodeProjectNotFound, "There is no project %q", key)
+}
+
+// ResultNotFound says that a task has no result with this number.
+func ResultNotFound(id ID, number int) *Error {
+	return Errorf(NotFound, CodeResultNotFound, "Task %d has no result %d", id, number)
 }
 
 // TaskNotFound is the error for an unknown task.

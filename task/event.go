@@ -58,6 +58,19 @@ const (
 	EvWakeSkipped     = "task.wake_skipped"
 	EvTaskImported    = "task.imported"
 	EvTodoImported    = "todo.imported"
+	EvProjectCreated  = "project.created"
+	EvProjectUpdated  = "project.updated"
+	EvChecksFailed    = "task.checks_failed"
+	EvResultCreated   = "result.created"
+	EvResultAccepted  = "result.accepted"
+	EvResultChanges   = "result.changes_requested"
+	EvResultVoted     = "result.voted"
+	EvResultReminded  = "result.reminded"
+	EvReviewReplied   = "result.comment_answered"
+	EvMergeQueued     = "merge.queued"
+	EvMergeDone       = "merge.done"
+	EvMergeFailed     = "merge.failed"
+	EvRunMessage      = "run.message_sent"
 	EvRunCreated      = "run.created"
 	EvRunHeld         = "run.decision_held"
 	EvRunUndone       = "run.decision_undone"
@@ -104,7 +117,7 @@ const (
 // openNouns are the nouns whose events everybody may read who may read tasks.
 // The events of all others (user, token, access, preference, view, settings, and those
 // that are yet to come) tell about people, their sign-ins and addresses.
-var openNouns = []string{"task", "run", "todo", "scheduler", InstanceNoun, "agent"}
+var openNouns = []string{"task", "run", "todo", "scheduler", InstanceNoun, "agent", "project", "result", "merge"}
 
 // InstanceNoun is the noun of events about the whole instance, which pause,
 // stop and resume it.

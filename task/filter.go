@@ -8,6 +8,7 @@ type TaskFilter struct {
 	Query       string // words in title or description
 	Parent      ID
 	Label       string // a label that the task has
+	Project     string // key of the project that the task is in
 	CreatedBy   string // actor
 	Shown       Shown  // how the task is drawn
 	Blocked     string // "yes": something must be done first; "no": nothing
@@ -37,7 +38,7 @@ func (t *Task) Shown() Shown {
 	switch {
 	case t.Status == Draft:
 		return ShownDraft
-	case t.WaitingFor == WaitsUser, t.WaitingFor == WaitsApproval, t.BlockersCanceled > 0:
+	case t.WaitingFor == WaitsUser, t.WaitingFor == WaitsApproval, t.WaitingFor == WaitsReview, t.BlockersCanceled > 0:
 		return ShownWaiting
 	case t.WorkStatus == Working:
 		return ShownWorking
@@ -73,6 +74,7 @@ type HistoryFilter struct {
 	Owner     string
 	CreatedBy string // actor
 	Label     string // a label that the task had
+	Project   string // key of the project that the task was in
 	Status    Status // Done or Canceled
 	Query     string // full text
 	From      Time   // archived at or after

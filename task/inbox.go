@@ -10,6 +10,7 @@ type InboxKind string
 const (
 	WaitQuestion   InboxKind = "question"   // an open question; ref is its message
 	WaitPermission InboxKind = "permission" // a run asks before a tool call; ref is the run
+	WaitReview     InboxKind = "review"     // a result waits for people; ref is the result
 	WaitApproval   InboxKind = "approval"   // a run waits for a reviewer; ref is the run
 	WaitStuck      InboxKind = "stuck"      // nothing tries again by itself; ref is the task
 	WaitLost       InboxKind = "lost"       // waits for a canceled task; ref is the task
@@ -17,7 +18,7 @@ const (
 )
 
 // InboxKinds lists them.
-var InboxKinds = []InboxKind{WaitQuestion, WaitPermission, WaitApproval, WaitStuck, WaitLost, WaitNotice}
+var InboxKinds = []InboxKind{WaitQuestion, WaitPermission, WaitApproval, WaitReview, WaitStuck, WaitLost, WaitNotice}
 
 // InboxQuery says whose inbox is read, and what of it.
 type InboxQuery struct {
@@ -44,6 +45,7 @@ type Inbox struct {
 	Questions       []InboxItem  `json:"questions" doc:"open questions, the oldest first"`
 	Approvals       []*Run       `json:"approvals" doc:"runs that wait for a reviewer, the first to expire first"`
 	Permissions     []*Run       `json:"permissions" doc:"runs that ask before a tool call, the first to expire first"`
+	Reviews         []InboxItem  `json:"reviews" doc:"results that wait for people, the oldest first"`
 	Stuck           []InboxItem  `json:"stuck" doc:"active tasks that nothing tries again by itself: runs failed in a row, or one was denied"`
 	BlockerCanceled []InboxItem  `json:"blockerCanceled" doc:"tasks that wait for a task that was canceled"`
 	Notices         []InboxItem  `json:"notices" doc:"unacknowledged notices, newest first"`
@@ -65,6 +67,8 @@ type InboxItem struct {
 	Owner     string `json:"owner"`
 	MessageID ID     `json:"messageId,omitzero" doc:"the question or the notice"`
 	RunID     ID     `json:"runId,omitzero" doc:"the run that failed last"`
+	ResultID  ID     `json:"resultId,omitzero"`
+	Number    int    `json:"number,omitzero" doc:"of the result"`
 	Author    string `json:"author,omitempty" doc:"who asks or tells"`
 	Text      string `json:"text,omitempty" doc:"question, notice, or why the last run ended"`
 	At        Time   `json:"at" doc:"when it was asked, reported, or last changed"`
@@ -75,6 +79,7 @@ type InboxTotals struct {
 	Questions       int `json:"questions"`
 	Approvals       int `json:"approvals"`
 	Permissions     int `json:"permissions"`
+	Reviews         int `json:"reviews"`
 	Stuck           int `json:"stuck"`
 	BlockerCanceled int `json:"blockerCanceled"`
 	Notices         int `json:"notices"`
@@ -100,6 +105,7 @@ func (b *Inbox) Cut(limit int) (last ID) {
 	items(&b.Questions, message)
 	runs(&b.Permissions)
 	runs(&b.Approvals)
+	items(&b.Reviews, func(i InboxItem) ID { return i.ResultID })
 	items(&b.Stuck, ofTask)
 	items(&b.BlockerCanceled, ofTask)
 	items(&b.Notices, message)
@@ -115,6 +121,8 @@ func (t *InboxTotals) Of(k InboxKind) *int {
 		return &t.Approvals
 	case WaitPermission:
 		return &t.Permissions
+	case WaitReview:
+		return &t.Reviews
 	case WaitStuck:
 		return &t.Stuck
 	case WaitLost:
@@ -135,5 +143,5 @@ func (t InboxTotals) Minus(m InboxTotals) InboxTotals {
 
 // All is the number that the navigation shows.
 func (t InboxTotals) All() int {
-	return t.Questions + t.Approvals + t.Permissions + t.Stuck + t.BlockerCanceled + t.Notices
+	return t.Questions + t.Approvals + t.Permissions + t.Reviews + t.Stuck + t.BlockerCanceled + t.Notices
 }

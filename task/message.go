@@ -37,7 +37,7 @@ type Message struct {
 	RunID      ID              `json:"runId,omitzero"`
 	Kind       MessageKind     `json:"kind"`
 	Role       Speaker         `json:"role,omitempty"`
-	Type       string          `json:"type,omitempty" doc:"for transcript lines: prompt, text, tool_call, tool_result, usage, log, error, result; imported for a comment that came from foreign files; stopped for a notice of a run that was stopped with everything"`
+	Type       string          `json:"type,omitempty" doc:"for transcript lines: prompt, message, text, tool_call, tool_result, usage, log, error, result; imported for a comment that came from foreign files; stopped for a notice of a run that was stopped with everything"`
 	Author     string          `json:"author"`
 	Content    string          `json:"content"`
 	ContentCut int             `json:"contentCut,omitzero" doc:"bytes of the content that are left out at its end, as the answer is at most 1 MiB; /api/runs/{id}/messages/{message} reads on"`

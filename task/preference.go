@@ -12,6 +12,7 @@ const (
 	PrefGuide   Preference = "guide"   // "off": the guide of the demo is dismissed
 	PrefDensity Preference = "density" // "cozy": more room
 	PrefMotion  Preference = "motion"  // "less": nothing moves, whatever the system says
+	PrefDiff    Preference = "diff"    // "split": old and new side by side
 	PrefZone    Preference = "zone"    // a name of the time zone database; "": that of the browser
 )
 
@@ -20,6 +21,7 @@ var preferenceValues = map[Preference][]string{
 	PrefGuide:   {"", "off"},
 	PrefDensity: {"", "cozy"},
 	PrefMotion:  {"", "less"},
+	PrefDiff:    {"", "split"},
 }
 
 // Check refuses unknown preferences and values.

@@ -259,6 +259,11 @@ type Spec struct {
 	Env            []string `json:"env,omitempty" doc:"names of variables handed on, never their values"`
 	Network        bool     `json:"network,omitzero" doc:"commands of its tool bash may use the network"`
 	TaskTools      string   `json:"taskTools,omitempty" doc:"all: it is shown every task tool and the todo list"`
+	Project        string   `json:"project,omitempty" doc:"of its task: the workspace is the worktree of the task, shared by all its runs"`
+	Branch         string   `json:"branch,omitempty" doc:"of its task, in the repository of the project"`
+	BranchFrom     string   `json:"branchFrom,omitempty" doc:"branch on which that one begins"`
+	Setup          []string `json:"setup,omitempty" doc:"commands that run once in a new worktree of the task"`
+	Checks         []string `json:"checks,omitempty" doc:"commands that execute its changes before the task is done"`
 }
 
 // Run is one attempt of an agent on a task, started by Taskyard.

@@ -60,6 +60,8 @@ const (
 	WaitsUser     WaitingFor = "user"     // a question to the user is open
 	WaitsApproval WaitingFor = "approval" // a run waits for approval, or for a permission
 	WaitsTasks    WaitingFor = "tasks"    // a task in blockedBy is not done
+	WaitsReview   WaitingFor = "review"   // people decide on its result
+	WaitsMerge    WaitingFor = "merge"    // its accepted result is on its way into the target branch
 )
 
 // ParseStatus reads one of both vocabularies: a Status, or a WorkStatus that

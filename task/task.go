@@ -20,7 +20,8 @@ type Task struct {
 	Labels       []string   `json:"labels" doc:"sorted words of a-z, 0-9 and -"`
 	ThreadID     ID         `json:"threadId"`
 	Channel      string     `json:"channel,omitempty"`
-	WaitingFor   WaitingFor `json:"waitingFor,omitempty" enum:"user,approval,tasks"`
+	Project      string     `json:"project,omitempty" doc:"key of its project"`
+	WaitingFor   WaitingFor `json:"waitingFor,omitempty" enum:"user,approval,tasks,review,merge"`
 	Claim        *Claim     `json:"claim,omitempty"`
 	Summary      string     `json:"summary,omitempty"`
 	CreatedAt    Time       `json:"createdAt"`
@@ -36,18 +37,22 @@ type Task struct {
 	Runs     []PastRun `json:"runs,omitempty" doc:"its last ended runs, at most 5"`
 	Subtasks []Subtask `json:"subtasks,omitempty" doc:"its last subtasks, at most 20"`
 
+	// Review is what became of the last result, of a task of a project.
+	Review *TaskReview `json:"review,omitempty"`
+
 	Cut []string `json:"cut,omitzero" doc:"what is left out or shortened because of its size: comments (GET /api/tasks/{id}/comments has all), details (of steps with detailsCut: GET /api/tasks/{id}/steps/{index}), runs (GET /api/tasks/{id}/runs), subtasks (each by its id), resources, description"`
 
 	// For the server's own use; never in JSON.
-	QuestionID   ID     `json:"-"` // open question's message, or 0
-	OpenRunID    ID     `json:"-"` // waiting or running run, or 0
-	OpenRunPhase Phase  `json:"-"` // phase of the open run
-	Failures     int    `json:"-"` // failed runs in a row
-	LastFailure  string `json:"-"` // reason of the last failed run while Failures > 0
-	CommentCount int    `json:"-"`
-	StepsDone    int    `json:"-"` // filled in lists, where Steps is empty
-	StepsTotal   int    `json:"-"`
-	Nesting      int    `json:"-"` // 0 for a task without parent
+	QuestionID   ID         `json:"-"` // open question's message, or 0
+	OpenRunID    ID         `json:"-"` // waiting or running run, or 0
+	OpenRunPhase Phase      `json:"-"` // phase of the open run
+	Failures     int        `json:"-"` // failed runs in a row
+	LastFailure  string     `json:"-"` // reason of the last failed run while Failures > 0
+	CommentCount int        `json:"-"`
+	StepsDone    int        `json:"-"` // filled in lists, where Steps is empty
+	StepsTotal   int        `json:"-"`
+	Nesting      int        `json:"-"` // 0 for a task without parent
+	Awaits       WaitingFor `json:"-"` // what its result waits for: review, merge, or "" for nothing
 
 	// How many blockers are not done, and how many of these were canceled.
 	Blocked          int `json:"-"`
@@ -130,6 +135,8 @@ func (t *Task) Derive(now Time) {
 		t.WaitingFor = WaitsUser
 	case t.OpenRunPhase == PhaseApproval, t.OpenRunPhase == PhasePermission:
 		t.WaitingFor = WaitsApproval
+	case t.Awaits != "":
+		t.WaitingFor = t.Awaits
 	case t.Blocked > 0:
 		t.WaitingFor = WaitsTasks
 	}
@@ -160,6 +167,7 @@ type New struct {
 	Labels      []string
 	BlockedBy   []ID   // tasks that must be done first
 	Channel     string // "" means web
+	Project     string // key of a project, "" for none
 	NoStart     bool   // an active task does not wake its owner
 }
 
@@ -171,12 +179,14 @@ type Patch struct {
 	Owner       *string
 	Status      *string // both vocabularies
 	Labels      *[]string
+	Project     *string
 	Version     int64 // 0: whatever it is
 }
 
 // Empty reports whether nothing is to be changed.
 func (p Patch) Empty() bool {
-	return p.Title == nil && p.Description == nil && p.Priority == nil && p.Owner == nil && p.Status == nil && p.Labels == nil
+	return p.Title == nil && p.Description == nil && p.Priority == nil && p.Owner == nil && p.Status == nil && p.Labels == nil &&
+		p.Project == nil
 }
 
 // StepPatch is what a caller wants changed in one step; nil fields stay.

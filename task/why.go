@@ -2,7 +2,7 @@ package task
 
 // Reason is one reason why a task is or is not running.
 type Reason struct {
-	Code    WhyCode `json:"code" enum:"archived,draft,permission,running,claimed,paused,approval,queued,no_worker,budget,question,blocker_canceled,blocked,owner_missing,owner_invalid,pull_only,stuck,failed,wake_skipped,outside_window,next_tick,no_tick"`
+	Code    WhyCode `json:"code" enum:"archived,draft,permission,running,claimed,paused,approval,queued,no_worker,budget,review,merge,question,blocker_canceled,blocked,owner_missing,owner_invalid,pull_only,stuck,failed,wake_skipped,outside_window,next_tick,no_tick"`
 	Message string  `json:"message" doc:"a sentence; times in it are UTC"`
 	Task    ID      `json:"task,omitzero" doc:"the task that it waits for"`
 	Run     ID      `json:"run,omitzero" doc:"the run that waits, runs or failed"`
@@ -25,6 +25,8 @@ const (
 	WhyApproval        WhyCode = "approval"         // a run waits for a reviewer
 	WhyQueued          WhyCode = "queued"           // a run waits for its place or its time
 	WhyNoWorker        WhyCode = "no_worker"        // a run waits for a worker, and none has asked lately
+	WhyReview          WhyCode = "review"           // people must decide on its result
+	WhyMerge           WhyCode = "merge"            // its accepted result is in the merge queue
 	WhyQuestion        WhyCode = "question"         // a person must answer
 	WhyBlockerCanceled WhyCode = "blocker_canceled" // a person must decide
 	WhyBlocked         WhyCode = "blocked"          // another task must be done first

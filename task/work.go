@@ -102,6 +102,12 @@ func (w *Work) Patch() string {
 	for _, f := range w.Files {
 		from, to := quotePath("a/"+f.Path), quotePath("b/"+f.Path)
 		fmt.Fprintf(&b, "diff --git %s %s\n", from, to)
+		switch mode := f.mode(); f.Change {
+		case FileAdded:
+			fmt.Fprintf(&b, "new file mode %s\n", mode)
+		case FileDeleted:
+			fmt.Fprintf(&b, "deleted file mode %s\n", mode)
+		}
 		if f.Note != "" {
 			fmt.Fprintf(&b, "# %s: %s\n", f.Change, strings.ReplaceAll(f.Note, "\n", " "))
 		}
@@ -124,6 +130,19 @@ func (w *Work) Patch() string {
 	return strings.Map(upright, b.String())
 }
 
+// mode is the kind of an added or deleted file, as Git writes it.
+func (f FileChange) mode() string {
+	switch f.Note {
+	case "executable":
+		return "100755"
+	case "symbolic link":
+		return "120000"
+	case "submodule":
+		return "160000"
+	}
+	return "100644"
+}
+
 // upright replaces what would reorder or hide the characters around it.
 func upright(r rune) rune {
 	switch {
@@ -143,6 +162,9 @@ func quotePath(name string) string {
 
 // worktreeWord begins the workspace of runs that each get a worktree.
 const worktreeWord = "worktree"
+
+// WorktreeWorkspace is the workspace of runs in worktrees of a repository.
+func WorktreeWorkspace(repository string) string { return worktreeWord + ":" + repository }
 
 // WorktreeOf returns the repository of a workspace that is a worktree of it,
 // and whether it is one.
