@@ -72,6 +72,8 @@ var everything = []string{"*"}
 var mayImportInRunner = map[string][]string{
 	"runner": everything,
 
+	"runner/checkout": {"runner/git"},
+
 	"runner/acp":     {"runner/enforce", "runner/supervise"},
 	"runner/builtin": {"runner/builtin/model", "runner/builtin/tools", "runner/enforce", "runner/supervise"},
 	"runner/claude":  {"runner/confine", "runner/enforce", "runner/supervise"},
@@ -86,7 +88,12 @@ var mayImportInRunner = map[string][]string{
 	"runner/supervise": {
 		"runner/confine", "runner/enforce", "runner/instance", "runner/remove", "runner/scratch", "runner/tree",
 	},
-	"runner/workspace": {"runner/instance", "runner/remove", "runner/tree"},
+	"runner/check": {"runner/builtin/tools", "runner/remove", "runner/textdiff"},
+	"runner/git":   {"runner/textdiff", "runner/tree"},
+	"runner/repository": {
+		"runner/check", "runner/git", "runner/instance", "runner/remove", "runner/scratch", "runner/textdiff", "runner/workspace",
+	},
+	"runner/workspace": {"runner/git", "runner/instance", "runner/remove", "runner/textdiff"},
 }
 
 // kindsOfRunners are imported by the registry alone.

@@ -5,7 +5,11 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+	"time"
 
+	"taskyard/runner/check"
 	"taskyard/runner/supervise"
 	"taskyard/runner/workspace"
 	"taskyard/task"
@@ -29,9 +33,16 @@ func Execute(ctx context.Context, r Runner, spec Spec, sink Sink) (Outcome, erro
 		spec.Shared, spec.Plan.ReadOnly = "", false // what it gets is its own
 		sink.Event(Event{Type: EventLog, Text: "It works apart from run " + spec.Plan.SharedRun.String() + ", which delegated it: " + why + "."})
 	}
-	space, err := workspace.Open(ctx, spaceOf(spec))
+	o := spaceOf(spec)
+	if len(spec.Plan.Setup) > 0 {
+		o.Prepare = func(ctx context.Context, folder, home string) error { return setUp(ctx, spec, sink, folder, home) }
+	}
+	space, err := workspace.Open(ctx, o)
 	var no *workspace.UnusableError
+	var setup *workspace.SetupError
 	switch {
+	case errors.As(err, &setup):
+		return supervise.Failed(task.PhaseError, task.CleanText(setup.Reason)), nil
 	case errors.As(err, &no):
 		return supervise.Permanent(task.PhaseError, task.CleanText(no.Reason)), nil
 	case ctx.Err() != nil && err != nil:
@@ -49,6 +60,44 @@ func Execute(ctx context.Context, r Runner, spec Spec, sink Sink) (Outcome, erro
 	}
 	out.Work = space.Close(context.WithoutCancel(ctx), out.Status == task.RunCompleted)
 	return out, err
+}
+
+// setupTime bounds one command that prepares a worktree.
+const setupTime = 30 * time.Minute
+
+// setUp runs the commands that prepare a new worktree; what they print is part
+// of the transcript. They may use the network: they fetch what the checks need,
+// which have none.
+func setUp(ctx context.Context, spec Spec, sink Sink, folder, home string) error {
+	redact := supervise.NewRedactor(spec).Text
+	runner := check.Runner{Redact: redact, Unconfined: spec.Unconfined}
+	for _, command := range spec.Plan.Setup {
+		sink.Event(Event{Type: EventLog, Text: redact("Setup: $ " + command)})
+		out := runner.Run(ctx, check.Command{
+			Run: command, Folder: folder, Home: home, Network: true, Timeout: setupTime, Task: spec.TaskID,
+		})
+		for piece := range slices.Chunk([]rune(out.Log), maxEvent) {
+			sink.Event(Event{Type: EventLog, Text: string(piece)})
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if out.Verdict != task.CheckPassed {
+			return &workspace.SetupError{Reason: redact("The setup of the worktree failed: " + command + ": " + out.Reason + lastLine(out.Log))}
+		}
+	}
+	return nil
+}
+
+// maxEvent bounds the characters of an event that holds a part of an output.
+const maxEvent = 8000
+
+func lastLine(log string) string {
+	lines := strings.Split(strings.TrimSpace(log), "\n")
+	if last := lines[len(lines)-1]; last != "" {
+		return ": " + last
+	}
+	return ""
 }
 
 // readOnlyRunner is a Runner that keeps an agent without tools that write from
@@ -86,6 +135,9 @@ func spaceOf(spec Spec) workspace.Options {
 	}
 	if o.Origin == 0 {
 		o.Origin = spec.RunID
+	}
+	if spec.Plan.Branch != "" {
+		o.Branch, o.From, o.Title = spec.Plan.Branch, spec.Plan.BranchFrom, spec.Title
 	}
 	if spec.Shared != "" {
 		o.SharedRun, o.Shared, o.SharedTree, o.ReadOnly = spec.Plan.SharedRun, sharedDir(spec), spec.SharedTree, spec.Plan.ReadOnly

@@ -30,6 +30,7 @@ type Kind struct {
 	task.RunnerKind
 	Place   Place
 	Program string // the program that it starts unless another one is configured; "" for none
+	Steers  bool   // it passes messages of people on to a run that works
 	MCP     bool   // its programs are given Taskyard's MCP server
 
 	// New makes a runner; nil where a worker does.
@@ -100,7 +101,7 @@ var kinds = []Kind{
 			Name: "builtin", Title: "Built-in agent", About: "Taskyard's own loop over a model of a provider.",
 			Lack: task.LacksConfiguration, Tools: editingTools, Models: true, ForeignModels: true,
 		},
-		Capabilities: builtin.Capabilities,
+		Steers: true, Capabilities: builtin.Capabilities,
 		New: func(s Settings) Runner {
 			p := s.Provider
 			return &builtin.Runner{
@@ -117,7 +118,7 @@ var kinds = []Kind{
 	},
 	{
 		RunnerKind: task.RunnerKind{Name: "claude", Title: "Claude Code", About: "Claude Code executes its runs.", Tools: allTools},
-		MCP:        true, Program: claude.Program, Capabilities: claude.Capabilities, Missing: missingProgram,
+		MCP:        true, Steers: true, Program: claude.Program, Capabilities: claude.Capabilities, Missing: missingProgram,
 		New: func(s Settings) Runner {
 			c := &claude.Runner{Program: s.confined(), AcceptWeaker: s.AcceptWeaker}
 			if s.SecretEnv != "" {
@@ -128,7 +129,7 @@ var kinds = []Kind{
 	},
 	{
 		RunnerKind: task.RunnerKind{Name: "codex", Title: "Codex", About: "Codex executes its runs.", Tools: allTools, ForeignModels: true},
-		MCP:        true, Program: codex.Program, Capabilities: codex.Capabilities, Missing: missingProgram,
+		MCP:        true, Steers: true, Program: codex.Program, Capabilities: codex.Capabilities, Missing: missingProgram,
 		New: func(s Settings) Runner {
 			return &codex.Runner{Program: s.program(), Network: s.Network, AcceptWeaker: s.AcceptWeaker}
 		},
@@ -138,7 +139,7 @@ var kinds = []Kind{
 			Name: "acp", Title: "Agent Client Protocol", About: "A program that speaks the Agent Client Protocol executes its runs.",
 			Tools: allTools, ForeignModels: true,
 		},
-		MCP: true, Capabilities: acp.Capabilities, Missing: missingProgram,
+		MCP: true, Steers: true, Capabilities: acp.Capabilities, Missing: missingProgram,
 		New: func(s Settings) Runner {
 			return &acp.Runner{Program: s.confined(), Bridge: s.Bridge, AcceptWeaker: s.AcceptWeaker}
 		},

@@ -16,8 +16,8 @@ import (
 const retireBatch = 500
 
 // Retire removes those of the folders of runs below dir that expired names,
-// and returns how many. A worktree in which files are left stays: they may be
-// on no branch. Whatever else lies in dir is left alone. The error names
+// and returns how many. A worktree in which files are left stays, but that of a task:
+// they may be on no branch. Whatever else lies in dir is left alone. The error names
 // what could not be removed; it is tried again by the next call.
 func Retire(ctx context.Context, dir string, expired func([]task.RunFolder) ([]task.RunFolder, error)) (int, error) {
 	root, err := os.OpenRoot(dir)
@@ -28,7 +28,7 @@ func Retire(ctx context.Context, dir string, expired func([]task.RunFolder) ([]t
 		return 0, err
 	}
 	defer func() { _ = root.Close() }()
-	names, err := retired(root, expired)
+	names, err := retired(ctx, root, expired)
 	if err != nil {
 		return 0, err
 	}
@@ -43,7 +43,7 @@ func Retire(ctx context.Context, dir string, expired func([]task.RunFolder) ([]t
 }
 
 // retired returns the names of the folders that may go.
-func retired(root *os.Root, expired func([]task.RunFolder) ([]task.RunFolder, error)) ([]string, error) {
+func retired(ctx context.Context, root *os.Root, expired func([]task.RunFolder) ([]task.RunFolder, error)) ([]string, error) {
 	f, err := root.Open(".")
 	if err != nil {
 		return nil, err
@@ -64,9 +64,13 @@ func retired(root *os.Root, expired func([]task.RunFolder) ([]task.RunFolder, er
 			}
 		}
 		for _, old := range list {
-			if !old.Tree || workspace.Emptied(root, old.Name) {
-				names = append(names, old.Name)
+			if old.Tree && !workspace.Emptied(root, old.Name) {
+				// Of a task, its files are on its branch.
+				if task, err := workspace.RetireFolder(ctx, root.Name(), old.Name); !task || err != nil {
+					continue
+				}
 			}
+			names = append(names, old.Name)
 		}
 		switch {
 		case errors.Is(end, io.EOF):

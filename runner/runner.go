@@ -33,6 +33,8 @@ type (
 	SessionKeeper = supervise.SessionKeeper
 	// Permitter is a Sink that can ask people before a tool call.
 	Permitter = supervise.Permitter
+	// Inbox holds what people say to a run while it works.
+	Inbox = supervise.Inbox
 	// PermissionRequest is a tool call that a person must allow.
 	PermissionRequest = supervise.PermissionRequest
 	// PermissionAnswer is what a person decided.

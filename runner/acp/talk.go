@@ -187,12 +187,18 @@ func modelName(id acp.ModelId) string {
 }
 
 func (t *talk) prompt(json.RawMessage) {
-	text := strings.TrimSuffix(supervise.Prompt(t.Spec.Plan), "\n")
+	t.turn(strings.TrimSuffix(supervise.Prompt(t.Spec.Plan), "\n"))
+}
+
+// turn asks the agent for something; its answer begins a new text.
+func (t *talk) turn(text string) {
+	t.texts.cut = true
 	t.request(acp.AgentMethodSessionPrompt,
 		acp.PromptRequest{SessionId: t.session, Prompt: []acp.ContentBlock{acp.TextBlock(text)}}, t.prompted)
 }
 
-// prompted is the end of the turn, and of the conversation.
+// prompted is the end of a turn. What people said meanwhile begins the next
+// one; else it is the end of the conversation.
 func (t *talk) prompted(raw json.RawMessage) {
 	var r acp.PromptResponse
 	if !t.decode(raw, &r) {
@@ -200,8 +206,14 @@ func (t *talk) prompted(raw json.RawMessage) {
 	}
 	t.flush(false)
 	t.tellAll()
-	t.result = &r
 	t.endUsage(&r, raw)
+	if r.StopReason == acp.StopReasonEndTurn && t.Stopped() == nil {
+		if texts := t.Messages(); len(texts) > 0 {
+			t.turn(strings.Join(texts, "\n\n"))
+			return
+		}
+	}
+	t.result = &r
 	t.hangUp()
 }
 

@@ -68,6 +68,7 @@ func (s *modelLoop) run(ctx context.Context) supervise.Outcome {
 		if out := s.over(); out != nil {
 			return *out
 		}
+		s.hear()
 		reply, err := s.turn(ctx)
 		if err != nil {
 			return s.wrong(ctx, err)
@@ -77,6 +78,23 @@ func (s *modelLoop) run(ctx context.Context) supervise.Outcome {
 			return *out
 		}
 	}
+}
+
+// hear adds what people said meanwhile to the conversation, and reports whether
+// they said anything.
+func (s *modelLoop) hear() bool {
+	texts := s.Messages()
+	if len(texts) == 0 {
+		return false
+	}
+	text := strings.Join(texts, "\n\n")
+	if last := &s.history[len(s.history)-1]; last.Role == model.User { // it was not sent yet
+		last.Text = strings.TrimPrefix(last.Text+"\n\n"+text, "\n\n")
+		s.size += len(text)
+	} else {
+		s.remember(model.Message{Role: model.User, Text: text})
+	}
+	return true
 }
 
 // over returns which limit is reached before the next call of the model.
@@ -125,6 +143,9 @@ func (s *modelLoop) follow(ctx context.Context, r model.Reply) *supervise.Outcom
 			return ended(supervise.Failed(task.PhaseError, fmt.Sprintf("%d replies in a row were cut at the maximum length", s.cuts)))
 		}
 		s.remember(model.Message{Role: model.User, Text: goOn})
+		return nil
+	case s.over() == nil && s.hear(): // else the next run reads it
+		s.cuts = 0
 		return nil
 	}
 	return ended(s.closed(ctx))

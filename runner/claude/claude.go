@@ -109,16 +109,21 @@ func (c *Runner) Run(ctx context.Context, spec supervise.Spec, sink supervise.Si
 			err = c.writeShell(spec)
 		}
 		return supervise.Talk{
-			Reader: newReader(r, c.Confine.Rules(spec, program.Env)), Args: args, Input: userMessage(spec.Plan.Prompt),
+			Reader: newReader(r, c.Confine.Rules(spec, program.Env)), Args: args, Input: userMessage("", spec.Plan.Prompt),
 		}, err
 	})
 }
 
-// userMessage is a line of input.
-func userMessage(text string) string {
-	return jsonLine(map[string]any{"type": "user", "message": map[string]any{
+// userMessage is a line of input. The program repeats it under the uuid, which
+// may be "".
+func userMessage(uuid, text string) string {
+	line := map[string]any{"type": "user", "message": map[string]any{
 		"role": "user", "content": []any{map[string]any{"type": "text", "text": task.CleanText(text)}},
-	}})
+	}}
+	if uuid != "" {
+		line["uuid"] = uuid
+	}
+	return jsonLine(line)
 }
 
 func jsonLine(v any) string {
@@ -135,6 +140,7 @@ func arguments(spec supervise.Spec) ([]string, error) {
 	plan := spec.Plan
 	args := []string{
 		"-p", "--output-format", "stream-json", "--input-format", "stream-json", "--verbose", "--permission-prompt-tool", "stdio",
+		"--replay-user-messages", // which tells when a message is taken
 		"--tools", strings.Join(toolList(plan.Tools), ","),
 		// The workspace may bring hooks, which would run unasked.
 		"--setting-sources", "user", "--disable-slash-commands", "--strict-mcp-config",

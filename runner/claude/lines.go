@@ -13,7 +13,9 @@ type line struct {
 	Type      string          `json:"type"`
 	Subtype   string          `json:"subtype"`
 	Session   string          `json:"session_id"`
-	Message   message         `json:"message"` // of assistant and user
+	Message   message         `json:"message"`  // of assistant and user
+	UUID      string          `json:"uuid"`     // of user
+	Replay    bool            `json:"isReplay"` // of user: what we have sent
 	Parent    string          `json:"parent_tool_use_id"`
 	RequestID string          `json:"request_id"` // of control_request
 	Request   request         `json:"request"`

@@ -30,6 +30,7 @@ type reader struct {
 	counted  map[string]usage
 	denied   map[string]int // refused calls by tool
 	trouble  string         // the last word for an error of the model
+	inbox    inbox
 }
 
 // newReader makes the reader of a run under rules, nil for none.
@@ -91,9 +92,14 @@ func (r *reader) read(l *line, raw []byte) {
 		r.system(l)
 	case "assistant":
 		r.moved = true
+		r.countTurn(l)
 		r.assistant(l)
 	case "user":
 		r.moved = true
+		if l.Replay {
+			r.taken(l.UUID)
+			return
+		}
 		r.user(l)
 	case "control_request":
 		r.moved = true

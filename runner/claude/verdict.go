@@ -34,6 +34,7 @@ func (r *reader) system(l *line) {
 // begin checks that the program offers no tool that is not listed.
 func (r *reader) begin(l *line) {
 	r.KeepSession(l.Session)
+	r.listen()
 	r.Report(supervise.EventLog, fmt.Sprintf("Session %s, model %s, version %s", l.Session, l.Model, l.Version),
 		map[string]any{"session": l.Session, "version": l.Version, "tools": l.Tools})
 	for _, s := range l.Servers {
@@ -50,11 +51,13 @@ func (r *reader) begin(l *line) {
 	}
 }
 
-// take takes the result. The program ends when its stdin does.
+// take takes the result of what was asked so far. The program ends when its
+// stdin does: once it has answered all messages.
 func (r *reader) take(res *result) {
 	r.result = res
-	r.ended.Store(true)
-	r.CloseInput()
+	if res.malformed || *res.IsError || !r.answersMore(res) {
+		r.hangUp()
+	}
 	if res.malformed {
 		return
 	}

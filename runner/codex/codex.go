@@ -102,7 +102,8 @@ func sandbox(tools []string) string {
 func (c *Runner) EnforcesReadOnly() bool { return true }
 
 // Run starts Codex with a private CODEX_HOME and returns when nothing of it is
-// left.
+// left. Codex takes one prompt: what people said meanwhile is the next one, in
+// the same conversation and within what is left of the limits.
 func (c *Runner) Run(ctx context.Context, spec supervise.Spec, sink supervise.Sink) (supervise.Outcome, error) {
 	if ctx.Err() != nil {
 		return supervise.Canceled(context.Cause(ctx)), nil
@@ -116,14 +117,36 @@ func (c *Runner) Run(ctx context.Context, spec supervise.Spec, sink supervise.Si
 	}
 	home := filepath.Join(spec.Dir, "home", homeFolder)
 	program := c.With([]string{Program}, c.variables(home, spec))
-	return program.Run(ctx, spec, sink, func(r *supervise.Run) (supervise.Talk, error) {
-		if err := os.MkdirAll(home, 0o700); err != nil {
-			return supervise.Talk{}, err
+	var t *talk
+	run := func(spec supervise.Spec, said string) (supervise.Outcome, error) {
+		return program.Run(ctx, spec, sink, func(r *supervise.Run) (supervise.Talk, error) {
+			if err := os.MkdirAll(home, 0o700); err != nil {
+				return supervise.Talk{}, err
+			}
+			t = newTalk(r)
+			thread := c.takeThread(spec, home)
+			input := said
+			if said == "" || thread == "" { // it starts over
+				input = supervise.Prompt(spec.Plan) + said
+			}
+			return supervise.Talk{Reader: t, Args: c.arguments(spec, thread), Input: input}, nil
+		})
+	}
+	out, err := run(spec, "")
+	for err == nil && out.Status == task.RunCompleted && ctx.Err() == nil {
+		rest, ok := t.rest(out.Session)
+		if !ok {
+			break // what was said is for the next run
 		}
-		return supervise.Talk{
-			Reader: newTalk(r), Args: c.arguments(spec, c.takeThread(spec, home)), Input: supervise.Prompt(spec.Plan),
-		}, nil
-	})
+		texts := t.Messages()
+		if len(texts) == 0 {
+			break
+		}
+		before, artifacts := out.Usage, out.Artifacts
+		out, err = run(rest, strings.Join(texts, "\n\n")+"\n")
+		out.Usage, out.Artifacts = before.Plus(out.Usage), distinct(artifacts, out.Artifacts)
+	}
+	return out, err
 }
 
 // variables hands the key to Codex under the name that it reads.

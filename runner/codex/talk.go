@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"taskyard/runner/supervise"
@@ -25,6 +26,22 @@ type talk struct {
 	turns     int  // begun so far
 	answered  bool // a call ended since the last turn began
 	moved     bool // what Output was last given got anywhere
+}
+
+// rest is the plan for one more prompt, with what is left of the limits; false
+// when nothing is left.
+func (t *talk) rest(session string) (supervise.Spec, bool) {
+	spec, limits := t.Spec, t.Spec.Plan.Limits
+	left := func(limit *int, used int) bool {
+		if *limit == 0 {
+			return true
+		}
+		*limit -= used
+		return *limit > 0
+	}
+	ok := left(&limits.TimeoutSeconds, t.Ran()) && left(&limits.MaxTokens, t.Usage.Tokens()) && left(&limits.MaxTurns, t.turns)
+	spec.Plan.Limits, spec.Session, spec.Former = limits, session, spec.Dir
+	return spec, ok
 }
 
 func newTalk(r *supervise.Run) *talk {
@@ -147,4 +164,14 @@ func (t *talk) Verdict(e supervise.Exit) supervise.Outcome {
 	out := supervise.Completed(strings.TrimSpace(t.last))
 	out.Artifacts = t.artifacts
 	return out
+}
+
+// distinct joins two lists of changed files.
+func distinct(list, more []string) []string {
+	for _, name := range more {
+		if !slices.Contains(list, name) && len(list) < maxArtifacts {
+			list = append(list, name)
+		}
+	}
+	return list
 }

@@ -61,6 +61,7 @@ type Probe struct {
 // Spec is one run to be started.
 type Spec struct {
 	RunID, TaskID task.ID
+	Title         string // of the task
 	Attempt       int
 	Plan          task.Spec       // what was frozen
 	URL, Token    string          // the server's address and the run's token
@@ -70,6 +71,8 @@ type Spec struct {
 	Former        string          // the Dir of that attempt, where its session lies; may be this Dir
 	Heartbeats    <-chan struct{} // the agent used the API; nil: not known
 	Waits         <-chan bool     // whether the run waits for what it delegated: its timeouts are paused; nil: it never does
+	Unconfined    bool            // the setup of a worktree runs where nothing can confine it, too
+	Inbox         *Inbox          // what people say to the run while it works; nil: nobody can
 	Secrets       []string        // redacted, like Token, from every event; empty ones are passed over
 
 	task.RunFolders

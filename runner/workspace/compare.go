@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"taskyard/runner/textdiff"
 	"taskyard/task"
 )
 
@@ -19,21 +20,21 @@ const maxReadAll = 64 << 20
 type comparison struct {
 	before *snapshot
 	root   *os.Root
-	list   *list
+	list   *textdiff.List
 	budget int64
 }
 
 // compare returns what has changed. after is the present state of the folder.
 func compare(before, after *snapshot, folder string, redact func(string) string) *task.Work {
-	l := newList(redact)
+	l := textdiff.NewList(redact)
 	for _, s := range []*snapshot{before, after} {
 		if s.cut != "" {
-			l.work.Note = s.cut
-			return l.work
+			l.Work.Note = s.cut
+			return l.Work
 		}
 	}
 	if before.deep || after.deep {
-		l.work.Note = fmt.Sprintf("Folders more than %d deep were not compared.", maxDepth)
+		l.Work.Note = fmt.Sprintf("Folders more than %d deep were not compared.", maxDepth)
 	}
 	c := &comparison{before: before, list: l, budget: maxReadAll}
 	if root, err := os.OpenRoot(folder); err == nil {
@@ -50,7 +51,7 @@ func compare(before, after *snapshot, folder string, redact func(string) string)
 		is, now := after.files[name]
 		c.file(name, was, before, is, now)
 	}
-	return l.work
+	return l.Work
 }
 
 func (c *comparison) file(name string, was entry, before bool, is entry, now bool) {
@@ -58,9 +59,9 @@ func (c *comparison) file(name string, was entry, before bool, is entry, now boo
 	case before && now:
 		c.modified(name, was, is)
 	case before:
-		c.list.add(name, task.FileDeleted, c.old(was), side{known: true}, special(was.mode))
+		c.list.Add(name, task.FileDeleted, c.old(was), textdiff.Side{Known: true}, special(was.mode))
 	default:
-		c.list.add(name, task.FileAdded, side{known: true}, c.new(name, is), kindOf(is.mode))
+		c.list.Add(name, task.FileAdded, textdiff.Side{Known: true}, c.new(name, is), kindOf(is.mode))
 	}
 }
 
@@ -70,7 +71,7 @@ func (c *comparison) modified(name string, was, is entry) {
 		return
 	}
 	now := c.new(name, is)
-	if was.mode == is.mode && now.known && was.known && sumOf(now.text) == was.sum {
+	if was.mode == is.mode && now.Known && was.known && sumOf(now.Text) == was.sum {
 		return // touched, or written as it was
 	}
 	if was.mode == is.mode && special(is.mode) != "" && is.mode&fs.ModeSymlink == 0 {
@@ -80,7 +81,7 @@ func (c *comparison) modified(name string, was, is entry) {
 	if was.mode == is.mode && !was.known && was.size == is.size {
 		text = joinNotes(text, "it was written to")
 	}
-	c.list.add(name, task.FileModified, c.old(was), now, text)
+	c.list.Add(name, task.FileModified, c.old(was), now, text)
 }
 
 func joinNotes(a, b string) string {
@@ -91,24 +92,24 @@ func joinNotes(a, b string) string {
 }
 
 // old is a file as it was.
-func (c *comparison) old(e entry) side {
+func (c *comparison) old(e entry) textdiff.Side {
 	if kind := special(e.mode); kind != "" && e.mode&fs.ModeSymlink == 0 {
-		return side{known: true, kind: kind}
+		return textdiff.Side{Known: true, Kind: kind}
 	}
 	b, ok := c.before.contents(e)
 	if e.binary {
-		return side{text: []byte{0}, known: true, size: e.size}
+		return textdiff.Side{Text: []byte{0}, Known: true, Size: e.size}
 	}
-	return side{text: b, known: ok, size: e.size}
+	return textdiff.Side{Text: b, Known: ok, Size: e.size}
 }
 
 // new is a file as it is.
-func (c *comparison) new(name string, e entry) side {
+func (c *comparison) new(name string, e entry) textdiff.Side {
 	if kind := special(e.mode); kind != "" && e.mode&fs.ModeSymlink == 0 {
-		return side{known: true, kind: kind}
+		return textdiff.Side{Known: true, Kind: kind}
 	}
-	s := side{size: e.size}
-	if c.root == nil || e.size > maxText || e.size > c.budget || c.list.full() && e.size > maxKept {
+	s := textdiff.Side{Size: e.size}
+	if c.root == nil || e.size > textdiff.MaxText || e.size > c.budget || c.list.Full() && e.size > maxKept {
 		return s
 	}
 	b, err := c.read(name)
@@ -116,7 +117,7 @@ func (c *comparison) new(name string, e entry) side {
 		return s
 	}
 	c.budget -= int64(len(b))
-	s.text, s.known = b, true
+	s.Text, s.Known = b, true
 	return s
 }
 
@@ -125,14 +126,14 @@ func (c *comparison) new(name string, e entry) side {
 func (c *comparison) read(name string) ([]byte, error) {
 	dir, base := path.Split(name)
 	if dir == "" {
-		return readPlain(c.root, base, maxText)
+		return readPlain(c.root, base, textdiff.MaxText)
 	}
 	root, err := c.root.OpenRoot(strings.TrimSuffix(dir, "/"))
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = root.Close() }()
-	return readPlain(root, base, maxText)
+	return readPlain(root, base, textdiff.MaxText)
 }
 
 // note says what lines do not tell of a file that was there before: that it is

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"taskyard/runner/instance"
+	"taskyard/runner/textdiff"
 	"taskyard/task"
 )
 
@@ -49,7 +50,7 @@ modified run.sh (mode 0644 → 0755)`)
 	if a, r := w.Lines(); a != 3 || r != 3 || w.Total != 7 {
 		t.Errorf("%d lines added, %d removed, %d files", a, r, w.Total)
 	}
-	if !strings.Contains(w.Patch(), "diff --git a/gone.txt b/gone.txt\n--- a/gone.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-bye\n") {
+	if !strings.Contains(w.Patch(), "diff --git a/gone.txt b/gone.txt\ndeleted file mode 100644\n--- a/gone.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-bye\n") {
 		t.Errorf("the patch is\n%s", w.Patch())
 	}
 }
@@ -136,7 +137,7 @@ func TestWhatLiesInAFolderIsHostile(t *testing.T) {
 		})
 		write(t, s.folder, map[string]string{"a-hunter2": "key=hunter2\r\n\x1b[2Jgone\xff\n"})
 		w := s.Close(t.Context(), true)
-		same(t, "the patch", w.Patch(), "diff --git a/a-[redacted] b/a-[redacted]\n--- /dev/null\n+++ "+
+		same(t, "the patch", w.Patch(), "diff --git a/a-[redacted] b/a-[redacted]\nnew file mode 100644\n--- /dev/null\n+++ "+
 			"b/a-[redacted]\n@@ -0,0 +1,2 @@\n+key=[redacted]\r\n+^[[2Jgone\uFFFD")
 	})
 }
@@ -172,7 +173,7 @@ func TestTheBoundsOfAComparison(t *testing.T) {
 		}
 		folder := t.TempDir()
 		w = after(t, folder, func() {
-			write(t, folder, map[string]string{"long": strings.Repeat("0123456789abcde\n", 10_000), "huge": strings.Repeat("x\n", maxText)})
+			write(t, folder, map[string]string{"long": strings.Repeat("0123456789abcde\n", 10_000), "huge": strings.Repeat("x\n", textdiff.MaxText)})
 		})
 		same(t, "the list", told(w), "added huge (too large to compare, 524.3 kB)\nadded long (6,147 lines of its diff are left out)")
 		if f := w.Files[1]; f.Added != 10_000 || len(f.Diff) > task.MaxFileDiff || !strings.HasSuffix(f.Diff, "\n") {

@@ -10,7 +10,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"taskyard/runner/git"
 	"taskyard/runner/remove"
+	"taskyard/runner/textdiff"
 	"taskyard/task"
 )
 
@@ -18,9 +20,10 @@ import (
 // needs to know of it between two runs is in its state file, out of the
 // agent's folder.
 type tree struct {
-	dir   string // holds state, work and git
-	repo  *repository
-	state treeState
+	dir    string // holds state, work and git
+	repo   *git.Repository
+	state  treeState
+	author string // of commits, where the task has a branch; "": Taskyard
 }
 
 // treeState is the state file.
@@ -35,6 +38,11 @@ type treeState struct {
 
 	Parent string `json:"parent,omitempty"` // name of the folder of the worktree from whose state it began
 	Merged string `json:"merged,omitempty"` // commit up to which it was merged there
+
+	Task  bool   `json:"task,omitempty"`  // the branch is that of a task: folder and branch stay between runs
+	Agent string `json:"agent,omitempty"` // of a task: of the last run
+	Ready bool   `json:"ready,omitempty"` // of a task: it was prepared
+	Write *move  `json:"write,omitempty"` // of a task: files that are being written into the folder
 }
 
 // treeDir is where the worktree of a run lies.
@@ -47,11 +55,11 @@ func (t *tree) work() string { return filepath.Join(t.dir, "work") }
 // openTree makes the worktree of a run, or takes up that of the run that it
 // tries again. Errors as Open.
 func openTree(ctx context.Context, o Options, path string) (*tree, error) {
-	repo, err := openRepository(ctx, path)
+	repo, err := openRepository(ctx, path, o.Branch != "")
 	if err != nil {
 		return nil, err
 	}
-	t := &tree{dir: treeDir(o), repo: repo}
+	t := &tree{dir: treeDir(o), repo: repo, author: o.Agent}
 	if err := os.MkdirAll(t.dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -59,23 +67,48 @@ func openTree(ctx context.Context, o Options, path string) (*tree, error) {
 		return nil, err
 	}
 	defer t.lock()()
-	err = patiently(ctx, func() error {
-		if t.load() && t.state.Repository == path && repo.tip(ctx, t.state.Branch) != "" {
+	err = git.Patiently(ctx, func() error {
+		known := t.load() && t.state.Repository == path && repo.Tip(ctx, t.state.Branch) != ""
+		switch {
+		case known && (o.Branch == "" || o.Branch == t.state.Branch):
 			return t.takeUp(ctx, o)
+		case known && t.state.Open && t.whole():
+			t.finish(ctx, Options{Run: t.state.Run, Agent: o.Agent, Title: o.Title})
 		}
 		return t.begin(ctx, o)
 	})
-	var no *gitError
+	var no *git.Error
 	switch {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
-	case locked(err):
+	case git.Locked(err):
 		return nil, &UnusableError{fmt.Sprintf("workspace worktree:%s: the repository is locked "+
-			"(%s). If no Git works in it, delete that file", path, reason(err))}
+			"(%s). If no Git works in it, delete that file", path, git.Reason(err))}
 	case errors.As(err, &no):
-		return nil, &UnusableError{fmt.Sprintf("workspace worktree:%s: no worktree could be made (%s)", path, reason(err))}
+		return nil, &UnusableError{fmt.Sprintf("workspace worktree:%s: no worktree could be made (%s)", path, git.Reason(err))}
 	}
 	return t, err
+}
+
+// openRepository opens the repository of a worktree. Errors as Open.
+func openRepository(ctx context.Context, path string, bare bool) (*git.Repository, error) {
+	repo, err := git.Open(ctx, path)
+	var no *git.UnusableError
+	switch {
+	case errors.Is(err, git.ErrMissing):
+		return nil, &UnusableError{"A worktree needs Git, which is not installed on this machine"}
+	case errors.As(err, &no):
+		return nil, &UnusableError{"workspace worktree:" + path + ": " + no.Reason}
+	case err != nil:
+		return nil, err
+	case bare:
+		return repo, nil
+	case repo.Bare:
+		return nil, &UnusableError{"workspace worktree:" + path + ": it is a bare repository: name one with files"}
+	case repo.Head == "":
+		return nil, &UnusableError{"workspace worktree:" + path + ": it has no commit yet: make one first"}
+	}
+	return repo, nil
 }
 
 // load reads the state file and reports whether there was one.
@@ -95,7 +128,7 @@ func readIn(dir, name string) ([]byte, error) {
 		return nil, err
 	}
 	defer func() { _ = root.Close() }()
-	return readPlain(root, name, maxText)
+	return readPlain(root, name, textdiff.MaxText)
 }
 
 func (t *tree) save() error {
@@ -113,12 +146,15 @@ func (t *tree) save() error {
 // begin makes a branch on what the repository has checked out, and its
 // worktree.
 func (t *tree) begin(ctx context.Context, o Options) error {
+	if o.Branch != "" {
+		return t.beginTask(ctx, o)
+	}
 	head, parent, err := t.from(ctx, o)
 	if err != nil {
 		return err
 	}
 	t.state = treeState{
-		Repository: t.repo.path, Branch: t.repo.free(ctx, fmt.Sprintf("taskyard/run-%d", o.Origin)),
+		Repository: t.repo.Path, Branch: t.repo.Free(ctx, fmt.Sprintf("taskyard/run-%d", o.Origin)),
 		Root: head, Base: head, Run: o.Run, Open: true, Parent: parent,
 	}
 	if err := t.clear(ctx); err != nil {
@@ -134,24 +170,36 @@ func (t *tree) begin(ctx context.Context, o Options) error {
 func (t *tree) takeUp(ctx context.Context, o Options) error {
 	if t.state.Run != o.Run {
 		if t.state.Open && t.whole() { // it was lost: what it left is kept first
-			t.finish(ctx, Options{Run: t.state.Run, Agent: o.Agent})
+			t.finish(ctx, Options{Run: t.state.Run, Agent: o.Agent, Title: o.Title})
 		}
-		tip := t.repo.tip(ctx, t.state.Branch)
+		tip := t.repo.Tip(ctx, t.state.Branch)
 		if tip == "" { // it had left nothing
 			return t.begin(ctx, o)
 		}
 		t.state.Run, t.state.Base = o.Run, tip
 	}
 	t.state.Open = true
+	if t.state.Task {
+		t.state.Agent = o.Agent
+	}
 	if err := t.save(); err != nil {
 		return err
 	}
 	if t.whole() {
-		return t.repair(ctx)
+		if err := t.repair(ctx); err != nil || !t.state.Task {
+			return err
+		}
+		return t.attach(ctx)
 	}
 	if err := t.clear(ctx); err != nil {
 		return err
 	}
+	if t.state.Task {
+		if err := t.free(ctx); err != nil {
+			return err
+		}
+	}
+	t.state.Ready, t.state.Write = false, nil
 	return t.add(ctx, t.work(), t.state.Branch)
 }
 
@@ -167,7 +215,8 @@ func (t *tree) whole() bool {
 // ours reports whether what the repository knows under the state's name is this
 // worktree.
 func (t *tree) ours() bool {
-	return t.state.Admin != "" && sameFolder(filepath.Dir(t.state.Admin), filepath.Join(t.repo.common, "worktrees")) && t.names(t.state.Admin)
+	all := filepath.Join(t.repo.Common, "worktrees")
+	return t.state.Admin != "" && git.SameFolder(filepath.Dir(t.state.Admin), all) && t.names(t.state.Admin)
 }
 
 // names reports whether a folder of the repository is about this worktree.
@@ -194,7 +243,7 @@ func (t *tree) clear(ctx context.Context) error {
 	if err := t.remove(ctx, "work", "git"); err != nil {
 		return err
 	}
-	all := filepath.Join(t.repo.common, "worktrees")
+	all := filepath.Join(t.repo.Common, "worktrees")
 	list, _ := os.ReadDir(all) // there may be none
 	for _, e := range list {
 		if admin := filepath.Join(all, e.Name()); t.names(admin) {
@@ -226,7 +275,7 @@ func (t *tree) remove(ctx context.Context, names ...string) error {
 // add makes the worktree and checks it out.
 func (t *tree) add(ctx context.Context, args ...string) error {
 	all := append([]string{"worktree", "add", "--quiet", "--no-checkout"}, args...)
-	if _, err := t.repo.git.run(ctx, nil, all...); err != nil {
+	if _, err := t.repo.Git.Run(ctx, nil, all...); err != nil {
 		return err
 	}
 	b, err := readIn(t.work(), ".git")
@@ -240,7 +289,7 @@ func (t *tree) add(ctx context.Context, args ...string) error {
 	if err := t.private(ctx); err != nil {
 		return err
 	}
-	if _, err := t.git().run(ctx, nil, "read-tree", "--reset", "-u", t.repo.tip(ctx, t.state.Branch)); err != nil {
+	if _, err := t.git().Run(ctx, nil, "read-tree", "--reset", "-u", t.repo.Tip(ctx, t.state.Branch)); err != nil {
 		return err
 	}
 	return t.copyIndex()
@@ -259,37 +308,16 @@ func (t *tree) copyIndex() error {
 	return os.Rename(next, filepath.Join(t.state.Admin, "index"))
 }
 
-// private makes a repository of our own over the objects of the repository:
-// its configuration is ours, so that no filter, monitor or helper that the
-// repository names is ever run.
+// private makes the repository of our own.
 func (t *tree) private(ctx context.Context) error {
-	dir := filepath.Join(t.dir, "git")
-	for _, name := range []string{"objects", "refs", "info"} {
-		if err := os.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
-			return err
-		}
-	}
-	config := "[core]\n\trepositoryformatversion = 1\n\tbare = false\n"
-	for name, words := range map[string][]string{
-		"core.sharedRepository": {"group", "all", "world", "true"}, "core.fileMode": {"false"}, "core.symlinks": {"false"},
-		"core.autocrlf": {"true", "input"}, "core.eol": {"lf", "crlf"},
-	} {
-		if value := t.repo.setting(ctx, name, words...); value != "" {
-			config += "\t" + strings.TrimPrefix(name, "core.") + " = " + value + "\n"
-		}
-	}
-	config += "[extensions]\n\tobjectFormat = " + t.repo.format + "\n"
-	exclude, err := excludes(t.repo.common)
+	exclude, err := excludes(t.repo.Common)
 	if err != nil {
 		return err
 	}
-	for name, text := range map[string]string{"config": config, "HEAD": "ref: refs/heads/none\n", "info/exclude": exclude} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			return err
-		}
-	}
-	return nil
+	return t.own().Make(ctx, exclude)
 }
+
+func (t *tree) own() git.Private { return t.repo.Private(filepath.Join(t.dir, "git")) }
 
 // excludes reads the patterns of the repository's own ignored files.
 func excludes(common string) (string, error) {
@@ -303,7 +331,7 @@ func excludes(common string) (string, error) {
 		return "", nil // it has none
 	}
 	defer func() { _ = info.Close() }()
-	b, err := readPlain(info, "exclude", maxText)
+	b, err := readPlain(info, "exclude", textdiff.MaxText)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errNotPlain) {
 		return "", err
 	}
@@ -311,21 +339,10 @@ func excludes(common string) (string, error) {
 }
 
 // git is Git in our own repository over the worktree.
-func (t *tree) git() git {
-	g := t.repo.git.at(t.work())
-	own := filepath.Join(t.dir, "git")
-	g.env = []string{
-		"GIT_DIR=" + own, "GIT_WORK_TREE=" + t.work(), "GIT_INDEX_FILE=" + filepath.Join(own, "index"),
-		"GIT_OBJECT_DIRECTORY=" + filepath.Join(t.repo.common, "objects"),
-		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_ATTR_NOSYSTEM=1",
-		"GIT_AUTHOR_NAME=Taskyard", "GIT_AUTHOR_EMAIL=taskyard@localhost",
-		"GIT_COMMITTER_NAME=Taskyard", "GIT_COMMITTER_EMAIL=taskyard@localhost",
-	}
-	return g
-}
+func (t *tree) git() git.Git { return t.own().In(t.work()) }
 
 // admin is Git in the repository, as the worktree sees it.
-func (t *tree) admin() git { return t.repo.git.at(t.dir, "--git-dir="+t.state.Admin) }
+func (t *tree) admin() git.Git { return t.repo.Git.At(t.dir, "--git-dir="+t.state.Admin) }
 
 // Emptied reports whether nothing of a run's work is left in the folder of a
 // worktree: all of it is on a branch, or there was none.

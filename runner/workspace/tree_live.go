@@ -13,7 +13,9 @@ import (
 	"slices"
 	"strings"
 
+	"taskyard/runner/git"
 	"taskyard/runner/instance"
+	"taskyard/runner/textdiff"
 	"taskyard/task"
 )
 
@@ -31,10 +33,7 @@ func (t *tree) snapshot(ctx context.Context, message string) (string, error) {
 		return "", err
 	}
 	defer done()
-	g := t.git()
-	g.dir = copied
-	g.env = append(g.env, "GIT_WORK_TREE="+copied)
-	return t.commit(ctx, message, g)
+	return t.commit(ctx, message, t.own().In(copied))
 }
 
 // copyFolder makes our folder, empty. The caller calls done.
@@ -50,33 +49,50 @@ func (t *tree) copyFolder(ctx context.Context) (folder string, done func(), err 
 // commit ours to those of the tree merged. A file that is in the way stops it
 // before anything is written.
 func (t *tree) write(ctx context.Context, ours, merged string) error {
-	copied, done, err := t.copyFolder(ctx)
-	if err != nil {
-		return err
-	}
-	defer done()
 	c, err := t.changedFiles(ctx, ours, merged)
+	if err == nil {
+		err = t.unoccupied(c.added)
+	}
 	if err != nil {
 		return err
 	}
+	return t.put(ctx, merged, c)
+}
+
+// unoccupied says which file is in the way of new ones: an ignored one.
+func (t *tree) unoccupied(added []string) error {
 	work, err := os.OpenRoot(t.work())
 	if err != nil {
 		return err
 	}
 	defer func() { _ = work.Close() }()
-	for _, name := range c.added { // an ignored one
+	for _, name := range added {
 		if _, err := work.Lstat(name); err == nil {
-			return errors.New("there is a file " + task.ClipText(printable(name), 200) + " in the way")
+			return errors.New("there is a file " + task.ClipText(textdiff.Printable(name), 200) + " in the way")
 		}
 	}
-	g := t.plain()
-	g.env = append(g.env, "GIT_INDEX_FILE="+filepath.Join(t.dir, "git", "merged"))
-	if _, err := g.run(ctx, nil, "read-tree", merged); err != nil {
+	return nil
+}
+
+// put writes the files of a tree into the folder.
+func (t *tree) put(ctx context.Context, merged string, c fileChanges) error {
+	copied, done, err := t.copyFolder(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	work, err := os.OpenRoot(t.work())
+	if err != nil {
+		return err
+	}
+	defer func() { _ = work.Close() }()
+	g := t.own().In(copied).With("GIT_INDEX_FILE=" + filepath.Join(t.dir, "git", "merged"))
+	if _, err := g.Run(ctx, nil, "read-tree", merged); err != nil {
 		return err
 	}
 	files := slices.Concat(c.added, c.modified)
 	list := strings.NewReader(strings.Join(append(files, ""), "\x00"))
-	if _, err := g.run(ctx, list, "checkout-index", "-z", "--stdin", "--prefix="+copied+"/"); err != nil {
+	if _, err := g.Run(ctx, list, "checkout-index", "-z", "--stdin", "--prefix="+copied+"/"); err != nil {
 		return err
 	}
 	return replaceAll(copied, work, c.deleted, files)
@@ -86,9 +102,9 @@ func (t *tree) write(ctx context.Context, ours, merged string) error {
 type fileChanges struct{ added, modified, deleted []string }
 
 func (t *tree) changedFiles(ctx context.Context, from, to string) (c fileChanges, err error) {
-	err = t.plain().stream(ctx, nil, func(r io.Reader) error {
+	err = t.plain().Stream(ctx, nil, func(r io.Reader) error {
 		status := "" // Git writes it before each name
-		return names(r, func(field string) error {
+		return git.Names(r, func(field string) error {
 			if status == "" {
 				status = field
 				return nil
@@ -135,7 +151,7 @@ func notWritten(name string, err error) error {
 	if errors.As(err, &p) {
 		err = p.Err
 	}
-	return fmt.Errorf("%s could not be written there: %w", task.ClipText(printable(name), 200), err)
+	return fmt.Errorf("%s could not be written there: %w", task.ClipText(textdiff.Printable(name), 200), err)
 }
 
 // copyAll copies files into our folder. What is neither a file nor a link by
@@ -148,10 +164,27 @@ func copyAll(from *os.Root, folder string, files []string) error {
 	defer func() { _ = to.Close() }()
 	for _, name := range files {
 		if err := copyFile(from, to, name); err != nil && !errors.Is(err, errNotPlain) && !errors.Is(err, fs.ErrNotExist) {
-			return unsavedError(task.ClipText(printable(name), 200) + " cannot be read")
+			return unsavedError(task.ClipText(textdiff.Printable(name), 200) + " cannot be read")
 		}
 	}
 	return nil
+}
+
+// nextPrefix begins the name of a file that is about to take the place of another.
+const nextPrefix = ".taskyard-"
+
+// IsNext reports whether a name is that of such a file, which a killed server may
+// leave.
+func IsNext(name string) bool {
+	return strings.HasPrefix(name, nextPrefix) && len(name) == len(nextPrefix)+len(rand.Text())
+}
+
+// ReplaceAll is what a Git that follows links must not do in a folder in which
+// others work: it removes files, and takes over others from a folder, each at
+// once. Names are slash-separated. The error names the file that could not be
+// written.
+func ReplaceAll(from string, to *os.Root, gone, files []string) error {
+	return replaceAll(from, to, gone, files)
 }
 
 // copyFile puts a file or a link in the place of that of the same name in
@@ -176,7 +209,7 @@ func copyFile(from, to *os.Root, name string) error {
 	if err := to.MkdirAll(path.Dir(name), 0o777); err != nil {
 		return err
 	}
-	next := path.Join(path.Dir(name), ".taskyard-"+rand.Text())
+	next := path.Join(path.Dir(name), nextPrefix+rand.Text())
 	if target != "" {
 		err = to.Symlink(target, next)
 	} else {

@@ -5,9 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strings"
+	"slices"
 	"sync"
 
+	"taskyard/runner/git"
 	"taskyard/task"
 )
 
@@ -29,11 +30,11 @@ func (t *tree) from(ctx context.Context, o Options) (commit, parent string, err 
 	p, unlock := t.sibling(o)
 	defer unlock()
 	if p == nil {
-		return t.repo.head, "", nil
+		return t.repo.Head, "", nil
 	}
 	if p.whole() {
 		commit, err = p.snapshot(ctx, fmt.Sprintf("Taskyard run %d\n\nIts state when run %d began.\n", o.SharedRun, o.Run))
-	} else if commit = t.repo.tip(ctx, p.state.Branch); commit == "" { // it left nothing
+	} else if commit = t.repo.Tip(ctx, p.state.Branch); commit == "" { // it left nothing
 		commit = p.state.Root
 	}
 	return commit, filepath.Base(p.dir), err
@@ -47,7 +48,7 @@ func (t *tree) sibling(o Options) (p *tree, unlock func()) {
 		return nil, func() {}
 	}
 	unlock = p.lock()
-	if !p.load() || p.state.Repository != t.repo.path {
+	if !p.load() || p.state.Repository != t.repo.Path {
 		p = nil
 	}
 	return p, unlock
@@ -58,12 +59,12 @@ func (t *tree) sibling(o Options) (p *tree, unlock func()) {
 func (t *tree) close(ctx context.Context, o Options, completed bool) *task.Work {
 	defer t.lock()()
 	w := t.finish(ctx, o)
-	if o.Shared == "" || w.Branch == "" {
+	if o.Shared == "" || w.Branch == "" || t.state.Task { // the change of a task is merged when it was accepted
 		return w
 	}
 	if err := t.merge(ctx, o, w, completed); err != nil {
 		w.Merge = task.ClipText(fmt.Sprintf("Not merged into the worktree of run %d: %s. Its changes are on the branch %s.",
-			o.SharedRun, reason(err), w.Branch), task.MaxWorkNote)
+			o.SharedRun, git.Reason(err), w.Branch), task.MaxWorkNote)
 	} else {
 		w.Merge = fmt.Sprintf("Merged into the worktree of run %d.", o.SharedRun)
 	}
@@ -84,7 +85,7 @@ func (t *tree) merge(ctx context.Context, o Options, w *task.Work, completed boo
 	case p == nil || t.state.Parent != filepath.Base(p.dir):
 		return errors.New("that worktree is not the one from which it began")
 	}
-	tip, base := t.repo.tip(ctx, t.state.Branch), t.state.Root
+	tip, base := t.repo.Tip(ctx, t.state.Branch), t.state.Root
 	if t.state.Merged != "" {
 		base = t.state.Merged
 	}
@@ -108,7 +109,7 @@ func (t *tree) applyToFolder(ctx context.Context, base, theirs string, o Options
 	if err != nil {
 		return err
 	}
-	merged, err := t.mergeTrees(ctx, base, ours, theirs)
+	merged, err := t.plain().MergeTrees(ctx, base, ours, theirs)
 	if err != nil {
 		return err
 	}
@@ -117,64 +118,32 @@ func (t *tree) applyToFolder(ctx context.Context, base, theirs string, o Options
 
 // applyToBranch merges into the branch of a run that has ended.
 func (t *tree) applyToBranch(ctx context.Context, base, theirs string, o Options) error {
-	ours, old := t.repo.tip(ctx, t.state.Branch), ""
-	if old = ours; ours == "" {
-		ours, old = t.state.Root, strings.Repeat("0", len(theirs))
+	old := t.repo.Tip(ctx, t.state.Branch)
+	ours := old
+	if ours == "" {
+		ours = t.state.Root
 	}
-	if list, err := t.repo.git.run(ctx, nil, "worktree", "list", "--porcelain"); err != nil {
+	list, err := t.repo.Checkouts(ctx)
+	if err != nil {
 		return err
-	} else if strings.Contains(list+"\n", "\nbranch refs/heads/"+t.state.Branch+"\n") {
+	}
+	if slices.ContainsFunc(list, func(c git.Checkout) bool { return c.Branch == t.state.Branch }) {
 		return errors.New("its branch " + t.state.Branch + " is checked out")
 	}
 	if err := t.private(ctx); err != nil {
 		return err
 	}
 	defer func() { _ = t.remove(ctx, "git") }()
-	merged, err := t.mergeTrees(ctx, base, ours, theirs)
+	merged, err := t.plain().MergeTrees(ctx, base, ours, theirs)
 	if err != nil {
 		return err
 	}
-	commit, err := t.commitTree(ctx, merged, fmt.Sprintf("Merge run %d into run %d\n", o.Run, o.SharedRun), ours, theirs)
+	commit, err := t.plain().CommitTree(ctx, merged, fmt.Sprintf("Merge run %d into run %d\n", o.Run, o.SharedRun), ours, theirs)
 	if err != nil {
 		return err
 	}
-	_, err = t.repo.git.run(ctx, nil, "update-ref", "-m", "taskyard", "refs/heads/"+t.state.Branch, commit, old)
-	return err
+	return t.repo.Move(ctx, t.state.Branch, commit, old)
 }
 
-// mergeTrees merges the files of two commits that both come from a third, and
-// returns the tree. The error names the files in conflict.
-func (t *tree) mergeTrees(ctx context.Context, base, ours, theirs string) (string, error) {
-	sides := [2]string{ours, theirs}
-	for i, side := range sides { // each as if it were made on the base: so that is what Git compares them with
-		commit, err := t.commitTree(ctx, side+"^{tree}", "side\n", base)
-		if err != nil {
-			return "", err
-		}
-		sides[i] = commit
-	}
-	said, err := t.plain().run(ctx, nil, "merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", sides[0], sides[1])
-	names := strings.Split(strings.TrimRight(said, "\x00"), "\x00")
-	switch {
-	case err == nil && len(names) == 1:
-		return names[0], nil
-	case len(names) > 1:
-		return "", errors.New("conflicts in " + task.ClipText(printable(strings.Join(names[1:], ", ")), 1000))
-	}
-	return "", fmt.Errorf("it could not be merged (%s)", reason(err))
-}
-
-func (t *tree) commitTree(ctx context.Context, files, message string, parents ...string) (string, error) {
-	args := []string{"commit-tree", files}
-	for _, p := range parents {
-		args = append(args, "-p", p)
-	}
-	return t.plain().run(ctx, strings.NewReader(message), args...)
-}
-
-// plain is Git in our own repository, called where it need not have files.
-func (t *tree) plain() git {
-	g := t.git()
-	g.dir = t.dir
-	return g
-}
+// plain is Git in our own repository, without the files.
+func (t *tree) plain() git.Git { return t.own().Bare() }

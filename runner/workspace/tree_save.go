@@ -1,10 +1,8 @@
 package workspace
 
 import (
-	"bufio"
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -14,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"taskyard/runner/git"
+	"taskyard/runner/textdiff"
 	"taskyard/task"
 )
 
@@ -34,40 +34,45 @@ func (e unsavedError) Error() string { return string(e) }
 func (t *tree) finish(ctx context.Context, o Options) *task.Work {
 	ctx, stop := context.WithTimeout(ctx, maxSaving)
 	defer stop()
-	l := newList(o.Redact)
-	l.work.Repository = t.state.Repository
+	l := textdiff.NewList(o.Redact)
+	l.Work.Repository = t.state.Repository
 	t.unblock(ctx)
 	tip, err := t.keep(ctx, o)
 	if err == nil {
 		err = t.changes(ctx, l, tip)
 		if err != nil {
-			l.work.Note = joined(l.work.Note, "The files could not be compared: "+reason(err)+".")
+			l.Work.Note = joined(l.Work.Note, "The files could not be compared: "+git.Reason(err)+".")
 		}
-		l.work.Branch = t.state.Branch
-		err = t.leftover(ctx)
+		l.Work.Branch = t.state.Branch
+		err = t.settle(ctx)
 	}
 	switch {
 	case err != nil:
-		l.work.Folder = t.work()
-		l.work.Note = task.ClipText(joined(l.work.Note, "Its folder is left as it is: "+reason(err)+"."), task.MaxWorkNote)
+		l.Work.Folder = t.work()
+		l.Work.Note = task.ClipText(joined(l.Work.Note, "Its folder is left as it is: "+git.Reason(err)+"."), task.MaxWorkNote)
+	case t.state.Task: // its next run continues there
 	case tip == t.state.Root:
-		l.work.Branch = ""
+		l.Work.Branch = ""
 		_ = t.clear(ctx)
-		_, _ = t.repo.git.run(ctx, nil, "update-ref", "-d", "refs/heads/"+t.state.Branch, tip)
+		_, _ = t.repo.Git.Run(ctx, nil, "update-ref", "-d", "refs/heads/"+t.state.Branch, tip)
 	default:
 		if err := t.clear(ctx); err != nil {
-			l.work.Folder = t.work()
+			l.Work.Folder = t.work()
 		}
 	}
 	t.state.Open = false
 	_ = t.save() // the next run of this task would look again
-	return l.work
+	return l.Work
 }
 
 // keep commits what is not committed, has the branch name it, and returns the
 // commit. The error says why that was not done.
 func (t *tree) keep(ctx context.Context, o Options) (string, error) {
-	head, err := t.commit(ctx, fmt.Sprintf("Taskyard run %d\n\nLeft by agent %s without a commit.\n", o.Run, o.Agent), t.git())
+	message := fmt.Sprintf("Taskyard run %d\n\nLeft by agent %s without a commit.\n", o.Run, o.Agent)
+	if t.state.Task {
+		message = titled(o.Title, t.state.Branch)
+	}
+	head, err := t.commit(ctx, message, t.git())
 	if err != nil {
 		return "", err
 	}
@@ -77,30 +82,30 @@ func (t *tree) keep(ctx context.Context, o Options) (string, error) {
 // commit returns a commit of what lies in the folder: that of the branch where
 // there is nothing more. Our index is then what lies there. The contents of
 // files are read by contents, in whose folder those that changed lie.
-func (t *tree) commit(ctx context.Context, message string, contents git) (string, error) {
-	head, err := t.admin().run(ctx, nil, "rev-parse", "--verify", "HEAD^{commit}")
+func (t *tree) commit(ctx context.Context, message string, contents git.Git) (string, error) {
+	head, err := t.admin().Run(ctx, nil, "rev-parse", "--verify", "HEAD^{commit}")
 	if err != nil {
-		head = t.repo.tip(ctx, t.state.Branch) // the agent spoilt it
+		head = t.repo.Tip(ctx, t.state.Branch) // the agent spoilt it
 	}
 	if head == "" {
 		return "", unsavedError("its branch " + t.state.Branch + " is gone")
 	}
 	g := t.git()
 	_ = os.Remove(filepath.Join(t.dir, "git", "index.lock"))
-	if _, err := g.run(ctx, nil, "read-tree", "-i", "-m", head); err != nil {
+	if _, err := g.Run(ctx, nil, "read-tree", "-i", "-m", head); err != nil {
 		return "", err
 	}
-	if err := t.stage(ctx, contents); err != nil {
+	if err := t.stage(ctx, g, contents, true); err != nil {
 		return "", err
 	}
-	root, err := g.run(ctx, nil, "write-tree")
+	root, err := g.Run(ctx, nil, "write-tree")
 	if err != nil {
 		return "", err
 	}
-	if had, err := g.run(ctx, nil, "rev-parse", head+"^{tree}"); err != nil {
+	if had, err := g.Run(ctx, nil, "rev-parse", head+"^{tree}"); err != nil {
 		return "", err
 	} else if had != root {
-		return g.run(ctx, strings.NewReader(message), "commit-tree", root, "-p", head)
+		return t.signed(g).CommitTree(ctx, root, message, head)
 	}
 	return head, nil
 }
@@ -119,25 +124,24 @@ func (t *tree) unblock(ctx context.Context) {
 // name has the branch name a commit. A branch that the agent left behind keeps
 // its own, and the commit gets another.
 func (t *tree) name(ctx context.Context, commit string) error {
-	return patiently(ctx, func() error {
-		tip := t.repo.tip(ctx, t.state.Branch)
+	return git.Patiently(ctx, func() error {
+		tip := t.repo.Tip(ctx, t.state.Branch)
 		if tip == commit {
 			return nil
 		}
-		if tip != "" && !t.repo.holds(ctx, commit, tip) {
-			t.state.Branch, tip = t.repo.free(ctx, t.state.Branch), ""
+		if tip != "" && !t.repo.Holds(ctx, commit, tip) {
+			if t.state.Task {
+				return errApart
+			}
+			t.state.Branch, tip = t.repo.Free(ctx, t.state.Branch), ""
 		}
-		if tip == "" {
-			tip = strings.Repeat("0", len(commit))
-		}
-		_, err := t.repo.git.run(ctx, nil, "update-ref", "-m", "taskyard", "refs/heads/"+t.state.Branch, commit, tip)
-		return err
+		return t.repo.Move(ctx, t.state.Branch, commit, tip)
 	})
 }
 
-// stage brings our index to what lies in the folder: changed, new and deleted
-// files, but none that the repository ignores.
-func (t *tree) stage(ctx context.Context, contents git) error {
+// stage brings the index of g to what lies in the folder: changed, deleted and,
+// with others, new files, but none that the repository ignores.
+func (t *tree) stage(ctx context.Context, g, contents git.Git, others bool) error {
 	s := &staging{}
 	root, err := os.OpenRoot(t.work())
 	if err != nil {
@@ -145,48 +149,31 @@ func (t *tree) stage(ctx context.Context, contents git) error {
 	}
 	defer func() { _ = root.Close() }()
 	s.root = root
-	g := t.git()
-	for _, args := range [][]string{
-		{"diff-files", "-z", "--name-only", "--no-ext-diff", "--ignore-submodules=all"},
-		{"ls-files", "-z", "--others", "--exclude-standard"},
-	} {
-		if err := g.stream(ctx, nil, func(r io.Reader) error { return names(r, s.take) }, args...); err != nil {
+	lists := [][]string{{"diff-files", "-z", "--name-only", "--no-ext-diff", "--ignore-submodules=all"}}
+	if others {
+		lists = append(lists, []string{"ls-files", "-z", "--others", "--exclude-standard"})
+	}
+	for _, args := range lists {
+		if err := g.Stream(ctx, nil, func(r io.Reader) error { return git.Names(r, s.take) }, args...); err != nil {
 			return err
 		}
 	}
-	zero := strings.Repeat("0", len(t.state.Root))
+	zero := t.repo.Zero()
 	var gone bytes.Buffer
 	for _, name := range s.gone {
 		fmt.Fprintf(&gone, "0 %s\t%s\x00", zero, name)
 	}
-	if _, err := g.run(ctx, &gone, "update-index", "-z", "--index-info"); err != nil {
+	if _, err := g.Run(ctx, &gone, "update-index", "-z", "--index-info"); err != nil {
 		return err
 	}
-	if contents.dir != g.dir {
-		if err := copyAll(s.root, contents.dir, s.there); err != nil {
+	if contents.Dir != g.Dir {
+		if err := copyAll(s.root, contents.Dir, s.there); err != nil {
 			return err
 		}
 	}
 	there := strings.NewReader(strings.Join(append(s.there, ""), "\x00"))
-	_, err = contents.run(ctx, there, "update-index", "-z", "--add", "--remove", "--replace", "--stdin")
+	_, err = contents.Run(ctx, there, "update-index", "-z", "--add", "--remove", "--replace", "--stdin")
 	return err
-}
-
-// names calls each for every name that ends with NUL.
-func names(r io.Reader, each func(string) error) error {
-	in := bufio.NewReader(r)
-	for {
-		name, err := in.ReadString(0)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if err := each(strings.TrimSuffix(name, "\x00")); err != nil {
-			return err
-		}
-	}
 }
 
 // staging sorts names by what lies there.
@@ -213,7 +200,7 @@ func (s *staging) take(name string) error {
 		s.gone = append(s.gone, name)
 	}
 	if n := len(s.there) + len(s.gone); n > maxSaved {
-		return unsavedError(fmt.Sprintf("more than %s files changed", thousands(maxSaved)))
+		return unsavedError(fmt.Sprintf("more than %s files changed", textdiff.Thousands(maxSaved)))
 	}
 	if s.bytes > maxSavedBytes {
 		return unsavedError(fmt.Sprintf("its changed files are larger than %d MiB in all", maxSavedBytes>>20))
@@ -221,12 +208,20 @@ func (s *staging) take(name string) error {
 	return nil
 }
 
+// settle makes the folder that of no run. The error says that it must stay.
+func (t *tree) settle(ctx context.Context) error {
+	if t.state.Task {
+		return t.detach(ctx)
+	}
+	return t.leftover(ctx)
+}
+
 // leftover returns why the folder must stay although its files are on the
 // branch: it holds repositories of its own, whose commits are nowhere else.
 func (t *tree) leftover(ctx context.Context) error {
 	var inner string
-	err := t.git().stream(ctx, nil, func(r io.Reader) error {
-		return names(r, func(name string) error {
+	err := t.git().Stream(ctx, nil, func(r io.Reader) error {
+		return git.Names(r, func(name string) error {
 			if strings.HasSuffix(name, "/") {
 				inner = name
 			}
@@ -236,8 +231,8 @@ func (t *tree) leftover(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = t.git().stream(ctx, nil, func(r io.Reader) error {
-		return names(r, func(line string) error {
+	err = t.git().Stream(ctx, nil, func(r io.Reader) error {
+		return git.Names(r, func(line string) error {
 			if name, ok := submodule(line); ok && t.filled(name) {
 				inner = name + "/"
 			}
@@ -245,7 +240,7 @@ func (t *tree) leftover(ctx context.Context) error {
 		})
 	}, "ls-files", "-z", "--stage")
 	if err == nil && inner != "" {
-		return unsavedError("the files of the repository within it, " + task.ClipText(printable(inner), 200) + ", are not on the branch")
+		return unsavedError("the files of the repository within it, " + task.ClipText(textdiff.Printable(inner), 200) + ", are not on the branch")
 	}
 	return err
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"taskyard/runner/instance"
+	"taskyard/runner/textdiff"
 )
 
 // The bounds of a look at a folder.
@@ -31,16 +32,9 @@ type cutError string
 func (e cutError) Error() string { return string(e) }
 
 var (
-	errMany = cutError(fmt.Sprintf("The folder holds more than %s files and folders: they were not compared.", thousands(maxEntries)))
+	errMany = cutError(fmt.Sprintf("The folder holds more than %s files and folders: they were not compared.", textdiff.Thousands(maxEntries)))
 	errLong = cutError(fmt.Sprintf("To look at the folder took longer than %d s: it was not compared.", int(maxLook.Seconds())))
 )
-
-func thousands(n int) string {
-	if n < 1000 {
-		return fmt.Sprint(n)
-	}
-	return fmt.Sprintf("%s,%03d", thousands(n/1000), n%1000)
-}
 
 // walker looks at every entry below a folder but other folders. Links are not
 // followed, other file systems not entered, and what cannot be read is passed

@@ -30,6 +30,13 @@ type Options struct {
 	Shared     string  // private folder of that run, absolute; "" for none
 	SharedTree task.ID // Origin of that run
 	ReadOnly   bool    // nothing changes in the folder that it shares
+
+	// Of a run of a task that has a branch of its own: the workspace is its
+	// worktree, which stays until the task is archived.
+	Branch  string                                               // "": the run has a branch of its own
+	From    string                                               // branch on which that one begins
+	Title   string                                               // of the task; the message of commits
+	Prepare func(ctx context.Context, folder, home string) error // runs once after the worktree is made; nil: nothing
 }
 
 // UnusableError says why a workspace cannot be used; a retry would not fix it.
@@ -61,7 +68,7 @@ func Open(ctx context.Context, o Options) (*Space, error) {
 			return nil, err
 		}
 		s.tree, s.folder = t, t.work()
-		return s, nil
+		return s, t.prepare(ctx, o)
 	}
 	switch {
 	case o.Workspace != "":

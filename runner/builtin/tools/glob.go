@@ -90,3 +90,8 @@ func matcher(ctx context.Context, folder, glob string) (func(name string) bool, 
 		return err == nil && p.match(ctx, []byte(filepath.ToSlash(rel)))
 	}, nil
 }
+
+// Glob returns the test of a slash-separated path against a pattern of glob.
+func Glob(pattern string) (func(path string) bool, error) {
+	return matcher(context.Background(), ".", pattern)
+}

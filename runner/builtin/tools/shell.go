@@ -50,6 +50,15 @@ type ending struct {
 	Survivors  int    `json:"survivors,omitempty"` // processes that could not be killed
 }
 
+// Ending is how a command of Exec ended.
+type Ending struct {
+	Code     int
+	Signal   int    // that killed it
+	Stopped  bool   // ctx ended
+	Over     string // the limit that all its processes together passed
+	Leftover int    // processes that outlived it, and were killed
+}
+
 // The limits of a command, for each of its processes but the first.
 const (
 	maxProcesses = 512

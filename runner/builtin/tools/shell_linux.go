@@ -51,6 +51,24 @@ func (b *Box) shell(ctx context.Context, a bashArgs) (Result, error) {
 	return r, nil
 }
 
+// Exec runs a command as bash does, for as long as ctx lasts, and writes what it
+// prints. Error: it could not be run.
+func (b *Box) Exec(ctx context.Context, command string, out io.Writer) (Ending, error) {
+	if why := refusedShell(b.opts); why != "" {
+		return Ending{}, errors.New(why)
+	}
+	private, err := b.privateFolder()
+	if err != nil {
+		return Ending{}, err
+	}
+	j := b.job(command, private)
+	end, err := b.keep(ctx, j, b.environment(private, j), out)
+	if err == nil && end.StartError != "" {
+		err = errors.New(end.StartError)
+	}
+	return Ending{Code: end.Code, Signal: end.Signal, Stopped: end.Asked, Over: end.Over, Leftover: end.Leftover}, err
+}
+
 // verdict adds to an output how the command ended.
 func verdict(text string, end ending, a bashArgs, stopped bool) (string, bool) {
 	if text != "" && !strings.HasSuffix(text, "\n") {
@@ -96,6 +114,9 @@ func (b *Box) privateFolder() (string, error) {
 	defer b.mu.Unlock()
 	if b.private != nil {
 		return b.private.Path, nil
+	}
+	if b.opts.Private != "" {
+		return b.opts.Private, nil
 	}
 	dir, err := scratch.New("shell")
 	if err != nil {
@@ -164,7 +185,7 @@ func shellFile() string {
 
 // keep starts a keeper, gives it the job, takes the output, and asks it to end
 // the command when ctx ends.
-func (b *Box) keep(ctx context.Context, j job, env []string, out *output) (end ending, err error) {
+func (b *Box) keep(ctx context.Context, j job, env []string, out io.Writer) (end ending, err error) {
 	var p [6]*os.File // output, job, report: read and write ends
 	for i := 0; i < len(p); i += 2 {
 		if p[i], p[i+1], err = os.Pipe(); err != nil {

@@ -2,7 +2,11 @@
 
 package tools
 
-import "context"
+import (
+	"context"
+	"errors"
+	"io"
+)
 
 // refusedShell returns why bash does not run here.
 func refusedShell(Options) string { return "bash is off: it is confined on Linux only" }
@@ -19,3 +23,8 @@ func (b *Box) shell(context.Context, bashArgs) (Result, error) {
 
 // Level returns how bash is confined in this box.
 func (b *Box) Level() string { return Level(b.opts) }
+
+// Exec is for Linux.
+func (b *Box) Exec(context.Context, string, io.Writer) (Ending, error) {
+	return Ending{}, errors.New(refusedShell(b.opts))
+}

@@ -38,6 +38,7 @@ type Options struct {
 	Shell                 ShellLevel       // how bash is confined; "" is the best that there is
 	AcceptUnconfinedShell bool             // run bash without confinement where there is none
 	ReadOnly              []string         // folders, besides those of the system, that bash may read; absolute
+	Private               string           // folder of home and tmp, which exist and stay; "": one of this box
 	Env                   []string         // NAME=value, besides PATH, HOME, TMPDIR, LANG and TERM, for bash
 	ShellStart            []string         // the command line of the keeper; nil: this binary and ToolShellArg
 	FetchAllow            []netip.AddrPort // addresses that fetch may dial although they are not public

@@ -1,0 +1,69 @@
+//go:build linux
+
+package builtin
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"taskyard/runner/builtin/model/modeltest"
+	"taskyard/runner/runnertest"
+	"taskyard/runner/supervise"
+	"taskyard/task"
+)
+
+func TestTheLoopHearsWhatPeopleSay(t *testing.T) {
+	t.Parallel()
+	for _, api := range []string{"openai", "anthropic"} {
+		t.Run("before the next call of the model, over "+api, func(t *testing.T) {
+			t.Parallel()
+			in := runnertest.NewInbox()
+			l := newLoop(t, api, calls("create", `{"path":"a","content":"x"}`), modeltest.Step{Text: "Done."}, modeltest.Step{Text: "In short."})
+			spec := newSpec(t)
+			spec.Inbox = in.Spec()
+			rec := &runnertest.Recorder{OnEvent: func(e supervise.Event) {
+				if e.Type == supervise.EventToolResult {
+					in.Say("use tabs")
+				}
+			}}
+			out := runnertest.RunWith(t, t.Context(), l, spec, rec)
+			runnertest.WantState(t, out, task.RunCompleted, task.PhaseEnded, "")
+			asked := l.server.Requests()
+			if strings.Contains(string(asked[0].Body), "use tabs") || !strings.Contains(string(asked[1].Body), "Message from Ann, a person") ||
+				!strings.Contains(string(asked[1].Body), "use tabs") {
+				t.Errorf("the model was asked %s, then %s", asked[0].Body, asked[1].Body)
+			}
+		})
+		t.Run("after its last turn, by one more, over "+api, func(t *testing.T) {
+			t.Parallel()
+			in := runnertest.NewInbox()
+			l := newLoop(t, api, modeltest.Step{Text: "Done."}, modeltest.Step{Text: "With tabs."}, modeltest.Step{Text: "In short."})
+			spec := newSpec(t)
+			spec.Inbox = in.Spec()
+			rec := &runnertest.Recorder{OnEvent: func(e supervise.Event) {
+				if e.Text == "Done." {
+					in.Say("use tabs")
+				}
+			}}
+			out := runnertest.RunWith(t, t.Context(), l, spec, rec)
+			runnertest.WantState(t, out, task.RunCompleted, task.PhaseEnded, "")
+			if n := len(l.server.Requests()); n != 3 || !slices.Equal(in.Delivered(), []string{"use tabs"}) {
+				t.Errorf("%d requests, delivered %q", n, in.Delivered())
+			}
+		})
+	}
+	t.Run("but not beyond its limit of turns", func(t *testing.T) {
+		t.Parallel()
+		in := runnertest.NewInbox()
+		l := newLoop(t, "openai", modeltest.Step{Text: "Done."})
+		spec := newSpec(t)
+		spec.Inbox, spec.Plan.Limits.MaxTurns = in.Spec(), 1
+		rec := &runnertest.Recorder{OnEvent: func(e supervise.Event) { in.Say("use tabs") }}
+		out := runnertest.RunWith(t, t.Context(), l, spec, rec)
+		runnertest.WantState(t, out, task.RunCompleted, task.PhaseEnded, "")
+		if got := in.Delivered(); len(got) != 0 {
+			t.Errorf("delivered %q", got)
+		}
+	})
+}

@@ -1,0 +1,307 @@
+// Package checkout checks the branch of a task out into a worktree on the machine
+// of a person. It is a command's, not the server's. No hook or filter of the
+// repository is run.
+package checkout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"taskyard/runner/git"
+)
+
+// Options say what is checked out where.
+type Options struct {
+	Repository string // absolute path; with Remote any folder of a clone
+	Remote     string // URL, or name of a remote, from which the branch is fetched; "" for none
+	Branch     string // "" where Pattern finds it
+	Pattern    string // the branch is that, or that with - and more behind it
+	Dir        string // absolute path of the worktree, which is made if there is none
+}
+
+// Done is what was checked out.
+type Done struct {
+	Path   string `json:"path"`
+	Branch string `json:"branch"`
+	Commit string `json:"commit"`
+	From   string `json:"from,omitempty"` // commit on which the worktree was; "" for a new one
+}
+
+// placed remembers, in the worktree alone, which commit was checked out last.
+const placed = "refs/worktree/taskyard"
+
+// transports are those that may be fetched over.
+var transports = []string{"file", "git", "http", "https", "ssh"}
+
+// Checkout makes the worktree, or brings it to the tip of the branch. HEAD names
+// the commit, not the branch, which the runs of the task have to themselves.
+// Local changes and commits are never lost. Errors say what is in the way.
+func Checkout(ctx context.Context, o Options) (Done, error) {
+	r, err := open(ctx, o)
+	if err != nil {
+		return Done{}, err
+	}
+	c := &checkout{r: r, o: o}
+	done := Done{Path: o.Dir}
+	if done.Branch, done.Commit, err = c.tip(ctx); err != nil {
+		return Done{}, err
+	}
+	switch there, err := occupied(o.Dir); {
+	case err != nil:
+		return Done{}, err
+	case !there:
+		return done, c.add(ctx, done.Commit)
+	}
+	done.From, err = c.update(ctx, done)
+	return done, err
+}
+
+func open(ctx context.Context, o Options) (*git.Repository, error) {
+	path := o.Repository
+	if o.Remote != "" {
+		g, err := git.Find()
+		if err != nil {
+			return nil, err
+		}
+		if path, err = g.At(path).Run(ctx, nil, "rev-parse", "--show-toplevel"); err != nil {
+			return nil, fmt.Errorf("%s is in no clone of the repository: run this in one (%s)", o.Repository, git.Reason(err))
+		}
+	}
+	r, err := git.Open(ctx, path)
+	var no *git.UnusableError
+	if errors.As(err, &no) {
+		return nil, fmt.Errorf("the repository %s cannot be used here: %s; in a clone of it, fetch the branch with --remote URL", path, no.Reason)
+	}
+	return r, err
+}
+
+type checkout struct {
+	r *git.Repository
+	o Options
+}
+
+// tip returns the branch and its commit, which is fetched from a remote.
+func (c *checkout) tip(ctx context.Context) (branch, commit string, err error) {
+	where, list := c.r.Path, c.local
+	if c.o.Remote != "" {
+		where, list = c.o.Remote, c.distant
+	}
+	found, err := list(ctx)
+	if err != nil {
+		return "", "", fmt.Errorf("the branches of %s could not be read: %s", where, git.Reason(err))
+	}
+	branch = c.o.Branch
+	switch {
+	case branch != "" && !slices.Contains(found, branch):
+		return "", "", fmt.Errorf("%s has no branch %s: it is deleted some time after its merge", where, branch)
+	case branch == "" && len(found) == 0:
+		return "", "", fmt.Errorf("%s has no branch %s yet: the first run of the task creates it", where, c.o.Pattern)
+	case branch == "" && len(found) > 1:
+		return "", "", fmt.Errorf("%s has %d branches of this task: %s", where, len(found), strings.Join(found, ", "))
+	case branch == "":
+		branch = found[0]
+	}
+	ref := "refs/heads/" + branch
+	if c.o.Remote != "" {
+		ref = "refs/remotes/taskyard/" + branch
+		if _, err := c.fetching(ctx).Run(ctx, nil, "fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head",
+			"--upload-pack=git-upload-pack", "--", c.o.Remote, "+refs/heads/"+branch+":"+ref); err != nil {
+			return "", "", fmt.Errorf("the branch %s could not be fetched from %s: %s", branch, where, git.Reason(err))
+		}
+	}
+	if commit = c.r.Commit(ctx, ref); commit == "" {
+		return "", "", fmt.Errorf("%s has no branch %s any more", where, branch)
+	}
+	return branch, commit, nil
+}
+
+// wanted are the references that are asked for.
+func (c *checkout) wanted() []string {
+	if c.o.Branch != "" {
+		return []string{"refs/heads/" + c.o.Branch}
+	}
+	return []string{"refs/heads/" + c.o.Pattern, "refs/heads/" + c.o.Pattern + "-*"}
+}
+
+func (c *checkout) local(ctx context.Context) ([]string, error) {
+	said, err := c.r.Git.Run(ctx, nil, append([]string{"for-each-ref", "--format=%(refname)"}, c.wanted()...)...)
+	return branches(said), err
+}
+
+func (c *checkout) distant(ctx context.Context) ([]string, error) {
+	args := append([]string{"ls-remote", "--quiet", "--refs", "--upload-pack=git-upload-pack", "--", c.o.Remote}, c.wanted()...)
+	said, err := c.fetching(ctx).Run(ctx, nil, args...)
+	return branches(said), err
+}
+
+// branches reads the names of references, one at the end of each line.
+func branches(said string) (list []string) {
+	for line := range strings.Lines(said) {
+		_, name, ok := strings.Cut(strings.TrimSpace(line), "refs/heads/")
+		if ok {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+// fetching is Git that may use the network, with the keys and the helpers of the
+// person, not with those that the repository names.
+func (c *checkout) fetching(ctx context.Context) git.Git {
+	g := c.r.Git.Set("core.sshCommand=ssh")
+	for _, name := range transports {
+		g = g.Set("protocol." + name + ".allow=always")
+	}
+	for _, name := range []string{"SSH_AUTH_SOCK", "GIT_SSH_COMMAND", "GIT_SSH", "XDG_CONFIG_HOME"} {
+		if value := os.Getenv(name); value != "" {
+			g = g.With(name + "=" + value)
+		}
+	}
+	said, err := c.r.Git.At(filepath.Dir(filepath.VolumeName(c.r.Path)+string(filepath.Separator))).
+		Run(ctx, nil, "config", "--get-all", "credential.helper")
+	for line := range strings.Lines(said) {
+		if helper := strings.TrimSpace(line); err == nil && helper != "" {
+			g = g.Set("credential.helper=" + helper)
+		}
+	}
+	return g
+}
+
+// occupied reports whether a folder holds something.
+func occupied(dir string) (bool, error) {
+	list, err := os.ReadDir(dir)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return false, os.MkdirAll(filepath.Dir(dir), 0o700)
+	case err != nil:
+		return false, err
+	}
+	return len(list) > 0, nil
+}
+
+// add makes a worktree without a branch and fills it.
+func (c *checkout) add(ctx context.Context, commit string) error {
+	// Forced, since the repository may still know a worktree that a person removed.
+	args := []string{"worktree", "add", "--force", "--quiet", "--no-checkout", "--detach", c.o.Dir, commit}
+	if _, err := c.r.Git.Run(ctx, nil, args...); err != nil {
+		return fmt.Errorf("no worktree could be made in %s: %s", c.o.Dir, git.Reason(err))
+	}
+	admin, err := c.admin()
+	if err != nil {
+		return err
+	}
+	err = c.filled(ctx, admin, "read-tree", "--reset", "-u", commit)
+	if err == nil {
+		err = c.note(ctx, admin, commit)
+	}
+	if err != nil {
+		_, undo := c.r.Git.Run(ctx, nil, "worktree", "remove", "--force", c.o.Dir)
+		return errors.Join(fmt.Errorf("%s could not be filled: %s", c.o.Dir, git.Reason(err)), undo)
+	}
+	return nil
+}
+
+// admin returns what the repository keeps of the worktree.
+func (c *checkout) admin() (string, error) {
+	refuse := fmt.Errorf("%s is there and is no worktree of %s: name another folder", c.o.Dir, c.r.Path)
+	b, err := os.ReadFile(filepath.Join(c.o.Dir, ".git"))
+	if err != nil || len(b) > 8192 {
+		return "", refuse
+	}
+	admin, ok := strings.CutPrefix(strings.TrimSpace(string(b)), "gitdir: ")
+	if !ok || !filepath.IsAbs(admin) || !git.SameFolder(filepath.Dir(admin), filepath.Join(c.r.Common, "worktrees")) {
+		return "", refuse
+	}
+	return admin, nil
+}
+
+// filled runs a command on the files by our own Git, and gives its index to the
+// worktree.
+func (c *checkout) filled(ctx context.Context, admin string, args ...string) error {
+	p := c.private(admin)
+	if err := p.Make(ctx, ""); err != nil {
+		return err
+	}
+	if _, err := p.In(c.o.Dir).Run(ctx, nil, args...); err != nil {
+		return err
+	}
+	next := filepath.Join(admin, "index.taskyard")
+	if err := copyFile(p.Index(), next); err != nil {
+		return err
+	}
+	return os.Rename(next, filepath.Join(admin, "index"))
+}
+
+func (c *checkout) private(admin string) git.Private {
+	return c.r.Private(filepath.Join(admin, "taskyard"))
+}
+
+func copyFile(from, to string) error {
+	b, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(to, b, 0o600)
+}
+
+// inside is Git in the repository as the worktree sees it.
+func (c *checkout) inside(admin string) git.Git { return c.r.Git.At(c.o.Dir, "--git-dir="+admin) }
+
+// note moves HEAD to a commit and remembers it.
+func (c *checkout) note(ctx context.Context, admin, commit string) error {
+	g := c.inside(admin)
+	if _, err := g.Run(ctx, nil, "update-ref", "--no-deref", "-m", "taskyard task checkout", "HEAD", commit); err != nil {
+		return err
+	}
+	_, err := g.Run(ctx, nil, "update-ref", placed, commit)
+	return err
+}
+
+// update brings a worktree to the tip of the branch and returns where it was.
+func (c *checkout) update(ctx context.Context, to Done) (from string, err error) {
+	admin, err := c.admin()
+	if err != nil {
+		return "", err
+	}
+	g := c.inside(admin)
+	if own, err := g.Run(ctx, nil, "symbolic-ref", "--quiet", "--short", "HEAD"); err == nil {
+		return "", fmt.Errorf("%s has the branch %s checked out: run git switch --detach there, or name another folder", c.o.Dir, own)
+	}
+	if from, err = g.Run(ctx, nil, "rev-parse", "--verify", "HEAD^{commit}"); err != nil {
+		return "", fmt.Errorf("%s could not be read: %s", c.o.Dir, git.Reason(err))
+	}
+	last, _ := g.Run(ctx, nil, "rev-parse", "--verify", "--quiet", placed)
+	if from != last && !c.r.Holds(ctx, to.Commit, from) {
+		return "", fmt.Errorf("%s has commits that %s does not have: push them (git push %s HEAD:%s), or name another folder",
+			c.o.Dir, to.Branch, c.source(), to.Branch)
+	}
+	if from == to.Commit {
+		return from, c.note(ctx, admin, to.Commit)
+	}
+	p := c.private(admin)
+	if err := p.Make(ctx, ""); err != nil {
+		return "", err
+	}
+	if err := copyFile(filepath.Join(admin, "index"), p.Index()); err != nil {
+		return "", fmt.Errorf("%s could not be read: %w", c.o.Dir, err)
+	}
+	_, _ = p.In(c.o.Dir).Run(ctx, nil, "update-index", "-q", "--refresh") // some files may have changed
+	if err := c.filled(ctx, admin, "read-tree", "-m", "-u", from, to.Commit); err != nil {
+		return "", fmt.Errorf("local changes in %s are in the way of what is new on %s: commit, stash or drop them (%s)",
+			c.o.Dir, to.Branch, git.Reason(err))
+	}
+	return from, c.note(ctx, admin, to.Commit)
+}
+
+// source is where commits are pushed to.
+func (c *checkout) source() string {
+	if c.o.Remote != "" {
+		return c.o.Remote
+	}
+	return "."
+}

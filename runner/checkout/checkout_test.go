@@ -1,0 +1,232 @@
+package checkout
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// site is a repository with a branch of task 42, and a folder for worktrees.
+type site struct {
+	t         *testing.T
+	repo, dir string
+}
+
+const branch = "taskyard/42-fix-the-login"
+
+func newSite(t *testing.T) *site {
+	t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	ok(t, err)
+	s := &site{t: t, repo: filepath.Join(dir, "repo"), dir: filepath.Join(dir, "trees", "web-42")}
+	ok(t, os.Mkdir(s.repo, 0o755))
+	s.git(s.repo, "init", "-q", "-b", "main")
+	s.write(s.repo, "a.txt", "one\n")
+	s.git(s.repo, "add", "-A")
+	s.git(s.repo, "commit", "-q", "-m", "first")
+	s.git(s.repo, "branch", branch)
+	s.git(s.repo, "branch", "taskyard/420-another")
+	return s
+}
+
+func ok(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// git calls Git as a person would.
+func (s *site) git(dir string, args ...string) string {
+	s.t.Helper()
+	cmd := exec.Command("git", append([]string{"-c", "user.name=Maya", "-c", "user.email=maya@localhost"}, args...)...)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		s.t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func (s *site) write(dir, name, text string) {
+	s.t.Helper()
+	ok(s.t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+}
+
+func (s *site) holds(name, want string) {
+	s.t.Helper()
+	if b, err := os.ReadFile(filepath.Join(s.dir, name)); err != nil || string(b) != want {
+		s.t.Errorf("%s holds %q, want %q: %v", name, b, want, err)
+	}
+}
+
+// work is a commit on the branch of the task, as the agent makes it.
+func (s *site) work(name, text string) string {
+	s.t.Helper()
+	tree := filepath.Join(s.t.TempDir(), "agent")
+	s.git(s.repo, "worktree", "add", "-q", tree, branch)
+	s.write(tree, name, text)
+	s.git(tree, "add", "-A")
+	s.git(tree, "commit", "-q", "-m", "work")
+	s.git(s.repo, "worktree", "remove", tree)
+	return s.git(s.repo, "rev-parse", branch)
+}
+
+func (s *site) options() Options {
+	return Options{Repository: s.repo, Pattern: "taskyard/42", Dir: s.dir}
+}
+
+func (s *site) checkout(o Options) Done {
+	s.t.Helper()
+	done, err := Checkout(s.t.Context(), o)
+	ok(s.t, err)
+	if head := s.git(o.Dir, "rev-parse", "HEAD"); head != done.Commit || s.git(s.repo, "rev-parse", branch) != done.Commit {
+		s.t.Errorf("%+v, but HEAD is %s", done, head)
+	}
+	return done
+}
+
+// refused is checkout that must fail, and say so.
+func (s *site) refused(o Options, want string) {
+	s.t.Helper()
+	if done, err := Checkout(s.t.Context(), o); err == nil || !strings.Contains(err.Error(), want) {
+		s.t.Errorf("%+v, %v; want an error with %q", done, err, want)
+	}
+}
+
+func TestACheckoutFollowsTheBranch(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	if done := s.checkout(s.options()); done.Branch != branch || done.From != "" {
+		t.Errorf("%+v", done)
+	}
+	first := s.git(s.repo, "rev-parse", branch)
+	s.write(s.dir, "mine.txt", "local\n")
+	s.work("b.txt", "two\n") // the branch is free for the agent meanwhile
+	if done := s.checkout(s.options()); done.From != first {
+		t.Errorf("%+v, want it to come from %s", done, first)
+	}
+	s.holds("b.txt", "two\n")
+	s.holds("mine.txt", "local\n")
+	if state := s.git(s.dir, "status", "--porcelain"); state != "?? mine.txt" {
+		t.Errorf("the state is %q", state)
+	}
+	s.checkout(s.options()) // nothing is new
+
+	s.git(s.repo, "update-ref", "refs/heads/"+branch, first) // the agent rewrote its branch
+	s.checkout(s.options())
+	if _, err := os.Stat(filepath.Join(s.dir, "b.txt")); !os.IsNotExist(err) {
+		t.Errorf("b.txt is still there: %v", err)
+	}
+}
+
+func TestNothingLocalIsLost(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.checkout(s.options())
+	s.write(s.dir, "a.txt", "mine\n")
+	s.work("a.txt", "theirs\n")
+	s.refused(s.options(), "local changes in "+s.dir+" are in the way")
+	s.holds("a.txt", "mine\n")
+
+	s.git(s.dir, "commit", "-q", "-am", "mine")
+	s.refused(s.options(), "has commits that "+branch+" does not have")
+	s.git(s.dir, "push", "-q", "--force", ".", "HEAD:"+branch)
+	s.checkout(s.options())
+	s.holds("a.txt", "mine\n")
+
+	s.git(s.dir, "switch", "-q", "-c", "own")
+	s.refused(s.options(), "has the branch own checked out")
+	ok(t, os.RemoveAll(s.dir)) // by hand
+	s.checkout(s.options())
+	s.holds("a.txt", "mine\n")
+}
+
+func TestACheckoutRunsNothingOfTheRepository(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	ran := filepath.Join(t.TempDir(), "ran")
+	program := filepath.Join(t.TempDir(), "program")
+	ok(t, os.WriteFile(program, []byte("#!/bin/sh\necho \"$0 $*\" >> "+ran+"\ncat\n"), 0o700))
+	s.work("b.txt", "two\n")
+	s.work(".gitattributes", "* filter=evil diff=evil merge=evil\n")
+	for _, name := range []string{"post-checkout", "reference-transaction", "post-index-change", "pre-auto-gc", "post-merge"} {
+		ok(t, os.Symlink(program, filepath.Join(s.repo, ".git", "hooks", name)))
+	}
+	for _, name := range []string{
+		"filter.evil.smudge", "filter.evil.clean", "filter.evil.process", "core.fsmonitor", "core.sshCommand",
+		"core.alternateRefsCommand", "diff.evil.textconv", "credential.helper", "core.gitProxy",
+	} {
+		s.git(s.repo, "config", name, program)
+	}
+	s.git(s.repo, "config", "filter.evil.required", "true")
+	clone := filepath.Join(t.TempDir(), "clone")
+	ok(t, os.CopyFS(clone, os.DirFS(s.repo)))
+	ok(t, os.RemoveAll(ran)) // what the person's own Git ran
+
+	s.checkout(s.options())
+	s.holds("b.txt", "two\n")
+	far := Options{Repository: clone, Remote: s.repo, Pattern: "taskyard/42", Dir: s.dir + "-far"}
+	s.checkout(far)
+	ok(t, os.WriteFile(filepath.Join(s.dir+"-far", "b.txt"), []byte("mine\n"), 0o600))
+	_, err := Checkout(t.Context(), far)
+	ok(t, err)
+	far.Remote = "ssh://127.0.0.1:1/x"
+	s.refused(far, "could not be read")
+	far.Remote = "ext::" + program
+	s.refused(far, "could not be read")
+	if b, err := os.ReadFile(ran); !os.IsNotExist(err) {
+		t.Errorf("these were run:\n%s", b)
+	}
+}
+
+func TestACheckoutFetchesIntoAClone(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	clone := filepath.Join(t.TempDir(), "clone")
+	s.git(s.repo, "clone", "-q", "--single-branch", "-b", "main", s.repo, clone)
+	ok(t, os.Mkdir(filepath.Join(clone, "below"), 0o755))
+	s.work("b.txt", "two\n")
+	o := Options{Repository: filepath.Join(clone, "below"), Remote: "origin", Pattern: "taskyard/42", Dir: s.dir}
+	s.checkout(o)
+	s.work("b.txt", "three\n")
+	s.checkout(o)
+	s.holds("b.txt", "three\n")
+	s.write(s.dir, "b.txt", "four\n")
+	s.git(s.dir, "commit", "-q", "-am", "mine")
+	s.git(s.dir, "push", "-q", "origin", "HEAD:"+branch)
+	s.checkout(o)
+	o.Remote = filepath.Join(clone, "nothing")
+	s.refused(o, "could not be read")
+	o.Repository, o.Remote = t.TempDir(), s.repo
+	s.refused(o, "is in no clone of the repository")
+}
+
+func TestACheckoutSaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	for _, c := range []struct {
+		name, want string
+		change     func(*Options)
+	}{
+		{"the repository is on another machine", "there is no such folder; in a clone of it", func(o *Options) { o.Repository += "-gone" }},
+		{"no run has begun", "has no branch taskyard/7 yet", func(o *Options) { o.Pattern = "taskyard/7" }},
+		{"the branch was deleted", "has no branch taskyard/42-x: it is deleted", func(o *Options) { o.Branch = "taskyard/42-x" }},
+		{"the folder holds something else", "is no worktree of", func(o *Options) { o.Dir = filepath.Dir(s.repo) }},
+		{"the folder is that of the repository", "is no worktree of", func(o *Options) { o.Dir = s.repo }},
+	} {
+		o := s.options()
+		c.change(&o)
+		t.Run(c.name, func(t *testing.T) { s.refused(o, c.want) })
+	}
+	s.git(s.repo, "branch", "taskyard/42-other")
+	s.refused(s.options(), "has 2 branches of this task: "+branch+", taskyard/42-other")
+	o := s.options()
+	o.Branch = branch
+	s.checkout(o)
+}

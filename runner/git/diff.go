@@ -1,0 +1,164 @@
+package git
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"taskyard/runner/textdiff"
+	"taskyard/task"
+)
+
+// maxContents bounds what a comparison reads, in bytes.
+const maxContents = 64 << 20
+
+// Changes calls each for every file that differs between two commits or trees,
+// in the order of their paths. It needs a Git of a Private.
+func (g Git) Changes(ctx context.Context, from, to string, each func(Change) error, paths ...string) error {
+	args := []string{"diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames", "--no-ext-diff", "--no-textconv", from, to}
+	if len(paths) > 0 {
+		args = append(append(args, "--"), paths...)
+	}
+	return g.Stream(ctx, nil, func(r io.Reader) error {
+		var head string
+		return Names(r, func(s string) error {
+			if head == "" {
+				head = s
+				return nil
+			}
+			c := readChange(head, s)
+			head = ""
+			return each(c)
+		})
+	}, args...)
+}
+
+// Change is a line of a comparison of two commits.
+type Change struct {
+	WasMode, IsMode string // six digits
+	Was, Is         string // names of the contents
+	Kind            task.Change
+	Path            string
+}
+
+// readChange reads ":100644 100755 <was> <is> M" and its path.
+func readChange(head, path string) Change {
+	f := strings.Fields(strings.TrimPrefix(head, ":"))
+	if len(f) < 5 {
+		return Change{Path: path, Kind: task.FileModified}
+	}
+	c := Change{WasMode: f[0], IsMode: f[1], Was: f[2], Is: f[3], Path: path, Kind: task.FileModified}
+	switch f[4][0] {
+	case 'A':
+		c.Kind = task.FileAdded
+	case 'D':
+		c.Kind = task.FileDeleted
+	}
+	return c
+}
+
+// modeWords says what Git's modes are.
+var modeWords = map[string]string{"100644": "file", "100755": "executable", "120000": "symbolic link", "160000": "submodule"}
+
+// Note says what the lines of the change do not: what it is, when it is no plain
+// file, or becomes.
+func (c Change) Note() string {
+	switch {
+	case c.Kind == task.FileAdded && c.IsMode != "100644":
+		return modeWords[c.IsMode]
+	case c.Kind == task.FileDeleted && c.WasMode != "100644" && c.WasMode != "100755":
+		return modeWords[c.WasMode]
+	case c.Kind == task.FileModified && c.IsMode != c.WasMode:
+		return modeWords[c.WasMode] + " → " + modeWords[c.IsMode]
+	case c.Kind == task.FileModified && c.IsMode == "120000":
+		return modeWords[c.IsMode]
+	}
+	return ""
+}
+
+// Blobs are contents by their names; those that are too large are known by
+// their size alone.
+type Blobs map[string]textdiff.Side
+
+// Side is what a change has on one side.
+func (b Blobs) Side(mode, name string) textdiff.Side {
+	if mode == "160000" && strings.Trim(name, "0") != "" {
+		return textdiff.Side{Text: []byte("commit " + name + "\n"), Known: true}
+	}
+	if strings.Trim(name, "0") == "" {
+		return textdiff.Side{Known: true} // there is none
+	}
+	return b[name]
+}
+
+// Contents reads what changed: files of at most limit bytes, within the bound of
+// what is read in all.
+func (g Git) Contents(ctx context.Context, changed []Change, limit int64) (Blobs, error) {
+	found := Blobs{}
+	var ask []string
+	for _, c := range changed {
+		for _, name := range []string{c.Was, c.Is} {
+			if _, ok := found[name]; !ok && name != "" && strings.Trim(name, "0") != "" && c.WasMode != "160000" && c.IsMode != "160000" {
+				found[name] = textdiff.Side{}
+				ask = append(ask, name)
+			}
+		}
+	}
+	if len(ask) == 0 {
+		return found, nil
+	}
+	budget, small := int64(maxContents), []string{}
+	err := g.Stream(ctx, strings.NewReader(strings.Join(ask, "\n")+"\n"), func(r io.Reader) error {
+		lines := bufio.NewScanner(r)
+		for lines.Scan() {
+			f := strings.Fields(lines.Text())
+			if len(f) != 3 {
+				continue // missing: its side stays unknown
+			}
+			size, _ := strconv.ParseInt(f[2], 10, 64)
+			found[f[0]] = textdiff.Side{Size: size}
+			if size <= limit && size <= budget {
+				budget -= size
+				small = append(small, f[0])
+			}
+		}
+		return lines.Err()
+	}, "cat-file", "--batch-check")
+	if err != nil || len(small) == 0 {
+		return found, err
+	}
+	return found, g.Stream(ctx, strings.NewReader(strings.Join(small, "\n")+"\n"), func(r io.Reader) error {
+		in := bufio.NewReader(r)
+		for range small {
+			if err := readBlob(in, found, limit); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, "cat-file", "--batch")
+}
+
+// readBlob reads "<name> blob <size>\n<contents>\n".
+func readBlob(in *bufio.Reader, into Blobs, limit int64) error {
+	head, err := in.ReadString('\n')
+	if err != nil {
+		return err
+	}
+	f := strings.Fields(head)
+	if len(f) != 3 {
+		return fmt.Errorf("git cat-file said %.100q", head)
+	}
+	size, err := strconv.ParseInt(f[2], 10, 64)
+	if err != nil || size < 0 || size > limit {
+		return fmt.Errorf("git cat-file said %.100q", head)
+	}
+	text := make([]byte, size+1)
+	if _, err := io.ReadFull(in, text); err != nil {
+		return err
+	}
+	into[f[0]] = textdiff.Side{Text: text[:size], Known: true, Size: size}
+	return nil
+}

@@ -1,0 +1,223 @@
+// Package git calls Git on repositories that are hostile: nothing that one names
+// in its configuration, hooks or attributes is ever run.
+package git
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"taskyard/runner/textdiff"
+	"taskyard/runner/tree"
+	"taskyard/task"
+)
+
+// callTime bounds one call of Git: a pipe in the place of a file it reads would
+// hold it up for ever.
+const callTime = 2 * time.Minute
+
+// quiet keeps Git from running anything that a repository's configuration
+// names, from asking anybody, and from reaching the network.
+var quiet = []string{
+	"--no-pager", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false",
+	"-c", "core.pager=cat", "-c", "core.editor=false", "-c", "core.askPass=", "-c", "credential.helper=",
+	"-c", "protocol.allow=never", "-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "commit.gpgSign=false",
+	"-c", "submodule.recurse=false", "-c", "advice.detachedHead=false",
+}
+
+// Git calls Git in one place and way.
+type Git struct {
+	Dir  string   // where it is called
+	path string   // of the program
+	env  []string // besides what every call has
+	args []string // before the command
+}
+
+// ErrMissing says that Git is not installed.
+var ErrMissing = errors.New("Git is not installed on this machine")
+
+// Find returns the installed Git. Error: ErrMissing.
+func Find() (Git, error) {
+	path, err := exec.LookPath("git")
+	if err != nil {
+		return Git{}, ErrMissing
+	}
+	return Git{path: path}, nil
+}
+
+// At is the same Git, called elsewhere.
+func (g Git) At(dir string, args ...string) Git {
+	g.Dir, g.args = dir, args
+	return g
+}
+
+// Set is the same Git with more settings, name=value.
+func (g Git) Set(settings ...string) Git {
+	g.args = slices.Clone(g.args)
+	for _, s := range settings {
+		g.args = append(g.args, "-c", s)
+	}
+	return g
+}
+
+// With is the same Git with more variables, NAME=value.
+func (g Git) With(env ...string) Git {
+	g.env = append(slices.Clone(g.env), env...)
+	return g
+}
+
+// Error is what Git said when it failed.
+type Error struct {
+	Command string
+	Text    string // for people
+}
+
+func (e *Error) Error() string { return "git " + e.Command + ": " + e.Text }
+
+// Reason is what Git said, or another error, for people.
+func Reason(err error) string {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Text
+	}
+	return err.Error()
+}
+
+func (g Git) command(ctx context.Context, args []string) *exec.Cmd {
+	all := append(append(append([]string{}, quiet...), g.args...), args...)
+	cmd := exec.CommandContext(ctx, g.path, all...)
+	cmd.Dir, cmd.WaitDelay = g.Dir, 5*time.Second
+	cmd.Env = append([]string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "LANG=C", "LC_ALL=C",
+		"GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_NO_REPLACE_OBJECTS=1", "GIT_NO_LAZY_FETCH=1",
+		"GIT_LITERAL_PATHSPECS=1", "GIT_ASKPASS=", "SSH_ASKPASS=",
+	}, g.env...)
+	return cmd
+}
+
+// Stream calls Git and has read take what it prints. The error is a *Error,
+// that of read, or the end of ctx.
+func (g Git) Stream(ctx context.Context, in io.Reader, read func(io.Reader) error, args ...string) error {
+	within, stop := context.WithTimeout(ctx, callTime)
+	defer stop()
+	cmd := g.command(within, args)
+	var said bytes.Buffer
+	cmd.Stdin, cmd.Stderr = in, &bounded{buf: &said, left: 4096}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	reaped, err := tree.Begin(cmd)
+	if err != nil {
+		return err
+	}
+	defer reaped()
+	readErr := read(out)
+	if readErr != nil {
+		stop() // what it still has to say is of no use
+	}
+	err = cmd.Wait()
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case readErr != nil:
+		return readErr
+	case within.Err() != nil:
+		return &Error{args[0], fmt.Sprintf("it took longer than %d s", int(callTime.Seconds()))}
+	case err != nil:
+		return &Error{args[0], lastWords(said.String(), err)}
+	}
+	return nil
+}
+
+// Run calls Git and returns the little that it prints, without the newline at
+// its end.
+func (g Git) Run(ctx context.Context, in io.Reader, args ...string) (string, error) {
+	var b []byte
+	err := g.Stream(ctx, in, func(r io.Reader) (err error) {
+		b, err = io.ReadAll(io.LimitReader(r, 1<<20))
+		return err
+	}, args...)
+	return strings.TrimSuffix(string(b), "\n"), err
+}
+
+// lastWords is what Git complained of, on one line.
+func lastWords(said string, err error) string {
+	var list []string
+	for line := range strings.Lines(said) {
+		line = strings.TrimSpace(line)
+		if text, ok := strings.CutPrefix(line, "fatal: "); ok {
+			line = text
+		} else if text, ok := strings.CutPrefix(line, "error: "); ok {
+			line = text
+		} else if strings.HasPrefix(line, "warning: ") || strings.HasPrefix(line, "Preparing worktree") || strings.HasPrefix(line, "hint: ") {
+			continue
+		}
+		if line != "" {
+			list = append(list, line)
+		}
+	}
+	if len(list) == 0 {
+		return err.Error()
+	}
+	return task.ClipText(textdiff.Printable(strings.Join(list, " ")), 400)
+}
+
+// Locked reports whether Git failed because another holds a lock.
+func Locked(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && strings.Contains(e.Text, ".lock") && strings.Contains(e.Text, "File exists")
+}
+
+// Patiently calls fn again while a lock is held, for about 2 s.
+func Patiently(ctx context.Context, fn func() error) error {
+	for wait := 50 * time.Millisecond; ; wait *= 2 {
+		err := fn()
+		if err == nil || !Locked(err) || wait > time.Second {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(wait):
+		}
+	}
+}
+
+// bounded keeps the beginning of what is written.
+type bounded struct {
+	buf  *bytes.Buffer
+	left int
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	n := min(len(p), b.left)
+	b.buf.Write(p[:n])
+	b.left -= n
+	return len(p), nil
+}
+
+// Names calls each for every name that ends with NUL.
+func Names(r io.Reader, each func(string) error) error {
+	in := bufio.NewReader(r)
+	for {
+		name, err := in.ReadString(0)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := each(strings.TrimSuffix(name, "\x00")); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,161 @@
+package git
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Repository is a Git repository.
+type Repository struct {
+	Path   string
+	Git    Git    // called in it, with its own configuration
+	Common string // its folder of objects and references
+	Head   string // commit; "" before the first, or where HEAD names no branch that there is
+	Bare   bool
+	format string // sha1 or sha256
+}
+
+// UnusableError says why a folder is no repository that can be worked in.
+type UnusableError struct{ Reason string }
+
+func (e *UnusableError) Error() string { return e.Reason }
+
+// Open looks at a repository. Errors: ErrMissing; an *UnusableError; the end of
+// ctx.
+func Open(ctx context.Context, path string) (*Repository, error) {
+	g, err := Find()
+	if err != nil {
+		return nil, err
+	}
+	refuse := func(format string, args ...any) (*Repository, error) {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		return nil, &UnusableError{fmt.Sprintf(format, args...)}
+	}
+	info, err := os.Stat(path)
+	switch {
+	case !filepath.IsAbs(path):
+		return refuse("it is not an absolute path")
+	case err != nil && os.IsNotExist(err):
+		return refuse("there is no such folder")
+	case err != nil:
+		return refuse("it cannot be used: %v", err)
+	case !info.IsDir():
+		return refuse("it is not a folder")
+	}
+	r := &Repository{Path: path, Git: g.At(path)}
+	bare, err := r.Git.Run(ctx, nil, "rev-parse", "--is-bare-repository")
+	switch {
+	case err != nil && strings.Contains(err.Error(), "dubious ownership"):
+		return refuse("it belongs to another account than the server's; to trust it all "+
+			"the same: git config --global --add safe.directory %s", path)
+	case err != nil:
+		return refuse("it is not a Git repository that can be read (%s)", Reason(err))
+	}
+	r.Bare = bare == "true"
+	top := "--show-toplevel"
+	if r.Bare {
+		top = "--absolute-git-dir"
+	}
+	if top, err := r.Git.Run(ctx, nil, "rev-parse", top); err != nil || !SameFolder(top, path) {
+		return refuse("it is a folder within a repository, or its private part: name the repository itself")
+	}
+	if head, err := r.Git.Run(ctx, nil, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"); err == nil {
+		r.Head = head
+	}
+	said, err := r.Git.Run(ctx, nil, "rev-parse", "--path-format=absolute", "--git-common-dir", "--show-object-format")
+	var ok bool
+	if r.Common, r.format, ok = strings.Cut(said, "\n"); err != nil || !ok {
+		return refuse("it could not be read (%v)", err)
+	}
+	return r, nil
+}
+
+// SameFolder reports whether two paths lead to one folder.
+func SameFolder(a, b string) bool {
+	x, err := os.Stat(a)
+	y, err2 := os.Stat(b)
+	return err == nil && err2 == nil && os.SameFile(x, y)
+}
+
+// Tip returns the commit of a branch, "" when there is none.
+func (r *Repository) Tip(ctx context.Context, branch string) string {
+	return r.Commit(ctx, "refs/heads/"+branch)
+}
+
+// Commit returns the commit that a reference names, "" when there is none.
+func (r *Repository) Commit(ctx context.Context, ref string) string {
+	commit, err := r.Git.Run(ctx, nil, "rev-parse", "--verify", "--quiet", ref+"^{commit}")
+	if err != nil {
+		return ""
+	}
+	return commit
+}
+
+// Free returns the first name of a branch that is not taken.
+func (r *Repository) Free(ctx context.Context, branch string) string {
+	name := branch
+	for n := 2; r.Tip(ctx, name) != "" && n < 1000; n++ {
+		name = fmt.Sprintf("%s-%d", branch, n)
+	}
+	return name
+}
+
+// Holds reports whether one commit is among the forefathers of another, or the
+// same.
+func (r *Repository) Holds(ctx context.Context, commit, forefather string) bool {
+	_, err := r.Git.Run(ctx, nil, "merge-base", "--is-ancestor", forefather, commit)
+	return err == nil
+}
+
+// Move has a branch name a commit if it names old: a commit, or "" when it must
+// not exist. Error: a *Error, also when it names another one.
+func (r *Repository) Move(ctx context.Context, branch, commit, old string) error {
+	if old == "" {
+		old = r.Zero()
+	}
+	_, err := r.Git.Run(ctx, nil, "update-ref", "-m", "taskyard", "refs/heads/"+branch, commit, old)
+	return err
+}
+
+// Zero is the name of no object.
+func (r *Repository) Zero() string {
+	if r.format == "sha256" {
+		return strings.Repeat("0", 64)
+	}
+	return strings.Repeat("0", 40)
+}
+
+// Checkout is a folder in which a branch of a repository is checked out.
+type Checkout struct{ Folder, Branch string }
+
+// Checkouts lists the folders in which branches are checked out, that of the
+// repository itself among them.
+func (r *Repository) Checkouts(ctx context.Context) (list []Checkout, err error) {
+	said, err := r.Git.Run(ctx, nil, "worktree", "list", "--porcelain", "-z")
+	folder := ""
+	for line := range strings.SplitSeq(said, "\x00") {
+		if name, ok := strings.CutPrefix(line, "worktree "); ok {
+			folder = name
+		}
+		if branch, ok := strings.CutPrefix(line, "branch refs/heads/"); ok {
+			list = append(list, Checkout{folder, branch})
+		}
+	}
+	return list, err
+}
+
+// setting returns a setting of the repository when it is one of the words.
+func (r *Repository) setting(ctx context.Context, name string, words ...string) string {
+	value, err := r.Git.Run(ctx, nil, "config", "--get", name)
+	for _, w := range words {
+		if err == nil && strings.EqualFold(value, w) {
+			return w
+		}
+	}
+	return ""
+}

@@ -1,0 +1,134 @@
+package repository
+
+import (
+	"context"
+	"errors"
+	"os"
+
+	"taskyard/runner/git"
+	"taskyard/runner/instance"
+	"taskyard/runner/workspace"
+	"taskyard/task"
+)
+
+// Advance moves the target from one commit to another, and with it the files of
+// the folders in which it is checked out. When the server is killed meanwhile,
+// the target names the one or the other; called again, it finishes what is left,
+// also where the target has moved on. Errors: a *task.Error of CodeMergeWaits
+// where local changes or a lock are in the way, and of CodeMergeMoved where the
+// target is elsewhere; nothing is changed then.
+func (rs *Repositories) Advance(ctx context.Context, o task.MergeOrder, before, after string) error {
+	r, err := rs.open(ctx, o.Repository)
+	if err != nil {
+		return err
+	}
+	if err := r.known(ctx, before, after); err != nil {
+		return err
+	}
+	defer rs.lock(r)()
+	r.recover()
+	if o.ParentTree.Origin != 0 {
+		tree, err := workspace.OpenTask(rs.o.Runs, r.Repository, o.ParentTree)
+		if err != nil {
+			return failed(ctx, o.Repository, "Merging into "+o.Into, err)
+		}
+		if tree != nil {
+			return rs.advanceTree(ctx, r, tree, o, before, after)
+		}
+	}
+	return rs.advance(ctx, r, o, before, after)
+}
+
+// advanceTree merges into the worktree of a parent, in which a run may work.
+func (rs *Repositories) advanceTree(ctx context.Context, r *repo, tree *workspace.Task, o task.MergeOrder, before, after string) error {
+	err := tree.Advance(ctx, before, after, o.ParentTree.Title, "")
+	var known *task.Error
+	switch {
+	case err == nil:
+		return r.finish(ctx, o, after)
+	case ctx.Err() != nil, errors.As(err, &known):
+		return err
+	case errors.Is(err, workspace.ErrMoved):
+		return moved(o)
+	}
+	return waits("The merge into %s waits: %s", o.Into, git.Reason(err))
+}
+
+func moved(o task.MergeOrder) error {
+	return task.Errorf(task.Conflict, task.CodeMergeMoved, "%s moved while the merge was prepared", o.Into)
+}
+
+func (rs *Repositories) advance(ctx context.Context, r *repo, o task.MergeOrder, before, after string) error {
+	tip := r.Tip(ctx, o.Into)
+	if tip != before && tip != after {
+		if r.Holds(ctx, tip, after) {
+			return r.finish(ctx, o, after)
+		}
+		return moved(o)
+	}
+	list, err := r.Checkouts(ctx)
+	if err != nil {
+		return failed(ctx, o.Repository, "Listing worktrees", err)
+	}
+	var open []*checkout
+	defer func() {
+		for _, c := range open {
+			c.close()
+		}
+	}()
+	for _, place := range list {
+		if _, gone := os.Stat(place.Folder); place.Branch != o.Into || gone != nil || r.Bare && git.SameFolder(place.Folder, r.Path) {
+			continue
+		}
+		if instance.Within(rs.o.Runs, place.Folder) {
+			return waits("The merge into %s waits: a task works on that branch", o.Into)
+		}
+		c, err := rs.openCheckout(ctx, r, place.Folder, before, after, tip == after)
+		if c != nil {
+			open = append(open, c)
+		}
+		if err != nil {
+			return holdUp(ctx, o, place.Folder, err)
+		}
+	}
+	if tip == before && before != after {
+		err := r.guarded(ctx, "refs/heads/"+o.Into, func() error {
+			return git.Patiently(ctx, func() error { return r.Move(ctx, o.Into, after, before) })
+		})
+		if err != nil {
+			switch now := r.Tip(ctx, o.Into); {
+			case ctx.Err() != nil:
+				return context.Cause(ctx)
+			case now != before && now != after:
+				return moved(o)
+			case now == before:
+				return waits("The merge into %s waits: the branch cannot be moved (%s)", o.Into, git.Reason(err))
+			}
+		}
+	}
+	for _, c := range open {
+		if err := c.write(context.WithoutCancel(ctx)); err != nil {
+			return holdUp(ctx, o, c.folder, err)
+		}
+	}
+	return r.finish(ctx, o, after)
+}
+
+// finish pushes where that is asked for, and forgets the merge.
+func (r *repo) finish(ctx context.Context, o task.MergeOrder, after string) error {
+	if o.Push != "" {
+		if err := r.push(ctx, o, after); err != nil {
+			return err
+		}
+	}
+	r.release(ctx, o)
+	return nil
+}
+
+// holdUp is the error of a folder that cannot be updated.
+func holdUp(ctx context.Context, o task.MergeOrder, folder string, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return waits("The merge waits: %s is checked out in %s, and %s", o.Into, folder, git.Reason(err))
+}

@@ -1,0 +1,272 @@
+package repository
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"taskyard/runner/check"
+	"taskyard/runner/git"
+	"taskyard/runner/textdiff"
+	"taskyard/task"
+)
+
+// keptFor is how long a commit that was made for a merge is kept from Git's
+// garbage collection, when nobody ever advances the target to it.
+const keptFor = 30 * 24 * time.Hour
+
+// keptUnder is the folder of references that keep them.
+const keptUnder = "refs/taskyard/merge/"
+
+func kept(o task.MergeOrder) string { return keptUnder + o.ID.String() }
+
+// refused is why a change cannot be merged.
+type refused struct{ code, reason string }
+
+func (e *refused) Error() string { return e.reason }
+
+const (
+	codeConflict = "merge_conflict"
+	codeChecks   = "merge_checks_failed"
+	codeChanged  = "merge_changed"
+)
+
+// Apply applies an accepted change to the head of its target, and runs the
+// checks on that in a folder of its own. The target does not move. What prevents
+// the merge is in the Merged; errors are a *task.Error or the end of ctx.
+func (rs *Repositories) Apply(ctx context.Context, o task.MergeOrder) (*task.Merged, error) {
+	r, err := rs.open(ctx, o.Repository)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.known(ctx, o.Base, o.Head); err != nil {
+		return nil, err
+	}
+	m := &task.Merged{Checks: []task.CheckRun{}}
+	if m.Before, err = rs.target(ctx, r, o); err != nil {
+		return nil, failed(ctx, o.Repository, "Reading "+o.Into, err)
+	}
+	commit, err := rs.apply(ctx, r, o, m)
+	var no *refused
+	switch {
+	case err == nil:
+		m.After = commit
+		return m, nil
+	case errors.As(err, &no) && ctx.Err() == nil:
+		m.Code, m.Reason = no.code, no.reason
+		unlock := rs.lock(r)
+		r.release(ctx, o)
+		unlock()
+		return m, nil
+	}
+	return nil, failed(ctx, o.Repository, "Merging into "+o.Into, err)
+}
+
+// target is the commit onto which a change is applied.
+func (rs *Repositories) target(ctx context.Context, r *repo, o task.MergeOrder) (string, error) {
+	if o.ParentTree.Origin != 0 {
+		return rs.save(ctx, r, o.ParentTree, "") // its own agent made it
+	}
+	if tip := r.Tip(ctx, o.Into); tip != "" {
+		return tip, nil
+	}
+	return "", task.Errorf(task.Conflict, task.CodeRepository, "The repository %s has no branch %s", o.Repository, o.Into)
+}
+
+func (rs *Repositories) apply(ctx context.Context, r *repo, o task.MergeOrder, m *task.Merged) (string, error) {
+	commit, err := r.onto(ctx, o, m.Before)
+	if err != nil {
+		return "", err
+	}
+	if err := rs.keep(ctx, r, o, commit); err != nil {
+		return "", err
+	}
+	c, err := compare(ctx, r.bare, m.Before, commit, rs.o.Redact)
+	if err != nil {
+		return "", err
+	}
+	if c.sum != o.Patch {
+		return "", &refused{codeChanged, fmt.Sprintf(
+			"On %s the change is another one than was accepted: bring the branch up to date with %s, and have it reviewed again", o.Into, o.Into)}
+	}
+	return commit, rs.proveMerge(ctx, r, o, commit, m)
+}
+
+// onto makes the commit that the target is to become.
+func (r *repo) onto(ctx context.Context, o task.MergeOrder, target string) (string, error) {
+	switch {
+	case o.Method == task.MergeSquash:
+		return r.squash(ctx, o, target)
+	case r.Holds(ctx, o.Head, target): // its commits continue the target as they are
+		return o.Head, nil
+	case o.Method == task.MergeRebase:
+		return r.rebase(ctx, o, target)
+	}
+	return "", &refused{codeConflict, fmt.Sprintf("%s moved since the branch left it, and this project takes fast-forwards only: "+
+		"rebase the branch onto %s", o.Into, o.Into)}
+}
+
+// conflict makes the reason of a change that does not fit.
+func conflict(o task.MergeOrder, err error) error {
+	var c *git.ConflictError
+	if errors.As(err, &c) {
+		return &refused{codeConflict, fmt.Sprintf("It does not fit onto %s: %v", o.Into, c)}
+	}
+	return err
+}
+
+func (r *repo) squash(ctx context.Context, o task.MergeOrder, target string) (string, error) {
+	files, err := r.bare.MergeTrees(ctx, o.Base, target, o.Head)
+	if err != nil {
+		return "", conflict(o, err)
+	}
+	message := strings.TrimRight(o.Message, "\n") + "\n"
+	return r.bare.As(o.Author).CommitTree(ctx, files, message, target)
+}
+
+// rebase applies the commits of the branch one by one. Merges are left out:
+// what they brought is compared at the end.
+func (r *repo) rebase(ctx context.Context, o task.MergeOrder, target string) (string, error) {
+	said, err := r.Git.Run(ctx, nil, "rev-list", "--reverse", "--topo-order", "--no-merges", "--parents", o.Base+".."+o.Head)
+	if err != nil {
+		return "", err
+	}
+	tip := target
+	for line := range strings.Lines(said) {
+		f := strings.Fields(line)
+		if len(f) < 2 {
+			continue // a root
+		}
+		files, err := r.bare.MergeTrees(ctx, f[1], tip, f[0])
+		if err != nil {
+			return "", conflict(o, err)
+		}
+		if had, err := r.bare.Run(ctx, nil, "rev-parse", tip+"^{tree}"); err != nil {
+			return "", err
+		} else if had == files {
+			continue // the target has it
+		}
+		if tip, err = r.copyCommit(ctx, f[0], files, tip); err != nil {
+			return "", err
+		}
+	}
+	return tip, nil
+}
+
+// copyCommit makes a commit with the author and the message of another.
+func (r *repo) copyCommit(ctx context.Context, commit, files, parent string) (string, error) {
+	text, err := r.bare.Run(ctx, nil, "cat-file", "commit", commit)
+	if err != nil {
+		return "", err
+	}
+	head, message, _ := strings.Cut(text, "\n\n")
+	g := r.bare
+	for line := range strings.SplitSeq(head, "\n") {
+		if author, ok := strings.CutPrefix(line, "author "); ok {
+			name, rest, _ := strings.Cut(author, " <")
+			email, date, _ := strings.Cut(rest, "> ")
+			g = g.As(name).With("GIT_AUTHOR_DATE=@"+date, "GIT_AUTHOR_EMAIL="+email)
+		}
+		if encoding, ok := strings.CutPrefix(line, "encoding "); ok {
+			g = g.Set("i18n.commitEncoding=" + encoding)
+		}
+	}
+	return g.CommitTree(ctx, files, message+"\n", parent)
+}
+
+// proveMerge runs the checks on the merged files. Each must pass that is
+// required.
+func (rs *Repositories) proveMerge(ctx context.Context, r *repo, o task.MergeOrder, commit string, m *task.Merged) error {
+	if len(o.Checks) == 0 {
+		return nil
+	}
+	f, err := rs.newFolder(ctx, r, mergePrefix+o.ID.String(), commit)
+	if err != nil {
+		return err
+	}
+	defer f.remove(ctx)
+	// A compiler begins with what former merges built: a small Go module takes
+	// 1 s then, not 40 s.
+	f.home = filepath.Join(rs.o.Runs, homePrefix+nameOf(r.Common))
+	for _, command := range o.Setup {
+		out := rs.o.Check.Run(ctx, check.Command{
+			Run: command, Folder: f.work(), Home: f.home, Network: true, Timeout: task.MaxCheckTime, Task: o.TaskID,
+		})
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if out.Verdict != task.CheckPassed {
+			return &refused{codeChecks, "The setup failed on the merged files: " + command + ": " + out.Reason + ending(out.Log)}
+		}
+	}
+	for _, c := range o.Checks {
+		run := task.CheckRun{
+			TaskID: o.TaskID, Name: c.Name, Command: c.Run, Required: c.Required, Commit: commit, Verdict: task.CheckNotRun, Merge: true,
+		}
+		f.check(ctx, rs.o.Check, o.TaskID, c, &run)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err := f.unchanged(ctx, &run); err != nil {
+			return err
+		}
+		m.Checks = append(m.Checks, run)
+		if c.Required && run.Verdict != task.CheckPassed {
+			return &refused{codeChecks, "The check " + c.Name + " did not pass on the merged files: " + run.Reason + ending(run.Log)}
+		}
+	}
+	return nil
+}
+
+// endOfLog is how much of a log is in a reason, in bytes.
+const endOfLog = 2000
+
+func ending(log string) string {
+	log = strings.TrimSpace(log)
+	if len(log) > endOfLog {
+		log = "…" + strings.ToValidUTF8(log[len(log)-endOfLog:], "")
+	}
+	if log == "" {
+		return ""
+	}
+	return "\n" + log
+}
+
+// keep keeps a commit until the target is moved to it.
+func (rs *Repositories) keep(ctx context.Context, r *repo, o task.MergeOrder, commit string) error {
+	defer rs.lock(r)()
+	r.forget(ctx)
+	return r.guarded(ctx, kept(o), func() error {
+		_, err := r.Git.Run(ctx, nil, "update-ref", kept(o), commit)
+		return err
+	})
+}
+
+// release lets Git collect a commit that was made for a merge.
+func (r *repo) release(ctx context.Context, o task.MergeOrder) {
+	ctx = context.WithoutCancel(ctx)
+	_ = r.guarded(ctx, kept(o), func() error {
+		_, err := r.Git.Run(ctx, nil, "update-ref", "-d", kept(o))
+		return err
+	})
+}
+
+// forget releases the commits of merges that nobody finished.
+func (r *repo) forget(ctx context.Context) {
+	said, err := r.Git.Run(ctx, nil, "for-each-ref", "--format=%(committerdate:unix) %(refname)", keptUnder)
+	for line := range strings.Lines(said) {
+		at, ref, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if seconds, e := strconv.ParseInt(at, 10, 64); err == nil && e == nil && time.Since(time.Unix(seconds, 0)) > keptFor {
+			_, _ = r.Git.Run(ctx, nil, "update-ref", "-d", ref)
+		}
+	}
+}
+
+// waits is the error of a merge that something of the repository holds up.
+func waits(format string, args ...any) error {
+	return task.Errorf(task.Conflict, task.CodeMergeWaits, "%s", textdiff.Printable(fmt.Sprintf(format, args...)))
+}

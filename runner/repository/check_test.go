@@ -1,0 +1,220 @@
+//go:build linux
+
+package repository
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"taskyard/runner/workspace"
+	"taskyard/task"
+)
+
+// run opens the worktree of task 42, as a run that works there.
+func (s *site) run(id task.ID) *workspace.Space {
+	s.t.Helper()
+	w, err := workspace.Open(s.t.Context(), workspace.Options{
+		Run: id, Origin: 1, Lease: 1, Agent: "coder", Workspace: "worktree:" + s.repo, Dir: filepath.Join(s.runs, "run-"+id.String()+"-1"),
+		Branch: "taskyard/42-fix", From: "main", Title: "Fix it",
+	})
+	ok(s.t, err)
+	return w
+}
+
+func (s *site) live() task.Worktree {
+	w := s.worktree("taskyard/42-fix")
+	w.Origin = 1
+	return w
+}
+
+func put(t *testing.T, folder string, list files) {
+	t.Helper()
+	for name, text := range list {
+		ok(t, os.MkdirAll(filepath.Dir(filepath.Join(folder, name)), 0o755))
+		ok(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644))
+	}
+}
+
+func TestAResultIsWhatLiesInTheWorktree(t *testing.T) {
+	t.Parallel()
+	confined(t)
+	s := newSite(t, files{"a.txt": "one\n", ".gitignore": "*.log\n"})
+	w := s.run(1)
+	put(t, w.Folder(), files{"a.txt": "two\n", "docs/b.md": "b\n", "built.log": "x\n"})
+	rev, err := s.rs.Snapshot(t.Context(), s.live(), "coder")
+	ok(t, err)
+	same(t, "files", told(rev.Files), "modified a.txt +1-1\nadded docs/b.md +1-0")
+	same(t, "log", s.git("log", "-1", "--format=%an %s", rev.Head), "coder Fix it")
+	again, err := s.rs.Snapshot(t.Context(), s.live(), "coder")
+	ok(t, err)
+	same(t, "the same again", again.Head+again.Patch, rev.Head+rev.Patch)
+
+	check := func(c task.Check) task.CheckRun {
+		t.Helper()
+		c.Required = true
+		return s.rs.Check(t.Context(), s.live(), rev, c)
+	}
+	for name, c := range map[string]struct {
+		check  task.Check
+		want   task.Verdict
+		reason string
+	}{
+		"a command sees what was built":   {task.Check{Run: "test -e built.log && grep -q two a.txt"}, task.CheckPassed, ""},
+		"a command that fails":            {task.Check{Run: "exit 2"}, task.CheckFailed, "exit code 2"},
+		"a command that takes too long":   {task.Check{Run: "sleep 60", TimeoutSeconds: 1}, task.CheckTimedOut, "it took longer than 1s"},
+		"a file":                          {task.Check{Kind: task.CheckFile, Path: "docs/b.md"}, task.CheckPassed, ""},
+		"a folder is no file":             {task.Check{Kind: task.CheckFile, Path: "docs"}, task.CheckFailed, "there is no such file"},
+		"a file that Git ignores":         {task.Check{Kind: task.CheckFile, Path: "built.log"}, task.CheckFailed, "there is no such file"},
+		"a changed file":                  {task.Check{Kind: task.CheckChanged, Glob: "docs/**"}, task.CheckPassed, ""},
+		"a changed file at the top":       {task.Check{Kind: task.CheckChanged, Glob: "**/*.txt"}, task.CheckPassed, ""},
+		"no changed file":                 {task.Check{Kind: task.CheckChanged, Glob: "*.go"}, task.CheckFailed, "no changed file matches"},
+		"what the caller must look for":   {task.Check{Kind: task.CheckURL}, task.CheckNotRun, "a check of kind url needs no repository"},
+		"a command that makes a new file": {task.Check{Run: "echo x > cover.log"}, task.CheckPassed, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if run := check(c.check); run.Verdict != c.want || run.Reason != c.reason || run.Commit != rev.Head {
+				t.Errorf("%+v", run)
+			}
+		})
+	}
+	t.Run("a check that changes the files says nothing of the revision", func(t *testing.T) {
+		run := check(task.Check{Run: "echo changed > a.txt"})
+		if run.Verdict != task.CheckFailed || run.Reason != "files changed while it ran: a.txt" {
+			t.Errorf("%+v", run)
+		}
+		run = check(task.Check{Run: "true"})
+		if run.Verdict != task.CheckNotRun || !strings.Contains(run.Reason, "a.txt differs") {
+			t.Errorf("%+v", run)
+		}
+	})
+	w.Close(t.Context(), true)
+	t.Run("a branch that people pushed needs no worktree", func(t *testing.T) {
+		s.branch("pushed", "main", files{"a.txt": "pushed\n"})
+		rev := s.revision("pushed")
+		run := s.rs.Check(t.Context(), s.worktree("pushed"), rev, task.Check{Run: "grep pushed a.txt"})
+		if run.Verdict != task.CheckPassed || run.Log != "pushed\n" || run.LogSHA256 == "" || run.Level == "" {
+			t.Errorf("%+v", run)
+		}
+		same(t, "left", strings.Join(s.left(), " "), "tree-1")
+	})
+	t.Run("a worktree stays while a run works there", func(t *testing.T) {
+		w := s.run(2)
+		refusal(t, s.rs.Retire(t.Context(), s.live(), true), task.CodeRepository, "a run works there")
+		w.Close(t.Context(), true)
+	})
+	t.Run("retired, branch and worktree are gone", func(t *testing.T) {
+		ok(t, s.rs.Retire(t.Context(), s.live(), true))
+		ok(t, s.rs.Retire(t.Context(), s.live(), true))
+		same(t, "left", strings.Join(s.left(), " ")+s.git("branch", "--list", "taskyard/*"), "")
+		s.nothingLeft()
+	})
+	t.Run("without branch and worktree there is no result", func(t *testing.T) {
+		_, err := s.rs.Snapshot(t.Context(), s.live(), "coder")
+		refusal(t, err, task.CodeRepository, "has no branch taskyard/42-fix")
+	})
+}
+
+func (s *site) left() (names []string) {
+	list, _ := os.ReadDir(s.runs)
+	for _, e := range list {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+func TestASubtaskIsMergedIntoTheWorktreeOfItsParent(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, files{"a.txt": "one\n", "b.txt": "b\n"})
+	parent := s.run(1)
+	put(t, parent.Folder(), files{"a.txt": "parent\n"})
+	s.branch("part", "main", files{"b.txt": "child\n", "new.txt": "n\n"})
+	w := s.worktree("part")
+	w.Target = "taskyard/42-fix"
+	rev, err := s.rs.Snapshot(t.Context(), w, "coder")
+	ok(t, err)
+	o := task.MergeOrder{
+		ID: 1, Repository: s.repo, Into: "taskyard/42-fix", Base: rev.Base, Head: rev.Head, Patch: rev.Patch, Method: task.MergeSquash,
+		Message: "Part", Author: "helper", ParentTree: s.live(),
+	}
+	m := s.apply(o)
+	put(t, parent.Folder(), files{"a.txt": "parent works\n"})
+	refusal(t, s.rs.Advance(t.Context(), o, m.Before, m.After), task.CodeMergeMoved, "moved while")
+	m = s.apply(o)
+	ok(t, s.rs.Advance(t.Context(), o, m.Before, m.After))
+	ok(t, s.rs.Advance(t.Context(), o, m.Before, m.After))
+	want := files{"a.txt": "parent works\n", "b.txt": "child\n", "new.txt": "n\n"}
+	for name, want := range want {
+		b, err := os.ReadFile(filepath.Join(parent.Folder(), name))
+		ok(t, err)
+		same(t, name, string(b), want)
+	}
+	same(t, "status", gitIn(t, parent.Folder(), "status", "--porcelain"), "")
+	t.Run("a merge into it without its worktree waits", func(t *testing.T) {
+		o.ParentTree = task.Worktree{}
+		put(t, parent.Folder(), files{"c.txt": "c\n"})
+		m := s.apply(o)
+		if m.Code == "" {
+			refusal(t, s.rs.Advance(t.Context(), o, m.Before, m.After), task.CodeMergeWaits, "a task works on that branch")
+		}
+	})
+	parent.Close(t.Context(), true)
+}
+
+func TestARepositoryIsExamined(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, files{"a.txt": "one\n"})
+	project := task.Project{Key: "web", Repository: s.repo, DefaultBranch: "main", BranchPrefix: "taskyard/", Merge: &task.Merge{Into: "main"}}
+	examine := func(change func(*task.Project)) string {
+		p := project
+		if change != nil {
+			change(&p)
+		}
+		var b strings.Builder
+		for _, f := range s.rs.Examine(t.Context(), &p) {
+			b.WriteString(string(f.Level) + ": " + strings.ReplaceAll(f.Message, s.repo, "REPO") + "\n")
+		}
+		return b.String()
+	}
+	fine := examine(nil)
+	if strings.Contains(fine, "error:") || strings.Contains(fine, "warning:") || strings.Count(fine, "ok:") != 4 {
+		t.Errorf("found:\n%s", fine)
+	}
+	for name, c := range map[string]struct {
+		change func(*task.Project)
+		words  string
+	}{
+		"nothing there":   {func(p *task.Project) { p.Repository += "-no" }, "REPO-no cannot be used: there is no such folder"},
+		"no repository":   {func(p *task.Project) { p.Repository = s.runs; ok(t, os.MkdirAll(s.runs, 0o755)) }, "it is not a Git repository"},
+		"no such branch":  {func(p *task.Project) { p.DefaultBranch = "trunk" }, "error: It has no branch trunk."},
+		"no such target":  {func(p *task.Project) { p.Merge = &task.Merge{Into: "stable"} }, "error: It has no branch stable."},
+		"a taken prefix":  {func(p *task.Project) { p.BranchPrefix = "main/" }, "error: A branch main leaves no place for branches main/"},
+		"a relative path": {func(p *task.Project) { p.Repository = "here" }, "it is not an absolute path"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := examine(c.change); !strings.Contains(got, c.words) {
+				t.Errorf("found:\n%s\nwant %s", got, c.words)
+			}
+		})
+	}
+	t.Run("warnings", func(t *testing.T) {
+		s.write(files{"a.txt": "local\n", ".git/shallow": s.git("rev-parse", "main") + "\n"})
+		s.write(files{"sub/.gitattributes": "*.bin filter=lfs\n", ".gitmodules": "x\n"})
+		s.git("add", "sub", ".gitmodules")
+		s.git("commit", "-q", "-m", "attributes")
+		s.write(files{".git/index.lock": "x"})
+		got := examine(nil)
+		for _, words := range []string{
+			"warning: It is locked by REPO/.git/index.lock", "warning: It is a shallow clone", "warning: Files pass through a filter",
+			"warning: It has submodules", "warning: Branch main is checked out in REPO: it has local changes there: a.txt",
+		} {
+			if !strings.Contains(got, words) {
+				t.Errorf("no %q in:\n%s", words, got)
+			}
+		}
+		if _, err := os.Stat(filepath.Join(s.repo, ".git/index.lock")); err != nil {
+			t.Error("somebody's lock was removed")
+		}
+	})
+}

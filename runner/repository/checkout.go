@@ -1,0 +1,334 @@
+package repository
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"taskyard/runner/git"
+	"taskyard/runner/remove"
+	"taskyard/runner/workspace"
+	"taskyard/task"
+)
+
+// checkout is a folder of people in which a branch is checked out that moves
+// from one commit to another. Its index is locked from open to close.
+type checkout struct {
+	folder string
+	admin  string // what Git knows of the folder: its index is there
+	locked bool
+	git    git.Git // over the folder, with an index of our own
+	dir    string  // ours: holds index and files
+	after  string
+
+	gone, files []string // to be removed, and to be written
+	nothing     bool     // it is as it should be
+}
+
+// lockMark is in an index.lock of ours: that of a killed server is known by it.
+const lockMark = "Taskyard merges into the branch that is checked out here.\n"
+
+// dirtyError says why a folder cannot be updated.
+type dirtyError string
+
+func (e dirtyError) Error() string { return string(e) }
+
+// openCheckout prepares what has to be written, and writes nothing yet. again: the
+// branch has moved already, and a killed server may have written a part. The
+// error says, for people, what is in the way. The caller closes it, if it is one.
+func (rs *Repositories) openCheckout(ctx context.Context, r *repo, folder, before, after string, again bool) (*checkout, error) {
+	c, err := rs.lookInto(ctx, r, folder)
+	if err != nil {
+		return c, err
+	}
+	c.after = after
+	if err := c.lock(); err != nil {
+		return c, err
+	}
+	if again {
+		switch at, err := c.staged(ctx, before); {
+		case err != nil:
+			return c, err
+		case at != "": // its index is that of the new commit, or people continued
+			c.nothing = true
+			return c, nil
+		}
+	} else if err := c.clean(ctx, before); err != nil {
+		return c, err
+	}
+	return c, c.plan(ctx, before, again)
+}
+
+// lookInto makes a checkout with a copy of the index of a folder.
+func (rs *Repositories) lookInto(ctx context.Context, r *repo, folder string) (*checkout, error) {
+	admin, err := r.Git.At(folder).Run(ctx, nil, "rev-parse", "--path-format=absolute", "--git-dir")
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range []string{"MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply"} {
+		if _, err := os.Lstat(filepath.Join(admin, name)); err == nil {
+			return nil, dirtyError("a merge or rebase is in progress there")
+		}
+	}
+	rs.mu.Lock()
+	dir := filepath.Join(rs.scratch.Path, "checkout-"+rand.Text())
+	rs.mu.Unlock()
+	own := r.Private(filepath.Join(dir, "git"))
+	if err := own.Make(ctx, ""); err != nil {
+		return nil, err
+	}
+	c := &checkout{folder: folder, admin: admin, dir: dir, git: own.In(folder)}
+	b, err := os.ReadFile(filepath.Join(admin, "index"))
+	if err == nil {
+		err = os.WriteFile(own.Index(), b, 0o600)
+	}
+	if err == nil {
+		_, _ = c.git.Run(ctx, nil, "update-index", "-q", "--refresh") // it fails where files changed
+	}
+	return c, err
+}
+
+// local returns why a folder has local changes, against its own commit.
+func (r *repo) local(ctx context.Context, folder string) (err error) {
+	commit, err := r.Git.At(folder).Run(ctx, nil, "rev-parse", "--verify", "HEAD^{commit}")
+	if err != nil {
+		return err
+	}
+	c, err := r.all.lookInto(ctx, r, folder)
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	return c.clean(ctx, commit)
+}
+
+// lock keeps other Gits from the index.
+func (c *checkout) lock() error {
+	name, mark := filepath.Join(c.admin, "index.lock"), filepath.Join(c.admin, "index.lock.taskyard")
+	if err := os.WriteFile(mark, []byte(lockMark), 0o600); err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(mark) }()
+	err := os.Link(mark, name) // with what is in it, or not at all
+	if errors.Is(err, fs.ErrExist) {
+		b, e := os.ReadFile(name)
+		if e == nil && string(b) == lockMark {
+			c.locked = true // of a server that was killed
+			return nil
+		}
+		return dirtyError("its index is locked by " + name + ". If no Git works there, delete that file")
+	}
+	c.locked = err == nil
+	return err
+}
+
+// close unlocks the index.
+func (c *checkout) close() {
+	if c.locked {
+		_ = os.Remove(filepath.Join(c.admin, "index.lock"))
+	}
+	_ = remove.Folder(context.Background(), c.dir)
+}
+
+// staged names a file of the index that differs from a commit, "" when none does.
+func (c *checkout) staged(ctx context.Context, commit string) (name string, err error) {
+	return c.first(ctx, "diff-index", "-z", "--cached", "--name-only", "--no-ext-diff", "--no-renames", commit)
+}
+
+// clean returns an error when the folder has local changes.
+func (c *checkout) clean(ctx context.Context, commit string) error {
+	name, err := c.staged(ctx, commit)
+	if err == nil && name == "" {
+		name, err = c.first(ctx, diffFiles...)
+	}
+	if err == nil && name != "" {
+		err = dirtyError("it has local changes there: " + task.ClipText(name, 300) + ". Commit or stash them")
+	}
+	return err
+}
+
+var diffFiles = []string{"diff-files", "-z", "--name-only", "--no-ext-diff", "--ignore-submodules=all"}
+
+func (c *checkout) first(ctx context.Context, args ...string) (string, error) {
+	list, err := c.names(ctx, args...)
+	if len(list) == 0 {
+		return "", err
+	}
+	return list[0], err
+}
+
+func (c *checkout) names(ctx context.Context, args ...string) (list []string, err error) {
+	err = c.git.Stream(ctx, nil, func(r io.Reader) error {
+		return git.Names(r, func(s string) error {
+			list = append(list, s)
+			return nil
+		})
+	}, args...)
+	return list, err
+}
+
+// plan finds what has to be written, checks that it loses nothing, and puts the
+// new files into a folder of ours.
+func (c *checkout) plan(ctx context.Context, before string, again bool) error {
+	var added []string
+	err := c.git.Changes(ctx, before, c.after, func(d git.Change) error {
+		if d.WasMode == "160000" || d.IsMode == "160000" {
+			return dirtyError("the submodule " + d.Path + " changes, which Taskyard does not update: check out another branch there")
+		}
+		switch d.Kind {
+		case task.FileAdded:
+			added = append(added, d.Path)
+			c.files = append(c.files, d.Path)
+		case task.FileDeleted:
+			c.gone = append(c.gone, d.Path)
+		default:
+			c.files = append(c.files, d.Path)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	touched, err := c.names(ctx, diffFiles...) // none, unless again
+	if err != nil {
+		return err
+	}
+	if _, err := c.git.Run(ctx, nil, "read-tree", "-i", "-m", c.after); err != nil {
+		return err
+	}
+	if err := c.filtered(ctx); err != nil {
+		return err
+	}
+	_, _ = c.git.Run(ctx, nil, "update-index", "-q", "--refresh")
+	differ, err := c.names(ctx, diffFiles...)
+	if err != nil {
+		return err
+	}
+	if err := c.inTheWay(added, touched, differ, again); err != nil {
+		return err
+	}
+	return c.fetch(ctx)
+}
+
+// filtered returns an error when a file to be written passes through a filter,
+// which is never run.
+func (c *checkout) filtered(ctx context.Context) error {
+	in := strings.NewReader(strings.Join(append(slices.Clone(c.files), ""), "\x00"))
+	return c.git.Stream(ctx, in, func(r io.Reader) error {
+		var fields []string
+		return git.Names(r, func(s string) error {
+			if fields = append(fields, s); len(fields)%3 == 0 {
+				if value := fields[2]; value != "unspecified" && value != "unset" {
+					return dirtyError(task.ClipText(fields[0], 300) + " passes through the filter " + task.ClipText(value, 100) +
+						", which Taskyard does not run: check out another branch there")
+				}
+				fields = fields[:0]
+			}
+			return nil
+		})
+	}, "check-attr", "--cached", "--stdin", "-z", "filter")
+}
+
+// inTheWay returns an error for a file that is neither as it was nor as it is to
+// be. touched are those that are not as they were, differ those that are not as
+// they are to be.
+func (c *checkout) inTheWay(added, touched, differ []string, again bool) error {
+	root, err := os.OpenRoot(c.folder)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	set := map[string]bool{}
+	for _, name := range differ {
+		set[name] = true
+	}
+	for _, name := range added {
+		if _, err := root.Lstat(name); err == nil && (set[name] || !again) {
+			return dirtyError("there is a file " + task.ClipText(name, 300) + " in the way. Move it elsewhere")
+		}
+	}
+	ours := map[string]bool{}
+	for _, name := range slices.Concat(c.files, c.gone) {
+		ours[name] = true
+	}
+	for _, name := range touched {
+		if set[name] && ours[name] {
+			return dirtyError("it has local changes there: " + task.ClipText(name, 300) + ". Commit or stash them")
+		}
+	}
+	return nil
+}
+
+func (c *checkout) copied() string { return filepath.Join(c.dir, "files") }
+
+// fetch puts the files into our folder.
+func (c *checkout) fetch(ctx context.Context) error {
+	if err := os.Mkdir(c.copied(), 0o700); err != nil {
+		return err
+	}
+	list := strings.NewReader(strings.Join(append(slices.Clone(c.files), ""), "\x00"))
+	_, err := c.git.Run(ctx, list, "checkout-index", "-z", "--stdin", "--prefix="+c.copied()+"/")
+	return err
+}
+
+// write updates the folder and its index. Nothing that people wrote is in the
+// way.
+func (c *checkout) write(ctx context.Context) error {
+	if c.nothing {
+		return nil
+	}
+	root, err := os.OpenRoot(c.folder)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	c.tidy(root)
+	if err := workspace.ReplaceAll(c.copied(), root, c.gone, c.files); err != nil {
+		return fmt.Errorf("not all files could be written: %w", err)
+	}
+	_, _ = c.git.Run(ctx, nil, "update-index", "-q", "--refresh")
+	b, err := os.ReadFile(filepath.Join(c.dir, "git", "index"))
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(filepath.Join(c.admin, "index"))
+	if err != nil {
+		return err
+	}
+	next := filepath.Join(c.admin, "index.taskyard")
+	if err := os.WriteFile(next, b, info.Mode().Perm()); err != nil {
+		return err
+	}
+	return os.Rename(next, filepath.Join(c.admin, "index"))
+}
+
+// tidy removes what a killed server left of a file that it was about to write.
+func (c *checkout) tidy(root *os.Root) {
+	seen := map[string]bool{}
+	for _, name := range c.files {
+		dir := path.Dir(name)
+		if seen[dir] {
+			continue
+		}
+		seen[dir] = true
+		f, err := root.Open(dir)
+		if err != nil {
+			continue
+		}
+		list, _ := f.Readdirnames(-1)
+		_ = f.Close()
+		for _, left := range list {
+			if workspace.IsNext(left) {
+				_ = root.Remove(path.Join(dir, left))
+			}
+		}
+	}
+}

@@ -1,0 +1,212 @@
+package repository
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+
+	"taskyard/runner/git"
+	"taskyard/runner/textdiff"
+	"taskyard/task"
+)
+
+// comparison is what differs between two commits.
+type comparison struct {
+	sum   string // SHA-256 of the canonical patch, in hexadecimal
+	files []task.FileChange
+	total int
+}
+
+// maxCompared bounds the files of a comparison.
+const maxCompared = 200_000
+
+// compare compares two commits. The canonical patch has the files by their
+// paths, each with its modes; hunks with 3 lines of context, without the numbers
+// of lines and without the names of functions; binary files, and those larger
+// than 16 MiB, by the names of their contents. It is streamed: only the list of
+// files is held.
+func compare(ctx context.Context, g git.Git, from, to string, redact func(string) string) (*comparison, error) {
+	p := &patch{sum: sha256.New(), list: textdiff.NewList(redact)}
+	err := g.Changes(ctx, from, to, func(c git.Change) error {
+		if len(p.changes) == maxCompared {
+			return task.Errorf(task.Conflict, task.CodeRepository, "More than %s files differ: too many for one result",
+				textdiff.Thousands(maxCompared))
+		}
+		p.changes = append(p.changes, c)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(p.changes) > 0 {
+		err = g.Set("core.bigFileThreshold=16m", "core.quotePath=true").Stream(ctx, nil, p.read, "diff-tree", "-r", "-p",
+			"--unified=3", "--inter-hunk-context=0", "--diff-algorithm=myers", "--no-indent-heuristic", "--full-index", "--no-renames",
+			"--no-ext-diff", "--no-textconv", "--no-color", "--no-relative", "--submodule=short", "--ignore-submodules=none",
+			"--src-prefix=a/", "--dst-prefix=b/", from, to)
+		if err == nil {
+			err = p.end()
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &comparison{hex.EncodeToString(p.sum.Sum(nil)), p.list.Work.Files, len(p.changes)}, nil
+}
+
+// patch reads what Git prints of the changes, file by file.
+type patch struct {
+	changes []git.Change
+	sum     hash.Hash
+	list    *textdiff.List
+
+	next     int  // change after that of the present section
+	sections int  // that its change still has
+	hunks    bool // the header of the section is over
+	binary   bool
+	added    int
+	removed  int
+}
+
+var errPatch = errors.New("Git printed another patch than was expected")
+
+// read reads a patch. A line is taken in pieces: it may be as long as a file.
+func (p *patch) read(r io.Reader) error {
+	in := bufio.NewReaderSize(r, 64<<10)
+	begins := true // the piece begins a line
+	skip := false  // the line is not part of the canonical patch
+	for {
+		piece, err := in.ReadSlice('\n')
+		if len(piece) > 0 {
+			if begins {
+				skip, err = p.line(piece), p.failed(err)
+			}
+			if !skip {
+				p.sum.Write(piece)
+			}
+			begins = piece[len(piece)-1] == '\n'
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil && !errors.Is(err, bufio.ErrBufferFull):
+			return err
+		}
+	}
+}
+
+// failed is errPatch when there was a section too many.
+func (p *patch) failed(err error) error {
+	if p.next > len(p.changes) {
+		return errPatch
+	}
+	return err
+}
+
+// line takes the beginning of a line, and reports whether it does not count.
+func (p *patch) line(b []byte) (skip bool) {
+	switch {
+	case bytes.HasPrefix(b, []byte("diff --git ")):
+		p.section()
+		return true
+	case bytes.HasPrefix(b, []byte("@@ ")):
+		p.hunks = true
+		p.sum.Write([]byte("@@\n"))
+		return true
+	case p.hunks && b[0] == '+':
+		p.added++
+	case p.hunks && b[0] == '-':
+		p.removed++
+	case !p.hunks && bytes.HasPrefix(b, []byte("Binary files ")):
+		p.binary = true
+		c := p.changes[min(p.next, len(p.changes))-1]
+		fmt.Fprintf(p.sum, "binary %s %s\n", c.Was, c.Is)
+		return true
+	}
+	return !p.hunks
+}
+
+// section begins the next one: a change has one, and two when a file becomes
+// something else, such as a link.
+func (p *patch) section() {
+	p.hunks = false
+	if p.sections--; p.sections > 0 {
+		return
+	}
+	p.finish()
+	if p.next++; p.next > len(p.changes) {
+		return
+	}
+	c := p.changes[p.next-1]
+	p.sections, p.binary, p.added, p.removed = 1, false, 0, 0
+	if c.WasMode[:3] != c.IsMode[:3] && c.Kind == task.FileModified {
+		p.sections = 2
+	}
+	fmt.Fprintf(p.sum, "file %d:%s %s %s\n", len(c.Path), c.Path, c.WasMode, c.IsMode)
+}
+
+// finish lists the change of which all was read.
+func (p *patch) finish() {
+	if p.next == 0 || p.next > len(p.changes) || p.list.Full() {
+		return
+	}
+	c := p.changes[p.next-1]
+	note := c.Note()
+	if p.binary {
+		if note != "" {
+			note += "; "
+		}
+		note += "binary, or too large to compare"
+	}
+	p.list.Put(task.FileChange{Path: p.list.Name(c.Path), Change: c.Kind, Added: p.added, Removed: p.removed, Note: note})
+}
+
+func (p *patch) end() error {
+	p.finish()
+	if p.next != len(p.changes) || p.sections > 1 {
+		return errPatch
+	}
+	return nil
+}
+
+// maxOpened bounds the files that FileDiff compares, in bytes.
+const maxOpened = 2 << 20
+
+// FileDiff compares one file in two commits, with so many lines of context. The
+// path is as Files shows it. Error: a *task.Error.
+func (rs *Repositories) FileDiff(ctx context.Context, repository, from, to, path string, lines int) (*task.FileChange, error) {
+	r, err := rs.open(ctx, repository)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.known(ctx, from, to); err != nil {
+		return nil, err
+	}
+	l := textdiff.NewList(rs.o.Redact)
+	l.Context, l.Limit = min(max(lines, 0), 1_000_000), maxOpened
+	var found *git.Change
+	err = r.bare.Changes(ctx, from, to, func(c git.Change) error {
+		if c.Path == path || found == nil && l.Name(c.Path) == path {
+			found = &c
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, failed(ctx, repository, "Comparing commits", err)
+	}
+	if found == nil {
+		return nil, task.Errorf(task.NotFound, task.CodeRepository, "The file %s is the same in both commits",
+			textdiff.Printable(task.ClipText(path, 200)))
+	}
+	texts, err := r.bare.Contents(ctx, []git.Change{*found}, maxOpened)
+	if err != nil {
+		return nil, failed(ctx, repository, "Comparing commits", err)
+	}
+	l.Add(found.Path, found.Kind, texts.Side(found.WasMode, found.Was), texts.Side(found.IsMode, found.Is), found.Note())
+	return &l.Work.Files[0], nil
+}

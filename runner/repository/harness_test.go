@@ -1,0 +1,171 @@
+//go:build linux
+
+package repository
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"taskyard/internal/testkit"
+	"taskyard/runner/builtin/tools"
+	"taskyard/service"
+	"taskyard/task"
+)
+
+var _ service.Repositories = (*Repositories)(nil)
+
+// The test binary plays the keeper of a command, and the server that is killed.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 {
+		switch os.Args[1] {
+		case tools.ToolShellArg:
+			testkit.EndHelper(tools.ToolShellMain(os.Args[2:]))
+		case mergerArg:
+			testkit.EndHelper(mergerMain(os.Args[2:]))
+		}
+	}
+	os.Exit(m.Run())
+}
+
+// site is a repository with the folder of the runs.
+type site struct {
+	t    testing.TB
+	repo string
+	runs string
+	rs   *Repositories
+}
+
+type files = map[string]string
+
+func newSite(t testing.TB, first files) *site {
+	t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	ok(t, err)
+	s := &site{t: t, repo: filepath.Join(dir, "repo"), runs: filepath.Join(dir, "runs")}
+	ok(t, os.Mkdir(s.repo, 0o755))
+	s.git("init", "-q", "-b", "main")
+	s.write(first)
+	s.git("add", "-A")
+	s.git("commit", "-q", "--allow-empty", "-m", "first")
+	s.rs = New(Options{Runs: s.runs, Redact: task.NewRedactor("hush-hush").Text})
+	t.Cleanup(func() { ok(t, s.rs.Close()) })
+	return s
+}
+
+func ok(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func same(t testing.TB, what, got, want string) {
+	t.Helper()
+	if strings.TrimSpace(got) != strings.TrimSpace(want) {
+		t.Errorf("%s is\n%s\nwant\n%s", what, got, want)
+	}
+}
+
+// git calls Git as a person would.
+func (s *site) git(args ...string) string {
+	s.t.Helper()
+	return gitIn(s.t, s.repo, args...)
+}
+
+func gitIn(t testing.TB, dir string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command("git", append([]string{"-c", "gc.auto=0", "-c", "maintenance.auto=false"}, args...)...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=Maya", "GIT_AUTHOR_EMAIL=m@example.org",
+		"GIT_COMMITTER_NAME=Maya", "GIT_COMMITTER_EMAIL=m@example.org")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return strings.TrimRight(string(out), "\n")
+}
+
+// write writes files into the work tree; "" removes one.
+func (s *site) write(list files) {
+	s.t.Helper()
+	for name, text := range list {
+		file := filepath.Join(s.repo, name)
+		if text == "" {
+			ok(s.t, os.RemoveAll(file))
+			continue
+		}
+		ok(s.t, os.MkdirAll(filepath.Dir(file), 0o755))
+		ok(s.t, os.WriteFile(file, []byte(text), 0o644))
+	}
+}
+
+// branch makes a commit of changed files on a branch that begins on another,
+// and leaves main checked out.
+func (s *site) branch(name, from string, list files) string {
+	s.t.Helper()
+	s.git("checkout", "-q", "-B", name, from)
+	s.write(list)
+	head := s.commit(name)
+	s.git("checkout", "-q", "main")
+	return head
+}
+
+func (s *site) commit(message string) string {
+	s.t.Helper()
+	s.git("add", "-A")
+	s.git("commit", "-q", "--allow-empty", "-m", message)
+	return s.git("rev-parse", "HEAD")
+}
+
+// revision is that of a branch that people pushed.
+func (s *site) revision(branch string) *task.Revision {
+	s.t.Helper()
+	rev, err := s.rs.Snapshot(s.t.Context(), s.worktree(branch), "coder")
+	ok(s.t, err)
+	return rev
+}
+
+func (s *site) worktree(branch string) task.Worktree {
+	return task.Worktree{TaskID: 42, Title: "Fix it", Repository: s.repo, Target: "main", Branch: branch}
+}
+
+// order is the merge of a branch.
+func (s *site) order(id task.ID, branch string, checks ...task.Check) task.MergeOrder {
+	s.t.Helper()
+	rev := s.revision(branch)
+	return task.MergeOrder{
+		ID: id, TaskID: 42, Repository: s.repo, Into: "main", Base: rev.Base, Head: rev.Head, Branch: branch, Patch: rev.Patch,
+		Method: task.MergeSquash, Message: "Fix it\n\nTask 42", Author: "coder", Checks: checks,
+	}
+}
+
+func (s *site) apply(o task.MergeOrder) *task.Merged {
+	s.t.Helper()
+	m, err := s.rs.Apply(s.t.Context(), o)
+	ok(s.t, err)
+	return m
+}
+
+// refusal checks that an error is one that people may read.
+func refusal(t testing.TB, err error, code task.Code, words string) {
+	t.Helper()
+	var e *task.Error
+	if !errors.As(err, &e) || e.Code != code || !strings.Contains(e.Message, words) {
+		t.Errorf("the error is %v, want %s with %q", err, code, words)
+	}
+}
+
+// confined skips a test where nothing can confine commands.
+func confined(t testing.TB) {
+	t.Helper()
+	if tools.Level(tools.Options{}) == "off" {
+		t.Skip("nothing on this machine confines a command")
+	}
+}

@@ -1,0 +1,337 @@
+//go:build linux
+
+package repository
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"taskyard/internal/testkit"
+	"taskyard/runner/scratch"
+	"taskyard/task"
+)
+
+// mergerArg makes the test binary a server that merges what a file orders, and
+// writes down what it did, as the service does in its database.
+const mergerArg = "__merger"
+
+// progress is what a merger remembers of an order.
+type progress struct {
+	Before, After string
+	Done          bool
+	Code          string
+}
+
+func mergerMain(args []string) (exitCode int) {
+	if err := mergeAll(context.Background(), args[0], args[1], args[2:]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+func mergeAll(ctx context.Context, dir, runs string, heads []string) error {
+	scratch.ClearAbandoned(slog.New(slog.DiscardHandler))
+	rs := New(Options{Runs: runs})
+	defer func() { _ = rs.Close() }()
+	if err := rs.Sweep(ctx); err != nil {
+		return err
+	}
+	var w written
+	b, err := os.ReadFile(filepath.Join(dir, "order"))
+	if err == nil {
+		err = json.Unmarshal(b, &w)
+	}
+	if err != nil {
+		return err
+	}
+	o := task.MergeOrder{
+		ID: w.ID, TaskID: w.ID, Repository: w.Repository, Into: "main", Base: w.Base, Head: w.Head, Branch: w.Branch, Patch: w.Patch,
+		Method: task.MergeSquash, Message: "Fix it", Author: "coder",
+		Checks: []task.Check{{Name: "check", Run: w.Check, Required: true}},
+	}
+	if len(heads) == 2 {
+		return rs.Advance(ctx, o, heads[0], heads[1])
+	}
+	return mergeOne(ctx, rs, o, filepath.Join(dir, o.ID.String()))
+}
+
+// written is an order in a file.
+type written struct {
+	ID                                           task.ID
+	Repository, Branch, Base, Head, Patch, Check string
+}
+
+func mergeOne(ctx context.Context, rs *Repositories, o task.MergeOrder, file string) error {
+	var p progress
+	if b, err := os.ReadFile(file); err == nil {
+		if err := json.Unmarshal(b, &p); err != nil {
+			return err
+		}
+	}
+	if p.Done {
+		return nil
+	}
+	if p.After != "" {
+		done, err := rs.Holds(ctx, o.Repository, o.Into, p.After)
+		if err != nil {
+			return err
+		}
+		if !done {
+			p = progress{}
+		}
+	}
+	if p.After == "" {
+		m, err := rs.Apply(ctx, o)
+		if err != nil {
+			return err
+		}
+		p = progress{Before: m.Before, After: m.After, Code: m.Code}
+		if err := note(file, p); err != nil {
+			return err
+		}
+	}
+	if p.Code == "" {
+		if err := rs.Advance(ctx, o, p.Before, p.After); err != nil {
+			return err
+		}
+	}
+	p.Done = true
+	return note(file, p)
+}
+
+func note(file string, p progress) error {
+	b, err := json.Marshal(p)
+	if err == nil {
+		err = os.WriteFile(file+".next", b, 0o600)
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(file+".next", file)
+}
+
+func TestAKillAtAnyMomentLeavesTheTargetAtAHead(t *testing.T) {
+	t.Parallel()
+	confined(t)
+	kills := testkit.ByForm(20, 40, testkit.Trials())
+	s := newSite(t, files{"count.sh": "test $(ls parts | wc -l) -gt 0\n", "parts/0": "0\n", "big.txt": strings.Repeat(long, 2000)})
+	dir := t.TempDir()
+	random := rand.New(rand.NewPCG(1, uint64(time.Now().UnixNano())))
+	killed, merged, took := 0, 0, 1500*time.Millisecond
+	for id := task.ID(1); killed < kills; id++ {
+		branch := "fix-" + id.String()
+		list := files{"parts/" + id.String(): "x\n", "big.txt": strings.Repeat(long, 2000) + id.String() + "\n"}
+		for i := range 40 {
+			list[fmt.Sprintf("many/%d/f", i)] = id.String() + "\n"
+		}
+		s.branch(branch, "main", list)
+		o := s.order(id, branch)
+		b, err := json.Marshal(written{id, s.repo, branch, o.Base, o.Head, o.Patch, "sh count.sh"})
+		ok(t, err)
+		ok(t, os.WriteFile(filepath.Join(dir, "order"), b, 0o600))
+		old := s.git("rev-parse", "main")
+		for {
+			group := random.IntN(2) == 0
+			began := time.Now()
+			done, said := s.runMerger(dir, group, time.Duration(random.Int64N(int64(2*took))))
+			if done && said != "" {
+				t.Fatalf("the merger failed: %s", said)
+			}
+			if done {
+				took = (3*took + time.Since(began)) / 4
+				break
+			}
+			killed++
+			if now := s.git("rev-parse", "main"); now != old && s.git("rev-parse", now+"^") != old {
+				t.Fatalf("main is at %s, which is neither old nor new", now)
+			}
+		}
+		merged++
+		if s.git("rev-parse", "main^") != old {
+			t.Fatalf("main is not at its new head:\n%s", s.git("log", "--oneline", "-3"))
+		}
+		if status := s.git("status", "--porcelain"); status != "" {
+			t.Fatalf("status after merge %d:\n%s", id, status)
+		}
+		s.nothingLeft()
+		if t.Failed() {
+			return
+		}
+		s.git("fsck", "--no-dangling", "--connectivity-only")
+	}
+	t.Logf("%d kills, %d merges", killed, merged)
+}
+
+// runMerger starts a merger and kills it after a while: alone, or with all Gits
+// that it started. It reports whether it had ended before, with what it said.
+func (s *site) runMerger(dir string, group bool, after time.Duration) (done bool, said string) {
+	s.t.Helper()
+	cmd := exec.Command(os.Args[0], mergerArg, dir, s.runs)
+	cmd.Env = append(os.Environ(), "TMPDIR="+dir) // where the killed leave something, too
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	stderr, err := cmd.StderrPipe()
+	ok(s.t, err)
+	ok(s.t, cmd.Start())
+	time.AfterFunc(after, func() {
+		if group {
+			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		} else {
+			_ = cmd.Process.Kill()
+		}
+	})
+	lines := bufio.NewScanner(stderr)
+	for lines.Scan() {
+		said += lines.Text() + "\n"
+	}
+	err = cmd.Wait()
+	if state := cmd.ProcessState; state.Sys().(syscall.WaitStatus).Signaled() {
+		return false, said
+	}
+	if err != nil && said == "" {
+		said = err.Error()
+	}
+	return true, said
+}
+
+func TestAQueueOfBranchesLeavesTheTargetGreen(t *testing.T) {
+	t.Parallel()
+	confined(t)
+	s := newSite(t, files{"test.sh": "! ls parts | grep -q bad && grep -q shared shared.txt\n", "shared.txt": "shared\n", "parts/0": "0\n"})
+	check := task.Check{Name: "test", Run: "sh test.sh", Required: true}
+	const all, clash, red = 50, 11, 5
+	var orders []task.MergeOrder
+	for i := range all {
+		list := files{fmt.Sprintf("parts/%d", i+1): "x\n"}
+		switch {
+		case i%4 == 1 && i/4 < clash:
+			list["shared.txt"] = fmt.Sprintf("shared by %d\n", i)
+		case i%10 == 2:
+			list[fmt.Sprintf("parts/bad-%d", i)] = "x\n"
+		}
+		branch := fmt.Sprintf("fix-%d", i+1)
+		s.branch(branch, "main", list)
+		orders = append(orders, s.order(task.ID(i+1), branch, check))
+	}
+	found := map[string]int{}
+	for _, o := range orders {
+		before := s.git("rev-parse", "main")
+		m := s.apply(o)
+		found[m.Code]++
+		if m.Code == "" {
+			ok(t, s.rs.Advance(t.Context(), o, m.Before, m.After))
+		} else if s.git("rev-parse", "main") != before {
+			t.Fatalf("main moved with %s", m.Code)
+		}
+		cmd := exec.Command("sh", "test.sh")
+		cmd.Dir = s.repo
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("main is red after order %d: %v\n%s", o.ID, err, out)
+		}
+	}
+	want := map[string]int{"": all - clash + 1 - red, "merge_conflict": clash - 1, "merge_checks_failed": red}
+	same(t, "merges", fmt.Sprint(found), fmt.Sprint(want))
+	same(t, "status", s.git("status", "--porcelain"), "")
+	same(t, "files", fmt.Sprint(len(strings.Fields(s.git("ls-tree", "--name-only", "main", "parts/")))), fmt.Sprint(1+all-clash+1-red))
+	s.nothingLeft()
+}
+
+func TestASweepRemovesWhatAKilledServerLeft(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, nil)
+	ok(t, s.rs.Sweep(t.Context()))
+	for _, name := range []string{"merge-7", "check-8-ABC", "tree-1", "run-1-1", "cache-1", "cache-2"} {
+		ok(t, os.MkdirAll(filepath.Join(s.runs, name, "work"), 0o700))
+	}
+	long := time.Now().Add(-homeFor - time.Hour)
+	ok(t, os.Chtimes(filepath.Join(s.runs, "cache-2"), long, long))
+	ok(t, s.rs.Sweep(t.Context()))
+	same(t, "left", strings.Join(s.left(), " "), "cache-1 run-1-1 tree-1")
+}
+
+func TestAMergeIsPushedWhereThatIsAskedFor(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, files{"a.txt": "one\n"})
+	remote := filepath.Join(t.TempDir(), "remote.git")
+	s.git("clone", "-q", "--bare", s.repo, remote)
+	s.git("remote", "add", "origin", remote)
+	mark := filepath.Join(t.TempDir(), "ran")
+	s.write(files{".git/hooks/pre-push": "#!/bin/sh\ntouch " + mark + "\n"})
+	ok(t, os.Chmod(filepath.Join(s.repo, ".git/hooks/pre-push"), 0o755))
+	s.git("config", "remote.origin.receivepack", "touch "+mark+"; git-receive-pack")
+	s.branch("fix", "main", files{"a.txt": "two\n"})
+	o := s.order(1, "fix")
+	m := s.apply(o)
+	o.Push = "nowhere"
+	refusal(t, s.rs.Advance(t.Context(), o, m.Before, m.After), task.CodeMergeWaits, "main is merged, but could not be pushed to nowhere")
+	o.Push = "origin"
+	ok(t, s.rs.Advance(t.Context(), o, m.Before, m.After))
+	same(t, "remote", gitIn(t, remote, "rev-parse", "main"), m.After)
+	if _, err := os.Stat(mark); err == nil {
+		t.Error("what the repository names was run")
+	}
+}
+
+func TestAFullDiskStopsAMergeBeforeTheTargetMoves(t *testing.T) {
+	t.Parallel()
+	confined(t)
+	s := newSite(t, files{"a.txt": "one\n"})
+	s.branch("fix", "main", files{"a.txt": "two\n", "big.txt": strings.Repeat(long, 20_000)})
+	dir := t.TempDir()
+	o := s.order(1, "fix")
+	b, err := json.Marshal(written{1, s.repo, "fix", o.Base, o.Head, o.Patch, "true"})
+	ok(t, err)
+	ok(t, os.WriteFile(filepath.Join(dir, "order"), b, 0o600))
+	old := s.git("rev-parse", "main")
+	refused := func(phase string, args ...string) {
+		t.Helper()
+		// A file that is larger than allowed is the nearest to a full disk.
+		cmd := exec.Command("bash", append([]string{"-c", `ulimit -f 200; exec "$@"`, "bash", os.Args[0], mergerArg, dir, s.runs}, args...)...)
+		cmd.Env = append(os.Environ(), "TMPDIR="+dir)
+		out, err := cmd.CombinedOutput()
+		if err == nil || !strings.Contains(string(out), "file") {
+			t.Fatalf("%s: %v\n%s", phase, err, out)
+		}
+		same(t, "main", s.git("rev-parse", "main"), old)
+		same(t, "status", s.git("status", "--porcelain"), "")
+		same(t, "left", strings.Join(s.left(), " "), "")
+	}
+	refused("apply")
+	m := s.apply(o)
+	refused("advance", m.Before, m.After)
+	ok(t, s.rs.Advance(t.Context(), o, m.Before, m.After))
+	same(t, "status", s.git("status", "--porcelain"), "")
+	s.nothingLeft()
+}
+
+func TestABrokenRepositoryIsToldClearly(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, files{"a.txt": long, "b.txt": "b\n"})
+	s.branch("fix", "main", files{"a.txt": "changed\n"})
+	o := s.order(1, "fix")
+	blob := s.git("rev-parse", "fix:a.txt")
+	object := filepath.Join(s.repo, ".git/objects", blob[:2], blob[2:])
+	ok(t, os.Chmod(object, 0o600))
+	ok(t, os.WriteFile(object, []byte("garbage"), 0o600))
+	_, err := s.rs.Snapshot(t.Context(), s.worktree("fix"), "coder")
+	refusal(t, err, task.CodeRepository, "Comparing fix with main failed in the repository "+s.repo)
+	_, err = s.rs.Apply(t.Context(), o)
+	refusal(t, err, task.CodeRepository, "Merging into main failed in the repository "+s.repo)
+	ok(t, os.WriteFile(filepath.Join(s.repo, ".git/config"), []byte("[core\n"), 0o600))
+	_, err = s.rs.Snapshot(t.Context(), s.worktree("fix"), "coder")
+	refusal(t, err, task.CodeRepository, "bad config")
+	ok(t, os.RemoveAll(s.repo))
+	_, err = s.rs.Holds(t.Context(), s.repo, "main", o.Head)
+	refusal(t, err, task.CodeRepository, "there is no such folder")
+}

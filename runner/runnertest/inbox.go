@@ -1,0 +1,71 @@
+//go:build linux
+
+package runnertest
+
+import (
+	"slices"
+	"sync"
+
+	"taskyard/runner/supervise"
+	"taskyard/task"
+)
+
+// Inbox is what people say to a run of a test.
+type Inbox struct {
+	mu        sync.Mutex
+	said      chan struct{}
+	queued    []task.RunMessage
+	delivered []string
+	last      task.ID
+}
+
+// NewInbox makes one with messages of a person called Ann.
+func NewInbox(texts ...string) *Inbox {
+	in := &Inbox{said: make(chan struct{}, 1)}
+	in.Say(texts...)
+	return in
+}
+
+// Say adds messages.
+func (in *Inbox) Say(texts ...string) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for _, text := range texts {
+		in.last++
+		in.queued = append(in.queued, task.RunMessage{ID: in.last, Author: "user:Ann", Text: text})
+	}
+	select {
+	case in.said <- struct{}{}:
+	default:
+	}
+}
+
+// Delivered returns the texts that the agent got.
+func (in *Inbox) Delivered() []string {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return slices.Clone(in.delivered)
+}
+
+// Spec is the inbox as a run has it.
+func (in *Inbox) Spec() *supervise.Inbox {
+	return &supervise.Inbox{
+		Said: in.said,
+		Queued: func() []task.RunMessage {
+			in.mu.Lock()
+			defer in.mu.Unlock()
+			return slices.Clone(in.queued)
+		},
+		Deliver: func(id task.ID) bool {
+			in.mu.Lock()
+			defer in.mu.Unlock()
+			at := slices.IndexFunc(in.queued, func(m task.RunMessage) bool { return m.ID == id })
+			if at < 0 {
+				return false
+			}
+			in.delivered = append(in.delivered, in.queued[at].Text)
+			in.queued = slices.Delete(in.queued, at, at+1)
+			return true
+		},
+	}
+}

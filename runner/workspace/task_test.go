@@ -1,0 +1,242 @@
+//go:build linux
+
+package workspace
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"taskyard/runner/git"
+	"taskyard/task"
+)
+
+// taskRun are the options of a run of task 42.
+func (s *site) taskRun(run, origin task.ID) Options {
+	o := s.options(run, origin, 1)
+	o.Branch, o.From, o.Title = "taskyard/42-fix", "main", "Fix it"
+	return o
+}
+
+func (s *site) worktree(origin task.ID) task.Worktree {
+	return task.Worktree{TaskID: 42, Title: "Fix it", Repository: s.repo, Target: "main", Branch: "taskyard/42-fix", Origin: origin}
+}
+
+func (s *site) taskTree(origin task.ID) *Task {
+	s.t.Helper()
+	repo, err := git.Open(s.t.Context(), s.repo)
+	ok(s.t, err)
+	w, err := OpenTask(s.runs, repo, s.worktree(origin))
+	ok(s.t, err)
+	return w
+}
+
+func TestTheRunsOfATaskShareItsWorktree(t *testing.T) {
+	s := newSite(t, map[string]string{"a.txt": "one\n", "b.txt": "b\n", ".gitignore": "*.log\n"})
+	s.git("checkout", "-q", "-b", "elsewhere")
+	write(t, s.repo, map[string]string{"not-on-main": "x"})
+	s.git("add", "-A")
+	s.git("commit", "-q", "-m", "elsewhere")
+	prepared := 0
+	o := s.taskRun(1, 1)
+	o.Prepare = func(_ context.Context, folder, home string) error {
+		prepared++
+		ok(t, os.MkdirAll(home, 0o700))
+		write(t, folder, map[string]string{"built.log": "build\n"})
+		return nil
+	}
+	w := open(t, o)
+	t.Run("it begins on the branch that is named, not on HEAD", func(t *testing.T) {
+		same(t, "branch", gitIn(t, w.Folder(), "branch", "--show-current"), "taskyard/42-fix")
+		s.says("the worktree", w.Folder(), "not-on-main", "")
+	})
+	write(t, w.Folder(), map[string]string{"a.txt": "one\ntwo\n"})
+	got := w.Close(t.Context(), true)
+	t.Run("what was left is a commit with the task's title by the agent", func(t *testing.T) {
+		same(t, "log", s.git("log", "--format=%an <%ae> %cn %s", "taskyard/42-fix"),
+			"coder <coder@taskyard.localhost> Taskyard Fix it\nMaya <m@example.org> Maya first")
+		same(t, "the list", told(got), "modified a.txt")
+		same(t, "branch", got.Branch+got.Note+got.Folder, "taskyard/42-fix")
+	})
+	t.Run("between runs a person may check the branch out and push to it", func(t *testing.T) {
+		s.git("checkout", "-q", "taskyard/42-fix")
+		write(t, s.repo, map[string]string{"b.txt": "by a person\n"})
+		s.git("commit", "-q", "-a", "-m", "by a person")
+	})
+	t.Run("a run is refused while it is checked out there", func(t *testing.T) {
+		_, err := Open(t.Context(), s.taskRun(2, 1))
+		var no *UnusableError
+		if !errors.As(err, &no) {
+			t.Fatalf("error %v", err)
+		}
+		same(t, "reason", no.Reason, "The branch taskyard/42-fix is checked out in "+s.repo+": check out another one there")
+		s.git("checkout", "-q", "main")
+	})
+	o = s.taskRun(3, 1)
+	o.Prepare = func(context.Context, string, string) error { prepared++; return nil }
+	second := open(t, o)
+	t.Run("the next run finds what was built, and what was pushed", func(t *testing.T) {
+		same(t, "folder", second.Folder(), w.Folder())
+		s.says("ignored files stay", second.Folder(), "built.log", "build\n")
+		s.says("it was pushed", second.Folder(), "b.txt", "by a person\n")
+		same(t, "status", gitIn(t, second.Folder(), "status", "--porcelain"), "")
+		same(t, "branch", gitIn(t, second.Folder(), "branch", "--show-current"), "taskyard/42-fix")
+		if prepared != 1 {
+			t.Errorf("it was prepared %d times", prepared)
+		}
+	})
+	t.Run("while it works, its state is put on the branch, and its Git sees that", func(t *testing.T) {
+		write(t, second.Folder(), map[string]string{"new.txt": "new\n", "tested.txt": "t\n"})
+		tree := s.taskTree(1)
+		commit, err := tree.Save(t.Context(), "Fix it", "coder")
+		ok(t, err)
+		same(t, "tip", s.git("rev-parse", "taskyard/42-fix"), commit)
+		same(t, "status", gitIn(t, second.Folder(), "status", "--porcelain"), "")
+		again, err := tree.Save(t.Context(), "Fix it", "coder")
+		ok(t, err)
+		same(t, "with nothing new there is no commit", again, commit)
+		name, err := tree.Changed(t.Context(), commit)
+		ok(t, err)
+		same(t, "changed", name, "")
+		write(t, second.Folder(), map[string]string{"b.txt": "spoiled\n", "cover.out": "x"})
+		name, err = tree.Changed(t.Context(), commit)
+		ok(t, err)
+		same(t, "changed", name, "b.txt")
+		ok(t, os.Remove(filepath.Join(second.Folder(), "cover.out")))
+		write(t, second.Folder(), map[string]string{"b.txt": "by a person\n"})
+		name, err = tree.Changed(t.Context(), commit)
+		ok(t, err)
+		same(t, "changed back", name, "")
+	})
+	t.Run("what the agent commits stays its own", func(t *testing.T) {
+		gitIn(t, second.Folder(), "commit", "-q", "--allow-empty", "-m", "mine")
+		got := second.Close(t.Context(), true)
+		same(t, "the list", told(got), "added new.txt\nadded tested.txt")
+		same(t, "log", s.git("log", "-2", "--format=%an %s", "taskyard/42-fix"), "Maya mine\ncoder Fix it")
+	})
+	t.Run("retired, nothing is left but the branch", func(t *testing.T) {
+		ok(t, s.taskTree(1).Retire(t.Context()))
+		same(t, "folders", s.git("worktree", "list", "--porcelain"), s.git("worktree", "list", "--porcelain"))
+		if _, err := os.Stat(filepath.Join(s.runs, "tree-1")); !os.IsNotExist(err) || s.trees() != 0 || s.taskTree(1) != nil {
+			t.Errorf("it is still there: %v, %d worktrees", err, s.trees())
+		}
+		s.git("rev-parse", "taskyard/42-fix")
+	})
+	t.Run("a later run makes it again, on its branch", func(t *testing.T) {
+		w := open(t, s.taskRun(9, 1))
+		s.says("the worktree", w.Folder(), "new.txt", "new\n")
+		s.says("the worktree", w.Folder(), "built.log", "")
+		w.Close(t.Context(), true)
+		gone, err := RetireFolder(t.Context(), s.runs, "tree-1")
+		if ok(t, err); !gone || s.trees() != 0 {
+			t.Errorf("retired %v, %d worktrees", gone, s.trees())
+		}
+	})
+}
+
+func TestAKilledRunOfATaskLosesNothing(t *testing.T) {
+	s := newSite(t, map[string]string{"a.txt": "one\n"})
+	w := open(t, s.taskRun(1, 1))
+	write(t, w.Folder(), map[string]string{"half": "x\n"})
+	got := Salvage(t.Context(), s.taskRun(1, 1))
+	if got == nil || told(got) != "added half\n" {
+		t.Fatalf("work %+v", got)
+	}
+	w = open(t, s.taskRun(2, 1))
+	write(t, w.Folder(), map[string]string{"more": "x\n"})
+	w = open(t, s.taskRun(3, 1)) // run 2 was killed
+	same(t, "its own", told(w.Close(t.Context(), true)), "")
+	same(t, "log", s.git("log", "--format=%s", "taskyard/42-fix"), "Fix it\nFix it\nfirst")
+}
+
+func TestASetupThatFailsIsTriedAgain(t *testing.T) {
+	s := newSite(t, map[string]string{"a.txt": "one\n"})
+	o, tries := s.taskRun(1, 1), 0
+	o.Prepare = func(context.Context, string, string) error {
+		tries++
+		if tries == 1 {
+			return &SetupError{"no network"}
+		}
+		return nil
+	}
+	_, err := Open(t.Context(), o)
+	var no *SetupError
+	if !errors.As(err, &no) {
+		t.Fatalf("error %v", err)
+	}
+	o.Run, o.Origin = 2, 1
+	open(t, o).Close(t.Context(), true)
+	if tries != 2 {
+		t.Errorf("%d tries", tries)
+	}
+}
+
+func TestAWorktreeOfATaskInABareRepository(t *testing.T) {
+	s := newSite(t, map[string]string{"a.txt": "one\n"})
+	bare := filepath.Join(t.TempDir(), "bare.git")
+	gitIn(t, s.repo, "clone", "-q", "--bare", s.repo, bare)
+	clone := s.repo
+	s.repo = bare
+	w := open(t, s.taskRun(1, 1))
+	write(t, w.Folder(), map[string]string{"a.txt": "two\n"})
+	same(t, "the list", told(w.Close(t.Context(), true)), "modified a.txt")
+	t.Run("a person pushes to its branch between runs", func(t *testing.T) {
+		gitIn(t, clone, "fetch", "-q", bare, "taskyard/42-fix:fix")
+		gitIn(t, clone, "checkout", "-q", "fix")
+		write(t, clone, map[string]string{"a.txt": "three\n"})
+		gitIn(t, clone, "commit", "-q", "-a", "-m", "pushed")
+		gitIn(t, clone, "push", "-q", bare, "fix:taskyard/42-fix")
+		w := open(t, s.taskRun(2, 1))
+		s.says("the worktree", w.Folder(), "a.txt", "three\n")
+		w.Close(t.Context(), true)
+	})
+}
+
+func TestASubtaskBeginsOnTheBranchOfItsParent(t *testing.T) {
+	s := newSite(t, map[string]string{"a.txt": "one\n", "b.txt": "b\n"})
+	parent := open(t, s.taskRun(1, 1))
+	write(t, parent.Folder(), map[string]string{"a.txt": "parent\n"})
+	o := s.options(2, 2, 1)
+	o.Branch, o.From, o.Title = "taskyard/43-part", "taskyard/42-fix", "Part of it"
+	o.SharedRun, o.Shared, o.SharedTree = 1, filepath.Join(s.runs, "run-1-1"), 1
+	child := open(t, o)
+	s.says("the child", child.Folder(), "a.txt", "parent\n")
+	write(t, child.Folder(), map[string]string{"b.txt": "child\n", "new.txt": "n\n"})
+	same(t, "merge", child.Close(t.Context(), true).Merge, "")
+	before, after := s.git("rev-parse", "taskyard/42-fix"), s.git("rev-parse", "taskyard/43-part")
+
+	t.Run("and is merged into the folder in which its parent works", func(t *testing.T) {
+		write(t, parent.Folder(), map[string]string{"mine.txt": "m\n"})
+		w := s.taskTree(1)
+		if err := w.Advance(t.Context(), before, after, "Fix it", "coder"); !errors.Is(err, ErrMoved) {
+			t.Fatalf("what the parent wrote since is not noticed: %v", err)
+		}
+		before := s.git("rev-parse", "taskyard/42-fix")
+		g := gitIn(t, s.repo, "merge-tree", "--write-tree", before, after)
+		merged := gitIn(t, s.repo, "commit-tree", g, "-p", before, "-m", "Part of it")
+		ok(t, w.Advance(t.Context(), before, merged, "Fix it", "coder"))
+		ok(t, w.Advance(t.Context(), before, merged, "Fix it", "coder")) // again
+		s.says("the parent", parent.Folder(), "b.txt", "child\n")
+		s.says("the parent", parent.Folder(), "new.txt", "n\n")
+		s.says("the parent", parent.Folder(), "mine.txt", "m\n")
+		same(t, "status", gitIn(t, parent.Folder(), "status", "--porcelain"), "")
+	})
+	t.Run("a kill between branch and files is repaired", func(t *testing.T) {
+		before := s.git("rev-parse", "taskyard/42-fix")
+		blob := gitIn(t, s.repo, "rev-parse", before+":a.txt")
+		gitIn(t, s.repo, "update-index", "--cacheinfo", "100644,"+blob+",b.txt")
+		files := gitIn(t, s.repo, "write-tree")
+		s.git("reset", "-q")
+		after := gitIn(t, s.repo, "commit-tree", files, "-p", before, "-m", "next")
+		w := s.taskTree(1)
+		w.t.state.Write = &move{before, after}
+		ok(t, w.t.save())
+		s.git("update-ref", "refs/heads/taskyard/42-fix", after)
+		ok(t, s.taskTree(1).Advance(t.Context(), before, after, "Fix it", "coder"))
+		s.says("the parent", parent.Folder(), "b.txt", "parent\n")
+		same(t, "status", gitIn(t, parent.Folder(), "status", "--porcelain"), "")
+	})
+	parent.Close(t.Context(), true)
+}
