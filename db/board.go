@@ -9,7 +9,7 @@ import (
 // outline are the columns that tell how a task is drawn, and no more.
 const outline = `t.id, t.status, t.priority, coalesce(t.claim_holder, ''), coalesce(t.claim_expires, 0),
  coalesce(t.question_id, 0), coalesce(t.run_id, 0), t.failures,
- coalesce((SELECT phase FROM runs r WHERE r.id = t.run_id), ''), t.blocked, t.blockers_canceled`
+ coalesce((SELECT phase FROM runs r WHERE r.id = t.run_id), ''), t.blocked, t.blockers_canceled, t.awaits`
 
 // Outlines is OpenTasks in queue order with nothing but how each task is drawn:
 // boards look at many tasks for each that they show.
@@ -29,7 +29,7 @@ func (rx *Rx) Outlines(f task.TaskFilter) ([]*task.Task, string, error) {
 	list, err := collect(rows, err, func(r rowScanner) (*task.Task, error) {
 		t, c := &task.Task{}, task.Claim{}
 		err := r.Scan(&t.ID, &t.Status, &t.Priority, &c.Holder, &c.ExpiresAt, &t.QuestionID,
-			&t.OpenRunID, &t.Failures, &t.OpenRunPhase, &t.Blocked, &t.BlockersCanceled)
+			&t.OpenRunID, &t.Failures, &t.OpenRunPhase, &t.Blocked, &t.BlockersCanceled, &t.Awaits)
 		if c.Holder != "" {
 			t.Claim = &c
 		}

@@ -15,12 +15,12 @@ import (
 var claimNext = `UPDATE tasks SET claim_seq = claim_seq + 1, claim_holder = ?1, claim_since = ?2,
  claim_expires = ?3, resumes = 0, version = version + 1, updated_at = ?2
  WHERE id = (SELECT id FROM tasks WHERE owner = ?1 AND status = 'active' AND claim_holder IS NULL
- AND question_id IS NULL AND run_id IS NULL AND blocked = 0
+ AND question_id IS NULL AND run_id IS NULL AND blocked = 0 AND awaits = ''
  ORDER BY resumes DESC, priority DESC, id LIMIT 1) RETURNING ` + strings.ReplaceAll(taskFull, "t.", "tasks.")
 
 // claimConsented passes over what agents brought about and no person consented
 // to, but for what the agent did itself.
-var claimConsented = strings.Replace(claimNext, "AND blocked = 0\n", "AND blocked = 0 AND NOT EXISTS (SELECT 1 FROM hands h "+
+var claimConsented = strings.Replace(claimNext, "AND awaits = ''\n", "AND awaits = '' AND NOT EXISTS (SELECT 1 FROM hands h "+
 	"WHERE h.task_id = tasks.id AND h.actor NOT LIKE 'user:%' AND (h.actor <> ?1 OR h.whole = 0))\n", 1)
 
 // ClaimNext claims the first free task of the agent's queue for lease and
@@ -42,7 +42,10 @@ func (tx *Tx) claimBy(q, agent string, lease time.Duration) (*task.Task, error) 
 		tx.wrote = wrote
 		return nil, nil
 	}
-	return t, err
+	if err != nil {
+		return nil, err
+	}
+	return t, tx.addReview(t)
 }
 
 // Claim claims one task for its owner.

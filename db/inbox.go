@@ -9,6 +9,7 @@ const (
 	stuck = "t.failures > 0 AND t.archived_at IS NULL AND t.failures >= ? " +
 		"AND t.status = 'active' AND t.run_id IS NULL AND t.claim_holder IS NULL"
 	orphaned = "t.blockers_canceled > 0 AND t.archived_at IS NULL"
+	inReview = "s.state = 'review' AND s.id > 0"
 	told     = "n.message_id > 0"
 
 	// unhappy is the run for whose sake a task is stuck.
@@ -50,6 +51,15 @@ func (rx *Rx) Inbox(q task.InboxQuery, attempts int) (b task.Inbox, err error) {
 		{task.WaitPermission, func(q task.InboxQuery, z []any) error {
 			b.Permissions, err = rx.asking(`p.decision = '' AND (p.expires_at, p.run_id) > (coalesce((SELECT max(expires_at)
  FROM permissions WHERE run_id = ?1), 0), ?1)`+awake("p.run_id", "p.n"), args(q.After, z, q.Limit)...)
+			return err
+		}},
+		{task.WaitReview, func(q task.InboxQuery, z []any) error {
+			rows, err := rx.query(`SELECT t.id, t.title, t.owner, s.id, s.number, s.author, s.summary, s.created_at
+ FROM results s INDEXED BY results_review CROSS JOIN tasks t ON t.id = s.task_id
+ WHERE `+inReview+" AND s.id > ?"+awake("s.id", "0")+" ORDER BY s.id LIMIT ?", args(q.After, z, q.Limit)...)
+			b.Reviews, err = collect(rows, err, func(r rowScanner) (i task.InboxItem, err error) {
+				return i, r.Scan(&i.TaskID, &i.Title, &i.Owner, &i.ResultID, &i.Number, &i.Author, &i.Text, &i.At)
+			})
 			return err
 		}},
 		{task.WaitStuck, func(q task.InboxQuery, z []any) error {
@@ -114,6 +124,7 @@ func (rx *Rx) InboxTotals(user task.ID, attempts int) (n task.InboxTotals, err e
 		args []any
 	}{
 		{&n.Questions, "SELECT count(*) FROM tasks t WHERE " + asked, nil},
+		{&n.Reviews, "SELECT count(*) FROM results s INDEXED BY results_review WHERE " + inReview, nil},
 		{&n.Stuck, "SELECT count(*) FROM tasks t INDEXED BY tasks_stuck WHERE " + stuck, []any{attempts}},
 		{&n.BlockerCanceled, "SELECT count(*) FROM tasks t WHERE " + orphaned, nil},
 		{&n.Notices, "SELECT count(*) FROM notices n WHERE " + told, nil},

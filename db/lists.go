@@ -134,6 +134,10 @@ func (rx *Rx) openWhere(f task.TaskFilter) (*where, error) {
 	if f.CreatedBy != "" {
 		w.add("t.created_by = ?", f.CreatedBy)
 	}
+	if f.Project != "" {
+		w.add("t.project = ? AND t.project <> ''", f.Project) // so that SQLite knows that it may use the index
+		w.index = cmp.Or(w.index, "tasks_project")
+	}
 	w.shown(f.Shown, now)
 	switch f.Blocked {
 	case "yes":
@@ -252,6 +256,9 @@ func historyWhere(w *where, f task.HistoryFilter) {
 	}
 	if f.Status != "" {
 		w.add("t.status = ?", f.Status)
+	}
+	if f.Project != "" {
+		w.add("t.project = ? AND t.project <> ''", f.Project)
 	}
 	if f.From != 0 {
 		w.add("t.archived_at >= ?", f.From)

@@ -48,6 +48,22 @@ func (tx *Tx) DropLines(endedBefore task.Time, limit int) (int64, error) {
  WHERE f.diff <> '' AND r.ended_at IS NOT NULL AND r.ended_at < ? LIMIT ?)`, endedBefore, limit)
 }
 
+// TaskBranch returns the branch on which the runs of a task of a project work,
+// and the first run that worked in its worktree; "" and 0 when none has.
+func (rx *Rx) TaskBranch(id task.ID, workspace string) (branch string, origin task.ID, err error) {
+	err = rx.row(`SELECT id, coalesce(json_extract(spec, '$.branch'), '') FROM runs WHERE task_id = ? AND started_at IS NOT NULL
+ AND json_extract(spec, '$.workspace') = ? AND json_extract(spec, '$.branch') <> '' ORDER BY id LIMIT 1`,
+		id, workspace).Scan(&origin, &branch)
+	_, err = optional(err)
+	return branch, origin, err
+}
+
+// Author returns the agent of a run, "" for the run 0.
+func (rx *Rx) Author(run task.ID) (agent string, err error) {
+	_, err = optional(rx.row("SELECT agent FROM runs WHERE id = ?", run).Scan(&agent))
+	return agent, err
+}
+
 // FirstInWorktree returns the first of the runs of a task that worked in a
 // worktree of the same repository as r, which continues there; r itself when
 // there is none, or r has no worktree.

@@ -8,6 +8,7 @@ const stillWaits = `CASE z.kind
  WHEN 'question' THEN EXISTS (SELECT 1 FROM tasks t WHERE t.id = z.task_id AND t.question_id = z.ref)
  WHEN 'approval' THEN EXISTS (SELECT 1 FROM runs r WHERE r.id = z.ref AND r.status = 'pending' AND r.phase = 'approval')
  WHEN 'permission' THEN EXISTS (SELECT 1 FROM permissions p WHERE p.run_id = z.ref AND p.n = z.mark AND p.decision = '')
+ WHEN 'review' THEN EXISTS (SELECT 1 FROM results s WHERE s.id = z.ref AND s.state = 'review')
  WHEN 'notice' THEN EXISTS (SELECT 1 FROM notices n WHERE n.message_id = z.ref)
  WHEN 'lost' THEN EXISTS (SELECT 1 FROM tasks t WHERE t.id = z.ref AND t.blockers_canceled = z.mark
  AND t.blockers_canceled > 0 AND t.archived_at IS NULL)
@@ -19,6 +20,7 @@ const stillWaits = `CASE z.kind
 var marks = map[task.InboxKind]string{
 	task.WaitQuestion: "SELECT t.id, 0, 0 FROM messages m JOIN tasks t ON t.id = m.task_id WHERE m.id = ?1 AND t.question_id = m.id",
 	task.WaitApproval: "SELECT r.task_id, 0, r.approval_expires FROM runs r WHERE r.id = ?1 AND r.status = 'pending' AND r.phase = 'approval'",
+	task.WaitReview:   "SELECT s.task_id, 0, 0 FROM results s WHERE s.id = ?1 AND s.state = 'review'",
 	task.WaitPermission: "SELECT r.task_id, p.n, p.expires_at FROM permissions p " +
 		"JOIN runs r ON r.id = p.run_id WHERE p.run_id = ?1 AND p.decision = ''",
 	task.WaitStuck: "SELECT t.id, coalesce(" + unhappy + ", 0), 0 FROM tasks t WHERE t.id = ?1 AND t.failures > 0 " +

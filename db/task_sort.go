@@ -8,11 +8,11 @@ import (
 )
 
 // What it means to wait for a person; with a live claim or without.
-const waitsForPeople = `(t.question_id IS NOT NULL OR t.blockers_canceled > 0 OR EXISTS (SELECT 1
+const waitsForPeople = `(t.question_id IS NOT NULL OR t.blockers_canceled > 0 OR t.awaits = 'review' OR EXISTS (SELECT 1
  FROM runs r WHERE r.id = t.run_id AND r.phase IN ('approval', 'permission')))`
 
 // What all tasks that wait for a person have, as the index tasks_held_up says it.
-const heldUp = "(t.question_id IS NOT NULL OR t.blockers_canceled > 0 OR t.run_id IS NOT NULL)"
+const heldUp = "(t.question_id IS NOT NULL OR t.blockers_canceled > 0 OR t.run_id IS NOT NULL OR t.awaits <> '')"
 
 // claimed is the index of claims, which is in no order of queues.
 const claimed = "tasks_lease"

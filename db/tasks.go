@@ -14,7 +14,8 @@ const (
  coalesce(t.parent_id, 0), t.nesting, t.claim_seq, coalesce(t.claim_holder, ''), coalesce(t.claim_since, 0), coalesce(t.claim_expires, 0),
  coalesce(t.question_id, 0), coalesce(t.run_id, 0), t.failures, coalesce(t.summary, ''),
  t.created_at, t.updated_at, coalesce(t.archived_at, 0),
- coalesce((SELECT phase FROM runs r WHERE r.id = t.run_id), ''), t.blocked, t.blockers_canceled, t.labels, t.title_by, t.description_by`
+ coalesce((SELECT phase FROM runs r WHERE r.id = t.run_id), ''), t.blocked, t.blockers_canceled, t.labels, t.title_by, t.description_by,
+ t.project, t.awaits`
 	stepsJSON = `(SELECT json_group_array(json_array(title, details, done, coalesce(subtask_id, 0)))
  FROM (SELECT title, details, done, subtask_id FROM steps WHERE task_id = t.id ORDER BY position))`
 	resourcesJSON = `(SELECT json_group_array(json_array(type, value, label)) FROM (SELECT type, value, label
@@ -74,7 +75,7 @@ func scanTask(now task.Time) func(rowScanner) (*task.Task, error) {
 		err := r.Scan(&t.ID, &t.Title, &t.Owner, &t.CreatedBy, &t.Status, &t.Priority, &t.Version, &t.Channel,
 			&t.ParentTaskID, &t.Nesting, &c.ID, &c.Holder, &c.Since, &c.ExpiresAt,
 			&t.QuestionID, &t.OpenRunID, &t.Failures, &t.Summary, &t.CreatedAt, &t.UpdatedAt, &t.ArchivedAt,
-			&t.OpenRunPhase, &t.Blocked, &t.BlockersCanceled, &labels, &t.TitleBy, &t.TextBy,
+			&t.OpenRunPhase, &t.Blocked, &t.BlockersCanceled, &labels, &t.TitleBy, &t.TextBy, &t.Project, &t.Awaits,
 			&t.Description, &steps, &resources, &comments, &blockers,
 			&t.StepsDone, &t.StepsTotal, &t.CommentCount, &t.LastFailure, &runs, &subtasks)
 		if err != nil {
@@ -166,7 +167,11 @@ func relations(t *task.Task, steps, resources, comments string) error {
 // Task returns a task, open or archived, with relations: steps, resources and
 // the last comments in order, at most 500 and 128 KiB. Error: task not found.
 func (rx *Rx) Task(id task.ID) (*task.Task, error) {
-	return rx.one("SELECT "+taskFull+" FROM tasks t WHERE t.id = ?", id)
+	t, err := rx.one("SELECT "+taskFull+" FROM tasks t WHERE t.id = ?", id)
+	if err != nil {
+		return nil, err
+	}
+	return t, rx.addReview(t)
 }
 
 // TaskWhole is Task without comments.
@@ -205,10 +210,10 @@ func (rx *Rx) tasksWithin(q string, args ...any) ([]*task.Task, bool, error) {
 // id. t.Nesting and t.ParentTaskID are taken as they are.
 func (tx *Tx) InsertTask(t *task.Task) (task.ID, error) {
 	id, err := tx.insert(`INSERT INTO tasks (title, description, owner, created_by, status,
- priority, channel, parent_id, nesting, labels, created_at, updated_at)
- VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+ priority, channel, parent_id, nesting, labels, project, created_at, updated_at)
+ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		t.Title, t.Description, t.Owner, t.CreatedBy, t.Status, t.Priority, t.Channel,
-		nz(t.ParentTaskID), t.Nesting, strings.Join(t.Labels, " "), tx.Now, tx.Now)
+		nz(t.ParentTaskID), t.Nesting, strings.Join(t.Labels, " "), t.Project, tx.Now, tx.Now)
 	if err != nil {
 		return 0, err
 	}
@@ -267,7 +272,7 @@ func (tx *Tx) Archive(id task.ID, status task.Status, summary string) error {
 	}
 	tx.CountHour(before.owner, string(status))
 	return tx.do(`UPDATE tasks SET status = ?, summary = ?, archived_at = ?, claim_holder = NULL, claim_since = NULL, claim_expires = NULL,
- question_id = NULL, run_id = NULL, grant_hash = NULL, blocked = 0, blockers_canceled = 0,
+ question_id = NULL, run_id = NULL, grant_hash = NULL, blocked = 0, blockers_canceled = 0, awaits = '',
  version = version + 1, updated_at = ? WHERE id = ?`, status, s, tx.Now, tx.Now, id)
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -24,11 +25,13 @@ var (
 // tour goes through the service, and through the lists in all their forms, so
 // that every statement is prepared once.
 func tour(t *testing.T) {
-	d := dbtest.New(t)
+	var ahead atomic.Int64 // of the clock of the database
+	d := dbtest.New(t, func(o *db.Options) { o.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) } })
 	dir := t.TempDir()
 	text := "---\ndescription: d\ntools: read, task\nrunner: script\nmax_claims: 5\nmax_turns: 9\nmax_tokens_per_day: 1000000\n---\nWork.\n"
 	testkit.WriteAgents(t, dir, map[string]string{"coder": text, "other": text})
 	agents := testkit.OpenAgents(t, dir, nil)
+	git := &scriptedGit{head: "first"}
 	serve := func(d *db.DB, with func(*service.Config)) *service.Service {
 		cfg := service.Config{Rules: testkit.Rules(), Log: slog.New(slog.DiscardHandler)}
 		with(&cfg)
@@ -36,17 +39,30 @@ func tour(t *testing.T) {
 	}
 	asIs := func(*service.Config) {}
 	s := serve(d, func(c *service.Config) {
-		c.Wakes, c.WakeBudget = true, 1
+		c.Repositories, c.Wakes, c.WakeBudget = git, true, 1
 		c.Notify = []service.NotifyTarget{{Name: "ops", Kinds: []task.OutKind{task.OutQuestion}}}
 		c.Webhooks = map[string]bool{"script": true}
+		c.Steerable = map[string]bool{"script": true}
 	})
 	tasks(t, s)
 	runs(t, s)
 	delegations(t, s)
 	inbox(t, s, serve(d, asIs))
+	projects(t, s, git)
+	overdue(t, s)
 	people(t, s)
 	lists(t, s)
 	history(t, s)
+	later := serve(d, func(c *service.Config) {
+		c.Repositories, c.Now = git, func() time.Time { return time.Now().AddDate(1, 0, 0) }
+	})
+	ahead.Store(int64(2 * time.Second))
+	if n := must(later.RemindReviewers(context.Background())); n != 1 {
+		t.Errorf("%d reviewers are reminded, want of one result", n)
+	}
+	if n := must(later.RetireBranches(context.Background())); n != 1 {
+		t.Errorf("%d branches are removed, want one", n)
+	}
 	ok(t, serve(d, func(c *service.Config) { c.KeepTranscripts = time.Nanosecond }).Sweep(context.Background()))
 	rest(t, d)
 	exports(t, s)
@@ -68,7 +84,7 @@ func exports(t *testing.T, s *service.Service) {
 		&exchange.Source{Name: "todos.json", Data: []byte(`{"coder":["x"]}`)})
 	ready := must(s.PrepareImport(admin, plan, service.ImportOptions{}))
 	must(s.Import(ctx, admin, ready))
-	must(s.Export(ctx, admin, service.ExportTo{Tasks: io.Discard, History: io.Discard, Todos: io.Discard}))
+	must(s.Export(ctx, admin, service.ExportTo{Tasks: io.Discard, History: io.Discard, Todos: io.Discard, Projects: io.Discard}))
 }
 
 // must returns the value of a call that has to succeed. It panics otherwise, as
@@ -154,7 +170,14 @@ func runs(t *testing.T, s *service.Service) {
 	}
 	tk := create(t, s, admin, task.New{Labels: []string{"api"}})
 	must(s.Why(ctx, admin, tk.ID))
+	early, _, err := s.NextRun(ctx, nil)
+	ok(t, err)
+	ok(t, s.RequeueRun(ctx, early.Run.ID, early.Run.Lease))
 	st := start()
+	message := must(s.SendRunMessage(ctx, admin, st.Run.ID, "use tabs"))
+	must(s.QueuedRunMessages(ctx, st.Run.ID, st.Run.Lease))
+	ok(t, s.DeliverRunMessage(ctx, st.Run.ID, st.Run.Lease, message.ID))
+	must(s.RunMessages(ctx, admin, st.Run.ID))
 	must(s.Authenticate(ctx, st.Token, ""))
 	ok(t, s.RunHeartbeat(ctx, st.Run.ID, st.Run.Lease))
 	ok(t, s.AppendTranscript(ctx, st.Run.ID, st.Run.Lease, []task.Message{{Content: "x"}}))

@@ -21,7 +21,7 @@ func scanLine(r rowScanner) (l task.TranscriptLine, err error) {
 
 // ofKind narrows lines to the kind in ?3.
 const ofKind = ` AND CASE ?3 WHEN '' THEN 1
- WHEN 'said' THEN type IN ('text', 'result')
+ WHEN 'said' THEN type IN ('text', 'result', 'message')
  WHEN 'tools' THEN type IN ('tool_call', 'tool_result')
  WHEN 'logs' THEN type IN ('prompt', 'log', 'usage', 'permission')
  ELSE type = 'error' OR type IN ('tool_call', 'tool_result') AND json_valid(data) AND (

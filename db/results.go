@@ -1,0 +1,242 @@
+package db
+
+import (
+	"encoding/json"
+	"errors"
+
+	"taskyard/task"
+)
+
+const (
+	resultCols = `s.id, s.task_id, s.number, coalesce(s.run_id, 0), s.author, s.summary, s.resources, s.project, s.branch,
+ s.base, s.head, s.patch, s.digest, s.policy, s.flags, s.state, s.created_at,
+ (SELECT json_group_array(json_object('by', person, 'accept', json(iif(accept, 'true', 'false')), 'digest', digest, 'text', text, 'at', at))
+ FROM (SELECT * FROM votes v WHERE v.task_id = s.task_id AND v.digest = s.digest ORDER BY at, person))`
+	checkCols = `id, task_id, name, command, required, commit_id, verdict, exit_code, reason, millis, log_hash, level, merge, created_at`
+)
+
+func scanResult(r rowScanner) (*task.Result, error) {
+	s := &task.Result{Checks: []task.CheckRun{}}
+	var resources, policy, flags, votes string
+	err := r.Scan(&s.ID, &s.TaskID, &s.Number, &s.RunID, &s.Author, &s.Summary, &resources, &s.Project, &s.Branch,
+		&s.Base, &s.Head, &s.Patch, &s.Digest, &policy, &flags, &s.State, &s.CreatedAt, &votes)
+	if err != nil {
+		return nil, err
+	}
+	var cast []struct {
+		task.Vote
+		At int64 `json:"at"` // the moment in ms, not as JSON has it elsewhere
+	}
+	err = errors.Join(json.Unmarshal([]byte(resources), &s.Resources), json.Unmarshal([]byte(policy), &s.Policy),
+		json.Unmarshal([]byte(flags), &s.Flags), json.Unmarshal([]byte(votes), &cast))
+	s.Votes = make([]task.Vote, len(cast))
+	for i, v := range cast {
+		v.Vote.At = task.Time(v.At)
+		s.Votes[i] = v.Vote
+	}
+	return s, err
+}
+
+// results reads results with their checks.
+func (rx *Rx) results(q string, args ...any) ([]*task.Result, error) {
+	rows, err := rx.query("SELECT "+resultCols+" FROM results s "+q, args...)
+	list, err := collect(rows, err, scanResult)
+	for _, s := range list {
+		if err == nil {
+			s.Checks, err = rx.checkRuns("result_id = ? AND merge = 0", s.ID)
+		}
+	}
+	return list, err
+}
+
+// Results returns the results of a task, the newest first.
+func (rx *Rx) Results(id task.ID, limit int) ([]*task.Result, error) {
+	return rx.results("WHERE s.task_id = ? ORDER BY s.number DESC LIMIT ?", id, limit)
+}
+
+// LastResult returns the newest result of a task, nil if it has none.
+func (rx *Rx) LastResult(id task.ID) (*task.Result, error) { return first(rx.Results(id, 1)) }
+
+// Result returns one result of a task by its number. Error: unknown.
+func (rx *Rx) Result(id task.ID, number int) (*task.Result, error) {
+	s, err := first(rx.results("WHERE s.task_id = ? AND s.number = ?", id, number))
+	if err == nil && s == nil {
+		err = task.ResultNotFound(id, number)
+	}
+	return s, err
+}
+
+// ResultByID returns one result. Error: unknown.
+func (rx *Rx) ResultByID(id task.ID) (*task.Result, error) {
+	s, err := first(rx.results("WHERE s.id = ?", id))
+	if err == nil && s == nil {
+		err = task.Errorf(task.NotFound, task.CodeResultNotFound, "There is no result with the id %d", id)
+	}
+	return s, err
+}
+
+// ResultsInReview returns the results that wait for people, the oldest first.
+func (rx *Rx) ResultsInReview(limit int) ([]*task.Result, error) {
+	return rx.results("INDEXED BY results_review WHERE s.state = 'review' ORDER BY s.id LIMIT ?", limit)
+}
+
+// OverdueResults returns the results in review that were made before a moment
+// and of which nobody was reminded yet, among those with a time limit.
+func (rx *Rx) OverdueResults(limit int) ([]*task.Result, error) {
+	return rx.results(`INDEXED BY results_review WHERE s.state = 'review' AND s.reminded = 0
+ AND coalesce(json_extract(s.policy, '$.expiresSeconds'), 0) > 0
+ AND s.created_at + json_extract(s.policy, '$.expiresSeconds') * 1000 <= ? ORDER BY s.id LIMIT ?`, rx.Now, limit)
+}
+
+// SetReminded notes that the reviewers of a result were reminded.
+func (tx *Tx) SetReminded(id task.ID) error {
+	return tx.do("UPDATE results SET reminded = ? WHERE id = ?", tx.Now, id)
+}
+
+// first returns the first of a list, nil if there is none.
+func first[T any](list []*T, err error) (*T, error) {
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	return list[0], nil
+}
+
+// InsertResult writes a new result with the next number of its task, and
+// returns its id. s.Number is set.
+func (tx *Tx) InsertResult(s *task.Result) (task.ID, error) {
+	n, err := tx.count("SELECT coalesce(max(number), 0) FROM results WHERE task_id = ?", s.TaskID)
+	if err != nil {
+		return 0, err
+	}
+	s.Number = n + 1
+	return tx.insert(`INSERT INTO results (task_id, number, run_id, author, summary, resources, project, branch, base, head,
+ patch, digest, policy, flags, state, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		s.TaskID, s.Number, nz(s.RunID), s.Author, s.Summary, asJSON(s.Resources), s.Project, s.Branch, s.Base, s.Head,
+		s.Patch, s.Digest, asJSON(s.Policy), asJSON(s.Flags), s.State, tx.Now)
+}
+
+// MoveResult gives a result another state, and reports whether it still had the
+// first one.
+func (tx *Tx) MoveResult(id task.ID, from, to task.ResultState) (bool, error) {
+	n, err := tx.changed("UPDATE results SET state = ? WHERE id = ? AND state = ?", to, id, from)
+	return n == 1, err
+}
+
+// CloseResults gives the open results of a task a final state.
+func (tx *Tx) CloseResults(id task.ID, to task.ResultState) error {
+	return tx.do("UPDATE results SET state = ? WHERE task_id = ? AND state IN ('review', 'accepted')", to, id)
+}
+
+// PutVote writes the decision of a person on a digest; an earlier one on the
+// same digest is replaced.
+func (tx *Tx) PutVote(id task.ID, v task.Vote) error {
+	return tx.do(`INSERT INTO votes (task_id, digest, person, accept, text, at) VALUES (?, ?, ?, ?, ?, ?)
+ ON CONFLICT DO UPDATE SET accept = excluded.accept, text = excluded.text, at = excluded.at`,
+		id, v.Digest, v.By, v.Accept, v.Text, tx.Now)
+}
+
+func scanCheckRun(r rowScanner) (c task.CheckRun, err error) {
+	return c, r.Scan(&c.ID, &c.TaskID, &c.Name, &c.Command, &c.Required, &c.Commit, &c.Verdict, &c.ExitCode, &c.Reason,
+		&c.Millis, &c.LogSHA256, &c.Level, &c.Merge, &c.CreatedAt)
+}
+
+func (rx *Rx) checkRuns(cond string, args ...any) ([]task.CheckRun, error) {
+	rows, err := rx.query("SELECT "+checkCols+" FROM check_runs WHERE "+cond+" ORDER BY id", args...)
+	return collect(rows, err, scanCheckRun)
+}
+
+// CheckRuns returns the last executions of the checks of a task, the newest
+// first, without their logs.
+func (rx *Rx) CheckRuns(id task.ID, limit int) ([]task.CheckRun, error) {
+	rows, err := rx.query("SELECT "+checkCols+" FROM check_runs WHERE task_id = ? ORDER BY id DESC LIMIT ?", id, limit)
+	return collect(rows, err, scanCheckRun)
+}
+
+// CheckRun returns one execution of a check of a task with its log. Error: unknown.
+func (rx *Rx) CheckRun(id, check task.ID) (task.CheckRun, error) {
+	var log string
+	if err := rx.row("SELECT log FROM check_runs WHERE id = ? AND task_id = ?", check, id).Scan(&log); err != nil {
+		if ok, err := optional(err); !ok && err == nil {
+			return task.CheckRun{}, task.Errorf(task.NotFound, task.CodeNotFound, "Task %d has no execution %d of a check", id, check)
+		}
+		return task.CheckRun{}, err
+	}
+	list, err := rx.checkRuns("id = ?", check)
+	if err != nil || len(list) == 0 {
+		return task.CheckRun{}, err
+	}
+	list[0].Log = log
+	return list[0], nil
+}
+
+// InsertCheckRun writes what a check found for a result, 0 for none, and for
+// the completion of a run, 0 for none.
+func (tx *Tx) InsertCheckRun(c task.CheckRun, result, run task.ID) (task.ID, error) {
+	return tx.insert(`INSERT INTO check_runs (task_id, result_id, run_id, name, command, required, commit_id, verdict, exit_code,
+ reason, millis, log, log_hash, level, merge, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		c.TaskID, nz(result), nz(run), c.Name, c.Command, c.Required, c.Commit, c.Verdict, c.ExitCode,
+		c.Reason, c.Millis, c.Log, c.LogSHA256, c.Level, c.Merge, tx.Now)
+}
+
+// RefusedCompletions counts how often the completion of a task was refused to a
+// run (0: to those who are no run) since its last result, because checks did
+// not pass.
+func (rx *Rx) RefusedCompletions(id, run task.ID) (int, error) {
+	return rx.count(`SELECT coalesce(max(n), 0) FROM (SELECT count(*) AS n FROM check_runs WHERE task_id = ?1 AND result_id IS NULL
+ AND coalesce(run_id, 0) = ?2`+sinceResult+` GROUP BY name)`, id, run)
+}
+
+// sinceResult keeps the check runs of the task ?1 after those of its last result.
+const sinceResult = ` AND id > coalesce((SELECT max(id) FROM check_runs WHERE task_id = ?1 AND result_id IS NOT NULL AND merge = 0), 0)`
+
+// addReview sets what became of the last result of a task of a project.
+func (rx *Rx) addReview(t *task.Task) error {
+	if t.Project == "" {
+		return nil
+	}
+	review := &task.TaskReview{}
+	last, err := rx.LastResult(t.ID)
+	if err != nil {
+		return err
+	}
+	if last != nil {
+		review.Result, review.State, review.Flags = last.Number, last.State, last.Flags
+	}
+	if err := rx.failedChecks(t.ID, review); err != nil {
+		return err
+	}
+	comments, err := rx.ReviewComments(t.ID, "")
+	if err != nil {
+		return err
+	}
+	for _, c := range comments {
+		if c.State == task.CommentOpen {
+			review.Comments = append(review.Comments, c)
+		}
+	}
+	review.Bound()
+	if review.Result != 0 || len(review.FailedChecks) > 0 {
+		t.Review = review
+	}
+	return nil
+}
+
+// failedChecks sets the checks that refused the last completion of a task, or
+// its last merge, unless a result followed.
+func (rx *Rx) failedChecks(id task.ID, review *task.TaskReview) error {
+	m, err := first(rx.merges("WHERE m.task_id = ? ORDER BY m.id DESC LIMIT 1", id))
+	if err != nil {
+		return err
+	}
+	if m != nil && m.State == task.MergeFailed && m.Number == review.Result {
+		review.Merge = m.Code + ": " + task.ClipText(m.Reason, 4000)
+	}
+	rows, err := rx.query(`SELECT id, name, command, commit_id, verdict, exit_code, reason, log, created_at FROM check_runs WHERE task_id = ?1
+ AND result_id IS NULL AND required = 1 AND verdict <> 'passed' AND created_at = (SELECT max(created_at) FROM check_runs
+ WHERE task_id = ?1 AND result_id IS NULL)`+sinceResult+` ORDER BY id LIMIT 5`, id)
+	review.FailedChecks, err = collect(rows, err, func(r rowScanner) (c task.CheckRun, err error) {
+		c.TaskID, c.Required = id, true
+		return c, r.Scan(&c.ID, &c.Name, &c.Command, &c.Commit, &c.Verdict, &c.ExitCode, &c.Reason, &c.Log, &c.CreatedAt)
+	})
+	return err
+}
