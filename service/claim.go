@@ -346,57 +346,6 @@ func (tx *txn) assignedTo(agent string, ids []task.ID) ([]*task.Task, error) {
 	return list, nil
 }
 
-// CompletedAndNext is the answer of CompleteAndSignup.
-type CompletedAndNext struct {
-	Completed *task.Task `json:"completed"`
-	Task      *task.Task `json:"task" doc:"null when the queue is empty"`
-	Paused    string     `json:"paused,omitempty" doc:"why nothing was claimed, when a pause keeps the agent from it"`
-	Held      []task.ID  `json:"held,omitempty" doc:"tasks that the agent still holds, where nothing was claimed"`
-}
-
-// CompleteAndSignup completes one task of an agent and claims its next, in
-// one transaction.
-func (s *Service) CompleteAndSignup(ctx context.Context, a task.Actor, agent string,
-	id task.ID, summary string, claim int64,
-) (CompletedAndNext, error) {
-	if err := s.mayClaim(a, agent); err != nil {
-		return CompletedAndNext{}, err
-	}
-	if err := checkText("summary", summary); err != nil {
-		return CompletedAndNext{}, err
-	}
-	return mutate(ctx, s, a, func(tx *txn) (out CompletedAndNext, err error) {
-		tk, err := tx.find(id, false)
-		if err != nil {
-			return out, err
-		}
-		if tk.Owner != agent {
-			return out, notAssigned(tk, agent)
-		}
-		if err := tx.mayEnd(tk, task.Done, claim); err != nil {
-			return out, err
-		}
-		if err := tx.complete(tk, summary); err != nil {
-			return out, err
-		}
-		if out.Completed, err = tx.Task(id); err != nil {
-			return out, err
-		}
-		next, err := tx.signup(agent, 1)
-		if task.IsCode(err, task.CodePaused) {
-			out.Paused, err = err.Error(), nil // a pause must not keep finished work from being handed in
-		}
-		if err == nil && len(next) == 1 {
-			out.Task = next[0]
-			return out, nil
-		}
-		if err == nil {
-			out.Held, err = tx.ClaimedIDs(agent, task.MaxReassign)
-		}
-		return out, err
-	})
-}
-
 // ReleaseClaim ends the claim of a task. Errors: not working, stale claim.
 func (s *Service) ReleaseClaim(ctx context.Context, a task.Actor, id task.ID, claim int64) (*task.Task, error) {
 	return s.onClaim(ctx, a, id, claim, func(tx *txn, tk *task.Task) error { return tx.release(tk, "released") })

@@ -228,6 +228,7 @@ func (tx *txn) delegatedTask(def task.Agent, c *caller, d task.Delegation) (task
 		}
 		in.Resources = append(in.Resources, c.parent.Resources[at])
 	}
+	in.Project = c.parent.Project
 	id, err := tx.insertTask(in, c.parent.ID, c.parent.Nesting+1, nil)
 	if err != nil {
 		return 0, err

@@ -47,14 +47,17 @@ func (tx *txn) cancelDelegated(r *task.Run, to task.State, reason string) error 
 // with its summary, unless the work continues: a question or a blocker is open,
 // another run follows, or somebody else has the task.
 func (tx *txn) completeDelegated(r *task.Run, tk *task.Task, summary string) error {
-	if !r.Delegated() || tk.QuestionID != 0 || tk.Blocked > 0 || tk.Owner != r.Agent || tk.Claim.Live(tx.Now) {
+	if !r.Delegated() || tk.QuestionID != 0 || tk.Blocked > 0 || tk.Awaits != "" || tk.Owner != r.Agent || tk.Claim.Live(tx.Now) {
 		return nil
 	}
 	open, err := tx.OpenRun(tk.ID)
 	if err != nil || open != nil {
 		return err
 	}
-	return tx.complete(tk, summary)
+	if needed, err := proves(&tx.Rx, tk); err != nil || needed {
+		return err // it hands its result in itself
+	}
+	return tx.archiveDone(tk, summary)
 }
 
 // runDelegated reports whether the running run of a parent task delegated the

@@ -16,12 +16,14 @@ type ExportTo struct {
 	Tasks   io.Writer // {"tasks": […], "nextId": N}: drafts and active tasks by id
 	History io.Writer // one archived task a line, the first archived first
 	Todos   io.Writer // {"agent": ["item", …]}
+
+	Projects io.Writer // {"projects": […]} by key
 }
 
 // Exported counts what an export wrote.
 type Exported struct {
-	Open, Archived, Comments, Lists, Items int
-	NextID                                 task.ID
+	Open, Archived, Comments, Lists, Items, Projects int
+	NextID                                           task.ID
 }
 
 // Export writes every task with its thread, and every todo list, as they are
@@ -43,6 +45,9 @@ func (s *Service) Export(ctx context.Context, a task.Actor, to ExportTo) (out Ex
 			return err
 		}
 		if err := x.todos(to.Todos); err != nil {
+			return err
+		}
+		if err := x.projects(to.Projects); err != nil {
 			return err
 		}
 		out = x.n
@@ -192,6 +197,39 @@ func (x *export) todos(w io.Writer) error {
 		return say(w, "]}\n")
 	}
 	return say(w, "}\n")
+}
+
+// exportedProject is a project without what an import sets itself.
+type exportedProject struct {
+	*task.Project
+	Version   int64     `json:"version,omitempty"`
+	CreatedAt task.Time `json:"createdAt,omitzero"`
+	UpdatedAt task.Time `json:"updatedAt,omitzero"`
+}
+
+func (x *export) projects(w io.Writer) error {
+	list, err := x.rx.Projects()
+	if err != nil {
+		return err
+	}
+	if err := say(w, "{\"projects\":[\n"); err != nil {
+		return err
+	}
+	for i, p := range list {
+		if i > 0 {
+			if err := say(w, ","); err != nil {
+				return err
+			}
+		}
+		x.n.Projects++
+		if err := x.encode(exportedProject{Project: p}); err != nil {
+			return err
+		}
+		if err := x.flush(w, "\n"); err != nil {
+			return err
+		}
+	}
+	return say(w, "]}\n")
 }
 
 func say(w io.Writer, s string) error {

@@ -16,21 +16,25 @@ import (
 
 // exported are the files of an export.
 type exported struct {
-	tasks, history, todos string
-	n                     Exported
+	tasks, history, todos, projects string
+	n                               Exported
 }
 
 func (y *instance) export() exported {
 	y.t.Helper()
-	var tasks, history, todos bytes.Buffer
-	n, err := y.s.Export(y.ctx(), maya, ExportTo{&tasks, &history, &todos})
+	var tasks, history, todos, projects bytes.Buffer
+	n, err := y.s.Export(y.ctx(), maya, ExportTo{&tasks, &history, &todos, &projects})
 	ok(y.t, err)
-	return exported{tasks.String(), history.String(), todos.String(), n}
+	return exported{tasks.String(), history.String(), todos.String(), projects.String(), n}
 }
 
 func (e exported) plan() *exchange.Plan {
 	src := func(name, s string) *exchange.Source { return &exchange.Source{Name: name, Data: []byte(s)} }
-	return exchange.Taskyard(*src("tasks.json", e.tasks), src("history.jsonl", e.history), src("todos.json", e.todos))
+	p := exchange.Taskyard(*src("tasks.json", e.tasks), src("history.jsonl", e.history), src("todos.json", e.todos))
+	if e.projects != "" {
+		p.ReadProjects(*src("projects.json", e.projects))
+	}
+	return p
 }
 
 // imported writes a plan, which must have no problem.
@@ -146,21 +150,21 @@ func TestExportsThatFail(t *testing.T) {
 	t.Parallel()
 	y := lived(t)
 	t.Run("for want of the right", func(t *testing.T) {
-		_, err := y.s.Export(y.ctx(), oleg, ExportTo{io.Discard, io.Discard, io.Discard})
+		_, err := y.s.Export(y.ctx(), oleg, ExportTo{io.Discard, io.Discard, io.Discard, io.Discard})
 		refused(t, err, task.CodeForbidden)
 	})
 	t.Run("because the disk is full", func(t *testing.T) {
-		for room := range 3 {
-			to := []io.Writer{io.Discard, io.Discard, io.Discard}
+		for room := range 4 {
+			to := []io.Writer{io.Discard, io.Discard, io.Discard, io.Discard}
 			to[room] = fullDisk{}
-			if _, err := y.s.Export(y.ctx(), maya, ExportTo{to[0], to[1], to[2]}); !errors.Is(err, errFullDisk) {
+			if _, err := y.s.Export(y.ctx(), maya, ExportTo{to[0], to[1], to[2], to[3]}); !errors.Is(err, errFullDisk) {
 				t.Errorf("file %d: %v", room, err)
 			}
 		}
 	})
 	t.Run("because nobody waits any more", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		_, err := y.s.Export(ctx, maya, ExportTo{cancels{cancel}, io.Discard, io.Discard})
+		_, err := y.s.Export(ctx, maya, ExportTo{cancels{cancel}, io.Discard, io.Discard, io.Discard})
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v", err)
 		}

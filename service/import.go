@@ -12,6 +12,7 @@ import (
 // Imported is what an import wrote.
 type Imported struct {
 	Kept     bool // the tasks have the ids of the files
+	Projects int  // that were not here yet
 	IDs      []ImportedID
 	Comments int
 	Items    int // of todo lists
@@ -37,7 +38,7 @@ func (s *Service) Import(ctx context.Context, a task.Actor, r *ReadyImport) (Imp
 		if err := w.number(); err != nil {
 			return Imported{}, err
 		}
-		for _, step := range []func() error{w.tasks, w.links, w.archive, w.todos} {
+		for _, step := range []func() error{w.projects, w.tasks, w.links, w.archive, w.todos} {
 			if err := step(); err != nil {
 				return Imported{}, err
 			}
@@ -85,6 +86,28 @@ func (w *importer) created(it *exchange.Item) task.Time {
 	return cmp.Or(it.Task.CreatedAt, it.Task.UpdatedAt, it.Task.ArchivedAt, w.Now)
 }
 
+// projects makes those that are not here yet. Nobody has examined their
+// repositories.
+func (w *importer) projects() error {
+	for _, p := range w.plan.Projects {
+		if _, err := w.Project(p.Key); !task.IsCode(err, task.CodeProjectNotFound) {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		if err := w.PutProject(&p); err != nil {
+			return err
+		}
+		w.out.Projects++
+		w.topics = append(w.topics, "projects")
+		if err := w.event(task.EvProjectCreated, task.Event{}, projectChanges(&p, 1)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (w *importer) tasks() error {
 	keep := w.out.Kept && commentIDs(w.plan)
 	for _, it := range w.plan.ParentsFirst() {
@@ -95,6 +118,9 @@ func (w *importer) tasks() error {
 			tk.TitleBy, tk.TextBy = task.Importer, task.Importer
 		}
 		tk.UpdatedAt = cmp.Or(tk.UpdatedAt, tk.CreatedAt)
+		if tk.Status == task.Done {
+			tk.Project = "" // it has no result that proves it
+		}
 		for _, ref := range it.BlockedBy {
 			switch w.plan.Item(ref).Task.Status {
 			case task.Done:
@@ -115,6 +141,9 @@ func (w *importer) tasks() error {
 			return err
 		}
 		c := changes{"title": tk.Title, "status": tk.Status, "from": w.plan.From, "id": it.Ref}
+		if it.Task.Project != "" {
+			c["project"] = it.Task.Project
+		}
 		if err := w.event(task.EvTaskImported, task.Event{TaskID: tk.ID, Agent: tk.Owner}, c); err != nil {
 			return err
 		}

@@ -1,11 +1,13 @@
 package service
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	"taskyard/db"
 	"taskyard/internal/exchange"
 	"taskyard/task"
 )
@@ -24,6 +26,9 @@ type ReadyImport struct{ plan *exchange.Plan }
 // and every unknown owner, in one error.
 func (s *Service) PrepareImport(a task.Actor, p *exchange.Plan, opt ImportOptions) (*ReadyImport, error) {
 	if err := need(a, task.Admin); err != nil {
+		return nil, err
+	}
+	if err := s.importProjects(p); err != nil {
 		return nil, err
 	}
 	o := &owners{s: s, p: p, opt: opt, unknown: map[string]*exchange.Count{}}
@@ -45,6 +50,43 @@ func (s *Service) PrepareImport(a task.Actor, p *exchange.Plan, opt ImportOption
 	}
 	o.tell()
 	return &ReadyImport{p}, p.Report.Err()
+}
+
+// importProjects finds the project of every task, in the files or here.
+func (s *Service) importProjects(p *exchange.Plan) error {
+	here, err := read(context.Background(), s, func(rx *db.Rx) ([]*task.Project, error) { return rx.Projects() })
+	if err != nil {
+		return err
+	}
+	known := map[string]bool{}
+	for _, one := range here {
+		known[one.Key] = true
+	}
+	added := 0
+	for _, one := range p.Projects {
+		switch {
+		case known[one.Key]:
+			p.Report.Note("projects.json", "project %s is here already and stays as it is", one.Key)
+			continue
+		case one.Repository != "":
+			p.Report.Note("projects.json", "repository %s is not examined: run taskyard project examine %s", one.Repository, one.Key)
+		}
+		known[one.Key] = true
+		added++
+	}
+	if n := len(here) + added; n > task.MaxProjects {
+		p.Report.Bad("projects.json", "would make %d projects, more than %d", n, task.MaxProjects)
+	}
+	for _, it := range p.Items {
+		switch key := it.Task.Project; {
+		case key == "":
+		case it.Task.Status == task.Done:
+			p.Report.Note(it.Where, "done tasks of project %s lose it: their results are not exported, and a done task of a project has one", key)
+		case !known[key]:
+			p.Report.Bad(it.Where+".project", "there is no project %s: add its projects.json, or create it", key)
+		}
+	}
+	return nil
 }
 
 type owners struct {

@@ -95,7 +95,7 @@ func (s *Service) InboxPage(ctx context.Context, a task.Actor, q task.InboxQuery
 		return p, err
 	}
 	if q.Only != "" && !slices.Contains(task.InboxKinds, q.Only) {
-		return p, task.FieldErrorf("only", "must be one of question, permission, approval, stuck, lost, notice")
+		return p, task.FieldErrorf("only", "must be one of question, permission, approval, review, stuck, lost, notice")
 	}
 	if q.Limit < 1 || q.Limit > task.MaxInbox {
 		return p, task.FieldErrorf("limit", "must be 1 to %d", task.MaxInbox)

@@ -25,7 +25,7 @@ func (tx *txn) wake(tk *task.Task, why string) error {
 
 // wakeTask is wake, with stuck also for a task whose runs have failed too often.
 func (tx *txn) wakeTask(tk *task.Task, why string, stuck bool) error {
-	if !tx.s.config().Wakes || tk.Status != task.Active || tk.QuestionID != 0 || tk.Blocked > 0 {
+	if !tx.s.config().Wakes || tk.Status != task.Active || tk.QuestionID != 0 || tk.Blocked > 0 || tk.Awaits != "" {
 		return nil
 	}
 	def, ok := tx.s.agents.Agent(tk.Owner)
@@ -371,6 +371,9 @@ func (tx *txn) end(r *task.Run, to task.State, e ending, stop error) error {
 		return task.Errorf(task.Conflict, task.CodeRunEnded, "Run %d cannot go from %s to %s", r.ID, r.State(), to)
 	}
 	if err := tx.voidPermission(r); err != nil {
+		return err
+	}
+	if err := tx.keepMessages(r, to.Status); err != nil {
 		return err
 	}
 	e.usage = r.Usage.Final(e.usage)

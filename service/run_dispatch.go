@@ -201,6 +201,8 @@ func (tx *txn) blocked(tk *task.Task, r *task.Run) (string, error) {
 		return "the task is claimed by " + tk.Claim.Holder, nil
 	case tk.QuestionID != 0:
 		return "the task waits for an answer", nil
+	case tk.Awaits != "":
+		return "the task " + awaitsText(tk), nil
 	}
 	words, err := tx.blockedText(tk)
 	if words != "" {
@@ -310,6 +312,9 @@ func (s *Service) RunWorking(ctx context.Context, id task.ID, lease int64, pid i
 		}
 		if _, err := tx.SetProcess(id, lease, pid, start, boot); err != nil {
 			return err
+		}
+		if r.Phase != task.PhaseStarting {
+			return nil // its program was started again, for what people said
 		}
 		if ok, err := tx.MoveRun(r, task.State{Status: task.RunRunning, Phase: task.PhaseWorking}); err != nil || !ok {
 			return orEnded(r, err)

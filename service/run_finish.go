@@ -162,7 +162,7 @@ func (tx *txn) failed(r *task.Run, tk *task.Task, f Finished) error {
 		return tx.wakeParent(tk, "failed") // who delegated it continues without
 	}
 	def, err := tx.s.starter(tk.Owner)
-	if err != nil || tk.QuestionID != 0 || tk.Blocked > 0 || tk.Owner != r.Agent {
+	if err != nil || tk.QuestionID != 0 || tk.Blocked > 0 || tk.Awaits != "" || tk.Owner != r.Agent {
 		return nil // ticks will see to it
 	}
 	next := newRun{cause: task.CauseRetry, attempt: n + 1, retryOf: r.ID, why: r.News}
@@ -177,7 +177,7 @@ func (tx *txn) failed(r *task.Run, tk *task.Task, f Finished) error {
 
 // followUp makes the one run that a wake during this one asked for.
 func (tx *txn) followUp(r *task.Run, tk *task.Task) error {
-	if !r.FollowUp || !tx.s.config().Wakes || tk.QuestionID != 0 || tk.Blocked > 0 || tk.Claim.Live(tx.Now) {
+	if !r.FollowUp || !tx.s.config().Wakes || tk.QuestionID != 0 || tk.Blocked > 0 || tk.Awaits != "" || tk.Claim.Live(tx.Now) {
 		return nil
 	}
 	def, err := tx.s.starter(tk.Owner)

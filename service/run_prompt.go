@@ -72,6 +72,7 @@ func holds(tk *task.Task, helpers []task.Agent, word string) bool {
 	for _, r := range tk.Runs {
 		texts = append(texts, r.Summary, r.Reason, r.LastWords)
 	}
+	texts = append(texts, reviewTexts(tk)...)
 	for _, s := range tk.Subtasks {
 		texts = append(texts, s.Title, s.Summary, s.Merge)
 		if s.LastRun != nil {
@@ -87,6 +88,9 @@ func (w *partWriter) task(tk *task.Task, r *task.Run) {
 		tk.ID, tk.Status, tk.Owner, authorLabel(tk.CreatedBy), tk.Priority)
 	if tk.ParentTaskID != 0 {
 		fmt.Fprintf(w, "subtask of: %d\n", tk.ParentTaskID)
+	}
+	if tk.Project != "" {
+		fmt.Fprintf(w, "project: %s\n", tk.Project)
 	}
 	if len(tk.BlockedBy) > 0 {
 		fmt.Fprintf(w, "comes after the tasks: %s\n", task.JoinIDs(tk.BlockedBy, ", "))
@@ -104,6 +108,7 @@ func (w *partWriter) task(tk *task.Task, r *task.Run) {
 	if len(tk.Resources) > 0 {
 		w.part("resources", workers, resourceLines(tk.Resources))
 	}
+	w.review(tk)
 	room := historyBytes - w.subtasks(tk) - w.earlierRuns(tk)
 	w.lastMessages(tk, room)
 	if r.Why != "" {
@@ -249,14 +254,47 @@ func (w *partWriter) lastMessages(tk *task.Task, room int) {
 // works where the run that delegated it works, unless it has a workspace of
 // its own.
 func (tx *txn) specOf(def task.Agent, tk *task.Task, r *task.Run) (task.Spec, error) {
-	if r.ParentRun == 0 {
-		return tx.s.specOf(def, tk, r, nil), nil
+	var parent *task.Run
+	if r.ParentRun != 0 {
+		var err error
+		if parent, err = tx.Run(r.ParentRun); err != nil {
+			return task.Spec{}, err
+		}
 	}
-	parent, err := tx.Run(r.ParentRun)
+	place, err := tx.placeOf(tk, parent)
 	if err != nil {
 		return task.Spec{}, err
 	}
-	return tx.s.specOf(def, tk, r, parent), nil
+	return tx.s.specOf(def, tk, r, parent, place), nil
+}
+
+// placeOf says where the runs of a task of a project work, as the part of a
+// Spec: in the worktree of the task, or in that of the run that delegated it.
+func (tx *txn) placeOf(tk *task.Task, parent *task.Run) (spec task.Spec, err error) {
+	if tk.Project == "" {
+		return spec, nil
+	}
+	p, err := tx.Project(tk.Project)
+	if err != nil || p.Repository == "" {
+		return spec, err
+	}
+	spec.Project, spec.Workspace = p.Key, task.WorktreeWorkspace(p.Repository)
+	if parent != nil && parent.Spec != nil && parent.Spec.Workspace == spec.Workspace {
+		return spec, nil // its work becomes part of the result of the task above
+	}
+	tree, err := worktreeOf(&tx.Rx, tk, p)
+	spec.Branch, spec.BranchFrom, spec.Setup = tree.Branch, p.DefaultBranch, p.Setup
+	if above, err := parentInProject(&tx.Rx, tk); err != nil {
+		return spec, err
+	} else if above != nil {
+		spec.BranchFrom = tree.Target
+	}
+	for _, c := range p.Checks {
+		if c.Run != "" {
+			spec.Checks = append(spec.Checks, c.Run)
+		}
+	}
+	return spec, err
 }
 
 // shareWorkspace has a run work in the folder of its parent, which it may only
@@ -274,12 +312,13 @@ func shareWorkspace(spec *task.Spec, parent *task.Run) {
 	}
 }
 
-func (s *Service) specOf(def task.Agent, tk *task.Task, r, parent *task.Run) task.Spec {
+func (s *Service) specOf(def task.Agent, tk *task.Task, r, parent *task.Run, place task.Spec) task.Spec {
 	runner := s.config().Runners[def.Runner]
 	spec := task.Spec{
 		Agent: def.ID, DefinitionHash: def.Hash, Runner: def.Runner, Model: s.modelOf(def, r.Ask), SystemPrompt: def.Prompt,
-		Workspace: cmp.Or(def.Workspace, runner.Workspace), Depth: r.Depth, Env: slices.Clone(def.Env), Network: def.Network,
+		Workspace: cmp.Or(place.Workspace, def.Workspace, runner.Workspace), Depth: r.Depth, Env: slices.Clone(def.Env), Network: def.Network,
 		TaskTools: def.TaskTools,
+		Project:   place.Project, Branch: place.Branch, BranchFrom: place.BranchFrom, Setup: place.Setup, Checks: place.Checks,
 	}
 	spec.Tools, spec.Limits = s.rightsOf(def, r.Ask)
 	if parent != nil && parent.Spec != nil {

@@ -32,6 +32,11 @@ func (tx *txn) requeue(r *task.Run, why string) error {
 	if err := tx.DropRunTokens(r.ID); err != nil {
 		return err
 	}
+	if r.Session == "" { // the agent starts over
+		if err := tx.RequeueRunMessages(r.ID); err != nil {
+			return err
+		}
+	}
 	if ok, err := tx.RequeueRun(r); err != nil || !ok {
 		return orEnded(r, err)
 	}

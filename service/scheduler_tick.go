@@ -114,6 +114,8 @@ func (tx *txn) skip(tk *task.Task) (def task.Agent, reason, detail string) {
 		return def, "claimed", "by " + tk.Claim.Holder + " until " + tk.Claim.ExpiresAt.String()
 	case tk.QuestionID != 0:
 		return def, "question open", "a person must answer first"
+	case tk.Awaits != "":
+		return def, string(tk.Awaits), awaitsText(tk)
 	case tk.Blocked > 0:
 		return def, "blocked", "" // the caller names the blockers
 	case tk.Failures >= tx.s.config().Attempts:

@@ -29,15 +29,18 @@ type RunnerDefaults struct {
 // values of other fields mean what their comments say.
 type Config struct {
 	task.Rules
-	Now      func() time.Time                // nil: time.Now
-	Log      *slog.Logger                    // nil: slog.Default
-	Ticks    func(after task.Time) task.Time // the first tick after a moment, 0 for none; nil: no ticks
-	Runners  map[string]RunnerDefaults       // by name; may be nil
-	Workers  map[string][]string             // runners whose runs workers execute, with the labels that a worker must offer
-	Webhooks map[string]bool                 // runners whose receivers report over the API
-	Notify   []NotifyTarget                  // services outside that are told what waits
-	Secrets  func(names []string) []string   // the server's own, and the values of the variables that a definition names; nil: none are known
-	Settings SettingsFile                    // what admins may change while the server runs; nil: nothing
+	Now       func() time.Time                // nil: time.Now
+	Log       *slog.Logger                    // nil: slog.Default
+	Ticks     func(after task.Time) task.Time // the first tick after a moment, 0 for none; nil: no ticks
+	Runners   map[string]RunnerDefaults       // by name; may be nil
+	Workers   map[string][]string             // runners whose runs workers execute, with the labels that a worker must offer
+	Webhooks  map[string]bool                 // runners whose receivers report over the API
+	Steerable map[string]bool                 // runners that pass messages on to a run that works
+	Notify    []NotifyTarget                  // services outside that are told what waits
+	Secrets   func(names []string) []string   // the server's own, and the values of the variables that a definition names; nil: none are known
+	Settings  SettingsFile                    // what admins may change while the server runs; nil: nothing
+
+	Repositories Repositories // of projects; nil: none can be used
 
 	// Only tests and benchmarks set these.
 	RunLease       time.Duration                   // of a run between heartbeats; 0: 60 s
@@ -86,6 +89,8 @@ type Service struct {
 	pauses     cached[task.Pauses]
 	flood      queueLimiter
 	quotas     quotas
+	submits    submitLocks
+	targets    mergeTargets
 	waits      claimWaiters
 	counters   counters
 	workers    workerRegistry

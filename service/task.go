@@ -89,6 +89,9 @@ func (tx *txn) insertTask(in task.New, parent task.ID, nesting int, bound *task.
 	if err := tx.notFlooded(in.Owner); err != nil {
 		return 0, err
 	}
+	if _, err := tx.projectFor(in.Project); err != nil {
+		return 0, err
+	}
 	set, err := tx.checkBlockers("blockedBy", 0, nil, in.BlockedBy)
 	if err != nil {
 		return 0, err
@@ -96,7 +99,7 @@ func (tx *txn) insertTask(in task.New, parent task.ID, nesting int, bound *task.
 	tk := &task.Task{
 		Title: in.Title, Description: in.Description, Owner: in.Owner, CreatedBy: tx.actor.Name, Status: in.Status,
 		Priority: in.Priority, Channel: in.Channel, ParentTaskID: parent, Nesting: nesting,
-		Steps: in.Steps, Resources: in.Resources, Labels: in.Labels,
+		Steps: in.Steps, Resources: in.Resources, Labels: in.Labels, Project: in.Project,
 	}
 	id, err := tx.InsertTask(tk)
 	if err != nil {
@@ -126,6 +129,9 @@ func (tx *txn) insertTask(in task.New, parent task.ID, nesting int, bound *task.
 	}
 	if parent != 0 {
 		c["parentTaskId"] = parent
+	}
+	if in.Project != "" {
+		c["project"] = in.Project
 	}
 	if err := tx.event(task.EvTaskCreated, task.Event{TaskID: id, Agent: in.Owner}, c); err != nil {
 		return 0, err
@@ -226,7 +232,7 @@ func checkPatch(p *task.Patch) error {
 	var bad task.Problems
 	if p.Empty() {
 		return task.Errorf(task.Invalid, task.CodeInvalidField,
-			"Nothing to change: send at least one of title, description, priority, labels, owner and status")
+			"Nothing to change: send at least one of title, description, priority, labels, project, owner and status")
 	}
 	if p.Title != nil {
 		bad.CheckLine("title", *p.Title, task.MaxTitle)
@@ -351,6 +357,11 @@ func (tx *txn) patchFields(tk *task.Task, p task.Patch, wakes bool) error {
 			}
 		}
 		if err := tx.event(task.EvTaskUpdated, task.Event{TaskID: tk.ID, Agent: tk.Owner}, diff); err != nil {
+			return err
+		}
+	}
+	if p.Project != nil {
+		if err := tx.moveToProject(tk, *p.Project); err != nil {
 			return err
 		}
 	}

@@ -224,6 +224,9 @@ func (tx *txn) loseBlocker(d *task.Task, by task.ID) error {
 
 // free refuses what a task that waits for others must not do.
 func (tx *txn) free(tk *task.Task) error {
+	if tk.Awaits != "" {
+		return task.Errorf(task.Conflict, task.CodeTaskGated, "Task %d %s", tk.ID, awaitsText(tk))
+	}
 	words, err := tx.blockedText(tk)
 	if err != nil || words == "" {
 		return err

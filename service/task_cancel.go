@@ -26,7 +26,7 @@ func (s *Service) CancelTask(ctx context.Context, a task.Actor, id task.ID, reas
 		if err != nil {
 			return Canceled{}, err
 		}
-		if err := tx.mayEnd(tk, task.Canceled, 0); err != nil {
+		if err := mayEnd(&tx.Rx, a, tk, task.Canceled, 0); err != nil {
 			return Canceled{}, err
 		}
 		ids, err := tx.cancel(tk, reason)
@@ -88,6 +88,9 @@ func (tx *txn) cancelOne(tk *task.Task, reason string) error {
 		return err
 	}
 	if err := tx.Archive(tk.ID, task.Canceled, reason); err != nil {
+		return err
+	}
+	if err := tx.dropResults(tk); err != nil {
 		return err
 	}
 	return tx.event(task.EvTaskCanceled, task.Event{TaskID: tk.ID, Agent: tk.Owner},

@@ -3,13 +3,17 @@ package service
 import (
 	"context"
 
+	"taskyard/db"
 	"taskyard/task"
 )
 
 // CompleteTask archives an active task as done and wakes the parent's owner,
-// and the owner of each task that was blocked by nothing else.
+// and the owner of each task that was blocked by nothing else. Of a task of a
+// project the checks run first, which may take as long as they may; then its
+// result waits for people or for its merge, where the project says so, and the
+// task stays active until then.
 // claim, if not 0, must be the present claim's id. Errors: forbidden
-// transition, stale claim, not related.
+// transition, stale claim, not related, a required check did not pass.
 func (s *Service) CompleteTask(ctx context.Context, a task.Actor, id task.ID, summary string, claim int64) (*task.Task, error) {
 	if err := s.allowedOwn(a, task.Write); err != nil {
 		return nil, err
@@ -17,12 +21,17 @@ func (s *Service) CompleteTask(ctx context.Context, a task.Actor, id task.ID, su
 	if err := checkText("summary", summary); err != nil {
 		return nil, err
 	}
+	if sub, err := s.submission(ctx, a, id, summary, claim); err != nil {
+		return nil, err
+	} else if sub != nil {
+		return s.submit(ctx, a, sub)
+	}
 	return mutate(ctx, s, a, func(tx *txn) (*task.Task, error) {
 		tk, err := tx.find(id, false)
 		if err != nil {
 			return nil, err
 		}
-		if err := tx.mayEnd(tk, task.Done, claim); err != nil {
+		if err := mayEnd(&tx.Rx, a, tk, task.Done, claim); err != nil {
 			return nil, err
 		}
 		if err := tx.complete(tk, summary); err != nil {
@@ -34,12 +43,12 @@ func (s *Service) CompleteTask(ctx context.Context, a task.Actor, id task.ID, su
 
 // mayEnd checks that the caller may end a task so. A run may cancel what it
 // brought about although another run works there, and stops that with it.
-func (tx *txn) mayEnd(tk *task.Task, next task.Status, claim int64) error {
+func mayEnd(rx *db.Rx, a task.Actor, tk *task.Task, next task.Status, claim int64) error {
 	check := changeable
 	if next == task.Canceled {
 		check = related
 	}
-	if err := check(&tx.Rx, tx.actor, tk); err != nil {
+	if err := check(rx, a, tk); err != nil {
 		return err
 	}
 	if err := tk.Status.MoveErr(tk.ID, next); err != nil {
@@ -48,7 +57,18 @@ func (tx *txn) mayEnd(tk *task.Task, next task.Status, claim int64) error {
 	return fence(tk, claim)
 }
 
+// complete makes a task history unless it must prove its result: that has a
+// call of its own, see submit.
 func (tx *txn) complete(tk *task.Task, summary string) error {
+	if needed, err := proves(&tx.Rx, tk); err != nil {
+		return err
+	} else if needed {
+		return errReviewNeeded(tk)
+	}
+	return tx.archiveDone(tk, summary)
+}
+
+func (tx *txn) archiveDone(tk *task.Task, summary string) error {
 	if err := tx.closeRun(tk, "the task was completed", true); err != nil {
 		return err
 	}

@@ -195,6 +195,7 @@ func (s *Service) CreateSubtask(ctx context.Context, a task.Actor, parent task.I
 		if err != nil {
 			return nil, err
 		}
+		in.Project = tk.Project
 		id, err := tx.insertTask(in, parent, tk.Nesting+1, bound)
 		if err != nil {
 			return nil, err

@@ -111,6 +111,8 @@ func (s *Service) Ask(ctx context.Context, a task.Actor, id task.ID, text string
 			return task.Errorf(task.Conflict, task.CodeQuestionOpen, "A question is already open on task %d; wait for the answer", id)
 		case tk.Status != task.Active:
 			return task.Errorf(task.Conflict, task.CodeTaskNotActive, "Task %d is a draft: start it before asking", id)
+		case tk.Awaits != "":
+			return task.Errorf(task.Conflict, task.CodeTaskGated, "Task %d %s: comment instead", id, awaitsText(tk))
 		}
 		if err := tx.SetQuestion(id, m); err != nil {
 			return err

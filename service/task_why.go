@@ -74,7 +74,7 @@ func (s *Service) why(rx *db.Rx, tk *task.Task, open *task.Run, zone *time.Locat
 	}
 	// Each adds its reasons, if it has some; the first are the most decisive.
 	for _, look := range []func() error{
-		w.paused, w.budget, w.waiting, w.claimAndQuestion, w.blockers, w.agent, w.failures, w.skippedWake, w.ticks,
+		w.paused, w.budget, w.awaits, w.waiting, w.claimAndQuestion, w.blockers, w.agent, w.failures, w.skippedWake, w.ticks,
 	} {
 		if err := look(); err != nil {
 			return nil, err
@@ -106,6 +106,47 @@ func (w *diagnosis) budget() error {
 	}
 	w.add(task.WhyBudget, task.Reason{Until: b.Until}, "The %s, until %s.", b.Spent(), w.clock(b.Until))
 	return nil
+}
+
+// awaits reports a result that waits for people or for its merge.
+func (w *diagnosis) awaits() error {
+	if w.tk.Awaits == "" {
+		return nil
+	}
+	r, err := w.LastResult(w.tk.ID)
+	if err != nil || r == nil {
+		return err
+	}
+	if w.tk.Awaits == task.WaitsReview {
+		who := "a reviewer"
+		if len(r.Policy.From) > 0 {
+			who = strings.Join(r.Policy.From, ", ")
+		}
+		n := votesMissing(r)
+		w.add(task.WhyReview, task.Reason{}, "Result %d waits for %d more %s from %s since %s.",
+			r.Number, n, plural(n, "vote", "votes"), who, w.clock(r.CreatedAt))
+		return nil
+	}
+	m, err := w.OpenMerge(w.tk.ID)
+	if err != nil || m == nil {
+		return err
+	}
+	text := "Result %d is accepted and waits for its merge into %s."
+	if m.State == task.MergeRunning {
+		text = "Result %d is accepted and being merged into %s."
+	}
+	if m.State == task.MergeWaiting {
+		text += " " + strings.ReplaceAll(m.Reason, "%", "%%")
+	}
+	w.add(task.WhyMerge, task.Reason{}, text, r.Number, m.Into)
+	return nil
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
 }
 
 // waiting reports a run that was created but has not started.

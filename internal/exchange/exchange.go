@@ -34,11 +34,12 @@ type Source struct {
 
 // Plan is what files hold, in the order of the files.
 type Plan struct {
-	From   string
-	Items  []*Item
-	NextID task.ID // the file's counter, or 0
-	Todos  []Todos
-	Report Report
+	From     string
+	Items    []*Item
+	NextID   task.ID // the file's counter, or 0
+	Todos    []Todos
+	Projects []task.Project // filled and valid, by key
+	Report   Report
 
 	byRef map[string]*Item
 }

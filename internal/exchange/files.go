@@ -50,12 +50,15 @@ func Read(from string, folder fs.FS, name string, history func() (fs.FS, string)
 	default:
 		return nil, fmt.Errorf("unknown format %q", from)
 	}
-	var old, todos *Source
+	var old, todos, projects *Source
 	if name == "." {
 		if old, err = l.optional(folder, "history.jsonl"); err != nil {
 			return nil, err
 		}
 		if todos, err = l.optional(folder, "todos.json"); err != nil {
+			return nil, err
+		}
+		if projects, err = l.optional(folder, "projects.json"); err != nil {
 			return nil, err
 		}
 	}
@@ -67,7 +70,11 @@ func Read(from string, folder fs.FS, name string, history func() (fs.FS, string)
 		}
 		old = &s
 	}
-	return Taskyard(main, old, todos), nil
+	p := Taskyard(main, old, todos)
+	if projects != nil {
+		p.ReadProjects(*projects)
+	}
+	return p, nil
 }
 
 type loader struct{ left int64 }

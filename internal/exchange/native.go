@@ -123,6 +123,9 @@ func (p *Plan) native(where string, v jsontext.Value, history bool) {
 	if t.CreatedBy == "" {
 		t.CreatedBy = task.System
 	}
+	if t.Project = f.text("project"); t.Project != "" && !task.ValidProjectKey(t.Project) {
+		p.Report.Bad(f.at("project"), "is not the key of a project")
+	}
 	t.Priority, _ = f.whole("priority")
 	version, _ := f.whole("version")
 	t.Version = int64(max(version, 1))
@@ -135,7 +138,11 @@ func (p *Plan) native(where string, v jsontext.Value, history bool) {
 	it.Parent, it.BlockedBy, it.Task.Labels = f.ref("parentTaskId"), f.refs("blockedBy"), f.texts("labels")
 	p.status(it, f, history)
 	p.parts(it, f)
-	it.Asked = f.text("waitingFor") == string(task.WaitsUser)
+	waits := task.WaitingFor(f.text("waitingFor"))
+	it.Asked = waits == task.WaitsUser
+	if waits == task.WaitsReview || waits == task.WaitsMerge {
+		p.Report.left(where, "results: a task whose result waited has to be completed again")
+	}
 	it.Withheld = f.text("consent") == "withheld"
 	if f.get("claim") != nil {
 		p.Report.left(where, "claims: whoever works on a task has to claim it again")

@@ -1,0 +1,64 @@
+package exchange
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"taskyard/task"
+)
+
+// ReadProjects reads {"projects": […]}, as an export writes it, into the plan.
+func (p *Plan) ReadProjects(s Source) {
+	f := p.Report.object(s.Name, jsontext.Value(bytes.TrimSpace(s.Data)))
+	if f == nil {
+		return
+	}
+	seen := map[string]bool{}
+	for i, v := range f.list("projects") {
+		where := fmt.Sprintf("%s[%d]", f.at("projects"), i)
+		one := p.project(where, v)
+		if one == nil {
+			continue
+		}
+		if seen[one.Key] {
+			p.Report.Bad(where+".key", "names a second project %s", one.Key)
+		}
+		seen[one.Key] = true
+		p.Projects = append(p.Projects, *one)
+	}
+	f.rest()
+}
+
+// project reads one project; nil means that it is none.
+func (p *Plan) project(where string, v jsontext.Value) *task.Project {
+	f := p.Report.object(where, v)
+	if f == nil {
+		return nil
+	}
+	for _, known := range []string{
+		"key", "name", "description", "repository", "defaultBranch", "branchPrefix", "setup", "checks", "review", "merge", "archived",
+		"version", "createdAt", "updatedAt",
+	} {
+		f.get(known)
+	}
+	f.rest()
+	out := &task.Project{}
+	if err := json.Unmarshal(v, out); err != nil {
+		p.Report.Bad(where, "is no project: %v", err)
+		return nil
+	}
+	out.Fill()
+	var bad task.Problems
+	bad.CheckProject(out)
+	var found *task.Error
+	if errors.As(bad.Err(), &found) {
+		for _, e := range found.Fields {
+			p.Report.Bad(where+"."+e.Field, "%s", e.Message)
+		}
+	}
+	return out
+}

@@ -1,0 +1,83 @@
+package service
+
+import (
+	"context"
+
+	"taskyard/task"
+)
+
+// CompletedAndNext is the answer of CompleteAndSignup.
+type CompletedAndNext struct {
+	Completed *task.Task `json:"completed"`
+	Task      *task.Task `json:"task" doc:"null when the queue is empty"`
+	Paused    string     `json:"paused,omitempty" doc:"why nothing was claimed, when a pause keeps the agent from it"`
+	Held      []task.ID  `json:"held,omitempty" doc:"tasks that the agent still holds, where nothing was claimed"`
+}
+
+// CompleteAndSignup completes one task of an agent and claims its next, in
+// one transaction.
+func (s *Service) CompleteAndSignup(ctx context.Context, a task.Actor, agent string,
+	id task.ID, summary string, claim int64,
+) (CompletedAndNext, error) {
+	if err := s.mayClaim(a, agent); err != nil {
+		return CompletedAndNext{}, err
+	}
+	if err := checkText("summary", summary); err != nil {
+		return CompletedAndNext{}, err
+	}
+	if sub, err := s.submission(ctx, a, id, summary, claim); err != nil {
+		return CompletedAndNext{}, err
+	} else if sub != nil {
+		return s.submitAndSignup(ctx, a, agent, sub)
+	}
+	return mutate(ctx, s, a, func(tx *txn) (out CompletedAndNext, err error) {
+		tk, err := tx.find(id, false)
+		if err != nil {
+			return out, err
+		}
+		if tk.Owner != agent {
+			return out, notAssigned(tk, agent)
+		}
+		if err := mayEnd(&tx.Rx, a, tk, task.Done, claim); err != nil {
+			return out, err
+		}
+		if err := tx.complete(tk, summary); err != nil {
+			return out, err
+		}
+		if out.Completed, err = tx.Task(id); err != nil {
+			return out, err
+		}
+		return out, tx.signupNext(agent, &out)
+	})
+}
+
+// submitAndSignup is CompleteAndSignup of a task of a project.
+func (s *Service) submitAndSignup(ctx context.Context, a task.Actor, agent string, sub *submission) (CompletedAndNext, error) {
+	if sub.task.Owner != agent {
+		return CompletedAndNext{}, notAssigned(sub.task, agent)
+	}
+	tk, err := s.submit(WithIdempotency(ctx, nil), a, sub)
+	if err != nil {
+		return CompletedAndNext{}, err
+	}
+	return mutate(ctx, s, a, func(tx *txn) (out CompletedAndNext, err error) {
+		out.Completed = tk
+		return out, tx.signupNext(agent, &out)
+	})
+}
+
+// signupNext claims the next task of an agent that has handed one in.
+func (tx *txn) signupNext(agent string, out *CompletedAndNext) error {
+	next, err := tx.signup(agent, 1)
+	if task.IsCode(err, task.CodePaused) {
+		out.Paused, err = err.Error(), nil // a pause must not keep finished work from being handed in
+	}
+	if err == nil && len(next) == 1 {
+		out.Task = next[0]
+		return nil
+	}
+	if err == nil {
+		out.Held, err = tx.ClaimedIDs(agent, task.MaxReassign)
+	}
+	return err
+}

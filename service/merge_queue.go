@@ -1,0 +1,370 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"taskyard/db"
+	"taskyard/task"
+)
+
+// mergeRetry is after what time a merge is tried again that something of the
+// repository is in the way of.
+const mergeRetry = 30 * time.Second
+
+// TopicMerges is published when a merge may be made.
+const TopicMerges = "merges"
+
+// mergeTargets keeps two merges of one target apart.
+type mergeTargets struct {
+	mu   sync.Mutex
+	busy map[string]bool
+}
+
+func (t *mergeTargets) take(key string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.busy[key] {
+		return false
+	}
+	if t.busy == nil {
+		t.busy = map[string]bool{}
+	}
+	t.busy[key] = true
+	return true
+}
+
+func (t *mergeTargets) free(key string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.busy, key)
+}
+
+func targetOf(m *task.MergeEntry) string { return m.Repository + "\x00" + m.Into }
+
+// queueMerge puts an accepted result into the queue of its target.
+func (tx *txn) queueMerge(tk *task.Task, r *task.Result, p *task.Project) error {
+	tree, err := worktreeOf(&tx.Rx, tk, p)
+	if err != nil {
+		return err
+	}
+	if ok, err := tx.MoveResult(r.ID, task.ResultReview, task.ResultAccepted); err != nil || !ok {
+		return err
+	}
+	m := &task.MergeEntry{TaskID: tk.ID, ResultID: r.ID, Project: p.Key, Repository: p.Repository, Into: tree.Target}
+	if m.ID, err = tx.InsertMerge(m); err != nil {
+		return err
+	}
+	if err := tx.SetAwaits(tk.ID, task.WaitsMerge); err != nil {
+		return err
+	}
+	tx.inboxIf(true)
+	tx.topics = append(tx.topics, TopicMerges)
+	return tx.event(task.EvMergeQueued, task.Event{TaskID: tk.ID, Agent: tk.Owner}, changes{"result": r.Number, "into": m.Into})
+}
+
+// MergesOf returns the merges of a project, "" for all: those in the queue, in
+// its order, and a page of the ended ones, the newest first. Errors: may not
+// read, unknown project.
+func (s *Service) MergesOf(ctx context.Context, a task.Actor, project string, before task.ID,
+	limit int,
+) (queue, ended []*task.MergeEntry, err error) {
+	if err := s.allowed(a, task.Read); err != nil {
+		return nil, nil, err
+	}
+	if limit < 1 || limit > 200 {
+		return nil, nil, task.FieldErrorf("limit", "must be 1 to 200")
+	}
+	err = s.db.Read(ctx, func(rx *db.Rx) error {
+		if project != "" {
+			if _, err := rx.Project(project); err != nil {
+				return err
+			}
+		}
+		open, err := rx.OpenMerges()
+		if err != nil {
+			return err
+		}
+		for _, m := range open {
+			if project == "" || m.Project == project {
+				queue = append(queue, m)
+			}
+		}
+		ended, err = rx.EndedMerges(project, before, limit)
+		return err
+	})
+	return queue, ended, err
+}
+
+// MergeNext makes the first merge whose target nothing else of this process
+// merges into, and reports whether there was one; at is when the next may be
+// tried, 0 when none waits. A merge that was cut off is made again, or found
+// done: the target is at its old or its new head.
+func (s *Service) MergeNext(ctx context.Context) (did bool, at task.Time, err error) {
+	if s.config().Repositories == nil {
+		return false, 0, nil
+	}
+	list, err := read(ctx, s, func(rx *db.Rx) ([]*task.MergeEntry, error) { return rx.DueMerges() })
+	if err != nil {
+		return false, 0, err
+	}
+	for _, m := range list {
+		if s.targets.take(targetOf(m)) {
+			defer s.targets.free(targetOf(m))
+			return true, 0, s.merge(ctx, m)
+		}
+	}
+	at, err = read(ctx, s, func(rx *db.Rx) (task.Time, error) { return rx.NextMergeAt() })
+	return false, at, err
+}
+
+func (s *Service) merge(ctx context.Context, m *task.MergeEntry) error {
+	git := s.config().Repositories
+	if m.After != "" { // it was cut off, or something was in the way
+		done, err := git.Holds(ctx, m.Repository, m.Into, m.After)
+		if err != nil {
+			return s.mergeWaits(ctx, m, err)
+		}
+		if done {
+			order, err := s.orderOf(ctx, m)
+			if err != nil {
+				return err
+			}
+			if err := git.Advance(ctx, order, m.Before, m.After); err != nil && !task.IsCode(err, task.CodeMergeMoved) {
+				return s.mergeWaits(ctx, m, err) // its files may still be those of before
+			}
+			return s.merged(ctx, m)
+		}
+	}
+	order, err := s.orderOf(ctx, m)
+	if err != nil {
+		return err
+	}
+	if err := s.noteMerge(ctx, func(tx *txn) error { return tx.StartMerge(m.ID) }, m); err != nil {
+		return err
+	}
+	out, err := git.Apply(ctx, order)
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil:
+		return s.mergeWaits(ctx, m, err)
+	case out.Code != "":
+		return s.mergeFailed(ctx, m, out)
+	}
+	if err := s.noteMerge(ctx, func(tx *txn) error {
+		if err := tx.keepMergeChecks(m, out.Checks); err != nil {
+			return err
+		}
+		return tx.SetMergeHeads(m.ID, out.Before, out.After)
+	}, m); err != nil {
+		return err
+	}
+	if err := git.Advance(ctx, order, out.Before, out.After); err != nil {
+		return s.mergeWaits(ctx, m, err)
+	}
+	m.Before, m.After = out.Before, out.After
+	return s.merged(ctx, m)
+}
+
+func (s *Service) noteMerge(ctx context.Context, fn func(*txn) error, m *task.MergeEntry) error {
+	return change(ctx, s, task.SystemActor, func(tx *txn) error {
+		tx.topics = append(tx.topics, TopicMerges, "task:"+m.TaskID.String())
+		return fn(tx)
+	})
+}
+
+func (tx *txn) keepMergeChecks(m *task.MergeEntry, list []task.CheckRun) error {
+	for _, c := range list {
+		c.TaskID, c.Merge = m.TaskID, true
+		if _, err := tx.InsertCheckRun(c, m.ResultID, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// orderOf says what is to be merged, by the result that was accepted.
+func (s *Service) orderOf(ctx context.Context, m *task.MergeEntry) (o task.MergeOrder, err error) {
+	return read(ctx, s, func(rx *db.Rx) (task.MergeOrder, error) {
+		r, err := rx.ResultByID(m.ResultID)
+		if err != nil {
+			return o, err
+		}
+		tk, err := rx.TaskBare(m.TaskID)
+		if err != nil {
+			return o, err
+		}
+		p, err := rx.Project(m.Project)
+		if err != nil {
+			return o, err
+		}
+		o = task.MergeOrder{
+			ID: m.ID, TaskID: m.TaskID, Repository: m.Repository, Into: m.Into,
+			Base: r.Base, Head: r.Head, Branch: r.Branch, Patch: r.Patch,
+			Method: task.MergeSquash, Author: r.Author, Message: mergeMessage(tk, r), Setup: p.Setup,
+		}
+		if run, err := rx.Author(r.RunID); err != nil {
+			return o, err
+		} else if run != "" {
+			o.Author = run
+		}
+		parent, err := parentInProject(rx, tk)
+		switch {
+		case err != nil:
+			return o, err
+		case parent != nil:
+			o.ParentTree, err = worktreeOf(rx, parent, p)
+		case p.Merge != nil:
+			o.Method, o.Checks, o.Push = p.Merge.Method, p.Merge.Checks, p.Merge.Push
+		}
+		return o, err
+	})
+}
+
+// mergeMessage is that of the commit on the target.
+func mergeMessage(tk *task.Task, r *task.Result) string {
+	text := tk.Title + "\n"
+	if summary := strings.TrimSpace(r.Summary); summary != "" {
+		text += "\n" + summary + "\n"
+	}
+	text += fmt.Sprintf("\nTaskyard-Task: %d\nTaskyard-Result: %d %s\n", tk.ID, r.Number, r.Digest)
+	for _, v := range r.Votes {
+		if v.Accept {
+			text += "Accepted-by: " + displayName(v.By) + "\n"
+		}
+	}
+	return text
+}
+
+// mergeWaits has a merge tried again later, and says why.
+func (s *Service) mergeWaits(ctx context.Context, m *task.MergeEntry, why error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	state, at := task.MergeWaiting, s.Now().Add(mergeRetry)
+	if task.IsCode(why, task.CodeMergeMoved) {
+		state, at = task.MergeQueued, s.Now()
+	}
+	text := oneLine(why.Error())
+	s.log.InfoContext(ctx, "merge waits", "merge_id", m.ID, "task_id", m.TaskID, "error", text)
+	return s.noteMerge(ctx, func(tx *txn) error { return tx.RequeueMerge(m.ID, state, text, at) }, m)
+}
+
+// mergeFailed gives a task back to its owner. The target has not moved.
+func (s *Service) mergeFailed(ctx context.Context, m *task.MergeEntry, out *task.Merged) error {
+	return s.noteMerge(ctx, func(tx *txn) error {
+		if err := tx.keepMergeChecks(m, out.Checks); err != nil {
+			return err
+		}
+		tk, err := tx.TaskBare(m.TaskID)
+		if err != nil {
+			return err
+		}
+		if err := tx.EndMerge(m.ID, task.MergeFailed, out.Code, task.ClipText(out.Reason, task.MaxText)); err != nil || tk.Status.Archived() {
+			return err
+		}
+		if _, err := tx.MoveResult(m.ResultID, task.ResultAccepted, task.ResultChanges); err != nil {
+			return err
+		}
+		if err := tx.event(task.EvMergeFailed, task.Event{TaskID: tk.ID, Agent: tk.Owner},
+			changes{"into": m.Into, "code": out.Code, "reason": oneLine(out.Reason)}); err != nil {
+			return err
+		}
+		return tx.sendBack(tk, "The merge of result "+task.ID(m.Number).String()+" into "+m.Into+" failed ("+out.Code+"): "+out.Reason,
+			"the merge into "+m.Into+" failed: "+out.Code)
+	}, m)
+}
+
+// merged makes a task history whose change is on its target.
+func (s *Service) merged(ctx context.Context, m *task.MergeEntry) error {
+	err := s.noteMerge(ctx, func(tx *txn) error {
+		tk, err := tx.TaskBare(m.TaskID)
+		if err != nil {
+			return err
+		}
+		r, err := tx.ResultByID(m.ResultID)
+		if err != nil {
+			return err
+		}
+		if err := tx.EndMerge(m.ID, task.MergeDone, "", ""); err != nil {
+			return err
+		}
+		if tk.Status.Archived() {
+			return nil // it was canceled while its merge was made
+		}
+		if _, err := tx.MoveResult(m.ResultID, task.ResultAccepted, task.ResultMerged); err != nil {
+			return err
+		}
+		if err := tx.event(task.EvMergeDone, task.Event{TaskID: tk.ID, Agent: tk.Owner},
+			changes{"into": m.Into, "commit": m.After, "result": r.Number}); err != nil {
+			return err
+		}
+		return tx.archiveDone(tk, r.Summary)
+	}, m)
+	if err == nil {
+		s.retireTree(ctx, m, false)
+	}
+	return err
+}
+
+// retireTree removes the worktree of a merged task, and its branch if asked to.
+// What cannot be removed stays: it is in nobody's way.
+func (s *Service) retireTree(ctx context.Context, m *task.MergeEntry, branch bool) {
+	tree, err := read(ctx, s, func(rx *db.Rx) (task.Worktree, error) {
+		tk, err := rx.TaskBare(m.TaskID)
+		if err != nil {
+			return task.Worktree{}, err
+		}
+		p, err := rx.Project(m.Project)
+		if err != nil {
+			return task.Worktree{}, err
+		}
+		return worktreeOf(rx, tk, p)
+	})
+	if err == nil {
+		err = s.config().Repositories.Retire(ctx, tree, branch)
+	}
+	if err != nil {
+		s.log.WarnContext(ctx, "worktree of a merged task not removed", "task_id", m.TaskID, "error", err)
+	}
+}
+
+// RetireBranches deletes the branches of merged tasks after the time that their
+// project keeps them, and returns how many.
+func (s *Service) RetireBranches(ctx context.Context) (int, error) {
+	if s.config().Repositories == nil {
+		return 0, nil
+	}
+	type due struct {
+		m    *task.MergeEntry
+		keep time.Duration
+	}
+	list, err := read(ctx, s, func(rx *db.Rx) (list []due, err error) {
+		merges, err := rx.MergedBranches(rx.Now, 100)
+		for _, m := range merges {
+			if err != nil {
+				return nil, err
+			}
+			keep := 7 * 24 * time.Hour
+			if p, err := rx.Project(m.Project); err == nil && p.Merge != nil {
+				keep = time.Duration(p.Merge.KeepBranchHours) * time.Hour
+			}
+			list = append(list, due{m, keep})
+		}
+		return list, err
+	})
+	n := 0
+	for _, d := range list {
+		if err != nil || d.m.EndedAt.Add(d.keep) > s.Now() {
+			continue
+		}
+		s.retireTree(ctx, d.m, true)
+		err = change(ctx, s, task.SystemActor, func(tx *txn) error { return tx.SetBranchGone(d.m.ID) })
+		n++
+	}
+	return n, err
+}

@@ -1,0 +1,232 @@
+package service
+
+import (
+	"context"
+	"errors"
+
+	"taskyard/db"
+	"taskyard/task"
+)
+
+// ProjectView is a project with how many tasks it has.
+type ProjectView struct {
+	*task.Project
+	OpenTasks int `json:"openTasks"`
+	InReview  int `json:"inReview" doc:"tasks whose result waits for people"`
+	InMerge   int `json:"inMerge" doc:"tasks whose accepted result waits for its merge"`
+}
+
+// Projects returns all projects by key. Error: may not read.
+func (s *Service) Projects(ctx context.Context, a task.Actor) ([]ProjectView, error) {
+	if err := s.allowed(a, task.Read); err != nil {
+		return nil, err
+	}
+	return read(ctx, s, func(rx *db.Rx) ([]ProjectView, error) {
+		list, err := rx.Projects()
+		if err != nil {
+			return nil, err
+		}
+		uses, err := rx.ProjectUses()
+		views := make([]ProjectView, len(list))
+		for i, p := range list {
+			u := uses[p.Key]
+			views[i] = ProjectView{p, u.Open, u.Review, u.Merge}
+		}
+		return views, err
+	})
+}
+
+// Project returns one project. Errors: may not read, unknown key.
+func (s *Service) Project(ctx context.Context, a task.Actor, key string) (*task.Project, error) {
+	if err := s.allowed(a, task.Read); err != nil {
+		return nil, err
+	}
+	return read(ctx, s, func(rx *db.Rx) (*task.Project, error) { return rx.Project(key) })
+}
+
+// ExamineProject looks at the repository of a project, saved or not. Errors:
+// not an admin, invalid fields.
+func (s *Service) ExamineProject(ctx context.Context, a task.Actor, p task.Project) ([]task.Finding, error) {
+	if err := s.allowed(a, task.Admin); err != nil {
+		return nil, err
+	}
+	if err := checkProject(&p); err != nil {
+		return nil, err
+	}
+	if p.Repository == "" {
+		return []task.Finding{{Level: task.LevelOK, Message: "It has no repository: its tasks have checks and reviews, and no branch."}}, nil
+	}
+	if s.config().Repositories == nil {
+		return nil, noRepositories()
+	}
+	return s.config().Repositories.Examine(ctx, &p), nil
+}
+
+func noRepositories() error {
+	return task.Errorf(task.Unavailable, task.CodeRepository, "This process has no access to the repositories of projects: use the server")
+}
+
+func checkProject(p *task.Project) error {
+	p.Fill()
+	var bad task.Problems
+	bad.CheckProject(p)
+	return bad.Err()
+}
+
+// CreateProject makes a project. Its repository must be usable. Errors: not an
+// admin, invalid fields, key taken, too many projects, unusable repository.
+func (s *Service) CreateProject(ctx context.Context, a task.Actor, p task.Project) (*task.Project, error) {
+	return s.putProject(ctx, a, p, func(tx *txn) (string, error) {
+		list, err := tx.Projects()
+		switch {
+		case err != nil:
+			return "", err
+		case len(list) >= task.MaxProjects:
+			return "", task.FieldErrorf("key", "there are %d projects, which is the limit: archive one and use its key", len(list))
+		}
+		for _, had := range list {
+			if had.Key == p.Key {
+				return "", &task.Error{Kind: task.Conflict, Code: task.CodeNameTaken, Field: "key", Message: "there is a project " + p.Key + " already"}
+			}
+		}
+		return task.EvProjectCreated, nil
+	})
+}
+
+// UpdateProject replaces a project as a whole. version, if not 0, must be its
+// present one. Errors: as CreateProject, unknown key, stale version.
+func (s *Service) UpdateProject(ctx context.Context, a task.Actor, p task.Project, version int64) (*task.Project, error) {
+	return s.putProject(ctx, a, p, func(tx *txn) (string, error) {
+		had, err := tx.Project(p.Key)
+		if err != nil {
+			return "", err
+		}
+		if version != 0 && had.Version != version {
+			return "", task.Errorf(task.Conflict, task.CodeStaleProject,
+				"Project %s is at version %d by now, not %d: read it again and merge", p.Key, had.Version, version)
+		}
+		if had.Repository != p.Repository {
+			uses, err := tx.ProjectUses()
+			if err != nil {
+				return "", err
+			}
+			if u := uses[p.Key]; u.Review+u.Merge > 0 {
+				return "", task.FieldErrorf("repository", "cannot change while results of %d tasks wait for review or merge", u.Review+u.Merge)
+			}
+		}
+		return task.EvProjectUpdated, nil
+	})
+}
+
+func (s *Service) putProject(ctx context.Context, a task.Actor, p task.Project,
+	check func(*txn) (event string, err error),
+) (*task.Project, error) {
+	if err := s.allowed(a, task.Admin); err != nil {
+		return nil, err
+	}
+	if err := checkProject(&p); err != nil {
+		return nil, err
+	}
+	if p.Repository != "" && !p.Archived {
+		list, err := s.ExamineProject(ctx, a, p)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range list {
+			if f.Level == task.LevelError {
+				return nil, task.FieldErrorf("repository", "cannot be used: %s", joinFix(f))
+			}
+		}
+	}
+	return mutate(ctx, s, a, func(tx *txn) (*task.Project, error) {
+		kind, err := check(tx)
+		if err != nil {
+			return nil, err
+		}
+		if err := tx.PutProject(&p); err != nil {
+			return nil, err
+		}
+		now, err := tx.Project(p.Key)
+		if err != nil {
+			return nil, err
+		}
+		tx.topics = append(tx.topics, "projects")
+		return now, tx.event(kind, task.Event{}, projectChanges(&p, now.Version))
+	})
+}
+
+func projectChanges(p *task.Project, version int64) changes {
+	return changes{
+		"project": p.Key, "version": version, "checks": len(p.Checks),
+		"approvals": p.Review.Approvals, "merges": p.Merge != nil, "archived": p.Archived,
+	}
+}
+
+func joinFix(f task.Finding) string {
+	if f.Fix == "" {
+		return f.Message
+	}
+	return f.Message + " " + f.Fix
+}
+
+// projectFor returns the project that a new or changed task names, nil for
+// none. Errors: unknown, archived.
+func (tx *txn) projectFor(key string) (*task.Project, error) {
+	if key == "" {
+		return nil, nil
+	}
+	p, err := tx.Project(key)
+	var known *task.Error
+	switch {
+	case errors.As(err, &known) && known.Code == task.CodeProjectNotFound:
+		return nil, &task.Error{Kind: task.Invalid, Code: task.CodeProjectNotFound, Field: "project", Message: "there is no project " + key}
+	case err != nil:
+		return nil, err
+	case p.Archived:
+		return nil, &task.Error{
+			Kind: task.Conflict, Code: task.CodeProjectArchived, Field: "project",
+			Message: "project " + key + " is archived and takes no new tasks",
+		}
+	}
+	return p, nil
+}
+
+// moveToProject changes the project of a task. What was gathered under another
+// project proves nothing in this one. Errors: unknown or archived project, a
+// run is open, a result waits.
+func (tx *txn) moveToProject(tk *task.Task, key string) error {
+	if key == tk.Project {
+		return nil
+	}
+	if _, err := tx.projectFor(key); err != nil {
+		return err
+	}
+	switch {
+	case tx.actor.IsAgent():
+		return &task.Error{
+			Kind: task.Forbidden, Code: task.CodeForbidden, Field: "project",
+			Message: "only people may move a task into another project or out of one",
+		}
+	case tk.OpenRunID != 0:
+		return &task.Error{
+			Kind: task.Conflict, Code: task.CodeRunOpen, Field: "project",
+			Message: "cannot change while run " + tk.OpenRunID.String() + " of the task is open",
+		}
+	case tk.Awaits != "":
+		return task.Errorf(task.Conflict, task.CodeTaskGated, "Task %d %s: its project cannot change now", tk.ID, awaitsText(tk))
+	}
+	had := tk.Project
+	if err := tx.SetProject(tk.ID, key); err != nil {
+		return err
+	}
+	tk.Project = key
+	return tx.event(task.EvTaskUpdated, task.Event{TaskID: tk.ID, Agent: tk.Owner}, changes{"project": []string{had, key}})
+}
+
+// awaitsText says what the result of a task waits for.
+func awaitsText(tk *task.Task) string {
+	if tk.Awaits == task.WaitsMerge {
+		return "waits for the merge of its result"
+	}
+	return "waits for the review of its result"
+}

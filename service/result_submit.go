@@ -1,0 +1,434 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"taskyard/db"
+	"taskyard/task"
+)
+
+// maxCheckAttempts is how often a completion may be refused because of checks,
+// for each run; then the result goes to people, marked red.
+const maxCheckAttempts = 3
+
+// submission is the completion of a task of a project: what was found out
+// before anything is written.
+type submission struct {
+	task    *task.Task
+	project *task.Project
+	tree    task.Worktree
+	summary string
+	claim   int64
+	rev     *task.Revision // nil: no repository
+	checks  []task.CheckRun
+}
+
+// proves reports whether a task is done only with a result: one of a project,
+// but for what a run delegated, which is part of the task above.
+func proves(rx *db.Rx, tk *task.Task) (bool, error) {
+	if tk.Project == "" {
+		return false, nil
+	}
+	b, err := rx.Bound(tk.ID)
+	return err == nil && (b == nil || b.ParentRun == 0), err
+}
+
+// submission reads what completing a task needs, nil where it is done at once.
+// Errors: as CompleteTask.
+func (s *Service) submission(ctx context.Context, a task.Actor, id task.ID, summary string, claim int64) (*submission, error) {
+	return read(ctx, s, func(rx *db.Rx) (*submission, error) {
+		tk, err := rx.TaskWhole(id)
+		if err != nil {
+			return nil, err
+		}
+		if needed, err := proves(rx, tk); err != nil || !needed {
+			return nil, err
+		}
+		if err := s.sees(rx, a, id); err != nil {
+			return nil, err
+		}
+		if err := mayEnd(rx, a, tk, task.Done, claim); err != nil {
+			return nil, err
+		}
+		if tk.Awaits == task.WaitsMerge {
+			return nil, task.Errorf(task.Conflict, task.CodeTaskGated, "Task %d %s", id, awaitsText(tk))
+		}
+		sub := &submission{task: tk, summary: summary, claim: claim}
+		if sub.project, err = rx.Project(tk.Project); err != nil {
+			return nil, err
+		}
+		if sub.project.Repository == "" {
+			return sub, nil
+		}
+		sub.tree, err = worktreeOf(rx, tk, sub.project)
+		return sub, err
+	})
+}
+
+// worktreeOf says where the runs of a task work. A subtask begins on the branch
+// of its parent and goes back into it.
+func worktreeOf(rx *db.Rx, tk *task.Task, p *task.Project) (task.Worktree, error) {
+	w := task.Worktree{TaskID: tk.ID, Title: tk.Title, Repository: p.Repository, Target: p.DefaultBranch}
+	if p.Merge != nil {
+		w.Target = p.Merge.Into
+	}
+	var err error
+	if w.Branch, w.Origin, err = rx.TaskBranch(tk.ID, task.WorktreeWorkspace(p.Repository)); err != nil {
+		return w, err
+	}
+	if w.Branch == "" {
+		w.Branch = p.Branch(tk.ID, tk.Title)
+	}
+	parent, err := parentInProject(rx, tk)
+	if err != nil || parent == nil {
+		return w, err
+	}
+	above, err := worktreeOf(rx, parent, p)
+	w.Target = above.Branch
+	return w, err
+}
+
+// parentInProject returns the task above if its result takes this one in, else nil.
+func parentInProject(rx *db.Rx, tk *task.Task) (*task.Task, error) {
+	if tk.ParentTaskID == 0 {
+		return nil, nil
+	}
+	p, err := rx.TaskBare(tk.ParentTaskID)
+	if err != nil || p.Project != tk.Project || p.Status.Archived() {
+		return nil, err
+	}
+	return p, nil
+}
+
+// submitLocks keeps two completions of one task apart.
+type submitLocks struct {
+	mu   sync.Mutex
+	busy map[task.ID]bool
+}
+
+func (l *submitLocks) take(id task.ID) (release func(), ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.busy[id] {
+		return nil, false
+	}
+	if l.busy == nil {
+		l.busy = map[task.ID]bool{}
+	}
+	l.busy[id] = true
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(l.busy, id)
+	}, true
+}
+
+// submit runs the checks of a completion and writes its result. The clocks of
+// the run that asks for it stop meanwhile.
+func (s *Service) submit(ctx context.Context, a task.Actor, sub *submission) (*task.Task, error) {
+	release, ok := s.submits.take(sub.task.ID)
+	if !ok {
+		return nil, task.Errorf(task.Conflict, task.CodeTaskGated, "Task %d is being completed already: its checks run", sub.task.ID)
+	}
+	defer release()
+	if a.RunID != 0 {
+		defer s.beginWait(a.RunID)()
+	}
+	defer s.keepClaim(ctx, a, sub)()
+	if err := s.gather(ctx, a, sub); err != nil {
+		return nil, err
+	}
+	return mutate(ctx, s, a, func(tx *txn) (*task.Task, error) {
+		if err := tx.keepResult(sub); err != nil {
+			return nil, err
+		}
+		return tx.Task(sub.task.ID)
+	})
+}
+
+// keepClaim renews the claim under which a task is completed while its checks
+// run.
+func (s *Service) keepClaim(ctx context.Context, a task.Actor, sub *submission) (stop func()) {
+	if sub.task.Claim == nil {
+		return func() {}
+	}
+	done := make(chan struct{})
+	var ended sync.WaitGroup
+	ended.Go(func() {
+		t := time.NewTicker(max(s.config().Lease/4, time.Second))
+		defer t.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-ctx.Done():
+				return
+			case <-t.C:
+				if _, err := s.Heartbeat(WithIdempotency(ctx, nil), a, sub.task.ID, sub.task.Claim.ID); err != nil {
+					return // who completes it finds out
+				}
+			}
+		}
+	})
+	return func() { close(done); ended.Wait() }
+}
+
+// gather looks at the change and executes the checks.
+func (s *Service) gather(ctx context.Context, a task.Actor, sub *submission) error {
+	git := s.config().Repositories
+	if sub.project.Repository != "" {
+		if git == nil {
+			return noRepositories()
+		}
+		author := a.Name
+		if sub.task.OpenRunID != 0 {
+			author = sub.task.Owner
+		}
+		var err error
+		if sub.rev, err = git.Snapshot(ctx, sub.tree, author); err != nil {
+			return err
+		}
+	}
+	for _, c := range sub.project.Checks {
+		run := s.check(ctx, sub, c)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		run.TaskID, run.Name, run.Required = sub.task.ID, c.Name, c.Required
+		sub.checks = append(sub.checks, run)
+	}
+	return nil
+}
+
+// check gathers one piece of evidence.
+func (s *Service) check(ctx context.Context, sub *submission, c task.Check) task.CheckRun {
+	if c.Kind != task.CheckURL {
+		return s.config().Repositories.Check(ctx, sub.tree, sub.rev, c)
+	}
+	run := task.CheckRun{Verdict: task.CheckFailed, Command: "a URL among the resources", Reason: "the task has no resource of the type url"}
+	for _, r := range sub.task.Resources {
+		if r.Type == "url" {
+			run.Verdict, run.Reason = task.CheckPassed, ""
+		}
+	}
+	return run
+}
+
+// failedChecks are the required ones that did not pass.
+func failedChecks(list []task.CheckRun) []task.CheckRun {
+	var failed []task.CheckRun
+	for _, c := range list {
+		if c.Required && c.Verdict != task.CheckPassed {
+			failed = append(failed, c)
+		}
+	}
+	return failed
+}
+
+// keepResult writes what a completion found: a result, or why it is refused.
+func (tx *txn) keepResult(sub *submission) error {
+	tk, err := tx.TaskWhole(sub.task.ID)
+	if err != nil {
+		return err
+	}
+	if err := mayEnd(&tx.Rx, tx.actor, tk, task.Done, sub.claim); err != nil {
+		return err
+	}
+	if tk.Project != sub.project.Key || tk.Awaits == task.WaitsMerge {
+		return task.Errorf(task.Conflict, task.CodeStaleVersion, "Task %d changed while its checks ran: complete it again", tk.ID)
+	}
+	run := tx.actor.RunID
+	failed := failedChecks(sub.checks)
+	if len(failed) > 0 {
+		refused, err := tx.RefusedCompletions(tk.ID, run)
+		if err != nil {
+			return err
+		}
+		if refused+1 < maxCheckAttempts || run == 0 {
+			return tx.refuseCompletion(tk, sub, failed, refused+1)
+		}
+	}
+	return tx.insertResult(tk, sub, failed)
+}
+
+// refuseCompletion keeps what the checks found, and answers with it.
+func (tx *txn) refuseCompletion(tk *task.Task, sub *submission, failed []task.CheckRun, attempt int) error {
+	names := make([]string, len(failed))
+	for i, c := range failed {
+		names[i] = c.Name
+	}
+	for _, c := range sub.checks {
+		if _, err := tx.InsertCheckRun(c, 0, tx.actor.RunID); err != nil {
+			return err
+		}
+	}
+	if err := tx.event(task.EvChecksFailed, task.Event{TaskID: tk.ID, Agent: tk.Owner, RunID: tx.actor.RunID},
+		changes{"checks": names, "attempt": attempt}); err != nil {
+		return err
+	}
+	e := task.Errorf(task.Conflict, task.CodeChecksFailed, "Task %d is not completed: %s", tk.ID, checksText(failed))
+	if tx.actor.RunID != 0 {
+		e.Message += fmt.Sprintf("\nFix the cause and complete the task again (attempt %d of %d).", attempt, maxCheckAttempts)
+	}
+	tx.verdict = e
+	return nil
+}
+
+// shownLog is how much of the log of a failed check its error repeats, in bytes.
+const shownLog = 4000
+
+// checksText names the checks that did not pass, with the end of the log of
+// the first.
+func checksText(failed []task.CheckRun) string {
+	var b strings.Builder
+	for i, c := range failed {
+		if i > 0 {
+			b.WriteString("; ")
+		}
+		fmt.Fprintf(&b, "the required check %s %s", c.Name, verdictText(c))
+	}
+	b.WriteString(".")
+	if log := strings.TrimRight(failed[0].Log, "\n"); log != "" {
+		b.WriteString("\nThe end of its log:\n" + task.EndOf(log, shownLog))
+	}
+	return b.String()
+}
+
+func verdictText(c task.CheckRun) string {
+	text := map[task.Verdict]string{
+		task.CheckPassed: "passed", task.CheckFailed: "failed", task.CheckTimedOut: "timed out", task.CheckNotRun: "was not run",
+	}[c.Verdict]
+	switch {
+	case c.Reason != "":
+		return text + " (" + c.Reason + ")"
+	case c.Verdict == task.CheckFailed:
+		return fmt.Sprintf("%s with exit code %d", text, c.ExitCode)
+	}
+	return text
+}
+
+// insertResult writes a result and moves its task on: to people, to the merge
+// queue, or into history.
+func (tx *txn) insertResult(tk *task.Task, sub *submission, failed []task.CheckRun) error {
+	r := &task.Result{
+		TaskID: tk.ID, RunID: tx.actor.RunID, Author: tx.actor.Name, Summary: sub.summary, Resources: tk.Resources,
+		Project: sub.project.Key, Policy: sub.project.Review, Flags: []string{}, State: task.ResultReview,
+	}
+	parent, err := parentInProject(&tx.Rx, tk)
+	if err != nil {
+		return err
+	}
+	if parent != nil {
+		r.Policy = task.Review{} // its change is reviewed with that of the task above
+	}
+	if sub.rev != nil {
+		r.Branch, r.Base, r.Head, r.Patch = sub.tree.Branch, sub.rev.Base, sub.rev.Head, sub.rev.Patch
+		if sub.rev.Total == 0 && parent == nil {
+			r.Flags = append(r.Flags, "no changes")
+		}
+	}
+	for _, c := range failed {
+		r.Flags = append(r.Flags, "check "+c.Name+" "+verdictText(c))
+	}
+	r.Digest = task.DigestOf(r.Patch, r.Summary, sub.checks)
+	if last, err := tx.LastResult(tk.ID); err != nil {
+		return err
+	} else if last != nil && last.State == task.ResultReview {
+		if last.Digest == r.Digest && last.Head == r.Head {
+			return nil // said before
+		}
+		if err := tx.CloseResults(tk.ID, task.ResultSuperseded); err != nil {
+			return err
+		}
+	}
+	if r.ID, err = tx.InsertResult(r); err != nil {
+		return err
+	}
+	for _, c := range sub.checks {
+		if _, err := tx.InsertCheckRun(c, r.ID, tx.actor.RunID); err != nil {
+			return err
+		}
+	}
+	if err := tx.event(task.EvResultCreated, task.Event{TaskID: tk.ID, Agent: tk.Owner, RunID: r.RunID},
+		changes{"result": r.Number, "digest": r.Digest, "head": r.Head, "flags": r.Flags}); err != nil {
+		return err
+	}
+	if err := tx.endWork(tk); err != nil {
+		return err
+	}
+	full, err := tx.ResultByID(r.ID) // with the votes on its digest: a clean rebase keeps them
+	if err != nil {
+		return err
+	}
+	return tx.decideResult(tk, full, sub.project)
+}
+
+// endWork ends the claim and the run of a task whose result is in.
+func (tx *txn) endWork(tk *task.Task) error {
+	if err := tx.closeRun(tk, "the result was handed in", true); err != nil {
+		return err
+	}
+	now, err := tx.TaskBare(tk.ID)
+	if err != nil || now.Claim == nil {
+		return err
+	}
+	return tx.release(now, "result handed in")
+}
+
+// decideResult moves a task on by the votes on its result: it waits for people, for
+// the merge, or is done.
+func (tx *txn) decideResult(tk *task.Task, r *task.Result, p *task.Project) error {
+	missing := votesMissing(r)
+	switch {
+	case missing > 0:
+		if tk.Awaits != task.WaitsReview {
+			tx.inboxIf(true)
+			if err := tx.enqueueNotification(task.OutApproval, tk.ID, tk.Title, tk.Owner, 0,
+				fmt.Sprintf("result %d waits for review", r.Number)); err != nil {
+				return err
+			}
+		}
+		tx.inboxIf(true)
+		return tx.SetAwaits(tk.ID, task.WaitsReview)
+	case r.Head != "" && r.Head != r.Base:
+		parent, err := parentInProject(&tx.Rx, tk)
+		if err != nil {
+			return err
+		}
+		if p.Merge != nil || parent != nil {
+			return tx.queueMerge(tk, r, p)
+		}
+	}
+	tx.inboxIf(true)
+	if _, err := tx.MoveResult(r.ID, task.ResultReview, task.ResultDone); err != nil {
+		return err
+	}
+	return tx.archiveDone(tk, r.Summary)
+}
+
+// votesMissing is how many people must still accept a result. Flags need one
+// person at least.
+func votesMissing(r *task.Result) int {
+	need := r.Policy.Approvals
+	if len(r.Flags) > 0 {
+		need = max(need, 1)
+	}
+	for _, v := range r.Votes {
+		if v.Accept {
+			need--
+		}
+	}
+	return need
+}
+
+// errReviewNeeded refuses what would complete a task of a project beside its
+// checks and its review.
+func errReviewNeeded(tk *task.Task) error {
+	return task.Errorf(task.Conflict, task.CodeReviewNeeded,
+		"Task %d belongs to project %s: complete it by its own call (POST /api/tasks/%d/complete, or complete_task), "+
+			"so that its checks run and its result is reviewed", tk.ID, tk.Project, tk.ID)
+}
