@@ -134,14 +134,16 @@ func (j *Jobs) outcome(ctx context.Context, start *service.Start, sink *sink) ru
 	defer stopListening()
 	waits, stopFollowing := j.waits(start.Run.ID)
 	defer stopFollowing()
+	inbox, stopMessages := j.inbox(sink)
+	defer stopMessages()
 	folders, err := j.opt.Service.RunFolders(context.WithoutCancel(ctx), start.Run)
 	if err != nil {
 		j.log.Error("folders not known", "run_id", start.Run.ID, "error", err)
 	}
 	spec := runner.Spec{
 		Lease: start.Run.Lease, Heartbeats: heartbeats, Waits: waits, RunID: start.Run.ID, RunFolders: folders, TaskID: start.Run.TaskID,
-		Attempt: start.Run.Attempt, Plan: start.Spec, URL: j.opt.URL, Token: start.Token,
-		Dir: j.dirOf(start.Run), Secrets: j.opt.Secrets,
+		Title: start.Run.TaskTitle, Attempt: start.Run.Attempt, Plan: start.Spec, URL: j.opt.URL, Token: start.Token,
+		Inbox: inbox, Dir: j.dirOf(start.Run), Secrets: j.opt.Secrets, Unconfined: j.opt.Unconfined,
 	}
 	if start.Run.Session != "" {
 		spec.Session, spec.Former = start.Run.Session, spec.Dir

@@ -18,20 +18,21 @@ import (
 
 // Options say what the clock does and with what.
 type Options struct {
-	Service   *service.Service
-	Runners   map[string]runner.Runner // by configured name
-	Secrets   []string                 // never to appear in a transcript
-	URL       string                   // under which runs reach the server
-	PublicURL string                   // under which people reach it, for the links of notices
-	RunsDir   string                   // a private folder of each run is made below it
-	Plan      Plan
-	Copied    bool                          // the data folder is a copy: processes of earlier runs may be another server's
-	Recovered func() error                  // called when the runs of a former server have ended, before any starts
-	Notify    []Outlet                      // services outside that are told what waits
-	TryAgain  func(tries int) time.Duration // after a message that was not sent; negative: never; default: for about an hour
-	Beat      time.Duration                 // between heartbeats of a run; default 10 s
-	Now       func() time.Time              // the wall clock; default time.Now
-	Log       *slog.Logger
+	Service    *service.Service
+	Runners    map[string]runner.Runner // by configured name
+	Secrets    []string                 // never to appear in a transcript
+	URL        string                   // under which runs reach the server
+	PublicURL  string                   // under which people reach it, for the links of notices
+	RunsDir    string                   // a private folder of each run is made below it
+	Plan       Plan
+	Unconfined bool                          // the setup of a worktree runs where nothing can confine it, too
+	Copied     bool                          // the data folder is a copy: processes of earlier runs may be another server's
+	Recovered  func() error                  // called when the runs of a former server have ended, before any starts
+	Notify     []Outlet                      // services outside that are told what waits
+	TryAgain   func(tries int) time.Duration // after a message that was not sent; negative: never; default: for about an hour
+	Beat       time.Duration                 // between heartbeats of a run; default 10 s
+	Now        func() time.Time              // the wall clock; default time.Now
+	Log        *slog.Logger
 }
 
 // Plan says when the jobs come whose times are configured.
@@ -65,6 +66,11 @@ func (j *Jobs) table(p *Plan) []job {
 		{name: "tokens", about: "records when tokens were last used", every: time.Minute, run: svc.FlushTokenUse},
 		{name: "statistics", about: "aggregates runs by hour", every: 5 * time.Minute, run: svc.RollUp},
 		{name: "sweep", about: "drops old sessions, answers and transcripts", every: time.Hour, keep: true, run: svc.Sweep},
+		{name: "reviews", about: "reminds of results that have waited too long for people", every: time.Minute, run: count(svc.RemindReviewers)},
+		{
+			name: "branches", about: "deletes the branches of tasks that were merged long ago",
+			every: time.Hour, keep: true, run: count(svc.RetireBranches),
+		},
 		{name: "folders", about: "removes the folders of runs that ended long ago", every: time.Hour, keep: true, run: j.folders},
 	}
 	if p.Enabled {
@@ -147,7 +153,7 @@ func (j *Jobs) Start(ctx context.Context) error {
 	if err := j.clock.start(j.ctx); err != nil {
 		return err
 	}
-	j.loops.Add(2 + len(j.opt.Notify))
+	j.loops.Add(2 + mergers + len(j.opt.Notify))
 	go func() {
 		if j.recovered(unwell) {
 			j.dispatch()
@@ -156,6 +162,9 @@ func (j *Jobs) Start(ctx context.Context) error {
 		j.loops.Done()
 	}()
 	go j.index()
+	for range mergers {
+		go j.merge()
+	}
 	for _, o := range j.opt.Notify {
 		go j.tell(o)
 	}

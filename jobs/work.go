@@ -38,7 +38,7 @@ func (j *Jobs) salvage(ctx context.Context, r *task.Run) *task.Work {
 		return nil
 	}
 	return runner.Salvage(ctx, runner.Spec{
-		RunID: r.ID, RunFolders: folders, Lease: r.Lease,
+		RunID: r.ID, RunFolders: folders, Lease: r.Lease, Title: r.TaskTitle,
 		Plan: *r.Spec, Dir: j.dirOf(r), Secrets: j.opt.Secrets,
 	})
 }

@@ -29,10 +29,13 @@ import (
 	"taskyard/jobs"
 	"taskyard/runner"
 	"taskyard/runner/builtin/model"
+	"taskyard/runner/check"
 	"taskyard/runner/instance"
+	"taskyard/runner/repository"
 	"taskyard/runner/scratch"
 	"taskyard/runner/supervise"
 	"taskyard/service"
+	"taskyard/task"
 	"taskyard/views"
 )
 
@@ -54,7 +57,8 @@ type Instance struct {
 	runners map[string]runner.Runner // by name
 	release func()                   // of the protection of the data folder
 
-	settings *Settings
+	settings     *Settings
+	repositories *repository.Repositories
 }
 
 // Open opens the database and the agents of a data folder, which it makes when
@@ -82,6 +86,15 @@ func Open(ctx context.Context, c *config.Config, o Options) (*Instance, error) {
 	in.settings = NewSettings(c)
 	rules := serviceConfig(c, o, ticks)
 	rules.Settings = in.settings
+	data, err := filepath.Abs(c.Data)
+	if err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	in.repositories = repository.New(repository.Options{
+		Runs: filepath.Join(data, instance.RunsName), Redact: task.NewRedactor(secretsOf(c, o.Getenv)...).Text,
+		Check: check.Runner{Unconfined: c.Checks.AcceptWeaker},
+	})
+	rules.Repositories = in.repositories
 	in.Service = service.New(d, in.Agents, rules)
 	return in, nil
 }
@@ -89,7 +102,7 @@ func Open(ctx context.Context, c *config.Config, o Options) (*Instance, error) {
 // Close ends the use of the data folder.
 func (in *Instance) Close() error {
 	in.release()
-	return in.DB.Close()
+	return errors.Join(in.repositories.Close(), in.DB.Close())
 }
 
 // FirstLine returns the line that a server prints first, once its instance is
@@ -172,7 +185,7 @@ func (in *Instance) serveOn(ctx context.Context, at doors, o ServeOptions) error
 		}
 		defer at.runs.Close()
 	}
-	clock, err := in.newJobs(at.runsURL()+prefixOf(in.Config), o.Build.Version)
+	clock, err := in.newJobs(ctx, at.runsURL()+prefixOf(in.Config), o.Build.Version)
 	if err != nil {
 		return err
 	}
@@ -337,7 +350,7 @@ func (in *Instance) drain(srv *http.Server, clock *jobs.Jobs) error {
 // comes slowly. All others are answered at once.
 const lastRequests = 5 * time.Second
 
-func (in *Instance) newJobs(url, version string) (*jobs.Jobs, error) {
+func (in *Instance) newJobs(ctx context.Context, url, version string) (*jobs.Jobs, error) {
 	plan, err := planOf(in.Config)
 	if err != nil {
 		return nil, err
@@ -352,6 +365,9 @@ func (in *Instance) newJobs(url, version string) (*jobs.Jobs, error) {
 		return nil, err
 	}
 	supervise.SetInstance(id.ID)
+	if err := in.repositories.Sweep(ctx); err != nil {
+		in.opt.Log.Warn("folders of merges that were cut off not removed", "error", err)
+	}
 	scratch.ClearAbandoned(in.opt.Log)
 	builtins, err := builtinsOf(in.Config, in.opt.Getenv)
 	if err != nil {
@@ -366,7 +382,7 @@ func (in *Instance) newJobs(url, version string) (*jobs.Jobs, error) {
 		Copied: id.Copied, Recovered: id.settle,
 		Notify: outlets, PublicURL: in.Config.PublicURL,
 		Service: in.Service, Now: in.opt.Now, Runners: in.runners, Secrets: secretsOf(in.Config, in.opt.Getenv),
-		URL: url, RunsDir: filepath.Join(data, instance.RunsName),
+		URL: url, RunsDir: filepath.Join(data, instance.RunsName), Unconfined: in.Config.Checks.AcceptWeaker,
 		Plan: plan, Log: in.opt.Log,
 	})
 }

@@ -15,7 +15,8 @@ import (
 func serviceConfig(c *config.Config, o Options, ticks func(task.Time) task.Time) service.Config {
 	return service.Config{
 		Rules: c.Rules(), Ticks: ticks,
-		Now: o.Now, Log: o.Log, Workers: workersOf(c), Webhooks: webhooksOf(c), Runners: runnerDefaults(c), Notify: notifyTargets(c),
+		Now: o.Now, Log: o.Log, Workers: workersOf(c), Webhooks: webhooksOf(c),
+		Steerable: steerableOf(c), Runners: runnerDefaults(c), Notify: notifyTargets(c),
 		Secrets: func(names []string) []string {
 			return append(secretsOf(c, o.Getenv), supervise.SecretsNamed(names)...)
 		},
@@ -38,6 +39,16 @@ func webhooksOf(c *config.Config) map[string]bool {
 	list := map[string]bool{}
 	for name := range c.Runners {
 		list[name] = runnerKind(c, name).Place == runner.Receiver
+	}
+	return list
+}
+
+// steerableOf lists the runners that pass messages of people on to a run that
+// works.
+func steerableOf(c *config.Config) map[string]bool {
+	list := map[string]bool{builtinName: runnerKind(c, builtinName).Steers} // it needs no section
+	for name := range c.Runners {
+		list[name] = runnerKind(c, name).Steers
 	}
 	return list
 }

@@ -25,6 +25,7 @@ type Config struct {
 	Claims    Claims              `toml:"claims"`
 	Budget    Budget              `toml:"budget"`
 	Approval  Approval            `toml:"approval"`
+	Checks    Checks              `toml:"checks"`
 	TaskTool  TaskTool            `toml:"task_tool"`
 	Backup    Backup              `toml:"backup"`
 	Providers map[string]Provider `toml:"providers"`
@@ -94,6 +95,11 @@ type Budget struct {
 type Approval struct {
 	Policy  string        `toml:"policy"` // always, delegated or never
 	Expires time.Duration `toml:"expires"`
+}
+
+// Checks are the commands that projects have the server run.
+type Checks struct {
+	AcceptWeaker bool `toml:"accept_weaker"` // run them although this machine cannot confine them
 }
 
 // TaskTool bounds delegation between agents.

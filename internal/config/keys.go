@@ -59,6 +59,8 @@ var keys = []key{
 	{"approval.policy", "delegated", oneOf("always", "delegated", "never")},
 	{"approval.expires", "24h", duration(minute, 30*day)},
 
+	{"checks.accept_weaker", false, boolean},
+
 	{"task_tool.enabled", true, boolean},
 	{"task_tool.max_depth", int64(2), number(0, 10)},
 	{"task_tool.default_timeout_seconds", int64(300), number(1, 86400)},

@@ -1,0 +1,32 @@
+package jobs
+
+import (
+	"context"
+
+	"taskyard/runner"
+	"taskyard/task"
+)
+
+// inbox returns what people say to a run while it works, until stop is called.
+func (j *Jobs) inbox(s *sink) (in *runner.Inbox, stop func()) {
+	ctx, sub := context.Background(), j.opt.Service.FollowRunMessages(s.run.ID)
+	failed := func(what string, err error) {
+		if err != nil && !task.IsCode(err, task.CodeStaleLease) {
+			s.log.Error(what, "error", err)
+		}
+	}
+	return &runner.Inbox{
+		Said: sub.C,
+		Queued: func() []task.RunMessage {
+			list, err := j.opt.Service.QueuedRunMessages(ctx, s.run.ID, s.run.Lease)
+			failed("messages to the run not read", err)
+			return list
+		},
+		Deliver: func(id task.ID) bool {
+			s.flush() // what was said before comes first
+			err := j.opt.Service.DeliverRunMessage(ctx, s.run.ID, s.run.Lease, id)
+			failed("message to the run not delivered", err)
+			return err == nil
+		},
+	}, sub.Close
+}

@@ -1,0 +1,40 @@
+package jobs
+
+import (
+	"time"
+
+	"taskyard/service"
+)
+
+// mergers is how many merges are made at a time, each into a target of its own.
+const mergers = 2
+
+// merge makes the merges of the queue as they come, and again those that were
+// cut off or wait.
+func (j *Jobs) merge() {
+	defer j.loops.Done()
+	sub := j.opt.Service.Hub().Subscribe(service.TopicMerges)
+	defer sub.Close()
+	for j.ctx.Err() == nil {
+		did, at, err := j.opt.Service.MergeNext(j.ctx)
+		later := maxSleep
+		switch {
+		case j.ctx.Err() != nil:
+			return
+		case err != nil:
+			j.log.Error("merge not made; trying again", "error", err)
+			later = 5 * time.Second
+		case did:
+			continue
+		case at != 0:
+			later = min(max(at.Sub(j.opt.Service.Now()), time.Millisecond), maxSleep)
+		}
+		timer := time.NewTimer(later)
+		select {
+		case <-j.ctx.Done():
+		case <-sub.C:
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+}
