@@ -130,6 +130,89 @@ var apiDocs = map[string]apiDoc{
 		Tag:     "Events",
 		Summary: "Read the log of a task, oldest first",
 	},
+	"GET /api/tasks/{id}/results": {
+		Tag:     "Results",
+		Summary: "List the results of a task, newest first",
+		Desc: "Completing a task of a project makes a result: its change, the verdicts of its checks, and the votes of people. " +
+			"It never changes, but for its state.",
+	},
+	"GET /api/tasks/{id}/results/{number}": {
+		Tag:     "Results",
+		Summary: "Read a result of a task",
+	},
+	"GET /api/tasks/{id}/results/{number}/diff": {
+		Tag:     "Results",
+		Summary: "Read what a result changes: the list of files, or the lines of one",
+	},
+	"POST /api/tasks/{id}/results/{number}/accept": {
+		Tag:     "Results",
+		Summary: "Accept a result as you saw it",
+		Desc: "One vote of one person on one digest; another digest is a 409. With the last vote that the policy asks for, " +
+			"the result goes into the merge queue, or the task is done. Agents and tokens of nobody may never accept.",
+	},
+	"POST /api/tasks/{id}/results/{number}/request-changes": {
+		Tag:     "Results",
+		Summary: "Send a result back to its owner, with your drafts, and wake it",
+	},
+	"GET /api/tasks/{id}/checks": {
+		Tag:     "Results",
+		Summary: "List the last executions of the checks of a task",
+	},
+	"GET /api/tasks/{id}/checks/{check}": {
+		Tag:     "Results",
+		Summary: "Read an execution of a check with its log",
+	},
+	"GET /api/tasks/{id}/review-comments": {
+		Tag:     "Results",
+		Summary: "List the comments on the results of a task",
+		Desc:    "Lines are those in the newest result; `outdated` comments are about lines that are not there any more.",
+	},
+	"POST /api/tasks/{id}/review-comments": {
+		Tag:     "Results",
+		Summary: "Keep a draft of a comment on the newest result",
+		Desc:    "Nobody else sees it until you send your drafts, or request changes.",
+	},
+	"POST /api/tasks/{id}/review-comments/submit": {
+		Tag:     "Results",
+		Summary: "Send your drafts without a decision",
+	},
+	"PATCH /api/tasks/{id}/review-comments/{comment}": {
+		Status:  http.StatusNoContent,
+		Tag:     "Results",
+		Summary: "Change or delete a draft of yours",
+	},
+	"POST /api/tasks/{id}/review-comments/{comment}/reply": {
+		Tag:     "Results",
+		Summary: "Answer a comment on a result",
+		Desc:    "The owner of the task says `fixed`, or `declined` with a reason; people also resolve and reopen.",
+	},
+	"GET /api/projects": {
+		Tag:     "Projects",
+		Summary: "List projects with how many tasks they have",
+	},
+	"POST /api/projects": {
+		Status:  http.StatusCreated,
+		Tag:     "Projects",
+		Summary: "Create a project",
+		Desc:    "Its repository must be usable: see POST /api/projects/{key}/examine.",
+	},
+	"GET /api/projects/{key}": {
+		Tag:     "Projects",
+		Summary: "Read a project",
+	},
+	"PUT /api/projects/{key}": {
+		Tag:     "Projects",
+		Summary: "Replace a project",
+		Desc:    "Send `version` to be told when somebody else was faster. What is left out gets its default.",
+	},
+	"POST /api/projects/{key}/examine": {
+		Tag:     "Projects",
+		Summary: "Look at the repository of a project: what is as it should be, and what is not",
+	},
+	"GET /api/merges": {
+		Tag:     "Projects",
+		Summary: "Read the merge queue, and the merges that have ended",
+	},
 	"GET /api/agents": {
 		Tag:     "Agents",
 		Summary: "List the agents with their load",
@@ -195,6 +278,14 @@ var apiDocs = map[string]apiDoc{
 	"GET /api/runs/{id}/messages": {
 		Tag:     "Runs",
 		Summary: "Read the transcript of a run, oldest first",
+	},
+	"POST /api/runs/{id}/messages": {
+		Tag:     "Runs",
+		Summary: "Send a message to the agent of a running run",
+		Desc: "Queued until the agent gets it: the built-in agent and Claude Code between two calls of their model, Codex and ACP " +
+			"agents at the end of their turn. `said` of GET /api/runs/{id} tells which were delivered. At most 100 per run. A run " +
+			"that has not started, is ending, or whose runner passes no messages on answers 409 `run_takes_no_messages`: comment on " +
+			"the task instead. What a run did not get becomes a comment on its task, and one more run follows.",
 	},
 	"GET /api/runs/{id}/messages/{message}": {
 		Tag:     "Runs",

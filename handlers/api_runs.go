@@ -44,6 +44,7 @@ type shownRun struct {
 	task.Run
 	Spec     *task.Spec         `json:"spec,omitempty" doc:"exactly what will run, while an approval is waited for"`
 	Enforced []task.Enforcement `json:"enforcement,omitempty" doc:"each tool and limit of spec, and whether the runner enforces it"`
+	Said     []task.RunMessage  `json:"said,omitempty" doc:"messages that people sent the agent while it works"`
 	WorkAnswer
 }
 
@@ -101,6 +102,17 @@ type denyIn struct {
 	}
 }
 
+type runTextIn struct {
+	RunPath
+	Body struct {
+		Text string `json:"text" doc:"at most 64 KiB"`
+	}
+}
+
+type runMessageOut struct {
+	Body task.RunMessage
+}
+
 type cancelRunIn struct {
 	RunPath
 	optional[reasonBody]
@@ -120,7 +132,18 @@ func (s *Server) apiRun(ctx context.Context, in *RunPath) (*runOut, error) {
 	if err == nil && out.Body.Spec != nil {
 		out.Body.Enforced = s.enforcement(out.Body.Spec)
 	}
+	if err == nil {
+		out.Body.Said, err = s.svc.RunMessages(ctx, actorIn(ctx), in.ID.ID)
+	}
 	return s.withWork(ctx, out, err)
+}
+
+func (s *Server) apiSendRunMessage(ctx context.Context, in *runTextIn) (*runMessageOut, error) {
+	m, err := s.svc.SendRunMessage(ctx, actorIn(ctx), in.ID.ID, in.Body.Text)
+	if err != nil {
+		return nil, err
+	}
+	return &runMessageOut{*m}, nil
 }
 
 func (s *Server) apiTranscript(ctx context.Context, in *transcriptIn) (*messagesOut, error) {

@@ -18,6 +18,7 @@ type newTaskBody struct {
 	Labels      []string       `json:"labels,omitempty" doc:"at most 20, each 1 to 32 characters of a-z, 0-9 and -"`
 	BlockedBy   []apiID        `json:"blockedBy,omitempty" doc:"tasks that must be done first, at most 100"`
 	Channel     string         `json:"channel,omitempty" doc:"default web"`
+	Project     string         `json:"project,omitempty" doc:"key of a project"`
 	Start       *bool          `json:"start,omitempty" doc:"false: an active task does not wake its owner"`
 }
 
@@ -36,7 +37,8 @@ type resourceBody struct {
 func (b newTaskBody) task() task.New {
 	n := task.New{
 		Title: b.Title, Description: b.Description, Owner: b.Owner, Status: b.Status, Priority: b.Priority, Channel: b.Channel,
-		Steps: stepsOf(b.Steps), Labels: b.Labels, BlockedBy: ids(b.BlockedBy), NoStart: b.Start != nil && !*b.Start,
+		Project: b.Project,
+		Steps:   stepsOf(b.Steps), Labels: b.Labels, BlockedBy: ids(b.BlockedBy), NoStart: b.Start != nil && !*b.Start,
 	}
 	for _, r := range b.Resources {
 		n.Resources = append(n.Resources, task.Resource(r))
@@ -62,6 +64,7 @@ type patchIn struct {
 		Owner       *string   `json:"owner,omitempty"`
 		Status      *string   `json:"status,omitempty" doc:"draft, active, done, canceled; or idle, working, complete"`
 		Labels      *[]string `json:"labels,omitempty" doc:"the whole list; an empty one takes all off"`
+		Project     *string   `json:"project,omitempty" doc:"key of a project; empty for none. People alone, and not while a run is open"`
 		Version     int64     `json:"version,omitempty" minimum:"1" doc:"the version that was read"`
 	}
 }
@@ -70,7 +73,7 @@ func (s *Server) apiUpdateTask(ctx context.Context, in *patchIn) (*taskOut, erro
 	b := in.Body
 	p := task.Patch{
 		Title: b.Title, Description: b.Description, Priority: b.Priority,
-		Owner: b.Owner, Status: b.Status, Labels: b.Labels, Version: b.Version,
+		Owner: b.Owner, Status: b.Status, Labels: b.Labels, Project: b.Project, Version: b.Version,
 	}
 	if in.IfMatch != "" {
 		v, err := etagVersion(in.IfMatch)

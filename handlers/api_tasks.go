@@ -56,6 +56,7 @@ type listTasksIn struct {
 	Query      string          `query:"q" doc:"words in title or description"`
 	Parent     pathID          `query:"parent" doc:"subtasks of this task alone"`
 	Label      string          `query:"label" doc:"tasks with this label alone"`
+	Project    string          `query:"project" doc:"tasks of this project alone"`
 	Limit      int             `query:"limit" minimum:"1" maximum:"500" default:"100"`
 	After      string          `query:"after" doc:"the cursor next of the page before"`
 	Full       bool            `query:"full" doc:"true: with descriptions"`
@@ -83,7 +84,7 @@ func (s *Server) apiTasks(ctx context.Context, in *listTasksIn) (*tasksOut, erro
 	a := actorIn(ctx)
 	p, err := s.svc.OpenTasks(ctx, a, task.TaskFilter{
 		Owner: in.Owner, Status: in.Status, WorkStatus: in.WorkStatus, Query: in.Query, Parent: in.Parent.ID,
-		Label: in.Label, Limit: in.Limit, After: in.After, Full: in.Full,
+		Label: in.Label, Project: in.Project, Limit: in.Limit, After: in.After, Full: in.Full,
 	})
 	if err != nil {
 		return nil, err
@@ -116,6 +117,7 @@ type historyIn struct {
 	Status    task.Status `query:"status" enum:"done,canceled"`
 	CreatedBy string      `query:"createdBy" doc:"an actor: coder, or user:maya"`
 	Label     string      `query:"label" doc:"tasks with this label alone"`
+	Project   string      `query:"project" doc:"tasks of this project alone"`
 	Query     string      `query:"q" doc:"full text: words in title, description, comments, summaries, or in one line of a run's transcript"`
 	From      queryTime   `query:"from" doc:"archived at or after, RFC 3339"`
 	To        queryTime   `query:"to" doc:"archived before, RFC 3339"`
@@ -144,7 +146,7 @@ func pageAnswer(ctx context.Context, p service.Page, err error) (*pageOut, error
 
 func (s *Server) apiHistory(ctx context.Context, in *historyIn) (*pageOut, error) {
 	p, err := s.svc.History(ctx, actorIn(ctx), task.HistoryFilter{
-		Owner: in.Owner, CreatedBy: in.CreatedBy, Label: in.Label, Status: in.Status, Query: in.Query,
+		Owner: in.Owner, CreatedBy: in.CreatedBy, Label: in.Label, Project: in.Project, Status: in.Status, Query: in.Query,
 		From: in.From.Time, To: in.To.Time, Limit: in.Limit, Before: in.Before,
 	})
 	return pageAnswer(ctx, p, err)

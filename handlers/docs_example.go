@@ -17,11 +17,13 @@ var samples = map[string]any{
 	"summary": "Fixed: the cache key was wrong.", "type": "url", "value": "https://example.org/spec", "name": "ci", "scope": "read",
 	"text": "---\ndescription: Writes code.\ntools: read, edit\nrunner: none\n---\nWork.\n", "password": "correct horse battery",
 	"operation": "rpush", "item": "Read the specification", "role": "operator", "task": "Find the flaky test", "agentType": "coder",
+	"key": "web", "digest": strings.Repeat("0", 64),
 }
 
 // sentToo are fields that a command needs although each alone may be left out.
 var sentToo = map[string][]string{
 	"POST /api/tokens": {"agent"}, "POST /api/agents/{id}/todo": {"item"}, "POST /api/delegate": {"task", "agentType"},
+	"POST /api/tasks/{id}/review-comments/{comment}/reply": {"text"}, "PUT /api/projects/{key}": {"name"},
 }
 
 // curl is a command that works once both variables are set.
@@ -48,7 +50,8 @@ func samplePath(path string) string {
 	if strings.HasPrefix(path, "/api/agents/") {
 		id = "coder"
 	}
-	return strings.NewReplacer("{id}", id, "{index}", "0", "{n}", "1", "{message}", "1").Replace(path)
+	return strings.NewReplacer("{id}", id, "{index}", "0", "{n}", "1", "{message}", "1", "{number}", "1", "{check}", "1", "{comment}", "1",
+		"{key}", "web").Replace(path)
 }
 
 // sample is a value that the schema allows. Of an object it fills what is

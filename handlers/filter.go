@@ -21,14 +21,17 @@ func queueFilter(c echo.Context) views.QueueFilter { return filterOf(c.QueryPara
 func filterOf(v url.Values) views.QueueFilter {
 	return views.QueueFilter{
 		Agent: v.Get("agent"), Status: v.Get("status"), Query: v.Get("q"),
-		Label: v.Get("label"), Priority: v.Get("priority"),
+		Label: v.Get("label"), Project: v.Get("project"), Priority: v.Get("priority"),
 		CreatedBy: v.Get("by"), Blocked: v.Get("blocked"), Sort: v.Get("sort"), After: v.Get("after"),
 	}
 }
 
 // taskFilter is the filter of a page as the service takes it.
 func taskFilter(f views.QueueFilter) (task.TaskFilter, error) {
-	t := task.TaskFilter{Owner: f.Agent, Query: f.Query, Label: f.Label, CreatedBy: f.CreatedBy, Blocked: f.Blocked, After: f.After}
+	t := task.TaskFilter{
+		Owner: f.Agent, Query: f.Query, Label: f.Label, Project: f.Project, CreatedBy: f.CreatedBy,
+		Blocked: f.Blocked, After: f.After,
+	}
 	switch f.Status {
 	case "":
 	case string(task.Draft), string(task.Active):

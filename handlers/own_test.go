@@ -115,6 +115,7 @@ var ownBodies = map[string]string{
 	"POST /api/tasks/:id/run":                  ``,
 	"POST /api/tasks/:id/steps/:index/subtask": `{"title":"x"}`,
 	"POST /api/runs/:id/cancel":                ``,
+	"POST /api/runs/:id/messages":              `{"text":"x"}`,
 	"POST /api/runs/:id/retry":                 ``,
 	"POST /api/delegate/:id/stop":              ``,
 	"POST /api/agents/own/complete-and-signup": `{"taskId":ID}`,

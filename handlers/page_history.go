@@ -36,11 +36,11 @@ func (s *Server) historyPage(c echo.Context, ch views.Chrome) (templ.Component, 
 func (s *Server) historyQuery(c echo.Context) (q views.HistoryQuery, f task.HistoryFilter, err error) {
 	q = views.HistoryQuery{
 		Agent: c.QueryParam("agent"), CreatedBy: s.actorNamed(c.QueryParam("by")), Label: strings.TrimSpace(c.QueryParam("label")),
-		Status: c.QueryParam("status"), Query: c.QueryParam("q"), Since: c.QueryParam("since"),
+		Project: c.QueryParam("project"), Status: c.QueryParam("status"), Query: c.QueryParam("q"), Since: c.QueryParam("since"),
 		From: c.QueryParam("from"), To: c.QueryParam("to"), Before: c.QueryParam("before"),
 	}
 	f = task.HistoryFilter{
-		Owner: q.Agent, CreatedBy: q.CreatedBy, Label: q.Label, Status: task.Status(q.Status),
+		Owner: q.Agent, CreatedBy: q.CreatedBy, Label: q.Label, Project: q.Project, Status: task.Status(q.Status),
 		Query: q.Query, Before: q.Before, Limit: historyRows,
 	}
 	f.From, f.To, err = s.timeBounds(c, q.Since, q.From, q.To)

@@ -93,6 +93,10 @@ func (s *Server) runPage(c echo.Context, ch views.Chrome) (templ.Component, erro
 		return nil, err
 	}
 	m.Children = values(children)
+	m.Said.Closed = s.svc.NoMessages(r)
+	if m.Said.Messages, err = s.svc.RunMessages(ctx, a, id); err != nil {
+		return nil, err
+	}
 	at, err := s.svc.AttemptsOf(ctx, a, r)
 	if err != nil {
 		return nil, err

@@ -60,6 +60,14 @@ func (s *Server) taskModel(c echo.Context, id task.ID, v views.TaskView) (m view
 	if err := s.activity(c, &m); err != nil {
 		return m, err
 	}
+	if p.Task.Project != "" {
+		if m.Results, err = s.svc.Results(ctx, a, id); err != nil {
+			return m, err
+		}
+		if m.Checks, err = s.svc.CheckRuns(ctx, a, id); err != nil {
+			return m, err
+		}
+	}
 	if err := s.tab(c, &m, p); err != nil || p.Task.Status.Archived() {
 		return m, err
 	}

@@ -29,6 +29,7 @@ func (s *Server) editTask(c echo.Context) error {
 	m := views.EditModel{
 		Task: t, Title: c.FormValue("title"), Description: text(c, "description"),
 		Owner: c.FormValue("owner"), Priority: c.FormValue("priority"), Labels: c.FormValue("labels"),
+		Project: c.FormValue("project"),
 	}
 	v, err := task.ParseID(c.FormValue("version"))
 	if err != nil {
@@ -44,6 +45,9 @@ func (s *Server) editTask(c echo.Context) error {
 		p := task.Patch{Title: &m.Title, Description: &m.Description, Owner: &m.Owner, Priority: &prio, Version: m.Version}
 		if tags := words(m.Labels); c.Request().Form.Has("labels") { // an older page has no such field
 			p.Labels = &tags
+		}
+		if c.Request().Form.Has("project") {
+			p.Project = &m.Project
 		}
 		saved, err = s.svc.UpdateTask(formContext(c), actorOf(c), t.ID, p)
 	}
@@ -161,11 +165,13 @@ func fieldPatch(c echo.Context, field string) (p task.Patch, err error) {
 		var n int
 		n, err = wholeNumber(c, field)
 		p.Priority = &n
+	case "project":
+		p.Project = &v
 	case "labels":
 		tags := words(v)
 		p.Labels = &tags
 	default:
-		err = task.FieldErrorf("field", "must be title, description, owner, priority or labels")
+		err = task.FieldErrorf("field", "must be title, description, owner, priority, project or labels")
 	}
 	return p, err
 }
@@ -179,6 +185,8 @@ func fieldTexts(t *task.Task, field string, p task.Patch) (now, want string) {
 		return t.Description, *p.Description
 	case "owner":
 		return t.Owner, *p.Owner
+	case "project":
+		return t.Project, *p.Project
 	case "priority":
 		return formNumber(t.Priority), formNumber(*p.Priority)
 	}

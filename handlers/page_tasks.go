@@ -24,7 +24,7 @@ func (s *Server) tasksPage(c echo.Context, ch views.Chrome) (templ.Component, er
 }
 
 func (s *Server) newTaskPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
-	m := views.NewTaskModel{Owner: c.QueryParam("owner"), Priority: "0"}
+	m := views.NewTaskModel{Owner: c.QueryParam("owner"), Project: c.QueryParam("project"), Priority: "0"}
 	err := s.follow(c, &m, c.QueryParam("follow"))
 	if err == nil {
 		m.Agents, err = s.agentOptions(c)
@@ -57,7 +57,8 @@ func (s *Server) createTask(c echo.Context) error {
 	m := views.NewTaskModel{
 		Title: c.FormValue("title"), Description: text(c, "description"), Owner: c.FormValue("owner"), Priority: c.FormValue("priority"),
 		Labels: c.FormValue("labels"), BlockedBy: c.FormValue("blockedBy"), Steps: text(c, "steps"), Links: text(c, "links"),
-		Draft: c.FormValue("status") == string(task.Draft), Key: c.FormValue("_key"),
+		Project: c.FormValue("project"),
+		Draft:   c.FormValue("status") == string(task.Draft), Key: c.FormValue("_key"),
 	}
 	if err := s.follow(c, &m, c.FormValue("follow")); err != nil {
 		return err
@@ -92,7 +93,7 @@ func (s *Server) createTask(c echo.Context) error {
 func (s *Server) newTask(c echo.Context, m *views.NewTaskModel, prio int) task.New {
 	in := task.New{
 		Title: m.Title, Description: m.Description, Owner: m.Owner, Priority: prio, Status: task.Active,
-		Labels: words(m.Labels), Steps: stepLines(m.Steps), Resources: linkLines(m.Links),
+		Labels: words(m.Labels), Project: m.Project, Steps: stepLines(m.Steps), Resources: linkLines(m.Links),
 	}
 	if m.Draft {
 		in.Status = task.Draft

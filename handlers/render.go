@@ -71,6 +71,9 @@ func (s *Server) chrome(c echo.Context) (views.Chrome, error) {
 	if ch.Views, err = s.svc.SavedViews(ctx, a); err != nil {
 		return ch, err
 	}
+	if ch.Projects, err = s.svc.ProjectKeys(ctx, a); err != nil {
+		return ch, err
+	}
 	prefs, err := s.preferences(c)
 	if err != nil {
 		return ch, err

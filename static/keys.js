@@ -18,7 +18,14 @@
   const focusRow = step => {
     const list = rows(), at = list.findIndex(r => r.contains(document.activeElement));
     const r = list[Math.max(0, Math.min(list.length - 1, at + step))];
-    if (r) (r.matches("a") ? r : q(".title a, a.title, .tick", r) || q("a", r))?.focus();
+    if (r) (r.matches("a") ? r : q(".title a, a.title, summary.title, .tick", r) || q("a", r))?.focus();
+  };
+  const focusComment = step => {
+    const list = all("[data-comment]").filter(r => r.offsetParent), here = document.activeElement;
+    const after = list.findIndex(r => here !== document.body && (r.contains(here) || r.compareDocumentPosition(here) & Node.DOCUMENT_POSITION_PRECEDING));
+    const own = list[after]?.contains(here);
+    const at = step > 0 ? (after < 0 ? (here === document.body ? 0 : list.length - 1) : after + (own ? 1 : 0)) : (after < 0 ? list.length : after) - 1;
+    list[Math.max(0, Math.min(list.length - 1, at))]?.focus();
   };
   const searchField = () => all("main .search input").find(i => i.offsetParent);
 
@@ -28,6 +35,7 @@
     search: () => { const f = searchField(); if (f) f.focus(); else taskyard.palette?.(); },
     help: () => { const d = q("#keys"); if (d && !d.open) { d.showModal(); q("h2", d).focus(); } },
     theme: () => taskyard.switchTheme(),
+    nextComment: () => focusComment(1), previousComment: () => focusComment(-1),
   };
   // What a row offers is for the row that has the focus.
   const target = cmd => {

@@ -37,8 +37,9 @@ var sheets = map[string][]string{
 		"board", "task", "plan", "feed", "approvals", "transcript", "lists", "agents", "settings",
 		"utilities", "responsive",
 	},
-	"docs.css":  {"docs"},  // of one page, which few open
-	"print.css": {"print"}, // which no page waits for
+	"docs.css":   {"docs"},   // of one page, which few open
+	"review.css": {"review"}, // of reviews, projects and merges
+	"print.css":  {"print"},  // which no page waits for
 }
 
 // hashLen is how many hex digits of a file's SHA-256 its address carries.

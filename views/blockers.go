@@ -43,6 +43,12 @@ func blockedLabel(t *task.Task) string {
 
 // stateLabel is the glyph's label, but says what only waits for other tasks.
 func stateLabel(t *task.Task) string {
+	switch t.WaitingFor {
+	case task.WaitsReview:
+		return "Waiting for review"
+	case task.WaitsMerge:
+		return "Waiting for its merge"
+	}
 	if g := ui.GlyphOf(t); g != ui.GlyphIdle || t.WaitingFor != task.WaitsTasks {
 		return g.Label()
 	}

@@ -22,6 +22,7 @@ type Chrome struct {
 	Agents           []NavAgent
 	MoreAgents       int              // agents that the navigation leaves out
 	Views            []task.SavedView // the person's own
+	Projects         []string         // keys of those that take tasks
 	Scheduler        SchedulerLine
 	Pauses           task.Pauses // what is paused now
 	Fault            string      // why nothing can be stored, with what to do; "" when all is well

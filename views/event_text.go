@@ -19,6 +19,10 @@ func changeText(e *task.Event) string {
 	switch e.Kind {
 	case task.EvBlockersSet, task.EvBlockerDone, task.EvBlockerLost:
 		return blockerText(e.Changes)
+	case task.EvProjectCreated, task.EvProjectUpdated, task.EvChecksFailed, task.EvResultCreated, task.EvResultAccepted,
+		task.EvResultChanges, task.EvResultVoted, task.EvResultReminded, task.EvReviewReplied, task.EvMergeQueued, task.EvMergeDone,
+		task.EvMergeFailed:
+		return resultText(e.Changes)
 	case task.EvSubtaskCreated:
 		return subtaskText(e.Changes)
 	case task.EvStepAdded, task.EvStepRemoved, task.EvStepMoved, task.EvStepLinked, task.EvStepUnlinked:

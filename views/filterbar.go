@@ -46,6 +46,7 @@ func (f QueueFilter) chosen() []chosen {
 	add(f.Status != "", labelOf(StatusChoices, f.Status), func(g *QueueFilter) { g.Status = "" })
 	add(f.Priority != "", "Priority from "+f.Priority, func(g *QueueFilter) { g.Priority = "" })
 	add(f.Label != "", "Label "+f.Label, func(g *QueueFilter) { g.Label = "" })
+	add(f.Project != "", "Project "+f.Project, func(g *QueueFilter) { g.Project = "" })
 	add(f.CreatedBy != "", "By "+ui.ActorLabel(f.CreatedBy), func(g *QueueFilter) { g.CreatedBy = "" })
 	add(f.Blocked != "", labelOf(blockedChoices, f.Blocked), func(g *QueueFilter) { g.Blocked = "" })
 	return list

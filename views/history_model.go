@@ -128,6 +128,7 @@ func (q HistoryQuery) chips() []historyChip {
 	add("", &q.Agent)
 	add("by ", &q.CreatedBy)
 	add("label ", &q.Label)
+	add("project ", &q.Project)
 	add("", &q.Status)
 	add("", &q.Since)
 	add("from ", &q.From)

@@ -115,7 +115,7 @@ func HistoryPage(c Chrome, m HistoryModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = historyFilter(&m).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = historyFilter(c, &m).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -52,12 +52,13 @@ func (urls) Wake() string { return "/inbox/wake" }
 // inboxTitles head the sections, in the order of the page.
 var inboxTitles = map[task.InboxKind]string{
 	task.WaitQuestion: "Questions", task.WaitPermission: "Permissions", task.WaitApproval: "Approvals",
-	task.WaitStuck: "Failed, needs attention", task.WaitLost: "Blocked by a canceled task", task.WaitNotice: "Notices",
+	task.WaitReview: "Results to review",
+	task.WaitStuck:  "Failed, needs attention", task.WaitLost: "Blocked by a canceled task", task.WaitNotice: "Notices",
 }
 
 // snoozeNouns name one thing of each kind.
 var snoozeNouns = map[task.InboxKind]string{
-	task.WaitQuestion: "Question", task.WaitPermission: "Permission", task.WaitApproval: "Approval",
+	task.WaitQuestion: "Question", task.WaitPermission: "Permission", task.WaitApproval: "Approval", task.WaitReview: "Result",
 	task.WaitStuck: "Failure", task.WaitLost: "Blocked", task.WaitNotice: "Notice",
 }
 
@@ -126,6 +127,9 @@ func (m *InboxModel) emptyWords(c Chrome) (why, next, href string) {
 func snoozeHref(z *task.Snooze) string {
 	if z.Kind == task.WaitApproval || z.Kind == task.WaitPermission {
 		return URL.Approval(z.Ref)
+	}
+	if z.Kind == task.WaitReview {
+		return URL.Review(z.TaskID, ReviewQuery{})
 	}
 	return URL.Task(z.TaskID)
 }

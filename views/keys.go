@@ -39,6 +39,15 @@ var commands = []Command{
 	{Keys: "a", Label: "Approve, answer or view", Group: "Tasks", Icon: "check", Press: "[data-approve]"},
 	{Keys: "r", Label: "Reject", Group: "Tasks", Icon: "x", Press: "[data-reject]"},
 
+	{Shown: "J", Label: "Next file", Group: "Review"}, // the files are rows
+	{Shown: "K", Label: "Previous file", Group: "Review"},
+	{Keys: "n", Label: "Next comment", Group: "Review", Do: "nextComment"},
+	{Keys: "p", Label: "Previous comment", Group: "Review", Do: "previousComment"},
+	{Shown: "C", Label: "Comment on the line, the file or the result", Group: "Review"},
+	{Shown: "V", Label: "Mark the file as viewed", Group: "Review"},
+	{Shown: "A", Label: "Accept", Group: "Review"}, // as approve above
+	{Shown: "R", Label: "Request changes", Group: "Review"},
+
 	{
 		Keys: "c", Label: "New task", Group: "Everywhere", Icon: "plus", Press: "[data-new-task]",
 		Href: URL.NewTask(""), Needs: writers,
@@ -67,6 +76,8 @@ var commands = []Command{
 	{Label: "Cost and tokens", Icon: "chart-column", Href: URL.Insights(InsightQuery{})},
 	{Label: "Saved views", Icon: "eye", Href: URL.Views()},
 	{Label: "Settings", Icon: "settings", Href: URL.Settings("")},
+	{Label: "Projects", Icon: "git-pull-request", Href: URL.Projects()},
+	{Label: "Merge queue", Icon: "git-pull-request", Href: URL.Merges("", 0), Needs: func(c Chrome) bool { return len(c.Projects) > 0 }},
 	{Label: "People", Icon: "user", Href: URL.Settings("people"), Needs: admins},
 	{Label: "Tokens", Icon: "key-round", Href: URL.Settings("tokens"), Needs: admins},
 	{Label: "Appearance and shortcuts", Icon: "sun-moon", Href: URL.Settings("appearance")},
@@ -83,7 +94,7 @@ func admins(c Chrome) bool { return c.CanAdmin }
 func writers(c Chrome) bool { return c.CanWrite }
 
 // keyGroups are the headings of the help.
-var keyGroups = []string{"Everywhere", "Go to", "Lists", "Tasks"}
+var keyGroups = []string{"Everywhere", "Go to", "Lists", "Tasks", "Review"}
 
 // commandsOf are the commands of a group that this person has; "" are those
 // of the palette alone.

@@ -143,7 +143,7 @@ func waitLabel(t *task.Task) string {
 	case task.WaitsTasks:
 		return blockedLabel(t)
 	}
-	return ""
+	return taskWaits(t)
 }
 
 // age is since when the task is as it is: its claim's begin, else its creation.

@@ -59,7 +59,13 @@ var eventWords = map[string]string{
 	task.EvPreference:  "changed their preferences",
 	task.EvSettings:    "changed settings of the server",
 	task.EvRunRequeued: "put a run back into the queue", task.EvRunFollowUp: "scheduled a follow-up run",
-	task.EvRunFiles: "changed files",
+	task.EvRunFiles:       "changed files",
+	task.EvProjectCreated: "created the project", task.EvProjectUpdated: "changed the project",
+	task.EvChecksFailed: "could not complete it: required checks did not pass:", task.EvResultCreated: "handed in",
+	task.EvResultAccepted: "accepted", task.EvResultChanges: "requested changes of", task.EvResultVoted: "voted on",
+	task.EvResultReminded: "reminded of the review of", task.EvReviewReplied: "answered a review comment",
+	task.EvMergeQueued: "queued the merge of", task.EvMergeDone: "merged", task.EvMergeFailed: "could not merge it",
+	task.EvRunMessage: "sent a message to a run",
 }
 
 // EventSentence says an event after its actor's name, with the changed fields

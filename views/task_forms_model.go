@@ -57,6 +57,7 @@ type EditModel struct {
 	Owner       string
 	Priority    string // as typed
 	Labels      string // as typed
+	Project     string // key
 	Version     int64  // that the person read
 	Agents      []AgentOption
 	Changed     string // who changed what meanwhile, after a stale version; or ""
@@ -68,7 +69,7 @@ type EditModel struct {
 func EditOf(t *task.Task, agents []AgentOption) EditModel {
 	return EditModel{
 		Task: t, Title: t.Title, Description: t.Description, Owner: t.Owner,
-		Priority: strconv.Itoa(t.Priority), Labels: strings.Join(t.Labels, " "), Version: t.Version, Agents: agents,
+		Priority: strconv.Itoa(t.Priority), Labels: strings.Join(t.Labels, " "), Project: t.Project, Version: t.Version, Agents: agents,
 	}
 }
 
@@ -79,6 +80,7 @@ type NewTaskModel struct {
 	Owner       string
 	Priority    string // as typed
 	Labels      string // as typed
+	Project     string // key
 	BlockedBy   string // as typed
 	Steps       string // one per line
 	Links       string // one per line: an address or absolute path, then a label

@@ -7,6 +7,7 @@ const (
 	TourHandover = "Write the backup guide"
 	TourQuestion = "Review the retry policy"
 	TourDraft    = "Plan the next milestone"
+	TourReview   = "Put the opening hours on the site"
 )
 
 // Guide is what the inbox says to try: the tour of the demo, or the first
@@ -49,6 +50,11 @@ func (g *Guide) steps(n *task.InboxTotals) []guideStep {
 		{
 			"Answer a question", "The reviewer of “" + TourQuestion + "” asks how many attempts are right, and finishes when you answer.",
 			URL.InboxOf(InboxQuery{Only: task.WaitQuestion}), *n.Of(task.WaitQuestion), f.Answered,
+		},
+		{
+			"Review a change", "The builder of “" + TourReview + "” forgot a day, the check said so, and it was fixed. Comment on a line " +
+				"and request changes, or accept: then it is merged into main.",
+			URL.InboxOf(InboxQuery{Only: task.WaitReview}), *n.Of(task.WaitReview), false,
 		},
 		{"See a hand-over", "The builder gives “" + TourHandover + "” to the reviewer, with a comment.", URL.Search(TourHandover), 0, false},
 		{"Start a draft", "“" + TourDraft + "” waits until somebody starts it.", URL.Search(TourDraft), 0, false},

@@ -14,7 +14,7 @@ import (
 // itemKind says how a message of a transcript is drawn.
 func itemKind(m task.Message) string {
 	switch m.Type {
-	case "prompt", "usage", "log", "error", "result":
+	case "prompt", "usage", "log", "error", "result", task.TypeMessage:
 		return m.Type
 	case "permission":
 		return "log"
@@ -31,6 +31,15 @@ func promptLabel(m task.Message) string {
 		return "System prompt"
 	}
 	return "Prompt"
+}
+
+// messageLabel says who sent the run a message, and whether its agent got it.
+func messageLabel(m task.Message) string {
+	var d struct{ Undelivered bool }
+	if json.Unmarshal(m.Data, &d) == nil && d.Undelivered {
+		return ui.ActorLabel(m.Author) + " (not delivered: the run ended first)"
+	}
+	return ui.ActorLabel(m.Author)
 }
 
 // failed reports whether a tool call was refused or went wrong.

@@ -33,6 +33,8 @@ func (m *RunLineModel) title() string {
 	switch m.Line.Type {
 	case "prompt":
 		return promptLabel(m.Line)
+	case task.TypeMessage:
+		return "Message of " + messageLabel(m.Line)
 	case "tool_call":
 		return "Call of " + orElse(readToolCall(m.Line).Tool, "a tool")
 	case "tool_result":

@@ -21,6 +21,7 @@ type QueueFilter struct {
 	Status    string // a status, a work status, "waiting" or "failed"
 	Query     string
 	Label     string
+	Project   string // key
 	Priority  string // at least this number
 	CreatedBy string // actor
 	Blocked   string // "yes" or "no"
@@ -36,6 +37,7 @@ type HistoryQuery struct {
 	Agent     string
 	CreatedBy string // actor
 	Label     string
+	Project   string // key
 	Status    string // done or canceled
 	Query     string
 	Since     string // a time before now: a value of sinceChoices
@@ -61,7 +63,7 @@ func query(path string, pairs ...string) string {
 // pairs are the parameters that every list of open tasks has.
 func (f QueueFilter) pairs() []string {
 	return []string{
-		"agent", f.Agent, "status", f.Status, "q", f.Query, "label", f.Label, "priority", f.Priority,
+		"agent", f.Agent, "status", f.Status, "q", f.Query, "label", f.Label, "project", f.Project, "priority", f.Priority,
 		"by", f.CreatedBy, "blocked", f.Blocked, "sort", f.Sort, "after", f.After,
 	}
 }

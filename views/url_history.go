@@ -3,7 +3,7 @@ package views
 import "taskyard/task"
 
 func (q HistoryQuery) at(path string) string {
-	return query(path, "agent", q.Agent, "by", q.CreatedBy, "label", q.Label, "status", q.Status,
+	return query(path, "agent", q.Agent, "by", q.CreatedBy, "label", q.Label, "project", q.Project, "status", q.Status,
 		"q", q.Query, "since", q.Since, "from", q.From, "to", q.To, "before", q.Before)
 }
 

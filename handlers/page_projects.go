@@ -1,0 +1,169 @@
+package handlers
+
+import (
+	"context"
+	"time"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"taskyard/task"
+	"taskyard/views"
+	"taskyard/views/ui"
+)
+
+// examineTime bounds how long a page waits for a look at repositories.
+const examineTime = 2 * time.Second
+
+func (s *Server) projectsPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
+	ctx, a := c.Request().Context(), actorOf(c)
+	list, err := s.svc.Projects(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	look, stop := context.WithTimeout(ctx, examineTime)
+	defer stop()
+	rows := make([]views.ProjectRow, len(list))
+	for i, p := range list {
+		rows[i] = views.ProjectRow{Project: p.Project, OpenTasks: p.OpenTasks, Review: p.InReview, Merge: p.InMerge}
+		if ch.CanAdmin && p.Repository != "" && !p.Archived && look.Err() == nil {
+			rows[i].Findings = s.examined(look, a, *p.Project)
+		}
+	}
+	return views.ProjectsPage(ch, rows), nil
+}
+
+// examined is what is found of the repository of a project; what keeps it from
+// being looked at is a finding, too.
+func (s *Server) examined(ctx context.Context, a task.Actor, p task.Project) []task.Finding {
+	list, err := s.svc.ExamineProject(ctx, a, p)
+	if e, ok := knownError(err); ok {
+		return []task.Finding{{Level: task.LevelWarning, Message: e.Message}}
+	}
+	return list
+}
+
+func (s *Server) newProjectPage(_ echo.Context, ch views.Chrome) (templ.Component, error) {
+	return views.ProjectPage(ch, views.ProjectModel{New: true, Key: views.NewKey(), Form: views.ProjectForm{
+		Approvals: "1", Method: string(task.MergeSquash), Merge: true,
+	}}), nil
+}
+
+func (s *Server) projectPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
+	ctx, a := c.Request().Context(), actorOf(c)
+	p, err := s.svc.Project(ctx, a, c.Param("key"))
+	if err != nil {
+		return nil, err
+	}
+	m := views.ProjectModel{Form: views.ProjectFormOf(p), Archived: p.Archived, Key: views.NewKey()}
+	if ch.CanAdmin && p.Repository != "" {
+		m.Findings = s.examined(ctx, a, *p)
+	}
+	return views.ProjectPage(ch, m), nil
+}
+
+func (s *Server) createProject(c echo.Context) error {
+	m := views.ProjectModel{New: true, Form: projectForm(c), Key: c.FormValue("_key")}
+	return s.saveProject(c, m, false, s.svc.CreateProject)
+}
+
+func (s *Server) updateProject(c echo.Context) error {
+	had, err := s.svc.Project(c.Request().Context(), actorOf(c), c.Param("key"))
+	if err != nil {
+		return err
+	}
+	m := views.ProjectModel{Form: projectForm(c), Archived: had.Archived, Key: c.FormValue("_key")}
+	m.Form.Key = had.Key
+	return s.saveProject(c, m, had.Archived, func(ctx context.Context, a task.Actor, p task.Project) (*task.Project, error) {
+		return s.svc.UpdateProject(ctx, a, p, m.Form.Version)
+	})
+}
+
+// saveProject does what the form of a project asks for: adds or removes a
+// check, looks at the repository, or saves.
+func (s *Server) saveProject(c echo.Context, m views.ProjectModel, archived bool,
+	save func(context.Context, task.Actor, task.Project) (*task.Project, error),
+) error {
+	if act := c.FormValue("act"); changeRows(&m.Form, act) {
+		return s.showProject(c, m, 0)
+	}
+	p, err := projectOf(m.Form)
+	p.Archived = archived
+	if c.FormValue("act") == "examine" { // whatever else is wrong with it
+		m.Findings, err = s.svc.ExamineProject(c.Request().Context(), actorOf(c), task.Project{
+			Key: "checked", Repository: p.Repository, DefaultBranch: p.DefaultBranch, BranchPrefix: p.BranchPrefix, Merge: bare(p.Merge),
+		})
+		if m.Looked = true; err == nil {
+			return s.showProject(c, m, 0)
+		}
+	}
+	var saved *task.Project
+	if err == nil {
+		saved, err = save(formContext(c), actorOf(c), p)
+	}
+	e, refused := refusal(err)
+	switch {
+	case refused && e.Code == task.CodeStaleProject:
+		now, err := s.svc.Project(c.Request().Context(), actorOf(c), m.Form.Key)
+		if err != nil {
+			return err
+		}
+		m.Form.Version, m.Changed = now.Version, "Somebody changed this project meanwhile."
+		return s.showProject(c, m, statuses[e.Kind])
+	case refused:
+		m.Errors = ui.ErrorsOf(e)
+		if p.Repository != "" && m.Errors["repository"] != "" {
+			m.Findings = s.examined(c.Request().Context(), actorOf(c), p)
+		}
+		return s.showProject(c, m, statuses[e.Kind])
+	case err != nil:
+		return err
+	}
+	return s.done(c, views.URL.Project(saved.Key), "Saved the project %s", saved.Key)
+}
+
+// bare is a merge without what has nothing to do with the repository.
+func bare(m *task.Merge) *task.Merge {
+	if m == nil {
+		return nil
+	}
+	return &task.Merge{Into: m.Into, Push: m.Push}
+}
+
+// showProject shows the form once more as it was sent; status 0 is 200.
+func (s *Server) showProject(c echo.Context, m views.ProjectModel, status int) error {
+	ch, err := s.chrome(c)
+	if err != nil {
+		return err
+	}
+	if ch.Path = views.URL.NewProject(); !m.New {
+		ch.Path = views.URL.Project(m.Form.Key)
+	}
+	if status == 0 {
+		status = 200
+	}
+	return s.render(c, status, views.ProjectPage(ch, m))
+}
+
+func (s *Server) archiveProject(c echo.Context) error { return s.setArchived(c, true) }
+func (s *Server) restoreProject(c echo.Context) error { return s.setArchived(c, false) }
+
+func (s *Server) setArchived(c echo.Context, archived bool) error {
+	a, key := actorOf(c), c.Param("key")
+	p, err := s.svc.Project(c.Request().Context(), a, key)
+	if err != nil {
+		return err
+	}
+	p.Archived = archived
+	if _, err := s.svc.UpdateProject(formContext(c), a, *p, p.Version); err != nil {
+		return withBack(c, err, views.URL.Project(key))
+	}
+	word, back := "Archived", "restore"
+	if !archived {
+		word, back = "Restored", "archive"
+	}
+	if c.FormValue("undo") == "" {
+		s.undoable(c, views.URL.ProjectAct(key, back))
+	}
+	return s.done(c, views.URL.Projects(), "%s the project %s", word, key)
+}

@@ -1,0 +1,289 @@
+package handlers
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"taskyard/service"
+	"taskyard/task"
+	"taskyard/views"
+)
+
+// How much of a change a review shows at once: files are opened until this
+// many lines; the others come when they are opened.
+const (
+	reviewLines   = 400
+	reviewFiles   = 12 // at most, each of which is read from the repository
+	reviewContext = 3  // unchanged lines around a change
+)
+
+func (s *Server) reviewPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
+	id, err := idParam(c, "id")
+	if err != nil {
+		return nil, err
+	}
+	m, err := s.review(c, id, reviewQuery(c))
+	if err != nil {
+		return nil, err
+	}
+	return views.ReviewPage(ch, m), nil
+}
+
+// reviewFilePage shows the change of one file, with the form for a comment
+// where the address asks for it.
+func (s *Server) reviewFilePage(c echo.Context, ch views.Chrome) (templ.Component, error) {
+	id, err := idParam(c, "id")
+	if err != nil {
+		return nil, err
+	}
+	m, err := s.reviewFile(c, id, reviewQuery(c))
+	if err != nil {
+		return nil, err
+	}
+	return views.ReviewFilePage(ch, m), nil
+}
+
+func (s *Server) checkPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
+	id, err := idParam(c, "id")
+	if err != nil {
+		return nil, err
+	}
+	check, err := idParam(c, "check")
+	if err != nil {
+		return nil, err
+	}
+	t, err := s.svc.Task(c.Request().Context(), actorOf(c), id)
+	if err != nil {
+		return nil, err
+	}
+	run, err := s.svc.CheckRun(c.Request().Context(), actorOf(c), id, check)
+	return views.CheckPage(ch, t, run), err
+}
+
+func reviewQuery(c echo.Context) views.ReviewQuery {
+	n := func(name string) int { // what is no number is none
+		n, _ := strconv.Atoi(c.QueryParam(name))
+		return max(0, n)
+	}
+	q := views.ReviewQuery{
+		Result: n("result"), Since: n("since"), View: c.QueryParam("view"), Path: c.QueryParam("path"),
+		Side: c.QueryParam("side"), Line: n("line"), Form: c.QueryParam("form") != "",
+	}
+	if q.Side != "old" {
+		q.Side = "new"
+	}
+	return q
+}
+
+// reviewBase reads what both pages of a review show.
+func (s *Server) reviewBase(c echo.Context, id task.ID, q views.ReviewQuery) (m views.ReviewModel, err error) {
+	ctx, a := c.Request().Context(), actorOf(c)
+	m = views.ReviewModel{Query: q, Key: views.NewKey()}
+	if m.Task, err = s.svc.Task(ctx, a, id); err != nil {
+		return m, err
+	}
+	results, err := s.svc.Results(ctx, a, id)
+	if err != nil {
+		return m, err
+	}
+	if len(results) > 0 {
+		m.Newest = results[0].Number
+	}
+	if m.Result, err = s.svc.Result(ctx, a, id, q.Result); err != nil {
+		return m, err
+	}
+	prefs, err := s.preferences(c)
+	if err != nil {
+		return m, err
+	}
+	m.Split = q.View == "split" || q.View == "" && prefs[task.PrefDiff] == "split"
+	if m.Comments, err = s.svc.ReviewComments(ctx, a, id); err != nil {
+		return m, err
+	}
+	if m.Result.Number != m.Newest {
+		m.Comments = nil // their lines are those of the newest
+	}
+	m.Reviewed = reviewedBefore(a.Name, m.Result.Number, results, m.Comments)
+	m.Missing = service.VotesMissing(m.Result)
+	if e, ok := knownError(s.svc.MayVote(a, m.Result)); ok {
+		m.MayVote = e.Message + "."
+	}
+	return m, nil
+}
+
+// reviewedBefore is the last result before number that a person voted on or
+// commented, 0 for none.
+func reviewedBefore(name string, number int, results []*task.Result, comments []task.ReviewComment) int {
+	last := 0
+	for _, r := range results {
+		if r.Number >= number {
+			continue
+		}
+		for _, v := range r.Votes {
+			if v.By == name {
+				last = max(last, r.Number)
+			}
+		}
+		for i := range comments {
+			if cm := &comments[i]; cm.ResultID == r.ID && cm.Author == name && cm.State != task.CommentDraft {
+				last = max(last, r.Number)
+			}
+		}
+	}
+	return last
+}
+
+// review reads the page of a result, with the lines of its first files.
+func (s *Server) review(c echo.Context, id task.ID, q views.ReviewQuery) (views.ReviewModel, error) {
+	ctx, a := c.Request().Context(), actorOf(c)
+	m, err := s.reviewBase(c, id, q)
+	if err != nil || m.Result.Head == "" {
+		return m, err
+	}
+	list, total, err := s.svc.ResultFiles(ctx, a, id, m.Result.Number, q.Since)
+	if e, ok := knownError(err); ok {
+		m.NoFiles = e.Message
+		return m, nil
+	}
+	if err != nil {
+		return m, err
+	}
+	m.Total, m.Files = total, make([]views.ReviewFile, len(list))
+	for i := range list {
+		m.Files[i].FileChange = list[i]
+	}
+	if err := s.markViewed(c, &m); err != nil {
+		return m, err
+	}
+	return m, s.openFiles(c, &m)
+}
+
+// openFiles reads the lines of the files that the page shows at once: the
+// first ones, and those with comments.
+func (s *Server) openFiles(c echo.Context, m *views.ReviewModel) error {
+	commented := map[string]bool{}
+	for i := range m.Comments {
+		if cm := &m.Comments[i]; cm.State != task.CommentResolved {
+			commented[cm.Path] = true
+		}
+	}
+	lines, files := 0, 0
+	for i := range m.Files {
+		f := &m.Files[i]
+		n := f.Added + f.Removed
+		fits := !f.Viewed && (lines+n <= reviewLines || lines == 0 && n <= 2*reviewLines)
+		if files == reviewFiles || !fits && !commented[f.Path] {
+			continue
+		}
+		files++
+		lines += n
+		if err := s.loadFile(c, m, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// loadFile reads the lines of a file; what keeps them from being shown is
+// said in their place.
+func (s *Server) loadFile(c echo.Context, m *views.ReviewModel, f *views.ReviewFile) error {
+	got, err := s.svc.ResultDiff(c.Request().Context(), actorOf(c), m.Task.ID, m.Result.Number, m.Query.Since, f.Path, reviewContext)
+	if e, ok := knownError(err); ok && e.Kind != task.NotFound {
+		f.Loaded, f.Note = true, e.Message
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	f.FileChange, f.Loaded = *got, true
+	f.Cut()
+	return nil
+}
+
+// reviewFile reads the page of one file.
+func (s *Server) reviewFile(c echo.Context, id task.ID, q views.ReviewQuery) (views.ReviewModel, error) {
+	m, err := s.reviewBase(c, id, q)
+	if err != nil {
+		return m, err
+	}
+	m.Files = []views.ReviewFile{{FileChange: task.FileChange{Path: q.Path, Change: task.FileModified}}}
+	if err := s.loadFile(c, &m, &m.Files[0]); err != nil {
+		return m, err
+	}
+	return m, s.markViewed(c, &m)
+}
+
+// A mark of a viewed file is that of its diff, and the result in which it was
+// seen: "3f…@2".
+func viewedMark(f *task.FileChange, result int) string {
+	return views.ReviewMark(f) + "@" + strconv.Itoa(result)
+}
+
+// maxMarks is how many marks a page compares with a diff.
+const maxMarks = 50
+
+// markViewed says which files the reader has viewed as they are. Files that no
+// commit has touched since they were viewed are as they were; only those that
+// a rebase may have moved are compared.
+func (s *Server) markViewed(c echo.Context, m *views.ReviewModel) error {
+	ctx, a := c.Request().Context(), actorOf(c)
+	viewed, err := s.svc.ViewedFiles(ctx, a, m.Task.ID)
+	if err != nil || len(viewed) == 0 {
+		return err
+	}
+	touched := map[int]map[string]bool{} // by the result of the mark; nil: its branch began elsewhere
+	compared := 0
+	for i := range m.Files {
+		f := &m.Files[i]
+		mark, at, ok := strings.Cut(viewed[f.Path], "@")
+		n, err := strconv.Atoi(at)
+		if !ok || err != nil {
+			continue
+		}
+		if n == m.Result.Number {
+			f.Viewed = true
+			continue
+		}
+		paths, known := touched[n]
+		if !known {
+			if paths, err = s.touchedSince(c, m, n); err != nil {
+				return err
+			}
+			touched[n] = paths
+		}
+		switch {
+		case paths != nil:
+			f.Viewed = !paths[f.Path]
+		case compared < maxMarks:
+			compared++
+			got, err := s.svc.ResultDiff(ctx, a, m.Task.ID, m.Result.Number, 0, f.Path, reviewContext)
+			f.Viewed = err == nil && views.ReviewMark(got) == mark
+		}
+	}
+	return nil
+}
+
+// touchedSince names the files that differ between an earlier result and the
+// shown one; nil where they began at different commits, or it cannot be said.
+func (s *Server) touchedSince(c echo.Context, m *views.ReviewModel, number int) (map[string]bool, error) {
+	ctx, a := c.Request().Context(), actorOf(c)
+	before, err := s.svc.Result(ctx, a, m.Task.ID, number)
+	if task.IsCode(err, task.CodeResultNotFound) || err == nil && before.Base != m.Result.Base {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	list, total, err := s.svc.ResultFiles(ctx, a, m.Task.ID, m.Result.Number, number)
+	if _, ok := knownError(err); ok || err == nil && total > len(list) {
+		return nil, nil
+	}
+	paths := map[string]bool{}
+	for i := range list {
+		paths[list[i].Path] = true
+	}
+	return paths, err
+}

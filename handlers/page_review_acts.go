@@ -1,0 +1,264 @@
+package handlers
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"taskyard/task"
+	"taskyard/views"
+	"taskyard/views/ui"
+)
+
+func (s *Server) acceptResult(c echo.Context) error {
+	return s.decideResult(c, "accept", "Accepted result %d of #%d", s.svc.AcceptResult)
+}
+
+func (s *Server) requestChanges(c echo.Context) error {
+	return s.decideResult(c, "request-changes", "Requested changes of result %d of #%d", s.svc.RequestChanges)
+}
+
+// decideResult sends the vote of a person on exactly what they saw.
+func (s *Server) decideResult(c echo.Context, form, said string,
+	vote func(context.Context, task.Actor, task.ID, int, string, string) (*task.Task, error),
+) error {
+	id, err := idParam(c, "id")
+	if err != nil {
+		return err
+	}
+	number, err := wholeNumber(c, "result")
+	if err == nil {
+		_, err = vote(formContext(c), actorOf(c), id, number, c.FormValue("digest"), text(c, "text"))
+	}
+	if e, ok := refusal(err); ok {
+		return s.reviewAgain(c, id, e, func(m *views.ReviewModel) error {
+			if e.Kind != task.Conflict {
+				m.Form, m.Text, m.Errors = form, text(c, "text"), ui.ErrorsOf(e)
+				return nil
+			}
+			m.Notice, m.Seen = e.Message, number
+			if m.Text = text(c, "text"); m.Text != "" {
+				m.Form = form
+			}
+			m.Differs, err = s.differs(c, m, number)
+			return err
+		})
+	}
+	if err != nil {
+		return withBack(c, err, views.URL.Review(id, views.ReviewQuery{}))
+	}
+	return s.done(c, views.URL.Review(id, views.ReviewQuery{}), said, number, id)
+}
+
+// reviewAgain shows the newest result once more with what speaks against an act.
+func (s *Server) reviewAgain(c echo.Context, id task.ID, e *task.Error, change func(*views.ReviewModel) error) error {
+	return s.again(c, e, views.URL.Review(id, views.ReviewQuery{}), func(ch views.Chrome) (templ.Component, error) {
+		m, err := s.review(c, id, views.ReviewQuery{})
+		if err == nil {
+			err = change(&m)
+		}
+		return views.ReviewPage(ch, m), err
+	})
+}
+
+// differs says what of the shown result is not as in the one that was seen.
+func (s *Server) differs(c echo.Context, m *views.ReviewModel, seen int) ([]string, error) {
+	if seen == m.Result.Number {
+		return nil, nil
+	}
+	was, err := s.svc.Result(c.Request().Context(), actorOf(c), m.Task.ID, seen)
+	if err != nil {
+		return nil, err
+	}
+	list := []string{sprintf("You decided on result %d; the newest is result %d.", seen, m.Result.Number)}
+	if was.Patch != m.Result.Patch {
+		list = append(list, "The change is another one.")
+	}
+	if was.Summary != m.Result.Summary {
+		list = append(list, "The summary is another one.")
+	}
+	before := map[string]task.Verdict{}
+	for _, ch := range was.Checks {
+		before[ch.Name] = ch.Verdict
+	}
+	for _, ch := range m.Result.Checks {
+		if v := before[ch.Name]; v != ch.Verdict {
+			list = append(list, sprintf("Check %s: %s, before: %s.", ch.Name, ch.Verdict, orNone(string(v))))
+		}
+	}
+	return list, nil
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "none"
+	}
+	return s
+}
+
+// draftComment keeps a comment that only its author sees.
+func (s *Server) draftComment(c echo.Context) error {
+	id, err := idParam(c, "id")
+	if err != nil {
+		return err
+	}
+	d := task.ReviewComment{Path: c.FormValue("path"), Side: c.FormValue("side"), Text: text(c, "text")}
+	if d.Line, err = wholeNumber(c, "line"); err == nil {
+		d.EndLine, err = wholeNumber(c, "endLine")
+	}
+	if d.Line == 0 {
+		d.Side = ""
+	}
+	var made task.ReviewComment
+	if err == nil {
+		d.Excerpt = s.excerpt(c, id, d)
+		made, err = s.svc.DraftComment(formContext(c), actorOf(c), id, d)
+	}
+	if e, ok := refusal(err); ok {
+		return s.draftAgain(c, id, e, d)
+	}
+	if err != nil {
+		return withBack(c, err, views.URL.Review(id, views.ReviewQuery{}))
+	}
+	return toComment(c, id, made.ID)
+}
+
+// excerpt is what the lines of a comment say in the newest result.
+func (s *Server) excerpt(c echo.Context, id task.ID, d task.ReviewComment) string {
+	if d.Path == "" || d.Line == 0 {
+		return ""
+	}
+	got, err := s.svc.ResultDiff(c.Request().Context(), actorOf(c), id, 0, 0, d.Path, reviewContext)
+	if err != nil {
+		return "" // the comment says it without them
+	}
+	return task.ClipText(views.DiffExcerpt(got.Diff, d.Side, d.Line, max(d.Line, d.EndLine)), task.MaxText)
+}
+
+// draftAgain shows the form of a comment with what is wrong with it.
+func (s *Server) draftAgain(c echo.Context, id task.ID, e *task.Error, d task.ReviewComment) error {
+	fill := func(m *views.ReviewModel) error {
+		m.Form, m.Draft, m.Errors = "comment", d, ui.ErrorsOf(e)
+		return nil
+	}
+	if d.Path == "" {
+		return s.reviewAgain(c, id, e, fill)
+	}
+	q := views.ReviewQuery{Path: d.Path, Side: d.Side, Line: d.Line, Form: d.Line == 0}
+	return s.again(c, e, views.URL.ReviewFile(id, q), func(ch views.Chrome) (templ.Component, error) {
+		m, err := s.reviewFile(c, id, q)
+		if err == nil {
+			err = fill(&m)
+		}
+		return views.ReviewFilePage(ch, m), err
+	})
+}
+
+// toComment leads back to the page of a form, at a comment; 0 is none. The form
+// is closed there.
+func toComment(c echo.Context, id, comment task.ID) error {
+	to := backOr(c, views.URL.Review(id, views.ReviewQuery{}))
+	if u, err := url.Parse(to); err == nil {
+		v := u.Query()
+		for _, name := range []string{"side", "line", "form"} {
+			v.Del(name)
+		}
+		u.RawQuery, u.Fragment = v.Encode(), ""
+		to = u.String()
+	}
+	if comment != 0 {
+		to += "#c-" + comment.String()
+	}
+	return c.Redirect(http.StatusSeeOther, to)
+}
+
+// commentParams reads the task and the comment of the path.
+func commentParams(c echo.Context) (id, comment task.ID, err error) {
+	if id, err = idParam(c, "id"); err == nil {
+		comment, err = idParam(c, "comment")
+	}
+	return id, comment, err
+}
+
+func (s *Server) editDraft(c echo.Context) error {
+	id, comment, err := commentParams(c)
+	if err != nil {
+		return err
+	}
+	said := text(c, "text")
+	if c.FormValue("act") == "delete" {
+		said = ""
+	}
+	if err := s.svc.EditDraft(formContext(c), actorOf(c), id, comment, said); err != nil {
+		return withBack(c, err, backOr(c, views.URL.Review(id, views.ReviewQuery{})))
+	}
+	if strings.TrimSpace(said) == "" {
+		comment = 0
+	}
+	return toComment(c, id, comment)
+}
+
+func (s *Server) replyToComment(c echo.Context) error {
+	id, comment, err := commentParams(c)
+	if err != nil {
+		return err
+	}
+	state := task.CommentState(c.FormValue("state"))
+	if _, err := s.svc.ReplyReview(formContext(c), actorOf(c), id, comment, state, text(c, "text")); err != nil {
+		return withBack(c, err, backOr(c, views.URL.Review(id, views.ReviewQuery{})))
+	}
+	return toComment(c, id, comment)
+}
+
+func (s *Server) submitComments(c echo.Context) error {
+	id, err := idParam(c, "id")
+	if err != nil {
+		return err
+	}
+	n, err := s.svc.SubmitComments(formContext(c), actorOf(c), id)
+	if err != nil {
+		return withBack(c, err, backOr(c, views.URL.Review(id, views.ReviewQuery{})))
+	}
+	return s.done(c, views.URL.Review(id, views.ReviewQuery{}), "Sent %s", ui.Count(n, "comment", "comments"))
+}
+
+// setViewed notes that a file was viewed as it is in the result that was shown.
+func (s *Server) setViewed(c echo.Context) error {
+	id, err := idParam(c, "id")
+	if err != nil {
+		return err
+	}
+	number, err := wholeNumber(c, "result")
+	if err != nil {
+		return err
+	}
+	file, mark := c.FormValue("path"), ""
+	if on, _ := strconv.ParseBool(c.FormValue("viewed")); on {
+		got, err := s.svc.ResultDiff(c.Request().Context(), actorOf(c), id, number, 0, file, reviewContext)
+		if err != nil {
+			return withBack(c, err, views.URL.Review(id, views.ReviewQuery{}))
+		}
+		mark = viewedMark(got, number)
+	}
+	if err := s.svc.SetViewed(formContext(c), actorOf(c), id, file, mark); err != nil {
+		return withBack(c, err, views.URL.Review(id, views.ReviewQuery{}))
+	}
+	return toComment(c, id, 0)
+}
+
+// setDiffView keeps how the caller likes to see diffs.
+func (s *Server) setDiffView(c echo.Context) error {
+	id, err := idParam(c, "id")
+	if err != nil {
+		return err
+	}
+	if err := s.svc.SetPreference(formContext(c), actorOf(c), task.PrefDiff, c.FormValue("view")); err != nil {
+		return err
+	}
+	return c.Redirect(http.StatusSeeOther, backOr(c, views.URL.Review(id, views.ReviewQuery{})))
+}

@@ -1,0 +1,21 @@
+package handlers
+
+import (
+	"github.com/labstack/echo/v4"
+
+	"taskyard/views"
+)
+
+// sendRunMessage leads to what was said: by that scripts know that a draft has
+// done its work.
+func (s *Server) sendRunMessage(c echo.Context) error {
+	id, err := idParam(c, "id")
+	if err != nil {
+		return err
+	}
+	m, err := s.svc.SendRunMessage(formContext(c), actorOf(c), id, text(c, "text"))
+	if err != nil {
+		return withBack(c, err, backOr(c, views.URL.Run(id)))
+	}
+	return s.done(c, views.URL.Run(id)+"#said-"+m.ID.String(), "Sent")
+}

@@ -1,0 +1,133 @@
+package handlers
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"taskyard/task"
+	"taskyard/views"
+)
+
+// knownError returns the error that a caller may read.
+func knownError(err error) (*task.Error, bool) {
+	var e *task.Error
+	return e, errors.As(err, &e)
+}
+
+// projectForm reads a project as the form of its page holds it.
+func projectForm(c echo.Context) views.ProjectForm {
+	version, _ := strconv.ParseInt(c.FormValue("version"), 10, 64) // what is no number is none
+	return views.ProjectForm{
+		Key: strings.TrimSpace(c.FormValue("key")), Name: strings.TrimSpace(c.FormValue("name")), Description: text(c, "description"),
+		Repository: strings.TrimSpace(c.FormValue("repository")), DefaultBranch: strings.TrimSpace(c.FormValue("defaultBranch")),
+		BranchPrefix: strings.TrimSpace(c.FormValue("branchPrefix")), Setup: text(c, "setup"),
+		Checks: checkRows(c, "checks"), MergeChecks: checkRows(c, "merge.checks"),
+		Approvals: c.FormValue("review.approvals"), From: c.FormValue("review.from"),
+		ExpiresHours: c.FormValue("review.expiresSeconds"), StandIn: strings.TrimSpace(c.FormValue("review.standIn")),
+		Merge: c.FormValue("merge") != "", Into: strings.TrimSpace(c.FormValue("merge.into")), Method: c.FormValue("merge.method"),
+		KeepHours: c.FormValue("merge.keepBranchHours"), Push: strings.TrimSpace(c.FormValue("merge.push")), Version: version,
+	}
+}
+
+// checkRows reads the rows of checks of a form: as many as have a name field.
+func checkRows(c echo.Context, list string) []views.CheckForm {
+	var rows []views.CheckForm
+	form := c.Request().Form
+	for i := range task.MaxChecks + 1 {
+		at := list + "[" + strconv.Itoa(i) + "]."
+		if !form.Has(at + "name") {
+			break
+		}
+		rows = append(rows, views.CheckForm{
+			Name: strings.TrimSpace(form.Get(at + "name")), Kind: form.Get(at + "kind"), What: form.Get(at + "what"),
+			Timeout: form.Get(at + "timeoutSeconds"), Required: form.Get(at+"required") != "", Network: form.Get(at+"network") != "",
+		})
+	}
+	return rows
+}
+
+// changeRows adds or removes a check, where the pressed button asks for that.
+func changeRows(f *views.ProjectForm, act string) bool {
+	words := strings.Fields(act)
+	if len(words) < 2 {
+		return false
+	}
+	list := &f.Checks
+	if words[1] == "merge.checks" {
+		list, f.Merge = &f.MergeChecks, true
+	}
+	switch {
+	case words[0] == "add":
+		if len(*list) <= task.MaxChecks {
+			*list = append(*list, views.CheckForm{Kind: string(task.CheckCommand), Required: true})
+		}
+		return true
+	case words[0] == "remove" && len(words) == 3:
+		if i, err := strconv.Atoi(words[2]); err == nil && i >= 0 && i < len(*list) {
+			*list = slices.Delete(*list, i, i+1)
+		}
+		return true
+	}
+	return false
+}
+
+// projectOf is the project that a form describes. Errors name its fields.
+func projectOf(f views.ProjectForm) (task.Project, error) {
+	var bad task.Problems
+	number := func(field, s string) int {
+		if s = strings.TrimSpace(s); s == "" {
+			return 0
+		}
+		n, err := strconv.Atoi(s)
+		if err != nil {
+			bad.Add(field, "must be a whole number")
+		}
+		return n
+	}
+	p := task.Project{
+		Key: f.Key, Name: f.Name, Description: f.Description, Repository: f.Repository, DefaultBranch: f.DefaultBranch,
+		BranchPrefix: f.BranchPrefix, Setup: lines(f.Setup), Checks: formChecks("checks", f.Checks, number),
+		Review: task.Review{Approvals: number("review.approvals", f.Approvals), From: words(f.From), StandIn: f.StandIn},
+	}
+	if s := strings.TrimSpace(f.ExpiresHours); s != "" {
+		hours, err := strconv.ParseFloat(s, 64)
+		if err != nil || math.IsNaN(hours) || hours < 0 || hours > 365*24 {
+			bad.Add("review.expiresSeconds", "must be 0 to 8760 hours")
+		} else {
+			p.Review.ExpiresSeconds = int(math.Round(hours * 3600))
+		}
+	}
+	if f.Merge {
+		p.Merge = &task.Merge{
+			Into: f.Into, Method: task.MergeMethod(f.Method), Checks: formChecks("merge.checks", f.MergeChecks, number),
+			KeepBranchHours: number("merge.keepBranchHours", f.KeepHours), Push: f.Push,
+		}
+	}
+	return p, bad.Err()
+}
+
+func formChecks(list string, rows []views.CheckForm, number func(field, s string) int) []task.Check {
+	checks := make([]task.Check, len(rows))
+	for i, r := range rows {
+		at := list + "[" + strconv.Itoa(i) + "]."
+		checks[i] = task.Check{
+			Name: r.Name, Kind: task.CheckKind(r.Kind), TimeoutSeconds: number(at+"timeoutSeconds", r.Timeout),
+			Required: r.Required, Network: r.Network,
+		}
+		switch what := strings.TrimSpace(r.What); checks[i].Kind {
+		case task.CheckFile:
+			checks[i].Path = what
+		case task.CheckChanged:
+			checks[i].Glob = what
+		case task.CheckURL:
+		default:
+			checks[i].Run = what
+		}
+	}
+	return checks
+}

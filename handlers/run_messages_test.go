@@ -1,0 +1,79 @@
+package handlers
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"taskyard/service"
+	"taskyard/task"
+)
+
+// steered starts a run of a new task whose runner passes messages on.
+func steered(t *testing.T, svc *service.Service) *service.Start {
+	t.Helper()
+	ctx := context.Background()
+	tk, err := svc.CreateTask(ctx, mayaActor, task.New{Title: "Fix the build", Owner: "coder", NoStart: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := svc.RunNow(ctx, mayaActor, tk.ID); err != nil {
+		t.Fatal(err)
+	}
+	st, _, err := svc.NextRun(ctx, nil)
+	if err != nil || st == nil {
+		t.Fatalf("no run started: %v", err)
+	}
+	if err := svc.RunWorking(ctx, st.Run.ID, st.Run.Lease, 1, "1", "b"); err != nil {
+		t.Fatal(err)
+	}
+	return st
+}
+
+func TestMessagesToARunOverJSON(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	r := steered(t, s.svc).Run
+	at := "/api/runs/" + r.ID.String()
+	for _, who := range []string{"agent", "viewer"} {
+		s.do(who, "POST", at+"/messages", `{"text":"x"}`).problem(403, task.CodeForbidden)
+	}
+	s.do("operator", "POST", at+"/messages", `{"text":" "}`).problem(422, task.CodeInvalidField)
+	s.do("operator", "POST", "/api/runs/99/messages", `{"text":"x"}`).problem(404, task.CodeRunNotFound)
+	m := decode[task.RunMessage](s.do("operator", "POST", at+"/messages", `{"text":"use tabs"}`).want(200))
+	if m.Text != "use tabs" || m.Delivered() {
+		t.Errorf("message %+v", m)
+	}
+	if err := s.svc.DeliverRunMessage(context.Background(), r.ID, r.Lease, m.ID); err != nil {
+		t.Fatal(err)
+	}
+	got := decode[struct{ Said []task.RunMessage }](s.do("viewer", "GET", at, "").want(200))
+	if len(got.Said) != 1 || !got.Said[0].Delivered() {
+		t.Errorf("said %+v", got.Said)
+	}
+	if err := s.svc.FinishRun(context.Background(), r.ID, r.Lease,
+		service.Finished{State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}, Summary: "x"}); err != nil {
+		t.Fatal(err)
+	}
+	s.do("operator", "POST", at+"/messages", `{"text":"x"}`).problem(409, task.CodeRunEnded)
+}
+
+func TestThePageOfARunSendsMessages(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	r := steered(t, s.svc).Run
+	page := "/runs/" + r.ID.String()
+	body := string(s.do("viewer", "GET", page, "").want(200).Body)
+	if strings.Contains(body, "message-form") {
+		t.Error("a viewer is shown the form")
+	}
+	if _, err := s.svc.SendRunMessage(context.Background(), mayaActor, r.ID, "use <tabs>"); err != nil {
+		t.Fatal(err)
+	}
+	body = string(s.do("viewer", "GET", page, "").want(200).Body)
+	for _, want := range []string{"Messages to this run", "use &lt;tabs&gt;", "Queued"} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+}

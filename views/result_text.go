@@ -1,0 +1,120 @@
+package views
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+
+	"taskyard/task"
+	"taskyard/views/ui"
+)
+
+// resultWords say the state of a result, and the look of its pill.
+var resultWords = map[task.ResultState][2]string{
+	task.ResultReview: {"warn", "in review"}, task.ResultAccepted: {"run", "accepted"},
+	task.ResultChanges: {"warn", "changes requested"}, task.ResultSuperseded: {"", "replaced by a newer one"},
+	task.ResultMerged: {"ok", "merged"}, task.ResultDone: {"ok", "done"}, task.ResultCanceled: {"", "canceled"},
+}
+
+// verdictWords say what a check found, its sign, and its look.
+var verdictWords = map[task.Verdict][3]string{
+	task.CheckPassed: {"✓", "text-ok", "passed"}, task.CheckFailed: {"✗", "text-bad", "failed"},
+	task.CheckTimedOut: {"✗", "text-bad", "timed out"}, task.CheckNotRun: {"⚠", "text-warn", "was not run"},
+}
+
+// mergeStates say where a merge is, and the look of its pill.
+var mergeStates = map[task.MergeState][2]string{
+	task.MergeQueued: {"", "queued"}, task.MergeRunning: {"run", "merging"}, task.MergeWaiting: {"warn", "waiting"},
+	task.MergeDone: {"ok", "merged"}, task.MergeFailed: {"bad", "failed"}, task.MergeStopped: {"", "canceled"},
+}
+
+// mergeCodes say why a merge failed.
+var mergeCodes = map[string]string{
+	"merge_conflict": "Conflict with the branch", "merge_checks_failed": "A merge check failed",
+	"merge_changed": "The change came out differently on the branch",
+}
+
+// commentWords say what became of a review comment, and the look of its pill.
+var commentWords = map[task.CommentState][2]string{
+	task.CommentDraft: {"", "Draft, only you see it"}, task.CommentOpen: {"warn", "Open"}, task.CommentFixed: {"ok", "Fixed"},
+	task.CommentDeclined: {"bad", "Declined"}, task.CommentResolved: {"ok", "Resolved"},
+}
+
+// replyWords say what a reply did, after its author's name.
+var replyWords = map[task.CommentState]string{
+	task.CommentFixed: "fixed it", task.CommentDeclined: "declined", task.CommentResolved: "resolved it", task.CommentOpen: "reopened it",
+}
+
+func checkTime(c *task.CheckRun) string { return ui.Dur(time.Duration(c.Millis) * time.Millisecond) }
+
+// shortCommit is a commit as people name it.
+func shortCommit(s string) string { return s[:min(len(s), 10)] }
+
+// capitalFlag is a flag of a result at the beginning of a line.
+func capitalFlag(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+// resultText says what an event of a project, result or merge is about:
+// "result 2 (no changes)", "result 2 into main as 3f2a…".
+func resultText(raw json.RawMessage) string {
+	var c struct {
+		Project  string
+		Result   int
+		Checks   json.RawMessage // names; of a project: how many
+		Attempt  int
+		Flags    []string
+		Comments int
+		State    task.CommentState
+		Into     string
+		Commit   string
+		Code     string
+		Reason   string
+		Archived bool
+	}
+	_ = json.Unmarshal(raw, &c) // our own writing; nothing at worst
+	var names []string
+	_ = json.Unmarshal(c.Checks, &names) // or a number
+	var b strings.Builder
+	add := func(on bool, text string) {
+		if on {
+			if b.Len() > 0 {
+				b.WriteByte(' ')
+			}
+			b.WriteString(text)
+		}
+	}
+	add(c.Project != "", c.Project)
+	add(c.Archived, "(archived)")
+	add(c.Result != 0, "result "+strconv.Itoa(c.Result))
+	add(len(names) > 0, strings.Join(names, ", "))
+	add(c.Attempt > 1, "(attempt "+strconv.Itoa(c.Attempt)+")")
+	add(len(c.Flags) > 0, "("+strings.Join(c.Flags, "; ")+")")
+	add(c.Comments > 0, "with "+ui.Count(c.Comments, "comment", "comments"))
+	add(c.State != "", "as "+string(c.State))
+	add(c.Into != "", "into "+c.Into)
+	add(c.Commit != "", "as "+shortCommit(c.Commit))
+	if c.Code != "" {
+		text := mergeCodes[c.Code]
+		if text == "" {
+			text = c.Code
+		}
+		add(true, "("+text+": "+firstLine(c.Reason)+")")
+	}
+	return b.String()
+}
+
+// taskWaits says what the result of a task waits for, "" for nothing.
+func taskWaits(t *task.Task) string {
+	switch t.WaitingFor {
+	case task.WaitsReview:
+		return "In review"
+	case task.WaitsMerge:
+		return "Merging"
+	}
+	return ""
+}

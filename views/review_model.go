@@ -1,0 +1,331 @@
+package views
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strconv"
+	"strings"
+
+	"taskyard/task"
+	"taskyard/views/ui"
+)
+
+// ReviewModel is the page on which people decide on a result.
+type ReviewModel struct {
+	Task     *task.Task
+	Result   *task.Result // the one that is shown
+	Newest   int          // number of the newest result
+	Query    ReviewQuery
+	Split    bool // the diffs are side by side
+	Files    []ReviewFile
+	Total    int    // of all files, of which Files may name the first ones
+	NoFiles  string // why the files cannot be shown, or ""
+	Comments []task.ReviewComment
+	Reviewed int                // number of the last earlier result that the reader reviewed, 0 for none
+	MayVote  string             // "": the reader may decide; else why not
+	Missing  int                // votes that it still needs
+	Notice   string             // what speaks against the last act
+	Differs  []string           // what is different from what the reader decided on
+	Seen     int                // number of the result that they decided on
+	Text     string             // typed into a form that was refused
+	Form     string             // which one: accept, request-changes, comment
+	Draft    task.ReviewComment // the comment that was refused
+	Key      string
+	Errors   ui.FieldErrors
+}
+
+// ReviewFile is a changed file of a result.
+type ReviewFile struct {
+	task.FileChange
+	Loaded bool // its lines are in Diff
+	Left   int  // lines of it that are left out
+	Viewed bool // by the reader, as it is
+}
+
+// ReviewMark is the mark of the changes of a file: it ends when they change.
+func ReviewMark(f *task.FileChange) string {
+	sum := sha256.Sum256([]byte(string(f.Change) + "\x00" + f.Note + "\x00" + f.Diff))
+	return hex.EncodeToString(sum[:])[:24]
+}
+
+// fileID is the id of a file on the page.
+func fileID(path string) string {
+	sum := sha256.Sum256([]byte(path))
+	return "f-" + hex.EncodeToString(sum[:])[:10]
+}
+
+// current reports whether the newest result is shown: comments belong to it.
+func (m *ReviewModel) current() bool { return m.Result.Number == m.Newest }
+
+// commentable reports whether the reader may comment on lines here.
+func (m *ReviewModel) commentable(c Chrome) bool {
+	return c.CanWrite && m.current() && !m.Task.Status.Archived()
+}
+
+// decidable reports whether the result waits for votes.
+func (m *ReviewModel) decidable() bool {
+	return m.current() && m.Result.State == task.ResultReview && m.Task.Awaits == task.WaitsReview
+}
+
+// query is the query of this page with the shown result named.
+func (m *ReviewModel) query() ReviewQuery {
+	return ReviewQuery{Result: m.Query.Result, Since: m.Query.Since, View: m.Query.View}
+}
+
+// file is the address of the page of one file.
+func (m *ReviewModel) file(path string) string {
+	q := m.query()
+	q.Path = path
+	return URL.ReviewFile(m.Task.ID, q)
+}
+
+// threads are the comments on a file, by line; drafts too.
+func (m *ReviewModel) threads(path string) []*task.ReviewComment {
+	var list []*task.ReviewComment
+	for i := range m.Comments {
+		if c := &m.Comments[i]; c.Path == path && (path != "" || c.Path == "") {
+			list = append(list, c)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b *task.ReviewComment) int { return cmp.Compare(a.EndLine, b.EndLine) })
+	return list
+}
+
+// general are the comments on the whole result.
+func (m *ReviewModel) general() []*task.ReviewComment { return m.threads("") }
+
+// Commented counts the comments on a file that are neither resolved nor
+// answered, and all.
+func (m *ReviewModel) commented(path string) (open, all int) {
+	for _, c := range m.threads(path) {
+		all++
+		if c.State == task.CommentOpen || c.State == task.CommentDraft {
+			open++
+		}
+	}
+	return open, all
+}
+
+// drafts counts the reader's comments that nobody else sees.
+func (m *ReviewModel) drafts() int {
+	n := 0
+	for i := range m.Comments {
+		if m.Comments[i].State == task.CommentDraft {
+			n++
+		}
+	}
+	return n
+}
+
+// lost are the comments on files that are not among those shown.
+func (m *ReviewModel) lost() []*task.ReviewComment {
+	shown := map[string]bool{"": true}
+	for i := range m.Files {
+		shown[m.Files[i].Path] = true
+	}
+	var list []*task.ReviewComment
+	for i := range m.Comments {
+		if !shown[m.Comments[i].Path] {
+			list = append(list, &m.Comments[i])
+		}
+	}
+	return list
+}
+
+// viewed counts the files that the reader has viewed.
+func (m *ReviewModel) viewed() int {
+	n := 0
+	for i := range m.Files {
+		if m.Files[i].Viewed {
+			n++
+		}
+	}
+	return n
+}
+
+func (m *ReviewModel) lines() (added, removed int) {
+	for i := range m.Files {
+		added, removed = added+m.Files[i].Added, removed+m.Files[i].Removed
+	}
+	return added, removed
+}
+
+// filesWords count the files, and those that are viewed.
+func (m *ReviewModel) filesWords() string {
+	text := ui.Count(m.Total, "file", "files")
+	if n := m.viewed(); n > 0 {
+		text += ", " + strconv.Itoa(n) + " viewed"
+	}
+	return text
+}
+
+// placeWords say where a comment is.
+func placeWords(c *task.ReviewComment) string {
+	side := ""
+	if c.Side == "old" {
+		side = " before the change"
+	}
+	switch {
+	case c.Path == "":
+		return "the whole result"
+	case c.Line == 0:
+		return "the whole file"
+	case c.EndLine > c.Line:
+		return "lines " + strconv.Itoa(c.Line) + "–" + strconv.Itoa(c.EndLine) + side
+	}
+	return "line " + strconv.Itoa(c.Line) + side
+}
+
+// whoWords say who may still decide.
+func whoWords(m *ReviewModel) string {
+	who := "any reviewer"
+	if from := m.Result.Policy.From; len(from) > 0 {
+		who = ""
+		for i, name := range from {
+			if i > 0 {
+				who += ", "
+			}
+			who += name
+		}
+	}
+	return ui.Count(m.Missing, "more vote is", "more votes are") + " needed, from " + who + "."
+}
+
+// live is the address at which the live part renews itself: the same result.
+func (m *ReviewModel) live(c Chrome) Chrome {
+	q := m.query()
+	q.Result = m.Result.Number
+	c.Path = URL.Review(m.Task.ID, q)
+	return c
+}
+
+// shows reports whether the lines of a file are on the page.
+func (m *ReviewModel) shows(path string) bool {
+	return slices.ContainsFunc(m.Files, func(f ReviewFile) bool { return f.Path == path && f.Loaded })
+}
+
+// places are the lines of a file that are shown, by side and number.
+func (f *ReviewFile) places() map[string]bool {
+	shown := map[string]bool{}
+	for _, l := range hunkLines(f.Diff) {
+		if l.now > 0 {
+			shown[place("new", l.now)] = true
+		}
+		if l.old > 0 {
+			shown[place("old", l.old)] = true
+		}
+	}
+	return shown
+}
+
+// unplaced are the comments on a file that are not below a shown line of it.
+func (m *ReviewModel) unplaced(f *ReviewFile) []*task.ReviewComment {
+	shown := f.places()
+	var list []*task.ReviewComment
+	for _, t := range m.threads(f.Path) {
+		if t.Line == 0 || t.Outdated || !shown[place(t.Side, t.EndLine)] {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// writesOn reports whether the form for a comment is open above the lines: one
+// on the whole file, or on a line that is not shown.
+func (m *ReviewModel) writesOn(c Chrome, f *ReviewFile) bool {
+	q := m.Query
+	return m.commentable(c) && q.Path == f.Path && (q.Form || q.Line > 0 && !f.places()[place(q.Side, q.Line)])
+}
+
+// commentFile is where a comment on a whole file is written.
+func (m *ReviewModel) commentFile(path string) string {
+	q := m.query()
+	q.Path, q.Form = path, true
+	return URL.ReviewFile(m.Task.ID, q)
+}
+
+// draftAt is the comment that is about to be written on a line: what was typed
+// and refused, or a blank one.
+func (m *ReviewModel) draftAt(path, side string, line int) task.ReviewComment {
+	if m.Form == "comment" && m.Draft.Path == path && m.Draft.Side == side {
+		return m.Draft
+	}
+	return task.ReviewComment{Path: path, Side: side, Line: line, EndLine: line}
+}
+
+// draftAbove is the comment that is about to be written above the lines.
+func (m *ReviewModel) draftAbove(path string) task.ReviewComment {
+	if m.Query.Line > 0 {
+		return m.draftAt(path, m.Query.Side, m.Query.Line)
+	}
+	return task.ReviewComment{Path: path, Text: m.typedDraft(path, "", 0)}
+}
+
+func (m *ReviewModel) typedDraft(path, side string, line int) string {
+	if m.Form == "comment" && m.Draft.Path == path && m.Draft.Side == side && m.Draft.Line == line {
+		return m.Draft.Text
+	}
+	return ""
+}
+
+// draftProblem is why the comment on a place was refused.
+func (m *ReviewModel) draftProblem(at task.ReviewComment) string {
+	if m.Form != "comment" || m.Draft.Path != at.Path || m.Draft.Side != at.Side || len(m.Errors) == 0 {
+		return ""
+	}
+	for _, field := range []string{"", "text", "line", "side", "path", "excerpt"} {
+		if p := m.Errors[field]; p != "" {
+			return capital(strings.TrimSpace(field + " " + p))
+		}
+	}
+	return "It cannot be saved."
+}
+
+func (m *ReviewModel) errorOf(form, field string) string {
+	if m.Form != form || form == "" {
+		return ""
+	}
+	return m.Errors[field]
+}
+
+func (m *ReviewModel) typed(form string) string {
+	if m.Form != form {
+		return ""
+	}
+	return m.Text
+}
+
+func changesHint(m *ReviewModel) string {
+	if n := m.drafts(); n > 0 {
+		return "Your " + ui.Count(n, "draft is", "drafts are") + " sent along. The owner of the task is woken."
+	}
+	return "The owner of the task is woken and continues."
+}
+
+// acceptWords say what follows from an acceptance.
+func acceptWords(m *ReviewModel) string {
+	text := "You accept exactly what is shown: digest " + shortCommit(m.Result.Digest) + "."
+	if m.Missing > 1 {
+		return text + " " + ui.Count(m.Missing-1, "more vote is", "more votes are") + " needed after yours."
+	}
+	return text + " The change then moves on to its merge, or the task is done."
+}
+
+// maxReviewLines is how many lines of one file a page shows.
+const maxReviewLines = 4000
+
+// Cut bounds the lines of a file to what a page can show.
+func (f *ReviewFile) Cut() {
+	all := strings.Count(f.Diff, "\n")
+	if f.Left = all - maxReviewLines; f.Left <= 0 {
+		f.Left = 0
+		return
+	}
+	end := 0
+	for range maxReviewLines {
+		end += strings.IndexByte(f.Diff[end:], '\n') + 1
+	}
+	f.Diff = f.Diff[:end]
+}
