@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"taskyard/task"
 )
 
 // kind is what an argument may be.
@@ -87,8 +89,8 @@ func (a arg) schema() string {
 	case isID, isCursor:
 		s = oneID
 	case isCount:
-		s = fmt.Sprintf(`"type":"integer","minimum":%d`, a.min)
-		if a.max > 0 {
+		s = `"type":"integer"`
+		if a.max > 0 && a.max < task.MaxPriority { // other bounds are checked, but not worth their tokens in every session
 			s += fmt.Sprintf(`,"maximum":%d`, a.max)
 		}
 	case isBool:

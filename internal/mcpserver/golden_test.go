@@ -45,6 +45,7 @@ var script = []struct {
 	{"coder", "notify_user", args{"taskId": 1, "message": "Tar is dear."}},
 	{"coder", "get_task", args{"taskId": 1}},
 	{"coder", "get_task", args{"taskId": 1, "comments_after": 0}},
+	{"coder", "reply_review", args{"taskId": 1, "comment": 1, "state": "declined", "text": "It is dry there."}},
 	{"coder", "update_task", args{"taskId": 2, "status": "active", "title": "Paint it red", "labels": []any{"roof", "color"}}},
 	{"coder", "set_blocked_by", args{"taskId": 2, "taskIds": []any{"1", 3}}},
 	{"coder", "set_blocked_by", args{"taskId": 1, "taskIds": []any{2}}},

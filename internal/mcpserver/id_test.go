@@ -24,6 +24,8 @@ var ids = map[string]string{
 	"list_tasks.parent":                `{"parent":%v}`,
 	"move_task.task_id":                `{"task_id":%v,"current_agent":"coder","new_agent":"reviewer","comment":"x"}`,
 	"notify_user.taskId":               `{"taskId":%v,"message":"x"}`,
+	"reply_review.taskId":              `{"taskId":%v,"comment":1,"state":"fixed"}`,
+	"reply_review.comment":             `{"taskId":5,"comment":%v,"state":"fixed"}`,
 	"reassign_multiple_tasks.task_ids": `{"task_ids":[%v],"new_agent":"reviewer","comment":"x"}`,
 	"remove_resource.taskId":           `{"taskId":%v,"index":0}`,
 	"set_blocked_by.taskId":            `{"taskId":%v,"taskIds":[]}`,

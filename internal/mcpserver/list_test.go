@@ -34,7 +34,7 @@ func TestToolsFitTheirBudgets(t *testing.T) {
 	for _, c := range []struct {
 		path         string
 		tools, token int
-	}{{"/mcp", 38, 4500}, {"/mcp?profile=core", 11, 1500}} {
+	}{{"/mcp", 39, 4500}, {"/mcp?profile=core", 11, 1500}} {
 		names, _ := ts.connect("coder", c.path).tools()
 		_, raw, _ := ts.answer("coder", c.path, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
 		t.Logf("%s: %d tools, %d bytes, %d tokens of %d", c.path, len(names), len(raw), len(raw)/4, c.token)
@@ -78,7 +78,7 @@ func TestNothingDelegatesWhereDelegationIsOff(t *testing.T) {
 			t.Errorf("%s is listed", name)
 		}
 	}
-	if !slices.Contains(names, "todo_rpush") || len(names) != 34 {
+	if !slices.Contains(names, "todo_rpush") || len(names) != 35 {
 		t.Errorf("%d tools are listed: %v", len(names), names)
 	}
 	_, raw, _ := ts.answer("coder", "/mcp",

@@ -22,8 +22,16 @@ type changedView struct {
 	Steps      string          `json:"steps,omitempty"` // done of all, as 3/10
 	Next       string          `json:"next,omitempty"`  // the first step that is not done, with its index
 	Resources  int             `json:"resources,omitzero"`
+	Result     *resultView     `json:"result,omitempty"` // while it waits for people or for its merge
 
 	NextDetails string `json:"nextDetails,omitempty"` // of that step, or their beginning, when another was done
+}
+
+// resultView is a result to the agent that handed it in.
+type resultView struct {
+	Number int              `json:"number"`
+	State  task.ResultState `json:"state"`
+	Flags  []string         `json:"flags,omitempty"`
 }
 
 const nextDetailsBytes = 120
@@ -43,6 +51,9 @@ func changedTask(t *task.Task) changedView {
 	v := changedView{
 		ID: t.ID, Version: t.Version, Owner: t.Owner, Status: t.Status, WorkStatus: t.WorkStatus, WaitingFor: t.WaitingFor,
 		Parent: t.ParentTaskID, Steps: progress(t), Resources: len(t.Resources),
+	}
+	if r := t.Review; r != nil && t.Awaits != "" {
+		v.Result = &resultView{r.Result, r.State, r.Flags}
 	}
 	for i, s := range t.Steps {
 		if !s.Done && t.Status == task.Active {

@@ -12,7 +12,7 @@ var taskTools = []tool{
 			choice("status", "default active", "draft", "active"), count("priority", "higher comes first", -task.MaxPriority, task.MaxPriority),
 			list("steps", isSteps, "plan"), list("resources", isResources, "context"),
 			list("labels", isTexts, "a-z, 0-9, -"), list("blockedBy", isIDs, "tasks to be done first"),
-			text("channel", "default web").hide(), flag("start", "false: wake nobody").hide(),
+			text("project", "key").hide(), text("channel", "default web").hide(), flag("start", "false: wake nobody").hide(),
 		},
 	},
 	{
@@ -51,14 +51,15 @@ var taskTools = []tool{
 		name: "list_tasks", reads: true, doc: "List your draft and active tasks", run: listTasks,
 		args: append([]arg{
 			text("owner", "for people: agent"), choice("status", "only these", "draft", "active"),
-			choice("workStatus", "only these", "idle", "working"),
-			text("q", "words"), text("label", "only with it"), id("parent", "only its subtasks"),
+			choice("workStatus", "only these", "idle", "working").hide(), text("project", "only its").hide(),
+			text("q", "words"), text("label", "only with it").hide(), id("parent", "only its subtasks"),
 		}, paging...),
 	},
 	{
 		name: "list_history", reads: true, doc: "List done and canceled tasks, newest first", run: listHistory,
 		args: []arg{
-			text("owner", "agent"), choice("status", "only these", "done", "canceled"), text("q", "full text"),
+			text("owner", "agent"), choice("status", "only these", "done", "canceled").hide(), text("q", "full text"),
+			text("project", "only its").hide(),
 			text("from", "archived since, RFC 3339").hide(), text("to", "archived before").hide(),
 			count("limit", "default 20", 1, 200), text("before", "cursor next"),
 		},
@@ -72,7 +73,7 @@ func createTask(c *call) (answer, error) {
 		Title: c.text("title"), Description: c.text("description"), Owner: c.text("owner"), Status: task.Status(c.text("status")),
 		Priority: c.count("priority", 0), Steps: value[[]task.Step](c.values, "steps"), Resources: value[[]task.Resource](c.values, "resources"),
 		Labels: value[[]string](c.values, "labels"), BlockedBy: c.ids("blockedBy"),
-		Channel: c.text("channel"), NoStart: c.has("start") && !c.yes("start"),
+		Channel: c.text("channel"), Project: c.text("project"), NoStart: c.has("start") && !c.yes("start"),
 	}
 	if !c.has("owner") && c.actor.IsAgent() {
 		in.Owner = c.actor.Name
@@ -148,14 +149,14 @@ func listTasks(c *call) (answer, error) {
 	}
 	return c.page(read(c.ctx, c.actor, task.TaskFilter{
 		Owner: who, Status: task.Status(c.text("status")), WorkStatus: task.WorkStatus(c.text("workStatus")),
-		Query: c.text("q"), Parent: c.id("parent"), Label: c.text("label"),
+		Query: c.text("q"), Parent: c.id("parent"), Label: c.text("label"), Project: c.text("project"),
 		Limit: c.count("limit", openLimit), After: c.text("after"), Full: c.yes("full"),
 	}))
 }
 
 func listHistory(c *call) (answer, error) {
 	f := task.HistoryFilter{
-		Owner: c.text("owner"), Status: task.Status(c.text("status")), Query: c.text("q"),
+		Owner: c.text("owner"), Status: task.Status(c.text("status")), Query: c.text("q"), Project: c.text("project"),
 		Limit: c.count("limit", historyLimit), Before: c.text("before"),
 	}
 	for name, at := range map[string]*task.Time{"from": &f.From, "to": &f.To} {

@@ -17,6 +17,27 @@ var threadTools = []tool{
 			flag("keep_claim", "keep the claim meanwhile"),
 		},
 	},
+	{
+		name: "reply_review", doc: "Answer an open review comment of your task", run: replyReview,
+		args: []arg{
+			taskID, id("comment", "its id").must(), choice("state", "what became of it", "fixed", "declined").must(),
+			text("text", "reason"),
+		},
+	},
+}
+
+// repliedView is the answer of reply_review: the comment is known already.
+type repliedView struct {
+	ID    task.ID           `json:"id"`
+	State task.CommentState `json:"state"`
+}
+
+func replyReview(c *call) (answer, error) {
+	r, err := c.svc.ReplyReview(c.ctx, c.actor, c.id("taskId"), c.id("comment"), task.CommentState(c.text("state")), c.text("text"))
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{structured: repliedView{r.ID, r.State}}, nil
 }
 
 func messageAnswer(m task.Message, err error) (answer, error) {
