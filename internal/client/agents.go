@@ -182,7 +182,7 @@ func (c *AgentQueue) Run(e *Env) error {
 	return e.listTasks(params{}.num("limit", c.Limit).set("after", c.After).on(agentPath(id, "/queue")), "--after", c.Quiet.Quiet)
 }
 
-// Names asks the server for the ids of all agents, and for the tasks of the
+// Names asks the server for the ids of all agents or projects, and for the tasks of the
 // caller's queue, in so much time; what cannot be had is left out. It serves
 // the completion of the shell.
 func (e *Env) Names(kind string, within time.Duration) [][2]string {
@@ -190,10 +190,26 @@ func (e *Env) Names(kind string, within time.Duration) [][2]string {
 	var cancel context.CancelFunc
 	short.Ctx, cancel = context.WithTimeout(e.Ctx, within)
 	defer cancel()
-	if kind == "agent" {
+	switch kind {
+	case "agent":
 		return short.agentNames()
+	case "project":
+		return short.projectNames()
 	}
 	return short.taskNames()
+}
+
+func (e *Env) projectNames() (list [][2]string) {
+	_, projects, err := e.projects()
+	if err != nil {
+		return nil
+	}
+	for _, p := range projects {
+		if task.ValidProjectKey(p.Key) {
+			list = append(list, [2]string{p.Key, printable(p.Name)})
+		}
+	}
+	return list
 }
 
 func (e *Env) agentNames() (list [][2]string) {

@@ -70,6 +70,9 @@ func (a *demoAgent) finishPlan() (string, error) {
 // playBuilder works through a plan of its own; guides it hands to the
 // reviewer half-way.
 func (a *demoAgent) playBuilder() (string, error) {
+	if a.task.Project != "" {
+		return a.playSite()
+	}
 	guide := strings.Contains(a.task.Title, "guide")
 	if len(a.task.Steps) == 0 {
 		titles := []string{"Reproduce it", "Find the cause", "Fix it and add a test"}

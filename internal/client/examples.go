@@ -18,7 +18,8 @@ var examples = map[string]string{
 	"worker": `
     taskyard worker --url https://tasks.example.org --labels gpu,linux --exec "python3 agent.py"
     taskyard worker --url https://tasks.example.org --config worker.toml --parallel 4
-TASKYARD_TOKEN needs a token of scope worker. The server needs a runner of kind worker: see docs/runners.md.`,
+TASKYARD_TOKEN needs a token of scope worker. When the worker stops, its runs are returned to the queue.
+The server needs a runner of kind worker: see docs/runners.md.`,
 
 	"notify test": `
     taskyard notify test ops
@@ -26,11 +27,12 @@ The address of [notify.ops] is in the variable that its url_env names: see docs/
 
 	"task list": `
     taskyard task list --owner coder --work-status idle
-    taskyard task list --json | jq -r '.tasks[].id'`,
+    taskyard task list --project web --json | jq -r '.tasks[].id'`,
 	"task show": `
     taskyard task show 42`,
 	"task create": `
     taskyard task create "Fix the login page" --owner coder --priority 5
+    taskyard task create "Speed up the search" --owner coder --project web
     taskyard task create "Write the guide" --owner writer --file guide.md --step Outline --step Write
     git log -1 | taskyard task create "Review the last commit" --owner reviewer --description -
 ` + textNote,
@@ -91,6 +93,11 @@ Each line is a step. Markdown list markers are removed, and [x] marks the step a
 	"task block": `
     taskyard task block 42 40 41
     taskyard task block 42 --none`,
+	"task checkout": `
+    cd "$(taskyard task checkout 42)"
+    taskyard task checkout 42 ./review --remote ssh://git.example.org/web.git
+The worktree is on the commit, without a branch, so that the runs of the task can continue; run it again for what is new. Hooks and filters
+of the repository are not run. Remove it with: git worktree remove FOLDER`,
 	"task why": `
     taskyard task why 42`,
 	"task history": `
@@ -150,6 +157,58 @@ Exit code 3: the list is empty.`,
 Needs a token of an admin. What a variable or a flag of the server sets is locked.`,
 	"settings reset": `
     taskyard settings reset scheduler.cron runs.max_parallel`,
+	"project list": `
+    taskyard project list`,
+	"project show": `
+    taskyard project show web
+    taskyard project show web --json > web.json`,
+	"project add": `
+    taskyard project add web --repository /srv/git/web.git --merge-into main \
+      --check 'name=test,run=go test ./...,timeout=10m,required'
+    taskyard project add docs --approvals 1 --reviewer maya --check 'name=changed,changed=docs/**,required'
+    taskyard project add --file web.json
+A check has a name and one of run=COMMAND, file=PATH, changed=PATTERN, or the word url; then timeout=TIME, required, network. ` +
+		`Quote a part that holds a comma: '"run=echo a,b"'.`,
+	"project edit": `
+    taskyard project edit web --approvals 2 --reviewer maya --reviewer admin --expires 3d --stand-in ben
+    taskyard project edit web --setup "npm ci" --merge-check 'name=all,run=make test,required'
+    taskyard project edit web --file web.json
+A list that is given replaces what there was. An empty value takes it off: --merge-into= no longer merges.`,
+	"project archive": `
+    taskyard project archive web`,
+	"project restore": `
+    taskyard project restore web`,
+	"project examine": `
+    taskyard project examine web`,
+	"review list": `
+    taskyard review list
+    taskyard review list --json | jq -r '.reviews[].taskId'`,
+	"review show": `
+    taskyard review show 42
+    taskyard review show 42 --result 1`,
+	"review diff": `
+    taskyard review diff 42 | less
+    taskyard review diff 42 --since 1 --path main.go`,
+	"review comment": `
+    taskyard review comment 42 "Close the file" --path main.go --line 12-15
+    taskyard review comment 42 "Why was this removed?" --path main.go --line 9 --old
+` + textNote,
+	"review submit": `
+    taskyard review submit 42`,
+	"review accept": `
+    taskyard review accept 42 --digest 3f9c…
+    taskyard review accept 42 --comment "Looks good"
+Without --digest it accepts the newest result, which it prints first.`,
+	"review request-changes": `
+    taskyard review request-changes 42 "Please see the two comments"
+    taskyard review request-changes 42 --file review.md
+` + textNote,
+	"review reply": `
+    taskyard review reply 42 7 "It is closed by the caller" --state declined
+    taskyard review reply 42 8 --state fixed
+` + textNote,
+	"merge list": `
+    taskyard merge list --project web`,
 	"run list": `
     taskyard run list --status failed --agent coder`,
 	"run show": `
@@ -165,6 +224,9 @@ Needs a token of an admin. What a variable or a flag of the server sets is locke
     taskyard run deny 7 --reason "Not on a Friday"`,
 	"run cancel": `
     taskyard run cancel 7`,
+	"run message": `
+    taskyard run message 7 "Use tabs, not spaces"
+    taskyard run message 7 - < notes.md`,
 	"run retry": `
     taskyard run retry 7`,
 

@@ -4,7 +4,7 @@ import "taskyard/task"
 
 // Inbox are the commands on what waits for people.
 type Inbox struct {
-	List        InboxList `cmd:"" default:"1" help:"List questions, approvals, stuck tasks, canceled blockers and notices (the default)."`
+	List        InboxList `cmd:"" default:"1" help:"List questions, approvals, results, stuck tasks, canceled blockers and notices (the default)."`
 	Acknowledge InboxAck  `cmd:"" help:"Dismiss a notice from the inbox."`
 
 	JSON JSONFlag `name:"json" help:"Print the server's JSON answer."`
@@ -30,10 +30,12 @@ func (InboxList) Run(e *Env) error {
 		}
 		e.inboxPart("Questions: taskyard task reply ID TEXT", in.Questions)
 		e.inboxRuns(in.Approvals)
+		e.inboxPart("Results: taskyard review show ID", in.Reviews)
 		e.inboxPart("Stuck: taskyard task run ID, or update it", in.Stuck)
 		e.inboxPart("Blocker canceled: taskyard task block ID …, or cancel it", in.BlockerCanceled)
 		e.inboxPart("Notices: taskyard inbox acknowledge N", in.Notices)
-		if shown := len(in.Questions) + len(in.Approvals) + len(in.Stuck) + len(in.BlockerCanceled) + len(in.Notices); shown < in.Totals.All() {
+		shown := len(in.Questions) + len(in.Approvals) + len(in.Reviews) + len(in.Stuck) + len(in.BlockerCanceled) + len(in.Notices)
+		if shown < in.Totals.All() {
 			e.say("\n%d more are not shown", in.Totals.All()-shown)
 		}
 	})

@@ -17,6 +17,7 @@ type Runs struct {
 	Approve RunApprove `cmd:"" help:"Approve a waiting run, exactly as it was shown."`
 	Deny    RunDeny    `cmd:"" help:"Deny a waiting run."`
 	Cancel  RunCancel  `cmd:"" help:"Cancel an open run."`
+	Message RunMessage `cmd:"" help:"Send a message to the agent of a running run."`
 	Retry   RunRetry   `cmd:"" help:"Run the task of an ended run again."`
 
 	JSON JSONFlag `name:"json" help:"Print the server's JSON answer."`
@@ -33,6 +34,7 @@ type shownRun struct {
 	ranWork
 	Spec     *task.Spec         `json:"spec"`
 	Enforced []task.Enforcement `json:"enforcement"`
+	Said     []task.RunMessage  `json:"said"`
 }
 
 // RunList lists runs.
@@ -109,6 +111,7 @@ func (e *Env) showRun(r *shownRun) {
 		e.part("Summary", 1)
 		indented(e.Stdout, "  ", r.Summary)
 	}
+	e.showSaid(r.Said)
 	e.showWork(&r.ranWork)
 	e.showApproval(r)
 }

@@ -37,7 +37,7 @@ func (e *Env) showTask(t *task.Task, why []reason) {
 	e.say("%s %s", hash(t.ID), printable(t.Title))
 	fields(e.Stdout,
 		"status", statusLine(t), "owner", t.Owner, "priority", strconv.Itoa(t.Priority),
-		"labels", strings.Join(t.Labels, " "), "parent", hash(t.ParentTaskID), "blocked by", hashes(t.BlockedBy),
+		"labels", strings.Join(t.Labels, " "), "project", t.Project, "parent", hash(t.ParentTaskID), "blocked by", hashes(t.BlockedBy),
 		"created", at(t.CreatedAt)+" by "+t.CreatedBy, "title by", t.TitleBy, "description by", t.TextBy,
 		"changed", at(t.UpdatedAt)+", version "+strconv.FormatInt(t.Version, 10),
 		"archived", at(t.ArchivedAt))
@@ -49,6 +49,7 @@ func (e *Env) showTask(t *task.Task, why []reason) {
 		e.part("Description", 1)
 		indented(e.Stdout, "  ", t.Description)
 	}
+	e.showReview(t.Review)
 	e.showSteps(t)
 	e.showResources(t)
 	e.showPast(t)
@@ -71,6 +72,31 @@ func statusLine(t *task.Task) string {
 		s += ", waits for " + string(t.WaitingFor)
 	}
 	return s
+}
+
+// showReview prints what those who work on a task must know of its last result.
+func (e *Env) showReview(r *task.TaskReview) {
+	if r == nil {
+		return
+	}
+	if r.Result != 0 {
+		e.part(fmt.Sprintf("Result %d: %s", r.Result, strings.ReplaceAll(string(r.State), "_", " ")), 1)
+	}
+	for _, f := range r.Flags {
+		e.say("  ⚠ %s", printable(f))
+	}
+	fields(e.Stdout, "merge", r.Merge)
+	e.part("Failed checks", len(r.FailedChecks))
+	e.showChecks(r.FailedChecks)
+	for _, c := range r.FailedChecks {
+		if c.Log != "" {
+			indented(e.Stdout, "    ", c.Log)
+		}
+	}
+	e.part("Open comments: taskyard review reply ID N --state fixed", len(r.Comments))
+	for _, c := range r.Comments {
+		e.showReviewComment(c)
+	}
 }
 
 // part begins a part of the page, if there is anything in it.

@@ -19,6 +19,7 @@ type TaskCreate struct {
 	Label       []string `help:"A label; may be repeated."`
 	BlockedBy   []string `help:"A task that must be done first; may be repeated." placeholder:"ID" complete:"task"`
 	Channel     string   `help:"Channel of the thread (default web)."`
+	Project     string   `help:"Project of the task." placeholder:"KEY" complete:"project"`
 	Words
 	Quiet
 }
@@ -53,7 +54,7 @@ func (c *TaskCreate) body(e *Env) (map[string]any, error) {
 		return nil, err
 	}
 	body := payload{"title": title, "owner": owner}.
-		text("description", description).text("channel", c.Channel).list("labels", c.Label).list("blockedBy", blockers)
+		text("description", description).text("channel", c.Channel).text("project", c.Project).list("labels", c.Label).list("blockedBy", blockers)
 	if c.Priority != 0 {
 		body["priority"] = c.Priority
 	}
@@ -133,6 +134,7 @@ type TaskUpdate struct {
 	Status      *string  `help:"draft, active, done, canceled; or working (claim it), idle (release it), complete." complete:"active,done,canceled,working,idle,complete"`
 	Label       []string `help:"Replace the labels; may be repeated." xor:"labels"`
 	NoLabels    bool     `help:"Remove all labels." xor:"labels"`
+	Project     *string  `help:"New project; an empty one takes the task out of its project." placeholder:"KEY" complete:"project"`
 	Version     int64    `help:"Fail if the task no longer has this version." placeholder:"N"`
 	Words
 }
@@ -157,6 +159,7 @@ func (c *TaskUpdate) Run(e *Env) error {
 	put(body, "priority", c.Priority)
 	put(body, "owner", c.Owner)
 	put(body, "status", c.Status)
+	put(body, "project", c.Project)
 	if c.NoLabels || len(c.Label) > 0 {
 		body["labels"] = append([]string{}, c.Label...)
 	}

@@ -18,7 +18,7 @@ type Tasks struct {
 	Done    TaskDone    `cmd:"" name:"complete" help:"Complete a task; archived tasks are read-only."`
 	Cancel  TaskCancel  `cmd:"" help:"Cancel a task and every open subtask below it."`
 	Run     TaskRun     `cmd:"" help:"Run a task now."`
-	Update  TaskUpdate  `cmd:"" help:"Change the title, description, priority, owner, status or labels of a task."`
+	Update  TaskUpdate  `cmd:"" help:"Change the title, description, priority, owner, status, labels or project of a task."`
 	Comment TaskComment `cmd:"" help:"Comment on a task."`
 	Ask     TaskAsk     `cmd:"" help:"Ask people; the task waits for the answer."`
 	Notify  TaskNotify  `cmd:"" help:"Notify people."`
@@ -85,6 +85,7 @@ type TaskList struct {
 	Query      string `help:"Search title and description." placeholder:"WORDS"`
 	Parent     string `help:"Only subtasks of this task." placeholder:"ID" complete:"task"`
 	Label      string `help:"Only tasks with this label."`
+	Project    string `help:"Only tasks of this project." placeholder:"KEY" complete:"project"`
 	Limit      int    `help:"Maximum number of results (1 to 500; default 100)." placeholder:"N"`
 	After      string `help:"Continue after an earlier page." placeholder:"CURSOR"`
 	Quiet
@@ -100,7 +101,7 @@ type taskPage struct {
 // Run lists tasks.
 func (c *TaskList) Run(e *Env) error {
 	q := params{}.set("owner", c.Owner).set("status", c.Status).set("workStatus", c.WorkStatus).set("q", c.Query).
-		set("parent", c.Parent).set("label", c.Label).num("limit", c.Limit).set("after", c.After)
+		set("parent", c.Parent).set("label", c.Label).set("project", c.Project).num("limit", c.Limit).set("after", c.After)
 	return e.listTasks(q.on("/api/tasks"), "--after", c.Quiet.Quiet)
 }
 
@@ -149,19 +150,20 @@ func stateOf(t *task.Task, running []task.ID) string {
 
 // TaskHistory lists archived tasks.
 type TaskHistory struct {
-	Owner  string `help:"Only tasks of this agent." placeholder:"AGENT" complete:"agent"`
-	Status string `help:"done or canceled." complete:"done,canceled"`
-	Query  string `help:"Search title, description and summary." placeholder:"WORDS"`
-	From   string `help:"Archived at or after, RFC 3339." placeholder:"TIME"`
-	To     string `help:"Archived before, RFC 3339." placeholder:"TIME"`
-	Limit  int    `help:"Maximum number of results (1 to 200; default 50)." placeholder:"N"`
-	Before string `help:"Continue after an earlier page." placeholder:"CURSOR"`
+	Owner   string `help:"Only tasks of this agent." placeholder:"AGENT" complete:"agent"`
+	Status  string `help:"done or canceled." complete:"done,canceled"`
+	Query   string `help:"Search title, description and summary." placeholder:"WORDS"`
+	Project string `help:"Only tasks of this project." placeholder:"KEY" complete:"project"`
+	From    string `help:"Archived at or after, RFC 3339." placeholder:"TIME"`
+	To      string `help:"Archived before, RFC 3339." placeholder:"TIME"`
+	Limit   int    `help:"Maximum number of results (1 to 200; default 50)." placeholder:"N"`
+	Before  string `help:"Continue after an earlier page." placeholder:"CURSOR"`
 }
 
 // Run lists history.
 func (c *TaskHistory) Run(e *Env) error {
-	q := params{}.set("owner", c.Owner).set("status", c.Status).set("q", c.Query).set("from", c.From).set("to", c.To).
-		num("limit", c.Limit).set("before", c.Before)
+	q := params{}.set("owner", c.Owner).set("status", c.Status).set("q", c.Query).set("project", c.Project).
+		set("from", c.From).set("to", c.To).num("limit", c.Limit).set("before", c.Before)
 	var p taskPage
 	raw, err := e.call("GET", q.on("/api/tasks/history"), nil, &p)
 	if err != nil {

@@ -13,11 +13,14 @@ import (
 
 // clientCommands speak to a running server, wherever it is.
 type clientCommands struct {
-	Task     client.Tasks          `cmd:"" help:"Create, claim, plan, hand over and finish tasks."`
+	Task     taskCmd               `cmd:"" help:"Create, claim, plan, hand over and finish tasks."`
 	Todo     client.Todos          `cmd:"" help:"Use the todo list of an agent."`
 	Agent    agentCmd              `cmd:"" help:"Show the agents and their queues; check definition files."`
 	Runs     client.Runs           `cmd:"" name:"run" help:"Show, approve, cancel and wait for runs."`
 	Delegate client.Delegate       `cmd:"" help:"Delegate work to another agent."`
+	Project  client.Projects       `cmd:"" help:"Manage projects: repositories, checks, review and merge."`
+	Review   client.Reviews        `cmd:"" help:"Review what came out of tasks: show, comment, accept."`
+	Merge    client.Merges         `cmd:"" help:"Show the merge queue."`
 	Inbox    client.Inbox          `cmd:"" help:"Show what is waiting for people."`
 	Events   client.Events         `cmd:"" help:"Read or follow the event log."`
 	Usage    client.UsageReport    `cmd:"" help:"Show tool calls, tokens and cost, and today's budgets."`

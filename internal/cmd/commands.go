@@ -16,22 +16,22 @@ type Commands struct {
 	Serve serveCmd `cmd:"" group:"serve" default:"withargs" help:"Run the server (the default command). The first line on stdout is the sign-in link; logs go to stderr."`
 	Demo  demoCmd  `cmd:"" group:"serve" help:"Run a sample server with scripted agents and no model."`
 
-	Worker workerCmd `cmd:"" group:"serve" help:"Execute runs of a server on this machine; runs are returned to the queue when the worker stops. Needs a TASKYARD_TOKEN of scope worker."`
+	Worker workerCmd `cmd:"" group:"serve" help:"Execute runs of a server on this machine (token of scope worker)."`
 
 	clientCommands `embed:"" group:"work"`
 	MCP            mcpCmd `cmd:"" group:"work" name:"mcp" help:"Serve MCP on stdin and stdout, for agents that start it."`
 
 	Backup     backupCmd     `cmd:"" group:"data" help:"Write the whole instance to a new archive; the server may be running. A plain file copy may be corrupt."`
-	Restore    restoreCmd    `cmd:"" group:"data" help:"Verify a backup and put it in the data folder. Stop the server first; with --replace what is there is kept."`
+	Restore    restoreCmd    `cmd:"" group:"data" help:"Verify a backup and put it in the data folder of a stopped server."`
 	Check      checkCmd      `cmd:"" group:"data" help:"Check integrity, references, the log's hash chain, and definitions."`
-	Export     exportCmd     `cmd:"" group:"data" help:"Write all tasks with their threads, and the todo lists, to plain files; the server may be running."`
+	Export     exportCmd     `cmd:"" group:"data" help:"Write all tasks, projects and todo lists to plain files."`
 	Import     importCmd     `cmd:"" group:"data" help:"Read the files of an export, Beads, Task Master or Backlog.md. All or nothing; --dry-run writes nothing."`
 	User       userCmd       `cmd:"" group:"data" help:"Add people and set passwords, without a browser."`
 	Token      tokenCmd      `cmd:"" group:"data" help:"Create and revoke tokens, without a browser."`
 	Notify     notifyCmd     `cmd:"" group:"data" help:"Test the external notification services."`
 	Config     configCmd     `cmd:"" group:"data" help:"Print the effective configuration and where each value comes from."`
 	Completion completionCmd `cmd:"" group:"self" help:"Print the completion script of a shell."`
-	Version    versionCmd    `cmd:"" group:"self" help:"Print version, commit, date, and the versions of Go and SQLite; so do --version and -v."`
+	Version    versionCmd    `cmd:"" group:"self" help:"Print the version; so do --version and -v."`
 
 	Man      manCmd       `cmd:"" group:"self" name:"man-page" hidden:"" help:"Print the manual page."`
 	Complete completeCmd  `cmd:"" group:"self" name:"complete-words" hidden:"" help:"Answer the completion scripts."`

@@ -135,12 +135,12 @@ func (p *place) arguments() [][2]string {
 	return nil
 }
 
-// values are what a value may be, as its tag says: the agents or tasks of the
+// values are what a value may be, as its tag says: the agents, tasks or projects of the
 // server, files, or the words that it lists.
 func (p *place) values(v *kong.Value) (list [][2]string) {
 	kind := v.Tag.Get("complete")
 	switch kind {
-	case "agent", "task":
+	case "agent", "task", "project":
 		return p.names(kind)
 	case "file":
 		return [][2]string{{filesWanted, ""}}

@@ -56,6 +56,7 @@ func (c *demoCmd) Run(e *Env) error {
 		cfg.Runners = map[string]config.Runner{} // a folder made without the file
 	}
 	cfg.Runners["demo"] = config.Runner{Kind: "command", Command: argv}
+	cfg.Checks.AcceptWeaker = true // the one check is the demo's own
 	return serve(e, cfg, demoLink, true)
 }
 
@@ -148,7 +149,7 @@ func demoLink(ctx context.Context, in *app.Instance, base string) (string, error
 			return "", err
 		}
 		users = []task.User{u}
-		if err := fillDemo(ctx, in, u); err != nil {
+		if err := errors.Join(fillDemo(ctx, in, u), fillDemoSite(ctx, in, u)); err != nil {
 			return "", err
 		}
 	}

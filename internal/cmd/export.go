@@ -18,7 +18,7 @@ import (
 type exportCmd struct {
 	settings
 	Force bool   `help:"Replace files of an earlier export."`
-	Dir   string `arg:"" help:"Folder for tasks.json, history.jsonl and todos.json; created if missing."`
+	Dir   string `arg:"" help:"Folder for tasks.json, history.jsonl, todos.json and projects.json; created if missing."`
 }
 
 // Run writes the tasks of an instance to files, beside a running server too.
@@ -39,13 +39,14 @@ func exportTo(ctx context.Context, in *app.Instance, out io.Writer, dir string, 
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	files := make([]*exportFile, 3)
-	for i, name := range []string{"tasks.json", "history.jsonl", "todos.json"} {
+	names := []string{"tasks.json", "history.jsonl", "todos.json", "projects.json"}
+	files := make([]*exportFile, len(names))
+	for i, name := range names {
 		if files[i], err = newExportFile(filepath.Join(dir, name), force); err != nil {
 			return errors.Join(err, dropAll(files))
 		}
 	}
-	n, err := in.Service.Export(ctx, admin, service.ExportTo{Tasks: files[0], History: files[1], Todos: files[2]})
+	n, err := in.Service.Export(ctx, admin, service.ExportTo{Tasks: files[0], History: files[1], Todos: files[2], Projects: files[3]})
 	for _, f := range files {
 		err = errors.Join(err, f.done())
 	}
@@ -63,9 +64,10 @@ func exportTo(ctx context.Context, in *app.Instance, out io.Writer, dir string, 
 	fmt.Fprintf(out, "%s: %d drafts and active tasks, next id %d\n", files[0].path, n.Open, n.NextID)
 	fmt.Fprintf(out, "%s: %d done and canceled tasks\n", files[1].path, n.Archived)
 	fmt.Fprintf(out, "%s: %d items in %d todo lists\n", files[2].path, n.Items, n.Lists)
+	fmt.Fprintf(out, "%s: %d projects\n", files[3].path, n.Projects)
 	fmt.Fprintf(out, "%d comments are in their tasks. Agents are files already: copy %s.\n",
 		n.Comments, filepath.Join(in.Config.Data, "agents"))
-	fmt.Fprintln(out, "Runs, transcripts, the log, people and tokens are not exported: taskyard backup holds them.")
+	fmt.Fprintln(out, "Results, runs, transcripts, the log, people and tokens are not exported: taskyard backup holds them.")
 	return nil
 }
 

@@ -171,6 +171,9 @@ func (c *importCmd) into(ctx context.Context, out io.Writer, in *app.Instance, p
 	}
 	fmt.Fprintf(out, "Imported. Tasks: %d, comments: %d, items of todo lists: %d. Nobody was woken: the next tick takes what is active.\n",
 		len(got.IDs), got.Comments, got.Items)
+	if got.Projects > 0 {
+		fmt.Fprintf(out, "Projects: %d. Their repositories were not examined.\n", got.Projects)
+	}
 	printIDs(out, got)
 	return nil
 }

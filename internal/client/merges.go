@@ -1,0 +1,48 @@
+package client
+
+import "taskyard/task"
+
+// Merges are the commands on the merge queue.
+type Merges struct {
+	List MergeList `cmd:"" default:"withargs" help:"List what waits for its merge, and the last merges (the default)."`
+
+	JSON JSONFlag `name:"json" help:"Print the server's JSON answer."`
+}
+
+// MergeList lists merges.
+type MergeList struct {
+	Project string `help:"Only merges of this project." placeholder:"KEY" complete:"project"`
+	Limit   int    `help:"Maximum number of ended merges (1 to 200; default 50)." placeholder:"N"`
+	Before  string `help:"Only ended merges with a smaller number." placeholder:"N"`
+}
+
+// Run lists the queue in its order, then ended merges, the newest first.
+func (c *MergeList) Run(e *Env) error {
+	var out struct{ Queue, Ended []*task.MergeEntry }
+	q := params{}.set("project", c.Project).num("limit", c.Limit).set("before", c.Before)
+	raw, err := e.call("GET", q.on("/api/merges"), nil, &out)
+	if err != nil {
+		return err
+	}
+	return e.answer(raw, func() {
+		var rows [][]string
+		for _, m := range append(out.Queue, out.Ended...) {
+			moved, when := "", m.CreatedAt
+			if m.EndedAt != 0 {
+				when = m.EndedAt
+			}
+			if m.State == task.MergeDone {
+				moved = short(m.After)
+			}
+			said := m.TaskTitle
+			if m.Reason != "" {
+				said += ": " + m.Reason
+			}
+			rows = append(rows, []string{m.ID.String(), string(m.State), m.Project, m.Into, hash(m.TaskID), at(when), moved, said})
+		}
+		e.table([]string{"MERGE", "STATE", "PROJECT", "INTO", "TASK", "SINCE", "COMMIT", "TITLE"}, rows)
+	})
+}
+
+// short is the beginning of the name of a commit, or of a digest.
+func short(name string) string { return name[:min(len(name), 12)] }

@@ -1,0 +1,194 @@
+package client
+
+import (
+	"strconv"
+	"strings"
+
+	"taskyard/task"
+)
+
+// ReviewComment drafts a comment.
+type ReviewComment struct {
+	OneTask
+	Text string `arg:"" optional:"" help:"The comment; - reads it from stdin."`
+	Path string `help:"File of the result that it is about (default: the whole result)." placeholder:"PATH"`
+	Line string `help:"Line or lines of the file, such as 12 or 12-15." placeholder:"N"`
+	Old  bool   `help:"The lines are those before the change."`
+	Words
+	Quiet
+}
+
+// Run drafts the comment, with the lines that it is about.
+func (c *ReviewComment) Run(e *Env) error {
+	id, text, err := e.taskAndText(c.ID, c.Text, c.Words)
+	if err != nil {
+		return err
+	}
+	body := payload{"text": text}.text("path", c.Path)
+	if c.Line != "" {
+		if err := c.lines(e, id, body); err != nil {
+			return err
+		}
+	}
+	var out task.ReviewComment
+	raw, err := e.call("POST", "/api/tasks/"+id+"/review-comments", body, &out)
+	if err != nil {
+		return err
+	}
+	return e.answer(raw, func() {
+		if c.Quiet.Quiet {
+			e.say("%s", out.ID)
+			return
+		}
+		e.say("drafted comment %s on #%s; it is sent with your decision, or with: taskyard review submit %s", out.ID, id, id)
+	})
+}
+
+// lines adds the place and what is there.
+func (c *ReviewComment) lines(e *Env, id string, body payload) error {
+	from, to, ranged := strings.Cut(c.Line, "-")
+	first, err := strconv.Atoi(from)
+	last := first
+	if err == nil && ranged {
+		last, err = strconv.Atoi(to)
+	}
+	if err != nil || first < 1 || last < first || last-first > 10_000 {
+		return usagef("--line must be a line such as 12, or a range such as 12-15, is %q", c.Line)
+	}
+	if c.Path == "" {
+		return usagef("--line needs --path: which file it is in")
+	}
+	side := "new"
+	if c.Old {
+		side = "old"
+	}
+	one := ReviewDiff{OneResult: OneResult{OneTask: OneTask{id}}, Path: c.Path, Context: 1000}
+	_, path, _, _, err := one.find(e)
+	if err != nil {
+		return err
+	}
+	got, err := one.files(e, path+"/diff")
+	if err != nil {
+		return err
+	}
+	lines := ""
+	if len(got.Files) == 1 {
+		lines = excerpt(got.Files[0].Hunks, side, first, last)
+	}
+	if lines == "" && (len(got.Files) != 1 || got.Files[0].Hunks != "") {
+		return usagef("the diff of %s has no line %s on its %s side: see taskyard review diff %s --path %s", printable(c.Path), c.Line, side,
+			id, printable(c.Path))
+	}
+	body["line"], body["endLine"], body["side"] = first, last, side
+	body.text("excerpt", lines)
+	return nil
+}
+
+// ReviewSubmit sends drafts.
+type ReviewSubmit struct{ OneTask }
+
+// Run sends them.
+func (c *ReviewSubmit) Run(e *Env) error {
+	id, err := e.id(c.ID)
+	if err != nil {
+		return err
+	}
+	var out struct{ Submitted int }
+	raw, err := e.call("POST", "/api/tasks/"+id+"/review-comments/submit", nil, &out)
+	if err != nil {
+		return err
+	}
+	return e.answer(raw, func() { e.say("sent %s on #%s", counted(out.Submitted, "comment(s)"), id) })
+}
+
+// ReviewAccept accepts a result.
+type ReviewAccept struct {
+	OneResult
+	Digest  string `help:"Fail if the result no longer has this digest, which review show prints." placeholder:"DIGEST"`
+	Comment string `help:"Text of your vote; - reads it from stdin." placeholder:"TEXT"`
+}
+
+// Run accepts the result of the digest that was given, or that it shows.
+func (c *ReviewAccept) Run(e *Env) error {
+	text, err := e.text(c.Comment, "")
+	if err != nil {
+		return err
+	}
+	return c.vote(e, "accept", c.Digest, text)
+}
+
+// vote decides on a result and says on which.
+func (c *OneResult) vote(e *Env, act, digest, text string) error {
+	_, path, _, r, err := c.find(e)
+	if err != nil {
+		return err
+	}
+	if digest == "" {
+		digest = r.Digest
+		if !e.JSON {
+			e.resultLines(r)
+			e.say("")
+		}
+	}
+	var t task.Task
+	raw, err := e.call("POST", path+"/"+act, payload{"digest": digest}.text("text", text), &t)
+	if err != nil {
+		return err
+	}
+	return e.answer(raw, func() {
+		did := "accepted"
+		if act != "accept" {
+			did = "requested changes on"
+		}
+		e.say("%s result %d of %s with the digest %s: the task is %s", did, r.Number, hash(t.ID), digest, stateOf(&t, nil))
+	})
+}
+
+// ReviewRequest sends a result back.
+type ReviewRequest struct {
+	OneResult
+	Text   string `arg:"" optional:"" help:"What is to be changed, besides your drafts; - reads it from stdin."`
+	Digest string `help:"Fail if the result no longer has this digest, which review show prints." placeholder:"DIGEST"`
+	Words
+}
+
+// Run sends it back.
+func (c *ReviewRequest) Run(e *Env) error {
+	text, err := e.text(c.Text, c.File)
+	if err != nil {
+		return err
+	}
+	return c.vote(e, "request-changes", c.Digest, text)
+}
+
+// ReviewReply answers a comment.
+type ReviewReply struct {
+	ID      string `arg:"" name:"id" help:"ID of the task." complete:"task"`
+	Comment string `arg:"" help:"Number of the comment, as review show prints it."`
+	Text    string `arg:"" optional:"" help:"The answer; - reads it from stdin."`
+	State   string `help:"fixed, or declined with a reason; people also resolved and open." complete:"fixed,declined,resolved,open"`
+	Words
+}
+
+// Run answers it.
+func (c *ReviewReply) Run(e *Env) error {
+	id, err := e.id(c.ID)
+	if err != nil {
+		return err
+	}
+	comment, err := parseID(c.Comment)
+	if err != nil {
+		return err
+	}
+	text, err := e.text(c.Text, c.File)
+	if err != nil {
+		return err
+	}
+	var out task.ReviewComment
+	body := payload{}.text("state", c.State).text("text", text)
+	raw, err := e.call("POST", "/api/tasks/"+id+"/review-comments/"+comment+"/reply", body, &out)
+	if err != nil {
+		return err
+	}
+	return e.answer(raw, func() { e.say("comment %s of #%s is %s", out.ID, id, out.State) })
+}

@@ -1,0 +1,216 @@
+package client
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"taskyard/task"
+)
+
+// Reviews are the commands on results of tasks.
+type Reviews struct {
+	List    ReviewList    `cmd:"" help:"List the results that wait for people."`
+	Show    ReviewShow    `cmd:"" help:"Show a result: summary, flags, checks, votes, files, comments."`
+	Diff    ReviewDiff    `cmd:"" help:"Print a result as a unified diff."`
+	Comment ReviewComment `cmd:"" help:"Draft a comment on the newest result, which nobody else sees until you decide or submit."`
+	Submit  ReviewSubmit  `cmd:"" help:"Send your drafts to the owner, without a decision."`
+	Accept  ReviewAccept  `cmd:"" help:"Accept a result, exactly as it was shown."`
+	Request ReviewRequest `cmd:"" name:"request-changes" help:"Send a result back to its owner with your drafts and a text."`
+	Reply   ReviewReply   `cmd:"" help:"Answer a comment on a result."`
+
+	JSON JSONFlag `name:"json" help:"Print the server's JSON answer."`
+}
+
+// ReviewList lists results that wait for people.
+type ReviewList struct{}
+
+// Run lists the results of the inbox, the oldest first.
+func (ReviewList) Run(e *Env) error {
+	var in task.Inbox
+	raw, err := e.call("GET", "/api/inbox", nil, &in)
+	if err != nil {
+		return err
+	}
+	return e.answer(raw, func() {
+		rows := make([][]string, len(in.Reviews))
+		for i, r := range in.Reviews {
+			rows[i] = []string{r.TaskID.String(), strconv.Itoa(r.Number), r.Author, at(r.At), r.Title}
+		}
+		e.table([]string{"TASK", "RESULT", "AUTHOR", "SINCE", "TITLE"}, rows)
+		if left := in.Totals.Reviews - len(rows); left > 0 {
+			fmt.Fprintf(e.Stderr, "%d more are not shown\n", left)
+		}
+	})
+}
+
+// OneResult names a result of a task.
+type OneResult struct {
+	OneTask
+	Result int `help:"Number of the result (default: the newest)." placeholder:"N"`
+}
+
+// find returns the task's ID and the path of the result.
+func (c *OneResult) find(e *Env) (id, path string, raw []byte, r *task.Result, err error) {
+	if id, err = e.id(c.ID); err != nil {
+		return "", "", nil, nil, err
+	}
+	number := c.Result
+	if number == 0 {
+		var out struct{ Results []struct{ Number int } }
+		if _, err := e.call("GET", "/api/tasks/"+id+"/results", nil, &out); err != nil {
+			return "", "", nil, nil, err
+		}
+		if len(out.Results) == 0 {
+			return "", "", nil, nil, fmt.Errorf("task %s has no result yet", id)
+		}
+		number = out.Results[0].Number
+	}
+	path, r = "/api/tasks/"+id+"/results/"+strconv.Itoa(number), &task.Result{}
+	raw, err = e.call("GET", path, nil, r)
+	return id, path, raw, r, err
+}
+
+// ReviewShow shows a result.
+type ReviewShow struct{ OneResult }
+
+// Run shows what a reviewer has to see, and how to decide.
+func (c *ReviewShow) Run(e *Env) error {
+	id, path, raw, r, err := c.find(e)
+	if err != nil {
+		return err
+	}
+	if e.JSON {
+		return e.answer(raw, nil)
+	}
+	var files resultFiles
+	if r.Head != "" {
+		if _, err := e.call("GET", path+"/diff", nil, &files); err != nil {
+			return err
+		}
+	}
+	var said struct{ Comments []task.ReviewComment }
+	if _, err := e.call("GET", "/api/tasks/"+id+"/review-comments", nil, &said); err != nil {
+		return err
+	}
+	return e.answer(raw, func() { e.showResult(r, files, said.Comments) })
+}
+
+func (e *Env) showResult(r *task.Result, files resultFiles, comments []task.ReviewComment) {
+	e.resultLines(r)
+	e.part("Votes", len(r.Votes))
+	for _, v := range r.Votes {
+		did := "requests changes"
+		if v.Accept {
+			did = "accepts"
+		}
+		e.say("  %s %s, %s", printable(v.By), did, at(v.At))
+		if v.Text != "" {
+			indented(e.Stdout, "    ", v.Text)
+		}
+	}
+	e.part(fmt.Sprintf("Changed files (%d)", files.Total), files.Total)
+	e.fileLines(files)
+	e.part("Comments", len(comments))
+	for _, c := range comments {
+		e.showReviewComment(c)
+	}
+	if r.State == task.ResultReview {
+		e.say("\ntaskyard review diff %s\ntaskyard review accept %s --digest %s\ntaskyard review request-changes %s TEXT",
+			r.TaskID, r.TaskID, r.Digest, r.TaskID)
+	}
+}
+
+// resultLines prints what a vote is about.
+func (e *Env) resultLines(r *task.Result) {
+	e.say("result %d of %s: %s", r.Number, hash(r.TaskID), strings.ReplaceAll(string(r.State), "_", " "))
+	change := ""
+	if r.Head != "" {
+		change = short(r.Base) + ".." + short(r.Head)
+	}
+	fields(e.Stdout, "author", r.Author, "run", r.RunID.String(), "created", at(r.CreatedAt), "project", r.Project,
+		"branch", r.Branch, "change", change, "policy", reviewText(r.Policy), "digest", r.Digest)
+	e.part("Look at first", len(r.Flags))
+	for _, f := range r.Flags {
+		e.say("  ⚠ %s", printable(f))
+	}
+	if r.Summary != "" {
+		e.part("Summary", 1)
+		indented(e.Stdout, "  ", r.Summary)
+	}
+	e.part("Checks", len(r.Checks))
+	e.showChecks(r.Checks)
+}
+
+var verdictMarks = map[task.Verdict]string{task.CheckPassed: "✓", task.CheckFailed: "✗", task.CheckTimedOut: "✗", task.CheckNotRun: "–"}
+
+func (e *Env) showChecks(list []task.CheckRun) {
+	for _, c := range list {
+		line := fmt.Sprintf("%s %s %s", verdictMarks[c.Verdict], c.Name, strings.ReplaceAll(string(c.Verdict), "_", " "))
+		if c.Verdict == task.CheckFailed && c.ExitCode != 0 {
+			line += ", exit code " + strconv.Itoa(c.ExitCode)
+		}
+		if c.Reason != "" {
+			line += ": " + c.Reason
+		}
+		if c.Millis > 0 {
+			line += ", " + (time.Duration(c.Millis) * time.Millisecond).String()
+		}
+		if c.Required {
+			line += ", required"
+		}
+		e.say("  %s", printable(line))
+	}
+}
+
+func (e *Env) fileLines(files resultFiles) {
+	rows := [][]string{}
+	for _, f := range files.Files[:min(len(files.Files), maxShownFiles)] {
+		name := f.Path
+		if f.Note != "" {
+			name += "  (" + f.Note + ")"
+		}
+		rows = append(rows, []string{string(f.Change), fmt.Sprintf("+%d -%d", f.Added, f.Removed), name})
+	}
+	if len(rows) > 0 {
+		e.table([]string{"CHANGE", "LINES", "FILE"}, rows)
+	}
+	if left := files.Total - len(rows); left > 0 {
+		e.say("and %s", counted(left, "more"))
+	}
+}
+
+func (e *Env) showReviewComment(c task.ReviewComment) {
+	place := "on the result"
+	switch {
+	case c.Line > 0 && c.EndLine > c.Line:
+		place = fmt.Sprintf("%s:%d-%d", c.Path, c.Line, c.EndLine)
+	case c.Line > 0:
+		place = fmt.Sprintf("%s:%d", c.Path, c.Line)
+	case c.Path != "":
+		place = c.Path
+	}
+	if c.Side == "old" {
+		place += " (old)"
+	}
+	state := string(c.State)
+	if c.Outdated {
+		state += ", outdated"
+	}
+	e.say("  %s %s, %s (%s)", c.ID, printable(place), printable(c.Author), state)
+	if c.Excerpt != "" {
+		indented(e.Stdout, "    > ", c.Excerpt)
+	}
+	indented(e.Stdout, "    ", c.Text)
+	for _, r := range c.Replies {
+		line := "    " + printable(r.Author)
+		if r.State != "" {
+			line += ": " + string(r.State)
+		}
+		e.say("%s", line)
+		if r.Text != "" {
+			indented(e.Stdout, "      ", r.Text)
+		}
+	}
+}
