@@ -1,7 +1,9 @@
 package e2e
 
 import (
+	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -98,6 +100,37 @@ func TestDemo(t *testing.T) {
 		d.completes(tk.ID)
 		if got := d.task(tk.ID).Summary; got != "Retry policy reviewed. Decision by a person: Five are fine." {
 			t.Errorf("summary %q", got)
+		}
+	})
+	t.Run("a change is reviewed, changed and merged", func(t *testing.T) {
+		d := d.on(t)
+		b := newBrowser(t)
+		if status, to := b.send(s.first, s.url()+"/login/link", nil); status != http.StatusSeeOther {
+			t.Fatalf("signing in answers %d and leads to %q", status, to)
+		}
+		me := d.server.api(d.ownToken(b))
+		var tk *task.Task
+		inReview := func(number int) func() bool {
+			return func() bool {
+				tk = d.titled("Put the opening hours on the site")
+				return tk.WaitingFor == task.WaitsReview && tk.Review.Result == number
+			}
+		}
+		testkit.Eventually(t, "the first result is in review", inReview(1))
+		path := "/api/tasks/" + tk.ID.String()
+		if len(call[struct{ Checks []task.CheckRun }](t, d.api, "GET", path+"/checks", nil).Checks) != 2 {
+			t.Error("the check did not run twice")
+		}
+		call[task.ReviewComment](t, me, "POST", path+"/review-comments",
+			map[string]any{"path": "hours.txt", "line": 5, "text": "And on holidays?"})
+		first := call[task.Result](t, me, "GET", path+"/results/1", nil)
+		call[task.Task](t, me, "POST", path+"/results/1/request-changes", map[string]any{"digest": first.Digest})
+		testkit.Eventually(t, "the second result is in review", inReview(2))
+		second := call[task.Result](t, me, "GET", path+"/results/2", nil)
+		call[task.Task](t, me, "POST", path+"/results/2/accept", map[string]any{"digest": second.Digest})
+		d.completes(tk.ID)
+		if got := git(t, s.data+"-site", "show", "main:hours.txt"); !strings.Contains(got, "And on holidays?") {
+			t.Errorf("main holds %q", got)
 		}
 	})
 	t.Run("in the end only what nobody may start is open, and no run failed", func(t *testing.T) {

@@ -50,6 +50,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == handingArg {
 		testkit.EndHelper(handingMain())
 	}
+	if len(os.Args) > 1 && os.Args[1] == changingArg {
+		testkit.EndHelper(changingMain())
+	}
 	if len(os.Args) > 2 && os.Args[1] == clockedArg {
 		clockedMain(os.Args[2]) // does not return
 	}

@@ -35,6 +35,11 @@ func TestShots(t *testing.T) {
 	for _, p := range pictured(s.pausedPages()) {
 		shoot(b, p, dir)
 	}
+	reviews := newReviewSample(t).discussed()
+	r := reviews.tab()
+	for _, p := range pictured(reviews.pages()) {
+		shoot(r, p, dir)
+	}
 	lone := newTab(t, s.url)
 	shoot(lone, shown{"login", "/login", nil}, dir)
 	shoot(lone, shown{"api-outside", "/api/docs", nil}, dir)

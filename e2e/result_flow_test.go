@@ -1,0 +1,264 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"taskyard/internal/client"
+	"taskyard/internal/testkit"
+	"taskyard/task"
+)
+
+// changingArg makes this binary an agent that changes a file of the worktree
+// of its task: first wrongly, then as the check and the reviewers want it.
+const changingArg = "changing-agent"
+
+func changingMain() int {
+	ctx := context.Background()
+	api := &client.Client{URL: os.Getenv("TASKYARD_URL"), Token: os.Getenv("TASKYARD_TOKEN"), HTTP: &http.Client{Timeout: patience}}
+	own := "/api/tasks/" + os.Getenv("TASKYARD_TASK_ID")
+	fail := func(err error) int {
+		fmt.Println("failed:", err)
+		return 1
+	}
+	var tk task.Task
+	if err := api.Do(ctx, "GET", own, nil, &tk); err != nil {
+		return fail(err)
+	}
+	complete := func(text string) error {
+		if err := os.WriteFile("greeting.txt", []byte(text), 0o644); err != nil {
+			return err
+		}
+		return api.Do(ctx, "POST", own+"/complete", map[string]any{"summary": "The greeting is written."}, nil)
+	}
+	if tk.Review == nil || len(tk.Review.Comments) == 0 {
+		err := complete("helo\nworld\n")
+		if err == nil || !strings.Contains(err.Error(), "the required check test") || !strings.Contains(err.Error(), "no greeting") {
+			return fail(fmt.Errorf("a red check answered %w", err))
+		}
+		fmt.Println("the check refused it:", err)
+		if err := complete("hello\nworld\n"); err != nil {
+			return fail(err)
+		}
+		fmt.Println("handed in")
+		return 0
+	}
+	for _, c := range tk.Review.Comments {
+		if c.Path != "greeting.txt" || c.Excerpt == "" {
+			return fail(fmt.Errorf("a comment without its place: %+v", c))
+		}
+		body := map[string]any{"state": "fixed", "text": "Done: " + c.Text}
+		if err := api.Do(ctx, "POST", fmt.Sprintf("%s/review-comments/%d/reply", own, c.ID), body, nil); err != nil {
+			return fail(err)
+		}
+	}
+	if err := complete("Hello\nWorld\n"); err != nil {
+		return fail(err)
+	}
+	return 0
+}
+
+// git calls Git in a folder as a person would.
+func git(t testing.TB, dir string, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "git", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=Maya", "GIT_AUTHOR_EMAIL=maya@example.org",
+		"GIT_COMMITTER_NAME=Maya", "GIT_COMMITTER_EMAIL=maya@example.org")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// projectServer is a server with a project over a real repository, and an
+// agent coder whose program is this binary.
+type projectServer struct {
+	*server
+	repo   string
+	person *client.Client // maya, who set it up, by a token of her own
+}
+
+// projectOf is the project that tests change and send.
+func projectOf(repo string) map[string]any {
+	check := map[string]any{"name": "test", "run": "grep -qi hello greeting.txt || { echo no greeting; exit 3; }", "required": true}
+	return map[string]any{
+		"key": "web", "name": "Web", "repository": repo, "checks": []any{check},
+		"merge": map[string]any{"checks": []any{check}},
+	}
+}
+
+func newProjectServer(t *testing.T, agentArg string) *projectServer {
+	t.Helper()
+	y := &projectServer{server: newServer(t, "serve"), repo: filepath.Join(t.TempDir(), "web")}
+	if err := os.MkdirAll(y.repo, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	git(t, y.repo, "init", "-q", "-b", "main")
+	if err := os.WriteFile(filepath.Join(y.repo, "README.md"), []byte("Says hello.\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	git(t, y.repo, "add", "-A")
+	git(t, y.repo, "commit", "-qm", "Begin")
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	y.file("taskyard.toml", fmt.Sprintf("[runners.coder]\nkind = \"command\"\ncommand = [%q, %q]\n[checks]\naccept_weaker = true\n",
+		self, agentArg))
+	y.file("agents/coder.md", "---\nname: coder\ndescription: For tests.\ntools: read, edit, bash\nrunner: coder\n---\nWork.\n")
+	y.start()
+	y.person = y.api(y.firstAdmin())
+	call[task.Project](t, y.person, "POST", "/api/projects", projectOf(y.repo))
+	return y
+}
+
+// firstAdmin sets the instance up for maya and returns a token of her own.
+func (s *server) firstAdmin() string {
+	s.t.Helper()
+	b := newBrowser(s.t.(*testing.T))
+	form := map[string]string{"name": "maya", "password": goodPassword, "password2": goodPassword}
+	if status, to := b.send(s.first, s.url()+"/setup", form); status != http.StatusSeeOther {
+		s.t.Fatalf("the set-up form answers %d to %q", status, to)
+	}
+	return s.ownToken(b)
+}
+
+// ownToken makes a token of the person who has signed in with a browser.
+func (s *server) ownToken(b *browser) string {
+	s.t.Helper()
+	body := []byte(`{"name":"own","scope":"admin","own":true}`)
+	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.url()+"/api/tokens", bytes.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Origin", s.url())
+	res, err := b.c.Do(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	var made struct{ Secret string }
+	if err := json.NewDecoder(res.Body).Decode(&made); err != nil || made.Secret == "" {
+		s.t.Fatalf("a token of their own: %d %v", res.StatusCode, err)
+	}
+	return made.Secret
+}
+
+// awaits waits until a task waits for something, or is done, and returns it.
+func (y *projectServer) awaits(id task.ID, what string, fits func(*task.Task) bool) *task.Task {
+	y.t.Helper()
+	var tk task.Task
+	testkit.Eventually(y.t, "task "+id.String()+" "+what, func() bool {
+		tk = call[task.Task](y.t, y.person, "GET", "/api/tasks/"+id.String(), nil)
+		return fits(&tk)
+	})
+	return &tk
+}
+
+func inReview(number int) func(*task.Task) bool {
+	return func(tk *task.Task) bool {
+		return tk.WaitingFor == task.WaitsReview && tk.Review != nil && tk.Review.Result == number
+	}
+}
+
+func TestFromATaskToAMergedChange(t *testing.T) {
+	t.Parallel()
+	y := newProjectServer(t, changingArg)
+	tk := call[task.Task](t, y.person, "POST", "/api/tasks", map[string]any{"title": "Write a greeting", "owner": "coder", "project": "web"})
+	path := "/api/tasks/" + tk.ID.String()
+
+	y.awaits(tk.ID, "in review", inReview(1))
+	checks := call[struct{ Checks []task.CheckRun }](t, y.person, "GET", path+"/checks", nil).Checks
+	if len(checks) != 2 || checks[1].Verdict != task.CheckFailed || checks[1].ExitCode != 3 || checks[0].Verdict != task.CheckPassed {
+		t.Fatalf("the checks are %s", asJSON(checks))
+	}
+	log := call[task.CheckRun](t, y.person, "GET", path+"/checks/"+checks[1].ID.String(), nil)
+	if log.Log != "no greeting\n" || log.LogSHA256 == "" || log.Level == "" {
+		t.Errorf("the log of the failed check: %s", asJSON(log))
+	}
+	first := call[task.Result](t, y.person, "GET", path+"/results/1", nil)
+	diff := call[struct {
+		Files []struct{ Path, Hunks string }
+	}](t, y.person, "GET", path+"/results/1/diff?path=greeting.txt", nil)
+	if len(diff.Files) != 1 || diff.Files[0].Hunks != "@@ -0,0 +1,2 @@\n+hello\n+world\n" {
+		t.Fatalf("the diff is %s", asJSON(diff))
+	}
+	for line, text := range map[int]string{1: "Begin with a capital.", 2: "This one too."} {
+		call[task.ReviewComment](t, y.person, "POST", path+"/review-comments", map[string]any{
+			"path": "greeting.txt", "line": line, "excerpt": []string{"hello", "world"}[line-1], "text": text,
+		})
+	}
+	call[task.Task](t, y.person, "POST", path+"/results/1/request-changes", map[string]any{"digest": first.Digest, "text": "Nearly."})
+
+	y.awaits(tk.ID, "in review again", inReview(2))
+	comments := call[struct{ Comments []task.ReviewComment }](t, y.person, "GET", path+"/review-comments", nil).Comments
+	for _, c := range comments {
+		if c.State != task.CommentFixed || !c.Outdated || len(c.Replies) != 1 {
+			t.Errorf("the comment is %s", asJSON(c))
+		}
+	}
+	second := call[task.Result](t, y.person, "GET", path+"/results/2", nil)
+	if second.Digest == first.Digest {
+		t.Error("another change has the same digest")
+	}
+	since := call[struct {
+		Files []struct{ Path, Hunks string }
+	}](t, y.person, "GET", path+"/results/2/diff?since=1&path=greeting.txt", nil)
+	if !strings.Contains(since.Files[0].Hunks, "-hello") || !strings.Contains(since.Files[0].Hunks, "+Hello") {
+		t.Errorf("what changed since the first result: %s", asJSON(since))
+	}
+	if got := git(t, y.repo, "log", "-1", "--format=%s", "main"); got != "Begin" {
+		t.Fatalf("main moved before anybody accepted: %s", got)
+	}
+	if err := y.person.Do(t.Context(), "POST", path+"/results/2/accept", map[string]any{"digest": first.Digest}, nil); err == nil {
+		t.Fatal("another digest was accepted")
+	}
+	call[task.Task](t, y.person, "POST", path+"/results/2/accept", map[string]any{"digest": second.Digest})
+
+	done := y.awaits(tk.ID, "done", func(tk *task.Task) bool { return tk.Status == task.Done })
+	if done.Summary != "The greeting is written." {
+		t.Errorf("the summary is %q", done.Summary)
+	}
+	if got := git(t, y.repo, "show", "main:greeting.txt"); got != "Hello\nWorld" {
+		t.Errorf("main holds %q", got)
+	}
+	if b, err := os.ReadFile(filepath.Join(y.repo, "greeting.txt")); err != nil || string(b) != "Hello\nWorld\n" {
+		t.Errorf("the work tree of the repository holds %q, %v", b, err)
+	}
+	if got := git(t, y.repo, "status", "--porcelain"); got != "" {
+		t.Errorf("the work tree is not clean: %s", got)
+	}
+	message := git(t, y.repo, "log", "-1", "--format=%an%n%B", "main")
+	for _, want := range []string{"coder", "Write a greeting", "Taskyard-Result: 2 " + second.Digest, "Accepted-by: maya"} {
+		if !strings.Contains(message, want) {
+			t.Errorf("the commit says\n%s\nwithout %q", message, want)
+		}
+	}
+	merges := call[struct{ Ended []task.MergeEntry }](t, y.person, "GET", "/api/merges?project=web", nil).Ended
+	if len(merges) != 1 || merges[0].State != task.MergeDone || merges[0].After != git(t, y.repo, "rev-parse", "main") {
+		t.Errorf("the merges are %s", asJSON(merges))
+	}
+	if list := git(t, y.repo, "worktree", "list", "--porcelain"); strings.Count(list, "worktree ") != 1 {
+		t.Errorf("worktrees are left:\n%s", list)
+	}
+	kinds := y.rows("SELECT kind FROM events WHERE task_id = ? AND kind GLOB '[rm]e*'", int64(tk.ID))
+	for _, want := range []string{
+		"result.created", "result.changes_requested", "result.comment_answered", "result.accepted", "merge.queued", "merge.done",
+	} {
+		if !slices.Contains(kinds, want) {
+			t.Errorf("no event %s among %v", want, kinds)
+		}
+	}
+}
