@@ -12,6 +12,6 @@ var Files embed.FS
 // Order names the documents without .md, in the order in which a newcomer
 // reads them. README is the list of them all.
 var Order = []string{
-	"README", "quickstart", "install", "concepts", "agents", "runners", "cli", "operations", "security",
+	"README", "quickstart", "tutorial", "install", "concepts", "agents", "runners", "results", "cli", "operations", "security",
 	"troubleshooting", "comparison", "import", "speed", "testing", "checklist",
 }
