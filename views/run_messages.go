@@ -17,8 +17,6 @@ const (
 type RunSaid struct {
 	Messages []task.RunMessage
 	Closed   string // why nothing can be sent now, as the rest of a sentence; "" when something can
-	Text     string // as it was typed, when it was refused
-	Problem  string
 }
 
 // last returns the messages that are shown.
