@@ -65,9 +65,11 @@ func (tx *Tx) StartMerge(id task.ID) error {
  WHERE id = ? AND ended_at IS NULL`, tx.Now, id)
 }
 
-// SetMergeHeads notes between which commits the target of a merge moves.
-func (tx *Tx) SetMergeHeads(id task.ID, before, after string) error {
-	return tx.do("UPDATE merges SET head_before = ?, head_after = ? WHERE id = ? AND ended_at IS NULL", before, after, id)
+// SetMergeHeads notes between which commits the target of a merge moves, and
+// reports whether the merge is still open.
+func (tx *Tx) SetMergeHeads(id task.ID, before, after string) (bool, error) {
+	n, err := tx.changed("UPDATE merges SET head_before = ?, head_after = ? WHERE id = ? AND ended_at IS NULL", before, after, id)
+	return n == 1, err
 }
 
 // RequeueMerge has a merge tried again at a moment, and says what it waits for.

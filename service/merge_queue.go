@@ -155,12 +155,14 @@ func (s *Service) merge(ctx context.Context, m *task.MergeEntry) error {
 	case out.Code != "":
 		return s.mergeFailed(ctx, m, out)
 	}
-	if err := s.noteMerge(ctx, func(tx *txn) error {
+	open := false
+	if err := s.noteMerge(ctx, func(tx *txn) (err error) {
 		if err := tx.keepMergeChecks(m, out.Checks); err != nil {
 			return err
 		}
-		return tx.SetMergeHeads(m.ID, out.Before, out.After)
-	}, m); err != nil {
+		open, err = tx.SetMergeHeads(m.ID, out.Before, out.After)
+		return err
+	}, m); err != nil || !open { // the task was canceled meanwhile
 		return err
 	}
 	if err := git.Advance(ctx, order, out.Before, out.After); err != nil {

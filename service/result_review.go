@@ -283,6 +283,10 @@ func (tx *txn) dropResults(tk *task.Task) error {
 	if err != nil || m == nil {
 		return err
 	}
+	if m.State == task.MergeRunning && m.After != "" {
+		return task.Errorf(task.Conflict, task.CodeTaskGated,
+			"Task %d is being merged into %s at this moment: it is done in a few seconds", tk.ID, m.Into)
+	}
 	return tx.EndMerge(m.ID, task.MergeStopped, "", "the task was canceled")
 }
 
