@@ -207,6 +207,11 @@ func (tx *txn) moveToProject(tk *task.Task, key string) error {
 			Kind: task.Forbidden, Code: task.CodeForbidden, Field: "project",
 			Message: "only people may move a task into another project or out of one",
 		}
+	case tk.Project != "" && !tx.actor.May(task.Decide):
+		return &task.Error{
+			Kind: task.Forbidden, Code: task.CodeForbidden, Field: "project",
+			Message: "only reviewers and admins may take a task out of its project: its checks and its review go with it",
+		}
 	case tk.OpenRunID != 0:
 		return &task.Error{
 			Kind: task.Conflict, Code: task.CodeRunOpen, Field: "project",

@@ -132,6 +132,11 @@ func TestNoTaskIsDoneWithoutAcceptance(t *testing.T) {
 			_, err := y.s.UpdateTask(y.ctx(), pull, tk.ID, task.Patch{Project: &none})
 			return err
 		},
+		"an operator takes it out": func() error {
+			none := ""
+			_, err := y.s.UpdateTask(y.ctx(), oleg, tk.ID, task.Patch{Project: &none})
+			return err
+		},
 		"a person takes it out meanwhile": func() error {
 			none := ""
 			_, err := y.s.UpdateTask(y.ctx(), maya, tk.ID, task.Patch{Project: &none})
