@@ -30,6 +30,9 @@ var apiDocs = map[string]apiDoc{
 	"POST /api/tasks/{id}/complete": {
 		Tag:     "Tasks",
 		Summary: "Complete and archive a task",
+		Desc: "Of a task of a project the required checks run first: 409 `checks_failed` has the end of the log. A call is held " +
+			"at most 50 s; while the checks still run it answers 409 `checks_running`, and the same call made again waits on. " +
+			"Then the task waits for review or merge where the project says so: see `waitingFor`.",
 	},
 	"POST /api/tasks/{id}/cancel": {
 		Tag:     "Tasks",

@@ -134,6 +134,7 @@ func (s *Server) apiSignup(ctx context.Context, in *signupIn) (*signupOut, error
 
 func (s *Server) apiCompleteAndSignup(ctx context.Context, in *finishIn) (*finishOut, error) {
 	b := in.Body
+	s.allow(ctx, task.MaxWait) // checks may run
 	done, err := s.svc.CompleteAndSignup(ctx, actorIn(ctx), in.ID, task.ID(b.TaskID), b.Summary, b.Claim)
 	if err != nil {
 		return nil, err

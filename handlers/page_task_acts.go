@@ -1,6 +1,9 @@
 package handlers
 
 import (
+	"net/http"
+	"time"
+
 	"github.com/labstack/echo/v4"
 
 	"taskyard/task"
@@ -22,8 +25,18 @@ func (s *Server) startTask(c echo.Context, id task.ID) (string, error) {
 }
 
 func (s *Server) completeTask(c echo.Context, id task.ID) (string, error) {
-	_, err := s.svc.CompleteTask(formContext(c), actorOf(c), id, text(c, "summary"), 0)
-	return sprintf("Completed #%d", id), err
+	rc := http.NewResponseController(c.Response())
+	_ = rc.SetWriteDeadline(time.Now().Add(task.MaxWait + 30*time.Second)) // checks may run; not every connection has a deadline
+	tk, err := s.svc.CompleteTask(formContext(c), actorOf(c), id, text(c, "summary"), 0)
+	switch {
+	case err != nil:
+		return "", err
+	case tk.WaitingFor == task.WaitsReview:
+		return sprintf("#%d waits for review", id), nil
+	case tk.WaitingFor == task.WaitsMerge:
+		return sprintf("#%d waits for its merge", id), nil
+	}
+	return sprintf("Completed #%d", id), nil
 }
 
 func (s *Server) releaseClaim(c echo.Context, id task.ID) (string, error) {

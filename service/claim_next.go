@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 
+	"taskyard/db"
 	"taskyard/task"
 )
 
@@ -25,10 +26,10 @@ func (s *Service) CompleteAndSignup(ctx context.Context, a task.Actor, agent str
 	if err := checkText("summary", summary); err != nil {
 		return CompletedAndNext{}, err
 	}
-	if sub, err := s.submission(ctx, a, id, summary, claim); err != nil {
+	if proven, err := s.provesTask(ctx, id); err != nil {
 		return CompletedAndNext{}, err
-	} else if sub != nil {
-		return s.submitAndSignup(ctx, a, agent, sub)
+	} else if proven {
+		return s.submitAndSignup(ctx, a, agent, id, summary, claim)
 	}
 	return mutate(ctx, s, a, func(tx *txn) (out CompletedAndNext, err error) {
 		tk, err := tx.find(id, false)
@@ -51,13 +52,29 @@ func (s *Service) CompleteAndSignup(ctx context.Context, a task.Actor, agent str
 	})
 }
 
+// provesTask reports whether a task is done only with a result.
+func (s *Service) provesTask(ctx context.Context, id task.ID) (bool, error) {
+	return read(ctx, s, func(rx *db.Rx) (bool, error) {
+		tk, err := rx.TaskBare(id)
+		if err != nil {
+			return false, err
+		}
+		return proves(rx, tk)
+	})
+}
+
 // submitAndSignup is CompleteAndSignup of a task of a project.
-func (s *Service) submitAndSignup(ctx context.Context, a task.Actor, agent string, sub *submission) (CompletedAndNext, error) {
-	if sub.task.Owner != agent {
-		return CompletedAndNext{}, notAssigned(sub.task, agent)
-	}
-	tk, err := s.submit(WithIdempotency(ctx, nil), a, sub)
+func (s *Service) submitAndSignup(ctx context.Context, a task.Actor, agent string,
+	id task.ID, summary string, claim int64,
+) (CompletedAndNext, error) {
+	tk, err := s.Task(ctx, a, id)
 	if err != nil {
+		return CompletedAndNext{}, err
+	}
+	if tk.Owner != agent {
+		return CompletedAndNext{}, notAssigned(tk, agent)
+	}
+	if tk, err = s.CompleteTask(WithIdempotency(ctx, nil), a, id, summary, claim); err != nil {
 		return CompletedAndNext{}, err
 	}
 	return mutate(ctx, s, a, func(tx *txn) (out CompletedAndNext, err error) {

@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -25,6 +24,12 @@ type submission struct {
 	claim   int64
 	rev     *task.Revision // nil: no repository
 	checks  []task.CheckRun
+
+	caller task.Actor
+	since  task.Time
+	done   chan struct{} // closed when out or err is set
+	out    *task.Task
+	err    error
 }
 
 // proves reports whether a task is done only with a result: one of a project,
@@ -104,45 +109,62 @@ func parentInProject(rx *db.Rx, tk *task.Task) (*task.Task, error) {
 	return p, nil
 }
 
-// submitLocks keeps two completions of one task apart.
-type submitLocks struct {
-	mu   sync.Mutex
-	busy map[task.ID]bool
-}
-
-func (l *submitLocks) take(id task.ID) (release func(), ok bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.busy[id] {
-		return nil, false
-	}
-	if l.busy == nil {
-		l.busy = map[task.ID]bool{}
-	}
-	l.busy[id] = true
-	return func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		delete(l.busy, id)
-	}, true
-}
-
-// submit runs the checks of a completion and writes its result. The clocks of
-// the run that asks for it stop meanwhile.
+// submit has the checks of a completion run and its result written, and waits
+// for that at most task.MaxWait: checks may take an hour, and no connection is
+// held so long. The same call made again waits on, or gets what came out
+// meanwhile. Error: the checks are still running.
 func (s *Service) submit(ctx context.Context, a task.Actor, sub *submission) (*task.Task, error) {
-	release, ok := s.submits.take(sub.task.ID)
-	if !ok {
-		return nil, task.Errorf(task.Conflict, task.CodeTaskGated, "Task %d is being completed already: its checks run", sub.task.ID)
-	}
-	defer release()
-	if a.RunID != 0 {
-		defer s.beginWait(a.RunID)()
-	}
-	defer s.keepClaim(ctx, a, sub)()
-	if err := s.gather(ctx, a, sub); err != nil {
+	sub.caller = a
+	mine, err := s.submissions.join(sub, s.Now())
+	if err != nil {
 		return nil, err
 	}
-	return mutate(ctx, s, a, func(tx *txn) (*task.Task, error) {
+	if mine == sub {
+		go s.carryOut(context.WithoutCancel(ctx), sub)
+	}
+	return s.await(ctx, a, mine)
+}
+
+// await waits for the outcome of a completion.
+func (s *Service) await(ctx context.Context, a task.Actor, mine *submission) (*task.Task, error) {
+	held := time.NewTimer(task.MaxWait)
+	defer held.Stop()
+	select {
+	case <-mine.done:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	case <-held.C:
+		return nil, task.Errorf(task.Conflict, task.CodeChecksRunning,
+			"The checks of task %d are still running. Make the same call again to wait for them", mine.task.ID)
+	}
+	s.submissions.forget(mine)
+	if mine.err != nil || idempotencyOf(ctx) == nil {
+		return mine.out, mine.err
+	}
+	return mutate(ctx, s, a, func(tx *txn) (*task.Task, error) { return tx.Task(mine.task.ID) }) // remembers the answer
+}
+
+// carryOut gathers the evidence and writes the result. The clocks of the run
+// that asked for it stop meanwhile, and its claim is renewed.
+func (s *Service) carryOut(ctx context.Context, sub *submission) {
+	defer close(sub.done)
+	ctx, stop := context.WithCancelCause(WithIdempotency(ctx, nil))
+	defer stop(nil)
+	go func() {
+		select {
+		case <-s.hub.Done():
+			stop(task.Errorf(task.Unavailable, task.CodeUnavailable, "The server stopped while the checks ran: complete the task again"))
+		case <-sub.done:
+		}
+	}()
+	if sub.caller.RunID != 0 {
+		defer s.beginWait(sub.caller.RunID)()
+	}
+	defer s.keepClaim(ctx, sub.caller, sub)()
+	if sub.err = s.gather(ctx, sub.caller, sub); sub.err != nil {
+		return
+	}
+	sub.out, sub.err = mutate(ctx, s, sub.caller, func(tx *txn) (*task.Task, error) {
 		if err := tx.keepResult(sub); err != nil {
 			return nil, err
 		}
@@ -218,17 +240,6 @@ func (s *Service) check(ctx context.Context, sub *submission, c task.Check) task
 	return run
 }
 
-// failedChecks are the required ones that did not pass.
-func failedChecks(list []task.CheckRun) []task.CheckRun {
-	var failed []task.CheckRun
-	for _, c := range list {
-		if c.Required && c.Verdict != task.CheckPassed {
-			failed = append(failed, c)
-		}
-	}
-	return failed
-}
-
 // keepResult writes what a completion found: a result, or why it is refused.
 func (tx *txn) keepResult(sub *submission) error {
 	tk, err := tx.TaskWhole(sub.task.ID)
@@ -276,39 +287,6 @@ func (tx *txn) refuseCompletion(tk *task.Task, sub *submission, failed []task.Ch
 	}
 	tx.verdict = e
 	return nil
-}
-
-// shownLog is how much of the log of a failed check its error repeats, in bytes.
-const shownLog = 4000
-
-// checksText names the checks that did not pass, with the end of the log of
-// the first.
-func checksText(failed []task.CheckRun) string {
-	var b strings.Builder
-	for i, c := range failed {
-		if i > 0 {
-			b.WriteString("; ")
-		}
-		fmt.Fprintf(&b, "the required check %s %s", c.Name, verdictText(c))
-	}
-	b.WriteString(".")
-	if log := strings.TrimRight(failed[0].Log, "\n"); log != "" {
-		b.WriteString("\nThe end of its log:\n" + task.EndOf(log, shownLog))
-	}
-	return b.String()
-}
-
-func verdictText(c task.CheckRun) string {
-	text := map[task.Verdict]string{
-		task.CheckPassed: "passed", task.CheckFailed: "failed", task.CheckTimedOut: "timed out", task.CheckNotRun: "was not run",
-	}[c.Verdict]
-	switch {
-	case c.Reason != "":
-		return text + " (" + c.Reason + ")"
-	case c.Verdict == task.CheckFailed:
-		return fmt.Sprintf("%s with exit code %d", text, c.ExitCode)
-	}
-	return text
 }
 
 // insertResult writes a result and moves its task on: to people, to the merge

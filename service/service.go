@@ -71,33 +71,33 @@ func (c *Config) defaults() {
 
 // Service is the instance. It is safe for concurrent use.
 type Service struct {
-	db         *db.DB
-	agents     *agentfile.Folder
-	cfg        atomic.Pointer[Config]
-	log        *slog.Logger
-	hub        *Hub
-	auth       *authState
-	loads      cached[Overview]
-	inFlight   cached[[]task.ID]
-	lastEnds   cached[map[string]task.Time]
-	recent     cached[recent]
-	day        cached[BoardDay]
-	activities cached[map[task.ID]string]
-	cards      boardCache[task.TaskFilter, Page] // without it a board page takes 7 % longer
-	outlines   boardCache[task.TaskFilter, Page] // the same
-	byID       boardCache[task.ID, *task.Task]   // without it a board page takes 11 % longer
-	pauses     cached[task.Pauses]
-	flood      queueLimiter
-	quotas     quotas
-	submits    submitLocks
-	targets    mergeTargets
-	waits      claimWaiters
-	counters   counters
-	workers    workerRegistry
-	mcp        mcpRuns
-	openCalls  openCalls
-	clockState clockState
-	settingsMu sync.Mutex // one change of settings at a time
+	db          *db.DB
+	agents      *agentfile.Folder
+	cfg         atomic.Pointer[Config]
+	log         *slog.Logger
+	hub         *Hub
+	auth        *authState
+	loads       cached[Overview]
+	inFlight    cached[[]task.ID]
+	lastEnds    cached[map[string]task.Time]
+	recent      cached[recent]
+	day         cached[BoardDay]
+	activities  cached[map[task.ID]string]
+	cards       boardCache[task.TaskFilter, Page] // without it a board page takes 7 % longer
+	outlines    boardCache[task.TaskFilter, Page] // the same
+	byID        boardCache[task.ID, *task.Task]   // without it a board page takes 11 % longer
+	pauses      cached[task.Pauses]
+	flood       queueLimiter
+	quotas      quotas
+	submissions submissions
+	targets     mergeTargets
+	waits       claimWaiters
+	counters    counters
+	workers     workerRegistry
+	mcp         mcpRuns
+	openCalls   openCalls
+	clockState  clockState
+	settingsMu  sync.Mutex // one change of settings at a time
 
 	mu              sync.Mutex
 	stops           map[task.ID]context.CancelCauseFunc  // running runs of this process

@@ -21,10 +21,15 @@ func (s *Service) CompleteTask(ctx context.Context, a task.Actor, id task.ID, su
 	if err := checkText("summary", summary); err != nil {
 		return nil, err
 	}
-	if sub, err := s.submission(ctx, a, id, summary, claim); err != nil {
-		return nil, err
-	} else if sub != nil {
+	if had := s.submissions.find(id, a, summary, s.Now()); had != nil {
+		return s.await(ctx, a, had)
+	}
+	sub, err := s.submission(ctx, a, id, summary, claim)
+	switch {
+	case err == nil && sub != nil:
 		return s.submit(ctx, a, sub)
+	case err != nil && idempotencyOf(ctx) == nil: // else what follows may know the answer
+		return nil, err
 	}
 	return mutate(ctx, s, a, func(tx *txn) (*task.Task, error) {
 		tk, err := tx.find(id, false)

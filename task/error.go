@@ -89,6 +89,7 @@ const (
 	CodeStaleProject     Code = "stale_project"
 	CodeRepository       Code = "repository_unusable"
 	CodeChecksFailed     Code = "checks_failed"
+	CodeChecksRunning    Code = "checks_running"
 	CodeReviewNeeded     Code = "review_needed"
 	CodeResultNotFound   Code = "result_not_found"
 	CodeResultClosed     Code = "result_closed"
@@ -172,6 +173,7 @@ var Codes = []struct {
 	{CodeRepository, "The Git repository of the project, or the branch of the task, cannot be used. The message says why."},
 	{CodeChecksFailed, "A required check did not pass, so the task is not completed. The message names it, with the end of its log. " +
 		"Fix the cause and complete the task again."},
+	{CodeChecksRunning, "The checks of the task are still running. Make the same call again: it waits for them, and gets what came out."},
 	{CodeReviewNeeded, "The task belongs to a project, so it is completed alone, by its own call: its checks run, " +
 		"and people may have to accept the result."},
 	{CodeResultNotFound, "The task has no such result."},

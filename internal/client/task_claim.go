@@ -3,6 +3,7 @@ package client
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 
@@ -99,13 +100,48 @@ func (c *TaskDone) Run(e *Env) error {
 	if c.Next {
 		return c.next(e, id, body)
 	}
-	return e.act(id, "/complete", body, func(t *task.Task) {
+	var t task.Task
+	raw, err := e.complete("/api/tasks/"+id+"/complete", body, &t)
+	if err != nil {
+		return err
+	}
+	return e.answer(raw, func() {
 		if c.Quiet.Quiet {
 			e.say("%s", t.ID)
 			return
 		}
-		e.say("%s is done: %s", hash(t.ID), printable(t.Title))
+		e.say("%s %s: %s", hash(t.ID), completed(&t), printable(t.Title))
 	})
+}
+
+// completed says what became of a task that was completed.
+func completed(t *task.Task) string {
+	switch t.WaitingFor {
+	case task.WaitsReview:
+		return "waits for review"
+	case task.WaitsMerge:
+		return "waits for its merge"
+	}
+	return "is done"
+}
+
+// checksPause is between two calls that wait for the checks of a task.
+const checksPause = time.Second
+
+// complete posts a completion, again while the checks of the task run.
+func (e *Env) complete(path string, body, out any) ([]byte, error) {
+	for {
+		raw, err := e.wait(task.MaxWait, http.MethodPost, path, body, out)
+		var refused *ResponseError
+		if !errors.As(err, &refused) || refused.Code != string(task.CodeChecksRunning) {
+			return raw, err
+		}
+		select {
+		case <-time.After(checksPause):
+		case <-e.Ctx.Done():
+			return nil, e.Ctx.Err()
+		}
+	}
 }
 
 func (c *TaskDone) next(e *Env, id string, body map[string]any) error {
@@ -119,12 +155,12 @@ func (c *TaskDone) next(e *Env, id string, body map[string]any) error {
 		Paused          string
 		Held            []task.ID
 	}
-	raw, err := e.call("POST", agentPath(agent, "/complete-and-signup"), body, &out)
+	raw, err := e.complete(agentPath(agent, "/complete-and-signup"), body, &out)
 	if err != nil {
 		return err
 	}
-	if !e.JSON && !c.Quiet.Quiet {
-		e.say("#%s is done", id)
+	if !e.JSON && !c.Quiet.Quiet && out.Completed != nil {
+		e.say("#%s %s", id, completed(out.Completed))
 	}
 	var list []*task.Task
 	if out.Task != nil {

@@ -1,0 +1,75 @@
+package service
+
+import (
+	"sync"
+	"time"
+
+	"taskyard/task"
+)
+
+// submissions are the completions whose checks run, and those whose outcome
+// nobody has heard yet.
+type submissions struct {
+	mu  sync.Mutex
+	all map[task.ID]*submission
+}
+
+// unheard is how long the outcome of a completion is kept for who asked.
+const unheard = 15 * time.Minute
+
+// join returns the completion of the task that runs already, if it is the same
+// call of the same caller, else the new one. Error: another one runs.
+func (l *submissions) join(sub *submission, now task.Time) (*submission, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	had := l.all[sub.task.ID]
+	switch {
+	case had == nil:
+	case had.of(sub.caller, sub.summary, now):
+		return had, nil
+	case !had.over():
+		return nil, task.Errorf(task.Conflict, task.CodeChecksRunning,
+			"Task %d is being completed by %s: its checks run", sub.task.ID, displayName(had.caller.Name))
+	}
+	if l.all == nil {
+		l.all = map[task.ID]*submission{}
+	}
+	sub.done, sub.since = make(chan struct{}), now
+	l.all[sub.task.ID] = sub
+	return sub, nil
+}
+
+// find returns the completion of a task by the same call, which runs or whose
+// outcome nobody has heard, else nil.
+func (l *submissions) find(id task.ID, a task.Actor, summary string, now task.Time) *submission {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if had := l.all[id]; had != nil && had.of(a, summary, now) {
+		return had
+	}
+	return nil
+}
+
+// of reports whether a call is the one that the completion is made for.
+func (sub *submission) of(a task.Actor, summary string, now task.Time) bool {
+	return sub.caller.Name == a.Name && sub.caller.RunID == a.RunID && sub.summary == summary &&
+		(!sub.over() || now.Sub(sub.since) < unheard)
+}
+
+// forget forgets a completion whose outcome was heard.
+func (l *submissions) forget(sub *submission) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.all[sub.task.ID] == sub {
+		delete(l.all, sub.task.ID)
+	}
+}
+
+func (sub *submission) over() bool {
+	select {
+	case <-sub.done:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,94 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"taskyard/task"
+)
+
+// heldGit is a repository whose checks wait until the test lets them continue.
+type heldGit struct {
+	Repositories
+	began, let chan struct{}
+	merge      func()
+}
+
+func (g *heldGit) Examine(context.Context, *task.Project) []task.Finding { return nil }
+
+func (g *heldGit) Snapshot(context.Context, task.Worktree, string) (*task.Revision, error) {
+	return &task.Revision{Base: "base", Head: "head", Patch: "patch", Total: 1}, nil
+}
+
+func (g *heldGit) Check(ctx context.Context, _ task.Worktree, _ *task.Revision, c task.Check) task.CheckRun {
+	g.began <- struct{}{}
+	select {
+	case <-g.let:
+	case <-ctx.Done():
+	}
+	return task.CheckRun{Verdict: task.CheckPassed}
+}
+
+func (g *heldGit) Apply(context.Context, task.MergeOrder) (*task.Merged, error) {
+	g.merge()
+	return &task.Merged{Before: "base", After: "merged"}, nil
+}
+
+func (g *heldGit) Advance(context.Context, task.MergeOrder, string, string) error {
+	return errors.New("the target moved although the task was canceled")
+}
+
+func heldProject(y *instance) *task.Task {
+	must(y.s.CreateProject(y.ctx(), maya, task.Project{
+		Key: "api", Repository: "/srv/api", Checks: []task.Check{{Name: "slow", Run: "make", Required: true}}, Merge: &task.Merge{},
+	}))
+	return y.create(maya, "pull", func(in *task.New) { in.Project = "api" })
+}
+
+// TestChecksOutliveTheCallThatBeganThem is about a caller whose connection ends
+// while the checks run, as each does that is held too long.
+func TestChecksOutliveTheCallThatBeganThem(t *testing.T) {
+	t.Parallel()
+	git := &heldGit{began: make(chan struct{}, 9), let: make(chan struct{})}
+	y := newInstance(t, func(c *Config) { c.Repositories = git })
+	tk := heldProject(y)
+	ctx, cut := context.WithCancel(y.ctx())
+	first := make(chan error, 1)
+	go func() {
+		_, err := y.s.CompleteTask(ctx, pull, tk.ID, "done", 0)
+		first <- err
+	}()
+	<-git.began
+	cut()
+	if err := <-first; !errors.Is(err, context.Canceled) {
+		t.Fatalf("the call that was cut: %v", err)
+	}
+	_, err := y.s.CompleteTask(y.ctx(), pull, tk.ID, "another summary", 0)
+	refused(t, err, task.CodeChecksRunning, "is being completed by pull")
+	_, err = y.s.CompleteTask(y.ctx(), maya, tk.ID, "done", 0)
+	refused(t, err, task.CodeChecksRunning)
+	close(git.let)
+	again := must(y.s.CompleteTask(y.ctx(), pull, tk.ID, "done", 0))
+	equal(t, "waits for", again.WaitingFor, task.WaitsReview)
+	equal(t, "executions of the check", len(git.began), 0)
+	equal(t, "results", len(must(y.s.Results(y.ctx(), maya, tk.ID))), 1)
+}
+
+func TestATaskThatIsCanceledWhileItsMergeIsMadeDoesNotMoveTheTarget(t *testing.T) {
+	t.Parallel()
+	git := &heldGit{began: make(chan struct{}, 9), let: make(chan struct{})}
+	close(git.let)
+	y := newInstance(t, func(c *Config) { c.Repositories = git })
+	tk := heldProject(y)
+	git.merge = func() { must(y.s.CancelTask(y.ctx(), maya, tk.ID, "not needed")) }
+	must(y.s.CompleteTask(y.ctx(), pull, tk.ID, "done", 0))
+	must(y.s.AcceptResult(y.ctx(), rita, tk.ID, 1, must(y.s.Result(y.ctx(), maya, tk.ID, 1)).Digest, ""))
+	did, _, err := y.s.MergeNext(y.ctx())
+	ok(t, err)
+	equal(t, "a merge was made", did, true)
+	_, ended, err := y.s.MergesOf(y.ctx(), maya, "", 0, 5)
+	ok(t, err)
+	equal(t, "the merge is", ended[0].State, task.MergeStopped)
+	equal(t, "the task is", y.task(tk.ID).Status, task.Canceled)
+}
