@@ -1,0 +1,154 @@
+package e2e
+
+import (
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"taskyard/internal/testkit"
+	"taskyard/task"
+)
+
+// pushed makes the branch of a task as people push it, with these files.
+func (y *projectServer) pushed(clone string, tk *task.Task, files map[string]string) {
+	y.t.Helper()
+	branch := "taskyard/" + tk.ID.String() + "-" + task.Slug(tk.Title, 40)
+	git(y.t, clone, "checkout", "-qb", branch, "origin/main")
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(clone, name), []byte(text), 0o644); err != nil {
+			y.t.Fatal(err)
+		}
+	}
+	git(y.t, clone, "add", "-A")
+	git(y.t, clone, "commit", "-qm", tk.Title)
+	git(y.t, clone, "push", "-q", "origin", branch)
+}
+
+// handedIn makes a task of a person, whose branch holds the files, and returns
+// its result.
+func (y *projectServer) handedIn(clone, title string, files map[string]string) *task.Result {
+	y.t.Helper()
+	tk := call[task.Task](y.t, y.person, "POST", "/api/tasks", map[string]any{"title": title, "owner": "coder", "project": "web"})
+	y.pushed(clone, &tk, files)
+	path := "/api/tasks/" + tk.ID.String()
+	call[task.Task](y.t, y.person, "POST", path+"/complete", map[string]any{"summary": title})
+	r := call[task.Result](y.t, y.person, "GET", path+"/results/1", nil)
+	return &r
+}
+
+// TestMergesAndCommentsOutliveKills kills the server at random moments while it
+// merges, and while a reviewer writes comments: main only ever holds whole,
+// checked changes, each once; of two that conflict one comes back; and no
+// comment that was acknowledged is lost.
+func TestMergesAndCommentsOutliveKills(t *testing.T) {
+	t.Parallel()
+	tasks, most := 6, 25
+	if testkit.Thorough() {
+		tasks, most = testkit.Trials(), testkit.Trials()
+	}
+	y := newProjectServer(t, changingArg)
+	y.file("agents/coder.md", "---\nname: coder\ndescription: For tests.\ntools: read\nrunner: none\n---\nWork.\n")
+	y.kill()
+	y.start()
+	git(t, y.repo, "checkout", "-q", "main")
+	if err := os.WriteFile(filepath.Join(y.repo, "greeting.txt"), []byte("hello\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	git(t, y.repo, "add", "-A")
+	git(t, y.repo, "commit", "-qm", "Greet")
+	clone := filepath.Join(t.TempDir(), "clone")
+	git(t, filepath.Dir(clone), "clone", "-q", y.repo, clone)
+
+	discussed := y.handedIn(clone, "Discussed", map[string]string{"discussed.txt": "words\n"})
+	var results []*task.Result
+	for i := range tasks {
+		files := map[string]string{fmt.Sprintf("part-%d.txt", i): "a part\n"}
+		if i < 2 {
+			files["shared.txt"] = fmt.Sprintf("by %d\n", i)
+		}
+		results = append(results, y.handedIn(clone, fmt.Sprintf("Part %d", i), files))
+	}
+	for _, r := range results {
+		call[task.Task](t, y.person, "POST", "/api/tasks/"+r.TaskID.String()+"/results/1/accept", map[string]any{"digest": r.Digest})
+	}
+
+	var said []string // comments that were acknowledged
+	var writer sync.WaitGroup
+	over := make(chan struct{})
+	writer.Go(func() {
+		for i := 0; ; i++ {
+			select {
+			case <-over:
+				return
+			default:
+			}
+			text := fmt.Sprintf("comment %d", i)
+			err := y.person.Do(t.Context(), "POST", "/api/tasks/"+discussed.TaskID.String()+"/review-comments",
+				map[string]any{"path": "discussed.txt", "line": 1, "text": text}, nil)
+			if err == nil {
+				said = append(said, text)
+			}
+			if len(said) >= 900 {
+				return
+			}
+			time.Sleep(2 * time.Millisecond) // a reviewer, not a flood
+		}
+	})
+	kills := 0
+	for ; kills < most && y.rows("SELECT count(*) FROM merges WHERE ended_at IS NULL")[0] != "0"; kills++ {
+		time.Sleep(time.Duration(20+rand.IntN(300)) * time.Millisecond)
+		y.kill()
+		if got := git(t, y.repo, "show", "main:greeting.txt"); got != "hello" {
+			t.Fatalf("after kill %d main holds %q", kills, got)
+		}
+		y.start()
+	}
+	testkit.Eventually(t, "the queue is empty", func() bool {
+		return y.rows("SELECT count(*) FROM merges WHERE ended_at IS NULL")[0] == "0"
+	})
+	close(over)
+	writer.Wait()
+	t.Logf("%d kills, %d comments", kills, len(said))
+
+	merged := y.rows("SELECT task_id FROM merges WHERE state = 'merged' ORDER BY task_id")
+	if failed := y.rows("SELECT code FROM merges WHERE state = 'failed'"); len(merged) != tasks-1 ||
+		!slices.Equal(failed, []string{"merge_conflict"}) {
+		t.Errorf("merged are %v, failed are %v", merged, failed)
+	}
+	onMain := strings.Fields(git(t, y.repo, "log", "--format=%(trailers:key=Taskyard-Task,valueonly)", "main"))
+	slices.Sort(onMain)
+	slices.Sort(merged)
+	if !slices.Equal(onMain, merged) {
+		t.Errorf("main holds the tasks %v, merged are %v", onMain, merged)
+	}
+	if got := git(t, y.repo, "status", "--porcelain"); got != "" {
+		t.Errorf("the work tree is not clean:\n%s", got)
+	}
+	git(t, y.repo, "fsck", "--no-dangling")
+	err := filepath.WalkDir(filepath.Join(y.repo, ".git"), func(path string, _ fs.DirEntry, err error) error {
+		if strings.HasSuffix(path, ".lock") {
+			t.Errorf("a lock is left: %s", path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	kept := map[string]int{}
+	for _, c := range call[struct{ Comments []task.ReviewComment }](t, y.person, "GET",
+		"/api/tasks/"+discussed.TaskID.String()+"/review-comments", nil).Comments {
+		kept[c.Text]++
+	}
+	for _, text := range said {
+		if kept[text] != 1 {
+			t.Errorf("%q was acknowledged and is there %d times", text, kept[text])
+		}
+	}
+}
