@@ -59,6 +59,9 @@ func (t *toolset) open(ctx context.Context, plan task.Spec) error {
 			wanted = append(wanted, "create_task")
 		}
 	}
+	if plan.Project != "" {
+		wanted, profile = append(wanted, "reply_review"), "" // its prompt asks for it
+	}
 	list, err := t.server.list(ctx, profile)
 	for _, tool := range list {
 		if slices.Contains(wanted, tool.Name) {
