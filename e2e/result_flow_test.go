@@ -98,18 +98,25 @@ func projectOf(repo string) map[string]any {
 	}
 }
 
+// newRepo makes a repository with one commit on main.
+func newRepo(t *testing.T) string {
+	t.Helper()
+	repo := filepath.Join(t.TempDir(), "web")
+	if err := os.MkdirAll(repo, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	git(t, repo, "init", "-q", "-b", "main")
+	if err := os.WriteFile(filepath.Join(repo, "README.md"), []byte("Says hello.\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	git(t, repo, "add", "-A")
+	git(t, repo, "commit", "-qm", "Begin")
+	return repo
+}
+
 func newProjectServer(t *testing.T, agentArg string) *projectServer {
 	t.Helper()
-	y := &projectServer{server: newServer(t, "serve"), repo: filepath.Join(t.TempDir(), "web")}
-	if err := os.MkdirAll(y.repo, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	git(t, y.repo, "init", "-q", "-b", "main")
-	if err := os.WriteFile(filepath.Join(y.repo, "README.md"), []byte("Says hello.\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	git(t, y.repo, "add", "-A")
-	git(t, y.repo, "commit", "-qm", "Begin")
+	y := &projectServer{server: newServer(t, "serve"), repo: newRepo(t)}
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
