@@ -120,9 +120,9 @@ func inboxReviews(c Chrome, m InboxModel) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var7 string
-				templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs("Result " + strconv.Itoa(r.Number) + " by " + ui.ActorLabel(r.Author))
+				templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs("Result " + strconv.Itoa(r.Number) + " by " + ui.ActorLabel(r.Author) + " ")
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/inbox_reviews.templ`, Line: 22, Col: 78}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/inbox_reviews.templ`, Line: 22, Col: 84}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 				if templ_7745c5c3_Err != nil {
@@ -134,9 +134,9 @@ func inboxReviews(c Chrome, m InboxModel) templ.Component {
 				}
 				if text := firstLine(r.Text); text != "" {
 					var templ_7745c5c3_Var8 string
-					templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs("· " + text)
+					templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(" · " + text)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/inbox_reviews.templ`, Line: 25, Col: 22}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/inbox_reviews.templ`, Line: 25, Col: 23}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 					if templ_7745c5c3_Err != nil {
