@@ -42,6 +42,17 @@ func TestARunThatClosedItsOwnTaskEnds(t *testing.T) {
 		y.finish(st, completed("My last words."))
 		equal(t, "run", state(y, st), "completed/ended: My last words.")
 	})
+	t.Run("as completed when its result is accepted before that", func(t *testing.T) {
+		y := newInstance(t)
+		must(y.s.CreateProject(ctx, maya, task.Project{Key: "web", Review: task.Review{Approvals: 1}}))
+		tk := y.create(maya, "coder", noStart, func(in *task.New) { in.Project = "web" })
+		must(y.s.RunNow(ctx, maya, tk.ID))
+		st := y.start()
+		complete(y, st, "All of it.")
+		must(y.s.AcceptResult(ctx, rita, tk.ID, 1, must(y.s.Result(ctx, maya, tk.ID, 1)).Digest, ""))
+		equal(t, "task", y.task(tk.ID).Status, task.Done)
+		equal(t, "run", y.run(st.Run.ID).State().String(), "completed/ended")
+	})
 	t.Run("as completed also when the server or its program dies, or the server stops", func(t *testing.T) {
 		for name, end := range map[string]func(y *instance, st *Start) error{
 			"lost": func(y *instance, st *Start) error { return y.s.LoseRun(ctx, y.run(st.Run.ID), "gone") },

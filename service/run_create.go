@@ -349,6 +349,10 @@ func (tx *txn) closeRun(tk *task.Task, reason string, spare bool) error {
 	if r.ID == tx.actor.RunID {
 		return tx.closeOwn(r, reason)
 	}
+	if r.ClosingAt != 0 { // it has done its work; its program says its last words
+		tx.stop = append(tx.stop, stopOrder{r.ID, ErrStopDone})
+		return tx.conclude(r, Finished{})
+	}
 	state := task.State{Status: task.RunCanceled, Phase: task.PhaseTaskClosed}
 	return tx.end(r, state, ending{reason: reason, spare: spare}, ErrStopTaskClosed)
 }
