@@ -260,6 +260,11 @@ func TestFromATaskToAMergedChange(t *testing.T) {
 	if list := git(t, y.repo, "worktree", "list", "--porcelain"); strings.Count(list, "worktree ") != 1 {
 		t.Errorf("worktrees are left:\n%s", list)
 	}
+	for _, run := range y.rows("SELECT id, status, phase, reason FROM runs") {
+		if !strings.Contains(run, "|completed|ended|") { // although the last one was still ending when its result was accepted
+			t.Errorf("a run is %s", run)
+		}
+	}
 	kinds := y.rows("SELECT kind FROM events WHERE task_id = ? AND kind GLOB '[rm]e*'", int64(tk.ID))
 	for _, want := range []string{
 		"result.created", "result.changes_requested", "result.comment_answered", "result.accepted", "merge.queued", "merge.done",

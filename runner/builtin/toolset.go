@@ -60,7 +60,7 @@ func (t *toolset) open(ctx context.Context, plan task.Spec) error {
 		}
 	}
 	if plan.Project != "" {
-		wanted, profile = append(wanted, "reply_review"), "" // its prompt asks for it
+		wanted, profile = append(wanted, "reply_review", "add_resource"), "" // its prompt, and checks of URLs, ask for them
 	}
 	list, err := t.server.list(ctx, profile)
 	for _, tool := range list {
