@@ -274,3 +274,46 @@ func TestFromATaskToAMergedChange(t *testing.T) {
 		}
 	}
 }
+
+// TestASubtaskIsPartOfTheResultAboveIt: its branch begins on that of its
+// parent, is checked, goes back into it without a review of its own, and only
+// the parent's result reaches main.
+func TestASubtaskIsPartOfTheResultAboveIt(t *testing.T) {
+	t.Parallel()
+	y := newProjectServer(t, changingArg)
+	y.file("agents/coder.md", "---\nname: coder\ndescription: For tests.\ntools: read\nrunner: none\n---\nWork.\n")
+	y.kill()
+	y.start()
+	clone := filepath.Join(t.TempDir(), "clone")
+	git(t, filepath.Dir(clone), "clone", "-q", y.repo, clone)
+	parent := call[task.Task](t, y.person, "POST", "/api/tasks", map[string]any{
+		"title": "Greet the world", "owner": "coder", "project": "web", "steps": []any{map[string]any{"title": "Name it"}},
+	})
+	y.pushed(clone, &parent, "main", map[string]string{"greeting.txt": "hello\n"})
+	path := "/api/tasks/" + parent.ID.String()
+	call[any](t, y.person, "POST", path+"/steps/0/subtask", map[string]any{"title": "Name the world", "owner": "coder"})
+	sub := call[task.Task](t, y.person, "GET", "/api/tasks/"+(parent.ID+1).String(), nil)
+	if sub.Project != "web" || sub.ParentTaskID != parent.ID {
+		t.Fatalf("the subtask is %s", asJSON(sub))
+	}
+	y.pushed(clone, &sub, branchOf(&parent), map[string]string{"world.txt": "world\n"})
+	call[task.Task](t, y.person, "POST", "/api/tasks/"+sub.ID.String()+"/complete", map[string]any{"summary": "Named."})
+	y.awaits(sub.ID, "done", func(tk *task.Task) bool { return tk.Status == task.Done })
+	if got := git(t, y.repo, "show", branchOf(&parent)+":world.txt"); got != "world" {
+		t.Errorf("the parent's branch holds %q", got)
+	}
+	if got := git(t, y.repo, "log", "-1", "--format=%s", "main"); got != "Begin" {
+		t.Errorf("main moved with a subtask: %s", got)
+	}
+	call[task.Task](t, y.person, "POST", path+"/complete", map[string]any{"summary": "Greeted."})
+	r := call[task.Result](t, y.person, "GET", path+"/results/1", nil)
+	files := call[struct{ Files []struct{ Path string } }](t, y.person, "GET", path+"/results/1/diff", nil).Files
+	if len(files) != 2 {
+		t.Errorf("the result changes %s", asJSON(files))
+	}
+	call[task.Task](t, y.person, "POST", path+"/results/1/accept", map[string]any{"digest": r.Digest})
+	y.awaits(parent.ID, "done", func(tk *task.Task) bool { return tk.Status == task.Done })
+	if got := git(t, y.repo, "ls-tree", "--name-only", "main"); got != "README.md\ngreeting.txt\nworld.txt" {
+		t.Errorf("main holds %q", got)
+	}
+}

@@ -16,11 +16,17 @@ import (
 	"taskyard/task"
 )
 
-// pushed makes the branch of a task as people push it, with these files.
-func (y *projectServer) pushed(clone string, tk *task.Task, files map[string]string) {
+// branchOf names the branch of a task.
+func branchOf(tk *task.Task) string {
+	return "taskyard/" + tk.ID.String() + "-" + task.Slug(tk.Title, 40)
+}
+
+// pushed makes the branch of a task as people push it, on another one and with
+// these files.
+func (y *projectServer) pushed(clone string, tk *task.Task, from string, files map[string]string) {
 	y.t.Helper()
-	branch := "taskyard/" + tk.ID.String() + "-" + task.Slug(tk.Title, 40)
-	git(y.t, clone, "checkout", "-qb", branch, "origin/main")
+	branch := branchOf(tk)
+	git(y.t, clone, "checkout", "-qb", branch, "origin/"+from)
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(clone, name), []byte(text), 0o644); err != nil {
 			y.t.Fatal(err)
@@ -36,7 +42,7 @@ func (y *projectServer) pushed(clone string, tk *task.Task, files map[string]str
 func (y *projectServer) handedIn(clone, title string, files map[string]string) *task.Result {
 	y.t.Helper()
 	tk := call[task.Task](y.t, y.person, "POST", "/api/tasks", map[string]any{"title": title, "owner": "coder", "project": "web"})
-	y.pushed(clone, &tk, files)
+	y.pushed(clone, &tk, "main", files)
 	path := "/api/tasks/" + tk.ID.String()
 	call[task.Task](y.t, y.person, "POST", path+"/complete", map[string]any{"summary": title})
 	r := call[task.Result](y.t, y.person, "GET", path+"/results/1", nil)
