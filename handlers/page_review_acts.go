@@ -137,7 +137,7 @@ func (s *Server) excerpt(c echo.Context, id task.ID, d task.ReviewComment) strin
 	if err != nil {
 		return "" // the comment says it without them
 	}
-	return task.ClipText(views.DiffExcerpt(got.Diff, d.Side, d.Line, max(d.Line, d.EndLine)), task.MaxText)
+	return task.ClipText(task.HunkExcerpt(got.Diff, d.Side, d.Line, max(d.Line, d.EndLine)), task.MaxText)
 }
 
 // draftAgain shows the form of a comment with what is wrong with it.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"taskyard/db"
@@ -96,37 +95,20 @@ func movedLine(hunks string, first, last int) (by int, ok bool) {
 		if !strings.HasPrefix(line, "@@ -") {
 			continue
 		}
-		old, rest, _ := strings.Cut(line[len("@@ -"):], " +")
-		start, n := span(old)
-		now, _, _ := strings.Cut(rest, " @@")
-		_, m := span(now)
-		if n == 0 { // lines were added after start
-			if start < first {
-				by += m
-			} else if start < last {
-				return 0, false
-			}
-			continue
-		}
-		if start > last {
-			break
-		}
-		if start+n-1 >= first {
+		old, now := task.HunkHead(line)
+		switch {
+		case old.N == 0 && old.Start < first: // lines were added after Start
+			by += now.N
+		case old.N == 0 && old.Start < last:
 			return 0, false
+		case old.N == 0 || old.Start > last: // behind them
+		case old.Start+old.N-1 >= first:
+			return 0, false
+		default:
+			by += now.N - old.N
 		}
-		by += m - n
 	}
 	return by, true
-}
-
-// span reads "12,3" or "12" of the head of a hunk.
-func span(s string) (start, n int) {
-	a, b, found := strings.Cut(s, ",")
-	start, _ = strconv.Atoi(a)
-	if n = 1; found {
-		n, _ = strconv.Atoi(b)
-	}
-	return start, n
 }
 
 // DraftComment keeps a comment on the newest result that nobody else sees until

@@ -12,73 +12,6 @@ import (
 	"taskyard/views/ui"
 )
 
-// hunkLine is one line of a diff with its numbers; 0 where it is not in that
-// side. Kind is ' ', '+', '-', '@' or '\\'.
-type hunkLine struct {
-	kind     byte
-	text     string
-	old, now int
-}
-
-// hunkLines reads the hunks of a unified diff.
-func hunkLines(diff string) []hunkLine {
-	list := make([]hunkLine, 0, strings.Count(diff, "\n"))
-	old, now := 0, 0
-	for line := range strings.Lines(diff) {
-		line = strings.TrimSuffix(line, "\n")
-		if line == "" {
-			line = " "
-		}
-		l := hunkLine{kind: line[0], text: line[1:]}
-		switch l.kind {
-		case '@':
-			l.text = line
-			old, now = hunkStart(line)
-		case '+':
-			l.now = now
-			now++
-		case '-':
-			l.old = old
-			old++
-		case ' ':
-			l.old, l.now = old, now
-			old, now = old+1, now+1
-		}
-		list = append(list, l)
-	}
-	return list
-}
-
-// hunkStart reads "@@ -12,3 +15,4 @@".
-func hunkStart(line string) (old, now int) {
-	fields := strings.Fields(line)
-	number := func(s string) int {
-		s, _, _ = strings.Cut(s[1:], ",")
-		n, _ := strconv.Atoi(s)
-		return n
-	}
-	if len(fields) > 2 && len(fields[1]) > 1 && len(fields[2]) > 1 {
-		return number(fields[1]), number(fields[2])
-	}
-	return 0, 0
-}
-
-// DiffExcerpt returns the lines of one side of a diff from first to last, as
-// far as they are in it.
-func DiffExcerpt(diff, side string, first, last int) string {
-	var b strings.Builder
-	for _, l := range hunkLines(diff) {
-		n := l.now
-		if side == "old" {
-			n = l.old
-		}
-		if n >= first && n <= last && n > 0 {
-			b.WriteString(l.text + "\n")
-		}
-	}
-	return b.String()
-}
-
 // diffWriter writes the lines of one file as a table.
 type diffWriter struct {
 	ctx     context.Context
@@ -118,7 +51,7 @@ func reviewDiff(c Chrome, m *ReviewModel, f *ReviewFile) templ.Component {
 			d.write(`<colgroup><col class="no"><col><col class="no"><col></colgroup>`)
 		}
 		d.write("<tbody>")
-		lines := hunkLines(f.Diff)
+		lines := task.HunkLines(f.Diff)
 		if m.Split {
 			d.split(lines)
 		} else {
@@ -139,8 +72,8 @@ func (d *diffWriter) write(s string) {
 	}
 }
 
-func (d *diffWriter) text(l *hunkLine) {
-	text, windows := strings.CutSuffix(l.text, "\r")
+func (d *diffWriter) text(l *task.HunkLine) {
+	text, windows := strings.CutSuffix(l.Text, "\r")
 	if d.err == nil {
 		d.err = ui.WriteVisible(d.w, text)
 	}
@@ -174,33 +107,33 @@ func (d *diffWriter) plus(side string, line int) {
 
 var rowClasses = map[byte]string{'+': "add", '-': "del", ' ': "ctx"}
 
-func (d *diffWriter) unified(l *hunkLine) {
-	if l.kind == '@' || l.kind == '\\' {
+func (d *diffWriter) unified(l *task.HunkLine) {
+	if l.Kind == '@' || l.Kind == '\\' {
 		d.full("hunk", 3, l)
 		return
 	}
-	side, n := "new", l.now
-	if l.kind == '-' {
-		side, n = "old", l.old
+	side, n := "new", l.New
+	if l.Kind == '-' {
+		side, n = "old", l.Old
 	}
-	d.write(`<tr id="` + d.id + `-` + place(side, n) + `" class="` + rowClasses[l.kind] + `">`)
-	d.number(l.old)
-	d.number(l.now)
+	d.write(`<tr id="` + d.id + `-` + place(side, n) + `" class="` + rowClasses[l.Kind] + `">`)
+	d.number(l.Old)
+	d.number(l.New)
 	d.write(`<td class="line">`)
 	d.plus(side, n)
-	d.write(`<span class="sign">` + string(l.kind) + `</span>`)
+	d.write(`<span class="sign">` + string(l.Kind) + `</span>`)
 	d.text(l)
 	d.write("</td></tr>")
 	d.below(3, side, n)
-	if l.kind == ' ' {
-		d.below(3, "old", l.old)
+	if l.Kind == ' ' {
+		d.below(3, "old", l.Old)
 	}
 }
 
 // full is a row over all columns.
-func (d *diffWriter) full(class string, columns int, l *hunkLine) {
+func (d *diffWriter) full(class string, columns int, l *task.HunkLine) {
 	d.write(`<tr class="` + class + `"><td colspan="` + strconv.Itoa(columns) + `">`)
-	if l.kind == '\\' {
+	if l.Kind == '\\' {
 		d.write(`\`)
 	}
 	d.text(l)
@@ -228,13 +161,13 @@ func (d *diffWriter) below(columns int, side string, line int) {
 }
 
 // split writes removed and added lines beside each other.
-func (d *diffWriter) split(lines []hunkLine) {
+func (d *diffWriter) split(lines []task.HunkLine) {
 	for i := 0; i < len(lines); {
 		l := &lines[i]
-		switch l.kind {
+		switch l.Kind {
 		case '-', '+':
 			end := i
-			for end < len(lines) && (lines[end].kind == '-' || lines[end].kind == '+') {
+			for end < len(lines) && (lines[end].Kind == '-' || lines[end].Kind == '+') {
 				end++
 			}
 			d.beside(lines[i:end])
@@ -250,17 +183,17 @@ func (d *diffWriter) split(lines []hunkLine) {
 }
 
 // beside pairs the removed and the added lines of one change.
-func (d *diffWriter) beside(change []hunkLine) {
-	var olds, news []*hunkLine
+func (d *diffWriter) beside(change []task.HunkLine) {
+	var olds, news []*task.HunkLine
 	for i := range change {
-		if change[i].kind == '-' {
+		if change[i].Kind == '-' {
 			olds = append(olds, &change[i])
 		} else {
 			news = append(news, &change[i])
 		}
 	}
 	for i := range max(len(olds), len(news)) {
-		var a, b *hunkLine
+		var a, b *task.HunkLine
 		if i < len(olds) {
 			a = olds[i]
 		}
@@ -271,34 +204,34 @@ func (d *diffWriter) beside(change []hunkLine) {
 	}
 }
 
-func (d *diffWriter) pair(a, b *hunkLine) {
+func (d *diffWriter) pair(a, b *task.HunkLine) {
 	d.write("<tr>")
 	d.half(a, "old")
 	d.half(b, "new")
 	d.write("</tr>")
 	if a != nil {
-		d.below(4, "old", a.old)
+		d.below(4, "old", a.Old)
 	}
 	if b != nil {
-		d.below(4, "new", b.now)
+		d.below(4, "new", b.New)
 	}
 }
 
-func (d *diffWriter) half(l *hunkLine, side string) {
+func (d *diffWriter) half(l *task.HunkLine, side string) {
 	if l == nil {
 		d.write(`<td class="no"></td><td class="line none"></td>`)
 		return
 	}
-	n := l.now
+	n := l.New
 	if side == "old" {
-		n = l.old
+		n = l.Old
 	}
 	d.number(n)
-	d.write(`<td class="line ` + rowClasses[l.kind] + `" id="` + d.id + `-` + place(side, n) + `">`)
-	if l.kind != ' ' || side == "new" {
+	d.write(`<td class="line ` + rowClasses[l.Kind] + `" id="` + d.id + `-` + place(side, n) + `">`)
+	if l.Kind != ' ' || side == "new" {
 		d.plus(side, n)
 	}
-	d.write(`<span class="sign">` + string(l.kind) + `</span>`)
+	d.write(`<span class="sign">` + string(l.Kind) + `</span>`)
 	d.text(l)
 	d.write("</td>")
 }

@@ -12,14 +12,14 @@ const someDiff = "@@ -3,4 +3,5 @@ func x() {\n same\n-gone\n+came\n+more\n last\
 func TestLinesOfHunksHaveTheirNumbers(t *testing.T) {
 	t.Parallel()
 	var got []string
-	for _, l := range hunkLines(someDiff) {
-		got = append(got, string(l.kind)+place("o", l.old)[1:]+":"+place("n", l.now)[1:])
+	for _, l := range task.HunkLines(someDiff) {
+		got = append(got, string(l.Kind)+place("o", l.Old)[1:]+":"+place("n", l.New)[1:])
 	}
 	if s := strings.Join(got, " "); s != "@0:0  3:3 -4:0 +0:4 +0:5  5:6 \\0:0" {
 		t.Errorf("%q", s)
 	}
 	for _, broken := range []string{"@@", "@@ - + @@\n+x\n", "@@ -a,b +c,d @@\n x\n", "\n\n"} {
-		hunkLines(broken) // nothing panics
+		task.HunkLines(broken) // nothing panics
 	}
 }
 
@@ -32,7 +32,7 @@ func TestExcerptsAreTheLinesOfASide(t *testing.T) {
 	}{
 		{"new", 4, 5, "came\nmore\n"}, {"old", 4, 4, "gone\n"}, {"new", 6, 9, "last\n"}, {"old", 3, 5, "same\ngone\nlast\n"}, {"new", 90, 91, ""},
 	} {
-		if got := DiffExcerpt(someDiff, tt.side, tt.first, tt.last); got != tt.want {
+		if got := task.HunkExcerpt(someDiff, tt.side, tt.first, tt.last); got != tt.want {
 			t.Errorf("%s %d-%d: %q, want %q", tt.side, tt.first, tt.last, got, tt.want)
 		}
 	}

@@ -209,12 +209,12 @@ func (m *ReviewModel) shows(path string) bool {
 // places are the lines of a file that are shown, by side and number.
 func (f *ReviewFile) places() map[string]bool {
 	shown := map[string]bool{}
-	for _, l := range hunkLines(f.Diff) {
-		if l.now > 0 {
-			shown[place("new", l.now)] = true
+	for _, l := range task.HunkLines(f.Diff) {
+		if l.New > 0 {
+			shown[place("new", l.New)] = true
 		}
-		if l.old > 0 {
-			shown[place("old", l.old)] = true
+		if l.Old > 0 {
+			shown[place("old", l.Old)] = true
 		}
 	}
 	return shown

@@ -85,44 +85,9 @@ func (c *ReviewDiff) files(e *Env, path string) (all resultFiles, err error) {
 
 // excerpt returns lines of one side of hunks, "" unless all of them are there.
 func excerpt(hunks, side string, first, last int) string {
-	var found []string
-	old, now := 0, 0
-	for line := range strings.Lines(hunks) {
-		text := strings.TrimSuffix(line, "\n")
-		if head, ok := strings.CutPrefix(text, "@@ -"); ok {
-			before, rest, _ := strings.Cut(head, " +")
-			after, _, _ := strings.Cut(rest, " @@")
-			old, now = firstLine(before), firstLine(after)
-			continue
-		}
-		if text == "" {
-			text = " "
-		}
-		mark := text[0]
-		n := now
-		if side == "old" {
-			n = old
-		}
-		there := mark == ' ' || mark == '-' && side == "old" || mark == '+' && side != "old"
-		if there && n >= first && n <= last {
-			found = append(found, text[1:])
-		}
-		if mark == ' ' || mark == '-' {
-			old++
-		}
-		if mark == ' ' || mark == '+' {
-			now++
-		}
-	}
-	if len(found) != last-first+1 {
+	text := task.HunkExcerpt(hunks, side, first, last)
+	if strings.Count(text, "\n") != last-first+1 {
 		return ""
 	}
-	return strings.Join(found, "\n")
-}
-
-// firstLine reads the number of "12,3" or "12".
-func firstLine(s string) int {
-	first, _, _ := strings.Cut(s, ",")
-	n, _ := strconv.Atoi(first)
-	return n
+	return strings.TrimSuffix(text, "\n")
 }
