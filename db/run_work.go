@@ -58,12 +58,6 @@ func (rx *Rx) TaskBranch(id task.ID, workspace string) (branch string, origin ta
 	return branch, origin, err
 }
 
-// Author returns the agent of a run, "" for the run 0.
-func (rx *Rx) Author(run task.ID) (agent string, err error) {
-	_, err = optional(rx.row("SELECT agent FROM runs WHERE id = ?", run).Scan(&agent))
-	return agent, err
-}
-
 // FirstInWorktree returns the first of the runs of a task that worked in a
 // worktree of the same repository as r, which continues there; r itself when
 // there is none, or r has no worktree.

@@ -1,13 +1,13 @@
 package handlers
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
-	"taskyard/service"
 	"taskyard/task"
 	"taskyard/views"
 )
@@ -92,7 +92,9 @@ func (s *Server) reviewBase(c echo.Context, id task.ID, q views.ReviewQuery) (m 
 	if len(results) > 0 {
 		m.Newest = results[0].Number
 	}
-	if m.Result, err = s.svc.Result(ctx, a, id, q.Result); err != nil {
+	if i := slices.IndexFunc(results, func(r *task.Result) bool { return q.Result == 0 || r.Number == q.Result }); i >= 0 {
+		m.Result = results[i]
+	} else if m.Result, err = s.svc.Result(ctx, a, id, q.Result); err != nil { // none, or an older one than are listed
 		return m, err
 	}
 	prefs, err := s.preferences(c)
@@ -107,7 +109,7 @@ func (s *Server) reviewBase(c echo.Context, id task.ID, q views.ReviewQuery) (m 
 		m.Comments = nil // their lines are those of the newest
 	}
 	m.Reviewed = reviewedBefore(a.Name, m.Result.Number, results, m.Comments)
-	m.Missing = service.VotesMissing(m.Result)
+	m.Missing = m.Result.VotesMissing()
 	if e, ok := knownError(s.svc.MayVote(a, m.Result)); ok {
 		m.MayVote = e.Message + "."
 	}

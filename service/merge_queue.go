@@ -61,7 +61,6 @@ func (tx *txn) queueMerge(tk *task.Task, r *task.Result, p *task.Project) error 
 	if err := tx.SetAwaits(tk.ID, task.WaitsMerge); err != nil {
 		return err
 	}
-	tx.inboxIf(true)
 	tx.topics = append(tx.topics, TopicMerges)
 	return tx.event(task.EvMergeQueued, task.Event{TaskID: tk.ID, Agent: tk.Owner}, changes{"result": r.Number, "into": m.Into})
 }
@@ -123,25 +122,21 @@ func (s *Service) MergeNext(ctx context.Context) (did bool, at task.Time, err er
 
 func (s *Service) merge(ctx context.Context, m *task.MergeEntry) error {
 	git := s.config().Repositories
+	order, err := s.orderOf(ctx, m)
+	if err != nil {
+		return err
+	}
 	if m.After != "" { // it was cut off, or something was in the way
 		done, err := git.Holds(ctx, m.Repository, m.Into, m.After)
 		if err != nil {
 			return s.mergeWaits(ctx, m, err)
 		}
 		if done {
-			order, err := s.orderOf(ctx, m)
-			if err != nil {
-				return err
-			}
 			if err := git.Advance(ctx, order, m.Before, m.After); err != nil && !task.IsCode(err, task.CodeMergeMoved) {
 				return s.mergeWaits(ctx, m, err) // its files may still be those of before
 			}
 			return s.merged(ctx, m)
 		}
-	}
-	order, err := s.orderOf(ctx, m)
-	if err != nil {
-		return err
 	}
 	if err := s.noteMerge(ctx, func(tx *txn) error { return tx.StartMerge(m.ID) }, m); err != nil {
 		return err
@@ -208,11 +203,6 @@ func (s *Service) orderOf(ctx context.Context, m *task.MergeEntry) (o task.Merge
 			ID: m.ID, TaskID: m.TaskID, Repository: m.Repository, Into: m.Into,
 			Base: r.Base, Head: r.Head, Branch: r.Branch, Patch: r.Patch,
 			Method: task.MergeSquash, Author: r.Author, Message: mergeMessage(tk, r), Setup: p.Setup,
-		}
-		if run, err := rx.Author(r.RunID); err != nil {
-			return o, err
-		} else if run != "" {
-			o.Author = run
 		}
 		parent, err := parentInProject(rx, tk)
 		switch {

@@ -36,6 +36,15 @@ func (s *Service) Projects(ctx context.Context, a task.Actor) ([]ProjectView, er
 	})
 }
 
+// ProjectKeys returns the keys of the projects that take tasks, in order: what
+// every page offers. Error: may not read.
+func (s *Service) ProjectKeys(ctx context.Context, a task.Actor) ([]string, error) {
+	if err := s.allowed(a, task.Read); err != nil {
+		return nil, err
+	}
+	return read(ctx, s, func(rx *db.Rx) ([]string, error) { return rx.ProjectKeys() })
+}
+
 // Project returns one project. Errors: may not read, unknown key.
 func (s *Service) Project(ctx context.Context, a task.Actor, key string) (*task.Project, error) {
 	if err := s.allowed(a, task.Read); err != nil {

@@ -271,6 +271,15 @@ func mayDecide(a task.Actor, r *task.Result, now task.Time) error {
 		name, r.Number, strings.Join(from, ", "))
 }
 
+// MayVote reports why the vote of the caller on a result would not count, nil
+// where it would. Error: CodeForbidden.
+func (s *Service) MayVote(a task.Actor, r *task.Result) error {
+	if err := s.allowed(a, task.Decide); err != nil {
+		return err
+	}
+	return mayDecide(a, r, s.Now())
+}
+
 // dropResults ends what waits of the results of a task that was canceled.
 func (tx *txn) dropResults(tk *task.Task) error {
 	if tk.Project == "" {

@@ -260,7 +260,7 @@ func TestVotesBelongToAPersonAndADigest(t *testing.T) {
 		must(y.s.AcceptResult(y.ctx(), rita, tk.ID, 1, r.Digest, ""))
 		must(y.s.RequestChanges(y.ctx(), rita, tk.ID, 1, r.Digest, "after all, no"))
 		again := y.handIn(tk, "done")
-		equal(t, "accepting votes", votesMissing(again), 2)
+		equal(t, "accepting votes", again.VotesMissing(), 2)
 	})
 }
 

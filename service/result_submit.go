@@ -160,8 +160,8 @@ func (s *Service) carryOut(ctx context.Context, sub *submission) {
 	if sub.caller.RunID != 0 {
 		defer s.beginWait(sub.caller.RunID)()
 	}
-	defer s.keepClaim(ctx, sub.caller, sub)()
-	if sub.err = s.gather(ctx, sub.caller, sub); sub.err != nil {
+	defer s.keepClaim(ctx, sub)()
+	if sub.err = s.gather(ctx, sub); sub.err != nil {
 		return
 	}
 	sub.out, sub.err = mutate(ctx, s, sub.caller, func(tx *txn) (*task.Task, error) {
@@ -174,7 +174,7 @@ func (s *Service) carryOut(ctx context.Context, sub *submission) {
 
 // keepClaim renews the claim under which a task is completed while its checks
 // run.
-func (s *Service) keepClaim(ctx context.Context, a task.Actor, sub *submission) (stop func()) {
+func (s *Service) keepClaim(ctx context.Context, sub *submission) (stop func()) {
 	if sub.task.Claim == nil {
 		return func() {}
 	}
@@ -190,7 +190,7 @@ func (s *Service) keepClaim(ctx context.Context, a task.Actor, sub *submission) 
 			case <-ctx.Done():
 				return
 			case <-t.C:
-				if _, err := s.Heartbeat(WithIdempotency(ctx, nil), a, sub.task.ID, sub.task.Claim.ID); err != nil {
+				if _, err := s.Heartbeat(ctx, sub.caller, sub.task.ID, sub.task.Claim.ID); err != nil {
 					return // who completes it finds out
 				}
 			}
@@ -200,13 +200,13 @@ func (s *Service) keepClaim(ctx context.Context, a task.Actor, sub *submission) 
 }
 
 // gather looks at the change and executes the checks.
-func (s *Service) gather(ctx context.Context, a task.Actor, sub *submission) error {
+func (s *Service) gather(ctx context.Context, sub *submission) error {
 	git := s.config().Repositories
 	if sub.project.Repository != "" {
 		if git == nil {
 			return noRepositories()
 		}
-		author := a.Name
+		author := sub.caller.Name
 		if sub.task.OpenRunID != 0 {
 			author = sub.task.Owner
 		}
@@ -360,17 +360,15 @@ func (tx *txn) endWork(tk *task.Task) error {
 // decideResult moves a task on by the votes on its result: it waits for people, for
 // the merge, or is done.
 func (tx *txn) decideResult(tk *task.Task, r *task.Result, p *task.Project) error {
-	missing := votesMissing(r)
+	tx.inboxIf(true)
 	switch {
-	case missing > 0:
+	case r.VotesMissing() > 0:
 		if tk.Awaits != task.WaitsReview {
-			tx.inboxIf(true)
 			if err := tx.enqueueNotification(task.OutApproval, tk.ID, tk.Title, tk.Owner, 0,
 				fmt.Sprintf("result %d waits for review", r.Number)); err != nil {
 				return err
 			}
 		}
-		tx.inboxIf(true)
 		return tx.SetAwaits(tk.ID, task.WaitsReview)
 	case r.Head != "" && r.Head != r.Base:
 		parent, err := parentInProject(&tx.Rx, tk)
@@ -381,26 +379,10 @@ func (tx *txn) decideResult(tk *task.Task, r *task.Result, p *task.Project) erro
 			return tx.queueMerge(tk, r, p)
 		}
 	}
-	tx.inboxIf(true)
 	if _, err := tx.MoveResult(r.ID, task.ResultReview, task.ResultDone); err != nil {
 		return err
 	}
 	return tx.archiveDone(tk, r.Summary)
-}
-
-// votesMissing is how many people must still accept a result. Flags need one
-// person at least.
-func votesMissing(r *task.Result) int {
-	need := r.Policy.Approvals
-	if len(r.Flags) > 0 {
-		need = max(need, 1)
-	}
-	for _, v := range r.Votes {
-		if v.Accept {
-			need--
-		}
-	}
-	return need
 }
 
 // errReviewNeeded refuses what would complete a task of a project beside its

@@ -122,7 +122,7 @@ func (w *diagnosis) awaits() error {
 		if len(r.Policy.From) > 0 {
 			who = strings.Join(r.Policy.From, ", ")
 		}
-		n := votesMissing(r)
+		n := r.VotesMissing()
 		w.add(task.WhyReview, task.Reason{}, "Result %d waits for %d more %s from %s since %s.",
 			r.Number, n, plural(n, "vote", "votes"), who, w.clock(r.CreatedAt))
 		return nil

@@ -81,6 +81,21 @@ type Result struct {
 	Votes     []Vote      `json:"votes"`
 }
 
+// VotesMissing is how many people must still accept the result, at least 0.
+// Flags need one person.
+func (r *Result) VotesMissing() int {
+	need := r.Policy.Approvals
+	if len(r.Flags) > 0 {
+		need = max(need, 1)
+	}
+	for _, v := range r.Votes {
+		if v.Accept {
+			need--
+		}
+	}
+	return max(need, 0)
+}
+
 // ResultState is what became of a result.
 type ResultState string
 
