@@ -197,7 +197,7 @@ func (s *Server) apiGuard(c echo.Context) error {
 	if len(key) > maxKey {
 		return task.FieldErrorf("Idempotency-Key", "must be at most %d bytes", maxKey)
 	}
-	body, err := io.ReadAll(r.Body)
+	body, err := readBody(r)
 	var big *http.MaxBytesError
 	switch {
 	case errors.As(err, &big):

@@ -40,7 +40,7 @@ func (s *Server) bounded(path, method string) func(huma.Context, func(huma.Conte
 			next(ctx)
 			return
 		}
-		body, err := io.ReadAll(r.Body)
+		body, err := readBody(r)
 		if err == nil {
 			err = s.checkShape(schema(), body)
 		} else if big := (*http.MaxBytesError)(nil); !errors.As(err, &big) {

@@ -19,8 +19,8 @@ import (
 // Bounds of what requests may hold in memory at the same time. An answer is
 // built whole before it is sent, and stays there while a slow reader takes it.
 const (
-	gateBytes  = 16 << 20        // of all callers
-	callerPart = 8 << 20         // of one of them
+	gateBytes  = 12 << 20        // of all callers
+	callerPart = 6 << 20         // of one of them
 	gateWait   = 8 * time.Second // until a place is free: longer than a reader may stall
 	bodyFactor = 4               // bytes that a request of one byte takes, with what is made of it
 )
@@ -147,6 +147,17 @@ func (s *Server) admit(c echo.Context) (err error) {
 	return err
 }
 
+// readBody reads a body whose length is bounded into as much memory as it takes:
+// growing step by step, a body of 1 MiB would make garbage of 5 MiB.
+func readBody(r *http.Request) ([]byte, error) {
+	var b bytes.Buffer
+	if n := r.ContentLength; n > 0 {
+		b.Grow(int(min(n, maxBody)) + bytes.MinRead) // the end is found in what is left
+	}
+	_, err := b.ReadFrom(r.Body)
+	return b.Bytes(), err
+}
+
 // largeBody is how many bytes a body may have without a share of the memory.
 const largeBody = 32 << 10
 
@@ -210,7 +221,7 @@ func (s *Server) admitMCP(c echo.Context) (leave func(), err error) {
 	if r.Method != http.MethodPost || r.ContentLength <= 0 || r.ContentLength > largeBody {
 		return func() {}, nil
 	}
-	body, err := io.ReadAll(r.Body)
+	body, err := readBody(r)
 	if err != nil {
 		return nil, unreadable
 	}
