@@ -87,19 +87,20 @@ func (rx *Rx) Active(agent string) (int, error) {
 
 // TaskUse sums what the ended runs of a task used.
 func (rx *Rx) TaskUse(taskID task.ID) (task.Usage, error) {
-	return rx.use("SELECT r.usage FROM runs r INDEXED BY runs_task WHERE r.task_id = ? AND r.ended_at IS NOT NULL", taskID)
+	sum, _, err := rx.use("SELECT r.usage FROM runs r INDEXED BY runs_task WHERE r.task_id = ? AND r.ended_at IS NOT NULL", taskID)
+	return sum, err
 }
 
 // UseBelow sums what the runs used that a run delegated or otherwise brought
-// about, at any depth.
-func (rx *Rx) UseBelow(run task.ID) (task.Usage, error) {
+// about, at any depth, and returns how many they are.
+func (rx *Rx) UseBelow(run task.ID) (sum task.Usage, runs int, err error) {
 	return rx.use(`WITH RECURSIVE down (id, usage, n) AS (
  SELECT id, usage, 1 FROM runs WHERE tree_run = ?
  UNION ALL SELECT c.id, c.usage, down.n + 1 FROM down CROSS JOIN runs c ON c.tree_run = down.id WHERE down.n < 20)
  SELECT usage FROM down`, run)
 }
 
-func (rx *Rx) use(q string, args ...any) (sum task.Usage, err error) {
+func (rx *Rx) use(q string, args ...any) (sum task.Usage, n int, err error) {
 	rows, err := rx.query(q, args...)
 	parts, err := collect(rows, err, func(r rowScanner) (u task.Usage, err error) {
 		var text string
@@ -111,7 +112,7 @@ func (rx *Rx) use(q string, args ...any) (sum task.Usage, err error) {
 	for _, u := range parts {
 		sum = sum.Plus(u)
 	}
-	return sum, err
+	return sum, len(parts), err
 }
 
 // Told is what the transcript of a run reports of its work: the use so far,

@@ -57,6 +57,17 @@ func (s *sink) Condensing() error {
 	return s.j.opt.Service.RunCondensing(context.Background(), s.run.ID, s.run.Lease)
 }
 
+// HoldTurn reserves what the next turn of a model can use.
+func (s *sink) HoldTurn(ctx context.Context, most task.Turn) (task.TurnGrant, error) {
+	return s.j.opt.Service.HoldTurn(ctx, s.run.ID, s.run.Lease, most)
+}
+
+// ReleaseTurn writes what the turn used, and then ends what is reserved for it.
+func (s *sink) ReleaseTurn() {
+	s.flush()
+	s.j.opt.Service.ReleaseTurn(s.run.ID)
+}
+
 // Event adds one line to the transcript.
 func (s *sink) Event(e runner.Event) {
 	s.mu.Lock()
@@ -90,7 +101,7 @@ func (s *sink) flushLocked() {
 	s.lines = nil
 }
 
-func (s *sink) close() { s.flush() }
+func (s *sink) close() { s.ReleaseTurn() }
 
 // flush writes the lines that wait.
 func (s *sink) flush() {

@@ -76,7 +76,7 @@ func (tx *txn) used(r *task.Run, lines []task.Message) error {
 	if !more {
 		return nil
 	}
-	below, err := tx.UseBelow(r.ID)
+	below, _, err := tx.UseBelow(r.ID)
 	if err != nil {
 		return err
 	}

@@ -3,15 +3,16 @@ package service
 import (
 	"fmt"
 
+	"taskyard/db"
 	"taskyard/task"
 )
 
 // aboveRun calls fn with the runs that, directly or indirectly, delegated r or
 // otherwise brought it about,
 // the nearest first.
-func (tx *txn) aboveRun(r *task.Run, fn func(*task.Run) error) error {
+func aboveRun(rx *db.Rx, r *task.Run, fn func(*task.Run) error) error {
 	for id := r.TreeRun; id != 0; {
-		a, err := tx.Run(id)
+		a, err := rx.Run(id)
 		if err != nil {
 			return err
 		}
@@ -28,8 +29,8 @@ func (tx *txn) aboveRun(r *task.Run, fn func(*task.Run) error) error {
 // the run may. The run above ends, and with it all below it; where it has
 // ended already, r does.
 func (tx *txn) keepTree(r *task.Run) error {
-	return tx.aboveRun(r, func(a *task.Run) error {
-		below, err := tx.UseBelow(a.ID)
+	return aboveRun(&tx.Rx, r, func(a *task.Run) error {
+		below, _, err := tx.UseBelow(a.ID)
 		if err != nil {
 			return err
 		}
@@ -55,7 +56,7 @@ func (tx *txn) left(r *task.Run) (task.Limits, error) {
 	if err != nil {
 		return l, err
 	}
-	err = tx.aboveRun(r, func(a *task.Run) error {
+	err = aboveRun(&tx.Rx, r, func(a *task.Run) error {
 		up, err := tx.leftOf(a)
 		l = tighter(l, up)
 		return err

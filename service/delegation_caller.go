@@ -130,7 +130,7 @@ func (tx *txn) leftOf(r *task.Run) (task.Limits, error) {
 			return l, task.FieldErrorf("limits.timeoutSeconds", "run %d has no time left to give", r.ID)
 		}
 	}
-	below, err := tx.UseBelow(r.ID)
+	below, _, err := tx.UseBelow(r.ID)
 	if err != nil {
 		return l, err
 	}

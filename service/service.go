@@ -96,6 +96,7 @@ type Service struct {
 	workers     workerRegistry
 	mcp         mcpRuns
 	openCalls   openCalls
+	turnHolds   turnHolds
 	clockState  clockState
 	settingsMu  sync.Mutex // one change of settings at a time
 

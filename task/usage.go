@@ -131,3 +131,40 @@ type UsageReport struct {
 	Total   UsageRow   `json:"total" doc:"of these rows"`
 	Budgets []Budget   `json:"budgets" doc:"the budgets of the day, and what is used of them"`
 }
+
+// Turn is the most that the next turn of a model can use: tokens read, tokens
+// of the reply, and what both cost in US dollars, 0 where that is not known.
+type Turn struct {
+	In, Out         int
+	CostIn, CostOut float64
+}
+
+// Most returns what the turn can use with a reply of out tokens.
+func (t Turn) Most(out int) (tokens int, cost float64) {
+	if t.Out > 0 {
+		cost = t.CostOut * float64(out) / float64(t.Out)
+	}
+	return t.In + out, t.CostIn + cost
+}
+
+// Fit returns how many tokens the reply may have, so that the turn fits what
+// limits leave of what is used and held, at least 0, and which limit bounds it
+// most.
+func (t Turn) Fit(l Limits, tokens int, cost float64) (out int, by Phase) {
+	out = t.Out
+	if left := l.MaxTokens - tokens - t.In; l.MaxTokens > 0 && left < out {
+		out, by = left, PhaseTokens
+	}
+	if left := l.MaxCostUSD - cost - t.CostIn; l.MaxCostUSD > 0 && left < t.CostOut*float64(out)/float64(max(t.Out, 1)) {
+		out, by = int(max(0, left)/max(t.CostOut, 1e-12)*float64(t.Out)), PhaseCost
+	}
+	return max(0, out), by
+}
+
+// TurnGrant is how many tokens the reply of a turn may have; or, with a phase
+// and a reason, that a limit leaves no room for the turn.
+type TurnGrant struct {
+	Out    int
+	Phase  Phase
+	Reason string
+}

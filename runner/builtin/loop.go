@@ -35,6 +35,8 @@ type modelLoop struct {
 
 	history []model.Message
 	size    int // bytes of history
+	sized   int // of size: what the model has read or written
+	tokens  int // what that was for the model
 	turns   int
 	cuts    int
 	files   []string // changed, in order
@@ -73,7 +75,6 @@ func (s *modelLoop) run(ctx context.Context) supervise.Outcome {
 		if err != nil {
 			return s.wrong(ctx, err)
 		}
-		s.remember(reply.Message())
 		if out := s.follow(ctx, reply); out != nil {
 			return *out
 		}
@@ -154,9 +155,12 @@ func (s *modelLoop) follow(ctx context.Context, r model.Reply) *supervise.Outcom
 // wrong is the outcome of a turn that failed.
 func (s *modelLoop) wrong(ctx context.Context, err error) supervise.Outcome {
 	var e *model.Error
+	var full *noRoomError
 	switch {
 	case ctx.Err() != nil:
 		return s.Cut(ctx)
+	case errors.As(err, &full):
+		return supervise.Failed(full.Phase, full.Reason)
 	case !errors.As(err, &e):
 		s.trouble = errors.Join(s.trouble, err)
 		return supervise.Failed(task.PhaseError, "The model could not be asked")
@@ -209,12 +213,8 @@ func (s *modelLoop) condense(ctx context.Context) (string, error) {
 	s.log("Taskyard asks: " + closing)
 	req := s.request()
 	req.NoCalls = true
-	r, err := s.b.Model.Turn(ctx, req, s.progress)
-	if err != nil {
-		return "", err
-	}
-	s.use(r.Usage)
-	return strings.TrimSpace(r.Text), nil
+	r, err := s.ask(ctx, req, s.progress, func() {})
+	return strings.TrimSpace(r.Text), err
 }
 
 func (s *modelLoop) log(text string) { s.Report(supervise.EventLog, text, nil) }

@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -15,7 +16,7 @@ import (
 // turn asks the model once and reports the reply as it comes in.
 func (s *modelLoop) turn(ctx context.Context) (model.Reply, error) {
 	out := &speech{s: s, red: s.Redactor()}
-	r, err := s.b.Model.Turn(ctx, s.request(), func(d model.Delta) {
+	r, err := s.ask(ctx, s.request(), func(d model.Delta) {
 		s.progress(d)
 		if d.Again != nil {
 			out.end()
@@ -23,14 +24,64 @@ func (s *modelLoop) turn(ctx context.Context) (model.Reply, error) {
 			return
 		}
 		out.say(d.Text)
-	})
-	out.end()
+	}, out.end)
 	if err != nil {
 		return r, err
 	}
 	s.turns++
-	s.use(r.Usage)
 	return r, nil
+}
+
+// noRoomError says that a limit leaves no room for the next turn.
+type noRoomError struct{ task.TurnGrant }
+
+func (e *noRoomError) Error() string { return e.Reason }
+
+// ask makes a request within what the run, and those above it, have left, and
+// reports what it used. on is called with the parts of the reply, end once after
+// them. The reply becomes part of the conversation.
+func (s *modelLoop) ask(ctx context.Context, req model.Request, on func(model.Delta), end func()) (model.Reply, error) {
+	most := s.most(req)
+	grant, release, err := s.HoldTurn(ctx, most)
+	if err != nil {
+		return model.Reply{}, err
+	}
+	defer release()
+	if grant.Phase != "" {
+		return model.Reply{}, &noRoomError{grant}
+	}
+	if grant.Out < most.Out {
+		req.MaxTokens = grant.Out
+	}
+	r, err := s.b.Model.Turn(ctx, req, on)
+	end()
+	if err != nil {
+		return r, err
+	}
+	s.use(r.Usage)
+	s.remember(r.Message())
+	s.sized, s.tokens = s.size, r.Usage.In+r.Usage.Out
+	return r, nil
+}
+
+// most is the most that a request can use. What the model has read and written
+// is counted as it was told; a token of anything else has at least two bytes:
+// those of English have four, those of code three.
+func (s *modelLoop) most(req model.Request) task.Turn {
+	const each = 2
+	fresh := s.size - s.sized
+	if s.sized == 0 {
+		fresh += len(req.System)
+		for _, t := range req.Tools {
+			fresh += len(t.Name) + len(t.Description) + len(t.Schema)
+		}
+	}
+	turn := task.Turn{In: s.tokens + fresh/each, Out: cmp.Or(req.MaxTokens, maxReply)}
+	if p, ok := s.b.Prices[s.model]; ok {
+		turn.CostIn = p.of(model.Usage{In: turn.In, Stored: turn.In})
+		turn.CostOut = p.of(model.Usage{Out: turn.Out})
+	}
+	return turn
 }
 
 func (s *modelLoop) request() model.Request {

@@ -103,6 +103,26 @@ func (r *Run) During(f func()) { r.clock.during(func() bool { f(); return true }
 // Progress ends an idle time; the next one begins after d.
 func (r *Run) Progress(d time.Duration) { r.clock.grant(d) }
 
+// holder is a sink that reserves what a turn of a model can use at most.
+type holder interface {
+	// HoldTurn blocks while turns of other runs hold what this one needs.
+	HoldTurn(context.Context, task.Turn) (task.TurnGrant, error)
+	ReleaseTurn()
+}
+
+// HoldTurn reserves what the next turn of a model can use at most, and returns
+// how long its reply may be. While it waits for turns of other runs, the run is
+// not idle. release follows when the use of the turn was reported, and can be
+// called again.
+func (r *Run) HoldTurn(ctx context.Context, most task.Turn) (grant task.TurnGrant, release func(), err error) {
+	h, ok := r.sink.(holder)
+	if !ok {
+		return task.TurnGrant{Out: most.Out}, func() {}, nil
+	}
+	r.During(func() { grant, err = h.HoldTurn(ctx, most) })
+	return grant, h.ReleaseTurn, err
+}
+
 // Condensing tells the sink that the agent is about to sum up what it did. An
 // error means that it must not.
 func (r *Run) Condensing() error {

@@ -1,0 +1,156 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"taskyard/db"
+	"taskyard/task"
+)
+
+// minReply is how many tokens of a reply must be left for a turn to be worth
+// its input, where the turn wants as many.
+const minReply = 256
+
+// turnHolds holds what turns that are under way can still use, at most, by run:
+// turns of this process, so that its end, however it comes, ends the holds too.
+type turnHolds struct {
+	mu    sync.Mutex
+	held  map[task.ID]turnHold
+	freed chan struct{} // closed when a hold ends
+}
+
+type turnHold struct {
+	tokens int
+	cost   float64
+	tree   []task.ID // the run and all above it
+}
+
+// beside sums what other turns hold in the tree below and with a run. mu is held.
+func (h *turnHolds) beside(own, above task.ID) (sum turnHold) {
+	for id, t := range h.held {
+		if id != own && slices.Contains(t.tree, above) {
+			sum.tokens += t.tokens
+			sum.cost += t.cost
+		}
+	}
+	return sum
+}
+
+// HoldTurn reserves the most that the next turn of a running run can use, of
+// its own limits and of those of all runs above it, so that runs that work side
+// by side never use more together. While other turns hold what this one
+// needs, it waits for their ends. The answer says how long the reply may be, or
+// which limit leaves no room. A run that is alone is not refused: its runner
+// keeps its limits. ReleaseTurn ends the hold. Errors: stale lease, ctx ended.
+func (s *Service) HoldTurn(ctx context.Context, id task.ID, lease int64, want task.Turn) (task.TurnGrant, error) {
+	for {
+		grant, freed, err := s.holdTurn(ctx, id, lease, want)
+		if ctx.Err() == nil && (err != nil || freed == nil) {
+			return grant, err
+		}
+		select {
+		case <-ctx.Done():
+			return task.TurnGrant{}, context.Cause(ctx)
+		case <-freed:
+		}
+	}
+}
+
+// holdTurn is one try; freed is set while it must wait.
+func (s *Service) holdTurn(ctx context.Context, id task.ID, lease int64, want task.Turn) (
+	grant task.TurnGrant, freed <-chan struct{}, err error,
+) {
+	h := &s.turnHolds
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	// What a turn used is written before its hold ends: who reads now misses
+	// neither.
+	err = s.db.Snapshot(ctx, func(rx *db.Rx) error {
+		grant, freed = task.TurnGrant{Out: want.Out}, nil
+		r, err := rx.Run(id)
+		if err != nil {
+			return err
+		}
+		if r.Lease != lease || r.Status != task.RunRunning {
+			return staleLease(r)
+		}
+		tree := []*task.Run{r}
+		if err := aboveRun(rx, r, func(a *task.Run) error { tree = append(tree, a); return nil }); err != nil {
+			return err
+		}
+		alone := r.TreeRun == 0
+		hold := turnHold{}
+		for _, a := range tree {
+			hold.tree = append(hold.tree, a.ID)
+			below, n, err := rx.UseBelow(a.ID)
+			if err != nil {
+				return err
+			}
+			if alone = alone && n == 0; alone {
+				continue
+			}
+			beside := h.beside(id, a.ID)
+			used := a.Usage.Plus(below)
+			out, phase := want.Fit(a.Limits, used.Tokens()+beside.tokens, used.CostUSD+beside.cost)
+			if grant.Out = min(grant.Out, out); grant.Out >= min(want.Out, minReply) {
+				continue
+			}
+			if beside.tokens > 0 {
+				freed = h.wait()
+				return nil
+			}
+			grant = task.TurnGrant{Phase: phase, Reason: noRoom(r, a, phase, used, n, want)}
+			return nil
+		}
+		hold.tokens, hold.cost = want.Most(grant.Out)
+		if h.held == nil {
+			h.held = map[task.ID]turnHold{}
+		}
+		h.held[id] = hold
+		return nil
+	})
+	return grant, freed, err
+}
+
+func (h *turnHolds) wait() <-chan struct{} {
+	if h.freed == nil {
+		h.freed = make(chan struct{})
+	}
+	return h.freed
+}
+
+// ReleaseTurn ends the hold of a run's turn, if there is one. What the turn
+// used must have been written.
+func (s *Service) ReleaseTurn(id task.ID) {
+	h := &s.turnHolds
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if _, ok := h.held[id]; !ok {
+		return
+	}
+	delete(h.held, id)
+	if h.freed != nil {
+		close(h.freed)
+		h.freed = nil
+	}
+}
+
+// noRoom says why a run must end before its next turn.
+func noRoom(r, above *task.Run, phase task.Phase, used task.Usage, below int, want task.Turn) string {
+	text := fmt.Sprintf("Its next turn could use %d tokens or more, and %d of at most %d are used", want.In+min(want.Out, minReply),
+		used.Tokens(), above.Limits.MaxTokens)
+	if phase == task.PhaseCost {
+		text = fmt.Sprintf("Its next turn could cost %.4f USD or more, and %.4f of at most %.4f are used", want.CostIn, used.CostUSD,
+			above.Limits.MaxCostUSD)
+	}
+	switch {
+	case r.ID == above.ID && below > 0:
+		return text + ", what it delegated included"
+	case r.ID == above.ID:
+		return text
+	}
+	return fmt.Sprintf("Run %d, by which it was delegated, was given a limit for all of that. %s", above.ID, text)
+}
