@@ -78,7 +78,7 @@ func TestDelegatingOverHTTP(t *testing.T) {
 	})
 	t.Run("200 when it ends within the wait, which may be longer than the server's own limits", func(t *testing.T) {
 		short := newSite(t, func(_ *Options, h *http.Server) {
-			h.ReadTimeout, h.WriteTimeout = 300*time.Millisecond, 300*time.Millisecond
+			h.ReadTimeout, h.WriteTimeout = time.Second, time.Second
 		})
 		sub := short.svc.Hub().Subscribe("runs")
 		defer sub.Close()
@@ -88,7 +88,7 @@ func TestDelegatingOverHTTP(t *testing.T) {
 		}()
 		<-sub.C
 		st := short.startRun()
-		<-time.After(500 * time.Millisecond) // longer than those limits
+		<-time.After(1500 * time.Millisecond) // longer than those limits
 		short.endRun(st, "At last.")
 		if d := decode[delegatedBody]((<-got).want(200)); d.Summary != "At last." {
 			t.Errorf("%+v", d)

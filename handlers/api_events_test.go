@@ -127,12 +127,12 @@ func TestEventsAreReadInPagesOrFollowed(t *testing.T) {
 func TestStreamsOutliveTheReadTimeout(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, func(_ *Options, h *http.Server) {
-		h.ReadTimeout, h.WriteTimeout = 200*time.Millisecond, 200*time.Millisecond
+		h.ReadTimeout, h.WriteTimeout = time.Second, time.Second
 	})
 	log, live := s.follow(t, "viewer", "/api/events"), s.follow(t, "viewer", "/live?topics=events")
 	log.next("id: ")
 	live.next("event: hello")
-	<-time.After(500 * time.Millisecond) // well past both
+	<-time.After(1500 * time.Millisecond) // well past both
 	s.create("pull", "")
 	log.next("id: ")
 	live.next(`data: ["events"]`)

@@ -184,10 +184,10 @@ func TestASignupWaits(t *testing.T) {
 	t.Parallel()
 	// Deadlines of the server that a wait outlives.
 	ts := newTestServer(t, func(_ *service.Config, s *http.Server) {
-		s.ReadTimeout, s.WriteTimeout = 300*time.Millisecond, 300*time.Millisecond
+		s.ReadTimeout, s.WriteTimeout = time.Second, time.Second
 	})
 	t.Run("until its time is over", func(t *testing.T) {
-		_, body, _ := ts.answer("coder", "/mcp", rpc(1, "signup_for_task", `{"agent_name":"coder","wait_seconds":1}`))
+		_, body, _ := ts.answer("coder", "/mcp", rpc(1, "signup_for_task", `{"agent_name":"coder","wait_seconds":2}`))
 		if text, isError := result(t, body); isError || text != "No idle tasks available in queue for agent: coder" {
 			t.Error(text)
 		}
