@@ -90,7 +90,7 @@ func TestEveryStatementUsesAnIndex(t *testing.T) {
 	t.Run("in a new instance", func(t *testing.T) { checkPlans(t, dbtest.New(t).Path(), statements, used) })
 	t.Run("in an instance of a year, of whose tables there are statistics",
 		func(t *testing.T) { checkPlans(t, oldInstance(t), statements, used) })
-	t.Run("in one where nothing waits for people", func(t *testing.T) {
+	t.Run("in one where nothing is waiting for people", func(t *testing.T) {
 		checkPlans(t, oldInstance(t, "DELETE FROM notices", "DELETE FROM snoozes",
 			"UPDATE tasks SET question_id = NULL WHERE archived_at IS NULL"), statements, used)
 	})

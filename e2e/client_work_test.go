@@ -94,7 +94,7 @@ func TestPausesAndTheInboxFromTheShell(t *testing.T) {
 		p.fails(client.ExitUsage, "--reason", "pause")
 	})
 	t.Run("questions and notices wait in the inbox", func(t *testing.T) {
-		if out := p.ok("", "inbox"); out != "nothing waits for people" {
+		if out := p.ok("", "inbox"); out != "nothing is waiting for people" {
 			t.Error(out)
 		}
 		a.ok("Which\n`name`?", "task", "ask", "1", "-")
@@ -108,7 +108,7 @@ func TestPausesAndTheInboxFromTheShell(t *testing.T) {
 		_, n, _ = strings.Cut(n, "#1 x  (")
 		n, _, _ = strings.Cut(n, ",")
 		p.ok("", "inbox", "acknowledge", n)
-		if out := p.ok("", "inbox"); out != "nothing waits for people" {
+		if out := p.ok("", "inbox"); out != "nothing is waiting for people" {
 			t.Error(out)
 		}
 	})

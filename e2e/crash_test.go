@@ -235,7 +235,7 @@ func TestAddressInUseIsRefused(t *testing.T) {
 	}
 	defer socket.Close()
 	if _, errs, code := s.command("", "serve", "--listen", s.address); code != exitRefused ||
-		!strings.Contains(errs, "is taken by another program") {
+		!strings.Contains(errs, "is in use by another program") {
 		t.Errorf("exit code %d, %q", code, errs)
 	}
 }

@@ -84,7 +84,7 @@ func TestASlowBodyDoesNotHoldUpAStop(t *testing.T) {
 	if took > 10*time.Second {
 		t.Errorf("that took %v, want 10 s at most", took)
 	}
-	if !strings.Contains(s.log.String(), "requests that had not ended were cut off") {
+	if !strings.Contains(s.log.String(), "requests that had not finished were cut off") {
 		t.Error("the log does not say so")
 	}
 }

@@ -412,7 +412,7 @@ func TestACutLogIsNoticed(t *testing.T) {
 	said := must(t, "", "check", "--data", s.data)
 	_, head, ok := strings.Cut(said, "its end is ")
 	head, _, _ = strings.Cut(head, "\n")
-	if !ok || !strings.Contains(said, "in accord with 1 backups") {
+	if !ok || !strings.Contains(said, "consistent with 1 backups") {
 		t.Fatalf("check says %q", said)
 	}
 	must(t, "", "check", "--data", s.data, "--head", head)

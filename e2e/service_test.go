@@ -220,7 +220,7 @@ func TestAUnixSocket(t *testing.T) {
 	t.Run("two servers do not share it", func(t *testing.T) {
 		other := newServer(t, "serve")
 		other.address = s.address
-		if err := other.tryStart(); err == nil || !strings.Contains(other.log.String(), "taken by another program") {
+		if err := other.tryStart(); err == nil || !strings.Contains(other.log.String(), "in use by another program") {
 			t.Errorf("%v: %s", err, other.log.String())
 		}
 	})
@@ -247,7 +247,7 @@ func TestAUnixSocket(t *testing.T) {
 		if err := os.WriteFile(socket, []byte("mine"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.tryStart(); err == nil || !strings.Contains(s.log.String(), "is there already and is no socket") {
+		if err := s.tryStart(); err == nil || !strings.Contains(s.log.String(), "already exists and is not a socket") {
 			t.Errorf("%v: %s", err, s.log.String())
 		}
 		if b, err := os.ReadFile(socket); err != nil || string(b) != "mine" {

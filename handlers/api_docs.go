@@ -168,7 +168,7 @@ var apiDocs = map[string]apiDoc{
 	"GET /api/tasks/{id}/review-comments": {
 		Tag:     "Results",
 		Summary: "List the comments on the results of a task",
-		Desc:    "Lines are those in the newest result; `outdated` comments are about lines that are not there any more.",
+		Desc:    "Lines are those in the newest result; `outdated` comments are about lines that no longer exist.",
 	},
 	"POST /api/tasks/{id}/review-comments": {
 		Tag:     "Results",
@@ -443,7 +443,7 @@ var apiDocs = map[string]apiDoc{
 		Tag:     "Settings",
 		Summary: "Change settings of the running server",
 		Desc: "All or nothing, in use at once, and written into the configuration file; comments in it stay. Other settings that " +
-			"were changed in the file since it was read come into use, too. What a variable or a flag sets is locked.",
+			"were changed in the file since it was read take effect, too. What a variable or a flag sets is locked.",
 	},
 	"GET /api/users": {
 		Tag:     "People",

@@ -71,7 +71,7 @@ func (s *Server) problems(ctx context.Context) map[string]string {
 		found["database"] = why
 	}
 	if s.opt.Scheduler != nil && !s.opt.Scheduler.Alive() {
-		found["scheduler"] = "has not turned for too long"
+		found["scheduler"] = "has not run for too long"
 	}
 	maps.Copy(found, s.svc.HealthProblems(ctx))
 	if s.opt.Scheduler != nil {

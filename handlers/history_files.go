@@ -66,7 +66,7 @@ func (s *Server) historyFile(c echo.Context, ext, media string, w tasksWriter) e
 		err = w.end()
 	}
 	if err != nil && begun {
-		s.log.Warn("file of the history broke off", "file", ext, "error", err)
+		s.log.Warn("export of the history was interrupted", "file", ext, "error", err)
 		panic(http.ErrAbortHandler)
 	}
 	return err

@@ -18,8 +18,8 @@ func TestSignInByPassword(t *testing.T) {
 
 	t.Run("a wrong password is told without saying which part was wrong", func(t *testing.T) {
 		n := y.browser()
-		n.post("/login", "name", "maya", "password", "wrong").is(401).shows("Name or password is wrong", `value="maya"`)
-		n.post("/login", "name", "nobody", "password", "wrong").is(401).shows("Name or password is wrong")
+		n.post("/login", "name", "maya", "password", "wrong").is(401).shows("Wrong name or password", `value="maya"`)
+		n.post("/login", "name", "nobody", "password", "wrong").is(401).shows("Wrong name or password")
 	})
 	t.Run("whoever is not signed in is led to the sign-in page and back", func(t *testing.T) {
 		n := y.browser()
@@ -145,7 +145,7 @@ func TestSettingsOfOnesOwn(t *testing.T) {
 		vera := y.person("vera", task.RoleViewer)
 		vera.post("/settings/sessions/end", "session", id).is(404) // not hers
 		another.get("/queues").is(200)
-		b.post("/settings/sessions/end", "session", id).leadsTo("/settings").shows("Signed that browser out")
+		b.post("/settings/sessions/end", "session", id).leadsTo("/settings").shows("Signed out that browser")
 		another.get("/queues").leadsTo("/login?next=%2Fqueues")
 		b.get("/settings").hides(id)
 		b.post("/settings/sessions/end", "session", id).is(404)

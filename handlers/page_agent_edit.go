@@ -61,7 +61,7 @@ func (s *Server) editor(c echo.Context, ch views.Chrome, m views.AgentEditModel)
 	case m.New && m.IDProblem == "" && task.ReservedAgentID(id):
 		m.IDProblem = "is taken by a page: choose another name"
 	case m.New && m.IDProblem == "" && s.svc.KnowsAgent(id):
-		m.IDProblem = "There is an agent " + id + " already"
+		m.IDProblem = "There is already an agent " + id
 	}
 	if !task.ValidAgentID(id) || task.ReservedAgentID(id) {
 		id = unnamed // told beside its field
@@ -123,7 +123,7 @@ func (s *Server) createAgent(c echo.Context) error {
 		return err
 	}
 	if m.New = true; s.svc.KnowsAgent(m.ID) {
-		e := task.Errorf(task.Conflict, task.CodeNameTaken, "There is an agent %s already: choose another name, or edit that one", m.ID)
+		e := task.Errorf(task.Conflict, task.CodeNameTaken, "There is already an agent %s: choose another name, or edit that one", m.ID)
 		m.IDProblem = e.Message
 		return s.agentAgain(c, m, e)
 	}

@@ -44,7 +44,7 @@ func TestTheEditorChecksWithoutSaving(t *testing.T) {
 	t.Run("a new one is checked before it has a name", func(t *testing.T) {
 		b.post("/agents/new/check", "new", "1", "id", "", "text", goodAgent).is(200).shows("Valid", "writes prose").hides("new-agent")
 		b.post("/agents/new/check", "new", "1", "id", "Über", "text", goodAgent).is(200).shows("must be 1 to 63 of a-z", `value="Über"`)
-		b.post("/agents/new/check", "new", "1", "id", "coder", "text", goodAgent).is(200).shows("There is an agent coder already")
+		b.post("/agents/new/check", "new", "1", "id", "coder", "text", goodAgent).is(200).shows("There is already an agent coder")
 	})
 	t.Run("anything is answered", func(t *testing.T) {
 		for _, s := range []string{
@@ -76,7 +76,7 @@ func TestNewAgentsBeginWithATemplate(t *testing.T) {
 		b.get("/agents/new?from=<b>").is(200).shows("You are …")
 	})
 	t.Run("a name that is taken or none keeps the text", func(t *testing.T) {
-		b.post("/agents", "id", "coder", "text", goodAgent).is(409).shows("There is an agent coder already", "writes prose")
+		b.post("/agents", "id", "coder", "text", goodAgent).is(409).shows("There is already an agent coder", "writes prose")
 		b.post("/agents", "id", "new", "text", goodAgent).is(422).shows("is taken by a page", "writes prose").hides("was not saved.")
 		b.post("/agents/new/check", "new", "1", "id", "new", "text", goodAgent).is(200).shows("is taken by a page")
 		b.post("/agents", "id", "../x", "text", goodAgent).is(422).shows("must be 1 to 63 of a-z", "writes prose")

@@ -123,7 +123,7 @@ func (s *Server) probeRunners(c echo.Context) error {
 	if s.opt.Runners != nil {
 		s.opt.Runners.Refresh()
 	}
-	return s.done(c, views.URL.Agents(), "Looking at the runners again")
+	return s.done(c, views.URL.Agents(), "Checking the runners again")
 }
 
 func (s *Server) reloadAgents(c echo.Context) error {

@@ -89,9 +89,9 @@ func checkAppearance(theme string, chosen map[task.Preference]string) error {
 			continue
 		}
 		if name == task.PrefZone {
-			p.Add(string(name), "is no time zone: write a name such as Europe/Berlin, or leave it empty")
+			p.Add(string(name), "is not a time zone: write a name such as Europe/Berlin, or leave it empty")
 		} else {
-			p.Add(string(name), "is none of the choices")
+			p.Add(string(name), "is not one of the choices")
 		}
 	}
 	return p.Err()

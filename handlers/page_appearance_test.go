@@ -18,9 +18,9 @@ func TestAppearance(t *testing.T) {
 		b.get("/queues").shows(`data-theme="dark"`, `data-density="cozy"`, `data-motion="less"`)
 		b.post("/settings/appearance", "theme", "").leadsTo("/settings/appearance").shows(`data-theme=""`).hides("data-density", "data-motion")
 	})
-	t.Run("what is none of the choices is told, and kept nowhere", func(t *testing.T) {
+	t.Run("what is not one of the choices is told, and kept nowhere", func(t *testing.T) {
 		b.post("/settings/appearance", "theme", "<b>").is(422).shows("must be light, dark or empty")
-		b.post("/settings/appearance", "density", "9").is(422).shows("is none of the choices")
+		b.post("/settings/appearance", "density", "9").is(422).shows("is not one of the choices")
 		b.get("/queues").shows(`data-theme=""`).hides("data-density")
 	})
 }
@@ -50,7 +50,7 @@ func TestTimesAreToldInTheZoneOfThePerson(t *testing.T) {
 			"Europe/Atlantis", "../../etc/passwd", "/etc/localtime",
 			"Local", strings.Repeat("A", 70), "<b>", "\x00", "Europe/",
 		} {
-			b.post("/settings/appearance", "zone", name).is(422).shows("is no time zone", `id="zone-err"`)
+			b.post("/settings/appearance", "zone", name).is(422).shows("is not a time zone", `id="zone-err"`)
 			b.cookie("zone", url.PathEscape(name))
 			b.get("/scheduler").is(200).shows(here)
 		}

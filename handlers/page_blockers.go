@@ -27,7 +27,7 @@ func (s *Server) setBlockers(c echo.Context, id task.ID) (string, error) {
 		return "", err
 	}
 	if !sameIDs(now.BlockedBy, was) && !sameIDs(now.BlockedBy, set) {
-		return "", task.Errorf(task.Conflict, task.CodeStaleVersion, "What blocks this task has changed meanwhile; look again")
+		return "", task.Errorf(task.Conflict, task.CodeStaleVersion, "What blocks this task has changed since you looked; look again")
 	}
 	t, err := s.svc.SetBlockedBy(formContext(c), actorOf(c), id, set)
 	switch {

@@ -27,7 +27,7 @@ func TestWhatBlocksATaskOnItsPage(t *testing.T) {
 		set("1 2", "3").is(409).shows("3 → 3")
 	})
 	t.Run("a set that changed meanwhile is not overwritten, but the same twice is well", func(t *testing.T) {
-		set("", "1").is(409).shows("has changed meanwhile", "#2 Review")
+		set("", "1").is(409).shows("has changed since", "#2 Review")
 		set("", "1 2").leadsTo(at)
 	})
 	t.Run("the board and the lists tell it", func(t *testing.T) {

@@ -68,7 +68,7 @@ func TestActsOnTheBoard(t *testing.T) {
 	t.Run("who comes too late is told what changed and who did it", func(t *testing.T) {
 		b.post(at+"/move", "from", "coder", "to", "pull", "comment", "yours").is(303)
 		b.post(at+"/move", "from", "coder", "to", "planner", "comment", "kept words", "back", home).is(409).
-			shows("is not assigned to coder any more (currently assigned to: pull), by maya at 09:00 UTC",
+			shows("is no longer assigned to coder (currently assigned to: pull), by maya at 09:00 UTC",
 				"kept words", `name="back" value="/queues`)
 		b.post(at+"/move", "from", "pull", "to", "coder", "comment", "back").is(303)
 	})
@@ -82,7 +82,7 @@ func TestActsOnTheBoard(t *testing.T) {
 			t.Errorf("version %d after %d", now().Version, v)
 		}
 		page.undo(at + "/priority").leadsTo(home).shows("8 → 6").hides("data-undo>")
-		b.post(at+"/priority", "change", "5 4", "back", home).is(409).shows("The priority of task 1 is 6 by now, not 5, by maya",
+		b.post(at+"/priority", "change", "5 4", "back", home).is(409).shows("The priority of task 1 is now 6, not 5, by maya",
 			`href="/queues?agent=coder&amp;q=work"`)
 	})
 	t.Run("bad input is refused", func(t *testing.T) {
@@ -184,13 +184,13 @@ func TestViewsOfAPerson(t *testing.T) {
 	other.get("/tasks").hides("Hot")
 	other.post("/views", "name", "Hers", "path", "/queues?status=waiting").leadsTo("/views").shows("Hers")
 	other.post("/views/1/delete").is(404)
-	b.post("/views", "name", "hot", "path", "/tasks").is(409).shows("you have a view of this name already")
+	b.post("/views", "name", "hot", "path", "/tasks").is(409).shows("you already have a view of this name")
 	b.post("/views", "name", "x", "path", "https://example.com/tasks").is(422)
 	b.post("/views", "name", "x", "path", "/settings").is(422)
 	b.post("/views", "name", strings.Repeat("x", 61), "path", "/tasks").is(422)
 	b.post("/views/1/rename", "name", " ").is(422).shows("must not be blank", `id="v-1-err"`)
 	b.post("/views/x/rename", "name", "a").is(404)
-	b.post("/views/1/rename", "name", "Hotter").leadsTo("/views").shows("The view is called Hotter now")
+	b.post("/views/1/rename", "name", "Hotter").leadsTo("/views").shows("The view is now called Hotter")
 	b.post("/views/1/delete").leadsTo("/views").shows("Deleted the view Hotter", "No views yet")
 }
 

@@ -40,7 +40,7 @@ func (s *Server) picked(c echo.Context, back string) ([]task.ID, error) {
 	}
 	n, ids, err := s.svc.Matching(c.Request().Context(), actorOf(c), f, task.MaxBulk)
 	if err == nil && n > len(ids) {
-		err = task.FieldErrorf("all", "fits more than the %d tasks that one act takes: narrow the filter", task.MaxBulk)
+		err = task.FieldErrorf("all", "matches more than %d tasks, the most for one action: narrow the filter", task.MaxBulk)
 	}
 	return ids, err
 }
@@ -50,7 +50,7 @@ func (s *Server) bulkAgain(c echo.Context, ch views.Chrome, m views.BulkModel) (
 	m.Back = localPath(m.Back)
 	switch {
 	case !views.KnownBulkAct(m.Act):
-		return nil, withBack(c, task.FieldErrorf("act", "is none that can be done to many tasks"), m.Back)
+		return nil, withBack(c, task.FieldErrorf("act", "is not an action for several tasks"), m.Back)
 	case len(m.IDs) == 0:
 		return nil, withBack(c, task.FieldErrorf("id", "Select at least one task first"), m.Back)
 	}
@@ -98,7 +98,7 @@ func (s *Server) postBulk(c echo.Context) error {
 
 var bulkDone = map[service.BulkAct]string{
 	service.BulkMove: "Moved %s to ", service.BulkPriority: "Set the priority of %s",
-	service.BulkLabel: "Labeled %s", service.BulkUnlabel: "Took labels from %s",
+	service.BulkLabel: "Labeled %s", service.BulkUnlabel: "Removed labels from %s",
 	service.BulkStart: "Started %s", service.BulkRun: "Queued runs of %s",
 	service.BulkComplete: "Completed %s", service.BulkCancel: "Canceled %s",
 }

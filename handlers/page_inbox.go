@@ -85,7 +85,7 @@ func (s *Server) restoreNotice(c echo.Context) error {
 	if _, err := s.svc.RestoreNotice(formContext(c), actorOf(c), id); err != nil {
 		return withBack(c, err, views.URL.Inbox())
 	}
-	return s.done(c, views.URL.Inbox(), "The notice waits again")
+	return s.done(c, views.URL.Inbox(), "The notice is back in the inbox")
 }
 
 // waitForm reads what a form of the inbox is about.
@@ -141,5 +141,5 @@ func (s *Server) wake(c echo.Context) error {
 	if err := s.svc.Wake(formContext(c), actorOf(c), kind, ref); err != nil {
 		return withBack(c, err, views.URL.Inbox())
 	}
-	return s.done(c, views.URL.Inbox(), "It waits for you again")
+	return s.done(c, views.URL.Inbox(), "It is back in your inbox")
 }

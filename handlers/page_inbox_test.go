@@ -106,7 +106,7 @@ func TestPausePages(t *testing.T) {
 	t.Run("the scheduler lists it and resumes it", func(t *testing.T) {
 		b.get("/scheduler").shows("Paused agents", "/agents/coder/resume")
 		b.post("/agents/coder/resume", "back", "/scheduler").leadsTo("/scheduler").shows("Resumed coder").hides("Paused agents")
-		b.post("/agents/coder/resume").leadsTo("/agents/coder").shows("coder is not paused any more")
+		b.post("/agents/coder/resume").leadsTo("/agents/coder").shows("coder is no longer paused")
 	})
 	t.Run("everything stops after a page that names what runs", func(t *testing.T) {
 		y.runOf(tk.ID, service.Finished{}, "")

@@ -45,7 +45,7 @@ func (s *Server) postResume(c echo.Context) error {
 		_, err = s.svc.Resume(formContext(c), actorOf(c), agent, text(c, "reason"))
 	}
 	if task.IsCode(err, task.CodeNotPaused) { // somebody was faster: it is as wanted
-		return s.done(c, pausePlace(agent), "%s is not paused any more", pausedName(agent))
+		return s.done(c, pausePlace(agent), "%s is no longer paused", pausedName(agent))
 	}
 	if err != nil {
 		return withBack(c, err, pausePlace(agent))

@@ -42,7 +42,7 @@ func (s *Server) plan(c echo.Context, id task.ID, act []string) (at int, said st
 	switch verb {
 	case "move":
 		_, err = s.svc.MoveStep(ctx, a, id, n, nums[1], seen)
-		return nums[1], sprintf("Step %d is step %d now", n+1, nums[1]+1), err
+		return nums[1], sprintf("Step %d is now step %d", n+1, nums[1]+1), err
 	case "delete":
 		_, err = s.svc.RemoveStep(ctx, a, id, n, seen)
 		return -1, sprintf("Deleted step %d", n+1), err

@@ -39,7 +39,7 @@ func TestActsOnAPlan(t *testing.T) {
 	})
 	t.Run("who changed the plan meanwhile is told", func(t *testing.T) {
 		b.post(at+"/plan", "act", "delete 0 "+task.Mark("a")).is(409).shows("maya deleted step 1: a meanwhile.")
-		b.post(at+"/steps/0", "done", "true", "seen", "other").is(409).shows("has changed meanwhile")
+		b.post(at+"/steps/0", "done", "true", "seen", "other").is(409).shows("has changed since")
 		b.post(at+"/steps/0", "title", "mine", "details", "kept words", "inline", "1",
 			"text", "other").is(409).shows("kept words", `value="mine"`)
 	})
@@ -67,7 +67,7 @@ func TestActsOnAPlan(t *testing.T) {
 		title := tk.Title
 		edit("field", "description", "description", "one\r\n\r\n<b>two</b>").shows("Saved the description")
 		edit("field", "description", "description", "other").undo(at +
-			"/edit").leadsTo(at).shows("The description of #1 is as it was").hides("data-undo>")
+			"/edit").leadsTo(at).shows("The description of #1 is unchanged").hides("data-undo>")
 		had(title, "one\n\n<b>two</b>")
 		page := edit("field", "title", "title", "A slip")
 		b.post(at+"/edit", "field", "title", "title", "Better").is(303)
@@ -95,7 +95,7 @@ func TestActsOnAPlan(t *testing.T) {
 		b.post(at+"/resources", "type", "url", "value", "https://example.com/a")
 		b.post(at+"/resources/0", "had", "https://example.com/a", "value", "nonsense", "label",
 			"L").is(422).shows(`id="value-0-err"`, `value="nonsense"`)
-		b.post(at+"/resources/0", "had", "https://example.com/b", "value", "/c").is(409).shows("have changed meanwhile", `value="/c"`)
+		b.post(at+"/resources/0", "had", "https://example.com/b", "value", "/c").is(409).shows("have changed since", `value="/c"`)
 		b.post(at+"/resources/7", "value", "/c").is(422).shows("out of range")
 		b.post(at+"/resources/x", "value", "/c").is(404)
 	})

@@ -108,7 +108,7 @@ func (s *Server) saveProject(c echo.Context, m views.ProjectModel, archived bool
 		if err != nil {
 			return err
 		}
-		m.Form.Version, m.Changed = now.Version, "Somebody changed this project meanwhile."
+		m.Form.Version, m.Changed = now.Version, "Someone else has changed this project."
 		return s.showProject(c, m, statuses[e.Kind])
 	case refused:
 		m.Errors = ui.ErrorsOf(e)

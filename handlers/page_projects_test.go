@@ -73,7 +73,7 @@ func TestProjectsOnPages(t *testing.T) {
 	})
 	t.Run("somebody else's change is told, not overwritten", func(t *testing.T) {
 		b.post("/settings/projects/web", fields("act", "save", "version", "99", "description", "Mine")...).is(409).
-			shows("Somebody changed this project", "Mine")
+			shows("Someone else has changed this project", "Mine")
 	})
 	t.Run("archived it takes no tasks, and an undo brings it back", func(t *testing.T) {
 		p := b.post("/settings/projects/web/archive").leadsTo(list).shows("Archived the project web", "archived")

@@ -84,7 +84,7 @@ func (s *Server) endSession(c echo.Context) error {
 	if err := s.svc.SignOut(c.Request().Context(), actorOf(c), hash); err != nil {
 		return err
 	}
-	return s.done(c, views.URL.Settings(""), "Signed that browser out")
+	return s.done(c, views.URL.Settings(""), "Signed out that browser")
 }
 
 // aboutBuild lists what is known of the build.

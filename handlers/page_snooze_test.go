@@ -42,7 +42,7 @@ func TestSnoozeOnPages(t *testing.T) {
 		b.get("/queues").shows("<title>Queues ·").hides("data-undo>")
 		oleg.get("/").shows("Blue or green?", "<title>(1) Inbox").hides("Snoozed (")
 		b.post("/inbox/wake", "kind", "question", "ref", q.String(), "_key",
-			p.field("/inbox/wake", "_key")).leadsTo("/").shows("Blue or green?", "waits for you again").hides("Snoozed (")
+			p.field("/inbox/wake", "_key")).leadsTo("/").shows("Blue or green?", "back in your inbox").hides("Snoozed (")
 	})
 	t.Run("it returns automatically", func(t *testing.T) {
 		snooze("for", "hour").leadsTo("/").hides("Blue or green?")
@@ -72,7 +72,7 @@ func TestSnoozeOnPages(t *testing.T) {
 		} {
 			b.post("/inbox/snooze", append(in, "kind", "question", "ref", q.String())...).is(422)
 		}
-		b.post("/inbox/snooze", "kind", "question", "ref", "9999", "for", "hour").is(404).shows("does not wait any more")
+		b.post("/inbox/snooze", "kind", "question", "ref", "9999", "for", "hour").is(404).shows("no longer waits")
 		b.post("/inbox/wake", "kind", "mood", "ref", "1").is(422)
 		b.post("/inbox/wake", "kind", "question", "ref", "").is(422)
 		b.get("/?only=mood").is(422)

@@ -119,7 +119,7 @@ func (s *Server) editField(c echo.Context, id task.ID, field string) error {
 		return err
 	}
 	if c.FormValue("undo") != "" {
-		return s.done(c, views.URL.Task(id), "The %s of #%d is as it was", field, id)
+		return s.done(c, views.URL.Task(id), "The %s of #%d is unchanged", field, id)
 	}
 	if before != after {
 		s.undoEdit(c, id, "field", field, field, before, "was", task.Mark(after))

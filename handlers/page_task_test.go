@@ -97,7 +97,7 @@ func TestActsOnATask(t *testing.T) {
 	t.Run("a link is added and removed", func(t *testing.T) {
 		b.post(at+"/resources", "type", "url", "value", "nonsense", "label", "L").is(422).shows("must be an http", `value="nonsense"`)
 		b.post(at+"/resources", "type", "url", "value", "https://example.com/doc", "label", "Doc").leadsTo(at).shows("https://example.com/doc")
-		b.post(at+"/resources/0/delete", "value", "https://example.com/other").is(409).shows("have changed meanwhile")
+		b.post(at+"/resources/0/delete", "value", "https://example.com/other").is(409).shows("have changed since")
 		b.post(at+"/resources/0/delete", "value", "https://example.com/doc").leadsTo(at).hides("https://example.com/doc")
 		b.post(at + "/resources/0/delete").is(422).shows("out of range")
 	})

@@ -55,7 +55,7 @@ func (s *Server) renameView(c echo.Context) error {
 	if err != nil {
 		return withBack(c, err, views.URL.Views())
 	}
-	return s.done(c, views.URL.Views(), "The view is called %s now", v.Name)
+	return s.done(c, views.URL.Views(), "The view is now called %s", v.Name)
 }
 
 func (s *Server) deleteView(c echo.Context) error {

@@ -169,7 +169,7 @@ func TestAgentDefinitionsOnPages(t *testing.T) {
 		if string(text) != good {
 			t.Errorf("the file holds %q, want %q", text, good)
 		}
-		b.post("/agents", "id", "tester", "text", good+"over").is(409).shows("There is an agent tester already")
+		b.post("/agents", "id", "tester", "text", good+"over").is(409).shows("There is already an agent tester")
 	})
 	t.Run("a change made meanwhile is not written over unseen", func(t *testing.T) {
 		hash := b.get("/agents/tester/edit").is(200).field("/agents/tester", "hash")

@@ -27,7 +27,7 @@ type Scheduler interface {
 	Window() string           // the cron line and its zone, in words
 	Jobs() []task.JobInfo     // every background job
 	RunJob(name string) error // starts one now; unknown names are NotFound
-	Alive() bool              // false: it has not turned for too long
+	Alive() bool              // false: it has not run for too long
 	Vitals() task.Vitals
 }
 

@@ -168,7 +168,7 @@ func place(n, total int) string { return fmt.Sprintf("%d of %d", n, max(total, n
 // changedBy returns who changed a task last, and what.
 func changedBy(p service.TaskPage) string {
 	if len(p.Events) == 0 {
-		return "The task has changed meanwhile."
+		return "The task has changed since."
 	}
 	return views.ChangedBy(&p.Events[len(p.Events)-1])
 }

@@ -283,7 +283,7 @@ func (c *clock) looked(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, lookLimit)
 	defer cancel()
 	if err := c.look(ctx); err != nil && ctx.Err() == nil {
-		c.log.Error("clock not looked at", "error", err)
+		c.log.Error("clock not checked", "error", err)
 	}
 }
 

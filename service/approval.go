@@ -85,7 +85,7 @@ func (tx *txn) approvable(id task.ID, in Approve) (*task.Run, *task.Task, task.L
 }
 
 func changedErr(r *task.Run) error {
-	e := task.Errorf(task.Conflict, task.CodeRunChanged, "What run %d would do has changed since you reviewed it: review it again", r.ID)
+	e := task.Errorf(task.Conflict, task.CodeRunChanged, "Run %d has changed since you reviewed it: review it again", r.ID)
 	e.Version = r.Approval.Version
 	return e
 }
@@ -156,7 +156,7 @@ func (tx *txn) refreeze(r *task.Run, spec task.Spec, why string) error {
 	if ok, err := tx.SetApproval(r, task.PhaseApproval); err != nil || !ok {
 		return orEnded(r, err)
 	}
-	if err := tx.notifyRun(r, "waits for approval again: what would run has changed"); err != nil {
+	if err := tx.notifyRun(r, "waits for approval again: the run has changed"); err != nil {
 		return err
 	}
 	return tx.event(task.EvRunVoided, task.Event{TaskID: r.TaskID, RunID: r.ID, Agent: r.Agent}, changes{"version": r.Approval.Version})

@@ -50,7 +50,7 @@ func (tx *txn) approveOne(l Reviewed, undo time.Duration) error {
 	case l.Version == "":
 		return task.FieldErrorf("version", "of run %d is missing", l.Run)
 	case !task.ReadOnly(r.Spec.Tools):
-		return task.Errorf(task.Conflict, task.CodeRunDecided, "Run %d may do more than read: look at it by itself", l.Run)
+		return task.Errorf(task.Conflict, task.CodeRunDecided, "Run %d may do more than read: review it on its own page", l.Run)
 	case undo > 0:
 		_, err = tx.setPendingDecision(r, task.PendingDecision{Decision: "approved", Scope: in.Scope}, undo)
 	default:

@@ -89,7 +89,7 @@ func (tx *txn) undo(id task.ID) error {
 	case h.By != tx.actor.Name:
 		return task.Errorf(task.Forbidden, task.CodeForbidden, "%s decided on run %d: nobody else may undo that", h.By, id)
 	case h.Until <= tx.Now:
-		return task.Errorf(task.Conflict, task.CodeRunDecided, "The time to take the decision on run %d back was over at %s", id, h.Until)
+		return task.Errorf(task.Conflict, task.CodeRunDecided, "The decision on run %d could be undone until %s", id, h.Until)
 	}
 	return tx.dropPendingDecision(r, changes{"decision": h.Decision})
 }

@@ -146,7 +146,7 @@ func TestWhatIsHeldIsDecided(t *testing.T) {
 	t.Run("too late is too late, before and after it took effect", func(t *testing.T) {
 		y.Forward(undo)
 		_, err := y.s.UndoDecisions(y.ctx(), rita, one)
-		refused(t, err, task.CodeRunDecided, "was over at")
+		refused(t, err, task.CodeRunDecided, "could be undone until")
 		y.later(0)
 		_, err = y.s.UndoDecisions(y.ctx(), rita, one)
 		refused(t, err, task.CodeRunDecided, "has taken effect")

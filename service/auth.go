@@ -113,7 +113,7 @@ func (s *Service) SignIn(ctx context.Context, name, password string, caller task
 		if err != nil {
 			return task.User{}, err
 		}
-		return task.User{}, task.Errorf(task.Unauthorized, task.CodeUnauthorized, "Name or password is wrong")
+		return task.User{}, task.Errorf(task.Unauthorized, task.CodeUnauthorized, "Wrong name or password")
 	}
 	s.auth.forget(keys[0])
 	s.auth.untry(keys[1:]...)
@@ -290,7 +290,7 @@ func setupValid(rx *db.Rx, secret string) error {
 		return err
 	}
 	if n > 0 {
-		return task.Errorf(task.NotFound, task.CodeSetupDone, "The first admin exists already: sign in")
+		return task.Errorf(task.NotFound, task.CodeSetupDone, "The first admin already exists: sign in")
 	}
 	stored, err := rx.Setting(setupKey)
 	if err != nil {

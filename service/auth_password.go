@@ -43,7 +43,7 @@ func weakness(password string, about []string) string {
 	}
 	rest = withoutRepetition(rest)
 	if commonPasswords()[plain] || commonPasswords()[baseWord(plain)] || commonPasswords()[baseWord(rest)] {
-		return "is one of the passwords that are tried first"
+		return "is among the passwords that are guessed first"
 	}
 	if bits := passwordvalidator.GetEntropy(rest); bits < leastEntropy {
 		return "is too easily guessed (repetitions, sequences, and your name or Taskyard's count for nothing)"

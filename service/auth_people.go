@@ -132,7 +132,7 @@ func (tx *txn) keepAdmin(u task.User, c UserChange) error {
 	}
 	n, err := tx.AdminCount()
 	if err == nil && n <= 1 {
-		err = task.Errorf(task.Conflict, task.CodeLastAdmin, "%s is the last admin: make another one first", u.Name)
+		err = task.Errorf(task.Conflict, task.CodeLastAdmin, "%s is the last admin: add another one first", u.Name)
 	}
 	return err
 }
@@ -234,7 +234,7 @@ func (s *Service) SignOut(ctx context.Context, a task.Actor, hash string) error 
 			return err
 		}
 		if !was {
-			return task.Errorf(task.NotFound, task.CodeNotFound, "This session has ended already")
+			return task.Errorf(task.NotFound, task.CodeNotFound, "This session has already ended")
 		}
 		return tx.event(task.EvSignedOut, task.Event{}, nil)
 	})

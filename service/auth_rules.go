@@ -64,7 +64,7 @@ func firstProblem(a task.Agent) string {
 			return p.Message
 		}
 	}
-	return "no good version is known"
+	return "there is no valid version"
 }
 
 // need checks a permission of the caller.
@@ -144,7 +144,7 @@ func inReach(rx *db.Rx, a task.Actor, tk *task.Task) error {
 	if run.TaskID == tk.ID {
 		if tk.Owner != a.Name {
 			return task.Errorf(task.Forbidden, task.CodeForbidden,
-				"run %d may not change task %d any more: it belongs to %s by now", run.ID, tk.ID, tk.Owner)
+				"run %d may no longer change task %d: it now belongs to %s", run.ID, tk.ID, tk.Owner)
 		}
 		return nil
 	}

@@ -69,7 +69,7 @@ func (s *Service) SignupWait(ctx context.Context, a task.Actor, agent string, co
 
 var errCrowded = &task.Error{
 	Kind: task.TooMany, Code: task.CodeRateLimited, Retry: 5,
-	Message: "Nothing is free, and too many signups wait already: try again later, or without waiting",
+	Message: "Nothing is free, and too many signups are already waiting: try again later, or without waiting",
 }
 
 // nothingCame is the empty answer; one with an idempotency key is stored.
@@ -117,7 +117,7 @@ func (s *Service) returnClaims(ctx context.Context, a task.Actor, list []*task.T
 			if fence(tk, had.Claim.ID) != nil {
 				continue // it moved on by itself
 			}
-			if err := tx.release(tk, "the caller was gone"); err != nil {
+			if err := tx.release(tk, "the caller disconnected"); err != nil {
 				return err
 			}
 		}

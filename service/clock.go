@@ -121,7 +121,7 @@ func (s *Service) caughtUp(ctx context.Context) {
 	}
 	if err := s.checkClock(ctx); err != nil && ctx.Err() == nil {
 		s.clockState.failed = s.Now()
-		s.log.ErrorContext(ctx, "clock not looked at", "error", err)
+		s.log.ErrorContext(ctx, "clock not checked", "error", err)
 	}
 }
 

@@ -81,7 +81,7 @@ func (s *Service) Delegates() bool {
 // definition does not list the tool task.
 func (s *Service) mayDelegateAtAll(a task.Actor) error {
 	if !s.config().TaskTool.Enabled {
-		return task.Errorf(task.Forbidden, task.CodeDelegationOff, "Delegation is switched off on this server (task_tool.enabled = false)")
+		return task.Errorf(task.Forbidden, task.CodeDelegationOff, "Delegation is turned off on this server (task_tool.enabled = false)")
 	}
 	if !a.IsAgent() {
 		return nil
@@ -98,7 +98,7 @@ func checkDelegation(d *task.Delegation) error {
 	}
 	var p task.Problems
 	if p.CheckText("task", d.Task, task.MaxText) && strings.TrimSpace(d.Task) == "" {
-		p.Add("task", "is required: say what is to be done")
+		p.Add("task", "is required: say what to do")
 	}
 	if d.Model != "" {
 		p.CheckLine("model", d.Model, maxModel)

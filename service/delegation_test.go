@@ -155,7 +155,7 @@ func TestWhatADelegationMustSay(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { y.refuses(own, c.d, c.code, c.words...) })
 	}
-	t.Run("one subtask a step", func(t *testing.T) {
+	t.Run("a step has at most one", func(t *testing.T) {
 		d := y.delegate(own, task.Delegation{StepIndex: ptr(0)})
 		y.refuses(own, task.Delegation{StepIndex: ptr(0)}, task.CodeStepLinked, d.TaskID.String())
 	})
@@ -242,7 +242,7 @@ func TestWhoMayDelegate(t *testing.T) {
 	})
 	t.Run("nobody where it is switched off", func(t *testing.T) {
 		y := delegating(t, tool(func(c *task.DelegationRules) { c.Enabled = false }))
-		y.refuses(maya, task.Delegation{}, task.CodeDelegationOff, "switched off")
+		y.refuses(maya, task.Delegation{}, task.CodeDelegationOff, "turned off")
 	})
 }
 

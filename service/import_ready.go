@@ -45,7 +45,7 @@ func (s *Service) PrepareImport(a task.Actor, p *exchange.Plan, opt ImportOption
 		if agent, ok := o.agent(l.Agent); ok {
 			l.Agent = agent
 		} else {
-			p.Report.Note("todos.json", "the todo list of %s, which is no agent here, waits for one of that name", l.Agent)
+			p.Report.Note("todos.json", "the todo list of %s, which is not an agent here, waits for one of that name", l.Agent)
 		}
 	}
 	o.tell()
@@ -66,7 +66,7 @@ func (s *Service) importProjects(p *exchange.Plan) error {
 	for _, one := range p.Projects {
 		switch {
 		case known[one.Key]:
-			p.Report.Note("projects.json", "project %s is here already and stays as it is", one.Key)
+			p.Report.Note("projects.json", "project %s already exists and stays as it is", one.Key)
 			continue
 		case one.Repository != "":
 			p.Report.Note("projects.json", "repository %s is not examined: run taskyard project examine %s", one.Repository, one.Key)
@@ -124,7 +124,7 @@ func (o *owners) own(it *exchange.Item) {
 	case known:
 		t.Owner = agent
 	case !o.p.Foreign() && t.Status.Archived() && task.ValidAgentID(named):
-		o.p.Report.Note(it.Where, "history of %s, which is no agent here, keeps its owner", named)
+		o.p.Report.Note(it.Where, "history of %s, which is not an agent here, keeps its owner", named)
 		return
 	case o.opt.Owner != "":
 		t.Owner = o.opt.Owner

@@ -32,7 +32,7 @@ func (s *Service) Snooze(ctx context.Context, a task.Actor, kind task.InboxKind,
 			return z, err
 		}
 		if !ok {
-			return z, task.Errorf(task.NotFound, task.CodeNotFound, "That does not wait any more: somebody dealt with it")
+			return z, task.Errorf(task.NotFound, task.CodeNotFound, "This no longer waits for anyone: somebody dealt with it")
 		}
 		if expires != 0 {
 			z.Until = min(z.Until, expires.Add(-snoozeNotice))

@@ -95,7 +95,9 @@ func (s *Service) CreateProject(ctx context.Context, a task.Actor, p task.Projec
 		}
 		for _, had := range list {
 			if had.Key == p.Key {
-				return "", &task.Error{Kind: task.Conflict, Code: task.CodeNameTaken, Field: "key", Message: "there is a project " + p.Key + " already"}
+				return "", &task.Error{
+					Kind: task.Conflict, Code: task.CodeNameTaken, Field: "key", Message: "there is already a project " + p.Key,
+				}
 			}
 		}
 		return task.EvProjectCreated, nil
@@ -112,7 +114,7 @@ func (s *Service) UpdateProject(ctx context.Context, a task.Actor, p task.Projec
 		}
 		if version != 0 && had.Version != version {
 			return "", task.Errorf(task.Conflict, task.CodeStaleProject,
-				"Project %s is at version %d by now, not %d: read it again and merge", p.Key, had.Version, version)
+				"Project %s is now at version %d, not %d: read it again and merge", p.Key, had.Version, version)
 		}
 		if had.Repository != p.Repository {
 			uses, err := tx.ProjectUses()

@@ -48,7 +48,7 @@ func (tx *txn) notFlooded(owner string) error {
 	if err != nil || !full {
 		return err
 	}
-	e := task.Errorf(task.TooMany, task.CodeQueueFull, "The queue of %s holds %d open tasks: wait until some are done",
+	e := task.Errorf(task.TooMany, task.CodeQueueFull, "The queue of %s has %d open tasks: wait until some are done",
 		owner, tx.s.config().QueueLimit)
 	e.Retry = 60
 	return e

@@ -153,7 +153,7 @@ func (s *Service) RequestChanges(ctx context.Context, a task.Actor, id task.ID, 
 			return err
 		}
 		if n == 0 && strings.TrimSpace(text) == "" {
-			return task.FieldErrorf("text", "must not be blank, unless you have commented on lines: say what is to be changed")
+			return task.FieldErrorf("text", "must not be blank, unless you have commented on lines: say what to change")
 		}
 		if err := tx.event(task.EvResultChanges, task.Event{TaskID: id, Agent: tk.Owner, RunID: r.RunID},
 			changes{"result": r.Number, "comments": n}); err != nil {
@@ -248,7 +248,7 @@ func decidable(tk *task.Task, r *task.Result, digest string) error {
 	}
 	if r.Digest != digest {
 		return task.Errorf(task.Conflict, task.CodeStaleDigest,
-			"Result %d of task %d has the digest %s, not %s: look at it again and decide on what it is now", r.Number, tk.ID, r.Digest, digest)
+			"Result %d of task %d has the digest %s, not %s: review it again and decide on what it is now", r.Number, tk.ID, r.Digest, digest)
 	}
 	return nil
 }
@@ -294,7 +294,7 @@ func (tx *txn) dropResults(tk *task.Task) error {
 	}
 	if m.State == task.MergeRunning && m.After != "" {
 		return task.Errorf(task.Conflict, task.CodeTaskGated,
-			"Task %d is being merged into %s at this moment: it is done in a few seconds", tk.ID, m.Into)
+			"Task %d is being merged into %s right now: try again in a few seconds", tk.ID, m.Into)
 	}
 	return tx.EndMerge(m.ID, task.MergeStopped, "", "the task was canceled")
 }

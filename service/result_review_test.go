@@ -270,7 +270,7 @@ func TestChangesThatAreRequestedReachTheOwner(t *testing.T) {
 	tk := y.reviewed()
 	r := y.handIn(tk, "done")
 	_, err := y.s.RequestChanges(y.ctx(), rita, tk.ID, 1, r.Digest, " ")
-	refused(t, err, task.CodeInvalidField, "text", "say what is to be changed")
+	refused(t, err, task.CodeInvalidField, "text", "say what to change")
 	mine := must(y.s.DraftComment(y.ctx(), rita, tk.ID, task.ReviewComment{Text: "Name the author."}))
 	gone := must(y.s.DraftComment(y.ctx(), rita, tk.ID, task.ReviewComment{Text: "Never mind."}))
 	must(y.s.DraftComment(y.ctx(), maya, tk.ID, task.ReviewComment{Text: "Maya's draft."}))

@@ -347,7 +347,7 @@ func (tx *txn) insertResult(tk *task.Task, sub *submission, failed []task.CheckR
 
 // endWork ends the claim and the run of a task whose result is in.
 func (tx *txn) endWork(tk *task.Task) error {
-	if err := tx.closeRun(tk, "the result was handed in", true); err != nil {
+	if err := tx.closeRun(tk, "the result was submitted", true); err != nil {
 		return err
 	}
 	now, err := tx.TaskBare(tk.ID)

@@ -47,7 +47,7 @@ func (tx *txn) closedOwn(r *task.Run, f Finished) (Finished, error) {
 	case tk.Status == task.Canceled:
 		f.Summary = "the task was canceled"
 	case tk.Awaits != "":
-		f.Summary = "the result was handed in; the task " + awaitsText(tk)
+		f.Summary = "the result was submitted; the task " + awaitsText(tk)
 	case tk.Status != task.Done:
 		f.Summary = "the task moved to " + tk.Owner
 	case tk.Summary != "":

@@ -233,7 +233,7 @@ func (s *Service) starter(agent string) (task.Agent, error) {
 	def, ok := s.agents.Agent(agent)
 	switch {
 	case !ok:
-		return def, task.Errorf(task.Conflict, task.CodeUnknownAgent, "Agent %s is not defined any more", agent)
+		return def, task.Errorf(task.Conflict, task.CodeUnknownAgent, "Agent %s is no longer defined", agent)
 	case !def.Serving:
 		return def, task.Errorf(task.Conflict, task.CodeInvalidAgent, "The definition of agent %s is invalid: %s", agent, firstProblem(def))
 	case def.PullOnly:

@@ -41,7 +41,7 @@ func (s *Service) SendRunMessage(ctx context.Context, a task.Actor, run task.ID,
 		}
 		if n >= task.MaxRunMessages {
 			return nil, task.Errorf(task.Conflict, task.CodeNoRunMessages,
-				"Run %d has got %d messages already, the most that a run gets; comment on task %d instead, its next run reads that",
+				"Run %d already has %d messages, which is the limit; comment on task %d instead, its next run reads that",
 				r.ID, n, r.TaskID)
 		}
 		id, err := tx.InsertRunMessage(run, a.Name, strings.TrimSpace(text))

@@ -71,7 +71,7 @@ func (s *Service) LoseRun(ctx context.Context, r *task.Run, reason string) error
 func (s *Service) LoseLate(ctx context.Context, r *task.Run, reason string) error {
 	return s.finishRun(ctx, r.ID, r.Lease, lost(reason), func(now *task.Run, at task.Time) error {
 		if now.LeaseExpires > at {
-			return task.Errorf(task.Conflict, task.CodeStaleLease, "The lease of run %d was renewed meanwhile", r.ID)
+			return task.Errorf(task.Conflict, task.CodeStaleLease, "The lease of run %d has been renewed", r.ID)
 		}
 		return nil
 	})

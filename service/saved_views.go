@@ -128,7 +128,7 @@ func (tx *txn) viewsBut(id task.ID, name string) (int, error) {
 		}
 		n++
 		if strings.EqualFold(v.Name, name) {
-			return n, &task.Error{Kind: task.Conflict, Code: task.CodeNameTaken, Field: "name", Message: "you have a view of this name already"}
+			return n, &task.Error{Kind: task.Conflict, Code: task.CodeNameTaken, Field: "name", Message: "you already have a view of this name"}
 		}
 	}
 	return n, err

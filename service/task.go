@@ -75,7 +75,7 @@ func (tx *txn) mayCreate() error {
 	}
 	if run.Delegated() {
 		return task.Errorf(task.Forbidden, task.CodeForbidden,
-			"run %d was delegated: it makes no tasks but by delegating (POST /api/delegate), so that depth, tools and limits hold", run.ID)
+			"run %d was delegated: it creates tasks only by delegating (POST /api/delegate), so that depth, tools and limits hold", run.ID)
 	}
 	if def, ok := tx.s.agents.Agent(tx.actor.Name); !ok || !def.HasTool("task") {
 		return task.Errorf(task.Forbidden, task.CodeForbidden,
@@ -222,7 +222,7 @@ func stale(rx *db.Rx, tk *task.Task, had int64) error {
 		return err
 	}
 	e := task.Errorf(task.Conflict, task.CodeStaleVersion,
-		"Task %d is at version %d by now, not %d: read it again and merge", tk.ID, tk.Version, had)
+		"Task %d is now at version %d, not %d: read it again and merge", tk.ID, tk.Version, had)
 	e.Task = now
 	return e
 }

@@ -62,7 +62,7 @@ func (tx *txn) checkBlockers(field string, id task.ID, had, ids []task.ID) ([]ta
 			return nil, err
 		}
 		if n >= task.MaxBlocks {
-			p.Add(at, "%d open tasks wait for task %d already, the most that may", n, b)
+			p.Add(at, "%d open tasks already wait for task %d, which is the limit", n, b)
 		}
 	}
 	return set, p.Err()
@@ -109,7 +109,7 @@ func (tx *txn) setBlockers(tk *task.Task, set []task.ID) error {
 	if was == 0 || tk.Blocked > 0 {
 		return nil
 	}
-	return tx.wake(tk, "nothing blocks it any more")
+	return tx.wake(tk, "nothing blocks it now")
 }
 
 // writeBlockers writes a checked set and has k know it.

@@ -34,7 +34,7 @@ func (s *Service) HandOver(ctx context.Context, a task.Actor, h HandOver) (*task
 			return nil, err
 		}
 		if tk.Owner != h.From {
-			return nil, task.Errorf(task.Conflict, task.CodeNotAssigned, "Task %d is not assigned to %s any more (currently assigned to: %s)%s",
+			return nil, task.Errorf(task.Conflict, task.CodeNotAssigned, "Task %d is no longer assigned to %s (currently assigned to: %s)%s",
 				tk.ID, h.From, tk.Owner, tx.lastChange(tk.ID, changed("owner")))
 		}
 		if err := tx.handOverByPerson(tk, h.To, h.Comment, !h.Quiet); err != nil {
@@ -72,7 +72,7 @@ func (s *Service) Reprioritize(ctx context.Context, a task.Actor, id task.ID, wa
 			return nil, err
 		}
 		if tk.Priority != was && tk.Priority != to {
-			e := task.Errorf(task.Conflict, task.CodeStaleVersion, "The priority of task %d is %d by now, not %d%s",
+			e := task.Errorf(task.Conflict, task.CodeStaleVersion, "The priority of task %d is now %d, not %d%s",
 				id, tk.Priority, was, tx.lastChange(id, changed("priority")))
 			e.Task, err = tx.Task(id)
 			if err != nil {

@@ -37,7 +37,7 @@ func (s *Service) replan(ctx context.Context, a task.Actor, id task.ID,
 func seenStep(tk *task.Task, at int, seen task.StepSeen) (task.Step, error) {
 	st, err := stepAt(tk, at)
 	if err == nil && !seen.Same(st) {
-		err = task.Errorf(task.Conflict, task.CodeStaleVersion, "Step %d of task %d has changed meanwhile: look at it again", at+1, tk.ID)
+		err = task.Errorf(task.Conflict, task.CodeStaleVersion, "Step %d of task %d has changed since: look at it again", at+1, tk.ID)
 	}
 	return st, err
 }
@@ -155,7 +155,7 @@ func (s *Service) LinkStep(ctx context.Context, a task.Actor, id task.ID, at int
 			return nil, "", nil, task.FieldErrorf("subtask", "must be a subtask of task %d", id)
 		}
 		if slices.ContainsFunc(tk.Steps, func(st task.Step) bool { return st.TaskID == subtask }) {
-			return nil, "", nil, task.Errorf(task.Conflict, task.CodeStepLinked, "Another step is linked to task %d already", subtask)
+			return nil, "", nil, task.Errorf(task.Conflict, task.CodeStepLinked, "Another step is already linked to task %d", subtask)
 		}
 		now := slices.Clone(tk.Steps)
 		st.TaskID = subtask
@@ -201,7 +201,7 @@ func (s *Service) UpdateResource(ctx context.Context, a task.Actor, id task.ID, 
 		}
 		was := tk.Resources[at]
 		if had != "" && had != was.Value {
-			return task.Errorf(task.Conflict, task.CodeStaleVersion, "The links of this task have changed meanwhile; look again")
+			return task.Errorf(task.Conflict, task.CodeStaleVersion, "The links of this task have changed since you looked; look again")
 		}
 		if was == r {
 			return nil

@@ -60,7 +60,7 @@ func (tx *txn) pushTodo(agent string, op task.TodoOp, item string) (task.TodoAns
 	}
 	n := ends.Count() + 1
 	if n > tx.s.config().TodoLimit {
-		e := task.Errorf(task.TooMany, task.CodeQueueFull, "The todo list of %s holds %d items: pop some first", agent, ends.Count())
+		e := task.Errorf(task.TooMany, task.CodeQueueFull, "The todo list of %s has %d items: pop some first", agent, ends.Count())
 		e.Retry = 60
 		return task.TodoAnswer{}, e
 	}

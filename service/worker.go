@@ -205,7 +205,7 @@ func (s *Service) deliver(ctx context.Context, a task.Actor, start *Start) (*tas
 			if err != nil {
 				return err
 			}
-			return tx.requeue(now, "the worker was gone")
+			return tx.requeue(now, "the worker disconnected")
 		})
 		if err != nil {
 			return nil, err

@@ -72,7 +72,7 @@ type Agent struct {
 
 	Status     AgentStatus `json:"status" enum:"valid,warning,invalid"`
 	Problems   []Problem   `json:"problems"`
-	Serving    bool        `json:"serving" doc:"false: no good version is known; it may own drafts only"`
+	Serving    bool        `json:"serving" doc:"false: there is no valid version; it may own drafts only"`
 	PullOnly   bool        `json:"pullOnly" doc:"true: Taskyard never starts it; it claims its work itself"`
 	PullReason string      `json:"pullReason,omitempty"`
 	Hash       string      `json:"hash" doc:"SHA-256 of the text that serves"`

@@ -29,14 +29,14 @@ func (p Preference) Check(value string) error {
 	if _, ok := Zone(value); p == PrefZone && (ok || value == "") {
 		return nil
 	} else if p == PrefZone {
-		return FieldErrorf("value", "is no time zone")
+		return FieldErrorf("value", "is not a time zone")
 	}
 	values, known := preferenceValues[p]
 	if !known {
 		return FieldErrorf("name", "is no preference")
 	}
 	if !slices.Contains(values, value) {
-		return FieldErrorf("value", "is no value of the preference %s", p)
+		return FieldErrorf("value", "is not a value of the preference %s", p)
 	}
 	return nil
 }

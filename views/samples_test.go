@@ -258,7 +258,7 @@ func samplePages() []samplePage {
 		{"tasks-empty", TasksPage(at("/tasks"), TasksModel{})},
 		{"move", MovePage(at("/tasks/142/move"), MoveModel{Task: m.Task, Agents: sampleAgents, To: "reviewer", Errors: errs})},
 		{"tasks-skipped", TasksPage(skipped, TasksModel{Filter: QueueFilter{Sort: "-title", After: "100"}, Tasks: sampleOpen()})},
-		{"views", ViewsPage(flash, ViewsModel{Views: flash.Views, Of: 1, Name: "typed", Error: "you have a view of this name already"})},
+		{"views", ViewsPage(flash, ViewsModel{Views: flash.Views, Of: 1, Name: "typed", Error: "you already have a view of this name"})},
 		{"views-none", ViewsPage(at("/views"), ViewsModel{})},
 		{"bulk-move", BulkPage(skipped, BulkModel{
 			Act: "move", IDs: []task.ID{142, 12, 13},
@@ -289,7 +289,7 @@ func samplePages() []samplePage {
 		{"pause", PausePage(at("/scheduler/pause"), PauseModel{Reason: "typed", Errors: errs})},
 		{"stop", StopPage(at("/scheduler/stop-everything"), StopModel{Queued: 2, Errors: errs})},
 		{"login", LoginPage(Chrome{Now: now, FormToken: "form-token"},
-			LoginModel{Name: "maya", Next: "/queues", Error: "Name or password is wrong."})},
+			LoginModel{Name: "maya", Next: "/queues", Error: "Wrong name or password."})},
 		{"setup", SetupPage(Chrome{Now: now, FormToken: "form-token"}, SetupModel{Token: "secret", Errors: errs})},
 		{"error", ErrorPage(Chrome{Now: now}, ErrorModel{
 			Status: 404, Title: "Task not found",

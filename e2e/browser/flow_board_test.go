@@ -243,7 +243,7 @@ func TestTwoBrowsersMoveTheSameCard(t *testing.T) {
 	two.choose("#act-dialog select", "keeper")
 	two.fill("#comment", "no, mine")
 	two.click("#act-dialog button|Move")
-	two.see("is not assigned to coder any more (currently assigned to: scout), by maya")
+	two.see("is no longer assigned to coder (currently assigned to: scout), by maya")
 	equal(t, "comment stays", two.value("#comment"), "no, mine")
 	equal(t, "owner", y.task(tk.ID).Owner, "scout")
 
@@ -253,7 +253,7 @@ func TestTwoBrowsersMoveTheSameCard(t *testing.T) {
 		eval[chromedp.Void](two, `void document.querySelector("#m-`+tk.ID.String()+` [data-key-up]").setAttribute("value", "3 4")`)
 		two.click("#m-" + tk.ID.String() + " summary")
 		two.click("#m-" + tk.ID.String() + " button|Raise")
-		two.see("The priority of task " + tk.ID.String() + " is 5 by now, not 3")
+		two.see("The priority of task " + tk.ID.String() + " is now 5, not 3")
 		equal(t, "priority", y.priority(tk.ID), 5)
 	})
 }

@@ -106,7 +106,7 @@ func TestAChangeBySomebodyElseIsToldAndTheTextStays(t *testing.T) {
 	equal(t, "title", y.task(tk.ID).Title, "My title")
 	t.Run("z takes the edit back", func(t *testing.T) {
 		b.keys("z")
-		b.see("is as it was")
+		b.see("is unchanged")
 		equal(t, "title", y.task(tk.ID).Title, "Their title")
 	})
 	t.Run("a change of another field is no conflict", func(t *testing.T) {

@@ -75,7 +75,7 @@ func TestKeepAView(t *testing.T) {
 	b.open("/views")
 	b.fill("#v-1", "Hotter")
 	b.press("button|Rename")
-	b.see("The view is called Hotter now")
+	b.see("The view is now called Hotter")
 	b.press("button|Delete")
 	b.see("No views yet")
 }

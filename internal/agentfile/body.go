@@ -127,7 +127,7 @@ func (p *parser) bullets(s *section) []item {
 		}
 		parts := splitList(text)
 		if slices.ContainsFunc(parts, func(s string) bool { return strings.ContainsAny(s, " \t") && !strings.HasSuffix(s, ")") }) {
-			p.warn(l.number, "Write one tool a line: `- read`", "this line is no list item and grants no tool")
+			p.warn(l.number, "Write one tool per line: `- read`", "this line is not a list item and grants no tool")
 			continue
 		}
 		for _, part := range parts {

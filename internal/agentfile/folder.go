@@ -156,7 +156,7 @@ func (f *Folder) note(old, next *snapshot) {
 	}
 	if !slices.Equal(old.problems, next.problems) {
 		for _, p := range next.problems {
-			f.log.Warn("file makes no agent", "problem", p)
+			f.log.Warn("file defines no agent", "problem", p)
 		}
 	}
 	if len(f.changed) > 0 {

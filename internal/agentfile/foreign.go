@@ -59,14 +59,14 @@ var keyHints = map[string]string{
 	"permission_mode": "Here the list of tools alone decides, and approval (always, delegated, never) says which " +
 		"runs a person must approve. A mode plan means: leave create, edit and bash out of tools",
 	"hooks": "They are not run: what a hook forbids there is not forbidden here. " +
-		"Leave the tool out, or let approval: always have a person look",
+		"Leave the tool out, or set approval: always so that a person looks",
 	"skills":       "They are not loaded: write what the agent must know into its prompt",
 	"mcp_servers":  "No MCP server but Taskyard's own is given to agents",
 	"isolation":    "Each run has a folder of its own, unless workspace names one",
 	"timeout_mins": "Write `timeout: 5m`",
 	"steps":        "Write `max_turns`",
 	"prompt":       "The text below the front matter is the prompt",
-	"disable":      "Take the file out of the folder, or pause the agent",
+	"disable":      "Remove the file from the folder, or pause the agent",
 }
 
 // aliases are further names of our keys.
@@ -89,7 +89,7 @@ func (p *parser) toolItems(f field) ([]item, bool) {
 		case "false":
 			p.disallow(name)
 		default:
-			p.fatal(line, "Write true or false behind it, or a list of names", "the tool %s is neither allowed nor forbidden", task.Quote(name))
+			p.fatal(line, "Write true or false after it, or a list of names", "the tool %s is neither allowed nor forbidden", task.Quote(name))
 			return nil, false
 		}
 	}
@@ -156,7 +156,7 @@ func (p *parser) settleModel() {
 	case kind.ForeignModels && slices.Contains(modelAliases, name):
 		p.a.Model = onlyOne(models, name)
 		if p.a.Model != "" {
-			p.warn(line, "Write the name itself to be rid of this warning",
+			p.warn(line, "Write the full name to avoid this warning",
 				"the model %s is a short name of Claude Code; %s is used", task.Quote(name), task.Quote(p.a.Model))
 			return
 		}

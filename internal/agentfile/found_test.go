@@ -34,7 +34,7 @@ func TestFilesOfOtherProgramsWork(t *testing.T) {
 			"frontend-developer.md", "a description that is no strict YAML, with examples, is taken",
 			"warning", "create read edit bash grep glob", "",
 			[]string{
-				`3 the description is not strict YAML | quotes`, `4 the key "color" means nothing here | does no harm`,
+				`3 the description is not strict YAML | quotes`, `4 the key "color" has no effect here | does no harm`,
 			},
 		},
 		{"test-runner.md", "no list of tools means every tool there, and nothing here", "invalid", "", "", []string{
@@ -59,7 +59,7 @@ func TestFilesOfOtherProgramsWork(t *testing.T) {
 		}},
 		{"coordinator.md", "keys that hold an agent back there say what does so here", "warning", "read task", "", []string{
 			`5 only the part "(worker, researcher)" of task`,
-			`9 the key "permissionMode" means nothing here | A mode plan means: leave create, edit and bash out`,
+			`9 the key "permissionMode" has no effect here | A mode plan means: leave create, edit and bash out`,
 			`11 the key "skills" | into its prompt`, `13 the key "memory"`,
 		}},
 		{"db-reader.md", "hooks and servers are not taken, and that is told", "warning", "bash", "", []string{
@@ -75,7 +75,7 @@ func TestFilesOfOtherProgramsWork(t *testing.T) {
 		}},
 		{"security-auditor.md", "gemini's names of tools are known", "warning", "read grep list bash", "gemini-2.5-pro", []string{
 			`4 the key "kind"`, `10 the tool "google_web_search" is unknown | fetch`, `11 the runner builtin has no model "gemini-2.5-pro"`,
-			`12 the key "temperature"`, "14 the key \"timeout_mins\" means nothing here | Write `timeout: 5m`",
+			`12 the key "temperature"`, "14 the key \"timeout_mins\" has no effect here | Write `timeout: 5m`",
 		}},
 		{"spaces.md", "tools separated by spaces are split", "warning", "read grep glob", "", []string{`7 the key "allowed" is unknown`}},
 		{

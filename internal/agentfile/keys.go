@@ -62,9 +62,9 @@ func (p *parser) take(f field) {
 	if slices.Contains(ignoredKeys, f.key) {
 		hint := keyHints[f.key]
 		if hint == "" {
-			hint = "It does no harm; remove it to be rid of this warning"
+			hint = "It does no harm; remove it to avoid this warning"
 		}
-		p.warn(f.line, hint, "the key %s means nothing here and is ignored", task.Quote(f.name))
+		p.warn(f.line, hint, "the key %s has no effect here and is ignored", task.Quote(f.name))
 		return
 	}
 	hint := "Known keys are " + strings.Join(knownKeys(), ", ")
@@ -146,7 +146,7 @@ func (p *parser) setModels(f field) {
 		case !slices.Contains([]string{"low", "medium", "high"}, level):
 			p.warn(line, "Levels are low, medium and high", "the level %s of models is unknown and is ignored", task.Quote(level))
 		case !isText || strings.TrimSpace(model) == "":
-			p.fatal(line, "Write the model's name behind the colon", "models: %s must name a model", level)
+			p.fatal(line, "Write the model's name after the colon", "models: %s must name a model", level)
 		default:
 			if p.a.Models == nil {
 				p.a.Models = map[string]string{}
@@ -234,7 +234,7 @@ func (p *parser) setEnv(f field) {
 		if !envName.MatchString(it.text) {
 			// The text is not shown: it may be a secret.
 			p.fatal(it.line, "Write names alone, such as GITHUB_TOKEN; the values come from the server's environment",
-				"env holds something that is not the name of a variable")
+				"env contains something that is not the name of a variable")
 		} else if !slices.Contains(p.a.Env, it.text) {
 			p.a.Env = append(p.a.Env, it.text)
 		}

@@ -99,7 +99,7 @@ func (f *Folder) serve(a task.Agent) *task.Agent {
 func unreadable(id string, err error) task.Agent {
 	p := &parser{}
 	p.a = task.Agent{ID: id, Name: id, Tools: []string{}, Capabilities: []string{}, MaxParallel: 1}
-	p.fatal(1, "Let the account that runs the server read the file", "the file cannot be read: %s", reason(err))
+	p.fatal(1, "Give the account that runs the server permission to read the file", "the file cannot be read: %s", reason(err))
 	return p.verdict()
 }
 

@@ -102,7 +102,7 @@ func (p *parser) checkBytes(text string) bool {
 	}
 	nul, bad := strings.IndexByte(text, 0), invalidUTF8(text)
 	if nul >= 0 {
-		p.fatal(lineAt(text, nul), "Remove the character; the file may be binary or UTF-16", "the file holds a NUL character")
+		p.fatal(lineAt(text, nul), "Remove the character; the file may be binary or UTF-16", "the file contains a NUL character")
 	}
 	if bad >= 0 {
 		p.fatal(lineAt(text, bad), "Save the file as UTF-8", "the file is not UTF-8")

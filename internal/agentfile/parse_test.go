@@ -157,8 +157,8 @@ func TestFrontMatterNotation(t *testing.T) {
 	t.Run("its harmless keys are a warning", func(t *testing.T) {
 		a := parse(t, front("color: blue", "permissionMode: plan"))
 		equal(t, "status", a.Status, task.AgentWarning)
-		wantProblem(t, a, 4, false, `"color" means nothing here`)
-		wantProblem(t, a, 5, false, `"permissionMode" means nothing here`)
+		wantProblem(t, a, 4, false, `"color" has no effect here`)
+		wantProblem(t, a, 5, false, `"permissionMode" has no effect here`)
 	})
 	t.Run("a one-line description with colons is taken as it is, with a warning", func(t *testing.T) {
 		a := parse(t, "---\ntools: read\ndescription: Use it so. Examples: user: 'do it' # now\n---\nYou help.")

@@ -46,7 +46,7 @@ func TestProblems(t *testing.T) {
 			12, false, "is unknown", "`max_turns: …`",
 		},
 		{"an unknown tool is a warning", cut("- list", "- lst"), 10, false, `tool "lst" is unknown`, "`list`"},
-		{"prose among the tools is a warning", cut("- list", "and whatever you need"), 10, false, "no list item", "- read"},
+		{"prose among the tools is a warning", cut("- list", "and whatever you need"), 10, false, "not a list item", "- read"},
 		{"a fenced tool is a warning", cut("- list", "```\n- bash\n```"), 11, false, "code fence", "without"},
 		{"disallowing a tool that is not allowed is fine", front("disallowedTools: edit"), 0, false, "", ""},
 

@@ -22,7 +22,7 @@ const (
 func (p *parser) text(f field) (string, bool) {
 	s, ok := frontmatter.Scalar(f.node)
 	if !ok {
-		p.fatal(f.line, "Write one value behind the colon, without anchors or tags", "%s must be text", f.name)
+		p.fatal(f.line, "Write one value after the colon, without anchors or tags", "%s must be text", f.name)
 	}
 	return strings.TrimSpace(s), ok
 }

@@ -201,7 +201,7 @@ func (in *Instance) serveOn(ctx context.Context, at doors, o ServeOptions) error
 		return err
 	}
 	if err := in.Service.CheckClock(ctx); err != nil { // before anybody acts on a lease
-		in.opt.Log.Error("clock not looked at", "error", err)
+		in.opt.Log.Error("clock not checked", "error", err)
 	}
 	in.revokeRemoved(ctx) // files may have been removed while no server ran
 	srv := h.HTTP()
@@ -239,7 +239,7 @@ func (in *Instance) serveOn(ctx context.Context, at doors, o ServeOptions) error
 	case err = <-failed:
 	case <-ctx.Done():
 		in.opt.Log.Info("stopping")
-		in.tell(o.Manager.Stopping("Stopping: runs are put back, the last requests answered"))
+		in.tell(o.Manager.Stopping("Stopping: returning runs to the queue, answering the last requests"))
 	}
 	if errors.Is(err, http.ErrServerClosed) {
 		err = nil
@@ -275,7 +275,7 @@ func (in *Instance) checkTail(ctx context.Context) {
 		return err
 	})
 	if err != nil {
-		in.opt.Log.Error("the log of events is not whole; taskyard check says more", "error", err)
+		in.opt.Log.Error("the event log is incomplete; run taskyard check for details", "error", err)
 	}
 }
 
@@ -313,7 +313,7 @@ func (in *Instance) reread(ctx context.Context, o ServeOptions, base string) {
 		case <-o.Hangup:
 			in.tell(o.Manager.Reloading())
 			in.Agents.Reload()
-			in.opt.Log.Info("hangup: agent definitions and configuration are read again")
+			in.opt.Log.Info("SIGHUP: reloading agent definitions and configuration")
 			in.reloadSettings(ctx)
 			in.tell(o.Manager.Ready("Serving on " + base))
 		case <-ctx.Done():
@@ -340,7 +340,7 @@ func (in *Instance) drain(srv *http.Server, clock *jobs.Jobs) error {
 	last, done := context.WithTimeout(ctx, lastRequests)
 	defer done()
 	if srv.Shutdown(last) != nil {
-		in.opt.Log.Warn("requests that had not ended were cut off")
+		in.opt.Log.Warn("requests that had not finished were cut off")
 		err = errors.Join(err, srv.Close())
 	}
 	return err
@@ -366,7 +366,7 @@ func (in *Instance) newJobs(ctx context.Context, url, version string) (*jobs.Job
 	}
 	supervise.SetInstance(id.ID)
 	if err := in.repositories.Sweep(ctx); err != nil {
-		in.opt.Log.Warn("folders of merges that were cut off not removed", "error", err)
+		in.opt.Log.Warn("folders of interrupted merges not removed", "error", err)
 	}
 	scratch.ClearAbandoned(in.opt.Log)
 	builtins, err := builtinsOf(in.Config, in.opt.Getenv)

@@ -26,7 +26,7 @@ func providerOf(c *config.Config, name string) (provider, problem string) {
 	case len(names) == 0:
 		return "", "no model provider is configured; it claims its tasks with a token"
 	case len(names) > 1:
-		return "", fmt.Sprintf("several model providers are configured: say by provider in [runners.%s] which one it uses: %s",
+		return "", fmt.Sprintf("several model providers are configured: set provider in [runners.%s] to the one it uses: %s",
 			name, strings.Join(names, ", "))
 	}
 	return names[0], ""
@@ -63,7 +63,7 @@ func openProvider(p config.Provider, getenv func(string) string) (runner.Provide
 	key := ""
 	if p.APIKeyEnv != "" {
 		if key = getenv(p.APIKeyEnv); key == "" {
-			out.Problem = "The variable " + p.APIKeyEnv + ", which is to hold the provider's key, is empty: set it and start the server again"
+			out.Problem = "The variable " + p.APIKeyEnv + ", which holds the provider's key, is empty: set it and restart the server"
 		}
 	}
 	var err error

@@ -24,7 +24,7 @@ func TestWhichProviderABuiltinRunnerUses(t *testing.T) {
 		{"the only one", one, nil, "builtin a m ok", ""},
 		{
 			"several, and none is chosen", two, nil, "",
-			"several model providers are configured: say by provider in [runners.builtin] which one it uses: a, b",
+			"several model providers are configured: set provider in [runners.builtin] to the one it uses: a, b",
 		},
 		{"one that is chosen", two, map[string]config.Runner{"builtin": {Kind: "builtin", Provider: "b"}}, "builtin b big The variable KEY", ""},
 		{"a runner of another name", two, map[string]config.Runner{"x": {Kind: "builtin", Provider: "a"}}, "x a  ok", "several model"},

@@ -28,7 +28,7 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 			return ln, err
 		}
 		if waited >= patience {
-			return nil, fmt.Errorf("%s is taken by another program: stop it, or give another "+
+			return nil, fmt.Errorf("%s is in use by another program: stop it, or give another "+
 				"address with --listen (port 0 takes a free one)", address)
 		}
 		select {
@@ -56,14 +56,14 @@ func listenUnix(ctx context.Context, socket string) (net.Listener, error) {
 	}
 	if fi, err := os.Lstat(path); err == nil {
 		if fi.Mode().Type() != fs.ModeSocket {
-			return nil, fmt.Errorf("%s is there already and is no socket: remove it, or give another path with --listen", path)
+			return nil, fmt.Errorf("%s already exists and is not a socket: remove it, or give another path with --listen", path)
 		}
 		c, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "unix", path)
 		if err == nil {
-			return nil, errors.Join(fmt.Errorf("%s is taken by another program: stop it, or give another path with --listen", path), c.Close())
+			return nil, errors.Join(fmt.Errorf("%s is in use by another program: stop it, or give another path with --listen", path), c.Close())
 		}
 		if !errors.Is(err, syscall.ECONNREFUSED) {
-			return nil, fmt.Errorf("%s is there already: %w", path, err)
+			return nil, fmt.Errorf("%s already exists: %w", path, err)
 		}
 		if err := os.Remove(path); err != nil {
 			return nil, err
@@ -171,7 +171,7 @@ func (in *Instance) noteAddress(address string) (remove func()) {
 		err = os.Chmod(file, 0o644) //nolint:gosec // whatever the umask is
 	}
 	if err != nil {
-		in.opt.Log.Warn("address not noted: client commands of this machine need TASKYARD_URL", "file", file, "error", err)
+		in.opt.Log.Warn("address not recorded: client commands of this machine need TASKYARD_URL", "file", file, "error", err)
 	}
 	return func() { _ = os.Remove(file) } // the manager removes the folder, too
 }

@@ -31,7 +31,7 @@ func (in *Instance) feedWatchdog(m *systemd.Notifier, alive func() bool) (stop f
 			if alive() {
 				in.tell(m.Watchdog())
 			} else {
-				in.opt.Log.Error("the clock does not turn: the watchdog is not fed")
+				in.opt.Log.Error("the clock has stopped: the watchdog is not notified")
 			}
 			select {
 			case <-tick.C:

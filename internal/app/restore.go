@@ -85,7 +85,7 @@ func isArchive(file string) (bool, error) {
 	case bytes.HasPrefix(head[:n], []byte("SQLite format 3\x00")):
 		return false, nil
 	}
-	return false, fmt.Errorf("%s is no backup: it is neither an archive of taskyard backup nor a copy of a database", file)
+	return false, fmt.Errorf("%s is not a backup: it is neither an archive of taskyard backup nor a copy of a database", file)
 }
 
 // replaceable refuses a folder in which something is.

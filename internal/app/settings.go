@@ -76,7 +76,7 @@ func (s *Settings) Edit(values map[string]*string) (out service.SettingsEdit, er
 	out.Undo = edit.Undo
 	out.Apply = func() {
 		if len(restart) > 0 {
-			s.log.Warn("these keys of the configuration come into use with a restart", "keys", restart)
+			s.log.Warn("these keys of the configuration take effect after a restart", "keys", restart)
 		}
 		s.apply(next, ticks, plan)
 	}

@@ -109,7 +109,7 @@ func (a *Reader) file(f File, take func(f File, r io.Reader) error) error {
 		return &DamagedError{f.Name, plain(source.err)}
 	}
 	if got := hex.EncodeToString(sum.Sum(nil)); got != f.SHA256 {
-		return &DamagedError{f.Name, errors.New("its SHA-256 is not that of the manifest")}
+		return &DamagedError{f.Name, errors.New("its SHA-256 does not match the manifest")}
 	}
 	return nil
 }
@@ -128,7 +128,7 @@ func (a *Reader) end(last string) error {
 		return &DamagedError{last, plain(err)}
 	}
 	if n > 0 {
-		return &DamagedError{last, errors.New("something follows the end of the archive")}
+		return &DamagedError{last, errors.New("there is data after the end of the archive")}
 	}
 	return nil
 }

@@ -40,7 +40,7 @@ type DelegateStart struct {
 // Run delegates. Work that has ended without success is Failed.
 func (c *DelegateStart) Run(e *Env) error {
 	if c.Task == "" && c.File == "" {
-		return usagef("say what is to be done: as an argument, from stdin with -, or with --file FILE")
+		return usagef("say what to do: as an argument, from stdin with -, or with --file FILE")
 	}
 	text, err := e.text(c.Task, c.File)
 	if err != nil {

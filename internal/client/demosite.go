@@ -54,7 +54,7 @@ func (a *demoAgent) answerReview() (string, error) {
 		}
 	}
 	_, err := a.complete("The opening hours are on the site, with what the review asked for.")
-	return "Answered the review and handed in again.", err
+	return "Answered the review and submitted again.", err
 }
 
 func (a *demoAgent) handInSite(text string) (string, error) {
@@ -62,7 +62,7 @@ func (a *demoAgent) handInSite(text string) (string, error) {
 		return "", err
 	}
 	_, err := a.complete("The opening hours are on the site.")
-	return "Handed in for review.", err
+	return "Submitted for review.", err
 }
 
 func (a *demoAgent) writeSite(text string) error {

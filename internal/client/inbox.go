@@ -25,7 +25,7 @@ func (InboxList) Run(e *Env) error {
 			e.say("the last scheduled %s failed (%s): %s", a.Job, a.At, a.Text)
 		}
 		if in.Totals.All() == 0 {
-			e.say("nothing waits for people")
+			e.say("nothing is waiting for people")
 			return
 		}
 		e.inboxPart("Questions: taskyard task reply ID TEXT", in.Questions)

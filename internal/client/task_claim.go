@@ -63,7 +63,7 @@ func (e *Env) claimed(raw []byte, agent string, list []*task.Task, held []task.I
 		}
 	})
 	if err == nil && len(list) == 0 {
-		why := "no task is free in the queue of " + printable(agent)
+		why := "no task is idle in the queue of " + printable(agent)
 		if len(held) > 0 {
 			why += "; it holds " + hashes(held)
 		}
@@ -261,7 +261,7 @@ func (c *TaskMove) Run(e *Env) error {
 		return err
 	}
 	return e.answer(raw, func() {
-		e.say("%s is handed from %s to %s", hash(out.Task.ID), printable(from), printable(out.Task.Owner))
+		e.say("%s was handed over from %s to %s", hash(out.Task.ID), printable(from), printable(out.Task.Owner))
 	})
 }
 

@@ -41,7 +41,7 @@ func (c *TaskSteps) Run(e *Env) error {
 	}
 	steps := stepsOf(lines)
 	if len(steps) == 0 {
-		return usagef("the plan is empty: give one step a line")
+		return usagef("the plan is empty: give one step per line")
 	}
 	return e.change("PUT", id, "/steps", map[string]any{"steps": steps}, e.stepLines)
 }

@@ -88,7 +88,7 @@ func (c *userPasswdCmd) Run(e *Env) error {
 				return err
 			}
 		}
-		return fmt.Errorf("no person is called %s", c.Name)
+		return fmt.Errorf("there is no person named %s", c.Name)
 	})
 }
 

@@ -95,7 +95,7 @@ func (c *restoreCmd) report(out io.Writer, data string, r app.Restored) {
 		fmt.Fprintf(out, "restored to %s: the backup is a database alone; agents and configuration are as they were\n", app.DBPath(data))
 	}
 	if r.Kept != "" {
-		fmt.Fprintf(out, "the former %s is kept in %s\n", former, r.Kept)
+		fmt.Fprintf(out, "the previous %s is kept in %s\n", former, r.Kept)
 	}
 	if r.ConfigFile != "" {
 		fmt.Fprintf(out, "another configuration file is in use: that of the backup is %s; compare them\n", r.ConfigFile)
@@ -105,7 +105,7 @@ func (c *restoreCmd) report(out io.Writer, data string, r app.Restored) {
 // tell says which rights the backup brings back that were ended since.
 func (c *restoreCmd) tell(out io.Writer, v db.Revived) {
 	if !v.Compared {
-		fmt.Fprintln(out, "there was no former database to compare with: tokens that were revoked since "+
+		fmt.Fprintln(out, "there was no previous database to compare with: tokens that were revoked since "+
 			"the backup are valid again; look through them with taskyard token revoke")
 		if v.Sessions > 0 && !c.Revive {
 			fmt.Fprintf(out, "the %d sessions of the backup are ended: people sign in again\n", v.Sessions)

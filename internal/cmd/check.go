@@ -73,7 +73,7 @@ func checkAgents(ctx context.Context, in *app.Instance, out io.Writer) error {
 			fmt.Fprintf(out, "agent %s: invalid: %s\n", a.ID, a.Problems[0].Message)
 		}
 	}
-	fmt.Fprintf(out, "agents: %d, of which %d invalid\n", len(in.Agents.Agents()), bad)
+	fmt.Fprintf(out, "agents: %d, %d invalid\n", len(in.Agents.Agents()), bad)
 	var undefined []string
 	err := in.DB.Read(ctx, func(rx *db.Rx) error {
 		owners, err := rx.OpenOwners()
@@ -125,7 +125,7 @@ func checkLog(ctx context.Context, in *app.Instance, rx *db.Rx, out io.Writer, n
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "log: %d lines, hash chain unbroken, end present, in accord with %d backups; its end is %s\n", n, compared, end)
+	fmt.Fprintf(out, "log: %d lines, hash chain unbroken, end present, consistent with %d backups; its end is %s\n", n, compared, end)
 	if back.At != 0 {
 		fmt.Fprintf(out, "log: the database was restored on %s; lines after %d of the former one are not in it\n", back.At, back.Last)
 	}

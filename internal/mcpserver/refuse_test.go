@@ -150,7 +150,7 @@ func TestBadInputIsRefusedByName(t *testing.T) {
 		{"task", args{"agent_id": "coder", "operation": "lpush"}, "item: must not be blank"},
 		{"task", args{"agent_id": "coder", "operation": "count", "item": "x"}, "item: count takes no item"},
 		{"task", args{"agent_id": "zoe", "operation": "count"}, "unknown agent: zoe"},
-		{"task", args{"task": " "}, "task: is required: say what is to be done"},
+		{"task", args{"task": " "}, "task: is required: say what to do"},
 		{"task", args{"task": "x", "agent_type": "zoe"}, "unknown agent: zoe"},
 		{"task", args{"task": "x", "agent_type": "reviewer"}, "reviewer"},
 		{

@@ -213,7 +213,7 @@ func (rs *Repositories) Files(ctx context.Context, repository, from, to string) 
 func (r *repo) known(ctx context.Context, commits ...string) error {
 	for _, c := range commits {
 		if !isCommit(c) || r.Commit(ctx, c) != c {
-			return task.Errorf(task.NotFound, task.CodeRepository, "The repository %s has no commit %.64s any more", r.Path, c)
+			return task.Errorf(task.NotFound, task.CodeRepository, "The repository %s no longer has commit %.64s", r.Path, c)
 		}
 	}
 	return nil
