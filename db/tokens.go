@@ -10,9 +10,17 @@ import (
 const tokenCols = "id, name, hint, scope, agent, created_by, created_at, coalesce(expires_at, 0), " +
 	"coalesce(used_at, 0), coalesce(revoked_at, 0), coalesce(run_id, 0), coalesce(user_id, 0)"
 
+// listedCols are tokenCols with the name of the person, for lists.
+const listedCols = tokenCols + ", coalesce((SELECT u.name FROM users u WHERE u.id = tokens.user_id), '')"
+
 func scanToken(r rowScanner) (t task.Token, err error) {
 	return t, r.Scan(&t.ID, &t.Name, &t.Hint, &t.Scope, &t.Agent, &t.CreatedBy, &t.CreatedAt,
 		&t.ExpiresAt, &t.UsedAt, &t.RevokedAt, &t.RunID, &t.UserID)
+}
+
+func scanListed(r rowScanner) (t task.Token, err error) {
+	return t, r.Scan(&t.ID, &t.Name, &t.Hint, &t.Scope, &t.Agent, &t.CreatedBy, &t.CreatedAt,
+		&t.ExpiresAt, &t.UsedAt, &t.RevokedAt, &t.RunID, &t.UserID, &t.Person)
 }
 
 // InsertToken keeps a token under the SHA-256 of its secret.
@@ -59,22 +67,39 @@ func (rx *Rx) TokenAgents() ([]string, error) {
 	return collect(rows, err, func(r rowScanner) (id string, err error) { return id, r.Scan(&id) })
 }
 
-// Tokens returns the tokens of people and agents, newest first; tokens of
-// runs are left out.
+// Tokens returns the tokens of people and agents, at most 500, newest first;
+// tokens of runs are left out.
 func (rx *Rx) Tokens() ([]task.Token, error) {
-	rows, err := rx.query("SELECT " + tokenCols + " FROM tokens WHERE run_id IS NULL ORDER BY id DESC LIMIT 500")
+	rows, err := rx.query("SELECT " + listedCols + " FROM tokens WHERE run_id IS NULL ORDER BY id DESC LIMIT 500")
+	return collect(rows, err, scanListed)
+}
+
+// TokensOf returns the tokens of a person's account, at most 500, newest first.
+func (rx *Rx) TokensOf(user task.ID) ([]task.Token, error) {
+	rows, err := rx.query("SELECT "+listedCols+" FROM tokens WHERE user_id = ? ORDER BY id DESC LIMIT 500", user)
+	return collect(rows, err, scanListed)
+}
+
+// ValidTokensOf returns the tokens of a person's account that are neither
+// revoked nor expired.
+func (rx *Rx) ValidTokensOf(user task.ID) ([]task.Token, error) {
+	rows, err := rx.query("SELECT "+tokenCols+" FROM tokens WHERE user_id = ? AND revoked_at IS NULL "+
+		"AND (expires_at IS NULL OR expires_at > ?) ORDER BY id", user, rx.Now)
 	return collect(rows, err, scanToken)
 }
 
 // FreeTokenName revokes the expired tokens of a name, whatever its case, and
-// reports whether no other one holds. Tokens of runs do not count.
-func (tx *Tx) FreeTokenName(name string) (bool, error) {
-	err := tx.do("UPDATE tokens SET revoked_at = ?1 WHERE name = ?2 COLLATE NOCASE "+
-		"AND revoked_at IS NULL AND run_id IS NULL AND expires_at <= ?1", tx.Now, name)
+// reports whether no other one is valid. Names are unique among the tokens of
+// one person, and among those that belong to none (0). Tokens of runs do not
+// count.
+func (tx *Tx) FreeTokenName(user task.ID, name string) (bool, error) {
+	err := tx.do("UPDATE tokens SET revoked_at = ?1 WHERE name = ?2 COLLATE NOCASE AND coalesce(user_id, 0) = ?3 "+
+		"AND revoked_at IS NULL AND run_id IS NULL AND expires_at <= ?1", tx.Now, name, user)
 	if err != nil {
 		return false, err
 	}
-	n, err := tx.count("SELECT count(*) FROM tokens WHERE name = ? COLLATE NOCASE AND revoked_at IS NULL AND run_id IS NULL", name)
+	n, err := tx.count("SELECT count(*) FROM tokens WHERE name = ? COLLATE NOCASE AND coalesce(user_id, 0) = ? "+
+		"AND revoked_at IS NULL AND run_id IS NULL", name, user)
 	return n == 0, err
 }
 

@@ -230,7 +230,9 @@ func people(t *testing.T, s *service.Service) {
 	role, off, pw := task.RoleViewer, true, "another horse entirely"
 	must(s.UpdateUser(ctx, admin, v.ID, service.UserChange{Role: &role, Disabled: &off, Password: &pw}))
 	must(s.Users(ctx, admin))
-	tok := must(s.CreateToken(ctx, admin, service.NewToken{Name: "x", Scope: "admin", Own: true}))
+	maya := task.Actor{Name: "user:maya", Role: task.RoleReviewer, UserID: u.ID}
+	tok := must(s.CreateToken(ctx, maya, service.NewToken{Name: "x", Scope: "review", Own: true}))
+	must(s.Tokens(ctx, maya))
 	must(s.Authenticate(ctx, tok.Secret, ""))
 	ok(t, s.FlushTokenUse(ctx))
 	must(s.Tokens(ctx, admin))

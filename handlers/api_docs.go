@@ -462,17 +462,21 @@ var apiDocs = map[string]apiDoc{
 	"GET /api/tokens": {
 		Tag:     "Tokens",
 		Summary: "List tokens; secrets are never shown again",
+		Desc:    "Admins see all, other people those of their own account.",
 	},
 	"POST /api/tokens": {
 		Status:  http.StatusCreated,
 		Tag:     "Tokens",
 		Summary: "Create a token",
-		Desc:    "The secret is in this answer alone; an Idempotency-Key has no effect here, as the secret is not stored.",
+		Desc: "Admins make any. Every other person who is signed in makes tokens of their own account (own), with at most their role; " +
+			"a token makes none, unless it is an admin's. The secret is in this answer alone; " +
+			"an Idempotency-Key has no effect here, as the secret is not stored.",
 	},
 	"DELETE /api/tokens/{id}": {
 		Status:  http.StatusNoContent,
 		Tag:     "Tokens",
 		Summary: "Revoke a token at once",
+		Desc:    "Admins revoke any, other people those of their own account; a token of a person revokes itself.",
 	},
 	"GET /api/me": {
 		Tag:     "People",

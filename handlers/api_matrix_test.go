@@ -163,6 +163,7 @@ func TestTheGrantsAreThoseOfTheProduct(t *testing.T) {
 		{task.Read, "agent viewer operator reviewer admin"},
 		{task.Write, "agent operator reviewer admin"},
 		{task.Claiming, "agent operator reviewer admin"},
+		{task.Account, "viewer operator reviewer admin"},
 		{task.Person, "operator reviewer admin"},
 		{task.Decide, "reviewer admin"},
 		{task.Admin, "admin"},

@@ -110,8 +110,8 @@ func (s *Server) apiRoutes() {
 	handle(s, "GET /api/users", task.Admin, s.apiUsers)
 	handle(s, "POST /api/users", task.Admin, s.apiAddUser)
 	handle(s, "PATCH /api/users/{id}", task.Admin, s.apiUpdateUser)
-	handle(s, "GET /api/tokens", task.Admin, s.apiTokens)
-	handle(s, "POST /api/tokens", task.Admin, s.apiCreateToken)
-	handle(s, "DELETE /api/tokens/{id}", task.Admin, s.apiRevokeToken)
+	handle(s, "GET /api/tokens", task.Account, s.apiTokens)
+	handle(s, "POST /api/tokens", task.Account, s.apiCreateToken)
+	handle(s, "DELETE /api/tokens/{id}", task.Account, s.apiRevokeToken)
 	handle(s, "GET /api/me", task.SignedIn, s.apiMe)
 }

@@ -204,6 +204,28 @@ func TestPeople(t *testing.T) {
 	})
 }
 
+func TestAReviewerMakesTokensOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	y := newPageSite(t)
+	admin, b := y.maya(), y.person("rita", task.RoleReviewer)
+	admin.post("/settings/tokens", "name", "mayas", "scope", "read", "days", "30", "own", "1").is(200).shows("acts as you")
+	b.get("/settings").is(200).shows("/settings/tokens")
+	b.get("/settings/tokens").is(200).shows(`value="review" selected`).
+		hides(`value="admin"`, `value="worker"`, `id="agent"`, "act_as", "mayas")
+	a := b.post("/settings/tokens", "name", "laptop", "scope", "review", "days", "30").is(200).shows("laptop is ready", "acts as you").
+		hides("claude mcp add")
+	_, rest, _ := strings.Cut(a.body, "TASKYARD_TOKEN=")
+	who, err := y.svc.Authenticate(t.Context(), rest[:strings.IndexAny(rest, "<\n& ")], "")
+	if err != nil || who.Name != "user:rita" || who.Role != task.RoleReviewer {
+		t.Fatalf("the token speaks for %+v, %v", who, err)
+	}
+	b.post("/settings/tokens", "name", "more", "scope", "admin", "days", "30").is(422).shows("must not give more than the role of rita")
+	b.post("/settings/tokens", "name", "more", "scope", "agent", "agent", "coder", "days", "30").is(422).shows("must be left out")
+	admin.get("/settings/tokens").is(200).shows("as rita", "as maya")
+	b.post("/settings/tokens/1/revoke").is(404)
+	b.post("/settings/tokens/2/revoke").leadsTo("/settings/tokens").shows("revoked")
+}
+
 func TestTokensAreShownOnce(t *testing.T) {
 	t.Parallel()
 	y := newPageSite(t)

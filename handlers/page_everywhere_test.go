@@ -50,7 +50,7 @@ func TestTheSearch(t *testing.T) {
 		b.get(path).is(200).shows(text)
 	}
 	t.Run("places that one may not see are not offered", func(t *testing.T) {
-		y.person("vera", task.RoleViewer).get("/search").is(200).hides("Tokens", "Styleguide")
+		y.person("vera", task.RoleViewer).get("/search").is(200).hides("Invite a person", "Styleguide")
 	})
 }
 

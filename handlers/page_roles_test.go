@@ -44,7 +44,7 @@ func TestPagesByRole(t *testing.T) {
 	t.Run("a viewer is offered no act on tasks, and has none", func(t *testing.T) {
 		own := []string{
 			"/logout", "/settings/appearance", "/settings/keys", "/settings/password",
-			"/settings/signout", "/settings/sessions/end", "/views",
+			"/settings/signout", "/settings/sessions/end", "/settings/tokens", "/views",
 		}
 		for _, p := range m.pages() {
 			_, forms := viewer.get(p).links()
@@ -60,7 +60,7 @@ func TestPagesByRole(t *testing.T) {
 			w + "/complete", w + "/cancel", w + "/move", w + "/priority", "/tasks/bulk", w + "/edit", "/runs/1/cancel",
 			"/runs/1/retry", "/runs/" + m.approval.String() + "/approve", "/agents", "/agents/coder/todo", "/agents/reload",
 			"/scheduler/tick", "/scheduler/pause", "/scheduler/resume", "/scheduler/stop-everything", "/agents/coder/pause",
-			"/agents/coder/resume", "/inbox/notices/1/acknowledge", "/settings/people", "/settings/tokens",
+			"/agents/coder/resume", "/inbox/notices/1/acknowledge", "/settings/people",
 			"/settings/server", "/scheduler/jobs/tick/run",
 		} {
 			viewer.post(p, "content", "x", "title", "x", "owner", "coder").is(403)

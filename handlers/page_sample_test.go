@@ -141,7 +141,7 @@ func (m sample) pages() []string {
 		"/tasks?q=release", "/tasks", "/tasks?status=failed&agent=coder",
 		"/approvals", id("/approvals/", m.approval, ""), "/runs", "/runs?status=failed&agent=coder",
 		id("/runs?task=", m.stuck, ""), "/history", "/history?q=first&status=done", "/insights",
-		"/insights?range=24h&agent=coder", "/agents", "/scheduler", "/settings", "/settings/about",
+		"/insights?range=24h&agent=coder", "/agents", "/scheduler", "/settings", "/settings/tokens", "/settings/about",
 		id("/runs/", m.running, "/transcript"), id("/runs/", m.running, "/transcript?after=1"),
 	}
 	for _, t := range []task.ID{m.work, m.asked, m.waits, m.stuck, m.draft, m.done, m.canceled, m.parent} {
@@ -168,5 +168,5 @@ func (m sample) writerPages() []string {
 
 var adminPages = []string{
 	"/agents/new", "/agents/coder/edit", "/agents/bad/edit",
-	"/settings/server", "/settings/people", "/settings/tokens",
+	"/settings/server", "/settings/people",
 }

@@ -12,7 +12,7 @@ import (
 )
 
 func (s *Server) tokensPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
-	return s.tokens(c, ch, views.TokensModel{Form: views.TokenForm{Scope: "agent"}})
+	return s.tokens(c, ch, views.TokensModel{Form: views.NewTokenForm(ch)})
 }
 
 func (s *Server) tokens(c echo.Context, ch views.Chrome, m views.TokensModel) (templ.Component, error) {
@@ -20,9 +20,14 @@ func (s *Server) tokens(c echo.Context, ch views.Chrome, m views.TokensModel) (t
 	if m.Tokens, err = s.svc.Tokens(c.Request().Context(), actorOf(c)); err != nil {
 		return nil, err
 	}
-	agents, err := s.svc.Agents(actorOf(c))
-	m.Agents = agentIDs(agents)
-	return views.TokensPage(ch, m), err
+	if ch.CanAdmin {
+		agents, err := s.svc.Agents(actorOf(c))
+		if err != nil {
+			return nil, err
+		}
+		m.Agents = agentIDs(agents)
+	}
+	return views.TokensPage(ch, m), nil
 }
 
 // createToken shows the secret in this very answer and nowhere else: it is
@@ -31,8 +36,9 @@ func (s *Server) createToken(c echo.Context) error {
 	f := views.TokenForm{
 		Name: c.FormValue("name"), Scope: c.FormValue("scope"), ActAs: c.FormValue("act_as") != "",
 		Agent: c.FormValue("agent"), Days: c.FormValue("days"),
+		Own: c.FormValue("own") != "" || !actorOf(c).May(task.Admin),
 	}
-	in := service.NewToken{Name: f.Name, Scope: f.Scope}
+	in := service.NewToken{Name: f.Name, Scope: f.Scope, Own: f.Own}
 	if f.Scope == "agent" {
 		if in.Scope, in.Agent = "", f.Agent; f.Agent == "" {
 			return s.tokenAgain(c, f, task.FieldErrorf("agent", "choose an agent"))
@@ -49,7 +55,7 @@ func (s *Server) createToken(c echo.Context) error {
 		return s.tokenAgain(c, f, err)
 	}
 	return s.shown(c, views.URL.Settings("tokens"), func(ch views.Chrome) (templ.Component, error) {
-		return s.tokens(c, ch, views.TokensModel{Fresh: fresh, Form: views.TokenForm{Scope: "agent"}})
+		return s.tokens(c, ch, views.TokensModel{Fresh: fresh, Form: views.NewTokenForm(ch)})
 	})
 }
 

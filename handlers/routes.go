@@ -167,9 +167,9 @@ func (s *Server) routes() {
 		{"POST", "/settings/people/:id/role", task.Admin, s.setRole},
 		{"POST", "/settings/people/:id/disable", task.Admin, s.disablePerson},
 		{"POST", "/settings/people/:id/enable", task.Admin, s.enablePerson},
-		{"GET", "/settings/tokens", task.Admin, page(s.tokensPage)},
-		{"POST", "/settings/tokens", task.Admin, s.createToken},
-		{"POST", "/settings/tokens/:id/revoke", task.Admin, s.revokeToken},
+		{"GET", "/settings/tokens", task.Account, page(s.tokensPage)},
+		{"POST", "/settings/tokens", task.Account, s.createToken},
+		{"POST", "/settings/tokens/:id/revoke", task.Account, s.revokeToken},
 		{"GET", "/settings/limits", task.Read, page(s.limitsPage)},
 		{"GET", "/settings/about", task.Read, page(s.aboutPage)},
 	} {

@@ -172,6 +172,9 @@ func (s *Service) Authenticate(ctx context.Context, secret, addr string) (task.A
 	case agent != "":
 		a.Name, a.Role = agent, task.RoleAgent
 	case role == task.RoleWorker:
+		if tok.UserID != 0 && user.Role != task.RoleAdmin {
+			return task.Actor{}, errTokenEnded // only admins let workers in
+		}
 		a.Name = "worker:" + tok.Name
 	case tok.UserID != 0:
 		a.Name = task.UserActorName(user.Name)

@@ -9,14 +9,14 @@ import (
 
 func TestRolesAndPermissions(t *testing.T) {
 	table := map[task.Role]string{ // in the order of task.Perms
-		task.RoleNone:     "1000 00000",
-		task.RoleAgent:    "1111 10000",
-		task.RoleViewer:   "1110 00000",
-		task.RoleOperator: "1111 11000",
-		task.RoleReviewer: "1111 11100",
-		task.RoleAdmin:    "1111 11110",
-		task.RoleWorker:   "1100 00001",
-		"root":            "0000 00000",
+		task.RoleNone:     "1000 000000",
+		task.RoleAgent:    "1111 100000",
+		task.RoleViewer:   "1110 010000",
+		task.RoleOperator: "1111 111000",
+		task.RoleReviewer: "1111 111100",
+		task.RoleAdmin:    "1111 111110",
+		task.RoleWorker:   "1100 000001",
+		"root":            "0000 000000",
 	}
 	for role, row := range table {
 		got := ""
@@ -87,12 +87,12 @@ func (y *instance) calls(tk *task.Task, run task.ID) map[string]struct {
 			_, err := y.s.AddUser(ctx, a, "u", "correct horse battery", task.RoleViewer)
 			return err
 		}},
-		"tokens": {task.Admin, func(a task.Actor) error { _, err := y.s.Tokens(ctx, a); return err }},
+		"tokens": {task.Account, func(a task.Actor) error { _, err := y.s.Tokens(ctx, a); return err }},
 		"create token": {task.Admin, func(a task.Actor) error {
 			_, err := y.s.CreateToken(ctx, a, NewToken{Name: "x", Scope: "admin"})
 			return err
 		}},
-		"revoke token": {task.Admin, func(a task.Actor) error { return y.s.RevokeToken(ctx, a, 1) }},
+		"revoke token": {task.Account, func(a task.Actor) error { return y.s.RevokeToken(ctx, a, 1) }},
 	}
 }
 

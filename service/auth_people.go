@@ -2,11 +2,9 @@ package service
 
 import (
 	"context"
-	"crypto/sha256"
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"taskyard/db"
 	"taskyard/task"
@@ -80,7 +78,9 @@ type UserChange struct {
 	Password *string
 }
 
-// UpdateUser changes a person; their sessions end. Errors: not an admin,
+// UpdateUser changes a person; their sessions end, and so do the open calls of
+// their own tokens when the role changes. Disabling a person revokes those
+// tokens. Errors: not an admin,
 // unknown person, last admin.
 func (s *Service) UpdateUser(ctx context.Context, a task.Actor, id task.ID, c UserChange) (task.User, error) {
 	if err := s.allowed(a, task.Admin); err != nil {
@@ -144,11 +144,19 @@ func (tx *txn) updateUser(u task.User, c UserChange, hash string) (task.User, er
 		if err := tx.SetRole(u.ID, *c.Role); err != nil {
 			return u, err
 		}
+		if err := tx.endCallsOf(u.ID); err != nil {
+			return u, err
+		}
 	}
 	if c.Disabled != nil {
 		diff["disabled"] = *c.Disabled
 		if err := tx.SetDisabled(u.ID, *c.Disabled); err != nil {
 			return u, err
+		}
+		if *c.Disabled {
+			if err := tx.revokePerson(u.ID); err != nil {
+				return u, err
+			}
 		}
 	}
 	if hash != "" {
@@ -238,137 +246,6 @@ func (s *Service) SignOut(ctx context.Context, a task.Actor, hash string) error 
 		}
 		return tx.event(task.EvSignedOut, task.Event{}, nil)
 	})
-}
-
-// NewToken is what an admin says of a token to be made.
-type NewToken struct {
-	Name  string
-	Agent string // for an agent's token
-	Scope string // read, operate, review or admin, and act-as: for a person's or a program's
-	Days  int    // 0: the configured life; -1: for ever
-	Own   bool   // bound to the caller's account and role
-}
-
-// MadeToken is a token with its secret, which is told once.
-type MadeToken struct {
-	task.Token
-	Secret string `json:"secret"`
-}
-
-// CreateToken makes a bearer token. Errors: not an admin, invalid fields,
-// unknown agent, name taken by a token that still holds.
-func (s *Service) CreateToken(ctx context.Context, a task.Actor, in NewToken) (MadeToken, error) {
-	if err := s.allowed(a, task.Admin); err != nil {
-		return MadeToken{}, err
-	}
-	tok, err := s.newToken(a, in)
-	if err != nil {
-		return MadeToken{}, err
-	}
-	secret := newSecret()
-	sum := sha256.Sum256([]byte(secret))
-	tok.Hint = secret[:hintSize]
-	// The secret must not be stored, so the answer is never an idempotent one.
-	made, err := mutate(WithIdempotency(ctx, nil), s, a, func(tx *txn) (task.Token, error) {
-		made := tok
-		if err := tx.freeTokenName(made.Name); err != nil {
-			return made, err
-		}
-		// Such a token acts under its own name: that must not be a person's.
-		if made.Agent == "" && made.UserID == 0 {
-			if _, _, taken, err := tx.UserByName(made.Name); err != nil || taken {
-				return made, orTaken(made.Name, err)
-			}
-		}
-		if in.Days >= 0 {
-			life := s.config().TokenLife
-			if in.Days > 0 {
-				life = time.Duration(in.Days) * 24 * time.Hour
-			}
-			made.ExpiresAt = tx.Now.Add(life)
-		}
-		id, err := tx.InsertToken(made, sum[:])
-		if err != nil {
-			return made, err
-		}
-		made.ID, made.CreatedAt = id, tx.Now
-		return made, tx.event(task.EvTokenCreated, task.Event{Agent: made.Agent}, changes{"token": id, "name": made.Name, "scope": made.Scope})
-	})
-	return MadeToken{made, secret}, err
-}
-
-// hintSize is how many characters of a secret tell tokens apart.
-const hintSize = 9
-
-// freeTokenName refuses the name of a token that is still valid: the audit
-// and the list of tokens name one each. An expired one gives its name up.
-func (tx *txn) freeTokenName(name string) error {
-	free, err := tx.FreeTokenName(name)
-	if err != nil || free {
-		return err
-	}
-	return &task.Error{
-		Kind: task.Conflict, Code: task.CodeNameTaken, Field: "name",
-		Message: "another token is named " + name + ": choose another name, or revoke that one first",
-	}
-}
-
-func (s *Service) newToken(a task.Actor, in NewToken) (task.Token, error) {
-	var p task.Problems
-	p.CheckLine("name", in.Name, 60)
-	if in.Days < -1 || in.Days > 3650 {
-		p.Add("days", "must be 1 to 3650, 0 for the default, or -1 for no end")
-	}
-	in.Scope = strings.Join(strings.FieldsFunc(in.Scope, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }), " ")
-	tok := task.Token{Name: in.Name, Agent: in.Agent, Scope: in.Scope, CreatedBy: a.Name}
-	if in.Own {
-		tok.UserID = a.UserID
-	}
-	switch {
-	case in.Agent != "" && in.Scope != "":
-		p.Add("scope", "must be left out for an agent's token")
-	case in.Agent != "":
-		tok.Scope, tok.UserID = "agent:"+in.Agent, 0
-	default:
-		checkScope(&p, in.Scope)
-	}
-	if err := p.Err(); err != nil {
-		return tok, err
-	}
-	if in.Agent != "" {
-		if _, err := s.known("agent", in.Agent); err != nil {
-			return tok, err
-		}
-	}
-	return tok, nil
-}
-
-func checkScope(p *task.Problems, scope string) {
-	words := strings.Fields(scope)
-	if len(words) > 1 && slices.Contains(words, task.ScopeWorker) {
-		p.Add("scope", "the scope worker cannot be combined with others")
-		return
-	}
-	roles := 0
-	for _, w := range words {
-		if task.Scopes[w] != "" {
-			roles++
-		} else if w != "act-as" {
-			p.Add("scope", "unknown scope %q: valid are read, operate, review, admin, and act-as beside one of them, or worker", w)
-			return
-		}
-	}
-	if roles != 1 {
-		p.Add("scope", "must name one of read, operate, review, admin, worker")
-	}
-}
-
-// Tokens returns all tokens but those of runs. Error: not an admin.
-func (s *Service) Tokens(ctx context.Context, a task.Actor) ([]task.Token, error) {
-	if err := s.allowed(a, task.Admin); err != nil {
-		return nil, err
-	}
-	return read(ctx, s, func(rx *db.Rx) ([]task.Token, error) { return rx.Tokens() })
 }
 
 // Session returns the data of a browser session, under the hash of its token.

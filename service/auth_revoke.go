@@ -12,6 +12,10 @@ import (
 // errTokenEnded is what a caller gets whose token ended after it was read.
 var errTokenEnded = task.Errorf(task.Unauthorized, task.CodeUnauthorized, "The token is unknown, expired or revoked")
 
+// errRoleChanged ends the open calls of a person's own tokens.
+var errRoleChanged = task.Errorf(task.Unauthorized, task.CodeUnauthorized,
+	"The role of the person to whom the token belongs has changed: call again")
+
 // openCalls knows the calls and streams that last, by the token that they came
 // with: a revocation ends them at once.
 type openCalls struct {
@@ -39,11 +43,11 @@ func (h *openCalls) add(token task.ID, end *context.CancelCauseFunc) (forget fun
 	}
 }
 
-func (h *openCalls) end(token task.ID) {
+func (h *openCalls) end(token task.ID, cause error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for end := range h.calls[token] {
-		(*end)(errTokenEnded)
+		(*end)(cause)
 	}
 }
 
@@ -74,9 +78,11 @@ func (tx *txn) stillValid() error {
 
 // RevokeToken ends a token at once, with the calls and streams that it holds
 // open and the runs that it executes: a run of its own is canceled, those of a
-// worker are lost and tried again. Errors: not an admin, unknown token.
+// worker are lost and tried again. Admins revoke any token, every other person
+// those of their own account, and a token of such a person itself alone.
+// Errors: no person, unknown token.
 func (s *Service) RevokeToken(ctx context.Context, a task.Actor, id task.ID) error {
-	if err := s.allowed(a, task.Admin); err != nil {
+	if err := s.allowed(a, task.Account); err != nil {
 		return err
 	}
 	return change(ctx, s, a, func(tx *txn) error {
@@ -84,18 +90,59 @@ func (s *Service) RevokeToken(ctx context.Context, a task.Actor, id task.ID) err
 		if err != nil {
 			return err
 		}
-		if !ok {
+		if !ok || !mayRevoke(a, tok) {
 			return task.Errorf(task.NotFound, task.CodeNotFound, "No token has the id %d", id)
 		}
 		return tx.revoke(tok, changes{"token": id, "name": tok.Name})
 	})
 }
 
+func mayRevoke(a task.Actor, tok task.Token) bool {
+	switch {
+	case a.May(task.Admin):
+		return true
+	case a.TokenID != 0:
+		return a.TokenID == tok.ID
+	}
+	return a.UserID != 0 && a.UserID == tok.UserID
+}
+
+// revokePerson revokes the own tokens of a person who is disabled: they do not
+// come back with the person.
+func (tx *txn) revokePerson(id task.ID) error {
+	list, err := tx.ValidTokensOf(id)
+	if err != nil {
+		return err
+	}
+	for _, tok := range list {
+		if err := tx.revoke(tok, changes{"token": tok.ID, "name": tok.Name, "reason": "the person was disabled"}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// endCallsOf ends the calls and streams that the own tokens of a person hold
+// open: the next ones have the rights of the new role.
+func (tx *txn) endCallsOf(id task.ID) error {
+	list, err := tx.ValidTokensOf(id)
+	for _, tok := range list {
+		tx.cut = append(tx.cut, cutCalls{tok.ID, errRoleChanged})
+	}
+	return err
+}
+
+// cutCalls is a token whose open calls end when the transaction is committed.
+type cutCalls struct {
+	token task.ID
+	cause error
+}
+
 func (tx *txn) revoke(tok task.Token, c changes) error {
 	if err := tx.RevokeToken(tok.ID); err != nil {
 		return err
 	}
-	tx.revoked = append(tx.revoked, tok.ID)
+	tx.cut = append(tx.cut, cutCalls{tok.ID, errTokenEnded})
 	if err := tx.event(task.EvTokenRevoked, task.Event{Agent: tok.Agent}, c); err != nil {
 		return err
 	}

@@ -146,7 +146,7 @@ type txn struct {
 	verdict error // what to answer although the write is kept; not remembered
 	stop    []stopOrder
 	ended   []task.ID // runs, in order
-	revoked []task.ID // tokens
+	cut     []cutCalls
 
 	pauses     task.Pauses // once pausesRead
 	pausesRead bool
@@ -234,8 +234,8 @@ func (s *Service) committed(tx *txn) {
 	}
 	s.forgetWaits(tx.ended)
 	s.mcp.forget(tx.ended)
-	for _, token := range tx.revoked {
-		s.openCalls.end(token)
+	for _, c := range tx.cut {
+		s.openCalls.end(c.token, c.cause)
 	}
 	if len(tx.topics) > 0 {
 		s.hub.Publish(tx.topics)

@@ -30,6 +30,7 @@ const (
 	Read     Perm = "read"    // all tasks, runs, agents, events
 	Write    Perm = "write"   // create and change tasks; agents further bounded by relation
 	Claiming Perm = "claim"   // sign up, move, heartbeat: agents as themselves, people for any
+	Account  Perm = "account" // tokens of one's own account: every person, never an agent
 	Person   Perm = "person"  // write, but never an agent
 	Decide   Perm = "decide"  // approvals
 	Admin    Perm = "admin"   // agents, users, tokens, settings
@@ -37,17 +38,19 @@ const (
 )
 
 // Perms lists every permission.
-var Perms = []Perm{Everyone, SignedIn, Read, Write, Claiming, Person, Decide, Admin, Execute}
+var Perms = []Perm{Everyone, SignedIn, Read, Write, Claiming, Account, Person, Decide, Admin, Execute}
 
 // grants is the one authorization table: role × permission. Unknown means no.
 var grants = map[Role]map[Perm]bool{
 	RoleNone:     {Everyone: true},
 	RoleAgent:    {Everyone: true, SignedIn: true, Read: true, Write: true, Claiming: true},
 	RoleWorker:   {Everyone: true, SignedIn: true, Execute: true},
-	RoleViewer:   {Everyone: true, SignedIn: true, Read: true},
-	RoleOperator: {Everyone: true, SignedIn: true, Read: true, Write: true, Claiming: true, Person: true},
-	RoleReviewer: {Everyone: true, SignedIn: true, Read: true, Write: true, Claiming: true, Person: true, Decide: true},
-	RoleAdmin:    {Everyone: true, SignedIn: true, Read: true, Write: true, Claiming: true, Person: true, Decide: true, Admin: true},
+	RoleViewer:   {Everyone: true, SignedIn: true, Read: true, Account: true},
+	RoleOperator: {Everyone: true, SignedIn: true, Read: true, Write: true, Claiming: true, Account: true, Person: true},
+	RoleReviewer: {Everyone: true, SignedIn: true, Read: true, Write: true, Claiming: true, Account: true, Person: true, Decide: true},
+	RoleAdmin: {
+		Everyone: true, SignedIn: true, Read: true, Write: true, Claiming: true, Account: true, Person: true, Decide: true, Admin: true,
+	},
 }
 
 // May reports whether the role has the permission.
@@ -124,6 +127,7 @@ type Token struct {
 	Hint      string `json:"hint" doc:"the first characters, to tell tokens apart"`
 	Scope     string `json:"scope" doc:"agent:ID, read, operate, review or admin, and act-as; or worker"`
 	Agent     string `json:"agent,omitempty"`
+	Person    string `json:"person,omitempty" doc:"the person to whom it belongs: it acts as them, with at most their role"`
 	CreatedBy string `json:"createdBy"`
 	CreatedAt Time   `json:"createdAt"`
 	ExpiresAt Time   `json:"expiresAt,omitzero"`

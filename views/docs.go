@@ -83,6 +83,7 @@ var permWords = map[task.Perm]string{
 	task.Write: "Create and change tasks. An agent may change only tasks that it owns or created, and their subtasks; " +
 		"it may comment on any.",
 	task.Claiming: "Sign up, move, heartbeat. An agent as itself, a person for any agent.",
+	task.Account:  "Tokens of one's own account; all tokens for admins. Never an agent.",
 	task.Person:   "Change, but never as an agent.",
 	task.Decide:   "Decide approvals. Never an agent.",
 	task.Execute:  "Take runs and execute them, with a token of the scope worker.",

@@ -79,7 +79,7 @@ var commands = []Command{
 	{Label: "Projects", Icon: "git-pull-request", Href: URL.Projects()},
 	{Label: "Merge queue", Icon: "git-pull-request", Href: URL.Merges("", 0), Needs: func(c Chrome) bool { return len(c.Projects) > 0 }},
 	{Label: "People", Icon: "user", Href: URL.Settings("people"), Needs: admins},
-	{Label: "Tokens", Icon: "key-round", Href: URL.Settings("tokens"), Needs: admins},
+	{Label: "Tokens", Icon: "key-round", Href: URL.Settings("tokens"), Needs: people},
 	{Label: "Appearance and shortcuts", Icon: "sun-moon", Href: URL.Settings("appearance")},
 	{Label: "Schedule and limits of the server", Icon: "alarm-clock", Href: URL.Settings("server"), Needs: admins},
 	{Label: "Limits and budgets", Icon: "timer", Href: URL.Settings("limits")},
@@ -90,6 +90,8 @@ var commands = []Command{
 }
 
 func admins(c Chrome) bool { return c.CanAdmin }
+
+func people(c Chrome) bool { return c.Role.May(task.Account) }
 
 func writers(c Chrome) bool { return c.CanWrite }
 

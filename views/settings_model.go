@@ -58,6 +58,7 @@ type TokenForm struct {
 	Name  string
 	Scope string // agent, read, operate, review or admin
 	ActAs bool
+	Own   bool // of the person's own account
 	Agent string
 	Days  string
 }
@@ -88,12 +89,38 @@ type Tally struct {
 	N    int
 }
 
+// NewTokenForm is the form for a new token as it is first shown.
+func NewTokenForm(c Chrome) TokenForm {
+	if c.CanAdmin {
+		return TokenForm{Scope: "agent"}
+	}
+	scopes := scopesFor(c)
+	return TokenForm{Scope: scopes[len(scopes)-1].Value, Own: true}
+}
+
+// scopesFor returns the choices of a person: admins have all, others those of
+// the roles up to their own.
+func scopesFor(c Chrome) []tokenScope {
+	if c.CanAdmin {
+		return tokenScopes
+	}
+	list := tokenScopes[1:2]
+	for i, s := range tokenScopes {
+		if task.Scopes[s.Value] == c.Role {
+			list = tokenScopes[1 : i+1]
+		}
+	}
+	return list
+}
+
+type tokenScope struct{ Value, Label string }
+
 // tokenScopes are the choices of the form for a new token.
-var tokenScopes = []struct{ Value, Label string }{
+var tokenScopes = []tokenScope{
 	{"agent", "Agent: claims and works as one agent"},
 	{"read", "Read: sees everything, changes nothing"},
 	{"operate", "Operate: creates and changes tasks"},
-	{"review", "Review: decides approvals too"},
+	{"review", "Review: decides on approvals and results too"},
 	{"admin", "Admin: everything"},
 	{task.ScopeWorker, "Worker: executes runs on another machine, sees nothing else"},
 }

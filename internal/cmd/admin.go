@@ -112,8 +112,9 @@ type tokenCmd struct {
 type tokenCreateCmd struct {
 	settings
 	Name  string `help:"Unique name of the token (default: cli, cli-2 and so on)."`
-	Agent string `help:"The agent that it acts for." xor:"who"`
+	Agent string `help:"The agent that it acts for." xor:"who,person"`
 	Scope string `help:"read, operate, review or admin, and act-as; or worker, for a worker on another machine." xor:"who"`
+	User  string `help:"The person that it acts for, with at most their role." xor:"person"`
 	Days  int    `help:"Days until it expires; 0 for the default, -1 for never." default:"0"`
 }
 
@@ -123,7 +124,11 @@ func (c *tokenCreateCmd) Run(e *Env) error {
 		return &usageError{"give --agent NAME or --scope read|operate|review|admin|worker"}
 	}
 	return c.withInstance(e, func(in *app.Instance) error {
-		t, err := c.create(e.Ctx, in)
+		by, err := c.maker(e.Ctx, in)
+		if err != nil {
+			return err
+		}
+		t, err := c.create(e.Ctx, in, by)
 		if err == nil {
 			fmt.Fprintln(e.Stdout, t.Secret)
 		}
@@ -131,14 +136,31 @@ func (c *tokenCreateCmd) Run(e *Env) error {
 	})
 }
 
-func (c *tokenCreateCmd) create(ctx context.Context, in *app.Instance) (service.MadeToken, error) {
-	nt := service.NewToken{Name: c.Name, Agent: c.Agent, Scope: c.Scope, Days: c.Days}
+// maker is who makes the token: the person to whom it belongs, else an admin.
+func (c *tokenCreateCmd) maker(ctx context.Context, in *app.Instance) (task.Actor, error) {
+	if c.User == "" {
+		return admin, nil
+	}
+	people, err := in.Service.Users(ctx, admin)
+	if err != nil {
+		return admin, err
+	}
+	for _, u := range people {
+		if strings.EqualFold(u.Name, c.User) {
+			return task.Actor{Name: admin.Name, Role: u.Role, UserID: u.ID, Addr: admin.Addr}, nil
+		}
+	}
+	return admin, fmt.Errorf("no person is called %s", c.User)
+}
+
+func (c *tokenCreateCmd) create(ctx context.Context, in *app.Instance, by task.Actor) (service.MadeToken, error) {
+	nt := service.NewToken{Name: c.Name, Agent: c.Agent, Scope: c.Scope, Days: c.Days, Own: c.User != ""}
 	if c.Name != "" {
-		return in.Service.CreateToken(ctx, admin, nt)
+		return in.Service.CreateToken(ctx, by, nt)
 	}
 	nt.Name = "cli"
 	for n := 2; ; n++ {
-		t, err := in.Service.CreateToken(ctx, admin, nt)
+		t, err := in.Service.CreateToken(ctx, by, nt)
 		if !task.IsCode(err, task.CodeNameTaken) {
 			return t, err
 		}
