@@ -81,6 +81,16 @@ func TestRealClaudeAsksBeforeItLeavesItsWorkspace(t *testing.T) {
 			t.Errorf("permissions %q", got)
 		}
 	})
+	t.Run("a denied call is the reason of a run that ends without a result", func(t *testing.T) {
+		t.Parallel()
+		file := outsideFile(t)
+		y := newClaudeServer(t, realSetup{}, doing("Read", map[string]any{"file_path": file}),
+			saying(""), saying(""), saying(""), saying(""), saying(""))
+		id := y.begin()
+		y.decide(y.asks(), "deny", map[string]any{"reason": "not that file"})
+		y.want(y.ended(id), "failed|error|The agent stopped after a call was denied: Read: "+file+
+			": It was not permitted. A person denied this call: not that file It ended without a result|")
+	})
 	t.Run("an allowed call is made", func(t *testing.T) {
 		t.Parallel()
 		y := newClaudeServer(t, realSetup{}, doing("Read", map[string]any{"file_path": outsideFile(t)}), saying("I read it."))

@@ -401,3 +401,52 @@ func TestProbeOfClaude(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 }
+
+func TestADeniedCallIsTheReasonOfAFailureOfClaude(t *testing.T) {
+	t.Parallel()
+	const (
+		named = "The agent stopped after a call was denied: Write: /etc/motd: The tool is not on the whitelist of agent coder. "
+		empty = `say {"type":"result","subtype":"success","is_error":false,"result":""}`
+	)
+	write := askFor("Write", `{"file_path":"/etc/motd"}`, "")
+	for _, tt := range []struct {
+		name  string
+		steps []string
+		phase task.Phase
+		want  string
+	}{
+		{"no result", []string{write, "read"}, task.PhaseProtocol, named + "It ended without a result"},
+		{"an empty result", []string{write, empty, "eof"}, task.PhaseError, named + "It ended without a result"},
+		{"an exit code", []string{write, "read", "exit 1"}, task.PhaseError, named + "It ended with exit code 1"},
+		{
+			"an error",
+			[]string{write, "read", `say {"type":"result","subtype":"error_during_execution","is_error":true,"errors":["stopped"]}`, "eof"},
+			task.PhaseError, named + "It ended with an error (error_during_execution): stopped",
+		},
+		{
+			"one that the program refused by itself",
+			[]string{`say {"type":"result","subtype":"success","is_error":false,"result":"","permission_denials":[{"tool_name":"Bash"}]}`, "eof"},
+			task.PhaseError, "a call was denied: Bash: the program itself refused it. It ended without a result",
+		},
+		{
+			"not when another call was allowed after it", []string{write, askFor("Read", `{}`, ""), empty, "eof"},
+			task.PhaseError, "It ended without a result",
+		},
+		{
+			"not when the model refuses",
+			[]string{write, "read", `say {"type":"result","subtype":"success","is_error":true,"api_error_status":429,"result":"later"}`, "eof"},
+			task.PhaseError, "The model refuses for now (rate limit): later",
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			spec := runnertest.NewSpec(t)
+			spec.Plan.Tools = []string{"read"}
+			out, _ := runnertest.Run(t, fake(append([]string{"say " + strings.Replace(fakeInit, `"Bash",`, "", 1)}, tt.steps...)...), spec)
+			runnertest.WantState(t, out, task.RunFailed, tt.phase, tt.want)
+			if strings.HasPrefix(tt.name, "not ") && strings.Contains(out.Reason, "denied") {
+				t.Errorf("reason %q", out.Reason)
+			}
+		})
+	}
+}

@@ -101,6 +101,7 @@ func (r *reader) ask(l *line, concern string) {
 // refuse answers the agent why it may not, and what it may.
 func (r *reader) refuse(l *line, why string) {
 	r.noteDenied(l.Request.Tool)
+	r.refusal = task.CutText(r.Clean(brief(l.Request.Tool, l.Request.Input)+": "+why), maxRefusal)
 	r.Report(supervise.EventPermission, brief(l.Request.Tool, l.Request.Input)+": refused. "+why,
 		map[string]any{"allowed": false, "tool": l.Request.Tool})
 	r.deny(l.RequestID, why+" Allowed tools: "+r.allowed()+", within the workspace.")
@@ -113,6 +114,7 @@ func (r *reader) allowed() string {
 }
 
 func (r *reader) allow(l *line) {
+	r.refusal = ""
 	input := l.Request.Input
 	if !supervise.IsObject(input) {
 		input = json.RawMessage("{}")

@@ -16,6 +16,8 @@ import (
 const (
 	maxName   = 200 // characters of one
 	maxDenied = 100 // tools whose calls were refused
+
+	maxRefusal = 500 // bytes of the reason of a failure that say which call was refused
 )
 
 // reader reads the stream-json of a program and answers what it asks.
@@ -29,6 +31,7 @@ type reader struct {
 	moved    bool        // what Output was last given got anywhere
 	counted  map[string]usage
 	denied   map[string]int // refused calls by tool
+	refusal  string         // of the last refused call: what it was and why; "" since another was allowed
 	trouble  string         // the last word for an error of the model
 	inbox    inbox
 }

@@ -74,6 +74,7 @@ func (r *reader) take(res *result) {
 	for _, d := range res.Denied {
 		if r.denied[task.ClipChars(d.Tool, maxName)] == 0 {
 			r.noteDenied(d.Tool)
+			r.refusal = r.Clean(task.ClipChars(d.Tool, maxName)) + ": the program itself refused it."
 		}
 	}
 	u := r.Usage
@@ -88,29 +89,40 @@ func (r *reader) End(*supervise.Outcome) {
 	}
 }
 
-// Verdict says how the program ended. That it says "success" is not enough.
+// Verdict says how the program ended. That it says "success" is not enough. A
+// failure after a refused call names that call.
 func (r *reader) Verdict(e supervise.Exit) supervise.Outcome {
 	res := r.result
 	switch {
-	case e.Crashed() || res == nil && e.Code != 0:
+	case e.Crashed():
 		return *r.Abnormal(e)
+	case res == nil && e.Code != 0:
+		return r.stopped(task.PhaseError, r.Abnormal(e).Reason)
 	case res == nil:
-		return supervise.Failed(task.PhaseProtocol, "It ended without a result"+r.LastWords())
+		return r.stopped(task.PhaseProtocol, supervise.NoResult+r.LastWords())
 	case res.malformed:
 		return supervise.Failed(task.PhaseProtocol, "Its result is malformed")
 	case *res.IsError || res.Subtype != "success":
 		return r.broken(res)
 	case e.Code != 0:
-		return supervise.Failed(task.PhaseError, fmt.Sprintf("It ended with exit code %d after its result", e.Code)+r.LastWords())
+		return r.stopped(task.PhaseError, fmt.Sprintf("It ended with exit code %d after its result", e.Code)+r.LastWords())
 	}
 	summary := strings.TrimSpace(r.Clean(res.Result))
 	if summary == "" {
 		summary = r.Said()
 	}
 	if summary == "" {
-		return supervise.Failed(task.PhaseError, supervise.NoResult)
+		return r.stopped(task.PhaseError, supervise.NoResult)
 	}
 	return supervise.Completed(summary)
+}
+
+// stopped is the outcome of a program that stopped without a word of why.
+func (r *reader) stopped(phase task.Phase, reason string) supervise.Outcome {
+	if r.refusal != "" {
+		reason = "The agent stopped after a call was denied: " + r.refusal + " " + reason
+	}
+	return supervise.Failed(phase, reason)
 }
 
 // broken is the outcome of a result that is an error.
@@ -137,7 +149,11 @@ func (r *reader) broken(res *result) supervise.Outcome {
 	case res.Status == 404 || r.trouble == "model_not_found":
 		return supervise.Permanent(task.PhaseError, "The model is not known: "+text)
 	}
-	return supervise.Failed(task.PhaseError, "It ended with an error ("+res.Subtype+"): "+text)
+	text = "It ended with an error (" + res.Subtype + "): " + text
+	if res.Status != 0 { // of the model
+		return supervise.Failed(task.PhaseError, text)
+	}
+	return r.stopped(task.PhaseError, text)
 }
 
 // isAuth reports whether a word of the program blames the credentials.
