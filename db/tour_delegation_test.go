@@ -64,4 +64,24 @@ func delegations(t *testing.T, s *service.Service) {
 	asked := must(s.RunNow(ctx, agent, tk.ID))
 	must(s.CancelRun(ctx, admin, asked.ID, ""))
 	must(s.CancelTask(ctx, admin, tk.ID, "x"))
+	conversation(t, s)
+}
+
+// conversation has a run end its turn, and a comment wake the agent again.
+func conversation(t *testing.T, s *service.Service) {
+	ctx := context.Background()
+	tk := must(s.CreateTask(ctx, admin, task.New{Title: "Talk", Owner: "coder", NoStart: true}))
+	must(s.RunNow(ctx, admin, tk.ID))
+	first, _, err := s.NextRun(ctx, nil)
+	ok(t, err)
+	ok(t, s.RunWorking(ctx, first.Run.ID, first.Run.Lease, 1, "1", "b"))
+	ok(t, s.FinishRun(ctx, first.Run.ID, first.Run.Lease,
+		service.Finished{State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}}))
+	must(s.Comment(ctx, admin, tk.ID, "and now?"))
+	next, _, err := s.NextRun(ctx, nil)
+	ok(t, err)
+	if list := must(s.Conversation(ctx, next.Run)); len(list) != 1 {
+		t.Errorf("the conversation has %d runs", len(list))
+	}
+	must(s.CancelTask(ctx, admin, tk.ID, ""))
 }

@@ -43,6 +43,7 @@ func tour(t *testing.T) {
 		c.Notify = []service.NotifyTarget{{Name: "ops", Kinds: []task.OutKind{task.OutQuestion}}}
 		c.Webhooks = map[string]bool{"script": true}
 		c.Steerable = map[string]bool{"script": true}
+		c.Runners = map[string]service.RunnerDefaults{"script": {Converses: true}}
 	})
 	tasks(t, s)
 	runs(t, s)

@@ -234,7 +234,8 @@ func TestABuiltinAgentIsShownTheTaskToolsThatItsDefinitionAsksFor(t *testing.T) 
 		oneCall("complete_task", `{"summary":"Planned."}`),
 	}
 	m := modeltest.NewFunc(t, func(r modeltest.Request) modeltest.Step {
-		if turn := (len(r.Messages) - 1) / 2; r.System == "You plan." && turn < len(script) {
+		_, n := promptOf(r)
+		if turn := (n - 1) / 2; r.System == "You plan." && turn < len(script) {
 			return script[turn]
 		}
 		return modeltest.Step{Text: "Done."}
@@ -258,7 +259,7 @@ func TestABuiltinAgentIsShownTheTaskToolsThatItsDefinitionAsksFor(t *testing.T) 
 		tk := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "For " + c.agent, "owner": c.agent})
 		s.runsEnded(tk.ID, 1)
 		for _, r := range m.Turns() {
-			if r.System == c.system && len(r.Messages) == 1 {
+			if _, n := promptOf(r); r.System == c.system && n == 1 {
 				if got := strings.Join(slices.Sorted(slices.Values(r.Tools)), " "); got != c.want {
 					t.Errorf("%s is shown\n%s\nwant\n%s", c.agent, got, c.want)
 				}

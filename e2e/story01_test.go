@@ -48,12 +48,24 @@ func (s *server) runsEnded(id task.ID, runs int) {
 	})
 }
 
+// promptOf returns the prompt that began the run of a request, and how many
+// messages there are from it on: a run that was woken begins with the
+// conversation before.
+func promptOf(r modeltest.Request) (prompt string, messages int) {
+	for i := len(r.Messages) - 1; i >= 0; i-- {
+		if m := r.Messages[i]; strings.Contains(m.Text, "Text between a line [[") {
+			return m.Text, len(r.Messages) - i
+		}
+	}
+	return r.Messages[0].Text, len(r.Messages)
+}
+
 // prompts are those that began the runs of an agent, by what its system
 // prompt says.
 func prompts(m *modeltest.Server, system string) (list []string) {
 	for _, r := range m.Turns() {
-		if r.System == system && len(r.Messages) == 1 {
-			list = append(list, r.Messages[0].Text)
+		if prompt, n := promptOf(r); r.System == system && n == 1 {
+			list = append(list, prompt)
 		}
 	}
 	return list
@@ -64,10 +76,11 @@ func prompts(m *modeltest.Server, system string) (list []string) {
 func TestStory01AnAnswerFindsItsAgent(t *testing.T) {
 	t.Parallel()
 	m := modeltest.NewFunc(t, func(r modeltest.Request) modeltest.Step {
+		prompt, n := promptOf(r)
 		switch {
-		case strings.Contains(r.Messages[0].Text, "Use the green one."):
+		case strings.Contains(prompt, "Use the green one."):
 			return modeltest.Step{Text: "Painted it green."}
-		case len(r.Messages) > 1:
+		case n > 1:
 			return modeltest.Step{Text: "I wait for the answer."}
 		}
 		return oneCall("notify_user", `{"taskId":%q,"message":"Which color?","needs_reply":true}`, taskOf(r))
@@ -120,15 +133,15 @@ func TestStory01AnAnswerFindsItsAgent(t *testing.T) {
 func TestStory02AParentHearsOfBothOnce(t *testing.T) {
 	t.Parallel()
 	m := modeltest.NewFunc(t, func(r modeltest.Request) modeltest.Step {
-		first := r.Messages[0].Text
+		first, n := promptOf(r)
 		switch {
 		case r.System == "You read.":
 			return modeltest.Step{Text: "auth.go checks tokens twice."}
 		case strings.Contains(first, "earlier runs of this task"):
 			return modeltest.Step{Text: "One found that auth.go checks tokens twice; the other was denied: Only read it."}
-		case len(r.Messages) == 1:
+		case n == 1:
 			return oneCall("task", `{"task":"Read auth.go","agent_type":"reader","wait_seconds":0}`)
-		case len(r.Messages) == 3:
+		case n == 3:
 			return oneCall("task", `{"task":"Rewrite auth.go","agent_type":"reader","wait_seconds":0}`)
 		}
 		return modeltest.Step{Text: "I continue when both have ended."}
@@ -162,10 +175,11 @@ func TestStory04TheNextRunKnowsWhatFailed(t *testing.T) {
 	t.Parallel()
 	done := 0
 	m := modeltest.NewFunc(t, func(r modeltest.Request) modeltest.Step {
-		if strings.Contains(r.Messages[0].Text, "earlier runs of this task") {
+		prompt, n := promptOf(r)
+		if strings.Contains(prompt, "earlier runs of this task") {
 			return modeltest.Step{Text: "Did the last step."}
 		}
-		if len(r.Messages) == 1 {
+		if n == 1 {
 			return oneCall("update_steps", `{"taskId":%q,"steps":[{"title":"Read"},{"title":"Write"},{"title":"Test"},{"title":"Tell"}]}`, taskOf(r))
 		}
 		if done++; done <= 3 {
@@ -198,7 +212,8 @@ func TestStory03AnApprovalMayComeAfterTheTimeLimit(t *testing.T) {
 	t.Parallel()
 	hang := make(chan struct{})
 	m := modeltest.NewFunc(t, func(r modeltest.Request) modeltest.Step {
-		first, last := r.Messages[0].Text, r.Last()
+		first, _ := promptOf(r)
+		last := r.Last()
 		switch {
 		case r.System == "You read.":
 			return modeltest.Step{Text: "The answer is 42."}

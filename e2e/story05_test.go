@@ -15,8 +15,8 @@ import (
 func TestStory05AHandOverCarriesWhatWasFound(t *testing.T) {
 	t.Parallel()
 	m := modeltest.NewFunc(t, func(r modeltest.Request) modeltest.Step {
-		first := r.Messages[0].Text
-		if len(r.Messages) > 1 || !strings.Contains(first, "The leak is in cache.go.") || !strings.Contains(first, ", by agent puller]]") {
+		first, n := promptOf(r)
+		if n > 1 || !strings.Contains(first, "The leak is in cache.go.") || !strings.Contains(first, ", by agent puller]]") {
 			return modeltest.Step{Text: "Fixed it."}
 		}
 		return oneCall("add_comment", `{"taskId":%q,"content":"puller found: The leak is in cache.go."}`, taskOf(r))
@@ -76,7 +76,7 @@ func TestStory08ACommentReachesTheNextRunOnce(t *testing.T) {
 	t.Parallel()
 	hang := make(chan struct{})
 	m := modeltest.NewFunc(t, func(r modeltest.Request) modeltest.Step {
-		if !strings.Contains(r.Messages[0].Text, "earlier runs of this task") {
+		if prompt, _ := promptOf(r); !strings.Contains(prompt, "earlier runs of this task") {
 			return modeltest.Step{Text: "Did the first part.", Wait: hang}
 		}
 		return modeltest.Step{Text: "Did the rest."}

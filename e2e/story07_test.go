@@ -69,7 +69,8 @@ func TestStory07AChildWorksInTheFilesOfItsParent(t *testing.T) {
 			childEdited, bothEdited := make(chan struct{}), make(chan struct{})
 			noteChild, noteBoth := sync.OnceFunc(func() { close(childEdited) }), sync.OnceFunc(func() { close(bothEdited) })
 			m := modeltest.NewFunc(t, func(r modeltest.Request) modeltest.Step {
-				script, turn := scripts[r.System], (len(r.Messages)-1)/2
+				_, n := promptOf(r)
+				script, turn := scripts[r.System], (n-1)/2
 				step := modeltest.Step{Text: "auth.go uses the new token system."}
 				if turn < len(script) {
 					step = script[turn]

@@ -31,17 +31,18 @@ func TestConcurrentChildrenNeverUseMoreThanTheirParentHas(t *testing.T) {
 					t.Error(err)
 				}
 				last := r.Last()
+				_, n := promptOf(r)
 				switch {
 				case r.System == "You child.":
 					step := oneCall("read", `{"path":"no-%d.txt"}`, len(r.Messages))
 					step.Wait, step.Usage = both, modeltest.Usage{In: len(r.Body) / 3, Out: in.MaxTokens}
 					return step
-				case len(r.Messages) == 1:
+				case n == 1:
 					return modeltest.Step{Calls: []modeltest.Call{
 						{Name: "task", Args: `{"task":"Look left.","agent_type":"child","wait_seconds":0}`},
 						{Name: "task", Args: `{"task":"Look right.","agent_type":"child","wait_seconds":0}`},
 					}}
-				case len(r.Messages) == 3:
+				case n == 3:
 					step := modeltest.Step{}
 					for _, result := range last.Results {
 						run := regexp.MustCompile(`"runId": ?"(\d+)"`).FindStringSubmatch(result.Text)

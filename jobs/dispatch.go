@@ -140,8 +140,13 @@ func (j *Jobs) outcome(ctx context.Context, start *service.Start, sink *sink) ru
 	if err != nil {
 		j.log.Error("folders not known", "run_id", start.Run.ID, "error", err)
 	}
+	earlier, err := j.opt.Service.Conversation(context.WithoutCancel(ctx), start.Run)
+	if err != nil {
+		j.log.Error("former conversation not known", "run_id", start.Run.ID, "error", err)
+	}
 	spec := runner.Spec{
-		Lease: start.Run.Lease, Heartbeats: heartbeats, Waits: waits, RunID: start.Run.ID, RunFolders: folders, TaskID: start.Run.TaskID,
+		Earlier: earlier,
+		Lease:   start.Run.Lease, Heartbeats: heartbeats, Waits: waits, RunID: start.Run.ID, RunFolders: folders, TaskID: start.Run.TaskID,
 		Title: start.Run.TaskTitle, Attempt: start.Run.Attempt, Plan: start.Spec, URL: j.opt.URL, Token: start.Token,
 		Inbox: inbox, Dir: j.dirOf(start.Run), Secrets: j.opt.Secrets, Unconfined: j.opt.Unconfined,
 	}

@@ -33,6 +33,8 @@ type Kind struct {
 	Steers  bool   // it passes messages of people on to a run that works
 	MCP     bool   // its programs are given Taskyard's MCP server
 
+	Converses bool // its runs can begin with the conversation of former runs
+
 	// New makes a runner; nil where a worker does.
 	New func(Settings) Runner
 	// Missing returns why no run can be started now, or "". It is called often
@@ -101,7 +103,7 @@ var kinds = []Kind{
 			Name: "builtin", Title: "Built-in agent", About: "Taskyard's own loop over a model of a provider.",
 			Lack: task.LacksConfiguration, Tools: editingTools, Models: true, ForeignModels: true,
 		},
-		Steers: true, Capabilities: builtin.Capabilities,
+		Steers: true, Converses: true, Capabilities: builtin.Capabilities,
 		New: func(s Settings) Runner {
 			p := s.Provider
 			return &builtin.Runner{

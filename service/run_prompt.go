@@ -265,6 +265,9 @@ func (tx *txn) specOf(def task.Agent, tk *task.Task, r *task.Run) (task.Spec, er
 	if err != nil {
 		return task.Spec{}, err
 	}
+	if place.Continues, err = tx.continues(def, r); err != nil {
+		return task.Spec{}, err
+	}
 	return tx.s.specOf(def, tk, r, parent, place), nil
 }
 
@@ -317,8 +320,8 @@ func (s *Service) specOf(def task.Agent, tk *task.Task, r, parent *task.Run, pla
 	spec := task.Spec{
 		Agent: def.ID, DefinitionHash: def.Hash, Runner: def.Runner, Model: s.modelOf(def, r.Ask), SystemPrompt: def.Prompt,
 		Workspace: cmp.Or(place.Workspace, def.Workspace, runner.Workspace), Depth: r.Depth, Env: slices.Clone(def.Env), Network: def.Network,
-		TaskTools: def.TaskTools,
-		Project:   place.Project, Branch: place.Branch, BranchFrom: place.BranchFrom, Setup: place.Setup, Checks: place.Checks,
+		TaskTools: def.TaskTools, Continues: place.Continues,
+		Project: place.Project, Branch: place.Branch, BranchFrom: place.BranchFrom, Setup: place.Setup, Checks: place.Checks,
 	}
 	spec.Tools, spec.Limits = s.rightsOf(def, r.Ask)
 	if parent != nil && parent.Spec != nil {
@@ -372,8 +375,9 @@ func hashOf(spec task.Spec) string {
 }
 
 // grantOf is what an approval for all runs of a task freezes: everything but
-// the part of the prompt that progress itself changes.
+// the part of the prompt that progress itself changes, and the conversation
+// before it.
 func grantOf(spec task.Spec, tk *task.Task) string {
-	spec.Prompt, spec.Boundary = tk.Title+"\x00"+tk.Description, ""
+	spec.Prompt, spec.Boundary, spec.Continues = tk.Title+"\x00"+tk.Description, "", 0
 	return hashOf(spec)
 }

@@ -23,6 +23,7 @@ import (
 type RunnerDefaults struct {
 	Model, Workspace string
 	MCP              bool // its programs are given the MCP server
+	Converses        bool // its runs can begin with the conversation of former ones
 }
 
 // Config is what the service needs to know. Rules must be given; the zero

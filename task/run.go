@@ -250,6 +250,7 @@ type Spec struct {
 	Tools          []string `json:"tools"`
 	SystemPrompt   string   `json:"systemPrompt"`
 	Prompt         string   `json:"prompt"`
+	Continues      ID       `json:"continues,omitzero" doc:"the run of the same agent with whose conversation it begins"`
 	Boundary       string   `json:"boundary,omitempty" doc:"random word between the texts of different authors in the prompt"`
 	Workspace      string   `json:"workspace,omitempty"`
 	SharedRun      ID       `json:"sharedRun,omitzero" doc:"the run that delegated it and whose workspace it shares: a folder, or, of a worktree, a branch from its state that is merged back"`

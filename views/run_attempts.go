@@ -37,7 +37,7 @@ func attemptChanges(m *RunModel) []specChange {
 	if m.Run.Spec == nil || m.Attempts.Last.Spec == nil { // compare what both tell
 		for _, s := range []*task.Spec{&last, &now} {
 			s.Prompt, s.SystemPrompt, s.Tools, s.Runner, s.Env, s.Network = "", "", nil, "", nil, false
-			s.Workspace, s.SharedRun, s.ReadOnly = "", 0, false
+			s.Workspace, s.SharedRun, s.ReadOnly, s.Continues = "", 0, false, 0
 		}
 	}
 	now.Limits, last.Limits = m.Run.Limits, m.Attempts.Last.Limits

@@ -37,6 +37,7 @@ func specChanges(a, b task.Spec) (list []specChange) {
 	short("Task tools", orElse(a.TaskTools, "few"), orElse(b.TaskTools, "few"))
 	short("Network", onOff(a.Network), onOff(b.Network))
 	short("Environment", orElse(joinComma(a.Env), "nothing"), orElse(joinComma(b.Env), "nothing"))
+	short("Continues", orElse(runOrNone(a.Continues), "nothing"), orElse(runOrNone(b.Continues), "nothing"))
 	short("Depth", strconv.Itoa(a.Depth), strconv.Itoa(b.Depth))
 	short("Time limit", ui.LimitSpan(a.Limits.TimeoutSeconds), ui.LimitSpan(b.Limits.TimeoutSeconds))
 	short("Idle limit", ui.LimitSpan(a.Limits.IdleTimeoutSeconds), ui.LimitSpan(b.Limits.IdleTimeoutSeconds))
@@ -49,4 +50,11 @@ func specChanges(a, b task.Spec) (list []specChange) {
 	text("Prompt", a.Prompt, b.Prompt)
 	text("System prompt", a.SystemPrompt, b.SystemPrompt)
 	return list
+}
+
+func runOrNone(id task.ID) string {
+	if id == 0 {
+		return ""
+	}
+	return "run " + id.String()
 }

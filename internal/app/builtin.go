@@ -99,7 +99,7 @@ func defaultModel(p config.Provider) string {
 func runnerDefaults(c *config.Config) map[string]service.RunnerDefaults {
 	list := map[string]service.RunnerDefaults{}
 	add := func(name, workspace string) {
-		d := service.RunnerDefaults{Workspace: workspace, MCP: runnerKind(c, name).MCP}
+		d := service.RunnerDefaults{Workspace: workspace, MCP: runnerKind(c, name).MCP, Converses: runnerKind(c, name).Converses}
 		if provider, problem := providerOf(c, name); runnerKind(c, name).Models && problem == "" {
 			d.Model = defaultModel(c.Providers[provider])
 		}

@@ -61,8 +61,8 @@ func TestWhichProviderABuiltinRunnerUses(t *testing.T) {
 			"z": {Kind: "acp"},
 		}}
 		b, err := json.Marshal(runnerDefaults(c))
-		if want := `{"builtin":{"Model":"m","Workspace":"","MCP":false},"x":{"Model":"m","Workspace":"/w","MCP":false},` +
-			`"y":{"Model":"","Workspace":"/v","MCP":false},"z":{"Model":"","Workspace":"","MCP":true}}`; err != nil || string(b) != want {
+		if want := `{"builtin":{"Model":"m","Workspace":"","MCP":false,"Converses":true},"x":{"Model":"m","Workspace":"/w","MCP":false,"Converses":true},` +
+			`"y":{"Model":"","Workspace":"/v","MCP":false,"Converses":false},"z":{"Model":"","Workspace":"","MCP":true,"Converses":false}}`; err != nil || string(b) != want {
 			t.Errorf("defaults are %s, %v", b, err)
 		}
 	})

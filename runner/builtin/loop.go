@@ -33,7 +33,9 @@ type modelLoop struct {
 	model string
 	tools *toolset
 
-	history []model.Message
+	history  []model.Message
+	recalled int // of history: messages of former runs
+
 	size    int // bytes of history
 	sized   int // of size: what the model has read or written
 	tokens  int // what that was for the model
@@ -49,7 +51,8 @@ type modelLoop struct {
 func newModelLoop(b *Runner, spec supervise.Spec, sink supervise.Sink, name string) *modelLoop {
 	s := &modelLoop{Run: supervise.NewRun(spec, sink), b: b, model: name}
 	s.tools = &toolset{agent: spec.Plan.Agent, server: newServerTools(spec)}
-	s.remember(model.Message{Role: model.User, Text: spec.Plan.Prompt})
+	s.recall(spec.Earlier)
+	s.say(spec.Plan.Prompt)
 	return s
 }
 
@@ -72,6 +75,11 @@ func (s *modelLoop) run(ctx context.Context) supervise.Outcome {
 		}
 		s.hear()
 		reply, err := s.turn(ctx)
+		if s.recalled > 0 && s.turns == 0 && tooLong(err) {
+			s.log("The conversation of former runs is too long for the model: the run begins without it.")
+			s.forget()
+			continue
+		}
 		if err != nil {
 			return s.wrong(ctx, err)
 		}
@@ -88,13 +96,7 @@ func (s *modelLoop) hear() bool {
 	if len(texts) == 0 {
 		return false
 	}
-	text := strings.Join(texts, "\n\n")
-	if last := &s.history[len(s.history)-1]; last.Role == model.User { // it was not sent yet
-		last.Text = strings.TrimPrefix(last.Text+"\n\n"+text, "\n\n")
-		s.size += len(text)
-	} else {
-		s.remember(model.Message{Role: model.User, Text: text})
-	}
+	s.say(strings.Join(texts, "\n\n"))
 	return true
 }
 
@@ -150,6 +152,12 @@ func (s *modelLoop) follow(ctx context.Context, r model.Reply) *supervise.Outcom
 		return nil
 	}
 	return ended(s.closed(ctx))
+}
+
+// tooLong reports whether the model refused a conversation for its length.
+func tooLong(err error) bool {
+	var e *model.Error
+	return errors.As(err, &e) && e.Kind == model.KindContext
 }
 
 // wrong is the outcome of a turn that failed.

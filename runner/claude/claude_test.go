@@ -429,7 +429,8 @@ func TestADeniedCallIsTheReasonOfAFailureOfClaude(t *testing.T) {
 			task.PhaseError, "a call was denied: Bash: the program itself refused it. It ended without a result",
 		},
 		{
-			"not when another call was allowed after it", []string{write, askFor("Read", `{}`, ""), empty, "eof"},
+			"not when another call was allowed after it",
+			[]string{write, askFor("Read", `{}`, ""), empty, "eof"},
 			task.PhaseError, "It ended without a result",
 		},
 		{

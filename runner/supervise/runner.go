@@ -68,6 +68,7 @@ type Spec struct {
 	Dir           string          // private folder of this run, absolute: HOME, TMPDIR and overflow output go below it
 	Lease         int64           // distinguishes the starts of one run
 	Session       string          // of an interrupted attempt, to continue from; "" for none
+	Earlier       []task.Exchange // the conversation of former runs with which it begins
 	Former        string          // the Dir of that attempt, where its session lies; may be this Dir
 	Heartbeats    <-chan struct{} // the agent used the API; nil: not known
 	Waits         <-chan bool     // whether the run waits for what it delegated: its timeouts are paused; nil: it never does

@@ -1,0 +1,105 @@
+package builtin
+
+import (
+	"cmp"
+	"encoding/json"
+	"strings"
+
+	"taskyard/runner/builtin/model"
+	"taskyard/runner/supervise"
+	"taskyard/task"
+)
+
+// noResult stands for the result of a call that was not written.
+const noResult = "[no result: the run ended meanwhile]"
+
+// recall puts the conversation of former runs before the prompt, word for word
+// as far as the transcript has it, so that the provider's cache serves it.
+func (s *modelLoop) recall(list []task.Exchange) {
+	for _, e := range list {
+		s.say(s.Clean(e.Prompt))
+		p := replay{s: s}
+		for _, l := range e.Lines {
+			p.line(l)
+		}
+		p.end()
+	}
+	s.recalled = len(s.history)
+}
+
+// say adds words to what the model is told next.
+func (s *modelLoop) say(text string) {
+	if n := len(s.history); n > 0 && s.history[n-1].Role == model.User { // it was not sent yet
+		last := &s.history[n-1]
+		last.Text = strings.TrimPrefix(last.Text+"\n\n"+text, "\n\n")
+		s.size += len(text)
+		return
+	}
+	s.remember(model.Message{Role: model.User, Text: text})
+}
+
+// forget takes the former conversation away again.
+func (s *modelLoop) forget() {
+	s.history, s.size, s.recalled = nil, 0, 0
+	s.say(s.Spec.Plan.Prompt)
+}
+
+// replay makes messages of the lines of a transcript.
+type replay struct {
+	s       *modelLoop
+	reply   model.Message
+	results []model.Result
+	whole   bool // the use of the reply was reported: what follows are its calls
+}
+
+func (p *replay) line(l task.Message) {
+	var d struct {
+		ID    string          `json:"id"`
+		Tool  string          `json:"tool"`
+		Input json.RawMessage `json:"input"`
+		Error bool            `json:"error"`
+	}
+	_ = json.Unmarshal(l.Data, &d) // a text has none
+	text := p.s.Clean(l.Content)
+	switch l.Type {
+	case supervise.EventText:
+		if p.whole {
+			p.end()
+		}
+		p.reply.Text = strings.TrimPrefix(p.reply.Text+"\n"+text, "\n")
+	case supervise.EventUsage:
+		if p.whole {
+			p.end()
+		}
+		p.whole = true
+	case supervise.EventToolCall:
+		args := cmp.Or(string(p.s.CleanJSON(d.Input)), "{}")
+		p.reply.Calls = append(p.reply.Calls, model.Call{ID: d.ID, Name: d.Tool, Args: json.RawMessage(args)})
+	case supervise.EventToolResult:
+		if n := len(p.results); n < len(p.reply.Calls) && p.reply.Calls[n].ID == d.ID {
+			p.results = append(p.results, model.Result{CallID: d.ID, Text: text, IsError: d.Error})
+		}
+	case task.TypeMessage:
+		p.end()
+		p.s.say((&task.RunMessage{Author: l.Author, Text: text}).Prompt())
+	}
+}
+
+// end adds the reply, and the results of its calls, to the conversation.
+func (p *replay) end() {
+	s, reply := p.s, p.reply
+	reply.Role = model.Assistant
+	for _, c := range reply.Calls[len(p.results):] {
+		p.results = append(p.results, model.Result{CallID: c.ID, Text: noResult, IsError: true})
+	}
+	if reply.Size() > 0 {
+		if s.history[len(s.history)-1].Role == model.Assistant { // a reply that was cut
+			s.say(goOn)
+		}
+		s.remember(reply)
+	}
+	if len(p.results) > 0 {
+		s.remember(model.Message{Role: model.User, Results: p.results})
+	}
+	*p = replay{s: s}
+}
