@@ -45,10 +45,26 @@ func (rx *Rx) CheckSearch() error {
 	err = rx.row(`SELECT id FROM tasks t WHERE archived_at IS NOT NULL AND (SELECT max(id) FROM events WHERE task_id = t.id) <= ?
  AND NOT EXISTS (SELECT 1 FROM search_docsize WHERE docid = t.id) AND NOT EXISTS (SELECT 1
  FROM search_parts_docsize WHERE docid = t.id << 32) LIMIT 1`, p.event).Scan(&id)
-	if found, err := optional(err); err != nil || !found {
+	found, err := optional(err)
+	if err == nil && !found {
+		found, err = rx.lacksOpenText(&id)
+	}
+	if err != nil || !found {
 		return err
 	}
 	return fmt.Errorf("the search lacks tasks that it should have, task %d for one; the tasks themselves are complete", id)
+}
+
+// lacksOpenText reports whether open_texts lacks an open task that it should
+// have by now, and which.
+func (rx *Rx) lacksOpenText(id *task.ID) (bool, error) {
+	from, _, err := rx.openTail()
+	if err != nil {
+		return false, err
+	}
+	return optional(rx.row(`SELECT id FROM tasks t WHERE archived_at IS NULL AND (SELECT max(id) FROM events WHERE task_id = t.id) <= ?
+ AND NOT EXISTS (SELECT 1 FROM open_texts WHERE task_id = t.id AND title = t.title COLLATE BINARY AND description = t.description) LIMIT 1`,
+		from).Scan(id))
 }
 
 // CheckInvariants returns an error that names the first rule that the data

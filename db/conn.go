@@ -23,6 +23,9 @@ func newConn(dsn string) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := addWordsFit(c.(*sqlite3.SQLiteConn)); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
 	return &conn{c: c, stmts: make(map[string]*stmt, 64)}, nil
 }
 
@@ -90,6 +93,7 @@ type Rx struct {
 	Now    task.Time // the time of this read or transaction
 	ctx    context.Context
 	budget *task.AnswerBudget // of each list, or nil
+	found  *lastFound         // nil in a write, whose own changes may decide
 
 	counters *counters // of the transaction that it reads in, or nil
 }

@@ -37,6 +37,7 @@ type DB struct {
 	log     *slog.Logger
 	writer  *writer
 	readers *pool
+	found   lastFound
 	lists   chan struct{} // a place for each reader that lists may take: others find one free at once
 	ident   [len(watched)]inode
 	fault   atomic.Pointer[fault]
@@ -202,7 +203,7 @@ func (d *DB) read(ctx context.Context, tx bool, fn func(*Rx) error) error {
 		return err
 	}
 	defer d.readers.give(c)
-	rx := &Rx{c: c, Now: d.stamp(), budget: budget}
+	rx := &Rx{c: c, Now: d.stamp(), budget: budget, found: &d.found}
 	if !tx {
 		return d.explain(fn(rx))
 	}

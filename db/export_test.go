@@ -1,5 +1,7 @@
 package db
 
+import sqlite3 "github.com/mattn/go-sqlite3"
+
 // Exec lets tests try what no method does.
 func (tx *Tx) Exec(q string, args ...any) error { return tx.do(q, args...) }
 
@@ -12,3 +14,6 @@ func OnPrepare(fn func(q string)) (undo func()) {
 	onPrepare = fn
 	return func() { onPrepare = nil }
 }
+
+// AddWordsFit gives connections past this package the function of its lists.
+func AddWordsFit(c *sqlite3.SQLiteConn) error { return addWordsFit(c) }

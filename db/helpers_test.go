@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	sqlite3 "github.com/mattn/go-sqlite3"
 	"go.uber.org/goleak"
 
 	"taskyard/db"
@@ -77,10 +78,14 @@ func makeTask(t testing.TB, d *db.DB, title string) (id task.ID) {
 	return id
 }
 
+func init() {
+	sql.Register("sqlite3_raw", &sqlite3.SQLiteDriver{ConnectHook: db.AddWordsFit}) // so that it prepares every statement
+}
+
 // raw opens a database file past all that package db guards.
 func raw(t testing.TB, path string) *sql.DB {
 	t.Helper()
-	c, err := sql.Open("sqlite3", "file:"+path+"?_busy_timeout=5000")
+	c, err := sql.Open("sqlite3_raw", "file:"+path+"?_busy_timeout=5000")
 	ok(t, err)
 	t.Cleanup(func() { c.Close() })
 	return c

@@ -17,6 +17,8 @@ type where struct {
 	conds []string
 	args  []any
 	label bool   // read through open_labels l
+	few   bool   // read from the ids of a search, the first argument
+	many  bool   // the words of a search fit more tasks than are counted
 	index string // of a state that few tasks are in, in queue order; "" leaves the choice to SQLite
 }
 
@@ -25,6 +27,9 @@ type where struct {
 func (w *where) from() (from, prio, id string) {
 	if w.label {
 		return " FROM open_labels l CROSS JOIN tasks t ON t.id = l.task_id", "l.priority", "l.task_id"
+	}
+	if w.few {
+		return " FROM json_each(?) j CROSS JOIN tasks t ON t.id = j.value", "t.priority", "t.id"
 	}
 	from = " FROM tasks t"
 	if w.index != "" {
@@ -149,10 +154,7 @@ func (rx *Rx) openWhere(f task.TaskFilter) (*where, error) {
 	if f.MinPriority != nil {
 		w.add("t.priority >= ?", *f.MinPriority)
 	}
-	for _, p := range likePatterns(f.Query) {
-		w.add(`(t.title LIKE ? ESCAPE '\' OR t.description LIKE ? ESCAPE '\')`, p, p)
-	}
-	return w, nil
+	return w, rx.words(w, f)
 }
 
 // queueOrder is the end of a statement that reads at most limit tasks by
@@ -164,7 +166,7 @@ func queueOrder(w *where, after string, limit int) (from string, args []any, err
 	// The ids are put in order first, so that only a page of rows is read whole.
 	const whole = " CROSS JOIN tasks t ON t.id = ref ORDER BY place DESC, ref"
 	switch {
-	case after == "" && w.index == claimed:
+	case after == "" && (w.few || w.index == claimed):
 		return " FROM (SELECT " + prio + " AS place, " + id + " AS ref" + tasks + w.sql() + " ORDER BY place DESC, ref LIMIT ?)" + whole,
 			append(w.args, limit), nil
 	case after == "":

@@ -52,6 +52,8 @@ var allowedScans = []struct{ statement, scan, reason string }{
 	{"FROM search s CROSS JOIN tasks", "SCAN s VIRTUAL TABLE", "the full-text index itself"},
 	{"FROM search_lines l CROSS JOIN", "SCAN l VIRTUAL TABLE", "the full-text index itself"},
 	{"FROM search_lines l WHERE", "SCAN l VIRTUAL TABLE", "the full-text index itself"},
+	{"FROM open_search WHERE", "SCAN open_search VIRTUAL TABLE", "the full-text index itself"},
+	{"INDEXED BY open_texts_title", "SCAN o USING COVERING INDEX open_texts_title", "in the order of titles, ended by its LIMIT"},
 	{"FROM search_parts WHERE", "SCAN search_parts VIRTUAL TABLE", "the full-text index itself"},
 	{"DELETE FROM search WHERE docid", "SCAN search VIRTUAL TABLE INDEX 1", "one row, by its docid"},
 	{"DELETE FROM search_lines WHERE docid", "SCAN search_lines VIRTUAL TABLE INDEX 1", "one row, by its docid"},

@@ -298,15 +298,7 @@ func (rx *Rx) Ancestors(id task.ID) ([]*task.Task, error) {
  SELECT `+taskBare+` FROM up CROSS JOIN tasks t ON t.id = up.id WHERE up.n > 0 ORDER BY up.n`, id)
 }
 
-// words turns a search into patterns for LIKE, all of which must match.
-func likePatterns(q string) []string {
-	esc := strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
-	fields := strings.Fields(q)
-	if len(fields) > 8 {
-		fields = fields[:8]
-	}
-	for i, f := range fields {
-		fields[i] = "%" + esc.Replace(f) + "%"
-	}
-	return fields
+// likePattern is the pattern of LIKE for what holds a text.
+func likePattern(text string) string {
+	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text) + "%"
 }

@@ -134,6 +134,7 @@ func tasks(t *testing.T, s *service.Service) {
 	keyed := service.WithIdempotency(ctx, &service.Idempotency{Caller: "c", Key: "k", Request: []byte("r")})
 	must(s.CreateTask(keyed, admin, task.New{Title: "x", Owner: "coder", NoStart: true}))
 	ok(t, s.Index(ctx))
+	openTexts(t, s)
 	for _, op := range task.TodoOps {
 		item := ""
 		if op.Pushes() {
@@ -141,6 +142,27 @@ func tasks(t *testing.T, s *service.Service) {
 		}
 		must(s.Todo(ctx, agent, "coder", op, item))
 	}
+}
+
+// openTexts lets so much happen that the texts of open tasks are written, and
+// those of a task that is not open any more are removed.
+func openTexts(t *testing.T, s *service.Service) {
+	ctx := context.Background()
+	a, b := create(t, s, admin, task.New{NoStart: true}), create(t, s, admin, task.New{NoStart: true})
+	for range 2 {
+		for n := range 1000 {
+			must(s.UpdateTask(ctx, admin, a.ID, task.Patch{Priority: &n}))
+		}
+		ok(t, s.Index(ctx))
+		for _, q := range []string{"", "task", "task v0.4"} {
+			must(s.TaskLines(ctx, admin, task.TaskFilter{Query: q, Sort: task.SortTitle, Limit: 1}))
+			must(s.TaskLines(ctx, admin, task.TaskFilter{Query: q, Limit: 1}))
+		}
+		if b.ArchivedAt == 0 {
+			b = must(s.CancelTask(ctx, admin, b.ID, "x")).Task
+		}
+	}
+	must(s.CancelTask(ctx, admin, a.ID, "x"))
 }
 
 // waits has a task wait for two others, of which one is done and one canceled.

@@ -53,7 +53,7 @@ type listTasksIn struct {
 	Owner      string          `query:"owner" doc:"agent id"`
 	Status     task.Status     `query:"status" enum:"draft,active"`
 	WorkStatus task.WorkStatus `query:"workStatus" enum:"idle,working"`
-	Query      string          `query:"q" doc:"words in title or description"`
+	Query      string          `query:"q" doc:"words in title or description; the last may be the beginning of one"`
 	Parent     pathID          `query:"parent" doc:"subtasks of this task alone"`
 	Label      string          `query:"label" doc:"tasks with this label alone"`
 	Project    string          `query:"project" doc:"tasks of this project alone"`

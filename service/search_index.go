@@ -8,10 +8,37 @@ import (
 	"taskyard/task"
 )
 
-// Index brings the full-text search up to date. It reads what is new beside
-// the writer and adds it in small writes, between which it leaves six sevenths
-// of the writer's time to others: after a flood, search lags behind, not work.
+// Index brings the full-text search of archived and then of open tasks up to
+// date. It reads what is new beside the writer and adds it in small writes,
+// between which it leaves six sevenths of the writer's time to others: after a
+// flood, search lags behind, not work.
 func (s *Service) Index(ctx context.Context) error {
+	if err := s.indexArchived(ctx); err != nil {
+		return err
+	}
+	return s.indexOpen(ctx)
+}
+
+// indexOpen does it for open tasks, as soon as enough of them have changed.
+func (s *Service) indexOpen(ctx context.Context) error {
+	for {
+		list, err := read(ctx, s, (*db.Rx).ToOpenTexts)
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		for _, w := range list {
+			start := s.config().Now()
+			if err := change(ctx, s, task.SystemActor, func(tx *txn) error { return tx.WriteOpenTexts(w) }); err != nil {
+				return err
+			}
+			if err := s.leaveTime(ctx, start); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (s *Service) indexArchived(ctx context.Context) error {
 	told := 0 // per cent, in the log
 	for {
 		list, err := read(ctx, s, (*db.Rx).ToIndex)

@@ -90,8 +90,62 @@ func together(found []place, width int) (words, span int) {
 
 // Fits reports whether all words of the search appear in a text, wherever.
 func (m Matcher) Fits(text string) bool {
-	words, _ := together(m.places(text), len(text))
-	return words > 0 && m.All(words)
+	all, seen := 1<<len(m.words)-1, 0
+	for at := 0; at < len(text) && seen != all; {
+		from := at
+		for at < len(text) && wordByte[text[at]] {
+			at++
+		}
+		if at < len(text) && text[at] >= utf8.RuneSelf {
+			return m.fitsWords(text, from, seen)
+		}
+		for i, q := range m.words {
+			if seen&(1<<i) == 0 && (at-from == len(q) || at-from > len(q) && i == len(m.words)-1) && lowerASCII(text[from:], q) {
+				seen |= 1 << i
+			}
+		}
+		at++
+	}
+	return all > 0 && seen == all
+}
+
+// fitsWords is Fits of the rest of a text that is not ASCII alone; seen are the
+// words that came before.
+func (m Matcher) fitsWords(text string, from, seen int) bool {
+	for w := range strings.FieldsFuncSeq(text[from:], func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.Is(unicode.Mn, r)
+	}) {
+		w = fold(w)
+		for i, q := range m.words {
+			if w == q || i == len(m.words)-1 && strings.HasPrefix(w, q) {
+				seen |= 1 << i
+			}
+		}
+	}
+	return seen == 1<<len(m.words)-1
+}
+
+// wordByte holds the ASCII letters and digits.
+var wordByte = func() (is [256]bool) {
+	for c := range utf8.RuneSelf {
+		is[c] = unicode.IsLetter(rune(c)) || unicode.IsDigit(rune(c))
+	}
+	return is
+}()
+
+// lowerASCII reports whether a text begins with a word of small letters and
+// digits, in either case.
+func lowerASCII(text, word string) bool {
+	for i := range len(word) {
+		c := text[i]
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		if c != word[i] {
+			return false
+		}
+	}
+	return true
 }
 
 // All reports whether a number of words that were found is all of them.

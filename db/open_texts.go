@@ -1,0 +1,296 @@
+package db
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"unicode"
+
+	sqlite3 "github.com/mattn/go-sqlite3"
+
+	"taskyard/task"
+)
+
+// openPlace is the setting that holds up to which line of the log open_texts
+// is up to date.
+const openPlace = "open_texts_event"
+
+// Lists look at the tasks of the lines of the log that open_texts has not seen
+// themselves, so that these need not be written one by one: tasks that are
+// done soon never are. Beyond maxOpenTail lines they read every task instead.
+const (
+	openTail    = indexRows
+	maxOpenTail = 5 * openTail
+)
+
+// fewFound is how many tasks with the words of a search are put in order; where
+// there are more, a walk in the order of the list meets a page of them sooner.
+const fewFound = 10_000
+
+// OpenTextsWrite is what one write changes in open_texts: about indexBytes.
+type OpenTextsWrite struct {
+	docs     []openText
+	from, to task.ID // lines of the log; to is from but in the last write of a batch
+}
+
+// openText is an open task whose texts are new, or one that is not open any
+// more.
+type openText struct {
+	id                 task.ID
+	title, description string
+	archived           bool
+}
+
+// ToOpenTexts returns the next writes of open_texts, to be made in their order;
+// none while fewer than openTail lines of the log are new.
+func (rx *Rx) ToOpenTexts() ([]OpenTextsWrite, error) {
+	from, last, err := rx.openTail()
+	if err != nil || last-from < openTail {
+		return nil, err
+	}
+	at := from
+	var docs []openText
+	for bytes := 0; at < last && bytes < indexRead && len(docs) < indexRows; {
+		rows, err := rx.query("SELECT id, coalesce(task_id, 0) FROM events WHERE id > ? ORDER BY id LIMIT ?", at, indexRows)
+		lines, err := collect(rows, err, func(r rowScanner) (e logLine, err error) { return e, r.Scan(&e.id, &e.task) })
+		if err != nil || len(lines) == 0 {
+			return nil, err
+		}
+		seen := map[task.ID]bool{0: true}
+		for _, e := range lines {
+			at = e.id
+			if seen[e.task] {
+				continue
+			}
+			seen[e.task] = true
+			d, changed, err := rx.openText(e.task)
+			if err != nil {
+				return nil, err
+			}
+			if changed {
+				docs, bytes = append(docs, d), bytes+len(d.description)
+			}
+			if bytes >= indexRead {
+				break
+			}
+		}
+	}
+	var list []OpenTextsWrite
+	for rest := docs; ; {
+		n, bytes := 0, 0
+		for n < len(rest) && (n == 0 || bytes+len(rest[n].description) <= indexBytes) {
+			bytes += len(rest[n].description) + len(rest[n].title)
+			n++
+		}
+		w := OpenTextsWrite{docs: rest[:n], from: from, to: from}
+		if rest = rest[n:]; len(rest) == 0 {
+			w.to = at
+			return append(list, w), nil
+		}
+		list = append(list, w)
+	}
+}
+
+// openTail returns the last line of the log that open_texts has seen, and the
+// last one that there is.
+func (rx *Rx) openTail() (from, last task.ID, err error) {
+	s, err := rx.Setting(openPlace)
+	if err == nil && s != "" {
+		_, err = fmt.Sscan(s, &from)
+	}
+	if err != nil {
+		return 0, 0, err
+	}
+	n, err := rx.count("SELECT coalesce(max(id), 0) FROM events")
+	return from, task.ID(n), err
+}
+
+// openText returns what open_texts should hold of a task, and whether it holds
+// something else.
+func (rx *Rx) openText(id task.ID) (d openText, changed bool, err error) {
+	var has bool
+	d.id = id
+	err = rx.row(`SELECT t.archived_at IS NOT NULL, o.task_id IS NOT NULL, t.title, t.description,
+ o.task_id IS NULL OR t.title <> o.title COLLATE BINARY OR t.description <> o.description
+ FROM tasks t LEFT JOIN open_texts o ON o.task_id = t.id WHERE t.id = ?`, id).
+		Scan(&d.archived, &has, &d.title, &d.description, &changed)
+	if d.archived {
+		return openText{id: id, archived: true}, has, err
+	}
+	return d, changed, err
+}
+
+// WriteOpenTexts makes one write of ToOpenTexts; it does nothing when somebody
+// else has continued from where it begins.
+func (tx *Tx) WriteOpenTexts(w OpenTextsWrite) error {
+	if at, _, err := tx.openTail(); err != nil || at != w.from {
+		return err
+	}
+	for _, d := range w.docs {
+		// The index takes out the words that the table has until then.
+		err := tx.do("DELETE FROM open_search WHERE docid = ?", d.id)
+		switch {
+		case err != nil:
+		case d.archived:
+			err = tx.do("DELETE FROM open_texts WHERE task_id = ?", d.id)
+		default:
+			if err = tx.do("INSERT OR REPLACE INTO open_texts (task_id, title, description) VALUES (?, ?, ?)",
+				d.id, d.title, d.description); err == nil {
+				err = tx.do("INSERT INTO open_search (docid, title, description) VALUES (?, ?, ?)", d.id, d.title, d.description)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if w.to == w.from {
+		return nil
+	}
+	return tx.SetSetting(openPlace, w.to.String())
+}
+
+// openFound is what is known of the open tasks that the words of a search fit.
+type openFound struct {
+	query string
+	last  task.ID // line of the log
+	whole bool    // open_texts and the tail tell; else every task must be read
+	few   string  // ids as JSON of the tasks that fit, where they are few; else ""
+}
+
+// lastFound is what the last search found: a board asks the same for each of
+// its columns.
+type lastFound struct{ p atomic.Pointer[openFound] }
+
+// openFound looks for the words of a search in open_texts and in the tasks that
+// changed since.
+func (rx *Rx) openFound(q string) (*openFound, error) {
+	terms := matchTerms(q)
+	if terms == "" || !separatesWords(q) {
+		return &openFound{}, nil
+	}
+	from, last, err := rx.openTail()
+	if err != nil || last-from > maxOpenTail {
+		return &openFound{}, err
+	}
+	if rx.found != nil {
+		if f := rx.found.p.Load(); f != nil && f.query == q && f.last == last {
+			return f, nil
+		}
+	}
+	f := &openFound{query: q, last: last, whole: true}
+	if f.few, err = rx.fewFound(from, q, terms); err != nil {
+		return nil, err
+	}
+	if rx.found != nil {
+		rx.found.p.Store(f)
+	}
+	return f, nil
+}
+
+// fewFound returns the ids of the open tasks that the words of a search fit as
+// JSON, or "" when there are more than fewFound. from is what open_texts has
+// seen of the log.
+func (rx *Rx) fewFound(from task.ID, q, terms string) (string, error) {
+	r, cancel := rx.bounded(task.TaskFilter{Query: q})
+	defer cancel()
+	// The tasks with a beginning of a word are all gathered before the first is
+	// known, those with whole words are not.
+	n, err := r.count("SELECT count(*) FROM (SELECT 1 FROM open_search WHERE open_search MATCH ? LIMIT ?)",
+		strings.ReplaceAll(terms, "*", ""), fewFound+1)
+	if err != nil || n > fewFound {
+		return "", err
+	}
+	tail, fit, err := r.tailFits(from, q)
+	if err != nil {
+		return "", err
+	}
+	rows, err := r.query("SELECT docid FROM open_search WHERE open_search MATCH ? AND docid NOT IN (SELECT value FROM json_each(?)) LIMIT ?",
+		terms, jsonIDs(tail), fewFound+1)
+	found, err := collect(rows, err, func(r rowScanner) (id task.ID, err error) { return id, r.Scan(&id) })
+	if err != nil || len(found) > fewFound {
+		return "", err
+	}
+	return jsonIDs(append(found, fit...)), nil
+}
+
+// tailFits returns the open tasks of the log after a line, and those among them
+// that the words of a search fit.
+func (rx *Rx) tailFits(from task.ID, q string) (tail, fit []task.ID, err error) {
+	m := task.NewMatcher(q)
+	rows, err := rx.query("SELECT t.id, t.title, t.description FROM (SELECT DISTINCT +task_id AS task_id FROM events WHERE id > ?) j "+
+		"CROSS JOIN tasks t ON t.id = j.task_id WHERE t.archived_at IS NULL", from)
+	err = each(rows, err, func(r rowScanner) (bool, error) {
+		var id task.ID
+		var title, description string
+		err := r.Scan(&id, &title, &description)
+		if tail = append(tail, id); m.Fits(title + "\n" + description) {
+			fit = append(fit, id)
+		}
+		return true, err
+	})
+	return tail, fit, err
+}
+
+// addWordsFit gives a connection the function that looks at the texts of a
+// task: whether the words of a search are in its title and description.
+func addWordsFit(c *sqlite3.SQLiteConn) error {
+	var query string
+	var m task.Matcher
+	return c.RegisterFunc("words_fit", func(q, title, description string) bool {
+		if q != query {
+			query, m = q, task.NewMatcher(q)
+		}
+		return m.Fits(title + "\n" + description)
+	}, true)
+}
+
+func jsonIDs(ids []task.ID) string {
+	list := make([]int64, len(ids))
+	for i, id := range ids {
+		list[i] = int64(id)
+	}
+	b, _ := json.Marshal(list) // numbers alone
+	return string(b)
+}
+
+// separatesWords reports whether a text is of scripts that write words apart,
+// so that the index knows each word of theirs.
+func separatesWords(q string) bool {
+	return !strings.ContainsFunc(q, func(r rune) bool {
+		return !unicode.In(r, unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Common, unicode.Armenian,
+			unicode.Georgian, unicode.Hebrew, unicode.Arabic, unicode.Hangul) || unicode.IsMark(r)
+	})
+}
+
+// words keeps the tasks whose title and description have the words of a search.
+func (rx *Rx) words(w *where, f task.TaskFilter) error {
+	if f.Query == "" {
+		return nil
+	}
+	found, err := rx.openFound(f.Query)
+	if err != nil {
+		return err
+	}
+	switch {
+	case !found.whole:
+	case found.few != "" && f.Label == "":
+		w.few = true
+		w.args = append([]any{found.few}, w.args...)
+	case found.few != "":
+		w.add("t.id IN (SELECT value FROM json_each(?))", found.few)
+	default:
+		w.add("words_fit(?, t.title, t.description)", f.Query)
+	}
+	w.many = found.whole && found.few == ""
+	fields := strings.Fields(f.Query)
+	for _, field := range fields[:min(len(fields), maxPartWords)] {
+		if found.whole && !strings.ContainsFunc(field, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+			continue
+		}
+		w.many = false
+		p := likePattern(field)
+		w.add(`(t.title LIKE ? ESCAPE '\' OR t.description LIKE ? ESCAPE '\')`, p, p)
+	}
+	return nil
+}

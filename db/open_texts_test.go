@@ -1,0 +1,203 @@
+package db_test
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"taskyard/db"
+	"taskyard/db/dbtest"
+	"taskyard/task"
+)
+
+// openList is an instance with more tasks of one word than a search puts in order,
+// and what its lists are compared with: a look at each task.
+type openList struct {
+	*testing.T
+	d   *db.DB
+	all map[task.ID]*task.Task
+}
+
+func newOpenList(t *testing.T, n int) *openList {
+	l := &openList{t, dbtest.New(t), map[task.ID]*task.Task{}}
+	write(t, l.d, func(tx *db.Tx) error {
+		for i := range n {
+			tk := &task.Task{
+				Title: fmt.Sprintf("Item %d of the list", n-i), Owner: []string{"coder", "other"}[i%10/9], CreatedBy: "user:maya",
+				Status: task.Active, Channel: "web", Priority: i % 7, Description: "It is the number " + fmt.Sprint(i%100) + ".",
+			}
+			if i%2000 == 0 {
+				tk.Labels, tk.Description = []string{"rare"}, "A café, version v0.4, for C++ and 修复登录问题"
+			}
+			id, err := tx.InsertTask(tk)
+			if err == nil {
+				err = tx.AddEvent(task.Event{Actor: "user:maya", Kind: task.EvTaskCreated, TaskID: id})
+			}
+			if err != nil {
+				return err
+			}
+			tk.ID = id
+			l.all[id] = tk
+		}
+		return nil
+	})
+	return l
+}
+
+func (l *openList) edit(id task.ID, title, description string) {
+	l.Helper()
+	write(l, l.d, func(tx *db.Tx) error {
+		tk, err := tx.Task(id)
+		if err != nil {
+			return err
+		}
+		tk.Title, tk.Description = title, description
+		if err := tx.UpdateTask(tk); err != nil {
+			return err
+		}
+		return tx.AddEvent(task.Event{Actor: "user:maya", Kind: task.EvTaskUpdated, TaskID: id})
+	})
+	l.all[id].Title, l.all[id].Description = title, description
+}
+
+func (l *openList) archive(id task.ID) {
+	l.Helper()
+	write(l, l.d, func(tx *db.Tx) error {
+		if err := tx.Archive(id, task.Done, ""); err != nil {
+			return err
+		}
+		return tx.AddEvent(task.Event{Actor: "user:maya", Kind: task.EvTaskCompleted, TaskID: id})
+	})
+	delete(l.all, id)
+}
+
+// index writes all that open_texts lacks and returns in how many writes.
+func (l *openList) index() (n int) {
+	l.Helper()
+	for {
+		var list []db.OpenTextsWrite
+		ok(l, l.d.Read(l.Context(), func(rx *db.Rx) (err error) { list, err = rx.ToOpenTexts(); return err }))
+		if len(list) == 0 {
+			return n
+		}
+		for _, w := range list {
+			n++
+			write(l, l.d, func(tx *db.Tx) error { return tx.WriteOpenTexts(w) })
+		}
+	}
+}
+
+// check compares every list with one that looks at each task.
+func (l *openList) check() {
+	l.Helper()
+	for _, q := range []string{
+		"", "list", "item 17", "item 1", "numb", "number 42", "umber", "cafe", "v0.4", "C++", "登录", "++", "changed", "nothing here",
+	} {
+		for _, f := range []task.TaskFilter{
+			{}, {Owner: "other"}, {Label: "rare"}, {Sort: task.SortTitle}, {Sort: task.SortTitle, Desc: true, Owner: "coder"},
+		} {
+			f.Query, f.Limit = q, 100
+			want := l.want(f)
+			var got []task.ID
+			ok(l, l.d.Read(l.Context(), func(rx *db.Rx) error {
+				n, err := rx.CountOpenTasks(f)
+				if bound := task.MaxCounted + 1; q != "" && n != min(bound, len(want)) {
+					l.Errorf("%+v: counted %d of %d", f, n, len(want))
+				}
+				for f.After = ""; err == nil && len(got) < 400; {
+					var page []*task.Task
+					page, f.After, err = rx.OpenTasks(f, true)
+					for _, tk := range page {
+						got = append(got, tk.ID)
+					}
+					if f.After == "" {
+						break
+					}
+				}
+				return err
+			}))
+			if !slices.Equal(got, want[:min(len(want), len(got))]) || len(got) < min(400, len(want)) {
+				l.Errorf("%+v: found %d, expected %d; they begin %v and %v", f, len(got), len(want), got[:min(9, len(got))], want[:min(9, len(want))])
+			}
+		}
+	}
+}
+
+func (l *openList) want(f task.TaskFilter) []task.ID {
+	m := task.NewMatcher(f.Query)
+	words := len(task.SearchWords(f.Query)) > 0
+	var list []*task.Task
+	for _, tk := range l.all {
+		text := tk.Title + "\n" + tk.Description
+		fits := true
+		for field := range strings.FieldsSeq(f.Query) {
+			if strings.ContainsAny(field, "+.登") {
+				fits = fits && strings.Contains(text, field)
+			}
+		}
+		if words && !strings.Contains(f.Query, "登") {
+			fits = fits && m.Fits(text)
+		}
+		if fits && (f.Owner == "" || f.Owner == tk.Owner) && (f.Label == "" || slices.Contains(tk.Labels, f.Label)) {
+			list = append(list, tk)
+		}
+	}
+	slices.SortFunc(list, func(a, b *task.Task) int {
+		if f.Sort == "" {
+			return cmp.Or(b.Priority-a.Priority, int(a.ID-b.ID))
+		}
+		n := cmp.Or(strings.Compare(strings.ToLower(a.Title), strings.ToLower(b.Title)), int(a.ID-b.ID))
+		if f.Desc {
+			return -n
+		}
+		return n
+	})
+	ids := make([]task.ID, len(list))
+	for i, tk := range list {
+		ids[i] = tk.ID
+	}
+	return ids
+}
+
+func TestListsOfOpenTasksAreExactWhateverIsIndexed(t *testing.T) {
+	t.Parallel()
+	l := newOpenList(t, 10_600)
+	equal(t, "writes of the index", l.index() > 9, true)
+	equal(t, "rows", count(t, l.d, "SELECT count(*) FROM open_texts"), 10_000) // and 600 that lists look at themselves
+	l.check()
+	for id := range task.ID(40) { // fewer changes than are written
+		l.edit(id*7+1, fmt.Sprintf("a changed item %d", id), "Nothing of what it was.")
+		l.archive(id*7 + 2)
+	}
+	l.edit(103, "Item changed", "")
+	l.edit(103, "Item 999 of the list", "")
+	equal(t, "writes for few changes", l.index(), 0)
+	l.check()
+	for range 1000 {
+		l.edit(200, "Item changed thrice", "number")
+	}
+	equal(t, "writes for many", l.index() > 0, true)
+	equal(t, "rows", count(t, l.d, "SELECT count(*) FROM open_texts"), 10_560)
+	l.check()
+	search := func() error { return l.d.Read(t.Context(), func(rx *db.Rx) error { return rx.CheckSearch() }) }
+	_, err := raw(t, l.d.Path()).ExecContext(t.Context(), "INSERT INTO open_search (open_search) VALUES ('integrity-check')")
+	ok(t, err)
+	ok(t, l.d.Read(t.Context(), func(rx *db.Rx) error { return rx.CheckInvariants() }))
+	ok(t, search())
+	_, err = raw(t, l.d.Path()).ExecContext(t.Context(), "DELETE FROM open_texts WHERE task_id = 10")
+	ok(t, err)
+	says(t, search(), "the search lacks", "task 10")
+}
+
+func TestListsOfOpenTasksReadAllWhileTheIndexIsFarBehind(t *testing.T) {
+	t.Parallel()
+	l := newOpenList(t, 5100)
+	var found []*task.Task
+	ok(t, l.d.Read(t.Context(), func(rx *db.Rx) (err error) {
+		found, _, err = rx.OpenTasks(task.TaskFilter{Query: "item 4321", Limit: 10}, false)
+		return err
+	}))
+	equal(t, "found", len(found), 1)
+}
