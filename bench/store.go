@@ -173,7 +173,7 @@ func create(ctx context.Context, d *db.DB, n int64) error {
 
 func claim(ctx context.Context, d *db.DB, n int64) error {
 	return d.Write(ctx, func(tx *db.Tx) error {
-		t, err := tx.ClaimNext(owner(n), lease)
+		t, err := tx.ClaimNext(owner(n), nil, lease)
 		if err != nil {
 			return err
 		}

@@ -23,21 +23,33 @@ var claimNext = `UPDATE tasks SET claim_seq = claim_seq + 1, claim_holder = ?1, 
 var claimConsented = strings.Replace(claimNext, "AND awaits = ''\n", "AND awaits = '' AND NOT EXISTS (SELECT 1 FROM hands h "+
 	"WHERE h.task_id = tasks.id AND h.actor NOT LIKE 'user:%' AND (h.actor <> ?1 OR h.whole = 0))\n", 1)
 
+// inProjects passes over tasks of other projects than those of a JSON list.
+func inProjects(claim string) string {
+	return strings.Replace(claim, "AND awaits = ''", "AND awaits = '' AND (project = '' OR project IN (SELECT value FROM json_each(?4)))", 1)
+}
+
+var claimNextIn, claimConsentedIn = inProjects(claimNext), inProjects(claimConsented)
+
 // ClaimNext claims the first free task of the agent's queue for lease and
-// returns it with relations, or nil when nothing is free.
-func (tx *Tx) ClaimNext(agent string, lease time.Duration) (*task.Task, error) {
-	return tx.claimBy(claimNext, agent, lease)
+// returns it with relations, or nil when nothing is free. projects, if not
+// empty, are the only ones whose tasks it takes.
+func (tx *Tx) ClaimNext(agent string, projects []string, lease time.Duration) (*task.Task, error) {
+	return tx.claimBy(claimNext, claimNextIn, agent, projects, lease)
 }
 
 // ClaimConsented is ClaimNext without what waits for the consent of a person.
-func (tx *Tx) ClaimConsented(agent string, lease time.Duration) (*task.Task, error) {
-	return tx.claimBy(claimConsented, agent, lease)
+func (tx *Tx) ClaimConsented(agent string, projects []string, lease time.Duration) (*task.Task, error) {
+	return tx.claimBy(claimConsented, claimConsentedIn, agent, projects, lease)
 }
 
-func (tx *Tx) claimBy(q, agent string, lease time.Duration) (*task.Task, error) {
+func (tx *Tx) claimBy(all, in, agent string, projects []string, lease time.Duration) (*task.Task, error) {
 	wrote := tx.wrote
 	tx.wrote = true
-	t, err := scanTask(tx.Now)(tx.row(q, agent, tx.Now, tx.Now.Add(lease)))
+	q, args := all, []any{agent, tx.Now, tx.Now.Add(lease)}
+	if len(projects) > 0 {
+		q, args = in, append(args, asJSON(projects))
+	}
+	t, err := scanTask(tx.Now)(tx.row(q, args...))
 	if errors.Is(err, sql.ErrNoRows) {
 		tx.wrote = wrote
 		return nil, nil

@@ -16,11 +16,11 @@ func (tx *Tx) ImportTask(tk *task.Task) error {
 		status = task.Active
 	}
 	err := tx.do(`INSERT INTO tasks (id, title, description, owner, created_by, status, priority, version, channel, parent_id,
- nesting, labels, blocked, blockers_canceled, created_at, updated_at, title_by, description_by, project)
- VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+ nesting, labels, blocked, blockers_canceled, created_at, updated_at, title_by, description_by, project, demands)
+ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		tk.ID, tk.Title, tk.Description, tk.Owner, tk.CreatedBy, status, tk.Priority, tk.Version, tk.Channel, nz(tk.ParentTaskID), tk.Nesting,
 		strings.Join(tk.Labels, " "), tk.Blocked, tk.BlockersCanceled, tk.CreatedAt, tk.UpdatedAt, tk.TitleBy, tk.TextBy,
-		tk.Project)
+		tk.Project, demandsJSON(tk.Demands))
 	if err != nil {
 		return err
 	}

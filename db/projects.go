@@ -92,3 +92,16 @@ func (tx *Tx) SetProject(id task.ID, project string) error {
 func (tx *Tx) SetAwaits(id task.ID, awaits task.WaitingFor) error {
 	return tx.do("UPDATE tasks SET awaits = ?, version = version + 1, updated_at = ? WHERE id = ?", awaits, tx.Now, id)
 }
+
+// SetDemands writes what an open task itself must show.
+func (tx *Tx) SetDemands(id task.ID, d task.Demands) error {
+	return tx.do("UPDATE tasks SET demands = ?, version = version + 1, updated_at = ? WHERE id = ?", demandsJSON(d), tx.Now, id)
+}
+
+// demandsJSON is how a row holds demands; "" are none.
+func demandsJSON(d task.Demands) string {
+	if d.Empty() {
+		return ""
+	}
+	return asJSON(d)
+}

@@ -10,9 +10,11 @@ import (
 const (
 	resultCols = `s.id, s.task_id, s.number, coalesce(s.run_id, 0), s.author, s.summary, s.resources, s.project, s.branch,
  s.base, s.head, s.patch, s.digest, s.policy, s.flags, s.state, s.created_at,
- (SELECT json_group_array(json_object('by', person, 'accept', json(iif(accept, 'true', 'false')), 'digest', digest, 'text', text, 'at', at))
+ (SELECT json_group_array(json_object('by', person, 'role', role, 'accept', json(iif(accept, 'true', 'false')),
+ 'digest', digest, 'text', text, 'at', at))
  FROM (SELECT * FROM votes v WHERE v.task_id = s.task_id AND v.digest = s.digest ORDER BY at, person))`
-	checkCols = `id, task_id, name, command, required, commit_id, verdict, exit_code, reason, millis, log_hash, level, merge, created_at`
+	checkCols = `id, task_id, name, command, required, commit_id, verdict, exit_code, reason, millis, log_hash, level, merge,
+ asked_by, created_at`
 )
 
 func scanResult(r rowScanner) (*task.Result, error) {
@@ -130,14 +132,14 @@ func (tx *Tx) CloseResults(id task.ID, to task.ResultState) error {
 // PutVote writes the decision of a person on a digest; an earlier one on the
 // same digest is replaced.
 func (tx *Tx) PutVote(id task.ID, v task.Vote) error {
-	return tx.do(`INSERT INTO votes (task_id, digest, person, accept, text, at) VALUES (?, ?, ?, ?, ?, ?)
- ON CONFLICT DO UPDATE SET accept = excluded.accept, text = excluded.text, at = excluded.at`,
-		id, v.Digest, v.By, v.Accept, v.Text, tx.Now)
+	return tx.do(`INSERT INTO votes (task_id, digest, person, role, accept, text, at) VALUES (?, ?, ?, ?, ?, ?, ?)
+ ON CONFLICT DO UPDATE SET role = excluded.role, accept = excluded.accept, text = excluded.text, at = excluded.at`,
+		id, v.Digest, v.By, v.Role, v.Accept, v.Text, tx.Now)
 }
 
 func scanCheckRun(r rowScanner) (c task.CheckRun, err error) {
 	return c, r.Scan(&c.ID, &c.TaskID, &c.Name, &c.Command, &c.Required, &c.Commit, &c.Verdict, &c.ExitCode, &c.Reason,
-		&c.Millis, &c.LogSHA256, &c.Level, &c.Merge, &c.CreatedAt)
+		&c.Millis, &c.LogSHA256, &c.Level, &c.Merge, &c.AskedBy, &c.CreatedAt)
 }
 
 func (rx *Rx) checkRuns(cond string, args ...any) ([]task.CheckRun, error) {
@@ -173,9 +175,9 @@ func (rx *Rx) CheckRun(id, check task.ID) (task.CheckRun, error) {
 // the completion of a run, 0 for none.
 func (tx *Tx) InsertCheckRun(c task.CheckRun, result, run task.ID) (task.ID, error) {
 	return tx.insert(`INSERT INTO check_runs (task_id, result_id, run_id, name, command, required, commit_id, verdict, exit_code,
- reason, millis, log, log_hash, level, merge, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+ reason, millis, log, log_hash, level, merge, asked_by, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		c.TaskID, nz(result), nz(run), c.Name, c.Command, c.Required, c.Commit, c.Verdict, c.ExitCode,
-		c.Reason, c.Millis, c.Log, c.LogSHA256, c.Level, c.Merge, tx.Now)
+		c.Reason, c.Millis, c.Log, c.LogSHA256, c.Level, c.Merge, c.AskedBy, tx.Now)
 }
 
 // RefusedCompletions counts how often the completion of a task was refused to a
@@ -183,7 +185,7 @@ func (tx *Tx) InsertCheckRun(c task.CheckRun, result, run task.ID) (task.ID, err
 // not pass.
 func (rx *Rx) RefusedCompletions(id, run task.ID) (int, error) {
 	return rx.count(`SELECT coalesce(max(n), 0) FROM (SELECT count(*) AS n FROM check_runs WHERE task_id = ?1 AND result_id IS NULL
- AND coalesce(run_id, 0) = ?2`+sinceResult+` GROUP BY name)`, id, run)
+ AND asked_by = '' AND coalesce(run_id, 0) = ?2`+sinceResult+` GROUP BY name)`, id, run)
 }
 
 // sinceResult keeps the check runs of the task ?1 after those of its last result.
@@ -191,7 +193,7 @@ const sinceResult = ` AND id > coalesce((SELECT max(id) FROM check_runs WHERE ta
 
 // addReview sets what became of the last result of a task of a project.
 func (rx *Rx) addReview(t *task.Task) error {
-	if t.Project == "" {
+	if t.Project == "" && t.Demands.Empty() {
 		return nil
 	}
 	review := &task.TaskReview{}
@@ -232,8 +234,8 @@ func (rx *Rx) failedChecks(id task.ID, review *task.TaskReview) error {
 		review.Merge = m.Code + ": " + task.ClipText(m.Reason, 4000)
 	}
 	rows, err := rx.query(`SELECT id, name, command, commit_id, verdict, exit_code, reason, log, created_at FROM check_runs WHERE task_id = ?1
- AND result_id IS NULL AND required = 1 AND verdict <> 'passed' AND created_at = (SELECT max(created_at) FROM check_runs
- WHERE task_id = ?1 AND result_id IS NULL)`+sinceResult+` ORDER BY id LIMIT 5`, id)
+ AND result_id IS NULL AND asked_by = '' AND required = 1 AND verdict <> 'passed' AND created_at = (SELECT max(created_at)
+ FROM check_runs WHERE task_id = ?1 AND result_id IS NULL AND asked_by = '')`+sinceResult+` ORDER BY id LIMIT 5`, id)
 	review.FailedChecks, err = collect(rows, err, func(r rowScanner) (c task.CheckRun, err error) {
 		c.TaskID, c.Required = id, true
 		return c, r.Scan(&c.ID, &c.Name, &c.Command, &c.Commit, &c.Verdict, &c.ExitCode, &c.Reason, &c.Log, &c.CreatedAt)

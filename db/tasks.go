@@ -1,6 +1,7 @@
 package db
 
 import (
+	"encoding/json"
 	"strings"
 
 	"taskyard/task"
@@ -15,7 +16,7 @@ const (
  coalesce(t.question_id, 0), coalesce(t.run_id, 0), t.failures, coalesce(t.summary, ''),
  t.created_at, t.updated_at, coalesce(t.archived_at, 0),
  coalesce((SELECT phase FROM runs r WHERE r.id = t.run_id), ''), t.blocked, t.blockers_canceled, t.labels, t.title_by, t.description_by,
- t.project, t.awaits`
+ t.project, t.awaits, t.demands`
 	stepsJSON = `(SELECT json_group_array(json_array(title, details, done, coalesce(subtask_id, 0)))
  FROM (SELECT title, details, done, subtask_id FROM steps WHERE task_id = t.id ORDER BY position))`
 	resourcesJSON = `(SELECT json_group_array(json_array(type, value, label)) FROM (SELECT type, value, label
@@ -71,11 +72,11 @@ func scanTask(now task.Time) func(rowScanner) (*task.Task, error) {
 	return func(r rowScanner) (*task.Task, error) {
 		t := &task.Task{}
 		var c task.Claim
-		var labels, steps, resources, comments, blockers, runs, subtasks string
+		var labels, demands, steps, resources, comments, blockers, runs, subtasks string
 		err := r.Scan(&t.ID, &t.Title, &t.Owner, &t.CreatedBy, &t.Status, &t.Priority, &t.Version, &t.Channel,
 			&t.ParentTaskID, &t.Nesting, &c.ID, &c.Holder, &c.Since, &c.ExpiresAt,
 			&t.QuestionID, &t.OpenRunID, &t.Failures, &t.Summary, &t.CreatedAt, &t.UpdatedAt, &t.ArchivedAt,
-			&t.OpenRunPhase, &t.Blocked, &t.BlockersCanceled, &labels, &t.TitleBy, &t.TextBy, &t.Project, &t.Awaits,
+			&t.OpenRunPhase, &t.Blocked, &t.BlockersCanceled, &labels, &t.TitleBy, &t.TextBy, &t.Project, &t.Awaits, &demands,
 			&t.Description, &steps, &resources, &comments, &blockers,
 			&t.StepsDone, &t.StepsTotal, &t.CommentCount, &t.LastFailure, &runs, &subtasks)
 		if err != nil {
@@ -90,6 +91,11 @@ func scanTask(now task.Time) func(rowScanner) (*task.Task, error) {
 		}
 		if t.BlockedBy, err = idList(blockers); err != nil {
 			return nil, err
+		}
+		if demands != "" {
+			if err := json.Unmarshal([]byte(demands), &t.Demands); err != nil {
+				return nil, err
+			}
 		}
 		t.Derive(now)
 		if err := relations(t, steps, resources, comments); err != nil {
@@ -210,10 +216,10 @@ func (rx *Rx) tasksWithin(q string, args ...any) ([]*task.Task, bool, error) {
 // id. t.Nesting and t.ParentTaskID are taken as they are.
 func (tx *Tx) InsertTask(t *task.Task) (task.ID, error) {
 	id, err := tx.insert(`INSERT INTO tasks (title, description, owner, created_by, status,
- priority, channel, parent_id, nesting, labels, project, created_at, updated_at)
- VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+ priority, channel, parent_id, nesting, labels, project, demands, created_at, updated_at)
+ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		t.Title, t.Description, t.Owner, t.CreatedBy, t.Status, t.Priority, t.Channel,
-		nz(t.ParentTaskID), t.Nesting, strings.Join(t.Labels, " "), t.Project, tx.Now, tx.Now)
+		nz(t.ParentTaskID), t.Nesting, strings.Join(t.Labels, " "), t.Project, demandsJSON(t.Demands), tx.Now, tx.Now)
 	if err != nil {
 		return 0, err
 	}

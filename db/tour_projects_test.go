@@ -73,7 +73,12 @@ func projects(t *testing.T, s *service.Service, git *scriptedGit) {
 	must(s.CreateSubtask(ctx, admin, create(t, s, admin, task.New{NoStart: true, Project: "web", Steps: []task.Step{{Title: "a"}}}).ID, 0,
 		task.New{Title: "s", NoStart: true}))
 
+	webber := task.Actor{Name: "webber", Role: task.RoleAgent}
+	must(s.Signup(ctx, webber, "webber", 1))
+	must(s.UpdateTask(ctx, admin, tk.ID, task.Patch{Policy: &task.Review{Approvals: 1}}))
+
 	git.verdict = task.CheckFailed
+	must(s.RunCheck(ctx, admin, tk.ID, "test"))
 	if _, err := s.CompleteTask(ctx, agent, tk.ID, "", 0); !task.IsCode(err, task.CodeChecksFailed) {
 		t.Fatalf("completing with a red check: %v", err)
 	}

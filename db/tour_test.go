@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -29,7 +30,10 @@ func tour(t *testing.T) {
 	d := dbtest.New(t, func(o *db.Options) { o.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) } })
 	dir := t.TempDir()
 	text := "---\ndescription: d\ntools: read, task\nrunner: script\nmax_claims: 5\nmax_turns: 9\nmax_tokens_per_day: 1000000\n---\nWork.\n"
-	testkit.WriteAgents(t, dir, map[string]string{"coder": text, "other": text})
+	testkit.WriteAgents(t, dir, map[string]string{
+		"coder": text, "other": text,
+		"webber": strings.Replace(text, "runner: script", "runner: none\nprojects: [web]", 1),
+	})
 	agents := testkit.OpenAgents(t, dir, nil)
 	git := &scriptedGit{head: "first"}
 	serve := func(d *db.DB, with func(*service.Config)) *service.Service {

@@ -87,7 +87,7 @@ func TestGroupCommit(t *testing.T) {
 		}, "NOT NULL"},
 		"an error after a claim that found nothing": {func(tx *db.Tx) error {
 			_ = insert("odd")(tx)
-			tk, err := tx.ClaimNext("nobody", time.Hour)
+			tk, err := tx.ClaimNext("nobody", nil, time.Hour)
 			if tk != nil || err != nil {
 				return fmt.Errorf("claimed %v: %w", tk, err)
 			}

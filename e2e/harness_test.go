@@ -50,6 +50,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == handingArg {
 		testkit.EndHelper(handingMain())
 	}
+	if len(os.Args) > 1 && os.Args[1] == weakeningArg {
+		testkit.EndHelper(weakeningMain())
+	}
 	if len(os.Args) > 1 && os.Args[1] == changingArg {
 		testkit.EndHelper(changingMain())
 	}

@@ -159,7 +159,15 @@ var apiDocs = map[string]apiDoc{
 	},
 	"GET /api/tasks/{id}/checks": {
 		Tag:     "Results",
-		Summary: "List the last executions of the checks of a task",
+		Summary: "List the checks of a task that are in force, and their last executions",
+		Desc: "Checks add up: those of the project, of the agent and of the task itself. One that is the same as another of its name " +
+			"runs once; one that differs runs too, as NAME.agent or NAME.task.",
+	},
+	"POST /api/tasks/{id}/checks/{name}/run": {
+		Tag:     "Results",
+		Summary: "Run one check of a task again",
+		Desc: "A call is held at most 50 s; while the check still runs it answers 409 `checks_running`, and the same call made again " +
+			"waits on. Another verdict of a required check makes a new result of the same change, on which nobody has voted.",
 	},
 	"GET /api/tasks/{id}/checks/{check}": {
 		Tag:     "Results",

@@ -90,15 +90,31 @@ func (s *Server) apiRequestChanges(ctx context.Context, in *voteIn) (*taskOut, e
 
 type checkRunsOut struct {
 	Body struct {
-		Checks []task.CheckRun `json:"checks" doc:"the newest first, at most 100, without logs"`
+		InForce []task.InForce  `json:"inForce" doc:"what the server checks before the task is done"`
+		Policy  task.Accept     `json:"policy" doc:"who must accept its result"`
+		Checks  []task.CheckRun `json:"checks" doc:"the newest first, at most 100, without logs"`
 	}
 }
 
 func (s *Server) apiCheckRuns(ctx context.Context, in *TaskPath) (*checkRunsOut, error) {
-	list, err := s.svc.CheckRuns(ctx, actorIn(ctx), in.ID.ID)
 	out := &checkRunsOut{}
-	out.Body.Checks = list
+	var err error
+	if out.Body.Checks, err = s.svc.CheckRuns(ctx, actorIn(ctx), in.ID.ID); err != nil {
+		return nil, err
+	}
+	out.Body.InForce, out.Body.Policy, err = s.svc.ChecksInForce(ctx, actorIn(ctx), in.ID.ID)
 	return out, err
+}
+
+type runCheckIn struct {
+	TaskPath
+	Name string `path:"name" doc:"of a check that is in force"`
+	optional[nothing]
+}
+
+func (s *Server) apiRunCheck(ctx context.Context, in *runCheckIn) (*checkRunOut, error) {
+	c, err := s.svc.RunCheck(ctx, actorIn(ctx), in.ID.ID, in.Name)
+	return &checkRunOut{c}, err
 }
 
 // CheckRunPath is an execution of a check in the path.

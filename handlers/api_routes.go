@@ -42,6 +42,7 @@ func (s *Server) apiRoutes() {
 	handle(s, "POST /api/tasks/{id}/results/{number}/request-changes", task.Decide, s.apiRequestChanges)
 	handle(s, "GET /api/tasks/{id}/checks", task.Read, s.apiCheckRuns)
 	handle(s, "GET /api/tasks/{id}/checks/{check}", task.Read, s.apiCheckRun)
+	handle(s, "POST /api/tasks/{id}/checks/{name}/run", task.Person, s.apiRunCheck)
 	handle(s, "GET /api/tasks/{id}/review-comments", task.Read, s.apiReviewComments)
 	handle(s, "POST /api/tasks/{id}/review-comments", task.Person, s.apiDraftComment)
 	handle(s, "POST /api/tasks/{id}/review-comments/submit", task.Person, s.apiSubmitComments)

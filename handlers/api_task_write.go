@@ -19,6 +19,8 @@ type newTaskBody struct {
 	BlockedBy   []apiID        `json:"blockedBy,omitempty" doc:"tasks that must be done first, at most 100"`
 	Channel     string         `json:"channel,omitempty" doc:"default web"`
 	Project     string         `json:"project,omitempty" doc:"key of a project"`
+	Checks      []checkBody    `json:"checks,omitempty" doc:"beyond those of its project and its agent, at most 20. Reviewers and admins alone"`
+	Policy      *task.Review   `json:"policy,omitempty" doc:"who must accept its result, beyond what its project and its agent ask. Reviewers and admins alone"`
 	Start       *bool          `json:"start,omitempty" doc:"false: an active task does not wake its owner"`
 }
 
@@ -37,8 +39,8 @@ type resourceBody struct {
 func (b newTaskBody) task() task.New {
 	n := task.New{
 		Title: b.Title, Description: b.Description, Owner: b.Owner, Status: b.Status, Priority: b.Priority, Channel: b.Channel,
-		Project: b.Project,
-		Steps:   stepsOf(b.Steps), Labels: b.Labels, BlockedBy: ids(b.BlockedBy), NoStart: b.Start != nil && !*b.Start,
+		Project: b.Project, Checks: checksOf(b.Checks), Policy: b.Policy,
+		Steps: stepsOf(b.Steps), Labels: b.Labels, BlockedBy: ids(b.BlockedBy), NoStart: b.Start != nil && !*b.Start,
 	}
 	for _, r := range b.Resources {
 		n.Resources = append(n.Resources, task.Resource(r))
@@ -58,14 +60,16 @@ type patchIn struct {
 	TaskPath
 	IfMatch string `header:"If-Match" doc:"the ETag that was read"`
 	Body    struct {
-		Title       *string   `json:"title,omitempty"`
-		Description *string   `json:"description,omitempty"`
-		Priority    *int      `json:"priority,omitempty"`
-		Owner       *string   `json:"owner,omitempty"`
-		Status      *string   `json:"status,omitempty" doc:"draft, active, done, canceled; or idle, working, complete"`
-		Labels      *[]string `json:"labels,omitempty" doc:"the whole list; an empty one takes all off"`
-		Project     *string   `json:"project,omitempty" doc:"key of a project; empty for none. People alone, and not while a run is open"`
-		Version     int64     `json:"version,omitempty" minimum:"1" doc:"the version that was read"`
+		Title       *string      `json:"title,omitempty"`
+		Description *string      `json:"description,omitempty"`
+		Priority    *int         `json:"priority,omitempty"`
+		Owner       *string      `json:"owner,omitempty"`
+		Status      *string      `json:"status,omitempty" doc:"draft, active, done, canceled; or idle, working, complete"`
+		Labels      *[]string    `json:"labels,omitempty" doc:"the whole list; an empty one takes all off"`
+		Project     *string      `json:"project,omitempty" doc:"key of a project; empty for none. People alone, and not while a run is open"`
+		Checks      *[]checkBody `json:"checks,omitempty" doc:"its own checks as a whole list; an empty one takes all off. Reviewers and admins alone"`
+		Policy      *task.Review `json:"policy,omitempty" doc:"who must accept beyond what its project and its agent ask; 0 approvals: nobody. Reviewers and admins alone"`
+		Version     int64        `json:"version,omitempty" minimum:"1" doc:"the version that was read"`
 	}
 }
 
@@ -73,7 +77,11 @@ func (s *Server) apiUpdateTask(ctx context.Context, in *patchIn) (*taskOut, erro
 	b := in.Body
 	p := task.Patch{
 		Title: b.Title, Description: b.Description, Priority: b.Priority,
-		Owner: b.Owner, Status: b.Status, Labels: b.Labels, Project: b.Project, Version: b.Version,
+		Owner: b.Owner, Status: b.Status, Labels: b.Labels, Project: b.Project, Policy: b.Policy, Version: b.Version,
+	}
+	if b.Checks != nil {
+		list := checksOf(*b.Checks)
+		p.Checks = &list
 	}
 	if in.IfMatch != "" {
 		v, err := etagVersion(in.IfMatch)

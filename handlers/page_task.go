@@ -60,7 +60,10 @@ func (s *Server) taskModel(c echo.Context, id task.ID, v views.TaskView) (m view
 	if err := s.activity(c, &m); err != nil {
 		return m, err
 	}
-	if p.Task.Project != "" {
+	if m.InForce, m.Policy, err = s.svc.ChecksInForce(ctx, a, id); err != nil {
+		return m, err
+	}
+	if p.Task.Project != "" || !p.Task.Demands.Empty() {
 		if m.Results, err = s.svc.Results(ctx, a, id); err != nil {
 			return m, err
 		}

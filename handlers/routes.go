@@ -87,6 +87,9 @@ func (s *Server) routes() {
 		{"GET", "/tasks/:id/cancel", task.Person, s.taskForm(s.cancelPage)},
 		{"POST", "/tasks/:id/cancel", task.Person, act(s.postCancel, noEntries)},
 
+		{"GET", "/tasks/:id/checks", task.Read, page(s.checksPage)},
+		{"POST", "/tasks/:id/checks", task.Decide, s.setDemands},
+		{"POST", "/tasks/:id/checks/:name/run", task.Person, s.runCheck},
 		{"GET", "/tasks/:id/checks/:check", task.Read, page(s.checkPage)},
 		{"GET", "/tasks/:id/review", task.Read, page(s.reviewPage)},
 		{"GET", "/tasks/:id/review/file", task.Read, page(s.reviewFilePage)},

@@ -92,12 +92,13 @@ func (tx *txn) signup(agent string, count int) ([]*task.Task, error) {
 	}
 	count = min(count, room)
 	claim := tx.ClaimNext
-	if def, _ := tx.s.agents.Agent(agent); tx.actor.RunID != 0 && tx.s.policyOf(def) != task.ApproveNever {
+	def, _ := tx.s.agents.Agent(agent)
+	if tx.actor.RunID != 0 && tx.s.policyOf(def) != task.ApproveNever {
 		claim = tx.ClaimConsented // else a run would do what its own runs wait for
 	}
 	list := make([]*task.Task, 0, count)
 	for bytes := 0; len(list) < count && bytes <= task.MaxTaskText; { // who claims many long tasks gets them in several calls
-		tk, err := claim(agent, tx.s.config().Lease)
+		tk, err := claim(agent, def.Projects, tx.s.config().Lease)
 		if err != nil {
 			return nil, err
 		}
@@ -144,6 +145,10 @@ func (tx *txn) claimed(id task.ID, owner string, claim int64) error {
 
 // claim claims one task for its owner; the caller has checked that it may be.
 func (tx *txn) claim(tk *task.Task) error {
+	def, _ := tx.s.agents.Agent(tk.Owner)
+	if err := notItsProject(def, tk); err != nil {
+		return err
+	}
 	if err := tx.Claim(tk.ID, tk.Owner, tx.s.config().Lease); err != nil {
 		return err
 	}
@@ -152,6 +157,16 @@ func (tx *txn) claim(tk *task.Task) error {
 		return err
 	}
 	return tx.claimed(tk.ID, tk.Owner, now.Claim.ID)
+}
+
+// notItsProject refuses an agent work on a project that its definition leaves
+// out.
+func notItsProject(def task.Agent, tk *task.Task) error {
+	if def.WorksOn(tk.Project) {
+		return nil
+	}
+	return task.Errorf(task.Conflict, task.CodeTaskGated, "Task %d belongs to project %s, and %s works on %s alone: move it to another agent",
+		tk.ID, tk.Project, def.ID, strings.Join(def.Projects, ", "))
 }
 
 func (tx *txn) release(tk *task.Task, how string) error {
@@ -245,6 +260,9 @@ func (tx *txn) handOver(tk *task.Task, to, author, comment string) error {
 // unless it is the caller's own, and with wakes wakes the new owner.
 func (tx *txn) transfer(tk *task.Task, to, comment string, wakes bool) error {
 	if err := tx.bindHandOver(tk); err != nil {
+		return err
+	}
+	if err := tx.keepsBound(tk); err != nil {
 		return err
 	}
 	if err := tx.recordContribution(tk.ID, task.PartOwner); err != nil {

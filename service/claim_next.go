@@ -59,7 +59,7 @@ func (s *Service) provesTask(ctx context.Context, id task.ID) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		return proves(rx, tk)
+		return s.proves(rx, tk)
 	})
 }
 

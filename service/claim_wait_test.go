@@ -508,7 +508,7 @@ func (y *instance) freeNow(agents []string) map[string][]task.ID {
 		for _, a := range agents {
 			free[a] = nil
 			for {
-				tk, err := tx.ClaimNext(a, time.Hour)
+				tk, err := tx.ClaimNext(a, nil, time.Hour)
 				if err != nil {
 					return err
 				}

@@ -201,6 +201,9 @@ func (tx *txn) delegate(def task.Agent, d task.Delegation) (task.ID, error) {
 	if err != nil {
 		return 0, err
 	}
+	if err := notItsProject(def, tk); err != nil {
+		return 0, err
+	}
 	bound := &task.Bound{Depth: c.depth + 1, Ask: ask}
 	if c.run != nil {
 		bound.ParentRun, bound.TreeRun = c.run.ID, c.run.ID

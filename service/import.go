@@ -119,7 +119,7 @@ func (w *importer) tasks() error {
 		}
 		tk.UpdatedAt = cmp.Or(tk.UpdatedAt, tk.CreatedAt)
 		if tk.Status == task.Done {
-			tk.Project = "" // it has no result that proves it
+			tk.Project, tk.Demands = "", task.Demands{} // it has no result that proves it
 		}
 		for _, ref := range it.BlockedBy {
 			switch w.plan.Item(ref).Task.Status {

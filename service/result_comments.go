@@ -38,7 +38,7 @@ func (s *Service) ReviewComments(ctx context.Context, a task.Actor, id task.ID) 
 		for _, r := range results {
 			heads[r.ID] = r.Head
 		}
-		p, err := rx.Project(last.Project)
+		p, err := projectOrNone(rx, last.Project)
 		if err == nil {
 			repo = p.Repository
 		}

@@ -3,9 +3,7 @@ package service
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
-	"time"
 
 	"taskyard/db"
 	"taskyard/task"
@@ -136,7 +134,7 @@ func (s *Service) AcceptResult(ctx context.Context, a task.Actor, id task.ID, nu
 		if err != nil {
 			return err
 		}
-		p, err := tx.Project(r.Project)
+		p, err := projectOrNone(&tx.Rx, r.Project)
 		if err != nil {
 			return err
 		}
@@ -229,7 +227,7 @@ func (s *Service) vote(ctx context.Context, a task.Actor, id task.ID, number int
 		if err := mayDecide(a, r, tx.Now); err != nil {
 			return nil, err
 		}
-		v.By = a.Name
+		v.By, v.Role = a.Name, a.Role
 		if err := tx.PutVote(id, v); err != nil {
 			return nil, err
 		}
@@ -253,22 +251,13 @@ func decidable(tk *task.Task, r *task.Result, digest string) error {
 	return nil
 }
 
-// mayDecide checks that the vote of a person counts by the policy of a result.
+// mayDecide checks that the vote of a person counts by a policy of a result.
 func mayDecide(a task.Actor, r *task.Result, now task.Time) error {
-	name := displayName(a.Name)
-	from := r.Policy.From
-	if len(from) == 0 || slices.ContainsFunc(from, func(s string) bool {
-		return strings.EqualFold(s, name) || s == string(a.Role)
-	}) {
+	if r.MayVote(task.Vote{By: a.Name, Role: a.Role, At: now}) {
 		return nil
 	}
-	if r.Policy.StandIn != "" && strings.EqualFold(r.Policy.StandIn, name) {
-		if due := r.CreatedAt.Add(time.Duration(r.Policy.ExpiresSeconds) * time.Second); now >= due {
-			return nil
-		}
-	}
 	return task.Errorf(task.Forbidden, task.CodeForbidden, "%s may not decide on result %d: its policy asks %s",
-		name, r.Number, strings.Join(from, ", "))
+		displayName(a.Name), r.Number, r.Asked())
 }
 
 // MayVote reports why the vote of the caller on a result would not count, nil
@@ -282,7 +271,7 @@ func (s *Service) MayVote(a task.Actor, r *task.Result) error {
 
 // dropResults ends what waits of the results of a task that was canceled.
 func (tx *txn) dropResults(tk *task.Task) error {
-	if tk.Project == "" {
+	if tk.Project == "" && tk.Demands.Empty() {
 		return nil
 	}
 	if err := tx.CloseResults(tk.ID, task.ResultCanceled); err != nil {

@@ -25,11 +25,15 @@ func (l *submissions) join(sub *submission, now task.Time) (*submission, error) 
 	had := l.all[sub.task.ID]
 	switch {
 	case had == nil:
-	case had.of(sub.caller, sub.summary, now):
+	case had.of(sub.caller, sub.again, sub.summary, now):
 		return had, nil
 	case !had.over():
+		what := "is being completed"
+		if had.again != "" {
+			what = "has its check " + had.again + " run again"
+		}
 		return nil, task.Errorf(task.Conflict, task.CodeChecksRunning,
-			"Task %d is being completed by %s: its checks run", sub.task.ID, displayName(had.caller.Name))
+			"Task %d %s by %s: its checks run", sub.task.ID, what, displayName(had.caller.Name))
 	}
 	if l.all == nil {
 		l.all = map[task.ID]*submission{}
@@ -39,20 +43,20 @@ func (l *submissions) join(sub *submission, now task.Time) (*submission, error) 
 	return sub, nil
 }
 
-// find returns the completion of a task by the same call, which runs or whose
-// outcome nobody has heard, else nil.
-func (l *submissions) find(id task.ID, a task.Actor, summary string, now task.Time) *submission {
+// find returns the completion of a task, or the run of one check, by the same
+// call, which runs or whose outcome nobody has heard, else nil.
+func (l *submissions) find(id task.ID, a task.Actor, again, summary string, now task.Time) *submission {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if had := l.all[id]; had != nil && had.of(a, summary, now) {
+	if had := l.all[id]; had != nil && had.of(a, again, summary, now) {
 		return had
 	}
 	return nil
 }
 
 // of reports whether a call is the one that the completion is made for.
-func (sub *submission) of(a task.Actor, summary string, now task.Time) bool {
-	return sub.caller.Name == a.Name && sub.caller.RunID == a.RunID && sub.summary == summary &&
+func (sub *submission) of(a task.Actor, again, summary string, now task.Time) bool {
+	return sub.caller.Name == a.Name && sub.caller.RunID == a.RunID && sub.again == again && sub.summary == summary &&
 		(!sub.over() || now.Sub(sub.since) < unheard)
 }
 

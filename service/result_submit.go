@@ -3,6 +3,8 @@ package service
 import (
 	"context"
 	"fmt"
+	"reflect"
+	"slices"
 	"sync"
 	"time"
 
@@ -10,15 +12,13 @@ import (
 	"taskyard/task"
 )
 
-// maxCheckAttempts is how often a completion may be refused because of checks,
-// for each run; then the result goes to people, marked red.
-const maxCheckAttempts = 3
-
-// submission is the completion of a task of a project: what was found out
-// before anything is written.
+// submission is the completion of a task that must prove its result, or one
+// check of it that is run again: what was found out before anything is written.
 type submission struct {
 	task    *task.Task
-	project *task.Project
+	project *task.Project // an empty one for none
+	inForce []task.InForce
+	again   string // name of the one check that is run again, "" in a completion
 	tree    task.Worktree
 	summary string
 	claim   int64
@@ -32,16 +32,6 @@ type submission struct {
 	err    error
 }
 
-// proves reports whether a task is done only with a result: one of a project,
-// but for what a run delegated, which is part of the task above.
-func proves(rx *db.Rx, tk *task.Task) (bool, error) {
-	if tk.Project == "" {
-		return false, nil
-	}
-	b, err := rx.Bound(tk.ID)
-	return err == nil && (b == nil || b.ParentRun == 0), err
-}
-
 // submission reads what completing a task needs, nil where it is done at once.
 // Errors: as CompleteTask.
 func (s *Service) submission(ctx context.Context, a task.Actor, id task.ID, summary string, claim int64) (*submission, error) {
@@ -50,7 +40,7 @@ func (s *Service) submission(ctx context.Context, a task.Actor, id task.ID, summ
 		if err != nil {
 			return nil, err
 		}
-		if needed, err := proves(rx, tk); err != nil || !needed {
+		if needed, err := s.proves(rx, tk); err != nil || !needed {
 			return nil, err
 		}
 		if err := s.sees(rx, a, id); err != nil {
@@ -63,15 +53,20 @@ func (s *Service) submission(ctx context.Context, a task.Actor, id task.ID, summ
 			return nil, task.Errorf(task.Conflict, task.CodeTaskGated, "Task %d %s", id, awaitsText(tk))
 		}
 		sub := &submission{task: tk, summary: summary, claim: claim}
-		if sub.project, err = rx.Project(tk.Project); err != nil {
-			return nil, err
-		}
-		if sub.project.Repository == "" {
-			return sub, nil
-		}
-		sub.tree, err = worktreeOf(rx, tk, sub.project)
-		return sub, err
+		return sub, s.prepare(rx, sub)
 	})
+}
+
+// prepare says what is looked at, and where.
+func (s *Service) prepare(rx *db.Rx, sub *submission) (err error) {
+	if sub.project, err = projectOrNone(rx, sub.task.Project); err != nil {
+		return err
+	}
+	if sub.inForce, _, err = s.inForce(rx, sub.task, sub.project); err != nil || sub.project.Repository == "" {
+		return err
+	}
+	sub.tree, err = worktreeOf(rx, sub.task, sub.project)
+	return err
 }
 
 // worktreeOf says where the runs of a task work. A subtask begins on the branch
@@ -99,7 +94,7 @@ func worktreeOf(rx *db.Rx, tk *task.Task, p *task.Project) (task.Worktree, error
 
 // parentInProject returns the task above if its result takes this one in, else nil.
 func parentInProject(rx *db.Rx, tk *task.Task) (*task.Task, error) {
-	if tk.ParentTaskID == 0 {
+	if tk.ParentTaskID == 0 || tk.Project == "" {
 		return nil, nil
 	}
 	p, err := rx.TaskBare(tk.ParentTaskID)
@@ -127,21 +122,26 @@ func (s *Service) submit(ctx context.Context, a task.Actor, sub *submission) (*t
 
 // await waits for the outcome of a completion.
 func (s *Service) await(ctx context.Context, a task.Actor, mine *submission) (*task.Task, error) {
+	if err := s.hold(ctx, mine); err != nil || idempotencyOf(ctx) == nil {
+		return mine.out, err
+	}
+	return mutate(ctx, s, a, func(tx *txn) (*task.Task, error) { return tx.Task(mine.task.ID) }) // remembers the answer
+}
+
+// hold waits for the end of a submission, at most task.MaxWait.
+func (s *Service) hold(ctx context.Context, mine *submission) error {
 	held := time.NewTimer(task.MaxWait)
 	defer held.Stop()
 	select {
 	case <-mine.done:
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		return context.Cause(ctx)
 	case <-held.C:
-		return nil, task.Errorf(task.Conflict, task.CodeChecksRunning,
+		return task.Errorf(task.Conflict, task.CodeChecksRunning,
 			"The checks of task %d are still running. Make the same call again to wait for them", mine.task.ID)
 	}
 	s.submissions.forget(mine)
-	if mine.err != nil || idempotencyOf(ctx) == nil {
-		return mine.out, mine.err
-	}
-	return mutate(ctx, s, a, func(tx *txn) (*task.Task, error) { return tx.Task(mine.task.ID) }) // remembers the answer
+	return mine.err
 }
 
 // carryOut gathers the evidence and writes the result. The clocks of the run
@@ -164,6 +164,10 @@ func (s *Service) carryOut(ctx context.Context, sub *submission) {
 	if sub.err = s.gather(ctx, sub); sub.err != nil {
 		return
 	}
+	if sub.again != "" {
+		sub.err = change(ctx, s, sub.caller, func(tx *txn) error { return tx.keepAgain(sub) })
+		return
+	}
 	sub.out, sub.err = mutate(ctx, s, sub.caller, func(tx *txn) (*task.Task, error) {
 		if err := tx.keepResult(sub); err != nil {
 			return nil, err
@@ -175,7 +179,7 @@ func (s *Service) carryOut(ctx context.Context, sub *submission) {
 // keepClaim renews the claim under which a task is completed while its checks
 // run.
 func (s *Service) keepClaim(ctx context.Context, sub *submission) (stop func()) {
-	if sub.task.Claim == nil {
+	if sub.task.Claim == nil || sub.again != "" {
 		return func() {}
 	}
 	done := make(chan struct{})
@@ -207,7 +211,7 @@ func (s *Service) gather(ctx context.Context, sub *submission) error {
 			return noRepositories()
 		}
 		author := sub.caller.Name
-		if sub.task.OpenRunID != 0 {
+		if sub.task.OpenRunID != 0 || sub.again != "" {
 			author = sub.task.Owner
 		}
 		var err error
@@ -215,7 +219,11 @@ func (s *Service) gather(ctx context.Context, sub *submission) error {
 			return err
 		}
 	}
-	for _, c := range sub.project.Checks {
+	for _, f := range sub.inForce {
+		c := f.Check
+		if sub.again != "" && c.Name != sub.again {
+			continue
+		}
 		run := s.check(ctx, sub, c)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -249,7 +257,11 @@ func (tx *txn) keepResult(sub *submission) error {
 	if err := mayEnd(&tx.Rx, tx.actor, tk, task.Done, sub.claim); err != nil {
 		return err
 	}
-	if tk.Project != sub.project.Key || tk.Awaits == task.WaitsMerge {
+	list, accept, err := tx.s.inForce(&tx.Rx, tk, sub.project)
+	if err != nil {
+		return err
+	}
+	if tk.Project != sub.project.Key || tk.Awaits == task.WaitsMerge || !reflect.DeepEqual(list, sub.inForce) {
 		return task.Errorf(task.Conflict, task.CodeStaleVersion, "Task %d changed while its checks ran: complete it again", tk.ID)
 	}
 	run := tx.actor.RunID
@@ -259,11 +271,11 @@ func (tx *txn) keepResult(sub *submission) error {
 		if err != nil {
 			return err
 		}
-		if refused+1 < maxCheckAttempts || run == 0 {
+		if refused+1 < tx.s.config().CheckAttempts || run == 0 {
 			return tx.refuseCompletion(tk, sub, failed, refused+1)
 		}
 	}
-	return tx.insertResult(tk, sub, failed)
+	return tx.insertResult(tk, sub, accept, failed)
 }
 
 // refuseCompletion keeps what the checks found, and answers with it.
@@ -283,7 +295,7 @@ func (tx *txn) refuseCompletion(tk *task.Task, sub *submission, failed []task.Ch
 	}
 	e := task.Errorf(task.Conflict, task.CodeChecksFailed, "Task %d is not completed: %s", tk.ID, checksText(failed))
 	if tx.actor.RunID != 0 {
-		e.Message += fmt.Sprintf("\nFix the cause and complete the task again (attempt %d of %d).", attempt, maxCheckAttempts)
+		e.Message += fmt.Sprintf("\nFix the cause and complete the task again (attempt %d of %d).", attempt, tx.s.config().CheckAttempts)
 	}
 	tx.verdict = e
 	return nil
@@ -291,43 +303,57 @@ func (tx *txn) refuseCompletion(tk *task.Task, sub *submission, failed []task.Ch
 
 // insertResult writes a result and moves its task on: to people, to the merge
 // queue, or into history.
-func (tx *txn) insertResult(tk *task.Task, sub *submission, failed []task.CheckRun) error {
+func (tx *txn) insertResult(tk *task.Task, sub *submission, accept task.Accept, failed []task.CheckRun) error {
 	r := &task.Result{
 		TaskID: tk.ID, RunID: tx.actor.RunID, Author: tx.actor.Name, Summary: sub.summary, Resources: tk.Resources,
-		Project: sub.project.Key, Policy: sub.project.Review, Flags: []string{}, State: task.ResultReview,
-	}
-	parent, err := parentInProject(&tx.Rx, tk)
-	if err != nil {
-		return err
-	}
-	if parent != nil {
-		r.Policy = task.Review{} // its change is reviewed with that of the task above
+		Project: sub.project.Key, Policy: accept, Flags: []string{}, State: task.ResultReview,
 	}
 	if sub.rev != nil {
 		r.Branch, r.Base, r.Head, r.Patch = sub.tree.Branch, sub.rev.Base, sub.rev.Head, sub.rev.Patch
+		parent, err := parentInProject(&tx.Rx, tk)
+		if err != nil {
+			return err
+		}
 		if sub.rev.Total == 0 && parent == nil {
-			r.Flags = append(r.Flags, "no changes")
+			r.Flags = append(r.Flags, noChanges)
 		}
 	}
 	for _, c := range failed {
 		r.Flags = append(r.Flags, "check "+c.Name+" "+verdictText(c))
 	}
 	r.Digest = task.DigestOf(r.Patch, r.Summary, sub.checks)
-	if last, err := tx.LastResult(tk.ID); err != nil {
+	last, err := tx.LastResult(tk.ID)
+	if err != nil {
 		return err
-	} else if last != nil && last.State == task.ResultReview {
-		if last.Digest == r.Digest && last.Head == r.Head {
+	}
+	if last != nil && last.State == task.ResultReview {
+		if last.Digest == r.Digest && last.Head == r.Head && reflect.DeepEqual(last.Policy, r.Policy) {
 			return nil // said before
 		}
 		if err := tx.CloseResults(tk.ID, task.ResultSuperseded); err != nil {
 			return err
 		}
 	}
+	return tx.issue(tk, r, sub.checks, sub.project)
+}
+
+// noChanges is the flag of a result that changes nothing.
+const noChanges = "no changes"
+
+// issue writes a result with its checks, ends the work on its task, and decides
+// by the votes that its digest has already.
+func (tx *txn) issue(tk *task.Task, r *task.Result, checks []task.CheckRun, p *task.Project) (err error) {
 	if r.ID, err = tx.InsertResult(r); err != nil {
 		return err
 	}
-	for _, c := range sub.checks {
-		if _, err := tx.InsertCheckRun(c, r.ID, tx.actor.RunID); err != nil {
+	for i := range checks {
+		if checks[i].ID, err = tx.InsertCheckRun(checks[i], r.ID, tx.actor.RunID); err != nil {
+			return err
+		}
+	}
+	if tk.Project == "" && !slices.Contains(tk.BoundBy, tk.Owner) { // a task with a result is never done without one
+		tk.BoundBy = append(slices.Clone(tk.BoundBy), tk.Owner)
+		if err := tx.SetDemands(tk.ID, tk.Demands); err != nil {
 			return err
 		}
 	}
@@ -342,7 +368,7 @@ func (tx *txn) insertResult(tk *task.Task, sub *submission, failed []task.CheckR
 	if err != nil {
 		return err
 	}
-	return tx.decideResult(tk, full, sub.project)
+	return tx.decideResult(tk, full, p)
 }
 
 // endWork ends the claim and the run of a task whose result is in.
@@ -385,10 +411,14 @@ func (tx *txn) decideResult(tk *task.Task, r *task.Result, p *task.Project) erro
 	return tx.archiveDone(tk, r.Summary)
 }
 
-// errReviewNeeded refuses what would complete a task of a project beside its
-// checks and its review.
+// errReviewNeeded refuses what would complete a task that must prove its result
+// beside its checks and its review.
 func errReviewNeeded(tk *task.Task) error {
+	why := "has checks or a review"
+	if tk.Project != "" {
+		why = "belongs to project " + tk.Project
+	}
 	return task.Errorf(task.Conflict, task.CodeReviewNeeded,
-		"Task %d belongs to project %s: complete it by its own call (POST /api/tasks/%d/complete, or complete_task), "+
-			"so that its checks run and its result is reviewed", tk.ID, tk.Project, tk.ID)
+		"Task %d %s: complete it by its own call (POST /api/tasks/%d/complete, or complete_task), "+
+			"so that its checks run and its result is reviewed", tk.ID, why, tk.ID)
 }

@@ -29,7 +29,7 @@ func (tx *txn) wakeTask(tk *task.Task, why string, stuck bool) error {
 		return nil
 	}
 	def, ok := tx.s.agents.Agent(tk.Owner)
-	if !ok || !def.Serving || def.PullOnly {
+	if !ok || !def.Serving || def.PullOnly || !def.WorksOn(tk.Project) {
 		return nil
 	}
 	open, err := tx.OpenRun(tk.ID)
@@ -224,6 +224,9 @@ func (tx *txn) runnable(tk *task.Task) (task.Agent, error) {
 		return def, conflict(task.CodeClaimed, "Task %d is claimed by %s until %s", tk.ID, tk.Claim.Holder, tk.Claim.ExpiresAt)
 	case tk.QuestionID != 0:
 		return def, conflict(task.CodeTaskGated, "Task %d waits for an answer to its question", tk.ID)
+	}
+	if err := notItsProject(def, tk); err != nil {
+		return def, err
 	}
 	return def, tx.free(tk)
 }

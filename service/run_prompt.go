@@ -292,7 +292,11 @@ func (tx *txn) placeOf(tk *task.Task, parent *task.Run) (spec task.Spec, err err
 	} else if above != nil {
 		spec.BranchFrom = tree.Target
 	}
-	for _, c := range p.Checks {
+	if err != nil {
+		return spec, err
+	}
+	list, _, err := tx.s.inForce(&tx.Rx, tk, p)
+	for _, c := range list {
 		if c.Run != "" {
 			spec.Checks = append(spec.Checks, c.Run)
 		}

@@ -3,6 +3,7 @@ package service
 import (
 	"cmp"
 	"context"
+	"strings"
 	"time"
 
 	"taskyard/db"
@@ -110,6 +111,8 @@ func (tx *txn) skip(tk *task.Task) (def task.Agent, reason, detail string) {
 		return def, "owner invalid", firstProblem(def)
 	case def.PullOnly:
 		return def, "pull-only", def.PullReason
+	case !def.WorksOn(tk.Project):
+		return def, "project", def.ID + " works on " + strings.Join(def.Projects, ", ") + " alone"
 	case tk.Claim != nil:
 		return def, "claimed", "by " + tk.Claim.Holder + " until " + tk.Claim.ExpiresAt.String()
 	case tk.QuestionID != 0:

@@ -92,6 +92,15 @@ func (tx *txn) insertTask(in task.New, parent task.ID, nesting int, bound *task.
 	if _, err := tx.projectFor(in.Project); err != nil {
 		return 0, err
 	}
+	demands := task.Demands{Checks: in.Checks, Policy: in.Policy}
+	if in.Policy != nil && in.Policy.Approvals == 0 {
+		demands.Policy = nil
+	}
+	if !demands.Empty() {
+		if err := tx.mayDemand(in.Project, demands); err != nil {
+			return 0, err
+		}
+	}
 	set, err := tx.checkBlockers("blockedBy", 0, nil, in.BlockedBy)
 	if err != nil {
 		return 0, err
@@ -99,7 +108,7 @@ func (tx *txn) insertTask(in task.New, parent task.ID, nesting int, bound *task.
 	tk := &task.Task{
 		Title: in.Title, Description: in.Description, Owner: in.Owner, CreatedBy: tx.actor.Name, Status: in.Status,
 		Priority: in.Priority, Channel: in.Channel, ParentTaskID: parent, Nesting: nesting,
-		Steps: in.Steps, Resources: in.Resources, Labels: in.Labels, Project: in.Project,
+		Steps: in.Steps, Resources: in.Resources, Labels: in.Labels, Project: in.Project, Demands: demands,
 	}
 	id, err := tx.InsertTask(tk)
 	if err != nil {
@@ -132,6 +141,12 @@ func (tx *txn) insertTask(in task.New, parent task.ID, nesting int, bound *task.
 	}
 	if in.Project != "" {
 		c["project"] = in.Project
+	}
+	if len(demands.Checks) > 0 {
+		c["checks"] = checkTexts(demands.Checks)
+	}
+	if demands.Policy != nil {
+		c["policy"] = demands.Policy.Text()
 	}
 	if err := tx.event(task.EvTaskCreated, task.Event{TaskID: id, Agent: in.Owner}, c); err != nil {
 		return 0, err
@@ -232,7 +247,7 @@ func checkPatch(p *task.Patch) error {
 	var bad task.Problems
 	if p.Empty() {
 		return task.Errorf(task.Invalid, task.CodeInvalidField,
-			"Nothing to change: send at least one of title, description, priority, labels, project, owner and status")
+			"Nothing to change: send at least one of title, description, priority, labels, project, checks, policy, owner and status")
 	}
 	if p.Title != nil {
 		bad.CheckLine("title", *p.Title, task.MaxTitle)
@@ -364,6 +379,9 @@ func (tx *txn) patchFields(tk *task.Task, p task.Patch, wakes bool) error {
 		if err := tx.moveToProject(tk, *p.Project); err != nil {
 			return err
 		}
+	}
+	if err := tx.setDemands(tk, p.Checks, p.Policy); err != nil {
+		return err
 	}
 	if p.Owner != nil && *p.Owner != tk.Owner {
 		return tx.transfer(tk, *p.Owner, "", wakes)

@@ -21,7 +21,7 @@ func (s *Service) CompleteTask(ctx context.Context, a task.Actor, id task.ID, su
 	if err := checkText("summary", summary); err != nil {
 		return nil, err
 	}
-	if had := s.submissions.find(id, a, summary, s.Now()); had != nil {
+	if had := s.submissions.find(id, a, "", summary, s.Now()); had != nil {
 		return s.await(ctx, a, had)
 	}
 	sub, err := s.submission(ctx, a, id, summary, claim)
@@ -65,7 +65,7 @@ func mayEnd(rx *db.Rx, a task.Actor, tk *task.Task, next task.Status, claim int6
 // complete makes a task history unless it must prove its result: that has a
 // call of its own, see submit.
 func (tx *txn) complete(tk *task.Task, summary string) error {
-	if needed, err := proves(&tx.Rx, tk); err != nil {
+	if needed, err := tx.s.proves(&tx.Rx, tk); err != nil {
 		return err
 	} else if needed {
 		return errReviewNeeded(tk)

@@ -119,8 +119,8 @@ func (w *diagnosis) awaits() error {
 	}
 	if w.tk.Awaits == task.WaitsReview {
 		who := "a reviewer"
-		if len(r.Policy.From) > 0 {
-			who = strings.Join(r.Policy.From, ", ")
+		if asked := r.Asked(); asked != "" {
+			who = asked
 		}
 		n := r.VotesMissing()
 		w.add(task.WhyReview, task.Reason{}, "Result %d waits for %d more %s from %s since %s.",
@@ -248,6 +248,9 @@ func (w *diagnosis) owner() {
 	case !def.Serving:
 		w.add(task.WhyOwnerInvalid, task.Reason{}, "The definition of %s is invalid (%s): fix it, or move the task.",
 			w.tk.Owner, firstProblem(def))
+	case !def.WorksOn(w.tk.Project):
+		w.add(task.WhyOwnerProject, task.Reason{}, "%s works on the projects %s alone, not on %s: move it to another agent.",
+			w.tk.Owner, strings.Join(def.Projects, ", "), w.tk.Project)
 	case def.PullOnly && w.tk.Status == task.Active && w.tk.Claim == nil:
 		w.add(task.WhyPullOnly, task.Reason{}, "%s claims its work itself; Taskyard does not start it: %s", w.tk.Owner, def.PullReason)
 	}

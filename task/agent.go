@@ -69,6 +69,9 @@ type Agent struct {
 	Workspace        string            `json:"workspace,omitempty"`
 	Network          bool              `json:"network"`
 	Env              []string          `json:"env,omitempty"`
+	Projects         []string          `json:"projects,omitempty" doc:"the only projects whose tasks it works on; absent: all"`
+	Checks           []Check           `json:"checks,omitempty" doc:"run before a task of the agent is done, with those of its project"`
+	Review           *Review           `json:"review,omitempty" doc:"who must accept the results of the agent, beyond what their project asks"`
 
 	Status     AgentStatus `json:"status" enum:"valid,warning,invalid"`
 	Problems   []Problem   `json:"problems"`
@@ -84,6 +87,12 @@ type Agent struct {
 
 // Can reports whether the definition grants a capability.
 func (a *Agent) Can(capability string) bool { return contains(a.Capabilities, capability) }
+
+// WorksOn reports whether the agent works on tasks of a project. A task without
+// project is none of another one.
+func (a *Agent) WorksOn(project string) bool {
+	return project == "" || len(a.Projects) == 0 || contains(a.Projects, project)
+}
 
 // HasTool reports whether the definition lists a tool.
 func (a *Agent) HasTool(tool string) bool { return contains(a.Tools, tool) }

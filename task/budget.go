@@ -80,7 +80,19 @@ func (t *Task) JSONBytes() int {
 	for _, s := range t.Subtasks {
 		n += s.jsonBytes()
 	}
-	return n
+	return n + t.checkBytes()
+}
+
+// checkBytes is how many bytes of JSON the task's own checks and policy are.
+func (t *Task) checkBytes() int {
+	n := 0
+	for _, c := range t.Checks {
+		n += 150 + JSONBytes(c.Run) + JSONBytes(c.Path) + JSONBytes(c.Glob)
+	}
+	if t.Policy != nil {
+		n += 150 + 70*len(t.Policy.From)
+	}
+	return n + 70*len(t.BoundBy)
 }
 
 func resourceBytes(t *Task, r Resource) int {
@@ -138,7 +150,7 @@ func (r *Run) JSONBytes() int {
 const leastDetails = 64
 
 // Fitted returns the task if it has at most most bytes of JSON, else a copy
-// that leaves out old comments, subtasks and runs, then the end of long details
+// that leaves out old comments, subtasks, runs and checks, then the end of long details
 // of steps, then of resources and description, until it fits. Cut names what is not whole; each
 // step says how much of its details is missing.
 func (t *Task) Fitted(most int) *Task {
@@ -150,6 +162,11 @@ func (t *Task) Fitted(most int) *Task {
 	short.Cut = slices.Clone(t.Cut)
 	short.fitComments(&n, most)
 	short.fitPast(&n, most)
+	if n > most && len(short.Checks) > 0 {
+		short.Checks = nil
+		n -= t.checkBytes() - short.checkBytes()
+		short.noteCut("checks")
+	}
 	for keep := 16 << 10; n > most && keep >= leastDetails; keep /= 4 {
 		short.fitDetails(&n, keep)
 	}

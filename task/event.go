@@ -61,6 +61,7 @@ const (
 	EvProjectCreated  = "project.created"
 	EvProjectUpdated  = "project.updated"
 	EvChecksFailed    = "task.checks_failed"
+	EvCheckRun        = "task.check_run"
 	EvResultCreated   = "result.created"
 	EvResultAccepted  = "result.accepted"
 	EvResultChanges   = "result.changes_requested"

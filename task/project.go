@@ -19,7 +19,9 @@ const (
 	MaxCheckTime    = time.Hour // of one check
 	MaxCheckLog     = 256 << 10 // bytes that are kept of what a check prints, its end
 	MaxApprovals    = 10        // votes that a policy may ask for
-	MaxBranchName   = 200       // bytes
+	MaxExpires      = 365 * 24 * 3600
+	maxReviewers    = 50  // names of a policy
+	MaxBranchName   = 200 // bytes
 	checkTimeout    = 10 * time.Minute
 	defaultBranch   = "main"
 	defaultPrefix   = "taskyard/"
@@ -190,7 +192,7 @@ func (p *Problems) CheckProject(in *Project) {
 		p.CheckLine("setup["+ID(i).String()+"]", s, MaxCommand/4)
 	}
 	p.CheckChecks("checks", in.Checks, in.Repository != "")
-	p.checkReview(in.Review)
+	p.CheckReview("review", in.Review)
 	if in.Merge != nil {
 		p.checkMerge(in)
 	}
@@ -240,23 +242,24 @@ func (p *Problems) CheckChecks(field string, list []Check, tree bool) {
 	}
 }
 
-func (p *Problems) checkReview(r Review) {
+// CheckReview notes every wrong part of a policy.
+func (p *Problems) CheckReview(field string, r Review) {
 	if r.Approvals < 0 || r.Approvals > MaxApprovals {
-		p.Add("review.approvals", "must be 0 to %d", MaxApprovals)
+		p.Add(field+".approvals", "must be 0 to %d", MaxApprovals)
 	}
-	if len(r.From) > 50 {
-		p.Add("review.from", "must be at most 50 names")
+	if len(r.From) > maxReviewers {
+		p.Add(field+".from", "must be at most %d names", maxReviewers)
 	}
 	for i, name := range r.From {
-		p.CheckLine("review.from["+ID(i).String()+"]", name, 64)
+		p.CheckLine(field+".from["+ID(i).String()+"]", name, 64)
 	}
-	if r.ExpiresSeconds < 0 || r.ExpiresSeconds > 365*24*3600 {
-		p.Add("review.expiresSeconds", "must be 0 to 31536000 (a year)")
+	if r.ExpiresSeconds < 0 || r.ExpiresSeconds > MaxExpires {
+		p.Add(field+".expiresSeconds", "must be 0 to %d (a year)", MaxExpires)
 	}
 	if r.StandIn != "" {
-		p.CheckLine("review.standIn", r.StandIn, 64)
+		p.CheckLine(field+".standIn", r.StandIn, 64)
 		if r.ExpiresSeconds == 0 {
-			p.Add("review.standIn", "needs review.expiresSeconds: after which time the stand-in is asked")
+			p.Add(field+".standIn", "needs %s.expiresSeconds: after which time the stand-in is asked", field)
 		}
 	}
 }

@@ -54,6 +54,7 @@ type CheckRun struct {
 	LogSHA256 string  `json:"logSha256,omitempty" doc:"of the log as it is kept"`
 	Level     string  `json:"level,omitempty" doc:"how it was confined, in words"`
 	Merge     bool    `json:"merge,omitempty" doc:"true: on the merged tree"`
+	AskedBy   string  `json:"askedBy,omitempty" doc:"the person who had it run again; empty: a completion or a merge did"`
 	CreatedAt Time    `json:"createdAt"`
 }
 
@@ -74,26 +75,11 @@ type Result struct {
 	Head      string      `json:"head,omitempty"`
 	Patch     string      `json:"patch,omitempty"`
 	Digest    string      `json:"digest" doc:"SHA-256 over the change, the summary and the verdicts of required checks: accept it with this"`
-	Policy    Review      `json:"policy" doc:"in force when it was made"`
+	Policy    Accept      `json:"policy" doc:"in force when it was made"`
 	Flags     []string    `json:"flags" doc:"what a reviewer should see first, such as: no changes; check test failed"`
 	CreatedAt Time        `json:"createdAt"`
 	State     ResultState `json:"state" enum:"review,accepted,changes_requested,superseded,merged,done,canceled"`
 	Votes     []Vote      `json:"votes"`
-}
-
-// VotesMissing is how many people must still accept the result, at least 0.
-// Flags need one person.
-func (r *Result) VotesMissing() int {
-	need := r.Policy.Approvals
-	if len(r.Flags) > 0 {
-		need = max(need, 1)
-	}
-	for _, v := range r.Votes {
-		if v.Accept {
-			need--
-		}
-	}
-	return max(need, 0)
 }
 
 // ResultState is what became of a result.
@@ -116,6 +102,7 @@ func (s ResultState) Final() bool { return s != ResultReview && s != ResultAccep
 // Vote is the decision of one person on one digest.
 type Vote struct {
 	By     string `json:"by"`
+	Role   Role   `json:"role,omitempty" doc:"of the person when they voted"`
 	Accept bool   `json:"accept" doc:"false: changes requested"`
 	Digest string `json:"digest"`
 	Text   string `json:"text,omitempty"`
@@ -123,16 +110,17 @@ type Vote struct {
 }
 
 // DigestOf is the SHA-256 of what a reviewer accepts: the canonical patch, the
-// summary, and the verdict of each required check by name, in hexadecimal.
+// summary, and each required check with what it looked at and its verdict, in
+// hexadecimal.
 func DigestOf(patch, summary string, checks []CheckRun) string {
 	type verdict struct {
-		Name    string
-		Verdict Verdict
+		Name, Command string
+		Verdict       Verdict
 	}
 	list := []verdict{}
 	for _, c := range checks {
 		if c.Required {
-			list = append(list, verdict{c.Name, c.Verdict})
+			list = append(list, verdict{c.Name, c.Command, c.Verdict})
 		}
 	}
 	b, err := json.Marshal(struct {

@@ -10,6 +10,7 @@ type Rules struct {
 	RunTimeout      time.Duration
 	IdleTimeout     time.Duration
 	Attempts        int
+	CheckAttempts   int  // completions of a run that checks refuse before its result goes to people, that one included
 	EqualFailures   int  // in a row, which pause an agent; 0: never
 	MaxParallel     int  // runs in all
 	TickConcurrency int  // runs of ticks at a time

@@ -21,12 +21,13 @@ type Task struct {
 	ThreadID     ID         `json:"threadId"`
 	Channel      string     `json:"channel,omitempty"`
 	Project      string     `json:"project,omitempty" doc:"key of its project"`
-	WaitingFor   WaitingFor `json:"waitingFor,omitempty" enum:"user,approval,tasks,review,merge"`
-	Claim        *Claim     `json:"claim,omitempty"`
-	Summary      string     `json:"summary,omitempty"`
-	CreatedAt    Time       `json:"createdAt"`
-	UpdatedAt    Time       `json:"updatedAt"`
-	ArchivedAt   Time       `json:"archivedAt,omitzero"`
+	Demands
+	WaitingFor WaitingFor `json:"waitingFor,omitempty" enum:"user,approval,tasks,review,merge"`
+	Claim      *Claim     `json:"claim,omitempty"`
+	Summary    string     `json:"summary,omitempty"`
+	CreatedAt  Time       `json:"createdAt"`
+	UpdatedAt  Time       `json:"updatedAt"`
+	ArchivedAt Time       `json:"archivedAt,omitzero"`
 
 	// Comments and Links are there "with relations" only.
 	Comments []Comment `json:"comments,omitzero"`
@@ -40,7 +41,7 @@ type Task struct {
 	// Review is what became of the last result, of a task of a project.
 	Review *TaskReview `json:"review,omitempty"`
 
-	Cut []string `json:"cut,omitzero" doc:"what is left out or shortened because of its size: comments (GET /api/tasks/{id}/comments has all), details (of steps with detailsCut: GET /api/tasks/{id}/steps/{index}), runs (GET /api/tasks/{id}/runs), subtasks (each by its id), resources, description"`
+	Cut []string `json:"cut,omitzero" doc:"what is left out or shortened because of its size: comments (GET /api/tasks/{id}/comments has all), details (of steps with detailsCut: GET /api/tasks/{id}/steps/{index}), runs (GET /api/tasks/{id}/runs), subtasks (each by its id), checks (GET /api/tasks/{id}/checks), resources, description"`
 
 	// For the server's own use; never in JSON.
 	QuestionID   ID         `json:"-"` // open question's message, or 0
@@ -57,6 +58,18 @@ type Task struct {
 	// How many blockers are not done, and how many of these were canceled.
 	Blocked          int `json:"-"`
 	BlockersCanceled int `json:"-"`
+}
+
+// Responsible are the agents whose definitions bind the task: its owner, and
+// those that stay bound.
+func (t *Task) Responsible() []string {
+	list := []string{t.Owner}
+	for _, id := range t.BoundBy {
+		if !contains(list, id) {
+			list = append(list, id)
+		}
+	}
+	return list
 }
 
 // Claim is the fact that somebody works on a task now: a lease.
@@ -168,7 +181,9 @@ type New struct {
 	BlockedBy   []ID   // tasks that must be done first
 	Channel     string // "" means web
 	Project     string // key of a project, "" for none
-	NoStart     bool   // an active task does not wake its owner
+	Checks      []Check
+	Policy      *Review // nil: none
+	NoStart     bool    // an active task does not wake its owner
 }
 
 // Patch is what a caller wants changed; nil fields stay.
@@ -180,13 +195,15 @@ type Patch struct {
 	Status      *string // both vocabularies
 	Labels      *[]string
 	Project     *string
-	Version     int64 // 0: whatever it is
+	Checks      *[]Check
+	Policy      *Review // of no approvals: none
+	Version     int64   // 0: whatever it is
 }
 
 // Empty reports whether nothing is to be changed.
 func (p Patch) Empty() bool {
 	return p.Title == nil && p.Description == nil && p.Priority == nil && p.Owner == nil && p.Status == nil && p.Labels == nil &&
-		p.Project == nil
+		p.Project == nil && p.Checks == nil && p.Policy == nil
 }
 
 // StepPatch is what a caller wants changed in one step; nil fields stay.

@@ -19,7 +19,7 @@ func changeText(e *task.Event) string {
 	switch e.Kind {
 	case task.EvBlockersSet, task.EvBlockerDone, task.EvBlockerLost:
 		return blockerText(e.Changes)
-	case task.EvProjectCreated, task.EvProjectUpdated, task.EvChecksFailed, task.EvResultCreated, task.EvResultAccepted,
+	case task.EvProjectCreated, task.EvProjectUpdated, task.EvChecksFailed, task.EvCheckRun, task.EvResultCreated, task.EvResultAccepted,
 		task.EvResultChanges, task.EvResultVoted, task.EvResultReminded, task.EvReviewReplied, task.EvMergeQueued, task.EvMergeDone,
 		task.EvMergeFailed:
 		return resultText(e.Changes)

@@ -486,7 +486,7 @@ func projectReview(m *ProjectModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = numberField("review.approvals", "Votes needed", m.Form.Approvals, "0: nobody has to accept. A project that merges needs at least 1.",
+		templ_7745c5c3_Err = numberField("review.approvals", "Votes needed", m.Form.Approvals, approvalsHint(m),
 			m.Errors["review.approvals"], "10", "1").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err

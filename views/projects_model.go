@@ -19,6 +19,7 @@ type ProjectRow struct {
 // ProjectModel is the page of one project, or the form for a new one.
 type ProjectModel struct {
 	New      bool
+	OfTask   bool // the checks and the review of a task
 	Form     ProjectForm
 	Archived bool
 	Findings []task.Finding // of the repository as it is in the form; nil: not looked at
@@ -178,4 +179,12 @@ func projectChoices(c Chrome, chosen string) []string {
 		return c.Projects
 	}
 	return append([]string{chosen}, c.Projects...)
+}
+
+// approvalsHint explains how many votes a form asks for.
+func approvalsHint(m *ProjectModel) string {
+	if m.OfTask {
+		return "0: nobody beyond those whom its project and its agent ask."
+	}
+	return "0: nobody has to accept. A project that merges needs at least 1."
 }

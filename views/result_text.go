@@ -66,6 +66,8 @@ func resultText(raw json.RawMessage) string {
 		Project  string
 		Result   int
 		Checks   json.RawMessage // names; of a project: how many
+		Check    string
+		Verdict  task.Verdict
 		Attempt  int
 		Flags    []string
 		Comments int
@@ -92,6 +94,8 @@ func resultText(raw json.RawMessage) string {
 	add(c.Archived, "(archived)")
 	add(c.Result != 0, "result "+strconv.Itoa(c.Result))
 	add(len(names) > 0, strings.Join(names, ", "))
+	add(c.Check != "", c.Check)
+	add(c.Verdict != "", "("+strings.ReplaceAll(string(c.Verdict), "_", " ")+")")
 	add(c.Attempt > 1, "(attempt "+strconv.Itoa(c.Attempt)+")")
 	add(len(c.Flags) > 0, "("+strings.Join(c.Flags, "; ")+")")
 	add(c.Comments > 0, "with "+ui.Count(c.Comments, "comment", "comments"))

@@ -180,15 +180,9 @@ func placeWords(c *task.ReviewComment) string {
 
 // whoWords say who may still decide.
 func whoWords(m *ReviewModel) string {
-	who := "any reviewer"
-	if from := m.Result.Policy.From; len(from) > 0 {
-		who = ""
-		for i, name := range from {
-			if i > 0 {
-				who += ", "
-			}
-			who += name
-		}
+	who := m.Result.Asked()
+	if who == "" {
+		who = "any reviewer"
 	}
 	return ui.Count(m.Missing, "more vote is", "more votes are") + " needed, from " + who + "."
 }

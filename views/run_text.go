@@ -61,6 +61,7 @@ var eventWords = map[string]string{
 	task.EvRunRequeued: "put a run back into the queue", task.EvRunFollowUp: "scheduled a follow-up run",
 	task.EvRunFiles:       "changed files",
 	task.EvProjectCreated: "created the project", task.EvProjectUpdated: "changed the project",
+	task.EvCheckRun:     "ran again the check",
 	task.EvChecksFailed: "could not complete it: required checks did not pass:", task.EvResultCreated: "handed in",
 	task.EvResultAccepted: "accepted", task.EvResultChanges: "requested changes of", task.EvResultVoted: "voted on",
 	task.EvResultReminded: "reminded of the review of", task.EvReviewReplied: "answered a review comment",

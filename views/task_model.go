@@ -20,22 +20,24 @@ type TaskModel struct {
 	View        TaskView
 	Activity    []ActivityItem // oldest first
 	Counts      ActivityCounts
-	Earlier     string          // mark of the entries before the first one, or ""
-	LivePath    string          // where the live parts are found; "" is the page's own address
-	Question    *task.Message   // the open question, or nil
-	Runs        []*task.Run     // newest first
-	Why         []task.Reason   // why it is or is not running
-	Blockers    []*task.Task    // must be done first, those done by now too
-	Blocks      []*task.Task    // wait for it, or did
-	Usage       task.Usage      // of all its runs together
-	FamilyUsage task.Usage      // with those of everything below it
-	Notice      string          // what went wrong with the last act: stale, refused
-	Unsaved     []UnsavedField  // what was typed into a form that is not there any more
-	Undo        *PlanUndo       // the last change of the plan, while it can be undone
-	Prev, Next  task.ID         // neighbours in the owner's queue, or 0
-	Place       string          // "2 of 6", or ""
-	Agents      []AgentOption   // whom it may be handed to
-	Results     []*task.Result  // of a task of a project, the newest first
+	Earlier     string         // mark of the entries before the first one, or ""
+	LivePath    string         // where the live parts are found; "" is the page's own address
+	Question    *task.Message  // the open question, or nil
+	Runs        []*task.Run    // newest first
+	Why         []task.Reason  // why it is or is not running
+	Blockers    []*task.Task   // must be done first, those done by now too
+	Blocks      []*task.Task   // wait for it, or did
+	Usage       task.Usage     // of all its runs together
+	FamilyUsage task.Usage     // with those of everything below it
+	Notice      string         // what went wrong with the last act: stale, refused
+	Unsaved     []UnsavedField // what was typed into a form that is not there any more
+	Undo        *PlanUndo      // the last change of the plan, while it can be undone
+	Prev, Next  task.ID        // neighbours in the owner's queue, or 0
+	Place       string         // "2 of 6", or ""
+	Agents      []AgentOption  // whom it may be handed to
+	Results     []*task.Result // of a task of a project, the newest first
+	InForce     []task.InForce
+	Policy      task.Accept
 	Checks      []task.CheckRun // their last executions, the newest first, without logs
 	Transcript  *RunModel       // of the newest run, for its tab
 	Below       []*task.Task    // a page of all subtasks, for their tab

@@ -55,6 +55,14 @@ func (u urls) ReviewComment(id, comment task.ID) string {
 // ReviewReply is where a form posts an answer to a comment.
 func (u urls) ReviewReply(id, comment task.ID) string { return u.ReviewComment(id, comment) + "/reply" }
 
+// Checks is the page of the checks of a task and of who must accept its result.
+func (u urls) Checks(id task.ID) string { return u.Task(id) + "/checks" }
+
+// CheckAct is where a form posts that a check is to be run again.
+func (u urls) CheckAct(id task.ID, name string) string {
+	return u.Checks(id) + "/" + url.PathEscape(name) + "/run"
+}
+
 // CheckLog is the page of one execution of a check.
 func (u urls) CheckLog(id, check task.ID) string { return u.Task(id) + "/checks/" + check.String() }
 

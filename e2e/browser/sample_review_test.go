@@ -2,6 +2,7 @@ package browser
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -29,7 +30,11 @@ func bucket(burst string) string {
 func newReviewSample(t testing.TB) *reviewSample {
 	t.Helper()
 	git := testgit.Open(t)
-	s := &reviewSample{instance: newInstanceWith(t, agentFiles, func(c *service.Config) { c.Repositories = git })}
+	agents := maps.Clone(agentFiles)
+	agents["tester"] = "---\ndescription: Writes tests.\ntools: read, edit\nrunner: none\nprojects: [web]\nchecks:\n" +
+		"  - {name: cover, run: \"go test -cover ./... | tools/atleast 80\", required: true}\n" +
+		"review: {approvals: 2, from: [maya, reviewer]}\n---\nTest.\n"
+	s := &reviewSample{instance: newInstanceWith(t, agents, func(c *service.Config) { c.Repositories = git })}
 	s.repo = testgit.New(t, map[string]string{
 		"limit/bucket.go": bucket(""), "README.md": "# API\n\nNo limits yet.\n", "old.txt": "old\n", "docs/limits.md": "None.\n",
 	})
@@ -105,6 +110,13 @@ func (s *reviewSample) pages() []shown {
 		{"review-changes", review, func(b *tab) { b.click("[data-reject]") }},
 		{"review-file", path(s.id, "/review/file?path=limit%2Fbucket.go&side=new&line=19"), nil},
 		{"review-check", path(s.id, "/checks/"+checks[0].ID.String()), nil},
+		{"review-checks", path(s.id, "/checks"), nil},
+		{"review-checks-form", path(s.id, "/checks"), func(b *tab) {
+			b.press("button|Add check")
+			b.wait(`document.querySelector("[name='checks[0].name']")`)
+		}},
+		{"review-agent", "/agents/tester", nil},
+		{"review-agent-edit", "/agents/tester/edit", nil},
 		{"review-task", path(s.id, ""), nil},
 		{"review-inbox", "/", nil},
 		{"review-board", "/queues?project=web", nil},

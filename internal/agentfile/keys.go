@@ -40,6 +40,9 @@ func init() { // not in the declaration: the setters' hints list the keys
 		"workspace":            (*parser).setWorkspace,
 		"network":              (*parser).setNetwork,
 		"env":                  (*parser).setEnv,
+		"projects":             (*parser).setProjects,
+		"checks":               (*parser).setChecks,
+		"review":               (*parser).setReview,
 	}
 }
 

@@ -100,7 +100,9 @@ func (p *parser) cost(f field, into *float64) {
 	}
 }
 
-func (p *parser) duration(f field, into *time.Duration) {
+func (p *parser) duration(f field, into *time.Duration) { p.durationWithin(f, into, maxDuration) }
+
+func (p *parser) durationWithin(f field, into *time.Duration, most time.Duration) {
 	s, ok := p.word(f)
 	if !ok {
 		return
@@ -113,8 +115,8 @@ func (p *parser) duration(f field, into *time.Duration) {
 	switch {
 	case err != nil:
 		p.fatal(f.line, hint, "%s must be a duration, not %s", f.name, task.Quote(s))
-	case d < time.Second || d > maxDuration || d%time.Second != 0:
-		p.fatal(f.line, hint, "%s must be whole seconds between 1s and %s, not %s", f.name, "168h", task.Quote(s))
+	case d < time.Second || d > most || d%time.Second != 0:
+		p.fatal(f.line, hint, "%s must be whole seconds between 1s and %.0fh, not %s", f.name, most.Hours(), task.Quote(s))
 	default:
 		*into = d
 	}

@@ -132,6 +132,7 @@ func (e *Env) showAgent(a *agentLine) {
 	fields(e.Stdout,
 		"file", "agents/"+a.ID+".md in the data folder",
 		"status", string(a.Status), "paused", pauseWords(a.Pause), "runner", a.Runner, "pull only", a.PullReason, "model", a.Model,
+		"projects", strings.Join(a.Projects, " "), "review", ownReview(a.Review),
 		"tools", strings.Join(a.Tools, " "), "unknown tools", strings.Join(a.UnknownTools, " "),
 		"approval", string(a.Approval), "workspace", a.Workspace,
 		"load", counted(a.Load.Queued, "queued")+", "+counted(a.Load.Working, "working")+", "+
@@ -141,6 +142,8 @@ func (e *Env) showAgent(a *agentLine) {
 		e.showRunner(a.RunnerInfo)
 	}
 	fields(e.Stdout, "beyond its tools", a.EnforcementGap)
+	e.part("Checks of its tasks", len(a.Checks))
+	e.checkLines(a.Checks)
 	e.part("Problems", len(a.Problems))
 	for _, p := range a.Problems {
 		e.say("  %s", ProblemLine(p))

@@ -56,7 +56,8 @@ Within a run the ID is optional. --next also claims the next task of the queue; 
 	"task update": `
     taskyard task update 42 --priority 10 --label api --label urgent
     taskyard task update 42 --file description.md
-    taskyard task update 42 --status active`,
+    taskyard task update 42 --status active
+    taskyard task update 42 --check 'name=e2e,run=make e2e,required' --approvals 2 --reviewer maya --reviewer rita`,
 	"task comment": `
     taskyard task comment 42 "Found the cause"
     make test 2>&1 | tail -20 | taskyard task comment 42 -
@@ -93,6 +94,9 @@ Each line is a step. Markdown list markers are removed, and [x] marks the step a
 	"task block": `
     taskyard task block 42 40 41
     taskyard task block 42 --none`,
+	"task check": `
+    taskyard task check 42
+    taskyard task check 42 test`,
 	"task checkout": `
     cd "$(taskyard task checkout 42)"
     taskyard task checkout 42 ./review --remote ssh://git.example.org/web.git

@@ -148,6 +148,19 @@ func reviewText(r task.Review) string {
 	return text
 }
 
+// acceptText is every policy of a result.
+func acceptText(a task.Accept) string {
+	all := a.All()
+	if len(all) == 0 {
+		return "none"
+	}
+	texts := make([]string, len(all))
+	for i, r := range all {
+		texts[i] = reviewText(r)
+	}
+	return strings.Join(texts, "; and ")
+}
+
 func mergeText(m *task.Merge) string {
 	if m == nil {
 		return "none"

@@ -130,7 +130,7 @@ func (e *Env) resultLines(r *task.Result) {
 		change = short(r.Base) + ".." + short(r.Head)
 	}
 	fields(e.Stdout, "author", r.Author, "run", r.RunID.String(), "created", at(r.CreatedAt), "project", r.Project,
-		"branch", r.Branch, "change", change, "policy", reviewText(r.Policy), "digest", r.Digest)
+		"branch", r.Branch, "change", change, "policy", acceptText(r.Policy), "digest", r.Digest)
 	e.part("Look at first", len(r.Flags))
 	for _, f := range r.Flags {
 		e.say("  ⚠ %s", printable(f))

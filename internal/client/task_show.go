@@ -38,6 +38,7 @@ func (e *Env) showTask(t *task.Task, why []reason) {
 	fields(e.Stdout,
 		"status", statusLine(t), "owner", t.Owner, "priority", strconv.Itoa(t.Priority),
 		"labels", strings.Join(t.Labels, " "), "project", t.Project, "parent", hash(t.ParentTaskID), "blocked by", hashes(t.BlockedBy),
+		"review", ownReview(t.Policy), "bound by", strings.Join(t.BoundBy, ", "),
 		"created", at(t.CreatedAt)+" by "+t.CreatedBy, "title by", t.TitleBy, "description by", t.TextBy,
 		"changed", at(t.UpdatedAt)+", version "+strconv.FormatInt(t.Version, 10),
 		"archived", at(t.ArchivedAt))
@@ -49,6 +50,8 @@ func (e *Env) showTask(t *task.Task, why []reason) {
 		e.part("Description", 1)
 		indented(e.Stdout, "  ", t.Description)
 	}
+	e.part("Own checks", len(t.Checks))
+	e.checkLines(t.Checks)
 	e.showReview(t.Review)
 	e.showSteps(t)
 	e.showResources(t)
@@ -58,6 +61,14 @@ func (e *Env) showTask(t *task.Task, why []reason) {
 		e.part("Summary", 1)
 		indented(e.Stdout, "  ", t.Summary)
 	}
+}
+
+// ownReview is the policy of the task itself.
+func ownReview(r *task.Review) string {
+	if r == nil {
+		return ""
+	}
+	return reviewText(*r)
 }
 
 func statusLine(t *task.Task) string {

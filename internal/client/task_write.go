@@ -20,6 +20,7 @@ type TaskCreate struct {
 	BlockedBy   []string `help:"A task that must be done first; may be repeated." placeholder:"ID" complete:"task"`
 	Channel     string   `help:"Channel of the thread (default web)."`
 	Project     string   `help:"Project of the task." placeholder:"KEY" complete:"project"`
+	Demanded
 	Words
 	Quiet
 }
@@ -74,7 +75,7 @@ func (c *TaskCreate) body(e *Env) (map[string]any, error) {
 		}
 		body["resources"] = list
 	}
-	return body, nil
+	return body, c.put(body, nil)
 }
 
 // body gathers the fields of a request: what was not given is left out.
@@ -135,7 +136,8 @@ type TaskUpdate struct {
 	Label       []string `help:"Replace the labels; may be repeated." xor:"labels"`
 	NoLabels    bool     `help:"Remove all labels." xor:"labels"`
 	Project     *string  `help:"New project; an empty one takes the task out of its project." placeholder:"KEY" complete:"project"`
-	Version     int64    `help:"Fail if the task no longer has this version." placeholder:"N"`
+	Demanded
+	Version int64 `help:"Fail if the task no longer has this version." placeholder:"N"`
 	Words
 }
 
@@ -162,6 +164,20 @@ func (c *TaskUpdate) Run(e *Env) error {
 	put(body, "project", c.Project)
 	if c.NoLabels || len(c.Label) > 0 {
 		body["labels"] = append([]string{}, c.Label...)
+	}
+	if c.changesPolicy() {
+		var now task.Task
+		if _, err := e.call("GET", "/api/tasks/"+id, nil, &now); err != nil {
+			return err
+		}
+		if err := c.put(body, now.Policy); err != nil {
+			return err
+		}
+		if c.Version == 0 {
+			c.Version = now.Version
+		}
+	} else if err := c.put(body, nil); err != nil {
+		return err
 	}
 	if len(body) == 0 {
 		return usagef("say what to change, such as --priority 5")

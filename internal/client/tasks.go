@@ -18,7 +18,7 @@ type Tasks struct {
 	Done    TaskDone    `cmd:"" name:"complete" help:"Complete a task; archived tasks are read-only."`
 	Cancel  TaskCancel  `cmd:"" help:"Cancel a task and every open subtask below it."`
 	Run     TaskRun     `cmd:"" help:"Run a task now."`
-	Update  TaskUpdate  `cmd:"" help:"Change the title, description, priority, owner, status, labels or project of a task."`
+	Update  TaskUpdate  `cmd:"" help:"Change the title, description, priority, owner, status, labels, project, checks or review of a task."`
 	Comment TaskComment `cmd:"" help:"Comment on a task."`
 	Ask     TaskAsk     `cmd:"" help:"Ask people; the task waits for the answer."`
 	Notify  TaskNotify  `cmd:"" help:"Notify people."`
@@ -30,6 +30,7 @@ type Tasks struct {
 	Attach  TaskAttach  `cmd:"" help:"Attach a URL or file to a task."`
 	Detach  TaskDetach  `cmd:"" help:"Remove an attached URL or file."`
 	Block   TaskBlock   `cmd:"" help:"Make a task wait until other tasks are done."`
+	Check   TaskCheck   `cmd:"" help:"List the checks of a task, or run one again; exit code 1 if it does not pass."`
 	Why     TaskWhy     `cmd:"" help:"Show why a task is or is not running."`
 	History TaskHistory `cmd:"" help:"List done and canceled tasks, newest first."`
 	Release TaskRelease `cmd:"" help:"Release the claim of a task."`

@@ -71,12 +71,15 @@ func (s Scheduler) Location() (*time.Location, error) { return time.LoadLocation
 
 // Runs bounds runs where their agent does not say otherwise.
 type Runs struct {
-	MaxParallel     int           `toml:"max_parallel"` // in all
-	Timeout         time.Duration `toml:"timeout"`      // wall clock
-	IdleTimeout     time.Duration `toml:"idle_timeout"` // without progress
-	Attempts        int           `toml:"attempts"`
-	EqualFailures   int           `toml:"equal_failures"` // in a row, which pause an agent; 0: never
-	KeepTranscripts time.Duration `toml:"keep_transcripts"`
+	MaxParallel   int           `toml:"max_parallel"` // in all
+	Timeout       time.Duration `toml:"timeout"`      // wall clock
+	IdleTimeout   time.Duration `toml:"idle_timeout"` // without progress
+	Attempts      int           `toml:"attempts"`
+	EqualFailures int           `toml:"equal_failures"` // in a row, which pause an agent; 0: never
+	// MaxCheckAttempts is how often a run may complete its task with red checks:
+	// the last of them goes to people.
+	MaxCheckAttempts int           `toml:"max_check_attempts"`
+	KeepTranscripts  time.Duration `toml:"keep_transcripts"`
 }
 
 // Claims says how long a claim holds without a heartbeat.

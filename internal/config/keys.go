@@ -49,6 +49,7 @@ var keys = []key{
 	{"runs.idle_timeout", "120s", duration(second, day)},
 	{"runs.attempts", int64(3), number(1, 10)},
 	{"runs.equal_failures", int64(5), number(0, 100)},
+	{"runs.max_check_attempts", int64(3), number(1, 20)},
 	{"runs.keep_transcripts", "2160h", duration(hour, 3650*day)},
 
 	{"claims.lease", "2h", duration(minute, 30*day)},

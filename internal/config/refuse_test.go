@@ -41,6 +41,10 @@ func TestRefusedInFiles(t *testing.T) {
 			"a row of failures below zero", "[runs]\nequal_failures = -1\n",
 			[]string{"test.toml:2: runs.equal_failures: -1 is not valid: give a whole number from 0 to 100"},
 		},
+		{
+			"no attempt with red checks", "[runs]\nmax_check_attempts = 0\n",
+			[]string{"test.toml:2: runs.max_check_attempts: 0 is not valid: give a whole number from 1 to 20"},
+		},
 		{"a number out of range", "[backup]\nkeep = 0\n", []string{"0 is not valid: give a whole number from 1 to 1000"}},
 		{"a fraction", "[backup]\nkeep = 1.5\n", []string{"1.5 is not valid: give a whole number"}},
 		{

@@ -10,7 +10,7 @@ import (
 func (c *Config) Rules() task.Rules {
 	return task.Rules{
 		Lease: c.Claims.Lease, RunTimeout: c.Runs.Timeout, IdleTimeout: c.Runs.IdleTimeout,
-		Attempts: c.Runs.Attempts, EqualFailures: c.Runs.EqualFailures, MaxParallel: c.Runs.MaxParallel,
+		Attempts: c.Runs.Attempts, CheckAttempts: c.Runs.MaxCheckAttempts, EqualFailures: c.Runs.EqualFailures, MaxParallel: c.Runs.MaxParallel,
 		TickConcurrency: c.Scheduler.Concurrency, WakeBudget: c.Scheduler.WakeBudgetPerHour,
 		Wakes:  c.Scheduler.Enabled && c.Scheduler.WakeBudgetPerHour > 0,
 		Policy: task.Policy(c.Approval.Policy), ApprovalExpires: c.Approval.Expires,

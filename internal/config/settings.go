@@ -22,6 +22,7 @@ var settings = []struct{ name, about string }{
 	{"runs.idle_timeout", "time limit of a run without progress"},
 	{"runs.attempts", "failures in a row until a task needs a person"},
 	{"runs.equal_failures", "equal failures in a row that pause an agent; 0: never"},
+	{"runs.max_check_attempts", "completions with failed checks until a run's result goes to people"},
 	{"runs.keep_transcripts", "how long transcripts are kept"},
 
 	{"claims.lease", "how long a claim lasts without a heartbeat"},

@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -126,6 +127,7 @@ func (p *Plan) native(where string, v jsontext.Value, history bool) {
 	if t.Project = f.text("project"); t.Project != "" && !task.ValidProjectKey(t.Project) {
 		p.Report.Bad(f.at("project"), "is not the key of a project")
 	}
+	p.demands(t, f)
 	t.Priority, _ = f.whole("priority")
 	version, _ := f.whole("version")
 	t.Version = int64(max(version, 1))
@@ -155,6 +157,37 @@ func (p *Plan) native(where string, v jsontext.Value, history bool) {
 	}
 	f.rest()
 	p.add(it)
+}
+
+// demands reads the checks and the policy of one task.
+func (p *Plan) demands(t *task.Task, f *fields) {
+	t.BoundBy = f.texts("boundBy")
+	for _, id := range t.BoundBy {
+		if !task.ValidAgentID(id) {
+			p.Report.Bad(f.at("boundBy"), "%s is not the name of an agent", task.Quote(id))
+		}
+	}
+	var bad task.Problems
+	if v := f.get("checks"); v != nil {
+		if err := json.Unmarshal(v, &t.Checks); err != nil {
+			p.Report.Bad(f.at("checks"), "is no list of checks: %v", err)
+			return
+		}
+		bad.CheckChecks("checks", t.Checks, t.Project != "")
+	}
+	if v := f.get("policy"); v != nil {
+		if err := json.Unmarshal(v, &t.Policy); err != nil {
+			p.Report.Bad(f.at("policy"), "is no policy: %v", err)
+			return
+		}
+		bad.CheckReview("policy", *t.Policy)
+	}
+	var found *task.Error
+	if errors.As(bad.Err(), &found) {
+		for _, e := range found.AllFields() {
+			p.Report.Bad(f.at(e.Field), "%s", e.Message)
+		}
+	}
 }
 
 // status reads the state of a task, which must fit its file.

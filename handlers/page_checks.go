@@ -1,0 +1,122 @@
+package handlers
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"taskyard/task"
+	"taskyard/views"
+	"taskyard/views/ui"
+)
+
+// checksPage shows which checks of a task are in force and who must accept, and
+// lets reviewers change what the task itself asks.
+func (s *Server) checksPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
+	id, err := idParam(c, "id")
+	if err != nil {
+		return nil, err
+	}
+	m, err := s.checksModel(c, id)
+	if err == nil {
+		m.Form.Form = views.DemandsForm(m.Task)
+	}
+	return views.ChecksPage(ch, m), err
+}
+
+func (s *Server) checksModel(c echo.Context, id task.ID) (m views.ChecksModel, err error) {
+	ctx, a := c.Request().Context(), actorOf(c)
+	if m.Task, err = s.svc.Task(ctx, a, id); err != nil {
+		return m, err
+	}
+	if m.InForce, m.Policy, err = s.svc.ChecksInForce(ctx, a, id); err != nil {
+		return m, err
+	}
+	runs, err := s.svc.CheckRuns(ctx, a, id)
+	m.Last = map[string]*task.CheckRun{}
+	for i := range runs {
+		if r := &runs[i]; !r.Merge && m.Last[r.Name] == nil {
+			m.Last[r.Name] = r
+		}
+	}
+	m.Form.Key, m.Form.OfTask = views.NewKey(), true
+	return m, err
+}
+
+// setDemands does what the form asks for: adds or removes a check, or saves.
+func (s *Server) setDemands(c echo.Context) error {
+	id, err := idParam(c, "id")
+	if err != nil {
+		return err
+	}
+	form := projectForm(c)
+	status, fails, problem := 200, ui.FieldErrors{}, ""
+	if !changeRows(&form, c.FormValue("act")) {
+		p, err := projectOf(form)
+		if err == nil {
+			_, err = s.svc.UpdateTask(formContext(c), actorOf(c), id, task.Patch{Checks: &p.Checks, Policy: &p.Review, Version: form.Version})
+		}
+		e, refused := refusal(err)
+		switch {
+		case refused:
+			status, fails = statuses[e.Kind], demandErrors(e)
+			if e.Kind == task.Conflict {
+				problem = e.Message + "."
+			}
+		case err != nil:
+			return withBack(c, err, views.URL.Checks(id))
+		default:
+			return s.done(c, views.URL.Checks(id), "Saved the checks and the review of #%d", id)
+		}
+	}
+	ch, err := s.chrome(c)
+	if err != nil {
+		return err
+	}
+	ch.Path = views.URL.Checks(id)
+	m, err := s.checksModel(c, id)
+	if err != nil {
+		return err
+	}
+	if problem != "" {
+		form.Version = m.Task.Version
+	}
+	m.Form.Form, m.Form.Errors, m.Form.Changed = form, fails, problem
+	m.Form.Key = cmp.Or(c.FormValue("_key"), m.Form.Key)
+	return s.render(c, status, views.ChecksPage(ch, m))
+}
+
+// demandErrors names the fields of a policy as the form does.
+func demandErrors(e *task.Error) ui.FieldErrors {
+	fails := ui.FieldErrors{}
+	for field, text := range ui.ErrorsOf(e) {
+		if rest, ok := strings.CutPrefix(field, "policy."); ok {
+			field = "review." + rest
+		}
+		fails[field] = strings.ReplaceAll(text, "policy.", "review.")
+	}
+	return fails
+}
+
+// runCheck runs one check again and says what it found.
+func (s *Server) runCheck(c echo.Context) error {
+	id, err := idParam(c, "id")
+	if err != nil {
+		return err
+	}
+	run, err := s.svc.RunCheck(formContext(c), actorOf(c), id, c.Param("name"))
+	if task.IsCode(err, task.CodeChecksRunning) {
+		return s.done(c, views.URL.Checks(id), "Check %s of #%d still runs; its outcome appears here", c.Param("name"), id)
+	}
+	if err != nil {
+		return withBack(c, err, views.URL.Checks(id))
+	}
+	said := strings.ReplaceAll(string(run.Verdict), "_", " ")
+	if run.ExitCode != 0 {
+		said += " with exit code " + strconv.Itoa(run.ExitCode)
+	}
+	return s.done(c, views.URL.Checks(id), "Check %s of #%d: %s", run.Name, id, said)
+}

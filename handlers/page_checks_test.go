@@ -1,0 +1,64 @@
+package handlers
+
+import (
+	"strings"
+	"testing"
+
+	"taskyard/task"
+)
+
+func TestChecksOfATaskOnPages(t *testing.T) {
+	t.Parallel()
+	y, b, _ := reviewed(t)
+	at := "/tasks/1/checks"
+	b.get("/tasks/1").shows(`href="/tasks/1/checks"`, "1 check, 1 vote")
+	b.get("/tasks/1/review").shows(`href="/tasks/1/checks"`)
+	page := b.get(at).is(200).shows("Checks in force", "echo all is well", "From project web", "✓", "1 vote", "Of this task alone")
+	version := page.field(at, "version")
+	fields := func(more ...string) []string {
+		return append([]string{
+			"version", version, "checks[0].name", "e2e", "checks[0].kind", "command", "checks[0].what", "exit 7", "checks[0].required", "1",
+			"review.approvals", "2", "review.from", "maya rita",
+		}, more...)
+	}
+	t.Run("rows are added and removed without scripts", func(t *testing.T) {
+		b.post(at, fields("act", "add checks")...).is(200).shows(`name="checks[1].name"`, "exit 7", `value="maya rita"`)
+		b.post(at, fields("act", "remove checks 0")...).is(200).hides(`name="checks[0].name"`)
+	})
+	t.Run("what is wrong is said beside its field", func(t *testing.T) {
+		b.post(at, "act", "save", "version", version, "checks[0].name", "a b", "checks[0].kind", "command",
+			"review.approvals", "11").is(422).shows("must be 1 to 32 characters", "must be 0 to 10", `value="a b"`)
+	})
+	t.Run("it is in force, and the result under review is void", func(t *testing.T) {
+		b.post(at, fields("act", "save")...).leadsTo(at).shows("Saved the checks and the review of #1")
+		b.post(at, "act", "save", "version", version, "review.approvals", "0").is(409).shows("read it again", "From task")
+		b.get(at).shows("e2e", "exit 7", "From task", "2 votes from maya, rita")
+		b.get("/tasks/1").hides("Waiting for review").shows("The checks of this task have changed")
+	})
+	t.Run("a check is run again by who may change tasks", func(t *testing.T) {
+		b.get(at).shows("/tasks/1/checks/e2e/run")
+		b.post(at+"/e2e/run").leadsTo(at).shows("Check e2e of #1: failed with exit code 7", "✗")
+		b.post(at + "/none/run").is(404)
+		y.person("otto", task.RoleOperator).post(at + "/test/run").leadsTo(at)
+		v := y.person("vera", task.RoleViewer)
+		v.get(at).is(200).shows("Checks in force").hides("/e2e/run", "Of this task alone")
+		v.post(at + "/test/run").is(403)
+	})
+	t.Run("who decides nothing changes nothing", func(t *testing.T) {
+		o := y.person("olga", task.RoleOperator)
+		o.get(at).is(200).hides("Of this task alone")
+		o.post(at, "act", "save", "review.approvals", "0").is(403)
+	})
+}
+
+func TestDefinitionsShowTheirChecks(t *testing.T) {
+	t.Parallel()
+	y := newPageSite(t)
+	b := y.maya()
+	text := "---\ndescription: d\ntools: read\nrunner: none\nprojects: [web, api]\n" +
+		"checks: [{name: test, run: make test, required: true}]\nreview: {approvals: 2, from: [maya]}\n---\nWork.\n"
+	b.post("/agents/new/check", "id", "checked", "text", text).is(200).
+		shows("Before its tasks are done", "make test, required", "2 votes from maya", "web, api")
+	b.post("/agents/new/check", "id", "checked", "text", strings.Replace(text, "required: true", "require: true", 1)).
+		shows(`data-line="6"`, "&#34;require&#34; of checks is unknown")
+}

@@ -1,0 +1,110 @@
+package client
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+
+	"taskyard/task"
+)
+
+// Demanded is what a task itself asks before it is done.
+type Demanded struct {
+	Check     []string `help:"Check of this task, such as 'name=e2e,run=make e2e,required'; may be repeated. Needs a reviewer, as the next flags do." placeholder:"CHECK" sep:"none"`
+	Approvals *int     `help:"How many people must accept the result, beyond what the project asks; 0: nobody." placeholder:"N"`
+	Reviewer  []string `help:"Person or role whose vote counts for that (default: everybody who may decide); may be repeated." placeholder:"NAME" sep:"none"`
+	Expires   *string  `help:"Remind these reviewers after this time, such as 3d or 12h." placeholder:"TIME"`
+	StandIn   *string  `help:"Person who may accept after that time too." placeholder:"NAME"`
+}
+
+// changesPolicy reports whether a flag says who must accept.
+func (d *Demanded) changesPolicy() bool {
+	return d.Approvals != nil || d.Reviewer != nil || d.Expires != nil || d.StandIn != nil
+}
+
+// put adds what was given to a request; had is the policy so far.
+func (d *Demanded) put(body map[string]any, had *task.Review) error {
+	if d.Check != nil {
+		list, err := readChecks("--check", d.Check, nil)
+		if err != nil {
+			return err
+		}
+		body["checks"] = list
+	}
+	if !d.changesPolicy() {
+		return nil
+	}
+	r := task.Review{Approvals: 1}
+	if had != nil {
+		r = *had
+	}
+	f := ProjectFields{Approvals: d.Approvals, Reviewer: d.Reviewer, Expires: d.Expires, StandIn: d.StandIn}
+	if err := f.applyReview(&r); err != nil {
+		return err
+	}
+	body["policy"] = r
+	return nil
+}
+
+// TaskCheck shows the checks of a task, or runs one again.
+type TaskCheck struct {
+	ID   string `arg:"" name:"id" help:"ID of the task." complete:"task"`
+	Name string `arg:"" optional:"" name:"check" help:"Check to run again; without it the checks are listed."`
+}
+
+// Run lists or runs. The error is that the check did not pass.
+func (c *TaskCheck) Run(e *Env) error {
+	id, err := parseID(c.ID)
+	if err != nil {
+		return err
+	}
+	path := "/api/tasks/" + id + "/checks"
+	if c.Name == "" {
+		return e.listChecks(path)
+	}
+	var run task.CheckRun
+	raw, err := e.complete(path+"/"+url.PathEscape(c.Name)+"/run", nil, &run)
+	if err != nil {
+		return err
+	}
+	if err := e.answer(raw, func() {
+		e.showChecks([]task.CheckRun{run})
+		if run.Log != "" {
+			indented(e.Stdout, "    ", run.Log)
+		}
+	}); err != nil {
+		return err
+	}
+	if run.Verdict != task.CheckPassed {
+		return fmt.Errorf("check %s of task %s did not pass: %s", run.Name, id, strings.ReplaceAll(string(run.Verdict), "_", " "))
+	}
+	return nil
+}
+
+// listChecks prints what is in force, and what was found last.
+func (e *Env) listChecks(path string) error {
+	var out struct {
+		InForce []task.InForce
+		Policy  task.Accept
+		Checks  []task.CheckRun
+	}
+	raw, err := e.call("GET", path, nil, &out)
+	if err != nil {
+		return err
+	}
+	return e.answer(raw, func() {
+		fields(e.Stdout, "review", acceptText(out.Policy))
+		rows := make([][]string, len(out.InForce))
+		for i, c := range out.InForce {
+			found := "not run yet"
+			for _, run := range out.Checks {
+				if run.Name == c.Name && !run.Merge {
+					found = strings.ReplaceAll(string(run.Verdict), "_", " ") + " at " + at(run.CreatedAt)
+					break
+				}
+			}
+			rows[i] = []string{c.Name, strings.TrimPrefix(c.Text(), c.Name+": "), c.From, found}
+		}
+		e.table([]string{"CHECK", "LOOKS AT", "FROM", "LAST"}, rows)
+	})
+}

@@ -1,0 +1,197 @@
+package service
+
+import (
+	"context"
+	"reflect"
+	"slices"
+
+	"taskyard/db"
+	"taskyard/task"
+)
+
+// inForce returns the checks that a task must show and who must accept its
+// result: what its project, its agents and the task itself ask, all of it. Checks
+// that look at files are left out where the project has no repository. p is the
+// project, an empty one for none.
+func (s *Service) inForce(rx *db.Rx, tk *task.Task, p *task.Project) (checks []task.InForce, accept task.Accept, err error) {
+	add := func(list []task.Check, from, suffix string) {
+		if p.Repository == "" {
+			list = slices.DeleteFunc(slices.Clone(list), task.Check.NeedsTree)
+		}
+		checks = task.AddChecks(checks, list, from, suffix)
+	}
+	add(p.Checks, "project "+p.Key, "project")
+	parent, err := parentInProject(rx, tk)
+	if err != nil {
+		return nil, accept, err
+	}
+	if parent == nil { // else its change is reviewed with that of the task above
+		accept = accept.Add(p.Review)
+	}
+	for _, id := range tk.Responsible() {
+		def, _ := s.agents.Agent(id)
+		add(def.Checks, "agent "+id, "agent")
+		if def.Review != nil {
+			accept = accept.Add(*def.Review)
+		}
+	}
+	add(tk.Checks, "task", "task")
+	if tk.Policy != nil {
+		accept = accept.Add(*tk.Policy)
+	}
+	return checks, accept, nil
+}
+
+// proves reports whether a task is done only with a result: one of a project, and
+// one of which its agent or itself demands something; but for what a run
+// delegated, which is part of the task above.
+func (s *Service) proves(rx *db.Rx, tk *task.Task) (bool, error) {
+	if tk.Project == "" && tk.Demands.Empty() {
+		checks, accept, err := s.inForce(rx, tk, &task.Project{})
+		if err != nil || len(checks) == 0 && accept.Approvals == 0 {
+			return false, err
+		}
+	}
+	b, err := rx.Bound(tk.ID)
+	return err == nil && (b == nil || b.ParentRun == 0), err
+}
+
+// projectOrNone returns a project by its key; an empty one for "".
+func projectOrNone(rx *db.Rx, key string) (*task.Project, error) {
+	if key == "" {
+		return &task.Project{}, nil
+	}
+	return rx.Project(key)
+}
+
+// setDemands changes the checks and the policy of a task. What was gathered
+// before proves nothing under other checks; under another policy the votes on the
+// same digest still count. Errors: an agent, not a reviewer, invalid, delegated,
+// waits for its merge.
+func (tx *txn) setDemands(tk *task.Task, checks *[]task.Check, policy *task.Review) error {
+	if checks == nil && policy == nil {
+		return nil
+	}
+	had, now, diff := tk.Demands, tk.Demands, changes{}
+	if checks != nil {
+		if now.Checks = *checks; len(now.Checks) == 0 {
+			now.Checks = nil
+		}
+	}
+	if policy != nil {
+		if now.Policy = policy; policy.Approvals == 0 {
+			now.Policy = nil
+		}
+	}
+	if !reflect.DeepEqual(had.Checks, now.Checks) {
+		diff["checks"] = [][]string{checkTexts(had.Checks), checkTexts(now.Checks)}
+	}
+	if !reflect.DeepEqual(had.Policy, now.Policy) {
+		diff["policy"] = []string{had.Policy.Text(), now.Policy.Text()}
+	}
+	if len(diff) == 0 {
+		return nil
+	}
+	if err := tx.mayDemand(tk.Project, now); err != nil {
+		return err
+	}
+	if tk.Awaits == task.WaitsMerge {
+		return task.Errorf(task.Conflict, task.CodeTaskGated, "Task %d %s: its checks and its review cannot change now", tk.ID, awaitsText(tk))
+	}
+	if b, err := tx.Bound(tk.ID); err != nil {
+		return err
+	} else if b != nil && b.ParentRun != 0 {
+		return task.Errorf(task.Conflict, task.CodeTaskGated,
+			"Task %d was delegated and is part of the result of task %d: set checks and review there", tk.ID, tk.ParentTaskID)
+	}
+	tk.Demands = now
+	if err := tx.SetDemands(tk.ID, now); err != nil {
+		return err
+	}
+	if err := tx.event(task.EvTaskUpdated, task.Event{TaskID: tk.ID, Agent: tk.Owner}, diff); err != nil {
+		return err
+	}
+	if tk.Awaits != task.WaitsReview {
+		return nil
+	}
+	return tx.reviewAnew(tk, diff["checks"] != nil)
+}
+
+func checkTexts(list []task.Check) []string {
+	texts := make([]string, len(list))
+	for i, c := range list {
+		texts[i] = c.Text()
+	}
+	return texts
+}
+
+// mayDemand checks what a task is to demand, and that the caller may say so. A
+// check is a command that the server executes; and who could take one away would
+// need no review.
+func (tx *txn) mayDemand(project string, d task.Demands) error {
+	switch {
+	case tx.actor.IsAgent() || tx.actor.RunID != 0:
+		return task.Errorf(task.Forbidden, task.CodeForbidden,
+			"%s may not set checks or the review of a task: only people do", tx.actor.Name)
+	case !tx.actor.May(task.Decide):
+		return task.Errorf(task.Forbidden, task.CodeForbidden,
+			"%s may not set checks or the review of a task: only reviewers and admins do", displayName(tx.actor.Name))
+	}
+	p, err := projectOrNone(&tx.Rx, project)
+	if err != nil {
+		return err
+	}
+	var bad task.Problems
+	bad.CheckChecks("checks", d.Checks, p.Repository != "")
+	if d.Policy != nil {
+		bad.CheckReview("policy", *d.Policy)
+	}
+	return bad.Err()
+}
+
+// reviewAnew voids the result under review of a task whose checks have changed:
+// it has to be handed in again. Where only the policy has, a new result says the
+// same under the new one.
+func (tx *txn) reviewAnew(tk *task.Task, checks bool) error {
+	last, err := tx.LastResult(tk.ID)
+	if err != nil || last == nil || last.State != task.ResultReview {
+		return err
+	}
+	if !checks {
+		return tx.reissue(tk, last, last.Checks)
+	}
+	if err := tx.CloseResults(tk.ID, task.ResultSuperseded); err != nil {
+		return err
+	}
+	return tx.sendBack(tk, "The checks of this task have changed: complete it again, so that they run.", "its checks changed")
+}
+
+// keepsBound has the definition of an owner bind a task that an agent gives
+// away: else it would get rid of checks by handing the task over.
+func (tx *txn) keepsBound(tk *task.Task) error {
+	def, _ := tx.s.agents.Agent(tk.Owner)
+	if !tx.actor.IsAgent() && !tx.actor.ActAs || len(def.Checks) == 0 && def.Review == nil || slices.Contains(tk.BoundBy, tk.Owner) {
+		return nil
+	}
+	tk.BoundBy = append(slices.Clone(tk.BoundBy), tk.Owner)
+	return tx.SetDemands(tk.ID, tk.Demands)
+}
+
+// ChecksInForce returns the checks that a task must show before it is done, and
+// who must accept its result. Errors: may not read, unknown task.
+func (s *Service) ChecksInForce(ctx context.Context, a task.Actor, id task.ID) (checks []task.InForce, accept task.Accept, err error) {
+	checks, err = readTask(ctx, s, a, id, func(rx *db.Rx) ([]task.InForce, error) {
+		tk, err := rx.TaskBare(id)
+		if err != nil {
+			return nil, err
+		}
+		p, err := projectOrNone(rx, tk.Project)
+		if err != nil {
+			return nil, err
+		}
+		list, who, err := s.inForce(rx, tk, p)
+		accept = who
+		return append([]task.InForce{}, list...), err
+	})
+	return checks, accept, err
+}

@@ -1,0 +1,114 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"taskyard/task"
+)
+
+func TestACheckIsRunAgain(t *testing.T) {
+	t.Parallel()
+	y, git := judged(t)
+	tk := y.inWeb("pull")
+	run := must(y.s.RunCheck(y.ctx(), oleg, tk.ID, "test"))
+	equal(t, "verdict", run.Verdict, task.CheckPassed)
+	kept := must(y.s.CheckRun(y.ctx(), maya, tk.ID, run.ID))
+	equal(t, "asked by", kept.AskedBy, oleg.Name)
+	equal(t, "its log", kept.Log, "log of test")
+
+	t.Run("an unknown name says which there are", func(t *testing.T) {
+		_, err := y.s.RunCheck(y.ctx(), oleg, tk.ID, "tset")
+		refused(t, err, task.CodeNotFound, `No check "tset"`, "they are test")
+		_, err = y.s.RunCheck(y.ctx(), oleg, y.create(maya, "pull").ID, "test")
+		refused(t, err, task.CodeNotFound, "it has none")
+		_, err = y.s.RunCheck(y.ctx(), oleg, 999, "test")
+		refused(t, err, task.CodeTaskNotFound)
+	})
+	t.Run("it is no attempt to complete the task, and hides none", func(t *testing.T) {
+		git.verdicts["test"] = task.CheckFailed
+		_, err := y.s.CompleteTask(y.ctx(), pull, tk.ID, "done", 0)
+		refused(t, err, task.CodeChecksFailed)
+		must(y.s.RunCheck(y.ctx(), oleg, tk.ID, "test"))
+		delete(git.verdicts, "test")
+		must(y.s.RunCheck(y.ctx(), oleg, tk.ID, "test"))
+		equal(t, "failed checks that the agent is told", len(y.task(tk.ID).Review.FailedChecks), 1)
+	})
+	t.Run("another verdict makes another result, which nobody has accepted", func(t *testing.T) {
+		must(y.s.CompleteTask(y.ctx(), pull, tk.ID, "done", 0))
+		first := must(y.s.Result(y.ctx(), maya, tk.ID, 0))
+		must(y.s.RunCheck(y.ctx(), oleg, tk.ID, "test"))
+		equal(t, "results after the same verdict", must(y.s.Result(y.ctx(), maya, tk.ID, 0)).Number, 1)
+		git.verdicts["test"] = task.CheckFailed
+		run := must(y.s.RunCheck(y.ctx(), oleg, tk.ID, "test"))
+		second := must(y.s.Result(y.ctx(), maya, tk.ID, 0))
+		equal(t, "number", second.Number, 2)
+		equal(t, "the check of the result", second.Checks[0].ID, run.ID)
+		equal(t, "flag", second.Flags[0], "check test failed with exit code 1")
+		_, err := y.s.AcceptResult(y.ctx(), rita, tk.ID, 0, first.Digest, "")
+		refused(t, err, task.CodeStaleDigest)
+		git.head = "moved"
+		delete(git.verdicts, "test")
+		must(y.s.RunCheck(y.ctx(), oleg, tk.ID, "test"))
+		equal(t, "results after another commit", must(y.s.Result(y.ctx(), maya, tk.ID, 0)).Number, 2)
+		git.head = "head"
+		must(y.s.RunCheck(y.ctx(), oleg, tk.ID, "test"))
+		third := must(y.s.Result(y.ctx(), maya, tk.ID, 0))
+		equal(t, "digest of the first verdict again", third.Digest, first.Digest)
+		must(y.s.AcceptResult(y.ctx(), rita, tk.ID, 3, third.Digest, ""))
+		_, err = y.s.RunCheck(y.ctx(), oleg, tk.ID, "test")
+		refused(t, err, task.CodeArchived)
+	})
+}
+
+func TestARunOfACheckOutlivesItsCall(t *testing.T) {
+	t.Parallel()
+	git := &heldGit{began: make(chan struct{}, 9), let: make(chan struct{})}
+	y := newInstance(t, func(c *Config) { c.Repositories = git })
+	tk := heldProject(y)
+	ctx, cut := context.WithCancel(y.ctx())
+	first := make(chan error, 1)
+	go func() {
+		_, err := y.s.RunCheck(ctx, oleg, tk.ID, "slow")
+		first <- err
+	}()
+	<-git.began
+	cut()
+	if err := <-first; !errors.Is(err, context.Canceled) {
+		t.Fatalf("the call that was cut: %v", err)
+	}
+	_, err := y.s.CompleteTask(y.ctx(), pull, tk.ID, "done", 0)
+	refused(t, err, task.CodeChecksRunning, "has its check slow run again by oleg")
+	_, err = y.s.RunCheck(y.ctx(), maya, tk.ID, "slow")
+	refused(t, err, task.CodeChecksRunning)
+	close(git.let)
+	equal(t, "verdict", must(y.s.RunCheck(y.ctx(), oleg, tk.ID, "slow")).Verdict, task.CheckPassed)
+	equal(t, "executions", len(must(y.s.CheckRuns(y.ctx(), maya, tk.ID))), 1)
+}
+
+func TestAnAgentWorksOnItsProjectsAlone(t *testing.T) {
+	t.Parallel()
+	y, _ := judged(t)
+	must(y.s.CreateProject(y.ctx(), maya, task.Project{Key: "api"}))
+	y.define("pull", definition("tools: read", "runner: none", "projects: [api]"))
+	y.define("coder", definition("tools: read", "runner: script", "projects: [api]"))
+	y.inWeb("pull")
+	other := y.create(maya, "pull", func(in *task.New) { in.Project = "api" })
+	free := y.create(maya, "pull")
+	var claimed []task.ID
+	for _, tk := range must(y.s.Signup(y.ctx(), pull, "pull", 3)) {
+		claimed = append(claimed, tk.ID)
+	}
+	equal(t, "claimed", task.JoinIDs(claimed, " "), task.JoinIDs([]task.ID{other.ID, free.ID}, " "))
+
+	tk := y.inWeb("coder")
+	working := "working"
+	_, err := y.s.UpdateTask(y.ctx(), maya, tk.ID, task.Patch{Status: &working})
+	refused(t, err, task.CodeTaskGated, "belongs to project web, and coder works on api alone")
+	_, err = y.s.RunNow(y.ctx(), maya, tk.ID)
+	refused(t, err, task.CodeTaskGated, "coder works on api alone")
+	equal(t, "why", must(y.s.Why(y.ctx(), maya, tk.ID))[0].Code, task.WhyOwnerProject)
+	res := must(y.s.Tick(y.ctx(), "cron"))
+	equal(t, "runs by a tick", res.Queued, 0)
+}

@@ -1,0 +1,79 @@
+package views
+
+import (
+	"strconv"
+	"strings"
+
+	"taskyard/task"
+)
+
+// ChecksModel is the page of what a task must show before it is done.
+type ChecksModel struct {
+	Task    *task.Task
+	InForce []task.InForce
+	Policy  task.Accept
+	Last    map[string]*task.CheckRun // the newest execution by the name of its check
+	Form    ProjectModel              // what the task itself asks, in the fields of a project
+}
+
+// DemandsForm fills the form with what a task itself asks.
+func DemandsForm(t *task.Task) ProjectForm {
+	p := task.Project{Checks: t.Checks, Version: t.Version}
+	if t.Policy != nil {
+		p.Review = *t.Policy
+	}
+	return ProjectFormOf(&p)
+}
+
+// rerunnable reports whether the checks of the task can be run now.
+func (m *ChecksModel) rerunnable() bool {
+	t := m.Task
+	waits := t.OpenRunPhase == task.PhaseApproval || t.OpenRunPhase == task.PhaseQueued
+	return !t.Status.Archived() && t.Awaits != task.WaitsMerge && (t.OpenRunID == 0 || waits)
+}
+
+// checkLooks is what a check looks at, in short.
+func checkLooks(c task.Check) string {
+	text := strings.TrimPrefix(strings.TrimSuffix(c.Text(), " (required)"), c.Name+": ")
+	return oneLine(task.ClipText(text, 200))
+}
+
+// policyLines say every policy, one per line.
+func policyLines(a task.Accept) []string {
+	var list []string
+	for _, r := range a.All() {
+		text := reviewWords(r)
+		if r.StandIn != "" {
+			text += "; after " + hoursWords(r.ExpiresSeconds) + " " + r.StandIn + " too"
+		}
+		list = append(list, text)
+	}
+	return list
+}
+
+func hoursWords(seconds int) string {
+	return strconv.FormatFloat(float64(seconds)/3600, 'f', -1, 64) + " h"
+}
+
+// provenWords sum up what a task must show: "3 checks, 2 votes".
+func provenWords(checks []task.InForce, a task.Accept) string {
+	var list []string
+	if n := len(checks); n == 1 {
+		list = append(list, "1 check")
+	} else if n > 1 {
+		list = append(list, strconv.Itoa(n)+" checks")
+	}
+	most := 0
+	for _, r := range a.All() {
+		most = max(most, r.Approvals)
+	}
+	if most == 1 {
+		list = append(list, "1 vote")
+	} else if most > 1 {
+		list = append(list, strconv.Itoa(most)+" votes")
+	}
+	if len(list) == 0 {
+		return "None"
+	}
+	return strings.Join(list, ", ")
+}
