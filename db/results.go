@@ -3,6 +3,7 @@ package db
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 
 	"taskyard/task"
 )
@@ -117,6 +118,43 @@ func (tx *Tx) InsertResult(s *task.Result) (task.ID, error) {
 		s.Patch, s.Digest, asJSON(s.Policy), asJSON(s.Flags), s.State, tx.Now)
 }
 
+// InsertResultFiles notes which files a result changes, while it is open.
+func (tx *Tx) InsertResultFiles(id task.ID, project string, paths []string) error {
+	if len(paths) == 0 {
+		return nil
+	}
+	return tx.do("INSERT OR IGNORE INTO result_files (project, path, result_id) SELECT ?, value, ? FROM json_each(?) WHERE value <> ''",
+		project, id, asJSON(paths))
+}
+
+// ResultFiles returns which files an open result changes.
+func (rx *Rx) ResultFiles(id task.ID) ([]string, error) {
+	rows, err := rx.query("SELECT path FROM result_files WHERE result_id = ? ORDER BY path", id)
+	return collect(rows, err, func(r rowScanner) (path string, err error) { return path, r.Scan(&path) })
+}
+
+// Overlaps returns the other open results of the project that change files of
+// a result, the oldest first, with at most task.MaxOverlapFiles of these files
+// each. It looks at the first 5,000 pairs of files.
+func (rx *Rx) Overlaps(id task.ID, limit int) ([]task.Overlap, error) {
+	rows, err := rx.query(`WITH o AS (SELECT b.result_id AS id, b.path FROM result_files a INDEXED BY result_files_result
+ CROSS JOIN result_files b ON b.project = a.project AND b.path = a.path WHERE a.result_id = ?1 AND b.result_id <> ?1 LIMIT 5000)
+ SELECT s.task_id, t.title, s.number, s.state, count(*), json_group_array(o.path) FROM o CROSS JOIN results s ON s.id = o.id
+ CROSS JOIN tasks t ON t.id = s.task_id GROUP BY o.id ORDER BY o.id LIMIT ?2`, id, limit)
+	return collect(rows, err, func(r rowScanner) (o task.Overlap, err error) {
+		var paths string
+		if err = r.Scan(&o.TaskID, &o.Title, &o.Result, &o.State, &o.Total, &paths); err != nil {
+			return o, err
+		}
+		if err = json.Unmarshal([]byte(paths), &o.Files); err != nil {
+			return o, err
+		}
+		slices.Sort(o.Files)
+		o.Files = o.Files[:min(len(o.Files), task.MaxOverlapFiles)]
+		return o, nil
+	})
+}
+
 // MoveResult gives a result another state, and reports whether it still had the
 // first one.
 func (tx *Tx) MoveResult(id task.ID, from, to task.ResultState) (bool, error) {
@@ -202,7 +240,7 @@ func (rx *Rx) addReview(t *task.Task) error {
 		return err
 	}
 	if last != nil {
-		review.Result, review.State, review.Flags = last.Number, last.State, last.Flags
+		review.Result, review.State, review.Flags, review.ID = last.Number, last.State, last.Flags, last.ID
 	}
 	if err := rx.failedChecks(t.ID, review); err != nil {
 		return err

@@ -20,7 +20,7 @@ type scriptedGit struct {
 func (g *scriptedGit) Examine(context.Context, *task.Project) []task.Finding { return nil }
 
 func (g *scriptedGit) Snapshot(context.Context, task.Worktree, string) (*task.Revision, error) {
-	return &task.Revision{Base: "base", Head: g.head, Patch: g.head, Total: 1}, nil
+	return &task.Revision{Base: "base", Head: g.head, Patch: g.head, Files: []task.FileChange{{Path: "a.go"}}, Total: 1}, nil
 }
 
 func (g *scriptedGit) Check(context.Context, task.Worktree, *task.Revision, task.Check) task.CheckRun {
@@ -109,6 +109,9 @@ func projects(t *testing.T, s *service.Service, git *scriptedGit) {
 
 	git.head = "second"
 	must(s.CompleteTask(ctx, agent, tk.ID, "two", 0))
+	git.verdict = task.CheckFailed
+	must(s.RunCheck(ctx, admin, tk.ID, "test")) // a result of another digest takes its place
+	git.verdict = task.CheckPassed
 	git.head = "third"
 	must(s.CompleteTask(ctx, agent, tk.ID, "three", 0)) // takes the place of the second
 	r = must(s.Result(ctx, admin, tk.ID, 0))

@@ -46,6 +46,18 @@ func reviewed(t *testing.T) (*pageSite, *browser, *testgit.Repo) {
 	return y, b, repo
 }
 
+func TestReviewNamesOtherResultsOfTheSameFiles(t *testing.T) {
+	t.Parallel()
+	y, b, repo := reviewed(t)
+	b.get("/tasks/1/review").is(200).hides("change the same files")
+	tk := y.create(mayaActor, task.New{Title: "Change it", Owner: "pull", Project: "web", Status: task.Active})
+	y.handIn(repo, tk.ID, "Shorter.", map[string]string{"main.go": "short\n", "a \u202eb.md": "other\n", "new.txt": "new\n"})
+	b.get("/tasks/1/review").is(200).shows("Other open results change the same files", "/tasks/2/review", "in review", "main.go", "‹U+202E›")
+	b.get("/tasks/2/review").is(200).shows("/tasks/1/review").hides(", new.txt")
+	b.get("/api/tasks/2/results/1").is(200).shows(`"alsoChangedBy"`, `"taskId":"1"`, `"total":2`)
+	b.get("/api/tasks/2").is(200).shows(`"alsoChangedBy"`)
+}
+
 func TestReviewShowsWhatIsDecided(t *testing.T) {
 	t.Parallel()
 	y, b, _ := reviewed(t)

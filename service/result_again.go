@@ -129,8 +129,12 @@ func (tx *txn) reissue(tk *task.Task, last *task.Result, checks []task.CheckRun)
 		r.Flags = append(r.Flags, "check "+c.Name+" "+verdictText(c))
 	}
 	r.Digest = task.DigestOf(r.Patch, r.Summary, checks)
+	files, err := tx.ResultFiles(last.ID)
+	if err != nil {
+		return err
+	}
 	if err := tx.CloseResults(tk.ID, task.ResultSuperseded); err != nil {
 		return err
 	}
-	return tx.issue(tk, &r, checks, p)
+	return tx.issue(tk, &r, checks, files, p)
 }

@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"taskyard/db"
@@ -15,13 +16,37 @@ const maxResults = 100
 // Results returns the results of a task, the newest first, without the logs of
 // their checks. Errors: may not read, unknown task.
 func (s *Service) Results(ctx context.Context, a task.Actor, id task.ID) ([]*task.Result, error) {
-	return readTask(ctx, s, a, id, func(rx *db.Rx) ([]*task.Result, error) { return rx.Results(id, maxResults) })
+	return readTask(ctx, s, a, id, func(rx *db.Rx) ([]*task.Result, error) {
+		list, err := rx.Results(id, maxResults)
+		for _, r := range list {
+			if err == nil {
+				r.Overlaps, err = s.overlaps(rx, a, r.ID, r.State)
+			}
+		}
+		return list, err
+	})
 }
 
 // Result returns one result of a task; number 0 is the newest. Errors: may not
 // read, unknown task or result.
 func (s *Service) Result(ctx context.Context, a task.Actor, id task.ID, number int) (*task.Result, error) {
-	return readTask(ctx, s, a, id, func(rx *db.Rx) (*task.Result, error) { return oneResult(rx, id, number) })
+	return readTask(ctx, s, a, id, func(rx *db.Rx) (*task.Result, error) {
+		r, err := oneResult(rx, id, number)
+		if err == nil {
+			r.Overlaps, err = s.overlaps(rx, a, r.ID, r.State)
+		}
+		return r, err
+	})
+}
+
+// overlaps returns the other open results of the project that change files of
+// an open one, of the tasks that the caller sees.
+func (s *Service) overlaps(rx *db.Rx, a task.Actor, result task.ID, state task.ResultState) ([]task.Overlap, error) {
+	if result == 0 || state.Final() {
+		return nil, nil
+	}
+	list, err := rx.Overlaps(result, task.MaxOverlaps)
+	return slices.DeleteFunc(list, func(o task.Overlap) bool { return s.sees(rx, a, o.TaskID) != nil }), err
 }
 
 func oneResult(rx *db.Rx, id task.ID, number int) (*task.Result, error) {

@@ -308,7 +308,11 @@ func (tx *txn) insertResult(tk *task.Task, sub *submission, accept task.Accept, 
 		TaskID: tk.ID, RunID: tx.actor.RunID, Author: tx.actor.Name, Summary: sub.summary, Resources: tk.Resources,
 		Project: sub.project.Key, Policy: accept, Flags: []string{}, State: task.ResultReview,
 	}
+	var files []string
 	if sub.rev != nil {
+		for _, f := range sub.rev.Files {
+			files = append(files, f.Path)
+		}
 		r.Branch, r.Base, r.Head, r.Patch = sub.tree.Branch, sub.rev.Base, sub.rev.Head, sub.rev.Patch
 		parent, err := parentInProject(&tx.Rx, tk)
 		if err != nil {
@@ -334,16 +338,19 @@ func (tx *txn) insertResult(tk *task.Task, sub *submission, accept task.Accept, 
 			return err
 		}
 	}
-	return tx.issue(tk, r, sub.checks, sub.project)
+	return tx.issue(tk, r, sub.checks, files, sub.project)
 }
 
 // noChanges is the flag of a result that changes nothing.
 const noChanges = "no changes"
 
-// issue writes a result with its checks, ends the work on its task, and decides
+// issue writes a result with its checks and the files that it changes, ends the work on its task, and decides
 // by the votes that its digest has already.
-func (tx *txn) issue(tk *task.Task, r *task.Result, checks []task.CheckRun, p *task.Project) (err error) {
+func (tx *txn) issue(tk *task.Task, r *task.Result, checks []task.CheckRun, files []string, p *task.Project) (err error) {
 	if r.ID, err = tx.InsertResult(r); err != nil {
+		return err
+	}
+	if err := tx.InsertResultFiles(r.ID, r.Project, files); err != nil {
 		return err
 	}
 	for i := range checks {

@@ -166,7 +166,11 @@ func (s *Service) Task(ctx context.Context, a task.Actor, id task.ID) (*task.Tas
 		if err := s.sees(rx, a, id); err != nil {
 			return nil, err
 		}
-		return rx.Task(id)
+		tk, err := rx.Task(id)
+		if err == nil && tk.Review != nil {
+			tk.Review.Overlaps, err = s.overlaps(rx, a, tk.Review.ID, tk.Review.State)
+		}
+		return tk, err
 	})
 	if err == nil {
 		err = s.renewByReading(ctx, a, tk)

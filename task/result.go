@@ -80,6 +80,32 @@ type Result struct {
 	CreatedAt Time        `json:"createdAt"`
 	State     ResultState `json:"state" enum:"review,accepted,changes_requested,superseded,merged,done,canceled"`
 	Votes     []Vote      `json:"votes"`
+	Overlaps  []Overlap   `json:"alsoChangedBy,omitempty" doc:"other open results of the project that change files of this one, at most 10"`
+}
+
+// Overlap is another open result of the project that changes the same files.
+type Overlap struct {
+	TaskID ID          `json:"taskId"`
+	Title  string      `json:"title"`
+	Result int         `json:"result" doc:"its number"`
+	State  ResultState `json:"state" enum:"review,accepted"`
+	Files  []string    `json:"files" doc:"that both change, at most 5"`
+	Total  int         `json:"total" doc:"of these files"`
+}
+
+// Bounds of overlaps.
+const (
+	MaxOverlaps     = 10
+	MaxOverlapFiles = 5 // named for each
+)
+
+// Names lists the files, with how many more there are: "a.go, b.go, 3 more".
+func (o *Overlap) Names() string {
+	s := strings.Join(o.Files, ", ")
+	if more := o.Total - len(o.Files); more > 0 {
+		s += fmt.Sprintf(", %d more", more)
+	}
+	return s
 }
 
 // ResultState is what became of a result.
@@ -236,12 +262,14 @@ type Merged struct {
 
 // TaskReview is what those who work on a task must know of its last result.
 type TaskReview struct {
+	ID           ID              `json:"-"`
 	Result       int             `json:"result,omitzero" doc:"number of the last result; absent: there is none"`
 	State        ResultState     `json:"state,omitempty" enum:"review,accepted,changes_requested,superseded,merged,done,canceled"`
 	Flags        []string        `json:"flags,omitempty"`
 	FailedChecks []CheckRun      `json:"failedChecks,omitempty" doc:"of the last completion or merge that checks refused, with the end of their logs"`
 	Comments     []ReviewComment `json:"comments,omitempty" doc:"that are open, with path, lines and excerpt: answer each with reply_review"`
 	Merge        string          `json:"merge,omitempty" doc:"why its last merge failed"`
+	Overlaps     []Overlap       `json:"alsoChangedBy,omitempty" doc:"other open results of the project that change the same files, at most 10"`
 }
 
 // Bounds of a TaskReview.

@@ -135,6 +135,10 @@ func (e *Env) resultLines(r *task.Result) {
 	for _, f := range r.Flags {
 		e.say("  ⚠ %s", printable(f))
 	}
+	e.part("Also changed by", len(r.Overlaps))
+	for _, o := range r.Overlaps {
+		e.say("  %s %s (%s): %s", hash(o.TaskID), printable(o.Title), o.State, printable(o.Names()))
+	}
 	if r.Summary != "" {
 		e.part("Summary", 1)
 		indented(e.Stdout, "  ", r.Summary)
