@@ -250,6 +250,9 @@ func (tx *txn) mayMove(tk *task.Task, m Move) error {
 }
 
 func (tx *txn) handOver(tk *task.Task, to, author, comment string) error {
+	if err := tx.fitsProject("newAgent", to, tk.Project); err != nil {
+		return err
+	}
 	if err := tx.comment(tk.ID, task.KindHandoff, author, strings.TrimSpace(comment)); err != nil {
 		return err
 	}

@@ -28,9 +28,12 @@ func (tx *txn) wakeTask(tk *task.Task, why string, stuck bool) error {
 	if !tx.s.config().Wakes || tk.Status != task.Active || tk.QuestionID != 0 || tk.Blocked > 0 || tk.Awaits != "" {
 		return nil
 	}
-	def, ok := tx.s.agents.Agent(tk.Owner)
-	if !ok || !def.Serving || def.PullOnly || !def.WorksOn(tk.Project) {
-		return nil
+	def, err := tx.startable(tk)
+	if e := (*task.Error)(nil); errors.As(err, &e) || !def.WorksOn(tk.Project) {
+		return nil // ticks say why
+	}
+	if err != nil {
+		return err
 	}
 	open, err := tx.OpenRun(tk.ID)
 	if err != nil {
@@ -203,7 +206,7 @@ func (tx *txn) runNow(tk *task.Task, n newRun) (task.ID, error) {
 
 // runnable returns the owner's definition, or why no run may be made now.
 func (tx *txn) runnable(tk *task.Task) (task.Agent, error) {
-	def, err := tx.s.starter(tk.Owner)
+	def, err := tx.startable(tk)
 	if err != nil {
 		return def, err
 	}
@@ -229,6 +232,15 @@ func (tx *txn) runnable(tk *task.Task) (task.Agent, error) {
 		return def, err
 	}
 	return def, tx.free(tk)
+}
+
+// startable is starter for the owner of a task, which must reach its repository.
+func (tx *txn) startable(tk *task.Task) (task.Agent, error) {
+	def, err := tx.s.starter(tk.Owner)
+	if err == nil {
+		err = tx.s.reaches(&tx.Rx, def, tk.Project)
+	}
+	return def, err
 }
 
 // starter returns a definition that Taskyard can start, or why it cannot.

@@ -161,7 +161,7 @@ func (tx *txn) failed(r *task.Run, tk *task.Task, f Finished) error {
 		}
 		return tx.wakeParent(tk, "failed") // who delegated it continues without
 	}
-	def, err := tx.s.starter(tk.Owner)
+	def, err := tx.startable(tk)
 	if err != nil || tk.QuestionID != 0 || tk.Blocked > 0 || tk.Awaits != "" || tk.Owner != r.Agent {
 		return nil // ticks will see to it
 	}
@@ -180,7 +180,7 @@ func (tx *txn) followUp(r *task.Run, tk *task.Task) error {
 	if !r.FollowUp || !tx.s.config().Wakes || tk.QuestionID != 0 || tk.Blocked > 0 || tk.Awaits != "" || tk.Claim.Live(tx.Now) {
 		return nil
 	}
-	def, err := tx.s.starter(tk.Owner)
+	def, err := tx.startable(tk)
 	if err != nil {
 		return nil // nothing to start: it claims its work itself
 	}

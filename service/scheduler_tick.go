@@ -113,6 +113,8 @@ func (tx *txn) skip(tk *task.Task) (def task.Agent, reason, detail string) {
 		return def, "pull-only", def.PullReason
 	case !def.WorksOn(tk.Project):
 		return def, "project", def.ID + " works on " + strings.Join(def.Projects, ", ") + " alone"
+	case tx.s.reaches(&tx.Rx, def, tk.Project) != nil:
+		return def, "no repository", "workers execute the runs of " + tk.Owner + ", and they cannot reach the repository of " + tk.Project
 	case tk.Claim != nil:
 		return def, "claimed", "by " + tk.Claim.Holder + " until " + tk.Claim.ExpiresAt.String()
 	case tk.QuestionID != 0:

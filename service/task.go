@@ -92,6 +92,9 @@ func (tx *txn) insertTask(in task.New, parent task.ID, nesting int, bound *task.
 	if _, err := tx.projectFor(in.Project); err != nil {
 		return 0, err
 	}
+	if err := tx.fitsProject("owner", in.Owner, in.Project); err != nil {
+		return 0, err
+	}
 	demands := task.Demands{Checks: in.Checks, Policy: in.Policy}
 	if in.Policy != nil && in.Policy.Approvals == 0 {
 		demands.Policy = nil
@@ -277,6 +280,25 @@ func checkPatch(p *task.Patch) error {
 	return bad.Err()
 }
 
+// fitsAfter checks that the owner of a task reaches the repository of its
+// project, where a patch changes either or starts the task.
+func (tx *txn) fitsAfter(tk *task.Task, p task.Patch, target task.Status) error {
+	owner, project, field := tk.Owner, tk.Project, "owner"
+	if p.Project != nil && *p.Project != project {
+		project, field = *p.Project, "project"
+		if _, err := tx.projectFor(project); err != nil {
+			return err
+		}
+	}
+	if p.Owner != nil {
+		owner = *p.Owner
+	}
+	if owner == tk.Owner && project == tk.Project && target == tk.Status {
+		return nil
+	}
+	return tx.fitsProject(field, owner, project)
+}
+
 // applyPatch checks everything before its first write.
 func (tx *txn) applyPatch(tk *task.Task, p task.Patch) error {
 	status, work := task.Status(""), task.WorkStatus("")
@@ -295,6 +317,9 @@ func (tx *txn) applyPatch(tk *task.Task, p task.Patch) error {
 		if err := tx.s.owner("owner", owner, target); err != nil {
 			return err
 		}
+	}
+	if err := tx.fitsAfter(tk, p, target); err != nil {
+		return err
 	}
 	if work == task.Complete {
 		status, work = task.Done, ""

@@ -159,6 +159,9 @@ func (tx *txn) bulkOne(id task.ID, b *Bulk) ([]task.ID, error) {
 		if err := tx.s.owner("owner", tk.Owner, task.Active); err != nil {
 			return nil, err
 		}
+		if err := tx.fitsProject("owner", tk.Owner, tk.Project); err != nil {
+			return nil, err
+		}
 		return nil, tx.start(tk)
 	case BulkRun:
 		_, err := tx.runNow(tk, newRun{cause: task.CauseManual, attempt: 1})

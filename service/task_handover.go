@@ -49,6 +49,9 @@ func (tx *txn) handOverByPerson(tk *task.Task, to, comment string, wakes bool) e
 	if err := tx.s.owner("newAgent", to, tk.Status); err != nil {
 		return err
 	}
+	if err := tx.fitsProject("newAgent", to, tk.Project); err != nil {
+		return err
+	}
 	if err := tx.comment(tk.ID, task.KindHandoff, tx.actor.Name, strings.TrimSpace(comment)); err != nil {
 		return err
 	}

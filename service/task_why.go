@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -59,7 +60,9 @@ func (s *Service) why(rx *db.Rx, tk *task.Task, open *task.Run, zone *time.Locat
 		return w.list, nil
 	case tk.Status == task.Draft:
 		w.add(task.WhyDraft, task.Reason{}, "It is a draft. Start it to put it into its owner's queue.")
-		w.owner()
+		if err := w.owner(); err != nil {
+			return nil, err
+		}
 		return w.list, w.blockers()
 	case open != nil && open.Status == task.RunRunning:
 		if p := open.Permission; p != nil {
@@ -74,7 +77,7 @@ func (s *Service) why(rx *db.Rx, tk *task.Task, open *task.Run, zone *time.Locat
 	}
 	// Each adds its reasons, if it has some; the first are the most decisive.
 	for _, look := range []func() error{
-		w.paused, w.budget, w.awaits, w.waiting, w.claimAndQuestion, w.blockers, w.agent, w.failures, w.skippedWake, w.ticks,
+		w.paused, w.budget, w.awaits, w.waiting, w.claimAndQuestion, w.blockers, w.owner, w.failures, w.skippedWake, w.ticks,
 	} {
 		if err := look(); err != nil {
 			return nil, err
@@ -234,13 +237,8 @@ func (w *diagnosis) blockers() error {
 	return nil
 }
 
-func (w *diagnosis) agent() error {
-	w.owner()
-	return nil
-}
-
 // owner reports why the owner cannot be started.
-func (w *diagnosis) owner() {
+func (w *diagnosis) owner() error {
 	def, ok := w.s.agents.Agent(w.tk.Owner)
 	switch {
 	case !ok:
@@ -253,7 +251,15 @@ func (w *diagnosis) owner() {
 			w.tk.Owner, strings.Join(def.Projects, ", "), w.tk.Project)
 	case def.PullOnly && w.tk.Status == task.Active && w.tk.Claim == nil:
 		w.add(task.WhyPullOnly, task.Reason{}, "%s claims its work itself; Taskyard does not start it: %s", w.tk.Owner, def.PullReason)
+	default:
+		err := w.s.reaches(w.Rx, def, w.tk.Project)
+		var e *task.Error
+		if !errors.As(err, &e) {
+			return err
+		}
+		w.add(task.WhyOwnerInvalid, task.Reason{}, "%s.", e.Message)
 	}
+	return nil
 }
 
 func (w *diagnosis) failures() error {

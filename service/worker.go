@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"taskyard/db"
 	"taskyard/task"
 )
 
@@ -96,6 +97,32 @@ func offers(has, runners []string, runner string, labels []string) bool {
 func (s *Service) forWorkers(def task.Agent) bool {
 	_, ok := s.config().Workers[def.Runner]
 	return ok
+}
+
+// reaches refuses runs of a task of a project that workers would execute: the
+// repository is on the server, and they cannot reach it.
+func (s *Service) reaches(rx *db.Rx, def task.Agent, project string) error {
+	if project == "" || !s.forWorkers(def) {
+		return nil
+	}
+	p, err := rx.Project(project)
+	if err != nil || p.Repository == "" {
+		return err
+	}
+	return task.Errorf(task.Conflict, task.CodeRepository,
+		"%s cannot work on tasks of project %s: workers on other machines execute its runs, and they cannot reach the repository. "+
+			"Choose an agent that runs on the server", def.ID, project)
+}
+
+// fitsProject is reaches for the owner of a task, which field names.
+func (tx *txn) fitsProject(field, owner, project string) error {
+	def, _ := tx.s.agents.Agent(owner)
+	err := tx.s.reaches(&tx.Rx, def, project)
+	var e *task.Error
+	if errors.As(err, &e) && e.Code == task.CodeRepository {
+		return &task.Error{Kind: task.Invalid, Code: e.Code, Field: field, Message: e.Message}
+	}
+	return err
 }
 
 // noWorkerReason returns why no worker executes the runs of an agent, or "" when

@@ -174,6 +174,64 @@ func TestWhoWaitsForAWorkerIsTold(t *testing.T) {
 	}
 }
 
+// TestWorkersGetNoTaskOfAProject is about agents whose runs are executed on
+// other machines: the repositories of projects are on the server.
+func TestWorkersGetNoTaskOfAProject(t *testing.T) {
+	t.Parallel()
+	workers := map[string][]string{}
+	y := newInstance(t, func(c *Config) { c.Workers, c.Repositories, c.Wakes = workers, listedGit{}, true })
+	must(y.s.CreateProject(y.ctx(), maya, task.Project{Key: "web", Repository: "/srv/web"}))
+	must(y.s.CreateProject(y.ctx(), maya, task.Project{Key: "notes"}))
+	inWeb := func(in *task.New) { in.Project = "web" }
+	before := y.create(maya, "coder", inWeb, noStart)
+	workers["script"] = []string{} // the runs of coder and planner are for workers from here on
+	mine := y.create(maya, "pull", inWeb)
+	free := y.create(maya, "coder", noStart)
+	y.create(maya, "coder", func(in *task.New) { in.Project = "notes" })
+	held := must(y.s.Signup(y.ctx(), pull, "pull", 1))[0]
+	const why = "cannot work on tasks of project web: workers on other machines"
+	last := y.lastEvent()
+	for name, call := range map[string]func() error{
+		"create": func() error {
+			_, err := y.s.CreateTask(y.ctx(), maya, task.New{Title: "x", Owner: "coder", Project: "web", Status: task.Draft})
+			return err
+		},
+		"owner": func() error {
+			_, err := y.s.UpdateTask(y.ctx(), maya, mine.ID, task.Patch{Owner: ptr("coder")})
+			return err
+		},
+		"project": func() error {
+			_, err := y.s.UpdateTask(y.ctx(), maya, free.ID, task.Patch{Project: ptr("web")})
+			return err
+		},
+		"move": func() error {
+			_, err := y.s.MoveTask(y.ctx(), pull, Move{TaskID: held.ID, CurrentAgent: "pull", NewAgent: "coder", Comment: "yours"})
+			return err
+		},
+		"reassign": func() error {
+			_, err := y.s.Reassign(y.ctx(), maya, "pull", []task.ID{mine.ID}, "coder", "yours")
+			return err
+		},
+		"run": func() error { _, err := y.s.RunNow(y.ctx(), maya, before.ID); return err },
+	} {
+		t.Run(name+" is refused", func(t *testing.T) { refused(t, call(), task.CodeRepository, "coder "+why) })
+	}
+	equal(t, "last event", y.lastEvent(), last)
+	t.Run("a task that it has says why it does not run, and a tick leaves it alone", func(t *testing.T) {
+		list := must(y.s.Why(y.ctx(), maya, before.ID))
+		equal(t, "reason", list[0].Code, task.WhyOwnerInvalid)
+		if !strings.Contains(list[0].Message, why) {
+			t.Errorf("why: %q", list[0].Message)
+		}
+		must(y.s.Comment(y.ctx(), maya, before.ID, "please")) // wakes nobody
+		must(y.s.Tick(y.ctx(), "cron"))
+		equal(t, "open runs", y.openRun(before.ID) == nil, true)
+	})
+	t.Run("it can be given to another agent", func(t *testing.T) {
+		must(y.s.UpdateTask(y.ctx(), maya, before.ID, task.Patch{Title: ptr("Renamed"), Owner: ptr("pull")}))
+	})
+}
+
 func TestATokenOfAWorkerIsNothingElse(t *testing.T) {
 	y := newInstance(t)
 	for _, scope := range []string{"worker act-as", "worker admin"} {
