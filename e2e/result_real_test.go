@@ -61,7 +61,7 @@ func (g greetingWriter) model(t *testing.T) *modeltest.Server {
 		if n := len(results); n == refused && len(steps) == len(first) {
 			told := strings.ReplaceAll(results[n-1], `\n`, "\n") // Codex passes the JSON on
 			for _, want := range []string{
-				"Task 1 is not completed: the required check test failed (exit code 3)", "4999\n5000\nno greeting in helo",
+				"checks_failed: task 1 is not completed: the required check test failed (exit code 3)", "4999\n5000\nno greeting in helo",
 			} {
 				if !strings.Contains(told, want) {
 					t.Errorf("the refusal is told without %q: %s", want, results[n-1])

@@ -39,7 +39,7 @@ func TestACompletionIsRefusedWhileARequiredCheckDoesNotPass(t *testing.T) {
 	y := newInstance(t)
 	tk := y.reviewed()
 	_, err := y.s.CompleteTask(y.ctx(), pull, tk.ID, "done", 0)
-	refused(t, err, task.CodeChecksFailed, "Task 1 is not completed", "preview failed", "no resource of the type url")
+	refused(t, err, task.CodeChecksFailed, "checks_failed: task 1 is not completed", "preview failed", "no resource of the type url")
 	equal(t, "status", y.task(tk.ID).Status, task.Active)
 	equal(t, "failed checks that the agent is told", len(y.task(tk.ID).Review.FailedChecks), 1)
 	list := must(y.s.CheckRuns(y.ctx(), maya, tk.ID))

@@ -293,7 +293,8 @@ func (tx *txn) refuseCompletion(tk *task.Task, sub *submission, failed []task.Ch
 		changes{"checks": names, "attempt": attempt}); err != nil {
 		return err
 	}
-	e := task.Errorf(task.Conflict, task.CodeChecksFailed, "Task %d is not completed: %s", tk.ID, checksText(failed))
+	e := task.Errorf(task.Conflict, task.CodeChecksFailed, "%s: task %d is not completed: %s",
+		task.CodeChecksFailed, tk.ID, checksText(failed))
 	if tx.actor.RunID != 0 {
 		e.Message += fmt.Sprintf("\nFix the cause and complete the task again (attempt %d of %d).", attempt, tx.s.config().CheckAttempts)
 	}

@@ -28,6 +28,17 @@ func notReady(lack task.RunnerLack) (class, words string) {
 	return "bad", "Not installed"
 }
 
+// runnerNote says what an agent is not started for, "" for nothing.
+func runnerNote(a *task.Agent, r *task.RunnerInfo) string {
+	switch {
+	case a.PullOnly && a.PullReason != "":
+		return capital(a.PullReason) + "."
+	case r != nil && r.Kind == "worker":
+		return "It cannot work on tasks of projects with a repository, which workers cannot reach."
+	}
+	return ""
+}
+
 // runnerWords names the kind of a runner and the version of its program.
 func runnerWords(r *task.RunnerInfo) string {
 	if r.Version != "" {
