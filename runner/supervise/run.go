@@ -95,7 +95,7 @@ func (r *Run) Send(b []byte) bool { return r.in.post(b) }
 
 // CloseInput ends the program's stdin once all that was sent is written. It
 // does not wait.
-func (r *Run) CloseInput() { go r.in.close() } // the program may not read
+func (r *Run) CloseInput() { r.in.close() }
 
 // During runs f, for which the agent waits, with the idle clock paused.
 func (r *Run) During(f func()) { r.clock.during(func() bool { f(); return true }) }

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"os"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"taskyard/runner/confine"
@@ -84,42 +83,58 @@ type program struct {
 	Rules  *confine.Rules
 }
 
-// input writes to a program's stdin, one message at a time.
+// input writes to a program's stdin, in the order of the messages.
 type input struct {
-	mu      sync.Mutex
 	w       *os.File
-	waiting atomic.Int32 // posts that are not written yet
+	mu      sync.Mutex
+	queue   [][]byte // not written yet; nil: close stdin
+	writing bool
 }
 
 // maxUnread is how many messages may wait for a program to read them.
 const maxUnread = 100
 
-// send writes a message. It blocks while the program does not read, at most
-// until the program is gone; what cannot be written is lost with it.
-func (in *input) send(b []byte) {
+// post writes a message without waiting; what cannot be written is lost with the
+// program. It returns false when the program has left too much unread.
+func (in *input) post(b []byte) bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	_, _ = in.w.Write(b)
-}
-
-// post is send without waiting. It returns false when the program has left too
-// much unread.
-func (in *input) post(b []byte) bool {
-	if in.waiting.Add(1) > maxUnread {
-		in.waiting.Add(-1)
+	if len(in.queue) >= maxUnread {
 		return false
 	}
-	go func() {
-		in.send(b)
-		in.waiting.Add(-1)
-	}()
+	in.add(b)
 	return true
 }
 
+// close closes stdin once all that was posted is written. It does not wait.
 func (in *input) close() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	_ = in.w.Close()
+	in.add(nil)
+}
+
+func (in *input) add(b []byte) {
+	in.queue = append(in.queue, b)
+	if !in.writing {
+		in.writing = true
+		go in.write() // the program may not read
+	}
+}
+
+func (in *input) write() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for ; len(in.queue) > 0; in.queue = in.queue[1:] {
+		b := in.queue[0]
+		in.mu.Unlock()
+		if b == nil {
+			_ = in.w.Close()
+		} else {
+			_, _ = in.w.Write(b)
+		}
+		in.mu.Lock()
+	}
+	in.writing = false
 }
 
 // ending is how a program ended.
@@ -146,17 +161,14 @@ func supervise(ctx context.Context, p program, r Reader) (ending, error) {
 	run.ctx, over = context.WithCancel(ctx)
 	defer over()
 	var interrupt func() bool
+	run.in.post([]byte(p.Input))
 	t, talks := r.(Talker)
 	if talks {
 		t.Begin()
 		interrupt = t.Interrupt
+	} else {
+		run.in.close()
 	}
-	wg.Go(func() {
-		run.in.send([]byte(p.Input))
-		if !talks {
-			run.in.close()
-		}
-	})
 	wg.Go(func() {
 		run.enforceTime(c.done, "It said nothing", nil)
 		over()
