@@ -141,7 +141,7 @@ func TestACompletedTaskMayBringTheNext(t *testing.T) {
 	if tk := a.read("1"); tk.Status != task.Done || tk.Summary != "Said." {
 		t.Errorf("completed %s", asJSON(tk))
 	}
-	a.fails(client.ExitNothing, "no task is free", "task", "complete", "2", "--next")
+	a.fails(client.ExitNothing, "no task is idle", "task", "complete", "2", "--next")
 	if tk := a.read("2"); tk.Status != task.Done {
 		t.Errorf("exit code 3 left it %s", tk.Status)
 	}
@@ -176,7 +176,7 @@ func TestExitCodesOfCommands(t *testing.T) {
 	})
 	t.Run("3: nothing to claim", func(t *testing.T) {
 		a.ok("", "task", "claim")
-		a.fails(client.ExitNothing, "no task is free", "task", "claim")
+		a.fails(client.ExitNothing, "no task is idle", "task", "claim")
 		out, _, code := a.try("", "task", "claim", "--json")
 		if code != client.ExitNothing || out != "{\"task\":null,\"held\":[\"1\"]}\n" {
 			t.Errorf("%d %s", code, out)

@@ -70,7 +70,7 @@ command = ["sh", "-c", "cat >/dev/null; echo all is well"]
 		p.fails(client.ExitRefused, "run_ended", "delegate", "stop", id)
 	})
 	t.Run("nothing to do is wrong usage, an unknown agent is refused", func(t *testing.T) {
-		p.fails(client.ExitUsage, "what is to be done", "delegate")
+		p.fails(client.ExitUsage, "say what to do", "delegate")
 		p.fails(client.ExitRefused, "unknown_agent", "delegate", "x", "--agent", "nobody")
 	})
 }

@@ -57,7 +57,7 @@ func TestAClaimMayWait(t *testing.T) {
 	in := serveInside(t)
 	a := in.shellFor(t, "--agent", agentName)
 	a.fails(client.ExitRefused, "waitSeconds", "task", "claim", "--wait", "51")
-	a.fails(client.ExitNothing, "no task is free", "task", "claim", "--wait", "1")
+	a.fails(client.ExitNothing, "no task is idle", "task", "claim", "--wait", "1")
 	id := make(chan string, 1)
 	go func() {
 		out, _, _ := a.try("", "task", "claim", "--wait", "50", "--quiet")

@@ -23,7 +23,7 @@ func TestTheOneTimeLinkMakesTheFirstAdmin(t *testing.T) {
 	b.fill("#password", "not the password")
 	b.expect("401")
 	b.press("button|Sign in")
-	b.see("Name or password")
+	b.see("Wrong name or password")
 	b.fill("#password", password)
 	b.press("button|Sign in")
 	b.at("/")
