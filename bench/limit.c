@@ -112,7 +112,7 @@ limit *limit_open(const char *path, limit_sql sql) {
 	if (!ok) snprintf(open_error, sizeof open_error, "open %s: %s", path, sqlite3_errmsg(l->db));
 	ok = ok && prepare(l, "a claim", sql.claim, 3, &l->claim) &&
 		prepare(l, "the end of the log", sql.tail, 0, &l->tail) && prepare(l, "an event", sql.event, 11, &l->event) &&
-		prepare(l, "a new task", sql.insert, 13, &l->insert) && prepare(l, "the creates of an hour", sql.hour, 4, &l->hour) &&
+		prepare(l, "a new task", sql.insert, 14, &l->insert) && prepare(l, "the creates of an hour", sql.hour, 4, &l->hour) &&
 		prepare(l, "the tasks of an owner", sql.count, 3, &l->count) &&
 		prepare(l, "begin", "BEGIN IMMEDIATE", 0, &l->begin) &&
 		prepare(l, "commit", "COMMIT", 0, &l->commit);
@@ -188,8 +188,9 @@ static int create_one(limit *l, const char *owner, int64_t now) {
 	sqlite3_bind_int64(s, 9, 0);
 	bind_text(s, 10, "");
 	bind_text(s, 11, "");
-	sqlite3_bind_int64(s, 12, now);
+	bind_text(s, 12, "");
 	sqlite3_bind_int64(s, 13, now);
+	sqlite3_bind_int64(s, 14, now);
 	if (!drain(s, NULL)) return -1;
 	return add_event(l, "task.created", owner, sqlite3_last_insert_rowid(l->db), now) ? 1 : -1;
 }
