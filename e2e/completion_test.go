@@ -101,7 +101,7 @@ func TestShellsComplete(t *testing.T) {
 		const head = "source <(taskyard completion bash); "
 		const tail = `; _taskyard taskyard "${COMP_WORDS[COMP_CWORD]}" 2>/dev/null; printf '%s\n' "${COMPREPLY[@]}"`
 		if got := ask(t, "bash", head+`COMP_WORDS=(taskyard task "c"); COMP_CWORD=2`+tail); !slices.Equal(got,
-			[]string{"create", "claim", "complete", "cancel", "comment", "checkout"}) {
+			[]string{"create", "claim", "complete", "cancel", "comment", "check", "checkout"}) {
 			t.Errorf("commands: %v", got)
 		}
 		if got := ask(t, "bash", head+`COMP_WORDS=(taskyard task claim --agent ""); COMP_CWORD=4`+
