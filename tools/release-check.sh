@@ -2,8 +2,9 @@
 # Checks the release in dist/ that tools/release.sh made, as root on Debian:
 #   tools/release-check.sh v0.1.0
 # It needs debootstrap, curl and systemd's systemd-analyze; qemu-user-static for
-# the binary of arm64. ROOT names a root file system of Debian to copy, so that
-# none is downloaded.
+# the binary of arm64, rpm for the .rpm, buildah for the image. ROOT names a root
+# file system of Debian to copy, GO_IMAGE and BASE_IMAGE the images on which ours
+# is built, so that none is downloaded.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 repository=$PWD
@@ -172,5 +173,36 @@ if command -v rpm >/dev/null; then
 	rpm -qp --qf '%{NAME} %{VERSION} %{ARCH} %{LICENSE}\n' "dist/taskyard-${number}-1.x86_64.rpm"
 	rpm -qpl "dist/taskyard-${number}-1.x86_64.rpm" | grep -x /usr/lib/systemd/system/taskyard.service >/dev/null || fail "the rpm has no unit"
 	rpm -qpc "dist/taskyard-${number}-1.x86_64.rpm" | grep -x /etc/taskyard/taskyard.toml >/dev/null || fail "the rpm does not mark the configuration"
+	# Its dependencies are those of a system of rpm; its files and scripts are tried on what there is.
+	rm -rf "$work/root/var/lib/rpm" && rpm --root "$work/root" --initdb
+	rpm --root "$work/root" --nodeps -i "$repository/dist/taskyard-${number}-1.x86_64.rpm"
+	[ "$(in_root taskyard --version | head -1)" = "taskyard $version" ] || fail "the rpm installs another version"
+	[ "$(in_root stat -c '%U:%G %a' /var/lib/taskyard)" = "taskyard:taskyard 700" ] || fail "the rpm leaves another owner of the data"
+	start_service
+	stop_service
+	rpm --root "$work/root" -e taskyard
+	[ ! -e "$work/root/usr/bin/taskyard" ] || fail "the removed rpm left its program"
+fi
+if command -v buildah >/dev/null; then
+	step "the container image"
+	# BUILDAH adds options, such as a storage driver.
+	read -ra buildah <<<"${BUILDAH:-buildah}"
+	image=localhost/taskyard:$version
+	"${buildah[@]}" bud --isolation chroot ${GO_IMAGE:+--build-arg "GO_IMAGE=$GO_IMAGE"} ${BASE_IMAGE:+--build-arg "BASE_IMAGE=$BASE_IMAGE"} \
+		--build-arg "VERSION=$version" --build-arg "COMMIT=$(git rev-parse HEAD)" -t "$image" -f packaging/Containerfile . >"$work/build.log" 2>&1 ||
+		fail "the image is not built: $(tail -5 "$work/build.log")"
+	container=$("${buildah[@]}" from "$image")
+	in_container() { "${buildah[@]}" run --isolation chroot "$container" -- "$@"; }
+	[ "$(in_container /bin/sh -c 'id -u; stat -c %u /data' | tr '\n' ' ')" = "65532 65532 " ] || fail "another user, or another owner of /data"
+	"${buildah[@]}" run --isolation chroot --env TASKYARD_LISTEN=127.0.0.1:18082 "$container" -- /usr/bin/taskyard serve >"$work/log" 2>&1 &
+	server=$!
+	until_ok "the server of the image is ready" curl -fsS http://127.0.0.1:18082/readyz
+	curl -fsS http://127.0.0.1:18082/healthz | grep -F "\"version\":\"$version\"" >/dev/null || fail "the server of the image is not $version"
+	"${buildah[@]}" run --isolation chroot --env TASKYARD_URL=http://127.0.0.1:18082 "$container" -- /usr/bin/taskyard ping
+	kill "$server"
+	wait "$server" || true
+	server=
+	"${buildah[@]}" rm "$container" >/dev/null
+	"${buildah[@]}" rmi "$image" >/dev/null
 fi
 step "the release is fine"
