@@ -1,0 +1,89 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"taskyard/task"
+)
+
+// TestOnlyWhatWasAcceptedIsMerged moves the branch of a task to other content
+// after its result was made, before people accept it and while its merge waits:
+// the commit that they saw is merged, and nothing else.
+func TestOnlyWhatWasAcceptedIsMerged(t *testing.T) {
+	t.Parallel()
+	y := newProjectServer(t, changingArg)
+	y.file("agents/coder.md", "---\nname: coder\ndescription: For tests.\ntools: read\nrunner: none\n---\nWork.\n")
+	y.kill()
+	y.start()
+	clone := filepath.Join(t.TempDir(), "clone")
+	git(t, filepath.Dir(clone), "clone", "-q", y.repo, clone)
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(filepath.Join(y.repo, "greeting.txt"), "hello\n") // what the project's check asks for
+	git(t, y.repo, "add", "-A")
+	git(t, y.repo, "commit", "-qm", "Greet")
+	changes := map[string]func(file, branch string){
+		"pushed": func(file, branch string) { // by force, with what nobody has seen
+			git(t, clone, "checkout", "-qf", branch)
+			write(filepath.Join(clone, file), "of nobody\n")
+			git(t, clone, "commit", "-qam", "Another change", "--amend")
+			git(t, clone, "push", "-qf", "origin", branch)
+		},
+		"renamed": func(_, branch string) { git(t, y.repo, "branch", "-qM", branch, branch+"-renamed") },
+		"deleted": func(_, branch string) { git(t, y.repo, "branch", "-qD", branch) },
+		"emptied": func(_, branch string) { git(t, y.repo, "branch", "-qf", branch, "main") },
+	}
+	type submitted struct {
+		tk     task.Task
+		file   string
+		accept func()
+		change func()
+	}
+	submit := func(when string) (all []submitted) {
+		git(t, clone, "fetch", "-q", "origin")
+		for name, change := range changes {
+			s := submitted{file: name + "-" + when + ".txt"}
+			r := y.handedIn(clone, name+" "+when, map[string]string{s.file: "accepted\n"})
+			s.tk = call[task.Task](t, y.person, "GET", "/api/tasks/"+r.TaskID.String(), nil)
+			s.accept = func() {
+				call[task.Task](t, y.person, "POST", "/api/tasks/"+s.tk.ID.String()+"/results/1/accept", map[string]any{"digest": r.Digest})
+			}
+			s.change = func() { change(s.file, branchOf(&s.tk)) }
+			all = append(all, s)
+		}
+		return all
+	}
+	merged := func(all []submitted) {
+		t.Helper()
+		for _, s := range all {
+			y.awaits(s.tk.ID, "done", func(tk *task.Task) bool { return tk.Status == task.Done })
+			if got := git(t, y.repo, "show", "main:"+s.file); got != "accepted" {
+				t.Errorf("%s holds %q", s.file, got)
+			}
+		}
+	}
+
+	before := submit("before")
+	for _, s := range before {
+		s.change()
+		s.accept()
+	}
+	merged(before)
+
+	waiting := submit("waiting")
+	busy := filepath.Join(y.repo, "README.md")
+	write(busy, "changed here\n") // the merge waits for local changes
+	for _, s := range waiting {
+		s.accept()
+		y.awaits(s.tk.ID, "waits for its merge", func(tk *task.Task) bool { return tk.WaitingFor == task.WaitsMerge })
+		s.change()
+	}
+	git(t, y.repo, "checkout", "-q", "--", "README.md")
+	merged(waiting)
+}
