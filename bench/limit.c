@@ -112,7 +112,7 @@ limit *limit_open(const char *path, limit_sql sql) {
 	if (!ok) snprintf(open_error, sizeof open_error, "open %s: %s", path, sqlite3_errmsg(l->db));
 	ok = ok && prepare(l, "a claim", sql.claim, 3, &l->claim) &&
 		prepare(l, "the end of the log", sql.tail, 0, &l->tail) && prepare(l, "an event", sql.event, 11, &l->event) &&
-		prepare(l, "a new task", sql.insert, 14, &l->insert) && prepare(l, "the creates of an hour", sql.hour, 4, &l->hour) &&
+		prepare(l, "a new task", sql.insert, 14, &l->insert) && prepare(l, "the creates of an hour", sql.hour, 5, &l->hour) &&
 		prepare(l, "the tasks of an owner", sql.count, 3, &l->count) &&
 		prepare(l, "begin", "BEGIN IMMEDIATE", 0, &l->begin) &&
 		prepare(l, "commit", "COMMIT", 0, &l->commit);
@@ -206,7 +206,8 @@ static int count_created(limit *l, int64_t now) {
 		sqlite3_bind_int64(l->hour, 1, now - now % HOUR_MS);
 		bind_text(l->hour, 2, owner);
 		bind_text(l->hour, 3, "created");
-		sqlite3_bind_int64(l->hour, 4, l->created[i]);
+		bind_text(l->hour, 4, "");
+		sqlite3_bind_int64(l->hour, 5, l->created[i]);
 		bind_text(l->count, 1, owner);
 		bind_text(l->count, 2, "active");
 		sqlite3_bind_int64(l->count, 3, l->created[i]);

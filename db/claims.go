@@ -87,7 +87,7 @@ func (tx *Tx) Renew(id task.ID, lease time.Duration) error {
 // Transfer gives the task to another owner and ends its claim. Priority and
 // age stay.
 func (tx *Tx) Transfer(id task.ID, owner string) error {
-	if _, err := tx.recount(id, owner, ""); err != nil {
+	if _, _, err := tx.recount(id, owner, ""); err != nil {
 		return err
 	}
 	return tx.do(`UPDATE tasks SET owner = ?, claim_holder = NULL, claim_since = NULL, claim_expires = NULL,

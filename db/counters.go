@@ -23,8 +23,8 @@ type taskCount struct {
 
 // hourCount is how often something happened to an agent's tasks in an hour.
 type hourCount struct {
-	hour        int64 // its start
-	agent, what string
+	hour                 int64 // its start
+	agent, what, project string
 }
 
 func newCounters(c *conn) *counters {
@@ -54,8 +54,8 @@ func (n *counters) write() error {
 		}
 	}
 	for k, by := range n.hours {
-		err := tx.do("INSERT INTO stats_hours (hour, agent, model, what, n) VALUES (?, ?, '', ?, ?) "+
-			"ON CONFLICT DO UPDATE SET n = n + excluded.n", k.hour, k.agent, k.what, by)
+		err := tx.do("INSERT INTO stats_hours (hour, agent, model, what, project, n) VALUES (?, ?, '', ?, ?, ?) "+
+			"ON CONFLICT DO UPDATE SET n = n + excluded.n", k.hour, k.agent, k.what, k.project, by)
 		if err != nil {
 			return err
 		}
@@ -80,22 +80,31 @@ func (tx *Tx) countTask(owner string, status task.Status, by int) {
 }
 
 // recount moves a task that changes now to the count of its new owner and
-// status, and returns those that it had before; "" keeps what it has.
-func (tx *Tx) recount(id task.ID, owner string, status task.Status) (before taskCount, err error) {
-	err = tx.row("SELECT owner, status FROM tasks WHERE id = ?", id).Scan(&before.owner, &before.status)
+// status; "" keeps what it has. It returns the owner it had, and its project.
+func (tx *Tx) recount(id task.ID, owner string, status task.Status) (before, project string, err error) {
+	var was task.Status
+	err = tx.row("SELECT owner, status, project FROM tasks WHERE id = ?", id).Scan(&before, &was, &project)
 	if ok, err := optional(err); err != nil || !ok {
-		return before, err // the statement that follows changes no row
+		return before, project, err // the statement that follows changes no row
 	}
-	tx.countTask(before.owner, before.status, -1)
-	tx.countTask(cmp.Or(owner, before.owner), cmp.Or(status, before.status), 1)
-	return before, nil
+	tx.countTask(before, was, -1)
+	tx.countTask(cmp.Or(owner, before), cmp.Or(status, was), 1)
+	return before, project, nil
 }
 
-// CountHour counts one more of what happens now: created, done, canceled or
-// asked.
-func (tx *Tx) CountHour(agent, what string) { tx.countAt(tx.Now, agent, what) }
+// CountAsked counts that a task of an agent starts to wait for a person now.
+func (tx *Tx) CountAsked(id task.ID, agent string) error {
+	var project string
+	if err := tx.row("SELECT project FROM tasks WHERE id = ?", id).Scan(&project); err != nil {
+		return err
+	}
+	tx.countAt(tx.Now, agent, "asked", project)
+	return nil
+}
 
-func (tx *Tx) countAt(at task.Time, agent, what string) {
+// countAt counts one more of what happened to a task of an agent: created,
+// done, canceled or asked.
+func (tx *Tx) countAt(at task.Time, agent, what, project string) {
 	tx.wrote = true
-	tx.counters.hours[hourCount{hourOf(at), agent, what}]++
+	tx.counters.hours[hourCount{hourOf(at), agent, what, project}]++
 }

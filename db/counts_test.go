@@ -117,7 +117,7 @@ func TestCountsFitWhatIsCommitted(t *testing.T) {
 	})
 	err := d.Write(t.Context(), func(tx *db.Tx) error { insert(tx); return no })
 	equal(t, "a write that fails after it wrote", errors.Is(err, no), true)
-	err = d.Write(t.Context(), func(tx *db.Tx) error { tx.CountHour("coder", "asked"); return no })
+	err = d.Write(t.Context(), func(tx *db.Tx) error { return errors.Join(tx.CountAsked(1, "coder"), no) })
 	equal(t, "a write that fails after it counted", errors.Is(err, no), true)
 	ok(t, d.Read(t.Context(), func(rx *db.Rx) error {
 		open(rx, 2)

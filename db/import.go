@@ -28,7 +28,7 @@ func (tx *Tx) ImportTask(tk *task.Task) error {
 		return err
 	}
 	tx.countTask(tk.Owner, status, 1)
-	tx.countAt(tk.CreatedAt, tk.Owner, "created")
+	tx.countAt(tk.CreatedAt, tk.Owner, "created", tk.Project)
 	for i, s := range tk.Steps {
 		if err := tx.InsertStep(tk.ID, i, s); err != nil {
 			return err
@@ -69,10 +69,10 @@ func (tx *Tx) ImportArchive(tk *task.Task) error {
 	if tk.Summary != "" {
 		summary = tk.Summary
 	}
-	if _, err := tx.recount(tk.ID, "", tk.Status); err != nil {
+	if _, _, err := tx.recount(tk.ID, "", tk.Status); err != nil {
 		return err
 	}
-	tx.countAt(tk.ArchivedAt, tk.Owner, string(tk.Status))
+	tx.countAt(tk.ArchivedAt, tk.Owner, string(tk.Status), tk.Project)
 	return tx.do("UPDATE tasks SET status = ?, summary = ?, archived_at = ?, blocked = 0, blockers_canceled = 0, grant_hash = NULL "+
 		"WHERE id = ?",
 		tk.Status, summary, tk.ArchivedAt, tk.ID)

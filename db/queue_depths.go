@@ -60,11 +60,19 @@ type RunTook struct {
 }
 
 // RunTooks returns how long the runs took that completed from one moment to
-// before another, the newest first; agent "" is all. The index alone answers.
-func (rx *Rx) RunTooks(agent string, from, to task.Time, limit int) ([]RunTook, error) {
-	rows, err := rx.query(`SELECT ended_at, agent, ended_at - started_at FROM runs INDEXED BY runs_ended
- WHERE ended_at IS NOT NULL AND ended_at >= ?1 AND ended_at < ?2 AND status = 'completed' AND started_at IS NOT NULL
- AND (?3 = '' OR agent = ?3) ORDER BY ended_at DESC LIMIT ?4`, from, to, agent, limit)
+// before another, the newest first; "" is every agent, and every project.
+// The index alone answers where the project is not asked for.
+func (rx *Rx) RunTooks(f task.StatFilter, limit int) ([]RunTook, error) {
+	const ended = `SELECT r.ended_at, r.agent, r.ended_at - r.started_at FROM runs r INDEXED BY runs_ended
+ WHERE r.ended_at IS NOT NULL AND r.ended_at >= ?1 AND r.ended_at < ?2 AND r.status = 'completed' AND r.started_at IS NOT NULL
+ AND (?3 = '' OR r.agent = ?3)`
+	const newest = " ORDER BY r.ended_at DESC LIMIT ?4"
+	q, args := ended+newest, []any{f.From, f.To, f.Agent, limit}
+	if f.Project != "" {
+		q = ended + " AND (SELECT project FROM tasks WHERE id = r.task_id) = ?5" + newest
+		args = append(args, f.Project)
+	}
+	rows, err := rx.query(q, args...)
 	return collect(rows, err, func(r rowScanner) (t RunTook, err error) {
 		return t, r.Scan(&t.Ended, &t.Agent, &t.Millis)
 	})

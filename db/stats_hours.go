@@ -19,12 +19,16 @@ func hourOf(t task.Time) int64 { return int64(t - t%task.Hour) }
 // RollUp sums again the ended runs of every hour from the given one on; the
 // sums are kept as runs end, so this corrects rather than makes them.
 func (tx *Tx) RollUp(from task.Time) error {
-	return tx.do(`INSERT OR REPLACE INTO stats_hours (hour, agent, model, what, n, millis, tokens_in, tokens_out, cost_usd, estimated)
- SELECT ended_at / ?1 * ?1 AS h, agent, model, 'run.' || status, count(*), sum(ended_at - coalesce(started_at, ended_at)),
-  sum(coalesce(json_extract(usage, '$.tokensIn'), 0)), sum(coalesce(json_extract(usage, '$.tokensOut'), 0)),
- sum(coalesce(json_extract(usage, '$.costUsd'), 0.0)),
-  max(coalesce(json_extract(usage, '$.estimated'), 0))
- FROM runs WHERE ended_at IS NOT NULL AND ended_at >= ?2 GROUP BY h, agent, model, status`, int64(task.Hour), hourOf(from))
+	if err := tx.do("DELETE FROM stats_hours WHERE hour >= ? AND what LIKE 'run.%'", hourOf(from)); err != nil {
+		return err
+	}
+	return tx.do(`INSERT INTO stats_hours (hour, agent, model, what, project, n, millis, tokens_in, tokens_out, cost_usd, estimated)
+ SELECT r.ended_at / ?1 * ?1 AS h, r.agent, r.model, 'run.' || r.status, t.project, count(*),
+  sum(r.ended_at - coalesce(r.started_at, r.ended_at)),
+  sum(coalesce(json_extract(r.usage, '$.tokensIn'), 0)), sum(coalesce(json_extract(r.usage, '$.tokensOut'), 0)),
+  sum(coalesce(json_extract(r.usage, '$.costUsd'), 0.0)), max(coalesce(json_extract(r.usage, '$.estimated'), 0))
+ FROM runs r INDEXED BY runs_ended CROSS JOIN tasks t ON t.id = r.task_id
+ WHERE r.ended_at IS NOT NULL AND r.ended_at >= ?2 GROUP BY h, r.agent, r.model, r.status, t.project`, int64(task.Hour), hourOf(from))
 }
 
 // countRun adds a run that ends now to the sums of its hour.
@@ -33,11 +37,11 @@ func (tx *Tx) countRun(r *task.Run, status task.RunStatus, u task.Usage) error {
 	if r.StartedAt != 0 {
 		millis = int64(tx.Now - r.StartedAt)
 	}
-	return tx.do(`INSERT INTO stats_hours (hour, agent, model, what, n, millis, tokens_in, tokens_out, cost_usd, estimated)
- VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?, ?)
+	return tx.do(`INSERT INTO stats_hours (hour, agent, model, what, project, n, millis, tokens_in, tokens_out, cost_usd, estimated)
+ VALUES (?, ?, ?, ?, (SELECT project FROM tasks WHERE id = ?), 1, ?, ?, ?, ?, ?)
  ON CONFLICT DO UPDATE SET n = n + 1, millis = millis + excluded.millis, tokens_in = tokens_in + excluded.tokens_in,
  tokens_out = tokens_out + excluded.tokens_out, cost_usd = cost_usd + excluded.cost_usd, estimated = max(estimated, excluded.estimated)`,
-		hourOf(tx.Now), r.Agent, r.Model, "run."+string(status), millis, u.TokensIn, u.TokensOut, u.CostUSD, u.Estimated)
+		hourOf(tx.Now), r.Agent, r.Model, "run."+string(status), r.TaskID, millis, u.TokensIn, u.TokensOut, u.CostUSD, u.Estimated)
 }
 
 // RunHours returns the hourly sums of runs since a moment.
@@ -54,21 +58,23 @@ func (rx *Rx) RunHours(since task.Time) ([]RunTotals, error) {
 const statSums = ` sum(n * (what = 'created')), sum(n * (what = 'done')), sum(n * (what = 'canceled')), sum(n * (what = 'asked')),
  sum(n * (what = 'run.completed')), sum(n * (what = 'run.failed')), sum(n * (what = 'run.canceled')),
  sum(millis), sum(tokens_in), sum(tokens_out), sum(cost_usd), max(estimated)
- FROM stats_hours WHERE hour >= ?1 AND hour < ?2 AND (?3 = '' OR agent = ?3) AND (?4 = '' OR model = ?4)`
+ FROM stats_hours WHERE hour >= ?1 AND hour < ?2 AND (?3 = '' OR agent = ?3) AND (?4 = '' OR model = ?4)
+ AND (?5 = '' OR project = ?5)`
 
 // StatHours sums what happened in each hour in which anything did, in order.
 func (rx *Rx) StatHours(f task.StatFilter) ([]task.StatRow, error) {
-	rows, err := rx.query("SELECT hour, '', '',"+statSums+" GROUP BY hour", f.From, f.To, f.Agent, f.Model)
+	rows, err := rx.query("SELECT hour, '', '', '',"+statSums+" GROUP BY hour", f.From, f.To, f.Agent, f.Model, f.Project)
 	return collect(rows, err, scanStat)
 }
 
-// StatGroups sums what happened by agent and model, in order.
+// StatGroups sums what happened by agent, model and project, in order.
 func (rx *Rx) StatGroups(f task.StatFilter) ([]task.StatRow, error) {
-	rows, err := rx.query("SELECT 0, agent, model,"+statSums+" GROUP BY agent, model", f.From, f.To, f.Agent, f.Model)
+	rows, err := rx.query("SELECT 0, agent, model, project,"+statSums+" GROUP BY agent, model, project",
+		f.From, f.To, f.Agent, f.Model, f.Project)
 	return collect(rows, err, scanStat)
 }
 
 func scanStat(s rowScanner) (r task.StatRow, err error) {
-	return r, s.Scan(&r.Hour, &r.Agent, &r.Model, &r.Created, &r.Done, &r.Canceled, &r.Asked,
+	return r, s.Scan(&r.Hour, &r.Agent, &r.Model, &r.Project, &r.Created, &r.Done, &r.Canceled, &r.Asked,
 		&r.RunsCompleted, &r.RunsFailed, &r.RunsCanceled, &r.Millis, &r.TokensIn, &r.TokensOut, &r.CostUSD, &r.Estimated)
 }

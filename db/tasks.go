@@ -234,7 +234,7 @@ func (tx *Tx) InsertTask(t *task.Task) (task.ID, error) {
 		}
 	}
 	tx.countTask(t.Owner, t.Status, 1)
-	tx.CountHour(t.Owner, "created")
+	tx.countAt(tx.Now, t.Owner, "created", t.Project)
 	return id, tx.labelNew(id, t)
 }
 
@@ -253,7 +253,7 @@ func (tx *Tx) labelNew(id task.ID, t *task.Task) error {
 // UpdateTask writes title, description, who wrote them, priority, owner,
 // status and labels of an open task as they are in t.
 func (tx *Tx) UpdateTask(t *task.Task) error {
-	if _, err := tx.recount(t.ID, t.Owner, t.Status); err != nil {
+	if _, _, err := tx.recount(t.ID, t.Owner, t.Status); err != nil {
 		return err
 	}
 	return tx.do("UPDATE tasks SET title = ?, description = ?, title_by = ?, description_by = ?, priority = ?, "+
@@ -272,11 +272,11 @@ func (tx *Tx) Archive(id task.ID, status task.Status, summary string) error {
 	if summary != "" {
 		s = summary
 	}
-	before, err := tx.recount(id, "", status)
+	owner, project, err := tx.recount(id, "", status)
 	if err != nil {
 		return err
 	}
-	tx.CountHour(before.owner, string(status))
+	tx.countAt(tx.Now, owner, string(status), project)
 	return tx.do(`UPDATE tasks SET status = ?, summary = ?, archived_at = ?, claim_holder = NULL, claim_since = NULL, claim_expires = NULL,
  question_id = NULL, run_id = NULL, grant_hash = NULL, blocked = 0, blockers_canceled = 0, awaits = '',
  version = version + 1, updated_at = ? WHERE id = ?`, status, s, tx.Now, tx.Now, id)

@@ -38,6 +38,7 @@ func history(t *testing.T, s *service.Service) {
 	}
 	for _, daily := range []bool{false, true} {
 		must(s.Insights(ctx, admin, task.InsightFilter{From: s.Now().Add(-24 * time.Hour), Daily: daily, Agent: "coder"}))
+		must(s.Insights(ctx, admin, task.InsightFilter{From: s.Now().Add(-24 * time.Hour), Daily: daily, Project: "web"}))
 	}
 	must(s.Runs(ctx, admin, task.RunFilter{Status: task.RunFailed, From: 1, To: s.Now(), Limit: 5}))
 }

@@ -58,6 +58,18 @@ func (rx *Rx) TaskUsage(from, to task.Time, limit int) ([]task.UsageRow, error) 
 	return collect(rows, err, scanUsageRow)
 }
 
+// ProjectUsage sums what the runs of each project's tasks used that ended from
+// one moment to before another.
+func (rx *Rx) ProjectUsage(from, to task.Time, limit int) ([]task.UsageRow, error) {
+	rows, err := rx.query(`SELECT (SELECT project FROM tasks WHERE id = r.task_id) AS k, '', count(*),
+ sum(coalesce(json_extract(r.usage, '$.toolCalls'), 0)),
+ sum(coalesce(json_extract(r.usage, '$.tokensIn'), 0)) AS i, sum(coalesce(json_extract(r.usage, '$.tokensOut'), 0)) AS o,
+ sum(coalesce(json_extract(r.usage, '$.costUsd'), 0.0)) AS c, max(coalesce(json_extract(r.usage, '$.estimated'), 0))
+ FROM runs r INDEXED BY runs_ended WHERE r.ended_at >= ?1 AND r.ended_at < ?2 AND r.started_at IS NOT NULL GROUP BY k
+ ORDER BY c DESC, i + o DESC, k LIMIT ?3`, from, to, limit)
+	return collect(rows, err, scanUsageRow)
+}
+
 // RunUsage lists what each run used that ended from one moment to before
 // another, the costliest first.
 func (rx *Rx) RunUsage(from, to task.Time, limit int) ([]task.UsageRow, error) {

@@ -24,9 +24,10 @@ type eventsOut struct {
 }
 
 type statsIn struct {
-	Since queryTime `query:"since" doc:"RFC 3339; default: 24 hours ago, or with by=day 30 days ago"`
-	By    string    `query:"by" enum:"hour,day" default:"hour"`
-	Agent string    `query:"agent" doc:"times, groups and spans of one agent alone"`
+	Since   queryTime `query:"since" doc:"RFC 3339; default: 24 hours ago, or with by=day 30 days ago"`
+	By      string    `query:"by" enum:"hour,day" default:"hour"`
+	Agent   string    `query:"agent" doc:"times, groups and spans of one agent alone"`
+	Project string    `query:"project" doc:"of the tasks of one project alone; its queue is not measured"`
 }
 
 // runTotals sums the ended runs of an hour or day.
@@ -123,7 +124,7 @@ func (s *Server) apiStats(ctx context.Context, in *statsIn) (*statsOut, error) {
 	if in.By == "day" {
 		b.Runs = byDay(b.Runs)
 	}
-	b.InsightsBody, err = s.insightsOf(ctx, task.InsightFilter{From: since, Daily: in.By == "day", Agent: in.Agent})
+	b.InsightsBody, err = s.insightsOf(ctx, task.InsightFilter{From: since, Daily: in.By == "day", Agent: in.Agent, Project: in.Project})
 	return out, err
 }
 

@@ -150,7 +150,7 @@ func TestInsightsOnPages(t *testing.T) {
 	})
 	t.Run("of one agent", func(t *testing.T) {
 		b.get("/insights?agent=coder").shows("remove filter")
-		b.get("/insights?agent=nobody").shows("No activity", "Show all agents")
+		b.get("/insights?agent=nobody").shows("No activity", "Clear filters")
 	})
 	t.Run("viewers may look", func(t *testing.T) { y.person("vera", task.RoleViewer).get("/insights").is(200) })
 }

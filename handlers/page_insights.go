@@ -13,21 +13,22 @@ import (
 
 // InsightsBody is what GET /api/stats returns besides counts.
 type InsightsBody struct {
-	Times  []task.InsightTime  `json:"times" doc:"every hour or day (UTC) since then, those without anything too; at most 400 days"`
-	Groups []task.InsightGroup `json:"byAgent" doc:"tasks by owner, and runs, the costliest first"`
-	Models []task.StatRow      `json:"byModel" doc:"runs by model, the costliest first"`
-	Total  task.InsightGroup   `json:"total"`
+	Times    []task.InsightTime  `json:"times" doc:"every hour or day (UTC) since then, those without anything too; at most 400 days"`
+	Groups   []task.InsightGroup `json:"byAgent" doc:"tasks by owner, and runs, the costliest first"`
+	Models   []task.StatRow      `json:"byModel" doc:"runs by model, the costliest first"`
+	Projects []task.StatRow      `json:"byProject" doc:"tasks and runs by project, the costliest first; empty where nothing has a project"`
+	Total    task.InsightGroup   `json:"total"`
 }
 
 func (s *Server) insightsOf(ctx context.Context, f task.InsightFilter) (InsightsBody, error) {
 	in, err := s.svc.Insights(ctx, actorIn(ctx), f)
-	b := InsightsBody{Times: in.Times, Groups: []task.InsightGroup{}, Models: []task.StatRow{}, Total: in.Total}
-	b.Groups, b.Models = append(b.Groups, in.Agents...), append(b.Models, in.Models...)
+	b := InsightsBody{Times: in.Times, Groups: []task.InsightGroup{}, Models: []task.StatRow{}, Projects: []task.StatRow{}, Total: in.Total}
+	b.Groups, b.Models, b.Projects = append(b.Groups, in.Agents...), append(b.Models, in.Models...), append(b.Projects, in.Projects...)
 	return b, err
 }
 
 func (s *Server) insightsPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
-	q := views.InsightQuery{Range: c.QueryParam("range"), Agent: c.QueryParam("agent")}
+	q := views.InsightQuery{Range: c.QueryParam("range"), Agent: c.QueryParam("agent"), Project: c.QueryParam("project")}
 	span, err := views.InsightSpan(q.Range)
 	if err != nil {
 		return nil, err
@@ -37,7 +38,7 @@ func (s *Server) insightsPage(c echo.Context, ch views.Chrome) (templ.Component,
 		return nil, err
 	}
 	m := views.InsightsModel{Query: q, Zone: s.zoneOf(c), Agents: agentIDs(agents)}
-	f := task.InsightFilter{From: ch.Now.Add(-span + time.Hour), Agent: q.Agent, Zone: m.Zone}
+	f := task.InsightFilter{From: ch.Now.Add(-span + time.Hour), Agent: q.Agent, Project: q.Project, Zone: m.Zone}
 	if f.Daily = span > 24*time.Hour; f.Daily {
 		f.From = task.TimeOf(task.Midnight(ch.Now, m.Zone).AddDate(0, 0, 1-int(span/(24*time.Hour))))
 	}

@@ -127,7 +127,7 @@ func TestUsageOverJSON(t *testing.T) {
 	if _, err := s.svc.CancelRun(context.Background(), mayaActor, p.Run, ""); err != nil {
 		t.Fatal(err)
 	}
-	for _, by := range []string{"", "day", "agent", "model", "task"} {
+	for _, by := range []string{"", "day", "agent", "model", "project", "task"} {
 		q := "?"
 		if by != "" {
 			q = "?by=" + by

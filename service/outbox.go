@@ -30,7 +30,9 @@ const (
 // to the services outside that asked for its kind, after the commit. What is
 // "asks: North or south?", without the task.
 func (tx *txn) enqueueNotification(kind task.OutKind, id task.ID, title, agent string, run task.ID, what string) error {
-	tx.CountHour(agent, "asked")
+	if err := tx.CountAsked(id, agent); err != nil {
+		return err
+	}
 	for _, n := range tx.s.config().Notify {
 		if !slices.Contains(n.Kinds, kind) {
 			continue

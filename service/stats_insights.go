@@ -44,10 +44,11 @@ func (s *Service) Insights(ctx context.Context, a task.Actor, f task.InsightFilt
 	for _, at := range starts[:len(starts)-1] {
 		in.out.Times = append(in.out.Times, task.InsightTime{StatRow: task.StatRow{Hour: at}})
 	}
-	rows := task.StatFilter{From: starts[0], To: now + 1, Agent: f.Agent}
+	rows := task.StatFilter{From: starts[0], To: now + 1, Agent: f.Agent, Project: f.Project}
 	err = s.db.Snapshot(ctx, func(rx *db.Rx) error { return in.read(rx, rows) })
-	// The hour that is under way is not measured to its end: what is now counts.
-	in.measured(now, nowDepth(o, f.Agent))
+	if f.Project == "" { // the hour that is under way is not measured to its end: what is now counts
+		in.measured(now, nowDepth(o, f.Agent))
+	}
 	return in.out, err
 }
 
@@ -95,22 +96,24 @@ func (in *insights) read(rx *db.Rx, f task.StatFilter) error {
 		return err
 	}
 	in.group(groups)
-	depths, err := rx.Depths(f.Agent, f.From, f.To)
-	if err != nil {
-		return err
+	if f.Project == "" { // queues are measured by agent
+		depths, err := rx.Depths(f.Agent, f.From, f.To)
+		if err != nil {
+			return err
+		}
+		for at, d := range depths {
+			in.measured(at, d)
+		}
 	}
-	for at, d := range depths {
-		in.measured(at, d)
-	}
-	tooks, err := rx.RunTooks(f.Agent, f.From, f.To, countedRuns)
+	tooks, err := rx.RunTooks(f, countedRuns)
 	in.out.Cut = len(tooks) == countedRuns
 	in.spans(tooks)
 	return err
 }
 
-// group sums by agent and by model. The agents that cost most come first.
+// group sums by agent, by model and by project. What cost most comes first.
 func (in *insights) group(rows []task.StatRow) {
-	agents, models := map[string]*task.StatRow{}, map[string]*task.StatRow{}
+	agents, models, projects := map[string]*task.StatRow{}, map[string]*task.StatRow{}, map[string]*task.StatRow{}
 	add := func(to map[string]*task.StatRow, key string, r *task.StatRow) {
 		if to[key] == nil {
 			to[key] = &task.StatRow{}
@@ -120,6 +123,7 @@ func (in *insights) group(rows []task.StatRow) {
 	for i := range rows {
 		r := &rows[i]
 		add(agents, r.Agent, r)
+		add(projects, r.Project, r)
 		if r.Runs() > 0 {
 			add(models, r.Model, r)
 		}
@@ -132,13 +136,21 @@ func (in *insights) group(rows []task.StatRow) {
 		r.Model = name
 		in.out.Models = append(in.out.Models, *r)
 	}
+	if projects[""] == nil || len(projects) > 1 {
+		for key, r := range projects {
+			r.Project = key
+			in.out.Projects = append(in.out.Projects, *r)
+		}
+	}
 	slices.SortFunc(in.out.Agents, func(a, b task.InsightGroup) int { return byUse(&a.StatRow, &b.StatRow) })
-	slices.SortFunc(in.out.Models, func(a, b task.StatRow) int { return byUse(&a, &b) })
+	for _, list := range [][]task.StatRow{in.out.Models, in.out.Projects} {
+		slices.SortFunc(list, func(a, b task.StatRow) int { return byUse(&a, &b) })
+	}
 }
 
 func byUse(a, b *task.StatRow) int {
 	return cmp.Or(cmp.Compare(b.CostUSD, a.CostUSD), cmp.Compare(b.TokensIn+b.TokensOut, a.TokensIn+a.TokensOut),
-		cmp.Compare(b.Runs()+b.Created, a.Runs()+a.Created), cmp.Compare(a.Agent+a.Model, b.Agent+b.Model))
+		cmp.Compare(b.Runs()+b.Created, a.Runs()+a.Created), cmp.Compare(a.Agent+a.Model+a.Project, b.Agent+b.Model+b.Project))
 }
 
 // measured notes the length of a queue at a moment: of a day, the longest.

@@ -65,6 +65,57 @@ func TestHistoryIsCountedByDay(t *testing.T) {
 	})
 }
 
+// TestInsightsTellProjectsApart counts tasks, runs, questions and use of two
+// projects and of none, as they happen and as they are summed again.
+func TestInsightsTellProjectsApart(t *testing.T) {
+	t.Parallel()
+	y := newInstance(t, noApprove, func(c *Config) { c.Repositories = listedGit{} })
+	start := y.s.Now()
+	for _, key := range []string{"web", "api"} {
+		must(y.s.CreateProject(y.ctx(), maya, task.Project{Key: key, Repository: "/srv/" + key}))
+	}
+	for i, project := range []string{"web", "web", "api", ""} {
+		tk := y.create(maya, "coder", noStart, func(in *task.New) { in.Project = project })
+		must(y.s.RunNow(y.ctx(), maya, tk.ID))
+		st := y.start()
+		y.Forward(time.Duration(i+1) * time.Minute)
+		f := completed("")
+		f.Usage = task.Usage{TokensIn: 100, CostUSD: float64(i + 1)}
+		y.finish(st, f)
+		if project == "api" {
+			must(y.s.Ask(y.ctx(), coder, tk.ID, "?", false))
+			continue
+		}
+		must(y.s.CompleteTask(y.ctx(), maya, tk.ID, "done", 0))
+	}
+	for _, when := range []string{"as they happen", "summed again"} {
+		in := must(y.s.Insights(y.ctx(), vera, task.InsightFilter{From: start}))
+		equal(t, when+": projects", len(in.Projects), 3)
+		for i, want := range []task.StatRow{
+			{Created: 1, Done: 1, RunsCompleted: 1, Millis: 240_000, TokensIn: 100, CostUSD: 4},
+			{Project: "web", Created: 2, Done: 2, RunsCompleted: 2, Millis: 180_000, TokensIn: 200, CostUSD: 3},
+			{Project: "api", Created: 1, Asked: 1, RunsCompleted: 1, Millis: 180_000, TokensIn: 100, CostUSD: 3},
+		} {
+			equal(t, when+": "+want.Project, in.Projects[i], want)
+		}
+		web := must(y.s.Insights(y.ctx(), vera, task.InsightFilter{From: start, Project: "web"}))
+		equal(t, when+": of web", web.Total.StatRow,
+			task.StatRow{Created: 2, Done: 2, RunsCompleted: 2, Millis: 180_000, TokensIn: 200, CostUSD: 3})
+		equal(t, when+": median of web", web.Total.P50Ms, int64(60_000))
+		equal(t, when+": p95 of web", web.Total.P95Ms, int64(120_000))
+		equal(t, when+": the queue of web", web.Times[0].Depth == nil, true)
+		ok(t, y.s.RollUp(y.ctx()))
+	}
+	use := must(y.s.Usage(y.ctx(), vera, "project", 0, 0))
+	for i, want := range []task.UsageRow{
+		{Runs: 1, TokensIn: 100, CostUSD: 4},
+		{Key: "web", Runs: 2, TokensIn: 200, CostUSD: 3},
+		{Key: "api", Runs: 1, TokensIn: 100, CostUSD: 3},
+	} {
+		equal(t, "used: "+want.Key, use.Rows[i], want)
+	}
+}
+
 func TestInsightsTellWhatHappened(t *testing.T) {
 	y := newInstance(t, noApprove)
 	start := y.s.Now()

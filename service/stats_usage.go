@@ -11,16 +11,16 @@ import (
 )
 
 // UsageBy lists what Usage may sum up by.
-var UsageBy = []string{"day", "agent", "model", "task", "run"}
+var UsageBy = []string{"day", "agent", "model", "project", "task", "run"}
 
 const (
 	maxUsageRows = 500
 	maxUsageDays = 366
 )
 
-// Usage sums what was used, by "day" (or ""), "agent", "model", "task"
-// or "run". Days, agents and models count use as it is told, in whole days,
-// UTC; tasks and runs count the runs that ended. A zero to is now, a zero from 30 days before to.
+// Usage sums what was used, by "day" (or ""), "agent", "model",
+// "project", "task" or "run". Days, agents and models count use as it is told,
+// in whole days, UTC; the others count the runs that ended. A zero to is now, a zero from 30 days before to.
 // Errors: unknown by, more than 366 days.
 func (s *Service) Usage(ctx context.Context, a task.Actor, by string, from, to task.Time) (out task.UsageReport, err error) {
 	if err := s.allowed(a, task.Read); err != nil {
@@ -60,6 +60,8 @@ func (s *Service) readUsage(rx *db.Rx, out *task.UsageReport) error {
 	var rows []task.UsageRow
 	var err error
 	switch out.By {
+	case "project":
+		rows, err = rx.ProjectUsage(out.From, out.To+1, maxUsageRows)
 	case "task":
 		rows, err = rx.TaskUsage(out.From, out.To+1, maxUsageRows)
 	case "run":

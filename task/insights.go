@@ -15,12 +15,13 @@ func (d *Depth) Add(o Depth) {
 }
 
 // InsightFilter says what is told of: from one moment until now, by hours or
-// days of a zone (nil: UTC), of one agent or with "" of all.
+// days of a zone (nil: UTC), of one agent and one project or with "" of all.
 type InsightFilter struct {
-	From  Time
-	Daily bool
-	Agent string
-	Zone  *time.Location
+	From    Time
+	Daily   bool
+	Agent   string
+	Project string
+	Zone    *time.Location
 }
 
 // RunSpans are how long the runs took that completed; 0 where none did.
@@ -31,11 +32,11 @@ type RunSpans struct {
 
 // InsightTime is what happened within an hour or a day. Depth is the length of
 // the queue at the end of the hour, or the longest of the day; nil where
-// nobody looked.
+// nobody looked, and of one project.
 type InsightTime struct {
 	StatRow
 	RunSpans
-	Depth *Depth `json:"depth,omitempty" doc:"the queue at the end of the hour, or the longest of the day; absent where it was not measured"`
+	Depth *Depth `json:"depth,omitempty" doc:"the queue at the end of the hour, or the longest of the day; absent where it was not measured, and of one project"`
 }
 
 // InsightGroup is what an agent did, or what was done with a model.
@@ -44,14 +45,15 @@ type InsightGroup struct {
 	RunSpans
 }
 
-// Insights is what happened, by time, by agent and by model. Hours and days
+// Insights is what happened, by time, by agent, by model and by project. Hours and days
 // without anything are there too.
 type Insights struct {
-	From   Time
-	Daily  bool
-	Times  []InsightTime
-	Agents []InsightGroup
-	Models []StatRow // of runs
-	Total  InsightGroup
-	Cut    bool // only the newest runs were asked how long they took
+	From     Time
+	Daily    bool
+	Times    []InsightTime
+	Agents   []InsightGroup
+	Models   []StatRow // of runs
+	Projects []StatRow // "": without one; none at all where all are without
+	Total    InsightGroup
+	Cut      bool // only the newest runs were asked how long they took
 }

@@ -17,14 +17,16 @@ type StatFilter struct {
 	From, To Time
 	Agent    string
 	Model    string
+	Project  string
 }
 
-// StatRow is what happened in an hour, or by an agent with a model. Tasks have
+// StatRow is what happened in an hour, or by an agent with a model, in a project. Tasks have
 // an owner and no model; only runs have durations, tokens and cost.
 type StatRow struct {
 	Hour          Time    `json:"hour,omitzero" doc:"its start, UTC"`
 	Agent         string  `json:"agent,omitempty"`
 	Model         string  `json:"model,omitempty"`
+	Project       string  `json:"project,omitempty"`
 	Created       int     `json:"tasksCreated"`
 	Done          int     `json:"tasksDone"`
 	Canceled      int     `json:"tasksCanceled"`
@@ -42,7 +44,7 @@ type StatRow struct {
 // Runs is how many runs ended.
 func (r *StatRow) Runs() int { return r.RunsCompleted + r.RunsFailed + r.RunsCanceled }
 
-// Add adds what another row counts; hour, agent and model stay.
+// Add adds what another row counts; what names the row stays.
 func (r *StatRow) Add(o *StatRow) {
 	r.Created, r.Done, r.Canceled, r.Asked = r.Created+o.Created, r.Done+o.Done, r.Canceled+o.Canceled, r.Asked+o.Asked
 	r.RunsCompleted, r.RunsFailed, r.RunsCanceled = r.RunsCompleted+o.RunsCompleted, r.RunsFailed+o.RunsFailed, r.RunsCanceled+o.RunsCanceled

@@ -124,7 +124,7 @@ type UsageRow struct {
 
 // UsageReport is the use within a time, by something.
 type UsageReport struct {
-	By      string     `json:"by" enum:"day,agent,model,task,run"`
+	By      string     `json:"by" enum:"day,agent,model,project,task,run"`
 	From    Time       `json:"from"`
 	To      Time       `json:"to"`
 	Rows    []UsageRow `json:"rows" doc:"days in order; else the costliest first, at most 500"`

@@ -28,11 +28,12 @@ func (u urls) Comment(id, message task.ID) string {
 
 // InsightQuery chooses what the insights tell of.
 type InsightQuery struct {
-	Range string // "24h", "7d", "30d" or "90d"; "" means 7d
-	Agent string
+	Range   string // "24h", "7d", "30d" or "90d"; "" means 7d
+	Agent   string
+	Project string
 }
 
 // Insights is the page of what happened over time.
 func (urls) Insights(q InsightQuery) string {
-	return query("/insights", "range", q.Range, "agent", q.Agent)
+	return query("/insights", "range", q.Range, "agent", q.Agent, "project", q.Project)
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp"
+
 	"taskyard/internal/testkit/testgit"
 	"taskyard/service"
 	"taskyard/task"
@@ -131,6 +133,11 @@ func (s *reviewSample) pages() []shown {
 			b.wait(`document.querySelector("#findings")`)
 		}},
 		{"merges", "/merges", nil},
+		{"insights-projects", "/insights?range=24h", func(b *tab) {
+			b.wait(`document.querySelector("#by-project")`)
+			eval[chromedp.Void](b, `void document.querySelector("#by-project").scrollIntoView()`)
+		}},
+		{"insights-project", "/insights?range=24h&project=web", nil},
 		{"keys-review", review, func(b *tab) { b.keys("?") }},
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 // UsageReport sums up what was used.
 type UsageReport struct {
-	By   string `help:"Group by day, agent, model, task or run." enum:"day,agent,model,task,run" default:"day"`
+	By   string `help:"Group by day, agent, model, project, task or run." enum:"day,agent,model,project,task,run" default:"day"`
 	From string `help:"From this moment, such as 2026-01-01T00:00:00Z (default 30 days before --to)." placeholder:"TIME"`
 	To   string `help:"Up to this moment (default now)." placeholder:"TIME"`
 
@@ -29,7 +29,7 @@ func (c *UsageReport) Run(e *Env) error {
 			rows = append(rows, usageCells(r))
 		}
 		e.table([]string{
-			map[string]string{"day": "DAY", "agent": "AGENT", "model": "MODEL", "task": "TASK", "run": "RUN"}[c.By],
+			map[string]string{"day": "DAY", "agent": "AGENT", "model": "MODEL", "project": "PROJECT", "task": "TASK", "run": "RUN"}[c.By],
 			"RUNS", "CALLS", "TOKENS IN", "OUT", "COST", "TITLE",
 		}, rows)
 		if len(out.Budgets) > 0 {
