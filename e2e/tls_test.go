@@ -230,25 +230,45 @@ func answerName(conn net.Conn) error {
 	return err
 }
 
+func portOf(t *testing.T, address string) json.Number {
+	t.Helper()
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return json.Number(port)
+}
+
 func TestTheServerObtainsItsCertificate(t *testing.T) {
 	t.Parallel()
+	t.Run("proved on the port of TLS", func(t *testing.T) {
+		t.Parallel()
+		s := newServer(t, "serve")
+		s.obtainsItsCertificate(t, map[string]json.Number{"httpPort": "1", "tlsPort": portOf(t, s.address)}, "")
+	})
+	t.Run("proved on the port of plain HTTP", func(t *testing.T) {
+		t.Parallel()
+		plain := freeAddress(t)
+		newServer(t, "serve").obtainsItsCertificate(t, map[string]json.Number{"httpPort": portOf(t, plain), "tlsPort": "1"},
+			fmt.Sprintf("redirect = %q\n", plain))
+	})
+}
+
+// obtainsItsCertificate starts a server whose name a real authority proves on one
+// of two ports.
+func (s *server) obtainsItsCertificate(t *testing.T, ports map[string]json.Number, redirect string) {
+	t.Helper()
 	pebble, err := exec.LookPath("pebble")
 	if err != nil {
 		t.Skip("pebble is missing: go install github.com/letsencrypt/pebble/v2/cmd/pebble@latest, into PATH")
 	}
-	s := newServer(t, "serve")
 	s.public = "tasks.example"
-	plain := freeAddress(t) // pebble asks there: names of tests are in no real DNS, and over TLS it uses no other
-	_, port, err := net.SplitHostPort(plain)
-	if err != nil {
-		t.Fatal(err)
-	}
 	dir, directory := t.TempDir(), freeAddress(t)
 	cert, key := filepath.Join(dir, "ca.pem"), filepath.Join(dir, "ca-key.pem")
 	certificate(t, cert, key, 1, "localhost")
 	conf, err := json.Marshal(map[string]any{"pebble": map[string]any{
 		"listenAddress": directory, "managementListenAddress": freeAddress(t), "certificate": cert, "privateKey": key,
-		"httpPort": json.Number(port), "tlsPort": 1, "ocspResponderURL": "",
+		"httpPort": ports["httpPort"], "tlsPort": ports["tlsPort"], "ocspResponderURL": "",
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -271,7 +291,7 @@ func TestTheServerObtainsItsCertificate(t *testing.T) {
 	})
 	s.env = []string{"SSL_CERT_FILE=" + cert}
 	s.file("taskyard.toml", fmt.Sprintf("public_url = \"https://tasks.example\"\n[tls]\nacme = \"ops@tasks.example\"\n"+
-		"acme_directory = \"https://%s/dir\"\nredirect = %q\n", directory, plain))
+		"acme_directory = \"https://%s/dir\"\n%s", directory, redirect))
 	s.start()
 	shown := func(name string) (*x509.Certificate, error) {
 		insecure := &tls.Config{InsecureSkipVerify: true, ServerName: name}
