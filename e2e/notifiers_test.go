@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"taskyard/internal/testkit"
@@ -75,6 +76,59 @@ func TestQuestionsReachPeopleOutside(t *testing.T) {
 			t.Errorf("%d %q", code, errs)
 		}
 	})
+}
+
+// TestTargetsChangeWhileTheServerRuns adds a target by SIGHUP, and removes it.
+func TestTargetsChangeWhileTheServerRuns(t *testing.T) {
+	got := make(chan string, 100)
+	hook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		got <- string(b)
+	}))
+	t.Cleanup(hook.Close)
+	t.Setenv("OPS_ADDRESS", "generic+"+hook.URL+"/s3cret-path")
+	s := newServer(t, "serve")
+	public := "public_url = \"http://" + s.address + "\"\n"
+	s.file("taskyard.toml", public)
+	s.file("agents/coder.md", "---\nname: coder\ndescription: Works.\ntools: read\nrunner: none\n---\nWork.\n")
+	s.start()
+	c := s.api(s.token("--scope", "admin"))
+	ask := func(text string) {
+		t.Helper()
+		tk := call[task.Task](t, c, "POST", "/api/tasks", map[string]any{"title": "Choose the way", "owner": "coder"})
+		call[any](t, c, "POST", "/api/tasks/"+tk.ID.String()+"/notify", map[string]any{"message": text, "needsReply": true})
+	}
+	reload := func(text, event string) {
+		t.Helper()
+		s.file("taskyard.toml", public+text)
+		if err := s.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+			t.Fatal(err)
+		}
+		testkit.Eventually(t, "the log of events has "+event, func() bool {
+			return s.rows("SELECT count(*) FROM events WHERE kind = 'settings.changed' AND changes LIKE ?", event)[0] == "1"
+		})
+	}
+	ask("Before?")
+	reload("[notify.ops]\nurl_env = \"OPS_ADDRESS\"\n", `%"notify.ops.url_env":["","OPS_ADDRESS"]%`)
+	ask("North?")
+	if text := <-got; !strings.Contains(text, "North?") || strings.Contains(text, "Before?") {
+		t.Errorf("it is told %q", text)
+	}
+	reload("", `%"notify.ops.url_env":["OPS_ADDRESS",""]%`)
+	ask("After?")
+	if rows := s.rows("SELECT count(*) FROM outbox"); rows[0] != "0" {
+		t.Errorf("%s lines wait for a removed target", rows[0])
+	}
+	s.file("taskyard.toml", public+"[notify.ops]\nurl_env = \"NOWHERE\"\n")
+	if err := s.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	testkit.Eventually(t, "the log names the empty variable", func() bool {
+		return strings.Contains(s.log.String(), "notify.ops: the variable NOWHERE: there is no address")
+	})
+	if len(got) > 0 {
+		t.Errorf("a removed target is told %q", <-got)
+	}
 }
 
 func TestAServiceOutsideNeedsItsAddress(t *testing.T) {

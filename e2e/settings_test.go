@@ -106,6 +106,16 @@ func TestSettingsOfARunningServer(t *testing.T) {
 			return strings.Contains(s.log.String(), `"keys":["allowed_hosts"]`)
 		})
 	})
+	t.Run("a hangup changes what is logged", func(t *testing.T) {
+		s.file("taskyard.toml", "[claims]\nlease = \"9h\"\n[log]\nlevel = \"debug\"\n")
+		if err := s.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+			t.Fatal(err)
+		}
+		testkit.Eventually(t, "requests are logged", func() bool {
+			s.settings(c)
+			return strings.Contains(s.log.String(), `"level":"DEBUG"`)
+		})
+	})
 	t.Run("a file that is not valid leaves the last one in use", func(t *testing.T) {
 		s.file("taskyard.toml", "[claims]\nlease = \"soon\"\n")
 		if err := s.cmd.Process.Signal(syscall.SIGHUP); err != nil {

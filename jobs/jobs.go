@@ -20,7 +20,7 @@ import (
 type Options struct {
 	Service    *service.Service
 	Runners    map[string]runner.Runner // by configured name
-	Secrets    []string                 // never to appear in a transcript
+	Secrets    func() []string          // those that never appear in a transcript; nil: there are none
 	URL        string                   // under which runs reach the server
 	PublicURL  string                   // under which people reach it, for the links of notices
 	RunsDir    string                   // a private folder of each run is made below it
@@ -28,7 +28,7 @@ type Options struct {
 	Unconfined bool                          // the setup of a worktree runs where nothing can confine it, too
 	Copied     bool                          // the data folder is a copy: processes of earlier runs may be another server's
 	Recovered  func() error                  // called when the runs of a former server have ended, before any starts
-	Notify     []Outlet                      // services outside that are told what waits
+	Notify     []Outlet                      // services outside that are told what waits, until Retarget
 	TryAgain   func(tries int) time.Duration // after a message that was not sent; negative: never; default: for about an hour
 	Beat       time.Duration                 // between heartbeats of a run; default 10 s
 	Now        func() time.Time              // the wall clock; default time.Now
@@ -106,6 +106,7 @@ type Jobs struct {
 	flights sync.WaitGroup
 	closing bool
 	started time.Time // by the wall clock
+	telling *telling  // nil until it starts
 	killed  atomic.Int64
 	copied  atomic.Bool // processes of runs may be another server's, until it has recovered
 	stopRun context.CancelCauseFunc
@@ -122,6 +123,9 @@ func New(opt Options) (*Jobs, error) {
 	}
 	if opt.Beat == 0 {
 		opt.Beat = 10 * time.Second
+	}
+	if opt.Secrets == nil {
+		opt.Secrets = func() []string { return nil }
 	}
 	if opt.TryAgain == nil {
 		opt.TryAgain = tryAgain
@@ -153,7 +157,7 @@ func (j *Jobs) Start(ctx context.Context) error {
 	if err := j.clock.start(j.ctx); err != nil {
 		return err
 	}
-	j.loops.Add(2 + mergers + len(j.opt.Notify))
+	j.loops.Add(2 + mergers)
 	go func() {
 		if j.recovered(unwell) {
 			j.dispatch()
@@ -165,9 +169,7 @@ func (j *Jobs) Start(ctx context.Context) error {
 	for range mergers {
 		go j.merge()
 	}
-	for _, o := range j.opt.Notify {
-		go j.tell(o)
-	}
+	j.Retarget(j.opt.Notify)
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"taskyard/service"
@@ -32,20 +33,51 @@ func tryAgain(tries int) time.Duration {
 	return min(5*time.Second<<(tries-1), 15*time.Minute)
 }
 
-// tell empties the outbox of one service, as long as the clock turns. What
-// comes while a message is under way goes out as one.
-func (j *Jobs) tell(o Outlet) {
-	defer j.loops.Done()
+// telling is the loops that empty the outboxes of services.
+type telling struct {
+	stop context.CancelFunc
+	all  sync.WaitGroup
+}
+
+// Retarget has these services be told, in place of those before. A message that is
+// under way arrives first.
+func (j *Jobs) Retarget(list []Outlet) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.closing {
+		return
+	}
+	former, now := j.telling, &telling{}
+	ctx, stop := context.WithCancel(j.ctx)
+	j.telling, now.stop = now, stop
+	if former != nil {
+		former.stop()
+	}
+	j.loops.Add(len(list))
+	for _, o := range list {
+		now.all.Go(func() {
+			defer j.loops.Done()
+			if former != nil {
+				former.all.Wait()
+			}
+			j.tell(ctx, o)
+		})
+	}
+}
+
+// tell empties the outbox of one service until ctx ends. What comes while a
+// message is under way goes out as one.
+func (j *Jobs) tell(ctx context.Context, o Outlet) {
 	sub := j.opt.Service.Hub().Subscribe(service.TopicOutbox)
 	defer sub.Close()
-	for j.ctx.Err() == nil {
+	for ctx.Err() == nil {
 		list, next, err := j.opt.Service.Outgoing(j.ctx, o.Name)
 		wait := time.Minute
 		switch {
 		case err != nil:
 			j.log.Error("outbox not read", "service", o.Name, "error", err)
 		case len(list) > 0:
-			j.deliver(o, list)
+			j.deliver(ctx, o, list)
 			continue
 		case next != 0:
 			wait = max(min(next.Sub(j.opt.Service.Now()), time.Hour), 10*time.Millisecond)
@@ -54,7 +86,7 @@ func (j *Jobs) tell(o Outlet) {
 		}
 		timer := time.NewTimer(wait)
 		select {
-		case <-j.ctx.Done():
+		case <-ctx.Done():
 		case <-timer.C:
 		case <-sub.C:
 			sub.Take()
@@ -64,12 +96,12 @@ func (j *Jobs) tell(o Outlet) {
 }
 
 // deliver sends one message for all lines. It notes that only afterwards, so
-// that a line is told twice rather than never.
-func (j *Jobs) deliver(o Outlet, list []task.Outgoing) {
+// that a line is told twice rather than never. It pauses until ctx ends.
+func (j *Jobs) deliver(ctx context.Context, o Outlet, list []task.Outgoing) {
 	title, text, link := j.message(list)
-	ctx, cancel := context.WithTimeout(j.ctx, sendLimit)
+	limited, cancel := context.WithTimeout(j.ctx, sendLimit)
 	defer cancel()
-	sent := o.Send(ctx, title, text, link)
+	sent := o.Send(limited, title, text, link)
 	if j.ctx.Err() != nil && sent != nil {
 		return // told after the next start
 	}
@@ -77,23 +109,23 @@ func (j *Jobs) deliver(o Outlet, list []task.Outgoing) {
 		// A stop that came while it was sent must not have it told again.
 		if err := j.opt.Service.Told(context.WithoutCancel(j.ctx), list); err != nil {
 			j.log.Error("outbox not emptied", "service", o.Name, "error", err)
-			j.pause(time.Minute) // or it would be told again at once
+			pause(ctx, time.Minute) // or it would be told again at once
 		}
 		return
 	}
 	dropped, err := j.opt.Service.NotTold(j.ctx, list, j.opt.TryAgain)
 	if err != nil {
 		j.log.Error("outbox not written", "service", o.Name, "error", err)
-		j.pause(time.Minute)
+		pause(ctx, time.Minute)
 	}
 	j.log.Warn("notice not sent", "service", o.Name, "notices", len(list), "tries", list[0].Tries+1, "dropped", dropped, "error", sent)
 }
 
-func (j *Jobs) pause(d time.Duration) {
+func pause(ctx context.Context, d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
-	case <-j.ctx.Done():
+	case <-ctx.Done():
 	case <-t.C:
 	}
 }

@@ -39,6 +39,6 @@ func (j *Jobs) salvage(ctx context.Context, r *task.Run) *task.Work {
 	}
 	return runner.Salvage(ctx, runner.Spec{
 		RunID: r.ID, RunFolders: folders, Lease: r.Lease, Title: r.TaskTitle,
-		Plan: *r.Spec, Dir: j.dirOf(r), Secrets: j.opt.Secrets,
+		Plan: *r.Spec, Dir: j.dirOf(r), Secrets: j.opt.Secrets(),
 	})
 }

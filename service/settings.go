@@ -88,10 +88,11 @@ func (s *Service) ChangeSettings(ctx context.Context, a task.Actor, values map[s
 // Rules returns those in force now.
 func (s *Service) Rules() task.Rules { return s.config().Rules }
 
-// Reconfigure puts other rules and other ticks in force. One caller at a time.
-func (s *Service) Reconfigure(rules task.Rules, ticks func(after task.Time) task.Time) {
+// Reconfigure puts other rules, other ticks and other targets of notifications in
+// force. One caller at a time.
+func (s *Service) Reconfigure(rules task.Rules, ticks func(after task.Time) task.Time, targets []NotifyTarget) {
 	cfg := *s.config()
-	cfg.Rules, cfg.Ticks = rules, ticks
+	cfg.Rules, cfg.Ticks, cfg.Notify = rules, ticks, targets
 	s.cfg.Store(&cfg)
 	s.signal()
 }

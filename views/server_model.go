@@ -22,7 +22,7 @@ type settingGroup struct {
 
 var settingTitles = map[string]string{
 	"scheduler": "Scheduler", "runs": "Runs", "claims": "Claims", "budget": "Budget of the instance", "approval": "Approvals",
-	"task_tool": "Delegation", "backup": "Backups",
+	"task_tool": "Delegation", "backup": "Backups", "log": "Log",
 }
 
 func settingGroups(list []task.Setting) (out []settingGroup) {

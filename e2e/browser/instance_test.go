@@ -152,7 +152,7 @@ func openInstanceBelow(t testing.TB, path string, agents map[string]string, with
 		"data": y.dir, "scheduler.timezone": "UTC", "scheduler.cron": "0 5 1 1 *", "runs.max_parallel": "8", "runs.idle_timeout": "15m",
 	}})
 	ok(t, err)
-	y.settings = app.NewSettings(conf)
+	y.settings = app.NewSettings(conf, app.Options{Log: quiet, Getenv: os.Getenv})
 	cfg.Settings = y.settings
 	y.svc = service.New(d, testkit.OpenAgents(t, folder, nil), cfg)
 	y.serve(quiet)
@@ -196,7 +196,7 @@ func (y *instance) serve(log *slog.Logger) {
 		}}, task.ID(instances.Add(1) * 1_000_000)}},
 	})
 	ok(t, err)
-	y.settings.Use(y.svc, turn, log)
+	y.settings.Use(y.svc, turn)
 	h, err := handlers.New(handlers.Options{
 		Service: y.svc, Scheduler: turn, Log: log, Build: buildinfo.Info{Version: "test"}, DataDir: y.dir,
 		Listen: ln.Addr(), PublicURL: public, Runners: sampleRunners{},

@@ -35,7 +35,6 @@ import (
 	"taskyard/runner/scratch"
 	"taskyard/runner/supervise"
 	"taskyard/service"
-	"taskyard/task"
 	"taskyard/views"
 )
 
@@ -44,6 +43,14 @@ type Options struct {
 	Log    *slog.Logger
 	Now    func() time.Time    // the wall clock
 	Getenv func(string) string // the variables that the configuration names
+	Level  *slog.LevelVar      // of Log; nil: it stays
+}
+
+func (o Options) setLevel(c config.Log) {
+	var level slog.Level
+	if o.Level != nil && level.UnmarshalText([]byte(c.Level)) == nil {
+		o.Level.Set(level)
+	}
 }
 
 // Instance is an opened data folder.
@@ -83,15 +90,16 @@ func Open(ctx context.Context, c *config.Config, o Options) (*Instance, error) {
 	if err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
-	in.settings = NewSettings(c)
+	in.settings = NewSettings(c, o)
 	rules := serviceConfig(c, o, ticks)
+	rules.Secrets = func(names []string) []string { return append(in.settings.secrets(), supervise.SecretsNamed(names)...) }
 	rules.Settings = in.settings
 	data, err := filepath.Abs(c.Data)
 	if err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
 	in.repositories = repository.New(repository.Options{
-		Runs: filepath.Join(data, instance.RunsName), Redact: task.NewRedactor(secretsOf(c, o.Getenv)...).Text,
+		Runs: filepath.Join(data, instance.RunsName), Redact: in.settings.redact,
 		Check: check.Runner{Unconfined: c.Checks.AcceptWeaker},
 	})
 	rules.Repositories = in.repositories
@@ -189,7 +197,7 @@ func (in *Instance) serveOn(ctx context.Context, at doors, o ServeOptions) error
 	if err != nil {
 		return err
 	}
-	in.settings.Use(in.Service, clock, in.opt.Log)
+	in.settings.Use(in.Service, clock)
 	probes := in.prober()
 	h, err := handlers.New(handlers.Options{
 		Demo: o.Demo, Service: in.Service, Scheduler: clock, Log: in.opt.Log, Build: o.Build, DataDir: in.Config.Data, Listen: ln.Addr(),
@@ -381,7 +389,7 @@ func (in *Instance) newJobs(ctx context.Context, url, version string) (*jobs.Job
 	return jobs.New(jobs.Options{
 		Copied: id.Copied, Recovered: id.settle,
 		Notify: outlets, PublicURL: in.Config.PublicURL,
-		Service: in.Service, Now: in.opt.Now, Runners: in.runners, Secrets: secretsOf(in.Config, in.opt.Getenv),
+		Service: in.Service, Now: in.opt.Now, Runners: in.runners, Secrets: in.settings.secrets,
 		URL: url, RunsDir: filepath.Join(data, instance.RunsName), Unconfined: in.Config.Checks.AcceptWeaker,
 		Plan: plan, Log: in.opt.Log,
 	})

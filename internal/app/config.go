@@ -6,7 +6,6 @@ import (
 	"taskyard/internal/config"
 	"taskyard/jobs"
 	"taskyard/runner"
-	"taskyard/runner/supervise"
 	"taskyard/service"
 	"taskyard/task"
 )
@@ -17,9 +16,6 @@ func serviceConfig(c *config.Config, o Options, ticks func(task.Time) task.Time)
 		Rules: c.Rules(), Ticks: ticks,
 		Now: o.Now, Log: o.Log, Workers: workersOf(c), Webhooks: webhooksOf(c),
 		Steerable: steerableOf(c), Runners: runnerDefaults(c), Notify: notifyTargets(c),
-		Secrets: func(names []string) []string {
-			return append(secretsOf(c, o.Getenv), supervise.SecretsNamed(names)...)
-		},
 	}
 }
 

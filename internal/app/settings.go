@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"sync"
 
 	"taskyard/internal/config"
@@ -15,21 +14,39 @@ import (
 // Settings are the configuration that is in use, and what has to know when a
 // part of it changes while the server runs.
 type Settings struct {
-	mu      sync.Mutex
-	current *config.Config
-	service *service.Service // nil until it serves
-	jobs    *jobs.Jobs
-	log     *slog.Logger
+	opt      Options
+	mu       sync.Mutex
+	current  *config.Config
+	redactor *task.Redactor   // of the secrets of current
+	service  *service.Service // nil until it serves
+	jobs     *jobs.Jobs
 }
 
 // NewSettings makes the settings of a configuration.
-func NewSettings(c *config.Config) *Settings { return &Settings{current: c} }
+func NewSettings(c *config.Config, o Options) *Settings {
+	return &Settings{opt: o, current: c, redactor: task.NewRedactor(secretsOf(c, o.Getenv)...)}
+}
 
 // Use names what has to know of changes.
-func (s *Settings) Use(svc *service.Service, clock *jobs.Jobs, log *slog.Logger) {
+func (s *Settings) Use(svc *service.Service, clock *jobs.Jobs) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.service, s.jobs, s.log = svc, clock, log
+	s.service, s.jobs = svc, clock
+}
+
+// secrets lists the values that must never be in a transcript.
+func (s *Settings) secrets() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return secretsOf(s.current, s.opt.Getenv)
+}
+
+// redact takes the secrets out of a text.
+func (s *Settings) redact(text string) string {
+	s.mu.Lock()
+	r := s.redactor
+	s.mu.Unlock()
+	return r.Text(text)
 }
 
 // List returns what can be changed.
@@ -63,6 +80,10 @@ func (s *Settings) Edit(values map[string]*string) (out service.SettingsEdit, er
 	if err != nil {
 		return out, err
 	}
+	outlets, err := outletsOf(next, s.opt.Getenv)
+	if err != nil {
+		return out, task.Errorf(task.Conflict, task.CodeConfigInvalid, "Nothing was changed: %s", err)
+	}
 	out.Changes = map[string][2]string{}
 	for _, c := range changed {
 		out.Changes[c.Key] = [2]string{c.Before, c.After}
@@ -76,9 +97,10 @@ func (s *Settings) Edit(values map[string]*string) (out service.SettingsEdit, er
 	out.Undo = edit.Undo
 	out.Apply = func() {
 		if len(restart) > 0 {
-			s.log.Warn("these keys of the configuration take effect after a restart", "keys", restart)
+			s.opt.Log.Warn("these keys of the configuration take effect after a restart", "keys", restart)
 		}
 		s.apply(next, ticks, plan)
+		s.jobs.Retarget(outlets)
 	}
 	return out, nil
 }
@@ -87,10 +109,11 @@ func (s *Settings) Edit(values map[string]*string) (out service.SettingsEdit, er
 func (s *Settings) apply(next *config.Config, ticks func(task.Time) task.Time, plan jobs.Plan) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.current = next
-	s.service.Reconfigure(next.Rules(), ticks)
+	s.current, s.redactor = next, task.NewRedactor(secretsOf(next, s.opt.Getenv)...)
+	s.opt.setLevel(next.Log)
+	s.service.Reconfigure(next.Rules(), ticks, notifyTargets(next))
 	if err := s.jobs.Reschedule(plan); err != nil {
-		s.log.Error("schedule not changed", "error", err)
+		s.opt.Log.Error("schedule not changed", "error", err)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -34,6 +35,8 @@ type Env struct {
 	Build          buildinfo.Info
 	SystemConfig   string // configuration file of the service of this machine; "" for none
 	AddressFile    string // where that service notes its address; "" for none
+
+	level slog.LevelVar // of the server's log
 }
 
 // Run is the program without its process: it runs the command of args and

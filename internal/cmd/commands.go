@@ -52,7 +52,7 @@ type agentCmd struct {
 
 // appOptions are those of an instance that this command opens.
 func (e *Env) appOptions(log *slog.Logger) app.Options {
-	return app.Options{Log: log, Now: e.Now, Getenv: e.Getenv}
+	return app.Options{Log: log, Now: e.Now, Getenv: e.Getenv, Level: &e.level}
 }
 
 type demoAgentCmd struct {

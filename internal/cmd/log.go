@@ -19,7 +19,8 @@ func newLogger(e *Env, c config.Log) *slog.Logger {
 	if err := level.UnmarshalText([]byte(c.Level)); err != nil {
 		level = slog.LevelInfo
 	}
-	opt := &slog.HandlerOptions{Level: level}
+	e.level.Set(level)
+	opt := &slog.HandlerOptions{Level: &e.level}
 	if c.Format == "text" || c.Format != "json" && columns(e.Stderr) > 0 {
 		return slog.New(newTextHandler(e.Stderr, opt))
 	}

@@ -78,6 +78,8 @@ func (c *Config) checkEdit(values map[string]*string) error {
 		switch {
 		case !known:
 			message = "no key of that name: " + valid(name)
+		case strings.HasPrefix(name, "notify."):
+			message = "is changed in the configuration file alone: edit it, then send SIGHUP to the server"
 		case !isSetting(name):
 			message = "cannot be changed while the server runs: edit the configuration file and restart the server"
 		case c.overriddenBy(name) != "":

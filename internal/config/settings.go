@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -43,6 +44,8 @@ var settings = []struct{ name, about string }{
 
 	{"backup.cron", "when the instance is backed up, in the scheduler's time zone"},
 	{"backup.keep", "number of backups to keep"},
+
+	{"log.level", "least important lines that the server logs"},
 }
 
 // Setting is a key that can be changed while the server runs. Values are text,
@@ -99,8 +102,15 @@ func isSetting(name string) bool {
 // Change is a setting that has another value now. The value is text.
 type Change struct{ Key, Before, After string }
 
-// Takeover returns c with the settings of next, what that changes, and the
-// keys of next that differ from c and need a restart.
+// reloaded reports whether a running server takes a key over from its file: the
+// settings, and the targets of notifications. Their links need the public URL that
+// the server started with.
+func (c *Config) reloaded(name string, next *Config) bool {
+	return isSetting(name) || strings.HasPrefix(name, "notify.") && c.PublicURL == next.PublicURL
+}
+
+// Takeover returns c with the settings and notification targets of next, what that
+// changes, and the keys of next that differ from c and need a restart.
 func (c *Config) Takeover(next *Config) (merged *Config, changed []Change, restart []string) {
 	m := *c
 	m.values, m.sources = maps.Clone(c.values), maps.Clone(c.sources)
@@ -112,20 +122,32 @@ func (c *Config) Takeover(next *Config) (merged *Config, changed []Change, resta
 		m.values[s.name], m.sources[s.name] = v, next.sources[s.name]
 		assign(reflect.ValueOf(&m).Elem(), s.name, reflect.ValueOf(v))
 	}
-	for _, both := range []*Config{c, next} {
-		for name := range both.values {
-			if !isSetting(name) && literal(c.values[name]) != literal(next.values[name]) && !slices.Contains(restart, name) {
-				restart = append(restart, name)
+	names := maps.Clone(c.values)
+	maps.Copy(names, next.values)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		before, after := c.values[name], next.values[name]
+		switch {
+		case isSetting(name) || literal(before) == literal(after):
+		case !c.reloaded(name, next):
+			restart = append(restart, name)
+		default:
+			changed = append(changed, Change{name, plain(before), plain(after)})
+			m.values[name], m.sources[name] = after, next.sources[name]
+			if after == nil {
+				delete(m.values, name)
+				delete(m.sources, name)
 			}
+			m.Notify = next.Notify
 		}
 	}
-	slices.Sort(restart)
 	return &m, changed, restart
 }
 
 // plain writes a checked value as variables and flags give it.
 func plain(v any) string {
 	switch v := v.(type) {
+	case nil:
+		return ""
 	case string:
 		return v
 	case time.Duration:
