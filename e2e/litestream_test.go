@@ -1,0 +1,104 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"taskyard/internal/app"
+	"taskyard/internal/testkit"
+	"taskyard/task"
+)
+
+// TestLitestreamReplicatesABusyInstance has the real program replicate a server
+// that is written to by many, with the example's very file. The server is killed,
+// and the replica holds what it had acknowledged.
+func TestLitestreamReplicatesABusyInstance(t *testing.T) {
+	t.Parallel()
+	program, err := exec.LookPath("litestream")
+	if err != nil {
+		t.Skip("litestream is missing: go install github.com/benbjohnson/litestream/cmd/litestream@latest, into PATH")
+	}
+	s := newServer(t, "serve")
+	s.start()
+	dir := t.TempDir()
+	example, err := os.ReadFile("examples/litestream.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	conf := filepath.Join(dir, "litestream.yml")
+	put(t, conf, replaced(string(example), "/var/lib/taskyard/taskyard.db", app.DBPath(s.data), "/mnt/replica", dir))
+	log := &lockedBuffer{}
+	replicate := exec.CommandContext(t.Context(), program, "replicate", "-config", conf)
+	replicate.Stdout, replicate.Stderr = log, log
+	if err := testkit.StartTied(replicate); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = replicate.Process.Kill()
+		_ = replicate.Wait()
+		if t.Failed() {
+			t.Logf("log of litestream:\n%s", log.tail(3000))
+		}
+	}()
+	testkit.Eventually(t, "it replicates", func() bool { return strings.Contains(log.String(), "replicating to") })
+
+	const callers = 16
+	busy, api := 3*time.Second, s.api(s.token("--scope", "operate"))
+	if testkit.Thorough() {
+		busy = time.Minute
+	}
+	var acknowledged atomic.Int64
+	var all sync.WaitGroup
+	for began, n := time.Now(), 0; n < callers; n++ {
+		all.Go(func() {
+			for time.Since(began) < busy {
+				err := api.Do(t.Context(), "POST", "/api/tasks", map[string]any{"title": "Replicate me", "owner": "general-purpose"}, nil)
+				if err != nil {
+					t.Errorf("a task was not created beside litestream: %v", err)
+					return
+				}
+				acknowledged.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	s.kill()
+	killed, tries := time.Now(), 0
+	other := newServer(t, "serve")
+	testkit.Eventually(t, "the replica holds every task", func() bool {
+		tries++
+		file := filepath.Join(dir, fmt.Sprint(tries), "taskyard.db")
+		if out, err := exec.CommandContext(t.Context(), program, "restore", "-config", conf, "-o", file, app.DBPath(s.data)).CombinedOutput(); err != nil {
+			t.Fatalf("restore: %v\n%s", err, out)
+		}
+		rows, err := readRows(file, "SELECT count(*) FROM tasks")
+		if err != nil || rows[0] != fmt.Sprint(acknowledged.Load()) {
+			return false
+		}
+		return os.Rename(file, app.DBPath(other.data)) == nil
+	})
+	t.Logf("%d tasks in %v; the replica had all of them within %v", acknowledged.Load(), busy, time.Since(killed).Round(100*time.Millisecond))
+	if strings.Contains(s.log.String(), `"level":"ERROR"`) || strings.Contains(log.String(), "level=ERROR") {
+		t.Errorf("errors of the server or of litestream:\n%s\n%s", s.log.tail(3000), log.tail(3000))
+	}
+	if err := replicate.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if said := must(t, "", "check", "--data", other.data); !strings.Contains(said, "hash chain unbroken") {
+		t.Errorf("check says %s", said)
+	}
+	other.start()
+	made := call[task.Task](t, other.api(other.token("--scope", "operate")), "POST", "/api/tasks",
+		map[string]any{"title": "After the restore", "owner": "general-purpose"})
+	if int64(made.ID) != acknowledged.Load()+1 {
+		t.Errorf("the first task after the restore is %s, want the one after %d", made.ID, acknowledged.Load())
+	}
+}
