@@ -35,7 +35,7 @@ type proxy struct {
 	example          string
 	below            [2]string // what is replaced to serve below a path
 	configure        func(text, cert, key, listen, dir string) string
-	args             func(file, dir string) []string
+	args             func(file, dir, listen string) []string
 }
 
 var proxies = []proxy{
@@ -49,7 +49,7 @@ var proxies = []proxy{
 				"client_body_temp_path %[1]s/b;\nproxy_temp_path %[1]s/p;\nfastcgi_temp_path %[1]s/f;\nuwsgi_temp_path %[1]s/u;\n"+
 				"scgi_temp_path %[1]s/s;\n%[2]s}\n", dir, text)
 		},
-		args: func(file, dir string) []string {
+		args: func(file, dir, _ string) []string {
 			return []string{"-c", file, "-p", dir, "-e", filepath.Join(dir, "error.log")}
 		},
 	},
@@ -61,7 +61,18 @@ var proxies = []proxy{
 				" {\n\tbind 127.0.0.1\n\ttls "+cert+" "+key)
 			return "{\n\tadmin off\n\tauto_https disable_redirects\n\tstorage file_system " + dir + "\n}\n" + text
 		},
-		args: func(file, _ string) []string { return []string{"run", "--adapter", "caddyfile", "--config", file} },
+		args: func(file, _, _ string) []string { return []string{"run", "--adapter", "caddyfile", "--config", file} },
+	},
+	{
+		program: "traefik", install: "see traefik.io", example: "examples/proxy/traefik.yml",
+		below: [2]string{"rule: Host(`tasks.example.org`)", "rule: Host(`tasks.example.org`) && PathPrefix(`/taskyard`)"},
+		configure: func(text, cert, key, _, _ string) string {
+			return replaced(text, "Host(`tasks.example.org`)", "Host(`localhost`)", "tls:\n        certResolver: letsencrypt", "tls: {}") +
+				fmt.Sprintf("tls:\n  certificates:\n    - { certFile: %s, keyFile: %s }\n", cert, key)
+		},
+		args: func(file, _, listen string) []string {
+			return []string{"--entrypoints.websecure.address=" + listen, "--providers.file.filename=" + file, "--global.checknewversion=false"}
+		},
 	},
 }
 
@@ -107,9 +118,9 @@ func behind(t *testing.T, p proxy, path string) *proxied {
 	if path != "" {
 		text = replaced(text, p.below[0], p.below[1])
 	}
-	file := filepath.Join(dir, "proxy.conf")
+	file := filepath.Join(dir, filepath.Base(p.example))
 	put(t, file, p.configure(text, cert, key, listen, dir))
-	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), program, p.args(file, dir)...)
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), program, p.args(file, dir, listen)...)
 	cmd.Env = append(os.Environ(), "HOME="+dir)
 	log := &lockedBuffer{}
 	cmd.Stdout, cmd.Stderr = log, log
@@ -124,15 +135,25 @@ func behind(t *testing.T, p proxy, path string) *proxied {
 			t.Logf("log of %s:\n%s%s", p.program, log.tail(3000), errs)
 		}
 	})
-	testkit.Eventually(t, p.program+" listens", func() bool {
-		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", listen)
-		if err == nil {
-			_ = conn.Close()
-		}
-		return err == nil
+	testkit.Eventually(t, p.program+" passes requests on", func() bool {
+		status, err := y.health(t.Context())
+		return err == nil && status == http.StatusOK
 	})
 	y.person = y.through(y.token("--scope", "operate"))
 	return y
+}
+
+// health asks by the proxy whether the server is alive.
+func (y *proxied) health(ctx context.Context) (status int, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, y.site+"/healthz", nil)
+	if err != nil {
+		return 0, err
+	}
+	res, err := y.transport().RoundTrip(req)
+	if err != nil {
+		return 0, err
+	}
+	return res.StatusCode, res.Body.Close()
 }
 
 func (y *proxied) transport() http.RoundTripper {
