@@ -83,7 +83,7 @@
   const busy = new Set();
   let crossed = false; // answers of acts that were under way together may come in any order: the last may be old
   // post sends an act once, however often it is asked for while it lasts.
-  const post = async (action, body, id, refused) => {
+  const post = async (action, body, id, refused, done) => {
     if (busy.has(action)) return;
     if (busy.size) crossed = true;
     busy.add(action);
@@ -91,7 +91,7 @@
     try {
       const a = await ask(action, body);
       if (!a) return;
-      if (a.res.ok && a.doc.getElementById(area().id)) { q("dialog[open]")?.close(); take(a.doc, id); return; }
+      if (a.res.ok && a.doc.getElementById(area().id)) { q("dialog[open]")?.close(); done?.(); take(a.doc, id); return; }
       if (!refused?.(a)) taskyard.fault(a.res.status, a.res.headers.get("X-Request-Id"), a.doc);
       renew();
     } catch { taskyard.unreachable(); }
@@ -126,6 +126,7 @@
     h.id = "act-title";
     h.textContent = doc.title.split(" · ")[0].replace(/^\(\d+\) /, "");
     d.replaceChildren(h, document.importNode(part, true));
+    taskyard.restoreDrafts(d);
     if (!d.open) d.showModal();
     (q("[role=alert]", d) || q("[aria-invalid]", d) || (q("select", d)?.value ? q("textarea", d) : q("select", d)))?.focus();
     return true;
@@ -159,7 +160,7 @@
     const row = b?.closest("[data-row]")?.id, d = f.closest("dialog");
     const action = b?.getAttribute("formaction") || f.getAttribute("action"), id = row || d?.mark.id || `t-${action.slice(taskyard.prefix.length).split("/")[2]}`;
     f.closest(".toast")?.remove();
-    post(action, new URLSearchParams(new FormData(f, b)), id, d && (a => fill(d, a.doc)));
+    post(action, new URLSearchParams(new FormData(f, b)), id, d && (a => fill(d, a.doc)), () => taskyard.forgetDrafts(f));
   }, true);
 
   addEventListener("pageshow", () => { picked = new Set(all("[data-pick]:checked").map(p => p.value)); count(); });

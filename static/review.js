@@ -85,6 +85,7 @@
       const to = await send(form, e.submitter, key);
       if (to === null) return;
       const place = form.closest("[data-file], #general") ?? form;
+      taskyard.forgetDrafts(form);
       form.removeAttribute("data-keep"); // what it held is stored: nothing of it has to stay
       form.reset();
       const file = fileOf(place);

@@ -1,4 +1,4 @@
-// Forms of typed text are sent without leaving the page until they are taken, and what is typed outlives a reload.
+// Forms are sent without leaving the page until they are taken, and what is typed outlives a reload.
 // Every form has a key, under which the server does an act once: an answer that was lost is asked for again.
 (() => {
   const { taskyard } = window;
@@ -29,21 +29,61 @@
   taskyard.offline = () => taskyard.toast("You are offline. Nothing was sent, and what you typed is still here.", true);
   taskyard.unreachable = () => taskyard.toast(away, true, { remedy: "Whether it was done is not known. Do it again when the server is back: it counts once." });
 
-  // --- drafts: data-draft="PERSON:PLACE" keeps a field's text in this browser until the server has taken it ---
-  const prefix = "draft:";
+  // --- drafts: what is typed stays in this browser until the server has taken it, under its person, form, field, and the
+  // text that it was begun on. data-draft="PERSON:PLACE" is for a text whose form is in several places. ---
+  const prefix = "draft:", person = document.documentElement.dataset.user;
   const store = fn => { try { return fn(localStorage); } catch { return null; } }; // storage may be off or full
-  const drafted = root => [...root.querySelectorAll("[data-draft]")];
-  const put = (el, text) => store(s => (text ? s.setItem(prefix + el.dataset.draft, text) : s.removeItem(prefix + el.dataset.draft)));
-  taskyard.restoreDrafts = root => drafted(root).forEach(el => {
-    if (el.dataset.restored === el.dataset.draft) return;
-    el.dataset.restored = el.dataset.draft;
-    const text = store(s => s.getItem(prefix + el.dataset.draft));
-    if (text && !el.value) el.value = text;
-  });
-  document.addEventListener("input", e => { if (e.target.matches?.("[data-draft]")) put(e.target, e.target.value); });
+  const drop = which => store(s => Object.keys(s).filter(k => k.startsWith(prefix) && which(k)).forEach(k => s.removeItem(k)));
+  const place = form => `${prefix}${person}:${form.getAttribute("action")}:`;
+  const hash = text => { let h = 0; for (const c of text) h = Math.imul(h, 31) + c.codePointAt(0) | 0; return (h >>> 0).toString(36); };
+  const keeps = form => person && form?.method === "post" && !form.matches("[hx-post], [data-autosave]");
+  const text = el => el.matches("textarea:not([hidden]), input:is([type=text], [type=number], [type=url], :not([type]))") && el.form.contains(el);
+  const drafted = form => keeps(form) ? [...form.elements].filter(text) : [];
+  const begun = new Map(); // what a field held when it was begun, also where the server has shown it again with what is wrong
+  const field = el => `${place(el.form)}${el.id.replace(/^new-/, "") || el.name}:`; // the dialog of a new task and its page share theirs
+  const origin = el => begun.get(field(el)) ?? begun.set(field(el), el.defaultValue).get(field(el));
+  const key = el => el.dataset.draft ? prefix + el.dataset.draft : field(el) + hash(origin(el));
+  const put = (el, value) => store(s => (value === origin(el) ? s.removeItem(key(el)) : s.setItem(key(el), value)));
+  const forget = form => {
+    drafted(form).forEach(el => { store(s => s.removeItem(key(el))); begun.delete(field(el)); });
+    drop(k => k.startsWith(place(form)));
+  };
+  // offer says that a field is not as the server has it, and leads back to that.
+  const offer = el => {
+    const note = document.createElement("p"), b = document.createElement("button");
+    note.className = "hint";
+    note.setAttribute("role", "status");
+    b.type = "button";
+    b.className = "btn small";
+    b.textContent = "Discard";
+    note.append("Not saved: you typed this before. ", b);
+    b.addEventListener("click", () => {
+      el.value = el.defaultValue;
+      note.remove();
+      el.dispatchEvent(new Event("input", { bubbles: true }));
+      el.focus();
+    });
+    (el.closest(".editor") ?? el).after(note);
+    el.dispatchEvent(new Event("input", { bubbles: true }));
+  };
+  const restore = el => {
+    if (el.value !== el.defaultValue) return;
+    if (!el.form.querySelector("[aria-invalid], [role=alert]")) begun.delete(field(el)); // somebody else may have changed it
+    if (el.dataset.restored === key(el)) return;
+    el.dataset.restored = key(el);
+    const draft = store(s => s.getItem(key(el)));
+    if (draft === null || draft === el.value) return;
+    el.value = draft;
+    if (el.defaultValue) offer(el);
+  };
+  taskyard.restoreDrafts = root => root.querySelectorAll("form").forEach(form => drafted(form).forEach(restore));
+  taskyard.forgetDrafts = forget;
+  document.addEventListener("input", e => { if (e.target.form && drafted(e.target.form).includes(e.target)) put(e.target, e.target.value); });
 
   // --- forms ---
   const show = doc => {
+    const pressed = document.activeElement?.closest("button");
+    pressed?.blur(); // a morph leaves what has the focus as it is
     for (const part of ["main", "#nav"]) {
       const now = document.querySelector(part), then = doc.querySelector(part);
       if (!now || !then) return false;
@@ -53,12 +93,18 @@
     document.title = doc.title;
     document.querySelectorAll("#toasts > .toast").forEach(t => t.remove());
     doc.querySelectorAll("#toasts > .toast").forEach(t => document.querySelector("#toasts").append(document.importNode(t, true)));
+    if (pressed?.isConnected) pressed.focus({ preventScroll: true });
     return true;
   };
   // arrive shows the page that the answer leads to: this one in place, with the focus where it was.
   const arrive = async (to, form) => {
     const url = new URL(to, location.href), here = url.pathname + url.search === location.pathname + location.search;
-    if (!here || form.closest("dialog")) { location.assign(url); return; }
+    if (url.pathname === `${taskyard.prefix}/login`) drop(() => true);
+    if (!here || !form.matches("[data-keep]") || form.closest("dialog")) {
+      location.assign(url);
+      if (here && url.hash) location.reload();
+      return;
+    }
     // Who adds or says something may have more: the field keeps the focus, but opens no keyboard on a screen by itself.
     const text = form.matches(".add-line, .composer") && form.querySelector("textarea, input:not([type=hidden])");
     const field = text && (document.activeElement === text || !matchMedia("(pointer: coarse)").matches) && text.name;
@@ -78,7 +124,7 @@
   };
   // refused shows what is wrong in place, where the answer is this page with its form.
   const refused = (form, doc) => {
-    if (form.closest("dialog") || ![...doc.forms].some(f => f.getAttribute("action") === form.getAttribute("action"))) return false;
+    if (form.closest("dialog") || !form.isConnected || ![...doc.forms].some(f => f.getAttribute("action") === form.getAttribute("action"))) return false;
     form.dataset.replace = "";
     if (!show(doc)) return false;
     document.querySelector("main [aria-invalid], main [role=alert]")?.focus();
@@ -92,8 +138,13 @@
     try {
       const res = await taskyard.post(action, new URLSearchParams(new FormData(form, submitter)), { "Taskyard-Send": "1" });
       if (res.status === 204) {
-        drafted(form).forEach(el => put(el, ""));
+        forget(form);
         await arrive(res.headers.get("Location"), form);
+      } else if (res.ok) { // with a page of its own: a new token, or the form with a further row
+        if (!submitter?.formNoValidate) forget(form);
+        form.dataset.replace = "";
+        if (!show(new DOMParser().parseFromString(await res.text(), "text/html"))) location.reload();
+        document.dispatchEvent(new Event("taskyard:arrived"));
       } else if (res.status === 401 || res.status === 429 || res.status >= 500) {
         taskyard.fault(res.status, res.headers.get("X-Request-Id"), new DOMParser().parseFromString(await res.text(), "text/html"));
       } else if (!refused(form, new DOMParser().parseFromString(await res.text(), "text/html"))) {
@@ -110,11 +161,8 @@
   };
   document.addEventListener("submit", e => {
     const form = e.target;
-    if (form.getAttribute("action").endsWith("/logout")) { // what was typed here is nobody else's business
-      store(s => Object.keys(s).filter(k => k.startsWith(prefix)).forEach(k => s.removeItem(k)));
-      return;
-    }
-    if (e.defaultPrevented || form.method !== "post" || !form.matches("[data-keep]:not([hx-post], [data-native])")) return;
+    if (form.getAttribute("action").endsWith("/logout")) { drop(() => true); return; } // what was typed here is nobody else's business
+    if (e.defaultPrevented || !keeps(form) || form.matches("[data-native]") || e.submitter?.matches("[data-check]")) return;
     e.preventDefault();
     e.stopImmediatePropagation();
     if (form.dataset.sent) return;

@@ -224,12 +224,12 @@ func newTaskForm(c Chrome, m NewTaskModel) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Err = ui.TextField("title", "Title", m.Title, "", m.Errors["title"],
-			m.draft(c, "title", templ.Attributes{"required": true, "maxlength": "200", "autocomplete": "off", "autofocus": len(m.Errors) == 0})).Render(ctx, templ_7745c5c3_Buffer)
+			templ.Attributes{"required": true, "maxlength": "200", "autocomplete": "off", "autofocus": len(m.Errors) == 0}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Err = ui.AreaField("description", "Description", m.Description, "What to do and when it is done. Supports Markdown, #task, @agent.",
-			m.Errors["description"], m.draft(c, "description", templ.Attributes{"rows": "8"})).Render(ctx, templ_7745c5c3_Buffer)
+			m.Errors["description"], templ.Attributes{"rows": "8"}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -256,12 +256,12 @@ func newTaskForm(c Chrome, m NewTaskModel) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Err = ui.AreaField("steps", "Steps (optional)", m.Steps, "One per line, 60 characters max. The agent can plan its own.",
-			m.Errors.Under("steps"), m.draft(c, "steps", nil)).Render(ctx, templ_7745c5c3_Buffer)
+			m.Errors.Under("steps"), nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Err = ui.AreaField("links", "Links (optional)", m.Links,
-			"One per line: a URL or an absolute path, then an optional label after a space.", m.Errors.Under("resources"), m.draft(c, "links", nil)).Render(ctx, templ_7745c5c3_Buffer)
+			"One per line: a URL or an absolute path, then an optional label after a space.", m.Errors.Under("resources"), nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -21,7 +21,7 @@ type Appearance struct {
 // scripts follow the person's wishes.
 func rootAttrs(c Chrome) templ.Attributes {
 	a := templ.Attributes{}
-	for name, v := range map[string]string{"data-density": c.Appearance.Density, "data-motion": c.Appearance.Motion} {
+	for name, v := range map[string]string{"data-density": c.Appearance.Density, "data-motion": c.Appearance.Motion, "data-user": c.User} {
 		if v != "" {
 			a[name] = v
 		}

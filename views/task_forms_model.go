@@ -1,11 +1,8 @@
 package views
 
 import (
-	"maps"
 	"strconv"
 	"strings"
-
-	"github.com/a-h/templ"
 
 	"taskyard/task"
 	"taskyard/views/ui"
@@ -92,17 +89,6 @@ type NewTaskModel struct {
 	Agents      []AgentOption
 	Key         string // idempotency key; the same again after an error
 	Errors      ui.FieldErrors
-}
-
-// draft adds to the attributes of a field that its text is a draft of this
-// browser until the task is there.
-func (m NewTaskModel) draft(c Chrome, field string, attrs templ.Attributes) templ.Attributes {
-	if m.Follow != 0 {
-		return attrs
-	}
-	all := templ.Attributes{"data-draft": c.User + ":new:" + field}
-	maps.Copy(all, attrs)
-	return all
 }
 
 // FollowUpLink is a link of an archived task that a follow-up may get too.

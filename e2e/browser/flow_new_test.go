@@ -55,6 +55,8 @@ func TestANewTaskIsMadeInADialog(t *testing.T) {
 		b.open("/queues")
 		b.keys("c")
 		b.wait(shown)
+		equal(t, "labels that were refused and not corrected", b.value("#new-labels"), "Wrong label")
+		b.fill("#new-labels", "fits")
 		b.fill("#new-title", "A task from afar")
 		b.choose("#new-owner", "scout")
 		b.press("#new-task button|Create task")

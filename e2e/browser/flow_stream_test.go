@@ -102,7 +102,8 @@ func TestADraftOutlivesAReload(t *testing.T) {
 		b.fill("#comment", "   ")
 		b.press("#comment-form button")
 		b.wait(`document.querySelector("#comment-err")`)
-		equal(t, "draft", eval[string](b, `localStorage.getItem("draft:maya:`+tk.ID.String()+`:comment")`), "   ")
+		equal(t, "draft", eval[string](b, `localStorage.getItem(Object.keys(localStorage).find(k => k.startsWith("draft:maya:/tasks/`+
+			tk.ID.String()+`/comments:")))`), "   ")
 	})
 	t.Run("signing out leaves no draft behind", func(t *testing.T) {
 		b.fill("#comment", "Private")

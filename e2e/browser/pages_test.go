@@ -160,6 +160,12 @@ func (s *sample) pages() []shown {
 			b.see("ty_")
 		}},
 		{"server", "/settings/server", nil},
+		{"server-draft", "/settings/server", func(b *tab) {
+			b.fill("[id='scheduler.concurrency']", "7")
+			b.loads(chromedp.Reload())
+			b.see("Not saved")
+			eval[chromedp.Void](b, `localStorage.clear()`)
+		}},
 		{"server-problem", "/settings/server", func(b *tab) {
 			b.expect("422")
 			b.fill("[id='runs.timeout']", "soon")
