@@ -76,7 +76,8 @@ func TestLitestreamReplicatesABusyInstance(t *testing.T) {
 	testkit.Eventually(t, "the replica holds every task", func() bool {
 		tries++
 		file := filepath.Join(dir, fmt.Sprint(tries), "taskyard.db")
-		if out, err := exec.CommandContext(t.Context(), program, "restore", "-config", conf, "-o", file, app.DBPath(s.data)).CombinedOutput(); err != nil {
+		restore := exec.CommandContext(t.Context(), program, "restore", "-config", conf, "-o", file, app.DBPath(s.data))
+		if out, err := restore.CombinedOutput(); err != nil {
 			t.Fatalf("restore: %v\n%s", err, out)
 		}
 		rows, err := readRows(file, "SELECT count(*) FROM tasks")
