@@ -55,15 +55,16 @@ func (rx *Rx) CheckSearch() error {
 	return fmt.Errorf("the search lacks tasks that it should have, task %d for one; the tasks themselves are complete", id)
 }
 
-// lacksOpenText reports whether open_texts lacks an open task that it should
-// have by now, and which.
+// lacksOpenText reports whether open_texts or open_times lack an open task that
+// they should have by now, and which.
 func (rx *Rx) lacksOpenText(id *task.ID) (bool, error) {
 	from, _, err := rx.openTail()
 	if err != nil {
 		return false, err
 	}
 	return optional(rx.row(`SELECT id FROM tasks t WHERE archived_at IS NULL AND (SELECT max(id) FROM events WHERE task_id = t.id) <= ?
- AND NOT EXISTS (SELECT 1 FROM open_texts WHERE task_id = t.id AND title = t.title COLLATE BINARY AND description = t.description) LIMIT 1`,
+ AND NOT (EXISTS (SELECT 1 FROM open_texts WHERE task_id = t.id AND title = t.title COLLATE BINARY AND description = t.description)
+ AND EXISTS (SELECT 1 FROM open_times WHERE task_id = t.id AND created_at = t.created_at AND updated_at = t.updated_at)) LIMIT 1`,
 		from).Scan(id))
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 // openPlace is the setting that holds up to which line of the log open_texts
-// is up to date.
+// and open_times are up to date.
 const openPlace = "open_texts_event"
 
 // Lists look at the tasks of the lines of the log that open_texts has not seen
@@ -34,13 +34,18 @@ type OpenTextsWrite struct {
 	from, to task.ID // lines of the log; to is from but in the last write of a batch
 }
 
-// openText is an open task whose texts are new, or one that is not open any
-// more.
+// openText is an open task whose texts or times are new, or one that is not open
+// any more.
 type openText struct {
 	id                 task.ID
+	texts              bool // are new; else they are left out
 	title, description string
+	created, updated   task.Time
 	archived           bool
 }
+
+// size is about how much a write of it takes, in bytes of text.
+func (d *openText) size() int { return len(d.title) + len(d.description) + 64 }
 
 // ToOpenTexts returns the next writes of open_texts, to be made in their order;
 // none while fewer than openTail lines of the log are new.
@@ -69,7 +74,7 @@ func (rx *Rx) ToOpenTexts() ([]OpenTextsWrite, error) {
 				return nil, err
 			}
 			if changed {
-				docs, bytes = append(docs, d), bytes+len(d.description)
+				docs, bytes = append(docs, d), bytes+d.size()
 			}
 			if bytes >= indexRead {
 				break
@@ -79,8 +84,8 @@ func (rx *Rx) ToOpenTexts() ([]OpenTextsWrite, error) {
 	var list []OpenTextsWrite
 	for rest := docs; ; {
 		n, bytes := 0, 0
-		for n < len(rest) && (n == 0 || bytes+len(rest[n].description) <= indexBytes) {
-			bytes += len(rest[n].description) + len(rest[n].title)
+		for n < len(rest) && (n == 0 || bytes+rest[n].size() <= indexBytes) {
+			bytes += rest[n].size()
 			n++
 		}
 		w := OpenTextsWrite{docs: rest[:n], from: from, to: from}
@@ -106,19 +111,23 @@ func (rx *Rx) openTail() (from, last task.ID, err error) {
 	return from, task.ID(n), err
 }
 
-// openText returns what open_texts should hold of a task, and whether it holds
-// something else.
+// openText returns what open_texts and open_times should hold of a task, and
+// whether they hold something else.
 func (rx *Rx) openText(id task.ID) (d openText, changed bool, err error) {
 	var has bool
 	d.id = id
-	err = rx.row(`SELECT t.archived_at IS NOT NULL, o.task_id IS NOT NULL, t.title, t.description,
- o.task_id IS NULL OR t.title <> o.title COLLATE BINARY OR t.description <> o.description
- FROM tasks t LEFT JOIN open_texts o ON o.task_id = t.id WHERE t.id = ?`, id).
-		Scan(&d.archived, &has, &d.title, &d.description, &changed)
-	if d.archived {
+	err = rx.row(`SELECT t.archived_at IS NOT NULL, o.task_id IS NOT NULL, t.title, t.description, t.created_at, t.updated_at,
+ o.task_id IS NULL OR t.title <> o.title COLLATE BINARY OR t.description <> o.description,
+ c.task_id IS NULL OR t.updated_at <> c.updated_at
+ FROM tasks t LEFT JOIN open_texts o ON o.task_id = t.id LEFT JOIN open_times c ON c.task_id = t.id WHERE t.id = ?`, id).
+		Scan(&d.archived, &has, &d.title, &d.description, &d.created, &d.updated, &d.texts, &changed)
+	switch {
+	case d.archived:
 		return openText{id: id, archived: true}, has, err
+	case !d.texts:
+		d.title, d.description = "", ""
 	}
-	return d, changed, err
+	return d, changed || d.texts, err
 }
 
 // WriteOpenTexts makes one write of ToOpenTexts; it does nothing when somebody
@@ -127,20 +136,8 @@ func (tx *Tx) WriteOpenTexts(w OpenTextsWrite) error {
 	if at, _, err := tx.openTail(); err != nil || at != w.from {
 		return err
 	}
-	for _, d := range w.docs {
-		// The index takes out the words that the table has until then.
-		err := tx.do("DELETE FROM open_search WHERE docid = ?", d.id)
-		switch {
-		case err != nil:
-		case d.archived:
-			err = tx.do("DELETE FROM open_texts WHERE task_id = ?", d.id)
-		default:
-			if err = tx.do("INSERT OR REPLACE INTO open_texts (task_id, title, description) VALUES (?, ?, ?)",
-				d.id, d.title, d.description); err == nil {
-				err = tx.do("INSERT INTO open_search (docid, title, description) VALUES (?, ?, ?)", d.id, d.title, d.description)
-			}
-		}
-		if err != nil {
+	for i := range w.docs {
+		if err := tx.writeOpenText(&w.docs[i]); err != nil {
 			return err
 		}
 	}
@@ -148,6 +145,37 @@ func (tx *Tx) WriteOpenTexts(w OpenTextsWrite) error {
 		return nil
 	}
 	return tx.SetSetting(openPlace, w.to.String())
+}
+
+func (tx *Tx) writeOpenText(d *openText) error {
+	if d.archived || d.texts {
+		// The index takes out the words that the table has until then.
+		if err := tx.do("DELETE FROM open_search WHERE docid = ?", d.id); err != nil {
+			return err
+		}
+	}
+	if d.archived {
+		if err := tx.do("DELETE FROM open_times WHERE task_id = ?", d.id); err != nil {
+			return err
+		}
+		return tx.do("DELETE FROM open_texts WHERE task_id = ?", d.id)
+	}
+	if d.texts {
+		err := tx.do("INSERT OR REPLACE INTO open_texts (task_id, title, description) VALUES (?, ?, ?)", d.id, d.title, d.description)
+		if err == nil {
+			err = tx.do("INSERT INTO open_search (docid, title, description) VALUES (?, ?, ?)", d.id, d.title, d.description)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return tx.do("INSERT OR REPLACE INTO open_times (task_id, created_at, updated_at) VALUES (?, ?, ?)", d.id, d.created, d.updated)
+}
+
+// openTailIDs returns the tasks of the log after a line as JSON.
+func (rx *Rx) openTailIDs(from task.ID) (ids string, err error) {
+	err = rx.row("SELECT json_group_array(DISTINCT +task_id) FROM events WHERE id > ? AND +task_id IS NOT NULL", from).Scan(&ids)
+	return ids, err
 }
 
 // openFound is what is known of the open tasks that the words of a search fit.

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"taskyard/db"
 	"taskyard/db/dbtest"
@@ -21,9 +23,20 @@ type openList struct {
 }
 
 func newOpenList(t *testing.T, n int) *openList {
-	l := &openList{t, dbtest.New(t), map[task.ID]*task.Task{}}
-	write(t, l.d, func(tx *db.Tx) error {
-		for i := range n {
+	var moments atomic.Int64 // each write has another, in no order
+	clock := func() time.Time { return time.Unix(1_800_000_000+moments.Add(1)*7919%997, 0) }
+	l := &openList{t, dbtest.New(t, func(o *db.Options) { o.Now = clock }), map[task.ID]*task.Task{}}
+	for first := 0; first < n; first += 100 {
+		l.create(first, min(first+100, n), n)
+	}
+	return l
+}
+
+// create makes the tasks of a list of n from one number to before another.
+func (l *openList) create(first, end, n int) {
+	l.Helper()
+	write(l, l.d, func(tx *db.Tx) error {
+		for i := first; i < end; i++ {
 			tk := &task.Task{
 				Title: fmt.Sprintf("Item %d of the list", n-i), Owner: []string{"coder", "other"}[i%10/9], CreatedBy: "user:maya",
 				Status: task.Active, Channel: "web", Priority: i % 7, Description: "It is the number " + fmt.Sprint(i%100) + ".",
@@ -43,7 +56,6 @@ func newOpenList(t *testing.T, n int) *openList {
 		}
 		return nil
 	})
-	return l
 }
 
 func (l *openList) edit(id task.ID, title, description string) {
@@ -92,14 +104,28 @@ func (l *openList) index() (n int) {
 // check compares every list with one that looks at each task.
 func (l *openList) check() {
 	l.Helper()
+	times := l.times()
 	for _, q := range []string{
 		"", "list", "item 17", "item 1", "numb", "number 42", "umber", "cafe", "v0.4", "C++", "登录", "++", "changed", "nothing here",
 	} {
 		for _, f := range []task.TaskFilter{
-			{}, {Owner: "other"}, {Label: "rare"}, {Sort: task.SortTitle}, {Sort: task.SortTitle, Desc: true, Owner: "coder"},
+			{},
+			{Owner: "other"},
+			{Label: "rare"},
+			{Sort: task.SortTitle},
+			{Sort: task.SortTitle, Desc: true, Owner: "coder"},
+			{Sort: task.SortID},
+			{Sort: task.SortID, Desc: true, Owner: "coder"},
+			{Sort: task.SortAge},
+			{Sort: task.SortAge, Desc: true},
+			{Sort: task.SortChanged, Owner: "coder"},
+			{Sort: task.SortChanged, Desc: true},
 		} {
+			if q != "" && q != "list" && f.Sort != "" && f.Sort != task.SortTitle {
+				continue // these orders are taken from tables without texts
+			}
 			f.Query, f.Limit = q, 100
-			want := l.want(f)
+			want := l.want(f, times)
 			var got []task.ID
 			ok(l, l.d.Read(l.Context(), func(rx *db.Rx) error {
 				n, err := rx.CountOpenTasks(f)
@@ -125,7 +151,24 @@ func (l *openList) check() {
 	}
 }
 
-func (l *openList) want(f task.TaskFilter) []task.ID {
+// times returns when each task was created and last changed.
+func (l *openList) times() map[task.ID][2]int64 {
+	l.Helper()
+	rows, err := raw(l, l.d.Path()).QueryContext(l.Context(), "SELECT id, created_at, updated_at FROM tasks")
+	ok(l, err)
+	defer rows.Close()
+	m := map[task.ID][2]int64{}
+	for rows.Next() {
+		var id task.ID
+		var at [2]int64
+		ok(l, rows.Scan(&id, &at[0], &at[1]))
+		m[id] = at
+	}
+	ok(l, rows.Err())
+	return m
+}
+
+func (l *openList) want(f task.TaskFilter, times map[task.ID][2]int64) []task.ID {
 	m := task.NewMatcher(f.Query)
 	words := len(task.SearchWords(f.Query)) > 0
 	var list []*task.Task
@@ -148,7 +191,15 @@ func (l *openList) want(f task.TaskFilter) []task.ID {
 		if f.Sort == "" {
 			return cmp.Or(b.Priority-a.Priority, int(a.ID-b.ID))
 		}
-		n := cmp.Or(strings.Compare(strings.ToLower(a.Title), strings.ToLower(b.Title)), int(a.ID-b.ID))
+		n := int(a.ID - b.ID)
+		switch f.Sort {
+		case task.SortTitle:
+			n = cmp.Or(strings.Compare(strings.ToLower(a.Title), strings.ToLower(b.Title)), n)
+		case task.SortAge:
+			n = cmp.Or(cmp.Compare(times[a.ID][0], times[b.ID][0]), n)
+		case task.SortChanged:
+			n = cmp.Or(cmp.Compare(times[a.ID][1], times[b.ID][1]), n)
+		}
 		if f.Desc {
 			return -n
 		}
@@ -189,6 +240,9 @@ func TestListsOfOpenTasksAreExactWhateverIsIndexed(t *testing.T) {
 	_, err = raw(t, l.d.Path()).ExecContext(t.Context(), "DELETE FROM open_texts WHERE task_id = 10")
 	ok(t, err)
 	says(t, search(), "the search lacks", "task 10")
+	_, err = raw(t, l.d.Path()).ExecContext(t.Context(), "DELETE FROM open_times WHERE task_id = 6")
+	ok(t, err)
+	says(t, search(), "the search lacks", "task 6")
 }
 
 func TestListsOfOpenTasksReadAllWhileTheIndexIsFarBehind(t *testing.T) {

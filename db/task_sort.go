@@ -1,6 +1,7 @@
 package db
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -92,13 +93,13 @@ func (rx *Rx) sortedTasks(w *where, f task.TaskFilter, cols string) ([]*task.Tas
 	order := " ORDER BY " + sorts[f.Sort] + dir + ", +t.id" + dir
 	from, _, _ := w.from()
 	page, args := "SELECT t.id"+from+w.sql()+order, w.args
-	if byTitle, tail, err := rx.walksTitles(f, skip); err != nil {
+	if walk, tail, err := rx.walk(f, skip); err != nil {
 		return nil, "", err
-	} else if byTitle {
-		page = "SELECT id FROM (SELECT o.task_id AS id, o.title AS title FROM open_texts o INDEXED BY open_texts_title " +
-			"CROSS JOIN tasks t ON t.id = o.task_id" + w.sql() + " AND o.task_id NOT IN (SELECT value FROM json_each(?)) " +
-			"UNION ALL SELECT t.id, t.title FROM json_each(?) j CROSS JOIN tasks t ON t.id = j.value" + w.sql() +
-			" ORDER BY title COLLATE NOCASE" + dir + ", id" + dir + ")"
+	} else if walk != (openWalk{}) {
+		page = "SELECT id FROM (SELECT o.task_id AS id, o." + walk.key + " AS place FROM " + walk.from +
+			" CROSS JOIN tasks t ON t.id = o.task_id" + w.sql() + " AND o.task_id NOT IN (SELECT value FROM json_each(?)) " +
+			"UNION ALL SELECT t.id, t." + cmp.Or(walk.of, walk.key) + " FROM json_each(?) j CROSS JOIN tasks t ON t.id = j.value" + w.sql() +
+			" ORDER BY place" + walk.collate + dir + ", id" + dir + ")"
 		args = slices.Concat(w.args, []any{tail, tail}, w.args)
 	}
 	list, cut, err := rx.tasksWithin("WITH page (id) AS MATERIALIZED ("+page+
@@ -111,26 +112,38 @@ func (rx *Rx) sortedTasks(w *where, f task.TaskFilter, cols string) ([]*task.Tas
 	return list, strconv.Itoa(skip + len(list)), nil
 }
 
-// walksTitles reports whether a list is read in the order of open_texts: by
-// title, where that meets a page in fewer steps than it has tasks to sort. tail
-// are the tasks that open_texts does not know as they are.
-func (rx *Rx) walksTitles(f task.TaskFilter, skip int) (walks bool, tail string, err error) {
-	if f.Sort != task.SortTitle || !bare(f) {
-		return false, "", nil
+// openWalk is a table with the open tasks in an order, and its column of that
+// order; of is what tasks call it, where that is another name.
+type openWalk struct{ from, key, of, collate string }
+
+var openWalks = map[task.TaskSort]openWalk{
+	task.SortTitle:   {"open_texts o INDEXED BY open_texts_title", "title", "", " COLLATE NOCASE"},
+	task.SortID:      {"open_times o", "task_id", "id", ""},
+	task.SortAge:     {"open_times o INDEXED BY open_times_created", "created_at", "", ""},
+	task.SortChanged: {"open_times o INDEXED BY open_times_updated", "updated_at", "", ""},
+}
+
+// walk returns what a list is read in the order of, where that meets a page in
+// fewer steps than it has tasks to sort; else nothing. tail are the tasks that
+// the table may not know as they are.
+func (rx *Rx) walk(f task.TaskFilter, skip int) (w openWalk, tail string, err error) {
+	walk, ok := openWalks[f.Sort]
+	if !ok || !bare(f) {
+		return w, "", nil
 	}
 	n, err := rx.OpenCount(f.Owner, f.Status)
 	if err != nil {
-		return false, "", err
+		return w, "", err
 	}
 	if all, err := rx.OpenCount("", ""); err != nil || n*n <= all*(skip+f.Limit) {
-		return false, "", err
+		return w, "", err
 	}
 	from, last, err := rx.openTail()
 	if err != nil || last-from > maxOpenTail {
-		return false, "", err
+		return w, "", err
 	}
-	ids, _, err := rx.tailFits(from, "")
-	return true, jsonIDs(ids), err
+	tail, err = rx.openTailIDs(from)
+	return walk, tail, err
 }
 
 // bare reports whether a filter asks for no more than an owner and a status.
