@@ -42,7 +42,7 @@ func (rx *Rx) Inbox(q task.InboxQuery, attempts int) (b task.Inbox, err error) {
 			return err
 		}},
 		{task.WaitApproval, func(q task.InboxQuery, z []any) error {
-			b.Approvals, err = rx.runs("SELECT "+runCols+` FROM runs r WHERE r.status = 'pending' AND r.phase = 'approval'
+			b.Approvals, err = rx.runs("SELECT "+runBrief+` FROM runs r WHERE r.status = 'pending' AND r.phase = 'approval'
  AND (r.approval_expires, r.id) > (coalesce((SELECT approval_expires FROM runs
  WHERE id = ?1), 0), ?1)`+awake("r.id", "0")+" ORDER BY r.approval_expires, r.id LIMIT ?",
 				args(q.After, z, q.Limit)...)

@@ -62,9 +62,10 @@ func (rx *Rx) Running() ([]*task.Run, error) {
 	return rx.runs("SELECT " + runCols + " FROM runs r WHERE r.status = 'running' ORDER BY r.id")
 }
 
-// FirstRunning returns the running runs that began first, and how many run.
+// FirstRunning returns the running runs that began first, without their specs,
+// and how many run.
 func (rx *Rx) FirstRunning(limit int) (list []*task.Run, count int, err error) {
-	if list, err = rx.runs("SELECT "+runCols+" FROM runs r WHERE r.status = 'running' ORDER BY r.id LIMIT ?", limit); err != nil {
+	if list, err = rx.runs("SELECT "+runBrief+" FROM runs r WHERE r.status = 'running' ORDER BY r.id LIMIT ?", limit); err != nil {
 		return nil, 0, err
 	}
 	count, err = rx.count("SELECT count(*) FROM runs INDEXED BY runs_running WHERE status = 'running'")

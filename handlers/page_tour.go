@@ -13,7 +13,7 @@ func (s *Server) guide(c echo.Context, ch views.Chrome) (*views.Guide, error) {
 	if ch.Prefs[task.PrefGuide] == "off" || !s.opt.Demo && !ch.CanWrite {
 		return nil, nil
 	}
-	f, err := s.svc.Firsts(c.Request().Context(), actorOf(c))
+	f, err := s.svc.Firsts(c.Request().Context(), actorOf(c), s.opt.Demo)
 	if err != nil || !s.opt.Demo && (!f.New || f.Task && f.Worked && f.Decided) {
 		return nil, err
 	}

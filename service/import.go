@@ -30,6 +30,7 @@ type ImportedID struct {
 // Times, authors and history stay as they are; nobody is woken: the next tick
 // takes what is active. Errors: forbidden.
 func (s *Service) Import(ctx context.Context, a task.Actor, r *ReadyImport) (Imported, error) {
+	defer s.pastHours.forget()
 	if err := need(a, task.Admin); err != nil {
 		return Imported{}, err
 	}

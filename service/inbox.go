@@ -159,14 +159,14 @@ var inboxKinds = map[string]bool{
 	task.EvPermitAsked: true, task.EvPermitAllowed: true, task.EvPermitDenied: true, task.EvPermitExpired: true,
 }
 
-// Firsts returns what has happened on the instance for the first time. Error:
-// may not read.
-func (s *Service) Firsts(ctx context.Context, a task.Actor) (f task.Firsts, err error) {
+// Firsts returns what has happened on the instance for the first time; of one
+// that is no longer new only where old is set. Error: may not read.
+func (s *Service) Firsts(ctx context.Context, a task.Actor, old bool) (f task.Firsts, err error) {
 	if err := s.allowed(a, task.Read); err != nil {
 		return f, err
 	}
 	err = s.db.Read(ctx, func(rx *db.Rx) error {
-		f, err = rx.Firsts()
+		f, err = rx.Firsts(old)
 		return err
 	})
 	return f, err

@@ -149,6 +149,7 @@ func (s *Service) RollUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	defer s.pastHours.forget()
 	return change(ctx, s, task.SystemActor, func(tx *txn) error {
 		if err := tx.NoteDepths(depths); err != nil {
 			return err

@@ -83,6 +83,7 @@ type Service struct {
 	lastEnds    cached[map[string]task.Time]
 	recent      cached[recent]
 	day         cached[BoardDay]
+	pastHours   pastHours
 	activities  cached[map[task.ID]string]
 	cards       boardCache[task.TaskFilter, Page] // without it a board page takes 7 % longer
 	outlines    boardCache[task.TaskFilter, Page] // the same

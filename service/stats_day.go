@@ -57,7 +57,7 @@ func (s *Service) BoardDay(ctx context.Context, a task.Actor) (d BoardDay, err e
 
 func (s *Service) readDay(rx *db.Rx, since task.Time) (d Day, err error) {
 	d.Budget = s.config().Budget
-	if d.Hours, err = rx.StatHours(task.StatFilter{From: since, To: rx.Now + 1}); err != nil {
+	if d.Hours, err = s.pastHours.since(rx, since); err != nil {
 		return d, err
 	}
 	d.Today, err = rx.UsedToday("")
