@@ -86,6 +86,13 @@ func (rx *Rx) IndexState() (s IndexState, err error) {
 	return s, err
 }
 
+// OpenIndexState returns how far open_texts and open_times have come. They may
+// be openTail lines behind while nothing is left to do.
+func (rx *Rx) OpenIndexState() (IndexState, error) {
+	from, last, err := rx.openTail()
+	return IndexState{Done: int(from), Behind: int(last - from)}, err
+}
+
 // IndexWrite is what one write adds to the search.
 type IndexWrite struct {
 	docs     []indexDoc

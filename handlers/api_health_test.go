@@ -100,7 +100,7 @@ func TestMetrics(t *testing.T) {
 		"taskyard_wal_bytes ", "taskyard_live_subscribers 0", "taskyard_commits_total ",
 		`taskyard_events_total{kind="task.claimed"} 1`, `taskyard_events_total{kind="task.created"} 3`,
 		`taskyard_write_refusals_total{code="stale_claim"} 1`, "taskyard_disk_free_bytes ",
-		`taskyard_commit_duration_seconds_bucket{le="+Inf"}`, "taskyard_ready ", "go_goroutines ",
+		`taskyard_commit_duration_seconds_bucket{le="+Inf"}`, "taskyard_ready ", "taskyard_open_index_behind ", "go_goroutines ",
 	} {
 		if !strings.Contains(text, line) {
 			t.Errorf("no line %s", line)

@@ -92,9 +92,11 @@ var (
 	descSignups   = desc("signups_waiting", "Signups that wait for a task.")
 	descRefusals  = desc("refusals_total", "Calls refused since the start: by permission, "+
 		"by relation, for their token, or as cross-site.", "reason")
-	descQuotas    = desc("quota_refusals_total", "Calls refused since the start because a token or a person had used up a quota.", "quota")
-	descIndexed   = desc("search_indexed_ratio", "Share of the log that the search has seen.")
-	descBehind    = desc("search_behind", "Lines of the log that the search has yet to see.")
+	descQuotas     = desc("quota_refusals_total", "Calls refused since the start because a token or a person had used up a quota.", "quota")
+	descIndexed    = desc("search_indexed_ratio", "Share of the log that the search has seen.")
+	descBehind     = desc("search_behind", "Lines of the log that the search has yet to see.")
+	descOpenBehind = desc("open_index_behind", "Lines of the log that the index of open tasks has yet to see; "+
+		"over 5,000, lists of many read them all.")
 	descEvents    = desc("events_total", "Events written since the start, by kind: claims, expired leases, retries and all else.", "kind")
 	descRefused   = desc("write_refusals_total", "Writes refused since the start, by code: stale claims and leases, a full disk.", "code")
 	descCommitLat = desc("commit_duration_seconds", "Time from the end of a transaction's statements until it was synced.")
@@ -117,7 +119,7 @@ type instanceCollector struct {
 func (y instanceCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		descQueued, descOldest, descClaims, descApprovals, descInFlight, descRuns, descCommits, descWrites, descCommitSec,
-		descWaiting, descWAL, descDatabase, descStreams, descSignups, descRefusals, descQuotas, descIndexed, descBehind,
+		descWaiting, descWAL, descDatabase, descStreams, descSignups, descRefusals, descQuotas, descIndexed, descBehind, descOpenBehind,
 		descEvents, descRefused, descCommitLat, descKilled, descBackupAge, descBackupLen, descTickAge, descFree, descReady,
 	} {
 		ch <- d
@@ -177,15 +179,12 @@ func (y instanceCollector) Collect(ch chan<- prometheus.Metric) {
 		gauge(descWaiting, float64(m.Queued))
 		gauge(descWAL, float64(m.WALBytes))
 		gauge(descDatabase, float64(about.Bytes))
+		gauge(descIndexed, float64(about.History.Done)/max(1, float64(about.History.Done+about.History.Behind)))
+		gauge(descBehind, float64(about.History.Behind))
+		gauge(descOpenBehind, float64(about.Open.Behind))
 	}
 	for _, q := range y.svc.Quotas() {
 		ch <- prometheus.MustNewConstMetric(descQuotas, prometheus.CounterValue, float64(q.Refused), q.Name)
-	}
-	if state, err := y.svc.IndexState(ctx); err != nil {
-		y.log.Warn("metrics of the search not read", "error", err)
-	} else {
-		gauge(descIndexed, float64(state.Done)/max(1, float64(state.Done+state.Behind)))
-		gauge(descBehind, float64(state.Behind))
 	}
 	now := y.svc.Now()
 	st, err := y.svc.Stats(ctx, task.SystemActor, now.Add(-day))

@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"taskyard/internal/buildinfo"
+	"taskyard/service"
 	"taskyard/task"
 	"taskyard/views"
 )
@@ -114,6 +115,7 @@ func (s *Server) aboutPage(c echo.Context, ch views.Chrome) (templ.Component, er
 			{Name: "Runs", N: ab.Counts.Runs},
 			{Name: "Events", N: ab.Counts.Events},
 		},
+		OpenIndexed: service.Indexing(ab.Open), HistoryIndexed: service.Indexing(ab.History),
 	}
 	if ch.CanAdmin {
 		m.DataFolder = s.opt.DataDir

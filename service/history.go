@@ -36,7 +36,8 @@ func (s *Service) History(ctx context.Context, a task.Actor, f task.HistoryFilte
 		if p.Tasks, p.Next, err = rx.History(f); err != nil || f.Query == "" {
 			return err
 		}
-		p.Indexing, err = indexing(rx)
+		state, err := rx.IndexState()
+		p.Indexing = Indexing(state)
 		return err
 	})
 	return p, err

@@ -8,67 +8,89 @@ import (
 	"taskyard/task"
 )
 
-// Index brings the full-text search of archived and then of open tasks up to
-// date. It reads what is new beside the writer and adds it in small writes,
+// Index brings the search of archived tasks, and what lists know of open ones,
+// up to date. It reads what is new beside the writer and adds it in small writes,
 // between which it leaves six sevenths of the writer's time to others: after a
-// flood, search lags behind, not work.
+// flood, search lags behind, not work. Both take turns, open tasks first: until
+// they are indexed, lists of many read them all.
 func (s *Service) Index(ctx context.Context) error {
-	if err := s.indexArchived(ctx); err != nil {
-		return err
+	open := &indexing{s: s, name: "lists of open tasks", next: s.indexOpen, state: (*db.Rx).OpenIndexState}
+	archived := &indexing{s: s, name: "search", next: s.indexArchived, state: (*db.Rx).IndexState}
+	for busy := true; busy; {
+		busy = false
+		for _, x := range []*indexing{open, archived} {
+			more, err := x.next(ctx)
+			if err == nil {
+				err = x.tell(ctx, more)
+			}
+			if err != nil {
+				return err
+			}
+			busy = busy || more
+		}
 	}
-	return s.indexOpen(ctx)
+	return nil
 }
 
-// indexOpen does it for open tasks, as soon as enough of them have changed.
-func (s *Service) indexOpen(ctx context.Context) error {
-	for {
-		list, err := read(ctx, s, (*db.Rx).ToOpenTexts)
-		if err != nil || len(list) == 0 {
-			return err
+// indexOpen makes the next writes for open tasks, as soon as enough of them have
+// changed, and reports whether there were any.
+func (s *Service) indexOpen(ctx context.Context) (bool, error) {
+	list, err := read(ctx, s, (*db.Rx).ToOpenTexts)
+	for _, w := range list {
+		start := s.config().Now()
+		if err := change(ctx, s, task.SystemActor, func(tx *txn) error { return tx.WriteOpenTexts(w) }); err != nil {
+			return true, err
 		}
-		for _, w := range list {
-			start := s.config().Now()
-			if err := change(ctx, s, task.SystemActor, func(tx *txn) error { return tx.WriteOpenTexts(w) }); err != nil {
-				return err
-			}
-			if err := s.leaveTime(ctx, start); err != nil {
-				return err
-			}
+		if err := s.leaveTime(ctx, start); err != nil {
+			return true, err
 		}
 	}
+	return len(list) > 0, err
 }
 
-func (s *Service) indexArchived(ctx context.Context) error {
-	told := 0 // per cent, in the log
-	for {
-		list, err := read(ctx, s, (*db.Rx).ToIndex)
-		if err != nil || len(list) == 0 {
-			if told > 0 && err == nil {
-				s.log.Info("search is up to date")
-			}
-			return err
+// indexArchived makes the next writes for archived tasks and reports whether
+// there were any.
+func (s *Service) indexArchived(ctx context.Context) (bool, error) {
+	list, err := read(ctx, s, (*db.Rx).ToIndex)
+	for i, w := range list {
+		start := s.config().Now()
+		if err := change(ctx, s, task.SystemActor, func(tx *txn) error { return tx.Index(w) }); err != nil {
+			return true, err
 		}
-		for i, w := range list {
-			start := s.config().Now()
-			if err := change(ctx, s, task.SystemActor, func(tx *txn) error { return tx.Index(w) }); err != nil {
-				return err
-			}
-			if i+1 == len(list) && len(list) == 1 {
-				continue // a moment's changes
-			}
-			if err := s.leaveTime(ctx, start); err != nil {
-				return err
-			}
+		if i+1 == len(list) && len(list) == 1 {
+			continue // a moment's changes
 		}
-		state, err := s.IndexState(ctx)
-		if err != nil {
-			return err
-		}
-		if p := state.Percent(); state.Behind > indexBehind && p >= told+10 {
-			told = p
-			s.log.Info("search is indexing", "percent", p, "behind", state.Behind)
+		if err := s.leaveTime(ctx, start); err != nil {
+			return true, err
 		}
 	}
+	return len(list) > 0, err
+}
+
+// indexing brings an index up to date.
+type indexing struct {
+	s     *Service
+	name  string
+	next  func(context.Context) (more bool, err error) // makes the next writes
+	state func(*db.Rx) (db.IndexState, error)
+	told  int // per cent, in the log
+}
+
+// tell says in the log how far an index has come that is far behind.
+func (x *indexing) tell(ctx context.Context, more bool) error {
+	if !more {
+		if x.told > 0 {
+			x.s.log.Info(x.name + ": the index is up to date")
+		}
+		x.told = 0
+		return nil
+	}
+	state, err := read(ctx, x.s, x.state)
+	if p := Indexing(state); err == nil && p >= x.told+10 {
+		x.told = p
+		x.s.log.Info(x.name+": indexing", "percent", p, "behind", state.Behind)
+	}
+	return err
 }
 
 // leaveTime waits six times as long as a write took that began at start.
@@ -81,21 +103,15 @@ func (s *Service) leaveTime(ctx context.Context, start time.Time) error {
 	}
 }
 
-// indexBehind is from how many lines of the log on the search is
-// said to be indexing: fewer are indexed within a moment.
+// indexBehind is from how many lines of the log on an index is said to be
+// indexing: fewer are indexed within a moment.
 const indexBehind = 5000
 
-// IndexState returns how far the search has come.
-func (s *Service) IndexState(ctx context.Context) (db.IndexState, error) {
-	return read(ctx, s, (*db.Rx).IndexState)
-}
-
-// indexing is how many per cent of the history a search finds, or 0 when it
-// finds all but what came in the last moment.
-func indexing(rx *db.Rx) (percent int, err error) {
-	state, err := rx.IndexState()
-	if err != nil || state.Behind <= indexBehind {
-		return 0, err
+// Indexing is how many per cent an index holds, or 0 when it holds all but what
+// came in the last moment.
+func Indexing(state db.IndexState) int {
+	if state.Behind <= indexBehind {
+		return 0
 	}
-	return max(1, state.Percent()), nil
+	return max(1, state.Percent())
 }

@@ -122,8 +122,13 @@ func TestASearchThatIsBehindSaysSo(t *testing.T) {
 	if p.Indexing < 1 || p.Indexing > 99 {
 		t.Errorf("indexing %d %%", p.Indexing)
 	}
+	about := must(y.s.About(y.ctx()))
+	if n := Indexing(about.Open); n < 1 || n > 99 {
+		t.Errorf("the index of open tasks is at %d %%", n)
+	}
 	ok(t, y.s.Index(y.ctx()))
 	equal(t, "indexing, at the end", ask().Indexing, 0)
+	equal(t, "the index of open tasks, at the end", Indexing(must(y.s.About(y.ctx())).Open), 0)
 }
 
 // TestClaimsStayQuickWhileTheSearchIndexes claims and completes tasks while a

@@ -264,6 +264,8 @@ type About struct {
 	Bytes         int64
 	Counts        db.Counts
 	Metrics       db.Metrics
+	Open          db.IndexState // of what lists know of open tasks
+	History       db.IndexState // of the search of archived tasks
 }
 
 // About describes the store.
@@ -276,7 +278,13 @@ func (s *Service) About(ctx context.Context) (ab About, err error) {
 		if ab.Bytes, err = rx.Size(); err != nil {
 			return err
 		}
-		ab.Counts, err = rx.Counts()
+		if ab.Counts, err = rx.Counts(); err != nil {
+			return err
+		}
+		if ab.Open, err = rx.OpenIndexState(); err != nil {
+			return err
+		}
+		ab.History, err = rx.IndexState()
 		return err
 	})
 	return ab, err

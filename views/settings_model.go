@@ -2,6 +2,7 @@ package views
 
 import (
 	"cmp"
+	"strconv"
 	"strings"
 
 	"taskyard/task"
@@ -78,6 +79,16 @@ type AboutModel struct {
 	DBBytes    int64
 	StartedAt  task.Time
 	Counts     []Tally // tasks, runs, messages and so on
+
+	OpenIndexed, HistoryIndexed int // per cent, 0 when up to date
+}
+
+// indexWords says how far an index has come, and what that means for people.
+func indexWords(percent int, meanwhile string) string {
+	if percent == 0 {
+		return "up to date"
+	}
+	return strconv.Itoa(percent) + " %, indexing; " + meanwhile
 }
 
 // Fact is a named text.
