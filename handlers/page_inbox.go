@@ -15,9 +15,12 @@ func (s *Server) inboxPage(c echo.Context, ch views.Chrome) (templ.Component, er
 	if err != nil {
 		return nil, err
 	}
-	zone := s.zoneOf(c)
+	zone, limit := s.zoneOf(c), views.InboxFirst
+	if q.Only != "" {
+		limit = views.InboxRows
+	}
 	p, err := s.svc.InboxPage(c.Request().Context(), actorOf(c),
-		task.InboxQuery{Only: q.Only, After: q.After, Limit: views.InboxRows}, views.HoursSince(ch.Now, zone))
+		task.InboxQuery{Only: q.Only, After: q.After, Limit: limit}, views.HoursSince(ch.Now, zone))
 	if err != nil {
 		return nil, err
 	}

@@ -26,9 +26,12 @@ type InboxQuery struct {
 	After task.ID
 }
 
-// InboxRows is how many entries of a kind a page shows: pages stay small
-// although each may hold a long text.
-const InboxRows = 20
+// How many entries of a kind the inbox shows, and a page of one kind alone: pages
+// stay small although each entry may hold a long text.
+const (
+	InboxFirst = 10
+	InboxRows  = 20
+)
 
 // Inbox is the first page.
 func (urls) Inbox() string { return "/" }
