@@ -41,6 +41,7 @@ func TestMain(m *testing.M) {
 // confined tells what it has left once it has confined itself, and what a
 // shell has that it starts.
 func confined() {
+	runtime.LockOSThread() // as those who call them do: niceness is a thread's own
 	restore := Yield()
 	if err := (Limits{FileSize: 1 << 20, OpenFiles: 64, CPUSeconds: 77}).Set(); err != nil {
 		fmt.Println(err)
