@@ -14,20 +14,13 @@ import (
 func TestOnlyWhatWasAcceptedIsMerged(t *testing.T) {
 	t.Parallel()
 	y := newProjectServer(t, changingArg)
-	y.file("agents/coder.md", "---\nname: coder\ndescription: For tests.\ntools: read\nrunner: none\n---\nWork.\n")
-	y.kill()
-	y.start()
-	clone := filepath.Join(t.TempDir(), "clone")
-	git(t, filepath.Dir(clone), "clone", "-q", y.repo, clone)
+	clone := y.peopleWork()
 	write := func(name, text string) {
 		t.Helper()
 		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	write(filepath.Join(y.repo, "greeting.txt"), "hello\n") // what the project's check asks for
-	git(t, y.repo, "add", "-A")
-	git(t, y.repo, "commit", "-qm", "Greet")
 	changes := map[string]func(file, branch string){
 		"pushed": func(file, branch string) { // by force, with what nobody has seen
 			git(t, clone, "checkout", "-qf", branch)

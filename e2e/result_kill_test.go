@@ -20,6 +20,24 @@ func branchOf(tk *task.Task) string {
 	return "taskyard/" + tk.ID.String() + "-" + task.Slug(tk.Title, 40)
 }
 
+// peopleWork leaves the tasks of coder to people, commits to main what the check of
+// the project asks for, and returns a clone of it.
+func (y *projectServer) peopleWork() (clone string) {
+	y.t.Helper()
+	y.file("agents/coder.md", "---\nname: coder\ndescription: For tests.\ntools: read\nrunner: none\n---\nWork.\n")
+	y.kill()
+	y.start()
+	git(y.t, y.repo, "checkout", "-q", "main")
+	if err := os.WriteFile(filepath.Join(y.repo, "greeting.txt"), []byte("hello\n"), 0o644); err != nil {
+		y.t.Fatal(err)
+	}
+	git(y.t, y.repo, "add", "-A")
+	git(y.t, y.repo, "commit", "-qm", "Greet")
+	clone = filepath.Join(y.t.(*testing.T).TempDir(), "clone")
+	git(y.t, filepath.Dir(clone), "clone", "-q", y.repo, clone)
+	return clone
+}
+
 // pushed makes the branch of a task as people push it, on another one and with
 // these files.
 func (y *projectServer) pushed(clone string, tk *task.Task, from string, files map[string]string) {
@@ -48,28 +66,18 @@ func (y *projectServer) handedIn(clone, title string, files map[string]string) *
 	return &r
 }
 
-// TestMergesAndCommentsOutliveKills kills the server at random moments while it
-// merges, and while a reviewer writes comments: main only ever holds whole,
-// checked changes, each once; of two that conflict one comes back; and no
-// comment that was acknowledged is lost.
-func TestMergesAndCommentsOutliveKills(t *testing.T) {
+// TestMergesOutliveKills kills the server at random moments while it merges and
+// a reviewer writes comments: main only ever holds whole, checked changes, each
+// once; of two that conflict one comes back; and no comment that was
+// acknowledged is lost.
+func TestMergesOutliveKills(t *testing.T) {
 	t.Parallel()
 	tasks, most := 6, 25
 	if testkit.Thorough() {
 		tasks, most = testkit.Trials(), testkit.Trials()
 	}
 	y := newProjectServer(t, changingArg)
-	y.file("agents/coder.md", "---\nname: coder\ndescription: For tests.\ntools: read\nrunner: none\n---\nWork.\n")
-	y.kill()
-	y.start()
-	git(t, y.repo, "checkout", "-q", "main")
-	if err := os.WriteFile(filepath.Join(y.repo, "greeting.txt"), []byte("hello\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	git(t, y.repo, "add", "-A")
-	git(t, y.repo, "commit", "-qm", "Greet")
-	clone := filepath.Join(t.TempDir(), "clone")
-	git(t, filepath.Dir(clone), "clone", "-q", y.repo, clone)
+	clone := y.peopleWork()
 
 	discussed := y.handedIn(clone, "Discussed", map[string]string{"discussed.txt": "words\n"})
 	var results []*task.Result
@@ -84,31 +92,11 @@ func TestMergesAndCommentsOutliveKills(t *testing.T) {
 		call[task.Task](t, y.person, "POST", "/api/tasks/"+r.TaskID.String()+"/results/1/accept", map[string]any{"digest": r.Digest})
 	}
 
-	var said []string // comments that were acknowledged
-	var writer sync.WaitGroup
-	over, heard := make(chan struct{}), make(chan struct{})
-	writer.Go(func() { // a reviewer, who reads when there is nothing more to say
-		path := "/api/tasks/" + discussed.TaskID.String() + "/review-comments"
-		for i := 0; ; i++ {
-			method, body := "GET", any(nil)
-			text := fmt.Sprintf("comment %d", i)
-			if len(said) < 900 {
-				method, body = "POST", map[string]any{"path": "discussed.txt", "line": 1, "text": text}
-			}
-			if y.person.Do(t.Context(), method, path, body, nil) == nil && method == "POST" {
-				said = append(said, text)
-			}
-			select {
-			case heard <- struct{}{}:
-			case <-over:
-				return
-			}
-		}
-	})
+	reviewer := y.reviewing(discussed.TaskID)
 	kills := 0
 	for ; kills < most && y.rows("SELECT count(*) FROM merges WHERE ended_at IS NULL")[0] != "0"; kills++ {
 		for range 1 + rand.IntN(80) { // so many answers later
-			<-heard
+			<-reviewer.heard
 		}
 		y.kill()
 		if got := git(t, y.repo, "show", "main:greeting.txt"); got != "hello" {
@@ -116,12 +104,11 @@ func TestMergesAndCommentsOutliveKills(t *testing.T) {
 		}
 		y.start()
 	}
-	close(over)
-	writer.Wait()
+	reviewer.stop()
 	testkit.Eventually(t, "the queue is empty", func() bool {
 		return y.rows("SELECT count(*) FROM merges WHERE ended_at IS NULL")[0] == "0"
 	})
-	t.Logf("%d kills, %d comments", kills, len(said))
+	t.Logf("%d kills, %d comments", kills, len(reviewer.said))
 
 	merged := y.rows("SELECT task_id FROM merges WHERE state = 'merged' ORDER BY task_id")
 	if failed := y.rows("SELECT code FROM merges WHERE state = 'failed'"); len(merged) != tasks-1 ||
@@ -147,14 +134,96 @@ func TestMergesAndCommentsOutliveKills(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
+	reviewer.keptAll()
+}
+
+// reviewer comments on a line of a task's result, over and over, and submits
+// ten comments at a time.
+type reviewer struct {
+	y     *projectServer
+	task  string        // where its comments are
+	said  []string      // acknowledged
+	heard chan struct{} // after each answer, and each call that got none
+	over  chan struct{}
+	wg    sync.WaitGroup
+}
+
+// mostSaid is how many comments it writes; then it reads them.
+const mostSaid = 900
+
+func (y *projectServer) reviewing(id task.ID) *reviewer {
+	r := &reviewer{
+		y: y, task: "/api/tasks/" + id.String() + "/review-comments",
+		heard: make(chan struct{}), over: make(chan struct{}),
+	}
+	r.wg.Go(func() {
+		for i := 0; ; i++ {
+			r.act(i)
+			select {
+			case r.heard <- struct{}{}:
+			case <-r.over:
+				return
+			}
+		}
+	})
+	return r
+}
+
+func (r *reviewer) act(i int) {
+	ctx, text := r.y.t.Context(), fmt.Sprintf("comment %d", i)
+	switch {
+	case len(r.said) == mostSaid:
+		_ = r.y.person.Do(ctx, "GET", r.task, nil, nil)
+	case i%11 == 10:
+		_ = r.y.person.Do(ctx, "POST", r.task+"/submit", map[string]any{}, nil)
+	case r.y.person.Do(ctx, "POST", r.task, map[string]any{"path": "discussed.txt", "line": 1, "text": text}, nil) == nil:
+		r.said = append(r.said, text)
+	}
+}
+
+func (r *reviewer) stop() {
+	close(r.over)
+	r.wg.Wait()
+}
+
+// keptAll fails the test where an acknowledged comment is not there exactly
+// once.
+func (r *reviewer) keptAll() {
+	t := r.y.t
+	t.Helper()
 	kept := map[string]int{}
-	for _, c := range call[struct{ Comments []task.ReviewComment }](t, y.person, "GET",
-		"/api/tasks/"+discussed.TaskID.String()+"/review-comments", nil).Comments {
+	for _, c := range call[struct{ Comments []task.ReviewComment }](t, r.y.person, "GET", r.task, nil).Comments {
 		kept[c.Text]++
 	}
-	for _, text := range said {
+	for _, text := range r.said {
 		if kept[text] != 1 {
 			t.Errorf("%q was acknowledged and is there %d times", text, kept[text])
 		}
 	}
+}
+
+// TestNoKillLosesAComment kills the server after a few answers to a reviewer,
+// again and again: drafts and submitted comments that were acknowledged are
+// there, each once.
+func TestNoKillLosesAComment(t *testing.T) {
+	t.Parallel()
+	y := newProjectServer(t, changingArg)
+	clone := y.peopleWork()
+	said := 0
+	for kills, most := 0, testkit.ByForm(5, 25, testkit.Trials()); kills < most; {
+		files := map[string]string{"discussed.txt": "words\n"}
+		r := y.reviewing(y.handedIn(clone, fmt.Sprintf("Discussed after %d kills", kills), files).TaskID)
+		for range min(100, most-kills) {
+			kills++
+			for range 1 + rand.IntN(8) {
+				<-r.heard
+			}
+			y.kill()
+			y.start()
+		}
+		r.stop()
+		r.keptAll()
+		said += len(r.said)
+	}
+	t.Logf("%d comments", said)
 }
