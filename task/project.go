@@ -90,7 +90,7 @@ type Review struct {
 type Merge struct {
 	Into            string      `json:"into" doc:"the branch; the default branch unless given"`
 	Method          MergeMethod `json:"method" enum:"squash,rebase,ff" doc:"squash unless given"`
-	Checks          []Check     `json:"checks" doc:"commands that run on the merged tree before the branch moves"`
+	Checks          []Check     `json:"checks" doc:"commands that run on the merged tree before the branch moves; each must pass, so all are required"`
 	KeepBranchHours int         `json:"keepBranchHours,omitempty" doc:"how long the branch of a merged task stays; 168 unless given"`
 	Push            string      `json:"push,omitempty" doc:"name of a remote to which the branch is pushed; empty: none"`
 }
@@ -152,6 +152,9 @@ func (p *Project) Fill() {
 		}
 		if m.Checks == nil {
 			m.Checks = []Check{}
+		}
+		for i := range m.Checks {
+			m.Checks[i].Required = true
 		}
 		if m.KeepBranchHours == 0 {
 			m.KeepBranchHours = keepBranchHours

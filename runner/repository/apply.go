@@ -205,7 +205,7 @@ func (rs *Repositories) proveMerge(ctx context.Context, r *repo, o task.MergeOrd
 	}
 	for _, c := range o.Checks {
 		run := task.CheckRun{
-			TaskID: o.TaskID, Name: c.Name, Command: c.Run, Required: c.Required, Commit: commit, Verdict: task.CheckNotRun, Merge: true,
+			TaskID: o.TaskID, Name: c.Name, Command: c.Run, Required: true, Commit: commit, Verdict: task.CheckNotRun, Merge: true,
 		}
 		f.check(ctx, rs.o.Check, o.TaskID, c, &run)
 		if ctx.Err() != nil {
@@ -215,7 +215,7 @@ func (rs *Repositories) proveMerge(ctx context.Context, r *repo, o task.MergeOrd
 			return err
 		}
 		m.Checks = append(m.Checks, run)
-		if c.Required && run.Verdict != task.CheckPassed {
+		if run.Verdict != task.CheckPassed {
 			return &refused{codeChecks, "The check " + c.Name + " did not pass on the merged files: " + run.Reason + ending(run.Log)}
 		}
 	}
