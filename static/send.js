@@ -103,6 +103,7 @@
     if (!here || !form.matches("[data-keep]") || form.closest("dialog")) {
       location.assign(url);
       if (here && url.hash) location.reload();
+      form.dataset.leaves = "1"; // a double click must not ask for the next page twice: its message is shown once
       return;
     }
     // Who adds or says something may have more: the field keeps the focus, but opens no keyboard on a screen by itself.
@@ -155,8 +156,8 @@
       }
     } catch { taskyard.unreachable(); }
     finally {
-      delete form.dataset.sent;
-      form.removeAttribute("aria-busy");
+      const over = () => { delete form.dataset.sent; delete form.dataset.leaves; form.removeAttribute("aria-busy"); };
+      if (form.dataset.leaves) setTimeout(over, 10000); else over();
     }
   };
   document.addEventListener("submit", e => {
