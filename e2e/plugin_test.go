@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -73,6 +74,46 @@ func TestTheHooksOfThePlugin(t *testing.T) {
 				t.Errorf("%s %s says %q", name, what, out)
 			}
 		}
+	}
+}
+
+// TestTheEntryForTheRegistry starts the program as the entry says.
+func TestTheEntryForTheRegistry(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("packaging/server.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = []byte(replaced(string(text), "${REPOSITORY}", "example/taskyard", "${VERSION}", "0.1.0"))
+	var entry struct {
+		Name, Description, Version string
+		Packages                   []struct {
+			Identifier           string
+			PackageArguments     []struct{ Value string }
+			EnvironmentVariables []struct{ Name string }
+		}
+	}
+	if err := json.Unmarshal(text, &entry); err != nil {
+		t.Fatal(err)
+	}
+	p := entry.Packages[0]
+	if entry.Name != "io.github.example/taskyard" || len(entry.Description) > 100 || p.Identifier != "ghcr.io/example/taskyard:v0.1.0" {
+		t.Errorf("%+v", entry)
+	}
+	s := newServer(t, "serve")
+	s.start()
+	cmd := exec.CommandContext(t.Context(), binary(t))
+	for _, a := range p.PackageArguments {
+		cmd.Args = append(cmd.Args, a.Value)
+	}
+	values := map[string]string{"TASKYARD_URL": s.url(), "TASKYARD_TOKEN": s.token("--agent", "general-purpose")}
+	cmd.Env = []string{"HOME=" + t.TempDir()}
+	for _, v := range p.EnvironmentVariables {
+		cmd.Env = append(cmd.Env, v.Name+"="+values[v.Name])
+	}
+	cmd.Stdin = strings.NewReader(hello)
+	if out, err := cmd.Output(); err != nil || !strings.Contains(string(out), `"serverInfo"`) {
+		t.Errorf("%v: %s", err, out)
 	}
 }
 

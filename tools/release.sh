@@ -78,6 +78,13 @@ done
 
 step "container files and checksums"
 cp packaging/Containerfile packaging/compose.yaml packaging/kubernetes.yaml dist/
+# The entry for the registry of MCP servers is named after the owner of the repository.
+if [ -n "${GITHUB_REPOSITORY:-}" ]; then
+	repository=$(tr '[:upper:]' '[:lower:]' <<<"$GITHUB_REPOSITORY")
+	sed "s|\${REPOSITORY}|$repository|g; s|\${VERSION}|${version#v}|g" packaging/server.json >dist/server.json
+else
+	echo "server.json left out: GITHUB_REPOSITORY names no owner"
+fi
 cat >dist/PROVENANCE.md <<NOTE
 # Where these files come from
 
