@@ -13,5 +13,5 @@ var Files embed.FS
 // reads them. README is the list of them all.
 var Order = []string{
 	"README", "quickstart", "tutorial", "install", "concepts", "agents", "runners", "results", "cli", "operations", "security",
-	"troubleshooting", "comparison", "import", "speed", "testing", "checklist",
+	"troubleshooting", "scaling", "comparison", "import", "speed", "contributing", "testing", "checklist",
 }
