@@ -3,12 +3,13 @@ package e2e
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"taskyard/runner/builtin/model/modeltest"
 	"taskyard/task"
@@ -117,51 +118,86 @@ func TestTheEntryForTheRegistry(t *testing.T) {
 	}
 }
 
-// TestRealClaudeWorksThroughThePlugin installs the plugin as its README says,
-// and has Claude Code claim and complete a task, with a scripted model.
+// TestRealClaudeWorksThroughThePlugin is the walk of somebody who has the README
+// only: install, start, connect Claude Code by the plugin, give it a task. It runs
+// the lines of the README, with a scripted model. The log is the transcript.
 func TestRealClaudeWorksThroughThePlugin(t *testing.T) {
 	t.Parallel()
 	program := realProgram(t, "claude", "npm install -g @anthropic-ai/claude-code")
-	s := newServer(t, "serve")
-	s.file("agents/coder.md", "---\nname: coder\ndescription: Claims its work itself.\ntools: read\nrunner: none\n---\nWork.\n")
+	var definition, commands string
+	for _, b := range blocksOf(t, "README.md") {
+		switch {
+		case b.language == "markdown":
+			definition = b.text
+		case strings.Contains(b.text, "claude plugin install"):
+			commands = b.text
+		}
+	}
+	begin := time.Now()
+	bin := t.TempDir()
+	install := exec.CommandContext(t.Context(), "go", "install", ".")
+	install.Env = append(os.Environ(), "GOBIN="+bin)
+	if out, err := install.CombinedOutput(); err != nil {
+		t.Fatalf("go install: %v\n%s", err, out)
+	}
+	took := func(what string) { t.Logf("%6.1f s  %s", time.Since(begin).Seconds(), what) }
+	took("go install .")
+
+	s := newServer(t)
+	s.program = []string{filepath.Join(bin, "taskyard")}
+	s.file("agents/coder.md", definition)
 	s.start()
-	person := s.api(s.token("--scope", "operate"))
-	made := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Paint the gate", "owner": "coder"})
+	maya := newBrowser(t)
+	if status, _ := maya.send(s.first, s.url()+"/setup", map[string]string{
+		"name": "maya", "password": goodPassword, "password2": goodPassword,
+	}); status != http.StatusSeeOther {
+		t.Fatalf("the set-up form answers %d", status)
+	}
+	took("taskyard; maya has opened the link and chosen a password")
+	status, to := maya.send(s.url()+"/tasks/new", s.url()+"/tasks", map[string]string{"title": "Paint the gate", "owner": "coder"})
+	if status != http.StatusSeeOther {
+		t.Fatalf("the form of a new task answers %d", status)
+	}
+	took("a task for coder: " + to)
+
 	const tools = "mcp__plugin_taskyard_taskyard__"
 	m := modeltest.WithTools(t,
 		modeltest.Step{Calls: []modeltest.Call{{Name: tools + "signup_for_task", Args: `{"agent_name":"coder"}`}}},
-		modeltest.Step{Calls: []modeltest.Call{{
-			Name: tools + "complete_task", Args: fmt.Sprintf(`{"taskId":%q,"summary":"The gate is green."}`, made.ID),
-		}}},
-		modeltest.Step{Text: "Done."},
+		modeltest.Step{Calls: []modeltest.Call{{Name: tools + "complete_task", Args: `{"taskId":"1","summary":"The gate is green."}`}}},
+		modeltest.Step{Text: "Task 1 is done."},
 	)
 	repository, err := filepath.Abs(".")
 	if err != nil {
 		t.Fatal(err)
 	}
-	home, token := t.TempDir(), s.token("--agent", "coder")
-	claude := func(args ...string) string {
-		t.Helper()
-		cmd := exec.CommandContext(t.Context(), program, args...)
-		cmd.Dir = t.TempDir()
-		cmd.Env = []string{
-			"PATH=" + filepath.Dir(binary(t)) + ":" + os.Getenv("PATH"), "HOME=" + home,
-			"ANTHROPIC_BASE_URL=" + m.URL, "ANTHROPIC_API_KEY=test",
-			"TASKYARD_URL=" + s.url(), "TASKYARD_TOKEN=" + token,
-			"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1",
-		}
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("claude %s: %v\n%s", strings.Join(args, " "), err, out)
-		}
-		return string(out)
+	commands = replaced(commands, "marketplace add .", "marketplace add "+repository, // Claude Code itself works elsewhere
+		`claude "`, `claude -p --allowedTools mcp__plugin_taskyard_taskyard --model test-model "`)
+	if err := os.Symlink(program, filepath.Join(bin, "claude")); err != nil {
+		t.Fatal(err)
 	}
-	claude("plugin", "marketplace", "add", repository)
-	claude("plugin", "install", "taskyard@taskyard")
-	out := claude("-p", "Claim your next Taskyard task and work on it.",
-		"--model", "test-model", "--allowedTools", "mcp__plugin_taskyard_taskyard")
-	done := call[task.Task](t, person, "GET", "/api/tasks/"+made.ID.String(), nil)
+	home, env := t.TempDir(), ""
+	for line := range strings.Lines(commands) {
+		sh := exec.CommandContext(t.Context(), "sh", "-ec", env+line)
+		sh.Dir = home
+		sh.Env = []string{
+			"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + home, "ANTHROPIC_BASE_URL=" + m.URL, "ANTHROPIC_API_KEY=test",
+			"TASKYARD_URL=" + s.url(), "TASKYARD_DATA=" + s.data, "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1",
+		}
+		out, err := sh.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", line, err, out)
+		}
+		if strings.HasPrefix(line, "export ") {
+			env += line
+		}
+		took("$ " + line + string(out))
+	}
+	if _, page := maya.get(s.url() + "/history"); !strings.Contains(page, "The gate is green.") {
+		t.Error("the history does not show what was done")
+	}
+	took("the history shows it")
+	done := call[task.Task](t, s.api(s.token("--scope", "operate")), "GET", "/api/tasks/1", nil)
 	if done.Status != task.Done || done.Summary != "The gate is green." {
-		t.Errorf("the task is %s (%q); claude said %s", done.Status, done.Summary, out)
+		t.Errorf("the task is %s (%q)", done.Status, done.Summary)
 	}
 }
