@@ -82,6 +82,21 @@ func TestTheInstallationIsAsDocumented(t *testing.T) {
 	})
 }
 
+// TestTheUnitLetsAgentsBeConfined: a filter without these calls makes the server
+// believe that the kernel has no landlock.
+func TestTheUnitLetsAgentsBeConfined(t *testing.T) {
+	t.Parallel()
+	unit, err := os.ReadFile("packaging/taskyard.service")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, call := range []string{"landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self", "seccomp"} {
+		if !regexp.MustCompile(`(?m)^SystemCallFilter=[^~\n]*\b` + call + `\b`).Match(unit) {
+			t.Errorf("the unit does not allow %s", call)
+		}
+	}
+}
+
 func TestPackagingFilesCanBeRead(t *testing.T) {
 	t.Parallel()
 	scripts, err := filepath.Glob("packaging/scripts/*.sh")
