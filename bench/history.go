@@ -132,6 +132,28 @@ func catchUp(ctx context.Context, d *db.DB) error {
 	}
 }
 
+// catchUpOpen does it for what lists know of open tasks.
+func catchUpOpen(ctx context.Context, d *db.DB) error {
+	for {
+		var list []db.OpenTextsWrite
+		err := d.Read(ctx, func(rx *db.Rx) (err error) { list, err = rx.ToOpenTexts(); return err })
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		err = d.Write(ctx, func(tx *db.Tx) error {
+			for _, w := range list {
+				if err := tx.WriteOpenTexts(w); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+}
+
 func (a *author) task(n int, owner string) *task.Task {
 	return &task.Task{
 		Title: "a task of the bench", Description: a.text(n), Owner: owner, CreatedBy: owner, Status: task.Active, Channel: "web",

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -24,6 +26,14 @@ type httpRow struct {
 
 var none aim
 
+// against says what a row's rate is compared with.
+func (r httpRow) against() string {
+	if r.name == "claim over MCP" {
+		return "that over JSON"
+	}
+	return r.base
+}
+
 // httpRows are measured in this order. The first is the empty handler, in
 // whose CPU time the others are counted. What creates leave behind comes last.
 var httpRows = []httpRow{
@@ -32,6 +42,10 @@ var httpRows = []httpRow{
 	{name: "claim", callers: 1, op: (*client).claim, p50: atMost(0.5, 0.2)},
 	{name: "claim", callers: 64, op: (*client).claim, takes: true, rate: atLeast(6_000, 12_000), p99: atMost(30, 15), units: atMost(8, 4)},
 	{name: "claim over MCP", callers: 64, op: (*client).claimMCP, takes: true, base: "claim", share: atLeast(0.25, 0.5)},
+	{name: "finish and claim", callers: 64, op: (*client).finish, takes: true, base: "claim"},
+	{name: "GET task of 60 kB", callers: 64, op: (*client).getLong},
+	{name: "queue of 50", callers: 1, op: (*client).queue},
+	{name: "queue of 50, deep", callers: 1, op: (*client).queueDeep, base: "queue of 50", share: atLeast(0.8, 0.95)},
 	{name: "create", callers: 64, op: (*client).create, rate: atLeast(8_000, 18_000)},
 }
 
@@ -42,6 +56,9 @@ type client struct {
 	gets                          [][]byte
 	claimReq, createReq, emptyReq []byte
 	mcpReq                        []byte
+	queueReq, deepReq, longReq    []byte
+	agent, auth                   string
+	held                          sync.Map // by *wire: the id of the task that its caller finishes next
 }
 
 const createBody = `{"title":"a task of the bench","description":"%s","owner":"%s","start":false}`
@@ -49,13 +66,14 @@ const createBody = `{"title":"a task of the bench","description":"%s","owner":"%
 // newClient prepares the requests. ids are tasks that the server has.
 func newClient(host, token, agent string, inst *instance, ids int) *client {
 	auth := "Authorization: Bearer " + token
-	c := &client{host: host, server: inst}
+	c := &client{host: host, server: inst, agent: agent, auth: auth}
 	for id := 1; id <= ids; id++ {
 		c.gets = append(c.gets, request("GET", fmt.Sprintf("/api/tasks/%d", id), host, "", auth))
 	}
 	c.emptyReq = request("GET", "/healthz", host, "")
 	c.claimReq = request("POST", "/api/agents/"+agent+"/signup", host, "", auth)
 	c.createReq = request("POST", "/api/tasks", host, fmt.Sprintf(createBody, description, agent), auth, "Content-Type: application/json")
+	c.queueReq = request("GET", "/api/agents/"+agent+"/queue?limit=50", host, "", auth)
 	c.mcpReq = request("POST", "/mcp", host, fmt.Sprintf(mcpBody, agent), auth,
 		"Content-Type: application/json", "Accept: application/json, text/event-stream")
 	return c
@@ -69,6 +87,81 @@ func (c *client) claimMCP(w *wire, _ int64) error {
 		return errEmpty
 	}
 	return err
+}
+
+// finish completes the task that the caller holds and claims the next; its first
+// call only claims.
+func (c *client) finish(w *wire, n int64) error {
+	if _, ok := c.held.Load(w); !ok {
+		if err := c.claim(w, n); err != nil {
+			return err
+		}
+		return c.holds(w, w.body)
+	}
+	id, _ := c.held.Load(w)
+	body, err := w.call(request("POST", "/api/agents/"+c.agent+"/complete-and-signup", c.host,
+		fmt.Sprintf(`{"taskId":%q,"summary":"done"}`, id), c.auth, "Content-Type: application/json"))
+	if err != nil {
+		return err
+	}
+	_, next, _ := bytes.Cut(body, []byte(`"task":{`))
+	return c.holds(w, next)
+}
+
+var idOf = []byte(`"id":"`)
+
+// holds notes which task a caller holds: the first id of an answer. Without one,
+// the queue is empty.
+func (c *client) holds(w *wire, answer []byte) error {
+	_, rest, ok := bytes.Cut(answer, idOf)
+	id, _, end := bytes.Cut(rest, []byte(`"`))
+	if !ok || !end {
+		c.held.Delete(w)
+		return errEmpty
+	}
+	c.held.Store(w, string(id))
+	return nil
+}
+
+// getLong reads a task with a long description, which the first call creates.
+func (c *client) getLong(w *wire, _ int64) error {
+	_, err := w.call(c.longReq)
+	return err
+}
+
+func (c *client) queue(w *wire, _ int64) error {
+	_, err := w.call(c.queueReq)
+	return err
+}
+
+func (c *client) queueDeep(w *wire, _ int64) error {
+	_, err := w.call(c.deepReq)
+	return err
+}
+
+// prepare makes what the rows ask for: a long task, and a cursor behind most of
+// the queue.
+func (c *client) prepare() error {
+	w, err := dial(c.host)
+	if err != nil {
+		return err
+	}
+	defer w.close()
+	text := strings.Repeat("A line of a long task.\\n", 2500)
+	body, err := w.call(request("POST", "/api/tasks", c.host, fmt.Sprintf(createBody, text, c.agent), c.auth, "Content-Type: application/json"))
+	if err != nil {
+		return err
+	}
+	_, rest, _ := bytes.Cut(body, idOf)
+	id, _, _ := bytes.Cut(rest, []byte(`"`))
+	last, err := strconv.Atoi(string(id))
+	if err != nil {
+		return fmt.Errorf("id of the long task: %w", err)
+	}
+	c.longReq = request("GET", "/api/tasks/"+string(id), c.host, "", c.auth)
+	// All tasks have the same priority, so the cursor is that and an id.
+	c.deepReq = request("GET", fmt.Sprintf("/api/agents/%s/queue?limit=50&after=0.%d", c.agent, last-max(200, last/100)), c.host, "", c.auth)
+	return nil
 }
 
 func (c *client) empty(w *wire, _ int64) error {
@@ -133,6 +226,9 @@ func (c *client) lap(callers int, d time.Duration, op func(*wire, int64) error) 
 // measure runs every row in rounds; a round goes through all rows, so that
 // each is compared with the empty handler of its own round.
 func (c *client) measure(s *sheet, rows []httpRow, rounds int, d time.Duration) error {
+	if err := c.prepare(); err != nil {
+		return err
+	}
 	for range rounds {
 		var unit time.Duration
 		rates := map[string]float64{}
@@ -154,7 +250,7 @@ func (c *client) measure(s *sheet, rows []httpRow, rounds int, d time.Duration) 
 			s.add(name+": p99", "ms", r.p99, millis(l.percentile(0.99)))
 			rates[r.name] = l.rate()
 			if r.base != "" {
-				s.add(name+": against that over JSON", "", r.share, l.rate()/rates[r.base])
+				s.add(name+": against "+r.against(), "", r.share, l.rate()/rates[r.base])
 			}
 			if c.server == nil {
 				continue

@@ -22,27 +22,28 @@ type bench struct {
 	stderr io.Writer
 	start  time.Time
 	folder string // for what is measured; removed afterwards
-	bin    string // the server
 }
 
 // queues are the owners in the instances that are measured over HTTP: two long
 // queues fill the board.
 var queues = []string{"bench", "bench-too"}
 
-// parts are measured in this order.
+// parts are measured in this order; those that take long only when they are named.
 var parts = []struct {
-	name string
-	run  func(*bench, context.Context) error
+	name  string
+	run   func(*bench, context.Context) error
+	named bool
 }{
-	{"store", (*bench).stores},
-	{"http", (*bench).http},
-	{"history", (*bench).history},
+	{"store", (*bench).stores, false},
+	{"http", (*bench).http, false},
+	{"history", (*bench).history, false},
 	{"start", func(b *bench, ctx context.Context) error {
 		return measureEmpty(ctx, b.sheet, b.bin, b.folder, b.rounds)
-	}},
-	{"waiting", (*bench).waiting},
-	{"dispatch", (*bench).runs},
-	{"pages", (*bench).pages},
+	}, false},
+	{"waiting", (*bench).waiting, false},
+	{"dispatch", (*bench).runs, false},
+	{"pages", (*bench).pages, false},
+	{"large", (*bench).large, true},
 }
 
 func partNames() []string {
@@ -72,12 +73,14 @@ func (b *bench) local(ctx context.Context) error {
 	if _, err := said(); err != nil {
 		return err
 	}
-	b.say("building the server")
-	if b.bin, err = buildServer(ctx, b.folder); err != nil {
-		return err
+	if b.bin == "" {
+		b.say("building the server")
+		if b.bin, err = buildServer(ctx, b.folder); err != nil {
+			return err
+		}
 	}
 	for _, p := range parts {
-		if b.only != "" && !slices.Contains(strings.Split(b.only, ","), p.name) {
+		if b.only == "" && p.named || b.only != "" && !slices.Contains(strings.Split(b.only, ","), p.name) {
 			continue
 		}
 		b.say("%s", p.name)
@@ -108,8 +111,7 @@ func (b *bench) stores(ctx context.Context) (err error) {
 	var stores []*store
 	defer func() {
 		for _, s := range stores {
-			err = errors.Join(err, s.close())
-			os.Remove(s.db.Path())
+			err = errors.Join(err, s.close(), removeDatabase(s.path), os.Remove(s.path+".filled"))
 		}
 	}()
 	for _, size := range b.sizes {
@@ -149,8 +151,22 @@ func (b *bench) http(ctx context.Context) error {
 		if err := c.measureLive(b.sheet, token, cookie, 10*b.rounds); err != nil {
 			return err
 		}
-		return c.measure(b.sheet, httpRows, b.rounds, b.lap)
+		if err := c.measure(b.sheet, httpRows, b.rounds, b.lap); err != nil {
+			return err
+		}
+		return b.memoryAfter(inst)
 	}), inst.stop())
+}
+
+// memoryAfter notes what the server keeps of its memory once the traffic is over.
+func (b *bench) memoryAfter(inst *instance) error {
+	time.Sleep(idle)
+	if err := inst.settle(); err != nil {
+		return err
+	}
+	mib, err := inst.rss()
+	b.sheet.add("memory of the server after the HTTP rows", "MiB", none, mib)
+	return err
 }
 
 // openInArchive is how many open tasks there are beside the archived ones.

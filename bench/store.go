@@ -41,41 +41,16 @@ var storeRows = []storeRow{
 	{creating, 64, 64, atLeast(55, 80)},
 }
 
-// store is a database with tasks, and the limit program on the same file.
+// store is a database with tasks, and the limit program on the same file. A copy
+// of the file as it was filled is beside it.
 type store struct {
 	db    *db.DB
 	limit *limit
 	size  int
+	path  string
 }
 
 func owner(n int64) string { return fmt.Sprintf("bench-%d", n%owners) }
-
-// openStore makes a database of size claimable tasks, each with two steps, a
-// resource and a comment, in folder.
-func openStore(ctx context.Context, folder string, size int) (*store, error) {
-	s := &store{size: size}
-	sql, err := said()
-	if err != nil {
-		return nil, err
-	}
-	path := filepath.Join(folder, fmt.Sprintf("bench-%d.db", size))
-	if s.db, err = db.Open(ctx, db.Options{Path: path}); err != nil {
-		return nil, err
-	}
-	if err = fill(ctx, s.db, size); err == nil {
-		s.limit, err = openLimit(path, sql)
-	}
-	if err != nil {
-		s.db.Close()
-		return nil, err
-	}
-	return s, nil
-}
-
-func (s *store) close() error {
-	s.limit.close()
-	return s.db.Close()
-}
 
 // said is what package db says for one create and one claim. It is recorded
 // once, before any other database is open: recording hears all of them.
@@ -187,9 +162,14 @@ func claim(ctx context.Context, d *db.DB, n int64) error {
 // measureStores runs every store row on every database, in rounds: each figure
 // is compared with what was measured right before or after it.
 func measureStores(ctx context.Context, out *sheet, stores []*store, rounds int, d time.Duration) error {
-	for range rounds {
+	for round := range rounds {
 		var first float64 // claims a second in the smallest database
 		for _, s := range stores {
+			if round > 0 {
+				if err := s.again(ctx); err != nil {
+					return err
+				}
+			}
 			for _, spec := range storeRows {
 				rate, err := s.measure(ctx, out, spec, d)
 				if err != nil {

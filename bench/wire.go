@@ -16,9 +16,10 @@ import (
 // CPU for a request than the server does, on the same cores, so that one would
 // measure the client.
 type wire struct {
-	conn net.Conn
-	r    *bufio.Reader
-	body []byte
+	conn  net.Conn
+	r     *bufio.Reader
+	body  []byte
+	bytes int64 // received so far, headers too
 }
 
 func dial(addr string) (*wire, error) {
@@ -26,7 +27,16 @@ func dial(addr string) (*wire, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &wire{conn: conn, r: bufio.NewReaderSize(conn, 32<<10)}, nil
+	w := &wire{conn: conn}
+	w.r = bufio.NewReaderSize(w, 32<<10)
+	return w, nil
+}
+
+// Read receives what the server sends, and counts it.
+func (w *wire) Read(p []byte) (int, error) {
+	n, err := w.conn.Read(p)
+	w.bytes += int64(n)
+	return n, err
 }
 
 func (w *wire) close() { w.conn.Close() }

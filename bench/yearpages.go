@@ -35,14 +35,15 @@ func (b *bench) yearSize() dbfill.Size {
 	return s
 }
 
-// newYearInstance starts a server over a year of work.
-func (b *bench) newYearInstance(ctx context.Context) (*instance, dbfill.Marks, error) {
-	begin, s := time.Now(), b.yearSize()
-	inst, err := newInstance(b.bin, filepath.Join(b.folder, "year"), nil)
+// yearInstance starts a server over a year of work, of whose tables SQLite has
+// gathered statistics, as in an instance that was stopped once.
+func (b *bench) yearInstance(ctx context.Context, folder string, s dbfill.Size, agents []string) (*instance, dbfill.Marks, error) {
+	begin := time.Now()
+	inst, err := newInstance(b.bin, filepath.Join(b.folder, folder), nil)
 	if err != nil {
 		return nil, dbfill.Marks{}, err
 	}
-	for _, a := range yearAgents {
+	for _, a := range agents {
 		if err := inst.write(filepath.Join("agents", a+".md"), fmt.Sprintf(farAgent, a)); err != nil {
 			return nil, dbfill.Marks{}, err
 		}
@@ -53,10 +54,13 @@ func (b *bench) newYearInstance(ctx context.Context) (*instance, dbfill.Marks, e
 	var m dbfill.Marks
 	err = inst.fill(ctx, nil, func(*db.DB) error { return nil }) // makes the schema
 	if err == nil {
-		m, err = dbfill.Year(ctx, filepath.Join(inst.data, "taskyard.db"), s, yearAgents, time.Now())
+		m, err = dbfill.Year(ctx, filepath.Join(inst.data, "taskyard.db"), s, agents, time.Now())
 	}
 	if err == nil {
-		err = inst.fill(ctx, nil, func(d *db.DB) error { return catchUp(ctx, d) })
+		err = inst.fill(ctx, nil, func(d *db.DB) error { return errors.Join(catchUp(ctx, d), catchUpOpen(ctx, d)) })
+	}
+	if err == nil {
+		err = dbfill.Analyze(ctx, filepath.Join(inst.data, "taskyard.db"))
 	}
 	if err != nil {
 		return nil, m, err
@@ -88,7 +92,7 @@ func yearPages(m dbfill.Marks) []string {
 
 // pages measures every page of an instance with a year of work.
 func (b *bench) pages(ctx context.Context) error {
-	inst, m, err := b.newYearInstance(ctx)
+	inst, m, err := b.yearInstance(ctx, "year", b.yearSize(), yearAgents)
 	if err != nil {
 		return err
 	}
