@@ -22,6 +22,7 @@ type httpRow struct {
 	units   aim    // CPU in units of the empty handler
 	base    string // name of a row before, whose last rate is the unit of share
 	share   aim
+	syncs   aim // the median time in units of one write and fsync of the disk, measured right after it
 }
 
 var none aim
@@ -39,7 +40,7 @@ func (r httpRow) against() string {
 var httpRows = []httpRow{
 	{name: "empty handler", callers: 64, op: (*client).empty},
 	{name: "GET task", callers: 64, op: (*client).get, rate: atLeast(10_000, 22_000), units: atMost(4, 2)},
-	{name: "claim", callers: 1, op: (*client).claim, p50: atMost(0.5, 0.2)},
+	{name: "claim", callers: 1, op: (*client).claim, p50: atMost(0.5, 0.2), syncs: atMost(2, 1.5)},
 	{name: "claim", callers: 64, op: (*client).claim, takes: true, rate: atLeast(6_000, 12_000), p99: atMost(30, 15), units: atMost(8, 4)},
 	{name: "claim over MCP", callers: 64, op: (*client).claimMCP, takes: true, base: "claim", share: atLeast(0.25, 0.5)},
 	{name: "finish and claim", callers: 64, op: (*client).finish, takes: true, base: "claim"},
@@ -248,6 +249,13 @@ func (c *client) measure(s *sheet, rows []httpRow, rounds int, d time.Duration) 
 			s.add(name, "/s", r.rate, l.rate())
 			s.add(name+": p50", "ms", r.p50, millis(l.percentile(0.5)))
 			s.add(name+": p99", "ms", r.p99, millis(l.percentile(0.99)))
+			if r.syncs != none && c.server != nil {
+				sync, err := syncTime(c.server.data)
+				if err != nil {
+					return err
+				}
+				s.add(name+": p50 in fsyncs", "", r.syncs, float64(l.percentile(0.5))/float64(sync))
+			}
 			rates[r.name] = l.rate()
 			if r.base != "" {
 				s.add(name+": against "+r.against(), "", r.share, l.rate()/rates[r.base])
