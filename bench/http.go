@@ -149,7 +149,8 @@ func (c *client) prepare() error {
 	}
 	defer w.close()
 	text := strings.Repeat("A line of a long task.\\n", 2500)
-	body, err := w.call(request("POST", "/api/tasks", c.host, fmt.Sprintf(createBody, text, c.agent), c.auth, "Content-Type: application/json"))
+	body, err := w.call(request("POST", "/api/tasks", c.host, fmt.Sprintf(createBody, text, c.agent),
+		c.auth, "Content-Type: application/json"))
 	if err != nil {
 		return err
 	}

@@ -52,7 +52,8 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 	f.Float64Var(&o.seconds, "seconds", 1.5, "how long each row works in each round")
 	f.IntVar(&o.rounds, "rounds", 3, "rounds; the median counts")
 	f.BoolVar(&o.quick, "quick", false, "small databases and one short round: a look, not a measurement")
-	f.StringVar(&o.only, "only", "", "parts to measure, of "+strings.Join(partNames(), ", ")+"; separated by commas; large takes long, so only when it is named")
+	f.StringVar(&o.only, "only", "", "parts to measure, of "+strings.Join(partNames(), ", ")+"; separated by commas; "+
+		"large takes long, so only when it is named")
 	f.StringVar(&o.bin, "bin", "", "server to measure, as make build writes it; built from this tree when empty")
 	f.StringVar(&o.json, "json", "", "file for the figures as JSON")
 	f.StringVar(&o.dir, "dir", "bench/out", "folder for databases: on a real disk, since a memory file system syncs for nothing")
