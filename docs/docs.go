@@ -6,7 +6,7 @@ import "embed"
 
 // Files are the documents, and the pictures that they show.
 //
-//go:embed *.md *.svg
+//go:embed *.md *.svg screenshots/*.png
 var Files embed.FS
 
 // Order names the documents without .md, in the order in which a newcomer

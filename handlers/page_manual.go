@@ -20,8 +20,11 @@ const maxManualQuery = 200
 // of all of them found. Nobody needs to be signed in.
 func (s *Server) manualPage(c echo.Context) error {
 	name := c.Param("page")
-	if strings.HasSuffix(name, ".svg") {
-		return manualPicture(c, name)
+	switch path.Ext(name) {
+	case ".svg":
+		return manualPicture(c, path.Base(name), "image/svg+xml")
+	case ".png":
+		return manualPicture(c, path.Join("screenshots", path.Base(name)), "image/png")
 	}
 	m := views.ManualModel{Version: s.opt.Build.Version, Pages: views.ManualPages(), Query: strings.TrimSpace(c.QueryParam("q"))}
 	switch {
@@ -43,10 +46,10 @@ func (s *Server) manualPage(c echo.Context) error {
 	return s.render(c, http.StatusOK, views.ManualView(ch, m))
 }
 
-func manualPicture(c echo.Context, name string) error {
-	b, err := fs.ReadFile(docs.Files, path.Base(name))
+func manualPicture(c echo.Context, file, contentType string) error {
+	b, err := fs.ReadFile(docs.Files, file)
 	if err != nil {
 		return task.Errorf(task.NotFound, task.CodeNotFound, "No picture of the documentation has this name")
 	}
-	return c.Blob(http.StatusOK, "image/svg+xml", b)
+	return c.Blob(http.StatusOK, contentType, b)
 }

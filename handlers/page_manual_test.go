@@ -91,6 +91,7 @@ func TestTheDocumentation(t *testing.T) {
 		for path, want := range map[string]int{
 			"/docs/nothing": http.StatusNotFound, "/docs/nothing.svg": http.StatusNotFound, "/docs/..%2fgo.svg": http.StatusNotFound,
 			"/docs?q=" + strings.Repeat("a", maxManualQuery+1): http.StatusUnprocessableEntity, "/docs/concepts.svg": http.StatusOK,
+			"/docs/nothing.png": http.StatusNotFound, "/docs/review-light-1280.png": http.StatusOK,
 		} {
 			res, err := http.Get(y.srv.URL + path)
 			y.ok(err)
