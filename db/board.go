@@ -1,13 +1,9 @@
 package db
 
-import (
-	"fmt"
-
-	"taskyard/task"
-)
+import "taskyard/task"
 
 // outline are the columns that tell how a task is drawn, and no more.
-const outline = `t.id, t.status, t.priority, coalesce(t.claim_holder, ''), coalesce(t.claim_expires, 0),
+const outline = `t.id, t.status, t.priority, t.created_at, coalesce(t.claim_holder, ''), coalesce(t.claim_expires, 0),
  coalesce(t.question_id, 0), coalesce(t.run_id, 0), t.failures,
  coalesce((SELECT phase FROM runs r WHERE r.id = t.run_id), ''), t.blocked, t.blockers_canceled, t.awaits`
 
@@ -28,7 +24,7 @@ func (rx *Rx) Outlines(f task.TaskFilter) ([]*task.Task, string, error) {
 	rows, err := r.query("SELECT "+outline+from, args...)
 	list, err := collect(rows, err, func(r rowScanner) (*task.Task, error) {
 		t, c := &task.Task{}, task.Claim{}
-		err := r.Scan(&t.ID, &t.Status, &t.Priority, &c.Holder, &c.ExpiresAt, &t.QuestionID,
+		err := r.Scan(&t.ID, &t.Status, &t.Priority, &t.CreatedAt, &c.Holder, &c.ExpiresAt, &t.QuestionID,
 			&t.OpenRunID, &t.Failures, &t.OpenRunPhase, &t.Blocked, &t.BlockersCanceled, &t.Awaits)
 		if c.Holder != "" {
 			t.Claim = &c
@@ -39,6 +35,5 @@ func (rx *Rx) Outlines(f task.TaskFilter) ([]*task.Task, string, error) {
 	if err != nil || len(list) <= f.Limit {
 		return list, "", err
 	}
-	last := list[f.Limit-1]
-	return list[:f.Limit], fmt.Sprintf("%d.%d", last.Priority, last.ID), nil
+	return list[:f.Limit], placeOf(list[f.Limit-1]), nil
 }

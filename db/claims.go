@@ -16,7 +16,7 @@ var claimNext = `UPDATE tasks SET claim_seq = claim_seq + 1, claim_holder = ?1, 
  claim_expires = ?3, resumes = 0, version = version + 1, updated_at = ?2
  WHERE id = (SELECT id FROM tasks WHERE owner = ?1 AND status = 'active' AND claim_holder IS NULL
  AND question_id IS NULL AND run_id IS NULL AND blocked = 0 AND awaits = ''
- ORDER BY resumes DESC, priority DESC, id LIMIT 1) RETURNING ` + strings.ReplaceAll(taskFull, "t.", "tasks.")
+ ORDER BY resumes DESC, priority DESC, created_at, id LIMIT 1) RETURNING ` + strings.ReplaceAll(taskFull, "t.", "tasks.")
 
 // claimConsented passes over what agents brought about and no person consented
 // to, but for what the agent did itself.

@@ -89,7 +89,7 @@ func TestALabelListsItsOpenTasksInQueueOrder(t *testing.T) {
 	equal(t, "rows", count(t, d, "SELECT count(*) FROM open_labels"), 9+4+1)
 	for _, damage := range [][2]string{
 		{"DELETE FROM open_labels WHERE task_id = 1 AND label = 'a'", "an open task that its label does not list (task 1)"},
-		{"INSERT INTO open_labels VALUES ('a', 0, 1), ('x', 0, 1)", "a label listed for a task without it (task 1)"},
+		{"INSERT INTO open_labels SELECT v.column1, 0, created_at, id FROM tasks, (VALUES ('a'), ('x')) v WHERE id = 1", "a label listed for a task without it (task 1)"},
 	} {
 		_, err := raw(t, d.Path()).ExecContext(t.Context(), damage[0])
 		ok(t, err)

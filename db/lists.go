@@ -22,20 +22,20 @@ type where struct {
 	index string // of a state that few tasks are in, in queue order; "" leaves the choice to SQLite
 }
 
-// from begins to read the list; prio and id are the columns of an index that
-// has it in queue order.
-func (w *where) from() (from, prio, id string) {
+// from begins to read the list; prio, age and id are the columns of an index
+// that has it in queue order.
+func (w *where) from() (from, prio, age, id string) {
 	if w.label {
-		return " FROM open_labels l CROSS JOIN tasks t ON t.id = l.task_id", "l.priority", "l.task_id"
+		return " FROM open_labels l CROSS JOIN tasks t ON t.id = l.task_id", "l.priority", "l.created_at", "l.task_id"
 	}
 	if w.few {
-		return " FROM json_each(?) j CROSS JOIN tasks t ON t.id = j.value", "t.priority", "t.id"
+		return " FROM json_each(?) j CROSS JOIN tasks t ON t.id = j.value", "t.priority", "t.created_at", "t.id"
 	}
 	from = " FROM tasks t"
 	if w.index != "" {
 		from += " INDEXED BY " + w.index
 	}
-	return from, "t.priority", "t.id"
+	return from, "t.priority", "t.created_at", "t.id"
 }
 
 func (w *where) add(cond string, args ...any) {
@@ -77,9 +77,11 @@ func (rx *Rx) OpenTasks(f task.TaskFilter, card bool) ([]*task.Task, string, err
 		return list, "", err
 	}
 	list = list[:min(f.Limit, len(list))]
-	last := list[len(list)-1]
-	return list, fmt.Sprintf("%d.%d", last.Priority, last.ID), nil
+	return list, placeOf(list[len(list)-1]), nil
 }
+
+// placeOf is the cursor behind a task in queue order.
+func placeOf(t *task.Task) string { return fmt.Sprintf("%d.%d.%d", t.Priority, t.CreatedAt, t.ID) }
 
 // bounded gives searches, which may look into every text, 5 s.
 func (rx *Rx) bounded(f task.TaskFilter) (*Rx, context.CancelFunc) {
@@ -162,23 +164,26 @@ func (rx *Rx) openWhere(f task.TaskFilter) (*where, error) {
 // ranges of an index: the rest of its priority, and the priorities below. As
 // one condition, SQLite would read from the first task of the priority on.
 func queueOrder(w *where, after string, limit int) (from string, args []any, err error) {
-	tasks, prio, id := w.from()
+	tasks, prio, age, id := w.from()
 	// The ids are put in order first, so that only a page of rows is read whole.
-	const whole = " CROSS JOIN tasks t ON t.id = ref ORDER BY place DESC, ref"
+	const inOrder = " ORDER BY place DESC, age, ref"
+	const whole = " CROSS JOIN tasks t ON t.id = ref" + inOrder
+	keys := prio + " AS place, " + age + " AS age, " + id + " AS ref"
 	switch {
 	case after == "" && (w.few || w.index == claimed):
-		return " FROM (SELECT " + prio + " AS place, " + id + " AS ref" + tasks + w.sql() + " ORDER BY place DESC, ref LIMIT ?)" + whole,
-			append(w.args, limit), nil
+		return " FROM (SELECT " + keys + tasks + w.sql() + inOrder + " LIMIT ?)" + whole, append(w.args, limit), nil
 	case after == "":
-		return tasks + w.sql() + " ORDER BY " + prio + " DESC, " + id + " LIMIT ?", append(w.args, limit), nil
+		return tasks + w.sql() + " ORDER BY " + prio + " DESC, " + age + ", " + id + " LIMIT ?", append(w.args, limit), nil
 	}
-	lastPrio, lastID, err := pair(after)
-	if err != nil {
+	lastPrio, rest, _ := strings.Cut(after, ".")
+	place, err := strconv.ParseInt(lastPrio, 10, 64)
+	lastAge, lastID, malformed := pair(rest)
+	if err != nil || malformed != nil {
 		return "", nil, task.FieldErrorf("after", "is not a cursor that this list gave")
 	}
-	from = " FROM (SELECT " + prio + " AS place, " + id + " AS ref" + tasks + w.sql() + " AND " + prio + " = ? AND " + id + " > ?" +
-		" UNION ALL SELECT " + prio + ", " + id + tasks + w.sql() + " AND " + prio + " < ? ORDER BY place DESC, ref LIMIT ?)" + whole
-	return from, slices.Concat(w.args, []any{lastPrio, lastID}, w.args, []any{lastPrio, limit}), nil
+	from = " FROM (SELECT " + keys + tasks + w.sql() + " AND " + prio + " = ? AND (" + age + ", " + id + ") > (?, ?)" +
+		" UNION ALL SELECT " + keys + tasks + w.sql() + " AND " + prio + " < ?" + inOrder + " LIMIT ?)" + whole
+	return from, slices.Concat(w.args, []any{place, lastAge, lastID}, w.args, []any{place, limit}), nil
 }
 
 // pair reads a cursor "a.b".
@@ -285,6 +290,5 @@ func (rx *Rx) OpenBare(status task.Status, limit int, after string) ([]*task.Tas
 	if err != nil || len(list) < limit {
 		return list, "", err
 	}
-	last := list[limit-1]
-	return list, fmt.Sprintf("%d.%d", last.Priority, last.ID), nil
+	return list, placeOf(list[limit-1]), nil
 }

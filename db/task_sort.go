@@ -91,7 +91,7 @@ func (rx *Rx) sortedTasks(w *where, f task.TaskFilter, cols string) ([]*task.Tas
 		dir = " DESC"
 	}
 	order := " ORDER BY " + sorts[f.Sort] + dir + ", +t.id" + dir
-	from, _, _ := w.from()
+	from, _, _, _ := w.from()
 	page, args := "SELECT t.id"+from+w.sql()+order, w.args
 	if walk, tail, err := rx.walk(f, skip); err != nil {
 		return nil, "", err
@@ -181,7 +181,7 @@ func (rx *Rx) CountOpenTasks(f task.TaskFilter) (int, error) {
 	}
 	r, cancel := rx.bounded(f)
 	defer cancel()
-	from, _, _ := w.from()
+	from, _, _, _ := w.from()
 	return r.count("SELECT count(*) FROM (SELECT 1"+from+w.sql()+" LIMIT ?)", append(w.args, task.MaxCounted+1)...)
 }
 

@@ -309,7 +309,7 @@ func lists(t *testing.T, s *service.Service) {
 		{MinPriority: &low},
 		{Query: "a b"},
 		{Label: "api"},
-		{After: "0.1"},
+		{After: "0.1.1"},
 		{Full: true},
 		{CreatedBy: "coder", Blocked: "yes"},
 		{Blocked: "no"},
@@ -322,7 +322,7 @@ func lists(t *testing.T, s *service.Service) {
 		{Sort: task.SortOwner},
 		{Sort: task.SortAge},
 		{Sort: task.SortChanged, Desc: true},
-		{Owner: "coder", Status: task.Active, WorkStatus: task.Idle, Parent: 1, Label: "api", MinPriority: &low, Query: "a", After: "0.1"},
+		{Owner: "coder", Status: task.Active, WorkStatus: task.Idle, Parent: 1, Label: "api", MinPriority: &low, Query: "a", After: "0.1.1"},
 	}
 	for _, f := range open {
 		f.Limit = 1

@@ -3,8 +3,10 @@ package service
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"taskyard/internal/exchange"
 	"taskyard/task"
@@ -90,6 +92,49 @@ func TestImportIntoAnInstanceWithTasks(t *testing.T) {
 		y.imported(filesOf("", "", `{"coder":["b","c"]}`), ImportOptions{})
 		equal(t, "todos", y.export().todos, "{\n\"coder\":[\"a\",\"b\",\"c\"]}\n")
 	})
+}
+
+func TestImportedTasksHaveTheirAgeInQueues(t *testing.T) {
+	t.Parallel()
+	y := newInstance(t)
+	label := func(in *task.New) { in.Labels = []string{"api"} }
+	mine := y.create(maya, "coder", noStart, label)
+	first := y.create(maya, "coder", noStart, label, priority(1))
+	const imported = `{"id":"%d","title":"A task that came","owner":"coder","createdBy":"user:maya","status":"active","labels":["api"],"createdAt":"%s"}`
+	younger := mine.CreatedAt.Add(time.Hour).String()
+	y.imported(filesOf(fmt.Sprintf(imported+","+imported+","+imported, 7, younger, 8, "2020-01-02T00:00:00Z", 9, "2020-01-02T00:00:00Z"),
+		"", ""), ImportOptions{})
+	want := []task.ID{first.ID, 4, 5, mine.ID, 3}
+	for what, f := range map[string]task.TaskFilter{
+		"a queue": {Owner: "coder", Status: task.Active}, "all tasks": {}, "a label": {Label: "api"}, "words": {Query: "task"},
+	} {
+		var got []task.ID
+		for f.Limit = 2; ; {
+			p := must(y.s.OpenTasks(y.ctx(), maya, f))
+			for _, tk := range p.Tasks {
+				got = append(got, tk.ID)
+			}
+			if f.After = p.Next; f.After == "" {
+				break
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s in pages: %v, want %v", what, got, want)
+		}
+	}
+	for i, id := range want {
+		p := must(y.s.TaskPage(y.ctx(), maya, id, time.UTC))
+		equal(t, "place", p.Place, i+1)
+		if i > 0 {
+			equal(t, "before", p.Prev, want[i-1])
+		}
+		if i < len(want)-1 {
+			equal(t, "after", p.Next, want[i+1])
+		}
+	}
+	for _, id := range want {
+		equal(t, "claimed", y.signup(coder).ID, id)
+	}
 }
 
 func TestImportedTodoLists(t *testing.T) {

@@ -128,7 +128,7 @@ UNION ALL SELECT archived_at / 3600000 * 3600000 AS h, owner, '', status, count(
 INSERT INTO stats_hours (hour, agent, model, what, n, millis, tokens_in, tokens_out, cost_usd) SELECT ended_at / 3600000 * 3600000 AS h, agent, model, 'run.' || status, count(*), sum(ended_at - coalesce(started_at, ended_at)), sum(usage ->> 'tokensIn'), sum(usage ->> 'tokensOut'), sum(usage ->> 'costUsd') FROM runs WHERE ended_at IS NOT NULL GROUP BY h, agent, model, status;
 INSERT INTO usage_days (day, agent, model, runs, tool_calls, tokens_in, tokens_out, cost_usd, estimated) SELECT ended_at / 86400000 * 86400000 AS d, agent, model, count(*), sum(usage ->> 'toolCalls'), sum(usage ->> 'tokensIn'), sum(usage ->> 'tokensOut'), sum(usage ->> 'costUsd'), 0 FROM runs WHERE ended_at IS NOT NULL GROUP BY d, agent, model;
 INSERT INTO history_labels (label, archived_at, task_id) SELECT DISTINCT j.value, t.archived_at, t.id FROM tasks t, json_each('["' || replace(t.labels, ' ', '","') || '"]') j WHERE t.archived_at IS NOT NULL AND t.labels <> '';
-INSERT INTO open_labels (label, priority, task_id) SELECT DISTINCT j.value, t.priority, t.id FROM tasks t, json_each('["' || replace(t.labels, ' ', '","') || '"]') j WHERE t.archived_at IS NULL AND t.labels <> '';
+INSERT INTO open_labels (label, priority, created_at, task_id) SELECT DISTINCT j.value, t.priority, t.created_at, t.id FROM tasks t, json_each('["' || replace(t.labels, ' ', '","') || '"]') j WHERE t.archived_at IS NULL AND t.labels <> '';
 INSERT INTO task_counts (owner, status, n) SELECT owner, status, count(*) FROM tasks GROUP BY owner, status;
 INSERT INTO depth_hours (hour, agent, queued, working, waiting)
 WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 2000)
