@@ -23,7 +23,8 @@ var invariants = []struct{ what, sql string }{
 	{"a wrong count of canceled blockers", "SELECT id FROM tasks WHERE blockers_canceled <> CASE WHEN archived_at IS NULL THEN (" +
 		waitsGone + ") ELSE 0 END"},
 	{"a label listed for a task without it", "SELECT l.task_id FROM open_labels l JOIN tasks t ON t.id = l.task_id " +
-		"WHERE t.archived_at IS NOT NULL OR (l.priority, l.created_at) <> (t.priority, t.created_at) OR instr(' ' || t.labels || ' ', ' ' || l.label || ' ') = 0"},
+		"WHERE t.archived_at IS NOT NULL OR (l.priority, l.created_at) <> (t.priority, t.created_at) " +
+		"OR instr(' ' || t.labels || ' ', ' ' || l.label || ' ') = 0"},
 	{"an open task that its label does not list", "SELECT t.id FROM tasks t, json_each('[\"' || replace(t.labels, ' ', '\",\"') || '\"]') j " +
 		"WHERE t.archived_at IS NULL AND t.labels <> '' AND NOT EXISTS (SELECT 1 FROM open_labels l " +
 		"WHERE l.label = j.value AND l.priority = t.priority AND l.created_at = t.created_at AND l.task_id = t.id)"},

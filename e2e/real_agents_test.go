@@ -73,13 +73,12 @@ var (
 				"\"--allowed-tools\", \"mcp__taskyard\"]\naccept_weaker = true\n", program)
 		},
 		env: func(t *testing.T, model string) string {
-			// A pseudo-terminal is not within what landlock leaves it.
 			settings := filepath.Join(t.TempDir(), "qwen.json")
-			if err := os.WriteFile(settings, []byte(`{"tools":{"shell":{"enableInteractiveShell":false}}}`), 0o600); err != nil {
+			if err := os.WriteFile(settings, []byte(blockWith(t, "docs/runners.md", "enableInteractiveShell")), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			return fmt.Sprintf("OPENAI_API_KEY = \"sk-of-the-test\"\nOPENAI_BASE_URL = %q\nOPENAI_MODEL = \"test-model\"\n"+
-				"QWEN_CODE_SYSTEM_SETTINGS_PATH = %q\n", model+"/v1", settings)
+				"QWEN_CODE_LEGACY_MCP_BLOCKING = \"1\"\nQWEN_CODE_SYSTEM_SETTINGS_PATH = %q\n", model+"/v1", settings)
 		},
 	}
 	realAgents = []realAgent{realClaude, realCodex, realOpencode, realGemini, realQwen}

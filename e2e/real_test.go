@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -192,6 +193,12 @@ func doing(tool string, args map[string]any) modeltest.Step {
 		panic(err) // maps of plain values
 	}
 	return modeltest.Step{Calls: []modeltest.Call{{Name: tool, Args: string(b)}}, Usage: modeltest.Usage{In: 100, Out: 7}}
+}
+
+// offersTaskyard reports whether a request offers the tools of Taskyard; other
+// requests are side questions of the program's own.
+func offersTaskyard(r modeltest.Request) bool {
+	return slices.ContainsFunc(r.Tools, func(name string) bool { return strings.Contains(name, "taskyard") })
 }
 
 func saying(text string) modeltest.Step {

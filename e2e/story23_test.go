@@ -21,15 +21,15 @@ type docsClient struct {
 	claim, plan, ask, move, complete func(id string) string // what is answered
 }
 
-// blockWith returns the first block of docs/agents.md that contains a text.
-func blockWith(t *testing.T, text string) string {
+// blockWith returns the first block of a document that contains a text.
+func blockWith(t *testing.T, file, text string) string {
 	t.Helper()
-	for _, b := range blocksOf(t, "docs/agents.md") {
+	for _, b := range blocksOf(t, file) {
 		if strings.Contains(b.text, text) {
 			return b.text
 		}
 	}
-	t.Fatalf("docs/agents.md has no block with %q", text)
+	t.Fatalf("%s has no block with %q", file, text)
 	return ""
 }
 
@@ -75,7 +75,7 @@ func TestStory23AClientOfTheDocsWorks(t *testing.T) {
 // shellOfDocs runs the lines of the block for shells, with the task of the
 // caller in the place of task 42.
 func shellOfDocs(t *testing.T, s *server, agent string) docsClient {
-	lines := strings.Split(blockWith(t, "taskyard task claim"), "\n")
+	lines := strings.Split(blockWith(t, "docs/agents.md", "taskyard task claim"), "\n")
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "summary.txt"), []byte("It is done.\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -116,7 +116,7 @@ func curlOfDocs(t *testing.T, s *server, agent string) docsClient {
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip("curl is not installed")
 	}
-	line := strings.ReplaceAll(blockWith(t, "/api/agents/coder/signup"), "coder", agent)
+	line := strings.ReplaceAll(blockWith(t, "docs/agents.md", "/api/agents/coder/signup"), "coder", agent)
 	token := s.token("--agent", agent, "--name", agent)
 	send := func(method, path, body string) string {
 		t.Helper()
@@ -154,7 +154,7 @@ func bridgeOfDocs(t *testing.T, s *server, agent string) docsClient {
 			Env     map[string]string `json:"env"`
 		} `json:"mcpServers"`
 	}
-	if err := json.Unmarshal([]byte(blockWith(t, `"command": "taskyard"`)), &settings); err != nil {
+	if err := json.Unmarshal([]byte(blockWith(t, "docs/agents.md", `"command": "taskyard"`)), &settings); err != nil {
 		t.Fatal(err)
 	}
 	set := settings.Servers["taskyard"]
@@ -176,7 +176,7 @@ func httpOfDocs(t *testing.T, s *server, agent string) docsClient {
 			Headers map[string]string `json:"headers"`
 		} `json:"mcpServers"`
 	}
-	if err := json.Unmarshal([]byte(blockWith(t, `"httpUrl"`)), &settings); err != nil {
+	if err := json.Unmarshal([]byte(blockWith(t, "docs/agents.md", `"httpUrl"`)), &settings); err != nil {
 		t.Fatal(err)
 	}
 	set := settings.Servers["taskyard"]

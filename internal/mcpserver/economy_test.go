@@ -128,6 +128,27 @@ func TestAClaimLeavesOutWhatAFurtherCallReads(t *testing.T) {
 	}
 }
 
+// TestAnswersOfOneForm holds for clients that give their model both forms: by
+// the way of plain calls, and by that of the SDK, which answers batches.
+func TestAnswersOfOneForm(t *testing.T) {
+	t.Parallel()
+	ts := newTestServer(t)
+	ts.task("coder", "Build the gate")
+	for what, body := range map[string]string{
+		"a success": rpc(1, "get_task", `{"taskId":1}`), "a failure": rpc(1, "get_task", `{"taskId":7}`),
+		"a success by the SDK": "[" + rpc(1, "get_task", `{"taskId":1}`) + "]",
+		"a failure by the SDK": "[" + rpc(1, "get_task", `{"taskId":7}`) + "]",
+	} {
+		_, both, _ := ts.answer("coder", "/mcp", body)
+		status, text, _ := ts.answer("coder", "/mcp?content=text", body)
+		if !strings.Contains(both, "structuredContent") || status != 200 || strings.Contains(text, "structuredContent") ||
+			!strings.Contains(text, `"content":[{"type":"text","text":"`) ||
+			strings.Contains(what, "failure") != strings.Contains(text, "Task not found: 7") {
+			t.Errorf("%s: both forms %s\none %d %s", what, both, status, text)
+		}
+	}
+}
+
 func TestAChangeReturnsTheWholeTaskWhenItIsAskedFor(t *testing.T) {
 	t.Parallel()
 	ts := newTestServer(t)

@@ -21,6 +21,10 @@ const (
 // requestKey holds a context that ends when the caller hangs up.
 type requestKey struct{}
 
+// textOnlyKey says whether the caller wants answers without structured content.
+// Some clients give their model both forms, which costs twice the tokens.
+type textOnlyKey struct{}
+
 // ServeHTTP answers one request. It reads the body, lets long waits have
 // their time, and notifies the tools when the caller hangs up.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -28,6 +32,11 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case profileFull, profileCore:
 	default:
 		http.Error(w, "unknown profile: leave it out for all tools, or ask for profile=core", http.StatusBadRequest)
+		return
+	}
+	textOnly := r.URL.Query().Get("content") == "text"
+	if !textOnly && r.URL.Query().Has("content") {
+		http.Error(w, "unknown content: leave it out for both forms of an answer, or ask for content=text", http.StatusBadRequest)
 		return
 	}
 	h.svc.ReachedMCP(task.ActorIn(r.Context()))
@@ -58,7 +67,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	gone, hangUp := context.WithCancel(ctx)
 	defer hangUp()
 	defer h.waits.note(task.ActorIn(ctx), body, hangUp)()
-	r = r.WithContext(context.WithValue(task.WithBudget(ctx, answerBytes), requestKey{}, gone))
+	ctx = context.WithValue(task.WithBudget(ctx, answerBytes), requestKey{}, gone)
+	r = r.WithContext(context.WithValue(ctx, textOnlyKey{}, textOnly))
 	if h.direct(w, r, body) {
 		return
 	}

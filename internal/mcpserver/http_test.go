@@ -86,6 +86,7 @@ func TestTheDoor(t *testing.T) {
 		{"a page of our own is not", "coder", "/mcp", ping, []func(*http.Request){header("Origin", ts.url)}, 200, `"result":{}`},
 		{"another port is another site", "coder", "/mcp", ping, []func(*http.Request){header("Origin", "http://127.0.0.1:1")}, 403, "cross_site"},
 		{"an unknown profile is named", "coder", "/mcp?profile=x", ping, nil, 400, "profile=core"},
+		{"an unknown form of answers is named", "coder", "/mcp?content=x", ping, nil, 400, "content=text"},
 		{"no JSON", "coder", "/mcp", "{", nil, 400, ""},
 		{"too much JSON", "coder", "/mcp", ping + strings.Repeat(" ", 1<<20), nil, 413, "1048576"},
 		{"too many messages at once", "coder", "/mcp", "[" + strings.Repeat(ping+",", 20) + ping + "]", nil, 400, "at most 20"},

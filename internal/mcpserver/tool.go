@@ -108,6 +108,9 @@ func (h *handler) perform(ctx context.Context, t tool, arguments json.RawMessage
 		if p := recover(); p != nil {
 			res = h.failure(t, nil, fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
 		}
+		if only, _ := ctx.Value(textOnlyKey{}).(bool); only {
+			res.StructuredContent = nil
+		}
 	}()
 	who := task.ActorIn(ctx)
 	v, err := h.decode(ctx, t, who, arguments)

@@ -77,7 +77,7 @@ func TestAnACPAgentTellsWhatItDoes(t *testing.T) {
 	heard := heardBy(t, spec)
 	for _, want := range []string{
 		`"protocolVersion":1`, `"fs":{}`, `"cwd":"` + spec.Plan.Workspace + `"`,
-		`"url":"http://127.0.0.1:1/mcp"`, `"value":"Bearer ty_token-of-this-run"`, `You are terse.\n\nDo the work.`,
+		`"url":"http://127.0.0.1:1/mcp?content=text"`, `"value":"Bearer ty_token-of-this-run"`, `You are terse.\n\nDo the work.`,
 	} {
 		if !strings.Contains(heard, want) {
 			t.Errorf("it did not hear %s:\n%s", want, heard)

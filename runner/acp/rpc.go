@@ -123,7 +123,7 @@ func (t *talk) servers(can acp.McpCapabilities) []acp.McpServer {
 	case url == "":
 	case can.Http:
 		return []acp.McpServer{{Http: &acp.McpServerHttpInline{
-			Type: "http", Name: "taskyard", Url: url + "/mcp",
+			Type: "http", Name: "taskyard", Url: url + "/mcp?content=text",
 			Headers: []acp.HttpHeader{{Name: "Authorization", Value: "Bearer " + t.Spec.Token}},
 		}}}
 	case len(t.bridge) > 0:
