@@ -25,8 +25,6 @@ func taskPages(t *testing.T, s *service.Service, id, sub task.ID) {
 	must(s.MoveStep(ctx, admin, id, 0, 2, seen))
 	must(s.MoveStep(ctx, admin, id, 2, 0, seen))
 	must(s.RemoveStep(ctx, admin, id, 1, seen))
-	must(s.UnlinkStep(ctx, admin, id, 0, seen))
-	must(s.LinkStep(ctx, admin, id, 0, sub, seen))
 	must(s.AddResource(ctx, admin, id, task.Resource{Type: "file", Value: "/c"}))
 	must(s.UpdateResource(ctx, admin, id, 0, "", task.Resource{Type: "file", Value: "/d"}))
 }

@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"taskyard/db"
 	"taskyard/internal/buildinfo"
 	"taskyard/internal/testkit"
 	"taskyard/internal/testkit/testservice"
@@ -57,6 +58,7 @@ func (f *pageScheduler) RunJob(name string) error {
 type pageSite struct {
 	t      testing.TB
 	svc    *service.Service
+	db     *db.DB
 	srv    *httptest.Server
 	server *Server
 	dir    string // of the agents
@@ -102,7 +104,7 @@ func newPageSite(t testing.TB, with ...func(*service.Config)) *pageSite {
 			w(c)
 		}
 	}})
-	y := &pageSite{t: t, dir: made.Dir, Clock: made.Clock, svc: made.Service}
+	y := &pageSite{t: t, dir: made.Dir, Clock: made.Clock, svc: made.Service, db: made.DB}
 	y.sched = &pageScheduler{next: y.svc.Now().Add(time.Hour)}
 	s, err := New(Options{
 		Service: y.svc, Scheduler: y.sched, Log: slog.New(slog.DiscardHandler),

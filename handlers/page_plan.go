@@ -12,8 +12,7 @@ import (
 )
 
 // postPlan takes an act on the order of a plan: "move 3 2 MARK", "delete 3
-// MARK", "unlink 3 MARK", "link 3 MARK" with a subtask, "restore EVENT".
-// Indexes are 0-based; the mark is that of the step's title as it was seen.
+// MARK", "restore EVENT". Indexes are 0-based; the mark is that of the step's title as it was seen.
 func (s *Server) postPlan(c echo.Context) error {
 	id, err := idParam(c, "id")
 	if err != nil {
@@ -29,7 +28,7 @@ func (s *Server) postPlan(c echo.Context) error {
 	return s.done(c, views.URL.TaskView(id, views.TaskView{Step: at + 1})+stepAnchor(max(at, 0)), "%s", said)
 }
 
-var errPlanAct = task.FieldErrorf("act", "must be move, delete, unlink, link or restore, with its numbers")
+var errPlanAct = task.FieldErrorf("act", "must be move, delete or restore, with its numbers")
 
 // plan does an act, and returns the step whose panel is to be open, or -1.
 func (s *Server) plan(c echo.Context, id task.ID, act []string) (at int, said string, err error) {
@@ -46,16 +45,6 @@ func (s *Server) plan(c echo.Context, id task.ID, act []string) (at int, said st
 	case "delete":
 		_, err = s.svc.RemoveStep(ctx, a, id, n, seen)
 		return -1, sprintf("Deleted step %d", n+1), err
-	case "unlink":
-		_, err = s.svc.UnlinkStep(ctx, a, id, n, seen)
-		return n, sprintf("Unlinked step %d", n+1), err
-	case "link":
-		sub, e := task.ParseID(c.FormValue("subtask"))
-		if e != nil {
-			return -1, "", task.FieldErrorf("subtask", "must be the number of a subtask")
-		}
-		_, err = s.svc.LinkStep(ctx, a, id, n, sub, seen)
-		return -1, sprintf("Linked step %d to #%d", n+1, sub), err
 	}
 	_, err = s.svc.RestoreStep(ctx, a, id, task.ID(n))
 	return -1, "Put the step back", err
@@ -63,7 +52,7 @@ func (s *Server) plan(c echo.Context, id task.ID, act []string) (at int, said st
 
 // planAct reads the words of an act.
 func planAct(act []string) (verb string, nums [2]int, seen task.StepSeen, err error) {
-	counts := map[string]int{"move": 2, "delete": 1, "unlink": 1, "link": 1, "restore": 1}
+	counts := map[string]int{"move": 2, "delete": 1, "restore": 1}
 	if len(act) == 0 || counts[act[0]] == 0 || len(act) < 1+counts[act[0]] || len(act) > 2+counts[act[0]] {
 		return "", nums, seen, errPlanAct
 	}

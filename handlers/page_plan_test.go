@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"taskyard/db"
 	"taskyard/task"
 )
 
@@ -101,6 +102,29 @@ func TestActsOnAPlan(t *testing.T) {
 	})
 }
 
+func TestAStepKeepsItsSubtask(t *testing.T) {
+	t.Parallel()
+	y := newPageSite(t)
+	b := y.maya()
+	tk := y.create(mayaActor, task.New{Title: "Plan", Owner: "coder", Steps: []task.Step{{Title: "Part"}, {Title: "Other"}}})
+	sub, err := y.svc.CreateSubtask(context.Background(), mayaActor, tk.ID, 0, task.New{Title: "The part", Owner: "coder", NoStart: true})
+	y.ok(err)
+	at := "/tasks/" + tk.ID.String()
+	for _, word := range []string{"Unlink", "Link to a subtask"} {
+		if strings.Contains(b.get(at).is(200).body, word) {
+			t.Errorf("the page offers %q", word)
+		}
+	}
+	for act, status := range map[string]int{"unlink 0": 422, "link 1": 422, "delete 0": 409} {
+		b.post(at+"/plan", "act", act, "subtask", sub.ID.String()).is(status)
+	}
+	now, err := y.svc.Task(context.Background(), mayaActor, tk.ID)
+	y.ok(err)
+	if len(now.Steps) != 2 || now.Steps[0].TaskID != sub.ID || now.Steps[1].TaskID != 0 {
+		t.Errorf("the plan is %+v", now.Steps)
+	}
+}
+
 func TestALargeFamilyFitsThePage(t *testing.T) {
 	t.Parallel()
 	y := newPageSite(t)
@@ -113,8 +137,9 @@ func TestALargeFamilyFitsThePage(t *testing.T) {
 		var err error
 		last, err = y.svc.CreateSubtask(ctx, mayaActor, tk.ID, 0, task.New{Title: "One of many parts", Owner: "coder", NoStart: true})
 		y.ok(err)
-		_, err = y.svc.UnlinkStep(ctx, mayaActor, tk.ID, 0, task.StepSeen{})
-		y.ok(err)
+		y.ok(y.db.Write(ctx, func(tx *db.Tx) error { // a plan has at most 200 of them
+			return tx.ArrangeSteps(tk.ID, []task.Step{{Title: "Part", TaskID: last.ID}}, []task.Step{{Title: "Part"}})
+		}))
 	}
 	at := "/tasks/" + tk.ID.String()
 	for _, path := range []string{at, "/tasks/" + last.ID.String(), at + "/cancel", at + "?tab=subtasks"} {

@@ -56,7 +56,6 @@ func (s *Server) taskModel(c echo.Context, id task.ID, v views.TaskView) (m view
 	for _, t := range append(p.Subtasks.Tasks, p.Linked...) {
 		m.Subtasks[t.ID] = t
 	}
-	m.Loose = loose(p)
 	if err := s.activity(c, &m); err != nil {
 		return m, err
 	}

@@ -37,15 +37,6 @@ func family(p service.TaskPage) views.FamilyTree {
 	return f
 }
 
-// loose are subtasks that no step is linked to.
-func loose(p service.TaskPage) []*task.Task {
-	linked := map[task.ID]bool{}
-	for _, s := range p.Task.Steps {
-		linked[s.TaskID] = true
-	}
-	return slices.DeleteFunc(slices.Clone(p.Subtasks.Tasks), func(t *task.Task) bool { return linked[t.ID] })
-}
-
 // activity reads the part of the task's stream that its page shows.
 func (s *Server) activity(c echo.Context, m *views.TaskModel) error {
 	q := service.StreamQuery{SkipEvents: views.Told(), Limit: maxActivity + 1}

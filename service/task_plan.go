@@ -99,7 +99,8 @@ func (s *Service) RemoveStep(ctx context.Context, a task.Actor, id task.ID, at i
 			return nil, "", nil, err
 		}
 		if st.TaskID != 0 {
-			return nil, "", nil, task.Errorf(task.Conflict, task.CodeStepLinked, "Step %d is linked to task %d: unlink it first", at+1, st.TaskID)
+			return nil, "", nil, task.Errorf(task.Conflict, task.CodeStepLinked,
+				"Step %d is linked to task %d: a step with a subtask stays in the plan", at+1, st.TaskID)
 		}
 		c := changes{"step": at, "title": st.Title, "done": st.Done}
 		if st.Details != "" {
@@ -129,58 +130,6 @@ func (s *Service) RestoreStep(ctx context.Context, a task.Actor, id, event task.
 		at := min(c.Step, len(tk.Steps))
 		now := slices.Insert(slices.Clone(tk.Steps), at, task.Step{Title: c.Title, Details: c.Details, Done: c.Done})
 		return now, task.EvStepAdded, changes{"step": at, "title": c.Title}, nil
-	})
-}
-
-// LinkStep links a step to a subtask that exists already, such as one that a
-// run delegated beside the plan. Only people do it; agents create subtasks.
-// Errors: not a subtask of this task, step or subtask linked already, stale.
-func (s *Service) LinkStep(ctx context.Context, a task.Actor, id task.ID, at int, subtask task.ID, seen task.StepSeen) (*task.Task, error) {
-	if err := s.allowed(a, task.Person); err != nil {
-		return nil, err
-	}
-	return s.replan(ctx, a, id, func(tx *txn, tk *task.Task) ([]task.Step, string, changes, error) {
-		st, err := seenStep(tk, at, seen)
-		if err == nil {
-			err = freeStep(tk, "index", at)
-		}
-		if err != nil {
-			return nil, "", nil, err
-		}
-		sub, err := tx.TaskBare(subtask)
-		if err != nil && !task.IsCode(err, task.CodeTaskNotFound) {
-			return nil, "", nil, err
-		}
-		if err != nil || sub.ParentTaskID != id {
-			return nil, "", nil, task.FieldErrorf("subtask", "must be a subtask of task %d", id)
-		}
-		if slices.ContainsFunc(tk.Steps, func(st task.Step) bool { return st.TaskID == subtask }) {
-			return nil, "", nil, task.Errorf(task.Conflict, task.CodeStepLinked, "Another step is already linked to task %d", subtask)
-		}
-		now := slices.Clone(tk.Steps)
-		st.TaskID = subtask
-		now[at] = st
-		return now, task.EvStepLinked, changes{"step": at, "subtask": subtask}, nil
-	})
-}
-
-// UnlinkStep separates a step from its subtask, which continues below the task.
-// Only people do it. Errors: not linked, index out of range, stale.
-func (s *Service) UnlinkStep(ctx context.Context, a task.Actor, id task.ID, at int, seen task.StepSeen) (*task.Task, error) {
-	if err := s.allowed(a, task.Person); err != nil {
-		return nil, err
-	}
-	return s.replan(ctx, a, id, func(_ *txn, tk *task.Task) ([]task.Step, string, changes, error) {
-		st, err := seenStep(tk, at, seen)
-		if err == nil && st.TaskID == 0 {
-			err = task.Errorf(task.Conflict, task.CodeStaleVersion, "Step %d is not linked to a subtask", at+1)
-		}
-		if err != nil {
-			return nil, "", nil, err
-		}
-		now, sub := slices.Clone(tk.Steps), st.TaskID
-		now[at].TaskID = 0
-		return now, task.EvStepUnlinked, changes{"step": at, "subtask": sub}, nil
 	})
 }
 

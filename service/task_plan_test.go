@@ -92,22 +92,6 @@ func TestAPlanIsRearranged(t *testing.T) {
 		must(y.s.MoveStep(ctx, oleg, tk.ID, 1, 0, saw("b")))
 		must(y.s.InsertStep(ctx, oleg, tk.ID, 0, task.Step{Title: "a"}))
 	})
-	t.Run("people part a step from its subtask and link it again, agents do not", func(t *testing.T) {
-		_, err := y.s.UnlinkStep(ctx, coder, tk.ID, 2, task.StepSeen{})
-		refused(t, err, task.CodeForbidden)
-		is(t, must(y.s.UnlinkStep(ctx, oleg, tk.ID, 2, saw("c"))), "a b* c d")
-		_, err = y.s.UnlinkStep(ctx, oleg, tk.ID, 2, saw("c"))
-		refused(t, err, task.CodeStaleVersion)
-		_, err = y.s.LinkStep(ctx, coder, tk.ID, 2, sub.ID, saw("c"))
-		refused(t, err, task.CodeForbidden)
-		is(t, must(y.s.LinkStep(ctx, oleg, tk.ID, 3, sub.ID, saw("d"))), "a b* c d#")
-		_, err = y.s.LinkStep(ctx, oleg, tk.ID, 2, sub.ID, saw("c"))
-		refused(t, err, task.CodeStepLinked)
-		for _, other := range []task.ID{tk.ID, 999} {
-			_, err = y.s.LinkStep(ctx, oleg, tk.ID, 2, other, saw("c"))
-			refused(t, err, task.CodeInvalidField)
-		}
-	})
 	t.Run("a full plan is rearranged too, and takes no more", func(t *testing.T) {
 		full := y.create(oleg, "coder", noStart)
 		steps := make([]task.Step, task.MaxSteps)

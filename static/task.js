@@ -91,8 +91,7 @@
       else if (verb === "delete") {
         if (panel(a)) panel(a).open = false;
         (q("[data-plan-undo]") || document.body).focus();
-      } else if (verb === "unlink") q("summary", panel(a))?.focus();
-      else focusTick(0);
+      } else focusTick(0);
     });
   });
   // What a second click of a double click would meet is another step by then.

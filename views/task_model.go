@@ -16,7 +16,6 @@ type TaskModel struct {
 	Task        *task.Task
 	Family      FamilyTree
 	Subtasks    map[task.ID]*task.Task // by id, for the chips of steps
-	Loose       []*task.Task           // subtasks that no step is linked to
 	View        TaskView
 	Activity    []ActivityItem // oldest first
 	Counts      ActivityCounts

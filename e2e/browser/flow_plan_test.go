@@ -241,24 +241,6 @@ func TestATickShowsAtOnceAndGoesBackWhenItFails(t *testing.T) {
 	})
 }
 
-func TestASubtaskIsLinkedToAStep(t *testing.T) {
-	t.Parallel()
-	y := newInstance(t)
-	tk := y.planned("one", "two")
-	sub := must(y.svc.CreateSubtask(ctx, y.maya, tk.ID, 0, task.New{Title: "The part", Owner: "scout", NoStart: true}))
-	b := y.tab()
-	b.open(path(tk.ID, ""))
-	b.wait(`document.querySelector("#step-0 .subtask-link .glyph-idle")`)
-	b.click("#panel-0 summary")
-	b.click("#panel-0 button|Unlink #" + sub.ID.String())
-	b.wait(`!document.querySelector(".subtask-link") && !document.querySelector(".htmx-request")`)
-	b.click("#panel-1 summary")
-	b.choose("#panel-1 select", sub.ID.String())
-	b.press("#panel-1 button|Link")
-	b.wait(`document.querySelector("#step-1 .subtask-link")`)
-	equal(t, "link", y.task(tk.ID).Steps[1].TaskID, sub.ID)
-}
-
 // quoteAll writes values as arguments of a JavaScript call.
 func quoteAll(values ...any) string {
 	words := make([]string, len(values))
