@@ -189,7 +189,7 @@ func (l *openList) want(f task.TaskFilter, times map[task.ID][2]int64) []task.ID
 	}
 	slices.SortFunc(list, func(a, b *task.Task) int {
 		if f.Sort == "" {
-			return cmp.Or(b.Priority-a.Priority, int(a.ID-b.ID))
+			return cmp.Or(b.Priority-a.Priority, cmp.Compare(times[a.ID][0], times[b.ID][0]), int(a.ID-b.ID))
 		}
 		n := int(a.ID - b.ID)
 		switch f.Sort {
