@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"taskyard/internal/testkit"
 	"taskyard/runner/builtin/model/modeltest"
 	"taskyard/task"
 )
@@ -73,4 +74,58 @@ func TestAnAnswerContinuesTheConversation(t *testing.T) {
 			t.Error("it was not asked")
 		}
 	})
+}
+
+// TestTheEndOfOtherWorkContinuesTheConversation has an agent start a subtask, or
+// delegate, and end: when that work is done, its model gets what was said
+// before, then the prompt with the result.
+func TestTheEndOfOtherWorkContinuesTheConversation(t *testing.T) {
+	t.Parallel()
+	for what, start := range map[string]modeltest.Step{
+		"a subtask":    oneCall("create_subtask", `{"stepIndex":0,"title":"Measure it","owner":"helper"}`),
+		"a delegation": oneCall("task", `{"task":"Measure it","agent_type":"helper","wait_seconds":0}`),
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			m := modeltest.NewFunc(t, func(r modeltest.Request) modeltest.Step {
+				prompt, n := promptOf(r)
+				switch {
+				case r.System == "You help.":
+					return modeltest.Step{Text: "It is 42 inches."}
+				case strings.Contains(prompt, "42 inches"):
+					return modeltest.Step{Text: "So it is 42."}
+				case n == 1:
+					return start
+				}
+				return modeltest.Step{Text: "I wait for the helper."}
+			})
+			s, person := newModelServer(t, m, map[string][2]string{"painter": {"read, task", "You paint."}, "helper": {"read", "You help."}})
+			tk := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{
+				"title": "Paint it", "owner": "painter", "steps": []any{map[string]any{"title": "Measure"}},
+			})
+			s.runsEnded(tk.ID, 1)
+			waiting := func() []string { return s.rows("SELECT id FROM runs WHERE agent = 'helper' AND phase = 'approval'") }
+			testkit.Eventually(t, "the run of the helper waits for approval", func() bool { return len(waiting()) == 1 })
+			child := waiting()[0]
+			call[task.Run](t, person, "POST", "/api/runs/"+child+"/approve", map[string]any{"scope": "once"})
+			if what == "a subtask" { // its run completes it no more than any other run does
+				testkit.Eventually(t, "the helper is done", func() bool {
+					return s.rows("SELECT status FROM runs WHERE id = ?", child)[0] == "completed"
+				})
+				call[task.Task](t, person, "POST", "/api/tasks/2/complete", map[string]any{"summary": "It is 42 inches."})
+			}
+			s.runsEnded(tk.ID, 2)
+			if got := s.rows("SELECT spec ->> 'continues', summary FROM runs WHERE task_id = ? ORDER BY id DESC", tk.ID)[0]; got != "1|So it is 42." {
+				t.Errorf("the woken run continues, and says: %s", got)
+			}
+			turns := m.Turns()
+			first := slices.IndexFunc(turns, func(r modeltest.Request) bool {
+				prompt, n := promptOf(r)
+				return r.System == "You paint." && n == 1 && strings.Contains(prompt, "42 inches")
+			})
+			if n := len(turns[0].Messages); !reflect.DeepEqual(turns[first].Messages[:n], turns[0].Messages) || len(turns[first].Messages) != n+4 {
+				t.Errorf("the model was told %s, and then %s", asJSON(turns[0].Messages), asJSON(turns[first].Messages))
+			}
+		})
+	}
 }
