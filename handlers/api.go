@@ -78,6 +78,9 @@ type op struct {
 	apiDoc
 }
 
+// refusedName is the name of the response of requests that are refused.
+const refusedName = "Refused"
+
 // handle registers an endpoint, "METHOD /path": its permission goes into the
 // one table, its types and its apiDocs into the OpenAPI document, its errors
 // through problemOf.
@@ -97,10 +100,11 @@ func handleStream[I, O any](s *Server, endpoint string, need task.Perm, fn func(
 	s.ops = append(s.ops, o)
 	doc := s.api.OpenAPI()
 	if !slices.ContainsFunc(doc.Tags, func(t *huma.Tag) bool { return t.Name == o.Tag }) {
-		doc.Tags = append(doc.Tags, &huma.Tag{Name: o.Tag})
+		doc.Tags = append(doc.Tags, &huma.Tag{Name: o.Tag, Description: apiTags[o.Tag]})
 	}
 	hop := huma.Operation{
-		OperationID: operationID(o), Method: o.Method, Path: o.Path, Summary: o.Summary, Description: o.Desc, Tags: []string{o.Tag},
+		OperationID: operationID(o), Method: o.Method, Path: o.Path, Summary: o.Summary, Tags: []string{o.Tag},
+		Description:   strings.TrimSpace(o.Desc + "\n\nPermission: " + string(o.Need) + "."),
 		DefaultStatus: o.Status, BodyReadTimeout: bodyTimeout,
 		MaxBodyBytes: maxBody + 1, // limitBody refuses first
 	}
@@ -125,8 +129,16 @@ func handleStream[I, O any](s *Server, endpoint string, need task.Perm, fn func(
 		}
 		return out, nil
 	})
+	answers := operationOf(doc.Paths[o.Path], o.Method).Responses
+	if o.Need != task.Everyone {
+		if doc.Components.Responses == nil {
+			doc.Components.Responses = map[string]*huma.Response{refusedName: {
+				Description: "Refused: `code` says why.", Content: answers["default"].Content,
+			}}
+		}
+		answers["4XX"] = &huma.Response{Ref: "#/components/responses/" + refusedName}
+	}
 	if o.Also != 0 {
-		answers := operationOf(doc.Paths[o.Path], o.Method).Responses
 		also := *answers[statusKey(o.Status)]
 		also.Description = http.StatusText(o.Also)
 		answers[statusKey(o.Also)] = &also

@@ -47,6 +47,13 @@ func TestTheOpenAPIDocumentIsValidAndWhole(t *testing.T) {
 				t.Errorf("%s %s: summary %q, tags %v, id %s", method, path, o.Summary, o.Tags, o.OperationID)
 			}
 			ids[o.OperationID] = true
+			if o.Description == "" || doc.Tags.Get(o.Tags[0]).Description == "" {
+				t.Errorf("%s %s: no description, or none of its tag", method, path)
+			}
+			if public := o.Security != nil && len(*o.Security) == 0; !public && (o.Responses.Value("4XX") == nil ||
+				o.Responses.Value("4XX").Value.Content.Get("application/problem+json") == nil) {
+				t.Errorf("%s %s does not say how it refuses", method, path)
+			}
 			if o.Responses.Default() == nil || o.Responses.Default().Value.Content.Get("application/problem+json") == nil {
 				t.Errorf("%s %s does not describe its errors", method, path)
 			}
