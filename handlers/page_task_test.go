@@ -156,7 +156,7 @@ func TestActsOnATask(t *testing.T) {
 		b.post(at+"/cancel").leadsTo(at).shows("Canceled #1 and 1 subtask", "Canceled")
 		b.get("/tasks/3").shows("Canceled")
 		b.post(at + "/cancel").is(409).shows("is canceled")
-		b.post(at+"/comments", "content", "too late").is(409).shows("history never changes")
+		b.post(at+"/comments", "content", "too late").is(409).shows("archived tasks are read-only")
 	})
 	t.Run("a draft is started", func(t *testing.T) {
 		d := y.create(mayaActor, task.New{Owner: "coder", Status: task.Draft})

@@ -210,7 +210,7 @@ func (tx *txn) open(id task.ID, whole bool) (*task.Task, error) {
 }
 
 func archived(tk *task.Task) error {
-	return task.Errorf(task.Conflict, task.CodeArchived, "Task %d is %s: history never changes; create a follow-up", tk.ID, tk.Status)
+	return task.Errorf(task.Conflict, task.CodeArchived, "Task %d is %s: archived tasks are read-only; create a follow-up", tk.ID, tk.Status)
 }
 
 // fence checks a claim id that the caller gave; 0 means that none was given.

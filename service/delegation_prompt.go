@@ -17,10 +17,8 @@ const focusedPrompt = "You work for %s, who gave you this one task and waits for
 	"- End with your result in 2 or 3 sentences: what you found or did, the files you changed, what is left or blocked. " +
 	"%s reads that alone, at most about 2,000 tokens of it, not what you say before."
 
-// delegationPrompt tells an agent that may delegate when and how.
-const delegationPrompt = `
-
-You may delegate with the tool task.
+// DelegationGuide tells an agent that may delegate when and how.
+const DelegationGuide = `You may delegate with the tool task.
 
 - Delegate what would fill your context with what you do not need afterwards, what suits another agent or a cheaper model better,
   or several things that do not depend on each other. Do small and closely connected work yourself.
@@ -33,8 +31,7 @@ Two requests:
 task {"agent_type":"code-focused","task":"Refactor the authentication module in auth.go to use the new token system of token.go.
   Change no other file. Answer with the functions that changed and what their callers must do."}
 task {"estimated_complexity":"low","task":"Read the tests below internal. Answer with the packages that test no failure,
-  one per line. Change nothing."}
-`
+  one per line. Change nothing."}`
 
 // Bounds of the agents that a prompt names.
 const (
@@ -47,7 +44,7 @@ func (w *partWriter) delegation(helpers []task.Agent) {
 	if len(helpers) == 0 {
 		return
 	}
-	w.WriteString(delegationPrompt)
+	w.WriteString("\n\n" + DelegationGuide + "\n")
 	lines := make([]string, 0, shownHelpers+1)
 	for i, a := range helpers {
 		if i == shownHelpers {

@@ -167,3 +167,21 @@ func TestAChangeReturnsTheWholeTaskWhenItIsAskedFor(t *testing.T) {
 		t.Errorf("a list: %s", text)
 	}
 }
+
+// TestTheListOfAgentsSaysHowToDelegate holds what the description of the tool
+// task has no room for.
+func TestTheListOfAgentsSaysHowToDelegate(t *testing.T) {
+	t.Parallel()
+	ts := newTestServer(t)
+	c := ts.connect("coder", "/mcp")
+	_, m := c.ok("task", args{"agent_type": "list"})
+	how, _ := m["how"].(string)
+	for _, want := range []string{"Delegate what would fill your context", "Say in the request what is wanted", "Refactor the authentication module in auth.go"} {
+		if !strings.Contains(how, want) {
+			t.Errorf("%q is not in %q", want, how)
+		}
+	}
+	if n := strings.Count(how, "\ntask {"); n != 2 {
+		t.Errorf("%d examples", n)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"taskyard/service"
 	"taskyard/task"
 )
 
@@ -13,7 +14,7 @@ var runID = id("run_id", "runId of the answer").must()
 var delegateTools = []tool{
 	{
 		name: "task", delegates: true, run: delegateOrTodo,
-		doc: "Delegate to a sub-agent and get its short result; or list the agents",
+		doc: "Delegate to a sub-agent and get its short result; or list the agents, and how to ask them",
 		args: []arg{
 			text("task", "what to do"), text("description", "the same as task").hide(),
 			text("agent_type", "who does it, default general-purpose; list: list the agents"),
@@ -87,9 +88,14 @@ func agentTypes(c *call) (answer, error) {
 		return answer{}, err
 	}
 	list = slices.DeleteFunc(list, func(a task.AgentType) bool { return !a.Startable })
+	how := service.DelegationGuide
+	if len(list) == 0 || c.actor.RunID != 0 { // the prompt of a run has it
+		how = ""
+	}
 	return answer{structured: struct {
 		Agents []task.AgentType `json:"agents"`
-	}{list}, compact: true}, nil
+		How    string           `json:"how,omitempty"`
+	}{list, how}, compact: true}, nil
 }
 
 func delegate(c *call) (answer, error) {
