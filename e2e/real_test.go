@@ -117,6 +117,15 @@ func (y *realServer) ended(id task.ID) string {
 	return y.rows("SELECT status, phase, reason, summary FROM runs WHERE task_id = ?", id)[0]
 }
 
+// runsEnded waits until so many runs of a task have ended, each of which begins
+// with seconds of a program's own start.
+func (y *realServer) runsEnded(id task.ID, runs int) {
+	y.t.Helper()
+	testkit.EventuallyWithin(y.t, 3*time.Minute, fmt.Sprintf("%d runs have ended", runs), func() bool {
+		return y.rows("SELECT count(*) || ' ' || count(ended_at) FROM runs WHERE task_id = ?", id)[0] == fmt.Sprintf("%d %d", runs, runs)
+	})
+}
+
 // execute is begin and ended.
 func (y *realServer) execute() string {
 	y.t.Helper()
