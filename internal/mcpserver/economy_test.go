@@ -176,7 +176,9 @@ func TestTheListOfAgentsSaysHowToDelegate(t *testing.T) {
 	c := ts.connect("coder", "/mcp")
 	_, m := c.ok("task", args{"agent_type": "list"})
 	how, _ := m["how"].(string)
-	for _, want := range []string{"Delegate what would fill your context", "Say in the request what is wanted", "Refactor the authentication module in auth.go"} {
+	for _, want := range []string{
+		"Delegate what would fill your context", "Say in the request what is wanted", "Refactor the authentication module in auth.go",
+	} {
 		if !strings.Contains(how, want) {
 			t.Errorf("%q is not in %q", want, how)
 		}
