@@ -81,6 +81,9 @@
   document.addEventListener("input", e => { if (e.target.form && drafted(e.target.form).includes(e.target)) put(e.target, e.target.value); });
 
   // --- forms ---
+  // busy are the forms that were sent. A live update of a form takes away an attribute that says so.
+  let busy = new WeakSet();
+  addEventListener("pageshow", () => { busy = new WeakSet(); });
   const show = doc => {
     const pressed = document.activeElement?.closest("button");
     pressed?.blur(); // a morph leaves what has the focus as it is
@@ -96,15 +99,15 @@
     if (pressed?.isConnected) pressed.focus({ preventScroll: true });
     return true;
   };
-  // arrive shows the page that the answer leads to: this one in place, with the focus where it was.
+  // arrive shows the page that the answer leads to: this one in place, with the focus where it was. It is true where this
+  // page is left.
   const arrive = async (to, form) => {
     const url = new URL(to, location.href), here = url.pathname + url.search === location.pathname + location.search;
     if (url.pathname === `${taskyard.prefix}/login`) drop(() => true);
     if (!here || !form.matches("[data-keep]") || form.closest("dialog")) {
       location.assign(url);
       if (here && url.hash) location.reload();
-      form.dataset.leaves = "1"; // a double click must not ask for the next page twice: its message is shown once
-      return;
+      return true;
     }
     // Who adds or says something may have more: the field keeps the focus, but opens no keyboard on a screen by itself.
     const text = form.matches(".add-line, .composer") && form.querySelector("textarea, input:not([type=hidden])");
@@ -134,13 +137,14 @@
   };
   const send = async (form, submitter) => {
     const action = submitter?.getAttribute("formaction") || form.getAttribute("action");
-    form.dataset.sent = "1";
+    let leaves = false;
+    busy.add(form);
     form.setAttribute("aria-busy", "true");
     try {
       const res = await taskyard.post(action, new URLSearchParams(new FormData(form, submitter)), { "Taskyard-Send": "1" });
       if (res.status === 204) {
         forget(form);
-        await arrive(res.headers.get("Location"), form);
+        leaves = await arrive(res.headers.get("Location"), form);
       } else if (res.ok) { // with a page of its own: a new token, or the form with a further row
         if (!submitter?.formNoValidate) forget(form);
         form.dataset.replace = "";
@@ -149,15 +153,14 @@
       } else if (res.status === 401 || res.status === 429 || res.status >= 500) {
         taskyard.fault(res.status, res.headers.get("X-Request-Id"), new DOMParser().parseFromString(await res.text(), "text/html"));
       } else if (!refused(form, new DOMParser().parseFromString(await res.text(), "text/html"))) {
-        delete form.dataset.sent;
         form.dataset.native = "1"; // what is wrong is told by the page that the form leads to
         form.requestSubmit(submitter);
         delete form.dataset.native;
       }
     } catch { taskyard.unreachable(); }
     finally {
-      const over = () => { delete form.dataset.sent; delete form.dataset.leaves; form.removeAttribute("aria-busy"); };
-      if (form.dataset.leaves) setTimeout(over, 10000); else over();
+      const over = () => { busy.delete(form); form.removeAttribute("aria-busy"); };
+      if (leaves) setTimeout(over, 10000); else over(); // a double click must not ask for the next page twice: its message is shown once
     }
   };
   document.addEventListener("submit", e => {
@@ -166,7 +169,7 @@
     if (e.defaultPrevented || !keeps(form) || form.matches("[data-native]") || e.submitter?.matches("[data-check]")) return;
     e.preventDefault();
     e.stopImmediatePropagation();
-    if (form.dataset.sent) return;
+    if (busy.has(form)) return;
     if (navigator.onLine) send(form, e.submitter); else taskyard.offline();
   });
   document.addEventListener("htmx:afterSettle", () => taskyard.restoreDrafts(document)); // a question may come in while one looks
