@@ -46,14 +46,18 @@ func (rx *Rx) Usage(by string, from, to task.Time, limit int) ([]task.UsageRow, 
 	return collect(rows, err, scanUsageRow)
 }
 
+// usedByEnded sums what the runs used that ended from ?1 to before ?2, in the
+// order of scanUsageRow.
+const usedByEnded = ` count(*), sum(coalesce(json_extract(r.usage, '$.toolCalls'), 0)),
+ sum(coalesce(json_extract(r.usage, '$.tokensIn'), 0)) AS i, sum(coalesce(json_extract(r.usage, '$.tokensOut'), 0)) AS o,
+ sum(coalesce(json_extract(r.usage, '$.costUsd'), 0.0)) AS c, max(coalesce(json_extract(r.usage, '$.estimated'), 0))
+ FROM runs r INDEXED BY runs_ended WHERE r.ended_at >= ?1 AND r.ended_at < ?2 AND r.started_at IS NOT NULL`
+
 // TaskUsage sums what the runs of each task used that ended from one moment to
 // before another.
 func (rx *Rx) TaskUsage(from, to task.Time, limit int) ([]task.UsageRow, error) {
 	rows, err := rx.query(`SELECT CAST(r.task_id AS TEXT), (SELECT title FROM tasks
- WHERE id = r.task_id), count(*), sum(coalesce(json_extract(r.usage, '$.toolCalls'), 0)),
- sum(coalesce(json_extract(r.usage, '$.tokensIn'), 0)) AS i, sum(coalesce(json_extract(r.usage, '$.tokensOut'), 0)) AS o,
- sum(coalesce(json_extract(r.usage, '$.costUsd'), 0.0)) AS c, max(coalesce(json_extract(r.usage, '$.estimated'), 0))
- FROM runs r INDEXED BY runs_ended WHERE r.ended_at >= ?1 AND r.ended_at < ?2 AND r.started_at IS NOT NULL GROUP BY r.task_id
+ WHERE id = r.task_id),`+usedByEnded+` GROUP BY r.task_id
  ORDER BY c DESC, i + o DESC, r.task_id LIMIT ?3`, from, to, limit)
 	return collect(rows, err, scanUsageRow)
 }
@@ -61,11 +65,7 @@ func (rx *Rx) TaskUsage(from, to task.Time, limit int) ([]task.UsageRow, error) 
 // ProjectUsage sums what the runs of each project's tasks used that ended from
 // one moment to before another.
 func (rx *Rx) ProjectUsage(from, to task.Time, limit int) ([]task.UsageRow, error) {
-	rows, err := rx.query(`SELECT (SELECT project FROM tasks WHERE id = r.task_id) AS k, '', count(*),
- sum(coalesce(json_extract(r.usage, '$.toolCalls'), 0)),
- sum(coalesce(json_extract(r.usage, '$.tokensIn'), 0)) AS i, sum(coalesce(json_extract(r.usage, '$.tokensOut'), 0)) AS o,
- sum(coalesce(json_extract(r.usage, '$.costUsd'), 0.0)) AS c, max(coalesce(json_extract(r.usage, '$.estimated'), 0))
- FROM runs r INDEXED BY runs_ended WHERE r.ended_at >= ?1 AND r.ended_at < ?2 AND r.started_at IS NOT NULL GROUP BY k
+	rows, err := rx.query(`SELECT (SELECT project FROM tasks WHERE id = r.task_id) AS k, '',`+usedByEnded+` GROUP BY k
  ORDER BY c DESC, i + o DESC, k LIMIT ?3`, from, to, limit)
 	return collect(rows, err, scanUsageRow)
 }
