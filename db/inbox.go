@@ -150,11 +150,11 @@ func (tx *Tx) InsertNotice(message, taskID task.ID) (bool, error) {
 	return n == 1, err
 }
 
-// DeleteStoppedNotices ends the notices of a task that say that its run was
-// stopped.
-func (tx *Tx) DeleteStoppedNotices(id task.ID) error {
-	return tx.do("DELETE FROM notices WHERE task_id = ? AND "+
-		"EXISTS (SELECT 1 FROM messages m WHERE m.id = message_id AND m.type = 'stopped')", id)
+// DeleteStoppedNotices ends the notices of tasks that say that their run
+// was stopped.
+func (tx *Tx) DeleteStoppedNotices(ids ...task.ID) error {
+	return tx.do("DELETE FROM notices INDEXED BY notices_task WHERE task_id IN (SELECT value FROM json_each(?)) AND "+
+		"EXISTS (SELECT 1 FROM messages m WHERE m.id = message_id AND m.type = 'stopped')", asJSON(numbers(ids)))
 }
 
 // DeleteNotice reports whether the notice still waited.

@@ -274,21 +274,3 @@ func historyWhere(w *where, f task.HistoryFilter) {
 		w.add("t.archived_at < ?", f.To)
 	}
 }
-
-// OpenBare returns open tasks of a status in queue order, bare, and the
-// cursor of the next page.
-func (rx *Rx) OpenBare(status task.Status, limit int, after string) ([]*task.Task, string, error) {
-	w, err := rx.openWhere(task.TaskFilter{Status: status})
-	if err != nil {
-		return nil, "", err
-	}
-	from, args, err := queueOrder(w, after, limit)
-	if err != nil {
-		return nil, "", err
-	}
-	list, err := rx.tasks("SELECT "+taskBare+from, args...)
-	if err != nil || len(list) < limit {
-		return list, "", err
-	}
-	return list, placeOf(list[limit-1]), nil
-}

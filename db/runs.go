@@ -135,6 +135,41 @@ func (tx *Tx) InsertRun(r *task.Run) (task.ID, error) {
 	return id, tx.do("UPDATE tasks SET run_id = ? WHERE id = ?", id, r.TaskID)
 }
 
+// InsertRuns is InsertRun for queued runs that only their tasks and agents tell
+// apart, in three statements: cause, asker and attempt are those of the first.
+// It sets their ids, which ascend.
+func (tx *Tx) InsertRuns(list []*task.Run) error {
+	rows, ids := make([][5]any, len(list)), make([]int64, len(list))
+	limits := map[task.Limits]string{}
+	for i, r := range list {
+		if limits[r.Limits] == "" {
+			limits[r.Limits] = asJSON(r.Limits)
+		}
+		ids[i] = int64(r.TaskID)
+		rows[i] = [5]any{ids[i], r.Agent, limits[r.Limits], r.Model, r.DefinitionHash}
+	}
+	a := list[0]
+	err := tx.do(`INSERT INTO runs (task_id, agent, limits, model, definition_hash,
+ status, phase, cause, asked_by, asked_token, attempt, created_at)
+ SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, 'pending', 'queued', ?, ?, ?, ?, ? FROM json_each(?)`,
+		a.Cause, a.AskedBy, a.AskedToken, a.Attempt, tx.Now, asJSON(rows))
+	if err != nil {
+		return err
+	}
+	tasks := asJSON(ids)
+	if err := tx.do(`UPDATE tasks SET run_id = (SELECT r.id FROM runs r WHERE r.task_id = tasks.id AND r.status IN ('pending', 'running'))
+ WHERE id IN (SELECT value FROM json_each(?))`, tasks); err != nil {
+		return err
+	}
+	found, err := tx.query("SELECT t.run_id FROM json_each(?) j CROSS JOIN tasks t ON t.id = j.value ORDER BY j.key", tasks)
+	i := 0
+	_, err = collect(found, err, func(r rowScanner) (none struct{}, err error) {
+		i++
+		return none, r.Scan(&list[i-1].ID)
+	})
+	return err
+}
+
 // guard is the fence of every change of a run: its old state and its lease.
 const guard = " WHERE id = ? AND status = ? AND phase = ? AND lease = ?"
 

@@ -37,6 +37,44 @@ func (tx *Tx) EndTick(id task.ID, queued, skipped int) error {
 	return tx.do("DELETE FROM skips WHERE tick_id < ?", id)
 }
 
+// TickTask is an active task as a round of the scheduler looks at it.
+type TickTask struct {
+	task.Task      // with what decides whether it may run, and no more
+	Judged    bool // agents contributed to it, or something bounds or grants its runs
+}
+
+const tickCols = `t.id, t.owner, t.status, t.priority, t.created_at, t.project, coalesce(t.claim_holder, ''), coalesce(t.claim_expires, 0),
+ coalesce(t.question_id, 0), coalesce(t.run_id, 0), coalesce((SELECT phase FROM runs r WHERE r.id = t.run_id), ''),
+ t.failures, t.blocked, t.awaits, coalesce(t.grant_hash, '') <> '' OR EXISTS (SELECT 1 FROM hands WHERE task_id = t.id)
+ OR EXISTS (SELECT 1 FROM task_bounds WHERE task_id = t.id)`
+
+// TickTasks returns active tasks in queue order, and the cursor of the next page.
+func (rx *Rx) TickTasks(limit int, after string) ([]TickTask, string, error) {
+	w, err := rx.openWhere(task.TaskFilter{Status: task.Active})
+	if err != nil {
+		return nil, "", err
+	}
+	from, args, err := queueOrder(w, after, limit)
+	if err != nil {
+		return nil, "", err
+	}
+	rows, err := rx.query("SELECT "+tickCols+from, args...)
+	list, err := collect(rows, err, func(r rowScanner) (t TickTask, err error) {
+		var c task.Claim
+		err = r.Scan(&t.ID, &t.Owner, &t.Status, &t.Priority, &t.CreatedAt, &t.Project, &c.Holder, &c.ExpiresAt,
+			&t.QuestionID, &t.OpenRunID, &t.OpenRunPhase, &t.Failures, &t.Blocked, &t.Awaits, &t.Judged)
+		if c.Holder != "" {
+			t.Claim = &c
+		}
+		t.Derive(rx.Now)
+		return t, err
+	})
+	if err != nil || len(list) < limit {
+		return list, "", err
+	}
+	return list, placeOf(&list[limit-1].Task), nil
+}
+
 // AddSkip leaves a receipt for a task.
 func (tx *Tx) AddSkip(tick, taskID task.ID, reason, detail string) error {
 	return tx.do("INSERT OR REPLACE INTO skips (task_id, tick_id, reason, detail) VALUES (?, ?, ?, ?)", taskID, tick, reason, detail)

@@ -78,17 +78,24 @@ type newRun struct {
 	folder    string
 }
 
-// createRun makes a pending run: queued, or waiting for approval with a
-// frozen copy of what would run. What bounds its task bounds it.
-func (tx *txn) createRun(tk *task.Task, def task.Agent, n newRun) (task.ID, error) {
+// newRun is a queued run of a task as its owner's definition has it.
+func (tx *txn) newRun(tk *task.Task, def task.Agent, n newRun) *task.Run {
 	r := &task.Run{
 		TaskID: tk.ID, Agent: def.ID, Status: task.RunPending, Phase: task.PhaseQueued, Cause: n.cause, AskedBy: tx.actor.Name,
 		Attempt: n.attempt, RetryOf: n.retryOf, NotBefore: n.notBefore, DefinitionHash: def.Hash,
-		Session: n.session, Folder: n.folder, Why: n.why,
+		Session: n.session, Folder: n.folder, Why: n.why, Model: tx.s.modelOf(def, nil),
 	}
+	_, r.Limits = tx.s.rightsOf(def, nil)
 	if !tx.actor.IsAgent() {
 		r.AskedToken = tx.actor.TokenID
 	}
+	return r
+}
+
+// createRun makes a pending run: queued, or waiting for approval with a
+// frozen copy of what would run. What bounds its task bounds it.
+func (tx *txn) createRun(tk *task.Task, def task.Agent, n newRun) (task.ID, error) {
+	r := tx.newRun(tk, def, n)
 	v, err := tx.judge(tk, def, r)
 	if err != nil {
 		return 0, err
@@ -97,7 +104,7 @@ func (tx *txn) createRun(tk *task.Task, def task.Agent, n newRun) (task.ID, erro
 		if err := tx.freeze(r, def, tk, v); err != nil {
 			return 0, err
 		}
-	} else {
+	} else if r.Ask != nil {
 		_, r.Limits = tx.s.rightsOf(def, r.Ask)
 		r.Model = tx.s.modelOf(def, r.Ask)
 	}

@@ -16,7 +16,7 @@ type TickResult struct {
 	Queued, Skipped int
 }
 
-const tickChunk = 200
+const tickChunk = 300
 
 // Tick walks the active tasks in queue order, queues a run for each that may
 // run, and leaves a receipt for each that it skips. Safe to run twice: a task
@@ -51,16 +51,19 @@ type tickPart struct {
 }
 
 func (tx *txn) tickChunk(id task.ID, cursor string) (part tickPart, err error) {
-	list, next, err := tx.OpenBare(task.Active, tickChunk, cursor)
+	list, next, err := tx.TickTasks(tickChunk, cursor)
 	if err != nil {
 		return part, err
 	}
 	part.Next = next
+	tick := newRun{cause: task.CauseTick, attempt: 1}
+	var like []*task.Run // nothing but their tasks and agents tells them apart
 	// Read before the loop: skip itself has nothing that could fail.
 	if _, err := tx.pausedBy(""); err != nil {
 		return part, err
 	}
-	for _, tk := range list {
+	for i := range list {
+		tk := &list[i].Task
 		def, reason, detail := tx.skip(tk)
 		if reason == "blocked" {
 			if detail, err = tx.blockedText(tk); err != nil {
@@ -87,11 +90,45 @@ func (tx *txn) tickChunk(id task.ID, cursor string) (part tickPart, err error) {
 			continue
 		}
 		part.Queued++
-		if _, err := tx.createRun(tk, def, newRun{cause: task.CauseTick, attempt: 1}); err != nil {
+		if !list[i].Judged && tx.s.policyOf(def) != task.ApproveAlways {
+			like = append(like, tx.newRun(tk, def, tick))
+			continue
+		}
+		if err := tx.createRuns(like, tick); err != nil {
+			return part, err
+		}
+		like = nil
+		if _, err := tx.createRun(tk, def, tick); err != nil {
 			return part, err
 		}
 	}
-	return part, nil
+	return part, tx.createRuns(like, tick)
+}
+
+// createRuns is createRun for queued runs of tasks that nothing judges, a few
+// statements for all.
+func (tx *txn) createRuns(list []*task.Run, n newRun) error {
+	if len(list) == 0 {
+		return nil
+	}
+	if err := tx.InsertRuns(list); err != nil {
+		return err
+	}
+	tasks := make([]task.ID, len(list))
+	for i, r := range list {
+		tasks[i] = r.TaskID
+	}
+	if err := tx.DeleteStoppedNotices(tasks...); err != nil {
+		return err
+	}
+	tx.queued = true
+	for _, r := range list {
+		c := changes{"cause": n.cause, "phase": r.Phase, "attempt": n.attempt}
+		if err := tx.event(task.EvRunCreated, task.Event{TaskID: r.TaskID, RunID: r.ID, Agent: r.Agent}, c); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // skip returns why a tick leaves a task alone, in a word and a sentence.

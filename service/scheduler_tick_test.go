@@ -99,3 +99,45 @@ func TestTheTickOfTwoServicesMakesOneRunATask(t *testing.T) {
 	ok(t, <-done)
 	equal(t, "runs", len(y.runs(tk.ID)), 1)
 }
+
+func TestATickJudgesWhatAgentsBroughtAboutBesideTheRest(t *testing.T) {
+	y := newInstance(t)
+	y.define("coder", definition("tools: read", "approval: delegated", "model: small", "timeout: 7m"))
+	y.define("planner", definition("tools: read", "approval: delegated"))
+	var ids []task.ID
+	for i := range 9 {
+		switch {
+		case i%3 == 1:
+			ids = append(ids, y.create(planner, "coder", noStart).ID) // waits for consent to what an agent made
+		case i%3 == 2:
+			ids = append(ids, y.create(maya, "planner", noStart).ID)
+		default:
+			ids = append(ids, y.create(maya, "coder", noStart).ID)
+		}
+	}
+	must(y.s.Tick(y.ctx(), "cron"))
+	before := task.ID(0)
+	for i, id := range ids {
+		r := y.openRun(id)
+		if r.ID <= before {
+			t.Errorf("run %d of task %d comes before that of the task before it", r.ID, id)
+		}
+		before = r.ID
+		phase, model := task.PhaseQueued, "small"
+		if i%3 == 1 {
+			phase = task.PhaseApproval
+		}
+		if i%3 == 2 {
+			model = ""
+		}
+		equal(t, "phase", r.Phase, phase)
+		equal(t, "model", r.Model, model)
+		equal(t, "agent", r.Agent, must(y.s.Task(y.ctx(), maya, id)).Owner)
+		if i%3 == 0 {
+			equal(t, "limit", r.Limits.TimeoutSeconds, 420)
+			equal(t, "attempt", r.Attempt, 1)
+			equal(t, "asked by", r.AskedBy, task.System)
+			equal(t, "the gate of the task", must(y.s.Task(y.ctx(), maya, id)).OpenRunID, r.ID)
+		}
+	}
+}
