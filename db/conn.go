@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"strings"
 	"time"
 
 	sqlite3 "github.com/mattn/go-sqlite3"
@@ -66,7 +67,7 @@ func (c *conn) stmt(q string) (*stmt, error) {
 	if s := c.stmts[q]; s != nil {
 		return s, nil
 	}
-	prepared, err := c.c.Prepare(q)
+	prepared, err := c.c.Prepare(unpeeked(q))
 	if err != nil {
 		return nil, err
 	}
@@ -77,6 +78,11 @@ func (c *conn) stmt(q string) (*stmt, error) {
 	c.stmts[q] = s
 	return s, nil
 }
+
+// unpeeked hides the argument of LIMIT from SQLite, which would prepare a
+// statement again each time that another is bound, to plan for that number: a
+// list of tasks takes 60 µs to prepare, more than a page of it to read.
+func unpeeked(q string) string { return strings.ReplaceAll(q, "LIMIT ?", "LIMIT +?") }
 
 func (c *conn) exec(q string) error {
 	s, err := c.stmt(q)

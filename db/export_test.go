@@ -17,3 +17,6 @@ func OnPrepare(fn func(q string)) (undo func()) {
 
 // AddWordsFit gives connections past this package the function of its lists.
 func AddWordsFit(c *sqlite3.SQLiteConn) error { return addWordsFit(c) }
+
+// Unpeeked is a statement as connections prepare it.
+func Unpeeked(q string) string { return unpeeked(q) }

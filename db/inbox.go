@@ -154,7 +154,7 @@ func (tx *Tx) InsertNotice(message, taskID task.ID) (bool, error) {
 // was stopped.
 func (tx *Tx) DeleteStoppedNotices(ids ...task.ID) error {
 	return tx.do("DELETE FROM notices INDEXED BY notices_task WHERE task_id IN (SELECT value FROM json_each(?)) AND "+
-		"EXISTS (SELECT 1 FROM messages m WHERE m.id = message_id AND m.type = 'stopped')", asJSON(numbers(ids)))
+		"EXISTS (SELECT 1 FROM messages m WHERE m.id = message_id AND m.type = 'stopped')", jsonIDs(ids))
 }
 
 // DeleteNotice reports whether the notice still waited.

@@ -110,6 +110,8 @@ func (rx *Rx) openWhere(f task.TaskFilter) (*where, error) {
 	case task.Draft:
 		w.add("t.status = 'draft'")
 		w.index = "tasks_draft"
+	case task.Active: // no argument, or SQLite prepares the statement again each time, to compare it with partial indexes
+		w.add("t.status = 'active'")
 	default:
 		w.add("t.status = ?", f.Status)
 	}

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	sqlite3 "github.com/mattn/go-sqlite3"
+
 	"taskyard/db"
 	"taskyard/db/dbfill"
 	"taskyard/db/dbtest"
@@ -105,6 +107,7 @@ func TestEveryStatementUsesAnIndex(t *testing.T) {
 			t.Errorf("the exception %q is not needed", a.statement)
 		}
 	}
+	t.Run("and none is prepared again for other arguments", func(t *testing.T) { preparedOnce(t, statements) })
 	t.Run("and the tour meets every statement of the package", func(t *testing.T) { complete(t, statements) })
 }
 
@@ -200,6 +203,54 @@ func plan(t *testing.T, path, q string) (lines []string) {
 	}
 	ok(t, rows.Err())
 	return lines
+}
+
+// peeked are the conditions whose argument SQLite must know to choose an index: it
+// prepares their statements again each time. Virtual tables prepare statements of
+// their own.
+var peeked = regexp.MustCompile(`\bstatus = \?| LIKE \?| MATCH |pragma_`)
+
+// preparedOnce runs every statement that reads with other arguments each time;
+// SQLite asks the authorizer whenever it prepares one.
+func preparedOnce(t *testing.T, statements []string) {
+	c, err := raw(t, oldInstance(t)).Conn(t.Context())
+	ok(t, err)
+	defer c.Close()
+	ok(t, c.Raw(func(dc any) error {
+		asked := 0
+		dc.(*sqlite3.SQLiteConn).RegisterAuthorizer(func(int, string, string, string) int { asked++; return sqlite3.SQLITE_OK })
+		for _, q := range statements {
+			if !strings.HasPrefix(q, "SELECT") && !strings.HasPrefix(q, "WITH") || peeked.MatchString(q) {
+				continue
+			}
+			s, err := dc.(driver.Conn).Prepare(db.Unpeeked(q))
+			if err != nil {
+				return err
+			}
+			asked = 0
+			for n := range 3 {
+				args := make([]driver.NamedValue, s.NumInput())
+				for i := range args {
+					args[i] = driver.NamedValue{Ordinal: i + 1, Value: int64(n)}
+				}
+				rows, err := s.(driver.StmtQueryContext).QueryContext(t.Context(), args)
+				if err != nil {
+					return err
+				}
+				_ = rows.Next(make([]driver.Value, len(rows.Columns()))) // what it finds, or that the argument makes no sense
+				if err := rows.Close(); err != nil {
+					return err
+				}
+			}
+			if asked > 0 {
+				t.Errorf("prepared again: %s", q)
+			}
+			if err := s.Close(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
 }
 
 // complete reads the package's own source: each piece of SQL in it must occur
