@@ -12,6 +12,10 @@ type AgentLoad struct {
 	OldestAt task.Time `json:"oldestAt,omitzero"` // creation of the oldest queued task
 }
 
+// noRunWaits is whether no open run of a task t waits for people, on behalf of
+// its owner.
+const noRunWaits = "NOT EXISTS (SELECT 1 FROM runs r WHERE r.id = t.run_id AND r.agent = t.owner AND r.phase IN ('approval', 'permission'))"
+
 // Loads returns the load of every owner of open tasks. Tasks are counted as
 // they change; what few tasks are in has indexes, which are walked.
 func (rx *Rx) Loads() (map[string]AgentLoad, error) {
@@ -47,16 +51,25 @@ func (rx *Rx) Loads() (map[string]AgentLoad, error) {
 			[]any{rx.Now},
 			func(l *AgentLoad, n int) { l.Working, l.Queued = n, l.Queued-n },
 		},
+		// Of several reasons to wait for people each task has one.
 		{
-			"SELECT owner, count(*) FROM tasks INDEXED BY tasks_question WHERE question_id IS NOT NULL AND status = 'active' GROUP BY owner",
+			"SELECT agent, count(*) FROM runs INDEXED BY runs_approval WHERE status = 'pending' AND phase = 'approval' GROUP BY agent",
 			nil, func(l *AgentLoad, n int) { l.Waiting = n },
 		},
-		// What waits and asks nothing: of several reasons each task has one.
-		{`SELECT owner, count(*) FROM (SELECT owner, id FROM tasks WHERE blockers_canceled > 0 AND archived_at IS NULL AND status = 'active'
- UNION SELECT agent, task_id FROM runs INDEXED BY runs_approval WHERE status = 'pending' AND phase = 'approval'
- UNION SELECT agent, task_id FROM runs INDEXED BY runs_running WHERE status = 'running' AND phase = 'permission') w
- WHERE NOT EXISTS (SELECT 1 FROM tasks t WHERE t.id = w.id AND t.owner = w.owner AND t.question_id IS NOT NULL AND t.status = 'active')
- GROUP BY owner`, nil, func(l *AgentLoad, n int) { l.Waiting += n }},
+		{
+			"SELECT agent, count(*) FROM runs INDEXED BY runs_running WHERE status = 'running' AND phase = 'permission' GROUP BY agent",
+			nil, func(l *AgentLoad, n int) { l.Waiting += n },
+		},
+		{
+			"SELECT owner, sum(run_id IS NULL OR " + noRunWaits + ") FROM tasks t INDEXED BY tasks_question " +
+				"WHERE question_id IS NOT NULL AND status = 'active' GROUP BY owner",
+			nil, func(l *AgentLoad, n int) { l.Waiting += n },
+		},
+		{
+			"SELECT owner, sum(question_id IS NULL AND (run_id IS NULL OR " + noRunWaits + ")) FROM tasks t INDEXED BY tasks_blocker_canceled " +
+				"WHERE blockers_canceled > 0 AND archived_at IS NULL AND status = 'active' GROUP BY owner",
+			nil, func(l *AgentLoad, n int) { l.Waiting += n },
+		},
 		{"SELECT owner, count(*) FROM tasks INDEXED BY tasks_stuck WHERE failures > 0 AND archived_at IS NULL AND status = 'active' " +
 			"AND run_id IS NULL GROUP BY owner", nil, func(l *AgentLoad, n int) { l.Failed = n }},
 	} {

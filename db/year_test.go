@@ -22,6 +22,14 @@ func TestShortWaysAgreeWithTheLongOnes(t *testing.T) {
 		Comments: 10, Lines: 10,
 	}, []string{"coder", "planner", "tester"}, time.Now())
 	ok(t, err)
+	for _, q := range []string{ // tasks that wait for several reasons
+		"UPDATE tasks SET question_id = 1 WHERE run_id IS NOT NULL AND archived_at IS NULL AND id % 3 = 0",
+		"UPDATE tasks SET blockers_canceled = 1 WHERE (run_id IS NOT NULL OR question_id IS NOT NULL) AND archived_at IS NULL AND id % 4 = 0",
+		"UPDATE tasks SET blockers_canceled = 1 WHERE archived_at IS NULL AND id % 97 = 0",
+	} {
+		_, err := raw(t, path).ExecContext(t.Context(), q)
+		ok(t, err)
+	}
 	d := dbtest.Open(t, path)
 	ok(t, d.Read(context.Background(), func(rx *db.Rx) error {
 		loads, err := rx.Loads()
