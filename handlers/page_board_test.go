@@ -218,3 +218,36 @@ func TestABoardOfManyTasksIsSmall(t *testing.T) {
 		}
 	}
 }
+
+func TestColumnsAreKeptForThoseWhoSeeTheSame(t *testing.T) {
+	y := newPageSite(t)
+	maya, vera := y.maya(), y.person("vera", task.RoleViewer)
+	tk := y.create(mayaActor, task.New{Title: "Paint the fence", Owner: "pull", NoStart: true})
+	card := func(b *browser, path string) string {
+		t.Helper()
+		a := b.get(path)
+		_, rest, found := strings.Cut(a.body, `id="t-`+tk.ID.String()+`"`)
+		if !found {
+			t.Fatalf("%s: no card in %s", path, a.body)
+		}
+		rest, _, _ = strings.Cut(rest, "</article>")
+		return rest
+	}
+	acts, back := "Raise priority", `move?back=%2Fqueues%3Fseen`
+	for range 2 {
+		if c := card(maya, "/queues"); !strings.Contains(c, acts) || strings.Contains(c, back) {
+			t.Errorf("an admin sees %s", c)
+		}
+		if c := card(vera, "/queues"); strings.Contains(c, acts) {
+			t.Errorf("a viewer sees %s", c)
+		}
+		if c := card(maya, "/queues?seen=1"); !strings.Contains(c, back) {
+			t.Errorf("on another page an admin sees %s", c)
+		}
+	}
+	_, err := y.svc.Comment(t.Context(), mayaActor, tk.ID, "green, please")
+	y.ok(err)
+	if c := card(vera, "/queues"); !strings.Contains(c, "Comments") {
+		t.Errorf("after a comment a viewer sees %s", c)
+	}
+}

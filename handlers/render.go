@@ -110,7 +110,7 @@ func (s *Server) bareChrome(c echo.Context) views.Chrome {
 	a := actorOf(c)
 	ch := views.Chrome{
 		User: strings.TrimPrefix(a.Name, "user:"), Role: a.Role, FormToken: s.formToken(c), Now: s.svc.Now(),
-		Gen: s.svc.Hub().Generation(), Path: c.Request().URL.RequestURI(),
+		Gen: s.svc.Hub().Generation(), Drawn: &s.drawn, Path: c.Request().URL.RequestURI(),
 		CanWrite: a.May(task.Person), CanDecide: a.May(task.Decide), CanAdmin: a.May(task.Admin),
 	}
 	if err := s.svc.Fault(); err != nil && a.Role != task.RoleNone {

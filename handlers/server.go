@@ -18,6 +18,7 @@ import (
 	"taskyard/internal/buildinfo"
 	"taskyard/service"
 	"taskyard/task"
+	"taskyard/views/ui"
 )
 
 // Scheduler is what the pages ask of the clock.
@@ -73,6 +74,7 @@ type Server struct {
 	docs     docsOnce
 	gate     *gate
 	conns    *conns
+	drawn    ui.PartCache
 
 	profiling sync.Mutex // the one profile that is taken at a time
 }

@@ -37,10 +37,16 @@ type Chrome struct {
 	CanDecide        bool       // may decide approvals
 	CanAdmin         bool       // may change agents, people, tokens, settings
 	Now              task.Time
-	Gen              uint64 // changes so far; the live stream compares it with its own
-	Path             string // path and query of this page; live parts refetch it
-	Plain            bool   // the request came unencrypted over a network
-	From             string // the page that asked for this one, where it said so; its form leads there
+	Gen              uint64        // changes so far; the live stream compares it with its own
+	Drawn            *ui.PartCache // parts of boards, for everybody; nil keeps none
+	Path             string        // path and query of this page; live parts refetch it
+	Plain            bool          // the request came unencrypted over a network
+	From             string        // the page that asked for this one, where it said so; its form leads there
+}
+
+// state is what parts of a board are drawn from.
+func (c Chrome) state() ui.PartState {
+	return ui.PartState{Gen: c.Gen, Second: int64(c.Now) / 1000}
 }
 
 // NavCounts are the numbers of the navigation.

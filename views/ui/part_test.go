@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -59,5 +60,55 @@ func TestAPartTravelsOnce(t *testing.T) {
 		if !c.same {
 			version(got)
 		}
+	}
+}
+
+func TestAKeptPartIsDrawnOncePerStateAndKey(t *testing.T) {
+	t.Parallel()
+	var c PartCache
+	drawn := 0
+	ask := func(gen uint64, second int64, key any, held string) string {
+		t.Helper()
+		ctx := templ.WithChildren(WithHeld(t.Context(), held), templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
+			drawn++
+			_, err := io.WriteString(w, strconv.Itoa(drawn))
+			return err
+		}))
+		var b strings.Builder
+		if err := c.Part(PartState{gen, second}, key, "li", "t-1", nil).Render(ctx, &b); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	text := regexp.MustCompile(`^<li id="t-1" data-part="([\w-]{8})">(\d+)</li>$`)
+	for i, step := range []struct {
+		name   string
+		gen    uint64
+		second int64
+		key    any
+		want   string
+	}{
+		{"the first", 5, 1, "a", "1"},
+		{"again", 5, 1, "a", "1"},
+		{"another key", 5, 1, "b", "2"},
+		{"a change", 6, 1, "a", "3"},
+		{"somebody who began before the change", 5, 1, "a", "4"},
+		{"what they drew is not kept", 6, 1, "a", "3"},
+		{"a second later", 6, 2, "a", "5"},
+	} {
+		m := text.FindStringSubmatch(ask(step.gen, step.second, step.key, ""))
+		if m == nil || m[2] != step.want {
+			t.Fatalf("%d, %s: got %q, want %s", i, step.name, m, step.want)
+		}
+	}
+	version := text.FindStringSubmatch(ask(6, 2, "a", ""))[1]
+	if got := ask(6, 2, "a", version); got != `<li id="t-1" data-same></li>` {
+		t.Errorf("of a part that is held: got %s", got)
+	}
+	for i := range 2 * maxKept {
+		ask(6, 2, i, "")
+	}
+	if len(c.kept) > maxKept {
+		t.Errorf("%d parts are kept", len(c.kept))
 	}
 }
