@@ -110,8 +110,11 @@ func (rx *Rx) newestMatches(f task.HistoryFilter, limit int) (found []archivedTa
 // HistoryHours counts the tasks of an owner ("": all) that became history, and
 // the failed runs of that agent, by spans of so many ms, from the hourly sums.
 func (rx *Rx) HistoryHours(owner string, from, to task.Time, span int64) ([]task.HistoryTime, error) {
-	rows, err := rx.query(`SELECT hour / ?1 * ?1 AS h, sum(n * (what = 'done')), sum(n * (what = 'canceled')), sum(n * (what = 'run.failed'))
- FROM stats_hours WHERE hour >= ?2 AND hour < ?3 AND (?4 = '' OR agent = ?4) GROUP BY h`, span, from, to, owner)
+	// Hours come in order, so that only their sums are put into spans.
+	rows, err := rx.query(`SELECT hour / ?1 * ?1 AS h, sum(done), sum(canceled), sum(failed) FROM (SELECT hour,
+ sum(n * (what = 'done')) AS done, sum(n * (what = 'canceled')) AS canceled, sum(n * (what = 'run.failed')) AS failed
+ FROM stats_hours WHERE hour >= ?2 AND hour < ?3 AND what IN ('done', 'canceled', 'run.failed') AND (?4 = '' OR agent = ?4)
+ GROUP BY hour) GROUP BY h`, span, from, to, owner)
 	return collect(rows, err, func(r rowScanner) (t task.HistoryTime, err error) {
 		return t, r.Scan(&t.Start, &t.Done, &t.Canceled, &t.Failed)
 	})
