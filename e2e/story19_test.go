@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -56,7 +57,7 @@ func fillLarge(t *testing.T, s *server, comments, lines, small int) (y largeInst
 	}
 	steps := make([]task.Step, 15)
 	for i := range steps {
-		steps[i] = task.Step{Title: "s", Details: strings.Repeat("details ", 8000)}
+		steps[i] = task.Step{Title: "s", Details: dense(64_000)}
 	}
 	for range 40 {
 		create(task.New{Title: "large", Owner: "big", Steps: steps})
@@ -93,17 +94,28 @@ func fillLarge(t *testing.T, s *server, comments, lines, small int) (y largeInst
 			n -= part
 		}
 	}
-	fill(comments, task.Message{TaskID: y.commented, Kind: task.KindComment, Author: "big", Content: strings.Repeat("long comment ", 2500)})
+	fill(comments, task.Message{TaskID: y.commented, Kind: task.KindComment, Author: "big", Content: dense(32_500)})
 	fill(lines, task.Message{
 		TaskID: y.transcribed, RunID: y.run, Kind: task.KindRun, Role: task.SpeakerAssistant,
-		Type: "text", Author: "big", Content: strings.Repeat("long line ", 3200),
+		Type: "text", Author: "big", Content: dense(32_000),
 	})
 	must(open.Close())
 	return y
 }
 
-// slowReader asks for a path and reads nothing of the answer until ctx ends.
-func (s *server) slowReader(ctx context.Context, token, path string) {
+// dense returns a text of n bytes that hardly compresses.
+func dense(n int) string {
+	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789  "
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = letters[rand.IntN(len(letters))]
+	}
+	return string(b)
+}
+
+// slowReader asks for a path, whose answer may come in one of the encodings,
+// and reads nothing of it until ctx ends.
+func (s *server) slowReader(ctx context.Context, token, path, encodings string) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", s.address)
 	if err != nil {
 		return
@@ -112,7 +124,8 @@ func (s *server) slowReader(ctx context.Context, token, path string) {
 	if c, ok := conn.(*net.TCPConn); ok {
 		_ = c.SetReadBuffer(4096)
 	}
-	fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n\r\n", path, s.address, token)
+	fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nAccept-Encoding: %s\r\n\r\n",
+		path, s.address, token, encodings)
 	<-ctx.Done()
 }
 
@@ -220,7 +233,7 @@ func TestStory19NobodyWaitsForALargeNeighbor(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
 		for range 50 {
-			wg.Go(func() { s.slowReader(ctx, person, "/api/tasks?full=true&limit=500") })
+			wg.Go(func() { s.slowReader(ctx, person, "/api/tasks?full=true&limit=500", "identity") })
 		}
 		call[task.Task](t, s.api(person), "POST", "/api/tasks", map[string]any{"title": "Do it there", "owner": "hooked"})
 		wg.Go(func() {
@@ -254,6 +267,9 @@ func wait(ctx context.Context, d time.Duration) {
 	case <-ctx.Done():
 	}
 }
+
+// encodings are those that programs and browsers accept.
+var encodings = []string{"identity", "gzip", "gzip, deflate, br, zstd"}
 
 // TestAnyMixOfCallersCostsLittleMemory has callers of every sort ask for as
 // much as they can at the same time, of which 48 read no answer.
@@ -310,10 +326,10 @@ func TestAnyMixOfCallersCostsLittleMemory(t *testing.T) {
 		defer cancel()
 		var slow, wg sync.WaitGroup
 		for i := range 48 {
-			slow.Go(func() { s.slowReader(ctx, tokens[i%len(tokens)], gets[i%3]) })
+			slow.Go(func() { s.slowReader(ctx, tokens[i%len(tokens)], gets[i%3], encodings[i%len(encodings)]) })
 		}
 		for i := range 4 {
-			slow.Go(func() { s.slowReader(ctx, tokens[i], "/api/events") })
+			slow.Go(func() { s.slowReader(ctx, tokens[i], "/api/events", "identity") })
 		}
 		for i := range 16 {
 			wg.Go(func() {

@@ -23,6 +23,8 @@ const (
 	callerPart = 6 << 20         // of one of them
 	gateWait   = 8 * time.Second // until a place is free: longer than a reader may stall
 	bodyFactor = 4               // bytes that a request of one byte takes, with what is made of it
+	// compressorBytes is what a compressor holds while a reader takes its answer.
+	compressorBytes = 1 << 20
 )
 
 // gate shares the memory for large requests and answers among the callers. Who
@@ -135,7 +137,7 @@ func (s *Server) admit(c echo.Context) (err error) {
 	bytes := int64(0)
 	switch n := r.ContentLength; {
 	case r.Method == http.MethodGet && !small(c):
-		bytes = answerBytes
+		bytes = answerShare(r)
 	case n > largeBody:
 		bytes = n * bodyFactor
 	case n < 0:
@@ -145,6 +147,14 @@ func (s *Server) admit(c echo.Context) (err error) {
 		callOf(r.Context()).leave, err = s.gate.enter(r.Context(), holderOf(c), bytes)
 	}
 	return err
+}
+
+// answerShare is how many bytes the answer to a request may hold until it is read.
+func answerShare(r *http.Request) int64 {
+	if acceptsGzip(r) { // whoever takes zstd takes this too
+		return answerBytes + compressorBytes
+	}
+	return answerBytes
 }
 
 // readBody reads a body whose length is bounded into as much memory as it takes:
@@ -228,7 +238,7 @@ func (s *Server) admitMCP(c echo.Context) (leave func(), err error) {
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	for _, name := range readsLists {
 		if bytes.Contains(body, name) {
-			return s.gate.enter(r.Context(), holderOf(c), answerBytes)
+			return s.gate.enter(r.Context(), holderOf(c), answerShare(r))
 		}
 	}
 	return func() {}, nil

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"math"
 	"runtime/debug"
 	"runtime/metrics"
 	"time"
@@ -16,37 +17,77 @@ const (
 	memoryWorth = 8 << 20 // bytes beyond the last time
 )
 
-// releaseMemory returns the memory of a burst to the system soon after it, until ctx
-// ends.
+// burstRoom is how many bytes Go may hold beyond those of a quiet server before
+// it collects more often. By itself it collects when the heap has doubled, and
+// later where others compute too: half of the memory of a burst was garbage.
+const burstRoom = 28 << 20
+
+// releaseMemory bounds the garbage of a burst and returns its memory to the
+// system soon after it, until ctx ends.
 func releaseMemory(ctx context.Context) {
 	tick := time.NewTicker(memoryLook)
 	defer tick.Stop()
-	var kept, allocated uint64
+	bounds := debug.SetMemoryLimit(-1) == math.MaxInt64 // otherwise GOMEMLIMIT does
+	m := memoryOfGo()
+	b := burst{base: m.held, steady: m.live}
+	var kept uint64
+	allocated := m.allocated
 	for {
+		if bounds {
+			debug.SetMemoryLimit(b.limit(m.live))
+		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}
-		held, total := heldMemory()
-		quiet := total-allocated < memoryQuiet
-		allocated = total
-		if !quiet || kept != 0 && held < kept+memoryWorth {
-			continue
+		m = memoryOfGo()
+		quiet := m.allocated-allocated < memoryQuiet
+		if quiet && (kept == 0 || m.held >= kept+memoryWorth) {
+			debug.FreeOSMemory()
+			m = memoryOfGo()
+			b.base, kept = m.held, m.held
 		}
-		debug.FreeOSMemory()
-		kept, allocated = heldMemory()
+		allocated = m.allocated
 	}
 }
 
-// heldMemory returns the bytes that Go holds of the system, and those that it
-// has allocated since the start.
-func heldMemory() (held, allocated uint64) {
+// burst tells a burst from an instance that has become larger.
+type burst struct {
+	base   uint64 // bytes that Go held when the server was quiet
+	steady uint64 // bytes of the heap that were in use over the last minute
+}
+
+// limit returns how many bytes Go may hold when the last collection left live.
+// What lives on for minutes is no burst, and an instance that needs most of the
+// limit has none: Go would do little but collect.
+func (b *burst) limit(live uint64) int64 {
+	if live < b.steady {
+		b.steady = live
+	} else {
+		b.steady += (live - b.steady) / uint64(time.Minute/memoryLook)
+	}
+	limit := max(b.base, 2*b.steady) + burstRoom
+	if live > limit*3/5 {
+		return math.MaxInt64
+	}
+	return int64(limit) //nolint:gosec // far below the largest number
+}
+
+// goMemory is what Go holds of the system, what of the heap the last collection
+// left, and what was allocated since the start, in bytes.
+type goMemory struct{ held, live, allocated uint64 }
+
+func memoryOfGo() goMemory {
 	s := []metrics.Sample{
 		{Name: "/memory/classes/total:bytes"},
 		{Name: "/memory/classes/heap/released:bytes"},
+		{Name: "/gc/heap/live:bytes"},
 		{Name: "/gc/heap/allocs:bytes"},
 	}
 	metrics.Read(s)
-	return s[0].Value.Uint64() - s[1].Value.Uint64(), s[2].Value.Uint64()
+	return goMemory{
+		held: s[0].Value.Uint64() - s[1].Value.Uint64(),
+		live: s[2].Value.Uint64(), allocated: s[3].Value.Uint64(),
+	}
 }
