@@ -22,9 +22,9 @@ func newLogger(e *Env, c config.Log) *slog.Logger {
 	e.level.Set(level)
 	opt := &slog.HandlerOptions{Level: &e.level}
 	if c.Format == "text" || c.Format != "json" && columns(e.Stderr) > 0 {
-		return slog.New(newTextHandler(e.Stderr, opt))
+		return slog.New(newRepeatsHandler(newTextHandler(e.Stderr, opt)))
 	}
-	return slog.New(slog.NewJSONHandler(e.Stderr, opt))
+	return slog.New(newRepeatsHandler(slog.NewJSONHandler(e.Stderr, opt)))
 }
 
 // textHandler writes lines that people read: the time of day, the level, the
