@@ -49,6 +49,7 @@ func migrate(ctx context.Context, db *sql.DB, path string, log *slog.Logger) err
 		if err := backupBefore(ctx, db, path, have, log); err != nil {
 			return err
 		}
+		log.Info("migrating the database", "from", have, "to", want)
 	}
 	if _, err := p.Up(ctx); err != nil {
 		return fmt.Errorf("migrate %s: %w", path, err)
@@ -113,7 +114,7 @@ func backupBefore(ctx context.Context, db *sql.DB, path string, version int64, l
 	if _, err := os.Stat(to); err == nil {
 		to = fmt.Sprintf("%s.%d", to, os.Getpid())
 	}
-	if err := vacuumInto(ctx, db, to); err != nil {
+	if err := copyTold(ctx, db, path, to, log); err != nil {
 		return fmt.Errorf("backup before migration: %w", err)
 	}
 	log.Info("database copied before migration", "file", to)

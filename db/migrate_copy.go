@@ -1,0 +1,60 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"log/slog"
+	"os"
+	"time"
+)
+
+const (
+	largeCopy = 256 << 20        // bytes from which on a copy is announced
+	copyNews  = 10 * time.Second // between two lines about it
+)
+
+// copyTold is vacuumInto for the database at path. Nobody is answered meanwhile,
+// which may be minutes, so the log says what is done and how far it is.
+func copyTold(ctx context.Context, db *sql.DB, path, to string, log *slog.Logger) error {
+	size := sizeOf(path)
+	if size < largeCopy {
+		return vacuumInto(ctx, db, to)
+	}
+	log.Info("copying the database before its migration; the server starts afterwards", "file", to, "megabytes", size/1e6)
+	end := func() {}
+	defer func() { end() }()
+	return writeCopy(ctx, to, func(tmp string) error {
+		end = tellOfCopy(log, size, func() int64 { return sizeOf(tmp) })
+		_, err := db.ExecContext(ctx, "VACUUM INTO ?", tmp)
+		return err
+	})
+}
+
+// tellOfCopy logs how much of size is written, until the returned function is
+// called. What is written at last is checked, without a change of its size.
+func tellOfCopy(log *slog.Logger, size int64, written func() int64) (end func()) {
+	stop, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(copyNews)
+		defer tick.Stop()
+		for {
+			select {
+			case <-stop:
+				return
+			case <-tick.C:
+				log.Info("still copying and checking the database", "megabytes", written()/1e6, "of", size/1e6)
+			}
+		}
+	}()
+	return func() { close(stop); <-ended }
+}
+
+// sizeOf returns the bytes of a file, 0 where there is none.
+func sizeOf(path string) int64 {
+	fi, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	return fi.Size()
+}
