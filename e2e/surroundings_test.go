@@ -84,6 +84,12 @@ func TestUnknownCommandsAreCalledSo(t *testing.T) {
 			t.Errorf("%d %q, want %q", code, errs, want)
 		}
 	}
+	if _, errs, code := do(t, "", "task", "done", "42"); code != exitUsage || !strings.Contains(errs, `did you mean "complete"?`) {
+		t.Errorf("task done: %d %q, want a hint at complete", code, errs)
+	}
+	if _, errs, _ := do(t, "", "task", "mvoe", "42"); !strings.Contains(errs, `did you mean "move"?`) {
+		t.Errorf("a typo: %q, want a hint at move", errs)
+	}
 	if _, errs, _ := do(t, "", "serve", "extra"); !strings.Contains(errs, "unexpected argument extra") {
 		t.Errorf("an argument of serve is called a command: %q", errs)
 	}

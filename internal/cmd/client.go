@@ -72,8 +72,41 @@ func misused(e *Env, args []string, err error) int {
 		fmt.Fprintf(e.Stderr, "taskyard: there is no command %s; taskyard --help lists them\n", client.Printable(args[0]))
 		return client.ExitUsage
 	}
+	if p != nil && p.Context != nil {
+		if word, name := meant(p.Context.Selected(), args); name != "" {
+			fmt.Fprintf(e.Stderr, "taskyard: there is no command %s of %s, did you mean %q?; see %s --help\n", word, at, name, at)
+			return client.ExitUsage
+		}
+	}
 	fmt.Fprintf(e.Stderr, "taskyard: %v; see %s --help\n", err, at)
 	return client.ExitUsage
+}
+
+// otherNames are what people call commands of ours elsewhere, where the names are
+// too far apart to be taken for a typo.
+var otherNames = map[string]string{
+	"add": "create", "close": "complete", "delete": "cancel", "done": "complete", "edit": "update", "finish": "complete",
+	"get": "show", "ls": "list", "new": "create", "rm": "cancel", "start": "run", "take": "claim", "view": "show",
+}
+
+// meant returns the first word of args that is no command of a group, and the one
+// that it means there, or "".
+func meant(group *kong.Node, args []string) (word, name string) {
+	if group == nil {
+		return "", ""
+	}
+	for i, arg := range args {
+		if arg != group.Name || i+1 == len(args) {
+			continue
+		}
+		word = args[i+1]
+		for _, c := range group.Children {
+			if c.Name == otherNames[word] {
+				return word, c.Name
+			}
+		}
+	}
+	return "", ""
 }
 
 // ended prints an error and returns its exit code.
