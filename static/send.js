@@ -33,6 +33,8 @@
   // text that it was begun on. data-draft="PERSON:PLACE" is for a text whose form is in several places. ---
   const prefix = "draft:", person = document.documentElement.dataset.user;
   const store = fn => { try { return fn(localStorage); } catch { return null; } }; // storage may be off or full
+  const month = 30 * 24 * 3600 * 1000; // a draft that nobody came back to is removed
+  const aged = s => Object.keys(s).filter(k => k.startsWith(prefix) && !(Date.now() - parseInt(s.getItem(k), 36) < month)).forEach(k => s.removeItem(k));
   const drop = which => store(s => Object.keys(s).filter(k => k.startsWith(prefix) && which(k)).forEach(k => s.removeItem(k)));
   const place = form => `${prefix}${person}:${form.getAttribute("action")}:`;
   const hash = text => { let h = 0; for (const c of text) h = Math.imul(h, 31) + c.codePointAt(0) | 0; return (h >>> 0).toString(36); };
@@ -43,7 +45,7 @@
   const field = el => `${place(el.form)}${el.id.replace(/^new-/, "") || el.name}:`; // the dialog of a new task and its page share theirs
   const origin = el => begun.get(field(el)) ?? begun.set(field(el), el.defaultValue).get(field(el));
   const key = el => el.dataset.draft ? prefix + el.dataset.draft : field(el) + hash(origin(el));
-  const put = (el, value) => store(s => (value === origin(el) ? s.removeItem(key(el)) : s.setItem(key(el), value)));
+  const put = (el, value) => store(s => (value === origin(el) ? s.removeItem(key(el)) : s.setItem(key(el), `${Date.now().toString(36)} ${value}`)));
   const forget = form => {
     drafted(form).forEach(el => { store(s => s.removeItem(key(el))); begun.delete(field(el)); });
     drop(k => k.startsWith(place(form)));
@@ -71,8 +73,8 @@
     if (!el.form.querySelector("[aria-invalid], [role=alert]")) begun.delete(field(el)); // somebody else may have changed it
     if (el.dataset.restored === key(el)) return;
     el.dataset.restored = key(el);
-    const draft = store(s => s.getItem(key(el)));
-    if (draft === null || draft === el.value) return;
+    const draft = store(s => s.getItem(key(el)))?.replace(/^\S+ /, ""); // without its time
+    if (draft === undefined || draft === el.value) return;
     el.value = draft;
     if (el.defaultValue) offer(el);
   };
@@ -173,5 +175,6 @@
     if (navigator.onLine) send(form, e.submitter); else taskyard.offline();
   });
   document.addEventListener("htmx:afterSettle", () => taskyard.restoreDrafts(document)); // a question may come in while one looks
+  store(aged);
   taskyard.restoreDrafts(document);
 })();

@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"strconv"
 	"testing"
 
 	"github.com/chromedp/cdproto/cdp"
@@ -184,4 +185,25 @@ func TestNobodyElseSeesADraft(t *testing.T) {
 		b.press(".side-foot form button")
 		equal(t, "drafts", b.drafts(), 0)
 	})
+}
+
+func TestADraftIsKeptForThirtyDays(t *testing.T) {
+	t.Parallel()
+	y := newInstance(t)
+	tk := y.create(task.New{Title: "Paint the gate"})
+	b := y.tab()
+	b.open(path(tk.ID, "/edit"))
+	age := func(days int) {
+		b.fill("#description", "Half a thought")
+		eval[chromedp.Void](b, `void Object.keys(localStorage).filter(k => k.startsWith("draft:")).forEach(k => {
+			const [time, ...text] = localStorage.getItem(k).split(" ");
+			localStorage.setItem(k, (parseInt(time, 36) - `+strconv.Itoa(days)+` * 86400000).toString(36) + " " + text.join(" "));
+		})`)
+		b.loads(chromedp.Reload())
+	}
+	age(29)
+	b.wait(`document.querySelector("#description")?.value === "Half a thought"`)
+	age(31)
+	equal(t, "description", b.value("#description"), "")
+	equal(t, "drafts", b.drafts(), 0)
 }
