@@ -1,9 +1,11 @@
 package browser
 
 import (
+	"fmt"
 	"os"
 	"regexp"
 	"slices"
+	"sync/atomic"
 
 	"github.com/chromedp/chromedp"
 
@@ -140,7 +142,7 @@ func (s *sample) pages() []shown {
 		}},
 		{"agent-new", "/agents/new", nil},
 		{"agent-connect", "/agents/researcher/connect", func(b *tab) {
-			b.fill("#name", "laptop")
+			b.fill("#name", newName("laptop"))
 			b.press("main form .btn.primary")
 			b.see("ty_")
 		}},
@@ -154,7 +156,7 @@ func (s *sample) pages() []shown {
 			b.press("main form .btn.primary")
 		}},
 		{"tokens-fresh", "/settings/tokens", func(b *tab) {
-			b.fill("#name", "laptop")
+			b.fill("#name", newName("laptop"))
 			b.choose("#agent", "researcher")
 			b.press("main form .btn.primary")
 			b.see("ty_")
@@ -225,3 +227,9 @@ func (p shown) visit(b *tab) {
 	b.wait(`!document.querySelector("[data-live-pill]") || document.querySelector("[data-live-pill]").textContent === "Live"`)
 	b.wait(`!document.querySelector(".htmx-request") && document.fonts.status === "loaded"`)
 }
+
+var names atomic.Int64
+
+// newName returns a name that no other state of a page has taken: one page may
+// be visited at several widths.
+func newName(like string) string { return fmt.Sprintf("%s %d", like, names.Add(1)) }
