@@ -22,6 +22,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gofrs/flock"
 	_ "github.com/mattn/go-sqlite3" // to look into the database from outside
 
 	"taskyard/internal/client"
@@ -68,6 +69,7 @@ func TestMain(m *testing.M) {
 	}
 	testkit.RunBeside(atOnce)
 	code := m.Run()
+	takenPorts.Range(func(_, lock any) bool { return os.Remove(lock.(*flock.Flock).Path()) == nil })
 	if built.dir != "" {
 		_ = os.RemoveAll(built.dir)
 	}
@@ -134,12 +136,25 @@ func newServer(t testing.TB, args ...string) *server {
 	return s
 }
 
+// takenPorts are those that a test of this process has, by their locks.
+var takenPorts sync.Map
+
 // freeAddress finds a port below those that the kernel hands out by itself:
-// while a server is down nobody else takes it.
+// while a server is down nobody else takes it, no other test either. A file that
+// is locked until this process ends holds it against tests of other packages.
 func freeAddress(t testing.TB) string {
 	t.Helper()
 	for range 100 {
-		address := fmt.Sprintf("127.0.0.1:%d", 15_000+rand.IntN(15_000))
+		port := 15_000 + rand.IntN(15_000)
+		lock := flock.New(filepath.Join(os.TempDir(), fmt.Sprintf("taskyard-test-port-%d", port)))
+		if _, taken := takenPorts.LoadOrStore(port, lock); taken {
+			continue
+		}
+		if held, err := lock.TryLock(); err != nil || !held {
+			takenPorts.Delete(port)
+			continue
+		}
+		address := fmt.Sprintf("127.0.0.1:%d", port)
 		ln, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", address)
 		if err != nil {
 			continue

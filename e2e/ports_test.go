@@ -1,0 +1,17 @@
+package e2e
+
+import (
+	"testing"
+)
+
+func TestNoAddressIsGivenToTwoTests(t *testing.T) {
+	t.Parallel()
+	given := map[string]bool{}
+	for range 300 { // without a record two of them are equal, with a probability of 95 %
+		a := freeAddress(t)
+		if given[a] {
+			t.Fatalf("%s was given twice", a)
+		}
+		given[a] = true
+	}
+}
