@@ -87,3 +87,50 @@ func sameAsDefault(t *testing.T, text string) {
 		}
 	}
 }
+
+// TestTheDocsNameTheKeysThatNeedARestart: those that are neither settings nor
+// targets of notifications, which SIGHUP takes over.
+func TestTheDocsNameTheKeysThatNeedARestart(t *testing.T) {
+	t.Parallel()
+	names := map[string]bool{}
+	keysOf(reflect.TypeFor[config.Config](), "", names)
+	c, _, err := config.Load(config.LoadOptions{Flags: map[string]string{"data": t.TempDir()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range c.Settings() {
+		delete(names, s.Key)
+	}
+	text, err := os.ReadFile("docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := regexp.MustCompile(`These need a restart: (.*?)\. After`).FindSubmatch(text)
+	if line == nil {
+		t.Fatal("docs/operations.md does not say which keys need a restart")
+	}
+	said := map[string]bool{}
+	for _, m := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(string(line[1]), -1) {
+		said[m[1]] = true
+	}
+	for name := range names {
+		table, _, _ := strings.Cut(name, ".")
+		if table != "notify" && !said[name] && !said[table+".*"] {
+			t.Errorf("%s needs a restart, which the docs do not say", name)
+		}
+	}
+	for name := range said {
+		if table, all := strings.CutSuffix(name, ".*"); !names[name] && (!all || !hasTable(names, table)) {
+			t.Errorf("%s needs no restart, as the docs say, or is no key", name)
+		}
+	}
+}
+
+func hasTable(names map[string]bool, table string) bool {
+	for name := range names {
+		if strings.HasPrefix(name, table+".") {
+			return true
+		}
+	}
+	return false
+}
