@@ -26,7 +26,8 @@ func TestAnErrorThatContinuesIsLoggedOnceAMinute(t *testing.T) {
 			time.Sleep(time.Second) // of the bubble
 		}
 		for line, want := range map[string]int{
-			"job=claims error=\"the database": 3, "job=approvals error=\"the database": 3, "the disk is full": 1, "repeated=59": 4, "still here": 150,
+			"job=claims error=\"the database": 3, "job=approvals error=\"the database": 3, "the disk is full": 1,
+			"repeated=59": 4, "still here": 150,
 		} {
 			if n := strings.Count(out.String(), line); n != want {
 				t.Errorf("%q is logged %d times in 150 s, want %d", line, n, want)
