@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -97,6 +98,7 @@ func TestTheEntryForTheRegistry(t *testing.T) {
 	if err := json.Unmarshal(text, &entry); err != nil {
 		t.Fatal(err)
 	}
+	keepsToTheRegistry(t, text)
 	p := entry.Packages[0]
 	if entry.Name != "io.github.example/taskyard" || len(entry.Description) > 100 || p.Identifier != "ghcr.io/example/taskyard:v0.1.0" {
 		t.Errorf("%+v", entry)
@@ -115,6 +117,63 @@ func TestTheEntryForTheRegistry(t *testing.T) {
 	cmd.Stdin = strings.NewReader(hello)
 	if out, err := cmd.Output(); err != nil || !strings.Contains(string(out), `"serverInfo"`) {
 		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// keepsToTheRegistry compares an entry with the rules of the registry of MCP
+// servers, those of 2025-12-11 that concern us: names of fields, lengths, and
+// what a container image must and must not have.
+func keepsToTheRegistry(t *testing.T, text []byte) {
+	t.Helper()
+	type argument struct{ Type, Name, Value, ValueHint, Description string }
+	var entry struct {
+		Schema                            string `json:"$schema"`
+		Name, Title, Description, Version string
+		Packages                          []struct {
+			RegistryType, Identifier, RuntimeHint string
+			RuntimeArguments, PackageArguments    []argument
+			Transport                             struct{ Type string }
+			EnvironmentVariables                  []struct {
+				Name, Description, Default string
+				IsRequired, IsSecret       bool
+			}
+		}
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&entry); err != nil {
+		t.Fatal(err)
+	}
+	matches := func(what, got, pattern string) {
+		t.Helper()
+		if !regexp.MustCompile(`^(?:` + pattern + `)$`).MatchString(got) {
+			t.Errorf("%s %q does not match %s", what, got, pattern)
+		}
+	}
+	matches("$schema", entry.Schema, `https://static\.modelcontextprotocol\.io/schemas/2025-12-11/server\.schema\.json`)
+	matches("name", entry.Name, `[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+`)
+	matches("title", entry.Title, `.{1,100}`)
+	matches("description", entry.Description, `.{1,100}`)
+	matches("version", entry.Version, `\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?`) // no range
+	if len(entry.Name) > 200 || len(entry.Packages) != 1 {
+		t.Fatalf("%+v", entry)
+	}
+	p := entry.Packages[0]
+	matches("registryType", p.RegistryType, "oci")
+	matches("identifier", p.Identifier, `ghcr\.io/[a-z0-9._/-]+:v`+regexp.QuoteMeta(entry.Version)) // an image has its version in its tag
+	matches("transport", p.Transport.Type, "stdio")
+	matches("runtimeHint, which arguments of the runtime need,", p.RuntimeHint, "docker")
+	for _, a := range append(p.RuntimeArguments, p.PackageArguments...) {
+		matches("type of an argument", a.Type, "named|positional")
+		if a.Type == "named" && a.Name == "" || a.Type == "positional" && a.Value == "" && a.ValueHint == "" {
+			t.Errorf("%+v: a named argument has a name, a positional one a value or a hint", a)
+		}
+	}
+	for _, v := range p.EnvironmentVariables {
+		matches("variable", v.Name, `[A-Z][A-Z0-9_]*`)
+		if strings.HasSuffix(v.Name, "TOKEN") != v.IsSecret {
+			t.Errorf("%s: secret is %v", v.Name, v.IsSecret)
+		}
 	}
 }
 
