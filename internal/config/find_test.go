@@ -57,6 +57,18 @@ func TestTheFileIsFound(t *testing.T) {
 			}
 		})
 	}
+	t.Run("without the system's file, settings are written into the data folder", func(t *testing.T) {
+		for _, data := range []string{"without", ""} {
+			o := LoadOptions{System: filepath.Join(dir, "none", "taskyard.toml"), Flags: map[string]string{}}
+			want := filepath.Join("data", FileName)
+			if data != "" {
+				o.Flags["data"], want = data, filepath.Join(data, FileName)
+			}
+			if path, own, _ := o.path(); path != want || !own {
+				t.Errorf("with --data %q they go to %s, want %s", data, path, want)
+			}
+		}
+	})
 	t.Run("an instance in ./data is not the service's", func(t *testing.T) {
 		put("data/taskyard.db", "")
 		if got := find(LoadOptions{}); got != "8080 ./data" {

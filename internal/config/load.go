@@ -109,7 +109,7 @@ func (o LoadOptions) path() (path string, own, named bool) {
 	}
 	data, chosen := o.dataFolder()
 	path = filepath.Join(data, FileName)
-	if o.System == "" || exists(path) || !chosen && exists(filepath.Join(data, database)) {
+	if o.System == "" || !exists(o.System) || exists(path) || !chosen && exists(filepath.Join(data, database)) {
 		return path, true, false
 	}
 	return o.System, false, false
