@@ -151,6 +151,7 @@
         if (!submitter?.formNoValidate) forget(form);
         form.dataset.replace = "";
         if (!show(new DOMParser().parseFromString(await res.text(), "text/html"))) location.reload();
+        document.querySelector("main .fresh")?.scrollIntoView(); // it is above its form, and is shown once
         document.dispatchEvent(new Event("taskyard:arrived"));
       } else if (res.status === 401 || res.status === 429 || res.status >= 500) {
         taskyard.fault(res.status, res.headers.get("X-Request-Id"), new DOMParser().parseFromString(await res.text(), "text/html"));

@@ -1,6 +1,26 @@
 package browser
 
-import "testing"
+import (
+	"testing"
+
+	"taskyard/service"
+)
+
+func TestANewTokenIsInSightOnAPhone(t *testing.T) {
+	t.Parallel()
+	y := newInstance(t)
+	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g", "h"} { // the form is below the list
+		must(y.svc.CreateToken(ctx, y.maya, service.NewToken{Name: name, Agent: "scout"}))
+	}
+	b := y.tab()
+	b.size(390, 844)
+	b.open("/settings/tokens")
+	b.fill("#name", "laptop")
+	b.choose("#agent", "scout")
+	b.press("main form .btn.primary")
+	b.see("ty_")
+	b.wait(`(() => { const r = document.querySelector(".fresh h2").getBoundingClientRect(); return r.top >= 0 && r.bottom < innerHeight; })()`)
+}
 
 func TestATokenIsCopiedOverPlainHTTPToo(t *testing.T) {
 	t.Parallel()
