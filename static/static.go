@@ -52,8 +52,10 @@ type File struct {
 	Gzip    func() []byte // compressed content; nil where that is no smaller
 }
 
-// files are all files that are served under Prefix, by name.
-var files = readAll()
+// files are all files that are served under Prefix, by name. They are read once
+// they are asked for: the processes between the server and an agent are this
+// program too, and start without them in two thirds of the time.
+var files = sync.OnceValue(readAll)
 
 // compressible are the kinds of files that compression makes smaller: fonts
 // are compressed already.
@@ -138,13 +140,13 @@ func joinSheets(served map[string]File, parts []string) []byte {
 
 // Read returns a served file, and whether there is one of that name.
 func Read(name string) (File, bool) {
-	f, ok := files[name]
+	f, ok := files()[name]
 	return f, ok
 }
 
 // URL returns the address of a file, with its hash: it may be cached for ever.
 // A name that is not embedded is a mistake in the program and panics.
-func URL(name string) string { return address(files, name) }
+func URL(name string) string { return address(files(), name) }
 
 func address(served map[string]File, name string) string {
 	f, ok := served[name]

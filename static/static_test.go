@@ -69,7 +69,7 @@ func TestStyleSheetNamesOnlyFilesThatAreServed(t *testing.T) {
 	}
 	for _, m := range found {
 		name, _, _ := strings.Cut(string(m[1]), "?")
-		if _, served := files[name]; !served || Prefix+string(m[1]) != URL(name) { // relative: the server may lie below a path
+		if _, served := files()[name]; !served || Prefix+string(m[1]) != URL(name) { // relative: the server may lie below a path
 			t.Errorf("%s is not the address of a served file", m[1])
 		}
 	}
