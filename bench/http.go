@@ -2,12 +2,15 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"taskyard/task"
 )
 
 // httpRow is one thing that callers ask for over HTTP.
@@ -161,8 +164,16 @@ func (c *client) prepare() error {
 		return fmt.Errorf("id of the long task: %w", err)
 	}
 	c.longReq = request("GET", "/api/tasks/"+string(id), c.host, "", c.auth)
-	// All tasks have the same priority, so the cursor is that and an id.
-	c.deepReq = request("GET", fmt.Sprintf("/api/agents/%s/queue?limit=50&after=0.%d", c.agent, last-max(200, last/100)), c.host, "", c.auth)
+	// All tasks have the same priority, so the cursor is that, an age and an id.
+	deep := max(1, last-max(200, last/100))
+	var at struct{ CreatedAt task.Time }
+	if body, err = w.call(request("GET", "/api/tasks/"+strconv.Itoa(deep), c.host, "", c.auth)); err != nil {
+		return err
+	}
+	if err := json.Unmarshal(body, &at); err != nil {
+		return err
+	}
+	c.deepReq = request("GET", fmt.Sprintf("/api/agents/%s/queue?limit=50&after=0.%d.%d", c.agent, at.CreatedAt, deep), c.host, "", c.auth)
 	return nil
 }
 
