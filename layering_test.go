@@ -24,16 +24,17 @@ const module = "taskyard"
 // import each other. Files that end in _test.go may import anything: they are
 // not in the binary.
 var mayImport = map[string][]string{
-	"task":     {},
-	"static":   {},
-	"docs":     {},
-	"examples": {},
-	"runner":   {"task"},
-	"db":       {"task"},
-	"service":  {"task", "db", "internal/agentfile", "internal/exchange"},
-	"views":    {"task", "static", "docs"},
-	"handlers": {"task", "service", "views", "static", "docs", "internal/buildinfo"},
-	"jobs":     {"task", "service", "runner"},
+	"task":      {},
+	"static":    {},
+	"docs":      {},
+	"examples":  {},
+	"runner":    {"task"},
+	"db":        {"task"},
+	"db/dbtest": {"task", "internal/testkit"},
+	"service":   {"task", "db", "internal/agentfile", "internal/exchange"},
+	"views":     {"task", "static", "docs"},
+	"handlers":  {"task", "service", "views", "static", "docs", "internal/buildinfo"},
+	"jobs":      {"task", "service", "runner"},
 
 	"internal/archive":     {},
 	"internal/buildinfo":   {},
@@ -103,6 +104,7 @@ var kindsOfRunners = []string{"runner/acp", "runner/builtin", "runner/claude", "
 var soleUsers = map[string][]string{
 	"database/sql":                    {"db"},
 	"github.com/mattn/go-sqlite3":     {"db"},
+	"github.com/jackc/pgx":            {"db"},
 	"github.com/pressly/goose":        {"db"},
 	"github.com/labstack/echo":        {"handlers"},
 	"github.com/danielgtaylor/huma":   {"handlers"},

@@ -42,10 +42,15 @@ func (tx *Tx) SaveSpec(run task.ID, version string, spec *task.Spec) error {
 		"ON CONFLICT DO NOTHING", run, version, asJSON(spec), tx.Now)
 }
 
+var lastSpec = dual{
+	"SELECT spec FROM run_specs WHERE run_id = ? ORDER BY at DESC, rowid DESC LIMIT 1",
+	"SELECT spec FROM run_specs WHERE run_id = ? ORDER BY at DESC, id DESC LIMIT 1",
+}
+
 // SavedSpec returns what SaveSpec kept under a version, or with "" the last
 // that it kept; nil when there is none.
 func (rx *Rx) SavedSpec(run task.ID, version string) (*task.Spec, error) {
-	q, args := "SELECT spec FROM run_specs WHERE run_id = ? ORDER BY at DESC, rowid DESC LIMIT 1", []any{run}
+	q, args := lastSpec.of(rx), []any{run}
 	if version != "" {
 		q, args = "SELECT spec FROM run_specs WHERE run_id = ? AND version = ?", []any{run, version}
 	}

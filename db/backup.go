@@ -13,18 +13,44 @@ import (
 	sqlite3 "github.com/mattn/go-sqlite3"
 )
 
-// CopyInto writes a consistent copy of the database, by VACUUM INTO, to an
-// empty file, and checks its integrity. It reads what the server has open,
-// whatever lies at the path.
+// CopyInto writes a consistent copy of the database to an empty file of SQLite,
+// and checks its integrity. Of SQLite it is made by VACUUM INTO, and it is what
+// the server has open, whatever lies at the path.
 func (d *DB) CopyInto(ctx context.Context, file string) error {
+	if d.pg != nil {
+		return postgresInto(ctx, d.pg.url, file)
+	}
 	if err := d.vacuumOpen(ctx, file); err != nil {
 		return orFull(err, file)
 	}
 	return CheckFileIntegrity(ctx, file)
 }
 
-// CopyFileInto is CopyInto for a database that this process has not opened.
+// postgresInto is CopyInto for a database of PostgreSQL.
+func postgresInto(ctx context.Context, url, file string) error {
+	if fileSize(file) > 0 {
+		return fmt.Errorf("%s already exists", file)
+	}
+	src, err := openSource(ctx, url)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = src.close() }() // nothing is written
+	if err := makeSchema(ctx, file); err != nil {
+		return orFull(err, file)
+	}
+	if _, err := copyFrom(ctx, src, file, nil); err != nil {
+		return orFull(err, file)
+	}
+	return CheckFileIntegrity(ctx, file)
+}
+
+// CopyFileInto is CopyInto for a database that this process has not opened: the
+// path of a file, or a URL of PostgreSQL.
 func CopyFileInto(ctx context.Context, from, file string) error {
+	if IsPostgres(from) {
+		return postgresInto(ctx, from, file)
+	}
 	if _, err := os.Stat(from); err != nil {
 		return fmt.Errorf("no database: %w", err)
 	}

@@ -15,10 +15,10 @@ var invariants = []struct{ what, sql string }{
 	{"a gate without its open run", "SELECT t.id FROM tasks t WHERE t.run_id IS NOT NULL AND NOT EXISTS (SELECT 1 " +
 		"FROM runs r WHERE r.id = t.run_id AND r.task_id = t.id AND r.ended_at IS NULL)"},
 	{"an open run without its gate", "SELECT r.task_id FROM runs r JOIN tasks t ON t.id = r.task_id " +
-		"WHERE r.ended_at IS NULL AND t.archived_at IS NULL AND t.run_id IS NOT r.id"},
+		"WHERE r.ended_at IS NULL AND t.archived_at IS NULL AND t.run_id IS DISTINCT FROM r.id"},
 	{"two open runs", "SELECT task_id FROM runs WHERE ended_at IS NULL GROUP BY task_id HAVING count(*) > 1"},
 	{"a step linked to a task of another parent", "SELECT s.task_id FROM steps s " +
-		"JOIN tasks t ON t.id = s.subtask_id WHERE t.parent_id IS NOT s.task_id"},
+		"JOIN tasks t ON t.id = s.subtask_id WHERE t.parent_id IS DISTINCT FROM s.task_id"},
 	{"a wrong count of blockers", "SELECT id FROM tasks WHERE blocked <> CASE WHEN archived_at IS NULL THEN (" + waits + ") ELSE 0 END"},
 	{"a wrong count of canceled blockers", "SELECT id FROM tasks WHERE blockers_canceled <> CASE WHEN archived_at IS NULL THEN (" +
 		waitsGone + ") ELSE 0 END"},

@@ -67,14 +67,18 @@ func (c *conn) stmt(q string) (*stmt, error) {
 	if s := c.stmts[q]; s != nil {
 		return s, nil
 	}
-	prepared, err := c.c.Prepare(unpeeked(q))
+	text := q
+	if !c.postgres() {
+		text = unpeeked(q)
+	}
+	p, err := c.c.Prepare(text)
 	if err != nil {
 		return nil, err
 	}
 	if onPrepare != nil {
 		onPrepare(q)
 	}
-	s := &stmt{s: prepared.(*sqlite3.SQLiteStmt)}
+	s := &stmt{s: p.(prepared)}
 	c.stmts[q] = s
 	return s, nil
 }

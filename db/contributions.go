@@ -22,7 +22,7 @@ func (rx *Rx) Contributions(id task.ID) ([]task.Contribution, error) {
 // PutContribution stores what an actor contributed to a part of a task.
 func (tx *Tx) PutContribution(id task.ID, h task.Contribution) error {
 	return tx.do(`INSERT INTO hands (task_id, part, actor, whole, rights, at) VALUES (?, ?, ?, ?, ?, ?)
- ON CONFLICT DO UPDATE SET whole = excluded.whole, rights = excluded.rights, at = excluded.at`,
+ ON CONFLICT (task_id, part, actor) DO UPDATE SET whole = excluded.whole, rights = excluded.rights, at = excluded.at`,
 		id, h.Part, h.Actor, h.Whole, asJSON(h.Rights), h.At)
 }
 
@@ -51,7 +51,8 @@ func (rx *Rx) Bound(id task.ID) (*task.Bound, error) {
 // PutBound writes what bounds the runs of a task.
 func (tx *Tx) PutBound(id task.ID, b *task.Bound) error {
 	return tx.do(`INSERT INTO task_bounds (task_id, tree_run, parent_run, depth, ask) VALUES (?, ?, ?, ?, ?)
- ON CONFLICT DO UPDATE SET tree_run = excluded.tree_run, parent_run = excluded.parent_run, depth = excluded.depth, ask = excluded.ask`,
+ ON CONFLICT (task_id) DO UPDATE SET tree_run = excluded.tree_run, parent_run = excluded.parent_run,
+ depth = excluded.depth, ask = excluded.ask`,
 		id, b.TreeRun, b.ParentRun, b.Depth, asJSON(b.Ask))
 }
 

@@ -45,7 +45,7 @@ func (n *counters) write() error {
 		switch {
 		case by > 0:
 			err = tx.do("INSERT INTO task_counts (owner, status, n) VALUES (?, ?, ?) "+
-				"ON CONFLICT DO UPDATE SET n = n + excluded.n", k.owner, k.status, by)
+				"ON CONFLICT (owner, status) DO UPDATE SET n = task_counts.n + excluded.n", k.owner, k.status, by)
 		case by < 0: // the CHECK of the table refuses a negative number before there is a conflict
 			err = tx.do("UPDATE task_counts SET n = n + ?3 WHERE owner = ?1 AND status = ?2", k.owner, k.status, by)
 		}
@@ -55,7 +55,7 @@ func (n *counters) write() error {
 	}
 	for k, by := range n.hours {
 		err := tx.do("INSERT INTO stats_hours (hour, agent, model, what, project, n) VALUES (?, ?, '', ?, ?, ?) "+
-			"ON CONFLICT DO UPDATE SET n = n + excluded.n", k.hour, k.agent, k.what, k.project, by)
+			"ON CONFLICT (hour, agent, model, what, project) DO UPDATE SET n = stats_hours.n + excluded.n", k.hour, k.agent, k.what, k.project, by)
 		if err != nil {
 			return err
 		}

@@ -165,6 +165,7 @@ func TestTheOldestOfAQueueIsNotOneThatIsWorkedOn(t *testing.T) {
 // TestEarlierTasksAreCounted migrates tasks of schema 12.
 func TestEarlierTasksAreCounted(t *testing.T) {
 	t.Parallel()
+	dbtest.SQLiteOnly(t)
 	const row = "INSERT INTO tasks (title, owner, created_by, created_at, updated_at, archived_at, status) VALUES ('t', '%s', 'user:maya', 1, 1, %s)"
 	d := dbtest.Open(t, atSchema(
 		t, 12, fmt.Sprintf(row, "coder", "NULL, 'active'"), fmt.Sprintf(row, "coder", "NULL, 'draft'"), fmt.Sprintf(row, "scout", "1, 'done'"),

@@ -22,7 +22,8 @@ import (
 
 // Options say how a database is opened.
 type Options struct {
-	Path   string           // the file; its folder must exist
+	Path   string           // the file of SQLite; its folder must exist
+	URL    string           // of a database of PostgreSQL, in the place of Path
 	Now    func() time.Time // the clock; nil means time.Now
 	Log    *slog.Logger     // nil means slog.Default()
 	NoSync bool             // for tests: commits do not wait for the disk
@@ -32,6 +33,7 @@ type Options struct {
 // concurrent use.
 type DB struct {
 	path    string
+	pg      *pgStore // nil: SQLite at path
 	noSync  bool
 	now     func() time.Time
 	log     *slog.Logger
@@ -68,11 +70,14 @@ func readerDSN(path string) string {
 // Open opens the database at opt.Path, creating it when absent, brings its
 // schema up to date (see migrate) and starts the writer. Close it after use.
 func Open(ctx context.Context, opt Options) (*DB, error) {
-	if opt.Now == nil {
-		opt.Now = time.Now
-	}
 	if opt.Log == nil {
 		opt.Log = slog.Default()
+	}
+	if opt.URL != "" {
+		return openPostgres(ctx, opt)
+	}
+	if opt.Now == nil {
+		opt.Now = time.Now
 	}
 	path, err := resolve(opt.Path)
 	if err != nil {
@@ -112,6 +117,12 @@ func (d *DB) start(ctx context.Context) error {
 	if err := errors.Join(c.keepFiles(), c.keepUndo(), c.touch(), d.identify(), d.migrate(ctx)); err != nil {
 		return errors.Join(err, c.Close())
 	}
+	return d.serve(c)
+}
+
+// serve opens the readers and starts the writer on c, which it closes when that
+// fails.
+func (d *DB) serve(c *conn) (err error) {
 	readers := min(max(4, 2*runtime.NumCPU()), 32)
 	d.lists = make(chan struct{}, readers/2)
 	// All at once: a connection opened later, on files that somebody has just
@@ -128,6 +139,9 @@ func (d *DB) start(ctx context.Context) error {
 
 // openReader opens a read-only connection.
 func (d *DB) openReader() (*conn, error) {
+	if d.pg != nil {
+		return d.pg.connect(bg, true)
+	}
 	c, err := newConn(readerDSN(d.path))
 	if err != nil {
 		return nil, err
@@ -158,8 +172,14 @@ func (d *DB) migrate(ctx context.Context) error {
 	return errors.Join(migrate(ctx, w, d.path, d.log), w.Close())
 }
 
-// Path returns the absolute path of the database file.
-func (d *DB) Path() string { return d.path }
+// Path returns the absolute path of the database file, or the address of the
+// database of PostgreSQL without its password.
+func (d *DB) Path() string {
+	if d.pg != nil {
+		return d.pg.address()
+	}
+	return d.path
+}
 
 // Close ends the writer after the queued writes and closes the file.
 func (d *DB) Close() error {
@@ -167,9 +187,10 @@ func (d *DB) Close() error {
 	d.close.Do(func() {
 		close(d.stop)
 		<-d.watchEnded
+		d.pg.leave()
 		d.writer.shut()
 		err = errors.Join(err, d.readers.shut())
-		if d.Fault() == nil {
+		if d.Fault() == nil && d.pg == nil {
 			if e := d.writer.c.exec("PRAGMA optimize"); e != nil {
 				d.log.Debug("optimize failed", "error", e)
 			}
@@ -185,6 +206,8 @@ func (d *DB) Read(ctx context.Context, fn func(*Rx) error) error { return d.read
 
 // Snapshot is Read inside one transaction: all statements see one state.
 func (d *DB) Snapshot(ctx context.Context, fn func(*Rx) error) error { return d.read(ctx, true, fn) }
+
+var beginSnapshot = dual{"BEGIN", "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"}
 
 func (d *DB) read(ctx context.Context, tx bool, fn func(*Rx) error) error {
 	budget := task.BudgetIn(ctx)
@@ -202,16 +225,19 @@ func (d *DB) read(ctx context.Context, tx bool, fn func(*Rx) error) error {
 	if err != nil {
 		return err
 	}
-	defer d.readers.give(c)
+	defer func() { d.readers.give(c) }()
+	if c, err = d.alive(c); err != nil {
+		return d.explain(err)
+	}
 	rx := &Rx{c: c, Now: d.stamp(), budget: budget, found: &d.found}
 	if !tx {
 		return d.explain(fn(rx))
 	}
-	if err := c.exec("BEGIN"); err != nil {
+	if err := c.exec(beginSnapshot.of(rx)); err != nil {
 		return d.explain(err)
 	}
 	defer func() {
-		if err := c.exec("COMMIT"); err != nil {
+		if err := c.exec("COMMIT"); err != nil && !c.aborted() {
 			d.log.Error("end of read failed", "error", err)
 		}
 	}()

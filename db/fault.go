@@ -67,7 +67,7 @@ func (d *DB) note(c cause, err *task.Error) bool {
 		if old != nil && old.cause == c {
 			return false
 		}
-		d.log.Error("the database cannot be written", "path", d.path, "error", err.Message)
+		d.log.Error("the database cannot be written", "path", d.Path(), "error", err.Message)
 		return true
 	}
 }
@@ -87,6 +87,9 @@ func (d *DB) explain(err error) error {
 	}
 	if errors.Is(err, context.DeadlineExceeded) { // of bound; the driver says so where it noticed before SQLite
 		return errSearchTooLong()
+	}
+	if d.pg != nil {
+		return d.explainPostgres(err)
 	}
 	var se sqlite3.Error // on the heap: only here, where something failed
 	if !errors.As(err, &se) {

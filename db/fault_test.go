@@ -36,6 +36,7 @@ func tryTask(d *db.DB, title string) error {
 
 func TestWhatDeletedFilesHoldIsSaved(t *testing.T) {
 	t.Parallel()
+	dbtest.SQLiteOnly(t)
 	for name, files := range map[string][]string{
 		"the log": {"-wal"}, "the index": {"-shm"}, "both": {"-wal", "-shm"}, "all": {"", "-wal", "-shm"},
 	} {
@@ -84,6 +85,7 @@ func globs(t *testing.T, pattern string) []string {
 // looks at what lies at the path instead.
 func TestReadsOutliveTheFilesUnderThem(t *testing.T) {
 	t.Parallel()
+	dbtest.SQLiteOnly(t)
 	for name, spoil := range map[string]func(path string) error{
 		"all deleted": func(path string) error {
 			return errors.Join(os.Remove(path), os.Remove(path+"-wal"), os.Remove(path+"-shm"))

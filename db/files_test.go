@@ -13,6 +13,7 @@ import (
 )
 
 func TestBackupAndRestore(t *testing.T) {
+	dbtest.SQLiteOnly(t)
 	d := dbtest.New(t)
 	makeTask(t, d, "kept")
 	dir := t.TempDir()
@@ -73,6 +74,7 @@ func TestBackupAndRestore(t *testing.T) {
 
 func TestAClosedDatabaseLeavesAnEmptyLog(t *testing.T) {
 	t.Parallel()
+	dbtest.SQLiteOnly(t)
 	d := dbtest.New(t)
 	makeTask(t, d, "first")
 	backup := filepath.Join(t.TempDir(), "backup.db")
@@ -107,6 +109,7 @@ func TestASecondServerIsToldWhoServes(t *testing.T) {
 }
 
 func TestSchemas(t *testing.T) {
+	dbtest.SQLiteOnly(t)
 	path := filepath.Join(t.TempDir(), "x.db")
 	d := dbtest.Open(t, path)
 	makeTask(t, d, "kept")
@@ -164,6 +167,7 @@ func TestSchemas(t *testing.T) {
 }
 
 func TestADatabaseThatIsDeletedUnderTheServer(t *testing.T) {
+	dbtest.SQLiteOnly(t)
 	d := dbtest.New(t)
 	makeTask(t, d, "x")
 	away := d.Path() + ".away"
@@ -185,4 +189,12 @@ func TestADatabaseThatIsDeletedUnderTheServer(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
+}
+
+func TestNothingIsRestoredToAPathWithoutAName(t *testing.T) {
+	t.Parallel()
+	d := dbtest.New(t)
+	file := filepath.Join(t.TempDir(), "backup.db")
+	ok(t, d.CopyInto(t.Context(), file))
+	says(t, restore(t, file, ""), "no database file is named")
 }

@@ -17,10 +17,10 @@ func (rx *Rx) Firsts(old bool) (f task.Firsts, err error) {
 	if err != nil || !f.New && !old {
 		return f, err
 	}
-	err = rx.row(`SELECT coalesce(max(kind IN ('task.claimed', 'run.started')), 0),
- coalesce(max(kind IN ('run.permission_allowed', 'run.permission_denied')), 0)
+	err = rx.row(`SELECT count(*) FILTER (WHERE kind IN ('task.claimed', 'run.started')) > 0,
+ count(*) FILTER (WHERE kind IN ('run.permission_allowed', 'run.permission_denied')) > 0
   OR EXISTS (SELECT 1 FROM runs WHERE id <= ? AND decision IN ('approved', 'denied')),
- coalesce(max(kind = 'task.answered'), 0) FROM events WHERE id <= ?`,
+ count(*) FILTER (WHERE kind = 'task.answered') > 0 FROM events WHERE id <= ?`,
 		firstRuns, firstEvents).Scan(&f.Worked, &f.Decided, &f.Answered)
 	return f, err
 }

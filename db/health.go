@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -10,17 +11,25 @@ import (
 )
 
 // stamp is the time of a read or a transaction.
-func (d *DB) stamp() task.Time { return task.TimeOf(d.now()) }
+func (d *DB) stamp() task.Time {
+	if d.pg != nil {
+		return d.pg.stamp()
+	}
+	return task.TimeOf(d.now())
+}
 
 // Probe writes, to learn whether writes work now.
 func (d *DB) Probe(ctx context.Context) error {
 	return d.Write(ctx, func(tx *Tx) error {
-		return tx.do("INSERT INTO settings (key, value) VALUES ('probe', ?1) ON CONFLICT DO UPDATE SET value = ?1", tx.Now.String())
+		return tx.do("INSERT INTO settings (key, value) VALUES ('probe', ?1) ON CONFLICT (key) DO UPDATE SET value = ?1", tx.Now.String())
 	})
 }
 
 // Free is the room that the file system of the database has for us, in bytes.
 func (d *DB) Free() (uint64, error) {
+	if d.pg != nil {
+		return 0, errors.ErrUnsupported // it is on another machine
+	}
 	var st syscall.Statfs_t
 	if err := syscall.Statfs(filepath.Dir(d.path), &st); err != nil {
 		return 0, err

@@ -85,7 +85,11 @@ func init() {
 // raw opens a database file past all that package db guards.
 func raw(t testing.TB, path string) *sql.DB {
 	t.Helper()
-	c, err := sql.Open("sqlite3_raw", "file:"+path+"?_busy_timeout=5000")
+	driver, name := "sqlite3_raw", "file:"+path+"?_busy_timeout=5000"
+	if strings.HasPrefix(path, "postgres://") {
+		driver, name = "pgx", path
+	}
+	c, err := sql.Open(driver, name)
 	ok(t, err)
 	t.Cleanup(func() { c.Close() })
 	return c

@@ -101,7 +101,7 @@ func (rx *Rx) newestMatches(f task.HistoryFilter, limit int) (found []archivedTa
 	w = &where{}
 	w.args = append(w.args, string(b))
 	matchWhere(w, f)
-	rows, err = r.query("SELECT t.id, t.archived_at, t.status FROM json_each(?) j CROSS JOIN tasks t ON t.id = j.value"+
+	rows, err = r.query("SELECT t.id, t.archived_at, t.status FROM json_each(?) j CROSS JOIN tasks t ON t.id = CAST(j.value AS BIGINT)"+
 		w.sql()+" ORDER BY j.key LIMIT ?", append(w.args, limit)...)
 	found, err = collect(rows, err, scanArchived)
 	return found, cut, err
@@ -112,7 +112,8 @@ func (rx *Rx) newestMatches(f task.HistoryFilter, limit int) (found []archivedTa
 func (rx *Rx) HistoryHours(owner string, from, to task.Time, span int64) ([]task.HistoryTime, error) {
 	// Hours come in order, so that only their sums are put into spans.
 	rows, err := rx.query(`SELECT hour / ?1 * ?1 AS h, sum(done), sum(canceled), sum(failed) FROM (SELECT hour,
- sum(n * (what = 'done')) AS done, sum(n * (what = 'canceled')) AS canceled, sum(n * (what = 'run.failed')) AS failed
+ sum(CASE what WHEN 'done' THEN n ELSE 0 END) AS done, sum(CASE what WHEN 'canceled' THEN n ELSE 0 END) AS canceled,
+ sum(CASE what WHEN 'run.failed' THEN n ELSE 0 END) AS failed
  FROM stats_hours WHERE hour >= ?2 AND hour < ?3 AND what IN ('done', 'canceled', 'run.failed') AND (?4 = '' OR agent = ?4)
  GROUP BY hour) GROUP BY h`, span, from, to, owner)
 	return collect(rows, err, func(r rowScanner) (t task.HistoryTime, err error) {

@@ -24,6 +24,9 @@ func (tx *Tx) ImportTask(tk *task.Task) error {
 	if err != nil {
 		return err
 	}
+	if err := tx.raiseID("tasks", tk.ID); err != nil {
+		return err
+	}
 	if err := tx.labelNew(tk.ID, tk); err != nil {
 		return err
 	}
@@ -49,8 +52,17 @@ func (tx *Tx) ImportComment(id task.ID, c task.Comment) (task.ID, error) {
 	if c.Imported {
 		typ = "imported"
 	}
-	return tx.insert("INSERT INTO messages (id, task_id, kind, type, author, content, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
-		nz(c.ID), id, c.Kind, typ, c.Author, c.Content, c.CreatedAt)
+	saved, err := tx.insert(importComment.of(&tx.Rx), nz(c.ID), id, c.Kind, typ, c.Author, c.Content, c.CreatedAt)
+	if err != nil {
+		return 0, err
+	}
+	return saved, tx.raiseID("messages", saved)
+}
+
+var importComment = dual{
+	"INSERT INTO messages (id, task_id, kind, type, author, content, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
+	"INSERT INTO messages (id, task_id, kind, type, author, content, created_at) " +
+		"VALUES (coalesce(CAST(? AS BIGINT), next_id('messages')), ?, ?, ?, ?, ?, ?)",
 }
 
 // ImportBlocker notes that a task waits for another one, without counting.

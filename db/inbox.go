@@ -153,7 +153,7 @@ func (tx *Tx) InsertNotice(message, taskID task.ID) (bool, error) {
 // DeleteStoppedNotices ends the notices of tasks that say that their run
 // was stopped.
 func (tx *Tx) DeleteStoppedNotices(ids ...task.ID) error {
-	return tx.do("DELETE FROM notices INDEXED BY notices_task WHERE task_id IN (SELECT value FROM json_each(?)) AND "+
+	return tx.do("DELETE FROM notices INDEXED BY notices_task WHERE task_id IN (SELECT CAST(value AS BIGINT) FROM json_each(?)) AND "+
 		"EXISTS (SELECT 1 FROM messages m WHERE m.id = message_id AND m.type = 'stopped')", jsonIDs(ids))
 }
 

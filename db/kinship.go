@@ -16,10 +16,10 @@ const (
 // one that it owns; 0 is none. A task that there is not is no kin.
 func (rx *Rx) Kinship(agent string, at, id task.ID) (Kinship, error) {
 	n, err := rx.count(`WITH RECURSIVE up (id, n) AS (
- SELECT ?1, 0
+ SELECT CAST(?1 AS BIGINT), 0
  UNION ALL SELECT p.parent_id, up.n + 1 FROM up CROSS JOIN tasks p ON p.id = up.id WHERE p.parent_id IS NOT NULL AND up.n < 20),
  down (id, n) AS (
- SELECT ?1, 0
+ SELECT CAST(?1 AS BIGINT), 0
  UNION ALL SELECT c.id, down.n + 1 FROM down CROSS JOIN tasks c ON c.parent_id = down.id WHERE down.n < 20)
  SELECT CASE
  WHEN EXISTS (SELECT 1 FROM up CROSS JOIN tasks t ON t.id = up.id WHERE t.owner = ?2 OR t.id = ?3) THEN 2

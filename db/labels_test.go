@@ -126,6 +126,7 @@ func TestALabelOfManyTasksIsReadFromTheQueueOfAnAgent(t *testing.T) {
 // TestLabelsOfEarlierTasksAreListed migrates tasks of schema 11.
 func TestLabelsOfEarlierTasksAreListed(t *testing.T) {
 	t.Parallel()
+	dbtest.SQLiteOnly(t)
 	const row = "INSERT INTO tasks (title, owner, created_by, created_at, updated_at, priority, labels, archived_at, status) " +
 		"VALUES ('%s', 'coder', 'user:maya', 1, 1, %d, '%s', %s)"
 	d := dbtest.Open(t, atSchema(

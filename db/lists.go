@@ -29,7 +29,7 @@ func (w *where) from() (from, prio, age, id string) {
 		return " FROM open_labels l CROSS JOIN tasks t ON t.id = l.task_id", "l.priority", "l.created_at", "l.task_id"
 	}
 	if w.few {
-		return " FROM json_each(?) j CROSS JOIN tasks t ON t.id = j.value", "t.priority", "t.created_at", "t.id"
+		return " FROM json_each(?) j CROSS JOIN tasks t ON t.id = CAST(j.value AS BIGINT)", "t.priority", "t.created_at", "t.id"
 	}
 	from = " FROM tasks t"
 	if w.index != "" {
@@ -121,7 +121,7 @@ func (rx *Rx) openWhere(f task.TaskFilter) (*where, error) {
 	case task.Idle:
 		w.add("t.status = 'active' AND (t.claim_expires IS NULL OR t.claim_expires <= ?)", now)
 	case task.Complete:
-		w.add("0")
+		w.add("FALSE")
 	}
 	if f.Parent != 0 {
 		w.add("t.parent_id = ?", f.Parent)

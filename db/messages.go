@@ -47,14 +47,18 @@ func (rx *Rx) Comments(id, after task.ID, limit int) ([]task.Message, error) {
 // are sorted before any text is read: texts that do not fit into the answer
 // cost nothing.
 func (rx *Rx) Thread(id, after task.ID, limit int) ([]task.Message, error) {
+	order := ""
+	if rx.c.postgres() {
+		order = " ORDER BY page.id" // SQLite keeps that of the page
+	}
 	return rx.messagesWithin(`SELECT page.id, ?1, page.run, coalesce(m.kind, 'run'), coalesce(m.role, 'system'),
  coalesce(m.type, CASE r.status WHEN 'completed' THEN 'result' ELSE 'error' END), coalesce(m.author, r.agent),
  coalesce(m.content, CASE r.status WHEN 'completed' THEN r.summary ELSE r.reason END),
- CASE WHEN r.id IS NULL THEN coalesce(m.data, '') ELSE json_object('status', r.status, 'phase', r.phase) END,
+ CASE WHEN r.id IS NULL THEN coalesce(m.data, '') ELSE '{"status":"' || r.status || '","phase":"' || r.phase || '"}' END,
  coalesce(m.created_at, r.ended_at)
  FROM (SELECT id, 0 AS run FROM messages WHERE task_id = ?1 AND run_id IS NULL AND id > ?2
  UNION ALL SELECT thread_at, id FROM runs WHERE task_id = ?1 AND thread_at > ?2 ORDER BY 1 LIMIT ?3) page
- LEFT JOIN messages m ON page.run = 0 AND m.id = page.id LEFT JOIN runs r ON r.id = page.run`, id, after, limit)
+ LEFT JOIN messages m ON page.run = 0 AND m.id = page.id LEFT JOIN runs r ON r.id = page.run`+order, id, after, limit)
 }
 
 // Message returns one message of a task.

@@ -35,6 +35,7 @@ func atSchema(t *testing.T, version int64, fill ...string) (path string) {
 // not store who wrote their title and description last.
 func TestTheAuthorsOfTextsAreReadFromTheLog(t *testing.T) {
 	t.Parallel()
+	dbtest.SQLiteOnly(t)
 	const archived = "archived_at, status) VALUES (%d, 'T', 'coder', '%s', 1, 1, 1, 'done')"
 	const open = "status) VALUES (%d, 'T', 'coder', '%s', 1, 1, 'active')"
 	row := func(id int, by, rest string) string {

@@ -147,6 +147,11 @@ func (tx *Tx) WriteOpenTexts(w OpenTextsWrite) error {
 	return tx.SetSetting(openPlace, w.to.String())
 }
 
+var insertOpenSearch = dual{
+	"INSERT INTO open_search (docid, title, description) VALUES (?, ?, ?)",
+	"INSERT INTO open_search (docid, words) VALUES (?, array_to_tsvector(words_of(CAST(? AS TEXT) || ' ' || CAST(? AS TEXT))))",
+}
+
 func (tx *Tx) writeOpenText(d *openText) error {
 	if d.archived || d.texts {
 		// The index takes out the words that the table has until then.
@@ -161,15 +166,17 @@ func (tx *Tx) writeOpenText(d *openText) error {
 		return tx.do("DELETE FROM open_texts WHERE task_id = ?", d.id)
 	}
 	if d.texts {
-		err := tx.do("INSERT OR REPLACE INTO open_texts (task_id, title, description) VALUES (?, ?, ?)", d.id, d.title, d.description)
+		err := tx.do("INSERT INTO open_texts (task_id, title, description) VALUES (?, ?, ?) "+
+			"ON CONFLICT (task_id) DO UPDATE SET title = excluded.title, description = excluded.description", d.id, d.title, d.description)
 		if err == nil {
-			err = tx.do("INSERT INTO open_search (docid, title, description) VALUES (?, ?, ?)", d.id, d.title, d.description)
+			err = tx.do(insertOpenSearch.of(&tx.Rx), d.id, d.title, d.description)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return tx.do("INSERT OR REPLACE INTO open_times (task_id, created_at, updated_at) VALUES (?, ?, ?)", d.id, d.created, d.updated)
+	return tx.do("INSERT INTO open_times (task_id, created_at, updated_at) VALUES (?, ?, ?) "+
+		"ON CONFLICT (task_id) DO UPDATE SET created_at = excluded.created_at, updated_at = excluded.updated_at", d.id, d.created, d.updated)
 }
 
 // openTailIDs returns the tasks of the log after a line as JSON.
@@ -233,7 +240,8 @@ func (rx *Rx) fewFound(from task.ID, q, terms string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	rows, err := r.query("SELECT docid FROM open_search WHERE open_search MATCH ? AND docid NOT IN (SELECT value FROM json_each(?)) LIMIT ?",
+	rows, err := r.query("SELECT docid FROM open_search WHERE open_search MATCH ? "+
+		"AND docid NOT IN (SELECT CAST(value AS BIGINT) FROM json_each(?)) LIMIT ?",
 		terms, jsonIDs(tail), fewFound+1)
 	found, err := collect(rows, err, func(r rowScanner) (id task.ID, err error) { return id, r.Scan(&id) })
 	if err != nil || len(found) > fewFound {
@@ -306,7 +314,7 @@ func (rx *Rx) words(w *where, f task.TaskFilter) error {
 		w.few = true
 		w.args = append([]any{found.few}, w.args...)
 	case found.few != "":
-		w.add("t.id IN (SELECT value FROM json_each(?))", found.few)
+		w.add("t.id IN (SELECT CAST(value AS BIGINT) FROM json_each(?))", found.few)
 	default:
 		w.add("words_fit(?, t.title, t.description)", f.Query)
 	}

@@ -233,11 +233,13 @@ func TestListsOfOpenTasksAreExactWhateverIsIndexed(t *testing.T) {
 	equal(t, "rows", count(t, l.d, "SELECT count(*) FROM open_texts"), 10_560)
 	l.check()
 	search := func() error { return l.d.Read(t.Context(), func(rx *db.Rx) error { return rx.CheckSearch() }) }
-	_, err := raw(t, l.d.Path()).ExecContext(t.Context(), "INSERT INTO open_search (open_search) VALUES ('integrity-check')")
-	ok(t, err)
+	if !dbtest.Postgres() {
+		_, err := raw(t, l.d.Path()).ExecContext(t.Context(), "INSERT INTO open_search (open_search) VALUES ('integrity-check')")
+		ok(t, err)
+	}
 	ok(t, l.d.Read(t.Context(), func(rx *db.Rx) error { return rx.CheckInvariants() }))
 	ok(t, search())
-	_, err = raw(t, l.d.Path()).ExecContext(t.Context(), "DELETE FROM open_texts WHERE task_id = 10")
+	_, err := raw(t, l.d.Path()).ExecContext(t.Context(), "DELETE FROM open_texts WHERE task_id = 10")
 	ok(t, err)
 	says(t, search(), "the search lacks", "task 10")
 	_, err = raw(t, l.d.Path()).ExecContext(t.Context(), "DELETE FROM open_times WHERE task_id = 6")

@@ -17,8 +17,12 @@ var companions = []string{"-wal", "-shm", "-journal"}
 // resolve returns the absolute path of a database file with all links
 // followed, so that every name of a file leads to one lock and one journal.
 // The file itself may be missing; its folder must exist. Error: the path is a
-// link to nothing, as when a volume is not mounted.
+// link to nothing, as when a volume is not mounted; or it is empty, as that of a
+// database of PostgreSQL is, which would be the working directory.
 func resolve(path string) (string, error) {
+	if path == "" {
+		return "", errors.New("no database file is named")
+	}
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return "", err

@@ -14,6 +14,7 @@ import (
 // database at a time, with no database or an empty one.
 func TestAnEmptyDatabaseIsNeverCreatedBesideLeftovers(t *testing.T) {
 	t.Parallel()
+	dbtest.SQLiteOnly(t)
 	const name = "taskyard.db"
 	open := func(t *testing.T, path string) error {
 		d, err := db.Open(t.Context(), db.Options{Path: path, Log: slog.New(slog.DiscardHandler), NoSync: true})

@@ -40,7 +40,6 @@ var allowedScans = []struct{ statement, scan, reason string }{
 		"FROM tokens WHERE run_id IS NULL ORDER BY id DESC LIMIT 500", "SCAN tokens",
 		"the admin's list of tokens, newest first, ended by its LIMIT; tokens of runs are deleted with them",
 	},
-	{"archived_at IS NULL AND 0", "SCAN t", "the condition is false beforehand: no row is read"},
 	{"FROM projects", "SCAN projects", "at most 500"},
 	{"WITH o AS", "SCAN o", "files that open results have in common, at most 5,000"},
 	{"FROM users", "SCAN users", "people are few"},
@@ -75,7 +74,7 @@ var harmless = regexp.MustCompile(`^SCAN (up|down|below|page|CONSTANT ROW|\(subq
 // order, so that a page costs the same in any instance. few have short lists.
 var (
 	ordered = regexp.MustCompile(`ORDER BY (t\.)?(priority|archived_at) DESC|ORDER BY (t\.question_id|n\.message_id)\b|ORDER BY (r\.|s\.doc)?id DESC LIMIT \?$`)
-	few     = regexp.MustCompile(`t\.parent_id = \?|archived_at IS NULL AND 0 `)
+	few     = regexp.MustCompile(`t\.parent_id = \?|archived_at IS NULL AND FALSE `)
 )
 
 func TestEveryStatementUsesAnIndex(t *testing.T) {
@@ -93,6 +92,8 @@ func TestEveryStatementUsesAnIndex(t *testing.T) {
 	mu.Lock()
 	statements := slices.Clone(seen)
 	mu.Unlock()
+	t.Run("and the tour meets every statement of the package", func(t *testing.T) { complete(t, statements) })
+	dbtest.SQLiteOnly(t) // the plans
 	used := map[string]bool{}
 	t.Run("in a new instance", func(t *testing.T) { checkPlans(t, dbtest.New(t).Path(), statements, used) })
 	t.Run("in an instance of a year, of whose tables there are statistics",
@@ -107,7 +108,6 @@ func TestEveryStatementUsesAnIndex(t *testing.T) {
 		}
 	}
 	t.Run("and none is prepared again for other arguments", func(t *testing.T) { preparedOnce(t, statements) })
-	t.Run("and the tour meets every statement of the package", func(t *testing.T) { complete(t, statements) })
 }
 
 // oldInstance is a database as a server that ran for long leaves it: SQLite has
@@ -252,6 +252,13 @@ func preparedOnce(t *testing.T, statements []string) {
 	}))
 }
 
+// isDual reports whether a type is that of a statement that the two stores
+// write differently.
+func isDual(e ast.Expr) bool {
+	id, is := e.(*ast.Ident)
+	return is && id.Name == "dual"
+}
+
 // complete reads the package's own source: each piece of SQL in it must occur
 // in a statement that was prepared.
 func complete(t *testing.T, statements []string) {
@@ -263,12 +270,23 @@ func complete(t *testing.T, statements []string) {
 	for _, f := range files {
 		switch name := f.Name(); {
 		case !strings.HasSuffix(name, ".go"), strings.HasSuffix(name, "_test.go"), name == "restore.go", name == "revive.go",
-			name == "head.go", name == "backup.go", name == "migrate.go", name == "check.go":
+			name == "head.go", name == "backup.go", name == "migrate.go", name == "check.go", strings.HasPrefix(name, "copy"):
 			continue // files of their own, and checks that read everything
+		case dbtest.Postgres() && name == "db.go", !dbtest.Postgres() && strings.HasPrefix(name, "postgres"):
+			continue // of the other store
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), f.Name(), nil, 0)
 		ok(t, err)
-		ast.Inspect(file, func(n ast.Node) bool {
+		var visit func(n ast.Node) bool
+		visit = func(n ast.Node) bool {
+			if pair, is := n.(*ast.CompositeLit); is && isDual(pair.Type) {
+				own := pair.Elts[0]
+				if dbtest.Postgres() {
+					own = pair.Elts[1]
+				}
+				ast.Inspect(own, visit)
+				return false
+			}
 			lit, is := n.(*ast.BasicLit)
 			if !is || lit.Kind != token.STRING {
 				return true
@@ -277,11 +295,15 @@ func complete(t *testing.T, statements []string) {
 			if err != nil || !sqlText.MatchString(text) {
 				return true
 			}
+			if strings.Contains(text, "FROM commits") {
+				return true // of a commit whose connection was lost, which has its own test
+			}
 			if pieces++; !strings.Contains(all, text) {
 				t.Errorf("%s: the tour does not meet %q", f.Name(), text)
 			}
 			return true
-		})
+		}
+		ast.Inspect(file, visit)
 	}
 	if pieces < 50 {
 		t.Errorf("only %d pieces of SQL were found", pieces)

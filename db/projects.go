@@ -56,7 +56,7 @@ type ProjectUse struct{ Open, Review, Merge int }
 // ProjectUses counts the open tasks of all projects, and those whose results
 // wait.
 func (rx *Rx) ProjectUses() (map[string]ProjectUse, error) {
-	rows, err := rx.query(`SELECT project, count(*), sum(awaits = 'review'), sum(awaits = 'merge')
+	rows, err := rx.query(`SELECT project, count(*), count(*) FILTER (WHERE awaits = 'review'), count(*) FILTER (WHERE awaits = 'merge')
  FROM tasks INDEXED BY tasks_project WHERE project <> '' AND archived_at IS NULL GROUP BY project`)
 	uses := map[string]ProjectUse{}
 	_, err = collect(rows, err, func(r rowScanner) (key string, err error) {
@@ -76,9 +76,10 @@ func (tx *Tx) PutProject(p *task.Project) error {
 	}
 	return tx.do(`INSERT INTO projects (key, name, description, repository, default_branch, branch_prefix, setup, checks,
  review, merge, archived, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
- ON CONFLICT DO UPDATE SET name = excluded.name, description = excluded.description, repository = excluded.repository,
+ ON CONFLICT (key) DO UPDATE SET name = excluded.name, description = excluded.description, repository = excluded.repository,
  default_branch = excluded.default_branch, branch_prefix = excluded.branch_prefix, setup = excluded.setup, checks = excluded.checks,
- review = excluded.review, merge = excluded.merge, archived = excluded.archived, version = version + 1, updated_at = excluded.updated_at`,
+ review = excluded.review, merge = excluded.merge, archived = excluded.archived, version = projects.version + 1,
+ updated_at = excluded.updated_at`,
 		p.Key, p.Name, p.Description, p.Repository, p.DefaultBranch, p.BranchPrefix, asJSON(p.Setup), asJSON(p.Checks),
 		asJSON(p.Review), merge, p.Archived, tx.Now, tx.Now)
 }

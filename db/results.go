@@ -11,7 +11,7 @@ import (
 const (
 	resultCols = `s.id, s.task_id, s.number, coalesce(s.run_id, 0), s.author, s.summary, s.resources, s.project, s.branch,
  s.base, s.head, s.patch, s.digest, s.policy, s.flags, s.state, s.created_at,
- (SELECT json_group_array(json_object('by', person, 'role', role, 'accept', json(iif(accept, 'true', 'false')),
+ (SELECT json_group_array(json_object('by', person, 'role', role, 'accept', json(CASE accept WHEN 1 THEN 'true' ELSE 'false' END),
  'digest', digest, 'text', text, 'at', at))
  FROM (SELECT * FROM votes v WHERE v.task_id = s.task_id AND v.digest = s.digest ORDER BY at, person))`
 	checkCols = `id, task_id, name, command, required, commit_id, verdict, exit_code, reason, millis, log_hash, level, merge,
@@ -87,8 +87,8 @@ func (rx *Rx) ResultsInReview(limit int) ([]*task.Result, error) {
 // and of which nobody was reminded yet, among those with a time limit.
 func (rx *Rx) OverdueResults(limit int) ([]*task.Result, error) {
 	return rx.results(`INDEXED BY results_review WHERE s.state = 'review' AND s.reminded = 0
- AND coalesce(json_extract(s.policy, '$.expiresSeconds'), 0) > 0
- AND s.created_at + json_extract(s.policy, '$.expiresSeconds') * 1000 <= ? ORDER BY s.id LIMIT ?`, rx.Now, limit)
+ AND coalesce(CAST(json_extract(s.policy, '$.expiresSeconds') AS BIGINT), 0) > 0
+ AND s.created_at + CAST(json_extract(s.policy, '$.expiresSeconds') AS BIGINT) * 1000 <= ? ORDER BY s.id LIMIT ?`, rx.Now, limit)
 }
 
 // SetReminded notes that the reviewers of a result were reminded.
@@ -123,7 +123,8 @@ func (tx *Tx) InsertResultFiles(id task.ID, project string, paths []string) erro
 	if len(paths) == 0 {
 		return nil
 	}
-	return tx.do("INSERT OR IGNORE INTO result_files (project, path, result_id) SELECT ?, value, ? FROM json_each(?) WHERE value <> ''",
+	return tx.do("INSERT INTO result_files (project, path, result_id) SELECT ?, value, ? FROM json_each(?) "+
+		"WHERE value <> '' ON CONFLICT DO NOTHING",
 		project, id, asJSON(paths))
 }
 
@@ -140,7 +141,7 @@ func (rx *Rx) Overlaps(id task.ID, limit int) ([]task.Overlap, error) {
 	rows, err := rx.query(`WITH o AS (SELECT b.result_id AS id, b.path FROM result_files a INDEXED BY result_files_result
  CROSS JOIN result_files b ON b.project = a.project AND b.path = a.path WHERE a.result_id = ?1 AND b.result_id <> ?1 LIMIT 5000)
  SELECT s.task_id, t.title, s.number, s.state, count(*), json_group_array(o.path) FROM o CROSS JOIN results s ON s.id = o.id
- CROSS JOIN tasks t ON t.id = s.task_id GROUP BY o.id ORDER BY o.id LIMIT ?2`, id, limit)
+ CROSS JOIN tasks t ON t.id = s.task_id GROUP BY o.id, s.task_id, t.title, s.number, s.state ORDER BY o.id LIMIT ?2`, id, limit)
 	return collect(rows, err, func(r rowScanner) (o task.Overlap, err error) {
 		var paths string
 		if err = r.Scan(&o.TaskID, &o.Title, &o.Result, &o.State, &o.Total, &paths); err != nil {
@@ -171,7 +172,8 @@ func (tx *Tx) CloseResults(id task.ID, to task.ResultState) error {
 // same digest is replaced.
 func (tx *Tx) PutVote(id task.ID, v task.Vote) error {
 	return tx.do(`INSERT INTO votes (task_id, digest, person, role, accept, text, at) VALUES (?, ?, ?, ?, ?, ?, ?)
- ON CONFLICT DO UPDATE SET role = excluded.role, accept = excluded.accept, text = excluded.text, at = excluded.at`,
+ ON CONFLICT (task_id, digest, person) DO UPDATE SET role = excluded.role, accept = excluded.accept,
+ text = excluded.text, at = excluded.at`,
 		id, v.Digest, v.By, v.Role, v.Accept, v.Text, tx.Now)
 }
 

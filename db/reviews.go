@@ -101,6 +101,7 @@ func (tx *Tx) SetViewed(id task.ID, person, path, mark string) error {
 	if mark == "" {
 		return tx.do("DELETE FROM viewed_files WHERE task_id = ? AND person = ? AND path = ?", id, person, path)
 	}
-	return tx.do("INSERT OR REPLACE INTO viewed_files (task_id, person, path, mark, at) VALUES (?, ?, ?, ?, ?)",
+	return tx.do("INSERT INTO viewed_files (task_id, person, path, mark, at) VALUES (?, ?, ?, ?, ?) "+
+		"ON CONFLICT (task_id, person, path) DO UPDATE SET mark = excluded.mark, at = excluded.at",
 		id, person, path, mark, tx.Now)
 }

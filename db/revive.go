@@ -146,6 +146,6 @@ func noteRestored(ctx context.Context, tx *sql.Tx, now task.Time) error {
 		return err
 	}
 	_, err = tx.ExecContext(ctx, "INSERT INTO settings (key, value) VALUES (?, ?) "+
-		"ON CONFLICT DO UPDATE SET value = excluded.value", restored, string(b))
+		"ON CONFLICT (key) DO UPDATE SET value = excluded.value", restored, string(b))
 	return err
 }

@@ -14,15 +14,15 @@ import (
 func (rx *Rx) OrphanedFolders(list []task.RunFolder, before task.Time) ([]task.RunFolder, error) {
 	cells := make([][3]any, len(list))
 	for i, f := range list {
-		cells[i] = [3]any{int64(f.Run), f.Name, f.Tree}
+		cells[i] = [3]any{int64(f.Run), f.Name, btoi(f.Tree)}
 	}
 	b, err := json.Marshal(cells)
 	if err != nil {
 		return nil, err
 	}
 	rows, err := rx.query(`SELECT j.key FROM json_each(?1) j CROSS
- JOIN runs r ON r.id = json_extract(j.value, '$[0]') CROSS JOIN tasks t ON t.id = r.task_id
- WHERE r.ended_at < ?2 AND CASE WHEN json_extract(j.value, '$[2]') THEN t.archived_at < ?2
+ JOIN runs r ON r.id = CAST(json_extract(j.value, '$[0]') AS BIGINT) CROSS JOIN tasks t ON t.id = r.task_id
+ WHERE r.ended_at < ?2 AND CASE WHEN CAST(json_extract(j.value, '$[2]') AS BIGINT) = 1 THEN t.archived_at < ?2
  ELSE NOT EXISTS (SELECT 1 FROM runs o WHERE o.task_id = r.task_id AND o.folder = json_extract(j.value, '$[1]')
  AND coalesce(o.ended_at, ?2) >= ?2) END
  AND NOT EXISTS (SELECT 1 FROM runs c INDEXED BY runs_parent

@@ -43,7 +43,7 @@ func (rx *Rx) Work(run task.ID, lines bool) (*task.Work, error) {
 // DropLines deletes the lines of up to limit files of runs that ended before a
 // moment, and returns of how many.
 func (tx *Tx) DropLines(endedBefore task.Time, limit int) (int64, error) {
-	return tx.changed(`UPDATE run_files SET diff = '', note = 'its lines are not kept any more' WHERE rowid IN (SELECT f.rowid
+	return tx.changed(`UPDATE run_files SET diff = '', note = 'its lines are not kept any more' WHERE (run_id, n) IN (SELECT f.run_id, f.n
  FROM runs r JOIN run_files f INDEXED BY run_files_lines ON f.run_id = r.id
  WHERE f.diff <> '' AND r.ended_at IS NOT NULL AND r.ended_at < ? LIMIT ?)`, endedBefore, limit)
 }

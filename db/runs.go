@@ -151,17 +151,18 @@ func (tx *Tx) InsertRuns(list []*task.Run) error {
 	a := list[0]
 	err := tx.do(`INSERT INTO runs (task_id, agent, limits, model, definition_hash,
  status, phase, cause, asked_by, asked_token, attempt, created_at)
- SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, 'pending', 'queued', ?, ?, ?, ?, ? FROM json_each(?)`,
+ SELECT CAST(json_extract(value, '$[0]') AS BIGINT), json_extract(value, '$[1]'), json_extract(value, '$[2]'), json_extract(value, '$[3]'),
+ json_extract(value, '$[4]'), 'pending', 'queued', ?, ?, ?, ?, ? FROM json_each(?)`,
 		a.Cause, a.AskedBy, a.AskedToken, a.Attempt, tx.Now, asJSON(rows))
 	if err != nil {
 		return err
 	}
 	tasks := asJSON(ids)
 	if err := tx.do(`UPDATE tasks SET run_id = (SELECT r.id FROM runs r WHERE r.task_id = tasks.id AND r.status IN ('pending', 'running'))
- WHERE id IN (SELECT value FROM json_each(?))`, tasks); err != nil {
+ WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?))`, tasks); err != nil {
 		return err
 	}
-	found, err := tx.query("SELECT t.run_id FROM json_each(?) j CROSS JOIN tasks t ON t.id = j.value ORDER BY j.key", tasks)
+	found, err := tx.query("SELECT t.run_id FROM json_each(?) j CROSS JOIN tasks t ON t.id = CAST(j.value AS BIGINT) ORDER BY j.key", tasks)
 	i := 0
 	_, err = collect(found, err, func(r rowScanner) (none struct{}, err error) {
 		i++
@@ -287,7 +288,7 @@ func (tx *Tx) SetDecision(id task.ID, decision, by, reason string) error {
 // the news: one line each, once, at most 4 KiB in all.
 func (tx *Tx) NoteFollowUp(id task.ID, news string) error {
 	return tx.do(`UPDATE runs SET follow_up = 1, news = CASE WHEN news = '' THEN ?1
- WHEN octet_length(news) + octet_length(?1) > 4095 OR instr(char(10) || news || char(10), char(10) || ?1 || char(10)) THEN news
+ WHEN octet_length(news) + octet_length(?1) > 4095 OR instr(char(10) || news || char(10), char(10) || ?1 || char(10)) > 0 THEN news
  ELSE news || char(10) || ?1 END WHERE id = ?2 AND ended_at IS NULL`, news, id)
 }
 

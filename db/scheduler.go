@@ -15,7 +15,8 @@ type Woken struct {
 func (rx *Rx) WokenSince(since task.Time, limit int) ([]Woken, error) {
 	rows, err := rx.query(`SELECT r.task_id, t.title, t.owner, count(*) AS n, max(r.created_at) AS at
  FROM runs r INDEXED BY runs_woken JOIN tasks t ON t.id = r.task_id
- WHERE r.cause IN ('wake', 'follow_up') AND r.created_at > ? GROUP BY r.task_id ORDER BY n DESC, at DESC LIMIT ?`, since, limit)
+ WHERE r.cause IN ('wake', 'follow_up') AND r.created_at > ? GROUP BY r.task_id, t.title, t.owner
+ ORDER BY n DESC, at DESC LIMIT ?`, since, limit)
 	return collect(rows, err, func(r rowScanner) (w Woken, err error) {
 		return w, r.Scan(&w.TaskID, &w.Title, &w.Owner, &w.Wakes, &w.LastAt)
 	})

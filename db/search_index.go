@@ -126,6 +126,25 @@ func (rx *Rx) ToIndex() ([]IndexWrite, error) {
 	}
 }
 
+// On PostgreSQL the search has the words alone.
+var (
+	insertSearch = dual{
+		"INSERT OR REPLACE INTO search (docid, title, body) VALUES (?, ?, ?)",
+		"INSERT INTO search (docid, words) VALUES (?, array_to_tsvector(words_of(CAST(? AS TEXT) || ' ' || CAST(? AS TEXT)))) " +
+			"ON CONFLICT (docid) DO UPDATE SET words = excluded.words",
+	}
+	insertParts = dual{
+		"INSERT OR REPLACE INTO search_parts (docid, content) VALUES (?, ?)",
+		"INSERT INTO search_parts (docid, words) VALUES (?, array_to_tsvector(words_of(?))) " +
+			"ON CONFLICT (docid) DO UPDATE SET words = excluded.words",
+	}
+	insertLines = dual{
+		"INSERT OR REPLACE INTO search_lines (docid, content) VALUES (?, ?)",
+		"INSERT INTO search_lines (docid, words) VALUES (?, array_to_tsvector(words_of(?))) " +
+			"ON CONFLICT (docid) DO UPDATE SET words = excluded.words",
+	}
+)
+
 // Index makes one write of ToIndex; it does nothing when somebody else has
 // continued from where it begins.
 func (tx *Tx) Index(w IndexWrite) error {
@@ -136,16 +155,16 @@ func (tx *Tx) Index(w IndexWrite) error {
 		var err error
 		switch d.into {
 		case "search":
-			err = tx.do("INSERT OR REPLACE INTO search (docid, title, body) VALUES (?, ?, ?)", d.id, d.title, d.text)
+			err = tx.do(insertSearch.of(&tx.Rx), d.id, d.title, d.text)
 		case "search_parts":
 			if d.id&(1<<32-1) == 0 { // it may have been short before
 				err = tx.do("DELETE FROM search WHERE docid = ?", d.id>>32)
 			}
 			if err == nil {
-				err = tx.do("INSERT OR REPLACE INTO search_parts (docid, content) VALUES (?, ?)", d.id, d.text)
+				err = tx.do(insertParts.of(&tx.Rx), d.id, d.text)
 			}
 		default:
-			err = tx.do("INSERT OR REPLACE INTO search_lines (docid, content) VALUES (?, ?)", d.id, d.text)
+			err = tx.do(insertLines.of(&tx.Rx), d.id, d.text)
 		}
 		if err != nil {
 			return err

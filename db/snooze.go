@@ -42,7 +42,8 @@ func (rx *Rx) Waits(z *task.Snooze, attempts int) (expires task.Time, ok bool, e
 
 // SetSnooze hides something from a person until a moment.
 func (tx *Tx) SetSnooze(user task.ID, z task.Snooze) error {
-	return tx.do("INSERT OR REPLACE INTO snoozes (user_id, kind, ref, mark, task_id, until) VALUES (?, ?, ?, ?, ?, ?)",
+	return tx.do("INSERT INTO snoozes (user_id, kind, ref, mark, task_id, until) VALUES (?, ?, ?, ?, ?, ?) "+
+		"ON CONFLICT (user_id, kind, ref) DO UPDATE SET mark = excluded.mark, task_id = excluded.task_id, until = excluded.until",
 		user, z.Kind, z.Ref, z.Mark, z.TaskID, z.Until)
 }
 

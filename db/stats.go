@@ -22,7 +22,8 @@ func (rx *Rx) Loads() (map[string]AgentLoad, error) {
 	if err := rx.settle(); err != nil {
 		return nil, err
 	}
-	rows, err := rx.query(`SELECT owner, sum(n * (status = 'active')), sum(n * (status = 'draft')), coalesce((SELECT created_at FROM tasks t
+	rows, err := rx.query(`SELECT owner, sum(CASE status WHEN 'active' THEN n ELSE 0 END),
+ sum(CASE status WHEN 'draft' THEN n ELSE 0 END), coalesce((SELECT created_at FROM tasks t
  WHERE t.owner = c.owner AND status = 'active' AND created_at > 0 AND coalesce(claim_expires, 0) <= ? ORDER BY created_at LIMIT 1), 0)
  FROM task_counts c WHERE status IN ('active', 'draft') AND n > 0 GROUP BY owner`, rx.Now)
 	if err != nil {
@@ -61,12 +62,13 @@ func (rx *Rx) Loads() (map[string]AgentLoad, error) {
 			nil, func(l *AgentLoad, n int) { l.Waiting += n },
 		},
 		{
-			"SELECT owner, sum(run_id IS NULL OR " + noRunWaits + ") FROM tasks t INDEXED BY tasks_question " +
+			"SELECT owner, count(*) FILTER (WHERE run_id IS NULL OR " + noRunWaits + ") FROM tasks t INDEXED BY tasks_question " +
 				"WHERE question_id IS NOT NULL AND status = 'active' GROUP BY owner",
 			nil, func(l *AgentLoad, n int) { l.Waiting += n },
 		},
 		{
-			"SELECT owner, sum(question_id IS NULL AND (run_id IS NULL OR " + noRunWaits + ")) FROM tasks t INDEXED BY tasks_blocker_canceled " +
+			"SELECT owner, count(*) FILTER (WHERE question_id IS NULL AND (run_id IS NULL OR " + noRunWaits + ")) " +
+				"FROM tasks t INDEXED BY tasks_blocker_canceled " +
 				"WHERE blockers_canceled > 0 AND archived_at IS NULL AND status = 'active' GROUP BY owner",
 			nil, func(l *AgentLoad, n int) { l.Waiting += n },
 		},
@@ -133,7 +135,7 @@ func (rx *Rx) InFlight() ([]task.ID, error) {
 
 // ArchivedSince counts tasks that became history since a moment, by status.
 func (rx *Rx) ArchivedSince(since task.Time) (done, canceled int, err error) {
-	err = rx.row("SELECT coalesce(sum(status = 'done'), 0), coalesce(sum(status = 'canceled'), 0) FROM tasks "+
+	err = rx.row("SELECT count(*) FILTER (WHERE status = 'done'), count(*) FILTER (WHERE status = 'canceled') FROM tasks "+
 		"WHERE archived_at IS NOT NULL AND archived_at >= ?", since).Scan(&done, &canceled)
 	return done, canceled, err
 }
@@ -160,9 +162,14 @@ func (rx *Rx) Counts() (c Counts, err error) {
 	return c, err
 }
 
-// Size returns the bytes of the database file without its log.
+var databaseSize = dual{
+	"SELECT page_count * page_size FROM pragma_page_count, pragma_page_size",
+	"SELECT pg_database_size(current_database())",
+}
+
+// Size returns the bytes of the database, without its log.
 func (rx *Rx) Size() (int64, error) {
 	var n int64
-	err := rx.row("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size").Scan(&n)
+	err := rx.row(databaseSize.of(rx)).Scan(&n)
 	return n, err
 }

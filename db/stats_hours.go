@@ -25,8 +25,8 @@ func (tx *Tx) RollUp(from task.Time) error {
 	return tx.do(`INSERT INTO stats_hours (hour, agent, model, what, project, n, millis, tokens_in, tokens_out, cost_usd, estimated)
  SELECT r.ended_at / ?1 * ?1 AS h, r.agent, r.model, 'run.' || r.status, t.project, count(*),
   sum(r.ended_at - coalesce(r.started_at, r.ended_at)),
-  sum(coalesce(json_extract(r.usage, '$.tokensIn'), 0)), sum(coalesce(json_extract(r.usage, '$.tokensOut'), 0)),
-  sum(coalesce(json_extract(r.usage, '$.costUsd'), 0.0)), max(coalesce(json_extract(r.usage, '$.estimated'), 0))
+  sum(coalesce(`+usedIn+`, 0)), sum(coalesce(`+usedOut+`, 0)),
+  sum(coalesce(`+usedCost+`, 0.0)), max(coalesce(`+usedEstimated+`, 0))
  FROM runs r INDEXED BY runs_ended CROSS JOIN tasks t ON t.id = r.task_id
  WHERE r.ended_at IS NOT NULL AND r.ended_at >= ?2 GROUP BY h, r.agent, r.model, r.status, t.project`, int64(task.Hour), hourOf(from))
 }
@@ -37,10 +37,11 @@ func (tx *Tx) countRun(r *task.Run, status task.RunStatus, u task.Usage) error {
 	if r.StartedAt != 0 {
 		millis = int64(tx.Now - r.StartedAt)
 	}
-	return tx.do(`INSERT INTO stats_hours (hour, agent, model, what, project, n, millis, tokens_in, tokens_out, cost_usd, estimated)
+	return tx.do(`INSERT INTO stats_hours AS h (hour, agent, model, what, project, n, millis, tokens_in, tokens_out, cost_usd, estimated)
  VALUES (?, ?, ?, ?, (SELECT project FROM tasks WHERE id = ?), 1, ?, ?, ?, ?, ?)
- ON CONFLICT DO UPDATE SET n = n + 1, millis = millis + excluded.millis, tokens_in = tokens_in + excluded.tokens_in,
- tokens_out = tokens_out + excluded.tokens_out, cost_usd = cost_usd + excluded.cost_usd, estimated = max(estimated, excluded.estimated)`,
+ ON CONFLICT (hour, agent, model, what, project) DO UPDATE SET n = h.n + 1, millis = h.millis + excluded.millis,
+ tokens_in = h.tokens_in + excluded.tokens_in, tokens_out = h.tokens_out + excluded.tokens_out,
+ cost_usd = h.cost_usd + excluded.cost_usd, estimated = max(h.estimated, excluded.estimated)`,
 		hourOf(tx.Now), r.Agent, r.Model, "run."+string(status), r.TaskID, millis, u.TokensIn, u.TokensOut, u.CostUSD, u.Estimated)
 }
 
@@ -55,8 +56,10 @@ func (rx *Rx) RunHours(since task.Time) ([]RunTotals, error) {
 
 // statSums are the sums of a group of stats_hours, in the order of
 // scanStat.
-const statSums = ` sum(n * (what = 'created')), sum(n * (what = 'done')), sum(n * (what = 'canceled')), sum(n * (what = 'asked')),
- sum(n * (what = 'run.completed')), sum(n * (what = 'run.failed')), sum(n * (what = 'run.canceled')),
+const statSums = ` coalesce(sum(n) FILTER (WHERE what = 'created'), 0), coalesce(sum(n) FILTER (WHERE what = 'done'), 0),
+ coalesce(sum(n) FILTER (WHERE what = 'canceled'), 0), coalesce(sum(n) FILTER (WHERE what = 'asked'), 0),
+ coalesce(sum(n) FILTER (WHERE what = 'run.completed'), 0), coalesce(sum(n) FILTER (WHERE what = 'run.failed'), 0),
+ coalesce(sum(n) FILTER (WHERE what = 'run.canceled'), 0),
  sum(millis), sum(tokens_in), sum(tokens_out), sum(cost_usd), max(estimated)
  FROM stats_hours WHERE hour >= ?1 AND hour < ?2 AND (?3 = '' OR agent = ?3) AND (?4 = '' OR model = ?4)
  AND (?5 = '' OR project = ?5)`

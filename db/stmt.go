@@ -14,13 +14,16 @@ import (
 // itself: in database/sql, locks, conversions and the copying of rows took
 // as much of a claim's time as SQLite did.
 type stmt struct {
-	s interface {
-		driver.Stmt
-		driver.StmtExecContext
-		driver.StmtQueryContext
-	}
+	s    prepared
 	args []driver.NamedValue
 	row  []driver.Value
+}
+
+// prepared is a statement of a driver.
+type prepared interface {
+	driver.Stmt
+	driver.StmtExecContext
+	driver.StmtQueryContext
 }
 
 // bind turns arguments into what the driver takes. The slice is the

@@ -73,14 +73,14 @@ func (rx *Rx) Subtasks(id, after task.ID, open bool, limit int) ([]*task.Task, e
 
 // ChildCounts counts the subtasks of a task: open, done, canceled.
 func (rx *Rx) ChildCounts(id task.ID) (open, done, canceled int, err error) {
-	err = rx.row(`SELECT coalesce(sum(archived_at IS NULL), 0), coalesce(sum(status = 'done'), 0), coalesce(sum(status = 'canceled'), 0)
- FROM tasks WHERE parent_id = ?`, id).Scan(&open, &done, &canceled)
+	err = rx.row(`SELECT count(*) FILTER (WHERE archived_at IS NULL), count(*) FILTER (WHERE status = 'done'),
+ count(*) FILTER (WHERE status = 'canceled') FROM tasks WHERE parent_id = ?`, id).Scan(&open, &done, &canceled)
 	return open, done, canceled, err
 }
 
-const sumUsage = `SELECT coalesce(sum(json_extract(r.usage, '$.toolCalls')), 0),
- coalesce(sum(json_extract(r.usage, '$.tokensIn')), 0), coalesce(sum(json_extract(r.usage, '$.tokensOut')), 0),
- coalesce(sum(json_extract(r.usage, '$.costUsd')), 0.0), coalesce(max(json_extract(r.usage, '$.estimated')), 0) `
+const sumUsage = `SELECT coalesce(sum(` + usedCalls + `), 0),
+ coalesce(sum(` + usedIn + `), 0), coalesce(sum(` + usedOut + `), 0),
+ coalesce(sum(` + usedCost + `), 0.0), coalesce(max(` + usedEstimated + `), 0) `
 
 // UsageBelow sums what the runs of a task used, and with those of everything
 // below it. At most limit tasks are looked at.
@@ -91,10 +91,17 @@ func (rx *Rx) UsageBelow(id task.ID, limit int) (own, all task.Usage, err error)
 	if err = scan(&own, "FROM runs r WHERE r.task_id = ?", id); err != nil {
 		return own, all, err
 	}
-	const tree = `FROM (WITH RECURSIVE down (id, n) AS (
+	return own, all, scan(&all, runsBelow.of(rx), id, limit)
+}
+
+// PostgreSQL ends a recursion by the query around it.
+var runsBelow = dual{
+	`FROM (WITH RECURSIVE down (id, n) AS (
  SELECT ?1, 0 UNION ALL SELECT c.id, down.n + 1 FROM down CROSS JOIN tasks c ON c.parent_id = down.id WHERE down.n < 20 LIMIT ?2)
- SELECT id FROM down) d JOIN runs r ON r.task_id = d.id`
-	return own, all, scan(&all, tree, id, limit)
+ SELECT id FROM down) d JOIN runs r ON r.task_id = d.id`,
+	`FROM (WITH RECURSIVE down (id, n) AS (
+ SELECT CAST(?1 AS BIGINT), 0 UNION ALL SELECT c.id, down.n + 1 FROM down JOIN tasks c ON c.parent_id = down.id WHERE down.n < 20)
+ SELECT id FROM down LIMIT ?2) d JOIN runs r ON r.task_id = d.id`,
 }
 
 // Beside returns the active tasks before and after one in its owner's queue

@@ -97,9 +97,16 @@ func (rx *Rx) sortedTasks(w *where, f task.TaskFilter, cols string) ([]*task.Tas
 		return nil, "", err
 	} else if walk != (openWalk{}) {
 		page = "SELECT id FROM (SELECT o.task_id AS id, o." + walk.key + " AS place FROM " + walk.from +
-			" CROSS JOIN tasks t ON t.id = o.task_id" + w.sql() + " AND o.task_id NOT IN (SELECT value FROM json_each(?)) " +
-			"UNION ALL SELECT t.id, t." + cmp.Or(walk.of, walk.key) + " FROM json_each(?) j CROSS JOIN tasks t ON t.id = j.value" + w.sql() +
-			" ORDER BY place" + walk.collate + dir + ", id" + dir + ")"
+			" CROSS JOIN tasks t ON t.id = o.task_id" + w.sql() + " AND o.task_id NOT IN (SELECT CAST(value AS BIGINT) FROM json_each(?)) " +
+			"UNION ALL SELECT t.id, t." + cmp.Or(walk.of, walk.key) +
+			" FROM json_each(?) j CROSS JOIN tasks t ON t.id = CAST(j.value AS BIGINT)" + w.sql()
+		// SQLite merges the two in the order of the index only where it is asked
+		// inside; PostgreSQL allows an expression outside alone.
+		if order := " ORDER BY place" + walk.collate + dir + ", id" + dir; rx.c.postgres() {
+			page += ")" + order
+		} else {
+			page += order + ")"
+		}
 		args = slices.Concat(w.args, []any{tail, tail}, w.args)
 	}
 	list, cut, err := rx.tasksWithin("WITH page (id) AS MATERIALIZED ("+page+

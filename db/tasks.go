@@ -242,8 +242,8 @@ func (tx *Tx) InsertTask(t *task.Task) (task.ID, error) {
 // one on new tasks would cost those without labels, too.
 func (tx *Tx) labelNew(id task.ID, t *task.Task) error {
 	for _, label := range t.Labels {
-		err := tx.do("INSERT OR IGNORE INTO open_labels (label, priority, created_at, task_id) "+
-			"SELECT ?, priority, created_at, id FROM tasks WHERE id = ?", label, id)
+		err := tx.do("INSERT INTO open_labels (label, priority, created_at, task_id) "+
+			"SELECT ?, priority, created_at, id FROM tasks WHERE id = ? ON CONFLICT DO NOTHING", label, id)
 		if err != nil {
 			return err
 		}

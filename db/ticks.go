@@ -77,7 +77,9 @@ func (rx *Rx) TickTasks(limit int, after string) ([]TickTask, string, error) {
 
 // AddSkip leaves a receipt for a task.
 func (tx *Tx) AddSkip(tick, taskID task.ID, reason, detail string) error {
-	return tx.do("INSERT OR REPLACE INTO skips (task_id, tick_id, reason, detail) VALUES (?, ?, ?, ?)", taskID, tick, reason, detail)
+	return tx.do("INSERT INTO skips (task_id, tick_id, reason, detail) VALUES (?, ?, ?, ?) "+
+		"ON CONFLICT (task_id) DO UPDATE SET tick_id = excluded.tick_id, reason = excluded.reason, detail = excluded.detail",
+		taskID, tick, reason, detail)
 }
 
 // Ticks returns the newest rounds.
@@ -109,7 +111,7 @@ type Job struct {
 // NoteJob records that a job ran.
 func (tx *Tx) NoteJob(name string, took time.Duration, failure string) error {
 	return tx.do(`INSERT INTO jobs (name, last_at, took_ms, error, runs) VALUES (?1, ?2, ?3, ?4, 1)
- ON CONFLICT DO UPDATE SET last_at = ?2, took_ms = ?3, error = ?4, runs = runs + 1`, name, tx.Now, took.Milliseconds(), failure)
+ ON CONFLICT (name) DO UPDATE SET last_at = ?2, took_ms = ?3, error = ?4, runs = jobs.runs + 1`, name, tx.Now, took.Milliseconds(), failure)
 }
 
 // Jobs returns the records of all jobs by name.

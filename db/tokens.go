@@ -138,7 +138,7 @@ func (tx *Tx) SetSetting(key, value string) error {
 	if value == "" {
 		return tx.do("DELETE FROM settings WHERE key = ?", key)
 	}
-	return tx.do("INSERT INTO settings (key, value) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = ?2", key, value)
+	return tx.do("INSERT INTO settings (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = ?2", key, value)
 }
 
 // Answer returns the stored answer of an idempotent request and the hash of
@@ -152,6 +152,7 @@ func (rx *Rx) Answer(caller, key string, since task.Time) (request []byte, answe
 
 // SaveAnswer stores the answer of an idempotent request.
 func (tx *Tx) SaveAnswer(caller, key string, request []byte, answer string) error {
-	return tx.do("INSERT OR REPLACE INTO idempotency (caller, key, request, answer, created_at) "+
-		"VALUES (?, ?, ?, ?, ?)", caller, key, request, answer, tx.Now)
+	return tx.do("INSERT INTO idempotency (caller, key, request, answer, created_at) VALUES (?, ?, ?, ?, ?) "+
+		"ON CONFLICT (caller, key) DO UPDATE SET request = excluded.request, answer = excluded.answer, created_at = excluded.created_at",
+		caller, key, request, answer, tx.Now)
 }

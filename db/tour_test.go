@@ -25,9 +25,13 @@ var (
 
 // tour goes through the service, and through the lists in all their forms, so
 // that every statement is prepared once.
-func tour(t *testing.T) {
+func tour(t *testing.T) { toured(t) }
+
+// toured returns a database after a tour.
+func toured(t *testing.T, with ...func(*db.Options)) *db.DB {
 	var ahead atomic.Int64 // of the clock of the database
-	d := dbtest.New(t, func(o *db.Options) { o.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) } })
+	with = append(with, func(o *db.Options) { o.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) } })
+	d := dbtest.New(t, with...)
 	dir := t.TempDir()
 	text := "---\ndescription: d\ntools: read, task\nrunner: script\nmax_claims: 5\nmax_turns: 9\nmax_tokens_per_day: 1000000\n---\nWork.\n"
 	testkit.WriteAgents(t, dir, map[string]string{
@@ -71,7 +75,8 @@ func tour(t *testing.T) {
 	ok(t, serve(d, func(c *service.Config) { c.KeepTranscripts = time.Nanosecond }).Sweep(context.Background()))
 	rest(t, d)
 	exports(t, s)
-	exports(t, serve(dbtest.New(t), asIs))
+	exports(t, serve(dbtest.New(t, with...), asIs))
+	return d
 }
 
 // exports reads files into an instance, empty or not, and writes them again.

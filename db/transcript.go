@@ -20,14 +20,22 @@ func scanLine(r rowScanner) (l task.TranscriptLine, err error) {
 }
 
 // ofKind narrows lines to the kind in ?3.
-const ofKind = ` AND CASE ?3 WHEN '' THEN 1
+var ofKind = dual{
+	ofKindOn + `coalesce(json_extract(data, '$.isError'), 0) NOT IN (0, '')
+ OR coalesce(json_extract(data, '$.is_error'), 0) NOT IN (0, '') OR coalesce(json_extract(data, '$.error'), 0) NOT IN (0, '')
+ OR coalesce(json_extract(data, '$.denied'), 0) NOT IN (0, '') OR coalesce(json_extract(data, '$.refused'), 0) NOT IN (0, '')) END`,
+	ofKindOn + `coalesce(json_extract(data, '$.isError'), '') NOT IN ('', '0', 'false')
+ OR coalesce(json_extract(data, '$.is_error'), '') NOT IN ('', '0', 'false')
+ OR coalesce(json_extract(data, '$.error'), '') NOT IN ('', '0', 'false')
+ OR coalesce(json_extract(data, '$.denied'), '') NOT IN ('', '0', 'false')
+ OR coalesce(json_extract(data, '$.refused'), '') NOT IN ('', '0', 'false')) END`,
+}
+
+const ofKindOn = ` AND CASE ?3 WHEN '' THEN TRUE
  WHEN 'said' THEN type IN ('text', 'result', 'message')
  WHEN 'tools' THEN type IN ('tool_call', 'tool_result')
  WHEN 'logs' THEN type IN ('prompt', 'log', 'usage', 'permission')
- ELSE type = 'error' OR type IN ('tool_call', 'tool_result') AND json_valid(data) AND (
-  coalesce(json_extract(data, '$.isError'), 0) NOT IN (0, '') OR coalesce(json_extract(data, '$.is_error'),
- 0) NOT IN (0, '') OR coalesce(json_extract(data, '$.error'), 0) NOT IN (0, '')
-  OR coalesce(json_extract(data, '$.denied'), 0) NOT IN (0, '') OR coalesce(json_extract(data, '$.refused'), 0) NOT IN (0, '')) END`
+ ELSE type = 'error' OR type IN ('tool_call', 'tool_result') AND json_valid(data) AND (`
 
 func (rx *Rx) lines(q string, args ...any) ([]task.TranscriptLine, error) {
 	rows, err := rx.query(q, args...)
@@ -37,13 +45,13 @@ func (rx *Rx) lines(q string, args ...any) ([]task.TranscriptLine, error) {
 // LinesBefore returns lines of a run before an id, newest first.
 func (rx *Rx) LinesBefore(run task.ID, kind string, before task.ID, limit int) ([]task.TranscriptLine, error) {
 	return rx.lines("SELECT "+lineCols+" FROM messages INDEXED BY messages_run WHERE run_id = ?2 AND id < ?4"+
-		ofKind+" ORDER BY id DESC LIMIT ?5", task.TranscriptCut, run, kind, before, limit)
+		ofKind.of(rx)+" ORDER BY id DESC LIMIT ?5", task.TranscriptCut, run, kind, before, limit)
 }
 
 // LinesFrom returns lines of a run from an id on, oldest first.
 func (rx *Rx) LinesFrom(run task.ID, kind string, from task.ID, limit int) ([]task.TranscriptLine, error) {
 	return rx.lines("SELECT "+lineCols+" FROM messages INDEXED BY messages_run WHERE run_id = ?2 AND id >= ?4"+
-		ofKind+" ORDER BY id LIMIT ?5", task.TranscriptCut, run, kind, from, limit)
+		ofKind.of(rx)+" ORDER BY id LIMIT ?5", task.TranscriptCut, run, kind, from, limit)
 }
 
 var likeEscapes = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)

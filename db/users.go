@@ -90,7 +90,8 @@ func (rx *Rx) KnownAddress(user task.ID, address string) (bool, error) {
 
 // RememberAddress notes that a person signed in from an address.
 func (tx *Tx) RememberAddress(user task.ID, address string) error {
-	err := tx.do("INSERT OR REPLACE INTO known_addresses (user_id, address, seen_at) VALUES (?, ?, ?)", user, address, tx.Now)
+	err := tx.do("INSERT INTO known_addresses (user_id, address, seen_at) VALUES (?, ?, ?) "+
+		"ON CONFLICT (user_id, address) DO UPDATE SET seen_at = excluded.seen_at", user, address, tx.Now)
 	if err != nil {
 		return err
 	}
@@ -116,7 +117,7 @@ func (rx *Rx) Session(hash string) (s Session, ok bool, err error) {
 // SaveSession writes a session.
 func (tx *Tx) SaveSession(hash string, user task.ID, s Session) error {
 	return tx.do(`INSERT INTO sessions (hash, user_id, data, expires_at) VALUES (?1, ?2, ?3, ?4)
- ON CONFLICT DO UPDATE SET user_id = ?2, data = ?3, expires_at = ?4`, hash, nz(user), s.Data, s.Expires)
+ ON CONFLICT (hash) DO UPDATE SET user_id = ?2, data = ?3, expires_at = ?4`, hash, nz(user), s.Data, s.Expires)
 }
 
 // KeepSession rewrites a session if it still exists, and reports whether it did.

@@ -63,6 +63,7 @@ func (d *DB) watchFiles() {
 		case <-t.C:
 		}
 		d.CheckFile()
+		d.keepServing()
 		f := d.fault.Load()
 		switch {
 		case f == nil:
@@ -80,6 +81,9 @@ func (d *DB) watchFiles() {
 // CheckFile notes whether the files at their paths are still the open ones. It
 // opens none of them, which would drop SQLite's locks when closed.
 func (d *DB) CheckFile() {
+	if d.pg != nil {
+		return
+	}
 	for i, suffix := range watched {
 		id, names, err := look(d.path + suffix)
 		switch {

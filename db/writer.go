@@ -58,13 +58,17 @@ func (tx *Tx) changed(q string, args ...any) (int64, error) {
 }
 
 // insert is exec that returns the new row's id.
-func (tx *Tx) insert(q string, args ...any) (task.ID, error) {
+func (tx *Tx) insert(q string, args ...any) (id task.ID, err error) {
+	if tx.c.postgres() {
+		tx.wrote = true
+		return id, tx.row(q+" RETURNING id", args...).Scan(&id)
+	}
 	res, err := tx.exec(q, args...)
 	if err != nil {
 		return 0, err
 	}
-	id, err := res.LastInsertId()
-	return task.ID(id), err
+	n, err := res.LastInsertId()
+	return task.ID(n), err
 }
 
 type request struct {
@@ -213,6 +217,10 @@ func (w *writer) run(batch []*request) {
 	w.busy.Lock()
 	defer w.busy.Unlock()
 	errs, broken := w.try(batch)
+	for again := 0; w.db.pg.lost(broken) && again < pgRetries; again++ {
+		w.db.pg.pause(w.db.stop, again)
+		errs, broken = w.try(batch)
+	}
 	if broken != nil {
 		_ = w.db.explain(broken) // notes what concerns the whole store
 	}
@@ -256,17 +264,17 @@ func (w *writer) try(batch []*request) (errs []error, broken error) {
 	if err := w.db.refusal(); err != nil {
 		return errs, err
 	}
-	if err := w.c.exec("BEGIN IMMEDIATE"); err != nil {
+	now, err := w.begin()
+	if err != nil {
 		return errs, err
 	}
 	w.tail = nil
 	w.counters.forget()
-	now := w.db.stamp()
 	wrote := false
 	for i, r := range batch {
 		r.tx = &Tx{Rx: Rx{c: w.c, Now: now, counters: w.counters}, w: w}
 		errs[i] = call(r.fn, r.tx)
-		if errs[i] != nil && r.tx.wrote {
+		if errs[i] != nil && (r.tx.wrote || w.c.aborted()) {
 			w.rollback()
 			return errs, undoError{errs[i]}
 		}
@@ -277,7 +285,7 @@ func (w *writer) try(batch []*request) (errs []error, broken error) {
 		return errs, fmt.Errorf("count tasks: %w", err)
 	}
 	start := time.Now()
-	if err := w.c.exec("COMMIT"); err != nil {
+	if err := w.commit(wrote); err != nil {
 		w.rollback()
 		if uncertain(err) {
 			_ = w.db.explain(err) // from here on nothing is acknowledged
@@ -301,6 +309,22 @@ func (w *writer) try(batch []*request) (errs []error, broken error) {
 		w.Writes.Add(int64(len(batch)))
 	}
 	return errs, nil
+}
+
+// begin begins a transaction and returns its time.
+func (w *writer) begin() (task.Time, error) {
+	if w.db.pg != nil {
+		return w.db.pg.begin(w)
+	}
+	err := w.c.exec("BEGIN IMMEDIATE")
+	return w.db.stamp(), err
+}
+
+func (w *writer) commit(wrote bool) error {
+	if w.db.pg != nil {
+		return w.db.pg.commit(w, wrote)
+	}
+	return w.c.exec("COMMIT")
 }
 
 func (w *writer) rollback() {

@@ -84,7 +84,7 @@ func TestGroupCommit(t *testing.T) {
 			_ = insert("odd")(tx)
 			return tx.Exec("INSERT INTO tasks (title) " +
 				"VALUES ('x')")
-		}, "NOT NULL"},
+		}, "constraint"},
 		"an error after a claim that found nothing": {func(tx *db.Tx) error {
 			_ = insert("odd")(tx)
 			tk, err := tx.ClaimNext("nobody", nil, time.Hour)
@@ -213,7 +213,7 @@ func TestReadsCannotWrite(t *testing.T) {
 		_, err := rx.Count("INSERT INTO settings VALUES ('a', 'b') RETURNING 1")
 		return err
 	})
-	says(t, err, "readonly")
+	says(t, err, "read") // "readonly" of SQLite, "read-only" of PostgreSQL
 	equal(t, "settings", count(t, d, "SELECT count(*) FROM settings"), 0)
 }
 

@@ -15,6 +15,7 @@ import (
 // TestShortWaysAgreeWithTheLongOnes compares, in an instance of a year, what is
 // counted in indexes and read in outlines with what the whole rows say.
 func TestShortWaysAgreeWithTheLongOnes(t *testing.T) {
+	dbtest.SQLiteOnly(t)
 	path := filepath.Join(t.TempDir(), "taskyard.db")
 	ok(t, dbtest.Open(t, path).Close())
 	_, err := dbfill.Year(t.Context(), path, dbfill.Size{

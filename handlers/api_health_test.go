@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"taskyard/db/dbtest"
 	"taskyard/task"
 )
 
@@ -66,6 +67,7 @@ func TestReadiness(t *testing.T) {
 		clock.dead.Store(false)
 	})
 	t.Run("a deleted database is told", func(t *testing.T) {
+		dbtest.SQLiteOnly(t)
 		if err := os.Remove(s.db.Path()); err != nil {
 			t.Fatal(err)
 		}

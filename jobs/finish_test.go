@@ -2,14 +2,12 @@ package jobs
 
 import (
 	"bytes"
-	"database/sql"
 	"log/slog"
 	"strings"
 	"sync"
 	"testing"
 
-	_ "github.com/mattn/go-sqlite3" // to break the database from outside
-
+	"taskyard/db/dbtest"
 	"taskyard/internal/testkit"
 	"taskyard/task"
 )
@@ -35,18 +33,7 @@ func (r *record) has(text string) bool {
 // broken keeps the ends of runs from being stored, until fixed.
 func (y *instance) broken() (fixed func()) {
 	y.t.Helper()
-	d, err := sql.Open("sqlite3", "file:"+y.db.Path()+"?_busy_timeout=5000")
-	if err != nil {
-		y.t.Fatal(err)
-	}
-	y.t.Cleanup(func() { _ = d.Close() })
-	exec := func(q string) {
-		if _, err := d.ExecContext(y.t.Context(), q); err != nil {
-			y.t.Fatal(err)
-		}
-	}
-	exec("CREATE TRIGGER broken BEFORE UPDATE OF ended_at ON runs BEGIN SELECT raise(ABORT, 'no end today'); END")
-	return func() { exec("DROP TRIGGER broken") }
+	return dbtest.Refuse(y.t, y.db, "UPDATE OF ended_at ON runs", "", "no end today")
 }
 
 func TestTheEndOfARunIsStoredAsSoonAsItCanBe(t *testing.T) {

@@ -3,14 +3,12 @@ package service
 import (
 	"bytes"
 	"context"
-	"database/sql"
 	"log/slog"
 	"strings"
 	"testing"
 	"time"
 
-	_ "github.com/mattn/go-sqlite3" // to break the database from outside
-
+	"taskyard/db/dbtest"
 	"taskyard/task"
 )
 
@@ -154,12 +152,7 @@ func TestALookThatFailsHoldsNobodyUp(t *testing.T) {
 	var log bytes.Buffer
 	y := newInstance(t, func(c *Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
 	y.look()
-	d, err := sql.Open("sqlite3", "file:"+y.db.Path()+"?_busy_timeout=5000")
-	ok(t, err)
-	defer d.Close()
-	_, err = d.ExecContext(t.Context(), "CREATE TRIGGER broken BEFORE INSERT ON settings WHEN "+
-		"new.key = 'clock' BEGIN SELECT raise(ABORT, 'no look today'); END")
-	ok(t, err)
+	dbtest.Refuse(t, y.db, "INSERT ON settings", "new.key = 'clock'", "no look today")
 	y.Forward(time.Minute)
 	for range 5 {
 		y.create(maya, "coder", noStart)

@@ -73,8 +73,9 @@ func definition(lines ...string) string {
 func newInstance(t testing.TB, with ...func(*Config)) *instance {
 	t.Helper()
 	y := &instance{t: t, Clock: testkit.NewClock(), dir: t.TempDir()}
-	y.db = dbtest.New(t, func(o *db.Options) { o.Now = y.Now })
-	t.Cleanup(y.everyChangeIsLogged)
+	d := dbtest.New(t, func(o *db.Options) { o.Now = y.Now })
+	y.db = d
+	t.Cleanup(func() { everyChangeIsLogged(t, d) })
 	testkit.WriteAgents(t, y.dir, definitions)
 	ok(t, y.db.Write(y.ctx(), func(tx *db.Tx) error {
 		for _, name := range []string{"box", "other"} { // the tokens 1 and 2, of the workers
@@ -90,15 +91,12 @@ func newInstance(t testing.TB, with ...func(*Config)) *instance {
 
 // everyChangeIsLogged fails the test when an open task changed without a line of
 // the log: lists find what is new by the log.
-func (y *instance) everyChangeIsLogged() {
-	d, err := sql.Open("sqlite3", "file:"+y.db.Path()+"?mode=ro")
-	ok(y.t, err)
-	defer d.Close()
+func everyChangeIsLogged(t testing.TB, d *db.DB) {
 	var id task.ID
-	err = d.QueryRowContext(context.Background(), "SELECT id FROM tasks t WHERE archived_at IS NULL AND "+
+	err := dbtest.Raw(t, d).QueryRowContext(context.Background(), "SELECT id FROM tasks t WHERE archived_at IS NULL AND "+
 		"NOT EXISTS (SELECT 1 FROM events WHERE task_id = t.id AND (at >= t.updated_at OR kind = 'task.imported'))").Scan(&id)
 	if !errors.Is(err, sql.ErrNoRows) {
-		y.t.Errorf("task %d changed without an event (%v)", id, err)
+		t.Errorf("task %d changed without an event (%v)", id, err)
 	}
 }
 

@@ -2,13 +2,17 @@
 package dbtest
 
 import (
+	"database/sql"
 	"errors"
 	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
+
+	_ "github.com/mattn/go-sqlite3" // for Raw
 
 	"taskyard/db"
 )
@@ -25,12 +29,14 @@ func New(t testing.TB, with ...func(*db.Options)) *db.DB {
 // Closing it earlier is allowed.
 func Open(t testing.TB, path string, with ...func(*db.Options)) *db.DB {
 	t.Helper()
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+	opt := db.Options{Path: path, Log: slog.New(slog.DiscardHandler), NoSync: true}
+	if Postgres() {
+		opt.URL = PostgresURL(t, path)
+	} else if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		if err := os.WriteFile(path, migrated(t), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	opt := db.Options{Path: path, Log: slog.New(slog.DiscardHandler), NoSync: true}
 	for _, w := range with {
 		w(&opt)
 	}
@@ -38,12 +44,59 @@ func Open(t testing.TB, path string, with ...func(*db.Options)) *db.DB {
 	if err != nil {
 		t.Fatalf("open database: %v", err)
 	}
+	raw.Store(d, &opt)
 	t.Cleanup(func() {
 		if err := d.Close(); err != nil {
 			t.Errorf("close database: %v", err)
 		}
 	})
 	return d
+}
+
+// raw has the options with which each open database was opened.
+var raw sync.Map
+
+// Raw opens the database of d past all that package db guards. It is closed
+// when the test ends.
+func Raw(t testing.TB, d *db.DB) *sql.DB {
+	t.Helper()
+	opt, ok := raw.Load(d)
+	if !ok {
+		t.Fatal("not opened by dbtest, or closed")
+	}
+	driver, name := "sqlite3", "file:"+d.Path()+"?_busy_timeout=5000"
+	if o := opt.(*db.Options); o.URL != "" {
+		driver, name = "pgx", o.URL
+	}
+	c, err := sql.Open(driver, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// Refuse makes the database refuse a change, such as "UPDATE OF ended_at ON
+// runs", of the rows that a condition on new fits; "" is all. undo ends it.
+func Refuse(t testing.TB, d *db.DB, change, condition, why string) (undo func()) {
+	t.Helper()
+	c := Raw(t, d)
+	exec := func(q string) {
+		t.Helper()
+		if _, err := c.ExecContext(t.Context(), q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if condition != "" {
+		condition = " WHEN (" + condition + ")"
+	}
+	if Postgres() {
+		_, table, _ := strings.Cut(change, " ON ")
+		exec("CREATE TRIGGER a_refusal BEFORE " + change + " FOR EACH ROW" + condition + " EXECUTE FUNCTION refuse('" + why + "')")
+		return func() { exec("DROP TRIGGER a_refusal ON " + table) }
+	}
+	exec("CREATE TRIGGER a_refusal BEFORE " + change + condition + " BEGIN SELECT raise(ABORT, '" + why + "'); END")
+	return func() { exec("DROP TRIGGER a_refusal") }
 }
 
 // fresh is an empty database: the migrations run once per test process.

@@ -1,0 +1,69 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"net/url"
+	"os"
+)
+
+// makeTarget creates the schema of a database that has none. No server can
+// start on a SQLite file until release is called.
+func makeTarget(ctx context.Context, name string) (release func() error, err error) {
+	if IsPostgres(name) {
+		return func() error { return nil }, makePostgresTarget(ctx, name)
+	}
+	path, err := resolve(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkPlace(path); err != nil {
+		return nil, err
+	}
+	lock, err := AcquireLock(path)
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err == nil {
+		err = f.Close()
+	}
+	if err := errors.Join(err, lock.Bind(), makeSchema(ctx, path)); err != nil {
+		return nil, errors.Join(err, lock.Release())
+	}
+	return lock.Release, nil
+}
+
+func makePostgresTarget(ctx context.Context, name string) error {
+	c, err := pgConnect(ctx, name, false)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	rx := &Rx{c: c}
+	if n, err := rx.count(hasSchema.of(rx)); err != nil || n > 0 {
+		return err
+	}
+	return (&pgStore{url: name}).migrate(ctx)
+}
+
+// makeSchema creates the schema in an empty SQLite file.
+func makeSchema(ctx context.Context, path string) error {
+	c, err := sql.Open("sqlite3", targetDSN(path))
+	if err != nil {
+		return err
+	}
+	c.SetMaxOpenConns(1)
+	empty, _, err := schemaVersion(ctx, c)
+	if err == nil && empty {
+		err = migrate(ctx, c, path, quiet)
+	}
+	return errors.Join(err, c.Close())
+}
+
+// targetDSN opens a SQLite file without a log beside it: of an empty database a
+// rollback journal is short, and a log would hold everything a second time.
+func targetDSN(path string) string {
+	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?_journal_mode=DELETE&_synchronous=FULL&_cache_size=-65536&" + common
+}

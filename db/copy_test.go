@@ -1,0 +1,312 @@
+package db_test
+
+import (
+	"database/sql"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"taskyard/db"
+	"taskyard/db/dbtest"
+	"taskyard/task"
+)
+
+// onSQLite opens a database of SQLite, whatever store the tests use.
+func onSQLite(o *db.Options) { o.URL = "" }
+
+// copyTargets names an empty database of each store that the tests have.
+func copyTargets(t *testing.T) map[string]string {
+	t.Helper()
+	list := map[string]string{"SQLite": filepath.Join(t.TempDir(), "copy.db")}
+	if dbtest.Postgres() {
+		list["PostgreSQL"] = dbtest.PostgresURL(t, t.TempDir())
+	}
+	return list
+}
+
+// dump is every row of a SQLite file that is copied, by table, in its order.
+func dump(t *testing.T, path string) map[string]string {
+	t.Helper()
+	c := raw(t, path)
+	tables := texts(t, c, "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' "+
+		"AND name NOT IN ('sqlite_schema', 'goose_db_version', 'open_texts', 'open_times')")
+	list := map[string]string{}
+	for _, table := range tables {
+		columns := strings.Join(texts(t, c, "SELECT 'quote(\"' || name || '\")' FROM pragma_table_info('"+table+"')"), " || ',' || ")
+		q := "SELECT " + columns + " FROM " + table
+		switch table {
+		case "settings":
+			q += " WHERE key NOT IN ('search_event', 'open_texts_event')"
+		case "sqlite_sequence":
+			q += " WHERE name <> 'goose_db_version' ORDER BY name"
+		}
+		list[table] = strings.Join(texts(t, c, q), "\n")
+	}
+	list["triggers"] = strings.Join(texts(t, c, "SELECT sql FROM sqlite_schema WHERE type = 'trigger' ORDER BY rowid"), "\n")
+	return list
+}
+
+func texts(t *testing.T, c *sql.DB, q string) (list []string) {
+	t.Helper()
+	rows, err := c.QueryContext(t.Context(), q)
+	ok(t, err)
+	defer rows.Close()
+	for rows.Next() {
+		var s string
+		ok(t, rows.Scan(&s))
+		list = append(list, s)
+	}
+	ok(t, rows.Err())
+	return list
+}
+
+// fullSource is a database with rows in every table that is copied, and with
+// texts that copies have to escape.
+func fullSource(t *testing.T) *db.DB {
+	t.Helper()
+	d := toured(t, onSQLite)
+	const awkward = "'a\tb\\c\r\nd\\N\\.''\"ü\u2028'"
+	for _, q := range []string{
+		"UPDATE tasks SET labels = 'api web' WHERE id = (SELECT max(id) FROM tasks WHERE archived_at IS NULL)",
+		"INSERT INTO messages (task_id, kind, author, content, created_at) " +
+			"SELECT id, 'comment', 'user:maya', " + awkward + ", 1 FROM tasks WHERE archived_at IS NULL",
+		"INSERT INTO outbox (target, kind, task_id, text, created_at, not_before) " +
+			"SELECT 'ops', 'notice', min(id), " + awkward + ", 1, 2 FROM tasks",
+		"INSERT INTO pauses (agent, actor, reason, since) VALUES ('coder', 'user:maya', '', 1)",
+		"INSERT INTO preferences (user_id, name, value) SELECT min(id), 'theme', 'dark' FROM users",
+		"INSERT INTO saved_views (user_id, name, path, created_at) SELECT id, 'Mine', '/tasks', 1 FROM users",
+		"INSERT INTO sessions (hash, data, expires_at) VALUES ('a', x'', 1), ('b', x'00ff5c0a', 2)",
+		"INSERT INTO usage_days VALUES (1, 'coder', 'm', 1, 2, 3, 4, 0.1 + 0.2, 0), (2, 'coder', 'm', 1, 2, 3, 4, 1e-9, 0)",
+		"INSERT INTO viewed_files VALUES ((SELECT min(id) FROM tasks), 'user:maya', 'a b', 'm', 1)",
+		"INSERT INTO run_specs (run_id, version, spec, at) SELECT id, 'z', '', 1 FROM runs ORDER BY id DESC",
+		"INSERT INTO run_specs (run_id, version, spec, at) SELECT id, 'a', '', 1 FROM runs ORDER BY id",
+		"INSERT INTO outbox (target, kind, task_id, text, created_at, not_before) " +
+			"SELECT 'ops', 'notice', min(id), 'sent', 1, 2 FROM tasks",
+		"DELETE FROM outbox WHERE id = (SELECT max(id) FROM outbox)",
+	} {
+		write(t, d, func(tx *db.Tx) error { return tx.Exec(q) })
+	}
+	for table, rows := range dump(t, d.Path()) {
+		if rows == "" {
+			t.Errorf("the test has no row of %s", table)
+		}
+	}
+	return d
+}
+
+func sameDump(t *testing.T, got, want map[string]string) {
+	t.Helper()
+	equal(t, "tables", len(got), len(want))
+	for table := range want {
+		if got[table] != want[table] {
+			t.Errorf("table %s differs: got\n%s\nwant\n%s", table, got[table], want[table])
+		}
+	}
+}
+
+func TestACopyHasEverything(t *testing.T) {
+	t.Parallel()
+	src := fullSource(t) // a server has it open
+	want := dump(t, src.Path())
+	for store, to := range copyTargets(t) {
+		t.Run("on "+store, func(t *testing.T) {
+			rows := 0
+			r, err := db.Copy(t.Context(), src.Path(), to, func(c db.CopiedTable) { rows += c.Rows })
+			ok(t, err)
+			equal(t, "rows", rows, r.Rows)
+			ok(t, src.Read(t.Context(), func(rx *db.Rx) error {
+				head, err := rx.Head()
+				equal(t, "end of the log", r.Log, head)
+				return err
+			}))
+			back := filepath.Join(t.TempDir(), "back.db")
+			_, err = db.Copy(t.Context(), to, back, nil)
+			ok(t, err)
+			sameDump(t, dump(t, back), want)
+			ok(t, db.CheckFileIntegrity(t.Context(), back))
+			found := worksOn(t, src, to)
+			if len(found) == 0 {
+				t.Error("the search finds no archived task")
+			}
+		})
+	}
+}
+
+// worksOn continues with a copy as a server does, and returns archived tasks that
+// a search finds.
+func worksOn(t *testing.T, src *db.DB, to string) (found []*task.Task) {
+	t.Helper()
+	opt := db.Options{Path: to, Log: slog.New(slog.DiscardHandler)}
+	if db.IsPostgres(to) {
+		opt.URL = to
+	}
+	d, err := db.Open(t.Context(), opt)
+	ok(t, err)
+	defer d.Close()
+	given := "SELECT seq FROM sqlite_sequence WHERE name = 'tasks'"
+	equal(t, "number of the next task", int(makeTask(t, d, "next")), count(t, src, given)+1)
+	if _, err := checkChain(d); err != nil {
+		t.Error(err)
+	}
+	says(t, d.Write(t.Context(), func(tx *db.Tx) error { return tx.Exec("DELETE FROM events") }), "the log is append-only")
+	for more := true; more; {
+		var list []db.IndexWrite
+		ok(t, d.Read(t.Context(), func(rx *db.Rx) (err error) { list, err = rx.ToIndex(); return err }))
+		for _, w := range list {
+			write(t, d, func(tx *db.Tx) error { return tx.Index(w) })
+		}
+		more = len(list) > 0
+	}
+	ok(t, d.Read(t.Context(), func(rx *db.Rx) error {
+		ok(t, rx.CheckSearch())
+		ok(t, rx.CheckInvariants())
+		var err error
+		found, _, err = rx.History(task.HistoryFilter{Query: "task", Limit: 5})
+		return err
+	}))
+	return found
+}
+
+func TestCopyRefuses(t *testing.T) {
+	t.Parallel()
+	src := dbtest.New(t, onSQLite)
+	makeTask(t, src, "one")
+	for store, to := range copyTargets(t) {
+		t.Run("a target on "+store+" that is not empty", func(t *testing.T) {
+			_, err := db.Copy(t.Context(), src.Path(), to, nil)
+			ok(t, err)
+			_, err = db.Copy(t.Context(), src.Path(), to, nil)
+			says(t, err, "is not empty", "copy into a new database")
+		})
+	}
+	t.Run("a target that a server has open", func(t *testing.T) {
+		other := dbtest.New(t, onSQLite)
+		lock, err := db.AcquireLock(other.Path())
+		ok(t, err)
+		defer func() { ok(t, lock.Release()) }()
+		_, err = db.Copy(t.Context(), src.Path(), other.Path(), nil)
+		says(t, err, "another taskyard", "stop it first")
+	})
+	t.Run("a source that does not exist", func(t *testing.T) {
+		dir := t.TempDir()
+		_, err := db.Copy(t.Context(), filepath.Join(dir, "none.db"), filepath.Join(dir, "to.db"), nil)
+		says(t, err, "no database")
+	})
+	for change, want := range map[string]string{
+		"INSERT INTO goose_db_version (version_id, is_applied) VALUES (999, 1)":                          "use a newer taskyard",
+		"DELETE FROM goose_db_version WHERE version_id = (SELECT max(version_id) FROM goose_db_version)": "start the server on it once",
+		"DROP TABLE goose_db_version": "not a Taskyard database",
+	} {
+		t.Run("a source because: "+want, func(t *testing.T) {
+			old := dbtest.New(t, onSQLite)
+			write(t, old, func(tx *db.Tx) error { return tx.Exec(change) })
+			_, err := db.Copy(t.Context(), old.Path(), filepath.Join(t.TempDir(), "to.db"), nil)
+			says(t, err, want)
+		})
+	}
+}
+
+func TestACopyThatFailsLeavesTheTargetEmpty(t *testing.T) {
+	t.Parallel()
+	for what, damage := range map[string]struct {
+		change []string
+		says   string
+	}{
+		"a row that the target refuses": {
+			[]string{"PRAGMA foreign_keys = OFF", "INSERT INTO votes VALUES (99, 'd', 'p', 1, '', 1, '')"}, "votes",
+		},
+		"a log that was changed": {
+			[]string{"DROP TRIGGER events_update", "UPDATE events SET actor = 'user:oleg'"}, "table events: line 1 of the log was changed",
+		},
+		"an invariant that is broken": {
+			[]string{"UPDATE task_counts SET n = n + 1"}, "a wrong count of the tasks of an owner",
+		},
+	} {
+		src := dbtest.New(t, onSQLite)
+		makeTask(t, src, "one")
+		c := raw(t, src.Path())
+		c.SetMaxOpenConns(1)
+		for _, q := range damage.change {
+			_, err := c.ExecContext(t.Context(), q)
+			ok(t, err)
+		}
+		for store, to := range copyTargets(t) {
+			t.Run(what+", on "+store, func(t *testing.T) {
+				_, err := db.Copy(t.Context(), src.Path(), to, nil)
+				says(t, err, damage.says)
+				good := dbtest.New(t, onSQLite)
+				makeTask(t, good, "good")
+				_, err = db.Copy(t.Context(), good.Path(), to, nil) // is still empty
+				ok(t, err)
+				worksOn(t, good, to)
+			})
+		}
+	}
+}
+
+func TestABackupOfPostgreSQLIsASQLiteFile(t *testing.T) {
+	t.Parallel()
+	if !dbtest.Postgres() {
+		t.Skip("needs PostgreSQL")
+	}
+	src := fullSource(t)
+	url := dbtest.PostgresURL(t, t.TempDir())
+	_, err := db.Copy(t.Context(), src.Path(), url, nil)
+	ok(t, err)
+	want := dump(t, src.Path())
+	d, err := db.Open(t.Context(), db.Options{URL: url, Log: slog.New(slog.DiscardHandler)})
+	ok(t, err)
+	defer d.Close()
+	dir := t.TempDir()
+	for file, write := range map[string]func(file string) error{
+		"open.db":   func(file string) error { return d.CopyInto(t.Context(), file) },
+		"beside.db": func(file string) error { return db.CopyFileInto(t.Context(), url, file) },
+	} {
+		file = filepath.Join(dir, file)
+		p, err := db.NewPartial(file)
+		ok(t, err)
+		defer p.Discard()
+		ok(t, write(p.Name()))
+		ok(t, p.Publish(file))
+		says(t, write(file), "already exists")
+		sameDump(t, dump(t, file), want)
+		_, _, err = db.Describe(t.Context(), file)
+		ok(t, err)
+	}
+	t.Run("of one state while others write", func(t *testing.T) {
+		stop, ended := make(chan struct{}), make(chan error)
+		go func() {
+			for {
+				select {
+				case <-stop:
+					ended <- nil
+					return
+				default:
+				}
+				if err := d.Write(t.Context(), func(tx *db.Tx) error { _, err := newTask(tx, "meanwhile"); return err }); err != nil {
+					ended <- err
+					return
+				}
+			}
+		}()
+		for n := range 3 {
+			ok(t, d.CopyInto(t.Context(), filepath.Join(t.TempDir(), string(rune('a'+n)))))
+		}
+		close(stop)
+		ok(t, <-ended)
+	})
+}
+
+func TestAShownDatabaseHasNoPassword(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"postgres://u:secret@h/d":                    "postgres://u:xxxxx@h/d",
+		"postgresql://h/d?host=/run&password=secret": "postgresql://h/d?host=%2Frun",
+		"postgres://h/d?host=/run":                   "postgres://h/d?host=/run",
+		"postgres://u:sec%zzret@h/d":                 "PostgreSQL",
+		"/srv/taskyard.db":                           "/srv/taskyard.db",
+	} {
+		equal(t, name, db.ShownDatabase(name), want)
+	}
+}

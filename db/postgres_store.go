@@ -1,0 +1,304 @@
+package db
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	_ "github.com/jackc/pgx/v5/stdlib" // for the migrations
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+
+	"taskyard/task"
+)
+
+//go:embed migrations/postgres/*.sql
+var pgMigrations embed.FS
+
+// pgStore is the database of several servers on PostgreSQL.
+//
+// One transaction writes at a time, whichever server it is of: each begins by
+// taking one lock and keeps it until it is committed. So all servers together
+// have what the single writer of SQLite has: transactions in an order, numbers
+// of the log in the order of the commits, so that no reader that follows it
+// misses one, a hash chain that is complete at any time, and no transaction that
+// fails because of another. Each commits the writes of all that wait at its
+// server, and with them the time of a commit is shared.
+type pgStore struct {
+	url    string
+	name   string           // of this process among those that write
+	now    func() time.Time // of a test; nil: the database has the time
+	behind atomic.Int64     // by how many milliseconds our clock is behind that of the database
+	batch  int64            // the last one, of the writer alone
+
+	serving atomic.Bool // this process is the server
+	mu      sync.Mutex
+	seat    *conn     // has the lock of the server
+	asked   time.Time // when seat was last seen alive, of watchFiles alone
+}
+
+// pgWriteLock is the lock of the transaction that writes.
+const pgWriteLock = 0x7461736b79617264
+
+// pgRetries is how often a batch whose connection was lost is tried again, with
+// growing pauses: 12 s together, as long as a server that fell takes to return.
+const pgRetries = 8
+
+func openPostgres(ctx context.Context, opt Options) (*DB, error) {
+	pg := &pgStore{url: opt.URL, name: rand.Text(), now: opt.Now}
+	d := &DB{pg: pg, now: time.Now, log: opt.Log, stop: make(chan struct{}), watchEnded: make(chan struct{})}
+	if err := pg.migrate(ctx); err != nil {
+		return nil, err
+	}
+	c, err := pg.connect(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.serve(c); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// connect opens a connection.
+func (pg *pgStore) connect(ctx context.Context, readOnly bool) (*conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	return pgConnect(ctx, pg.url, readOnly)
+}
+
+// migrate brings the schema up to date; of several servers that start at once,
+// one does. A schema newer than this program is refused.
+func (pg *pgStore) migrate(ctx context.Context) error {
+	c, err := sql.Open("pgx", pg.url)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	folder, err := fs.Sub(pgMigrations, "migrations/postgres")
+	if err != nil {
+		return err
+	}
+	locker, err := lock.NewPostgresSessionLocker()
+	if err != nil {
+		return err
+	}
+	p, err := goose.NewProvider(goose.DialectPostgres, c, folder, goose.WithDisableGlobalRegistry(true), goose.WithSessionLocker(locker))
+	if err != nil {
+		return err
+	}
+	have, want, err := p.GetVersions(ctx)
+	if err != nil {
+		return fmt.Errorf("the database cannot be reached: %w", err)
+	}
+	switch {
+	case have > want:
+		return fmt.Errorf("the database has schema %d, this program knows up to %d: use a newer taskyard; nothing was changed", have, want)
+	case have == want:
+		return nil
+	}
+	if _, err := p.Up(ctx); err != nil {
+		return fmt.Errorf("migrate the database: %w", err)
+	}
+	return nil
+}
+
+// stamp is the time of the database, as far as it is known.
+func (pg *pgStore) stamp() task.Time {
+	if pg.now != nil {
+		return task.TimeOf(pg.now())
+	}
+	return task.TimeOf(time.Now()) + task.Time(pg.behind.Load())
+}
+
+// begin begins the transaction of a batch, as soon as no other server has one,
+// and returns the time of the database.
+func (pg *pgStore) begin(w *writer) (task.Time, error) {
+	if w.c.broken() {
+		c, err := pg.connect(bg, false)
+		if err != nil {
+			return 0, err
+		}
+		w.use(c)
+	}
+	if err := w.c.exec("BEGIN"); err != nil {
+		return 0, err
+	}
+	rx := &Rx{c: w.c}
+	var at task.Time
+	err := rx.row("SELECT coalesce(length(CAST(pg_advisory_xact_lock(?) AS TEXT)), 0) * 0 + "+
+		"CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)", int64(pgWriteLock)).Scan(&at)
+	if err == nil && pg.serving.Load() {
+		var server string
+		if server, err = rx.Setting(serverKey); err == nil && server != pg.name {
+			err = w.db.replaced()
+		}
+	}
+	if err != nil {
+		w.rollback()
+		return 0, err
+	}
+	if pg.now != nil {
+		return task.TimeOf(pg.now()), nil
+	}
+	pg.behind.Store(int64(at - task.TimeOf(time.Now())))
+	return at, nil
+}
+
+// commit commits a batch. Where the connection is lost meanwhile, the database
+// is asked whether it has the batch.
+func (pg *pgStore) commit(w *writer, wrote bool) error {
+	if !wrote {
+		return w.c.exec("COMMIT")
+	}
+	pg.batch++
+	err := (&Tx{Rx: Rx{c: w.c}}).do("INSERT INTO commits (writer, batch, at) "+
+		"VALUES (?, ?, CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)) "+
+		"ON CONFLICT (writer) DO UPDATE SET batch = excluded.batch, at = excluded.at", pg.name, pg.batch)
+	if err != nil {
+		return err
+	}
+	err = w.c.exec("COMMIT")
+	if err == nil || !w.c.broken() {
+		return err
+	}
+	for again := range pgRetries {
+		done, e := pg.committed(w)
+		if e == nil {
+			if done {
+				return nil
+			}
+			return err
+		}
+		pg.pause(w.db.stop, again)
+	}
+	return errUnknown("the connection to the database was lost while it was written (" + err.Error() + ")")
+}
+
+// committed reports whether the database has the last batch. It waits until the
+// transaction of that has ended.
+func (pg *pgStore) committed(w *writer) (bool, error) {
+	if _, err := pg.begin(w); err != nil {
+		return false, err
+	}
+	defer w.rollback()
+	var last int64
+	_, err := optional((&Rx{c: w.c}).row("SELECT batch FROM commits WHERE writer = ?", pg.name).Scan(&last))
+	return last == pg.batch, err
+}
+
+// lost reports whether an error is that of a connection, so that nothing was
+// written and the batch can be tried again.
+func (pg *pgStore) lost(err error) bool {
+	var known *task.Error
+	return pg != nil && err != nil && !errors.As(err, &known) && isLost(err)
+}
+
+// isLost reports whether an error ends a connection, or refuses a new one.
+func isLost(err error) bool {
+	var pe *pgconn.PgError
+	if errors.As(err, &pe) {
+		switch pe.Code {
+		case "57P01", "57P02", "57P03", "25P03", "25P04", "53300", "40001", "40P01", "25006", "55P03":
+			// It stops, starts, ended our session, has no room for one, is a
+			// standby, or somebody else was in the way.
+			return true
+		}
+		return false
+	}
+	return isNetwork(err)
+}
+
+// pause waits before a further try, longer each time, up to 4 s.
+func (pg *pgStore) pause(stop <-chan struct{}, again int) {
+	select {
+	case <-time.After(min(50*time.Millisecond<<again, 4*time.Second)):
+	case <-stop:
+	}
+}
+
+// use gives the writer another connection.
+func (w *writer) use(c *conn) {
+	_ = w.c.Close() // it is broken
+	w.c = c
+	w.counters.c = c
+}
+
+// alive returns the connection, or another one where that of PostgreSQL is gone:
+// one that was not used for a second is asked first.
+func (d *DB) alive(c *conn) (*conn, error) {
+	s, ok := c.c.(*pgSession)
+	if !ok {
+		return c, nil
+	}
+	was := s.used
+	if s.used = time.Now(); !s.c.IsClosed() && (s.used.Sub(was) < time.Second || s.c.Ping(bg) == nil) {
+		return c, nil
+	}
+	for again := 0; ; again++ {
+		fresh, err := d.openReader()
+		switch {
+		case err == nil:
+			_ = c.Close() // it is broken
+			return fresh, nil
+		case again == readRetries || !isLost(err):
+			return c, err
+		}
+		d.pg.pause(d.stop, again)
+	}
+}
+
+// readRetries is how often a read tries to get a connection again: 3 s together.
+const readRetries = 5
+
+// explainPostgres is explain for the errors of PostgreSQL.
+func (d *DB) explainPostgres(err error) error {
+	var known *task.Error
+	if errors.As(err, &known) {
+		return err
+	}
+	var pe *pgconn.PgError
+	if errors.As(err, &pe) {
+		switch pe.Code {
+		case "57014": // canceled: bound
+			return errSearchTooLong()
+		case "53100":
+			e := task.Errorf(task.Full, task.CodeDiskFull, "The disk of the database is full; nothing was written, reads continue")
+			d.note(causeDisk, e)
+			return e
+		}
+	}
+	if !isLost(err) {
+		return err
+	}
+	e := task.Errorf(task.Unavailable, task.CodeUnavailable, "The database cannot be reached now (%s); try again in a moment", err)
+	d.note(causeDisk, e)
+	return e
+}
+
+// isNetwork reports whether an error is one of the connection.
+func isNetwork(err error) bool {
+	var ce *pgconn.ConnectError
+	var ne net.Error
+	return errors.As(err, &ce) || errors.As(err, &ne) || pgconn.SafeToRetry(err) ||
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+}
+
+// raiseID lets the next row of a table have an id above one that was named.
+// SQLite sees to that itself.
+func (tx *Tx) raiseID(table string, id task.ID) error {
+	if !tx.c.postgres() {
+		return nil
+	}
+	return tx.do("UPDATE sequences SET seq = max(seq, ?) WHERE name = ?", id, table)
+}

@@ -1,0 +1,227 @@
+package db_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"taskyard/db"
+	"taskyard/db/dbtest"
+	"taskyard/internal/testkit"
+	"taskyard/task"
+)
+
+// onPostgres skips a test of what PostgreSQL alone has.
+func onPostgres(t *testing.T) {
+	t.Helper()
+	if !dbtest.Postgres() {
+		t.Skip("of PostgreSQL")
+	}
+}
+
+// beside opens a database a further time, as another process would.
+func beside(t *testing.T, url string) *db.DB {
+	t.Helper()
+	d, err := db.Open(t.Context(), db.Options{URL: url})
+	ok(t, err)
+	t.Cleanup(func() { ok(t, d.Close()) })
+	return d
+}
+
+func TestABatchWhoseConnectionIsLostIsWrittenOnce(t *testing.T) {
+	t.Parallel()
+	onPostgres(t)
+	d := dbtest.New(t)
+	calls := 0
+	write(t, d, func(tx *db.Tx) error {
+		if _, err := newTask(tx, "once"); err != nil {
+			return err
+		}
+		if calls++; calls == 1 {
+			_, err := tx.Count("SELECT CASE WHEN pg_terminate_backend(pg_backend_pid()) THEN 1 ELSE 0 END")
+			return err
+		}
+		return nil
+	})
+	equal(t, "calls", calls, 2)
+	equal(t, "tasks", count(t, d, "SELECT count(*) FROM tasks"), 1)
+	equal(t, "tasks by the counters", count(t, d, "SELECT sum(n) FROM task_counts"), 1)
+}
+
+// dropper is between a database and its server. It forwards everything
+// until it is armed; then it ends the next connection whose transaction the
+// server has committed, before the client is told.
+type dropper struct {
+	armed   atomic.Bool
+	dropped atomic.Int64
+}
+
+func (p *dropper) listen(t *testing.T, to string) (address string) {
+	t.Helper()
+	u, err := url.Parse(to)
+	ok(t, err)
+	server := filepath.Join(u.Query().Get("host"), ".s.PGSQL.5432")
+	dir := t.TempDir()
+	ln, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", filepath.Join(dir, ".s.PGSQL.5432"))
+	ok(t, err)
+	var running sync.WaitGroup
+	t.Cleanup(func() { ln.Close(); running.Wait() })
+	running.Go(func() {
+		for {
+			c, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			s, err := net.Dial("unix", server)
+			if err != nil {
+				c.Close()
+				continue
+			}
+			running.Go(func() { _, _ = io.Copy(s, c); s.Close() })
+			running.Go(func() { p.answers(c, s); c.Close() })
+		}
+	})
+	u.RawQuery = "host=" + url.QueryEscape(dir)
+	return u.String()
+}
+
+func (p *dropper) answers(client, server net.Conn) {
+	b := make([]byte, 64<<10)
+	for {
+		n, err := server.Read(b)
+		if err != nil {
+			return
+		}
+		if bytes.Contains(b[:n], []byte("COMMIT\x00")) && p.armed.CompareAndSwap(true, false) {
+			p.dropped.Add(1)
+			server.Close()
+			return
+		}
+		if _, err := client.Write(b[:n]); err != nil {
+			return
+		}
+	}
+}
+
+func TestACommitWhoseAnswerIsLostIsFound(t *testing.T) {
+	t.Parallel()
+	onPostgres(t)
+	var p dropper
+	d := beside(t, p.listen(t, dbtest.PostgresURL(t, t.Name())))
+	calls := 0
+	p.armed.Store(true)
+	write(t, d, func(tx *db.Tx) error {
+		calls++
+		_, err := newTask(tx, "once")
+		return err
+	})
+	equal(t, "connections that were lost", p.dropped.Load(), 1)
+	equal(t, "calls", calls, 1)
+	equal(t, "tasks", count(t, d, "SELECT count(*) FROM tasks"), 1)
+	makeTask(t, d, "another")
+	n, err := checkChain(d)
+	ok(t, err)
+	equal(t, "lines of the log", n, 2)
+}
+
+// Whoever follows the log sees each line once and in order, whichever process
+// wrote it.
+func TestTheLogOfSeveralProcessesHasNoGaps(t *testing.T) {
+	t.Parallel()
+	onPostgres(t)
+	address := dbtest.PostgresURL(t, t.Name())
+	const processes, callers, each = 3, 8, 20
+	stop := make(chan struct{})
+	var following, writing sync.WaitGroup
+	reader := beside(t, address)
+	var seen task.ID
+	following.Go(func() {
+		for {
+			var list []task.Event
+			err := reader.Read(context.Background(), func(rx *db.Rx) (err error) {
+				list, err = rx.Events(task.EventFilter{After: seen, Limit: 100})
+				return err
+			})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			for _, e := range list {
+				if e.ID != seen+1 {
+					t.Errorf("line %d follows line %d", e.ID, seen)
+				}
+				seen = e.ID
+			}
+			select {
+			case <-stop:
+				if len(list) == 0 {
+					return
+				}
+			default:
+			}
+		}
+	})
+	for p := range processes {
+		d := beside(t, address)
+		for c := range callers {
+			writing.Go(func() {
+				for i := range each {
+					err := d.Write(context.Background(), func(tx *db.Tx) error {
+						_, err := newTask(tx, fmt.Sprint(p, c, i))
+						return err
+					})
+					if err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+	}
+	writing.Wait()
+	close(stop)
+	following.Wait()
+	equal(t, "lines seen", seen, processes*callers*each)
+	n, err := checkChain(reader)
+	ok(t, err)
+	equal(t, "lines in the chain", n, processes*callers*each)
+	ok(t, reader.Read(t.Context(), func(rx *db.Rx) error { return rx.CheckInvariants() }))
+}
+
+func TestOneProcessServes(t *testing.T) {
+	t.Parallel()
+	onPostgres(t)
+	address := dbtest.PostgresURL(t, t.Name())
+	first, second := beside(t, address), beside(t, address)
+	ok(t, first.Serve(t.Context()))
+	soon, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if err := second.Serve(soon); err == nil {
+		t.Fatal("two serve one database")
+	}
+	// What the first holds ends with its connection, as when its machine is cut
+	// off. It keeps its others, and must not write with them.
+	c := raw(t, address)
+	testkit.Eventually(t, "the second becomes the server", func() bool {
+		_, err := c.ExecContext(t.Context(), "SELECT pg_terminate_backend(pid) FROM pg_locks l JOIN pg_database d ON d.oid = l.database "+
+			"WHERE d.datname = current_database() AND locktype = 'advisory' AND granted AND objid = 1936881266")
+		ok(t, err)
+		soon, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		defer cancel()
+		return second.Serve(soon) == nil
+	})
+	err := first.Write(t.Context(), func(tx *db.Tx) error { _, err := newTask(tx, "late"); return err })
+	if !task.IsCode(err, task.CodeUnavailable) {
+		t.Fatalf("the first still writes: %v", err)
+	}
+	says(t, first.Fault(), "taken over")
+	makeTask(t, second, "in time")
+	equal(t, "tasks", count(t, second, "SELECT count(*) FROM tasks"), 1)
+}

@@ -1,0 +1,132 @@
+package testkit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// PostgresServer is a running server of the installed programs.
+type PostgresServer struct {
+	URL string // of its first database
+	dir string
+}
+
+// Crash stops the server at once, as a power cut would, and reports when it
+// has ended. It starts again by itself.
+func (p *PostgresServer) Crash() error {
+	b, err := os.ReadFile(filepath.Join(p.dir, "data", "postmaster.pid"))
+	if err != nil {
+		return err
+	}
+	first, _, _ := strings.Cut(string(b), "\n")
+	pid, err := strconv.Atoi(first)
+	if err != nil {
+		return err
+	}
+	return syscall.Kill(pid, syscall.SIGQUIT)
+}
+
+// StartPostgres starts a server of the installed programs, with sockets in a
+// temporary folder and nothing on the network. It ends, and its folder goes,
+// when this process ends, however it ends.
+func StartPostgres() (*PostgresServer, error) {
+	bin, err := programs()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp(roomyMemory(), "taskyard-postgres-")
+	if err != nil {
+		return nil, err
+	}
+	attr := &syscall.SysProcAttr{Setpgid: true}
+	if os.Getuid() == 0 { // which PostgreSQL refuses
+		u, err := user.Lookup("postgres")
+		if err != nil {
+			return nil, err
+		}
+		uid, _ := strconv.Atoi(u.Uid)
+		gid, _ := strconv.Atoi(u.Gid)
+		if err := errors.Join(os.Chown(dir, uid, gid), os.Chmod(dir, 0o711)); err != nil {
+			return nil, err
+		}
+		attr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+	}
+	init := exec.CommandContext(context.Background(), filepath.Join(bin, "initdb"), "-D", filepath.Join(dir, "data"),
+		"-U", "taskyard", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync", "--no-instructions")
+	init.SysProcAttr, init.Dir = attr, dir
+	if out, err := init.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("%w: %s", err, out)
+	}
+	run := exec.CommandContext(context.Background(), "sh", "-c", keepRunning, "sh", bin, dir)
+	run.SysProcAttr, run.Dir = attr, dir
+	in, err := run.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := run.Start(); err != nil {
+		return nil, err
+	}
+	hold = append(hold, in)
+	u := url.URL{Scheme: "postgres", User: url.User("taskyard"), Path: "/postgres", RawQuery: "host=" + url.QueryEscape(dir)}
+	for range 600 {
+		if exec.CommandContext(context.Background(), filepath.Join(bin, "pg_isready"), "-q", "-h", dir).Run() == nil {
+			return &PostgresServer{URL: u.String(), dir: dir}, nil
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	log, _ := os.ReadFile(filepath.Join(dir, "log"))
+	return nil, fmt.Errorf("it does not start: %s", log)
+}
+
+// roomyMemory is a file system in memory, where a database for each test is
+// made ten times as fast; "" is the usual place, where there is none with room.
+func roomyMemory() string {
+	const place, room = "/dev/shm", 4 << 30
+	var st syscall.Statfs_t
+	if err := syscall.Statfs(place, &st); err != nil || st.Bavail < room/uint64(st.Bsize) {
+		return ""
+	}
+	return place
+}
+
+// keepRunning is a shell that runs the server, again and again, until the
+// process that started the shell is gone.
+const keepRunning = `cd "$2" && touch run
+while [ -e run ]; do "$1/postgres" -D data -k "$2" -c listen_addresses= -c fsync=off -c full_page_writes=off \
+ -c max_connections=400 -c shared_buffers=64MB -c log_min_messages=fatal >>log 2>&1; done &
+read _; rm run; kill -INT "$(head -n 1 data/postmaster.pid)"; wait; cd / && rm -rf "$2"`
+
+// hold are the pipes that servers read until this process ends.
+var hold []io.Closer
+
+// programs is the folder with the programs of the newest PostgreSQL.
+func programs() (string, error) {
+	list, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
+	if p, err := exec.LookPath("postgres"); err == nil {
+		if p, err = filepath.EvalSymlinks(p); err == nil {
+			list = append(list, p)
+		}
+	}
+	list = slices.DeleteFunc(list, func(p string) bool { return !isFile(filepath.Join(filepath.Dir(p), "initdb")) })
+	if len(list) == 0 {
+		return "", errors.New("no PostgreSQL is installed (Debian: postgresql)")
+	}
+	return filepath.Dir(list[len(list)-1]), nil
+}
+
+func isFile(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
