@@ -1,11 +1,14 @@
 .DEFAULT_GOAL := help
-.PHONY: help check format test generate build run bench shots pictures release release-check
+.PHONY: help check postgres format test generate build run bench shots pictures release release-check
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 check: ## All that CI checks: generated files, golangci-lint, the whole tests with race detector
 	tools/check.sh
+
+postgres: ## Run the tests of the store and of what is built on it on PostgreSQL
+	TASKYARD_TEST_POSTGRES=start go test -count=1 ./db ./service ./handlers ./jobs
 
 format: ## Format Go and templ files
 	tools/lint.sh fmt

@@ -106,6 +106,7 @@ type server struct {
 	args    []string // the command: serve or demo, with flags but for --data and --listen
 	program []string // in the place of the built one
 	data    string
+	store   string // the URL of its database; "": SQLite in data
 	address string // the same at each start
 	public  string // the host of its public_url, where it has one
 	env     []string
@@ -194,6 +195,7 @@ func (s *server) tryStart() error {
 		argv = []string{binary(s.t)}
 	}
 	argv = append(append(append([]string(nil), argv...), s.args...), "--data", s.data, "--listen", s.address)
+	argv = append(argv, s.storeFlags()...)
 	cmd := exec.CommandContext(context.WithoutCancel(s.t.Context()), argv[0], argv[1:]...) // kill ends it
 	if cmd.Stderr = s.log; s.errs != nil {
 		cmd.Stderr = s.errs
@@ -237,6 +239,13 @@ func (s *server) tryStart() error {
 	return nil
 }
 
+func (s *server) storeFlags() []string {
+	if s.store == "" {
+		return nil
+	}
+	return []string{"--set", "database=" + s.store}
+}
+
 // kill ends the server without a word, as a power cut would.
 func (s *server) kill() {
 	if s.cmd == nil {
@@ -268,7 +277,8 @@ func (s *server) command(stdin string, args ...string) (stdout, stderr string, c
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, binary(s.t), append(args, "--data", s.data)...)
+	args = append(append(args, "--data", s.data), s.storeFlags()...)
+	cmd := exec.CommandContext(ctx, binary(s.t), args...)
 	var out, errs bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &out, &errs
 	err := cmd.Run()

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -35,6 +36,8 @@ type load struct {
 	// again is called after a connection died and returns when it is worth
 	// trying again.
 	again func()
+	// mayFall is whether the database may be down, so that requests fail.
+	mayFall bool
 
 	hist    *history
 	created atomic.Int64
@@ -89,6 +92,8 @@ func (w *worker) request(method, path string, in, out any) outcome {
 	switch {
 	case err == nil:
 		return did
+	case errors.As(err, &r) && r.Status == http.StatusServiceUnavailable && w.mayFall:
+		return unknown // the change may be made, and a look after it have failed
 	case errors.As(err, &r):
 		if r.Status != http.StatusConflict {
 			w.fail(fmt.Errorf("%s %s: %w", method, path, err))
@@ -268,7 +273,8 @@ func (l *load) readAll(t *testing.T) {
 // killer kills the server at random moments of a load and starts it again.
 type killer struct {
 	*server
-	mu sync.RWMutex // held while the server is down
+	postgres *testkit.PostgresServer // falls at every second moment instead; nil: SQLite
+	mu       sync.RWMutex            // held while the server is down
 }
 
 // again waits until the server is up.
@@ -285,13 +291,20 @@ func (k *killer) rampage(l *load, kills int, opsInAll int64) (done int) {
 	slices.Sort(moments)
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	for _, at := range moments {
+	for i, at := range moments {
 		for l.ops.Load() < at {
 			select {
 			case <-tick.C:
 			case <-l.done:
 				return done
 			}
+		}
+		if k.postgres != nil && i%2 == 1 {
+			if err := k.postgres.Crash(); err != nil {
+				l.fail(err)
+			}
+			done++
+			continue
 		}
 		k.mu.Lock()
 		k.kill()
@@ -308,11 +321,28 @@ func (k *killer) rampage(l *load, kills int, opsInAll int64) (done int) {
 }
 
 func TestClaimsAreLinearizableUnderKill(t *testing.T) {
+	linearizableUnderKill(t, &killer{server: newServer(t, "serve")})
+}
+
+// The same with PostgreSQL, which falls as often as the server does.
+func TestClaimsOnPostgreSQLAreLinearizableUnderKill(t *testing.T) {
+	p, err := testkit.StartPostgres()
+	if err != nil {
+		if os.Getenv("CI") == "" {
+			t.Skip(err)
+		}
+		t.Fatal(err)
+	}
+	k := &killer{server: newServer(t, "serve"), postgres: p}
+	k.store = p.URL
+	linearizableUnderKill(t, k)
+}
+
+func linearizableUnderKill(t *testing.T, k *killer) {
 	kills, tasks := 4, int64(1_000)
 	if testkit.Whole() {
 		kills, tasks = max(12, testkit.Trials()), max(3_000, 100*int64(testkit.Trials()))
 	}
-	k := &killer{server: newServer(t, "serve")}
 	owners := []string{"ada", "bob", "cleo"}
 	for _, o := range owners {
 		k.file("agents/"+o+".md", "---\nname: "+o+"\ndescription: Claims its work itself.\ntools: read\n---\nWork.\n")
@@ -324,7 +354,7 @@ func TestClaimsAreLinearizableUnderKill(t *testing.T) {
 	}
 	shared := &http.Client{Timeout: patience, Transport: &http.Transport{MaxIdleConnsPerHost: 32}}
 	defer shared.CloseIdleConnections()
-	l := &load{clients: 16, tasks: tasks, owners: owners, again: k.again, api: func(owner string) *client.Client {
+	l := &load{clients: 16, tasks: tasks, owners: owners, again: k.again, mayFall: k.postgres != nil, api: func(owner string) *client.Client {
 		return &client.Client{URL: k.url(), Token: tokens[owner], HTTP: shared}
 	}}
 	begin := time.Now()

@@ -28,6 +28,11 @@ if command -v systemd-analyze >/dev/null; then
 	tools/check-unit.sh packaging/taskyard.service
 fi
 
+if command -v pg_ctl >/dev/null || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null; then
+	step "go test ./db on PostgreSQL"
+	TASKYARD_TEST_POSTGRES=start go test -shuffle=on -timeout 8m ./db
+fi
+
 step "go test ./... with the race detector"
 # Without the second that the detector sleeps at the end of every process:
 # tests start hundreds.

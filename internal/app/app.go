@@ -74,7 +74,7 @@ func Open(ctx context.Context, c *config.Config, o Options) (*Instance, error) {
 	if err := MakeData(c.Data); err != nil {
 		return nil, err
 	}
-	d, err := db.Open(ctx, db.Options{Path: DBPath(c.Data), Now: o.Now, Log: o.Log})
+	d, err := db.Open(ctx, db.Options{Path: DBPath(c.Data), URL: c.Database, Now: o.Now, Log: o.Log})
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +167,7 @@ func Serve(ctx context.Context, cfg *config.Config, o ServeOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := lock.Bind(); err != nil {
+	if err := errors.Join(lock.Bind(), in.DB.Serve(ctx)); err != nil {
 		return errors.Join(err, in.Close())
 	}
 	return errors.Join(in.serveOn(ctx, at, o), in.Close())

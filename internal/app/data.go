@@ -1,16 +1,27 @@
 package app
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"taskyard/internal/config"
 )
 
 // DemoMark is a file that separates the data folder of a demo from a real one.
 const DemoMark = "demo-yard"
 
 const dbName = "taskyard.db"
+
+// HasDatabase reports whether an instance has its database already; that of
+// PostgreSQL has to be there.
+func HasDatabase(c *config.Config) bool {
+	_, err := os.Stat(DBPath(c.Data))
+	return c.Database != "" || !errors.Is(err, fs.ErrNotExist)
+}
 
 // DBPath returns the path of the database of a data folder.
 func DBPath(data string) string { return filepath.Join(data, dbName) }

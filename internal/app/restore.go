@@ -40,6 +40,10 @@ type Restored struct {
 // verified as a whole before anything changes. After a kill at any moment the
 // next command or start finds the old or the new instance.
 func Restore(ctx context.Context, c *config.Config, file string, o RestoreOptions) (r Restored, err error) {
+	if c.Database != "" {
+		return r, errors.New("the instance is on PostgreSQL: restore the backup into a new folder, without the key database, " +
+			"and copy that to PostgreSQL with taskyard db copy")
+	}
 	whole, err := isArchive(file)
 	if err != nil {
 		return r, err

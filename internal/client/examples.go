@@ -21,6 +21,11 @@ var examples = map[string]string{
 TASKYARD_TOKEN needs a token of scope worker. When the worker stops, its runs are returned to the queue.
 The server needs a runner of kind worker: see docs/runners.md.`,
 
+	"db copy": `
+    taskyard db copy --from sqlite:/var/lib/taskyard/taskyard.db --to postgres://taskyard@db.example.org/taskyard
+    taskyard db copy --from postgres://taskyard@db.example.org/taskyard --to sqlite:data/taskyard.db
+Set PGPASSWORD, or use a ~/.pgpass file, so that no password is on the command line.`,
+
 	"notify test": `
     taskyard notify test ops
 The address of [notify.ops] is in the variable that its url_env names: see docs/operations.md.`,

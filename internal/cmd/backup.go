@@ -3,6 +3,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -30,12 +31,14 @@ func (c *backupCmd) Run(e *Env) error {
 	if err != nil {
 		return err
 	}
-	if err := hasDatabase(e, cfg.Data); err != nil {
+	if err := hasDatabase(e, cfg); err != nil {
 		return err
 	}
 	m, err := app.WriteBackup(e.Ctx, cfg, c.File, app.BackupOptions{
 		Runs: c.IncludeRuns, Version: e.Build.Version,
-		CopyDatabase: func(ctx context.Context, file string) error { return db.CopyFileInto(ctx, app.DBPath(cfg.Data), file) },
+		CopyDatabase: func(ctx context.Context, file string) error {
+			return db.CopyFileInto(ctx, cmp.Or(cfg.Database, app.DBPath(cfg.Data)), file)
+		},
 	})
 	if err != nil {
 		return err
@@ -50,7 +53,11 @@ func (c *backupCmd) Run(e *Env) error {
 
 // hasDatabase refuses a folder without an instance, which is mostly another one than
 // was meant.
-func hasDatabase(e *Env, data string) error {
+func hasDatabase(e *Env, cfg *config.Config) error {
+	if cfg.Database != "" {
+		return nil
+	}
+	data := cfg.Data
 	if fi, err := os.Stat(data); err == nil && fi.IsDir() {
 		if err := db.Settle(app.DBPath(data), newLogger(e, config.Log{Level: "error"})); err != nil {
 			return err

@@ -24,13 +24,15 @@ func (c *checkCmd) Run(e *Env) error {
 	if err != nil {
 		return err
 	}
-	if err := hasDatabase(e, cfg.Data); err != nil {
+	if err := hasDatabase(e, cfg); err != nil {
 		return err
 	}
-	if err := db.CheckFileIntegrity(e.Ctx, app.DBPath(cfg.Data)); err != nil {
-		return err
+	if cfg.Database == "" { // PostgreSQL sees to that itself
+		if err := db.CheckFileIntegrity(e.Ctx, app.DBPath(cfg.Data)); err != nil {
+			return err
+		}
+		fmt.Fprintln(e.Stdout, "integrity and references: ok")
 	}
-	fmt.Fprintln(e.Stdout, "integrity and references: ok")
 	return c.withInstance(e, func(in *app.Instance) error { return checkInstance(e.Ctx, in, e.Stdout, c.Head) })
 }
 

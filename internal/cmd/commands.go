@@ -26,6 +26,7 @@ type Commands struct {
 	Check      checkCmd      `cmd:"" group:"data" help:"Check integrity, references, the log's hash chain, and definitions."`
 	Export     exportCmd     `cmd:"" group:"data" help:"Write all tasks, projects and todo lists to plain files."`
 	Import     importCmd     `cmd:"" group:"data" help:"Read the files of an export, Beads, Task Master or Backlog.md. All or nothing; --dry-run writes nothing."`
+	Database   dbCmd         `cmd:"" group:"data" name:"db" help:"Copy the database between SQLite and PostgreSQL."`
 	User       userCmd       `cmd:"" group:"data" help:"Add people and set passwords, without a browser."`
 	Token      tokenCmd      `cmd:"" group:"data" help:"Create and revoke tokens, without a browser."`
 	Notify     notifyCmd     `cmd:"" group:"data" help:"Test the external notification services."`

@@ -48,6 +48,7 @@ func (c *demoCmd) Run(e *Env) error {
 	if err != nil {
 		return err
 	}
+	cfg.Database = "" // the demo keeps to its folder
 	argv := []string{exe, "demo-agent"}
 	if c.Fast {
 		argv = append(argv, "--fast")

@@ -27,7 +27,7 @@ func (c *exportCmd) Run(e *Env) error {
 	if err != nil {
 		return err
 	}
-	if err := hasDatabase(e, cfg.Data); err != nil {
+	if err := hasDatabase(e, cfg); err != nil {
 		return err
 	}
 	return c.withInstance(e, func(in *app.Instance) error { return exportTo(e.Ctx, in, e.Stdout, c.Dir, c.Force) })

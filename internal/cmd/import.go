@@ -49,11 +49,11 @@ func (c *importCmd) Run(e *Env) error {
 			return err
 		}
 	}
-	if len(plan.Items) > importBeside && !c.DryRun {
-		cfg, _, err := c.load(e, nil)
-		if err != nil {
-			return err
-		}
+	cfg, _, err := c.load(e, nil)
+	if err != nil {
+		return err
+	}
+	if len(plan.Items) > importBeside && !c.DryRun && cfg.Database == "" {
 		if err := app.MakeData(cfg.Data); err != nil {
 			return err
 		}
@@ -80,7 +80,7 @@ func (c *importCmd) rehearse(e *Env) error {
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(app.DBPath(cfg.Data)); !errors.Is(err, fs.ErrNotExist) {
+	if app.HasDatabase(cfg) {
 		return nil
 	}
 	plan, err := c.read() // that of the import itself is changed by its preparation
@@ -107,7 +107,7 @@ func (c *importCmd) withNewInstance(e *Env, fn func(*app.Instance) error) error 
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(app.DBPath(cfg.Data)); !errors.Is(err, fs.ErrNotExist) {
+	if app.HasDatabase(cfg) {
 		return c.withInstance(e, fn)
 	}
 	dir, err := os.MkdirTemp("", "taskyard-import-")

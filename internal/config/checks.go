@@ -107,6 +107,21 @@ func mailAddress(s string) error {
 // pathPrefixes are paths that need no escaping and have no dots as names.
 var pathPrefixes = regexp.MustCompile(`^(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+$`)
 
+// postgresURL checks the address of a database of PostgreSQL. What it leaves out
+// comes from the variables and files of PostgreSQL, such as PGPASSWORD and
+// ~/.pgpass.
+func postgresURL(s string) error {
+	u, err := url.Parse(s)
+	if err != nil { // with the password in it
+		return errors.New(`is no URL: give one such as "postgres://taskyard@db.example.org/taskyard"`)
+	}
+	if u.Scheme != "postgres" && u.Scheme != "postgresql" || strings.Trim(u.Path, "/") == "" {
+		return errors.New(`is no database of PostgreSQL: give one such as "postgres://taskyard@db.example.org/taskyard", ` +
+			"or leave it out for SQLite in the data folder")
+	}
+	return nil
+}
+
 func siteURL(s string) error {
 	if err := httpURL(s); err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 type Config struct {
 	Listen         string   `toml:"listen"`          // host:port, or unix: and the path of a socket
 	Data           string   `toml:"data"`            // folder, relative to the working directory
+	Database       string   `toml:"database"`        // URL of PostgreSQL; "" is SQLite in the data folder
 	PublicURL      string   `toml:"public_url"`      // "" when not behind a proxy; no trailing slash
 	TrustedProxies []string `toml:"trusted_proxies"` // addresses or CIDR ranges
 	AllowedHosts   []string `toml:"allowed_hosts"`   // further names under which the server answers

@@ -25,6 +25,7 @@ const (
 var keys = []key{
 	{"listen", "127.0.0.1:8080", text(listenAddress)},
 	{"data", "./data", text(notEmpty)},
+	{"database", "", text(orEmpty(postgresURL))},
 	{"public_url", "", text(orEmpty(siteURL))},
 	{"trusted_proxies", []any{}, list(address)},
 	{"allowed_hosts", []any{}, list(hostName)},

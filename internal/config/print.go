@@ -52,11 +52,16 @@ func (c *Config) names() []string {
 	})
 }
 
+var urlPasswords = regexp.MustCompile(`^(postgres(?:ql)?://[^/@]*?:)[^@]*@`)
+
+// withoutPassword hides the password in the address of a database.
+func withoutPassword(v string) string { return urlPasswords.ReplaceAllString(v, "${1}"+Hidden+"@") }
+
 // literal writes a checked value as TOML.
 func literal(v any) string {
 	switch v := v.(type) {
 	case string:
-		return quote(v)
+		return quote(withoutPassword(v))
 	case bool:
 		return strconv.FormatBool(v)
 	case int:
