@@ -176,7 +176,7 @@ func (d *DB) migrate(ctx context.Context) error {
 // database of PostgreSQL without its password.
 func (d *DB) Path() string {
 	if d.pg != nil {
-		return d.pg.address()
+		return ShownDatabase(d.pg.url)
 	}
 	return d.path
 }

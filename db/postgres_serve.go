@@ -3,7 +3,6 @@ package db
 import (
 	"context"
 	"errors"
-	"net/url"
 	"time"
 
 	"taskyard/task"
@@ -103,19 +102,4 @@ func (d *DB) replaced() error {
 		"Another taskyard has taken over the database; nothing is written any more. Stop one of the two and restart the other")
 	d.note(causeFiles, e)
 	return e
-}
-
-// address is where the database is, without the password.
-func (pg *pgStore) address() string {
-	u, err := url.Parse(pg.url)
-	if err != nil {
-		return "PostgreSQL"
-	}
-	if u.User != nil {
-		u.User = url.User(u.User.Username())
-	}
-	q := u.Query()
-	q.Del("password")
-	u.RawQuery = q.Encode()
-	return u.String()
 }
