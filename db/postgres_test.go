@@ -145,6 +145,12 @@ func TestTheLogOfSeveralProcessesHasNoGaps(t *testing.T) {
 	var seen task.ID
 	following.Go(func() {
 		for {
+			ended := false
+			select {
+			case <-stop: // before the read, which finds all that was written until then
+				ended = true
+			default:
+			}
 			var list []task.Event
 			err := reader.Read(context.Background(), func(rx *db.Rx) (err error) {
 				list, err = rx.Events(task.EventFilter{After: seen, Limit: 100})
@@ -160,12 +166,8 @@ func TestTheLogOfSeveralProcessesHasNoGaps(t *testing.T) {
 				}
 				seen = e.ID
 			}
-			select {
-			case <-stop:
-				if len(list) == 0 {
-					return
-				}
-			default:
+			if ended && len(list) == 0 {
+				return
 			}
 		}
 	})
