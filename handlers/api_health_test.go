@@ -104,6 +104,9 @@ func TestMetrics(t *testing.T) {
 		`taskyard_write_refusals_total{code="stale_claim"} 1`, "taskyard_disk_free_bytes ",
 		`taskyard_commit_duration_seconds_bucket{le="+Inf"}`, "taskyard_ready ", "taskyard_open_index_behind ", "go_goroutines ",
 	} {
+		if dbtest.Postgres() && strings.HasPrefix(line, "taskyard_disk_free_bytes") {
+			continue // the disk is that of another machine
+		}
 		if !strings.Contains(text, line) {
 			t.Errorf("no line %s", line)
 		}
