@@ -25,8 +25,6 @@ const (
 	pgText, pgBinary = 0, 1
 )
 
-func itoa(n int) string { return strconv.Itoa(n) }
-
 // The settings of each connection. A server that is suspended inside a
 // transaction would hold up all others: its transaction ends with it.
 var pgSettings = map[string]string{
@@ -98,11 +96,12 @@ func (c *conn) aborted() bool {
 func (s *pgSession) Prepare(q string) (driver.Stmt, error) {
 	s.free()
 	s.made++
-	d, err := s.c.Prepare(bg, "s"+itoa(s.made), forPostgres(q), nil)
+	text := forPostgres(q)
+	d, err := s.c.Prepare(bg, "s"+strconv.Itoa(s.made), text, nil)
 	if err != nil {
-		return nil, fmt.Errorf("%w in %s", err, forPostgres(q))
+		return nil, fmt.Errorf("%w in %s", err, text)
 	}
-	p := &pgStmt{s: s, d: d, text: forPostgres(q), formats: make([]int16, len(d.Fields))}
+	p := &pgStmt{s: s, d: d, text: text, formats: make([]int16, len(d.Fields))}
 	for i, f := range d.Fields {
 		p.columns = append(p.columns, f.Name)
 		if f.DataTypeOID == pgBytea {
@@ -164,7 +163,7 @@ func (p *pgStmt) bind(args []driver.NamedValue) error {
 			p.scratch = strconv.AppendFloat(p.scratch, x, 'g', -1, 64)
 			v = p.scratch[from:]
 		case bool:
-			p.scratch = append(p.scratch, boolDigit(x))
+			p.scratch = strconv.AppendInt(p.scratch, int64(btoi(x)), 10)
 			v = p.scratch[from:]
 		case string:
 			v = []byte(task.CleanText(x)) // searches ask for what no text has
@@ -181,13 +180,6 @@ func (p *pgStmt) bind(args []driver.NamedValue) error {
 		p.values, p.binary = append(p.values, v), append(p.binary, format)
 	}
 	return nil
-}
-
-func boolDigit(b bool) byte {
-	if b {
-		return '1'
-	}
-	return '0'
 }
 
 // ExecContext runs the statement for its effect.

@@ -72,7 +72,7 @@ func (t *translation) next() {
 			n = t.args + 1
 		}
 		t.args = max(t.args, n)
-		t.out.WriteString("$" + itoa(n))
+		t.out.WriteString("$" + strconv.Itoa(n))
 	case tok == "(":
 		t.closes = append(t.closes, t.opened())
 		t.out.WriteByte('(')
@@ -91,7 +91,7 @@ func (t *translation) next() {
 	case tok == "group_concat":
 		t.out.WriteString("string_agg")
 	default:
-		if t.peek(0) == "MATCH" && isWord(tok[0]) {
+		if t.peek() == "MATCH" && isWord(tok[0]) {
 			tok = "words" // of the one table of the search
 		} else if to := renamed[tok]; to != "" {
 			tok = to
@@ -104,7 +104,7 @@ func (t *translation) next() {
 func (t *translation) opened() string {
 	switch strings.ToUpper(t.before(2)) {
 	case "FROM", "JOIN":
-		if k := t.word0(); k == "SELECT" || k == "WITH" {
+		if k := t.peek(); k == "SELECT" || k == "WITH" {
 			return "FROM"
 		}
 	case "JSON_GROUP_ARRAY":
@@ -123,11 +123,11 @@ func (t *translation) close() {
 		return
 	}
 	t.out.WriteByte(')')
-	if isName(t.word0()) {
+	if isName(t.peek()) {
 		return
 	}
 	t.names++
-	t.out.WriteString(" AS q" + itoa(t.names))
+	t.out.WriteString(" AS q" + strconv.Itoa(t.names))
 }
 
 // hasOn reports whether the join that begins now has a condition.
@@ -162,21 +162,15 @@ var notNames = map[string]bool{
 
 func isName(tok string) bool { return !notNames[strings.ToUpper(tok)] }
 
-// peek returns the token after n others that are no space, from here on.
-func (t *translation) peek(n int) string {
+// peek returns the next token that is no space, "" at the end.
+func (t *translation) peek() string {
 	for _, tok := range t.tokens[t.at:] {
-		if isSpace(tok[0]) {
-			continue
-		}
-		if n == 0 {
+		if !isSpace(tok[0]) {
 			return tok
 		}
-		n--
 	}
 	return ""
 }
-
-func (t *translation) word0() string { return t.peek(0) }
 
 // before returns the nth token before the next one, spaces not counted.
 func (t *translation) before(n int) string {

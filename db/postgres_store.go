@@ -136,8 +136,8 @@ func (pg *pgStore) begin(w *writer) (task.Time, error) {
 	}
 	rx := &Rx{c: w.c}
 	var at task.Time
-	err := rx.row("SELECT coalesce(length(CAST(pg_advisory_xact_lock(?) AS TEXT)), 0) * 0 + "+
-		"CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)", int64(pgWriteLock)).Scan(&at)
+	err := rx.row("SELECT CAST(pg_advisory_xact_lock(?) AS TEXT), CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)",
+		int64(pgWriteLock)).Scan(new(string), &at)
 	if err == nil && pg.serving.Load() {
 		var server string
 		if server, err = rx.Setting(serverKey); err == nil && server != pg.name {
