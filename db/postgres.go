@@ -48,6 +48,8 @@ type pgSession struct {
 	made int       // names of statements
 	used time.Time // when a reader last was given it
 	open *pgRows   // the rows that are being read
+
+	deferred deferred
 }
 
 // connect opens a session. readOnly ones cannot write.
@@ -95,6 +97,9 @@ func (c *conn) aborted() bool {
 // Prepare prepares a statement, which is written for SQLite.
 func (s *pgSession) Prepare(q string) (driver.Stmt, error) {
 	s.free()
+	if err := s.flush(); err != nil {
+		return nil, err
+	}
 	s.made++
 	text := forPostgres(q)
 	d, err := s.c.Prepare(bg, "s"+strconv.Itoa(s.made), text, nil)
@@ -187,8 +192,11 @@ func (p *pgStmt) ExecContext(ctx context.Context, args []driver.NamedValue) (dri
 	if err := p.bind(args); err != nil {
 		return nil, err
 	}
-	p.s.free()
-	tag, err := p.s.c.ExecPrepared(ctx, p.d.Name, p.values, p.binary, p.formats).Close()
+	r, err := p.send(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tag, err := r.close()
 	return driver.RowsAffected(tag.RowsAffected()), p.explain(err)
 }
 
@@ -206,8 +214,11 @@ func (p *pgStmt) QueryContext(ctx context.Context, args []driver.NamedValue) (dr
 	if err := p.bind(args); err != nil {
 		return nil, err
 	}
-	p.s.free()
-	p.s.open = &pgRows{p: p, r: p.s.c.ExecPrepared(ctx, p.d.Name, p.values, p.binary, p.formats)}
+	r, err := p.send(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p.s.open = &pgRows{p: p, r: r}
 	return p.s.open, nil
 }
 
@@ -222,7 +233,7 @@ func (s *pgSession) free() {
 // pgRows are the rows of a query.
 type pgRows struct {
 	p    *pgStmt
-	r    *pgconn.ResultReader
+	r    answer
 	kept [][]driver.Value // those that follow, when the session was needed
 	err  error            // and why there are no more of them
 	done bool             // nothing is read from the session any more
@@ -241,7 +252,7 @@ func (r *pgRows) Close() error {
 
 func (r *pgRows) end() error {
 	r.done, r.p.s.open = true, nil
-	_, err := r.r.Close()
+	_, err := r.r.close()
 	return r.p.explain(err)
 }
 

@@ -131,19 +131,7 @@ func (pg *pgStore) begin(w *writer) (task.Time, error) {
 		}
 		w.use(c)
 	}
-	if err := w.c.exec("BEGIN"); err != nil {
-		return 0, err
-	}
-	rx := &Rx{c: w.c}
-	var at task.Time
-	err := rx.row("SELECT CAST(pg_advisory_xact_lock(?) AS TEXT), CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)",
-		int64(pgWriteLock)).Scan(new(string), &at)
-	if err == nil && pg.serving.Load() {
-		var server string
-		if server, err = rx.Setting(serverKey); err == nil && server != pg.name {
-			err = w.db.replaced()
-		}
-	}
+	at, err := pg.lock(w)
 	if err != nil {
 		w.rollback()
 		return 0, err
@@ -155,6 +143,34 @@ func (pg *pgStore) begin(w *writer) (task.Time, error) {
 	return at, nil
 }
 
+// afterLock reads what a batch has to know before it begins: the time, who
+// serves, and the hash of the log's last line.
+const afterLock = "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT), " +
+	"coalesce((SELECT value FROM settings WHERE key = ?), ''), (SELECT hash FROM events ORDER BY id DESC LIMIT 1)"
+
+// lock begins a transaction and takes the lock of the writers, in one round trip.
+// What is read after the lock is a statement of its own: it has to see what the
+// transaction that had the lock before has committed.
+func (pg *pgStore) lock(w *writer) (at task.Time, err error) {
+	if err := w.c.later("BEGIN ISOLATION LEVEL READ COMMITTED"); err != nil {
+		return 0, err
+	}
+	if err := w.c.later("SELECT CAST(pg_advisory_xact_lock(?) AS TEXT)", int64(pgWriteLock)); err != nil {
+		return 0, err
+	}
+	var server string
+	if err := (&Rx{c: w.c}).row(afterLock, serverKey).Scan(&at, &server, &w.tail); err != nil {
+		return 0, err
+	}
+	if w.tail == nil {
+		w.tail = []byte{} // the log is empty
+	}
+	if pg.serving.Load() && server != pg.name {
+		return 0, w.db.replaced()
+	}
+	return at, nil
+}
+
 // commit commits a batch. Where the connection is lost meanwhile, the database
 // is asked whether it has the batch.
 func (pg *pgStore) commit(w *writer, wrote bool) error {
@@ -162,7 +178,7 @@ func (pg *pgStore) commit(w *writer, wrote bool) error {
 		return w.c.exec("COMMIT")
 	}
 	pg.batch++
-	err := (&Tx{Rx: Rx{c: w.c}}).do("INSERT INTO commits (writer, batch, at) "+
+	err := w.c.later("INSERT INTO commits (writer, batch, at) "+
 		"VALUES (?, ?, CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)) "+
 		"ON CONFLICT (writer) DO UPDATE SET batch = excluded.batch, at = excluded.at", pg.name, pg.batch)
 	if err != nil {

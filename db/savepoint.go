@@ -9,10 +9,13 @@ func (tx *Tx) Nested(fn func() error) error {
 	if err := tx.settle(); err != nil {
 		return err
 	}
-	if err := tx.c.exec("SAVEPOINT nested"); err != nil {
+	if err := tx.c.later("SAVEPOINT nested"); err != nil {
 		return err
 	}
 	err := fn()
+	if e := tx.c.flush(); err == nil { // what fn deferred is its own, whatever it returned
+		err = e
+	}
 	if err != nil {
 		tx.w.tail = tail
 		tx.counters.forget() // what is gathered is of fn
@@ -21,7 +24,7 @@ func (tx *Tx) Nested(fn func() error) error {
 			return errors.Join(err, e)
 		}
 	}
-	if e := tx.c.exec("RELEASE nested"); e != nil {
+	if e := tx.c.later("RELEASE nested"); e != nil {
 		return errors.Join(err, e)
 	}
 	return err

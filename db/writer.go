@@ -42,10 +42,11 @@ func (tx *Tx) exec(q string, args ...any) (driver.Result, error) {
 	return s.exec(args)
 }
 
-// do is exec for statements whose result does not matter.
+// do is exec for statements whose result does not matter. With PostgreSQL an
+// error of the statement may be returned by a later one.
 func (tx *Tx) do(q string, args ...any) error {
-	_, err := tx.exec(q, args...)
-	return err
+	tx.wrote = true
+	return tx.c.later(q, args...)
 }
 
 // changed is exec that returns how many rows it changed.
@@ -264,11 +265,11 @@ func (w *writer) try(batch []*request) (errs []error, broken error) {
 	if err := w.db.refusal(); err != nil {
 		return errs, err
 	}
+	w.tail = nil
 	now, err := w.begin()
 	if err != nil {
 		return errs, err
 	}
-	w.tail = nil
 	w.counters.forget()
 	wrote := false
 	for i, r := range batch {
@@ -328,6 +329,7 @@ func (w *writer) commit(wrote bool) error {
 }
 
 func (w *writer) rollback() {
+	w.c.discard()
 	// After some failures SQLite has rolled back by itself.
 	if err := w.c.exec("ROLLBACK"); err != nil {
 		w.db.log.Debug("rollback", "error", err)

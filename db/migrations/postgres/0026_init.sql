@@ -717,17 +717,17 @@ CREATE TABLE open_times (
 );
 CREATE INDEX open_times_created ON open_times (created_at, task_id);
 CREATE INDEX open_times_updated ON open_times (updated_at, task_id);
-CREATE INDEX tasks_claimable ON tasks (owner, resumes DESC, priority DESC, created_at)
+CREATE INDEX tasks_claimable ON tasks (owner, resumes DESC, priority DESC, created_at, id)
   WHERE status = 'active' AND claim_holder IS NULL AND question_id IS NULL AND run_id IS NULL AND blocked = 0 AND awaits = '';
-CREATE INDEX tasks_open ON tasks (priority DESC, created_at) WHERE archived_at IS NULL;
-CREATE INDEX tasks_owner ON tasks (owner, priority DESC, created_at) WHERE archived_at IS NULL;
+CREATE INDEX tasks_open ON tasks (priority DESC, created_at, id) WHERE archived_at IS NULL;
+CREATE INDEX tasks_owner ON tasks (owner, priority DESC, created_at, id) WHERE archived_at IS NULL;
 CREATE INDEX tasks_draft ON tasks (priority DESC, created_at, id, owner) WHERE status = 'draft' AND archived_at IS NULL;
 CREATE INDEX tasks_blocked ON tasks (priority DESC, created_at, id, owner) WHERE blocked > 0 AND archived_at IS NULL;
 CREATE INDEX tasks_failed ON tasks (priority DESC, created_at, id, owner) WHERE failures > 0 AND archived_at IS NULL;
 CREATE INDEX tasks_held_up ON tasks (priority DESC, created_at, id, owner)
   WHERE archived_at IS NULL AND status = 'active'
   AND (question_id IS NOT NULL OR blockers_canceled > 0 OR run_id IS NOT NULL OR awaits <> '');
-CREATE INDEX tasks_project ON tasks (project, priority DESC, created_at) WHERE project <> '' AND archived_at IS NULL;
+CREATE INDEX tasks_project ON tasks (project, priority DESC, created_at, id) WHERE project <> '' AND archived_at IS NULL;
 
 CREATE TABLE open_labels (
   label      text COLLATE "C" NOT NULL,
