@@ -104,7 +104,7 @@ var kindsOfRunners = []string{"runner/acp", "runner/builtin", "runner/claude", "
 var soleUsers = map[string][]string{
 	"database/sql":                    {"db"},
 	"github.com/mattn/go-sqlite3":     {"db"},
-	"github.com/jackc/pgx":            {"db"},
+	"github.com/jackc/pgx":            {"db", "bench"},
 	"github.com/pressly/goose":        {"db"},
 	"github.com/labstack/echo":        {"handlers"},
 	"github.com/danielgtaylor/huma":   {"handlers"},

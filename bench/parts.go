@@ -44,6 +44,7 @@ var parts = []struct {
 	{"dispatch", (*bench).runs, false},
 	{"pages", (*bench).pages, false},
 	{"large", (*bench).large, true},
+	{"postgres", (*bench).postgres, true}, // needs the programs of PostgreSQL
 }
 
 func partNames() []string {

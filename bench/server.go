@@ -31,7 +31,8 @@ func buildServer(ctx context.Context, folder string) (string, error) {
 // instance is a data folder and the server on it.
 type instance struct {
 	bin, data string
-	addr      string // host:port
+	env       []string // besides that of this process
+	addr      string   // host:port
 	cmd       *exec.Cmd
 }
 
@@ -74,6 +75,7 @@ func (inst *instance) start(ctx context.Context) (time.Duration, error) {
 	}
 	defer log.Close()
 	inst.cmd = exec.CommandContext(ctx, inst.bin, "serve", "--data", inst.data, "--listen", "127.0.0.1:0")
+	inst.cmd.Env = append(os.Environ(), inst.env...)
 	inst.cmd.Cancel = func() error { return inst.cmd.Process.Signal(syscall.SIGTERM) }
 	inst.cmd.WaitDelay = 10 * time.Second
 	inst.cmd.Stderr = log
@@ -118,6 +120,7 @@ func (inst *instance) stop() error {
 // command runs a command of the binary on the data folder, beside the server.
 func (inst *instance) command(ctx context.Context, stdin string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, inst.bin, append(args, "--data", inst.data)...)
+	cmd.Env = append(os.Environ(), inst.env...)
 	cmd.Stdin = strings.NewReader(stdin)
 	var errText bytes.Buffer
 	cmd.Stderr = &errText

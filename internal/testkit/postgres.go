@@ -40,13 +40,21 @@ func (p *PostgresServer) Crash() error {
 
 // StartPostgres starts a server of the installed programs, with sockets in a
 // temporary folder and nothing on the network. It ends, and its folder goes,
-// when this process ends, however it ends.
+// when this process ends, however it ends. It syncs nothing to the disk.
 func StartPostgres() (*PostgresServer, error) {
+	return startPostgres(roomyMemory(), "-c", "fsync=off", "-c", "full_page_writes=off")
+}
+
+// StartDurablePostgres is StartPostgres for measurements: each commit is synced
+// to a disk.
+func StartDurablePostgres() (*PostgresServer, error) { return startPostgres("/var/tmp") }
+
+func startPostgres(place string, settings ...string) (*PostgresServer, error) {
 	bin, err := programs()
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp(roomyMemory(), "taskyard-postgres-")
+	dir, err := os.MkdirTemp(place, "taskyard-postgres-")
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +77,7 @@ func StartPostgres() (*PostgresServer, error) {
 	if out, err := init.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("%w: %s", err, out)
 	}
-	run := exec.CommandContext(context.Background(), "sh", "-c", keepRunning, "sh", bin, dir)
+	run := exec.CommandContext(context.Background(), "sh", append([]string{"-c", keepRunning, "sh", bin, dir}, settings...)...)
 	run.SysProcAttr, run.Dir = attr, dir
 	in, err := run.StdinPipe()
 	if err != nil {
@@ -103,10 +111,10 @@ func roomyMemory() string {
 
 // keepRunning is a shell that runs the server, again and again, until the
 // process that started the shell is gone.
-const keepRunning = `cd "$2" && touch run
-while [ -e run ]; do "$1/postgres" -D data -k "$2" -c listen_addresses= -c fsync=off -c full_page_writes=off \
+const keepRunning = `bin=$1 dir=$2; shift 2; cd "$dir" && touch run
+while [ -e run ]; do "$bin/postgres" -D data -k "$dir" "$@" -c listen_addresses= \
  -c max_connections=400 -c shared_buffers=64MB -c log_min_messages=fatal >>log 2>&1; done &
-read _; rm run; kill -INT "$(head -n 1 data/postmaster.pid)"; wait; cd / && rm -rf "$2"`
+read _; rm run; kill -INT "$(head -n 1 data/postmaster.pid)"; wait; cd / && rm -rf "$dir"`
 
 // hold are the pipes that servers read until this process ends.
 var hold []io.Closer
