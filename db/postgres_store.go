@@ -3,12 +3,14 @@ package db
 import (
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"database/sql"
 	"embed"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -57,10 +59,7 @@ const pgRetries = 8
 func openPostgres(ctx context.Context, opt Options) (*DB, error) {
 	pg := &pgStore{url: opt.URL, name: rand.Text(), now: opt.Now}
 	d := &DB{pg: pg, now: time.Now, log: opt.Log, stop: make(chan struct{}), watchEnded: make(chan struct{})}
-	if err := pg.migrate(ctx); err != nil {
-		return nil, err
-	}
-	c, err := pg.connect(ctx, false)
+	c, err := pg.firstConnection(ctx, opt.Log)
 	if err != nil {
 		return nil, err
 	}
@@ -68,6 +67,52 @@ func openPostgres(ctx context.Context, opt Options) (*DB, error) {
 		return nil, err
 	}
 	return d, nil
+}
+
+// startPatience is how long an opening waits for a database that is starting:
+// after a power cut, or in a group of containers, both start at once.
+const startPatience = 30 * time.Second
+
+// firstConnection connects and brings the schema up to date. It waits for a
+// server that cannot be reached yet; errors that do not pass by themselves, such
+// as a wrong password, are returned at once.
+func (pg *pgStore) firstConnection(ctx context.Context, log *slog.Logger) (*conn, error) {
+	since := time.Now()
+	for again := 0; ; again++ {
+		c, err := pg.connectMigrated(ctx)
+		switch {
+		case err == nil:
+			return c, nil
+		case ctx.Err() != nil:
+			return nil, fmt.Errorf("the database cannot be reached: %w", ctx.Err())
+		case !mayPass(err):
+			return nil, err
+		case time.Since(since) >= startPatience:
+			return nil, fmt.Errorf("no connection for %v: %w", startPatience, err)
+		case again == 0:
+			log.WarnContext(ctx, "waiting for the database", "at_most", startPatience.String(), "error", err)
+		}
+		pg.pause(ctx.Done(), min(again, 4)) // under a second: people wait for the start
+	}
+}
+
+// mayPass reports whether an error of an opening is one of a server that is
+// starting or cannot be reached for the moment. A certificate stays as it is.
+func mayPass(err error) bool {
+	var ce *tls.CertificateVerificationError
+	return isLost(err) && !errors.As(err, &ce)
+}
+
+func (pg *pgStore) connectMigrated(ctx context.Context) (*conn, error) {
+	c, err := pg.connect(ctx, false)
+	if err != nil {
+		return nil, fmt.Errorf("the database cannot be reached: %w", err)
+	}
+	if err := pg.migrate(ctx); err != nil {
+		_ = c.Close()
+		return nil, err
+	}
+	return c, nil
 }
 
 // connect opens a connection.

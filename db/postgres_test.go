@@ -66,10 +66,23 @@ type dropper struct {
 
 func (p *dropper) listen(t *testing.T, to string) (address string) {
 	t.Helper()
+	address, start := p.away(t, to)
+	start()
+	return address
+}
+
+// away is listen of a server that is not there before start is called.
+func (p *dropper) away(t *testing.T, to string) (address string, start func()) {
+	t.Helper()
 	u, err := url.Parse(to)
 	ok(t, err)
-	server := filepath.Join(u.Query().Get("host"), ".s.PGSQL.5432")
-	dir := t.TempDir()
+	server, dir := filepath.Join(u.Query().Get("host"), ".s.PGSQL.5432"), t.TempDir()
+	u.RawQuery = "host=" + url.QueryEscape(dir)
+	return u.String(), func() { p.forward(t, dir, server) }
+}
+
+func (p *dropper) forward(t *testing.T, dir, server string) {
+	t.Helper()
 	ln, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", filepath.Join(dir, ".s.PGSQL.5432"))
 	ok(t, err)
 	var running sync.WaitGroup
@@ -89,8 +102,6 @@ func (p *dropper) listen(t *testing.T, to string) (address string) {
 			running.Go(func() { p.answers(c, s); c.Close() })
 		}
 	})
-	u.RawQuery = "host=" + url.QueryEscape(dir)
-	return u.String()
 }
 
 func (p *dropper) answers(client, server net.Conn) {

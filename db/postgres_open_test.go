@@ -1,0 +1,110 @@
+package db_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"taskyard/db"
+	"taskyard/db/dbtest"
+)
+
+// waitLog is a log that reports each line that says that the database is waited for.
+type waitLog chan string
+
+func (waitLog) Enabled(context.Context, slog.Level) bool { return true }
+func (w waitLog) WithAttrs([]slog.Attr) slog.Handler     { return w }
+func (w waitLog) WithGroup(string) slog.Handler          { return w }
+
+func (w waitLog) Handle(_ context.Context, r slog.Record) error {
+	if r.Message == "waiting for the database" {
+		r.Attrs(func(a slog.Attr) bool {
+			if a.Key == "error" {
+				w <- a.Value.String()
+			}
+			return true
+		})
+	}
+	return nil
+}
+
+// opening opens a database and sends the result.
+func opening(ctx context.Context, url string) (lines waitLog, result chan error) {
+	lines, result = make(waitLog, 100), make(chan error, 1)
+	go func() {
+		d, err := db.Open(ctx, db.Options{URL: url, Log: slog.New(lines)})
+		if err == nil {
+			err = d.Close()
+		}
+		result <- err
+	}()
+	return lines, result
+}
+
+// firstWait is the first line that says why the database is waited for.
+func firstWait(t *testing.T, lines waitLog, result chan error) string {
+	t.Helper()
+	select {
+	case line := <-lines:
+		return line
+	case err := <-result:
+		t.Fatalf("the database was not waited for: %v", err)
+	}
+	return ""
+}
+
+func TestOpeningWaitsForPostgreSQL(t *testing.T) {
+	t.Parallel()
+	onPostgres(t)
+	var p dropper
+	address, start := p.away(t, dbtest.PostgresURL(t, t.Name()))
+	lines, result := opening(t.Context(), address)
+	if why := firstWait(t, lines, result); !strings.Contains(why, "no such file or directory") {
+		t.Errorf("the line says %q", why)
+	}
+	start()
+	ok(t, <-result)
+	equal(t, "further lines", len(lines), 0)
+}
+
+func TestTheWaitForPostgreSQLEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	onPostgres(t)
+	var p dropper
+	address, _ := p.away(t, dbtest.PostgresURL(t, t.Name()))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	lines, result := opening(ctx, address)
+	firstWait(t, lines, result)
+	begin := time.Now()
+	cancel()
+	if err := <-result; !errors.Is(err, context.Canceled) {
+		t.Errorf("the error is %v", err)
+	}
+	if took := time.Since(begin); took > 10*time.Second {
+		t.Errorf("it ended after %v", took)
+	}
+}
+
+// What does not pass by itself is no reason to wait.
+func TestAnUnknownPostgreSQLDatabaseIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	onPostgres(t)
+	for what, change := range map[string]func(*url.URL){
+		"database \"unknown\" does not exist": func(u *url.URL) { u.Path = "/unknown" },
+		"role \"stranger\" does not exist":    func(u *url.URL) { u.User = url.User("stranger") },
+	} {
+		u, err := url.Parse(dbtest.PostgresURL(t, t.Name()))
+		ok(t, err)
+		change(u)
+		lines, result := opening(t.Context(), u.String())
+		if err := <-result; err == nil || !strings.Contains(err.Error(), what) {
+			t.Errorf("expected %s, got %v", what, err)
+		}
+		equal(t, "lines that say that it waits", len(lines), 0)
+	}
+}
