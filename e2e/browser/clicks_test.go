@@ -143,6 +143,7 @@ func rank(what string) int {
 // has taken the button away.
 func (s *sample) thrice(t *testing.T, b *tab, page, what string) bool {
 	t.Helper()
+	b.leave()
 	b.open(page)
 	if eval[bool](b, `!!document.querySelector("[data-live-pill]")`) {
 		b.wait(`document.querySelector("[data-live-pill]").textContent === "Live" && !document.querySelector(".htmx-request")`)
@@ -192,6 +193,23 @@ func (s *sample) thrice(t *testing.T, b *tab, page, what string) bool {
 		}
 	}
 	return true
+}
+
+// leave leaves a page which may be about to lead to another one by itself: that
+// would cut off the way to any page but a blank one, which is tried again.
+func (b *tab) leave() {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	for {
+		_, err := chromedp.Run(ctx, chromedp.Navigate("about:blank"))
+		if err == nil {
+			return
+		}
+		if ctx.Err() != nil || !strings.Contains(err.Error(), "ERR_ABORTED") {
+			b.fatalf("no blank page: %v", err)
+		}
+	}
 }
 
 // rest lets a page be for some milliseconds, whether it stays or goes.
