@@ -9,7 +9,7 @@ import (
 // notCopied are the tables that belong to a store and not to the instance, and
 // those of the search, which servers make again.
 var notCopied = []string{
-	"goose_db_version", "commits", "sequences",
+	"goose_db_version", "commits", "sequences", "servers", "leader",
 	"search", "search_parts", "search_lines", "open_search", "open_texts", "open_times",
 }
 

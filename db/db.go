@@ -187,7 +187,6 @@ func (d *DB) Close() error {
 	d.close.Do(func() {
 		close(d.stop)
 		<-d.watchEnded
-		d.pg.leave()
 		d.writer.shut()
 		err = errors.Join(err, d.readers.shut())
 		if d.Fault() == nil && d.pg == nil {

@@ -52,8 +52,9 @@ type pgSession struct {
 	deferred deferred
 }
 
-// connect opens a session. readOnly ones cannot write.
-func pgConnect(ctx context.Context, url string, readOnly bool) (*conn, error) {
+// pgConnect opens a session. readOnly ones cannot write. hear, if not nil, is called
+// with the notifications that come.
+func pgConnect(ctx context.Context, url string, readOnly bool, hear func(payload string)) (*conn, error) {
 	cfg, err := pgconn.ParseConfig(url)
 	if err != nil {
 		return nil, err
@@ -66,14 +67,22 @@ func pgConnect(ctx context.Context, url string, readOnly bool) (*conn, error) {
 	if readOnly {
 		cfg.RuntimeParams["default_transaction_read_only"] = "on"
 	}
-	cfg.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler {
-		return &pgconn.CancelRequestContextWatcherHandler{Conn: c, DeadlineDelay: 5 * time.Second}
+	if hear != nil {
+		cfg.OnNotification = func(_ *pgconn.PgConn, n *pgconn.Notification) { hear(n.Payload) }
+	} else {
+		cfg.BuildContextWatcherHandler = cancelRequest
 	}
 	c, err := pgconn.ConnectConfig(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
 	return &conn{c: &pgSession{c: c}, stmts: make(map[string]*stmt, 64)}, nil
+}
+
+// cancelRequest has a context that ends cancel the statement, where the connection
+// would be lost otherwise.
+func cancelRequest(c *pgconn.PgConn) ctxwatch.Handler {
+	return &pgconn.CancelRequestContextWatcherHandler{Conn: c, DeadlineDelay: 5 * time.Second}
 }
 
 // postgres reports whether the connection is one to PostgreSQL.

@@ -12,7 +12,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"net"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -42,11 +41,6 @@ type pgStore struct {
 	now    func() time.Time // of a test; nil: the database has the time
 	behind atomic.Int64     // by how many milliseconds our clock is behind that of the database
 	batch  int64            // the last one, of the writer alone
-
-	serving atomic.Bool // this process is the server
-	mu      sync.Mutex
-	seat    *conn     // has the lock of the server
-	asked   time.Time // when seat was last seen alive, of watchFiles alone
 }
 
 // pgWriteLock is the lock of the transaction that writes.
@@ -119,7 +113,7 @@ func (pg *pgStore) connectMigrated(ctx context.Context) (*conn, error) {
 func (pg *pgStore) connect(ctx context.Context, readOnly bool) (*conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	return pgConnect(ctx, pg.url, readOnly)
+	return pgConnect(ctx, pg.url, readOnly, nil)
 }
 
 // migrate brings the schema up to date; of several servers that start at once,
@@ -188,10 +182,10 @@ func (pg *pgStore) begin(w *writer) (task.Time, error) {
 	return at, nil
 }
 
-// afterLock reads what a batch has to know before it begins: the time, who
-// serves, and the hash of the log's last line.
+// afterLock reads what a batch has to know before it begins: the time, and the
+// hash of the log's last line.
 const afterLock = "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT), " +
-	"coalesce((SELECT value FROM settings WHERE key = ?), ''), (SELECT hash FROM events ORDER BY id DESC LIMIT 1)"
+	"(SELECT hash FROM events ORDER BY id DESC LIMIT 1)"
 
 // lock begins a transaction and takes the lock of the writers, in one round trip.
 // What is read after the lock is a statement of its own: it has to see what the
@@ -203,15 +197,11 @@ func (pg *pgStore) lock(w *writer) (at task.Time, err error) {
 	if err := w.c.later("SELECT CAST(pg_advisory_xact_lock(?) AS TEXT)", int64(pgWriteLock)); err != nil {
 		return 0, err
 	}
-	var server string
-	if err := (&Rx{c: w.c}).row(afterLock, serverKey).Scan(&at, &server, &w.tail); err != nil {
+	if err := (&Rx{c: w.c}).row(afterLock).Scan(&at, &w.tail); err != nil {
 		return 0, err
 	}
 	if w.tail == nil {
 		w.tail = []byte{} // the log is empty
-	}
-	if pg.serving.Load() && server != pg.name {
-		return 0, w.db.replaced()
 	}
 	return at, nil
 }
@@ -223,9 +213,11 @@ func (pg *pgStore) commit(w *writer, wrote bool) error {
 		return w.c.exec("COMMIT")
 	}
 	pg.batch++
+	// The notification comes with the commit, or never.
 	err := w.c.later("INSERT INTO commits (writer, batch, at) "+
 		"VALUES (?, ?, CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)) "+
-		"ON CONFLICT (writer) DO UPDATE SET batch = excluded.batch, at = excluded.at", pg.name, pg.batch)
+		"ON CONFLICT (writer) DO UPDATE SET batch = excluded.batch, at = excluded.at "+
+		"RETURNING CAST(pg_notify('"+newsChannel+"', ?) AS TEXT)", pg.name, pg.batch, pg.payload(w.news))
 	if err != nil {
 		return err
 	}

@@ -11,11 +11,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"taskyard/db"
 	"taskyard/db/dbtest"
-	"taskyard/internal/testkit"
 	"taskyard/task"
 )
 
@@ -206,35 +204,4 @@ func TestTheLogOfSeveralProcessesHasNoGaps(t *testing.T) {
 	ok(t, err)
 	equal(t, "lines in the chain", n, processes*callers*each)
 	ok(t, reader.Read(t.Context(), func(rx *db.Rx) error { return rx.CheckInvariants() }))
-}
-
-func TestOneProcessServes(t *testing.T) {
-	t.Parallel()
-	onPostgres(t)
-	address := dbtest.PostgresURL(t, t.Name())
-	first, second := beside(t, address), beside(t, address)
-	ok(t, first.Serve(t.Context()))
-	soon, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-	defer cancel()
-	if err := second.Serve(soon); err == nil {
-		t.Fatal("two serve one database")
-	}
-	// What the first holds ends with its connection, as when its machine is cut
-	// off. It keeps its others, and must not write with them.
-	c := raw(t, address)
-	testkit.Eventually(t, "the second becomes the server", func() bool {
-		_, err := c.ExecContext(t.Context(), "SELECT pg_terminate_backend(pid) FROM pg_locks l JOIN pg_database d ON d.oid = l.database "+
-			"WHERE d.datname = current_database() AND locktype = 'advisory' AND granted AND objid = 1936881266")
-		ok(t, err)
-		soon, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-		defer cancel()
-		return second.Serve(soon) == nil
-	})
-	err := first.Write(t.Context(), func(tx *db.Tx) error { _, err := newTask(tx, "late"); return err })
-	if !task.IsCode(err, task.CodeUnavailable) {
-		t.Fatalf("the first still writes: %v", err)
-	}
-	says(t, first.Fault(), "taken over")
-	makeTask(t, second, "in time")
-	equal(t, "tasks", count(t, second, "SELECT count(*) FROM tasks"), 1)
 }

@@ -96,12 +96,12 @@ func (rx *Rx) RunningCounts() (byAgent map[string]int, total, ticked int, err er
 	return byAgent, total, ticked, rows.Err()
 }
 
-// NextQueued returns the agent's first queued run that may start now, or nil.
-// noTick leaves runs made by a tick aside.
-func (rx *Rx) NextQueued(agent string, noTick bool) (*task.Run, error) {
+// NextQueued returns the agent's first queued run that may start now on a server,
+// "" for the only one, or nil. noTick leaves runs made by a tick aside.
+func (rx *Rx) NextQueued(agent, server string, noTick bool) (*task.Run, error) {
 	r, err := scanRun(rx.row("SELECT "+runCols+` FROM runs r WHERE r.status = 'pending'
  AND r.phase = 'queued' AND r.agent = ? AND r.not_before <= ?
- AND (NOT ? OR r.cause <> 'tick') ORDER BY r.id LIMIT 1`, agent, rx.Now, noTick))
+ AND (?3 = '' OR r.server IN ('', ?3)) AND (NOT ? OR r.cause <> 'tick') ORDER BY r.id LIMIT 1`, agent, rx.Now, server, noTick))
 	if ok, err := optional(err); !ok {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ const runCols = `r.id, r.task_id, (SELECT title FROM tasks WHERE id = r.task_id)
  coalesce(r.started_at, 0), coalesce(r.heartbeat_at, 0), coalesce(r.ended_at, 0),
  coalesce(r.parent_run, 0), coalesce((SELECT p.task_id FROM runs p WHERE p.id = r.parent_run), 0), coalesce(r.ask, ''), r.waited,
  r.worker, r.told, r.told_bytes, r.session, r.folder, coalesce(r.closing_at, 0), coalesce(r.tree_run, 0), r.asked_token,
- r.approval_why, CASE WHEN r.status = 'pending' AND r.phase = 'approval' THEN coalesce(r.held, '') ELSE '' END, r.why, r.news`
+ r.approval_why, CASE WHEN r.status = 'pending' AND r.phase = 'approval' THEN coalesce(r.held, '') ELSE '' END, r.why, r.news, r.server`
 
 // runBrief is runCols for lists that nobody runs from: without the prompts,
 // which are most of a run.
@@ -32,7 +32,7 @@ func scanRun(s rowScanner) (*task.Run, error) {
 		&a.ExpiresAt, &a.Decision, &a.By, &a.At, &a.Scope, &a.Reason, &r.FollowUp, &r.ClaimID, &r.Lease,
 		&r.LeaseExpires, &r.PID, &r.PIDStart, &r.BootID, &r.CreatedAt, &r.NotBefore, &r.StartedAt, &r.HeartbeatAt, &r.EndedAt,
 		&r.ParentRun, &r.ParentRunTask, &ask, &r.WaitedMs, &r.Worker, &r.Told, &r.ToldBytes, &r.Session,
-		&r.Folder, &r.ClosingAt, &r.TreeRun, &r.AskedToken, &a.Why, &held, &r.Why, &r.News)
+		&r.Folder, &r.ClosingAt, &r.TreeRun, &r.AskedToken, &a.Why, &held, &r.Why, &r.News, &r.Server)
 	if err != nil {
 		return nil, err
 	}
@@ -219,10 +219,11 @@ func (tx *Tx) StartRun(r *task.Run, claimID int64, lease time.Duration) (bool, e
 	n, err := tx.changed(`UPDATE runs SET status = 'running', phase = 'starting', lease = lease + 1,
  lease_expires = ?, started_at = ?, heartbeat_at = ?, claim_id = ?,
  spec = ?, limits = ?, model = ?, definition_hash = ?, depth = ?, waited = 0, pid = 0, pid_start = '', boot_id = '',
- worker = ?, told = 0, told_bytes = 0, closing_at = NULL, ask = ?, tree_run = ?`+guard,
+ worker = ?, told = 0, told_bytes = 0, closing_at = NULL, ask = ?, tree_run = ?,
+ session = CASE WHEN server = ?13 THEN session ELSE '' END, server = ?13`+guard,
 		append([]any{
 			tx.Now.Add(lease), tx.Now, tx.Now, claimID, asJSON(r.Spec), asJSON(r.Limits), r.Model,
-			r.DefinitionHash, r.Depth, r.Worker, askJSON(r.Ask), nz(r.TreeRun),
+			r.DefinitionHash, r.Depth, r.Worker, askJSON(r.Ask), nz(r.TreeRun), r.Server,
 		}, guardArgs(r)...)...)
 	return n == 1, err
 }

@@ -74,6 +74,7 @@ func toured(t *testing.T, with ...func(*db.Options)) *db.DB {
 	}
 	ok(t, serve(d, func(c *service.Config) { c.KeepTranscripts = time.Nanosecond }).Sweep(context.Background()))
 	rest(t, d)
+	servers(t, d)
 	exports(t, s)
 	exports(t, serve(dbtest.New(t, with...), asIs))
 	return d

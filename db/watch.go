@@ -63,7 +63,6 @@ func (d *DB) watchFiles() {
 		case <-t.C:
 		}
 		d.CheckFile()
-		d.keepServing()
 		f := d.fault.Load()
 		switch {
 		case f == nil:

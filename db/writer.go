@@ -26,6 +26,7 @@ type Tx struct {
 	Rx
 	wrote bool
 	after []func()
+	news  task.News
 	w     *writer
 }
 
@@ -73,10 +74,18 @@ func (tx *Tx) insert(q string, args ...any) (id task.ID, err error) {
 }
 
 type request struct {
-	fn    func(*Tx) error
-	tx    *Tx
-	done  chan error
-	state atomic.Int32 // 0 queued, 1 taken by the writer, 2 given up by the caller
+	fn     func(*Tx) error
+	leader string // the server that has to lead, "" for none
+	tx     *Tx
+	done   chan error
+	state  atomic.Int32 // 0 queued, 1 taken by the writer, 2 given up by the caller
+}
+
+func (r *request) run(tx *Tx) error {
+	if err := tx.mayLead(r.leader); err != nil {
+		return err
+	}
+	return r.fn(tx)
 }
 
 type writer struct {
@@ -89,8 +98,9 @@ type writer struct {
 
 	counters *counters
 
-	tail  []byte // hash of the log's last line within the open transaction
-	crowd int    // callers that the last batch had, with those queued behind it
+	tail  []byte    // hash of the log's last line within the open transaction
+	news  task.News // of the open transaction, for other servers
+	crowd int       // callers that the last batch had, with those queued behind it
 
 	busy sync.Mutex // held while a batch runs
 
@@ -121,6 +131,7 @@ func (d *DB) Write(ctx context.Context, fn func(*Tx) error) error {
 		return err // else it were left to chance which case below is taken
 	}
 	r := &request{fn: fn, done: make(chan error, 1)}
+	r.leader, _ = ctx.Value(asLeader{}).(string)
 	select {
 	case d.writer.queue <- r:
 	case <-d.writer.quit:
@@ -270,16 +281,19 @@ func (w *writer) try(batch []*request) (errs []error, broken error) {
 	if err != nil {
 		return errs, err
 	}
+	w.news = task.News{}
 	w.counters.forget()
 	wrote := false
 	for i, r := range batch {
 		r.tx = &Tx{Rx: Rx{c: w.c, Now: now, counters: w.counters}, w: w}
-		errs[i] = call(r.fn, r.tx)
+		errs[i] = call(r.run, r.tx)
 		if errs[i] != nil && (r.tx.wrote || w.c.aborted()) {
 			w.rollback()
 			return errs, undoError{errs[i]}
 		}
-		wrote = wrote || r.tx.wrote
+		if wrote = wrote || r.tx.wrote; errs[i] == nil {
+			w.news.Add(&r.tx.news)
+		}
 	}
 	if err := w.counters.write(); err != nil {
 		w.rollback()

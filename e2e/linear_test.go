@@ -273,9 +273,13 @@ func (l *load) readAll(t *testing.T) {
 // killer kills the server at random moments of a load and starts it again.
 type killer struct {
 	*server
+	others   []*server               // that share its database, and are killed in turn with it
 	postgres *testkit.PostgresServer // falls at every second moment instead; nil: SQLite
 	mu       sync.RWMutex            // held while the server is down
 }
+
+// all are the servers.
+func (k *killer) all() []*server { return append([]*server{k.server}, k.others...) }
 
 // again waits until the server is up.
 func (k *killer) again() {
@@ -306,9 +310,10 @@ func (k *killer) rampage(l *load, kills int, opsInAll int64) (done int) {
 			done++
 			continue
 		}
+		victim := k.all()[rand.IntN(1+len(k.others))]
 		k.mu.Lock()
-		k.kill()
-		err := k.tryStart()
+		victim.kill()
+		err := victim.tryStart()
 		k.mu.Unlock()
 		if err != nil {
 			l.fail(err)
@@ -338,16 +343,43 @@ func TestClaimsOnPostgreSQLAreLinearizableUnderKill(t *testing.T) {
 	linearizableUnderKill(t, k)
 }
 
+// The same with three servers on one PostgreSQL: each client asks any of them.
+func TestClaimsOfThreeServersAreLinearizableUnderKill(t *testing.T) {
+	linearizableUnderKill(t, newCluster(t, 3))
+}
+
+// newCluster makes servers on one PostgreSQL, none of which is started.
+func newCluster(t *testing.T, n int) *killer {
+	t.Helper()
+	p, err := testkit.StartPostgres()
+	if err != nil {
+		if os.Getenv("CI") == "" {
+			t.Skip(err)
+		}
+		t.Fatal(err)
+	}
+	k := &killer{server: newServer(t, "serve"), postgres: p}
+	for range n - 1 {
+		k.others = append(k.others, newServer(t, "serve"))
+	}
+	for _, s := range k.all() {
+		s.store = p.URL
+	}
+	return k
+}
+
 func linearizableUnderKill(t *testing.T, k *killer) {
 	kills, tasks := 4, int64(1_000)
 	if testkit.Whole() {
 		kills, tasks = max(12, testkit.Trials()), max(3_000, 100*int64(testkit.Trials()))
 	}
 	owners := []string{"ada", "bob", "cleo"}
-	for _, o := range owners {
-		k.file("agents/"+o+".md", "---\nname: "+o+"\ndescription: Claims its work itself.\ntools: read\n---\nWork.\n")
+	for _, s := range k.all() {
+		for _, o := range owners {
+			s.file("agents/"+o+".md", "---\nname: "+o+"\ndescription: Claims its work itself.\ntools: read\n---\nWork.\n")
+		}
+		s.start()
 	}
-	k.start()
 	tokens := map[string]string{}
 	for _, o := range owners {
 		tokens[o] = k.token("--agent", o)
@@ -355,7 +387,7 @@ func linearizableUnderKill(t *testing.T, k *killer) {
 	shared := &http.Client{Timeout: patience, Transport: &http.Transport{MaxIdleConnsPerHost: 32}}
 	defer shared.CloseIdleConnections()
 	l := &load{clients: 16, tasks: tasks, owners: owners, again: k.again, mayFall: k.postgres != nil, api: func(owner string) *client.Client {
-		return &client.Client{URL: k.url(), Token: tokens[owner], HTTP: shared}
+		return &client.Client{URL: k.all()[rand.IntN(1+len(k.others))].url(), Token: tokens[owner], HTTP: shared}
 	}}
 	begin := time.Now()
 	l.run()

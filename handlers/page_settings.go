@@ -107,6 +107,10 @@ func aboutBuild(b buildinfo.Info) []views.Fact {
 
 func (s *Server) aboutPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
 	ab, err := s.svc.About(c.Request().Context())
+	if err != nil {
+		return nil, err
+	}
+	servers, err := s.svc.Servers(c.Request().Context())
 	m := views.AboutModel{
 		Build: aboutBuild(s.opt.Build), Schema: int(ab.SchemaVersion), DBBytes: ab.Bytes, StartedAt: task.TimeOf(s.started),
 		Counts: []views.Tally{
@@ -115,7 +119,7 @@ func (s *Server) aboutPage(c echo.Context, ch views.Chrome) (templ.Component, er
 			{Name: "Runs", N: ab.Counts.Runs},
 			{Name: "Events", N: ab.Counts.Events},
 		},
-		OpenIndexed: service.Indexing(ab.Open), HistoryIndexed: service.Indexing(ab.History),
+		OpenIndexed: service.Indexing(ab.Open), HistoryIndexed: service.Indexing(ab.History), Servers: servers,
 	}
 	if ch.CanAdmin {
 		m.DataFolder = s.opt.DataDir

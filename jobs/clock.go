@@ -28,6 +28,7 @@ type clock struct {
 	log   *slog.Logger
 	wall  func() time.Time            // stripped of its monotonic reading
 	look  func(context.Context) error // at every turn of the watchdog
+	lead  func(context.Context) (context.Context, bool)
 
 	mu    sync.Mutex
 	cron  gocron.Scheduler
@@ -41,7 +42,8 @@ type clock struct {
 func newClock(table []job, loc *time.Location, note func(job, time.Duration, error), log *slog.Logger) (*clock, error) {
 	c := &clock{
 		table: table, loc: loc, note: note, log: log, wall: func() time.Time { return time.Now().Round(0) },
-		look: func(context.Context) error { return nil }, state: map[string]*task.JobInfo{}, ended: make(chan struct{}),
+		look: func(context.Context) error { return nil }, lead: func(ctx context.Context) (context.Context, bool) { return ctx, true },
+		state: map[string]*task.JobInfo{}, ended: make(chan struct{}),
 	}
 	return c, c.describe(table, loc)
 }
@@ -110,7 +112,7 @@ func (c *clock) build(ctx context.Context) error {
 			}
 			def, opts = gocron.CronJob(jb.cron, false), append(opts, gocron.WithCronImplementation(w))
 		}
-		id, err := s.NewJob(def, gocron.NewTask(func() { c.once(ctx, jb) }), opts...)
+		id, err := s.NewJob(def, gocron.NewTask(func() { c.due(ctx, jb) }), opts...)
 		if err != nil {
 			return err
 		}
@@ -171,6 +173,19 @@ func (c *clock) stop() {
 	if err := cron.Shutdown(); err != nil {
 		c.log.Warn("scheduler stopped late", "error", err)
 	}
+}
+
+// due runs a job whose time has come, if it is for this server. gocron's own
+// elector decides for a whole schedule, and some jobs are each server's own.
+func (c *clock) due(ctx context.Context, jb job) {
+	if !jb.each {
+		lead, ok := c.lead(ctx)
+		if !ok {
+			return
+		}
+		ctx = lead
+	}
+	c.once(ctx, jb)
 }
 
 // once runs a job unless it runs already.
@@ -299,7 +314,7 @@ func (c *clock) jumped(ctx context.Context, from, to time.Time) {
 	}
 	for _, jb := range table {
 		if jb.cron != "" && passed(jb.cron, loc, from, to) {
-			go c.once(ctx, jb)
+			go c.due(ctx, jb)
 		}
 	}
 }

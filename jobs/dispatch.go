@@ -102,6 +102,9 @@ func stopCause(cause error) error {
 	if errors.Is(cause, service.ErrStopTaskClosed) {
 		return runner.ErrTaskClosed
 	}
+	if errors.Is(cause, service.ErrStopCutOff) {
+		return fmt.Errorf("%w: it is cut off from the database (%w)", runner.ErrShutdown, runner.ErrLeaseLost)
+	}
 	if errors.Is(cause, service.ErrStopDone) {
 		return runner.ErrLeaseLost
 	}

@@ -48,6 +48,7 @@ type job struct {
 	name, about string
 	every       time.Duration // or
 	cron        string
+	each        bool // by each of the servers that share a database, not by one of them
 	keep        bool // note each run in the database, for the jobs that run rarely
 	run         func(context.Context) error
 }
@@ -63,7 +64,7 @@ func (j *Jobs) table(p *Plan) []job {
 		{name: "approvals", about: "expires approvals that were not given in time", every: 15 * time.Second, run: count(svc.ExpireApprovals)},
 		{name: "snoozes", about: "returns snoozed items to the inbox", every: 5 * time.Second, run: count(svc.WakeSnoozed)},
 		{name: "reaper", about: "stops runs whose runner sent no heartbeat", every: reapEvery, run: j.reap},
-		{name: "tokens", about: "records when tokens were last used", every: time.Minute, run: svc.FlushTokenUse},
+		{name: "tokens", about: "records when tokens were last used", every: time.Minute, each: true, run: svc.FlushTokenUse},
 		{name: "statistics", about: "aggregates runs by hour", every: 5 * time.Minute, run: svc.RollUp},
 		{name: "sweep", about: "drops old sessions, answers and transcripts", every: time.Hour, keep: true, run: svc.Sweep},
 		{name: "reviews", about: "reminds of results that have waited too long for people", every: time.Minute, run: count(svc.RemindReviewers)},
@@ -71,7 +72,7 @@ func (j *Jobs) table(p *Plan) []job {
 			name: "branches", about: "deletes the branches of tasks that were merged long ago",
 			every: time.Hour, keep: true, run: count(svc.RetireBranches),
 		},
-		{name: "folders", about: "removes the folders of runs that ended long ago", every: time.Hour, keep: true, run: j.folders},
+		{name: "folders", about: "removes the folders of runs that ended long ago", every: time.Hour, each: true, keep: true, run: j.folders},
 	}
 	if p.Enabled {
 		list = append([]job{{name: "tick", about: "queues a run for each task that may run", cron: p.Cron, run: j.tick("cron")}}, list...)
@@ -86,7 +87,7 @@ func (j *Jobs) table(p *Plan) []job {
 }
 
 const (
-	reapEvery    = 15 * time.Second
+	reapEvery    = 5 * time.Second
 	recoverAgain = 2 * time.Second // while the store cannot be written at the start
 )
 
@@ -140,7 +141,7 @@ func New(opt Options) (*Jobs, error) {
 	if j.clock, err = newClock(j.table(&opt.Plan), opt.Plan.Location, j.note, opt.Log); err != nil {
 		return nil, err
 	}
-	j.clock.look = opt.Service.CheckClock
+	j.clock.look, j.clock.lead = opt.Service.CheckClock, opt.Service.Lead
 	if opt.Now != nil {
 		j.clock.wall = func() time.Time { return opt.Now().Round(0) }
 	}
@@ -157,7 +158,11 @@ func (j *Jobs) Start(ctx context.Context) error {
 	if err := j.clock.start(j.ctx); err != nil {
 		return err
 	}
-	j.loops.Add(2 + mergers)
+	j.loops.Add(3 + mergers)
+	go func() {
+		defer j.loops.Done()
+		j.opt.Service.Follow(j.ctx)
+	}()
 	go func() {
 		if j.recovered(unwell) {
 			j.dispatch()

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"taskyard/service"
+	"taskyard/task"
 )
 
 // mergers is how many merges are made at a time, each into a target of its own.
@@ -16,8 +17,14 @@ func (j *Jobs) merge() {
 	sub := j.opt.Service.Hub().Subscribe(service.TopicMerges)
 	defer sub.Close()
 	for j.ctx.Err() == nil {
-		did, at, err := j.opt.Service.MergeNext(j.ctx)
+		ctx, leads := j.opt.Service.Lead(j.ctx)
 		later := maxSleep
+		var did bool
+		var at task.Time
+		var err error
+		if leads {
+			did, at, err = j.opt.Service.MergeNext(ctx)
+		}
 		switch {
 		case j.ctx.Err() != nil:
 			return

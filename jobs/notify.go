@@ -71,9 +71,11 @@ func (j *Jobs) tell(ctx context.Context, o Outlet) {
 	sub := j.opt.Service.Hub().Subscribe(service.TopicOutbox)
 	defer sub.Close()
 	for ctx.Err() == nil {
-		list, next, err := j.opt.Service.Outgoing(j.ctx, o.Name)
+		lead, leads := j.opt.Service.Lead(j.ctx)
+		list, next, err := j.opt.Service.Outgoing(lead, o.Name)
 		wait := time.Minute
 		switch {
+		case !leads: // another server tells them
 		case err != nil:
 			j.log.Error("outbox not read", "service", o.Name, "error", err)
 		case len(list) > 0:

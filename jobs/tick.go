@@ -99,8 +99,10 @@ func (j *Jobs) index() {
 	sub := j.opt.Service.Hub().Subscribe("events")
 	defer sub.Close()
 	for {
-		if err := j.opt.Service.Index(j.ctx); err != nil && j.ctx.Err() == nil {
-			j.log.Error("search not updated", "error", err)
+		if ctx, leads := j.opt.Service.Lead(j.ctx); leads {
+			if err := j.opt.Service.Index(ctx); err != nil && j.ctx.Err() == nil {
+				j.log.Error("search not updated", "error", err)
+			}
 		}
 		select {
 		case <-j.ctx.Done():

@@ -190,7 +190,7 @@ func (tx *txn) approve(r *task.Run, tk *task.Task, limits task.Limits, in Approv
 			return nil, err
 		}
 	}
-	tx.queued = true
+	tx.news.Queued = true
 	c := changes{"scope": in.Scope, "version": r.Approval.Version}
 	if sole {
 		c["note"] = soleReviewer

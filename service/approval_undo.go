@@ -25,7 +25,7 @@ func (tx *txn) setPendingDecision(r *task.Run, h task.PendingDecision, undo time
 	if ok, err := tx.SetPendingDecision(r, &h); err != nil || !ok {
 		return nil, orEnded(r, err)
 	}
-	tx.queued = true // the dispatcher learns when to look again
+	tx.news.Queued = true // the dispatcher learns when to look again
 	c := changes{"decision": h.Decision, "until": h.Until}
 	if h.Reason != "" {
 		c["reason"] = h.Reason

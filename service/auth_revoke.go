@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 
@@ -43,6 +44,13 @@ func (h *openCalls) add(token task.ID, end *context.CancelCauseFunc) (forget fun
 	}
 }
 
+// tokens returns those with which calls are open.
+func (h *openCalls) tokens() []task.ID {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Collect(maps.Keys(h.calls))
+}
+
 func (h *openCalls) end(token task.ID, cause error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -52,8 +60,8 @@ func (h *openCalls) end(token task.ID, cause error) {
 }
 
 // WhileValid returns a context for a call or stream that lasts. It ends when
-// this server revokes the caller's token; its cause is then the error to
-// answer. A revocation by another process is found at the caller's next write.
+// a server revokes the caller's token; its cause is then the error to
+// answer. A revocation by a command beside SQLite is found at the caller's next write.
 func (s *Service) WhileValid(ctx context.Context, a task.Actor) (context.Context, context.CancelFunc) {
 	ctx, end := context.WithCancelCause(ctx)
 	if a.TokenID == 0 {
@@ -127,22 +135,16 @@ func (tx *txn) revokePerson(id task.ID) error {
 func (tx *txn) endCallsOf(id task.ID) error {
 	list, err := tx.ValidTokensOf(id)
 	for _, tok := range list {
-		tx.cut = append(tx.cut, cutCalls{tok.ID, errRoleChanged})
+		tx.news.Cuts = append(tx.news.Cuts, task.Cut{Token: tok.ID, Role: true})
 	}
 	return err
-}
-
-// cutCalls is a token whose open calls end when the transaction is committed.
-type cutCalls struct {
-	token task.ID
-	cause error
 }
 
 func (tx *txn) revoke(tok task.Token, c changes) error {
 	if err := tx.RevokeToken(tok.ID); err != nil {
 		return err
 	}
-	tx.cut = append(tx.cut, cutCalls{tok.ID, errTokenEnded})
+	tx.news.Cuts = append(tx.news.Cuts, task.Cut{Token: tok.ID})
 	if err := tx.event(task.EvTokenRevoked, task.Event{Agent: tok.Agent}, c); err != nil {
 		return err
 	}
@@ -175,7 +177,7 @@ func (tx *txn) endRunsOf(tok task.Token) error {
 		if err := tx.conclude(r, lost("the token of its worker was revoked")); err != nil {
 			return err
 		}
-		tx.stop = append(tx.stop, stopOrder{r.ID, ErrStopCanceled})
+		tx.stopRun(r.ID, ErrStopCanceled)
 	}
 	return nil
 }
@@ -197,8 +199,12 @@ func (tx *txn) revokeAgent(agent string) error {
 
 // RevokeRemoved ends the tokens of agents whose definition files are gone,
 // whoever removed them. The server calls it at its start and after each change
-// of the agents folder; it may be repeated.
+// of the agents folder; it may be repeated. Of several servers none does: a file
+// that is missing in the folder of one may be there on the others.
 func (s *Service) RevokeRemoved(ctx context.Context) error {
+	if s.cluster.others.Load() > 0 {
+		return nil
+	}
 	named, err := read(ctx, s, func(rx *db.Rx) ([]string, error) { return rx.TokenAgents() })
 	if err != nil {
 		return err

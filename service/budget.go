@@ -104,7 +104,7 @@ func (tx *txn) endUsed(r *task.Run, f Finished) error {
 	if err := tx.finish(r, f); err != nil {
 		return err
 	}
-	tx.stop = append(tx.stop, stopOrder{r.ID, ErrStopCanceled})
+	tx.stopRun(r.ID, ErrStopCanceled)
 	return nil
 }
 

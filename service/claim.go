@@ -280,7 +280,7 @@ func (tx *txn) transfer(tk *task.Task, to, comment string, wakes bool) error {
 	tx.inboxIf(tk.Failures > 0)
 	from := tk.Owner
 	tk.Owner, tk.Claim = to, nil
-	tx.topics = append(tx.topics, "queue:"+from)
+	tx.news.Topics = append(tx.news.Topics, "queue:"+from)
 	c := changes{"owner": []string{from, to}}
 	if comment != "" {
 		c["comment"] = comment

@@ -143,7 +143,7 @@ var neverFrees = map[string]bool{
 // frees notes whose queue may hold a free task after an event.
 func (tx *txn) frees(kind, agent string) {
 	if !neverFrees[kind] && (agent != "" || kind == task.EvInstanceResumed) {
-		tx.freed = append(tx.freed, agent)
+		tx.news.Freed = append(tx.news.Freed, agent)
 	}
 }
 

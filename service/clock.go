@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -58,6 +57,14 @@ func (s *Service) CheckClock(ctx context.Context) error {
 // checkClock is CheckClock; clockState.mu is held.
 func (s *Service) checkClock(ctx context.Context) error {
 	now := s.Now()
+	if this := s.cluster.this.Load(); this != nil {
+		last := s.clockState.latest.Load()
+		if since := now.Sub(s.clockState.stored); last != nil && last.gap(now) == 0 && since >= 0 && since < seenEvery {
+			s.clockState.latest.Store(&clockReading{now, last.gaps})
+			return nil
+		}
+		return s.beat(ctx, *this)
+	}
 	if s.clockState.latest.Load() == nil {
 		if err := s.restoreClock(ctx, now); err != nil {
 			return err
@@ -76,7 +83,7 @@ func (s *Service) checkClock(ctx context.Context) error {
 				return err
 			}
 		}
-		return tx.SetSetting(clockKey, fmt.Sprintf("%d %d", now, this.gaps.Milliseconds()))
+		return tx.SetSetting(clockKey, clockText(now, this.gaps))
 	})
 	if err != nil {
 		return err
@@ -93,18 +100,14 @@ func (s *Service) checkClock(ctx context.Context) error {
 
 // restoreClock loads the last reading of the process before this one.
 func (s *Service) restoreClock(ctx context.Context, now task.Time) error {
-	text, err := read(ctx, s, func(rx *db.Rx) (string, error) { return rx.Setting(clockKey) })
-	if err != nil {
-		return err
+	last, err := read(ctx, s, func(rx *db.Rx) (*clockReading, error) {
+		at, gaps, err := readClock(rx, now)
+		return &clockReading{at, gaps}, err
+	})
+	if err == nil {
+		s.clockState.latest.Store(last)
 	}
-	last, gaps := int64(now), int64(0)
-	if text != "" {
-		if _, err := fmt.Sscanf(text, "%d %d", &last, &gaps); err != nil {
-			return fmt.Errorf("setting %s: %w", clockKey, err)
-		}
-	}
-	s.clockState.latest.Store(&clockReading{task.Time(last), time.Duration(gaps) * time.Millisecond})
-	return nil
+	return err
 }
 
 // caughtUp looks before anything is done when the last look is long ago: a

@@ -63,7 +63,8 @@ func (s *Service) HealthProblems(ctx context.Context) map[string]string {
 	if free, err := s.db.Free(); err == nil && free < minFree {
 		found["disk"] = "only " + task.ID(free>>20).String() + " MiB are free on the disk of the database; free some space (32 MiB at least)"
 	}
-	if have, want, err := s.db.Schema(ctx); err == nil && have != want {
+	// One of several servers may be newer already: the schema fits the one before, too.
+	if have, want, err := s.db.Schema(ctx); err == nil && have != want && (have < want || !s.db.Shared()) {
 		found["schema"] = "another program changed the schema of the database from " + task.ID(want).String() +
 			" to " + task.ID(have).String() + "; start the taskyard that belongs to it"
 	}

@@ -1,7 +1,9 @@
 package service
 
 import (
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 
@@ -64,6 +66,26 @@ func (h *Hub) Publish(topics []string) {
 	for s := range h.subs {
 		s.mark(topics)
 	}
+}
+
+// PublishAll marks whatever a subscriber wants as changed.
+func (h *Hub) PublishAll() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.gen++
+	for s := range h.subs {
+		if s.want == nil {
+			s.mark(allTopics)
+			continue
+		}
+		s.mark(slices.Collect(maps.Keys(s.want)))
+	}
+}
+
+// allTopics are those that name no object.
+var allTopics = []string{
+	"events", "queues", "tasks", "runs", "approvals", "agents", "scheduler", "inbox", "instance", "settings", "views",
+	TopicMerges, TopicOutbox,
 }
 
 // Generation grows with every Publish.

@@ -101,7 +101,7 @@ func (w *importer) projects() error {
 			return err
 		}
 		w.out.Projects++
-		w.topics = append(w.topics, "projects")
+		w.news.Topics = append(w.news.Topics, "projects")
 		if err := w.event(task.EvProjectCreated, task.Event{}, projectChanges(&p, 1)); err != nil {
 			return err
 		}

@@ -61,7 +61,7 @@ func (tx *txn) queueMerge(tk *task.Task, r *task.Result, p *task.Project) error 
 	if err := tx.SetAwaits(tk.ID, task.WaitsMerge); err != nil {
 		return err
 	}
-	tx.topics = append(tx.topics, TopicMerges)
+	tx.news.Topics = append(tx.news.Topics, TopicMerges)
 	return tx.event(task.EvMergeQueued, task.Event{TaskID: tk.ID, Agent: tk.Owner}, changes{"result": r.Number, "into": m.Into})
 }
 
@@ -169,7 +169,7 @@ func (s *Service) merge(ctx context.Context, m *task.MergeEntry) error {
 
 func (s *Service) noteMerge(ctx context.Context, fn func(*txn) error, m *task.MergeEntry) error {
 	return change(ctx, s, task.SystemActor, func(tx *txn) error {
-		tx.topics = append(tx.topics, TopicMerges, "task:"+m.TaskID.String())
+		tx.news.Topics = append(tx.news.Topics, TopicMerges, "task:"+m.TaskID.String())
 		return fn(tx)
 	})
 }

@@ -153,7 +153,7 @@ func (tx *txn) resume(p *task.Pause, reason string) error {
 	if reason != "" {
 		c["reason"] = reason
 	}
-	tx.queued = true
+	tx.news.Queued = true
 	return tx.event(kind, task.Event{Agent: p.Agent}, c)
 }
 
@@ -180,7 +180,7 @@ func (s *Service) StopEverything(ctx context.Context, a task.Actor, reason strin
 		if err := tx.cancelRunning("everything was stopped by " + a.Name + ": " + reason); err != nil {
 			return out, err
 		}
-		out.Runs = append([]task.ID{}, tx.ended...)
+		out.Runs = append([]task.ID{}, tx.news.Ended...)
 		if err := tx.noteStopped(a.Name + ": " + reason); err != nil {
 			return out, err
 		}
@@ -201,7 +201,7 @@ func (tx *txn) noteStopped(why string) error {
 		return err
 	}
 	stopped := now.Own("").StoppedRuns
-	for _, id := range tx.ended {
+	for _, id := range tx.news.Ended {
 		r, err := tx.Run(id)
 		if err != nil {
 			return err

@@ -161,7 +161,7 @@ func (s *Service) putProject(ctx context.Context, a task.Actor, p task.Project,
 		if err != nil {
 			return nil, err
 		}
-		tx.topics = append(tx.topics, "projects")
+		tx.news.Topics = append(tx.news.Topics, "projects")
 		return now, tx.event(kind, task.Event{}, projectChanges(&p, now.Version))
 	})
 }

@@ -216,7 +216,7 @@ func (tx *txn) sendBack(tk *task.Task, said, why string) error {
 			return err
 		}
 	}
-	tx.freed = append(tx.freed, tk.Owner)
+	tx.news.Freed = append(tx.news.Freed, tk.Owner)
 	return tx.wakeTask(tk, why, true)
 }
 

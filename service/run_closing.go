@@ -20,7 +20,7 @@ func (tx *txn) closeOwn(r *task.Run, reason string) error {
 		return nil
 	}
 	if !tx.s.receives(r) {
-		tx.queued = true // the dispatcher learns when to look
+		tx.news.Queued = true // the dispatcher learns when to look
 		return tx.SetClosing(r.ID, tx.Now.Add(lastWords))
 	}
 	if r.Phase == task.PhaseStarting {
@@ -75,7 +75,7 @@ func (s *Service) closeDue(ctx context.Context) (task.Time, error) {
 				if err := tx.conclude(r, Finished{}); err != nil {
 					return err
 				}
-				tx.stop = append(tx.stop, stopOrder{r.ID, ErrStopDone})
+				tx.stopRun(r.ID, ErrStopDone)
 			}
 			return nil
 		})

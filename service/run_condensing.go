@@ -17,7 +17,7 @@ func (s *Service) RunCondensing(ctx context.Context, id task.ID, lease int64) er
 		if ok, err := tx.MoveRun(r, task.State{Status: task.RunRunning, Phase: task.PhaseCondensing}); err != nil || !ok {
 			return orEnded(r, err)
 		}
-		tx.topics = append(tx.topics, "run:"+id.String(), "task:"+r.TaskID.String(), "scheduler")
+		tx.news.Topics = append(tx.news.Topics, "run:"+id.String(), "task:"+r.TaskID.String(), "scheduler")
 		return nil
 	})
 }

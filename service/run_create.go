@@ -9,14 +9,6 @@ import (
 	"taskyard/task"
 )
 
-// The causes with which a running run of this process is stopped.
-var (
-	ErrStopCanceled   = errors.New("canceled")
-	ErrStopTaskClosed = errors.New("task closed")
-	ErrStopDone       = errors.New("done")              // it closed its own task
-	ErrStopReported   = errors.New("ended by a report") // it has its end already
-)
-
 // wake asks for a run of a task's owner at once, if there is one to start and
 // nothing speaks against it; what does is left to ticks and people.
 func (tx *txn) wake(tk *task.Task, why string) error {
@@ -112,10 +104,13 @@ func (tx *txn) createRun(tk *task.Task, def task.Agent, n newRun) (task.ID, erro
 	if err != nil {
 		return 0, err
 	}
+	if err := tx.keepServers(id); err != nil {
+		return 0, err
+	}
 	if err := tx.DeleteStoppedNotices(tk.ID); err != nil {
 		return 0, err
 	}
-	tx.queued = tx.queued || r.Phase == task.PhaseQueued
+	tx.news.Queued = tx.news.Queued || r.Phase == task.PhaseQueued
 	tx.inboxIf(r.Phase == task.PhaseApproval || tk.Failures > 0)
 	c := changes{"cause": n.cause, "phase": r.Phase, "attempt": n.attempt}
 	if r.Phase == task.PhaseApproval {
@@ -140,6 +135,14 @@ func (tx *txn) createRun(tk *task.Task, def task.Agent, n newRun) (task.ID, erro
 		c["why"] = n.why
 	}
 	return id, tx.event(task.EvRunCreated, task.Event{TaskID: tk.ID, RunID: id, Agent: def.ID}, c)
+}
+
+// keepServers has new runs executed where the folders of their tasks are.
+func (tx *txn) keepServers(runs ...task.ID) error {
+	if tx.s.serverID() == "" {
+		return nil
+	}
+	return tx.KeepServers(runs...)
 }
 
 // freeze computes what would run and has it wait for approval, unless a
@@ -372,7 +375,7 @@ func (tx *txn) closeRun(tk *task.Task, reason string, spare bool) error {
 		return tx.closeOwn(r, reason)
 	}
 	if r.ClosingAt != 0 { // it has done its work; its program says its last words
-		tx.stop = append(tx.stop, stopOrder{r.ID, ErrStopDone})
+		tx.stopRun(r.ID, ErrStopDone)
 		return tx.conclude(r, Finished{})
 	}
 	state := task.State{Status: task.RunCanceled, Phase: task.PhaseTaskClosed}
@@ -410,12 +413,12 @@ func (tx *txn) end(r *task.Run, to task.State, e ending, stop error) error {
 	if !ok {
 		return ended(r)
 	}
-	tx.ended = append(tx.ended, r.ID)
+	tx.news.Ended = append(tx.news.Ended, r.ID)
 	if err := tx.DropRunTokens(r.ID); err != nil {
 		return err
 	}
 	if r.Status == task.RunRunning && stop != nil {
-		tx.stop = append(tx.stop, stopOrder{r.ID, stop})
+		tx.stopRun(r.ID, stop)
 	}
 	if err := tx.freeClaim(r); err != nil {
 		return err
@@ -431,7 +434,7 @@ func (tx *txn) end(r *task.Run, to task.State, e ending, stop error) error {
 	if e.reason != "" {
 		c["reason"] = e.reason
 	}
-	tx.queued = true // a place is free again
+	tx.news.Queued = true // a place is free again
 	tx.inboxIf(r.Phase == task.PhaseApproval)
 	if err := tx.event(kind, task.Event{TaskID: r.TaskID, RunID: r.ID, Agent: r.Agent}, c); err != nil {
 		return err
@@ -447,7 +450,7 @@ func (tx *txn) end(r *task.Run, to task.State, e ending, stop error) error {
 func (tx *txn) freesForOwner(r *task.Run) error {
 	tk, err := tx.TaskBare(r.TaskID)
 	if err == nil && tk.Owner != r.Agent {
-		tx.freed = append(tx.freed, tk.Owner)
+		tx.news.Freed = append(tx.news.Freed, tk.Owner)
 	}
 	return err
 }

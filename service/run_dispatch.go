@@ -123,7 +123,7 @@ func (d *dispatcher) pick() (*task.Run, task.Time, error) {
 		if def, ok := d.s.agents.Agent(id); ok && byAgent[id] >= max(1, def.MaxParallel) {
 			continue
 		}
-		r, err := d.NextQueued(id, ticked >= d.s.config().TickConcurrency)
+		r, err := d.NextQueued(id, d.s.serverID(), ticked >= d.s.config().TickConcurrency)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -240,7 +240,9 @@ func (d *dispatcher) begin(r *task.Run, tk *task.Task, def task.Agent, spec task
 	if err != nil {
 		return nil, err
 	}
-	r.Worker = d.worker.TokenID
+	if r.Worker, r.Server = d.worker.TokenID, ""; r.Worker == 0 {
+		r.Server = d.s.serverID()
+	}
 	ok, err := d.StartRun(r, now.Claim.ID, d.s.config().RunLease)
 	if err != nil || !ok {
 		return nil, err
@@ -322,7 +324,7 @@ func (s *Service) RunWorking(ctx context.Context, id task.ID, lease int64, pid i
 		if ok, err := tx.MoveRun(r, task.State{Status: task.RunRunning, Phase: task.PhaseWorking}); err != nil || !ok {
 			return orEnded(r, err)
 		}
-		tx.topics = append(tx.topics, "run:"+id.String(), "task:"+r.TaskID.String(), "scheduler")
+		tx.news.Topics = append(tx.news.Topics, "run:"+id.String(), "task:"+r.TaskID.String(), "scheduler")
 		return nil
 	})
 }
@@ -388,6 +390,6 @@ func (tx *txn) appendLines(r *task.Run, lines []task.Message) error {
 			return err
 		}
 	}
-	tx.topics = append(tx.topics, "run:"+r.ID.String())
+	tx.news.Topics = append(tx.news.Topics, "run:"+r.ID.String())
 	return tx.used(r, lines)
 }

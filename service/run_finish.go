@@ -51,16 +51,16 @@ func (f Finished) retries(r *task.Run) bool {
 // wake that met it.
 // Errors: stale lease.
 func (s *Service) FinishRun(ctx context.Context, id task.ID, lease int64, f Finished) error {
-	return s.finishRun(ctx, id, lease, f, func(*task.Run, task.Time) error { return nil })
+	return s.finishRun(ctx, id, lease, f, func(*txn, *task.Run) error { return nil })
 }
 
-func (s *Service) finishRun(ctx context.Context, id task.ID, lease int64, f Finished, may func(now *task.Run, at task.Time) error) error {
+func (s *Service) finishRun(ctx context.Context, id task.ID, lease int64, f Finished, may func(*txn, *task.Run) error) error {
 	var run *task.Run
 	err := change(ctx, s, task.SystemActor, func(tx *txn) (err error) {
 		if run, err = tx.leasedRun(id, lease); err != nil {
 			return err
 		}
-		if err := may(run, tx.Now); err != nil {
+		if err := may(tx, run); err != nil {
 			return err
 		}
 		return tx.conclude(run, f)

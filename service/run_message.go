@@ -48,7 +48,7 @@ func (s *Service) SendRunMessage(ctx context.Context, a task.Actor, run task.ID,
 		if err != nil {
 			return nil, err
 		}
-		tx.topics = append(tx.topics, inboxOf(run))
+		tx.news.Topics = append(tx.news.Topics, inboxOf(run))
 		if err := tx.event(task.EvRunMessage, task.Event{TaskID: r.TaskID, RunID: r.ID, Agent: r.Agent}, changes{"message": id}); err != nil {
 			return nil, err
 		}

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"slices"
 
 	"taskyard/db"
 	"taskyard/task"
@@ -40,19 +41,30 @@ func (tx *txn) requeue(r *task.Run, why string) error {
 	if ok, err := tx.RequeueRun(r); err != nil || !ok {
 		return orEnded(r, err)
 	}
-	tx.queued = true
+	tx.news.Queued = true
 	return tx.event(task.EvRunRequeued, task.Event{TaskID: r.TaskID, RunID: r.ID, Agent: r.Agent}, changes{"why": why})
 }
 
-// Orphans returns the runs that a former server left running.
+// Orphans returns the runs that a former process of this server left running.
 func (s *Service) Orphans(ctx context.Context) ([]*task.Run, error) {
-	return read(ctx, s, func(rx *db.Rx) ([]*task.Run, error) { return rx.Running() })
+	list, err := read(ctx, s, func(rx *db.Rx) ([]*task.Run, error) { return rx.Running() })
+	return slices.DeleteFunc(list, func(r *task.Run) bool { return s.serverID() != "" && r.Server != s.serverID() }), err
 }
 
-// LeaseLost returns running runs whose lease has run out.
+// LeaseLost returns running runs whose lease has run out, or whose server is gone.
 func (s *Service) LeaseLost(ctx context.Context) ([]*task.Run, error) {
 	s.caughtUp(ctx)
-	return read(ctx, s, func(rx *db.Rx) ([]*task.Run, error) { return rx.LeaseLost() })
+	late, err := read(ctx, s, func(rx *db.Rx) ([]*task.Run, error) { return rx.LeaseLost() })
+	if err != nil {
+		return nil, err
+	}
+	stranded, err := s.ReleaseStranded(ctx)
+	for _, r := range stranded {
+		if !slices.ContainsFunc(late, func(l *task.Run) bool { return l.ID == r.ID }) {
+			late = append(late, r)
+		}
+	}
+	return late, err
 }
 
 // lost is the end of a run that gave no word of it.
@@ -69,8 +81,15 @@ func (s *Service) LoseRun(ctx context.Context, r *task.Run, reason string) error
 // LoseLate is LoseRun for a run whose lease ran out. Errors: stale lease, also
 // when the run has sent a heartbeat since it was looked at.
 func (s *Service) LoseLate(ctx context.Context, r *task.Run, reason string) error {
-	return s.finishRun(ctx, r.ID, r.Lease, lost(reason), func(now *task.Run, at task.Time) error {
-		if now.LeaseExpires > at {
+	return s.finishRun(ctx, r.ID, r.Lease, lost(reason), func(tx *txn, now *task.Run) error {
+		stranded := false
+		if tx.s.serverID() != "" {
+			var err error
+			if stranded, err = tx.IsStranded(now.Server); err != nil {
+				return err
+			}
+		}
+		if now.LeaseExpires > tx.Now && !stranded {
 			return task.Errorf(task.Conflict, task.CodeStaleLease, "The lease of run %d has been renewed", r.ID)
 		}
 		return nil

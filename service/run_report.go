@@ -63,7 +63,7 @@ func (s *Service) ReportWorking(ctx context.Context, a task.Actor, id task.ID, h
 		if ok, err := tx.MoveRun(r, task.State{Status: task.RunRunning, Phase: task.PhaseWorking}); err != nil || !ok {
 			return orEnded(r, err)
 		}
-		tx.topics = append(tx.topics, "run:"+id.String(), "task:"+r.TaskID.String(), "scheduler")
+		tx.news.Topics = append(tx.news.Topics, "run:"+id.String(), "task:"+r.TaskID.String(), "scheduler")
 		return nil
 	})
 }
@@ -125,7 +125,7 @@ func (s *Service) alive(ctx context.Context, a task.Actor, id task.ID, h task.Ho
 			return task.Beat{}, staleLease(r)
 		}
 		if tx.s.receives(r) {
-			tx.topics = append(tx.topics, "run:"+id.String()) // progress, for who watches over the receiver
+			tx.news.Topics = append(tx.news.Topics, "run:"+id.String()) // progress, for who watches over the receiver
 		}
 		waits, _ := s.RunWaits(id)
 		return task.Beat{Waits: waits}, tx.beat(r)
@@ -223,7 +223,7 @@ func (s *Service) reportEnd(ctx context.Context, a task.Actor, id task.ID, h tas
 			return staleLease(r)
 		}
 		if s.receives(r) {
-			tx.stop = append(tx.stop, stopOrder{id, ErrStopReported})
+			tx.stopRun(id, ErrStopReported)
 		}
 		tx.actor = task.SystemActor
 		return end(tx, r)

@@ -114,14 +114,17 @@ func (tx *txn) createRuns(list []*task.Run, n newRun) error {
 	if err := tx.InsertRuns(list); err != nil {
 		return err
 	}
-	tasks := make([]task.ID, len(list))
+	tasks, runs := make([]task.ID, len(list)), make([]task.ID, len(list))
 	for i, r := range list {
-		tasks[i] = r.TaskID
+		tasks[i], runs[i] = r.TaskID, r.ID
+	}
+	if err := tx.keepServers(runs...); err != nil {
+		return err
 	}
 	if err := tx.DeleteStoppedNotices(tasks...); err != nil {
 		return err
 	}
-	tx.queued = true
+	tx.news.Queued = true
 	for _, r := range list {
 		c := changes{"cause": n.cause, "phase": r.Phase, "attempt": n.attempt}
 		if err := tx.event(task.EvRunCreated, task.Event{TaskID: r.TaskID, RunID: r.ID, Agent: r.Agent}, c); err != nil {
@@ -173,7 +176,7 @@ func (s *Service) NoteJob(ctx context.Context, name string, took time.Duration, 
 		text = failure.Error()
 	}
 	return change(ctx, s, task.SystemActor, func(tx *txn) error {
-		tx.topics = append(tx.topics, "scheduler")
+		tx.news.Topics = append(tx.news.Topics, "scheduler")
 		tx.inboxIf(name == task.JobBackup)
 		return tx.NoteJob(name, took, text)
 	})

@@ -100,6 +100,7 @@ type Service struct {
 	openCalls   openCalls
 	turnHolds   turnHolds
 	clockState  clockState
+	cluster     cluster
 	settingsMu  sync.Mutex // one change of settings at a time
 
 	mu              sync.Mutex
@@ -141,22 +142,12 @@ type txn struct {
 	*db.Tx
 	s       *Service
 	actor   task.Actor
-	topics  []string
+	news    task.News
 	kinds   []string // of the events that were written
-	freed   []string // agents in whose queue a task may be free now, "" for all; each wakes one waiting signup
-	queued  bool
-	verdict error // what to answer although the write is kept; not remembered
-	stop    []stopOrder
-	ended   []task.ID // runs, in order
-	cut     []cutCalls
+	verdict error    // what to answer although the write is kept; not remembered
 
 	pauses     task.Pauses // once pausesRead
 	pausesRead bool
-}
-
-type stopOrder struct {
-	run   task.ID
-	cause error
 }
 
 // event appends to the log and notes the topics that the change touches.
@@ -171,7 +162,7 @@ func (tx *txn) event(kind string, e task.Event, changes any) error {
 		}
 		e.Changes = b
 	}
-	tx.topics = append(tx.topics, topicsOf(e)...)
+	tx.news.Topics = append(tx.news.Topics, topicsOf(e)...)
 	tx.kinds = append(tx.kinds, kind)
 	tx.frees(kind, e.Agent)
 	return tx.AddEvent(e)
@@ -205,6 +196,7 @@ func mutate[T any](ctx context.Context, s *Service, a task.Actor, fn func(*txn) 
 			return err
 		}
 		out = v
+		tx.Announce(&tx.news)
 		if idem != nil && tx.verdict == nil {
 			return remember(tx, idem, v)
 		}
@@ -216,7 +208,7 @@ func mutate[T any](ctx context.Context, s *Service, a task.Actor, fn func(*txn) 
 		return zero, err
 	}
 	s.counters.done(tx.kinds)
-	s.committed(tx)
+	s.tell(&tx.news)
 	if tx.verdict != nil {
 		var zero T
 		return zero, tx.verdict
@@ -230,22 +222,27 @@ func change(ctx context.Context, s *Service, a task.Actor, fn func(*txn) error) 
 	return err
 }
 
-func (s *Service) committed(tx *txn) {
-	for _, o := range tx.stop {
-		s.stopRun(o.run, o.cause)
+// tell tells those of this server who wait for a change that was committed.
+func (s *Service) tell(n *task.News) {
+	for _, o := range n.Stops {
+		s.stopRun(o.Run, stopCause(o.Cause))
 	}
-	s.forgetWaits(tx.ended)
-	s.mcp.forget(tx.ended)
-	for _, c := range tx.cut {
-		s.openCalls.end(c.token, c.cause)
+	s.forgetWaits(n.Ended)
+	s.mcp.forget(n.Ended)
+	for _, c := range n.Cuts {
+		cause := errTokenEnded
+		if c.Role {
+			cause = errRoleChanged
+		}
+		s.openCalls.end(c.Token, cause)
 	}
-	if len(tx.topics) > 0 {
-		s.hub.Publish(tx.topics)
+	if len(n.Topics) > 0 {
+		s.hub.Publish(n.Topics)
 	}
-	if tx.queued {
+	if n.Queued {
 		s.signal()
 	}
-	for _, agent := range tx.freed {
+	for _, agent := range n.Freed {
 		s.waits.wake(agent)
 	}
 }

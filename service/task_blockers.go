@@ -123,7 +123,7 @@ func (tx *txn) writeBlockers(tk *task.Task, set []task.ID) error {
 	}
 	for _, b := range append(slices.Clone(tk.BlockedBy), set...) {
 		if slices.Contains(tk.BlockedBy, b) != slices.Contains(set, b) {
-			tx.topics = append(tx.topics, "task:"+b.String())
+			tx.news.Topics = append(tx.news.Topics, "task:"+b.String())
 		}
 	}
 	tx.inboxIf(tk.BlockersCanceled+now.BlockersCanceled > 0)

@@ -125,10 +125,10 @@ func (s *Service) checkBulk(b *Bulk) error {
 // attempt runs fn so that its error undoes what it wrote, and what it wanted
 // to be told.
 func (tx *txn) attempt(fn func() error) error {
-	topics, freed, stop, queued := len(tx.topics), len(tx.freed), len(tx.stop), tx.queued
+	was := tx.news
 	err := tx.Nested(fn)
 	if err != nil {
-		tx.topics, tx.freed, tx.stop, tx.queued = tx.topics[:topics], tx.freed[:freed], tx.stop[:stop], queued
+		tx.news = was
 	}
 	return err
 }

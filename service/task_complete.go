@@ -104,7 +104,7 @@ func (tx *txn) wakeParent(tk *task.Task, what string) error {
 	if err != nil || p.Status != task.Active {
 		return err
 	}
-	tx.topics = append(tx.topics, "task:"+p.ID.String())
+	tx.news.Topics = append(tx.news.Topics, "task:"+p.ID.String())
 	if own, err := tx.runDelegated(p, tk); err != nil || own {
 		return err
 	}

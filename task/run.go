@@ -302,6 +302,7 @@ type Run struct {
 	HeartbeatAt     Time             `json:"heartbeatAt,omitzero"`
 
 	News         string `json:"-"` // what happened while it was open: why its follow-up run starts
+	Server       string `json:"-"` // that executes it, or is to; "" any, or the only one
 	Lease        int64  `json:"-"` // fences the runner's writes; grows with each start
 	LeaseExpires Time   `json:"-"`
 	ClaimID      int64  `json:"-"` // the task claim that the run holds

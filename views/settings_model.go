@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"taskyard/task"
+	"taskyard/views/ui"
 )
 
 // ProfileModel is the settings page of the person who is signed in.
@@ -81,6 +82,20 @@ type AboutModel struct {
 	Counts     []Tally // tasks, runs, messages and so on
 
 	OpenIndexed, HistoryIndexed int // per cent, 0 when up to date
+
+	Servers []task.Server // that share the database; none: no other can be there
+}
+
+// serverWords says what is known of one of several servers.
+func serverWords(c Chrome, s task.Server) string {
+	words := s.Address + ", version " + s.Version + ", seen " + ui.Dur(c.Now.Sub(s.SeenAt)) + " ago"
+	if s.Leads {
+		words += ", leads"
+	}
+	if s.This {
+		words += ", this one"
+	}
+	return words
 }
 
 // indexWords says how far an index has come, and what that means for people.

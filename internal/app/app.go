@@ -35,6 +35,7 @@ import (
 	"taskyard/runner/scratch"
 	"taskyard/runner/supervise"
 	"taskyard/service"
+	"taskyard/task"
 	"taskyard/views"
 )
 
@@ -167,7 +168,7 @@ func Serve(ctx context.Context, cfg *config.Config, o ServeOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(lock.Bind(), in.DB.Serve(ctx)); err != nil {
+	if err := lock.Bind(); err != nil {
 		return errors.Join(err, in.Close())
 	}
 	return errors.Join(in.serveOn(ctx, at, o), in.Close())
@@ -193,7 +194,15 @@ func (in *Instance) serveOn(ctx context.Context, at doors, o ServeOptions) error
 		}
 		defer at.runs.Close()
 	}
-	clock, err := in.newJobs(ctx, at.runsURL()+prefixOf(in.Config), o.Build.Version)
+	data, err := filepath.Abs(in.Config.Data)
+	if err != nil {
+		return err
+	}
+	id, err := identify(data, in.opt.Log)
+	if err != nil {
+		return err
+	}
+	clock, err := in.newJobs(ctx, id, data, at.runsURL()+prefixOf(in.Config), o.Build.Version)
 	if err != nil {
 		return err
 	}
@@ -206,6 +215,10 @@ func (in *Instance) serveOn(ctx context.Context, at doors, o ServeOptions) error
 		Runners: probes, PublicURL: in.Config.PublicURL, AllowedHosts: in.Config.AllowedHosts, TrustedProxies: in.Config.TrustedProxies,
 	})
 	if err != nil {
+		return err
+	}
+	this := task.Server{ID: id.ID, Version: o.Build.Version, Address: ln.Addr().String()}
+	if err := in.Service.Join(ctx, this); err != nil {
 		return err
 	}
 	if err := in.Service.CheckClock(ctx); err != nil { // before anybody acts on a lease
@@ -342,7 +355,7 @@ func (in *Instance) revokeRemoved(ctx context.Context) {
 func (in *Instance) drain(srv *http.Server, clock *jobs.Jobs) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 35*time.Second)
 	defer cancel()
-	err := clock.Stop(ctx)
+	err := errors.Join(clock.Stop(ctx), in.Service.Resign(ctx))
 	in.Service.Hub().Close()
 	model.CloseIdle()
 	last, done := context.WithTimeout(ctx, lastRequests)
@@ -358,20 +371,12 @@ func (in *Instance) drain(srv *http.Server, clock *jobs.Jobs) error {
 // comes slowly. All others are answered at once.
 const lastRequests = 5 * time.Second
 
-func (in *Instance) newJobs(ctx context.Context, url, version string) (*jobs.Jobs, error) {
+func (in *Instance) newJobs(ctx context.Context, id *identity, data, url, version string) (*jobs.Jobs, error) {
 	plan, err := planOf(in.Config)
 	if err != nil {
 		return nil, err
 	}
-	data, err := filepath.Abs(in.Config.Data)
-	if err != nil {
-		return nil, err
-	}
 	plan.Backup = in.backups(data, version)
-	id, err := identify(data, in.opt.Log)
-	if err != nil {
-		return nil, err
-	}
 	supervise.SetInstance(id.ID)
 	if err := in.repositories.Sweep(ctx); err != nil {
 		in.opt.Log.Warn("folders of interrupted merges not removed", "error", err)

@@ -151,12 +151,12 @@ func Permanent(phase task.Phase, reason string) Outcome {
 func Canceled(cause error) Outcome {
 	o := Outcome{Status: task.RunCanceled, Phase: task.PhaseShutdown, Reason: ErrShutdown.Error()}
 	switch {
+	case errors.Is(cause, ErrShutdown): // also where nobody takes what it does any more
+		o.Reason = cause.Error()
 	case errors.Is(cause, ErrCanceled), errors.Is(cause, ErrLeaseLost):
 		o.Phase, o.Reason = task.PhaseBy, cause.Error()
 	case errors.Is(cause, ErrTaskClosed):
 		o.Phase, o.Reason = task.PhaseTaskClosed, cause.Error()
-	case errors.Is(cause, ErrShutdown):
-		o.Reason = cause.Error()
 	}
 	o.Reason = task.ClipChars(o.Reason, task.MaxReason)
 	return o

@@ -1,0 +1,132 @@
+package db
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"taskyard/task"
+)
+
+const (
+	newsChannel = "taskyard"
+	maxNews     = 7900 // bytes; PostgreSQL takes fewer than 8,000
+	newsPoll    = time.Second
+)
+
+// bulletin is what a server tells the others of a batch.
+type bulletin struct {
+	From string    `json:"from"`
+	News task.News `json:"news"`
+}
+
+// Announce tells the other servers that share the database what this write
+// changes, once it is committed. Of a database of SQLite there are none.
+func (tx *Tx) Announce(news *task.News) {
+	if tx.c.postgres() {
+		tx.news.Add(news)
+	}
+}
+
+// payload is the notification of a batch, "" for none.
+func (pg *pgStore) payload(news task.News) string {
+	if news.Empty() {
+		return ""
+	}
+	b, err := json.Marshal(bulletin{pg.name, news})
+	if err != nil || len(b) > maxNews {
+		b, _ = json.Marshal(bulletin{pg.name, task.News{All: true}})
+	}
+	return string(b)
+}
+
+// Listen calls hear with what other servers announce, in the order of the
+// commits; with All when it cannot know, as after the connection was lost. It
+// returns when ctx ends.
+func (d *DB) Listen(ctx context.Context, hear func(*task.News)) {
+	pg := d.pg
+	if pg == nil {
+		return
+	}
+	l := &listener{pg: pg, told: hear}
+	for again := 0; ctx.Err() == nil; again++ {
+		err := l.listen(ctx, func() { again = 0 })
+		if ctx.Err() != nil {
+			return
+		}
+		d.log.Warn("changes of other servers come late: the connection that tells them was lost", "error", err)
+		pg.pause(d.stop, min(again, pgRetries))
+	}
+}
+
+// listener is the connection on which the notifications of others come.
+type listener struct {
+	pg    *pgStore
+	told  func(*task.News)
+	last  int64 // when others wrote last, as far as a poll saw
+	heard bool  // a notification, since the last poll
+}
+
+// listen listens until the connection is lost; began is called once it does.
+func (l *listener) listen(ctx context.Context, began func()) error {
+	c, err := pgConnect(ctx, l.pg.url, true, l.hear)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	rx := &Rx{c: c}
+	session := c.c.(*pgSession).c
+	if err := session.Exec(ctx, "LISTEN "+newsChannel).Close(); err != nil {
+		return err
+	}
+	began()
+	l.missed() // whatever was committed before
+	for {
+		if err := l.poll(rx); err != nil {
+			return err
+		}
+		wait, cancel := context.WithTimeout(ctx, newsPoll)
+		for err == nil {
+			err = session.WaitForNotification(wait)
+		}
+		cancel()
+		if ctx.Err() != nil || !pgconn.Timeout(err) {
+			return err
+		}
+		err = nil
+	}
+}
+
+// poll looks whether others have written without a notification that came, as behind a
+// proxy which passes none on.
+func (l *listener) poll(rx *Rx) error {
+	heard := l.heard
+	l.heard = false
+	var last int64
+	if err := rx.row("SELECT coalesce(max(at), 0) FROM commits WHERE writer <> ?", l.pg.name).Scan(&last); err != nil {
+		return err
+	}
+	if last != l.last && !heard {
+		l.missed()
+	}
+	l.last = last
+	return nil
+}
+
+func (l *listener) hear(payload string) {
+	l.heard = true
+	if payload == "" {
+		return
+	}
+	var b bulletin
+	if json.Unmarshal([]byte(payload), &b) != nil {
+		b.News.All = true
+	}
+	if b.From != l.pg.name {
+		l.told(&b.News)
+	}
+}
+
+func (l *listener) missed() { l.told(&task.News{All: true}) }

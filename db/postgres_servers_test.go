@@ -1,0 +1,230 @@
+package db_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"taskyard/db"
+	"taskyard/db/dbtest"
+	"taskyard/internal/testkit"
+	"taskyard/task"
+)
+
+// lead tries to make a server the leader.
+func lead(t *testing.T, d *db.DB, id string) (leads, did bool) {
+	t.Helper()
+	write(t, d, func(tx *db.Tx) (err error) {
+		leads, did, err = tx.Lead(id, time.Minute)
+		return err
+	})
+	return leads, did
+}
+
+func TestOneServerLeads(t *testing.T) {
+	t.Parallel()
+	onPostgres(t)
+	clock := testkit.NewClock()
+	d := dbtest.New(t, func(o *db.Options) { o.Now = clock.Now })
+	says := func(what, id string, leads, did bool) {
+		t.Helper()
+		l, was := lead(t, d, id)
+		equal(t, what+": leads", l, leads)
+		equal(t, what+": did", was, did)
+	}
+	says("the first", "a", true, false)
+	says("the second", "b", false, false)
+	clock.Forward(50 * time.Second)
+	says("the first again", "a", true, true)
+	clock.Forward(50 * time.Second)
+	says("the second, while the first is renewed", "b", false, false)
+	clock.Forward(20 * time.Second)
+	says("the second, once the first is silent", "b", true, false)
+	says("the first, too late", "a", false, false)
+	write(t, d, func(tx *db.Tx) error { return tx.Resign("b") })
+	says("the first, after the second resigned", "a", true, false)
+}
+
+// A server that led when its work began, and does not any more, writes nothing.
+func TestWhatAFormerLeaderWritesIsRefused(t *testing.T) {
+	t.Parallel()
+	onPostgres(t)
+	clock := testkit.NewClock()
+	d := dbtest.New(t, func(o *db.Options) { o.Now = clock.Now })
+	lead(t, d, "a")
+	asA := db.AsLeader(context.Background(), "a")
+	add := func(title string) error {
+		return d.Write(asA, func(tx *db.Tx) error { _, err := newTask(tx, title); return err })
+	}
+	ok(t, add("while it leads"))
+	clock.Forward(2 * time.Minute)
+	if err := add("after its lease"); !task.IsCode(err, task.CodeUnavailable) {
+		t.Errorf("the error is %v", err)
+	}
+	lead(t, d, "b")
+	if err := add("after another one took over"); !task.IsCode(err, task.CodeUnavailable) {
+		t.Errorf("the error is %v", err)
+	}
+	equal(t, "tasks", count(t, d, "SELECT count(*) FROM tasks"), 1)
+}
+
+// hearing returns what a database hears of the others, until the test ends.
+func hearing(t *testing.T, d *db.DB) <-chan *task.News {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	heard, done := make(chan *task.News, 1000), make(chan struct{})
+	go func() {
+		defer close(done)
+		d.Listen(ctx, func(n *task.News) { heard <- n })
+	}()
+	t.Cleanup(func() { cancel(); <-done })
+	if n := <-heard; !n.All {
+		t.Errorf("the first thing heard is %+v: what was before it must be looked at", n)
+	}
+	return heard
+}
+
+func TestServersHearWhatOthersChange(t *testing.T) {
+	t.Parallel()
+	onPostgres(t)
+	address := dbtest.PostgresURL(t, t.Name())
+	a, b := beside(t, address), beside(t, address)
+	heard := hearing(t, b)
+	announce := func(n *task.News) {
+		t.Helper()
+		write(t, a, func(tx *db.Tx) error { tx.Announce(n); _, err := newTask(tx, "one"); return err })
+	}
+	announce(&task.News{Topics: []string{"task:1", "events"}, Freed: []string{"coder"}, Queued: true})
+	n := <-heard
+	equal(t, "topics", strings.Join(n.Topics, " "), "task:1 events")
+	equal(t, "freed", strings.Join(n.Freed, " "), "coder")
+	equal(t, "queued", n.Queued, true)
+
+	t.Run("what is undone is not heard", func(t *testing.T) {
+		err := a.Write(t.Context(), func(tx *db.Tx) error {
+			tx.Announce(&task.News{Topics: []string{"never"}})
+			return context.Canceled
+		})
+		if err == nil {
+			t.Fatal("the write went well")
+		}
+		announce(&task.News{Topics: []string{"after"}})
+		equal(t, "topics", strings.Join((<-heard).Topics, " "), "after")
+	})
+	t.Run("too much for a notification", func(t *testing.T) {
+		announce(&task.News{Topics: []string{strings.Repeat("x", 9000)}})
+		equal(t, "all", (<-heard).All, true)
+	})
+	t.Run("its own changes are not heard", func(t *testing.T) {
+		write(t, b, func(tx *db.Tx) error {
+			tx.Announce(&task.News{Topics: []string{"own"}})
+			_, err := newTask(tx, "two")
+			return err
+		})
+		announce(&task.News{Topics: []string{"other"}})
+		equal(t, "topics", strings.Join((<-heard).Topics, " "), "other")
+	})
+	t.Run("after the connection was lost", func(t *testing.T) {
+		c := raw(t, address)
+		_, err := c.ExecContext(t.Context(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() "+
+			"AND pid <> pg_backend_pid() AND (query LIKE 'LISTEN%' OR query LIKE '%FROM commits WHERE writer <>%')")
+		ok(t, err)
+		equal(t, "all", (<-heard).All, true)
+		announce(&task.News{Topics: []string{"again"}})
+		equal(t, "topics", strings.Join((<-heard).Topics, " "), "again")
+	})
+}
+
+// A server whose folders have the files of a task continues it, while it
+// lives; afterwards any does.
+func TestRunsStayWithTheServerThatHasTheirFolder(t *testing.T) {
+	t.Parallel()
+	onPostgres(t)
+	clock := testkit.NewClock()
+	d := dbtest.New(t, func(o *db.Options) { o.Now = clock.Now })
+	run := func(id task.ID) (r *task.Run) {
+		t.Helper()
+		ok(t, d.Read(t.Context(), func(rx *db.Rx) (err error) { r, err = rx.Run(id); return err }))
+		return r
+	}
+	next := func(server string) (r *task.Run) {
+		t.Helper()
+		ok(t, d.Read(t.Context(), func(rx *db.Rx) (err error) { r, err = rx.NextQueued("coder", server, false); return err }))
+		return r
+	}
+	queue := func(tk task.ID) (id task.ID) {
+		t.Helper()
+		write(t, d, func(tx *db.Tx) (err error) {
+			r := &task.Run{TaskID: tk, Agent: "coder", Status: task.RunPending, Phase: task.PhaseQueued, Cause: task.CauseManual, Attempt: 1, Session: "s"}
+			if id, err = tx.InsertRun(r); err != nil {
+				return err
+			}
+			return tx.KeepServers(id)
+		})
+		return id
+	}
+	write(t, d, func(tx *db.Tx) error {
+		if err := tx.SeeServer(task.Server{ID: "a"}); err != nil {
+			return err
+		}
+		return tx.SeeServer(task.Server{ID: "b"})
+	})
+	var tk task.ID
+	write(t, d, func(tx *db.Tx) (err error) { tk, err = newTask(tx, "one"); return err })
+	first := queue(tk)
+	equal(t, "server of the first run", run(first).Server, "")
+	write(t, d, func(tx *db.Tx) error {
+		r := *run(first)
+		r.Spec, r.Server = &task.Spec{}, "a"
+		if done, err := tx.StartRun(&r, 1, time.Minute); err != nil || !done {
+			t.Errorf("not started: %v", err)
+		}
+		now, err := tx.Run(first)
+		if err != nil {
+			return err
+		}
+		_, err = tx.EndRun(now, task.State{Status: task.RunFailed, Phase: task.PhaseError}, "", "", nil, task.Usage{})
+		return err
+	})
+	second := queue(tk)
+	equal(t, "server of the second run", run(second).Server, "a")
+	if next("b") != nil {
+		t.Error("another server takes it")
+	}
+	equal(t, "a takes it", next("a") != nil, true)
+
+	clock.Forward(time.Minute)
+	write(t, d, func(tx *db.Tx) error {
+		if err := tx.SeeServer(task.Server{ID: "b"}); err != nil {
+			return err
+		}
+		return tx.DropServers(20 * time.Second)
+	})
+	var stranded []*task.Run
+	ok(t, d.Read(t.Context(), func(rx *db.Rx) (err error) { stranded, err = rx.Stranded(); return err }))
+	equal(t, "stranded", len(stranded), 1)
+	write(t, d, func(tx *db.Tx) error { _, err := tx.LeaveServer(stranded[0]); return err })
+	r := next("b")
+	equal(t, "b takes it", r != nil && r.ID == second, true)
+	equal(t, "its conversation", r.Session, "")
+}
+
+// servers does what servers that share a database do.
+func servers(t *testing.T, d *db.DB) {
+	if !d.Shared() {
+		return
+	}
+	ok(t, d.Write(context.Background(), func(tx *db.Tx) error {
+		_, _, lead := tx.Lead("here", time.Minute)
+		_, _, again := tx.Lead("here", time.Minute)
+		_, list := tx.Servers()
+		_, stranded := tx.Stranded()
+		_, gone := tx.IsStranded("there")
+		_, left := tx.LeaveServer(&task.Run{})
+		return errors.Join(tx.SeeServer(task.Server{ID: "here"}), lead, again, list, stranded, gone, left,
+			tx.ShiftServers(time.Second), tx.DropServers(time.Minute), tx.KeepServers(1<<40))
+	}))
+	ok(t, d.Write(db.AsLeader(context.Background(), "here"), func(tx *db.Tx) error { return tx.Resign("here") }))
+}

@@ -1,0 +1,275 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"taskyard/db"
+	"taskyard/task"
+)
+
+// cluster is what a server knows of itself among those that share its database.
+// Moments are by the clock of this process.
+type cluster struct {
+	this   atomic.Pointer[task.Server] // nil: no other server can be there
+	leads  atomic.Pointer[time.Time]   // until when, nil: not
+	seen   atomic.Pointer[time.Time]   // when the database heard of this server last
+	others atomic.Int64
+}
+
+const (
+	seenEvery   = 5 * time.Second
+	leaderLease = 15 * time.Second
+	// silentLimit is how long a server may be silent before others take over what
+	// it did. It stops its runs itself before: at cutOffAfter.
+	silentLimit = 20 * time.Second
+	cutOffAfter = 15 * time.Second
+)
+
+// Join makes this server one of those that share the database, where several
+// can. It is called once, before anything is done for anybody.
+func (s *Service) Join(ctx context.Context, this task.Server) error {
+	if !s.db.Shared() {
+		return nil
+	}
+	this.StartedAt = s.Now()
+	s.cluster.this.Store(&this)
+	return s.CheckClock(ctx)
+}
+
+// Follow hears what the other servers change, and stops the runs of this one in
+// time when it is cut off from the database. It returns when ctx ends.
+func (s *Service) Follow(ctx context.Context) {
+	if s.cluster.this.Load() == nil {
+		return
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		t := time.NewTicker(time.Second)
+		defer t.Stop()
+		for cut := false; ; {
+			select {
+			case <-ctx.Done():
+				return
+			case <-t.C:
+			}
+			was := cut
+			if cut = s.cluster.cutOff(s.config().Now()); cut && !was {
+				s.log.Error("the database is out of reach, and other servers may take over the runs of this one: they are stopped")
+			}
+			if cut {
+				s.stopRuns(ErrStopCutOff)
+			}
+		}
+	}()
+	s.db.Listen(ctx, func(n *task.News) {
+		if n.All {
+			s.tellAll(ctx)
+			return
+		}
+		s.tell(n)
+	})
+	<-done
+}
+
+// cutOff reports whether other servers may take over what this one does.
+func (c *cluster) cutOff(now time.Time) bool {
+	seen := c.seen.Load()
+	return seen != nil && c.others.Load() > 0 && now.Sub(*seen) > cutOffAfter
+}
+
+// stopRuns stops all runs of this process.
+func (s *Service) stopRuns(cause error) {
+	s.mu.Lock()
+	list := make([]context.CancelCauseFunc, 0, len(s.stops))
+	for _, cancel := range s.stops {
+		list = append(list, cancel)
+	}
+	s.mu.Unlock()
+	for _, cancel := range list {
+		cancel(cause)
+	}
+}
+
+// tellAll is tell for whatever may have changed. A run that has lost its lease is
+// stopped by its next heartbeat.
+func (s *Service) tellAll(ctx context.Context) {
+	s.hub.PublishAll()
+	s.signal()
+	s.waits.wake("")
+	err := s.db.Read(ctx, func(rx *db.Rx) error {
+		for _, id := range s.openCalls.tokens() {
+			ok, err := rx.TokenValid(id)
+			if err != nil {
+				return err
+			}
+			if !ok {
+				s.openCalls.end(id, errTokenEnded)
+			}
+		}
+		return nil
+	})
+	if err != nil && ctx.Err() == nil {
+		s.log.ErrorContext(ctx, "tokens of open calls not checked", "error", err)
+	}
+}
+
+// serverID is the id of this server in the runs that it executes, "" where no
+// other can be there.
+func (s *Service) serverID() string {
+	if this := s.cluster.this.Load(); this != nil {
+		return this.ID
+	}
+	return ""
+}
+
+// Lead returns a context for work that one of the servers does, and whether this
+// one is it. What is written with the context after another server took over is
+// refused.
+func (s *Service) Lead(ctx context.Context) (context.Context, bool) {
+	this := s.cluster.this.Load()
+	if this == nil {
+		return ctx, true
+	}
+	until := s.cluster.leads.Load()
+	return db.AsLeader(ctx, this.ID), until != nil && s.config().Now().Before(*until)
+}
+
+// Resign lets another server lead at once. It is called at the end.
+func (s *Service) Resign(ctx context.Context) error {
+	this := s.cluster.this.Load()
+	if this == nil {
+		return nil
+	}
+	s.cluster.leads.Store(nil)
+	return s.db.Write(ctx, func(tx *db.Tx) error { return tx.Resign(this.ID) })
+}
+
+// Servers returns those that share the database; none where this is the only one
+// that can be there.
+func (s *Service) Servers(ctx context.Context) ([]task.Server, error) {
+	this := s.serverID()
+	if this == "" {
+		return nil, nil
+	}
+	list, err := read(ctx, s, func(rx *db.Rx) ([]task.Server, error) { return rx.Servers() })
+	for i := range list {
+		list[i].This = list[i].ID == this
+	}
+	return list, err
+}
+
+// beat notes in the database that this server lives, and learns whether it
+// leads. A gap is a time in which no server could: what is due is moved by it.
+func (s *Service) beat(ctx context.Context, this task.Server) error {
+	begun := s.config().Now()
+	var gaps time.Duration
+	var led, leads bool
+	var servers int
+	err := s.db.Write(ctx, func(tx *db.Tx) error {
+		last, before, err := readClock(&tx.Rx, tx.Now)
+		if err != nil {
+			return err
+		}
+		gaps = before
+		if gap := tx.Now.Sub(last); gap > silentLimit || gap < -maxClockGap {
+			gaps += gap
+			if err := tx.ShiftDue(gap); err != nil {
+				return err
+			}
+			if err := tx.ShiftServers(gap); err != nil {
+				return err
+			}
+			tx.Announce(&task.News{All: true})
+		}
+		if err := tx.SetSetting(clockKey, clockText(tx.Now, gaps)); err != nil {
+			return err
+		}
+		if err := tx.SeeServer(this); err != nil {
+			return err
+		}
+		if leads, led, err = tx.Lead(this.ID, leaderLease); err != nil {
+			return err
+		}
+		if leads {
+			if err := tx.DropServers(silentLimit); err != nil {
+				return err
+			}
+		}
+		list, err := tx.Servers()
+		servers = len(list)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	now := s.Now()
+	s.clockState.latest.Store(&clockReading{now, gaps})
+	s.clockState.stored = now
+	s.cluster.seen.Store(&begun)
+	s.cluster.others.Store(int64(servers - 1))
+	var until *time.Time
+	if leads {
+		end := begun.Add(leaderLease)
+		until = &end
+	}
+	s.cluster.leads.Store(until)
+	if leads && !led {
+		s.log.InfoContext(ctx, "this server leads now", "server", this.ID)
+		s.hub.PublishAll() // the loops of the leader begin
+		s.signal()
+	}
+	return nil
+}
+
+// ReleaseStranded ends that runs wait for a server that is gone, and returns
+// those that it executed: they are lost.
+func (s *Service) ReleaseStranded(ctx context.Context) (lost []*task.Run, err error) {
+	if s.serverID() == "" {
+		return nil, nil
+	}
+	list, err := read(ctx, s, func(rx *db.Rx) ([]*task.Run, error) { return rx.Stranded() })
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	return lost, change(ctx, s, task.SystemActor, func(tx *txn) error {
+		lost = nil
+		for _, r := range list {
+			if r.Status == task.RunRunning {
+				lost = append(lost, r)
+				continue
+			}
+			if r.Session != "" { // the agent starts over
+				if err := tx.RequeueRunMessages(r.ID); err != nil {
+					return err
+				}
+			}
+			if _, err := tx.LeaveServer(r); err != nil {
+				return err
+			}
+			tx.news.Queued = true
+		}
+		return nil
+	})
+}
+
+// clockText is a reading of the clock as the settings have it.
+func clockText(at task.Time, gaps time.Duration) string {
+	return fmt.Sprintf("%d %d", at, gaps.Milliseconds())
+}
+
+// readClock returns the last reading that is stored; without one it is now.
+func readClock(rx *db.Rx, now task.Time) (at task.Time, gaps time.Duration, err error) {
+	text, err := rx.Setting(clockKey)
+	if err != nil || text == "" {
+		return now, 0, err
+	}
+	var ms int64
+	if _, err := fmt.Sscanf(text, "%d %d", &at, &ms); err != nil {
+		return now, 0, fmt.Errorf("setting %s: %w", clockKey, err)
+	}
+	return at, time.Duration(ms) * time.Millisecond, nil
+}

@@ -1,0 +1,48 @@
+package task
+
+import "slices"
+
+// News is what a write changed, for those who wait for it: of the server that
+// wrote and of the others that share its database.
+type News struct {
+	Topics []string `json:"topics,omitempty"` // of pages and streams
+	Freed  []string `json:"freed,omitempty"`  // agents in whose queue a task may be free now, "" for all
+	Queued bool     `json:"queued,omitempty"` // a run may be startable
+	Ended  []ID     `json:"ended,omitempty"`  // runs
+	Stops  []Stop   `json:"stops,omitempty"`
+	Cuts   []Cut    `json:"cuts,omitempty"`
+	All    bool     `json:"all,omitempty"` // anything may have changed
+}
+
+// Stop is a run whose program must stop, and why.
+type Stop struct {
+	Run   ID     `json:"run"`
+	Cause string `json:"cause"`
+}
+
+// Cut is a token whose open calls and streams must end.
+type Cut struct {
+	Token ID   `json:"token"`
+	Role  bool `json:"role,omitempty"` // since the role of its person changed, not since it was revoked
+}
+
+// Empty reports whether there is nothing to tell.
+func (n *News) Empty() bool {
+	return len(n.Topics)+len(n.Freed)+len(n.Ended)+len(n.Stops)+len(n.Cuts) == 0 && !n.Queued && !n.All
+}
+
+// Add adds the news of another write.
+func (n *News) Add(o *News) {
+	n.Topics, n.Freed = union(n.Topics, o.Topics), union(n.Freed, o.Freed)
+	n.Ended, n.Stops, n.Cuts = append(n.Ended, o.Ended...), append(n.Stops, o.Stops...), append(n.Cuts, o.Cuts...)
+	n.Queued, n.All = n.Queued || o.Queued, n.All || o.All
+}
+
+func union(a, b []string) []string {
+	for _, s := range b {
+		if !slices.Contains(a, s) {
+			a = append(a, s)
+		}
+	}
+	return a
+}

@@ -1,0 +1,12 @@
+package task
+
+// Server is one of the servers that share a database.
+type Server struct {
+	ID        string // of its data folder
+	Version   string
+	Address   string // on which it listens
+	StartedAt Time
+	SeenAt    Time
+	Leads     bool // it does what is done once
+	This      bool // it is the one that answers
+}
