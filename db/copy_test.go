@@ -30,7 +30,7 @@ func dump(t *testing.T, path string) map[string]string {
 	t.Helper()
 	c := raw(t, path)
 	tables := texts(t, c, "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' "+
-		"AND name NOT IN ('sqlite_schema', 'goose_db_version', 'open_texts', 'open_times')")
+		"AND name NOT IN ('sqlite_schema', 'goose_db_version', 'agent_files', 'open_texts', 'open_times')")
 	list := map[string]string{}
 	for _, table := range tables {
 		columns := strings.Join(texts(t, c, "SELECT 'quote(\"' || name || '\")' FROM pragma_table_info('"+table+"')"), " || ',' || ")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -395,6 +396,14 @@ func rest(t *testing.T, d *db.DB) {
 		_ = must(rx.CheckChain())
 		_ = must(rx.DueDecisions(1))
 		_ = must(rx.ClosingDue(1))
+		return nil
+	}))
+	ok(t, d.Write(context.Background(), func(tx *db.Tx) error {
+		was := must(tx.AgentFilesVersion())
+		ok(t, errors.Join(tx.SaveDefinition("h", "x", "x"), tx.SetAgentFile("x", "h"), tx.SetAgentFile("x", "")))
+		if f := must(tx.AgentFile("x")); f.Hash != "" || f.Version != was+2 || !slices.Contains(must(tx.AgentFiles()), f) {
+			t.Errorf("the agent is %+v, want a removed one of version %d", f, was+2)
+		}
 		return nil
 	}))
 	ok(t, d.Write(context.Background(), func(tx *db.Tx) error { return errors.Join(tx.SetClosing(1, tx.Now), tx.ShiftDue(-time.Second)) }))
