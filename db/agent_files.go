@@ -1,8 +1,5 @@
 package db
 
-// Shared reports whether several servers may share the database.
-func (d *DB) Shared() bool { return d.pg != nil }
-
 // AgentFile is what defines an agent where servers share the database.
 type AgentFile struct {
 	Agent   string

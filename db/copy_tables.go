@@ -10,7 +10,7 @@ import (
 // those of the search, which servers make again. So do they store the files of
 // the agents again: a copy could be older than the files.
 var notCopied = []string{
-"goose_db_version", "commits", "sequences", "servers", "leader", "agent_files",
+	"goose_db_version", "commits", "sequences", "servers", "leader", "agent_files",
 	"search", "search_parts", "search_lines", "open_search", "open_texts", "open_times",
 }
 

@@ -194,14 +194,15 @@ func (s *Server) conflict(c echo.Context, m *views.AgentEditModel) error {
 	if err != nil {
 		return err
 	}
-	if saved != nil && madeBy(saved, now.FileHash, k.Gone) {
+	if saved != nil && saved.Actor != task.SystemActor.Name && madeBy(saved, now.FileHash, k.Gone) {
 		k.By, k.At = saved.Actor, saved.At
 	}
 	k.Now, m.Conflict, m.Hash = plainEnds(onDisk(&now)), k, now.FileHash
 	return nil
 }
 
-// madeBy reports whether an event made the file what it is.
+// madeBy reports whether an event made the file what it is. Those of the system
+// are edits of files, whose authors it does not know.
 func madeBy(e *task.Event, hash string, gone bool) bool {
 	if e.Kind == task.EvAgentDeleted {
 		return gone

@@ -38,6 +38,9 @@ func (s *Service) SaveAgent(ctx context.Context, a task.Actor, id, text, ifHash 
 	if err := s.allowed(a, task.Admin); err != nil {
 		return task.Agent{}, err
 	}
+	if s.db.Shared() {
+		return s.saveShared(ctx, a, id, text, ifHash, force)
+	}
 	before, _ := s.agents.Agent(id)
 	if err := s.revokeFormer(ctx, a, id); err != nil {
 		return before, err
@@ -66,18 +69,17 @@ func (s *Service) DeleteAgent(ctx context.Context, a task.Actor, id string) erro
 	if err := s.allowed(a, task.Admin); err != nil {
 		return err
 	}
+	if s.db.Shared() {
+		return s.deleteShared(ctx, a, id)
+	}
 	def, ok := s.agents.Agent(id)
 	if !ok {
 		return agentNotFound(id)
 	}
 	gone := false // a write may be run again; the file goes only once
 	return change(ctx, s, a, func(tx *txn) error {
-		n, err := tx.OpenCount(id, "")
-		if err != nil {
+		if err := tx.ownsNothing(id); err != nil {
 			return err
-		}
-		if n > 0 {
-			return task.Errorf(task.Conflict, task.CodeAgentBusy, "Agent %s owns %d open tasks: move or finish them first", id, n)
 		}
 		if !gone {
 			if err := s.agents.Delete(id); err != nil {
@@ -90,6 +92,15 @@ func (s *Service) DeleteAgent(ctx context.Context, a task.Actor, id string) erro
 		}
 		return tx.event(task.EvAgentDeleted, task.Event{Agent: id}, changes{"hash": def.FileHash})
 	})
+}
+
+// ownsNothing refuses to remove an agent that owns open tasks.
+func (tx *txn) ownsNothing(agent string) error {
+	n, err := tx.OpenCount(agent, "")
+	if err == nil && n > 0 {
+		err = task.Errorf(task.Conflict, task.CodeAgentBusy, "Agent %s owns %d open tasks: move or finish them first", agent, n)
+	}
+	return err
 }
 
 // ReloadAgents reads all definition files again. Error: not an admin.

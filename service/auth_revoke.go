@@ -199,17 +199,22 @@ func (tx *txn) revokeAgent(agent string) error {
 
 // RevokeRemoved ends the tokens of agents whose definition files are gone,
 // whoever removed them. The server calls it at its start and after each change
-// of the agents folder; it may be repeated. Of several servers none does: a file
-// that is missing in the folder of one may be there on the others.
+// of the agents folder; it may be repeated.
+//
+// Where servers share the database, an agent is gone when the database says so: a
+// folder may not have the files of all agents yet.
 func (s *Service) RevokeRemoved(ctx context.Context) error {
-	if s.cluster.others.Load() > 0 {
-		return nil
-	}
-	named, err := read(ctx, s, func(rx *db.Rx) ([]string, error) { return rx.TokenAgents() })
+	gone, err := read(ctx, s, func(rx *db.Rx) ([]string, error) {
+		named, err := rx.TokenAgents()
+		if err != nil || !s.db.Shared() {
+			return named, err
+		}
+		return notDefined(rx, named)
+	})
 	if err != nil {
 		return err
 	}
-	gone := slices.DeleteFunc(named, s.agents.Defined)
+	gone = slices.DeleteFunc(gone, s.agents.Defined)
 	if len(gone) == 0 {
 		return nil
 	}

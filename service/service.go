@@ -101,6 +101,7 @@ type Service struct {
 	turnHolds   turnHolds
 	clockState  clockState
 	cluster     cluster
+	agentFiles  agentFiles
 	settingsMu  sync.Mutex // one change of settings at a time
 
 	mu              sync.Mutex

@@ -19,16 +19,8 @@ import (
 // is not "", the file on disk must have this hash, else the error is
 // task.CodeStaleAgent.
 func (f *Folder) Save(id, text, ifHash string, force bool) (task.Agent, error) {
-	if !task.ValidAgentID(id) {
-		return task.Agent{}, task.FieldErrorf("id", "must be 1 to 63 of a-z, 0-9 and -, beginning with a letter or digit")
-	}
-	if task.ReservedAgentID(id) {
-		return task.Agent{}, task.FieldErrorf("id", "may not be %s: the name is that of a page", id)
-	}
-	a := Parse(id, text, f.opt)
-	unfit := len(text) > MaxFile || !utf8.ValidString(text) || strings.IndexByte(text, 0) >= 0
-	if a.Status == task.AgentInvalid && (!force || unfit) {
-		return a, invalid(a)
+	if a, err := f.Accept(id, text, force); err != nil {
+		return a, err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -47,6 +39,27 @@ func (f *Folder) Save(id, text, ifHash string, force bool) (task.Agent, error) {
 		return task.Agent{}, task.Errorf(task.Conflict, task.CodeStaleAgent, "The definition of %s was removed while it was saved", id)
 	}
 	return saved, nil
+}
+
+// Accept returns what a definition would be, or the error with which Save would
+// refuse its text.
+func (f *Folder) Accept(id, text string, force bool) (task.Agent, error) {
+	if !task.ValidAgentID(id) {
+		return task.Agent{}, task.FieldErrorf("id", "must be 1 to 63 of a-z, 0-9 and -, beginning with a letter or digit")
+	}
+	if task.ReservedAgentID(id) {
+		return task.Agent{}, task.FieldErrorf("id", "may not be %s: the name is that of a page", id)
+	}
+	a := Parse(id, text, f.opt)
+	if a.Status == task.AgentInvalid && (!force || !isText(text)) {
+		return a, invalid(a)
+	}
+	return a, nil
+}
+
+// isText reports whether a definition can be stored at all.
+func isText(s string) bool {
+	return len(s) <= MaxFile && utf8.ValidString(s) && strings.IndexByte(s, 0) < 0
 }
 
 // Delete removes a definition. The error is task.CodeAgentNotFound where there
@@ -82,15 +95,25 @@ func (f *Folder) checkHash(path, id, ifHash string) error {
 		return task.Errorf(task.Conflict, task.CodeStaleAgent, "%s%s is not a regular file; remove it from the agents folder first", id, ext)
 	case errors.Is(err, fs.ErrNotExist):
 		if ifHash != "" {
-			return task.Errorf(task.Conflict, task.CodeStaleAgent, "The definition of %s was deleted since you read it", id)
+			return Stale(id, true)
 		}
 	case ifHash == "":
 	case err != nil:
 		return writeErr(err)
 	case hashOf(text) != ifHash:
-		return task.Errorf(task.Conflict, task.CodeStaleAgent, "The definition of %s changed since you read it", id)
+		return Stale(id, false)
 	}
 	return nil
+}
+
+// Stale is the error for an author whose definition another one changed, or
+// deleted, meanwhile.
+func Stale(id string, deleted bool) error {
+	how := "changed"
+	if deleted {
+		how = "was deleted"
+	}
+	return task.Errorf(task.Conflict, task.CodeStaleAgent, "The definition of %s %s since you read it", id, how)
 }
 
 func invalid(a task.Agent) error {

@@ -224,6 +224,7 @@ func (in *Instance) serveOn(ctx context.Context, at doors, o ServeOptions) error
 	if err := in.Service.CheckClock(ctx); err != nil { // before anybody acts on a lease
 		in.opt.Log.Error("clock not checked", "error", err)
 	}
+	in.syncAgents(ctx, in.Service.SyncAgents)
 	in.revokeRemoved(ctx) // files may have been removed while no server ran
 	srv := h.HTTP()
 	failed := make(chan error, 2)
@@ -307,14 +308,14 @@ func (in *Instance) watch(ctx context.Context, o ServeOptions, base string, prob
 	var all sync.WaitGroup
 	all.Go(func() { probes.Run(ctx) })
 	all.Go(func() { in.reread(ctx, o, base) })
+	all.Go(func() { in.followAgents(ctx) })
 	all.Go(func() { releaseMemory(ctx) })
 	if crypt != nil {
 		all.Go(func() { crypt.watch(ctx) })
 	}
 	all.Go(func() {
 		err := in.Agents.Watch(ctx, func(ids []string) {
-			in.Service.AgentsChanged(ids)
-			in.revokeRemoved(ctx)
+			in.agentsChanged(ctx, ids)
 			probes.Changed()
 		})
 		if err != nil {

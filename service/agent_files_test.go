@@ -1,0 +1,281 @@
+package service
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"taskyard/db/dbtest"
+	"taskyard/internal/testkit"
+	"taskyard/task"
+)
+
+// server is one of several servers on one database, with a folder of its own.
+type server struct {
+	t   testing.TB
+	s   *Service
+	dir string
+}
+
+// servers are two servers whose database has the definitions of the first one.
+func servers(t *testing.T) (y *instance, a, b *server) {
+	t.Helper()
+	if !dbtest.Postgres() {
+		t.Skip("several servers need PostgreSQL")
+	}
+	y = newInstance(t)
+	a = &server{t, y.s, y.dir}
+	a.sync()
+	return y, a, y.server(t.TempDir())
+}
+
+// server starts one with a folder.
+func (y *instance) server(dir string) *server {
+	y.t.Helper()
+	b := &server{y.t, New(y.db, testkit.OpenAgents(y.t, dir, nil), *y.s.config()), dir}
+	b.sync()
+	return b
+}
+
+func (b *server) sync() {
+	b.t.Helper()
+	ok(b.t, b.s.SyncAgents(b.t.Context()))
+}
+
+// follow is what a server does that heard of a change.
+func (b *server) follow() {
+	b.t.Helper()
+	ok(b.t, b.s.FollowAgents(b.t.Context()))
+}
+
+// edit changes the folder by hand; text "" removes a file.
+func (b *server) edit(id, text string) {
+	b.t.Helper()
+	if text == "" {
+		ok(b.t, os.Remove(filepath.Join(b.dir, id+".md")))
+	} else {
+		testkit.WriteAgents(b.t, b.dir, map[string]string{id: text})
+	}
+	b.s.agents.Reload()
+}
+
+// has fails unless the folder, and what is served, have a text; "" is none.
+func (b *server) has(id, text string) {
+	b.t.Helper()
+	got, err := os.ReadFile(filepath.Join(b.dir, id+".md"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		b.t.Fatal(err)
+	}
+	equal(b.t, "file of "+id, string(got), text)
+	def, _ := b.s.agents.Agent(id)
+	equal(b.t, "served "+id, def.Text, text)
+}
+
+// kept returns the texts that were kept aside.
+func (b *server) kept() (list []string) {
+	b.t.Helper()
+	for _, name := range must(filepath.Glob(filepath.Join(b.dir, "*.before-*"))) {
+		list = append(list, string(must(os.ReadFile(name))))
+	}
+	slices.Sort(list)
+	return list
+}
+
+// logged counts the events of an agent's definition.
+func (y *instance) logged(agent string) (n int64) {
+	y.t.Helper()
+	ok(y.t, dbtest.Raw(y.t, y.db).QueryRowContext(y.ctx(),
+		"SELECT count(*) FROM events WHERE kind IN ('agent.saved', 'agent.deleted') AND agent = '"+agent+"'").Scan(&n))
+	return n
+}
+
+var (
+	secondText = definition("tools: read", "runner: none", "max_claims: 2")
+	thirdText  = definition("tools: read", "runner: none", "max_claims: 3")
+)
+
+func TestServersShareTheDefinitionsOfAgents(t *testing.T) {
+	t.Run("a new server has all, and not the default agents that were removed", func(t *testing.T) {
+		_, _, b := servers(t)
+		for id, text := range definitions {
+			if id != "bad" {
+				b.has(id, text)
+			}
+		}
+		bad, _ := b.s.agents.Agent("bad")
+		equal(t, "status of one that is invalid", bad.Status, task.AgentInvalid)
+		equal(t, "kept", len(b.kept()), 0)
+	})
+	t.Run("what one saves, changes and removes, the other has", func(t *testing.T) {
+		y, a, b := servers(t)
+		def := must(a.s.SaveAgent(y.ctx(), maya, "novel", secondText, "", false))
+		b.follow()
+		b.has("novel", secondText)
+		a.has("novel", secondText)
+		must(b.s.SaveAgent(y.ctx(), maya, "novel", thirdText, def.FileHash, false))
+		a.follow()
+		a.has("novel", thirdText)
+		ok(t, a.s.DeleteAgent(y.ctx(), maya, "novel"))
+		a.has("novel", "")
+		b.follow()
+		b.has("novel", "")
+		equal(t, "kept", len(a.kept())+len(b.kept()), 0)
+		equal(t, "events: none is an echo", y.logged("novel"), 3)
+		refused(t, b.s.DeleteAgent(y.ctx(), maya, "novel"), task.CodeAgentNotFound)
+	})
+	t.Run("so it is with changes of a folder", func(t *testing.T) {
+		y, a, b := servers(t)
+		b.edit("novel", secondText)
+		b.sync()
+		a.follow()
+		a.has("novel", secondText)
+		b.edit("novel", thirdText)
+		b.sync()
+		a.follow()
+		a.has("novel", thirdText)
+		_, tok := y.bearer(NewToken{Name: "n", Agent: "novel"})
+		a.edit("novel", "")
+		a.sync()
+		b.follow()
+		b.has("novel", "")
+		equal(t, "kept", len(a.kept())+len(b.kept()), 0)
+		equal(t, "events: none is an echo", y.logged("novel"), 3)
+		_, err := b.s.Authenticate(y.ctx(), tok.Secret, "")
+		refused(t, err, task.CodeUnauthorized)
+	})
+	t.Run("who saves what another server changed meanwhile is refused", func(t *testing.T) {
+		y, a, b := servers(t)
+		def, _ := a.s.agents.Agent("pull")
+		must(b.s.SaveAgent(y.ctx(), maya, "pull", thirdText, def.FileHash, false))
+		_, err := a.s.SaveAgent(y.ctx(), maya, "pull", secondText, def.FileHash, false)
+		refused(t, err, task.CodeStaleAgent)
+		a.has("pull", thirdText) // as the page of the conflict shows it
+		ok(t, b.s.DeleteAgent(y.ctx(), maya, "pull"))
+		_, err = a.s.SaveAgent(y.ctx(), maya, "pull", secondText, def.FileHash, false)
+		refused(t, err, task.CodeStaleAgent)
+	})
+	t.Run("of two that save at once, one wins", func(t *testing.T) {
+		y, a, b := servers(t)
+		def, _ := a.s.agents.Agent("pull")
+		errs := make(chan error, 2)
+		for _, c := range []struct {
+			*server
+			text string
+		}{{a, secondText + "a"}, {b, secondText + "b"}} {
+			go func() {
+				_, err := c.s.SaveAgent(y.ctx(), maya, "pull", c.text, def.FileHash, false)
+				errs <- err
+			}()
+		}
+		one, other := <-errs, <-errs
+		equal(t, "one is saved, and one refused", task.IsCode(one, task.CodeStaleAgent) != task.IsCode(other, task.CodeStaleAgent), true)
+		equal(t, "errors other than that", (one == nil) != (other == nil), true)
+		a.follow()
+		b.follow()
+		now, _ := a.s.agents.Agent("pull")
+		b.has("pull", now.Text)
+	})
+	t.Run("a file that is changed on two servers is kept aside on the later one", func(t *testing.T) {
+		_, a, b := servers(t)
+		a.edit("pull", secondText+"a")
+		b.edit("pull", secondText+"b")
+		a.sync()
+		b.sync()
+		b.has("pull", secondText+"a")
+		equal(t, "kept", strings.Join(b.kept(), "\n"), secondText+"b")
+		a.follow()
+		a.has("pull", secondText+"a")
+	})
+	t.Run("an agent that owns open tasks cannot be removed", func(t *testing.T) {
+		y, _, b := servers(t)
+		must(y.s.CreateTask(y.ctx(), maya, task.New{Title: "x", Owner: "pull", NoStart: true}))
+		refused(t, b.s.DeleteAgent(y.ctx(), maya, "pull"), task.CodeAgentBusy)
+		b.has("pull", definitions["pull"])
+	})
+}
+
+func TestAServerStartsWithTheDefinitionsOfTheDatabase(t *testing.T) {
+	t.Run("its files that differ are kept aside", func(t *testing.T) {
+		y, a, _ := servers(t)
+		dir := t.TempDir()
+		testkit.WriteAgents(t, dir, map[string]string{"pull": thirdText, "alone": secondText})
+		b := y.server(dir)
+		b.has("pull", definitions["pull"])
+		b.has("alone", "")
+		b.has("general-purpose", must(a.s.Agent(maya, "general-purpose")).Text)
+		equal(t, "kept", strings.Join(b.kept(), "\n"), secondText+"\n"+thirdText)
+		a.follow()
+		a.has("alone", "")
+	})
+	t.Run("what was edited while it was stopped is stored, and what is missing written again", func(t *testing.T) {
+		y, a, b := servers(t)
+		testkit.WriteAgents(t, b.dir, map[string]string{"pull": thirdText, "novel": secondText})
+		ok(t, os.Remove(filepath.Join(b.dir, "coder.md")))
+		b = y.server(b.dir)
+		b.has("coder", definitions["coder"])
+		a.follow()
+		a.has("pull", thirdText)
+		a.has("novel", secondText)
+		equal(t, "kept", len(b.kept()), 0)
+	})
+	t.Run("what was changed and removed meanwhile is taken", func(t *testing.T) {
+		y, a, b := servers(t)
+		must(a.s.SaveAgent(y.ctx(), maya, "pull", thirdText, "", false))
+		ok(t, a.s.DeleteAgent(y.ctx(), maya, "mute"))
+		b = y.server(b.dir)
+		b.has("pull", thirdText)
+		b.has("mute", "")
+		equal(t, "kept", len(b.kept()), 0)
+	})
+	t.Run("the tokens of agents whose files it does not have yet stay valid", func(t *testing.T) {
+		y, a, _ := servers(t)
+		_, tok := y.bearer(NewToken{Name: "p", Agent: "pull"})
+		b := New(y.db, testkit.OpenAgents(t, t.TempDir(), nil), *y.s.config())
+		ok(t, b.RevokeRemoved(y.ctx()))
+		must(b.Authenticate(y.ctx(), tok.Secret, ""))
+		ok(t, a.s.DeleteAgent(y.ctx(), maya, "pull"))
+		_, err := b.Authenticate(y.ctx(), tok.Secret, "")
+		refused(t, err, task.CodeUnauthorized)
+	})
+	t.Run("agents of which the database knows nothing are kept aside and not lost", func(t *testing.T) {
+		y, _, b := servers(t)
+		_, err := dbtest.Raw(t, y.db).ExecContext(y.ctx(), "DELETE FROM agent_files WHERE agent = 'pull'")
+		ok(t, err)
+		b = y.server(b.dir)
+		b.has("pull", "")
+		equal(t, "kept", strings.Join(b.kept(), "\n"), definitions["pull"])
+	})
+}
+
+func TestFilesThatCannotBeStoredStayWhereTheyAre(t *testing.T) {
+	y, a, b := servers(t)
+	b.edit("pull", "\xff")
+	b.sync()
+	a.follow()
+	a.has("pull", definitions["pull"])
+	must(a.s.SaveAgent(y.ctx(), maya, "pull", thirdText, "", false))
+	b.follow()
+	equal(t, "file", string(must(os.ReadFile(filepath.Join(b.dir, "pull.md")))), "\xff")
+	_, err := b.s.SaveAgent(y.ctx(), maya, "pull", secondText, "", false)
+	refused(t, err, task.CodeStaleAgent)
+	b.edit("pull", "")
+	b.sync()
+	b.has("pull", thirdText)
+}
+
+func TestAFolderThatCannotBeReadRemovesNothing(t *testing.T) {
+	_, a, b := servers(t)
+	ok(t, os.Rename(b.dir, b.dir+"-elsewhere"))
+	if err := b.s.SyncAgents(t.Context()); err == nil {
+		t.Error("no error for a folder that is missing")
+	}
+	a.follow()
+	a.has("pull", definitions["pull"])
+	ok(t, os.Rename(b.dir+"-elsewhere", b.dir))
+	b.sync()
+	b.has("pull", definitions["pull"])
+}
