@@ -1,0 +1,23 @@
+package service
+
+import (
+	"testing"
+)
+
+// A thousand that wait cost nothing for what is of no interest to them.
+func TestATaskWakesOneThatWaitsForIt(t *testing.T) {
+	t.Parallel()
+	var line claimWaiters
+	first, second, other := line.join("coder", 9), line.join("coder", 9), line.join("planner", 9)
+	woken := func() [3]int { return [3]int{len(first.woken), len(second.woken), len(other.woken)} }
+	line.wake("reviewer")
+	equal(t, "for another agent", woken(), [3]int{})
+	line.wake("coder")
+	equal(t, "for theirs", woken(), [3]int{1, 0, 0})
+	line.wake("coder")
+	equal(t, "for one more", woken(), [3]int{1, 1, 0})
+	line.wake("")
+	equal(t, "when all may look", woken(), [3]int{1, 1, 1})
+	line.leave(first)
+	equal(t, "signups that wait", line.n.Load(), 2)
+}
