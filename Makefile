@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help check postgres format test generate build run bench shots pictures release release-check
+.PHONY: help check postgres format test generate build run bench bench-peers shots pictures release release-check
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -29,6 +29,10 @@ run: ## Start the server on 127.0.0.1:8080 with ./data
 bench: ## Measure store and server beside their limits; writes bench/out/bench.json (ARGS=-quick for a look)
 	@mkdir -p bench/out
 	go run ./bench -json bench/out/bench.json $(ARGS)
+
+bench-peers: ## Measure finish and claim in turn with River and goqite, on SQLite and PostgreSQL
+	cd bench/peers && go test .
+	go run ./bench -only peers $(ARGS)
 
 shots: ## Take pictures of every page into shots/, which Git ignores (needs chromium; PAGES=regexp for some)
 	@mkdir -p shots

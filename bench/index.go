@@ -14,7 +14,7 @@ import (
 // measureIndexing compares creates while the search follows them with creates
 // while it does not.
 func measureIndexing(ctx context.Context, s *sheet, folder string, rounds int, d time.Duration) error {
-	svc, store, err := openService(ctx, filepath.Join(folder, "index"), fmt.Sprintf(pullOnly, "bench"))
+	svc, store, err := openService(ctx, filepath.Join(folder, "index"), fmt.Sprintf(pullOnly, "bench"), "")
 	if err != nil {
 		return err
 	}

@@ -53,7 +53,7 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 	f.IntVar(&o.rounds, "rounds", 3, "rounds; the median counts")
 	f.BoolVar(&o.quick, "quick", false, "small databases and one short round: a look, not a measurement")
 	f.StringVar(&o.only, "only", "", "parts to measure, of "+strings.Join(partNames(), ", ")+"; separated by commas; "+
-		"large takes long and postgres needs its programs, so only when they are named")
+		"large takes long, postgres and peers need PostgreSQL, and peers the module proxy, so only when they are named")
 	f.StringVar(&o.bin, "bin", "", "server to measure, as make build writes it; built from this tree when empty")
 	f.StringVar(&o.json, "json", "", "file for the figures as JSON")
 	f.StringVar(&o.dir, "dir", "bench/out", "folder for databases: on a real disk, since a memory file system syncs for nothing")

@@ -45,6 +45,7 @@ var parts = []struct {
 	{"pages", (*bench).pages, false},
 	{"large", (*bench).large, true},
 	{"postgres", (*bench).postgres, true}, // needs the programs of PostgreSQL
+	{"peers", (*bench).peers, true},       // needs these and the module proxy
 }
 
 func partNames() []string {

@@ -117,7 +117,7 @@ func measureTick(ctx context.Context, s *sheet, folder string, tasks int) error 
 			return err
 		}
 		svc, d, err := openService(ctx, dir, fmt.Sprintf("---\nname: bench\ndescription: Ticked.\ntools: "+
-			"read\nrunner: %s\napproval: never\n---\nWork.\n", kind.runner))
+			"read\nrunner: %s\napproval: never\n---\nWork.\n", kind.runner), "")
 		if err != nil {
 			return err
 		}
@@ -140,8 +140,8 @@ func measureTick(ctx context.Context, s *sheet, folder string, tasks int) error 
 }
 
 // openService opens an instance inside this process, with one agent "bench" and
-// nothing that starts runs.
-func openService(ctx context.Context, dir, agent string) (*service.Service, *db.DB, error) {
+// nothing that starts runs. Its database is that of url, or a file in dir.
+func openService(ctx context.Context, dir, agent, url string) (*service.Service, *db.DB, error) {
 	agents := filepath.Join(dir, "agents")
 	if err := os.MkdirAll(agents, 0o700); err != nil {
 		return nil, nil, err
@@ -153,7 +153,7 @@ func openService(ctx context.Context, dir, agent string) (*service.Service, *db.
 	if err != nil {
 		return nil, nil, err
 	}
-	d, err := db.Open(ctx, db.Options{Path: filepath.Join(dir, "taskyard.db")})
+	d, err := db.Open(ctx, db.Options{Path: filepath.Join(dir, "taskyard.db"), URL: url})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"taskyard/db"
+	"taskyard/task"
+)
+
+func TestTheFinisherCompletesEachTask(t *testing.T) {
+	t.Parallel()
+	agent := queues[0]
+	svc, d, err := openService(t.Context(), t.TempDir(), fmt.Sprintf(pullOnly, agent), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if err := inChunks(t.Context(), d, 10, func(tx *db.Tx, _ int) error { return insert(tx, agent) }); err != nil {
+		t.Fatal(err)
+	}
+	// The first call only claims, and the one that finds the queue empty ends the lap.
+	l, err := drive(1, time.Minute, newFinisher(t.Context(), svc, 1))
+	if err != nil || l.ops != 10 {
+		t.Errorf("%d operations: %v", l.ops, err)
+	}
+	err = d.Read(t.Context(), func(rx *db.Rx) error {
+		for id := range task.ID(10) {
+			tk, err := rx.TaskBare(id + 1)
+			if err != nil {
+				return err
+			}
+			if tk.Status != task.Done {
+				t.Errorf("task %d is %s", tk.ID, tk.Status)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
