@@ -13,7 +13,14 @@ type counters struct {
 	c     *conn
 	tasks map[taskCount]int
 	hours map[hourCount]int
+
+	ids, stored lastIDs // now, and as the database has them; with PostgreSQL alone
 }
+
+// lastIDs are the last ids of the tables to which nearly every write adds. SQLite
+// gives them itself. With PostgreSQL the writer does: it walks over all versions
+// of a row that a transaction changes again and again.
+type lastIDs struct{ task, event task.ID }
 
 // taskCount is how many tasks of a status an owner has.
 type taskCount struct {
@@ -31,7 +38,7 @@ func newCounters(c *conn) *counters {
 	return &counters{c: c, tasks: map[taskCount]int{}, hours: map[hourCount]int{}}
 }
 
-// forget drops what is gathered: its transaction is undone.
+// forget drops the counts that are gathered: their transaction is undone.
 func (n *counters) forget() {
 	clear(n.tasks)
 	clear(n.hours)
@@ -61,7 +68,7 @@ func (n *counters) write() error {
 		}
 	}
 	n.forget()
-	return nil
+	return n.writeIDs()
 }
 
 // settle writes what the transaction has gathered, if rx reads in one, before

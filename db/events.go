@@ -29,6 +29,14 @@ func scanEventAnd(r rowScanner, more ...any) (e task.Event, err error) {
 	return e, err
 }
 
+// insertEvent has the id as its last argument, which SQLite does not need.
+var insertEvent = dual{
+	"INSERT INTO events (at, actor, kind, task_id, run_id, agent, changes, token_id, request_id, address, hash) " +
+		"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	"INSERT INTO events (at, actor, kind, task_id, run_id, agent, changes, token_id, request_id, address, hash, id) " +
+		"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+}
+
 // AddEvent appends a line to the log, hashed together with the line before.
 // Its id and time are set here.
 func (tx *Tx) AddEvent(e task.Event) error {
@@ -38,9 +46,14 @@ func (tx *Tx) AddEvent(e task.Event) error {
 	}
 	e.At = tx.Now
 	sum := chain(prev, e)
-	err = tx.do("INSERT INTO events (at, actor, kind, task_id, run_id, agent, changes, token_id, request_id, address, hash) "+
-		"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		e.At, e.Actor, e.Kind, nz(e.TaskID), nz(e.RunID), e.Agent, string(e.Changes), nz(e.TokenID), e.RequestID, e.Address, sum)
+	args := []any{
+		e.At, e.Actor, e.Kind, nz(e.TaskID), nz(e.RunID), e.Agent, string(e.Changes), nz(e.TokenID), e.RequestID, e.Address, sum,
+	}
+	if tx.c.postgres() {
+		tx.counters.ids.event++
+		args = append(args, tx.counters.ids.event)
+	}
+	err = tx.do(insertEvent.of(&tx.Rx), args...)
 	tx.w.tail = sum
 	return err
 }

@@ -41,6 +41,9 @@ func (rx *Rx) Head() (h Head, err error) {
 // CheckTail returns an error when lines at the end of the log are missing that
 // SQLite has counted: it never gives a number twice.
 func (rx *Rx) CheckTail() error {
+	if err := rx.settle(); err != nil {
+		return err
+	}
 	h, err := rx.Head()
 	if err != nil {
 		return err

@@ -90,14 +90,23 @@ func (tx *Tx) ImportArchive(tk *task.Task) error {
 		tk.Status, summary, tk.ArchivedAt, tk.ID)
 }
 
+// SQLite remembers the last id of a table once it has had a row.
+var (
+	firstTaskID = dual{
+		"INSERT INTO sqlite_sequence (name, seq) SELECT 'tasks', 0 WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'tasks')", "",
+	}
+	lastTaskID = dual{"UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = 'tasks'", ""}
+)
+
 // RaiseTaskID lets the next new task have an id above last.
 func (tx *Tx) RaiseTaskID(last task.ID) error {
-	err := tx.do("INSERT INTO sqlite_sequence (name, seq) SELECT 'tasks', 0 " +
-		"WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'tasks')")
-	if err != nil {
+	if tx.c.postgres() {
+		return tx.raiseID("tasks", last)
+	}
+	if err := tx.do(firstTaskID.sqlite); err != nil {
 		return err
 	}
-	return tx.do("UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = 'tasks'", last)
+	return tx.do(lastTaskID.sqlite, last)
 }
 
 // ImportTodos puts items behind the end of an agent's todo list.

@@ -182,10 +182,11 @@ func (pg *pgStore) begin(w *writer) (task.Time, error) {
 	return at, nil
 }
 
-// afterLock reads what a batch has to know before it begins: the time, and the
-// hash of the log's last line.
+// afterLock reads what a batch has to know before it begins: the time, the hash
+// of the log's last line, and the last ids.
 const afterLock = "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT), " +
-	"(SELECT hash FROM events ORDER BY id DESC LIMIT 1)"
+	"(SELECT hash FROM events ORDER BY id DESC LIMIT 1), " +
+	"(SELECT seq FROM sequences WHERE name = 'tasks'), (SELECT seq FROM sequences WHERE name = 'events')"
 
 // lock begins a transaction and takes the lock of the writers, in one round trip.
 // What is read after the lock is a statement of its own: it has to see what the
@@ -197,12 +198,14 @@ func (pg *pgStore) lock(w *writer) (at task.Time, err error) {
 	if err := w.c.later("SELECT CAST(pg_advisory_xact_lock(?) AS TEXT)", int64(pgWriteLock)); err != nil {
 		return 0, err
 	}
-	if err := (&Rx{c: w.c}).row(afterLock).Scan(&at, &w.tail); err != nil {
+	var ids lastIDs
+	if err := (&Rx{c: w.c}).row(afterLock).Scan(&at, &w.tail, &ids.task, &ids.event); err != nil {
 		return 0, err
 	}
 	if w.tail == nil {
 		w.tail = []byte{} // the log is empty
 	}
+	w.counters.ids, w.counters.stored = ids, ids
 	return at, nil
 }
 
@@ -353,5 +356,25 @@ func (tx *Tx) raiseID(table string, id task.ID) error {
 	if !tx.c.postgres() {
 		return nil
 	}
+	if table == "tasks" {
+		tx.counters.ids.task = max(tx.counters.ids.task, id)
+		return nil
+	}
 	return tx.do("UPDATE sequences SET seq = max(seq, ?) WHERE name = ?", id, table)
+}
+
+// writeIDs stores the ids that were given.
+func (n *counters) writeIDs() error {
+	if n.ids.task != n.stored.task {
+		if err := n.c.later("UPDATE sequences SET seq = ? WHERE name = 'tasks'", n.ids.task); err != nil {
+			return err
+		}
+	}
+	if n.ids.event != n.stored.event {
+		if err := n.c.later("UPDATE sequences SET seq = ? WHERE name = 'events'", n.ids.event); err != nil {
+			return err
+		}
+	}
+	n.stored = n.ids
+	return nil
 }

@@ -9,6 +9,7 @@ func (tx *Tx) Nested(fn func() error) error {
 	if err := tx.settle(); err != nil {
 		return err
 	}
+	ids := tx.counters.ids // which are stored now
 	if err := tx.c.later("SAVEPOINT nested"); err != nil {
 		return err
 	}
@@ -17,7 +18,7 @@ func (tx *Tx) Nested(fn func() error) error {
 		err = e
 	}
 	if err != nil {
-		tx.w.tail = tail
+		tx.w.tail, tx.counters.ids, tx.counters.stored = tail, ids, ids
 		tx.counters.forget() // what is gathered is of fn
 		if e := tx.c.exec("ROLLBACK TO nested"); e != nil {
 			tx.wrote = true // the whole write has to go

@@ -215,10 +215,7 @@ func (rx *Rx) tasksWithin(q string, args ...any) ([]*task.Task, bool, error) {
 // InsertTask writes a new task with its steps and resources and returns its
 // id. t.Nesting and t.ParentTaskID are taken as they are.
 func (tx *Tx) InsertTask(t *task.Task) (task.ID, error) {
-	id, err := tx.insert(`INSERT INTO tasks (title, description, owner, created_by, status,
- priority, channel, parent_id, nesting, labels, project, demands, created_at, updated_at)
- VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		t.Title, t.Description, t.Owner, t.CreatedBy, t.Status, t.Priority, t.Channel,
+	id, err := tx.insertTaskRow(t.Title, t.Description, t.Owner, t.CreatedBy, t.Status, t.Priority, t.Channel,
 		nz(t.ParentTaskID), t.Nesting, strings.Join(t.Labels, " "), t.Project, demandsJSON(t.Demands), tx.Now, tx.Now)
 	if err != nil {
 		return 0, err
@@ -236,6 +233,24 @@ func (tx *Tx) InsertTask(t *task.Task) (task.ID, error) {
 	tx.countTask(t.Owner, t.Status, 1)
 	tx.countAt(tx.Now, t.Owner, "created", t.Project)
 	return id, tx.labelNew(id, t)
+}
+
+// insertTask has the id as its last argument, which SQLite gives itself.
+var insertTask = dual{
+	`INSERT INTO tasks (title, description, owner, created_by, status,
+ priority, channel, parent_id, nesting, labels, project, demands, created_at, updated_at)
+ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+	`INSERT INTO tasks (title, description, owner, created_by, status,
+ priority, channel, parent_id, nesting, labels, project, demands, created_at, updated_at, id)
+ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+}
+
+func (tx *Tx) insertTaskRow(args ...any) (task.ID, error) {
+	if !tx.c.postgres() {
+		return tx.insert(insertTask.sqlite, args...)
+	}
+	tx.counters.ids.task++
+	return tx.counters.ids.task, tx.do(insertTask.postgres, append(args, tx.counters.ids.task)...)
 }
 
 // labelNew lists a new task under its labels. Changes of it do so by a trigger;
