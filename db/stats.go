@@ -162,14 +162,19 @@ func (rx *Rx) Counts() (c Counts, err error) {
 	return c, err
 }
 
-var databaseSize = dual{
-	"SELECT page_count * page_size FROM pragma_page_count, pragma_page_size",
-	"SELECT pg_database_size(current_database())",
+// Engine is what keeps the data.
+type Engine struct {
+	Name  string // such as "SQLite 3.53.3"
+	Bytes int64  // of the database, without its log
 }
 
-// Size returns the bytes of the database, without its log.
-func (rx *Rx) Size() (int64, error) {
-	var n int64
-	err := rx.row(databaseSize.of(rx)).Scan(&n)
-	return n, err
+var readEngine = dual{
+	"SELECT 'SQLite ' || sqlite_version(), page_count * page_size FROM pragma_page_count, pragma_page_size",
+	"SELECT 'PostgreSQL ' || split_part(current_setting('server_version'), ' ', 1), pg_database_size(current_database())",
+}
+
+// Engine describes what keeps the data.
+func (rx *Rx) Engine() (e Engine, err error) {
+	err = rx.row(readEngine.of(rx)).Scan(&e.Name, &e.Bytes)
+	return e, err
 }

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"taskyard/db"
 	"taskyard/db/dbtest"
 	"taskyard/task"
 )
@@ -122,6 +123,31 @@ func TestMetrics(t *testing.T) {
 		}
 		s.do("nobody", "GET", "/metrics", "", "X-Forwarded-For", "192.0.2.7").problem(401, task.CodeUnauthorized)
 	})
+}
+
+// Servers that share a database count each other, and one of them leads.
+func TestMetricsAndAboutShowTheServers(t *testing.T) {
+	t.Parallel()
+	y := newPageSite(t)
+	y.ok(y.svc.Join(t.Context(), task.Server{ID: "this", Version: "1.0.0", Address: "127.0.0.1:7080"}))
+	if dbtest.Postgres() {
+		y.ok(y.db.Write(t.Context(), func(tx *db.Tx) error {
+			return tx.SeeServer(task.Server{ID: "other", Version: "1.0.1", Address: "127.0.0.1:7081", StartedAt: tx.Now})
+		}))
+	}
+	maya := y.maya()
+	metrics := maya.get("/metrics").is(200).body
+	for _, line := range []string{"taskyard_servers 2\n", "taskyard_server_leads 1\n"} {
+		if strings.Contains(metrics, line) != dbtest.Postgres() {
+			t.Errorf("%q is a line: %v", line, !dbtest.Postgres())
+		}
+	}
+	about, others := maya.get("/settings/about").is(200), []string{"<dt>Servers</dt>", "127.0.0.1:7081, version 1.0.1"}
+	if dbtest.Postgres() {
+		about.shows(append(others, "PostgreSQL 1")...)
+	} else {
+		about.hides(others...).shows("SQLite 3.")
+	}
 }
 
 func (s *site) serveFrom(addr, caller, path string) int {

@@ -87,7 +87,7 @@ var (
 	descCommitSec = desc("commit_seconds_total", "Time that commits took.")
 	descWaiting   = desc("writes_waiting", "Writes that wait for the writer.")
 	descWAL       = desc("wal_bytes", "Bytes of the write-ahead log.")
-	descDatabase  = desc("database_bytes", "Bytes of the database file.")
+	descDatabase  = desc("database_bytes", "Bytes of the database.")
 	descStreams   = desc("live_subscribers", "Open live streams.")
 	descSignups   = desc("signups_waiting", "Signups that wait for a task.")
 	descRefusals  = desc("refusals_total", "Calls refused since the start: by permission, "+
@@ -105,6 +105,8 @@ var (
 	descBackupLen = desc("backup_size_bytes", "Bytes of the newest scheduled backup.")
 	descTickAge   = desc("tick_age_seconds", "Time since the last tick.")
 	descFree      = desc("disk_free_bytes", "Room on the disk of the database.")
+	descServers   = desc("servers", "Servers on this PostgreSQL database.")
+	descLeads     = desc("server_leads", "1 when this server of several does what one of them does, else 0.")
 	descReady     = desc("ready", "1 when the database can be written, else 0.")
 )
 
@@ -120,7 +122,7 @@ func (y instanceCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		descQueued, descOldest, descClaims, descApprovals, descInFlight, descRuns, descCommits, descWrites, descCommitSec,
 		descWaiting, descWAL, descDatabase, descStreams, descSignups, descRefusals, descQuotas, descIndexed, descBehind, descOpenBehind,
-		descEvents, descRefused, descCommitLat, descKilled, descBackupAge, descBackupLen, descTickAge, descFree, descReady,
+		descEvents, descRefused, descCommitLat, descKilled, descBackupAge, descBackupLen, descTickAge, descFree, descServers, descLeads, descReady,
 	} {
 		ch <- d
 	}
@@ -178,10 +180,22 @@ func (y instanceCollector) Collect(ch chan<- prometheus.Metric) {
 		ch <- prometheus.MustNewConstHistogram(descCommitLat, n, m.CommitTime.Seconds(), buckets)
 		gauge(descWaiting, float64(m.Queued))
 		gauge(descWAL, float64(m.WALBytes))
-		gauge(descDatabase, float64(about.Bytes))
+		gauge(descDatabase, float64(about.Engine.Bytes))
 		gauge(descIndexed, float64(about.History.Done)/max(1, float64(about.History.Done+about.History.Behind)))
 		gauge(descBehind, float64(about.History.Behind))
 		gauge(descOpenBehind, float64(about.Open.Behind))
+	}
+	if servers, err := y.svc.Servers(ctx); err != nil {
+		y.log.Warn("metrics of the servers not read", "error", err)
+	} else if len(servers) > 0 {
+		leads := 0.0
+		for _, s := range servers {
+			if s.This && s.Leads {
+				leads = 1
+			}
+		}
+		gauge(descServers, float64(len(servers)))
+		gauge(descLeads, leads)
 	}
 	for _, q := range y.svc.Quotas() {
 		ch <- prometheus.MustNewConstMetric(descQuotas, prometheus.CounterValue, float64(q.Refused), q.Name)

@@ -261,7 +261,7 @@ func readRecent(rx *db.Rx) (r recent, err error) {
 type About struct {
 	Path          string
 	SchemaVersion int64
-	Bytes         int64
+	Engine        db.Engine
 	Counts        db.Counts
 	Metrics       db.Metrics
 	Open          db.IndexState // of what lists know of open tasks
@@ -275,7 +275,7 @@ func (s *Service) About(ctx context.Context) (ab About, err error) {
 		return ab, err
 	}
 	err = s.db.Read(ctx, func(rx *db.Rx) error {
-		if ab.Bytes, err = rx.Size(); err != nil {
+		if ab.Engine, err = rx.Engine(); err != nil {
 			return err
 		}
 		if ab.Counts, err = rx.Counts(); err != nil {
