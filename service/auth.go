@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"sync"
@@ -238,7 +239,9 @@ const (
 )
 
 // SetupLink makes a one-time secret, good for an hour, with which the first
-// admin is made. "" when somebody can sign in already.
+// admin is made. "" when somebody can sign in already. It replaces the one that
+// this server made before, and leaves those of others that share the database:
+// each of them has written one to its log.
 func (s *Service) SetupLink(ctx context.Context) (string, error) {
 	secret := newSecret()
 	return mutate(ctx, s, task.SystemActor, func(tx *txn) (string, error) {
@@ -246,8 +249,28 @@ func (s *Service) SetupLink(ctx context.Context) (string, error) {
 		if err != nil || n > 0 {
 			return "", err
 		}
-		return secret, tx.SetSetting(setupKey, link(secret, tx.Now, 0))
+		stored, err := tx.Setting(setupKey)
+		if err != nil {
+			return "", err
+		}
+		links := setupLinks(stored)
+		links[s.serverID()] = link(secret, tx.Now, 0)
+		text, err := json.Marshal(links)
+		if err != nil {
+			return "", err
+		}
+		return secret, tx.SetSetting(setupKey, string(text))
 	})
+}
+
+// setupLinks reads the stored set-up links, by server. What is not read is one
+// of an earlier version, which a start replaces.
+func setupLinks(stored string) map[string]string {
+	links := map[string]string{}
+	if json.Unmarshal([]byte(stored), &links) != nil {
+		return map[string]string{}
+	}
+	return links
 }
 
 // SignInLink makes a one-time secret, good for an hour, that signs a person in.
@@ -299,10 +322,12 @@ func setupValid(rx *db.Rx, secret string) error {
 	if err != nil {
 		return err
 	}
-	if _, ok := linkUser(stored, secret, rx.Now); !ok {
-		return errLink
+	for _, stored := range setupLinks(stored) {
+		if _, ok := linkUser(stored, secret, rx.Now); ok {
+			return nil
+		}
 	}
-	return nil
+	return errLink
 }
 
 // FirstAdmin makes the first admin with a set-up link, which is used up.

@@ -5,8 +5,31 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"taskyard/db/dbtest"
 	"taskyard/task"
 )
+
+// Each of several servers writes a set-up link to its log: the newest of each is
+// good until one is used.
+func TestSetupLinksOfServers(t *testing.T) {
+	t.Parallel()
+	y := newInstance(t)
+	link := func(server string) string {
+		if err := y.s.Join(y.ctx(), task.Server{ID: server}); err != nil {
+			t.Fatal(err)
+		}
+		return must(y.s.SetupLink(y.ctx()))
+	}
+	ofA, replaced, ofB := link("a"), link("b"), link("b")
+	valid := map[string]bool{ofA: dbtest.Postgres(), replaced: false, ofB: true}
+	for link, want := range valid {
+		equal(t, "valid", y.s.SetupValid(y.ctx(), link) == nil, want)
+	}
+	must(y.s.FirstAdmin(y.ctx(), ofB, "maya", "correct horse battery"))
+	for link := range valid {
+		equal(t, "code", task.IsCode(y.s.SetupValid(y.ctx(), link), task.CodeSetupDone), true)
+	}
+}
 
 func TestGuessesAtTheSameTimeAreThrottledAsOthersAre(t *testing.T) {
 	y := newInstance(t)
