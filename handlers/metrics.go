@@ -122,7 +122,8 @@ func (y instanceCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		descQueued, descOldest, descClaims, descApprovals, descInFlight, descRuns, descCommits, descWrites, descCommitSec,
 		descWaiting, descWAL, descDatabase, descStreams, descSignups, descRefusals, descQuotas, descIndexed, descBehind, descOpenBehind,
-		descEvents, descRefused, descCommitLat, descKilled, descBackupAge, descBackupLen, descTickAge, descFree, descServers, descLeads, descReady,
+		descEvents, descRefused, descCommitLat, descKilled, descBackupAge, descBackupLen, descTickAge, descFree,
+		descServers, descLeads, descReady,
 	} {
 		ch <- d
 	}

@@ -111,7 +111,8 @@ func (s *Server) aboutPage(c echo.Context, ch views.Chrome) (templ.Component, er
 	}
 	servers, err := s.svc.Servers(c.Request().Context())
 	m := views.AboutModel{
-		Build: aboutBuild(s.opt.Build), Schema: int(ab.SchemaVersion), Engine: ab.Engine.Name, DBBytes: ab.Engine.Bytes, StartedAt: task.TimeOf(s.started),
+		Build: aboutBuild(s.opt.Build), Schema: int(ab.SchemaVersion), Engine: ab.Engine.Name,
+		DBBytes: ab.Engine.Bytes, StartedAt: task.TimeOf(s.started),
 		Counts: []views.Tally{
 			{Name: "Tasks", N: ab.Counts.Tasks},
 			{Name: "In history", N: ab.Counts.Archived},
