@@ -66,7 +66,8 @@ func (c *Client) Do(ctx context.Context, method, path string, in, out any) error
 
 // send returns the body of a good answer. The server may hold the answer back
 // for wait. A POST has a key by which the server knows a repeat, so it is
-// sent once more when the connection is lost, as a GET is. The error is then
+// sent once more when the connection is lost, as a GET is, be it ours or that of
+// a proxy, which may pass it on to another server. The error is then
 // that of the first time: the server may have done what it was asked to.
 func (c *Client) send(ctx context.Context, method, path string, in any, wait time.Duration) ([]byte, error) {
 	var body []byte
@@ -95,11 +96,15 @@ func (c *Client) send(ctx context.Context, method, path string, in any, wait tim
 }
 
 // lost reports whether a connection broke after it was made: the server may or may
-// not have done what it was asked to.
+// not have done what it was asked to. That is what a bad gateway is.
 func lost(err error) bool {
 	var u *UnreachableError
-	if !errors.As(err, &u) || u.Gateway {
+	if !errors.As(err, &u) {
 		return false
+	}
+	if u.Gateway {
+		var r *ResponseError
+		return errors.As(err, &r) && r.Status == http.StatusBadGateway
 	}
 	var op *net.OpError
 	return !errors.As(err, &op) || op.Op != "dial"

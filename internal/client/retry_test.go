@@ -38,6 +38,42 @@ func (l *losing) seen() []string {
 	return slices.Clone(l.calls)
 }
 
+// A proxy that lost the connection to one of several servers passes the repeat on
+// to another.
+func TestABadGatewayIsTriedOnceMore(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, method  string
+		status, calls int
+		ok            bool
+	}{
+		{"a POST goes again", "POST", http.StatusBadGateway, 2, true},
+		{"a GET too", "GET", http.StatusBadGateway, 2, true},
+		{"a PATCH may have been done: it does not", "PATCH", http.StatusBadGateway, 1, false},
+		{"no server is there: a repeat would be in vain", "POST", http.StatusServiceUnavailable, 1, false},
+		{"the server takes too long: so would the repeat", "POST", http.StatusGatewayTimeout, 1, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var keys []string
+			web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if keys = append(keys, r.Header.Get("Idempotency-Key")); len(keys) == 1 {
+					w.WriteHeader(c.status)
+					return
+				}
+				_, _ = w.Write([]byte(`{}`))
+			}))
+			defer web.Close()
+			err := (&Client{URL: web.URL}).Do(t.Context(), c.method, "/x", map[string]int{"a": 1}, nil)
+			if (err == nil) != c.ok || len(keys) != c.calls || len(slices.Compact(keys)) != 1 {
+				t.Errorf("%v after the keys %q", err, keys)
+			}
+			if !c.ok && ExitCode(err) != ExitUnreachable {
+				t.Errorf("exit code %d", ExitCode(err))
+			}
+		})
+	}
+}
+
 func TestALostConnectionIsTriedOnceMore(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
