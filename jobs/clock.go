@@ -17,6 +17,13 @@ const (
 	jumpLimit  = 5 * time.Second // wall against monotonic time
 	stopLimit  = 5 * time.Second
 	lookLimit  = 2 * time.Second
+
+	// standByLimit is how long a job may wait for a server that leads. A tick that
+	// comes later than that is as good as the next one.
+	standByLimit = 5 * time.Minute
+	// unequalClocks is by how much the clock of the server that did a job may be
+	// behind ours. Cron lines are a minute apart at least.
+	unequalClocks = 30 * time.Second
 )
 
 // clock turns the table of jobs. gocron stops firing after the wall clock
@@ -29,6 +36,7 @@ type clock struct {
 	wall  func() time.Time            // stripped of its monotonic reading
 	look  func(context.Context) error // at every turn of the watchdog
 	lead  func(context.Context) (context.Context, bool)
+	did   func(ctx context.Context, name string, since time.Time) (bool, error)
 
 	mu    sync.Mutex
 	cron  gocron.Scheduler
@@ -42,7 +50,9 @@ type clock struct {
 func newClock(table []job, loc *time.Location, note func(job, time.Duration, error), log *slog.Logger) (*clock, error) {
 	c := &clock{
 		table: table, loc: loc, note: note, log: log, wall: func() time.Time { return time.Now().Round(0) },
-		look: func(context.Context) error { return nil }, lead: func(ctx context.Context) (context.Context, bool) { return ctx, true },
+		look:  func(context.Context) error { return nil },
+		did:   func(context.Context, string, time.Time) (bool, error) { return false, nil },
+		lead:  func(ctx context.Context) (context.Context, bool) { return ctx, true },
 		state: map[string]*task.JobInfo{}, ended: make(chan struct{}),
 	}
 	return c, c.describe(table, loc)
@@ -180,12 +190,56 @@ func (c *clock) stop() {
 func (c *clock) due(ctx context.Context, jb job) {
 	if !jb.each {
 		lead, ok := c.lead(ctx)
+		if !ok && jb.cron != "" {
+			c.standBy(ctx, jb)
+		}
 		if !ok {
 			return
 		}
 		ctx = lead
 	}
 	c.once(ctx, jb)
+}
+
+// standBy does a job that is due on another server, should this one lead soon
+// and the other not have done it: it may be due when one has ceased to lead and
+// no other does yet. Those that come every few seconds need no such care.
+func (c *clock) standBy(ctx context.Context, jb job) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if ctx.Err() != nil {
+		return
+	}
+	c.under.Add(1)
+	since := c.wall().Add(-unequalClocks)
+	go func() {
+		defer c.under.Done()
+		look, over := time.NewTicker(watchEvery), time.NewTimer(standByLimit)
+		defer look.Stop()
+		defer over.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-over.C:
+				return
+			case <-look.C:
+			}
+			lead, ok := c.lead(ctx)
+			if !ok {
+				continue
+			}
+			switch done, err := c.did(ctx, jb.name, since); {
+			case err != nil:
+				c.log.Warn("not known whether a job was done", "job", jb.name, "error", err)
+				continue
+			case !done:
+				c.log.Info("a job is late, as no server led when it was due", "job", jb.name)
+				c.once(lead, jb)
+			}
+			return
+		}
+	}()
 }
 
 // once runs a job unless it runs already.

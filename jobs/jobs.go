@@ -75,7 +75,7 @@ func (j *Jobs) table(p *Plan) []job {
 		{name: "folders", about: "removes the folders of runs that ended long ago", every: time.Hour, each: true, keep: true, run: j.folders},
 	}
 	if p.Enabled {
-		list = append([]job{{name: "tick", about: "queues a run for each task that may run", cron: p.Cron, run: j.tick("cron")}}, list...)
+		list = append([]job{{name: task.JobTick, about: "queues a run for each task that may run", cron: p.Cron, run: j.tick("cron")}}, list...)
 	}
 	if p.Backup.Cron != "" {
 		list = append(list, job{
@@ -141,7 +141,7 @@ func New(opt Options) (*Jobs, error) {
 	if j.clock, err = newClock(j.table(&opt.Plan), opt.Plan.Location, j.note, opt.Log); err != nil {
 		return nil, err
 	}
-	j.clock.look, j.clock.lead = opt.Service.CheckClock, opt.Service.Lead
+	j.clock.look, j.clock.lead, j.clock.did = opt.Service.CheckClock, opt.Service.Lead, opt.Service.JobDone
 	if opt.Now != nil {
 		j.clock.wall = func() time.Time { return opt.Now().Round(0) }
 	}

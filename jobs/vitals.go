@@ -13,7 +13,8 @@ const (
 
 // Vitals returns when ticks and backups were last, and which are late. A
 // server that was off is given its time: what was due before its start is not
-// late.
+// late. Of several servers, the one that leads makes them, so the others miss
+// none.
 func (j *Jobs) Vitals() task.Vitals {
 	p := j.plan.Load()
 	v := task.Vitals{Late: map[string]string{}, Killed: j.killed.Load()}
@@ -24,12 +25,16 @@ func (j *Jobs) Vitals() task.Vitals {
 		}
 		return a
 	}
+	since, leads := j.opt.Service.LeadsSince()
+	if since.Before(j.started) {
+		since = j.started
+	}
 	for _, info := range j.clock.infos() {
-		if info.Name == "tick" {
+		if info.Name == task.JobTick {
 			v.TickAt = info.LastAt
-			due := nextOf(p.Cron, p.Location, later(j.started, info.LastAt))
-			if !due.IsZero() && now.After(due.Add(tickGrace)) && !info.Running {
-				v.Late["tick"] = "the tick of " + due.Format(time.RFC3339) + " did not come"
+			due := nextOf(p.Cron, p.Location, later(since, info.LastAt))
+			if leads && !due.IsZero() && now.After(due.Add(tickGrace)) && !info.Running {
+				v.Late[task.JobTick] = "the tick of " + due.Format(time.RFC3339) + " did not come"
 			}
 		}
 	}
@@ -37,7 +42,10 @@ func (j *Jobs) Vitals() task.Vitals {
 		return v
 	}
 	v.BackupAt, v.BackupSize = p.Backup.newest()
-	due := nextOf(p.Backup.Cron, p.Location, later(j.started, v.BackupAt))
+	if !leads {
+		return v
+	}
+	due := nextOf(p.Backup.Cron, p.Location, later(since, v.BackupAt))
 	if !due.IsZero() {
 		due = nextOf(p.Backup.Cron, p.Location, due)
 	}

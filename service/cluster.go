@@ -15,6 +15,7 @@ import (
 type cluster struct {
 	this   atomic.Pointer[task.Server] // nil: no other server can be there
 	leads  atomic.Pointer[time.Time]   // until when, nil: not
+	since  atomic.Pointer[time.Time]   // since when it does so, while it does
 	seen   atomic.Pointer[time.Time]   // when the database heard of this server last
 	others atomic.Int64
 }
@@ -138,6 +139,19 @@ func (s *Service) Lead(ctx context.Context) (context.Context, bool) {
 	return db.AsLeader(ctx, this.ID), until != nil && s.config().Now().Before(*until)
 }
 
+// LeadsSince returns since when this server does the work that one of several
+// does, and whether it does: the zero time where it is the only one.
+func (s *Service) LeadsSince() (since time.Time, leads bool) {
+	if s.cluster.this.Load() == nil {
+		return since, true
+	}
+	until, from := s.cluster.leads.Load(), s.cluster.since.Load()
+	if from == nil || until == nil || !s.config().Now().Before(*until) {
+		return since, false
+	}
+	return *from, true
+}
+
 // Resign lets another server lead at once. It is called at the end.
 func (s *Service) Resign(ctx context.Context) error {
 	this := s.cluster.this.Load()
@@ -215,6 +229,9 @@ func (s *Service) beat(ctx context.Context, this task.Server) error {
 	if leads {
 		end := begun.Add(leaderLease)
 		until = &end
+		if last := s.cluster.leads.Load(); last == nil || !begun.Before(*last) {
+			s.cluster.since.Store(&begun)
+		}
 	}
 	s.cluster.leads.Store(until)
 	if leads && !led {

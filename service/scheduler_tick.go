@@ -182,6 +182,19 @@ func (s *Service) NoteJob(ctx context.Context, name string, took time.Duration, 
 	})
 }
 
+// JobDone reports whether any of the servers did a job of the calendar, the tick
+// or one of those that NoteJob records, since a moment.
+func (s *Service) JobDone(ctx context.Context, name string, since time.Time) (bool, error) {
+	return read(ctx, s, func(rx *db.Rx) (bool, error) {
+		if name == task.JobTick {
+			last, err := rx.Ticks(1)
+			return len(last) > 0 && last[0].Ended != 0 && last[0].At >= task.TimeOf(since), err
+		}
+		all, err := rx.Jobs()
+		return all[name].LastAt >= task.TimeOf(since), err
+	})
+}
+
 // RollUp brings the hourly sums of runs up to date and notes how long the
 // queues are now.
 func (s *Service) RollUp(ctx context.Context) error {

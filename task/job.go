@@ -18,6 +18,9 @@ type JobInfo struct {
 // JobBackup is the name of the job that makes the scheduled backups.
 const JobBackup = "backup"
 
+// JobTick is the name of the job that makes the scheduled ticks.
+const JobTick = "tick"
+
 // Vitals are the signs by which one sees that the clock does its work.
 type Vitals struct {
 	TickAt     Time              // the last tick since the start, 0: none

@@ -1,0 +1,149 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"taskyard/db"
+	"taskyard/db/dbtest"
+	"taskyard/task"
+)
+
+// A job that is due when one server has ceased to lead and no other does yet is
+// done by the one that leads next, once.
+func TestAJobThatIsDueWhileNobodyLeadsIsDone(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		leads  time.Duration // after the job was due; 0: never
+		done   bool          // by another server
+		broken time.Duration // for how long nobody knows
+		want   time.Duration // after the job was due; 0: never
+	}{
+		{name: "by the server that leads a moment later", leads: 10 * time.Second, want: 10 * time.Second},
+		{name: "but not when another one did it", leads: 10 * time.Second, done: true},
+		{name: "nor when this one never leads"},
+		{name: "nor when it leads much later", leads: 2 * standByLimit},
+		{name: "as soon as it is known that nobody did", leads: 10 * time.Second, broken: 20 * time.Second, want: 20 * time.Second},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t, time.UTC, job{name: "hourly", cron: "0 * * * *"}, job{name: "often", every: 10 * time.Second})
+				due := time.Now().Add(time.Hour) // a bubble begins at midnight
+				var asked atomic.Bool
+				b.lead = func(ctx context.Context) (context.Context, bool) {
+					return ctx, c.leads > 0 && time.Since(due) >= c.leads
+				}
+				b.did = func(_ context.Context, name string, since time.Time) (bool, error) {
+					asked.Store(true)
+					if name != "hourly" || since.After(due) || due.Sub(since) > time.Minute {
+						t.Errorf("asked for %s since %v, due was %v", name, since, due)
+					}
+					if time.Since(due) < c.broken {
+						return false, errors.New("the database is away")
+					}
+					return c.done, nil
+				}
+				b.startIn(t)
+				time.Sleep(time.Until(due) + 30*time.Minute)
+				b.stop()
+				got := b.times("hourly")
+				switch {
+				case c.want == 0 && len(got) > 0:
+					t.Errorf("it was done at %v", got)
+				case c.want > 0 && (len(got) != 1 || got[0].Sub(due) < c.want || got[0].Sub(due) > c.want+2*watchEvery):
+					t.Errorf("it was done at %v, want %v after %v", got, c.want, due)
+				}
+				if asked.Load() != (c.leads > 0 && c.leads < standByLimit) {
+					t.Errorf("asked for what others did: %v", asked.Load())
+				}
+			})
+		})
+	}
+}
+
+// Of several servers, only the one that leads is to blame for a tick or a backup
+// that did not come, and not for what was due before it led.
+func TestOnlyTheServerThatLeadsIsLate(t *testing.T) {
+	t.Parallel()
+	y := newInstance(t, setup{stopped: true, jobs: func(o *Options) {
+		o.Plan = Plan{Enabled: true, Cron: "0 * * * *", Location: time.UTC, Backup: Backup{Cron: "0 0 * * *", Keep: 1, Dir: t.TempDir()}}
+	}})
+	var err error
+	if y.jobs, err = New(y.opt); err != nil {
+		t.Fatal(err)
+	}
+	y.jobs.started = y.jobs.started.Add(-10 * 24 * time.Hour)
+	late := func(what string, want int) {
+		t.Helper()
+		if got := y.jobs.Vitals().Late; len(got) != want {
+			t.Errorf("%s these are late: %v", what, got)
+		}
+	}
+	late("alone", 2)
+	if !dbtest.Postgres() {
+		return // one server alone can be there
+	}
+	lead := func(id string, d time.Duration) {
+		t.Helper()
+		err := y.db.Write(t.Context(), func(tx *db.Tx) error { _, _, err := tx.Lead(id, d); return err })
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	lead("other", 10*time.Second)
+	if err := y.svc.Join(t.Context(), task.Server{ID: "this"}); err != nil {
+		t.Fatal(err)
+	}
+	late("while another server leads", 0)
+	y.clock.Forward(12 * time.Second)
+	if err := y.svc.CheckClock(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	since, leads := y.svc.LeadsSince()
+	if !leads {
+		t.Fatal("it does not lead after the other one")
+	}
+	late("when it has just begun to lead", 0)
+	y.clock.Forward(5 * time.Second)
+	if err := y.svc.CheckClock(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if again, leads := y.svc.LeadsSince(); !leads || !again.Equal(since) {
+		t.Errorf("it leads %v, since %v and not %v", leads, again, since)
+	}
+}
+
+// What others did is known from the database.
+func TestWhatAnotherServerDidIsKnown(t *testing.T) {
+	t.Parallel()
+	y := newInstance(t, setup{})
+	start := y.clock.Now().Add(-time.Second)
+	did := func(what, name string, want bool) {
+		t.Helper()
+		if got, err := y.svc.JobDone(t.Context(), name, start); err != nil || got != want {
+			t.Errorf("%s, %s is done: %v, %v", what, name, got, err)
+		}
+	}
+	did("at first", task.JobTick, false)
+	did("at first", task.JobBackup, false)
+	if err := y.db.Write(t.Context(), func(tx *db.Tx) error { _, err := tx.BeginTick("cron"); return err }); err != nil {
+		t.Fatal(err)
+	}
+	did("after one that was cut off", task.JobTick, false)
+	if _, err := y.svc.Tick(t.Context(), "cron"); err != nil {
+		t.Fatal(err)
+	}
+	if err := y.svc.NoteJob(t.Context(), task.JobBackup, time.Second, nil); err != nil {
+		t.Fatal(err)
+	}
+	did("after both", task.JobTick, true)
+	did("after both", task.JobBackup, true)
+	start = start.Add(time.Hour)
+	did("an hour later", task.JobTick, false)
+	did("an hour later", task.JobBackup, false)
+}
