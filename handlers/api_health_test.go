@@ -83,6 +83,22 @@ func TestReadiness(t *testing.T) {
 	})
 }
 
+func TestHealthChecksSeeThatAServerStops(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.do("nobody", "GET", "/healthz", "").want(200)
+	if s.svc.BeginStop() {
+		t.Error("no other server is there")
+	}
+	if a := s.do("nobody", "GET", "/healthz", "").want(503); !strings.HasPrefix(string(a.Body), `{"status":"stopping",`) {
+		t.Errorf("%s", a.Body)
+	}
+	if a := s.do("nobody", "GET", "/readyz", "").want(503); !strings.Contains(string(a.Body), `"server":"is stopping`) {
+		t.Errorf("%s", a.Body)
+	}
+	s.do("operator", "POST", "/api/tasks", fine).want(201) // what comes meanwhile is answered
+}
+
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

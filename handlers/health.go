@@ -54,9 +54,15 @@ func (s *Server) readyz(c echo.Context) error {
 	return c.Blob(status, "application/json", b)
 }
 
+// isHealthCheck reports whether a route is one that proxies ask.
+func isHealthCheck(route string) bool { return route == "/healthz" || route == "/readyz" }
+
 // problems probes at most once a second: each probe is a synced write, and
 // anybody may ask.
 func (s *Server) problems(ctx context.Context) map[string]string {
+	if s.svc.Stopping() {
+		return map[string]string{"server": "is stopping; another one may answer"}
+	}
 	if err := s.svc.Fault(); err != nil {
 		return map[string]string{"database": err.Error()} // known without a probe, and at once
 	}

@@ -113,7 +113,8 @@ func (s *Server) logged(c echo.Context, k *call, took time.Duration) {
 	level := slog.LevelDebug
 	status := c.Response().Status
 	ctx := c.Request().Context()
-	if gone := ctx.Err() != nil && status == http.StatusServiceUnavailable; status >= 500 && !gone {
+	meant := status == http.StatusServiceUnavailable && (ctx.Err() != nil || s.svc.Stopping() && isHealthCheck(c.Path()))
+	if status >= 500 && !meant {
 		level = slog.LevelError
 	}
 	if s.log.Enabled(ctx, level) {

@@ -188,6 +188,9 @@ func (s *Server) routes() {
 var endless = map[string]bool{"/live": true, "/mcp": true, profilePath: true}
 
 func (s *Server) healthz(c echo.Context) error {
+	if s.svc.Stopping() {
+		return c.Blob(http.StatusServiceUnavailable, "application/json", s.leaving)
+	}
 	return c.Blob(http.StatusOK, "application/json", s.alive)
 }
 

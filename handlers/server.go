@@ -59,6 +59,7 @@ type Server struct {
 	echo     *echo.Echo
 	handler  http.Handler // echo, compressed
 	alive    []byte       // the answer of /healthz
+	leaving  []byte       // the same while the server stops
 	api      huma.API
 	sessions *scs.SessionManager
 	origin   *http.CrossOriginProtection
@@ -93,6 +94,9 @@ func New(opt Options) (*Server, error) {
 	}
 	var err error
 	if s.alive, err = marshalJSON(aliveBody{"ok", opt.Build}); err != nil {
+		return nil, err
+	}
+	if s.leaving, err = marshalJSON(aliveBody{"stopping", opt.Build}); err != nil {
 		return nil, err
 	}
 	if s.conns, err = newConns(opt.TrustedProxies); err != nil {

@@ -194,12 +194,17 @@ func (j *Jobs) recovered(err error) bool {
 	return true
 }
 
+// Retire claims no further runs from now on. Stop follows.
+func (j *Jobs) Retire() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.closing = true
+}
+
 // Stop claims no further runs, stops those that run (they go back into the
 // queue), and ends the clock. It returns when no process is left or ctx ends.
 func (j *Jobs) Stop(ctx context.Context) error {
-	j.mu.Lock()
-	j.closing = true
-	j.mu.Unlock()
+	j.Retire()
 	j.stopRun(runner.ErrShutdown)
 	gone := make(chan struct{})
 	go func() { j.flights.Wait(); close(gone) }()

@@ -18,6 +18,8 @@ type cluster struct {
 	since  atomic.Pointer[time.Time]   // since when it does so, while it does
 	seen   atomic.Pointer[time.Time]   // when the database heard of this server last
 	others atomic.Int64
+
+	stopping atomic.Bool // whether several can be there or not
 }
 
 const (
@@ -151,6 +153,16 @@ func (s *Service) LeadsSince() (since time.Time, leads bool) {
 	}
 	return *from, true
 }
+
+// BeginStop notes that this server is about to stop, which health checks show
+// from then on, and reports whether others are there to answer in its place.
+func (s *Service) BeginStop() (others bool) {
+	s.cluster.stopping.Store(true)
+	return s.cluster.others.Load() > 0
+}
+
+// Stopping reports whether this server is about to stop.
+func (s *Service) Stopping() bool { return s.cluster.stopping.Load() }
 
 // Resign lets another server lead at once. It is called at the end.
 func (s *Service) Resign(ctx context.Context) error {

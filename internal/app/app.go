@@ -351,11 +351,16 @@ func (in *Instance) revokeRemoved(ctx context.Context) {
 	}
 }
 
-// drain stops in order: no new runs, running ones told, streams closed, then
-// the last requests answered.
+// drain stops in order: no new runs, health checks told, running ones told,
+// streams closed, then the last requests answered.
 func (in *Instance) drain(srv *http.Server, clock *jobs.Jobs) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 35*time.Second)
 	defer cancel()
+	clock.Retire()
+	if in.Service.BeginStop() {
+		in.opt.Log.Info("answering until health checks have seen that this server stops", "seconds", seenAfter.Seconds())
+		<-time.After(seenAfter)
+	}
 	err := errors.Join(clock.Stop(ctx), in.Service.Resign(ctx))
 	in.Service.Hub().Close()
 	model.CloseIdle()
@@ -367,6 +372,11 @@ func (in *Instance) drain(srv *http.Server, clock *jobs.Jobs) error {
 	}
 	return err
 }
+
+// seenAfter is how long a server that stops answers as before, where others can
+// answer in its place: a proxy that asks for its health every second sends it
+// nothing any more by then. Otherwise connections are closed under requests.
+const seenAfter = 3 * time.Second
 
 // lastRequests bounds how long a stop waits for requests, such as a body that
 // comes slowly. All others are answered at once.
