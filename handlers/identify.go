@@ -150,7 +150,7 @@ func (s *Server) formToken(c echo.Context) string {
 
 // sign returns the token that fits a nonce, of sha256.Size bytes.
 func (s *Server) sign(nonce string) []byte {
-	m := hmac.New(sha256.New, s.formKey[:])
+	m := hmac.New(sha256.New, s.formKey)
 	m.Write([]byte(nonce))
 	return m.Sum(nil)
 }

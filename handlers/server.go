@@ -5,6 +5,7 @@ package handlers
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
 	"log/slog"
 	"net"
 	"net/http"
@@ -48,6 +49,7 @@ type Options struct {
 	Runners        Runners                                    // what is known of the runners; nil: pages tell nothing of them
 	Demo           bool                                       // an instance to look around in: the inbox says what to try
 	MCP            http.Handler                               // serves /mcp to callers with a token; nil: nothing is there
+	FormKey        []byte                                     // by which servers know each other's forms; nil: no other is there
 }
 
 // Server is the HTTP side of an instance.
@@ -63,7 +65,7 @@ type Server struct {
 	api      huma.API
 	sessions *scs.SessionManager
 	origin   *http.CrossOriginProtection
-	formKey  [32]byte
+	formKey  []byte
 	hosts    map[string]bool
 	perms    map[string]task.Perm // "METHOD /route/:param" → what it needs
 	checks   []func(echo.Context) error
@@ -103,8 +105,9 @@ func New(opt Options) (*Server, error) {
 		return nil, err
 	}
 	s.metrics = newMetrics(opt.Service, opt.Scheduler, s.conns, opt.Log)
-	if _, err := rand.Read(s.formKey[:]); err != nil {
-		return nil, err
+	if s.formKey = opt.FormKey; s.formKey == nil {
+		s.formKey = make([]byte, sha256.Size)
+		_, _ = rand.Read(s.formKey) // never fails
 	}
 	s.sessions = s.newSessions()
 	s.hosts = allowedHosts(opt)

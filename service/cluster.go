@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -152,6 +153,30 @@ func (s *Service) LeadsSince() (since time.Time, leads bool) {
 		return since, false
 	}
 	return *from, true
+}
+
+// formKeyKey is the setting with the key of the forms.
+const formKeyKey = "form_key"
+
+// FormKey returns the key by which a server knows the forms of pages that others
+// on its database have drawn; nil where no other can be there. It lets nobody in
+// who reads it: a form also needs the cookie of the browser that it was drawn for.
+func (s *Service) FormKey(ctx context.Context) ([]byte, error) {
+	if !s.db.Shared() {
+		return nil, nil
+	}
+	key, err := read(ctx, s, func(rx *db.Rx) (string, error) { return rx.Setting(formKeyKey) })
+	if err != nil || key != "" {
+		return []byte(key), err
+	}
+	err = s.db.Write(ctx, func(tx *db.Tx) error { // another one may start at the same time
+		if key, err = tx.Setting(formKeyKey); err != nil || key != "" {
+			return err
+		}
+		key = rand.Text() + rand.Text()
+		return tx.SetSetting(formKeyKey, key)
+	})
+	return []byte(key), err
 }
 
 // BeginStop notes that this server is about to stop, which health checks show

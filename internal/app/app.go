@@ -207,9 +207,14 @@ func (in *Instance) serveOn(ctx context.Context, at doors, o ServeOptions) error
 		return err
 	}
 	in.settings.Use(in.Service, clock)
+	forms, err := in.Service.FormKey(ctx)
+	if err != nil {
+		return err
+	}
 	probes := in.prober()
 	h, err := handlers.New(handlers.Options{
-		Demo: o.Demo, Service: in.Service, Scheduler: clock, Log: in.opt.Log, Build: o.Build, DataDir: in.Config.Data, Listen: ln.Addr(),
+		FormKey: forms,
+		Demo:    o.Demo, Service: in.Service, Scheduler: clock, Log: in.opt.Log, Build: o.Build, DataDir: in.Config.Data, Listen: ln.Addr(),
 		MCP:            mcpserver.New(mcpserver.Options{Service: in.Service, Log: in.opt.Log, Version: o.Build.Version}),
 		EnforcementGap: in.enforcementGap, Enforces: in.enforces,
 		Runners: probes, PublicURL: in.Config.PublicURL, AllowedHosts: in.Config.AllowedHosts, TrustedProxies: in.Config.TrustedProxies,
