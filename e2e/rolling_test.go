@@ -1,0 +1,522 @@
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+	_ "github.com/jackc/pgx/v5/stdlib" // to look into the database from outside
+
+	"taskyard/internal/client"
+	"taskyard/internal/testkit"
+	"taskyard/task"
+)
+
+// tomorrow is the version to which servers are upgraded.
+const tomorrow = "v99.0.0"
+
+// buildTomorrow builds the program as its next version: linked with another
+// number, and with one more migration, of a table that every claim uses.
+func buildTomorrow(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	replace := map[string]string{}
+	for folder, kind := range map[string]string{"db/migrations": "INTEGER", "db/migrations/postgres": "bigint"} {
+		file := filepath.Join(dir, kind+".sql")
+		put(t, file, "-- +goose Up\nALTER TABLE tasks ADD COLUMN of_tomorrow "+kind+" NOT NULL DEFAULT 0;\n"+
+			"CREATE INDEX tasks_of_tomorrow ON tasks (of_tomorrow) WHERE of_tomorrow > 0;\n")
+		to, err := filepath.Abs(filepath.Join(folder, "9000_tomorrow.sql"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		replace[to] = file
+	}
+	overlay := filepath.Join(dir, "overlay.json")
+	put(t, overlay, asJSON(map[string]any{"Replace": replace}))
+	to := filepath.Join(dir, "taskyard")
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", to, "-overlay", overlay,
+		"-ldflags", "-X taskyard/internal/buildinfo.linkedVersion="+tomorrow, "taskyard").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return to
+}
+
+// rolling is three servers on one PostgreSQL behind a Caddy, which clients use
+// while they are replaced.
+type rolling struct {
+	t       *testing.T
+	servers []*server
+	site    string
+	store   *sql.DB
+	send    *http.Client // without a limit of time
+	seen    *repeats
+
+	mu   sync.Mutex
+	errs []error
+}
+
+// fail notes what a client saw that it must not.
+func (y *rolling) fail(err error) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	y.errs = append(y.errs, err)
+}
+
+func newRolling(t *testing.T, agents map[string]string, config string) *rolling {
+	t.Helper()
+	caddy, err := exec.LookPath("caddy")
+	if err != nil {
+		t.Skip("caddy is missing: apt-get install caddy")
+	}
+	p, err := testkit.StartPostgres()
+	if err != nil {
+		if os.Getenv("CI") == "" {
+			t.Skip(err)
+		}
+		t.Fatal(err)
+	}
+	public := freeAddress(t)
+	y := &rolling{t: t, site: "http://" + public, seen: &repeats{keys: map[string]bool{}}}
+	to := &http.Transport{MaxIdleConnsPerHost: 64}
+	t.Cleanup(to.CloseIdleConnections)
+	y.seen.next = to
+	y.send = &http.Client{Transport: y.seen}
+	if y.store, err = sql.Open("pgx", p.URL); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = y.store.Close() })
+	var addresses []string
+	for range 3 {
+		s := newServer(t, "serve")
+		s.store, s.public = p.URL, public
+		s.file("taskyard.toml", fmt.Sprintf("public_url = %q\ntrusted_proxies = [\"127.0.0.1\"]\n%s", y.site, config))
+		for name, lines := range agents {
+			s.file("agents/"+name+".md", "---\nname: "+name+"\ndescription: For the test.\ntools: read\n"+lines+"---\nWork.\n")
+		}
+		s.start()
+		y.servers = append(y.servers, s)
+		addresses = append(addresses, s.address)
+	}
+	dir, log := t.TempDir(), &lockedBuffer{}
+	text, err := os.ReadFile("packaging/cluster/Caddyfile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "Caddyfile")
+	put(t, file, string(text))
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), caddy, "run", "--adapter", "caddyfile", "--config", file)
+	cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_DATA_HOME="+dir, "XDG_CONFIG_HOME="+dir, "CADDY_ADMIN=off",
+		"TASKYARD_SITE="+y.site, "TASKYARD_SERVERS="+strings.Join(addresses, " "))
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := testkit.StartTied(cmd); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		if t.Failed() {
+			t.Logf("log of caddy:\n%s", log.tail(6000))
+		}
+	})
+	testkit.Eventually(t, "caddy passes requests on", func() bool { return y.version(y.site) != "" })
+	return y
+}
+
+// version is that of a server that is alive, else "".
+func (y *rolling) version(base string) string {
+	res, err := http.Get(base + "/healthz")
+	if err != nil {
+		return ""
+	}
+	defer res.Body.Close()
+	var is struct{ Status, Version string }
+	if json.NewDecoder(res.Body).Decode(&is) != nil || res.StatusCode != http.StatusOK || is.Status != "ok" {
+		return ""
+	}
+	return is.Version
+}
+
+// api is a client that reaches any of the servers.
+func (y *rolling) api(token string) *client.Client {
+	return &client.Client{URL: y.site, Token: token, HTTP: &http.Client{Timeout: patience, Transport: y.seen}}
+}
+
+// waiting is how many signups wait at all the servers.
+func (y *rolling) waiting(reader string) (n int) {
+	for _, s := range y.servers {
+		var here int
+		_, _ = fmt.Sscan(s.metric(reader, "taskyard_signups_waiting"), &here)
+		n += here
+	}
+	return n
+}
+
+// repeats counts what clients send once more.
+type repeats struct {
+	next http.RoundTripper
+	mu   sync.Mutex
+	keys map[string]bool
+	n    map[string]int // by what became of the first time
+	last map[string]string
+}
+
+func (r *repeats) RoundTrip(req *http.Request) (*http.Response, error) {
+	res, err := r.next.RoundTrip(req)
+	key := ""
+	for name, values := range req.Header {
+		if strings.EqualFold(name, "Idempotency-Key") { // not spelt as net/http spells it
+			key = values[0]
+		}
+	}
+	if key == "" {
+		return res, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.n == nil {
+		r.n, r.last = map[string]int{}, map[string]string{}
+	}
+	if r.keys[key] {
+		r.n[r.last[key]]++
+	}
+	r.keys[key] = true
+	if err != nil {
+		r.last[key] = err.Error()
+	} else if res.StatusCode >= http.StatusInternalServerError {
+		r.last[key] = res.Status
+	}
+	return res, err
+}
+
+// TestServersAreUpgradedOneByOne replaces each of three servers by the next
+// version, which changes the schema, while clients work.
+func TestServersAreUpgradedOneByOne(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir() + "/"
+	script := filepath.Join(t.TempDir(), "agent.sh")
+	put(t, script, "echo here >> \"$GO_FOLDER/started\"\nwhile [ ! -e \"$GO_FOLDER/go\" ]; do sleep 0.1; done\necho done\n")
+	owners := []string{"ada", "bob", "cleo"}
+	agents := map[string]string{"dora": "", "long": "runner: script\n"}
+	for _, o := range owners {
+		agents[o] = ""
+	}
+	y := newRolling(t, agents, fmt.Sprintf("[approval]\npolicy = \"never\"\n[runners.script]\nkind = \"command\"\n"+
+		"command = [\"/bin/sh\", %q]\nenv = { GO_FOLDER = %q }\n", script, folder))
+	next := buildTomorrow(t)
+	first := y.servers[0]
+	tokens := map[string]string{}
+	for _, o := range append(owners, "dora") {
+		tokens[o] = first.token("--agent", o)
+	}
+	person, reader := y.api(first.token("--scope", "operate", "--name", "person")), first.token("--scope", "read", "--name", "reader")
+
+	y.whoeverIsGoneClaimsNothing(person, tokens["dora"], reader)
+
+	// Clients that work, one that waits for work, and one that reads the log.
+	stop, end := context.WithCancel(t.Context())
+	defer end()
+	var around sync.WaitGroup
+	stream := &logReader{created: map[task.ID]int{}}
+	around.Go(func() { y.follow(stop, stream, reader) })
+	hold := &holder{got: make(chan string, 100)}
+	around.Go(func() { y.hold(stop, hold, tokens["dora"]) })
+	pace := time.NewTicker(testkit.ByForm(8*time.Millisecond, 4*time.Millisecond, 2*time.Millisecond))
+	defer pace.Stop()
+	l := &load{clients: testkit.ByForm(8, 16, 32), tasks: 1 << 40, owners: owners}
+	l.again = func() { y.fail(errors.New("a connection broke, and its repeat too")) }
+	l.api = func(owner string) *client.Client {
+		c := y.api(tokens[owner])
+		c.HTTP.Transport = paced{y.seen, pace.C}
+		return c
+	}
+	l.run()
+	long := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Long work", "owner": "long"})
+	testkit.Eventually(t, "the run has started", func() bool { return lines(t, folder+"started") == 1 })
+	for i, s := range y.servers {
+		if strings.Contains(s.log.String(), `"run started"`) {
+			y.servers[0], y.servers[i] = s, y.servers[0] // it is the first to be replaced
+		}
+	}
+
+	for i, s := range y.servers {
+		y.replace(s, next)
+		before := l.ops.Load()
+		testkit.Eventually(t, "the load continues", func() bool { return l.ops.Load() >= before+50 })
+		title, begun := fmt.Sprintf("Held %d", i), time.Now()
+		call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": title, "owner": "dora"})
+		select {
+		case got := <-hold.got:
+			if got != title {
+				t.Errorf("the signup that waits got %q, want %q", got, title)
+			}
+			t.Logf("the signup that waits had its task after %v", time.Since(begun).Round(time.Millisecond))
+		case <-time.After(patience):
+			t.Fatal("the signup that waits gets nothing")
+		}
+	}
+
+	l.created.Store(l.tasks) // enough
+	<-l.done
+	l.tasks = int64(len(l.acked))
+	put(t, folder+"go", "")
+	var runs []task.Run
+	testkit.Eventually(t, "the run has ended", func() bool {
+		runs = call[struct{ Runs []task.Run }](t, person, "GET", "/api/tasks/"+long.ID.String()+"/runs", nil).Runs
+		return len(runs) > 0 && runs[0].Status == task.RunCompleted
+	})
+	l.readAll(t)
+	l.hist.explain(t)
+	if got := l.hist.check(); got != porcupine.Ok {
+		t.Errorf("the history of claims is %s", got)
+	}
+	testkit.Eventually(t, "the stream has told of each task", func() bool { return stream.size() >= len(l.acked)+len(y.servers)+1 })
+	end()
+	around.Wait()
+	y.check(l, stream, hold, len(runs), lines(t, folder+"started"))
+	y.versions()
+	y.goingBackIsRefused()
+	whole := exec.CommandContext(t.Context(), next, "check", "--data", first.data, "--set", "database="+first.store)
+	if out, err := whole.CombinedOutput(); err != nil {
+		t.Errorf("check: %v: %s", err, out)
+	}
+}
+
+// paced lets requests go one by one.
+type paced struct {
+	next http.RoundTripper
+	pace <-chan time.Time
+}
+
+func (p paced) RoundTrip(r *http.Request) (*http.Response, error) {
+	select {
+	case <-p.pace:
+		return p.next.RoundTrip(r)
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	}
+}
+
+// replace stops a server and starts the next version in its place.
+func (y *rolling) replace(s *server, program string) {
+	y.t.Helper()
+	begun := time.Now()
+	if code := s.term(); code != exitOK {
+		y.t.Errorf("a server that was stopped ends with exit code %d", code)
+	}
+	stopped := time.Now()
+	if log := s.log.String(); strings.Contains(log, "cut off") {
+		y.t.Error("a server that was stopped cut off requests")
+	}
+	id, err := os.ReadFile(filepath.Join(s.data, "yard-id"))
+	if err != nil {
+		y.t.Fatal(err)
+	}
+	var leads int
+	err = y.store.QueryRow("SELECT count(*) FROM leader WHERE server = $1 AND until > extract(epoch FROM now()) * 1000",
+		strings.TrimSpace(string(id))).Scan(&leads)
+	if err != nil || leads > 0 {
+		y.t.Errorf("a server that was stopped still leads: %d, %v", leads, err)
+	}
+	s.program = []string{program}
+	s.start()
+	testkit.Eventually(y.t, "the new server is healthy", func() bool { return y.version(s.url()) == tomorrow })
+	y.t.Logf("stopped after %v, replaced after %v", stopped.Sub(begun).Round(time.Millisecond), time.Since(begun).Round(time.Millisecond))
+}
+
+// whoeverIsGoneClaimsNothing has a client go away that waits behind the proxy.
+func (y *rolling) whoeverIsGoneClaimsNothing(person *client.Client, token, reader string) {
+	y.t.Helper()
+	ctx, leave := context.WithCancel(y.t.Context())
+	gone := make(chan error, 1)
+	go func() {
+		gone <- y.api(token).Do(ctx, "POST", "/api/agents/dora/signup", map[string]any{"waitSeconds": 40}, nil)
+	}()
+	testkit.Eventually(y.t, "the signup waits", func() bool { return y.waiting(reader) == 1 })
+	leave()
+	if err := <-gone; !errors.Is(err, context.Canceled) {
+		y.t.Errorf("the signup ended with %v", err)
+	}
+	testkit.Eventually(y.t, "nobody waits", func() bool { return y.waiting(reader) == 0 })
+	made := call[task.Task](y.t, person, "POST", "/api/tasks", map[string]any{"title": "For whoever is there", "owner": "dora"})
+	got := call[struct{ Task *task.Task }](y.t, y.api(token), "POST", "/api/agents/dora/signup", nil).Task
+	if got == nil || got.ID != made.ID {
+		y.t.Fatalf("the task went to the client that is gone: %+v", got)
+	}
+	call[any](y.t, y.api(token), "POST", "/api/tasks/"+got.ID.String()+"/complete", map[string]any{"claim": got.Claim.ID})
+}
+
+// holder is an agent that always waits for work.
+type holder struct {
+	got   chan string // titles
+	calls atomic.Int64
+}
+
+func (y *rolling) hold(ctx context.Context, h *holder, token string) {
+	api := y.api(token)
+	for ctx.Err() == nil {
+		var out struct{ Task *task.Task }
+		h.calls.Add(1)
+		err := api.Do(ctx, "POST", "/api/agents/dora/signup", map[string]any{"waitSeconds": 40}, &out)
+		if err == nil && out.Task != nil {
+			err = api.Do(ctx, "POST", "/api/tasks/"+out.Task.ID.String()+"/complete", map[string]any{"claim": out.Task.Claim.ID}, nil)
+			h.got <- out.Task.Title
+		}
+		if err != nil && ctx.Err() == nil {
+			y.fail(fmt.Errorf("the signup that waits: %w", err))
+			return
+		}
+	}
+}
+
+// logReader follows the log through the proxy.
+type logReader struct {
+	mu      sync.Mutex
+	created map[task.ID]int // how often the stream told of a new task
+	streams int
+}
+
+func (s *logReader) size() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.created)
+}
+
+// follow reads the stream of the log. When it ends, another one continues after the last line.
+func (y *rolling) follow(ctx context.Context, s *logReader, token string) {
+	for last := "0"; ctx.Err() == nil; {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, y.site+"/api/events", nil)
+		if err != nil {
+			y.fail(err)
+			return
+		}
+		req.Header.Set("Authorization", "Bearer "+token)
+		req.Header.Set("Accept", "text/event-stream")
+		req.Header.Set("Last-Event-ID", last)
+		res, err := y.send.Do(req)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil || res.StatusCode != http.StatusOK:
+			y.fail(fmt.Errorf("the stream is not opened again: %w, %+v", err, res))
+			return
+		}
+		last = s.read(res.Body, last)
+		_ = res.Body.Close()
+	}
+}
+
+// read reads one stream to its end, and returns the id of its last line.
+func (s *logReader) read(body io.Reader, last string) string {
+	s.mu.Lock()
+	s.streams++
+	s.mu.Unlock()
+	id := last
+	for in := bufio.NewScanner(body); in.Scan(); {
+		line := in.Bytes()
+		if rest, ok := bytes.CutPrefix(line, []byte("id: ")); ok {
+			id = string(rest)
+			continue
+		}
+		data, ok := bytes.CutPrefix(line, []byte("data: "))
+		if !ok {
+			continue
+		}
+		var e task.Event
+		if json.Unmarshal(data, &e) != nil {
+			return last // cut within a line, which comes again
+		}
+		last = id
+		if e.Kind == task.EvTaskCreated {
+			s.mu.Lock()
+			s.created[e.TaskID]++
+			s.mu.Unlock()
+		}
+	}
+	return last
+}
+
+// check compares what the clients saw with what must be.
+func (y *rolling) check(l *load, stream *logReader, hold *holder, runs, starts int) {
+	y.t.Helper()
+	for _, err := range y.errs[:min(len(y.errs), 10)] {
+		y.t.Error(err)
+	}
+	if n := len(l.hist.lost); n > 0 {
+		y.t.Errorf("%d signups had no answer", n)
+	}
+	for id, n := range stream.created {
+		if n != 1 {
+			y.t.Errorf("the stream told of task %d %d times", id, n)
+		}
+	}
+	// A server that stops ends a stream and a wait once. Whoever comes back at once
+	// is not to meet the same server again.
+	if most := 1 + 2*len(y.servers); stream.streams > most || hold.calls.Load() > int64(most+len(y.servers)) {
+		y.t.Errorf("%d streams and %d waits in one after the other", stream.streams, hold.calls.Load())
+	}
+	if starts < 2 {
+		y.t.Errorf("the run was started %d times: the server that was stopped did not end it", starts)
+	}
+	y.t.Logf("%d acknowledged creates, %d requests, repeats: %v; %d streams, %d waits; the run was started %d times in %d runs",
+		len(l.acked), l.ops.Load(), y.seen.n, stream.streams, hold.calls.Load(), starts, runs)
+}
+
+// versions are those that the servers show: all the new one. Who opens a form on
+// one server can send it to another, and is signed in on all.
+func (y *rolling) versions() {
+	y.t.Helper()
+	b := newBrowser(y.t)
+	form := strings.Replace(y.servers[2].first, y.site, y.servers[0].url(), 1)
+	if status, to := b.send(form, y.servers[1].url()+"/setup", map[string]string{
+		"name": "maya", "password": goodPassword, "password2": goodPassword,
+	}); status != http.StatusSeeOther {
+		y.t.Fatalf("signing in answers %d and leads to %q", status, to)
+	}
+	_, page := b.get(y.servers[2].url() + "/settings/about")
+	for _, s := range y.servers {
+		if !strings.Contains(page, s.address) {
+			y.t.Errorf("Settings → About does not show %s", s.address)
+		}
+	}
+	if n := strings.Count(page, tomorrow); n != 1+len(y.servers) { // of the one that answers, and in the list
+		y.t.Errorf("Settings → About shows the new version %d times", n)
+	}
+}
+
+// goingBackIsRefused starts the former version on the new schema.
+func (y *rolling) goingBackIsRefused() {
+	y.t.Helper()
+	s := y.servers[2]
+	s.term()
+	now := s.program
+	s.program = nil
+	before := len(s.log.String())
+	err := s.tryStart()
+	if log := s.log.String()[before:]; err == nil || !strings.Contains(log, "has schema 9000, this program knows up to") ||
+		!strings.Contains(log, "nothing was changed") {
+		y.t.Errorf("the former version starts on the new schema: %v, %s", err, log)
+	}
+	s.cmd = nil
+	out, errs, code := s.command("", "token", "create", "--scope", "read")
+	if code != exitRefused || !strings.Contains(errs, "has schema 9000") {
+		y.t.Errorf("a command of the former version: exit code %d, %s %s", code, out, errs)
+	}
+	s.program = now
+	s.start()
+}
