@@ -1,0 +1,135 @@
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+)
+
+// composed is what a test looks at in a file of Compose.
+type composed struct {
+	Services map[string]struct {
+		Image       string
+		Environment map[string]string
+		Secrets     []string
+		Volumes     []string
+	}
+	Secrets map[string]struct{ File string }
+}
+
+// TestTheClusterOfComposeFitsTogether: the tests of the upgrade run its Caddyfile.
+func TestTheClusterOfComposeFitsTogether(t *testing.T) {
+	t.Parallel()
+	const folder = "packaging/cluster/"
+	text, err := os.ReadFile(folder + "compose.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all composed
+	if err := yaml.Unmarshal(text, &all); err != nil {
+		t.Fatal(err)
+	}
+	given := regexp.MustCompile(`\$\{([A-Z_]+)[^}]*\}`)
+	values := map[string]string{"TASKYARD_SITE": "tasks.example.org", "TZ": "Europe/Berlin", "TASKYARD_IMAGE": "taskyard"}
+	caddy := all.Services["caddy"].Environment
+
+	t.Run("the servers are configured", func(t *testing.T) {
+		var servers []string
+		for name, s := range all.Services {
+			if s.Image != all.Services["taskyard-1"].Image {
+				continue
+			}
+			servers = append(servers, name+":8080")
+			cmd := exec.CommandContext(t.Context(), binary(t), "config", "check", "--data", t.TempDir())
+			cmd.Env = []string{"HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH")}
+			for k, v := range s.Environment {
+				v = given.ReplaceAllStringFunc(v, func(ref string) string {
+					known := values[given.FindStringSubmatch(ref)[1]]
+					if known == "" {
+						t.Errorf("%s uses %s", name, ref)
+					}
+					return known
+				})
+				cmd.Env = append(cmd.Env, k+"="+v)
+			}
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("the configuration of %s: %v: %s", name, err, out)
+			}
+			if !slices.Contains(strings.Split(s.Environment["TASKYARD_ALLOWED_HOSTS"], ","), name) {
+				t.Errorf("%s does not answer to its name, by which Caddy asks for its health", name)
+			}
+		}
+		slices.Sort(servers)
+		if got := strings.Join(servers, " "); len(servers) != 3 || caddy["TASKYARD_SERVERS"] != got {
+			t.Errorf("Caddy passes requests on to %q, the servers are %q", caddy["TASKYARD_SERVERS"], got)
+		}
+	})
+	t.Run("Caddy is given what its file names", func(t *testing.T) {
+		file, err := os.ReadFile(folder + "Caddyfile")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`\{\$([A-Z_]+)\}`).FindAllStringSubmatch(string(file), -1) {
+			if caddy[m[1]] == "" {
+				t.Errorf("Caddy is not given %s", m[1])
+			}
+		}
+		program, err := exec.LookPath("caddy")
+		if err != nil {
+			t.Skip("caddy is missing: apt-get install caddy")
+		}
+		cmd := exec.CommandContext(t.Context(), program, "validate", "--adapter", "caddyfile", "--config", folder+"Caddyfile")
+		cmd.Env = append(os.Environ(), "HOME="+t.TempDir(), "TASKYARD_SITE=tasks.example.org", "TASKYARD_SERVERS="+caddy["TASKYARD_SERVERS"])
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%v: %s", err, out)
+		}
+	})
+	t.Run("what is mounted is there, and the script makes the secrets", func(t *testing.T) {
+		dir := t.TempDir()
+		script, err := os.ReadFile(folder + "secrets.sh")
+		if err != nil {
+			t.Fatal(err)
+		}
+		put(t, filepath.Join(dir, "secrets.sh"), string(script))
+		if out, err := exec.CommandContext(t.Context(), "sh", filepath.Join(dir, "secrets.sh")).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		for name, s := range all.Secrets {
+			if made, err := os.ReadFile(filepath.Join(dir, s.File)); err != nil || len(made) < 48 {
+				t.Errorf("the secret %s: %d bytes, %v", name, len(made), err)
+			}
+		}
+		for name, s := range all.Services {
+			for _, secret := range s.Secrets {
+				if all.Secrets[secret].File == "" {
+					t.Errorf("%s has an unknown secret, %s", name, secret)
+				}
+			}
+			for k, v := range s.Environment {
+				if path, ok := strings.CutPrefix(v, "/run/secrets/"); ok && !slices.Contains(s.Secrets, path) {
+					t.Errorf("%s of %s leads to %s, which it is not given", k, name, v)
+				}
+			}
+			for _, v := range s.Volumes {
+				from, _, _ := strings.Cut(v, ":")
+				if !strings.HasPrefix(from, "./") {
+					continue
+				}
+				if _, err := os.Stat(folder + from); err != nil {
+					t.Errorf("%s mounts %v", name, err)
+				}
+				if strings.HasSuffix(from, ".sh") {
+					if out, err := exec.CommandContext(t.Context(), "sh", "-n", folder+from).CombinedOutput(); err != nil {
+						t.Errorf("%s: %s", from, out)
+					}
+				}
+			}
+		}
+	})
+}
