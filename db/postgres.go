@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
 
 	"taskyard/task"
 )
@@ -25,21 +24,6 @@ const (
 	pgText, pgBinary = 0, 1
 )
 
-// The settings of each connection. A server that is suspended inside a
-// transaction would hold up all others: its transaction ends with it.
-var pgSettings = map[string]string{
-	"application_name":                    "taskyard",
-	"idle_in_transaction_session_timeout": "5000",
-	"lock_timeout":                        "30000",
-	"tcp_user_timeout":                    "10000",
-	"TimeZone":                            "UTC",
-	// As those of SQLite, plans are made once a statement; one of a task takes
-	// longer to make than to run.
-	"plan_cache_mode":             "force_generic_plan",
-	"jit":                         "off",
-	"standard_conforming_strings": "on",
-}
-
 // pgSession is a connection to PostgreSQL as the statements see it. It speaks
 // the protocol itself, with values as text: PostgreSQL reads a number for a
 // text and a text for a number then, as SQLite does.
@@ -50,39 +34,6 @@ type pgSession struct {
 	open *pgRows   // the rows that are being read
 
 	deferred deferred
-}
-
-// pgConnect opens a session. readOnly ones cannot write. hear, if not nil, is called
-// with the notifications that come.
-func pgConnect(ctx context.Context, url string, readOnly bool, hear func(payload string)) (*conn, error) {
-	cfg, err := pgconn.ParseConfig(url)
-	if err != nil {
-		return nil, err
-	}
-	for k, v := range pgSettings {
-		if cfg.RuntimeParams[k] == "" {
-			cfg.RuntimeParams[k] = v
-		}
-	}
-	if readOnly {
-		cfg.RuntimeParams["default_transaction_read_only"] = "on"
-	}
-	if hear != nil {
-		cfg.OnNotification = func(_ *pgconn.PgConn, n *pgconn.Notification) { hear(n.Payload) }
-	} else {
-		cfg.BuildContextWatcherHandler = cancelRequest
-	}
-	c, err := pgconn.ConnectConfig(ctx, cfg)
-	if err != nil {
-		return nil, err
-	}
-	return &conn{c: &pgSession{c: c}, stmts: make(map[string]*stmt, 64)}, nil
-}
-
-// cancelRequest has a context that ends cancel the statement, where the connection
-// would be lost otherwise.
-func cancelRequest(c *pgconn.PgConn) ctxwatch.Handler {
-	return &pgconn.CancelRequestContextWatcherHandler{Conn: c, DeadlineDelay: 5 * time.Second}
 }
 
 // postgres reports whether the connection is one to PostgreSQL.

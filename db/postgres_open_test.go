@@ -1,9 +1,11 @@
 package db_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
+	"net"
 	"net/url"
 	"strings"
 	"testing"
@@ -106,5 +108,41 @@ func TestAnUnknownPostgreSQLDatabaseIsNotWaitedFor(t *testing.T) {
 			t.Errorf("expected %s, got %v", what, err)
 		}
 		equal(t, "lines that say that it waits", len(lines), 0)
+	}
+}
+
+// The address of a primary and its standby, as libpq has it. A host that cannot be
+// reached is passed over.
+func TestAnAddressMayNameSeveralHosts(t *testing.T) {
+	t.Parallel()
+	onPostgres(t)
+	u, err := url.Parse(dbtest.PostgresURL(t, t.Name()))
+	ok(t, err)
+	host, port := cmp.Or(u.Query().Get("host"), u.Hostname()), cmp.Or(u.Query().Get("port"), u.Port(), "5432")
+	silent, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	ok(t, err)
+	t.Cleanup(func() { silent.Close() })
+	_, silentPort, err := net.SplitHostPort(silent.Addr().String())
+	ok(t, err)
+	for _, tt := range []struct{ name, host, port, attrs string }{
+		{"nobody listens on the first", t.TempDir(), "5432", ""},
+		{"nobody answers on the first", "127.0.0.1", silentPort, ""},
+		{"it says what it needs", host, port, "read-write"},
+		{"it says so in other words", host, port, "primary"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			q := u.Query()
+			q.Set("host", tt.host+","+host)
+			q.Set("port", tt.port+","+port)
+			if tt.attrs != "" {
+				q.Set("target_session_attrs", tt.attrs)
+			}
+			several := *u
+			several.Host, several.RawQuery = "", q.Encode()
+			d := beside(t, several.String())
+			write(t, d, func(tx *db.Tx) error { _, err := newTask(tx, "on the primary"); return err })
+			ok(t, d.Read(t.Context(), func(rx *db.Rx) error { _, err := rx.Running(); return err }))
+		})
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/tls"
-	"database/sql"
 	"embed"
 	"errors"
 	"fmt"
@@ -15,8 +14,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	_ "github.com/jackc/pgx/v5/stdlib" // for the migrations
+	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
 
@@ -119,10 +119,12 @@ func (pg *pgStore) connect(ctx context.Context, readOnly bool) (*conn, error) {
 // migrate brings the schema up to date; of several servers that start at once,
 // one does. A schema newer than this program is refused.
 func (pg *pgStore) migrate(ctx context.Context) error {
-	c, err := sql.Open("pgx", pg.url)
+	cfg, err := pgx.ParseConfig(pg.url)
 	if err != nil {
 		return err
 	}
+	chooseHost(&cfg.Config, false)
+	c := stdlib.OpenDB(*cfg)
 	defer c.Close()
 	folder, err := fs.Sub(pgMigrations, "migrations/postgres")
 	if err != nil {

@@ -1,0 +1,79 @@
+package db
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
+)
+
+// The settings of each connection. A server that is suspended inside a
+// transaction would hold up all others: its transaction ends with it.
+var pgSettings = map[string]string{
+	"application_name":                    "taskyard",
+	"idle_in_transaction_session_timeout": "5000",
+	"lock_timeout":                        "30000",
+	"tcp_user_timeout":                    "10000",
+	"TimeZone":                            "UTC",
+	// As those of SQLite, plans are made once a statement; one of a task takes
+	// longer to make than to run.
+	"plan_cache_mode":             "force_generic_plan",
+	"jit":                         "off",
+	"standard_conforming_strings": "on",
+}
+
+// hostTime is how long a connection to one of several hosts may take, before the
+// next one is tried.
+const hostTime = 2 * time.Second
+
+// chooseHost has connections made to the primary alone, also where the address
+// leaves out target_session_attrs. A standby would refuse each write, and what it
+// reads is old.
+func chooseHost(cfg *pgconn.Config, readOnly bool) {
+	switch {
+	case readOnly: // which would look like a standby to a look at what may be written
+		cfg.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsPrimary
+	case cfg.ValidateConnect == nil:
+		cfg.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
+	}
+	several := slices.ContainsFunc(cfg.Fallbacks, func(f *pgconn.FallbackConfig) bool { return f.Host != cfg.Host || f.Port != cfg.Port })
+	if several && cfg.ConnectTimeout == 0 {
+		cfg.ConnectTimeout = hostTime
+	}
+}
+
+// pgConnect opens a session. readOnly ones cannot write. hear, if not nil, is called
+// with the notifications that come.
+func pgConnect(ctx context.Context, url string, readOnly bool, hear func(payload string)) (*conn, error) {
+	cfg, err := pgconn.ParseConfig(url)
+	if err != nil {
+		return nil, err
+	}
+	chooseHost(cfg, readOnly)
+	for k, v := range pgSettings {
+		if cfg.RuntimeParams[k] == "" {
+			cfg.RuntimeParams[k] = v
+		}
+	}
+	if readOnly {
+		cfg.RuntimeParams["default_transaction_read_only"] = "on"
+	}
+	if hear != nil {
+		cfg.OnNotification = func(_ *pgconn.PgConn, n *pgconn.Notification) { hear(n.Payload) }
+	} else {
+		cfg.BuildContextWatcherHandler = cancelRequest
+	}
+	c, err := pgconn.ConnectConfig(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	return &conn{c: &pgSession{c: c}, stmts: make(map[string]*stmt, 64)}, nil
+}
+
+// cancelRequest has a context that ends cancel the statement, where the connection
+// would be lost otherwise.
+func cancelRequest(c *pgconn.PgConn) ctxwatch.Handler {
+	return &pgconn.CancelRequestContextWatcherHandler{Conn: c, DeadlineDelay: 5 * time.Second}
+}
