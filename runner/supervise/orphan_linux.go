@@ -1,6 +1,7 @@
 package supervise
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -17,10 +18,13 @@ const killPatience = 20 * time.Second
 
 // KillOrphan kills what a former server left of a run: the tree of p, if p is
 // still that very process, and every process that has the marks of the run
-// (see SetInstance). It returns how many processes it killed. The error says that
+// (see SetInstance), of this instance or of p's: a server that stopped in the middle of a
+// start has not noted the process. It returns how many processes it killed. The error says that
 // ctx ended while some were still alive.
 func KillOrphan(ctx context.Context, p Process, runID task.ID) (killed int, err error) {
-	all := func() []tree.Proc { return append(treeOf(p), ProcessesOfRun(runID)...) }
+	all := func() []tree.Proc {
+		return append(treeOf(p), processesOfRun(runID, cmp.Or(p.Instance, currentInstance()))...)
+	}
 	// The shim goes last: while it is there all others stay below it.
 	if root, ok := rootOf(p); ok {
 		root.Signal(unix.SIGSTOP)
@@ -67,10 +71,14 @@ func rootOf(p Process) (tree.Proc, bool) {
 // ProcessesOfRun lists the living processes that were started with the marks of a
 // run, without this one; none if no instance is set.
 func ProcessesOfRun(runID task.ID) []tree.Proc {
-	if currentInstance() == "" || runID == 0 {
+	return processesOfRun(runID, currentInstance())
+}
+
+func processesOfRun(runID task.ID, instance string) []tree.Proc {
+	if instance == "" || runID == 0 {
 		return nil
 	}
-	return tree.Marked(envRunID+"="+runID.String(), envInstanceID+"="+currentInstance())
+	return tree.Marked(envRunID+"="+runID.String(), envInstanceID+"="+instance)
 }
 
 // ProcessesOf lists the ids of the living processes of an instance.

@@ -113,6 +113,8 @@ type Process struct {
 	PID    int
 	Start  string // field 22 of /proc/PID/stat: kernel ticks since boot
 	BootID string // /proc/sys/kernel/random/boot_id
+
+	Instance string // whose marks the processes of its run have; "": those of this instance
 }
 
 // Outcome is how a run ended. A failed or canceled run has a Reason and no

@@ -321,6 +321,11 @@ func TestKillOrphan(t *testing.T) {
 		p.Start = ""
 		kill(t, p, 3_000_005, 0)
 	})
+	t.Run("it is killed when the run was that instance's", func(t *testing.T) {
+		_, p := sleeper(t, supervise.EnvRunID+"=3000006", supervise.EnvInstanceID+"=another")
+		p.Start, p.Instance = "", "another"
+		kill(t, p, 3_000_006, 2)
+	})
 }
 
 func TestStartedNamesTheProcess(t *testing.T) {
