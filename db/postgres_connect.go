@@ -30,8 +30,9 @@ const hostTime = 2 * time.Second
 
 // chooseHost has connections made to the primary alone, also where the address
 // leaves out target_session_attrs. A standby would refuse each write, and what it
-// reads is old.
+// reads is old. The loss of the host is noticed.
 func chooseHost(cfg *pgconn.Config, readOnly bool) {
+	cfg.DialFunc = dialHost
 	switch {
 	case readOnly: // which would look like a standby to a look at what may be written
 		cfg.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsPrimary
