@@ -2,20 +2,135 @@ package e2e
 
 import (
 	"bytes"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"math/rand/v2"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // to look into the database from outside
 
 	"taskyard/internal/testkit"
 	"taskyard/task"
 )
+
+// cluster is several servers on one PostgreSQL.
+type cluster struct {
+	servers  []*server
+	postgres *testkit.PostgresServer
+	db       *sql.DB // to look into the database from outside
+}
+
+// newCluster makes servers on one PostgreSQL, none of which is started.
+func newCluster(t *testing.T, n int) *cluster {
+	t.Helper()
+	return clusterOn(t, n, startPostgres(t))
+}
+
+func clusterOn(t *testing.T, n int, p *testkit.PostgresServer) *cluster {
+	t.Helper()
+	k := &cluster{postgres: p}
+	var err error
+	if k.db, err = sql.Open("pgx", p.URL); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = k.db.Close() })
+	for range n {
+		s := newServer(t, "serve")
+		s.store = p.URL
+		k.servers = append(k.servers, s)
+	}
+	return k
+}
+
+// startPostgres starts a PostgreSQL. Without its programs the test is skipped,
+// but not in CI.
+func startPostgres(t *testing.T) *testkit.PostgresServer {
+	t.Helper()
+	p, err := testkit.StartPostgres()
+	needPostgres(t, err)
+	return p
+}
+
+func needPostgres(t *testing.T, err error) {
+	t.Helper()
+	switch {
+	case err == nil:
+	case os.Getenv("CI") == "":
+		t.Skip(err)
+	default:
+		t.Fatal(err)
+	}
+}
+
+// rows is rows of a server, on PostgreSQL, which may be down.
+func (k *cluster) rows(query string) ([]string, error) { return queryRows(k.db, query) }
+
+// balanced is a client of all the servers: each request goes to any of them, as
+// through a proxy in front. Those that are not there are passed over, and those
+// that let a request wait longer than limit are for a while.
+func (k *cluster) balanced(t *testing.T, limit time.Duration) *http.Client {
+	to := &http.Transport{MaxIdleConnsPerHost: 64}
+	t.Cleanup(to.CloseIdleConnections)
+	b := &balancer{next: to, late: make([]atomic.Int64, len(k.servers))}
+	for _, s := range k.servers {
+		b.addresses = append(b.addresses, s.address)
+	}
+	return &http.Client{Timeout: limit, Transport: b}
+}
+
+type balancer struct {
+	addresses []string
+	late      []atomic.Int64 // when each let a request wait, in Unix nanoseconds
+	next      http.RoundTripper
+}
+
+func (b *balancer) RoundTrip(r *http.Request) (res *http.Response, err error) {
+	for _, i := range b.order() {
+		to := r.Clone(r.Context())
+		to.URL.Host, to.Host = b.addresses[i], b.addresses[i]
+		if r.GetBody != nil {
+			if to.Body, err = r.GetBody(); err != nil {
+				return nil, err
+			}
+		}
+		res, err = b.next.RoundTrip(to)
+		if err != nil && r.Context().Err() != nil {
+			b.late[i].Store(time.Now().UnixNano())
+		}
+		var op *net.OpError
+		if err == nil || !errors.As(err, &op) || op.Op != "dial" {
+			return res, err
+		}
+	}
+	return nil, err
+}
+
+// order is one in which the servers are tried.
+func (b *balancer) order() []int {
+	list, since := rand.Perm(len(b.addresses)), time.Now().Add(-3*time.Second).UnixNano()
+	late := func(i int) bool { return b.late[i].Load() > since }
+	slices.SortStableFunc(list, func(i, j int) int {
+		switch {
+		case late(i) == late(j):
+			return 0
+		case late(i):
+			return 1
+		}
+		return -1
+	})
+	return list
+}
 
 // What happens on one of several servers is known at once on the others, and
 // the work of one that dies is continued by another.
@@ -25,15 +140,15 @@ func TestServersOnOneDatabase(t *testing.T) {
 	goDir := t.TempDir() + "/"
 	script := filepath.Join(t.TempDir(), "agent.sh")
 	put(t, script, "echo here >> \"$GO_FOLDER/started\"\nwhile [ ! -e \"$GO_FOLDER/go\" ]; do sleep 0.1; done\necho done\n")
-	for _, s := range k.all() {
+	for _, s := range k.servers {
 		s.file("taskyard.toml", fmt.Sprintf("[approval]\npolicy = \"never\"\n[runners.script]\nkind = \"command\"\n"+
 			"command = [\"/bin/sh\", %q]\nenv = { GO_FOLDER = %q }\n", script, goDir))
 		s.file("agents/ada.md", "---\nname: ada\ndescription: Claims its work itself.\ntools: read\n---\nWork.\n")
 		s.file("agents/worker.md", "---\nname: worker\ndescription: Waits for a file.\ntools: read\nrunner: script\n---\nWork.\n")
 		s.start()
 	}
-	all := k.all()
-	person, ada := k.token("--scope", "operate"), k.token("--agent", "ada")
+	all := k.servers
+	person, ada := all[0].token("--scope", "operate"), all[0].token("--agent", "ada")
 
 	t.Run("a signup that waits on one gets what is created on another", func(t *testing.T) {
 		got := make(chan time.Time, 1)
@@ -84,7 +199,7 @@ func TestServersOnOneDatabase(t *testing.T) {
 		})
 		first.start()
 	})
-	if out, errs, code := k.command("", "check"); code != exitOK {
+	if out, errs, code := all[0].command("", "check"); code != exitOK {
 		t.Errorf("check: exit code %d: %s %s", code, out, errs)
 	}
 }

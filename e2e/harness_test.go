@@ -330,6 +330,10 @@ func readRows(path, query string, args ...any) ([]string, error) {
 		return nil, err
 	}
 	defer d.Close()
+	return queryRows(d, query, args...)
+}
+
+func queryRows(d *sql.DB, query string, args ...any) ([]string, error) {
 	rows, err := d.Query(query, args...)
 	if err != nil {
 		return nil, err

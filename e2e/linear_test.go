@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -30,7 +29,9 @@ import (
 // load is many clients that create, claim, complete and release at once.
 type load struct {
 	clients int
-	tasks   int64 // to be created in all
+	tasks   int64           // to be created in all
+	pace    <-chan struct{} // one for each task that may be created; nil: as fast as they can
+	enough  <-chan struct{} // closed when no more tasks are to be created; nil: when all are
 	owners  []string
 	api     func(owner string) *client.Client
 	// again is called after a connection died and returns when it is worth
@@ -44,12 +45,12 @@ type load struct {
 	ops     atomic.Int64
 	done    chan struct{} // closed when all clients are through
 	mu      sync.Mutex
-	acked   map[task.ID]string // acknowledged creates: id → title
+	acked   map[string]task.ID // acknowledged creates, by their titles, of which no two are equal
 	errs    []error
 }
 
 func (l *load) run() {
-	l.hist, l.done, l.acked = newHistory(), make(chan struct{}), map[task.ID]string{}
+	l.hist, l.done, l.acked = newHistory(), make(chan struct{}), map[string]task.ID{}
 	var wg sync.WaitGroup
 	for i := range l.clients {
 		owner := l.owners[i%len(l.owners)]
@@ -111,11 +112,7 @@ func (w *worker) request(method, path string, in, out any) outcome {
 }
 
 func (w *worker) work() {
-	for {
-		n := w.created.Add(1)
-		if n > w.tasks {
-			break
-		}
+	for n, more := w.next(); more; n, more = w.next() {
 		w.create(fmt.Sprintf("task %d of client %d", n, w.id))
 		w.use(w.signup())
 	}
@@ -129,13 +126,26 @@ func (w *worker) work() {
 	}
 }
 
+// next returns the number of the next task to be created, if there is one.
+func (l *load) next() (n int64, more bool) {
+	if l.pace != nil {
+		select {
+		case <-l.pace:
+		case <-l.enough:
+			return 0, false
+		}
+	}
+	n = l.created.Add(1)
+	return n, n <= l.tasks
+}
+
 func (w *worker) create(title string) {
 	for {
 		var tk task.Task
 		switch w.request("POST", "/api/tasks", map[string]any{"title": title, "owner": w.owner, "description": strings.Repeat("x", 200)}, &tk) {
 		case did:
 			w.mu.Lock()
-			w.acked[tk.ID] = title
+			w.acked[title] = tk.ID
 			w.mu.Unlock()
 			return
 		case refused:
@@ -236,23 +246,24 @@ func (w *worker) completeAndSignup(tk *task.Task) *task.Task {
 // readAll reads every acknowledged task at the end.
 func (l *load) readAll(t *testing.T) {
 	t.Helper()
-	if int64(len(l.acked)) < l.tasks*9/10 {
-		t.Errorf("only %d of %d creates are acknowledged", len(l.acked), l.tasks)
+	if all := min(l.created.Load(), l.tasks); int64(len(l.acked)) < all*9/10 {
+		t.Errorf("only %d of %d creates are acknowledged", len(l.acked), all)
 	}
-	ids := make(chan task.ID)
+	titles := make(chan string)
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
 			api := l.api(l.owners[0])
-			for id := range ids {
+			for title := range titles {
 				var tk task.Task
+				id := l.acked[title]
 				call := l.hist.now()
 				if err := api.Do(t.Context(), "GET", "/api/tasks/"+id.String(), nil, &tk); err != nil {
 					l.fail(fmt.Errorf("task %d was acknowledged and is not there: %w", id, err))
 					continue
 				}
-				if tk.Title != l.acked[id] {
-					l.fail(fmt.Errorf("task %d is called %q, acknowledged was %q", id, tk.Title, l.acked[id]))
+				if tk.Title != title {
+					l.fail(fmt.Errorf("task %d is called %q, acknowledged was %q", id, tk.Title, title))
 				}
 				a := claimOf(&tk)
 				a.Done = tk.Status == task.Done
@@ -260,10 +271,10 @@ func (l *load) readAll(t *testing.T) {
 			}
 		})
 	}
-	for id := range l.acked {
-		ids <- id
+	for title := range l.acked {
+		titles <- title
 	}
-	close(ids)
+	close(titles)
 	wg.Wait()
 	for _, err := range l.errs[:min(len(l.errs), 10)] {
 		t.Error(err)
@@ -273,13 +284,9 @@ func (l *load) readAll(t *testing.T) {
 // killer kills the server at random moments of a load and starts it again.
 type killer struct {
 	*server
-	others   []*server               // that share its database, and are killed in turn with it
 	postgres *testkit.PostgresServer // falls at every second moment instead; nil: SQLite
 	mu       sync.RWMutex            // held while the server is down
 }
-
-// all are the servers.
-func (k *killer) all() []*server { return append([]*server{k.server}, k.others...) }
 
 // again waits until the server is up.
 func (k *killer) again() {
@@ -310,10 +317,9 @@ func (k *killer) rampage(l *load, kills int, opsInAll int64) (done int) {
 			done++
 			continue
 		}
-		victim := k.all()[rand.IntN(1+len(k.others))]
 		k.mu.Lock()
-		victim.kill()
-		err := victim.tryStart()
+		k.kill()
+		err := k.tryStart()
 		k.mu.Unlock()
 		if err != nil {
 			l.fail(err)
@@ -331,41 +337,30 @@ func TestClaimsAreLinearizableUnderKill(t *testing.T) {
 
 // The same with PostgreSQL, which falls as often as the server does.
 func TestClaimsOnPostgreSQLAreLinearizableUnderKill(t *testing.T) {
-	p, err := testkit.StartPostgres()
-	if err != nil {
-		if os.Getenv("CI") == "" {
-			t.Skip(err)
-		}
-		t.Fatal(err)
-	}
-	k := &killer{server: newServer(t, "serve"), postgres: p}
-	k.store = p.URL
+	k := &killer{server: newServer(t, "serve"), postgres: startPostgres(t)}
+	k.store = k.postgres.URL
 	linearizableUnderKill(t, k)
 }
 
-// The same with three servers on one PostgreSQL: each client asks any of them.
-func TestClaimsOfThreeServersAreLinearizableUnderKill(t *testing.T) {
-	linearizableUnderKill(t, newCluster(t, 3))
+// claimers are the agents of a load.
+var claimers = []string{"ada", "bob", "cleo"}
+
+// claimers defines them.
+func (s *server) claimers() {
+	s.t.Helper()
+	for _, o := range claimers {
+		s.file("agents/"+o+".md", "---\nname: "+o+"\ndescription: Claims its work itself.\ntools: read\n---\nWork.\n")
+	}
 }
 
-// newCluster makes servers on one PostgreSQL, none of which is started.
-func newCluster(t *testing.T, n int) *killer {
-	t.Helper()
-	p, err := testkit.StartPostgres()
-	if err != nil {
-		if os.Getenv("CI") == "" {
-			t.Skip(err)
-		}
-		t.Fatal(err)
+// tokens makes a token for each of them.
+func (s *server) tokens() map[string]string {
+	s.t.Helper()
+	tokens := map[string]string{}
+	for _, o := range claimers {
+		tokens[o] = s.token("--agent", o)
 	}
-	k := &killer{server: newServer(t, "serve"), postgres: p}
-	for range n - 1 {
-		k.others = append(k.others, newServer(t, "serve"))
-	}
-	for _, s := range k.all() {
-		s.store = p.URL
-	}
-	return k
+	return tokens
 }
 
 func linearizableUnderKill(t *testing.T, k *killer) {
@@ -373,22 +368,15 @@ func linearizableUnderKill(t *testing.T, k *killer) {
 	if testkit.Whole() {
 		kills, tasks = max(12, testkit.Trials()), max(3_000, 100*int64(testkit.Trials()))
 	}
-	owners := []string{"ada", "bob", "cleo"}
-	for _, s := range k.all() {
-		for _, o := range owners {
-			s.file("agents/"+o+".md", "---\nname: "+o+"\ndescription: Claims its work itself.\ntools: read\n---\nWork.\n")
-		}
-		s.start()
-	}
-	tokens := map[string]string{}
-	for _, o := range owners {
-		tokens[o] = k.token("--agent", o)
-	}
+	k.claimers()
+	k.start()
+	tokens := k.tokens()
 	shared := &http.Client{Timeout: patience, Transport: &http.Transport{MaxIdleConnsPerHost: 32}}
 	defer shared.CloseIdleConnections()
-	l := &load{clients: 16, tasks: tasks, owners: owners, again: k.again, mayFall: k.postgres != nil, api: func(owner string) *client.Client {
-		return &client.Client{URL: k.all()[rand.IntN(1+len(k.others))].url(), Token: tokens[owner], HTTP: shared}
-	}}
+	l := &load{clients: 16, tasks: tasks, owners: claimers, again: k.again, mayFall: k.postgres != nil}
+	l.api = func(owner string) *client.Client {
+		return &client.Client{URL: k.url(), Token: tokens[owner], HTTP: shared}
+	}
 	begin := time.Now()
 	l.run()
 	done := k.rampage(l, kills, 5*tasks/2)

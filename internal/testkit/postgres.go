@@ -21,35 +21,56 @@ import (
 type PostgresServer struct {
 	URL string // of its first database
 	dir string
+	bin string // the folder of the programs
 }
 
-// Crash stops the server at once, as a power cut would, and reports when it
-// has ended. It starts again by itself.
+// Crash stops the server at once, as a power cut would, and starts it
+// again.
 func (p *PostgresServer) Crash() error {
-	b, err := os.ReadFile(filepath.Join(p.dir, "data", "postmaster.pid"))
-	if err != nil {
-		return err
-	}
-	first, _, _ := strings.Cut(string(b), "\n")
-	pid, err := strconv.Atoi(first)
+	pid, err := p.pid()
 	if err != nil {
 		return err
 	}
 	return syscall.Kill(pid, syscall.SIGQUIT)
 }
 
+// pid is the id of its first process.
+func (p *PostgresServer) pid() (int, error) {
+	b, err := os.ReadFile(filepath.Join(p.dir, "data", "postmaster.pid"))
+	if err != nil {
+		return 0, err
+	}
+	first, _, _ := strings.Cut(string(b), "\n")
+	return strconv.Atoi(first)
+}
+
 // StartPostgres starts a server of the installed programs, with sockets in a
 // temporary folder and nothing on the network. It ends, and its folder goes,
 // when this process ends, however it ends. It syncs nothing to the disk.
 func StartPostgres() (*PostgresServer, error) {
-	return startPostgres(roomyMemory(), "-c", "fsync=off", "-c", "full_page_writes=off")
+	return startPostgres(roomyMemory(), notDurable...)
 }
+
+var notDurable = []string{"-c", "fsync=off", "-c", "full_page_writes=off"}
 
 // StartDurablePostgres is StartPostgres for measurements: each commit is synced
 // to a disk.
 func StartDurablePostgres() (*PostgresServer, error) { return startPostgres("/var/tmp") }
 
 func startPostgres(place string, settings ...string) (*PostgresServer, error) {
+	p, err := newPostgres(place)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.do("initdb", "-D", filepath.Join(p.dir, "data"),
+		"-U", "taskyard", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync", "--no-instructions"); err != nil {
+		return nil, err
+	}
+	return p, p.start(settings)
+}
+
+// newPostgres makes the folder of a server.
+func newPostgres(place string) (*PostgresServer, error) {
 	bin, err := programs()
 	if err != nil {
 		return nil, err
@@ -58,44 +79,89 @@ func startPostgres(place string, settings ...string) (*PostgresServer, error) {
 	if err != nil {
 		return nil, err
 	}
-	attr := &syscall.SysProcAttr{Setpgid: true}
-	if os.Getuid() == 0 { // which PostgreSQL refuses
-		u, err := user.Lookup("postgres")
-		if err != nil {
-			return nil, err
-		}
-		uid, _ := strconv.Atoi(u.Uid)
-		gid, _ := strconv.Atoi(u.Gid)
-		if err := errors.Join(os.Chown(dir, uid, gid), os.Chmod(dir, 0o711)); err != nil {
-			return nil, err
-		}
-		attr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
-	}
-	init := exec.CommandContext(context.Background(), filepath.Join(bin, "initdb"), "-D", filepath.Join(dir, "data"),
-		"-U", "taskyard", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync", "--no-instructions")
-	init.SysProcAttr, init.Dir = attr, dir
-	if out, err := init.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("%w: %s", err, out)
-	}
-	run := exec.CommandContext(context.Background(), "sh", append([]string{"-c", keepRunning, "sh", bin, dir}, settings...)...)
-	run.SysProcAttr, run.Dir = attr, dir
-	in, err := run.StdinPipe()
+	attr, err := postgresUser()
 	if err != nil {
 		return nil, err
 	}
-	if err := run.Start(); err != nil {
+	if c := attr.Credential; c != nil {
+		if err := errors.Join(os.Chown(dir, int(c.Uid), int(c.Gid)), os.Chmod(dir, 0o711)); err != nil {
+			return nil, err
+		}
+	}
+	return &PostgresServer{URL: postgresURL(dir), dir: dir, bin: bin}, nil
+}
+
+// postgresURL is the address of the first database of the servers with these
+// folders.
+func postgresURL(dirs ...string) string {
+	u := url.URL{
+		Scheme: "postgres", User: url.User("taskyard"), Path: "/postgres",
+		RawQuery: "host=" + url.QueryEscape(strings.Join(dirs, ",")),
+	}
+	return u.String()
+}
+
+// postgresUser are the attributes of its processes, which refuse to be root's.
+func postgresUser() (*syscall.SysProcAttr, error) {
+	attr := &syscall.SysProcAttr{Setpgid: true}
+	if os.Getuid() != 0 {
+		return attr, nil
+	}
+	u, err := user.Lookup("postgres")
+	if err != nil {
 		return nil, err
 	}
+	uid, _ := strconv.Atoi(u.Uid)
+	gid, _ := strconv.Atoi(u.Gid)
+	attr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+	return attr, nil
+}
+
+// command is a program of PostgreSQL, or one that starts it.
+func (p *PostgresServer) command(name string, args ...string) (*exec.Cmd, error) {
+	attr, err := postgresUser()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(context.Background(), name, args...)
+	cmd.SysProcAttr, cmd.Dir = attr, p.dir
+	return cmd, nil
+}
+
+// do runs a program of PostgreSQL to its end.
+func (p *PostgresServer) do(program string, args ...string) error {
+	cmd, err := p.command(filepath.Join(p.bin, program), args...)
+	if err != nil {
+		return err
+	}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w: %s", program, err, out)
+	}
+	return nil
+}
+
+// start starts the server on its data, and returns when it answers.
+func (p *PostgresServer) start(settings []string) error {
+	run, err := p.command("sh", append([]string{"-c", keepRunning, "sh", p.bin, p.dir}, settings...)...)
+	if err != nil {
+		return err
+	}
+	in, err := run.StdinPipe()
+	if err != nil {
+		return err
+	}
+	if err := run.Start(); err != nil {
+		return err
+	}
 	hold = append(hold, in)
-	u := url.URL{Scheme: "postgres", User: url.User("taskyard"), Path: "/postgres", RawQuery: "host=" + url.QueryEscape(dir)}
 	for range 600 {
-		if exec.CommandContext(context.Background(), filepath.Join(bin, "pg_isready"), "-q", "-h", dir).Run() == nil {
-			return &PostgresServer{URL: u.String(), dir: dir}, nil
+		if p.do("pg_isready", "-q", "-h", p.dir) == nil {
+			return nil
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	log, _ := os.ReadFile(filepath.Join(dir, "log"))
-	return nil, fmt.Errorf("it does not start: %s", log)
+	log, _ := os.ReadFile(filepath.Join(p.dir, "log"))
+	return fmt.Errorf("it does not start: %s", log)
 }
 
 // roomyMemory is a file system in memory, where a database for each test is
