@@ -57,12 +57,13 @@ type Lent struct {
 	Idle bool // no other run that the same run delegated is running
 }
 
-// LentQueued returns the queued runs that may start now and were delegated by
-// a run that is running, in order.
-func (rx *Rx) LentQueued() ([]Lent, error) {
+// LentQueued returns the queued runs that may start now on a server, "" for any, and
+// were delegated by a run that is running, in order.
+func (rx *Rx) LentQueued(server string) ([]Lent, error) {
 	list, err := rx.runs("SELECT "+runCols+` FROM runs p INDEXED BY runs_running CROSS
  JOIN runs r INDEXED BY runs_parent ON r.parent_run = p.id
- WHERE p.status = 'running' AND r.status = 'pending' AND r.phase = 'queued' AND r.not_before <= ? ORDER BY r.id`, rx.Now)
+ WHERE p.status = 'running' AND r.status = 'pending' AND r.phase = 'queued' AND r.not_before <= ?
+ AND (?2 = '' OR r.server IN ('', ?2)) ORDER BY r.id`, rx.Now, server)
 	if err != nil {
 		return nil, err
 	}

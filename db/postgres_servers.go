@@ -82,10 +82,11 @@ func (tx *Tx) LeaveServer(r *task.Run) (bool, error) {
 }
 
 // KeepServers has queued runs executed by the servers that have the folders of
-// their tasks, where these still live.
+// their tasks, or else of the runs that delegated them, where these still live.
 func (tx *Tx) KeepServers(runs ...task.ID) error {
 	return tx.do(`UPDATE runs SET server = coalesce((SELECT s.id FROM runs p JOIN servers s ON s.id = p.server
- WHERE p.task_id = runs.task_id AND p.id < runs.id ORDER BY p.id DESC LIMIT 1), '')
+ WHERE p.task_id = runs.task_id AND p.id < runs.id ORDER BY p.id DESC LIMIT 1),
+ (SELECT s.id FROM runs p JOIN servers s ON s.id = p.server WHERE p.id = runs.parent_run), '')
  WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?))`, asJSON(runs))
 }
 

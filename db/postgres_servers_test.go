@@ -154,10 +154,13 @@ func TestRunsStayWithTheServerThatHasTheirFolder(t *testing.T) {
 		ok(t, d.Read(t.Context(), func(rx *db.Rx) (err error) { r, err = rx.NextQueued("coder", server, false); return err }))
 		return r
 	}
-	queue := func(tk task.ID) (id task.ID) {
+	queue := func(tk, parent task.ID) (id task.ID) {
 		t.Helper()
 		write(t, d, func(tx *db.Tx) (err error) {
-			r := &task.Run{TaskID: tk, Agent: "coder", Status: task.RunPending, Phase: task.PhaseQueued, Cause: task.CauseManual, Attempt: 1, Session: "s"}
+			r := &task.Run{
+				TaskID: tk, ParentRun: parent, Agent: "coder", Status: task.RunPending, Phase: task.PhaseQueued,
+				Cause: task.CauseManual, Attempt: 1, Session: "s",
+			}
 			if id, err = tx.InsertRun(r); err != nil {
 				return err
 			}
@@ -173,13 +176,24 @@ func TestRunsStayWithTheServerThatHasTheirFolder(t *testing.T) {
 	})
 	var tk task.ID
 	write(t, d, func(tx *db.Tx) (err error) { tk, err = newTask(tx, "one"); return err })
-	first := queue(tk)
+	first := queue(tk, 0)
 	equal(t, "server of the first run", run(first).Server, "")
 	write(t, d, func(tx *db.Tx) error {
 		r := *run(first)
 		r.Spec, r.Server = &task.Spec{}, "a"
 		if done, err := tx.StartRun(&r, 1, time.Minute); err != nil || !done {
 			t.Errorf("not started: %v", err)
+		}
+		return nil
+	})
+	var child task.ID
+	write(t, d, func(tx *db.Tx) (err error) { child, err = newTask(tx, "two"); return err })
+	delegated := queue(child, first)
+	equal(t, "server of a run that it delegated", run(delegated).Server, "a")
+	write(t, d, func(tx *db.Tx) error {
+		stopped := task.State{Status: task.RunCanceled, Phase: task.PhaseBy}
+		if _, err := tx.EndRun(run(delegated), stopped, "", "", nil, task.Usage{}); err != nil {
+			return err
 		}
 		now, err := tx.Run(first)
 		if err != nil {
@@ -188,7 +202,7 @@ func TestRunsStayWithTheServerThatHasTheirFolder(t *testing.T) {
 		_, err = tx.EndRun(now, task.State{Status: task.RunFailed, Phase: task.PhaseError}, "", "", nil, task.Usage{})
 		return err
 	})
-	second := queue(tk)
+	second := queue(tk, 0)
 	equal(t, "server of the second run", run(second).Server, "a")
 	if next("b") != nil {
 		t.Error("another server takes it")

@@ -97,7 +97,7 @@ func (rx *Rx) RunningCounts() (byAgent map[string]int, total, ticked int, err er
 }
 
 // NextQueued returns the agent's first queued run that may start now on a server,
-// "" for the only one, or nil. noTick leaves runs made by a tick aside.
+// "" for any, or nil. noTick leaves runs made by a tick aside.
 func (rx *Rx) NextQueued(agent, server string, noTick bool) (*task.Run, error) {
 	r, err := scanRun(rx.row("SELECT "+runCols+` FROM runs r WHERE r.status = 'pending'
  AND r.phase = 'queued' AND r.agent = ? AND r.not_before <= ?

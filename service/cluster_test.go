@@ -5,7 +5,32 @@ import (
 	"testing"
 
 	"taskyard/db/dbtest"
+	"taskyard/task"
 )
+
+// What a run delegates is executed where its files are.
+func TestADelegatedRunStaysWithTheServerOfItsParent(t *testing.T) {
+	t.Parallel()
+	y := delegating(t)
+	ok(t, y.s.Join(y.ctx(), task.Server{ID: "a"}))
+	_, parent, own := y.inRun("boss")
+	d := y.delegate(own, task.Delegation{})
+	want := ""
+	if dbtest.Postgres() {
+		want = "a"
+	}
+	equal(t, "server of the parent", y.run(parent.Run.ID).Server, want)
+	equal(t, "server of what it delegated", y.run(d.RunID).Server, want)
+	if dbtest.Postgres() {
+		other := y.service()
+		ok(t, other.Join(y.ctx(), task.Server{ID: "b"}))
+		st, _, err := other.NextRun(y.ctx(), nil)
+		if err != nil || st != nil {
+			t.Errorf("another server starts %+v, %v", st, err)
+		}
+	}
+	equal(t, "what it starts", y.start().Run.ID, d.RunID)
+}
 
 // Servers that start at the same time on one database agree on the key of forms.
 func TestServersKnowEachOthersForms(t *testing.T) {

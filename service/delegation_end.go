@@ -97,7 +97,7 @@ func (tx *txn) siblingsOpen(tk *task.Task, run task.ID) (bool, error) {
 // run delegated one at a time goes beyond the cap of the instance, and runs that
 // may be waiting for others do not count against their agent's.
 func (d *dispatcher) pickLent(total int) (*task.Run, error) {
-	list, err := d.LentQueued()
+	list, err := d.LentQueued(d.server())
 	if err != nil {
 		return nil, err
 	}

@@ -71,6 +71,14 @@ func (d *dispatcher) next() (*Start, task.Time, error) {
 	}
 }
 
+// server is the server whose runs may start: those on workers are bound to none.
+func (d *dispatcher) server() string {
+	if d.worker.TokenID != 0 {
+		return ""
+	}
+	return d.s.serverID()
+}
+
 // mayTake reports whether the runs of an agent may start here. Those of an
 // agent without a definition are for the server, which ends them.
 func (d *dispatcher) mayTake(agent string) bool {
@@ -123,7 +131,7 @@ func (d *dispatcher) pick() (*task.Run, task.Time, error) {
 		if def, ok := d.s.agents.Agent(id); ok && byAgent[id] >= max(1, def.MaxParallel) {
 			continue
 		}
-		r, err := d.NextQueued(id, d.s.serverID(), ticked >= d.s.config().TickConcurrency)
+		r, err := d.NextQueued(id, d.server(), ticked >= d.s.config().TickConcurrency)
 		if err != nil {
 			return nil, 0, err
 		}
