@@ -56,6 +56,7 @@ var httpRows = []httpRow{
 // client speaks to one server. Every caller has a wire of its own.
 type client struct {
 	host                          string
+	other                         string    // another server on the same database, "" where there is none
 	server                        *instance // nil: a server that somebody else started
 	gets                          [][]byte
 	claimReq, createReq, emptyReq []byte

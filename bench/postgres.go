@@ -109,6 +109,7 @@ func (b *bench) postgresRound(ctx context.Context, url string, inst *instance) e
 			b.sheet.add(name, "/s", none, l.rate())
 			b.sheet.add(name+": p99", "ms", none, millis(l.percentile(0.99)))
 			b.sheet.add(name+": of raw SQL", "%", atLeast(50, 80), 100*l.rate()/raw[claiming])
+			err = b.severalServers(ctx, url, c, token, l.rate())
 		}
 	}
 	return errors.Join(err, inst.stop())

@@ -34,6 +34,7 @@ type instance struct {
 	env       []string // besides that of this process
 	addr      string   // host:port
 	cmd       *exec.Cmd
+	cookie    string // of a session, "" before the first
 }
 
 // pullOnly is an agent that claims its work itself.
@@ -136,9 +137,13 @@ func (inst *instance) token(ctx context.Context) (string, error) {
 	return inst.command(ctx, "", "token", "create", "--scope", "operate act-as")
 }
 
-// session adds a person, signs in over the form, and returns the cookie.
+// session adds a person, signs in over the form, and returns the cookie, which
+// outlives a restart.
 func (inst *instance) session(ctx context.Context, role string) (string, error) {
 	const password = "correct horse battery"
+	if inst.cookie != "" {
+		return inst.cookie, nil
+	}
 	if _, err := inst.command(ctx, password+"\n", "user", "add", "bench", "--role", role); err != nil {
 		return "", err
 	}
@@ -153,6 +158,7 @@ func (inst *instance) session(ctx context.Context, role string) (string, error) 
 	if err == nil && (a.status != 303 || a.cookie == "") {
 		err = fmt.Errorf("sign in: %d: %.300s", a.status, a.body)
 	}
+	inst.cookie = a.cookie
 	return a.cookie, err
 }
 
