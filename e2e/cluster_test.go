@@ -55,14 +55,14 @@ func clusterOn(t *testing.T, n int, p *testkit.PostgresServer) *cluster {
 
 // startPostgres starts a PostgreSQL. Without its programs the test is skipped,
 // but not in CI.
-func startPostgres(t *testing.T) *testkit.PostgresServer {
+func startPostgres(t testing.TB) *testkit.PostgresServer {
 	t.Helper()
 	p, err := testkit.StartPostgres()
 	needPostgres(t, err)
 	return p
 }
 
-func needPostgres(t *testing.T, err error) {
+func needPostgres(t testing.TB, err error) {
 	t.Helper()
 	switch {
 	case err == nil:

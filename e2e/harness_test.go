@@ -106,9 +106,11 @@ type server struct {
 	args    []string // the command: serve or demo, with flags but for --data and --listen
 	program []string // in the place of the built one
 	data    string
-	store   string // the URL of its database; "": SQLite in data
-	address string // the same at each start
-	public  string // the host of its public_url, where it has one
+	store   string    // the URL of its database; "": SQLite in data
+	peers   []*server // that share its database, start and end with it
+	front   string    // the URL of a proxy before it and its peers; "": none
+	address string    // the same at each start
+	public  string    // the host of its public_url, where it has one
 	env     []string
 	cmd     *exec.Cmd
 	first   string // the first line on stdout
@@ -121,6 +123,19 @@ type server struct {
 // newServer makes a server that is not started yet. No process of its instance
 // may be left at the end of the test.
 func newServer(t testing.TB, args ...string) *server {
+	t.Helper()
+	s := newProcess(t, args...)
+	n, err := serversWanted()
+	if err != nil {
+		t.Fatalf("%s: %v", serversKey, err)
+	}
+	if n > 1 && args[0] == "serve" {
+		s.shareWith(n - 1)
+	}
+	return s
+}
+
+func newProcess(t testing.TB, args ...string) *server {
 	t.Helper()
 	s := &server{t: t, args: args, data: filepath.Join(t.TempDir(), "data"), address: freeAddress(t), log: &lockedBuffer{}}
 	if err := os.MkdirAll(filepath.Join(s.data, "agents"), 0o700); err != nil {
@@ -225,6 +240,13 @@ func (s *server) tryStart() error {
 	case <-time.After(patience):
 		return errors.New("the server did not start in time")
 	}
+	if err := s.listensWhereItShould(); err != nil {
+		return err
+	}
+	return s.startPeers()
+}
+
+func (s *server) listensWhereItShould() error {
 	u, err := url.Parse(s.first)
 	if err != nil || u.Host == "" {
 		select { // what it says of the reason is in the log when it has ended
@@ -254,6 +276,9 @@ func (s *server) kill() {
 	_ = s.cmd.Process.Kill()
 	<-s.ended
 	s.cmd = nil
+	for _, p := range s.peers {
+		p.kill()
+	}
 }
 
 // term asks the server to stop and returns its exit code.
@@ -267,10 +292,18 @@ func (s *server) term() int {
 	}
 	code := s.cmd.ProcessState.ExitCode()
 	s.cmd = nil
+	for _, p := range s.peers {
+		code = max(code, p.term())
+	}
 	return code
 }
 
-func (s *server) url() string { return "http://" + s.address }
+func (s *server) url() string {
+	if s.front != "" {
+		return s.front
+	}
+	return "http://" + s.address
+}
 
 // command runs another command of the program on the same data folder.
 func (s *server) command(stdin string, args ...string) (stdout, stderr string, code int) {
@@ -317,7 +350,13 @@ func call[T any](t testing.TB, c *client.Client, method, path string, in any) T 
 // rows reads the database from outside: one string per row, columns separated by |.
 func (s *server) rows(query string, args ...any) []string {
 	s.t.Helper()
-	list, err := readRows(filepath.Join(s.data, "taskyard.db"), query, args...)
+	var list []string
+	var err error
+	if s.store == "" {
+		list, err = readRows(filepath.Join(s.data, "taskyard.db"), query, args...)
+	} else {
+		list, err = readPostgres(s.store, query, args...)
+	}
 	if err != nil {
 		s.t.Fatalf("%s: %v", query, err)
 	}
@@ -354,6 +393,9 @@ func queryRows(d *sql.DB, query string, args ...any) ([]string, error) {
 		}
 		parts := make([]string, len(cols))
 		for i, c := range cells {
+			if is, ok := c.(bool); ok { // SQLite has numbers
+				c = map[bool]int{true: 1}[is]
+			}
 			parts[i] = fmt.Sprint(c)
 		}
 		list = append(list, strings.Join(parts, "|"))
@@ -371,7 +413,14 @@ func (s *server) wantNobody(when string, runs []string) {
 }
 
 // processes finds the living processes that have the marks of this instance.
-func (s *server) processes(runs []string) []string {
+func (s *server) processes(runs []string) (found []string) {
+	for _, one := range append([]*server{s}, s.peers...) {
+		found = append(found, one.ownProcesses(runs)...)
+	}
+	return found
+}
+
+func (s *server) ownProcesses(runs []string) []string {
 	id, err := os.ReadFile(filepath.Join(s.data, "yard-id"))
 	if err != nil {
 		return nil

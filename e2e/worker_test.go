@@ -301,7 +301,11 @@ func TestRunOfAWorkerThatDiedIsTriedAgain(t *testing.T) {
 // leaseOver does what a minute without a heartbeat does.
 func (y *workerServer) leaseOver() {
 	y.t.Helper()
-	d, err := sql.Open("sqlite3", "file:"+filepath.Join(y.data, "taskyard.db")+"?_busy_timeout=5000")
+	driver, source := "sqlite3", "file:"+filepath.Join(y.data, "taskyard.db")+"?_busy_timeout=5000"
+	if y.store != "" {
+		driver, source = "pgx", y.store
+	}
+	d, err := sql.Open(driver, source)
 	if err != nil {
 		y.t.Fatal(err)
 	}

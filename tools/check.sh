@@ -31,6 +31,8 @@ fi
 if command -v pg_ctl >/dev/null || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null; then
 	step "go test ./db on PostgreSQL"
 	TASKYARD_TEST_POSTGRES=start go test -shuffle=on -timeout 8m ./db
+	step "stories on three servers"
+	TASKYARD_TEST_SERVERS=3 go test -shuffle=on -timeout 8m -run 'TestStory(0[1-9]|1[0-28]|23)' ./e2e
 fi
 
 step "go test ./... with the race detector"
