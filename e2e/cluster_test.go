@@ -93,12 +93,15 @@ type balancer struct {
 	addresses []string
 	late      []atomic.Int64 // when each let a request wait, in Unix nanoseconds
 	next      http.RoundTripper
+	keepHost  bool // what the client asked for, as a proxy does
 }
 
 func (b *balancer) RoundTrip(r *http.Request) (res *http.Response, err error) {
 	for _, i := range b.order() {
 		to := r.Clone(r.Context())
-		to.URL.Host, to.Host = b.addresses[i], b.addresses[i]
+		if to.URL.Host = b.addresses[i]; !b.keepHost {
+			to.Host = b.addresses[i]
+		}
 		if r.GetBody != nil {
 			if to.Body, err = r.GetBody(); err != nil {
 				return nil, err

@@ -43,7 +43,7 @@ func (s *server) shareWith(more int) {
 		s.peers = append(s.peers, p)
 	}
 	to := &http.Transport{MaxIdleConnsPerHost: 64}
-	b := &balancer{next: to, late: make([]atomic.Int64, 1+more)}
+	b := &balancer{next: to, keepHost: true, late: make([]atomic.Int64, 1+more)}
 	for _, p := range append([]*server{s}, s.peers...) {
 		b.addresses = append(b.addresses, p.address)
 	}
