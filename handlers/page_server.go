@@ -14,7 +14,10 @@ func (s *Server) serverPage(c echo.Context, ch views.Chrome) (templ.Component, e
 }
 
 func (s *Server) server(c echo.Context, ch views.Chrome, m views.ServerModel) (_ templ.Component, err error) {
-	m.Settings, err = s.svc.Settings(c.Request().Context(), actorOf(c))
+	if m.Settings, err = s.svc.Settings(c.Request().Context(), actorOf(c)); err != nil {
+		return nil, err
+	}
+	m.Servers, err = s.svc.Servers(c.Request().Context())
 	return views.ServerPage(ch, m), err
 }
 

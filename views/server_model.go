@@ -12,6 +12,19 @@ type ServerModel struct {
 	Settings []task.Setting
 	Form     map[string]string // as typed, when it was refused
 	Errors   ui.FieldErrors
+	Servers  []task.Server // that share the database; none: no other can be there
+}
+
+// ofOneServer says that the settings are those of one of several servers.
+func ofOneServer(servers []task.Server) string {
+	address := ""
+	for _, s := range servers {
+		if s.This {
+			address = s.Address
+		}
+	}
+	return "These are the settings of the server on " + address + ". The other servers of this database have files of their own: " +
+		"change them as well."
 }
 
 // settingGroup is the settings of one section of the file.
