@@ -15,8 +15,9 @@ import (
 
 // conn is one SQLite connection with its prepared statements, kept for life.
 type conn struct {
-	c     driver.Conn
-	stmts map[string]*stmt
+	c       driver.Conn
+	stmts   map[string]*stmt
+	checked *checked // nil on a connection that only reads
 }
 
 func newConn(dsn string) (*conn, error) {
@@ -65,6 +66,9 @@ var onPrepare func(q string)
 
 func (c *conn) stmt(q string) (*stmt, error) {
 	if s := c.stmts[q]; s != nil {
+		if s.changesAccess && c.checked != nil {
+			c.checked.forget()
+		}
 		return s, nil
 	}
 	text := q
@@ -78,9 +82,8 @@ func (c *conn) stmt(q string) (*stmt, error) {
 	if onPrepare != nil {
 		onPrepare(q)
 	}
-	s := &stmt{s: p.(prepared)}
-	c.stmts[q] = s
-	return s, nil
+	c.stmts[q] = &stmt{s: p.(prepared), changesAccess: changesAccess(q)}
+	return c.stmt(q)
 }
 
 // unpeeked hides the argument of LIMIT from SQLite, which would prepare a

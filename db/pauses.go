@@ -13,7 +13,17 @@ func (tx *Tx) DeletePause(agent string) error {
 }
 
 // Pauses returns all pauses, the instance's first.
-func (rx *Rx) Pauses() (task.Pauses, error) {
+func (rx *Rx) Pauses() (list task.Pauses, err error) {
+	if checked := rx.c.checked; checked != nil {
+		if checked.pausesRead {
+			return checked.pauses, nil
+		}
+		defer func() {
+			if err == nil {
+				checked.pauses, checked.pausesRead = list, true
+			}
+		}()
+	}
 	rows, err := rx.query("SELECT agent, actor, reason, since, stopped FROM pauses ORDER BY agent")
 	return collect(rows, err, func(r rowScanner) (p task.Pause, err error) {
 		var stopped string

@@ -8,4 +8,6 @@ import (
 )
 
 // limitUnanswered is for Linux; elsewhere the system decides.
-func limitUnanswered(time.Duration) func(network, address string, c syscall.RawConn) error { return nil }
+func limitUnanswered(time.Duration) func(network, address string, c syscall.RawConn) error {
+	return nil
+}

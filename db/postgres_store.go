@@ -289,6 +289,7 @@ func (pg *pgStore) pause(stop <-chan struct{}, again int) {
 func (w *writer) use(c *conn) {
 	_ = w.c.Close() // it is broken
 	w.c = c
+	c.keepChecked()
 	w.counters.c = c
 }
 

@@ -20,6 +20,7 @@ func (tx *Tx) Nested(fn func() error) error {
 	if err != nil {
 		tx.w.tail, tx.counters.ids, tx.counters.stored = tail, ids, ids
 		tx.counters.forget() // what is gathered is of fn
+		tx.c.checked.forget()
 		if e := tx.c.exec("ROLLBACK TO nested"); e != nil {
 			tx.wrote = true // the whole write has to go
 			return errors.Join(err, e)

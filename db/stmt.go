@@ -14,7 +14,10 @@ import (
 // itself: in database/sql, locks, conversions and the copying of rows took
 // as much of a claim's time as SQLite did.
 type stmt struct {
-	s    prepared
+	s prepared
+	// It may change who is valid or what is paused.
+	changesAccess bool
+
 	args []driver.NamedValue
 	row  []driver.Value
 }

@@ -48,8 +48,17 @@ func (rx *Rx) Token(id task.ID) (t task.Token, ok bool, err error) {
 // TokenValid reports whether a token is neither revoked nor expired, and its
 // person not disabled.
 func (rx *Rx) TokenValid(id task.ID) (bool, error) {
+	checked := rx.c.checked
+	if checked != nil {
+		if valid, ok := checked.valid[id]; ok {
+			return valid, nil
+		}
+	}
 	n, err := rx.count(`SELECT count(*) FROM tokens k LEFT JOIN users u ON u.id = k.user_id
  WHERE k.id = ? AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?) AND u.disabled_at IS NULL`, id, rx.Now)
+	if checked != nil && err == nil {
+		checked.valid[id] = n == 1
+	}
 	return n == 1, err
 }
 

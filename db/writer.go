@@ -114,6 +114,7 @@ func newWriter(d *DB, c *conn) *writer {
 		db: d, c: c, counters: newCounters(c),
 		queue: make(chan *request, 4*maxBatch), quit: make(chan struct{}), ended: make(chan struct{}),
 	}
+	c.keepChecked()
 	go w.loop()
 	return w
 }
@@ -283,6 +284,7 @@ func (w *writer) try(batch []*request) (errs []error, broken error) {
 	}
 	w.news = task.News{}
 	w.counters.forget()
+	w.c.checked.forget()
 	wrote := false
 	for i, r := range batch {
 		r.tx = &Tx{Rx: Rx{c: w.c, Now: now, counters: w.counters}, w: w}

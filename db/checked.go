@@ -1,0 +1,33 @@
+package db
+
+import (
+	"regexp"
+	"strings"
+
+	"taskyard/task"
+)
+
+// checked keeps the answers to what nearly every write asks: whether its token is
+// valid, and what is paused. They hold for the open transaction, in which nobody
+// else writes, until one of its own statements may change them. Without it, claims
+// over HTTP with PostgreSQL are an eighth slower.
+type checked struct {
+	valid      map[task.ID]bool // tokens
+	pauses     task.Pauses
+	pausesRead bool
+}
+
+func (a *checked) forget() { *a = checked{valid: map[task.ID]bool{}} }
+
+var accessTables = regexp.MustCompile(`\b(tokens|users|pauses)\b`)
+
+// changesAccess reports whether a statement may change an answer.
+func changesAccess(q string) bool {
+	return !strings.HasPrefix(strings.TrimSpace(q), "SELECT") && accessTables.MatchString(q)
+}
+
+// keepChecked has the connection, which is that of the writer, keep answers.
+func (c *conn) keepChecked() {
+	c.checked = &checked{}
+	c.checked.forget()
+}

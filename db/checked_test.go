@@ -1,0 +1,52 @@
+package db_test
+
+import (
+	"errors"
+	"testing"
+
+	"taskyard/db"
+	"taskyard/db/dbtest"
+	"taskyard/task"
+)
+
+// What a transaction keeps of tokens and pauses is asked again after it changed
+// them, and after a change was undone.
+func TestATransactionSeesItsOwnChangesOfAccess(t *testing.T) {
+	t.Parallel()
+	d := dbtest.New(t)
+	var token task.ID
+	write(t, d, func(tx *db.Tx) (err error) {
+		token, err = tx.InsertToken(task.Token{Name: "one", Hint: "ty_one", Scope: "operate", CreatedBy: "maya"}, []byte("a sum"))
+		return err
+	})
+	write(t, d, func(tx *db.Tx) error {
+		state := func(when string, valid bool, pauses int) {
+			t.Helper()
+			for range 2 { // the second answer is kept
+				is, err := tx.TokenValid(token)
+				ok(t, err)
+				equal(t, when+": the token is valid", is, valid)
+				list, err := tx.Pauses()
+				ok(t, err)
+				equal(t, when+": pauses", len(list), pauses)
+			}
+		}
+		state("at first", true, 0)
+		undone := errors.New("undone")
+		err := tx.Nested(func() error {
+			ok(t, tx.RevokeToken(token))
+			ok(t, tx.InsertPause(task.Pause{Agent: "coder", By: "maya"}))
+			state("in what is undone", false, 1)
+			return undone
+		})
+		equal(t, "the error", err, undone)
+		state("after it", true, 0)
+		ok(t, tx.InsertPause(task.Pause{Agent: "coder", By: "maya"}))
+		state("paused", true, 1)
+		ok(t, tx.DeletePause("coder"))
+		state("resumed", true, 0)
+		ok(t, tx.RevokeToken(token))
+		state("revoked", false, 0)
+		return nil
+	})
+}
