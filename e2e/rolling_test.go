@@ -31,8 +31,9 @@ import (
 const tomorrow = "v99.0.0"
 
 // buildTomorrow builds the program as its next version: linked with another
-// number, and with one more migration, of a table that every claim uses.
-func buildTomorrow(t *testing.T) string {
+// number, and with one more migration, of a table that every claim uses. The
+// returned function waits for it and returns its path.
+func buildTomorrow(t *testing.T) func() string {
 	t.Helper()
 	dir := t.TempDir()
 	replace := map[string]string{}
@@ -49,12 +50,23 @@ func buildTomorrow(t *testing.T) string {
 	overlay := filepath.Join(dir, "overlay.json")
 	put(t, overlay, asJSON(map[string]any{"Replace": replace}))
 	to := filepath.Join(dir, "taskyard")
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", to, "-overlay", overlay,
-		"-ldflags", "-X taskyard/internal/buildinfo.linkedVersion="+tomorrow, "taskyard").CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, out)
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", to, "-overlay", overlay,
+		"-ldflags", "-w -X taskyard/internal/buildinfo.linkedVersion="+tomorrow, "taskyard")
+	var out []byte
+	var err error
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		out, err = cmd.CombinedOutput()
+	}()
+	t.Cleanup(func() { <-ended }) // before its folder is removed
+	return func() string {
+		t.Helper()
+		if <-ended; err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		return to
 	}
-	return to
 }
 
 // rolling is three servers on one PostgreSQL behind a Caddy, which clients use
@@ -216,9 +228,9 @@ func TestServersAreUpgradedOneByOne(t *testing.T) {
 	for _, o := range owners {
 		agents[o] = ""
 	}
+	waitForBuild := buildTomorrow(t)
 	y := newRolling(t, agents, fmt.Sprintf("[approval]\npolicy = \"never\"\n[runners.script]\nkind = \"command\"\n"+
 		"command = [\"/bin/sh\", %q]\nenv = { GO_FOLDER = %q }\n", script, folder))
-	next := buildTomorrow(t)
 	first := y.servers[0]
 	tokens := map[string]string{}
 	for _, o := range append(owners, "dora") {
@@ -227,6 +239,7 @@ func TestServersAreUpgradedOneByOne(t *testing.T) {
 	person, reader := y.api(first.token("--scope", "operate", "--name", "person")), first.token("--scope", "read", "--name", "reader")
 
 	y.whoeverIsGoneClaimsNothing(person, tokens["dora"], reader)
+	next := waitForBuild()
 
 	// Clients that work, one that waits for work, and one that reads the log.
 	stop, end := context.WithCancel(t.Context())
