@@ -87,7 +87,7 @@ func TestHealthChecksSeeThatAServerStops(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.do("nobody", "GET", "/healthz", "").want(200)
-	if s.svc.BeginStop() {
+	if s.svc.BeginStop(t.Context()) {
 		t.Error("no other server is there")
 	}
 	if a := s.do("nobody", "GET", "/healthz", "").want(503); !strings.HasPrefix(string(a.Body), `{"status":"stopping",`) {

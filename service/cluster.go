@@ -181,9 +181,15 @@ func (s *Service) FormKey(ctx context.Context) ([]byte, error) {
 
 // BeginStop notes that this server is about to stop, which health checks show
 // from then on, and reports whether others are there to answer in its place.
-func (s *Service) BeginStop() (others bool) {
+func (s *Service) BeginStop(ctx context.Context) (others bool) {
 	s.cluster.stopping.Store(true)
-	return s.cluster.others.Load() > 0
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	list, err := s.Servers(ctx) // some may have come since the last heartbeat
+	if err != nil {
+		return s.cluster.others.Load() > 0
+	}
+	return len(list) > 1
 }
 
 // Stopping reports whether this server is about to stop.

@@ -61,3 +61,14 @@ func TestServersKnowEachOthersForms(t *testing.T) {
 		}
 	}
 }
+
+// A server that stops knows those that came since its last heartbeat.
+func TestAServerThatStopsKnowsTheOthers(t *testing.T) {
+	t.Parallel()
+	y := newInstance(t)
+	ok(t, y.s.Join(t.Context(), task.Server{ID: "first"}))
+	equal(t, "others, alone", y.s.BeginStop(t.Context()), false)
+	ok(t, y.service().Join(t.Context(), task.Server{ID: "second"}))
+	equal(t, "others", y.s.BeginStop(t.Context()), dbtest.Postgres())
+	equal(t, "it stops", y.s.Stopping(), true)
+}

@@ -362,7 +362,7 @@ func (in *Instance) drain(srv *http.Server, clock *jobs.Jobs) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 35*time.Second)
 	defer cancel()
 	clock.Retire()
-	if in.Service.BeginStop() {
+	if in.Service.BeginStop(ctx) {
 		in.opt.Log.Info("answering until health checks have seen that this server stops", "seconds", seenAfter.Seconds())
 		<-time.After(seenAfter)
 	}
