@@ -14,6 +14,9 @@ const (
 	newsChannel = "taskyard"
 	maxNews     = 7900 // bytes; PostgreSQL takes fewer than 8,000
 	newsPoll    = time.Second
+	// newsGrace is how long after its commit a notification may come. A poll can see
+	// what was committed before the notification of it is there.
+	newsGrace = 100 * time.Millisecond
 )
 
 // bulletin is what a server tells the others of a batch.
@@ -84,35 +87,47 @@ func (l *listener) listen(ctx context.Context, began func()) error {
 	began()
 	l.missed() // whatever was committed before
 	for {
-		if err := l.poll(rx); err != nil {
+		unheard, err := l.poll(rx)
+		if err == nil && unheard {
+			if err = hearFor(ctx, session, newsGrace); err == nil && !l.heard {
+				l.missed()
+			}
+		}
+		if err == nil {
+			err = hearFor(ctx, session, newsPoll)
+		}
+		if err != nil {
 			return err
 		}
-		wait, cancel := context.WithTimeout(ctx, newsPoll)
-		for err == nil {
-			err = session.WaitForNotification(wait)
-		}
-		cancel()
-		if ctx.Err() != nil || !pgconn.Timeout(err) {
-			return err
-		}
-		err = nil
 	}
 }
 
-// poll looks whether others have written without a notification that came, as behind a
-// proxy which passes none on.
-func (l *listener) poll(rx *Rx) error {
+// hearFor takes the notifications that come in a time.
+func hearFor(ctx context.Context, session *pgconn.PgConn, limit time.Duration) error {
+	wait, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	for {
+		if err := session.WaitForNotification(wait); err != nil {
+			if ctx.Err() == nil && pgconn.Timeout(err) {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
+// poll reports whether others have written without a notification that came, as
+// behind a proxy which passes none on.
+func (l *listener) poll(rx *Rx) (unheard bool, err error) {
 	heard := l.heard
 	l.heard = false
 	var last int64
 	if err := rx.row("SELECT coalesce(max(at), 0) FROM commits WHERE writer <> ?", l.pg.name).Scan(&last); err != nil {
-		return err
+		return false, err
 	}
-	if last != l.last && !heard {
-		l.missed()
-	}
+	unheard = last != l.last && !heard
 	l.last = last
-	return nil
+	return unheard, nil
 }
 
 func (l *listener) hear(payload string) {
