@@ -1,6 +1,7 @@
 // The limit program: the statements of one claim and one create, in a loop,
 // through the C interface of the very SQLite that the driver brings. What the
 // server adds to SQLite is the distance between its figures and these.
+#include <pthread.h>
 #include "limit.h"
 
 #include <stdio.h>
@@ -43,13 +44,17 @@ enum { OWNERS = 16, LEASE_MS = 7200000, HOUR_MS = 3600000 };
 enum { MAX_TEXTS = 64 };
 static char *texts[MAX_TEXTS];
 static int text_count;
+static pthread_mutex_t recording = PTHREAD_MUTEX_INITIALIZER;
 
 static int on_statement(unsigned what, void *ctx, void *stmt, void *unused) {
 	(void)what, (void)ctx, (void)unused;
 	const char *sql = sqlite3_sql(stmt);
-	for (int i = 0; i < text_count; i++)
-		if (strcmp(texts[i], sql) == 0) return 0;
-	if (text_count < MAX_TEXTS) texts[text_count++] = strdup(sql);
+	if (!sql) return 0;
+	pthread_mutex_lock(&recording); // connections are opened by several threads
+	int i = 0;
+	while (i < text_count && strcmp(texts[i], sql) != 0) i++;
+	if (i == text_count && text_count < MAX_TEXTS) texts[text_count++] = strdup(sql);
+	pthread_mutex_unlock(&recording);
 	return 0;
 }
 
