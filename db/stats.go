@@ -164,12 +164,12 @@ func (rx *Rx) Counts() (c Counts, err error) {
 
 // Engine is what keeps the data.
 type Engine struct {
-	Name  string // such as "SQLite 3.53.3"
+	Name  string // such as "PostgreSQL 17.2"; the build has the version of SQLite
 	Bytes int64  // of the database, without its log
 }
 
 var readEngine = dual{
-	"SELECT 'SQLite ' || sqlite_version(), page_count * page_size FROM pragma_page_count, pragma_page_size",
+	"SELECT 'SQLite', page_count * page_size FROM pragma_page_count, pragma_page_size",
 	"SELECT 'PostgreSQL ' || split_part(current_setting('server_version'), ' ', 1), pg_database_size(current_database())",
 }
 

@@ -163,7 +163,7 @@ func TestMetricsAndAboutShowTheServers(t *testing.T) {
 		about.shows(append(others, "PostgreSQL 1")...)
 		maya.get("/settings/server").shows("the server on 127.0.0.1:7080. The other servers")
 	} else {
-		about.hides(others...).shows("SQLite 3.")
+		about.hides(others...).shows("SQLite, ")
 	}
 }
 

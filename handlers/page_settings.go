@@ -96,6 +96,7 @@ func aboutBuild(b buildinfo.Info) []views.Fact {
 		{Name: "Commit", Text: b.Commit},
 		{Name: "Date", Text: b.Date},
 		{Name: "Go", Text: b.Go},
+		{Name: "SQLite", Text: b.SQLite},
 	} {
 		if f.Text != "" {
 			list = append(list, f)

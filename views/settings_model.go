@@ -77,7 +77,7 @@ type AboutModel struct {
 	Build      []Fact // version, commit and so on
 	Schema     int
 	DataFolder string // "" is not shown
-	Engine     string // such as "SQLite 3.53.3"
+	Engine     string // such as "PostgreSQL 17.2"
 	DBBytes    int64
 	StartedAt  task.Time
 	Counts     []Tally // tasks, runs, messages and so on
