@@ -141,23 +141,28 @@ func pgForCopy(ctx context.Context, url string, readOnly bool) (*conn, error) {
 }
 
 var (
-	hasSchema = dual{
-		"SELECT count(*) FROM sqlite_schema WHERE name = 'goose_db_version'",
-		"SELECT count(*) FROM pg_class WHERE oid = to_regclass('goose_db_version')",
+	hasTable = dual{
+		"SELECT count(*) FROM sqlite_schema WHERE name = ?",
+		"SELECT count(*) FROM pg_class WHERE oid = to_regclass(?)",
 	}
 	beginCopy = dual{"BEGIN IMMEDIATE", "BEGIN"}
 )
 
+const (
+	schemaTable = "goose_db_version"
+	schemaOf    = "SELECT coalesce(max(version_id), 0) FROM goose_db_version WHERE is_applied"
+)
+
 // checkSchema refuses a database of another schema than this program's.
 func (s *copySide) checkSchema() error {
-	n, err := s.count(hasSchema.of(&s.Rx))
+	n, err := s.count(hasTable.of(&s.Rx), schemaTable)
 	if err != nil {
 		return err
 	}
 	if n == 0 {
 		return errors.New("this is not a Taskyard database")
 	}
-	have, err := s.count("SELECT coalesce(max(version_id), 0) FROM goose_db_version WHERE is_applied")
+	have, err := s.count(schemaOf)
 	switch want := int(wantedSchema()); {
 	case err != nil:
 		return err

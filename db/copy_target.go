@@ -29,7 +29,7 @@ func makeTarget(ctx context.Context, name string) (release func() error, err err
 	if err == nil {
 		err = f.Close()
 	}
-	if err := errors.Join(err, lock.Bind(), makeSchema(ctx, path)); err != nil {
+	if err := errors.Join(err, startAnew(path), lock.Bind(), makeSchema(ctx, path)); err != nil {
 		return nil, errors.Join(err, lock.Release())
 	}
 	return lock.Release, nil
@@ -42,10 +42,45 @@ func makePostgresTarget(ctx context.Context, name string) error {
 	}
 	defer c.Close()
 	rx := &Rx{c: c}
-	if n, err := rx.count(hasSchema.of(rx)); err != nil || n > 0 {
+	n, err := rx.count(hasTable.of(rx), schemaTable)
+	if err != nil {
+		return err
+	}
+	if half, err := rx.halfMade(); err != nil || n > 0 && !half {
 		return err
 	}
 	return (&pgStore{url: name}).migrate(ctx)
+}
+
+// halfMade reports whether a database has a schema whose making a kill has cut off:
+// it is an older one, and nothing was ever written.
+func (rx *Rx) halfMade() (bool, error) {
+	n, err := rx.count(hasTable.of(rx), schemaTable)
+	if err != nil || n == 0 {
+		return false, err
+	}
+	have, err := rx.count(schemaOf)
+	if err != nil || have >= int(wantedSchema()) {
+		return false, err
+	}
+	if n, err = rx.count(hasTable.of(rx), "events"); err != nil || n == 0 {
+		return err == nil, err
+	}
+	n, err = rx.count("SELECT count(*) FROM events")
+	return err == nil && n == 0, err
+}
+
+// startAnew empties a SQLite file whose schema is half made.
+func startAnew(path string) error {
+	c, err := newConn(targetDSN(path))
+	if err != nil {
+		return err
+	}
+	half, err := (&Rx{c: c}).halfMade()
+	if err := errors.Join(err, c.Close()); err != nil || !half {
+		return err
+	}
+	return os.Truncate(path, 0)
 }
 
 // makeSchema creates the schema in an empty SQLite file.
