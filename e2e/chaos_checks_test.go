@@ -24,7 +24,7 @@ func TestChaosOfThreeServers(t *testing.T) {
 	n := testkit.Trials()
 	c := newChaos(t, testkit.ByForm(
 		chaosPlan{clients: 16, kills: 5, falls: 2, failovers: 1, freezes: 1, gap: 2 * time.Second, limit: 2 * time.Minute},
-		chaosPlan{clients: 32, kills: 15, falls: 4, failovers: 2, freezes: 1, gap: 2 * time.Second, limit: 4 * time.Minute},
+		chaosPlan{clients: 32, kills: 8, falls: 3, failovers: 1, freezes: 1, gap: 2 * time.Second, limit: 4 * time.Minute},
 		chaosPlan{
 			clients: 64, kills: n, falls: max(1, n/10), failovers: max(1, n/25), freezes: max(1, n/50),
 			gap: 2 * time.Second, limit: 26 * time.Minute,

@@ -35,7 +35,7 @@ func promote(t *testing.T, synchronous bool) *promotion {
 		s.start()
 	}
 	tokens, balanced := p.servers[0].tokens(), p.balanced(t, 2*patience) // who waits is answered
-	tasks := testkit.ByForm(int64(600), 1_500, 1_500)
+	tasks := testkit.ByForm(int64(600), 900, 1_500)
 	p.load = &load{
 		clients: testkit.ByForm(16, 32, 64), tasks: tasks, owners: claimers, mayFall: true, again: func() {},
 		api: func(owner string) *client.Client {
