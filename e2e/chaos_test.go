@@ -27,6 +27,7 @@ type chaosPlan struct {
 	falls     int           // of PostgreSQL
 	failovers int           // the leader is down until another server leads
 	freezes   int           // of a server, beyond its leases
+	ticks     int           // of the schedule, one each minute
 	gap       time.Duration // between two kills, in the mean; jobs of servers come every 5 s
 	limit     time.Duration
 }
@@ -195,7 +196,7 @@ func (c *chaos) storm(failover, freeze chan<- struct{}) {
 			asked[1]++
 			freeze <- struct{}{}
 		}
-		if done >= p.kills && int(c.failovers.Load()) >= p.failovers && int(c.freezes.Load()) >= p.freezes {
+		if done >= p.kills && int(c.failovers.Load()) >= p.failovers && int(c.freezes.Load()) >= p.freezes && c.ticked(p.ticks) {
 			return
 		}
 		c.give("worker")
@@ -218,6 +219,11 @@ func (c *chaos) storm(failover, freeze chan<- struct{}) {
 			break
 		}
 	}
+}
+
+// ticked reports whether there were n ticks.
+func (c *chaos) ticked(n int) bool {
+	return n == 0 || c.one("SELECT 1 FROM ticks WHERE cause = 'cron' AND ended IS NOT NULL HAVING count(*) >= %d", n) != ""
 }
 
 // moment waits for a random moment under load.
@@ -283,8 +289,8 @@ func (c *chaos) freeze() {
 	}
 	defer c.locks[i].Unlock()
 	s := c.servers[i]
-	if !c.says(run, id) && works() {
-		c.fail("run %s works, and what its program says is refused", run)
+	if err := c.says(run, id); err != nil && works() {
+		c.fail("run %s works, and what its program says is refused: %w", run, err)
 	}
 	if err := s.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		c.fail("freeze: %w", err)
@@ -295,7 +301,7 @@ func (c *chaos) freeze() {
 		return c.one("SELECT status, phase FROM runs WHERE id = %s", run) == "failed|lost"
 	})
 	c.slowestTake.Store(max(c.slowestTake.Load(), int64(time.Since(begin))))
-	if lost && c.says(run, id) {
+	if lost && c.says(run, id) == nil {
 		c.fail("run %s is lost, and what its program says is accepted", run)
 	}
 	if err := s.cmd.Process.Signal(syscall.SIGCONT); err != nil {
@@ -315,12 +321,12 @@ func (c *chaos) freeze() {
 	}
 }
 
-// says has the token of a run say something, and reports whether it is accepted.
-func (c *chaos) says(run string, id task.ID) (accepted bool) {
+// says has the token of a run say something, and returns why it is refused.
+func (c *chaos) says(run string, id task.ID) error {
 	token, err := os.ReadFile(filepath.Join(c.notes, "token-"+run))
 	if err != nil {
 		c.fail("%w", err)
-		return false
+		return err
 	}
 	api := &client.Client{URL: c.person.URL, Token: strings.TrimSpace(string(token)), HTTP: c.person.HTTP}
 	c.await("an answer", func() bool {
@@ -328,7 +334,7 @@ func (c *chaos) says(run string, id task.ID) (accepted bool) {
 		var r *client.ResponseError
 		return err == nil || errors.As(err, &r) && r.Status != http.StatusServiceUnavailable
 	})
-	return err == nil
+	return err
 }
 
 // unleash lets it all happen, and returns when it is over and the load has ended.
@@ -392,14 +398,16 @@ func (c *chaos) figures(after time.Duration) string {
 		c.load.ops.Load(), len(c.load.acked), len(c.load.errs))
 }
 
-// newChaos starts three servers with a load that waits for unleash.
-func newChaos(t *testing.T, plan chaosPlan) *chaos {
+// newChaos starts three servers with a load that waits for unleash. program, if not
+// nil, is theirs.
+func newChaos(t *testing.T, program []string, plan chaosPlan) *chaos {
 	t.Helper()
 	c := &chaos{
 		cluster: newCluster(t, 3), t: t, plan: plan, locks: make([]sync.Mutex, 3), notes: t.TempDir(), given: map[task.ID]bool{},
 	}
 	c.configure()
 	for _, s := range c.servers {
+		s.program = program
 		s.start()
 	}
 	tokens := c.servers[0].tokens()
