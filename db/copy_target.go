@@ -29,7 +29,7 @@ func makeTarget(ctx context.Context, name string) (release func() error, err err
 	if err == nil {
 		err = f.Close()
 	}
-	if err := errors.Join(err, startAnew(path), lock.Bind(), makeSchema(ctx, path)); err != nil {
+	if err := errors.Join(err, lock.Bind(), discardPartial(path), makeSchema(ctx, path)); err != nil {
 		return nil, errors.Join(err, lock.Release())
 	}
 	return lock.Release, nil
@@ -41,43 +41,49 @@ func makePostgresTarget(ctx context.Context, name string) error {
 		return err
 	}
 	defer c.Close()
-	rx := &Rx{c: c}
-	n, err := rx.count(hasTable.of(rx), schemaTable)
-	if err != nil {
-		return err
-	}
-	if half, err := rx.halfMade(); err != nil || n > 0 && !half {
+	if found, err := (&Rx{c: c}).targetSchema(); err != nil || found == schemaMade {
 		return err
 	}
 	return (&pgStore{url: name}).migrate(ctx)
 }
 
-// halfMade reports whether a database has a schema whose making a kill has cut off:
-// it is an older one, and nothing was ever written.
-func (rx *Rx) halfMade() (bool, error) {
+// targetSchema is how much of the schema the target of a copy has.
+type targetSchema int
+
+const (
+	noSchema      targetSchema = iota
+	partialSchema              // a copy was killed while it made it
+	schemaMade
+)
+
+// targetSchema tells a schema that a killed copy left from that of an older
+// version: nothing was ever written with it.
+func (rx *Rx) targetSchema() (targetSchema, error) {
 	n, err := rx.count(hasTable.of(rx), schemaTable)
 	if err != nil || n == 0 {
-		return false, err
+		return noSchema, err
 	}
 	have, err := rx.count(schemaOf)
 	if err != nil || have >= int(wantedSchema()) {
-		return false, err
+		return schemaMade, err
 	}
 	if n, err = rx.count(hasTable.of(rx), "events"); err != nil || n == 0 {
-		return err == nil, err
+		return partialSchema, err
 	}
-	n, err = rx.count("SELECT count(*) FROM events")
-	return err == nil && n == 0, err
+	if n, err = rx.count("SELECT count(*) FROM events"); err != nil || n == 0 {
+		return partialSchema, err
+	}
+	return schemaMade, nil
 }
 
-// startAnew empties a SQLite file whose schema is half made.
-func startAnew(path string) error {
+// discardPartial empties a SQLite file whose schema is partial.
+func discardPartial(path string) error {
 	c, err := newConn(targetDSN(path))
 	if err != nil {
 		return err
 	}
-	half, err := (&Rx{c: c}).halfMade()
-	if err := errors.Join(err, c.Close()); err != nil || !half {
+	found, err := (&Rx{c: c}).targetSchema()
+	if err := errors.Join(err, c.Close()); err != nil || found != partialSchema {
 		return err
 	}
 	return os.Truncate(path, 0)

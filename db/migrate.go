@@ -98,14 +98,14 @@ func takeTurn(ctx context.Context, folder string) (io.Closer, error) {
 // schemaVersion returns the highest migration that the file has seen.
 func schemaVersion(ctx context.Context, db *sql.DB) (empty bool, version int64, err error) {
 	var n int
-	if err := db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema WHERE name = 'goose_db_version'").Scan(&n); err != nil {
+	if err := db.QueryRowContext(ctx, hasTable.sqlite, schemaTable).Scan(&n); err != nil {
 		return false, 0, err
 	}
 	if n == 0 {
 		err := db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&n)
 		return n == 0, 0, err
 	}
-	err = db.QueryRowContext(ctx, "SELECT coalesce(max(version_id), 0) FROM goose_db_version WHERE is_applied").Scan(&version)
+	err = db.QueryRowContext(ctx, schemaOf).Scan(&version)
 	return false, version, err
 }
 
@@ -125,7 +125,7 @@ func backupBefore(ctx context.Context, db *sql.DB, path string, version int64, l
 func (d *DB) SchemaVersion(ctx context.Context) (int64, error) {
 	var v int64
 	err := d.Read(ctx, func(rx *Rx) error {
-		return rx.row("SELECT coalesce(max(version_id), 0) FROM goose_db_version WHERE is_applied").Scan(&v)
+		return rx.row(schemaOf).Scan(&v)
 	})
 	return v, err
 }

@@ -89,12 +89,12 @@ func (l *listener) listen(ctx context.Context, began func()) error {
 	for {
 		unheard, err := l.poll(rx)
 		if err == nil && unheard {
-			if err = hearFor(ctx, session, newsGrace); err == nil && !l.heard {
+			if err = receiveFor(ctx, session, newsGrace); err == nil && !l.heard {
 				l.missed()
 			}
 		}
 		if err == nil {
-			err = hearFor(ctx, session, newsPoll)
+			err = receiveFor(ctx, session, newsPoll)
 		}
 		if err != nil {
 			return err
@@ -102,8 +102,8 @@ func (l *listener) listen(ctx context.Context, began func()) error {
 	}
 }
 
-// hearFor takes the notifications that come in a time.
-func hearFor(ctx context.Context, session *pgconn.PgConn, limit time.Duration) error {
+// receiveFor receives the notifications that come in a time.
+func receiveFor(ctx context.Context, session *pgconn.PgConn, limit time.Duration) error {
 	wait, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	for {
