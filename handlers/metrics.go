@@ -105,8 +105,8 @@ var (
 	descBackupLen = desc("backup_size_bytes", "Bytes of the newest scheduled backup.")
 	descTickAge   = desc("tick_age_seconds", "Time since the last tick.")
 	descFree      = desc("disk_free_bytes", "Room on the disk of the database.")
-	descServers   = desc("servers", "Servers on this PostgreSQL database.")
-	descLeads     = desc("server_leads", "1 when this server of several does what one of them does, else 0.")
+	descServers   = desc("servers", "Servers that share the database of PostgreSQL.")
+	descLeads     = desc("server_leads", "1 on the server that leads the others, which ticks, merges and notifies; else 0.")
 	descReady     = desc("ready", "1 when the database can be written, else 0.")
 )
 

@@ -138,8 +138,8 @@ func (s *Service) Lead(ctx context.Context) (context.Context, bool) {
 	if this == nil {
 		return ctx, true
 	}
-	until := s.cluster.leads.Load()
-	return db.AsLeader(ctx, this.ID), until != nil && s.config().Now().Before(*until)
+	_, leads := s.LeadsSince()
+	return db.AsLeader(ctx, this.ID), leads
 }
 
 // LeadsSince returns since when this server does the work that one of several

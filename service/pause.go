@@ -264,17 +264,10 @@ func (s *Service) Pauses(ctx context.Context, a task.Actor) (task.Pauses, error)
 	return s.pauses.get(ctx, s, func(rx *db.Rx) (task.Pauses, error) { return rx.Pauses() })
 }
 
-// pausedBy returns the pause that stops an agent, or nil. A transaction reads
-// the pauses once: they are few, and no claim may slip past one.
+// pausedBy returns the pause that stops an agent, or nil.
 func (tx *txn) pausedBy(agent string) (*task.Pause, error) {
-	if !tx.pausesRead {
-		var err error
-		if tx.pauses, err = tx.Pauses(); err != nil {
-			return nil, err
-		}
-		tx.pausesRead = true
-	}
-	return tx.pauses.Of(agent), nil
+	list, err := tx.Pauses()
+	return list.Of(agent), err
 }
 
 // notPaused refuses what a pause of the agent or the instance stops.

@@ -58,13 +58,13 @@ func (tx *txn) tickChunk(id task.ID, cursor string) (part tickPart, err error) {
 	part.Next = next
 	tick := newRun{cause: task.CauseTick, attempt: 1}
 	var like []*task.Run // nothing but their tasks and agents tells them apart
-	// Read before the loop: skip itself has nothing that could fail.
-	if _, err := tx.pausedBy(""); err != nil {
+	pauses, err := tx.Pauses()
+	if err != nil {
 		return part, err
 	}
 	for i := range list {
 		tk := &list[i].Task
-		def, reason, detail := tx.skip(tk)
+		def, reason, detail := tx.skip(tk, pauses)
 		if reason == "blocked" {
 			if detail, err = tx.blockedText(tk); err != nil {
 				return part, err
@@ -135,15 +135,15 @@ func (tx *txn) createRuns(list []*task.Run, n newRun) error {
 }
 
 // skip returns why a tick leaves a task alone, in a word and a sentence.
-func (tx *txn) skip(tk *task.Task) (def task.Agent, reason, detail string) {
+func (tx *txn) skip(tk *task.Task, pauses task.Pauses) (def task.Agent, reason, detail string) {
 	def, ok := tx.s.agents.Agent(tk.Owner)
 	switch {
 	case tk.OpenRunID != 0 && tk.OpenRunPhase == task.PhaseApproval:
 		return def, "approval", "run " + tk.OpenRunID.String() + " waits for approval"
 	case tk.OpenRunID != 0:
 		return def, "run open", "run " + tk.OpenRunID.String() + " is " + string(tk.OpenRunPhase)
-	case tx.pauses.Of(tk.Owner) != nil:
-		p := tx.pauses.Of(tk.Owner)
+	case pauses.Of(tk.Owner) != nil:
+		p := pauses.Of(tk.Owner)
 		return def, "paused", "by " + p.By + ": " + p.Brief()
 	case !ok:
 		return def, "owner missing", "no agent " + tk.Owner + " is defined"

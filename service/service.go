@@ -146,9 +146,6 @@ type txn struct {
 	news    task.News
 	kinds   []string // of the events that were written
 	verdict error    // what to answer although the write is kept; not remembered
-
-	pauses     task.Pauses // once pausesRead
-	pausesRead bool
 }
 
 // event appends to the log and notes the topics that the change touches.

@@ -15,7 +15,7 @@ type ServerModel struct {
 	Servers  []task.Server // that share the database; none: no other can be there
 }
 
-// ofOneServer says that the settings are those of one of several servers.
+// ofOneServer says which of several servers the settings apply to.
 func ofOneServer(servers []task.Server) string {
 	address := ""
 	for _, s := range servers {
@@ -23,8 +23,8 @@ func ofOneServer(servers []task.Server) string {
 			address = s.Address
 		}
 	}
-	return "These are the settings of the server on " + address + ". The other servers of this database have files of their own: " +
-		"change them as well."
+	return "These settings apply only to the server at " + address + ". The other servers that share its database have their own files: " +
+		"change those as well."
 }
 
 // settingGroup is the settings of one section of the file.
