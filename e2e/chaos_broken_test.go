@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,12 +31,27 @@ func buildBrokenClaim(t *testing.T) string {
 	}
 	file := filepath.Join(t.TempDir(), "claims.go")
 	put(t, file, broken)
-	overlay, to := filepath.Join(t.TempDir(), "overlay.json"), filepath.Join(t.TempDir(), "taskyard")
-	put(t, overlay, asJSON(map[string]any{"Replace": map[string]string{path: file}}))
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", to, "-overlay", overlay, "taskyard").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+	to, err := buildWith(t, map[string]string{path: file})
+	if err != nil {
+		t.Fatal(err)
 	}
 	return to
+}
+
+// buildWith builds the program with other files in the place of its own, and
+// returns its path.
+func buildWith(t *testing.T, replace map[string]string, flags ...string) (string, error) {
+	dir := t.TempDir()
+	overlay, to := filepath.Join(dir, "overlay.json"), filepath.Join(dir, "taskyard")
+	if err := os.WriteFile(overlay, []byte(asJSON(map[string]any{"Replace": replace})), 0o600); err != nil {
+		return "", err
+	}
+	args := append([]string{"build", "-o", to, "-overlay", overlay}, flags...)
+	out, err := exec.CommandContext(t.Context(), "go", append(args, "taskyard")...).CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("%w: %s", err, out)
+	}
+	return to, err
 }
 
 // What the chaos finds nothing wrong with is worth something only if it finds what
@@ -43,7 +59,7 @@ func buildBrokenClaim(t *testing.T) string {
 func TestChaosFlagsABrokenClaim(t *testing.T) {
 	t.Parallel()
 	c := newChaos(t, []string{buildBrokenClaim(t)}, chaosPlan{
-		clients: 16, kills: 4, falls: 1, gap: time.Second, limit: time.Minute,
+		clients: 16, kills: 4, crashes: 1, gap: time.Second, limit: time.Minute,
 	})
 	c.unleash()
 	for _, err := range c.load.errs {

@@ -23,17 +23,17 @@ func TestChaosOfThreeServers(t *testing.T) {
 	t.Parallel()
 	n := testkit.Trials()
 	c := newChaos(t, nil, testkit.ByForm(
-		chaosPlan{clients: 16, kills: 5, falls: 2, failovers: 1, freezes: 1, gap: 2 * time.Second, limit: 2 * time.Minute},
-		chaosPlan{clients: 32, kills: 8, falls: 3, failovers: 1, freezes: 1, ticks: 1, gap: 2 * time.Second, limit: 4 * time.Minute},
+		chaosPlan{clients: 16, kills: 5, crashes: 2, failovers: 1, freezes: 1, gap: 2 * time.Second, limit: 2 * time.Minute},
+		chaosPlan{clients: 32, kills: 8, crashes: 3, failovers: 1, freezes: 1, ticks: 1, gap: 2 * time.Second, limit: 4 * time.Minute},
 		chaosPlan{
-			clients: 64, kills: n, falls: max(1, n/10), failovers: max(1, n/25), freezes: max(1, n/50), ticks: max(1, n/50),
+			clients: 64, kills: n, crashes: max(1, n/10), failovers: max(1, n/25), freezes: max(1, n/50), ticks: max(1, n/50),
 			gap: 2 * time.Second, limit: 26 * time.Minute,
 		},
 	))
 	c.unleash()
 	p := c.plan
 	for what, v := range map[string][2]int{
-		"kills": {int(c.kills.Load()), p.kills}, "falls of PostgreSQL": {int(c.falls.Load()), p.falls},
+		"kills": {int(c.kills.Load()), p.kills}, "crashes of PostgreSQL": {int(c.crashes.Load()), p.crashes},
 		"failovers": {int(c.failovers.Load()), p.failovers}, "freezes": {int(c.freezes.Load()), p.freezes},
 	} {
 		if v[0] < v[1] {

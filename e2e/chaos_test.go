@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -24,7 +25,7 @@ import (
 type chaosPlan struct {
 	clients   int
 	kills     int           // of servers
-	falls     int           // of PostgreSQL
+	crashes   int           // of PostgreSQL
 	failovers int           // the leader is down until another server leads
 	freezes   int           // of a server, beyond its leases
 	ticks     int           // of the schedule, one each minute
@@ -47,8 +48,8 @@ type chaos struct {
 	mu    sync.Mutex
 	given map[task.ID]bool // acknowledged tasks for runs
 
-	kills, falls, failovers, freezes, again atomic.Int64
-	slowest, slowestTake                    atomic.Int64 // failover, and loss of a frozen server's run, in ns
+	kills, crashes, failovers, freezes, again atomic.Int64
+	slowest, slowestTake                      atomic.Int64 // failover, and loss of a frozen server's run, in ns
 }
 
 // chaosScript takes a lock that its children keep too, so that a second run of the
@@ -122,13 +123,7 @@ func (c *chaos) one(format string, args ...any) string {
 
 // numberOf returns the number of the server with an id, -1 for none.
 func (c *chaos) numberOf(id string) int {
-	for i, s := range c.servers {
-		b, err := os.ReadFile(filepath.Join(s.data, "yard-id"))
-		if err == nil && id != "" && strings.TrimSpace(string(b)) == id {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(c.servers, func(s *server) bool { return id != "" && s.id() == id })
 }
 
 // give makes a task that a run works on.
@@ -153,7 +148,7 @@ func (c *chaos) give(owner string) task.ID {
 }
 
 // restart starts a server that was killed. A start that fails because PostgreSQL
-// fell meanwhile is repeated, as a service manager does.
+// crashed meanwhile is repeated, as a service manager does.
 func (c *chaos) restart(s *server) {
 	for tries := 1; ; tries++ {
 		err := s.tryStart()
@@ -187,7 +182,7 @@ func (c *chaos) storm(failover, freeze chan<- struct{}) {
 	p := &c.plan
 	every := func(n int) int { return max(1, p.kills/max(1, n)) }
 	asked := [2]int{}
-	for done, fallen := 0, 0; c.over.Err() == nil; done++ {
+	for done, crashed := 0, 0; c.over.Err() == nil; done++ {
 		if done%every(p.failovers) == 0 && asked[0] < p.failovers {
 			asked[0]++
 			failover <- struct{}{}
@@ -200,12 +195,12 @@ func (c *chaos) storm(failover, freeze chan<- struct{}) {
 			return
 		}
 		c.give("worker")
-		if done%every(p.falls) == every(p.falls)-1 && (fallen < p.falls || done > p.kills) {
-			fallen++
+		if done%every(p.crashes) == every(p.crashes)-1 && (crashed < p.crashes || done > p.kills) {
+			crashed++
 			if err := c.postgres.Crash(); err != nil {
 				c.fail("PostgreSQL: %w", err)
 			}
-			c.falls.Add(1)
+			c.crashes.Add(1)
 		}
 		c.moment()
 		for _, i := range rand.Perm(len(c.servers)) {
@@ -310,12 +305,8 @@ func (c *chaos) freeze() {
 	if err := os.WriteFile(filepath.Join(c.notes, "go-"+id.String()), nil, 0o600); err != nil {
 		c.fail("%w", err)
 	}
-	this, err := os.ReadFile(filepath.Join(s.data, "yard-id"))
-	if err != nil {
-		c.fail("%w", err)
-	}
 	if lost && c.await("a server that woke up is one of them again", func() bool {
-		return c.one("SELECT count(*) FROM servers WHERE id = '%s'", strings.TrimSpace(string(this))) == "1"
+		return c.one("SELECT count(*) FROM servers WHERE id = '%s'", s.id()) == "1"
 	}) {
 		c.freezes.Add(1)
 	}
@@ -391,8 +382,8 @@ func (c *chaos) unleash() {
 func (c *chaos) figures(after time.Duration) string {
 	c.load.mu.Lock()
 	defer c.load.mu.Unlock()
-	return fmt.Sprintf("%v: %d kills, %d falls of PostgreSQL, %d failovers (slowest %v), %d freezes (slowest takeover %v), "+
-		"%d starts repeated; %d requests, %d acknowledged creates, %d errors", after.Round(time.Second), c.kills.Load(), c.falls.Load(),
+	return fmt.Sprintf("%v: %d kills, %d crashes of PostgreSQL, %d failovers (slowest %v), %d freezes (slowest takeover %v), "+
+		"%d starts repeated; %d requests, %d acknowledged creates, %d errors", after.Round(time.Second), c.kills.Load(), c.crashes.Load(),
 		c.failovers.Load(), time.Duration(c.slowest.Load()).Round(100*time.Millisecond),
 		c.freezes.Load(), time.Duration(c.slowestTake.Load()).Round(100*time.Millisecond), c.again.Load(),
 		c.load.ops.Load(), len(c.load.acked), len(c.load.errs))
@@ -415,7 +406,7 @@ func newChaos(t *testing.T, program []string, plan chaosPlan) *chaos {
 	balanced := c.balanced(t, 4*time.Second)
 	c.person = &client.Client{URL: "http://taskyard.invalid", Token: c.servers[0].token("--scope", "operate"), HTTP: balanced}
 	c.load = &load{
-		clients: plan.clients, owners: claimers, mayFall: true, again: func() { <-time.After(20 * time.Millisecond) },
+		clients: plan.clients, owners: claimers, mayCrash: true, again: func() { <-time.After(20 * time.Millisecond) },
 		api: func(owner string) *client.Client {
 			return &client.Client{URL: c.person.URL, Token: tokens[owner], HTTP: balanced}
 		},

@@ -46,7 +46,7 @@ func clusterOn(t *testing.T, n int, p *testkit.PostgresServer) *cluster {
 	}
 	t.Cleanup(func() { _ = k.db.Close() })
 	for range n {
-		s := newServer(t, "serve")
+		s := newProcess(t, "serve")
 		s.store = p.URL
 		k.servers = append(k.servers, s)
 	}
@@ -80,13 +80,7 @@ func (k *cluster) rows(query string) ([]string, error) { return queryRows(k.db, 
 // through a proxy in front. Those that are not there are passed over, and those
 // that let a request wait longer than limit are for a while.
 func (k *cluster) balanced(t *testing.T, limit time.Duration) *http.Client {
-	to := &http.Transport{MaxIdleConnsPerHost: 64}
-	t.Cleanup(to.CloseIdleConnections)
-	b := &balancer{next: to, late: make([]atomic.Int64, len(k.servers))}
-	for _, s := range k.servers {
-		b.addresses = append(b.addresses, s.address)
-	}
-	return &http.Client{Timeout: limit, Transport: b}
+	return &http.Client{Timeout: limit, Transport: newBalancer(t, k.servers)}
 }
 
 type balancer struct {
@@ -94,6 +88,16 @@ type balancer struct {
 	late      []atomic.Int64 // when each let a request wait, in Unix nanoseconds
 	next      http.RoundTripper
 	keepHost  bool // what the client asked for, as a proxy does
+}
+
+func newBalancer(t testing.TB, servers []*server) *balancer {
+	to := &http.Transport{MaxIdleConnsPerHost: 64}
+	t.Cleanup(to.CloseIdleConnections)
+	b := &balancer{next: to, late: make([]atomic.Int64, len(servers))}
+	for _, s := range servers {
+		b.addresses = append(b.addresses, s.address)
+	}
+	return b
 }
 
 func (b *balancer) RoundTrip(r *http.Request) (res *http.Response, err error) {

@@ -184,15 +184,15 @@ func freeAddress(t testing.TB) string {
 	return ""
 }
 
-// file writes a file of the data folder.
+// file writes a file of the data folder, and of those of its peers.
 func (s *server) file(name, text string) {
 	s.t.Helper()
-	path := filepath.Join(s.data, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		s.t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		s.t.Fatal(err)
+	for _, one := range s.instance() {
+		path := filepath.Join(one.data, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			s.t.Fatal(err)
+		}
+		put(s.t, path, text)
 	}
 }
 
@@ -414,7 +414,7 @@ func (s *server) wantNobody(when string, runs []string) {
 
 // processes finds the living processes that have the marks of this instance.
 func (s *server) processes(runs []string) (found []string) {
-	for _, one := range append([]*server{s}, s.peers...) {
+	for _, one := range s.instance() {
 		found = append(found, one.ownProcesses(runs)...)
 	}
 	return found

@@ -37,8 +37,8 @@ type load struct {
 	// again is called after a connection died and returns when it is worth
 	// trying again.
 	again func()
-	// mayFall is whether the database may be down, so that requests fail.
-	mayFall bool
+	// mayCrash is whether the database may be down, so that requests fail.
+	mayCrash bool
 
 	hist    *history
 	created atomic.Int64
@@ -93,7 +93,7 @@ func (w *worker) request(method, path string, in, out any) outcome {
 	switch {
 	case err == nil:
 		return did
-	case errors.As(err, &r) && r.Status == http.StatusServiceUnavailable && w.mayFall:
+	case errors.As(err, &r) && r.Status == http.StatusServiceUnavailable && w.mayCrash:
 		return unknown // the change may be made, and a look after it have failed
 	case errors.As(err, &r):
 		if r.Status != http.StatusConflict {
@@ -284,7 +284,7 @@ func (l *load) readAll(t *testing.T) {
 // killer kills the server at random moments of a load and starts it again.
 type killer struct {
 	*server
-	postgres *testkit.PostgresServer // falls at every second moment instead; nil: SQLite
+	postgres *testkit.PostgresServer // crashes at every second moment instead; nil: SQLite
 	mu       sync.RWMutex            // held while the server is down
 }
 
@@ -335,7 +335,7 @@ func TestClaimsAreLinearizableUnderKill(t *testing.T) {
 	linearizableUnderKill(t, &killer{server: newServer(t, "serve")})
 }
 
-// The same with PostgreSQL, which falls as often as the server does.
+// The same with PostgreSQL, which crashes as often as the server does.
 func TestClaimsOnPostgreSQLAreLinearizableUnderKill(t *testing.T) {
 	k := &killer{server: newServer(t, "serve"), postgres: startPostgres(t)}
 	k.store = k.postgres.URL
@@ -373,7 +373,7 @@ func linearizableUnderKill(t *testing.T, k *killer) {
 	tokens := k.tokens()
 	shared := &http.Client{Timeout: patience, Transport: &http.Transport{MaxIdleConnsPerHost: 32}}
 	defer shared.CloseIdleConnections()
-	l := &load{clients: 16, tasks: tasks, owners: claimers, again: k.again, mayFall: k.postgres != nil}
+	l := &load{clients: 16, tasks: tasks, owners: claimers, again: k.again, mayCrash: k.postgres != nil}
 	l.api = func(owner string) *client.Client {
 		return &client.Client{URL: k.url(), Token: tokens[owner], HTTP: shared}
 	}

@@ -4,15 +4,12 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 )
 
 // serversKey is the environment variable that says as how many servers on one
@@ -42,11 +39,8 @@ func (s *server) shareWith(more int) {
 		p.store = s.store
 		s.peers = append(s.peers, p)
 	}
-	to := &http.Transport{MaxIdleConnsPerHost: 64}
-	b := &balancer{next: to, keepHost: true, late: make([]atomic.Int64, 1+more)}
-	for _, p := range append([]*server{s}, s.peers...) {
-		b.addresses = append(b.addresses, p.address)
-	}
+	b := newBalancer(s.t, s.instance())
+	b.keepHost = true
 	front := httptest.NewServer(&httputil.ReverseProxy{
 		Transport: b, FlushInterval: -1,
 		Rewrite: func(r *httputil.ProxyRequest) { r.Out.URL.Scheme, r.Out.URL.Host = "http", b.addresses[0] },
@@ -54,64 +48,22 @@ func (s *server) shareWith(more int) {
 	s.t.Cleanup(func() {
 		front.CloseClientConnections()
 		front.Close()
-		to.CloseIdleConnections()
 	})
 	s.front = front.URL
 }
 
-// startPeers starts the other servers, with the files and the environment of this
-// one.
+// instance returns all servers of its database, itself first.
+func (s *server) instance() []*server { return append([]*server{s}, s.peers...) }
+
+// startPeers starts the other servers, with the environment of this one.
 func (s *server) startPeers() error {
 	for _, p := range s.peers {
 		p.env, p.program = s.env, s.program
-		for _, name := range []string{"taskyard.toml", "agents"} {
-			from, to := filepath.Join(s.data, name), filepath.Join(p.data, name)
-			info, err := os.Stat(from)
-			switch {
-			case os.IsNotExist(err):
-				continue
-			case err != nil:
-				return err
-			case info.IsDir():
-				err = copyAgents(from, to)
-			default:
-				err = copyFile(from, to)
-			}
-			if err != nil {
-				return err
-			}
-		}
 		if err := p.tryStart(); err != nil {
 			return fmt.Errorf("%w\n%s", err, p.log.tail(4000))
 		}
 	}
 	return nil
-}
-
-// copyAgents copies the definitions of agents, at the first start alone: later on
-// the database has them.
-func copyAgents(from, to string) error {
-	files, err := filepath.Glob(filepath.Join(from, "*.md"))
-	if err != nil {
-		return err
-	}
-	if there, _ := filepath.Glob(filepath.Join(to, "*.md")); len(there) > 0 {
-		return nil
-	}
-	for _, f := range files {
-		if err := copyFile(f, filepath.Join(to, filepath.Base(f))); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func copyFile(from, to string) error {
-	b, err := os.ReadFile(from)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(to, b, 0o600)
 }
 
 // readPostgres is readRows for PostgreSQL, whose parameters have numbers.

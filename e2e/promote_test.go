@@ -37,7 +37,7 @@ func promote(t *testing.T, synchronous bool) *promotion {
 	tokens, balanced := p.servers[0].tokens(), p.balanced(t, 2*patience) // who waits is answered
 	tasks := testkit.ByForm(int64(600), 900, 1_500)
 	p.load = &load{
-		clients: testkit.ByForm(16, 32, 64), tasks: tasks, owners: claimers, mayFall: true, again: func() {},
+		clients: testkit.ByForm(16, 32, 64), tasks: tasks, owners: claimers, mayCrash: true, again: func() {},
 		api: func(owner string) *client.Client {
 			return &client.Client{URL: "http://taskyard.invalid", Token: tokens[owner], HTTP: balanced}
 		},

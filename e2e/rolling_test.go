@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,64 +19,57 @@ import (
 	"time"
 
 	"github.com/anishathalye/porcupine"
-	_ "github.com/jackc/pgx/v5/stdlib" // to look into the database from outside
 
 	"taskyard/internal/client"
 	"taskyard/internal/testkit"
 	"taskyard/task"
 )
 
-// tomorrow is the version to which servers are upgraded.
-const tomorrow = "v99.0.0"
+// nextVersion is the version to which servers are upgraded.
+const nextVersion = "v99.0.0"
 
-// buildTomorrow builds the program as its next version: linked with another
+// buildNextVersion builds the program as its next version: linked with another
 // number, and with one more migration, of a table that every claim uses. The
 // returned function waits for it and returns its path.
-func buildTomorrow(t *testing.T) func() string {
+func buildNextVersion(t *testing.T) func() string {
 	t.Helper()
 	dir := t.TempDir()
 	replace := map[string]string{}
 	for folder, kind := range map[string]string{"db/migrations": "INTEGER", "db/migrations/postgres": "bigint"} {
 		file := filepath.Join(dir, kind+".sql")
-		put(t, file, "-- +goose Up\nALTER TABLE tasks ADD COLUMN of_tomorrow "+kind+" NOT NULL DEFAULT 0;\n"+
-			"CREATE INDEX tasks_of_tomorrow ON tasks (of_tomorrow) WHERE of_tomorrow > 0;\n")
-		to, err := filepath.Abs(filepath.Join(folder, "9000_tomorrow.sql"))
+		put(t, file, "-- +goose Up\nALTER TABLE tasks ADD COLUMN next_version "+kind+" NOT NULL DEFAULT 0;\n"+
+			"CREATE INDEX tasks_next_version ON tasks (next_version) WHERE next_version > 0;\n")
+		to, err := filepath.Abs(filepath.Join(folder, "9000_next_version.sql"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		replace[to] = file
 	}
-	overlay := filepath.Join(dir, "overlay.json")
-	put(t, overlay, asJSON(map[string]any{"Replace": replace}))
-	to := filepath.Join(dir, "taskyard")
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", to, "-overlay", overlay,
-		"-ldflags", "-w -X taskyard/internal/buildinfo.linkedVersion="+tomorrow, "taskyard")
-	var out []byte
+	var program string
 	var err error
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		out, err = cmd.CombinedOutput()
+		program, err = buildWith(t, replace, "-ldflags", "-w -X taskyard/internal/buildinfo.linkedVersion="+nextVersion)
 	}()
 	t.Cleanup(func() { <-ended }) // before its folder is removed
 	return func() string {
 		t.Helper()
 		if <-ended; err != nil {
-			t.Fatalf("%v: %s", err, out)
+			t.Fatal(err)
 		}
-		return to
+		return program
 	}
 }
 
 // rolling is three servers on one PostgreSQL behind a Caddy, which clients use
 // while they are replaced.
 type rolling struct {
-	t       *testing.T
-	servers []*server
-	site    string
-	store   *sql.DB
-	send    *http.Client // without a limit of time
-	seen    *repeats
+	*cluster
+	t    *testing.T
+	site string
+	send *http.Client // without a limit of time
+	seen *repeats
 
 	mu   sync.Mutex
 	errs []error
@@ -96,33 +88,21 @@ func newRolling(t *testing.T, agents map[string]string, config string) *rolling 
 	if err != nil {
 		t.Skip("caddy is missing: apt-get install caddy")
 	}
-	p, err := testkit.StartPostgres()
-	if err != nil {
-		if os.Getenv("CI") == "" {
-			t.Skip(err)
-		}
-		t.Fatal(err)
-	}
 	public := freeAddress(t)
-	y := &rolling{t: t, site: "http://" + public, seen: &repeats{keys: map[string]bool{}}}
+	y := &rolling{cluster: newCluster(t, 3), t: t, site: "http://" + public, seen: &repeats{keys: map[string]bool{}}}
 	to := &http.Transport{MaxIdleConnsPerHost: 64}
 	t.Cleanup(to.CloseIdleConnections)
 	y.seen.next = to
 	y.send = &http.Client{Transport: y.seen}
-	if y.store, err = sql.Open("pgx", p.URL); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = y.store.Close() })
 	var addresses []string
-	for range 3 {
-		s := newServer(t, "serve")
-		s.store, s.public = p.URL, public
+	for _, s := range y.servers {
+		s.public = public
 		s.file("taskyard.toml", fmt.Sprintf("public_url = %q\ntrusted_proxies = [\"127.0.0.1\"]\n%s", y.site, config))
+		s.claimers()
 		for name, lines := range agents {
 			s.file("agents/"+name+".md", "---\nname: "+name+"\ndescription: For the test.\ntools: read\n"+lines+"---\nWork.\n")
 		}
 		s.start()
-		y.servers = append(y.servers, s)
 		addresses = append(addresses, s.address)
 	}
 	dir, log := t.TempDir(), &lockedBuffer{}
@@ -223,22 +203,15 @@ func TestServersAreUpgradedOneByOne(t *testing.T) {
 	folder := t.TempDir() + "/"
 	script := filepath.Join(t.TempDir(), "agent.sh")
 	put(t, script, "echo here >> \"$GO_FOLDER/started\"\nwhile [ ! -e \"$GO_FOLDER/go\" ]; do sleep 0.1; done\necho done\n")
-	owners := []string{"ada", "bob", "cleo"}
-	agents := map[string]string{"dora": "", "long": "runner: script\n"}
-	for _, o := range owners {
-		agents[o] = ""
-	}
-	waitForBuild := buildTomorrow(t)
-	y := newRolling(t, agents, fmt.Sprintf("[approval]\npolicy = \"never\"\n[runners.script]\nkind = \"command\"\n"+
-		"command = [\"/bin/sh\", %q]\nenv = { GO_FOLDER = %q }\n", script, folder))
+	waitForBuild := buildNextVersion(t)
+	y := newRolling(t, map[string]string{"dora": "", "long": "runner: script\n"},
+		fmt.Sprintf("[approval]\npolicy = \"never\"\n[runners.script]\nkind = \"command\"\n"+
+			"command = [\"/bin/sh\", %q]\nenv = { GO_FOLDER = %q }\n", script, folder))
 	first := y.servers[0]
-	tokens := map[string]string{}
-	for _, o := range append(owners, "dora") {
-		tokens[o] = first.token("--agent", o)
-	}
+	tokens, dora := first.tokens(), first.token("--agent", "dora")
 	person, reader := y.api(first.token("--scope", "operate", "--name", "person")), first.token("--scope", "read", "--name", "reader")
 
-	y.whoeverIsGoneClaimsNothing(person, tokens["dora"], reader)
+	y.whoeverIsGoneClaimsNothing(person, dora, reader)
 	next := waitForBuild()
 
 	// Clients that work, one that waits for work, and one that reads the log.
@@ -248,10 +221,10 @@ func TestServersAreUpgradedOneByOne(t *testing.T) {
 	stream := &logReader{created: map[task.ID]int{}}
 	around.Go(func() { y.follow(stop, stream, reader) })
 	hold := &holder{got: make(chan string, 100)}
-	around.Go(func() { y.hold(stop, hold, tokens["dora"]) })
+	around.Go(func() { y.hold(stop, hold, dora) })
 	pace := time.NewTicker(testkit.ByForm(8*time.Millisecond, 6*time.Millisecond, 2*time.Millisecond))
 	defer pace.Stop()
-	l := &load{clients: testkit.ByForm(8, 12, 32), tasks: 1 << 40, owners: owners}
+	l := &load{clients: testkit.ByForm(8, 12, 32), tasks: 1 << 40, owners: claimers}
 	l.again = func() { y.fail(errors.New("a connection broke, and its repeat too")) }
 	l.api = func(owner string) *client.Client {
 		c := y.api(tokens[owner])
@@ -336,19 +309,15 @@ func (y *rolling) replace(s *server, program string) {
 	if log := s.log.String(); strings.Contains(log, "cut off") {
 		y.t.Error("a server that was stopped cut off requests")
 	}
-	id, err := os.ReadFile(filepath.Join(s.data, "yard-id"))
-	if err != nil {
-		y.t.Fatal(err)
-	}
 	var leads int
-	err = y.store.QueryRow("SELECT count(*) FROM leader WHERE server = $1 AND until > extract(epoch FROM now()) * 1000",
-		strings.TrimSpace(string(id))).Scan(&leads)
+	err := y.db.QueryRow("SELECT count(*) FROM leader WHERE server = $1 AND until > extract(epoch FROM now()) * 1000",
+		s.id()).Scan(&leads)
 	if err != nil || leads > 0 {
 		y.t.Errorf("a server that was stopped still leads: %d, %v", leads, err)
 	}
 	s.program = []string{program}
 	s.start()
-	testkit.Eventually(y.t, "the new server is healthy", func() bool { return y.version(s.url()) == tomorrow })
+	testkit.Eventually(y.t, "the new server is healthy", func() bool { return y.version(s.url()) == nextVersion })
 	y.t.Logf("stopped after %v, replaced after %v", stopped.Sub(begun).Round(time.Millisecond), time.Since(begun).Round(time.Millisecond))
 }
 
@@ -507,7 +476,7 @@ func (y *rolling) versions() {
 			y.t.Errorf("Settings → About does not show %s", s.address)
 		}
 	}
-	if n := strings.Count(page, tomorrow); n != 1+len(y.servers) { // of the one that answers, and in the list
+	if n := strings.Count(page, nextVersion); n != 1+len(y.servers) { // of the one that answers, and in the list
 		y.t.Errorf("Settings → About shows the new version %d times", n)
 	}
 }
