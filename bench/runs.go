@@ -149,7 +149,8 @@ func openService(ctx context.Context, dir, agent, url string) (*service.Service,
 	if err := os.WriteFile(filepath.Join(agents, "bench.md"), []byte(agent), 0o600); err != nil {
 		return nil, nil, err
 	}
-	f, err := agentfile.Open(agents, agentfile.Options{Runners: map[string]task.RunnerKind{"stamp": {}}}, nil)
+	opt := &agentfile.Options{Runners: map[string]task.RunnerKind{"stamp": {}}}
+	f, err := agentfile.Open(agents, func() *agentfile.Options { return opt }, nil)
 	if err != nil {
 		return nil, nil, err
 	}

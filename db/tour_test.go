@@ -50,9 +50,9 @@ func toured(t *testing.T, with ...func(*db.Options)) *db.DB {
 	s := serve(d, func(c *service.Config) {
 		c.Repositories, c.Wakes, c.WakeBudget = git, true, 1
 		c.Notify = []service.NotifyTarget{{Name: "ops", Kinds: []task.OutKind{task.OutQuestion}}}
-		c.Webhooks = map[string]bool{"script": true}
-		c.Steerable = map[string]bool{"script": true}
-		c.Runners = map[string]service.RunnerDefaults{"script": {Converses: true}}
+		c.Runner = func(string) service.Runner {
+			return service.Runner{Converses: true, RunnerTraits: task.RunnerTraits{Receiver: true, Steers: true}}
+		}
 	})
 	tasks(t, s)
 	runs(t, s)

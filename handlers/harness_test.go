@@ -100,7 +100,8 @@ func newSite(t testing.TB, with ...func(*Options, *http.Server)) *site {
 func (s *site) open(log *slog.Logger) {
 	s.t.Helper()
 	y := testservice.New(s.t, testservice.Options{Agents: siteAgents, Log: log, Config: func(c *service.Config) {
-		c.Settings, c.Steerable = &sampleSettings{}, map[string]bool{"script": true}
+		c.Settings = &sampleSettings{}
+		c.Runner = func(string) service.Runner { return service.Runner{RunnerTraits: task.RunnerTraits{Steers: true}} }
 	}})
 	s.db, s.svc, s.clock = y.DB, y.Service, y.Clock
 }

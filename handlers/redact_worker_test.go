@@ -18,7 +18,7 @@ func TestWhatAWorkerReportsIsRedacted(t *testing.T) {
 	const secret = `pass"phrase/zebra ü`
 	y := newPageSite(t, func(c *service.Config) {
 		c.Secrets = func([]string) []string { return []string{secret} }
-		c.Workers = map[string][]string{"script": nil}
+		c.Runner = func(string) service.Runner { return service.Runner{Worker: true} }
 	})
 	ctx := t.Context()
 	worker, err := y.svc.CreateToken(ctx, mayaActor, service.NewToken{Name: "box", Scope: "worker"})

@@ -128,8 +128,8 @@ func (j *Jobs) execute(ctx context.Context, cancel context.CancelCauseFunc, star
 }
 
 func (j *Jobs) outcome(ctx context.Context, start *service.Start, sink *sink) runner.Outcome {
-	r := j.opt.Runners[start.Spec.Runner]
-	if r == nil {
+	r, ok := start.Runner.Executor.(runner.Runner)
+	if !ok {
 		return runner.Outcome{Status: task.RunFailed, Phase: task.PhaseError, Reason: "no runner " +
 			start.Spec.Runner + " is configured", Permanent: true}
 	}

@@ -339,8 +339,7 @@ func TestStopOrdersReachTheRun(t *testing.T) {
 	})
 	t.Run("a runner that is not configured fails the run for good", func(t *testing.T) {
 		t.Parallel()
-		y := newInstance(t, setup{stopped: true})
-		y.opt.Runners = nil
+		y := newInstance(t, setup{cfg: func(c *service.Config) { c.Runner = nil }, stopped: true})
 		tk := y.create("coder")
 		y.start()
 		testkit.EventuallyWithin(y.t, patience, "the task needs a person", func() bool {

@@ -117,12 +117,18 @@ func newInstance(t *testing.T, s setup) *instance {
 	})
 	cfg := service.Config{Rules: testkit.Rules(), Log: quiet, Now: func() time.Time { return y.clock.Now().Add(s.ahead) }}
 	cfg.Wakes = true
+	cfg.Runner = func(name string) service.Runner {
+		if name != "hand" {
+			return service.Runner{}
+		}
+		return service.Runner{Executor: y.tower}
+	}
 	if s.cfg != nil {
 		s.cfg(&cfg)
 	}
 	y.svc = service.New(y.db, agents, cfg)
 	y.opt = Options{
-		Service: y.svc, Runners: map[string]runner.Runner{"hand": y.tower}, RunsDir: t.TempDir(),
+		Service: y.svc, RunsDir: t.TempDir(),
 		Plan: Plan{Cron: "0 0 1 1 *", Location: time.UTC},
 		Beat: 50 * time.Millisecond, Log: quiet,
 	}

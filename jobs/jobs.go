@@ -19,11 +19,10 @@ import (
 // Options say what the clock does and with what.
 type Options struct {
 	Service    *service.Service
-	Runners    map[string]runner.Runner // by configured name
-	Secrets    func() []string          // those that never appear in a transcript; nil: there are none
-	URL        string                   // under which runs reach the server
-	PublicURL  string                   // under which people reach it, for the links of notices
-	RunsDir    string                   // a private folder of each run is made below it
+	Secrets    func() []string // those that never appear in a transcript; nil: there are none
+	URL        string          // under which runs reach the server
+	PublicURL  string          // under which people reach it, for the links of notices
+	RunsDir    string          // a private folder of each run is made below it
 	Plan       Plan
 	Unconfined bool                          // the setup of a worktree runs where nothing can confine it, too
 	Copied     bool                          // the data folder is a copy: processes of earlier runs may be another server's

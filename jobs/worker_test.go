@@ -11,12 +11,14 @@ import (
 
 var gpuBox = task.Actor{Name: "worker:box", Role: task.RoleWorker, TokenID: 1}
 
+func byWorkers(string) service.Runner { return service.Runner{Worker: true} }
+
 // TestRunsOfWorkersAreLeftToTheirLease starts a server again over a run that a
 // worker executes.
 func TestRunsOfWorkersAreLeftToTheirLease(t *testing.T) {
 	t.Parallel()
 	y := newInstance(t, setup{cfg: func(c *service.Config) {
-		c.Workers, c.RunLease = map[string][]string{"hand": nil}, 300*time.Millisecond
+		c.Runner, c.RunLease = byWorkers, 300*time.Millisecond
 	}, stopped: true})
 	tk := y.create("coder")
 	l, err := y.svc.LeaseRun(t.Context(), gpuBox, task.WorkerAsk{})
@@ -49,7 +51,7 @@ func TestRunsOfWorkersAreLeftToTheirLease(t *testing.T) {
 
 func TestAServerThatStoodStillGivesWorkersTheirTimeBack(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t, setup{cfg: func(c *service.Config) { c.Workers = map[string][]string{"hand": nil} }, stopped: true})
+	y := newInstance(t, setup{cfg: func(c *service.Config) { c.Runner = byWorkers }, stopped: true})
 	y.create("coder")
 	l, err := y.svc.LeaseRun(t.Context(), gpuBox, task.WorkerAsk{})
 	if err != nil || l == nil {

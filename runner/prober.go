@@ -29,18 +29,19 @@ type Source struct {
 // Prober looks at runners in the background and keeps what it found: no
 // request waits for a program. It is safe for concurrent use.
 type Prober struct {
-	sources []Source
 	tell    func()
 	kicked  chan struct{}
 	slots   chan struct{}
 	flights sync.WaitGroup
 
 	mu    sync.Mutex
-	known []probed // as sources
-	all   bool     // somebody asked for a look at all of them
+	known []*probed // replaced as a whole
+	all   bool      // somebody asked for a look at all of them
 }
 
+// probed is a source and what was found out about it.
 type probed struct {
+	Source
 	info task.RunnerInfo
 	file string // what the program's file was
 	busy bool   // a probe is under way
@@ -49,14 +50,27 @@ type probed struct {
 // NewProber makes a prober; Run lets it look. tell, if not nil, is called
 // after each change of what is known, on the prober's goroutines.
 func NewProber(sources []Source, tell func()) *Prober {
-	p := &Prober{
-		sources: sources, tell: tell, kicked: make(chan struct{}, 1),
-		slots: make(chan struct{}, probesOnce), known: make([]probed, len(sources)),
+	return &Prober{
+		tell: tell, kicked: make(chan struct{}, 1), slots: make(chan struct{}, probesOnce), known: unprobed(sources, false),
 	}
+}
+
+func unprobed(sources []Source, probing bool) []*probed {
+	list := make([]*probed, len(sources))
 	for i, s := range sources {
-		p.known[i].info = infoOf(s, capabilities(s.Kind))
+		list[i] = &probed{Source: s, info: infoOf(s, capabilities(s.Kind))}
+		list[i].info.Probing = probing
 	}
-	return p
+	return list
+}
+
+// Use replaces the runners that it looks at, and has them looked at, soon. It
+// does not wait; what a probe that is under way finds is dropped.
+func (p *Prober) Use(sources []Source) {
+	p.mu.Lock()
+	p.known, p.all = unprobed(sources, true), true
+	p.mu.Unlock()
+	p.kick()
 }
 
 // Runners returns what is known, without waiting for anything.
@@ -74,8 +88,8 @@ func (p *Prober) Runners() []task.RunnerInfo {
 func (p *Prober) Refresh() {
 	p.mu.Lock()
 	p.all = true
-	for i := range p.known {
-		p.known[i].info.Probing = true
+	for _, k := range p.known {
+		k.info.Probing = true
 	}
 	p.mu.Unlock()
 	p.kick()
@@ -107,32 +121,32 @@ func (p *Prober) Run(ctx context.Context) {
 	defer p.flights.Wait()
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
-	p.look(ctx, func(int) bool { return true })
+	p.look(ctx, func(*probed) bool { return true })
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-p.kicked:
 			all := p.asked()
-			p.look(ctx, func(i int) bool { return all || p.stale(i) })
+			p.look(ctx, func(k *probed) bool { return all || p.stale(k) })
 		case <-tick.C:
 			p.look(ctx, p.moved)
 		}
 	}
 }
 
-func (p *Prober) stale(i int) bool {
+func (p *Prober) stale(k *probed) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return time.Since(p.known[i].info.ProbedAt.Std()) >= probeFresh
+	return time.Since(k.info.ProbedAt.Std()) >= probeFresh
 }
 
 // moved reports whether the program's file is another one than it was.
-func (p *Prober) moved(i int) bool {
-	now := fileOf(p.sources[i].Argv)
+func (p *Prober) moved(k *probed) bool {
+	now := fileOf(k.Argv)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return now != p.known[i].file
+	return now != k.file
 }
 
 // fileOf identifies the state of a program's file; "" is none.
@@ -150,26 +164,28 @@ func fileOf(argv []string) string {
 
 // look starts the probes that are wanted; one that is under way is not
 // started twice.
-func (p *Prober) look(ctx context.Context, want func(int) bool) {
-	for i := range p.sources {
-		if !want(i) || !p.begin(i) {
+func (p *Prober) look(ctx context.Context, want func(*probed) bool) {
+	p.mu.Lock()
+	known := p.known
+	p.mu.Unlock()
+	for _, k := range known {
+		if !want(k) || !p.begin(k) {
 			continue
 		}
 		p.flights.Go(func() {
 			select {
 			case p.slots <- struct{}{}:
 				defer func() { <-p.slots }()
-				p.probe(ctx, i)
+				p.probe(ctx, k)
 			case <-ctx.Done():
 			}
 		})
 	}
 }
 
-func (p *Prober) begin(i int) bool {
+func (p *Prober) begin(k *probed) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	k := &p.known[i]
 	if k.busy {
 		return false
 	}
@@ -178,8 +194,8 @@ func (p *Prober) begin(i int) bool {
 }
 
 // probe looks at one runner. What a stop of the server cuts is not kept.
-func (p *Prober) probe(ctx context.Context, i int) {
-	s := p.sources[i]
+func (p *Prober) probe(ctx context.Context, k *probed) {
+	s := k.Source
 	within, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
 	file, found := fileOf(s.Argv), capabilities(s.Kind)
@@ -192,7 +208,7 @@ func (p *Prober) probe(ctx context.Context, i int) {
 	info := infoOf(s, found)
 	info.ProbedAt = task.TimeOf(time.Now())
 	p.mu.Lock()
-	p.known[i] = probed{info: info, file: file}
+	k.info, k.file, k.busy = info, file, false
 	p.mu.Unlock()
 	if p.tell != nil {
 		p.tell()

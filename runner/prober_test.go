@@ -116,7 +116,7 @@ func TestAProgramThatChangesIsLookedAtAgain(t *testing.T) {
 		p.flights.Wait()
 		return p.Runners()[0]
 	}
-	p.look(t.Context(), func(int) bool { return true })
+	p.look(t.Context(), func(*probed) bool { return true })
 	p.flights.Wait()
 	t.Run("one that is not there says so, with a remedy", func(t *testing.T) {
 		r := looked()
@@ -182,4 +182,37 @@ func TestProbesDoNotEndEachOther(t *testing.T) {
 	if p := <-got; p.Version != "slow" {
 		t.Errorf("%+v", p)
 	}
+}
+
+func TestOtherRunnersAreLookedAtAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		former := &held{asked: make(chan struct{}, 10), hold: make(chan struct{})}
+		p := NewProber([]Source{{Name: "former", Kind: "command", Runner: former}}, nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() { defer close(ended); p.Run(ctx) }()
+		synctest.Wait()
+		later := &held{asked: make(chan struct{}, 10), hold: make(chan struct{})}
+		p.Use([]Source{{Name: "later", Kind: "command", Runner: later}, {Name: "away", Kind: "worker"}})
+		if list := p.Runners(); len(list) != 2 || list[0].Name != "later" || !list[0].Probing || list[0].State() != "unknown" {
+			t.Errorf("before any look: %+v", list)
+		}
+		synctest.Wait()
+		if len(later.asked) != 1 {
+			t.Errorf("asked %d times", len(later.asked))
+		}
+		close(former.hold) // a probe of a runner that is none any more ends late
+		synctest.Wait()
+		if list := p.Runners(); len(list) != 2 || list[0].Name != "later" || list[0].Installed {
+			t.Errorf("after the late probe: %+v", list)
+		}
+		close(later.hold)
+		synctest.Wait()
+		if list := p.Runners(); list[0].State() != "ready" || list[0].Probing || list[1].State() != "ready" {
+			t.Errorf("after the look: %+v", list)
+		}
+		cancel()
+		<-ended
+	})
 }

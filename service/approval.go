@@ -68,7 +68,7 @@ func (tx *txn) approvable(id task.ID, in Approve) (*task.Run, *task.Task, task.L
 	if err != nil {
 		return nil, nil, limits, err
 	}
-	spec, err := tx.specOf(def, tk, r)
+	spec, err := tx.specOf(def, tx.s.runner(def.Runner), tk, r)
 	if err != nil {
 		return nil, nil, limits, err
 	}

@@ -156,7 +156,7 @@ func (tx *txn) takeEffect(r *task.Run) error {
 	if err != nil {
 		return err
 	}
-	spec, err := tx.specOf(def, tk, r)
+	spec, err := tx.specOf(def, tx.s.runner(def.Runner), tk, r)
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ func (s *Service) modelFor(def task.Agent, c *caller, d task.Delegation) (string
 	if d.Model == "" {
 		inherited := cmp.Or(callers, tool.DefaultModel)
 		if c.runner != "" && c.runner != def.Runner {
-			inherited = s.config().Runners[def.Runner].Model
+			inherited = s.runner(def.Runner).Model
 		}
 		return cmp.Or(def.Models[d.Complexity], def.Model, inherited), nil
 	}

@@ -109,7 +109,9 @@ func TestWhichModelADelegatedRunHas(t *testing.T) {
 	t.Run("else the agent's", func(t *testing.T) { equal(t, "model", modelOf(y, own, task.Delegation{Complexity: "medium"}), "own") })
 	t.Run("else the caller's", func(t *testing.T) { equal(t, "model", modelOf(y, own, task.Delegation{AgentType: "lead"}), "big") })
 	t.Run("another runner does not have the caller's: it has its own default", func(t *testing.T) {
-		y := delegating(t, configured, func(c *Config) { c.Runners = map[string]RunnerDefaults{"other": {Model: "theirs"}} })
+		y := delegating(t, configured, func(c *Config) {
+			c.Runner = func(name string) Runner { return map[string]Runner{"other": {Model: "theirs"}}[name] }
+		})
 		y.define("far", definition("tools: read", "runner: other"))
 		_, _, own := y.inRun("boss")
 		equal(t, "model", modelOf(y, own, task.Delegation{AgentType: "far"}), "theirs")

@@ -10,10 +10,12 @@ import (
 // keptRedactors bounds how many runs' redactors are kept in memory.
 const keptRedactors = 1000
 
-// redactorKey distinguishes the starts of a run by their tokens.
+// redactorKey distinguishes the starts of a run by their tokens. A reload of the
+// configuration may bring further secrets.
 type redactorKey struct {
 	run   task.ID
 	token string
+	known *Config
 }
 
 // RunRedactor returns what takes secrets out of what the agent of a run writes
@@ -22,7 +24,7 @@ type redactorKey struct {
 // given variables that this server does not have: of those it knows nothing.
 // Error: unknown run.
 func (s *Service) RunRedactor(ctx context.Context, run task.ID, token string) (*task.Redactor, error) {
-	key := redactorKey{run, token}
+	key := redactorKey{run, token, s.config()}
 	s.mu.Lock()
 	red := s.redactors[key]
 	s.mu.Unlock()

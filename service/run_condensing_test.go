@@ -22,9 +22,7 @@ func TestARunIsCondensedBeforeItIsComplete(t *testing.T) {
 }
 
 func TestWhatARunnerUsesStandsInThePlan(t *testing.T) {
-	y := newInstance(t, func(c *Config) {
-		c.Runners = map[string]RunnerDefaults{"script": {Model: "small", Workspace: "/srv/work"}}
-	})
+	y := newInstance(t, script(Runner{Model: "small", Workspace: "/srv/work"}))
 	tk := y.create(maya, "coder", noStart)
 	must(y.s.RunNow(y.ctx(), maya, tk.ID))
 	spec := y.start().Spec

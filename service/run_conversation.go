@@ -13,8 +13,8 @@ import (
 // worked under the same instructions, and something has now woken it. A retry
 // begins where the run began that it repeats. What the conversation leaves out
 // the prompt has.
-func (tx *txn) continues(def task.Agent, r *task.Run) (task.ID, error) {
-	if !tx.s.config().Runners[def.Runner].Converses {
+func (tx *txn) continues(def task.Agent, now Runner, r *task.Run) (task.ID, error) {
+	if !now.Converses {
 		return 0, nil
 	}
 	var last *task.Run
@@ -32,8 +32,8 @@ func (tx *txn) continues(def task.Agent, r *task.Run) (task.ID, error) {
 		return 0, err
 	}
 	tools, limits := tx.s.rightsOf(def, r.Ask)
-	if s := last.Spec; s.Runner != def.Runner || s.Model != tx.s.modelOf(def, r.Ask) || s.SystemPrompt != def.Prompt ||
-		s.TaskTools != def.TaskTools || !slices.Equal(s.Tools, tools) {
+	if s := last.Spec; s.Runner != def.Runner || tx.s.traitsOf(last).Kind != now.Kind || s.Model != now.modelOf(def, r.Ask) ||
+		s.SystemPrompt != def.Prompt || s.TaskTools != def.TaskTools || !slices.Equal(s.Tools, tools) {
 		return 0, nil
 	}
 	list, err := conversation(&tx.Rx, last.ID, limits.ConversationRoom())

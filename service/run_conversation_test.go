@@ -10,7 +10,7 @@ import (
 )
 
 // converse makes the runner of the tests one that continues conversations.
-func converse(c *Config) { c.Runners = map[string]RunnerDefaults{"script": {Converses: true}} }
+var converse = script(Runner{Converses: true})
 
 // asksAndEnds has a run say, call and ask, and ends it.
 func (y *instance) asksAndEnds(st *Start, id task.ID) {

@@ -75,7 +75,7 @@ func (tx *txn) newRun(tk *task.Task, def task.Agent, n newRun) *task.Run {
 	r := &task.Run{
 		TaskID: tk.ID, Agent: def.ID, Status: task.RunPending, Phase: task.PhaseQueued, Cause: n.cause, AskedBy: tx.actor.Name,
 		Attempt: n.attempt, RetryOf: n.retryOf, NotBefore: n.notBefore, DefinitionHash: def.Hash,
-		Session: n.session, Folder: n.folder, Why: n.why, Model: tx.s.modelOf(def, nil),
+		Session: n.session, Folder: n.folder, Why: n.why, Model: tx.s.runner(def.Runner).modelOf(def, nil),
 	}
 	_, r.Limits = tx.s.rightsOf(def, nil)
 	if !tx.actor.IsAgent() {
@@ -98,7 +98,7 @@ func (tx *txn) createRun(tk *task.Task, def task.Agent, n newRun) (task.ID, erro
 		}
 	} else if r.Ask != nil {
 		_, r.Limits = tx.s.rightsOf(def, r.Ask)
-		r.Model = tx.s.modelOf(def, r.Ask)
+		r.Model = tx.s.runner(def.Runner).modelOf(def, r.Ask)
 	}
 	id, err := tx.InsertRun(r)
 	if err != nil {
@@ -152,7 +152,7 @@ func (tx *txn) freeze(r *task.Run, def task.Agent, bare *task.Task, v verdict) e
 	if err != nil {
 		return err
 	}
-	spec, err := tx.specOf(def, tk, r)
+	spec, err := tx.specOf(def, tx.s.runner(def.Runner), tk, r)
 	if err != nil {
 		return err
 	}

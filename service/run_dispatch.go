@@ -11,10 +11,11 @@ import (
 
 // Start is a run that has just been claimed, with all that its runner needs.
 type Start struct {
-	Run   *task.Run
-	Spec  task.Spec
-	Agent task.Agent
-	Token string // dies with the run; told once
+	Run    *task.Run
+	Spec   task.Spec
+	Agent  task.Agent
+	Runner Runner // as it was configured when Spec was made
+	Token  string // dies with the run; told once
 }
 
 // NextRun claims the next queued run that this server may start now, or
@@ -30,12 +31,12 @@ func (s *Service) NextRun(ctx context.Context, busy map[task.ID]bool) (*Start, t
 	if err != nil {
 		return nil, 0, err
 	}
-	start, later, err := s.nextRun(ctx, task.Actor{}, busy, func(def task.Agent) bool { return !s.forWorkers(def) })
+	start, later, err := s.nextRun(ctx, task.Actor{}, busy, func(_ task.Agent, r Runner) bool { return !r.Worker })
 	return start, earlier(later, earlier(held, closing)), err
 }
 
 func (s *Service) nextRun(ctx context.Context, worker task.Actor, busy map[task.ID]bool,
-	takes func(task.Agent) bool,
+	takes func(task.Agent, Runner) bool,
 ) (*Start, task.Time, error) {
 	secret := newSecret()
 	var later task.Time
@@ -50,10 +51,10 @@ func (s *Service) nextRun(ctx context.Context, worker task.Actor, busy map[task.
 // dispatcher starts the next queued run, on this server or on a worker.
 type dispatcher struct {
 	*txn
-	worker task.Actor            // who executes the run; zero: this server
-	busy   map[task.ID]bool      // tasks whose former process has not ended yet
-	takes  func(task.Agent) bool // reports whether the runs of an agent may start here
-	secret string                // the token of the run that starts
+	worker task.Actor                    // who executes the run; zero: this server
+	busy   map[task.ID]bool              // tasks whose former process has not ended yet
+	takes  func(task.Agent, Runner) bool // reports whether the runs of an agent may start here
+	secret string                        // the token of the run that starts
 }
 
 // next starts the first run that is startable. If there is none, it returns
@@ -86,7 +87,7 @@ func (d *dispatcher) mayTake(agent string) bool {
 	if !ok {
 		return d.worker.TokenID == 0
 	}
-	return d.takes(def)
+	return d.takes(def, d.s.runner(def.Runner))
 }
 
 func newSecret() string {
@@ -164,8 +165,9 @@ func (d *dispatcher) start(r *task.Run) (*Start, error) {
 	if err != nil {
 		return nil, d.endCanceled(r, task.PhaseBy, err.Error(), nil)
 	}
-	if !d.takes(def) {
-		return nil, nil // the definition changed this very moment
+	now := d.s.runner(def.Runner)
+	if !d.takes(def, now) {
+		return nil, nil // the definition or the runner changed this very moment
 	}
 	tk, err := d.Task(r.TaskID)
 	if err != nil {
@@ -185,7 +187,7 @@ func (d *dispatcher) start(r *task.Run) (*Start, error) {
 	if err != nil {
 		return nil, err
 	}
-	spec, err := d.specOf(def, tk, r)
+	spec, err := d.specOf(def, now, tk, r)
 	if err != nil {
 		return nil, err
 	}
@@ -197,8 +199,13 @@ func (d *dispatcher) start(r *task.Run) (*Start, error) {
 	if r.Approval != nil && r.Approval.Decision == "approved" {
 		limits = r.Limits // maybe tighter
 	}
-	spec.Limits, r.Spec, r.Limits, r.Model, r.DefinitionHash = limits, &spec, limits, spec.Model, spec.DefinitionHash
-	return d.begin(r, tk, def, spec)
+	spec.Limits, spec.Traits = limits, now.RunnerTraits
+	r.Spec, r.Limits, r.Model, r.DefinitionHash = &spec, limits, spec.Model, spec.DefinitionHash
+	start, err := d.begin(r, tk, def, spec)
+	if start != nil {
+		start.Runner = now
+	}
+	return start, err
 }
 
 // blocked says why a queued run may not start, "" when it may.

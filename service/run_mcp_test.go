@@ -8,7 +8,7 @@ import (
 )
 
 func TestARunSaysThatItsProgramNeverReachedMCP(t *testing.T) {
-	given := func(c *Config) { c.Runners = map[string]RunnerDefaults{"script": {MCP: true}} }
+	given := script(Runner{RunnerTraits: task.RunnerTraits{MCP: true}})
 	for _, tt := range []struct {
 		name    string
 		with    []func(*Config)

@@ -68,7 +68,7 @@ func (s *Service) NoMessages(r *task.Run) string {
 		return "is ending"
 	case r.Worker != 0:
 		return "works on another machine, where messages do not reach it"
-	case r.Spec == nil || !s.config().Steerable[r.Spec.Runner]:
+	case !s.traitsOf(r).Steers:
 		return "takes no messages while it works: its runner cannot pass them on"
 	}
 	return ""

@@ -7,7 +7,7 @@ import (
 	"taskyard/task"
 )
 
-func steerable(c *Config) { c.Steerable = map[string]bool{"script": true} }
+var steerable = script(Runner{RunnerTraits: task.RunnerTraits{Steers: true}})
 
 // steered starts a run of coder that works.
 func (y *instance) steered(t *testing.T) *Start {

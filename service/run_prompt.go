@@ -250,10 +250,10 @@ func (w *partWriter) lastMessages(tk *task.Task, room int) {
 	}
 }
 
-// specOf is exactly what would run now, as that run. A run that was delegated
-// works where the run that delegated it works, unless it has a workspace of
-// its own.
-func (tx *txn) specOf(def task.Agent, tk *task.Task, r *task.Run) (task.Spec, error) {
+// specOf is exactly what would run now, as that run, by its runner as it is
+// configured now. A run that was delegated works where the run that delegated it
+// works, unless it has a workspace of its own.
+func (tx *txn) specOf(def task.Agent, now Runner, tk *task.Task, r *task.Run) (task.Spec, error) {
 	var parent *task.Run
 	if r.ParentRun != 0 {
 		var err error
@@ -265,10 +265,10 @@ func (tx *txn) specOf(def task.Agent, tk *task.Task, r *task.Run) (task.Spec, er
 	if err != nil {
 		return task.Spec{}, err
 	}
-	if place.Continues, err = tx.continues(def, r); err != nil {
+	if place.Continues, err = tx.continues(def, now, r); err != nil {
 		return task.Spec{}, err
 	}
-	return tx.s.specOf(def, tk, r, parent, place), nil
+	return tx.s.specOf(def, now, tk, r, parent, place), nil
 }
 
 // placeOf says where the runs of a task of a project work, as the part of a
@@ -319,11 +319,10 @@ func shareWorkspace(spec *task.Spec, parent *task.Run) {
 	}
 }
 
-func (s *Service) specOf(def task.Agent, tk *task.Task, r, parent *task.Run, place task.Spec) task.Spec {
-	runner := s.config().Runners[def.Runner]
+func (s *Service) specOf(def task.Agent, now Runner, tk *task.Task, r, parent *task.Run, place task.Spec) task.Spec {
 	spec := task.Spec{
-		Agent: def.ID, DefinitionHash: def.Hash, Runner: def.Runner, Model: s.modelOf(def, r.Ask), SystemPrompt: def.Prompt,
-		Workspace: cmp.Or(place.Workspace, def.Workspace, runner.Workspace), Depth: r.Depth, Env: slices.Clone(def.Env), Network: def.Network,
+		Agent: def.ID, DefinitionHash: def.Hash, Runner: def.Runner, Model: now.modelOf(def, r.Ask), SystemPrompt: def.Prompt,
+		Workspace: cmp.Or(place.Workspace, def.Workspace, now.Workspace), Depth: r.Depth, Env: slices.Clone(def.Env), Network: def.Network,
 		TaskTools: def.TaskTools, Continues: place.Continues,
 		Project: place.Project, Branch: place.Branch, BranchFrom: place.BranchFrom, Setup: place.Setup, Checks: place.Checks,
 	}
@@ -357,15 +356,6 @@ func (s *Service) rightsOf(def task.Agent, ask *task.Ask) (tools []string, limit
 	limits.TimeoutSeconds = cmp.Or(limits.TimeoutSeconds, int(s.config().RunTimeout.Seconds()))
 	limits.IdleTimeoutSeconds = cmp.Or(limits.IdleTimeoutSeconds, int(s.config().IdleTimeout.Seconds()))
 	return tools, limits
-}
-
-// modelOf returns the model of a run of an agent; ask may be nil.
-func (s *Service) modelOf(def task.Agent, ask *task.Ask) string {
-	model := cmp.Or(def.Model, s.config().Runners[def.Runner].Model)
-	if ask != nil {
-		model = cmp.Or(ask.Model, model)
-	}
-	return model
 }
 
 // hashOf is what an approval of one run freezes: every byte of the spec.

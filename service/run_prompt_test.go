@@ -120,7 +120,7 @@ func (y *instance) specNow(id task.ID) task.Spec {
 			return task.Spec{}, err
 		}
 		def, err := tx.s.starter(tk.Owner)
-		return tx.s.specOf(def, tk, &task.Run{}, nil, task.Spec{}), err
+		return tx.s.specOf(def, tx.s.runner(def.Runner), tk, &task.Run{}, nil, task.Spec{}), err
 	}))
 }
 

@@ -108,9 +108,7 @@ func TestTheFilesOfADelegationAreTheSupervisors(t *testing.T) {
 }
 
 func TestARunContinuesInTheWorktreeOfItsTask(t *testing.T) {
-	y := newInstance(t, wakes, func(c *Config) {
-		c.Runners = map[string]RunnerDefaults{"script": {Workspace: "worktree:/srv/site"}}
-	})
+	y := newInstance(t, wakes, script(Runner{Workspace: "worktree:/srv/site"}))
 	origin := func(st *Start) task.ID { return must(y.s.RunFolders(y.ctx(), st.Run)).Origin }
 	y.queueRuns("coder", 1)
 	first := y.start()
@@ -132,7 +130,7 @@ func TestADelegatedRunWorksWhereItsParentDoes(t *testing.T) {
 		st := y.start()
 		return st.Spec, must(y.s.RunFolders(y.ctx(), st.Run)), parent
 	}
-	site := func(c *Config) { c.Runners = map[string]RunnerDefaults{"script": {Workspace: "worktree:/srv/site"}} }
+	site := script(Runner{Workspace: "worktree:/srv/site"})
 	for name, c := range map[string]struct {
 		with   func(*instance)
 		config func(*Config)

@@ -18,28 +18,17 @@ import (
 	"taskyard/task"
 )
 
-// RunnerDefaults are what a runner uses where an agent's definition says
-// nothing: told to the service, so that reviewers see it.
-type RunnerDefaults struct {
-	Model, Workspace string
-	MCP              bool // its programs are given the MCP server
-	Converses        bool // its runs can begin with the conversation of former ones
-}
-
 // Config is what the service needs to know. Rules must be given; the zero
 // values of other fields mean what their comments say.
 type Config struct {
 	task.Rules
-	Now       func() time.Time                // nil: time.Now
-	Log       *slog.Logger                    // nil: slog.Default
-	Ticks     func(after task.Time) task.Time // the first tick after a moment, 0 for none; nil: no ticks
-	Runners   map[string]RunnerDefaults       // by name; may be nil
-	Workers   map[string][]string             // runners whose runs workers execute, with the labels that a worker must offer
-	Webhooks  map[string]bool                 // runners whose receivers report over the API
-	Steerable map[string]bool                 // runners that pass messages on to a run that works
-	Notify    []NotifyTarget                  // services outside that are told what waits
-	Secrets   func(names []string) []string   // the server's own, and the values of the variables that a definition names; nil: none are known
-	Settings  SettingsFile                    // what admins may change while the server runs; nil: nothing
+	Now      func() time.Time                // nil: time.Now
+	Log      *slog.Logger                    // nil: slog.Default
+	Ticks    func(after task.Time) task.Time // the first tick after a moment, 0 for none; nil: no ticks
+	Runner   func(name string) Runner        // as configured now, zero for none; nil: there are none
+	Notify   []NotifyTarget                  // services outside that are told what waits
+	Secrets  func(names []string) []string   // the server's own, and the values of the variables that a definition names; nil: none are known
+	Settings SettingsFile                    // what admins may change while the server runs; nil: nothing
 
 	Repositories Repositories // of projects; nil: none can be used
 
@@ -62,6 +51,9 @@ func (c *Config) defaults() {
 	}
 	if c.Backoff == nil {
 		c.Backoff = backoff
+	}
+	if c.Runner == nil {
+		c.Runner = func(string) Runner { return Runner{} }
 	}
 	c.RunLease = cmp.Or(c.RunLease, time.Minute)
 	c.TokenLife = cmp.Or(c.TokenLife, 90*24*time.Hour)

@@ -94,10 +94,7 @@ func offers(has, runners []string, runner string, labels []string) bool {
 }
 
 // forWorkers reports whether workers execute the runs of an agent.
-func (s *Service) forWorkers(def task.Agent) bool {
-	_, ok := s.config().Workers[def.Runner]
-	return ok
-}
+func (s *Service) forWorkers(def task.Agent) bool { return s.runner(def.Runner).Worker }
 
 // reaches refuses runs of a task of a project that workers would execute: the
 // repository is on the server, and they cannot reach it.
@@ -140,17 +137,17 @@ func (s *Service) noWorkerReason(agent string, now task.Time) string {
 func (s *Service) NoWorkerReason(name string) string { return s.noWorkerReasonForRunner(name, s.Now()) }
 
 func (s *Service) noWorkerReasonForRunner(name string, now task.Time) string {
-	labels, ok := s.config().Workers[name]
-	if !ok {
+	r := s.runner(name)
+	if !r.Worker {
 		return ""
 	}
-	at := s.workers.last(name, labels)
+	at := s.workers.last(name, r.Labels)
 	if at != 0 && now.Sub(at) < lateAfter {
 		return ""
 	}
 	who := "no worker for the runner " + name
-	if len(labels) > 0 {
-		who += " with the labels " + strings.Join(labels, ", ")
+	if len(r.Labels) > 0 {
+		who += " with the labels " + strings.Join(r.Labels, ", ")
 	}
 	if at == 0 {
 		return who + " has asked since the server started"
@@ -186,8 +183,8 @@ func (s *Service) LeaseRun(ctx context.Context, a task.Actor, ask task.WorkerAsk
 		return nil, err
 	}
 	ctx = WithIdempotency(ctx, nil) // the answer holds a secret, which must not be stored
-	takes := func(def task.Agent) bool {
-		return s.forWorkers(def) && offers(ask.Labels, ask.Runners, def.Runner, s.config().Workers[def.Runner])
+	takes := func(def task.Agent, r Runner) bool {
+		return r.Worker && offers(ask.Labels, ask.Runners, def.Runner, r.Labels)
 	}
 	ctx, end := s.WhileValid(ctx, a)
 	defer end()

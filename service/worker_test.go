@@ -14,7 +14,7 @@ import (
 var gpuBox = task.Actor{Name: "worker:box", Role: task.RoleWorker, TokenID: 1}
 
 // forGPU leaves the runs of the runner script to workers with the label gpu.
-func forGPU(c *Config) { c.Workers = map[string][]string{"script": {"gpu"}} }
+var forGPU = script(Runner{Worker: true, Labels: []string{"gpu"}})
 
 func (y *instance) lease(labels ...string) *task.Leased {
 	y.t.Helper()
@@ -178,13 +178,15 @@ func TestWhoWaitsForAWorkerIsTold(t *testing.T) {
 // other machines: the repositories of projects are on the server.
 func TestWorkersGetNoTaskOfAProject(t *testing.T) {
 	t.Parallel()
-	workers := map[string][]string{}
-	y := newInstance(t, func(c *Config) { c.Workers, c.Repositories, c.Wakes = workers, listedGit{}, true })
+	configured := map[string]Runner{}
+	y := newInstance(t, func(c *Config) {
+		c.Runner, c.Repositories, c.Wakes = func(name string) Runner { return configured[name] }, listedGit{}, true
+	})
 	must(y.s.CreateProject(y.ctx(), maya, task.Project{Key: "web", Repository: "/srv/web"}))
 	must(y.s.CreateProject(y.ctx(), maya, task.Project{Key: "notes"}))
 	inWeb := func(in *task.New) { in.Project = "web" }
 	before := y.create(maya, "coder", inWeb, noStart)
-	workers["script"] = []string{} // the runs of coder and planner are for workers from here on
+	configured["script"] = Runner{Worker: true} // the runs of coder and planner are for workers from here on
 	mine := y.create(maya, "pull", inWeb)
 	free := y.create(maya, "coder", noStart)
 	y.create(maya, "coder", func(in *task.New) { in.Project = "notes" })

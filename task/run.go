@@ -265,6 +265,9 @@ type Spec struct {
 	BranchFrom     string   `json:"branchFrom,omitempty" doc:"branch on which that one begins"`
 	Setup          []string `json:"setup,omitempty" doc:"commands that run once in a new worktree of the task"`
 	Checks         []string `json:"checks,omitempty" doc:"commands that execute its changes before the task is done"`
+
+	// Traits are set when the run starts; what was approved leaves them open.
+	Traits RunnerTraits `json:"traits,omitzero" doc:"what its runner was when the run started"`
 }
 
 // Run is one attempt of an agent on a task, started by Taskyard.

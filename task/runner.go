@@ -38,6 +38,15 @@ type RunnerKind struct {
 	ForeignModels bool
 }
 
+// RunnerTraits are what a run needs to know of its runner for as long as it
+// runs: the configuration of that name may have changed or gone since.
+type RunnerTraits struct {
+	Kind     string `json:"kind,omitempty"`
+	Receiver bool   `json:"receiver,omitzero" doc:"its receiver reports over the API"`
+	Steers   bool   `json:"steers,omitzero" doc:"it passes messages of people on while the run works"`
+	MCP      bool   `json:"mcp,omitzero" doc:"its program is given the MCP server"`
+}
+
 // RunnerLack is what a runner that can start nothing lacks.
 type RunnerLack int
 

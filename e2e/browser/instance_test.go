@@ -145,6 +145,13 @@ func openInstanceBelow(t testing.TB, path string, agents map[string]string, with
 	// Runs of the sample send no heartbeats, however long a test takes.
 	cfg := service.Config{Rules: testkit.Rules(), Now: y.clock.Now, Log: quiet, CheapPasswords: true, RunLease: time.Hour}
 	cfg.MaxParallel, cfg.IdleTimeout = 8, 15*time.Minute
+	exe, err := os.Executable()
+	ok(t, err)
+	script := ownRuns{&command.Runner{Program: supervise.Program{
+		Argv: []string{exe, agentArg},
+		Env:  map[string]string{agentAddr: y.stage.ln.Addr().String()}, Grace: time.Second,
+	}}, task.ID(instances.Add(1) * 1_000_000)}
+	cfg.Runner = func(string) service.Runner { return service.Runner{Executor: script} }
 	for _, w := range with {
 		w(&cfg)
 	}
@@ -152,7 +159,8 @@ func openInstanceBelow(t testing.TB, path string, agents map[string]string, with
 		"data": y.dir, "scheduler.timezone": "UTC", "scheduler.cron": "0 5 1 1 *", "runs.max_parallel": "8", "runs.idle_timeout": "15m",
 	}})
 	ok(t, err)
-	y.settings = app.NewSettings(conf, app.Options{Log: quiet, Getenv: os.Getenv})
+	y.settings, err = app.NewSettings(conf, app.Options{Log: quiet, Getenv: os.Getenv})
+	ok(t, err)
 	cfg.Settings = y.settings
 	y.svc = service.New(d, testkit.OpenAgents(t, folder, nil), cfg)
 	y.serve(quiet)
@@ -178,8 +186,6 @@ func (r ownRuns) Run(ctx context.Context, spec runner.Spec, sink runner.Sink) (r
 func (y *instance) serve(log *slog.Logger) {
 	t := y.t
 	t.Helper()
-	exe, err := os.Executable()
-	ok(t, err)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	ok(t, err)
 	y.url = "http://" + ln.Addr().String() + y.path
@@ -190,13 +196,9 @@ func (y *instance) serve(log *slog.Logger) {
 	turn, err := jobs.New(jobs.Options{
 		Service: y.svc, URL: y.url, RunsDir: filepath.Join(y.dir, "runs"), Log: log,
 		Plan: jobs.Plan{Enabled: true, Cron: "0 5 1 1 *", Location: time.UTC},
-		Runners: map[string]runner.Runner{"script": ownRuns{&command.Runner{Program: supervise.Program{
-			Argv: []string{exe, agentArg},
-			Env:  map[string]string{agentAddr: y.stage.ln.Addr().String()}, Grace: time.Second,
-		}}, task.ID(instances.Add(1) * 1_000_000)}},
 	})
 	ok(t, err)
-	y.settings.Use(y.svc, turn)
+	y.settings.Use(y.svc, turn, nil)
 	h, err := handlers.New(handlers.Options{
 		Service: y.svc, Scheduler: turn, Log: log, Build: buildinfo.Info{Version: "test"}, DataDir: y.dir,
 		Listen: ln.Addr(), PublicURL: public, Runners: sampleRunners{},

@@ -25,13 +25,14 @@ const (
 // wait for the disk and may be called from everywhere.
 type Folder struct {
 	dir    string
-	opt    Options
+	opt    func() *Options
 	log    *slog.Logger
 	rescan time.Duration
 
 	snap atomic.Pointer[snapshot]
 
 	mu      sync.Mutex // held while the folder is read or written
+	checked *Options   // what the agents were checked against
 	good    map[string]task.Agent
 	changed map[string]bool // ids that Watch has not told yet
 	kick    chan struct{}   // wakes Watch when changed grows
@@ -44,8 +45,10 @@ type snapshot struct {
 
 // Open creates the folder (mode 0700) where it is absent, writes the two
 // default agents into a folder that never had them, and reads every file. A
-// broken file is no error; a folder that cannot be made or listed is.
-func Open(dir string, opt Options, log *slog.Logger) (*Folder, error) {
+// broken file is no error; a folder that cannot be made or listed is. opt returns
+// what files are checked against now; once that is another pointer, the next
+// reading checks all files again.
+func Open(dir string, opt func() *Options, log *slog.Logger) (*Folder, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
@@ -113,9 +116,14 @@ func (f *Folder) reloadLocked() error {
 		f.snap.Store(&snapshot{agents: old.agents, problems: problems})
 		return err
 	}
+	opt := f.opt()
+	again := opt != f.checked
+	if f.checked = opt; again {
+		f.recheck()
+	}
 	next := &snapshot{agents: make([]task.Agent, 0, len(files))}
 	for _, name := range files {
-		a, problem := f.load(name)
+		a, problem := f.load(name, again)
 		if problem != "" {
 			problems = append(problems, problem)
 		} else if a != nil {
@@ -128,6 +136,18 @@ func (f *Folder) reloadLocked() error {
 	f.snap.Store(next)
 	f.note(old, next)
 	return nil
+}
+
+// recheck checks the last valid versions against other options. One that they do not
+// let start anything is not served any more, as after a start of the server.
+func (f *Folder) recheck() {
+	for id, was := range f.good {
+		now := Parse(id, was.Text, *f.checked)
+		now.LoadedAt = was.LoadedAt
+		if f.good[id] = now; now.Status == task.AgentInvalid {
+			delete(f.good, id)
+		}
+	}
 }
 
 // note logs the differences between two snapshots and keeps them for Watch.

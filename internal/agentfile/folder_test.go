@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"syscall"
@@ -36,7 +37,7 @@ func put(t *testing.T, dir, name, text string) {
 
 func open(t *testing.T, dir string) *Folder {
 	t.Helper()
-	f, err := Open(dir, testOptions, nil)
+	f, err := Open(dir, func() *Options { return &testOptions }, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +209,8 @@ func TestARunnerThatComesAliveEndsPullOnly(t *testing.T) {
 	dir := bare(t)
 	put(t, dir, "a.md", headings)
 	why := "no provider"
-	f, err := Open(dir, Options{PullOnly: func(string) string { return why }}, nil)
+	opt := Options{PullOnly: func(string) string { return why }}
+	f, err := Open(dir, func() *Options { return &opt }, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -339,4 +341,75 @@ func TestAFileThatCannotBeReadKeepsItsLastGoodVersion(t *testing.T) {
 	equal(t, "serving", a.Serving, true)
 	equal(t, "text", a.Text, headings)
 	wantProblem(t, a, 1, true, "cannot be read")
+}
+
+// TestOtherRunnersAreCheckedAtTheNextReading has the configuration of runners
+// change while no file does.
+func TestOtherRunnersAreCheckedAtTheNextReading(t *testing.T) {
+	t.Parallel()
+	dir := bare(t)
+	front := func(runner string) string {
+		return "---\ndescription: d\ntools: read\nrunner: " + runner + "\n---\nWork.\n"
+	}
+	put(t, dir, "old.md", front("old"))
+	put(t, dir, "novel.md", front("novel"))
+	put(t, dir, "same.md", front("same"))
+	opt := &Options{Runners: runners(map[string]string{"old": "command", "same": "command"})}
+	f, err := Open(dir, func() *Options { return opt }, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, dir, "old.md", "---\ntools: 7\n") // an edit that is under way
+	f.Reload()
+	if a := agent(t, f, "old"); !a.Serving || a.Runner != "old" {
+		t.Fatalf("the last valid version is not in use: %+v", a)
+	}
+	put(t, dir, "old.md", front("old"))
+	f.Reload()
+	clear(f.changed)
+	before := agent(t, f, "same")
+
+	opt = &Options{Runners: runners(map[string]string{"novel": "command", "same": "command"})}
+	f.Reload()
+	t.Run("an agent whose runner has gone is not served any more, and shows the fix", func(t *testing.T) {
+		a := agent(t, f, "old")
+		if a.Serving || a.Status != task.AgentInvalid || !strings.Contains(a.Problems[0].Message, "the runner \"old\" is not configured") ||
+			!strings.Contains(a.Problems[0].Hint, "Configured runners are novel, same, none") {
+			t.Errorf("%+v", a)
+		}
+	})
+	t.Run("nor is the last valid version of one whose file is invalid", func(t *testing.T) {
+		put(t, dir, "old.md", "---\ntools: 7\n")
+		f.Reload()
+		if a := agent(t, f, "old"); a.Serving {
+			t.Errorf("%+v", a)
+		}
+	})
+	t.Run("an agent whose runner has come is served", func(t *testing.T) {
+		if a := agent(t, f, "novel"); !a.Serving || a.Status != task.AgentValid || a.Runner != "novel" || a.FileText != "" {
+			t.Errorf("%+v", a)
+		}
+	})
+	t.Run("others are as they were, and are not reported", func(t *testing.T) {
+		if a := agent(t, f, "same"); !reflect.DeepEqual(a, before) || f.changed["same"] || !f.changed["old"] || !f.changed["novel"] {
+			t.Errorf("%+v\nwas %+v\nchanged %v", a, before, f.changed)
+		}
+	})
+	t.Run("a runner that comes back has the agent served again", func(t *testing.T) {
+		put(t, dir, "old.md", front("old"))
+		opt = &Options{Runners: runners(map[string]string{"old": "command"})}
+		f.Reload()
+		if a := agent(t, f, "old"); !a.Serving || a.Status != task.AgentValid {
+			t.Errorf("%+v", a)
+		}
+	})
+	t.Run("the editor checks against them, and offers a template for each", func(t *testing.T) {
+		if a := f.Check("x", front("novel")); a.Status != task.AgentInvalid {
+			t.Errorf("%+v", a)
+		}
+		list := f.Templates()
+		if last := list[len(list)-1]; last.Key != "runner-old" {
+			t.Errorf("%+v", last)
+		}
+	})
 }

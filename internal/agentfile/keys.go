@@ -120,7 +120,7 @@ func (p *parser) setRunner(f field) {
 		names = append(names, p.opt.defaultRunner())
 	}
 	hint := "Configured runners are " + strings.Join(names, ", ") +
-		"; a new one is a section [runners.NAME] of taskyard.toml, read when the server starts"
+		"; a new one is a section [runners.NAME] of taskyard.toml, read when the server starts and at SIGHUP"
 	if near := task.Nearest(s, names); near != "" {
 		hint = "Did you mean `" + near + "`? " + hint
 	}

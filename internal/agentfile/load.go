@@ -49,9 +49,9 @@ func notRegular(name string) string {
 	return fmt.Sprintf("%q is not a regular file and is not read: put the file itself into the folder", name)
 }
 
-// load reads one file. An agent of nil and no problem means that the file has
-// gone meanwhile.
-func (f *Folder) load(name string) (*task.Agent, string) {
+// load reads one file, and checks it if it changed or again is true. An agent of
+// nil and no problem means that the file has gone meanwhile.
+func (f *Folder) load(name string, again bool) (*task.Agent, string) {
 	id := strings.TrimSuffix(name, ext)
 	text, err := readFile(filepath.Join(f.dir, name))
 	switch {
@@ -62,11 +62,15 @@ func (f *Folder) load(name string) (*task.Agent, string) {
 	case err != nil:
 		return f.serve(unreadable(id, err)), ""
 	}
-	if before, known := f.Agent(id); known && before.FileHash == hashOf(text) {
+	before, known := f.Agent(id)
+	same := known && before.FileHash == hashOf(text)
+	if same && !again {
 		return f.unchanged(before), ""
 	}
-	a := Parse(id, text, f.opt)
-	a.LoadedAt = task.TimeOf(time.Now())
+	a := Parse(id, text, *f.checked)
+	if a.LoadedAt = task.TimeOf(time.Now()); same && before.Hash == a.Hash {
+		a.LoadedAt = before.LoadedAt
+	}
 	return f.serve(a), ""
 }
 
@@ -74,7 +78,7 @@ func (f *Folder) load(name string) (*task.Agent, string) {
 // or unable to start something.
 func (f *Folder) unchanged(a task.Agent) *task.Agent {
 	if a.Serving && a.Runner != RunnerNone {
-		a.PullReason = pullReason(a.Runner, f.opt)
+		a.PullReason = pullReason(a.Runner, *f.checked)
 		a.PullOnly = a.PullReason != ""
 	}
 	return &a

@@ -50,7 +50,7 @@ func (f *Folder) Accept(id, text string, force bool) (task.Agent, error) {
 	if task.ReservedAgentID(id) {
 		return task.Agent{}, task.FieldErrorf("id", "may not be %s: the name is that of a page", id)
 	}
-	a := Parse(id, text, f.opt)
+	a := Parse(id, text, *f.opt())
 	if a.Status == task.AgentInvalid && (!force || !isText(text)) {
 		return a, invalid(a)
 	}

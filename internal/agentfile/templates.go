@@ -11,7 +11,7 @@ import (
 )
 
 // Check parses a text as Save would, and writes nothing.
-func (f *Folder) Check(id, text string) task.Agent { return Parse(id, text, f.opt) }
+func (f *Folder) Check(id, text string) task.Agent { return Parse(id, text, *f.opt()) }
 
 const blank = `---
 description: What this agent is for, in one sentence
@@ -40,8 +40,9 @@ func (f *Folder) Templates() []task.AgentTemplate {
 		a := Parse(id, string(text), Options{AnyRunner: true})
 		list = append(list, task.AgentTemplate{Key: id, Title: a.Name, About: a.Description, ID: id, Text: string(text)})
 	}
-	for _, name := range slices.Sorted(maps.Keys(f.opt.Runners)) {
-		list = append(list, runnerTemplate(name, f.opt.Runners[name]))
+	runners := f.opt().Runners
+	for _, name := range slices.Sorted(maps.Keys(runners)) {
+		list = append(list, runnerTemplate(name, runners[name]))
 	}
 	return list
 }

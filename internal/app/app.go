@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -62,8 +61,7 @@ type Instance struct {
 	Service *service.Service
 
 	opt     Options
-	runners map[string]runner.Runner // by name
-	release func()                   // of the protection of the data folder
+	release func() // of the protection of the data folder
 
 	settings     *Settings
 	repositories *repository.Repositories
@@ -75,15 +73,19 @@ func Open(ctx context.Context, c *config.Config, o Options) (*Instance, error) {
 	if err := MakeData(c.Data); err != nil {
 		return nil, err
 	}
+	settings, err := NewSettings(c, o)
+	if err != nil {
+		return nil, err
+	}
 	d, err := db.Open(ctx, db.Options{Path: DBPath(c.Data), URL: c.Database, Now: o.Now, Log: o.Log})
 	if err != nil {
 		return nil, err
 	}
-	in := &Instance{Config: c, DB: d, opt: o, runners: Runners(c)}
+	in := &Instance{Config: c, DB: d, opt: o, settings: settings}
 	if in.release, err = instance.Protect(DBPath(c.Data)); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
-	in.Agents, err = agentfile.Open(filepath.Join(c.Data, "agents"), AgentOptions(c), o.Log)
+	in.Agents, err = agentfile.Open(filepath.Join(c.Data, "agents"), settings.agentOptions, o.Log)
 	if err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
@@ -91,10 +93,10 @@ func Open(ctx context.Context, c *config.Config, o Options) (*Instance, error) {
 	if err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
-	in.settings = NewSettings(c, o)
 	rules := serviceConfig(c, o, ticks)
-	rules.Secrets = func(names []string) []string { return append(in.settings.secrets(), supervise.SecretsNamed(names)...) }
-	rules.Settings = in.settings
+	rules.Runner = settings.runner
+	rules.Secrets = func(names []string) []string { return append(settings.secrets(), supervise.SecretsNamed(names)...) }
+	rules.Settings = settings
 	data, err := filepath.Abs(c.Data)
 	if err != nil {
 		return nil, errors.Join(err, d.Close())
@@ -133,7 +135,7 @@ type ServeOptions struct {
 	Options
 	Stdout    io.Writer // for the first line
 	FirstLine FirstLine
-	Hangup    <-chan struct{} // each value has the agents' definitions read again
+	Hangup    <-chan struct{} // each value has the configuration and the definitions of agents read again
 	Build     buildinfo.Info
 	Manager   *systemd.Notifier // the service manager
 	Passed    net.Listener      // to serve on in place of the configured address; nil: none
@@ -206,18 +208,25 @@ func (in *Instance) serveOn(ctx context.Context, at doors, o ServeOptions) error
 	if err != nil {
 		return err
 	}
-	in.settings.Use(in.Service, clock)
 	forms, err := in.Service.FormKey(ctx)
 	if err != nil {
 		return err
 	}
-	probes := in.prober()
+	probes := runner.NewProber(in.settings.runners().sources(), func() {
+		in.Agents.Reload() // what can be started may be another thing now
+		in.Service.AgentsChanged(nil)
+	})
+	in.settings.Use(in.Service, clock, func() {
+		in.Agents.Reload()
+		probes.Use(in.settings.runners().sources())
+	})
 	h, err := handlers.New(handlers.Options{
 		FormKey: forms,
 		Demo:    o.Demo, Service: in.Service, Scheduler: clock, Log: in.opt.Log, Build: o.Build, DataDir: in.Config.Data, Listen: ln.Addr(),
 		MCP:            mcpserver.New(mcpserver.Options{Service: in.Service, Log: in.opt.Log, Version: o.Build.Version}),
-		EnforcementGap: in.enforcementGap, Enforces: in.enforces,
-		Runners: probes, PublicURL: in.Config.PublicURL, AllowedHosts: in.Config.AllowedHosts, TrustedProxies: in.Config.TrustedProxies,
+		EnforcementGap: func(name string, tools []string) string { return in.settings.runners().enforcementGap(name, tools) },
+		Enforces:       func(plan task.Spec) []task.Enforcement { return in.settings.runners().enforces(plan) },
+		Runners:        probes, PublicURL: in.Config.PublicURL, AllowedHosts: in.Config.AllowedHosts, TrustedProxies: in.Config.TrustedProxies,
 	})
 	if err != nil {
 		return err
@@ -333,15 +342,15 @@ func (in *Instance) watch(ctx context.Context, o ServeOptions, base string, prob
 	}
 }
 
-// reread reads the agents' definitions and the configuration again at each hangup.
+// reread reads the configuration and the agents' definitions again at each hangup.
 func (in *Instance) reread(ctx context.Context, o ServeOptions, base string) {
 	for {
 		select {
 		case <-o.Hangup:
 			in.tell(o.Manager.Reloading())
-			in.Agents.Reload()
 			in.opt.Log.Info("SIGHUP: reloading agent definitions and configuration")
-			in.reloadSettings(ctx)
+			in.reloadSettings(ctx) // before the definitions, which name its runners
+			in.Agents.Reload()
 			in.tell(o.Manager.Ready("Serving on " + base))
 		case <-ctx.Done():
 			return
@@ -398,11 +407,6 @@ func (in *Instance) newJobs(ctx context.Context, id *identity, data, url, versio
 		in.opt.Log.Warn("folders of interrupted merges not removed", "error", err)
 	}
 	scratch.ClearAbandoned(in.opt.Log)
-	builtins, err := builtinsOf(in.Config, in.opt.Getenv)
-	if err != nil {
-		return nil, err
-	}
-	maps.Copy(in.runners, builtins)
 	outlets, err := outletsOf(in.Config, in.opt.Getenv)
 	if err != nil {
 		return nil, err
@@ -410,7 +414,7 @@ func (in *Instance) newJobs(ctx context.Context, id *identity, data, url, versio
 	return jobs.New(jobs.Options{
 		Copied: id.Copied, Recovered: id.settle,
 		Notify: outlets, PublicURL: in.Config.PublicURL,
-		Service: in.Service, Now: in.opt.Now, Runners: in.runners, Secrets: in.settings.secrets,
+		Service: in.Service, Now: in.opt.Now, Secrets: in.settings.secrets,
 		URL: url, RunsDir: filepath.Join(data, instance.RunsName), Unconfined: in.Config.Checks.AcceptWeaker,
 		Plan: plan, Log: in.opt.Log,
 	})

@@ -9,7 +9,6 @@ import (
 	"taskyard/internal/config"
 	"taskyard/runner"
 	"taskyard/runner/builtin/model"
-	"taskyard/service"
 )
 
 // builtinName is the runner of agents that name none.
@@ -92,22 +91,4 @@ func defaultModel(p config.Provider) string {
 		return p.Models[0]
 	}
 	return p.DefaultModel
-}
-
-// runnerDefaults returns what runners use where an agent's
-// definition says nothing.
-func runnerDefaults(c *config.Config) map[string]service.RunnerDefaults {
-	list := map[string]service.RunnerDefaults{}
-	add := func(name, workspace string) {
-		d := service.RunnerDefaults{Workspace: workspace, MCP: runnerKind(c, name).MCP, Converses: runnerKind(c, name).Converses}
-		if provider, problem := providerOf(c, name); runnerKind(c, name).Models && problem == "" {
-			d.Model = defaultModel(c.Providers[provider])
-		}
-		list[name] = d
-	}
-	add(builtinName, "")
-	for name, r := range c.Runners {
-		add(name, r.Workspace)
-	}
-	return list
 }

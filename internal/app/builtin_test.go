@@ -1,12 +1,14 @@
 package app
 
 import (
-	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 
 	"taskyard/internal/config"
 	"taskyard/runner/builtin"
+	"taskyard/service"
+	"taskyard/task"
 )
 
 func TestWhichProviderABuiltinRunnerUses(t *testing.T) {
@@ -60,10 +62,24 @@ func TestWhichProviderABuiltinRunnerUses(t *testing.T) {
 			"y": {Kind: "command", Workspace: "/v"},
 			"z": {Kind: "acp"},
 		}}
-		b, err := json.Marshal(runnerDefaults(c))
-		if want := `{"builtin":{"Model":"m","Workspace":"","MCP":false,"Converses":true},"x":{"Model":"m","Workspace":"/w","MCP":false,"Converses":true},` +
-			`"y":{"Model":"","Workspace":"/v","MCP":false,"Converses":false},"z":{"Model":"","Workspace":"","MCP":true,"Converses":false}}`; err != nil || string(b) != want {
-			t.Errorf("defaults are %s, %v", b, err)
+		set, err := newRunnerSet(c, func(string) string { return "" })
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, want := range map[string]service.Runner{
+			"builtin": {Model: "m", Converses: true, RunnerTraits: task.RunnerTraits{Kind: "builtin", Steers: true}},
+			"x":       {Model: "m", Workspace: "/w", Converses: true, RunnerTraits: task.RunnerTraits{Kind: "builtin", Steers: true}},
+			"y":       {Workspace: "/v", RunnerTraits: task.RunnerTraits{Kind: "command"}},
+			"z":       {RunnerTraits: task.RunnerTraits{Kind: "acp", Steers: true, MCP: true}},
+			"unknown": {},
+		} {
+			got := set.byName[name]
+			if (got.Executor == nil) != (want.Kind == "") {
+				t.Errorf("%s is executed by %v", name, got.Executor)
+			}
+			if got.Executor = nil; !reflect.DeepEqual(got, want) {
+				t.Errorf("%s is %+v, want %+v", name, got, want)
+			}
 		}
 	})
 }

@@ -23,6 +23,14 @@ func CheckConfig(c *config.Config, getenv func(string) string) (errs []error, wa
 			errs = append(errs, err)
 		}
 	}
+	if len(errs) > 0 {
+		errs = append([]error{errors.New("the server would not start with this configuration")}, errs...)
+	}
+	return errs, runnerWarnings(c, getenv)
+}
+
+// runnerWarnings says which runners cannot start anything, and why.
+func runnerWarnings(c *config.Config, getenv func(string) string) (warnings []string) {
 	for _, name := range slices.Sorted(maps.Keys(c.Providers)) {
 		if v := c.Providers[name].APIKeyEnv; v != "" && getenv(v) == "" {
 			warnings = append(warnings, fmt.Sprintf("providers.%s: the variable %s, which holds the key, is empty", name, v))
@@ -39,8 +47,5 @@ func CheckConfig(c *config.Config, getenv func(string) string) (errs []error, wa
 			warnings = append(warnings, fmt.Sprintf("runners.%s: the variable %s, which holds the secret, is empty", name, v))
 		}
 	}
-	if len(errs) > 0 {
-		errs = append([]error{errors.New("the server would not start with this configuration")}, errs...)
-	}
-	return errs, warnings
+	return warnings
 }

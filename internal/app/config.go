@@ -5,7 +5,6 @@ import (
 
 	"taskyard/internal/config"
 	"taskyard/jobs"
-	"taskyard/runner"
 	"taskyard/service"
 	"taskyard/task"
 )
@@ -13,40 +12,8 @@ import (
 // serviceConfig returns the rules of the configuration.
 func serviceConfig(c *config.Config, o Options, ticks func(task.Time) task.Time) service.Config {
 	return service.Config{
-		Rules: c.Rules(), Ticks: ticks,
-		Now: o.Now, Log: o.Log, Workers: workersOf(c), Webhooks: webhooksOf(c),
-		Steerable: steerableOf(c), Runners: runnerDefaults(c), Notify: notifyTargets(c),
+		Rules: c.Rules(), Ticks: ticks, Now: o.Now, Log: o.Log, Notify: notifyTargets(c),
 	}
-}
-
-// workersOf lists the runners that workers execute, with their labels.
-func workersOf(c *config.Config) map[string][]string {
-	list := map[string][]string{}
-	for name, r := range c.Runners {
-		if runnerKind(c, name).Place == runner.Worker {
-			list[name] = r.Labels
-		}
-	}
-	return list
-}
-
-// webhooksOf lists the runners whose receivers report over the API.
-func webhooksOf(c *config.Config) map[string]bool {
-	list := map[string]bool{}
-	for name := range c.Runners {
-		list[name] = runnerKind(c, name).Place == runner.Receiver
-	}
-	return list
-}
-
-// steerableOf lists the runners that pass messages of people on to a run that
-// works.
-func steerableOf(c *config.Config) map[string]bool {
-	list := map[string]bool{builtinName: runnerKind(c, builtinName).Steers} // it needs no section
-	for name := range c.Runners {
-		list[name] = runnerKind(c, name).Steers
-	}
-	return list
 }
 
 // ticksOf is the plan of the ticks, nil where there are none.

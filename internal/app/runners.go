@@ -3,7 +3,6 @@ package app
 import (
 	"os"
 	"path/filepath"
-	"slices"
 
 	"taskyard/internal/agentfile"
 	"taskyard/internal/config"
@@ -34,41 +33,6 @@ func runnerSettings(c *config.Config, name string) runner.Settings {
 	}
 	if kind.Models {
 		_, s.NoProvider = providerOf(c, name)
-	}
-	return s
-}
-
-// prober makes what looks at the configured runners, and at the built-in
-// one, in the background.
-func (in *Instance) prober() *runner.Prober {
-	names := []string{}
-	for name := range in.Config.Runners {
-		names = append(names, name)
-	}
-	if _, ok := in.Config.Runners[builtinName]; !ok {
-		names = append(names, builtinName)
-	}
-	slices.Sort(names)
-	var list []runner.Source
-	for _, name := range names {
-		list = append(list, in.sourceOf(name))
-	}
-	return runner.NewProber(list, func() {
-		in.Agents.Reload() // what can be started may be another thing now
-		in.Service.AgentsChanged(nil)
-	})
-}
-
-func (in *Instance) sourceOf(name string) runner.Source {
-	kind, settings := runnerKind(in.Config, name), runnerSettings(in.Config, name)
-	s := runner.Source{Name: name, Kind: kind.Name, Runner: in.runners[name]}
-	if s.Runner == nil && kind.New != nil {
-		s.Runner = kind.New(settings) // it has no provider, and says so
-	}
-	if kind.Fix != nil {
-		s.Remedy = kind.Fix(settings)
-	} else {
-		s.Argv = settings.Argv
 	}
 	return s
 }
@@ -119,12 +83,6 @@ func mcpBridge() []string {
 	return []string{self, "mcp"}
 }
 
-// enforcementGap says what an agent with these tools could do beyond them under a
-// runner, as sentences; "" when the runner holds it to them, or is not ours.
-func (in *Instance) enforcementGap(name string, tools []string) string {
-	return EnforcementGap(in.Config, in.runners, name, tools)
-}
-
 // EnforcementGap says what an agent with these tools could do beyond them under a
 // runner of the configuration, as sentences; "" when the runner holds it to
 // them, or is not known.
@@ -141,11 +99,6 @@ func EnforcementGap(cfg *config.Config, known map[string]runner.Runner, name str
 		sentence += " Therefore it is not started, unless accept_weaker = true is configured for this runner."
 	}
 	return sentence
-}
-
-// enforces lists what a run asks for, and what its runner enforces of it.
-func (in *Instance) enforces(plan task.Spec) []task.Enforcement {
-	return runner.Enforces(in.runners[plan.Runner], plan)
 }
 
 // confinementOf says which files the program of a runner may change, and that

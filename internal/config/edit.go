@@ -78,7 +78,7 @@ func (c *Config) checkEdit(values map[string]*string) error {
 		switch {
 		case !known:
 			message = "no key of that name: " + valid(name)
-		case strings.HasPrefix(name, "notify."):
+		case strings.HasPrefix(name, "notify.") || OfRunners(name):
 			message = "is changed in the configuration file alone: edit it, then send SIGHUP to the server"
 		case !isSetting(name):
 			message = "cannot be changed while the server runs: edit the configuration file and restart the server"

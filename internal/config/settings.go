@@ -2,6 +2,7 @@ package config
 
 import (
 	"maps"
+	"net/url"
 	"reflect"
 	"slices"
 	"strconv"
@@ -103,17 +104,31 @@ func isSetting(name string) bool {
 type Change struct{ Key, Before, After string }
 
 // reloaded reports whether a running server takes a key over from its file: the
-// settings, and the targets of notifications. Their links need the public URL that
-// the server started with.
+// settings, notification targets, runners and their providers. The links of
+// notifications need the public URL that the server started with, and folders of
+// runners were checked against its data folder.
 func (c *Config) reloaded(name string, next *Config) bool {
-	return isSetting(name) || strings.HasPrefix(name, "notify.") && c.PublicURL == next.PublicURL
+	switch group, _, _ := strings.Cut(name, "."); group {
+	case "notify":
+		return c.PublicURL == next.PublicURL
+	case "providers", "runners":
+		return c.Data == next.Data
+	}
+	return isSetting(name)
 }
 
-// Takeover returns c with the settings and notification targets of next, what that
-// changes, and the keys of next that differ from c and need a restart.
+// OfRunners reports whether a key is one of runners or of their providers.
+func OfRunners(key string) bool {
+	return strings.HasPrefix(key, "runners.") || strings.HasPrefix(key, "providers.")
+}
+
+// Takeover returns c with the settings, notification targets, runners and providers
+// of next, what that changes, and the keys of next that differ from c and need a
+// restart.
 func (c *Config) Takeover(next *Config) (merged *Config, changed []Change, restart []string) {
 	m := *c
 	m.values, m.sources = maps.Clone(c.values), maps.Clone(c.sources)
+	m.Notify, m.Providers, m.Runners = maps.Clone(c.Notify), maps.Clone(c.Providers), maps.Clone(c.Runners)
 	for _, s := range settings {
 		v := next.values[s.name]
 		if before, after := plain(c.values[s.name]), plain(v); before != after {
@@ -127,20 +142,68 @@ func (c *Config) Takeover(next *Config) (merged *Config, changed []Change, resta
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		before, after := c.values[name], next.values[name]
 		switch {
-		case isSetting(name) || literal(before) == literal(after):
+		case isSetting(name) || reflect.DeepEqual(before, after):
 		case !c.reloaded(name, next):
 			restart = append(restart, name)
 		default:
-			changed = append(changed, Change{name, plain(before), plain(after)})
+			changed = append(changed, Change{name, inEvent(name, before), inEvent(name, after)})
 			m.values[name], m.sources[name] = after, next.sources[name]
 			if after == nil {
 				delete(m.values, name)
 				delete(m.sources, name)
 			}
-			m.Notify = next.Notify
+			m.takeSection(name, next)
 		}
 	}
 	return &m, changed, restart
+}
+
+// takeSection takes over the section of a key from next.
+func (c *Config) takeSection(name string, next *Config) {
+	parts := strings.SplitN(name, ".", 3)
+	switch group, own := parts[0], parts[1]; group {
+	case "notify":
+		c.Notify = replaced(c.Notify, next.Notify, own)
+	case "providers":
+		c.Providers = replaced(c.Providers, next.Providers, own)
+	case "runners":
+		c.Runners = replaced(c.Runners, next.Runners, own)
+	}
+}
+
+// replaced puts one section in place of that in the table, which may be nil.
+func replaced[T any](table, next map[string]T, own string) map[string]T {
+	section, ok := next[own]
+	if !ok {
+		delete(table, own)
+		return table
+	}
+	if table == nil {
+		table = map[string]T{}
+	}
+	table[own] = section
+	return table
+}
+
+// inEvent writes a value as everybody may read it in the log of events. Variables,
+// arguments and paths of addresses of runners may be secrets.
+func inEvent(name string, v any) string {
+	if !OfRunners(name) {
+		return plain(v)
+	}
+	switch v := v.(type) {
+	case map[string]string:
+		return inline(v, func(string, string) string { return quote(Hidden) })
+	case []string:
+		if strings.HasSuffix(name, ".command") && len(v) > 1 {
+			return literal([]string{v[0], Hidden})
+		}
+	case string:
+		if u, err := url.Parse(v); err == nil && u.Host != "" && (u.Path != "" || u.RawQuery != "") {
+			return u.Scheme + "://" + u.Host + "/" + Hidden
+		}
+	}
+	return plain(v)
 }
 
 // plain writes a checked value as variables and flags give it.

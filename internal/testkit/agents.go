@@ -27,7 +27,7 @@ func OpenAgents(t testing.TB, dir string, opt *agentfile.Options) *agentfile.Fol
 	if opt == nil {
 		opt = &agentfile.Options{Runners: map[string]task.RunnerKind{"script": {}, "other": {}}, DefaultRunner: "script"}
 	}
-	agents, err := agentfile.Open(dir, *opt, slog.New(slog.DiscardHandler))
+	agents, err := agentfile.Open(dir, func() *agentfile.Options { return opt }, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -65,11 +65,11 @@ type instance struct {
 func newInstance(t *testing.T, parts map[string]part) *instance {
 	t.Helper()
 	quiet, dir := slog.New(slog.DiscardHandler), t.TempDir()
-	runners, kinds := map[string]runner.Runner{}, map[string]task.RunnerKind{}
+	runners, kinds := map[string]service.Runner{}, map[string]task.RunnerKind{}
 	for name, p := range parts {
-		runners[name] = &command.Runner{Program: supervise.Program{
+		runners[name] = service.Runner{Executor: &command.Runner{Program: supervise.Program{
 			Argv: append([]string{os.Args[0], agentArg}, p.args...), Grace: p.grace,
-		}}
+		}}}
 		kinds[name] = task.RunnerKind{}
 		text := "---\nname: " + name + "\ndescription: misbehaves\ntools: read\nmax_parallel: 20\nrunner: " +
 			name + "\n" + p.limits + "\n---\nWork.\n"
@@ -78,10 +78,12 @@ func newInstance(t *testing.T, parts map[string]part) *instance {
 	agents := testkit.OpenAgents(t, dir, &agentfile.Options{Runners: kinds})
 	rules := testkit.Rules()
 	rules.Wakes, rules.MaxParallel, rules.Attempts = true, 20, 1
-	svc := service.New(dbtest.New(t), agents, service.Config{Rules: rules, Log: quiet})
+	svc := service.New(dbtest.New(t), agents, service.Config{
+		Rules: rules, Log: quiet, Runner: func(name string) service.Runner { return runners[name] },
+	})
 	y := &instance{svc, t.TempDir()}
 	j, err := jobs.New(jobs.Options{
-		Service: svc, Runners: runners, RunsDir: y.runs, Plan: jobs.Plan{Cron: "0 0 1 1 *", Location: time.UTC}, Log: quiet,
+		Service: svc, RunsDir: y.runs, Plan: jobs.Plan{Cron: "0 0 1 1 *", Location: time.UTC}, Log: quiet,
 	})
 	if err != nil {
 		t.Fatal(err)

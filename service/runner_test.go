@@ -1,0 +1,129 @@
+package service
+
+import (
+	"slices"
+	"testing"
+
+	"taskyard/task"
+)
+
+// script makes the runner of the tests one that is configured so.
+func script(r Runner) func(*Config) {
+	return func(c *Config) {
+		c.Runner = func(name string) Runner {
+			if name != "script" {
+				return Runner{}
+			}
+			return r
+		}
+	}
+}
+
+// changing makes the runner of the tests what r points to, as a reload does.
+func changing(r *Runner) func(*Config) {
+	return func(c *Config) { c.Runner = func(string) Runner { return *r } }
+}
+
+// TestARunKeepsWhatItsRunnerWas starts a run, and changes and removes its runner
+// while it works.
+func TestARunKeepsWhatItsRunnerWas(t *testing.T) {
+	t.Parallel()
+	rich := task.RunnerTraits{Kind: "rich", Receiver: true, Steers: true, MCP: true}
+	poor := task.RunnerTraits{Kind: "poor"}
+	for _, tt := range []struct {
+		name        string
+		first, then Runner
+		keeps       bool // what rich can do
+	}{
+		{"that was changed", Runner{RunnerTraits: rich}, Runner{RunnerTraits: poor}, true},
+		{"that was removed", Runner{RunnerTraits: rich}, Runner{}, true},
+		{"that can do more by now", Runner{RunnerTraits: poor}, Runner{RunnerTraits: rich}, false},
+	} {
+		t.Run("one "+tt.name, func(t *testing.T) {
+			t.Parallel()
+			now := tt.first
+			y := newInstance(t, noApprove, changing(&now))
+			st := y.steered(t)
+			r := st.Run
+			now = tt.then
+			if _, err := y.s.SendRunMessage(y.ctx(), oleg, r.ID, "use tabs"); (err == nil) != tt.keeps {
+				t.Errorf("a message to it: %v", err)
+			}
+			err := y.s.ReportEnd(y.ctx(), y.actor(st), r.ID, task.Hold{Attempt: r.Attempt, Lease: r.Lease}, completed("done"))
+			if (err == nil) != tt.keeps {
+				t.Errorf("a report of its receiver: %v", err)
+			}
+			if !tt.keeps {
+				ok(t, y.s.FinishRun(y.ctx(), r.ID, r.Lease, completed("done")))
+			}
+			warned := slices.ContainsFunc(must(y.s.Transcript(y.ctx(), maya, r.ID, 0, 100)), func(m task.Message) bool {
+				return m.Content == neverReachedMCP
+			})
+			equal(t, "is warned about the MCP server", warned, tt.keeps)
+		})
+	}
+}
+
+func TestANewRunHasTheRunnerOfNow(t *testing.T) {
+	t.Parallel()
+	now := Runner{RunnerTraits: task.RunnerTraits{Kind: "one"}, Workspace: "/one", Model: "small", Executor: 1}
+	y := newInstance(t, noApprove, changing(&now))
+	tk := y.create(maya, "coder", noStart)
+	must(y.s.RunNow(y.ctx(), maya, tk.ID))
+	now = Runner{RunnerTraits: task.RunnerTraits{Kind: "two"}, Workspace: "/two", Model: "big", Executor: 2}
+	st := y.start()
+	equal(t, "workspace", st.Spec.Workspace, "/two")
+	equal(t, "model", st.Spec.Model, "big")
+	equal(t, "kind", st.Spec.Traits.Kind, "two")
+	equal(t, "executor", st.Runner.Executor, any(2))
+	equal(t, "stored kind", y.run(st.Run.ID).Spec.Traits.Kind, "two")
+}
+
+// TestRunnersThatMoveToWorkers has the runner of queued runs change its place.
+func TestRunnersThatMoveToWorkers(t *testing.T) {
+	t.Parallel()
+	var now Runner
+	y := newInstance(t, noApprove, changing(&now))
+	y.queueRuns("coder", 1)
+	lease := func() *task.Leased {
+		return must(y.s.LeaseRun(y.ctx(), gpuBox, task.WorkerAsk{Labels: []string{"gpu"}}))
+	}
+	if lease() != nil {
+		t.Error("a worker was given a run of this server")
+	}
+	now = Runner{Worker: true, Labels: []string{"gpu"}}
+	y.nothingStarts()
+	if lease() == nil {
+		t.Error("no worker was given the run")
+	}
+}
+
+func TestAConversationStaysWithItsKindOfRunner(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"one", "two"} {
+		now := Runner{RunnerTraits: task.RunnerTraits{Kind: "one"}, Converses: true}
+		y := newInstance(t, wakes, changing(&now))
+		y.queueRuns("coder", 1)
+		st := y.start()
+		y.finish(st, completed("done"))
+		now.Kind = kind
+		must(y.s.Comment(y.ctx(), maya, st.Run.TaskID, "one thing more"))
+		equal(t, "continues under "+kind, y.start().Spec.Continues != 0, kind == "one")
+	}
+}
+
+// TestSecretsOfAReloadAreRedactedInRunsThatWork: what redacts their writing is
+// kept.
+func TestSecretsOfAReloadAreRedactedInRunsThatWork(t *testing.T) {
+	t.Parallel()
+	secrets := []string{"old-secret-value"}
+	y := newInstance(t, noApprove, func(c *Config) { c.Secrets = func([]string) []string { return secrets } })
+	r := y.steered(t).Run
+	redacted := func() string {
+		return must(y.s.RunRedactor(y.ctx(), r.ID, "token-of-run")).Text("old-secret-value new-secret-value")
+	}
+	equal(t, "before", redacted(), task.Redacted+" new-secret-value")
+	secrets = append(secrets, "new-secret-value")
+	y.s.Reconfigure(y.s.Rules(), nil, nil)
+	equal(t, "after", redacted(), task.Redacted+" "+task.Redacted)
+}
