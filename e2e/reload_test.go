@@ -60,7 +60,10 @@ func TestRunnersAreReloaded(t *testing.T) {
 		run("x", "second second-env")
 	})
 	t.Run("another name, and what else needs a restart", func(t *testing.T) {
-		s.reload("allowed_hosts = [\"a.example\"]\n"+strings.Replace(says("fourth"), "runners.x", "runners.y", 1), `"keys":["allowed_hosts"]`)
+		s.reload("allowed_hosts = [\"a.example\"]\n"+strings.Replace(says("fourth"), "runners.x", "runners.y", 1), "runners reloaded")
+		if log := s.log.String(); !strings.Contains(log, `"keys":["allowed_hosts"]`) {
+			t.Errorf("the log does not name what needs a restart: %s", log)
+		}
 		run("y", "fourth fourth-env")
 		x := call[task.Agent](t, c, "GET", "/api/agents/x", nil)
 		if x.Serving || len(x.Problems) == 0 || !strings.Contains(x.Problems[0].Hint, "Configured runners are builtin, y") {

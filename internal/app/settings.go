@@ -166,12 +166,12 @@ func (s *Settings) apply(ready *inUse, ofRunners []string, ticks func(task.Time)
 	s.now.Store(ready)
 	s.opt.setLevel(next.Log)
 	if len(ofRunners) > 0 {
+		if s.runnersChanged != nil {
+			s.runnersChanged()
+		}
 		s.opt.Log.Info("runners reloaded; runs that have started keep theirs", "keys", ofRunners)
 		for _, w := range runnerWarnings(next, s.opt.Getenv) {
 			s.opt.Log.Warn("a runner cannot start anything yet", "problem", w)
-		}
-		if s.runnersChanged != nil {
-			s.runnersChanged()
 		}
 	}
 	s.service.Reconfigure(next.Rules(), ticks, notifyTargets(next))
