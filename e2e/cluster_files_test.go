@@ -100,6 +100,10 @@ func TestTheClusterOfComposeFitsTogether(t *testing.T) {
 		if out, err := exec.CommandContext(t.Context(), "sh", filepath.Join(dir, "secrets.sh")).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
+		image, err := os.ReadFile("packaging/Containerfile")
+		if err != nil {
+			t.Fatal(err)
+		}
 		for name, s := range all.Secrets {
 			if made, err := os.ReadFile(filepath.Join(dir, s.File)); err != nil || len(made) < 48 {
 				t.Errorf("the secret %s: %d bytes, %v", name, len(made), err)
@@ -117,7 +121,10 @@ func TestTheClusterOfComposeFitsTogether(t *testing.T) {
 				}
 			}
 			for _, v := range s.Volumes {
-				from, _, _ := strings.Cut(v, ":")
+				from, at, _ := strings.Cut(v, ":")
+				if s.Image == all.Services["taskyard-1"].Image && !strings.Contains(string(image), "--chown=65532:65532 "+at+" "+at+"\n") {
+					t.Errorf("a new volume at %s of %s would belong to root: the image has no such folder", at, name)
+				}
 				if !strings.HasPrefix(from, "./") {
 					continue
 				}

@@ -37,9 +37,12 @@ until_ok() {
 step "files"
 (cd dist && sha256sum --quiet -c SHA256SUMS)
 for name in "taskyard_${number}_linux_amd64.tar.gz" "taskyard_${number}_amd64.deb" "taskyard-${number}-1.x86_64.rpm" "taskyard_${number}_sbom.cdx.json" \
-	THIRD-PARTY-LICENSES.txt PROVENANCE.md Containerfile compose.yaml kubernetes.yaml; do
+	"taskyard_${number}_cluster.tar.gz" THIRD-PARTY-LICENSES.txt PROVENANCE.md Containerfile compose.yaml kubernetes.yaml; do
 	[ -s "dist/$name" ] || fail "dist/$name is missing"
 done
+mkdir "$work/cluster"
+tar -xzf "dist/taskyard_${number}_cluster.tar.gz" -C "$work/cluster" --strip-components=1
+diff -r packaging/cluster "$work/cluster" || fail "the set-up of three servers is another one"
 python3 - "dist/taskyard_${number}_sbom.cdx.json" <<'PY'
 import json, sys
 b = json.load(open(sys.argv[1]))
@@ -193,7 +196,7 @@ if command -v buildah >/dev/null; then
 		fail "the image is not built: $(tail -5 "$work/build.log")"
 	container=$("${buildah[@]}" from "$image")
 	in_container() { "${buildah[@]}" run --isolation chroot "$container" -- "$@"; }
-	[ "$(in_container /bin/sh -c 'id -u; stat -c %u /data' | tr '\n' ' ')" = "65532 65532 " ] || fail "another user, or another owner of /data"
+	[ "$(in_container /bin/sh -c 'id -u; stat -c %u /data /repositories' | tr '\n' ' ')" = "65532 65532 65532 " ] || fail "another user, or another owner of /data or /repositories"
 	"${buildah[@]}" run --isolation chroot --env TASKYARD_LISTEN=127.0.0.1:18082 "$container" -- /usr/bin/taskyard serve >"$work/log" 2>&1 &
 	server=$!
 	until_ok "the server of the image is ready" curl -fsS http://127.0.0.1:18082/readyz

@@ -78,6 +78,8 @@ done
 
 step "container files and checksums"
 cp packaging/Containerfile packaging/compose.yaml packaging/kubernetes.yaml dist/
+cp -R packaging/cluster "$work/taskyard_${version#v}_cluster"
+packer "$work" "taskyard_${version#v}_cluster" >"dist/taskyard_${version#v}_cluster.tar.gz"
 # The entry for the registry of MCP servers is named after the owner of the repository.
 if [ -n "${GITHUB_REPOSITORY:-}" ]; then
 	repository=$(tr '[:upper:]' '[:lower:]' <<<"$GITHUB_REPOSITORY")

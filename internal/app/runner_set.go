@@ -21,7 +21,7 @@ type runnerSet struct {
 	agents  *agentfile.Options
 }
 
-// newRunnerSet makes the runners of a configuration. Error: one of them can not be
+// newRunnerSet makes the runners of a configuration. Error: one of them cannot be
 // made.
 func newRunnerSet(c *config.Config, getenv func(string) string) (*runnerSet, error) {
 	list, err := builtinsOf(c, getenv)
