@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"net/http"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -61,6 +62,9 @@ func (d *demoServer) completes(id task.ID) {
 func TestDemo(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "demo", "--fast")
+	home := t.TempDir() // of somebody whose Git does not know who they are
+	put(t, filepath.Join(home, ".gitconfig"), "[user]\n\tuseConfigOnly = true\n")
+	s.env = append(s.env, "HOME="+home, "XDG_CONFIG_HOME="+home)
 	s.start()
 	d := &demoServer{server: s, api: s.api(s.token("--scope", "admin"))}
 

@@ -74,7 +74,7 @@ func makeDemoSite(ctx context.Context, g git.Git, dir string) error {
 			return err
 		}
 	}
-	g = g.At(dir).As("Taskyard demo")
+	g = g.At(dir).As("Taskyard demo").With("GIT_COMMITTER_NAME=Taskyard demo", "GIT_COMMITTER_EMAIL=demo@taskyard.localhost")
 	for _, args := range [][]string{
 		{"init", "--quiet", "--initial-branch=main"}, {"add", "--all"}, {"commit", "--quiet", "--message=Open the bakery"},
 	} {
