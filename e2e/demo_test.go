@@ -10,6 +10,7 @@ import (
 
 	"taskyard/internal/client"
 	"taskyard/internal/testkit"
+	"taskyard/internal/testkit/testgit"
 	"taskyard/task"
 )
 
@@ -160,5 +161,25 @@ func TestDemo(t *testing.T) {
 	s.start()
 	if got := len(d.history()); got != before {
 		t.Errorf("%d tasks in history after a restart, %d before", got, before)
+	}
+}
+
+// TestTheDemoNeedsNoTemporaryDirectory: without one there is no repository, and it
+// says why.
+func TestTheDemoNeedsNoTemporaryDirectory(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, "demo", "--fast")
+	s.env = append(s.env, "TMPDIR="+filepath.Join(t.TempDir(), "absent"))
+	s.start()
+	d := &demoServer{server: s, api: s.api(s.token("--scope", "admin"))}
+	testkit.Eventually(t, "a task is done", func() bool { return len(d.history()) > 0 })
+	log := s.log.String()
+	if !strings.Contains(log, "set TMPDIR") || !strings.Contains(log, "the demo has no project") {
+		t.Errorf("the log says %s", log)
+	}
+	repository := testgit.New(t, map[string]string{"a.txt": "x"})
+	err := d.api.Do(t.Context(), "POST", "/api/projects", map[string]any{"key": "x", "name": "X", "repository": repository.Dir}, nil)
+	if err == nil || !strings.Contains(err.Error(), "TMPDIR") {
+		t.Errorf("a project with a repository: %v", err)
 	}
 }

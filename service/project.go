@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"taskyard/db"
 	"taskyard/task"
@@ -177,7 +178,7 @@ func joinFix(f task.Finding) string {
 	if f.Fix == "" {
 		return f.Message
 	}
-	return f.Message + " " + f.Fix
+	return strings.TrimSuffix(f.Message, ".") + ". " + f.Fix
 }
 
 // projectFor returns the project that a new or changed task names, nil for

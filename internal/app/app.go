@@ -406,7 +406,7 @@ func (in *Instance) newJobs(ctx context.Context, id *identity, data, url, versio
 	if err := in.repositories.Sweep(ctx); err != nil {
 		in.opt.Log.Warn("folders of interrupted merges not removed", "error", err)
 	}
-	scratch.ClearAbandoned(in.opt.Log)
+	scratch.Prepare(in.opt.Log)
 	outlets, err := outletsOf(in.Config, in.opt.Getenv)
 	if err != nil {
 		return nil, err

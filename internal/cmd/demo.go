@@ -58,7 +58,9 @@ func (c *demoCmd) Run(e *Env) error {
 	}
 	cfg.Runners["demo"] = config.Runner{Kind: "command", Command: argv}
 	cfg.Checks.AcceptWeaker = true // the one check is the demo's own
-	return serve(e, cfg, demoLink, true)
+	return serve(e, cfg, func(ctx context.Context, in *app.Instance, base string) (string, error) {
+		return demoLink(ctx, e, in, base)
+	}, true)
 }
 
 // prepare makes the data folder with the demo's agents, once.
@@ -139,7 +141,7 @@ func (c *demoCmd) address(e *Env) string {
 }
 
 // demoLink fills an empty demo with tasks and makes the link that signs in.
-func demoLink(ctx context.Context, in *app.Instance, base string) (string, error) {
+func demoLink(ctx context.Context, e *Env, in *app.Instance, base string) (string, error) {
 	users, err := in.Service.Users(ctx, admin)
 	if err != nil {
 		return "", err
@@ -150,8 +152,11 @@ func demoLink(ctx context.Context, in *app.Instance, base string) (string, error
 			return "", err
 		}
 		users = []task.User{u}
-		if err := errors.Join(fillDemo(ctx, in, u), fillDemoSite(ctx, in, u)); err != nil {
+		if err := fillDemo(ctx, in, u); err != nil {
 			return "", err
+		}
+		if err := fillDemoSite(ctx, in, u); err != nil {
+			fmt.Fprintf(e.Stderr, "taskyard: the demo has no project, for its repository cannot be used: %v\n", err)
 		}
 	}
 	secret, err := in.Service.SignInLink(ctx, users[0].ID)

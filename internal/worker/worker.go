@@ -74,7 +74,7 @@ func New(o Options) (*Worker, error) {
 // Run takes runs, as many at a time as there are slots, until ctx ends. It then
 // returns to the server what still runs.
 func (w *Worker) Run(ctx context.Context) error {
-	scratch.ClearAbandoned(w.log)
+	scratch.Prepare(w.log)
 	runs, stop := context.WithCancelCause(context.Background())
 	defer stop(nil)
 	defer context.AfterFunc(ctx, func() { stop(runner.ErrShutdown) })()

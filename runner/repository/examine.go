@@ -2,6 +2,7 @@ package repository
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 
 	"taskyard/runner/git"
 	"taskyard/runner/instance"
+	"taskyard/runner/scratch"
 	"taskyard/task"
 )
 
@@ -43,6 +45,10 @@ func (rs *Repositories) Examine(ctx context.Context, p *task.Project) []task.Fin
 		}
 	}
 	r, err := rs.open(ctx, p.Repository)
+	if errors.Is(err, scratch.ErrTemporary) {
+		f.fail("Start the server with TMPDIR set to a folder that its account may write.", "%v", err)
+		return f
+	}
 	if err != nil {
 		f.fail("Name the absolute path of a Git repository that the account of the server may read and write.", "%v", err)
 		return f

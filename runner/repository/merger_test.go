@@ -42,7 +42,7 @@ func mergerMain(args []string) (exitCode int) {
 }
 
 func mergeAll(ctx context.Context, dir, runs string, heads []string) error {
-	scratch.ClearAbandoned(slog.New(slog.DiscardHandler))
+	scratch.Prepare(slog.New(slog.DiscardHandler))
 	rs := New(Options{Runs: runs})
 	defer func() { _ = rs.Close() }()
 	if err := rs.Sweep(ctx); err != nil {

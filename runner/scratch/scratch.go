@@ -5,6 +5,7 @@ package scratch
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -14,6 +15,9 @@ import (
 
 	"taskyard/runner/remove"
 )
+
+// ErrTemporary says that the system's temporary directory cannot be used.
+var ErrTemporary = errors.New("the temporary directory cannot be used")
 
 // prefix begins the names of all scratch folders.
 const prefix = "taskyard-"
@@ -29,11 +33,12 @@ type Folder struct {
 	lock *os.File
 }
 
-// New makes a folder for this account alone. what is a part of its name.
+// New makes a folder for this account alone. what is a part of its name. Error:
+// ErrTemporary.
 func New(what string) (*Folder, error) {
 	dir, err := os.MkdirTemp("", prefix+what+"-")
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", ErrTemporary, err)
 	}
 	next := filepath.Join(dir, lockName+".new")
 	lock, err := os.OpenFile(next, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
@@ -56,8 +61,17 @@ func (f *Folder) Remove(ctx context.Context) error {
 	return err
 }
 
-// ClearAbandoned is Clear for the start of a program: it logs what it did.
-func ClearAbandoned(log *slog.Logger) {
+// Prepare is Clear for the start of a program: it logs what it did, and when no
+// folder can be made.
+func Prepare(log *slog.Logger) {
+	f, err := New("start")
+	if err == nil {
+		err = f.Remove(context.Background())
+	}
+	if err != nil {
+		log.Error("set TMPDIR to a folder that this account may write: "+
+			"projects with a repository and the tools of the built-in agent need one", "error", err)
+	}
 	n, err := Clear(context.Background())
 	if n > 0 {
 		log.Info("temporary folders of a killed process removed", "folders", n)
