@@ -106,7 +106,7 @@ func (d *DB) explain(err error) error {
 		d.note(causeDisk, e)
 		return e
 	case se.Code == sqlite3.ErrCantOpen:
-		return task.Errorf(task.Unavailable, task.CodeUnavailable, "The database cannot be opened now (%s)", se.Error())
+		return task.Errorf(task.Unavailable, task.CodeUnavailable, "The database cannot be opened now (%s); try again in a moment", se.Error())
 	case isDamage(se):
 		return d.damaged(se)
 	case se.Code == sqlite3.ErrIoErr && se.ExtendedCode != sqlite3.ErrIoErrNoMem:

@@ -100,7 +100,7 @@ func AsLeader(ctx context.Context, id string) context.Context {
 }
 
 // errNotLeader undoes a write of a server that led when it began its work.
-var errNotLeader = task.Errorf(task.Unavailable, task.CodeUnavailable, "Another server leads by now")
+var errNotLeader = task.Errorf(task.Unavailable, task.CodeUnavailable, "Another server leads by now; try again in a moment")
 
 // mayLead returns an error if the writer of a context has to lead, and does not.
 func (tx *Tx) mayLead(leader string) error {

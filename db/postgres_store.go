@@ -340,8 +340,10 @@ func (d *DB) explainPostgres(err error) error {
 	if !isLost(err) {
 		return err
 	}
-	e := task.Errorf(task.Unavailable, task.CodeUnavailable, "The database cannot be reached now (%s); try again in a moment", err)
-	d.note(causeDisk, e)
+	e := task.Errorf(task.Unavailable, task.CodeUnavailable, "The database cannot be reached; try again in a moment")
+	if d.note(causeDisk, e) { // the address of the database is for the log alone
+		d.log.Error("the database cannot be reached", "reason", err)
+	}
 	return e
 }
 

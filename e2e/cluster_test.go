@@ -220,3 +220,35 @@ func lines(t *testing.T, file string) int {
 	}
 	return bytes.Count(b, []byte("\n"))
 }
+
+// TestADatabaseOutOfReachIsNamedInTheLogAlone asks without having signed in.
+func TestADatabaseOutOfReachIsNamedInTheLogAlone(t *testing.T) {
+	t.Parallel()
+	k := newCluster(t, 1)
+	s := k.servers[0]
+	s.start()
+	if err := k.postgres.End(); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/readyz", "/api/tasks"} {
+		ask, err := http.NewRequestWithContext(t.Context(), "GET", s.url()+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ask.Header.Set("Authorization", "Bearer ty_guessed")
+		answer, err := http.DefaultClient.Do(ask)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(answer.Body)
+		if err := errors.Join(err, answer.Body.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if answer.StatusCode != http.StatusServiceUnavailable || strings.Contains(string(text), "user=taskyard") {
+			t.Errorf("%s answers %d, %s", path, answer.StatusCode, text)
+		}
+	}
+	if log := s.log.String(); !strings.Contains(log, `"msg":"the database cannot be reached","reason":"`) {
+		t.Errorf("the log does not say what cannot be reached: %s", log)
+	}
+}

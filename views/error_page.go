@@ -69,7 +69,6 @@ var remedies = map[int]string{
 	http.StatusUnprocessableEntity:   "Go back and fix it; your input is still there.",
 	http.StatusTooManyRequests:       "Wait a moment, then try again.",
 	http.StatusInternalServerError:   "Try again. If it persists, send the request ID to your admin; the server log has the details.",
-	http.StatusServiceUnavailable:    "Try again in a moment.",
 	http.StatusInsufficientStorage:   "Nothing was changed. An admin must free disk space.",
 }
 
