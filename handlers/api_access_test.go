@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -31,13 +30,13 @@ func TestWithoutAGoodTokenNobodyGetsIn(t *testing.T) {
 	t.Run("another scheme", func(t *testing.T) { both(t, "nobody", "Authorization", "Basic dTpw") })
 	t.Run("a token of odd bytes", func(t *testing.T) { both(t, "nobody", "Authorization", "Bearer ty_\xff\xfe") })
 	t.Run("an expired token", func(t *testing.T) {
-		s.mint("short", service.NewToken{Scope: "read", Days: 1})
+		s.host.Mint("short", service.NewToken{Scope: "read", Days: 1})
 		s.do("short", "GET", "/api/tasks", "").want(200)
-		s.clock.Forward(25 * time.Hour)
+		s.Forward(25 * time.Hour)
 		both(t, "short")
 	})
 	t.Run("a revoked token", func(t *testing.T) {
-		id := s.mint("gone", service.NewToken{Scope: "read"})
+		id := s.host.Mint("gone", service.NewToken{Scope: "read"})
 		s.do("gone", "GET", "/api/tasks", "").want(200)
 		s.do("admin", "DELETE", "/api/tokens/"+id.String(), "").want(204)
 		both(t, "gone")
@@ -69,7 +68,7 @@ func TestAgentsSpeakAsThemselvesAlone(t *testing.T) {
 	s.do("agent", "POST", "/api/agents/pull/complete-and-signup", `{"taskId":1}`).problem(403, task.CodeNotYourName)
 	s.do("agent", "POST", "/api/tasks/1/complete", "").problem(403, task.CodeForbidden)
 	t.Run("a token with act-as may name any agent", func(t *testing.T) {
-		s.mint("bridge", service.NewToken{Scope: "operate act-as"})
+		s.host.Mint("bridge", service.NewToken{Scope: "operate act-as"})
 		s.do("bridge", "POST", "/api/agents/pull/signup", "").want(200)
 	})
 }
@@ -116,7 +115,7 @@ func TestIdempotencyKeys(t *testing.T) {
 		post("operator", "/api/tasks", fine, "r").want(201)
 	})
 	t.Run("after a day the key is free", func(t *testing.T) {
-		s.clock.Forward(24*time.Hour + time.Second)
+		s.Forward(24*time.Hour + time.Second)
 		if a := post("operator", "/api/tasks", fine, "a").want(201); a.Header.Get("Idempotency-Replayed") != "" {
 			t.Error("replayed")
 		}
@@ -129,7 +128,7 @@ func TestIdempotencyKeys(t *testing.T) {
 func TestASessionCookieIsBoundToItsSite(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	cookie := s.signIn("maya")
+	cookie := s.maya().session()
 	s.do("nobody", "GET", "/api/tasks", "", "Cookie", cookie).want(200)
 	s.do("nobody", "POST", "/api/tasks", fine, "Cookie", cookie, "Sec-Fetch-Site", "same-origin").want(201)
 	s.do("nobody", "POST", "/api/tasks", fine, "Cookie", cookie, "Sec-Fetch-Site", "cross-site").problem(403, task.CodeCrossSite)
@@ -137,21 +136,4 @@ func TestASessionCookieIsBoundToItsSite(t *testing.T) {
 	s.do("nobody", "POST", "/api/tasks", fine, "Cookie", cookie).problem(403, task.CodeCrossSite)
 	s.do("nobody", "POST", "/api/tasks", fine, "Cookie", "taskyard=forged", "Sec-Fetch-Site",
 		"same-origin").problem(401, task.CodeUnauthorized)
-}
-
-// signIn makes an admin, signs them in as a browser does, and returns the
-// session cookie.
-func (s *site) signIn(name string) string {
-	s.t.Helper()
-	const password = "correct horse battery"
-	s.do("admin", "POST", "/api/users", `{"name":"`+name+`","password":"`+password+`","role":"admin"}`).want(201)
-	a := s.do("nobody", "POST", "/login", "name="+name+"&password="+strings.ReplaceAll(password, " ", "+"), "Content-Type",
-		"application/x-www-form-urlencoded", "Sec-Fetch-Site", "same-origin").want(http.StatusSeeOther)
-	for _, k := range (&http.Response{Header: a.Header}).Cookies() {
-		if k.Name == "taskyard" {
-			return k.Name + "=" + k.Value
-		}
-	}
-	s.t.Fatal("no session cookie")
-	return ""
 }

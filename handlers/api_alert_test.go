@@ -14,7 +14,7 @@ import (
 func TestAFailedBackupEntersTheInboxOfAdmins(t *testing.T) {
 	t.Parallel()
 	const why = "no space left on device"
-	y := newPageSite(t)
+	y := newSite(t)
 	b := y.maya()
 	seen := func(failure error) {
 		t.Helper()

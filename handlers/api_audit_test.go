@@ -41,7 +41,7 @@ func (s *site) last(caller, kind string) task.Event {
 func TestEventsNameTokenRequestAndForAdminsTheAddress(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	id := s.mint("ci", service.NewToken{Name: "nightly", Scope: "operate"})
+	id := s.host.Mint("ci", service.NewToken{Name: "nightly", Scope: "operate"})
 	answer := s.do("ci", "POST", "/api/tasks", fine).want(201)
 	e := s.last("admin", task.EvTaskCreated)
 	if e.TokenID != id || e.RequestID != answer.Header.Get("X-Request-Id") || e.Address != "127.0.0.1" {
@@ -62,7 +62,7 @@ func TestRefusalsAreCountedAndSampled(t *testing.T) {
 	for range 5 {
 		s.do("viewer", "POST", "/api/tasks", fine).want(403)          // the role lacks it
 		s.do("agent", "POST", "/api/tasks/1/complete", "").want(403)  // the task is another's
-		s.tokens["guess"] = "ty_" + strings.Repeat("guess", 8)        // nobody's
+		s.host.SetToken("guess", "ty_"+strings.Repeat("guess", 8))    // nobody's
 		s.do("guess", "GET", "/api/tasks", "").want(401)              //
 		s.do("viewer", "POST", "/api/tasks/1/complete", "").want(403) // another route
 	}
@@ -131,7 +131,7 @@ func TestNamesOfTokensAreUniqueWhileTheyHold(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.do("admin", "POST", "/api/tokens", body).problem(409, task.CodeNameTaken)
-	s.clock.Forward(25 * 3600e9) // the first has expired
+	s.Forward(25 * 3600e9) // the first has expired
 	s.do("admin", "POST", "/api/tokens", body).want(201)
 	s.do("admin", "POST", "/api/tokens", body).problem(409, task.CodeNameTaken)
 	list, err := s.svc.Tokens(t.Context(), task.Actor{Role: task.RoleAdmin})

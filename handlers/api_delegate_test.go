@@ -3,7 +3,6 @@ package handlers
 import (
 	"encoding/json"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -21,7 +20,7 @@ func (s *site) boss() {
 		s.t.Fatal(err)
 	}
 	s.do("admin", "PUT", "/api/agents/boss", string(text)).want(200)
-	s.mint("boss", service.NewToken{Agent: "boss"})
+	s.host.Mint("boss", service.NewToken{Agent: "boss"})
 }
 
 // startRun starts the next run that may start, and returns it.
@@ -77,8 +76,8 @@ func TestDelegatingOverHTTP(t *testing.T) {
 		}
 	})
 	t.Run("200 when it ends within the wait, which may be longer than the server's own limits", func(t *testing.T) {
-		short := newSite(t, func(_ *Options, h *http.Server) {
-			h.ReadTimeout, h.WriteTimeout = time.Second, time.Second
+		short := newSite(t, func(o setup) {
+			o.HTTP.ReadTimeout, o.HTTP.WriteTimeout = time.Second, time.Second
 		})
 		sub := short.svc.Hub().Subscribe("runs")
 		defer sub.Close()
@@ -110,7 +109,7 @@ func TestDelegatingOverHTTP(t *testing.T) {
 	t.Run("list answers the agents", func(t *testing.T) {
 		list := decode[struct{ Agents []task.AgentType }](s.do("operator", "POST", "/api/delegate", `{"agentType":"list"}`).want(200)).Agents
 		i := slices.IndexFunc(list, func(a task.AgentType) bool { return a.ID == "pull" })
-		if i < 0 || list[i].Startable || list[i].Reason == "" || len(list[i].Tools) != 1 || list[i].Description != "pulls" {
+		if i < 0 || list[i].Startable || list[i].Reason == "" || len(list[i].Tools) != 1 || list[i].Description != "claims itself" {
 			t.Errorf("%+v", list)
 		}
 	})

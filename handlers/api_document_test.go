@@ -76,7 +76,7 @@ func TestTheOpenAPIDocumentIsValidAndWhole(t *testing.T) {
 
 func TestTheOpenAPIDocumentNamesThePublicURL(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, func(o *Options, _ *http.Server) { o.PublicURL = "https://tasks.example/" })
+	s := newSite(t, func(o setup) { o.PublicURL = "https://tasks.example/" })
 	doc := decode[struct{ Servers []struct{ URL string } }](s.do("nobody", "GET", "/api/openapi.json", "").want(200))
 	if len(doc.Servers) != 1 || doc.Servers[0].URL != "https://tasks.example" {
 		t.Errorf("servers %+v", doc.Servers)

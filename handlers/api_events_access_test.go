@@ -22,7 +22,7 @@ func TestEventsAboutPeopleAreForAdmins(t *testing.T) {
 	if _, err := s.svc.SignIn(ctx, "maya", "correct horse battery", task.Actor{Addr: "203.0.113.9"}); err != nil {
 		t.Fatal(err)
 	}
-	s.mint("extra", service.NewToken{Scope: "read"})
+	s.host.Mint("extra", service.NewToken{Scope: "read"})
 	s.do("viewer", "POST", "/api/tasks", fine).problem(403, task.CodeForbidden)
 	s.create("pull", "")
 	secret := []string{"203.0.113.9", `"user.`, `"token.`, `"access.`}

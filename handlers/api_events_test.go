@@ -3,7 +3,6 @@ package handlers
 import (
 	"bufio"
 	"context"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -64,6 +63,7 @@ func (st *stream) next(prefix string) string {
 func TestEventsAreReadInPagesOrFollowed(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
+	s.host.Token("admin") // its creation is an event, too
 	s.create("pull", "")
 	type page struct {
 		Events []task.Event
@@ -126,8 +126,8 @@ func TestEventsAreReadInPagesOrFollowed(t *testing.T) {
 
 func TestStreamsOutliveTheReadTimeout(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, func(_ *Options, h *http.Server) {
-		h.ReadTimeout, h.WriteTimeout = time.Second, time.Second
+	s := newSite(t, func(o setup) {
+		o.HTTP.ReadTimeout, o.HTTP.WriteTimeout = time.Second, time.Second
 	})
 	log, live := s.follow(t, "viewer", "/api/events"), s.follow(t, "viewer", "/live?topics=events")
 	log.next("id: ")

@@ -35,7 +35,7 @@ func (c *idleClock) Alive() bool             { return !c.dead.Load() }
 func TestReadiness(t *testing.T) {
 	t.Parallel()
 	clock := &idleClock{}
-	s := newSite(t, func(o *Options, _ *http.Server) { o.Scheduler = clock })
+	s := newSite(t, func(o setup) { o.Scheduler = clock })
 	ask := func() answer {
 		s.srv.ready.mu.Lock()
 		s.srv.ready.at = s.srv.ready.at.Add(-probeEvery) // as if a second had passed
@@ -69,6 +69,7 @@ func TestReadiness(t *testing.T) {
 	})
 	t.Run("a deleted database is told", func(t *testing.T) {
 		dbtest.SQLiteOnly(t)
+		s.host.Token("operator") // while one can be made
 		if err := os.Remove(s.db.Path()); err != nil {
 			t.Fatal(err)
 		}
@@ -144,7 +145,7 @@ func TestMetrics(t *testing.T) {
 // Servers that share a database count each other, and one of them leads.
 func TestMetricsAndAboutShowTheServers(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	y.ok(y.svc.Join(t.Context(), task.Server{ID: "this", Version: "1.0.0", Address: "127.0.0.1:7080"}))
 	if dbtest.Postgres() {
 		y.ok(y.db.Write(t.Context(), func(tx *db.Tx) error {

@@ -37,7 +37,7 @@ func (s *site) serveWith(caller, method, path, body string, with func(*http.Requ
 	if body != "" {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	if token := s.tokens[caller]; token != "" {
+	if token := s.host.Token(caller); token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
 	with(req)

@@ -9,7 +9,7 @@ import (
 func TestCallersAreToldWhoTheyAre(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.mint("act-as", service.NewToken{Scope: "operate act-as"})
+	s.host.Mint("act-as", service.NewToken{Scope: "operate act-as"})
 	for _, c := range []struct{ caller, want string }{
 		{"agent", `{"name":"coder","role":"agent","scope":"agent:coder","agent":"coder"}`},
 		{"viewer", `{"name":"user:viewer","role":"viewer","scope":"read"}`},

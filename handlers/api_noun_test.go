@@ -126,7 +126,7 @@ func TestUsersAndTokens(t *testing.T) {
 	if strings.Contains(string(list.Body), made.Secret) || !strings.Contains(string(list.Body), made.Hint) {
 		t.Errorf("%s", list.Body)
 	}
-	s.tokens["ci"] = made.Secret
+	s.host.SetToken("ci", made.Secret)
 	s.do("ci", "GET", "/api/tasks", "").want(200)
 	s.do("admin", "DELETE", "/api/tokens/"+made.ID, "").want(204)
 	s.do("ci", "GET", "/api/tasks", "").problem(401, task.CodeUnauthorized)
@@ -140,7 +140,7 @@ func TestStatsCountByHourAndDay(t *testing.T) {
 	for range 2 {
 		path, _ := s.ask("coder")
 		s.do("operator", "POST", path+"/cancel", "").want(200)
-		s.clock.Forward(time.Hour)
+		s.Forward(time.Hour)
 	}
 	if err := s.svc.RollUp(t.Context()); err != nil {
 		t.Fatal(err)

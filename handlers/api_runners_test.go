@@ -27,7 +27,7 @@ func (k *knownRunners) Runners() []task.RunnerInfo {
 func TestRunnersAreTold(t *testing.T) {
 	t.Parallel()
 	known := &knownRunners{}
-	s := newSite(t, func(o *Options, _ *http.Server) { o.Runners, o.EnforcementGap = known, weakerScript })
+	s := newSite(t, func(o setup) { o.Runners, o.EnforcementGap = known, weakerScript })
 	type runnersBody struct{ Runners []task.RunnerInfo }
 	type agentBody struct {
 		ID         string
@@ -81,8 +81,8 @@ func TestRunnersAreTold(t *testing.T) {
 func TestPagesTellWhatRunnersEnforce(t *testing.T) {
 	t.Parallel()
 	known := &knownRunners{}
-	y := newPageSite(t)
-	y.server.opt.Runners = known
+	y := newSite(t)
+	y.srv.opt.Runners = known
 	maya, vera := y.maya(), y.person("vera", task.RoleViewer)
 	t.Run("the list of agents shows them with problem and remedy", func(t *testing.T) {
 		maya.get("/agents").is(200).shows("Not enforced.", "The program agent cannot be started",
@@ -104,7 +104,7 @@ func TestPagesTellWhatRunnersEnforce(t *testing.T) {
 
 func TestBudgetsAreShown(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	maya := y.maya()
 	_, err := y.svc.SaveAgent(t.Context(), mayaActor, "spender",
 		"---\ndescription: spends\ntools: read\nrunner: script\nmax_cost_usd_per_day: 2\nmax_tokens_per_day: 1000\n---\nSpend.\n", "", false)

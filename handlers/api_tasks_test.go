@@ -86,7 +86,7 @@ func TestHistoryIsNewestFirstAndPaged(t *testing.T) {
 	s := newSite(t)
 	for range 3 {
 		s.do("operator", "POST", "/api/tasks/"+s.create("pull", "")+"/complete", `{"summary":"did it"}`).want(200)
-		s.clock.Forward(1e9)
+		s.Forward(1e9)
 	}
 	c := decode[struct {
 		Canceled []string

@@ -67,7 +67,7 @@ func TestTodoListsOverHTTP(t *testing.T) {
 	t.Run("an agent that is not known is told with the known ones", func(t *testing.T) {
 		for _, id := range []string{"nobody", "..%2fcoder", "coder.md", "%00"} {
 			p := todo("agent", id, `{"operation":"count"}`).problem(404, task.CodeAgentNotFound)
-			if !strings.Contains(p.Detail, "coder, general-purpose, mute, pull") {
+			if !strings.Contains(p.Detail, "coder, general-purpose, mute, planner, pull") {
 				t.Error(p.Detail)
 			}
 		}

@@ -30,7 +30,7 @@ func TestADecisionIsTakenBackOverTheAPI(t *testing.T) {
 		}
 	}
 	s.do("reviewer", "POST", path+"/deny", `{"reason":"no","undoSeconds":5}`).want(200)
-	s.clock.Forward(5 * time.Second)
+	s.Forward(5 * time.Second)
 	s.do("reviewer", "POST", path+"/undo", "").problem(409, task.CodeRunDecided)
 	if _, _, err := s.svc.NextRun(context.Background(), nil); err != nil {
 		t.Fatal(err)

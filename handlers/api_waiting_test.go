@@ -26,7 +26,7 @@ func (s *site) hold(caller, agent, body string) net.Conn {
 	s.t.Cleanup(func() { c.Close() })
 	_, err = fmt.Fprintf(c, "POST /api/agents/%s/signup HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: "+
 		"Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
-		agent, s.tokens[caller], len(body), body)
+		agent, s.host.Token(caller), len(body), body)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestAHeldSignup(t *testing.T) {
 func TestASignupIsHeldLongerThanTheServersLimits(t *testing.T) {
 	t.Parallel()
 	const limit = time.Second
-	s := newSite(t, func(_ *Options, h *http.Server) { h.ReadTimeout, h.WriteTimeout = limit, limit })
+	s := newSite(t, func(o setup) { o.HTTP.ReadTimeout, o.HTTP.WriteTimeout = limit, limit })
 	begin := time.Now()
 	a := s.do("agent", "POST", "/api/agents/coder/signup", `{"waitSeconds":2}`).want(200)
 	if took := time.Since(begin); took < 2*limit || strings.TrimSpace(string(a.Body)) != `{"task":null}` {

@@ -42,7 +42,7 @@ func (nopBody) Close() error { return nil }
 
 func (s *site) timed(b *testing.B, caller, method, path string) *http.Request {
 	req := httptest.NewRequest(method, "http://127.0.0.1"+path, nil)
-	req.Header.Set("Authorization", "Bearer "+s.tokens[caller])
+	req.Header.Set("Authorization", "Bearer "+s.host.Token(caller))
 	req.Header.Set("Content-Type", "application/json")
 	b.ReportAllocs()
 	b.ResetTimer()
@@ -142,7 +142,7 @@ func BenchmarkHandlersShare(b *testing.B) {
 	b.Run("authenticate", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, err := s.svc.Authenticate(context.Background(), s.tokens["pull"], "127.0.0.1"); err != nil {
+			if _, err := s.svc.Authenticate(context.Background(), s.host.Token("pull"), "127.0.0.1"); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -104,8 +104,8 @@ func (s *site) credentials() map[string]func(*http.Request) {
 		return func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+secret) }
 	}
 	token := func(name string, n service.NewToken) func(*http.Request) {
-		s.mint(name, n)
-		return bearer(s.tokens[name])
+		s.host.Mint(name, n)
+		return bearer(s.host.Token(name))
 	}
 	all := map[string]func(*http.Request){
 		"a forged token":                       bearer("ty_" + strings.Repeat("a", 40)),
@@ -114,9 +114,9 @@ func (s *site) credentials() map[string]func(*http.Request) {
 		"an admin's token that acts as agents": token("chief", service.NewToken{Scope: "admin act-as"}),
 	}
 	s.keeper()
-	all["an agent with its own tasks alone"] = bearer(s.tokens["own"])
-	gone := s.mint("gone", service.NewToken{Scope: "admin"})
-	all["a revoked token"] = bearer(s.tokens["gone"])
+	all["an agent with its own tasks alone"] = bearer(s.host.Token("own"))
+	gone := s.host.Mint("gone", service.NewToken{Scope: "admin"})
+	all["a revoked token"] = bearer(s.host.Token("gone"))
 	ok(s.svc.RevokeToken(ctx, task.SystemActor, gone))
 	all["an expired token"] = token("old", service.NewToken{Scope: "admin", Days: 1})
 
@@ -158,7 +158,7 @@ func (s *site) credentials() map[string]func(*http.Request) {
 		r.Header["Cookie"] = asOtto.Header["Cookie"]
 	})
 	all["a session that was signed out"] = func(r *http.Request) { r.Header["Cookie"] = asOtto.Header["Cookie"] }
-	s.clock.Forward(25 * 60 * 60 * 1e9) // the token of one day is over
+	s.Forward(25 * 60 * 60 * 1e9) // the token of one day is over
 	return all
 }
 

@@ -122,7 +122,7 @@ func TestTheReferenceIsForEveryone(t *testing.T) {
 			t.Errorf("%s, who has no session, gets the dashboard's navigation", caller)
 		}
 	}
-	y := newPageSite(t)
+	y := newSite(t)
 	y.maya().get("/api/docs").is(http.StatusOK).shows(`id="nav"`, "Sign out")
 }
 

@@ -5,9 +5,8 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
-	"net/http/httptest"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -17,6 +16,7 @@ import (
 	"taskyard/db"
 	"taskyard/internal/buildinfo"
 	"taskyard/internal/testkit"
+	"taskyard/internal/testkit/testserver"
 	"taskyard/internal/testkit/testservice"
 	"taskyard/service"
 	"taskyard/task"
@@ -24,15 +24,17 @@ import (
 
 // site is a whole server on 127.0.0.1: real service, database and folder.
 type site struct {
-	t      testing.TB
-	srv    *Server
-	svc    *service.Service
-	db     *db.DB
-	url    string
-	http   *http.Client
-	clock  *testkit.Clock
-	tokens map[string]string // by the caller's name
-	log    *lockedBuffer
+	*testkit.Clock
+	t     testing.TB
+	host  *testserver.Server
+	srv   *Server
+	svc   *service.Service
+	db    *db.DB
+	dir   string // of the agents
+	url   string
+	http  *http.Client
+	sched *pageScheduler
+	log   *lockedBuffer
 }
 
 type lockedBuffer struct {
@@ -56,66 +58,69 @@ func (l *lockedBuffer) String() string {
 // name. The agent is coder.
 var siteRoles = []string{"nobody", "agent", "viewer", "operator", "reviewer", "admin", "worker"}
 
+var siteCallers = map[string]service.NewToken{
+	"agent": {Agent: "coder"}, "reviewer-agent": {Agent: "reviewer"}, "pull": {Agent: "pull"}, "mute": {Agent: "mute"},
+	"viewer": {Scope: "read"}, "operator": {Scope: "operate"}, "reviewer": {Scope: "review"},
+	"admin": {Scope: "admin"}, "worker": {Scope: "worker"},
+}
+
 var siteAgents = map[string]string{
-	"coder":    "---\ndescription: writes\ntools: read, edit\nrunner: script\n---\nWrite.\n",
-	"reviewer": "---\ndescription: looks\ntools: read\nrunner: script\napproval: always\n---\nLook.\n",
-	"pull":     "---\ndescription: pulls\ntools: read\nrunner: none\n---\nPull.\n",
+	"coder":    "---\ndescription: writes code\ntools: read, edit\nrunner: script\n---\nDo what the task says.\n",
+	"planner":  "---\ndescription: plans\ntools: read, task\nrunner: script\n---\nPlan.\n",
+	"reviewer": "---\ndescription: reviews\ntools: read\nrunner: script\napproval: always\n---\nReview.\n",
+	"pull":     "---\ndescription: claims itself\ntools: read\nrunner: none\n---\nWork.\n",
 	"mute":     "---\ndescription: nothing\ntools: read\nrunner: none\ncapabilities: []\n---\nBe still.\n",
 	"bad":      "---\nname: bad\n---\nno description, no tools\n",
 }
 
-// newSite starts a server. with may change its options and its HTTP limits.
-func newSite(t testing.TB, with ...func(*Options, *http.Server)) *site {
+// setup is how a site begins.
+type setup struct {
+	*Options
+	Config *service.Config
+	HTTP   *http.Server // its limits
+}
+
+// newSite starts a server. with may change how it begins.
+func newSite(t testing.TB, with ...func(setup)) *site {
 	t.Helper()
-	s := &site{t: t, tokens: map[string]string{}, log: &lockedBuffer{}}
-	log := slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	s.open(log)
-	opt := Options{Service: s.svc, Log: log, Build: buildinfo.Info{Version: "test"}, Listen: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}}
-	h := httptest.NewUnstartedServer(nil)
-	for _, w := range with {
-		w(&opt, h.Config)
+	s := &site{t: t, log: &lockedBuffer{}, sched: &pageScheduler{}}
+	opt := Options{
+		Scheduler: s.sched, Build: buildinfo.Info{Version: "test"}, EnforcementGap: weakerScript, Enforces: enforcedScript,
+		Log: slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	}
+	var served http.Server
+	made := testservice.New(t, testservice.Options{Agents: siteAgents, Log: opt.Log, Config: func(c *service.Config) {
+		c.Ticks = func(after task.Time) task.Time { return after.Add(time.Hour) }
+		c.Settings = &sampleSettings{}
+		c.Runner = func(string) service.Runner { return service.Runner{RunnerTraits: task.RunnerTraits{Steers: true}} }
+		for _, w := range with {
+			w(setup{&opt, c, &served})
+		}
+	}})
+	return s.begin(made, opt, &served)
+}
+
+// begin serves an instance.
+func (s *site) begin(made *testservice.Instance, opt Options, served *http.Server) *site {
+	s.t.Helper()
+	s.host = testserver.New(s.t, made)
+	s.host.Callers = siteCallers
+	s.Clock, s.svc, s.db, s.dir, s.url, s.http = made.Clock, made.Service, made.DB, made.Dir, s.host.URL, s.host.Client
+	s.sched.next = s.svc.Now().Add(time.Hour)
+	opt.Service, opt.Listen, opt.DataDir = s.svc, s.host.Addr(), filepath.Dir(s.dir)
 	var err error
-	if s.srv, err = New(opt); err != nil {
-		t.Fatal(err)
-	}
-	h.Config.Handler = s.srv
-	h.Start()
-	s.url, s.http = h.URL, h.Client()
-	s.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	t.Cleanup(func() {
-		s.svc.Hub().Close()
-		h.Close()
-	})
-	for name, n := range map[string]service.NewToken{
-		"agent": {Agent: "coder"}, "reviewer-agent": {Agent: "reviewer"}, "pull": {Agent: "pull"}, "mute": {Agent: "mute"},
-		"viewer": {Scope: "read"}, "operator": {Scope: "operate"}, "reviewer": {Scope: "review"},
-		"admin": {Scope: "admin"}, "worker": {Scope: "worker"},
-	} {
-		s.mint(name, n)
-	}
+	s.srv, err = New(opt)
+	s.ok(err)
+	served.Handler = s.srv
+	s.host.Serve(served)
 	return s
 }
 
-func (s *site) open(log *slog.Logger) {
+func (s *site) ok(err error) {
 	s.t.Helper()
-	y := testservice.New(s.t, testservice.Options{Agents: siteAgents, Log: log, Config: func(c *service.Config) {
-		c.Settings = &sampleSettings{}
-		c.Runner = func(string) service.Runner { return service.Runner{RunnerTraits: task.RunnerTraits{Steers: true}} }
-	}})
-	s.db, s.svc, s.clock = y.DB, y.Service, y.Clock
-}
-
-// mint makes a token that do finds under the caller's name.
-func (s *site) mint(caller string, n service.NewToken) task.ID {
-	s.t.Helper()
-	n.Name = caller
-	made, err := s.svc.CreateToken(context.Background(), task.SystemActor, n)
 	if err != nil {
-		s.t.Fatal(err)
+		s.t.Fatalf("unexpected error: %v", err)
 	}
-	s.tokens[caller] = made.Secret
-	return made.ID
 }
 
 // answer is a whole answer.
@@ -141,7 +146,7 @@ func (s *site) request(caller, method, path, body string, headers ...string) *ht
 	if body != "" {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	if token := s.tokens[caller]; token != "" {
+	if token := s.host.Token(caller); token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
 	for i := 0; i+1 < len(headers); i += 2 {
@@ -225,7 +230,7 @@ func decode[T any](a answer) (v T) {
 // object is any JSON object.
 type object = map[string]any
 
-// create makes a task as the operator and returns its id.
+// create makes a task as the operator, over the API, and returns its id.
 func (s *site) create(owner, more string) string {
 	s.t.Helper()
 	if more != "" {

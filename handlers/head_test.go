@@ -9,10 +9,10 @@ import (
 
 func TestPagesAnswerHEADAsGETWithoutABody(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	maya := y.maya()
 	head := func(b *browser, path string) *seenPage {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodHead, y.srv.URL+path, http.NoBody)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodHead, y.url+path, http.NoBody)
 		y.ok(err)
 		return b.do(req)
 	}

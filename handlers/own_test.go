@@ -30,7 +30,7 @@ func (s *site) keeper() {
 	if _, err := s.svc.SaveAgent(s.t.Context(), mayaActor, "own", ownAgent, "", false); err != nil {
 		s.t.Fatal(err)
 	}
-	s.mint("own", service.NewToken{Agent: "own"})
+	s.host.Mint("own", service.NewToken{Agent: "own"})
 }
 
 // family makes new tasks; with strangers also what others have.

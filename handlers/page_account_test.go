@@ -12,7 +12,7 @@ import (
 
 func TestSignInByPassword(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	b := y.maya()
 	b.get("/queues").is(200).shows("maya")
 
@@ -53,7 +53,7 @@ func TestSignInByPassword(t *testing.T) {
 
 func TestSignInLinksWorkOnce(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	link, err := y.svc.SetupLink(context.Background())
 	y.ok(err)
 
@@ -85,7 +85,7 @@ func TestSignInLinksWorkOnce(t *testing.T) {
 
 func TestFormsOfOtherSitesAreRefused(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	b := y.maya()
 	post := func(b *browser, pairs ...string) *seenPage {
 		return b.post("/tasks", append([]string{"title", "Forged", "owner", "coder"}, pairs...)...)
@@ -120,7 +120,7 @@ func TestFormsOfOtherSitesAreRefused(t *testing.T) {
 
 func TestSettingsOfOnesOwn(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	b, other := y.maya(), y.signIn("maya")
 	const fresh = "a much better sentence"
 
@@ -165,7 +165,7 @@ func TestSettingsOfOnesOwn(t *testing.T) {
 
 func TestPeople(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	b := y.maya()
 	t.Run("a wrong password keeps name and role", func(t *testing.T) {
 		for _, name := range []string{"ve\u202era", "ve\u200bra", "ve ra", "<b>", "user:x"} {
@@ -206,7 +206,7 @@ func TestPeople(t *testing.T) {
 
 func TestAReviewerMakesTokensOfTheirOwn(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	admin, b := y.maya(), y.person("rita", task.RoleReviewer)
 	admin.post("/settings/tokens", "name", "mayas", "scope", "read", "days", "30", "own", "1").is(200).shows("acts as you")
 	b.get("/settings").is(200).shows("/settings/tokens")
@@ -228,12 +228,12 @@ func TestAReviewerMakesTokensOfTheirOwn(t *testing.T) {
 
 func TestTokensAreShownOnce(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	b := y.maya()
 	a := b.post("/settings/tokens", "name", "laptop", "scope", "agent", "agent", "coder", "days",
 		"30").is(200).shows("laptop is ready", "TASKYARD_TOKEN=ty_", "$TASKYARD_URL/api/agents/coder/signup",
-		"claude mcp add --transport http taskyard "+y.srv.URL+"/mcp --header", "&#34;url&#34;: &#34;"+
-			y.srv.URL+"/mcp&#34;", "&#34;args&#34;: [&#34;mcp&#34;]")
+		"claude mcp add --transport http taskyard "+y.url+"/mcp --header", "&#34;url&#34;: &#34;"+
+			y.url+"/mcp&#34;", "&#34;args&#34;: [&#34;mcp&#34;]")
 	if cc := a.header.Get("Cache-Control"); cc != "no-store" {
 		t.Errorf("Cache-Control is %q, want no-store", cc)
 	}
@@ -263,7 +263,7 @@ func TestTokensAreShownOnce(t *testing.T) {
 }
 
 func TestASuspendedServerSignsNobodyOut(t *testing.T) {
-	y := newPageSite(t)
+	y := newSite(t)
 	b := y.maya()
 	look := func() { y.ok(y.svc.CheckClock(context.Background())) }
 	look()

@@ -8,7 +8,7 @@ import (
 
 func TestAWrongAddressNamesWhatIsWrongAndLeadsOn(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	b := y.maya()
 	b.get("/history?from=bogus").is(422).shows("from must be a day such as", `href="/history"`, "Remove the filter")
 	b.get("/tasks?sort=bogus").is(422).shows("sort must be id, title", `href="/tasks"`)
@@ -17,12 +17,12 @@ func TestAWrongAddressNamesWhatIsWrongAndLeadsOn(t *testing.T) {
 
 func TestABoardCountsWhatItShows(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	b := y.maya()
 	for _, owner := range []string{"coder", "coder", "planner"} {
-		y.create(mayaActor, task.New{Title: "Work of " + owner, Owner: owner})
+		y.newTask(mayaActor, task.New{Title: "Work of " + owner, Owner: owner})
 	}
-	b.get("/queues").shows("3 open, 7 agents", "Queues · Taskyard")
+	b.get("/queues").shows("3 open, 8 agents", "Queues · Taskyard")
 	b.get("/queues/coder").shows("2 open, 1 agent<", "coder · Queues · Taskyard")
 	b.get("/queues?q=planner").shows("1 open, 1 agent<")
 	b.get("/queues?q=nothing").shows("0 open, 0 agents")

@@ -12,22 +12,22 @@ import (
 const goodAgent = "---\ndescription: writes prose\ntools: read, edit\nrunner: script\n---\nWrite.\n"
 
 // onFile is the definition of an agent as it lies in the folder.
-func (y *pageSite) onFile(id string) string {
-	y.t.Helper()
-	b, err := os.ReadFile(filepath.Join(y.dir, id+".md"))
-	y.ok(err)
+func (s *site) onFile(id string) string {
+	s.t.Helper()
+	b, err := os.ReadFile(filepath.Join(s.dir, id+".md"))
+	s.ok(err)
 	return string(b)
 }
 
 // behind changes a definition as another program would.
-func (y *pageSite) behind(id, text string) {
-	y.t.Helper()
-	y.ok(os.WriteFile(filepath.Join(y.dir, id+".md"), []byte(text), 0o600))
+func (s *site) behind(id, text string) {
+	s.t.Helper()
+	s.ok(os.WriteFile(filepath.Join(s.dir, id+".md"), []byte(text), 0o600))
 }
 
 func TestTheEditorChecksWithoutSaving(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	b := y.maya()
 	before := y.onFile("coder")
 
@@ -67,7 +67,7 @@ func TestTheEditorChecksWithoutSaving(t *testing.T) {
 
 func TestNewAgentsBeginWithATemplate(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	b := y.maya()
 	t.Run("blank, the defaults, and one a runner are offered", func(t *testing.T) {
 		b.get("/agents/new").is(200).shows("Blank", "General Purpose", "Code Focused", "Runner script", "You are …")
@@ -96,7 +96,7 @@ func TestNewAgentsBeginWithATemplate(t *testing.T) {
 
 func TestTwoEditorsOfOneAgent(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	b, other := y.maya(), y.person("ada", task.RoleAdmin)
 	edit := b.get("/agents/coder/edit").is(200)
 	hash, base := edit.field("/agents/coder", "hash"), y.onFile("coder")
@@ -139,7 +139,7 @@ func TestTwoEditorsOfOneAgent(t *testing.T) {
 
 func TestAnAgentThatWentWhileItWasEdited(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	b := y.maya()
 	base := y.onFile("pull")
 	hash := b.get("/agents/pull/edit").field("/agents/pull", "hash")

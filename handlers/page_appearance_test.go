@@ -10,7 +10,7 @@ import (
 
 func TestAppearance(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	b := y.maya()
 	t.Run("theme, density and motion reach every page", func(t *testing.T) {
 		b.post("/settings/appearance", "theme", "dark", "density", "cozy", "motion",
@@ -27,7 +27,7 @@ func TestAppearance(t *testing.T) {
 
 func TestTimesAreToldInTheZoneOfThePerson(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t) // it is 9:00 UTC
+	y := newSite(t) // it is 9:00 UTC
 	b := y.maya()
 	here := "next tick " + y.sched.next.Std().In(time.Local).Format("15:04")
 	t.Run("without a word of the browser it is that of the server", func(t *testing.T) {
@@ -59,7 +59,7 @@ func TestTimesAreToldInTheZoneOfThePerson(t *testing.T) {
 
 // cookie gives the browser a cookie as a script would.
 func (b *browser) cookie(name, value string) {
-	u, err := url.Parse(b.y.srv.URL)
+	u, err := url.Parse(b.y.url)
 	b.y.ok(err)
 	b.client.Jar.SetCookies(u, []*http.Cookie{{Name: name, Value: value, Path: "/"}})
 }

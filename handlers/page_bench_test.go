@@ -12,7 +12,7 @@ import (
 // BenchmarkQueuesPage answers the board of two busy agents, 25 cards each, to
 // somebody who is signed in, without a network.
 func BenchmarkQueuesPage(b *testing.B) {
-	y := newPageSite(b)
+	y := newSite(b)
 	who := y.maya()
 	for i := range 1000 {
 		owner := []string{"pull", "planner"}[i%2]
@@ -22,14 +22,14 @@ func BenchmarkQueuesPage(b *testing.B) {
 	}
 	who.get("/queues")
 	u := who.client.Jar
-	req := httptest.NewRequest(http.MethodGet, y.srv.URL+"/queues", http.NoBody)
+	req := httptest.NewRequest(http.MethodGet, y.url+"/queues", http.NoBody)
 	for _, c := range u.Cookies(req.URL) {
 		req.AddCookie(c)
 	}
 	b.ReportAllocs()
 	for b.Loop() {
 		w := httptest.NewRecorder()
-		y.server.ServeHTTP(w, req)
+		y.srv.ServeHTTP(w, req)
 		if w.Code != http.StatusOK {
 			b.Fatal(w.Code)
 		}

@@ -8,10 +8,10 @@ import (
 
 func TestWhatBlocksATaskOnItsPage(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	b := y.maya()
 	for _, title := range []string{"Design", "Review", "Build"} {
-		y.create(mayaActor, task.New{Title: title, Owner: "coder", NoStart: true})
+		y.newTask(mayaActor, task.New{Title: title, Owner: "coder", NoStart: true})
 	}
 	at := "/tasks/3"
 	set := func(was, ids string) *seenPage { return b.post(at+"/blocked-by", "was", was, "taskIds", ids) }
@@ -51,12 +51,12 @@ func TestWhatBlocksATaskOnItsPage(t *testing.T) {
 
 func TestLabelsOnThePages(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	b := y.maya()
 	b.post("/tasks", "title", "One", "owner", "coder", "labels", "Nope").is(422).shows("labels[0] must be 1 to 32 characters", `value="Nope"`)
 	b.post("/tasks", "title", "One", "owner", "coder", "labels",
 		"ui, api").leadsTo("/tasks/1").shows(`href="/tasks?label=api"`, `href="/tasks?label=ui"`)
-	y.create(mayaActor, task.New{Title: "Two", Owner: "coder"})
+	y.newTask(mayaActor, task.New{Title: "Two", Owner: "coder"})
 	t.Run("lists are narrowed, and the chip undoes it", func(t *testing.T) {
 		for _, path := range []string{"/tasks", "/queues"} {
 			b.get(path).shows("One", "Two", `pill tag">api`)
@@ -79,10 +79,10 @@ func TestLabelsOnThePages(t *testing.T) {
 
 func TestRunNowIsOfferedWhereItIsNotRefused(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	b := y.maya()
-	y.create(mayaActor, task.New{Title: "Build", Owner: "coder", NoStart: true})
-	y.create(mayaActor, task.New{Title: "Pick", Owner: "pull", NoStart: true})
+	y.newTask(mayaActor, task.New{Title: "Build", Owner: "coder", NoStart: true})
+	y.newTask(mayaActor, task.New{Title: "Pick", Owner: "pull", NoStart: true})
 	b.get("/tasks/1").is(200).shows("Run now")
 	t.Run("its agent claims its work itself", func(t *testing.T) {
 		b.get("/tasks/2").is(200).hides("Run now")

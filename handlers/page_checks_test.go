@@ -53,7 +53,7 @@ func TestChecksOfATaskOnPages(t *testing.T) {
 
 func TestDefinitionsShowTheirChecks(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	b := y.maya()
 	text := "---\ndescription: d\ntools: read\nrunner: none\nprojects: [web, api]\n" +
 		"checks: [{name: test, run: make test, required: true}]\nreview: {approvals: 2, from: [maya]}\n---\nWork.\n"

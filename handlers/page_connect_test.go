@@ -10,13 +10,13 @@ import (
 
 func TestAnAgentIsConnected(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	b := y.maya()
 	b.get("/agents/coder").is(200).shows("/agents/coder/connect")
 	b.get("/agents/coder/connect").is(200).shows("No tokens for coder")
 	a := b.post("/agents/coder/connect", "name", "laptop", "days", "30").is(200).shows("laptop is ready",
 		"Claude Code", "Gemini CLI", "opencode",
-		"codex mcp add taskyard --url "+y.srv.URL+"/mcp --bearer-token-env-var TASKYARD_TOKEN",
+		"codex mcp add taskyard --url "+y.url+"/mcp --bearer-token-env-var TASKYARD_TOKEN",
 		"&#34;httpUrl&#34;", "{env:TASKYARD_TOKEN}", "/api/agents/coder/signup")
 	_, rest, _ := strings.Cut(a.body, "TASKYARD_TOKEN=")
 	secret := rest[:strings.IndexAny(rest, "<\n& ")]
@@ -46,7 +46,7 @@ func TestAnAgentIsConnected(t *testing.T) {
 
 func TestAgentsAreListedWithHowTheyDo(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	b := y.maya()
 	y.sample("")
 	p := b.get("/agents").is(200).shows("Success", "Last runs, oldest first", `<span class="mono">edit</span>`, "/agents/coder/pause")
@@ -56,10 +56,10 @@ func TestAgentsAreListedWithHowTheyDo(t *testing.T) {
 
 func TestDeletingAnAgentNamesWhatIsOpen(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	b := y.maya()
-	tk := y.create(mayaActor, task.New{Owner: "pull", NoStart: true})
-	y.create(mayaActor, task.New{Owner: "pull", Status: task.Draft})
+	tk := y.newTask(mayaActor, task.New{Owner: "pull", NoStart: true})
+	y.newTask(mayaActor, task.New{Owner: "pull", Status: task.Draft})
 	b.get("/agents/pull").shows("1 active task and 1 draft", "move or finish them first")
 	b.post("/agents/pull/delete").is(409).shows("owns 2 open tasks")
 	b.post("/tasks/" + tk.ID.String() + "/complete").is(303)
@@ -69,7 +69,7 @@ func TestDeletingAnAgentNamesWhatIsOpen(t *testing.T) {
 
 func TestAgentsArePausedFromTheList(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	b := y.maya()
 	b.get("/agents").shows("/agents/coder/pause")
 	b.post("/agents/coder/pause", "reason", "no").is(303)

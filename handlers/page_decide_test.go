@@ -9,24 +9,24 @@ import (
 )
 
 // settle lets held decisions take effect whose time has come.
-func (y *pageSite) settle() {
-	y.t.Helper()
-	_, _, err := y.svc.NextRun(context.Background(), nil)
-	y.ok(err)
+func (s *site) settle() {
+	s.t.Helper()
+	_, _, err := s.svc.NextRun(context.Background(), nil)
+	s.ok(err)
 }
 
 // asked makes a run of an agent wait for a reviewer.
-func (y *pageSite) asked(agent, title string) *task.Run {
-	y.t.Helper()
-	tk := y.create(asAgent("planner"), task.New{Owner: agent, Title: title, NoStart: true})
-	r, err := y.svc.RunNow(context.Background(), asAgent("planner"), tk.ID)
-	y.ok(err)
+func (s *site) asked(agent, title string) *task.Run {
+	s.t.Helper()
+	tk := s.newTask(asAgent("planner"), task.New{Owner: agent, Title: title, NoStart: true})
+	r, err := s.svc.RunNow(context.Background(), asAgent("planner"), tk.ID)
+	s.ok(err)
 	return r
 }
 
 func TestADecisionIsTakenBackOnThePage(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	b := y.maya()
 	rita := y.person("rita", task.RoleReviewer)
 	r := y.asked("reviewer", "Look at it")
@@ -61,7 +61,7 @@ func TestADecisionIsTakenBackOnThePage(t *testing.T) {
 
 func TestAReviewerIsToldWhatIsWrongAndWhatChanged(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	b := y.maya()
 	rita := y.person("rita", task.RoleReviewer)
 	r := y.asked("coder", "Tidy the tests")
@@ -99,8 +99,8 @@ func TestAReviewerIsToldWhatIsWrongAndWhatChanged(t *testing.T) {
 
 func TestReadOnlyRunsAreApprovedTogether(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
-	y.server.opt.EnforcementGap = nil // the runner keeps to the list of tools
+	y := newSite(t)
+	y.srv.opt.EnforcementGap = nil // the runner keeps to the list of tools
 	b := y.maya()
 	one, two, writes := y.asked("reviewer", "Read one"), y.asked("reviewer", "Read two"), y.asked("coder", "Write")
 	value := func(r *task.Run) string { return r.ID.String() + ":" + r.Approval.Version }
@@ -118,7 +118,7 @@ func TestReadOnlyRunsAreApprovedTogether(t *testing.T) {
 		b.post("/approvals/approve", "run", value(one), "run", value(two)).leadsTo("/approvals").shows("2 runs approved.")
 	})
 	t.Run("a runner that enforces less is looked at by itself", func(t *testing.T) {
-		y.server.opt.EnforcementGap = weakerScript
+		y.srv.opt.EnforcementGap = weakerScript
 		r := y.asked("reviewer", "Read three")
 		b.get("/approvals").hides("may only read")
 		b.post("/approvals/approve", "run", value(r)).leadsTo("/approvals").shows("0 runs approved, 1 skipped")

@@ -10,9 +10,9 @@ import (
 
 func TestPagesTellWhoDelegated(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	b := y.maya()
-	tk := y.create(task.Actor{Name: "user:maya", Role: task.RoleAdmin}, task.New{Title: "The whole", Owner: "planner", NoStart: true})
+	tk := y.newTask(task.Actor{Name: "user:maya", Role: task.RoleAdmin}, task.New{Title: "The whole", Owner: "planner", NoStart: true})
 	if _, err := y.svc.RunNow(t.Context(), task.SystemActor, tk.ID); err != nil {
 		t.Fatal(err)
 	}

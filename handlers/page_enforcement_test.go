@@ -7,7 +7,7 @@ import (
 
 func TestAgentPageTellsWhatItsRunnerDoesNotEnforce(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	b := y.maya()
 	t.Run("a runner that enforces less is named with what it lets through", func(t *testing.T) {
 		b.get("/agents/coder").is(http.StatusOK).shows("Runner script doesn't enforce everything in this definition.", "Of read, edit it is told")

@@ -8,12 +8,12 @@ import (
 
 func TestTheTourOfTheDemo(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	b := y.maya()
 	t.Run("no other instance has it", func(t *testing.T) {
 		b.get("/").is(200).hides("Welcome to the demo")
 	})
-	y.server.opt.Demo = true
+	y.srv.opt.Demo = true
 	t.Run("it is shown until a person puts it away, for them alone", func(t *testing.T) {
 		b.get("/").is(200).shows("Welcome to the demo", "Write the backup guide")
 		b.post("/tour").is(303)
@@ -24,7 +24,7 @@ func TestTheTourOfTheDemo(t *testing.T) {
 
 func TestThePreferencesOfAPerson(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	b := y.maya()
 	b.post("/settings/keys", "keys", "off").is(303)
 	b.get("/").shows(`data-keys="off"`)
@@ -36,7 +36,7 @@ func TestThePreferencesOfAPerson(t *testing.T) {
 
 func TestTheSearch(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	b := y.maya()
 	for path, text := range map[string]string{
 		"/search":                      "Pages",
@@ -56,12 +56,12 @@ func TestTheSearch(t *testing.T) {
 
 func TestANewInstanceSaysWhatToDoFirst(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	b := y.maya()
 	b.get("/").is(200).shows("First steps", "Connect an agent", "Create a task", "Decide an approval").hides(">Done<", "Welcome to the demo")
 	y.person("vera", task.RoleViewer).get("/").is(200).hides("First steps")
 	other := y.person("paul", task.RoleOperator)
-	tk := y.create(mayaActor, task.New{Owner: "reviewer", Title: "First of all", NoStart: true})
+	tk := y.newTask(mayaActor, task.New{Owner: "reviewer", Title: "First of all", NoStart: true})
 	b.get("/").shows("First steps", ">Done<")
 	r, err := y.svc.RunNow(t.Context(), mayaActor, tk.ID)
 	y.ok(err)
@@ -71,7 +71,7 @@ func TestANewInstanceSaysWhatToDoFirst(t *testing.T) {
 	other.get("/").shows("First steps")
 	y.ok2(y.svc.DenyRun(t.Context(), mayaActor, r.ID, "not now", 0))
 	other.get("/").shows("First steps")
-	y.create(asAgent("pull"), task.New{Owner: "pull", Title: "Its own", NoStart: true})
+	y.newTask(asAgent("pull"), task.New{Owner: "pull", Title: "Its own", NoStart: true})
 	y.ok2(y.svc.Signup(t.Context(), asAgent("pull"), "pull", 1))
 	other.get("/").is(200).hides("First steps")
 }

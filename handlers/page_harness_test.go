@@ -3,24 +3,15 @@ package handlers
 import (
 	"context"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/cookiejar"
-	"net/http/httptest"
 	"net/url"
-	"path/filepath"
 	"regexp"
 	"strings"
-	"testing"
 	"time"
 
 	"golang.org/x/net/html"
 
-	"taskyard/db"
-	"taskyard/internal/buildinfo"
-	"taskyard/internal/testkit"
-	"taskyard/internal/testkit/testservice"
-	"taskyard/service"
 	"taskyard/task"
 )
 
@@ -54,18 +45,6 @@ func (f *pageScheduler) RunJob(name string) error {
 	return nil
 }
 
-// pageSite is a whole server over a real database and agents folder.
-type pageSite struct {
-	t      testing.TB
-	svc    *service.Service
-	db     *db.DB
-	srv    *httptest.Server
-	server *Server
-	dir    string // of the agents
-	sched  *pageScheduler
-	*testkit.Clock
-}
-
 // weakerScript is what the runner of the tests does not enforce.
 func weakerScript(runner string, tools []string) string {
 	if runner != "script" {
@@ -88,67 +67,30 @@ func enforcedScript(plan task.Spec) (list []task.Enforcement) {
 
 const pagePassword = "correct horse battery"
 
-var testAgents = map[string]string{
-	"coder":    "---\ndescription: writes code\ntools: read, edit\nrunner: script\n---\nDo what the task says.\n",
-	"planner":  "---\ndescription: plans\ntools: read, task\nrunner: script\n---\nPlan.\n",
-	"reviewer": "---\ndescription: reviews\ntools: read\nrunner: script\napproval: always\n---\nReview.\n",
-	"pull":     "---\ndescription: claims itself\ntools: read\nrunner: none\n---\nWork.\n",
-	"bad":      "---\nname: bad\n---\nno description, no tools\n",
-}
-
-func newPageSite(t testing.TB, with ...func(*service.Config)) *pageSite {
-	t.Helper()
-	made := testservice.New(t, testservice.Options{Agents: testAgents, Config: func(c *service.Config) {
-		c.Ticks = func(after task.Time) task.Time { return after.Add(time.Hour) }
-		for _, w := range with {
-			w(c)
-		}
-	}})
-	y := &pageSite{t: t, dir: made.Dir, Clock: made.Clock, svc: made.Service, db: made.DB}
-	y.sched = &pageScheduler{next: y.svc.Now().Add(time.Hour)}
-	s, err := New(Options{
-		Service: y.svc, Scheduler: y.sched, Log: slog.New(slog.DiscardHandler),
-		Build: buildinfo.Info{Version: "test"}, DataDir: filepath.Dir(y.dir),
-		EnforcementGap: weakerScript, Enforces: enforcedScript,
-	})
-	y.ok(err)
-	y.server = s
-	y.srv = httptest.NewServer(s)
-	t.Cleanup(func() { y.svc.Hub().Close(); y.srv.Close() })
-	return y
-}
-
-func (y *pageSite) ok(err error) {
-	y.t.Helper()
-	if err != nil {
-		y.t.Fatalf("unexpected error: %v", err)
-	}
-}
-
 // The people of the tests, as the service knows them.
 var mayaActor = task.Actor{Name: "user:maya", Role: task.RoleAdmin, UserID: 1}
 
 // maya makes the first admin and signs her in.
-func (y *pageSite) maya() *browser {
-	y.t.Helper()
-	link, err := y.svc.SetupLink(context.Background())
-	y.ok(err)
-	_, err = y.svc.FirstAdmin(context.Background(), link, "maya", pagePassword)
-	y.ok(err)
-	return y.signIn("maya")
+func (s *site) maya() *browser {
+	s.t.Helper()
+	link, err := s.svc.SetupLink(context.Background())
+	s.ok(err)
+	_, err = s.svc.FirstAdmin(context.Background(), link, "maya", pagePassword)
+	s.ok(err)
+	return s.signIn("maya")
 }
 
 // person adds somebody and signs them in.
-func (y *pageSite) person(name string, role task.Role) *browser {
-	y.t.Helper()
-	_, err := y.svc.AddUser(context.Background(), mayaActor, name, pagePassword, role)
-	y.ok(err)
-	return y.signIn(name)
+func (s *site) person(name string, role task.Role) *browser {
+	s.t.Helper()
+	_, err := s.svc.AddUser(context.Background(), mayaActor, name, pagePassword, role)
+	s.ok(err)
+	return s.signIn(name)
 }
 
-func (y *pageSite) signIn(name string) *browser {
-	y.t.Helper()
-	b := y.browser()
+func (s *site) signIn(name string) *browser {
+	s.t.Helper()
+	b := s.browser()
 	a := b.post("/login", "name", name, "password", pagePassword)
 	a.leadsTo("/")
 	return b
@@ -157,18 +99,31 @@ func (y *pageSite) signIn(name string) *browser {
 // browser is a browser without scripts: a cookie jar, and forms sent with the
 // headers that browsers send. It does not follow redirects by itself.
 type browser struct {
-	y      *pageSite
+	y      *site
 	client *http.Client
 	origin string // "" sends none
 	header http.Header
 }
 
-func (y *pageSite) browser() *browser {
+func (s *site) browser() *browser {
 	jar, err := cookiejar.New(nil)
-	y.ok(err)
-	return &browser{y: y, origin: y.srv.URL, header: http.Header{}, client: &http.Client{
+	s.ok(err)
+	return &browser{y: s, origin: s.url, header: http.Header{}, client: &http.Client{
 		Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, Timeout: 30 * time.Second,
 	}}
+}
+
+// session is the cookie of the session, as name=value.
+func (b *browser) session() string {
+	at, err := url.Parse(b.y.url)
+	b.y.ok(err)
+	for _, k := range b.client.Jar.Cookies(at) {
+		if k.Name == "taskyard" {
+			return k.Name + "=" + k.Value
+		}
+	}
+	b.y.t.Fatal("no session cookie")
+	return ""
 }
 
 // seenPage is what came back.
@@ -195,7 +150,7 @@ func (b *browser) do(req *http.Request) *seenPage {
 
 func (b *browser) get(path string) *seenPage {
 	b.y.t.Helper()
-	req, err := http.NewRequestWithContext(b.y.t.Context(), http.MethodGet, b.y.srv.URL+path, http.NoBody)
+	req, err := http.NewRequestWithContext(b.y.t.Context(), http.MethodGet, b.y.url+path, http.NoBody)
 	b.y.ok(err)
 	return b.do(req)
 }
@@ -206,7 +161,7 @@ func (b *browser) post(path string, pairs ...string) *seenPage {
 	for i := 0; i+1 < len(pairs); i += 2 {
 		v.Add(pairs[i], pairs[i+1])
 	}
-	req, err := http.NewRequestWithContext(b.y.t.Context(), http.MethodPost, b.y.srv.URL+path, strings.NewReader(v.Encode()))
+	req, err := http.NewRequestWithContext(b.y.t.Context(), http.MethodPost, b.y.url+path, strings.NewReader(v.Encode()))
 	b.y.ok(err)
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	if b.origin != "" {
@@ -329,14 +284,14 @@ func attrOf(n *html.Node, key string) string {
 	return ""
 }
 
-// create makes a task through the service.
-func (y *pageSite) create(a task.Actor, in task.New) *task.Task {
-	y.t.Helper()
+// newTask makes a task through the service.
+func (s *site) newTask(a task.Actor, in task.New) *task.Task {
+	s.t.Helper()
 	if in.Title == "" {
 		in.Title = "A task of " + in.Owner
 	}
-	t, err := y.svc.CreateTask(context.Background(), a, in)
-	y.ok(err)
+	t, err := s.svc.CreateTask(context.Background(), a, in)
+	s.ok(err)
 	return t
 }
 

@@ -55,14 +55,14 @@ func hiddenOn(t *testing.T, page string) string {
 }
 
 func TestNothingHidesOnAnyPage(t *testing.T) {
-	y := newPageSite(t)
+	y := newSite(t)
 	ctx := context.Background()
 	y.ok(os.WriteFile(filepath.Join(y.dir, "tricky.md"),
 		[]byte("---\nname: \"Tricky"+hiding+"\"\ndescription: \"does"+hiding+"\"\ntools: read, \"od"+hiding+
 			"d\"\nrunner: script\napproval: always\nmodel: \"m"+hiding+"\"\n---\nPrompt "+hidingLines+"\n"), 0o600))
 	b := y.maya()
 	b.post("/agents/reload").is(303)
-	files := y.create(mayaActor, task.New{Owner: "coder", Title: "Files " + hiding}).ID
+	files := y.newTask(mayaActor, task.New{Owner: "coder", Title: "Files " + hiding}).ID
 	run := y.runOf(files, service.Finished{
 		State:   task.State{Status: task.RunCompleted, Phase: task.PhaseEnded},
 		Summary: "sum " + hidingLines, Work: &task.Work{
@@ -74,7 +74,7 @@ func TestNothingHidesOnAnyPage(t *testing.T) {
 		},
 	}, hidingLines)
 	m := y.sample(hiding)
-	more := y.create(mayaActor, task.New{Owner: "tricky", Title: "More " + hiding, Description: "# Markdown " + hidingLines +
+	more := y.newTask(mayaActor, task.New{Owner: "tricky", Title: "More " + hiding, Description: "# Markdown " + hidingLines +
 		"\n\n[link](https://example.com \"t" + hiding + "\") `code" + hiding + "` &#x202e;&#8203;"}).ID
 	y.ok2(y.svc.Comment(ctx, mayaActor, more, "comment "+hidingLines))
 	y.ok2(y.svc.RunNow(ctx, mayaActor, more))

@@ -14,19 +14,19 @@ import (
 )
 
 // finish makes a task and completes it.
-func (y *pageSite) finish(in task.New, summary string) task.ID {
-	y.t.Helper()
-	tk := y.create(mayaActor, in)
-	_, err := y.svc.CompleteTask(y.t.Context(), mayaActor, tk.ID, summary, 0)
-	y.ok(err)
+func (s *site) finish(in task.New, summary string) task.ID {
+	s.t.Helper()
+	tk := s.newTask(mayaActor, in)
+	_, err := s.svc.CompleteTask(s.t.Context(), mayaActor, tk.ID, summary, 0)
+	s.ok(err)
 	return tk.ID
 }
 
 func TestHistoryTellsWhereItMatched(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	b := y.maya()
-	tk := y.create(mayaActor, task.New{
+	tk := y.newTask(mayaActor, task.New{
 		Owner: "coder", Title: "Fix the gate",
 		Description: "It squeaks <b>badly</b> & long.", Labels: []string{"garden"}, NoStart: true,
 	})
@@ -87,7 +87,7 @@ func TestHistoryTellsWhereItMatched(t *testing.T) {
 
 func TestHistoryIsSavedAsFiles(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	b := y.maya()
 	for i, title := range []string{"=1+2", "+1", "-1", "@x", "plain, with \"quotes\"\u00fc"} {
 		y.finish(task.New{Owner: "coder", Title: title, NoStart: true, Priority: -i}, "=HYPERLINK(\"x\")\nnext")
@@ -133,7 +133,7 @@ func TestHistoryIsSavedAsFiles(t *testing.T) {
 
 func TestInsightsOnPages(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	b := y.maya()
 	t.Run("an empty instance says so", func(t *testing.T) {
 		b.get("/insights").is(200).shows("No activity", "Show 90 days")
@@ -157,7 +157,7 @@ func TestInsightsOnPages(t *testing.T) {
 
 func TestListsOfTheLastDays(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	y.finish(task.New{Owner: "coder", Title: "Long ago", NoStart: true}, "")
 	y.Forward(8 * 24 * time.Hour)
 	y.finish(task.New{Owner: "coder", Title: "Of late", NoStart: true}, "")

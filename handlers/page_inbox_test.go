@@ -11,16 +11,16 @@ import (
 
 func TestTheInboxPage(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	b := y.maya()
 	b.get("/").is(200).shows("<title>Inbox", "Inbox is empty", "No open tasks")
-	tk := y.create(mayaActor, task.New{Owner: "coder", Title: "Choose a color", NoStart: true})
+	tk := y.newTask(mayaActor, task.New{Owner: "coder", Title: "Choose a color", NoStart: true})
 	_, err := y.svc.Ask(context.Background(), asAgent("coder"), tk.ID, "Blue or **green**?", false)
 	y.ok(err)
-	written := y.create(mayaActor, task.New{Owner: "coder", Title: "Write it down", NoStart: true})
+	written := y.newTask(mayaActor, task.New{Owner: "coder", Title: "Write it down", NoStart: true})
 	notice, err := y.svc.Notify(context.Background(), asAgent("coder"), written.ID, "Half of it is done.")
 	y.ok(err)
-	r, err := y.svc.RunNow(context.Background(), mayaActor, y.create(mayaActor, task.New{Owner: "reviewer", Title: "Delete it all"}).ID)
+	r, err := y.svc.RunNow(context.Background(), mayaActor, y.newTask(mayaActor, task.New{Owner: "reviewer", Title: "Delete it all"}).ID)
 	y.ok(err)
 
 	t.Run("lists what waits, and counts it in the tab", func(t *testing.T) {
@@ -46,7 +46,7 @@ func TestTheInboxPage(t *testing.T) {
 		b.post("/inbox/notices/x/acknowledge").is(404)
 	})
 	t.Run("a viewer looks on", func(t *testing.T) {
-		more := y.create(mayaActor, task.New{Owner: "coder", Title: "One more", NoStart: true})
+		more := y.newTask(mayaActor, task.New{Owner: "coder", Title: "One more", NoStart: true})
 		_, err := y.svc.Ask(context.Background(), asAgent("coder"), more.ID, "Really?", false)
 		y.ok(err)
 		y.person("vera", task.RoleViewer).get("/").is(200).shows("Really?").hides("Answer &amp; resume")
@@ -55,11 +55,11 @@ func TestTheInboxPage(t *testing.T) {
 
 func TestStuckTasksAreRetriedTogether(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	b := y.maya()
 	var stuck []task.ID
 	for _, title := range []string{"Migrate the database", "Deploy the site"} {
-		id := y.create(mayaActor, task.New{Owner: "coder", Title: title, NoStart: true}).ID
+		id := y.newTask(mayaActor, task.New{Owner: "coder", Title: title, NoStart: true}).ID
 		y.runOf(id, service.Finished{
 			State: task.State{Status: task.RunFailed, Phase: task.PhaseError}, Reason: "exit code 1", Permanent: true,
 		}, "")
@@ -83,10 +83,10 @@ func TestStuckTasksAreRetriedTogether(t *testing.T) {
 
 func TestPausePages(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	b := y.maya()
 	viewer := y.person("vera", task.RoleViewer)
-	tk := y.create(mayaActor, task.New{Owner: "coder", Title: "Paused work"})
+	tk := y.newTask(mayaActor, task.New{Owner: "coder", Title: "Paused work"})
 	b.get("/scheduler").shows("/scheduler/pause", "/scheduler/stop-everything").hides("is paused")
 
 	t.Run("an agent is paused with a reason, and its page and queue say so", func(t *testing.T) {

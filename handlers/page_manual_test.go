@@ -19,10 +19,10 @@ var (
 
 func TestTheDocumentation(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	get := func(t *testing.T, path string) string {
 		t.Helper()
-		res, err := http.Get(y.srv.URL + path)
+		res, err := http.Get(y.url + path)
 		y.ok(err)
 		defer func() { _ = res.Body.Close() }()
 		if res.StatusCode != http.StatusOK {
@@ -93,7 +93,7 @@ func TestTheDocumentation(t *testing.T) {
 			"/docs?q=" + strings.Repeat("a", maxManualQuery+1): http.StatusUnprocessableEntity, "/docs/concepts.svg": http.StatusOK,
 			"/docs/nothing.png": http.StatusNotFound, "/docs/review-light-1280.png": http.StatusOK,
 		} {
-			res, err := http.Get(y.srv.URL + path)
+			res, err := http.Get(y.url + path)
 			y.ok(err)
 			_ = res.Body.Close()
 			if res.StatusCode != want {

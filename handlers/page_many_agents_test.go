@@ -12,7 +12,7 @@ import (
 // end, without scripts.
 func TestManyAgentsAreOnPages(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	b := y.maya()
 	for i := range 120 {
 		id := fmt.Sprintf("many-%03d", i)

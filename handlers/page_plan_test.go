@@ -14,9 +14,9 @@ import (
 
 func TestActsOnAPlan(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	b := y.maya()
-	tk := y.create(mayaActor, task.New{Title: "Plan", Owner: "coder", Steps: []task.Step{{Title: "a"}, {Title: "b"}}})
+	tk := y.newTask(mayaActor, task.New{Title: "Plan", Owner: "coder", Steps: []task.Step{{Title: "a"}, {Title: "b"}}})
 	at := "/tasks/" + tk.ID.String()
 	t.Run("what is no act is told", func(t *testing.T) {
 		for _, act := range []string{
@@ -104,9 +104,9 @@ func TestActsOnAPlan(t *testing.T) {
 
 func TestAStepKeepsItsSubtask(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	b := y.maya()
-	tk := y.create(mayaActor, task.New{Title: "Plan", Owner: "coder", Steps: []task.Step{{Title: "Part"}, {Title: "Other"}}})
+	tk := y.newTask(mayaActor, task.New{Title: "Plan", Owner: "coder", Steps: []task.Step{{Title: "Part"}, {Title: "Other"}}})
 	sub, err := y.svc.CreateSubtask(context.Background(), mayaActor, tk.ID, 0, task.New{Title: "The part", Owner: "coder", NoStart: true})
 	y.ok(err)
 	at := "/tasks/" + tk.ID.String()
@@ -127,10 +127,10 @@ func TestAStepKeepsItsSubtask(t *testing.T) {
 
 func TestALargeFamilyFitsThePage(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	b := y.maya()
 	ctx := context.Background()
-	tk := y.create(mayaActor, task.New{Title: "Large", Owner: "coder", Steps: []task.Step{{Title: "Part"}}})
+	tk := y.newTask(mayaActor, task.New{Title: "Large", Owner: "coder", Steps: []task.Step{{Title: "Part"}}})
 	const many = 1000
 	var last *task.Task
 	for range many {

@@ -5,15 +5,14 @@ import (
 	"testing"
 
 	"taskyard/internal/testkit/testgit"
-	"taskyard/service"
 	"taskyard/task"
 )
 
 // gitSite is a site whose projects have real repositories.
-func gitSite(t *testing.T) *pageSite {
+func gitSite(t *testing.T) *site {
 	t.Helper()
 	git := testgit.Open(t)
-	return newPageSite(t, func(c *service.Config) { c.Repositories = git })
+	return newSite(t, func(o setup) { o.Config.Repositories = git })
 }
 
 func TestProjectsOnPages(t *testing.T) {
@@ -126,12 +125,12 @@ func TestTasksOfProjectsOnPages(t *testing.T) {
 
 // project makes a project; without repository its tasks have checks and
 // reviews alone.
-func (y *pageSite) project(key, repository string) {
-	y.t.Helper()
+func (s *site) project(key, repository string) {
+	s.t.Helper()
 	p := task.Project{Key: key, Repository: repository, Review: task.Review{Approvals: 1}}
 	if repository != "" {
 		p.Checks = []task.Check{{Name: "test", Run: "echo all is well", Required: true}}
 	}
-	_, err := y.svc.CreateProject(y.t.Context(), mayaActor, p)
-	y.ok(err)
+	_, err := s.svc.CreateProject(s.t.Context(), mayaActor, p)
+	s.ok(err)
 }

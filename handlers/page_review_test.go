@@ -12,13 +12,13 @@ import (
 )
 
 // handIn puts files on the branch of a task and completes it as its owner.
-func (y *pageSite) handIn(repo *testgit.Repo, id task.ID, summary string, files map[string]string) *task.Result {
-	y.t.Helper()
+func (s *site) handIn(repo *testgit.Repo, id task.ID, summary string, files map[string]string) *task.Result {
+	s.t.Helper()
 	repo.Commit(fmt.Sprintf("taskyard/%d-change-it", id), files)
-	_, err := y.svc.CompleteTask(y.t.Context(), mayaActor, id, summary, 0)
-	y.ok(err)
-	r, err := y.svc.Result(y.t.Context(), mayaActor, id, 0)
-	y.ok(err)
+	_, err := s.svc.CompleteTask(s.t.Context(), mayaActor, id, summary, 0)
+	s.ok(err)
+	r, err := s.svc.Result(s.t.Context(), mayaActor, id, 0)
+	s.ok(err)
 	return r
 }
 
@@ -31,13 +31,13 @@ func numbered(prefix string, n int) string {
 }
 
 // reviewed is a site with a task whose result waits for review.
-func reviewed(t *testing.T) (*pageSite, *browser, *testgit.Repo) {
+func reviewed(t *testing.T) (*site, *browser, *testgit.Repo) {
 	t.Helper()
 	y := gitSite(t)
 	b := y.maya()
 	repo := testgit.New(t, map[string]string{"main.go": numbered("line", 40), "gone.txt": "old\n"})
 	y.project("web", repo.Dir)
-	y.create(mayaActor, task.New{Title: "Change it", Owner: "pull", Project: "web", Status: task.Active})
+	y.newTask(mayaActor, task.New{Title: "Change it", Owner: "pull", Project: "web", Status: task.Active})
 	y.handIn(repo, 1, "It is **done**.", map[string]string{
 		"main.go":      strings.Replace(numbered("line", 40), "line 20\n", "line twenty\nand more\n", 1),
 		"gone.txt":     "",
@@ -50,7 +50,7 @@ func TestReviewNamesOtherResultsOfTheSameFiles(t *testing.T) {
 	t.Parallel()
 	y, b, repo := reviewed(t)
 	b.get("/tasks/1/review").is(200).hides("change the same files")
-	tk := y.create(mayaActor, task.New{Title: "Change it", Owner: "pull", Project: "web", Status: task.Active})
+	tk := y.newTask(mayaActor, task.New{Title: "Change it", Owner: "pull", Project: "web", Status: task.Active})
 	y.handIn(repo, tk.ID, "Shorter.", map[string]string{"main.go": "short\n", "a \u202eb.md": "other\n", "new.txt": "new\n"})
 	b.get("/tasks/1/review").is(200).shows("Other open results change the same files", "/tasks/2/review", "in review", "main.go", "‹U+202E›")
 	b.get("/tasks/2/review").is(200).shows("/tasks/1/review").hides(", new.txt")
@@ -172,7 +172,7 @@ func TestMergesOnPages(t *testing.T) {
 	y.project("docs", "")
 	b.get("/merges").is(200).shows("Nothing to merge")
 	for range 2 {
-		y.create(mayaActor, task.New{Title: "Change it", Owner: "pull", Project: "web", Status: task.Active})
+		y.newTask(mayaActor, task.New{Title: "Change it", Owner: "pull", Project: "web", Status: task.Active})
 	}
 	for id, text := range []string{"", "b\n", "c\n"} {
 		if id == 0 {
@@ -204,7 +204,7 @@ func TestAReviewOf200FilesIsSmall(t *testing.T) {
 	b := y.maya()
 	repo := testgit.New(t, map[string]string{"a.txt": "a\n"})
 	y.project("web", repo.Dir)
-	y.create(mayaActor, task.New{Title: "Change it", Owner: "pull", Project: "web", Status: task.Active})
+	y.newTask(mayaActor, task.New{Title: "Change it", Owner: "pull", Project: "web", Status: task.Active})
 	files := map[string]string{}
 	for i := range 200 {
 		files[fmt.Sprintf("pkg%02d/some_longer_name_%03d.go", i/10, i)] = numbered(fmt.Sprintf("func f%d() { return }", i), 100)

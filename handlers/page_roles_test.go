@@ -12,7 +12,7 @@ import (
 
 func TestPagesByRole(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	b := y.maya()
 	m := y.sample("")
 	viewer, operator, reviewer := y.person("vera", task.RoleViewer), y.person("oleg", task.RoleOperator), y.person("rita", task.RoleReviewer)
@@ -80,7 +80,7 @@ func TestPagesByRole(t *testing.T) {
 // checks that each form has a route.
 func TestEveryAddressOnEveryPageLeadsSomewhere(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	b := y.maya()
 	m := y.sample("")
 	y.person("vera", task.RoleViewer)
@@ -143,8 +143,8 @@ func shorter(p string) string {
 
 // hasRoute asks as another site does: a route refuses that with 403, an
 // address without one is not there.
-func (y *pageSite) hasRoute(path string) bool {
-	for route := range y.server.perms {
+func (s *site) hasRoute(path string) bool {
+	for route := range s.srv.perms {
 		method, pattern, _ := strings.Cut(route, " ")
 		if method == "POST" && matches(pattern, path) {
 			return true
@@ -169,7 +169,7 @@ func matches(pattern, path string) bool {
 func TestHostileTextsStayTexts(t *testing.T) {
 	t.Parallel()
 	const evil = `"><script>alert(1)</script><img src=x onerror=alert(2)>'`
-	y := newPageSite(t)
+	y := newSite(t)
 	b := y.maya()
 	m := y.sample(evil)
 	for _, p := range slices.Concat(m.pages()[1:], m.writerPages(), adminPages, []string{

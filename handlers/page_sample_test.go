@@ -17,7 +17,7 @@ type sample struct {
 	running, ended, failed, approval                         task.ID
 }
 
-func (y *pageSite) sample(mark string) (m sample) {
+func (s *site) sample(mark string) (m sample) {
 	ctx := context.Background()
 	in := func(owner, title string, prio int) task.New {
 		return task.New{
@@ -29,85 +29,85 @@ func (y *pageSite) sample(mark string) (m sample) {
 			},
 		}
 	}
-	m.done = y.create(mayaActor, in("coder", "Ship the first version", 0)).ID
-	y.runOf(m.done, service.Finished{
+	m.done = s.newTask(mayaActor, in("coder", "Ship the first version", 0)).ID
+	s.runOf(m.done, service.Finished{
 		State:   task.State{Status: task.RunCompleted, Phase: task.PhaseEnded},
 		Summary: "All of it works. " + mark, Artifacts: []string{"out/report-" + mark},
 		Usage: task.Usage{ToolCalls: 12, TokensIn: 42000, TokensOut: 6100, CostUSD: 0.31},
 	}, mark)
-	y.ok2(y.svc.CompleteTask(ctx, mayaActor, m.done, "Shipped. "+mark, 0))
-	m.canceled = y.create(mayaActor, in("planner", "A plan nobody needs", 0)).ID
-	_, err := y.svc.CancelTask(ctx, mayaActor, m.canceled, "not wanted "+mark)
-	y.ok(err)
-	y.Forward(2 * time.Hour)
+	s.ok2(s.svc.CompleteTask(ctx, mayaActor, m.done, "Shipped. "+mark, 0))
+	m.canceled = s.newTask(mayaActor, in("planner", "A plan nobody needs", 0)).ID
+	_, err := s.svc.CancelTask(ctx, mayaActor, m.canceled, "not wanted "+mark)
+	s.ok(err)
+	s.Forward(2 * time.Hour)
 
-	m.stuck = y.create(mayaActor, in("coder", "Migrate the database", 4)).ID
+	m.stuck = s.newTask(mayaActor, in("coder", "Migrate the database", 4)).ID
 	for range 3 {
-		m.failed = y.runOf(m.stuck, service.Finished{
+		m.failed = s.runOf(m.stuck, service.Finished{
 			State:  task.State{Status: task.RunFailed, Phase: task.PhaseError},
 			Reason: "exit code 1: " + mark, Permanent: true,
 		}, mark)
 	}
-	m.draft = y.create(mayaActor, task.New{Owner: "bad", Title: "Think about it" + mark, Status: task.Draft}).ID
-	m.parent = y.create(mayaActor, in("planner", "Prepare the release", 8)).ID
-	sub, err := y.svc.CreateSubtask(ctx, asAgent("planner"), m.parent, 1,
+	m.draft = s.newTask(mayaActor, task.New{Owner: "bad", Title: "Think about it" + mark, Status: task.Draft}).ID
+	m.parent = s.newTask(mayaActor, in("planner", "Prepare the release", 8)).ID
+	sub, err := s.svc.CreateSubtask(ctx, asAgent("planner"), m.parent, 1,
 		task.New{Owner: "coder", Title: "Write release notes" + mark, Priority: 3})
-	y.ok(err)
+	s.ok(err)
 	m.waits = sub.ID
-	r, err := y.svc.RunNow(ctx, mayaActor, m.waits)
-	y.ok(err)
+	r, err := s.svc.RunNow(ctx, mayaActor, m.waits)
+	s.ok(err)
 	m.approval = r.ID
-	m.asked = y.create(mayaActor, in("planner", "Choose a color", 1)).ID
-	_, err = y.svc.Ask(ctx, asAgent("planner"), m.asked, "Blue or green? "+mark, false)
-	y.ok(err)
-	y.ok2(y.svc.Comment(ctx, mayaActor, m.stuck, "Please look at the **log**: "+mark))
-	m.ended = y.runOf(m.parent, service.Finished{
+	m.asked = s.newTask(mayaActor, in("planner", "Choose a color", 1)).ID
+	_, err = s.svc.Ask(ctx, asAgent("planner"), m.asked, "Blue or green? "+mark, false)
+	s.ok(err)
+	s.ok2(s.svc.Comment(ctx, mayaActor, m.stuck, "Please look at the **log**: "+mark))
+	m.ended = s.runOf(m.parent, service.Finished{
 		State:   task.State{Status: task.RunCompleted, Phase: task.PhaseEnded},
 		Summary: "Planned it in three steps. " + mark, Usage: task.Usage{ToolCalls: 4, TokensIn: 9000, TokensOut: 900},
 	}, mark)
-	m.work = y.create(mayaActor, in("coder", "Add a dark mode to the settings page", 6)).ID
-	m.running = y.runOf(m.work, service.Finished{}, mark)
-	y.create(mayaActor, in("pull", "Answer the mail of a customer", 2))
-	y.create(mayaActor, in("reviewer", "Look at the new endpoints", 2))
-	_, err = y.svc.Tick(ctx, "cron")
-	y.ok(err)
-	y.ok(y.svc.NoteJob(ctx, "backup", 1200*time.Millisecond, context.DeadlineExceeded))
-	y.ok(y.svc.RollUp(ctx))
-	y.ok(y.svc.Index(ctx))
+	m.work = s.newTask(mayaActor, in("coder", "Add a dark mode to the settings page", 6)).ID
+	m.running = s.runOf(m.work, service.Finished{}, mark)
+	s.newTask(mayaActor, in("pull", "Answer the mail of a customer", 2))
+	s.newTask(mayaActor, in("reviewer", "Look at the new endpoints", 2))
+	_, err = s.svc.Tick(ctx, "cron")
+	s.ok(err)
+	s.ok(s.svc.NoteJob(ctx, "backup", 1200*time.Millisecond, context.DeadlineExceeded))
+	s.ok(s.svc.RollUp(ctx))
+	s.ok(s.svc.Index(ctx))
 	for i := range 25 {
-		y.ok2(y.svc.Todo(ctx, asAgent("coder"), "coder", task.TodoRPush, "Note "+strconv.Itoa(i)+mark))
+		s.ok2(s.svc.Todo(ctx, asAgent("coder"), "coder", task.TodoRPush, "Note "+strconv.Itoa(i)+mark))
 	}
-	_, err = y.svc.CreateToken(ctx, mayaActor, service.NewToken{Name: "laptop", Agent: "coder"})
-	y.ok(err)
+	_, err = s.svc.CreateToken(ctx, mayaActor, service.NewToken{Name: "laptop", Agent: "coder"})
+	s.ok(err)
 	return m
 }
 
 func clip60(s string) string { r := []rune(s); return string(r[:min(len(r), 50)]) }
 
-func (y *pageSite) ok2(_ any, err error) {
-	y.t.Helper()
-	y.ok(err)
+func (s *site) ok2(_ any, err error) {
+	s.t.Helper()
+	s.ok(err)
 }
 
 // runOf makes a run of a task by hand, with a transcript, and ends it unless f
 // names no end.
-func (y *pageSite) runOf(id task.ID, f service.Finished, mark string) task.ID {
-	y.t.Helper()
+func (s *site) runOf(id task.ID, f service.Finished, mark string) task.ID {
+	s.t.Helper()
 	ctx := context.Background()
-	r, err := y.svc.RunNow(ctx, mayaActor, id)
-	y.ok(err)
-	st, _, err := y.svc.NextRun(ctx, nil)
-	y.ok(err)
+	r, err := s.svc.RunNow(ctx, mayaActor, id)
+	s.ok(err)
+	st, _, err := s.svc.NextRun(ctx, nil)
+	s.ok(err)
 	if st == nil || st.Run.ID != r.ID {
-		y.t.Fatalf("run %d did not start", r.ID)
+		s.t.Fatalf("run %d did not start", r.ID)
 	}
-	y.ok(y.svc.RunWorking(ctx, r.ID, st.Run.Lease, 1, "1", "b"))
+	s.ok(s.svc.RunWorking(ctx, r.ID, st.Run.Lease, 1, "1", "b"))
 	data := func(v any) json.RawMessage {
 		b, err := json.Marshal(v)
-		y.ok(err)
+		s.ok(err)
 		return b
 	}
-	y.ok(y.svc.AppendTranscript(ctx, r.ID, st.Run.Lease, []task.Message{
+	s.ok(s.svc.AppendTranscript(ctx, r.ID, st.Run.Lease, []task.Message{
 		{Role: task.SpeakerAssistant, Type: "text", Content: "I read the settings first. " + mark},
 		{
 			Role: task.SpeakerAssistant, Type: "tool_call", Content: "read",
@@ -128,8 +128,8 @@ func (y *pageSite) runOf(id task.ID, f service.Finished, mark string) task.ID {
 	if f.State.Status == "" {
 		return r.ID
 	}
-	y.Forward(90 * time.Second)
-	y.ok(y.svc.FinishRun(ctx, r.ID, st.Run.Lease, f))
+	s.Forward(90 * time.Second)
+	s.ok(s.svc.FinishRun(ctx, r.ID, st.Run.Lease, f))
 	return r.ID
 }
 
@@ -150,7 +150,7 @@ func (m sample) pages() []string {
 	for _, r := range []task.ID{m.running, m.ended, m.failed, m.approval} {
 		list = append(list, id("/runs/", r, ""))
 	}
-	for a := range testAgents {
+	for a := range siteAgents {
 		list = append(list, "/agents/"+a)
 	}
 	return list

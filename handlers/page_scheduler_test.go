@@ -12,7 +12,7 @@ import (
 
 func TestTheSchedulerTellsWhatIsToCome(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	b := y.maya()
 	b.cookie("zone", "Europe/Berlin")
 	b.get("/scheduler").is(200).shows("Next ticks", " in CET", ">11:00</time>",
@@ -21,11 +21,11 @@ func TestTheSchedulerTellsWhatIsToCome(t *testing.T) {
 
 func TestTheSchedulerTellsWhatWaitsAndWhy(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	b, ctx := y.maya(), context.Background()
 	var ids []task.ID
 	for _, title := range []string{"First <b>of</b> all", "Second to it", "Third in line"} {
-		tk := y.create(mayaActor, task.New{Owner: "coder", Title: title, NoStart: true})
+		tk := y.newTask(mayaActor, task.New{Owner: "coder", Title: title, NoStart: true})
 		_, err := y.svc.RunNow(ctx, mayaActor, tk.ID)
 		y.ok(err)
 		ids = append(ids, tk.ID)
@@ -72,7 +72,7 @@ func TestTheSchedulerTellsWhatWaitsAndWhy(t *testing.T) {
 		}
 	})
 	t.Run("another claim is, with a way back", func(t *testing.T) {
-		tk := y.create(mayaActor, task.New{Owner: "pull", Title: "Claimed by hand"})
+		tk := y.newTask(mayaActor, task.New{Owner: "pull", Title: "Claimed by hand"})
 		_, err := y.svc.Signup(ctx, asAgent("pull"), "pull", 1)
 		y.ok(err)
 		has(row(b.get("/scheduler"), "held-"+tk.ID.String()), "/tasks/"+tk.ID.String()+"/release")
@@ -92,9 +92,9 @@ func TestTheSchedulerTellsWhatWaitsAndWhy(t *testing.T) {
 
 func TestTheRunPageNamesWhatStartedTheRun(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t, func(c *service.Config) { c.Wakes = true })
+	y := newSite(t, func(o setup) { o.Config.Wakes = true })
 	b := y.maya()
-	tk := y.create(mayaActor, task.New{Owner: "coder", Title: "Look", NoStart: true})
+	tk := y.newTask(mayaActor, task.New{Owner: "coder", Title: "Look", NoStart: true})
 	_, err := y.svc.Comment(context.Background(), mayaActor, tk.ID, "Now.")
 	y.ok(err)
 	b.get("/runs/1").is(200).shows("by a wake (comment by maya), asked by")
@@ -102,10 +102,10 @@ func TestTheRunPageNamesWhatStartedTheRun(t *testing.T) {
 
 func TestTheSchedulerTellsOfWakes(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t, func(c *service.Config) { c.Wakes, c.WakeBudget = true, 2 })
+	y := newSite(t, func(o setup) { o.Config.Wakes, o.Config.WakeBudget = true, 2 })
 	b, ctx := y.maya(), context.Background()
 	b.get("/scheduler").shows("at most 2 times per task, per hour")
-	tk := y.create(mayaActor, task.New{Owner: "coder", Title: "Woken again and again"})
+	tk := y.newTask(mayaActor, task.New{Owner: "coder", Title: "Woken again and again"})
 	for range 3 {
 		if start, _, err := y.svc.NextRun(ctx, nil); err != nil {
 			t.Fatal(err)

@@ -9,8 +9,8 @@ import (
 
 func TestAScriptIsToldWhereAFormLeads(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
-	tk := y.create(mayaActor, task.New{Owner: "coder", Title: "Talked about", NoStart: true})
+	y := newSite(t)
+	tk := y.newTask(mayaActor, task.New{Owner: "coder", Title: "Talked about", NoStart: true})
 	b := y.maya()
 	b.header = http.Header{sentHeader: {"1"}}
 	path := "/tasks/" + tk.ID.String() + "/comments"

@@ -74,7 +74,7 @@ func (f *sampleSettings) Edit(values map[string]*string) (out service.SettingsEd
 func TestAdminsChangeSettingsInThePage(t *testing.T) {
 	t.Parallel()
 	file := &sampleSettings{}
-	y := newPageSite(t, func(c *service.Config) { c.Settings = file })
+	y := newSite(t, func(o setup) { o.Config.Settings = file })
 	maya := y.maya()
 	send := func(pairs ...string) *seenPage {
 		return maya.post("/settings/server", append([]string{"was.runs.attempts", "3", "was.approval.policy", "delegated"}, pairs...)...)

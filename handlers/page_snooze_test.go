@@ -18,17 +18,17 @@ import (
 )
 
 // asks has coder ask something on a new task.
-func (y *pageSite) asks(title, text string) (*task.Task, task.ID) {
-	y.t.Helper()
-	tk := y.create(mayaActor, task.New{Owner: "coder", Title: title, NoStart: true})
-	m, err := y.svc.Ask(context.Background(), asAgent("coder"), tk.ID, text, false)
-	y.ok(err)
+func (s *site) asks(title, text string) (*task.Task, task.ID) {
+	s.t.Helper()
+	tk := s.newTask(mayaActor, task.New{Owner: "coder", Title: title, NoStart: true})
+	m, err := s.svc.Ask(context.Background(), asAgent("coder"), tk.ID, text, false)
+	s.ok(err)
 	return tk, m.ID
 }
 
 func TestSnoozeOnPages(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	b, oleg := y.maya(), y.person("oleg", task.RoleOperator)
 	tk, q := y.asks("Choose a color", "Blue or green?")
 	snooze := func(pairs ...string) *seenPage {
@@ -93,7 +93,7 @@ func TestSnoozeOnPages(t *testing.T) {
 
 func TestLongInboxesArePagedAndSmall(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	b := y.maya()
 	rnd := rand.New(rand.NewPCG(1, 2))
 	noise := func() string {
@@ -106,7 +106,7 @@ func TestLongInboxesArePagedAndSmall(t *testing.T) {
 	}
 	for range 45 {
 		y.asks("Question "+noise()[:100], noise())
-		tk := y.create(mayaActor, task.New{Owner: "coder", Title: "Note " + noise()[:100], NoStart: true})
+		tk := y.newTask(mayaActor, task.New{Owner: "coder", Title: "Note " + noise()[:100], NoStart: true})
 		_, err := y.svc.Notify(context.Background(), asAgent("coder"), tk.ID, noise())
 		y.ok(err)
 	}

@@ -10,7 +10,7 @@ import (
 
 func TestCreateATaskByForm(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	b := y.maya()
 	t.Run("the form offers the agents with their queues", func(t *testing.T) {
 		b.get("/tasks/new?owner=coder").is(200).shows(`value="coder" selected`, "0 tasks in its queue", "drafts only", "claims its work itself")
@@ -42,7 +42,7 @@ func TestCreateATaskByForm(t *testing.T) {
 	t.Run("a follow-up points back", func(t *testing.T) {
 		b.post("/tasks/3/complete").leadsTo("/tasks/3").shows("Completed #3", "Create follow-up")
 		b.get("/tasks/new?follow=3").is(200).shows("Follow-up of", "Once")
-		b.post("/tasks", "title", "Once more", "owner", "coder", "follow", "3").leadsTo("/tasks/4").shows("Follow-up of #3", y.srv.URL+"/tasks/3")
+		b.post("/tasks", "title", "Once more", "owner", "coder", "follow", "3").leadsTo("/tasks/4").shows("Follow-up of #3", y.url+"/tasks/3")
 		b.get("/tasks/new?follow=99").is(404)
 		b.get("/tasks/new?follow=x").is(422)
 	})
@@ -50,11 +50,11 @@ func TestCreateATaskByForm(t *testing.T) {
 
 func TestActsOnATask(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	b := y.maya()
-	tk := y.create(mayaActor, task.New{Title: "The work", Owner: "coder", Steps: []task.Step{{Title: "Plan"}, {Title: "Do"}}})
+	tk := y.newTask(mayaActor, task.New{Title: "The work", Owner: "coder", Steps: []task.Step{{Title: "Plan"}, {Title: "Do"}}})
 	at := "/tasks/" + tk.ID.String()
-	other := y.create(mayaActor, task.New{Owner: "coder"})
+	other := y.newTask(mayaActor, task.New{Owner: "coder"})
 
 	t.Run("its place in the queue and its neighbours show", func(t *testing.T) {
 		b.get(at).is(200).shows("1 of 2", "Next task", "Ready: it runs at the next tick, at ").hides("Previous task")
@@ -159,7 +159,7 @@ func TestActsOnATask(t *testing.T) {
 		b.post(at+"/comments", "content", "too late").is(409).shows("archived tasks are read-only")
 	})
 	t.Run("a draft is started", func(t *testing.T) {
-		d := y.create(mayaActor, task.New{Owner: "coder", Status: task.Draft})
+		d := y.newTask(mayaActor, task.New{Owner: "coder", Status: task.Draft})
 		b.post("/tasks/" + d.ID.String() + "/start").leadsTo("/tasks/" + d.ID.String()).shows("Started #")
 		b.post("/tasks/" + d.ID.String() + "/start").leadsTo("/tasks/" + d.ID.String())
 	})
@@ -171,7 +171,7 @@ func TestActsOnATask(t *testing.T) {
 
 func TestWhatIsNotThere(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	b := y.maya()
 	for _, path := range []string{
 		"/tasks/99", "/tasks/x", "/tasks/0", "/tasks/5a", "/tasks/-1", "/tasks/99/edit",

@@ -10,7 +10,7 @@ import (
 
 func TestTheTodoListOnThePageOfAnAgent(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	b := y.maya()
 	const page, act = "/agents/coder", "/agents/coder/todo"
 	push := func(items ...string) {

@@ -15,18 +15,18 @@ import (
 )
 
 // says starts a run whose transcript holds lines.
-func (y *pageSite) says(lines ...task.Message) *service.Start {
-	y.t.Helper()
+func (s *site) says(lines ...task.Message) *service.Start {
+	s.t.Helper()
 	ctx := context.Background()
-	tk := y.create(mayaActor, task.New{Owner: "coder", Title: "Talks much", NoStart: true})
-	_, err := y.svc.RunNow(ctx, mayaActor, tk.ID)
-	y.ok(err)
-	st, _, err := y.svc.NextRun(ctx, nil)
-	y.ok(err)
-	y.ok(y.svc.RunWorking(ctx, st.Run.ID, st.Run.Lease, 1, "1", "b"))
+	tk := s.newTask(mayaActor, task.New{Owner: "coder", Title: "Talks much", NoStart: true})
+	_, err := s.svc.RunNow(ctx, mayaActor, tk.ID)
+	s.ok(err)
+	st, _, err := s.svc.NextRun(ctx, nil)
+	s.ok(err)
+	s.ok(s.svc.RunWorking(ctx, st.Run.ID, st.Run.Lease, 1, "1", "b"))
 	for len(lines) > 0 {
 		n := min(len(lines), 500)
-		y.ok(y.svc.AppendTranscript(ctx, st.Run.ID, st.Run.Lease, lines[:n]))
+		s.ok(s.svc.AppendTranscript(ctx, st.Run.ID, st.Run.Lease, lines[:n]))
 		lines = lines[n:]
 	}
 	return st
@@ -38,7 +38,7 @@ func said(format string, args ...any) task.Message {
 
 func TestALongTranscriptIsPaged(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	b := y.maya()
 	var lines []task.Message
 	for i := range 400 {
@@ -96,7 +96,7 @@ func TestALongTranscriptIsPaged(t *testing.T) {
 
 func TestATranscriptIsFilteredByKind(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	b := y.maya()
 	call := func(id, tool string) task.Message {
 		return task.Message{
@@ -141,7 +141,7 @@ func TestATranscriptIsFilteredByKind(t *testing.T) {
 
 func TestLongLinesAreCut(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	b := y.maya()
 	long := strings.Repeat("word ", 6000) + "NEEDLE at the end"
 	st := y.says(task.Message{Role: task.SpeakerTool, Type: "tool_result", Content: long, Data: json.RawMessage(`{"id":"1"}`)})
@@ -154,7 +154,7 @@ func TestLongLinesAreCut(t *testing.T) {
 
 func TestTheLongestTranscriptStaysASmallPage(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	b := y.maya()
 	noise := rand.New(rand.NewPCG(1, 2))
 	var lines []task.Message
@@ -182,7 +182,7 @@ func TestTheLongestTranscriptStaysASmallPage(t *testing.T) {
 
 func TestATranscriptTellsTheReadersTime(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	b := y.maya()
 	st := y.says(said("at nine in the morning, UTC"))
 	b.post("/settings/appearance", "zone", "Asia/Tokyo").is(303)
@@ -194,7 +194,7 @@ func TestATranscriptTellsTheReadersTime(t *testing.T) {
 
 func TestAFailedRunShowsItsFirstError(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	b := y.maya()
 	lines := []task.Message{said("Building."), said("gcc -c <main>.c"), said("main.c:3:5: error: expected ';'")}
 	for i := range 400 {
@@ -221,7 +221,7 @@ func TestAFailedRunShowsItsFirstError(t *testing.T) {
 
 func TestAFailedRunDoesNotRepeatItsReasonAsFirstError(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	st := y.says(said("Building."), task.Message{Role: task.SpeakerSystem, Type: "error", Content: "The model refused the key."})
 	y.ok(y.svc.FinishRun(t.Context(), st.Run.ID, st.Run.Lease,
 		service.Finished{State: task.State{Status: task.RunFailed, Phase: task.PhaseAuth}, Reason: "The model refused the key."}))

@@ -13,9 +13,9 @@ const typedText = "Half an hour of careful words"
 
 func TestTypedTextComesBackWhenItsFormIsGone(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	b := y.maya()
-	tk := y.create(mayaActor, task.New{
+	tk := y.newTask(mayaActor, task.New{
 		Title: "Gone", Owner: "coder", Steps: []task.Step{{Title: "Do"}},
 		Resources: []task.Resource{{Type: "url", Value: "https://example.com/a"}},
 	})
@@ -46,11 +46,11 @@ func TestTypedTextComesBackWhenItsFormIsGone(t *testing.T) {
 		})
 	}
 	t.Run("of an answer to a question that is answered", func(t *testing.T) {
-		open := y.create(mayaActor, task.New{Title: "Open", Owner: "coder"})
+		open := y.newTask(mayaActor, task.New{Title: "Open", Owner: "coder"})
 		b.post("/tasks/"+open.ID.String()+"/reply", "content", typedText).is(409).shows(typedText)
 	})
 	t.Run("of a reason on a run that is over", func(t *testing.T) {
-		open := y.create(mayaActor, task.New{Title: "Asked", Owner: "reviewer"})
+		open := y.newTask(mayaActor, task.New{Title: "Asked", Owner: "reviewer"})
 		r, err := y.svc.RunNow(context.Background(), mayaActor, open.ID)
 		y.ok(err)
 		_, err = y.svc.CancelRun(context.Background(), mayaActor, r.ID, "")
@@ -69,9 +69,9 @@ func TestTypedTextComesBackWhenItsFormIsGone(t *testing.T) {
 
 func TestTypedTextComesBackWhenTheSessionHasEnded(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	y.maya()
-	tk := y.create(mayaActor, task.New{Title: "Open", Owner: "coder"})
+	tk := y.newTask(mayaActor, task.New{Title: "Open", Owner: "coder"})
 	at := "/tasks/" + tk.ID.String()
 	lone := y.browser()
 	t.Run("it is shown with the way to sign in", func(t *testing.T) {

@@ -11,9 +11,9 @@ import (
 
 func TestWhatARunChangedOnItsPage(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	b := y.maya()
-	tk := y.create(mayaActor, task.New{Owner: "coder", Title: "The work"})
+	tk := y.newTask(mayaActor, task.New{Owner: "coder", Title: "The work"})
 	run := y.runOf(tk.ID, service.Finished{
 		State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}, Summary: "x",
 		Work: &task.Work{

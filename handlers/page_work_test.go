@@ -14,10 +14,10 @@ import (
 
 func TestDecisionsOnRuns(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	b := y.maya()
 	waiting := func(title string) (task.ID, string) {
-		tk := y.create(asAgent("planner"), task.New{Owner: "coder", Title: title})
+		tk := y.newTask(asAgent("planner"), task.New{Owner: "coder", Title: title})
 		r, err := y.svc.RunNow(context.Background(), asAgent("planner"), tk.ID)
 		y.ok(err)
 		return r.ID, r.Approval.Version
@@ -72,9 +72,9 @@ func TestDecisionsOnRuns(t *testing.T) {
 
 func TestRunsAndTheirTranscripts(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	b := y.maya()
-	tk := y.create(mayaActor, task.New{Owner: "coder", Title: "The work"})
+	tk := y.newTask(mayaActor, task.New{Owner: "coder", Title: "The work"})
 	failed := y.runOf(tk.ID, service.Finished{
 		State:  task.State{Status: task.RunFailed, Phase: task.PhaseError},
 		Reason: "exit code 2", Permanent: true,
@@ -127,7 +127,7 @@ func TestRunsAndTheirTranscripts(t *testing.T) {
 
 func TestHistoryIsSearched(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	b := y.maya()
 	b.get("/history").shows("No closed tasks yet")
 	y.sample("")
@@ -143,7 +143,7 @@ func TestHistoryIsSearched(t *testing.T) {
 
 func TestAgentDefinitionsOnPages(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	b := y.maya()
 	const good = "---\ndescription: tests things\ntools: read\n---\nTest.\n"
 
@@ -186,7 +186,7 @@ func TestAgentDefinitionsOnPages(t *testing.T) {
 		b.get("/agents/tester/edit").shows("broken")
 	})
 	t.Run("what owns open tasks is not deleted", func(t *testing.T) {
-		tk := y.create(mayaActor, task.New{Owner: "tester"})
+		tk := y.newTask(mayaActor, task.New{Owner: "tester"})
 		b.post("/agents/tester/delete").is(409).shows("owns 1 open tasks")
 		b.post("/tasks/" + tk.ID.String() + "/complete").is(303)
 		b.post("/agents/tester/delete").leadsTo("/agents").shows("Deleted tester")
@@ -200,7 +200,7 @@ func TestAgentDefinitionsOnPages(t *testing.T) {
 
 func TestTheScheduler(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	b := y.maya()
 	y.sample("")
 	b.get("/scheduler").shows("Last backup").hides("3.4 MB")
@@ -220,12 +220,12 @@ func TestTheScheduler(t *testing.T) {
 
 func TestTheBoard(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	b := y.maya()
 	for range 130 {
-		y.create(mayaActor, task.New{Owner: "coder", Title: "One of many"})
+		y.newTask(mayaActor, task.New{Owner: "coder", Title: "One of many"})
 	}
-	tk := y.create(mayaActor, task.New{Owner: "planner", Title: "A question of mine"})
+	tk := y.newTask(mayaActor, task.New{Owner: "planner", Title: "A question of mine"})
 	_, err := y.svc.Ask(context.Background(), asAgent("planner"), tk.ID, "What now?", false)
 	y.ok(err)
 

@@ -6,10 +6,11 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,43 +20,36 @@ import (
 	"taskyard/db/dbtest"
 	"taskyard/internal/buildinfo"
 	"taskyard/internal/testkit"
+	"taskyard/internal/testkit/testservice"
 	"taskyard/service"
 	"taskyard/task"
 )
 
 // yearSite is a server over a year of work, whose clock is at its end.
-func yearSite(t testing.TB, size dbfill.Size) (*pageSite, dbfill.Marks) {
+func yearSite(t testing.TB, size dbfill.Size) (*site, dbfill.Marks) {
 	t.Helper()
-	y := &pageSite{t: t, dir: t.TempDir(), Clock: testkit.NewClock()}
-	quiet, path := slog.New(slog.DiscardHandler), filepath.Join(t.TempDir(), "taskyard.db")
+	clock, quiet, path := testkit.NewClock(), slog.New(slog.DiscardHandler), filepath.Join(t.TempDir(), "taskyard.db")
 	open := func() *db.DB {
-		return dbtest.Open(t, path, func(o *db.Options) { o.Now, o.Log = y.Now, quiet })
+		return dbtest.Open(t, path, func(o *db.Options) { o.Now, o.Log = clock.Now, quiet })
 	}
-	y.ok(open().Close())
-	var agents []string
+	if err := open().Close(); err != nil {
+		t.Fatal(err)
+	}
+	agents := map[string]string{}
 	for i := range 16 {
-		id := fmt.Sprintf("agent-%c", 'a'+i)
-		agents = append(agents, id)
-		text := "---\ndescription: does its part of the work\ntools: read, edit, bash\nrunner: script\n---\nDo what the task says.\n"
-		y.ok(os.WriteFile(filepath.Join(y.dir, id+".md"), []byte(text), 0o600))
+		agents[fmt.Sprintf("agent-%c", 'a'+i)] = "---\ndescription: does its part of the work\ntools: read, edit, bash\n" +
+			"runner: script\n---\nDo what the task says.\n"
 	}
-	m, err := dbfill.Year(t.Context(), path, size, agents, y.Now())
-	y.ok(err)
-	d := open()
-	y.svc = service.New(d, testkit.OpenAgents(t, y.dir, nil), service.Config{
-		Rules: testkit.Rules(), Now: y.Now, Log: quiet, CheapPasswords: true,
-		Ticks: func(after task.Time) task.Time { return after.Add(time.Hour) },
-	})
-	y.ok(y.svc.Index(context.Background()))
-	y.sched = &pageScheduler{next: y.svc.Now().Add(time.Hour)}
-	y.server, err = New(Options{
-		Service: y.svc, Scheduler: y.sched, Log: quiet,
-		Build: buildinfo.Info{Version: "test"}, DataDir: filepath.Dir(y.dir),
-	})
-	y.ok(err)
-	y.srv = httptest.NewServer(y.server)
-	t.Cleanup(func() { y.svc.Hub().Close(); y.srv.Close() })
-	return y, m
+	m, err := dbfill.Year(t.Context(), path, size, slices.Sorted(maps.Keys(agents)), clock.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := testservice.New(t, testservice.Options{Agents: agents, Clock: clock, Database: open(), Config: func(c *service.Config) {
+		c.Ticks = func(after task.Time) task.Time { return after.Add(time.Hour) }
+	}})
+	y := &site{t: t, sched: &pageScheduler{}}
+	y.ok(made.Service.Index(t.Context()))
+	return y.begin(made, Options{Scheduler: y.sched, Log: quiet, Build: buildinfo.Info{Version: "test"}}, &http.Server{}), m
 }
 
 // yearPages are the pages that grow with an instance, each in the state in which it
@@ -102,10 +96,10 @@ func TestPagesOfAYearAreSmall(t *testing.T) {
 	})
 }
 
-func (y *pageSite) newAdmin() {
-	y.t.Helper()
-	_, err := y.svc.AddUser(context.Background(), task.SystemActor, "mara", pagePassword, task.RoleAdmin)
-	y.ok(err)
+func (s *site) newAdmin() {
+	s.t.Helper()
+	_, err := s.svc.AddUser(context.Background(), task.SystemActor, "mara", pagePassword, task.RoleAdmin)
+	s.ok(err)
 }
 
 // BenchmarkYearPages asks for every page of a year of work, each time after a
@@ -116,7 +110,7 @@ func BenchmarkYearPages(b *testing.B) {
 	who := y.signIn("mara")
 	for _, path := range yearPages(m) {
 		b.Run(strings.ReplaceAll(path, "/", "~"), func(b *testing.B) {
-			req := httptest.NewRequest(http.MethodGet, y.srv.URL+path, http.NoBody)
+			req := httptest.NewRequest(http.MethodGet, y.url+path, http.NoBody)
 			for _, c := range who.client.Jar.Cookies(req.URL) {
 				req.AddCookie(c)
 			}
@@ -126,7 +120,7 @@ func BenchmarkYearPages(b *testing.B) {
 				y.ok(err)
 				b.StartTimer()
 				w := httptest.NewRecorder()
-				y.server.ServeHTTP(w, req)
+				y.srv.ServeHTTP(w, req)
 				if w.Code != http.StatusOK {
 					b.Fatal(w.Code)
 				}

@@ -87,7 +87,7 @@ func TestPermissionsOverJSON(t *testing.T) {
 
 func TestPermissionsOnPages(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	b := y.maya()
 	p := asking(t, y.svc, mayaActor, "coder", "bash", `{"command":"echo \u202e<b>x</b>\u200b"}`)
 	page := "/approvals/" + p.Run.String()

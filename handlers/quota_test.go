@@ -70,7 +70,7 @@ func TestQuotasHoldOnEverySurface(t *testing.T) {
 // numbers that are enforced.
 func TestQuotasAreListed(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	page := y.maya().get("/settings/limits").is(200)
 	docs, err := os.ReadFile("../docs/operations.md")
 	y.ok(err)
@@ -96,9 +96,9 @@ func TestQuotasAreListed(t *testing.T) {
 // form of the task's page.
 func TestAPersonWhoCommentsTooOftenKeepsTheText(t *testing.T) {
 	t.Parallel()
-	y := newPageSite(t)
+	y := newSite(t)
 	b := y.maya()
-	tk := y.create(mayaActor, task.New{Title: "Talk", Owner: "coder"})
+	tk := y.newTask(mayaActor, task.New{Title: "Talk", Owner: "coder"})
 	for range 600 {
 		y.ok2(y.svc.Comment(t.Context(), mayaActor, tk.ID, "again"))
 	}

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"taskyard/service"
 	"taskyard/task"
 )
 
@@ -16,11 +15,11 @@ import (
 func TestARunCannotPostItsSecrets(t *testing.T) {
 	t.Parallel()
 	const secret = `pass"phrase/zebra ü`
-	y := newPageSite(t, func(c *service.Config) {
-		c.Secrets = func(names []string) []string { return []string{secret} }
+	y := newSite(t, func(o setup) {
+		o.Config.Secrets = func(names []string) []string { return []string{secret} }
 	})
 	ctx := context.Background()
-	id := y.create(mayaActor, task.New{Owner: "coder", Title: "Deploy"}).ID
+	id := y.newTask(mayaActor, task.New{Owner: "coder", Title: "Deploy"}).ID
 	y.ok2(y.svc.RunNow(ctx, mayaActor, id))
 	st, _, err := y.svc.NextRun(ctx, nil)
 	y.ok(err)
@@ -31,7 +30,7 @@ func TestARunCannotPostItsSecrets(t *testing.T) {
 	path := "/api/tasks/" + id.String()
 	send := func(method, path, body string) string {
 		t.Helper()
-		req, err := http.NewRequestWithContext(ctx, method, y.srv.URL+path, strings.NewReader(body))
+		req, err := http.NewRequestWithContext(ctx, method, y.url+path, strings.NewReader(body))
 		y.ok(err)
 		req.Header.Set("Authorization", "Bearer "+st.Token)
 		req.Header.Set("Content-Type", "application/json")
@@ -65,7 +64,7 @@ func TestARunCannotPostItsSecrets(t *testing.T) {
 	}
 	t.Run("what people write stays", func(t *testing.T) {
 		b := y.maya()
-		other := y.create(mayaActor, task.New{Owner: "coder", Title: "Other"}).ID
+		other := y.newTask(mayaActor, task.New{Owner: "coder", Title: "Other"}).ID
 		b.post("/tasks/"+other.String()+"/comments", "content", secret)
 		tk, err := y.svc.Task(ctx, mayaActor, other)
 		y.ok(err)

@@ -16,20 +16,20 @@ import (
 func TestWhatAWorkerReportsIsRedacted(t *testing.T) {
 	t.Parallel()
 	const secret = `pass"phrase/zebra ü`
-	y := newPageSite(t, func(c *service.Config) {
-		c.Secrets = func([]string) []string { return []string{secret} }
-		c.Runner = func(string) service.Runner { return service.Runner{Worker: true} }
+	y := newSite(t, func(o setup) {
+		o.Config.Secrets = func([]string) []string { return []string{secret} }
+		o.Config.Runner = func(string) service.Runner { return service.Runner{Worker: true} }
 	})
 	ctx := t.Context()
 	worker, err := y.svc.CreateToken(ctx, mayaActor, service.NewToken{Name: "box", Scope: "worker"})
 	y.ok(err)
-	tk := y.create(mayaActor, task.New{Owner: "coder", Title: "Deploy"})
+	tk := y.newTask(mayaActor, task.New{Owner: "coder", Title: "Deploy"})
 	y.ok2(y.svc.RunNow(ctx, mayaActor, tk.ID))
 	send := func(token, path string, body map[string]any) string {
 		t.Helper()
 		b, err := json.Marshal(body)
 		y.ok(err)
-		req, err := http.NewRequestWithContext(ctx, http.MethodPost, y.srv.URL+path, strings.NewReader(string(b)))
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, y.url+path, strings.NewReader(string(b)))
 		y.ok(err)
 		req.Header.Set("Authorization", "Bearer "+token)
 		req.Header.Set("Content-Type", "application/json")

@@ -34,18 +34,18 @@ func TestHeadersThatEveryAnswerCarries(t *testing.T) {
 		}
 	}
 	t.Run("http", func(t *testing.T) {
-		check(t, newSite(t, func(o *Options, _ *http.Server) { o.AllowedHosts = []string{"tasks.example"} }))
+		check(t, newSite(t, func(o setup) { o.AllowedHosts = []string{"tasks.example"} }))
 	})
 	t.Run("https", func(t *testing.T) {
 		want["Strict-Transport-Security"] = "max-age=31536000"
-		check(t, newSite(t, func(o *Options, _ *http.Server) { o.PublicURL = siteURL }))
+		check(t, newSite(t, func(o setup) { o.PublicURL = siteURL }))
 	})
 }
 
 // Names that begin with __Host- can be set by this host over https alone.
 func TestCookiesAreBoundToTheHostOverHTTPS(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, func(o *Options, _ *http.Server) { o.PublicURL = siteURL })
+	s := newSite(t, func(o setup) { o.PublicURL = siteURL })
 	s.do("admin", "POST", "/api/users", `{"name":"vera","password":"`+pagePassword+`","role":"viewer"}`, "Host", "tasks.example").want(201)
 	res := s.do("nobody", "GET", "/login", "", "Host", "tasks.example").want(200)
 	cookies := res.Header.Values("Set-Cookie")
@@ -71,7 +71,7 @@ func TestCookiesAreBoundToTheHostOverHTTPS(t *testing.T) {
 // Browsers take __Host- for the whole host alone.
 func TestCookiesBelowAPathAreSentNowhereElse(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, func(o *Options, _ *http.Server) { o.PublicURL = siteURL + "/team" })
+	s := newSite(t, func(o setup) { o.PublicURL = siteURL + "/team" })
 	res := s.do("nobody", "GET", "/team/login", "", "Host", "tasks.example").want(200)
 	cookies := res.Header.Values("Set-Cookie")
 	if len(cookies) == 0 {
@@ -125,7 +125,7 @@ func TestWhoSignsInIsWarnedOfAnOpenConnection(t *testing.T) {
 		{"tasks.example", "", true},
 		{"192.0.2.1:8080", "http://192.0.2.1:8080", true},
 	} {
-		s := newSite(t, func(o *Options, _ *http.Server) { o.PublicURL, o.AllowedHosts = c.public, []string{"tasks.example"} })
+		s := newSite(t, func(o setup) { o.PublicURL, o.AllowedHosts = c.public, []string{"tasks.example"} })
 		a := s.do("nobody", "GET", "/login", "", "Host", c.host).want(200)
 		if got := strings.Contains(string(a.Body), warning); got != c.warned {
 			t.Errorf("%s, public_url %q: warned %v", c.host, c.public, got)
@@ -152,8 +152,8 @@ func TestMetricsAreClosedBehindProxies(t *testing.T) {
 		}
 	})
 	t.Run("which the configuration tells of", func(t *testing.T) {
-		newSite(t, func(o *Options, _ *http.Server) { o.PublicURL = siteURL }).do("nobody", "GET", "/metrics", "").want(401)
-		newSite(t, func(o *Options, _ *http.Server) { o.TrustedProxies = []string{"10.0.0.1/32"} }).do("nobody", "GET", "/metrics", "").want(401)
+		newSite(t, func(o setup) { o.PublicURL = siteURL }).do("nobody", "GET", "/metrics", "").want(401)
+		newSite(t, func(o setup) { o.TrustedProxies = []string{"10.0.0.1/32"} }).do("nobody", "GET", "/metrics", "").want(401)
 	})
 }
 

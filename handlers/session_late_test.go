@@ -14,12 +14,12 @@ import (
 func TestASessionThatHasEndedStaysEnded(t *testing.T) {
 	t.Parallel()
 	t.Run("a request that is still under way does not bring it back", func(t *testing.T) {
-		y := newPageSite(t)
+		y := newSite(t)
 		b := y.maya()
 		other := y.signIn("maya")
 		y.Forward(sessionTouch + time.Minute) // the request notes when it was seen
 		body, send := io.Pipe()
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, y.srv.URL+"/settings/keys", body)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, y.url+"/settings/keys", body)
 		y.ok(err)
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		req.Header.Set("Origin", b.origin)
@@ -38,20 +38,20 @@ func TestASessionThatHasEndedStaysEnded(t *testing.T) {
 		b.get("/queues").leadsTo("/login?next=%2Fqueues")
 	})
 	t.Run("a stream of it ends at its next look", func(t *testing.T) {
-		y := newPageSite(t)
+		y := newSite(t)
 		b, other := y.maya(), y.signIn("maya")
-		req, err := http.NewRequestWithContext(context.WithValue(t.Context(), keyCall, &call{}), http.MethodGet, y.srv.URL+"/live", http.NoBody)
+		req, err := http.NewRequestWithContext(context.WithValue(t.Context(), keyCall, &call{}), http.MethodGet, y.url+"/live", http.NoBody)
 		y.ok(err)
 		for _, k := range b.client.Jar.Cookies(req.URL) {
 			req.AddCookie(k)
 		}
 		c := echo.New().NewContext(req, httptest.NewRecorder())
-		y.ok(y.server.identify(c))
-		if !y.server.stillIn(c) {
+		y.ok(y.srv.identify(c))
+		if !y.srv.stillIn(c) {
 			t.Error("signed in, and not let in")
 		}
 		other.post("/settings/signout").leadsTo("/login")
-		if y.server.stillIn(c) {
+		if y.srv.stillIn(c) {
 			t.Error("it continues after signing out everywhere")
 		}
 	})

@@ -109,7 +109,7 @@ func TestPagesOfATranscriptStayWithinTheBytesOfAnAnswer(t *testing.T) {
 	for name, text := range hostileTexts() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			y := newPageSite(t)
+			y := newSite(t)
 			b := y.maya()
 			st := y.says(hostileLines(text)...)
 			at := "/runs/" + st.Run.ID.String()

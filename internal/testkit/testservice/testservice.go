@@ -15,13 +15,13 @@ import (
 
 // Options say how an instance differs from the usual one.
 type Options struct {
-	Agents  map[string]string     // definitions by agent ID
-	Runners *agentfile.Options    // nil: as in testkit.OpenAgents
-	Config  func(*service.Config) // may be nil
-	DB      []func(*db.Options)   // further options of the database
-	Log     *slog.Logger          // nil: nothing is logged
-	Clock   *testkit.Clock        // nil: stopped
-	Folder  string                // of the agents; "": a temporary one
+	Agents   map[string]string     // definitions by agent ID
+	Runners  *agentfile.Options    // nil: as in testkit.OpenAgents
+	Config   func(*service.Config) // may be nil
+	Database *db.DB                // nil: a new one
+	Log      *slog.Logger          // nil: nothing is logged
+	Clock    *testkit.Clock        // nil: stopped
+	Folder   string                // of the agents; "": a temporary one
 }
 
 // Instance is what New made.
@@ -36,7 +36,7 @@ type Instance struct {
 // next to nothing.
 func New(t testing.TB, opt Options) *Instance {
 	t.Helper()
-	y := &Instance{Dir: opt.Folder, Clock: opt.Clock}
+	y := &Instance{DB: opt.Database, Dir: opt.Folder, Clock: opt.Clock}
 	if y.Dir == "" {
 		y.Dir = t.TempDir()
 	}
@@ -47,7 +47,9 @@ func New(t testing.TB, opt Options) *Instance {
 		opt.Log = slog.New(slog.DiscardHandler)
 	}
 	testkit.WriteAgents(t, y.Dir, opt.Agents)
-	y.DB = dbtest.New(t, append([]func(*db.Options){func(o *db.Options) { o.Now, o.Log = y.Clock.Now, opt.Log }}, opt.DB...)...)
+	if y.DB == nil {
+		y.DB = dbtest.New(t, func(o *db.Options) { o.Now, o.Log = y.Clock.Now, opt.Log })
+	}
 	cfg := service.Config{Rules: testkit.Rules(), Now: y.Clock.Now, Log: opt.Log, CheapPasswords: true}
 	if opt.Config != nil {
 		opt.Config(&cfg)

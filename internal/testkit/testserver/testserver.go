@@ -1,0 +1,108 @@
+// Package testserver gives each test a server on 127.0.0.1 over a service of its
+// own. What is served is for the test to make: it may need the address.
+package testserver
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"taskyard/internal/testkit/testservice"
+	"taskyard/service"
+	"taskyard/task"
+)
+
+// Server is an instance with an address.
+type Server struct {
+	*testservice.Instance
+	URL     string                      // such as http://127.0.0.1:34567
+	Client  *http.Client                // follows no redirect
+	Callers map[string]service.NewToken // who has a token, by name
+
+	t      testing.TB
+	ln     net.Listener
+	mu     sync.Mutex
+	tokens map[string]string // made so far, by the caller's name
+}
+
+// New listens on a free port for an instance. Requests wait until Serve is called.
+func New(t testing.TB, y *testservice.Instance) *Server {
+	t.Helper()
+	ln, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ln.Close() })
+	connections := &http.Transport{}
+	t.Cleanup(connections.CloseIdleConnections)
+	return &Server{
+		Instance: y, URL: "http://" + ln.Addr().String(), t: t, ln: ln, tokens: map[string]string{},
+		Client: &http.Client{
+			Transport:     connections,
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+	}
+}
+
+// Addr is the address it listens on.
+func (s *Server) Addr() net.Addr { return s.ln.Addr() }
+
+// Serve serves until the test ends.
+func (s *Server) Serve(srv *http.Server) {
+	done := make(chan error, 1)
+	go func() { done <- srv.Serve(s.ln) }()
+	s.t.Cleanup(func() {
+		s.Service.Hub().Close() // ends what waits for changes
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		defer cancel()
+		if err := errors.Join(srv.Shutdown(ctx), srv.Close()); err != nil {
+			s.t.Error("the server does not stop: ", err)
+		}
+		if err := <-done; !errors.Is(err, http.ErrServerClosed) {
+			s.t.Error(err)
+		}
+	})
+}
+
+// Mint makes a token of a caller, which replaces the one before.
+func (s *Server) Mint(caller string, n service.NewToken) task.ID {
+	s.t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mint(caller, n)
+}
+
+func (s *Server) mint(caller string, n service.NewToken) task.ID {
+	s.t.Helper()
+	n.Name = caller
+	made, err := s.Service.CreateToken(context.Background(), task.SystemActor, n)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.tokens[caller] = made.Secret
+	return made.ID
+}
+
+// SetToken gives a caller a token that was made elsewhere.
+func (s *Server) SetToken(caller, secret string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tokens[caller] = secret
+}
+
+// Token returns the token of a caller, made at its first use, and "" for one
+// without.
+func (s *Server) Token(caller string) string {
+	s.t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n, ok := s.Callers[caller]
+	if ok && s.tokens[caller] == "" {
+		s.mint(caller, n)
+	}
+	return s.tokens[caller]
+}
