@@ -2,10 +2,7 @@ package browser
 
 import (
 	"context"
-	"errors"
-	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -19,13 +16,13 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 
-	"taskyard/db"
-	"taskyard/db/dbtest"
 	"taskyard/handlers"
 	"taskyard/internal/app"
 	"taskyard/internal/buildinfo"
 	"taskyard/internal/config"
 	"taskyard/internal/testkit"
+	"taskyard/internal/testkit/testserver"
+	"taskyard/internal/testkit/testservice"
 	"taskyard/jobs"
 	"taskyard/runner"
 	"taskyard/runner/command"
@@ -139,31 +136,30 @@ func openInstanceBelow(t testing.TB, path string, agents map[string]string, with
 	folder := filepath.Join(y.dir, "agents")
 	ok(t, os.MkdirAll(folder, 0o700))
 	ok(t, os.WriteFile(filepath.Join(folder, ".defaults-written"), nil, 0o600))
-	testkit.WriteAgents(t, folder, agents)
-	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
-	d := dbtest.New(t, func(o *db.Options) { o.Now, o.Log = y.clock.Now, quiet })
-	// Runs of the sample send no heartbeats, however long a test takes.
-	cfg := service.Config{Rules: testkit.Rules(), Now: y.clock.Now, Log: quiet, CheapPasswords: true, RunLease: time.Hour}
-	cfg.MaxParallel, cfg.IdleTimeout = 8, 15*time.Minute
+	quiet := slog.New(slog.DiscardHandler)
 	exe, err := os.Executable()
 	ok(t, err)
 	script := ownRuns{&command.Runner{Program: supervise.Program{
 		Argv: []string{exe, agentArg},
 		Env:  map[string]string{agentAddr: y.stage.ln.Addr().String()}, Grace: time.Second,
 	}}, task.ID(instances.Add(1) * 1_000_000)}
-	cfg.Runner = func(string) service.Runner { return service.Runner{Executor: script} }
-	for _, w := range with {
-		w(&cfg)
-	}
 	conf, _, err := config.Load(config.LoadOptions{Flags: map[string]string{
 		"data": y.dir, "scheduler.timezone": "UTC", "scheduler.cron": "0 5 1 1 *", "runs.max_parallel": "8", "runs.idle_timeout": "15m",
 	}})
 	ok(t, err)
 	y.settings, err = app.NewSettings(conf, app.Options{Log: quiet, Getenv: os.Getenv})
 	ok(t, err)
-	cfg.Settings = y.settings
-	y.svc = service.New(d, testkit.OpenAgents(t, folder, nil), cfg)
-	y.serve(quiet)
+	made := testservice.New(t, testservice.Options{Agents: agents, Folder: folder, Clock: y.clock, Config: func(c *service.Config) {
+		c.RunLease = time.Hour // runs of the sample send no heartbeats, however long a test takes
+		c.MaxParallel, c.IdleTimeout = 8, 15*time.Minute
+		c.Runner = func(string) service.Runner { return service.Runner{Executor: script} }
+		c.Settings = y.settings
+		for _, w := range with {
+			w(c)
+		}
+	}})
+	y.svc = made.Service
+	y.serve(testserver.New(t, made), quiet)
 	return y
 }
 
@@ -183,12 +179,10 @@ func (r ownRuns) Run(ctx context.Context, spec runner.Spec, sink runner.Sink) (r
 }
 
 // serve begins the pages at once; the clock begins with start.
-func (y *instance) serve(log *slog.Logger) {
+func (y *instance) serve(at *testserver.Server, log *slog.Logger) {
 	t := y.t
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	ok(t, err)
-	y.url = "http://" + ln.Addr().String() + y.path
+	y.url = at.URL + y.path
 	public := ""
 	if y.path != "" {
 		public = y.url
@@ -201,32 +195,24 @@ func (y *instance) serve(log *slog.Logger) {
 	y.settings.Use(y.svc, turn, nil)
 	h, err := handlers.New(handlers.Options{
 		Service: y.svc, Scheduler: turn, Log: log, Build: buildinfo.Info{Version: "test"}, DataDir: y.dir,
-		Listen: ln.Addr(), PublicURL: public, Runners: sampleRunners{},
+		Listen: at.Addr(), PublicURL: public, Runners: sampleRunners{},
 		Enforces: func(p task.Spec) []task.Enforcement { return runner.Enforces(&command.Runner{}, p) },
 	})
 	ok(t, err)
 	srv := h.HTTP()
 	srv.Handler = y.forms.before(srv.Handler)
-	go func() { _ = srv.Serve(ln) }()
-	started := false
+	at.Serve(srv)
 	y.start = func() {
 		t.Helper()
-		started = true
 		ok(t, turn.Start(ctx))
-	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(ctx, patience)
-		defer cancel()
-		if started {
+		t.Cleanup(func() {
+			ctx, cancel := context.WithTimeout(ctx, patience)
+			defer cancel()
 			if err := turn.Stop(ctx); err != nil {
 				t.Error(err)
 			}
-		}
-		y.svc.Hub().Close()
-		if err := srv.Shutdown(ctx); err != nil && !errors.Is(err, http.ErrServerClosed) {
-			t.Error(err)
-		}
-	})
+		})
+	}
 }
 
 func ok(t testing.TB, err error) {

@@ -19,7 +19,7 @@ func TestAnswersEndBeforeTheirBytes(t *testing.T) {
 		steps[i] = task.Step{Title: "s", Details: strings.Repeat(`"quoted" `, 7000)}
 	}
 	for range 20 {
-		if _, err := ts.svc.CreateTask(context.Background(), maya, task.New{
+		if _, err := ts.Service.CreateTask(context.Background(), maya, task.New{
 			Title: "large", Owner: "coder",
 			Steps: steps, Description: strings.Repeat("\n", 60_000), NoStart: true,
 		}); err != nil {
@@ -82,12 +82,12 @@ func TestWhatHappenedBeforeFitsIntoAnAnswer(t *testing.T) {
 		for i := range steps {
 			steps[i].Title = "s"
 		}
-		tk, err := ts.svc.CreateTask(context.Background(), maya, task.New{Title: "Parent", Owner: "coder", Steps: steps, NoStart: true})
+		tk, err := ts.Service.CreateTask(context.Background(), maya, task.New{Title: "Parent", Owner: "coder", Steps: steps, NoStart: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i := range steps {
-			if _, err := ts.svc.CreateSubtask(context.Background(), maya, tk.ID, i,
+			if _, err := ts.Service.CreateSubtask(context.Background(), maya, tk.ID, i,
 				task.New{Title: strings.Repeat("\u65e5", task.MaxTitle), Owner: "hand", NoStart: true}); err != nil {
 				t.Fatal(err)
 			}

@@ -17,7 +17,7 @@ func (ts *testServer) fill(b *testing.B, n int) {
 		go func() {
 			var err error
 			for i := w; i < n && err == nil; i += 64 {
-				_, err = ts.svc.CreateTask(context.Background(), maya,
+				_, err = ts.Service.CreateTask(context.Background(), maya,
 					task.New{Title: "a task of the bench", Description: "some words to read", Owner: "coder", NoStart: true})
 			}
 			done <- err
@@ -34,7 +34,7 @@ func (ts *testServer) fill(b *testing.B, n int) {
 func claims(b *testing.B, path, body string, with ...func(*http.Request)) {
 	ts := newTestServer(b)
 	ts.fill(b, b.N)
-	ts.http.Transport.(*http.Transport).MaxIdleConnsPerHost = 64
+	ts.Client.Transport.(*http.Transport).MaxIdleConnsPerHost = 64
 	b.SetParallelism(32)
 	b.ReportAllocs()
 	b.ResetTimer()

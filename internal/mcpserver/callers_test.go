@@ -13,9 +13,6 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"taskyard/service"
-	"taskyard/task"
 )
 
 // callers are the kinds of caller that /mcp has; nobody and those whose
@@ -29,19 +26,8 @@ var callers = []string{"coder", "own", "mute", "run", "viewer", "operator", "rev
 func TestEveryToolIsDecidedForEveryCaller(t *testing.T) {
 	t.Parallel()
 	ts := newTestServer(t)
-	for name, n := range map[string]service.NewToken{
-		"reviewing": {Scope: "review"}, "admin": {Scope: "admin"},
-		"act-as": {Scope: "operate act-as"}, "worker": {Scope: "worker"},
-	} {
-		n.Name = name
-		made, err := ts.svc.CreateToken(context.Background(), task.SystemActor, n)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ts.tokens[name] = made.Secret
-	}
 	ts.keeper()
-	ts.tokens["run"] = ts.runToken("hand")
+	ts.SetToken("run", ts.runToken("hand"))
 	tools := ts.tools("coder")
 	first := map[string]args{}
 	for _, s := range script {
@@ -84,7 +70,7 @@ func TestEveryToolIsDecidedForEveryCaller(t *testing.T) {
 		t.Errorf("decided:\n%s\nis:\n%s", want, got)
 	}
 	t.Run("who is nobody reaches no tool", func(t *testing.T) {
-		ts.tokens["forged"] = "ty_" + strings.Repeat("a", 40)
+		ts.SetToken("forged", "ty_"+strings.Repeat("a", 40))
 		for _, who := range []string{"nobody", "forged"} {
 			for _, tool := range tools {
 				if !ts.turnedAway(who, tool, args{}) {
@@ -114,8 +100,8 @@ func (ts *testServer) turnedAway(caller, tool string, a args) bool {
 	ts.t.Helper()
 	c := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
 	s, err := c.Connect(context.Background(), &mcp.StreamableClientTransport{
-		Endpoint:   ts.url + "/mcp",
-		HTTPClient: &http.Client{Transport: withToken{ts.tokens[caller], ts.http.Transport}}, MaxRetries: -1,
+		Endpoint:   ts.URL + "/mcp",
+		HTTPClient: &http.Client{Transport: withToken{ts.Token(caller), ts.Client.Transport}}, MaxRetries: -1,
 	}, nil)
 	if err != nil {
 		return true
@@ -134,10 +120,10 @@ func (ts *testServer) turnedAway(caller, tool string, a args) bool {
 func (ts *testServer) runToken(agent string) string {
 	ts.t.Helper()
 	ctx, id := context.Background(), ts.task(agent, "Work")
-	if _, err := ts.svc.RunNow(ctx, maya, id); err != nil {
+	if _, err := ts.Service.RunNow(ctx, maya, id); err != nil {
 		ts.t.Fatal(err)
 	}
-	start, _, err := ts.svc.NextRun(ctx, nil)
+	start, _, err := ts.Service.NextRun(ctx, nil)
 	if err != nil || start == nil {
 		ts.t.Fatalf("no run starts: %v", err)
 	}

@@ -23,7 +23,7 @@ func TestAnswersAreShort(t *testing.T) {
 		steps[i] = task.Step{Title: fmt.Sprintf("Step %d: change one part", i), Details: strings.Repeat("what to look at, ", 9)}
 	}
 	makeTask := func(title string) task.ID {
-		tk, err := ts.svc.CreateTask(ctx, maya, task.New{
+		tk, err := ts.Service.CreateTask(ctx, maya, task.New{
 			Title: title, Owner: "coder", Description: strings.Repeat("Describe what is wanted here. ", 100), Steps: steps, NoStart: true,
 			Resources: []task.Resource{
 				{Type: "url", Value: "https://example.org/issue/12", Label: "the report"}, {Type: "file", Value: "/src/auth.go"},
@@ -33,13 +33,13 @@ func TestAnswersAreShort(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range 10 {
-			if _, err := ts.svc.Comment(ctx, maya, tk.ID, fmt.Sprintf("Comment %d: %s", i, strings.Repeat("words ", 15))); err != nil {
+			if _, err := ts.Service.Comment(ctx, maya, tk.ID, fmt.Sprintf("Comment %d: %s", i, strings.Repeat("words ", 15))); err != nil {
 				t.Fatal(err)
 			}
 		}
 		done := true
 		for i := range 7 {
-			if _, err := ts.svc.UpdateStep(ctx, maya, tk.ID, i, task.StepPatch{Done: &done}); err != nil {
+			if _, err := ts.Service.UpdateStep(ctx, maya, tk.ID, i, task.StepPatch{Done: &done}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -104,7 +104,7 @@ func TestAClaimLeavesOutWhatAFurtherCallReads(t *testing.T) {
 		{Title: "Saw", Details: "b" + details},
 		{Title: "Paint", Details: "c" + details},
 	}, Resources: []task.Resource{{Type: "file", Value: "/src/gate.go"}}}
-	if _, err := ts.svc.CreateTask(context.Background(), maya, made); err != nil {
+	if _, err := ts.Service.CreateTask(context.Background(), maya, made); err != nil {
 		t.Fatal(err)
 	}
 	c := ts.connect("coder", "/mcp")

@@ -71,7 +71,7 @@ func TestAPauseLetsFinishedWorkIn(t *testing.T) {
 	ts.task("coder", "Paint it")
 	a := ts.connect("coder", "/mcp")
 	a.ok("signup_for_task", args{"agent_name": "coder"})
-	if _, err := ts.svc.Pause(t.Context(), maya, "coder", "wrong color"); err != nil {
+	if _, err := ts.Service.Pause(t.Context(), maya, "coder", "wrong color"); err != nil {
 		t.Fatal(err)
 	}
 	text, _ := a.ok("complete_and_signup", args{"task_id": id, "agent_name": "coder"})

@@ -4,9 +4,7 @@ import (
 	"context"
 	"flag"
 	"log/slog"
-	"net"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -16,6 +14,7 @@ import (
 	"taskyard/internal/agentfile"
 	"taskyard/internal/buildinfo"
 	"taskyard/internal/mcpserver"
+	"taskyard/internal/testkit/testserver"
 	"taskyard/internal/testkit/testservice"
 	"taskyard/service"
 	"taskyard/task"
@@ -32,54 +31,40 @@ var testAgents = map[string]string{
 
 // testServer is a whole server on 127.0.0.1 that the SDK's own client talks to.
 type testServer struct {
-	t      testing.TB
-	svc    *service.Service
-	url    string
-	http   *http.Client
-	tokens map[string]string
+	*testserver.Server
+	t testing.TB
+}
+
+var testCallers = map[string]service.NewToken{
+	"coder": {Agent: "coder"}, "reviewer": {Agent: "reviewer"}, "mute": {Agent: "mute"},
+	"viewer": {Scope: "read"}, "operator": {Scope: "operate"}, "reviewing": {Scope: "review"}, "admin": {Scope: "admin"},
+	"act-as": {Scope: "operate act-as"}, "worker": {Scope: "worker"},
 }
 
 var maya = task.Actor{Name: "user:maya", Role: task.RoleAdmin, UserID: 1}
 
 func newTestServer(t testing.TB, with ...func(*service.Config, *http.Server)) *testServer {
 	t.Helper()
-	srv := httptest.NewUnstartedServer(nil)
-	y := testservice.New(t, testservice.Options{
+	var served http.Server
+	ts := &testServer{t: t, Server: testserver.New(t, testservice.New(t, testservice.Options{
 		Agents: testAgents, Runners: &agentfile.Options{Runners: map[string]task.RunnerKind{"script": {}}, DefaultRunner: "none"},
 		Config: func(c *service.Config) {
 			for _, w := range with {
-				w(c, srv.Config)
+				w(c, &served)
 			}
 		},
-	})
-	ts := &testServer{t: t, svc: y.Service, tokens: map[string]string{}}
+	}))}
+	ts.Callers = testCallers
 	log := slog.New(slog.DiscardHandler)
 	h, err := handlers.New(handlers.Options{
-		Service: ts.svc, Log: log, Build: buildinfo.Info{Version: "test"}, Listen: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)},
-		MCP: mcpserver.New(mcpserver.Options{Service: ts.svc, Log: log, Version: "test"}),
+		Service: ts.Service, Log: log, Build: buildinfo.Info{Version: "test"}, Listen: ts.Addr(),
+		MCP: mcpserver.New(mcpserver.Options{Service: ts.Service, Log: log, Version: "test"}),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv.Config.Handler = h
-	srv.Start()
-	ts.url, ts.http = srv.URL, srv.Client()
-	ts.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	t.Cleanup(func() {
-		ts.svc.Hub().Close()
-		srv.Close()
-	})
-	for name, n := range map[string]service.NewToken{
-		"coder": {Agent: "coder"}, "reviewer": {Agent: "reviewer"}, "mute": {Agent: "mute"},
-		"viewer": {Scope: "read"}, "operator": {Scope: "operate"},
-	} {
-		n.Name = name
-		made, err := ts.svc.CreateToken(context.Background(), task.SystemActor, n)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ts.tokens[name] = made.Secret
-	}
+	served.Handler = h
+	ts.Serve(&served)
 	return ts
 }
 
@@ -106,7 +91,7 @@ func (ts *testServer) connect(caller, path string) *client {
 	ts.t.Helper()
 	c := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
 	s, err := c.Connect(context.Background(), &mcp.StreamableClientTransport{
-		Endpoint: ts.url + path, HTTPClient: &http.Client{Transport: withToken{ts.tokens[caller], ts.http.Transport}}, MaxRetries: -1,
+		Endpoint: ts.URL + path, HTTPClient: &http.Client{Transport: withToken{ts.Token(caller), ts.Client.Transport}}, MaxRetries: -1,
 	}, nil)
 	if err != nil {
 		ts.t.Fatalf("%s does not connect: %v", caller, err)
@@ -168,22 +153,23 @@ func textOf(res *mcp.CallToolResult) string {
 // task makes a task for an agent as a person would.
 func (ts *testServer) task(owner, title string) task.ID {
 	ts.t.Helper()
-	t, err := ts.svc.CreateTask(context.Background(), maya, task.New{Title: title, Owner: owner, NoStart: true})
+	t, err := ts.Service.CreateTask(context.Background(), maya, task.New{Title: title, Owner: owner, NoStart: true})
 	if err != nil {
 		ts.t.Fatal(err)
 	}
 	return t.ID
 }
 
-// events returns how many lines the log has, but for refusals.
+// events returns how many lines the log has, but for refusals and for tokens, which
+// are made at their first use.
 func (ts *testServer) events() (n int) {
 	ts.t.Helper()
-	list, err := ts.svc.Events(context.Background(), task.SystemActor, task.EventFilter{Limit: 500})
+	list, err := ts.Service.Events(context.Background(), task.SystemActor, task.EventFilter{Limit: 500})
 	if err != nil {
 		ts.t.Fatal(err)
 	}
 	for _, e := range list {
-		if e.Kind != task.EvRefused {
+		if e.Kind != task.EvRefused && e.Kind != task.EvTokenCreated {
 			n++
 		}
 	}

@@ -276,7 +276,7 @@ func TestManyHangUpAtOnce(t *testing.T) {
 			left <- err
 		}()
 	}
-	testkit.Eventually(t, "all wait", func() bool { return ts.svc.WaitingSignups() == callers })
+	testkit.Eventually(t, "all wait", func() bool { return ts.Service.WaitingSignups() == callers })
 	go hangUp()
 	for i := 0; i < callers; i += 4 {
 		ts.answer("coder", "/mcp", fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, i))

@@ -18,19 +18,19 @@ import (
 
 // post sends a body to /mcp as a client of old would, without the SDK.
 func (ts *testServer) post(ctx context.Context, caller, path, body string, with ...func(*http.Request)) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, ts.url+path, strings.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, ts.URL+path, strings.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json, text/event-stream")
-	if token := ts.tokens[caller]; token != "" {
+	if token := ts.Token(caller); token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
 	for _, w := range with {
 		w(req)
 	}
-	return ts.http.Do(req)
+	return ts.Client.Do(req)
 }
 
 // answer is post for requests that are answered; it returns status and body.
@@ -83,7 +83,7 @@ func TestTheDoor(t *testing.T) {
 			403, "cross_site",
 		},
 		{"a page of no site is refused", "coder", "/mcp", ping, []func(*http.Request){header("Origin", "null")}, 403, "cross_site"},
-		{"a page of our own is not", "coder", "/mcp", ping, []func(*http.Request){header("Origin", ts.url)}, 200, `"result":{}`},
+		{"a page of our own is not", "coder", "/mcp", ping, []func(*http.Request){header("Origin", ts.URL)}, 200, `"result":{}`},
 		{"another port is another site", "coder", "/mcp", ping, []func(*http.Request){header("Origin", "http://127.0.0.1:1")}, 403, "cross_site"},
 		{"an unknown profile is named", "coder", "/mcp?profile=x", ping, nil, 400, "profile=core"},
 		{"an unknown form of answers is named", "coder", "/mcp?content=x", ping, nil, 400, "content=text"},
@@ -115,7 +115,7 @@ func TestTheDoor(t *testing.T) {
 // cookie signs a person in and returns the session's cookie.
 func (ts *testServer) cookie() string {
 	ts.t.Helper()
-	if _, err := ts.svc.AddUser(context.Background(), task.SystemActor, "maya", "correct horse battery", task.RoleAdmin); err != nil {
+	if _, err := ts.Service.AddUser(context.Background(), task.SystemActor, "maya", "correct horse battery", task.RoleAdmin); err != nil {
 		ts.t.Fatal(err)
 	}
 	_, _, h := ts.answer("", "/login", "name=maya&password=correct+horse+battery", func(r *http.Request) {
@@ -151,7 +151,7 @@ func TestAClaimIsShort(t *testing.T) {
 	ts := newTestServer(t)
 	plain, long := ts.task("coder", "A plain task of the usual kind"), ts.task("reviewer", "A long thread")
 	for i := range 100 {
-		if _, err := ts.svc.Comment(context.Background(), task.Actor{Name: "coder", Role: task.RoleAgent},
+		if _, err := ts.Service.Comment(context.Background(), task.Actor{Name: "coder", Role: task.RoleAgent},
 			long, fmt.Sprintf("Comment %d: still at it, the tar is warm.", i)); err != nil {
 			t.Fatal(err)
 		}
@@ -241,7 +241,7 @@ type waited struct {
 func (ts *testServer) waiting(ctx context.Context, caller string, id int) <-chan waited {
 	ts.t.Helper()
 	got := make(chan waited, 1)
-	before := ts.svc.WaitingSignups()
+	before := ts.Service.WaitingSignups()
 	go func() {
 		res, err := ts.post(ctx, caller, "/mcp", rpc(id, "signup_for_task", `{"agent_name":"`+caller+`","wait_seconds":30}`))
 		if err != nil {
@@ -252,18 +252,18 @@ func (ts *testServer) waiting(ctx context.Context, caller string, id int) <-chan
 		b, err := io.ReadAll(bufio.NewReader(res.Body))
 		got <- waited{string(b), err}
 	}()
-	testkit.Eventually(ts.t, "a signup waits", func() bool { return ts.svc.WaitingSignups() > before })
+	testkit.Eventually(ts.t, "a signup waits", func() bool { return ts.Service.WaitingSignups() > before })
 	return got
 }
 
 func (ts *testServer) noneWaits(t *testing.T) {
 	t.Helper()
-	testkit.Eventually(t, "nobody waits", func() bool { return ts.svc.WaitingSignups() == 0 })
+	testkit.Eventually(t, "nobody waits", func() bool { return ts.Service.WaitingSignups() == 0 })
 }
 
 func (ts *testServer) unclaimed(t *testing.T, id task.ID) {
 	t.Helper()
-	tk, err := ts.svc.Task(context.Background(), maya, id)
+	tk, err := ts.Service.Task(context.Background(), maya, id)
 	if err != nil || tk.Claim != nil {
 		t.Errorf("task %d is claimed: %+v %v", id, tk.Claim, err)
 	}

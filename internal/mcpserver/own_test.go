@@ -17,14 +17,10 @@ const ownAgent = "---\ndescription: keeps to itself\ntools: read, task\nrunner: 
 // keeper defines the agent own, which has tasks:own, with its token.
 func (ts *testServer) keeper() {
 	ts.t.Helper()
-	if _, err := ts.svc.SaveAgent(ts.t.Context(), maya, "own", ownAgent, "", false); err != nil {
+	if _, err := ts.Service.SaveAgent(ts.t.Context(), maya, "own", ownAgent, "", false); err != nil {
 		ts.t.Fatal(err)
 	}
-	made, err := ts.svc.CreateToken(ts.t.Context(), task.SystemActor, service.NewToken{Name: "own", Agent: "own"})
-	if err != nil {
-		ts.t.Fatal(err)
-	}
-	ts.tokens["own"] = made.Secret
+	ts.Mint("own", service.NewToken{Agent: "own"})
 }
 
 // TestNoToolTellsOfAnothersTasks calls every tool that the server lists for a
@@ -40,21 +36,21 @@ func TestNoToolTellsOfAnothersTasks(t *testing.T) {
 		Title: secret, Description: secret, Owner: "reviewer", NoStart: true, Steps: []task.Step{{Title: secret}},
 		Resources: []task.Resource{{Type: "file", Value: "/" + secret}},
 	}
-	stranger, err := ts.svc.CreateTask(ctx, maya, other)
+	stranger, err := ts.Service.CreateTask(ctx, maya, other)
 	if err != nil {
 		t.Fatal(err)
 	}
-	archived, err := ts.svc.CreateTask(ctx, maya, other)
+	archived, err := ts.Service.CreateTask(ctx, maya, other)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ts.svc.CompleteTask(ctx, maya, archived.ID, secret, 0); err != nil {
+	if _, err := ts.Service.CompleteTask(ctx, maya, archived.ID, secret, 0); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ts.svc.Todo(ctx, maya, "reviewer", "rpush", secret); err != nil {
+	if _, err := ts.Service.Todo(ctx, maya, "reviewer", "rpush", secret); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ts.svc.Delegate(ctx, task.Actor{Name: "coder", Role: task.RoleAgent},
+	if _, err := ts.Service.Delegate(ctx, task.Actor{Name: "coder", Role: task.RoleAgent},
 		task.Delegation{Task: secret, AgentType: "hand"}); err != nil {
 		t.Fatal(err)
 	}

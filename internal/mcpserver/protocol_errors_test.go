@@ -41,7 +41,7 @@ func TestTheBridgeKeepsRunningAfterAMalformedLine(t *testing.T) {
 	lines += strings.Repeat("x", 5<<20) + "\n\n" + `{"jsonrpc":"2.0","id":99,"method":"ping"}` // the last line may lack its end
 	var out bytes.Buffer
 	err := mcpserver.Bridge(t.Context(), mcpserver.BridgeOptions{
-		URL: ts.url, Token: ts.tokens["coder"], Stdin: strings.NewReader(lines), Stdout: &out,
+		URL: ts.URL, Token: ts.Token("coder"), Stdin: strings.NewReader(lines), Stdout: &out,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -44,11 +44,11 @@ func TestQuotasAreToldToAgents(t *testing.T) {
 		})
 	}
 	t.Run("bytes refuse the request itself", func(t *testing.T) {
-		token, err := ts.svc.Authenticate(t.Context(), ts.tokens["coder"], "")
+		token, err := ts.Service.Authenticate(t.Context(), ts.Token("coder"), "")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := ts.svc.BeginRequest(token, 4<<30-600_000, http.NoBody); err != nil {
+		if _, _, err := ts.Service.BeginRequest(token, 4<<30-600_000, http.NoBody); err != nil {
 			t.Fatal(err)
 		}
 		body := rpc(1, "add_comment", `{"taskId":`+id.String()+`,"content":"`+strings.Repeat("x", 700_000)+`"}`)

@@ -317,7 +317,7 @@ func TestAListThatIsCutIsSaidInTheResource(t *testing.T) {
 	item := strings.Repeat("x\x01", 2000)
 	const n = 20
 	for i := range n {
-		if _, err := ts.svc.Todo(context.Background(), maya, "coder", task.TodoRPush, fmt.Sprint(i, item)); err != nil {
+		if _, err := ts.Service.Todo(context.Background(), maya, "coder", task.TodoRPush, fmt.Sprint(i, item)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -381,7 +381,7 @@ func TestRefusedToolsAreOnRecord(t *testing.T) {
 	for range 3 {
 		ts.connect("coder", "/mcp").refused("complete_task", args{"taskId": 1})
 	}
-	list, err := ts.svc.Events(t.Context(), task.SystemActor, task.EventFilter{Limit: 500})
+	list, err := ts.Service.Events(t.Context(), task.SystemActor, task.EventFilter{Limit: 500})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -391,7 +391,7 @@ func TestRefusedToolsAreOnRecord(t *testing.T) {
 			n++
 		}
 	}
-	if n != 1 || ts.svc.Refusals()["relation"] != 3 {
-		t.Errorf("%d on record of %v; want 1 of 3", n, ts.svc.Refusals())
+	if n != 1 || ts.Service.Refusals()["relation"] != 3 {
+		t.Errorf("%d on record of %v; want 1 of 3", n, ts.Service.Refusals())
 	}
 }
