@@ -213,7 +213,9 @@ func TestReadsCannotWrite(t *testing.T) {
 		_, err := rx.Count("INSERT INTO settings VALUES ('a', 'b') RETURNING 1")
 		return err
 	})
-	says(t, err, "read") // "readonly" of SQLite, "read-only" of PostgreSQL
+	if !task.IsCode(err, task.CodeUnavailable) { // to PostgreSQL it is the mistake of a standby, which is not the database that is meant
+		t.Errorf("got %v", err)
+	}
 	equal(t, "settings", count(t, d, "SELECT count(*) FROM settings"), 0)
 }
 
