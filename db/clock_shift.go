@@ -12,9 +12,10 @@ func (tx *Tx) ShiftDue(d time.Duration) error {
 	}
 	if d < 0 {
 		shift = append(shift,
-			"UPDATE runs SET closing_at = closing_at + ? WHERE status = 'running' AND closing_at IS NOT NULL",
-			"UPDATE runs SET not_before = not_before + ? WHERE status = 'pending' AND phase = 'queued' AND not_before > 0",
-			"UPDATE runs SET approval_expires = approval_expires + ?1, held_until = held_until + ?1 WHERE status = 'pending' AND phase = 'approval'",
+			"UPDATE runs INDEXED BY runs_closing SET closing_at = closing_at + ? WHERE status = 'running' AND closing_at IS NOT NULL",
+			"UPDATE runs INDEXED BY runs_queued SET not_before = not_before + ? WHERE status = 'pending' AND phase = 'queued' AND not_before > 0",
+			"UPDATE runs INDEXED BY runs_approval SET approval_expires = approval_expires + ?1, held_until = held_until + ?1 "+
+				"WHERE status = 'pending' AND phase = 'approval'",
 			"UPDATE permissions INDEXED BY permissions_expiry SET expires_at = expires_at + ? WHERE decision = ''",
 			"UPDATE outbox SET not_before = not_before + ?",
 		)

@@ -42,7 +42,7 @@ func (rx *Rx) Inbox(q task.InboxQuery, attempts int) (b task.Inbox, err error) {
 			return err
 		}},
 		{task.WaitApproval, func(q task.InboxQuery, z []any) error {
-			b.Approvals, err = rx.runs("SELECT "+runBrief+` FROM runs r WHERE r.status = 'pending' AND r.phase = 'approval'
+			b.Approvals, err = rx.runs("SELECT "+runBrief+` FROM runs r INDEXED BY runs_approval WHERE r.status = 'pending' AND r.phase = 'approval'
  AND (r.approval_expires, r.id) > (coalesce((SELECT approval_expires FROM runs
  WHERE id = ?1), 0), ?1)`+awake("r.id", "0")+" ORDER BY r.approval_expires, r.id LIMIT ?",
 				args(q.After, z, q.Limit)...)
@@ -70,7 +70,8 @@ func (rx *Rx) Inbox(q task.InboxQuery, attempts int) (b task.Inbox, err error) {
 			return err
 		}},
 		{task.WaitLost, func(q task.InboxQuery, z []any) error {
-			b.BlockerCanceled, err = rx.inboxItems("SELECT t.id, t.title, t.owner, 0, 0, '', '', t.updated_at FROM tasks t WHERE "+
+			b.BlockerCanceled, err = rx.inboxItems("SELECT t.id, t.title, t.owner, 0, 0, '', '', t.updated_at "+
+				"FROM tasks t INDEXED BY tasks_blocker_canceled WHERE "+
 				orphaned+" AND t.id > ?"+awake("t.id", "t.blockers_canceled")+" ORDER BY t.id LIMIT ?",
 				args(q.After, z, q.Limit)...)
 			return err
@@ -126,7 +127,7 @@ func (rx *Rx) InboxTotals(user task.ID, attempts int) (n task.InboxTotals, err e
 		{&n.Questions, "SELECT count(*) FROM tasks t WHERE " + asked, nil},
 		{&n.Reviews, "SELECT count(*) FROM results s INDEXED BY results_review WHERE " + inReview, nil},
 		{&n.Stuck, "SELECT count(*) FROM tasks t INDEXED BY tasks_stuck WHERE " + stuck, []any{attempts}},
-		{&n.BlockerCanceled, "SELECT count(*) FROM tasks t WHERE " + orphaned, nil},
+		{&n.BlockerCanceled, "SELECT count(*) FROM tasks t INDEXED BY tasks_blocker_canceled WHERE " + orphaned, nil},
 		{&n.Notices, "SELECT count(*) FROM notices n WHERE " + told, nil},
 	} {
 		if *c.n, err = rx.count(c.q, c.args...); err != nil {

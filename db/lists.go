@@ -118,6 +118,7 @@ func (rx *Rx) openWhere(f task.TaskFilter) (*where, error) {
 	switch f.WorkStatus {
 	case task.Working:
 		w.add("t.status = 'active' AND t.claim_expires > ?", now)
+		w.index = claimed
 	case task.Idle:
 		w.add("t.status = 'active' AND (t.claim_expires IS NULL OR t.claim_expires <= ?)", now)
 	case task.Complete:
@@ -125,6 +126,7 @@ func (rx *Rx) openWhere(f task.TaskFilter) (*where, error) {
 	}
 	if f.Parent != 0 {
 		w.add("t.parent_id = ?", f.Parent)
+		w.index = cmp.Or(w.index, "tasks_parent")
 	}
 	if f.Label != "" {
 		n := 0

@@ -13,6 +13,6 @@ type RunActivity struct {
 func (rx *Rx) RunActivities() ([]RunActivity, error) {
 	rows, err := rx.query(`SELECT task_id, said FROM (SELECT r.task_id, (SELECT substr(m.content, 1, 200) FROM messages m
  WHERE m.run_id = r.id AND m.type IN ('tool_call', 'text') ORDER BY m.id DESC LIMIT 1) AS said
- FROM runs r WHERE r.status = 'running') WHERE said <> ''`)
+ FROM runs r INDEXED BY runs_running WHERE r.status = 'running') WHERE said <> ''`)
 	return collect(rows, err, func(r rowScanner) (d RunActivity, err error) { return d, r.Scan(&d.Task, &d.Text) })
 }

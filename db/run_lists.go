@@ -42,19 +42,20 @@ func (rx *Rx) runsEnded(f task.RunFilter, w *where) ([]*task.Run, error) {
 
 // Waiting returns the runs that wait for a reviewer, the first to expire first.
 func (rx *Rx) Waiting(limit int) ([]*task.Run, error) {
-	return rx.runs("SELECT "+runCols+" FROM runs r WHERE r.status = 'pending' AND r.phase = 'approval' "+
+	return rx.runs("SELECT "+runCols+" FROM runs r INDEXED BY runs_approval WHERE r.status = 'pending' AND r.phase = 'approval' "+
 		"AND r.held_until IS NULL ORDER BY r.approval_expires, r.id LIMIT ?", limit)
 }
 
 // WaitingCount returns how many runs wait for a reviewer.
 func (rx *Rx) WaitingCount() (int, error) {
-	return rx.count("SELECT count(*) FROM runs WHERE status = 'pending' AND phase = 'approval' AND held_until IS NULL")
+	return rx.count("SELECT count(*) FROM runs INDEXED BY runs_approval WHERE status = 'pending' " +
+		"AND phase = 'approval' AND held_until IS NULL")
 }
 
 // ExpiredApprovals returns runs whose approval nobody gave in time.
 func (rx *Rx) ExpiredApprovals(limit int) ([]*task.Run, error) {
-	return rx.runs("SELECT "+runCols+" FROM runs r WHERE r.status = 'pending' AND r.phase = 'approval' AND r.held_until IS NULL "+
-		"AND r.approval_expires <= ? ORDER BY r.approval_expires LIMIT ?", rx.Now, limit)
+	return rx.runs("SELECT "+runCols+" FROM runs r INDEXED BY runs_approval WHERE r.status = 'pending' AND r.phase = 'approval' "+
+		"AND r.held_until IS NULL AND r.approval_expires <= ? ORDER BY r.approval_expires LIMIT ?", rx.Now, limit)
 }
 
 // Running returns all running runs.
@@ -99,7 +100,7 @@ func (rx *Rx) RunningCounts() (byAgent map[string]int, total, ticked int, err er
 // NextQueued returns the agent's first queued run that may start now on a server,
 // "" for any, or nil. noTick leaves runs made by a tick aside.
 func (rx *Rx) NextQueued(agent, server string, noTick bool) (*task.Run, error) {
-	r, err := scanRun(rx.row("SELECT "+runCols+` FROM runs r WHERE r.status = 'pending'
+	r, err := scanRun(rx.row("SELECT "+runCols+` FROM runs r INDEXED BY runs_queued WHERE r.status = 'pending'
  AND r.phase = 'queued' AND r.agent = ? AND r.not_before <= ?
  AND (?3 = '' OR r.server IN ('', ?3)) AND (NOT ? OR r.cause <> 'tick') ORDER BY r.id LIMIT 1`, agent, rx.Now, server, noTick))
 	if ok, err := optional(err); !ok {
@@ -125,7 +126,7 @@ func (rx *Rx) QueuedRuns(limit int) ([]*task.Run, error) {
 // moment to come before which a queued run may not start, 0 when there is none.
 func (rx *Rx) QueuedAgents() ([]string, task.Time, error) {
 	rows, err := rx.query("SELECT agent, coalesce(min(CASE WHEN not_before > ? THEN not_before END), 0) "+
-		"FROM runs WHERE status = 'pending' AND phase = 'queued' GROUP BY agent", rx.Now)
+		"FROM runs INDEXED BY runs_queued WHERE status = 'pending' AND phase = 'queued' GROUP BY agent", rx.Now)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -128,8 +128,8 @@ func (rx *Rx) OpenCount(owner string, status task.Status) (int, error) {
 
 // InFlight returns the tasks that have a queued or running run.
 func (rx *Rx) InFlight() ([]task.ID, error) {
-	rows, err := rx.query("SELECT task_id FROM runs WHERE status = 'running' " +
-		"UNION ALL SELECT task_id FROM runs WHERE status = 'pending' AND phase = 'queued' ORDER BY 1")
+	rows, err := rx.query("SELECT task_id FROM runs INDEXED BY runs_running WHERE status = 'running' " +
+		"UNION ALL SELECT task_id FROM runs INDEXED BY runs_queued WHERE status = 'pending' AND phase = 'queued' ORDER BY 1")
 	return collect(rows, err, func(r rowScanner) (id task.ID, err error) { return id, r.Scan(&id) })
 }
 
