@@ -1,9 +1,9 @@
 package db
 
 import (
-	"regexp"
 	"strings"
 
+	"taskyard/internal/lazyregexp"
 	"taskyard/task"
 )
 
@@ -19,11 +19,11 @@ type checked struct {
 
 func (a *checked) forget() { *a = checked{valid: map[task.ID]bool{}} }
 
-var accessTables = regexp.MustCompile(`\b(tokens|users|pauses)\b`)
+var accessTables = lazyregexp.New(`\b(tokens|users|pauses)\b`)
 
 // changesAccess reports whether a statement may change an answer.
 func changesAccess(q string) bool {
-	return !strings.HasPrefix(strings.TrimSpace(q), "SELECT") && accessTables.MatchString(q)
+	return !strings.HasPrefix(strings.TrimSpace(q), "SELECT") && accessTables().MatchString(q)
 }
 
 // keepChecked has the connection, which is that of the writer, keep answers.

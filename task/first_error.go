@@ -2,9 +2,10 @@ package task
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
+
+	"taskyard/internal/lazyregexp"
 )
 
 // An ErrorExcerpt is the first line of a transcript that looks like an error,
@@ -22,11 +23,11 @@ const (
 )
 
 var (
-	colorCode = regexp.MustCompile(`\x1b\[[0-9;?]*[A-Za-z]`)
+	colorCode = lazyregexp.New(`\x1b\[[0-9;?]*[A-Za-z]`)
 
 	// errorLine matches what compilers, test programs, shells and runtimes
 	// write when something fails.
-	errorLine = regexp.MustCompile(`(?i:^\s*(?:error|fatal|panic|uncaught|unhandled)\b)` +
+	errorLine = lazyregexp.New(`(?i:^\s*(?:error|fatal|panic|uncaught|unhandled)\b)` +
 		`|(?i:\b\w*(?:error|exception|fatal|panic)(?:\[\w+\]|\(\w+\))?:\s)` +
 		`|(?i:\b(?:command not found|no such file or directory|permission denied|segmentation fault|out of memory|undefined reference)\b)` +
 		`|\b(?:ERROR|FATAL|PANIC|CRITICAL)\b|\blevel=(?:error|fatal)\b|\bnpm ERR!` +
@@ -34,7 +35,7 @@ var (
 		`|^\s*(?:--- )?FAIL(?:ED)?\b|^\s*[✗✖✘×] |^\s*[\w./\\-]+\.\w+:\d+:\d+: \S`)
 
 	// successLine matches reports that name errors which did not happen.
-	successLine = regexp.MustCompile(`(?i)\b(?:0|no|without) (?:errors?|failures?|failed)\b` +
+	successLine = lazyregexp.New(`(?i)\b(?:0|no|without) (?:errors?|failures?|failed)\b` +
 		`|\b(?:errors?|failures?|failed)[:=] ?0\b`)
 )
 
@@ -62,7 +63,7 @@ func (s *ErrorScanner) Add(m *Message) (done bool) {
 	if !joins {
 		s.above = nil
 	}
-	text := colorCode.ReplaceAllString(strings.ReplaceAll(m.Content, "\r\n", "\n"), "")
+	text := colorCode().ReplaceAllString(strings.ReplaceAll(m.Content, "\r\n", "\n"), "")
 	lines := strings.Split(strings.Trim(text, "\n"), "\n")
 	at := slices.IndexFunc(lines, looksLikeError)
 	if at < 0 && !output { // the message itself says that it is one
@@ -111,5 +112,5 @@ func (m *Message) CallFailed() bool {
 
 // looksLikeError reports whether a line of a program's output tells of an error.
 func looksLikeError(line string) bool {
-	return errorLine.MatchString(line) && !successLine.MatchString(line)
+	return errorLine().MatchString(line) && !successLine().MatchString(line)
 }

@@ -1,14 +1,15 @@
 package task
 
 import (
-	"regexp"
 	"slices"
+
+	"taskyard/internal/lazyregexp"
 )
 
-var label = regexp.MustCompile(`^[a-z0-9-]{1,32}$`)
+var label = lazyregexp.New(`^[a-z0-9-]{1,32}$`)
 
 // ValidLabel reports whether s can be a label.
-func ValidLabel(s string) bool { return label.MatchString(s) }
+func ValidLabel(s string) bool { return label().MatchString(s) }
 
 // CheckLabels notes every wrong label, or that they are too many, and returns
 // them sorted, each once.

@@ -3,11 +3,12 @@ package task
 import (
 	"net/url"
 	"path"
-	"regexp"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"taskyard/internal/lazyregexp"
 )
 
 // Bounds of what a task may hold.
@@ -36,10 +37,10 @@ const (
 // MaxWait is how long a call may be held until something comes.
 const MaxWait = 50 * time.Second
 
-var agentID = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
+var agentID = lazyregexp.New(`^[a-z0-9][a-z0-9-]{0,62}$`)
 
 // ValidAgentID reports whether s can name an agent: a file name without ".md".
-func ValidAgentID(s string) bool { return agentID.MatchString(s) }
+func ValidAgentID(s string) bool { return agentID().MatchString(s) }
 
 // ReservedAgentID reports whether an agent of this name could not be reached:
 // its pages would be those of the agents themselves.

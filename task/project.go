@@ -2,10 +2,11 @@ package task
 
 import (
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"taskyard/internal/lazyregexp"
 )
 
 // Bounds of projects.
@@ -106,19 +107,19 @@ const (
 )
 
 var (
-	projectKey = regexp.MustCompile(`^[a-z0-9-]{1,32}$`)
-	checkName  = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,32}$`)
+	projectKey = lazyregexp.New(`^[a-z0-9-]{1,32}$`)
+	checkName  = lazyregexp.New(`^[a-zA-Z0-9_-]{1,32}$`)
 	// What Git allows in the name of a branch, and a little less: no name
 	// that a shell or an option parser would read as something else.
-	branchName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.+/-]*$`)
+	branchName = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9_.+/-]*$`)
 )
 
 // ValidProjectKey reports whether s can be the key of a project.
-func ValidProjectKey(s string) bool { return projectKey.MatchString(s) }
+func ValidProjectKey(s string) bool { return projectKey().MatchString(s) }
 
 // ValidBranch reports whether s can name a branch.
 func ValidBranch(s string) bool {
-	return len(s) <= MaxBranchName && branchName.MatchString(s) && !strings.Contains(s, "..") && !strings.Contains(s, "//") &&
+	return len(s) <= MaxBranchName && branchName().MatchString(s) && !strings.Contains(s, "..") && !strings.Contains(s, "//") &&
 		!strings.Contains(s, "/.") && !strings.HasSuffix(s, "/") && !strings.HasSuffix(s, ".") && !strings.HasSuffix(s, ".lock") &&
 		!strings.Contains(s, ".lock/") && s != "HEAD"
 }
@@ -212,7 +213,7 @@ func (p *Problems) CheckChecks(field string, list []Check, tree bool) {
 	for i, c := range list {
 		at := field + "[" + ID(i).String() + "]."
 		switch {
-		case !checkName.MatchString(c.Name):
+		case !checkName().MatchString(c.Name):
 			p.Add(at+"name", "must be 1 to 32 characters of a-z, A-Z, 0-9, - and _")
 		case seen[c.Name]:
 			p.Add(at+"name", "names a second check %s", c.Name)

@@ -1,14 +1,15 @@
 package task
 
 import (
-	"regexp"
 	"strings"
 	"sync"
 	"time"
+
+	"taskyard/internal/lazyregexp"
 )
 
 var (
-	zoneNames = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+){0,2}$`)
+	zoneNames = lazyregexp.New(`^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+){0,2}$`)
 	zones     sync.Map // name → *time.Location, those that there are
 )
 
@@ -18,7 +19,7 @@ func Zone(name string) (*time.Location, bool) {
 	if z, ok := zones.Load(name); ok {
 		return z.(*time.Location), true
 	}
-	if len(name) > 64 || !zoneNames.MatchString(name) || name == "Local" {
+	if len(name) > 64 || !zoneNames().MatchString(name) || name == "Local" {
 		return nil, false
 	}
 	z, err := time.LoadLocation(name)

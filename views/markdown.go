@@ -19,8 +19,8 @@ import (
 const maxHTML = 1 << 20
 
 var (
-	markdown  = newMarkdown()
-	sanitizer = newSanitizer()
+	markdown  = sync.OnceValue(newMarkdown)
+	sanitizer = sync.OnceValue(newSanitizer)
 	rendered  htmlCache
 )
 
@@ -43,10 +43,10 @@ func render(src string) string {
 		return plainText(src)
 	}
 	var buf bytes.Buffer
-	if err := markdown.Convert([]byte(src), &buf); err != nil || buf.Len() > maxHTML {
+	if err := markdown().Convert([]byte(src), &buf); err != nil || buf.Len() > maxHTML {
 		return plainText(src)
 	}
-	out := sanitizer.SanitizeBytes(buf.Bytes())
+	out := sanitizer().SanitizeBytes(buf.Bytes())
 	if len(out) > maxHTML {
 		return plainText(src)
 	}

@@ -1,7 +1,6 @@
 package views
 
 import (
-	"regexp"
 	"strconv"
 	"unicode"
 
@@ -12,12 +11,13 @@ import (
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
 
+	"taskyard/internal/lazyregexp"
 	"taskyard/task"
 )
 
 var (
-	taskRef  = regexp.MustCompile(`^#([1-9][0-9]{0,17})(?:[^0-9A-Za-z_]|$)`)
-	agentRef = regexp.MustCompile(`^@([a-z0-9][a-z0-9-]{0,62})(?:[^0-9A-Za-z_@]|$)`)
+	taskRef  = lazyregexp.New(`^#([1-9][0-9]{0,17})(?:[^0-9A-Za-z_]|$)`)
+	agentRef = lazyregexp.New(`^@([a-z0-9][a-z0-9-]{0,62})(?:[^0-9A-Za-z_@]|$)`)
 )
 
 // refParser makes links of #123 and @agent where they appear as words.
@@ -32,13 +32,13 @@ func (refParser) Parse(_ ast.Node, block text.Reader, pc parser.Context) ast.Nod
 	}
 	line, segment := block.PeekLine()
 	var name, dest, class string
-	if m := taskRef.FindSubmatch(line); m != nil {
+	if m := taskRef().FindSubmatch(line); m != nil {
 		n, err := strconv.ParseInt(string(m[1]), 10, 64)
 		if err != nil {
 			return nil
 		}
 		name, dest, class = string(m[1]), URL.Task(task.ID(n)), "ref"
-	} else if m := agentRef.FindSubmatch(line); m != nil {
+	} else if m := agentRef().FindSubmatch(line); m != nil {
 		name, dest, class = string(m[1]), URL.Agent(string(m[1])), "mention"
 	} else {
 		return nil

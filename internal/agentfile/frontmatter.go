@@ -1,7 +1,6 @@
 package agentfile
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -9,6 +8,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"taskyard/internal/frontmatter"
+	"taskyard/internal/lazyregexp"
 	"taskyard/task"
 )
 
@@ -94,13 +94,13 @@ func normalKey(s string) string {
 	return b.String()
 }
 
-var plainDescription = regexp.MustCompile("^(description:[ \t]+)([^ \t\"'|>\\[{&*!%@`#].*)$")
+var plainDescription = lazyregexp.New("^(description:[ \t]+)([^ \t\"'|>\\[{&*!%@`#].*)$")
 
 // quoteDescription puts a plain one-line description in quotes. The sub-agent
 // files of coding agents hold colons there, and their programs read them.
 func quoteDescription(lines []string) (quoted []string, at int) {
 	for i, l := range lines {
-		m := plainDescription.FindStringSubmatch(l)
+		m := plainDescription().FindStringSubmatch(l)
 		if m == nil {
 			continue
 		}

@@ -2,13 +2,13 @@ package agentfile
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
 
 	"taskyard/internal/frontmatter"
+	"taskyard/internal/lazyregexp"
 	"taskyard/task"
 )
 
@@ -229,12 +229,12 @@ func (p *parser) setNetwork(f field) {
 	}
 }
 
-var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`)
+var envName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`)
 
 func (p *parser) setEnv(f field) {
 	items, _ := p.list(f)
 	for _, it := range items {
-		if !envName.MatchString(it.text) {
+		if !envName().MatchString(it.text) {
 			// The text is not shown: it may be a secret.
 			p.fatal(it.line, "Write names alone, such as GITHUB_TOKEN; the values come from the server's environment",
 				"env contains something that is not the name of a variable")

@@ -1,9 +1,8 @@
 package app
 
 import (
-	"regexp"
-
 	"taskyard/internal/config"
+	"taskyard/internal/lazyregexp"
 	"taskyard/jobs"
 	"taskyard/service"
 	"taskyard/task"
@@ -29,7 +28,7 @@ func ticksOf(c *config.Config) (func(task.Time) task.Time, error) {
 }
 
 // secretName fits the names of variables whose values are secrets.
-var secretName = regexp.MustCompile(`(?i)KEY|TOKEN|SECRET|PASSWORD`)
+var secretName = lazyregexp.New(`(?i)KEY|TOKEN|SECRET|PASSWORD`)
 
 // secretsOf lists the values that must never be in a transcript.
 func secretsOf(c *config.Config, getenv func(string) string) []string {
@@ -43,7 +42,7 @@ func secretsOf(c *config.Config, getenv func(string) string) []string {
 	for _, r := range c.Runners {
 		list = append(list, getenv(r.SecretEnv))
 		for k, v := range r.Env {
-			if secretName.MatchString(k) {
+			if secretName().MatchString(k) {
 				list = append(list, v)
 			}
 		}

@@ -1,8 +1,9 @@
 package client
 
 import (
-	"regexp"
 	"strings"
+
+	"taskyard/internal/lazyregexp"
 )
 
 // textNote is in the help of commands that take texts.
@@ -290,7 +291,7 @@ func Examples(path string) string {
 		return text
 	}
 	// A remark is a paragraph of its own.
-	return "Examples:\n" + lastExample.ReplaceAllString(text, "$1\n\n$2")
+	return "Examples:\n" + lastExample().ReplaceAllString(text, "$1\n\n$2")
 }
 
-var lastExample = regexp.MustCompile(`(?m)^(    .*)\n([^ \n])`)
+var lastExample = lazyregexp.New(`(?m)^(    .*)\n([^ \n])`)

@@ -1,10 +1,10 @@
 package client
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 
+	"taskyard/internal/lazyregexp"
 	"taskyard/task"
 )
 
@@ -47,7 +47,7 @@ func (c *TaskSteps) Run(e *Env) error {
 }
 
 // listMark is what a line of a Markdown list begins with.
-var listMark = regexp.MustCompile(`^(?:[-*](?: |$)|\d+[.)] )?\s*(?:\[([ xX])\] )?\s*`)
+var listMark = lazyregexp.New(`^(?:[-*](?: |$)|\d+[.)] )?\s*(?:\[([ xX])\] )?\s*`)
 
 // stepsOf makes a step of each line that is not blank. Marks of Markdown
 // lists go, and [x] ticks the step.
@@ -55,7 +55,7 @@ func stepsOf(lines []string) []map[string]any {
 	var steps []map[string]any
 	for _, l := range lines {
 		l = strings.TrimSpace(l)
-		m := listMark.FindStringSubmatch(l)
+		m := listMark().FindStringSubmatch(l)
 		if title := strings.TrimSpace(l[len(m[0]):]); title != "" {
 			step := map[string]any{"title": title}
 			if strings.EqualFold(m[1], "x") {

@@ -8,11 +8,12 @@ import (
 	"net/netip"
 	"net/url"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"taskyard/internal/lazyregexp"
 
 	"github.com/robfig/cron/v3"
 )
@@ -105,7 +106,7 @@ func mailAddress(s string) error {
 }
 
 // pathPrefixes are paths that need no escaping and have no dots as names.
-var pathPrefixes = regexp.MustCompile(`^(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+$`)
+var pathPrefixes = lazyregexp.New(`^(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+$`)
 
 // postgresURL checks the address of a database of PostgreSQL. What it leaves out
 // comes from the variables and files of PostgreSQL, such as PGPASSWORD and
@@ -130,7 +131,7 @@ func siteURL(s string) error {
 	if err != nil {
 		return err
 	}
-	if u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || u.User != nil || u.Path != "" && !pathPrefixes.MatchString(u.Path) {
+	if u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || u.User != nil || u.Path != "" && !pathPrefixes().MatchString(u.Path) {
 		return fmt.Errorf(`%q is more than a host and a path: give one such as "https://tasks.example.org" or `+
 			`"https://example.org/tasks", without a slash at the end`, s)
 	}
@@ -147,39 +148,39 @@ func address(s string) error {
 	return fmt.Errorf(`%q is not an address: give one such as "10.0.0.1" or "10.0.0.0/8"`, s)
 }
 
-var hostNames = regexp.MustCompile(`^[A-Za-z0-9.-]+(:[0-9]{1,5})?$`)
+var hostNames = lazyregexp.New(`^[A-Za-z0-9.-]+(:[0-9]{1,5})?$`)
 
 func hostName(s string) error {
-	if hostNames.MatchString(s) {
+	if hostNames().MatchString(s) {
 		return nil
 	}
 	return fmt.Errorf(`%q is not a host name: give one such as "tasks.example.org" or "tasks.example.org:8443"`, s)
 }
 
-var variableNames = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var variableNames = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // variableName keeps the value out of its error: people paste keys where the
 // name of a variable is asked for.
 func variableName(s string) error {
-	if variableNames.MatchString(s) {
+	if variableNames().MatchString(s) {
 		return nil
 	}
 	return errors.New(`is not the name of a variable: give one such as "OPENAI_API_KEY", never the secret itself`)
 }
 
-var sectionNames = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,39}$`)
+var sectionNames = lazyregexp.New(`^[a-z0-9][a-z0-9_-]{0,39}$`)
 
 func sectionName(s string) error {
-	if sectionNames.MatchString(s) {
+	if sectionNames().MatchString(s) {
 		return nil
 	}
 	return fmt.Errorf("%q is not a valid name: use 1 to 40 of a-z, 0-9, - and _", s)
 }
 
-var labels = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
+var labels = lazyregexp.New(`^[a-z0-9][a-z0-9._-]{0,62}$`)
 
 func label(s string) error {
-	if labels.MatchString(s) {
+	if labels().MatchString(s) {
 		return nil
 	}
 	return fmt.Errorf("%q is not a label: use 1 to 63 of a-z, 0-9, dot, dash and underscore", s)

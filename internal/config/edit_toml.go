@@ -2,16 +2,17 @@ package config
 
 import (
 	"bytes"
-	"regexp"
 	"slices"
 	"strings"
+
+	"taskyard/internal/lazyregexp"
 )
 
 var bom = []byte("\xef\xbb\xbf")
 
 // tomlValue is a key with a value on one line: what leads to the value, the
 // value, and what follows it.
-var tomlValue = regexp.MustCompile(`^([^=]*=\s*)("(?:[^"\\]|\\.)*"|'[^']*'|[^\s#"']+)(\s*(?:#.*)?)$`)
+var tomlValue = lazyregexp.New(`^([^=]*=\s*)("(?:[^"\\]|\\.)*"|'[^']*'|[^\s#"']+)(\s*(?:#.*)?)$`)
 
 // setKey returns the text of a file with another value for a setting, or
 // without it for nil. Comments and everything else stay as they are. What it
@@ -46,7 +47,7 @@ func setLine(lines []string, name string, value *string) []string {
 		return lines
 	}
 	if found {
-		if m := tomlValue.FindStringSubmatch(lines[at-1]); m != nil {
+		if m := tomlValue().FindStringSubmatch(lines[at-1]); m != nil {
 			lines[at-1] = m[1] + literal(typed) + m[3]
 		}
 		return lines
@@ -69,8 +70,8 @@ func setLine(lines []string, name string, value *string) []string {
 // of its head.
 func lastKey(lines []string, head int) int {
 	last := head
-	for i := head; i < len(lines) && !tomlTable.MatchString(lines[i]); i++ {
-		if tomlKey.MatchString(lines[i]) {
+	for i := head; i < len(lines) && !tomlTable().MatchString(lines[i]); i++ {
+		if tomlKey().MatchString(lines[i]) {
 			last = i + 1
 		}
 	}

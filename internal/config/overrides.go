@@ -3,10 +3,10 @@ package config
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
+	"taskyard/internal/lazyregexp"
 	"taskyard/task"
 )
 
@@ -31,7 +31,7 @@ func (l *loader) environ(environ []string) {
 			continue
 		}
 		name, ok := keyOf(variable)
-		if !ok && serviceLink.MatchString(variable) {
+		if !ok && serviceLink().MatchString(variable) {
 			continue
 		}
 		if !ok {
@@ -44,7 +44,7 @@ func (l *loader) environ(environ []string) {
 
 // serviceLink fits what Kubernetes puts into the environment of each container
 // for a service whose name begins with taskyard.
-var serviceLink = regexp.MustCompile(`^TASKYARD_([A-Z0-9_]+_)?` +
+var serviceLink = lazyregexp.New(`^TASKYARD_([A-Z0-9_]+_)?` +
 	`(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT(_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$`)
 
 // meant is the variable of a key that an unknown one is probably a misspelling of, or "".

@@ -5,17 +5,18 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"taskyard/internal/lazyregexp"
 )
 
 // Hidden is printed in place of a secret.
 const Hidden = "***"
 
-var secretNames = regexp.MustCompile(`(?i)key|token|secret|password`)
+var secretNames = lazyregexp.New(`(?i)key|token|secret|password`)
 
 // Print writes the configuration as TOML, each line with a comment that says
 // where its value came from. Values of environment variables whose names look
@@ -52,10 +53,10 @@ func (c *Config) names() []string {
 	})
 }
 
-var urlPasswords = regexp.MustCompile(`^(postgres(?:ql)?://[^/@]*?:)[^@]*@`)
+var urlPasswords = lazyregexp.New(`^(postgres(?:ql)?://[^/@]*?:)[^@]*@`)
 
 // withoutPassword hides the password in the address of a database.
-func withoutPassword(v string) string { return urlPasswords.ReplaceAllString(v, "${1}"+Hidden+"@") }
+func withoutPassword(v string) string { return urlPasswords().ReplaceAllString(v, "${1}"+Hidden+"@") }
 
 // literal writes a checked value as TOML.
 func literal(v any) string {
@@ -74,7 +75,7 @@ func literal(v any) string {
 		return "[" + strings.Join(quoteAll(v), ", ") + "]"
 	case map[string]string:
 		return inline(v, func(name, value string) string {
-			if secretNames.MatchString(name) {
+			if secretNames().MatchString(name) {
 				value = Hidden
 			}
 			return quote(value)

@@ -5,9 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
+
+	"taskyard/internal/lazyregexp"
 
 	"github.com/pelletier/go-toml/v2"
 )
@@ -78,9 +79,9 @@ func (x lineIndex) of(name string) int {
 }
 
 var (
-	tomlTable = regexp.MustCompile(`^\s*\[\[?([^\[\]]+)\]`)
-	tomlKey   = regexp.MustCompile(`^\s*((?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*'))*)\s*=`)
-	tomlPart  = regexp.MustCompile(`[A-Za-z0-9_-]+|"[^"]*"|'[^']*'`)
+	tomlTable = lazyregexp.New(`^\s*\[\[?([^\[\]]+)\]`)
+	tomlKey   = lazyregexp.New(`^\s*((?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*'))*)\s*=`)
+	tomlPart  = lazyregexp.New(`[A-Za-z0-9_-]+|"[^"]*"|'[^']*'`)
 )
 
 // scanLines finds tables and keys by their looks; the parser does not tell
@@ -94,10 +95,10 @@ func scanLines(text string) lineIndex {
 			}
 			continue
 		}
-		if m := tomlTable.FindStringSubmatch(line); m != nil {
+		if m := tomlTable().FindStringSubmatch(line); m != nil {
 			table = dotted(m[1])
 			x.note(table, i+1)
-		} else if m := tomlKey.FindStringSubmatch(line); m != nil {
+		} else if m := tomlKey().FindStringSubmatch(line); m != nil {
 			name := dotted(m[1])
 			if table != "" {
 				name = table + "." + name
@@ -121,7 +122,7 @@ func (x lineIndex) note(name string, line int) {
 
 // dotted turns `runners . "coder"` into runners.coder.
 func dotted(s string) string {
-	parts := tomlPart.FindAllString(s, -1)
+	parts := tomlPart().FindAllString(s, -1)
 	for i, p := range parts {
 		parts[i] = strings.Trim(p, `"'`)
 	}

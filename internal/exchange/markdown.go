@@ -3,21 +3,21 @@ package exchange
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
 
 	"taskyard/internal/frontmatter"
+	"taskyard/internal/lazyregexp"
 	"taskyard/task"
 )
 
 // names are the fields whose values begin with an @, which YAML reserves.
-var names = regexp.MustCompile(`^(assignee|reporter):[ \t]*(@.*|\[.*@.*\])[ \t]*$`)
+var names = lazyregexp.New(`^(assignee|reporter):[ \t]*(@.*|\[.*@.*\])[ \t]*$`)
 
 func quoteNames(lineOf string) string {
-	m := names.FindStringSubmatch(lineOf)
+	m := names().FindStringSubmatch(lineOf)
 	if m == nil {
 		return lineOf
 	}
@@ -117,7 +117,7 @@ func (f *matter) rest() {
 type section struct{ title, text string }
 
 // marker fits the comments by which Backlog.md finds its sections again.
-var marker = regexp.MustCompile(`(?m)^[ \t]*<!-- (SECTION:[A-Z_]+|AC|DOD|COMMENTS):(BEGIN|END) -->[ \t]*\n?`)
+var marker = lazyregexp.New(`(?m)^[ \t]*<!-- (SECTION:[A-Z_]+|AC|DOD|COMMENTS):(BEGIN|END) -->[ \t]*\n?`)
 
 // sectionsOf parts a text at its headings of the second level, outside of
 // fenced code.
@@ -135,18 +135,18 @@ func sectionsOf(body string) []section {
 		list[len(list)-1].text += l
 	}
 	for i := range list {
-		list[i].text = strings.TrimSpace(marker.ReplaceAllString(list[i].text, ""))
+		list[i].text = strings.TrimSpace(marker().ReplaceAllString(list[i].text, ""))
 	}
 	return list
 }
 
-var checkbox = regexp.MustCompile(`^\s*[-*] \[([ xX])\] (?:#\d+ )?(.+?)\s*$`)
+var checkbox = lazyregexp.New(`^\s*[-*] \[([ xX])\] (?:#\d+ )?(.+?)\s*$`)
 
 // checklist parts the ticked and unticked lines from the others.
 func checklist(s string) (steps []task.Step, other string) {
 	var rest []string
 	for _, l := range strings.Split(s, "\n") {
-		if m := checkbox.FindStringSubmatch(l); m != nil {
+		if m := checkbox().FindStringSubmatch(l); m != nil {
 			steps = append(steps, task.Step{Title: m[2], Done: m[1] != " "})
 			continue
 		}
@@ -155,12 +155,12 @@ func checklist(s string) (steps []task.Step, other string) {
 	return steps, strings.TrimSpace(strings.Join(rest, "\n"))
 }
 
-var commentBlock = regexp.MustCompile(`(?s)<!-- COMMENT:BEGIN -->\n(.*?)<!-- COMMENT:END -->\n?`)
+var commentBlock = lazyregexp.New(`(?s)<!-- COMMENT:BEGIN -->\n(.*?)<!-- COMMENT:END -->\n?`)
 
 // commentsOf reads the blocks of a section of comments: lines of key and
 // value, a blank line, the text.
 func commentsOf(r *Report, where, s string) (list []task.Comment, other string) {
-	for _, m := range commentBlock.FindAllStringSubmatch(s, -1) {
+	for _, m := range commentBlock().FindAllStringSubmatch(s, -1) {
 		c := task.Comment{Kind: task.KindComment, Author: task.System}
 		head, content, ok := strings.Cut(m[1], "\n\n")
 		if !ok {
@@ -182,5 +182,5 @@ func commentsOf(r *Report, where, s string) (list []task.Comment, other string) 
 			list = append(list, c)
 		}
 	}
-	return list, strings.TrimSpace(commentBlock.ReplaceAllString(s, ""))
+	return list, strings.TrimSpace(commentBlock().ReplaceAllString(s, ""))
 }

@@ -2,16 +2,17 @@ package notify
 
 import (
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
+
+	"taskyard/internal/lazyregexp"
 )
 
 // hider takes the secrets of an address out of a text.
 type hider struct{ secrets []string }
 
 // anyAddress fits an address of any kind.
-var anyAddress = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s"'<>]+`)
+var anyAddress = lazyregexp.New(`[A-Za-z][A-Za-z0-9+.-]*://[^\s"'<>]+`)
 
 const (
 	hidden    = "***"
@@ -46,7 +47,7 @@ func newHider(address string, u *url.URL) hider {
 }
 
 func (h hider) text(s string) string {
-	s = anyAddress.ReplaceAllString(s, hidden)
+	s = anyAddress().ReplaceAllString(s, hidden)
 	for _, secret := range h.secrets {
 		s = strings.ReplaceAll(s, secret, hidden)
 	}

@@ -3,12 +3,12 @@ package acp
 import (
 	"cmp"
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/coder/acp-go-sdk"
 
+	"taskyard/internal/lazyregexp"
 	"taskyard/runner/supervise"
 	"taskyard/task"
 )
@@ -32,7 +32,7 @@ var needs = map[acp.ToolKind][]string{
 
 // ourTool fits the titles that agents give to the tools of our MCP server,
 // which checks by itself who may do what.
-var ourTool = regexp.MustCompile(`^(mcp__taskyard__|taskyard[_./: ])\w+$|^\w+ \(taskyard MCP Server\)`)
+var ourTool = lazyregexp.New(`^(mcp__taskyard__|taskyard[_./: ])\w+$|^\w+ \(taskyard MCP Server\)`)
 
 // maxAsked bounds the questions of a run that wait for people.
 const maxAsked = 20
@@ -57,7 +57,7 @@ func (t *talk) permission(id, params json.RawMessage, line []byte) {
 	need, known := needs[kind]
 	listed := slices.ContainsFunc(need, func(tool string) bool { return slices.Contains(t.Spec.Plan.Tools, tool) })
 	switch {
-	case listed || kind == acp.ToolKindThink || !known && ourTool.MatchString(title):
+	case listed || kind == acp.ToolKindThink || !known && ourTool().MatchString(title):
 		t.decide(id, &r, true)
 	case known:
 		t.deny(title+". The agent "+t.Spec.Plan.Agent+" may use "+strings.Join(t.Spec.Plan.Tools, ", ")+".",

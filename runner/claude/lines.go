@@ -3,8 +3,8 @@ package claude
 import (
 	"encoding/json"
 	"errors"
-	"regexp"
 
+	"taskyard/internal/lazyregexp"
 	"taskyard/runner/supervise"
 )
 
@@ -165,4 +165,4 @@ func plainText(content json.RawMessage) (text string) {
 }
 
 // longRequest finds the id in a request that is too long to be read.
-var longRequest = regexp.MustCompile(`^\s*\{"type":"control_request","request_id":"([^"\\]{1,100})"`)
+var longRequest = lazyregexp.New(`^\s*\{"type":"control_request","request_id":"([^"\\]{1,100})"`)

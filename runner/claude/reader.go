@@ -72,7 +72,7 @@ func (r *reader) Output(s supervise.Stream, b []byte) bool {
 func (r *reader) line(kind supervise.LineKind, b []byte) {
 	switch kind {
 	case supervise.LongLine:
-		if id := longRequest.FindSubmatch(b); id != nil {
+		if id := longRequest().FindSubmatch(b); id != nil {
 			r.deny(string(id[1]), "The arguments of this call are too long to be looked at.")
 		}
 		fallthrough

@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"taskyard/internal/lazyregexp"
 	"taskyard/runner/supervise"
 	"taskyard/task"
 )
@@ -120,13 +120,13 @@ func (t *talk) countTurn(it *item, done bool) {
 	}
 }
 
-var reconnecting = regexp.MustCompile(`(?i)^reconnecting\b`)
+var reconnecting = lazyregexp.New(`(?i)^reconnecting\b`)
 
 // complaint handles an error line and reports whether it only says that Codex
 // connects again. That is pointless with a refused key, and Codex
 // might do it for ever.
 func (t *talk) complaint(message string, b []byte) (again bool) {
-	if !reconnecting.MatchString(message) {
+	if !reconnecting().MatchString(message) {
 		t.trouble = message
 		t.Event(supervise.EventError, message, nil, b)
 		return false

@@ -1,17 +1,16 @@
 package supervise
 
 import (
-	"regexp"
-
+	"taskyard/internal/lazyregexp"
 	"taskyard/task"
 )
 
-var unauthorized = regexp.MustCompile(`(?i)\b40[13] (unauthorized|forbidden)|incorrect api key|invalid_api_key|invalid api ` +
+var unauthorized = lazyregexp.New(`(?i)\b40[13] (unauthorized|forbidden)|incorrect api key|invalid_api_key|invalid api ` +
 	`key|missing environment variable|not logged in|codex login|authentication required|token (has )?expired`)
 
 // BlamesCredentials reports whether an error, in the words of an agent, says
 // that its model does not know us.
-func BlamesCredentials(text string) bool { return unauthorized.MatchString(text) }
+func BlamesCredentials(text string) bool { return unauthorized().MatchString(text) }
 
 // RefusedCredentials is the outcome of such a run.
 func RefusedCredentials(reason string) Outcome {

@@ -2,9 +2,9 @@ package supervise
 
 import (
 	"os"
-	"regexp"
 	"strings"
 
+	"taskyard/internal/lazyregexp"
 	"taskyard/task"
 )
 
@@ -16,7 +16,7 @@ func NewRedactor(spec Spec) *task.Redactor {
 }
 
 // secretName fits the names of variables whose values are secrets.
-var secretName = regexp.MustCompile(`(?i)KEY|TOKEN|SECRET|PASSWORD`)
+var secretName = lazyregexp.New(`(?i)KEY|TOKEN|SECRET|PASSWORD`)
 
 // minSecret is the length in bytes below which a value is no secret: it would
 // blot out common words.
@@ -27,7 +27,7 @@ const minSecret = 8
 func secretsIn(env []string) (list []string) {
 	for _, v := range env {
 		name, value, _ := strings.Cut(v, "=")
-		if len(value) >= minSecret && secretName.MatchString(name) {
+		if len(value) >= minSecret && secretName().MatchString(name) {
 			list = append(list, value)
 		}
 	}
@@ -40,7 +40,7 @@ func secretsIn(env []string) (list []string) {
 func SecretsNamed(names []string) (list []string) {
 	for _, name := range names {
 		value := os.Getenv(name)
-		if len(value) >= minSecret && (!strings.HasPrefix(value, "/") || secretName.MatchString(name)) {
+		if len(value) >= minSecret && (!strings.HasPrefix(value, "/") || secretName().MatchString(name)) {
 			list = append(list, value)
 		}
 	}

@@ -5,8 +5,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 
+	"taskyard/internal/lazyregexp"
 	"taskyard/runner/instance"
 )
 
@@ -19,11 +19,11 @@ type SessionKeeper interface {
 }
 
 // sessionID is what a session may be called: it becomes part of a path.
-var sessionID = regexp.MustCompile(`^[0-9a-fA-F-]{8,64}$`)
+var sessionID = lazyregexp.New(`^[0-9a-fA-F-]{8,64}$`)
 
 // ValidSession reports whether a program may call its session so: then the
 // name can be part of a path.
-func ValidSession(id string) bool { return sessionID.MatchString(id) }
+func ValidSession(id string) bool { return sessionID().MatchString(id) }
 
 // KeepSession notes what the program calls its session, for a later run to
 // continue from. An invalid name is passed over.

@@ -24,7 +24,7 @@ type ShellRules struct {
 
 // hides reports whether a variable is not for commands of the agent.
 func (r ShellRules) hides(name string) bool {
-	return secretName.MatchString(name) && !slices.Contains(r.Keep, name)
+	return secretName().MatchString(name) && !slices.Contains(r.Keep, name)
 }
 
 // The files of a run that hold its shell.

@@ -4,9 +4,10 @@ import (
 	"bytes"
 	"encoding/binary"
 	"html"
-	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"taskyard/internal/lazyregexp"
 
 	"github.com/a-h/templ"
 	nethtml "golang.org/x/net/html"
@@ -122,21 +123,21 @@ func (m *hiddenMarker) start(name string, closed bool, raw string) {
 		m.out.WriteString(raw)
 		return
 	}
-	m.out.WriteString(shownAttrs.ReplaceAllStringFunc(raw, func(attr string) string {
+	m.out.WriteString(shownAttrs().ReplaceAllStringFunc(raw, func(attr string) string {
 		at := strings.IndexByte(attr, '"') + 1
 		return attr[:at] + templ.EscapeString(named(html.UnescapeString(attr[at:len(attr)-1]))) + `"`
 	}))
-	if v := fieldValue.FindStringSubmatch(raw); name == "input" && v != nil && !unseenField.MatchString(raw) {
+	if v := fieldValue().FindStringSubmatch(raw); name == "input" && v != nil && !unseenField().MatchString(raw) {
 		m.note(hiddenIn(html.UnescapeString(v[1])))
 	}
 }
 
 var (
 	// The start of the match is not a letter, so that data-title is not title.
-	shownAttrs = regexp.MustCompile(`[\s](?:title|alt|label|placeholder|content|aria-label|aria-description|aria-valuetext|` +
+	shownAttrs = lazyregexp.New(`[\s](?:title|alt|label|placeholder|content|aria-label|aria-description|aria-valuetext|` +
 		`aria-roledescription|data-text)="[^"]*"`)
-	fieldValue  = regexp.MustCompile(`\svalue="([^"]*)"`)
-	unseenField = regexp.MustCompile(`\stype="(?:hidden|checkbox|radio|submit|button)"`)
+	fieldValue  = lazyregexp.New(`\svalue="([^"]*)"`)
+	unseenField = lazyregexp.New(`\stype="(?:hidden|checkbox|radio|submit|button)"`)
 )
 
 func (m *hiddenMarker) end(name string) {
