@@ -291,6 +291,24 @@ func TestAReloadOfRunnersIsWholeOrNothing(t *testing.T) {
 			t.Errorf("the log is %s", log)
 		}
 	})
+	t.Run("a file that is gone changes nothing, and does not come back with one setting", func(t *testing.T) {
+		before := y.settings.now.Load()
+		if err := os.Remove(filepath.Join(y.data, config.FileName)); err != nil {
+			t.Fatal(err)
+		}
+		y.reloadSettings(t.Context())
+		if log := y.log.take(); !strings.Contains(log, "taskyard.toml: the file in use is gone") {
+			t.Errorf("the log is %s", log)
+		}
+		five := "5"
+		_, err := y.Service.ChangeSettings(t.Context(), reloader, map[string]*string{"runs.attempts": &five})
+		if !task.IsCode(err, task.CodeConfigInvalid) || y.settings.now.Load() != before {
+			t.Errorf("a setting is changed: %v", err)
+		}
+		if _, err := os.Lstat(filepath.Join(y.data, config.FileName)); err == nil {
+			t.Error("there is a file again")
+		}
+	})
 	t.Run("a file without changes of runners keeps them", func(t *testing.T) {
 		before := y.settings.runners()
 		y.reload("[runs]\nattempts = 3\n[runners.x]\nkind = \"acp\"\ncommand = [\"/nowhere/agent\"]\n")

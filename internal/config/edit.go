@@ -41,6 +41,9 @@ type Edit struct {
 // that its default applies. Without values the file is only read again. Errors:
 // *EditError for the values; any other names what is wrong with the file.
 func (c *Config) Edit(values map[string]*string) (*Edit, error) {
+	if c.file != "" && !exists(c.file) { // an editor or a mistake took it away: its values must not be lost with it
+		return nil, fmt.Errorf("%s: the file in use is gone: put it back, or an empty one for the defaults", c.file)
+	}
 	path, _, named := c.opts.path()
 	e := &Edit{path: path}
 	text, err := os.ReadFile(e.path)

@@ -127,6 +127,7 @@ func OfRunners(key string) bool {
 // restart.
 func (c *Config) Takeover(next *Config) (merged *Config, changed []Change, restart []string) {
 	m := *c
+	m.file = next.file
 	m.values, m.sources = maps.Clone(c.values), maps.Clone(c.sources)
 	m.Notify, m.Providers, m.Runners = maps.Clone(c.Notify), maps.Clone(c.Providers), maps.Clone(c.Runners)
 	for _, s := range settings {
