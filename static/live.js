@@ -68,6 +68,8 @@
   // --- the stream, in the tab that leads ---
   const members = new Map();
   let leading = false, release = null, source = null, since = 0, timer = 0;
+  const soon = 5000, late = 60000; // until a refused stream is asked for again
+  let pause = soon;
   const tell = m => { hear(m); bus?.postMessage({ heard: m }); };
   const close = () => { clearTimeout(timer); timer = 0; source?.close(); source = null; };
   const lost = () => {
@@ -81,13 +83,13 @@
     source = null;
     if (!leading || !topics.length) return;
     const mine = source = new EventSource(`${window.taskyard.prefix}/live?topics=` + encodeURIComponent(topics.join(",")));
-    mine.addEventListener("hello", e => { if (mine === source) { since = 0; tell({ topics, gen: e.data }); } });
+    mine.addEventListener("hello", e => { if (mine === source) { since = 0; pause = soon; tell({ topics, gen: e.data }); } });
     mine.onmessage = e => { if (mine === source) tell({ topics, named: JSON.parse(e.data), gen: e.lastEventId }); };
     mine.onerror = () => {
       if (mine !== source) return;
       lost();
       // A refused stream is closed for good by the browser. The parts learn why when they ask; we try again.
-      if (mine.readyState === EventSource.CLOSED) { source = null; renew(parts()); timer = setTimeout(open, 5000); }
+      if (mine.readyState === EventSource.CLOSED) { source = null; renew(parts()); timer = setTimeout(open, pause); pause = Math.min(pause * 2, late); }
     };
   };
   const reopen = () => { clearTimeout(timer); timer = setTimeout(open, 40); };

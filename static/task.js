@@ -49,7 +49,8 @@
     const plan = document.getElementById("plan-form");
     if (plan) delete plan.dataset.busy;
     after = null;
-    if (e.type === "htmx:responseError" && q("#task")) htmx.trigger(q("#task"), "live"); // see what has changed
+    const wrote = e.detail.requestConfig?.verb !== "get"; // the part itself may be what is refused
+    if (e.type === "htmx:responseError" && wrote && q("#task")) htmx.trigger(q("#task"), "live"); // see what has changed
   };
   for (const name of ["htmx:responseError", "htmx:sendError", "htmx:timeout", "htmx:sendAbort"]) document.addEventListener(name, refused);
 
