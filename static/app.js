@@ -123,6 +123,7 @@
   } catch { /* private windows */ }
 
   // The browser's zone: days begin, and "tomorrow" is, where the person lives.
-  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  // Temporal knows it at once; the first Intl format of a page takes Chromium 30 ms.
+  const zone = window.Temporal?.Now.timeZoneId() ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
   if (zone && !document.cookie.split("; ").includes(`zone=${zone}`)) document.cookie = `zone=${zone}; Path=${taskyard.prefix || "/"}; Max-Age=31536000; SameSite=Lax`;
 })();
