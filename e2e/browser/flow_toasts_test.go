@@ -147,6 +147,25 @@ func TestAnEndedSessionKeepsWhatIsTypedAndLeadsBack(t *testing.T) {
 	b.at(path(tk.ID, ""))
 }
 
+func TestAPageThatIsRefusedDoesNotAskAgainAndAgain(t *testing.T) {
+	t.Parallel()
+	y := newInstance(t)
+	tk := y.create(task.New{Title: "Watch me", Owner: "scout"})
+	b := newTab(t, y.url)
+	b.expect("401")
+	for _, p := range []string{"/", "/queues", "/tasks", "/runs", "/agents", "/agents/scout", "/scheduler", path(tk.ID, "")} {
+		y.admit(b)
+		b.open(p)
+		if _, err := chromedp.Call(b.ctx, network.ClearBrowserCookies, cdp.Empty{}); err != nil {
+			t.Fatal(err)
+		}
+		b.countRequests()
+		eval[chromedp.Void](b, `document.querySelectorAll("[data-live]").forEach(part => htmx.trigger(part, "live"))`)
+		b.see("Your session has ended")
+		b.wait("window.requests === 0")
+	}
+}
+
 func TestThePillSaysWhatHolds(t *testing.T) {
 	t.Parallel()
 	y := newInstance(t)
