@@ -31,17 +31,19 @@
     else if (!old.isEqualNode(t)) old.replaceWith(t);
   };
   const prefix = document.documentElement.dataset.prefix ?? ""; // of all addresses of the server
+  const ended = "Your session has ended. What you typed is still here.";
   // fault says what a refused request was answered: the page of a problem names it, and what to do.
   const fault = (status, id, doc) => {
     const text = name => doc?.querySelector(`[data-${name}]`)?.textContent.trim();
     if (status === 401) {
       const next = location.pathname.slice(prefix.length) + location.search;
-      toast("Your session has ended. What you typed is still here.", true, { href: `${prefix}/login?next=${encodeURIComponent(next)}`, label: "Sign in" });
+      toast(ended, true, { href: `${prefix}/login?next=${encodeURIComponent(next)}`, label: "Sign in" });
       return;
     }
     toast(text("problem") ?? `The server answered ${status}.`, true, { remedy: text("remedy") ?? (status >= 500 ? "Try again in a moment." : ""), id: status >= 500 ? id : "" });
   };
   const untoast = text => all().filter(t => t.dataset.text === text).forEach(close);
+  document.addEventListener("htmx:afterRequest", e => { if (e.detail.successful) untoast(ended); }); // signed in again in another tab
   Object.assign(window.taskyard ??= {}, { toast, untoast, fault, prefix });
   if (!box) return;
 

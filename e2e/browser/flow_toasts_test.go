@@ -160,9 +160,13 @@ func TestAPageThatIsRefusedDoesNotAskAgainAndAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.countRequests()
-		eval[chromedp.Void](b, `document.querySelectorAll("[data-live]").forEach(part => htmx.trigger(part, "live"))`)
+		const look = `document.querySelectorAll("[data-live]").forEach(part => htmx.trigger(part, "live"))`
+		eval[chromedp.Void](b, look)
 		b.see("Your session has ended")
 		b.wait("window.requests === 0")
+		y.admit(b) // as in another tab
+		eval[chromedp.Void](b, look)
+		b.gone("Your session has ended")
 	}
 }
 
