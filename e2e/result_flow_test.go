@@ -257,9 +257,9 @@ func TestFromATaskToAMergedChange(t *testing.T) {
 	if len(merges) != 1 || merges[0].State != task.MergeDone || merges[0].After != git(t, y.repo, "rev-parse", "main") {
 		t.Errorf("the merges are %s", asJSON(merges))
 	}
-	if list := git(t, y.repo, "worktree", "list", "--porcelain"); strings.Count(list, "worktree ") != 1 {
-		t.Errorf("worktrees are left:\n%s", list)
-	}
+	testkit.Eventually(t, "the worktree of the task is removed, after the task is done", func() bool {
+		return strings.Count(git(t, y.repo, "worktree", "list", "--porcelain"), "worktree ") == 1
+	})
 	for _, run := range y.rows("SELECT id, status, phase, reason FROM runs") {
 		if !strings.Contains(run, "|completed|ended|") { // although the last one was still ending when its result was accepted
 			t.Errorf("a run is %s", run)
