@@ -13,9 +13,9 @@ import (
 	"strings"
 	"time"
 
-	"taskyard/internal/lazyregexp"
-
 	"github.com/robfig/cron/v3"
+
+	"taskyard/internal/lazyregexp"
 )
 
 func absolutePath(s string) error {

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"taskyard/internal/lazyregexp"
-
 	"github.com/pelletier/go-toml/v2"
+
+	"taskyard/internal/lazyregexp"
 )
 
 // toml reads the text of a file into the loader.

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"taskyard/internal/lazyregexp"
-
 	"github.com/a-h/templ"
 	nethtml "golang.org/x/net/html"
+
+	"taskyard/internal/lazyregexp"
 )
 
 // MarkHidden returns a page, or a part of one, in which nothing hides: every

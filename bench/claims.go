@@ -10,10 +10,10 @@ import (
 	"taskyard/db"
 )
 
-// measureMaxClaims compares an agent that may hold as many claims as there are
+// claims compares an agent that may hold as many claims as there are
 // callers with one that has no such limit, in turn: each caller completes the
 // task that it holds and claims the next.
-func measureMaxClaims(ctx context.Context, b *bench) error {
+func (b *bench) claims(ctx context.Context) error {
 	const callers, left = 64, 20_000
 	unlimited := fmt.Sprintf(pullOnly, queues[0])
 	limited := strings.Replace(unlimited, "name:", fmt.Sprintf("max_claims: %d\nname:", callers), 1)
