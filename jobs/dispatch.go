@@ -157,7 +157,7 @@ func (j *Jobs) outcome(ctx context.Context, start *service.Start, sink *sink) ru
 		spec.Session, spec.Former = start.Run.Session, spec.Dir
 	}
 	out, err := runner.Execute(ctx, r, spec, sink)
-	if err != nil {
+	if err != nil && !task.IsCode(err, task.CodeStaleLease) { // one that was ended while its program started is none
 		j.log.Error("supervisor failed", "run_id", start.Run.ID, "error", err)
 	}
 	return out

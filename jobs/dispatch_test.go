@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"runtime/debug"
 	"strings"
 	"sync/atomic"
@@ -347,6 +348,24 @@ func TestStopOrdersReachTheRun(t *testing.T) {
 			return err == nil && now.Failures == 3
 		})
 	})
+}
+
+func TestACancelWhileTheProgramStartsIsNoError(t *testing.T) {
+	t.Parallel()
+	log := &lockedLog{}
+	y := newInstance(t, setup{stopped: true, jobs: func(o *Options) { o.Log = slog.New(slog.NewTextHandler(log, nil)) }})
+	y.tower.starting = func(spec runner.Spec) {
+		if _, err := y.svc.CancelRun(context.Background(), maya, spec.RunID, "not needed"); err != nil {
+			t.Error(err)
+		}
+	}
+	y.create("coder")
+	y.start()
+	y.awaitRun(1, "canceled/by")
+	y.end()
+	if got := log.String(); strings.Contains(got, "level=ERROR") || !strings.Contains(got, "run ended") {
+		t.Errorf("the log says:\n%s", got)
+	}
 }
 
 func TestStopRequeuesRuns(t *testing.T) {

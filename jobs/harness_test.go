@@ -53,12 +53,18 @@ func (f *flight) fail() {
 
 // tower is a runner that hands its runs to the test. A run that is stopped
 // stays until the test lets it land, as a program that takes its time.
-type tower struct{ flights chan *flight }
+type tower struct {
+	flights  chan *flight
+	starting func(runner.Spec) // called before a run is told to have started; may be nil
+}
 
 func (w *tower) Probe(context.Context) runner.Probe { return runner.Probe{Installed: true} }
 
 func (w *tower) Run(ctx context.Context, spec runner.Spec, sink runner.Sink) (runner.Outcome, error) {
 	f := &flight{Spec: spec, sink: sink, ctx: ctx, end: make(chan runner.Outcome)}
+	if w.starting != nil {
+		w.starting(spec)
+	}
 	if err := sink.Started(runner.Process{}); err != nil {
 		return runner.Outcome{Status: task.RunFailed, Phase: task.PhaseError, Reason: "not recorded"}, err
 	}
@@ -96,7 +102,7 @@ func newInstance(t *testing.T, s setup) *instance {
 	if s.db == nil {
 		s.db = func(*db.Options) {}
 	}
-	y := &instance{t: t, clock: testkit.RunningClock(), tower: &tower{make(chan *flight, 100)}, dir: t.TempDir()}
+	y := &instance{t: t, clock: testkit.RunningClock(), tower: &tower{flights: make(chan *flight, 100)}, dir: t.TempDir()}
 	y.db = dbtest.New(t, func(o *db.Options) { o.Now = y.clock.Now }, s.db)
 	if s.agents == nil {
 		s.agents = map[string]string{"coder": ""}

@@ -78,7 +78,7 @@ func (c *execution) outcome(ctx context.Context, lines runner.Sink) runner.Outco
 		URL: c.w.client.URL, Token: l.Token,
 		Dir: filepath.Join(c.w.dir, task.StartFolder(l.RunID, l.Lease).Name), Secrets: []string{c.w.client.Token},
 	}, lines)
-	if err != nil {
+	if err != nil && c.lost.Err() == nil { // one that was ended while its program started is no failure
 		c.log.Error("supervisor failed", "error", err)
 	}
 	return out
