@@ -62,6 +62,7 @@ func (c *chromium) start() {
 		"disable-sync", "disable-dev-shm-usage", "disable-extensions",
 		"disable-background-timer-throttling", "disable-backgrounding-occluded-windows", "disable-renderer-backgrounding", "disable-breakpad",
 		"disable-default-apps", "no-default-browser-check", "disable-hang-monitor",
+		"in-process-gpu", "disable-software-rasterizer", // nothing is drawn by a GPU, real or not
 	} {
 		opts = append(opts, chromedp.Flag(name, true))
 	}

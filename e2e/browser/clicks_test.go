@@ -143,8 +143,7 @@ func rank(what string) int {
 // has taken the button away.
 func (s *sample) thrice(t *testing.T, b *tab, page, what string) bool {
 	t.Helper()
-	b.leave()
-	b.open(page)
+	b.reach(page)
 	if eval[bool](b, `!!document.querySelector("[data-live-pill]")`) {
 		b.wait(`document.querySelector("[data-live-pill]").textContent === "Live" && !document.querySelector(".htmx-request")`)
 	}
@@ -195,21 +194,26 @@ func (s *sample) thrice(t *testing.T, b *tab, page, what string) bool {
 	return true
 }
 
-// leave leaves a page which may be about to lead to another one by itself: that
-// would cut off the way to any page but a blank one, which is tried again.
-func (b *tab) leave() {
+// reach opens a page from one which may be about to lead to another by itself:
+// that cuts the way off, which is tried again.
+func (b *tab) reach(path string) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
 	for {
-		_, err := chromedp.Run(ctx, chromedp.Navigate("about:blank"))
+		select {
+		case <-b.arrived: // of the page before
+		default:
+		}
+		_, err := chromedp.Run(ctx, chromedp.Navigate(b.base+path))
 		if err == nil {
-			return
+			break
 		}
 		if ctx.Err() != nil || !strings.Contains(err.Error(), "ERR_ABORTED") {
-			b.fatalf("no blank page: %v", err)
+			b.fatalf("%s did not come: %v", path, err)
 		}
 	}
+	b.wait(`document.readyState === "complete" && location.href === ` + quote(b.base+path))
 }
 
 // rest lets a page be for some milliseconds, whether it stays or goes.

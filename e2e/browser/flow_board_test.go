@@ -108,6 +108,7 @@ func TestDragInsideAColumnSetsThePriority(t *testing.T) {
 		ids[c.name] = y.create(task.New{Title: "Card " + c.name, Priority: c.prio}).ID
 	}
 	b := y.tab()
+	b.open("/queues")
 	to := b.in(card(ids["b"]), 40, 3)
 	b.lift(card(ids["d"]), to)
 	b.wait(`document.querySelector(".drop.line")`)
@@ -144,6 +145,7 @@ func TestTheBoardByMenuAndByKeysAlone(t *testing.T) {
 	first := y.create(task.New{Title: "First", Priority: 5})
 	second := y.create(task.New{Title: "Second", Priority: 5})
 	b := y.tab()
+	b.open("/queues")
 	b.click("#m-" + second.ID.String() + " summary")
 	b.click("#m-" + second.ID.String() + " button|Raise")
 	b.see("5 → 6")
@@ -230,6 +232,7 @@ func TestTwoBrowsersMoveTheSameCard(t *testing.T) {
 	tk := y.create(task.New{Title: "Contended", Priority: 5})
 	one, two := y.tab(), y.tab()
 	for _, b := range []*tab{one, two} {
+		b.open("/queues")
 		b.click("#m-" + tk.ID.String() + " summary")
 		b.click("#m-" + tk.ID.String() + " a|Move")
 		b.wait(`document.querySelector("#act-dialog[open]")`)
@@ -264,6 +267,7 @@ func TestWhatOthersDoKeepsSelectionMenusAndFocus(t *testing.T) {
 	tk := y.create(task.New{Title: "Stay with me", Priority: 5})
 	other := y.create(task.New{Title: "Open me", Priority: 3})
 	b := y.tab()
+	b.open("/queues")
 	b.wait(`document.querySelector("[data-live-pill]")?.textContent === "Live"`)
 	b.keys("j")
 	b.keys("x")

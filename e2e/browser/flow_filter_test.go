@@ -12,6 +12,7 @@ func TestAFilterAppliesWhenItIsChanged(t *testing.T) {
 	y.create(task.New{Title: "Of the coder", Priority: 7})
 	y.create(task.New{Title: "Of the scout", Owner: "scout"})
 	b := y.tab()
+	b.open("/queues")
 	address := func() string { return eval[string](b, `location.pathname + location.search`) }
 	t.Run("by mouse", func(t *testing.T) {
 		b.open("/tasks")

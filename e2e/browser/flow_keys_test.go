@@ -34,6 +34,7 @@ func TestThePaletteLeadsEverywhere(t *testing.T) {
 	tk := y.create(task.New{Title: "Polish the brass lamp", Owner: "scout"})
 	y.create(task.New{Title: "Oil the hinges", Owner: "scout"})
 	b := y.tab()
+	b.open("/queues")
 	t.Run("a task is found by words", func(t *testing.T) {
 		b.chord("k")
 		b.wait(`document.activeElement?.role === "combobox"`)
@@ -108,6 +109,7 @@ func TestThePaletteWorksOnASmallScreen(t *testing.T) {
 	t.Parallel()
 	y := newInstance(t)
 	b := y.tab()
+	b.open("/queues")
 	b.size(390, 844)
 	b.click(".more-tab summary")
 	b.click(".tabbar a|Search")
@@ -134,6 +136,7 @@ func TestKeysAreKeptWhereTheyBelong(t *testing.T) {
 	y := newInstance(t)
 	y.create(task.New{Title: "First of all", Priority: 9})
 	b := y.tab()
+	b.open("/queues")
 	t.Run("g and a letter lead to a page", func(t *testing.T) {
 		for keys, path := range map[string]string{
 			"gi": "/", "ga": "/approvals", "gq": "/queues",
@@ -171,6 +174,7 @@ func TestKeysAreKeptWhereTheyBelong(t *testing.T) {
 		b.press("form[action='/settings/keys'] button|Save")
 		b.see("Saved the keyboard shortcuts")
 		other := y.tab()
+		other.open("/queues")
 		other.keys("c?gi")
 		eval[chromedp.Void](other, `new Promise(done => setTimeout(done, 100))`)
 		other.at("/queues")

@@ -154,6 +154,7 @@ func TestHostileTextIsOnlyText(t *testing.T) {
 	}
 	t.Run("the check finds what it looks for", func(t *testing.T) {
 		b := h.tab()
+		b.open("/queues")
 		b.expect("Content Security Policy", "violation of s")
 		for _, s := range []string{
 			`<p onclick=x></p>`, `<x></x>`, `<a href=" javascript:x">x</a>`,

@@ -231,12 +231,11 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// tab opens a browser in which maya is signed in and looks at the board.
+// tab opens a browser in which maya is signed in, without a page.
 func (y *instance) tab() *tab {
 	y.t.Helper()
 	b := newTab(y.t, y.url)
 	y.admit(b)
-	b.open("/queues")
 	return b
 }
 

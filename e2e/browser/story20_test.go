@@ -48,6 +48,7 @@ func TestStory20ManyWatchABusyBoard(t *testing.T) {
 		}
 	}
 	b := y.tab()
+	b.open("/queues")
 	b.wait(`document.querySelector("[data-live-pill]")?.textContent === "Live"`)
 	live := newLiveBytes(b)
 	slow(b)
@@ -87,12 +88,22 @@ func TestStory20ManyWatchABusyBoard(t *testing.T) {
 	}
 }
 
+// slowLine is what network.EmulateNetworkConditionsByRuleParams says, and in
+// addition that the browser is not offline, which Chromium 148 asks for.
+type slowLine struct {
+	Offline bool `json:"offline"`
+	network.EmulateNetworkConditionsByRuleParams
+}
+
 // slow gives a tab a line of 400 kbit/s with a round trip of 200 ms.
 func slow(b *tab) {
 	b.t.Helper()
 	const bytesPerSecond = 50_000
-	_, err := chromedp.Call(b.ctx, network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{
-		MatchedNetworkConditions: []*network.Conditions{{Latency: 200, DownloadThroughput: bytesPerSecond, UploadThroughput: bytesPerSecond}},
+	emulate := cdp.Command[slowLine, cdp.Empty]{Method: network.CommandEmulateNetworkConditionsByRule}
+	_, err := chromedp.Call(b.ctx, emulate, slowLine{
+		EmulateNetworkConditionsByRuleParams: network.EmulateNetworkConditionsByRuleParams{
+			MatchedNetworkConditions: []*network.Conditions{{Latency: 200, DownloadThroughput: bytesPerSecond, UploadThroughput: bytesPerSecond}},
+		},
 	})
 	ok(b.t, err)
 }
