@@ -332,11 +332,13 @@ func (k *killer) rampage(l *load, kills int, opsInAll int64) (done int) {
 }
 
 func TestClaimsAreLinearizableUnderKill(t *testing.T) {
+	t.Parallel()
 	linearizableUnderKill(t, &killer{server: newServer(t, "serve")})
 }
 
 // The same with PostgreSQL, which crashes as often as the server does.
 func TestClaimsOnPostgreSQLAreLinearizableUnderKill(t *testing.T) {
+	t.Parallel()
 	k := &killer{server: newServer(t, "serve"), postgres: startPostgres(t)}
 	k.store = k.postgres.URL
 	linearizableUnderKill(t, k)
