@@ -4,7 +4,7 @@
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-check: ## All that CI checks: generated files, golangci-lint, the whole tests with race detector
+check: ## All that CI checks: generated files, golangci-lint, the whole tests
 	tools/check.sh
 
 postgres: ## Run the tests of the store and of what is built on it on PostgreSQL

@@ -24,7 +24,7 @@ func TestChaosOfThreeServers(t *testing.T) {
 	n := testkit.Trials()
 	c := newChaos(t, nil, testkit.ByForm(
 		chaosPlan{clients: 16, kills: 5, crashes: 2, failovers: 1, freezes: 1, gap: 2 * time.Second, limit: 2 * time.Minute},
-		chaosPlan{clients: 32, kills: 8, crashes: 3, failovers: 1, freezes: 1, ticks: 1, gap: 2 * time.Second, limit: 4 * time.Minute},
+		chaosPlan{clients: 16, kills: 8, crashes: 3, failovers: 1, freezes: 1, ticks: 1, gap: 2 * time.Second, limit: 4 * time.Minute},
 		chaosPlan{
 			clients: 64, kills: n, crashes: max(1, n/10), failovers: max(1, n/25), freezes: max(1, n/50), ticks: max(1, n/50),
 			gap: 2 * time.Second, limit: 26 * time.Minute,

@@ -72,7 +72,7 @@ func TestFloodsCostTheServerLittle(t *testing.T) {
 		{"a line without end", "line", fmt.Sprintf("exec %q %s line %s", self, floodArg, line), "completed|ended"},
 		{"processes without end", "bomb", "while :; do sleep 600 & done", "failed|error"},
 	}
-	if !testkit.Whole() {
+	if !testkit.Thorough() {
 		floods = floods[:3] // processes without end are a test of jobs/trials too, and take their time
 	}
 	s, config := newServer(t, "serve"), "[runs]\nattempts = 1\n"

@@ -90,6 +90,15 @@ func TestUnknownCommandsAreCalledSo(t *testing.T) {
 	if _, errs, _ := do(t, "", "task", "mvoe", "42"); !strings.Contains(errs, `did you mean "move"?`) {
 		t.Errorf("a typo: %q, want a hint at move", errs)
 	}
+	for _, words := range [][]string{{"help"}, {"help", "task", "claim"}} {
+		want, _, _ := do(t, "", append(words[1:], "--help")...)
+		if got, errs, code := do(t, "", words...); code != exitOK || got != want || want == "" {
+			t.Errorf("%q: %d %q %q", words, code, errs, got)
+		}
+	}
+	if _, errs, code := do(t, "", "help", "tsk"); code != exitUsage || !strings.Contains(errs, "tsk") {
+		t.Errorf("help tsk: %d %q", code, errs)
+	}
 	if _, errs, _ := do(t, "", "serve", "extra"); !strings.Contains(errs, "unexpected argument extra") {
 		t.Errorf("an argument of serve is called a command: %q", errs)
 	}

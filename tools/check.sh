@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs every check: generated files, golangci-lint (format, vet, staticcheck and
-# others), the whole form of the tests with the race detector. `make check` and
-# .ci/run call it; run it from anywhere.
+# others), the tests with the race detector, and those of programs and pages in
+# their whole form. `make check` and .ci/run call it; run it from anywhere.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -28,14 +28,29 @@ if command -v systemd-analyze >/dev/null; then
 	tools/check-unit.sh packaging/taskyard.service
 fi
 
+check() { go test -vet=off -shuffle=on -timeout 20m "$@"; } # golangci-lint has vetted the tests
+
 if command -v pg_ctl >/dev/null || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null; then
 	step "go test ./db on PostgreSQL"
-	TASKYARD_TEST_POSTGRES=start go test -shuffle=on -timeout 8m ./db
+	TASKYARD_TEST_POSTGRES=start check ./db
 	step "stories on three servers"
-	TASKYARD_TEST_SERVERS=3 go test -shuffle=on -timeout 8m -run 'TestStory(0[1-9]|1[0-28]|23)' ./e2e
+	TASKYARD_TEST_SERVERS=3 check -run 'TestStory(0[1-9]|1[0-28]|23)' ./e2e
 fi
 
-step "go test ./... with the race detector"
-# Without the second that the detector sleeps at the end of every process:
-# tests start hundreds.
-GORACE=atexit_sleep_ms=0 TASKYARD_TRIALS=${TASKYARD_TRIALS:-whole} go test -race -shuffle=on -timeout 20m ./...
+# Tests of programs and browsers take most of the time and are not watched by the
+# race detector, which does not see into other processes.
+programs='/(e2e|jobs/trials|runner/builtin/tools|runner/repository)(/|$)'
+
+step "go test with the race detector"
+mapfile -t packages < <(go list ./... | grep -Ev "$programs")
+# Without the second that the detector sleeps at the end of every process.
+GORACE=atexit_sleep_ms=0 check -race "${packages[@]}"
+
+mapfile -t packages < <(go list ./... | grep -E "$programs")
+if [ "$SECONDS" -lt 540 ] || [ -z "${CI:-}" ]; then
+	step "go test of programs and pages, the whole form"
+	TASKYARD_TRIALS=${TASKYARD_TRIALS:-whole} check "${packages[@]}" ./handlers
+else # the whole form would not end within 25 minutes
+	step "go test of programs and pages, the short form: this machine is slow"
+	check "${packages[@]}"
+fi

@@ -63,6 +63,9 @@ func Run(e *Env, args []string) int {
 	if len(args) == 1 && (args[0] == "--version" || args[0] == "-v") { // no flag of the parser: commands have a --version of their own
 		args = []string{"version"}
 	}
+	if len(args) > 0 && args[0] == "help" { // as of git and go: "help task claim"
+		args = append(args[1:len(args):len(args)], "--help")
+	}
 	kctx, err := parser.Parse(args)
 	if exited >= 0 {
 		return exited // --help
