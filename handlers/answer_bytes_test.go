@@ -79,6 +79,7 @@ type anyPage struct {
 
 func TestAnswersEndBeforeTheirBytes(t *testing.T) {
 	t.Parallel()
+	testkit.OneGoroutine(t)
 	s, one := largeSite(t)
 	for _, c := range []struct {
 		path string

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"taskyard/internal/testkit"
 	"taskyard/internal/testkit/testgit"
 	"taskyard/task"
 )
@@ -200,6 +201,7 @@ func TestMergesOnPages(t *testing.T) {
 // depend on the machine.
 func TestAReviewOf200FilesIsSmall(t *testing.T) {
 	t.Parallel()
+	testkit.OneGoroutine(t)
 	y := gitSite(t)
 	b := y.maya()
 	repo := testgit.New(t, map[string]string{"a.txt": "a\n"})

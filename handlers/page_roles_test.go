@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"taskyard/internal/testkit"
 	"taskyard/task"
 )
 
@@ -80,6 +81,7 @@ func TestPagesByRole(t *testing.T) {
 // checks that each form has a route.
 func TestEveryAddressOnEveryPageLeadsSomewhere(t *testing.T) {
 	t.Parallel()
+	testkit.OneGoroutine(t)
 	y := newSite(t)
 	b := y.maya()
 	m := y.sample("")

@@ -70,6 +70,7 @@ func yearPages(m dbfill.Marks) []string {
 // TestPagesOfAYearAreSmall holds the bound of every page where there is much.
 func TestPagesOfAYearAreSmall(t *testing.T) {
 	t.Parallel()
+	testkit.OneGoroutine(t)
 	dbtest.SQLiteOnly(t) // the instance is filled by statements of SQLite
 	// Of each thing more than one page lists.
 	size := dbfill.Size{Open: 2000, Archived: 1000, Approvals: 200, Subtasks: 300, Comments: 300, Lines: 2000}

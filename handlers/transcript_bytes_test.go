@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"taskyard/internal/testkit"
 	"taskyard/task"
 )
 
@@ -48,6 +49,7 @@ func hostileLines(text string) []task.Message {
 
 func TestALineOfATranscriptStaysWithinTheBytesOfAnAnswer(t *testing.T) {
 	t.Parallel()
+	testkit.OneGoroutine(t)
 	for name, text := range hostileTexts() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -106,6 +108,7 @@ func TestALineOfATranscriptStaysWithinTheBytesOfAnAnswer(t *testing.T) {
 
 func TestPagesOfATranscriptStayWithinTheBytesOfAnAnswer(t *testing.T) {
 	t.Parallel()
+	testkit.OneGoroutine(t)
 	for name, text := range hostileTexts() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

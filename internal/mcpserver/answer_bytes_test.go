@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"taskyard/internal/testkit"
 	"taskyard/task"
 )
 
@@ -13,6 +14,7 @@ const mcpBytes = 256 << 10
 
 func TestAnswersEndBeforeTheirBytes(t *testing.T) {
 	t.Parallel()
+	testkit.OneGoroutine(t)
 	ts := newTestServer(t)
 	steps := make([]task.Step, 15)
 	for i := range steps {
@@ -76,6 +78,7 @@ func TestAnswersEndBeforeTheirBytes(t *testing.T) {
 
 func TestWhatHappenedBeforeFitsIntoAnAnswer(t *testing.T) {
 	t.Parallel()
+	testkit.OneGoroutine(t)
 	ts := newTestServer(t)
 	for range task.MaxBatch {
 		steps := make([]task.Step, 25)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"testing"
 )
 
 // formKey selects the form of the tests that find more the longer they run:
@@ -54,6 +55,15 @@ func Trials() int {
 
 // Thorough reports whether tests try as much as Trials says.
 func Thorough() bool { return Trials() > 0 }
+
+// OneGoroutine skips a test under the race detector: it handles many bytes in one
+// goroutine, where the detector finds nothing and takes ten times as long.
+func OneGoroutine(t testing.TB) {
+	t.Helper()
+	if Race {
+		t.Skip("nothing in it happens at once, and the race detector makes it slow")
+	}
+}
 
 // ByForm returns the value of the selected form.
 func ByForm[T any](short, whole, thorough T) T {
