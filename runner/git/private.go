@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -18,10 +19,11 @@ type Private struct {
 // Private returns that in a folder, whether it is made or not.
 func (r *Repository) Private(dir string) Private { return Private{dir, r} }
 
-// settings are those of a repository that say how its files look.
+// settings are those of a repository, of its core.*, that say how its files
+// look, with the values that are copied.
 var settings = map[string][]string{
-	"core.sharedRepository": {"group", "all", "world", "true"}, "core.fileMode": {"false"}, "core.symlinks": {"false"},
-	"core.autocrlf": {"true", "input"}, "core.eol": {"lf", "crlf"},
+	"sharedrepository": {"group", "all", "world", "true"}, "filemode": {"false"}, "symlinks": {"false"},
+	"autocrlf": {"true", "input"}, "eol": {"lf", "crlf"},
 }
 
 // Make writes it. exclude are the patterns of ignored files.
@@ -32,9 +34,10 @@ func (p Private) Make(ctx context.Context, exclude string) error {
 		}
 	}
 	config := "[core]\n\trepositoryformatversion = 1\n\tbare = false\n"
+	core := p.repo.core(ctx)
 	for name, words := range settings {
-		if value := p.repo.setting(ctx, name, words...); value != "" {
-			config += "\t" + strings.TrimPrefix(name, "core.") + " = " + value + "\n"
+		if value := strings.ToLower(core[name]); slices.Contains(words, value) {
+			config += "\t" + name + " = " + value + "\n"
 		}
 	}
 	config += "[extensions]\n\tobjectFormat = " + p.repo.format + "\n"

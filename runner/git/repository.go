@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"taskyard/task"
 )
 
 // Repository is a Git repository.
@@ -48,29 +50,27 @@ func Open(ctx context.Context, path string) (*Repository, error) {
 		return refuse("it is not a folder")
 	}
 	r := &Repository{Path: path, Git: g.At(path)}
-	bare, err := r.Git.Run(ctx, nil, "rev-parse", "--is-bare-repository")
+	// One call: a process is what a look at a repository costs. Each line is an
+	// answer; the last one is missing where there is no commit.
+	said, err := r.Git.Run(ctx, nil, "rev-parse", "--path-format=absolute", "--is-bare-repository", "--is-inside-work-tree",
+		"--show-prefix", "--absolute-git-dir", "--git-common-dir", "--show-object-format", "--revs-only", "HEAD^{commit}")
+	lines := append(strings.Split(said, "\n"), "")
 	switch {
 	case err != nil && strings.Contains(err.Error(), "dubious ownership"):
 		return refuse("it belongs to another account than the server's; to trust it all "+
 			"the same: git config --global --add safe.directory %s", path)
 	case err != nil:
 		return refuse("it is not a Git repository that can be read (%s)", Reason(err))
+	case len(lines) != 7 && len(lines) != 8:
+		return refuse("it could not be read: Git says %q", task.ClipText(said, 200))
 	}
-	r.Bare = bare == "true"
-	top := "--show-toplevel"
+	r.Bare, r.Common, r.format, r.Head = lines[0] == "true", lines[4], lines[5], lines[6]
+	top := lines[1] == "true" && lines[2] == ""
 	if r.Bare {
-		top = "--absolute-git-dir"
+		top = SameFolder(lines[3], path)
 	}
-	if top, err := r.Git.Run(ctx, nil, "rev-parse", top); err != nil || !SameFolder(top, path) {
+	if !top {
 		return refuse("it is a folder within a repository, or its private part: name the repository itself")
-	}
-	if head, err := r.Git.Run(ctx, nil, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"); err == nil {
-		r.Head = head
-	}
-	said, err := r.Git.Run(ctx, nil, "rev-parse", "--path-format=absolute", "--git-common-dir", "--show-object-format")
-	var ok bool
-	if r.Common, r.format, ok = strings.Cut(said, "\n"); err != nil || !ok {
-		return refuse("it could not be read (%v)", err)
 	}
 	return r, nil
 }
@@ -149,13 +149,17 @@ func (r *Repository) Checkouts(ctx context.Context) (list []Checkout, err error)
 	return list, err
 }
 
-// setting returns a setting of the repository when it is one of the words.
-func (r *Repository) setting(ctx context.Context, name string, words ...string) string {
-	value, err := r.Git.Run(ctx, nil, "config", "--get", name)
-	for _, w := range words {
-		if err == nil && strings.EqualFold(value, w) {
-			return w
-		}
+// core returns the settings core.* of the repository, by the rest of their names
+// in lower case; {} where there is none.
+func (r *Repository) core(ctx context.Context) map[string]string {
+	found := map[string]string{}
+	said, err := r.Git.Run(ctx, nil, "config", "--null", "--get-regexp", `^core\.`)
+	if err != nil {
+		return found
 	}
-	return ""
+	for setting := range strings.SplitSeq(said, "\x00") {
+		name, value, _ := strings.Cut(strings.TrimPrefix(setting, "core."), "\n")
+		found[name] = value // the last one holds
+	}
+	return found
 }

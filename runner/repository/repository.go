@@ -211,12 +211,27 @@ func (rs *Repositories) Files(ctx context.Context, repository, from, to string) 
 
 // known returns an error unless the names are those of commits of the repository.
 func (r *repo) known(ctx context.Context, commits ...string) error {
+	ask := ""
 	for _, c := range commits {
-		if !isCommit(c) || r.Commit(ctx, c) != c {
-			return task.Errorf(task.NotFound, task.CodeRepository, "The repository %s no longer has commit %.64s", r.Path, c)
+		if !isCommit(c) {
+			return r.lost(c)
+		}
+		ask += c + "\n"
+	}
+	said, err := r.bare.Run(ctx, strings.NewReader(ask), "cat-file", "--batch-check=%(objecttype)")
+	if err != nil {
+		return failed(ctx, r.Path, "Looking for commits", err)
+	}
+	for i, kind := range strings.Split(said, "\n") {
+		if kind != "commit" {
+			return r.lost(commits[i])
 		}
 	}
 	return nil
+}
+
+func (r *repo) lost(commit string) error {
+	return task.Errorf(task.NotFound, task.CodeRepository, "The repository %s no longer has commit %.64s", r.Path, commit)
 }
 
 // isCommit reports whether s can be the whole name of a commit.
