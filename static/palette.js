@@ -76,6 +76,7 @@
   const read = html => all("#found [data-found]", new DOMParser().parseFromString(html, "text/html")).map(s => [q("h2", s).textContent, all("a", s).map(a => ({
     name: a.children[1].textContent.trim(), icon: q("svg, .avatar", a), note: q(".ml-auto", a)?.textContent, href: a.getAttribute("href"),
   }))]);
+  let released = null; // what is pressed is not drawn again before the click: an answer waits for it
   const search = async text => {
     request?.abort();
     const mine = request = new AbortController();
@@ -88,6 +89,7 @@
       found = [];
       status.textContent = "The server cannot be reached";
     }
+    await released;
     if (request !== mine) return;
     asked = text;
     draw(at > 0);
@@ -137,6 +139,9 @@
   });
   list.addEventListener("click", e => { const o = e.target.closest("[role=option]"); if (o) choose(Number(o.dataset.i), e.ctrlKey || e.metaKey); });
   list.addEventListener("mousedown", e => e.preventDefault()); // the field keeps the focus
+  list.addEventListener("pointerdown", () => {
+    released = new Promise(done => { for (const end of ["pointerup", "pointercancel"]) document.addEventListener(end, () => setTimeout(done), { once: true }); });
+  });
   list.addEventListener("mousemove", e => { const o = e.target.closest("[role=option]"); if (o && Number(o.dataset.i) !== at) mark(Number(o.dataset.i), false); });
 
   document.addEventListener("keydown", e => {

@@ -118,6 +118,25 @@ func TestThePaletteWorksOnASmallScreen(t *testing.T) {
 	b.at("/history")
 }
 
+func TestAnAnswerToThePaletteWaitsForAClick(t *testing.T) {
+	t.Parallel()
+	y := newInstance(t)
+	b := y.tab()
+	b.open("/queues")
+	eval[chromedp.Void](b, `void (() => { const real = fetch; window.fetch = async (u, o) => { const res = await real(u, o); if (u.includes("q=histo")) await new Promise(go => { window.answer = go; }); return res; }; })()`)
+	b.chord("k")
+	b.insert("histo")
+	b.wait(`window.answer`)
+	var p spot
+	b.do(b.onto("#pal-list [role=option]|History", func(at spot) chromedp.Action[chromedp.Void] {
+		p = at
+		return mouse(input.DispatchMouseEventTypeMousePressed, at)
+	}))
+	eval[chromedp.Void](b, `(window.answer(), new Promise(done => setTimeout(done, 300)))`)
+	b.loads(mouse(input.DispatchMouseEventTypeMouseReleased, p))
+	b.at("/history")
+}
+
 func TestWithoutScriptsTheSearchIsAForm(t *testing.T) {
 	t.Parallel()
 	y := newInstance(t)
