@@ -22,7 +22,7 @@ import (
 func TestChaosOfThreeServers(t *testing.T) {
 	t.Parallel()
 	n := testkit.Trials()
-	c := newChaos(t, nil, testkit.ByForm(
+	c := newChaos(t, testkit.ByForm(
 		chaosPlan{clients: 16, kills: 5, crashes: 2, failovers: 1, freezes: 1, gap: 2 * time.Second, limit: 2 * time.Minute},
 		chaosPlan{clients: 16, kills: 8, crashes: 3, failovers: 1, freezes: 1, ticks: 1, gap: 2 * time.Second, limit: 4 * time.Minute},
 		chaosPlan{

@@ -389,16 +389,14 @@ func (c *chaos) figures(after time.Duration) string {
 		c.load.ops.Load(), len(c.load.acked), len(c.load.errs))
 }
 
-// newChaos starts three servers with a load that waits for unleash. program, if not
-// nil, is theirs.
-func newChaos(t *testing.T, program []string, plan chaosPlan) *chaos {
+// newChaos starts three servers with a load that waits for unleash.
+func newChaos(t *testing.T, plan chaosPlan) *chaos {
 	t.Helper()
 	c := &chaos{
 		cluster: newCluster(t, 3), t: t, plan: plan, locks: make([]sync.Mutex, 3), notes: t.TempDir(), given: map[task.ID]bool{},
 	}
 	c.configure()
 	for _, s := range c.servers {
-		s.program = program
 		s.start()
 	}
 	tokens := c.servers[0].tokens()

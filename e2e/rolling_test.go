@@ -502,3 +502,19 @@ func (y *rolling) goingBackIsRefused() {
 	s.program = now
 	s.start()
 }
+
+// buildWith builds the program with other files in the place of its own, and
+// returns its path.
+func buildWith(t *testing.T, replace map[string]string, flags ...string) (string, error) {
+	dir := t.TempDir()
+	overlay, to := filepath.Join(dir, "overlay.json"), filepath.Join(dir, "taskyard")
+	if err := os.WriteFile(overlay, []byte(asJSON(map[string]any{"Replace": replace})), 0o600); err != nil {
+		return "", err
+	}
+	args := append([]string{"build", "-o", to, "-overlay", overlay}, flags...)
+	out, err := exec.CommandContext(t.Context(), "go", append(args, "taskyard")...).CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("%w: %s", err, out)
+	}
+	return to, err
+}

@@ -66,6 +66,8 @@ func (c *chromium) start() {
 	} {
 		opts = append(opts, chromedp.Flag(name, true))
 	}
+	// Each tab has cookies of its own, so a process that is started ahead for the next one is of no use to it.
+	opts = append(opts, chromedp.Flag("disable-features", "SpareRendererForSitePerProcess"))
 	opts = append(opts, chromedp.Flag("force-color-profile", "srgb"), chromedp.Flag("password-store", "basic"))
 	opts = append(opts, chromedp.Flag("force-prefers-reduced-motion", true)) // a pulsing dot is painted 60 times a second in each open tab
 	alloc, stopAlloc := chromedp.NewExecAllocator(context.Background(), opts...)

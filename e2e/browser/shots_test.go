@@ -35,7 +35,7 @@ func TestShots(t *testing.T) {
 	for _, p := range pictured(s.pausedPages()) {
 		shoot(b, p, dir)
 	}
-	reviews := newReviewSample(t).discussed()
+	reviews := newReviewSample(t).merging().discussed()
 	r := reviews.tab()
 	for _, p := range pictured(reviews.pages()) {
 		shoot(r, p, dir)
