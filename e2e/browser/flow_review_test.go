@@ -71,7 +71,7 @@ func TestReviewFromCommentsToAcceptance(t *testing.T) {
 	b.wait(`document.activeElement.closest?.("#accept-menu") && document.activeElement.type === "submit"`)
 	b.loads(typed("\r"))
 	b.see("Accepted result 2")
-	equal(t, "state", must(s.svc.Result(ctx, s.maya, s.id, 2)).State, task.ResultAccepted)
+	s.until("it is merged", func() bool { return must(s.svc.Result(ctx, s.maya, s.id, 2)).State == task.ResultMerged })
 }
 
 func TestAFileOfAReviewComesWhenItIsOpened(t *testing.T) {
