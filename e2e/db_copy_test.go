@@ -54,7 +54,7 @@ func TestACopyOfADatabaseIsWholeOrNothing(t *testing.T) {
 	const contents = "SELECT id, title, owner, status FROM tasks ORDER BY id"
 	want := s.rows(contents)
 	of := "sqlite:" + filepath.Join(s.data, "taskyard.db")
-	rounds := testkit.ByForm(4, 8, testkit.Trials())
+	rounds := testkit.ByForm(2, 8, testkit.Trials())
 
 	onPostgres := func(url string) ([]string, error) { return readPostgres(url, contents) }
 	complete := ""

@@ -366,7 +366,7 @@ func (s *server) tokens() map[string]string {
 }
 
 func linearizableUnderKill(t *testing.T, k *killer) {
-	kills, tasks := 4, int64(1_000)
+	kills, tasks := 3, int64(600)
 	if testkit.Whole() {
 		kills, tasks = max(12, testkit.Trials()), max(3_000, 100*int64(testkit.Trials()))
 	}

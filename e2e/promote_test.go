@@ -35,9 +35,9 @@ func promote(t *testing.T, synchronous bool) *promotion {
 		s.start()
 	}
 	tokens, balanced := p.servers[0].tokens(), p.balanced(t, 2*patience) // who waits is answered
-	tasks := testkit.ByForm(int64(600), 900, 1_500)
+	tasks := testkit.ByForm(int64(300), 900, 1_500)
 	p.load = &load{
-		clients: testkit.ByForm(16, 32, 64), tasks: tasks, owners: claimers, mayCrash: true, again: func() {},
+		clients: testkit.ByForm(8, 32, 64), tasks: tasks, owners: claimers, mayCrash: true, again: func() {},
 		api: func(owner string) *client.Client {
 			return &client.Client{URL: "http://taskyard.invalid", Token: tokens[owner], HTTP: balanced}
 		},

@@ -222,7 +222,7 @@ func TestServersAreUpgradedOneByOne(t *testing.T) {
 	around.Go(func() { y.follow(stop, stream, reader) })
 	hold := &holder{got: make(chan string, 100)}
 	around.Go(func() { y.hold(stop, hold, dora) })
-	pace := time.NewTicker(testkit.ByForm(8*time.Millisecond, 6*time.Millisecond, 2*time.Millisecond))
+	pace := time.NewTicker(testkit.ByForm(16*time.Millisecond, 6*time.Millisecond, 2*time.Millisecond))
 	defer pace.Stop()
 	l := &load{clients: testkit.ByForm(8, 12, 32), tasks: 1 << 40, owners: claimers}
 	l.again = func() { y.fail(errors.New("a connection broke, and its repeat too")) }

@@ -69,13 +69,13 @@ func TestPausedPagesAndThoseOutsideAreAccessible(t *testing.T) {
 	s := newSample(t)
 	b := withAxe(s.tab())
 	ok(t, s.pause())
-	for i, p := range testkit.Few(2, only(s.pausedPages())) {
+	for i, p := range testkit.Few(5, only(s.pausedPages())) {
 		examine(t, b, p, seen(i))
 	}
 	i := 0
 	also := func(b *tab, name, path string) {
 		t.Helper()
-		if testkit.Whole() || i%2 == 0 {
+		if testkit.Whole() || i%3 == 0 {
 			examine(t, b, shown{name, path, nil}, seen(i))
 		}
 		i++

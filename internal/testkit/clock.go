@@ -6,7 +6,7 @@ import (
 )
 
 // Clock is the clock of a test, which the test alone moves: it is stopped, or
-// runs beside the real one. It is safe for concurrent use.
+// runs beside the real one until it is. It is safe for concurrent use.
 type Clock struct {
 	mu    sync.Mutex
 	now   time.Time // zero: of the real clock
@@ -29,6 +29,15 @@ func (c *Clock) Now() time.Time {
 		return time.Now().Add(c.ahead)
 	}
 	return c.now.Add(c.ahead)
+}
+
+// Stop stops the clock at the time that it shows.
+func (c *Clock) Stop() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.now.IsZero() {
+		c.now = time.Now()
+	}
 }
 
 // Forward moves the clock; a negative span moves it back.
