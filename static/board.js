@@ -50,13 +50,9 @@
   });
   document.addEventListener("reset", e => { if (e.target.id === "bulk") setTimeout(() => { picked.clear(); count(); say("Nothing is selected"); }); });
 
-  // Live answers: not under a card that is being dragged.
-  let late = false, mark = null;
-  document.addEventListener("htmx:beforeSwap", e => {
-    if (e.target !== area()) return;
-    if (document.body.dataset.dragging) { e.detail.shouldSwap = false; late = true; return; }
-    mark = marked();
-  });
+  // Live answers keep the focus.
+  let mark = null;
+  document.addEventListener("htmx:beforeSwap", e => { if (e.target === area()) mark = marked(); });
   document.addEventListener("htmx:afterSwap", () => { restore(); refocus(mark); mark = null; });
   const renew = () => { if (area()) htmx.trigger(area(), "live"); };
 
@@ -164,6 +160,5 @@
   }, true);
 
   addEventListener("pageshow", () => { picked = new Set(all("[data-pick]:checked").map(p => p.value)); count(); });
-  document.addEventListener("taskyard:dropped", () => { if (late) { late = false; renew(); } });
   count();
 })();

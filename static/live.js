@@ -36,6 +36,24 @@
     document.querySelectorAll("[data-part]").forEach(p => p.removeAttribute("data-part"));
     renew(parts());
   });
+  // What is pressed stays where it is until it is released, or the click would be lost: an answer is not shown under it.
+  const longest = 2000; // nobody says when a scroll bar is released
+  const waiting = new Set();
+  let pressed = 0;
+  const holds = () => document.body.dataset.dragging || Date.now() - pressed < longest;
+  const released = () => {
+    if (holds()) return;
+    const ids = [...waiting];
+    waiting.clear();
+    ids.map(id => document.getElementById(id)).filter(Boolean).forEach(refetch);
+  };
+  document.addEventListener("pointerdown", () => { pressed = Date.now(); setTimeout(released, longest); }, true);
+  for (const end of ["pointerup", "pointercancel", "taskyard:dropped"]) document.addEventListener(end, () => setTimeout(() => { pressed = 0; released(); }), true);
+  document.addEventListener("htmx:beforeSwap", e => {
+    if (e.detail.requestConfig?.triggeringEvent?.type !== "live" || !holds()) return;
+    e.detail.shouldSwap = false;
+    waiting.add(e.target.id);
+  });
   const kinds = { Live: "run", Paused: "", Reconnecting: "warn", Offline: "bad" };
   const pill = text => {
     said = text;
