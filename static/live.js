@@ -47,7 +47,7 @@
     waiting.clear();
     ids.map(id => document.getElementById(id)).filter(Boolean).forEach(refetch);
   };
-  document.addEventListener("pointerdown", () => { pressed = Date.now(); setTimeout(released, longest); }, true);
+  document.addEventListener("pointerdown", () => { pressed = Date.now(); setTimeout(released, longest + 50); }, true);
   for (const end of ["pointerup", "pointercancel", "taskyard:dropped"]) document.addEventListener(end, () => setTimeout(() => { pressed = 0; released(); }), true);
   document.addEventListener("htmx:beforeSwap", e => {
     if (e.detail.requestConfig?.triggeringEvent?.type !== "live" || !holds()) return;
