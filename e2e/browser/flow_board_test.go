@@ -268,7 +268,7 @@ func TestWhatOthersDoKeepsSelectionMenusAndFocus(t *testing.T) {
 	other := y.create(task.New{Title: "Open me", Priority: 3})
 	b := y.tab()
 	b.open("/queues")
-	b.wait(`document.querySelector("[data-live-pill]")?.textContent === "Live"`)
+	b.live()
 	b.keys("j")
 	b.keys("x")
 	b.see("1 selected")

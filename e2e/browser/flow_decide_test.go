@@ -192,7 +192,7 @@ func TestATranscriptGoesOnAfterTheServerWasAway(t *testing.T) {
 	b.expect(whileAway...)
 	b.expect("502")
 	b.open("/runs/" + r.ID.String())
-	b.wait(`document.querySelector("[data-live-pill]")?.textContent === "Live"`)
+	b.live()
 	agent.say("Line before.")
 	b.see("Line before.")
 	loaded := eval[float64](b, `performance.timeOrigin`)

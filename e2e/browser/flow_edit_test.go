@@ -87,7 +87,7 @@ func TestAChangeBySomebodyElseIsToldAndTheTextStays(t *testing.T) {
 	tk := y.create(task.New{Title: "The title", Steps: []task.Step{{Title: "A step"}}})
 	b := y.tab()
 	b.open(path(tk.ID, ""))
-	b.wait(`document.querySelector("[data-live-pill]")?.textContent === "Live"`)
+	b.live()
 	b.click("#edit-title summary")
 	b.fill("#title", "My title")
 	done, theirs := true, "Their title"

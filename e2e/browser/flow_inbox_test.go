@@ -60,7 +60,7 @@ func TestTheInboxMovesByItselfAndKeepsWhatIsTyped(t *testing.T) {
 	first, area := y.asked("First", "Red?")
 	b := y.tab()
 	b.open("/")
-	b.wait(`document.querySelector("[data-live-pill]")?.textContent === "Live"`)
+	b.live()
 	b.click(area)
 	b.insert("half an ans")
 	second, _ := y.asked("Second", "Green?")

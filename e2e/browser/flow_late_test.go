@@ -119,7 +119,7 @@ func TestAStreamOfOtherTopicsMakesNoPageCurrent(t *testing.T) {
 	tk := y.create(task.New{Title: "Watched", Owner: "scout"})
 	b := y.tab()
 	b.open(path(tk.ID, ""))
-	b.wait(`document.querySelector("[data-live-pill]")?.textContent === "Live"`)
+	b.live()
 	was := eval[string](b, `document.documentElement.dataset.gen`)
 	// The tab that has the stream tells of a change to all; it had not heard of this page yet.
 	eval[chromedp.Void](b, `(() => { const bus = new BroadcastChannel("taskyard-live"); bus.postMessage({heard: {topics: ["task:999"], named: ["task:999"], gen: "12345"}}); return new Promise(done => setTimeout(done, 200)); })()`)

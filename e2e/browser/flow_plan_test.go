@@ -205,7 +205,7 @@ func TestATickShowsAtOnceAndGoesBackWhenItFails(t *testing.T) {
 	tk := y.planned("one", "two")
 	b := y.tab()
 	b.open(path(tk.ID, ""))
-	b.wait(`document.querySelector("[data-live-pill]")?.textContent === "Live"`)
+	b.live()
 	// Acts alone are held, which have a body: a live refresh may come between.
 	eval[chromedp.Void](b, `(() => { const send = XMLHttpRequest.prototype.send; window.realSend = send; window.held = [];
 		XMLHttpRequest.prototype.send = function (...a) {

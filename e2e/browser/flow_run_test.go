@@ -19,7 +19,7 @@ func TestApproveARunAndSeeItsTranscriptArrive(t *testing.T) {
 	b.press("#approve button")
 	agent := y.stage.agent(t, tk.ID)
 	b.open("/runs/" + r.ID.String())
-	b.wait(`document.querySelector("[data-live-pill]")?.textContent === "Live"`)
+	b.live()
 	loaded := eval[float64](b, `performance.timeOrigin`)
 	agent.say("Looking at the queue of mails.")
 	b.see("Looking at the queue of mails.")

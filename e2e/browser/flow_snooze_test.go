@@ -76,7 +76,7 @@ func TestWhatIsSnoozedComesBackLive(t *testing.T) {
 	b.click("summary|Snooze the question")
 	b.press("button|For an hour")
 	b.gone("North or south?")
-	b.wait(`document.querySelector("[data-live-pill]")?.textContent === "Live"`)
+	b.live()
 	y.clock.Forward(time.Hour)
 	b.see("North or south?")
 	b.wait(`document.title.startsWith("(1) ")`)

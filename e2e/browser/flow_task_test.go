@@ -91,7 +91,7 @@ func TestChangesByOthersAppearAndTypedTextStays(t *testing.T) {
 	tk := y.create(task.New{Title: "Watched", Steps: []task.Step{{Title: "Only step"}}})
 	b := y.tab()
 	b.open(path(tk.ID, ""))
-	b.wait(`document.querySelector("[data-live-pill]")?.textContent === "Live"`)
+	b.live()
 	b.click("#comment")
 	b.insert("half a thou")
 	done := true
@@ -107,7 +107,7 @@ func TestChangesByOthersAppearAndTypedTextStays(t *testing.T) {
 	equal(t, "composer without focus", b.value("#comment"), "half a thou")
 
 	b.open("/queues")
-	b.wait(`document.querySelector("[data-live-pill]")?.textContent === "Live"`)
+	b.live()
 	other := y.create(task.New{Title: "Just came in"})
 	b.see("Just came in")
 	must(y.svc.CompleteTask(ctx, y.maya, other.ID, "", 0))

@@ -262,7 +262,7 @@ func TestEightTabsShareOneStream(t *testing.T) {
 	for _, n := range tabs {
 		if eval[bool](n, `!document.hidden`) {
 			visible++
-			n.wait(`document.querySelector("[data-live-pill]")?.textContent === "Live"`)
+			n.live()
 		}
 	}
 	t.Logf("%d of %d tabs are visible, %d streams are open", visible, len(tabs), p.lives.Load())

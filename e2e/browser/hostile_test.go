@@ -182,7 +182,7 @@ func TestHostileTextIsOnlyText(t *testing.T) {
 		}
 		must(h.svc.Comment(ctx, h.maya, h.tasks[1], corpus[13])) // a live part
 		b.open(path(h.tasks[1], ""))
-		b.wait(`document.querySelector("[data-live-pill]")?.textContent === "Live"`)
+		b.live()
 		must(h.svc.Comment(ctx, h.maya, h.tasks[1], corpus[0]+"<b>the last</b>"))
 		b.see("<b>the last</b>")
 		if v := eval[string](b, injected); v != "" {

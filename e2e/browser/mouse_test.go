@@ -117,7 +117,7 @@ func commenting(t *testing.T) (*instance, *task.Task, *tab) {
 	tk := y.create(task.New{Title: "Moves"})
 	b := y.tab()
 	b.open(path(tk.ID, ""))
-	b.wait(`document.querySelector("[data-live-pill]")?.textContent === "Live"`)
+	b.live()
 	b.fill("#comment", "Said.")
 	return y, tk, b
 }

@@ -50,7 +50,7 @@ func TestStory13DecisionsMeet(t *testing.T) {
 		at := "/approvals/" + r.ID.String()
 		for _, b := range []*tab{maya, rita} {
 			b.open(at)
-			b.wait(`document.querySelector("[data-live-pill]")?.textContent === "Live"`)
+			b.live()
 			b.click("[data-live-pill]") // what the other does changes nothing here until the answer
 			b.wait(`document.querySelector("[data-live-pill]").textContent === "Paused"`)
 			b.looked()

@@ -49,7 +49,7 @@ func TestStory20ManyWatchABusyBoard(t *testing.T) {
 	}
 	b := y.tab()
 	b.open("/queues")
-	b.wait(`document.querySelector("[data-live-pill]")?.textContent === "Live"`)
+	b.live()
 	live := newLiveBytes(b)
 	slow(b)
 

@@ -211,6 +211,12 @@ func (b *tab) wait(js string) {
 	}
 }
 
+// live waits until the page follows the changes of the server.
+func (b *tab) live() {
+	b.t.Helper()
+	b.wait(`document.querySelector("[data-live-pill]")?.textContent === "Live"`)
+}
+
 // see waits until the page shows a text.
 func (b *tab) see(text string) {
 	b.t.Helper()
