@@ -49,8 +49,9 @@
 
   const paused = () => document.hidden || box.matches(":hover") || box.contains(document.activeElement);
   setInterval(() => {
-    if (paused()) return;
-    for (const t of all()) {
+    const list = all();
+    if (!list.length || paused()) return; // the browser has to lay out the page to say what is pointed at
+    for (const t of list) {
       if (stays(t)) continue;
       left.set(t, (left.get(t) ?? life) - step);
       if (left.get(t) <= 0) t.remove();
