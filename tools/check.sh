@@ -38,12 +38,12 @@ if command -v pg_ctl >/dev/null || compgen -G '/usr/lib/postgresql/*/bin/initdb'
 fi
 
 # The race detector makes processes start slowly and does not see into those of
-# others. On a machine of CI that has needed more than 4 minutes until here, all
-# would take more than 25: it watches where the most goroutines meet, and the
-# other packages run in their short form.
+# others. On a machine of CI that has needed more than 140 s until here, all
+# would take more than 15 minutes: it watches where the most goroutines meet, and
+# the other packages run in their short form.
 form=${TASKYARD_TRIALS:-whole}
 watched=$(go list ./... | grep -Ev '/(e2e|jobs/trials|runner/builtin/tools|runner/repository)(/|$)')
-if [ -n "${CI:-}" ] && [ "$SECONDS" -gt 240 ]; then
+if [ -n "${CI:-}" ] && [ "$SECONDS" -gt 140 ]; then
 	echo 'this machine is slow: fewer packages with the race detector, and no test in its whole form'
 	form=
 	watched=$(go list ./... | grep -E '/(db|service|jobs|internal/mcpserver|internal/worker|runner/supervise)$')
