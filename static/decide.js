@@ -2,7 +2,7 @@
 document.addEventListener("toggle", e => {
   if (!e.target.matches?.("details[data-panel]") || e.newState !== "open") return;
   const at = document.activeElement; // somebody may be typing there by now
-  if (!e.target.contains(at) || at.localName === "summary") (e.target.querySelector("[aria-invalid]") || e.target.querySelector("textarea, input:not([type=hidden])"))?.focus();
+  if (!e.target.contains(at) || at.localName === "summary") (e.target.querySelector("[aria-invalid]") || e.target.querySelector("select, textarea, input:not([type=hidden])"))?.focus();
 }, true);
 document.addEventListener("keydown", e => {
   // Escape closes it again.

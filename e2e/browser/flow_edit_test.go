@@ -74,6 +74,7 @@ func TestATaskIsHandedOverInItsSide(t *testing.T) {
 	b := y.tab()
 	b.open(path(tk.ID, ""))
 	b.click("#edit-owner summary")
+	b.wait(`document.activeElement.id === "to"`)
 	b.choose("#to", "scout")
 	b.fill("#hand-comment", "You know the way.")
 	b.press("button|Hand over")
