@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
@@ -135,5 +136,28 @@ func examine(t *testing.T, b *tab, p shown, looks []look) {
 	b.size(320, 700)
 	if v := eval[string](b, sideways); v != "" {
 		t.Errorf("%s: scrolls sideways at 320 px: %s", p.name, strings.TrimSpace(v))
+	}
+}
+
+func TestButtonsCanBeReadUnderTheMouse(t *testing.T) {
+	t.Parallel()
+	s := newSample(t)
+	b := withAxe(s.tab())
+	b.size(1280, 900)
+	for page, buttons := range map[string][]string{
+		"/queues":                          {".bar .btn.primary"},
+		"/approvals/" + s.approval.String(): {".btn.success", "[data-reject]", ".btn.ghost"},
+	} {
+		b.open(page)
+		for _, theme := range []string{"light", "dark"} {
+			b.theme(theme)
+			for _, what := range buttons {
+				b.do(mouse(input.DispatchMouseEventTypeMouseMoved, b.spot(what)))
+				b.wait(`document.querySelector(` + quote(what) + `).matches(":hover")`)
+				if v := eval[string](b, judge); v != "" {
+					t.Errorf("%s, %s, with the mouse on %s: %s", page, theme, what, v)
+				}
+			}
+		}
 	}
 }
