@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"taskyard/service"
 	"taskyard/task"
 )
 
@@ -136,6 +137,40 @@ func TestStreamsOutliveTheReadTimeout(t *testing.T) {
 	s.create("pull", "")
 	log.next("id: ")
 	live.next(`data: ["events"]`)
+}
+
+// Who loses a right hears nothing more: what the browser holds open ends at once,
+// not when the server looks again.
+func TestStreamsEndWithTheSession(t *testing.T) {
+	t.Parallel()
+	viewer, disabled, password := task.RoleViewer, true, "correct horse battery staple"
+	for name, c := range map[string]service.UserChange{
+		"another role": {Role: &viewer}, "a disabled account": {Disabled: &disabled}, "a new password": {Password: &password},
+		"signing out everywhere": {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t)
+			s.maya()
+			ben, err := s.svc.AddUser(t.Context(), mayaActor, "ben", pagePassword, task.RoleAdmin)
+			s.ok(err)
+			session := s.signIn("ben").session()
+			live, log := s.follow(t, "nobody", "/live?topics=events", "Cookie", session), s.follow(t, "nobody", "/api/events", "Cookie", session)
+			live.next("event: hello")
+			log.next("retry:")
+			if c == (service.UserChange{}) {
+				err = s.svc.SignOutEverywhere(t.Context(), task.Actor{Name: "user:ben", Role: task.RoleAdmin, UserID: ben.ID})
+			} else {
+				_, err = s.svc.UpdateUser(t.Context(), mayaActor, ben.ID, c)
+			}
+			s.ok(err)
+			for _, st := range []*stream{live, log} {
+				for range st.lines { // until it ends
+				}
+			}
+			s.do("nobody", "GET", "/api/events", "", "Accept", "text/event-stream", "Cookie", session).problem(401, task.CodeUnauthorized)
+		})
+	}
 }
 
 func TestStreamsEndWithTheHub(t *testing.T) {

@@ -165,7 +165,7 @@ func (tx *txn) updateUser(u task.User, c UserChange, hash string) (task.User, er
 			return u, err
 		}
 	}
-	if err := tx.DropSessions(u.ID, ""); err != nil {
+	if err := tx.endSessions(u.ID, ""); err != nil {
 		return u, err
 	}
 	if err := tx.event(task.EvUserUpdated, task.Event{}, diff); err != nil {
@@ -208,17 +208,24 @@ func (s *Service) ChangePassword(ctx context.Context, a task.Actor, old, passwor
 		if err := tx.SetPassword(a.UserID, fresh); err != nil {
 			return err
 		}
-		if err := tx.DropSessions(a.UserID, keep); err != nil {
+		if err := tx.endSessions(a.UserID, keep); err != nil {
 			return err
 		}
 		return tx.event(task.EvUserUpdated, task.Event{}, changes{"user": a.Name, "password": "changed"})
 	})
 }
 
+// endSessions ends the sessions of a person but the one kept ("" for none), and
+// the streams of all of them: a browser opens that of the one kept again.
+func (tx *txn) endSessions(user task.ID, kept string) error {
+	tx.news.Cuts = append(tx.news.Cuts, task.Cut{User: user})
+	return tx.DropSessions(user, kept)
+}
+
 // SignOutEverywhere ends all sessions of the caller.
 func (s *Service) SignOutEverywhere(ctx context.Context, a task.Actor) error {
 	return change(ctx, s, a, func(tx *txn) error {
-		if err := tx.DropSessions(a.UserID, ""); err != nil {
+		if err := tx.endSessions(a.UserID, ""); err != nil {
 			return err
 		}
 		return tx.event(task.EvSignedOut, task.Event{}, changes{"everywhere": true})

@@ -17,57 +17,84 @@ var errTokenEnded = task.Errorf(task.Unauthorized, task.CodeUnauthorized, "The t
 var errRoleChanged = task.Errorf(task.Unauthorized, task.CodeUnauthorized,
 	"The role of the person to whom the token belongs has changed: call again")
 
-// openCalls knows the calls and streams that last, by the token that they came
-// with: a revocation ends them at once.
-type openCalls struct {
-	mu    sync.Mutex
-	calls map[task.ID]map[*context.CancelCauseFunc]struct{}
+// errSessionEnded ends the open calls of a person's sessions.
+var errSessionEnded = task.Errorf(task.Unauthorized, task.CodeUnauthorized, "The session has ended: sign in again")
+
+// credential is what calls are held open with: a token, or the sessions of a
+// person.
+type credential struct{ token, user task.ID }
+
+func credentialOf(a task.Actor) credential {
+	if a.TokenID != 0 {
+		return credential{token: a.TokenID}
+	}
+	return credential{user: a.UserID}
 }
 
-// add has end called when the token is revoked, until forget is called.
-func (h *openCalls) add(token task.ID, end *context.CancelCauseFunc) (forget func()) {
+// openCalls knows the calls and streams that last, by what they came with: when
+// that ends or loses a right, they end at once.
+type openCalls struct {
+	mu    sync.Mutex
+	calls map[credential]map[*context.CancelCauseFunc]struct{}
+}
+
+// add has end called when the credential is cut, until forget is called.
+func (h *openCalls) add(c credential, end *context.CancelCauseFunc) (forget func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.calls == nil {
-		h.calls = map[task.ID]map[*context.CancelCauseFunc]struct{}{}
+		h.calls = map[credential]map[*context.CancelCauseFunc]struct{}{}
 	}
-	if h.calls[token] == nil {
-		h.calls[token] = map[*context.CancelCauseFunc]struct{}{}
+	if h.calls[c] == nil {
+		h.calls[c] = map[*context.CancelCauseFunc]struct{}{}
 	}
-	h.calls[token][end] = struct{}{}
+	h.calls[c][end] = struct{}{}
 	return func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		if delete(h.calls[token], end); len(h.calls[token]) == 0 {
-			delete(h.calls, token)
+		if delete(h.calls[c], end); len(h.calls[c]) == 0 {
+			delete(h.calls, c)
 		}
 	}
 }
 
-// tokens returns those with which calls are open.
-func (h *openCalls) tokens() []task.ID {
+// credentials returns those with which calls are open.
+func (h *openCalls) credentials() []credential {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Collect(maps.Keys(h.calls))
 }
 
-func (h *openCalls) end(token task.ID, cause error) {
+func (h *openCalls) end(c credential, cause error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for end := range h.calls[token] {
+	for end := range h.calls[c] {
 		(*end)(cause)
 	}
 }
 
+// cut ends the calls of a credential that has ended or lost a right.
+func (h *openCalls) cut(c task.Cut) {
+	cause := errTokenEnded
+	switch {
+	case c.User != 0:
+		cause = errSessionEnded
+	case c.Role:
+		cause = errRoleChanged
+	}
+	h.end(credential{token: c.Token, user: c.User}, cause)
+}
+
 // WhileValid returns a context for a call or stream that lasts. It ends when
-// a server revokes the caller's token; its cause is then the error to
-// answer. A revocation by a command beside SQLite is found at the caller's next write.
+// a server revokes the caller's token, or ends the sessions of the person who
+// calls; its cause is then the error to answer. A revocation by a command beside SQLite is found at the caller's next write.
 func (s *Service) WhileValid(ctx context.Context, a task.Actor) (context.Context, context.CancelFunc) {
 	ctx, end := context.WithCancelCause(ctx)
-	if a.TokenID == 0 {
+	c := credentialOf(a)
+	if c == (credential{}) {
 		return ctx, func() { end(nil) }
 	}
-	forget := s.openCalls.add(a.TokenID, &end)
+	forget := s.openCalls.add(c, &end)
 	return ctx, func() { forget(); end(nil) }
 }
 

@@ -105,13 +105,17 @@ func (s *Service) tellAll(ctx context.Context) {
 	s.signal()
 	s.waits.wake("")
 	err := s.db.Read(ctx, func(rx *db.Rx) error {
-		for _, id := range s.openCalls.tokens() {
-			ok, err := rx.TokenValid(id)
+		for _, c := range s.openCalls.credentials() {
+			if c.token == 0 { // a browser opens its stream again, if it may
+				s.openCalls.end(c, errSessionEnded)
+				continue
+			}
+			ok, err := rx.TokenValid(c.token)
 			if err != nil {
 				return err
 			}
 			if !ok {
-				s.openCalls.end(id, errTokenEnded)
+				s.openCalls.end(c, errTokenEnded)
 			}
 		}
 		return nil

@@ -220,11 +220,7 @@ func (s *Service) tell(n *task.News) {
 	s.forgetWaits(n.Ended)
 	s.mcp.forget(n.Ended)
 	for _, c := range n.Cuts {
-		cause := errTokenEnded
-		if c.Role {
-			cause = errRoleChanged
-		}
-		s.openCalls.end(c.Token, cause)
+		s.openCalls.cut(c)
 	}
 	if len(n.Topics) > 0 {
 		s.hub.Publish(n.Topics)

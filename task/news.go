@@ -20,10 +20,12 @@ type Stop struct {
 	Cause string `json:"cause"`
 }
 
-// Cut is a token whose open calls and streams must end.
+// Cut is a token, or a person with their sessions, whose open calls and streams
+// must end.
 type Cut struct {
-	Token ID   `json:"token"`
+	Token ID   `json:"token,omitempty"`
 	Role  bool `json:"role,omitempty"` // since the role of its person changed, not since it was revoked
+	User  ID   `json:"user,omitempty"`
 }
 
 // Empty reports whether there is nothing to tell.
