@@ -70,7 +70,12 @@
   // hear takes a word of the stream, from here or from the tab that has it.
   const hear = m => {
     if (!wanted) return;
-    if (m.lost) { dropped = true; pill(m.lost); return; }
+    if (m.lost) {
+      dropped = true;
+      pill(m.lost);
+      if (m.refused) renew(parts()); // they learn why when they ask
+      return;
+    }
     if (m.named) {
       const named = new Set(m.named);
       renew(parts().filter(el => topicsOf(el).some(t => named.has(t))));
@@ -90,9 +95,9 @@
   let pause = soon;
   const tell = m => { hear(m); bus?.postMessage({ heard: m }); };
   const close = () => { clearTimeout(timer); timer = 0; source?.close(); source = null; };
-  const lost = () => {
+  const lost = refused => {
     since ||= Date.now();
-    tell({ lost: navigator.onLine && Date.now() - since < 15000 ? "Reconnecting" : "Offline" });
+    tell({ lost: navigator.onLine && Date.now() - since < 15000 ? "Reconnecting" : "Offline", refused });
   };
   const open = () => {
     timer = 0;
@@ -105,9 +110,9 @@
     mine.onmessage = e => { if (mine === source) tell({ topics, named: JSON.parse(e.data), gen: e.lastEventId }); };
     mine.onerror = () => {
       if (mine !== source) return;
-      lost();
-      // A refused stream is closed for good by the browser. The parts learn why when they ask; we try again.
-      if (mine.readyState === EventSource.CLOSED) { source = null; renew(parts()); timer = setTimeout(open, pause); pause = Math.min(pause * 2, late); }
+      const refused = mine.readyState === EventSource.CLOSED; // for good by the browser, not by us
+      lost(refused);
+      if (refused) { source = null; timer = setTimeout(open, pause); pause = Math.min(pause * 2, late); }
     };
   };
   const reopen = () => { clearTimeout(timer); timer = setTimeout(open, 40); };

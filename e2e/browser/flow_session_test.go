@@ -1,6 +1,11 @@
 package browser
 
-import "testing"
+import (
+	"testing"
+
+	"taskyard/service"
+	"taskyard/task"
+)
 
 func TestTheOneTimeLinkMakesTheFirstAdmin(t *testing.T) {
 	t.Parallel()
@@ -27,4 +32,31 @@ func TestTheOneTimeLinkMakesTheFirstAdmin(t *testing.T) {
 	b.fill("#password", password)
 	b.press("button|Sign in")
 	b.at("/")
+}
+
+// The tabs of a browser share one stream: when it is refused, each says why.
+func TestEveryTabSaysThatTheSessionHasEnded(t *testing.T) {
+	t.Parallel()
+	y := newInstance(t)
+	tk := y.create(task.New{Title: "Watched by two", Owner: "scout"})
+	ben := must(y.svc.AddUser(ctx, y.maya, "ben", password, task.RoleReviewer))
+	b := newTab(t, y.url)
+	b.open("/login")
+	b.fill("#name", "ben")
+	b.fill("#password", password)
+	b.press("button|Sign in")
+	b.open(path(tk.ID, ""))
+	b.fill("#comment", "Half a thought")
+	tabs := []*tab{b, b.beside()}
+	tabs[1].open("/queues")
+	for _, n := range tabs {
+		n.live()
+		n.expect("401")
+	}
+	viewer := task.RoleViewer
+	must(y.svc.UpdateUser(ctx, y.maya, ben.ID, service.UserChange{Role: &viewer}))
+	for _, n := range tabs {
+		n.see("Your session has ended")
+	}
+	equal(t, "typed", b.value("#comment"), "Half a thought")
 }
