@@ -72,7 +72,7 @@ func (y *projectServer) handedIn(clone, title string, files map[string]string) *
 // acknowledged is lost.
 func TestMergesOutliveKills(t *testing.T) {
 	t.Parallel()
-	tasks, most := testkit.ByForm(4, 6, testkit.Trials()), testkit.ByForm(8, 25, testkit.Trials())
+	tasks, most := testkit.ByForm(4, 6, max(6, testkit.Trials())), testkit.ByForm(8, 25, testkit.Trials())
 	y := newProjectServer(t, changingArg)
 	clone := y.peopleWork()
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -102,11 +103,12 @@ func TestABodyFullOfMistakesIsRefusedCheaply(t *testing.T) {
 	if testkit.Thorough() {
 		routes = s.routes()
 	}
+	bodiless := []string{"DELETE /api/tokens/:id", "POST /api/runners/probe"} // whatever is sent to them is not read
 	bodies := wrongBodies()
 	var worst time.Duration
 	for _, route := range routes {
 		method, path, _ := strings.Cut(route, " ")
-		if method == http.MethodGet || !isAPI(path) {
+		if method == http.MethodGet || !isAPI(path) || slices.Contains(bodiless, route) {
 			continue
 		}
 		for name, body := range bodies {

@@ -145,7 +145,7 @@ func TestButtonsCanBeReadUnderTheMouse(t *testing.T) {
 	b := withAxe(s.tab())
 	b.size(1280, 900)
 	for page, buttons := range map[string][]string{
-		"/queues":                          {".bar .btn.primary"},
+		"/queues":                           {".bar .btn.primary"},
 		"/approvals/" + s.approval.String(): {".btn.success", "[data-reject]", ".btn.ghost"},
 	} {
 		b.open(page)
