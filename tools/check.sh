@@ -46,7 +46,7 @@ watched=$(go list ./... | grep -Ev '/(e2e|jobs/trials|runner/builtin/tools|runne
 if [ -n "${CI:-}" ] && [ "$SECONDS" -gt 140 ]; then
 	echo 'this machine is slow: fewer packages with the race detector, and no test in its whole form'
 	form=
-	watched=$(go list ./... | grep -E '/(db|service|jobs|internal/mcpserver|internal/worker|runner/supervise)$')
+	watched=$(go list ./... | grep -E '/(service|jobs|internal/worker|runner/supervise)$')
 fi
 # Not watched, or with tests that are skipped under the detector.
 others=$(go list ./... | grep -vxF "$(grep -Ev '/(handlers|internal/mcpserver)$' <<<"$watched")")
