@@ -85,9 +85,20 @@ func (h *openCalls) cut(c task.Cut) {
 	h.end(credential{token: c.Token, user: c.User}, cause)
 }
 
+// lasts reports whether a credential has not ended: a token that is valid, a
+// person who has a session.
+func lasts(rx *db.Rx, c credential) (bool, error) {
+	if c.token != 0 {
+		return rx.TokenValid(c.token)
+	}
+	list, err := rx.Sessions(c.user)
+	return len(list) > 0, err
+}
+
 // WhileValid returns a context for a call or stream that lasts. It ends when
 // a server revokes the caller's token, or ends the sessions of the person who
-// calls; its cause is then the error to answer. A revocation by a command beside SQLite is found at the caller's next write.
+// calls; its cause is then the error to answer. A revocation by a command beside
+// SQLite is found at the caller's next write.
 func (s *Service) WhileValid(ctx context.Context, a task.Actor) (context.Context, context.CancelFunc) {
 	ctx, end := context.WithCancelCause(ctx)
 	c := credentialOf(a)

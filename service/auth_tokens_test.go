@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"time"
 
 	"taskyard/task"
 )
@@ -136,6 +137,18 @@ func TestOwnTokensFollowTheirPerson(t *testing.T) {
 		defer end()
 		set(y, nora.UserID, UserChange{Role: ptr(task.RoleViewer)})
 		refused(t, context.Cause(call), task.CodeUnauthorized, "role of the person")
+	})
+	t.Run("the open calls of a browser end on other servers, if they missed why, unless a session is left", func(t *testing.T) {
+		y := newInstance(t)
+		nora, ben := y.account("nora", task.RoleOperator), y.account("ben", task.RoleOperator)
+		ok(t, y.s.SaveSession(y.ctx(), "hash", ben.UserID, []byte("{}"), y.Now().Add(time.Hour)))
+		ended, forget := y.s.WhileValid(y.ctx(), nora)
+		defer forget()
+		kept, forget := y.s.WhileValid(y.ctx(), ben)
+		defer forget()
+		y.s.tellAll(y.ctx())
+		refused(t, context.Cause(ended), task.CodeUnauthorized, "session has ended")
+		ok(t, context.Cause(kept))
 	})
 	t.Run("they end with the account, and do not come back with it", func(t *testing.T) {
 		y := newInstance(t)

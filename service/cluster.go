@@ -106,22 +106,18 @@ func (s *Service) tellAll(ctx context.Context) {
 	s.waits.wake("")
 	err := s.db.Read(ctx, func(rx *db.Rx) error {
 		for _, c := range s.openCalls.credentials() {
-			if c.token == 0 { // a browser opens its stream again, if it may
-				s.openCalls.end(c, errSessionEnded)
-				continue
-			}
-			ok, err := rx.TokenValid(c.token)
+			ok, err := lasts(rx, c)
 			if err != nil {
 				return err
 			}
 			if !ok {
-				s.openCalls.end(c, errTokenEnded)
+				s.openCalls.cut(task.Cut{Token: c.token, User: c.user})
 			}
 		}
 		return nil
 	})
 	if err != nil && ctx.Err() == nil {
-		s.log.ErrorContext(ctx, "tokens of open calls not checked", "error", err)
+		s.log.ErrorContext(ctx, "callers of open calls not checked", "error", err)
 	}
 }
 

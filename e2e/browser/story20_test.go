@@ -86,6 +86,9 @@ func TestStory20ManyWatchABusyBoard(t *testing.T) {
 	if crowd.most > perChange {
 		t.Errorf("a change costs %d bytes, want at most %d", crowd.most, perChange)
 	}
+	if testkit.Thorough() && took[len(took)-1] > time.Second {
+		t.Errorf("a browser was current after %v, want at most 1 s", took[len(took)-1])
+	}
 }
 
 // slowLine is what network.EmulateNetworkConditionsByRuleParams says, and in
