@@ -139,4 +139,32 @@ func TestTheClusterOfComposeFitsTogether(t *testing.T) {
 			}
 		}
 	})
+	t.Run("each host of the database has the role that it is given", func(t *testing.T) {
+		role := func(t *testing.T, primary string, files ...string) (out string, code int) {
+			t.Helper()
+			bin, data := t.TempDir(), t.TempDir()
+			for name, text := range map[string]string{"docker-entrypoint.sh": `echo started: "$@"`, "hostname": "echo postgres-2"} {
+				if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"+text+"\n"), 0o700); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, f := range files {
+				put(t, filepath.Join(data, f), "15\n")
+			}
+			cmd := exec.CommandContext(t.Context(), "sh", folder+"role.sh", "postgres")
+			cmd.Env = []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "PGDATA=" + data, "PRIMARY=" + primary}
+			text, _ := cmd.CombinedOutput()
+			return string(text), cmd.ProcessState.ExitCode()
+		}
+		if out, code := role(t, "postgres-2", "PG_VERSION"); code != 0 || out != "started: postgres\n" {
+			t.Errorf("the primary: exit code %d, %s", code, out)
+		}
+		if out, code := role(t, "postgres-1", "PG_VERSION", "standby.signal"); code != 0 || out != "started: postgres -c cluster_name=standby\n" {
+			t.Errorf("the standby: exit code %d, %s", code, out)
+		}
+		const refusal = "postgres-2 has the data of a primary, but postgres-1 is the primary"
+		if out, code := role(t, "postgres-1", "PG_VERSION"); code != 1 || !strings.Contains(out, refusal) {
+			t.Errorf("a former primary: exit code %d, %s", code, out)
+		}
+	})
 }
