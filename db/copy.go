@@ -130,7 +130,7 @@ func sqliteSource(name string) (*conn, error) {
 // pgForCopy connects to PostgreSQL without the timeouts of a server: one side
 // of a copy is idle while the other one works.
 func pgForCopy(ctx context.Context, url string, readOnly bool) (*conn, error) {
-	c, err := pgConnect(ctx, url, readOnly, nil)
+	c, err := pgConnect(ctx, url, readOnly, nil, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -36,7 +36,7 @@ func makeTarget(ctx context.Context, name string) (release func() error, err err
 }
 
 func makePostgresTarget(ctx context.Context, name string) error {
-	c, err := pgConnect(ctx, name, false, nil)
+	c, err := pgConnect(ctx, name, false, nil, nil)
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ import (
 // Options say how a database is opened.
 type Options struct {
 	Path   string           // the file of SQLite; its folder must exist
-	URL    string           // of a database of PostgreSQL, in the place of Path
+	URL    string           // of a database of PostgreSQL, in the place of Path, whose folder then keeps its timeline
 	Now    func() time.Time // the clock; nil means time.Now
 	Log    *slog.Logger     // nil means slog.Default()
 	NoSync bool             // for tests: commits do not wait for the disk

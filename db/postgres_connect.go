@@ -30,8 +30,8 @@ const hostTime = 2 * time.Second
 
 // chooseHost has connections made to the primary alone, also where the address
 // leaves out target_session_attrs. A standby would refuse each write, and what it
-// reads is old. The loss of the host is noticed.
-func chooseHost(cfg *pgconn.Config, readOnly bool) {
+// reads is old. Former primaries are refused, and the loss of the host is noticed.
+func chooseHost(cfg *pgconn.Config, readOnly bool, known *primaries) {
 	cfg.DialFunc = dialHost
 	switch {
 	case readOnly: // which would look like a standby to a look at what may be written
@@ -43,16 +43,24 @@ func chooseHost(cfg *pgconn.Config, readOnly bool) {
 	if several && cfg.ConnectTimeout == 0 {
 		cfg.ConnectTimeout = hostTime
 	}
+	if takesWrites := cfg.ValidateConnect; known != nil {
+		cfg.ValidateConnect = func(ctx context.Context, c *pgconn.PgConn) error {
+			if err := takesWrites(ctx, c); err != nil {
+				return err
+			}
+			return known.admit(ctx, c)
+		}
+	}
 }
 
-// pgConnect opens a session. readOnly ones cannot write. hear, if not nil, is called
-// with the notifications that come.
-func pgConnect(ctx context.Context, url string, readOnly bool, hear func(payload string)) (*conn, error) {
+// pgConnect opens a session, with no former primary where those are known. readOnly
+// ones cannot write. hear, if not nil, is called with the notifications that come.
+func pgConnect(ctx context.Context, url string, readOnly bool, known *primaries, hear func(payload string)) (*conn, error) {
 	cfg, err := pgconn.ParseConfig(url)
 	if err != nil {
 		return nil, err
 	}
-	chooseHost(cfg, readOnly)
+	chooseHost(cfg, readOnly, known)
 	for k, v := range pgSettings {
 		if cfg.RuntimeParams[k] == "" {
 			cfg.RuntimeParams[k] = v

@@ -64,7 +64,7 @@ func TestConnectionsNoticeTheLossOfTheirHost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	chooseHost(cfg, false)
+	chooseHost(cfg, false, nil)
 	ln, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

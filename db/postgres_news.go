@@ -74,7 +74,7 @@ type listener struct {
 
 // listen listens until the connection is lost; began is called once it does.
 func (l *listener) listen(ctx context.Context, began func()) error {
-	c, err := pgConnect(ctx, l.pg.url, true, l.hear)
+	c, err := pgConnect(ctx, l.pg.url, true, l.pg.known, l.hear)
 	if err != nil {
 		return err
 	}
@@ -87,6 +87,9 @@ func (l *listener) listen(ctx context.Context, began func()) error {
 	began()
 	l.missed() // whatever was committed before
 	for {
+		if l.pg.known.former(c) {
+			return errFormerPrimary
+		}
 		unheard, err := l.poll(rx)
 		if err == nil && unheard {
 			if err = receiveFor(ctx, session, newsGrace); err == nil && !l.heard {

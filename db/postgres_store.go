@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net"
+	"path/filepath"
 	"sync/atomic"
 	"time"
 
@@ -39,8 +40,9 @@ type pgStore struct {
 	url    string
 	name   string           // of this process among those that write
 	now    func() time.Time // of a test; nil: the database has the time
-	behind atomic.Int64     // by how many milliseconds our clock is behind that of the database
-	batch  int64            // the last one, of the writer alone
+	known  *primaries
+	behind atomic.Int64 // by how many milliseconds our clock is behind that of the database
+	batch  int64        // the last one, of the writer alone
 }
 
 // pgWriteLock is the lock of the transaction that writes.
@@ -51,7 +53,10 @@ const pgWriteLock = 0x7461736b79617264
 const pgRetries = 8
 
 func openPostgres(ctx context.Context, opt Options) (*DB, error) {
-	pg := &pgStore{url: opt.URL, name: rand.Text(), now: opt.Now}
+	pg := &pgStore{url: opt.URL, name: rand.Text(), now: opt.Now, known: newPrimaries("", opt.Log)}
+	if opt.Path != "" {
+		pg.known = newPrimaries(filepath.Join(filepath.Dir(opt.Path), timelineName), opt.Log)
+	}
 	d := &DB{pg: pg, now: time.Now, log: opt.Log, stop: make(chan struct{}), watchEnded: make(chan struct{})}
 	c, err := pg.firstConnection(ctx, opt.Log)
 	if err != nil {
@@ -113,7 +118,7 @@ func (pg *pgStore) connectMigrated(ctx context.Context) (*conn, error) {
 func (pg *pgStore) connect(ctx context.Context, readOnly bool) (*conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	return pgConnect(ctx, pg.url, readOnly, nil)
+	return pgConnect(ctx, pg.url, readOnly, pg.known, nil)
 }
 
 // migrate brings the schema up to date; of several servers that start at once,
@@ -123,7 +128,7 @@ func (pg *pgStore) migrate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	chooseHost(&cfg.Config, false)
+	chooseHost(&cfg.Config, false, pg.known)
 	c := stdlib.OpenDB(*cfg)
 	defer c.Close()
 	folder, err := fs.Sub(pgMigrations, "migrations/postgres")
@@ -165,7 +170,7 @@ func (pg *pgStore) stamp() task.Time {
 // begin begins the transaction of a batch, as soon as no other server has one,
 // and returns the time of the database.
 func (pg *pgStore) begin(w *writer) (task.Time, error) {
-	if w.c.broken() {
+	if w.c.broken() || pg.known.former(w.c) {
 		c, err := pg.connect(bg, false)
 		if err != nil {
 			return 0, err
@@ -287,28 +292,28 @@ func (pg *pgStore) pause(stop <-chan struct{}, again int) {
 
 // use gives the writer another connection.
 func (w *writer) use(c *conn) {
-	_ = w.c.Close() // it is broken
+	_ = w.c.Close() // it is broken, or that of a former primary
 	w.c = c
 	c.keepChecked()
 	w.counters.c = c
 }
 
-// alive returns the connection, or another one where that of PostgreSQL is gone:
-// one that was not used for a second is asked first.
+// alive returns the connection, or another one where that of PostgreSQL is gone or
+// leads to a former primary: one that was not used for a second is asked first.
 func (d *DB) alive(c *conn) (*conn, error) {
 	s, ok := c.c.(*pgSession)
 	if !ok {
 		return c, nil
 	}
 	was := s.used
-	if s.used = time.Now(); !s.c.IsClosed() && (s.used.Sub(was) < time.Second || s.c.Ping(bg) == nil) {
+	if s.used = time.Now(); !s.c.IsClosed() && !d.pg.known.former(c) && (s.used.Sub(was) < time.Second || s.c.Ping(bg) == nil) {
 		return c, nil
 	}
 	for again := 0; ; again++ {
 		fresh, err := d.openReader()
 		switch {
 		case err == nil:
-			_ = c.Close() // it is broken
+			_ = c.Close()
 			return fresh, nil
 		case again == readRetries || !isLost(err):
 			return c, err

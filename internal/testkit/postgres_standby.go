@@ -57,3 +57,7 @@ func (p *PostgresServer) End() error {
 func (p *PostgresServer) Promote() error {
 	return p.do("pg_ctl", "promote", "-D", filepath.Join(p.dir, "data"))
 }
+
+// Return starts a server that was ended, on the data that it left: a former primary
+// takes writes again.
+func (p *PostgresServer) Return() error { return p.start(notDurable) }

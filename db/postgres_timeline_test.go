@@ -1,0 +1,94 @@
+package db_test
+
+import (
+	"bytes"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"taskyard/db"
+	"taskyard/internal/testkit"
+	"taskyard/task"
+)
+
+// syncedLog is a log of several goroutines.
+type syncedLog struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *syncedLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *syncedLog) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// A host whose standby was promoted takes writes when it is back, and is the first
+// in the address. Nobody would find what is written there.
+func TestAFormerPrimaryIsNotUsed(t *testing.T) {
+	t.Parallel()
+	onPostgres(t)
+	primary, standby, err := testkit.StartReplicatedPostgres(true)
+	ok(t, err)
+	var log syncedLog
+	folder := t.TempDir()
+	open := func() *db.DB {
+		t.Helper()
+		d, err := db.Open(t.Context(), db.Options{
+			URL: primary.URL, Path: filepath.Join(folder, "taskyard.db"), Log: slog.New(slog.NewTextHandler(&log, nil)),
+		})
+		ok(t, err)
+		return d
+	}
+	add := func(d *db.DB, name string) {
+		t.Helper()
+		ok(t, d.Write(t.Context(), func(tx *db.Tx) error {
+			_, err := tx.InsertUser(name, task.RoleViewer, "")
+			return err
+		}))
+	}
+	names := func(d *db.DB) (list []string) {
+		t.Helper()
+		ok(t, d.Read(t.Context(), func(rx *db.Rx) error {
+			users, err := rx.Users()
+			for _, u := range users {
+				list = append(list, u.Name)
+			}
+			return err
+		}))
+		return list
+	}
+
+	d := open()
+	add(d, "before")
+	ok(t, primary.End())
+	ok(t, standby.Promote())
+	add(d, "after")
+	ok(t, primary.Return())
+	ok(t, standby.Crash()) // all connections are made again
+	add(d, "later")
+	equal(t, "names in the running server", strings.Join(names(d), " "), "after before later")
+	ok(t, d.Close())
+
+	d = open()
+	equal(t, "names after the next start", strings.Join(names(d), " "), "after before later")
+	ok(t, d.Close())
+	if !strings.Contains(log.String(), "a former primary of the database takes connections") {
+		t.Errorf("the log does not name the former primary: %s", log.String())
+	}
+
+	// Where the file is deleted, as for a restored copy, that host is used.
+	ok(t, os.Remove(filepath.Join(folder, "postgres-timeline")))
+	d = open()
+	defer d.Close()
+	equal(t, "names in the former primary", strings.Join(names(d), " "), "before")
+}
