@@ -45,7 +45,9 @@ func (y *instance) sweeps(j *Jobs) string {
 	}
 	var names []string
 	for _, e := range list {
-		names = append(names, e.Name())
+		if e.Name() != "worktree-owner" { // it stays
+			names = append(names, e.Name())
+		}
 	}
 	return strings.Join(names, " ")
 }

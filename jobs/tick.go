@@ -53,6 +53,7 @@ func (j *Jobs) recover(ctx context.Context) error {
 			return err
 		}
 	}
+	j.salvageEnded(ctx)
 	if j.opt.Recovered != nil {
 		if err := j.opt.Recovered(); err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"taskyard/runner"
+	"taskyard/runner/workspace"
 	"taskyard/task"
 )
 
@@ -24,6 +25,23 @@ func (j *Jobs) recordWork(ctx context.Context, r *task.Run, w *task.Work) error 
 		return nil
 	}
 	return err
+}
+
+// salvageEnded keeps what runs of a former process of this server left that another
+// server has ended meanwhile.
+func (j *Jobs) salvageEnded(ctx context.Context) {
+	for _, id := range workspace.Interrupted(j.opt.RunsDir) {
+		r, err := j.opt.Service.Run(ctx, task.SystemActor, id)
+		if err != nil || !r.Status.Final() {
+			continue // of a database that was restored, or it continues
+		}
+		if _, err = j.killOrphan(ctx, r); err == nil {
+			err = j.recordWork(ctx, r, j.salvage(ctx, r))
+		}
+		if err != nil {
+			j.log.Error("work of a lost run not written", "run_id", r.ID, "error", err)
+		}
+	}
 }
 
 // salvage keeps what a run of a former server left in its worktree, and reports

@@ -119,7 +119,9 @@ func TestAResultIsWhatLiesInTheWorktree(t *testing.T) {
 func (s *site) left() (names []string) {
 	list, _ := os.ReadDir(s.runs)
 	for _, e := range list {
-		names = append(names, e.Name())
+		if e.IsDir() {
+			names = append(names, e.Name())
+		}
 	}
 	return names
 }

@@ -303,11 +303,7 @@ func (c *checkout) write(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	next := filepath.Join(c.admin, "index.taskyard")
-	if err := os.WriteFile(next, b, info.Mode().Perm()); err != nil {
-		return err
-	}
-	return os.Rename(next, filepath.Join(c.admin, "index"))
+	return workspace.WriteIn(c.admin, "index", b, info.Mode().Perm())
 }
 
 // tidy removes what a killed server left of a file that it was about to write.

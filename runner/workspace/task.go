@@ -185,7 +185,7 @@ func (t *tree) retire(ctx context.Context) error {
 	if err := t.clear(ctx); err != nil {
 		return err
 	}
-	if err := t.remove(ctx, homeName, copyName, stateName, stateName+".next"); err != nil {
+	if err := t.remove(ctx, homeName, copyName, stateName, stateName+nextName); err != nil {
 		return err
 	}
 	if err := os.Remove(t.dir); err != nil && !errors.Is(err, os.ErrNotExist) {

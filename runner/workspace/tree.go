@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"taskyard/runner/git"
 	"taskyard/runner/remove"
@@ -119,8 +121,6 @@ func (t *tree) load() bool {
 
 const stateName = "state.json"
 
-func (t *tree) stateFile() string { return filepath.Join(t.dir, stateName) }
-
 // readIn reads a small plain file of a folder that an agent may have filled.
 func readIn(dir, name string) ([]byte, error) {
 	root, err := os.OpenRoot(dir)
@@ -131,16 +131,38 @@ func readIn(dir, name string) ([]byte, error) {
 	return readPlain(root, name, textdiff.MaxText)
 }
 
+const nextName = ".taskyard" // added to the name of a file that is being written
+
+// WriteIn replaces a file of a folder that an agent may have filled.
+func WriteIn(dir, name string, b []byte, perm fs.FileMode) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	next := name + nextName
+	if err := root.RemoveAll(next); err != nil {
+		return err
+	}
+	f, err := root.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+	if err != nil {
+		return err
+	}
+	if _, err := f.Write(b); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return root.Rename(next, name)
+}
+
 func (t *tree) save() error {
 	b, err := json.Marshal(t.state)
 	if err != nil {
 		return err
 	}
-	next := t.stateFile() + ".next"
-	if err := os.WriteFile(next, b, 0o600); err != nil {
-		return err
-	}
-	return os.Rename(next, t.stateFile())
+	return WriteIn(t.dir, stateName, b, 0o600)
 }
 
 // begin makes a branch on what the repository has checked out, and its
@@ -219,10 +241,95 @@ func (t *tree) ours() bool {
 	return t.state.Admin != "" && git.SameFolder(filepath.Dir(t.state.Admin), all) && t.names(t.state.Admin)
 }
 
-// names reports whether a folder of the repository is about this worktree.
+// ownerName is the file, in the folder of all runs and in what a repository knows of
+// each of their worktrees, that says whose they are.
+const ownerName = "worktree-owner"
+
+// owner is a random name of the folder of all runs; "" where none has had a worktree.
+func (t *tree) owner() string {
+	b, err := readIn(filepath.Dir(t.dir), ownerName)
+	if err != nil {
+		return ""
+	}
+	return string(b)
+}
+
+// names reports whether a folder of the repository is about this worktree. Servers
+// that share a repository may have worktrees at the same path.
 func (t *tree) names(admin string) bool {
+	owner, err := readIn(admin, ownerName)
+	return t.at(admin) && (err != nil || string(owner) == t.owner())
+}
+
+// at reports whether a folder of the repository is about the path of this worktree,
+// or is one that had to give way there.
+func (t *tree) at(admin string) bool {
+	path := worktreeOf(admin)
+	return path == t.work() || path == t.elsewhere(admin)
+}
+
+// elsewhere is the path at which the worktree of another server gives way.
+func (t *tree) elsewhere(admin string) string {
+	return filepath.Join(t.dir, "elsewhere", filepath.Base(admin))
+}
+
+// worktreeOf is the path of the worktree that a folder of the repository is about.
+func worktreeOf(admin string) string {
 	b, err := readIn(admin, "gitdir")
-	return err == nil && strings.TrimSpace(string(b)) == filepath.Join(t.work(), ".git")
+	if err != nil {
+		return ""
+	}
+	return filepath.Dir(strings.TrimSpace(string(b)))
+}
+
+// claim has the repository know whose the worktree is, and that it is at its path.
+func (t *tree) claim() error {
+	if err := t.makeOwner(); err != nil {
+		return err
+	}
+	if err := WriteIn(t.state.Admin, ownerName, []byte(t.owner()), 0o600); err != nil {
+		return err
+	}
+	return errors.Join(t.displace(), t.call(t.state.Admin, t.work()))
+}
+
+var ownerMu sync.Mutex // held while a name is made
+
+func (t *tree) makeOwner() error {
+	ownerMu.Lock()
+	defer ownerMu.Unlock()
+	if t.owner() != "" {
+		return nil
+	}
+	return WriteIn(filepath.Dir(t.dir), ownerName, []byte(rand.Text()), 0o600)
+}
+
+// displace has the worktrees of other servers at this path give way: of two at one
+// path, Git removes one.
+func (t *tree) displace() error {
+	for _, admin := range t.admins() {
+		if worktreeOf(admin) == t.work() && !t.names(admin) {
+			if err := t.call(admin, t.elsewhere(admin)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// call has a folder of the repository be about a path.
+func (t *tree) call(admin, path string) error {
+	return WriteIn(admin, "gitdir", []byte(filepath.Join(path, ".git")+"\n"), 0o600)
+}
+
+// admins lists the folders of the repository that are about worktrees.
+func (t *tree) admins() (list []string) {
+	all := filepath.Join(t.repo.Common, "worktrees")
+	entries, _ := os.ReadDir(all) // there may be none
+	for _, e := range entries {
+		list = append(list, filepath.Join(all, e.Name()))
+	}
+	return list
 }
 
 // repair undoes what a Git that was killed, or a hostile agent, left.
@@ -234,7 +341,7 @@ func (t *tree) repair(ctx context.Context) error {
 	if err := t.remove(ctx, "work/.git"); err != nil {
 		return err
 	}
-	return os.WriteFile(link, []byte("gitdir: "+t.state.Admin+"\n"), 0o600)
+	return errors.Join(t.claim(), os.WriteFile(link, []byte("gitdir: "+t.state.Admin+"\n"), 0o600))
 }
 
 // clear removes the folder, and what the repository knows of it. Other
@@ -243,16 +350,14 @@ func (t *tree) clear(ctx context.Context) error {
 	if err := t.remove(ctx, "work", "git"); err != nil {
 		return err
 	}
-	all := filepath.Join(t.repo.Common, "worktrees")
-	list, _ := os.ReadDir(all) // there may be none
-	for _, e := range list {
-		if admin := filepath.Join(all, e.Name()); t.names(admin) {
+	for _, admin := range t.admins() {
+		if t.names(admin) {
 			if err := os.RemoveAll(admin); err != nil {
 				return err
 			}
 		}
 	}
-	return nil
+	return t.displace()
 }
 
 // remove takes away what the agent may have filled. The error says that it is
@@ -283,7 +388,7 @@ func (t *tree) add(ctx context.Context, args ...string) error {
 		return err
 	}
 	t.state.Admin = strings.TrimSpace(strings.TrimPrefix(string(b), "gitdir: "))
-	if err := t.save(); err != nil {
+	if err := errors.Join(t.claim(), t.save()); err != nil {
 		return err
 	}
 	if err := t.private(ctx); err != nil {
@@ -301,11 +406,7 @@ func (t *tree) copyIndex() error {
 	if err != nil {
 		return err
 	}
-	next := filepath.Join(t.state.Admin, "index.taskyard")
-	if err := os.WriteFile(next, b, 0o600); err != nil {
-		return err
-	}
-	return os.Rename(next, filepath.Join(t.state.Admin, "index"))
+	return WriteIn(t.state.Admin, "index", b, 0o600)
 }
 
 // private makes the repository of our own.

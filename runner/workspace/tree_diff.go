@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 
 	"taskyard/runner/git"
@@ -54,4 +55,17 @@ func Salvage(ctx context.Context, o Options) *task.Work {
 		return nil
 	}
 	return t.close(ctx, o, false)
+}
+
+// Interrupted lists the runs that left a worktree below the folder of all runs without
+// an end of their work there.
+func Interrupted(runs string) (ids []task.ID) {
+	entries, _ := os.ReadDir(runs) // there may have been no run yet
+	for _, e := range entries {
+		t := &tree{dir: filepath.Join(runs, e.Name())}
+		if known, ok := task.ParseRunFolder(e.Name()); ok && known.Tree && t.load() && t.state.Open {
+			ids = append(ids, t.state.Run)
+		}
+	}
+	return ids
 }

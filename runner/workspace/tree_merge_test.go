@@ -121,7 +121,9 @@ func (s *site) runsLeft() (list []string) {
 	entries, err := os.ReadDir(s.runs)
 	ok(s.t, err)
 	for _, e := range entries {
-		list = append(list, e.Name())
+		if e.IsDir() {
+			list = append(list, e.Name())
+		}
 	}
 	return list
 }

@@ -3,6 +3,7 @@ package workspace
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -37,6 +38,9 @@ func (t *tree) finish(ctx context.Context, o Options) *task.Work {
 	l := textdiff.NewList(o.Redact)
 	l.Work.Repository = t.state.Repository
 	t.unblock(ctx)
+	if t.taken() {
+		return t.finishAside(ctx, o, l)
+	}
 	tip, err := t.keep(ctx, o)
 	if err == nil {
 		err = t.changes(ctx, l, tip)
@@ -47,10 +51,7 @@ func (t *tree) finish(ctx context.Context, o Options) *task.Work {
 		err = t.settle(ctx)
 	}
 	switch {
-	case err != nil:
-		l.Work.Folder = t.work()
-		l.Work.Note = task.ClipText(joined(l.Work.Note, "Its folder is left as it is: "+git.Reason(err)+"."), task.MaxWorkNote)
-	case t.state.Task: // its next run continues there
+	case err != nil || t.state.Task: // its next run continues there
 	case tip == t.state.Root:
 		l.Work.Branch = ""
 		_ = t.clear(ctx)
@@ -60,23 +61,58 @@ func (t *tree) finish(ctx context.Context, o Options) *task.Work {
 			l.Work.Folder = t.work()
 		}
 	}
+	t.ended(l, err)
+	return l.Work
+}
+
+// ended notes that the last run is finished, or why what it left stays as it is.
+func (t *tree) ended(l *textdiff.List, err error) {
+	if err != nil {
+		l.Work.Folder = t.work()
+		l.Work.Note = task.ClipText(joined(l.Work.Note, "Its folder is left as it is: "+git.Reason(err)+"."), task.MaxWorkNote)
+	}
 	t.state.Open = false
 	_ = t.save() // the next run of this task would look again
+}
+
+// finishAside is finish where another server has continued the branch: what the run
+// left gets a branch of its own, and the folder can follow the other one.
+func (t *tree) finishAside(ctx context.Context, o Options, l *textdiff.List) *task.Work {
+	commit, err := t.commit(ctx, t.message(o), t.git())
+	if err == nil {
+		err = t.changes(ctx, l, commit)
+	}
+	if err == nil && !t.repo.Holds(ctx, t.repo.Tip(ctx, t.state.Branch), commit) {
+		l.Work.Branch = t.repo.Free(ctx, fmt.Sprintf("taskyard/run-%d", o.Run))
+		l.Work.Note = fmt.Sprintf("Another server has continued %s; what this run left is on %s.", t.state.Branch, l.Work.Branch)
+		err = t.repo.Move(ctx, l.Work.Branch, commit, "")
+	}
+	if err == nil {
+		err = errors.Join(t.point(ctx, commit), t.copyIndex())
+	}
+	if err == nil {
+		err = os.Remove(filepath.Join(t.state.Admin, takenName))
+	}
+	t.ended(l, err)
 	return l.Work
 }
 
 // keep commits what is not committed, has the branch name it, and returns the
 // commit. The error says why that was not done.
 func (t *tree) keep(ctx context.Context, o Options) (string, error) {
-	message := fmt.Sprintf("Taskyard run %d\n\nLeft by agent %s without a commit.\n", o.Run, o.Agent)
-	if t.state.Task {
-		message = titled(o.Title, t.state.Branch)
-	}
-	head, err := t.commit(ctx, message, t.git())
+	head, err := t.commit(ctx, t.message(o), t.git())
 	if err != nil {
 		return "", err
 	}
 	return head, t.name(ctx, head)
+}
+
+// message is that of a commit of what a run left.
+func (t *tree) message(o Options) string {
+	if t.state.Task {
+		return titled(o.Title, t.state.Branch)
+	}
+	return fmt.Sprintf("Taskyard run %d\n\nLeft by agent %s without a commit.\n", o.Run, o.Agent)
 }
 
 // commit returns a commit of what lies in the folder: that of the branch where

@@ -87,18 +87,54 @@ func (t *tree) fromBranch(ctx context.Context, o Options) (string, error) {
 	return "", &UnusableError{fmt.Sprintf("The repository %s has no branch %s, on which %s begins", t.repo.Path, o.From, o.Branch)}
 }
 
-// free says where else the branch is checked out.
+// free says where else the branch is checked out. From another server it takes the
+// branch: no run of the task works there any more.
 func (t *tree) free(ctx context.Context) error {
 	list, err := t.repo.Checkouts(ctx)
 	for _, c := range list {
-		if c.Branch == t.state.Branch && !git.SameFolder(c.Folder, t.work()) {
-			if _, gone := os.Stat(c.Folder); gone != nil {
-				continue
-			}
+		if c.Branch != t.state.Branch {
+			continue
+		}
+		took, err := t.take(ctx, c.Folder)
+		if err != nil {
+			return err
+		}
+		if _, gone := os.Stat(c.Folder); gone == nil && !took && !git.SameFolder(c.Folder, t.work()) {
 			return &UnusableError{fmt.Sprintf("The branch %s is checked out in %s: check out another one there", c.Branch, c.Folder)}
 		}
 	}
 	return err
+}
+
+// takenName marks what the repository knows of a worktree whose branch another
+// server has continued.
+const takenName = "taskyard-taken"
+
+// take has the worktrees of other servers at a path name the commit of the branch in
+// the place of the branch, and reports whether there were any: what their runs left,
+// or an agent that is still alive commits there, does not change the branch.
+func (t *tree) take(ctx context.Context, folder string) (took bool, err error) {
+	for _, admin := range t.admins() {
+		owner, err := readIn(admin, ownerName)
+		if err != nil || string(owner) == t.owner() || worktreeOf(admin) != folder {
+			continue // of this server, of a person, or elsewhere
+		}
+		if err := WriteIn(admin, takenName, nil, 0o600); err != nil {
+			return took, err
+		}
+		if _, err := t.repo.Git.At(t.dir, "--git-dir="+admin).Run(ctx, nil, "update-ref", "--no-deref", "-m", "taskyard",
+			"HEAD", t.repo.Tip(ctx, t.state.Branch)); err != nil {
+			return took, err
+		}
+		took = true
+	}
+	return took, nil
+}
+
+// taken reports whether another server has continued the branch.
+func (t *tree) taken() bool {
+	_, err := os.Lstat(filepath.Join(t.state.Admin, takenName))
+	return err == nil
 }
 
 // attach brings the folder to the tip of the branch, and has it name the branch.
