@@ -129,7 +129,9 @@ func handleStream[I, O any](s *Server, endpoint string, need task.Perm, fn func(
 		}
 		return out, nil
 	})
-	answers := operationOf(doc.Paths[o.Path], o.Method).Responses
+	made := operationOf(doc.Paths[o.Path], o.Method)
+	made.Metadata = map[string]any{registryKey: doc.Components.Schemas}
+	answers := made.Responses
 	if o.Need != task.Everyone {
 		if doc.Components.Responses == nil {
 			doc.Components.Responses = map[string]*huma.Response{refusedName: {

@@ -2,8 +2,10 @@ package handlers
 
 import (
 	"errors"
+	"maps"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -17,9 +19,11 @@ import (
 func init() {
 	huma.ValidateStrictCasing = true // else "Title" would pass for "title" and be lost
 	huma.DefaultArrayNullable = false
-	huma.NewError = func(status int, msg string, errs ...error) huma.StatusError { return newProblem(status, msg, errs) }
+	huma.NewError = func(status int, msg string, errs ...error) huma.StatusError {
+		return newProblem(status, msg, errs, nil)
+	}
 	huma.NewErrorWithContext = func(ctx huma.Context, status int, msg string, errs ...error) huma.StatusError {
-		p := newProblem(status, msg, errs)
+		p := newProblem(status, msg, errs, ctx.Operation())
 		p.RequestID = requestIDOf(ctx.Context())
 		return p
 	}
@@ -43,8 +47,8 @@ const isRequired = " is required"
 // immutable names what a caller may never write. The last is a step's.
 var immutable = map[string]bool{"id": true, "createdBy": true, "createdAt": true, "threadId": true, "taskId": true}
 
-// newProblem gives huma's own refusals our body and codes.
-func newProblem(status int, msg string, errs []error) *Problem {
+// newProblem gives huma's own refusals of an operation, if known, our body and codes.
+func newProblem(status int, msg string, errs []error, op *huma.Operation) *Problem {
 	p := &Problem{Status: status, Code: codeOf(status), Detail: msg}
 	var known nameFolds
 	for _, err := range errs {
@@ -57,7 +61,7 @@ func newProblem(status int, msg string, errs []error) *Problem {
 		case errors.As(err, &big):
 			return ofError(errTooLarge)
 		case errors.As(err, &d):
-			p.note(d.ErrorDetail(), &known)
+			p.note(d.ErrorDetail(), &known, op)
 		case status == http.StatusInternalServerError: // huma could not read the body
 			return ofError(unreadable)
 		}
@@ -72,7 +76,7 @@ func newProblem(status int, msg string, errs []error) *Problem {
 var unreadable = task.Errorf(task.Malformed, task.CodeInvalidJSON, "The body could not be read to its end")
 
 // note adds one finding of huma's.
-func (p *Problem) note(d *huma.ErrorDetail, known *nameFolds) {
+func (p *Problem) note(d *huma.ErrorDetail, known *nameFolds, op *huma.Operation) {
 	malformed := func(why string) {
 		p.Status, p.Code, p.Detail = http.StatusBadRequest, string(task.CodeInvalidJSON), why
 	}
@@ -102,6 +106,9 @@ func (p *Problem) note(d *huma.ErrorDetail, known *nameFolds) {
 		if immutable[name] && p.Status == http.StatusUnprocessableEntity {
 			p.Code, message = string(task.CodeImmutableField), "never changes; leave it out"
 			p.Detail = field + ": " + message
+		} else if !known.told { // each further one would repeat it
+			known.told = true
+			message += knownFields(op, field)
 		}
 	}
 	if name, ok := strings.CutSuffix(message, isRequired); ok && !strings.Contains(name, " ") {
@@ -119,11 +126,51 @@ func (p *Problem) note(d *huma.ErrorDetail, known *nameFolds) {
 	p.Errors = append(p.Errors, task.FieldError{Field: task.ClipText(field, 200), Message: task.ClipText(message, 2000)})
 }
 
+// registryKey is where an operation keeps the registry of its schemas.
+const registryKey = "registry"
+
+// knownFields says which fields the object of a body has in which a field lies, such
+// as steps[0].title; "" where the body is of no such form.
+func knownFields(op *huma.Operation, field string) string {
+	if op == nil || op.RequestBody == nil || op.RequestBody.Content["application/json"] == nil {
+		return ""
+	}
+	registry, _ := op.Metadata[registryKey].(huma.Registry)
+	resolve := func(s *huma.Schema) *huma.Schema {
+		for s != nil && s.Ref != "" {
+			s = registry.SchemaFromRef(s.Ref)
+		}
+		return s
+	}
+	object := resolve(op.RequestBody.Content["application/json"].Schema)
+	for more := true; more && object != nil; {
+		var name string
+		if name, field, more = strings.Cut(field, "."); !more {
+			break
+		}
+		name, items, _ := strings.Cut(name, "[")
+		object = resolve(object.Properties[name])
+		for range strings.Count(items, "]") {
+			if object != nil {
+				object = resolve(object.Items)
+			}
+		}
+	}
+	if object == nil || object.Type != huma.TypeObject {
+		return ""
+	}
+	if len(object.Properties) == 0 {
+		return "; there are none"
+	}
+	return "; known are " + strings.Join(slices.Sorted(maps.Keys(object.Properties)), ", ")
+}
+
 // nameFolds finds names of an object that differ in case alone. It folds the
 // names of each object once: a request may hold as many as fit into its body.
 type nameFolds struct {
 	object uintptr // the object whose names are in first
 	first  map[string][]string
+	told   bool // the names that are known
 }
 
 // otherCase returns another name of the object that differs from name in case

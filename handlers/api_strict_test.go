@@ -204,6 +204,30 @@ func TestOtherContentTypesAreRefused(t *testing.T) {
 	}
 }
 
+// An agent that guesses the names of fields is told them.
+func TestUnknownFieldsAreAnsweredWithTheKnownOnes(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.create("pull", "")
+	for _, c := range []struct{ method, path, body, want string }{
+		{"POST", "/api/tasks/1/complete", `{"note":"x"}`, `"detail":"note: is not a known field; known are claim, summary"`},
+		{"PUT", "/api/tasks/1/steps", `{"steps":[{"title":"a"},{"why":1}]}`, `steps[1].why: is not a known field; known are `},
+		{"POST", "/api/tasks", `{"title":"x","owner":"pull","steps":[{"title":"a","why":1}]}`, `steps[0].why: is not a known field; known are `},
+		{"POST", "/api/tasks", `{"title":"x","owner":"pull","steps.0.why":[1]}`, `steps.0.why: is not a known field"`},
+		{"PATCH", "/api/tasks/1", `{"name":"x"}`, `title`},
+	} {
+		a := s.do("operator", c.method, c.path, c.body)
+		a.problem(422, task.CodeInvalidField)
+		if !strings.Contains(string(a.Body), c.want) {
+			t.Errorf("%s %s answers %s, want %q", c.method, c.path, string(a.Body), c.want)
+		}
+	}
+	a := s.do("operator", "POST", "/api/tasks/1/complete", `{"one":1,"two":2}`)
+	if strings.Count(string(a.Body), "known are") != 2 { // in the detail and at the first of them
+		t.Errorf("two unknown fields are answered %s", string(a.Body))
+	}
+}
+
 func TestUnknownPathsAndMethods(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -215,8 +239,12 @@ func TestUnknownPathsAndMethods(t *testing.T) {
 	}
 	a := s.do("viewer", "DELETE", "/api/tasks", "")
 	a.problem(405, task.CodeMethodNotAllowed)
-	if allow := a.Header.Get("Allow"); !strings.Contains(allow, "GET") || !strings.Contains(allow, "POST") {
+	allow := a.Header.Get("Allow")
+	if !strings.Contains(allow, "GET") || !strings.Contains(allow, "POST") {
 		t.Errorf("Allow: %q", allow)
+	}
+	if !strings.Contains(string(a.Body), "not with this method; it has "+allow) {
+		t.Errorf("the answer is %s", string(a.Body))
 	}
 	s.do("viewer", "BREW", "/api/tasks/1", "").problem(405, task.CodeMethodNotAllowed)
 }

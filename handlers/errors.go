@@ -117,6 +117,9 @@ func (s *Server) fail(err error, c echo.Context) {
 	if p.Status == http.StatusUnauthorized {
 		h.Set("WWW-Authenticate", challenge)
 	}
+	if allowed := h.Get(echo.HeaderAllow); p.Status == http.StatusMethodNotAllowed && allowed != "" {
+		p.Detail += "; it has " + allowed
+	}
 	setRetry(c, p.retry)
 	if !wantsPage(c) {
 		s.sendProblem(c, p)
