@@ -35,10 +35,18 @@ func (j *Jobs) salvageEnded(ctx context.Context) {
 		if err != nil || !r.Status.Final() {
 			continue // of a database that was restored, or it continues
 		}
-		if _, err = j.killOrphan(ctx, r); err == nil {
-			err = j.recordWork(ctx, r, j.salvage(ctx, r))
+		if _, err := j.killOrphan(ctx, r); err != nil {
+			j.log.Error("orphan not killed", "run_id", r.ID, "error", err)
+			continue
 		}
-		if err != nil {
+		w := j.salvage(ctx, r)
+		if w != nil && w.Branch != "" {
+			j.log.Warn("work of a run that another server has ended is kept", "run_id", r.ID, "task_id", r.TaskID, "branch", w.Branch)
+		}
+		if !j.opt.Service.Executed(r) {
+			continue // its last start was on another server, which has reported
+		}
+		if err := j.recordWork(ctx, r, w); err != nil {
 			j.log.Error("work of a lost run not written", "run_id", r.ID, "error", err)
 		}
 	}

@@ -48,8 +48,11 @@ func (tx *txn) requeue(r *task.Run, why string) error {
 // Orphans returns the runs that a former process of this server left running.
 func (s *Service) Orphans(ctx context.Context) ([]*task.Run, error) {
 	list, err := read(ctx, s, func(rx *db.Rx) ([]*task.Run, error) { return rx.Running() })
-	return slices.DeleteFunc(list, func(r *task.Run) bool { return s.serverID() != "" && r.Server != s.serverID() }), err
+	return slices.DeleteFunc(list, func(r *task.Run) bool { return !s.Executed(r) }), err
 }
+
+// Executed reports whether this server, or a former process of it, started a run last.
+func (s *Service) Executed(r *task.Run) bool { return s.serverID() == "" || r.Server == s.serverID() }
 
 // LeaseLost returns running runs whose lease has run out, or whose server is gone.
 func (s *Service) LeaseLost(ctx context.Context) ([]*task.Run, error) {

@@ -110,6 +110,25 @@ func TestATaskWhoseServerDiedContinuesOnAnother(t *testing.T) {
 	})
 }
 
+// A run that a server put back is started on another one, and again on the first.
+func TestARunThatComesBackToItsServerContinuesTheBranch(t *testing.T) {
+	eachPlace(t, func(t *testing.T, s *servers) {
+		w := open(t, s.on(0).taskRun(1, 1))
+		write(t, w.Folder(), map[string]string{"a.txt": "half\n"})
+		w.Suspend()
+		w = open(t, s.on(1).taskRun(1, 1))
+		write(t, w.Folder(), map[string]string{"a.txt": "whole\n"})
+		gitIn(t, w.Folder(), "commit", "-q", "-a", "-m", "whole")
+		w.Suspend()
+		w = open(t, s.on(0).taskRun(1, 1))
+		s.says("the worktree of the first server", w.Folder(), "a.txt", "whole\n")
+		write(t, w.Folder(), map[string]string{"b.txt": "b\n"})
+		w.Close(t.Context(), true)
+		same(t, "the branch", s.git("log", "--format=%s", "taskyard/42-fix"), "Fix it\nwhole\nfirst")
+		same(t, "what was left", s.git("show", "taskyard/run-1:a.txt"), "half")
+	})
+}
+
 // Of the files that the server writes into the repository, an agent that may write
 // there makes none a link to another place.
 func TestAnAgentDoesNotLeadTheServersWritesElsewhere(t *testing.T) {

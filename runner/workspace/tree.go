@@ -190,10 +190,10 @@ func (t *tree) begin(ctx context.Context, o Options) error {
 
 // takeUp continues where another run, or a former start of this one, stopped.
 func (t *tree) takeUp(ctx context.Context, o Options) error {
+	if t.state.Open && t.whole() && (t.state.Run != o.Run || t.taken()) { // it was lost: what it left is kept first
+		t.finish(ctx, Options{Run: t.state.Run, Agent: o.Agent, Title: o.Title})
+	}
 	if t.state.Run != o.Run {
-		if t.state.Open && t.whole() { // it was lost: what it left is kept first
-			t.finish(ctx, Options{Run: t.state.Run, Agent: o.Agent, Title: o.Title})
-		}
 		tip := t.repo.Tip(ctx, t.state.Branch)
 		if tip == "" { // it had left nothing
 			return t.begin(ctx, o)

@@ -148,6 +148,9 @@ func (t *tree) attach(ctx context.Context) error {
 	if _, err := t.admin().Run(ctx, nil, "symbolic-ref", "HEAD", "refs/heads/"+t.state.Branch); err != nil {
 		return err
 	}
+	if err := os.Remove(filepath.Join(t.state.Admin, takenName)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
 	return t.copyIndex()
 }
 
