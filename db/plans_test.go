@@ -315,8 +315,8 @@ func complete(t *testing.T, statements []string) {
 			if err != nil || !sqlText.MatchString(text) {
 				return true
 			}
-			if strings.Contains(text, "FROM commits") {
-				return true // of a commit whose connection was lost, which has its own test
+			if strings.Contains(text, "FROM commits") || strings.Contains(text, "FROM pg_control_system") {
+				return true // of a connection that was lost, or is not admitted yet: they have tests of their own
 			}
 			if pieces++; !strings.Contains(all, text) {
 				t.Errorf("%s: the tour does not meet %q", f.Name(), text)
