@@ -162,7 +162,7 @@ func TestMetricsAndAboutShowTheServers(t *testing.T) {
 	about, others := maya.get("/settings/about").is(200), []string{"<dt>Servers</dt>", "127.0.0.1:7081, version 1.0.1"}
 	if dbtest.Postgres() {
 		about.shows(append(others, "PostgreSQL 1")...)
-		maya.get("/settings/server").shows("the server on 127.0.0.1:7080. The other servers")
+		maya.get("/settings/server").shows("only to the server at 127.0.0.1:7080. The other servers")
 	} else {
 		about.hides(others...).shows("SQLite, ")
 	}
