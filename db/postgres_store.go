@@ -53,10 +53,11 @@ const pgWriteLock = 0x7461736b79617264
 const pgRetries = 8
 
 func openPostgres(ctx context.Context, opt Options) (*DB, error) {
-	pg := &pgStore{url: opt.URL, name: rand.Text(), now: opt.Now, known: newPrimaries("", opt.Log)}
+	kept := "" // without a data folder nothing is kept
 	if opt.Path != "" {
-		pg.known = newPrimaries(filepath.Join(filepath.Dir(opt.Path), timelineName), opt.Log)
+		kept = filepath.Join(filepath.Dir(opt.Path), timelineName)
 	}
+	pg := &pgStore{url: opt.URL, name: rand.Text(), now: opt.Now, known: newPrimaries(kept, opt.Log)}
 	d := &DB{pg: pg, now: time.Now, log: opt.Log, stop: make(chan struct{}), watchEnded: make(chan struct{})}
 	c, err := pg.firstConnection(ctx, opt.Log)
 	if err != nil {
