@@ -16,7 +16,7 @@ func OpenTools(unconfined bool) func(spec supervise.Spec, work string) (Toolbox,
 	return func(spec supervise.Spec, work string) (Toolbox, error) {
 		b, err := tools.Open(tools.Options{
 			Root: work, Agent: spec.Plan.Agent, Granted: spec.Plan.Tools, Network: spec.Plan.Network,
-			AcceptUnconfinedShell: unconfined, Env: bashEnvironment(spec),
+			AcceptUnconfinedShell: unconfined, ReadOnly: spec.Readable, Env: bashEnvironment(spec),
 		})
 		if err != nil {
 			return nil, err

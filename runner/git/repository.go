@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"taskyard/task"
@@ -162,4 +163,43 @@ func (r *Repository) core(ctx context.Context) map[string]string {
 		found[name] = value // the last one holds
 	}
 	return found
+}
+
+// plainSections are the sections of a configuration that hold no passwords, apart
+// from addresses and programs.
+var plainSections = []string{
+	"advice", "blame", "branch", "color", "column", "commit", "core", "diff", "extensions", "feature", "fetch", "format", "gc", "grep",
+	"gui", "i18n", "index", "init", "log", "maintenance", "merge", "pack", "pull", "push", "rebase", "receive", "remote", "rerere",
+	"status", "submodule", "tag", "taskyard", "transfer", "user", "versionsort",
+}
+
+// programs are settings of core that name programs, whose arguments may be passwords.
+var programs = []string{"core.askpass", "core.gitproxy", "core.sshcommand"}
+
+// signsIn reports whether a text is an address with which one signs in: for SSH an
+// account alone is not enough.
+func signsIn(text string) bool {
+	scheme, rest, _ := strings.Cut(text, "://")
+	authority, _, _ := strings.Cut(rest, "/")
+	account, _, named := strings.Cut(authority, "@")
+	return named && (strings.Contains(account, ":") || !strings.HasSuffix(scheme, "ssh"))
+}
+
+// Readable reports whether agents may read what the repository keeps besides its
+// files: whether its configuration holds nothing with which one signs in. Programs
+// such as those of CI write passwords there.
+func (r *Repository) Readable(ctx context.Context) bool {
+	said, err := r.Git.Run(ctx, nil, "config", "--local", "--null", "--list")
+	if err != nil {
+		return false
+	}
+	for setting := range strings.SplitSeq(strings.TrimSuffix(said, "\x00"), "\x00") {
+		name, value, _ := strings.Cut(setting, "\n")
+		section, _, _ := strings.Cut(name, ".")
+		further := name == "extensions.worktreeconfig" // other files are read then
+		if further || !slices.Contains(plainSections, section) || slices.Contains(programs, name) || signsIn(name) || signsIn(value) {
+			return false
+		}
+	}
+	return true
 }

@@ -112,6 +112,16 @@ func (s *Space) Folder() string {
 	return s.folder
 }
 
+// Readable names the folders, besides its own, in which a confined program may
+// read: the repository of a worktree, unless its configuration holds passwords.
+// Git in the worktree needs it to show the log and differences.
+func (s *Space) Readable(ctx context.Context) []string {
+	if s.tree == nil || !s.tree.repo.Readable(ctx) {
+		return nil
+	}
+	return []string{s.tree.repo.Common}
+}
+
 // Suspend leaves the workspace as it is, for another start of the same run.
 func (s *Space) Suspend() {
 	if s.before != nil {

@@ -1,0 +1,59 @@
+package git
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestARepositoryWithPasswordsIsNotReadable(t *testing.T) {
+	t.Parallel()
+	cases := []struct {
+		config   string
+		readable bool
+	}{
+		{"", true},
+		{"[remote \"origin\"]\n\turl = https://git.example.org/web.git\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n", true},
+		{"[remote \"origin\"]\n\turl = git@git.example.org:web.git\n", true},
+		{"[remote \"origin\"]\n\turl = ssh://git@git.example.org/web.git\n[user]\n\temail = maya@example.org\n", true},
+		{"[branch \"main\"]\n\tremote = origin\n\tmerge = refs/heads/main\n[gc]\n\tauto = 0\n", true},
+		{"[remote \"origin\"]\n\turl = https://ci:secret@git.example.org/web.git\n", false},
+		{"[remote \"origin\"]\n\turl = https://ghp_secret@git.example.org/web.git\n", false},
+		{"[remote \"origin\"]\n\turl = ssh://git:secret@git.example.org/web.git\n", false},
+		{"[remote \"origin\"]\n\tproxy = HTTP://me:secret@proxy.example.org\n", false},
+		{"[branch \"main\"]\n\tremote = https://secret@git.example.org/web.git\n", false},
+		{"[http \"https://git.example.org/\"]\n\textraheader = AUTHORIZATION: basic c2VjcmV0\n", false},
+		{"[credential]\n\thelper = store --file .git/passwords\n", false},
+		{"[url \"https://secret@git.example.org/\"]\n\tinsteadOf = https://git.example.org/\n", false},
+		{"[core]\n\tsshCommand = sshpass -p secret ssh\n", false},
+		{"[include]\n\tpath = more\n", false},
+		{"[extensions]\n\tworktreeConfig = true\n", false},
+	}
+	for _, c := range cases {
+		dir := t.TempDir()
+		g, err := Find()
+		if err != nil {
+			t.Skip(err)
+		}
+		if _, err := g.At(dir).Run(t.Context(), nil, "init", "-q"); err != nil {
+			t.Fatal(err)
+		}
+		f, err := os.OpenFile(filepath.Join(dir, ".git", "config"), os.O_APPEND|os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.WriteString(c.config); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+		r, err := Open(t.Context(), dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Readable(t.Context()); got != c.readable {
+			t.Errorf("readable is %v with\n%s", got, c.config)
+		}
+	}
+}
