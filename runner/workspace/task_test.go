@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"taskyard/runner/git"
+	"taskyard/runner/instance"
 	"taskyard/task"
 )
 
@@ -192,6 +193,25 @@ func TestAWorktreeOfATaskInABareRepository(t *testing.T) {
 		s.says("the worktree", w.Folder(), "a.txt", "three\n")
 		w.Close(t.Context(), true)
 	})
+}
+
+func TestADataFolderInARepositoryKeepsItUnread(t *testing.T) {
+	s := newSite(t, map[string]string{"a.txt": "one\n"})
+	bare := filepath.Join(t.TempDir(), "bare.git")
+	gitIn(t, s.repo, "clone", "-q", "--bare", s.repo, bare)
+	gitIn(t, bare, "remote", "remove", "origin")
+	s.repo = bare
+	w := open(t, s.taskRun(1, 1))
+	if got := w.Readable(t.Context()); len(got) != 1 || got[0] != bare {
+		t.Errorf("programs may read %v", got)
+	}
+	release, err := instance.Protect(filepath.Join(bare, "data", "taskyard.db"))
+	ok(t, err)
+	defer release()
+	if got := w.Readable(t.Context()); got != nil {
+		t.Errorf("with a data folder within, programs may read %v", got)
+	}
+	w.Close(t.Context(), true)
 }
 
 func TestASubtaskBeginsOnTheBranchOfItsParent(t *testing.T) {

@@ -113,13 +113,20 @@ func (s *Space) Folder() string {
 }
 
 // Readable names the folders, besides its own, in which a confined program may
-// read: the repository of a worktree, unless its configuration holds passwords.
-// Git in the worktree needs it to show the log and differences.
+// read: the repository of a worktree, unless its configuration holds passwords or
+// the data folder lies in it. Git in the worktree needs it to show the log and
+// differences.
 func (s *Space) Readable(ctx context.Context) []string {
 	if s.tree == nil || !s.tree.repo.Readable(ctx) {
 		return nil
 	}
-	return []string{s.tree.repo.Common}
+	common := s.tree.repo.Common
+	for _, data := range instance.Folders() {
+		if instance.CheckApart(common, data) != nil {
+			return nil
+		}
+	}
+	return []string{common}
 }
 
 // Suspend leaves the workspace as it is, for another start of the same run.
