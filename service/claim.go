@@ -93,10 +93,14 @@ func (tx *txn) signup(agent string, count int) ([]*task.Task, error) {
 	count = min(count, room)
 	claim := tx.ClaimNext
 	def, _ := tx.s.agents.Agent(agent)
-	if tx.actor.RunID != 0 && tx.s.policyOf(def) != task.ApproveNever {
-		claim = tx.ClaimConsented // else a run would do what its own runs wait for
-	}
 	list := make([]*task.Task, 0, count)
+	switch policy := tx.s.policyOf(def); { // a run must not do what other runs of its agent wait for
+	case tx.actor.RunID == 0 || policy == task.ApproveNever:
+	case policy == task.ApproveAlways:
+		return list, nil
+	default:
+		claim = tx.ClaimConsented
+	}
 	for bytes := 0; len(list) < count && bytes <= task.MaxTaskText; { // who claims many long tasks gets them in several calls
 		tk, err := claim(agent, def.Projects, tx.s.config().Lease)
 		if err != nil {
@@ -147,6 +151,9 @@ func (tx *txn) claimed(id task.ID, owner string, claim int64) error {
 func (tx *txn) claim(tk *task.Task) error {
 	def, _ := tx.s.agents.Agent(tk.Owner)
 	if err := notItsProject(def, tk); err != nil {
+		return err
+	}
+	if err := tx.mayClaimInRun(def, tk); err != nil {
 		return err
 	}
 	if err := tx.Claim(tk.ID, tk.Owner, tx.s.config().Lease); err != nil {
