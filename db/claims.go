@@ -85,14 +85,14 @@ func (tx *Tx) Renew(id task.ID, lease time.Duration) error {
 	return tx.do("UPDATE tasks SET claim_expires = ? WHERE id = ? AND claim_holder IS NOT NULL", tx.Now.Add(lease), id)
 }
 
-// Transfer gives the task to another owner and ends its claim. Priority and
-// age stay.
+// Transfer gives the task to another owner and ends its claim. Priority, age
+// and failures stay.
 func (tx *Tx) Transfer(id task.ID, owner string) error {
 	if _, _, err := tx.recount(id, owner, ""); err != nil {
 		return err
 	}
 	return tx.do(`UPDATE tasks SET owner = ?, claim_holder = NULL, claim_since = NULL, claim_expires = NULL,
- failures = 0, version = version + 1, updated_at = ? WHERE id = ?`, owner, tx.Now, id)
+ version = version + 1, updated_at = ? WHERE id = ?`, owner, tx.Now, id)
 }
 
 // Expired returns up to limit tasks whose claim has run out, by owner.

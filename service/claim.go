@@ -267,7 +267,9 @@ func (tx *txn) handOver(tk *task.Task, to, author, comment string) error {
 }
 
 // transfer changes the owner, ends the claim, ends a run of the old owner
-// unless it is the caller's own, and with wakes wakes the new owner.
+// unless it is the caller's own, and with wakes wakes the new owner. A person
+// who does it has the new owner try what failed or was denied; an agent cannot
+// decide that.
 func (tx *txn) transfer(tk *task.Task, to, comment string, wakes bool) error {
 	if err := tx.bindHandOver(tk); err != nil {
 		return err
@@ -285,6 +287,12 @@ func (tx *txn) transfer(tk *task.Task, to, comment string, wakes bool) error {
 		return err
 	}
 	tx.inboxIf(tk.Failures > 0)
+	if !tx.actor.IsAgent() && tk.Failures > 0 {
+		if err := tx.SetFailures(tk.ID, 0); err != nil {
+			return err
+		}
+		tk.Failures = 0
+	}
 	from := tk.Owner
 	tk.Owner, tk.Claim = to, nil
 	tx.news.Topics = append(tx.news.Topics, "queue:"+from)

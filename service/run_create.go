@@ -372,7 +372,7 @@ func (tx *txn) closeRun(tk *task.Task, reason string, spare bool) error {
 		return err
 	}
 	if r.ID == tx.actor.RunID {
-		return tx.closeOwn(r, reason)
+		return tx.closeOwn(tk, r, reason)
 	}
 	if r.ClosingAt != 0 { // it has done its work; its program says its last words
 		tx.stopRun(r.ID, ErrStopDone)
