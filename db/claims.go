@@ -19,9 +19,9 @@ var claimNext = `UPDATE tasks SET claim_seq = claim_seq + 1, claim_holder = ?1, 
  ORDER BY resumes DESC, priority DESC, created_at, id LIMIT 1) RETURNING ` + strings.ReplaceAll(taskFull, "t.", "tasks.")
 
 // claimConsented passes over what agents brought about and no person consented
-// to, but for what the agent did itself.
-var claimConsented = strings.Replace(claimNext, "AND awaits = ''\n", "AND awaits = '' AND NOT EXISTS (SELECT 1 FROM hands h "+
-	"WHERE h.task_id = tasks.id AND h.actor NOT LIKE 'user:%' AND (h.actor <> ?1 OR h.whole = 0))\n", 1)
+// to, but for what the agent did itself, and over what failed or was denied.
+var claimConsented = strings.Replace(claimNext, "AND awaits = ''\n", "AND awaits = '' AND failures = 0 "+
+	"AND NOT EXISTS (SELECT 1 FROM hands h WHERE h.task_id = tasks.id AND h.actor NOT LIKE 'user:%' AND (h.actor <> ?1 OR h.whole = 0))\n", 1)
 
 // inProjects passes over tasks of other projects than those of a JSON list.
 func inProjects(claim string) string {
@@ -37,7 +37,8 @@ func (tx *Tx) ClaimNext(agent string, projects []string, lease time.Duration) (*
 	return tx.claimBy(claimNext, claimNextIn, agent, projects, lease)
 }
 
-// ClaimConsented is ClaimNext without what waits for the consent of a person.
+// ClaimConsented is ClaimNext without what waits for the consent of a person,
+// and without tasks whose last run failed or was denied.
 func (tx *Tx) ClaimConsented(agent string, projects []string, lease time.Duration) (*task.Task, error) {
 	return tx.claimBy(claimConsented, claimConsentedIn, agent, projects, lease)
 }
@@ -84,14 +85,14 @@ func (tx *Tx) Renew(id task.ID, lease time.Duration) error {
 	return tx.do("UPDATE tasks SET claim_expires = ? WHERE id = ? AND claim_holder IS NOT NULL", tx.Now.Add(lease), id)
 }
 
-// Transfer gives the task to another owner and ends its claim. Priority and
-// age stay.
+// Transfer gives the task to another owner and ends its claim. Priority, age
+// and failures stay.
 func (tx *Tx) Transfer(id task.ID, owner string) error {
 	if _, _, err := tx.recount(id, owner, ""); err != nil {
 		return err
 	}
 	return tx.do(`UPDATE tasks SET owner = ?, claim_holder = NULL, claim_since = NULL, claim_expires = NULL,
- failures = 0, version = version + 1, updated_at = ? WHERE id = ?`, owner, tx.Now, id)
+ version = version + 1, updated_at = ? WHERE id = ?`, owner, tx.Now, id)
 }
 
 // Expired returns up to limit tasks whose claim has run out, by owner.

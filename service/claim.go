@@ -93,10 +93,14 @@ func (tx *txn) signup(agent string, count int) ([]*task.Task, error) {
 	count = min(count, room)
 	claim := tx.ClaimNext
 	def, _ := tx.s.agents.Agent(agent)
-	if tx.actor.RunID != 0 && tx.s.policyOf(def) != task.ApproveNever {
-		claim = tx.ClaimConsented // else a run would do what its own runs wait for
-	}
 	list := make([]*task.Task, 0, count)
+	switch policy := tx.s.policyOf(def); { // a run must not do what other runs of its agent wait for
+	case tx.actor.RunID == 0 || policy == task.ApproveNever:
+	case policy == task.ApproveAlways:
+		return list, nil
+	default:
+		claim = tx.ClaimConsented
+	}
 	for bytes := 0; len(list) < count && bytes <= task.MaxTaskText; { // who claims many long tasks gets them in several calls
 		tk, err := claim(agent, def.Projects, tx.s.config().Lease)
 		if err != nil {
@@ -147,6 +151,9 @@ func (tx *txn) claimed(id task.ID, owner string, claim int64) error {
 func (tx *txn) claim(tk *task.Task) error {
 	def, _ := tx.s.agents.Agent(tk.Owner)
 	if err := notItsProject(def, tk); err != nil {
+		return err
+	}
+	if err := tx.mayClaimInRun(def, tk); err != nil {
 		return err
 	}
 	if err := tx.Claim(tk.ID, tk.Owner, tx.s.config().Lease); err != nil {
@@ -260,7 +267,9 @@ func (tx *txn) handOver(tk *task.Task, to, author, comment string) error {
 }
 
 // transfer changes the owner, ends the claim, ends a run of the old owner
-// unless it is the caller's own, and with wakes wakes the new owner.
+// unless it is the caller's own, and with wakes wakes the new owner. A person
+// who does it has the new owner try what failed or was denied; an agent cannot
+// decide that.
 func (tx *txn) transfer(tk *task.Task, to, comment string, wakes bool) error {
 	if err := tx.bindHandOver(tk); err != nil {
 		return err
@@ -278,6 +287,12 @@ func (tx *txn) transfer(tk *task.Task, to, comment string, wakes bool) error {
 		return err
 	}
 	tx.inboxIf(tk.Failures > 0)
+	if !tx.actor.IsAgent() && tk.Failures > 0 {
+		if err := tx.SetFailures(tk.ID, 0); err != nil {
+			return err
+		}
+		tk.Failures = 0
+	}
 	from := tk.Owner
 	tk.Owner, tk.Claim = to, nil
 	tx.news.Topics = append(tx.news.Topics, "queue:"+from)

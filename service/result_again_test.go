@@ -112,3 +112,58 @@ func TestAnAgentWorksOnItsProjectsAlone(t *testing.T) {
 	res := must(y.s.Tick(y.ctx(), "cron"))
 	equal(t, "runs by a tick", res.Queued, 0)
 }
+
+// TestNoRunOfAProjectThatItsAgentLeavesOut: the definition changes, or the task
+// moves, after the run was asked for.
+func TestNoRunOfAProjectThatItsAgentLeavesOut(t *testing.T) {
+	t.Parallel()
+	begin := func(t *testing.T) (*instance, *task.Task) {
+		y := newInstance(t, wakes, noApprove)
+		for _, key := range []string{"api", "web"} {
+			must(y.s.CreateProject(y.ctx(), maya, task.Project{Key: key}))
+		}
+		return y, y.create(maya, "coder", func(in *task.New) { in.Project = "api" })
+	}
+	webAlone := definition("tools: read, edit", "runner: script", "projects: [web]")
+	t.Run("a queued run ends, and says why", func(t *testing.T) {
+		t.Parallel()
+		y, tk := begin(t)
+		r := y.openRun(tk.ID)
+		y.define("coder", webAlone)
+		y.nothingStarts()
+		r = y.run(r.ID)
+		equal(t, "state", r.State().String(), "canceled/by")
+		equal(t, "reason", r.Reason, "Task 1 belongs to project api, and coder works on web alone: move it to another agent")
+		equal(t, "failures", y.task(tk.ID).Failures, 0)
+	})
+	t.Run("a failed run is not tried again", func(t *testing.T) {
+		t.Parallel()
+		y, tk := begin(t)
+		st := y.start()
+		y.define("coder", webAlone)
+		y.finish(st, failure(task.PhaseError))
+		y.asleep(t, tk.ID)
+		equal(t, "ticked", must(y.s.Tick(y.ctx(), "cron")).Queued, 0)
+		equal(t, "reason", y.skips()[tk.ID], "project")
+	})
+	t.Run("none follows for the agent to whom a run hands over", func(t *testing.T) {
+		t.Parallel()
+		y, tk := begin(t)
+		y.define("reviewer", webAlone)
+		st := y.start()
+		must(y.s.Comment(y.ctx(), maya, tk.ID, "and also this"))
+		must(y.move(y.actor(st), tk.ID, "coder", "reviewer", "yours"))
+		y.finish(st, completed("moved"))
+		y.asleep(t, tk.ID)
+		equal(t, "why", must(y.s.Why(y.ctx(), maya, tk.ID))[0].Code, task.WhyOwnerProject)
+	})
+	t.Run("those of its projects run as ever", func(t *testing.T) {
+		t.Parallel()
+		y, tk := begin(t)
+		y.define("coder", definition("tools: read, edit", "runner: script", "projects: [api]"))
+		st := y.start()
+		must(y.s.Comment(y.ctx(), maya, tk.ID, "and also this"))
+		y.finish(st, completed("done"))
+		equal(t, "cause", y.openRun(tk.ID).Cause, task.CauseFollowUp)
+	})
+}

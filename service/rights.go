@@ -227,6 +227,29 @@ func (tx *txn) unbound(id task.ID) error {
 	return tx.DropBound(id)
 }
 
+// mayClaimInRun refuses the caller's run a task for which a run of its own would
+// wait for a person, or that failed or was denied: what signup passes over.
+func (tx *txn) mayClaimInRun(def task.Agent, tk *task.Task) error {
+	policy := tx.s.policyOf(def)
+	if tx.actor.RunID == 0 || policy == task.ApproveNever {
+		return nil
+	}
+	if tk.Failures > 0 {
+		return task.Errorf(task.Conflict, task.CodeTaskGated,
+			"Run %d cannot claim task %d, whose last run failed or was denied: ask a person to have it run again", tx.actor.RunID, tk.ID)
+	}
+	list, err := tx.Contributions(tk.ID)
+	if err != nil {
+		return err
+	}
+	others := func(h task.Contribution) bool { return h.Agents() && (h.Actor != def.ID || !h.Whole) }
+	if policy == task.ApproveAlways || slices.ContainsFunc(list, others) {
+		return task.Errorf(task.Conflict, task.CodeTaskGated,
+			"Run %d cannot claim task %d: that needs a run of its own, which a person must approve", tx.actor.RunID, tk.ID)
+	}
+	return nil
+}
+
 // reports reports whether the caller reports to a task from below it: the result of
 // work that the task itself gave away.
 func (tx *txn) reports(tk *task.Task) (bool, error) {

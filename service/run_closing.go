@@ -15,7 +15,7 @@ const lastWords = 7 * time.Second
 // closeOwn ends the run that completes, cancels or gives away its own task.
 // The receiver of a webhook has said all with that. A program may end by
 // itself first, with its own result; closeDue sees to the rest.
-func (tx *txn) closeOwn(r *task.Run, reason string) error {
+func (tx *txn) closeOwn(tk *task.Task, r *task.Run, reason string) error {
 	if r.Status != task.RunRunning {
 		return nil
 	}
@@ -28,6 +28,10 @@ func (tx *txn) closeOwn(r *task.Run, reason string) error {
 			return orEnded(r, err)
 		}
 		r.Phase = task.PhaseWorking
+	}
+	tk.Failures = 0 // a success ends the row
+	if err := tx.SetFailures(tk.ID, 0); err != nil {
+		return err
 	}
 	return tx.end(r, task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}, ending{spare: true, summary: reason}, ErrStopReported)
 }

@@ -21,7 +21,7 @@ func (tx *txn) wakeTask(tk *task.Task, why string, stuck bool) error {
 		return nil
 	}
 	def, err := tx.startable(tk)
-	if e := (*task.Error)(nil); errors.As(err, &e) || !def.WorksOn(tk.Project) {
+	if e := (*task.Error)(nil); errors.As(err, &e) {
 		return nil // ticks say why
 	}
 	if err != nil {
@@ -238,17 +238,14 @@ func (tx *txn) runnable(tk *task.Task) (task.Agent, error) {
 	case tk.QuestionID != 0:
 		return def, conflict(task.CodeTaskGated, "Task %d waits for an answer to its question", tk.ID)
 	}
-	if err := notItsProject(def, tk); err != nil {
-		return def, err
-	}
 	return def, tx.free(tk)
 }
 
-// startable is starter for the owner of a task, which must reach its repository.
+// startable is starter for the owner of a task, which must work on its project.
 func (tx *txn) startable(tk *task.Task) (task.Agent, error) {
 	def, err := tx.s.starter(tk.Owner)
 	if err == nil {
-		err = tx.s.reaches(&tx.Rx, def, tk.Project)
+		err = tx.worksOn(def, tk)
 	}
 	return def, err
 }
@@ -372,7 +369,7 @@ func (tx *txn) closeRun(tk *task.Task, reason string, spare bool) error {
 		return err
 	}
 	if r.ID == tx.actor.RunID {
-		return tx.closeOwn(r, reason)
+		return tx.closeOwn(tk, r, reason)
 	}
 	if r.ClosingAt != 0 { // it has done its work; its program says its last words
 		tx.stopRun(r.ID, ErrStopDone)

@@ -52,3 +52,81 @@ func TestAgentsAskForBoundedRuns(t *testing.T) {
 		must(y.s.RetryRun(y.ctx(), maya, r.ID))
 	})
 }
+
+// TestAStuckTaskThatMoves: who gives a stuck task to another agent decides that
+// it is tried again, which is for people.
+func TestAStuckTaskThatMoves(t *testing.T) {
+	t.Parallel()
+	stuck := func(t *testing.T) (*instance, task.ID) {
+		y := newInstance(t, wakes, noApprove)
+		id := y.create(planner, "coder").ID
+		f := failure(task.PhaseError)
+		f.Permanent = true
+		y.finish(y.start(), f)
+		equal(t, "failures", y.task(id).Failures, 3)
+		return y, id
+	}
+	ways := map[string]func(y *instance, a task.Actor, id task.ID, to string) error{
+		"reassign": func(y *instance, a task.Actor, id task.ID, to string) error {
+			return errOf(y.s.Reassign(y.ctx(), a, "coder", []task.ID{id}, to, "again"))
+		},
+		"move": func(y *instance, a task.Actor, id task.ID, to string) error {
+			y.signup(coder)
+			return errOf(y.move(a, id, "coder", to, "again"))
+		},
+		"owner": func(y *instance, a task.Actor, id task.ID, to string) error {
+			return errOf(y.s.UpdateTask(y.ctx(), a, id, task.Patch{Owner: &to}))
+		},
+	}
+	for way, do := range ways {
+		for _, to := range []string{"reviewer", "coder"} {
+			t.Run(way+" by an agent to "+to+": it stays stuck", func(t *testing.T) {
+				t.Parallel()
+				y, id := stuck(t)
+				ok(t, do(y, coder, id, to))
+				equal(t, "owner", y.task(id).Owner, to)
+				equal(t, "failures", y.task(id).Failures, 3)
+				y.asleep(t, id)
+				equal(t, "queued by a tick", must(y.s.Tick(y.ctx(), "cron")).Queued, 0)
+				refused(t, errOf(y.s.RunNow(y.ctx(), agentActor(to), id)), task.CodeTaskGated, "a person")
+			})
+		}
+		t.Run(way+" by a person: the new owner is woken", func(t *testing.T) {
+			t.Parallel()
+			y, id := stuck(t)
+			ok(t, do(y, maya, id, "reviewer"))
+			equal(t, "failures", y.task(id).Failures, 0)
+			y.woken(t, id, "reviewer")
+		})
+	}
+	t.Run("handed over on a page: the new owner is woken", func(t *testing.T) {
+		t.Parallel()
+		y, id := stuck(t)
+		must(y.s.HandOver(y.ctx(), oleg, HandOver{TaskID: id, From: "coder", To: "reviewer", Comment: "try it"}))
+		y.woken(t, id, "reviewer")
+	})
+	for name, receiver := range map[string]bool{"a program": false, "the receiver of a webhook": true} {
+		t.Run("by its own run, of "+name+": that completed, which ends the row of failures", func(t *testing.T) {
+			t.Parallel()
+			runner := Runner{RunnerTraits: task.RunnerTraits{Receiver: receiver}}
+			y := newInstance(t, wakes, noApprove, changing(&runner))
+			tk := y.create(maya, "coder")
+			y.finish(y.start(), failure(task.PhaseError))
+			y.Forward(time.Minute)
+			own := y.actor(y.start())
+			must(y.move(own, tk.ID, "coder", "reviewer", "yours"))
+			y.Forward(lastWords)
+			equal(t, "agent", y.start().Run.Agent, "reviewer")
+			equal(t, "failures", y.task(tk.ID).Failures, 0)
+		})
+	}
+	t.Run("denied, it stays denied for its agent", func(t *testing.T) {
+		t.Parallel()
+		y := newInstance(t, wakes, func(c *Config) { c.Policy = task.ApproveAlways })
+		tk := y.denied(maya, "coder")
+		ok(t, ways["reassign"](y, coder, tk.ID, "coder"))
+		y.asleep(t, tk.ID)
+		ok(t, ways["reassign"](y, maya, tk.ID, "reviewer"))
+		equal(t, "state", y.openRun(tk.ID).State(), waiting)
+	})
+}

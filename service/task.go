@@ -329,6 +329,11 @@ func (tx *txn) applyPatch(tk *task.Task, p task.Patch) error {
 			return err
 		}
 	}
+	if status == task.Done {
+		if err := notDenied(&tx.Rx, tx.actor, tk); err != nil {
+			return err
+		}
+	}
 	if work == task.Working || work == task.Idle {
 		if err := checkWork(tk, work); err != nil {
 			return err

@@ -59,7 +59,27 @@ func mayEnd(rx *db.Rx, a task.Actor, tk *task.Task, next task.Status, claim int6
 	if err := tk.Status.MoveErr(tk.ID, next); err != nil {
 		return err
 	}
+	if next == task.Done {
+		if err := notDenied(rx, a, tk); err != nil {
+			return err
+		}
+	}
 	return fence(tk, claim)
+}
+
+// notDenied keeps a run from completing a task that a reviewer denied: the
+// denial is valid until a person has the task run again.
+func notDenied(rx *db.Rx, a task.Actor, tk *task.Task) error {
+	if a.RunID == 0 || tk.Failures == 0 {
+		return nil
+	}
+	list, err := rx.Runs(task.RunFilter{TaskID: tk.ID, Limit: 1})
+	if err != nil || len(list) == 0 || list[0].Phase != task.PhaseDenied {
+		return err
+	}
+	return task.Errorf(task.Conflict, task.CodeTaskGated,
+		"Run %d cannot complete task %d, whose run %d was denied: cancel it, or ask a person to have it run again",
+		a.RunID, tk.ID, list[0].ID)
 }
 
 // complete makes a task history unless it must prove its result: that has a

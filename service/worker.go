@@ -111,6 +111,15 @@ func (s *Service) reaches(rx *db.Rx, def task.Agent, project string) error {
 			"Choose an agent that runs on the server", def.ID, project)
 }
 
+// worksOn refuses runs of a task of a project that the definition of an agent
+// leaves out, or whose repository its runs cannot reach.
+func (tx *txn) worksOn(def task.Agent, tk *task.Task) error {
+	if err := notItsProject(def, tk); err != nil {
+		return err
+	}
+	return tx.s.reaches(&tx.Rx, def, tk.Project)
+}
+
 // fitsProject is reaches for the owner of a task, which field names.
 func (tx *txn) fitsProject(field, owner, project string) error {
 	def, _ := tx.s.agents.Agent(owner)
