@@ -100,14 +100,15 @@ func (tx *txn) keepAgain(sub *submission) error {
 	return err
 }
 
-// reissue replaces a result under review by one of the same change, with these
-// verdicts and under the policy that is in force now.
+// reissue replaces an open result by one of the same change, with these verdicts
+// and under the policy that is in force now.
 func (tx *txn) reissue(tk *task.Task, last *task.Result, checks []task.CheckRun) error {
 	p, err := projectOrNone(&tx.Rx, last.Project)
 	if err != nil {
 		return err
 	}
 	r := *last
+	r.State = task.ResultReview
 	if _, r.Policy, err = tx.s.inForce(&tx.Rx, tk, p); err != nil {
 		return err
 	}
