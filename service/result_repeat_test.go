@@ -176,6 +176,38 @@ func TestARepeatWaitsForTheChecksOfTheFirst(t *testing.T) {
 	equal(t, "results", y.resultsOf(tk.ID), 1)
 }
 
+// TestARepeatOnAnotherServerHandsInNothing is about servers which do not know of
+// each other's checks.
+func TestARepeatOnAnotherServerHandsInNothing(t *testing.T) {
+	t.Parallel()
+	one := &heldGit{began: make(chan struct{}, 9), let: make(chan struct{})}
+	two := &heldGit{began: make(chan struct{}, 9), let: make(chan struct{})}
+	y := newInstance(t, func(c *Config) { c.Repositories = one })
+	other := y.service(func(c *Config) { c.Repositories = two })
+	tk := heldProject(y)
+	errs := make(chan error, 1)
+	go func() {
+		_, _, err := y.completeKeyed(y.s, tk.ID, "k", "done")
+		errs <- err
+	}()
+	<-one.began
+	replayed := make(chan bool, 1)
+	go func() {
+		_, i, err := y.completeKeyed(other, tk.ID, "k", "done")
+		replayed <- i.Replayed
+		errs <- err
+	}()
+	<-two.began
+	close(one.let)
+	ok(t, <-errs)
+	y.requestChanges(tk.ID, 1)
+	close(two.let)
+	equal(t, "the repeat is replayed", <-replayed, true)
+	ok(t, <-errs)
+	equal(t, "results", y.resultsOf(tk.ID), 1)
+	equal(t, "waits for", y.task(tk.ID).WaitingFor, "")
+}
+
 func TestAKeyThatHasJoinedACompletionGetsItsAnswer(t *testing.T) {
 	t.Parallel()
 	git := &heldGit{began: make(chan struct{}, 9), let: make(chan struct{})}

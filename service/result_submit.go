@@ -27,6 +27,7 @@ type submission struct {
 
 	caller task.Actor
 	idem   *Idempotency // of the call that began it, or nil
+	stored Idempotency  // a copy for the write, as that call may have been answered
 	since  task.Time
 	done   chan struct{} // closed when out or err is set
 	out    *task.Task
@@ -131,7 +132,12 @@ func heard[T any](ctx context.Context, s *Service, a task.Actor, mine *submissio
 	if err := s.hold(ctx, mine); err != nil {
 		return none, err
 	}
-	if i := idempotencyOf(ctx); i == nil || i == mine.idem {
+	i := idempotencyOf(ctx)
+	switch {
+	case i == nil:
+		return out(mine), nil
+	case i == mine.idem:
+		i.Replayed = mine.stored.Replayed
 		return out(mine), nil
 	}
 	return mutate(ctx, s, a, func(*txn) (T, error) { return out(mine), nil })
@@ -173,8 +179,9 @@ func (s *Service) carryOut(ctx context.Context, sub *submission) {
 	if sub.err = s.gather(ctx, sub); sub.err != nil {
 		return
 	}
-	if sub.idem != nil { // a copy: the call that began it may have been answered
-		ctx = WithIdempotency(ctx, &Idempotency{Caller: sub.idem.Caller, Key: sub.idem.Key, Request: sub.idem.Request})
+	if i := sub.idem; i != nil {
+		sub.stored = Idempotency{Caller: i.Caller, Key: i.Key, Request: i.Request}
+		ctx = WithIdempotency(ctx, &sub.stored)
 	}
 	if sub.again != "" {
 		sub.checks[0], sub.err = mutate(ctx, s, sub.caller, func(tx *txn) (task.CheckRun, error) {
