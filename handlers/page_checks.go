@@ -107,6 +107,7 @@ func (s *Server) runCheck(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	allowChecks(c)
 	run, err := s.svc.RunCheck(formContext(c), actorOf(c), id, c.Param("name"))
 	if task.IsCode(err, task.CodeChecksRunning) {
 		return s.done(c, views.URL.Checks(id), "Check %s of #%d still runs; its outcome appears here", c.Param("name"), id)

@@ -3,7 +3,9 @@ package handlers
 import (
 	"strings"
 	"testing"
+	"time"
 
+	"taskyard/internal/testkit/testgit"
 	"taskyard/task"
 )
 
@@ -49,6 +51,25 @@ func TestChecksOfATaskOnPages(t *testing.T) {
 		o.get(at).is(200).hides("Of this task alone")
 		o.post(at, "act", "save", "review.approvals", "0").is(403)
 	})
+}
+
+func TestARunOfACheckIsHeldLongerThanTheServersLimits(t *testing.T) {
+	t.Parallel()
+	git := testgit.Open(t)
+	y := newSite(t, func(o setup) {
+		o.Config.Repositories = git
+		o.HTTP.ReadTimeout, o.HTTP.WriteTimeout = time.Second, time.Second
+	})
+	b := y.maya()
+	repo := testgit.New(t, map[string]string{"main.go": "one\n"})
+	_, err := y.svc.CreateProject(t.Context(), mayaActor, task.Project{
+		Key: "web", Repository: repo.Dir, Checks: []task.Check{{Name: "slow", Run: "sleep 2"}},
+	})
+	y.ok(err)
+	y.newTask(mayaActor, task.New{Title: "Change it", Owner: "pull", Project: "web", Status: task.Active})
+	repo.Commit("taskyard/1-change-it", map[string]string{"main.go": "two\n"})
+	y.do("operator", "POST", "/api/tasks/1/checks/slow/run", "").want(200)
+	b.post("/tasks/1/checks/slow/run").leadsTo("/tasks/1/checks").shows("Check slow of #1: passed")
 }
 
 func TestDefinitionsShowTheirChecks(t *testing.T) {

@@ -16,7 +16,7 @@ type CompletedAndNext struct {
 }
 
 // CompleteAndSignup completes one task of an agent and claims its next, in
-// one transaction.
+// one transaction, unless the task is done only with a result.
 func (s *Service) CompleteAndSignup(ctx context.Context, a task.Actor, agent string,
 	id task.ID, summary string, claim int64,
 ) (CompletedAndNext, error) {
@@ -63,10 +63,14 @@ func (s *Service) provesTask(ctx context.Context, id task.ID) (bool, error) {
 	})
 }
 
-// submitAndSignup is CompleteAndSignup of a task of a project.
+// submitAndSignup is CompleteAndSignup of a task of a project, in two writes: a
+// task is claimed only for who still waits when the checks have run.
 func (s *Service) submitAndSignup(ctx context.Context, a task.Actor, agent string,
 	id task.ID, summary string, claim int64,
 ) (CompletedAndNext, error) {
+	if out, known, err := answered[CompletedAndNext](ctx, s); known || err != nil {
+		return out, err
+	}
 	tk, err := s.Task(ctx, a, id)
 	if err != nil {
 		return CompletedAndNext{}, err
@@ -74,7 +78,7 @@ func (s *Service) submitAndSignup(ctx context.Context, a task.Actor, agent strin
 	if tk.Owner != agent {
 		return CompletedAndNext{}, notAssigned(tk, agent)
 	}
-	if tk, err = s.CompleteTask(WithIdempotency(ctx, nil), a, id, summary, claim); err != nil {
+	if tk, err = s.CompleteTask(WithIdempotency(ctx, idempotencyOf(ctx).firstWrite()), a, id, summary, claim); err != nil {
 		return CompletedAndNext{}, err
 	}
 	return mutate(ctx, s, a, func(tx *txn) (out CompletedAndNext, err error) {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"taskyard/db"
 	"taskyard/task"
 )
 
@@ -33,9 +34,32 @@ func idempotencyOf(ctx context.Context) *Idempotency {
 	return i
 }
 
-func replay(tx *txn, i *Idempotency, out any) (bool, error) {
+// firstWrite is the key of the first of two writes that a request makes, nil for
+// nil. Nobody is called so, so that no other request has it.
+func (i *Idempotency) firstWrite() *Idempotency {
+	if i == nil {
+		return nil
+	}
+	return &Idempotency{Caller: i.Caller + " first write", Key: i.Key, Request: i.Request}
+}
+
+// answered returns the stored answer to the request of ctx, if there is one, for
+// what has to be known before the write. Error: the key is that of another request.
+func answered[T any](ctx context.Context, s *Service) (out T, ok bool, err error) {
+	i := idempotencyOf(ctx)
+	if i == nil {
+		return out, false, nil
+	}
+	err = s.db.Read(ctx, func(rx *db.Rx) (err error) {
+		ok, err = replay(rx, i, &out)
+		return err
+	})
+	return out, ok, err
+}
+
+func replay(rx *db.Rx, i *Idempotency, out any) (bool, error) {
 	i.Replayed = false
-	req, answer, ok, err := tx.Answer(i.Caller, i.Key, tx.Now.Add(-idempotencyLife))
+	req, answer, ok, err := rx.Answer(i.Caller, i.Key, rx.Now.Add(-idempotencyLife))
 	if err != nil || !ok {
 		return false, err
 	}

@@ -138,7 +138,13 @@ func (s *Service) merge(ctx context.Context, m *task.MergeEntry) error {
 			return s.merged(ctx, m)
 		}
 	}
-	if err := s.noteMerge(ctx, func(tx *txn) error { return tx.StartMerge(m.ID) }, m); err != nil {
+	open := false
+	if err := s.noteMerge(ctx, func(tx *txn) (err error) {
+		if open, err = tx.keepTarget(m); err != nil || !open {
+			return err
+		}
+		return tx.StartMerge(m.ID)
+	}, m); err != nil || !open {
 		return err
 	}
 	out, err := git.Apply(ctx, order)
@@ -150,9 +156,11 @@ func (s *Service) merge(ctx context.Context, m *task.MergeEntry) error {
 	case out.Code != "":
 		return s.mergeFailed(ctx, m, out)
 	}
-	open := false
 	if err := s.noteMerge(ctx, func(tx *txn) (err error) {
 		if err := tx.keepMergeChecks(m, out.Checks); err != nil {
+			return err
+		}
+		if open, err = tx.keepTarget(m); err != nil || !open {
 			return err
 		}
 		open, err = tx.SetMergeHeads(m.ID, out.Before, out.After)
@@ -165,6 +173,32 @@ func (s *Service) merge(ctx context.Context, m *task.MergeEntry) error {
 	}
 	m.Before, m.After = out.Before, out.After
 	return s.merged(ctx, m)
+}
+
+// keepTarget reports whether a merge still goes where it was queued for. Since
+// then the task above may have ended, left the project or come into it: the
+// result is issued again, for the branch and under the policy of now.
+func (tx *txn) keepTarget(m *task.MergeEntry) (bool, error) {
+	tk, err := tx.TaskBare(m.TaskID)
+	if err != nil || tk.ParentTaskID == 0 || tk.Status.Archived() {
+		return true, err
+	}
+	p, err := tx.Project(m.Project)
+	if err != nil {
+		return false, err
+	}
+	tree, err := worktreeOf(&tx.Rx, tk, p)
+	if err != nil || tree.Target == m.Into {
+		return true, err
+	}
+	if err := tx.EndMerge(m.ID, task.MergeStopped, "", "its task is merged into "+tree.Target+" now"); err != nil {
+		return false, err
+	}
+	r, err := tx.ResultByID(m.ResultID)
+	if err != nil {
+		return false, err
+	}
+	return false, tx.reissue(tk, r, r.Checks)
 }
 
 func (s *Service) noteMerge(ctx context.Context, fn func(*txn) error, m *task.MergeEntry) error {

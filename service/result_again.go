@@ -20,10 +20,13 @@ func (s *Service) RunCheck(ctx context.Context, a task.Actor, id task.ID, name s
 	sub := s.submissions.find(id, a, name, "", s.Now())
 	if sub == nil {
 		fresh, err := read(ctx, s, func(rx *db.Rx) (*submission, error) { return s.again(rx, a, id, name) })
+		if out, known, err := answered[task.CheckRun](ctx, s); known || err != nil {
+			return out, err
+		}
 		if err != nil {
 			return task.CheckRun{}, err
 		}
-		fresh.caller = a
+		fresh.caller, fresh.idem = a, idempotencyOf(ctx)
 		if sub, err = s.submissions.join(fresh, s.Now()); err != nil {
 			return task.CheckRun{}, err
 		}
@@ -31,10 +34,7 @@ func (s *Service) RunCheck(ctx context.Context, a task.Actor, id task.ID, name s
 			go s.carryOut(context.WithoutCancel(ctx), sub)
 		}
 	}
-	if err := s.hold(ctx, sub); err != nil {
-		return task.CheckRun{}, err
-	}
-	return sub.checks[0], nil
+	return heard(ctx, s, a, sub, (*submission).checked)
 }
 
 // again reads what running one check needs.
@@ -100,14 +100,15 @@ func (tx *txn) keepAgain(sub *submission) error {
 	return err
 }
 
-// reissue replaces a result under review by one of the same change, with these
-// verdicts and under the policy that is in force now.
+// reissue replaces an open result by one of the same change, with these verdicts
+// and under the policy that is in force now.
 func (tx *txn) reissue(tk *task.Task, last *task.Result, checks []task.CheckRun) error {
 	p, err := projectOrNone(&tx.Rx, last.Project)
 	if err != nil {
 		return err
 	}
 	r := *last
+	r.State = task.ResultReview
 	if _, r.Policy, err = tx.s.inForce(&tx.Rx, tk, p); err != nil {
 		return err
 	}

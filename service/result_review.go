@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -147,8 +148,9 @@ func (s *Service) resultRange(ctx context.Context, a task.Actor, id task.ID, num
 
 // AcceptResult is the vote of a person for a result, by the digest that they
 // saw. With the last vote that its policy asks for, the result moves on to its
-// merge, or its task is done. Errors: not a person who may decide, unknown
-// result, another digest, not under review.
+// merge, or its task is done; that of a subtask which the task above does not take
+// in any more asks the reviewers of its project first. Errors: not a person who may
+// decide, unknown result, another digest, not under review.
 func (s *Service) AcceptResult(ctx context.Context, a task.Actor, id task.ID, number int, digest, text string) (*task.Task, error) {
 	return s.vote(ctx, a, id, number, task.Vote{Accept: true, Digest: digest, Text: text}, func(tx *txn, tk *task.Task, r *task.Result) error {
 		if err := tx.event(task.EvResultAccepted, task.Event{TaskID: id, Agent: tk.Owner, RunID: r.RunID},
@@ -163,8 +165,24 @@ func (s *Service) AcceptResult(ctx context.Context, a task.Actor, id task.ID, nu
 		if err != nil {
 			return err
 		}
+		if lacking, err := tx.lacksReview(tk, now, p); err != nil {
+			return err
+		} else if lacking {
+			return tx.reissue(tk, now, now.Checks) // the votes on its digest count for the new one
+		}
 		return tx.decideResult(tk, now, p)
 	})
+}
+
+// lacksReview reports whether a result was to be reviewed as a part of the task
+// above, so that the review of its project was left out, and that task has ended
+// or left the project since.
+func (tx *txn) lacksReview(tk *task.Task, r *task.Result, p *task.Project) (bool, error) {
+	if tk.ParentTaskID == 0 {
+		return false, nil
+	}
+	parent, err := parentInProject(&tx.Rx, tk)
+	return err == nil && parent == nil && !reflect.DeepEqual(r.Policy.Add(p.Review), r.Policy), err
 }
 
 // RequestChanges sends a result back to the owner of its task, with the

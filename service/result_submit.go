@@ -26,11 +26,17 @@ type submission struct {
 	checks  []task.CheckRun
 
 	caller task.Actor
+	idem   *Idempotency // of the call that began it, or nil
+	stored Idempotency  // a copy for the write, as that call may have been answered
 	since  task.Time
 	done   chan struct{} // closed when out or err is set
 	out    *task.Task
 	err    error
 }
+
+func (sub *submission) completed() *task.Task { return sub.out }
+
+func (sub *submission) checked() task.CheckRun { return sub.checks[0] }
 
 // submission reads what completing a task needs, nil where it is done at once.
 // Errors: as CompleteTask.
@@ -109,7 +115,7 @@ func parentInProject(rx *db.Rx, tk *task.Task) (*task.Task, error) {
 // held so long. The same call made again waits on, or gets what came out
 // meanwhile. Error: the checks are still running.
 func (s *Service) submit(ctx context.Context, a task.Actor, sub *submission) (*task.Task, error) {
-	sub.caller = a
+	sub.caller, sub.idem = a, idempotencyOf(ctx)
 	mine, err := s.submissions.join(sub, s.Now())
 	if err != nil {
 		return nil, err
@@ -117,15 +123,24 @@ func (s *Service) submit(ctx context.Context, a task.Actor, sub *submission) (*t
 	if mine == sub {
 		go s.carryOut(context.WithoutCancel(ctx), sub)
 	}
-	return s.await(ctx, a, mine)
+	return heard(ctx, s, a, mine, (*submission).completed)
 }
 
-// await waits for the outcome of a completion.
-func (s *Service) await(ctx context.Context, a task.Actor, mine *submission) (*task.Task, error) {
-	if err := s.hold(ctx, mine); err != nil || idempotencyOf(ctx) == nil {
-		return mine.out, err
+// heard waits for the end of a submission and returns what came out. That is
+// stored for the key of the call that began it; for one that has joined it here.
+func heard[T any](ctx context.Context, s *Service, a task.Actor, mine *submission, out func(*submission) T) (none T, err error) {
+	if err := s.hold(ctx, mine); err != nil {
+		return none, err
 	}
-	return mutate(ctx, s, a, func(tx *txn) (*task.Task, error) { return tx.Task(mine.task.ID) }) // remembers the answer
+	i := idempotencyOf(ctx)
+	switch {
+	case i == nil:
+		return out(mine), nil
+	case i == mine.idem:
+		i.Replayed = mine.stored.Replayed
+		return out(mine), nil
+	}
+	return mutate(ctx, s, a, func(*txn) (T, error) { return out(mine), nil })
 }
 
 // hold waits for the end of a submission, at most task.MaxWait.
@@ -164,8 +179,15 @@ func (s *Service) carryOut(ctx context.Context, sub *submission) {
 	if sub.err = s.gather(ctx, sub); sub.err != nil {
 		return
 	}
+	if i := sub.idem; i != nil {
+		sub.stored = Idempotency{Caller: i.Caller, Key: i.Key, Request: i.Request}
+		ctx = WithIdempotency(ctx, &sub.stored)
+	}
 	if sub.again != "" {
-		sub.err = change(ctx, s, sub.caller, func(tx *txn) error { return tx.keepAgain(sub) })
+		sub.checks[0], sub.err = mutate(ctx, s, sub.caller, func(tx *txn) (task.CheckRun, error) {
+			err := tx.keepAgain(sub)
+			return sub.checks[0], err
+		})
 		return
 	}
 	sub.out, sub.err = mutate(ctx, s, sub.caller, func(tx *txn) (*task.Task, error) {

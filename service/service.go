@@ -176,7 +176,7 @@ func mutate[T any](ctx context.Context, s *Service, a task.Actor, fn func(*txn) 
 			return err
 		}
 		if idem != nil {
-			done, err := replay(tx, idem, &out)
+			done, err := replay(&tx.Rx, idem, &out)
 			if done || err != nil {
 				return err
 			}

@@ -22,14 +22,19 @@ func (s *Service) CompleteTask(ctx context.Context, a task.Actor, id task.ID, su
 		return nil, err
 	}
 	if had := s.submissions.find(id, a, "", summary, s.Now()); had != nil {
-		return s.await(ctx, a, had)
+		return heard(ctx, s, a, had, (*submission).completed)
 	}
 	sub, err := s.submission(ctx, a, id, summary, claim)
+	if sub != nil || err != nil { // a repeat may find the task as its first call has left it
+		if out, known, err := answered[*task.Task](ctx, s); known || err != nil {
+			return out, err
+		}
+	}
 	switch {
-	case err == nil && sub != nil:
-		return s.submit(ctx, a, sub)
-	case err != nil && idempotencyOf(ctx) == nil: // else what follows may know the answer
+	case err != nil:
 		return nil, err
+	case sub != nil:
+		return s.submit(ctx, a, sub)
 	}
 	return mutate(ctx, s, a, func(tx *txn) (*task.Task, error) {
 		tk, err := tx.find(id, false)
