@@ -230,18 +230,6 @@ func (s *Service) reportEnd(ctx context.Context, a task.Actor, id task.ID, h tas
 	})
 	if err == nil && !done {
 		s.logEnd(ctx, r, f)
-		s.forgetTold(r)
 	}
 	return err
-}
-
-// forgetTold forgets what a worker's run was told; others are forgotten when their
-// process is gone.
-func (s *Service) forgetTold(r *task.Run) {
-	if r.Worker == 0 {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.toldDelegations, r.ID)
 }
