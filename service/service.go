@@ -215,6 +215,7 @@ func (s *Service) tell(n *task.News) {
 	for _, o := range n.Stops {
 		s.stopRun(o.Run, stopCause(o.Cause))
 	}
+	s.notifyWaits(n.Waits)
 	s.forgetWaits(n.Ended)
 	s.mcp.forget(n.Ended)
 	for _, c := range n.Cuts {
