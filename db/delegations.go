@@ -37,12 +37,26 @@ func (rx *Rx) Children(run task.ID, limit int) ([]*task.Run, error) {
 	return rx.runs("SELECT "+runCols+" FROM runs r INDEXED BY runs_parent WHERE r.parent_run = ? ORDER BY r.id LIMIT ?", run, limit)
 }
 
-// EndedDelegations returns the tasks that a run delegated and that have
-// neither an open run nor an open question.
-func (rx *Rx) EndedDelegations(run task.ID) ([]task.ID, error) {
-	rows, err := rx.query(`SELECT DISTINCT r.task_id FROM runs r INDEXED BY runs_parent JOIN tasks t ON t.id = r.task_id
- WHERE r.parent_run = ? AND t.run_id IS NULL AND t.question_id IS NULL ORDER BY r.task_id`, run)
+// UnreceivedDelegations returns the tasks that a run delegated, that have neither
+// an open run nor an open question, and of whose last end the run was not told.
+func (rx *Rx) UnreceivedDelegations(run task.ID) ([]task.ID, error) {
+	rows, err := rx.query(`SELECT r.task_id FROM runs r INDEXED BY runs_parent JOIN tasks t ON t.id = r.task_id
+ WHERE r.parent_run = ?1 AND t.run_id IS NULL AND t.question_id IS NULL GROUP BY r.task_id
+ HAVING instr((SELECT ' ' || p.received FROM runs p WHERE p.id = ?1), ' ' || max(r.id) || ' ') = 0 ORDER BY r.task_id`, run)
 	return collect(rows, err, func(r rowScanner) (id task.ID, err error) { return id, r.Scan(&id) })
+}
+
+// Received reports whether a run was told of the end of one that it delegated.
+func (rx *Rx) Received(run, delegated task.ID) (bool, error) {
+	n, err := rx.count("SELECT count(*) FROM runs WHERE id = ? AND instr(' ' || received, ?) > 0", run, " "+delegated.String()+" ")
+	return n > 0, err
+}
+
+// AddReceived notes that an open run was told of the end of one that it delegated,
+// until it starts again.
+func (tx *Tx) AddReceived(run, delegated task.ID) error {
+	return tx.do("UPDATE runs SET received = received || ?1 || ' ' WHERE id = ?2 AND ended_at IS NULL "+
+		"AND instr(' ' || received, ' ' || ?1 || ' ') = 0", delegated.String(), run)
 }
 
 // DelegatedBy reports whether a run delegated a task.

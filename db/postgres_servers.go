@@ -2,6 +2,8 @@ package db
 
 import (
 	"context"
+	"encoding/json"
+	"maps"
 	"time"
 
 	"taskyard/task"
@@ -88,6 +90,36 @@ func (tx *Tx) KeepServers(runs ...task.ID) error {
  WHERE p.task_id = runs.task_id AND p.id < runs.id ORDER BY p.id DESC LIMIT 1),
  (SELECT s.id FROM runs p JOIN servers s ON s.id = p.server WHERE p.id = runs.parent_run), '')
  WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?))`, asJSON(runs))
+}
+
+// RunWaits returns since when calls of a run wait for what it delegated, by the
+// servers on which they do. Those of a server that is gone, or has started again,
+// are over.
+func (rx *Rx) RunWaits(run task.ID) (map[string]task.Time, error) {
+	var text string
+	if ok, err := optional(rx.row("SELECT waits FROM runs WHERE id = ?", run).Scan(&text)); !ok || text == "" {
+		return nil, err
+	}
+	var waits map[string]task.Time
+	if err := json.Unmarshal([]byte(text), &waits); err != nil {
+		return nil, err
+	}
+	list, err := rx.Servers()
+	lives := map[string]bool{}
+	for _, s := range list {
+		lives[s.Process()] = true
+	}
+	maps.DeleteFunc(waits, func(server string, _ task.Time) bool { return !lives[server] })
+	return waits, err
+}
+
+// SetRunWaits writes what RunWaits returns of an open run.
+func (tx *Tx) SetRunWaits(run task.ID, waits map[string]task.Time) error {
+	text := ""
+	if len(waits) > 0 {
+		text = asJSON(waits)
+	}
+	return tx.do("UPDATE runs SET waits = ? WHERE id = ? AND ended_at IS NULL", text, run)
 }
 
 // asLeader marks the context of what only the leader may write.

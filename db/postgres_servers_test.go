@@ -237,7 +237,8 @@ func servers(t *testing.T, d *db.DB) {
 		_, stranded := tx.Stranded()
 		_, gone := tx.IsStranded("there")
 		_, left := tx.LeaveServer(&task.Run{})
-		return errors.Join(tx.SeeServer(task.Server{ID: "here"}), lead, again, list, stranded, gone, left,
+		_, waits := tx.RunWaits(1)
+		return errors.Join(tx.SeeServer(task.Server{ID: "here"}), lead, again, list, stranded, gone, left, waits, tx.SetRunWaits(1<<40, nil),
 			tx.ShiftServers(time.Second), tx.DropServers(time.Minute), tx.KeepServers(1<<40))
 	}))
 	ok(t, d.Write(db.AsLeader(context.Background(), "here"), func(tx *db.Tx) error { return tx.Resign("here") }))

@@ -219,7 +219,7 @@ func (tx *Tx) StartRun(r *task.Run, claimID int64, lease time.Duration) (bool, e
 	n, err := tx.changed(`UPDATE runs SET status = 'running', phase = 'starting', lease = lease + 1,
  lease_expires = ?, started_at = ?, heartbeat_at = ?, claim_id = ?,
  spec = ?, limits = ?, model = ?, definition_hash = ?, depth = ?, waited = 0, pid = 0, pid_start = '', boot_id = '',
- worker = ?, told = 0, told_bytes = 0, closing_at = NULL, ask = ?, tree_run = ?,
+ worker = ?, told = 0, told_bytes = 0, received = '', waits = '', closing_at = NULL, ask = ?, tree_run = ?,
  session = CASE WHEN server = ?13 THEN session ELSE '' END, server = ?13`+guard,
 		append([]any{
 			tx.Now.Add(lease), tx.Now, tx.Now, claimID, asJSON(r.Spec), asJSON(r.Limits), r.Model,

@@ -135,7 +135,7 @@ func (j *Jobs) outcome(ctx context.Context, start *service.Start, sink *sink) ru
 	}
 	heartbeats, stopListening := j.heartbeats(r, start.Run.ID)
 	defer stopListening()
-	waits, stopFollowing := j.waits(start.Run.ID)
+	waits, stopFollowing := j.waits(ctx, start.Run.ID)
 	defer stopFollowing()
 	inbox, stopMessages := j.inbox(sink)
 	defer stopMessages()
@@ -175,11 +175,11 @@ func (j *Jobs) heartbeats(r runner.Runner, id task.ID) (<-chan struct{}, func())
 
 // waits sends whether a run waits for what it delegated, at each change, until
 // stop is called.
-func (j *Jobs) waits(id task.ID) (values <-chan bool, stop func()) {
+func (j *Jobs) waits(ctx context.Context, id task.ID) (values <-chan bool, stop func()) {
 	out, done := make(chan bool), make(chan struct{})
 	go func() {
 		for {
-			now, changed := j.opt.Service.RunWaits(id)
+			now, changed := j.opt.Service.RunWaits(ctx, id)
 			select {
 			case out <- now:
 			case <-done:

@@ -104,6 +104,7 @@ func (s *Service) tellAll(ctx context.Context) {
 	s.hub.PublishAll()
 	s.signal()
 	s.waits.wake("")
+	s.notifyAllWaits()
 	err := s.db.Read(ctx, func(rx *db.Rx) error {
 		for _, c := range s.openCalls.credentials() {
 			ok, err := lasts(rx, c)

@@ -72,15 +72,9 @@ func (tx *txn) runDelegated(parent, tk *task.Task) (bool, error) {
 // untoldDelegations names the delegations of a run that have ended without the
 // run being told, "" if there is none: one more run follows and starts from it.
 func (tx *txn) untoldDelegations(r *task.Run) (string, error) {
-	list, err := tx.EndedDelegations(r.ID)
-	if err != nil {
+	list, err := tx.UnreceivedDelegations(r.ID)
+	if err != nil || len(list) == 0 {
 		return "", err
-	}
-	tx.s.mu.Lock()
-	defer tx.s.mu.Unlock()
-	list = slices.DeleteFunc(list, func(id task.ID) bool { return tx.s.toldDelegations[r.ID][id] })
-	if len(list) == 0 {
-		return "", nil
 	}
 	return "end of the delegated subtasks " + task.JoinIDs(list[:min(len(list), task.MaxSubtasks)], ", "), nil
 }

@@ -57,27 +57,30 @@ func (s *Service) follow(ctx context.Context, a task.Actor, id task.ID, wait tim
 	}
 }
 
-// standing reads the state of a delegation, and remembers that the run that
-// asked was told of its end.
+// standing reads the state of a delegation, and notes that the run that asked
+// was told of its end.
 func (s *Service) standing(ctx context.Context, a task.Actor, id task.ID) (task.Delegated, error) {
-	var asker task.ID
+	news := false // whether the caller's run made the delegation, and was not told of its end
 	d, err := read(ctx, s, func(rx *db.Rx) (d task.Delegated, err error) {
 		r, tk, err := s.delegation(rx, a, id)
 		if err != nil {
 			return d, err
 		}
-		asker = r.ParentRun
-		return delegatedOf(rx, r, tk)
-	})
-	if err == nil && d.Ended() && a.RunID != 0 && a.RunID == asker {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.toldDelegations[asker] == nil {
-			s.toldDelegations[asker] = map[task.ID]bool{}
+		if d, err = delegatedOf(rx, r, tk); err != nil || !d.Ended() || a.RunID == 0 || a.RunID != r.ParentRun {
+			return d, err
 		}
-		s.toldDelegations[asker][d.TaskID] = true
+		told, err := rx.Received(a.RunID, r.ID)
+		news = !told
+		return d, err
+	})
+	if err != nil || !news {
+		return d, err
 	}
-	return d, err
+	err = change(WithIdempotency(ctx, nil), s, task.SystemActor, func(tx *txn) error { return tx.AddReceived(a.RunID, d.RunID) })
+	if err != nil && ctx.Err() == nil { // the answer is worth more: at worst, one more run of the agent follows
+		s.log.ErrorContext(ctx, "not recorded that a run was told of an end", "run_id", a.RunID, "delegated_run", d.RunID, "error", err)
+	}
+	return d, nil
 }
 
 // delegation returns the newest run of a delegation that the caller may

@@ -305,7 +305,6 @@ func (s *Service) RegisterStop(run task.ID, cancel context.CancelCauseFunc) {
 func (s *Service) UnregisterStop(run task.ID) {
 	s.mu.Lock()
 	delete(s.stops, run)
-	delete(s.toldDelegations, run)
 	s.mu.Unlock()
 	s.signal()
 }

@@ -91,23 +91,26 @@ func (s *Service) ReportAlive(ctx context.Context, a task.Actor, id task.ID, h t
 	}
 	over := time.NewTimer(min(wait, task.MaxWait))
 	defer over.Stop()
-	waits, changed := s.RunWaits(id)
-	if waits != known {
+	for {
+		waits, changed := s.RunWaits(ctx, id)
+		if waits != known {
+			return s.alive(ctx, a, id, h)
+		}
+		beat.Waits = waits
+		select {
+		case <-over.C:
+			return beat, nil
+		case <-changed:
+			continue
+		case <-s.hub.Done():
+			return beat, nil
+		case <-told.Done():
+		}
+		if ctx.Err() != nil {
+			return beat, nil // nobody hears the answer
+		}
 		return s.alive(ctx, a, id, h)
 	}
-	select {
-	case <-over.C:
-		return beat, nil
-	case <-changed:
-		return s.alive(ctx, a, id, h)
-	case <-s.hub.Done():
-		return beat, nil
-	case <-told.Done():
-	}
-	if ctx.Err() != nil {
-		return beat, nil // nobody hears the answer
-	}
-	return s.alive(ctx, a, id, h)
 }
 
 func (s *Service) alive(ctx context.Context, a task.Actor, id task.ID, h task.Hold) (task.Beat, error) {
@@ -127,7 +130,10 @@ func (s *Service) alive(ctx context.Context, a task.Actor, id task.ID, h task.Ho
 		if tx.s.receives(r) {
 			tx.news.Topics = append(tx.news.Topics, "run:"+id.String()) // progress, for who watches over the receiver
 		}
-		waits, _ := s.RunWaits(id)
+		waits, err := tx.s.waitsAnywhere(&tx.Rx, id)
+		if err != nil {
+			return task.Beat{}, err
+		}
 		return task.Beat{Waits: waits}, tx.beat(r)
 	})
 }
@@ -230,18 +236,6 @@ func (s *Service) reportEnd(ctx context.Context, a task.Actor, id task.ID, h tas
 	})
 	if err == nil && !done {
 		s.logEnd(ctx, r, f)
-		s.forgetTold(r)
 	}
 	return err
-}
-
-// forgetTold forgets what a worker's run was told; others are forgotten when their
-// process is gone.
-func (s *Service) forgetTold(r *task.Run) {
-	if r.Worker == 0 {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.toldDelegations, r.ID)
 }

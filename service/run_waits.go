@@ -3,15 +3,22 @@ package service
 import (
 	"context"
 
+	"taskyard/db"
 	"taskyard/task"
 )
 
-// runWait is what is known of the calls by which a run waits for what it
-// delegated: while there are some its timeouts are paused.
+// runWait is what this server knows of the calls by which a run waits for what
+// it delegated: while there are some its timeouts are paused. The run's row
+// knows of those that wait on another server than the one that executes it.
 type runWait struct {
 	calls   int
 	since   task.Time     // from when on, while there are calls
-	changed chan struct{} // is closed when the first call begins or the last ends
+	changed chan struct{} // is closed when the first call begins or the last ends, on any server
+}
+
+func (w *runWait) notify() {
+	close(w.changed)
+	w.changed = make(chan struct{})
 }
 
 // waitOf returns the state of a run; s.mu is held.
@@ -25,30 +32,136 @@ func (s *Service) waitOf(run task.ID) *runWait {
 }
 
 // RunWaits reports whether a run waits for what it delegated, and returns a
-// channel that is closed when that changes.
-func (s *Service) RunWaits(run task.ID) (waits bool, changed <-chan struct{}) {
+// channel that is closed when that may have changed.
+func (s *Service) RunWaits(ctx context.Context, run task.ID) (waits bool, changed <-chan struct{}) {
+	s.mu.Lock()
+	changed = s.waitOf(run).changed // before the look: what changes afterwards is told
+	s.mu.Unlock()
+	waits, err := s.waitsHere(run) != 0, error(nil)
+	if !waits && s.serverID() != "" {
+		waits, err = read(ctx, s, func(rx *db.Rx) (bool, error) { return s.waitsAnywhere(rx, run) })
+	}
+	if err != nil && ctx.Err() == nil {
+		s.log.ErrorContext(ctx, "not known whether a run waits on another server", "run_id", run, "error", err)
+	}
+	return waits, changed
+}
+
+// waitsHere returns since when calls of a run wait on this server, 0 while none do.
+func (s *Service) waitsHere(run task.ID) task.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	w := s.waitOf(run)
-	return w.calls > 0, w.changed
+	if w := s.runWaits[run]; w != nil && w.calls > 0 {
+		return w.since
+	}
+	return 0
+}
+
+// waitsAnywhere reports whether a run waits, on this server or another.
+func (s *Service) waitsAnywhere(rx *db.Rx, run task.ID) (bool, error) {
+	if s.waitsHere(run) != 0 {
+		return true, nil
+	}
+	others, err := s.waitsElsewhere(rx, run)
+	return len(others) > 0, err
+}
+
+// waitsElsewhere returns since when calls of a run wait on other servers, by
+// these.
+func (s *Service) waitsElsewhere(rx *db.Rx, run task.ID) (map[string]task.Time, error) {
+	this := s.cluster.this.Load()
+	if this == nil {
+		return nil, nil
+	}
+	others, err := rx.RunWaits(run)
+	delete(others, this.Process())
+	return others, err
 }
 
 // beginWait notes that a call of a run waits for what the run delegated. end
 // adds the time to what the run has waited.
 func (s *Service) beginWait(run task.ID) (end func()) {
-	s.countWait(run, 1)
+	ctx := context.Background()
+	if s.countWait(run, 1) != 0 && s.serverID() != "" {
+		r, err := read(ctx, s, func(rx *db.Rx) (*task.Run, error) { return rx.Run(run) })
+		if err == nil && !s.executes(r) {
+			err = change(ctx, s, task.SystemActor, func(tx *txn) error { _, err := tx.shareWait(run); return err })
+		}
+		if err != nil {
+			s.log.Error("the other servers do not know that a run waits", "run_id", run, "error", err)
+		}
+	}
 	return func() {
 		since := s.countWait(run, -1)
 		if since == 0 {
 			return
 		}
 		// The run may have ended meanwhile; then nothing is left to add to.
-		err := change(context.Background(), s, task.SystemActor, func(tx *txn) error {
-			return tx.AddWaited(run, max(0, tx.Now-since))
+		err := change(ctx, s, task.SystemActor, func(tx *txn) error {
+			until, err := tx.shareWait(run)
+			if err != nil {
+				return err
+			}
+			return tx.AddWaited(run, max(0, until-since))
 		})
 		if err != nil {
 			s.log.Error("the wait of a run was not recorded", "run_id", run, "error", err)
 		}
+	}
+}
+
+// executes reports whether this server executes a run, so that no other one needs
+// to know whether it waits.
+func (s *Service) executes(r *task.Run) bool { return r.Worker == 0 && r.Server == s.serverID() }
+
+// shareWait tells the other servers whether a run waits on this one, unless this
+// one executes it. It returns since when the run waits on another one, which adds
+// the time from then on, or else the present.
+func (tx *txn) shareWait(run task.ID) (task.Time, error) {
+	this := tx.s.cluster.this.Load()
+	if this == nil {
+		return tx.Now, nil
+	}
+	r, err := tx.Run(run)
+	if err != nil || tx.s.executes(r) {
+		return tx.Now, err
+	}
+	waits, err := tx.s.waitsElsewhere(&tx.Rx, run)
+	if err != nil {
+		return tx.Now, err
+	}
+	until := tx.Now
+	for _, since := range waits {
+		until = min(until, since)
+	}
+	// As it is now: of two such writes the last one is right, in any order.
+	if since := tx.s.waitsHere(run); since != 0 {
+		if waits == nil {
+			waits = map[string]task.Time{}
+		}
+		waits[this.Process()] = since
+	}
+	tx.news.Waits = append(tx.news.Waits, run)
+	return until, tx.SetRunWaits(run, waits)
+}
+
+// notifyWaits has those look again who want to know whether runs wait.
+func (s *Service) notifyWaits(runs []task.ID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, id := range runs {
+		if w := s.runWaits[id]; w != nil {
+			w.notify()
+		}
+	}
+}
+
+// notifyAllWaits is notifyWaits for all runs.
+func (s *Service) notifyAllWaits() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, w := range s.runWaits {
+		w.notify()
 	}
 }
 
@@ -65,7 +178,8 @@ func (s *Service) forgetWaits(runs []task.ID) {
 }
 
 // countWait counts a waiting call more or less, and returns since when the run
-// has waited if that was the last one, else 0.
+// waits on this server if that was the first one to begin or the last to end,
+// else 0.
 func (s *Service) countWait(run task.ID, by int) (since task.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,11 +192,9 @@ func (s *Service) countWait(run task.ID, by int) (since task.Time) {
 	case by > 0 && w.calls == 1:
 		w.since = s.Now()
 	case by < 0 && w.calls == 0:
-		since = w.since
 	default:
 		return 0
 	}
-	close(w.changed)
-	w.changed = make(chan struct{})
-	return since
+	w.notify()
+	return w.since
 }

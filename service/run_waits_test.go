@@ -13,7 +13,7 @@ func TestWhileARunWaitsForWhatItDelegatedItIsKnown(t *testing.T) {
 	tk, st, own := y.inRun("boss")
 	d := y.delegate(own, task.Delegation{})
 	child := y.start()
-	waits, changed := y.s.RunWaits(st.Run.ID)
+	waits, changed := y.s.RunWaits(y.ctx(), st.Run.ID)
 	equal(t, "before", waits, false)
 	got := make(chan task.Delegated, 2)
 	for range 2 { // two calls at once count as one wait
@@ -26,7 +26,7 @@ func TestWhileARunWaitsForWhatItDelegatedItIsKnown(t *testing.T) {
 		}()
 	}
 	<-changed
-	waits, changed = y.s.RunWaits(st.Run.ID)
+	waits, changed = y.s.RunWaits(y.ctx(), st.Run.ID)
 	equal(t, "meanwhile", waits, true)
 	y.Forward(time.Minute)
 	y.finish(child, completed("found"))
@@ -34,7 +34,7 @@ func TestWhileARunWaitsForWhatItDelegatedItIsKnown(t *testing.T) {
 		equal(t, "result", (<-got).Summary, "found")
 	}
 	<-changed
-	waits, _ = y.s.RunWaits(st.Run.ID)
+	waits, _ = y.s.RunWaits(y.ctx(), st.Run.ID)
 	equal(t, "afterwards", waits, false)
 	testkit.Eventually(t, "the minute is recorded", func() bool { return y.run(st.Run.ID).WaitedMs >= 60_000 })
 	equal(t, "task", y.task(tk.ID).Status, task.Active)

@@ -96,13 +96,12 @@ type Service struct {
 	agentFiles  agentFiles
 	settingsMu  sync.Mutex // one change of settings at a time
 
-	mu              sync.Mutex
-	stops           map[task.ID]context.CancelCauseFunc  // running runs of this process
-	workerStops     map[task.ID]*context.CancelCauseFunc // those of workers, while a heartbeat of them is held
-	toldDelegations map[task.ID]map[task.ID]bool         // run → tasks whose end it was told
-	runWaits        map[task.ID]*runWait                 // running runs whose executor asked, or that waited
-	redactors       map[redactorKey]*task.Redactor       // see RunRedactor
-	wakeC           chan struct{}                        // a run may be startable
+	mu          sync.Mutex
+	stops       map[task.ID]context.CancelCauseFunc  // running runs of this process
+	workerStops map[task.ID]*context.CancelCauseFunc // those of workers, while a heartbeat of them is held
+	runWaits    map[task.ID]*runWait                 // running runs whose executor asked, or that waited
+	redactors   map[redactorKey]*task.Redactor       // see RunRedactor
+	wakeC       chan struct{}                        // a run may be startable
 }
 
 // New makes the instance over an open database and an agents folder.
@@ -114,8 +113,7 @@ func New(d *db.DB, agents *agentfile.Folder, cfg Config) *Service {
 		byID:     boardCache[task.ID, *task.Task]{limit: 2000},
 
 		db: d, agents: agents, log: cfg.Log, hub: newHub(), auth: newAuthState(cfg.CheapPasswords),
-		stops: map[task.ID]context.CancelCauseFunc{}, toldDelegations: map[task.ID]map[task.ID]bool{},
-		runWaits: map[task.ID]*runWait{}, wakeC: make(chan struct{}, 1),
+		stops: map[task.ID]context.CancelCauseFunc{}, runWaits: map[task.ID]*runWait{}, wakeC: make(chan struct{}, 1),
 	}
 	s.cfg.Store(&cfg)
 	return s
@@ -217,6 +215,7 @@ func (s *Service) tell(n *task.News) {
 	for _, o := range n.Stops {
 		s.stopRun(o.Run, stopCause(o.Cause))
 	}
+	s.notifyWaits(n.Waits)
 	s.forgetWaits(n.Ended)
 	s.mcp.forget(n.Ended)
 	for _, c := range n.Cuts {

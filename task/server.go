@@ -10,3 +10,6 @@ type Server struct {
 	Leads     bool // it does what is done once
 	This      bool // it is the one that answers
 }
+
+// Process names the process of a server: a new one is there after each start.
+func (s Server) Process() string { return s.ID + " " + s.StartedAt.String() }

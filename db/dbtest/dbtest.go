@@ -53,6 +53,26 @@ func Open(t testing.TB, path string, with ...func(*db.Options)) *db.DB {
 	return d
 }
 
+// Beside opens the PostgreSQL database of d a further time, as another server
+// would, and closes it when the test ends.
+func Beside(t testing.TB, d *db.DB) *db.DB {
+	t.Helper()
+	opt, ok := raw.Load(d)
+	if !ok {
+		t.Fatal("not opened by dbtest, or closed")
+	}
+	other, err := db.Open(t.Context(), *opt.(*db.Options))
+	if err != nil {
+		t.Fatalf("open database: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := other.Close(); err != nil {
+			t.Errorf("close database: %v", err)
+		}
+	})
+	return other
+}
+
 // raw has the options with which each open database was opened.
 var raw sync.Map
 
