@@ -97,8 +97,8 @@ func TestDefinitionsAreCheckedWithoutAServer(t *testing.T) {
 			t.Fatal(err)
 		}
 		out, _, code := do(t, "", "agent", "check", other)
-		if code != exitOK || !strings.Contains(out, `⚠ line 4: whether the runner "mine" is configured is not known`) ||
-			!strings.Contains(out, "--data ./data") {
+		if code != exitOK || !strings.Contains(out, `⚠ line 4: the runner "mine" was not checked: no configuration was found`) ||
+			!strings.Contains(out, "mine (not checked)") || !strings.Contains(out, "--data ./data") {
 			t.Errorf("%d %s", code, out)
 		}
 	})

@@ -72,14 +72,14 @@ func TestResultsFromTheShell(t *testing.T) {
 	person.fails(client.ExitRefused, "409 stale_digest", "review", "accept", id, "--digest", strings.Repeat("0", 64))
 	agent.fails(client.ExitRefused, "403 forbidden", "review", "accept", id)
 	admin.fails(client.ExitRefused, "each vote belongs to one person", "review", "accept", id)
-	wants(t, person.ok("", "review", "request-changes", id, "Not yet"), "requested changes on result 1 of #"+id, "the task is idle")
+	wants(t, person.ok("", "review", "request-changes", id, "Not yet"), "requested changes on result 1 of #"+id, "; task idle")
 
 	wants(t, agent.ok("", "task", "show", id), "Result 1: changes requested", "Please test it.")
 	wants(t, agent.ok("", "review", "reply", id, "1", "It has a test now", "--state", "fixed"), "comment 1 of #"+id+" is fixed")
 	agent.ok("", "task", "claim")
 	agent.ok("", "task", "complete", id, "--summary", "With a test")
 	said := person.ok("", "review", "accept", id, "--comment", "Good")
-	wants(t, said, "result 2 of #"+id+": review", "With a test", "accepted result 2 of #"+id+" with the digest", "the task is done")
+	wants(t, said, "result 2 of #"+id+": review", "With a test", "accepted result 2 of #"+id+" (digest ", "); task done")
 	person.fails(client.ExitRefused, "409 result_closed", "review", "accept", id)
 	wants(t, person.ok("", "task", "history", "--project", "web"), "Fix the login")
 	var merges struct{ Queue, Ended []task.MergeEntry }

@@ -81,7 +81,7 @@ func TestPausesAndTheInboxFromTheShell(t *testing.T) {
 		}
 		a.fails(client.ExitRefused, "lunch", "task", "claim")
 		a.fails(client.ExitRefused, "forbidden", "resume", agentName)
-		a.fails(client.ExitNothing, "no task is claimed: agent "+agentName+" is paused", "task",
+		a.fails(client.ExitNothing, "no task is claimed: agent "+agentName+" has been paused", "task",
 			"complete", a.ok("", "task", "create", "y", "--quiet"), "--next")
 		p.ok("", "resume", agentName)
 	})

@@ -144,7 +144,7 @@ func TestADefinitionAndATaskAskForMoreThanTheirProject(t *testing.T) {
 	if tk.WaitingFor != task.WaitsReview {
 		t.Fatalf("after the vote of the first reviewer the task is %s, waiting for %q", tk.Status, tk.WaitingFor)
 	}
-	wants(t, maya.ok("", "task", "why", id), "waits for 1 more vote from rita")
+	wants(t, maya.ok("", "task", "why", id), "has been waiting for 1 more vote from rita")
 	rita.ok("", "review", "accept", id)
 	y.awaits(1, "done", func(tk *task.Task) bool { return tk.Status == task.Done })
 	if got := git(t, y.repo, "show", "main:greeting.txt"); got != "hello\nworld" {

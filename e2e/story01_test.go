@@ -98,7 +98,7 @@ func TestStory01AnAnswerFindsItsAgent(t *testing.T) {
 		reply(tk.ID, "Use the green one.")
 		s.runsEnded(tk.ID, 2)
 		got := prompts(m, "You paint.")
-		if len(got) != 2 || !strings.Contains(got[1], "this run was started by: answer by user:maya-laptop") ||
+		if len(got) != 2 || !strings.Contains(got[1], "reason for this run: answer by user:maya-laptop") ||
 			!strings.Contains(got[1], "I wait for the answer.") {
 			t.Errorf("the prompts are %q", got)
 		}

@@ -130,7 +130,7 @@ func refused(rec *httptest.ResponseRecorder) bool {
 	case http.StatusUnauthorized:
 		return rec.Header().Get("HX-Redirect") != "" || strings.Contains(rec.Body.String(), errSignIn.Message)
 	case http.StatusForbidden:
-		return strings.Contains(rec.Body.String(), "needs the permission")
+		return strings.Contains(rec.Body.String(), "it requires the role")
 	}
 	return false
 }

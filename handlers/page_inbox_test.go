@@ -96,12 +96,12 @@ func TestPausePages(t *testing.T) {
 		b.post("/agents/coder/pause", "reason", "It broke\r\nthe build.").leadsTo("/agents/coder").shows("coder is paused",
 			"the build.", "/agents/coder/resume").hides(`href="/agents/coder/pause"`)
 		b.get("/queues").shows(">Paused<").hides("Taskyard is paused")
-		b.get("/tasks/"+tk.ID.String()).shows("coder is paused by", "since 09:00 UTC")
-		b.post("/agents/coder/pause", "reason", "again").is(409).shows("is paused by user:maya")
+		b.get("/tasks/"+tk.ID.String()).shows("coder has been paused by", "since 09:00 UTC")
+		b.post("/agents/coder/pause", "reason", "again").is(409).shows("has been paused by user:maya")
 		viewer.get("/agents/coder").shows("coder is paused").hides("/agents/coder/resume")
 	})
 	t.Run("a run by hand is refused on the task's page", func(t *testing.T) {
-		b.post("/tasks/" + tk.ID.String() + "/run").is(409).shows("agent coder is paused by user:maya")
+		b.post("/tasks/" + tk.ID.String() + "/run").is(409).shows("agent coder has been paused by user:maya")
 	})
 	t.Run("the scheduler lists it and resumes it", func(t *testing.T) {
 		b.get("/scheduler").shows("Paused agents", "/agents/coder/resume")

@@ -29,7 +29,7 @@ func TestPagesByRole(t *testing.T) {
 				who.get(p).is(200)
 			}
 			for _, p := range adminPages {
-				who.get(p).is(403).shows("it needs the permission")
+				who.get(p).is(403).shows("it requires the role")
 			}
 		}
 		for _, p := range m.writerPages() {

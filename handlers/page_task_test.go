@@ -132,7 +132,7 @@ func TestActsOnATask(t *testing.T) {
 	t.Run("a claim is released", func(t *testing.T) {
 		_, err := y.svc.Signup(context.Background(), asAgent("coder"), "coder", 1)
 		y.ok(err)
-		b.get(at).shows("Release claim", "coder works on it until")
+		b.get(at).shows("Release claim", "Claimed by coder until")
 		b.post(at + "/release").leadsTo(at).shows("Released the claim").hides("Release claim")
 		b.post(at + "/release").is(409).shows("not in working status")
 	})

@@ -139,7 +139,7 @@ func TestWhatADelegationMustSay(t *testing.T) {
 		"a task":               {task.Delegation{Task: " \n"}, task.CodeInvalidField, []string{"task: is required"}},
 		"a known agent":        {task.Delegation{AgentType: "nobody"}, task.CodeUnknownAgent, []string{"nobody", "known agents", "hand"}},
 		"an agent that serves": {task.Delegation{AgentType: "bad"}, task.CodeInvalidAgent, []string{"bad"}},
-		"an agent that starts": {task.Delegation{AgentType: "pull"}, task.CodePullOnly, []string{"claims its work itself"}},
+		"an agent that starts": {task.Delegation{AgentType: "pull"}, task.CodePullOnly, []string{"Taskyard cannot start agent pull: "}},
 		"a complexity of three": {
 			task.Delegation{Complexity: "huge"},
 			task.CodeInvalidField,

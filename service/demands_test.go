@@ -220,7 +220,7 @@ func TestAPolicyOfATaskAsksForASecondReviewer(t *testing.T) {
 	now := must(y.s.Result(y.ctx(), maya, tk.ID, 1))
 	equal(t, "votes missing after rita's", now.VotesMissing(), 1)
 	equal(t, "asked", now.Asked(), "nina")
-	equal(t, "why", must(y.s.Why(y.ctx(), maya, tk.ID))[0].Message[:42], "Result 1 waits for 1 more vote from nina s")
+	equal(t, "why", must(y.s.Why(y.ctx(), maya, tk.ID))[0].Message[:51], "Result 1 has been waiting for 1 more vote from nina")
 	must(y.s.AcceptResult(y.ctx(), nina, tk.ID, 1, r.Digest, ""))
 	equal(t, "status", y.task(tk.ID).Status, task.Done)
 

@@ -27,7 +27,7 @@ func TestARunKnowsHowEarlierRunsEnded(t *testing.T) {
 		equal(t, "author", author, "agent coder")
 		equal(t, "text", text, "Half of it is done.")
 		equal(t, "why", third.Run.Why, "comment by user:maya")
-		if !strings.Contains(third.Spec.Prompt, "\nthis run was started by: comment by user:maya\n</Task>") {
+		if !strings.Contains(third.Spec.Prompt, "\nreason for this run: comment by user:maya\n</Task>") {
 			t.Errorf("the prompt is %s", third.Spec.Prompt)
 		}
 	})

@@ -25,6 +25,7 @@ func (s *Service) Pause(ctx context.Context, a task.Actor, agent, reason string)
 		}
 		if p := now.Own(agent); p != nil {
 			e := p.Err()
+			e.Message += "; resume it first to change the reason"
 			e.Retry = 0 // pausing again later is no better
 			return nil, e
 		}
@@ -62,7 +63,7 @@ func (tx *txn) pause(agent, reason string) error {
 }
 
 // Resume ends a pause; what queued up starts. It returns what is still
-// paused. Errors: not a person, overlong reason, not paused.
+// paused. Errors: not a person, overlong reason, unknown agent, not paused.
 func (s *Service) Resume(ctx context.Context, a task.Actor, agent, reason string) (task.Pauses, error) {
 	out, err := s.resume(ctx, a, agent, reason, false)
 	return out.Pauses, err
@@ -88,7 +89,7 @@ func (s *Service) resume(ctx context.Context, a task.Actor, agent, reason string
 		}
 		p := now.Own(agent)
 		if p == nil {
-			return out, notPaused(agent)
+			return out, s.notPaused(agent)
 		}
 		if err := tx.resume(p, strings.TrimSpace(reason)); err != nil {
 			return out, err
@@ -131,11 +132,14 @@ func (tx *txn) restart(stopped []task.ID) (made []task.ID, err error) {
 	return made, nil
 }
 
-func notPaused(agent string) error {
+func (s *Service) notPaused(agent string) error {
 	if agent == "" {
 		return task.Errorf(task.Conflict, task.CodeNotPaused, "the server is not paused")
 	}
-	return task.Errorf(task.Conflict, task.CodeNotPaused, "agent %s is not paused itself", agent)
+	if _, err := s.known("agent", agent); err != nil {
+		return err
+	}
+	return task.Errorf(task.Conflict, task.CodeNotPaused, "agent %s is not paused", agent)
 }
 
 func (tx *txn) resume(p *task.Pause, reason string) error {

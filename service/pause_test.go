@@ -26,7 +26,7 @@ func TestAPauseStopsSignups(t *testing.T) {
 		y.create(maya, "planner", noStart)
 		y.pause("coder")
 		_, err := y.s.Signup(y.ctx(), coder, "coder", 1)
-		e := refused(t, err, task.CodePaused, "agent coder is paused by user:maya since 2026-03-02T09:00:00.000Z: a bad key")
+		e := refused(t, err, task.CodePaused, "agent coder has been paused by user:maya since 2026-03-02T09:00:00.000Z: a bad key")
 		equal(t, "kind", e.Kind, task.Conflict)
 		equal(t, "retry after", e.Retry, 60)
 		if y.signup(planner) == nil {
@@ -39,14 +39,14 @@ func TestAPauseStopsSignups(t *testing.T) {
 		y.pause("")
 		for _, n := range []int{1, 5} {
 			_, err := y.s.Signup(y.ctx(), coder, "coder", n)
-			refused(t, err, task.CodePaused, "the server is paused by user:maya")
+			refused(t, err, task.CodePaused, "the server has been paused by user:maya")
 		}
 		_, err := y.patchStatus(next.ID, "working")
 		refused(t, err, task.CodePaused)
 		done := must(y.s.CompleteAndSignup(y.ctx(), coder, "coder", tk.ID, "as asked", 0))
 		equal(t, "completed", done.Completed.Status, task.Done)
 		equal(t, "no next task", done.Task == nil, true)
-		equal(t, "why", strings.HasPrefix(done.Paused, "the server is paused by user:maya"), true)
+		equal(t, "why", strings.HasPrefix(done.Paused, "the server has been paused by user:maya"), true)
 	})
 	t.Run("until a person resumes it", func(t *testing.T) {
 		y := newInstance(t)
@@ -206,7 +206,8 @@ func TestWhatAPauseNeeds(t *testing.T) {
 	t.Run("no pause that holds already", func(t *testing.T) {
 		ok(t, pause("coder", "first"))
 		y.Forward(1e9)
-		e := refused(t, pause("coder", "second"), task.CodePaused, "user:maya", "2026-03-02T09:00:00.000Z", "first")
+		e := refused(t, pause("coder", "second"), task.CodePaused,
+			"user:maya", "2026-03-02T09:00:00.000Z", "first; resume it first to change the reason")
 		equal(t, "retry after", e.Retry, 0)
 		ok(t, pause("", "all of it"))
 		refused(t, pause("", "again"), task.CodePaused, "the server", "all of it")
@@ -217,7 +218,9 @@ func TestWhatAPauseNeeds(t *testing.T) {
 			_, err := y.s.Resume(y.ctx(), maya, agent, "")
 			refused(t, err, task.CodeNotPaused)
 		}
-		_, err := y.s.Resume(y.ctx(), maya, "", strings.Repeat("x", 64<<10+1))
+		_, err := y.s.Resume(y.ctx(), maya, "nobody", "")
+		refused(t, err, task.CodeUnknownAgent, "unknown agent: nobody (known agents: ")
+		_, err = y.s.Resume(y.ctx(), maya, "", strings.Repeat("x", 64<<10+1))
 		refused(t, err, task.CodeInvalidField, "reason")
 	})
 	t.Run("that of an agent whose file is gone ends, too", func(t *testing.T) {

@@ -247,7 +247,8 @@ func (s *Service) vote(ctx context.Context, a task.Actor, id task.ID, number int
 	}
 	if a.UserID == 0 || a.IsAgent() || a.RunID != 0 {
 		return nil, task.Errorf(task.Forbidden, task.CodeForbidden,
-			"%s may not decide on results: each vote belongs to one person, who signs in or uses a token of their own", a.Name)
+			"%s may not decide on results: each vote belongs to one person, who signs in or uses a token of their own; "+
+				"make one under Settings → Tokens, or with: taskyard token create --user NAME --scope review", a.Name)
 	}
 	if err := checkText("text", v.Text); err != nil {
 		return nil, err

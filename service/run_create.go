@@ -259,7 +259,7 @@ func (s *Service) starter(agent string) (task.Agent, error) {
 	case !def.Serving:
 		return def, task.Errorf(task.Conflict, task.CodeInvalidAgent, "The definition of agent %s is invalid: %s", agent, firstProblem(def))
 	case def.PullOnly:
-		return def, task.Errorf(task.Conflict, task.CodePullOnly, "Agent %s claims its work itself: %s", agent, def.PullReason)
+		return def, task.Errorf(task.Conflict, task.CodePullOnly, "Taskyard cannot start agent %s: %s", agent, def.PullReason)
 	}
 	return def, nil
 }
@@ -357,7 +357,7 @@ func why(r *task.Run) string {
 }
 
 func ended(r *task.Run) error {
-	return task.Errorf(task.Conflict, task.CodeRunEnded, "Run %d has ended: %s%s", r.ID, r.State(), why(r))
+	return task.Errorf(task.Conflict, task.CodeRunEnded, "Run %d has ended: %s%s", r.ID, r.State().Text(), why(r))
 }
 
 // closeRun ends the open run of a task that moves on without it; the caller's
@@ -477,7 +477,7 @@ func (s *Service) RetryRun(ctx context.Context, a task.Actor, id task.ID) (*task
 			return nil, err
 		}
 		if !r.Status.Final() {
-			return nil, task.Errorf(task.Conflict, task.CodeRunNotFinal, "Run %d has not ended: it is %s", id, r.State())
+			return nil, task.Errorf(task.Conflict, task.CodeRunNotFinal, "Run %d has not ended: it is %s", id, r.State().Text())
 		}
 		tk, err := tx.open(r.TaskID, false)
 		if err != nil {

@@ -172,7 +172,7 @@ func TestAQueuedRunThatCannotStartEndsWithTheReason(t *testing.T) {
 	t.Run("when the definition became pull-only", func(t *testing.T) {
 		r := y.queueRuns("coder", 1)[0]
 		y.define("coder", definition("tools: read", "runner: none"))
-		ended(t, r, task.PhaseBy, "Agent coder claims its work itself: its definition says `runner: none`")
+		ended(t, r, task.PhaseBy, "Taskyard cannot start agent coder: its definition says `runner: none`")
 	})
 	t.Run("when the task went to another owner", func(t *testing.T) {
 		r := y.queueRuns("reviewer", 1)[0]

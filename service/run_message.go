@@ -61,7 +61,7 @@ func (s *Service) SendRunMessage(ctx context.Context, a task.Actor, run task.ID,
 func (s *Service) NoMessages(r *task.Run) string {
 	switch {
 	case r.Status.Final():
-		return "has ended: " + r.State().String()
+		return "has ended: " + r.State().Text()
 	case r.Status != task.RunRunning:
 		return "has not started"
 	case r.ClosingAt != 0 || r.Phase == task.PhaseCondensing:

@@ -112,7 +112,7 @@ func (w *partWriter) task(tk *task.Task, r *task.Run) {
 	room := historyBytes - w.subtasks(tk) - w.earlierRuns(tk)
 	w.lastMessages(tk, room)
 	if r.Why != "" {
-		fmt.Fprintf(w, "this run was started by: %s\n", inLine(strings.ReplaceAll(r.Why, "\n", "; ")))
+		fmt.Fprintf(w, "reason for this run: %s\n", inLine(strings.ReplaceAll(r.Why, "\n", "; ")))
 	}
 	w.WriteString("</Task>")
 }

@@ -155,7 +155,7 @@ func (tx *txn) insertTask(in task.New, parent task.ID, nesting int, bound *task.
 		return 0, err
 	}
 	if in.Status == task.Active && !in.NoStart {
-		return id, tx.wake(tk, "created")
+		return id, tx.wake(tk, "the task was created")
 	}
 	return id, nil
 }
@@ -470,7 +470,7 @@ func (tx *txn) start(tk *task.Task) error {
 		changes{"status": []task.Status{task.Draft, task.Active}}); err != nil {
 		return err
 	}
-	return tx.wake(tk, "started")
+	return tx.wake(tk, "the task was started")
 }
 
 func checkText(field, text string) error {

@@ -97,7 +97,7 @@ func (w *diagnosis) paused() error {
 	if p.Agent != "" {
 		what = p.Agent
 	}
-	w.add(task.WhyPaused, task.Reason{}, "%s is paused by %s since %s: %s", what, called(p.By), w.clock(p.Since), p.Brief())
+	w.add(task.WhyPaused, task.Reason{}, "%s has been paused by %s since %s: %s", what, called(p.By), w.clock(p.Since), p.Brief())
 	return nil
 }
 
@@ -126,7 +126,7 @@ func (w *diagnosis) awaits() error {
 			who = asked
 		}
 		n := r.VotesMissing()
-		w.add(task.WhyReview, task.Reason{}, "Result %d waits for %d more %s from %s since %s.",
+		w.add(task.WhyReview, task.Reason{}, "Result %d has been waiting for %d more %s from %s since %s.",
 			r.Number, n, plural(n, "vote", "votes"), who, w.clock(r.CreatedAt))
 		return nil
 	}
@@ -208,7 +208,7 @@ func (w *diagnosis) claimAndQuestion() error {
 
 func (w *diagnosis) claim() {
 	if c := w.tk.Claim; c != nil {
-		w.add(task.WhyClaimed, task.Reason{Until: c.ExpiresAt}, "%s works on it until %s, or longer with each heartbeat.",
+		w.add(task.WhyClaimed, task.Reason{Until: c.ExpiresAt}, "Claimed by %s until %s; each heartbeat extends the claim.",
 			called(c.Holder), w.clock(c.ExpiresAt))
 	}
 }
@@ -272,7 +272,7 @@ func (w *diagnosis) failures() error {
 		return err
 	}
 	if n >= w.s.config().Attempts {
-		w.add(task.WhyStuck, task.Reason{}, "It is stuck: no automatic retries are left. Run it manually.")
+		w.add(task.WhyStuck, task.Reason{}, "It is stuck: no automatic retries are left. Fix the cause, then press Retry.")
 	}
 	n = min(n, failed) // one failure that no retry fixes counts as all attempts
 	switch {

@@ -58,7 +58,7 @@ func TestWhyATaskIsOrIsNotRunning(t *testing.T) {
 		first(t, y.in(task.Canceled).ID, "It is canceled, and archived tasks don't run. Create a follow-up task.", task.WhyArchived)
 	})
 	t.Run("claimed", func(t *testing.T) {
-		first(t, y.working(pull).ID, "pull works on it until 11:00 UTC, or longer with each heartbeat.", task.WhyClaimed)
+		first(t, y.working(pull).ID, "Claimed by pull until 11:00 UTC; each heartbeat extends the claim.", task.WhyClaimed)
 	})
 	t.Run("pull-only", func(t *testing.T) {
 		first(t, fresh("pull"), "pull claims its work itself; Taskyard does not start it: its definition says `runner: none`", task.WhyPullOnly)
@@ -105,14 +105,14 @@ func TestWhyATaskIsOrIsNotRunning(t *testing.T) {
 		f := failure(task.PhaseAuth)
 		f.Permanent = true
 		y.finish(st, f)
-		first(t, k, "It is stuck: no automatic retries are left. Run it manually.", task.WhyStuck, task.WhyFailed)
+		first(t, k, "It is stuck: no automatic retries are left. Fix the cause, then press Retry.", task.WhyStuck, task.WhyFailed)
 		list := y.why(t, k, task.WhyStuck, task.WhyFailed)
 		equal(t, "failure", list[1].Message, "Run "+st.Run.ID.String()+" failed: it broke")
 	})
 	t.Run("paused, which a claim outlives", func(t *testing.T) {
 		free, held := fresh("coder"), y.working(coder)
 		must(y.s.Pause(y.ctx(), oleg, "coder", "too noisy"))
-		first(t, free, "coder is paused by oleg since 09:00 UTC: too noisy", task.WhyPaused)
+		first(t, free, "coder has been paused by oleg since 09:00 UTC: too noisy", task.WhyPaused)
 		y.why(t, held.ID, task.WhyClaimed)
 		must(y.s.Resume(y.ctx(), oleg, "coder", ""))
 	})

@@ -89,17 +89,29 @@ func (a Actor) May(p Perm) bool { return a.Role.May(p) }
 // Lacks refuses the caller what needs the permission, and says who may.
 func (a Actor) Lacks(p Perm) *Error {
 	var who []string
+	scope := ""
 	for _, r := range []Role{RoleAgent, RoleWorker, RoleViewer, RoleOperator, RoleReviewer, RoleAdmin} {
-		if r.May(p) {
-			who = append(who, string(r))
+		if !r.May(p) {
+			continue
+		}
+		who = append(who, string(r))
+		for s, of := range Scopes {
+			if scope == "" && of == r {
+				scope = s
+			}
 		}
 	}
-	have, last := " has", len(who)-1
-	if last > 0 {
-		who, have = []string{strings.Join(who[:last], ", "), who[last]}, " have"
+	if last := len(who) - 1; last > 0 {
+		who = []string{strings.Join(who[:last], ", "), who[last]}
 	}
-	e := Errorf(Forbidden, CodeForbidden, "%s (%s) may not do this: it needs the permission %q, which %s%s",
-		a.Name, a.Role, p, strings.Join(who, " and "), have)
+	e := Errorf(Forbidden, CodeForbidden, "%s (%s) may not do this: it requires the role %s", a.Name, a.Role, strings.Join(who, " or "))
+	switch {
+	case a.TokenID == 0: // signed in with a password
+	case scope == "admin" || scope == ScopeWorker:
+		e.Message += "; use a token of scope " + scope
+	case scope != "":
+		e.Message += "; use a token of scope " + scope + " or higher"
+	}
 	e.Perm = p
 	return e
 }

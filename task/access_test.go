@@ -5,14 +5,20 @@ import "testing"
 func TestARefusalNamesWhoMay(t *testing.T) {
 	t.Parallel()
 	for p, want := range map[Perm]string{
-		Decide:  `coder (agent) may not do this: it needs the permission "decide", which reviewer and admin have`,
-		Person:  `coder (agent) may not do this: it needs the permission "person", which operator, reviewer and admin have`,
-		Admin:   `coder (agent) may not do this: it needs the permission "admin", which admin has`,
-		Execute: `coder (agent) may not do this: it needs the permission "execute", which worker has`,
+		Decide:  "reviewer or admin; use a token of scope review or higher",
+		Person:  "operator, reviewer or admin; use a token of scope operate or higher",
+		Admin:   "admin; use a token of scope admin",
+		Execute: "worker; use a token of scope worker",
 	} {
-		err := Actor{Name: "coder", Role: RoleAgent}.Lacks(p)
+		want = "coder (agent) may not do this: it requires the role " + want
+		err := Actor{Name: "coder", Role: RoleAgent, TokenID: 1}.Lacks(p)
 		if err.Message != want || err.Code != CodeForbidden {
 			t.Errorf("%v, want %s", err, want)
 		}
+	}
+	// Who is signed in needs another role, not a token.
+	got, want := Actor{Name: "vera", Role: RoleViewer}.Lacks(Admin).Message, "vera (viewer) may not do this: it requires the role admin"
+	if got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }

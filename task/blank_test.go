@@ -1,6 +1,9 @@
 package task
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestWhatNobodySeesIsBlank(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -23,5 +26,26 @@ func TestWhatNobodySeesIsBlank(t *testing.T) {
 				t.Errorf("%q: refused %v, want %v", c.text, got, c.blank)
 			}
 		})
+	}
+}
+
+// TestALineIsMeasuredInCharacters: also far over its limit, which 4 bytes a
+// character bounded once.
+func TestALineIsMeasuredInCharacters(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]string{
+		60:  "",
+		239: "title: must be 1 to 60 characters, is 239",
+		241: "title: must be 1 to 60 characters, is 241",
+	} {
+		var p Problems
+		p.CheckLine("title", strings.Repeat("x", n), MaxStepTitle)
+		got := ""
+		if err := p.Err(); err != nil {
+			got = err.Error()
+		}
+		if !strings.HasSuffix(got, want) || want == "" && got != "" {
+			t.Errorf("%d characters: %q, want %q", n, got, want)
+		}
 	}
 }

@@ -69,7 +69,7 @@ func blank(s string) bool {
 
 // CheckLine notes a one-line text that is blank or over max characters.
 func (p *Problems) CheckLine(field, s string, maxChars int) {
-	if !p.CheckText(field, s, maxChars*utf8.UTFMax) {
+	if !p.CheckText(field, s, len(s)) { // its length is counted in characters
 		return
 	}
 	switch n := utf8.RuneCountInString(s); {

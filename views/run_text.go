@@ -6,31 +6,23 @@ import (
 	"taskyard/task"
 )
 
-// phaseWords say a phase of a run for people.
+// phaseWords say a phase of a run after its name, where its state alone would be
+// no sentence.
 var phaseWords = map[task.Phase]string{
 	task.PhaseApproval: "waits for approval", task.PhaseQueued: "is queued",
 	task.PhaseStarting: "is starting", task.PhaseWorking: "is working",
 	task.PhasePermission: "asks for permission", task.PhaseCondensing: "is writing its summary",
-	task.PhaseEnded: "completed", task.PhaseError: "failed: the program ended with an error",
-	task.PhaseTimeout: "failed: over its time limit", task.PhaseIdle: "failed: no progress",
-	task.PhaseTokens: "failed: over its token limit", task.PhaseCost: "failed: over its cost limit",
-	task.PhaseTurns: "failed: over its turn limit", task.PhaseCrash: "failed: the program crashed",
-	task.PhaseProtocol: "failed: the program broke its protocol", task.PhaseAuth: "failed: credentials refused",
-	task.PhaseLost: "lost: the server stopped",
-	task.PhaseBy:   "was stopped", task.PhaseDenied: "was rejected", task.PhaseExpired: "expired: nobody decided in time",
+	task.PhaseBy: "was stopped", task.PhaseDenied: "was rejected", task.PhaseExpired: "expired: nobody decided in time",
 	task.PhaseTaskClosed: "was stopped: its task closed", task.PhaseShutdown: "was stopped: the server shut down",
 }
 
 // RunSentence says a run's state after its name: "is working", "failed: no
-// progress". A permission that was refused at the end of a run is a failure.
+// progress".
 func RunSentence(r *task.Run) string {
-	if r.Status == task.RunFailed && r.Phase == task.PhasePermission {
-		return "failed: permission refused"
-	}
-	if w := phaseWords[r.Phase]; w != "" {
+	if w := phaseWords[r.Phase]; w != "" && r.Status != task.RunFailed {
 		return w
 	}
-	return string(r.Status)
+	return r.State().Text()
 }
 
 // eventWords say the kinds of events after the actor's name.

@@ -112,7 +112,7 @@ func (p *parser) setRunner(f field) {
 	if p.opt.AnyRunner {
 		p.a.Runner = s
 		p.warn(f.line, "Name the data folder, such as --data ./data, to have it checked",
-			"whether the runner %s is configured is not known", task.Quote(s))
+			"the runner %s was not checked: no configuration was found", task.Quote(s))
 		return
 	}
 	names := append(slices.Sorted(maps.Keys(p.opt.Runners)), RunnerNone)

@@ -23,7 +23,7 @@ func providerOf(c *config.Config, name string) (provider, problem string) {
 	case provider != "":
 		return provider, ""
 	case len(names) == 0:
-		return "", "no model provider is configured; it claims its tasks with a token"
+		return "", "no model provider is configured: add [providers.NAME] to taskyard.toml and send SIGHUP to the server"
 	case len(names) > 1:
 		return "", fmt.Sprintf("several model providers are configured: set provider in [runners.%s] to the one it uses: %s",
 			name, strings.Join(names, ", "))

@@ -22,7 +22,7 @@ func TestWhichProviderABuiltinRunnerUses(t *testing.T) {
 		want      string // runner, provider, model, problem
 		pull      string // why agents without a runner are pull-only
 	}{
-		{"none is configured", nil, nil, "", "no model provider is configured; it claims its tasks with a token"},
+		{"none is configured", nil, nil, "", "no model provider is configured: add [providers.NAME] to taskyard.toml and send SIGHUP to the server"},
 		{"the only one", one, nil, "builtin a m ok", ""},
 		{
 			"several, and none is chosen", two, nil, "",

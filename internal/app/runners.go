@@ -63,6 +63,8 @@ func AgentOptions(c *config.Config) agentfile.Options {
 	pullOnly := func(name string) string {
 		kind, ok := runner.FindKind(kinds[name].Name)
 		switch {
+		case kinds[name].Name == "": // of another configuration
+			return ""
 		case !ok:
 			return "runners of kind " + kinds[name].Name + " are not part of this version"
 		case kind.Missing == nil:

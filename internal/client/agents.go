@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -12,7 +13,7 @@ import (
 )
 
 // AgentList lists the agents.
-type AgentList struct{}
+type AgentList struct{ Quiet }
 
 // agentLine is what the server returns of an agent.
 type agentLine struct {
@@ -34,27 +35,28 @@ func (a *agentLine) state() string {
 	return string(a.Status)
 }
 
-// started says by what an agent is started.
-func (a *agentLine) started(runners []task.RunnerInfo) string {
+// runner names the runner of an agent, and what is wrong with it.
+func (a *agentLine) runner(runners []task.RunnerInfo) string {
 	if a.PullOnly {
-		return "by itself"
+		return "pull-only"
 	}
-	for _, r := range runners {
-		if r.Name == a.Runner && r.State() == "missing" {
-			return a.Runner + ": not ready"
-		}
+	i := slices.IndexFunc(runners, func(r task.RunnerInfo) bool { return r.Name == a.Runner })
+	switch {
+	case i >= 0 && runners[i].State() == "missing":
+		return a.Runner + " (not ready)"
+	case a.EnforcementGap == "":
+		return a.Runner
+	case i >= 0 && runners[i].EnforcesTools:
+		return a.Runner + " (partly enforced)"
 	}
-	if a.EnforcementGap != "" {
-		return a.Runner + ": tools not held"
-	}
-	return a.Runner
+	return a.Runner + " (not enforced)"
 }
 
 // marks stand for the verdicts on definitions, as on the page of agents.
 var marks = map[task.AgentStatus]string{task.AgentValid: "✓ ", task.AgentWarning: "⚠ ", task.AgentInvalid: "✗ "}
 
 // Run lists the agents with their load and tools.
-func (AgentList) Run(e *Env) error {
+func (c AgentList) Run(e *Env) error {
 	var out struct {
 		Agents  []agentLine
 		Runners []task.RunnerInfo
@@ -68,10 +70,10 @@ func (AgentList) Run(e *Env) error {
 		for i, a := range out.Agents {
 			rows[i] = []string{
 				a.ID, marks[a.Status] + a.state(), strconv.Itoa(a.Load.Queued), strconv.Itoa(a.Load.Working),
-				a.started(out.Runners), strings.Join(a.Tools, " "), a.Description,
+				a.runner(out.Runners), strings.Join(a.Tools, " "), a.Description,
 			}
 		}
-		e.table([]string{"AGENT", "STATUS", "QUEUED", "WORKING", "STARTED", "TOOLS", "DESCRIPTION"}, rows)
+		e.listed(c.Quiet.Quiet, []string{"AGENT", "STATUS", "QUEUED", "WORKING", "RUNNER", "TOOLS", "DESCRIPTION"}, rows)
 	})
 }
 

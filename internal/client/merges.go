@@ -14,6 +14,7 @@ type MergeList struct {
 	Project string `help:"Only merges of this project." placeholder:"KEY" complete:"project"`
 	Limit   int    `help:"Maximum number of ended merges (1 to 200; default 50)." placeholder:"N"`
 	Before  string `help:"Only ended merges with a smaller number." placeholder:"N"`
+	Quiet
 }
 
 // Run lists the queue in its order, then ended merges, the newest first.
@@ -40,7 +41,7 @@ func (c *MergeList) Run(e *Env) error {
 			}
 			rows = append(rows, []string{m.ID.String(), string(m.State), m.Project, m.Into, hash(m.TaskID), at(when), moved, said})
 		}
-		e.table([]string{"MERGE", "STATE", "PROJECT", "INTO", "TASK", "SINCE", "COMMIT", "TITLE"}, rows)
+		e.listed(c.Quiet.Quiet, []string{"MERGE", "STATE", "PROJECT", "INTO", "TASK", "SINCE", "COMMIT", "TITLE"}, rows)
 	})
 }
 

@@ -61,6 +61,17 @@ func columnsOf(r rune) int {
 	return 1
 }
 
+// listed prints a list as a table, or only the first column of it, the IDs.
+func (e *Env) listed(quiet bool, head []string, rows [][]string) {
+	if !quiet {
+		e.table(head, rows)
+		return
+	}
+	for _, r := range rows {
+		e.say("%s", printable(r[0]))
+	}
+}
+
 // table prints rows with aligned columns. The last one takes what is left of
 // the terminal's width.
 func (e *Env) table(head []string, rows [][]string) {

@@ -45,10 +45,10 @@ func (e *Env) projects() (raw []byte, list []projectLine, err error) {
 }
 
 // ProjectList lists projects.
-type ProjectList struct{}
+type ProjectList struct{ Quiet }
 
 // Run lists them by key.
-func (ProjectList) Run(e *Env) error {
+func (c ProjectList) Run(e *Env) error {
 	raw, list, err := e.projects()
 	if err != nil {
 		return err
@@ -62,7 +62,7 @@ func (ProjectList) Run(e *Env) error {
 			}
 			rows[i] = []string{p.Key, strconv.Itoa(p.OpenTasks), strconv.Itoa(p.InReview), strconv.Itoa(p.InMerge), p.Repository, name}
 		}
-		e.table([]string{"KEY", "OPEN", "REVIEW", "MERGE", "REPOSITORY", "NAME"}, rows)
+		e.listed(c.Quiet.Quiet, []string{"KEY", "OPEN", "REVIEW", "MERGE", "REPOSITORY", "NAME"}, rows)
 	})
 }
 

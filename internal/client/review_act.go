@@ -140,7 +140,7 @@ func (c *OneResult) vote(e *Env, act, digest, text string) error {
 		if act != "accept" {
 			did = "requested changes on"
 		}
-		e.say("%s result %d of %s with the digest %s: the task is %s", did, r.Number, hash(t.ID), digest, stateOf(&t, nil))
+		e.say("%s result %d of %s (digest %s); task %s", did, r.Number, hash(t.ID), digest, stateOf(&t, nil))
 	})
 }
 

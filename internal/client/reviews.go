@@ -24,10 +24,10 @@ type Reviews struct {
 }
 
 // ReviewList lists results that wait for people.
-type ReviewList struct{}
+type ReviewList struct{ Quiet }
 
 // Run lists the results of the inbox, the oldest first.
-func (ReviewList) Run(e *Env) error {
+func (c ReviewList) Run(e *Env) error {
 	var in task.Inbox
 	raw, err := e.call("GET", "/api/inbox", nil, &in)
 	if err != nil {
@@ -38,7 +38,7 @@ func (ReviewList) Run(e *Env) error {
 		for i, r := range in.Reviews {
 			rows[i] = []string{r.TaskID.String(), strconv.Itoa(r.Number), r.Author, at(r.At), r.Title}
 		}
-		e.table([]string{"TASK", "RESULT", "AUTHOR", "SINCE", "TITLE"}, rows)
+		e.listed(c.Quiet.Quiet, []string{"TASK", "RESULT", "AUTHOR", "SINCE", "TITLE"}, rows)
 		if left := in.Totals.Reviews - len(rows); left > 0 {
 			fmt.Fprintf(e.Stderr, "%d more are not shown\n", left)
 		}

@@ -44,6 +44,7 @@ type RunList struct {
 	Task   string `help:"Only runs of this task." placeholder:"ID" complete:"task"`
 	Limit  int    `help:"Maximum number of results (1 to 200; default 50)." placeholder:"N"`
 	Before string `help:"Continue after an earlier page." placeholder:"CURSOR"`
+	Quiet
 }
 
 // Run lists runs.
@@ -62,7 +63,7 @@ func (c *RunList) Run(e *Env) error {
 		for i, r := range p.Runs {
 			rows[i] = []string{r.ID.String(), runState(r), hash(r.TaskID), r.Agent, string(r.Cause), at(r.CreatedAt), r.TaskTitle}
 		}
-		e.table([]string{"RUN", "STATE", "TASK", "AGENT", "CAUSE", "CREATED", "TITLE"}, rows)
+		e.listed(c.Quiet.Quiet, []string{"RUN", "STATE", "TASK", "AGENT", "CAUSE", "CREATED", "TITLE"}, rows)
 		e.more("--before", p.Next)
 	})
 }

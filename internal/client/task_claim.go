@@ -2,7 +2,6 @@ package client
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -326,6 +325,4 @@ func (e *Env) sayRun(r *task.Run, quiet bool) {
 	e.say("run %s of #%s by %s: %s", r.ID, r.TaskID, printable(r.Agent), runState(r))
 }
 
-func runState(r *task.Run) string {
-	return fmt.Sprintf("%s (%s)", printable(string(r.Status)), printable(string(r.Phase)))
-}
+func runState(r *task.Run) string { return printable(r.State().Text()) }

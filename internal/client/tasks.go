@@ -159,6 +159,7 @@ type TaskHistory struct {
 	To      string `help:"Archived before, RFC 3339." placeholder:"TIME"`
 	Limit   int    `help:"Maximum number of results (1 to 200; default 50)." placeholder:"N"`
 	Before  string `help:"Continue after an earlier page." placeholder:"CURSOR"`
+	Quiet
 }
 
 // Run lists history.
@@ -175,7 +176,7 @@ func (c *TaskHistory) Run(e *Env) error {
 		for i, t := range p.Tasks {
 			rows[i] = []string{t.ID.String(), string(t.Status), at(t.ArchivedAt), t.Owner, t.Title}
 		}
-		e.table([]string{"ID", "STATE", "ARCHIVED", "OWNER", "TITLE"}, rows)
+		e.listed(c.Quiet.Quiet, []string{"ID", "STATE", "ARCHIVED", "OWNER", "TITLE"}, rows)
 		e.more("--before", p.Next)
 	})
 }

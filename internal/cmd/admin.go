@@ -5,13 +5,16 @@ package cmd
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"taskyard/db"
 	"taskyard/internal/app"
+	"taskyard/internal/client"
 	"taskyard/internal/config"
 	"taskyard/service"
 	"taskyard/task"
@@ -106,6 +109,7 @@ func readLine(r io.Reader) (string, error) {
 
 type tokenCmd struct {
 	Create tokenCreateCmd `cmd:"" help:"Create a token and print it to stdout."`
+	List   tokenListCmd   `cmd:"" help:"List the tokens that are not revoked; their secrets are not stored."`
 	Revoke tokenRevokeCmd `cmd:"" help:"Revoke a token by its number, name or first characters."`
 }
 
@@ -168,6 +172,27 @@ func (c *tokenCreateCmd) create(ctx context.Context, in *app.Instance, by task.A
 	}
 }
 
+type tokenListCmd struct {
+	settings
+	JSON client.JSONFlag `name:"json" help:"Print JSON."`
+}
+
+// Run lists tokens, also when the server does not run.
+func (c *tokenListCmd) Run(e *Env, ce *client.Env) error {
+	return c.withInstance(e, func(in *app.Instance) error {
+		list, err := in.Service.Tokens(e.Ctx, admin)
+		if err != nil {
+			return err
+		}
+		list = slices.DeleteFunc(list, func(t task.Token) bool { return t.RevokedAt != 0 })
+		if ce.JSON {
+			return json.NewEncoder(e.Stdout).Encode(map[string]any{"tokens": list})
+		}
+		ce.Tokens(list)
+		return nil
+	})
+}
+
 type tokenRevokeCmd struct {
 	settings
 	Token string `arg:"" help:"Number, name, or first characters (ty_…)."`
@@ -186,8 +211,12 @@ func (c *tokenRevokeCmd) Run(e *Env) error {
 				found = append(found, t)
 			}
 		}
-		if len(found) != 1 {
-			return fmt.Errorf("%d tokens fit %q; give the number", len(found), c.Token)
+		switch len(found) {
+		case 0:
+			return fmt.Errorf("no token is called %q; taskyard token list shows their numbers", c.Token)
+		case 1:
+		default:
+			return fmt.Errorf("%d tokens fit %q; give the number, which taskyard token list shows", len(found), c.Token)
 		}
 		if err := in.Service.RevokeToken(e.Ctx, admin, found[0].ID); err != nil {
 			return err

@@ -46,6 +46,8 @@ func (v *verdict) runner() string {
 	switch {
 	case v.PullOnly:
 		return v.Runner + ", not started by Taskyard: " + v.PullReason
+	case v.Kind == "":
+		return v.Runner + " (not checked)"
 	case v.Kind != "" && v.Kind != v.Runner:
 		return v.Runner + ", of kind " + v.Kind
 	}

@@ -113,7 +113,7 @@ func (c *restoreCmd) report(out io.Writer, data string, r app.Restored) {
 func (c *restoreCmd) tell(out io.Writer, v db.Revived) {
 	if !v.Compared {
 		fmt.Fprintln(out, "there was no previous database to compare with: tokens that were revoked since "+
-			"the backup are valid again; look through them with taskyard token revoke")
+			"the backup are valid again; list them with taskyard token list")
 		if v.Sessions > 0 && !c.Revive {
 			fmt.Fprintf(out, "the %d sessions of the backup are ended: people sign in again\n", v.Sessions)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -71,6 +72,13 @@ func misused(e *Env, args []string, err error) int {
 	if len(args) > 0 && strings.HasPrefix(err.Error(), "unexpected argument "+args[0]) && at == "taskyard serve" {
 		fmt.Fprintf(e.Stderr, "taskyard: there is no command %s; taskyard --help lists them\n", client.Printable(args[0]))
 		return client.ExitUsage
+	}
+	if flag, isFlag := strings.CutPrefix(err.Error(), "unknown flag "); isFlag {
+		flag, _, _ = strings.Cut(flag, ",") // "did you mean" a flag, which is no number
+		if _, no := strconv.ParseFloat(flag, 64); no == nil {
+			fmt.Fprintf(e.Stderr, "taskyard: %s looks like a flag; write -- %s for a negative value; see %s --help\n", flag, flag, at)
+			return client.ExitUsage
+		}
 	}
 	if p != nil && p.Context != nil {
 		if word, name := meant(p.Context.Selected(), args); name != "" {

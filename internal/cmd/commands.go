@@ -28,7 +28,7 @@ type Commands struct {
 	Import     importCmd     `cmd:"" group:"data" help:"Read the files of an export, Beads, Task Master or Backlog.md. All or nothing; --dry-run writes nothing."`
 	Database   dbCmd         `cmd:"" group:"data" name:"db" help:"Copy the database between SQLite and PostgreSQL."`
 	User       userCmd       `cmd:"" group:"data" help:"Add people and set passwords, without a browser."`
-	Token      tokenCmd      `cmd:"" group:"data" help:"Create and revoke tokens, without a browser."`
+	Token      tokenCmd      `cmd:"" group:"data" help:"Create, list and revoke tokens, without a browser."`
 	Notify     notifyCmd     `cmd:"" group:"data" help:"Test the external notification services."`
 	Config     configCmd     `cmd:"" group:"data" help:"Print the effective configuration and where each value comes from."`
 	Completion completionCmd `cmd:"" group:"self" help:"Print the completion script of a shell."`

@@ -13,7 +13,7 @@ import (
 const exitUnreached = 4
 
 type mcpCmd struct {
-	Profile string `enum:",core" default:"" help:"Set of tools: all, or core, the ten that every agent needs." placeholder:"core"`
+	Profile string `enum:"all,core" default:"all" help:"Set of tools: all, or core, the eleven that every agent needs." placeholder:"all|core"`
 }
 
 // Run bridges stdin and stdout to the MCP server of Taskyard, for agents that

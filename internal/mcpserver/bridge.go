@@ -26,7 +26,7 @@ var ErrRefused = errors.New("the server refuses the token")
 type BridgeOptions struct {
 	URL     string // of the server, such as http://127.0.0.1:8080
 	Token   string
-	Profile string // "" or core
+	Profile string // all or core; "" is all
 	Stdin   io.Reader
 	Stdout  io.Writer // takes protocol messages alone
 	HTTP    http.RoundTripper
@@ -178,7 +178,7 @@ func (b *bridge) plain(err error) error {
 
 func (b *bridge) exchange(ctx context.Context, msg jsonrpc.Message) error {
 	endpoint := strings.TrimSuffix(b.opt.URL, "/") + "/mcp"
-	if b.opt.Profile != "" {
+	if p := b.opt.Profile; p != "" && p != string(profileFull) { // older servers know no profile "all"
 		endpoint += "?profile=" + b.opt.Profile
 	}
 	conn, err := (&mcp.StreamableClientTransport{

@@ -112,7 +112,7 @@ func (ts *testServer) turnedAway(caller, tool string, a args) bool {
 		return true
 	}
 	text := textOf(res)
-	return res.IsError && (strings.Contains(text, "needs the permission") || strings.Contains(text, "does not have the capability") ||
+	return res.IsError && (strings.Contains(text, "it requires the role") || strings.Contains(text, "does not have the capability") ||
 		strings.Contains(text, "capabilities: tasks:own"))
 }
 

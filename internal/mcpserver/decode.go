@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -34,7 +35,7 @@ func decode(args []arg, raw json.RawMessage) (values, error) {
 		a, ok := find(args, f.name)
 		switch {
 		case !ok:
-			p.Add(f.name, "%s", unknown(args, f.name))
+			p.Add(f.name, "%s", unknown(args, got, f.name))
 		case v.has(a.name):
 			p.Add(f.name, "is given twice, as %s too", a.name)
 		default:
@@ -43,7 +44,7 @@ func decode(args []arg, raw json.RawMessage) (values, error) {
 	}
 	for _, a := range args {
 		if a.required && !v.has(a.name) {
-			p.Add(a.name, "is required (%s)", a.doc)
+			p.Add(a.name, "is required: %s", cmp.Or(spelledOut[a.doc], a.doc))
 		}
 	}
 	return v, p.Err()
@@ -108,7 +109,18 @@ func find(args []arg, name string) (arg, bool) {
 // immutable names what a caller may never write.
 var immutable = []string{"id", "createdBy", "createdAt", "threadId", "created_by", "created_at", "thread_id"}
 
-func unknown(args []arg, name string) string {
+// spelledOut are the shortest descriptions of arguments, where a sentence needs more.
+var spelledOut = map[string]string{"you": "the ID of the agent that you are", "task": "the ID of the task"}
+
+func unknown(args []arg, got []field, name string) string {
+	given := func(a arg) bool {
+		return slices.ContainsFunc(got, func(f field) bool { b, ok := find(args, f.name); return ok && a.name == b.name })
+	}
+	for _, a := range args {
+		if name == "id" && a.kind == isID && a.required && !given(a) {
+			return "is not a known argument; use " + a.name
+		}
+	}
 	if slices.Contains(immutable, name) {
 		return "never changes; leave it out"
 	}

@@ -48,7 +48,7 @@ func (h *handler) direct(w http.ResponseWriter, r *http.Request, body []byte) bo
 
 // offered finds a tool among those that the caller is offered.
 func (h *handler) offered(r *http.Request, name string) (tool, bool) {
-	p := profile(r.URL.Query().Get("profile"))
+	p := profileIn(r)
 	t, ok := byName[name]
 	if !ok || p == profileCore && !t.core || !h.lists(t) || !h.svc.UsesTasks(task.ActorIn(r.Context())) {
 		return tool{}, false

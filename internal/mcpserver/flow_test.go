@@ -75,7 +75,7 @@ func TestAPauseLetsFinishedWorkIn(t *testing.T) {
 		t.Fatal(err)
 	}
 	text, _ := a.ok("complete_and_signup", args{"task_id": id, "agent_name": "coder"})
-	starts(t, text, "Task #"+id+" completed\nNo task claimed: agent coder is paused by "+
+	starts(t, text, "Task #"+id+" completed\nNo task claimed: agent coder has been paused by "+
 		"user:maya since 2026-03-02T09:00:00.000Z: wrong color\n\n{")
 }
 

@@ -28,10 +28,8 @@ type textOnlyKey struct{}
 // ServeHTTP answers one request. It reads the body, lets long waits have
 // their time, and notifies the tools when the caller hangs up.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	switch p := profile(r.URL.Query().Get("profile")); p {
-	case profileFull, profileCore:
-	default:
-		http.Error(w, "unknown profile: leave it out for all tools, or ask for profile=core", http.StatusBadRequest)
+	if p := profileIn(r); p != profileFull && p != profileCore {
+		http.Error(w, "unknown profile: ask for profile=all, the default, or profile=core", http.StatusBadRequest)
 		return
 	}
 	textOnly := r.URL.Query().Get("content") == "text"

@@ -34,7 +34,7 @@ func TestToolsFitTheirBudgets(t *testing.T) {
 	for _, c := range []struct {
 		path         string
 		tools, token int
-	}{{"/mcp", 39, 4500}, {"/mcp?profile=core", 11, 1500}} {
+	}{{"/mcp", 39, 4500}, {"/mcp?profile=all", 39, 4500}, {"/mcp?profile=core", 11, 1500}} {
 		names, _ := ts.connect("coder", c.path).tools()
 		_, raw, _ := ts.answer("coder", c.path, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
 		t.Logf("%s: %d tools, %d bytes, %d tokens of %d", c.path, len(names), len(raw), len(raw)/4, c.token)

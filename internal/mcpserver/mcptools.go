@@ -5,6 +5,7 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -28,10 +29,15 @@ type profile string
 // The profiles that a caller may ask for by ?profile=, and that of callers
 // without the right to any.
 const (
-	profileFull profile = ""
+	profileFull profile = "all"
 	profileCore profile = "core"
 	profileNone profile = "none of the tools"
 )
+
+// profileIn returns the profile that a request asks for, by default all tools.
+func profileIn(r *http.Request) profile {
+	return profile(cmp.Or(r.URL.Query().Get("profile"), string(profileFull)))
+}
 
 // handler is the handler of /mcp.
 type handler struct {
@@ -100,5 +106,5 @@ func (h *handler) serverFor(r *http.Request) *mcp.Server {
 	if !h.svc.UsesTasks(task.ActorIn(r.Context())) {
 		return h.servers[profileNone]
 	}
-	return h.servers[profile(r.URL.Query().Get("profile"))]
+	return h.servers[profileIn(r)]
 }

@@ -169,5 +169,5 @@ func notSignedIn(text string) bool {
 
 func (r *reader) unauthorized(text string) supervise.Outcome {
 	return supervise.Permanent(task.PhaseAuth, "The credentials are missing or refused: "+text+
-		". Give the runner ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN.")
+		". Set secret_env of the runner to ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN, a variable of the server.")
 }

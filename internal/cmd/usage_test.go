@@ -1,0 +1,69 @@
+package cmd
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+)
+
+func TestANegativeNumberIsNoUnknownFlag(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"task", "show", "-4"}, {"settings", "set", "runs.max_parallel", "-4"}} {
+		code, out := runs(t, args...)
+		if code != exitUsage || !strings.Contains(out, "-4 looks like a flag; write -- -4 for a negative value; see taskyard "+args[0]) {
+			t.Errorf("%v: %d %s", args, code, out)
+		}
+	}
+	if code, out := runs(t, "task", "show", "--nope"); code != exitUsage || !strings.Contains(out, "unknown flag --nope") {
+		t.Errorf("%d %s", code, out)
+	}
+}
+
+func TestTheToolsOfMCPMayBeAskedForByName(t *testing.T) {
+	t.Parallel()
+	if code, out := runs(t, "mcp", "--profile", "all"); !strings.Contains(out, "set TASKYARD_TOKEN") {
+		t.Errorf("%d %s", code, out)
+	}
+	if code, out := runs(t, "mcp", "--profile", "most"); code != exitUsage || !strings.Contains(out, "all") {
+		t.Errorf("%d %s", code, out)
+	}
+}
+
+func TestTokensAreListedWithoutTheirSecrets(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var secrets []string
+	for _, scope := range []string{"operate", "read"} {
+		code, out := runs(t, "token", "create", "--data", dir, "--scope", scope, "--name", "for-"+scope)
+		if code != 0 {
+			t.Fatalf("%d %s", code, out)
+		}
+		secrets = append(secrets, strings.TrimSpace(out))
+	}
+	list := func(args ...string) string {
+		t.Helper()
+		code, out := runs(t, append([]string{"token", "list", "--data", dir}, args...)...)
+		for _, s := range secrets {
+			if strings.Contains(out, s) {
+				t.Errorf("a secret is in %s", out)
+			}
+		}
+		if code != 0 {
+			t.Errorf("%d %s", code, out)
+		}
+		return out
+	}
+	if out := list(); !regexp.MustCompile(`(?m)^\d+ .* operate .* for-operate$`).MatchString(out) || !strings.Contains(out, "for-read") {
+		t.Errorf("%s", out)
+	}
+	if code, out := runs(t, "token", "revoke", "--data", dir, "nope"); code != 1 ||
+		!strings.Contains(out, `no token is called "nope"; taskyard token list shows their numbers`) {
+		t.Errorf("%d %s", code, out)
+	}
+	if code, out := runs(t, "token", "revoke", "--data", dir, "for-read"); code != 0 {
+		t.Errorf("%d %s", code, out)
+	}
+	if out := list("--json"); !strings.Contains(out, `"name":"for-operate"`) || strings.Contains(out, "for-read") {
+		t.Errorf("%s", out)
+	}
+}

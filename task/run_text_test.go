@@ -1,0 +1,29 @@
+package task
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestAStateSaysWhatItsPhaseAdds(t *testing.T) {
+	t.Parallel()
+	for s, want := range map[State]string{
+		{RunPending, PhaseQueued}:      "pending: queued",
+		{RunRunning, PhaseWorking}:     "running",
+		{RunCompleted, PhaseEnded}:     "completed",
+		{RunFailed, PhaseIdle}:         "failed: no progress",
+		{RunFailed, PhasePermission}:   "failed: permission refused",
+		{RunCanceled, PhaseBy}:         "canceled",
+		{RunCanceled, PhaseTaskClosed}: "canceled: task closed",
+		{RunStatus("x"), Phase("y")}:   "x",
+	} {
+		if got := s.Text(); got != want {
+			t.Errorf("%s: %q, want %q", s, got, want)
+		}
+	}
+	for _, s := range States {
+		if s.Status == RunFailed && !strings.HasPrefix(s.Text(), "failed: ") {
+			t.Errorf("%s has no text", s)
+		}
+	}
+}
