@@ -120,7 +120,7 @@ var Codes = []struct {
 	{CodeNotYourName, "An agent may speak only as itself. Use the agent that the token belongs to, or a token with the scope act-as."},
 	{CodeCrossSite, "The browser request came from another site, or without its form token. Reload the page and send again."},
 	{CodeMisdirected, "The Host header is not one that this server answers to. Set public_url or allowed_hosts."},
-	{CodeNotFound, "There is nothing at this path."},
+	{CodeNotFound, "No endpoint has this path, or the thing that it names does not exist."},
 	{CodeTaskNotFound, "No task has this id."},
 	{CodeRunNotFound, "No run has this id."},
 	{CodeAgentNotFound, "No agent has this id."},
