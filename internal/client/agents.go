@@ -45,7 +45,7 @@ func (a *agentLine) started(runners []task.RunnerInfo) string {
 		}
 	}
 	if a.EnforcementGap != "" {
-		return a.Runner + ": tools not held"
+		return a.Runner + ": tools not enforced"
 	}
 	return a.Runner
 }
