@@ -166,11 +166,11 @@ func wantsPage(c echo.Context) bool {
 func (s *Server) sendProblem(c echo.Context, p *Problem) {
 	b, err := marshalJSON(p)
 	if err != nil {
-		s.log.Error("problem not encoded", "error", err)
+		s.log.Error("failed to encode the problem", "error", err)
 		return
 	}
 	if err := c.Blob(p.Status, "application/problem+json", b); err != nil {
-		s.log.Debug("answer not sent", "error", err)
+		s.log.Debug("failed to send the answer", "error", err)
 	}
 }
 
@@ -195,7 +195,7 @@ func (s *Server) toLogin(c echo.Context, p *Problem) {
 		return
 	}
 	if err := c.Redirect(http.StatusSeeOther, views.URL.Login(next)); err != nil {
-		s.log.Debug("answer not sent", "error", err)
+		s.log.Debug("failed to send the answer", "error", err)
 	}
 }
 
