@@ -174,7 +174,7 @@ var Codes = []struct {
 	{CodeChecksFailed, "A required check did not pass, so the task is not completed. The message names it, with the end of its log. " +
 		"Fix the cause and complete the task again."},
 	{CodeChecksRunning, "The checks of the task are still running. Make the same call again: it waits for them, and gets what came out."},
-	{CodeReviewNeeded, "The task belongs to a project, so it is completed alone, by its own call: its checks run, " +
+	{CodeReviewNeeded, "The task belongs to a project, so it is completed only by its own call: its checks run, " +
 		"and people may have to accept the result."},
 	{CodeResultNotFound, "The task has no such result."},
 	{CodeResultClosed, "The result is no longer under review. The message says what became of it."},
