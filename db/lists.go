@@ -183,7 +183,7 @@ func queueOrder(w *where, after string, limit int) (from string, args []any, err
 	place, err := strconv.ParseInt(lastPrio, 10, 64)
 	lastAge, lastID, malformed := pair(rest)
 	if err != nil || malformed != nil {
-		return "", nil, task.FieldErrorf("after", "is not a cursor that this list gave")
+		return "", nil, task.FieldErrorf("after", "is not a cursor of this list; use the value of next")
 	}
 	from = " FROM (SELECT " + keys + tasks + w.sql() + " AND " + prio + " = ? AND (" + age + ", " + id + ") > (?, ?)" +
 		" UNION ALL SELECT " + keys + tasks + w.sql() + " AND " + prio + " < ?" + inOrder + " LIMIT ?)" + whole
@@ -218,7 +218,7 @@ func (rx *Rx) History(f task.HistoryFilter) ([]*task.Task, string, error) {
 	if f.Before != "" {
 		at, id, err := pair(f.Before)
 		if err != nil {
-			return nil, "", task.FieldErrorf("before", "is not a cursor that this list gave")
+			return nil, "", task.FieldErrorf("before", "is not a cursor of this list; use the value of next")
 		}
 		if f.Label != "" {
 			w.add("(l.archived_at, l.task_id) < (?, ?)", at, id)

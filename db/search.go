@@ -28,7 +28,7 @@ func (rx *Rx) searchHistory(f task.HistoryFilter) ([]*task.Task, string, error) 
 	if f.Before != "" {
 		var err error
 		if _, before, err = pair(f.Before); err != nil {
-			return nil, "", task.FieldErrorf("before", "is not a cursor that this list gave")
+			return nil, "", task.FieldErrorf("before", "is not a cursor of this list; use the value of next")
 		}
 	}
 	found, err := rx.matches(f, before, f.Limit+1)

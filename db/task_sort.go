@@ -166,7 +166,7 @@ func offset(after string) (int, error) {
 	}
 	n, err := strconv.Atoi(after)
 	if err != nil || n < 0 {
-		return 0, task.FieldErrorf("after", "is not a cursor that this list gave")
+		return 0, task.FieldErrorf("after", "is not a cursor of this list; use the value of next")
 	}
 	return n, nil
 }

@@ -118,7 +118,7 @@ func (d *DB) rescue() {
 			"taskyard restore --replace " +
 			filepath.Base(to)
 	} else if err := writeRestoreNote(d.path, restoreNote{From: filepath.Base(to), Kept: keptName(d.path, d.now())}); err != nil {
-		d.log.Error("rescue not noted", "error", err)
+		d.log.Error("failed to record the rescue", "error", err)
 		what = "stop the server, then taskyard restore --replace " + filepath.Base(to)
 	}
 	e := *d.fault.Load().err

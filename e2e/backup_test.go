@@ -332,7 +332,7 @@ func TestCopiesOfADatabaseAreRestored(t *testing.T) {
 	s.kill()
 	file := plainCopy(t, s.data)
 	said := must(t, "", "restore", "--replace", "--data", s.data, file)
-	if !strings.Contains(said, "a database alone") || !strings.Contains(said, "taskyard.db.replaced") {
+	if !strings.Contains(said, "is only a database") || !strings.Contains(said, "taskyard.db.replaced") {
 		t.Errorf("it says %s", said)
 	}
 	must(t, "", "check", "--data", s.data)

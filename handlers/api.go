@@ -169,7 +169,7 @@ func (s *Server) allow(ctx context.Context, wait time.Duration) {
 	// While a request is held, the server reads ahead to see whether the caller
 	// is still there: a read limit that ends would pass for a caller gone.
 	if err := errors.Join(rc.SetReadDeadline(end), rc.SetWriteDeadline(end)); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		s.log.DebugContext(ctx, "deadline not extended", "error", err)
+		s.log.DebugContext(ctx, "failed to extend the deadline", "error", err)
 	}
 }
 

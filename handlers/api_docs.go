@@ -477,7 +477,7 @@ var apiDocs = map[string]apiDoc{
 		Tag:     "Tokens",
 		Summary: "Create a token",
 		Desc: "Admins make any. Every other person who is signed in makes tokens of their own account (own), with at most their role; " +
-			"a token makes none, unless it is an admin's. The secret is in this answer alone; " +
+			"a token makes none, unless it is an admin's. The secret is only in this answer; " +
 			"an Idempotency-Key has no effect here, as the secret is not stored.",
 	},
 	"DELETE /api/tokens/{id}": {

@@ -26,8 +26,8 @@ type eventsOut struct {
 type statsIn struct {
 	Since   queryTime `query:"since" doc:"RFC 3339; default: 24 hours ago, or with by=day 30 days ago"`
 	By      string    `query:"by" enum:"hour,day" default:"hour"`
-	Agent   string    `query:"agent" doc:"times, groups and spans of one agent alone"`
-	Project string    `query:"project" doc:"of the tasks of one project alone; its queue is not measured"`
+	Agent   string    `query:"agent" doc:"only times, groups and spans of one agent"`
+	Project string    `query:"project" doc:"only of the tasks of one project; its queue is not measured"`
 }
 
 // runTotals sums the ended runs of an hour or day.

@@ -82,6 +82,11 @@ func TestReadiness(t *testing.T) {
 		s.do("nobody", "HEAD", "/healthz", "").want(200)
 		s.do("nobody", "HEAD", "/readyz", "").want(503)
 	})
+	t.Run("an answer of a health check is no error of the server", func(t *testing.T) {
+		if log := s.log.String(); strings.Contains(log, "route=/readyz") {
+			t.Error(log)
+		}
+	})
 }
 
 func TestHealthChecksSeeThatAServerStops(t *testing.T) {

@@ -44,11 +44,28 @@ func init() {
 
 const isRequired = " is required"
 
+// parameterText returns what is said of a parameter that does not parse: the text
+// for the same mistake in a body. huma's own texts for it cannot be set.
+func parameterText(message string) string {
+	switch message {
+	case "invalid integer":
+		return validation.MsgExpectedInteger
+	case "invalid float", "invalid floating value":
+		return validation.MsgExpectedNumber
+	case "invalid boolean":
+		return validation.MsgExpectedBoolean
+	}
+	return strings.TrimPrefix(message, "invalid value: ")
+}
+
 // immutable names what a caller may never write. The last is a step's.
 var immutable = map[string]bool{"id": true, "createdBy": true, "createdAt": true, "threadId": true, "taskId": true}
 
 // newProblem gives huma's own refusals of an operation, if known, our body and codes.
 func newProblem(status int, msg string, errs []error, op *huma.Operation) *Problem {
+	if msg == "request body is required" {
+		msg = "The body is missing: send a JSON object"
+	}
 	p := &Problem{Status: status, Code: codeOf(status), Detail: msg}
 	var known nameFolds
 	for _, err := range errs {
@@ -80,7 +97,7 @@ func (p *Problem) note(d *huma.ErrorDetail, known *nameFolds, op *huma.Operation
 	malformed := func(why string) {
 		p.Status, p.Code, p.Detail = http.StatusBadRequest, string(task.CodeInvalidJSON), why
 	}
-	field, message := fieldOf(d.Location), d.Message
+	field, message := fieldOf(d.Location), parameterText(d.Message)
 	switch {
 	case p.Status == http.StatusUnsupportedMediaType:
 		p.Detail = "Send Content-Type: application/json"

@@ -136,8 +136,8 @@ func (s *Server) apiExamineProject(ctx context.Context, in *ProjectPath) (*findi
 }
 
 type mergesIn struct {
-	Project string `query:"project" doc:"merges of this project alone"`
-	Before  cursor `query:"before" doc:"ended merges with a smaller id alone"`
+	Project string `query:"project" doc:"only merges of this project"`
+	Before  cursor `query:"before" doc:"only ended merges with a smaller id"`
 	Limit   int    `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"of ended merges"`
 }
 

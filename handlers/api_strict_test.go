@@ -228,6 +228,41 @@ func TestUnknownFieldsAreAnsweredWithTheKnownOnes(t *testing.T) {
 	}
 }
 
+func TestTheDetailNamesTheFieldAndTheFix(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.create("pull", "")
+	for _, c := range []struct {
+		method, path, body string
+		status             int
+		want               string
+	}{
+		{"GET", "/api/tasks?after=x", "", 422, "after: is not a cursor of this list; use the value of next"},
+		{"GET", "/api/tasks/history?before=x", "", 422, "before: is not a cursor of this list; use the value of next"},
+		{"GET", "/api/tasks?label=A+b", "", 422, "label: must be 1 to 32 characters of a-z, 0-9 and -"},
+		{"GET", "/api/tasks?limit=x", "", 422, "limit: must be a whole number"},
+		{"GET", "/api/tasks/history?from=x", "", 422, "from: \"x\" is not a time: give RFC 3339 such as 2026-01-31T12:00:00Z"},
+		{"PATCH", "/api/tasks/1/steps/x", `{"title":"a"}`, 422, "index: must be a whole number"},
+		{"PATCH", "/api/tasks/1", `{"priority":1e30}`, 422, "priority: must be a whole number within its limits"},
+		{"PATCH", "/api/tasks/1", `{"title":"a","version":1e30}`, 422, "version: must be a whole number within its limits"},
+		{"POST", "/api/tasks", "", 400, "The body is missing: send a JSON object"},
+		{"GET", "/api/nothing", "", 404, "No endpoint has this path; /api/docs lists all of them"},
+	} {
+		p := decode[Problem](s.do("operator", c.method, c.path, c.body).want(c.status))
+		if p.Detail != c.want {
+			t.Errorf("%s %s answers %q, want %q", c.method, c.path, p.Detail, c.want)
+		}
+	}
+	p := s.do("operator", "POST", "/api/tasks", fine, "Idempotency-Key", strings.Repeat("k", 300)).problem(422, task.CodeInvalidField)
+	if p.Detail != "Idempotency-Key: must be at most 200 bytes" {
+		t.Errorf("a long key is answered with %q", p.Detail)
+	}
+	p = s.do("operator", "PATCH", "/api/tasks/1", `{"title":"a"}`, "If-Match", "x").problem(422, task.CodeInvalidField)
+	if p.Detail != "If-Match: must be an ETag that this task had" {
+		t.Errorf("a tag of no form is answered with %q", p.Detail)
+	}
+}
+
 func TestUnknownPathsAndMethods(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

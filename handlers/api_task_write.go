@@ -19,8 +19,8 @@ type newTaskBody struct {
 	BlockedBy   []apiID        `json:"blockedBy,omitempty" doc:"tasks that must be done first, at most 100"`
 	Channel     string         `json:"channel,omitempty" doc:"default web"`
 	Project     string         `json:"project,omitempty" doc:"key of a project"`
-	Checks      []checkBody    `json:"checks,omitempty" doc:"beyond those of its project and its agent, at most 20. Reviewers and admins alone"`
-	Policy      *task.Review   `json:"policy,omitempty" doc:"who must accept its result, beyond what its project and its agent ask. Reviewers and admins alone"`
+	Checks      []checkBody    `json:"checks,omitempty" doc:"beyond those of its project and its agent, at most 20. Only reviewers and admins"`
+	Policy      *task.Review   `json:"policy,omitempty" doc:"who must accept its result, beyond what its project and its agent ask. Only reviewers and admins"`
 	Start       *bool          `json:"start,omitempty" doc:"false: an active task does not wake its owner"`
 }
 
@@ -66,9 +66,9 @@ type patchIn struct {
 		Owner       *string      `json:"owner,omitempty"`
 		Status      *string      `json:"status,omitempty" doc:"draft, active, done, canceled; or idle, working, complete"`
 		Labels      *[]string    `json:"labels,omitempty" doc:"the whole list; an empty one takes all off"`
-		Project     *string      `json:"project,omitempty" doc:"key of a project; empty for none. People alone, and not while a run is open"`
-		Checks      *[]checkBody `json:"checks,omitempty" doc:"its own checks as a whole list; an empty one takes all off. Reviewers and admins alone"`
-		Policy      *task.Review `json:"policy,omitempty" doc:"who must accept beyond what its project and its agent ask; 0 approvals: nobody. Reviewers and admins alone"`
+		Project     *string      `json:"project,omitempty" doc:"key of a project; empty for none. Only people, and not while a run is open"`
+		Checks      *[]checkBody `json:"checks,omitempty" doc:"its own checks as a whole list; an empty one takes all off. Only reviewers and admins"`
+		Policy      *task.Review `json:"policy,omitempty" doc:"who must accept beyond what its project and its agent ask; 0 approvals: nobody. Only reviewers and admins"`
 		Version     int64        `json:"version,omitempty" minimum:"1" doc:"the version that was read"`
 	}
 }

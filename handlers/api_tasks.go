@@ -54,9 +54,9 @@ type listTasksIn struct {
 	Status     task.Status     `query:"status" enum:"draft,active"`
 	WorkStatus task.WorkStatus `query:"workStatus" enum:"idle,working"`
 	Query      string          `query:"q" doc:"words in title or description; the last may be the beginning of one"`
-	Parent     pathID          `query:"parent" doc:"subtasks of this task alone"`
-	Label      string          `query:"label" doc:"tasks with this label alone"`
-	Project    string          `query:"project" doc:"tasks of this project alone"`
+	Parent     pathID          `query:"parent" doc:"only subtasks of this task"`
+	Label      string          `query:"label" doc:"only tasks with this label"`
+	Project    string          `query:"project" doc:"only tasks of this project"`
 	Limit      int             `query:"limit" minimum:"1" maximum:"500" default:"100"`
 	After      string          `query:"after" doc:"the cursor next of the page before"`
 	Full       bool            `query:"full" doc:"true: with descriptions"`
@@ -116,8 +116,8 @@ type historyIn struct {
 	Owner     string      `query:"owner" doc:"agent id"`
 	Status    task.Status `query:"status" enum:"done,canceled"`
 	CreatedBy string      `query:"createdBy" doc:"an actor: coder, or user:maya"`
-	Label     string      `query:"label" doc:"tasks with this label alone"`
-	Project   string      `query:"project" doc:"tasks of this project alone"`
+	Label     string      `query:"label" doc:"only tasks with this label"`
+	Project   string      `query:"project" doc:"only tasks of this project"`
 	Query     string      `query:"q" doc:"full text: words in title, description, comments, summaries, or in one line of a run's transcript"`
 	From      queryTime   `query:"from" doc:"archived at or after, RFC 3339"`
 	To        queryTime   `query:"to" doc:"archived before, RFC 3339"`

@@ -10,9 +10,9 @@ type todoIn struct {
 	AgentPath
 	Body struct {
 		Operation string  `json:"operation" enum:"list,count,lpush,rpush,lpop,rpop,lpeek,rpeek" doc:"l is the front, r is the back"`
-		Item      *string `json:"item,omitempty" doc:"for lpush and rpush alone: 1 to 4096 characters, not only white space; kept to the letter"`
-		After     string  `json:"after,omitempty" doc:"for list alone: the cursor next of the page before"`
-		Limit     int     `json:"limit,omitempty" doc:"for list alone: 1 to 1000, default 1000"`
+		Item      *string `json:"item,omitempty" doc:"only for lpush and rpush: 1 to 4096 characters, not only white space; kept to the letter"`
+		After     string  `json:"after,omitempty" doc:"only for list: the cursor next of the page before"`
+		Limit     int     `json:"limit,omitempty" doc:"only for list: 1 to 1000, default 1000"`
 	}
 }
 

@@ -73,7 +73,7 @@ type endIn struct {
 	RunPath
 	Body struct {
 		task.Hold
-		Status    string     `json:"status" enum:"completed,failed,returned" doc:"returned, for workers alone: back into the queue, the attempt uncounted"`
+		Status    string     `json:"status" enum:"completed,failed,returned" doc:"returned, only for workers: back into the queue, the attempt uncounted"`
 		Phase     task.Phase `json:"phase,omitempty" enum:"error,timeout,idle,tokens,cost,turns,crash,protocol,auth" doc:"of a failure; default error"`
 		Reason    string     `json:"reason,omitempty" doc:"of a failure, at most 2000 characters"`
 		Summary   string     `json:"summary,omitempty" doc:"of a success, at most 8000 characters"`

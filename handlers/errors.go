@@ -81,7 +81,7 @@ func (s *Server) problemOf(ctx context.Context, err error) *Problem {
 		p = ofError(e)
 		p.RequestID = requestIDOf(ctx)
 	case errors.As(err, &h) && h.Code == http.StatusNotFound:
-		p.Status, p.Code, p.Detail = h.Code, string(task.CodeNotFound), "Not found"
+		p.Status, p.Code, p.Detail = h.Code, string(task.CodeNotFound), pathNotFound
 	case errors.As(err, &h) && h.Code == http.StatusMethodNotAllowed:
 		p.Status, p.Code, p.Detail = h.Code, string(task.CodeMethodNotAllowed), "The path exists, but not with this method"
 	case errors.Is(err, context.Canceled):
@@ -95,13 +95,23 @@ func (s *Server) problemOf(ctx context.Context, err error) *Problem {
 	return p
 }
 
+// What is said of an unknown path: of pages, and of endpoints.
+const (
+	pathNotFound     = "Not found"
+	endpointNotFound = "No endpoint has this path; " + docsPath + " lists all of them"
+)
+
 // ofError is the problem that a caller may read.
 func ofError(e *task.Error) *Problem {
-	return &Problem{
+	p := &Problem{
 		Status: statuses[e.Kind], Title: http.StatusText(statuses[e.Kind]), Code: string(e.Code),
 		Detail: e.Message, Errors: e.AllFields(), More: e.More,
 		Task: e.Task, Version: e.Version, retry: e.Retry,
 	}
+	if e.Code == task.CodeInvalidField && len(p.Errors) > 0 {
+		p.Detail = task.JoinFields(p.Errors, p.More) // a message of one field does not name it
+	}
+	return p
 }
 
 const challenge = `Bearer realm="taskyard"`
@@ -119,6 +129,9 @@ func (s *Server) fail(err error, c echo.Context) {
 	}
 	if allowed := h.Get(echo.HeaderAllow); p.Status == http.StatusMethodNotAllowed && allowed != "" {
 		p.Detail += "; it has " + allowed
+	}
+	if p.Status == http.StatusNotFound && p.Detail == pathNotFound && isAPI(c.Request().URL.Path) {
+		p.Detail = endpointNotFound
 	}
 	setRetry(c, p.retry)
 	if !wantsPage(c) {
@@ -153,11 +166,11 @@ func wantsPage(c echo.Context) bool {
 func (s *Server) sendProblem(c echo.Context, p *Problem) {
 	b, err := marshalJSON(p)
 	if err != nil {
-		s.log.Error("problem not encoded", "error", err)
+		s.log.Error("failed to encode the problem", "error", err)
 		return
 	}
 	if err := c.Blob(p.Status, "application/problem+json", b); err != nil {
-		s.log.Debug("answer not sent", "error", err)
+		s.log.Debug("failed to send the answer", "error", err)
 	}
 }
 
@@ -182,7 +195,7 @@ func (s *Server) toLogin(c echo.Context, p *Problem) {
 		return
 	}
 	if err := c.Redirect(http.StatusSeeOther, views.URL.Login(next)); err != nil {
-		s.log.Debug("answer not sent", "error", err)
+		s.log.Debug("failed to send the answer", "error", err)
 	}
 }
 

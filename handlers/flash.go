@@ -23,7 +23,7 @@ func (s *Server) flashMore(c echo.Context, m more) {
 	}
 	b, err := json.Marshal(m)
 	if err != nil {
-		s.log.Error("flash not kept", "error", err) // plain texts: cannot be
+		s.log.Error("failed to store the flash message", "error", err) // plain texts: cannot be
 		return
 	}
 	s.sessions.Put(c.Request().Context(), keyMore, string(b))

@@ -79,7 +79,10 @@ func typeMismatch(e *json.SemanticError) error {
 	if e.Err != nil && e.GoType == reflect.TypeFor[apiID]() {
 		return errors.New(field + ": must be " + idHint)
 	}
-	return errors.New(field + ": is out of bounds or of the wrong form")
+	if e.GoType != nil && reflect.Int <= e.GoType.Kind() && e.GoType.Kind() <= reflect.Uint64 {
+		return errors.New(field + ": must be a whole number within its limits")
+	}
+	return errors.New(field + ": must be of the right type and within its limits")
 }
 
 func checkJSON(data []byte) error {

@@ -171,7 +171,7 @@ func (y instanceCollector) Collect(ch chan<- prometheus.Metric) {
 		count(descRefusals, float64(n), reason)
 	}
 	if about, err := y.svc.About(ctx); err != nil {
-		y.log.Warn("metrics of the store not read", "error", err)
+		y.log.Warn("failed to read the metrics of the store", "error", err)
 	} else {
 		m := about.Metrics
 		count(descCommits, float64(m.Batches))
@@ -187,7 +187,7 @@ func (y instanceCollector) Collect(ch chan<- prometheus.Metric) {
 		gauge(descOpenBehind, float64(about.Open.Behind))
 	}
 	if servers, err := y.svc.Servers(ctx); err != nil {
-		y.log.Warn("metrics of the servers not read", "error", err)
+		y.log.Warn("failed to read the metrics of the servers", "error", err)
 	} else if len(servers) > 0 {
 		leads := 0.0
 		for _, s := range servers {
@@ -204,7 +204,7 @@ func (y instanceCollector) Collect(ch chan<- prometheus.Metric) {
 	now := y.svc.Now()
 	st, err := y.svc.Stats(ctx, task.SystemActor, now.Add(-day))
 	if err != nil {
-		y.log.Warn("metrics of the server not read", "error", err)
+		y.log.Warn("failed to read the metrics of the server", "error", err)
 		return
 	}
 	gauge(descApprovals, float64(st.Approvals))

@@ -113,7 +113,9 @@ func (s *Server) logged(c echo.Context, k *call, took time.Duration) {
 	level := slog.LevelDebug
 	status := c.Response().Status
 	ctx := c.Request().Context()
-	meant := status == http.StatusServiceUnavailable && (ctx.Err() != nil || s.svc.Stopping() && isHealthCheck(c.Path()))
+	// A health check that answers no is no error of the server, which may just be
+	// starting or stopping; what is wrong is logged where it is found.
+	meant := status == http.StatusServiceUnavailable && (ctx.Err() != nil || isHealthCheck(c.Path()))
 	if status >= 500 && !meant {
 		level = slog.LevelError
 	}

@@ -15,7 +15,7 @@ func TestChecksOfATaskOnPages(t *testing.T) {
 	at := "/tasks/1/checks"
 	b.get("/tasks/1").shows(`href="/tasks/1/checks"`, "1 check, 1 vote")
 	b.get("/tasks/1/review").shows(`href="/tasks/1/checks"`)
-	page := b.get(at).is(200).shows("Checks in force", "echo all is well", "From project web", "✓", "1 vote", "Of this task alone")
+	page := b.get(at).is(200).shows("Checks in force", "echo all is well", "From project web", "✓", "1 vote", "Only for this task")
 	version := page.field(at, "version")
 	fields := func(more ...string) []string {
 		return append([]string{
@@ -43,12 +43,12 @@ func TestChecksOfATaskOnPages(t *testing.T) {
 		b.post(at + "/none/run").is(404)
 		y.person("otto", task.RoleOperator).post(at + "/test/run").leadsTo(at)
 		v := y.person("vera", task.RoleViewer)
-		v.get(at).is(200).shows("Checks in force").hides("/e2e/run", "Of this task alone")
+		v.get(at).is(200).shows("Checks in force").hides("/e2e/run", "Only for this task")
 		v.post(at + "/test/run").is(403)
 	})
 	t.Run("who decides nothing changes nothing", func(t *testing.T) {
 		o := y.person("olga", task.RoleOperator)
-		o.get(at).is(200).hides("Of this task alone")
+		o.get(at).is(200).hides("Only for this task")
 		o.post(at, "act", "save", "review.approvals", "0").is(403)
 	})
 }

@@ -211,10 +211,14 @@ func (s *Server) errorPage(c echo.Context, p *Problem) {
 
 // problemMessage is what a problem says where no field is there to say it beside.
 func problemMessage(p *Problem) string {
-	if len(p.Errors) != 1 || p.Errors[0].Message != p.Detail || p.Detail == "" || unicode.IsUpper([]rune(p.Detail)[0]) {
+	if len(p.Errors) != 1 || p.Detail != task.JoinFields(p.Errors, p.More) {
 		return p.Detail
 	}
-	return p.Errors[0].Field + " " + p.Detail
+	field, message := p.Errors[0].Field, p.Errors[0].Message
+	if message == "" || unicode.IsUpper([]rune(message)[0]) {
+		return message
+	}
+	return field + " " + message
 }
 
 // whoMay are the roles of people that may do what this caller may not.

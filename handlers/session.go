@@ -177,7 +177,7 @@ func (s *Server) commitSession(c echo.Context, loaded string) {
 			return
 		}
 		if err != nil {
-			s.log.Error("session not saved", "error", err)
+			s.log.Error("failed to store the session", "error", err)
 			return
 		}
 		s.sessions.WriteSessionCookie(ctx, c.Response(), token, expiry)

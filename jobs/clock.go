@@ -178,7 +178,7 @@ func (c *clock) stop() {
 	select {
 	case <-done:
 	case <-late.C:
-		c.log.Warn("a job runs on although the clock has stopped")
+		c.log.Warn("a job is still running although the clock has stopped")
 	}
 	if err := cron.Shutdown(); err != nil {
 		c.log.Warn("scheduler stopped late", "error", err)
@@ -231,7 +231,7 @@ func (c *clock) standBy(ctx context.Context, jb job) {
 			}
 			switch done, err := c.did(ctx, jb.name, since); {
 			case err != nil:
-				c.log.Warn("not known whether a job was done", "job", jb.name, "error", err)
+				c.log.Warn("failed to find out whether a job was done", "job", jb.name, "error", err)
 				continue
 			case !done:
 				c.log.Info("a job is late, as no server led when it was due", "job", jb.name)
@@ -352,7 +352,7 @@ func (c *clock) looked(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, lookLimit)
 	defer cancel()
 	if err := c.look(ctx); err != nil && ctx.Err() == nil {
-		c.log.Error("clock not checked", "error", err)
+		c.log.Error("failed to check the clock", "error", err)
 	}
 }
 
@@ -363,7 +363,7 @@ func (c *clock) jumped(ctx context.Context, from, to time.Time) {
 	table, loc := c.table, c.loc
 	c.mu.Unlock()
 	if err != nil {
-		c.log.Error("schedule not built", "error", err)
+		c.log.Error("failed to build the schedule", "error", err)
 		return
 	}
 	for _, jb := range table {

@@ -63,7 +63,7 @@ func (j *Jobs) startOne() (started bool, later time.Duration) {
 	j.flights.Done()
 	switch {
 	case err != nil && j.ctx.Err() == nil:
-		j.log.Error("no run claimed", "error", err)
+		j.log.Error("failed to claim a run", "error", err)
 		return false, 5 * time.Second
 	case err != nil || at == 0:
 		return false, maxSleep
@@ -141,11 +141,11 @@ func (j *Jobs) outcome(ctx context.Context, start *service.Start, sink *sink) ru
 	defer stopMessages()
 	folders, err := j.opt.Service.RunFolders(context.WithoutCancel(ctx), start.Run)
 	if err != nil {
-		j.log.Error("folders not known", "run_id", start.Run.ID, "error", err)
+		j.log.Error("failed to find the folders of the run", "run_id", start.Run.ID, "error", err)
 	}
 	earlier, err := j.opt.Service.Conversation(context.WithoutCancel(ctx), start.Run)
 	if err != nil {
-		j.log.Error("former conversation not known", "run_id", start.Run.ID, "error", err)
+		j.log.Error("failed to read the conversation of the former run", "run_id", start.Run.ID, "error", err)
 	}
 	spec := runner.Spec{
 		Earlier: earlier,
@@ -216,7 +216,7 @@ func (j *Jobs) beat(ctx context.Context, cancel context.CancelCauseFunc, r *task
 				return
 			}
 			if err != nil {
-				j.log.Error("heartbeat not written", "run_id", r.ID, "error", err)
+				j.log.Error("failed to store the heartbeat", "run_id", r.ID, "error", err)
 			}
 		}
 	}()

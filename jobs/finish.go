@@ -29,7 +29,7 @@ func (j *Jobs) finish(r *task.Run, out runner.Outcome, log *slog.Logger) {
 			return
 		}
 		if time.Since(told) >= toldEvery {
-			log.Error("end of run not stored; trying again", "error", err)
+			log.Error("failed to store the end of the run; trying again", "error", err)
 			told = time.Now()
 		}
 		if j.runCtx.Err() != nil {

@@ -228,7 +228,7 @@ func (j *Jobs) note(jb job, took time.Duration, err error) {
 		return
 	}
 	if err := j.opt.Service.NoteJob(j.ctx, jb.name, took, err); err != nil {
-		j.log.Error("job not noted", "job", jb.name, "error", err)
+		j.log.Error("failed to store the job", "job", jb.name, "error", err)
 	}
 }
 

@@ -29,7 +29,7 @@ func (j *Jobs) merge() {
 		case j.ctx.Err() != nil:
 			return
 		case err != nil:
-			j.log.Error("merge not made; trying again", "error", err)
+			j.log.Error("failed to merge; trying again", "error", err)
 			later = 5 * time.Second
 		case did:
 			continue

@@ -77,7 +77,7 @@ func (j *Jobs) tell(ctx context.Context, o Outlet) {
 		switch {
 		case !leads: // another server tells them
 		case err != nil:
-			j.log.Error("outbox not read", "service", o.Name, "error", err)
+			j.log.Error("failed to read the outbox", "service", o.Name, "error", err)
 		case len(list) > 0:
 			j.deliver(ctx, o, list)
 			continue
@@ -110,17 +110,17 @@ func (j *Jobs) deliver(ctx context.Context, o Outlet, list []task.Outgoing) {
 	if sent == nil {
 		// A stop that came while it was sent must not have it told again.
 		if err := j.opt.Service.Told(context.WithoutCancel(j.ctx), list); err != nil {
-			j.log.Error("outbox not emptied", "service", o.Name, "error", err)
+			j.log.Error("failed to empty the outbox", "service", o.Name, "error", err)
 			pause(ctx, time.Minute) // or it would be told again at once
 		}
 		return
 	}
 	dropped, err := j.opt.Service.NotTold(j.ctx, list, j.opt.TryAgain)
 	if err != nil {
-		j.log.Error("outbox not written", "service", o.Name, "error", err)
+		j.log.Error("failed to update the outbox", "service", o.Name, "error", err)
 		pause(ctx, time.Minute)
 	}
-	j.log.Warn("notice not sent", "service", o.Name, "notices", len(list), "tries", list[0].Tries+1, "dropped", dropped, "error", sent)
+	j.log.Warn("failed to send notices", "service", o.Name, "notices", len(list), "tries", list[0].Tries+1, "dropped", dropped, "error", sent)
 }
 
 func pause(ctx context.Context, d time.Duration) {

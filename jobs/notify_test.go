@@ -149,7 +149,7 @@ func TestAMessageIsTriedAgainAndGivenUpInTheEnd(t *testing.T) {
 	}
 	y.emptied()
 	testkit.EventuallyWithin(y.t, patience, "the log tells", func() bool { return strings.Contains(log.String(), "dropped=1") })
-	if n := strings.Count(log.String(), `msg="notice not sent" service=ops`); n != 3 {
+	if n := strings.Count(log.String(), `msg="failed to send notices" service=ops`); n != 3 {
 		t.Errorf("%d lines in\n%s", n, log)
 	}
 	y.ask("South?")
@@ -164,7 +164,7 @@ func TestWhatAStopCutOffIsToldAfterTheNextStart(t *testing.T) {
 	y.ask("North?")
 	<-o.got // and no answer
 	y.end()
-	if strings.Contains(log.String(), "notice not sent") {
+	if strings.Contains(log.String(), "failed to send notices") {
 		t.Error("the stop counts as a failure")
 	}
 	y.start()

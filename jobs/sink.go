@@ -48,7 +48,7 @@ func (s *sink) Started(p runner.Process) error {
 func (s *sink) Session(id string) {
 	err := s.j.opt.Service.RunSession(context.Background(), s.run.ID, s.run.Lease, id, s.folder)
 	if err != nil && !task.IsCode(err, task.CodeStaleLease) {
-		s.log.Error("session not noted", "error", err)
+		s.log.Error("failed to store the session", "error", err)
 	}
 }
 

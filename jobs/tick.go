@@ -66,11 +66,11 @@ func (j *Jobs) recover(ctx context.Context) error {
 func (j *Jobs) lose(ctx context.Context, r *task.Run, reason string, end func(context.Context, *task.Run, string) error) error {
 	killed, err := j.killOrphan(ctx, r)
 	if err != nil {
-		j.log.Error("orphan not killed", "run_id", r.ID, "error", err)
+		j.log.Error("failed to kill an orphaned process", "run_id", r.ID, "error", err)
 	}
 	j.killed.Add(int64(killed))
 	if err := j.recordWork(ctx, r, j.salvage(ctx, r)); err != nil {
-		j.log.Error("work of a lost run not written", "run_id", r.ID, "error", err)
+		j.log.Error("failed to store the work of a lost run", "run_id", r.ID, "error", err)
 	}
 	j.log.Warn("run lost", "run_id", r.ID, "task_id", r.TaskID, "killed", killed, "reason", reason)
 	err = end(ctx, r, reason)
@@ -102,7 +102,7 @@ func (j *Jobs) index() {
 	for {
 		if ctx, leads := j.opt.Service.Lead(j.ctx); leads {
 			if err := j.opt.Service.Index(ctx); err != nil && j.ctx.Err() == nil {
-				j.log.Error("search not updated", "error", err)
+				j.log.Error("failed to update the search", "error", err)
 			}
 		}
 		select {

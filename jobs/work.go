@@ -36,7 +36,7 @@ func (j *Jobs) salvageEnded(ctx context.Context) {
 			continue // of a database that was restored, or it continues
 		}
 		if _, err := j.killOrphan(ctx, r); err != nil {
-			j.log.Error("orphan not killed", "run_id", r.ID, "error", err)
+			j.log.Error("failed to kill an orphaned process", "run_id", r.ID, "error", err)
 			continue
 		}
 		w := j.salvage(ctx, r)
@@ -47,7 +47,7 @@ func (j *Jobs) salvageEnded(ctx context.Context) {
 			continue // its last start was on another server, which has reported
 		}
 		if err := j.recordWork(ctx, r, w); err != nil {
-			j.log.Error("work of a lost run not written", "run_id", r.ID, "error", err)
+			j.log.Error("failed to store the work of a lost run", "run_id", r.ID, "error", err)
 		}
 	}
 }
@@ -60,7 +60,7 @@ func (j *Jobs) salvage(ctx context.Context, r *task.Run) *task.Work {
 	}
 	folders, err := j.opt.Service.RunFolders(ctx, r)
 	if err != nil {
-		j.log.Error("folders not known", "run_id", r.ID, "error", err)
+		j.log.Error("failed to find the folders of the run", "run_id", r.ID, "error", err)
 		return nil
 	}
 	return runner.Salvage(ctx, runner.Spec{

@@ -103,7 +103,7 @@ func (s *Service) deleteShared(ctx context.Context, a task.Actor, id string) err
 // the change is made all the same, and later syncs write the file.
 func (s *Service) writeStored(ctx context.Context) {
 	if err := s.SyncAgents(context.WithoutCancel(ctx)); err != nil {
-		s.log.ErrorContext(ctx, "agents folder not brought up to date", "error", err)
+		s.log.ErrorContext(ctx, "failed to update the agents folder", "error", err)
 	}
 }
 

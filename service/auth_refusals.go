@@ -104,6 +104,6 @@ func (s *Service) refuse(ctx context.Context, a task.Actor, action, reason strin
 	err := change(WithIdempotency(context.WithoutCancel(ctx), nil), s, a,
 		func(tx *txn) error { return tx.event(task.EvRefused, task.Event{}, what) })
 	if err != nil {
-		s.log.Error("refusal not recorded", "error", err)
+		s.log.Error("failed to record a refusal", "error", err)
 	}
 }

@@ -172,7 +172,7 @@ func notItsProject(def task.Agent, tk *task.Task) error {
 	if def.WorksOn(tk.Project) {
 		return nil
 	}
-	return task.Errorf(task.Conflict, task.CodeTaskGated, "Task %d belongs to project %s, and %s works on %s alone: move it to another agent",
+	return task.Errorf(task.Conflict, task.CodeTaskGated, "Task %d belongs to project %s, and %s works only on %s: move it to another agent",
 		tk.ID, tk.Project, def.ID, strings.Join(def.Projects, ", "))
 }
 

@@ -124,7 +124,7 @@ func (s *Service) caughtUp(ctx context.Context) {
 	}
 	if err := s.checkClock(ctx); err != nil && ctx.Err() == nil {
 		s.clockState.failed = s.Now()
-		s.log.ErrorContext(ctx, "clock not checked", "error", err)
+		s.log.ErrorContext(ctx, "failed to check the clock", "error", err)
 	}
 }
 

@@ -157,7 +157,7 @@ func TestALookThatFailsHoldsNobodyUp(t *testing.T) {
 	for range 5 {
 		y.create(maya, "coder", noStart)
 	}
-	equal(t, "looks that failed", strings.Count(log.String(), "clock not checked"), 1)
+	equal(t, "looks that failed", strings.Count(log.String(), "failed to check the clock"), 1)
 }
 
 // Requests come before the first look after a gap, too.

@@ -62,7 +62,7 @@ func (s *Service) Follow(ctx context.Context) {
 			}
 			was := cut
 			if cut = s.cluster.cutOff(s.config().Now()); cut && !was {
-				s.log.Error("the database is out of reach, and other servers may take over the runs of this one: they are stopped")
+				s.log.Error("the database cannot be reached, and other servers may take over the runs of this one: they are stopped")
 			}
 			if cut {
 				s.stopRuns(ErrStopCutOff)
@@ -118,7 +118,7 @@ func (s *Service) tellAll(ctx context.Context) {
 		return nil
 	})
 	if err != nil && ctx.Err() == nil {
-		s.log.ErrorContext(ctx, "callers of open calls not checked", "error", err)
+		s.log.ErrorContext(ctx, "failed to check the callers of open calls", "error", err)
 	}
 }
 

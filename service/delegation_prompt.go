@@ -15,7 +15,7 @@ const focusedPrompt = "You work for %s, who gave you this one task and waits for
 	"- Your tools: %s. Others are refused.\n" +
 	"- If something stops you, say what failed and why; that is a result too.\n" +
 	"- End with your result in 2 or 3 sentences: what you found or did, the files you changed, what is left or blocked. " +
-	"%s reads that alone, at most about 2,000 tokens of it, not what you say before."
+	"%s reads only that, at most about 2,000 tokens of it, not what you say before."
 
 // DelegationGuide tells an agent that may delegate when and how.
 const DelegationGuide = `You may delegate with the tool task.

@@ -355,7 +355,7 @@ func (s *Service) retireTree(ctx context.Context, m *task.MergeEntry, branch boo
 		err = s.config().Repositories.Retire(ctx, tree, branch)
 	}
 	if err != nil {
-		s.log.WarnContext(ctx, "worktree of a merged task not removed", "task_id", m.TaskID, "error", err)
+		s.log.WarnContext(ctx, "failed to remove the worktree of a merged task", "task_id", m.TaskID, "error", err)
 	}
 }
 

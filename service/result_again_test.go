@@ -105,9 +105,9 @@ func TestAnAgentWorksOnItsProjectsAlone(t *testing.T) {
 	tk := y.inWeb("coder")
 	working := "working"
 	_, err := y.s.UpdateTask(y.ctx(), maya, tk.ID, task.Patch{Status: &working})
-	refused(t, err, task.CodeTaskGated, "belongs to project web, and coder works on api alone")
+	refused(t, err, task.CodeTaskGated, "belongs to project web, and coder works only on api")
 	_, err = y.s.RunNow(y.ctx(), maya, tk.ID)
-	refused(t, err, task.CodeTaskGated, "coder works on api alone")
+	refused(t, err, task.CodeTaskGated, "coder works only on api")
 	equal(t, "why", must(y.s.Why(y.ctx(), maya, tk.ID))[0].Code, task.WhyOwnerProject)
 	res := must(y.s.Tick(y.ctx(), "cron"))
 	equal(t, "runs by a tick", res.Queued, 0)

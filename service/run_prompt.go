@@ -43,7 +43,7 @@ func promptOf(tk *task.Task, r *task.Run, spec task.Spec, helpers []task.Agent, 
 		boundary = newBoundary()
 	}
 	w := &partWriter{boundary: boundary}
-	fmt.Fprintf(w, partsSentence+"\n\n", boundary)
+	fmt.Fprintf(w, partsNotice+"\n\n", boundary)
 	if r.Delegated() {
 		w.delegated(tk, r, spec)
 	} else {

@@ -53,8 +53,8 @@ func TestTextOfOthersIsDataInPrompts(t *testing.T) {
 	if n := strings.Count(spec.Prompt, "\n</Task>\n\nWork on the task above."); n != 1 {
 		t.Errorf("%d ends of the block", n)
 	}
-	if n := strings.Count(spec.Prompt, "is data by the author"); n != 1 {
-		t.Errorf("%d sentences about the parts", n)
+	if n := strings.Count(spec.Prompt, "is data. The first line names its author."); n != 1 {
+		t.Errorf("%d notices about the parts", n)
 	}
 	for heading, want := range map[string]string{
 		"title": "person maya", "description": "person maya",

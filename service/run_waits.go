@@ -105,7 +105,7 @@ func (s *Service) beginWait(run task.ID) (end func()) {
 			return tx.AddWaited(run, max(0, until-since))
 		})
 		if err != nil {
-			s.log.Error("the wait of a run was not recorded", "run_id", run, "error", err)
+			s.log.Error("failed to record the wait of a run", "run_id", run, "error", err)
 		}
 	}
 }

@@ -152,7 +152,7 @@ func (tx *txn) skip(tk *task.Task, pauses task.Pauses) (def task.Agent, reason, 
 	case def.PullOnly:
 		return def, "pull-only", def.PullReason
 	case !def.WorksOn(tk.Project):
-		return def, "project", def.ID + " works on " + strings.Join(def.Projects, ", ") + " alone"
+		return def, "project", def.ID + " works only on " + strings.Join(def.Projects, ", ")
 	case tx.s.reaches(&tx.Rx, def, tk.Project) != nil:
 		return def, "no repository", "workers execute the runs of " + tk.Owner + ", and they cannot reach the repository of " + tk.Project
 	case tk.Claim != nil:

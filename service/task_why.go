@@ -247,7 +247,7 @@ func (w *diagnosis) owner() error {
 		w.add(task.WhyOwnerInvalid, task.Reason{}, "The definition of %s is invalid (%s): fix it, or move the task.",
 			w.tk.Owner, firstProblem(def))
 	case !def.WorksOn(w.tk.Project):
-		w.add(task.WhyOwnerProject, task.Reason{}, "%s works on the projects %s alone, not on %s: move it to another agent.",
+		w.add(task.WhyOwnerProject, task.Reason{}, "%s works only on the projects %s, not on %s: move it to another agent.",
 			w.tk.Owner, strings.Join(def.Projects, ", "), w.tk.Project)
 	case def.PullOnly && w.tk.Status == task.Active && w.tk.Claim == nil:
 		w.add(task.WhyPullOnly, task.Reason{}, "%s claims its work itself; Taskyard does not start it: %s", w.tk.Owner, def.PullReason)

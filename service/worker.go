@@ -247,7 +247,7 @@ func (s *Service) deliver(ctx context.Context, a task.Actor, start *Start) (*tas
 	}
 	folders, err := s.RunFolders(context.WithoutCancel(ctx), r)
 	if err != nil {
-		s.log.ErrorContext(ctx, "folders not known", "run_id", r.ID, "error", err)
+		s.log.ErrorContext(ctx, "failed to find the folders of the run", "run_id", r.ID, "error", err)
 	}
 	s.log.InfoContext(ctx, "run leased", "run_id", r.ID, "task_id", r.TaskID, "agent", r.Agent, "worker", a.Name)
 	return &task.Leased{

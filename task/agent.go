@@ -48,7 +48,7 @@ type Agent struct {
 	ID               string            `json:"id"`
 	Name             string            `json:"name"`
 	Description      string            `json:"description"`
-	Tools            []string          `json:"tools" doc:"known tools alone, normalised"`
+	Tools            []string          `json:"tools" doc:"only known tools, normalized"`
 	UnknownTools     []string          `json:"unknownTools,omitempty"`
 	Prompt           string            `json:"-"`
 	Runner           string            `json:"runner"`
@@ -65,7 +65,7 @@ type Agent struct {
 	MaxParallel      int               `json:"maxParallel"`
 	Approval         Policy            `json:"approval,omitempty"` // "" means the configured policy
 	Capabilities     []string          `json:"capabilities"`
-	TaskTools        string            `json:"taskTools,omitempty" enum:"all" doc:"all: the built-in agent is shown every task tool and the todo list, not those alone that most work needs"`
+	TaskTools        string            `json:"taskTools,omitempty" enum:"all" doc:"all: the built-in agent is shown every task tool and the todo list, not only those that most work needs"`
 	Workspace        string            `json:"workspace,omitempty"`
 	Network          bool              `json:"network"`
 	Env              []string          `json:"env,omitempty"`

@@ -11,7 +11,7 @@ import (
 // Demands are what a task itself must show before it is done, beyond what its
 // project and its agents ask.
 type Demands struct {
-	Checks  []Check  `json:"checks,omitempty" doc:"of this task alone, at most 20; GET /api/tasks/{id}/checks has all that are in force"`
+	Checks  []Check  `json:"checks,omitempty" doc:"only for this task, at most 20; GET /api/tasks/{id}/checks has all that are in force"`
 	Policy  *Review  `json:"policy,omitempty" doc:"who must accept a result of this task, beyond what its project and its agents ask"`
 	BoundBy []string `json:"boundBy,omitempty" doc:"agents whose checks and review stay in force although the task may be another's by now"`
 }

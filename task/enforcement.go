@@ -17,7 +17,7 @@ type Enforcement struct {
 	What  string           `json:"what" doc:"a tool by its name, or files, network, timeout, idleTimeout, maxTokens, maxTurns, maxCostUsd"`
 	Asked string           `json:"asked" doc:"such as: allowed, not allowed, work folder only, closed, 300 s, none"`
 	Level EnforcementLevel `json:"enforced" enum:"enforced,partly,not_enforced,not_asked"`
-	How   string           `json:"how,omitempty" doc:"by what, or what is not held"`
+	How   string           `json:"how,omitempty" doc:"by what, or what is not enforced"`
 }
 
 // Unenforced returns what is asked for and not, or only partly, enforced.

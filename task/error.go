@@ -120,7 +120,7 @@ var Codes = []struct {
 	{CodeNotYourName, "An agent may speak only as itself. Use the agent that the token belongs to, or a token with the scope act-as."},
 	{CodeCrossSite, "The browser request came from another site, or without its form token. Reload the page and send again."},
 	{CodeMisdirected, "The Host header is not one that this server answers to. Set public_url or allowed_hosts."},
-	{CodeNotFound, "There is nothing at this path."},
+	{CodeNotFound, "No endpoint has this path, or the thing that it names does not exist."},
 	{CodeTaskNotFound, "No task has this id."},
 	{CodeRunNotFound, "No run has this id."},
 	{CodeAgentNotFound, "No agent has this id."},
@@ -174,7 +174,7 @@ var Codes = []struct {
 	{CodeChecksFailed, "A required check did not pass, so the task is not completed. The message names it, with the end of its log. " +
 		"Fix the cause and complete the task again."},
 	{CodeChecksRunning, "The checks of the task are still running. Make the same call again: it waits for them, and gets what came out."},
-	{CodeReviewNeeded, "The task belongs to a project, so it is completed alone, by its own call: its checks run, " +
+	{CodeReviewNeeded, "The task belongs to a project, so it is completed only by its own call: its checks run, " +
 		"and people may have to accept the result."},
 	{CodeResultNotFound, "The task has no such result."},
 	{CodeResultClosed, "The result is no longer under review. The message says what became of it."},

@@ -100,7 +100,7 @@ func (p *Problems) CheckSteps(prefix string, steps []Step) {
 		p.CheckLine(at+".title", s.Title, MaxStepTitle)
 		p.CheckText(at+".details", s.Details, MaxText)
 		if s.TaskID != 0 {
-			p.Add(at+".taskId", "is written by create-subtask alone; leave it out")
+			p.Add(at+".taskId", "is written only by create-subtask; leave it out")
 		}
 	}
 }

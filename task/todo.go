@@ -49,8 +49,8 @@ func (o TodoOp) Front() bool { return strings.HasPrefix(string(o), "l") && o != 
 type TodoCall struct {
 	Op    TodoOp
 	Item  *string // for lpush and rpush alone; kept to the letter
-	After string  // for list alone: the cursor of the page before
-	Limit int     // for list alone: 1 to MaxTodoPage; 0 means MaxTodoPage
+	After string  // only for list: the cursor of the page before
+	Limit int     // only for list: 1 to MaxTodoPage; 0 means MaxTodoPage
 }
 
 // Check reports every wrong field of a call at once.

@@ -96,7 +96,7 @@ func (e *estimate) rest() string {
 	if e.Cost != "" || e.Tokens != "" {
 		s += e.Time + ", "
 	}
-	s += "by the last " + ui.Count(e.Runs, "completed run", "completed runs")
+	s += "based on the last " + ui.Count(e.Runs, "completed run", "completed runs")
 	if e.Guessed {
 		s += ", some of them estimated too"
 	}

@@ -19,7 +19,7 @@ func (sampleRunners) Runners() []task.RunnerInfo {
 			Installed: true, Version: "provider local, model qwen3-coder",
 			EnforcesTools: true, Tools: "Each call is checked against the agent's list when it is made.",
 			Shell:   "bash: landlock v7 + no network; with network: landlock v7, network open",
-			Network: "bash: closed, unless the definition says network: true; fetch: public addresses alone", ProbedAt: at,
+			Network: "bash: closed, unless the definition says network: true; fetch: only public addresses", ProbedAt: at,
 		},
 		{
 			Name: "claude", Kind: "claude", Title: "Claude Code",

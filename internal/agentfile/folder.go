@@ -56,7 +56,7 @@ func Open(dir string, opt func() *Options, log *slog.Logger) (*Folder, error) {
 		return nil, fmt.Errorf("make agents folder: %w", err)
 	}
 	if err := writeDefaults(dir); err != nil {
-		log.Warn("default agents not written", "dir", dir, "err", err)
+		log.Warn("failed to write the default agents", "dir", dir, "err", err)
 	}
 	f := &Folder{
 		dir: dir, opt: opt, log: log, rescan: rescanEvery,
@@ -111,7 +111,7 @@ func (f *Folder) reloadLocked() error {
 	if err != nil {
 		problems := []string{"the agents folder cannot be read, so the agents stay as they were: " + reason(err)}
 		if !slices.Equal(old.problems, problems) { // once, not at every rescan
-			f.log.Error("agents folder not read", "dir", f.dir, "err", err)
+			f.log.Error("failed to read the agents folder", "dir", f.dir, "err", err)
 		}
 		f.snap.Store(&snapshot{agents: old.agents, problems: problems})
 		return err
@@ -172,7 +172,7 @@ func (f *Folder) note(old, next *snapshot) {
 	for id := range was {
 		f.changed[id] = true
 		delete(f.good, id)
-		f.log.Info("agent gone", "agent", id)
+		f.log.Info("agent removed", "agent", id)
 	}
 	if !slices.Equal(old.problems, next.problems) {
 		for _, p := range next.problems {

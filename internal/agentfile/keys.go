@@ -180,7 +180,7 @@ func (p *parser) setCapabilities(f field) {
 	p.a.Capabilities = []string{}
 	for _, it := range items {
 		if !slices.Contains(task.Capabilities, it.text) {
-			p.warn(it.line, "The capabilities are tasks, or tasks:own for its own tasks and their families alone",
+			p.warn(it.line, "The capabilities are tasks, or tasks:own for only its own tasks and their families",
 				"the capability %s is unknown and is not granted", task.Quote(it.text))
 		} else if !p.a.Can(it.text) {
 			p.a.Capabilities = append(p.a.Capabilities, it.text)
@@ -236,7 +236,7 @@ func (p *parser) setEnv(f field) {
 	for _, it := range items {
 		if !envName().MatchString(it.text) {
 			// The text is not shown: it may be a secret.
-			p.fatal(it.line, "Write names alone, such as GITHUB_TOKEN; the values come from the server's environment",
+			p.fatal(it.line, "Write only names, such as GITHUB_TOKEN; the values come from the server's environment",
 				"env contains something that is not the name of a variable")
 		} else if !slices.Contains(p.a.Env, it.text) {
 			p.a.Env = append(p.a.Env, it.text)

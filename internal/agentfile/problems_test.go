@@ -121,7 +121,7 @@ func TestProblems(t *testing.T) {
 		{"an unknown capability is a warning", front("capabilities: [tasks, admin]"), 4, false, `capability "admin"`, "tasks:own"},
 		{
 			"a value among the names of env is fatal", front("env:", "  - HOME", "  - TOKEN=geheim"),
-			6, true, "not the name of a variable", "names alone",
+			6, true, "not the name of a variable", "only names",
 		},
 		{"an unknown level of models is a warning", front("models:", "  huge: x"), 5, false, `level "huge"`, "low, medium"},
 		{"models that are no map are fatal", front("models: big"), 4, true, "must map", "low"},

@@ -153,7 +153,7 @@ func Serve(ctx context.Context, cfg *config.Config, o ServeOptions) error {
 	}
 	defer func() {
 		if err := lock.Release(); err != nil {
-			o.Log.Error("lock not released", "error", err)
+			o.Log.Error("failed to release the lock", "error", err)
 		}
 	}()
 	at, err := openDoors(ctx, cfg.Listen, o.Passed)
@@ -236,7 +236,7 @@ func (in *Instance) serveOn(ctx context.Context, at doors, o ServeOptions) error
 		return err
 	}
 	if err := in.Service.CheckClock(ctx); err != nil { // before anybody acts on a lease
-		in.opt.Log.Error("clock not checked", "error", err)
+		in.opt.Log.Error("failed to check the clock", "error", err)
 	}
 	in.syncAgents(ctx, in.Service.SyncAgents)
 	in.revokeRemoved(ctx) // files may have been removed while no server ran
@@ -333,7 +333,7 @@ func (in *Instance) watch(ctx context.Context, o ServeOptions, base string, prob
 			probes.Changed()
 		})
 		if err != nil {
-			in.opt.Log.Error("agents folder not watched", "error", err)
+			in.opt.Log.Error("failed to watch the agents folder", "error", err)
 		}
 	})
 	return func() {
@@ -361,7 +361,7 @@ func (in *Instance) reread(ctx context.Context, o ServeOptions, base string) {
 // revokeRemoved ends the tokens of agents that are not defined any more.
 func (in *Instance) revokeRemoved(ctx context.Context) {
 	if err := in.Service.RevokeRemoved(ctx); err != nil && ctx.Err() == nil {
-		in.opt.Log.Error("tokens of removed agents not revoked", "error", err)
+		in.opt.Log.Error("failed to revoke the tokens of removed agents", "error", err)
 	}
 }
 
@@ -404,7 +404,7 @@ func (in *Instance) newJobs(ctx context.Context, id *identity, data, url, versio
 	plan.Backup = in.backups(data, version)
 	supervise.SetInstance(id.ID)
 	if err := in.repositories.Sweep(ctx); err != nil {
-		in.opt.Log.Warn("folders of interrupted merges not removed", "error", err)
+		in.opt.Log.Warn("failed to remove the folders of interrupted merges", "error", err)
 	}
 	scratch.Prepare(in.opt.Log)
 	outlets, err := outletsOf(in.Config, in.opt.Getenv)

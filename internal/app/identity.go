@@ -86,7 +86,7 @@ func (i *identity) settle() error {
 	}
 	err := os.WriteFile(i.placeFile, []byte(i.place+"\n"), 0o600)
 	if err != nil && !i.Copied {
-		i.log.Error("location of the data folder not recorded: until it is, a copy cannot be told from its original", "error", err)
+		i.log.Error("failed to record the location of the data folder: until it is, a copy cannot be told from its original", "error", err)
 		return nil
 	}
 	i.noted = err == nil

@@ -171,7 +171,7 @@ func (in *Instance) noteAddress(address string) (remove func()) {
 		err = os.Chmod(file, 0o644) //nolint:gosec // whatever the umask is
 	}
 	if err != nil {
-		in.opt.Log.Warn("address not recorded: client commands of this machine need TASKYARD_URL", "file", file, "error", err)
+		in.opt.Log.Warn("failed to record the address: client commands of this machine need TASKYARD_URL", "file", file, "error", err)
 	}
 	return func() { _ = os.Remove(file) } // the manager removes the folder, too
 }

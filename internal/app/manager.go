@@ -10,7 +10,7 @@ import (
 // tell notes that the service manager could not be told something.
 func (in *Instance) tell(err error) {
 	if err != nil {
-		in.opt.Log.Warn("service manager not notified", "error", err)
+		in.opt.Log.Warn("failed to notify the service manager", "error", err)
 	}
 }
 

@@ -270,7 +270,8 @@ func TestAReloadOfRunnersIsWholeOrNothing(t *testing.T) {
 		},
 	} {
 		log := y.reload("[runs]\nattempts = 9\n" + tt.toml)
-		if !strings.Contains(log, "configuration not reloaded; the last valid version is still in use") || !strings.Contains(log, tt.want) {
+		if !strings.Contains(log, "failed to reload the configuration; the last valid version is still in use") ||
+			!strings.Contains(log, tt.want) {
 			t.Errorf("with %s the log is %s", tt.name, log)
 		}
 		if y.settings.now.Load() != before || y.Service.Rules().Attempts != 2 {

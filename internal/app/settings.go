@@ -176,7 +176,7 @@ func (s *Settings) apply(ready *inUse, ofRunners []string, ticks func(task.Time)
 	}
 	s.service.Reconfigure(next.Rules(), ticks, notifyTargets(next))
 	if err := s.jobs.Reschedule(plan); err != nil {
-		s.opt.Log.Error("schedule not changed", "error", err)
+		s.opt.Log.Error("failed to change the schedule", "error", err)
 	}
 }
 
@@ -207,6 +207,6 @@ func planOf(c *config.Config) (jobs.Plan, error) {
 // reloadSettings reads the configuration again.
 func (in *Instance) reloadSettings(ctx context.Context) {
 	if _, err := in.Service.ChangeSettings(ctx, task.SystemActor, nil); err != nil {
-		in.opt.Log.Error("configuration not reloaded; the last valid version is still in use", "error", err)
+		in.opt.Log.Error("failed to reload the configuration; the last valid version is still in use", "error", err)
 	}
 }

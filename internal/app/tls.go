@@ -165,7 +165,7 @@ func (k *keyPair) watch(ctx context.Context) {
 		case err == nil:
 			said = ""
 		case err.Error() != said:
-			k.log.Error("new certificate not used; the last valid one is still in use", "error", err)
+			k.log.Error("failed to use the new certificate; the last valid one is still in use", "error", err)
 			said = err.Error()
 		}
 	}

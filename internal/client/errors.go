@@ -81,9 +81,9 @@ type ResponseError struct {
 	RetryAfter int               `json:"-"` // seconds, or 0
 }
 
-// nothingThere is what a server says of a path that it does not know; of one
+// unknownPath begins what a server says of a path that it does not know; of one
 // thing that is missing it says what is.
-const nothingThere = "There is nothing at this path"
+const unknownPath = "No endpoint has this path"
 
 // Error is the message with its fields, one per line, and the remedy where the
 // server cannot know it.
@@ -100,7 +100,7 @@ func (r *ResponseError) Error() string {
 	case r.Status == http.StatusUnauthorized:
 		lines = append(lines, "  TASKYARD_TOKEN must hold a token that is not expired or revoked; make one "+
 			"on the page Settings, or with: taskyard token create --data DIR --agent NAME")
-	case r.Code == string(task.CodeNotFound) && strings.HasPrefix(r.Detail, nothingThere):
+	case r.Code == string(task.CodeNotFound) && strings.HasPrefix(r.Detail, unknownPath):
 		lines = append(lines, "  the server does not know this command; it may be older than this program")
 	case r.RetryAfter > 0:
 		lines = append(lines, fmt.Sprintf("  try again in %d s", r.RetryAfter))

@@ -10,7 +10,7 @@ func TestOnlyAnUnknownPathIsBlamedOnAnOldServer(t *testing.T) {
 		detail string
 		old    bool
 	}{
-		"a path that the server does not know": {"There is nothing at this path", true},
+		"a path that the server does not know": {"No endpoint has this path; /api/docs lists all of them", true},
 		"a notice that is not there":           {"No notice has the id 1", false},
 	} {
 		t.Run(name, func(t *testing.T) {

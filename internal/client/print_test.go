@@ -21,7 +21,7 @@ func onPaper(t *testing.T, answers map[string]string) (*Env, *bytes.Buffer) {
 		body, ok := answers[r.Method+" "+r.URL.Path]
 		if !ok {
 			w.WriteHeader(http.StatusNotFound)
-			body = `{"status":404,"code":"not_found","detail":"There is nothing at this path"}`
+			body = `{"status":404,"code":"not_found","detail":"No endpoint has this path"}`
 		}
 		_, _ = w.Write([]byte(body))
 	}))

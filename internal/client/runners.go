@@ -31,9 +31,9 @@ func (c *RunnerList) Run(e *Env) error {
 
 // showRunner prints what is known of a runner.
 func (e *Env) showRunner(r *task.RunnerInfo) {
-	held := "not held: "
+	enforced := "not enforced: "
 	if r.EnforcesTools {
-		held = "held: "
+		enforced = "enforced: "
 	}
 	probed := "not yet"
 	if r.ProbedAt != 0 {
@@ -43,11 +43,11 @@ func (e *Env) showRunner(r *task.RunnerInfo) {
 		probed += ", and now"
 	}
 	fields(e.Stdout, "state", runnerState(r), "version", r.Version, "problem", r.Problem, "remedy", r.Remedy, "program", r.Path,
-		"tools", held+r.Tools, "shell", r.Shell, "network", r.Network, "looked at", probed)
+		"tools", enforced+r.Tools, "shell", r.Shell, "network", r.Network, "checked", probed)
 }
 
 func runnerState(r *task.RunnerInfo) string {
-	return map[string]string{"ready": "ready", "missing": "cannot start anything", "unknown": "not looked at yet"}[r.State()]
+	return map[string]string{"ready": "ready", "missing": "cannot start anything", "unknown": "not checked yet"}[r.State()]
 }
 
 func pauseWords(p *task.Pause) string {

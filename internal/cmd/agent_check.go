@@ -32,7 +32,7 @@ type verdict struct {
 	TimeoutSeconds     int    `json:"timeoutSeconds"`
 	IdleTimeoutSeconds int    `json:"idleTimeoutSeconds"`
 	Kind               string `json:"runnerKind,omitempty"`
-	Held               bool   `json:"holdsTools"`
+	Enforced           bool   `json:"holdsTools"`
 	EnforcementGap     string `json:"weaker,omitempty"`
 }
 
@@ -127,7 +127,7 @@ func (ck *checker) check(e *Env, file string) (verdict, error) {
 	a := agentfile.Parse(strings.TrimSuffix(filepath.Base(file), ".md"), string(text), ck.opt)
 	v := verdict{File: file, Agent: a, Kind: ck.opt.Runners[a.Runner].Name}
 	if v.EnforcementGap = app.EnforcementGap(ck.cfg, ck.known, a.Runner, a.Tools); v.EnforcementGap == "" && v.Kind != "" {
-		v.Held = true
+		v.Enforced = true
 	}
 	v.TimeoutSeconds = seconds(a.Timeout, ck.cfg.Runs.Timeout)
 	v.IdleTimeoutSeconds = seconds(a.IdleTimeout, ck.cfg.Runs.IdleTimeout)

@@ -24,12 +24,12 @@ func sayVerdict(w io.Writer, v *verdict) {
 
 // explain prints what the agent is, and what it may do.
 func (v *verdict) explain(w io.Writer) {
-	held := ""
-	if v.Held && !v.PullOnly {
-		held = "its runner refuses all others"
+	enforced := ""
+	if v.Enforced && !v.PullOnly {
+		enforced = "its runner refuses all others"
 	}
 	client.Fields(w,
-		"agent", v.ID, "what", v.Description, "tools", orNoneOf(v.Tools), "held", held, "beyond them", v.EnforcementGap,
+		"agent", v.ID, "what", v.Description, "tools", orNoneOf(v.Tools), "enforced", enforced, "beyond them", v.EnforcementGap,
 		"never granted", strings.Join(v.UnknownTools, " "), "runner", v.runner(), "model", v.model(), "limits", v.limits(),
 		"per day", strings.Join(spending(v.MaxTokensPerDay, v.MaxCostUSDPerDay), ", "), "approval", string(v.Approval),
 		"may use", orNoneOf(v.Capabilities), "workspace", v.Workspace, "variables", strings.Join(v.Env, " "))

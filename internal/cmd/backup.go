@@ -99,7 +99,7 @@ func (c *restoreCmd) report(out io.Writer, data string, r app.Restored) {
 			data, m.Created.Format("2006-01-02 15:04:05 MST"), m.Version, len(m.Files))
 	} else {
 		former = "database"
-		fmt.Fprintf(out, "restored to %s: the backup is a database alone; agents and configuration are as they were\n", app.DBPath(data))
+		fmt.Fprintf(out, "restored to %s: the backup is only a database; agents and configuration are as they were\n", app.DBPath(data))
 	}
 	if r.Kept != "" {
 		fmt.Fprintf(out, "the previous %s is kept in %s\n", former, r.Kept)

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 
 	"taskyard/internal/app"
 	"taskyard/service"
@@ -61,12 +62,12 @@ func exportTo(ctx context.Context, in *app.Instance, out io.Writer, dir string, 
 	if err := syncFolder(dir); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%s: %d drafts and active tasks, next id %d\n", files[0].path, n.Open, n.NextID)
-	fmt.Fprintf(out, "%s: %d done and canceled tasks\n", files[1].path, n.Archived)
-	fmt.Fprintf(out, "%s: %d items in %d todo lists\n", files[2].path, n.Items, n.Lists)
-	fmt.Fprintf(out, "%s: %d projects\n", files[3].path, n.Projects)
-	fmt.Fprintf(out, "%d comments are in their tasks. Agents are files already: copy %s.\n",
-		n.Comments, filepath.Join(in.Config.Data, "agents"))
+	fmt.Fprintf(out, "%s: %s, next id %d\n", files[0].path, plural(n.Open, "draft or active task", "drafts and active tasks"), n.NextID)
+	fmt.Fprintf(out, "%s: %s\n", files[1].path, plural(n.Archived, "done or canceled task", "done and canceled tasks"))
+	fmt.Fprintf(out, "%s: %s in %s\n", files[2].path, plural(n.Items, "item", "items"), plural(n.Lists, "todo list", "todo lists"))
+	fmt.Fprintf(out, "%s: %s\n", files[3].path, plural(n.Projects, "project", "projects"))
+	fmt.Fprintf(out, "The tasks contain %s. Agents are files already: copy %s.\n",
+		plural(n.Comments, "comment", "comments"), filepath.Join(in.Config.Data, "agents"))
 	fmt.Fprintln(out, "Results, runs, transcripts, the log, people and tokens are not exported: taskyard backup holds them.")
 	return nil
 }
@@ -114,4 +115,12 @@ func syncFolder(dir string) error {
 		return err
 	}
 	return errors.Join(f.Sync(), f.Close())
+}
+
+// plural writes a count with its noun.
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + many
 }

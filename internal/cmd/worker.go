@@ -42,7 +42,7 @@ func (c *workerCmd) Run(e *Env) error {
 	}
 	ctx, cancel := context.WithCancel(e.Ctx)
 	defer cancel()
-	surviveTerminal(ctx, func() { o.Log.Info("hangup: still working") })
+	surviveTerminal(ctx, func() { o.Log.Info("ignoring SIGHUP") })
 	return w.Run(e.Ctx)
 }
 

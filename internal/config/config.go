@@ -146,7 +146,7 @@ type Runner struct {
 	Env          map[string]string `toml:"env"`           // added to the program's environment
 	Workspace    string            `toml:"workspace"`     // absolute path of a folder, or worktree: and that of a repository; "" makes a folder per run
 	AcceptWeaker bool              `toml:"accept_weaker"` // run although a limit cannot be enforced
-	Confine      *bool             `toml:"confine"`       // of kind claude and acp: files are held by landlock; nil is true
+	Confine      *bool             `toml:"confine"`       // of kind claude and acp: files are confined by landlock; nil is true
 	Writable     []string          `toml:"writable"`      // of the same kinds: folders outside the workspace that may be written
 	Network      bool              `toml:"network"`       // of kind codex: commands that may write may reach the network
 	Provider     string            `toml:"provider"`      // of kind builtin; "" when only one is configured

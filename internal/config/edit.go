@@ -82,7 +82,7 @@ func (c *Config) checkEdit(values map[string]*string) error {
 		case !known:
 			message = "no key of that name: " + valid(name)
 		case strings.HasPrefix(name, "notify.") || OfRunners(name):
-			message = "is changed in the configuration file alone: edit it, then send SIGHUP to the server"
+			message = "is changed only in the configuration file: edit it, then send SIGHUP to the server"
 		case !isSetting(name):
 			message = "cannot be changed while the server runs: edit the configuration file and restart the server"
 		case c.overriddenBy(name) != "":

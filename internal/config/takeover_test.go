@@ -94,7 +94,7 @@ func TestATakeoverOfRunners(t *testing.T) {
 		t.Parallel()
 		c, _ := mustLoad(t, twoRunners, nil, nil)
 		_, err := c.Edit(map[string]*string{"runners.x.kind": to("acp")})
-		if err == nil || !strings.Contains(err.Error(), "is changed in the configuration file alone: edit it, then send SIGHUP") {
+		if err == nil || !strings.Contains(err.Error(), "is changed only in the configuration file: edit it, then send SIGHUP") {
 			t.Error(err)
 		}
 	})

@@ -72,7 +72,7 @@ const oneID = `"type":"string"`
 var (
 	stepArgs = []arg{
 		text("title", "1-60 characters").must(), text("details", "more words"), flag("done", "finished"),
-		{name: "taskId", kind: isNever, doc: "is written by create_subtask alone; leave it out"},
+		{name: "taskId", kind: isNever, doc: "is written only by create_subtask; leave it out"},
 	}
 	resourceArgs = []arg{choice("type", "kind", "url", "file").must(), text("value", "URL or absolute path").must(), text("label", "name")}
 )

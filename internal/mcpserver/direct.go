@@ -33,7 +33,7 @@ func (h *handler) direct(w http.ResponseWriter, r *http.Request, body []byte) bo
 	}
 	result, err := json.Marshal(res)
 	if err != nil { // the SDK must not do it again
-		h.log.Error("result not encoded", "tool", t.name, "error", err)
+		h.log.Error("failed to encode the result", "tool", t.name, "error", err)
 		http.Error(w, "internal error", http.StatusInternalServerError)
 		return true
 	}

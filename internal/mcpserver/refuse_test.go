@@ -90,7 +90,7 @@ func TestBadInputIsRefusedByName(t *testing.T) {
 		{
 			"create_task",
 			args{"title": "x", "steps": []any{args{"title": "y", "taskId": 2}}},
-			"steps[0].taskId: is written by create_subtask alone",
+			"steps[0].taskId: is written only by create_subtask",
 		},
 		{"create_task", args{"title": "x", "steps": []any{"y"}}, "steps[0]: must be an object"},
 		{

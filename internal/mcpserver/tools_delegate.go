@@ -52,7 +52,7 @@ func todoNames() []string {
 var forms = &task.Error{
 	Kind: task.Invalid, Code: task.CodeInvalidField,
 	Message: "task takes one of three forms: to delegate, task (or description) with agent_type, model, estimated_complexity, " +
-		"wait_seconds, taskId, stepIndex, resources; to list the agents, agent_type \"list\" alone; for a todo list, " +
+		"wait_seconds, taskId, stepIndex, resources; to list the agents, only agent_type \"list\"; for a todo list, " +
 		"agent_id and operation (" + strings.Join(todoNames(), ", ") + ") with item to push",
 }
 

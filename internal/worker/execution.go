@@ -104,7 +104,7 @@ func (c *execution) report(ctx context.Context, what string, in, out any) error 
 		case ctx.Err() != nil:
 			return ctx.Err()
 		}
-		c.log.Warn("report not taken; trying again", "report", what, "error", err)
+		c.log.Warn("server did not accept a report; trying again", "report", what, "error", err)
 		pause.wait(ctx)
 	}
 }
@@ -173,7 +173,7 @@ func (c *execution) finish(out runner.Outcome) {
 		in["phase"] = out.Phase
 	}
 	if err := c.report(c.lost, "finish", in, nil); err != nil {
-		c.log.Warn("end of run not taken", "error", err)
+		c.log.Warn("server did not accept the end of the run", "error", err)
 	}
 }
 

@@ -53,7 +53,7 @@ func (w *Worker) tidy(ctx context.Context) {
 			w.log.Info("folders of runs removed", "folders", n)
 		}
 		if err != nil && ctx.Err() == nil {
-			w.log.Warn("folders of runs not removed", "error", err)
+			w.log.Warn("failed to remove folders of runs", "error", err)
 		}
 		select {
 		case <-ctx.Done():

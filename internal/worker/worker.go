@@ -113,7 +113,7 @@ func (w *Worker) slot(asking, runs context.Context) error {
 		case errors.As(err, &no) && permanent(no):
 			return err
 		case err != nil:
-			w.log.Warn("no run asked for", "error", err)
+			w.log.Warn("cannot ask for a run", "error", err)
 			pause.wait(asking)
 			continue
 		}

@@ -43,7 +43,7 @@ var Capabilities = supervise.Probe{
 	EnforcesTools: true,
 	Tools:         "Each call is checked against the agent's list when it is made.",
 	Shell:         "there is no shell",
-	Network:       "bash: closed, unless the definition says network: true; fetch: public addresses alone",
+	Network:       "bash: closed, unless the definition says network: true; fetch: only public addresses",
 }
 
 // Toolbox holds the tools of one run. Call is made one at a time.
@@ -141,8 +141,8 @@ func (b *Runner) Run(ctx context.Context, spec supervise.Spec, sink supervise.Si
 func (b *Runner) Enforcement(plan task.Spec) enforce.Levels {
 	h := enforce.Levels{
 		Tool:    enforce.Every(enforce.Yes("each call is checked when it is made")),
-		Files:   enforce.Yes("tools open files below the work folder alone"),
-		Network: enforce.Yes("fetch reaches public addresses alone, and only where it is allowed"),
+		Files:   enforce.Yes("tools open only files below the work folder"),
+		Network: enforce.Yes("fetch reaches only public addresses, and only where it is allowed"),
 		Time:    enforce.Yes("the run is ended"), Tokens: enforce.Yes("counted with each reply of the model"),
 		Turns: enforce.Yes("counted"), Cost: enforce.Yes("by the price table"),
 	}

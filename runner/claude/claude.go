@@ -22,7 +22,7 @@ import (
 type Runner struct {
 	supervise.Program          // Argv nil: claude; Env may hold such as ANTHROPIC_BASE_URL
 	Pass              []string // names of variables of the server handed on, such as ANTHROPIC_API_KEY
-	AcceptWeaker      bool     // run agents whose bash cannot be held
+	AcceptWeaker      bool     // run agents whose bash cannot be confined
 }
 
 var _ supervise.Confiner = (*Runner)(nil)

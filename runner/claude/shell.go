@@ -20,7 +20,7 @@ const acceptShell = "Set accept_weaker = true in the section of this runner to s
 	"tools, or choose a runner of kind builtin, whose bash is confined."
 
 // EnforcementGap says what bash can do here beyond the definition. The other tools
-// are held by the program: it offers no more than those that are listed.
+// are enforced by the program: it offers no more than those that are listed.
 func (c *Runner) EnforcementGap(tools []string) (string, bool) {
 	if !slices.Contains(tools, "bash") {
 		return "", false
@@ -46,7 +46,7 @@ func (c *Runner) EnforcementGap(tools []string) (string, bool) {
 	return sentence, false
 }
 
-// confinement adds to a probe how bash is held on this machine.
+// confinement adds to a probe how bash is confined on this machine.
 func (c *Runner) confinement(p supervise.Probe) supervise.Probe {
 	p.Shell = c.Confine.Describe("commands read what the account of the server may, and get no credentials")
 	p.Network = "open"

@@ -33,5 +33,5 @@ func (k Kernel) Unenforced() string {
 	if len(list) == 0 {
 		return ""
 	}
-	return "not held: " + strings.Join(list, "; ")
+	return "not enforced: " + strings.Join(list, "; ")
 }

@@ -77,7 +77,7 @@ func Prepare(log *slog.Logger) {
 		log.Info("temporary folders of a killed process removed", "folders", n)
 	}
 	if err != nil {
-		log.Warn("temporary folders not removed", "error", err)
+		log.Warn("failed to remove temporary folders", "error", err)
 	}
 }
 

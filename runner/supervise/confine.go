@@ -29,7 +29,7 @@ func (c Confinement) Machine() confine.Kernel {
 	return confine.Machine()
 }
 
-// Works reports whether files are held, and if not, why.
+// Works reports whether access to files is confined, and if not, why.
 func (c Confinement) Works() (bool, string) {
 	switch {
 	case !c.On:
@@ -40,7 +40,7 @@ func (c Confinement) Works() (bool, string) {
 	return true, ""
 }
 
-// Describe says for people how a program and its commands are held. more is said
+// Describe says for people how a program and its commands are confined. more is said
 // of what they still can.
 func (c Confinement) Describe(more string) string {
 	if ok, why := c.Works(); !ok {
@@ -103,7 +103,7 @@ func Within(folders []string, path string) bool {
 	return slices.ContainsFunc(folders, func(base string) bool { return instance.Within(base, path) })
 }
 
-// Files is how far a program is held to its work folder.
+// Files is how far a program is confined to its work folder.
 func (c Confinement) Files() enforce.Level {
 	if ok, why := c.Works(); !ok {
 		return enforce.No("not confined (" + why + "): " + enforce.OwnAccount)

@@ -58,7 +58,7 @@ func Level(o Options) string {
 	case c.bwrap != "":
 		level, unenforced = "bubblewrap", ""
 		if !c.Seccomp {
-			unenforced = "not held: setuid bits and namespaces (seccomp)"
+			unenforced = "not enforced: setuid bits and namespaces (seccomp)"
 		}
 	}
 	switch {

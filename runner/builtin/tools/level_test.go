@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	noSignals = "not held: signals to programs of the account (Linux 6.12)"
+	noSignals = "not enforced: signals to programs of the account (Linux 6.12)"
 	noSeccomp = "limits, priorities, modes and times of the account's programs and files, setuid bits and namespaces (seccomp)"
-	noIDs     = "not held: setuid bits and namespaces (seccomp)"
+	noIDs     = "not enforced: setuid bits and namespaces (seccomp)"
 )
 
 func TestTheLevelSaysWhatIsEnforced(t *testing.T) {
@@ -40,7 +40,7 @@ func TestTheLevelSaysWhatIsEnforced(t *testing.T) {
 		{
 			"a new one can",
 			Options{kernel: &kernel{Kernel: confine.Kernel{Landlock: 10, Seccomp: true}}},
-			"landlock v10 + no network; not held: modes and times of the account's files, the data folder's among them (seccomp notifications)",
+			"landlock v10 + no network; not enforced: modes and times of the account's files, the data folder's among them (seccomp notifications)",
 		},
 		{
 			"one that lets files be emptied will not do",
