@@ -132,9 +132,18 @@ func (s *Service) settle(ctx context.Context) (task.Time, error) {
 	}
 }
 
-// takeEffect does what a held decision says, in the name of who made it.
+// takeEffect does what a held decision says, in the name of who made it. One
+// that they may not make any more is dropped.
 func (tx *txn) takeEffect(r *task.Run) error {
 	h := *r.PendingDecision
+	tx.actor = task.SystemActor
+	why, err := tx.lostRight(h.By)
+	if err != nil {
+		return err
+	}
+	if why != "" {
+		return tx.dropPendingDecision(r, changes{"decision": h.Decision, "why": why})
+	}
 	tx.actor = task.Actor{Name: h.By, Role: task.RoleReviewer}
 	if h.Decision == "denied" {
 		_, err := tx.deny(r, h.Reason)
@@ -145,8 +154,11 @@ func (tx *txn) takeEffect(r *task.Run) error {
 		return err
 	}
 	def, err := tx.s.starter(r.Agent)
+	if err == nil {
+		_, err = tx.mayApprove(r)
+	}
 	var e *task.Error
-	if errors.As(err, &e) { // nothing to start by now: whoever looks again sees why
+	if errors.As(err, &e) { // nothing to start by now, or not for them to approve: whoever looks again sees why
 		return tx.dropPendingDecision(r, changes{"decision": h.Decision, "why": e.Message})
 	}
 	if err != nil {
@@ -169,6 +181,21 @@ func (tx *txn) takeEffect(r *task.Run) error {
 	}
 	_, err = tx.approve(r, tk, limits, Approve{Scope: h.Scope, Limits: h.Limits})
 	return err
+}
+
+// lostRight says why a person may no longer decide, "" when they may. Who has
+// no account, as on a server without people, keeps the right.
+func (tx *txn) lostRight(name string) (string, error) {
+	u, _, ok, err := tx.UserByName(called(name))
+	switch {
+	case err != nil || !ok:
+		return "", err
+	case u.DisabledAt != 0:
+		return "the account of " + u.Name + " is disabled", nil
+	case !u.Role.May(task.Decide):
+		return u.Name + " now has the role " + string(u.Role) + ", which may not decide", nil
+	}
+	return "", nil
 }
 
 // PendingDecisions returns the runs whose decision the caller can still undo.

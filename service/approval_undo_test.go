@@ -1,6 +1,7 @@
 package service
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -198,4 +199,79 @@ func TestApproveMany(t *testing.T) {
 	equal(t, "undone and skipped", [2]int{len(d.Done), len(d.Skipped)}, [2]int{1, 1})
 	d = must(y.s.ApproveMany(y.ctx(), rita, []Reviewed{{a.ID, a.Approval.Version}}, 0))
 	equal(t, "queued at once", y.run(d.Done[0]).State(), queued)
+}
+
+// TestADecisionNeedsTheRightOfWhoMadeIt when it takes effect, not only when it
+// was made.
+func TestADecisionNeedsTheRightOfWhoMadeIt(t *testing.T) {
+	t.Parallel()
+	begin := func(t *testing.T) (*instance, task.ID, task.Actor, *task.Task, *task.Run) {
+		y := newInstance(t)
+		u := must(y.s.AddUser(y.ctx(), maya, "tess", "correct horse battery", task.RoleReviewer))
+		tk, r := y.waits()
+		return y, u.ID, must(y.s.UserActor(y.ctx(), u.ID, "")), tk, r
+	}
+	// dropped checks that a run waits for a reviewer again, and that the log says why.
+	dropped := func(t *testing.T, y *instance, r *task.Run, by, why string) {
+		t.Helper()
+		equal(t, "started", y.later(undo) == nil, true)
+		now := y.run(r.ID)
+		equal(t, "state", now.State(), waiting)
+		equal(t, "pending", now.PendingDecision == nil, true)
+		e := last(must(y.s.Events(y.ctx(), maya, task.EventFilter{TaskID: r.TaskID, Limit: 500})))
+		equal(t, "event", e.Kind, task.EvRunUndone)
+		equal(t, "actor", e.Actor, by)
+		if !strings.Contains(string(e.Changes), why) {
+			t.Errorf("the event says %s, not %q", e.Changes, why)
+		}
+		y.approve(r.ID, task.ScopeOnce)
+		equal(t, "started run", y.start().Run.ID, r.ID)
+	}
+	decisions := map[string]func(y *instance, a task.Actor, id task.ID) error{
+		"approval": func(y *instance, a task.Actor, id task.ID) error {
+			return errOf(y.s.ApproveRun(y.ctx(), a, id, Approve{Undo: undo, Scope: task.ScopeTask}))
+		},
+		"denial": func(y *instance, a task.Actor, id task.ID) error {
+			return errOf(y.s.DenyRun(y.ctx(), a, id, "no", undo))
+		},
+	}
+	lost := map[string]struct {
+		change UserChange
+		why    string
+	}{
+		"disabled": {UserChange{Disabled: ptr(true)}, "the account of tess is disabled"},
+		"a viewer": {UserChange{Role: ptr(task.RoleViewer)}, "tess now has the role viewer, which may not decide"},
+	}
+	for what, decide := range decisions {
+		for now, c := range lost {
+			t.Run("the "+what+" of somebody who is "+now+" is dropped", func(t *testing.T) {
+				t.Parallel()
+				y, id, tess, tk, r := begin(t)
+				ok(t, decide(y, tess, r.ID))
+				must(y.s.UpdateUser(y.ctx(), maya, id, c.change))
+				dropped(t, y, r, task.System, c.why)
+				equal(t, "failures", y.task(tk.ID).Failures, 0)
+			})
+		}
+	}
+	t.Run("that of an admin who is a reviewer by now takes effect", func(t *testing.T) {
+		t.Parallel()
+		y, id, _, _, r := begin(t)
+		must(y.s.UpdateUser(y.ctx(), maya, id, UserChange{Role: ptr(task.RoleAdmin)}))
+		ok(t, decisions["approval"](y, must(y.s.UserActor(y.ctx(), id, "")), r.ID))
+		must(y.s.AddUser(y.ctx(), maya, "ada", "correct horse battery", task.RoleAdmin))
+		must(y.s.UpdateUser(y.ctx(), maya, id, UserChange{Role: ptr(task.RoleReviewer)}))
+		equal(t, "approved by", y.later(undo).Run.Approval.By, "user:tess")
+	})
+	t.Run("that of the only reviewer, who asked for the run, is dropped when there is another", func(t *testing.T) {
+		t.Parallel()
+		y, _, tess, tk, first := begin(t)
+		must(y.s.CancelRun(y.ctx(), maya, first.ID, ""))
+		program := tess
+		program.TokenID = must(y.s.CreateToken(y.ctx(), tess, NewToken{Name: "program", Scope: "review", Own: true})).ID
+		r := must(y.s.RunNow(y.ctx(), program, tk.ID))
+		ok(t, decisions["approval"](y, tess, r.ID))
+		must(y.s.AddUser(y.ctx(), maya, "rita", "correct horse battery", task.RoleReviewer))
+		dropped(t, y, r, tess.Name, "another reviewer must approve it")
+	})
 }
