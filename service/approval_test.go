@@ -252,7 +252,7 @@ func TestDecisions(t *testing.T) {
 		tk, r := y.waits()
 		must(y.s.CancelTask(y.ctx(), maya, tk.ID, ""))
 		_, err := y.s.ApproveRun(y.ctx(), rita, r.ID, Approve{})
-		refused(t, err, task.CodeRunEnded, "canceled/task_closed")
+		refused(t, err, task.CodeRunEnded, "canceled: task closed")
 		_, err = y.s.DenyRun(y.ctx(), rita, r.ID, "no", 0)
 		refused(t, err, task.CodeRunEnded)
 	})

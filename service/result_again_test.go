@@ -133,7 +133,7 @@ func TestNoRunOfAProjectThatItsAgentLeavesOut(t *testing.T) {
 		y.nothingStarts()
 		r = y.run(r.ID)
 		equal(t, "state", r.State().String(), "canceled/by")
-		equal(t, "reason", r.Reason, "Task 1 belongs to project api, and coder works on web alone: move it to another agent")
+		equal(t, "reason", r.Reason, "Task 1 belongs to project api, and coder works only on web: move it to another agent")
 		equal(t, "failures", y.task(tk.ID).Failures, 0)
 	})
 	t.Run("a failed run is not tried again", func(t *testing.T) {

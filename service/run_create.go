@@ -477,7 +477,7 @@ func (s *Service) RetryRun(ctx context.Context, a task.Actor, id task.ID) (*task
 			return nil, err
 		}
 		if !r.Status.Final() {
-			return nil, task.Errorf(task.Conflict, task.CodeRunNotFinal, "Run %d has not ended: it is %s", id, r.State().Text())
+			return nil, task.Errorf(task.Conflict, task.CodeRunNotFinal, "Run %d has not ended (%s)", id, r.State().Text())
 		}
 		tk, err := tx.open(r.TaskID, false)
 		if err != nil {

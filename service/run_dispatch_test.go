@@ -124,7 +124,7 @@ func TestStartOfARun(t *testing.T) {
 	t.Run("the end is final", func(t *testing.T) {
 		refused(t, y.s.FinishRun(y.ctx(), r.ID, st.Run.Lease, failure(task.PhaseError)), task.CodeStaleLease)
 		_, err := y.s.CancelRun(y.ctx(), maya, r.ID, "")
-		refused(t, err, task.CodeRunEnded, "completed/ended")
+		refused(t, err, task.CodeRunEnded, "has ended: completed")
 	})
 }
 

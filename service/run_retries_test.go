@@ -104,7 +104,7 @@ func TestRetries(t *testing.T) {
 		tk := y.create(maya, "coder", noStart)
 		r := must(y.s.RunNow(y.ctx(), maya, tk.ID))
 		_, err := y.s.RetryRun(y.ctx(), maya, r.ID)
-		refused(t, err, task.CodeRunNotFinal, "pending/queued")
+		refused(t, err, task.CodeRunNotFinal, "pending: queued")
 	})
 }
 
