@@ -90,7 +90,7 @@ func TestStory08ACommentReachesTheNextRunOnce(t *testing.T) {
 	got := prompts(m, "You code.")
 	const comment = "Use the cheap paint."
 	if len(got) != 2 || strings.Count(strings.Join(got, ""), comment) != 1 || !strings.Contains(got[1], comment) ||
-		!strings.Contains(got[1], "started by: comment by user:maya-laptop") {
+		!strings.Contains(got[1], "reason for this run: comment by user:maya-laptop") {
 		t.Errorf("the prompts are %q", got)
 	}
 	testkit.Eventually(t, "nothing follows", func() bool {

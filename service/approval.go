@@ -128,7 +128,7 @@ func decided(r *task.Run) error {
 		if r.Status.Final() {
 			return ended(r)
 		}
-		return task.Errorf(task.Conflict, task.CodeRunDecided, "Run %d does not wait for approval: it is %s", r.ID, r.State().Text())
+		return task.Errorf(task.Conflict, task.CodeRunDecided, "Run %d does not wait for approval (%s)", r.ID, r.State().Text())
 	}
 	a := r.Approval
 	return task.Errorf(task.Conflict, task.CodeRunDecided, "Run %d was already %s by %s at %s%s",
