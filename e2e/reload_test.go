@@ -53,7 +53,7 @@ func TestRunnersAreReloaded(t *testing.T) {
 		run("x", "second second-env")
 	})
 	t.Run("a file that is not valid keeps it, and the log has the key", func(t *testing.T) {
-		s.reload(strings.Replace(says("third"), "env =", "environment =", 1), "configuration not reloaded")
+		s.reload(strings.Replace(says("third"), "env =", "environment =", 1), "failed to reload the configuration")
 		if log := s.log.String(); !strings.Contains(log, "runners.x.environment") {
 			t.Errorf("the log is %s", log)
 		}

@@ -44,7 +44,9 @@ func TestTheEndOfARunIsStoredAsSoonAsItCanBe(t *testing.T) {
 	f := y.next()
 	fixed := y.broken()
 	f.complete()
-	testkit.EventuallyWithin(y.t, patience, "the server says that it cannot store the end", func() bool { return log.has("failed to store the end") })
+	testkit.EventuallyWithin(y.t, patience, "the server says that it cannot store the end", func() bool {
+		return log.has("failed to store the end of the run")
+	})
 	r := y.run(f.RunID)
 	if got := r.State().String(); got != "running/working" {
 		t.Fatalf("the run is %s", got)
