@@ -286,7 +286,7 @@ func TestPeopleByCommandLine(t *testing.T) {
 			[]string{"token", "create", "--data", in.data, "--scope", "everything"},
 			exitRefused, "scope",
 		},
-		{"an unknown token cannot be revoked", "", []string{"token", "revoke", "--data", in.data, "nothing"}, exitRefused, "0 tokens"},
+		{"an unknown token cannot be revoked", "", []string{"token", "revoke", "--data", in.data, "nothing"}, exitRefused, "no token is called"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			out, errs, code := do(t, tt.stdin, tt.args...)

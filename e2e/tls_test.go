@@ -167,7 +167,7 @@ func TestTheServerSpeaksTLS(t *testing.T) {
 		certificate(t, cert, key, 2, "tasks.example")
 		testkit.Eventually(t, "the new certificate is shown", func() bool { return serialOf(t, s.address, insecure) == 2 })
 		certificate(t, cert, filepath.Join(dir, "other.pem"), 3, "tasks.example") // not the key of it
-		testkit.Eventually(t, "the log says it", func() bool { return strings.Contains(s.log.String(), "new certificate not used") })
+		testkit.Eventually(t, "the log says it", func() bool { return strings.Contains(s.log.String(), "failed to use the new certificate") })
 		if got := serialOf(t, s.address, insecure); got != 2 {
 			t.Errorf("certificate %d is shown", got)
 		}
