@@ -53,7 +53,7 @@ func Execute(ctx context.Context, r Runner, spec Spec, sink Sink) (Outcome, erro
 	if folder := space.Folder(); folder != "" {
 		spec.Plan.Workspace = folder
 	}
-	spec.Readable = space.Readable(ctx)
+	spec.Readable = func() []string { return space.Readable(ctx) }
 	out, err := r.Run(ctx, spec, sink)
 	if out.Status == task.RunCanceled && out.Phase == task.PhaseShutdown {
 		space.Suspend() // the run continues when the server is back

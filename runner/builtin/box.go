@@ -3,6 +3,7 @@ package builtin
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"taskyard/runner/builtin/model"
@@ -14,9 +15,13 @@ import (
 // folder of a run. With unconfined, bash runs where it cannot be confined too.
 func OpenTools(unconfined bool) func(spec supervise.Spec, work string) (Toolbox, error) {
 	return func(spec supervise.Spec, work string) (Toolbox, error) {
+		var readable []string
+		if spec.Readable != nil && slices.Contains(spec.Plan.Tools, "bash") {
+			readable = spec.Readable()
+		}
 		b, err := tools.Open(tools.Options{
 			Root: work, Agent: spec.Plan.Agent, Granted: spec.Plan.Tools, Network: spec.Plan.Network,
-			AcceptUnconfinedShell: unconfined, ReadOnly: spec.Readable, Env: bashEnvironment(spec),
+			AcceptUnconfinedShell: unconfined, ReadOnly: readable, Env: bashEnvironment(spec),
 		})
 		if err != nil {
 			return nil, err

@@ -74,7 +74,7 @@ type Spec struct {
 	Waits         <-chan bool     // whether the run waits for what it delegated: its timeouts are paused; nil: it never does
 	Unconfined    bool            // the setup of a worktree runs where nothing can confine it, too
 	Inbox         *Inbox          // what people say to the run while it works; nil: nobody can
-	Readable      []string        // folders besides its workspace that bash of the built-in agent may read, absolute
+	Readable      func() []string // finds the folders besides its workspace that bash of the built-in agent may read, absolute; nil: none
 	Secrets       []string        // redacted, like Token, from every event; empty ones are passed over
 
 	task.RunFolders
