@@ -85,7 +85,7 @@ func (tx *txn) undo(id task.ID) error {
 		return task.Errorf(task.Conflict, task.CodeRunDecided, "Nothing is decided on run %d: it waits for a reviewer", id)
 	case h == nil:
 		return task.Errorf(task.Conflict, task.CodeRunDecided,
-			"The decision on run %d has taken effect: it is %s and cannot be undone", id, r.State().Text())
+			"The decision on run %d has taken effect (%s) and cannot be undone", id, r.State().Text())
 	case h.By != tx.actor.Name:
 		return task.Errorf(task.Forbidden, task.CodeForbidden, "%s decided on run %d: nobody else may undo that", h.By, id)
 	case h.Until <= tx.Now:
