@@ -95,7 +95,7 @@ func (c *chaos) fail(format string, args ...any) { c.load.fail(fmt.Errorf(format
 // await waits until something is so, or the chaos is over. Queries fail while
 // PostgreSQL is down.
 func (c *chaos) await(what string, so func() bool) bool {
-	end := time.NewTimer(2 * patience)
+	end := time.NewTimer(patience)
 	defer end.Stop()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
@@ -105,7 +105,7 @@ func (c *chaos) await(what string, so func() bool) bool {
 		case <-c.over.Done():
 			return false
 		case <-end.C:
-			c.fail("not within %v: %s", 2*patience, what)
+			c.fail("not within %v: %s", patience, what)
 			return false
 		}
 	}

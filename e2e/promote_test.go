@@ -35,7 +35,7 @@ func promote(t *testing.T, synchronous bool) *promotion {
 		s.claimers()
 		s.start()
 	}
-	tokens, balanced := p.servers[0].tokens(), p.balanced(t, 2*patience) // who waits is answered
+	tokens, balanced := p.servers[0].tokens(), p.balanced(t, patience) // who waits is answered
 	tasks := testkit.ByForm(int64(300), 900, 1_500)
 	p.load = &load{
 		clients: testkit.ByForm(8, 32, 64), tasks: tasks, owners: claimers, mayCrash: true, again: func() {},
@@ -44,7 +44,7 @@ func promote(t *testing.T, synchronous bool) *promotion {
 		},
 	}
 	p.load.run()
-	testkit.EventuallyWithin(t, 2*patience, "half of the load is through", func() bool { return p.load.created.Load() >= tasks/2 })
+	testkit.EventuallyWithin(t, patience, "half of the load is through", func() bool { return p.load.created.Load() >= tasks/2 })
 	if !synchronous {
 		p.holdReplication(t)
 	}
@@ -56,7 +56,7 @@ func promote(t *testing.T, synchronous bool) *promotion {
 		t.Fatal(err)
 	}
 	before := p.load.count()
-	testkit.EventuallyWithin(t, 2*patience, "tasks are created again", func() bool { return p.load.count() > before })
+	testkit.EventuallyWithin(t, patience, "tasks are created again", func() bool { return p.load.count() > before })
 	p.took = time.Since(begin)
 	<-p.load.done
 	if out, errs, code := p.servers[0].command("", "check"); code != exitOK {

@@ -50,7 +50,7 @@ func buildNextVersion(t *testing.T) func() string {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		program, err = buildWith(t, replace, "-ldflags", "-w -X taskyard/internal/buildinfo.linkedVersion="+nextVersion)
+		program, err = buildWith(t, replace, "-ldflags", "-s -X taskyard/internal/buildinfo.linkedVersion="+nextVersion)
 	}()
 	t.Cleanup(func() { <-ended }) // before its folder is removed
 	return func() string {

@@ -150,7 +150,7 @@ func TestStory17OtherNamesOfTheDatabase(t *testing.T) {
 		if err == nil || !strings.Contains(string(out), pid) {
 			t.Errorf("the second server: %v, %s; want a refusal that names %s", err, out, pid)
 		}
-		if took := time.Since(begin); took > patience/2 {
+		if took := time.Since(begin); took > 30*time.Second {
 			t.Errorf("it took %v", took)
 		}
 	}

@@ -16,10 +16,12 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"taskyard/internal/testkit"
 )
 
 // patience is how long a page may take to show what a test waits for.
-const patience = 60 * time.Second
+const patience = testkit.Patience
 
 // tab is one person's browser: its own cookies, one page.
 type tab struct {
