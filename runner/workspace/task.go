@@ -1,9 +1,11 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -85,19 +87,15 @@ func (w *Task) Changed(ctx context.Context, commit string) (name string, err err
 	if _, err := g.Run(ctx, nil, "read-tree", "-i", "-m", commit); err != nil {
 		return "", err
 	}
-	if err := t.stage(ctx, g, t.own().In(copied).With("GIT_INDEX_FILE="+index), false); err != nil {
+	if differs, err := t.stage(ctx, g, t.own().In(copied).With("GIT_INDEX_FILE="+index), false); err != nil || !differs {
 		return "", err
 	}
-	root, err := g.Run(ctx, nil, "write-tree")
-	if err != nil {
-		return "", err
-	}
-	err = t.plain().Changes(ctx, commit, root, func(c git.Change) error {
-		if name == "" {
-			name = c.Path
-		}
-		return nil
-	})
+	err = g.Stream(ctx, nil, func(r io.Reader) error {
+		return git.Names(r, func(s string) error {
+			name = cmp.Or(name, s)
+			return nil
+		})
+	}, "diff-index", "--cached", "-z", "--name-only", "--no-ext-diff", "--no-renames", commit)
 	return name, err
 }
 

@@ -131,8 +131,8 @@ func (t *tree) commit(ctx context.Context, message string, contents git.Git) (st
 	if _, err := g.Run(ctx, nil, "read-tree", "-i", "-m", head); err != nil {
 		return "", err
 	}
-	if err := t.stage(ctx, g, contents, true); err != nil {
-		return "", err
+	if differs, err := t.stage(ctx, g, contents, true); err != nil || !differs {
+		return head, err
 	}
 	root, err := g.Run(ctx, nil, "write-tree")
 	if err != nil {
@@ -176,12 +176,13 @@ func (t *tree) name(ctx context.Context, commit string) error {
 }
 
 // stage brings the index of g to what lies in the folder: changed, deleted and,
-// with others, new files, but none that the repository ignores.
-func (t *tree) stage(ctx context.Context, g, contents git.Git, others bool) error {
+// with others, new files, but none that the repository ignores. It reports whether
+// any may differ from what the index held.
+func (t *tree) stage(ctx context.Context, g, contents git.Git, others bool) (differs bool, err error) {
 	s := &staging{}
 	root, err := os.OpenRoot(t.work())
 	if err != nil {
-		return unsavedError("the folder cannot be read")
+		return false, unsavedError("the folder cannot be read")
 	}
 	defer func() { _ = root.Close() }()
 	s.root = root
@@ -191,25 +192,30 @@ func (t *tree) stage(ctx context.Context, g, contents git.Git, others bool) erro
 	}
 	for _, args := range lists {
 		if err := g.Stream(ctx, nil, func(r io.Reader) error { return git.Names(r, s.take) }, args...); err != nil {
-			return err
+			return false, err
 		}
 	}
-	zero := t.repo.Zero()
-	var gone bytes.Buffer
-	for _, name := range s.gone {
-		fmt.Fprintf(&gone, "0 %s\t%s\x00", zero, name)
+	if len(s.gone) > 0 {
+		zero := t.repo.Zero()
+		var gone bytes.Buffer
+		for _, name := range s.gone {
+			fmt.Fprintf(&gone, "0 %s\t%s\x00", zero, name)
+		}
+		if _, err := g.Run(ctx, &gone, "update-index", "-z", "--index-info"); err != nil {
+			return false, err
+		}
 	}
-	if _, err := g.Run(ctx, &gone, "update-index", "-z", "--index-info"); err != nil {
-		return err
+	if len(s.there) == 0 {
+		return len(s.gone) > 0, nil
 	}
 	if contents.Dir != g.Dir {
 		if err := copyAll(s.root, contents.Dir, s.there); err != nil {
-			return err
+			return false, err
 		}
 	}
 	there := strings.NewReader(strings.Join(append(s.there, ""), "\x00"))
 	_, err = contents.Run(ctx, there, "update-index", "-z", "--add", "--remove", "--replace", "--stdin")
-	return err
+	return true, err
 }
 
 // staging sorts names by what lies there.
