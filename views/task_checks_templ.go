@@ -437,7 +437,7 @@ func demandsForm(c Chrome, m *ChecksModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 37, "\"> <button class=\"sr-only\" type=\"submit\" name=\"act\" value=\"save\" tabindex=\"-1\" aria-hidden=\"true\">Save</button><h2 class=\"section-title\">Only for this task</h2><p class=\"muted small\">They add to what its project and its agent ask, and take nothing away. Agents cannot change them.</p>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 37, "\"> <button class=\"sr-only\" type=\"submit\" name=\"act\" value=\"save\" tabindex=\"-1\" aria-hidden=\"true\">Save</button><h2 class=\"section-title\">Only for this task</h2><p class=\"muted small\">Checks and reviewers here add to those of the project and the agent, and replace none of them. Agents cannot change them.</p>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

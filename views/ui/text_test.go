@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -22,6 +23,20 @@ func TestDurationsReadAsPeopleSayThem(t *testing.T) {
 	}
 	if got := Tokens(48_100) + " " + Tokens(999) + " " + Tokens(2_000_000); got != "48.1k 999 2M" {
 		t.Errorf("tokens: %s", got)
+	}
+}
+
+func TestTextBetweenBackticksIsCode(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"it says `runner: none`": "it says <code>runner: none</code>",
+		"`a` & `<b>`, no `code":  "<code>a</code> &amp; <code>&lt;b&gt;</code>, no `code",
+		"nothing <i>of it</i>":   "nothing &lt;i&gt;of it&lt;/i&gt;",
+	} {
+		var b strings.Builder
+		if err := WithCode(text).Render(t.Context(), &b); err != nil || b.String() != want {
+			t.Errorf("%s: got %s, %v, want %s", text, b.String(), err, want)
+		}
 	}
 }
 
