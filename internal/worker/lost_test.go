@@ -7,11 +7,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"taskyard/internal/client"
 	"taskyard/runner"
+	"taskyard/runner/supervise"
 	"taskyard/task"
 )
 
@@ -64,5 +66,50 @@ func TestARunWhoseEventsAreRefusedIsStopped(t *testing.T) {
 		t.Error("the program runs on although the server has ended its run")
 		cancel()
 		<-ended
+	}
+}
+
+// chatty is a runner whose program says much and then succeeds.
+type chatty struct{ text string }
+
+func (chatty) Probe(context.Context) runner.Probe { return runner.Probe{Installed: true} }
+
+func (c chatty) Run(_ context.Context, _ runner.Spec, sink runner.Sink) (runner.Outcome, error) {
+	for range sendEvents {
+		sink.Event(runner.Event{Type: runner.EventText, Text: c.text})
+	}
+	return runner.Outcome{Status: task.RunCompleted, Phase: task.PhaseEnded}, nil
+}
+
+// In JSON a character may be six bytes, and the server refuses bodies of more
+// than 1 MiB for good.
+func TestNoTextMakesAReportTooLarge(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{strings.Repeat("<", 16<<10), strings.Repeat("\x1b", 16<<10), strings.Repeat("<", supervise.MaxEvent)} {
+		var lines, ends atomic.Int64
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<20))
+			w.Header().Set("Content-Type", "application/json")
+			switch {
+			case err != nil:
+				w.WriteHeader(http.StatusRequestEntityTooLarge)
+				_, _ = w.Write([]byte(`{"status":413,"code":"body_too_large","detail":"The body is over 1048576 bytes"}`))
+				return
+			case strings.HasSuffix(r.URL.Path, "/events"):
+				lines.Add(int64(strings.Count(string(b), `"type"`)))
+			case strings.HasSuffix(r.URL.Path, "/finish"):
+				ends.Add(1)
+			}
+			_, _ = w.Write([]byte(`{"ok":true}`))
+		}))
+		defer server.Close()
+		w := &Worker{
+			client: &client.Client{URL: server.URL, Token: "ty_x", HTTP: &http.Client{Timeout: time.Minute}}, dir: t.TempDir(),
+			log: slog.New(slog.DiscardHandler), runner: func(string) runner.Runner { return chatty{text} },
+		}
+		w.execute(t.Context(), &task.Leased{RunID: 1, TaskID: 1, Attempt: 1, Lease: 1, Seconds: 60})
+		if lines.Load() != sendEvents || ends.Load() != 1 {
+			t.Errorf("%q: the server has %d lines of %d and %d ends", text[:1], lines.Load(), sendEvents, ends.Load())
+		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 const (
 	sendEvery  = 200 * time.Millisecond
 	sendEvents = 50        // of one report
-	sendBytes  = 256 << 10 // of one report, about
+	sendBytes  = 256 << 10 // of one report as JSON, about
 	waitEvents = 2000      // kept while the server is away; more slow the program
 )
 
@@ -108,7 +108,7 @@ func (s *sink) batch() (from int64, batch []task.RunLine, done bool) {
 	defer s.mu.Unlock()
 	size := 0
 	for i, l := range s.queue {
-		size += len(l.Text) + len(l.Data)
+		size += task.JSONBytes(l.Text) + task.JSONBytes(string(l.Data)) // the server takes no body of more than 1 MiB
 		if i == sendEvents || i > 0 && size > sendBytes {
 			break
 		}
