@@ -43,7 +43,10 @@ const (
 func Bridge(ctx context.Context, opt BridgeOptions) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	b := &bridge{opt: opt, pipe: newPipe(opt.Stdin, opt.Stdout), stop: cancel, slots: make(chan struct{}, inFlight)}
+	b := &bridge{
+		opt: opt, pipe: newPipe(opt.Stdin, opt.Stdout), stop: cancel, slots: make(chan struct{}, inFlight),
+		calls: map[jsonrpc.ID]context.CancelFunc{},
+	}
 	err := b.carry(ctx)
 	// Who closed stdin is gone, or piped its calls in and reads on: what is
 	// answered soon is waited for, and a signup that waits claims nothing.
@@ -69,6 +72,8 @@ type bridge struct {
 	mu       sync.Mutex
 	answered bool   // the server was reached at least once
 	version  string // of the protocol, as the server answered it
+
+	calls map[jsonrpc.ID]context.CancelFunc // those under way
 }
 
 // carry reads messages and hands each to a goroutine. What a session begins
@@ -127,17 +132,55 @@ func (b *bridge) begin(ctx context.Context, msg jsonrpc.Message) error {
 		return ctx.Err()
 	}
 	b.open.Add(1)
+	r, isRequest := msg.(*jsonrpc.Request)
+	done := func() {}
+	switch {
+	case isRequest && r.IsCall():
+		ctx, done = b.cancelable(ctx, r.ID)
+	case isRequest && r.Method == cancelled:
+		b.cancel(r)
+	}
 	send := func() {
 		defer b.open.Done()
 		defer func() { <-b.slots }()
+		defer done()
 		b.send(ctx, msg)
 	}
-	if r, ok := msg.(*jsonrpc.Request); ok && r.Method == "initialize" {
+	if isRequest && r.Method == "initialize" {
 		send()
 	} else {
 		go send()
 	}
 	return nil
+}
+
+// cancelable returns the context of a call that its client may cancel. done must
+// be called when it has ended.
+func (b *bridge) cancelable(ctx context.Context, id jsonrpc.ID) (call context.Context, done func()) {
+	call, end := context.WithCancel(ctx)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.calls[id] = end
+	return call, func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		delete(b.calls, id)
+		end()
+	}
+}
+
+// cancel ends the request of a call that is canceled, which the client expects
+// no answer to. The notification alone may reach another server than the call.
+func (b *bridge) cancel(notification *jsonrpc.Request) {
+	id, err := canceledCall(notification)
+	if err != nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if end := b.calls[id]; end != nil {
+		end()
+	}
 }
 
 // send posts one message and writes what comes back.

@@ -67,14 +67,19 @@ func (w *waits) add(k waitKey, hangUp context.CancelFunc) (forget func()) {
 	}
 }
 
-func (w *waits) cancel(a task.Actor, req *jsonrpc.Request) {
+// canceledCall returns which call a notification cancels.
+func canceledCall(notification *jsonrpc.Request) (jsonrpc.ID, error) {
 	var p struct {
 		RequestID any `json:"requestId"`
 	}
-	if json.Unmarshal(req.Params, &p) != nil {
-		return
+	if err := json.Unmarshal(notification.Params, &p); err != nil {
+		return jsonrpc.ID{}, err
 	}
-	id, err := jsonrpc.MakeID(p.RequestID)
+	return jsonrpc.MakeID(p.RequestID)
+}
+
+func (w *waits) cancel(a task.Actor, req *jsonrpc.Request) {
+	id, err := canceledCall(req)
 	if err != nil {
 		return
 	}
