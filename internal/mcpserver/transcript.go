@@ -44,7 +44,8 @@ func (c *call) transcript(run, after task.ID) (*transcriptPage, error) {
 		}
 		p.Lines = append(p.Lines, line)
 	}
-	if n := len(p.Lines); n > 0 && (n < len(list) || n == transcriptLines) {
+	cut := task.BudgetIn(c.ctx).Cut()
+	if n := len(p.Lines); n > 0 && (cut || n < len(list) || n == transcriptLines) {
 		p.Next = list[n-1].ID
 	}
 	return p, nil

@@ -116,8 +116,9 @@ func last(list []task.Comment) []task.Comment {
 	return list[from:]
 }
 
-// thread puts a page of the thread in the place of its end.
-func thread(t *task.Task, page []task.Message) *taskView {
+// thread puts a page of the thread in the place of its end. cut tells that the
+// page is shorter than was asked for, as an answer holds no more.
+func thread(t *task.Task, page []task.Message, cut bool) *taskView {
 	v := &taskView{}
 	size := 0
 	t.Comments, t.Cut = []task.Comment{}, nil
@@ -131,7 +132,7 @@ func thread(t *task.Task, page []task.Message) *taskView {
 			Content: m.Content, CreatedAt: m.CreatedAt, Imported: m.Type == "imported",
 		})
 	}
-	if n := len(t.Comments); n > 0 && (n < len(page) || n == pageComments) {
+	if n := len(t.Comments); n > 0 && (cut || n < len(page) || n == pageComments) {
 		v.Next = t.Comments[n-1].ID.String()
 	}
 	comments := t.Comments

@@ -1,0 +1,68 @@
+package mcpserver_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"taskyard/task"
+)
+
+// All that is read for an answer is bounded, in bytes of JSON: a page of long
+// lines has few of them, and more may follow.
+func TestAPageOfLongTextsSaysThatMoreFollow(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	t.Run("of comments", func(t *testing.T) {
+		t.Parallel()
+		ts := newTestServer(t)
+		id, want := ts.task("coder", "Fix the page"), 9
+		for range want {
+			if _, err := ts.Service.Comment(ctx, maya, id, strings.Repeat("<b>", 3<<10)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		coder, seen := ts.connect("coder", "/mcp"), 0
+		for after := any(0); after != nil; {
+			_, m := coder.ok("get_task", args{"taskId": id, "comments_after": after})
+			seen += len(m["comments"].([]any))
+			after = m["commentsNext"]
+		}
+		if seen != want {
+			t.Errorf("%d of %d comments are read page by page", seen, want)
+		}
+	})
+	t.Run("of a transcript", func(t *testing.T) {
+		t.Parallel()
+		ts := newTestServer(t)
+		d, err := ts.Service.Delegate(ctx, maya, task.Delegation{Task: "Read it", AgentType: "hand"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		start, _, err := ts.Service.NextRun(ctx, nil)
+		if err != nil || start == nil {
+			t.Fatalf("no run is started: %v", err)
+		}
+		lines := make([]task.Message, 12)
+		for i := range lines {
+			lines[i] = task.Message{Role: task.SpeakerTool, Type: "tool_result", Content: strings.Repeat("x", 24<<10)}
+		}
+		if err := ts.Service.AppendTranscript(ctx, d.RunID, start.Run.Lease, lines); err != nil {
+			t.Fatal(err)
+		}
+		all, err := ts.Service.Transcript(ctx, maya, d.RunID, 0, 500) // with the prompt
+		if err != nil {
+			t.Fatal(err)
+		}
+		operator, seen := ts.connect("operator", "/mcp"), 0
+		for after := any(0); after != nil; {
+			_, m := operator.ok("task_status", args{"run_id": d.RunID, "transcript_after": after})
+			page := m["transcript"].(map[string]any)
+			seen += len(page["lines"].([]any))
+			after = page["next"]
+		}
+		if seen != len(all) {
+			t.Errorf("%d of %d lines are read page by page", seen, len(all))
+		}
+	})
+}
