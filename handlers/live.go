@@ -92,7 +92,8 @@ func (s *Server) enterStream(c echo.Context) (ctx context.Context, leave func(),
 	return ctx, func() { closed(); end() }, nil
 }
 
-// stillIn reports whether the caller of a long stream may still read.
+// stillIn reports whether the caller of a long stream may still read what the
+// stream was opened for: who has another role by now opens it again.
 func (s *Server) stillIn(c echo.Context) bool {
 	a := actorOf(c)
 	if a.TokenID == 0 && a.UserID != 0 {
@@ -101,12 +102,12 @@ func (s *Server) stillIn(c echo.Context) bool {
 		if err != nil || !ok {
 			return false
 		}
-		_, err = s.svc.UserActor(c.Request().Context(), a.UserID, a.Addr)
-		return err == nil
+		now, err := s.svc.UserActor(c.Request().Context(), a.UserID, a.Addr)
+		return err == nil && now.Role == a.Role
 	}
 	secret := strings.TrimPrefix(c.Request().Header.Get("Authorization"), "Bearer ")
-	_, err := s.svc.Authenticate(c.Request().Context(), secret, a.Addr)
-	return err == nil
+	now, err := s.svc.Authenticate(c.Request().Context(), secret, a.Addr)
+	return err == nil && now.Role == a.Role
 }
 
 type eventStream struct {

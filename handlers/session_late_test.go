@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
+
+	"taskyard/service"
+	"taskyard/task"
 )
 
 func TestASessionThatHasEndedStaysEnded(t *testing.T) {
@@ -55,4 +58,34 @@ func TestASessionThatHasEndedStaysEnded(t *testing.T) {
 			t.Error("it continues after signing out everywhere")
 		}
 	})
+}
+
+// The news of the change may have come before the stream was there to hear it, or
+// never, as from a server that is cut off.
+func TestAStreamEndsWithTheRoleThatItWasOpenedWith(t *testing.T) {
+	t.Parallel()
+	y := newSite(t)
+	ctx := t.Context()
+	u, err := y.svc.AddUser(ctx, mayaActor, "vera", pagePassword, task.RoleAdmin)
+	y.ok(err)
+	_, err = y.svc.AddUser(ctx, mayaActor, "iris", pagePassword, task.RoleAdmin)
+	y.ok(err)
+	vera, err := y.svc.UserActor(ctx, u.ID, "")
+	y.ok(err)
+	made, err := y.svc.CreateToken(ctx, vera, service.NewToken{Name: "log", Scope: "admin", Own: true})
+	y.ok(err)
+	req := httptest.NewRequest(http.MethodGet, "/api/events", http.NoBody)
+	req = req.WithContext(context.WithValue(ctx, keyCall, &call{}))
+	req.Header.Set("Authorization", "Bearer "+made.Secret)
+	c := echo.New().NewContext(req, httptest.NewRecorder())
+	y.ok(y.srv.identify(c))
+	_, leave, err := y.srv.enterStream(c)
+	y.ok(err)
+	leave()
+	viewer := task.RoleViewer
+	_, err = y.svc.UpdateUser(ctx, mayaActor, u.ID, service.UserChange{Role: &viewer})
+	y.ok(err)
+	if _, _, err := y.srv.enterStream(c); kindOf(err) != task.Unauthorized {
+		t.Errorf("a stream is opened with the role of before: %v", err)
+	}
 }
