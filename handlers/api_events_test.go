@@ -182,3 +182,23 @@ func TestStreamsEndWithTheHub(t *testing.T) {
 	for range st.lines { // until it ends
 	}
 }
+
+// A database that is restored from a backup, or a standby that is promoted, does
+// not have the lines that were read last.
+func TestAStreamBehindTheEndOfTheLogGoesOnFromThere(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.create("pull", "")
+	last, err := s.svc.LastEvent(t.Context())
+	s.ok(err)
+	st := s.follow(t, "admin", "/api/events", "Last-Event-ID", (last + 1000).String())
+	begin, err := task.ParseID(st.next("id: "))
+	s.ok(err)
+	if begin > last+1 { // the token of the stream is made with it
+		t.Fatalf("it begins behind %d, but the newest line is %d", begin, last)
+	}
+	s.do("operator", "PATCH", "/api/tasks/1", `{"title":"now"}`).want(200)
+	if kind := st.next("event: "); kind != task.EvTaskUpdated {
+		t.Errorf("event %s", kind)
+	}
+}
