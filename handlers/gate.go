@@ -149,6 +149,31 @@ func (s *Server) admit(c echo.Context) (err error) {
 	return err
 }
 
+// measure reads a body whose length was not told, and takes no larger share of the
+// memory than that needs: the call may wait long for something else. Nobody has
+// it read who is not let in.
+func (s *Server) measure(c echo.Context) error {
+	r := c.Request()
+	k := callOf(r.Context())
+	if r.ContentLength >= 0 || k.leave == nil || !isAPI(r.URL.Path) && !isMCP(r.URL.Path) {
+		return nil
+	}
+	body, err := readBody(r)
+	var big *http.MaxBytesError
+	switch {
+	case errors.As(err, &big):
+		return errTooLarge
+	case kindOf(err) != "": // a quota
+		return err
+	case err != nil:
+		return unreadable
+	}
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	k.leave()
+	k.leave = nil
+	return s.admit(c)
+}
+
 // answerShare is how many bytes the answer to a request may hold until it is read.
 func answerShare(r *http.Request) int64 {
 	if acceptsGzip(r) { // whoever takes zstd takes this too

@@ -118,7 +118,7 @@ func New(opt Options) (*Server, error) {
 	}
 	s.checks = []func(echo.Context) error{
 		s.host, s.limitBody, s.identify, s.quota, s.admit,
-		s.readForm, s.sameSite, s.authorize, s.redact, s.apiGuard,
+		s.readForm, s.sameSite, s.authorize, s.measure, s.redact, s.apiGuard,
 	}
 	s.echo.Use(s.around, leadScripts)
 	s.routes()
