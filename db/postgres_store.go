@@ -220,7 +220,7 @@ func (pg *pgStore) lock(w *writer) (at task.Time, err error) {
 // commit commits a batch. Where the connection is lost meanwhile, the database
 // is asked whether it has the batch.
 func (pg *pgStore) commit(w *writer, wrote bool) error {
-	if !wrote {
+	if !wrote && w.news.Empty() {
 		return w.c.exec("COMMIT")
 	}
 	pg.batch++

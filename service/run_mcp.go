@@ -1,6 +1,7 @@
 package service
 
 import (
+	"context"
 	"sync"
 
 	"taskyard/task"
@@ -13,17 +14,31 @@ type mcpRuns struct {
 	reached map[task.ID]bool
 }
 
-// ReachedMCP notes that the caller reached the MCP server.
-func (s *Service) ReachedMCP(a task.Actor) {
-	if a.RunID == 0 {
+// ReachedMCP notes that the caller reached the MCP server. Where there may be
+// several servers, the one that executes the run is told.
+func (s *Service) ReachedMCP(ctx context.Context, a task.Actor) {
+	if a.RunID == 0 || !s.mcp.add(a.RunID) || s.serverID() == "" {
 		return
 	}
-	s.mcp.mu.Lock()
-	defer s.mcp.mu.Unlock()
-	if s.mcp.reached == nil {
-		s.mcp.reached = map[task.ID]bool{}
+	err := change(ctx, s, task.SystemActor, func(tx *txn) error {
+		tx.news.MCP = append(tx.news.MCP, a.RunID)
+		return nil
+	})
+	if err != nil && ctx.Err() == nil {
+		s.log.WarnContext(ctx, "failed to tell the other servers that a run reached MCP", "run_id", a.RunID, "error", err)
 	}
-	s.mcp.reached[a.RunID] = true
+}
+
+// add reports whether the run had not been noted.
+func (m *mcpRuns) add(run task.ID) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.reached == nil {
+		m.reached = map[task.ID]bool{}
+	}
+	known := m.reached[run]
+	m.reached[run] = true
+	return !known
 }
 
 func (m *mcpRuns) has(run task.ID) bool {

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"taskyard/internal/testkit"
 	"taskyard/task"
 )
 
@@ -27,7 +28,7 @@ func TestARunSaysThatItsProgramNeverReachedMCP(t *testing.T) {
 			y := newInstance(t, tt.with...)
 			_, st, own := y.inRun("coder")
 			if tt.reaches {
-				y.s.ReachedMCP(own)
+				y.s.ReachedMCP(y.ctx(), own)
 			}
 			y.finish(st, tt.end)
 			told := ""
@@ -38,4 +39,18 @@ func TestARunSaysThatItsProgramNeverReachedMCP(t *testing.T) {
 			equal(t, "remembered", y.s.mcp.has(st.Run.ID), false)
 		})
 	}
+}
+
+// Programs reach the servers through a proxy, which need not pass on their calls to
+// the one that executes them.
+func TestARunReachesMCPOnAnyServer(t *testing.T) {
+	y := newTwoServers(t, script(Runner{RunnerTraits: task.RunnerTraits{MCP: true}}))
+	_, st, own := y.inRun("coder")
+	y.b.ReachedMCP(y.ctx(), own)
+	testkit.Eventually(t, "the server that executes the run knows", func() bool { return y.s.mcp.has(st.Run.ID) })
+	y.finish(st, completed("done"))
+	for _, m := range must(y.s.Transcript(y.ctx(), maya, st.Run.ID, 0, 100)) {
+		equal(t, "said", strings.Contains(m.Content, "never reached Taskyard's MCP server"), false)
+	}
+	testkit.Eventually(t, "the other one forgets it", func() bool { return !y.b.mcp.has(st.Run.ID) })
 }

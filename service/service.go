@@ -217,6 +217,9 @@ func (s *Service) tell(n *task.News) {
 	}
 	s.notifyWaits(n.Waits)
 	s.forgetWaits(n.Ended)
+	for _, run := range n.MCP {
+		s.mcp.add(run)
+	}
 	s.mcp.forget(n.Ended)
 	for _, c := range n.Cuts {
 		s.openCalls.cut(c)

@@ -9,6 +9,7 @@ type News struct {
 	Freed  []string `json:"freed,omitempty"`  // agents in whose queue a task may be free now, "" for all
 	Queued bool     `json:"queued,omitempty"` // a run may be startable
 	Ended  []ID     `json:"ended,omitempty"`  // runs
+	MCP    []ID     `json:"mcp,omitempty"`    // runs whose program has reached the MCP server
 	Waits  []ID     `json:"waits,omitempty"`  // runs that may have begun or ended to wait for what they delegated
 	Stops  []Stop   `json:"stops,omitempty"`
 	Cuts   []Cut    `json:"cuts,omitempty"`
@@ -31,13 +32,13 @@ type Cut struct {
 
 // Empty reports whether there is nothing to tell.
 func (n *News) Empty() bool {
-	return len(n.Topics)+len(n.Freed)+len(n.Ended)+len(n.Waits)+len(n.Stops)+len(n.Cuts) == 0 && !n.Queued && !n.All
+	return len(n.Topics)+len(n.Freed)+len(n.Ended)+len(n.MCP)+len(n.Waits)+len(n.Stops)+len(n.Cuts) == 0 && !n.Queued && !n.All
 }
 
 // Add adds the news of another write.
 func (n *News) Add(o *News) {
 	n.Topics, n.Freed = union(n.Topics, o.Topics), union(n.Freed, o.Freed)
-	n.Ended, n.Waits = append(n.Ended, o.Ended...), append(n.Waits, o.Waits...)
+	n.Ended, n.Waits, n.MCP = append(n.Ended, o.Ended...), append(n.Waits, o.Waits...), append(n.MCP, o.MCP...)
 	n.Stops, n.Cuts = append(n.Stops, o.Stops...), append(n.Cuts, o.Cuts...)
 	n.Queued, n.All = n.Queued || o.Queued, n.All || o.All
 }

@@ -37,7 +37,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "unknown content: leave it out for both forms of an answer, or ask for content=text", http.StatusBadRequest)
 		return
 	}
-	h.svc.ReachedMCP(task.ActorIn(r.Context()))
+	h.svc.ReachedMCP(r.Context(), task.ActorIn(r.Context()))
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	var big *http.MaxBytesError
 	switch {
