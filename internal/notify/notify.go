@@ -120,10 +120,23 @@ func (t *Target) send(m Message) (err error) {
 			err = errors.New("the service's client broke: " + t.hide.text(fmt.Sprint(p)))
 		}
 	}()
-	if err := t.service.Send(m.Text+"\n"+m.Link, t.params(m)); err != nil {
+	if err := t.service.Send(t.text(m), t.params(m)); err != nil {
 		return errors.New(t.hide.text(err.Error()))
 	}
 	return nil
+}
+
+// slackEscapes are what Slack asks for. Otherwise the text of an agent could call
+// everybody of a channel, or hide an address behind other words.
+var slackEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
+
+// text is the text and the link as the service expects them.
+func (t *Target) text(m Message) string {
+	text := m.Text
+	if t.Kind() == slack.Scheme {
+		text = slackEscapes.Replace(text)
+	}
+	return text + "\n" + m.Link
 }
 
 // params are what is sent with the text. Services keep those of the last

@@ -152,6 +152,17 @@ func TestErrorsHideTheAddress(t *testing.T) {
 	})
 }
 
+func TestSlackReadsNoMarkupInATextOfAnAgent(t *testing.T) {
+	hostile := Message{Text: "#12 Choose: coder asks: <!channel> <https://evil.example|Approve> a && b?", Link: message.Link}
+	want := "#12 Choose: coder asks: &lt;!channel&gt; &lt;https://evil.example|Approve&gt; a &amp;&amp; b?\n" + message.Link
+	if got := open(t, "slack://hook:T00000000-B00000000-XXXXXXXXXXXXXXXXXXXXXXXX@webhook").text(hostile); got != want {
+		t.Errorf("Slack gets %q", got)
+	}
+	if got := open(t, "ntfy://example.org/alerts").text(hostile); got != hostile.Text+"\n"+hostile.Link {
+		t.Errorf("ntfy gets %q", got)
+	}
+}
+
 func TestASlowServiceIsLeftAlone(t *testing.T) {
 	held, release := make(chan bool, 2), make(chan struct{})
 	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { held <- true; <-release }))
