@@ -43,9 +43,12 @@ func (s *Server) runsPage(c echo.Context, ch views.Chrome) (templ.Component, err
 	}
 	runs, err := s.svc.Runs(c.Request().Context(), actorOf(c), f)
 	m := views.RunsModel{Query: q, Agents: agentIDs(agents)}
+	more := task.BudgetIn(c.Request().Context()).Cut()
 	if len(runs) > runRows {
-		runs = runs[:runRows]
-		m.Next = runs[runRows-1].ID
+		runs, more = runs[:runRows], true
+	}
+	if more && len(runs) > 0 {
+		m.Next = runs[len(runs)-1].ID
 	}
 	m.Runs = values(runs)
 	return views.RunsPage(ch, m), err

@@ -65,7 +65,7 @@ func (s *Server) activity(c echo.Context, m *views.TaskModel) error {
 	cut := max(0, len(list)-keep)
 	m.Activity = list[cut:]
 	older, since := marks(list[:cut], list[cut:], q)
-	if cut > 0 || m.View.Since != "" {
+	if cut > 0 || got.Cut || m.View.Since != "" {
 		m.Earlier = views.ActivityMark(older)
 	}
 	if m.View.Tab == "" && m.View.Before == "" {

@@ -24,6 +24,8 @@ type Stream struct {
 	Events                          []task.Event
 	Runs                            []*task.Run
 	AllMessages, AllEvents, AllRuns int
+
+	Cut bool // there are less than the limit of a sort, as an answer holds no more
 }
 
 // Stream reads what happened to a task. Errors: unknown id, bad limit.
@@ -41,12 +43,12 @@ func (s *Service) Stream(ctx context.Context, a task.Actor, id task.ID, q Stream
 		if _, err := rx.TaskBare(id); err != nil {
 			return err
 		}
-		return out.read(rx, id, q)
+		return out.read(rx, id, q, task.BudgetIn(ctx))
 	})
 	return out, err
 }
 
-func (o *Stream) read(rx *db.Rx, id task.ID, q StreamQuery) (err error) {
+func (o *Stream) read(rx *db.Rx, id task.ID, q StreamQuery, budget *task.AnswerBudget) (err error) {
 	if o.AllMessages, o.AllEvents, o.AllRuns, err = rx.StreamCounts(id, q.SkipEvents, pageCounted); err != nil {
 		return err
 	}
@@ -54,14 +56,17 @@ func (o *Stream) read(rx *db.Rx, id task.ID, q StreamQuery) (err error) {
 		if o.Messages, err = rx.LastMessages(id, q.After.Message, q.Before.Message, q.Limit); err != nil {
 			return err
 		}
+		o.Cut = budget.Cut()
 	}
 	if q.Events {
 		if o.Events, err = rx.LastEventsBut(id, q.After.Event, q.Before.Event, q.SkipEvents, q.Limit); err != nil {
 			return err
 		}
+		o.Cut = o.Cut || budget.Cut()
 	}
 	if q.Runs {
 		o.Runs, err = rx.TaskRuns(id, q.After.Run, q.Before.Run, q.Limit)
+		o.Cut = o.Cut || budget.Cut()
 	}
 	return err
 }

@@ -1,0 +1,65 @@
+package handlers
+
+import (
+	"html"
+	"regexp"
+	"strings"
+	"testing"
+
+	"taskyard/service"
+	"taskyard/task"
+)
+
+// What is read for a page is bounded, in bytes: of long texts it has few, and the
+// way to the others.
+func TestAPageOfLongTextsLeadsToTheOthers(t *testing.T) {
+	t.Parallel()
+	// follow visits a page and those before it, and returns how often they show a text.
+	follow := func(b *browser, path, text string, next *regexp.Regexp) (n int) {
+		for path != "" {
+			a := b.get(path).is(200)
+			n += strings.Count(a.body, text)
+			path = ""
+			if m := next.FindStringSubmatch(a.body); m != nil {
+				path = html.UnescapeString(m[1])
+			}
+		}
+		return n
+	}
+	t.Run("of comments", func(t *testing.T) {
+		t.Parallel()
+		y := newSite(t)
+		id, want := y.newTask(mayaActor, task.New{Owner: "coder", Title: "Talked about", NoStart: true}).ID, 20
+		for range want {
+			_, err := y.svc.Comment(t.Context(), mayaActor, id, "Marked. "+strings.Repeat("x ", 30_000))
+			y.ok(err)
+		}
+		earlier := regexp.MustCompile(`href="([^"]*)"[^>]* data-earlier`)
+		if n := follow(y.maya(), "/tasks/"+id.String(), "Marked.", earlier); n < want {
+			t.Errorf("%d of %d comments are found", n, want)
+		}
+	})
+	t.Run("of runs", func(t *testing.T) {
+		t.Parallel()
+		y := newSite(t)
+		made := make([]string, task.MaxArtifacts)
+		for i := range made {
+			made[i] = strings.Repeat("x", task.MaxResource)
+		}
+		want := 8
+		for range want {
+			tk := y.newTask(mayaActor, task.New{Owner: "coder", Title: "Marked.", NoStart: true})
+			_, err := y.svc.RunNow(t.Context(), mayaActor, tk.ID)
+			y.ok(err)
+			st, _, err := y.svc.NextRun(t.Context(), nil)
+			y.ok(err)
+			y.ok(y.svc.FinishRun(t.Context(), st.Run.ID, st.Run.Lease, service.Finished{
+				State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}, Artifacts: made,
+			}))
+		}
+		older := regexp.MustCompile(`href="(/runs\?[^"]*before=[^"]*)"`)
+		if n := follow(y.maya(), "/runs", "Marked.", older); n < want {
+			t.Errorf("%d of %d runs are found", n, want)
+		}
+	})
+}
