@@ -115,11 +115,7 @@ func (s *Server) agentAnswer(ctx context.Context, def task.Agent) (*agentOut, er
 }
 
 func (s *Server) apiSaveAgent(ctx context.Context, in *saveAgentIn) (*agentOut, error) {
-	hash := in.IfMatch
-	if n := len(hash); n >= 2 && hash[0] == '"' && hash[n-1] == '"' {
-		hash = hash[1 : n-1]
-	}
-	def, err := s.svc.SaveAgent(ctx, actorIn(ctx), in.ID, in.Body.Text, hash, in.Body.Force)
+	def, err := s.svc.SaveAgent(ctx, actorIn(ctx), in.ID, in.Body.Text, etagText(in.IfMatch), in.Body.Force)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package handlers
 import (
 	"context"
 	"strconv"
+	"strings"
 
 	"taskyard/task"
 )
@@ -98,13 +99,19 @@ func etagVersion(tag string) (int64, error) {
 	if tag == "*" {
 		return 0, nil
 	}
-	raw, err := strconv.Unquote(tag)
-	if err != nil {
-		raw = tag
-	}
-	v, err := strconv.ParseInt(raw, 10, 64)
+	v, err := strconv.ParseInt(etagText(tag), 10, 64)
 	if err != nil || v < 1 {
 		return 0, task.FieldErrorf("If-Match", "must be an ETag that this task had")
 	}
 	return v, nil
+}
+
+// etagText is what an ETag holds. A proxy that compresses answers makes it a weak
+// one, which names the same version all the same.
+func etagText(tag string) string {
+	tag = strings.TrimPrefix(tag, "W/")
+	if n := len(tag); n >= 2 && tag[0] == '"' && tag[n-1] == '"' {
+		return tag[1 : n-1]
+	}
+	return tag
 }

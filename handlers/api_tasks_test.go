@@ -140,6 +140,9 @@ func TestAStaleVersionIsRefusedWithThePresentTask(t *testing.T) {
 	}
 	s.do("operator", "PATCH", path, `{"title":"second"}`, "If-Match", `"2"`).want(200)
 	s.do("operator", "PATCH", path, `{"title":"third"}`, "If-Match", `*`).want(200)
+	weak := "W/" + s.do("operator", "GET", path, "").Header.Get("ETag") // as from a proxy that compresses
+	s.do("operator", "PATCH", path, `{"title":"fourth"}`, "If-Match", weak).want(200)
+	s.do("operator", "PATCH", path, `{"title":"fifth"}`, "If-Match", weak).problem(409, task.CodeStaleVersion)
 	s.do("operator", "PATCH", path, `{"title":"x"}`, "If-Match", `"x"`).field(task.CodeInvalidField, "If-Match")
 }
 
