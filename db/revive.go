@@ -56,8 +56,9 @@ func readRights(ctx context.Context, c *sql.DB, now task.Time) (r rights, err er
 
 // withdraw ends, in the backup at staged, the rights that ended since in the
 // database at present: tokens that are no longer valid there and sessions that
-// it does not have. With keep it only reports which. It also notes where the log
-// was cut, which check asks for.
+// it does not have. With keep it only reports which. It also keeps the ids that
+// were given since from being given again, and notes where the log was cut, which
+// check asks for.
 func withdraw(ctx context.Context, staged, present string, now task.Time, keep bool) (v Revived, err error) {
 	c, err := sql.Open("sqlite3", "file:"+(&url.URL{Path: staged}).EscapedPath()+"?_journal_mode=DELETE&_synchronous=FULL&_txlock=immediate")
 	if err != nil {
@@ -70,12 +71,15 @@ func withdraw(ctx context.Context, staged, present string, now task.Time, keep b
 		return v, err
 	}
 	var valid rights
+	var given map[string]int64
 	if fileExists(present) {
 		p, err := openReadOnly(present)
 		if err != nil {
 			return v, err
 		}
-		valid, err = readRights(ctx, p, now)
+		if valid, err = readRights(ctx, p, now); err == nil {
+			given, err = readGiven(ctx, p)
+		}
 		v.Compared = err == nil
 		_ = p.Close()
 	}
@@ -119,10 +123,55 @@ func withdraw(ctx context.Context, staged, present string, now task.Time, keep b
 			}
 		}
 	}
+	if err := skipGiven(ctx, tx, given); err != nil {
+		return v, err
+	}
 	if err := noteRestored(ctx, tx, now); err != nil {
 		return v, err
 	}
 	return v, tx.Commit()
+}
+
+// readGiven returns the last ids that a database gave to tasks and runs.
+func readGiven(ctx context.Context, c *sql.DB) (map[string]int64, error) {
+	rows, err := c.QueryContext(ctx, "SELECT name, seq FROM sqlite_sequence WHERE name IN ('tasks', 'runs')")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	given := map[string]int64{}
+	for rows.Next() {
+		var name string
+		var last int64
+		if err := rows.Scan(&name, &last); err != nil {
+			return nil, err
+		}
+		given[name] = last
+	}
+	return given, rows.Err()
+}
+
+// skipGiven has the next tasks and runs get later ids than those given. Folders of
+// runs and branches are named by them and outlive a restore: another task or run
+// with the id would work in them.
+func skipGiven(ctx context.Context, tx *sql.Tx, given map[string]int64) error {
+	for name, last := range given {
+		var own int64
+		err := tx.QueryRowContext(ctx, "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = ?", name).Scan(&own)
+		if err != nil {
+			return err
+		}
+		if own >= last {
+			continue
+		}
+		if _, err := tx.ExecContext(ctx, "DELETE FROM sqlite_sequence WHERE name = ?", name); err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, "INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", name, last); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // restored is the setting in which a database remembers when it was put in
