@@ -18,6 +18,7 @@ func (tx *Tx) ShiftDue(d time.Duration) error {
 				"WHERE status = 'pending' AND phase = 'approval'",
 			"UPDATE permissions INDEXED BY permissions_expiry SET expires_at = expires_at + ? WHERE decision = ''",
 			"UPDATE outbox SET not_before = not_before + ?",
+			"UPDATE merges INDEXED BY merges_queue SET not_before = not_before + ? WHERE ended_at IS NULL AND not_before > 0",
 		)
 	}
 	for _, q := range shift {

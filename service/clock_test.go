@@ -146,6 +146,23 @@ func TestAStepBackOfTheClockMovesWhatIsDue(t *testing.T) {
 		}
 		equal(t, "the closed run", y.run(st.Run.ID).State().String(), "completed/ended")
 	})
+	t.Run("a merge that something was in the way of is tried again when it would have been", func(t *testing.T) {
+		git := &heldGit{began: make(chan struct{}, 9), let: make(chan struct{}), merge: func() {}}
+		close(git.let)
+		y := newInstance(t, func(c *Config) { c.Repositories = git })
+		tk := heldProject(y)
+		must(y.s.CompleteTask(ctx, pull, tk.ID, "done", 0))
+		must(y.s.AcceptResult(ctx, rita, tk.ID, 1, must(y.s.Result(ctx, maya, tk.ID, 1)).Digest, ""))
+		y.look()
+		_, _, err := y.s.MergeNext(ctx)
+		ok(t, err)
+		y.Forward(-time.Hour)
+		y.look()
+		did, due, err := y.s.MergeNext(ctx)
+		ok(t, err)
+		equal(t, "made at once", did, false)
+		equal(t, "due in", due.Sub(y.s.Now()), mergeRetry)
+	})
 }
 
 func TestALookThatFailsHoldsNobodyUp(t *testing.T) {
