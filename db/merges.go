@@ -84,10 +84,11 @@ func (tx *Tx) EndMerge(id task.ID, state task.MergeState, code, reason string) e
 		state, code, reason, tx.Now, id)
 }
 
-// MergedBranches returns the merged tasks whose branches are still there and
-// ended before a moment, the oldest first.
-func (rx *Rx) MergedBranches(before task.Time, limit int) ([]*task.MergeEntry, error) {
-	return rx.merges("WHERE m.state = 'merged' AND m.branch_gone = 0 AND m.ended_at < ? ORDER BY m.ended_at LIMIT ?", before, limit)
+// MergedBranches returns the merged tasks of a project whose branches are still
+// there and ended before a moment, the oldest first.
+func (rx *Rx) MergedBranches(project string, before task.Time, limit int) ([]*task.MergeEntry, error) {
+	return rx.merges("WHERE m.state = 'merged' AND m.branch_gone = 0 AND m.ended_at < ? AND m.project = ? ORDER BY m.ended_at LIMIT ?",
+		before, project, limit)
 }
 
 // SetBranchGone notes that the branch of a merged task was deleted.

@@ -365,31 +365,29 @@ func (s *Service) RetireBranches(ctx context.Context) (int, error) {
 	if s.config().Repositories == nil {
 		return 0, nil
 	}
-	type due struct {
-		m    *task.MergeEntry
-		keep time.Duration
-	}
-	list, err := read(ctx, s, func(rx *db.Rx) (list []due, err error) {
-		merges, err := rx.MergedBranches(rx.Now, 100)
-		for _, m := range merges {
+	list, err := read(ctx, s, func(rx *db.Rx) (list []*task.MergeEntry, err error) {
+		projects, err := rx.Projects()
+		for _, p := range projects {
 			if err != nil {
 				return nil, err
 			}
 			keep := 7 * 24 * time.Hour
-			if p, err := rx.Project(m.Project); err == nil && p.Merge != nil {
+			if p.Merge != nil {
 				keep = time.Duration(p.Merge.KeepBranchHours) * time.Hour
 			}
-			list = append(list, due{m, keep})
+			var due []*task.MergeEntry
+			due, err = rx.MergedBranches(p.Key, s.Now().Add(-keep), 100)
+			list = append(list, due...)
 		}
 		return list, err
 	})
 	n := 0
-	for _, d := range list {
-		if err != nil || d.m.EndedAt.Add(d.keep) > s.Now() {
-			continue
+	for _, m := range list {
+		if err != nil {
+			break
 		}
-		s.retireTree(ctx, d.m, true)
-		err = change(ctx, s, task.SystemActor, func(tx *txn) error { return tx.SetBranchGone(d.m.ID) })
+		s.retireTree(ctx, m, true)
+		err = change(ctx, s, task.SystemActor, func(tx *txn) error { return tx.SetBranchGone(m.ID) })
 		n++
 	}
 	return n, err

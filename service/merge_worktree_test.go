@@ -2,8 +2,11 @@ package service
 
 import (
 	"context"
+	"errors"
 	"testing"
+	"time"
 
+	"taskyard/db"
 	"taskyard/task"
 )
 
@@ -39,4 +42,34 @@ func TestTheWorktreeOfAMergedTaskOnAnotherServerIsRemoved(t *testing.T) {
 	ok(t, err)
 	equal(t, "the task is", y.task(tk.ID).Status, task.Done)
 	orphans(1)
+}
+
+// What one project keeps for long does not keep the branches of others.
+func TestBranchesAreDeletedWhenTheirOwnProjectSaysSo(t *testing.T) {
+	t.Parallel()
+	git := farGit{&heldGit{began: make(chan struct{}, 9), let: make(chan struct{})}}
+	y := newInstance(t, func(c *Config) { c.Repositories = git })
+	merged := func(key string, keepHours, times int) {
+		must(y.s.CreateProject(y.ctx(), maya, task.Project{
+			Key: key, Repository: "/srv/" + key, Merge: &task.Merge{KeepBranchHours: keepHours},
+		}))
+		tk := y.create(maya, "pull", func(in *task.New) { in.Project = key })
+		must(y.s.CompleteTask(y.ctx(), pull, tk.ID, "done", 0))
+		r := must(y.s.Result(y.ctx(), maya, tk.ID, 1))
+		ok(t, y.db.Write(y.ctx(), func(tx *db.Tx) (err error) {
+			for range times {
+				id, failed := tx.InsertMerge(&task.MergeEntry{TaskID: tk.ID, ResultID: r.ID, Project: key, Repository: "/srv/" + key, Into: "main"})
+				err = errors.Join(err, failed, tx.EndMerge(id, task.MergeDone, "", ""))
+			}
+			return err
+		}))
+	}
+	merged("long", 365*24, 150)
+	merged("short", 1, 2)
+	equal(t, "deleted at once", must(y.s.RetireBranches(y.ctx())), 0)
+	y.Forward(2 * time.Hour)
+	equal(t, "deleted after 2 h", must(y.s.RetireBranches(y.ctx())), 2)
+	equal(t, "deleted again", must(y.s.RetireBranches(y.ctx())), 0)
+	y.Forward(365 * 24 * time.Hour)
+	equal(t, "deleted after a year", must(y.s.RetireBranches(y.ctx()))+must(y.s.RetireBranches(y.ctx())), 150)
 }
