@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"sort"
 	"strings"
 	"time"
 
@@ -30,7 +29,7 @@ func (j *Jobs) backup(ctx context.Context) error {
 	if err := os.MkdirAll(b.Dir, 0o700); err != nil {
 		return err
 	}
-	name := fmt.Sprintf("taskyard-%s.tar.zst", time.Now().UTC().Format("20060102T150405.000"))
+	name := "taskyard-" + time.Now().UTC().Format(backupTime) + ".tar.zst"
 	file := filepath.Join(b.Dir, name)
 	if err := b.Write(ctx, file); err != nil {
 		return err
@@ -52,16 +51,26 @@ func (j *Jobs) backup(ctx context.Context) error {
 	return nil
 }
 
+// backupTime is the time in the name of a scheduled backup.
+const backupTime = "20060102T150405.000"
+
 // files lists the scheduled backups, the oldest first: archives, and the copies
-// of the database that earlier versions made.
+// of the database that earlier versions made. What people put beside them is none
+// of them.
 func (b Backup) files() (list []string) {
-	for _, suffix := range []string{".tar.zst", ".db"} {
-		found, err := filepath.Glob(filepath.Join(b.Dir, "taskyard-*"+suffix))
-		if err == nil {
-			list = append(list, found...)
+	entries, err := os.ReadDir(b.Dir) // in the order of the names, which have the time
+	if err != nil {
+		return nil
+	}
+	for _, e := range entries {
+		at, ok := strings.CutSuffix(strings.TrimPrefix(e.Name(), "taskyard-"), ".tar.zst")
+		if !ok {
+			at, ok = strings.CutSuffix(at, ".db")
+		}
+		if _, err := time.Parse(backupTime, at); ok && err == nil && strings.HasPrefix(e.Name(), "taskyard-") {
+			list = append(list, filepath.Join(b.Dir, e.Name()))
 		}
 	}
-	sort.Strings(list) // the time is in the name
 	return list
 }
 

@@ -195,6 +195,44 @@ func TestBackupJobKeepsTheNewest(t *testing.T) {
 	}
 }
 
+// People put backups of their own into the folder, whose path may hold what a
+// pattern would read otherwise.
+func TestScheduledBackupsAloneAreCountedAndDropped(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "data[1]", "backups")
+	y := newInstance(t, setup{jobs: func(o *Options) {
+		o.Plan.Backup = Backup{Cron: "30 3 * * *", Dir: dir, Keep: 2, Write: o.Service.CopyInto}
+	}})
+	own := []string{"taskyard-2026-01-02.tar.zst", "taskyard-before-1.tar.zst", "taskyard-before-2.tar.zst"}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range own {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 4 {
+		tick := time.NewTimer(2 * time.Millisecond) // the name has the millisecond
+		<-tick.C
+		if err := y.jobs.backup(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files, err := os.ReadDir(dir)
+	if err != nil || len(files) != len(own)+2 {
+		t.Errorf("there are %v, %v", files, err)
+	}
+	for _, name := range own {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	if at, size := y.jobs.plan.Load().Backup.newest(); at == 0 || size == 0 {
+		t.Errorf("the newest is of %v, with %d bytes", at, size)
+	}
+}
+
 func TestAfterABackupAProgramGetsItsName(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
