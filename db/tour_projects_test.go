@@ -48,7 +48,9 @@ func (g *scriptedGit) Advance(context.Context, task.MergeOrder, string, string) 
 	return nil
 }
 
-func (g *scriptedGit) Holds(context.Context, string, string, string) (bool, error) { return true, nil }
+func (g *scriptedGit) Holds(context.Context, string, string, string) (bool, error) {
+	return !g.cut, nil
+}
 
 func (g *scriptedGit) Retire(context.Context, task.Worktree, bool) error { return nil }
 

@@ -168,10 +168,10 @@ func (s *Service) merge(ctx context.Context, m *task.MergeEntry) error {
 	}, m); err != nil || !open { // the task was canceled meanwhile
 		return err
 	}
-	if err := git.Advance(ctx, order, out.Before, out.After); err != nil {
+	m.Before, m.After = out.Before, out.After
+	if err := git.Advance(ctx, order, m.Before, m.After); err != nil {
 		return s.mergeWaits(ctx, m, err)
 	}
-	m.Before, m.After = out.Before, out.After
 	return s.merged(ctx, m)
 }
 
@@ -266,7 +266,8 @@ func mergeMessage(tk *task.Task, r *task.Result) string {
 	return text
 }
 
-// mergeWaits has a merge tried again later, and says why.
+// mergeWaits has a merge tried again later, and says why. It keeps the commits of
+// one whose target has moved, or may have: its task is not canceled any more.
 func (s *Service) mergeWaits(ctx context.Context, m *task.MergeEntry, why error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -275,9 +276,21 @@ func (s *Service) mergeWaits(ctx context.Context, m *task.MergeEntry, why error)
 	if task.IsCode(why, task.CodeMergeMoved) {
 		state, at = task.MergeQueued, s.Now()
 	}
+	keep := true
+	if m.After != "" {
+		moved, err := s.config().Repositories.Holds(ctx, m.Repository, m.Into, m.After)
+		keep = moved || err != nil
+	}
 	text := oneLine(why.Error())
 	s.log.InfoContext(ctx, "merge waits", "merge_id", m.ID, "task_id", m.TaskID, "error", text)
-	return s.noteMerge(ctx, func(tx *txn) error { return tx.RequeueMerge(m.ID, state, text, at) }, m)
+	return s.noteMerge(ctx, func(tx *txn) error {
+		if !keep {
+			if _, err := tx.SetMergeHeads(m.ID, "", ""); err != nil {
+				return err
+			}
+		}
+		return tx.RequeueMerge(m.ID, state, text, at)
+	}, m)
 }
 
 // mergeFailed gives a task back to its owner. The target has not moved.

@@ -73,3 +73,49 @@ func TestBranchesAreDeletedWhenTheirOwnProjectSaysSo(t *testing.T) {
 	y.Forward(365 * 24 * time.Hour)
 	equal(t, "deleted after a year", must(y.s.RetireBranches(y.ctx()))+must(y.s.RetireBranches(y.ctx())), 150)
 }
+
+// waitingGit is a repository whose merges wait: before or after the target moved.
+type waitingGit struct {
+	farGit
+	moved bool
+}
+
+func (g *waitingGit) Advance(context.Context, task.MergeOrder, string, string) error {
+	return task.Errorf(task.Conflict, task.CodeMergeWaits, "it waits")
+}
+
+func (g *waitingGit) Holds(context.Context, string, string, string) (bool, error) {
+	return g.moved, nil
+}
+
+// What is on its target and waits to be pushed is not canceled: the history would
+// say so of a change that everybody has.
+func TestATaskWhoseChangeIsOnItsTargetIsNotCanceled(t *testing.T) {
+	t.Parallel()
+	accepted := func(moved bool) (*instance, *waitingGit, *task.Task) {
+		git := &waitingGit{farGit{&heldGit{began: make(chan struct{}, 9), let: make(chan struct{}), merge: func() {}}}, moved}
+		close(git.let)
+		y := newInstance(t, func(c *Config) { c.Repositories = git })
+		tk := heldProject(y)
+		must(y.s.CompleteTask(y.ctx(), pull, tk.ID, "done", 0))
+		must(y.s.AcceptResult(y.ctx(), rita, tk.ID, 1, must(y.s.Result(y.ctx(), maya, tk.ID, 1)).Digest, ""))
+		for range 2 { // the second try finds what the first one left
+			_, _, err := y.s.MergeNext(y.ctx())
+			ok(t, err)
+			y.Forward(mergeRetry)
+		}
+		return y, git, tk
+	}
+	t.Run("after the target has moved", func(t *testing.T) {
+		y, _, tk := accepted(true)
+		_, err := y.s.CancelTask(y.ctx(), maya, tk.ID, "not needed")
+		refused(t, err, task.CodeTaskGated, "on main already")
+		equal(t, "the task is", y.task(tk.ID).Status, task.Active)
+		equal(t, "its result is", must(y.s.Result(y.ctx(), maya, tk.ID, 1)).State, task.ResultAccepted)
+	})
+	t.Run("before that it is", func(t *testing.T) {
+		y, _, tk := accepted(false)
+		must(y.s.CancelTask(y.ctx(), maya, tk.ID, "not needed"))
+		equal(t, "the task is", y.task(tk.ID).Status, task.Canceled)
+	})
+}

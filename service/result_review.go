@@ -325,9 +325,14 @@ func (tx *txn) dropResults(tk *task.Task) error {
 	if err != nil || m == nil {
 		return err
 	}
-	if m.State == task.MergeRunning && m.After != "" {
+	switch {
+	case m.After == "":
+	case m.State == task.MergeRunning:
 		return task.Errorf(task.Conflict, task.CodeTaskGated,
 			"Task %d is being merged into %s right now: try again in a few seconds", tk.ID, m.Into)
+	default:
+		return task.Errorf(task.Conflict, task.CodeTaskGated,
+			"The change of task %d is on %s already, and the task is done as soon as its merge ends, which waits: %s", tk.ID, m.Into, m.Reason)
 	}
 	return tx.EndMerge(m.ID, task.MergeStopped, "", "the task was canceled")
 }

@@ -39,6 +39,8 @@ func (g *heldGit) Advance(context.Context, task.MergeOrder, string, string) erro
 	return errors.New("the target moved although the task was canceled")
 }
 
+func (g *heldGit) Holds(context.Context, string, string, string) (bool, error) { return false, nil }
+
 func heldProject(y *instance) *task.Task {
 	must(y.s.CreateProject(y.ctx(), maya, task.Project{
 		Key: "api", Repository: "/srv/api", Checks: []task.Check{{Name: "slow", Run: "make", Required: true}}, Merge: &task.Merge{},
