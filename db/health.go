@@ -10,6 +10,10 @@ import (
 	"taskyard/task"
 )
 
+// Now is the present moment by the clock that writes are stamped with: of PostgreSQL
+// its own, as far as it is known.
+func (d *DB) Now() task.Time { return d.stamp() }
+
 // stamp is the time of a read or a transaction.
 func (d *DB) stamp() task.Time {
 	if d.pg != nil {

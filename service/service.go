@@ -22,7 +22,7 @@ import (
 // values of other fields mean what their comments say.
 type Config struct {
 	task.Rules
-	Now      func() time.Time                // nil: time.Now
+	Now      func() time.Time                // of a test; nil: time.Now for what this process measures, else the clock of the database
 	Log      *slog.Logger                    // nil: slog.Default
 	Ticks    func(after task.Time) task.Time // the first tick after a moment, 0 for none; nil: no ticks
 	Runner   func(name string) Runner        // as configured now, zero for none; nil: there are none
@@ -67,6 +67,7 @@ type Service struct {
 	db          *db.DB
 	agents      *agentfile.Folder
 	cfg         atomic.Pointer[Config]
+	now         func() task.Time
 	log         *slog.Logger
 	hub         *Hub
 	auth        *authState
@@ -106,13 +107,17 @@ type Service struct {
 
 // New makes the instance over an open database and an agents folder.
 func New(d *db.DB, agents *agentfile.Folder, cfg Config) *Service {
+	now := d.Now
+	if own := cfg.Now; own != nil {
+		now = func() task.Time { return task.TimeOf(own()) }
+	}
 	cfg.defaults()
 	s := &Service{
 		cards:    boardCache[task.TaskFilter, Page]{limit: 64},
 		outlines: boardCache[task.TaskFilter, Page]{limit: 64},
 		byID:     boardCache[task.ID, *task.Task]{limit: 2000},
 
-		db: d, agents: agents, log: cfg.Log, hub: newHub(), auth: newAuthState(cfg.CheapPasswords),
+		db: d, agents: agents, now: now, log: cfg.Log, hub: newHub(), auth: newAuthState(cfg.CheapPasswords),
 		stops: map[task.ID]context.CancelCauseFunc{}, runWaits: map[task.ID]*runWait{}, wakeC: make(chan struct{}, 1),
 	}
 	s.cfg.Store(&cfg)
@@ -125,8 +130,9 @@ func (s *Service) config() *Config { return s.cfg.Load() }
 // Hub notifies of changed topics, after each commit.
 func (s *Service) Hub() *Hub { return s.hub }
 
-// Now is the present moment by the configured clock.
-func (s *Service) Now() task.Time { return task.TimeOf(s.config().Now()) }
+// Now is the present moment by the clock of the database, which all its servers
+// have in common.
+func (s *Service) Now() task.Time { return s.now() }
 
 // txn is a transaction with the rules' bookkeeping: who acts, what to tell.
 type txn struct {

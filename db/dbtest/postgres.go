@@ -85,6 +85,26 @@ func PostgresURL(t testing.TB, path string) string {
 	return databaseURL(name)
 }
 
+// PostgresAhead returns the URL of a database as PostgresURL does, whose clock is
+// an hour ahead of that of this machine.
+func PostgresAhead(t testing.TB) string {
+	t.Helper()
+	u, err := url.Parse(PostgresURL(t, t.TempDir()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, statement := range []string{"CREATE SCHEMA ahead", "CREATE FUNCTION ahead.clock_timestamp() RETURNS timestamptz " +
+		"LANGUAGE sql AS $$ SELECT pg_catalog.clock_timestamp() + interval '1 hour' $$"} {
+		if err := do(u.String(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	q := u.Query()
+	q.Set("search_path", "public,ahead,pg_catalog")
+	u.RawQuery = q.Encode()
+	return u.String()
+}
+
 func template() string { return fmt.Sprintf("template_%d", os.Getpid()) }
 
 func databaseURL(name string) string {

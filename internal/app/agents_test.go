@@ -41,6 +41,33 @@ func TestInstancesOnOneDatabaseHaveTheSameAgents(t *testing.T) {
 	b.eventually(t, "novel", "")
 }
 
+// What waits for a moment waits by the clock of the database, which wrote it.
+func TestAServerOnPostgresGoesByTheClockOfTheDatabase(t *testing.T) {
+	if !dbtest.Postgres() {
+		t.Skip("SQLite has the clock of its server")
+	}
+	c, _, err := config.Load(config.LoadOptions{Flags: map[string]string{"data": t.TempDir(), "database": dbtest.PostgresAhead(t)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := Open(t.Context(), c, Options{Log: slog.New(slog.DiscardHandler), Getenv: func(string) string { return "" }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := in.Service.Join(t.Context(), task.Server{ID: "a"}); err != nil {
+		t.Error(err)
+	}
+	if ahead := time.Until(in.Service.Now().Std()); ahead < 50*time.Minute {
+		t.Errorf("the server is %v ahead of this machine's time, and the database is an hour ahead", ahead.Round(time.Second))
+	}
+	if _, leads := in.Service.LeadsSince(); !leads {
+		t.Error("it does not lead")
+	}
+	if err := in.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // follower is an instance in a folder of its own that follows folder and database.
 func follower(t *testing.T, url string) *Instance {
 	t.Helper()

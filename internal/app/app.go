@@ -41,7 +41,7 @@ import (
 // Options are what an instance needs besides its configuration.
 type Options struct {
 	Log    *slog.Logger
-	Now    func() time.Time    // the wall clock
+	Now    func() time.Time    // the wall clock of a test; nil: that of the database
 	Getenv func(string) string // the variables that the configuration names
 	Level  *slog.LevelVar      // of Log; nil: it stays
 }

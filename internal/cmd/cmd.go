@@ -31,7 +31,7 @@ type Env struct {
 	Environ        []string
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
-	Now            func() time.Time // the wall clock; nil for the real one
+	Now            func() time.Time // the wall clock of a test; nil: that of the database, which for SQLite is the machine's
 	Build          buildinfo.Info
 	SystemConfig   string // configuration file of the service of this machine; "" for none
 	AddressFile    string // where that service notes its address; "" for none
@@ -43,9 +43,6 @@ type Env struct {
 // returns the exit code.
 func Run(e *Env, args []string) int {
 	roots.Use(e.Getenv)
-	if e.Now == nil {
-		e.Now = time.Now
-	}
 	var cmds Commands
 	exited := -1
 	e.Stdin = client.Until(e.Ctx, e.Stdin)
