@@ -69,7 +69,8 @@ func (tx *Tx) AddHandedOut(agent string) error {
 // HandedOutSince counts how often an agent had others do something since a
 // moment, and when that was first.
 func (rx *Rx) HandedOutSince(agent string, since task.Time) (n int, oldest task.Time, err error) {
-	err = rx.row("SELECT count(*), coalesce(min(at), 0) FROM handed_out WHERE agent = ? AND at > ?", agent, since).Scan(&n, &oldest)
+	err = rx.row("SELECT count(*), coalesce(min(at), 0) FROM handed_out WHERE agent = ? AND at > ? AND at <= ?",
+		agent, since, rx.Now).Scan(&n, &oldest)
 	return n, oldest, err
 }
 

@@ -149,14 +149,15 @@ func (rx *Rx) QueuedAgents() ([]string, task.Time, error) {
 
 // WakesSince counts the runs of a task that a wake made since a moment.
 func (rx *Rx) WakesSince(taskID task.ID, since task.Time) (int, error) {
-	return rx.count("SELECT count(*) FROM runs WHERE task_id = ? AND created_at > ? AND cause IN ('wake', 'follow_up')", taskID, since)
+	return rx.count("SELECT count(*) FROM runs WHERE task_id = ? AND created_at > ? AND created_at <= ? AND cause IN ('wake', 'follow_up')",
+		taskID, since, rx.Now)
 }
 
 // AskedSince counts the runs of a task for which somebody asked since a
 // moment, and when the oldest of them was made.
 func (rx *Rx) AskedSince(taskID task.ID, by string, since task.Time) (n int, oldest task.Time, err error) {
 	err = rx.row("SELECT count(*), coalesce(min(created_at), 0) FROM runs WHERE task_id = ? AND created_at > ? "+
-		"AND cause IN ('manual', 'retry') AND asked_by = ?", taskID, since, by).Scan(&n, &oldest)
+		"AND created_at <= ? AND cause IN ('manual', 'retry') AND asked_by = ?", taskID, since, rx.Now, by).Scan(&n, &oldest)
 	return n, oldest, err
 }
 

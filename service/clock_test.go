@@ -146,6 +146,17 @@ func TestAStepBackOfTheClockMovesWhatIsDue(t *testing.T) {
 		}
 		equal(t, "the closed run", y.run(st.Run.ID).State().String(), "completed/ended")
 	})
+	t.Run("what was within the last hour does not count for as long as the clock was ahead", func(t *testing.T) {
+		y := newInstance(t, wakes, noApprove, func(c *Config) { c.WakeBudget = 1 })
+		tk := y.create(maya, "coder")
+		y.woken(t, tk.ID, "coder")
+		y.look()
+		y.Forward(-8 * time.Hour)
+		y.look()
+		y.pass(2 * time.Hour)
+		must(y.s.Comment(ctx, maya, tk.ID, "more"))
+		y.woken(t, tk.ID, "coder")
+	})
 	t.Run("a merge that something was in the way of is tried again when it would have been", func(t *testing.T) {
 		git := &heldGit{began: make(chan struct{}, 9), let: make(chan struct{}), merge: func() {}}
 		close(git.let)
