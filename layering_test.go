@@ -157,11 +157,11 @@ type source struct {
 
 func (s source) path() string { return path.Join(s.folder, s.name) }
 func (s source) test() bool   { return strings.HasSuffix(s.name, "_test.go") }
-func (s source) top() string  { return topOf(s.folder) }
+func (s source) top() string  { return topFolder(s.folder) }
 
-// topOf returns the folder whose packages belong together: the first part of
+// topFolder returns the folder whose packages belong together: the first part of
 // a path, or the first two below internal.
-func topOf(folder string) string {
+func topFolder(folder string) string {
 	top, below, _ := strings.Cut(folder, "/")
 	if top == "internal" {
 		next, _, _ := strings.Cut(below, "/")
@@ -303,7 +303,7 @@ func refuse(s source, imported string) string {
 			return fmt.Sprintf("%s may not import %s: see the table mayImportInRunner", s.folder, imported)
 		}
 	}
-	top := topOf(folder)
+	top := topFolder(folder)
 	allowed, _ := rule(s.folder)
 	if top != "" && (top == s.top() || slices.Contains(allowed, top) || slices.Contains(allowed, "*")) {
 		return ""

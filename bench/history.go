@@ -91,7 +91,7 @@ const archiveChunk = 2500
 // ones of the given owners.
 func fillArchive(ctx context.Context, d *db.DB, size, open int, owners []string) error {
 	a := newAuthor()
-	err := inChunksOf(ctx, d, archiveChunk, size, func(tx *db.Tx, n int) error {
+	err := writeChunks(ctx, d, archiveChunk, size, func(tx *db.Tx, n int) error {
 		id, err := tx.InsertTask(a.task(n, owners[n%len(owners)]))
 		if err != nil {
 			return err

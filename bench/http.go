@@ -113,12 +113,12 @@ func (c *client) finish(w *wire, n int64) error {
 	return c.holds(w, next)
 }
 
-var idOf = []byte(`"id":"`)
+var idPrefix = []byte(`"id":"`)
 
 // holds notes which task a caller holds: the first id of an answer. Without one,
 // the queue is empty.
 func (c *client) holds(w *wire, answer []byte) error {
-	_, rest, ok := bytes.Cut(answer, idOf)
+	_, rest, ok := bytes.Cut(answer, idPrefix)
 	id, _, end := bytes.Cut(rest, []byte(`"`))
 	if !ok || !end {
 		c.held.Delete(w)
@@ -158,7 +158,7 @@ func (c *client) prepare() error {
 	if err != nil {
 		return err
 	}
-	_, rest, _ := bytes.Cut(body, idOf)
+	_, rest, _ := bytes.Cut(body, idPrefix)
 	id, _, _ := bytes.Cut(rest, []byte(`"`))
 	last, err := strconv.Atoi(string(id))
 	if err != nil {

@@ -90,10 +90,10 @@ const chunk = 20_000
 
 // inChunks calls write for 0 to size-1, many in each transaction.
 func inChunks(ctx context.Context, d *db.DB, size int, write func(tx *db.Tx, n int) error) error {
-	return inChunksOf(ctx, d, chunk, size, write)
+	return writeChunks(ctx, d, chunk, size, write)
 }
 
-func inChunksOf(ctx context.Context, d *db.DB, chunk, size int, write func(tx *db.Tx, n int) error) error {
+func writeChunks(ctx context.Context, d *db.DB, chunk, size int, write func(tx *db.Tx, n int) error) error {
 	for done := 0; done < size; done += chunk {
 		err := d.Write(ctx, func(tx *db.Tx) error {
 			for n := done; n < min(done+chunk, size); n++ {

@@ -60,7 +60,7 @@ func (b *bench) measureWaiting(ctx context.Context, inst *instance) error {
 	if err := asleep(own, inst.addr, sleepers); err != nil {
 		return err
 	}
-	if err := b.restOf(inst, before); err != nil {
+	if err := b.recordIdle(inst, before); err != nil {
 		return err
 	}
 	begin := time.Now()
@@ -98,8 +98,8 @@ func asleep(w *wire, addr string, n int) error {
 	return errors.New("the signups do not come to wait")
 }
 
-// restOf notes what the server takes while nothing happens.
-func (b *bench) restOf(inst *instance, before float64) error {
+// recordIdle notes what the server takes while nothing happens.
+func (b *bench) recordIdle(inst *instance, before float64) error {
 	if err := inst.settle(); err != nil {
 		return err
 	}

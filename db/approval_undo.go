@@ -50,7 +50,7 @@ var lastSpec = dual{
 // SavedSpec returns what SaveSpec kept under a version, or with "" the last
 // that it kept; nil when there is none.
 func (rx *Rx) SavedSpec(run task.ID, version string) (*task.Spec, error) {
-	q, args := lastSpec.of(rx), []any{run}
+	q, args := lastSpec.forStore(rx), []any{run}
 	if version != "" {
 		q, args = "SELECT spec FROM run_specs WHERE run_id = ? AND version = ?", []any{run, version}
 	}

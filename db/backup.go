@@ -84,7 +84,7 @@ func Describe(ctx context.Context, file string) (schema int64, end Head, err err
 	if _, schema, err = schemaVersion(ctx, c); err != nil {
 		return 0, end, err
 	}
-	end, err = headOf(ctx, c)
+	end, err = readHead(ctx, c)
 	return schema, end, err
 }
 

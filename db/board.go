@@ -35,5 +35,5 @@ func (rx *Rx) Outlines(f task.TaskFilter) ([]*task.Task, string, error) {
 	if err != nil || len(list) <= f.Limit {
 		return list, "", err
 	}
-	return list[:f.Limit], placeOf(list[f.Limit-1]), nil
+	return list[:f.Limit], taskCursor(list[f.Limit-1]), nil
 }

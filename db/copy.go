@@ -107,7 +107,7 @@ func openSource(ctx context.Context, name string) (*copySide, error) {
 		return nil, err
 	}
 	s := &copySide{Tx: Tx{Rx: Rx{c: c}}, name: ShownDatabase(name)}
-	if err := errors.Join(c.exec(beginSnapshot.of(&s.Rx)), s.checkSchema()); err != nil {
+	if err := errors.Join(c.exec(beginSnapshot.forStore(&s.Rx)), s.checkSchema()); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	return s, nil
@@ -149,20 +149,20 @@ var (
 )
 
 const (
-	schemaTable = "goose_db_version"
-	schemaOf    = "SELECT coalesce(max(version_id), 0) FROM goose_db_version WHERE is_applied"
+	schemaTable         = "goose_db_version"
+	selectSchemaVersion = "SELECT coalesce(max(version_id), 0) FROM goose_db_version WHERE is_applied"
 )
 
 // checkSchema refuses a database of another schema than this program's.
 func (s *copySide) checkSchema() error {
-	n, err := s.count(hasTable.of(&s.Rx), schemaTable)
+	n, err := s.count(hasTable.forStore(&s.Rx), schemaTable)
 	if err != nil {
 		return err
 	}
 	if n == 0 {
 		return errors.New("this is not a Taskyard database")
 	}
-	have, err := s.count(schemaOf)
+	have, err := s.count(selectSchemaVersion)
 	switch want := int(wantedSchema()); {
 	case err != nil:
 		return err
@@ -187,7 +187,7 @@ func openTarget(ctx context.Context, name string) (*copySide, error) {
 		return nil, err
 	}
 	s := &copySide{Tx: Tx{Rx: Rx{c: c}}, name: ShownDatabase(name)}
-	err = c.exec(beginCopy.of(&s.Rx))
+	err = c.exec(beginCopy.forStore(&s.Rx))
 	switch {
 	case err != nil:
 	case c.postgres(): // servers that use it already wait

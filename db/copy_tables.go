@@ -59,7 +59,7 @@ var (
 
 // names returns the texts that a query finds.
 func (s *copySide) names(q dual, args ...any) ([]string, error) {
-	rows, err := s.query(q.of(&s.Rx), args...)
+	rows, err := s.query(q.forStore(&s.Rx), args...)
 	return collect(rows, err, func(r rowScanner) (name string, err error) { return name, r.Scan(&name) })
 }
 

@@ -59,15 +59,15 @@ const (
 // targetSchema tells a schema that a killed copy left from that of an older
 // version: nothing was ever written with it.
 func (rx *Rx) targetSchema() (targetSchema, error) {
-	n, err := rx.count(hasTable.of(rx), schemaTable)
+	n, err := rx.count(hasTable.forStore(rx), schemaTable)
 	if err != nil || n == 0 {
 		return noSchema, err
 	}
-	have, err := rx.count(schemaOf)
+	have, err := rx.count(selectSchemaVersion)
 	if err != nil || have >= int(wantedSchema()) {
 		return schemaMade, err
 	}
-	if n, err = rx.count(hasTable.of(rx), "events"); err != nil || n == 0 {
+	if n, err = rx.count(hasTable.forStore(rx), "events"); err != nil || n == 0 {
 		return partialSchema, err
 	}
 	if n, err = rx.count("SELECT count(*) FROM events"); err != nil || n == 0 {

@@ -113,5 +113,5 @@ func (tx *Tx) CountAsked(id task.ID, agent string) error {
 // done, canceled or asked.
 func (tx *Tx) countAt(at task.Time, agent, what, project string) {
 	tx.wrote = true
-	tx.counters.hours[hourCount{hourOf(at), agent, what, project}]++
+	tx.counters.hours[hourCount{startOfHour(at), agent, what, project}]++
 }

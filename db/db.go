@@ -232,7 +232,7 @@ func (d *DB) read(ctx context.Context, tx bool, fn func(*Rx) error) error {
 	if !tx {
 		return d.explain(fn(rx))
 	}
-	if err := c.exec(beginSnapshot.of(rx)); err != nil {
+	if err := c.exec(beginSnapshot.forStore(rx)); err != nil {
 		return d.explain(err)
 	}
 	defer func() {

@@ -167,9 +167,9 @@ func (rx *Rx) Told(run task.ID) (u task.Usage, files, seen []string, err error) 
 	return u, files, seen, err
 }
 
-// LastWords returns the last text of a failed run, if it is among its last lines.
-func (rx *Rx) LastWords(run task.ID) (text string, err error) {
-	err = rx.row("SELECT "+lastWords+" FROM runs r WHERE r.id = ?", run).Scan(&text)
+// LastRunText returns the last text of a failed run, if it is among its last lines.
+func (rx *Rx) LastRunText(run task.ID) (text string, err error) {
+	err = rx.row("SELECT "+lastText+" FROM runs r WHERE r.id = ?", run).Scan(&text)
 	return task.ClipText(text, 1000), err
 }
 

@@ -53,7 +53,7 @@ func (tx *Tx) AddEvent(e task.Event) error {
 		tx.counters.ids.event++
 		args = append(args, tx.counters.ids.event)
 	}
-	err = tx.do(insertEvent.of(&tx.Rx), args...)
+	err = tx.do(insertEvent.forStore(&tx.Rx), args...)
 	tx.w.tail = sum
 	return err
 }

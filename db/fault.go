@@ -43,10 +43,11 @@ func (d *DB) Fault() error {
 }
 
 // refusal is Fault when no write may be tried.
-func (d *DB) refusal() error { return d.refusalOf(causeLinks) }
+func (d *DB) refusal() error { return d.faultAtLeast(causeLinks) }
 
-// refusalOf is Fault when it is as grave as c.
-func (d *DB) refusalOf(c cause) error {
+// faultAtLeast returns the current fault if it is at least as serious as c,
+// else nil.
+func (d *DB) faultAtLeast(c cause) error {
 	if f := d.fault.Load(); f != nil && f.cause >= c {
 		return f.err
 	}

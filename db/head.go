@@ -118,8 +118,8 @@ func (rx *Rx) CheckBackups(list []BackupEnd) (int, error) {
 	return done, nil
 }
 
-// headOf reads the end of the log of a database.
-func headOf(ctx context.Context, c *sql.DB) (h Head, err error) {
+// readHead reads the end of the log of a database.
+func readHead(ctx context.Context, c *sql.DB) (h Head, err error) {
 	err = c.QueryRowContext(ctx, "SELECT coalesce(max(id), 0), coalesce((SELECT lower(hex(hash)) "+
 		"FROM events ORDER BY id DESC LIMIT 1), '') FROM events").Scan(&h.Last, &h.Hash)
 	return h, err

@@ -19,7 +19,7 @@ func (d *DB) stamp() task.Time {
 	if d.pg != nil {
 		return d.pg.stamp()
 	}
-	return task.TimeOf(d.now())
+	return task.TimeFromStd(d.now())
 }
 
 // Probe writes, to learn whether writes work now.

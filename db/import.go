@@ -52,7 +52,7 @@ func (tx *Tx) ImportComment(id task.ID, c task.Comment) (task.ID, error) {
 	if c.Imported {
 		typ = "imported"
 	}
-	saved, err := tx.insert(importComment.of(&tx.Rx), nz(c.ID), id, c.Kind, typ, c.Author, c.Content, c.CreatedAt)
+	saved, err := tx.insert(importComment.forStore(&tx.Rx), nz(c.ID), id, c.Kind, typ, c.Author, c.Content, c.CreatedAt)
 	if err != nil {
 		return 0, err
 	}

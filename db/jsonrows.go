@@ -16,8 +16,8 @@ type jsonRows struct {
 	err  error
 }
 
-// rowsOf calls read once a row; read takes the cells in order.
-func rowsOf[T any](s string, read func(*jsonRows) T) ([]T, error) {
+// readJSONRows calls read once per row; read takes the cells in order.
+func readJSONRows[T any](s string, read func(*jsonRows) T) ([]T, error) {
 	list := []T{}
 	if s == "[]" {
 		return list, nil

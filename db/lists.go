@@ -77,11 +77,11 @@ func (rx *Rx) OpenTasks(f task.TaskFilter, card bool) ([]*task.Task, string, err
 		return list, "", err
 	}
 	list = list[:min(f.Limit, len(list))]
-	return list, placeOf(list[len(list)-1]), nil
+	return list, taskCursor(list[len(list)-1]), nil
 }
 
-// placeOf is the cursor behind a task in queue order.
-func placeOf(t *task.Task) string { return fmt.Sprintf("%d.%d.%d", t.Priority, t.CreatedAt, t.ID) }
+// taskCursor returns the cursor that starts a page after a task in queue order.
+func taskCursor(t *task.Task) string { return fmt.Sprintf("%d.%d.%d", t.Priority, t.CreatedAt, t.ID) }
 
 // bounded gives searches, which may look into every text, 5 s.
 func (rx *Rx) bounded(f task.TaskFilter) (*Rx, context.CancelFunc) {

@@ -105,7 +105,7 @@ func schemaVersion(ctx context.Context, db *sql.DB) (empty bool, version int64, 
 		err := db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&n)
 		return n == 0, 0, err
 	}
-	err = db.QueryRowContext(ctx, schemaOf).Scan(&version)
+	err = db.QueryRowContext(ctx, selectSchemaVersion).Scan(&version)
 	return false, version, err
 }
 
@@ -125,7 +125,7 @@ func backupBefore(ctx context.Context, db *sql.DB, path string, version int64, l
 func (d *DB) SchemaVersion(ctx context.Context) (int64, error) {
 	var v int64
 	err := d.Read(ctx, func(rx *Rx) error {
-		return rx.row(schemaOf).Scan(&v)
+		return rx.row(selectSchemaVersion).Scan(&v)
 	})
 	return v, err
 }

@@ -169,7 +169,7 @@ func (tx *Tx) writeOpenText(d *openText) error {
 		err := tx.do("INSERT INTO open_texts (task_id, title, description) VALUES (?, ?, ?) "+
 			"ON CONFLICT (task_id) DO UPDATE SET title = excluded.title, description = excluded.description", d.id, d.title, d.description)
 		if err == nil {
-			err = tx.do(insertOpenSearch.of(&tx.Rx), d.id, d.title, d.description)
+			err = tx.do(insertOpenSearch.forStore(&tx.Rx), d.id, d.title, d.description)
 		}
 		if err != nil {
 			return err

@@ -41,7 +41,7 @@ func (rx *Rx) OutboxTargets() ([]string, error) {
 	return collect(rows, err, func(r rowScanner) (name string, err error) { return name, r.Scan(&name) })
 }
 
-// DropOutOf takes all lines of a target out of the outbox.
-func (tx *Tx) DropOutOf(target string) error {
+// ClearOutbox deletes all lines of a target from the outbox.
+func (tx *Tx) ClearOutbox(target string) error {
 	return tx.do("DELETE FROM outbox WHERE target = ?", target)
 }

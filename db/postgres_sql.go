@@ -36,8 +36,8 @@ var translated sync.Map
 // dual is a statement that the two stores write differently.
 type dual struct{ sqlite, postgres string }
 
-// of returns the statement for the store that rx reads.
-func (p dual) of(rx *Rx) string {
+// forStore returns the statement for the store that rx reads.
+func (p dual) forStore(rx *Rx) string {
 	if rx.c.postgres() {
 		return p.postgres
 	}

@@ -163,9 +163,9 @@ func (pg *pgStore) migrate(ctx context.Context) error {
 // stamp is the time of the database, as far as it is known.
 func (pg *pgStore) stamp() task.Time {
 	if pg.now != nil {
-		return task.TimeOf(pg.now())
+		return task.TimeFromStd(pg.now())
 	}
-	return task.TimeOf(time.Now()) + task.Time(pg.behind.Load())
+	return task.TimeFromStd(time.Now()) + task.Time(pg.behind.Load())
 }
 
 // begin begins the transaction of a batch, as soon as no other server has one,
@@ -184,9 +184,9 @@ func (pg *pgStore) begin(w *writer) (task.Time, error) {
 		return 0, err
 	}
 	if pg.now != nil {
-		return task.TimeOf(pg.now()), nil
+		return task.TimeFromStd(pg.now()), nil
 	}
-	pg.behind.Store(int64(at - task.TimeOf(time.Now())))
+	pg.behind.Store(int64(at - task.TimeFromStd(time.Now())))
 	return at, nil
 }
 

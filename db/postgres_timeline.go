@@ -54,7 +54,7 @@ func newPrimaries(file string, log *slog.Logger) *primaries {
 // admit returns an error for a connection to a host where another primary of the
 // same database has a later timeline.
 func (p *primaries) admit(ctx context.Context, c *pgconn.PgConn) error {
-	at, err := timelineOf(ctx, c)
+	at, err := readTimeline(ctx, c)
 	if err != nil || at.number == 0 {
 		return err
 	}
@@ -109,9 +109,9 @@ func (p *primaries) former(c *conn) bool {
 	return at.system == p.newest.system && at.number < p.newest.number
 }
 
-// timelineOf asks for the timeline on which a primary writes. That of its last
+// readTimeline asks for the timeline on which a primary writes. That of its last
 // checkpoint is the former one for a while after a promotion.
-func timelineOf(ctx context.Context, c *pgconn.PgConn) (at timeline, err error) {
+func readTimeline(ctx context.Context, c *pgconn.PgConn) (at timeline, err error) {
 	const ask = "SELECT CAST(system_identifier AS TEXT), substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) FROM pg_control_system()"
 	r := c.ExecParams(ctx, ask, nil, nil, nil, nil).Read()
 	var pe *pgconn.PgError

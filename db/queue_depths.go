@@ -5,7 +5,7 @@ import "taskyard/task"
 // NoteDepths writes how long the queues are now, as those of this hour; the
 // last to write in an hour wins. Agents without active tasks are left out.
 func (tx *Tx) NoteDepths(list map[string]task.Depth) error {
-	hour := hourOf(tx.Now)
+	hour := startOfHour(tx.Now)
 	if err := tx.do("DELETE FROM depth_hours WHERE hour = ?", hour); err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (rx *Rx) Depths(agent string, from, to task.Time) (map[task.Time]task.Depth
 
 // DropDepths forgets the lengths of queues before a moment.
 func (tx *Tx) DropDepths(before task.Time) error {
-	return tx.do("DELETE FROM depth_hours WHERE hour < ?", hourOf(before))
+	return tx.do("DELETE FROM depth_hours WHERE hour < ?", startOfHour(before))
 }
 
 // RunTook is how long a run that completed took.

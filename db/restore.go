@@ -64,7 +64,7 @@ func Restore(ctx context.Context, from, path string, revive bool) (v Revived, er
 	if err := vacuumInto(ctx, src, path+".restoring"); err != nil {
 		return v, err
 	}
-	if v, err = withdraw(ctx, path+".restoring", path, task.TimeOf(time.Now()), revive); err != nil {
+	if v, err = withdraw(ctx, path+".restoring", path, task.TimeFromStd(time.Now()), revive); err != nil {
 		return v, err
 	}
 	if err := syncFile(path + ".restoring"); err != nil {

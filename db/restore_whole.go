@@ -70,7 +70,7 @@ func (w *Whole) Commit(ctx context.Context, add, remove []string, revive bool) (
 		return "", v, err
 	}
 	now := time.Now()
-	if v, err = withdraw(ctx, staged, w.path, task.TimeOf(now), revive); err != nil {
+	if v, err = withdraw(ctx, staged, w.path, task.TimeFromStd(now), revive); err != nil {
 		return "", v, err
 	}
 	if err := errors.Join(syncFile(staged), syncFile(w.Dir)); err != nil {

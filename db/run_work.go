@@ -65,7 +65,7 @@ func (rx *Rx) FirstInWorktree(r *task.Run) (task.ID, error) {
 	if r.Spec == nil {
 		return r.ID, nil
 	}
-	if _, ok := task.WorktreeOf(r.Spec.Workspace); !ok {
+	if _, ok := task.ParseWorktree(r.Spec.Workspace); !ok {
 		return r.ID, nil
 	}
 	var id task.ID

@@ -44,7 +44,7 @@ func (rx *Rx) ClaimedTasks(limit int) ([]ClaimedTask, error) {
 // AgentTotals sums the ended runs of each agent since a moment, by status.
 func (rx *Rx) AgentTotals(since task.Time) ([]RunTotals, error) {
 	rows, err := rx.query(`SELECT agent, substr(what, 5), sum(n), sum(millis), sum(tokens_in + tokens_out), sum(cost_usd)
- FROM stats_hours WHERE hour >= ? AND what IN ('run.completed', 'run.failed', 'run.canceled') GROUP BY agent, what`, hourOf(since))
+ FROM stats_hours WHERE hour >= ? AND what IN ('run.completed', 'run.failed', 'run.canceled') GROUP BY agent, what`, startOfHour(since))
 	return collect(rows, err, func(r rowScanner) (t RunTotals, err error) {
 		return t, r.Scan(&t.Agent, &t.Status, &t.Runs, &t.Millis, &t.Tokens, &t.Cost)
 	})

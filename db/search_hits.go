@@ -13,10 +13,10 @@ const (
 	hitRuns     = 50
 )
 
-// TextsOf returns what the search has of a task besides its title: its
+// SearchTexts returns the searchable texts of a task besides its title: its
 // description, its summary, its last comments, and the summaries of its last
 // runs.
-func (rx *Rx) TextsOf(id task.ID) (list []task.HitText, err error) {
+func (rx *Rx) SearchTexts(id task.ID) (list []task.HitText, err error) {
 	var description, summary string
 	err = rx.row("SELECT description, coalesce(summary, '') FROM tasks WHERE id = ?", id).Scan(&description, &summary)
 	if err != nil {
@@ -44,9 +44,9 @@ func (rx *Rx) TextsOf(id task.ID) (list []task.HitText, err error) {
 // page: those between them, which a filter left out, count too.
 const maxHitLines = 5000
 
-// LinesOf returns of each of some tasks the last line of its transcripts that
-// a search matches, where there is one.
-func (rx *Rx) LinesOf(tasks []task.ID, q string) (map[task.ID]task.HitText, error) {
+// MatchingLines returns, per task, the last line of its transcripts that a
+// search matches, where there is one.
+func (rx *Rx) MatchingLines(tasks []task.ID, q string) (map[task.ID]task.HitText, error) {
 	terms := matchTerms(q)
 	if terms == "" || len(tasks) == 0 {
 		return nil, nil

@@ -155,16 +155,16 @@ func (tx *Tx) Index(w IndexWrite) error {
 		var err error
 		switch d.into {
 		case "search":
-			err = tx.do(insertSearch.of(&tx.Rx), d.id, d.title, d.text)
+			err = tx.do(insertSearch.forStore(&tx.Rx), d.id, d.title, d.text)
 		case "search_parts":
 			if d.id&(1<<32-1) == 0 { // it may have been short before
 				err = tx.do("DELETE FROM search WHERE docid = ?", d.id>>32)
 			}
 			if err == nil {
-				err = tx.do(insertParts.of(&tx.Rx), d.id, d.text)
+				err = tx.do(insertParts.forStore(&tx.Rx), d.id, d.text)
 			}
 		default:
-			err = tx.do(insertLines.of(&tx.Rx), d.id, d.text)
+			err = tx.do(insertLines.forStore(&tx.Rx), d.id, d.text)
 		}
 		if err != nil {
 			return err

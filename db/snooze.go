@@ -89,7 +89,7 @@ func (rx *Rx) SnoozeCounts(user task.ID, attempts int) (n task.InboxTotals, err 
 		if err := rows.Scan(&kind, &c); err != nil {
 			return n, err
 		}
-		*n.Of(kind) = c
+		*n.ByKind(kind) = c
 	}
 	return n, rows.Err()
 }

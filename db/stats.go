@@ -175,6 +175,6 @@ var readEngine = dual{
 
 // Engine describes what keeps the data.
 func (rx *Rx) Engine() (e Engine, err error) {
-	err = rx.row(readEngine.of(rx)).Scan(&e.Name, &e.Bytes)
+	err = rx.row(readEngine.forStore(rx)).Scan(&e.Name, &e.Bytes)
 	return e, err
 }

@@ -13,13 +13,13 @@ type RunTotals struct {
 	Cost   float64   `json:"costUsd"`
 }
 
-// hourOf is the start of the hour of a moment.
-func hourOf(t task.Time) int64 { return int64(t - t%task.Hour) }
+// startOfHour returns the start of the hour that contains t.
+func startOfHour(t task.Time) int64 { return int64(t - t%task.Hour) }
 
 // RollUp sums again the ended runs of every hour from the given one on; the
 // sums are kept as runs end, so this corrects rather than makes them.
 func (tx *Tx) RollUp(from task.Time) error {
-	if err := tx.do("DELETE FROM stats_hours WHERE hour >= ? AND what LIKE 'run.%'", hourOf(from)); err != nil {
+	if err := tx.do("DELETE FROM stats_hours WHERE hour >= ? AND what LIKE 'run.%'", startOfHour(from)); err != nil {
 		return err
 	}
 	return tx.do(`INSERT INTO stats_hours (hour, agent, model, what, project, n, millis, tokens_in, tokens_out, cost_usd, estimated)
@@ -28,7 +28,7 @@ func (tx *Tx) RollUp(from task.Time) error {
   sum(coalesce(`+usedIn+`, 0)), sum(coalesce(`+usedOut+`, 0)),
   sum(coalesce(`+usedCost+`, 0.0)), max(coalesce(`+usedEstimated+`, 0))
  FROM runs r INDEXED BY runs_ended CROSS JOIN tasks t ON t.id = r.task_id
- WHERE r.ended_at IS NOT NULL AND r.ended_at >= ?2 GROUP BY h, r.agent, r.model, r.status, t.project`, int64(task.Hour), hourOf(from))
+ WHERE r.ended_at IS NOT NULL AND r.ended_at >= ?2 GROUP BY h, r.agent, r.model, r.status, t.project`, int64(task.Hour), startOfHour(from))
 }
 
 // countRun adds a run that ends now to the sums of its hour.
@@ -42,7 +42,7 @@ func (tx *Tx) countRun(r *task.Run, status task.RunStatus, u task.Usage) error {
  ON CONFLICT (hour, agent, model, what, project) DO UPDATE SET n = h.n + 1, millis = h.millis + excluded.millis,
  tokens_in = h.tokens_in + excluded.tokens_in, tokens_out = h.tokens_out + excluded.tokens_out,
  cost_usd = h.cost_usd + excluded.cost_usd, estimated = max(h.estimated, excluded.estimated)`,
-		hourOf(tx.Now), r.Agent, r.Model, "run."+string(status), r.TaskID, millis, u.TokensIn, u.TokensOut, u.CostUSD, u.Estimated)
+		startOfHour(tx.Now), r.Agent, r.Model, "run."+string(status), r.TaskID, millis, u.TokensIn, u.TokensOut, u.CostUSD, u.Estimated)
 }
 
 // RunHours returns the hourly sums of runs since a moment.

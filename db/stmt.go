@@ -34,7 +34,7 @@ type prepared interface {
 func (s *stmt) bind(args []any) ([]driver.NamedValue, error) {
 	s.args = s.args[:0]
 	for i, a := range args {
-		v, err := valueOf(a)
+		v, err := toValue(a)
 		if err != nil {
 			return nil, fmt.Errorf("argument %d: %w", i+1, err)
 		}
@@ -43,8 +43,8 @@ func (s *stmt) bind(args []any) ([]driver.NamedValue, error) {
 	return s.args, nil
 }
 
-// valueOf reduces named types such as task.ID to the kinds that SQLite knows.
-func valueOf(a any) (driver.Value, error) {
+// toValue reduces named types such as task.ID to the kinds that SQLite knows.
+func toValue(a any) (driver.Value, error) {
 	switch v := a.(type) {
 	case nil, int64, string, float64, []byte:
 		return v, nil

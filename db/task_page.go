@@ -91,7 +91,7 @@ func (rx *Rx) UsageBelow(id task.ID, limit int) (own, all task.Usage, err error)
 	if err = scan(&own, "FROM runs r WHERE r.task_id = ?", id); err != nil {
 		return own, all, err
 	}
-	return own, all, scan(&all, runsBelow.of(rx), id, limit)
+	return own, all, scan(&all, runsBelow.forStore(rx), id, limit)
 }
 
 // PostgreSQL ends a recursion by the query around it.

@@ -41,14 +41,14 @@ const (
 	pastRunsJSON = `(SELECT json_group_array(json_array(id, agent, status, phase, decider, summary, reason, ended_at, last_words))
  FROM (SELECT id, agent, status, phase, CASE phase WHEN 'denied' THEN decided_by ELSE '' END AS decider,
  substr(summary, 1, 1001) AS summary, substr(reason, 1, 1001) AS reason, ended_at,
- ` + lastWords + ` AS last_words FROM runs r WHERE task_id = t.id AND ended_at IS NOT NULL ORDER BY id DESC LIMIT 6))`
+ ` + lastText + ` AS last_words FROM runs r WHERE task_id = t.id AND ended_at IS NOT NULL ORDER BY id DESC LIMIT 6))`
 	// The last text of a failed run r, if it is among its last lines.
-	lastWords = `CASE r.status WHEN 'failed' THEN coalesce((SELECT substr(content, 1, 1001)
+	lastText = `CASE r.status WHEN 'failed' THEN coalesce((SELECT substr(content, 1, 1001)
  FROM (SELECT content, type FROM messages WHERE run_id = r.id ORDER BY id DESC LIMIT 50) WHERE type = 'text' LIMIT 1), '') ELSE '' END`
 	subtasksJSON = `(SELECT json_group_array(json_array(below.id, below.title, below.owner, below.status,
  substr(coalesce(below.summary, ''), 1, 1001), coalesce(r.id, 0), coalesce(r.agent, ''), coalesce(r.status, ''), coalesce(r.phase, ''),
  CASE r.phase WHEN 'denied' THEN r.decided_by ELSE '' END, substr(coalesce(r.reason, ''), 1, 1001), coalesce(r.ended_at, 0),
- ` + lastWords + `,
+ ` + lastText + `,
  coalesce((SELECT merge FROM run_work WHERE run_id = (SELECT max(id) FROM runs WHERE task_id = below.id)), '')))
  FROM (SELECT id, title, owner, status, summary, archived_at FROM tasks c WHERE c.parent_id = t.id ORDER BY c.id DESC LIMIT 21) below
  LEFT JOIN runs r ON below.archived_at IS NULL AND r.id = (SELECT max(id) FROM runs WHERE task_id = below.id)
@@ -110,7 +110,7 @@ func past(t *task.Task, runs, subtasks string) error {
 	if runs == "" || runs == "[]" && subtasks == "[]" {
 		return nil
 	}
-	before, err := rowsOf(runs, func(r *jsonRows) task.PastRun {
+	before, err := readJSONRows(runs, func(r *jsonRows) task.PastRun {
 		p := pastRun(r)
 		p.Summary, p.Reason, p.EndedAt, p.LastWords = r.text(), r.text(), task.Time(r.number()), r.text()
 		return p
@@ -118,7 +118,7 @@ func past(t *task.Task, runs, subtasks string) error {
 	if err != nil {
 		return err
 	}
-	below, err := rowsOf(subtasks, func(r *jsonRows) task.Subtask {
+	below, err := readJSONRows(subtasks, func(r *jsonRows) task.Subtask {
 		s := task.Subtask{ID: task.ID(r.number()), Title: r.text(), Owner: r.text(), Status: task.Status(r.text()), Summary: r.text()}
 		p := pastRun(r)
 		p.Reason, p.EndedAt, p.LastWords = r.text(), task.Time(r.number()), r.text()
@@ -146,23 +146,23 @@ func pastRun(r *jsonRows) task.PastRun {
 func relations(t *task.Task, steps, resources, comments string) error {
 	var err error
 	if steps != "" {
-		t.Steps, err = rowsOf(steps, func(r *jsonRows) task.Step {
+		t.Steps, err = readJSONRows(steps, func(r *jsonRows) task.Step {
 			return task.Step{Title: r.text(), Details: r.text(), Done: r.number() == 1, TaskID: task.ID(r.number())}
 		})
 	}
 	if resources != "" && err == nil {
-		t.Resources, err = rowsOf(resources, func(r *jsonRows) task.Resource {
+		t.Resources, err = readJSONRows(resources, func(r *jsonRows) task.Resource {
 			return task.Resource{Type: r.text(), Value: r.text(), Label: r.text()}
 		})
 	}
 	if comments != "" && err == nil {
-		t.Comments, err = rowsOf(comments, func(r *jsonRows) task.Comment {
+		t.Comments, err = readJSONRows(comments, func(r *jsonRows) task.Comment {
 			return task.Comment{
 				ID: task.ID(r.number()), Author: r.text(), Kind: task.MessageKind(r.text()),
 				Content: r.text(), CreatedAt: task.Time(r.number()), Imported: r.number() == 1,
 			}
 		})
-		t.Links = task.LinksOf(t.Resources)
+		t.Links = task.ToLinks(t.Resources)
 		if t.CommentCount > len(t.Comments) {
 			t.Cut = []string{"comments"}
 		}

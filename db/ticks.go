@@ -72,7 +72,7 @@ func (rx *Rx) TickTasks(limit int, after string) ([]TickTask, string, error) {
 	if err != nil || len(list) < limit {
 		return list, "", err
 	}
-	return list, placeOf(&list[limit-1].Task), nil
+	return list, taskCursor(&list[limit-1].Task), nil
 }
 
 // AddSkip leaves a receipt for a task.

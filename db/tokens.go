@@ -83,15 +83,15 @@ func (rx *Rx) Tokens() ([]task.Token, error) {
 	return collect(rows, err, scanListed)
 }
 
-// TokensOf returns the tokens of a person's account, at most 500, newest first.
-func (rx *Rx) TokensOf(user task.ID) ([]task.Token, error) {
+// UserTokens returns the tokens of a person's account, at most 500, newest first.
+func (rx *Rx) UserTokens(user task.ID) ([]task.Token, error) {
 	rows, err := rx.query("SELECT "+listedCols+" FROM tokens WHERE user_id = ? ORDER BY id DESC LIMIT 500", user)
 	return collect(rows, err, scanListed)
 }
 
-// ValidTokensOf returns the tokens of a person's account that are neither
+// ValidUserTokens returns the tokens of a person's account that are neither
 // revoked nor expired.
-func (rx *Rx) ValidTokensOf(user task.ID) ([]task.Token, error) {
+func (rx *Rx) ValidUserTokens(user task.ID) ([]task.Token, error) {
 	rows, err := rx.query("SELECT "+tokenCols+" FROM tokens WHERE user_id = ? AND revoked_at IS NULL "+
 		"AND (expires_at IS NULL OR expires_at > ?) ORDER BY id", user, rx.Now)
 	return collect(rows, err, scanToken)

@@ -32,5 +32,5 @@ func transcripts(t *testing.T, s *service.Service, r *task.Run) {
 	must(s.TranscriptAfter(ctx, admin, r.ID, "said", 0, 5))
 	part := must(s.TranscriptPart(ctx, admin, r.ID, task.TranscriptQuery{}))
 	must(s.TranscriptLine(ctx, admin, r.ID, part.Lines[0].ID))
-	must(s.AttemptsOf(ctx, admin, r))
+	must(s.RunAttempts(ctx, admin, r))
 }

@@ -128,7 +128,7 @@ func projects(t *testing.T, s *service.Service, git *scriptedGit) {
 	merge(t, s, true)
 	merge(t, s, false) // it waits
 	must(s.Why(ctx, admin, tk.ID))
-	_, _, err := s.MergesOf(ctx, admin, "web", 0, 5)
+	_, _, err := s.ProjectMerges(ctx, admin, "web", 0, 5)
 	ok(t, err)
 	must(s.CancelTask(ctx, admin, tk.ID, ""))
 
@@ -140,7 +140,7 @@ func projects(t *testing.T, s *service.Service, git *scriptedGit) {
 	if tk := must(s.Task(ctx, admin, second.ID)); tk.Status != task.Done {
 		t.Fatalf("the merged task is %s", tk.Status)
 	}
-	_, _, err = s.MergesOf(ctx, admin, "", 0, 5)
+	_, _, err = s.ProjectMerges(ctx, admin, "", 0, 5)
 	ok(t, err)
 	must(s.History(ctx, admin, task.HistoryFilter{Project: "web", Limit: 5}))
 }

@@ -45,13 +45,13 @@ func (rx *Rx) lines(q string, args ...any) ([]task.TranscriptLine, error) {
 // LinesBefore returns lines of a run before an id, newest first.
 func (rx *Rx) LinesBefore(run task.ID, kind string, before task.ID, limit int) ([]task.TranscriptLine, error) {
 	return rx.lines("SELECT "+lineCols+" FROM messages INDEXED BY messages_run WHERE run_id = ?2 AND id < ?4"+
-		ofKind.of(rx)+" ORDER BY id DESC LIMIT ?5", task.TranscriptCut, run, kind, before, limit)
+		ofKind.forStore(rx)+" ORDER BY id DESC LIMIT ?5", task.TranscriptCut, run, kind, before, limit)
 }
 
 // LinesFrom returns lines of a run from an id on, oldest first.
 func (rx *Rx) LinesFrom(run task.ID, kind string, from task.ID, limit int) ([]task.TranscriptLine, error) {
 	return rx.lines("SELECT "+lineCols+" FROM messages INDEXED BY messages_run WHERE run_id = ?2 AND id >= ?4"+
-		ofKind.of(rx)+" ORDER BY id LIMIT ?5", task.TranscriptCut, run, kind, from, limit)
+		ofKind.forStore(rx)+" ORDER BY id LIMIT ?5", task.TranscriptCut, run, kind, from, limit)
 }
 
 var likeEscapes = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)

@@ -31,7 +31,7 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
  ON CONFLICT (day, agent, model) DO UPDATE SET runs = d.runs + excluded.runs, tool_calls = d.tool_calls + excluded.tool_calls,
  tokens_in = d.tokens_in + excluded.tokens_in, tokens_out = d.tokens_out + excluded.tokens_out,
  cost_usd = d.cost_usd + excluded.cost_usd, estimated = max(d.estimated, excluded.estimated)`,
-		task.DayOf(tx.Now), r.Agent, r.Model, ended, now.ToolCalls-was.ToolCalls, now.TokensIn-was.TokensIn,
+		task.StartOfDay(tx.Now), r.Agent, r.Model, ended, now.ToolCalls-was.ToolCalls, now.TokensIn-was.TokensIn,
 		now.TokensOut-was.TokensOut, now.CostUSD-was.CostUSD, now.Estimated)
 }
 
@@ -40,7 +40,7 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 func (rx *Rx) UsedToday(agent string) (u task.Usage, err error) {
 	err = rx.row(`SELECT coalesce(sum(tool_calls), 0), coalesce(sum(tokens_in), 0), coalesce(sum(tokens_out), 0),
  coalesce(sum(cost_usd), 0.0), coalesce(max(estimated), 0)
- FROM usage_days WHERE day = ?1 AND (?2 = '' OR agent = ?2)`, task.DayOf(rx.Now),
+ FROM usage_days WHERE day = ?1 AND (?2 = '' OR agent = ?2)`, task.StartOfDay(rx.Now),
 		agent).Scan(&u.ToolCalls, &u.TokensIn, &u.TokensOut, &u.CostUSD, &u.Estimated)
 	return u, err
 }

@@ -133,8 +133,8 @@ func (rx *Rx) Sessions(user task.ID) ([]Session, error) {
 	return collect(rows, err, func(r rowScanner) (s Session, err error) { return s, r.Scan(&s.Hash, &s.Data, &s.Expires) })
 }
 
-// DropSessionOf ends a session if it is the person's, and reports whether it was.
-func (tx *Tx) DropSessionOf(user task.ID, hash string) (bool, error) {
+// DropUserSession ends a session if it is the person's, and reports whether it was.
+func (tx *Tx) DropUserSession(user task.ID, hash string) (bool, error) {
 	n, err := tx.changed("DELETE FROM sessions WHERE user_id = ? AND hash = ?", user, hash)
 	return n == 1, err
 }

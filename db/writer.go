@@ -312,7 +312,7 @@ func (w *writer) try(batch []*request) (errs []error, broken error) {
 	}
 	if wrote {
 		w.db.healed(causeDisk)
-		if w.db.CheckFile(); w.db.refusalOf(causeFiles) != nil {
+		if w.db.CheckFile(); w.db.faultAtLeast(causeFiles) != nil {
 			return errs, errUnknown("a file of the database was deleted or replaced meanwhile")
 		}
 		took := time.Since(start)

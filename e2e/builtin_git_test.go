@@ -17,7 +17,7 @@ func bashRun(t *testing.T, s *server, person *client.Client, commands []string) 
 	tk := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{
 		"title": "Look", "owner": "coder", "project": "web", "description": strings.Join(commands, "\n"),
 	})
-	r := runOf(t, s, person, tk.ID)
+	r := waitForRun(t, s, person, tk.ID)
 	if r.Status != task.RunCompleted {
 		t.Fatalf("the run is %s", asJSON(r))
 	}
@@ -47,7 +47,7 @@ func TestBashOfTheBuiltinAgentReadsItsRepository(t *testing.T) {
 	const definition = "---\nname: coder\ndescription: For tests.\ntools: read, create, bash\n---\nYou are terse.\n"
 	call[task.Agent](t, person, "PUT", "/api/agents/coder", map[string]any{"text": definition})
 	repo := newRepo(t)
-	call[task.Project](t, person, "POST", "/api/projects", projectOf(repo))
+	call[task.Project](t, person, "POST", "/api/projects", projectBody(repo))
 
 	got := bashRun(t, s, person, commands)
 	if len(got) != 3 || strings.TrimSpace(got[0]) != "Begin" {

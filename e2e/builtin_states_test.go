@@ -207,7 +207,7 @@ func TestWhatBecomesOfARun(t *testing.T) {
 			}
 			for _, c := range endings() {
 				t.Run(c.name, func(t *testing.T) {
-					r := runOf(t, s, person, ids[c.name])
+					r := waitForRun(t, s, person, ids[c.name])
 					if got := r.State().String(); got != c.state || !strings.Contains(r.Reason, c.reason) ||
 						(r.Status == task.RunCompleted) != (r.Reason == "") {
 						t.Errorf("it ended as %s: %q, want %s: %q", got, r.Reason, c.state, c.reason)
@@ -228,7 +228,7 @@ func TestWhatBecomesOfARun(t *testing.T) {
 				})
 			}
 			t.Run("use that is not told is estimated, and marked", func(t *testing.T) {
-				r := runOf(t, s, person, ids["a text that comes whole and tells no use"])
+				r := waitForRun(t, s, person, ids["a text that comes whole and tells no use"])
 				if api == "openai" && (!r.Usage.Estimated || r.Usage.Tokens() == 0) {
 					t.Errorf("its use is %s", asJSON(r.Usage))
 				}

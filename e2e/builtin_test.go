@@ -43,8 +43,8 @@ price_per_mtok = { "test-model" = [10, 100, 1] }
 
 var taskLine = regexp.MustCompile(`<Task>\nid: (\d+)\n`)
 
-// taskOf finds the task in the prompt that a run began with.
-func taskOf(r modeltest.Request) string {
+// promptTask returns the ID of the task in the prompt that a run began with.
+func promptTask(r modeltest.Request) string {
 	if m := taskLine.FindStringSubmatch(r.Messages[0].Text); m != nil {
 		return m[1]
 	}
@@ -58,8 +58,8 @@ func oneCall(name, args string, a ...any) modeltest.Step {
 	}
 }
 
-// runOf waits for the end of the only run of a task and returns it.
-func runOf(t *testing.T, s *server, c *client.Client, id task.ID) task.Run {
+// waitForRun waits for the end of the only run of a task and returns it.
+func waitForRun(t *testing.T, s *server, c *client.Client, id task.ID) task.Run {
 	t.Helper()
 	testkit.Eventually(t, "the run of task "+id.String()+" ends", func() bool {
 		return s.rows("SELECT count(*) FROM runs WHERE task_id = ? AND ended_at IS NOT NULL", id)[0] == "1"
@@ -73,7 +73,7 @@ func TestTheBuiltinAgentFinishesATask(t *testing.T) {
 		t.Run(api, func(t *testing.T) {
 			n := 0
 			m := modeltest.NewFunc(t, func(r modeltest.Request) modeltest.Step {
-				id := taskOf(r)
+				id := promptTask(r)
 				n++
 				switch n {
 				case 1:
@@ -87,7 +87,7 @@ func TestTheBuiltinAgentFinishesATask(t *testing.T) {
 			})
 			s, person := newBuiltinServer(t, api, m)
 			tk := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Write notes", "owner": "coder"})
-			r := runOf(t, s, person, tk.ID)
+			r := waitForRun(t, s, person, tk.ID)
 			if r.Status != task.RunCompleted || r.Summary != "Wrote the notes. Nothing is left." || r.Model != "test-model" {
 				t.Fatalf("the run is %s", asJSON(r))
 			}
@@ -149,7 +149,7 @@ func TestABuiltinAgentDelegatesToAnother(t *testing.T) {
 	})
 	s, person := newBuiltinServer(t, "openai", m)
 	tk := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Ask", "owner": "boss"})
-	if r := runOf(t, s, person, tk.ID); r.Status != task.RunCompleted {
+	if r := waitForRun(t, s, person, tk.ID); r.Status != task.RunCompleted {
 		t.Fatalf("the run is %s", asJSON(r))
 	}
 	told := s.rows("SELECT content FROM messages m JOIN runs r ON r.id = m.run_id WHERE r.agent = 'boss' AND m.type = 'tool_result'")
@@ -194,7 +194,7 @@ func TestABuiltinAgentWithoutTasksHasNoToolsOfThem(t *testing.T) {
 		return person.Do(t.Context(), "GET", "/api/agents/plain", nil, nil) == nil
 	})
 	tk := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Look", "owner": "plain"})
-	if r := runOf(t, s, person, tk.ID); r.Status != task.RunCompleted || strings.Join(m.Turns()[0].Tools, " ") != "read" {
+	if r := waitForRun(t, s, person, tk.ID); r.Status != task.RunCompleted || strings.Join(m.Turns()[0].Tools, " ") != "read" {
 		t.Errorf("the run is %s, its tools %v", asJSON(r), m.Turns()[0].Tools)
 	}
 }
@@ -203,7 +203,7 @@ func TestTheExampleOfAProviderIsValid(t *testing.T) {
 	t.Parallel()
 	const file = "docs/runners.md"
 	found := 0
-	for _, b := range blocksOf(t, file) {
+	for _, b := range fencedBlocks(t, file) {
 		if !strings.Contains(b.text, "[providers.") {
 			continue
 		}
@@ -234,7 +234,7 @@ func TestABuiltinAgentIsShownTheTaskToolsThatItsDefinitionAsksFor(t *testing.T) 
 		oneCall("complete_task", `{"summary":"Planned."}`),
 	}
 	m := modeltest.NewFunc(t, func(r modeltest.Request) modeltest.Step {
-		_, n := promptOf(r)
+		_, n := findPrompt(r)
 		if turn := (n - 1) / 2; r.System == "You plan." && turn < len(script) {
 			return script[turn]
 		}
@@ -259,7 +259,7 @@ func TestABuiltinAgentIsShownTheTaskToolsThatItsDefinitionAsksFor(t *testing.T) 
 		tk := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "For " + c.agent, "owner": c.agent})
 		s.runsEnded(tk.ID, 1)
 		for _, r := range m.Turns() {
-			if _, n := promptOf(r); r.System == c.system && n == 1 {
+			if _, n := findPrompt(r); r.System == c.system && n == 1 {
 				if got := strings.Join(slices.Sorted(slices.Values(r.Tools)), " "); got != c.want {
 					t.Errorf("%s is shown\n%s\nwant\n%s", c.agent, got, c.want)
 				}

@@ -121,8 +121,8 @@ func (c *chaos) one(format string, args ...any) string {
 	return rows[0]
 }
 
-// numberOf returns the number of the server with an id, -1 for none.
-func (c *chaos) numberOf(id string) int {
+// serverIndex returns the number of the server with an id, -1 for none.
+func (c *chaos) serverIndex(id string) int {
 	return slices.IndexFunc(c.servers, func(s *server) bool { return id != "" && s.id() == id })
 }
 
@@ -241,7 +241,7 @@ func (c *chaos) failover() {
 	if !c.await("a server leads", func() bool {
 		leader := c.one("SELECT server, number FROM leader WHERE until > extract(epoch FROM now()) * 1000")
 		id, n, _ := strings.Cut(leader, "|")
-		i, number = c.numberOf(id), n
+		i, number = c.serverIndex(id), n
 		return i >= 0
 	}) {
 		return
@@ -269,7 +269,7 @@ func (c *chaos) freeze() {
 		var at string
 		run, at, _ = strings.Cut(c.one("SELECT id, server FROM runs WHERE task_id = %d AND status = 'running'", id), "|")
 		_, err := os.Stat(filepath.Join(c.notes, "token-"+run))
-		i = c.numberOf(at)
+		i = c.serverIndex(at)
 		return run != "" && i >= 0 && err == nil
 	}
 	for locked := false; !locked; {

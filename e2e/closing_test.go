@@ -78,7 +78,7 @@ func TestARunThatCompletedItsTaskEndsWithItsProgram(t *testing.T) {
 			if n := asked.Add(1); n > 1 {
 				return oneCall("list", `{"path":"folder-%d"}`, n) // without end
 			}
-			return oneCall("complete_task", `{"taskId":%q,"summary":"All of it."}`, taskOf(r))
+			return oneCall("complete_task", `{"taskId":%q,"summary":"All of it."}`, promptTask(r))
 		})
 		s, person := newBuiltinServer(t, "openai", m)
 		tk := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Do it", "owner": "coder"})

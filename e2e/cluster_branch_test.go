@@ -39,7 +39,7 @@ echo done
 	b.first, b.other = k.servers[0], k.servers[1]
 	b.person = b.first.token("--scope", "admin")
 	api := b.first.api(b.person)
-	call[task.Project](t, api, "POST", "/api/projects", projectOf(b.repo))
+	call[task.Project](t, api, "POST", "/api/projects", projectBody(b.repo))
 	create := map[string]any{"title": "Greet", "owner": "coder", "project": "web"}
 	b.task = call[task.Task](t, api, "POST", "/api/tasks", create)
 	testkit.Eventually(t, "the first run has left half of it", func() bool { return lines(t, b.place+"started") == 1 })
@@ -56,7 +56,7 @@ func (b *branchWork) ends(t *testing.T, run string) {
 	testkit.Eventually(t, "run "+run+" has ended", func() bool {
 		return call[task.Run](t, b.other.api(b.person), "GET", "/api/runs/"+run, nil).Status == task.RunCompleted
 	})
-	if got := git(t, b.repo, "ls-tree", "--name-only", branchOf(&b.task)); got != "README.md\ngreeting.txt" {
+	if got := git(t, b.repo, "ls-tree", "--name-only", taskBranch(&b.task)); got != "README.md\ngreeting.txt" {
 		t.Errorf("the branch holds %q", got)
 	}
 }
@@ -83,7 +83,7 @@ func TestTheBranchOfADeadServersRunIsContinued(t *testing.T) {
 	testkit.Eventually(t, "the other server has started it again", func() bool { return lines(t, b.place+"started") == 2 })
 	b.first.start()
 	branch, note := b.kept(t)
-	if branch != "taskyard/run-1" || !strings.Contains(note, "Another server has continued "+branchOf(&b.task)) {
+	if branch != "taskyard/run-1" || !strings.Contains(note, "Another server has continued "+taskBranch(&b.task)) {
 		t.Errorf("the lost run names %s and says %q", branch, note)
 	}
 	b.ends(t, "2")
@@ -98,7 +98,7 @@ func TestARunThatAServerPutBackContinuesOnAnother(t *testing.T) {
 	testkit.Eventually(t, "the other server has started it again", func() bool { return lines(t, b.place+"started") == 2 })
 	b.ends(t, "1")
 	b.first.start()
-	if branch, note := b.kept(t); branch != branchOf(&b.task) || note != "" {
+	if branch, note := b.kept(t); branch != taskBranch(&b.task) || note != "" {
 		t.Errorf("the run names %s and says %q", branch, note)
 	}
 }

@@ -18,7 +18,7 @@ func TestAnAnswerContinuesTheConversation(t *testing.T) {
 	t.Parallel()
 	const found = "the paint is in the cellar"
 	m := modeltest.NewFunc(t, func(r modeltest.Request) modeltest.Step {
-		prompt, n := promptOf(r)
+		prompt, n := findPrompt(r)
 		switch {
 		case r.System == "You check." || strings.Contains(prompt, "Use the green one."):
 			return modeltest.Step{Text: "Done."}
@@ -38,7 +38,7 @@ func TestAnAnswerContinuesTheConversation(t *testing.T) {
 	s.runsEnded(tk.ID, 2)
 	turns := m.Turns()
 	first := slices.IndexFunc(turns, func(r modeltest.Request) bool {
-		prompt, n := promptOf(r)
+		prompt, n := findPrompt(r)
 		return n == 1 && strings.Contains(prompt, "Use the green one.")
 	})
 	last := first - 1
@@ -88,7 +88,7 @@ func TestTheEndOfOtherWorkContinuesTheConversation(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			m := modeltest.NewFunc(t, func(r modeltest.Request) modeltest.Step {
-				prompt, n := promptOf(r)
+				prompt, n := findPrompt(r)
 				switch {
 				case r.System == "You help.":
 					return modeltest.Step{Text: "It is 42 inches."}
@@ -120,7 +120,7 @@ func TestTheEndOfOtherWorkContinuesTheConversation(t *testing.T) {
 			}
 			turns := m.Turns()
 			first := slices.IndexFunc(turns, func(r modeltest.Request) bool {
-				prompt, n := promptOf(r)
+				prompt, n := findPrompt(r)
 				return r.System == "You paint." && n == 1 && strings.Contains(prompt, "42 inches")
 			})
 			if n := len(turns[0].Messages); !reflect.DeepEqual(turns[first].Messages[:n], turns[0].Messages) || len(turns[first].Messages) != n+4 {

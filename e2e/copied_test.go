@@ -100,5 +100,5 @@ func (s *server) copied() string {
 		s.t.Fatal(err)
 	}
 	defer func() { _ = s.cmd.Process.Signal(syscall.SIGCONT) }()
-	return folderOf(s.t, s.data)
+	return copyFolder(s.t, s.data)
 }

@@ -192,7 +192,7 @@ func TestSecondServerIsRefused(t *testing.T) {
 	if code != exitRefused || !strings.Contains(errs, fmt.Sprintf("process %d", s.cmd.Process.Pid)) {
 		t.Errorf("exit code %d, %q: want 1 and the process id %d", code, errs, s.cmd.Process.Pid)
 	}
-	if status := statusOf(t, s.url()+"/healthz", ""); status != http.StatusOK {
+	if status := requestStatus(t, s.url()+"/healthz", ""); status != http.StatusOK {
 		t.Errorf("the first server answers %d afterwards", status)
 	}
 }
@@ -271,7 +271,7 @@ func TestStartAndIdleAreCheap(t *testing.T) {
 	binary(t)
 	begin := time.Now()
 	s.start()
-	if status := statusOf(t, s.url()+"/healthz", ""); status != http.StatusOK {
+	if status := requestStatus(t, s.url()+"/healthz", ""); status != http.StatusOK {
 		t.Fatalf("healthz answers %d", status)
 	}
 	t.Logf("start on an empty folder until /healthz answers: %v (goal 300ms)", time.Since(begin).Round(time.Millisecond))
@@ -297,8 +297,8 @@ func memoryKiB(t testing.TB, pid int, line string) int {
 	return n
 }
 
-// statusOf asks for an address, with a token if there is one.
-func statusOf(t testing.TB, address, token string) int {
+// requestStatus asks for an address, with a token if there is one.
+func requestStatus(t testing.TB, address, token string) int {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
 	if err != nil {

@@ -26,7 +26,7 @@ func TestNoRunMakesTheServerLoseItsLocks(t *testing.T) {
 				if len(r.Messages) < 3 {
 					return oneCall("grep", `{"pattern":"needle"}`)
 				}
-				return oneCall("complete_task", `{"taskId":%q,"summary":"Looked."}`, taskOf(r))
+				return oneCall("complete_task", `{"taskId":%q,"summary":"Looked."}`, promptTask(r))
 			})
 			s, person := newBuiltinServer(t, "openai", m)
 			above, elsewhere := filepath.Dir(s.data), t.TempDir()
@@ -55,7 +55,7 @@ func TestNoRunMakesTheServerLoseItsLocks(t *testing.T) {
 			var tk task.Task
 			if err := person.Do(t.Context(), "POST", "/api/tasks", map[string]any{"title": "Look", "owner": "digger"}, &tk); err == nil &&
 				digger.Status != task.AgentInvalid {
-				reason = runOf(t, s, person, tk.ID).Reason
+				reason = waitForRun(t, s, person, tk.ID).Reason
 			}
 			if !strings.Contains(reason, "contains Taskyard's data folder") {
 				t.Errorf("the reason is %q", reason)

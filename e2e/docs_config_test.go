@@ -13,18 +13,18 @@ import (
 	"taskyard/internal/config"
 )
 
-// keysOf adds the dotted names of the keys of a table to names; below a table
-// whose sections the user names, the keys of one section alone.
-func keysOf(t reflect.Type, prefix string, names map[string]bool) {
+// addKeys adds the dotted names of the keys of a table to names; below a table
+// whose sections the user names, only the keys of one section.
+func addKeys(t reflect.Type, prefix string, names map[string]bool) {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name := f.Tag.Get("toml")
 		switch {
 		case name == "":
 		case f.Type.Kind() == reflect.Map && f.Type.Elem().Kind() == reflect.Struct && f.Type.Elem() != reflect.TypeFor[config.Price]():
-			keysOf(f.Type.Elem(), name+".*.", names)
+			addKeys(f.Type.Elem(), name+".*.", names)
 		case f.Type.Kind() == reflect.Struct:
-			keysOf(f.Type, prefix+name+".", names)
+			addKeys(f.Type, prefix+name+".", names)
 		default:
 			names[prefix+name] = true
 		}
@@ -34,12 +34,12 @@ func keysOf(t reflect.Type, prefix string, names map[string]bool) {
 func TestEveryKeyOfTheConfigurationIsInTheDocs(t *testing.T) {
 	t.Parallel()
 	names := map[string]bool{}
-	keysOf(reflect.TypeFor[config.Config](), "", names)
+	addKeys(reflect.TypeFor[config.Config](), "", names)
 	if len(names) < 40 {
 		t.Fatalf("found only %v", names)
 	}
 	var all map[string]any
-	for _, b := range blocksOf(t, "docs/operations.md") {
+	for _, b := range fencedBlocks(t, "docs/operations.md") {
 		if b.language == "toml" && strings.Contains(b.text, "\n[scheduler]\n") {
 			var err error
 			if err = toml.Unmarshal([]byte(b.text), &all); err != nil {
@@ -93,7 +93,7 @@ func sameAsDefault(t *testing.T, text string) {
 func TestTheDocsNameTheKeysThatNeedARestart(t *testing.T) {
 	t.Parallel()
 	names := map[string]bool{}
-	keysOf(reflect.TypeFor[config.Config](), "", names)
+	addKeys(reflect.TypeFor[config.Config](), "", names)
 	c, _, err := config.Load(config.LoadOptions{Flags: map[string]string{"data": t.TempDir()}})
 	if err != nil {
 		t.Fatal(err)

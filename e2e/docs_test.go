@@ -20,8 +20,8 @@ type block struct {
 	line           int
 }
 
-// blocksOf returns the fenced blocks of a page, without their indentation.
-func blocksOf(t *testing.T, file string) []block {
+// fencedBlocks returns the fenced blocks of a page, without their indentation.
+func fencedBlocks(t *testing.T, file string) []block {
 	t.Helper()
 	page, err := os.ReadFile(file)
 	if err != nil {
@@ -51,7 +51,7 @@ func TestTheExamplesForAgentsWork(t *testing.T) {
 	t.Parallel()
 	const file = "docs/agents.md"
 	seen := map[string]int{}
-	for _, b := range blocksOf(t, file) {
+	for _, b := range fencedBlocks(t, file) {
 		seen[b.language]++
 		switch b.language {
 		case "markdown":
@@ -108,8 +108,8 @@ func TestWhatTheDocsNameIsThere(t *testing.T) {
 	}
 }
 
-// headingsOf are the names by which links lead to parts of a page.
-func headingsOf(t *testing.T, file string) map[string]bool {
+// pageHeadings returns the names by which links lead to parts of a page.
+func pageHeadings(t *testing.T, file string) map[string]bool {
 	t.Helper()
 	page, err := os.ReadFile(file)
 	if err != nil {
@@ -147,7 +147,7 @@ func TestLinksOfTheDocsLeadSomewhere(t *testing.T) {
 			}
 			if _, err := os.Stat(to); err != nil {
 				t.Errorf("%s: %v", page, err)
-			} else if within && !headingsOf(t, to)[anchor] {
+			} else if within && !pageHeadings(t, to)[anchor] {
 				t.Errorf("%s: no heading %s", page, link[1])
 			}
 		}

@@ -92,8 +92,8 @@ func (s *server) trees() map[string]map[string][]tree.Proc {
 	return found
 }
 
-// of lists the living processes of runs.
-func (s *server) of(runs []string) (list []tree.Proc) {
+// runProcesses lists the living processes of runs.
+func (s *server) runProcesses(runs []string) (list []tree.Proc) {
 	for _, byRun := range s.trees() {
 		for run, procs := range byRun {
 			if slices.Contains(runs, run) {
@@ -108,14 +108,14 @@ func TestKilledServerWithFiveAtWorkNeverHasTwoForOneTask(t *testing.T) {
 	t.Parallel()
 	c := newHiders(t)
 	lost := c.go5()
-	if n := len(c.of(lost)); n < 5*4 { // shim, script, two that hide; most often sleep
+	if n := len(c.runProcesses(lost)); n < 5*4 { // shim, script, two that hide; most often sleep
 		t.Fatalf("only %d processes are at work", n)
 	}
 	for round, attempt := range []string{"2", "3"} {
 		c.kill()
 		begin := time.Now()
 		c.start()
-		if left := c.of(lost); len(left) > 0 {
+		if left := c.runProcesses(lost); len(left) > 0 {
 			t.Errorf("round %d: %d processes of the old tree are alive when the server serves: %v", round, len(left), left)
 		}
 		testkit.Eventually(t, "every old run is resolved", func() bool {
@@ -151,7 +151,7 @@ func TestProcessesWhoseShimIsKilledAreEndedWhateverTheyHide(t *testing.T) {
 	testkit.Eventually(t, "every old run is resolved", func() bool {
 		return c.rows("SELECT count(*) FROM runs WHERE status = 'failed' AND phase = 'crash'")[0] == "5"
 	})
-	if left := c.of(runs); len(left) > 0 {
+	if left := c.runProcesses(runs); len(left) > 0 {
 		t.Errorf("%d processes are left: %v", len(left), left)
 	}
 	c.kill() // the retries need not be waited for

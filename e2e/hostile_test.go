@@ -471,7 +471,7 @@ func TestHostileRequestsCostLittleAndBreakNothing(t *testing.T) {
 	if a.codes[2].Load() < int64(n/20) {
 		t.Error("hardly a request got through: the others prove little")
 	}
-	if status := statusOf(t, a.url()+"/healthz", ""); status != http.StatusOK {
+	if status := requestStatus(t, a.url()+"/healthz", ""); status != http.StatusOK {
 		t.Errorf("healthz answers %d", status)
 	}
 	if code := a.term(); code != exitOK {

@@ -28,7 +28,7 @@ func TestTheInstallationIsAsDocumented(t *testing.T) {
 	t.Run("its commands exist", func(t *testing.T) {
 		known := regexp.MustCompile(`(?m)(?:^|-u taskyard |&& )taskyard ([a-z -]+)`)
 		n := 0
-		for _, b := range blocksOf(t, page) {
+		for _, b := range fencedBlocks(t, page) {
 			if b.language != "sh" {
 				continue
 			}
@@ -66,7 +66,7 @@ func TestTheInstallationIsAsDocumented(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, b := range blocksOf(t, page) {
+		for _, b := range fencedBlocks(t, page) {
 			if b.language == "ini" {
 				unit = append(append(unit, '\n'), b.text...)
 			}

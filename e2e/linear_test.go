@@ -165,7 +165,7 @@ func (w *worker) signup() *task.Task {
 		switch w.request("POST", "/api/agents/"+w.owner+"/signup", nil, &out) {
 		case did:
 			if out.Task != nil {
-				w.hist.add(w.id, call, act{Task: out.Task.ID, Kind: doClaim}, claimOf(out.Task))
+				w.hist.add(w.id, call, act{Task: out.Task.ID, Kind: doClaim}, claimAnswer(out.Task))
 			}
 			return out.Task
 		case refused:
@@ -178,7 +178,7 @@ func (w *worker) signup() *task.Task {
 	}
 }
 
-func claimOf(tk *task.Task) answer {
+func claimAnswer(tk *task.Task) answer {
 	a := answer{Known: true, OK: true}
 	if tk.Claim != nil {
 		a.Claim = tk.Claim.ID
@@ -229,7 +229,7 @@ func (w *worker) completeAndSignup(tk *task.Task) *task.Task {
 		case did:
 			w.hist.add(w.id, call, in, answer{Known: true, OK: true})
 			if out.Task != nil {
-				w.hist.add(w.id, call, act{Task: out.Task.ID, Kind: doClaim}, claimOf(out.Task))
+				w.hist.add(w.id, call, act{Task: out.Task.ID, Kind: doClaim}, claimAnswer(out.Task))
 			}
 			return out.Task
 		case refused:
@@ -265,7 +265,7 @@ func (l *load) readAll(t *testing.T) {
 				if tk.Title != title {
 					l.fail(fmt.Errorf("task %d is called %q, acknowledged was %q", id, tk.Title, title))
 				}
-				a := claimOf(&tk)
+				a := claimAnswer(&tk)
 				a.Done = tk.Status == task.Done
 				l.hist.add(0, call, act{Task: id, Kind: doRead}, a)
 			}

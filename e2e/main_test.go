@@ -174,10 +174,10 @@ func TestFirstHourThroughRun(t *testing.T) {
 	b := newBrowser(t)
 
 	t.Run("nothing is open before the first admin", func(t *testing.T) {
-		if got := statusOf(t, in.url+"/api/tasks", ""); got != http.StatusUnauthorized {
+		if got := requestStatus(t, in.url+"/api/tasks", ""); got != http.StatusUnauthorized {
 			t.Errorf("tasks answer %d", got)
 		}
-		if got := statusOf(t, in.url+"/setup?token=ty_wrong", ""); got != http.StatusForbidden {
+		if got := requestStatus(t, in.url+"/setup?token=ty_wrong", ""); got != http.StatusForbidden {
 			t.Errorf("a wrong link answers %d", got)
 		}
 	})
@@ -231,11 +231,11 @@ func TestFirstHourThroughRun(t *testing.T) {
 	})
 	t.Run("a revoked token is refused", func(t *testing.T) {
 		secret := must(t, "", "token", "create", "--data", in.data, "--name", "short", "--scope", "read")
-		if got := statusOf(t, in.url+"/api/tasks", secret); got != http.StatusOK {
+		if got := requestStatus(t, in.url+"/api/tasks", secret); got != http.StatusOK {
 			t.Errorf("before: %d", got)
 		}
 		must(t, "", "token", "revoke", "--data", in.data, "short")
-		if got := statusOf(t, in.url+"/api/tasks", secret); got != http.StatusUnauthorized {
+		if got := requestStatus(t, in.url+"/api/tasks", secret); got != http.StatusUnauthorized {
 			t.Errorf("afterwards: %d", got)
 		}
 	})
@@ -387,7 +387,7 @@ func TestARestoreDoesNotReviveWhatWasEnded(t *testing.T) {
 			kept: http.StatusOK,
 			gone: map[bool]int{true: http.StatusOK, false: http.StatusUnauthorized}[revive],
 		} {
-			if got := statusOf(t, s.url()+"/api/tasks", secret); got != status {
+			if got := requestStatus(t, s.url()+"/api/tasks", secret); got != status {
 				t.Errorf("revive %v: token %s… answers %d, want %d", revive, secret[:6], got, status)
 			}
 		}
@@ -418,7 +418,7 @@ func TestACutLogIsNoticed(t *testing.T) {
 	must(t, "", "check", "--data", s.data, "--head", head)
 	cut := func(t *testing.T, statements ...string) string {
 		t.Helper()
-		data := folderOf(t, s.data)
+		data := copyFolder(t, s.data)
 		d, err := sql.Open("sqlite3", "file:"+app.DBPath(data))
 		if err != nil {
 			t.Fatal(err)

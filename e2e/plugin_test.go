@@ -184,7 +184,7 @@ func TestRealClaudeWorksThroughThePlugin(t *testing.T) {
 	t.Parallel()
 	program := realProgram(t, "claude", "npm install -g @anthropic-ai/claude-code")
 	var definition, commands string
-	for _, b := range blocksOf(t, "README.md") {
+	for _, b := range fencedBlocks(t, "README.md") {
 		switch {
 		case b.language == "markdown":
 			definition = b.text

@@ -179,7 +179,7 @@ func TestTheServerAnswersBelowItsPrefixAlone(t *testing.T) {
 		"/p/api/tasks": 200, "/p/api/openapi.json": 200, "/p/healthz": 200,
 		"/healthz": 200, "/readyz": 200, "/api/tasks": 404, "/pp/api/tasks": 404, "/pathetic": 404, "/p/../api/tasks": 404,
 	} {
-		if got := statusOf(t, root+path, secret); got != want {
+		if got := requestStatus(t, root+path, secret); got != want {
 			t.Errorf("%s answers %d, want %d", path, got, want)
 		}
 	}

@@ -40,7 +40,7 @@ func TestRunnersAreReloaded(t *testing.T) {
 	run := func(owner, want string) {
 		t.Helper()
 		tk := call[task.Task](t, c, "POST", "/api/tasks", map[string]any{"title": "Work", "owner": owner})
-		if r := runOf(t, s, c, tk.ID); r.Status != task.RunCompleted {
+		if r := waitForRun(t, s, c, tk.ID); r.Status != task.RunCompleted {
 			t.Errorf("run %s: %s", r.State(), r.Reason)
 		}
 		if got := s.rows("SELECT content FROM messages WHERE task_id = ? AND content = ?", tk.ID, want); len(got) != 1 {
@@ -96,7 +96,7 @@ func TestARunIsSteeredAfterItsRunnerWasRemoved(t *testing.T) {
 	s.reload("[approval]\npolicy = \"never\"\n[runners.builtin]\nkind = \"claude\"\ncommand = [\"/nowhere/claude\"]\n", "runners reloaded")
 	call[task.RunMessage](t, person, "POST", "/api/runs/1/messages", map[string]any{"text": "use tabs"})
 	close(said)
-	if r := runOf(t, s, person, tk.ID); r.Status != task.RunCompleted || r.Summary != "Tabs were used." && r.Summary != "With tabs." {
+	if r := waitForRun(t, s, person, tk.ID); r.Status != task.RunCompleted || r.Summary != "Tabs were used." && r.Summary != "With tabs." {
 		t.Errorf("run %s: %s %s", r.State(), r.Summary, r.Reason)
 	}
 	if asked := m.Requests(); !strings.Contains(string(asked[len(asked)-1].Body), "use tabs") {

@@ -47,7 +47,7 @@ func TestOnlyWhatWasAcceptedIsMerged(t *testing.T) {
 			s.accept = func() {
 				call[task.Task](t, y.person, "POST", "/api/tasks/"+s.tk.ID.String()+"/results/1/accept", map[string]any{"digest": r.Digest})
 			}
-			s.change = func() { change(s.file, branchOf(&s.tk)) }
+			s.change = func() { change(s.file, taskBranch(&s.tk)) }
 			all = append(all, s)
 		}
 		return all

@@ -89,8 +89,8 @@ type projectServer struct {
 	person *client.Client // maya, who set it up, by a token of her own
 }
 
-// projectOf is the project that tests change and send.
-func projectOf(repo string) map[string]any {
+// projectBody returns the project that tests change and send.
+func projectBody(repo string) map[string]any {
 	check := map[string]any{"name": "test", "run": "grep -qi hello greeting.txt || { echo no greeting; exit 3; }", "required": true}
 	return map[string]any{
 		"key": "web", "name": "Web", "repository": repo, "checks": []any{check},
@@ -126,7 +126,7 @@ func newProjectServer(t *testing.T, agentArg string) *projectServer {
 	y.file("agents/coder.md", "---\nname: coder\ndescription: For tests.\ntools: read, edit, bash\nrunner: coder\n---\nWork.\n")
 	y.start()
 	y.person = y.api(y.firstAdmin())
-	call[task.Project](t, y.person, "POST", "/api/projects", projectOf(y.repo))
+	call[task.Project](t, y.person, "POST", "/api/projects", projectBody(y.repo))
 	return y
 }
 
@@ -296,10 +296,10 @@ func TestASubtaskIsPartOfTheResultAboveIt(t *testing.T) {
 	if sub.Project != "web" || sub.ParentTaskID != parent.ID {
 		t.Fatalf("the subtask is %s", asJSON(sub))
 	}
-	y.pushed(clone, &sub, branchOf(&parent), map[string]string{"world.txt": "world\n"})
+	y.pushed(clone, &sub, taskBranch(&parent), map[string]string{"world.txt": "world\n"})
 	call[task.Task](t, y.person, "POST", "/api/tasks/"+sub.ID.String()+"/complete", map[string]any{"summary": "Named."})
 	y.awaits(sub.ID, "done", func(tk *task.Task) bool { return tk.Status == task.Done })
-	if got := git(t, y.repo, "show", branchOf(&parent)+":world.txt"); got != "world" {
+	if got := git(t, y.repo, "show", taskBranch(&parent)+":world.txt"); got != "world" {
 		t.Errorf("the parent's branch holds %q", got)
 	}
 	if got := git(t, y.repo, "log", "-1", "--format=%s", "main"); got != "Begin" {

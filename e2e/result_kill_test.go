@@ -15,8 +15,8 @@ import (
 	"taskyard/task"
 )
 
-// branchOf names the branch of a task.
-func branchOf(tk *task.Task) string {
+// taskBranch names the branch of a task.
+func taskBranch(tk *task.Task) string {
 	return "taskyard/" + tk.ID.String() + "-" + task.Slug(tk.Title, 40)
 }
 
@@ -42,7 +42,7 @@ func (y *projectServer) peopleWork() (clone string) {
 // these files.
 func (y *projectServer) pushed(clone string, tk *task.Task, from string, files map[string]string) {
 	y.t.Helper()
-	branch := branchOf(tk)
+	branch := taskBranch(tk)
 	git(y.t, clone, "checkout", "-qb", branch, "origin/"+from)
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(clone, name), []byte(text), 0o644); err != nil {

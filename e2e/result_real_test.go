@@ -86,7 +86,7 @@ func greets(t *testing.T, s *server, m *modeltest.Server) {
 			t.Log(strings.Join(y.rows("SELECT run_id, type, content, coalesce(data, '') FROM messages ORDER BY id"), "\n"))
 		}
 	})
-	project := projectOf(y.repo)
+	project := projectBody(y.repo)
 	project["checks"] = []any{map[string]any{
 		"name": "test", "required": true,
 		"run": "grep -qi hello greeting.txt || { seq 5000; echo no greeting in $(cat greeting.txt); exit 3; }",

@@ -19,7 +19,7 @@ func TestAKillWhileACheckRunsAgainLeavesTheResult(t *testing.T) {
 	clone := y.peopleWork()
 	const command = "sleep 2.4142135"
 	slow := map[string]any{"name": "slow", "run": command, "required": true}
-	project := projectOf(y.repo)
+	project := projectBody(y.repo)
 	delete(project, "key")
 	project["checks"] = []any{slow}
 	call[task.Project](t, y.person, "PUT", "/api/projects/web", project)
@@ -32,12 +32,12 @@ func TestAKillWhileACheckRunsAgainLeavesTheResult(t *testing.T) {
 	for range 3 {
 		answered := make(chan error, 1)
 		go func() { answered <- y.person.Do(t.Context(), "POST", path+"/checks/slow/run", map[string]any{}, nil) }()
-		testkit.Eventually(t, "the check runs", func() bool { return runsOf(t, command) > 0 })
+		testkit.Eventually(t, "the check runs", func() bool { return countProcesses(t, command) > 0 })
 		y.kill()
 		if err := <-answered; err == nil {
 			t.Fatal("the check was answered before the kill")
 		}
-		testkit.Eventually(t, "nothing of the check is left", func() bool { return runsOf(t, command) == 0 })
+		testkit.Eventually(t, "nothing of the check is left", func() bool { return countProcesses(t, command) == 0 })
 		y.start()
 		after := call[task.Result](t, y.person, "GET", path+"/results/1", nil)
 		if after.Digest != before.Digest || after.State != task.ResultReview || found() != runs {
@@ -50,8 +50,8 @@ func TestAKillWhileACheckRunsAgainLeavesTheResult(t *testing.T) {
 	}
 }
 
-// runsOf counts the processes with this command line.
-func runsOf(t *testing.T, command string) (n int) {
+// countProcesses counts the processes with this command line.
+func countProcesses(t *testing.T, command string) (n int) {
 	t.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {

@@ -21,7 +21,7 @@ func TestABuiltinAgentCannotPostItsSecrets(t *testing.T) {
 	m := modeltest.NewFunc(t, func(r modeltest.Request) modeltest.Step {
 		mu.Lock()
 		defer mu.Unlock()
-		id, text := taskOf(r), asJSON("the login is "+secret)
+		id, text := promptTask(r), asJSON("the login is "+secret)
 		switch n++; n {
 		case 1:
 			return oneCall("create", `{"path":"login.txt","content":%s}`, text)
@@ -42,7 +42,7 @@ func TestABuiltinAgentCannotPostItsSecrets(t *testing.T) {
 	s.start()
 	person := s.api(s.token("--scope", "operate"))
 	tk := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Deploy", "owner": "coder"})
-	if r := runOf(t, s, person, tk.ID); r.Status != task.RunCompleted || !strings.Contains(r.Summary, task.Redacted) {
+	if r := waitForRun(t, s, person, tk.ID); r.Status != task.RunCompleted || !strings.Contains(r.Summary, task.Redacted) {
 		t.Fatalf("the run is %s", asJSON(r))
 	}
 	kept := strings.Join(append(s.rows("SELECT content || coalesce(data, '') FROM messages"),

@@ -24,7 +24,7 @@ func TestAPersonSteersABuiltinRun(t *testing.T) {
 			testkit.Eventually(t, "the model is asked", func() bool { return len(m.Turns()) == 1 })
 			call[task.RunMessage](t, person, "POST", "/api/runs/1/messages", map[string]any{"text": "use tabs"})
 			close(said)
-			r := runOf(t, s, person, tk.ID)
+			r := waitForRun(t, s, person, tk.ID)
 			asked := m.Requests()
 			if r.Status != task.RunCompleted || strings.Contains(string(asked[0].Body), "use tabs") ||
 				!strings.Contains(string(asked[1].Body), `a person who follows this run:\n\nuse tabs`) {

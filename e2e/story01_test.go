@@ -49,10 +49,10 @@ func (s *server) runsEnded(id task.ID, runs int) {
 	})
 }
 
-// promptOf returns the prompt that began the run of a request, and how many
+// findPrompt returns the prompt that began the run of a request, and how many
 // messages there are from it on: a run that was woken begins with the
 // conversation before.
-func promptOf(r modeltest.Request) (prompt string, messages int) {
+func findPrompt(r modeltest.Request) (prompt string, messages int) {
 	for i := len(r.Messages) - 1; i >= 0; i-- {
 		if m := r.Messages[i]; strings.Contains(m.Text, "Text between a line [[") {
 			return m.Text, len(r.Messages) - i
@@ -65,7 +65,7 @@ func promptOf(r modeltest.Request) (prompt string, messages int) {
 // prompt says.
 func prompts(m *modeltest.Server, system string) (list []string) {
 	for _, r := range m.Turns() {
-		if prompt, n := promptOf(r); r.System == system && n == 1 {
+		if prompt, n := findPrompt(r); r.System == system && n == 1 {
 			list = append(list, prompt)
 		}
 	}
@@ -77,14 +77,14 @@ func prompts(m *modeltest.Server, system string) (list []string) {
 func TestStory01AnAnswerFindsItsAgent(t *testing.T) {
 	t.Parallel()
 	m := modeltest.NewFunc(t, func(r modeltest.Request) modeltest.Step {
-		prompt, n := promptOf(r)
+		prompt, n := findPrompt(r)
 		switch {
 		case strings.Contains(prompt, "Use the green one."):
 			return modeltest.Step{Text: "Painted it green."}
 		case n > 1:
 			return modeltest.Step{Text: "I wait for the answer."}
 		}
-		return oneCall("notify_user", `{"taskId":%q,"message":"Which color?","needs_reply":true}`, taskOf(r))
+		return oneCall("notify_user", `{"taskId":%q,"message":"Which color?","needs_reply":true}`, promptTask(r))
 	})
 	s, person := newModelServer(t, m, map[string][2]string{"painter": {"read", "You paint."}})
 	reply := func(id task.ID, text string) {
@@ -134,7 +134,7 @@ func TestStory01AnAnswerFindsItsAgent(t *testing.T) {
 func TestStory02AParentHearsOfBothOnce(t *testing.T) {
 	t.Parallel()
 	m := modeltest.NewFunc(t, func(r modeltest.Request) modeltest.Step {
-		first, n := promptOf(r)
+		first, n := findPrompt(r)
 		switch {
 		case r.System == "You read.":
 			return modeltest.Step{Text: "auth.go checks tokens twice."}
@@ -176,15 +176,15 @@ func TestStory04TheNextRunKnowsWhatFailed(t *testing.T) {
 	t.Parallel()
 	done := 0
 	m := modeltest.NewFunc(t, func(r modeltest.Request) modeltest.Step {
-		prompt, n := promptOf(r)
+		prompt, n := findPrompt(r)
 		if strings.Contains(prompt, "earlier runs of this task") {
 			return modeltest.Step{Text: "Did the last step."}
 		}
 		if n == 1 {
-			return oneCall("update_steps", `{"taskId":%q,"steps":[{"title":"Read"},{"title":"Write"},{"title":"Test"},{"title":"Tell"}]}`, taskOf(r))
+			return oneCall("update_steps", `{"taskId":%q,"steps":[{"title":"Read"},{"title":"Write"},{"title":"Test"},{"title":"Tell"}]}`, promptTask(r))
 		}
 		if done++; done <= 3 {
-			return oneCall("update_step", `{"taskId":%q,"stepIndex":%d,"done":true}`, taskOf(r), done-1)
+			return oneCall("update_step", `{"taskId":%q,"stepIndex":%d,"done":true}`, promptTask(r), done-1)
 		}
 		return modeltest.Step{Status: http.StatusUnauthorized, Message: "the key is worn out"}
 	})
@@ -213,7 +213,7 @@ func TestStory03AnApprovalMayComeAfterTheTimeLimit(t *testing.T) {
 	t.Parallel()
 	hang := make(chan struct{})
 	m := modeltest.NewFunc(t, func(r modeltest.Request) modeltest.Step {
-		first, _ := promptOf(r)
+		first, _ := findPrompt(r)
 		last := r.Last()
 		switch {
 		case r.System == "You read.":

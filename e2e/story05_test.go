@@ -15,11 +15,11 @@ import (
 func TestStory05AHandOverCarriesWhatWasFound(t *testing.T) {
 	t.Parallel()
 	m := modeltest.NewFunc(t, func(r modeltest.Request) modeltest.Step {
-		first, n := promptOf(r)
+		first, n := findPrompt(r)
 		if n > 1 || !strings.Contains(first, "The leak is in cache.go.") || !strings.Contains(first, ", by agent puller]]") {
 			return modeltest.Step{Text: "Fixed it."}
 		}
-		return oneCall("add_comment", `{"taskId":%q,"content":"puller found: The leak is in cache.go."}`, taskOf(r))
+		return oneCall("add_comment", `{"taskId":%q,"content":"puller found: The leak is in cache.go."}`, promptTask(r))
 	})
 	s, person := newModelServer(t, m, map[string][2]string{"fixer": {"read", "You fix."}})
 	puller := s.api(s.token("--agent", "puller"))
@@ -76,7 +76,7 @@ func TestStory08ACommentReachesTheNextRunOnce(t *testing.T) {
 	t.Parallel()
 	hang := make(chan struct{})
 	m := modeltest.NewFunc(t, func(r modeltest.Request) modeltest.Step {
-		if prompt, _ := promptOf(r); !strings.Contains(prompt, "earlier runs of this task") {
+		if prompt, _ := findPrompt(r); !strings.Contains(prompt, "earlier runs of this task") {
 			return modeltest.Step{Text: "Did the first part.", Wait: hang}
 		}
 		return modeltest.Step{Text: "Did the rest."}

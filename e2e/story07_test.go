@@ -69,7 +69,7 @@ func TestStory07AChildWorksInTheFilesOfItsParent(t *testing.T) {
 			childEdited, bothEdited := make(chan struct{}), make(chan struct{})
 			noteChild, noteBoth := sync.OnceFunc(func() { close(childEdited) }), sync.OnceFunc(func() { close(bothEdited) })
 			m := modeltest.NewFunc(t, func(r modeltest.Request) modeltest.Step {
-				_, n := promptOf(r)
+				_, n := findPrompt(r)
 				script, turn := scripts[r.System], (n-1)/2
 				step := modeltest.Step{Text: "auth.go uses the new token system."}
 				if turn < len(script) {

@@ -148,9 +148,9 @@ func (y *rightsServer) theirs(to string, change func(id string)) string {
 // newest is the task that was made last.
 func (y *rightsServer) newest() string { return y.rows("SELECT max(id) FROM tasks")[0] }
 
-// waysOf are all in which reader has an agent do something. Each returns the
-// task.
-func (y *rightsServer) waysOf(to string) map[string]func() string {
+// actions returns every way in which reader can make an agent do something.
+// Each returns the task.
+func (y *rightsServer) actions(to string) map[string]func() string {
 	post := func(path string, body map[string]any) { call[any](y.t, y.agent, "POST", path, body) }
 	patch := func(id string, body map[string]any) { call[any](y.t, y.agent, "PATCH", "/api/tasks/"+id, body) }
 	return map[string]func() string{
@@ -291,13 +291,13 @@ func TestStory09(t *testing.T) {
 			}
 		}
 	})
-	for way, do := range y.waysOf("root") {
+	for way, do := range y.actions("root") {
 		t.Run(way+" to one whose runs wait", func(t *testing.T) { waits(t, do(), "reader", way) })
 	}
 	if got := y.executed(); strings.Contains(got, "root ") {
 		t.Errorf("without a person there ran:\n%s", got)
 	}
-	for way, do := range y.waysOf("free") {
+	for way, do := range y.actions("free") {
 		t.Run(way+" to one whose runs do not", func(t *testing.T) { lesser(t, do(), way) })
 	}
 	t.Run("an import is not for agents", func(t *testing.T) {
@@ -307,7 +307,7 @@ func TestStory09(t *testing.T) {
 		}
 	})
 	t.Run("a person reads why, and approves", func(t *testing.T) {
-		id := y.waysOf("root")["move"]()
+		id := y.actions("root")["move"]()
 		waits(t, id, "reader", "move")
 		r := y.rows("SELECT max(id) FROM runs WHERE task_id = ?", id)[0]
 		got := call[task.Run](t, y.person, "GET", "/api/runs/"+r, nil)

@@ -33,7 +33,7 @@ func TestStory11AWebPageForgesNothing(t *testing.T) {
 	m := modeltest.NewFunc(t, func(r modeltest.Request) modeltest.Step {
 		mu.Lock()
 		defer mu.Unlock()
-		id := taskOf(r)
+		id := promptTask(r)
 		page := strings.ReplaceAll(asJSON(hostilePage), "%", "%%")
 		if r.System == "You code." {
 			coder++

@@ -35,8 +35,8 @@ func steps(few ...int) func(yield func(int) bool) {
 	}
 }
 
-// folder copies a data folder to a new place.
-func folderOf(t testing.TB, from string) string {
+// copyFolder copies a data folder to a new place.
+func copyFolder(t testing.TB, from string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "data")
 	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
@@ -84,9 +84,9 @@ func leftByAKill(t *testing.T) (data, backup string) {
 	return s.data, backup
 }
 
-// stateOf describes an instance of leftByAKill: its tasks, its agents and its
+// describeInstance describes an instance of leftByAKill: its tasks, its agents and its
 // configuration, as the program reads them.
-func stateOf(t *testing.T, data string) string {
+func describeInstance(t *testing.T, data string) string {
 	t.Helper()
 	agents := []string{}
 	for _, name := range []string{"former", "later"} {
@@ -123,7 +123,7 @@ func TestStory14Restore(t *testing.T) {
 		}
 		were := map[string]int{}
 		for n := range steps(few...) {
-			data := folderOf(t, old)
+			data := copyFolder(t, old)
 			killed := killedAt(t, calls, n, "restore", "--replace", "--data", data, backup)
 			s := &server{t: t, args: []string{"serve"}, data: data, address: freeAddress(t), log: &lockedBuffer{}}
 			s.start()
@@ -133,7 +133,7 @@ func TestStory14Restore(t *testing.T) {
 			if said, errs, code := s.command("", "check"); code != exitOK {
 				t.Errorf("killed at %d: check: %s %s", n, said, errs)
 			}
-			got := stateOf(t, data)
+			got := describeInstance(t, data)
 			were[got]++
 			const before, after = "2 tasks, [later], attempts = 4", "1 tasks, [former], attempts = 2"
 			if got != before && got != after || !killed && got != after {
@@ -166,7 +166,7 @@ func TestStory14Backup(t *testing.T) {
 		if _, err := os.Stat(file); err == nil {
 			to := filepath.Join(t.TempDir(), "data")
 			must(t, "", "restore", "--data", to, file)
-			if got := stateOf(t, to); got != "2 tasks, [later], attempts = 4" {
+			if got := describeInstance(t, to); got != "2 tasks, [later], attempts = 4" {
 				t.Errorf("killed at %d: the backup holds %s", n, got)
 			}
 		} else if !killed {
@@ -215,7 +215,7 @@ func TestStory14Migration(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n := range steps(1, 2, 4, 8, 16, 30, 60, 100, 150, 200, 300) {
-		data := folderOf(t, dir)
+		data := copyFolder(t, dir)
 		killed := killedAt(t, storing, n, "token", "create", "--scope", "read", "--data", data)
 		s := &server{t: t, args: []string{"serve"}, data: data, address: freeAddress(t), log: &lockedBuffer{}}
 		s.start()

@@ -108,7 +108,7 @@ func TestStory18(t *testing.T) {
 	y.work("--labels", "gpu", "--url", way.url())
 	tk := y.create()
 	y.await(tk.ID, "running|working|1|1")
-	testkit.Eventually(t, "the agent and its child run", func() bool { return programsOf(way.url()) >= 3 })
+	testkit.Eventually(t, "the agent and its child run", func() bool { return countWorkerPrograms(way.url()) >= 3 })
 
 	way.set(true)
 	y.leaseOver()
@@ -119,14 +119,14 @@ func TestStory18(t *testing.T) {
 	})
 	y.work("--labels", "gpu", "--exec", "/bin/sh "+other)
 	y.await(tk.ID, "failed|lost|1|1", "completed|ended|2|1")
-	if programsOf(way.url()) == 0 {
+	if countWorkerPrograms(way.url()) == 0 {
 		t.Fatal("the first worker ended its program before it came back")
 	}
 	lines := y.rows("SELECT count(*) FROM messages WHERE run_id = (SELECT min(id) FROM runs)")[0]
 
 	y.letGo() // its program ends with a result, too
 	way.set(false)
-	testkit.Eventually(t, "the program of the first worker is gone", func() bool { return programsOf(way.url()) == 0 })
+	testkit.Eventually(t, "the program of the first worker is gone", func() bool { return countWorkerPrograms(way.url()) == 0 })
 	y.await(tk.ID, "failed|lost|1|1", "completed|ended|2|1")
 	if got := y.rows("SELECT summary FROM runs WHERE task_id = ? ORDER BY id DESC", tk.ID.String())[0]; got != "by the other worker" {
 		t.Errorf("the result is %q", got)

@@ -49,7 +49,7 @@ func TestStory22ANewcomerHasTheReadmeOnly(t *testing.T) {
 
 	own := newServer(t)
 	own.program = []string{program}
-	for _, b := range blocksOf(t, "docs/quickstart.md") {
+	for _, b := range fencedBlocks(t, "docs/quickstart.md") {
 		if b.language == "markdown" {
 			own.file("agents/coder.md", b.text)
 		}

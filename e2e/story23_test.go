@@ -24,7 +24,7 @@ type docsClient struct {
 // blockWith returns the first block of a document that contains a text.
 func blockWith(t *testing.T, file, text string) string {
 	t.Helper()
-	for _, b := range blocksOf(t, file) {
+	for _, b := range fencedBlocks(t, file) {
 		if strings.Contains(b.text, text) {
 			return b.text
 		}

@@ -44,7 +44,7 @@ func contents(t *testing.T, data string) []string {
 	return all
 }
 
-func schemaOf(t *testing.T, file string) string {
+func schemaVersion(t *testing.T, file string) string {
 	t.Helper()
 	rows, err := readRows(file, "SELECT max(version_id) FROM goose_db_version WHERE is_applied")
 	if err != nil || len(rows) != 1 {
@@ -65,7 +65,7 @@ func TestStory24Upgrades(t *testing.T) {
 			s := newServer(t, "serve")
 			s.data = filepath.Join(t.TempDir(), "data")
 			must(t, "", "restore", "--data", s.data, file)
-			was, schema := contents(t, s.data), schemaOf(t, app.DBPath(s.data))
+			was, schema := contents(t, s.data), schemaVersion(t, app.DBPath(s.data))
 			if len(was) < 8 {
 				t.Fatalf("the instance holds only %v", was)
 			}
@@ -75,7 +75,7 @@ func TestStory24Upgrades(t *testing.T) {
 			}
 			api := s.api(s.token("--scope", "operate", "--name", "after"))
 			made := call[task.Task](t, api, "POST", "/api/tasks", map[string]any{"title": "After the upgrade", "owner": "general-purpose"})
-			now := schemaOf(t, app.DBPath(s.data))
+			now := schemaVersion(t, app.DBPath(s.data))
 			s.kill()
 			if said := must(t, "", "check", "--data", s.data); !strings.Contains(said, "hash chain unbroken") {
 				t.Errorf("check says %s", said)
@@ -89,7 +89,7 @@ func TestStory24Upgrades(t *testing.T) {
 			}
 			t.Run("and goes back with the copy that was made", func(t *testing.T) {
 				must(t, "", "restore", "--replace", "--data", s.data, before)
-				if got := schemaOf(t, app.DBPath(s.data)); got != schema {
+				if got := schemaVersion(t, app.DBPath(s.data)); got != schema {
 					t.Errorf("the copy has schema %s, want %s", got, schema)
 				}
 				if got := contents(t, s.data); !slices.Equal(got, was) {
@@ -133,7 +133,7 @@ func TestADowngradeIsRefusedWithTheWayBack(t *testing.T) {
 	s.start()
 	s.makeTasks(s.api(s.token("--scope", "operate")), 1)
 	s.kill()
-	copied := app.DBPath(s.data) + ".before-" + schemaOf(t, app.DBPath(s.data))
+	copied := app.DBPath(s.data) + ".before-" + schemaVersion(t, app.DBPath(s.data))
 	b, err := os.ReadFile(plainCopy(t, s.data))
 	if err != nil {
 		t.Fatal(err)
@@ -144,7 +144,7 @@ func TestADowngradeIsRefusedWithTheWayBack(t *testing.T) {
 	if code != exitRefused || !strings.Contains(errs, "has schema 9000") || !strings.Contains(errs, "taskyard restore --replace "+copied) {
 		t.Fatalf("exit code %d, %s", code, errs)
 	}
-	if got := schemaOf(t, app.DBPath(s.data)); got != "9000" {
+	if got := schemaVersion(t, app.DBPath(s.data)); got != "9000" {
 		t.Errorf("a refused start changed the schema to %s", got)
 	}
 	must(t, "", "restore", "--replace", "--data", s.data, copied)

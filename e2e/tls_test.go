@@ -78,8 +78,8 @@ func dialTo(address string, c *tls.Config) *http.Transport {
 	}
 }
 
-// serialOf is the number of the certificate that a server shows.
-func serialOf(t *testing.T, address string, c *tls.Config) int64 {
+// certificateSerial returns the number of the certificate that a server shows.
+func certificateSerial(t *testing.T, address string, c *tls.Config) int64 {
 	t.Helper()
 	conn, err := (&tls.Dialer{Config: c}).DialContext(t.Context(), "tcp", address)
 	if err != nil {
@@ -165,10 +165,10 @@ func TestTheServerSpeaksTLS(t *testing.T) {
 	t.Run("a new certificate is taken, and a bad one is not", func(t *testing.T) {
 		insecure := &tls.Config{InsecureSkipVerify: true, ServerName: "tasks.example"}
 		certificate(t, cert, key, 2, "tasks.example")
-		testkit.Eventually(t, "the new certificate is shown", func() bool { return serialOf(t, s.address, insecure) == 2 })
+		testkit.Eventually(t, "the new certificate is shown", func() bool { return certificateSerial(t, s.address, insecure) == 2 })
 		certificate(t, cert, filepath.Join(dir, "other.pem"), 3, "tasks.example") // not the key of it
 		testkit.Eventually(t, "the log says it", func() bool { return strings.Contains(s.log.String(), "failed to use the new certificate") })
-		if got := serialOf(t, s.address, insecure); got != 2 {
+		if got := certificateSerial(t, s.address, insecure); got != 2 {
 			t.Errorf("certificate %d is shown", got)
 		}
 	})
@@ -230,7 +230,7 @@ func answerName(conn net.Conn) error {
 	return err
 }
 
-func portOf(t *testing.T, address string) json.Number {
+func addressPort(t *testing.T, address string) json.Number {
 	t.Helper()
 	_, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -244,12 +244,12 @@ func TestTheServerObtainsItsCertificate(t *testing.T) {
 	t.Run("proved on the port of TLS", func(t *testing.T) {
 		t.Parallel()
 		s := newServer(t, "serve")
-		s.obtainsItsCertificate(t, map[string]json.Number{"httpPort": "1", "tlsPort": portOf(t, s.address)}, "")
+		s.obtainsItsCertificate(t, map[string]json.Number{"httpPort": "1", "tlsPort": addressPort(t, s.address)}, "")
 	})
 	t.Run("proved on the port of plain HTTP", func(t *testing.T) {
 		t.Parallel()
 		plain := freeAddress(t)
-		newServer(t, "serve").obtainsItsCertificate(t, map[string]json.Number{"httpPort": portOf(t, plain), "tlsPort": "1"},
+		newServer(t, "serve").obtainsItsCertificate(t, map[string]json.Number{"httpPort": addressPort(t, plain), "tlsPort": "1"},
 			fmt.Sprintf("redirect = %q\n", plain))
 	})
 }

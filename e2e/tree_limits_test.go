@@ -31,7 +31,7 @@ func TestConcurrentChildrenNeverUseMoreThanTheirParentHas(t *testing.T) {
 					t.Error(err)
 				}
 				last := r.Last()
-				_, n := promptOf(r)
+				_, n := findPrompt(r)
 				switch {
 				case r.System == "You child.":
 					step := oneCall("read", `{"path":"no-%d.txt"}`, len(r.Messages))

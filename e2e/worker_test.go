@@ -73,10 +73,11 @@ func (y *workerServer) work(args ...string) *exec.Cmd {
 }
 
 // programs counts the processes of the agent and of what it started.
-func (y *workerServer) programs() int { return programsOf(y.url()) }
+func (y *workerServer) programs() int { return countWorkerPrograms(y.url()) }
 
-// programsOf counts those of workers that reach the server under an address.
-func programsOf(url string) (n int) {
+// countWorkerPrograms counts the programs of workers that use the server at an
+// address.
+func countWorkerPrograms(url string) (n int) {
 	entries, _ := os.ReadDir("/proc")
 	for _, e := range entries {
 		env, err := os.ReadFile(filepath.Join("/proc", e.Name(), "environ"))

@@ -13,7 +13,7 @@ import (
 
 func (s *Server) loginPage(c echo.Context) error {
 	next := localPath(c.QueryParam("next"))
-	if actorOf(c).Role != task.RoleNone {
+	if actorFrom(c).Role != task.RoleNone {
 		return c.Redirect(http.StatusSeeOther, next)
 	}
 	return s.render(c, http.StatusOK, views.LoginPage(s.bareChrome(c), views.LoginModel{Next: next}))
@@ -54,8 +54,8 @@ func (s *Server) loginLink(c echo.Context) error {
 }
 
 func (s *Server) logout(c echo.Context) error {
-	if a := actorOf(c); a.UserID != 0 {
-		if err := s.svc.SignOut(c.Request().Context(), a, s.sessionHash(c)); err != nil && kindOf(err) != task.NotFound {
+	if a := actorFrom(c); a.UserID != 0 {
+		if err := s.svc.SignOut(c.Request().Context(), a, s.sessionHash(c)); err != nil && errorKind(err) != task.NotFound {
 			return err
 		}
 	}
@@ -83,7 +83,7 @@ func (s *Server) setupPage(c echo.Context) error {
 func (s *Server) setup(c echo.Context) error {
 	m := views.SetupModel{Token: c.FormValue("token"), Name: c.FormValue("name")}
 	again := func(e *task.Error) error {
-		m.Errors = ui.ErrorsOf(e)
+		m.Errors = ui.FieldErrorsFrom(e)
 		return s.render(c, http.StatusUnprocessableEntity, views.SetupPage(s.bareChrome(c), m))
 	}
 	if c.FormValue("password") != c.FormValue("password2") {

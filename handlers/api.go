@@ -83,7 +83,7 @@ const refusedName = "Refused"
 
 // handle registers an endpoint, "METHOD /path": its permission goes into the
 // one table, its types and its apiDocs into the OpenAPI document, its errors
-// through problemOf.
+// through problemFromError.
 func handle[I, O any](s *Server, endpoint string, need task.Perm, fn func(context.Context, *I) (*O, error)) {
 	handleStream(s, endpoint, need, fn, nil)
 }
@@ -125,11 +125,11 @@ func handleStream[I, O any](s *Server, endpoint string, need task.Perm, fn func(
 	huma.Register(s.api, hop, func(ctx context.Context, in *I) (*O, error) {
 		out, err := fn(ctx, in)
 		if err != nil {
-			return nil, headered(s.problemOf(ctx, err))
+			return nil, headered(s.problemFromError(ctx, err))
 		}
 		return out, nil
 	})
-	made := operationOf(doc.Paths[o.Path], o.Method)
+	made := findOperation(doc.Paths[o.Path], o.Method)
 	made.Metadata = map[string]any{registryKey: doc.Components.Schemas}
 	answers := made.Responses
 	if o.Need != task.Everyone {
@@ -164,7 +164,7 @@ func (s *Server) streamed(h echo.HandlerFunc) func(huma.Context, func(huma.Conte
 // allow gives a request that is held so much more time than the server's
 // limits on reading and writing.
 func (s *Server) allow(ctx context.Context, wait time.Duration) {
-	rc := http.NewResponseController(callOf(ctx).w)
+	rc := http.NewResponseController(callFromContext(ctx).w)
 	end := time.Now().Add(wait + 30*time.Second)
 	// While a request is held, the server reads ahead to see whether the caller
 	// is still there: a read limit that ends would pass for a caller gone.
@@ -220,7 +220,7 @@ func (s *Server) apiGuard(c echo.Context) error {
 		return unreadable
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	ctx := withKey(r, actorOf(c), key, string(body))
+	ctx := withKey(r, actorFrom(c), key, string(body))
 	c.SetRequest(r.WithContext(ctx))
 	c.Response().Before(func() {
 		if service.Replayed(ctx) {

@@ -28,10 +28,10 @@ type AgentView struct {
 	Pause  *task.Pause `json:"pause,omitempty" doc:"what keeps it from being started and from signing up: the pause of the server, else its own"`
 }
 
-func (s *Server) viewOf(def task.Agent, load AgentLoad, pauses task.Pauses) AgentView {
+func (s *Server) agentView(def task.Agent, load AgentLoad, pauses task.Pauses) AgentView {
 	return AgentView{
 		Agent: def, TimeoutSeconds: int(def.Timeout.Seconds()), IdleTimeoutSeconds: int(def.IdleTimeout.Seconds()), Load: load,
-		Weaker: s.enforcementGap(def.Runner, def.Tools), Pause: pauses.Of(def.ID),
+		Weaker: s.enforcementGap(def.Runner, def.Tools), Pause: pauses.For(def.ID),
 	}
 }
 
@@ -89,7 +89,7 @@ func (s *Server) apiAgents(ctx context.Context, _ *struct{}) (*agentsOut, error)
 	}
 	out := &agentsOut{}
 	for _, def := range list {
-		out.Body.Agents = append(out.Body.Agents, s.viewOf(def, AgentLoad(o.Loads[def.ID]), pauses))
+		out.Body.Agents = append(out.Body.Agents, s.agentView(def, AgentLoad(o.Loads[def.ID]), pauses))
 	}
 	out.Body.Runners = s.runners(a)
 	return out, nil
@@ -106,7 +106,7 @@ func (s *Server) agentAnswer(ctx context.Context, def task.Agent) (*agentOut, er
 		return nil, err
 	}
 	out := &agentOut{ETag: `"` + def.FileHash + `"`}
-	out.Body.AgentView, out.Body.Definition = s.viewOf(def, AgentLoad(o.Loads[def.ID]), pauses), def.Text
+	out.Body.AgentView, out.Body.Definition = s.agentView(def, AgentLoad(o.Loads[def.ID]), pauses), def.Text
 	out.Body.RunnerInfo = s.runner(a, def.Runner)
 	if def.FileText != "" {
 		out.Body.Definition, out.Body.Served = def.FileText, def.Text

@@ -10,8 +10,8 @@ import (
 	"taskyard/task"
 )
 
-// logOf returns the whole log as the caller sees it.
-func (s *site) logOf(caller string) []task.Event {
+// auditLog returns the whole log as the caller sees it.
+func (s *site) auditLog(caller string) []task.Event {
 	s.t.Helper()
 	var page struct {
 		Events []task.Event `json:"events"`
@@ -27,7 +27,7 @@ func (s *site) logOf(caller string) []task.Event {
 func (s *site) last(caller, kind string) task.Event {
 	s.t.Helper()
 	var found task.Event
-	for _, e := range s.logOf(caller) {
+	for _, e := range s.auditLog(caller) {
 		if e.Kind == kind {
 			found = e
 		}
@@ -67,7 +67,7 @@ func TestRefusalsAreCountedAndSampled(t *testing.T) {
 		s.do("viewer", "POST", "/api/tasks/1/complete", "").want(403) // another route
 	}
 	got := map[string]int{}
-	for _, e := range s.logOf("admin") {
+	for _, e := range s.auditLog("admin") {
 		if e.Kind != task.EvRefused {
 			continue
 		}
@@ -111,7 +111,7 @@ func TestRefusalsOnRecordAreBoundedByTheMinute(t *testing.T) {
 		s.svc.Refused(t.Context(), task.Actor{Name: fmt.Sprintf("agent%d", i), Role: task.RoleAgent}, "tool x", task.Actor{}.Lacks(task.Admin))
 	}
 	n := 0
-	for _, e := range s.logOf("admin") {
+	for _, e := range s.auditLog("admin") {
 		if e.Kind == task.EvRefused {
 			n++
 		}

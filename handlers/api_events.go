@@ -125,7 +125,7 @@ func (s *Server) apiStats(ctx context.Context, in *statsIn) (*statsOut, error) {
 	if in.By == "day" {
 		b.Runs = byDay(b.Runs)
 	}
-	b.InsightsBody, err = s.insightsOf(ctx, task.InsightFilter{From: since, Daily: in.By == "day", Agent: in.Agent, Project: in.Project})
+	b.InsightsBody, err = s.insightsBody(ctx, task.InsightFilter{From: since, Daily: in.By == "day", Agent: in.Agent, Project: in.Project})
 	return out, err
 }
 

@@ -25,15 +25,15 @@ func (s *Server) apiMe(ctx context.Context, _ *struct{}) (*meOut, error) {
 func meAnswer(a task.Actor) *meOut {
 	out := &meOut{}
 	b := &out.Body
-	b.Name, b.Role, b.Scope, b.RunID, b.UserID = a.Name, a.Role, scopeOf(a), a.RunID, a.UserID
+	b.Name, b.Role, b.Scope, b.RunID, b.UserID = a.Name, a.Role, actorScope(a), a.RunID, a.UserID
 	if a.IsAgent() {
 		b.Agent = a.Name
 	}
 	return out
 }
 
-// scopeOf is the scope with which a token could do what the caller may.
-func scopeOf(a task.Actor) string {
+// actorScope returns the scope with which a token could do what the caller may.
+func actorScope(a task.Actor) string {
 	var scopes []string
 	if a.IsAgent() {
 		scopes = append(scopes, "agent:"+a.Name)

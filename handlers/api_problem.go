@@ -24,7 +24,7 @@ func init() {
 	}
 	huma.NewErrorWithContext = func(ctx huma.Context, status int, msg string, errs ...error) huma.StatusError {
 		p := newProblem(status, msg, errs, ctx.Operation())
-		p.RequestID = requestIDOf(ctx.Context())
+		p.RequestID = requestIDFromContext(ctx.Context())
 		return p
 	}
 	validation.MsgUnexpectedProperty = "is not a known field"
@@ -66,7 +66,7 @@ func newProblem(status int, msg string, errs []error, op *huma.Operation) *Probl
 	if msg == "request body is required" {
 		msg = "The body is missing: send a JSON object"
 	}
-	p := &Problem{Status: status, Code: codeOf(status), Detail: msg}
+	p := &Problem{Status: status, Code: codeFromStatus(status), Detail: msg}
 	var known nameFolds
 	for _, err := range errs {
 		var e *task.Error
@@ -97,7 +97,7 @@ func (p *Problem) note(d *huma.ErrorDetail, known *nameFolds, op *huma.Operation
 	malformed := func(why string) {
 		p.Status, p.Code, p.Detail = http.StatusBadRequest, string(task.CodeInvalidJSON), why
 	}
-	field, message := fieldOf(d.Location), parameterText(d.Message)
+	field, message := fieldFromLocation(d.Location), parameterText(d.Message)
 	switch {
 	case p.Status == http.StatusUnsupportedMediaType:
 		p.Detail = "Send Content-Type: application/json"
@@ -212,8 +212,8 @@ func (f *nameFolds) otherCase(object any, name string) string {
 	return ""
 }
 
-// fieldOf turns huma's "body.steps[0].title" into "steps[0].title".
-func fieldOf(location string) string {
+// fieldFromLocation turns huma's "body.steps[0].title" into "steps[0].title".
+func fieldFromLocation(location string) string {
 	for _, p := range []string{"body.", "query.", "path.", "header."} {
 		if f, ok := strings.CutPrefix(location, p); ok {
 			return f
@@ -222,7 +222,7 @@ func fieldOf(location string) string {
 	return location
 }
 
-func codeOf(status int) string {
+func codeFromStatus(status int) string {
 	switch status {
 	case http.StatusBadRequest:
 		return string(task.CodeInvalidJSON)

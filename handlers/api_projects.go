@@ -46,7 +46,7 @@ type mergeBody struct {
 	Push            string           `json:"push,omitempty"`
 }
 
-func checksOf(list []checkBody) []task.Check {
+func toChecks(list []checkBody) []task.Check {
 	out := make([]task.Check, len(list))
 	for i, c := range list {
 		out[i] = task.Check(c)
@@ -57,13 +57,13 @@ func checksOf(list []checkBody) []task.Check {
 func (b ProjectBody) project(key string) task.Project {
 	p := task.Project{
 		Key: key, Name: b.Name, Description: b.Description, Repository: b.Repository, DefaultBranch: b.DefaultBranch,
-		BranchPrefix: b.BranchPrefix, Setup: b.Setup, Checks: checksOf(b.Checks), Archived: b.Archived,
+		BranchPrefix: b.BranchPrefix, Setup: b.Setup, Checks: toChecks(b.Checks), Archived: b.Archived,
 	}
 	if b.Review != nil {
 		p.Review = *b.Review
 	}
 	if m := b.Merge; m != nil {
-		p.Merge = &task.Merge{Into: m.Into, Method: m.Method, Checks: checksOf(m.Checks), KeepBranchHours: m.KeepBranchHours, Push: m.Push}
+		p.Merge = &task.Merge{Into: m.Into, Method: m.Method, Checks: toChecks(m.Checks), KeepBranchHours: m.KeepBranchHours, Push: m.Push}
 	}
 	return p
 }
@@ -151,6 +151,6 @@ type mergesOut struct {
 func (s *Server) apiMerges(ctx context.Context, in *mergesIn) (*mergesOut, error) {
 	out := &mergesOut{}
 	var err error
-	out.Body.Queue, out.Body.Ended, err = s.svc.MergesOf(ctx, actorIn(ctx), in.Project, in.Before.ID, in.Limit)
+	out.Body.Queue, out.Body.Ended, err = s.svc.ProjectMerges(ctx, actorIn(ctx), in.Project, in.Before.ID, in.Limit)
 	return out, err
 }

@@ -63,7 +63,7 @@ func (s *Server) apiStep(ctx context.Context, in *IndexPath) (*stepOut, error) {
 }
 
 func (s *Server) apiReplaceSteps(ctx context.Context, in *stepsIn) (*taskOut, error) {
-	return taskAnswer(s.svc.ReplaceSteps(ctx, actorIn(ctx), in.ID.ID, stepsOf(in.Body.Steps)))
+	return taskAnswer(s.svc.ReplaceSteps(ctx, actorIn(ctx), in.ID.ID, toSteps(in.Body.Steps)))
 }
 
 func (s *Server) apiInsertStep(ctx context.Context, in *stepIn) (*taskOut, error) {

@@ -40,8 +40,8 @@ type resourceBody struct {
 func (b newTaskBody) task() task.New {
 	n := task.New{
 		Title: b.Title, Description: b.Description, Owner: b.Owner, Status: b.Status, Priority: b.Priority, Channel: b.Channel,
-		Project: b.Project, Checks: checksOf(b.Checks), Policy: b.Policy,
-		Steps: stepsOf(b.Steps), Labels: b.Labels, BlockedBy: ids(b.BlockedBy), NoStart: b.Start != nil && !*b.Start,
+		Project: b.Project, Checks: toChecks(b.Checks), Policy: b.Policy,
+		Steps: toSteps(b.Steps), Labels: b.Labels, BlockedBy: ids(b.BlockedBy), NoStart: b.Start != nil && !*b.Start,
 	}
 	for _, r := range b.Resources {
 		n.Resources = append(n.Resources, task.Resource(r))
@@ -49,7 +49,7 @@ func (b newTaskBody) task() task.New {
 	return n
 }
 
-func stepsOf(list []stepBody) []task.Step {
+func toSteps(list []stepBody) []task.Step {
 	steps := make([]task.Step, len(list))
 	for i, s := range list {
 		steps[i] = task.Step{Title: s.Title, Details: s.Details, Done: s.Done}
@@ -81,7 +81,7 @@ func (s *Server) apiUpdateTask(ctx context.Context, in *patchIn) (*taskOut, erro
 		Owner: b.Owner, Status: b.Status, Labels: b.Labels, Project: b.Project, Policy: b.Policy, Version: b.Version,
 	}
 	if b.Checks != nil {
-		list := checksOf(*b.Checks)
+		list := toChecks(*b.Checks)
 		p.Checks = &list
 	}
 	if in.IfMatch != "" {

@@ -136,7 +136,7 @@ func (s *Server) apiReportEvents(ctx context.Context, in *linesIn) (*linesOut, e
 	for i, e := range in.Body.Events {
 		at := "events[" + task.ID(i).String() + "]"
 		p.CheckText(at+".text", e.Text, task.MaxReportText)
-		lines[i] = task.Message{Role: task.SpeakerOf(e.Type), Type: e.Type, Content: e.Text}
+		lines[i] = task.Message{Role: task.EventSpeaker(e.Type), Type: e.Type, Content: e.Text}
 		if e.Data == nil {
 			continue
 		}

@@ -131,7 +131,7 @@ func (s *site) credentials() map[string]func(*http.Request) {
 	person := func(name string, role task.Role) (task.User, func(*http.Request)) {
 		u, err := s.svc.AddUser(ctx, task.SystemActor, name, pagePassword, role)
 		ok(err)
-		return u, func(r *http.Request) { s.sessionOf(name, r) }
+		return u, func(r *http.Request) { s.addSession(name, r) }
 	}
 	_, all["a viewer who is signed in"] = person("vera", task.RoleViewer)
 	_, all["an operator who is signed in"] = person("oleg", task.RoleOperator)
@@ -152,7 +152,7 @@ func (s *site) credentials() map[string]func(*http.Request) {
 	all["a disabled person"] = func(r *http.Request) { r.Header["Cookie"] = asDora.Header["Cookie"] }
 	person("otto", task.RoleAdmin)
 	asOtto := httptest.NewRequest(http.MethodGet, "http://127.0.0.1/", http.NoBody)
-	s.sessionOf("otto", asOtto)
+	s.addSession("otto", asOtto)
 	s.serveWith("nobody", "POST", "/logout", "", func(r *http.Request) {
 		r.Header.Set("Sec-Fetch-Site", "same-origin")
 		r.Header["Cookie"] = asOtto.Header["Cookie"]
@@ -162,8 +162,8 @@ func (s *site) credentials() map[string]func(*http.Request) {
 	return all
 }
 
-// sessionOf gives a request a new session: some routes end the one they get.
-func (s *site) sessionOf(name string, r *http.Request) {
+// addSession gives a request a new session: some routes end the one they get.
+func (s *site) addSession(name string, r *http.Request) {
 	s.t.Helper()
 	rec := s.serveWith("nobody", "POST", "/login", fmt.Sprintf("name=%s&password=%s", name,
 		strings.ReplaceAll(pagePassword, " ", "+")), func(r *http.Request) {

@@ -37,7 +37,7 @@ func (s *Server) docsPage(c echo.Context) error {
 // openChrome is the frame of a page that everybody may see: that of the
 // dashboard for signed-in people, and none for others.
 func (s *Server) openChrome(c echo.Context) (views.Chrome, error) {
-	if a := actorOf(c); a.UserID != 0 && a.TokenID == 0 {
+	if a := actorFrom(c); a.UserID != 0 && a.TokenID == 0 {
 		return s.chrome(c)
 	}
 	ch := s.bareChrome(c)
@@ -54,7 +54,7 @@ func (s *Server) docsModel() views.DocsModel {
 			i = len(m.Groups)
 			m.Groups = append(m.Groups, views.DocGroup{Name: o.Tag})
 		}
-		m.Groups[i].Ops = append(m.Groups[i].Ops, w.operation(o, operationOf(s.api.OpenAPI().Paths[o.Path], o.Method)))
+		m.Groups[i].Ops = append(m.Groups[i].Ops, w.operation(o, findOperation(s.api.OpenAPI().Paths[o.Path], o.Method)))
 	}
 	w.named("Error")
 	m.Types = w.types()
@@ -64,7 +64,7 @@ func (s *Server) docsModel() views.DocsModel {
 	return m
 }
 
-func operationOf(item *huma.PathItem, method string) *huma.Operation {
+func findOperation(item *huma.PathItem, method string) *huma.Operation {
 	switch method {
 	case http.MethodGet:
 		return item.Get
@@ -85,10 +85,10 @@ func (w *docsWriter) operation(o op, hop *huma.Operation) views.DocOp {
 	for _, p := range hop.Parameters {
 		d.Params = append(d.Params, views.DocField{
 			Name: p.Name, In: p.In, Required: p.Required,
-			Type: w.ref(p.Schema), Bounds: bounds(p.Schema), Doc: docOf(p.Schema),
+			Type: w.ref(p.Schema), Bounds: bounds(p.Schema), Doc: schemaDoc(p.Schema),
 		})
 	}
-	slices.SortStableFunc(d.Params, func(a, b views.DocField) int { return cmp.Compare(placeOf(a.In), placeOf(b.In)) })
+	slices.SortStableFunc(d.Params, func(a, b views.DocField) int { return cmp.Compare(parameterRank(a.In), parameterRank(b.In)) })
 	var body *huma.Schema
 	if r := hop.RequestBody; r != nil {
 		body = w.resolved(r.Content[jsonType].Schema)
@@ -107,7 +107,7 @@ func (w *docsWriter) operation(o op, hop *huma.Operation) views.DocOp {
 	return d
 }
 
-func placeOf(in string) int { return strings.Index("path query header", in) }
+func parameterRank(in string) int { return strings.Index("path query header", in) }
 
 func statusKey(status int) string { return task.ID(status).String() }
 

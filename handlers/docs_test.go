@@ -20,7 +20,7 @@ func reference(s *site) (page string, byID map[string]*html.Node) {
 	}
 	byID = map[string]*html.Node{}
 	for n := range doc.Descendants() {
-		if id := attrOf(n, "id"); id != "" {
+		if id := nodeAttr(n, "id"); id != "" {
 			if byID[id] != nil {
 				s.t.Errorf("two elements have the id %s", id)
 			}
@@ -30,7 +30,7 @@ func reference(s *site) (page string, byID map[string]*html.Node) {
 	return page, byID
 }
 
-func textOf(n *html.Node) string {
+func nodeText(n *html.Node) string {
 	var b strings.Builder
 	for d := range n.Descendants() {
 		if d.Type == html.TextNode {
@@ -47,7 +47,7 @@ func TestTheReferenceIsWhole(t *testing.T) {
 	t.Run("every operation is there with its permission", func(t *testing.T) {
 		for path, item := range s.srv.api.OpenAPI().Paths {
 			for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
-				o := operationOf(item, method)
+				o := findOperation(item, method)
 				if o == nil || o.Method != method {
 					continue
 				}
@@ -56,7 +56,7 @@ func TestTheReferenceIsWhole(t *testing.T) {
 					t.Errorf("%s %s is not there", method, path)
 					continue
 				}
-				text := textOf(n)
+				text := nodeText(n)
 				need := s.srv.perms[method+" "+strings.NewReplacer("{", ":", "}", "").Replace(path)]
 				for _, want := range []string{method, path, strings.ReplaceAll(o.Summary, "`", ""), "Needs " + string(need)} {
 					if !strings.Contains(text, want) {
@@ -74,14 +74,14 @@ func TestTheReferenceIsWhole(t *testing.T) {
 	t.Run("every error code is there with what to do", func(t *testing.T) {
 		for _, c := range task.Codes {
 			n := byID["code-"+string(c.Code)]
-			if n == nil || !strings.Contains(textOf(n), strings.ReplaceAll(c.Doc, "`", "")) {
+			if n == nil || !strings.Contains(nodeText(n), strings.ReplaceAll(c.Doc, "`", "")) {
 				t.Errorf("%s is not documented", c.Code)
 			}
 		}
 	})
 	t.Run("every permission is there with who holds it", func(t *testing.T) {
 		for _, p := range task.Perms {
-			if n := byID["perm-"+string(p)]; n == nil || len(textOf(n)) < len(p)+20 {
+			if n := byID["perm-"+string(p)]; n == nil || len(nodeText(n)) < len(p)+20 {
 				t.Errorf("%s is not described", p)
 			}
 		}
@@ -92,18 +92,18 @@ func TestTheReferenceIsWhole(t *testing.T) {
 			t.Fatal(err)
 		}
 		for n := range doc.Descendants() {
-			if id, ok := strings.CutPrefix(attrOf(n, "href"), "#"); ok && byID[id] == nil {
+			if id, ok := strings.CutPrefix(nodeAttr(n, "href"), "#"); ok && byID[id] == nil {
 				t.Errorf("#%s leads nowhere", id)
 			}
 		}
 	})
 	t.Run("an answer with another type inside shows all of it", func(t *testing.T) {
-		if text := textOf(byID["op-get-agents-id"]); !strings.Contains(text, "definition") || !strings.Contains(text, "problems") {
+		if text := nodeText(byID["op-get-agents-id"]); !strings.Contains(text, "definition") || !strings.Contains(text, "problems") {
 			t.Errorf("the answer of an agent: %s", text)
 		}
 	})
 	t.Run("bounds are in words", func(t *testing.T) {
-		if text := textOf(byID["op-post-agents-id-signup"]); !strings.Contains(text, "1 to 50") {
+		if text := nodeText(byID["op-post-agents-id-signup"]); !strings.Contains(text, "1 to 50") {
 			t.Errorf("no bounds: %s", text)
 		}
 	})
@@ -137,8 +137,8 @@ func TestEveryCommandOfTheReferenceFits(t *testing.T) {
 	}
 	sent := 0
 	for _, o := range s.srv.ops {
-		hop := operationOf(s.srv.api.OpenAPI().Paths[o.Path], o.Method)
-		text := textOf(byID["curl-"+hop.OperationID])
+		hop := findOperation(s.srv.api.OpenAPI().Paths[o.Path], o.Method)
+		text := nodeText(byID["curl-"+hop.OperationID])
 		rest, path, ok := strings.Cut(text, `"$TASKYARD_URL`)
 		if !ok || !strings.HasSuffix(path, `"`) {
 			t.Errorf("%s %s has no address: %s", o.Method, o.Path, text)

@@ -59,14 +59,14 @@ func (w *docsWriter) fields(s *huma.Schema) []views.DocField {
 		f := s.Properties[name]
 		out = append(out, views.DocField{
 			Name: name, Required: slices.Contains(s.Required, name),
-			Type: w.ref(f), Bounds: bounds(f), Doc: docOf(f),
+			Type: w.ref(f), Bounds: bounds(f), Doc: schemaDoc(f),
 		})
 	}
 	return out
 }
 
-// docOf is what a schema says beyond its type.
-func docOf(s *huma.Schema) string {
+// schemaDoc returns what a schema says beyond its type.
+func schemaDoc(s *huma.Schema) string {
 	if s.Description == "id" {
 		return ""
 	}

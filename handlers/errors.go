@@ -28,7 +28,7 @@ var statuses = map[task.Kind]int{
 	kindTooLarge: 413, kindMedia: 415, kindMisdirected: 421, task.Invalid: 422, task.TooMany: 429, task.Unavailable: 503, task.Full: 507,
 }
 
-func kindOf(err error) task.Kind {
+func errorKind(err error) task.Kind {
 	var e *task.Error
 	if errors.As(err, &e) {
 		return e.Kind
@@ -62,24 +62,25 @@ func (p *Problem) GetStatus() int { return p.Status }
 // ContentType returns the media type of RFC 9457.
 func (p *Problem) ContentType(string) string { return "application/problem+json" }
 
-// problemOf is the one place that turns an error into an answer. What is not
-// a task.Error is our fault: logged, and told by its request id alone.
-func (s *Server) problemOf(ctx context.Context, err error) *Problem {
-	p := &Problem{RequestID: requestIDOf(ctx)}
+// problemFromError converts an error to an answer; it is the only place that
+// does. What is not a task.Error is our fault: logged, and reported only by its
+// request ID.
+func (s *Server) problemFromError(ctx context.Context, err error) *Problem {
+	p := &Problem{RequestID: requestIDFromContext(ctx)}
 	var e *task.Error
 	var h *echo.HTTPError
 	var big *http.MaxBytesError
 	switch {
 	case errors.As(err, &p):
-		p.RequestID = requestIDOf(ctx)
+		p.RequestID = requestIDFromContext(ctx)
 		return p
 	case errors.As(err, &big):
-		return s.problemOf(ctx, errTooLarge)
+		return s.problemFromError(ctx, errTooLarge)
 	case errors.As(err, &e) && statuses[e.Kind] != 0:
-		k := callOf(ctx)
+		k := callFromContext(ctx)
 		s.svc.Refused(ctx, k.actor, k.route, err)
 		p = ofError(e)
-		p.RequestID = requestIDOf(ctx)
+		p.RequestID = requestIDFromContext(ctx)
 	case errors.As(err, &h) && h.Code == http.StatusNotFound:
 		p.Status, p.Code, p.Detail = h.Code, string(task.CodeNotFound), pathNotFound
 	case errors.As(err, &h) && h.Code == http.StatusMethodNotAllowed:
@@ -122,7 +123,7 @@ func (s *Server) fail(err error, c echo.Context) {
 	if c.Response().Committed {
 		return
 	}
-	p := s.problemOf(c.Request().Context(), err)
+	p := s.problemFromError(c.Request().Context(), err)
 	h := c.Response().Header()
 	if p.Status == http.StatusUnauthorized {
 		h.Set("WWW-Authenticate", challenge)

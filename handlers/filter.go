@@ -16,9 +16,9 @@ import (
 const taskRows = 100
 
 // queueFilter reads the filter of the board or of a list from the address.
-func queueFilter(c echo.Context) views.QueueFilter { return filterOf(c.QueryParams()) }
+func queueFilter(c echo.Context) views.QueueFilter { return filterFromQuery(c.QueryParams()) }
 
-func filterOf(v url.Values) views.QueueFilter {
+func filterFromQuery(v url.Values) views.QueueFilter {
 	return views.QueueFilter{
 		Agent: v.Get("agent"), Status: v.Get("status"), Query: v.Get("q"),
 		Label: v.Get("label"), Project: v.Get("project"), Priority: v.Get("priority"),
@@ -60,7 +60,7 @@ func (s *Server) cards(c echo.Context, f views.QueueFilter, want int) (service.P
 		return service.Page{}, err
 	}
 	t.Limit = want
-	return s.svc.Cards(c.Request().Context(), actorOf(c), t)
+	return s.svc.Cards(c.Request().Context(), actorFrom(c), t)
 }
 
 // listed returns a page of a list of open tasks, the cursor of the next, and
@@ -78,7 +78,7 @@ func (s *Server) listed(c echo.Context, ch views.Chrome, f views.QueueFilter) ([
 	if err != nil {
 		return nil, "", 0, err
 	}
-	n, _, err := s.svc.Matching(c.Request().Context(), actorOf(c), t, 0)
+	n, _, err := s.svc.Matching(c.Request().Context(), actorFrom(c), t, 0)
 	return p.Tasks, p.Next, n, err
 }
 
@@ -88,5 +88,5 @@ func filterFromAddress(back string) views.QueueFilter {
 	if err != nil {
 		return views.QueueFilter{}
 	}
-	return filterOf(u.Query())
+	return filterFromQuery(u.Query())
 }

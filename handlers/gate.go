@@ -119,8 +119,8 @@ type holder struct {
 	address     string
 }
 
-func holderOf(c echo.Context) holder {
-	switch a := actorOf(c); {
+func requestHolder(c echo.Context) holder {
+	switch a := actorFrom(c); {
 	case a.TokenID != 0:
 		return holder{token: a.TokenID}
 	case a.UserID != 0:
@@ -144,7 +144,7 @@ func (s *Server) admit(c echo.Context) (err error) {
 		bytes = maxBody * bodyFactor
 	}
 	if bytes > 0 {
-		callOf(r.Context()).leave, err = s.gate.enter(r.Context(), holderOf(c), bytes)
+		callFromContext(r.Context()).leave, err = s.gate.enter(r.Context(), requestHolder(c), bytes)
 	}
 	return err
 }
@@ -154,7 +154,7 @@ func (s *Server) admit(c echo.Context) (err error) {
 // it read who is not let in.
 func (s *Server) measure(c echo.Context) error {
 	r := c.Request()
-	k := callOf(r.Context())
+	k := callFromContext(r.Context())
 	if r.ContentLength >= 0 || k.leave == nil || !isAPI(r.URL.Path) && !isMCP(r.URL.Path) {
 		return nil
 	}
@@ -163,7 +163,7 @@ func (s *Server) measure(c echo.Context) error {
 	switch {
 	case errors.As(err, &big):
 		return errTooLarge
-	case kindOf(err) != "": // a quota
+	case errorKind(err) != "": // a quota
 		return err
 	case err != nil:
 		return unreadable
@@ -263,7 +263,7 @@ func (s *Server) admitMCP(c echo.Context) (leave func(), err error) {
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	for _, name := range readsLists {
 		if bytes.Contains(body, name) {
-			return s.gate.enter(r.Context(), holderOf(c), answerShare(r))
+			return s.gate.enter(r.Context(), requestHolder(c), answerShare(r))
 		}
 	}
 	return func() {}, nil

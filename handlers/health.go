@@ -117,7 +117,7 @@ func (s *Server) probe(ctx context.Context) string {
 // from this machine. Behind a local proxy everybody seems to be on this
 // machine, so that is believed only where nothing speaks of a proxy.
 func (s *Server) mayMeasure(c echo.Context) error {
-	if actorOf(c).May(task.Read) {
+	if actorFrom(c).May(task.Read) {
 		return nil
 	}
 	ip := net.ParseIP(c.RealIP())

@@ -53,7 +53,7 @@ func (s *Server) historyFile(c echo.Context, ext, media string, w tasksWriter) e
 		c.Response().WriteHeader(http.StatusOK)
 		return w.begin()
 	}
-	err = s.svc.EachHistory(c.Request().Context(), actorOf(c), f, func(list []*task.Task) error {
+	err = s.svc.EachHistory(c.Request().Context(), actorFrom(c), f, func(list []*task.Task) error {
 		_ = rc.SetWriteDeadline(time.Now().Add(fileTimeout)) // not every connection has one
 		if !begun {
 			if err := begin(); err != nil {

@@ -31,7 +31,7 @@ func (s *Server) identify(c echo.Context) error {
 		}
 		a, err := s.svc.Authenticate(r.Context(), secret, c.RealIP())
 		if err != nil {
-			if kindOf(err) == task.Unauthorized {
+			if errorKind(err) == task.Unauthorized {
 				s.svc.RefusedBearer(r.Context(), caller(c), secret)
 			}
 			return err
@@ -63,21 +63,21 @@ func (s *Server) withoutSession(c echo.Context) error {
 func isAPI(path string) bool { return path == "/api" || strings.HasPrefix(path, "/api/") }
 
 func setActor(c echo.Context, a task.Actor) {
-	k := callOf(c.Request().Context())
+	k := callFromContext(c.Request().Context())
 	a.RequestID = k.id
 	k.actor = a
 }
 
 // caller is what is known of somebody who is about to sign in.
 func caller(c echo.Context) task.Actor {
-	return task.Actor{Addr: c.RealIP(), RequestID: requestIDOf(c.Request().Context())}
+	return task.Actor{Addr: c.RealIP(), RequestID: requestIDFromContext(c.Request().Context())}
 }
 
-// actorOf returns who calls; the zero Actor is nobody.
-func actorOf(c echo.Context) task.Actor { return actorIn(c.Request().Context()) }
+// actorFrom returns the caller; the zero Actor is nobody.
+func actorFrom(c echo.Context) task.Actor { return actorIn(c.Request().Context()) }
 
-// actorIn is actorOf for operations that see the context alone.
-func actorIn(ctx context.Context) task.Actor { return callOf(ctx).actor }
+// actorIn is actorFrom for operations that see the context alone.
+func actorIn(ctx context.Context) task.Actor { return callFromContext(ctx).actor }
 
 // sameSite refuses cross-site requests that ride on a cookie. Browsers say
 // where a request comes from; for those that do not, the form token must.
@@ -92,7 +92,7 @@ func (s *Server) sameSite(c echo.Context) error {
 	if r.Header.Get("Authorization") != "" {
 		return nil // no browser sends this by itself
 	}
-	if actorOf(c).Role == task.RoleNone && isAPI(r.URL.Path) {
+	if actorFrom(c).Role == task.RoleNone && isAPI(r.URL.Path) {
 		return nil // nobody: there is no cookie to ride on, and authorize says so
 	}
 	if err := s.origin.Check(r); err != nil {

@@ -75,7 +75,7 @@ func (s *Server) live(c echo.Context) error {
 // caller's token; leave gives the stream back. Errors: an agent that does not
 // see all, a token that was revoked meanwhile, too many streams.
 func (s *Server) enterStream(c echo.Context) (ctx context.Context, leave func(), err error) {
-	a := actorOf(c)
+	a := actorFrom(c)
 	if err := s.svc.SeesAll(a); err != nil {
 		return nil, nil, err
 	}
@@ -95,7 +95,7 @@ func (s *Server) enterStream(c echo.Context) (ctx context.Context, leave func(),
 // stillIn reports whether the caller of a long stream may still read what the
 // stream was opened for: who has another role by now opens it again.
 func (s *Server) stillIn(c echo.Context) bool {
-	a := actorOf(c)
+	a := actorFrom(c)
 	if a.TokenID == 0 && a.UserID != 0 {
 		// Signing out ends the session, not the person.
 		_, ok, err := s.svc.Session(c.Request().Context(), s.sessionHash(c))
@@ -136,7 +136,7 @@ func (st eventStream) send(msg string) error {
 
 // eventLog streams the audit log to programs, from Last-Event-ID or after on.
 func (s *Server) eventLog(c echo.Context, after task.ID) error {
-	a := actorOf(c)
+	a := actorFrom(c)
 	ctx, leave, err := s.enterStream(c)
 	if err != nil {
 		return err

@@ -20,7 +20,7 @@ func (s *Server) mcp(c echo.Context) error {
 	}
 	defer leave()
 	r := c.Request()
-	s.opt.MCP.ServeHTTP(c.Response(), r.WithContext(task.WithActor(r.Context(), actorOf(c))))
+	s.opt.MCP.ServeHTTP(c.Response(), r.WithContext(task.WithActor(r.Context(), actorFrom(c))))
 	return nil
 }
 

@@ -49,7 +49,7 @@ type call struct {
 	end   func() // gives back what the quotas count of it
 }
 
-func callOf(ctx context.Context) *call {
+func callFromContext(ctx context.Context) *call {
 	k, _ := ctx.Value(keyCall).(*call)
 	if k == nil {
 		return &call{} // a context of no request
@@ -57,7 +57,7 @@ func callOf(ctx context.Context) *call {
 	return k
 }
 
-func requestIDOf(ctx context.Context) string { return callOf(ctx).id }
+func requestIDFromContext(ctx context.Context) string { return callFromContext(ctx).id }
 
 // around is what every request passes. It is one middleware over a list of
 // checks, as echo makes the chain of middlewares again for each request.
@@ -233,7 +233,7 @@ func (s *Server) readForm(c echo.Context) error {
 // quota counts the request for its caller and refuses it when the caller has
 // too many at a time, or sent too much today.
 func (s *Server) quota(c echo.Context) (err error) {
-	r, k := c.Request(), callOf(c.Request().Context())
+	r, k := c.Request(), callFromContext(c.Request().Context())
 	r.Body, k.end, err = s.svc.BeginRequest(k.actor, r.ContentLength, r.Body)
 	return err
 }
@@ -251,7 +251,7 @@ func (s *Server) authorize(c echo.Context) error {
 			return nil // echo answers 404 or 405 for these
 		}
 	}
-	a := actorOf(c)
+	a := actorFrom(c)
 	if a.Role.May(need) {
 		if a.IsAgent() && need != task.Everyone && need != task.SignedIn && !s.svc.UsesTasks(a) {
 			return task.Errorf(task.Forbidden, task.CodeForbidden, "agent %s does not have the capability tasks", a.Name)

@@ -177,7 +177,7 @@ func TestAnAgentWithItsOwnTasksAloneIsToldOfNoOther(t *testing.T) {
 				continue
 			}
 			none, want := ask("own", route, 999999)
-			if code != none || plainOf(body, id) != plainOf(want, 999999) {
+			if code != none || comparableBody(body, id) != comparableBody(want, 999999) {
 				t.Errorf("%s of %d is not answered as of what there is not: %d %.300s, want %d %.300s", route, id, code, body, none, want)
 			}
 		}
@@ -197,9 +197,9 @@ func TestAnAgentWithItsOwnTasksAloneIsToldOfNoOther(t *testing.T) {
 	}
 }
 
-// plainOf is an answer without what differs from one request to the next, and
-// without the id that was asked for.
-func plainOf(body string, id task.ID) string {
+// comparableBody returns an answer without what differs between requests, and
+// without the ID that was asked for.
+func comparableBody(body string, id task.ID) string {
 	body, _, _ = strings.Cut(body, `"requestId"`)
 	return regexp.MustCompile(`\b`+id.String()+`\b`).ReplaceAllString(body, "N")
 }

@@ -25,7 +25,7 @@ func (s *Server) newAgentPage(c echo.Context, ch views.Chrome) (templ.Component,
 // startFrom fills the editor of a new definition by a template; an unknown key
 // means the first.
 func (s *Server) startFrom(c echo.Context, m *views.AgentEditModel) (err error) {
-	if m.Templates, err = s.svc.AgentTemplates(actorOf(c)); err != nil {
+	if m.Templates, err = s.svc.AgentTemplates(actorFrom(c)); err != nil {
 		return err
 	}
 	chosen := m.Templates[0]
@@ -42,7 +42,7 @@ func (s *Server) startFrom(c echo.Context, m *views.AgentEditModel) (err error) 
 }
 
 func (s *Server) editAgentPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
-	a, err := s.svc.Agent(actorOf(c), c.Param("id"))
+	a, err := s.svc.Agent(actorFrom(c), c.Param("id"))
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func (s *Server) editAgentPage(c echo.Context, ch views.Chrome) (templ.Component
 
 // editor is the page with the check of what it holds.
 func (s *Server) editor(c echo.Context, ch views.Chrome, m views.AgentEditModel) (templ.Component, error) {
-	a, id := actorOf(c), m.ID
+	a, id := actorFrom(c), m.ID
 	switch {
 	case m.New && id == "":
 		id = unnamed
@@ -92,7 +92,7 @@ func (s *Server) editorForm(c echo.Context) (m views.AgentEditModel, err error) 
 		Text: text(c, "text"), Base: text(c, "base"), Hash: c.FormValue("hash"),
 	}
 	if m.New {
-		m.Templates, err = s.svc.AgentTemplates(actorOf(c))
+		m.Templates, err = s.svc.AgentTemplates(actorFrom(c))
 	}
 	return m, err
 }
@@ -143,10 +143,10 @@ func (s *Server) updateAgent(c echo.Context) error {
 }
 
 func (s *Server) keepAgent(c echo.Context, m views.AgentEditModel) error {
-	_, err := s.svc.SaveAgent(formContext(c), actorOf(c), m.ID, m.Text, m.Hash, c.FormValue("force") != "")
+	_, err := s.svc.SaveAgent(formContext(c), actorFrom(c), m.ID, m.Text, m.Hash, c.FormValue("force") != "")
 	if task.IsCode(err, task.CodeStaleAgent) {
 		// The same form sent twice finds its own text.
-		if now, e := s.svc.Agent(actorOf(c), m.ID); e == nil && onDisk(&now) == m.Text {
+		if now, e := s.svc.Agent(actorFrom(c), m.ID); e == nil && onDisk(&now) == m.Text {
 			err = nil
 		}
 	}
@@ -180,7 +180,7 @@ func (s *Server) agentAgain(c echo.Context, m views.AgentEditModel, err error) e
 // conflict shows what became of the file meanwhile; saving once more is then
 // meant.
 func (s *Server) conflict(c echo.Context, m *views.AgentEditModel) error {
-	ctx, a := c.Request().Context(), actorOf(c)
+	ctx, a := c.Request().Context(), actorFrom(c)
 	if err := s.svc.ReloadAgents(a); err != nil { // the folder may not have been read since
 		return err
 	}

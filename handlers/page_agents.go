@@ -23,11 +23,11 @@ const agentRuns = 20
 const agentStrip = 12
 
 func (s *Server) agentsPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
-	agents, err := s.svc.Agents(actorOf(c))
+	agents, err := s.svc.Agents(actorFrom(c))
 	if err != nil {
 		return nil, err
 	}
-	o, err := s.svc.Overview(c.Request().Context(), actorOf(c))
+	o, err := s.svc.Overview(c.Request().Context(), actorFrom(c))
 	if err != nil {
 		return nil, err
 	}
@@ -35,12 +35,12 @@ func (s *Server) agentsPage(c echo.Context, ch views.Chrome) (templ.Component, e
 	agents = slices.DeleteFunc(slices.Clone(agents), func(a task.Agent) bool { return a.ID <= m.After || !named(&a, m.Query) })
 	m.More = max(0, len(agents)-agentsShown)
 	agents = agents[:len(agents)-m.More]
-	reports, err := s.svc.AgentReports(c.Request().Context(), actorOf(c), agentIDs(agents), agentStrip)
+	reports, err := s.svc.AgentReports(c.Request().Context(), actorFrom(c), agentIDs(agents), agentStrip)
 	m.Agents = make([]views.AgentRow, len(agents))
 	for i, a := range agents {
 		m.Agents[i] = s.agentRow(c, a, o, reports[a.ID])
 	}
-	m.Runners = s.runners(actorOf(c))
+	m.Runners = s.runners(actorFrom(c))
 	if ch.CanAdmin && s.opt.DataDir != "" {
 		m.Folder = filepath.Join(s.opt.DataDir, "agents")
 		m.Strays = s.svc.StrayFiles()
@@ -63,7 +63,7 @@ func (s *Server) agentRow(c echo.Context, a task.Agent, o service.Overview, r se
 	l := o.Loads[a.ID]
 	return views.AgentRow{
 		Agent: a, Queued: l.Queued, Working: l.Working, Drafts: l.Drafts,
-		EnforcementGap: s.enforcementGap(a.Runner, a.Tools), Runner: s.runner(actorOf(c), a.Runner),
+		EnforcementGap: s.enforcementGap(a.Runner, a.Tools), Runner: s.runner(actorFrom(c), a.Runner),
 		Report: views.AgentReport{Runs: r.Runs, Completed: r.Completed, Failed: r.Failed, CostUSD: r.CostUSD, Last: values(r.Last)},
 	}
 }
@@ -74,7 +74,7 @@ func (s *Server) agentPage(c echo.Context, ch views.Chrome) (templ.Component, er
 }
 
 func (s *Server) agentModel(c echo.Context, id string) (m views.AgentModel, err error) {
-	ctx, a := c.Request().Context(), actorOf(c)
+	ctx, a := c.Request().Context(), actorFrom(c)
 	def, err := s.svc.Agent(a, id)
 	if err != nil {
 		return m, err
@@ -102,7 +102,7 @@ func (s *Server) agentModel(c echo.Context, id string) (m views.AgentModel, err 
 
 func (s *Server) deleteAgent(c echo.Context) error {
 	id := c.Param("id")
-	err := s.svc.DeleteAgent(formContext(c), actorOf(c), id)
+	err := s.svc.DeleteAgent(formContext(c), actorFrom(c), id)
 	if err == nil {
 		return s.done(c, views.URL.Agents(), "Deleted %s", id)
 	}
@@ -127,7 +127,7 @@ func (s *Server) probeRunners(c echo.Context) error {
 }
 
 func (s *Server) reloadAgents(c echo.Context) error {
-	if err := s.svc.ReloadAgents(actorOf(c)); err != nil {
+	if err := s.svc.ReloadAgents(actorFrom(c)); err != nil {
 		return err
 	}
 	return s.done(c, views.URL.Agents(), "Read all definitions again")

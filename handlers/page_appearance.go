@@ -16,7 +16,7 @@ import (
 // anything is known of the person. Scripts write it as well.
 const themeCookie = "theme"
 
-func themeOf(c echo.Context) string {
+func themeFromCookie(c echo.Context) string {
 	if k, err := c.Cookie(themeCookie); err == nil && (k.Value == "light" || k.Value == "dark") {
 		return k.Value
 	}
@@ -30,7 +30,7 @@ func (s *Server) preferences(c echo.Context) (task.Preferences, error) {
 	if p, ok := c.Get(keyPrefs).(task.Preferences); ok {
 		return p, nil
 	}
-	p, err := s.svc.Preferences(c.Request().Context(), actorOf(c))
+	p, err := s.svc.Preferences(c.Request().Context(), actorFrom(c))
 	if err == nil {
 		c.Set(keyPrefs, p)
 	}
@@ -60,11 +60,11 @@ func (s *Server) setAppearance(c echo.Context) error {
 	chosen := map[task.Preference]string{task.PrefDensity: f.Density, task.PrefZone: f.Zone, task.PrefMotion: f.Motion}
 	if e, ok := refusal(checkAppearance(f.Theme, chosen)); ok {
 		return s.again(c, e, views.URL.Settings("appearance"), func(ch views.Chrome) (templ.Component, error) {
-			return views.AppearancePage(ch, views.AppearanceModel{Form: f, Browser: toldZone(c), Errors: ui.ErrorsOf(e)}), nil
+			return views.AppearancePage(ch, views.AppearanceModel{Form: f, Browser: toldZone(c), Errors: ui.FieldErrorsFrom(e)}), nil
 		})
 	}
 	for p, v := range chosen { // each says the same when it is said twice
-		if err := s.svc.SetPreference(c.Request().Context(), actorOf(c), p, v); err != nil {
+		if err := s.svc.SetPreference(c.Request().Context(), actorFrom(c), p, v); err != nil {
 			return withBack(c, err, views.URL.Settings("appearance"))
 		}
 	}

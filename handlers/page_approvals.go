@@ -14,7 +14,7 @@ const recentRuns = 12
 // waiting returns the runs that wait for a reviewer: first those that run and
 // ask before a tool call, then those that have not started.
 func (s *Server) waiting(c echo.Context) ([]*task.Run, error) {
-	ctx, a := c.Request().Context(), actorOf(c)
+	ctx, a := c.Request().Context(), actorFrom(c)
 	asking, err := s.svc.Asking(ctx, a)
 	if err != nil {
 		return nil, err
@@ -58,14 +58,14 @@ func (s *Server) approvals(c echo.Context, ch views.Chrome, waiting []*task.Run,
 		return nil, err
 	}
 	m := views.ApprovalsModel{Waiting: values(waiting), Selected: d, ReadOnly: s.readOnly(waiting)}
-	m.Recent, err = s.recentOf(c, waiting)
+	m.Recent, err = s.recentRunsByAgent(c, waiting)
 	return views.ApprovalsPage(ch, m), err
 }
 
 // specBefore returns what a run would have done when this reviewer looked at
 // it, else before it was asked again; nil when it was not.
 func (s *Server) specBefore(c echo.Context, id task.ID, form views.DecideForm) (*task.Spec, error) {
-	ctx, a := c.Request().Context(), actorOf(c)
+	ctx, a := c.Request().Context(), actorFrom(c)
 	if form.Changed {
 		if seen, err := s.svc.SpecBefore(ctx, a, id, c.FormValue("version")); seen != nil || err != nil {
 			return seen, err
@@ -84,14 +84,14 @@ func (s *Server) readOnly(waiting []*task.Run) (list []task.Run) {
 	return list
 }
 
-// recentOf returns the last runs of each agent that waits.
-func (s *Server) recentOf(c echo.Context, waiting []*task.Run) (map[string][]task.Run, error) {
+// recentRunsByAgent returns the last runs of each agent that waits.
+func (s *Server) recentRunsByAgent(c echo.Context, waiting []*task.Run) (map[string][]task.Run, error) {
 	by := map[string][]task.Run{}
 	for _, r := range waiting {
 		if _, ok := by[r.Agent]; ok {
 			continue
 		}
-		runs, err := s.svc.LastRuns(c.Request().Context(), actorOf(c), r.Agent, recentRuns)
+		runs, err := s.svc.LastRuns(c.Request().Context(), actorFrom(c), r.Agent, recentRuns)
 		if err != nil {
 			return nil, err
 		}
@@ -101,7 +101,7 @@ func (s *Server) recentOf(c echo.Context, waiting []*task.Run) (map[string][]tas
 }
 
 func (s *Server) approvalDetail(c echo.Context, ch views.Chrome, id task.ID) (*views.ApprovalDetail, error) {
-	ctx, a := c.Request().Context(), actorOf(c)
+	ctx, a := c.Request().Context(), actorFrom(c)
 	r, err := s.svc.Run(ctx, a, id)
 	if err != nil {
 		return nil, err
@@ -125,15 +125,16 @@ func (s *Server) approvalDetail(c echo.Context, ch views.Chrome, id task.ID) (*v
 		return nil, err
 	}
 	d.Recent = values(recent)
-	return d, s.parentOf(c, t, d)
+	return d, s.loadParent(c, t, d)
 }
 
-// parentOf returns which step of which task the run's task is a part.
-func (s *Server) parentOf(c echo.Context, t *task.Task, d *views.ApprovalDetail) (err error) {
+// loadParent sets the parent of the run's task, and which step of it the task
+// is.
+func (s *Server) loadParent(c echo.Context, t *task.Task, d *views.ApprovalDetail) (err error) {
 	if t.ParentTaskID == 0 {
 		return nil
 	}
-	d.Parent, err = s.svc.Task(c.Request().Context(), actorOf(c), t.ParentTaskID)
+	d.Parent, err = s.svc.Task(c.Request().Context(), actorFrom(c), t.ParentTaskID)
 	if err != nil {
 		return err
 	}

@@ -14,22 +14,22 @@ import (
 // setBlockers writes the whole set that a person typed, unless it has changed
 // since the page was made.
 func (s *Server) setBlockers(c echo.Context, id task.ID) (string, error) {
-	set, err := idWords("taskIds", c.FormValue("taskIds"))
+	set, err := parseIDs("taskIds", c.FormValue("taskIds"))
 	if err != nil {
 		return "", err
 	}
-	was, err := idWords("was", c.FormValue("was"))
+	was, err := parseIDs("was", c.FormValue("was"))
 	if err != nil {
 		return "", err
 	}
-	now, err := s.svc.Task(c.Request().Context(), actorOf(c), id)
+	now, err := s.svc.Task(c.Request().Context(), actorFrom(c), id)
 	if err != nil {
 		return "", err
 	}
 	if !sameIDs(now.BlockedBy, was) && !sameIDs(now.BlockedBy, set) {
 		return "", task.Errorf(task.Conflict, task.CodeStaleVersion, "What blocks this task has changed since you looked; look again")
 	}
-	t, err := s.svc.SetBlockedBy(formContext(c), actorOf(c), id, set)
+	t, err := s.svc.SetBlockedBy(formContext(c), actorFrom(c), id, set)
 	switch {
 	case err != nil:
 		return "", err
@@ -57,8 +57,8 @@ func words(s string) []string {
 	return strings.FieldsFunc(s, func(r rune) bool { return r == ' ' || r == ',' || r == '\t' })
 }
 
-// idWords reads the ids in a field: 40 41, or #40, #41.
-func idWords(field, s string) ([]task.ID, error) {
+// parseIDs reads the ids in a field: 40 41, or #40, #41.
+func parseIDs(field, s string) ([]task.ID, error) {
 	list := []task.ID{}
 	for _, w := range words(s) {
 		id, err := task.ParseID(strings.TrimPrefix(w, "#"))

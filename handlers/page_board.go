@@ -16,7 +16,7 @@ import (
 // agentQueuePage is the board of one agent.
 func (s *Server) agentQueuePage(c echo.Context, ch views.Chrome) (templ.Component, error) {
 	id := c.Param("agent")
-	o, err := s.svc.Overview(c.Request().Context(), actorOf(c))
+	o, err := s.svc.Overview(c.Request().Context(), actorFrom(c))
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func (s *Server) postMove(c echo.Context) error {
 		h.From = t.Owner
 	}
 	back := c.FormValue("undo") != ""
-	if _, err = s.svc.HandOver(formContext(c), actorOf(c), h); err == nil && back {
+	if _, err = s.svc.HandOver(formContext(c), actorFrom(c), h); err == nil && back {
 		return s.done(c, views.URL.Task(t.ID), "#%d is %s’s again", t.ID, m.To)
 	}
 	if err == nil {
@@ -52,7 +52,7 @@ func (s *Server) postMove(c echo.Context) error {
 	if !ok || back {
 		return withBack(c, err, backOr(c, views.URL.Task(t.ID)))
 	}
-	m.Errors = renamed(ui.ErrorsOf(e), "newAgent", "to")
+	m.Errors = renamed(ui.FieldErrorsFrom(e), "newAgent", "to")
 	return s.again(c, e, views.URL.TaskAct(t.ID, "move"), func(ch views.Chrome) (p templ.Component, err error) {
 		m.Agents, err = s.agentOptions(c)
 		return views.MovePage(ch, m), err
@@ -76,7 +76,7 @@ func (s *Server) postPriority(c echo.Context) error {
 		return err
 	}
 	home := backOr(c, views.URL.Task(id))
-	was, to, err := changeOf(c.FormValue("change"))
+	was, to, err := parsePriorityChange(c.FormValue("change"))
 	if err != nil {
 		return withBack(c, err, home)
 	}
@@ -84,8 +84,8 @@ func (s *Server) postPriority(c echo.Context) error {
 	if key != "" { // one form serves all cards of a page
 		key += sprintf(" %d %d %d", id, was, to)
 	}
-	ctx := withKey(c.Request(), actorOf(c), key, c.FormValue("change"))
-	if _, err := s.svc.Reprioritize(ctx, actorOf(c), id, was, to); err != nil {
+	ctx := withKey(c.Request(), actorFrom(c), key, c.FormValue("change"))
+	if _, err := s.svc.Reprioritize(ctx, actorFrom(c), id, was, to); err != nil {
 		return withBack(c, err, home)
 	}
 	if c.FormValue("undo") == "" && was != to {
@@ -94,7 +94,7 @@ func (s *Server) postPriority(c echo.Context) error {
 	return s.done(c, home, "Priority of #%d: %d → %d", id, was, to)
 }
 
-func changeOf(s string) (was, to int, err error) {
+func parsePriorityChange(s string) (was, to int, err error) {
 	a, b, _ := strings.Cut(s, " ")
 	if was, err = strconv.Atoi(a); err == nil {
 		to, err = strconv.Atoi(b)

@@ -26,10 +26,10 @@ func (a *seenPage) undo(action string) *seenPage {
 		for n := range f.Descendants() {
 			toast = toast || slices.ContainsFunc(n.Attr, func(at html.Attribute) bool { return at.Key == "data-undo" })
 			if n.Data == "input" {
-				pairs = append(pairs, attrOf(n, "name"), attrOf(n, "value"))
+				pairs = append(pairs, nodeAttr(n, "name"), nodeAttr(n, "value"))
 			}
 		}
-		if f.Data == "form" && toast && attrOf(f, "action") == action {
+		if f.Data == "form" && toast && nodeAttr(f, "action") == action {
 			return a.b.post(action, pairs...)
 		}
 	}

@@ -32,13 +32,13 @@ func (s *Server) bulkPage(c echo.Context, ch views.Chrome) (templ.Component, err
 // picked returns the tasks that were picked on a list.
 func (s *Server) picked(c echo.Context, back string) ([]task.ID, error) {
 	if c.QueryParam("all") == "" {
-		return idWords("id", strings.Join(c.QueryParams()["id"], " "))
+		return parseIDs("id", strings.Join(c.QueryParams()["id"], " "))
 	}
 	f, err := taskFilter(filterFromAddress(back))
 	if err != nil {
 		return nil, err
 	}
-	n, ids, err := s.svc.Matching(c.Request().Context(), actorOf(c), f, task.MaxBulk)
+	n, ids, err := s.svc.Matching(c.Request().Context(), actorFrom(c), f, task.MaxBulk)
 	if err == nil && n > len(ids) {
 		err = task.FieldErrorf("all", "matches more than %d tasks, the most for one action: narrow the filter", task.MaxBulk)
 	}
@@ -54,7 +54,7 @@ func (s *Server) bulkAgain(c echo.Context, ch views.Chrome, m views.BulkModel) (
 	case len(m.IDs) == 0:
 		return nil, withBack(c, task.FieldErrorf("id", "Select at least one task first"), m.Back)
 	}
-	a := actorOf(c)
+	a := actorFrom(c)
 	if m.Tasks, err = s.svc.TasksByID(c.Request().Context(), a, m.IDs[:min(bulkShown, len(m.IDs))]); err != nil {
 		return nil, err
 	}
@@ -75,24 +75,24 @@ func (s *Server) postBulk(c echo.Context) error {
 	}
 	var prio int
 	var err error
-	if m.IDs, err = idWords("id", c.FormValue("ids")); err == nil {
+	if m.IDs, err = parseIDs("id", c.FormValue("ids")); err == nil {
 		prio, err = wholeNumber(c, "priority")
 	}
 	var out service.BulkDone
 	if err == nil {
-		out, err = s.svc.Bulk(formContext(c), actorOf(c), service.Bulk{
+		out, err = s.svc.Bulk(formContext(c), actorFrom(c), service.Bulk{
 			Act: service.BulkAct(m.Act), IDs: m.IDs, To: m.To, Priority: prio, Labels: words(m.Labels), Text: m.Text,
 		})
 	}
 	// More tasks than one act takes are a form that nobody can correct.
 	if e, ok := refusal(err); ok && views.KnownBulkAct(m.Act) && len(m.IDs) > 0 && len(m.IDs) <= task.MaxBulk {
-		m.Errors = renamed(ui.ErrorsOf(e), "comment", "text", "summary", "text", "reason", "text", "newAgent", "to")
+		m.Errors = renamed(ui.FieldErrorsFrom(e), "comment", "text", "summary", "text", "reason", "text", "newAgent", "to")
 		return s.again(c, e, views.URL.Bulk(), func(ch views.Chrome) (templ.Component, error) { return s.bulkAgain(c, ch, m) })
 	}
 	if err != nil {
 		return withBack(c, err, localPath(m.Back))
 	}
-	s.flashMore(c, more{Skipped: skipWords(out.Skipped)})
+	s.flashMore(c, more{Skipped: skipLines(out.Skipped)})
 	return s.done(c, views.URL.Tasks(views.TaskListFilter{}), "%s", bulkSaid(service.BulkAct(m.Act), m.To, out))
 }
 
@@ -118,7 +118,7 @@ func bulkSaid(act service.BulkAct, to string, out service.BulkDone) string {
 	return said
 }
 
-func skipWords(list []service.BulkSkip) []string {
+func skipLines(list []service.BulkSkip) []string {
 	var lines []string
 	for i, sk := range list {
 		if i == bulkTold {

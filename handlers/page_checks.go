@@ -28,7 +28,7 @@ func (s *Server) checksPage(c echo.Context, ch views.Chrome) (templ.Component, e
 }
 
 func (s *Server) checksModel(c echo.Context, id task.ID) (m views.ChecksModel, err error) {
-	ctx, a := c.Request().Context(), actorOf(c)
+	ctx, a := c.Request().Context(), actorFrom(c)
 	if m.Task, err = s.svc.Task(ctx, a, id); err != nil {
 		return m, err
 	}
@@ -55,9 +55,9 @@ func (s *Server) setDemands(c echo.Context) error {
 	form := projectForm(c)
 	status, fails, problem := 200, ui.FieldErrors{}, ""
 	if !changeRows(&form, c.FormValue("act")) {
-		p, err := projectOf(form)
+		p, err := projectFromForm(form)
 		if err == nil {
-			_, err = s.svc.UpdateTask(formContext(c), actorOf(c), id, task.Patch{Checks: &p.Checks, Policy: &p.Review, Version: form.Version})
+			_, err = s.svc.UpdateTask(formContext(c), actorFrom(c), id, task.Patch{Checks: &p.Checks, Policy: &p.Review, Version: form.Version})
 		}
 		e, refused := refusal(err)
 		switch {
@@ -92,7 +92,7 @@ func (s *Server) setDemands(c echo.Context) error {
 // demandErrors names the fields of a policy as the form does.
 func demandErrors(e *task.Error) ui.FieldErrors {
 	fails := ui.FieldErrors{}
-	for field, text := range ui.ErrorsOf(e) {
+	for field, text := range ui.FieldErrorsFrom(e) {
 		if rest, ok := strings.CutPrefix(field, "policy."); ok {
 			field = "review." + rest
 		}
@@ -108,7 +108,7 @@ func (s *Server) runCheck(c echo.Context) error {
 		return err
 	}
 	allowChecks(c)
-	run, err := s.svc.RunCheck(formContext(c), actorOf(c), id, c.Param("name"))
+	run, err := s.svc.RunCheck(formContext(c), actorFrom(c), id, c.Param("name"))
 	if task.IsCode(err, task.CodeChecksRunning) {
 		return s.done(c, views.URL.Checks(id), "Check %s of #%d still runs; its outcome appears here", c.Param("name"), id)
 	}

@@ -14,10 +14,10 @@ func (s *Server) connectPage(c echo.Context, ch views.Chrome) (templ.Component, 
 
 func (s *Server) connect(c echo.Context, ch views.Chrome, m views.ConnectModel) (templ.Component, error) {
 	var err error
-	if m.Agent, err = s.svc.Agent(actorOf(c), c.Param("id")); err != nil {
+	if m.Agent, err = s.svc.Agent(actorFrom(c), c.Param("id")); err != nil {
 		return nil, err
 	}
-	all, err := s.svc.Tokens(c.Request().Context(), actorOf(c))
+	all, err := s.svc.Tokens(c.Request().Context(), actorFrom(c))
 	for _, t := range all {
 		if t.Agent == m.Agent.ID {
 			m.Tokens = append(m.Tokens, t)
@@ -31,7 +31,7 @@ func (s *Server) connect(c echo.Context, ch views.Chrome, m views.ConnectModel) 
 func (s *Server) connectAgent(c echo.Context) error {
 	f := views.TokenForm{Name: c.FormValue("name"), Days: c.FormValue("days")}
 	page := views.URL.AgentAct(c.Param("id"), "connect")
-	if _, err := s.svc.Agent(actorOf(c), c.Param("id")); err != nil {
+	if _, err := s.svc.Agent(actorFrom(c), c.Param("id")); err != nil {
 		return err
 	}
 	days, err := wholeNumber(c, "days")

@@ -33,7 +33,7 @@ func (s *Server) approveRun(c echo.Context) error {
 		return err
 	}
 	if in.Limits, err = formLimits(c); err == nil {
-		_, err = s.svc.ApproveRun(formContext(c), actorOf(c), id, in)
+		_, err = s.svc.ApproveRun(formContext(c), actorFrom(c), id, in)
 	}
 	if err != nil {
 		return s.decideAgain(c, id, err, form)
@@ -76,7 +76,7 @@ func (s *Server) denyRun(c echo.Context) error {
 		return err
 	}
 	form := views.DecideForm{Reason: text(c, "reason"), Tried: "rejection"}
-	if _, err := s.svc.DenyRun(formContext(c), actorOf(c), id, form.Reason, task.UndoWindow); err != nil {
+	if _, err := s.svc.DenyRun(formContext(c), actorFrom(c), id, form.Reason, task.UndoWindow); err != nil {
 		return s.decideAgain(c, id, err, form)
 	}
 	return s.done(c, next, "")
@@ -143,7 +143,7 @@ func (s *Server) approveMany(c echo.Context) error {
 		if err != nil {
 			return task.FieldErrorf("run", "%s", err)
 		}
-		if r, err := s.svc.Run(c.Request().Context(), actorOf(c), id); err == nil && s.unenforced(r) != "" {
+		if r, err := s.svc.Run(c.Request().Context(), actorFrom(c), id); err == nil && s.unenforced(r) != "" {
 			skipped = append(skipped, task.Skipped{Run: id, Why: s.unenforced(r)})
 			continue
 		}
@@ -151,16 +151,16 @@ func (s *Server) approveMany(c echo.Context) error {
 	}
 	var d task.Decided
 	if len(list) > 0 || len(skipped) == 0 {
-		if d, err = s.svc.ApproveMany(formContext(c), actorOf(c), list, task.UndoWindow); err != nil {
+		if d, err = s.svc.ApproveMany(formContext(c), actorFrom(c), list, task.UndoWindow); err != nil {
 			return withBack(c, err, views.URL.Approvals())
 		}
 	}
 	d.Skipped = append(d.Skipped, skipped...)
-	return s.done(c, views.URL.Approvals(), "%s", skippedWords(len(d.Done), "approved", d.Skipped))
+	return s.done(c, views.URL.Approvals(), "%s", skippedText(len(d.Done), "approved", d.Skipped))
 }
 
-// skippedWords returns what an act on many runs left alone; "" for nothing.
-func skippedWords(done int, what string, list []task.Skipped) string {
+// skippedText returns what an act on many runs left alone; "" for nothing.
+func skippedText(done int, what string, list []task.Skipped) string {
 	if len(list) == 0 {
 		return ""
 	}
@@ -185,7 +185,7 @@ func (s *Server) undoDecisions(c echo.Context) error {
 		}
 		ids = append(ids, id)
 	}
-	d, err := s.svc.UndoDecisions(formContext(c), actorOf(c), ids)
+	d, err := s.svc.UndoDecisions(formContext(c), actorFrom(c), ids)
 	var e *task.Error
 	if errors.As(err, &e) && e.Kind == task.Conflict && len(ids) == 1 {
 		return s.decideAgain(c, ids[0], err, views.DecideForm{Tried: "undo"})
@@ -197,7 +197,7 @@ func (s *Server) undoDecisions(c echo.Context) error {
 	if len(d.Done) == 1 {
 		to = views.URL.Approval(d.Done[0])
 	}
-	if words := skippedWords(len(d.Done), "wait again", d.Skipped); words != "" {
+	if words := skippedText(len(d.Done), "wait again", d.Skipped); words != "" {
 		return s.done(c, to, "%s", words)
 	}
 	return s.done(c, to, "Undone. %s waiting again", ui.Count(len(d.Done), "run is", "runs are"))

@@ -251,31 +251,31 @@ func (a *seenPage) links() (hrefs []string, forms map[string]string) {
 // field returns the value of a named input of a form.
 func (a *seenPage) field(action, name string) string {
 	a.b.y.t.Helper()
-	v, is := a.fieldOf(action, name)
+	v, is := a.formField(action, name)
 	if !is {
 		a.b.y.t.Fatalf("%s has no input %s in a form to %s", a.url, name, action)
 	}
 	return v
 }
 
-func (a *seenPage) fieldOf(action, name string) (value string, is bool) {
+func (a *seenPage) formField(action, name string) (value string, is bool) {
 	a.b.y.t.Helper()
 	doc, err := html.Parse(strings.NewReader(a.body))
 	a.b.y.ok(err)
 	for f := range doc.Descendants() {
-		if f.Data != "form" || attrOf(f, "action") != action {
+		if f.Data != "form" || nodeAttr(f, "action") != action {
 			continue
 		}
 		for n := range f.Descendants() {
-			if attrOf(n, "name") == name {
-				return attrOf(n, "value"), true
+			if nodeAttr(n, "name") == name {
+				return nodeAttr(n, "value"), true
 			}
 		}
 	}
 	return "", false
 }
 
-func attrOf(n *html.Node, key string) string {
+func nodeAttr(n *html.Node, key string) string {
 	for _, at := range n.Attr {
 		if at.Key == key {
 			return at.Val

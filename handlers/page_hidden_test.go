@@ -63,7 +63,7 @@ func TestNothingHidesOnAnyPage(t *testing.T) {
 	b := y.maya()
 	b.post("/agents/reload").is(303)
 	files := y.newTask(mayaActor, task.New{Owner: "coder", Title: "Files " + hiding}).ID
-	run := y.runOf(files, service.Finished{
+	run := y.makeRun(files, service.Finished{
 		State:   task.State{Status: task.RunCompleted, Phase: task.PhaseEnded},
 		Summary: "sum " + hidingLines, Work: &task.Work{
 			Total: 1, Branch: "b" + hiding, Repository: "/r" + hiding, Note: "note " + hidingLines,

@@ -14,7 +14,7 @@ import (
 const historyRows = 50
 
 func (s *Server) historyPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
-	ctx, a := c.Request().Context(), actorOf(c)
+	ctx, a := c.Request().Context(), actorFrom(c)
 	q, f, err := s.historyQuery(c)
 	if err != nil {
 		return nil, err
@@ -23,7 +23,7 @@ func (s *Server) historyPage(c echo.Context, ch views.Chrome) (templ.Component, 
 	if err != nil {
 		return nil, err
 	}
-	zone := s.zoneOf(c)
+	zone := s.userZone(c)
 	p, err := s.svc.HistoryPage(ctx, a, f, zone)
 	return views.HistoryPage(ch, views.HistoryModel{
 		Tasks: values(p.Tasks), Hits: p.Hits, Times: p.Times, Query: q,
@@ -60,7 +60,7 @@ func (s *Server) actorNamed(name string) string {
 // first and its last day, in the zone of the person who asks. Of two bounds
 // the narrower counts; "" is none.
 func (s *Server) timeBounds(c echo.Context, since, from, to string) (first, end task.Time, err error) {
-	zone := s.zoneOf(c)
+	zone := s.userZone(c)
 	if first, err = dayBound("from", from, 0, zone); err != nil {
 		return 0, 0, err
 	}
@@ -84,5 +84,5 @@ func dayBound(field, s string, days int, zone *time.Location) (task.Time, error)
 	if err != nil {
 		return 0, task.FieldErrorf(field, "must be a day such as 2026-01-31")
 	}
-	return task.TimeOf(t.AddDate(0, 0, days)), nil
+	return task.TimeFromStd(t.AddDate(0, 0, days)), nil
 }

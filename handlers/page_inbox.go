@@ -15,11 +15,11 @@ func (s *Server) inboxPage(c echo.Context, ch views.Chrome) (templ.Component, er
 	if err != nil {
 		return nil, err
 	}
-	zone, limit := s.zoneOf(c), views.InboxFirst
+	zone, limit := s.userZone(c), views.InboxFirst
 	if q.Only != "" {
 		limit = views.InboxRows
 	}
-	p, err := s.svc.InboxPage(c.Request().Context(), actorOf(c),
+	p, err := s.svc.InboxPage(c.Request().Context(), actorFrom(c),
 		task.InboxQuery{Only: q.Only, After: q.After, Limit: limit}, views.HoursSince(ch.Now, zone))
 	if err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func (s *Server) acknowledgeNotice(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := s.svc.AcknowledgeNotice(formContext(c), actorOf(c), id); err != nil {
+	if _, err := s.svc.AcknowledgeNotice(formContext(c), actorFrom(c), id); err != nil {
 		return withBack(c, err, views.URL.Inbox())
 	}
 	return s.doneWith(c, views.URL.Inbox(), &views.Undo{Action: views.URL.NoticeAct(id, "restore")}, "Acknowledged")
@@ -85,7 +85,7 @@ func (s *Server) restoreNotice(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := s.svc.RestoreNotice(formContext(c), actorOf(c), id); err != nil {
+	if _, err := s.svc.RestoreNotice(formContext(c), actorFrom(c), id); err != nil {
 		return withBack(c, err, views.URL.Inbox())
 	}
 	return s.done(c, views.URL.Inbox(), "The notice is back in the inbox")
@@ -104,12 +104,12 @@ func (s *Server) snooze(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	zone := s.zoneOf(c)
+	zone := s.userZone(c)
 	until, err := snoozeUntil(s.svc.Now().Std().In(zone), c.FormValue("for"))
 	if err != nil {
 		return err
 	}
-	z, err := s.svc.Snooze(formContext(c), actorOf(c), kind, ref, task.TimeOf(until))
+	z, err := s.svc.Snooze(formContext(c), actorFrom(c), kind, ref, task.TimeFromStd(until))
 	if err != nil {
 		return withBack(c, err, views.URL.Inbox())
 	}
@@ -141,7 +141,7 @@ func (s *Server) wake(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.svc.Wake(formContext(c), actorOf(c), kind, ref); err != nil {
+	if err := s.svc.Wake(formContext(c), actorFrom(c), kind, ref); err != nil {
 		return withBack(c, err, views.URL.Inbox())
 	}
 	return s.done(c, views.URL.Inbox(), "It is back in your inbox")

@@ -60,7 +60,7 @@ func TestStuckTasksAreRetriedTogether(t *testing.T) {
 	var stuck []task.ID
 	for _, title := range []string{"Migrate the database", "Deploy the site"} {
 		id := y.newTask(mayaActor, task.New{Owner: "coder", Title: title, NoStart: true}).ID
-		y.runOf(id, service.Finished{
+		y.makeRun(id, service.Finished{
 			State: task.State{Status: task.RunFailed, Phase: task.PhaseError}, Reason: "exit code 1", Permanent: true,
 		}, "")
 		stuck = append(stuck, id)
@@ -109,7 +109,7 @@ func TestPausePages(t *testing.T) {
 		b.post("/agents/coder/resume").leadsTo("/agents/coder").shows("coder is no longer paused")
 	})
 	t.Run("everything stops after a page that names what runs", func(t *testing.T) {
-		y.runOf(tk.ID, service.Finished{}, "")
+		y.makeRun(tk.ID, service.Finished{}, "")
 		b.get("/scheduler/stop-everything").is(200).shows("1 run will be stopped", "Stop 1 run and pause", "Paused work")
 		b.post("/scheduler/stop-everything", "reason", "").is(422).shows("must not be blank")
 		b.post("/scheduler/stop-everything", "reason", "A leak.").leadsTo("/scheduler").shows("Stopped 1 run; Taskyard is paused",

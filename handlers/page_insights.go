@@ -20,7 +20,7 @@ type InsightsBody struct {
 	Total    task.InsightGroup   `json:"total"`
 }
 
-func (s *Server) insightsOf(ctx context.Context, f task.InsightFilter) (InsightsBody, error) {
+func (s *Server) insightsBody(ctx context.Context, f task.InsightFilter) (InsightsBody, error) {
 	in, err := s.svc.Insights(ctx, actorIn(ctx), f)
 	b := InsightsBody{Times: in.Times, Groups: []task.InsightGroup{}, Models: []task.StatRow{}, Projects: []task.StatRow{}, Total: in.Total}
 	b.Groups, b.Models, b.Projects = append(b.Groups, in.Agents...), append(b.Models, in.Models...), append(b.Projects, in.Projects...)
@@ -33,15 +33,15 @@ func (s *Server) insightsPage(c echo.Context, ch views.Chrome) (templ.Component,
 	if err != nil {
 		return nil, err
 	}
-	agents, err := s.svc.Agents(actorOf(c))
+	agents, err := s.svc.Agents(actorFrom(c))
 	if err != nil {
 		return nil, err
 	}
-	m := views.InsightsModel{Query: q, Zone: s.zoneOf(c), Agents: agentIDs(agents)}
+	m := views.InsightsModel{Query: q, Zone: s.userZone(c), Agents: agentIDs(agents)}
 	f := task.InsightFilter{From: ch.Now.Add(-span + time.Hour), Agent: q.Agent, Project: q.Project, Zone: m.Zone}
 	if f.Daily = span > 24*time.Hour; f.Daily {
-		f.From = task.TimeOf(task.Midnight(ch.Now, m.Zone).AddDate(0, 0, 1-int(span/(24*time.Hour))))
+		f.From = task.TimeFromStd(task.Midnight(ch.Now, m.Zone).AddDate(0, 0, 1-int(span/(24*time.Hour))))
 	}
-	m.Insights, err = s.svc.Insights(c.Request().Context(), actorOf(c), f)
+	m.Insights, err = s.svc.Insights(c.Request().Context(), actorFrom(c), f)
 	return views.InsightsPage(ch, m), err
 }

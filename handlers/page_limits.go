@@ -9,7 +9,7 @@ import (
 
 // limitsPage shows what is bounded, and what is used of the budgets.
 func (s *Server) limitsPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
-	ctx, a := c.Request().Context(), actorOf(c)
+	ctx, a := c.Request().Context(), actorFrom(c)
 	var m views.LimitsModel
 	for _, by := range []string{"agent", "model", "day"} {
 		u, err := s.svc.Usage(ctx, a, by, 0, 0)

@@ -15,7 +15,7 @@ func (s *Server) mergesPage(c echo.Context, ch views.Chrome) (templ.Component, e
 	if m.Before, err = queryID(c, "before"); err != nil {
 		return nil, err
 	}
-	m.Queue, m.Ended, err = s.svc.MergesOf(c.Request().Context(), actorOf(c), m.Project, m.Before, mergeRows+1)
+	m.Queue, m.Ended, err = s.svc.ProjectMerges(c.Request().Context(), actorFrom(c), m.Project, m.Before, mergeRows+1)
 	if len(m.Ended) > mergeRows {
 		m.Ended = m.Ended[:mergeRows]
 		m.Next = m.Ended[mergeRows-1].ID

@@ -15,7 +15,7 @@ import (
 func (s *Server) pausePage(c echo.Context, ch views.Chrome) (templ.Component, error) {
 	id := c.Param("id")
 	if id != "" {
-		if _, err := s.svc.Agent(actorOf(c), id); err != nil {
+		if _, err := s.svc.Agent(actorFrom(c), id); err != nil {
 			return nil, err
 		}
 	}
@@ -24,9 +24,9 @@ func (s *Server) pausePage(c echo.Context, ch views.Chrome) (templ.Component, er
 
 func (s *Server) postPause(c echo.Context) error {
 	m := views.PauseModel{Agent: c.Param("id"), Reason: text(c, "reason")}
-	_, err := s.svc.Pause(formContext(c), actorOf(c), m.Agent, m.Reason)
+	_, err := s.svc.Pause(formContext(c), actorFrom(c), m.Agent, m.Reason)
 	if e, ok := refusal(err); ok {
-		m.Errors = ui.ErrorsOf(e)
+		m.Errors = ui.FieldErrorsFrom(e)
 		return s.again(c, e, views.URL.Pause(m.Agent), func(ch views.Chrome) (templ.Component, error) { return views.PausePage(ch, m), nil })
 	}
 	if err != nil {
@@ -40,9 +40,9 @@ func (s *Server) postResume(c echo.Context) error {
 	var out task.Restarted
 	var err error
 	if restart := text(c, "restart") != ""; restart && agent == "" {
-		out, err = s.svc.ResumeAndRestart(formContext(c), actorOf(c), text(c, "reason"))
+		out, err = s.svc.ResumeAndRestart(formContext(c), actorFrom(c), text(c, "reason"))
 	} else {
-		_, err = s.svc.Resume(formContext(c), actorOf(c), agent, text(c, "reason"))
+		_, err = s.svc.Resume(formContext(c), actorFrom(c), agent, text(c, "reason"))
 	}
 	if task.IsCode(err, task.CodeNotPaused) { // somebody was faster: it is as wanted
 		return s.done(c, pausePlace(agent), "%s is no longer paused", pausedName(agent))
@@ -76,18 +76,18 @@ func (s *Server) stopPage(c echo.Context, ch views.Chrome) (templ.Component, err
 }
 
 func (s *Server) stopModel(c echo.Context) (m views.StopModel, err error) {
-	st, err := s.svc.Scheduler(c.Request().Context(), actorOf(c))
+	st, err := s.svc.Scheduler(c.Request().Context(), actorFrom(c))
 	m.Running, m.Queued = values(st.Running), len(st.Queued)
 	return m, err
 }
 
 func (s *Server) postStop(c echo.Context) error {
 	reason := text(c, "reason")
-	out, err := s.svc.StopEverything(formContext(c), actorOf(c), reason)
+	out, err := s.svc.StopEverything(formContext(c), actorFrom(c), reason)
 	if e, ok := refusal(err); ok {
 		return s.again(c, e, views.URL.StopEverything(), func(ch views.Chrome) (templ.Component, error) {
 			m, err := s.stopModel(c)
-			m.Reason, m.Errors = reason, ui.ErrorsOf(e)
+			m.Reason, m.Errors = reason, ui.FieldErrorsFrom(e)
 			return views.StopPage(ch, m), err
 		})
 	}

@@ -16,13 +16,13 @@ func (s *Server) peoplePage(c echo.Context, ch views.Chrome) (templ.Component, e
 }
 
 func (s *Server) people(c echo.Context, ch views.Chrome, m views.PeopleModel) (_ templ.Component, err error) {
-	m.People, err = s.svc.Users(c.Request().Context(), actorOf(c))
+	m.People, err = s.svc.Users(c.Request().Context(), actorFrom(c))
 	return views.PeoplePage(ch, m), err
 }
 
 func (s *Server) addPerson(c echo.Context) error {
 	m := views.PeopleModel{Name: c.FormValue("name"), Role: task.Role(c.FormValue("role"))}
-	_, err := s.svc.AddUser(formContext(c), actorOf(c), m.Name, c.FormValue("password"), m.Role)
+	_, err := s.svc.AddUser(formContext(c), actorFrom(c), m.Name, c.FormValue("password"), m.Role)
 	if err == nil {
 		return s.done(c, views.URL.Settings("people"), "Added %s", m.Name)
 	}
@@ -60,11 +60,11 @@ func (s *Server) changePerson(c echo.Context, change service.UserChange) error {
 	if err != nil {
 		return err
 	}
-	u, err := s.svc.UpdateUser(formContext(c), actorOf(c), id, change)
+	u, err := s.svc.UpdateUser(formContext(c), actorFrom(c), id, change)
 	if err != nil {
 		return s.peopleAgain(c, views.PeopleModel{Role: task.RoleOperator}, err)
 	}
-	if id == actorOf(c).UserID {
+	if id == actorFrom(c).UserID {
 		if u.DisabledAt != 0 {
 			return s.logout(c)
 		}

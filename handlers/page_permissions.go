@@ -31,7 +31,7 @@ func (s *Server) allowPermission(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	r, err := s.svc.AllowPermission(formContext(c), actorOf(c), id, n, task.Scope(c.FormValue("scope")))
+	r, err := s.svc.AllowPermission(formContext(c), actorFrom(c), id, n, task.Scope(c.FormValue("scope")))
 	if err != nil {
 		return s.decideAgain(c, id, err, views.DecideForm{Tried: "permission"})
 	}
@@ -51,7 +51,7 @@ func (s *Server) denyPermission(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	r, err := s.svc.DenyPermission(formContext(c), actorOf(c), id, n, form.Reason)
+	r, err := s.svc.DenyPermission(formContext(c), actorFrom(c), id, n, form.Reason)
 	if err != nil {
 		return s.decideAgain(c, id, err, form)
 	}

@@ -32,7 +32,7 @@ var errPlanAct = task.FieldErrorf("act", "must be move, delete or restore, with 
 
 // plan does an act, and returns the step whose panel is to be open, or -1.
 func (s *Server) plan(c echo.Context, id task.ID, act []string) (at int, said string, err error) {
-	ctx, a := formContext(c), actorOf(c)
+	ctx, a := formContext(c), actorFrom(c)
 	verb, nums, seen, err := planAct(act)
 	if err != nil {
 		return -1, "", err
@@ -73,7 +73,7 @@ func (s *Server) withPlanChange(c echo.Context, id task.ID, e *task.Error) *task
 	if e.Code != task.CodeStaleVersion {
 		return e
 	}
-	p, err := s.svc.TaskPage(c.Request().Context(), actorOf(c), id, s.zoneOf(c))
+	p, err := s.svc.TaskPage(c.Request().Context(), actorFrom(c), id, s.userZone(c))
 	if err != nil {
 		return e
 	}
@@ -92,7 +92,7 @@ func (s *Server) addStep(c echo.Context, id task.ID) (string, error) {
 		}
 		at = n
 	}
-	t, err := s.svc.InsertStep(formContext(c), actorOf(c), id, at, task.Step{Title: c.FormValue("title")})
+	t, err := s.svc.InsertStep(formContext(c), actorFrom(c), id, at, task.Step{Title: c.FormValue("title")})
 	if err == nil {
 		c.Set("anchor", stepAnchor(min(at, len(t.Steps)-1)))
 	}

@@ -16,7 +16,7 @@ import (
 const examineTime = 2 * time.Second
 
 func (s *Server) projectsPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
-	ctx, a := c.Request().Context(), actorOf(c)
+	ctx, a := c.Request().Context(), actorFrom(c)
 	list, err := s.svc.Projects(ctx, a)
 	if err != nil {
 		return nil, err
@@ -50,12 +50,12 @@ func (s *Server) newProjectPage(_ echo.Context, ch views.Chrome) (templ.Componen
 }
 
 func (s *Server) projectPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
-	ctx, a := c.Request().Context(), actorOf(c)
+	ctx, a := c.Request().Context(), actorFrom(c)
 	p, err := s.svc.Project(ctx, a, c.Param("key"))
 	if err != nil {
 		return nil, err
 	}
-	m := views.ProjectModel{Form: views.ProjectFormOf(p), Archived: p.Archived, Key: views.NewKey()}
+	m := views.ProjectModel{Form: views.NewProjectForm(p), Archived: p.Archived, Key: views.NewKey()}
 	if ch.CanAdmin && p.Repository != "" {
 		m.Findings = s.examined(ctx, a, *p)
 	}
@@ -68,7 +68,7 @@ func (s *Server) createProject(c echo.Context) error {
 }
 
 func (s *Server) updateProject(c echo.Context) error {
-	had, err := s.svc.Project(c.Request().Context(), actorOf(c), c.Param("key"))
+	had, err := s.svc.Project(c.Request().Context(), actorFrom(c), c.Param("key"))
 	if err != nil {
 		return err
 	}
@@ -87,10 +87,10 @@ func (s *Server) saveProject(c echo.Context, m views.ProjectModel, archived bool
 	if act := c.FormValue("act"); changeRows(&m.Form, act) {
 		return s.showProject(c, m, 0)
 	}
-	p, err := projectOf(m.Form)
+	p, err := projectFromForm(m.Form)
 	p.Archived = archived
 	if c.FormValue("act") == "examine" { // whatever else is wrong with it
-		m.Findings, err = s.svc.ExamineProject(c.Request().Context(), actorOf(c), task.Project{
+		m.Findings, err = s.svc.ExamineProject(c.Request().Context(), actorFrom(c), task.Project{
 			Key: "checked", Repository: p.Repository, DefaultBranch: p.DefaultBranch, BranchPrefix: p.BranchPrefix, Merge: bare(p.Merge),
 		})
 		if m.Looked = true; err == nil {
@@ -99,21 +99,21 @@ func (s *Server) saveProject(c echo.Context, m views.ProjectModel, archived bool
 	}
 	var saved *task.Project
 	if err == nil {
-		saved, err = save(formContext(c), actorOf(c), p)
+		saved, err = save(formContext(c), actorFrom(c), p)
 	}
 	e, refused := refusal(err)
 	switch {
 	case refused && e.Code == task.CodeStaleProject:
-		now, err := s.svc.Project(c.Request().Context(), actorOf(c), m.Form.Key)
+		now, err := s.svc.Project(c.Request().Context(), actorFrom(c), m.Form.Key)
 		if err != nil {
 			return err
 		}
 		m.Form.Version, m.Changed = now.Version, "Someone else has changed this project."
 		return s.showProject(c, m, statuses[e.Kind])
 	case refused:
-		m.Errors = ui.ErrorsOf(e)
+		m.Errors = ui.FieldErrorsFrom(e)
 		if p.Repository != "" && m.Errors["repository"] != "" {
-			m.Findings = s.examined(c.Request().Context(), actorOf(c), p)
+			m.Findings = s.examined(c.Request().Context(), actorFrom(c), p)
 		}
 		return s.showProject(c, m, statuses[e.Kind])
 	case err != nil:
@@ -149,7 +149,7 @@ func (s *Server) archiveProject(c echo.Context) error { return s.setArchived(c, 
 func (s *Server) restoreProject(c echo.Context) error { return s.setArchived(c, false) }
 
 func (s *Server) setArchived(c echo.Context, archived bool) error {
-	a, key := actorOf(c), c.Param("key")
+	a, key := actorFrom(c), c.Param("key")
 	p, err := s.svc.Project(c.Request().Context(), a, key)
 	if err != nil {
 		return err

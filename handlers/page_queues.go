@@ -30,7 +30,7 @@ func (s *Server) queuesPage(c echo.Context, ch views.Chrome) (templ.Component, e
 	if err != nil {
 		return nil, err
 	}
-	b, err := s.svc.Board(c.Request().Context(), actorOf(c), filter)
+	b, err := s.svc.Board(c.Request().Context(), actorFrom(c), filter)
 	if err != nil {
 		return nil, err
 	}

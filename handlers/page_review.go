@@ -55,11 +55,11 @@ func (s *Server) checkPage(c echo.Context, ch views.Chrome) (templ.Component, er
 	if err != nil {
 		return nil, err
 	}
-	t, err := s.svc.Task(c.Request().Context(), actorOf(c), id)
+	t, err := s.svc.Task(c.Request().Context(), actorFrom(c), id)
 	if err != nil {
 		return nil, err
 	}
-	run, err := s.svc.CheckRun(c.Request().Context(), actorOf(c), id, check)
+	run, err := s.svc.CheckRun(c.Request().Context(), actorFrom(c), id, check)
 	return views.CheckPage(ch, t, run), err
 }
 
@@ -80,7 +80,7 @@ func reviewQuery(c echo.Context) views.ReviewQuery {
 
 // reviewBase reads what both pages of a review show.
 func (s *Server) reviewBase(c echo.Context, id task.ID, q views.ReviewQuery) (m views.ReviewModel, err error) {
-	ctx, a := c.Request().Context(), actorOf(c)
+	ctx, a := c.Request().Context(), actorFrom(c)
 	m = views.ReviewModel{Query: q, Key: views.NewKey()}
 	if m.Task, err = s.svc.Task(ctx, a, id); err != nil {
 		return m, err
@@ -140,7 +140,7 @@ func reviewedBefore(name string, number int, results []*task.Result, comments []
 
 // review reads the page of a result, with the lines of its first files.
 func (s *Server) review(c echo.Context, id task.ID, q views.ReviewQuery) (views.ReviewModel, error) {
-	ctx, a := c.Request().Context(), actorOf(c)
+	ctx, a := c.Request().Context(), actorFrom(c)
 	m, err := s.reviewBase(c, id, q)
 	if err != nil || m.Result.Head == "" {
 		return m, err
@@ -192,7 +192,7 @@ func (s *Server) openFiles(c echo.Context, m *views.ReviewModel) error {
 // loadFile reads the lines of a file; what keeps them from being shown is
 // said in their place.
 func (s *Server) loadFile(c echo.Context, m *views.ReviewModel, f *views.ReviewFile) error {
-	got, err := s.svc.ResultDiff(c.Request().Context(), actorOf(c), m.Task.ID, m.Result.Number, m.Query.Since, f.Path, reviewContext)
+	got, err := s.svc.ResultDiff(c.Request().Context(), actorFrom(c), m.Task.ID, m.Result.Number, m.Query.Since, f.Path, reviewContext)
 	if e, ok := knownError(err); ok && e.Kind != task.NotFound {
 		f.Loaded, f.Note = true, e.Message
 		return nil
@@ -231,7 +231,7 @@ const maxMarks = 50
 // commit has touched since they were viewed are as they were; only those that
 // a rebase may have moved are compared.
 func (s *Server) markViewed(c echo.Context, m *views.ReviewModel) error {
-	ctx, a := c.Request().Context(), actorOf(c)
+	ctx, a := c.Request().Context(), actorFrom(c)
 	viewed, err := s.svc.ViewedFiles(ctx, a, m.Task.ID)
 	if err != nil || len(viewed) == 0 {
 		return err
@@ -271,7 +271,7 @@ func (s *Server) markViewed(c echo.Context, m *views.ReviewModel) error {
 // touchedSince names the files that differ between an earlier result and the
 // shown one; nil where they began at different commits, or it cannot be said.
 func (s *Server) touchedSince(c echo.Context, m *views.ReviewModel, number int) (map[string]bool, error) {
-	ctx, a := c.Request().Context(), actorOf(c)
+	ctx, a := c.Request().Context(), actorFrom(c)
 	before, err := s.svc.Result(ctx, a, m.Task.ID, number)
 	if task.IsCode(err, task.CodeResultNotFound) || err == nil && before.Base != m.Result.Base {
 		return nil, nil

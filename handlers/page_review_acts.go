@@ -33,12 +33,12 @@ func (s *Server) decideResult(c echo.Context, form, said string,
 	}
 	number, err := wholeNumber(c, "result")
 	if err == nil {
-		_, err = vote(formContext(c), actorOf(c), id, number, c.FormValue("digest"), text(c, "text"))
+		_, err = vote(formContext(c), actorFrom(c), id, number, c.FormValue("digest"), text(c, "text"))
 	}
 	if e, ok := refusal(err); ok {
 		return s.reviewAgain(c, id, e, func(m *views.ReviewModel) error {
 			if e.Kind != task.Conflict {
-				m.Form, m.Text, m.Errors = form, text(c, "text"), ui.ErrorsOf(e)
+				m.Form, m.Text, m.Errors = form, text(c, "text"), ui.FieldErrorsFrom(e)
 				return nil
 			}
 			m.Notice, m.Seen = e.Message, number
@@ -71,7 +71,7 @@ func (s *Server) differs(c echo.Context, m *views.ReviewModel, seen int) ([]stri
 	if seen == m.Result.Number {
 		return nil, nil
 	}
-	was, err := s.svc.Result(c.Request().Context(), actorOf(c), m.Task.ID, seen)
+	was, err := s.svc.Result(c.Request().Context(), actorFrom(c), m.Task.ID, seen)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ func (s *Server) draftComment(c echo.Context) error {
 	var made task.ReviewComment
 	if err == nil {
 		d.Excerpt = s.excerpt(c, id, d)
-		made, err = s.svc.DraftComment(formContext(c), actorOf(c), id, d)
+		made, err = s.svc.DraftComment(formContext(c), actorFrom(c), id, d)
 	}
 	if e, ok := refusal(err); ok {
 		return s.draftAgain(c, id, e, d)
@@ -133,7 +133,7 @@ func (s *Server) excerpt(c echo.Context, id task.ID, d task.ReviewComment) strin
 	if d.Path == "" || d.Line == 0 {
 		return ""
 	}
-	got, err := s.svc.ResultDiff(c.Request().Context(), actorOf(c), id, 0, 0, d.Path, reviewContext)
+	got, err := s.svc.ResultDiff(c.Request().Context(), actorFrom(c), id, 0, 0, d.Path, reviewContext)
 	if err != nil {
 		return "" // the comment says it without them
 	}
@@ -143,7 +143,7 @@ func (s *Server) excerpt(c echo.Context, id task.ID, d task.ReviewComment) strin
 // draftAgain shows the form of a comment with what is wrong with it.
 func (s *Server) draftAgain(c echo.Context, id task.ID, e *task.Error, d task.ReviewComment) error {
 	fill := func(m *views.ReviewModel) error {
-		m.Form, m.Draft, m.Errors = "comment", d, ui.ErrorsOf(e)
+		m.Form, m.Draft, m.Errors = "comment", d, ui.FieldErrorsFrom(e)
 		return nil
 	}
 	if d.Path == "" {
@@ -194,7 +194,7 @@ func (s *Server) editDraft(c echo.Context) error {
 	if c.FormValue("act") == "delete" {
 		said = ""
 	}
-	if err := s.svc.EditDraft(formContext(c), actorOf(c), id, comment, said); err != nil {
+	if err := s.svc.EditDraft(formContext(c), actorFrom(c), id, comment, said); err != nil {
 		return withBack(c, err, backOr(c, views.URL.Review(id, views.ReviewQuery{})))
 	}
 	if strings.TrimSpace(said) == "" {
@@ -209,7 +209,7 @@ func (s *Server) replyToComment(c echo.Context) error {
 		return err
 	}
 	state := task.CommentState(c.FormValue("state"))
-	if _, err := s.svc.ReplyReview(formContext(c), actorOf(c), id, comment, state, text(c, "text")); err != nil {
+	if _, err := s.svc.ReplyReview(formContext(c), actorFrom(c), id, comment, state, text(c, "text")); err != nil {
 		return withBack(c, err, backOr(c, views.URL.Review(id, views.ReviewQuery{})))
 	}
 	return toComment(c, id, comment)
@@ -220,7 +220,7 @@ func (s *Server) submitComments(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	n, err := s.svc.SubmitComments(formContext(c), actorOf(c), id)
+	n, err := s.svc.SubmitComments(formContext(c), actorFrom(c), id)
 	if err != nil {
 		return withBack(c, err, backOr(c, views.URL.Review(id, views.ReviewQuery{})))
 	}
@@ -239,13 +239,13 @@ func (s *Server) setViewed(c echo.Context) error {
 	}
 	file, mark := c.FormValue("path"), ""
 	if on, _ := strconv.ParseBool(c.FormValue("viewed")); on {
-		got, err := s.svc.ResultDiff(c.Request().Context(), actorOf(c), id, number, 0, file, reviewContext)
+		got, err := s.svc.ResultDiff(c.Request().Context(), actorFrom(c), id, number, 0, file, reviewContext)
 		if err != nil {
 			return withBack(c, err, views.URL.Review(id, views.ReviewQuery{}))
 		}
 		mark = viewedMark(got, number)
 	}
-	if err := s.svc.SetViewed(formContext(c), actorOf(c), id, file, mark); err != nil {
+	if err := s.svc.SetViewed(formContext(c), actorFrom(c), id, file, mark); err != nil {
 		return withBack(c, err, views.URL.Review(id, views.ReviewQuery{}))
 	}
 	return toComment(c, id, 0)
@@ -257,7 +257,7 @@ func (s *Server) setDiffView(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.svc.SetPreference(formContext(c), actorOf(c), task.PrefDiff, c.FormValue("view")); err != nil {
+	if err := s.svc.SetPreference(formContext(c), actorFrom(c), task.PrefDiff, c.FormValue("view")); err != nil {
 		return err
 	}
 	return c.Redirect(http.StatusSeeOther, backOr(c, views.URL.Review(id, views.ReviewQuery{})))

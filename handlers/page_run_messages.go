@@ -13,7 +13,7 @@ func (s *Server) sendRunMessage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	m, err := s.svc.SendRunMessage(formContext(c), actorOf(c), id, text(c, "text"))
+	m, err := s.svc.SendRunMessage(formContext(c), actorFrom(c), id, text(c, "text"))
 	if err != nil {
 		return withBack(c, err, backOr(c, views.URL.Run(id)))
 	}

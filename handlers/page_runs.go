@@ -33,7 +33,7 @@ func (s *Server) runsPage(c echo.Context, ch views.Chrome) (templ.Component, err
 	if q.Before, err = queryID(c, "before"); err != nil {
 		return nil, err
 	}
-	agents, err := s.svc.Agents(actorOf(c))
+	agents, err := s.svc.Agents(actorFrom(c))
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func (s *Server) runsPage(c echo.Context, ch views.Chrome) (templ.Component, err
 	if f.From, f.To, err = s.timeBounds(c, q.Since, q.From, q.To); err != nil {
 		return nil, err
 	}
-	runs, err := s.svc.Runs(c.Request().Context(), actorOf(c), f)
+	runs, err := s.svc.Runs(c.Request().Context(), actorFrom(c), f)
 	m := views.RunsModel{Query: q, Agents: agentIDs(agents)}
 	more := task.BudgetIn(c.Request().Context()).Cut()
 	if len(runs) > runRows {
@@ -76,12 +76,12 @@ func (s *Server) runPage(c echo.Context, ch views.Chrome) (templ.Component, erro
 	if err != nil {
 		return nil, err
 	}
-	ctx, a := c.Request().Context(), actorOf(c)
+	ctx, a := c.Request().Context(), actorFrom(c)
 	r, err := s.svc.Run(ctx, a, id)
 	if err != nil {
 		return nil, err
 	}
-	m := views.RunModel{Run: *r, Query: q, Zone: s.zoneOf(c)}
+	m := views.RunModel{Run: *r, Query: q, Zone: s.userZone(c)}
 	if def, err := s.svc.Agent(a, r.Agent); err == nil {
 		m.Agent = &def
 	}
@@ -100,7 +100,7 @@ func (s *Server) runPage(c echo.Context, ch views.Chrome) (templ.Component, erro
 	if m.Said.Messages, err = s.svc.RunMessages(ctx, a, id); err != nil {
 		return nil, err
 	}
-	at, err := s.svc.AttemptsOf(ctx, a, r)
+	at, err := s.svc.RunAttempts(ctx, a, r)
 	if err != nil {
 		return nil, err
 	}
@@ -149,11 +149,11 @@ func (s *Server) transcript(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	list, err := s.svc.TranscriptAfter(c.Request().Context(), actorOf(c), id, c.QueryParam("type"), after, streamLines)
+	list, err := s.svc.TranscriptAfter(c.Request().Context(), actorFrom(c), id, c.QueryParam("type"), after, streamLines)
 	if err != nil {
 		return err
 	}
-	return s.render(c, http.StatusOK, views.TranscriptItems(views.TranscriptView{Zone: s.zoneOf(c)}, list))
+	return s.render(c, http.StatusOK, views.TranscriptItems(views.TranscriptView{Zone: s.userZone(c)}, list))
 }
 
 // runLine shows one line of a transcript, whole.
@@ -170,11 +170,11 @@ func (s *Server) runLine(c echo.Context, ch views.Chrome) (templ.Component, erro
 	if err != nil {
 		return nil, err
 	}
-	r, err := s.svc.Run(c.Request().Context(), actorOf(c), id)
+	r, err := s.svc.Run(c.Request().Context(), actorFrom(c), id)
 	if err != nil {
 		return nil, err
 	}
-	m, err := s.svc.TranscriptLine(c.Request().Context(), actorOf(c), id, line)
+	m, err := s.svc.TranscriptLine(c.Request().Context(), actorFrom(c), id, line)
 	if err != nil {
 		return nil, err
 	}
@@ -189,7 +189,7 @@ func (s *Server) runLine(c echo.Context, ch views.Chrome) (templ.Component, erro
 func (s *Server) wholeTranscript(c echo.Context, id task.ID) error {
 	ctx := task.WithBudget(c.Request().Context(), textBytes)
 	for after, begun := task.ID(0), false; ; begun = true {
-		list, err := s.svc.Transcript(ctx, actorOf(c), id, after, transcriptLines)
+		list, err := s.svc.Transcript(ctx, actorFrom(c), id, after, transcriptLines)
 		switch {
 		case err != nil && begun:
 			s.log.Warn("transcript broke off", "run", id, "error", err)
@@ -228,7 +228,7 @@ func (s *Server) cancelRun(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := s.svc.CancelRun(formContext(c), actorOf(c), id, strings.TrimSpace(text(c, "reason"))); err != nil {
+	if _, err := s.svc.CancelRun(formContext(c), actorFrom(c), id, strings.TrimSpace(text(c, "reason"))); err != nil {
 		return withBack(c, err, backOr(c, views.URL.Run(id)))
 	}
 	return s.done(c, views.URL.Run(id), "Run %d was stopped", id)
@@ -239,7 +239,7 @@ func (s *Server) retryRun(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	r, err := s.svc.RetryRun(formContext(c), actorOf(c), id)
+	r, err := s.svc.RetryRun(formContext(c), actorFrom(c), id)
 	if err != nil {
 		return withBack(c, err, backOr(c, views.URL.Run(id)))
 	}

@@ -30,7 +30,7 @@ func (s *site) sample(mark string) (m sample) {
 		}
 	}
 	m.done = s.newTask(mayaActor, in("coder", "Ship the first version", 0)).ID
-	s.runOf(m.done, service.Finished{
+	s.makeRun(m.done, service.Finished{
 		State:   task.State{Status: task.RunCompleted, Phase: task.PhaseEnded},
 		Summary: "All of it works. " + mark, Artifacts: []string{"out/report-" + mark},
 		Usage: task.Usage{ToolCalls: 12, TokensIn: 42000, TokensOut: 6100, CostUSD: 0.31},
@@ -43,7 +43,7 @@ func (s *site) sample(mark string) (m sample) {
 
 	m.stuck = s.newTask(mayaActor, in("coder", "Migrate the database", 4)).ID
 	for range 3 {
-		m.failed = s.runOf(m.stuck, service.Finished{
+		m.failed = s.makeRun(m.stuck, service.Finished{
 			State:  task.State{Status: task.RunFailed, Phase: task.PhaseError},
 			Reason: "exit code 1: " + mark, Permanent: true,
 		}, mark)
@@ -61,12 +61,12 @@ func (s *site) sample(mark string) (m sample) {
 	_, err = s.svc.Ask(ctx, asAgent("planner"), m.asked, "Blue or green? "+mark, false)
 	s.ok(err)
 	s.ok2(s.svc.Comment(ctx, mayaActor, m.stuck, "Please look at the **log**: "+mark))
-	m.ended = s.runOf(m.parent, service.Finished{
+	m.ended = s.makeRun(m.parent, service.Finished{
 		State:   task.State{Status: task.RunCompleted, Phase: task.PhaseEnded},
 		Summary: "Planned it in three steps. " + mark, Usage: task.Usage{ToolCalls: 4, TokensIn: 9000, TokensOut: 900},
 	}, mark)
 	m.work = s.newTask(mayaActor, in("coder", "Add a dark mode to the settings page", 6)).ID
-	m.running = s.runOf(m.work, service.Finished{}, mark)
+	m.running = s.makeRun(m.work, service.Finished{}, mark)
 	s.newTask(mayaActor, in("pull", "Answer the mail of a customer", 2))
 	s.newTask(mayaActor, in("reviewer", "Look at the new endpoints", 2))
 	_, err = s.svc.Tick(ctx, "cron")
@@ -89,9 +89,9 @@ func (s *site) ok2(_ any, err error) {
 	s.ok(err)
 }
 
-// runOf makes a run of a task by hand, with a transcript, and ends it unless f
+// makeRun makes a run of a task by hand, with a transcript, and ends it unless f
 // names no end.
-func (s *site) runOf(id task.ID, f service.Finished, mark string) task.ID {
+func (s *site) makeRun(id task.ID, f service.Finished, mark string) task.ID {
 	s.t.Helper()
 	ctx := context.Background()
 	r, err := s.svc.RunNow(ctx, mayaActor, id)

@@ -14,7 +14,7 @@ import (
 const shownTicks = 5
 
 func (s *Server) schedulerPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
-	st, err := s.svc.Scheduler(c.Request().Context(), actorOf(c))
+	st, err := s.svc.Scheduler(c.Request().Context(), actorFrom(c))
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func jobRows(jobs []task.JobInfo, st service.SchedulerState) []views.JobRow {
 }
 
 func (s *Server) tickNow(c echo.Context) error {
-	res, err := s.svc.Tick(c.Request().Context(), actorOf(c).Name)
+	res, err := s.svc.Tick(c.Request().Context(), actorFrom(c).Name)
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ func (s *Server) searchPage(c echo.Context, ch views.Chrome) (templ.Component, e
 		return views.SearchPage(ch, m), nil
 	}
 	m.Places = views.Places(ch, m.Query)
-	agents, err := s.svc.Agents(actorOf(c))
+	agents, err := s.svc.Agents(actorFrom(c))
 	if err != nil {
 		return nil, err
 	}
@@ -44,10 +44,10 @@ func (s *Server) searchPage(c echo.Context, ch views.Chrome) (templ.Component, e
 
 // findTasks finds the task of a number and tasks by their words.
 func (s *Server) findTasks(c echo.Context, m *views.SearchModel) error {
-	ctx, a := c.Request().Context(), actorOf(c)
+	ctx, a := c.Request().Context(), actorFrom(c)
 	if id, err := task.ParseID(strings.TrimPrefix(m.Query, "#")); err == nil {
 		t, err := s.svc.Task(ctx, a, id)
-		if err != nil && kindOf(err) != task.NotFound {
+		if err != nil && errorKind(err) != task.NotFound {
 			return err
 		}
 		if err == nil {

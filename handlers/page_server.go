@@ -14,7 +14,7 @@ func (s *Server) serverPage(c echo.Context, ch views.Chrome) (templ.Component, e
 }
 
 func (s *Server) server(c echo.Context, ch views.Chrome, m views.ServerModel) (_ templ.Component, err error) {
-	if m.Settings, err = s.svc.Settings(c.Request().Context(), actorOf(c)); err != nil {
+	if m.Settings, err = s.svc.Settings(c.Request().Context(), actorFrom(c)); err != nil {
 		return nil, err
 	}
 	m.Servers, err = s.svc.Servers(c.Request().Context())
@@ -24,7 +24,7 @@ func (s *Server) server(c echo.Context, ch views.Chrome, m views.ServerModel) (_
 // setSettings takes the fields of the form that were changed: each comes with
 // what it was when the page was made. An empty one returns to its default.
 func (s *Server) setSettings(c echo.Context) error {
-	ctx, a := formContext(c), actorOf(c)
+	ctx, a := formContext(c), actorFrom(c)
 	list, err := s.svc.Settings(ctx, a)
 	if err != nil {
 		return err
@@ -59,6 +59,6 @@ func (s *Server) setSettings(c echo.Context) error {
 	if !ok {
 		return err
 	}
-	m.Errors = ui.ErrorsOf(e)
+	m.Errors = ui.FieldErrorsFrom(e)
 	return s.again(c, e, views.URL.Settings("server"), func(ch views.Chrome) (templ.Component, error) { return s.server(c, ch, m) })
 }

@@ -20,21 +20,21 @@ func (s *Server) profilePage(c echo.Context, ch views.Chrome) (templ.Component, 
 }
 
 func (s *Server) profile(c echo.Context) (views.ProfileModel, error) {
-	a := actorOf(c)
-	list, err := s.sessionsOf(c)
+	a := actorFrom(c)
+	list, err := s.userSessions(c)
 	return views.ProfileModel{User: task.User{ID: a.UserID, Name: strings.TrimPrefix(a.Name, "user:"), Role: a.Role}, Sessions: list}, err
 }
 
 // setKeys turns single-key shortcuts on or off for the person.
 func (s *Server) setKeys(c echo.Context) error {
-	if err := s.svc.SetPreference(formContext(c), actorOf(c), task.PrefKeys, c.FormValue("keys")); err != nil {
+	if err := s.svc.SetPreference(formContext(c), actorFrom(c), task.PrefKeys, c.FormValue("keys")); err != nil {
 		return err
 	}
 	return s.done(c, views.URL.Settings("appearance"), "Saved the keyboard shortcuts")
 }
 
 func (s *Server) changePassword(c echo.Context) error {
-	err := s.svc.ChangePassword(formContext(c), actorOf(c), c.FormValue("current"), c.FormValue("password"), s.sessionHash(c))
+	err := s.svc.ChangePassword(formContext(c), actorFrom(c), c.FormValue("current"), c.FormValue("password"), s.sessionHash(c))
 	if err == nil {
 		return s.done(c, views.URL.Settings(""), "Changed the password; your other sessions have ended")
 	}
@@ -70,7 +70,7 @@ func oneProblem(e *task.Error) (field, message string) {
 }
 
 func (s *Server) signOutEverywhere(c echo.Context) error {
-	if err := s.svc.SignOutEverywhere(c.Request().Context(), actorOf(c)); err != nil {
+	if err := s.svc.SignOutEverywhere(c.Request().Context(), actorFrom(c)); err != nil {
 		return err
 	}
 	return s.signedOut(c)
@@ -82,7 +82,7 @@ func (s *Server) endSession(c echo.Context) error {
 	if hash == s.sessionHash(c) {
 		return s.logout(c)
 	}
-	if err := s.svc.SignOut(c.Request().Context(), actorOf(c), hash); err != nil {
+	if err := s.svc.SignOut(c.Request().Context(), actorFrom(c), hash); err != nil {
 		return err
 	}
 	return s.done(c, views.URL.Settings(""), "Signed out that browser")
@@ -113,7 +113,7 @@ func (s *Server) aboutPage(c echo.Context, ch views.Chrome) (templ.Component, er
 	servers, err := s.svc.Servers(c.Request().Context())
 	m := views.AboutModel{
 		Build: aboutBuild(s.opt.Build), Schema: int(ab.SchemaVersion), Engine: ab.Engine.Name,
-		DBBytes: ab.Engine.Bytes, StartedAt: task.TimeOf(s.started),
+		DBBytes: ab.Engine.Bytes, StartedAt: task.TimeFromStd(s.started),
 		Counts: []views.Tally{
 			{Name: "Tasks", N: ab.Counts.Tasks},
 			{Name: "In history", N: ab.Counts.Archived},

@@ -42,7 +42,7 @@ func (s *Server) updateStep(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	ctx, a := formContext(c), actorOf(c)
+	ctx, a := formContext(c), actorFrom(c)
 	if tick := c.FormValue("done"); tick != "" {
 		done := tick == "true"
 		_, err := s.svc.EditStep(ctx, a, t.ID, m.Index, task.StepSeen{Title: c.FormValue("seen")}, task.StepPatch{Done: &done})
@@ -60,7 +60,7 @@ func (s *Server) updateStep(c echo.Context) error {
 	if c.FormValue("inline") != "" {
 		return s.stepInline(c, m, err)
 	}
-	m.Errors = problemsOf(err)
+	m.Errors = fieldErrors(err)
 	return s.stepDone(c, m, err, sprintf("Saved step %d", m.Index+1))
 }
 
@@ -101,14 +101,14 @@ func (s *Server) createSubtask(c echo.Context) error {
 	prio, err := wholeNumber(c, "priority")
 	var sub *task.Task
 	if err == nil {
-		sub, err = s.svc.CreateSubtask(formContext(c), actorOf(c), t.ID, m.Index,
+		sub, err = s.svc.CreateSubtask(formContext(c), actorFrom(c), t.ID, m.Index,
 			task.New{Title: m.Sub.Title, Owner: m.Sub.Owner, Description: m.Sub.Description, Priority: prio})
 	}
 	said := ""
 	if err == nil {
 		said = sprintf("Delegated step %d as #%d", m.Index+1, sub.ID)
 	}
-	m.SubErrors = problemsOf(err)
+	m.SubErrors = fieldErrors(err)
 	return s.stepDone(c, m, err, said)
 }
 
@@ -123,7 +123,7 @@ func (s *Server) stepDone(c echo.Context, m views.StepModel, err error, said str
 		return err
 	}
 	if e.Kind == task.Conflict { // the form that was sent may be gone
-		m.Errors, m.SubErrors = ui.ErrorsOf(e), nil
+		m.Errors, m.SubErrors = ui.FieldErrorsFrom(e), nil
 		if m.Task.Steps[m.Index].TaskID != 0 && m.Sub.Owner != "" {
 			m.Unsaved = unsavedText(c)
 		}

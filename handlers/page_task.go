@@ -44,8 +44,8 @@ func taskView(c echo.Context) (v views.TaskView, err error) {
 
 // taskModel reads all that the page of a task shows.
 func (s *Server) taskModel(c echo.Context, id task.ID, v views.TaskView) (m views.TaskModel, err error) {
-	ctx, a := c.Request().Context(), actorOf(c)
-	p, err := s.svc.TaskPage(ctx, a, id, s.zoneOf(c))
+	ctx, a := c.Request().Context(), actorFrom(c)
+	p, err := s.svc.TaskPage(ctx, a, id, s.userZone(c))
 	if err != nil {
 		return m, err
 	}
@@ -73,7 +73,7 @@ func (s *Server) taskModel(c echo.Context, id task.ID, v views.TaskView) (m view
 	if err := s.tab(c, &m, p); err != nil || p.Task.Status.Archived() {
 		return m, err
 	}
-	m.Why, m.Undo = p.Why, views.UndoOf(p.Events, a.Name, s.svc.Now())
+	m.Why, m.Undo = p.Why, views.FindUndo(p.Events, a.Name, s.svc.Now())
 	if m.Agents, err = s.agentOptions(c); err != nil || p.Place == 0 {
 		return m, err
 	}
@@ -85,14 +85,14 @@ func (s *Server) taskModel(c echo.Context, id task.ID, v views.TaskView) (m view
 
 // tab reads what the open tab shows besides.
 func (s *Server) tab(c echo.Context, m *views.TaskModel, p servicePage) (err error) {
-	ctx, a := c.Request().Context(), actorOf(c)
+	ctx, a := c.Request().Context(), actorFrom(c)
 	switch {
 	case m.View.Tab == "transcript" && len(p.Runs) > 0:
 		r := p.Runs[0]
 		if p.OpenRun != nil && p.OpenRun.Status == task.RunRunning {
 			r = p.OpenRun
 		}
-		m.Transcript = &views.RunModel{Run: *r, Zone: s.zoneOf(c)}
+		m.Transcript = &views.RunModel{Run: *r, Zone: s.userZone(c)}
 		m.Transcript.Part, err = s.svc.TranscriptPart(ctx, a, r.ID, task.TranscriptQuery{})
 	case m.View.Tab == "subtasks":
 		m.Below, m.BelowNext, err = s.subtasks(c, m.Task.ID, m.View.After)
@@ -103,7 +103,7 @@ func (s *Server) tab(c echo.Context, m *views.TaskModel, p servicePage) (err err
 // subtasks is a page of all subtasks by their numbers, and after which one the
 // next page begins.
 func (s *Server) subtasks(c echo.Context, id, after task.ID) (list []*task.Task, next task.ID, err error) {
-	ctx, a := c.Request().Context(), actorOf(c)
+	ctx, a := c.Request().Context(), actorFrom(c)
 	open, err := s.svc.Subtasks(ctx, a, id, after, true, taskRows+1)
 	if err != nil {
 		return nil, 0, err
@@ -173,7 +173,7 @@ func (s *Server) taskTyped(c echo.Context, id task.ID, typed views.TaskEntries) 
 
 // typedErrors puts an error beside the one form that was sent.
 func typedErrors(e *task.Error, typed views.TaskEntries) ui.FieldErrors {
-	fe := ui.ErrorsOf(e)
+	fe := ui.FieldErrorsFrom(e)
 	for to, from := range typed.Errors {
 		fe = renamed(fe, from, to)
 	}

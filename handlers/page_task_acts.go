@@ -11,7 +11,7 @@ import (
 )
 
 func (s *Server) runNow(c echo.Context, id task.ID) (string, error) {
-	r, err := s.svc.RunNow(formContext(c), actorOf(c), id)
+	r, err := s.svc.RunNow(formContext(c), actorFrom(c), id)
 	if err != nil {
 		return "", err
 	}
@@ -20,7 +20,7 @@ func (s *Server) runNow(c echo.Context, id task.ID) (string, error) {
 
 func (s *Server) startTask(c echo.Context, id task.ID) (string, error) {
 	status := string(task.Active)
-	_, err := s.svc.UpdateTask(formContext(c), actorOf(c), id, task.Patch{Status: &status})
+	_, err := s.svc.UpdateTask(formContext(c), actorFrom(c), id, task.Patch{Status: &status})
 	return sprintf("Started #%d", id), err
 }
 
@@ -32,7 +32,7 @@ func allowChecks(c echo.Context) {
 
 func (s *Server) completeTask(c echo.Context, id task.ID) (string, error) {
 	allowChecks(c)
-	tk, err := s.svc.CompleteTask(formContext(c), actorOf(c), id, text(c, "summary"), 0)
+	tk, err := s.svc.CompleteTask(formContext(c), actorFrom(c), id, text(c, "summary"), 0)
 	switch {
 	case err != nil:
 		return "", err
@@ -45,6 +45,6 @@ func (s *Server) completeTask(c echo.Context, id task.ID) (string, error) {
 }
 
 func (s *Server) releaseClaim(c echo.Context, id task.ID) (string, error) {
-	_, err := s.svc.ReleaseClaim(formContext(c), actorOf(c), id, 0)
+	_, err := s.svc.ReleaseClaim(formContext(c), actorFrom(c), id, 0)
 	return "Released the claim", err
 }

@@ -11,7 +11,7 @@ import (
 // comment leads to what was said: by that scripts know that a draft has done
 // its work.
 func (s *Server) comment(c echo.Context, id task.ID) (string, error) {
-	m, err := s.svc.Comment(formContext(c), actorOf(c), id, text(c, "content"))
+	m, err := s.svc.Comment(formContext(c), actorFrom(c), id, text(c, "content"))
 	c.Set("anchor", "#msg-"+m.ID.String())
 	return "Commented", err
 }
@@ -21,7 +21,7 @@ func commentEntries(c echo.Context) views.TaskEntries {
 }
 
 func (s *Server) reply(c echo.Context, id task.ID) (string, error) {
-	m, err := s.svc.Reply(formContext(c), actorOf(c), id, text(c, "content"))
+	m, err := s.svc.Reply(formContext(c), actorFrom(c), id, text(c, "content"))
 	c.Set("anchor", "#msg-"+m.ID.String())
 	return "Answered", err
 }

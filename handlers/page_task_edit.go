@@ -15,7 +15,7 @@ import (
 
 func (s *Server) editPage(c echo.Context, ch views.Chrome, t *task.Task) (templ.Component, error) {
 	agents, err := s.agentOptions(c)
-	return views.EditPage(ch, views.EditOf(t, agents)), err
+	return views.EditPage(ch, views.NewEditModel(t, agents)), err
 }
 
 func (s *Server) editTask(c echo.Context) error {
@@ -49,7 +49,7 @@ func (s *Server) editTask(c echo.Context) error {
 		if c.Request().Form.Has("project") {
 			p.Project = &m.Project
 		}
-		saved, err = s.svc.UpdateTask(formContext(c), actorOf(c), t.ID, p)
+		saved, err = s.svc.UpdateTask(formContext(c), actorFrom(c), t.ID, p)
 	}
 	if err == nil {
 		if t.Version == m.Version && saved.Version != t.Version {
@@ -68,13 +68,13 @@ func (s *Server) editAgain(c echo.Context, m views.EditModel, err error) error {
 	if !ok {
 		return err
 	}
-	m.Errors = ui.ErrorsOf(e)
+	m.Errors = ui.FieldErrorsFrom(e)
 	return s.again(c, e, views.URL.TaskAct(m.Task.ID, "edit"), func(ch views.Chrome) (_ templ.Component, err error) {
 		if m.Agents, err = s.agentOptions(c); err != nil {
 			return nil, err
 		}
 		if e.Code == task.CodeStaleVersion {
-			p, err := s.svc.TaskPage(c.Request().Context(), actorOf(c), m.Task.ID, s.zoneOf(c))
+			p, err := s.svc.TaskPage(c.Request().Context(), actorFrom(c), m.Task.ID, s.userZone(c))
 			if err != nil {
 				return nil, err
 			}
@@ -198,9 +198,9 @@ func fieldTexts(t *task.Task, field string, p task.Patch) (now, want string) {
 // returns its text before and after. Changes of other fields meanwhile do not
 // matter.
 func (s *Server) patchSeen(c echo.Context, id task.ID, field, was string, p task.Patch) (before, after string, err error) {
-	ctx, a := formContext(c), actorOf(c)
+	ctx, a := formContext(c), actorFrom(c)
 	for range editTries {
-		page, e := s.svc.TaskPage(ctx, a, id, s.zoneOf(c))
+		page, e := s.svc.TaskPage(ctx, a, id, s.userZone(c))
 		if e != nil {
 			return "", "", e
 		}

@@ -25,7 +25,7 @@ func (s *Server) taskParam(c echo.Context) (*task.Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.svc.Task(c.Request().Context(), actorOf(c), id)
+	return s.svc.Task(c.Request().Context(), actorFrom(c), id)
 }
 
 func (s *Server) movePage(c echo.Context, ch views.Chrome, t *task.Task) (templ.Component, error) {
@@ -37,7 +37,7 @@ func (s *Server) movePage(c echo.Context, ch views.Chrome, t *task.Task) (templ.
 const maxCanceled = 50
 
 func (s *Server) cancelPage(c echo.Context, ch views.Chrome, t *task.Task) (templ.Component, error) {
-	below, err := s.svc.OpenBelow(c.Request().Context(), actorOf(c), t.ID)
+	below, err := s.svc.OpenBelow(c.Request().Context(), actorFrom(c), t.ID)
 	m := views.CancelModel{Task: t, Count: len(below), Subtasks: below[:min(len(below), maxCanceled)]}
 	for _, tk := range append(below, t) {
 		if tk.OpenRunID != 0 {
@@ -48,15 +48,15 @@ func (s *Server) cancelPage(c echo.Context, ch views.Chrome, t *task.Task) (temp
 }
 
 func (s *Server) postCancel(c echo.Context, id task.ID) (string, error) {
-	out, err := s.svc.CancelTask(formContext(c), actorOf(c), id, text(c, "reason"))
+	out, err := s.svc.CancelTask(formContext(c), actorFrom(c), id, text(c, "reason"))
 	if n := len(out.Canceled); n > 1 {
 		return sprintf("Canceled #%d and %s", id, ui.Count(n-1, "subtask", "subtasks")), err
 	}
 	return sprintf("Canceled #%d", id), err
 }
 
-// problemsOf are the problems of a form, by field.
-func problemsOf(err error) ui.FieldErrors {
+// fieldErrors returns the problems of a form, by field.
+func fieldErrors(err error) ui.FieldErrors {
 	e, _ := refusal(err)
-	return ui.ErrorsOf(e)
+	return ui.FieldErrorsFrom(e)
 }

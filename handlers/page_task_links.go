@@ -11,16 +11,16 @@ import (
 )
 
 func (s *Server) addResource(c echo.Context, id task.ID) (string, error) {
-	_, err := s.svc.AddResource(formContext(c), actorOf(c), id, resourceOf(c))
+	_, err := s.svc.AddResource(formContext(c), actorFrom(c), id, resourceFromForm(c))
 	return "Added a link", err
 }
 
-func resourceOf(c echo.Context) task.Resource {
+func resourceFromForm(c echo.Context) task.Resource {
 	return task.Resource{Type: c.FormValue("type"), Value: c.FormValue("value"), Label: c.FormValue("label")}
 }
 
 func resourceEntries(c echo.Context) views.TaskEntries {
-	return views.TaskEntries{Resource: resourceOf(c), Errors: ui.FieldErrors{}}
+	return views.TaskEntries{Resource: resourceFromForm(c), Errors: ui.FieldErrors{}}
 }
 
 // editResource changes one link or file; the form says which of the two it is.
@@ -37,7 +37,7 @@ func (s *Server) editResource(c echo.Context) error {
 	if strings.HasPrefix(r.Value, "/") {
 		r.Type = "file"
 	}
-	_, err = s.svc.UpdateResource(formContext(c), actorOf(c), id, n, c.FormValue("had"), r)
+	_, err = s.svc.UpdateResource(formContext(c), actorFrom(c), id, n, c.FormValue("had"), r)
 	if e, ok := refusal(err); ok {
 		typed := views.TaskEntries{Resource: r, ResourceAt: n + 1, Errors: ui.FieldErrors{}}
 		if e.Field == "index" { // no form is there to tell it
@@ -56,7 +56,7 @@ func (s *Server) removeResource(c echo.Context, id task.ID) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	t, err := s.svc.Task(c.Request().Context(), actorOf(c), id)
+	t, err := s.svc.Task(c.Request().Context(), actorFrom(c), id)
 	if err != nil {
 		return "", err
 	}
@@ -64,6 +64,6 @@ func (s *Server) removeResource(c echo.Context, id task.ID) (string, error) {
 	if v := c.FormValue("value"); v != "" && n < len(t.Resources) && t.Resources[n].Value != v {
 		return "", task.Errorf(task.Conflict, task.CodeStaleVersion, "The links of this task have changed since you looked; look again")
 	}
-	_, err = s.svc.RemoveResource(formContext(c), actorOf(c), id, n)
+	_, err = s.svc.RemoveResource(formContext(c), actorFrom(c), id, n)
 	return "Removed a link", err
 }

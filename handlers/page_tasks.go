@@ -13,7 +13,7 @@ import (
 
 func (s *Server) tasksPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
 	f := queueFilter(c)
-	agents, err := s.svc.Agents(actorOf(c))
+	agents, err := s.svc.Agents(actorFrom(c))
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func (s *Server) follow(c echo.Context, m *views.NewTaskModel, id string) error 
 	if err != nil {
 		return task.FieldErrorf("follow", "%s", err)
 	}
-	old, err := s.svc.Task(c.Request().Context(), actorOf(c), n)
+	old, err := s.svc.Task(c.Request().Context(), actorFrom(c), n)
 	if err != nil {
 		return err
 	}
@@ -69,16 +69,16 @@ func (s *Server) createTask(c echo.Context) error {
 	prio, err := wholeNumber(c, "priority")
 	var first []task.ID
 	if err == nil {
-		first, err = idWords("blockedBy", m.BlockedBy)
+		first, err = parseIDs("blockedBy", m.BlockedBy)
 	}
 	var t *task.Task
 	if err == nil {
 		in := s.newTask(c, &m, prio)
 		in.BlockedBy = first
-		t, err = s.svc.CreateTask(ctx, actorOf(c), in)
+		t, err = s.svc.CreateTask(ctx, actorFrom(c), in)
 	}
 	if e, ok := refusal(err); ok {
-		m.Errors = ui.ErrorsOf(e)
+		m.Errors = ui.FieldErrorsFrom(e)
 		return s.again(c, e, views.URL.NewTask(""), func(ch views.Chrome) (p templ.Component, err error) {
 			m.Agents, err = s.agentOptions(c)
 			return views.NewTaskPage(ch, m), err
@@ -112,11 +112,11 @@ func (s *Server) newTask(c echo.Context, m *views.NewTaskModel, prio int) task.N
 
 // agentOptions are the agents as choices of an owner.
 func (s *Server) agentOptions(c echo.Context) ([]views.AgentOption, error) {
-	agents, err := s.svc.Agents(actorOf(c))
+	agents, err := s.svc.Agents(actorFrom(c))
 	if err != nil {
 		return nil, err
 	}
-	o, err := s.svc.Overview(c.Request().Context(), actorOf(c))
+	o, err := s.svc.Overview(c.Request().Context(), actorFrom(c))
 	list := make([]views.AgentOption, len(agents))
 	for i, a := range agents {
 		l := o.Loads[a.ID]

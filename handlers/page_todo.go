@@ -20,7 +20,7 @@ func (s *Server) todoModel(c echo.Context, agent string) (m views.TodoModel, err
 	for at < len(todoSizes)-1 && todoSizes[at] < wanted {
 		at++
 	}
-	ctx, a := c.Request().Context(), actorOf(c)
+	ctx, a := c.Request().Context(), actorFrom(c)
 	list, err := s.svc.TodoCall(ctx, a, agent, task.TodoCall{Op: task.TodoList, Limit: todoSizes[at]})
 	if err != nil {
 		return m, err
@@ -46,7 +46,7 @@ func (s *Server) postTodo(c echo.Context) error {
 	if !s.svc.KnowsAgent(id) {
 		return task.Errorf(task.NotFound, task.CodeAgentNotFound, "Agent not found: %s", id)
 	}
-	got, err := s.svc.TodoCall(formContext(c), actorOf(c), id, call)
+	got, err := s.svc.TodoCall(formContext(c), actorFrom(c), id, call)
 	if err != nil {
 		return s.todoAgain(c, id, entry, err)
 	}

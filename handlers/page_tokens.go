@@ -17,11 +17,11 @@ func (s *Server) tokensPage(c echo.Context, ch views.Chrome) (templ.Component, e
 
 func (s *Server) tokens(c echo.Context, ch views.Chrome, m views.TokensModel) (templ.Component, error) {
 	var err error
-	if m.Tokens, err = s.svc.Tokens(c.Request().Context(), actorOf(c)); err != nil {
+	if m.Tokens, err = s.svc.Tokens(c.Request().Context(), actorFrom(c)); err != nil {
 		return nil, err
 	}
 	if ch.CanAdmin {
-		agents, err := s.svc.Agents(actorOf(c))
+		agents, err := s.svc.Agents(actorFrom(c))
 		if err != nil {
 			return nil, err
 		}
@@ -36,7 +36,7 @@ func (s *Server) createToken(c echo.Context) error {
 	f := views.TokenForm{
 		Name: c.FormValue("name"), Scope: c.FormValue("scope"), ActAs: c.FormValue("act_as") != "",
 		Agent: c.FormValue("agent"), Days: c.FormValue("days"),
-		Own: c.FormValue("own") != "" || !actorOf(c).May(task.Admin),
+		Own: c.FormValue("own") != "" || !actorFrom(c).May(task.Admin),
 	}
 	in := service.NewToken{Name: f.Name, Scope: f.Scope, Own: f.Own}
 	if f.Scope == "agent" {
@@ -61,7 +61,7 @@ func (s *Server) createToken(c echo.Context) error {
 
 // freshToken makes a token, with its secret.
 func (s *Server) freshToken(c echo.Context, in service.NewToken) (*views.FreshToken, error) {
-	made, err := s.svc.CreateToken(formContext(c), actorOf(c), in)
+	made, err := s.svc.CreateToken(formContext(c), actorFrom(c), in)
 	return &views.FreshToken{Token: made.Token, Secret: made.Secret, URL: s.baseURL(c)}, err
 }
 
@@ -95,7 +95,7 @@ func (s *Server) revokeToken(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.svc.RevokeToken(formContext(c), actorOf(c), id); err != nil {
+	if err := s.svc.RevokeToken(formContext(c), actorFrom(c), id); err != nil {
 		return withBack(c, err, views.URL.Settings("tokens"))
 	}
 	return s.done(c, views.URL.Settings("tokens"), "Revoked the token")

@@ -13,7 +13,7 @@ func (s *Server) guide(c echo.Context, ch views.Chrome) (*views.Guide, error) {
 	if ch.Prefs[task.PrefGuide] == "off" || !s.opt.Demo && !ch.CanWrite {
 		return nil, nil
 	}
-	f, err := s.svc.Firsts(c.Request().Context(), actorOf(c), s.opt.Demo)
+	f, err := s.svc.Firsts(c.Request().Context(), actorFrom(c), s.opt.Demo)
 	if err != nil || !s.opt.Demo && (!f.New || f.Task && f.Worked && f.Decided) {
 		return nil, err
 	}
@@ -22,7 +22,7 @@ func (s *Server) guide(c echo.Context, ch views.Chrome) (*views.Guide, error) {
 
 // endTour dismisses the guide for the person.
 func (s *Server) endTour(c echo.Context) error {
-	if err := s.svc.SetPreference(formContext(c), actorOf(c), task.PrefGuide, "off"); err != nil {
+	if err := s.svc.SetPreference(formContext(c), actorFrom(c), task.PrefGuide, "off"); err != nil {
 		return err
 	}
 	return s.done(c, views.URL.Inbox(), "Dismissed the guide")

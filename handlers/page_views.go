@@ -21,7 +21,7 @@ func (s *Server) saveView(c echo.Context) error {
 	if err != nil {
 		return withBack(c, err, home)
 	}
-	v, err := s.svc.SaveView(formContext(c), actorOf(c), c.FormValue("name"), path)
+	v, err := s.svc.SaveView(formContext(c), actorFrom(c), c.FormValue("name"), path)
 	if err != nil {
 		return withBack(c, err, home)
 	}
@@ -34,9 +34,9 @@ func listPath(s string) (string, error) {
 	switch {
 	case err != nil || u.IsAbs() || u.Host != "":
 	case u.Path == views.URL.Tasks(views.TaskListFilter{}):
-		return views.URL.Tasks(filterOf(u.Query()).From("")), nil
+		return views.URL.Tasks(filterFromQuery(u.Query()).From("")), nil
 	case u.Path == views.URL.Queues(views.QueueFilter{}):
-		return views.URL.Queues(filterOf(u.Query()).From("")), nil
+		return views.URL.Queues(filterFromQuery(u.Query()).From("")), nil
 	}
 	return "", task.FieldErrorf("path", "must be the address of the queues or of the tasks")
 }
@@ -46,7 +46,7 @@ func (s *Server) renameView(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v, err := s.svc.RenameView(formContext(c), actorOf(c), id, c.FormValue("name"))
+	v, err := s.svc.RenameView(formContext(c), actorFrom(c), id, c.FormValue("name"))
 	if e, ok := refusal(err); ok {
 		return s.again(c, e, views.URL.Views(), func(ch views.Chrome) (templ.Component, error) {
 			return views.ViewsPage(ch, views.ViewsModel{Views: ch.Views, Of: id, Name: c.FormValue("name"), Error: e.Message}), nil
@@ -63,7 +63,7 @@ func (s *Server) deleteView(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v, err := s.svc.DeleteView(formContext(c), actorOf(c), id)
+	v, err := s.svc.DeleteView(formContext(c), actorFrom(c), id)
 	if err != nil {
 		return withBack(c, err, views.URL.Views())
 	}

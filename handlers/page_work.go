@@ -12,7 +12,7 @@ func (s *Server) diff(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	w, err := s.svc.Work(c.Request().Context(), actorOf(c), id, true)
+	w, err := s.svc.Work(c.Request().Context(), actorFrom(c), id, true)
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ func TestWhatARunChangedOnItsPage(t *testing.T) {
 	y := newSite(t)
 	b := y.maya()
 	tk := y.newTask(mayaActor, task.New{Owner: "coder", Title: "The work"})
-	run := y.runOf(tk.ID, service.Finished{
+	run := y.makeRun(tk.ID, service.Finished{
 		State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}, Summary: "x",
 		Work: &task.Work{
 			Total: 1, Branch: "taskyard/run-1", Repository: "/srv/repo",

@@ -75,7 +75,7 @@ func TestRunsAndTheirTranscripts(t *testing.T) {
 	y := newSite(t)
 	b := y.maya()
 	tk := y.newTask(mayaActor, task.New{Owner: "coder", Title: "The work"})
-	failed := y.runOf(tk.ID, service.Finished{
+	failed := y.makeRun(tk.ID, service.Finished{
 		State:  task.State{Status: task.RunFailed, Phase: task.PhaseError},
 		Reason: "exit code 2", Permanent: true,
 	}, "mark")

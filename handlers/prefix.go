@@ -11,9 +11,9 @@ import (
 // there is no such path: requests lose it here, and links in headers and pages
 // get it here, so that no page, redirect or form has to know it.
 
-// prefixOf returns the path of the public address, without a slash at its end;
+// pathPrefix returns the path of the public address, without a slash at its end;
 // "" for the root of a host.
-func prefixOf(publicURL string) string {
+func pathPrefix(publicURL string) string {
 	u, err := url.Parse(publicURL)
 	if err != nil {
 		return ""

@@ -76,8 +76,8 @@ func changeRows(f *views.ProjectForm, act string) bool {
 	return false
 }
 
-// projectOf is the project that a form describes. Errors name its fields.
-func projectOf(f views.ProjectForm) (task.Project, error) {
+// projectFromForm returns the project that a form describes. Errors name its fields.
+func projectFromForm(f views.ProjectForm) (task.Project, error) {
 	var bad task.Problems
 	number := func(field, s string) int {
 		if s = strings.TrimSpace(s); s == "" {

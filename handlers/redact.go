@@ -18,7 +18,7 @@ import (
 // tool is. Its events, results and errors come from its runner, which does the
 // same.
 func (s *Server) redact(c echo.Context) error {
-	r, a := c.Request(), actorOf(c)
+	r, a := c.Request(), actorFrom(c)
 	run := a.RunID
 	if a.Role == task.RoleWorker && strings.HasPrefix(c.Path(), "/api/worker/runs/:id/") {
 		run, _ = task.ParseID(c.Param("id")) // what is none is refused later

@@ -81,8 +81,8 @@ func cased(word string, i int) string {
 	return string(b)
 }
 
-// cpuOf runs fn on a thread of its own and returns the CPU time that it took.
-func cpuOf(fn func()) time.Duration {
+// cpuTime runs fn on a thread of its own and returns the CPU time that it took.
+func cpuTime(fn func()) time.Duration {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	var a, b unix.Rusage
@@ -114,7 +114,7 @@ func TestABodyFullOfMistakesIsRefusedCheaply(t *testing.T) {
 		for name, body := range bodies {
 			took, status, size := time.Hour, 0, 0
 			for try := 0; try < 3 && took > refuseBudget; try++ { // another process may have had the cache
-				took = min(took, cpuOf(func() {
+				took = min(took, cpuTime(func() {
 					rec := s.serve("admin", method, filled(path, "1", "0"), body)
 					status, size = rec.Code, rec.Body.Len()
 				}))

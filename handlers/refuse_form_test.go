@@ -82,7 +82,7 @@ func TestAFormFullOfMistakesIsRefusedCheaply(t *testing.T) {
 					req.AddCookie(c)
 				}
 				rec := httptest.NewRecorder()
-				took = min(took, cpuOf(func() { y.srv.ServeHTTP(rec, req) }))
+				took = min(took, cpuTime(func() { y.srv.ServeHTTP(rec, req) }))
 				status, size = rec.Code, rec.Body.Len()
 			}
 			worst = max(worst, took)

@@ -51,7 +51,7 @@ func (s *Server) render(c echo.Context, status int, page templ.Component) error 
 
 // chrome gathers what every page shows around its own content.
 func (s *Server) chrome(c echo.Context) (views.Chrome, error) {
-	a := actorOf(c)
+	a := actorFrom(c)
 	ctx := c.Request().Context()
 	ch := s.bareChrome(c)
 	if a.Role == task.RoleNone {
@@ -107,7 +107,7 @@ func (s *Server) chrome(c echo.Context) (views.Chrome, error) {
 
 // bareChrome is chrome without a look into the store.
 func (s *Server) bareChrome(c echo.Context) views.Chrome {
-	a := actorOf(c)
+	a := actorFrom(c)
 	ch := views.Chrome{
 		User: strings.TrimPrefix(a.Name, "user:"), Role: a.Role, FormToken: s.formToken(c), Now: s.svc.Now(),
 		Gen: s.svc.Hub().Generation(), Drawn: &s.drawn, Path: c.Request().URL.RequestURI(),
@@ -120,7 +120,7 @@ func (s *Server) bareChrome(c echo.Context) views.Chrome {
 		ch.From = localPath(b)
 	}
 	ch.Plain = s.plain(c)
-	ch.Theme, ch.Zone = themeOf(c), browserZone(c)
+	ch.Theme, ch.Zone = themeFromCookie(c), browserZone(c)
 	return ch
 }
 
@@ -224,7 +224,7 @@ func problemMessage(p *Problem) string {
 // whoMay are the roles of people that may do what this caller may not.
 func (s *Server) whoMay(c echo.Context, p *Problem) []task.Role {
 	need, known := s.perms[c.Request().Method+" "+c.Path()]
-	if p.Status != http.StatusForbidden || !known || actorOf(c).May(need) {
+	if p.Status != http.StatusForbidden || !known || actorFrom(c).May(need) {
 		return nil
 	}
 	var list []task.Role
@@ -248,5 +248,5 @@ func idParam(c echo.Context, name string) (task.ID, error) {
 // formContext gives the writes of a form its idempotency key, so that a
 // triple click is one act.
 func formContext(c echo.Context) context.Context {
-	return withKey(c.Request(), actorOf(c), c.FormValue("_key"), c.Request().PostForm.Encode())
+	return withKey(c.Request(), actorFrom(c), c.FormValue("_key"), c.Request().PostForm.Encode())
 }

@@ -91,7 +91,7 @@ func New(opt Options) (*Server, error) {
 		opt.MCP = http.NotFoundHandler()
 	}
 	s := &Server{
-		opt: opt, prefix: prefixOf(opt.PublicURL), svc: opt.Service, log: opt.Log, echo: echo.New(), origin: http.NewCrossOriginProtection(),
+		opt: opt, prefix: pathPrefix(opt.PublicURL), svc: opt.Service, log: opt.Log, echo: echo.New(), origin: http.NewCrossOriginProtection(),
 		perms: map[string]task.Perm{}, started: time.Now(), gate: newGate(),
 	}
 	var err error

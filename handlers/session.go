@@ -153,7 +153,7 @@ func (s *Server) loadSession(c echo.Context) error {
 	}
 	a, err := s.svc.UserActor(ctx, task.ID(uid), c.RealIP())
 	if err != nil {
-		if kindOf(err) == task.Unauthorized {
+		if errorKind(err) == task.Unauthorized {
 			return s.sessions.Destroy(ctx)
 		}
 		return err
@@ -201,9 +201,9 @@ func (s *Server) signIn(c echo.Context, u task.User) error {
 	return nil
 }
 
-// sessionsOf lists the live sessions of the caller, the latest used first.
-func (s *Server) sessionsOf(c echo.Context) ([]views.Session, error) {
-	stored, err := s.svc.Sessions(c.Request().Context(), actorOf(c))
+// userSessions lists the live sessions of the caller, the latest used first.
+func (s *Server) userSessions(c echo.Context) ([]views.Session, error) {
+	stored, err := s.svc.Sessions(c.Request().Context(), actorFrom(c))
 	if err != nil {
 		return nil, err
 	}
@@ -223,16 +223,16 @@ func (s *Server) sessionsOf(c echo.Context) ([]views.Session, error) {
 		v.SeenAt, v.SignedInAt = s.svc.Now().Add(-idle), task.Time(since)
 		v.Address, _ = values[keyAddress].(string)
 		program, _ := values[keyProgram].(string)
-		v.Browser, v.System = browserOf(program)
+		v.Browser, v.System = parseBrowser(program)
 		list = append(list, v)
 	}
 	slices.SortStableFunc(list, func(a, b views.Session) int { return cmp.Compare(b.SeenAt, a.SeenAt) })
 	return list, nil
 }
 
-// browserOf is the browser and the system that a User-Agent header names, each
+// parseBrowser returns the browser and the system that a User-Agent header names, each
 // "" where it does not.
-func browserOf(header string) (browser, system string) {
+func parseBrowser(header string) (browser, system string) {
 	ua := useragent.Parse(header)
 	return headerText(ua.Name), headerText(ua.OS)
 }

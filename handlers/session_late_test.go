@@ -85,7 +85,7 @@ func TestAStreamEndsWithTheRoleThatItWasOpenedWith(t *testing.T) {
 	viewer := task.RoleViewer
 	_, err = y.svc.UpdateUser(ctx, mayaActor, u.ID, service.UserChange{Role: &viewer})
 	y.ok(err)
-	if _, _, err := y.srv.enterStream(c); kindOf(err) != task.Unauthorized {
+	if _, _, err := y.srv.enterStream(c); errorKind(err) != task.Unauthorized {
 		t.Errorf("a stream is opened with the role of before: %v", err)
 	}
 }

@@ -56,7 +56,7 @@ func (s *Server) activity(c echo.Context, m *views.TaskModel) error {
 		keep = maxLive
 		q.Limit = keep + 1
 	}
-	got, err := s.svc.Stream(c.Request().Context(), actorOf(c), m.Task.ID, q)
+	got, err := s.svc.Stream(c.Request().Context(), actorFrom(c), m.Task.ID, q)
 	if err != nil {
 		return err
 	}

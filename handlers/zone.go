@@ -8,9 +8,9 @@ import (
 	"taskyard/task"
 )
 
-// zoneOf is the time zone of the person who asks: the one that they chose,
+// userZone returns the time zone of the person who asks: the one that they chose,
 // else that of their browser; without either, that of the server.
-func (s *Server) zoneOf(c echo.Context) *time.Location {
+func (s *Server) userZone(c echo.Context) *time.Location {
 	if p, err := s.preferences(c); err == nil { // what is wrong with the store is told elsewhere
 		if z, ok := task.Zone(p[task.PrefZone]); ok {
 			return z

@@ -92,8 +92,8 @@ func (b Backup) after(file string) []string {
 // many bytes it has.
 func (b Backup) newest() (at task.Time, size int64) {
 	for _, f := range b.files() {
-		if fi, err := os.Stat(f); err == nil && task.TimeOf(fi.ModTime()) >= at {
-			at, size = task.TimeOf(fi.ModTime()), fi.Size()
+		if fi, err := os.Stat(f); err == nil && task.TimeFromStd(fi.ModTime()) >= at {
+			at, size = task.TimeFromStd(fi.ModTime()), fi.Size()
 		}
 	}
 	return at, size

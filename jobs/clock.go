@@ -264,7 +264,7 @@ func (c *clock) once(ctx context.Context, jb job) {
 	took := time.Since(start)
 
 	c.mu.Lock()
-	info.Running, info.LastAt, info.Took, info.Failure = false, task.TimeOf(start), took, ""
+	info.Running, info.LastAt, info.Took, info.Failure = false, task.TimeFromStd(start), took, ""
 	info.Runs++
 	if err != nil {
 		info.Failure = err.Error()
@@ -300,7 +300,7 @@ func (c *clock) next(name string) task.Time {
 	if err != nil {
 		return 0
 	}
-	return task.TimeOf(t)
+	return task.TimeFromStd(t)
 }
 
 func (c *clock) infos() []task.JobInfo {

@@ -244,7 +244,7 @@ func TestJobRunsOnceAtATime(t *testing.T) {
 	})
 }
 
-func TestJobsAreToldOf(t *testing.T) {
+func TestJobsAreDescribed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, time.UTC, job{name: "fails", about: "does nothing", every: 5 * time.Minute, run: func(context.Context) error {
@@ -261,23 +261,24 @@ func TestJobsAreToldOf(t *testing.T) {
 		synctest.Wait()
 		infos := b.infos()
 		want := task.JobInfo{
-			Name: "fails", About: "does nothing", Schedule: "every 5 min", LastAt: task.TimeOf(start.Add(5 * time.Minute)), Took: 3 * time.Second,
-			Failure: "disk full", Runs: 1, Next: task.TimeOf(start.Add(10 * time.Minute)),
+			Name: "fails", About: "does nothing", Schedule: "every 5 min",
+			LastAt: task.TimeFromStd(start.Add(5 * time.Minute)), Took: 3 * time.Second,
+			Failure: "disk full", Runs: 1, Next: task.TimeFromStd(start.Add(10 * time.Minute)),
 		}
 		if infos[0] != want {
 			t.Errorf("told %+v, want %+v", infos[0], want)
 		}
-		if got, want := infos[1].Next, task.TimeOf(time.Date(2000, 1, 1, 3, 30, 0, 0, time.UTC)); got != want ||
+		if got, want := infos[1].Next, task.TimeFromStd(time.Date(2000, 1, 1, 3, 30, 0, 0, time.UTC)); got != want ||
 			infos[1].Schedule != "30 3 * * *" {
 			t.Errorf("nightly is told as %+v, want next %v", infos[1], want)
 		}
-		if _, err := b.find("nothing"); kindOf(err) != task.NotFound {
+		if _, err := b.find("nothing"); errorKind(err) != task.NotFound {
 			t.Errorf("an unknown job: %v", err)
 		}
 	})
 }
 
-func kindOf(err error) task.Kind {
+func errorKind(err error) task.Kind {
 	var e *task.Error
 	if errors.As(err, &e) {
 		return e.Kind

@@ -157,7 +157,7 @@ func TestThePlanOfTicks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	evening := task.TimeOf(time.Date(2026, 3, 2, 21, 30, 0, 0, time.UTC))
+	evening := task.TimeFromStd(time.Date(2026, 3, 2, 21, 30, 0, 0, time.UTC))
 	if got := plan(evening).String(); got != "2026-03-03T06:00:00.000Z" {
 		t.Errorf("after %s comes %s", evening, got)
 	}

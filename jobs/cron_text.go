@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// cronWords says a cron line as people do, such as "every hour from 6:00 to
-// 21:00", or "" where that would not be shorter than the line.
-func cronWords(line string) string {
+// cronText describes a cron line as people do, such as "every hour from 6:00 to
+// 21:00"; "" where that would not be shorter than the line.
+func cronText(line string) string {
 	f := strings.Fields(line)
 	if len(f) != 5 {
 		return ""
 	}
-	at, single := timeWords(f[0], f[1])
-	days, ok := dayWords(f[2], f[3], f[4])
+	at, single := timeText(f[0], f[1])
+	days, ok := dayText(f[2], f[3], f[4])
 	switch {
 	case at == "" || !ok:
 		return ""
@@ -27,8 +27,9 @@ func cronWords(line string) string {
 	return at + " " + days
 }
 
-// timeWords says minute and hour; single: it is certain times of a day.
-func timeWords(minute, hour string) (words string, single bool) {
+// timeText describes minute and hour; single reports whether it is certain
+// times of a day.
+func timeText(minute, hour string) (words string, single bool) {
 	if every, ok := step(minute); ok {
 		words = "every minute"
 		if every > 1 {
@@ -71,13 +72,14 @@ func timeWords(minute, hour string) (words string, single bool) {
 	return "at " + listed(times), true
 }
 
-// dayWords says the days, "" for every day; not ok: too odd for words.
-func dayWords(dom, month, dow string) (words string, ok bool) {
+// dayText describes the days, "" for every day; ok is false if that would be
+// too long.
+func dayText(dom, month, dow string) (words string, ok bool) {
 	switch {
 	case dom == "*" && month == "*" && dow == "*":
 		return "", true
 	case dom == "*" && month == "*":
-		return weekdayWords(dow)
+		return weekdayText(dow)
 	case dow != "*":
 		return "", false
 	}
@@ -95,7 +97,7 @@ func dayWords(dom, month, dow string) (words string, ok bool) {
 	return fmt.Sprintf("on %d %s", day, time.Month(m)), true
 }
 
-func weekdayWords(dow string) (string, bool) {
+func weekdayText(dow string) (string, bool) {
 	if from, to, ok := span(dow, 7); ok && strings.Contains(dow, "-") {
 		return fmt.Sprintf("from %s to %s", time.Weekday(from%7), time.Weekday(to%7)), true
 	}

@@ -2,7 +2,7 @@ package jobs
 
 import "testing"
 
-func TestCronInWords(t *testing.T) {
+func TestCronText(t *testing.T) {
 	for line, want := range map[string]string{
 		"0 6-21 * * *":     "every hour from 6:00 to 21:00",
 		"15 6-21 * * 1-5":  "every hour from 6:15 to 21:15 from Monday to Friday",
@@ -37,7 +37,7 @@ func TestCronInWords(t *testing.T) {
 		"0 0 x 3 *":        "",
 		"99999999999999 ?": "",
 	} {
-		if got := cronWords(line); got != want {
+		if got := cronText(line); got != want {
 			t.Errorf("%q is %q, want %q", line, got, want)
 		}
 	}

@@ -151,7 +151,7 @@ func (j *Jobs) outcome(ctx context.Context, start *service.Start, sink *sink) ru
 		Earlier: earlier,
 		Lease:   start.Run.Lease, Heartbeats: heartbeats, Waits: waits, RunID: start.Run.ID, RunFolders: folders, TaskID: start.Run.TaskID,
 		Title: start.Run.TaskTitle, Attempt: start.Run.Attempt, Plan: start.Spec, URL: j.opt.URL, Token: start.Token,
-		Inbox: inbox, Dir: j.dirOf(start.Run), Secrets: j.opt.Secrets(), Unconfined: j.opt.Unconfined,
+		Inbox: inbox, Dir: j.runDir(start.Run), Secrets: j.opt.Secrets(), Unconfined: j.opt.Unconfined,
 	}
 	if start.Run.Session != "" {
 		spec.Session, spec.Former = start.Run.Session, spec.Dir

@@ -261,7 +261,7 @@ func Ticks(line string, loc *time.Location) (func(after task.Time) task.Time, er
 		if next.IsZero() {
 			return 0
 		}
-		return task.TimeOf(next)
+		return task.TimeFromStd(next)
 	}, nil
 }
 
@@ -271,7 +271,7 @@ func (j *Jobs) Window() string {
 	if !p.Enabled {
 		return "off: no ticks and no wakes"
 	}
-	words, zone := cronWords(p.Cron), p.Location.String()
+	words, zone := cronText(p.Cron), p.Location.String()
 	if words == "" {
 		words = p.Cron
 	}

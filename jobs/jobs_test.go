@@ -89,7 +89,7 @@ func TestRunJob(t *testing.T) {
 	})
 	t.Run("an unknown job is not found", func(t *testing.T) {
 		y := newInstance(t, setup{})
-		if err := y.jobs.RunJob("coffee"); kindOf(err) != task.NotFound {
+		if err := y.jobs.RunJob("coffee"); errorKind(err) != task.NotFound {
 			t.Errorf("%v", err)
 		}
 	})

@@ -72,7 +72,7 @@ func (s *sink) ReleaseTurn() {
 func (s *sink) Event(e runner.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lines = append(s.lines, task.Message{Role: task.SpeakerOf(e.Type), Type: e.Type, Content: e.Text, Data: e.Data})
+	s.lines = append(s.lines, task.Message{Role: task.EventSpeaker(e.Type), Type: e.Type, Content: e.Text, Data: e.Data})
 	if len(s.lines) >= flushAt {
 		s.flushLocked()
 		return

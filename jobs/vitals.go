@@ -32,7 +32,7 @@ func (j *Jobs) Vitals() task.Vitals {
 	for _, info := range j.clock.infos() {
 		if info.Name == task.JobTick {
 			v.TickAt = info.LastAt
-			due := nextOf(p.Cron, p.Location, later(since, info.LastAt))
+			due := nextTime(p.Cron, p.Location, later(since, info.LastAt))
 			if leads && !due.IsZero() && now.After(due.Add(tickGrace)) && !info.Running {
 				v.Late[task.JobTick] = "the tick of " + due.Format(time.RFC3339) + " did not come"
 			}
@@ -45,9 +45,9 @@ func (j *Jobs) Vitals() task.Vitals {
 	if !leads {
 		return v
 	}
-	due := nextOf(p.Backup.Cron, p.Location, later(since, v.BackupAt))
+	due := nextTime(p.Backup.Cron, p.Location, later(since, v.BackupAt))
 	if !due.IsZero() {
-		due = nextOf(p.Backup.Cron, p.Location, due)
+		due = nextTime(p.Backup.Cron, p.Location, due)
 	}
 	if !due.IsZero() && now.After(due.Add(backupGrace)) {
 		v.Late[task.JobBackup] = "two scheduled backups in a row are missing, the last of " +
@@ -56,8 +56,8 @@ func (j *Jobs) Vitals() task.Vitals {
 	return v
 }
 
-// nextOf is when a cron line fires after a moment, zero for never.
-func nextOf(line string, loc *time.Location, after time.Time) time.Time {
+// nextTime returns when a cron line fires next after a moment, zero for never.
+func nextTime(line string, loc *time.Location, after time.Time) time.Time {
 	w, err := newWallCron(line, loc)
 	if err != nil {
 		return time.Time{}

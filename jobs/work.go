@@ -9,8 +9,8 @@ import (
 	"taskyard/task"
 )
 
-// dirOf is the private folder of a start of a run.
-func (j *Jobs) dirOf(r *task.Run) string {
+// runDir returns the private folder of a start of a run.
+func (j *Jobs) runDir(r *task.Run) string {
 	return filepath.Join(j.opt.RunsDir, r.FolderName())
 }
 
@@ -65,6 +65,6 @@ func (j *Jobs) salvage(ctx context.Context, r *task.Run) *task.Work {
 	}
 	return runner.Salvage(ctx, runner.Spec{
 		RunID: r.ID, RunFolders: folders, Lease: r.Lease, Title: r.TaskTitle,
-		Plan: *r.Spec, Dir: j.dirOf(r), Secrets: j.opt.Secrets(),
+		Plan: *r.Spec, Dir: j.runDir(r), Secrets: j.opt.Secrets(),
 	})
 }

@@ -26,14 +26,14 @@ func Execute(ctx context.Context, r Runner, spec Spec, sink Sink) (Outcome, erro
 		return supervise.Canceled(context.Cause(ctx)), nil
 	}
 	if why := notShared(r, spec); why != "" {
-		repository, tree := task.WorktreeOf(spec.Plan.Workspace)
+		repository, tree := task.ParseWorktree(spec.Plan.Workspace)
 		if !tree || supervise.CheckWorkspace(repository) != nil {
 			spec.Plan.Workspace = "" // it was named for the machine of the other run
 		}
 		spec.Shared, spec.Plan.ReadOnly = "", false // what it gets is its own
 		sink.Event(Event{Type: EventLog, Text: "It works apart from run " + spec.Plan.SharedRun.String() + ", which delegated it: " + why + "."})
 	}
-	o := spaceOf(spec)
+	o := workspaceOptions(spec)
 	if len(spec.Plan.Setup) > 0 {
 		o.Prepare = func(ctx context.Context, folder, home string) error { return setUp(ctx, spec, sink, folder, home) }
 	}
@@ -126,10 +126,10 @@ func sharedDir(spec Spec) string { return filepath.Join(filepath.Dir(spec.Dir), 
 // Salvage keeps and returns what an interrupted run, whose server or worker
 // stopped, left in its worktree; nil if it left nothing.
 func Salvage(ctx context.Context, spec Spec) *task.Work {
-	return workspace.Salvage(ctx, spaceOf(spec))
+	return workspace.Salvage(ctx, workspaceOptions(spec))
 }
 
-func spaceOf(spec Spec) workspace.Options {
+func workspaceOptions(spec Spec) workspace.Options {
 	o := workspace.Options{
 		Run: spec.RunID, Origin: spec.Origin, Lease: spec.Lease, Agent: spec.Plan.Agent,
 		Workspace: spec.Plan.Workspace, Dir: spec.Dir, Redact: supervise.NewRedactor(spec).Text,

@@ -58,7 +58,7 @@ func NewProber(sources []Source, tell func()) *Prober {
 func unprobed(sources []Source, probing bool) []*probed {
 	list := make([]*probed, len(sources))
 	for i, s := range sources {
-		list[i] = &probed{Source: s, info: infoOf(s, capabilities(s.Kind))}
+		list[i] = &probed{Source: s, info: toRunnerInfo(s, capabilities(s.Kind))}
 		list[i].info.Probing = probing
 	}
 	return list
@@ -143,14 +143,14 @@ func (p *Prober) stale(k *probed) bool {
 
 // moved reports whether the program's file is another one than it was.
 func (p *Prober) moved(k *probed) bool {
-	now := fileOf(k.Argv)
+	now := programState(k.Argv)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return now != k.file
 }
 
-// fileOf identifies the state of a program's file; "" is none.
-func fileOf(argv []string) string {
+// programState identifies the state of a program's file; "" is none.
+func programState(argv []string) string {
 	path, err := supervise.LookPath(argv)
 	if err != nil {
 		return ""
@@ -198,15 +198,15 @@ func (p *Prober) probe(ctx context.Context, k *probed) {
 	s := k.Source
 	within, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
-	file, found := fileOf(s.Argv), capabilities(s.Kind)
+	file, found := programState(s.Argv), capabilities(s.Kind)
 	if s.Runner != nil {
 		found = s.Runner.Probe(within)
 	}
 	if ctx.Err() != nil {
 		return
 	}
-	info := infoOf(s, found)
-	info.ProbedAt = task.TimeOf(time.Now())
+	info := toRunnerInfo(s, found)
+	info.ProbedAt = task.TimeFromStd(time.Now())
 	p.mu.Lock()
 	k.info, k.file, k.busy = info, file, false
 	p.mu.Unlock()
@@ -222,7 +222,7 @@ func capabilities(kind string) Probe {
 	return k.Capabilities
 }
 
-func infoOf(s Source, found Probe) task.RunnerInfo {
+func toRunnerInfo(s Source, found Probe) task.RunnerInfo {
 	kind, _ := FindKind(s.Kind)
 	info := task.RunnerInfo{
 		Title: kind.Title, Lack: kind.Lack,

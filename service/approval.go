@@ -68,11 +68,11 @@ func (tx *txn) approvable(id task.ID, in Approve) (*task.Run, *task.Task, task.L
 	if err != nil {
 		return nil, nil, limits, err
 	}
-	spec, err := tx.specOf(def, tx.s.runner(def.Runner), tk, r)
+	spec, err := tx.runSpec(def, tx.s.runner(def.Runner), tk, r)
 	if err != nil {
 		return nil, nil, limits, err
 	}
-	if hashOf(spec) != r.Approval.Version {
+	if specHash(spec) != r.Approval.Version {
 		if err := tx.refreeze(r, spec, v.why); err != nil {
 			return nil, nil, limits, err
 		}
@@ -152,7 +152,8 @@ func (tx *txn) refreeze(r *task.Run, spec task.Spec, why string) error {
 		}
 	}
 	r.Spec, r.Limits, r.Model, r.DefinitionHash = &spec, spec.Limits, spec.Model, spec.DefinitionHash
-	r.Approval, r.PendingDecision = &task.Approval{Version: hashOf(spec), ExpiresAt: tx.Now.Add(tx.s.config().ApprovalExpires), Why: why}, nil
+	r.Approval = &task.Approval{Version: specHash(spec), ExpiresAt: tx.Now.Add(tx.s.config().ApprovalExpires), Why: why}
+	r.PendingDecision = nil
 	if ok, err := tx.SetApproval(r, task.PhaseApproval); err != nil || !ok {
 		return orEnded(r, err)
 	}
@@ -183,7 +184,7 @@ func (tx *txn) approve(r *task.Run, tk *task.Task, limits task.Limits, in Approv
 		return nil, orEnded(r, err)
 	}
 	if in.Scope == task.ScopeTask {
-		if err := tx.SetGrant(tk.ID, grantOf(*r.Spec, tk), tx.actor.Name, in.Limits); err != nil {
+		if err := tx.SetGrant(tk.ID, grantHash(*r.Spec, tk), tx.actor.Name, in.Limits); err != nil {
 			return nil, err
 		}
 		if err := tx.DropAllContributions(tk.ID); err != nil {

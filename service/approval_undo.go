@@ -168,11 +168,11 @@ func (tx *txn) takeEffect(r *task.Run) error {
 	if err != nil {
 		return err
 	}
-	spec, err := tx.specOf(def, tx.s.runner(def.Runner), tk, r)
+	spec, err := tx.runSpec(def, tx.s.runner(def.Runner), tk, r)
 	if err != nil {
 		return err
 	}
-	if hashOf(spec) != r.Approval.Version {
+	if specHash(spec) != r.Approval.Version {
 		return tx.refreeze(r, spec, v.why)
 	}
 	limits, err := r.Spec.Limits.Tighten(h.Limits)

@@ -229,10 +229,10 @@ func TestADecisionNeedsTheRightOfWhoMadeIt(t *testing.T) {
 	}
 	decisions := map[string]func(y *instance, a task.Actor, id task.ID) error{
 		"approval": func(y *instance, a task.Actor, id task.ID) error {
-			return errOf(y.s.ApproveRun(y.ctx(), a, id, Approve{Undo: undo, Scope: task.ScopeTask}))
+			return onlyErr(y.s.ApproveRun(y.ctx(), a, id, Approve{Undo: undo, Scope: task.ScopeTask}))
 		},
 		"denial": func(y *instance, a task.Actor, id task.ID) error {
-			return errOf(y.s.DenyRun(y.ctx(), a, id, "no", undo))
+			return onlyErr(y.s.DenyRun(y.ctx(), a, id, "no", undo))
 		},
 	}
 	lost := map[string]struct {

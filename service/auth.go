@@ -167,7 +167,7 @@ func (s *Service) Authenticate(ctx context.Context, secret, addr string) (task.A
 		return task.Actor{}, errTokenEnded
 	}
 	s.auth.touch(tok.ID, s.Now())
-	role, agent, actAs := task.ActorOf(tok.Scope)
+	role, agent, actAs := task.ParseScope(tok.Scope)
 	a := task.Actor{Role: role, ActAs: actAs, TokenID: tok.ID, UserID: tok.UserID, RunID: tok.RunID, Addr: addr}
 	switch {
 	case agent != "":

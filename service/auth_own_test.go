@@ -35,7 +35,7 @@ func TestUseCasesAreClosedToAgentsWithTheirOwnTasksAlone(t *testing.T) {
 			refused(t, err, task.CodeForbidden, "agent own sees its own tasks only (capabilities: tasks:own)")
 		}
 	}
-	for name, call := range y.changesOf(own, tk) {
+	for name, call := range y.agentChanges(own, tk) {
 		t.Run(name+" of a stranger's task", func(t *testing.T) { refused(t, call(), task.CodeTaskNotFound) })
 	}
 	_, err := y.s.CreateSubtask(y.ctx(), own, tk.ID, 0, task.New{Title: "x"})

@@ -144,7 +144,7 @@ func (tx *txn) updateUser(u task.User, c UserChange, hash string) (task.User, er
 		if err := tx.SetRole(u.ID, *c.Role); err != nil {
 			return u, err
 		}
-		if err := tx.endCallsOf(u.ID); err != nil {
+		if err := tx.endUserCalls(u.ID); err != nil {
 			return u, err
 		}
 	}
@@ -244,7 +244,7 @@ func (s *Service) Sessions(ctx context.Context, a task.Actor) ([]db.Session, err
 // Error: NotFound when it has ended already, or is another person's.
 func (s *Service) SignOut(ctx context.Context, a task.Actor, hash string) error {
 	return change(ctx, s, a, func(tx *txn) error {
-		was, err := tx.DropSessionOf(a.UserID, hash)
+		was, err := tx.DropUserSession(a.UserID, hash)
 		if err != nil {
 			return err
 		}
@@ -268,7 +268,7 @@ func (s *Service) Session(ctx context.Context, hash string) (data []byte, ok boo
 // SaveSession writes a browser session of a person (0: nobody yet).
 func (s *Service) SaveSession(ctx context.Context, hash string, user task.ID, data []byte, expires time.Time) error {
 	return s.db.Write(ctx, func(tx *db.Tx) error {
-		return tx.SaveSession(hash, user, db.Session{Data: data, Expires: task.TimeOf(expires)})
+		return tx.SaveSession(hash, user, db.Session{Data: data, Expires: task.TimeFromStd(expires)})
 	})
 }
 
@@ -276,7 +276,7 @@ func (s *Service) SaveSession(ctx context.Context, hash string, user task.ID, da
 // ended.
 func (s *Service) KeepSession(ctx context.Context, hash string, data []byte, expires time.Time) (kept bool, err error) {
 	err = s.db.Write(ctx, func(tx *db.Tx) (err error) {
-		kept, err = tx.KeepSession(hash, db.Session{Data: data, Expires: task.TimeOf(expires)})
+		kept, err = tx.KeepSession(hash, db.Session{Data: data, Expires: task.TimeFromStd(expires)})
 		return err
 	})
 	return kept, err

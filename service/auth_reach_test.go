@@ -6,8 +6,8 @@ import (
 	"taskyard/task"
 )
 
-// changesOf is each way in which an agent changes a task, but for canceling.
-func (y *instance) changesOf(a task.Actor, tk *task.Task) map[string]func() error {
+// agentChanges returns each way in which an agent changes a task, but for canceling.
+func (y *instance) agentChanges(a task.Actor, tk *task.Task) map[string]func() error {
 	return map[string]func() error{
 		"update":   func() error { _, err := y.s.UpdateTask(y.ctx(), a, tk.ID, task.Patch{Priority: ptr(1)}); return err },
 		"owner":    func() error { _, err := y.s.UpdateTask(y.ctx(), a, tk.ID, task.Patch{Owner: ptr("coder")}); return err },
@@ -47,7 +47,7 @@ func TestNoRunChangesATaskOnWhichAnotherRunWorks(t *testing.T) {
 	st := y.start()
 	other, theirs, _ := y.inRun("planner")
 	for what, tk := range map[string]*task.Task{"which it created": made, "of another run of its agent": other} {
-		for name, call := range y.changesOf(own, tk) {
+		for name, call := range y.agentChanges(own, tk) {
 			t.Run(name+" of a task "+what, func(t *testing.T) {
 				last := y.lastEvent()
 				if err := call(); err == nil {
@@ -87,7 +87,7 @@ func TestARunReachesItsTaskAndWhatItBroughtAbout(t *testing.T) {
 	})
 	t.Run("no other task of its agent, nor one that its agent once created", func(t *testing.T) {
 		for _, s := range strange {
-			for name, call := range y.changesOf(own, s) {
+			for name, call := range y.agentChanges(own, s) {
 				if name == "move" && s.Owner != own.Name {
 					continue
 				}

@@ -24,7 +24,7 @@ var errSessionEnded = task.Errorf(task.Unauthorized, task.CodeUnauthorized, "The
 // person.
 type credential struct{ token, user task.ID }
 
-func credentialOf(a task.Actor) credential {
+func actorCredential(a task.Actor) credential {
 	if a.TokenID != 0 {
 		return credential{token: a.TokenID}
 	}
@@ -101,7 +101,7 @@ func lasts(rx *db.Rx, c credential) (bool, error) {
 // SQLite is found at the caller's next write.
 func (s *Service) WhileValid(ctx context.Context, a task.Actor) (context.Context, context.CancelFunc) {
 	ctx, end := context.WithCancelCause(ctx)
-	c := credentialOf(a)
+	c := actorCredential(a)
 	if c == (credential{}) {
 		return ctx, func() { end(nil) }
 	}
@@ -156,7 +156,7 @@ func mayRevoke(a task.Actor, tok task.Token) bool {
 // revokePerson revokes the own tokens of a person who is disabled: they do not
 // come back with the person.
 func (tx *txn) revokePerson(id task.ID) error {
-	list, err := tx.ValidTokensOf(id)
+	list, err := tx.ValidUserTokens(id)
 	if err != nil {
 		return err
 	}
@@ -168,10 +168,10 @@ func (tx *txn) revokePerson(id task.ID) error {
 	return nil
 }
 
-// endCallsOf ends the calls and streams that the own tokens of a person hold
+// endUserCalls ends the calls and streams that the own tokens of a person hold
 // open: the next ones have the rights of the new role.
-func (tx *txn) endCallsOf(id task.ID) error {
-	list, err := tx.ValidTokensOf(id)
+func (tx *txn) endUserCalls(id task.ID) error {
+	list, err := tx.ValidUserTokens(id)
 	for _, tok := range list {
 		tx.news.Cuts = append(tx.news.Cuts, task.Cut{Token: tok.ID, Role: true})
 	}
@@ -186,11 +186,11 @@ func (tx *txn) revoke(tok task.Token, c changes) error {
 	if err := tx.event(task.EvTokenRevoked, task.Event{Agent: tok.Agent}, c); err != nil {
 		return err
 	}
-	return tx.endRunsOf(tok)
+	return tx.endTokenRuns(tok)
 }
 
-// endRunsOf ends the runs that are executed under a token.
-func (tx *txn) endRunsOf(tok task.Token) error {
+// endTokenRuns ends the runs that are executed under a token.
+func (tx *txn) endTokenRuns(tok task.Token) error {
 	if tok.RunID != 0 {
 		r, err := tx.Run(tok.RunID)
 		if err != nil || r.Status != task.RunRunning {

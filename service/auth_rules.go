@@ -148,7 +148,7 @@ func inReach(rx *db.Rx, a task.Actor, tk *task.Task) error {
 		}
 		return nil
 	}
-	at, err := relationOf(rx, run.TaskID, tk.ID)
+	at, err := findRelation(rx, run.TaskID, tk.ID)
 	if err != nil || at == below {
 		return err
 	}
@@ -176,8 +176,8 @@ const (
 	below
 )
 
-// relationOf returns how a task relates to another one.
-func relationOf(rx *db.Rx, of, id task.ID) (relation, error) {
+// findRelation returns how a task relates to another one.
+func findRelation(rx *db.Rx, of, id task.ID) (relation, error) {
 	for _, way := range []struct {
 		from, to task.ID
 		is       relation

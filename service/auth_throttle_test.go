@@ -116,7 +116,7 @@ func TestGuessesElsewhereKeepNobodyOut(t *testing.T) {
 
 func TestFailuresDecay(t *testing.T) {
 	t.Parallel()
-	now := task.TimeOf(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	now := task.TimeFromStd(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 	th := newThrottle()
 	k := throttleKey{triesOfPair, "alice 192.0.2.1"}
 	var waits []time.Duration
@@ -147,7 +147,7 @@ func TestFailuresDecay(t *testing.T) {
 
 func TestTheThrottleIsBoundedAndNotWashedAway(t *testing.T) {
 	t.Parallel()
-	now := task.TimeOf(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	now := task.TimeFromStd(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 	th := newThrottle()
 	victim := signInKeys("alice", "192.0.2.1", false)
 	for range 3 {

@@ -118,14 +118,14 @@ func (tx *txn) fitsPerson(tok *task.Token) error {
 		return errTokenEnded
 	}
 	tok.Person = u.Name
-	role, _, _ := task.ActorOf(tok.Scope)
+	role, _, _ := task.ParseScope(tok.Scope)
 	if u.Role == task.RoleAdmin {
 		return nil
 	}
 	if lower(role, u.Role) != role {
 		return task.FieldErrorf("scope", "must not give more than the role of %s, which is %s", u.Name, u.Role)
 	}
-	valid, err := tx.ValidTokensOf(u.ID)
+	valid, err := tx.ValidUserTokens(u.ID)
 	if err == nil && len(valid) >= maxOwnTokens {
 		err = task.Errorf(task.Conflict, task.CodeQuotaExceeded, "%s has %d tokens: revoke some first", u.Name, len(valid))
 	}
@@ -213,6 +213,6 @@ func (s *Service) Tokens(ctx context.Context, a task.Actor) ([]task.Token, error
 		case a.UserID == 0:
 			return []task.Token{}, nil
 		}
-		return rx.TokensOf(a.UserID)
+		return rx.UserTokens(a.UserID)
 	})
 }

@@ -236,7 +236,7 @@ func (r *boardReader) reason(a *task.Agent, tk *task.Task) string {
 	if tk.Status != task.Active || tk.Claim != nil || tk.WaitingFor != "" {
 		return ""
 	}
-	switch p := r.pauses.Of(a.ID); {
+	switch p := r.pauses.For(a.ID); {
 	case p != nil && p.Agent == "":
 		return "Taskyard is paused"
 	case p != nil:

@@ -7,9 +7,9 @@ import (
 	"taskyard/task"
 )
 
-// budgetsOf returns the budgets of the day that bound an agent and are set:
+// agentBudgets returns the budgets of the day that bound an agent and are set:
 // its own, then the instance's, each with what is used of it.
-func (s *Service) budgetsOf(rx *db.Rx, agent string) ([]task.Budget, error) {
+func (s *Service) agentBudgets(rx *db.Rx, agent string) ([]task.Budget, error) {
 	var list []task.Budget
 	if def, ok := s.agents.Agent(agent); ok && agent != "" {
 		list = append(list, task.Budget{Agent: agent, MaxTokens: def.MaxTokensPerDay, MaxCostUSD: def.MaxCostUSDPerDay})
@@ -24,7 +24,7 @@ func (s *Service) budgetsOf(rx *db.Rx, agent string) ([]task.Budget, error) {
 		if err != nil {
 			return nil, err
 		}
-		b.Tokens, b.CostUSD, b.Estimated, b.Until = u.Tokens(), u.CostUSD, u.Estimated, task.DayOf(rx.Now).Add(24*time.Hour)
+		b.Tokens, b.CostUSD, b.Estimated, b.Until = u.Tokens(), u.CostUSD, u.Estimated, task.StartOfDay(rx.Now).Add(24*time.Hour)
 		set = append(set, b)
 	}
 	return set, nil
@@ -32,7 +32,7 @@ func (s *Service) budgetsOf(rx *db.Rx, agent string) ([]task.Budget, error) {
 
 // overBudget returns the budget that lets an agent start nothing today, or nil.
 func (s *Service) overBudget(rx *db.Rx, agent string) (*task.Budget, error) {
-	list, err := s.budgetsOf(rx, agent)
+	list, err := s.agentBudgets(rx, agent)
 	for i := range list {
 		if list[i].Over() != "" {
 			return &list[i], err
@@ -146,7 +146,7 @@ func budgetKey(agent string) string { return "budget told:" + agent }
 // tellBudget puts a notice into the thread of an open task, once a day for
 // each budget.
 func (tx *txn) tellBudget(b *task.Budget, id task.ID) error {
-	today := task.DayOf(tx.Now).String()
+	today := task.StartOfDay(tx.Now).String()
 	told, err := tx.Setting(budgetKey(b.Agent))
 	if err != nil || told == today {
 		return err

@@ -94,7 +94,7 @@ func (tx *txn) signup(agent string, count int) ([]*task.Task, error) {
 	claim := tx.ClaimNext
 	def, _ := tx.s.agents.Agent(agent)
 	list := make([]*task.Task, 0, count)
-	switch policy := tx.s.policyOf(def); { // a run must not do what other runs of its agent wait for
+	switch policy := tx.s.approvalPolicy(def); { // a run must not do what other runs of its agent wait for
 	case tx.actor.RunID == 0 || policy == task.ApproveNever:
 	case policy == task.ApproveAlways:
 		return list, nil

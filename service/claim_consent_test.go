@@ -76,9 +76,9 @@ func TestARunLeavesToPeopleWhatFailedOrWasDenied(t *testing.T) {
 		_, err := y.s.UpdateTask(y.ctx(), own, tk.ID, task.Patch{Status: ptr("working")})
 		refused(t, err, task.CodeTaskGated, "failed or was denied", "a person")
 		for _, done := range []func() error{
-			func() error { return errOf(y.s.CompleteTask(y.ctx(), own, tk.ID, "done it", 0)) },
-			func() error { return errOf(y.s.CompleteAndSignup(y.ctx(), own, "coder", tk.ID, "done it", 0)) },
-			func() error { return errOf(y.s.UpdateTask(y.ctx(), own, tk.ID, task.Patch{Status: ptr("done")})) },
+			func() error { return onlyErr(y.s.CompleteTask(y.ctx(), own, tk.ID, "done it", 0)) },
+			func() error { return onlyErr(y.s.CompleteAndSignup(y.ctx(), own, "coder", tk.ID, "done it", 0)) },
+			func() error { return onlyErr(y.s.UpdateTask(y.ctx(), own, tk.ID, task.Patch{Status: ptr("done")})) },
 		} {
 			refused(t, done(), task.CodeTaskGated, "was denied", "cancel it")
 		}

@@ -78,7 +78,7 @@ func (s *Service) submitAndSignup(ctx context.Context, a task.Actor, agent strin
 	if tk.Owner != agent {
 		return CompletedAndNext{}, notAssigned(tk, agent)
 	}
-	if tk, err = s.CompleteTask(WithIdempotency(ctx, idempotencyOf(ctx).firstWrite()), a, id, summary, claim); err != nil {
+	if tk, err = s.CompleteTask(WithIdempotency(ctx, idempotencyFromContext(ctx).firstWrite()), a, id, summary, claim); err != nil {
 		return CompletedAndNext{}, err
 	}
 	return mutate(ctx, s, a, func(tx *txn) (out CompletedAndNext, err error) {

@@ -74,7 +74,7 @@ var errCrowded = &task.Error{
 
 // nothingCame is the empty answer; one with an idempotency key is stored.
 func (s *Service) nothingCame(ctx context.Context, a task.Actor, agent string, count int) ([]*task.Task, error) {
-	if idempotencyOf(ctx) == nil {
+	if idempotencyFromContext(ctx) == nil {
 		return []*task.Task{}, nil
 	}
 	return s.Signup(ctx, a, agent, count)
@@ -94,7 +94,7 @@ func (s *Service) tryFor(ctx context.Context, a task.Actor, agent string, count 
 		return got, err
 	})
 	// With a key the caller can ask again for the answer it did not hear.
-	if err == nil && ctx.Err() != nil && idempotencyOf(ctx) == nil {
+	if err == nil && ctx.Err() != nil && idempotencyFromContext(ctx) == nil {
 		a.TokenID = 0 // it may be revoked by now
 		if err := s.returnClaims(context.WithoutCancel(ctx), a, got); err != nil {
 			return nil, err

@@ -217,7 +217,7 @@ func (tx *txn) delegate(def task.Agent, d task.Delegation) (task.ID, error) {
 // delegatedTask makes the task that is given away, with its link to the
 // caller's.
 func (tx *txn) delegatedTask(def task.Agent, c *caller, d task.Delegation) (task.ID, error) {
-	in := task.New{Title: titleOf(d.Task), Description: d.Task, Owner: def.ID, Status: task.Active, Channel: "web", NoStart: true}
+	in := task.New{Title: titleFromText(d.Task), Description: d.Task, Owner: def.ID, Status: task.Active, Channel: "web", NoStart: true}
 	if c.parent == nil {
 		return tx.insertTask(in, 0, 0, nil)
 	}
@@ -251,8 +251,8 @@ func (tx *txn) delegatedTask(def task.Agent, c *caller, d task.Delegation) (task
 
 const maxDelegatedTitle = 100 // characters; the whole text is the description
 
-// titleOf makes a title of the first line of what is to be done.
-func titleOf(text string) string {
+// titleFromText makes a title of the first line of a text.
+func titleFromText(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	line = strings.TrimSpace(strings.ReplaceAll(line, "\r", " "))
 	if utf8.RuneCountInString(line) <= maxDelegatedTitle {

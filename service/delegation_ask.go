@@ -43,7 +43,7 @@ func (s *Service) modelFor(def task.Agent, c *caller, d task.Delegation) (string
 		return "", task.FieldErrorf("model", "must be left out: this server lets no caller "+
 			"choose a model (task_tool.allow_model_override = false)")
 	}
-	known := modelsOf(def, callers, tool)
+	known := allowedModels(def, callers, tool)
 	switch {
 	case tool.AnyModel || slices.Contains(known, d.Model):
 		return d.Model, nil
@@ -53,9 +53,9 @@ func (s *Service) modelFor(def task.Agent, c *caller, d task.Delegation) (string
 	return "", task.FieldErrorf("model", "unknown model %q: allowed are %s", d.Model, strings.Join(known, ", "))
 }
 
-// modelsOf lists the models that may be asked for: the providers', and those
+// allowedModels lists the models that may be asked for: the providers', and those
 // that the agent's definition and the caller's run name.
-func modelsOf(def task.Agent, callers string, tool task.DelegationRules) []string {
+func allowedModels(def task.Agent, callers string, tool task.DelegationRules) []string {
 	list := slices.Clone(tool.Models)
 	list = append(list, tool.DefaultModel, def.Model, callers)
 	for _, m := range def.Models {

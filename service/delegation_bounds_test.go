@@ -97,26 +97,26 @@ func TestTheLimitsOfAChildAreWhatIsLeftOfItsParent(t *testing.T) {
 }
 
 func TestWhichModelADelegatedRunHas(t *testing.T) {
-	modelOf := func(y *instance, a task.Actor, d task.Delegation) string { return y.run(y.delegate(a, d).RunID).Model }
+	modelFor := func(y *instance, a task.Actor, d task.Delegation) string { return y.run(y.delegate(a, d).RunID).Model }
 	configured := tool(func(c *task.DelegationRules) { c.Models, c.DefaultModel = []string{"alpha", "beta"}, "alpha" })
 	y := delegating(t, configured)
 	_, _, own := y.inRun("boss")
 	t.Run("the one asked for", func(t *testing.T) {
-		equal(t, "a provider's", modelOf(y, own, task.Delegation{Model: "beta"}), "beta")
-		equal(t, "one of the definition", modelOf(y, own, task.Delegation{Model: "huge"}), "huge")
+		equal(t, "a provider's", modelFor(y, own, task.Delegation{Model: "beta"}), "beta")
+		equal(t, "one of the definition", modelFor(y, own, task.Delegation{Model: "huge"}), "huge")
 	})
-	t.Run("else by complexity", func(t *testing.T) { equal(t, "model", modelOf(y, own, task.Delegation{Complexity: "low"}), "small") })
-	t.Run("else the agent's", func(t *testing.T) { equal(t, "model", modelOf(y, own, task.Delegation{Complexity: "medium"}), "own") })
-	t.Run("else the caller's", func(t *testing.T) { equal(t, "model", modelOf(y, own, task.Delegation{AgentType: "lead"}), "big") })
+	t.Run("else by complexity", func(t *testing.T) { equal(t, "model", modelFor(y, own, task.Delegation{Complexity: "low"}), "small") })
+	t.Run("else the agent's", func(t *testing.T) { equal(t, "model", modelFor(y, own, task.Delegation{Complexity: "medium"}), "own") })
+	t.Run("else the caller's", func(t *testing.T) { equal(t, "model", modelFor(y, own, task.Delegation{AgentType: "lead"}), "big") })
 	t.Run("another runner does not have the caller's: it has its own default", func(t *testing.T) {
 		y := delegating(t, configured, func(c *Config) {
 			c.Runner = func(name string) Runner { return map[string]Runner{"other": {Model: "theirs"}}[name] }
 		})
 		y.define("far", definition("tools: read", "runner: other"))
 		_, _, own := y.inRun("boss")
-		equal(t, "model", modelOf(y, own, task.Delegation{AgentType: "far"}), "theirs")
+		equal(t, "model", modelFor(y, own, task.Delegation{AgentType: "far"}), "theirs")
 	})
-	t.Run("else the provider's", func(t *testing.T) { equal(t, "model", modelOf(y, maya, task.Delegation{AgentType: "lead"}), "alpha") })
+	t.Run("else the provider's", func(t *testing.T) { equal(t, "model", modelFor(y, maya, task.Delegation{AgentType: "lead"}), "alpha") })
 	t.Run("the program is told", func(t *testing.T) {
 		y := delegating(t)
 		_, _, own := y.inRun("boss")
@@ -129,18 +129,18 @@ func TestWhichModelADelegatedRunHas(t *testing.T) {
 	t.Run("where no provider lists any, those that definitions name are allowed", func(t *testing.T) {
 		y := delegating(t)
 		_, _, own := y.inRun("boss")
-		equal(t, "model", modelOf(y, own, task.Delegation{Model: "small"}), "small")
+		equal(t, "model", modelFor(y, own, task.Delegation{Model: "small"}), "small")
 		y.refuses(own, task.Delegation{Model: "gamma"}, task.CodeInvalidField, "allowed are big, huge, own, small")
 		y.refuses(maya, task.Delegation{AgentType: "lead", Model: "gamma"}, task.CodeInvalidField, "no model is configured")
 	})
 	t.Run("a provider without a list takes any", func(t *testing.T) {
 		y := delegating(t, tool(func(c *task.DelegationRules) { c.AnyModel = true }))
-		equal(t, "model", modelOf(y, maya, task.Delegation{Model: "gamma"}), "gamma")
+		equal(t, "model", modelFor(y, maya, task.Delegation{Model: "gamma"}), "gamma")
 	})
 	t.Run("none may be asked for where that is not allowed", func(t *testing.T) {
 		y := delegating(t, tool(func(c *task.DelegationRules) { c.ModelOverride = false }))
 		y.refuses(maya, task.Delegation{Model: "own"}, task.CodeInvalidField, "model", "allow_model_override")
-		equal(t, "model", modelOf(y, maya, task.Delegation{Complexity: "high"}), "huge")
+		equal(t, "model", modelFor(y, maya, task.Delegation{Complexity: "high"}), "huge")
 	})
 }
 

@@ -52,12 +52,12 @@ func (tx *txn) keepTree(r *task.Run) error {
 // left is what a running run may still give: what its own limits allow, and
 // those of the runs above it, as far as their use is known. Error: nothing.
 func (tx *txn) left(r *task.Run) (task.Limits, error) {
-	l, err := tx.leftOf(r)
+	l, err := tx.remainingLimits(r)
 	if err != nil {
 		return l, err
 	}
 	err = aboveRun(&tx.Rx, r, func(a *task.Run) error {
-		up, err := tx.leftOf(a)
+		up, err := tx.remainingLimits(a)
 		l = tighter(l, up)
 		return err
 	})

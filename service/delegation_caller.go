@@ -117,9 +117,9 @@ func (tx *txn) above(c *caller, d task.Delegation) error {
 	return nil
 }
 
-// leftOf is what the limits of a run still allow, as far as its use is known.
+// remainingLimits returns what the limits of a run still allow, as far as its use is known.
 // Error: nothing.
-func (tx *txn) leftOf(r *task.Run) (task.Limits, error) {
+func (tx *txn) remainingLimits(r *task.Run) (task.Limits, error) {
 	l := r.Limits
 	l.IdleTimeoutSeconds = 0 // says nothing about another run
 	if r.Status != task.RunRunning {

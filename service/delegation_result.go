@@ -66,7 +66,7 @@ func (s *Service) standing(ctx context.Context, a task.Actor, id task.ID) (task.
 		if err != nil {
 			return d, err
 		}
-		if d, err = delegatedOf(rx, r, tk); err != nil || !d.Ended() || a.RunID == 0 || a.RunID != r.ParentRun {
+		if d, err = delegationState(rx, r, tk); err != nil || !d.Ended() || a.RunID == 0 || a.RunID != r.ParentRun {
 			return d, err
 		}
 		told, err := rx.Received(a.RunID, r.ID)
@@ -108,8 +108,8 @@ func (s *Service) delegation(rx *db.Rx, a task.Actor, id task.ID) (*task.Run, *t
 	return last, tk, err
 }
 
-// delegatedOf returns the state of a delegation by its task and newest run.
-func delegatedOf(rx *db.Rx, r *task.Run, tk *task.Task) (d task.Delegated, err error) {
+// delegationState returns the state of a delegation by its task and newest run.
+func delegationState(rx *db.Rx, r *task.Run, tk *task.Task) (d task.Delegated, err error) {
 	used, err := rx.TaskUse(tk.ID)
 	if err != nil {
 		return d, err
@@ -140,7 +140,7 @@ func delegatedOf(rx *db.Rx, r *task.Run, tk *task.Task) (d task.Delegated, err e
 		conclude(&d, r, tk)
 	}
 	if r.Status == task.RunFailed && d.Ended() {
-		d.LastWords, err = rx.LastWords(r.ID)
+		d.LastWords, err = rx.LastRunText(r.ID)
 	}
 	return d, err
 }

@@ -63,7 +63,7 @@ func (y *instance) whole() {
 // lived is an instance in which most things happened.
 func lived(t *testing.T) *instance {
 	y := newInstance(t)
-	y.imported(filesOf(`{"id":"2","title":"Labelled","owner":"coder","status":"active","labels":["web","api"],"blockedBy":["5"]},
+	y.imported(planFromFiles(`{"id":"2","title":"Labelled","owner":"coder","status":"active","labels":["web","api"],"blockedBy":["5"]},
  {"id":"5","title":"First","owner":"coder","status":"active"}`, "", `{"coder":["one","two \"quoted\"\n"],"reviewer":["ü"]}`),
 		ImportOptions{})
 	parent := y.create(maya, "planner", steps("a", "b"), func(in *task.New) {

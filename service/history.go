@@ -94,7 +94,7 @@ func (s *Service) HistoryPage(ctx context.Context, a task.Actor, f task.HistoryF
 		return p, err
 	}
 	if f.Before == "" && p.Next == "" && f.From == 0 && f.To == 0 && counted(f) {
-		p.Times, err = s.historyTimes(ctx, f, zone, timesOf(p.Tasks)) // they are all there already
+		p.Times, err = s.historyTimes(ctx, f, zone, startTimes(p.Tasks)) // they are all there already
 		return p, err
 	}
 	p.Times, err = s.historyTimes(ctx, f, zone, nil)
@@ -106,10 +106,10 @@ func (s *Service) Hits(ctx context.Context, a task.Actor, q string, tasks []*tas
 	if err := s.allowed(a, task.Read); err != nil {
 		return nil, err
 	}
-	return read(ctx, s, func(rx *db.Rx) (map[task.ID]task.Hit, error) { return hitsOf(rx, q, tasks) })
+	return read(ctx, s, func(rx *db.Rx) (map[task.ID]task.Hit, error) { return findTaskHits(rx, q, tasks) })
 }
 
-func timesOf(tasks []*task.Task) []task.HistoryTime {
+func startTimes(tasks []*task.Task) []task.HistoryTime {
 	list := make([]task.HistoryTime, len(tasks))
 	for i, tk := range tasks {
 		list[i].Start = tk.ArchivedAt
@@ -122,10 +122,10 @@ func timesOf(tasks []*task.Task) []task.HistoryTime {
 	return list
 }
 
-// hitsOf finds for each task the text in which most words of a search appear
+// findTaskHits finds for each task the text in which most words of a search appear
 // together; at a tie the first of description, summary, comments and runs. A
 // line of a transcript has all words, so it comes before a text that has not.
-func hitsOf(rx *db.Rx, q string, tasks []*task.Task) (map[task.ID]task.Hit, error) {
+func findTaskHits(rx *db.Rx, q string, tasks []*task.Task) (map[task.ID]task.Hit, error) {
 	if q == "" {
 		return nil, nil
 	}
@@ -139,7 +139,7 @@ func hitsOf(rx *db.Rx, q string, tasks []*task.Task) (map[task.ID]task.Hit, erro
 	var rest []task.ID
 	for _, tk := range tasks {
 		hits[tk.ID] = task.Hit{Title: m.Mark(tk.Title)}
-		texts, err := rx.TextsOf(tk.ID)
+		texts, err := rx.SearchTexts(tk.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -150,7 +150,7 @@ func hitsOf(rx *db.Rx, q string, tasks []*task.Task) (map[task.ID]task.Hit, erro
 			rest = append(rest, tk.ID)
 		}
 	}
-	lines, err := rx.LinesOf(rest, q)
+	lines, err := rx.MatchingLines(rest, q)
 	for id, t := range lines {
 		show(id, t)
 	}
@@ -231,7 +231,7 @@ func (s *Service) countHistory(rx *db.Rx, f task.HistoryFilter, out *task.Histor
 // historySpan is what a chart of a filter shows, as Calendar takes it.
 func historySpan(f task.HistoryFilter, now task.Time, zone *time.Location) (from, to task.Time, _ *time.Location, limit int) {
 	const day = 24 * time.Hour
-	tomorrow := task.TimeOf(task.Midnight(now, zone).AddDate(0, 0, 1))
+	tomorrow := task.TimeFromStd(task.Midnight(now, zone).AddDate(0, 0, 1))
 	from, to = f.From, tomorrow
 	if f.To != 0 {
 		to = min(f.To, tomorrow)

@@ -160,7 +160,7 @@ func (s *Sub) Close() {
 	delete(s.hub.subs, s)
 }
 
-func topicsOf(e task.Event) []string {
+func eventTopics(e task.Event) []string {
 	list := []string{"events"}
 	if strings.HasPrefix(e.Kind, "todo.") {
 		return append(list, "todo:"+e.Agent)

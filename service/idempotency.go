@@ -29,7 +29,7 @@ func WithIdempotency(ctx context.Context, i *Idempotency) context.Context {
 	return context.WithValue(ctx, idemKey{}, i)
 }
 
-func idempotencyOf(ctx context.Context) *Idempotency {
+func idempotencyFromContext(ctx context.Context) *Idempotency {
 	i, _ := ctx.Value(idemKey{}).(*Idempotency)
 	return i
 }
@@ -46,7 +46,7 @@ func (i *Idempotency) firstWrite() *Idempotency {
 // answered returns the stored answer to the request of ctx, if there is one, for
 // what has to be known before the write. Error: the key is that of another request.
 func answered[T any](ctx context.Context, s *Service) (out T, ok bool, err error) {
-	i := idempotencyOf(ctx)
+	i := idempotencyFromContext(ctx)
 	if i == nil {
 		return out, false, nil
 	}
@@ -81,6 +81,6 @@ func remember(tx *txn, i *Idempotency, v any) error {
 
 // Replayed reports whether the answer of ctx's write was a stored one.
 func Replayed(ctx context.Context) bool {
-	i := idempotencyOf(ctx)
+	i := idempotencyFromContext(ctx)
 	return i != nil && i.Replayed
 }

@@ -53,7 +53,7 @@ func TestAnImportMakesNoDoneTasksOfAProject(t *testing.T) {
 	t.Parallel()
 	y := newInstance(t)
 	y.reviewed()
-	plan := filesOf("", strings.ReplaceAll(doneInProject, "\n", ""), "")
+	plan := planFromFiles("", strings.ReplaceAll(doneInProject, "\n", ""), "")
 	got := y.imported(plan, ImportOptions{})
 	now := y.task(got.IDs[0].ID)
 	equal(t, "status", now.Status, task.Done)

@@ -12,8 +12,9 @@ import (
 	"taskyard/task"
 )
 
-// filesOf are a tasks.json of these tasks, a history.jsonl and a todos.json.
-func filesOf(tasks, history, todos string) *exchange.Plan {
+// planFromFiles returns the plan of a tasks.json with these tasks, a
+// history.jsonl and a todos.json.
+func planFromFiles(tasks, history, todos string) *exchange.Plan {
 	e := exported{tasks: `{"tasks":[` + tasks + `],"nextId":42}`, history: history, todos: todos}
 	if todos == "" {
 		e.todos = "{}"
@@ -31,7 +32,7 @@ const (
 func TestImportIntoAnEmptyInstance(t *testing.T) {
 	t.Parallel()
 	y := newInstance(t, wakes)
-	got := y.imported(filesOf(linked, past, ""), ImportOptions{})
+	got := y.imported(planFromFiles(linked, past, ""), ImportOptions{})
 	equal(t, "kept", got.Kept, true)
 	above, below, old := y.task(3), y.task(7), y.task(5)
 	t.Run("ids, times, authors and links stay", func(t *testing.T) {
@@ -73,7 +74,7 @@ func TestImportIntoAnInstanceWithTasks(t *testing.T) {
 	t.Parallel()
 	y := newInstance(t)
 	mine := y.create(maya, "coder", noStart)
-	got := y.imported(filesOf(linked, past, ""), ImportOptions{})
+	got := y.imported(planFromFiles(linked, past, ""), ImportOptions{})
 	equal(t, "kept", got.Kept, false)
 	equal(t, "new ids", fmt.Sprint(got.IDs), "[{3 2} {5 3} {7 4}]")
 	equal(t, "untouched", y.task(mine.ID).Title, mine.Title)
@@ -88,8 +89,8 @@ func TestImportIntoAnInstanceWithTasks(t *testing.T) {
 		equal(t, "id", y.create(maya, "coder", noStart).ID, 5)
 	})
 	t.Run("and todo lists grow at their end", func(t *testing.T) {
-		y.imported(filesOf("", "", `{"coder":["a"]}`), ImportOptions{})
-		y.imported(filesOf("", "", `{"coder":["b","c"]}`), ImportOptions{})
+		y.imported(planFromFiles("", "", `{"coder":["a"]}`), ImportOptions{})
+		y.imported(planFromFiles("", "", `{"coder":["b","c"]}`), ImportOptions{})
 		equal(t, "todos", y.export().todos, "{\n\"coder\":[\"a\",\"b\",\"c\"]}\n")
 	})
 }
@@ -102,7 +103,7 @@ func TestImportedTasksHaveTheirAgeInQueues(t *testing.T) {
 	first := y.create(maya, "coder", noStart, label, priority(1))
 	const imported = `{"id":"%d","title":"A task that came","owner":"coder","createdBy":"user:maya","status":"active","labels":["api"],"createdAt":"%s"}`
 	younger := mine.CreatedAt.Add(time.Hour).String()
-	y.imported(filesOf(fmt.Sprintf(imported+","+imported+","+imported, 7, younger, 8, "2020-01-02T00:00:00Z", 9, "2020-01-02T00:00:00Z"),
+	y.imported(planFromFiles(fmt.Sprintf(imported+","+imported+","+imported, 7, younger, 8, "2020-01-02T00:00:00Z", 9, "2020-01-02T00:00:00Z"),
 		"", ""), ImportOptions{})
 	want := []task.ID{first.ID, 4, 5, mine.ID, 3}
 	for what, f := range map[string]task.TaskFilter{
@@ -141,9 +142,9 @@ func TestImportedTodoLists(t *testing.T) {
 	t.Parallel()
 	t.Run("are bounded, and then nothing is written", func(t *testing.T) {
 		y := newInstance(t, func(c *Config) { c.TodoLimit = 2 })
-		y.imported(filesOf("", "", `{"coder":["a"]}`), ImportOptions{})
+		y.imported(planFromFiles("", "", `{"coder":["a"]}`), ImportOptions{})
 		before := y.export()
-		r, err := y.s.PrepareImport(maya, filesOf(linked, past, `{"coder":["b","c"]}`), ImportOptions{})
+		r, err := y.s.PrepareImport(maya, planFromFiles(linked, past, `{"coder":["b","c"]}`), ImportOptions{})
 		ok(t, err)
 		_, err = y.s.Import(y.ctx(), maya, r)
 		refused(t, err, task.CodeQueueFull, "coder would hold 3")
@@ -151,7 +152,7 @@ func TestImportedTodoLists(t *testing.T) {
 	})
 	t.Run("of an agent that is mapped go to that one, of an unknown one wait for it", func(t *testing.T) {
 		y := newInstance(t)
-		p := filesOf("", "", `{"old":["a"],"zoe":["b"]}`)
+		p := planFromFiles("", "", `{"old":["a"],"zoe":["b"]}`)
 		y.imported(p, ImportOptions{Map: map[string]string{"old": "coder"}})
 		equal(t, "todos", y.export().todos, "{\n\"coder\":[\"a\"],\n\"zoe\":[\"b\"]}\n")
 		equal(t, "notes", len(p.Report.Notes), 1)
@@ -161,7 +162,7 @@ func TestImportedTodoLists(t *testing.T) {
 func TestTheCounterIsKeptWithoutAnyTask(t *testing.T) {
 	t.Parallel()
 	y := newInstance(t)
-	y.imported(filesOf("", "", ""), ImportOptions{})
+	y.imported(planFromFiles("", "", ""), ImportOptions{})
 	equal(t, "id", y.create(maya, "coder", noStart).ID, 42)
 }
 
@@ -170,7 +171,7 @@ func TestOwnersOfImportedTasks(t *testing.T) {
 	tasks := `{"id":"1","title":"a","owner":"zoe","createdBy":"zoe","status":"active","comments":[{"author":"zoe","content":"x"}]},{"id":"2","title":"a","owner":"yan","status":"draft"},{"id":"4","title":"b","owner":"yan","status":"active"},{"id":"6","title":"b","status":"active"}`
 	t.Run("all unknown ones are named at once, with what helps", func(t *testing.T) {
 		y := newInstance(t)
-		_, err := y.s.PrepareImport(maya, filesOf(tasks, past, ""), ImportOptions{})
+		_, err := y.s.PrepareImport(maya, planFromFiles(tasks, past, ""), ImportOptions{})
 		e := refused(t, err, task.CodeInvalidField, `unknown agent "zoe", tasks: 1`,
 			`unknown agent "yan", tasks: 2 (first: tasks.json: tasks[1])`, "tasks without one: 1",
 			"--map 'zoe=AGENT'", "known agents: bad, code-focused, coder")
@@ -178,19 +179,19 @@ func TestOwnersOfImportedTasks(t *testing.T) {
 	})
 	t.Run("names are mapped, in authors too, and the rest gets the named owner", func(t *testing.T) {
 		y := newInstance(t)
-		y.imported(filesOf(tasks, past, ""), ImportOptions{Owner: "reviewer", Map: map[string]string{"zoe": "coder"}})
+		y.imported(planFromFiles(tasks, past, ""), ImportOptions{Owner: "reviewer", Map: map[string]string{"zoe": "coder"}})
 		equal(t, "mapped", y.task(1).Owner+y.task(1).CreatedBy+y.task(1).Comments[0].Author, "codercodercoder")
 		equal(t, "named", y.task(2).Owner+y.task(4).Owner+y.task(6).Owner, "reviewerreviewerreviewer")
 		equal(t, "history", y.task(5).Owner, "retired")
 	})
 	t.Run("agents that the flags name must be there", func(t *testing.T) {
 		y := newInstance(t)
-		_, err := y.s.PrepareImport(maya, filesOf(tasks, "", ""), ImportOptions{Owner: "nobody", Map: map[string]string{"zoe": "none"}})
+		_, err := y.s.PrepareImport(maya, planFromFiles(tasks, "", ""), ImportOptions{Owner: "nobody", Map: map[string]string{"zoe": "none"}})
 		refused(t, err, task.CodeInvalidField, "--owner: unknown agent: nobody", "--map zoe: unknown agent: none")
 	})
 	t.Run("an agent with a broken definition takes drafts only", func(t *testing.T) {
 		y := newInstance(t)
-		_, err := y.s.PrepareImport(maya, filesOf(`{"id":"1","title":"a","owner":"bad","status":"active"},{"id":"2","title":"a","owner":"bad","status":"draft"}`, "", ""), ImportOptions{})
+		_, err := y.s.PrepareImport(maya, planFromFiles(`{"id":"1","title":"a","owner":"bad","status":"active"},{"id":"2","title":"a","owner":"bad","status":"draft"}`, "", ""), ImportOptions{})
 		e := refused(t, err, task.CodeInvalidField, "tasks.json: tasks[0].owner", "drafts only")
 		equal(t, "problems", len(e.Fields), 1)
 	})
@@ -206,17 +207,17 @@ func TestImportsThatWriteNothing(t *testing.T) {
 		equal(t, "instance", y.export(), before)
 	}
 	t.Run("one that is only looked at", func(t *testing.T) {
-		_, err := y.s.PrepareImport(maya, filesOf(linked, past, `{"coder":["a"]}`), ImportOptions{})
+		_, err := y.s.PrepareImport(maya, planFromFiles(linked, past, `{"coder":["a"]}`), ImportOptions{})
 		ok(t, err)
 		quiet(t)
 	})
 	t.Run("one with a problem", func(t *testing.T) {
-		_, err := y.s.PrepareImport(maya, filesOf(linked, "{", ""), ImportOptions{})
+		_, err := y.s.PrepareImport(maya, planFromFiles(linked, "{", ""), ImportOptions{})
 		refused(t, err, task.CodeInvalidField, "history.jsonl line 1: is not JSON")
 		quiet(t)
 	})
 	t.Run("one that breaks in the middle", func(t *testing.T) {
-		r, err := y.s.PrepareImport(maya, filesOf(linked, past, ""), ImportOptions{})
+		r, err := y.s.PrepareImport(maya, planFromFiles(linked, past, ""), ImportOptions{})
 		ok(t, err)
 		r.plan.Items[2].Task.Summary = strings.Repeat("x", 1<<20) // refused by the schema, after all inserts
 		if _, err := y.s.Import(y.ctx(), maya, r); err == nil || !strings.Contains(strings.ToLower(err.Error()), "check constraint") {
@@ -224,13 +225,13 @@ func TestImportsThatWriteNothing(t *testing.T) {
 		}
 		quiet(t)
 		y.whole()
-		y.imported(filesOf(linked, past, ""), ImportOptions{})
+		y.imported(planFromFiles(linked, past, ""), ImportOptions{})
 	})
 	t.Run("one by somebody who may not", func(t *testing.T) {
 		for _, a := range []task.Actor{oleg, rita, vera, coder} {
-			_, err := y.s.PrepareImport(a, filesOf("", "", ""), ImportOptions{})
+			_, err := y.s.PrepareImport(a, planFromFiles("", "", ""), ImportOptions{})
 			refused(t, err, task.CodeForbidden)
-			_, err = y.s.Import(y.ctx(), a, &ReadyImport{filesOf("", "", "")})
+			_, err = y.s.Import(y.ctx(), a, &ReadyImport{planFromFiles("", "", "")})
 			refused(t, err, task.CodeForbidden)
 		}
 	})
@@ -239,7 +240,7 @@ func TestImportsThatWriteNothing(t *testing.T) {
 func TestImportedTasksOfAgentsNeedApproval(t *testing.T) {
 	t.Parallel()
 	y := newInstance(t, wakes)
-	y.imported(filesOf(`{"id":"1","title":"by a person","owner":"coder","createdBy":"user:maya","status":"active"},
+	y.imported(planFromFiles(`{"id":"1","title":"by a person","owner":"coder","createdBy":"user:maya","status":"active"},
  {"id":"2","title":"by an agent","owner":"coder","createdBy":"planner","status":"active"},
  {"id":"4","title":"started by an agent","owner":"coder","createdBy":"user:maya","consent":"withheld","status":"active"}`, "", ""),
 		ImportOptions{})

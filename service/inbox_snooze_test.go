@@ -66,7 +66,7 @@ func (y *instance) waitsFor(a task.Actor, k task.InboxKind) int {
 		task.WaitQuestion: len(b.Questions), task.WaitPermission: len(b.Permissions), task.WaitApproval: len(b.Approvals),
 		task.WaitStuck: len(b.Stuck), task.WaitLost: len(b.BlockerCanceled), task.WaitNotice: len(b.Notices),
 	}[k]
-	equal(y.t, "shown and counted of "+string(k), shown, *b.Totals.Of(k))
+	equal(y.t, "shown and counted of "+string(k), shown, *b.Totals.ByKind(k))
 	return shown
 }
 
@@ -80,7 +80,7 @@ func TestWhatIsSnoozedStaysAwayFromOnePerson(t *testing.T) {
 			equal(t, "event", last(y.kinds(z.TaskID)), task.EvSnoozed)
 			equal(t, "for maya", y.waitsFor(maya, w.kind), 0)
 			equal(t, "for oleg", y.waitsFor(oleg, w.kind), 1)
-			equal(t, "counted", *ptr(must(y.s.Snoozed(y.ctx(), maya))).Of(w.kind), 1)
+			equal(t, "counted", *ptr(must(y.s.Snoozed(y.ctx(), maya))).ByKind(w.kind), 1)
 			p := must(y.s.InboxPage(y.ctx(), maya, task.InboxQuery{Limit: 5}, 0))
 			equal(t, "listed", p.Snoozed[0].Ref, w.ref)
 			ok(t, y.s.Wake(y.ctx(), maya, w.kind, w.ref))
@@ -181,7 +181,7 @@ func TestTheInboxIsPagedByKind(t *testing.T) {
 	}
 	for _, kind := range task.InboxKinds {
 		t.Run(string(kind), func(t *testing.T) {
-			total := *ptr(must(y.s.Inbox(y.ctx(), maya)).Totals).Of(kind)
+			total := *ptr(must(y.s.Inbox(y.ctx(), maya)).Totals).ByKind(kind)
 			seen, after := map[task.ID]bool{}, task.ID(0)
 			for {
 				p := must(y.s.InboxPage(y.ctx(), maya, task.InboxQuery{Only: kind, After: after, Limit: 1}, 0))

@@ -15,7 +15,7 @@ func TestARunKnowsHowEarlierRunsEnded(t *testing.T) {
 	y.Forward(time.Hour)
 	second := y.start()
 	t.Run("a failure, by Taskyard", func(t *testing.T) {
-		author, text := partOf(t, second.Spec, `run 1 of agent coder, failed \(timeout\)`)
+		author, text := promptPart(t, second.Spec, `run 1 of agent coder, failed \(timeout\)`)
 		equal(t, "author", author, "Taskyard, which may quote agents and programs")
 		equal(t, "text", text, "it broke")
 	})
@@ -23,7 +23,7 @@ func TestARunKnowsHowEarlierRunsEnded(t *testing.T) {
 	must(y.s.Comment(y.ctx(), maya, tk.ID, "Now the rest."))
 	third := y.start()
 	t.Run("a result, by its agent, and what this run was started by", func(t *testing.T) {
-		author, text := partOf(t, third.Spec, `run 2 of agent coder, completed`)
+		author, text := promptPart(t, third.Spec, `run 2 of agent coder, completed`)
 		equal(t, "author", author, "agent coder")
 		equal(t, "text", text, "Half of it is done.")
 		equal(t, "why", third.Run.Why, "comment by user:maya")
@@ -66,12 +66,12 @@ func TestAParentKnowsWhatBecameOfItsSubtasks(t *testing.T) {
 	equal(t, "task", st.Run.TaskID, tk.ID)
 	y.nothingStarts()
 	t.Run("the one that was done, with its result", func(t *testing.T) {
-		author, text := partOf(t, st.Spec, `subtask `+good.TaskID.String()+` of agent hand, done`)
+		author, text := promptPart(t, st.Spec, `subtask `+good.TaskID.String()+` of agent hand, done`)
 		equal(t, "author", author, "those who work on task "+good.TaskID.String())
 		equal(t, "text", text, "Read auth.go\nIt checks tokens twice.")
 	})
 	t.Run("the one that was denied, with the reason of the person", func(t *testing.T) {
-		author, text := partOf(t, st.Spec, `subtask `+bad.TaskID.String()+`: run \d+ of agent hand, canceled \(denied\)`)
+		author, text := promptPart(t, st.Spec, `subtask `+bad.TaskID.String()+`: run \d+ of agent hand, canceled \(denied\)`)
 		equal(t, "author", author, "person rita")
 		equal(t, "text", text, "Only read it.")
 	})
@@ -156,7 +156,7 @@ func TestALongMessageIsCutInThePromptAndNamed(t *testing.T) {
 	y := newInstance(t)
 	tk := y.create(maya, "coder")
 	m := must(y.s.Comment(y.ctx(), maya, tk.ID, strings.Repeat("long ", 3000)))
-	_, text := partOf(t, y.specNow(tk.ID), "comment "+m.ID.String()+", cut: get_task with comments_after 0 reads it whole")
+	_, text := promptPart(t, y.specNow(tk.ID), "comment "+m.ID.String()+", cut: get_task with comments_after 0 reads it whole")
 	equal(t, "bytes", len(text), newestMessage)
 }
 

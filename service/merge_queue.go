@@ -43,11 +43,11 @@ func (t *mergeTargets) free(key string) {
 	delete(t.busy, key)
 }
 
-func targetOf(m *task.MergeEntry) string { return m.Repository + "\x00" + m.Into }
+func mergeTarget(m *task.MergeEntry) string { return m.Repository + "\x00" + m.Into }
 
 // queueMerge puts an accepted result into the queue of its target.
 func (tx *txn) queueMerge(tk *task.Task, r *task.Result, p *task.Project) error {
-	tree, err := worktreeOf(&tx.Rx, tk, p)
+	tree, err := taskWorktree(&tx.Rx, tk, p)
 	if err != nil {
 		return err
 	}
@@ -65,10 +65,10 @@ func (tx *txn) queueMerge(tk *task.Task, r *task.Result, p *task.Project) error 
 	return tx.event(task.EvMergeQueued, task.Event{TaskID: tk.ID, Agent: tk.Owner}, changes{"result": r.Number, "into": m.Into})
 }
 
-// MergesOf returns the merges of a project, "" for all: those in the queue, in
+// ProjectMerges returns the merges of a project, "" for all: those in the queue, in
 // its order, and a page of the ended ones, the newest first. Errors: may not
 // read, unknown project.
-func (s *Service) MergesOf(ctx context.Context, a task.Actor, project string, before task.ID,
+func (s *Service) ProjectMerges(ctx context.Context, a task.Actor, project string, before task.ID,
 	limit int,
 ) (queue, ended []*task.MergeEntry, err error) {
 	if err := s.allowed(a, task.Read); err != nil {
@@ -111,8 +111,8 @@ func (s *Service) MergeNext(ctx context.Context) (did bool, at task.Time, err er
 		return false, 0, err
 	}
 	for _, m := range list {
-		if s.targets.take(targetOf(m)) {
-			defer s.targets.free(targetOf(m))
+		if s.targets.take(mergeTarget(m)) {
+			defer s.targets.free(mergeTarget(m))
 			return true, 0, s.merge(ctx, m)
 		}
 	}
@@ -122,7 +122,7 @@ func (s *Service) MergeNext(ctx context.Context) (did bool, at task.Time, err er
 
 func (s *Service) merge(ctx context.Context, m *task.MergeEntry) error {
 	git := s.config().Repositories
-	order, err := s.orderOf(ctx, m)
+	order, err := s.mergeOrder(ctx, m)
 	if err != nil {
 		return err
 	}
@@ -187,7 +187,7 @@ func (tx *txn) keepTarget(m *task.MergeEntry) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	tree, err := worktreeOf(&tx.Rx, tk, p)
+	tree, err := taskWorktree(&tx.Rx, tk, p)
 	if err != nil || tree.Target == m.Into {
 		return true, err
 	}
@@ -218,8 +218,8 @@ func (tx *txn) keepMergeChecks(m *task.MergeEntry, list []task.CheckRun) error {
 	return nil
 }
 
-// orderOf says what is to be merged, by the result that was accepted.
-func (s *Service) orderOf(ctx context.Context, m *task.MergeEntry) (o task.MergeOrder, err error) {
+// mergeOrder returns what is to be merged, by the result that was accepted.
+func (s *Service) mergeOrder(ctx context.Context, m *task.MergeEntry) (o task.MergeOrder, err error) {
 	return read(ctx, s, func(rx *db.Rx) (task.MergeOrder, error) {
 		r, err := rx.ResultByID(m.ResultID)
 		if err != nil {
@@ -243,7 +243,7 @@ func (s *Service) orderOf(ctx context.Context, m *task.MergeEntry) (o task.Merge
 		case err != nil:
 			return o, err
 		case parent != nil:
-			o.ParentTree, err = worktreeOf(rx, parent, p)
+			o.ParentTree, err = taskWorktree(rx, parent, p)
 		case p.Merge != nil:
 			o.Method, o.Checks, o.Push = p.Merge.Method, p.Merge.Checks, p.Merge.Push
 		}
@@ -362,7 +362,7 @@ func (s *Service) retireTree(ctx context.Context, m *task.MergeEntry, branch boo
 		if err != nil {
 			return task.Worktree{}, err
 		}
-		return worktreeOf(rx, tk, p)
+		return taskWorktree(rx, tk, p)
 	})
 	if err == nil {
 		err = s.config().Repositories.Retire(ctx, tree, branch)

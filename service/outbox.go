@@ -137,7 +137,7 @@ func (tx *txn) dropRemovedTargets() error {
 		if slices.ContainsFunc(tx.s.config().Notify, func(n NotifyTarget) bool { return n.Name == name }) {
 			continue
 		}
-		if err := tx.DropOutOf(name); err != nil {
+		if err := tx.ClearOutbox(name); err != nil {
 			return err
 		}
 	}

@@ -271,7 +271,7 @@ func (s *Service) Pauses(ctx context.Context, a task.Actor) (task.Pauses, error)
 // pausedBy returns the pause that stops an agent, or nil.
 func (tx *txn) pausedBy(agent string) (*task.Pause, error) {
 	list, err := tx.Pauses()
-	return list.Of(agent), err
+	return list.For(agent), err
 }
 
 // notPaused refuses what a pause of the agent or the instance stops.

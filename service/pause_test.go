@@ -360,11 +360,11 @@ func TestEqualFailuresPauseTheAgent(t *testing.T) {
 		fail(y, 4, task.PhaseAuth, same)
 		equal(t, "pauses after four", len(pauses(y)), 0)
 		fail(y, 1, task.PhaseAuth, same)
-		p := pauses(y).Of("coder")
+		p := pauses(y).For("coder")
 		if p == nil || p.By != task.System || p.Reason != "5 runs in a row failed in the same way, the last of them run 5: no credit left" {
 			t.Fatalf("%+v", p)
 		}
-		equal(t, "others", pauses(y).Of("planner") == nil, true)
+		equal(t, "others", pauses(y).For("planner") == nil, true)
 	})
 	t.Run("counted again after a resume", func(t *testing.T) {
 		y := newInstance(t)

@@ -70,7 +70,7 @@ func TestARunAsksAndGoesOnWhenAPersonDecides(t *testing.T) {
 		equal(t, "decision", r.Permission.Decision, task.PermissionAllowed)
 		y.Forward(time.Minute)
 		r = y.run(p.Run)
-		equal(t, "worked", r.Worked(task.TimeOf(y.Now())), time.Minute)
+		equal(t, "worked", r.Worked(task.TimeFromStd(y.Now())), time.Minute)
 		equal(t, "inbox", y.inbox().Totals.Permissions, 0)
 	})
 	t.Run("a second decision gets the outcome", func(t *testing.T) {

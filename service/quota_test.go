@@ -19,7 +19,7 @@ func withToken(a task.Actor, n task.ID) task.Actor {
 
 func TestQuotas(t *testing.T) {
 	t.Parallel()
-	start := task.TimeOf(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	start := task.TimeFromStd(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 	token, other := withToken(pull, 7), withToken(pull, 8)
 	refusal := func(t *testing.T, err error, words ...string) *task.Error {
 		t.Helper()

@@ -26,7 +26,7 @@ func (s *Service) RunCheck(ctx context.Context, a task.Actor, id task.ID, name s
 		if err != nil {
 			return task.CheckRun{}, err
 		}
-		fresh.caller, fresh.idem = a, idempotencyOf(ctx)
+		fresh.caller, fresh.idem = a, idempotencyFromContext(ctx)
 		if sub, err = s.submissions.join(fresh, s.Now()); err != nil {
 			return task.CheckRun{}, err
 		}
@@ -129,7 +129,7 @@ func (tx *txn) reissue(tk *task.Task, last *task.Result, checks []task.CheckRun)
 	for _, c := range failedChecks(checks) {
 		r.Flags = append(r.Flags, "check "+c.Name+" "+verdictText(c))
 	}
-	r.Digest = task.DigestOf(r.Patch, r.Summary, checks)
+	r.Digest = task.ResultDigest(r.Patch, r.Summary, checks)
 	files, err := tx.ResultFiles(last.ID)
 	if err != nil {
 		return err

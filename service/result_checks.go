@@ -33,7 +33,7 @@ func checksText(failed []task.CheckRun) string {
 	}
 	b.WriteString(".")
 	if log := strings.TrimRight(failed[0].Log, "\n"); log != "" {
-		b.WriteString("\nThe end of its log:\n" + task.EndOf(log, shownLog))
+		b.WriteString("\nThe end of its log:\n" + task.Tail(log, shownLog))
 	}
 	return b.String()
 }

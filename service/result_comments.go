@@ -314,8 +314,8 @@ func (s *Service) SetViewed(ctx context.Context, a task.Actor, id task.ID, file,
 	})
 }
 
-// placeOf says where a comment is, for agents: "main.go:12-14".
-func placeOf(c task.ReviewComment) string {
+// commentPlace returns where a comment is, for agents: "main.go:12-14".
+func commentPlace(c task.ReviewComment) string {
 	switch {
 	case c.Path == "":
 		return "the whole result"

@@ -43,7 +43,7 @@ func (y *instance) changing(project, files string) *task.Task {
 	return tk
 }
 
-func (y *instance) overlapsOf(a task.Actor, id task.ID) string {
+func (y *instance) overlapText(a task.Actor, id task.ID) string {
 	y.t.Helper()
 	list := []string{}
 	for _, o := range must(y.s.Result(y.ctx(), a, id, 0)).Overlaps {
@@ -66,10 +66,10 @@ func TestOpenResultsThatChangeTheSameFilesAreShownToEachOther(t *testing.T) {
 	y := overlapping(t)
 	one, two := y.changing("web", "a.go b.go c.go"), y.changing("web", "b.go c.go d.go")
 	alone, other := y.changing("web", "e.go"), y.changing("api", "a.go b.go")
-	equal(t, "of the first", y.overlapsOf(maya, one.ID), "2: b.go, c.go")
-	equal(t, "of the second", y.overlapsOf(maya, two.ID), "1: b.go, c.go")
-	equal(t, "of one that is alone", y.overlapsOf(maya, alone.ID), "")
-	equal(t, "of another project", y.overlapsOf(maya, other.ID), "")
+	equal(t, "of the first", y.overlapText(maya, one.ID), "2: b.go, c.go")
+	equal(t, "of the second", y.overlapText(maya, two.ID), "1: b.go, c.go")
+	equal(t, "of one that is alone", y.overlapText(maya, alone.ID), "")
+	equal(t, "of another project", y.overlapText(maya, other.ID), "")
 	equal(t, "in the list", len(must(y.s.Results(y.ctx(), maya, one.ID))[0].Overlaps), 1)
 	equal(t, "in the task", must(y.s.Task(y.ctx(), pull, one.ID)).Review.Overlaps[0].TaskID, two.ID)
 	t.Run("an agent with its own tasks alone is told of no others", func(t *testing.T) {
@@ -77,17 +77,17 @@ func TestOpenResultsThatChangeTheSameFilesAreShownToEachOther(t *testing.T) {
 		own := agentActor("own")
 		tk := y.create(maya, "own", func(in *task.New) { in.Title, in.Project = "b.go", "web" }, noStart)
 		must(y.s.CompleteTask(y.ctx(), own, tk.ID, "done", 0))
-		equal(t, "it sees", y.overlapsOf(own, tk.ID), "")
-		equal(t, "others see", y.overlapsOf(maya, tk.ID), "1: b.go; 2: b.go")
+		equal(t, "it sees", y.overlapText(own, tk.ID), "")
+		equal(t, "others see", y.overlapText(maya, tk.ID), "1: b.go; 2: b.go")
 		must(y.s.CancelTask(y.ctx(), maya, tk.ID, ""))
 	})
 	t.Run("one that is closed is shown no more", func(t *testing.T) {
 		r := must(y.s.Result(y.ctx(), maya, two.ID, 0))
 		must(y.s.RequestChanges(y.ctx(), rita, two.ID, 0, r.Digest, "smaller"))
-		equal(t, "of the first", y.overlapsOf(maya, one.ID), "")
-		equal(t, "of the closed", y.overlapsOf(maya, two.ID), "")
+		equal(t, "of the first", y.overlapText(maya, one.ID), "")
+		equal(t, "of the closed", y.overlapText(maya, two.ID), "")
 		must(y.s.CompleteTask(y.ctx(), pull, two.ID, "smaller", 0))
-		equal(t, "after it was handed in again", y.overlapsOf(maya, one.ID), "2: b.go, c.go")
+		equal(t, "after it was handed in again", y.overlapText(maya, one.ID), "2: b.go, c.go")
 	})
 }
 
@@ -102,8 +102,8 @@ func TestAResultThatACheckRunsAgainForKeepsItsFiles(t *testing.T) {
 	red = true
 	must(y.s.RunCheck(y.ctx(), maya, two.ID, "test"))
 	equal(t, "number of the result", must(y.s.Result(y.ctx(), maya, two.ID, 0)).Number, 2)
-	equal(t, "of the first", y.overlapsOf(maya, one.ID), "2: b.go")
-	equal(t, "of the second", y.overlapsOf(maya, two.ID), "1: b.go")
+	equal(t, "of the first", y.overlapText(maya, one.ID), "2: b.go")
+	equal(t, "of the second", y.overlapText(maya, two.ID), "1: b.go")
 }
 
 func TestOverlapsAreBounded(t *testing.T) {

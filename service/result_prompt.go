@@ -36,7 +36,7 @@ func (w *partWriter) review(tk *task.Task) {
 		if c.Excerpt != "" {
 			text = "> " + strings.ReplaceAll(strings.TrimRight(c.Excerpt, "\n"), "\n", "\n> ") + "\n" + text
 		}
-		w.part(fmt.Sprintf("review comment %d on %s", c.ID, inLine(placeOf(c))), authorLabel(c.Author), text)
+		w.part(fmt.Sprintf("review comment %d on %s", c.ID, inLine(commentPlace(c))), authorLabel(c.Author), text)
 	}
 }
 

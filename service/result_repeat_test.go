@@ -8,13 +8,13 @@ import (
 	"taskyard/task"
 )
 
-// checksOf counts how often checks of a task were executed.
-func (y *instance) checksOf(id task.ID) int {
+// countCheckRuns counts how often checks of a task were executed.
+func (y *instance) countCheckRuns(id task.ID) int {
 	y.t.Helper()
 	return len(must(y.s.CheckRuns(y.ctx(), maya, id)))
 }
 
-func (y *instance) resultsOf(id task.ID) int {
+func (y *instance) countResults(id task.ID) int {
 	y.t.Helper()
 	return len(must(y.s.Results(y.ctx(), maya, id)))
 }
@@ -58,8 +58,8 @@ func TestARepeatedCompletionHandsInOneResult(t *testing.T) {
 		_, _, err := y.completeKeyed(y.s, tk.ID, "k", "another summary")
 		refused(t, err, task.CodeIdempotencyReuse)
 	})
-	equal(t, "results", y.resultsOf(tk.ID), 1)
-	equal(t, "executions of the check", y.checksOf(tk.ID), 1)
+	equal(t, "results", y.countResults(tk.ID), 1)
+	equal(t, "executions of the check", y.countCheckRuns(tk.ID), 1)
 	equal(t, "last event", y.lastEvent(), last)
 	equal(t, "waits for", y.task(tk.ID).WaitingFor, "")
 
@@ -67,7 +67,7 @@ func TestARepeatedCompletionHandsInOneResult(t *testing.T) {
 		_, i, err := y.completeKeyed(y.s, tk.ID, "k2", "done now")
 		ok(t, err)
 		equal(t, "replayed", i.Replayed, false)
-		equal(t, "results", y.resultsOf(tk.ID), 2)
+		equal(t, "results", y.countResults(tk.ID), 2)
 	})
 }
 
@@ -146,8 +146,8 @@ func TestARepeatedSignupAfterACompletionThatNobodyHeard(t *testing.T) {
 	ok(t, err)
 	equal(t, "the completion that was answered", out.Completed.WaitingFor, task.WaitsReview)
 	equal(t, "claimed", out.Task != nil, true)
-	equal(t, "executions of the check", y.checksOf(tk.ID), 1)
-	equal(t, "results", y.resultsOf(tk.ID), 1)
+	equal(t, "executions of the check", y.countCheckRuns(tk.ID), 1)
+	equal(t, "results", y.countResults(tk.ID), 1)
 }
 
 func TestARepeatWaitsForTheChecksOfTheFirst(t *testing.T) {
@@ -172,8 +172,8 @@ func TestARepeatWaitsForTheChecksOfTheFirst(t *testing.T) {
 	close(git.let)
 	ok(t, <-first)
 	ok(t, <-repeat)
-	equal(t, "executions of the check", y.checksOf(tk.ID), 1)
-	equal(t, "results", y.resultsOf(tk.ID), 1)
+	equal(t, "executions of the check", y.countCheckRuns(tk.ID), 1)
+	equal(t, "results", y.countResults(tk.ID), 1)
 }
 
 // TestARepeatOnAnotherServerHandsInNothing is about servers which do not know of
@@ -204,7 +204,7 @@ func TestARepeatOnAnotherServerHandsInNothing(t *testing.T) {
 	close(two.let)
 	equal(t, "the repeat is replayed", <-replayed, true)
 	ok(t, <-errs)
-	equal(t, "results", y.resultsOf(tk.ID), 1)
+	equal(t, "results", y.countResults(tk.ID), 1)
 	equal(t, "waits for", y.task(tk.ID).WaitingFor, "")
 }
 
@@ -231,7 +231,7 @@ func TestAKeyThatHasJoinedACompletionGetsItsAnswer(t *testing.T) {
 	_, i, err := y.completeKeyed(y.s, tk.ID, "k", "done")
 	ok(t, err)
 	equal(t, "the first key is replayed", i.Replayed, true)
-	equal(t, "results", y.resultsOf(tk.ID), 1)
+	equal(t, "results", y.countResults(tk.ID), 1)
 }
 
 // cutOff makes a call with the key k whose connection ends while its checks run,
@@ -269,9 +269,9 @@ func TestARepeatedRunOfACheckExecutesItOnce(t *testing.T) {
 	equal(t, "log", run.Log, first.Log)
 	_, _, err = again("k", "another")
 	refused(t, err, task.CodeIdempotencyReuse)
-	equal(t, "executions", y.checksOf(tk.ID), 1)
+	equal(t, "executions", y.countCheckRuns(tk.ID), 1)
 	_, i, err = again("k2", "run")
 	ok(t, err)
 	equal(t, "another key is replayed", i.Replayed, false)
-	equal(t, "executions", y.checksOf(tk.ID), 2)
+	equal(t, "executions", y.countCheckRuns(tk.ID), 2)
 }

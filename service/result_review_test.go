@@ -119,7 +119,7 @@ func TestNoTaskIsDoneWithoutAcceptance(t *testing.T) {
 		"an operator accepts":         accept(oleg, r.Digest),
 		"a viewer accepts":            accept(vera, r.Digest),
 		"nobody accepts":              accept(task.Actor{}, r.Digest),
-		"with another digest":         accept(rita, task.DigestOf("", "other", nil)),
+		"with another digest":         accept(rita, task.ResultDigest("", "other", nil)),
 		"without a digest":            accept(rita, ""),
 		"a status done by an agent":   func() error { _, err := y.s.UpdateTask(y.ctx(), pull, tk.ID, task.Patch{Status: &done}); return err },
 		"a status done by an admin":   func() error { _, err := y.s.UpdateTask(y.ctx(), maya, tk.ID, task.Patch{Status: &done}); return err },

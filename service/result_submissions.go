@@ -25,7 +25,7 @@ func (l *submissions) join(sub *submission, now task.Time) (*submission, error) 
 	had := l.all[sub.task.ID]
 	switch {
 	case had == nil:
-	case had.of(sub.caller, sub.again, sub.summary, now):
+	case had.isFor(sub.caller, sub.again, sub.summary, now):
 		return had, nil
 	case !had.over():
 		what := "is being completed"
@@ -48,14 +48,14 @@ func (l *submissions) join(sub *submission, now task.Time) (*submission, error) 
 func (l *submissions) find(id task.ID, a task.Actor, again, summary string, now task.Time) *submission {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if had := l.all[id]; had != nil && had.of(a, again, summary, now) {
+	if had := l.all[id]; had != nil && had.isFor(a, again, summary, now) {
 		return had
 	}
 	return nil
 }
 
-// of reports whether a call is the one that the completion is made for.
-func (sub *submission) of(a task.Actor, again, summary string, now task.Time) bool {
+// isFor reports whether a call is the one that the completion is made for.
+func (sub *submission) isFor(a task.Actor, again, summary string, now task.Time) bool {
 	return sub.caller.Name == a.Name && sub.caller.RunID == a.RunID && sub.again == again && sub.summary == summary &&
 		(!sub.over() || now.Sub(sub.since) < unheard)
 }

@@ -71,13 +71,13 @@ func (s *Service) prepare(rx *db.Rx, sub *submission) (err error) {
 	if sub.inForce, _, err = s.inForce(rx, sub.task, sub.project); err != nil || sub.project.Repository == "" {
 		return err
 	}
-	sub.tree, err = worktreeOf(rx, sub.task, sub.project)
+	sub.tree, err = taskWorktree(rx, sub.task, sub.project)
 	return err
 }
 
-// worktreeOf says where the runs of a task work. A subtask begins on the branch
-// of its parent and goes back into it.
-func worktreeOf(rx *db.Rx, tk *task.Task, p *task.Project) (task.Worktree, error) {
+// taskWorktree returns where the runs of a task work. A subtask begins on the
+// branch of its parent and is merged back into it.
+func taskWorktree(rx *db.Rx, tk *task.Task, p *task.Project) (task.Worktree, error) {
 	w := task.Worktree{TaskID: tk.ID, Title: tk.Title, Repository: p.Repository, Target: p.DefaultBranch}
 	if p.Merge != nil {
 		w.Target = p.Merge.Into
@@ -93,7 +93,7 @@ func worktreeOf(rx *db.Rx, tk *task.Task, p *task.Project) (task.Worktree, error
 	if err != nil || parent == nil {
 		return w, err
 	}
-	above, err := worktreeOf(rx, parent, p)
+	above, err := taskWorktree(rx, parent, p)
 	w.Target = above.Branch
 	return w, err
 }
@@ -115,7 +115,7 @@ func parentInProject(rx *db.Rx, tk *task.Task) (*task.Task, error) {
 // held so long. The same call made again waits on, or gets what came out
 // meanwhile. Error: the checks are still running.
 func (s *Service) submit(ctx context.Context, a task.Actor, sub *submission) (*task.Task, error) {
-	sub.caller, sub.idem = a, idempotencyOf(ctx)
+	sub.caller, sub.idem = a, idempotencyFromContext(ctx)
 	mine, err := s.submissions.join(sub, s.Now())
 	if err != nil {
 		return nil, err
@@ -132,7 +132,7 @@ func heard[T any](ctx context.Context, s *Service, a task.Actor, mine *submissio
 	if err := s.hold(ctx, mine); err != nil {
 		return none, err
 	}
-	i := idempotencyOf(ctx)
+	i := idempotencyFromContext(ctx)
 	switch {
 	case i == nil:
 		return out(mine), nil
@@ -348,7 +348,7 @@ func (tx *txn) insertResult(tk *task.Task, sub *submission, accept task.Accept, 
 	for _, c := range failed {
 		r.Flags = append(r.Flags, "check "+c.Name+" "+verdictText(c))
 	}
-	r.Digest = task.DigestOf(r.Patch, r.Summary, sub.checks)
+	r.Digest = task.ResultDigest(r.Patch, r.Summary, sub.checks)
 	last, err := tx.LastResult(tk.ID)
 	if err != nil {
 		return err

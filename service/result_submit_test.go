@@ -89,7 +89,7 @@ func TestATaskThatIsCanceledWhileItsMergeIsMadeDoesNotMoveTheTarget(t *testing.T
 	did, _, err := y.s.MergeNext(y.ctx())
 	ok(t, err)
 	equal(t, "a merge was made", did, true)
-	_, ended, err := y.s.MergesOf(y.ctx(), maya, "", 0, 5)
+	_, ended, err := y.s.ProjectMerges(y.ctx(), maya, "", 0, 5)
 	ok(t, err)
 	equal(t, "the merge is", ended[0].State, task.MergeStopped)
 	equal(t, "the task is", y.task(tk.ID).Status, task.Canceled)

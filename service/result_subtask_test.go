@@ -54,7 +54,7 @@ func (y *instance) handInSub(id task.ID) {
 	equal(y.t, "the result asks", must(y.s.Result(y.ctx(), maya, id, 0)).Asked(), "rita")
 }
 
-func branchOf(tk *task.Task) string {
+func taskBranch(tk *task.Task) string {
 	return "taskyard/" + tk.ID.String() + "-" + task.Slug(tk.Title, 40)
 }
 
@@ -75,7 +75,7 @@ func (y *instance) moveTo(project string, id task.ID) {
 // queued returns the branches that results wait to be merged into.
 func (y *instance) queued() string {
 	y.t.Helper()
-	queue, _, err := y.s.MergesOf(y.ctx(), maya, "", 0, 5)
+	queue, _, err := y.s.ProjectMerges(y.ctx(), maya, "", 0, 5)
 	ok(y.t, err)
 	into := make([]string, len(queue))
 	for i, m := range queue {
@@ -115,7 +115,7 @@ func TestASubtaskIsMergedIntoTheBranchOfItsParent(t *testing.T) {
 	equal(t, "waits for", y.accept(rita, sub.ID).WaitingFor, task.WaitsMerge)
 	y.mergeNext()
 	equal(t, "the subtask is", y.task(sub.ID).Status, task.Done)
-	equal(t, "branches that have moved", strings.Join(git.moved, " "), branchOf(parent))
+	equal(t, "branches that have moved", strings.Join(git.moved, " "), taskBranch(parent))
 }
 
 // TestASubtaskWithoutItsParentNeedsTheReviewOfTheProject is about results that
@@ -166,8 +166,8 @@ func TestAResultIsMergedIntoAParentThatCameIntoTheProject(t *testing.T) {
 	equal(t, "queued for", y.queued(), "main")
 	y.moveTo("web", parent.ID)
 	y.mergeNext()
-	equal(t, "queued for", y.queued(), branchOf(parent))
+	equal(t, "queued for", y.queued(), taskBranch(parent))
 	y.mergeNext()
-	equal(t, "branches that have moved", strings.Join(git.moved, " "), branchOf(parent))
+	equal(t, "branches that have moved", strings.Join(git.moved, " "), taskBranch(parent))
 	equal(t, "the subtask is", y.task(sub.ID).Status, task.Done)
 }

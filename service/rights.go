@@ -24,8 +24,8 @@ import (
 //     rate as delegations do; under never its tokens and cost count in those of
 //     the run, as do those of tasks that a run hands over.
 
-// policyOf is the approval policy of an agent's runs.
-func (s *Service) policyOf(def task.Agent) task.Policy {
+// approvalPolicy returns the approval policy of an agent's runs.
+func (s *Service) approvalPolicy(def task.Agent) task.Policy {
 	if def.Approval != "" {
 		return def.Approval
 	}
@@ -47,7 +47,7 @@ func (tx *txn) judge(tk *task.Task, def task.Agent, r *task.Run) (v verdict, err
 	if err != nil {
 		return v, err
 	}
-	policy := tx.s.policyOf(def)
+	policy := tx.s.approvalPolicy(def)
 	if err := tx.setBounds(tk.ID, r, policy); err != nil {
 		return v, err
 	}
@@ -57,7 +57,7 @@ func (tx *txn) judge(tk *task.Task, def task.Agent, r *task.Run) (v verdict, err
 		return v, nil
 	}
 	have := task.Rights{Depth: r.Depth}
-	have.Tools, have.Limits = tx.s.rightsOf(def, r.Ask)
+	have.Tools, have.Limits = tx.s.runRights(def, r.Ask)
 	var why []string
 	for _, h := range contributions {
 		if reason := exceeds(have, h, def, r); reason != "" {
@@ -156,7 +156,7 @@ func (tx *txn) rights() (task.Rights, bool, error) {
 		return task.Rights{Tools: []string{}}, false, nil
 	}
 	if tx.actor.RunID == 0 {
-		tools, limits := tx.s.rightsOf(def, nil)
+		tools, limits := tx.s.runRights(def, nil)
 		return task.Rights{Tools: tools, Limits: limits}, true, nil
 	}
 	run, err := tx.Run(tx.actor.RunID)
@@ -230,7 +230,7 @@ func (tx *txn) unbound(id task.ID) error {
 // mayClaimInRun refuses the caller's run a task for which a run of its own would
 // wait for a person, or that failed or was denied: what signup passes over.
 func (tx *txn) mayClaimInRun(def task.Agent, tk *task.Task) error {
-	policy := tx.s.policyOf(def)
+	policy := tx.s.approvalPolicy(def)
 	if tx.actor.RunID == 0 || policy == task.ApproveNever {
 		return nil
 	}
@@ -260,7 +260,7 @@ func (tx *txn) reports(tk *task.Task) (bool, error) {
 	if err != nil || run.TaskID == tk.ID {
 		return false, err
 	}
-	at, err := relationOf(&tx.Rx, run.TaskID, tk.ID)
+	at, err := findRelation(&tx.Rx, run.TaskID, tk.ID)
 	return at == above, err
 }
 

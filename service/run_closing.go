@@ -8,9 +8,9 @@ import (
 	"taskyard/task"
 )
 
-// lastWords is how long a run may continue that has closed its own task. With the
+// closingTime is how long a run may continue that has closed its own task. With the
 // time that its program is then given to end, that is less than 10 s.
-const lastWords = 7 * time.Second
+const closingTime = 7 * time.Second
 
 // closeOwn ends the run that completes, cancels or gives away its own task.
 // The receiver of a webhook has said all with that. A program may end by
@@ -21,7 +21,7 @@ func (tx *txn) closeOwn(tk *task.Task, r *task.Run, reason string) error {
 	}
 	if !tx.s.receives(r) {
 		tx.news.Queued = true // the dispatcher learns when to look
-		return tx.SetClosing(r.ID, tx.Now.Add(lastWords))
+		return tx.SetClosing(r.ID, tx.Now.Add(closingTime))
 	}
 	if r.Phase == task.PhaseStarting {
 		if ok, err := tx.MoveRun(r, task.State{Status: task.RunRunning, Phase: task.PhaseWorking}); err != nil || !ok {

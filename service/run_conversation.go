@@ -31,8 +31,8 @@ func (tx *txn) continues(def task.Agent, now Runner, r *task.Run) (task.ID, erro
 	if err != nil || last == nil || last.Status != task.RunCompleted || last.Agent != def.ID || last.Spec == nil {
 		return 0, err
 	}
-	tools, limits := tx.s.rightsOf(def, r.Ask)
-	if s := last.Spec; s.Runner != def.Runner || tx.s.traitsOf(last).Kind != now.Kind || s.Model != now.modelOf(def, r.Ask) ||
+	tools, limits := tx.s.runRights(def, r.Ask)
+	if s := last.Spec; s.Runner != def.Runner || tx.s.runTraits(last).Kind != now.Kind || s.Model != now.runModel(def, r.Ask) ||
 		s.SystemPrompt != def.Prompt || s.TaskTools != def.TaskTools || !slices.Equal(s.Tools, tools) {
 		return 0, nil
 	}

@@ -75,9 +75,9 @@ func (tx *txn) newRun(tk *task.Task, def task.Agent, n newRun) *task.Run {
 	r := &task.Run{
 		TaskID: tk.ID, Agent: def.ID, Status: task.RunPending, Phase: task.PhaseQueued, Cause: n.cause, AskedBy: tx.actor.Name,
 		Attempt: n.attempt, RetryOf: n.retryOf, NotBefore: n.notBefore, DefinitionHash: def.Hash,
-		Session: n.session, Folder: n.folder, Why: n.why, Model: tx.s.runner(def.Runner).modelOf(def, nil),
+		Session: n.session, Folder: n.folder, Why: n.why, Model: tx.s.runner(def.Runner).runModel(def, nil),
 	}
-	_, r.Limits = tx.s.rightsOf(def, nil)
+	_, r.Limits = tx.s.runRights(def, nil)
 	if !tx.actor.IsAgent() {
 		r.AskedToken = tx.actor.TokenID
 	}
@@ -97,8 +97,8 @@ func (tx *txn) createRun(tk *task.Task, def task.Agent, n newRun) (task.ID, erro
 			return 0, err
 		}
 	} else if r.Ask != nil {
-		_, r.Limits = tx.s.rightsOf(def, r.Ask)
-		r.Model = tx.s.runner(def.Runner).modelOf(def, r.Ask)
+		_, r.Limits = tx.s.runRights(def, r.Ask)
+		r.Model = tx.s.runner(def.Runner).runModel(def, r.Ask)
 	}
 	id, err := tx.InsertRun(r)
 	if err != nil {
@@ -152,7 +152,7 @@ func (tx *txn) freeze(r *task.Run, def task.Agent, bare *task.Task, v verdict) e
 	if err != nil {
 		return err
 	}
-	spec, err := tx.specOf(def, tx.s.runner(def.Runner), tk, r)
+	spec, err := tx.runSpec(def, tx.s.runner(def.Runner), tk, r)
 	if err != nil {
 		return err
 	}
@@ -161,16 +161,16 @@ func (tx *txn) freeze(r *task.Run, def task.Agent, bare *task.Task, v verdict) e
 	if err != nil {
 		return err
 	}
-	if !v.waits && hash != "" && hash == grantOf(spec, tk) {
+	if !v.waits && hash != "" && hash == grantHash(spec, tk) {
 		if r.Limits, err = spec.Limits.Tighten(limits); err != nil {
 			return err
 		}
 		r.Phase = task.PhaseQueued
-		r.Approval = &task.Approval{Version: hashOf(spec), Decision: "approved", By: by, At: tx.Now, Scope: task.ScopeTask}
+		r.Approval = &task.Approval{Version: specHash(spec), Decision: "approved", By: by, At: tx.Now, Scope: task.ScopeTask}
 		return nil
 	}
 	r.Phase = task.PhaseApproval
-	r.Approval = &task.Approval{Version: hashOf(spec), ExpiresAt: tx.Now.Add(tx.s.config().ApprovalExpires), Why: v.why}
+	r.Approval = &task.Approval{Version: specHash(spec), ExpiresAt: tx.Now.Add(tx.s.config().ApprovalExpires), Why: v.why}
 	return nil
 }
 

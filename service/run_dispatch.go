@@ -187,7 +187,7 @@ func (d *dispatcher) start(r *task.Run) (*Start, error) {
 	if err != nil {
 		return nil, err
 	}
-	spec, err := d.specOf(def, now, tk, r)
+	spec, err := d.runSpec(def, now, tk, r)
 	if err != nil {
 		return nil, err
 	}
@@ -236,11 +236,11 @@ func (tx *txn) stillApproved(r *task.Run, tk *task.Task, spec task.Spec, v verdi
 		return true, nil
 	}
 	if a := r.Approval; a != nil && a.Decision == "approved" {
-		if a.Version == hashOf(spec) {
+		if a.Version == specHash(spec) {
 			return true, nil
 		}
 		hash, _, _, err := tx.Grant(tk.ID)
-		if err != nil || a.Scope == task.ScopeTask && !v.waits && hash == grantOf(spec, tk) {
+		if err != nil || a.Scope == task.ScopeTask && !v.waits && hash == grantHash(spec, tk) {
 			return err == nil, err
 		}
 	}

@@ -63,7 +63,7 @@ const neverReachedMCP = "Warning: its program never reached Taskyard's MCP serve
 // given the MCP server, that it never reached it.
 func (tx *txn) noteMCP(r *task.Run, f Finished) error {
 	worked := r.Phase == task.PhaseWorking || r.Phase == task.PhaseCondensing
-	if !tx.s.traitsOf(r).MCP || !worked || f.State.Phase == task.PhaseAuth || tx.s.mcp.has(r.ID) {
+	if !tx.s.runTraits(r).MCP || !worked || f.State.Phase == task.PhaseAuth || tx.s.mcp.has(r.ID) {
 		return nil
 	}
 	_, err := tx.InsertMessage(task.Message{

@@ -48,7 +48,7 @@ func (s *Service) SendRunMessage(ctx context.Context, a task.Actor, run task.ID,
 		if err != nil {
 			return nil, err
 		}
-		tx.news.Topics = append(tx.news.Topics, inboxOf(run))
+		tx.news.Topics = append(tx.news.Topics, inboxTopic(run))
 		if err := tx.event(task.EvRunMessage, task.Event{TaskID: r.TaskID, RunID: r.ID, Agent: r.Agent}, changes{"message": id}); err != nil {
 			return nil, err
 		}
@@ -68,17 +68,17 @@ func (s *Service) NoMessages(r *task.Run) string {
 		return "is ending"
 	case r.Worker != 0:
 		return "works on another machine, where messages do not reach it"
-	case !s.traitsOf(r).Steers:
+	case !s.runTraits(r).Steers:
 		return "takes no messages while it works: its runner cannot pass them on"
 	}
 	return ""
 }
 
-// inboxOf is the topic of new messages to a run.
-func inboxOf(run task.ID) string { return "run-messages:" + run.String() }
+// inboxTopic returns the topic of new messages to a run.
+func inboxTopic(run task.ID) string { return "run-messages:" + run.String() }
 
 // FollowRunMessages subscribes to new messages to a run.
-func (s *Service) FollowRunMessages(run task.ID) *Sub { return s.hub.Subscribe(inboxOf(run)) }
+func (s *Service) FollowRunMessages(run task.ID) *Sub { return s.hub.Subscribe(inboxTopic(run)) }
 
 // RunMessages returns the messages to a run, oldest first. Errors: may not
 // read, unknown run.

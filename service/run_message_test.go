@@ -55,7 +55,7 @@ func TestAMessageReachesTheRunOnce(t *testing.T) {
 	ok(t, y.s.DeliverRunMessage(y.ctx(), r.ID, r.Lease, m.ID)) // again
 	equal(t, "queued", len(must(y.s.QueuedRunMessages(y.ctx(), r.ID, r.Lease))), 0)
 	list := must(y.s.RunMessages(y.ctx(), vera, r.ID))
-	equal(t, "state", len(list) == 1 && list[0].DeliveredAt == task.TimeOf(y.Now()), true)
+	equal(t, "state", len(list) == 1 && list[0].DeliveredAt == task.TimeFromStd(y.Now()), true)
 	lines := must(y.s.Transcript(y.ctx(), maya, r.ID, 0, 100))
 	last := lines[len(lines)-1]
 	equal(t, "line", last.Author+" "+string(last.Role)+" "+last.Type+": "+last.Content, "user:oleg user message: use tabs")

@@ -34,11 +34,10 @@ const (
 	leastMessage  = 200  // bytes; of an older message less is not shown
 )
 
-// promptOf is what a run of a task is asked. A boundary of a former rendering
-// is kept, so that the same texts give the same bytes, unless it is "" or a
-// text holds it.
-// helpers are the agents that it may delegate to.
-func promptOf(tk *task.Task, r *task.Run, spec task.Spec, helpers []task.Agent, boundary string) (prompt, used string) {
+// buildPrompt returns the prompt of a run of a task. A boundary of a former
+// rendering is kept, so that the same texts give the same bytes, unless it is
+// "" or a text holds it. helpers are the agents that it may delegate to.
+func buildPrompt(tk *task.Task, r *task.Run, spec task.Spec, helpers []task.Agent, boundary string) (prompt, used string) {
 	for boundary == "" || holds(tk, helpers, boundary) {
 		boundary = newBoundary()
 	}
@@ -250,10 +249,10 @@ func (w *partWriter) lastMessages(tk *task.Task, room int) {
 	}
 }
 
-// specOf is exactly what would run now, as that run, by its runner as it is
-// configured now. A run that was delegated works where the run that delegated it
-// works, unless it has a workspace of its own.
-func (tx *txn) specOf(def task.Agent, now Runner, tk *task.Task, r *task.Run) (task.Spec, error) {
+// runSpec returns exactly what would run now, as that run, by its runner as it
+// is configured now. A run that was delegated works where the run that
+// delegated it works, unless it has a workspace of its own.
+func (tx *txn) runSpec(def task.Agent, now Runner, tk *task.Task, r *task.Run) (task.Spec, error) {
 	var parent *task.Run
 	if r.ParentRun != 0 {
 		var err error
@@ -261,19 +260,19 @@ func (tx *txn) specOf(def task.Agent, now Runner, tk *task.Task, r *task.Run) (t
 			return task.Spec{}, err
 		}
 	}
-	place, err := tx.placeOf(tk, parent)
+	place, err := tx.runPlace(tk, parent)
 	if err != nil {
 		return task.Spec{}, err
 	}
 	if place.Continues, err = tx.continues(def, now, r); err != nil {
 		return task.Spec{}, err
 	}
-	return tx.s.specOf(def, now, tk, r, parent, place), nil
+	return tx.s.buildSpec(def, now, tk, r, parent, place), nil
 }
 
-// placeOf says where the runs of a task of a project work, as the part of a
+// runPlace returns where the runs of a task of a project work, as the part of a
 // Spec: in the worktree of the task, or in that of the run that delegated it.
-func (tx *txn) placeOf(tk *task.Task, parent *task.Run) (spec task.Spec, err error) {
+func (tx *txn) runPlace(tk *task.Task, parent *task.Run) (spec task.Spec, err error) {
 	if tk.Project == "" {
 		return spec, nil
 	}
@@ -285,7 +284,7 @@ func (tx *txn) placeOf(tk *task.Task, parent *task.Run) (spec task.Spec, err err
 	if parent != nil && parent.Spec != nil && parent.Spec.Workspace == spec.Workspace {
 		return spec, nil // its work becomes part of the result of the task above
 	}
-	tree, err := worktreeOf(&tx.Rx, tk, p)
+	tree, err := taskWorktree(&tx.Rx, tk, p)
 	spec.Branch, spec.BranchFrom, spec.Setup = tree.Branch, p.DefaultBranch, p.Setup
 	if above, err := parentInProject(&tx.Rx, tk); err != nil {
 		return spec, err
@@ -307,7 +306,7 @@ func (tx *txn) placeOf(tk *task.Task, parent *task.Run) (spec task.Spec, err err
 // shareWorkspace has a run work in the folder of its parent, which it may only
 // read unless both may write, or on a branch from the worktree of its parent.
 func shareWorkspace(spec *task.Spec, parent *task.Run) {
-	_, tree := task.WorktreeOf(spec.Workspace)
+	_, tree := task.ParseWorktree(spec.Workspace)
 	if spec.Workspace != "" && (!tree || spec.Workspace != parent.Spec.Workspace) {
 		return
 	}
@@ -319,14 +318,14 @@ func shareWorkspace(spec *task.Spec, parent *task.Run) {
 	}
 }
 
-func (s *Service) specOf(def task.Agent, now Runner, tk *task.Task, r, parent *task.Run, place task.Spec) task.Spec {
+func (s *Service) buildSpec(def task.Agent, now Runner, tk *task.Task, r, parent *task.Run, place task.Spec) task.Spec {
 	spec := task.Spec{
-		Agent: def.ID, DefinitionHash: def.Hash, Runner: def.Runner, Model: now.modelOf(def, r.Ask), SystemPrompt: def.Prompt,
+		Agent: def.ID, DefinitionHash: def.Hash, Runner: def.Runner, Model: now.runModel(def, r.Ask), SystemPrompt: def.Prompt,
 		Workspace: cmp.Or(place.Workspace, def.Workspace, now.Workspace), Depth: r.Depth, Env: slices.Clone(def.Env), Network: def.Network,
 		TaskTools: def.TaskTools, Continues: place.Continues,
 		Project: place.Project, Branch: place.Branch, BranchFrom: place.BranchFrom, Setup: place.Setup, Checks: place.Checks,
 	}
-	spec.Tools, spec.Limits = s.rightsOf(def, r.Ask)
+	spec.Tools, spec.Limits = s.runRights(def, r.Ask)
 	if parent != nil && parent.Spec != nil {
 		shareWorkspace(&spec, parent)
 	}
@@ -338,17 +337,17 @@ func (s *Service) specOf(def task.Agent, now Runner, tk *task.Task, r, parent *t
 	if r.Spec != nil {
 		boundary = r.Spec.Boundary
 	}
-	spec.Prompt, spec.Boundary = promptOf(tk, r, spec, helpers, boundary)
-	if a := r.Approval; boundary != "" && a != nil && a.Version != hashOf(spec) {
+	spec.Prompt, spec.Boundary = buildPrompt(tk, r, spec, helpers, boundary)
+	if a := r.Approval; boundary != "" && a != nil && a.Version != specHash(spec) {
 		// What was shown may be known by now to those who changed the texts.
-		spec.Prompt, spec.Boundary = promptOf(tk, r, spec, helpers, "")
+		spec.Prompt, spec.Boundary = buildPrompt(tk, r, spec, helpers, "")
 	}
 	return spec
 }
 
-// rightsOf returns the tools and limits of a run of an agent, within what was
+// runRights returns the tools and limits of a run of an agent, within what was
 // asked for it, which may be nil.
-func (s *Service) rightsOf(def task.Agent, ask *task.Ask) (tools []string, limits task.Limits) {
+func (s *Service) runRights(def task.Agent, ask *task.Ask) (tools []string, limits task.Limits) {
 	tools, limits = slices.Clone(def.Tools), ownLimits(def)
 	if ask != nil {
 		tools, limits = intersect(def.Tools, ask.Tools), limits.Within(ask.Limits)
@@ -358,8 +357,8 @@ func (s *Service) rightsOf(def task.Agent, ask *task.Ask) (tools []string, limit
 	return tools, limits
 }
 
-// hashOf is what an approval of one run freezes: every byte of the spec.
-func hashOf(spec task.Spec) string {
+// specHash returns what an approval of one run freezes: every byte of the spec.
+func specHash(spec task.Spec) string {
 	b, err := json.Marshal(spec)
 	if err != nil {
 		panic(err) // a plain struct
@@ -368,10 +367,10 @@ func hashOf(spec task.Spec) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// grantOf is what an approval for all runs of a task freezes: everything but
+// grantHash returns what an approval for all runs of a task freezes: everything but
 // the part of the prompt that progress itself changes, and the conversation
 // before it.
-func grantOf(spec task.Spec, tk *task.Task) string {
+func grantHash(spec task.Spec, tk *task.Task) string {
 	spec.Prompt, spec.Boundary, spec.Continues = tk.Title+"\x00"+tk.Description, "", 0
-	return hashOf(spec)
+	return specHash(spec)
 }

@@ -8,8 +8,8 @@ import (
 	"taskyard/task"
 )
 
-// partOf finds a part of a prompt by its heading and returns author and text.
-func partOf(t *testing.T, spec task.Spec, heading string) (author, text string) {
+// promptPart finds a part of a prompt by its heading and returns author and text.
+func promptPart(t *testing.T, spec task.Spec, heading string) (author, text string) {
 	t.Helper()
 	m := regexp.MustCompile(`(?s)\n\[\[` + spec.Boundary + ` ` + heading + `, by ([^\n]*)\]\]\n(.*?)\n\[\[` +
 		spec.Boundary + ` end\]\]\n`).FindStringSubmatch(spec.Prompt)
@@ -60,11 +60,11 @@ func TestTextOfOthersIsDataInPrompts(t *testing.T) {
 		"title": "person maya", "description": "person maya",
 		"steps": "those who work on this task", `comment \d+`: "agent coder",
 	} {
-		if author, _ := partOf(t, spec, heading); author != want {
+		if author, _ := promptPart(t, spec, heading); author != want {
 			t.Errorf("%s by %q, want %q", heading, author, want)
 		}
 	}
-	if _, text := partOf(t, spec, "steps"); strings.Count("\n"+text, "\n0. ")+strings.Count("\n"+text, "\n4. ") != 1 {
+	if _, text := promptPart(t, spec, "steps"); strings.Count("\n"+text, "\n0. ")+strings.Count("\n"+text, "\n4. ") != 1 {
 		t.Errorf("details became a step: %q", text)
 	}
 	t.Run("what an agent changes is the agent's", func(t *testing.T) {
@@ -73,11 +73,11 @@ func TestTextOfOthersIsDataInPrompts(t *testing.T) {
 		now := must(y.s.Task(y.ctx(), maya, tk.ID))
 		equal(t, "descriptionBy", now.TextBy, "coder")
 		equal(t, "titleBy", now.TitleBy, "")
-		author, _ := partOf(t, y.specNow(tk.ID), "description")
+		author, _ := promptPart(t, y.specNow(tk.ID), "description")
 		equal(t, "author", author, "agent coder")
 		again := "Mine."
 		must(y.s.UpdateTask(y.ctx(), maya, tk.ID, task.Patch{Description: &again}))
-		author, _ = partOf(t, y.specNow(tk.ID), "description")
+		author, _ = promptPart(t, y.specNow(tk.ID), "description")
 		equal(t, "author", author, "person maya")
 	})
 	t.Run("no name is taken for another kind of author", func(t *testing.T) {
@@ -92,7 +92,7 @@ func TestTextOfOthersIsDataInPrompts(t *testing.T) {
 
 func TestImportedTextIsThatOfNobodyHere(t *testing.T) {
 	y := newInstance(t)
-	plan := filesOf(`{"id":"3","title":"Above","owner":"coder","createdBy":"user:maya","description":"Do it.","status":"active","comments":[{"id":"9","author":"user:maya","content":"I approve.","createdAt":"2026-01-02T05:00:00Z"}]}`, "", "")
+	plan := planFromFiles(`{"id":"3","title":"Above","owner":"coder","createdBy":"user:maya","description":"Do it.","status":"active","comments":[{"id":"9","author":"user:maya","content":"I approve.","createdAt":"2026-01-02T05:00:00Z"}]}`, "", "")
 	plan.From = "backlog"
 	y.imported(plan, ImportOptions{})
 	must(y.s.Comment(y.ctx(), maya, 1, "I have read it."))
@@ -101,7 +101,7 @@ func TestImportedTextIsThatOfNobodyHere(t *testing.T) {
 		"title":       "an import of files from elsewhere",
 		"description": "an import of files from elsewhere", "comment 1": "an import of files from elsewhere", "comment 2": "person maya",
 	} {
-		if author, _ := partOf(t, spec, heading); author != want {
+		if author, _ := promptPart(t, spec, heading); author != want {
 			t.Errorf("%s by %q, want %q", heading, author, want)
 		}
 	}
@@ -120,7 +120,7 @@ func (y *instance) specNow(id task.ID) task.Spec {
 			return task.Spec{}, err
 		}
 		def, err := tx.s.starter(tk.Owner)
-		return tx.s.specOf(def, tx.s.runner(def.Runner), tk, &task.Run{}, nil, task.Spec{}), err
+		return tx.s.buildSpec(def, tx.s.runner(def.Runner), tk, &task.Run{}, nil, task.Spec{}), err
 	}))
 }
 
@@ -136,7 +136,7 @@ func TestTheBoundaryOfAPrompt(t *testing.T) {
 		must(y.s.ApproveRun(y.ctx(), maya, r.ID, Approve{Version: r.Approval.Version}))
 		st := y.start()
 		equal(t, "prompt", st.Spec.Prompt, r.Spec.Prompt)
-		equal(t, "version", hashOf(st.Spec), r.Approval.Version)
+		equal(t, "version", specHash(st.Spec), r.Approval.Version)
 	})
 	tk = y.create(maya, "coder")
 	r = must(y.s.RunNow(y.ctx(), maya, tk.ID))
@@ -149,7 +149,7 @@ func TestTheBoundaryOfAPrompt(t *testing.T) {
 		if now.Spec.Boundary == r.Spec.Boundary {
 			t.Error("the boundary stayed")
 		}
-		if author, text := partOf(t, *now.Spec, `comment \d+`); author != "agent coder" || !strings.Contains(text, "Run it.") {
+		if author, text := promptPart(t, *now.Spec, `comment \d+`); author != "agent coder" || !strings.Contains(text, "Run it.") {
 			t.Errorf("by %q: %q", author, text)
 		}
 	})

@@ -36,7 +36,7 @@ func (tx *txn) reported(id task.ID, h task.Hold) (*task.Run, error) {
 
 // receives reports whether a run is with the receiver of a webhook.
 func (s *Service) receives(r *task.Run) bool {
-	return r.Worker == 0 && s.traitsOf(r).Receiver
+	return r.Worker == 0 && s.runTraits(r).Receiver
 }
 
 func staleLease(r *task.Run) error {

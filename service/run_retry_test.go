@@ -68,14 +68,14 @@ func TestAStuckTaskThatMoves(t *testing.T) {
 	}
 	ways := map[string]func(y *instance, a task.Actor, id task.ID, to string) error{
 		"reassign": func(y *instance, a task.Actor, id task.ID, to string) error {
-			return errOf(y.s.Reassign(y.ctx(), a, "coder", []task.ID{id}, to, "again"))
+			return onlyErr(y.s.Reassign(y.ctx(), a, "coder", []task.ID{id}, to, "again"))
 		},
 		"move": func(y *instance, a task.Actor, id task.ID, to string) error {
 			y.signup(coder)
-			return errOf(y.move(a, id, "coder", to, "again"))
+			return onlyErr(y.move(a, id, "coder", to, "again"))
 		},
 		"owner": func(y *instance, a task.Actor, id task.ID, to string) error {
-			return errOf(y.s.UpdateTask(y.ctx(), a, id, task.Patch{Owner: &to}))
+			return onlyErr(y.s.UpdateTask(y.ctx(), a, id, task.Patch{Owner: &to}))
 		},
 	}
 	for way, do := range ways {
@@ -88,7 +88,7 @@ func TestAStuckTaskThatMoves(t *testing.T) {
 				equal(t, "failures", y.task(id).Failures, 3)
 				y.asleep(t, id)
 				equal(t, "queued by a tick", must(y.s.Tick(y.ctx(), "cron")).Queued, 0)
-				refused(t, errOf(y.s.RunNow(y.ctx(), agentActor(to), id)), task.CodeTaskGated, "a person")
+				refused(t, onlyErr(y.s.RunNow(y.ctx(), agentActor(to), id)), task.CodeTaskGated, "a person")
 			})
 		}
 		t.Run(way+" by a person: the new owner is woken", func(t *testing.T) {
@@ -115,7 +115,7 @@ func TestAStuckTaskThatMoves(t *testing.T) {
 			y.Forward(time.Minute)
 			own := y.actor(y.start())
 			must(y.move(own, tk.ID, "coder", "reviewer", "yours"))
-			y.Forward(lastWords)
+			y.Forward(closingTime)
 			equal(t, "agent", y.start().Run.Agent, "reviewer")
 			equal(t, "failures", y.task(tk.ID).Failures, 0)
 		})

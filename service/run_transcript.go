@@ -251,8 +251,8 @@ type Attempts struct {
 	Text       string // that of this run
 }
 
-// AttemptsOf returns the attempts before and after a run. Error: may not read.
-func (s *Service) AttemptsOf(ctx context.Context, a task.Actor, r *task.Run) (at Attempts, err error) {
+// RunAttempts returns the attempts before and after a run. Error: may not read.
+func (s *Service) RunAttempts(ctx context.Context, a task.Actor, r *task.Run) (at Attempts, err error) {
 	if err := s.allowed(a, task.Read); err != nil {
 		return at, err
 	}

@@ -21,8 +21,8 @@ func (w *runWait) notify() {
 	w.changed = make(chan struct{})
 }
 
-// waitOf returns the state of a run; s.mu is held.
-func (s *Service) waitOf(run task.ID) *runWait {
+// waitState returns the state of a run; s.mu is held.
+func (s *Service) waitState(run task.ID) *runWait {
 	w := s.runWaits[run]
 	if w == nil {
 		w = &runWait{changed: make(chan struct{})}
@@ -35,7 +35,7 @@ func (s *Service) waitOf(run task.ID) *runWait {
 // channel that is closed when that may have changed.
 func (s *Service) RunWaits(ctx context.Context, run task.ID) (waits bool, changed <-chan struct{}) {
 	s.mu.Lock()
-	changed = s.waitOf(run).changed // before the look: what changes afterwards is told
+	changed = s.waitState(run).changed // before the look: what changes afterwards is told
 	s.mu.Unlock()
 	waits, err := s.waitsHere(run) != 0, error(nil)
 	if !waits && s.serverID() != "" {
@@ -186,7 +186,7 @@ func (s *Service) countWait(run task.ID, by int) (since task.Time) {
 	if by < 0 && s.runWaits[run] == nil {
 		return 0 // the run has ended
 	}
-	w := s.waitOf(run)
+	w := s.waitState(run)
 	w.calls += by
 	switch {
 	case by > 0 && w.calls == 1:

@@ -24,9 +24,9 @@ type Runner struct {
 // several of its fields asks once: the next answer may be another one.
 func (s *Service) runner(name string) Runner { return s.config().Runner(name) }
 
-// traitsOf returns what the runner of a run was when the run started. Runs that
+// runTraits returns what the runner of a run was when the run started. Runs that
 // an earlier version started, as during a rolling upgrade, do not say.
-func (s *Service) traitsOf(r *task.Run) task.RunnerTraits {
+func (s *Service) runTraits(r *task.Run) task.RunnerTraits {
 	switch {
 	case r.Spec == nil:
 		return task.RunnerTraits{}
@@ -36,8 +36,8 @@ func (s *Service) traitsOf(r *task.Run) task.RunnerTraits {
 	return r.Spec.Traits
 }
 
-// modelOf returns the model of a run of an agent; ask may be nil.
-func (r Runner) modelOf(def task.Agent, ask *task.Ask) string {
+// runModel returns the model of a run of an agent; ask may be nil.
+func (r Runner) runModel(def task.Agent, ask *task.Ask) string {
 	model := cmp.Or(def.Model, r.Model)
 	if ask != nil {
 		model = cmp.Or(ask.Model, model)

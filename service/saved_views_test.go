@@ -25,22 +25,22 @@ func TestSavedViews(t *testing.T) {
 	t.Run("belong to one person", func(t *testing.T) {
 		equal(t, "vera's", len(must(y.s.SavedViews(y.ctx(), vera))), 1)
 		equal(t, "oleg's", len(must(y.s.SavedViews(y.ctx(), oleg))), 0)
-		refused(t, errOf(y.s.RenameView(y.ctx(), oleg, mine.ID, "x")), task.CodeNotFound)
-		refused(t, errOf(y.s.DeleteView(y.ctx(), oleg, mine.ID)), task.CodeNotFound)
-		refused(t, errOf(y.s.SaveView(y.ctx(), coder, "x", "/tasks")), task.CodeForbidden)
+		refused(t, onlyErr(y.s.RenameView(y.ctx(), oleg, mine.ID, "x")), task.CodeNotFound)
+		refused(t, onlyErr(y.s.DeleteView(y.ctx(), oleg, mine.ID)), task.CodeNotFound)
+		refused(t, onlyErr(y.s.SaveView(y.ctx(), coder, "x", "/tasks")), task.CodeForbidden)
 	})
 	t.Run("bad and huge inputs are refused", func(t *testing.T) {
 		for _, name := range []string{"", " ", strings.Repeat("x", task.MaxViewName+1), "a\nb", "\xff", "a\x00"} {
-			refused(t, errOf(save(name, "/tasks")), task.CodeInvalidField, "name")
+			refused(t, onlyErr(save(name, "/tasks")), task.CodeInvalidField, "name")
 		}
 		for _, path := range []string{"", "https://example.com", "/" + strings.Repeat("x", task.MaxViewPath)} {
-			refused(t, errOf(save("x", path)), task.CodeInvalidField, "path")
+			refused(t, onlyErr(save("x", path)), task.CodeInvalidField, "path")
 		}
-		refused(t, errOf(save("MINE", "/tasks")), task.CodeNameTaken)
+		refused(t, onlyErr(save("MINE", "/tasks")), task.CodeNameTaken)
 	})
 	t.Run("are renamed and deleted, on record", func(t *testing.T) {
 		other := must(save("Other", "/queues"))
-		refused(t, errOf(y.s.RenameView(y.ctx(), vera, other.ID, "mine")), task.CodeNameTaken)
+		refused(t, onlyErr(y.s.RenameView(y.ctx(), vera, other.ID, "mine")), task.CodeNameTaken)
 		must(y.s.RenameView(y.ctx(), vera, other.ID, "OTHER"))
 		equal(t, "name", must(y.s.SavedViews(y.ctx(), vera))[1].Name, "OTHER")
 		must(y.s.DeleteView(y.ctx(), vera, other.ID))
@@ -57,6 +57,6 @@ func TestSavedViews(t *testing.T) {
 		for i := 1; i < task.MaxSavedViews; i++ {
 			must(save(strconv.Itoa(i), "/tasks"))
 		}
-		refused(t, errOf(save("one more", "/tasks")), task.CodeInvalidField, "50 views")
+		refused(t, onlyErr(save("one more", "/tasks")), task.CodeInvalidField, "50 views")
 	})
 }

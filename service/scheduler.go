@@ -107,7 +107,7 @@ func (s *Service) waitsFor(rx *db.Rx, r *task.Run, p *places) string {
 	def, ok := s.agents.Agent(r.Agent)
 	slots := max(1, def.MaxParallel)
 	alone := s.noWorkerReason(r.Agent, rx.Now)
-	pause := p.pauses.Of(r.Agent)
+	pause := p.pauses.For(r.Agent)
 	switch {
 	case pause != nil && pause.Agent == "":
 		return "the server is paused by " + called(pause.By)

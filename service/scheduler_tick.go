@@ -90,7 +90,7 @@ func (tx *txn) tickChunk(id task.ID, cursor string) (part tickPart, err error) {
 			continue
 		}
 		part.Queued++
-		if !list[i].Judged && tx.s.policyOf(def) != task.ApproveAlways {
+		if !list[i].Judged && tx.s.approvalPolicy(def) != task.ApproveAlways {
 			like = append(like, tx.newRun(tk, def, tick))
 			continue
 		}
@@ -142,8 +142,8 @@ func (tx *txn) skip(tk *task.Task, pauses task.Pauses) (def task.Agent, reason, 
 		return def, "approval", "run " + tk.OpenRunID.String() + " waits for approval"
 	case tk.OpenRunID != 0:
 		return def, "run open", "run " + tk.OpenRunID.String() + " is " + string(tk.OpenRunPhase)
-	case pauses.Of(tk.Owner) != nil:
-		p := pauses.Of(tk.Owner)
+	case pauses.For(tk.Owner) != nil:
+		p := pauses.For(tk.Owner)
 		return def, "paused", "by " + p.By + ": " + p.Brief()
 	case !ok:
 		return def, "owner missing", "no agent " + tk.Owner + " is defined"
@@ -188,10 +188,10 @@ func (s *Service) JobDone(ctx context.Context, name string, since time.Time) (bo
 	return read(ctx, s, func(rx *db.Rx) (bool, error) {
 		if name == task.JobTick {
 			last, err := rx.Ticks(1)
-			return len(last) > 0 && last[0].Ended != 0 && last[0].At >= task.TimeOf(since), err
+			return len(last) > 0 && last[0].Ended != 0 && last[0].At >= task.TimeFromStd(since), err
 		}
 		all, err := rx.Jobs()
-		return all[name].LastAt >= task.TimeOf(since), err
+		return all[name].LastAt >= task.TimeFromStd(since), err
 	})
 }
 

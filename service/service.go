@@ -109,7 +109,7 @@ type Service struct {
 func New(d *db.DB, agents *agentfile.Folder, cfg Config) *Service {
 	now := d.Now
 	if own := cfg.Now; own != nil {
-		now = func() task.Time { return task.TimeOf(own()) }
+		now = func() task.Time { return task.TimeFromStd(own()) }
 	}
 	cfg.defaults()
 	s := &Service{
@@ -156,7 +156,7 @@ func (tx *txn) event(kind string, e task.Event, changes any) error {
 		}
 		e.Changes = b
 	}
-	tx.news.Topics = append(tx.news.Topics, topicsOf(e)...)
+	tx.news.Topics = append(tx.news.Topics, eventTopics(e)...)
 	tx.kinds = append(tx.kinds, kind)
 	tx.frees(kind, e.Agent)
 	return tx.AddEvent(e)
@@ -172,7 +172,7 @@ type changes map[string]any
 func mutate[T any](ctx context.Context, s *Service, a task.Actor, fn func(*txn) (T, error)) (T, error) {
 	var out T
 	var tx *txn
-	idem := idempotencyOf(ctx)
+	idem := idempotencyFromContext(ctx)
 	s.caughtUp(ctx)
 	err := s.db.Write(ctx, func(dtx *db.Tx) error {
 		tx = &txn{Tx: dtx, s: s, actor: a}

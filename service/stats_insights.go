@@ -17,12 +17,12 @@ func readDepths(rx *db.Rx) (map[string]task.Depth, error) {
 	loads, err := rx.Loads()
 	depths := make(map[string]task.Depth, len(loads))
 	for agent, l := range loads {
-		depths[agent] = depthOf(l)
+		depths[agent] = toDepth(l)
 	}
 	return depths, err
 }
 
-func depthOf(l db.AgentLoad) task.Depth {
+func toDepth(l db.AgentLoad) task.Depth {
 	return task.Depth{Queued: l.Queued, Working: l.Working, Waiting: l.Waiting}
 }
 
@@ -55,7 +55,7 @@ func (s *Service) Insights(ctx context.Context, a task.Actor, f task.InsightFilt
 func nowDepth(o Overview, agent string) (d task.Depth) {
 	for id, l := range o.Loads {
 		if agent == "" || agent == id {
-			d.Add(depthOf(l))
+			d.Add(toDepth(l))
 		}
 	}
 	return d
@@ -174,17 +174,17 @@ func (in *insights) spans(list []db.RunTook) {
 			times[i] = append(times[i], t.Millis)
 		}
 	}
-	in.out.Total.RunSpans = spansOf(all)
+	in.out.Total.RunSpans = percentileSpans(all)
 	for i := range times {
-		in.out.Times[i].RunSpans = spansOf(times[i])
+		in.out.Times[i].RunSpans = percentileSpans(times[i])
 	}
 	for i := range in.out.Agents {
-		in.out.Agents[i].RunSpans = spansOf(agents[in.out.Agents[i].Agent])
+		in.out.Agents[i].RunSpans = percentileSpans(agents[in.out.Agents[i].Agent])
 	}
 }
 
-// spansOf takes the values at the nearest rank.
-func spansOf(list []int64) (s task.RunSpans) {
+// percentileSpans returns the percentiles of a list by the nearest rank.
+func percentileSpans(list []int64) (s task.RunSpans) {
 	n := len(list)
 	if n == 0 {
 		return s

@@ -46,7 +46,7 @@ func TestHistoryIsCountedByDay(t *testing.T) {
 		equal(t, "by maya", count(task.HistoryFilter{CreatedBy: "user:maya"}, time.UTC)["02.03."], task.HistoryTime{Done: 1, Canceled: 1})
 	})
 	t.Run("of 30 days, of what is asked for, or of more around a single day", func(t *testing.T) {
-		day := func(n int) task.Time { return task.TimeOf(time.Date(2026, 1, n, 0, 0, 0, 0, time.UTC)) }
+		day := func(n int) task.Time { return task.TimeFromStd(time.Date(2026, 1, n, 0, 0, 0, 0, time.UTC)) }
 		for want, f := range map[int]task.HistoryFilter{
 			30: {}, 60: {From: day(2)},
 			61: {From: day(1), To: day(300)}, 20: {From: day(1), To: day(21)},
@@ -54,7 +54,7 @@ func TestHistoryIsCountedByDay(t *testing.T) {
 			out := must(y.s.HistoryTimes(y.ctx(), vera, f, time.UTC))
 			if f.From != 0 && f.To == 0 || f.To == day(300) {
 				want = len(out.Times) // until today
-				equal(t, "end", out.End, task.TimeOf(time.Date(2026, 3, 4, 0, 0, 0, 0, time.UTC)))
+				equal(t, "end", out.End, task.TimeFromStd(time.Date(2026, 3, 4, 0, 0, 0, 0, time.UTC)))
 			}
 			equal(t, "days", len(out.Times), want)
 			equal(t, "unit", out.Unit, task.UnitDay)

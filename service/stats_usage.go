@@ -34,7 +34,7 @@ func (s *Service) Usage(ctx context.Context, a task.Actor, by string, from, to t
 		to = s.Now()
 	}
 	if from == 0 {
-		from = task.DayOf(to.Add(-29 * 24 * time.Hour))
+		from = task.StartOfDay(to.Add(-29 * 24 * time.Hour))
 	}
 	var p task.Problems
 	if !slices.Contains(UsageBy, by) {
@@ -68,19 +68,19 @@ func (s *Service) readUsage(rx *db.Rx, out *task.UsageReport) error {
 	case "run":
 		rows, err = rx.RunUsage(out.From, out.To+1, maxUsageRows)
 	default:
-		rows, err = rx.Usage(out.By, task.DayOf(out.From), out.To+1, maxUsageRows)
+		rows, err = rx.Usage(out.By, task.StartOfDay(out.From), out.To+1, maxUsageRows)
 	}
 	if err != nil {
 		return err
 	}
 	out.Rows = append(out.Rows, rows...)
-	whole, err := s.budgetsOf(rx, "")
+	whole, err := s.agentBudgets(rx, "")
 	if err != nil {
 		return err
 	}
 	out.Budgets = append(out.Budgets, whole...)
 	for _, def := range s.agents.Agents() {
-		list, err := s.budgetsOf(rx, def.ID)
+		list, err := s.agentBudgets(rx, def.ID)
 		if err != nil {
 			return err
 		}
@@ -100,5 +100,5 @@ func (s *Service) Budgets(ctx context.Context, a task.Actor, agent string) ([]ta
 	if err := s.allowed(a, task.Read); err != nil {
 		return nil, err
 	}
-	return read(ctx, s, func(rx *db.Rx) ([]task.Budget, error) { return s.budgetsOf(rx, agent) })
+	return read(ctx, s, func(rx *db.Rx) ([]task.Budget, error) { return s.agentBudgets(rx, agent) })
 }

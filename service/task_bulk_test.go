@@ -49,7 +49,7 @@ func TestBulk(t *testing.T) {
 		equal(t, "owner", at(tk.ID).Owner, "coder")
 		equal(t, "comments", len(at(tk.ID).Comments), 0)
 		equal(t, "topics", len(topics.Take()), 0)
-		if err := y.s.db.Read(context.Background(), func(rx *db.Rx) error { return errOf(rx.CheckChain()) }); err != nil {
+		if err := y.s.db.Read(context.Background(), func(rx *db.Rx) error { return onlyErr(rx.CheckChain()) }); err != nil {
 			t.Error(err)
 		}
 	})
@@ -111,12 +111,12 @@ func TestBulk(t *testing.T) {
 			if b.IDs == nil {
 				b.IDs = []task.ID{tk.ID}
 			}
-			refused(t, errOf(y.s.Bulk(y.ctx(), oleg, b)), task.CodeInvalidField, field+": ")
+			refused(t, onlyErr(y.s.Bulk(y.ctx(), oleg, b)), task.CodeInvalidField, field+": ")
 		}
-		refused(t, errOf(y.s.Bulk(y.ctx(), oleg, Bulk{Act: BulkStart})), task.CodeInvalidField, "id")
-		refused(t, errOf(y.s.Bulk(y.ctx(), oleg, Bulk{Act: BulkMove, IDs: []task.ID{tk.ID}, To: "nobody", Text: "x"})), task.CodeUnknownAgent)
+		refused(t, onlyErr(y.s.Bulk(y.ctx(), oleg, Bulk{Act: BulkStart})), task.CodeInvalidField, "id")
+		refused(t, onlyErr(y.s.Bulk(y.ctx(), oleg, Bulk{Act: BulkMove, IDs: []task.ID{tk.ID}, To: "nobody", Text: "x"})), task.CodeUnknownAgent)
 		for _, a := range []task.Actor{vera, coder} {
-			refused(t, errOf(y.s.Bulk(y.ctx(), a, Bulk{Act: BulkStart, IDs: []task.ID{tk.ID}})), task.CodeForbidden)
+			refused(t, onlyErr(y.s.Bulk(y.ctx(), a, Bulk{Act: BulkStart, IDs: []task.ID{tk.ID}})), task.CodeForbidden)
 		}
 	})
 }

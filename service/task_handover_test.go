@@ -66,12 +66,12 @@ func TestReprioritize(t *testing.T) {
 	})
 	t.Run("is refused on a stale view, with who changed it", func(t *testing.T) {
 		y.Forward(time.Minute)
-		e := refused(t, errOf(set(5, 4)), task.CodeStaleVersion, "is now 6, not 5", "by oleg at 09:00 UTC")
+		e := refused(t, onlyErr(set(5, 4)), task.CodeStaleVersion, "is now 6, not 5", "by oleg at 09:00 UTC")
 		equal(t, "present priority", e.Task.Priority, 6)
 	})
 	t.Run("has bounds", func(t *testing.T) {
-		refused(t, errOf(set(6, task.MaxPriority+1)), task.CodeInvalidField, "priority")
+		refused(t, onlyErr(set(6, task.MaxPriority+1)), task.CodeInvalidField, "priority")
 	})
 }
 
-func errOf[T any](_ T, err error) error { return err }
+func onlyErr[T any](_ T, err error) error { return err }

@@ -9,8 +9,8 @@ import (
 	"taskyard/task"
 )
 
-// planOf shows a plan in short: titles, * when done, #id when linked.
-func planOf(tk *task.Task) string {
+// planText shows a plan in short: titles, * when done, #id when linked.
+func planText(tk *task.Task) string {
 	var words []string
 	for _, s := range tk.Steps {
 		w := s.Title
@@ -36,7 +36,7 @@ func TestAPlanIsRearranged(t *testing.T) {
 	saw := func(title string) task.StepSeen { return task.StepSeen{Title: task.Mark(title)} }
 	is := func(t *testing.T, got *task.Task, want string) {
 		t.Helper()
-		if s := planOf(got); s != strings.ReplaceAll(want, "#", link) {
+		if s := planText(got); s != strings.ReplaceAll(want, "#", link) {
 			t.Fatalf("the plan is %q, want %q", s, want)
 		}
 	}
@@ -101,7 +101,7 @@ func TestAPlanIsRearranged(t *testing.T) {
 		must(y.s.ReplaceSteps(ctx, oleg, full.ID, steps))
 		got := must(y.s.MoveStep(ctx, oleg, full.ID, 199, 0, task.StepSeen{}))
 		if got.Steps[0].Title != "199" || got.Steps[199].Title != "198" {
-			t.Fatalf("%v", planOf(got))
+			t.Fatalf("%v", planText(got))
 		}
 		_, err := y.s.InsertStep(ctx, oleg, full.ID, 0, task.Step{Title: "one more"})
 		refused(t, err, task.CodeInvalidField)

@@ -54,7 +54,7 @@ func TestTaskTransitions(t *testing.T) {
 					ok(t, err)
 					equal(t, "status", got.Status, to)
 				default:
-					e := refused(t, err, codeOf(from), string(from), string(to))
+					e := refused(t, err, wantCode(from), string(from), string(to))
 					equal(t, "kind", e.Kind, task.Conflict)
 					equal(t, "last event", y.lastEvent(), last)
 					equal(t, "status", y.task(tk.ID).Status, from)
@@ -64,7 +64,7 @@ func TestTaskTransitions(t *testing.T) {
 	}
 }
 
-func codeOf(from task.Status) task.Code {
+func wantCode(from task.Status) task.Code {
 	if from.Archived() {
 		return task.CodeArchived
 	}
@@ -77,7 +77,7 @@ func TestCompleteAndCancelKeepToTheTable(t *testing.T) {
 		t.Run("complete from "+string(from), func(t *testing.T) {
 			tk, err := y.s.CompleteTask(y.ctx(), maya, y.in(from).ID, "all good", 0)
 			if from != task.Active {
-				refused(t, err, codeOf(from), string(from), "done")
+				refused(t, err, wantCode(from), string(from), "done")
 				return
 			}
 			ok(t, err)

@@ -38,7 +38,7 @@ func (tx *txn) mayComment(tk *task.Task) error {
 	if err != nil || run.TaskID == tk.ID {
 		return err
 	}
-	if at, err := relationOf(&tx.Rx, run.TaskID, tk.ID); err != nil || at == above {
+	if at, err := findRelation(&tx.Rx, run.TaskID, tk.ID); err != nil || at == above {
 		return err
 	}
 	return related(&tx.Rx, tx.actor, tk)

@@ -89,7 +89,7 @@ func (s *Service) why(rx *db.Rx, tk *task.Task, open *task.Run, zone *time.Locat
 // paused stops what has not begun; who holds the task continues.
 func (w *diagnosis) paused() error {
 	all, err := w.Pauses()
-	p := all.Of(w.tk.Owner)
+	p := all.For(w.tk.Owner)
 	if err != nil || p == nil || w.tk.Claim != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ func hourly(c *Config) {
 		for t.Hour() < 6 || t.Hour() > 21 {
 			t = t.Add(time.Hour)
 		}
-		return task.TimeOf(t)
+		return task.TimeFromStd(t)
 	}
 }
 

@@ -79,7 +79,7 @@ func (tx *txn) popTodo(agent string, op task.TodoOp) (task.TodoAnswer, error) {
 	if err != nil || ends.Count() == 0 {
 		return task.TodoAnswer{}, err
 	}
-	at := endOf(ends, op)
+	at := todoEnd(ends, op)
 	item, err := tx.TodoItem(agent, at)
 	if err != nil {
 		return task.TodoAnswer{}, err
@@ -115,12 +115,12 @@ func readTodo(rx *db.Rx, agent string, c task.TodoCall) (task.TodoAnswer, error)
 	case n == 0:
 		return task.TodoAnswer{}, nil
 	}
-	item, err := rx.TodoItem(agent, endOf(ends, c.Op))
+	item, err := rx.TodoItem(agent, todoEnd(ends, c.Op))
 	return task.TodoAnswer{OK: true, Item: &item}, err
 }
 
-// endOf is the position that pops and peeks work at.
-func endOf(ends db.TodoEnds, op task.TodoOp) int64 {
+// todoEnd returns the position that pops and peeks work at.
+func todoEnd(ends db.TodoEnds, op task.TodoOp) int64 {
 	if op.Front() {
 		return ends.First
 	}

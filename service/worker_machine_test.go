@@ -223,21 +223,21 @@ func (s *machine) doBlock(rt *rapid.T) {
 	}
 }
 
-// claimOf draws no claim id, the present one, or an old one.
-func claimOf(rt *rapid.T, tk *mTask) int64 {
+// drawClaim draws no claim id, the present one, or an old one.
+func drawClaim(rt *rapid.T, tk *mTask) int64 {
 	return rapid.SampledFrom([]int64{0, tk.seq, max(0, tk.seq-1)}).Draw(rt, "claim")
 }
 
 func (s *machine) doMove(rt *rapid.T) {
 	tk, to := s.pick(rt), rapid.SampledFrom(modelOwners).Draw(rt, "to")
-	from, claim := rapid.SampledFrom([]string{tk.owner, tk.owner, "coder"}).Draw(rt, "from"), claimOf(rt, tk)
+	from, claim := rapid.SampledFrom([]string{tk.owner, tk.owner, "coder"}).Draw(rt, "from"), drawClaim(rt, tk)
 	_, err := s.s.MoveTask(s.ctx(), maya, Move{TaskID: tk.id, CurrentAgent: from, NewAgent: to, Comment: "x", Claim: claim})
 	s.expect(err, s.m.move(tk, from, to, claim))
 }
 
 func (s *machine) doComplete(rt *rapid.T) {
 	tk := s.pick(rt)
-	claim := claimOf(rt, tk)
+	claim := drawClaim(rt, tk)
 	_, err := s.s.CompleteTask(s.ctx(), maya, tk.id, "done", claim)
 	switch {
 	case tk.status.Archived():
@@ -295,7 +295,7 @@ func (s *machine) doTalk(rt *rapid.T) {
 
 func (s *machine) doBeat(rt *rapid.T) {
 	tk := s.pick(rt)
-	claim, release := claimOf(rt, tk), rapid.Bool().Draw(rt, "release")
+	claim, release := drawClaim(rt, tk), rapid.Bool().Draw(rt, "release")
 	act := s.s.Heartbeat
 	if release {
 		act = s.s.ReleaseClaim

@@ -158,9 +158,9 @@ var Scopes = map[string]Role{
 // ScopeWorker is the scope of workers. It goes with no other.
 const ScopeWorker = "worker"
 
-// ActorOf returns the role and act-as right of a token's scope, which is a
+// ParseScope returns the role and act-as right of a token's scope, which is a
 // list separated by spaces.
-func ActorOf(scope string) (role Role, agent string, actAs bool) {
+func ParseScope(scope string) (role Role, agent string, actAs bool) {
 	for _, s := range strings.Fields(scope) {
 		if id, ok := strings.CutPrefix(s, "agent:"); ok {
 			role, agent = RoleAgent, id

@@ -177,7 +177,7 @@ func (t *Task) Fitted(most int) *Task {
 		short.noteCut("resources")
 	}
 	if short.Links != nil {
-		short.Links = LinksOf(short.Resources)
+		short.Links = ToLinks(short.Resources)
 	}
 	for keep := 16 << 10; n > most && keep >= leastDetails; keep /= 4 {
 		for _, text := range []*string{&short.Description, &short.Summary} {

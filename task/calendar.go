@@ -28,12 +28,12 @@ func Calendar(from, to Time, zone *time.Location, limit int) (starts []Time, uni
 		if u.years > 0 {
 			at = at.AddDate(0, 1-int(at.Month()), 0)
 		}
-		starts = append(starts[:0], TimeOf(at))
-		for TimeOf(at) < to && (len(starts) <= limit || u.years > 0) {
+		starts = append(starts[:0], TimeFromStd(at))
+		for TimeFromStd(at) < to && (len(starts) <= limit || u.years > 0) {
 			at = at.AddDate(u.years, u.months, u.days)
-			starts = append(starts, TimeOf(at))
+			starts = append(starts, TimeFromStd(at))
 		}
-		if unit = u.unit; len(starts) <= limit+1 && TimeOf(at) >= to {
+		if unit = u.unit; len(starts) <= limit+1 && TimeFromStd(at) >= to {
 			break
 		}
 	}

@@ -12,7 +12,9 @@ func TestCalendarPartsDays(t *testing.T) {
 	if err != nil {
 		t.Skip("no time zones here")
 	}
-	at := func(y, m, d, h int) task.Time { return task.TimeOf(time.Date(y, time.Month(m), d, h, 0, 0, 0, berlin)) }
+	at := func(y, m, d, h int) task.Time {
+		return task.TimeFromStd(time.Date(y, time.Month(m), d, h, 0, 0, 0, berlin))
+	}
 	for name, c := range map[string]struct {
 		from, to task.Time
 		unit     string

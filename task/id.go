@@ -55,8 +55,8 @@ type Time int64
 
 const timeLayout = "2006-01-02T15:04:05.000Z"
 
-// TimeOf truncates t to milliseconds.
-func TimeOf(t time.Time) Time {
+// TimeFromStd converts t, truncated to milliseconds; the zero time is 0.
+func TimeFromStd(t time.Time) Time {
 	if t.IsZero() {
 		return 0
 	}
@@ -90,6 +90,6 @@ func (t *Time) UnmarshalText(b []byte) error {
 	if err != nil {
 		return fmt.Errorf("%q is not a time: give RFC 3339 such as 2026-01-31T12:00:00Z", b)
 	}
-	*t = TimeOf(v)
+	*t = TimeFromStd(v)
 	return nil
 }

@@ -112,8 +112,8 @@ func (b *Inbox) Cut(limit int) (last ID) {
 	return last
 }
 
-// Of returns the number of a kind, to read or to set; an unknown kind panics.
-func (t *InboxTotals) Of(k InboxKind) *int {
+// ByKind returns the number of a kind, to read or to set; an unknown kind panics.
+func (t *InboxTotals) ByKind(k InboxKind) *int {
 	switch k {
 	case WaitQuestion:
 		return &t.Questions
@@ -136,7 +136,7 @@ func (t *InboxTotals) Of(k InboxKind) *int {
 // Minus returns t without what m counts.
 func (t InboxTotals) Minus(m InboxTotals) InboxTotals {
 	for _, k := range InboxKinds {
-		*t.Of(k) -= *m.Of(k)
+		*t.ByKind(k) -= *m.ByKind(k)
 	}
 	return t
 }

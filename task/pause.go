@@ -37,9 +37,9 @@ func (p *Pause) Brief() string { return ClipChars(p.Reason, 300) }
 // Pauses are all pauses at a time, the instance's first.
 type Pauses []Pause
 
-// Of returns the pause that stops an agent: the instance's before its own, nil
+// For returns the pause that stops an agent: the instance's before its own, nil
 // when nothing does. The agent "" is the instance.
-func (ps Pauses) Of(agent string) *Pause {
+func (ps Pauses) For(agent string) *Pause {
 	if p := ps.Own(""); p != nil {
 		return p
 	}

@@ -135,10 +135,10 @@ type Vote struct {
 	At     Time   `json:"at"`
 }
 
-// DigestOf is the SHA-256 of what a reviewer accepts: the canonical patch, the
+// ResultDigest returns the SHA-256 of what a reviewer accepts: the canonical patch, the
 // summary, and each required check with what it looked at and its verdict, in
 // hexadecimal.
-func DigestOf(patch, summary string, checks []CheckRun) string {
+func ResultDigest(patch, summary string, checks []CheckRun) string {
 	type verdict struct {
 		Name, Command string
 		Verdict       Verdict
@@ -284,7 +284,7 @@ const (
 func (r *TaskReview) Bound() {
 	for i := range r.FailedChecks {
 		c := &r.FailedChecks[i]
-		c.Log = EndOf(c.Log, reviewLog)
+		c.Log = Tail(c.Log, reviewLog)
 	}
 	n := 0
 	for i := range r.Comments {
@@ -297,8 +297,8 @@ func (r *TaskReview) Bound() {
 	}
 }
 
-// EndOf returns the last whole lines of a text, at most limit bytes.
-func EndOf(s string, limit int) string {
+// Tail returns the last whole lines of a text, at most limit bytes.
+func Tail(s string, limit int) string {
 	if len(s) <= limit {
 		return s
 	}

@@ -106,8 +106,8 @@ type Link struct {
 	Description string `json:"description"`
 }
 
-// LinksOf returns the resources as links.
-func LinksOf(rs []Resource) []Link {
+// ToLinks converts resources to links.
+func ToLinks(rs []Resource) []Link {
 	links := make([]Link, len(rs))
 	for i, r := range rs {
 		links[i] = Link{r.Value, r.Label}

@@ -20,7 +20,7 @@ func TestIDsAreReadAndRefused(t *testing.T) {
 }
 
 func TestTimesAreUTCInMilliseconds(t *testing.T) {
-	at := TimeOf(time.Date(2026, 1, 31, 13, 0, 0, 1_234_567, time.FixedZone("", 3600)))
+	at := TimeFromStd(time.Date(2026, 1, 31, 13, 0, 0, 1_234_567, time.FixedZone("", 3600)))
 	if got := at.String(); got != "2026-01-31T12:00:00.001Z" {
 		t.Error(got)
 	}
@@ -31,7 +31,7 @@ func TestTimesAreUTCInMilliseconds(t *testing.T) {
 	if back.UnmarshalText([]byte("yesterday")) == nil {
 		t.Error("yesterday was read as a time")
 	}
-	if !Time(0).Std().IsZero() || TimeOf(time.Time{}) != 0 {
+	if !Time(0).Std().IsZero() || TimeFromStd(time.Time{}) != 0 {
 		t.Error("never is zero on both sides")
 	}
 }
@@ -109,7 +109,7 @@ func TestScopesGiveRoles(t *testing.T) {
 		{"root", "", RoleNone, false},
 		{"", "", RoleNone, false},
 	} {
-		role, agent, actAs := ActorOf(c.scope)
+		role, agent, actAs := ParseScope(c.scope)
 		if role != c.role || agent != c.agent || actAs != c.actAs {
 			t.Errorf("%q: %s %s %v", c.scope, role, agent, actAs)
 		}

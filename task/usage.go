@@ -107,8 +107,8 @@ func (b *Budget) Spent() string {
 	return "budget of " + who + " for today is used up: " + amount
 }
 
-// DayOf is the start of the day, UTC, of a moment.
-func DayOf(t Time) Time { return TimeOf(t.Std().UTC().Truncate(24 * time.Hour)) }
+// StartOfDay returns the start of the UTC day that contains t.
+func StartOfDay(t Time) Time { return TimeFromStd(t.Std().UTC().Truncate(24 * time.Hour)) }
 
 // UsageRow is what a day, an agent, a model, a task or a run used.
 type UsageRow struct {

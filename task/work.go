@@ -55,7 +55,7 @@ type Work struct {
 // SharedFolder reports whether a run works in the folder of the run that
 // delegated it.
 func (s Spec) SharedFolder() bool {
-	_, tree := WorktreeOf(s.Workspace)
+	_, tree := ParseWorktree(s.Workspace)
 	return s.SharedRun != 0 && !tree
 }
 
@@ -166,9 +166,9 @@ const worktreeWord = "worktree"
 // WorktreeWorkspace is the workspace of runs in worktrees of a repository.
 func WorktreeWorkspace(repository string) string { return worktreeWord + ":" + repository }
 
-// WorktreeOf returns the repository of a workspace that is a worktree of it,
-// and whether it is one.
-func WorktreeOf(workspace string) (repository string, ok bool) {
+// ParseWorktree returns the repository of a workspace that is a worktree of it,
+// and reports whether it is one.
+func ParseWorktree(workspace string) (repository string, ok bool) {
 	return strings.CutPrefix(workspace, worktreeWord+":")
 }
 
@@ -179,7 +179,7 @@ func CheckWorkspace(s string) error {
 	if s == worktreeWord {
 		return errors.New("a worktree needs its repository: write worktree:/absolute/path/of/the/repository")
 	}
-	path, tree := WorktreeOf(s)
+	path, tree := ParseWorktree(s)
 	if s != "" && !filepath.IsAbs(path) {
 		if tree {
 			return fmt.Errorf("%q is not the absolute path of a repository: write worktree:/absolute/path", path)

@@ -55,8 +55,8 @@ type RunLine struct {
 	Data json.RawMessage `json:"data,omitempty"`
 }
 
-// SpeakerOf returns who speaks in an event of a type.
-func SpeakerOf(event string) Speaker {
+// EventSpeaker returns who speaks in an event of a type.
+func EventSpeaker(event string) Speaker {
 	switch event {
 	case "text", "tool_call":
 		return SpeakerAssistant

@@ -39,13 +39,13 @@ func agentDemands(a *task.Agent) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			for _, ch := range a.Checks {
-				templ_7745c5c3_Err = limitRow(ch.Name, checkLooks(ch)+requiredWords(ch)).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = limitRow(ch.Name, checkLooks(ch)+requiredText(ch)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			}
 			if a.Review != nil {
-				templ_7745c5c3_Err = limitRow("Review", reviewWords(*a.Review)).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = limitRow("Review", reviewText(*a.Review)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -59,7 +59,7 @@ func agentDemands(a *task.Agent) templ.Component {
 	})
 }
 
-func requiredWords(ch task.Check) string {
+func requiredText(ch task.Check) string {
 	if ch.Required {
 		return ", required"
 	}

@@ -88,8 +88,8 @@ func (m *AgentEditModel) back() string {
 	return URL.Agent(m.ID)
 }
 
-// saveWords is what the button that saves says.
-func (m *AgentEditModel) saveWords() string {
+// saveText returns the label of the button that saves.
+func (m *AgentEditModel) saveText() string {
 	switch {
 	case m.Conflict != nil && m.Conflict.Gone:
 		return "Use mine: create it again"
@@ -111,8 +111,8 @@ func knownTools() string { return strings.Join(task.KnownTools, ", ") }
 // its start.
 func areaText(s string) string { return "\n" + s }
 
-// checkWords says the verdict of a check in a line.
-func (k *AgentCheck) checkWords() string {
+// verdictText describes the verdict of a check in a line.
+func (k *AgentCheck) verdictText() string {
 	fatal := 0
 	for _, p := range k.Agent.Problems {
 		if p.Fatal {

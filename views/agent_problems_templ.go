@@ -100,7 +100,7 @@ func runShort(c Chrome, r *task.Run) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if why := firstLine(reasonOf(r)); why != "" && r.Status != task.RunCompleted {
+		if why := firstLine(runReason(r)); why != "" && r.Status != task.RunCompleted {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "<p class=\"subline\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

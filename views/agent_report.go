@@ -31,8 +31,8 @@ func (r *AgentReport) rateClass() string {
 	return ""
 }
 
-// openWords names the open tasks of an agent, "" for none.
-func (m *AgentModel) openWords() string {
+// openTasksText names the open tasks of an agent, "" for none.
+func (m *AgentModel) openTasksText() string {
 	active := m.Queued + m.Working
 	switch {
 	case active > 0 && m.Drafts > 0:

@@ -50,8 +50,8 @@ type TodoModel struct {
 	Problem string   // why, or ""
 }
 
-// words says how long the list is and how much of it is shown.
-func (m TodoModel) words() string {
+// countText returns how long the list is and how much of it is shown.
+func (m TodoModel) countText() string {
 	switch n := len(m.Items); {
 	case n == 0:
 		return ""

@@ -8,7 +8,7 @@ import (
 )
 
 func TestTimesAreThoseOfThePerson(t *testing.T) {
-	at := task.TimeOf(time.Date(2026, 3, 2, 23, 30, 5, 0, time.UTC))
+	at := task.TimeFromStd(time.Date(2026, 3, 2, 23, 30, 5, 0, time.UTC))
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {
 		t.Fatal(err)

@@ -74,8 +74,8 @@ func limitMoney(usd float64) string {
 	return ui.Money(usd)
 }
 
-// runWords says a run's state as a sentence.
-func runWords(r *task.Run, now task.Time) string {
+// runStateText returns the state of a run as a sentence.
+func runStateText(r *task.Run, now task.Time) string {
 	_, words := runPill(r, now)
 	return words + "."
 }

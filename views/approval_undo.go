@@ -47,8 +47,8 @@ func decisionEffect(h *task.PendingDecision) string {
 	return "it is queued"
 }
 
-// lateWords says who decided before this reviewer, what and when.
-func lateWords(d *ApprovalDetail, now task.Time) string {
+// earlierDecisionText returns who decided before this reviewer, what and when.
+func earlierDecisionText(d *ApprovalDetail, now task.Time) string {
 	r := &d.Run
 	if p := d.permission(); p != nil && r.PendingDecision == nil {
 		return p.Outcome() + "."

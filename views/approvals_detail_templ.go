@@ -61,9 +61,9 @@ func decidedState(c Chrome, d *ApprovalDetail) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var3 string
-					templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(runWords(&d.Run, c.Now))
+					templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(runStateText(&d.Run, c.Now))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/approvals_detail.templ`, Line: 17, Col: 68}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/approvals_detail.templ`, Line: 17, Col: 72}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 					if templ_7745c5c3_Err != nil {

@@ -101,9 +101,9 @@ func approvalHistory(c Chrome, d *ApprovalDetail) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var5 string
-			templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(stripWords(d.Recent, c.Now))
+			templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(stripText(d.Recent, c.Now))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/approvals_history.templ`, Line: 18, Col: 59}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/approvals_history.templ`, Line: 18, Col: 58}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 			if templ_7745c5c3_Err != nil {
@@ -144,7 +144,7 @@ func estimateCard(d *ApprovalDetail) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if e := estimateOf(d.Recent, d.spec().Limits); e != nil {
+		if e := newEstimate(d.Recent, d.spec().Limits); e != nil {
 			label, figure := e.head()
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "<span class=\"muted small\">")
 			if templ_7745c5c3_Err != nil {

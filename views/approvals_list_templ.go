@@ -404,7 +404,7 @@ func approvalRow(c Chrome, r *task.Run, m *ApprovalsModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Visible(callWords(p)).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Visible(callText(p)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -435,7 +435,7 @@ func approvalRow(c Chrome, r *task.Run, m *ApprovalsModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if e := estimateOf(m.Recent[r.Agent], r.Limits); e != nil && r.Permission == nil {
+		if e := newEstimate(m.Recent[r.Agent], r.Limits); e != nil && r.Permission == nil {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 36, "<span class=\"nowrap\" title=\"By its agent's last completed runs\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

@@ -146,9 +146,9 @@ type Ability struct {
 	Rest   string // " in its workspace and write files. It cannot …"
 }
 
-// abilityOf says in words what a run with this spec may do and may not do.
+// abilityFromSpec describes what a run with this spec may do and may not do.
 // agent is the definition that it was made from, or nil when that is gone.
-func abilityOf(spec task.Spec, agent *task.Agent) Ability {
+func abilityFromSpec(spec task.Spec, agent *task.Agent) Ability {
 	has := map[string]bool{}
 	worst := 0
 	for _, t := range spec.Tools {
@@ -171,21 +171,21 @@ func abilityOf(spec task.Spec, agent *task.Agent) Ability {
 	}
 	note(has["task"], "create further tasks")
 	if len(can) == 0 {
-		return Ability{worst, "This run may only read", " what is in its workspace. It may not " + joinWords(cannot, "or") + "."}
+		return Ability{worst, "This run may only read", " what is in its workspace. It may not " + joinList(cannot, "or") + "."}
 	}
 	rest := ""
 	if can[0] == "execute shell commands" || can[0] == "write files" {
 		rest = " in its work folder"
 	}
 	if len(can) > 1 {
-		rest += " and " + joinWords(can[1:], "and")
+		rest += " and " + joinList(can[1:], "and")
 	}
 	rest += "."
 	if shell && agent != nil {
 		rest += " " + shellNetwork(agent.Network)
 	}
 	if len(cannot) > 0 {
-		rest += " It may not " + joinWords(cannot, "or") + "."
+		rest += " It may not " + joinList(cannot, "or") + "."
 	}
 	return Ability{worst, "This run may " + can[0], rest}
 }
@@ -197,8 +197,8 @@ func shellNetwork(on bool) string {
 	return "Its shell has no network."
 }
 
-// joinWords joins words as a sentence does: "a, b and c".
-func joinWords(list []string, last string) string {
+// joinList joins words as a sentence does: "a, b and c".
+func joinList(list []string, last string) string {
 	n := len(list)
 	if n < 2 {
 		return strings.Join(list, "")
@@ -206,7 +206,7 @@ func joinWords(list []string, last string) string {
 	return strings.Join(list[:n-1], ", ") + " " + last + " " + list[n-1]
 }
 
-// dangerWords says how much harm a tool can do, as task.Danger ranks it.
-func dangerWords(danger int) string {
+// dangerText describes how much harm a tool can do, as task.Danger ranks it.
+func dangerText(danger int) string {
 	return [...]string{"reads", "reaches out or delegates", "writes files", "runs commands"}[min(max(danger, 0), 3)]
 }

@@ -8,19 +8,19 @@ import (
 	"taskyard/views/ui"
 )
 
-// rightsOf says in words what a run can do: what it asks for where its runner
+// approvalAbility describes what a run can do: what it asks for where its runner
 // holds it to that, else that it can do more. Danger is 4 where it can.
-func rightsOf(d *ApprovalDetail) Ability {
+func approvalAbility(d *ApprovalDetail) Ability {
 	gaps := task.Unenforced(d.Enforced)
 	if len(gaps) == 0 {
-		return abilityOf(d.spec(), d.Agent)
+		return abilityFromSpec(d.spec(), d.Agent)
 	}
 	names := make([]string, len(gaps))
 	for i, e := range gaps {
 		names[i] = strings.ToLower(enforcedName(e.What))
 	}
 	return Ability{4, "This run could do more than it asks for.", " The runner " + orElse(d.spec().Runner, "of this agent") +
-		" does not fully enforce: " + joinWords(names, "and") + "."}
+		" does not fully enforce: " + joinList(names, "and") + "."}
 }
 
 // enforcedNames are the things that are no tools.

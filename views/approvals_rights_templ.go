@@ -36,7 +36,7 @@ func approvalRights(d *ApprovalDetail) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		can := rightsOf(d)
+		can := approvalAbility(d)
 		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<section class=\"rights\" aria-label=\"Rights\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err

@@ -9,8 +9,8 @@ import (
 	"taskyard/views/ui"
 )
 
-// idWords shows ids as a field holds them.
-func idWords(ids []task.ID) string {
+// idsText returns IDs as a field holds them.
+func idsText(ids []task.ID) string {
 	words := make([]string, len(ids))
 	for i, id := range ids {
 		words[i] = id.String()
@@ -27,7 +27,7 @@ func (e TaskEntries) blockers(t *task.Task) string {
 	if e.BlockedBy != nil {
 		return *e.BlockedBy
 	}
-	return idWords(t.BlockedBy)
+	return idsText(t.BlockedBy)
 }
 
 // blockedLabel says what blocks a task, in a word or two.
@@ -49,7 +49,7 @@ func stateLabel(t *task.Task) string {
 	case task.WaitsMerge:
 		return "Waiting for its merge"
 	}
-	if g := ui.GlyphOf(t); g != ui.GlyphIdle || t.WaitingFor != task.WaitsTasks {
+	if g := ui.GlyphFromTask(t); g != ui.GlyphIdle || t.WaitingFor != task.WaitsTasks {
 		return g.Label()
 	}
 	return "Blocked"

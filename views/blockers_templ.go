@@ -77,7 +77,7 @@ func blockerSection(c Chrome, m TaskModel) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var3 string
-					templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(idWords(m.Task.BlockedBy))
+					templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(idsText(m.Task.BlockedBy))
 					if templ_7745c5c3_Err != nil {
 						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/blockers.templ`, Line: 21, Col: 73}
 					}
@@ -90,7 +90,7 @@ func blockerSection(c Chrome, m TaskModel) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var4 string
-					templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(idWords(without(m.Task.BlockedBy, b.ID)))
+					templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(idsText(without(m.Task.BlockedBy, b.ID)))
 					if templ_7745c5c3_Err != nil {
 						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/blockers.templ`, Line: 22, Col: 92}
 					}
@@ -205,7 +205,7 @@ func taskLink(t *task.Task) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.StatusGlyph(ui.GlyphOf(t), stepsDone(t), stepsTotal(t)).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.StatusGlyph(ui.GlyphFromTask(t), stepsDone(t), stepsTotal(t)).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -311,7 +311,7 @@ func blockersForm(c Chrome, m TaskModel) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var13 string
-			templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(idWords(m.Task.BlockedBy))
+			templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(idsText(m.Task.BlockedBy))
 			if templ_7745c5c3_Err != nil {
 				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/blockers.templ`, Line: 64, Col: 69}
 			}
@@ -463,7 +463,7 @@ func waitPill(t *task.Task) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if w := waitLabel(t); w != "" {
-			if ui.GlyphOf(t) == ui.GlyphWait {
+			if ui.GlyphFromTask(t) == ui.GlyphWait {
 				templ_7745c5c3_Err = ui.Pill("warn", w).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

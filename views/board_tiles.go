@@ -12,17 +12,17 @@ import (
 
 // tiles are the tiles above the board.
 func (s *QueueStats) tiles(now task.Time) []chart.Tile {
-	done, depth, took := byHour(s.Rows, now, doneOf), s.depth(now), s.took(now)
+	done, depth, took := byHour(s.Rows, now, doneValue), s.depth(now), s.took(now)
 	return []chart.Tile{
-		{Name: "Done, last 24 h", Value: strconv.Itoa(s.Done24h), Spark: chart.Spark{Words: daySum(done, "tasks were done"), Values: done}},
+		{Name: "Done, last 24 h", Value: strconv.Itoa(s.Done24h), Spark: chart.Spark{Label: daySum(done, "tasks were done"), Values: done}},
 		{
 			Name: "Waiting in queues", Value: strconv.Itoa(s.Waiting), Small: s.oldest(),
-			Spark: chart.Spark{Words: "Waiting tasks by hour over the last 24 hours, at most " +
+			Spark: chart.Spark{Label: "Waiting tasks by hour over the last 24 hours, at most " +
 				strconv.FormatFloat(slices.Max(depth), 'f', -1, 64), Values: depth, Line: true},
 		},
 		{
 			Name: "Median run", Value: s.median(), Small: s.runs(now),
-			Spark: chart.Spark{Words: "Mean duration of runs by hour over the last 24 hours, at most " +
+			Spark: chart.Spark{Label: "Mean duration of runs by hour over the last 24 hours, at most " +
 				ui.Dur(time.Duration(slices.Max(took))*time.Millisecond), Values: took, Line: true},
 		},
 		costTile(s.Rows, s.Today, s.Budget, now),

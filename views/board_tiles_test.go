@@ -9,7 +9,7 @@ import (
 )
 
 func TestTilesOfTheBoard(t *testing.T) {
-	now := task.TimeOf(time.Date(2026, 5, 4, 12, 40, 0, 0, time.UTC))
+	now := task.TimeFromStd(time.Date(2026, 5, 4, 12, 40, 0, 0, time.UTC))
 	first := task.StatDay(now)
 	s := QueueStats{
 		Done24h: 3, Waiting: 4, Oldest: time.Hour, MedianRun: time.Minute,
@@ -46,11 +46,12 @@ func TestTilesOfTheBoard(t *testing.T) {
 }
 
 func TestTheNumbersBeginWithTheFirstHourOfThePictures(t *testing.T) {
-	now := task.TimeOf(time.Date(2026, 5, 4, 12, 40, 0, 0, time.UTC))
-	if got, want := HoursSince(now, time.UTC), task.TimeOf(time.Date(2026, 5, 3, 13, 0, 0, 0, time.UTC)); got != want {
+	now := task.TimeFromStd(time.Date(2026, 5, 4, 12, 40, 0, 0, time.UTC))
+	want := task.TimeFromStd(time.Date(2026, 5, 3, 13, 0, 0, 0, time.UTC))
+	if got := HoursSince(now, time.UTC); got != want {
 		t.Errorf("they begin at %s, want %s", got, want)
 	}
-	if got, want := HoursSince(now, time.FixedZone("west", -13*3600)), task.TimeOf(time.Date(2026, 5, 3, 13, 0, 0, 0, time.UTC)); got != want {
+	if got := HoursSince(now, time.FixedZone("west", -13*3600)); got != want {
 		t.Errorf("where today began as early they begin at %s, want %s", got, want)
 	}
 }

@@ -15,11 +15,11 @@ func approx(estimated bool, figure string) string {
 	return figure
 }
 
-// tokensOf writes the tokens of a use.
-func tokensOf(u task.Usage) string { return approx(u.Estimated, ui.Tokens(u.Tokens())) }
+// formatTokens formats the tokens of a use.
+func formatTokens(u task.Usage) string { return approx(u.Estimated, ui.Tokens(u.Tokens())) }
 
-// costOf writes the cost of a use.
-func costOf(u task.Usage) string { return approx(u.Estimated, ui.Money(u.CostUSD)) }
+// formatCost formats the cost of a use.
+func formatCost(u task.Usage) string { return approx(u.Estimated, ui.Money(u.CostUSD)) }
 
 // budgetBars compares the budgets of a day with what is used of them.
 func budgetBars(list []task.Budget) []limitBar {

@@ -121,9 +121,9 @@ func cardMenu(c Chrome, card Card) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var7 string
-				templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(changeOf(t, 1))
+				templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(priorityChange(t, 1))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/card_menu.templ`, Line: 25, Col: 105}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/card_menu.templ`, Line: 25, Col: 111}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 				if templ_7745c5c3_Err != nil {
@@ -153,9 +153,9 @@ func cardMenu(c Chrome, card Card) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var9 string
-				templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(changeOf(t, -1))
+				templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(priorityChange(t, -1))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/card_menu.templ`, Line: 30, Col: 106}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/card_menu.templ`, Line: 30, Col: 112}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 				if templ_7745c5c3_Err != nil {
@@ -201,9 +201,9 @@ func cardMenu(c Chrome, card Card) templ.Component {
 	})
 }
 
-// changeOf is a change of priority as its form says it: what was seen, and
-// what it is to be.
-func changeOf(t *task.Task, by int) string {
+// priorityChange returns a change of priority as its form sends it: the
+// priority that was seen, and the new one.
+func priorityChange(t *task.Task, by int) string {
 	return strconv.Itoa(t.Priority) + " " + strconv.Itoa(t.Priority+by)
 }
 

@@ -75,8 +75,8 @@ type DocType struct {
 // DocCode is an error code.
 type DocCode struct{ Code, Doc string }
 
-// permWords says what a permission is for.
-var permWords = map[task.Perm]string{
+// permTexts says what a permission is for.
+var permTexts = map[task.Perm]string{
 	task.Everyone: "No sign-in and no token.",
 	task.SignedIn: "Any person or token.",
 	task.Read:     "Read tasks, runs, agents and events.",

@@ -646,7 +646,7 @@ func docsPerms() templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var30 string
-			templ_7745c5c3_Var30, templ_7745c5c3_Err = templ.JoinStringErrs(permWords[p])
+			templ_7745c5c3_Var30, templ_7745c5c3_Err = templ.JoinStringErrs(permTexts[p])
 			if templ_7745c5c3_Err != nil {
 				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/docs.templ`, Line: 128, Col: 20}
 			}

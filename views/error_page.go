@@ -81,7 +81,7 @@ func (m ErrorModel) remedy() string {
 	case m.Code == task.CodeCrossSite:
 		return "Go back, reload the page and submit again."
 	case len(m.May) > 0:
-		return "This is for " + rolesInWords(m.May) + ". Ask one of them to do it, or an admin to change your role."
+		return "This is for " + joinRoles(m.May) + ". Ask one of them to do it, or an admin to change your role."
 	case m.Status == http.StatusTooManyRequests && m.Retry > 0:
 		return "Wait " + ui.Count(m.Retry, "second", "seconds") + ", then try again."
 	}
@@ -104,8 +104,8 @@ func (m ErrorModel) backLabel() string {
 
 func (m ErrorModel) status() string { return strconv.Itoa(m.Status) }
 
-// rolesInWords lists roles, such as "operators, reviewers and admins".
-func rolesInWords(roles []task.Role) string {
+// joinRoles lists roles, such as "operators, reviewers and admins".
+func joinRoles(roles []task.Role) string {
 	words := make([]string, len(roles))
 	for i, r := range roles {
 		words[i] = string(r) + "s"

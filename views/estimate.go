@@ -24,8 +24,8 @@ type estimate struct {
 	Guessed            bool // some figures that it rests on were estimated
 }
 
-// estimateOf returns nil when history does not allow an estimate.
-func estimateOf(recent []task.Run, limits task.Limits) *estimate {
+// newEstimate returns nil when history does not allow an estimate.
+func newEstimate(recent []task.Run, limits task.Limits) *estimate {
 	var costs []float64
 	var tokens []int
 	var times []time.Duration

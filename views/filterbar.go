@@ -43,12 +43,12 @@ func (f QueueFilter) chosen() []chosen {
 	}
 	add(f.Query != "", "“"+f.Query+"”", func(g *QueueFilter) { g.Query = "" })
 	add(f.Agent != "", f.Agent, func(g *QueueFilter) { g.Agent = "" })
-	add(f.Status != "", labelOf(StatusChoices, f.Status), func(g *QueueFilter) { g.Status = "" })
+	add(f.Status != "", choiceLabel(StatusChoices, f.Status), func(g *QueueFilter) { g.Status = "" })
 	add(f.Priority != "", "Priority from "+f.Priority, func(g *QueueFilter) { g.Priority = "" })
 	add(f.Label != "", "Label "+f.Label, func(g *QueueFilter) { g.Label = "" })
 	add(f.Project != "", "Project "+f.Project, func(g *QueueFilter) { g.Project = "" })
 	add(f.CreatedBy != "", "By "+ui.ActorLabel(f.CreatedBy), func(g *QueueFilter) { g.CreatedBy = "" })
-	add(f.Blocked != "", labelOf(blockedChoices, f.Blocked), func(g *QueueFilter) { g.Blocked = "" })
+	add(f.Blocked != "", choiceLabel(blockedChoices, f.Blocked), func(g *QueueFilter) { g.Blocked = "" })
 	return list
 }
 
@@ -108,7 +108,7 @@ func byChoices(c Chrome, m FilterModel) [][2]string {
 	return list
 }
 
-func labelOf(choices [][2]string, value string) string {
+func choiceLabel(choices [][2]string, value string) string {
 	for _, ch := range choices {
 		if ch[0] == value {
 			return ch[1]

@@ -39,14 +39,14 @@ func TestGlyphOfATask(t *testing.T) {
 		"canceled is a crossed ring":                 {func(t *task.Task) { t.Status = task.Canceled }, ui.GlyphCanceled},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := ui.GlyphOf(sampleTask(1, "x", "coder", 0, tc.change)); got != tc.want {
+			if got := ui.GlyphFromTask(sampleTask(1, "x", "coder", 0, tc.change)); got != tc.want {
 				t.Errorf("got %s, want %s", got.Label(), tc.want.Label())
 			}
 		})
 	}
 }
 
-func TestEveryStateOfARunHasWords(t *testing.T) {
+func TestEveryStateOfARunHasText(t *testing.T) {
 	for _, s := range task.States {
 		if got := RunSentence(&task.Run{Status: s.Status, Phase: s.Phase}); got == string(s.Status) && s.Status != task.RunCompleted {
 			t.Errorf("%s has no words", s)

@@ -24,13 +24,13 @@ func (m *HistoryModel) chart(now task.Time) chart.Data {
 		c.Rows = append(c.Rows, m.chartRow(t, end, now))
 		sum.Done, sum.Canceled, sum.Failed = sum.Done+t.Done, sum.Canceled+t.Canceled, sum.Failed+t.Failed
 	}
-	c.Words = "By " + m.Times.Unit + ": " + ui.Count(sum.Done, "task done", "tasks done") + ", " +
+	c.Label = "By " + m.Times.Unit + ": " + ui.Count(sum.Done, "task done", "tasks done") + ", " +
 		ui.Count(sum.Canceled, "canceled", "canceled")
 	if m.Times.Runs {
-		c.Words += ", " + ui.Count(sum.Failed, "failed run", "failed runs")
+		c.Label += ", " + ui.Count(sum.Failed, "failed run", "failed runs")
 	}
 	if n := len(c.Rows); n > 0 {
-		c.Words += ", from " + c.Rows[0].Name + " on"
+		c.Label += ", from " + c.Rows[0].Name + " on"
 	}
 	if m.Times.Cut {
 		c.Note = "There is more: only the newest " + strconv.Itoa(sum.Done+sum.Canceled) + " tasks are counted."

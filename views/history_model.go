@@ -119,7 +119,7 @@ func (q HistoryQuery) chips() []historyChip {
 		case &q.CreatedBy:
 			shown = ui.ActorLabel(value)
 		case &q.Since:
-			shown = labelOf(sinceChoices, value)
+			shown = choiceLabel(sinceChoices, value)
 		}
 		list = append(list, historyChip{label + shown, URL.History(q)})
 		*field = value

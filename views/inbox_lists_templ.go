@@ -113,15 +113,15 @@ func inboxRuns(c Chrome, m InboxModel, k task.InboxKind, list []*task.Run) templ
 					return templ_7745c5c3_Err
 				}
 				if r.Permission != nil {
-					templ_7745c5c3_Err = ui.Visible(r.Agent+" asks to call "+callWords(r.Permission)+expiryWords(r)).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Visible(r.Agent+" asks to call "+callText(r.Permission)+expiryText(r)).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 				} else {
 					var templ_7745c5c3_Var6 string
-					templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(r.Agent + ", asked by " + ui.ActorLabel(r.AskedBy) + expiryWords(r))
+					templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(r.Agent + ", asked by " + ui.ActorLabel(r.AskedBy) + expiryText(r))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/inbox_lists.templ`, Line: 25, Col: 77}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/inbox_lists.templ`, Line: 25, Col: 76}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 					if templ_7745c5c3_Err != nil {
@@ -539,9 +539,9 @@ func retryAll(c Chrome, m InboxModel, list []task.InboxItem) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var23 string
-		templ_7745c5c3_Var23, templ_7745c5c3_Err = templ.JoinStringErrs(retryWords(len(list), m.Inbox.Totals.Stuck))
+		templ_7745c5c3_Var23, templ_7745c5c3_Err = templ.JoinStringErrs(retryText(len(list), m.Inbox.Totals.Stuck))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/inbox_lists.templ`, Line: 105, Col: 48}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/inbox_lists.templ`, Line: 105, Col: 47}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var23))
 		if templ_7745c5c3_Err != nil {

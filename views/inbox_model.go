@@ -36,8 +36,8 @@ const (
 // Inbox is the first page.
 func (urls) Inbox() string { return "/" }
 
-// InboxOf is the list of one kind of what waits.
-func (urls) InboxOf(q InboxQuery) string {
+// InboxList returns the address of the list of one kind of what waits.
+func (urls) InboxList(q InboxQuery) string {
 	return query("/", "only", string(q.Only), "after", idOrNone(q.After))
 }
 
@@ -85,7 +85,7 @@ func (m *InboxModel) also() []string {
 // waiting is how many of the kinds that the page shows wait.
 func (m *InboxModel) waiting() int {
 	if m.Query.Only != "" {
-		return *m.Inbox.Totals.Of(m.Query.Only)
+		return *m.Inbox.Totals.ByKind(m.Query.Only)
 	}
 	return m.Inbox.Totals.All()
 }
@@ -106,8 +106,8 @@ func inboxText(s string) (string, bool) {
 	return s[:end] + "…", false
 }
 
-// emptyWords tell why the inbox is empty, what to do next, and where.
-func (m *InboxModel) emptyWords(c Chrome) (why, next, href string) {
+// emptyText describes why the inbox is empty, what to do next, and where.
+func (m *InboxModel) emptyText(c Chrome) (why, next, href string) {
 	switch {
 	case m.Query.Only != "":
 		return "Nothing of this kind is waiting. Snoozed items return by themselves.", "Show the whole inbox", URL.Inbox()
@@ -137,8 +137,9 @@ func snoozeHref(z *task.Snooze) string {
 	return URL.Task(z.TaskID)
 }
 
-// retryWords names the button that retries the stuck tasks that are shown.
-func retryWords(shown, all int) string {
+// retryText returns the label of the button that retries the stuck tasks that
+// are shown.
+func retryText(shown, all int) string {
 	if shown < all {
 		return "Retry these " + strconv.Itoa(shown)
 	}

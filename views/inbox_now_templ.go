@@ -215,7 +215,7 @@ func inboxRecent(c Chrome, m InboxModel) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.StatusGlyph(ui.GlyphOf(t), 0, 0).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.StatusGlyph(ui.GlyphFromTask(t), 0, 0).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

@@ -27,7 +27,7 @@ func sampleInbox() InboxModel {
 }
 
 func TestTheInboxPutsQuestionsFirst(t *testing.T) {
-	page := htmlOf(t, InboxPage(sampleChrome("/"), sampleInbox()))
+	page := renderHTML(t, InboxPage(sampleChrome("/"), sampleInbox()))
 	at := -1
 	for _, h := range []string{"Questions", "Approvals", "Failed, needs attention", "Blocked by a canceled task", "Notices"} {
 		next := strings.Index(page, `">`+h+` <span class="muted">`)
@@ -57,7 +57,7 @@ func TestAnEmptyInboxSaysWhy(t *testing.T) {
 	c := sampleChrome("/")
 	says := func(c Chrome, words ...string) {
 		t.Helper()
-		page := htmlOf(t, InboxPage(c, InboxModel{
+		page := renderHTML(t, InboxPage(c, InboxModel{
 			Running: []*task.Run{{ID: 9, Agent: "coder", Status: task.RunRunning}}, Numbers: InboxNumbers{Running: 1},
 		}))
 		for _, w := range append(words, "Inbox is empty") {
@@ -82,8 +82,8 @@ func TestAPauseStandsOnEveryPage(t *testing.T) {
 		{Agent: "coder", By: task.System, Reason: "It failed.", Since: ago(time.Minute)},
 	}
 	for i, page := range []string{
-		htmlOf(t, InboxPage(c, InboxModel{})),
-		htmlOf(t, AgentsPage(c, AgentsModel{})), htmlOf(t, NewTaskPage(c, NewTaskModel{})),
+		renderHTML(t, InboxPage(c, InboxModel{})),
+		renderHTML(t, AgentsPage(c, AgentsModel{})), renderHTML(t, NewTaskPage(c, NewTaskModel{})),
 	} {
 		for _, want := range []string{
 			"Taskyard is paused", "jonas", "5m ago", "The key leaked.",
@@ -95,13 +95,13 @@ func TestAPauseStandsOnEveryPage(t *testing.T) {
 		}
 	}
 	t.Run("an agent's own pause is on its page and its queue", func(t *testing.T) {
-		if page := htmlOf(t, AgentPage(c, AgentModel{AgentRow: AgentRow{Agent: task.Agent{ID: "coder"}}})); !strings.Contains(page,
+		if page := renderHTML(t, AgentPage(c, AgentModel{AgentRow: AgentRow{Agent: task.Agent{ID: "coder"}}})); !strings.Contains(page,
 			"coder is paused") || !strings.Contains(page, "by Taskyard") ||
 			!strings.Contains(page, `action="/agents/coder/resume"`) || strings.Contains(page, "Pause…") {
 			t.Error("the agent's page does not tell it")
 		}
 		m := QueuesModel{Columns: []QueueColumn{{Agent: "coder"}, {Agent: "planner"}}}
-		if n := strings.Count(htmlOf(t, QueuesPage(c, m)), ">Paused<"); n != 1 {
+		if n := strings.Count(renderHTML(t, QueuesPage(c, m)), ">Paused<"); n != 1 {
 			t.Errorf("%d columns are marked as paused", n)
 		}
 	})
@@ -109,8 +109,8 @@ func TestAPauseStandsOnEveryPage(t *testing.T) {
 		c := c
 		c.CanWrite = false
 		for _, page := range []string{
-			htmlOf(t, SchedulerPage(c, SchedulerModel{})),
-			htmlOf(t, AgentPage(c, AgentModel{AgentRow: AgentRow{Agent: task.Agent{ID: "coder"}}})),
+			renderHTML(t, SchedulerPage(c, SchedulerModel{})),
+			renderHTML(t, AgentPage(c, AgentModel{AgentRow: AgentRow{Agent: task.Agent{ID: "coder"}}})),
 		} {
 			for _, act := range []string{"/resume", "/pause", "stop-everything"} {
 				if strings.Contains(page, act) {
@@ -120,7 +120,7 @@ func TestAPauseStandsOnEveryPage(t *testing.T) {
 		}
 	})
 	t.Run("the page before the stop names the number of runs", func(t *testing.T) {
-		page := htmlOf(t, StopPage(c, StopModel{Running: []task.Run{{ID: 1}, {ID: 2}, {ID: 3}}}))
+		page := renderHTML(t, StopPage(c, StopModel{Running: []task.Run{{ID: 1}, {ID: 2}, {ID: 3}}}))
 		for _, want := range []string{"3 runs will be stopped", "Stop 3 runs and pause"} {
 			if !strings.Contains(page, want) {
 				t.Errorf("%q is missing", want)

@@ -41,7 +41,7 @@ func InsightSpan(name string) (time.Duration, error) {
 	return 0, task.FieldErrorf("range", "must be 24h, 7d, 30d or 90d")
 }
 
-func (m *InsightsModel) rangeWords() string {
+func (m *InsightsModel) rangeText() string {
 	for _, r := range insightRanges {
 		if r.name == orElse(m.Query.Range, usualRange) {
 			return r.words
@@ -71,9 +71,9 @@ type numbers func(t *task.InsightTime) []float64
 
 // chart makes a chart of every moment; words tell what it shows.
 func (m *InsightsModel) chart(title, words string, series []chart.Series, of numbers) chart.Data {
-	c := chart.Data{Title: title, Words: words + ", by hour, in " + m.rangeWords(), Head: "Hour", Series: series}
+	c := chart.Data{Title: title, Label: words + ", by hour, in " + m.rangeText(), Head: "Hour", Series: series}
 	if m.Daily {
-		c.Words, c.Head = words+", by day, in "+m.rangeWords(), "Day"
+		c.Label, c.Head = words+", by day, in "+m.rangeText(), "Day"
 	}
 	zone := m.Zone
 	if zone == nil {

@@ -373,7 +373,7 @@ func insightsEmpty(c Chrome, m *InsightsModel) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Empty("No activity", "No tasks were created or closed and no runs ended in "+m.rangeWords()+".").Render(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Empty("No activity", "No tasks were created or closed and no runs ended in "+m.rangeText()+".").Render(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -407,9 +407,9 @@ func insightTiles(m *InsightsModel) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var16 string
-		templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs("In " + m.rangeWords())
+		templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs("In " + m.rangeText())
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/insights.templ`, Line: 77, Col: 68}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/insights.templ`, Line: 77, Col: 67}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var16))
 		if templ_7745c5c3_Err != nil {

@@ -70,7 +70,7 @@ var commands = []Command{
 	{Label: "Agents", Icon: "bot", Href: URL.Agents()},
 	{Label: "Runs", Icon: "play", Href: "/runs"},
 	{Label: "New agent", Icon: "plus", Href: URL.NewAgent(), Needs: admins},
-	{Label: "Failed tasks to retry", Icon: "rotate-ccw", Href: URL.InboxOf(InboxQuery{Only: task.WaitStuck}), Needs: writers},
+	{Label: "Failed tasks to retry", Icon: "rotate-ccw", Href: URL.InboxList(InboxQuery{Only: task.WaitStuck}), Needs: writers},
 	{Label: "Pause all agents", Icon: "pause", Href: URL.SchedulerAct("pause"), Needs: writers},
 	{Label: "Stop everything", Icon: "circle-stop", Href: URL.SchedulerAct("stop-everything"), Needs: writers},
 	{Label: "Invite a person", Icon: "user", Href: URL.Settings("people") + "#name", Needs: admins},
@@ -99,9 +99,9 @@ func writers(c Chrome) bool { return c.CanWrite }
 // keyGroups are the headings of the help.
 var keyGroups = []string{"Everywhere", "Go to", "Lists", "Tasks", "Review"}
 
-// commandsOf are the commands of a group that this person has; "" are those
-// of the palette alone.
-func commandsOf(c Chrome, group string) []Command {
+// groupCommands returns the commands of a group that this person has; "" are
+// those of the palette only.
+func groupCommands(c Chrome, group string) []Command {
 	var list []Command
 	for i := range commands {
 		if k := &commands[i]; k.Group == group && k.offered(c) {
@@ -122,7 +122,7 @@ type keysKey struct {
 	keysTurnedOff bool
 }
 
-func keysOf(c Chrome) keysKey {
+func newKeysKey(c Chrome) keysKey {
 	k := keysKey{signedIn: c.User != "", keysTurnedOff: c.KeysOff}
 	for i := range commands {
 		if commands[i].offered(c) {

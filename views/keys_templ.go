@@ -104,7 +104,7 @@ func keyHelp(c Chrome) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			for _, g := range keyGroups {
-				if list := commandsOf(c, g); len(list) > 0 {
+				if list := groupCommands(c, g); len(list) > 0 {
 					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "<section><h3>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
@@ -136,7 +136,7 @@ func keyHelp(c Chrome) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = commandList(commandsOf(c, "")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = commandList(groupCommands(c, "")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -146,7 +146,7 @@ func keyHelp(c Chrome) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = keysDrawn.Part(ui.PartState{}, keysOf(c), "dialog", "keys", templ.Attributes{"aria-labelledby": "keys-h"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = keysDrawn.Part(ui.PartState{}, newKeysKey(c), "dialog", "keys", templ.Attributes{"aria-labelledby": "keys-h"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

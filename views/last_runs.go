@@ -55,8 +55,9 @@ func outcomeFill(s task.RunStatus) string {
 	return "fill-off"
 }
 
-// stripWords says the strip in a sentence: "11 ok, 1 failed, median 3m 12s".
-func stripWords(runs []task.Run, now task.Time) string {
+// stripText describes the strip in a sentence: "11 ok, 1 failed, median 3m
+// 12s".
+func stripText(runs []task.Run, now task.Time) string {
 	runs = lastRuns(runs)
 	if len(runs) == 0 {
 		return "no runs yet"

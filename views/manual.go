@@ -119,10 +119,10 @@ func newManualPage(name string, src []byte) ManualPage {
 		case is:
 			id, _ := h.AttributeString("id")
 			raw, _ := id.([]byte)
-			p.Sections = append(p.Sections, ManualSection{ID: string(raw), Title: plainOf(h, src), Level: h.Level})
+			p.Sections = append(p.Sections, ManualSection{ID: string(raw), Title: nodeText(h, src), Level: h.Level})
 		case len(p.Sections) > 0:
 			s := &p.Sections[len(p.Sections)-1]
-			s.Text += plainOf(n, src) + "\n"
+			s.Text += nodeText(n, src) + "\n"
 		}
 	}
 	if len(p.Sections) > 0 {
@@ -156,8 +156,8 @@ func manualLink(dest string) string {
 	return dest
 }
 
-// plainOf returns the text below a node, without its marks.
-func plainOf(n ast.Node, src []byte) string {
+// nodeText returns the text below a node, without its markup.
+func nodeText(n ast.Node, src []byte) string {
 	var b strings.Builder
 	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		switch n := n.(type) {

@@ -66,7 +66,7 @@ func policyProblem(n *xhtml.Node) string {
 func TestPagesKeepThePolicy(t *testing.T) {
 	for _, p := range samplePages() {
 		t.Run(p.name+" has nothing inline", func(t *testing.T) {
-			for _, n := range nodes(t, htmlOf(t, p.comp)) {
+			for _, n := range nodes(t, renderHTML(t, p.comp)) {
 				if problem := policyProblem(n); problem != "" {
 					t.Errorf("<%s> has %s", n.Data, problem)
 				}
@@ -78,7 +78,7 @@ func TestPagesKeepThePolicy(t *testing.T) {
 func TestEveryPostingFormCarriesTokenAndKey(t *testing.T) {
 	forms := 0
 	for _, p := range samplePages() {
-		for _, n := range nodes(t, htmlOf(t, p.comp)) {
+		for _, n := range nodes(t, renderHTML(t, p.comp)) {
 			if method, _ := attr(n, "method"); n.DataAtom != atom.Form || method != "post" {
 				continue
 			}
@@ -110,7 +110,7 @@ func TestHeadingsAreInOrder(t *testing.T) {
 	for _, p := range samplePages() {
 		t.Run(p.name+" has one first heading and skips no level", func(t *testing.T) {
 			last, first := 0, 0
-			for _, n := range nodes(t, htmlOf(t, p.comp)) {
+			for _, n := range nodes(t, renderHTML(t, p.comp)) {
 				level, ok := map[atom.Atom]int{atom.H1: 1, atom.H2: 2, atom.H3: 3, atom.H4: 4, atom.H5: 5, atom.H6: 6}[n.DataAtom]
 				if !ok {
 					continue
@@ -134,7 +134,7 @@ func TestIDsAreUniqueAndLabelsMeetTheirControls(t *testing.T) {
 	for _, p := range samplePages() {
 		t.Run(p.name, func(t *testing.T) {
 			ids := map[string]bool{}
-			all := nodes(t, htmlOf(t, p.comp))
+			all := nodes(t, renderHTML(t, p.comp))
 			for _, n := range all {
 				if id, ok := attr(n, "id"); ok {
 					if ids[id] {
@@ -159,7 +159,7 @@ func TestIDsAreUniqueAndLabelsMeetTheirControls(t *testing.T) {
 
 func TestLivePartsNameThemselves(t *testing.T) {
 	for _, p := range samplePages() {
-		page := nodes(t, htmlOf(t, p.comp))
+		page := nodes(t, renderHTML(t, p.comp))
 		var again strings.Builder
 		if err := p.comp.Render(ui.WithHeld(t.Context(), "something"), &again); err != nil {
 			t.Fatal(err)
@@ -207,10 +207,10 @@ func TestTextByOthersIsEscaped(t *testing.T) {
 	q.Columns[1].Groups[0].Cards[0].Task.Title = evil
 	q.Columns[1].Groups[0].Cards[0].Activity = evil
 	for name, comp := range map[string]string{
-		"task": htmlOf(t, TaskPage(c, m)), "queues": htmlOf(t, QueuesPage(c, q)),
-		"move":  htmlOf(t, MovePage(c, MoveModel{Task: m.Task, Comment: evil})),
-		"new":   htmlOf(t, NewTaskPage(c, NewTaskModel{Title: evil, Steps: evil, Errors: ui.FieldErrors{"title": evil}})),
-		"login": htmlOf(t, LoginPage(c, LoginModel{Name: evil, Next: evil, Error: evil})),
+		"task": renderHTML(t, TaskPage(c, m)), "queues": renderHTML(t, QueuesPage(c, q)),
+		"move":  renderHTML(t, MovePage(c, MoveModel{Task: m.Task, Comment: evil})),
+		"new":   renderHTML(t, NewTaskPage(c, NewTaskModel{Title: evil, Steps: evil, Errors: ui.FieldErrors{"title": evil}})),
+		"login": renderHTML(t, LoginPage(c, LoginModel{Name: evil, Next: evil, Error: evil})),
 	} {
 		t.Run(name+" shows hostile text as text", func(t *testing.T) {
 			for _, n := range nodes(t, comp) {
@@ -232,8 +232,8 @@ func TestViewersSeeNoForms(t *testing.T) {
 	c := sampleChrome("/tasks/142")
 	c.CanWrite = false
 	for name, comp := range map[string]string{
-		"task":   htmlOf(t, TaskPage(c, sampleTaskModel())),
-		"queues": htmlOf(t, QueuesPage(c, sampleQueues())), "inbox": htmlOf(t, InboxPage(c, sampleInbox())),
+		"task":   renderHTML(t, TaskPage(c, sampleTaskModel())),
+		"queues": renderHTML(t, QueuesPage(c, sampleQueues())), "inbox": renderHTML(t, InboxPage(c, sampleInbox())),
 	} {
 		for _, n := range nodes(t, comp) {
 			if action, _ := attr(n, "action"); n.DataAtom == atom.Form && action != URL.Logout() && action != "/tasks" &&
@@ -246,12 +246,12 @@ func TestViewersSeeNoForms(t *testing.T) {
 
 func TestTitlesSayWhatThePageIs(t *testing.T) {
 	c := sampleChrome("/tasks/142")
-	if got := htmlOf(t, TaskPage(c, sampleTaskModel())); !strings.Contains(got,
+	if got := renderHTML(t, TaskPage(c, sampleTaskModel())); !strings.Contains(got,
 		"<title>(3) #142 Add rate limiting to the public API · Taskyard</title>") {
 		t.Error("wrong title: ", regexp.MustCompile(`<title>.*?</title>`).FindString(got))
 	}
 	c.Nav.Inbox = 0
-	if got := htmlOf(t, QueuesPage(c, QueuesModel{})); !strings.Contains(got, "<title>Queues · Taskyard</title>") {
+	if got := renderHTML(t, QueuesPage(c, QueuesModel{})); !strings.Contains(got, "<title>Queues · Taskyard</title>") {
 		t.Error("wrong title: ", regexp.MustCompile(`<title>.*?</title>`).FindString(got))
 	}
 }
@@ -266,7 +266,7 @@ func TestBoardOfManyTasksStaysSmall(t *testing.T) {
 		}
 		m.Columns = append(m.Columns, QueueColumn{Agent: fmt.Sprintf("agent-%d", a), Slots: 1, Groups: groupCards(tasks, 8, nil)})
 	}
-	if got := gzipped(t, htmlOf(t, QueuesPage(sampleChrome("/queues"), m))); got > 60<<10 {
+	if got := gzipped(t, renderHTML(t, QueuesPage(sampleChrome("/queues"), m))); got > 60<<10 {
 		t.Errorf("%d bytes gzipped, want at most 60 KiB", got)
 	}
 }

@@ -29,9 +29,9 @@ func (d *ApprovalDetail) permission() *task.Permission {
 // asks reports whether the run waits for a permission.
 func (d *ApprovalDetail) asks() bool { return d.Run.Permission != nil && d.Run.Permission.Waits() }
 
-// argsOf shows the arguments of a call as a reviewer reads them: indented,
-// and to the letter.
-func argsOf(p *task.Permission) string {
+// formatArgs returns the arguments of a call for a reviewer: indented, and to
+// the letter.
+func formatArgs(p *task.Permission) string {
 	var b bytes.Buffer
 	if json.Indent(&b, p.Input, "", "  ") != nil {
 		return string(p.Input)
@@ -39,8 +39,8 @@ func argsOf(p *task.Permission) string {
 	return b.String()
 }
 
-// callWords says in a line what a call is about: its most telling argument.
-func callWords(p *task.Permission) string {
+// callText returns what a call is about in a line: its most telling argument.
+func callText(p *task.Permission) string {
 	if _, hint := indentArgs(p.Input); hint != "" {
 		return p.Tool + ": " + hint
 	}
@@ -58,8 +58,8 @@ func waitsFor(r *task.Run) task.Time {
 	return 0
 }
 
-// expiryWords lead over to the end of a wait, where it has one.
-func expiryWords(r *task.Run) string {
+// expiryText introduces the end of a wait, where it has one.
+func expiryText(r *task.Run) string {
 	if waitsFor(r) == 0 {
 		return ""
 	}

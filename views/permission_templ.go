@@ -213,7 +213,7 @@ func permissionBody(c Chrome, d *ApprovalDetail) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = wholeText("Arguments", argsOf(p), sizeWords(string(p.Input)), true).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = wholeText("Arguments", formatArgs(p), lengthText(string(p.Input)), true).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -552,9 +552,9 @@ func permissionState(c Chrome, d *ApprovalDetail) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var24 string
-				templ_7745c5c3_Var24, templ_7745c5c3_Err = templ.JoinStringErrs(runWords(&d.Run, c.Now))
+				templ_7745c5c3_Var24, templ_7745c5c3_Err = templ.JoinStringErrs(runStateText(&d.Run, c.Now))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/permission.templ`, Line: 100, Col: 72}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/permission.templ`, Line: 100, Col: 76}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var24))
 				if templ_7745c5c3_Err != nil {

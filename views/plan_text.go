@@ -30,9 +30,9 @@ type PlanUndo struct {
 // undoFor is how long the undo of a change of the plan is offered.
 const undoFor = 2 * 60 * 1000 // milliseconds
 
-// UndoOf returns how the newest change of a task's plan is undone, if the
+// FindUndo returns how the newest change of a task's plan is undone, if the
 // actor made it a short while ago; events are oldest first.
-func UndoOf(events []task.Event, actor string, now task.Time) *PlanUndo {
+func FindUndo(events []task.Event, actor string, now task.Time) *PlanUndo {
 	for i := len(events) - 1; i >= 0; i-- {
 		e := &events[i]
 		if !task.ArrangesPlan(e.Kind) {

@@ -69,11 +69,11 @@ func (c Chrome) When(t task.Time) string {
 // nextTick describes the schedule in the width of the navigation.
 func (c Chrome) nextTick() string {
 	at := c.Scheduler.NextTick
-	if c.dateOf(at) == c.dateOf(c.Now) {
+	if c.formatDate(at) == c.formatDate(c.Now) {
 		return "Scheduler on, next tick " + c.Clock(at)
 	}
 	return "Next tick " + c.When(at)
 }
 
-// dateOf returns the day of a moment in the person's time zone.
-func (c Chrome) dateOf(t task.Time) string { return c.local(t).Format("2006-01-02") }
+// formatDate returns the day of t in the person's time zone.
+func (c Chrome) formatDate(t task.Time) string { return c.local(t).Format("2006-01-02") }

@@ -46,8 +46,8 @@ type CheckForm struct {
 	Required, Network         bool
 }
 
-// ProjectFormOf fills the form with a project as it is.
-func ProjectFormOf(p *task.Project) ProjectForm {
+// NewProjectForm fills the form with a project as it is.
+func NewProjectForm(p *task.Project) ProjectForm {
 	f := ProjectForm{
 		Key: p.Key, Name: p.Name, Description: p.Description, Repository: p.Repository, DefaultBranch: p.DefaultBranch,
 		BranchPrefix: p.BranchPrefix, Setup: strings.Join(p.Setup, "\n"), Checks: checkForms(p.Checks),
@@ -113,8 +113,8 @@ var levelSigns = map[task.Level][3]string{
 	task.LevelOK: {"✓", "text-ok", "OK"}, task.LevelWarning: {"⚠", "text-warn", "Warning"}, task.LevelError: {"✗", "text-bad", "Error"},
 }
 
-// reviewWords say a policy in short.
-func reviewWords(r task.Review) string {
+// reviewText describes a policy in short.
+func reviewText(r task.Review) string {
 	if r.Approvals == 0 {
 		return "None"
 	}
@@ -125,14 +125,14 @@ func reviewWords(r task.Review) string {
 	return text
 }
 
-func mergeWords(m *task.Merge) string {
+func mergeText(m *task.Merge) string {
 	if m == nil {
 		return "None"
 	}
 	return string(m.Method) + " into " + m.Into
 }
 
-func checksWords(list []task.Check) string {
+func checksText(list []task.Check) string {
 	if len(list) == 0 {
 		return "None"
 	}

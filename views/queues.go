@@ -181,7 +181,7 @@ func age(t *task.Task) task.Time {
 	return t.CreatedAt
 }
 
-func stepsOf(t *task.Task) string {
+func stepsText(t *task.Task) string {
 	done, total := t.DoneSteps()
 	return strconv.Itoa(done) + "/" + strconv.Itoa(total)
 }

@@ -10,15 +10,15 @@ import (
 	"taskyard/views/ui"
 )
 
-// resultWords say the state of a result, and the look of its pill.
-var resultWords = map[task.ResultState][2]string{
+// resultTexts say the state of a result, and the look of its pill.
+var resultTexts = map[task.ResultState][2]string{
 	task.ResultReview: {"warn", "in review"}, task.ResultAccepted: {"run", "accepted"},
 	task.ResultChanges: {"warn", "changes requested"}, task.ResultSuperseded: {"", "replaced by a newer one"},
 	task.ResultMerged: {"ok", "merged"}, task.ResultDone: {"ok", "done"}, task.ResultCanceled: {"", "canceled"},
 }
 
-// verdictWords say what a check found, its sign, and its look.
-var verdictWords = map[task.Verdict][3]string{
+// verdictTexts say what a check found, its sign, and its look.
+var verdictTexts = map[task.Verdict][3]string{
 	task.CheckPassed: {"✓", "text-ok", "passed"}, task.CheckFailed: {"✗", "text-bad", "failed"},
 	task.CheckTimedOut: {"✗", "text-bad", "timed out"}, task.CheckNotRun: {"⚠", "text-warn", "was not run"},
 }
@@ -35,14 +35,14 @@ var mergeCodes = map[string]string{
 	"merge_changed": "The change came out differently on the branch",
 }
 
-// commentWords say what became of a review comment, and the look of its pill.
-var commentWords = map[task.CommentState][2]string{
+// commentTexts say what became of a review comment, and the look of its pill.
+var commentTexts = map[task.CommentState][2]string{
 	task.CommentDraft: {"", "Draft, only you see it"}, task.CommentOpen: {"warn", "Open"}, task.CommentFixed: {"ok", "Fixed"},
 	task.CommentDeclined: {"bad", "Declined"}, task.CommentResolved: {"ok", "Resolved"},
 }
 
-// replyWords say what a reply did, after its author's name.
-var replyWords = map[task.CommentState]string{
+// replyTexts say what a reply did, after its author's name.
+var replyTexts = map[task.CommentState]string{
 	task.CommentFixed: "fixed it", task.CommentDeclined: "declined", task.CommentResolved: "resolved it", task.CommentOpen: "reopened it",
 }
 

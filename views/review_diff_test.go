@@ -72,7 +72,7 @@ func sampleReview(split bool) ReviewModel {
 func TestACommentIsBelowItsLineOnEitherView(t *testing.T) {
 	t.Parallel()
 	for _, split := range []bool{false, true} {
-		page := htmlOf(t, ReviewPage(sampleChrome("/tasks/7/review"), sampleReview(split)))
+		page := renderHTML(t, ReviewPage(sampleChrome("/tasks/7/review"), sampleReview(split)))
 		gone, why, last := strings.Index(page, ">gone<"), strings.Index(page, "Why was it removed?"), strings.Index(page, ">last<")
 		if gone < 0 || why < gone || last < why {
 			t.Errorf("split %v: the line is at %d, its comment at %d, the last line at %d", split, gone, why, last)
@@ -90,7 +90,7 @@ func TestACommentIsBelowItsLineOnEitherView(t *testing.T) {
 	}
 }
 
-func TestEventsOfResultsAreToldInWords(t *testing.T) {
+func TestEventsOfResultsHaveText(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ kind, changes, want string }{
 		{task.EvProjectCreated, `{"project":"web","checks":2}`, "created the project web"},

@@ -329,7 +329,7 @@ func checkVerdict(ch *task.CheckRun) templ.Component {
 			templ_7745c5c3_Var13 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		v := verdictWords[ch.Verdict]
+		v := verdictTexts[ch.Verdict]
 		var templ_7745c5c3_Var14 = []any{v[1]}
 		templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var14...)
 		if templ_7745c5c3_Err != nil {

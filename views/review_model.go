@@ -152,8 +152,8 @@ func (m *ReviewModel) lines() (added, removed int) {
 	return added, removed
 }
 
-// filesWords count the files, and those that are viewed.
-func (m *ReviewModel) filesWords() string {
+// filesText returns the number of files, and of those that are viewed.
+func (m *ReviewModel) filesText() string {
 	text := ui.Count(m.Total, "file", "files")
 	if n := m.viewed(); n > 0 {
 		text += ", " + strconv.Itoa(n) + " viewed"
@@ -161,8 +161,8 @@ func (m *ReviewModel) filesWords() string {
 	return text
 }
 
-// placeWords say where a comment is.
-func placeWords(c *task.ReviewComment) string {
+// placeText describes where a comment is.
+func placeText(c *task.ReviewComment) string {
 	side := ""
 	if c.Side == "old" {
 		side = " before the change"
@@ -178,8 +178,8 @@ func placeWords(c *task.ReviewComment) string {
 	return "line " + strconv.Itoa(c.Line) + side
 }
 
-// whoWords say who may still decide.
-func whoWords(m *ReviewModel) string {
+// missingVotesText describes who may still decide.
+func missingVotesText(m *ReviewModel) string {
 	who := m.Result.Asked()
 	if who == "" {
 		who = "any reviewer"
@@ -277,7 +277,7 @@ func (m *ReviewModel) draftProblem(at task.ReviewComment) string {
 	return "It cannot be saved."
 }
 
-func (m *ReviewModel) errorOf(form, field string) string {
+func (m *ReviewModel) fieldError(form, field string) string {
 	if m.Form != form || form == "" {
 		return ""
 	}
@@ -298,8 +298,8 @@ func changesHint(m *ReviewModel) string {
 	return "The owner of the task is woken and continues."
 }
 
-// acceptWords say what follows from an acceptance.
-func acceptWords(m *ReviewModel) string {
+// acceptText describes what follows from an acceptance.
+func acceptText(m *ReviewModel) string {
 	text := "You accept exactly what is shown: digest " + shortCommit(m.Result.Digest) + "."
 	if m.Missing > 1 {
 		return text + " " + ui.Count(m.Missing-1, "more vote is", "more votes are") + " needed after yours."

@@ -252,7 +252,7 @@ func reviewOverlaps(m *ReviewModel) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var13 string
-				templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(resultWords[o.State][1])
+				templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(resultTexts[o.State][1])
 				if templ_7745c5c3_Err != nil {
 					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/review_state.templ`, Line: 44, Col: 54}
 				}
@@ -360,9 +360,9 @@ func reviewVotes(c Chrome, m *ReviewModel) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var15 string
-			templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs(whoWords(m))
+			templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs(missingVotesText(m))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/review_state.templ`, Line: 78, Col: 17}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/review_state.templ`, Line: 78, Col: 25}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var15))
 			if templ_7745c5c3_Err != nil {

@@ -398,7 +398,7 @@ func reviewHead(c Chrome, m *ReviewModel) templ.Component {
 			templ_7745c5c3_Var13 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		words := resultWords[m.Result.State]
+		words := resultTexts[m.Result.State]
 		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, "<div><h1 class=\"title-xl break\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err

@@ -36,7 +36,7 @@ func reviewThread(c Chrome, m *ReviewModel, t *task.ReviewComment) templ.Compone
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		words := commentWords[t.State]
+		words := commentTexts[t.State]
 		var templ_7745c5c3_Var2 = []any{"thread", "card", templ.KV("draft", t.State == task.CommentDraft)}
 		templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var2...)
 		if templ_7745c5c3_Err != nil {
@@ -104,15 +104,15 @@ func reviewThread(c Chrome, m *ReviewModel, t *task.ReviewComment) templ.Compone
 			return templ_7745c5c3_Err
 		}
 		if t.Path != "" && t.Outdated {
-			templ_7745c5c3_Err = ui.Visible(oneLine(t.Path)+", "+placeWords(t)).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Visible(oneLine(t.Path)+", "+placeText(t)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		} else {
 			var templ_7745c5c3_Var6 string
-			templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(placeWords(t))
+			templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(placeText(t))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/review_threads.templ`, Line: 24, Col: 20}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/review_threads.templ`, Line: 24, Col: 19}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 			if templ_7745c5c3_Err != nil {
@@ -207,7 +207,7 @@ func reviewReply(c Chrome, r *task.ReviewReply) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var8 string
-			templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(replyWords[r.State])
+			templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(replyTexts[r.State])
 			if templ_7745c5c3_Err != nil {
 				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/review_threads.templ`, Line: 53, Col: 47}
 			}
@@ -310,9 +310,9 @@ func editDraft(c Chrome, m *ReviewModel, t *task.ReviewComment) templ.Component 
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var12 string
-		templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(placeWords(t))
+		templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(placeText(t))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/review_threads.templ`, Line: 69, Col: 78}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/review_threads.templ`, Line: 69, Col: 77}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var12))
 		if templ_7745c5c3_Err != nil {
@@ -325,7 +325,7 @@ func editDraft(c Chrome, m *ReviewModel, t *task.ReviewComment) templ.Component 
 		var templ_7745c5c3_Var13 string
 		templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(visibleName(t.Path))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/review_threads.templ`, Line: 69, Col: 102}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/review_threads.templ`, Line: 69, Col: 101}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var13))
 		if templ_7745c5c3_Err != nil {

@@ -366,7 +366,7 @@ func runAsks(c Chrome, m *RunModel) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = ui.Pre("Arguments of the call that it asks for", "", argsOf(p)).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Pre("Arguments of the call that it asks for", "", formatArgs(p)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -84,7 +84,7 @@ func limitBars(r *task.Run, turns int, now task.Time) []limitBar {
 	tokens := r.Usage.TokensIn + r.Usage.TokensOut
 	add("Time", ui.Dur(took), ui.LimitSpan(r.Limits.TimeoutSeconds), took.Seconds(), float64(r.Limits.TimeoutSeconds))
 	add("Tokens", tokensOfRun(r), ui.Tokens(r.Limits.MaxTokens), float64(tokens), float64(r.Limits.MaxTokens))
-	add("Cost", costOf(r.Usage), ui.Money(r.Limits.MaxCostUSD), r.Usage.CostUSD, r.Limits.MaxCostUSD)
+	add("Cost", formatCost(r.Usage), ui.Money(r.Limits.MaxCostUSD), r.Usage.CostUSD, r.Limits.MaxCostUSD)
 	add("Turns", strconv.Itoa(turns), strconv.Itoa(r.Limits.MaxTurns), float64(turns), float64(r.Limits.MaxTurns))
 	return list
 }
@@ -94,19 +94,19 @@ func tokensOfRun(r *task.Run) string {
 	if r.UsageUnknown() {
 		return "unknown"
 	}
-	return tokensOf(r.Usage)
+	return formatTokens(r.Usage)
 }
 
-// unknownWords says why the tokens of a run are not known, and what follows.
-func unknownWords(r *task.Run) string {
+// unknownTokensText describes why the tokens of a run are not known, and what follows.
+func unknownTokensText(r *task.Run) string {
 	if r.Limits.MaxTokens > 0 {
 		return "its program reports none, so its token limit could not be enforced"
 	}
 	return "its program reports none"
 }
 
-// causeWords says in words why a run was made.
-func causeWords(c task.Cause) string {
+// causeText describes why a run was made.
+func causeText(c task.Cause) string {
 	switch c {
 	case task.CauseTick:
 		return "by the scheduler's tick"
@@ -124,9 +124,9 @@ func causeWords(c task.Cause) string {
 	return string(c)
 }
 
-// whyWords names what made a run start, behind its cause; "" where nothing is
-// recorded.
-func whyWords(r *task.Run) string {
+// whySuffix returns what made a run start, to follow its cause; "" where
+// nothing is recorded.
+func whySuffix(r *task.Run) string {
 	if r.Why == "" {
 		return ""
 	}
@@ -156,14 +156,14 @@ func runPill(r *task.Run, now task.Time) (class, words string) {
 	case task.RunCompleted:
 		return "ok", "Completed"
 	case task.RunFailed:
-		return "bad", "Failed" + failWords(r.Phase)
+		return "bad", "Failed" + failText(r.Phase)
 	case task.RunCanceled:
-		return "", "Canceled" + cancelWords(r.Phase)
+		return "", "Canceled" + cancelText(r.Phase)
 	}
 	return "", string(r.Status)
 }
 
-func failWords(p task.Phase) string {
+func failText(p task.Phase) string {
 	switch p {
 	case task.PhaseTimeout:
 		return ": out of time"
@@ -189,7 +189,7 @@ func failWords(p task.Phase) string {
 	return ""
 }
 
-func cancelWords(p task.Phase) string {
+func cancelText(p task.Phase) string {
 	switch p {
 	case task.PhaseDenied:
 		return ": denied"

@@ -69,9 +69,9 @@ func runOutcome(m *RunModel) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var4 string
-			templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(outcomeWords(r))
+			templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(outcomeText(r))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/run_outcome.templ`, Line: 16, Col: 27}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/run_outcome.templ`, Line: 16, Col: 26}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 			if templ_7745c5c3_Err != nil {
@@ -81,7 +81,7 @@ func runOutcome(m *RunModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if why := reasonOf(r); why != "" {
+			if why := runReason(r); why != "" {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "<p class=\"prose\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -95,7 +95,7 @@ func runOutcome(m *RunModel) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			if e := m.Part.FirstError; e != nil && !strings.Contains(reasonOf(r), e.Error) {
+			if e := m.Part.FirstError; e != nil && !strings.Contains(runReason(r), e.Error) {
 				templ_7745c5c3_Err = firstError(r, e).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

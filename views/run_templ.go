@@ -245,7 +245,7 @@ func runHead(c Chrome, m *RunModel) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var8 string
-		templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(causeWords(r.Cause) + whyWords(r))
+		templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(causeText(r.Cause) + whySuffix(r))
 		if templ_7745c5c3_Err != nil {
 			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/run.templ`, Line: 59, Col: 47}
 		}

@@ -6,9 +6,9 @@ import (
 	"taskyard/task"
 )
 
-// phaseWords say a phase of a run after its name, where its state alone would be
+// phaseTexts say a phase of a run after its name, where its state alone would be
 // no sentence.
-var phaseWords = map[task.Phase]string{
+var phaseTexts = map[task.Phase]string{
 	task.PhaseApproval: "waits for approval", task.PhaseQueued: "is queued",
 	task.PhaseStarting: "is starting", task.PhaseWorking: "is working",
 	task.PhasePermission: "asks for permission", task.PhaseCondensing: "is writing its summary",
@@ -19,14 +19,14 @@ var phaseWords = map[task.Phase]string{
 // RunSentence says a run's state after its name: "is working", "failed: no
 // progress".
 func RunSentence(r *task.Run) string {
-	if w := phaseWords[r.Phase]; w != "" && r.Status != task.RunFailed {
+	if w := phaseTexts[r.Phase]; w != "" && r.Status != task.RunFailed {
 		return w
 	}
 	return r.State().Text()
 }
 
-// eventWords say the kinds of events after the actor's name.
-var eventWords = map[string]string{
+// eventTexts say the kinds of events after the actor's name.
+var eventTexts = map[string]string{
 	task.EvTaskCreated: "created this task", task.EvTaskUpdated: "changed", task.EvTaskStarted: "started this task",
 	task.EvTaskCompleted: "completed this task", task.EvTaskCanceled: "canceled this task", task.EvTaskMoved: "moved it",
 	task.EvTaskClaimed: "claimed it", task.EvTaskReleased: "released it", task.EvClaimExpired: "released an expired claim",
@@ -64,7 +64,7 @@ var eventWords = map[string]string{
 // EventSentence says an event after its actor's name, with the changed fields
 // in short.
 func EventSentence(e *task.Event) string {
-	words := eventWords[e.Kind]
+	words := eventTexts[e.Kind]
 	if words == "" {
 		words = strings.NewReplacer(".", " ", "_", " ").Replace(e.Kind)
 	}

@@ -39,8 +39,8 @@ func runnerNote(a *task.Agent, r *task.RunnerInfo) string {
 	return ""
 }
 
-// runnerWords names the kind of a runner and the version of its program.
-func runnerWords(r *task.RunnerInfo) string {
+// runnerText returns the kind of a runner and the version of its program.
+func runnerText(r *task.RunnerInfo) string {
 	if r.Version != "" {
 		return r.Title + ", " + r.Version
 	}

@@ -48,7 +48,7 @@ func (q RunQuery) chips() (list []historyChip) {
 	add("#"+q.Task.String(), w)
 	w = q
 	w.Since = ""
-	add(labelOf(sinceChoices, q.Since), w)
+	add(choiceLabel(sinceChoices, q.Since), w)
 	w = q
 	w.From = ""
 	add("ended from "+q.From, w)

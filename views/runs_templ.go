@@ -497,7 +497,7 @@ func runLine(c Chrome, r *task.Run) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if why := reasonOf(r); why != "" && r.Status == task.RunFailed {
+			if why := runReason(r); why != "" && r.Status == task.RunFailed {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 28, "<span class=\"subline text-bad\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

@@ -19,8 +19,8 @@ const now = task.Time(1_795_185_082_000)
 
 func ago(d time.Duration) task.Time { return now.Add(-d) }
 
-// htmlOf returns a component's HTML.
-func htmlOf(t *testing.T, comp templ.Component) string {
+// renderHTML returns a component's HTML.
+func renderHTML(t *testing.T, comp templ.Component) string {
 	t.Helper()
 	var b strings.Builder
 	if err := comp.Render(t.Context(), &b); err != nil {
@@ -234,7 +234,7 @@ func samplePages() []samplePage {
 		"steps[1].title": "must be 1 to 60 characters, is 61", "to": "No agent of that name is defined",
 		"comment": "must not be blank", "password2": "is not the same",
 	}
-	edit := EditOf(m.Task, sampleAgents)
+	edit := NewEditModel(m.Task, sampleAgents)
 	edit.Changed, edit.Errors = "maya changed the title 2m ago.", errs
 	return []samplePage{
 		{"queues", QueuesPage(at("/queues"), sampleQueues())},
@@ -304,7 +304,7 @@ func groupCards(tasks []*task.Task, limit int, doing map[task.ID]string) (groups
 		g := CardGroup{Glyph: glyph}
 		for _, t := range tasks {
 			switch {
-			case ui.GlyphOf(t) != glyph:
+			case ui.GlyphFromTask(t) != glyph:
 			case len(g.Cards) == limit:
 				g.More++
 			default:

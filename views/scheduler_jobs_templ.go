@@ -538,7 +538,7 @@ func schedulerSkipped(c Chrome, m *SchedulerModel) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.StatusGlyph(ui.GlyphOf(t), t.StepsDone, t.StepsTotal).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.StatusGlyph(ui.GlyphFromTask(t), t.StepsDone, t.StepsTotal).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

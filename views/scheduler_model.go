@@ -76,8 +76,8 @@ func (m *SchedulerModel) late(r *task.Run, now task.Time) bool {
 	return now.Sub(r.HeartbeatAt) > lateBeat
 }
 
-// processWords says where a run is executed.
-func processWords(r *task.Run) string {
+// processText describes where a run is executed.
+func processText(r *task.Run) string {
 	switch {
 	case r.Worker != 0:
 		return "on a worker"

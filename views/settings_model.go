@@ -87,8 +87,8 @@ type AboutModel struct {
 	Servers []task.Server // that share the database; none: no other can be there
 }
 
-// serverWords says what is known of one of several servers.
-func serverWords(c Chrome, s task.Server) string {
+// describeServer describes what is known of one of several servers.
+func describeServer(c Chrome, s task.Server) string {
 	words := s.Address + ", version " + s.Version + ", seen " + ui.Dur(c.Now.Sub(s.SeenAt)) + " ago"
 	if s.Leads {
 		words += ", leads"
@@ -99,8 +99,8 @@ func serverWords(c Chrome, s task.Server) string {
 	return words
 }
 
-// indexWords says how far an index has come, and what that means for people.
-func indexWords(percent int, meanwhile string) string {
+// indexText describes how far an index has come, and what that means for people.
+func indexText(percent int, meanwhile string) string {
 	if percent == 0 {
 		return "up to date"
 	}
@@ -210,8 +210,8 @@ func (f *FreshToken) mcpProgram() string {
 }`
 }
 
-// scopeWords says a token's scope as people read it.
-func scopeWords(scope string) string {
+// scopeText returns a token's scope as people read it.
+func scopeText(scope string) string {
 	var words []string
 	for _, s := range strings.Fields(scope) {
 		if id, ok := strings.CutPrefix(s, "agent:"); ok {

@@ -13,8 +13,8 @@ func currentPageIf(yes bool) templ.Attributes {
 	return nil
 }
 
-// roleWords says what a role may do.
-func roleWords(r task.Role) string {
+// roleText describes what a role may do.
+func roleText(r task.Role) string {
 	switch r {
 	case task.RoleViewer:
 		return "Viewer: sees everything, changes nothing"

@@ -40,7 +40,7 @@ var guideTools = []ToolChip{
 }
 
 func (g guide) spark(line bool) chart.Spark {
-	return chart.Spark{Words: "Eight hours: 2, 5, 3, 8, 6, 9, 4 and 7", Values: []float64{2, 5, 3, 8, 6, 9, 4, 7}, Line: line}
+	return chart.Spark{Label: "Eight hours: 2, 5, 3, 8, 6, 9, 4 and 7", Values: []float64{2, 5, 3, 8, 6, 9, 4, 7}, Line: line}
 }
 
 // runs are the last runs of a sample, one of every outcome.

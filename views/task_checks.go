@@ -22,7 +22,7 @@ func DemandsForm(t *task.Task) ProjectForm {
 	if t.Policy != nil {
 		p.Review = *t.Policy
 	}
-	return ProjectFormOf(&p)
+	return NewProjectForm(&p)
 }
 
 // rerunnable reports whether the checks of the task can be run now.
@@ -42,21 +42,21 @@ func checkLooks(c task.Check) string {
 func policyLines(a task.Accept) []string {
 	var list []string
 	for _, r := range a.All() {
-		text := reviewWords(r)
+		text := reviewText(r)
 		if r.StandIn != "" {
-			text += "; after " + hoursWords(r.ExpiresSeconds) + " " + r.StandIn + " too"
+			text += "; after " + hoursText(r.ExpiresSeconds) + " " + r.StandIn + " too"
 		}
 		list = append(list, text)
 	}
 	return list
 }
 
-func hoursWords(seconds int) string {
+func hoursText(seconds int) string {
 	return strconv.FormatFloat(float64(seconds)/3600, 'f', -1, 64) + " h"
 }
 
-// provenWords sum up what a task must show: "3 checks, 2 votes".
-func provenWords(checks []task.InForce, a task.Accept) string {
+// requirementsText sums up what a task must show: "3 checks, 2 votes".
+func requirementsText(checks []task.InForce, a task.Accept) string {
 	var list []string
 	if n := len(checks); n == 1 {
 		list = append(list, "1 check")

@@ -62,8 +62,8 @@ type EditModel struct {
 	Errors      ui.FieldErrors
 }
 
-// EditOf fills the form with a task as it is.
-func EditOf(t *task.Task, agents []AgentOption) EditModel {
+// NewEditModel fills the form with a task as it is.
+func NewEditModel(t *task.Task, agents []AgentOption) EditModel {
 	return EditModel{
 		Task: t, Title: t.Title, Description: t.Description, Owner: t.Owner,
 		Priority: strconv.Itoa(t.Priority), Labels: strings.Join(t.Labels, " "), Project: t.Project, Version: t.Version, Agents: agents,

@@ -101,7 +101,7 @@ func CancelPage(c Chrome, m CancelModel) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.StatusGlyph(ui.GlyphOf(t), stepsDone(t), stepsTotal(t)).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.StatusGlyph(ui.GlyphFromTask(t), stepsDone(t), stepsTotal(t)).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

@@ -309,9 +309,9 @@ func costText(u task.Usage) string {
 	return approx(u.Estimated, ui.Money(u.CostUSD))
 }
 
-// writtenWords says who wrote title and description last, where that was not
+// authorText describes who wrote title and description last, where that was not
 // the creator of the task.
-func writtenWords(title, description string) string {
+func authorText(title, description string) string {
 	label := func(actor string) string {
 		if actor == task.Importer {
 			return "an import"

@@ -66,7 +66,7 @@ func taskRow(c Chrome, t *task.Task) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.StatusGlyph(ui.GlyphOf(t), stepsDone(t), stepsTotal(t)).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.StatusGlyph(ui.GlyphFromTask(t), stepsDone(t), stepsTotal(t)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -188,9 +188,9 @@ func taskRow(c Chrome, t *task.Task) templ.Component {
 			}
 			if stepsTotal(t) > 0 {
 				var templ_7745c5c3_Var9 string
-				templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(stepsOf(t))
+				templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(stepsText(t))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/task_row.templ`, Line: 45, Col: 16}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/task_row.templ`, Line: 45, Col: 18}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 				if templ_7745c5c3_Err != nil {

@@ -588,7 +588,7 @@ func subtaskChip(m TaskModel, id task.ID) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if sub := m.Subtasks[id]; sub != nil {
-			templ_7745c5c3_Err = ui.StatusGlyph(ui.GlyphOf(sub), stepsDone(sub), stepsTotal(sub)).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.StatusGlyph(ui.GlyphFromTask(sub), stepsDone(sub), stepsTotal(sub)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

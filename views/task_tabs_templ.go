@@ -542,7 +542,7 @@ func subtasksTab(c Chrome, m TaskModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.StatusGlyph(ui.GlyphOf(t), stepsDone(t), stepsTotal(t)).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.StatusGlyph(ui.GlyphFromTask(t), stepsDone(t), stepsTotal(t)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

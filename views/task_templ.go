@@ -213,7 +213,7 @@ func taskHead(c Chrome, m TaskModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if by := writtenWords(m.Task.TitleBy, m.Task.TextBy); by != "" {
+		if by := authorText(m.Task.TitleBy, m.Task.TextBy); by != "" {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "<span>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -278,9 +278,9 @@ func taskHead(c Chrome, m TaskModel) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var8 string
-			templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(ui.GlyphOf(m.Task).Label())
+			templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(ui.GlyphFromTask(m.Task).Label())
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/task.templ`, Line: 61, Col: 33}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/task.templ`, Line: 61, Col: 39}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 			if templ_7745c5c3_Err != nil {
@@ -687,22 +687,22 @@ func taskPill(c Chrome, m TaskModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-		} else if ui.GlyphOf(m.Task) == ui.GlyphWait {
+		} else if ui.GlyphFromTask(m.Task) == ui.GlyphWait {
 			templ_7745c5c3_Err = ui.Pill("warn", "Waiting for you").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-		} else if ui.GlyphOf(m.Task) == ui.GlyphWork {
+		} else if ui.GlyphFromTask(m.Task) == ui.GlyphWork {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 56, "<span class=\"pill run\"><span class=\"dot run\"></span>Working</span>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-		} else if ui.GlyphOf(m.Task) == ui.GlyphFail {
+		} else if ui.GlyphFromTask(m.Task) == ui.GlyphFail {
 			templ_7745c5c3_Err = ui.Pill("bad", "Failed").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-		} else if ui.GlyphOf(m.Task) == ui.GlyphDone {
+		} else if ui.GlyphFromTask(m.Task) == ui.GlyphDone {
 			templ_7745c5c3_Err = ui.Pill("ok", "Done").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

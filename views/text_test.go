@@ -9,7 +9,7 @@ import (
 	"taskyard/task"
 )
 
-func TestAbilityInWords(t *testing.T) {
+func TestAbilityText(t *testing.T) {
 	tests := []struct {
 		name  string
 		tools []string
@@ -63,7 +63,7 @@ func TestAbilityInWords(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			a := abilityOf(task.Spec{Tools: tt.tools}, tt.agent)
+			a := abilityFromSpec(task.Spec{Tools: tt.tools}, tt.agent)
 			if got := a.Bold + a.Rest; got != tt.want {
 				t.Errorf("got  %s\nwant %s", got, tt.want)
 			}
@@ -97,10 +97,10 @@ func TestStripOfRuns(t *testing.T) {
 		}
 	})
 	t.Run("says itself in a sentence", func(t *testing.T) {
-		if got, want := stripWords(runs, at), "2 ok, 1 failed, median 2m 00s"; got != want {
+		if got, want := stripText(runs, at), "2 ok, 1 failed, median 2m 00s"; got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
-		if got := stripWords(nil, at); got != "no runs yet" {
+		if got := stripText(nil, at); got != "no runs yet" {
 			t.Errorf("got %s", got)
 		}
 	})
@@ -116,13 +116,13 @@ func TestTranscriptEntries(t *testing.T) {
 		return task.TranscriptLine{Message: task.Message{ID: id, Type: typ}}
 	}
 	t.Run("a result joins the call right before it", func(t *testing.T) {
-		list := entriesOf([]task.TranscriptLine{msg(1, "text"), msg(2, "tool_call"), msg(3, "tool_result"), msg(4, "tool_call")})
+		list := entriesFromLines([]task.TranscriptLine{msg(1, "text"), msg(2, "tool_call"), msg(3, "tool_result"), msg(4, "tool_call")})
 		if len(list) != 3 || list[1].Result == nil || list[1].lastID() != 3 || list[2].Result != nil || list[2].lastID() != 4 {
 			t.Errorf("entries %+v", list)
 		}
 	})
 	t.Run("a result that comes alone is on its own", func(t *testing.T) {
-		if list := entriesOf([]task.TranscriptLine{msg(3, "tool_result")}); len(list) != 1 || list[0].Msg.ID != 3 {
+		if list := entriesFromLines([]task.TranscriptLine{msg(3, "tool_result")}); len(list) != 1 || list[0].Msg.ID != 3 {
 			t.Errorf("entries %+v", list)
 		}
 	})
@@ -172,7 +172,7 @@ func TestHistoryByDay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return task.TimeOf(when)
+		return task.TimeFromStd(when)
 	}
 	m := HistoryModel{Zone: time.FixedZone("east", 3600), Tasks: []task.Task{
 		{Status: task.Done, ArchivedAt: at("2026-11-20T10:00:00Z")},
@@ -219,7 +219,7 @@ func TestCodeLinesMarkFindings(t *testing.T) {
 	}
 }
 
-func TestDelegationInWords(t *testing.T) {
+func TestDelegationText(t *testing.T) {
 	for name, c := range map[string]struct{ changes, want string }{
 		"a step":              {`{"step":1,"subtask":"43","owner":"worker"}`, "delegated step 2 to worker as #43"},
 		"a part beside steps": {`{"subtask":"43","owner":"worker"}`, "delegated a part to worker as #43"},

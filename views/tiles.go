@@ -35,7 +35,7 @@ func HoursSince(now task.Time, zone *time.Location) task.Time {
 
 func midnight(now task.Time, zone *time.Location) task.Time {
 	y, m, d := now.Std().In(zone).Date()
-	return task.TimeOf(time.Date(y, m, d, 0, 0, 0, 0, zone))
+	return task.TimeFromStd(time.Date(y, m, d, 0, 0, 0, 0, zone))
 }
 
 // tiles are the tiles of the inbox and the names of the hours in their table,
@@ -49,22 +49,22 @@ func (n *InboxNumbers) tiles(now task.Time) (list []chart.Tile, hours []string) 
 	}
 	asked := byHour(n.Rows, now, func(r *task.StatRow) float64 { return float64(r.Asked) })
 	ended := byHour(n.Rows, now, func(r *task.StatRow) float64 { return float64(r.Runs()) })
-	done := byHour(n.Rows, now, doneOf)
+	done := byHour(n.Rows, now, doneValue)
 	for i := range task.DayHours {
 		hours = append(hours, (task.StatDay(now) + task.Time(i)*task.Hour).Std().In(n.zone()).Format("Mon 15:04"))
 	}
 	return []chart.Tile{
 		{
 			Name: "Waiting for you", Value: strconv.Itoa(n.Waiting), Small: n.oldest(now), Column: "Came in",
-			Spark: chart.Spark{Words: daySum(asked, "started waiting for a person"), Values: asked},
+			Spark: chart.Spark{Label: daySum(asked, "started waiting for a person"), Values: asked},
 		},
 		{
 			Name: "Running now", Value: strconv.Itoa(n.Running), Column: "Runs ended",
-			Spark: chart.Spark{Words: daySum(ended, "runs ended"), Values: ended, Line: true},
+			Spark: chart.Spark{Label: daySum(ended, "runs ended"), Values: ended, Line: true},
 		},
 		{
 			Name: "Done today", Value: strconv.Itoa(doneToday), Column: "Tasks done",
-			Spark: chart.Spark{Words: daySum(done, "tasks were done"), Values: done, Fill: "fill-ok"},
+			Spark: chart.Spark{Label: daySum(done, "tasks were done"), Values: done, Fill: "fill-ok"},
 		},
 		costTile(n.Rows, n.Today, n.Budget, now),
 	}, hours
@@ -82,7 +82,7 @@ func costTile(rows []task.StatRow, today task.Usage, most task.Budget, now task.
 	cost := byHour(rows, now, func(r *task.StatRow) float64 { return r.CostUSD })
 	t := chart.Tile{
 		Name: "Cost today", Value: ui.USD(today.CostUSD), Column: "Cost", Money: true,
-		Spark: chart.Spark{Words: "Cost of runs that ended, by hour over the last 24 hours: " +
+		Spark: chart.Spark{Label: "Cost of runs that ended, by hour over the last 24 hours: " +
 			ui.USD(sum(cost)), Values: cost, Fill: "fill-off"},
 	}
 	switch {
@@ -105,7 +105,7 @@ func byHour(rows []task.StatRow, now task.Time, number func(*task.StatRow) float
 	return list
 }
 
-func doneOf(r *task.StatRow) float64 { return float64(r.Done) }
+func doneValue(r *task.StatRow) float64 { return float64(r.Done) }
 
 // daySum is the sentence of a picture of counts.
 func daySum(v []float64, what string) string {

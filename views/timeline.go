@@ -30,7 +30,7 @@ func (c Chrome) Timeline(runs []*task.Run, subtasks []*task.Task) chart.Gantt {
 		add("Run "+r.ID.String(), what, URL.Run(r.ID), outcomeFill(r.Status), r.StartedAt, r.EndedAt)
 	}
 	for _, t := range subtasks {
-		g := ui.GlyphOf(t)
+		g := ui.GlyphFromTask(t)
 		class := map[ui.Glyph]string{ui.GlyphDone: "fill-ok", ui.GlyphFail: "fill-bad", ui.GlyphWork: "fill-run", ui.GlyphWait: "fill-warn"}[g]
 		if class == "" {
 			class = "fill-off"

@@ -17,7 +17,7 @@ var barBox = regexp.MustCompile(`<rect class="(fill-[a-z]+)" x="([0-9.]+)" y="(\
 func TestATimelineDrawsRunsAndSubtasks(t *testing.T) {
 	m := sampleTaskModel()
 	g := Chrome{Now: now}.Timeline(m.Runs, m.Family.Subtasks)
-	html := htmlOf(t, chart.GanttChart(g))
+	html := renderHTML(t, chart.GanttChart(g))
 	t.Run("each is a bar within the picture, in the order of their beginning", func(t *testing.T) {
 		bars := barBox.FindAllStringSubmatch(html, -1)
 		if len(bars) != 5 {
@@ -85,7 +85,7 @@ func TestATreeIsBounded(t *testing.T) {
 		f.Subtasks = append(f.Subtasks, sampleTask(task.ID(100+i), "Part", "coder", 0, nil))
 		f.Siblings = append(f.Siblings, sampleTask(task.ID(300+i), "Beside", "coder", 0, nil))
 	}
-	html := htmlOf(t, Tree(f, "/all"))
+	html := renderHTML(t, Tree(f, "/all"))
 	for _, want := range []string{
 		`aria-label="Family: 1 task above; 70 siblings; 1000 subtasks, 50 done, 10 canceled"`,
 		`<a class="link" href="/all">All 1000 subtasks</a>`, "52 more", `href="/tasks/1?tab=subtasks"`, "10 more",
@@ -127,7 +127,7 @@ func TestAChangeOfThePlanIsTakenBack(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := ""
-			if u := UndoOf(c.events, "user:maya", now); u != nil {
+			if u := FindUndo(c.events, "user:maya", now); u != nil {
 				got = u.Act
 			}
 			if got != c.want {

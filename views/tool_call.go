@@ -81,8 +81,9 @@ func firstLine(s string) string {
 	return ""
 }
 
-// sizeWords says how long a text is: "96 lines", or "48 characters" of one.
-func sizeWords(s string) string {
+// lengthText returns the length of a text: "96 lines", or "48 characters" of
+// one.
+func lengthText(s string) string {
 	if n := strings.Count(strings.TrimSuffix(s, "\n"), "\n") + 1; n > 1 {
 		return fmt.Sprintf("%d lines", n)
 	}

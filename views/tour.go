@@ -38,23 +38,23 @@ func (g *Guide) steps(n *task.InboxTotals) []guideStep {
 			{"Create a task", "Its owner claims it, or Taskyard starts a run of the agent.", URL.NewTask(""), 0, f.Task},
 			{
 				"Decide an approval", "Runs that may change files or run commands wait for a person first.",
-				URL.Approvals(), *n.Of(task.WaitApproval), f.Decided,
+				URL.Approvals(), *n.ByKind(task.WaitApproval), f.Decided,
 			},
 		}
 	}
 	return []guideStep{
 		{
 			"Approve a run", "The planner hands a step of the release notes to the builder, who may not start before you say so.",
-			URL.Approvals(), *n.Of(task.WaitApproval), f.Decided,
+			URL.Approvals(), *n.ByKind(task.WaitApproval), f.Decided,
 		},
 		{
 			"Answer a question", "The reviewer of “" + TourQuestion + "” asks how many attempts are right, and finishes when you answer.",
-			URL.InboxOf(InboxQuery{Only: task.WaitQuestion}), *n.Of(task.WaitQuestion), f.Answered,
+			URL.InboxList(InboxQuery{Only: task.WaitQuestion}), *n.ByKind(task.WaitQuestion), f.Answered,
 		},
 		{
 			"Review a change", "The builder of “" + TourReview + "” forgot a day, the check said so, and it was fixed. Comment on a line " +
 				"and request changes, or accept: then it is merged into main.",
-			URL.InboxOf(InboxQuery{Only: task.WaitReview}), *n.Of(task.WaitReview), false,
+			URL.InboxList(InboxQuery{Only: task.WaitReview}), *n.ByKind(task.WaitReview), false,
 		},
 		{"See a hand-over", "The builder gives “" + TourHandover + "” to the reviewer, with a comment.", URL.Search(TourHandover), 0, false},
 		{"Start a draft", "“" + TourDraft + "” waits until somebody starts it.", URL.Search(TourDraft), 0, false},

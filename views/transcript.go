@@ -55,18 +55,18 @@ func (e entry) note() string {
 	case e.failed():
 		return "failed"
 	case e.Result == nil:
-		return sizeWords(e.Msg.Content)
+		return lengthText(e.Msg.Content)
 	}
-	return sizeWords(e.Result.Content)
+	return lengthText(e.Result.Content)
 }
 
-// usageWords says a usage message: what has been used so far.
-func usageWords(m task.Message) string {
+// describeUsage describes a usage message: what has been used so far.
+func describeUsage(m task.Message) string {
 	var u task.Usage
 	if json.Unmarshal(m.Data, &u) != nil || u == (task.Usage{}) {
 		return orElse(firstLine(m.Content), "Usage noted")
 	}
-	s := ui.Tokens(u.TokensIn) + " tokens in" + cachedWords(u) + ", " + ui.Tokens(u.TokensOut) + " out"
+	s := ui.Tokens(u.TokensIn) + " tokens in" + cachedText(u) + ", " + ui.Tokens(u.TokensOut) + " out"
 	if u.ToolCalls > 0 {
 		s += ", " + ui.Count(u.ToolCalls, "tool call", "tool calls")
 	}
@@ -79,8 +79,8 @@ func usageWords(m task.Message) string {
 	return s
 }
 
-// cachedWords says how much of what was read came from the provider's cache.
-func cachedWords(u task.Usage) string {
+// cachedText describes how much of what was read came from the provider's cache.
+func cachedText(u task.Usage) string {
 	if u.TokensCached == 0 {
 		return ""
 	}
@@ -98,16 +98,16 @@ func runStateAttrs(r *task.Run) templ.Attributes {
 	return nil
 }
 
-// outcomeWords heads the reason why a run did not succeed.
-func outcomeWords(r *task.Run) string {
+// outcomeText introduces the reason why a run did not succeed.
+func outcomeText(r *task.Run) string {
 	if r.Status == task.RunFailed {
-		return "Failed" + failWords(r.Phase)
+		return "Failed" + failText(r.Phase)
 	}
-	return "Canceled" + cancelWords(r.Phase)
+	return "Canceled" + cancelText(r.Phase)
 }
 
-// reasonOf returns why a run ended without success, as far as it is known.
-func reasonOf(r *task.Run) string {
+// runReason returns why a run ended without success, as far as it is known.
+func runReason(r *task.Run) string {
 	if r.Reason == "" && r.Approval != nil {
 		return r.Approval.Reason
 	}

@@ -13,10 +13,10 @@ type entry struct {
 	Result *task.TranscriptLine
 }
 
-// entriesOf joins each tool call with its result: the one that names the same
+// entriesFromLines joins each tool call with its result: the one that names the same
 // call, else the one that follows right after. A result whose call is not
 // among the lines stays an entry of its own.
-func entriesOf(lines []task.TranscriptLine) []entry {
+func entriesFromLines(lines []task.TranscriptLine) []entry {
 	list := make([]entry, 0, len(lines))
 	calls := map[string]int{} // open calls by their id → index in list
 	for i := range lines {

@@ -76,8 +76,8 @@ func termIf(yes bool) string {
 	return ""
 }
 
-// cutWords say what is left out of a text.
-func cutWords(p shown) string {
+// cutNotice describes what is left out of a text.
+func cutNotice(p shown) string {
 	switch {
 	case p.Before && p.After:
 		return "Its start and its end are left out here."
@@ -87,8 +87,8 @@ func cutWords(p shown) string {
 	return "The rest is left out here."
 }
 
-// sizeOf says how long the whole text is.
-func sizeOf(l *task.TranscriptLine, text string) string {
+// fullLengthText returns the length of the whole text.
+func fullLengthText(l *task.TranscriptLine, text string) string {
 	if l.Cut() && strings.HasPrefix(text, l.Content) {
 		return ui.Count(l.Size, "character", "characters")
 	}

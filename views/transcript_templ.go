@@ -268,7 +268,7 @@ func TranscriptItems(view TranscriptView, lines []task.TranscriptLine) templ.Com
 			templ_7745c5c3_Var9 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		for _, e := range entriesOf(lines) {
+		for _, e := range entriesFromLines(lines) {
 			var templ_7745c5c3_Var10 = []any{"entry", "entry-" + itemKind(e.Msg.Message), templ.KV("hit", e.Msg.ID == view.At)}
 			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var10...)
 			if templ_7745c5c3_Err != nil {
@@ -393,9 +393,9 @@ func transcriptItem(view TranscriptView, e entry) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var15 string
-			templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs(usageWords(e.Msg.Message))
+			templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs(describeUsage(e.Msg.Message))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/transcript.templ`, Line: 79, Col: 37}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/transcript.templ`, Line: 79, Col: 40}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var15))
 			if templ_7745c5c3_Err != nil {

@@ -72,12 +72,12 @@ func (s *stage) serve() {
 				_ = conn.Close()
 				return
 			}
-			s.of(strings.TrimSpace(id)) <- conn
+			s.connections(strings.TrimSpace(id)) <- conn
 		}()
 	}
 }
 
-func (s *stage) of(id string) chan net.Conn {
+func (s *stage) connections(id string) chan net.Conn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.runs[id] == nil {
@@ -96,7 +96,7 @@ type actor struct {
 func (s *stage) agent(t testing.TB, id task.ID) *actor {
 	t.Helper()
 	select {
-	case conn := <-s.of(id.String()):
+	case conn := <-s.connections(id.String()):
 		t.Cleanup(func() { _ = conn.Close() })
 		return &actor{t, conn}
 	case <-time.After(patience):

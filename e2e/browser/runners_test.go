@@ -12,7 +12,7 @@ type sampleRunners struct{}
 func (sampleRunners) Refresh() {}
 
 func (sampleRunners) Runners() []task.RunnerInfo {
-	at := task.TimeOf(time.Now().Add(-40 * time.Second))
+	at := task.TimeFromStd(time.Now().Add(-40 * time.Second))
 	return []task.RunnerInfo{
 		{
 			Name: "builtin", Kind: "builtin", Title: "Built-in agent", Lack: task.LacksConfiguration,

@@ -75,7 +75,7 @@ func (s *reviewSample) merging() *reviewSample {
 		must(s.svc.AcceptResult(ctx, s.maya, id, 1, r.Digest, "Fine."))
 		if i < 2 {
 			s.until("it is merged or not", func() bool {
-				_, ended, err := s.svc.MergesOf(ctx, s.maya, "", 0, 10)
+				_, ended, err := s.svc.ProjectMerges(ctx, s.maya, "", 0, 10)
 				must(s.t, err)
 				return len(ended) > i
 			})

@@ -134,7 +134,7 @@ func TestTheLastGoodVersionGoesOnServing(t *testing.T) {
 	equal(t, "hash", a.Hash, good.Hash)
 	equal(t, "prompt", a.Prompt, good.Prompt)
 	equal(t, "file text", a.FileText, broken)
-	equal(t, "file hash", a.FileHash, hashOf(broken))
+	equal(t, "file hash", a.FileHash, textHash(broken))
 	wantTools(t, a, "read", "list")
 	wantProblem(t, a, 1, true, "prompt is missing")
 
@@ -148,7 +148,7 @@ func TestTheLastGoodVersionGoesOnServing(t *testing.T) {
 		a := agent(t, f, "a")
 		wantValid(t, a)
 		equal(t, "file text", a.FileText, "")
-		equal(t, "hash", a.Hash, hashOf(front()))
+		equal(t, "hash", a.Hash, textHash(front()))
 	})
 	t.Run("but not once the file was deleted", func(t *testing.T) {
 		if err := os.Remove(filepath.Join(dir, "a.md")); err != nil {

@@ -63,12 +63,12 @@ func (f *Folder) load(name string, again bool) (*task.Agent, string) {
 		return f.serve(unreadable(id, err)), ""
 	}
 	before, known := f.Agent(id)
-	same := known && before.FileHash == hashOf(text)
+	same := known && before.FileHash == textHash(text)
 	if same && !again {
 		return f.unchanged(before), ""
 	}
 	a := Parse(id, text, *f.checked)
-	if a.LoadedAt = task.TimeOf(time.Now()); same && before.Hash == a.Hash {
+	if a.LoadedAt = task.TimeFromStd(time.Now()); same && before.Hash == a.Hash {
 		a.LoadedAt = before.LoadedAt
 	}
 	return f.serve(a), ""
@@ -138,7 +138,7 @@ func readFile(path string) (string, error) {
 	return string(b), err
 }
 
-func hashOf(text string) string {
+func textHash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])
 }

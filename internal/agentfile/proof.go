@@ -93,13 +93,13 @@ func (p *parser) check(f field, n ast.Node) (c task.Check, lines map[string]int,
 		},
 	})
 	if c.Kind = task.CheckKind(kind); kind == "" {
-		c.Kind = kindOf(c)
+		c.Kind = checkKind(c)
 	}
 	return c, lines, ok
 }
 
-// kindOf is the kind that the given evidence shows.
-func kindOf(c task.Check) task.CheckKind {
+// checkKind returns the kind that the given evidence shows.
+func checkKind(c task.Check) task.CheckKind {
 	switch {
 	case c.Run == "" && c.Path != "":
 		return task.CheckFile

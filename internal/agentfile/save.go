@@ -100,7 +100,7 @@ func (f *Folder) checkHash(path, id, ifHash string) error {
 	case ifHash == "":
 	case err != nil:
 		return writeErr(err)
-	case hashOf(text) != ifHash:
+	case textHash(text) != ifHash:
 		return Stale(id, false)
 	}
 	return nil

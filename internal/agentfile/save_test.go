@@ -39,7 +39,7 @@ func TestSave(t *testing.T) {
 		}
 		wantValid(t, a)
 		equal(t, "text", onDisk(t, dir, "a"), headings)
-		equal(t, "agent", agent(t, f, "a").Hash, hashOf(headings))
+		equal(t, "agent", agent(t, f, "a").Hash, textHash(headings))
 	})
 	t.Run("refuses invalid text and names every problem with its line", func(t *testing.T) {
 		_, err := f.Save("a", front("max_turns: -1", "timeout: x"), "", false)
@@ -53,14 +53,14 @@ func TestSave(t *testing.T) {
 	})
 	t.Run("refuses to write over a file that its author has not seen", func(t *testing.T) {
 		put(t, dir, "a.md", front())
-		_, err := f.Save("a", headings, hashOf(headings), false)
+		_, err := f.Save("a", headings, textHash(headings), false)
 		wantCode(t, err, task.Conflict, task.CodeStaleAgent)
-		_, err = f.Save("gone", headings, hashOf(headings), false)
+		_, err = f.Save("gone", headings, textHash(headings), false)
 		wantCode(t, err, task.Conflict, task.CodeStaleAgent)
 		equal(t, "text", onDisk(t, dir, "a"), front())
 	})
 	t.Run("writes over a file that its author has seen", func(t *testing.T) {
-		if _, err := f.Save("a", headings, hashOf(front()), false); err != nil {
+		if _, err := f.Save("a", headings, textHash(front()), false); err != nil {
 			t.Fatal(err)
 		}
 		equal(t, "text", onDisk(t, dir, "a"), headings)
@@ -118,7 +118,7 @@ func TestOfTwoWritersWithOneHashOneWins(t *testing.T) {
 	errs := make(chan error, 10)
 	for i := range cap(errs) {
 		wg.Go(func() {
-			_, err := f.Save("a", headings+strings.Repeat("x", i+1), hashOf(headings), false)
+			_, err := f.Save("a", headings+strings.Repeat("x", i+1), textHash(headings), false)
 			errs <- err
 			_ = f.Agents()
 		})

@@ -47,7 +47,7 @@ func (f *Folder) Files() (map[string]File, error) {
 		case err != nil || !isText(text):
 			all[id] = File{Unfit: true}
 		default:
-			all[id] = File{Text: text, Hash: hashOf(text)}
+			all[id] = File{Text: text, Hash: textHash(text)}
 		}
 	}
 	return all, nil
@@ -66,7 +66,7 @@ func (f *Folder) Replace(id, was string, text *string, keep bool) (kept string, 
 	switch {
 	case err != nil && !missing:
 		return "", false, writeErr(err)
-	case missing != (was == "") || !missing && hashOf(now) != was:
+	case missing != (was == "") || !missing && textHash(now) != was:
 		return "", false, nil
 	}
 	if keep && !missing && !isDefault(id, now) {

@@ -89,7 +89,7 @@ func Open(ctx context.Context, c *config.Config, o Options) (*Instance, error) {
 	if err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
-	ticks, err := ticksOf(c)
+	ticks, err := newTicks(c)
 	if err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
@@ -204,7 +204,7 @@ func (in *Instance) serveOn(ctx context.Context, at doors, o ServeOptions) error
 	if err != nil {
 		return err
 	}
-	clock, err := in.newJobs(ctx, id, data, at.runsURL()+prefixOf(in.Config), o.Build.Version)
+	clock, err := in.newJobs(ctx, id, data, at.runsURL()+pathPrefix(in.Config), o.Build.Version)
 	if err != nil {
 		return err
 	}
@@ -262,7 +262,7 @@ func (in *Instance) serveOn(ctx context.Context, at doors, o ServeOptions) error
 	if err != nil {
 		return errors.Join(err, in.drain(srv, clock))
 	}
-	defer in.noteAddress(at.clientURL(prefixOf(in.Config)))()
+	defer in.noteAddress(at.clientURL(pathPrefix(in.Config)))()
 	fmt.Fprintln(o.Stdout, first)
 	if inTheClear(in.Config.PublicURL, ln.Addr()) {
 		in.opt.Log.Warn("passwords and tokens travel unencrypted: put a proxy with TLS before this address and set "+
@@ -397,7 +397,7 @@ const seenAfter = 3 * time.Second
 const lastRequests = 5 * time.Second
 
 func (in *Instance) newJobs(ctx context.Context, id *identity, data, url, version string) (*jobs.Jobs, error) {
-	plan, err := planOf(in.Config)
+	plan, err := newPlan(in.Config)
 	if err != nil {
 		return nil, err
 	}
@@ -407,7 +407,7 @@ func (in *Instance) newJobs(ctx context.Context, id *identity, data, url, versio
 		in.opt.Log.Warn("failed to remove the folders of interrupted merges", "error", err)
 	}
 	scratch.Prepare(in.opt.Log)
-	outlets, err := outletsOf(in.Config, in.opt.Getenv)
+	outlets, err := newOutlets(in.Config, in.opt.Getenv)
 	if err != nil {
 		return nil, err
 	}
@@ -420,8 +420,8 @@ func (in *Instance) newJobs(ctx context.Context, id *identity, data, url, versio
 	})
 }
 
-// prefixOf is the path below which the server answers.
-func prefixOf(c *config.Config) string {
+// pathPrefix returns the path below which the server answers.
+func pathPrefix(c *config.Config) string {
 	u, err := url.Parse(c.PublicURL)
 	if err != nil {
 		return ""

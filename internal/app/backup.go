@@ -279,11 +279,11 @@ func BackupEnds(ctx context.Context, data string, n int) ([]db.BackupEnd, error)
 		if err != nil {
 			continue // dropped meanwhile
 		}
-		end, err := endOf(ctx, path)
+		end, err := readLogEnd(ctx, path)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
-		list = append(list, db.BackupEnd{File: path, At: task.TimeOf(fi.ModTime()), End: end})
+		list = append(list, db.BackupEnd{File: path, At: task.TimeFromStd(fi.ModTime()), End: end})
 	}
 	return list, nil
 }
@@ -293,7 +293,7 @@ func isBackup(name string) bool {
 	return !strings.HasPrefix(name, ".") && (strings.HasSuffix(name, ArchiveSuffix) || filepath.Ext(name) == ".db")
 }
 
-func endOf(ctx context.Context, path string) (h db.Head, err error) {
+func readLogEnd(ctx context.Context, path string) (h db.Head, err error) {
 	if !strings.HasSuffix(path, ArchiveSuffix) {
 		_, h, err = db.Describe(ctx, path)
 		return h, err

@@ -14,9 +14,9 @@ import (
 // builtinName is the runner of agents that name none.
 const builtinName = "builtin"
 
-// providerOf returns the name of the provider of a runner of kind builtin, or
+// runnerProvider returns the name of the provider of a runner of kind builtin, or
 // why it has none.
-func providerOf(c *config.Config, name string) (provider, problem string) {
+func runnerProvider(c *config.Config, name string) (provider, problem string) {
 	provider = c.Runners[name].Provider
 	names := slices.Sorted(maps.Keys(c.Providers))
 	switch {
@@ -31,15 +31,14 @@ func providerOf(c *config.Config, name string) (provider, problem string) {
 	return names[0], ""
 }
 
-// builtinsOf makes the runners that call the models of a provider: those that
-// are configured, and the one that needs no configuration but that of a
-// provider.
-func builtinsOf(c *config.Config, getenv func(string) string) (map[string]runner.Runner, error) {
+// newBuiltins makes the runners that call the models of a provider: those that
+// are configured, and the one that needs no configuration except a provider.
+func newBuiltins(c *config.Config, getenv func(string) string) (map[string]runner.Runner, error) {
 	list := map[string]runner.Runner{}
 	names := append(slices.Collect(maps.Keys(c.Runners)), builtinName)
 	for _, name := range names {
 		kind := runnerKind(c, name)
-		provider, problem := providerOf(c, name)
+		provider, problem := runnerProvider(c, name)
 		if problem != "" || !kind.Models {
 			continue // its agents are pull-only, or it is another kind
 		}
@@ -70,14 +69,14 @@ func openProvider(p config.Provider, getenv func(string) string) (runner.Provide
 	return out, err
 }
 
-// modelsOf returns the models that a runner has; nil where any will do, or
+// runnerModels returns the models that a runner has; nil where any will do, or
 // nobody here knows.
-func modelsOf(c *config.Config) func(runner string) []string {
+func runnerModels(c *config.Config) func(runner string) []string {
 	return func(name string) []string {
 		if _, configured := c.Runners[name]; configured && !runnerKind(c, name).Models {
 			return nil
 		}
-		provider, problem := providerOf(c, name)
+		provider, problem := runnerProvider(c, name)
 		if problem != "" {
 			return nil
 		}

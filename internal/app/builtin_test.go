@@ -35,7 +35,7 @@ func TestWhichProviderABuiltinRunnerUses(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			c := &config.Config{Providers: tt.providers, Runners: tt.runners}
-			list, err := builtinsOf(c, func(string) string { return "" })
+			list, err := newBuiltins(c, func(string) string { return "" })
 			if err != nil {
 				t.Fatal(err)
 			}

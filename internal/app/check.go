@@ -12,10 +12,10 @@ import (
 // CheckConfig looks at what a configuration names outside itself. errs keep a
 // server from starting; warnings leave something out of use until they are fixed.
 func CheckConfig(c *config.Config, getenv func(string) string) (errs []error, warnings []string) {
-	if _, err := ticksOf(c); err != nil {
+	if _, err := newTicks(c); err != nil {
 		errs = append(errs, err)
 	}
-	if _, err := builtinsOf(c, getenv); err != nil {
+	if _, err := newBuiltins(c, getenv); err != nil {
 		errs = append(errs, err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Notify)) {

@@ -15,8 +15,8 @@ func serviceConfig(c *config.Config, o Options, ticks func(task.Time) task.Time)
 	}
 }
 
-// ticksOf is the plan of the ticks, nil where there are none.
-func ticksOf(c *config.Config) (func(task.Time) task.Time, error) {
+// newTicks returns when the scheduler ticks, nil where it is off.
+func newTicks(c *config.Config) (func(task.Time) task.Time, error) {
 	if !c.Scheduler.Enabled {
 		return nil, nil
 	}
@@ -30,8 +30,8 @@ func ticksOf(c *config.Config) (func(task.Time) task.Time, error) {
 // secretName fits the names of variables whose values are secrets.
 var secretName = lazyregexp.New(`(?i)KEY|TOKEN|SECRET|PASSWORD`)
 
-// secretsOf lists the values that must never be in a transcript.
-func secretsOf(c *config.Config, getenv func(string) string) []string {
+// collectSecrets lists the values that must never be in a transcript.
+func collectSecrets(c *config.Config, getenv func(string) string) []string {
 	var list []string
 	for _, p := range c.Providers {
 		list = append(list, getenv(p.APIKeyEnv))

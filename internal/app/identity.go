@@ -65,7 +65,7 @@ func identify(data string, log *slog.Logger) (*identity, error) {
 	}
 	if id != "" {
 		log.Warn("the data folder is a copy, or was moved to another device: it gets a new id, and no process of its earlier "+
-			"runs is killed; end those that are left if the original is not running", "data", data, "left", supervise.ProcessesOf(id))
+			"runs is killed; end those that are left if the original is not running", "data", data, "left", supervise.InstanceProcesses(id))
 	}
 	i.ID, i.Copied = rand.Text(), true
 	return i, nil

@@ -35,9 +35,9 @@ func OpenTarget(name string, n config.Notify, getenv func(string) string) (*noti
 	return t, nil
 }
 
-// outletsOf opens the services outside. Error: a variable is empty, or holds
+// newOutlets opens the services outside. Error: a variable is empty, or holds
 // no address.
-func outletsOf(c *config.Config, getenv func(string) string) ([]jobs.Outlet, error) {
+func newOutlets(c *config.Config, getenv func(string) string) ([]jobs.Outlet, error) {
 	var list []jobs.Outlet
 	for _, name := range slices.Sorted(maps.Keys(c.Notify)) {
 		t, err := OpenTarget(name, c.Notify[name], getenv)

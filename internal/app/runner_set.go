@@ -24,7 +24,7 @@ type runnerSet struct {
 // newRunnerSet makes the runners of a configuration. Error: one of them cannot be
 // made.
 func newRunnerSet(c *config.Config, getenv func(string) string) (*runnerSet, error) {
-	list, err := builtinsOf(c, getenv)
+	list, err := newBuiltins(c, getenv)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func (s *runnerSet) describe(name string) service.Runner {
 	if known, ok := s.started[name]; ok {
 		out.Executor = known
 	}
-	if provider, problem := providerOf(s.config, name); kind.Models && problem == "" {
+	if provider, problem := runnerProvider(s.config, name); kind.Models && problem == "" {
 		out.Model = defaultModel(s.config.Providers[provider])
 	}
 	return out

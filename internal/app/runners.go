@@ -25,14 +25,14 @@ func runnerKind(c *config.Config, name string) runner.Kind {
 func runnerSettings(c *config.Config, name string) runner.Settings {
 	r, kind := c.Runners[name], runnerKind(c, name)
 	s := runner.Settings{
-		Name: name, Argv: r.Command, Env: r.Env, AcceptWeaker: r.AcceptWeaker, Confine: confinementOf(c, r), Network: r.Network,
+		Name: name, Argv: r.Command, Env: r.Env, AcceptWeaker: r.AcceptWeaker, Confine: newConfinement(c, r), Network: r.Network,
 		Bridge: mcpBridge(), URL: r.URL, SecretEnv: r.SecretEnv, AllowPrivate: r.AllowPrivate, Callback: c.PublicURL,
 	}
 	if len(s.Argv) == 0 && kind.Program != "" {
 		s.Argv = []string{kind.Program}
 	}
 	if kind.Models {
-		_, s.NoProvider = providerOf(c, name)
+		_, s.NoProvider = runnerProvider(c, name)
 	}
 	return s
 }
@@ -72,7 +72,7 @@ func AgentOptions(c *config.Config) agentfile.Options {
 		}
 		return kind.Missing(runnerSettings(c, name)) // at each reading: its program may be installed meanwhile
 	}
-	return agentfile.Options{Runners: kinds, DefaultRunner: builtinName, Models: modelsOf(c), Workspace: apart, PullOnly: pullOnly}
+	return agentfile.Options{Runners: kinds, DefaultRunner: builtinName, Models: runnerModels(c), Workspace: apart, PullOnly: pullOnly}
 }
 
 // mcpBridge is the command line that makes this program an MCP server on its
@@ -103,9 +103,9 @@ func EnforcementGap(cfg *config.Config, known map[string]runner.Runner, name str
 	return sentence
 }
 
-// confinementOf says which files the program of a runner may change, and that
-// it may not read those of the instance.
-func confinementOf(cfg *config.Config, r config.Runner) runner.Confinement {
+// newConfinement returns which files the program of a runner may change; it may
+// not read those of the instance.
+func newConfinement(cfg *config.Config, r config.Runner) runner.Confinement {
 	c := runner.Confinement{On: r.Confine == nil || *r.Confine, Writable: r.Writable}
 	if data, err := filepath.Abs(cfg.Data); err == nil {
 		c.Hidden = []string{data}

@@ -38,7 +38,7 @@ type inUse struct {
 // next returns what a configuration gives that follows upon u, which may be nil.
 // The runners are the same where all of them are. Error: a runner cannot be made.
 func (u *inUse) next(c *config.Config, sameRunners bool, getenv func(string) string) (*inUse, error) {
-	n := &inUse{config: c, secrets: secretsOf(c, getenv)}
+	n := &inUse{config: c, secrets: collectSecrets(c, getenv)}
 	if u != nil {
 		n.secrets = slices.Concat(u.secrets, n.secrets)
 	}
@@ -114,15 +114,15 @@ func (s *Settings) Edit(values map[string]*string) (out service.SettingsEdit, er
 	if err != nil {
 		return out, task.Errorf(task.Conflict, task.CodeConfigInvalid, "Nothing was changed: %s", err)
 	}
-	ticks, err := ticksOf(next)
+	ticks, err := newTicks(next)
 	if err != nil {
 		return out, err
 	}
-	plan, err := planOf(next)
+	plan, err := newPlan(next)
 	if err != nil {
 		return out, err
 	}
-	outlets, err := outletsOf(next, s.opt.Getenv)
+	outlets, err := newOutlets(next, s.opt.Getenv)
 	if err != nil {
 		return out, task.Errorf(task.Conflict, task.CodeConfigInvalid, "Nothing was changed: %s", err)
 	}
@@ -194,9 +194,9 @@ func settingsError(err error) error {
 	return e
 }
 
-// planOf returns when the jobs come whose times are configured, but for how
+// newPlan returns when the jobs run whose times are configured, and without how
 // backups are made.
-func planOf(c *config.Config) (jobs.Plan, error) {
+func newPlan(c *config.Config) (jobs.Plan, error) {
 	loc, err := c.Scheduler.Location()
 	return jobs.Plan{
 		Enabled: c.Scheduler.Enabled, Cron: c.Scheduler.Cron, Location: loc,

@@ -44,7 +44,7 @@ func newEncryption(c *config.Config, log *slog.Logger) (*encryption, error) {
 	case c.TLS.ACME != "":
 		m := &autocert.Manager{
 			Prompt: autocert.AcceptTOS, Email: c.TLS.ACME, Cache: autocert.DirCache(filepath.Join(c.Data, acmeName)),
-			HostPolicy: onlyHost(hostOf(c.PublicURL)),
+			HostPolicy: onlyHost(hostFromURL(c.PublicURL)),
 			Client:     &acme.Client{DirectoryURL: cmp.Or(c.TLS.ACMEDirectory, acme.LetsEncryptURL), UserAgent: "taskyard"},
 		}
 		e := &encryption{config: m.TLSConfig(), plain: m.HTTPHandler(to), watch: func(context.Context) {}}
@@ -77,7 +77,7 @@ func onlyHost(name string) autocert.HostPolicy {
 	}
 }
 
-func hostOf(address string) string {
+func hostFromURL(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
 		return ""

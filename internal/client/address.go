@@ -43,7 +43,7 @@ func (e *Env) address() (string, error) {
 }
 
 func checkAddress(source, at string) error {
-	if socket, ok := socketOf(at); ok && filepath.IsAbs(socket) {
+	if socket, ok := socketPath(at); ok && filepath.IsAbs(socket) {
 		return nil
 	}
 	if u, err := url.Parse(at); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -52,14 +52,14 @@ func checkAddress(source, at string) error {
 	return nil
 }
 
-// socketOf returns the path of the socket in an address such as
+// socketPath returns the path of the socket in an address such as
 // unix:/run/taskyard/taskyard.sock.
-func socketOf(at string) (path string, ok bool) { return strings.CutPrefix(at, "unix:") }
+func socketPath(at string) (path string, ok bool) { return strings.CutPrefix(at, "unix:") }
 
 // Over returns the base of the addresses of requests to a server, and what carries
 // them: nil for the default, where the server is not behind a socket.
 func Over(at string) (base string, carrier http.RoundTripper) {
-	socket, ok := socketOf(at)
+	socket, ok := socketPath(at)
 	if !ok {
 		return strings.TrimSuffix(at, "/"), nil
 	}

@@ -133,7 +133,7 @@ func (e *Env) showAgent(a *agentLine) {
 	e.say("%s: %s", printable(a.ID), printable(a.Description))
 	fields(e.Stdout,
 		"file", "agents/"+a.ID+".md in the data folder",
-		"status", string(a.Status), "paused", pauseWords(a.Pause), "runner", a.Runner, "pull only", a.PullReason, "model", a.Model,
+		"status", string(a.Status), "paused", describePause(a.Pause), "runner", a.Runner, "pull only", a.PullReason, "model", a.Model,
 		"projects", strings.Join(a.Projects, " "), "review", ownReview(a.Review),
 		"tools", strings.Join(a.Tools, " "), "unknown tools", strings.Join(a.UnknownTools, " "),
 		"approval", string(a.Approval), "workspace", a.Workspace,

@@ -33,7 +33,7 @@ type DelegateStart struct {
 	Resource   []int    `help:"Pass on this resource of your task, counted from 0; may be repeated." placeholder:"INDEX"`
 	Tool       []string `help:"Allow only this tool; may be repeated."`
 	Waiting
-	Words
+	TextFile
 	Quiet
 }
 

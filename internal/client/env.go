@@ -198,14 +198,14 @@ func checked(s string) (string, error) {
 	return s, nil
 }
 
-// Words lets a text come from a file.
-type Words struct {
+// TextFile lets a text come from a file.
+type TextFile struct {
 	File string `help:"Read the text from this file; - is stdin." short:"f" placeholder:"FILE" complete:"file"`
 }
 
 // taskAndText reads what follows a command: the task's id and a text. Within
 // a run the id may be left out; a text alone must then not look like one.
-func (e *Env) taskAndText(id, arg string, w Words) (string, string, error) {
+func (e *Env) taskAndText(id, arg string, w TextFile) (string, string, error) {
 	if arg == "" && w.File == "" {
 		if _, err := parseID(id); id != "" && err == nil {
 			return "", "", usagef("give the id and the text; - reads the text from stdin")

@@ -54,7 +54,7 @@ func TestTheTaskMayBeLeftOutWithinARun(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e := &Env{Ctx: t.Context(), Stdin: strings.NewReader("from stdin\n"), Getenv: func(string) string { return c.run }}
-			id, text, err := e.taskAndText(c.id, c.text, Words{File: c.file})
+			id, text, err := e.taskAndText(c.id, c.text, TextFile{File: c.file})
 			if id != c.wantID || text != c.want || (err == nil) != (c.want != "") || err != nil && ExitCode(err) != ExitUsage {
 				t.Errorf("%q %q %v", id, text, err)
 			}
@@ -77,7 +77,7 @@ func TestAPlanIsReadFromLines(t *testing.T) {
 		"":               "",
 	} {
 		got := ""
-		for _, s := range stepsOf([]string{in}) {
+		for _, s := range stepsFromLines([]string{in}) {
 			if s["done"] == true {
 				got = "[x] "
 			}

@@ -42,7 +42,7 @@ const zeroWidthJoiner = '\u200d'
 func cut(s string, columns int) string {
 	used, end := 0, 0
 	for i, r := range s {
-		used += columnsOf(r)
+		used += runeWidth(r)
 		if used > columns {
 			return s[:end] + "…"
 		}
@@ -53,8 +53,8 @@ func cut(s string, columns int) string {
 	return s
 }
 
-// columnsOf counts two for what may be wide: too short is better than wrapped.
-func columnsOf(r rune) int {
+// runeWidth returns 2 for what may be wide: too short is better than wrapped.
+func runeWidth(r rune) int {
 	if r >= 0x1100 && r != '…' && (r < 0x2000 || r > 0x2bff) {
 		return 2
 	}

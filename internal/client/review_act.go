@@ -14,13 +14,13 @@ type ReviewComment struct {
 	Path string `help:"File of the result that it is about (default: the whole result)." placeholder:"PATH"`
 	Line string `help:"Line or lines of the file, such as 12 or 12-15." placeholder:"N"`
 	Old  bool   `help:"The lines are those before the change."`
-	Words
+	TextFile
 	Quiet
 }
 
 // Run drafts the comment, with the lines that it is about.
 func (c *ReviewComment) Run(e *Env) error {
-	id, text, err := e.taskAndText(c.ID, c.Text, c.Words)
+	id, text, err := e.taskAndText(c.ID, c.Text, c.TextFile)
 	if err != nil {
 		return err
 	}
@@ -140,7 +140,7 @@ func (c *OneResult) vote(e *Env, act, digest, text string) error {
 		if act != "accept" {
 			did = "requested changes on"
 		}
-		e.say("%s result %d of %s (digest %s); task %s", did, r.Number, hash(t.ID), digest, stateOf(&t, nil))
+		e.say("%s result %d of %s (digest %s); task %s", did, r.Number, hash(t.ID), digest, describeState(&t, nil))
 	})
 }
 
@@ -149,7 +149,7 @@ type ReviewRequest struct {
 	OneResult
 	Text   string `arg:"" optional:"" help:"What is to be changed, besides your drafts; - reads it from stdin."`
 	Digest string `help:"Fail if the result no longer has this digest, which review show prints." placeholder:"DIGEST"`
-	Words
+	TextFile
 }
 
 // Run sends it back.
@@ -167,7 +167,7 @@ type ReviewReply struct {
 	Comment string `arg:"" help:"Number of the comment, as review show prints it."`
 	Text    string `arg:"" optional:"" help:"The answer; - reads it from stdin."`
 	State   string `help:"fixed, or declined with a reason; people also resolved and open." complete:"fixed,declined,resolved,open"`
-	Words
+	TextFile
 }
 
 // Run answers it.

@@ -50,7 +50,7 @@ func runnerState(r *task.RunnerInfo) string {
 	return map[string]string{"ready": "ready", "missing": "cannot start anything", "unknown": "not checked yet"}[r.State()]
 }
 
-func pauseWords(p *task.Pause) string {
+func describePause(p *task.Pause) string {
 	if p == nil {
 		return ""
 	}

@@ -77,7 +77,7 @@ type TaskDone struct {
 	Summary string `help:"What was done, for the history; - reads it from stdin." placeholder:"TEXT"`
 	Next    bool   `help:"Also claim the next task of the queue; exit code 3 if none is left."`
 	Agent   string `help:"With --next: agent of the queue." placeholder:"AGENT" complete:"agent"`
-	Words
+	TextFile
 	Claimed
 	Quiet
 }
@@ -235,7 +235,7 @@ type TaskMove struct {
 	To      string `arg:"" name:"agent" help:"New owner." complete:"agent"`
 	Comment string `short:"m" help:"What the new owner needs to know; - reads it from stdin." placeholder:"TEXT"`
 	From    string `help:"The current owner (default: TASKYARD_AGENT, or the agent of the token)." placeholder:"AGENT" complete:"agent"`
-	Words
+	TextFile
 	Claimed
 }
 

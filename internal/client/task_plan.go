@@ -12,7 +12,7 @@ import (
 type TaskSteps struct {
 	OneTask
 	Step []string `help:"Title of a step; may be repeated. Without it and --file, stdin is read." placeholder:"TITLE" sep:"none"`
-	Words
+	TextFile
 }
 
 // Run replaces the whole plan.
@@ -39,7 +39,7 @@ func (c *TaskSteps) Run(e *Env) error {
 		}
 		lines = strings.Split(text, "\n")
 	}
-	steps := stepsOf(lines)
+	steps := stepsFromLines(lines)
 	if len(steps) == 0 {
 		return usagef("the plan is empty: give one step per line")
 	}
@@ -49,9 +49,9 @@ func (c *TaskSteps) Run(e *Env) error {
 // listMark is what a line of a Markdown list begins with.
 var listMark = lazyregexp.New(`^(?:[-*](?: |$)|\d+[.)] )?\s*(?:\[([ xX])\] )?\s*`)
 
-// stepsOf makes a step of each line that is not blank. Marks of Markdown
-// lists go, and [x] ticks the step.
-func stepsOf(lines []string) []map[string]any {
+// stepsFromLines makes a step of each line that is not blank. Marks of Markdown
+// lists are dropped, and [x] ticks the step.
+func stepsFromLines(lines []string) []map[string]any {
 	var steps []map[string]any
 	for _, l := range lines {
 		l = strings.TrimSpace(l)
@@ -108,7 +108,7 @@ type TaskAddStep struct {
 
 // Run adds the step.
 func (c *TaskAddStep) Run(e *Env) error {
-	id, title, err := e.taskAndText(c.ID, c.Text, c.Words)
+	id, title, err := e.taskAndText(c.ID, c.Text, c.TextFile)
 	if err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ type TaskSubtask struct {
 	Owner       string `help:"Owner (default: the caller)." placeholder:"AGENT" complete:"agent"`
 	Description string `short:"d" help:"Markdown; - reads it from stdin." placeholder:"TEXT"`
 	Priority    int    `short:"p" help:"Priority; higher runs first (default 0)." placeholder:"N"`
-	Words
+	TextFile
 	Quiet
 }
 
@@ -188,7 +188,7 @@ func (c *TaskAttach) Run(e *Env) error {
 	if err != nil {
 		return err
 	}
-	return e.act(id, "/resources", resourceOf(value, c.Label), e.resourceLines)
+	return e.act(id, "/resources", newResource(value, c.Label), e.resourceLines)
 }
 
 // TaskDetach takes a resource off.

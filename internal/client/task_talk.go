@@ -6,7 +6,7 @@ import "taskyard/task"
 type TaskText struct {
 	ID   string `arg:"" optional:"" name:"id" help:"ID of the task; optional within a run." complete:"task"`
 	Text string `arg:"" optional:"" name:"text" help:"The text; - reads it from stdin."`
-	Words
+	TextFile
 }
 
 // TaskComment comments.
@@ -48,7 +48,7 @@ func (c *TaskReply) Run(e *Env) error {
 
 // talk posts a text to the thread of a task.
 func (e *Env) talk(c TaskText, rest string, body func(text string) any, done string) error {
-	id, text, err := e.taskAndText(c.ID, c.Text, c.Words)
+	id, text, err := e.taskAndText(c.ID, c.Text, c.TextFile)
 	if err != nil {
 		return err
 	}

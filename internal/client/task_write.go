@@ -21,7 +21,7 @@ type TaskCreate struct {
 	Channel     string   `help:"Channel of the thread (default web)."`
 	Project     string   `help:"Project of the task." placeholder:"KEY" complete:"project"`
 	Demanded
-	Words
+	TextFile
 	Quiet
 }
 
@@ -66,12 +66,12 @@ func (c *TaskCreate) body(e *Env) (map[string]any, error) {
 		body["start"] = false
 	}
 	if len(c.Step) > 0 {
-		body["steps"] = stepsOf(c.Step)
+		body["steps"] = stepsFromLines(c.Step)
 	}
 	if len(c.Resource) > 0 {
 		var list []map[string]any
 		for _, r := range c.Resource {
-			list = append(list, resourceOf(r, ""))
+			list = append(list, newResource(r, ""))
 		}
 		body["resources"] = list
 	}
@@ -107,8 +107,8 @@ func parseIDs(list []string) ([]string, error) {
 	return out, nil
 }
 
-// resourceOf takes an absolute path for a file, all else for a URL.
-func resourceOf(value, label string) map[string]any {
+// newResource makes a file of an absolute path, and a URL of anything else.
+func newResource(value, label string) map[string]any {
 	kind := "url"
 	if strings.HasPrefix(value, "/") {
 		kind = "file"
@@ -138,7 +138,7 @@ type TaskUpdate struct {
 	Project     *string  `help:"New project; an empty one takes the task out of its project." placeholder:"KEY" complete:"project"`
 	Demanded
 	Version int64 `help:"Fail if the task no longer has this version." placeholder:"N"`
-	Words
+	TextFile
 }
 
 // Run changes the task.

@@ -128,13 +128,13 @@ func (e *Env) listTasks(path, flag string, quiet bool) error {
 func (e *Env) taskTable(list []*task.Task, running []task.ID) {
 	rows := make([][]string, len(list))
 	for i, t := range list {
-		rows[i] = []string{t.ID.String(), strconv.Itoa(t.Priority), stateOf(t, running), t.Owner, t.Title}
+		rows[i] = []string{t.ID.String(), strconv.Itoa(t.Priority), describeState(t, running), t.Owner, t.Title}
 	}
 	e.table([]string{"ID", "PRIO", "STATE", "OWNER", "TITLE"}, rows)
 }
 
-// stateOf describes the state of a task in a few words.
-func stateOf(t *task.Task, running []task.ID) string {
+// describeState describes the state of a task in a few words.
+func describeState(t *task.Task, running []task.ID) string {
 	for _, id := range running {
 		if id == t.ID {
 			return "running"

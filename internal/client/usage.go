@@ -36,7 +36,7 @@ func (c *UsageReport) Run(e *Env) error {
 			e.say("\nBudgets of today, until 00:00 UTC:")
 		}
 		for _, b := range out.Budgets {
-			e.say("  %s", printable(budgetWords(b)))
+			e.say("  %s", printable(describeBudget(b)))
 		}
 	})
 }
@@ -68,8 +68,8 @@ func usd(v float64) string {
 	return fmt.Sprintf("$%.2f", v)
 }
 
-// budgetWords says how much of a budget is used: "coder: $1.20 of $5.00".
-func budgetWords(b task.Budget) string {
+// describeBudget returns how much of a budget is used: "coder: $1.20 of $5.00".
+func describeBudget(b task.Budget) string {
 	words, mark := b.Agent, approx(b.Estimated)
 	if words == "" {
 		words = "the whole instance"

@@ -29,13 +29,13 @@ func (v *verdict) explain(w io.Writer) {
 		enforced = "its runner refuses all others"
 	}
 	client.Fields(w,
-		"agent", v.ID, "what", v.Description, "tools", orNoneOf(v.Tools), "enforced", enforced, "beyond them", v.EnforcementGap,
+		"agent", v.ID, "what", v.Description, "tools", joinOrNone(v.Tools), "enforced", enforced, "beyond them", v.EnforcementGap,
 		"never granted", strings.Join(v.UnknownTools, " "), "runner", v.runner(), "model", v.model(), "limits", v.limits(),
 		"per day", strings.Join(spending(v.MaxTokensPerDay, v.MaxCostUSDPerDay), ", "), "approval", string(v.Approval),
-		"may use", orNoneOf(v.Capabilities), "workspace", v.Workspace, "variables", strings.Join(v.Env, " "))
+		"may use", joinOrNone(v.Capabilities), "workspace", v.Workspace, "variables", strings.Join(v.Env, " "))
 }
 
-func orNoneOf(list []string) string {
+func joinOrNone(list []string) string {
 	if len(list) == 0 {
 		return "none"
 	}

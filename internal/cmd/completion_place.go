@@ -38,7 +38,7 @@ func (p *place) passFlag(w string) {
 	if strings.Contains(w, "=") {
 		return
 	}
-	if f := p.flagOf(w); f != nil && !f.IsBool() {
+	if f := p.findFlag(w); f != nil && !f.IsBool() {
 		p.flag = f
 	}
 }
@@ -69,8 +69,8 @@ func (p *place) flags() (list []*kong.Flag) {
 	return list
 }
 
-// flagOf finds --name, or -n.
-func (p *place) flagOf(w string) *kong.Flag {
+// findFlag returns the flag --name or -n, nil for none.
+func (p *place) findFlag(w string) *kong.Flag {
 	for _, f := range p.flags() {
 		if w == "--"+f.Name || len(w) == 2 && f.Short != 0 && w == "-"+string(f.Short) {
 			return f
@@ -102,7 +102,7 @@ func (p *place) offers(w string) [][2]string {
 }
 
 func (p *place) assigned(name, value string) [][2]string {
-	f := p.flagOf(name)
+	f := p.findFlag(name)
 	if f == nil {
 		return nil
 	}

@@ -38,7 +38,7 @@ func newRepeatsHandler(h slog.Handler) *repeatsHandler {
 // Handle passes a record on, unless it repeats an error.
 func (h *repeatsHandler) Handle(ctx context.Context, r slog.Record) error {
 	if r.Level >= slog.LevelError {
-		leftOut, again := h.seen.note(h.within+keyOf(&r), r.Time)
+		leftOut, again := h.seen.note(h.within+recordKey(&r), r.Time)
 		if again {
 			return nil
 		}
@@ -50,7 +50,7 @@ func (h *repeatsHandler) Handle(ctx context.Context, r slog.Record) error {
 	return h.Handler.Handle(ctx, r)
 }
 
-func keyOf(r *slog.Record) string {
+func recordKey(r *slog.Record) string {
 	var b strings.Builder
 	b.WriteString(r.Message)
 	r.Attrs(func(a slog.Attr) bool {

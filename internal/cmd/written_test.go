@@ -48,7 +48,7 @@ func TestWrittenCommandsExist(t *testing.T) {
 		p := &place{node: k.Model.Node}
 		for _, w := range words {
 			name, _, _ := strings.Cut(w, "=")
-			if strings.HasPrefix(name, "-") && len(name) > 1 && name != "--help" && p.flagOf(name) == nil {
+			if strings.HasPrefix(name, "-") && len(name) > 1 && name != "--help" && p.findFlag(name) == nil {
 				t.Errorf("taskyard %s: there is no flag %s", m[1], name)
 			}
 			p.pass(w)

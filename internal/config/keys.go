@@ -30,8 +30,8 @@ var keys = []key{
 	{"trusted_proxies", []any{}, list(address)},
 	{"allowed_hosts", []any{}, list(hostName)},
 
-	{"log.level", "info", oneOf("debug", "info", "warn", "error")},
-	{"log.format", "auto", oneOf("auto", "text", "json")},
+	{"log.level", "info", enum("debug", "info", "warn", "error")},
+	{"log.format", "auto", enum("auto", "text", "json")},
 
 	{"tls.cert", "", text(orEmpty(notEmpty))},
 	{"tls.key", "", text(orEmpty(notEmpty))},
@@ -58,7 +58,7 @@ var keys = []key{
 	{"budget.max_cost_usd_per_day", 0.0, money},
 	{"budget.max_tokens_per_day", int64(0), number(0, 1_000_000_000_000)},
 
-	{"approval.policy", "delegated", oneOf("always", "delegated", "never")},
+	{"approval.policy", "delegated", enum("always", "delegated", "never")},
 	{"approval.expires", "24h", duration(minute, 30*day)},
 
 	{"checks.accept_weaker", false, boolean},
@@ -76,14 +76,14 @@ var keys = []key{
 	{"backup.after", []any{}, inFile(list(notEmpty))},
 	{"backup.after_timeout", "30m", duration(second, day)},
 
-	{"providers.*.api", nil, oneOf("openai", "anthropic")},
+	{"providers.*.api", nil, enum("openai", "anthropic")},
 	{"providers.*.base_url", nil, text(httpURL)},
 	{"providers.*.api_key_env", nil, text(orEmpty(variableName))},
 	{"providers.*.models", nil, list(notEmpty)},
 	{"providers.*.default_model", nil, text(notEmpty)},
 	{"providers.*.price_per_mtok", nil, prices},
 
-	{"runners.*.kind", nil, oneOf("command", "builtin", "claude", "codex", "acp", "webhook", "worker")},
+	{"runners.*.kind", nil, enum("command", "builtin", "claude", "codex", "acp", "webhook", "worker")},
 	{"runners.*.command", nil, list(notEmpty)},
 	{"runners.*.env", nil, variables},
 	{"runners.*.workspace", nil, text(workspace)},

@@ -32,8 +32,8 @@ func text(check func(string) error) kind {
 	}}
 }
 
-// oneOf is one of the words given.
-func oneOf(words ...string) kind {
+// enum accepts one of the given words.
+func enum(words ...string) kind {
 	k := text(func(s string) error {
 		if slices.Contains(words, s) {
 			return nil

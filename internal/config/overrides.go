@@ -30,7 +30,7 @@ func (l *loader) environ(environ []string) {
 		if !strings.HasPrefix(variable, envPrefix) || slices.Contains(ClientVariables, variable) {
 			continue
 		}
-		name, ok := keyOf(variable)
+		name, ok := keyFromVariable(variable)
 		if !ok && serviceLink().MatchString(variable) {
 			continue
 		}
@@ -92,9 +92,9 @@ func (l *loader) override(name, value, source string) {
 	}
 }
 
-// keyOf finds the dotted key of a variable: TASKYARD_RUNNERS_CODER_KIND is
+// keyFromVariable finds the dotted key of a variable: TASKYARD_RUNNERS_CODER_KIND is
 // runners.coder.kind. Names with a dash cannot be written so.
-func keyOf(variable string) (string, bool) {
+func keyFromVariable(variable string) (string, bool) {
 	for _, k := range keys {
 		before, after, dynamic := strings.Cut(k.name, "*")
 		if !dynamic {

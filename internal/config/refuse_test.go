@@ -209,7 +209,7 @@ func TestLinesAreFound(t *testing.T) {
 	lines := scanLines(text)
 	for name, want := range map[string]int{"a": 1, "log_level": 4, "x.y": 5, "x.y.k.z": 6, "x": 7, "x.list": 8, "x.list.k": 8, "gone": 1} {
 		t.Run(name, func(t *testing.T) {
-			if got := lines.of(name); got != want {
+			if got := lines.line(name); got != want {
 				t.Errorf("line %d, want %d", got, want)
 			}
 		})

@@ -23,7 +23,7 @@ func (l *loader) toml(path string, text []byte) {
 	}
 	lines := scanLines(string(text))
 	l.walk("", tree, func(name string) string {
-		return fmt.Sprintf("%s:%d", path, lines.of(name))
+		return fmt.Sprintf("%s:%d", path, lines.line(name))
 	})
 }
 
@@ -64,8 +64,8 @@ func (l *loader) walk(prefix string, tree map[string]any, source func(string) st
 // lineIndex holds the line, counted from 1, of each dotted name.
 type lineIndex map[string]int
 
-// of returns the line of a name, or of the nearest table that holds it.
-func (x lineIndex) of(name string) int {
+// line returns the line of a name, or of the nearest table that holds it.
+func (x lineIndex) line(name string) int {
 	for {
 		if n, ok := x[name]; ok {
 			return n

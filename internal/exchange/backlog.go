@@ -21,7 +21,7 @@ func Backlog(files []Source) *Plan {
 
 func (p *Plan) backlog(s Source) {
 	r := &p.Report
-	f, body, ok := p.matterOf(s)
+	f, body, ok := p.readMatter(s)
 	if !ok {
 		return
 	}
@@ -82,7 +82,7 @@ func (p *Plan) backlogStatus(it *Item, name, status string) {
 func (p *Plan) backlogText(it *Item, f *matter, id, body string) {
 	r, t := &p.Report, &it.Task
 	var d text
-	for _, s := range sectionsOf(body) {
+	for _, s := range splitSections(body) {
 		switch s.title {
 		case "", "Description":
 			d.add(s.text)
@@ -97,7 +97,7 @@ func (p *Plan) backlogText(it *Item, f *matter, id, body string) {
 			t.Steps = append(t.Steps, steps...)
 			d.section(s.title, other)
 		case "Comments":
-			comments, other := commentsOf(r, it.Where, s.text)
+			comments, other := parseComments(r, it.Where, s.text)
 			for range comments {
 				r.maps("backlog Comments → comments")
 			}

@@ -30,7 +30,7 @@ func (r *Report) object(where string, v jsontext.Value) *fields {
 	f := &fields{r, where, map[string]jsontext.Value{}, map[string]bool{}}
 	d := jsontext.NewDecoder(bytes.NewReader(v))
 	if d.PeekKind() != '{' {
-		r.Bad(where, "must be a JSON object, is %s", kindOf(v))
+		r.Bad(where, "must be a JSON object, is %s", describeKind(v))
 		return nil
 	}
 	_, err := d.ReadToken()
@@ -71,7 +71,7 @@ func plainJSON(err error) string {
 	return "is not JSON: " + strings.TrimPrefix(err.Error(), "jsontext: ")
 }
 
-func kindOf(v jsontext.Value) string {
+func describeKind(v jsontext.Value) string {
 	switch v.Kind() {
 	case '"':
 		return "text"
@@ -99,7 +99,7 @@ func (f *fields) get(name string) jsontext.Value {
 }
 
 func (f *fields) wrong(name, want string, v jsontext.Value) {
-	f.r.Bad(f.at(name), "must be %s, is %s", want, kindOf(v))
+	f.r.Bad(f.at(name), "must be %s, is %s", want, describeKind(v))
 }
 
 // text reads a string, "" when absent.
@@ -129,14 +129,14 @@ func (f *fields) ref(name string) string {
 	if v == nil {
 		return ""
 	}
-	s, ok := refOf(v)
+	s, ok := parseRef(v)
 	if !ok {
 		f.wrong(name, "an id: text or a whole number", v)
 	}
 	return s
 }
 
-func refOf(v jsontext.Value) (string, bool) {
+func parseRef(v jsontext.Value) (string, bool) {
 	switch v.Kind() {
 	case '"':
 		return strings.TrimSpace(unquote(v)), true
@@ -151,9 +151,9 @@ func refOf(v jsontext.Value) (string, bool) {
 func (f *fields) refs(name string) []string {
 	var out []string
 	for i, v := range f.list(name) {
-		s, ok := refOf(v)
+		s, ok := parseRef(v)
 		if !ok || s == "" {
-			f.r.Bad(fmt.Sprintf("%s[%d]", f.at(name), i), "must be an id: text or a whole number, is %s", kindOf(v))
+			f.r.Bad(fmt.Sprintf("%s[%d]", f.at(name), i), "must be an id: text or a whole number, is %s", describeKind(v))
 			continue
 		}
 		out = append(out, s)
@@ -166,7 +166,7 @@ func (f *fields) texts(name string) []string {
 	var out []string
 	for i, v := range f.list(name) {
 		if v.Kind() != '"' {
-			f.r.Bad(fmt.Sprintf("%s[%d]", f.at(name), i), "must be text, is %s", kindOf(v))
+			f.r.Bad(fmt.Sprintf("%s[%d]", f.at(name), i), "must be text, is %s", describeKind(v))
 			continue
 		}
 		out = append(out, unquote(v))
@@ -258,7 +258,7 @@ func parseTime(s string) (task.Time, error) {
 		if y := t.UTC().Year(); y < 1971 || y > 9999 {
 			return 0, fmt.Errorf("is not a time between 1971 and 9999: %s", task.Quote(s))
 		}
-		return task.TimeOf(t), nil
+		return task.TimeFromStd(t), nil
 	}
 	return 0, fmt.Errorf("must be a time such as 2026-01-31T12:00:00Z, is %s", task.Quote(s))
 }

@@ -28,8 +28,8 @@ func quoteNames(lineOf string) string {
 	return m[1] + ": [" + strings.Join(list, ", ") + "]"
 }
 
-// matterOf reads the front matter of a file, and returns the text below it.
-func (p *Plan) matterOf(src Source) (f *matter, body string, ok bool) {
+// readMatter reads the front matter of a file, and returns the text below it.
+func (p *Plan) readMatter(src Source) (f *matter, body string, ok bool) {
 	doc := frontmatter.Split(string(src.Data))
 	if doc.Front == nil || doc.Unclosed {
 		p.Report.Bad(src.Name, "must begin with a front matter between two lines of ---")
@@ -119,9 +119,9 @@ type section struct{ title, text string }
 // marker fits the comments by which Backlog.md finds its sections again.
 var marker = lazyregexp.New(`(?m)^[ \t]*<!-- (SECTION:[A-Z_]+|AC|DOD|COMMENTS):(BEGIN|END) -->[ \t]*\n?`)
 
-// sectionsOf parts a text at its headings of the second level, outside of
+// splitSections splits a text at its headings of the second level, outside of
 // fenced code.
-func sectionsOf(body string) []section {
+func splitSections(body string) []section {
 	list := []section{{}}
 	fenced := false
 	for l := range strings.Lines(body) {
@@ -157,9 +157,9 @@ func checklist(s string) (steps []task.Step, other string) {
 
 var commentBlock = lazyregexp.New(`(?s)<!-- COMMENT:BEGIN -->\n(.*?)<!-- COMMENT:END -->\n?`)
 
-// commentsOf reads the blocks of a section of comments: lines of key and
+// parseComments reads the blocks of a section of comments: lines of key and
 // value, a blank line, the text.
-func commentsOf(r *Report, where, s string) (list []task.Comment, other string) {
+func parseComments(r *Report, where, s string) (list []task.Comment, other string) {
 	for _, m := range commentBlock().FindAllStringSubmatch(s, -1) {
 		c := task.Comment{Kind: task.KindComment, Author: task.System}
 		head, content, ok := strings.Cut(m[1], "\n\n")

@@ -92,7 +92,7 @@ func (p *Plan) member(file, key string, v jsontext.Value) {
 		}
 		return
 	}
-	s, _ := refOf(v)
+	s, _ := parseRef(v)
 	id, err := task.ParseID(s)
 	if err != nil || id > maxID {
 		p.Report.Bad(file+": nextId", "must be a positive whole number")

@@ -102,18 +102,18 @@ func (a arg) schema() string {
 	case isIndexes:
 		s = `"type":"array","items":{"type":"integer"}`
 	case isSteps:
-		s = `"type":"array","items":` + string(schemaOf(stepArgs))
+		s = `"type":"array","items":` + string(argsSchema(stepArgs))
 	case isResources:
-		s = `"type":"array","items":` + string(schemaOf(resourceArgs))
+		s = `"type":"array","items":` + string(argsSchema(resourceArgs))
 	}
 	return `{` + s + `,"description":` + quote(a.doc) + `}`
 }
 
-// schemaOf returns the flat schema of a tool's arguments. It is made by hand
+// argsSchema returns the flat schema of a tool's arguments. It is made by hand
 // for its order: agents read the required ones first. It does not forbid other
 // names, which decode does, since both spellings of a name are taken: task_id
 // for taskId.
-func schemaOf(args []arg) json.RawMessage {
+func argsSchema(args []arg) json.RawMessage {
 	props, required := []string{}, []string{}
 	for _, a := range args {
 		if a.kind == isNever || a.hidden {

@@ -111,7 +111,7 @@ func (ts *testServer) turnedAway(caller, tool string, a args) bool {
 	if err != nil {
 		return true
 	}
-	text := textOf(res)
+	text := resultText(res)
 	return res.IsError && (strings.Contains(text, "it requires the role") || strings.Contains(text, "does not have the capability") ||
 		strings.Contains(text, "capabilities: tasks:own"))
 }

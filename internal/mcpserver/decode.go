@@ -149,7 +149,7 @@ func read(p *problems, a arg, name string, raw jsontext.Value) any {
 	case isText:
 		return readText(p, a, name, raw, bad)
 	case isID, isCursor:
-		n, ok := idOf(raw, a.kind == isCursor)
+		n, ok := parseID(raw, a.kind == isCursor)
 		if !ok {
 			return bad(`must be an id: a positive whole number such as 5 or "5"`)
 		}
@@ -168,7 +168,7 @@ func read(p *problems, a arg, name string, raw jsontext.Value) any {
 	if raw.Kind() != '[' {
 		return bad("must be a list")
 	}
-	items, ok := itemsOf(raw)
+	items, ok := listItems(raw)
 	if !ok {
 		return bad("must have at most 1000 items")
 	}
@@ -179,7 +179,7 @@ func readText(p *problems, a arg, name string, raw jsontext.Value, bad func(stri
 	if raw.Kind() != '"' {
 		return bad("must be a string")
 	}
-	s := textOf(raw)
+	s := unquote(raw)
 	switch {
 	case a.required && strings.TrimSpace(s) == "":
 		return bad("must not be blank")
@@ -203,8 +203,8 @@ func readCount(p *problems, a arg, name string, raw jsontext.Value, bad func(str
 	return n
 }
 
-// textOf returns the string that a JSON string stands for.
-func textOf(raw jsontext.Value) string {
+// unquote returns the string that a JSON string stands for.
+func unquote(raw jsontext.Value) string {
 	b, err := jsontext.AppendUnquote(nil, raw)
 	if err != nil {
 		return "" // the decoder has checked it
@@ -212,11 +212,11 @@ func textOf(raw jsontext.Value) string {
 	return string(b)
 }
 
-func idOf(raw jsontext.Value, orZero bool) (task.ID, bool) {
+func parseID(raw jsontext.Value, orZero bool) (task.ID, bool) {
 	s := string(raw)
 	switch raw.Kind() {
 	case '"':
-		s = textOf(raw)
+		s = unquote(raw)
 	case '0':
 	default:
 		return 0, false

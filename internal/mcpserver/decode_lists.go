@@ -10,9 +10,9 @@ import (
 	"taskyard/task"
 )
 
-// itemsOf returns the items of a list that is correct JSON, unless it has more
+// listItems returns the items of a list that is correct JSON, unless it has more
 // than maxListed.
-func itemsOf(raw jsontext.Value) (items []jsontext.Value, ok bool) {
+func listItems(raw jsontext.Value) (items []jsontext.Value, ok bool) {
 	d := jsontext.NewDecoder(bytes.NewBuffer(raw))
 	if _, err := d.ReadToken(); err != nil {
 		return nil, false
@@ -33,7 +33,7 @@ func readList(p *problems, k kind, name string, items []jsontext.Value) any {
 	switch k {
 	case isIDs:
 		return each(name, items, func(at string, raw jsontext.Value) task.ID {
-			n, ok := idOf(raw, false)
+			n, ok := parseID(raw, false)
 			if !ok {
 				p.Add(at, `must be an id: a positive whole number such as 5 or "5"`)
 			}
@@ -81,7 +81,7 @@ func line(p *problems, at string, raw jsontext.Value) string {
 		p.Add(at, "must be a string")
 		return ""
 	}
-	s := textOf(raw)
+	s := unquote(raw)
 	p.checkText(at, s)
 	return s
 }

@@ -108,8 +108,8 @@ func TestEveryTextIsAsWritten(t *testing.T) {
 		res := sessions[s.caller].call(s.tool, s.args)
 		structured := oneLine(t, res.StructuredContent)
 		fmt.Fprintf(&out, "=== %s: %s %s\n%s\n--- isError %v, structured %s\n\n", s.caller,
-			s.tool, oneLine(t, s.args), textOf(res), res.IsError, structured)
-		saysTheSame(t, s.tool, textOf(res), res.IsError, res.StructuredContent)
+			s.tool, oneLine(t, s.args), resultText(res), res.IsError, structured)
+		saysTheSame(t, s.tool, resultText(res), res.IsError, res.StructuredContent)
 	}
 	golden(t, "texts.golden", out.Bytes())
 	names, _ := sessions["coder"].tools()

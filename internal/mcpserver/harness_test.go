@@ -121,13 +121,13 @@ func (c *client) ok(tool string, a args) (string, map[string]any) {
 	c.ts.t.Helper()
 	res := c.call(tool, a)
 	if res.IsError {
-		c.ts.t.Fatalf("%s: %s", tool, textOf(res))
+		c.ts.t.Fatalf("%s: %s", tool, resultText(res))
 	}
 	m, ok := res.StructuredContent.(map[string]any)
 	if !ok {
 		c.ts.t.Fatalf("%s: the structured content is %T", tool, res.StructuredContent)
 	}
-	return textOf(res), m
+	return resultText(res), m
 }
 
 // refused is call for calls that must not; it returns the text.
@@ -135,12 +135,12 @@ func (c *client) refused(tool string, a args) string {
 	c.ts.t.Helper()
 	res := c.call(tool, a)
 	if !res.IsError {
-		c.ts.t.Fatalf("%s is not refused: %s", tool, textOf(res))
+		c.ts.t.Fatalf("%s is not refused: %s", tool, resultText(res))
 	}
-	return textOf(res)
+	return resultText(res)
 }
 
-func textOf(res *mcp.CallToolResult) string {
+func resultText(res *mcp.CallToolResult) string {
 	var parts []string
 	for _, c := range res.Content {
 		if t, ok := c.(*mcp.TextContent); ok {

@@ -121,7 +121,7 @@ func TestHostileArgumentsAreRefused(t *testing.T) {
 				if status != http.StatusOK || !isError || !strings.Contains(text, c.want) {
 					t.Errorf("%d %.600s, want %s", status, got, c.want)
 				}
-				if e := errorsOf(t, got); len(e) > task.MaxProblems {
+				if e := fieldErrors(t, got); len(e) > task.MaxProblems {
 					t.Errorf("%d errors are listed", len(e))
 				}
 				if len(got) > 32<<10 {
@@ -135,8 +135,8 @@ func TestHostileArgumentsAreRefused(t *testing.T) {
 	}
 }
 
-// errorsOf returns the wrong arguments that a refusal lists.
-func errorsOf(t *testing.T, got string) []task.FieldError {
+// fieldErrors returns the wrong arguments that a refusal lists.
+func fieldErrors(t *testing.T, got string) []task.FieldError {
 	t.Helper()
 	var r struct {
 		Result struct {

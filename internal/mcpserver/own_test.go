@@ -94,7 +94,7 @@ func TestNoToolTellsOfAnothersTasks(t *testing.T) {
 				a = args{"title": "x", "blockedBy": []any{id}}
 				at = true
 			}
-			text := textOf(own.call(tool, a))
+			text := resultText(own.call(tool, a))
 			if strings.Contains(text, secret) {
 				t.Errorf("%s of %d tells: %s", tool, id, text)
 			}
@@ -148,7 +148,7 @@ func TestNoToolTellsOfAnothersTasks(t *testing.T) {
 			{"get_my_queue", args{"agent_name": "reviewer"}},
 			{"list_history", args{"owner": "reviewer"}},
 		} {
-			if text := textOf(own.call(c.tool, c.args)); strings.Contains(strings.ReplaceAll(text, `"q":"`+secret, ""), secret) {
+			if text := resultText(own.call(c.tool, c.args)); strings.Contains(strings.ReplaceAll(text, `"q":"`+secret, ""), secret) {
 				t.Errorf("%s %v tells: %s", c.tool, c.args, text)
 			}
 		}

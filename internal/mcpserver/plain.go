@@ -93,7 +93,7 @@ func (c *rpcCall) read(params jsontext.Value) bool {
 	for _, f := range inner {
 		switch {
 		case f.name == "name" && f.value.Kind() == '"':
-			c.name = textOf(f.value)
+			c.name = unquote(f.value)
 		case f.name == "arguments":
 			c.arguments = json.RawMessage(f.value)
 		case f.name == "_meta" && f.value.Kind() == '{':
@@ -115,7 +115,7 @@ func (c *rpcCall) fits(h http.Header) bool {
 	for _, f := range c.meta {
 		switch f.name {
 		case mcp.MetaKeyProtocolVersion:
-			named = f.value.Kind() == '"' && textOf(f.value) == newProtocol
+			named = f.value.Kind() == '"' && unquote(f.value) == newProtocol
 			if !fresh || !named {
 				return false
 			}

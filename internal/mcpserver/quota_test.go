@@ -33,7 +33,7 @@ func TestQuotasAreToldToAgents(t *testing.T) {
 			coder := ts.connect("coder", "/mcp")
 			for n := range q.most {
 				if res := coder.call(q.tool, q.args); res.IsError {
-					t.Fatalf("call %d: %s", n+1, textOf(res))
+					t.Fatalf("call %d: %s", n+1, resultText(res))
 				}
 			}
 			res := coder.call(q.tool, q.args)
@@ -65,7 +65,7 @@ func TestQuotasAreToldToAgents(t *testing.T) {
 // is room again.
 func wantQuota(t *testing.T, res *mcp.CallToolResult, quota, words string) int {
 	t.Helper()
-	text := textOf(res)
+	text := resultText(res)
 	if !res.IsError {
 		t.Fatalf("one more is taken: %s", text)
 	}

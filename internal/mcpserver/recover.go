@@ -16,12 +16,12 @@ func (h *handler) survive(next mcp.MethodHandler) mcp.MethodHandler {
 		defer func() {
 			if p := recover(); p != nil {
 				h.log.Error("internal error", "method", method, "error", fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
-				res, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: internalWords}
+				res, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: internalMessage}
 			}
 		}()
 		return next(ctx, method, req)
 	}
 }
 
-// internalWords are all that a caller reads of an error that is our fault.
-const internalWords = "Internal error; the server's log tells more"
+// internalMessage are all that a caller reads of an error that is our fault.
+const internalMessage = "Internal error; the server's log tells more"

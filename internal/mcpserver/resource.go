@@ -89,5 +89,5 @@ func (h *handler) unread(uri string, err error) error {
 		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: e.Message}
 	}
 	h.log.Error("internal error", "resource", uri, "error", err)
-	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: internalWords}
+	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: internalMessage}
 }

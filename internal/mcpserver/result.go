@@ -81,11 +81,11 @@ type refusal struct {
 // our fault: then only the log says why. words are the arguments by whose names
 // the error's fields go; nil leaves them.
 func (h *handler) failure(t tool, words []arg, err error) *mcp.CallToolResult {
-	r := refusal{Code: task.CodeInternal, Message: internalWords}
+	r := refusal{Code: task.CodeInternal, Message: internalMessage}
 	var e *task.Error
 	switch {
 	case errors.As(err, &e):
-		r = refusal{Code: e.Code, Message: e.Message, Errors: inWords(words, e.AllFields()), More: e.More, Retry: e.Retry}
+		r = refusal{Code: e.Code, Message: e.Message, Errors: withSchemaNames(words, e.AllFields()), More: e.More, Retry: e.Retry}
 		if r.Code == task.CodeInvalidField && len(r.Errors) > 0 {
 			r.Message = task.JoinFields(r.Errors, r.More)
 		}
@@ -104,15 +104,15 @@ func (h *handler) failure(t tool, words []arg, err error) *mcp.CallToolResult {
 	return res
 }
 
-// otherWords are arguments whose names differ by more than their spelling
+// otherNames are arguments whose names differ by more than their spelling
 // from those of the service.
-var otherWords = map[string][]string{"index": {"stepIndex"}, "agent": {"agent_name", "agent_id"}}
+var otherNames = map[string][]string{"index": {"stepIndex"}, "agent": {"agent_name", "agent_id"}}
 
-// inWords gives fields the names that a tool's schema has for them.
-func inWords(words []arg, list []task.FieldError) []task.FieldError {
+// withSchemaNames returns a list with the field names of a tool's schema.
+func withSchemaNames(words []arg, list []task.FieldError) []task.FieldError {
 	list = slices.Clone(list)
 	for i, f := range list {
-		for _, name := range append([]string{f.Field}, otherWords[f.Field]...) {
+		for _, name := range append([]string{f.Field}, otherNames[f.Field]...) {
 			if a, ok := find(words, name); ok {
 				list[i].Field = a.name
 				break

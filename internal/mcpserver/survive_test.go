@@ -18,13 +18,13 @@ func TestAPanicEndsOneRequest(t *testing.T) {
 	h := &handler{log: slog.New(slog.NewTextHandler(&log, nil))}
 	t.Run("of a method", func(t *testing.T) {
 		_, err := h.survive(func(context.Context, string, mcp.Request) (mcp.Result, error) { panic("secret") })(t.Context(), "prompts/get", nil)
-		if err == nil || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), internalWords) {
+		if err == nil || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), internalMessage) {
 			t.Errorf("%v", err)
 		}
 	})
 	t.Run("of a tool", func(t *testing.T) {
 		res := h.perform(t.Context(), tool{name: "x", run: func(*call) (answer, error) { panic("secret") }}, nil)
-		if text := res.Content[0].(*mcp.TextContent).Text; !res.IsError || text != internalWords {
+		if text := res.Content[0].(*mcp.TextContent).Text; !res.IsError || text != internalMessage {
 			t.Errorf("%v %s", res.IsError, text)
 		}
 	})

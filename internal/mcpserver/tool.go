@@ -73,7 +73,7 @@ func concat(lists ...[]tool) []tool {
 // declared is what tools/list says of the tool. Claude Code finds most tools by
 // a search, and loads those at once that ask for it.
 func (t tool) declared(p profile) *mcp.Tool {
-	d := &mcp.Tool{Name: t.name, Description: t.doc, InputSchema: schemaOf(t.args), Annotations: t.hints()}
+	d := &mcp.Tool{Name: t.name, Description: t.doc, InputSchema: argsSchema(t.args), Annotations: t.hints()}
 	if t.core && p == profileFull { // the short profile is short enough
 		d.Meta = mcp.Meta{"anthropic/alwaysLoad": true}
 	}

@@ -19,11 +19,11 @@ import (
 // agentArg makes the test binary the program of an agent.
 const agentArg = "__misbehave"
 
-// nameOf is an argument by which processes of a run are found that have lost
-// their environment.
-func nameOf(run, instance string) string { return "of-run-" + run + "-of-" + instance + "." }
+// runMarker returns an argument that identifies processes of a run that have
+// lost their environment.
+func runMarker(run, instance string) string { return "of-run-" + run + "-of-" + instance + "." }
 
-var self = nameOf(os.Getenv("TASKYARD_RUN_ID"), os.Getenv("TASKYARD_YARD_ID"))
+var self = runMarker(os.Getenv("TASKYARD_RUN_ID"), os.Getenv("TASKYARD_YARD_ID"))
 
 const result = `{"summary":"all is done","success":true}`
 

@@ -153,7 +153,7 @@ func alive(id task.ID) []tree.Proc {
 	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, f := range files {
 		words, _ := os.ReadFile(f)
-		if !strings.Contains(string(words), nameOf(id.String(), instanceID)) {
+		if !strings.Contains(string(words), runMarker(id.String(), instanceID)) {
 			continue
 		}
 		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(f)))

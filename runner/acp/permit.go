@@ -50,8 +50,8 @@ func (t *talk) permission(id, params json.RawMessage, line []byte) {
 		return
 	}
 	t.flush(false)
-	c := t.toolOf(r.ToolCall.ToolCallId)
-	c.learn(r.ToolCall.Title, r.ToolCall.Kind, inputOf(&r.ToolCall))
+	c := t.ensureTool(r.ToolCall.ToolCallId)
+	c.learn(r.ToolCall.Title, r.ToolCall.Kind, callInput(&r.ToolCall))
 	t.tell(c, line)
 	title, kind := c.title, c.kind
 	need, known := needs[kind]
@@ -68,8 +68,8 @@ func (t *talk) permission(id, params json.RawMessage, line []byte) {
 	}
 }
 
-// inputOf returns the input of a call: Gemini CLI has that of MCP tools as text.
-func inputOf(c *acp.ToolCallUpdate) any {
+// callInput returns the input of a call: Gemini CLI has that of MCP tools as text.
+func callInput(c *acp.ToolCallUpdate) any {
 	if c.RawInput == nil {
 		var input map[string]any
 		if json.Unmarshal([]byte(said(c.Content)), &input) == nil {
@@ -87,7 +87,7 @@ func (t *talk) deny(what string, data map[string]any, line []byte) {
 
 // askPeople asks beside the pump, which keeps reading.
 func (t *talk) askPeople(id json.RawMessage, r *acp.RequestPermissionRequest, title string, line []byte) {
-	input, err := json.Marshal(inputOf(&r.ToolCall))
+	input, err := json.Marshal(callInput(&r.ToolCall))
 	if err != nil || len(input) > task.MaxPermissionInput || t.waiting >= maxAsked {
 		t.deny(title+" cannot be shown to people, or too many calls wait for them.", map[string]any{"allowed": false}, line)
 		t.decide(id, r, false)

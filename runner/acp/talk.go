@@ -241,7 +241,7 @@ func (t *talk) Verdict(e supervise.Exit) supervise.Outcome {
 	if bad := t.Abnormal(e); bad != nil {
 		return *bad
 	}
-	return supervise.Failed(task.PhaseProtocol, "It ended without answering its prompt"+t.LastWords())
+	return supervise.Failed(task.PhaseProtocol, "It ended without answering its prompt"+t.LastOutput())
 }
 
 // reached is the outcome of a conversation that is over.
@@ -257,7 +257,7 @@ func (t *talk) reached() supervise.Outcome {
 	case acp.StopReasonMaxTurnRequests:
 		return supervise.Failed(task.PhaseTurns, "The agent made as many model calls as it may in a turn")
 	case acp.StopReasonRefusal:
-		return supervise.Failed(task.PhaseError, "The agent refused to continue"+t.LastWords())
+		return supervise.Failed(task.PhaseError, "The agent refused to continue"+t.LastOutput())
 	case acp.StopReasonCancelled:
 		if t.denied != "" {
 			return supervise.Failed(task.PhaseError, "The agent stopped after a call was denied: "+t.denied)

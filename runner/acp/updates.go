@@ -131,7 +131,7 @@ func (t *talk) call(id acp.ToolCallId, title *string, kind *acp.ToolKind, status
 ) {
 	t.flush(false)
 	t.texts.cut = true
-	c := t.toolOf(id)
+	c := t.ensureTool(id)
 	c.learn(title, kind, in)
 	if status == nil || *status == acp.ToolCallStatusPending {
 		return
@@ -150,8 +150,8 @@ func (t *talk) call(id acp.ToolCallId, title *string, kind *acp.ToolKind, status
 	t.Event(supervise.EventToolResult, text, map[string]any{"id": id, "status": *status}, line)
 }
 
-// toolOf returns what is known of a call, and begins with one that is new.
-func (t *talk) toolOf(id acp.ToolCallId) *tool {
+// ensureTool returns what is known of a call; it adds a call that is new.
+func (t *talk) ensureTool(id acp.ToolCallId) *tool {
 	key := acp.ToolCallId(task.ClipChars(string(id), maxName))
 	c := t.tools[key]
 	if c == nil {

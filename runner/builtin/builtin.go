@@ -69,7 +69,7 @@ type Price struct{ In, Out, Cached float64 }
 // reading without one.
 const storing = 1.25
 
-func (p Price) of(u model.Usage) float64 {
+func (p Price) cost(u model.Usage) float64 {
 	plain := float64(max(0, u.In-u.Cached-u.Stored))
 	return (plain*p.In + float64(u.Cached)*p.Cached + float64(u.Stored)*p.In*storing + float64(u.Out)*p.Out) / 1e6
 }

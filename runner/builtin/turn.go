@@ -78,8 +78,8 @@ func (s *modelLoop) most(req model.Request) task.Turn {
 	}
 	turn := task.Turn{In: s.tokens + fresh/each, Out: cmp.Or(req.MaxTokens, maxReply)}
 	if p, ok := s.b.Prices[s.model]; ok {
-		turn.CostIn = p.of(model.Usage{In: turn.In, Stored: turn.In})
-		turn.CostOut = p.of(model.Usage{Out: turn.Out})
+		turn.CostIn = p.cost(model.Usage{In: turn.In, Stored: turn.In})
+		turn.CostOut = p.cost(model.Usage{Out: turn.Out})
 	}
 	return turn
 }
@@ -109,7 +109,7 @@ func (s *modelLoop) use(u model.Usage) {
 		TokensOut: supervise.AddTokens(0, float64(u.Out)), Estimated: u.Estimated,
 	}
 	if p, ok := s.b.Prices[s.model]; ok {
-		add.CostUSD = p.of(u)
+		add.CostUSD = p.cost(u)
 	}
 	s.Usage = s.Usage.Plus(add)
 	s.Report(supervise.EventUsage, "", map[string]any{

@@ -99,13 +99,13 @@ func (r *reader) Verdict(e supervise.Exit) supervise.Outcome {
 	case res == nil && e.Code != 0:
 		return r.stopped(task.PhaseError, r.Abnormal(e).Reason)
 	case res == nil:
-		return r.stopped(task.PhaseProtocol, supervise.NoResult+r.LastWords())
+		return r.stopped(task.PhaseProtocol, supervise.NoResult+r.LastOutput())
 	case res.malformed:
 		return supervise.Failed(task.PhaseProtocol, "Its result is malformed")
 	case *res.IsError || res.Subtype != "success":
 		return r.broken(res)
 	case e.Code != 0:
-		return r.stopped(task.PhaseError, fmt.Sprintf("It ended with exit code %d after its result", e.Code)+r.LastWords())
+		return r.stopped(task.PhaseError, fmt.Sprintf("It ended with exit code %d after its result", e.Code)+r.LastOutput())
 	}
 	summary := strings.TrimSpace(r.Clean(res.Result))
 	if summary == "" {

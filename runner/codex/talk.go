@@ -157,7 +157,7 @@ func (t *talk) Verdict(e supervise.Exit) supervise.Outcome {
 	case e.Code != 0:
 		return *t.Abnormal(e)
 	case !t.over:
-		return supervise.Failed(task.PhaseProtocol, "It ended without saying that its turn is complete"+t.LastWords())
+		return supervise.Failed(task.PhaseProtocol, "It ended without saying that its turn is complete"+t.LastOutput())
 	case strings.TrimSpace(t.last) == "":
 		return supervise.Failed(task.PhaseError, supervise.NoResult)
 	}

@@ -94,7 +94,7 @@ func NewBroker(listener int, folders []string) *Broker {
 	b := &Broker{listener: listener}
 	for _, folder := range folders {
 		if fd, err := unix.Open(folder, unix.O_PATH|unix.O_CLOEXEC, 0); err == nil {
-			if name, err := nameOf(fd); err == nil {
+			if name, err := fdPath(fd); err == nil {
 				b.folders = append(b.folders, name)
 			}
 			_ = unix.Close(fd)
@@ -103,8 +103,8 @@ func NewBroker(listener int, folders []string) *Broker {
 	return b
 }
 
-// nameOf is the path of an open file, as the kernel names it.
-func nameOf(fd int) (string, error) { return os.Readlink("/proc/self/fd/" + strconv.Itoa(fd)) }
+// fdPath returns the path of an open file, as the kernel names it.
+func fdPath(fd int) (string, error) { return os.Readlink("/proc/self/fd/" + strconv.Itoa(fd)) }
 
 // Serve answers until no filtered program is left, or the listener fails.
 func (b *Broker) Serve() {
@@ -158,7 +158,7 @@ func (b *Broker) change(n *notification) unix.Errno {
 		}
 		var st unix.Stat_t
 		if err := unix.Fstat(fd, &st); err != nil {
-			return errnoOf(err)
+			return toErrno(err)
 		}
 		if !b.inside(fd) || os.Geteuid() == 0 && st.Uid != 0 && (a.mode >= 0 || times != nil) {
 			return unix.EPERM // root's programs do not have root's rights over files of others
@@ -174,7 +174,7 @@ func (b *Broker) change(n *notification) unix.Errno {
 // inside reports whether an open file lies below one of the folders. A program
 // can move nothing into them from outside, so its name says it.
 func (b *Broker) inside(fd int) bool {
-	name, err := nameOf(fd)
+	name, err := fdPath(fd)
 	if err != nil {
 		return false
 	}
@@ -199,14 +199,14 @@ func setMode(fd int, mode, was uint32) unix.Errno {
 	if was&unix.S_IFMT == unix.S_IFLNK {
 		return unix.EOPNOTSUPP
 	}
-	return errnoOf(unix.Chmod("/proc/self/fd/"+strconv.Itoa(fd), mode))
+	return toErrno(unix.Chmod("/proc/self/fd/"+strconv.Itoa(fd), mode))
 }
 
 func setTimes(fd int, times []unix.Timespec) unix.Errno {
 	if times == nil {
 		times = []unix.Timespec{{Nsec: unix.UTIME_NOW}, {Nsec: unix.UTIME_NOW}}
 	}
-	return errnoOf(unix.UtimesNanoAt(fd, "", times, unix.AT_EMPTY_PATH))
+	return toErrno(unix.UtimesNanoAt(fd, "", times, unix.AT_EMPTY_PATH))
 }
 
 // readTimes reads the times that a call gives; nil: now.
@@ -273,7 +273,7 @@ func (a attribute) open(n *notification) (int, unix.Errno) {
 	}
 	at, err := unix.Open(dir, unix.O_PATH|unix.O_CLOEXEC|unix.O_DIRECTORY, 0)
 	if err != nil {
-		return -1, errnoOf(err)
+		return -1, toErrno(err)
 	}
 	defer func() { _ = unix.Close(at) }()
 	return opened(unix.Openat(at, name, how, 0))
@@ -290,9 +290,9 @@ func ofProgram(name, proc string) string {
 }
 
 // opened returns a bad descriptor as EBADF, which the file below /proc is not.
-func opened(fd int, err error) (int, unix.Errno) { return fd, errnoOf(err) }
+func opened(fd int, err error) (int, unix.Errno) { return fd, toErrno(err) }
 
-func errnoOf(err error) unix.Errno {
+func toErrno(err error) unix.Errno {
 	if err == nil {
 		return 0
 	}
@@ -327,7 +327,7 @@ func readMemory(pid uint32, at uint64, size int) ([]byte, unix.Errno) {
 		[]unix.RemoteIovec{{Base: uintptr(at), Len: size}}, 0)
 	switch {
 	case err != nil:
-		return nil, errnoOf(err)
+		return nil, toErrno(err)
 	case n != size:
 		return nil, unix.EFAULT
 	}

@@ -60,21 +60,21 @@ func readChange(head, path string) Change {
 	return c
 }
 
-// modeWords says what Git's modes are.
-var modeWords = map[string]string{"100644": "file", "100755": "executable", "120000": "symbolic link", "160000": "submodule"}
+// modeNames says what Git's modes are.
+var modeNames = map[string]string{"100644": "file", "100755": "executable", "120000": "symbolic link", "160000": "submodule"}
 
 // Note says what the lines of the change do not: what it is, when it is no plain
 // file, or becomes.
 func (c Change) Note() string {
 	switch {
 	case c.Kind == task.FileAdded && c.IsMode != "100644":
-		return modeWords[c.IsMode]
+		return modeNames[c.IsMode]
 	case c.Kind == task.FileDeleted && c.WasMode != "100644" && c.WasMode != "100755":
-		return modeWords[c.WasMode]
+		return modeNames[c.WasMode]
 	case c.Kind == task.FileModified && c.IsMode != c.WasMode:
-		return modeWords[c.WasMode] + " → " + modeWords[c.IsMode]
+		return modeNames[c.WasMode] + " → " + modeNames[c.IsMode]
 	case c.Kind == task.FileModified && c.IsMode == "120000":
-		return modeWords[c.IsMode]
+		return modeNames[c.IsMode]
 	}
 	return ""
 }

@@ -133,7 +133,7 @@ func (g Git) Stream(ctx context.Context, in io.Reader, read func(io.Reader) erro
 	case within.Err() != nil:
 		return &Error{args[0], fmt.Sprintf("it took longer than %d s", int(callTime.Seconds()))}
 	case err != nil:
-		return &Error{args[0], lastWords(said.String(), err)}
+		return &Error{args[0], errorText(said.String(), err)}
 	}
 	return nil
 }
@@ -149,8 +149,8 @@ func (g Git) Run(ctx context.Context, in io.Reader, args ...string) (string, err
 	return strings.TrimSuffix(string(b), "\n"), err
 }
 
-// lastWords is what Git complained of, on one line.
-func lastWords(said string, err error) string {
+// errorText returns what Git complained of, on one line.
+func errorText(said string, err error) string {
 	var list []string
 	for line := range strings.Lines(said) {
 		line = strings.TrimSpace(line)

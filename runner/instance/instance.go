@@ -36,7 +36,7 @@ var suffixes = []string{"", "-wal", "-shm", "-journal", ".lock"}
 // key identifies a file.
 type key struct{ device, inode uint64 }
 
-func keyOf(info fs.FileInfo) (key, bool) {
+func fileKey(info fs.FileInfo) (key, bool) {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
 		return key{}, false
@@ -84,14 +84,14 @@ func protected() []*folder {
 
 // Holds reports whether a file or folder is one of an instance.
 func Holds(info fs.FileInfo) bool {
-	k, ok := keyOf(info)
+	k, ok := fileKey(info)
 	return ok && slices.ContainsFunc(protected(), func(f *folder) bool { return f.holds(k) })
 }
 
 func (f *folder) holds(k key) bool {
 	for _, suffix := range suffixes {
 		if info, err := os.Lstat(f.database + suffix); err == nil {
-			if own, ok := keyOf(info); ok && own == k {
+			if own, ok := fileKey(info); ok && own == k {
 				return true
 			}
 		}
@@ -119,7 +119,7 @@ func list(dir string) map[key]bool {
 			return fs.SkipAll
 		}
 		if info, err := e.Info(); err == nil {
-			if k, ok := keyOf(info); ok {
+			if k, ok := fileKey(info); ok {
 				files[k] = true
 			}
 		}

@@ -191,7 +191,7 @@ func (rs *Repositories) proveMerge(ctx context.Context, r *repo, o task.MergeOrd
 	defer f.remove(ctx)
 	// A compiler begins with what former merges built: a small Go module takes
 	// 1 s then, not 40 s.
-	f.home = filepath.Join(rs.o.Runs, homePrefix+nameOf(r.Common))
+	f.home = filepath.Join(rs.o.Runs, homePrefix+storeName(r.Common))
 	for _, command := range o.Setup {
 		out := rs.o.Check.Run(ctx, check.Command{
 			Run: command, Folder: f.work(), Home: f.home, Network: true, Timeout: task.MaxCheckTime, Task: o.TaskID,

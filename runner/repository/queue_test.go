@@ -43,7 +43,7 @@ func TestAMergeThatCouldNotBePushedIsPushedLater(t *testing.T) {
 		}
 		now, err := y.Service.Task(ctx, maya, tk.ID)
 		ok(t, err)
-		queue, _, err := y.Service.MergesOf(ctx, maya, "", 0, 5)
+		queue, _, err := y.Service.ProjectMerges(ctx, maya, "", 0, 5)
 		ok(t, err)
 		reason := ""
 		for _, m := range queue {

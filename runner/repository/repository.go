@@ -105,15 +105,16 @@ func failed(ctx context.Context, path, what string, err error) error {
 	return task.Errorf(task.Conflict, task.CodeRepository, "%s failed in the repository %s: %s", what, path, git.Reason(err))
 }
 
-// nameOf is the name of what is kept for a repository, by its folder of objects.
-func nameOf(common string) string {
+// storeName returns the name of what is kept for a repository, by its folder of
+// objects.
+func storeName(common string) string {
 	sum := sha256.Sum256([]byte(common))
 	return hex.EncodeToString(sum[:8])
 }
 
 // private returns our own repository over the objects of another.
 func (rs *Repositories) private(ctx context.Context, r *git.Repository) (git.Private, error) {
-	name := nameOf(r.Common)
+	name := storeName(r.Common)
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	if rs.scratch == nil {

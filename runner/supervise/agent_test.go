@@ -113,7 +113,7 @@ func init() {
 // it as a zombie, and tells so from another.
 func loseHead() {
 	go func() {
-		for !strings.Contains(statOf(os.Getpid()), ") Z ") {
+		for !strings.Contains(readStat(os.Getpid()), ") Z ") {
 			time.Sleep(time.Millisecond)
 		}
 		fmt.Println("headless")
@@ -123,7 +123,7 @@ func loseHead() {
 	_, _, _ = syscall.Syscall(syscall.SYS_EXIT, 0, 0, 0)
 }
 
-func statOf(pid int) string {
+func readStat(pid int) string {
 	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return string(b)
 }

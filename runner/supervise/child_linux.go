@@ -121,7 +121,7 @@ func shimCommand(custom []string) (path string, args []string) {
 func (c *child) begin() (err error) {
 	var first report
 	lines := json.NewDecoder(io.LimitReader(c.status, 64<<10))
-	c.process, err = processOf(c.cmd.Process.Pid)
+	c.process, err = processFromPID(c.cmd.Process.Pid)
 	if err == nil {
 		_ = c.status.SetReadDeadline(time.Now().Add(shimStart))
 		err = lines.Decode(&first)

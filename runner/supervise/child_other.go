@@ -102,5 +102,5 @@ func Adopt() error { return nil }
 // KillOrphan is for Linux; elsewhere it finds nothing.
 func KillOrphan(context.Context, Process, task.ID) (killed int, err error) { return 0, nil }
 
-// ProcessesOf is for Linux; elsewhere it finds nothing.
-func ProcessesOf(string) []int { return nil }
+// InstanceProcesses finds nothing: it is supported only on Linux.
+func InstanceProcesses(string) []int { return nil }

@@ -65,7 +65,7 @@ func (c Confinement) Rules(spec Spec, configured map[string]string) *confine.Rul
 		return nil
 	}
 	var list, readable []string
-	work := workOf(spec)
+	work := workDir(spec)
 	if spec.Plan.ReadOnly {
 		readable = append(readable, work)
 	} else {

@@ -3,8 +3,8 @@ package supervise
 // What the tests outside of the package look at.
 var (
 	CurrentInstance = currentInstance
-	ProcessOf       = processOf
-	TreeOf          = treeOf
+	ProcessFromPID  = processFromPID
+	ProcessTree     = processTree
 )
 
 const (

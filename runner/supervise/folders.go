@@ -70,8 +70,8 @@ func freshHome(ctx context.Context, spec Spec) error {
 	return nil
 }
 
-// workOf is the working folder of a run.
-func workOf(spec Spec) string {
+// workDir returns the working folder of a run.
+func workDir(spec Spec) string {
 	if spec.Plan.Workspace != "" {
 		return spec.Plan.Workspace
 	}

@@ -23,10 +23,10 @@ const killPatience = 20 * time.Second
 // ctx ended while some were still alive.
 func KillOrphan(ctx context.Context, p Process, runID task.ID) (killed int, err error) {
 	all := func() []tree.Proc {
-		return append(treeOf(p), processesOfRun(runID, cmp.Or(p.Instance, currentInstance()))...)
+		return append(processTree(p), processesOfRun(runID, cmp.Or(p.Instance, currentInstance()))...)
 	}
 	// The shim goes last: while it is there all others stay below it.
-	if root, ok := rootOf(p); ok {
+	if root, ok := findProcess(p); ok {
 		root.Signal(unix.SIGSTOP)
 		defer root.Signal(unix.SIGCONT) // should it be left after all
 	}
@@ -46,9 +46,9 @@ func KillOrphan(ctx context.Context, p Process, runID task.ID) (killed int, err 
 // than by a Runner, may be taken for such a one. Error: the kernel refuses.
 func Adopt() error { return tree.Adopt() }
 
-// treeOf lists p and what is below it, if p is still the process it was.
-func treeOf(p Process) []tree.Proc {
-	root, ok := rootOf(p)
+// processTree lists p and what is below it, if p is still the process it was.
+func processTree(p Process) []tree.Proc {
+	root, ok := findProcess(p)
 	if !ok {
 		return nil
 	}
@@ -59,8 +59,8 @@ func treeOf(p Process) []tree.Proc {
 	return list
 }
 
-// rootOf is p, if it is still the process it was.
-func rootOf(p Process) (tree.Proc, bool) {
+// findProcess returns p, and whether it is still the process it was.
+func findProcess(p Process) (tree.Proc, bool) {
 	if p.PID <= 1 || p.Start == "" || p.BootID == "" || p.BootID != tree.BootID() {
 		return tree.Proc{}, false
 	}
@@ -81,16 +81,16 @@ func processesOfRun(runID task.ID, instance string) []tree.Proc {
 	return tree.Marked(envRunID+"="+runID.String(), envInstanceID+"="+instance)
 }
 
-// ProcessesOf lists the ids of the living processes of an instance.
-func ProcessesOf(instance string) (pids []int) {
+// InstanceProcesses lists the ids of the living processes of an instance.
+func InstanceProcesses(instance string) (pids []int) {
 	for _, p := range tree.Marked(envInstanceID + "=" + instance) {
 		pids = append(pids, p.PID)
 	}
 	return pids
 }
 
-// processOf names a child that has not been waited for.
-func processOf(pid int) (Process, error) {
+// processFromPID identifies a child that has not been waited for.
+func processFromPID(pid int) (Process, error) {
 	p, ok := tree.Read(pid)
 	if !ok {
 		return Process{}, fmt.Errorf("/proc/%d/stat cannot be read", pid)

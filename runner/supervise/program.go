@@ -231,9 +231,9 @@ func (r *Run) Abnormal(e Exit) *Outcome {
 	case e.Lost:
 		out = Failed(task.PhaseCrash, "Its supervising process was killed")
 	case e.Signal != 0:
-		out = Failed(task.PhaseCrash, fmt.Sprintf("It was killed by signal %d (%v)", e.Signal, syscall.Signal(e.Signal))+r.LastWords())
+		out = Failed(task.PhaseCrash, fmt.Sprintf("It was killed by signal %d (%v)", e.Signal, syscall.Signal(e.Signal))+r.LastOutput())
 	case e.Code != 0:
-		out = Failed(task.PhaseError, fmt.Sprintf("It ended with exit code %d", e.Code)+r.LastWords())
+		out = Failed(task.PhaseError, fmt.Sprintf("It ended with exit code %d", e.Code)+r.LastOutput())
 	default:
 		return nil
 	}

@@ -53,7 +53,7 @@ func (r *Run) Judge(res *Result) Outcome {
 	case res.Failed() && res.Summary != "":
 		return Failed(task.PhaseError, res.Summary)
 	case res.Failed():
-		return Failed(task.PhaseError, "It said that it failed, without a reason"+r.LastWords())
+		return Failed(task.PhaseError, "It said that it failed, without a reason"+r.LastOutput())
 	}
 	out := Completed(r.Said())
 	claimed := false

@@ -47,7 +47,7 @@ type Run struct {
 func NewRun(spec Spec, sink Sink) *Run {
 	red := NewRedactor(spec)
 	r := &Run{
-		Spec: spec, Work: workOf(spec), sink: sink, out: emitter{sink: sink, dir: spec.Dir}, red: red,
+		Spec: spec, Work: workDir(spec), sink: sink, out: emitter{sink: sink, dir: spec.Dir}, red: red,
 		said: Tail{Limit: 4 * task.MaxSummaryRun}, errorTail: Tail{Limit: 4 * task.MaxReason},
 		clock: newClock(time.Now()), ctx: context.Background(), asked: make(chan struct{}),
 	}

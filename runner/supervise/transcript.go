@@ -207,9 +207,9 @@ func (r *Run) Said() string { return r.said.Last(task.MaxSummaryRun) }
 // Stderr is the end of what the program wrote there, at most 1,500 characters.
 func (r *Run) Stderr() string { return r.errorTail.Last(reasonTail) }
 
-// LastWords quotes the end of stderr, or of the text when stderr is empty, for
-// the end of a reason: ": words", or "".
-func (r *Run) LastWords() string {
+// LastOutput returns the end of stderr, or of the text when stderr is empty, as
+// the end of a reason: ": text", or "".
+func (r *Run) LastOutput() string {
 	words := r.Stderr()
 	if words == "" {
 		words = r.said.Last(reasonTail)

@@ -274,7 +274,7 @@ func TestKillOrphan(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait() })
-		p, err := supervise.ProcessOf(c.Process.Pid)
+		p, err := supervise.ProcessFromPID(c.Process.Pid)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -333,13 +333,13 @@ func TestStartedNamesTheProcess(t *testing.T) {
 	var at time.Time
 	r := &runnertest.Recorder{OnStart: func(p supervise.Process) error {
 		at = time.Now()
-		if len(supervise.TreeOf(p)) == 0 {
+		if len(supervise.ProcessTree(p)) == 0 {
 			t.Errorf("%+v is not a process", p)
 		}
 		return nil
 	}}
 	runnertest.RunWith(t, t.Context(), sh("cat >/dev/null; echo done; sleep 0.2"), runnertest.NewSpec(t), r)
-	if at.IsZero() || supervise.TreeOf(r.Process()) != nil {
-		t.Errorf("started at %v, left %v", at, supervise.TreeOf(r.Process()))
+	if at.IsZero() || supervise.ProcessTree(r.Process()) != nil {
+		t.Errorf("started at %v, left %v", at, supervise.ProcessTree(r.Process()))
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// ThreadsOf counts the threads that an account has on this machine.
-func ThreadsOf(uid int) (n int) {
+// CountThreads counts the threads that an account has on this machine.
+func CountThreads(uid int) (n int) {
 	for _, pid := range pids() {
 		b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
 		if err != nil {

@@ -61,7 +61,7 @@ func (c *comparison) file(name string, was entry, before bool, is entry, now boo
 	case before:
 		c.list.Add(name, task.FileDeleted, c.old(was), textdiff.Side{Known: true}, special(was.mode))
 	default:
-		c.list.Add(name, task.FileAdded, textdiff.Side{Known: true}, c.new(name, is), kindOf(is.mode))
+		c.list.Add(name, task.FileAdded, textdiff.Side{Known: true}, c.new(name, is), fileKind(is.mode))
 	}
 }
 
@@ -71,7 +71,7 @@ func (c *comparison) modified(name string, was, is entry) {
 		return
 	}
 	now := c.new(name, is)
-	if was.mode == is.mode && now.Known && was.known && sumOf(now.Text) == was.sum {
+	if was.mode == is.mode && now.Known && was.known && contentSum(now.Text) == was.sum {
 		return // touched, or written as it was
 	}
 	if was.mode == is.mode && special(is.mode) != "" && is.mode&fs.ModeSymlink == 0 {
@@ -149,8 +149,8 @@ func note(was, is entry) string {
 	return to
 }
 
-// kindOf says what a new file is, when that is worth a word.
-func kindOf(m fs.FileMode) string {
+// fileKind returns what a new file is, "" for a plain one.
+func fileKind(m fs.FileMode) string {
 	if m.IsRegular() && m&0o111 != 0 {
 		return "executable"
 	}

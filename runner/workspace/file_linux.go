@@ -5,9 +5,9 @@ import (
 	"syscall"
 )
 
-// identityOf returns the identity of a file and when it was last touched: unlike
+// fileIdentity returns the identity of a file and when it was last touched: unlike
 // the time of its contents, that of its attributes cannot be set back.
-func identityOf(info fs.FileInfo) (device, inode uint64, touched int64) {
+func fileIdentity(info fs.FileInfo) (device, inode uint64, touched int64) {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
 		return 0, 0, 0

@@ -4,5 +4,6 @@ package workspace
 
 import "io/fs"
 
-// identityOf knows nothing here: what changed is seen by size and time alone.
-func identityOf(fs.FileInfo) (device, inode uint64, touched int64) { return 0, 0, 0 }
+// fileIdentity returns nothing here: what changed is seen only by size and
+// time.
+func fileIdentity(fs.FileInfo) (device, inode uint64, touched int64) { return 0, 0, 0 }

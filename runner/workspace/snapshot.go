@@ -63,7 +63,7 @@ func take(ctx context.Context, folder, dir string) *snapshot {
 			return
 		}
 		budget -= int64(len(b))
-		e.sum, e.known = sumOf(b), true
+		e.sum, e.known = contentSum(b), true
 		e.size = int64(len(b)) // what was read is what counts
 		if e.binary = bytes.IndexByte(b, 0) >= 0; !e.binary {
 			e.at = s.keep(b)
@@ -71,7 +71,7 @@ func take(ctx context.Context, folder, dir string) *snapshot {
 	})
 }
 
-func sumOf(b []byte) (sum [8]byte) {
+func contentSum(b []byte) (sum [8]byte) {
 	whole := sha256.Sum256(b)
 	copy(sum[:], whole[:])
 	return sum
@@ -81,7 +81,7 @@ func (s *snapshot) fill(ctx context.Context, folder string, more func(*os.Root, 
 	s.files = map[string]entry{}
 	deep, err := walk(ctx, folder, func(root *os.Root, name, path string, info fs.FileInfo) {
 		e := entry{mode: info.Mode(), size: info.Size(), modified: info.ModTime().UnixNano(), at: -1}
-		_, e.inode, e.touched = identityOf(info)
+		_, e.inode, e.touched = fileIdentity(info)
 		more(root, name, &e)
 		s.files[path] = e
 	})

@@ -264,7 +264,7 @@ func (t *tree) names(admin string) bool {
 // at reports whether a folder of the repository is about the path of this worktree,
 // or is one that had to give way there.
 func (t *tree) at(admin string) bool {
-	path := worktreeOf(admin)
+	path := worktreePath(admin)
 	return path == t.work() || path == t.elsewhere(admin)
 }
 
@@ -273,8 +273,8 @@ func (t *tree) elsewhere(admin string) string {
 	return filepath.Join(t.dir, "elsewhere", filepath.Base(admin))
 }
 
-// worktreeOf is the path of the worktree that a folder of the repository is about.
-func worktreeOf(admin string) string {
+// worktreePath returns the path of the worktree that a folder of the repository is about.
+func worktreePath(admin string) string {
 	b, err := readIn(admin, "gitdir")
 	if err != nil {
 		return ""
@@ -308,7 +308,7 @@ func (t *tree) makeOwner() error {
 // path, Git removes one.
 func (t *tree) displace() error {
 	for _, admin := range t.admins() {
-		if worktreeOf(admin) == t.work() && !t.names(admin) {
+		if worktreePath(admin) == t.work() && !t.names(admin) {
 			if err := t.call(admin, t.elsewhere(admin)); err != nil {
 				return err
 			}

@@ -38,7 +38,7 @@ func (t *tree) changes(ctx context.Context, l *textdiff.List, commit string) err
 // Salvage keeps what a run left in its worktree whose server ended under it,
 // and returns what that is; nil when there is nothing of it.
 func Salvage(ctx context.Context, o Options) *task.Work {
-	path, ok := task.WorktreeOf(o.Workspace)
+	path, ok := task.ParseWorktree(o.Workspace)
 	if !ok {
 		return nil
 	}

@@ -116,7 +116,7 @@ const takenName = "taskyard-taken"
 func (t *tree) take(ctx context.Context, folder string) (took bool, err error) {
 	for _, admin := range t.admins() {
 		owner, err := readIn(admin, ownerName)
-		if err != nil || string(owner) == t.owner() || worktreeOf(admin) != folder {
+		if err != nil || string(owner) == t.owner() || worktreePath(admin) != folder {
 			continue // of this server, of a person, or elsewhere
 		}
 		if err := WriteIn(admin, takenName, nil, 0o600); err != nil {

@@ -62,7 +62,7 @@ func Open(ctx context.Context, o Options) (*Space, error) {
 			return nil, &UnusableError{"workspace: " + err.Error()}
 		}
 	}
-	if repository, ok := task.WorktreeOf(o.Workspace); ok {
+	if repository, ok := task.ParseWorktree(o.Workspace); ok {
 		t, err := openTree(ctx, o, repository)
 		if err != nil {
 			return nil, err
@@ -94,7 +94,7 @@ func Open(ctx context.Context, o Options) (*Space, error) {
 // folder: its files would be those of the run. A worktree lies elsewhere than
 // its repository, which therefore may contain the data folder.
 func CheckApart(workspace, data string) error {
-	path, tree := task.WorktreeOf(workspace)
+	path, tree := task.ParseWorktree(workspace)
 	switch {
 	case path == "" || !filepath.IsAbs(path):
 		return nil // see task.CheckWorkspace

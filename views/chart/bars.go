@@ -26,7 +26,7 @@ type Row struct {
 // Data is a picture of numbers over time, the oldest first.
 type Data struct {
 	Title  string
-	Words  string // what it shows, as a sentence
+	Label  string // what it shows, as a sentence
 	Head   string // of the column of moments: "Day"
 	Series []Series
 	Rows   []Row
@@ -118,7 +118,7 @@ func (c *Data) grid() string {
 }
 
 // bar is one rectangle; Link is "" where there is none.
-type bar struct{ X, Y, W, H, Class, Link, Words string }
+type bar struct{ X, Y, W, H, Class, Link, Label string }
 
 // bars are the rectangles of one row; a number above 0 is never invisible.
 func (c *Data) bars(row int) (list []bar) {
@@ -137,7 +137,7 @@ func (c *Data) bars(row int) (list []bar) {
 			continue
 		}
 		h := max(v/top*(chartHeight-4), 1.5)
-		b := bar{W: coord(width), H: coord(h), Class: c.Series[i].Class, Words: r.Name + ": " + c.cell(r, i) + " " + c.Series[i].Name}
+		b := bar{W: coord(width), H: coord(h), Class: c.Series[i].Class, Label: r.Name + ": " + c.cell(r, i) + " " + c.Series[i].Name}
 		if c.Beside {
 			b.X, b.Y = coord(left+float64(i)*width), coord(chartHeight-h)
 		} else {
@@ -156,7 +156,7 @@ func (c *Data) bars(row int) (list []bar) {
 func (c *Data) back(row int) bar {
 	return bar{
 		X: strconv.Itoa(row * chartStep), Y: "0", W: strconv.Itoa(chartStep), H: strconv.Itoa(chartHeight),
-		Link: c.Rows[row].Link, Words: c.Rows[row].Name + ": all",
+		Link: c.Rows[row].Link, Label: c.Rows[row].Name + ": all",
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 
 // Spark is a small picture of a row of numbers, the oldest first.
 type Spark struct {
-	Words  string // what it shows, as a sentence
+	Label  string // what it shows, as a sentence
 	Values []float64
 	Line   bool   // a line with its area; else bars
 	Fill   string // class of the bars; "" for the accent

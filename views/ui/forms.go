@@ -11,8 +11,8 @@ import (
 // FieldErrors says by field name what is wrong; the key "" is for the whole form.
 type FieldErrors map[string]string
 
-// ErrorsOf turns an error that a caller may read into FieldErrors.
-func ErrorsOf(err *task.Error) FieldErrors {
+// FieldErrorsFrom turns an error that a caller may read into FieldErrors.
+func FieldErrorsFrom(err *task.Error) FieldErrors {
 	fe := FieldErrors{}
 	if err == nil {
 		return fe

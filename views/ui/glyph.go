@@ -35,8 +35,8 @@ func (g Glyph) Label() string { return glyphs[g].label }
 
 func (g Glyph) class() string { return "glyph " + glyphs[g].class }
 
-// GlyphOf returns the state of a task as it is drawn.
-func GlyphOf(t *task.Task) Glyph {
+// GlyphFromTask returns the state of a task as it is drawn.
+func GlyphFromTask(t *task.Task) Glyph {
 	switch t.Status {
 	case task.Done:
 		return GlyphDone

@@ -68,10 +68,10 @@ func failure(status int, words, message string) *Error {
 	if r := []rune(message); len(r) > maxMessage {
 		message = string(r[:maxMessage-1]) + "…"
 	}
-	return &Error{Kind: kindOf(status, strings.ToLower(words), strings.ToLower(message)), Status: status, Message: message}
+	return &Error{Kind: errorKind(status, strings.ToLower(words), strings.ToLower(message)), Status: status, Message: message}
 }
 
-func kindOf(status int, words, message string) Kind {
+func errorKind(status int, words, message string) Kind {
 	switch {
 	case holds(words, "context_length", "context_window") || status/100 == 4 && tooLong(message) || status == http.StatusRequestEntityTooLarge:
 		return KindContext

@@ -101,7 +101,7 @@ func replaceOnce(name, content, old, updated string) (changed string, line int, 
 		return "", 0, fmt.Errorf("old_text: not found in %s: copy it exactly, with its spaces and tabs, without the line numbers", name)
 	case n > 1 || strings.Contains(content[strings.Index(content, old)+1:], old):
 		return "", 0, fmt.Errorf("old_text: found more than once in %s (lines %s): include more of the lines around it",
-			name, placesOf(content, old))
+			name, matchLines(content, old))
 	}
 	at := strings.Index(content, old)
 	changed = content[:at] + updated + content[at+len(old):]
@@ -111,8 +111,8 @@ func replaceOnce(name, content, old, updated string) (changed string, line int, 
 	return changed, 1 + strings.Count(content[:at], "\n"), nil
 }
 
-// placesOf lists the lines on which old begins, at most five.
-func placesOf(content, old string) string {
+// matchLines lists the lines on which old begins, at most five.
+func matchLines(content, old string) string {
 	var lines []string
 	for from := 0; ; {
 		at := strings.Index(content[from:], old)
@@ -137,7 +137,7 @@ func (b *Box) exchange(dir *os.Root, name, content string, was fs.FileInfo) erro
 	}
 	_ = f.Chmod(was.Mode().Perm()) // the umask took some
 	err = write(f, content)
-	if now, statErr := dir.Lstat(base); err == nil && (statErr != nil || identityOf(now) != identityOf(was)) {
+	if now, statErr := dir.Lstat(base); err == nil && (statErr != nil || fileIdentity(now) != fileIdentity(was)) {
 		err = fmt.Errorf("%s was changed meanwhile: read it again, then edit it", name)
 	} else if err == nil {
 		err = dir.Rename(temp, base)

@@ -90,6 +90,6 @@ func limit(j job) error {
 		FileSize: maxFileSize, Data: maxMemory, OpenFiles: maxOpenFiles,
 		// It counts all threads of the account; root has no such limit, for
 		// whom the keeper counts.
-		Threads: uint64(tree.ThreadsOf(os.Getuid()) + j.Processes),
+		Threads: uint64(tree.CountThreads(os.Getuid()) + j.Processes),
 	}.Set()
 }

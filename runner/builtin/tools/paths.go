@@ -102,7 +102,7 @@ func (b *Box) open(dir *os.Root, base, name string, follow bool, refuse func(str
 
 // refuseFile returns why a file is not to be touched, or nil.
 func (b *Box) refuseFile(name string, info fs.FileInfo) error {
-	id := identityOf(info)
+	id := fileIdentity(info)
 	switch {
 	case info.IsDir():
 		return fmt.Errorf("%s is a folder: use list", name)
@@ -127,7 +127,7 @@ func (b *Box) refuseDir(name string, info fs.FileInfo) error {
 	switch {
 	case !info.IsDir():
 		return fmt.Errorf("%s is no folder", name)
-	case identityOf(info).device != b.device:
+	case fileIdentity(info).device != b.device:
 		return fmt.Errorf("%s is on a different file system from the workspace: it is refused", name)
 	case instance.Holds(info):
 		return explain(name, instance.ErrProtected)

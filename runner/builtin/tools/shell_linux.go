@@ -266,7 +266,7 @@ func mark(dir string) (nanoseconds int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	return identityOf(info).changed, os.Remove(name)
+	return fileIdentity(info).changed, os.Remove(name)
 }
 
 // changedTime bounds the look for changed files after a command.
@@ -280,7 +280,7 @@ func (b *Box) changedSince(nanoseconds int64) []string {
 	ctx, cancel := context.WithTimeout(context.Background(), changedTime)
 	defer cancel()
 	_, _ = b.walk(ctx, ".", func(name string, e fs.DirEntry) error {
-		if info, err := b.root.Lstat(name); err == nil && identityOf(info).changed >= nanoseconds {
+		if info, err := b.root.Lstat(name); err == nil && fileIdentity(info).changed >= nanoseconds {
 			names = append(names, name)
 		}
 		if len(names) >= maxChanged {

@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-func identityOf(info fs.FileInfo) identity {
+func fileIdentity(info fs.FileInfo) identity {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
 		return identity{}

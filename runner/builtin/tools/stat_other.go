@@ -6,8 +6,8 @@ import (
 	"io/fs"
 )
 
-// identityOf knows no more than the time: links and devices are counted on
+// fileIdentity knows no more than the time: links and devices are counted on
 // Linux only, where agents run for real.
-func identityOf(info fs.FileInfo) identity {
+func fileIdentity(info fs.FileInfo) identity {
 	return identity{changed: info.ModTime().UnixNano()}
 }

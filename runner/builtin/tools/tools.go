@@ -93,7 +93,7 @@ func Open(o Options) (*Box, error) {
 		_ = root.Close()
 		return nil, fmt.Errorf("workspace: %w", err)
 	}
-	b.device = identityOf(info).device
+	b.device = fileIdentity(info).device
 	if resolved, err := filepath.EvalSymlinks(o.Root); err == nil && resolved != b.places[0] {
 		b.places = append(b.places, resolved)
 	}

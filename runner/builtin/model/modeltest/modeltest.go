@@ -145,7 +145,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case path == "/models" && r.Method == http.MethodGet:
 		writeJSON(w, http.StatusOK, s.models(r.URL.Query().Has("client_version")))
 	case strings.HasPrefix(path, "/models/") && r.Method == http.MethodGet:
-		writeJSON(w, http.StatusOK, modelOf(strings.TrimPrefix(path, "/models/")))
+		writeJSON(w, http.StatusOK, modelObject(strings.TrimPrefix(path, "/models/")))
 	case path == "/" && (r.Method == http.MethodHead || r.Method == http.MethodGet):
 		w.WriteHeader(http.StatusOK)
 	default:
@@ -182,7 +182,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, req Request, ste
 		refuse(w, req.API, step)
 		return
 	}
-	reply := replyOf(step, req, id)
+	reply := newReply(step, req, id)
 	if !req.Stream {
 		writeJSON(w, http.StatusOK, formats[req.API].whole(reply))
 		return
@@ -213,7 +213,7 @@ var formats = map[string]format{
 func (s *Server) models(codex bool) object {
 	list := []object{}
 	for _, m := range s.Models {
-		list = append(list, modelOf(m))
+		list = append(list, modelObject(m))
 	}
 	o := object{"object": "list", "data": list, "has_more": false}
 	if n := len(s.Models); n > 0 {
@@ -225,8 +225,8 @@ func (s *Server) models(codex bool) object {
 	return o
 }
 
-// modelOf describes a model in the words of both companies.
-func modelOf(id string) object {
+// modelObject returns a model with the fields of both companies.
+func modelObject(id string) object {
 	return object{
 		"id": id, "type": "model", "display_name": id, "created_at": "2025-01-01T00:00:00Z",
 		"object": "model", "created": 1735689600, "owned_by": "modeltest",
@@ -236,7 +236,7 @@ func modelOf(id string) object {
 func refuse(w http.ResponseWriter, api string, step Step) {
 	kind, message := step.Kind, step.Message
 	if kind == "" {
-		kind = kindOf(api, step.Status)
+		kind = errorType(api, step.Status)
 	}
 	if message == "" {
 		message = "refused by the script"
@@ -255,7 +255,7 @@ func refuse(w http.ResponseWriter, api string, step Step) {
 	writeJSON(w, step.Status, object{"error": object{"message": message, "type": kind, "param": nil, "code": kind}})
 }
 
-func kindOf(api string, status int) string {
+func errorType(api string, status int) string {
 	switch {
 	case status == http.StatusUnauthorized && api == Gemini:
 		return "UNAUTHENTICATED"

@@ -16,7 +16,7 @@ type reply struct {
 	usage Usage
 }
 
-func replyOf(step Step, req Request, n int) reply {
+func newReply(step Step, req Request, n int) reply {
 	r := reply{Step: step, id: fmt.Sprintf("test_%d", n), model: req.Model, usage: step.Usage}
 	if r.usage == (Usage{}) {
 		r.usage = Usage{In: 10, Out: 5}

@@ -95,7 +95,7 @@ func read(path string, body []byte) Request {
 	if json.Unmarshal(body, &in) != nil {
 		return r // what is wrong with it shows in Body
 	}
-	r.Model, r.Stream, r.System = in.Model, in.Stream, textOf(in.System)+in.Instructions
+	r.Model, r.Stream, r.System = in.Model, in.Stream, contentText(in.System)+in.Instructions
 	for _, t := range in.Tools {
 		name := t.Name
 		for _, other := range []string{t.Function.Name, t.Type} {
@@ -108,11 +108,11 @@ func read(path string, body []byte) Request {
 	r.NoCalls = strings.Contains(string(in.ToolChoice), `"none"`)
 	list := in.Messages
 	if len(in.Input) > 0 && json.Unmarshal(in.Input, &list) != nil {
-		r.Messages = append(r.Messages, Message{Role: "user", Text: textOf(in.Input)})
+		r.Messages = append(r.Messages, Message{Role: "user", Text: contentText(in.Input)})
 	}
 	for _, m := range list {
 		if r.API == Chat && (m.Role == "system" || m.Role == "developer") {
-			r.System += textOf(m.Content)
+			r.System += contentText(m.Content)
 			continue
 		}
 		r.Messages = append(r.Messages, m.message())
@@ -146,16 +146,16 @@ func (i item) message() Message {
 	case i.Type == "function_call":
 		return Message{Role: "assistant", Calls: []Call{{ID: i.CallID, Name: i.Name, Args: i.Arguments}}}
 	case i.Type == "function_call_output":
-		return Message{Role: "user", Results: []Result{{ID: i.CallID, Text: textOf(i.Output)}}}
+		return Message{Role: "user", Results: []Result{{ID: i.CallID, Text: contentText(i.Output)}}}
 	case i.Role == "tool":
-		return Message{Role: "user", Results: []Result{{ID: i.ToolCall, Text: textOf(i.Content)}}}
+		return Message{Role: "user", Results: []Result{{ID: i.ToolCall, Text: contentText(i.Content)}}}
 	}
 	for _, c := range i.ToolCalls {
 		m.Calls = append(m.Calls, Call{ID: c.ID, Name: c.Function.Name, Args: c.Function.Arguments})
 	}
 	var blocks []item
 	if json.Unmarshal(i.Content, &blocks) != nil {
-		m.Text = textOf(i.Content)
+		m.Text = contentText(i.Content)
 		return m
 	}
 	for _, b := range blocks {
@@ -163,7 +163,7 @@ func (i item) message() Message {
 		case "tool_use":
 			m.Calls = append(m.Calls, Call{ID: b.ID, Name: b.Name, Args: string(b.Input)})
 		case "tool_result":
-			m.Results = append(m.Results, Result{ID: b.ToolUse, Text: textOf(b.Content), IsError: b.IsError})
+			m.Results = append(m.Results, Result{ID: b.ToolUse, Text: contentText(b.Content), IsError: b.IsError})
 		default:
 			m.Text += b.Text
 		}
@@ -171,8 +171,8 @@ func (i item) message() Message {
 	return m
 }
 
-// textOf reads a text, or the texts of a list of blocks.
-func textOf(raw json.RawMessage) string {
+// contentText reads a text, or the texts of a list of blocks.
+func contentText(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {
 		return s

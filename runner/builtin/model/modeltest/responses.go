@@ -58,10 +58,10 @@ func callItem(r reply, i int, args, status string) object {
 }
 
 func wholeResponse(r reply) object {
-	return response(r, responseStatus(r), outputOf(r, r.said()))
+	return response(r, responseStatus(r), outputItems(r, r.said()))
 }
 
-func outputOf(r reply, text string) []object {
+func outputItems(r reply, text string) []object {
 	output := []object{}
 	if text != "" {
 		output = append(output, messageItem(r, text, "completed"))
@@ -122,5 +122,5 @@ func streamResponse(r reply, out *sse) {
 		send("response.output_item.done", object{"output_index": index, "item": callItem(r, i, c.Args, "completed")})
 		index++
 	}
-	send("response."+responseStatus(r), object{"response": response(r, responseStatus(r), outputOf(r, text))})
+	send("response."+responseStatus(r), object{"response": response(r, responseStatus(r), outputItems(r, text))})
 }
