@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"log/slog"
-	"os"
 	"time"
 )
 
@@ -16,7 +15,7 @@ const (
 // copyTold is vacuumInto for the database at path. Nobody is answered meanwhile,
 // which may be minutes, so the log says what is done and how far it is.
 func copyTold(ctx context.Context, db *sql.DB, path, to string, log *slog.Logger) error {
-	size := sizeOf(path)
+	size := fileSize(path)
 	if size < largeCopy {
 		return vacuumInto(ctx, db, to)
 	}
@@ -24,7 +23,7 @@ func copyTold(ctx context.Context, db *sql.DB, path, to string, log *slog.Logger
 	end := func() {}
 	defer func() { end() }()
 	return writeCopy(ctx, to, func(tmp string) error {
-		end = tellOfCopy(log, size, func() int64 { return sizeOf(tmp) })
+		end = tellOfCopy(log, size, func() int64 { return fileSize(tmp) })
 		_, err := db.ExecContext(ctx, "VACUUM INTO ?", tmp)
 		return err
 	})
@@ -48,13 +47,4 @@ func tellOfCopy(log *slog.Logger, size int64, written func() int64) (end func())
 		}
 	}()
 	return func() { close(stop); <-ended }
-}
-
-// sizeOf returns the bytes of a file, 0 where there is none.
-func sizeOf(path string) int64 {
-	fi, err := os.Stat(path)
-	if err != nil {
-		return 0
-	}
-	return fi.Size()
 }

@@ -103,14 +103,14 @@ func checkDelegation(d *task.Delegation) error {
 	if d.Model != "" {
 		p.CheckLine("model", d.Model, maxModel)
 	}
-	if d.Complexity != "" && !oneOf(d.Complexity, task.Complexities) {
+	if d.Complexity != "" && !slices.Contains(task.Complexities, d.Complexity) {
 		p.Add("estimatedComplexity", "must be one of %s", strings.Join(task.Complexities, ", "))
 	}
 	if len(d.Resources) > task.MaxResources {
 		p.Add("resources", "must be at most %d", task.MaxResources)
 	}
 	for _, tool := range d.Tools {
-		if !oneOf(tool, task.KnownTools) {
+		if !slices.Contains(task.KnownTools, tool) {
 			p.Add("tools", "unknown tool %q: known are %s", task.ClipChars(task.CleanText(tool), 40), strings.Join(task.KnownTools, ", "))
 		}
 	}
@@ -127,15 +127,6 @@ func checkWait(p *task.Problems, wait time.Duration) {
 	if wait < 0 || wait > task.MaxWait {
 		p.Add("waitSeconds", "must be 0 to %d", int(task.MaxWait.Seconds()))
 	}
-}
-
-func oneOf(s string, list []string) bool {
-	for _, v := range list {
-		if v == s {
-			return true
-		}
-	}
-	return false
 }
 
 // delegate returns the definition of an agent that can be given work.
