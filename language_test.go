@@ -6,6 +6,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -75,7 +76,7 @@ func TestLanguage(t *testing.T) {
 			return err
 		}
 		files++
-		for _, found := range append(wordings(name, string(text)), fileName(name)...) {
+		for _, found := range slices.Concat(wordings(name, string(text)), fileName(name), functionNames(name, string(text))) {
 			t.Error(found)
 		}
 		return nil
@@ -142,6 +143,56 @@ func TestFileNamesCatchPlantedNames(t *testing.T) {
 		if got := len(fileName(file)) > 0; got != wrong {
 			t.Errorf("%s is refused: %t, want %t", file, got, wrong)
 		}
+	}
+}
+
+// declared finds the declarations of functions and methods named xOf or xWords.
+var declared = regexp.MustCompile(`(?m)^(?:func|templ) (?:\([^)]*\) )?(of|\w*(?:Of|Words))[\[(]`)
+
+// aboutWords are functions that are about the words of a text or of a search.
+var aboutWords = []string{"SearchWords", "contextWords", "containsWords", "fitsWords", "separatesWords"}
+
+// functionNames lists the functions and methods of a file whose names do not say
+// what they return or do. The names of tests are sentences.
+func functionNames(file, text string) []string {
+	if ext := path.Ext(file); ext != ".go" && ext != ".templ" {
+		return nil
+	}
+	var out []string
+	for _, at := range declared.FindAllStringSubmatchIndex(text, -1) {
+		name := text[at[2]:at[3]]
+		if strings.HasPrefix(name, "Test") || slices.Contains(aboutWords, name) {
+			continue
+		}
+		write := "a constructor newX or xFromY, a converter toX, else what it returns or does"
+		if strings.HasSuffix(name, "Words") {
+			write = "xText or describeX"
+		}
+		out = append(out, fmt.Sprintf("%s:%d: %s: write %s", file, 1+strings.Count(text[:at[2]], "\n"), name, write))
+	}
+	return out
+}
+
+func TestFunctionNamesCatchPlantedNames(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ name, file, text, want string }{
+		{"a function, with its line", "task/x.go", "package task\n\nfunc TimeOf(t time.Time) Time", "task/x.go:3: TimeOf: write a constructor"},
+		{"a method", "views/x.go", "func (m *Model) saveWords() string", "views/x.go:1: saveWords: write xText"},
+		{"a method that is only of", "db/x.go", "func (p dual) of(rx *Rx) string", "db/x.go:1: of: write"},
+		{"a generic function", "db/x.go", "func rowsOf[T any](s string) []T", "db/x.go:1: rowsOf: write"},
+		{"a component", "views/x.templ", "templ stateOf(t *task.Task) {", "views/x.templ:1: stateOf: write"},
+		{"words of a text may be meant", "task/x.go", "func SearchWords(q string) []string", ""},
+		{"the name of a test is a sentence", "task/x_test.go", "func TestATextFitsAllOfItsWords(t *testing.T)", ""},
+		{"a call is no declaration", "task/x.go", "\tat := reflect.TypeOf(x)", ""},
+		{"a name may contain it", "task/x.go", "func StartOfDay(t Time) Time", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := strings.Join(functionNames(tt.file, tt.text), "\n")
+			if (tt.want == "") != (got == "") || !strings.HasPrefix(got, tt.want) {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
 	}
 }
 
