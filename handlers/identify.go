@@ -76,7 +76,7 @@ func caller(c echo.Context) task.Actor {
 // actorFrom returns the caller; the zero Actor is nobody.
 func actorFrom(c echo.Context) task.Actor { return actorIn(c.Request().Context()) }
 
-// actorIn is actorFrom for operations that see the context alone.
+// actorIn is actorFrom for operations, which have only the context.
 func actorIn(ctx context.Context) task.Actor { return callFromContext(ctx).actor }
 
 // sameSite refuses cross-site requests that ride on a cookie. Browsers say

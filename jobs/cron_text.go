@@ -72,8 +72,8 @@ func timeText(minute, hour string) (words string, single bool) {
 	return "at " + listed(times), true
 }
 
-// dayText describes the days, "" for every day; ok is false if that would be
-// too long.
+// dayText describes the days, "" for every day; ok is false if they are too
+// unusual for a short text.
 func dayText(dom, month, dow string) (words string, ok bool) {
 	switch {
 	case dom == "*" && month == "*" && dow == "*":

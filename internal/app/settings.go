@@ -194,7 +194,7 @@ func settingsError(err error) error {
 	return e
 }
 
-// newPlan returns when the jobs run whose times are configured, and without how
+// newPlan returns when the jobs run whose times are configured, but not how
 // backups are made.
 func newPlan(c *config.Config) (jobs.Plan, error) {
 	loc, err := c.Scheduler.Location()

@@ -23,5 +23,5 @@ func (h *handler) survive(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// internalMessage are all that a caller reads of an error that is our fault.
+// internalMessage is all that a caller reads of an error that is our fault.
 const internalMessage = "Internal error; the server's log tells more"
