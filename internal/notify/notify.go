@@ -9,9 +9,12 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/nicholas-fedor/shoutrrr/pkg/services/chat/slack"
 	"github.com/nicholas-fedor/shoutrrr/pkg/services/email/smtp"
@@ -38,6 +41,15 @@ type Target struct {
 	busy    chan struct{} // holds one token while a message is under way
 }
 
+// maxSend is how long one message may take. The other services of the library have
+// shorter limits of their own.
+const maxSend = 30 * time.Second
+
+// boundGeneric gives the client of the library's service for webhooks, which is
+// that of the whole process and used by nothing else here, the limit that it lacks:
+// a request without an answer would keep all later messages from being sent.
+var boundGeneric = sync.OnceFunc(func() { http.DefaultClient.Timeout = maxSend })
+
 // Open reads the address of a service. Errors: no address, an unknown kind,
 // something that the kind needs is missing; none of them shows the address.
 func Open(address string) (*Target, error) {
@@ -51,6 +63,7 @@ func Open(address string) (*Target, error) {
 	if !slices.Contains(Schemes, u.Scheme) {
 		return nil, errors.New("the address is of an unknown kind: it begins with one of " + kinds())
 	}
+	boundGeneric()
 	t := &Target{url: u, hide: newHider(address, u), busy: make(chan struct{}, 1)}
 	if t.service, err = t.client(); err != nil {
 		return nil, errors.New(t.hide.text(err.Error()))

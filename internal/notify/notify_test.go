@@ -182,3 +182,12 @@ func TestASlowServiceIsLeftAlone(t *testing.T) {
 	close(release)
 	target.busy <- struct{}{} // free again
 }
+
+// A webhook that never answers must not keep all later messages from being sent.
+func TestWebhooksHaveATimeout(t *testing.T) {
+	t.Parallel()
+	open(t, "generic+http://127.0.0.1:1/")
+	if http.DefaultClient.Timeout != maxSend {
+		t.Errorf("the client of webhooks waits for %v, want %v", http.DefaultClient.Timeout, maxSend)
+	}
+}
