@@ -99,7 +99,7 @@ func vacuumInto(ctx context.Context, src *sql.DB, to string) error {
 const partial = ".taskyard-partial"
 
 // writeCopy has write fill an empty file of a temporary name beside to, for
-// its owner alone, and gives it its name when it is synced and checked. What
+// only its owner to read, and gives it its name when it is synced and checked. What
 // killed processes left in the folder is removed first.
 func writeCopy(ctx context.Context, to string, write func(tmp string) error) error {
 	SweepCopies(filepath.Dir(to))
@@ -117,7 +117,7 @@ func writeCopy(ctx context.Context, to string, write func(tmp string) error) err
 	return p.Publish(to)
 }
 
-// Partial is a file that is being written, for its owner alone. While this
+// Partial is a file that is being written, readable only by its owner. While this
 // process lives no SweepCopies removes it.
 type Partial struct{ *os.File }
 

@@ -61,7 +61,7 @@ func (c *conn) Close() error {
 // contexts cost a goroutine a statement.
 var bg = context.Background()
 
-// onPrepare, set by tests alone, is told every statement once a connection.
+// onPrepare, set only by tests, is told every statement once a connection.
 var onPrepare func(q string)
 
 func (c *conn) stmt(q string) (*stmt, error) {

@@ -14,7 +14,7 @@ type counters struct {
 	tasks map[taskCount]int
 	hours map[hourCount]int
 
-	ids, stored lastIDs // now, and as the database has them; with PostgreSQL alone
+	ids, stored lastIDs // now, and as the database has them; only with PostgreSQL
 }
 
 // lastIDs are the last ids of the tables to which nearly every write adds. SQLite

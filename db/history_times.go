@@ -54,7 +54,7 @@ const (
 )
 
 // newestMatches returns up to limit of the newest tasks that a search matches,
-// and reports whether older matches were left alone.
+// and reports whether older matches were left out.
 func (rx *Rx) newestMatches(f task.HistoryFilter, limit int) (found []archivedTask, cut bool, err error) {
 	terms := matchTerms(f.Query)
 	if terms == "" {

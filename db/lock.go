@@ -79,7 +79,7 @@ func (l *Lock) Bind() error {
 	for waited := time.Duration(0); ; waited += lockPause {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if !errors.Is(err, syscall.EWOULDBLOCK) {
-			l.file = f // a file system that locks no files has the other lock alone
+			l.file = f // a file system that locks no files has only the other lock
 			return nil
 		}
 		if waited >= lockPatience/2 {

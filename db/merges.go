@@ -24,7 +24,7 @@ func (rx *Rx) OpenMerges() ([]*task.MergeEntry, error) {
 }
 
 // DueMerges returns the open merges that may be tried now, in the order of the
-// queue: the first of each target alone.
+// queue: only the first of each target.
 func (rx *Rx) DueMerges() ([]*task.MergeEntry, error) {
 	return rx.merges(`WHERE m.ended_at IS NULL AND m.not_before <= ? AND NOT EXISTS (SELECT 1 FROM merges o
  WHERE o.ended_at IS NULL AND o.id < m.id AND o.repository = m.repository AND o.target = m.target) ORDER BY m.id`, rx.Now)

@@ -286,7 +286,7 @@ func jsonIDs(ids []task.ID) string {
 	for i, id := range ids {
 		list[i] = int64(id)
 	}
-	b, _ := json.Marshal(list) // numbers alone
+	b, _ := json.Marshal(list) // only numbers
 	return string(b)
 }
 

@@ -111,7 +111,7 @@ func (p *pgStmt) bind(args []driver.NamedValue) error {
 	if len(args) < len(p.d.ParamOIDs) {
 		return fmt.Errorf("%d arguments for a statement of %d", len(args), len(p.d.ParamOIDs))
 	}
-	args = args[:len(p.d.ParamOIDs)] // some statements name the last ones in one form alone
+	args = args[:len(p.d.ParamOIDs)] // some statements name the last ones in only one form
 	p.values, p.binary, p.scratch = p.values[:0], p.binary[:0], p.scratch[:0]
 	for i, a := range args {
 		format := int16(pgText)

@@ -28,7 +28,7 @@ var pgSettings = map[string]string{
 // next one is tried.
 const hostTime = 2 * time.Second
 
-// chooseHost has connections made to the primary alone, also where the address
+// chooseHost has connections made only to the primary, also where the address
 // leaves out target_session_attrs. A standby would refuse each write, and what it
 // reads is old. Former primaries are refused, and the loss of the host is noticed.
 func chooseHost(cfg *pgconn.Config, readOnly bool, known *primaries) {

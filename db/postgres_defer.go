@@ -16,7 +16,7 @@ import (
 //
 // An error of a deferred statement is that of the statement which sent it. The
 // transaction is aborted then, so the writer rolls the batch back and runs its
-// writes one by one: a write gets its own errors alone.
+// writes one by one: a write gets only its own errors.
 type deferred struct {
 	batch *pgconn.Batch
 	stmts []*pgStmt

@@ -54,7 +54,7 @@ type translation struct {
 	closes []string // what each open parenthesis ends with; "FROM": a query that needs a name
 }
 
-// renamed are functions that differ in their name alone.
+// renamed are functions that differ only in their name.
 var renamed = map[string]string{
 	"json_array": "json_build_array", "json_object": "json_build_object", "char": "chr", "json_each": "json_elements",
 	"sqlite_sequence": "sequences",

@@ -42,7 +42,7 @@ type pgStore struct {
 	now    func() time.Time // of a test; nil: the database has the time
 	known  *primaries
 	behind atomic.Int64 // by how many milliseconds our clock is behind that of the database
-	batch  int64        // the last one, of the writer alone
+	batch  int64        // the last one, only of the writer
 }
 
 // pgWriteLock is the lock of the transaction that writes.
@@ -347,7 +347,7 @@ func (d *DB) explainPostgres(err error) error {
 		return err
 	}
 	e := task.Errorf(task.Unavailable, task.CodeUnavailable, "The database cannot be reached; try again in a moment")
-	if d.note(causeDisk, e) { // the address of the database is for the log alone
+	if d.note(causeDisk, e) { // only the log has the address of the database
 		d.log.Error("the database cannot be reached", "reason", err)
 	}
 	return e

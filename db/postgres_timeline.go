@@ -20,7 +20,7 @@ const timelineName = "postgres-timeline"
 
 // timeline is a part of the history of a database: each promotion of a standby
 // begins the next one. The zero value is that of a database that has none, as of
-// those that speak the protocol of PostgreSQL alone.
+// those that only speak the protocol of PostgreSQL.
 type timeline struct {
 	system string // identifier of the database, the same on its standbys
 	number uint64

@@ -61,7 +61,7 @@ type RunTook struct {
 
 // RunTooks returns how long the runs took that completed from one moment to
 // before another, the newest first; "" is every agent, and every project.
-// The index alone answers where the project is not asked for.
+// Only the index is read where the project is not asked for.
 func (rx *Rx) RunTooks(f task.StatFilter, limit int) ([]RunTook, error) {
 	const ended = `SELECT r.ended_at, r.agent, r.ended_at - r.started_at FROM runs r INDEXED BY runs_ended
  WHERE r.ended_at IS NOT NULL AND r.ended_at >= ?1 AND r.ended_at < ?2 AND r.status = 'completed' AND r.started_at IS NOT NULL

@@ -75,7 +75,7 @@ func (rx *Rx) runsWithin(q string, args ...any) ([]*task.Run, error) {
 func asJSON(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // plain structs alone come here
+		panic(err) // only plain structs come here
 	}
 	return string(b)
 }

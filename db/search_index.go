@@ -34,7 +34,7 @@ func lineDoc(id, line task.ID) int64 { return int64(id)<<32 | int64(line) }
 type indexDoc struct {
 	into  string // search, search_parts or search_lines
 	id    int64  // the docid
-	title string // in search alone
+	title string // only in search
 	text  string // at most indexBytes, or of a line lineChars
 }
 
@@ -126,7 +126,7 @@ func (rx *Rx) ToIndex() ([]IndexWrite, error) {
 	}
 }
 
-// On PostgreSQL the search has the words alone.
+// On PostgreSQL the search has only the words.
 var (
 	insertSearch = dual{
 		"INSERT OR REPLACE INTO search (docid, title, body) VALUES (?, ?, ?)",

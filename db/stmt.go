@@ -125,7 +125,7 @@ func (r *rows) Scan(dest ...any) error {
 	return nil
 }
 
-// assign stores a column's value. NULL fits byte slices alone: queries name
+// assign stores a column's value. NULL fits only byte slices: queries name
 // what stands for it elsewhere.
 func assign(dest any, v driver.Value) error {
 	switch v := v.(type) {

@@ -101,7 +101,7 @@ func (rx *Rx) sortedTasks(w *where, f task.TaskFilter, cols string) ([]*task.Tas
 			"UNION ALL SELECT t.id, t." + cmp.Or(walk.of, walk.key) +
 			" FROM json_each(?) j CROSS JOIN tasks t ON t.id = CAST(j.value AS BIGINT)" + w.sql()
 		// SQLite merges the two in the order of the index only where it is asked
-		// inside; PostgreSQL allows an expression outside alone.
+		// inside; PostgreSQL allows an expression only outside.
 		if order := " ORDER BY place" + walk.collate + dir + ", id" + dir; rx.c.postgres() {
 			page += ")" + order
 		} else {

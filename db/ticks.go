@@ -14,7 +14,7 @@ type Tick struct {
 	Queued, Skipped int
 }
 
-// Skip is a task that the last round left alone, and why.
+// Skip is a task that the last round skipped, and why.
 type Skip struct {
 	TaskID         task.ID
 	Title, Owner   string

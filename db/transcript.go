@@ -6,7 +6,7 @@ import (
 	"taskyard/task"
 )
 
-// lineCols are those of a message, with the beginning of its content alone.
+// lineCols are those of a message, with only the beginning of its content.
 const lineCols = "id, task_id, coalesce(run_id, 0), kind, role, type, author, substr(content, " +
 	"1, ?1), coalesce(data, ''), created_at, length(content)"
 

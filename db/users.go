@@ -102,7 +102,7 @@ func (tx *Tx) RememberAddress(user task.ID, address string) error {
 
 // Session is a stored browser session, under the hash of its token.
 type Session struct {
-	Hash    string // set by Sessions alone
+	Hash    string // set only by Sessions
 	Data    []byte
 	Expires task.Time
 }

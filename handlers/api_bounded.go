@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// smallBody is how many bytes a body may have to be checked by huma alone,
+	// smallBody is how many bytes a body may have to be checked only by huma,
 	// whose cost per wrong field is fine for as many as fit in here.
 	smallBody = 4 << 10
 	// maxListed is how many items a list in a body may have where its schema

@@ -182,7 +182,7 @@ func knownFields(op *huma.Operation, field string) string {
 	return "; known are " + strings.Join(slices.Sorted(maps.Keys(object.Properties)), ", ")
 }
 
-// nameFolds finds names of an object that differ in case alone. It folds the
+// nameFolds finds names of an object that differ only in case. It folds the
 // names of each object once: a request may hold as many as fit into its body.
 type nameFolds struct {
 	object uintptr // the object whose names are in first

@@ -13,7 +13,7 @@ type ProjectPath struct {
 }
 
 // ProjectBody is a project as it is sent. It is exported for huma, which looks
-// into exported types alone.
+// only into exported types.
 type ProjectBody struct {
 	Name          string       `json:"name,omitempty" doc:"1 to 100 characters; the key unless given"`
 	Description   string       `json:"description,omitempty" doc:"at most 64 KiB"`

@@ -9,7 +9,7 @@ import (
 )
 
 // TaskPath is the id of a task in the path. It is exported, as are the other
-// embedded inputs, because huma looks into exported types alone.
+// embedded inputs, because huma looks only into exported types.
 type TaskPath struct {
 	ID pathID `path:"id"`
 }

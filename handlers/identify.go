@@ -169,7 +169,7 @@ func (s *Server) formTokenGood(c echo.Context) bool {
 	return hmac.Equal(plain, s.sign(k.Value))
 }
 
-// secure reports whether cookies travel over https alone.
+// secure reports whether cookies travel only over https.
 func (s *Server) secure() bool { return strings.HasPrefix(s.opt.PublicURL, "https://") }
 
 // plain reports whether a request travels in the clear over a network: passwords

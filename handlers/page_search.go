@@ -71,7 +71,7 @@ func (s *Server) findTasks(c echo.Context, m *views.SearchModel) error {
 		}
 	}
 	if err != nil || byScript(c) {
-		return err // the palette shows titles alone
+		return err // the palette shows only titles
 	}
 	m.Hits, err = s.svc.Hits(ctx, a, m.Query, slices.Concat(m.Tasks, m.Old))
 	return err

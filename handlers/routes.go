@@ -31,7 +31,7 @@ func (s *Server) routes() {
 		{"GET", docsPath, task.Everyone, s.docsPage},
 		{"GET", "/docs", task.Everyone, s.manualPage},
 		{"GET", "/docs/:page", task.Everyone, s.manualPage},
-		{"POST", "/mcp", task.SignedIn, s.mcp}, // by token alone
+		{"POST", "/mcp", task.SignedIn, s.mcp}, // only by token
 		{"GET", "/mcp", task.SignedIn, s.mcp},
 		{"DELETE", "/mcp", task.SignedIn, s.mcp},
 		{"GET", "/static/*", task.Everyone, s.static},

@@ -1,5 +1,5 @@
 // Package handlers serves pages, fragments and JSON endpoints over one
-// service. It alone knows echo, huma and scs. A handler parses, makes one
+// service. Only it knows echo, huma and scs. A handler parses, makes one
 // service call, and renders.
 package handlers
 

@@ -1,5 +1,5 @@
 // Package jobs is the clock of the instance and the place where runs are carried
-// out. It alone knows gocron, which does nothing but call at its time; each
+// out. Only it knows gocron, which does nothing but call at its time; each
 // job calls one service method that is safe to run twice.
 package jobs
 

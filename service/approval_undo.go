@@ -18,7 +18,7 @@ func undoable(d time.Duration) error {
 }
 
 // setPendingDecision notes a decision from which nothing follows before the time to take it
-// back is over. It is in the database alone, so a crash neither loses it
+// back is over. It is only in the database, so a crash neither loses it
 // nor has it take effect early.
 func (tx *txn) setPendingDecision(r *task.Run, h task.PendingDecision, undo time.Duration) (*task.Run, error) {
 	h.By, h.At, h.Until = tx.actor.Name, tx.Now, tx.Now.Add(undo)

@@ -99,7 +99,7 @@ func (s *Service) refuse(ctx context.Context, a task.Actor, action, reason strin
 		return
 	}
 	if a.Name == "" {
-		a.Name = task.System // nobody, who has an address alone
+		a.Name = task.System // nobody, who has only an address
 	}
 	err := change(WithIdempotency(context.WithoutCancel(ctx), nil), s, a,
 		func(tx *txn) error { return tx.event(task.EvRefused, task.Event{}, what) })

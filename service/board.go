@@ -56,7 +56,7 @@ type BoardCard struct {
 // open tasks first. Owners without a definition have a column too, so that no
 // task is out of sight. A filter other than an owner leaves out columns
 // without a card. f.After is the agent before the first column, "" for the first
-// page. The tasks are for reading alone. Errors: may not read, invalid filter.
+// page. The tasks are read-only. Errors: may not read, invalid filter.
 func (s *Service) Board(ctx context.Context, a task.Actor, f task.TaskFilter) (b Board, err error) {
 	after := f.After
 	f.Sort, f.Desc, f.After, f.Limit = "", false, "", 0 // columns have the order of queues, and limits of their own

@@ -24,7 +24,7 @@ func (s *Service) readOutlines(ctx context.Context, f task.TaskFilter) (Page, er
 }
 
 // cardsByID returns the cards of the tasks that exist. Several callers may be
-// given the same: they are for reading alone.
+// given the same: they are read-only.
 func (s *Service) cardsByID(ctx context.Context, ids []task.ID) (map[task.ID]*task.Task, error) {
 	return s.byID.get(s.hub.Generation(), s.Now(), ids, func(missing []task.ID) (map[task.ID]*task.Task, error) {
 		list, err := read(ctx, s, func(rx *db.Rx) ([]*task.Task, error) { return rx.TasksByID(missing) })

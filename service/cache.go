@@ -13,7 +13,7 @@ import (
 // boardCache keeps what boards read until something is published, so that a
 // board that 200 people watch is read once per change, not 200 times. Claims
 // expire without a change: nothing is kept longer than cardLife. Several
-// callers may be given the same value; they are for reading alone.
+// callers may be given the same value; they are read-only.
 type boardCache[K comparable, V any] struct {
 	limit int // values that are kept at a time
 	mu    sync.Mutex

@@ -9,7 +9,7 @@ import (
 )
 
 // activity says by task what its running run does now, in one line of at most
-// 200 characters. The map is for reading alone.
+// 200 characters. The map is read-only.
 func (s *Service) activity(ctx context.Context) (map[task.ID]string, error) {
 	return s.activities.get(ctx, s, func(rx *db.Rx) (map[task.ID]string, error) {
 		list, err := rx.RunActivities()

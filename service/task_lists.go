@@ -29,7 +29,7 @@ func (s *Service) TaskLines(ctx context.Context, a task.Actor, f task.TaskFilter
 }
 
 // Cards is OpenTasks with counts in the place of steps and resources. Several
-// callers may be given the same tasks: they are for reading alone.
+// callers may be given the same tasks: they are read-only.
 func (s *Service) Cards(ctx context.Context, a task.Actor, f task.TaskFilter) (Page, error) {
 	if err := s.allowed(a, task.Read); err != nil {
 		return Page{}, err

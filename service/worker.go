@@ -13,7 +13,7 @@ import (
 	"taskyard/task"
 )
 
-// workerRegistry knows the workers that have asked lately. It is in memory alone: after
+// workerRegistry knows the workers that have asked lately. It is only in memory: after
 // a restart they ask again.
 type workerRegistry struct {
 	mu    sync.Mutex

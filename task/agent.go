@@ -29,7 +29,7 @@ const (
 // where both are named.
 const (
 	CapabilityTasks = "tasks"     // use tasks at all
-	CapabilityOwn   = "tasks:own" // use its own tasks and their families alone
+	CapabilityOwn   = "tasks:own" // use only its own tasks and their families
 )
 
 // Capabilities are all that there are.

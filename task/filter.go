@@ -14,7 +14,7 @@ type TaskFilter struct {
 	Blocked     string // "yes": something must be done first; "no": nothing
 	MinPriority *int
 	Sort        TaskSort // "": queue order
-	Desc        bool     // the other way round; with Sort alone
+	Desc        bool     // the other way round; only with Sort
 	Limit       int      // 1 to 500
 	After       string   // cursor of the page before
 	Full        bool     // with descriptions, steps and resources
@@ -100,5 +100,5 @@ type EventFilter struct {
 	TaskID ID
 	After  ID       // events with a greater id
 	Limit  int      // 1 to 500
-	Nouns  []string // events of these nouns alone; nil: of all. Set by the service
+	Nouns  []string // only events of these nouns; nil: of all. Set by the service
 }

@@ -13,7 +13,7 @@ const (
 )
 
 // Hit is the place in which a search matched a task best. Title is set
-// always; Place is "" where the words appear in the title alone.
+// always; Place is "" where the words appear only in the title.
 type Hit struct {
 	Title   []Span
 	Place   HitPlace

@@ -7,7 +7,7 @@ type JobInfo struct {
 	Name     string
 	About    string        // what it does, in a few words
 	Schedule string        // in words or cron
-	Next     Time          // 0: on demand alone, or off
+	Next     Time          // 0: only on demand, or off
 	LastAt   Time          // 0: not yet since the start
 	Took     time.Duration // of the last time
 	Failure  string        // of the last time, "" when it went well

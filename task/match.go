@@ -109,7 +109,7 @@ func (m Matcher) Fits(text string) bool {
 	return all > 0 && seen == all
 }
 
-// fitsWords is Fits of the rest of a text that is not ASCII alone; seen are the
+// fitsWords is Fits of the rest of a text that is not only ASCII; seen are the
 // words that came before.
 func (m Matcher) fitsWords(text string, from, seen int) bool {
 	for w := range strings.FieldsFuncSeq(text[from:], func(r rune) bool {

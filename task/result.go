@@ -193,7 +193,7 @@ type CommentState string
 
 // The states of a comment.
 const (
-	CommentDraft    CommentState = "draft"    // seen by its author alone
+	CommentDraft    CommentState = "draft"    // seen only by its author
 	CommentOpen     CommentState = "open"     // the owner has to answer it
 	CommentFixed    CommentState = "fixed"    // the owner says so
 	CommentDeclined CommentState = "declined" // with a reason

@@ -48,7 +48,7 @@ func (o TodoOp) Front() bool { return strings.HasPrefix(string(o), "l") && o != 
 // TodoCall is one operation as a caller asks for it.
 type TodoCall struct {
 	Op    TodoOp
-	Item  *string // for lpush and rpush alone; kept to the letter
+	Item  *string // only for lpush and rpush; kept as it is
 	After string  // only for list: the cursor of the page before
 	Limit int     // only for list: 1 to MaxTodoPage; 0 means MaxTodoPage
 }

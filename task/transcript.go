@@ -52,7 +52,7 @@ type TranscriptPart struct {
 // MaxTranscriptHits bounds what a search counts.
 const MaxTranscriptHits = 10_000
 
-// TranscriptLine is a message, whose content may be its beginning alone.
+// TranscriptLine is a message, whose content may be only its beginning.
 type TranscriptLine struct {
 	Message
 	Size int `json:"-"` // characters of the whole content

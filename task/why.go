@@ -32,7 +32,7 @@ const (
 	WhyBlocked         WhyCode = "blocked"          // another task must be done first
 	WhyOwnerMissing    WhyCode = "owner_missing"    // its agent is not defined
 	WhyOwnerInvalid    WhyCode = "owner_invalid"    // its agent's definition is invalid
-	WhyOwnerProject    WhyCode = "owner_project"    // its agent works on other projects alone
+	WhyOwnerProject    WhyCode = "owner_project"    // its agent works only on other projects
 	WhyPullOnly        WhyCode = "pull_only"        // its agent claims its work itself
 	WhyStuck           WhyCode = "stuck"            // too many failures in a row
 	WhyFailed          WhyCode = "failed"           // the last run failed; it is tried again

@@ -128,7 +128,7 @@ func actForm(c Chrome) templ.Component {
 	})
 }
 
-// bulkBar shows once something is picked, by the style sheet alone.
+// bulkBar shows once something is picked, by the style sheet.
 func bulkBar(c Chrome, total, shown int) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -14,7 +14,7 @@ import (
 const maxChange = 60
 
 // changeText says the changed fields of an event: "priority 0 → 5, title".
-// Long values are named alone.
+// Of long values only the names are shown.
 func changeText(e *task.Event) string {
 	switch e.Kind {
 	case task.EvBlockersSet, task.EvBlockerDone, task.EvBlockerLost:

@@ -11,7 +11,7 @@ import (
 // only place that names keys: help and palette are drawn from it, and scripts
 // read what is drawn.
 type Command struct {
-	Keys  string // as they are pressed one after the other: "j", "g i"; "" is in the palette alone
+	Keys  string // as they are pressed one after the other: "j", "g i"; "" is only in the palette
 	Shown string // how the keys are written, where that differs: "Ctrl K"
 	Label string
 	Group string // its heading in the help

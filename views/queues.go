@@ -106,7 +106,7 @@ func (col QueueColumn) Total() int {
 }
 
 // columnKey is all that a column shows beside the cards, which change with the
-// instance alone.
+// instance.
 type columnKey struct {
 	filter              QueueFilter
 	agent               string

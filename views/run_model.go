@@ -72,7 +72,7 @@ type limitBar struct {
 	Hot   bool // four fifths are used
 }
 
-// limitBars compares usage with limits, those that are set alone.
+// limitBars compares usage with the limits that are set.
 func limitBars(r *task.Run, turns int, now task.Time) []limitBar {
 	var list []limitBar
 	add := func(name, used, full string, v, f float64) {

@@ -15,7 +15,7 @@ import (
 )
 
 // transcriptBar heads the transcript: what to show of it, and a search of all
-// of it. It works by links and a form alone.
+// of it. It works by links and a form, without scripts.
 func transcriptBar(m *RunModel) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

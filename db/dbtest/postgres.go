@@ -35,7 +35,7 @@ func Postgres() bool {
 	return wanted != ""
 }
 
-// SQLiteOnly skips a test of what SQLite alone has: files, their copies and
+// SQLiteOnly skips a test of what only SQLite has: files, their copies and
 // their damages.
 func SQLiteOnly(t testing.TB) {
 	t.Helper()

@@ -29,7 +29,7 @@ func DBPath(data string) string { return filepath.Join(data, dbName) }
 // BackupDir returns the folder of scheduled backups.
 func BackupDir(data string) string { return filepath.Join(data, "backups") }
 
-// MakeData makes the data folder, for its owner alone.
+// MakeData makes the data folder, readable only by its owner.
 func MakeData(dir string) error {
 	syscall.Umask(0o077)
 	if err := os.MkdirAll(dir, 0o700); err != nil {

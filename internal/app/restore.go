@@ -29,7 +29,7 @@ type RestoreOptions struct {
 
 // Restored is what a restore did.
 type Restored struct {
-	Manifest   *archive.Manifest // nil: the backup is a copy of the database alone
+	Manifest   *archive.Manifest // nil: the backup is only a copy of the database
 	Kept       string            // where the former instance, or database, is; "" if there was none
 	ConfigFile string            // where the configuration of the backup is, when another one is in use
 	Rights     db.Revived

@@ -152,7 +152,7 @@ func filled(list []string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return s == "" })
 }
 
-// projectBody is a project as it is sent: without what the server alone sets.
+// projectBody is a project as it is sent: without what only the server sets.
 func projectBody(p *task.Project, also map[string]any) (map[string]any, error) {
 	raw, err := json.Marshal(p)
 	if err != nil {

@@ -49,7 +49,7 @@ type Claimed struct {
 	Claim int64 `help:"Number of your claim; the call fails if it is no longer the current one." placeholder:"N"`
 }
 
-// Quiet prints ids alone.
+// Quiet prints only IDs.
 type Quiet struct {
 	Quiet bool `short:"q" help:"Print only IDs."`
 }

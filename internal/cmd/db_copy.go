@@ -13,7 +13,7 @@ import (
 	"taskyard/internal/app"
 )
 
-// dbCmd are the commands on the database alone.
+// dbCmd are the commands on the database itself.
 type dbCmd struct {
 	Copy dbCopyCmd `cmd:"" help:"Copy the whole database into a new one, on SQLite or PostgreSQL, and verify the copy."`
 }

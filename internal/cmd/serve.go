@@ -57,7 +57,7 @@ func serve(e *Env, cfg *config.Config, first app.FirstLine, demo bool) error {
 	})
 }
 
-// forgetManager removes what is meant for this process alone: programs that it
+// forgetManager removes what is meant only for this process: programs that it
 // starts would inherit it.
 func forgetManager() {
 	for _, name := range []string{"NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"} {

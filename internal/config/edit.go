@@ -102,7 +102,7 @@ func (c *Config) checkEdit(values map[string]*string) error {
 	return nil
 }
 
-// changesOnly reports whether two texts of a file differ in these keys alone,
+// changesOnly reports whether two texts of a file differ only in these keys,
 // and the second has their new values.
 func changesOnly(before, after []byte, values map[string]*string) bool {
 	a, errA := flat(before)

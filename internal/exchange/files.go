@@ -25,7 +25,7 @@ var (
 
 // Read reads the files of a format and returns what they hold. name is a
 // file, or "." for the whole of a folder; history may name a further file,
-// for the taskyard format alone. Errors: a file is missing, is no regular
+// only for the taskyard format. Errors: a file is missing, is no regular
 // file, or all together are over MaxBytes. Problems inside the files are in
 // the plan's report.
 func Read(from string, folder fs.FS, name string, history func() (fs.FS, string)) (*Plan, error) {

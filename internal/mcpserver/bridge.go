@@ -28,7 +28,7 @@ type BridgeOptions struct {
 	Token   string
 	Profile string // all or core; "" is all
 	Stdin   io.Reader
-	Stdout  io.Writer // takes protocol messages alone
+	Stdout  io.Writer // takes only protocol messages
 	HTTP    http.RoundTripper
 }
 

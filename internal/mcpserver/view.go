@@ -18,7 +18,7 @@ const (
 	answerBytes = 80 << 10
 )
 
-// taskView is a task as agents read it: with the end of its thread alone.
+// taskView is a task as agents read it: with only the end of its thread.
 type taskView struct {
 	*task.Task
 	Note string `json:"commentsNote,omitempty"`

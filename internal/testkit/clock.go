@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Clock is the clock of a test, which the test alone moves: it is stopped, or
+// Clock is the clock of a test, which only the test moves: it is stopped, or
 // runs beside the real one until it is. It is safe for concurrent use.
 type Clock struct {
 	mu    sync.Mutex

@@ -28,7 +28,7 @@ type talk struct {
 	asking     context.Context // ends when no permission matters any more
 	stopAsking context.CancelFunc
 	permits    sync.WaitGroup // questions to people
-	waiting    int            // of them; used by the pump alone
+	waiting    int            // of them; used only by the pump
 
 	mu      sync.Mutex
 	session acp.SessionId // "" until it is known

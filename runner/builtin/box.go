@@ -49,7 +49,7 @@ func ShellLevel(unconfined bool) func() string {
 
 // bashEnvironment is what commands of bash see besides what every one does:
 // the variables that the agent's definition names, and the marks by which
-// KillOrphan finds them. The token of the run is for the server alone.
+// KillOrphan finds them. Only the server has the token of the run.
 func bashEnvironment(spec supervise.Spec) (list []string) {
 	for _, entry := range supervise.Environment(spec, nil) {
 		switch name, _, _ := strings.Cut(entry, "="); name {

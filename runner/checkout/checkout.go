@@ -32,7 +32,7 @@ type Done struct {
 	From   string `json:"from,omitempty"` // commit on which the worktree was; "" for a new one
 }
 
-// placed remembers, in the worktree alone, which commit was checked out last.
+// placed remembers, only in the worktree, which commit was checked out last.
 const placed = "refs/worktree/taskyard"
 
 // transports are those that may be fetched over.

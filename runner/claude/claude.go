@@ -16,7 +16,7 @@ import (
 )
 
 // Runner runs Claude Code, or a program that takes the same flags and speaks
-// its stream-json. The program works with the tools of the definition alone,
+// its stream-json. The program works only with the tools of the definition,
 // with those of the server over MCP, and with nothing that the machine's user or
 // the workspace has set up for it.
 type Runner struct {
@@ -129,7 +129,7 @@ func userMessage(uuid, text string) string {
 func jsonLine(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // maps of text alone come here
+		panic(err) // only maps of text come here
 	}
 	return string(b) + "\n"
 }

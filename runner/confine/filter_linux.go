@@ -113,7 +113,7 @@ var refused = map[uint32][]uint32{
 type Filter struct {
 	Sockets    bool // sockets that reach other things than the network are closed
 	Network    bool // else, with Sockets, those of the network too
-	Attributes bool // modes and times are changed by a Broker alone
+	Attributes bool // modes and times are changed only by a Broker
 }
 
 // rules are those of a filter.

@@ -6,7 +6,7 @@ import "strings"
 type Kernel struct {
 	Landlock   int  // version; 0: there is none
 	Seccomp    bool // system calls can be filtered
-	Attributes bool // with Seccomp: modes and times can be changed by a Broker alone
+	Attributes bool // with Seccomp: modes and times can be changed only by a Broker
 }
 
 // Machine is this machine's.

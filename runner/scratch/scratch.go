@@ -33,7 +33,7 @@ type Folder struct {
 	lock *os.File
 }
 
-// New makes a folder for this account alone. what is a part of its name. Error:
+// New makes a folder that only this account can read. what is a part of its name. Error:
 // ErrTemporary.
 func New(what string) (*Folder, error) {
 	dir, err := os.MkdirTemp("", prefix+what+"-")

@@ -42,7 +42,7 @@ func KillOrphan(ctx context.Context, p Process, runID task.ID) (killed int, err 
 
 // Adopt makes this process the parent of agents' processes whose shim was
 // killed, so that they are found and ended whatever they did to hide. It is
-// for the program's main function alone: what else this process starts, other
+// only for the program's main function: what else this process starts, other
 // than by a Runner, may be taken for such a one. Error: the kernel refuses.
 func Adopt() error { return tree.Adopt() }
 

@@ -45,7 +45,7 @@ func (r *Run) ParseResult(fields map[string]json.RawMessage) *Result {
 func (r *Result) Failed() bool { return r != nil && r.Success != nil && !*r.Success }
 
 // Judge is the outcome of an agent that ended well, with a result or, if res is
-// nil, with its text alone.
+// nil, with only its text.
 func (r *Run) Judge(res *Result) Outcome {
 	switch {
 	case res != nil && res.malformed:

@@ -58,7 +58,7 @@ func walk(root int) (seen []Proc, whole bool) {
 }
 
 // children lists the children of a process, the dead ones too. It asks the
-// process alone, so that what forks and ends in a moment is found in time;
+// process itself, so that what forks and ends in a moment is found in time;
 // where the kernel does not tell, it looks at all.
 func children(pid int) (list []int) {
 	dir := "/proc/" + strconv.Itoa(pid) + "/task/"

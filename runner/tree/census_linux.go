@@ -49,7 +49,7 @@ func (c *Census) Look() (over string) {
 	return ""
 }
 
-// held sums up the bytes that processes hold for themselves alone.
+// held sums up the bytes of memory that processes share with no other.
 func held(list []Proc) (bytes uint64) {
 	for _, p := range list {
 		b, _ := os.ReadFile("/proc/" + strconv.Itoa(p.PID) + "/statm")

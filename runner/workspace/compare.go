@@ -65,7 +65,7 @@ func (c *comparison) file(name string, was entry, before bool, is entry, now boo
 	}
 }
 
-// modified compares contents where a look alone does not tell.
+// modified compares contents where the state of the files does not tell.
 func (c *comparison) modified(name string, was, is entry) {
 	if was.same(is) {
 		return

@@ -6,7 +6,7 @@ import (
 )
 
 // line is the path of one series; where nobody measured it has gaps, and a
-// moment alone is a short stroke.
+// single moment is a short stroke.
 func (c *Data) line(series int) string {
 	var b strings.Builder
 	top := max(c.top(false), 1e-9)

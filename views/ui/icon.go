@@ -11,7 +11,7 @@ import (
 )
 
 // icons keeps each icon's markup: a board draws hundreds of a dozen icons.
-// Names come from our own pages alone, so it stays small.
+// Names come only from our own pages, so it stays small.
 var icons sync.Map // "class name" → templ.Component
 
 // Icon draws an icon of icons.svg at 16 px; it is decoration for screen readers.

@@ -138,7 +138,7 @@ func providerError(status int, body []byte) *Error {
 		Code          any // a name or a number
 	}
 	if json.Unmarshal(*b.Error, &e) != nil {
-		_ = json.Unmarshal(*b.Error, &e.Message) // some servers tell the message alone
+		_ = json.Unmarshal(*b.Error, &e.Message) // some servers send only the message
 	}
 	if code, ok := e.Code.(float64); ok && status == 0 && code >= 400 && code < 600 {
 		status = int(code)

@@ -21,7 +21,7 @@ import (
 const (
 	jobFD    = 3
 	reportFD = 4
-	brokerFD = 5 // of the second stage alone: a socket that takes the listener of its filter
+	brokerFD = 5 // only of the second stage: a socket that takes the listener of its filter
 )
 
 // enterArg makes the binary the second stage: the process that confines itself

@@ -36,7 +36,7 @@ type job struct {
 	Writable  []string `json:"writable"`
 	Readable  []string `json:"readable"`
 	Processes int      `json:"processes"` // at one time
-	Mark      string   `json:"mark"`      // NAME=value in the environment of its processes, of this command alone
+	Mark      string   `json:"mark"`      // NAME=value in the environment of the processes of this command only
 }
 
 // ending is what a keeper reports at the end, as JSON on file descriptor 4.
