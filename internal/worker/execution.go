@@ -157,13 +157,7 @@ func (c *execution) beat(ctx context.Context, stop context.CancelCauseFunc) {
 
 // finish reports the end. A run that the server has ended needs none.
 func (c *execution) finish(out runner.Outcome) {
-	in := map[string]any{
-		"attempt": c.run.Attempt, "lease": c.run.Lease, "status": out.Status, "reason": out.Reason, "summary": out.Summary,
-		"artifacts": artifacts(out.Artifacts), "usage": out.Usage, "permanent": out.Permanent,
-	}
-	if w := reportedWork(out.Work); w != nil {
-		in["work"] = w
-	}
+	in := endReport(c.run, out)
 	switch {
 	case out.Status == task.RunCanceled && out.Phase == task.PhaseShutdown:
 		in["status"] = "returned"
@@ -175,15 +169,4 @@ func (c *execution) finish(out runner.Outcome) {
 	if err := c.report(c.lost, "finish", in, nil); err != nil {
 		c.log.Warn("server did not accept the end of the run", "error", err)
 	}
-}
-
-// artifacts keeps what the server takes.
-func artifacts(list []string) []string {
-	kept := []string{}
-	for _, a := range list {
-		if len(a) <= task.MaxResource && len(kept) < task.MaxArtifacts {
-			kept = append(kept, a)
-		}
-	}
-	return kept
 }

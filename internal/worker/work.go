@@ -3,12 +3,44 @@ package worker
 import (
 	"encoding/json"
 
+	"taskyard/runner"
 	"taskyard/task"
 )
 
-// maxReportedWork bounds what a worker says of changed files, in bytes of
-// JSON: the server takes no body of more than 1 MiB.
-const maxReportedWork = 768 << 10
+// maxReport bounds the report of the end of a run, in bytes of JSON: the server
+// takes no body of more than 1 MiB.
+const maxReport = 1<<20 - 16<<10
+
+// maxReportedArtifacts bounds the names of what a run made, in bytes of JSON.
+const maxReportedArtifacts = 256 << 10
+
+// endReport is the end of a run as the server is told of it.
+func endReport(run *task.Leased, out runner.Outcome) map[string]any {
+	report := map[string]any{
+		"attempt": run.Attempt, "lease": run.Lease, "status": out.Status, "reason": out.Reason, "summary": out.Summary,
+		"artifacts": reportedArtifacts(out.Artifacts), "usage": out.Usage, "permanent": out.Permanent,
+	}
+	if out.Work != nil {
+		rest, _ := json.Marshal(report) // plain values
+		report["work"] = reportedWork(out.Work, maxReport-len(rest))
+	}
+	return report
+}
+
+// reportedArtifacts keeps what the server takes.
+func reportedArtifacts(list []string) []string {
+	kept, size := []string{}, 0
+	for _, a := range list {
+		if len(a) > task.MaxResource || len(kept) == task.MaxArtifacts {
+			continue
+		}
+		if size += task.JSONBytes(a); size > maxReportedArtifacts {
+			break
+		}
+		kept = append(kept, a)
+	}
+	return kept
+}
 
 // reportedFile is a changed file with its lines.
 type reportedFile struct {
@@ -16,12 +48,9 @@ type reportedFile struct {
 	Diff string `json:"diff,omitempty"`
 }
 
-// reportedWork is what a run left, as it is told to the server: without the
-// lines of files when all would be too long; nil when nobody looked.
-func reportedWork(w *task.Work) any {
-	if w == nil {
-		return nil
-	}
+// reportedWork is what a run left, as it is told to the server in limit bytes of
+// JSON: without the lines of files when all would be too long.
+func reportedWork(w *task.Work, limit int) any {
 	report := struct {
 		task.Work
 		Files []reportedFile `json:"files"`
@@ -30,7 +59,7 @@ func reportedWork(w *task.Work) any {
 		report.Files[i] = reportedFile{f, f.Diff}
 	}
 	for i := len(report.Files) - 1; i >= 0; i-- {
-		if b, err := json.Marshal(report); err == nil && len(b) <= maxReportedWork {
+		if b, err := json.Marshal(report); err == nil && len(b) <= limit {
 			break
 		}
 		// Halves the lines with each look, not one file at a time.

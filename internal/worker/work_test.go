@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"taskyard/runner"
 	"taskyard/task"
 )
 
@@ -12,17 +13,32 @@ func TestWhatAWorkerReportsFitsIntoABody(t *testing.T) {
 	t.Parallel()
 	w := &task.Work{Total: 4, Files: make([]task.FileChange, 4)}
 	for i := range w.Files {
-		w.Files[i] = task.FileChange{Path: "a", Change: task.FileAdded, Diff: strings.Repeat("+<&>\n", 12000)}
+		w.Files[i] = task.FileChange{Path: "a", Change: task.FileAdded, Diff: strings.Repeat("+<&>\n", 13000)}
 	}
-	raw, err := json.Marshal(reportedWork(w))
+	out := runner.Outcome{Status: task.RunCompleted, Summary: "Done.", Work: w}
+	b := endJSON(t, out)
+	if len(b) > maxReport || !strings.Contains(b, "too long to be reported") || !strings.Contains(b, `"diff":"+`) {
+		t.Errorf("%d bytes: %.200s", len(b), b)
+	}
+
+	// Each name takes six times its bytes as JSON.
+	out.Summary = strings.Repeat("<", task.MaxSummaryRun)
+	for range task.MaxArtifacts {
+		out.Artifacts = append(out.Artifacts, strings.Repeat("<", task.MaxResource))
+	}
+	if b := endJSON(t, out); len(b) > maxReport || !strings.Contains(b, `"diff":"+`) || !strings.Contains(b, `"artifacts":["\u003c`) {
+		t.Errorf("%d bytes: %.200s", len(b), b)
+	}
+	if b := endJSON(t, runner.Outcome{Status: task.RunCompleted}); strings.Contains(b, `"work"`) {
+		t.Errorf("nothing is reported as something: %s", b)
+	}
+}
+
+func endJSON(t *testing.T, out runner.Outcome) string {
+	t.Helper()
+	b, err := json.Marshal(endReport(&task.Leased{}, out))
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := string(raw)
-	if len(b) > maxReportedWork || !strings.Contains(b, "too long to be reported") || !strings.Contains(b, `"diff":"+`) {
-		t.Errorf("%d bytes: %.200s", len(b), b)
-	}
-	if reportedWork(nil) != nil {
-		t.Error("nothing is told as something")
-	}
+	return string(b)
 }
