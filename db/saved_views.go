@@ -21,6 +21,13 @@ func (rx *Rx) SavedView(user, id task.ID) (v task.SavedView, ok bool, err error)
 	return v, ok, err
 }
 
+// SavedViewNamed reports whether a person has a view of a name, other than but. The
+// database decides which names are one: PostgreSQL takes more letters for the same.
+func (rx *Rx) SavedViewNamed(user task.ID, name string, but task.ID) (bool, error) {
+	n, err := rx.count("SELECT count(*) FROM saved_views WHERE user_id = ? AND name = ? COLLATE NOCASE AND id <> ?", user, name, but)
+	return n > 0, err
+}
+
 // InsertSavedView keeps a view and returns its id.
 func (tx *Tx) InsertSavedView(user task.ID, name, path string) (task.ID, error) {
 	return tx.insert("INSERT INTO saved_views (user_id, name, path, created_at) VALUES (?, ?, ?, ?)", user, name, path, tx.Now)

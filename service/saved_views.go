@@ -121,15 +121,19 @@ func (tx *txn) view(id task.ID) (task.SavedView, error) {
 // name yet, whatever its case.
 func (tx *txn) viewsBut(id task.ID, name string) (int, error) {
 	list, err := tx.SavedViews(tx.actor.UserID)
+	if err != nil {
+		return 0, err
+	}
+	taken, err := tx.SavedViewNamed(tx.actor.UserID, name, id)
 	n := 0
 	for _, v := range list {
-		if v.ID == id {
-			continue
+		if v.ID != id {
+			n++
+			taken = taken || strings.EqualFold(v.Name, name)
 		}
-		n++
-		if strings.EqualFold(v.Name, name) {
-			return n, &task.Error{Kind: task.Conflict, Code: task.CodeNameTaken, Field: "name", Message: "you already have a view of this name"}
-		}
+	}
+	if err == nil && taken {
+		err = &task.Error{Kind: task.Conflict, Code: task.CodeNameTaken, Field: "name", Message: "you already have a view of this name"}
 	}
 	return n, err
 }

@@ -53,6 +53,16 @@ func TestSavedViews(t *testing.T) {
 		equal(t, "events", strings.Join(kinds, ", "),
 			"view.saved by user:vera, view.saved by user:vera, view.renamed by user:vera, view.deleted by user:vera")
 	})
+	t.Run("whose names only the database takes for one are refused, not broken", func(t *testing.T) {
+		wide := must(save("A", "/tasks"))
+		second, err := save("\uff21", "/tasks") // a wide A: another name for SQLite, the same for PostgreSQL
+		if err != nil {
+			refused(t, err, task.CodeNameTaken)
+		} else {
+			must(y.s.DeleteView(y.ctx(), vera, second.ID))
+		}
+		must(y.s.DeleteView(y.ctx(), vera, wide.ID))
+	})
 	t.Run("are at most 50 a person", func(t *testing.T) {
 		for i := 1; i < task.MaxSavedViews; i++ {
 			must(save(strconv.Itoa(i), "/tasks"))
