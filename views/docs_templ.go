@@ -572,7 +572,7 @@ func docsCodes(codes []DocCode) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = docText(k.Doc).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.WithCode(k.Doc).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
