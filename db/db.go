@@ -228,7 +228,7 @@ func (d *DB) read(ctx context.Context, tx bool, fn func(*Rx) error) error {
 	if c, err = d.alive(c); err != nil {
 		return d.explain(err)
 	}
-	rx := &Rx{c: c, Now: d.stamp(), budget: budget, found: &d.found}
+	rx := &Rx{c: c, Now: d.Now(), budget: budget, found: &d.found}
 	if !tx {
 		return d.explain(fn(rx))
 	}

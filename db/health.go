@@ -10,12 +10,9 @@ import (
 	"taskyard/task"
 )
 
-// Now is the present moment by the clock that writes are stamped with: of PostgreSQL
-// its own, as far as it is known.
-func (d *DB) Now() task.Time { return d.stamp() }
-
-// stamp is the time of a read or a transaction.
-func (d *DB) stamp() task.Time {
+// Now is the present moment by the clock that reads and writes are stamped with: of
+// PostgreSQL its own, as far as it is known.
+func (d *DB) Now() task.Time {
 	if d.pg != nil {
 		return d.pg.stamp()
 	}

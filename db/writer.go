@@ -334,7 +334,7 @@ func (w *writer) begin() (task.Time, error) {
 		return w.db.pg.begin(w)
 	}
 	err := w.c.exec("BEGIN IMMEDIATE")
-	return w.db.stamp(), err
+	return w.db.Now(), err
 }
 
 func (w *writer) commit(wrote bool) error {

@@ -44,7 +44,7 @@ func promote(t *testing.T, synchronous bool) *promotion {
 		},
 	}
 	p.load.run()
-	testkit.EventuallyWithin(t, patience, "half of the load is through", func() bool { return p.load.created.Load() >= tasks/2 })
+	testkit.Eventually(t, "half of the load is through", func() bool { return p.load.created.Load() >= tasks/2 })
 	if !synchronous {
 		p.holdReplication(t)
 	}
@@ -56,7 +56,7 @@ func promote(t *testing.T, synchronous bool) *promotion {
 		t.Fatal(err)
 	}
 	before := p.load.count()
-	testkit.EventuallyWithin(t, patience, "tasks are created again", func() bool { return p.load.count() > before })
+	testkit.Eventually(t, "tasks are created again", func() bool { return p.load.count() > before })
 	p.took = time.Since(begin)
 	<-p.load.done
 	if out, errs, code := p.servers[0].command("", "check"); code != exitOK {
@@ -79,7 +79,7 @@ func (p *promotion) holdReplication(t *testing.T) {
 		}
 	}
 	before := p.load.count()
-	testkit.EventuallyWithin(t, patience, "tasks are created meanwhile", func() bool { return p.load.count() >= before+50 })
+	testkit.Eventually(t, "tasks are created meanwhile", func() bool { return p.load.count() >= before+50 })
 	p.behind = p.load.count() - before
 }
 

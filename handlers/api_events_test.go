@@ -185,7 +185,7 @@ func TestStreamsEndWithTheHub(t *testing.T) {
 
 // A database that is restored from a backup, or a standby that is promoted, does
 // not have the lines that were read last.
-func TestAStreamBehindTheEndOfTheLogGoesOnFromThere(t *testing.T) {
+func TestAStreamBehindTheEndOfTheLogContinuesThere(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.create("pull", "")

@@ -197,7 +197,7 @@ func TestBackupJobKeepsTheNewest(t *testing.T) {
 
 // People put backups of their own into the folder, whose path may hold what a
 // pattern would read otherwise.
-func TestScheduledBackupsAloneAreCountedAndDropped(t *testing.T) {
+func TestOnlyScheduledBackupsAreCountedAndRemoved(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data[1]", "backups")
 	y := newInstance(t, setup{jobs: func(o *Options) {

@@ -21,7 +21,7 @@ tools/lint.sh run ./...
 
 step "other platforms: everything for macOS, the client for Windows"
 go run ./tools/typecheck darwin/arm64 .
-go run ./tools/typecheck windows/amd64 . # to compile it takes 100 s of a processor
+go run ./tools/typecheck windows/amd64 . # compiling it would take 100 s of CPU time
 
 if command -v systemd-analyze >/dev/null; then
 	step "unit of systemd"

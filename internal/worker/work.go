@@ -14,7 +14,7 @@ const maxReport = 1<<20 - 16<<10
 // maxReportedArtifacts bounds the names of what a run made, in bytes of JSON.
 const maxReportedArtifacts = 256 << 10
 
-// endReport is the end of a run as the server is told of it.
+// endReport returns the report of the end of a run.
 func endReport(run *task.Leased, out runner.Outcome) map[string]any {
 	report := map[string]any{
 		"attempt": run.Attempt, "lease": run.Lease, "status": out.Status, "reason": out.Reason, "summary": out.Summary,
@@ -27,7 +27,7 @@ func endReport(run *task.Leased, out runner.Outcome) map[string]any {
 	return report
 }
 
-// reportedArtifacts keeps what the server takes.
+// reportedArtifacts returns the names that the server accepts.
 func reportedArtifacts(list []string) []string {
 	kept, size := []string{}, 0
 	for _, a := range list {
@@ -48,8 +48,8 @@ type reportedFile struct {
 	Diff string `json:"diff,omitempty"`
 }
 
-// reportedWork is what a run left, as it is told to the server in limit bytes of
-// JSON: without the lines of files when all would be too long.
+// reportedWork returns what a run left, in at most limit bytes of JSON: without the
+// lines of some files if all lines would be too long.
 func reportedWork(w *task.Work, limit int) any {
 	report := struct {
 		task.Work
