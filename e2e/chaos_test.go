@@ -57,7 +57,8 @@ type chaos struct {
 // worked on until a file is there. "done" is what the server acknowledged.
 const chaosScript = `exec 9>"$NOTES/lock-$TASKYARD_TASK_ID"
 flock -n 9 || echo "run $TASKYARD_RUN_ID met another of task $TASKYARD_TASK_ID" >>"$NOTES/met"
-echo "$TASKYARD_TOKEN" >"$NOTES/token-$TASKYARD_RUN_ID"
+echo "$TASKYARD_TOKEN" >"$NOTES/token-$TASKYARD_RUN_ID.new"
+mv "$NOTES/token-$TASKYARD_RUN_ID.new" "$NOTES/token-$TASKYARD_RUN_ID"
 echo "start $TASKYARD_RUN_ID $TASKYARD_TASK_ID" >>"$NOTES/log"
 (setsid sleep 0.$(( $TASKYARD_RUN_ID % 7 )) >/dev/null 2>&1 &)
 if [ "$TASKYARD_AGENT" = holder ]; then
