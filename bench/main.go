@@ -90,11 +90,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	} else {
 		err = b.local(ctx)
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		b.say("done")
+		err = tooLarge(b.sheet.pages)
 	}
-	b.say("done")
-	return errors.Join(o.write(newReport(b.sheet), stdout), tooLarge(b.sheet.pages))
+	return errors.Join(o.write(newReport(b.sheet), stdout), err) // the parts before one that failed are worth as much
 }
 
 func (o options) write(r report, stdout io.Writer) error {

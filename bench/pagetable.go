@@ -126,9 +126,6 @@ func (c *yearClient) askPage(inst *instance, f *pageFigure) (time.Duration, erro
 	return after - before, err
 }
 
-// change changes a task, so that nothing that is kept holds any more.
-func (c *yearClient) change() error { return c.comment(c.open) }
-
 func (f *pageFigure) sum() {
 	f.N = f.lap.ops
 	f.Best, f.Median, f.P95 = millis(f.lap.percentile(0)), millis(f.lap.percentile(0.5)), millis(f.lap.percentile(0.95))

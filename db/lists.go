@@ -166,7 +166,9 @@ func (rx *Rx) openWhere(f task.TaskFilter) (*where, error) {
 // queueOrder is the end of a statement that reads at most limit tasks by
 // priority, then age, after a cursor of OpenTasks. What follows a cursor are two
 // ranges of an index: the rest of its priority, and the priorities below. As
-// one condition, SQLite would read from the first task of the priority on.
+// one condition, SQLite would read from the first task of the priority on. Without
+// the name of a collation, it compares no rowid by the index, and reads from the
+// first task of the same moment, which thousands of imported ones share.
 func queueOrder(w *where, after string, limit int) (from string, args []any, err error) {
 	tasks, prio, age, id := w.from()
 	// The ids are put in order first, so that only a page of rows is read whole.
@@ -185,7 +187,7 @@ func queueOrder(w *where, after string, limit int) (from string, args []any, err
 	if err != nil || malformed != nil {
 		return "", nil, task.FieldErrorf("after", "is not a cursor of this list; use the value of next")
 	}
-	from = " FROM (SELECT " + keys + tasks + w.sql() + " AND " + prio + " = ? AND (" + age + ", " + id + ") > (?, ?)" +
+	from = " FROM (SELECT " + keys + tasks + w.sql() + " AND " + prio + " = ? AND (" + age + ", " + id + ") > (?, ? COLLATE BINARY)" +
 		" UNION ALL SELECT " + keys + tasks + w.sql() + " AND " + prio + " < ?" + inOrder + " LIMIT ?)" + whole
 	return from, slices.Concat(w.args, []any{place, lastAge, lastID}, w.args, []any{place, limit}), nil
 }

@@ -159,6 +159,9 @@ func checkPlans(t *testing.T, path string, statements []string, used map[string]
 			if strings.Contains(q, "FROM events WHERE id > ?") && strings.Contains(line, "INDEX events_") && !strings.Contains(line, "=?") {
 				t.Errorf("the end of the log is read from its index of another column: %s\n in %s", line, q)
 			}
+			if strings.Contains(q, "created_at, t.id) > (") && strings.HasSuffix(line, " created_at>?)") {
+				t.Errorf("a page begins to look with the first task of its moment: %s\n in %s", line, q)
+			}
 			if !strings.HasPrefix(line, "SCAN ") || harmless.MatchString(line) {
 				continue
 			}

@@ -14,6 +14,7 @@ import (
 
 	"taskyard/db"
 	"taskyard/db/dbtest"
+	"taskyard/internal/testkit"
 	"taskyard/task"
 )
 
@@ -52,6 +53,44 @@ func TestABatchWhoseConnectionIsLostIsWrittenOnce(t *testing.T) {
 	equal(t, "calls", calls, 2)
 	equal(t, "tasks", count(t, d, "SELECT count(*) FROM tasks"), 1)
 	equal(t, "tasks by the counters", count(t, d, "SELECT sum(n) FROM task_counts"), 1)
+}
+
+func TestWritesThatWaitForAnotherServerShareACommit(t *testing.T) {
+	t.Parallel()
+	onPostgres(t)
+	d := dbtest.New(t)
+	other := dbtest.Beside(t, d)
+	writes, free := make(chan struct{}), make(chan struct{})
+	var all sync.WaitGroup
+	all.Go(func() {
+		write(t, other, func(*db.Tx) error {
+			close(writes)
+			<-free
+			return nil
+		})
+	})
+	<-writes
+	before := d.Metrics()
+	add := func() {
+		write(t, d, func(tx *db.Tx) error {
+			_, err := newTask(tx, "late")
+			return err
+		})
+	}
+	all.Go(add)
+	testkit.Eventually(t, "the first waits for the other server", func() bool {
+		return count(t, d, "SELECT count(*) FROM pg_locks l JOIN pg_database b ON b.oid = l.database "+
+			"WHERE l.locktype = 'advisory' AND NOT l.granted AND b.datname = current_database()") == 1
+	})
+	for range 20 {
+		all.Go(add)
+	}
+	testkit.Eventually(t, "the others are queued", func() bool { return d.Metrics().Queued == 20 })
+	close(free)
+	all.Wait()
+	after := d.Metrics()
+	equal(t, "writes", after.Writes-before.Writes, 21)
+	equal(t, "commits", after.Batches-before.Batches, 1)
 }
 
 // dropper is between a database and its server. It forwards everything

@@ -81,6 +81,10 @@ type request struct {
 	state  atomic.Int32 // 0 queued, 1 taken by the writer, 2 given up by the caller
 }
 
+// take reports whether the request is now the writer's: its caller has not given
+// it up.
+func (r *request) take() bool { return r.state.CompareAndSwap(0, 1) }
+
 func (r *request) run(tx *Tx) error {
 	if err := tx.mayLead(r.leader); err != nil {
 		return err
@@ -196,27 +200,30 @@ func (w *writer) loop() {
 // answered, and never waits for company.
 func (w *writer) gather(first *request) []*request {
 	batch := make([]*request, 0, maxBatch)
-	add := func(r *request) {
-		if r.state.CompareAndSwap(0, 1) {
-			batch = append(batch, r)
-		}
+	if first.take() {
+		batch = append(batch, first)
 	}
-	add(first)
-	yields := 0
+	batch = w.join(batch)
+	// Callers that the last commit has just answered are runnable: let them
+	// ask again now, or they would split into two halves that take turns.
+	for yields := 0; len(batch) < min(w.crowd, maxBatch) && yields < maxYields; yields++ {
+		runtime.Gosched()
+		batch = w.join(batch)
+	}
+	return batch
+}
+
+// join adds what is queued now to a batch.
+func (w *writer) join(batch []*request) []*request {
 	for len(batch) < maxBatch {
 		select {
 		case r := <-w.queue:
-			add(r)
-			continue
+			if r.take() {
+				batch = append(batch, r)
+			}
 		default:
+			return batch
 		}
-		// Callers that the last commit has just answered are runnable: let them
-		// ask again now, or they would split into two halves that take turns.
-		if w.crowd <= len(batch) || yields == maxYields {
-			break
-		}
-		yields++
-		runtime.Gosched()
 	}
 	return batch
 }
@@ -229,17 +236,17 @@ func (w *writer) run(batch []*request) {
 	}
 	w.busy.Lock()
 	defer w.busy.Unlock()
-	errs, broken := w.try(batch)
+	batch, errs, broken := w.try(batch, true)
 	for again := 0; w.db.pg.lost(broken) && again < pgRetries; again++ {
 		w.db.pg.pause(w.db.stop, again)
-		errs, broken = w.try(batch)
+		batch, errs, broken = w.try(batch, true)
 	}
 	if broken != nil {
 		_ = w.db.explain(broken) // notes what concerns the whole store
 	}
 	if broken != nil && len(batch) > 1 && w.db.refusal() == nil {
 		for _, r := range batch {
-			one, b := w.try([]*request{r})
+			_, one, b := w.try([]*request{r}, false)
 			if b != nil {
 				one[0] = b
 			}
@@ -269,19 +276,29 @@ type undoError struct{ cause error }
 func (e undoError) Error() string { return e.cause.Error() }
 func (e undoError) Unwrap() error { return e.cause }
 
-// try runs the batch in one transaction. errs are the closures' own errors; a
+// try runs the batch in one transaction, with what was queued while another
+// server was writing, if more may join it. errs are the closures' own errors; a
 // non-nil broken means that nothing was committed.
-func (w *writer) try(batch []*request) (errs []error, broken error) {
-	errs = make([]error, len(batch))
+func (w *writer) try(batch []*request, more bool) (all []*request, errs []error, broken error) {
 	w.db.CheckFile()
 	if err := w.db.refusal(); err != nil {
-		return errs, err
+		return batch, make([]error, len(batch)), err
 	}
 	w.tail = nil
 	now, err := w.begin()
 	if err != nil {
-		return errs, err
+		return batch, make([]error, len(batch)), err
 	}
+	if more && w.db.pg != nil {
+		batch = w.join(batch)
+	}
+	errs, broken = w.transact(batch, now)
+	return batch, errs, broken
+}
+
+// transact runs the batch in the transaction that has begun, and commits it.
+func (w *writer) transact(batch []*request, now task.Time) (errs []error, broken error) {
+	errs = make([]error, len(batch))
 	w.news = task.News{}
 	w.counters.forget()
 	w.c.checked.forget()
