@@ -106,15 +106,16 @@ var runsBelow = dual{
 
 // Beside returns the active tasks before and after one in its owner's queue
 // (0: none), and its place there, counted from 1; 0 when limit are before it.
+// For the collation see queueOrder.
 func (rx *Rx) Beside(t *task.Task, limit int) (prev, next task.ID, place int, err error) {
 	const queue = "(SELECT id FROM tasks WHERE owner = ?1 AND status = 'active' AND archived_at IS NULL AND priority "
 	const at = "SELECT coalesce(" + queue + "= ?2 AND (created_at, id) "
-	if err = rx.row(at+"< (?3, ?4) ORDER BY created_at DESC, id DESC LIMIT 1), "+
+	if err = rx.row(at+"< (?3, ?4 COLLATE BINARY) ORDER BY created_at DESC, id DESC LIMIT 1), "+
 		queue+"> ?2 ORDER BY priority, created_at DESC, id DESC LIMIT 1), 0)",
 		t.Owner, t.Priority, t.CreatedAt, t.ID).Scan(&prev); err != nil {
 		return 0, 0, 0, err
 	}
-	if err = rx.row(at+"> (?3, ?4) ORDER BY created_at, id LIMIT 1), "+
+	if err = rx.row(at+"> (?3, ?4 COLLATE BINARY) ORDER BY created_at, id LIMIT 1), "+
 		queue+"< ?2 ORDER BY priority DESC, created_at, id LIMIT 1), 0)",
 		t.Owner, t.Priority, t.CreatedAt, t.ID).Scan(&next); err != nil {
 		return 0, 0, 0, err
@@ -122,7 +123,7 @@ func (rx *Rx) Beside(t *task.Task, limit int) (prev, next task.ID, place int, er
 	n, err := rx.count(`SELECT count(*) FROM (SELECT 1 FROM tasks WHERE owner = ?1
  AND status = 'active' AND archived_at IS NULL AND priority > ?2
  UNION ALL SELECT 1 FROM tasks WHERE owner = ?1 AND status = 'active' AND archived_at IS NULL
- AND priority = ?2 AND (created_at, id) < (?3, ?4) LIMIT ?5)`, t.Owner, t.Priority, t.CreatedAt, t.ID, limit)
+ AND priority = ?2 AND (created_at, id) < (?3, ?4 COLLATE BINARY) LIMIT ?5)`, t.Owner, t.Priority, t.CreatedAt, t.ID, limit)
 	if n < limit {
 		place = n + 1
 	}
