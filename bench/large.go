@@ -87,6 +87,9 @@ func (b *bench) large(ctx context.Context) error {
 			agents = append(agents, fmt.Sprintf("agent-%04d", i))
 		}
 		inst, m, err := b.yearInstance(ctx, "large", c.size, agents)
+		if err == nil {
+			_, err = inst.start(ctx)
+		}
 		if err != nil {
 			return err
 		}

@@ -43,10 +43,11 @@ var parts = []struct {
 	{"claims", (*bench).claims, false},
 	{"waiting", (*bench).waiting, false},
 	{"dispatch", (*bench).runs, false},
-	{"pages", (*bench).pages, false},
+	{"pages", func(b *bench, ctx context.Context) error { return b.pages(ctx, (*instance).start) }, false},
 	{"large", (*bench).large, true},
 	{"postgres", (*bench).postgres, true}, // needs the programs of PostgreSQL
-	{"peers", (*bench).peers, true},       // needs these and the module proxy
+	{"postgres-pages", func(b *bench, ctx context.Context) error { return b.pages(ctx, (*instance).moveToPostgres) }, true},
+	{"peers", (*bench).peers, true}, // needs these and the module proxy
 }
 
 func partNames() []string {

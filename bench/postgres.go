@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os/exec"
 	"path/filepath"
 	"time"
 
@@ -182,6 +183,28 @@ func rawWork(ctx context.Context, c *pgx.Conn, w work, who string) error {
 // pgRest gives claimed tasks back and removes the dead rows.
 func pgRest(ctx context.Context, url string) error {
 	return onPostgres(ctx, url, fmt.Sprintf(unclaim, "tasks"), fmt.Sprintf(unclaim, "raw_tasks"), "VACUUM ANALYZE", "CHECKPOINT")
+}
+
+// moveToPostgres copies the database of an instance to a PostgreSQL that it starts,
+// has its tables looked at and indexed, and starts the server over that.
+func (inst *instance) moveToPostgres(ctx context.Context) (time.Duration, error) {
+	pg, err := testkit.StartDurablePostgres()
+	if err != nil {
+		return 0, err
+	}
+	copying := exec.CommandContext(ctx, inst.bin, "db", "copy", "--from", "sqlite:"+filepath.Join(inst.data, "taskyard.db"), "--to", pg.URL)
+	if out, err := copying.CombinedOutput(); err != nil {
+		return 0, fmt.Errorf("%w: %s", err, out)
+	}
+	d, err := db.Open(ctx, db.Options{URL: pg.URL})
+	if err != nil {
+		return 0, err
+	}
+	if err := errors.Join(catchUp(ctx, d), catchUpOpen(ctx, d), d.Close(), onPostgres(ctx, pg.URL, "VACUUM ANALYZE")); err != nil {
+		return 0, err
+	}
+	inst.env = append(inst.env, "TASKYARD_DATABASE="+pg.URL)
+	return inst.start(ctx)
 }
 
 // onPostgres runs statements.

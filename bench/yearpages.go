@@ -35,8 +35,8 @@ func (b *bench) yearSize() dbfill.Size {
 	return s
 }
 
-// yearInstance starts a server over a year of work, of whose tables SQLite has
-// gathered statistics, as in an instance that was stopped once.
+// yearInstance makes an instance with a year of work, of whose tables SQLite has
+// gathered statistics, as in one that was stopped once.
 func (b *bench) yearInstance(ctx context.Context, folder string, s dbfill.Size, agents []string) (*instance, dbfill.Marks, error) {
 	begin := time.Now()
 	inst, err := newInstance(b.bin, filepath.Join(b.folder, folder), nil)
@@ -66,8 +66,7 @@ func (b *bench) yearInstance(ctx context.Context, folder string, s dbfill.Size, 
 		return nil, m, err
 	}
 	b.say("%d open and %d archived tasks written and indexed in %.1f s", s.Open, s.Archived, time.Since(begin).Seconds())
-	_, err = inst.start(ctx)
-	return inst, m, err
+	return inst, m, nil
 }
 
 // yearPages are the pages that people open, each in the state that costs most.
@@ -91,9 +90,12 @@ func yearPages(m dbfill.Marks) []string {
 }
 
 // pages measures every page of an instance with a year of work.
-func (b *bench) pages(ctx context.Context) error {
+func (b *bench) pages(ctx context.Context, start func(*instance, context.Context) (time.Duration, error)) error {
 	inst, m, err := b.yearInstance(ctx, "year", b.yearSize(), yearAgents)
 	if err != nil {
+		return err
+	}
+	if _, err := start(inst, ctx); err != nil {
 		return err
 	}
 	return errors.Join(b.onYear(ctx, inst, func(c *yearClient) error {

@@ -150,14 +150,7 @@ func worksOn(t *testing.T, src *db.DB, to string) (found []*task.Task) {
 		t.Error(err)
 	}
 	says(t, d.Write(t.Context(), func(tx *db.Tx) error { return tx.Exec("DELETE FROM events") }), "the log is append-only")
-	for more := true; more; {
-		var list []db.IndexWrite
-		ok(t, d.Read(t.Context(), func(rx *db.Rx) (err error) { list, err = rx.ToIndex(); return err }))
-		for _, w := range list {
-			write(t, d, func(tx *db.Tx) error { return tx.Index(w) })
-		}
-		more = len(list) > 0
-	}
+	indexHistory(t, d)
 	ok(t, d.Read(t.Context(), func(rx *db.Rx) error {
 		ok(t, rx.CheckSearch())
 		ok(t, rx.CheckInvariants())

@@ -45,7 +45,7 @@ func (tx *Tx) AddEvent(e task.Event) error {
 		return err
 	}
 	e.At = tx.Now
-	sum := chain(prev, e)
+	sum := Chain(prev, e)
 	args := []any{
 		e.At, e.Actor, e.Kind, nz(e.TaskID), nz(e.RunID), e.Agent, string(e.Changes), nz(e.TokenID), e.RequestID, e.Address, sum,
 	}
@@ -71,8 +71,9 @@ func (tx *Tx) lastHash() ([]byte, error) {
 	return h, err
 }
 
-// chain hashes a line with the hash of the line before.
-func chain(prev []byte, e task.Event) []byte {
+// Chain returns the hash of a line of the log that follows one with the hash prev,
+// none for the first line.
+func Chain(prev []byte, e task.Event) []byte {
 	b := append(make([]byte, 0, 512), prev...) // most lines fit
 	for _, n := range [...]int64{int64(e.At), int64(e.TaskID), int64(e.RunID)} {
 		b = binary.BigEndian.AppendUint64(b, uint64(n))
@@ -157,7 +158,7 @@ func (rx *Rx) CheckChain() (int, error) {
 		if err != nil {
 			return n, err
 		}
-		if string(chain(prev, e)) != string(sum) {
+		if string(Chain(prev, e)) != string(sum) {
 			return n, fmt.Errorf("line %d of the log was changed, or a line before it was removed", e.ID)
 		}
 		n, prev = n+1, sum

@@ -65,23 +65,27 @@ func (rx *Rx) newestMatches(f task.HistoryFilter, limit int) (found []archivedTa
 	r := *rx
 	r.ctx = ctx
 	seen := map[task.ID]bool{}
-	for _, from := range []struct {
-		q     string
+	for _, index := range []struct {
+		table string
 		most  int
 		shift int
-	}{
-		{"SELECT docid FROM search s WHERE search MATCH ? ORDER BY docid DESC LIMIT ?", walkedTasks * limit, 0},
-		{"SELECT docid FROM search_lines l WHERE search_lines MATCH ? ORDER BY docid DESC LIMIT ?", walkedLines * limit, 32},
-	} {
-		rows, err := r.query(from.q, terms, from.most)
-		docs, err := collect(rows, err, func(r rowScanner) (doc int64, err error) { return doc, r.Scan(&doc) })
+	}{{"search", walkedTasks * limit, 0}, {"search_lines", walkedLines * limit, 32}} {
+		n := 0
+		err := r.matching(index.table, terms, 0, 1<<62, func(source string, w *where) (bool, error) {
+			rows, err := r.query("SELECT s.docid FROM "+source+w.sql()+" ORDER BY s.docid DESC LIMIT ?", append(w.args, index.most-n)...)
+			err = each(rows, err, func(row rowScanner) (bool, error) {
+				var doc int64
+				err := row.Scan(&doc)
+				seen[task.ID(doc>>index.shift)] = true
+				n++
+				return true, err
+			})
+			return n == index.most, err
+		})
 		if err != nil {
 			return nil, false, err
 		}
-		cut = cut || len(docs) == from.most
-		for _, doc := range docs {
-			seen[task.ID(doc>>from.shift)] = true
-		}
+		cut = cut || n == index.most
 	}
 	w := &where{}
 	rows, err := r.query(wordsInParts(f.Query, 1<<31-1, w)+" ORDER BY task DESC LIMIT ?", append(w.args, limit)...)

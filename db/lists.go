@@ -20,6 +20,8 @@ type where struct {
 	few   bool   // read from the ids of a search, the first argument
 	many  bool   // the words of a search fit more tasks than are counted
 	index string // of a state that few tasks are in, in queue order; "" leaves the choice to SQLite
+
+	postgres bool
 }
 
 // from begins to read the list; prio, age and id are the columns of an index
@@ -100,7 +102,7 @@ const fewLabeled = 1000
 
 // openWhere is what a filter of open tasks fits, from the first on.
 func (rx *Rx) openWhere(f task.TaskFilter) (*where, error) {
-	w, now := &where{}, rx.Now
+	w, now := &where{postgres: rx.c.postgres()}, rx.Now
 	w.add("t.archived_at IS NULL")
 	if f.Owner != "" {
 		w.add("t.owner = ?", f.Owner)
@@ -187,9 +189,14 @@ func queueOrder(w *where, after string, limit int) (from string, args []any, err
 	if err != nil || malformed != nil {
 		return "", nil, task.FieldErrorf("after", "is not a cursor of this list; use the value of next")
 	}
-	from = " FROM (SELECT " + keys + tasks + w.sql() + " AND " + prio + " = ? AND (" + age + ", " + id + ") > (?, ? COLLATE BINARY)" +
-		" UNION ALL SELECT " + keys + tasks + w.sql() + " AND " + prio + " < ?" + inOrder + " LIMIT ?)" + whole
-	return from, slices.Concat(w.args, []any{place, lastAge, lastID}, w.args, []any{place, limit}), nil
+	same := "SELECT " + keys + tasks + w.sql() + " AND " + prio + " = ? AND (" + age + ", " + id + ") > (?, ? COLLATE BINARY)"
+	lower := "SELECT " + keys + tasks + w.sql() + " AND " + prio + " < ?"
+	args = slices.Concat(w.args, []any{place, lastAge, lastID}, w.args, []any{place, limit})
+	if w.postgres { // it would sort all of both
+		same, lower = "SELECT * FROM ("+same+inOrder+" LIMIT ?)", "SELECT * FROM ("+lower+inOrder+" LIMIT ?)"
+		args = slices.Concat(w.args, []any{place, lastAge, lastID, limit}, w.args, []any{place, limit, limit})
+	}
+	return " FROM (" + same + " UNION ALL " + lower + inOrder + " LIMIT ?)" + whole, args, nil
 }
 
 // pair reads a cursor "a.b".

@@ -52,8 +52,8 @@ var allowedScans = []struct{ statement, scan, reason string }{
 	{"FROM ticks ORDER BY id DESC LIMIT", "SCAN ticks", "the last rows alone"},
 	{"FROM search s WHERE search MATCH", "SCAN s VIRTUAL TABLE", "the full-text index itself"},
 	{"FROM search s CROSS JOIN tasks", "SCAN s VIRTUAL TABLE", "the full-text index itself"},
-	{"FROM search_lines l CROSS JOIN", "SCAN l VIRTUAL TABLE", "the full-text index itself"},
-	{"FROM search_lines l WHERE", "SCAN l VIRTUAL TABLE", "the full-text index itself"},
+	{"FROM search_lines s CROSS JOIN", "SCAN s VIRTUAL TABLE", "the full-text index itself"},
+	{"FROM search_lines s WHERE", "SCAN s VIRTUAL TABLE", "the full-text index itself"},
 	{"FROM open_search WHERE", "SCAN open_search VIRTUAL TABLE", "the full-text index itself"},
 	{"INDEXED BY open_texts_title", "SCAN o USING COVERING INDEX open_texts_title", "in the order of titles, ended by its LIMIT"},
 	{"INDEXED BY open_times_created", "SCAN o USING COVERING INDEX open_times_created", "in the order of age, ended by its LIMIT"},
@@ -325,8 +325,9 @@ func complete(t *testing.T, statements []string) {
 			if err != nil || !sqlText.MatchString(text) {
 				return true
 			}
-			if strings.Contains(text, "FROM commits") || strings.Contains(text, "FROM pg_control_system") {
-				return true // of a connection that was lost, or is not admitted yet: they have tests of their own
+			if strings.Contains(text, "FROM commits") || strings.Contains(text, "FROM pg_control_system") || strings.Contains(text, "FROM m ") ||
+				strings.Contains(text, "MATERIALIZED") {
+				return true // of a connection that was lost, or is not admitted yet, or of what is old: they have tests of their own
 			}
 			if pieces++; !strings.Contains(all, text) {
 				t.Errorf("%s: the tour does not meet %q", f.Name(), text)

@@ -19,9 +19,13 @@ var pgSettings = map[string]string{
 	"TimeZone":                            "UTC",
 	// As those of SQLite, plans are made once a statement; one of a task takes
 	// longer to make than to run.
-	"plan_cache_mode":             "force_generic_plan",
-	"jit":                         "off",
-	"standard_conforming_strings": "on",
+	"plan_cache_mode": "force_generic_plan",
+	"jit":             "off",
+	// Each list has an index. Without knowing its limit, PostgreSQL would rather
+	// read the whole table, with more processes.
+	"random_page_cost":                "1.1",
+	"max_parallel_workers_per_gather": "0",
+	"standard_conforming_strings":     "on",
 }
 
 // hostTime is how long a connection to one of several hosts may take, before the

@@ -15,7 +15,7 @@ import (
 //   - A query in FROM gets a name, which PostgreSQL demands.
 //   - json_group_array, which is [] for no rows, is json_agg; json_array,
 //     json_each, group_concat and char have other names.
-//   - words MATCH is words @@.
+//   - words MATCH is words @@ words_query.
 func forPostgres(q string) string {
 	if s, ok := translated.Load(q); ok {
 		return s.(string)
@@ -82,10 +82,10 @@ func (t *translation) next() {
 		t.skip(2)
 	case tok == "CROSS" && t.hasOn():
 	case tok == "MATCH":
-		t.out.WriteString("@@ words_query(")
+		t.out.WriteString("@@ (SELECT words_query(") // once for all rows
 		t.word()
 		t.next()
-		t.out.WriteByte(')')
+		t.out.WriteString("))")
 	case tok == "json_group_array":
 		t.out.WriteString("coalesce(json_agg")
 	case tok == "group_concat":

@@ -79,12 +79,15 @@ func (rx *Rx) matches(f task.HistoryFilter, before int64, limit int) ([]archived
 	defer cancel()
 	r := *rx
 	r.ctx = ctx
-	w := &where{}
-	w.add("search MATCH ? AND s.docid < ?", terms, before)
-	matchWhere(w, f)
-	rows, err := r.query("SELECT t.id, t.archived_at, t.status FROM search s CROSS JOIN tasks t ON t.id = s.docid"+
-		w.sql()+" ORDER BY s.docid DESC LIMIT ?", append(w.args, limit)...)
-	own, err := collect(rows, err, scanArchived)
+	var own []archivedTask
+	err := r.matching("search", terms, 0, before, func(source string, w *where) (bool, error) {
+		matchWhere(w, f)
+		rows, err := r.query("SELECT t.id, t.archived_at, t.status FROM "+source+" CROSS JOIN tasks t ON t.id = s.docid"+
+			w.sql()+" ORDER BY s.docid DESC LIMIT ?", append(w.args, limit)...)
+		list, err := collect(rows, err, scanArchived)
+		own = append(own, list...)
+		return len(own) >= limit, err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -136,22 +139,22 @@ func wordsInParts(q string, before int64, w *where) string {
 // them it skips the rest.
 func (rx *Rx) lineMatches(f task.HistoryFilter, terms string, before int64, limit int) (list []archivedTask, err error) {
 	for batch := 4 * limit; ; {
-		w := &where{}
-		w.add("search_lines MATCH ? AND l.docid < ?", terms, before<<32)
-		matchWhere(w, f)
-		rows, err := rx.query("SELECT t.id, t.archived_at, t.status FROM search_lines l CROSS JOIN tasks t ON t.id = l.docid >> 32"+
-			w.sql()+" ORDER BY l.docid DESC LIMIT ?", append(w.args, batch)...)
-		lines, err := collect(rows, err, scanArchived)
-		if err != nil {
-			return nil, err
-		}
-		for _, m := range lines {
-			if n := len(list); n == 0 || list[n-1].id != m.id {
-				list = append(list, m)
+		read := 0
+		err := rx.matching("search_lines", terms, 0, before<<32, func(source string, w *where) (bool, error) {
+			matchWhere(w, f)
+			rows, err := rx.query("SELECT t.id, t.archived_at, t.status FROM "+source+" CROSS JOIN tasks t ON t.id = s.docid >> 32"+
+				w.sql()+" ORDER BY s.docid DESC LIMIT ?", append(w.args, batch-read)...)
+			lines, err := collect(rows, err, scanArchived)
+			for _, m := range lines {
+				if n := len(list); n == 0 || list[n-1].id != m.id {
+					list = append(list, m)
+				}
 			}
-		}
-		if len(lines) < batch || len(list) >= limit {
-			return list, nil
+			read += len(lines)
+			return read == batch, err
+		})
+		if err != nil || read < batch || len(list) >= limit {
+			return list, err
 		}
 		before = int64(list[len(list)-1].id)
 	}

@@ -52,10 +52,13 @@ func (rx *Rx) MatchingLines(tasks []task.ID, q string) (map[task.ID]task.HitText
 		return nil, nil
 	}
 	first, last := slices.Min(tasks), slices.Max(tasks)
-	rows, err := rx.query("SELECT docid FROM search_lines l WHERE search_lines MATCH ? "+
-		"AND docid >= ? AND docid < ? ORDER BY docid DESC LIMIT ?",
-		terms, lineDoc(first, 0), lineDoc(last+1, 0), maxHitLines)
-	docs, err := collect(rows, err, func(r rowScanner) (doc int64, err error) { return doc, r.Scan(&doc) })
+	var docs []int64
+	err := rx.matching("search_lines", terms, lineDoc(first, 0), lineDoc(last+1, 0), func(source string, w *where) (bool, error) {
+		rows, err := rx.query("SELECT s.docid FROM "+source+w.sql()+" ORDER BY s.docid DESC LIMIT ?", append(w.args, maxHitLines-len(docs))...)
+		list, err := collect(rows, err, func(r rowScanner) (doc int64, err error) { return doc, r.Scan(&doc) })
+		docs = append(docs, list...)
+		return len(docs) == maxHitLines, err
+	})
 	if err != nil {
 		return nil, err
 	}

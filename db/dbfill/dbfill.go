@@ -14,6 +14,7 @@ import (
 
 	sqlite3 "github.com/mattn/go-sqlite3"
 
+	"taskyard/db"
 	"taskyard/task"
 )
 
@@ -48,13 +49,26 @@ const driverName = "sqlite3_dbfill"
 
 func init() {
 	sql.Register(driverName, &sqlite3.SQLiteDriver{ConnectHook: func(c *sqlite3.SQLiteConn) error {
-		return errors.Join(c.RegisterFunc("mix", mix, true), c.RegisterFunc("word", word, true))
+		return errors.Join(c.RegisterFunc("mix", mix, true), c.RegisterFunc("word", word, true), c.RegisterFunc("chained", chained(), false))
 	}})
 }
 
+// chained returns a function that returns the hashes of the lines of a log, from the
+// first one on.
+func chained() func(at int64, actor, kind string, id, run int64, agent, changes string) []byte {
+	var last []byte
+	return func(at int64, actor, kind string, id, run int64, agent, changes string) []byte {
+		e := task.Event{At: task.Time(at), Actor: actor, Kind: kind, TaskID: task.ID(id), RunID: task.ID(run), Agent: agent}
+		if changes != "" {
+			e.Changes = json.RawMessage(changes)
+		}
+		last = db.Chain(last, e)
+		return last
+	}
+}
+
 // Year fills a migrated database that nothing else has open. Tasks belong to
-// agents; now is the end of the year. The search index and the chain of the
-// log are left to others.
+// agents; now is the end of the year. The search index is left to others.
 func Year(ctx context.Context, path string, s Size, agents []string, now time.Time) (m Marks, err error) {
 	d, err := sql.Open(driverName, "file:"+path+"?_foreign_keys=off")
 	if err != nil {

@@ -49,7 +49,9 @@ func TestYearIsAnInstanceThatReadsAsOne(t *testing.T) {
 		if waits.Approvals != 100 || waits.Questions == 0 || waits.Notices == 0 || waits.Stuck == 0 {
 			t.Errorf("waits: %+v", waits)
 		}
-		return nil
+		_, err = rx.CheckChain()
+		ok(t, err)
+		return rx.CheckInvariants()
 	}))
 	t.Run("and the triggers hold history again", func(t *testing.T) {
 		err := d.Write(t.Context(), func(tx *db.Tx) error { return tx.Touch(m.Archived) })

@@ -111,7 +111,7 @@ INSERT INTO run_files (run_id, n, path, change, added, removed, note, diff)
 SELECT w.run_id, f.value, 'internal/part' || f.value || '/file.go', CASE f.value WHEN 1 THEN 'added' ELSE 'modified' END, 1, f.value > 1, '', iif(f.value = 1, '@@ -0,0 +1 @@' || char(10) || '+package part' || char(10), '@@ -1 +1 @@' || char(10) || '-old' || char(10) || '+new' || char(10))
 FROM run_work w, json_each('[1,2,3]') f;
 
--- The log, in the order of its tasks; the hash is none, so that the chain does not hold.
+-- The log, in the order of its tasks.
 INSERT INTO events (at, actor, kind, task_id, run_id, agent, changes, hash)
 SELECT t.created_at + e.key * 1000, iif(e.key = 0, t.created_by, t.owner), e.value, t.id, NULL, t.owner, CASE e.value WHEN 'task.created' THEN '{"title":"as it was"}' WHEN 'task.step_updated' THEN '{"step":1,"done":true}' ELSE '' END, zeroblob(32)
 FROM tasks t, json_each('["task.created","task.claimed","task.step_updated","task.step_updated","task.commented","task.released","task.claimed","task.completed"]') e
@@ -121,6 +121,8 @@ SELECT r.created_at, r.agent, CASE r.status WHEN 'completed' THEN 'run.completed
 INSERT INTO events (at, actor, kind, task_id, agent, changes, hash)
 WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n, size WHERE i < comments * 2)
 SELECT now - 800000000 + i * 1000, iif(i % 2, 'user:' || word('person', i), word('agent', i)), iif(i % 2, 'task.commented', 'task.step_updated'), archived + open + 1, word('agent', 0), '', zeroblob(32) FROM n, size;
+
+UPDATE events SET hash = chained(at, actor, kind, coalesce(task_id, 0), coalesce(run_id, 0), agent, changes);
 
 INSERT INTO stats_hours (hour, agent, model, what, n)
 SELECT created_at / 3600000 * 3600000 AS h, owner, '', 'created', count(*) FROM tasks GROUP BY h, owner
