@@ -217,7 +217,12 @@ func TestListsOfOpenTasksAreExactWhateverIsIndexed(t *testing.T) {
 	l := newOpenList(t, 10_600)
 	equal(t, "writes of the index", l.index() > 9, true)
 	equal(t, "rows", count(t, l.d, "SELECT count(*) FROM open_texts"), 10_000) // and 600 that lists look at themselves
-	l.check()
+	check := func() {
+		if !dbtest.Postgres() { // there it takes 20 s, and the state with changes has what the others have
+			l.check()
+		}
+	}
+	check()
 	for id := range task.ID(40) { // fewer changes than are written
 		l.edit(id*7+1, fmt.Sprintf("a changed item %d", id), "Nothing of what it was.")
 		l.archive(id*7 + 2)
@@ -231,7 +236,7 @@ func TestListsOfOpenTasksAreExactWhateverIsIndexed(t *testing.T) {
 	}
 	equal(t, "writes for many", l.index() > 0, true)
 	equal(t, "rows", count(t, l.d, "SELECT count(*) FROM open_texts"), 10_560)
-	l.check()
+	check()
 	search := func() error { return l.d.Read(t.Context(), func(rx *db.Rx) error { return rx.CheckSearch() }) }
 	if !dbtest.Postgres() {
 		_, err := raw(t, l.d.Path()).ExecContext(t.Context(), "INSERT INTO open_search (open_search) VALUES ('integrity-check')")
