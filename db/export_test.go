@@ -20,3 +20,9 @@ func AddWordsFit(c *sqlite3.SQLiteConn) error { return addWordsFit(c) }
 
 // Unpeeked is a statement as connections prepare it.
 func Unpeeked(q string) string { return unpeeked(q) }
+
+// ForPostgres is a statement as PostgreSQL gets it.
+func ForPostgres(q string) string { return forPostgres(q) }
+
+// PostgresSettings are those of each connection.
+var PostgresSettings = pgSettings
