@@ -142,15 +142,16 @@ func (rx *Rx) lineMatches(f task.HistoryFilter, terms string, before int64, limi
 		read := 0
 		err := rx.matching("search_lines", terms, 0, before<<32, func(source string, w *where) (bool, error) {
 			matchWhere(w, f)
-			rows, err := rx.query("SELECT t.id, t.archived_at, t.status FROM "+source+" CROSS JOIN tasks t ON t.id = s.docid >> 32"+
-				w.sql()+" ORDER BY s.docid DESC LIMIT ?", append(w.args, batch-read)...)
-			lines, err := collect(rows, err, scanArchived)
-			for _, m := range lines {
+			lines, key := rx.lineTasks(source)
+			rows, err := rx.query("SELECT t.id, t.archived_at, t.status FROM "+lines+" CROSS JOIN tasks t ON t.id = "+key+" >> 32"+
+				w.sql()+" ORDER BY "+key+" DESC LIMIT ?", append(w.args, batch-read)...)
+			found, err := collect(rows, err, scanArchived)
+			for _, m := range found {
 				if n := len(list); n == 0 || list[n-1].id != m.id {
 					list = append(list, m)
 				}
 			}
-			read += len(lines)
+			read += len(found)
 			return read == batch, err
 		})
 		if err != nil || read < batch || len(list) >= limit {
