@@ -16,7 +16,7 @@ const commonWords = 250
 // PostgreSQL either sorts all of them, of which common words have hundreds of
 // thousands, or looks at each row, of which rare words need all; it cannot know
 // which is less. So it looks at the last rows first. When these are not enough,
-// they tell whether the words are common: then the rows before them are looked at
+// they show whether the words are common: then the rows before them are looked at
 // in the same way, else the other matches are found by their words.
 func (rx *Rx) matching(table, terms string, from, below int64, read func(source string, w *where) (enough bool, err error)) error {
 	if !rx.c.postgres() {
