@@ -72,8 +72,9 @@ func failure(status int, words, message string) *Error {
 }
 
 func errorKind(status int, words, message string) Kind {
+	refused := status/100 == 4 && status != http.StatusTooManyRequests // a limit of rate has the same words
 	switch {
-	case holds(words, "context_length", "context_window") || status/100 == 4 && tooLong(message) || status == http.StatusRequestEntityTooLarge:
+	case holds(words, "context_length", "context_window") || refused && tooLong(message) || status == http.StatusRequestEntityTooLarge:
 		return KindContext
 	case holds(words, "insufficient_quota", "billing") || status == http.StatusPaymentRequired:
 		return KindQuota

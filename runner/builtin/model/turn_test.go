@@ -127,6 +127,11 @@ func TestErrorsAreTold(t *testing.T) {
 		{"a key that is refused", modeltest.Step{Status: 401}, KindAuth, false},
 		{"a key that may not", modeltest.Step{Status: 403, Kind: "permission_error"}, KindAuth, false},
 		{"too many requests", modeltest.Step{Status: 429, After: "7"}, KindRate, true},
+		{
+			"too many tokens at a time, in the words of Bedrock",
+			modeltest.Step{Status: 429, Kind: "throttling_error", Message: "Too many tokens, please wait before trying again."},
+			KindRate, true,
+		},
 		{"an empty account", modeltest.Step{Status: 429, Kind: "insufficient_quota"}, KindQuota, false},
 		{"an overloaded provider", modeltest.Step{Status: 529}, KindOverload, true},
 		{"a provider without room", modeltest.Step{Status: 503}, KindOverload, true},
