@@ -51,6 +51,23 @@ func TestTheBuiltinAgentUsesTheToolsOfItsTask(t *testing.T) {
 	})
 }
 
+func TestACallThatWasCutBeforeItsArgumentsIsNotMade(t *testing.T) {
+	t.Parallel()
+	srv, url := newFakeServer(t)
+	cut := calls("complete_task", " ")
+	cut.Stop = "length"
+	l := newLoop(t, "anthropic", cut, modeltest.Step{Text: "Not done yet."}, modeltest.Step{Text: "Not done."})
+	spec := newSpec(t)
+	spec.URL = url
+	_, r := l.play(t, spec)
+	if len(srv.asked) != 1 {
+		t.Errorf("asked was\n%s", strings.Join(srv.asked, "\n"))
+	}
+	if got := r.Texts(supervise.EventToolResult); len(got) != 1 || !strings.Contains(got[0], "no JSON object") {
+		t.Errorf("results are %q", got)
+	}
+}
+
 func TestWhoMayDelegateIsOfferedTheTools(t *testing.T) {
 	t.Parallel()
 	srv, url := newFakeServer(t)

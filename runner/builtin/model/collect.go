@@ -58,7 +58,8 @@ func (c *collector) argue(p *partCall, args string) error {
 	return c.grow(len(args))
 }
 
-// reply returns what has come in. Calls without an id are given one.
+// reply returns what has come in. Calls without an id are given one. No
+// arguments are an empty object, but for the last call of a reply that was cut.
 func (c *collector) reply(stop Stop, u Usage) Reply {
 	r := Reply{Text: c.text.String(), Stop: stop, Usage: u}
 	for i, p := range c.calls {
@@ -66,7 +67,7 @@ func (c *collector) reply(stop Stop, u Usage) Reply {
 			p.id = fmt.Sprintf("call_%d", i+1)
 		}
 		args := strings.TrimSpace(p.args.String())
-		if args == "" {
+		if args == "" && (stop != StopLength || i < len(c.calls)-1) {
 			args = "{}"
 		}
 		r.Calls = append(r.Calls, Call{ID: p.id, Name: p.name, Args: json.RawMessage(args)})

@@ -99,6 +99,20 @@ func TestArgumentsThatAreNoJSONDoNotSpoilTheConversation(t *testing.T) {
 	})
 }
 
+// A reply that ends at its length behind the name of a tool has no arguments
+// yet: that is no call without arguments, which would complete a task.
+func TestACallThatWasCutBeforeItsArgumentsIsNotMade(t *testing.T) {
+	each(t, func(t *testing.T, open func(...modeltest.Step) (Model, *modeltest.Server)) {
+		m, _ := open(modeltest.Step{Stop: "length", Calls: []modeltest.Call{
+			{ID: "a", Name: "list", Args: " "},
+			{ID: "b", Name: "complete_task", Args: " "},
+		}})
+		r, _ := turn(t, m, hello)
+		equal(t, "arguments of the call before", string(r.Calls[0].Args), "{}")
+		equal(t, "arguments of the call that was cut", string(r.Calls[1].Args), "")
+	})
+}
+
 func TestRepliesThatEndOtherwise(t *testing.T) {
 	each(t, func(t *testing.T, open func(...modeltest.Step) (Model, *modeltest.Server)) {
 		m, _ := open(modeltest.Step{Text: "half a sen", Stop: "length"}, modeltest.Step{Stop: "refusal"}, modeltest.Step{})
