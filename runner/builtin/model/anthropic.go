@@ -1,9 +1,12 @@
 package model
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // messages speaks the Messages API of Anthropic.
@@ -211,7 +214,7 @@ func contentBlocks(m Message) (list []object) {
 		list = append(list, object{"type": "text", "text": m.Text})
 	}
 	for _, c := range m.Calls {
-		list = append(list, object{"type": "tool_use", "id": c.ID, "name": c.Name, "input": arguments(c.Args)})
+		list = append(list, object{"type": "tool_use", "id": c.ID, "name": toolName(c.Name), "input": arguments(c.Args)})
 	}
 	return list
 }
@@ -241,4 +244,18 @@ func arguments(args json.RawMessage) json.RawMessage {
 		return b
 	}
 	return args
+}
+
+const maxToolName = 64 // characters
+
+// toolName returns the name of a call as the conversation may hold it: models
+// call tools that do not exist, by names that the provider would refuse.
+func toolName(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if r < utf8.RuneSelf && (r == '_' || r == '-' || unicode.IsLetter(r) || unicode.IsDigit(r)) {
+			return r
+		}
+		return '_'
+	}, name)
+	return cmp.Or(name[:min(len(name), maxToolName)], "_")
 }

@@ -76,7 +76,8 @@ type Tool struct {
 	Schema      json.RawMessage // JSON schema of the arguments, of type object
 }
 
-// Call is a call of a tool. Args is what the model wrote: it may be no JSON.
+// Call is a call of a tool. Args is what the model wrote: it may be no JSON, and
+// Name no name of a tool.
 type Call struct {
 	ID   string
 	Name string

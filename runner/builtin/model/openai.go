@@ -226,7 +226,7 @@ func chatMessages(m Message) (list []chatMessage) {
 	}
 	a := chatMessage{Role: "assistant", Content: m.Text}
 	for _, c := range m.Calls {
-		f := chatFunction{c.Name, string(arguments(c.Args))}
+		f := chatFunction{toolName(c.Name), string(arguments(c.Args))}
 		a.ToolCalls = append(a.ToolCalls, chatToolCall{ID: c.ID, Type: "function", Function: f})
 	}
 	if len(m.thoughts) > 0 && len(m.Calls) > 0 { // wanted back by those that think between calls

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -110,6 +111,26 @@ func TestACallThatWasCutBeforeItsArgumentsIsNotMade(t *testing.T) {
 		r, _ := turn(t, m, hello)
 		equal(t, "arguments of the call before", string(r.Calls[0].Args), "{}")
 		equal(t, "arguments of the call that was cut", string(r.Calls[1].Args), "")
+	})
+}
+
+// Providers refuse the whole conversation for a name that no tool can have.
+func TestNamesThatNoToolCanHaveDoNotSpoilTheConversation(t *testing.T) {
+	each(t, func(t *testing.T, open func(...modeltest.Step) (Model, *modeltest.Server)) {
+		for _, name := range []string{"", "functions.read", "read<|channel|>json", "lesen und prüfen", strings.Repeat("read", 100)} {
+			m, s := open(modeltest.Step{Text: "Sorry."})
+			req := hello
+			req.Messages = append(req.Messages, Message{Role: Assistant, Calls: []Call{{ID: "a", Name: name, Args: json.RawMessage("{}")}}},
+				Message{Role: User, Results: []Result{{CallID: "a", Text: "there is no such tool", IsError: true}}})
+			turn(t, m, req)
+			for _, x := range s.Turns()[0].Messages {
+				for _, c := range x.Calls {
+					if !regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`).MatchString(c.Name) {
+						t.Errorf("the name %q went back as %q", name, c.Name)
+					}
+				}
+			}
+		}
 	})
 }
 
