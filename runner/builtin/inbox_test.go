@@ -53,6 +53,16 @@ func TestTheLoopHearsWhatPeopleSay(t *testing.T) {
 			}
 		})
 	}
+	t.Run("also where the conversation of former runs is left out", func(t *testing.T) {
+		t.Parallel()
+		l := newLoop(t, "anthropic", modeltest.Step{Status: 400, Message: "prompt is too long"}, modeltest.Step{Text: "Done."})
+		spec := newSpec(t)
+		spec.Earlier, spec.Inbox = []task.Exchange{former("")}, runnertest.NewInbox("use tabs").Spec()
+		l.play(t, spec)
+		if told := wire(l.server.Turns()[1]); !strings.Contains(told, "use tabs") || strings.Contains(told, "First prompt.") {
+			t.Errorf("the model is told\n%s", told)
+		}
+	})
 	t.Run("but not beyond its limit of turns", func(t *testing.T) {
 		t.Parallel()
 		in := runnertest.NewInbox()

@@ -73,11 +73,14 @@ func (s *modelLoop) run(ctx context.Context) supervise.Outcome {
 		if out := s.over(); out != nil {
 			return *out
 		}
-		s.hear()
+		told := s.hear()
 		reply, err := s.turn(ctx)
 		if s.recalled > 0 && s.turns == 0 && tooLong(err) {
 			s.log("The conversation of former runs is too long for the model: the run begins without it.")
 			s.forget()
+			if told != "" {
+				s.say(told)
+			}
 			continue
 		}
 		if err != nil {
@@ -89,15 +92,12 @@ func (s *modelLoop) run(ctx context.Context) supervise.Outcome {
 	}
 }
 
-// hear adds what people said meanwhile to the conversation, and reports whether
-// they said anything.
-func (s *modelLoop) hear() bool {
-	texts := s.Messages()
-	if len(texts) == 0 {
-		return false
+// hear adds what people said meanwhile to the conversation, and returns it.
+func (s *modelLoop) hear() (said string) {
+	if said = strings.Join(s.Messages(), "\n\n"); said != "" {
+		s.say(said)
 	}
-	s.say(strings.Join(texts, "\n\n"))
-	return true
+	return said
 }
 
 // over returns which limit is reached before the next call of the model.
@@ -147,7 +147,7 @@ func (s *modelLoop) follow(ctx context.Context, r model.Reply) *supervise.Outcom
 		}
 		s.remember(model.Message{Role: model.User, Text: goOn})
 		return nil
-	case s.over() == nil && s.hear(): // else the next run reads it
+	case s.over() == nil && s.hear() != "": // else the next run reads it
 		s.cuts = 0
 		return nil
 	}
