@@ -86,7 +86,7 @@ func (s *modelLoop) reportCall(c model.Call) {
 		}
 		_ = json.Unmarshal(input, &where) // an input without a path has none
 		data = s.data(map[string]any{
-			"id": task.CutText(c.ID, 200), "tool": name,
+			"id": shortID(c.ID), "tool": name,
 			"input": map[string]any{"path": task.CutText(where.Path, 4000), "cut": true, "bytes": len(input)},
 		})
 	}
@@ -95,7 +95,7 @@ func (s *modelLoop) reportCall(c model.Call) {
 
 // reportResult reports what came of the call.
 func (s *modelLoop) reportResult(c model.Call, a Answer) {
-	d := map[string]any{"id": task.CutText(c.ID, 200), "tool": task.CleanText(task.CutText(c.Name, 200))}
+	d := map[string]any{"id": shortID(c.ID), "tool": task.CleanText(task.CutText(c.Name, 200))}
 	if a.IsError {
 		d["error"] = true
 	}
@@ -107,6 +107,9 @@ func (s *modelLoop) reportResult(c model.Call, a Answer) {
 	}
 	s.Event(supervise.EventToolResult, a.Text, d, []byte(a.Text))
 }
+
+// shortID returns the beginning of the ID of a call.
+func shortID(id string) string { return task.CutText(id, 200) }
 
 // The same call with the same result so often among the last calls ends a run.
 const (

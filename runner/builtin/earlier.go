@@ -76,8 +76,12 @@ func (p *replay) line(l task.Message) {
 		args := cmp.Or(string(p.s.CleanJSON(d.Input)), "{}")
 		p.reply.Calls = append(p.reply.Calls, model.Call{ID: d.ID, Name: d.Tool, Args: json.RawMessage(args)})
 	case supervise.EventToolResult:
-		if n := len(p.results); n < len(p.reply.Calls) && p.reply.Calls[n].ID == d.ID {
-			p.results = append(p.results, model.Result{CallID: d.ID, Text: text, IsError: d.Error})
+		n := len(p.results)
+		if n == len(p.reply.Calls) {
+			break
+		}
+		if id := p.reply.Calls[n].ID; shortID(id) == shortID(d.ID) {
+			p.results = append(p.results, model.Result{CallID: id, Text: text, IsError: d.Error})
 		}
 	case task.TypeMessage:
 		p.end()

@@ -70,6 +70,34 @@ user ` + fmt.Sprintf("%q", spec.Plan.Prompt) + "\n"
 	}
 }
 
+// Gateways before Gemini put what the model thought into the ID of a call.
+func TestResultsOfCallsWithLongIDsAreRecalled(t *testing.T) {
+	t.Parallel()
+	id := "call_1__thought__" + strings.Repeat("c2ln", 100)
+	first := newLoop(t, "openai", modeltest.Step{Calls: []modeltest.Call{{ID: id, Name: "create", Args: `{"path":"a","content":"x"}`}}},
+		modeltest.Step{Text: "Done."}, modeltest.Step{Text: "Done."})
+	_, r := first.play(t, newSpec(t))
+	e := task.Exchange{Prompt: "First prompt."}
+	for _, ev := range r.Events {
+		e.Lines = append(e.Lines, task.Message{Type: ev.Type, Content: ev.Text, Data: ev.Data})
+	}
+	l := newLoop(t, "openai", modeltest.Step{Text: "Done."}, modeltest.Step{Text: "Done."})
+	spec := newSpec(t)
+	spec.Earlier = []task.Exchange{e}
+	l.play(t, spec)
+	told := wire(l.server.Turns()[0])
+	if !strings.Contains(told, `="wrote 1 bytes"`) || strings.Contains(told, noResult) {
+		t.Errorf("the model is told\n%s", told)
+	}
+	for _, m := range l.server.Turns()[0].Messages {
+		for _, res := range m.Results {
+			if res.ID != id {
+				t.Errorf("the result is of call %s", res.ID)
+			}
+		}
+	}
+}
+
 func TestAConversationThatIsTooLongIsLeftOut(t *testing.T) {
 	t.Parallel()
 	l := newLoop(t, "anthropic", modeltest.Step{Status: 400, Message: "prompt is too long"}, modeltest.Step{Text: "Done."})
