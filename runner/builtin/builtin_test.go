@@ -3,6 +3,7 @@
 package builtin
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -228,6 +229,35 @@ func TestHowARunOfTheBuiltinAgentEnds(t *testing.T) {
 			})
 		}
 	}
+}
+
+func TestRepliesThatBrokeOffAreCounted(t *testing.T) {
+	t.Parallel()
+	half := modeltest.Step{Text: "half of it", Break: modeltest.BreakCut, Usage: modeltest.Usage{In: 1000, Out: 5}}
+	t.Run("with the one that followed", func(t *testing.T) {
+		t.Parallel()
+		l := newLoop(t, "anthropic", half, modeltest.Step{Text: "Done."}, modeltest.Step{Text: "Done."})
+		out, r := l.play(t, newSpec(t))
+		if out.Usage.TokensIn != 1020 || out.Usage.TokensOut <= 10 || !out.Usage.Estimated {
+			t.Errorf("usage is %+v", out.Usage)
+		}
+		if got := r.Types(); got != "text log text usage log usage" {
+			t.Errorf("events are %s", got)
+		}
+	})
+	t.Run("when the run is stopped meanwhile", func(t *testing.T) {
+		t.Parallel()
+		ctx, cancel := context.WithCancel(t.Context())
+		l := newLoop(t, "anthropic", half)
+		out, err := l.Run(ctx, newSpec(t), &runnertest.Recorder{OnEvent: func(e supervise.Event) {
+			if e.Type == supervise.EventLog {
+				cancel()
+			}
+		}})
+		if err != nil || out.Status != task.RunCanceled || out.Usage.TokensIn != 1000 {
+			t.Errorf("%+v, %v", out, err)
+		}
+	})
 }
 
 func TestToolsAreRefusedAndTheRunGoesOn(t *testing.T) {

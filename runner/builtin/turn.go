@@ -55,10 +55,12 @@ func (s *modelLoop) ask(ctx context.Context, req model.Request, on func(model.De
 	}
 	r, err := s.b.Model.Turn(ctx, req, on)
 	end()
+	if used := r.Usage.Plus(r.Lost); err == nil || used != (model.Usage{}) {
+		s.use(used)
+	}
 	if err != nil {
 		return r, err
 	}
-	s.use(r.Usage)
 	s.remember(r.Message())
 	s.sized, s.tokens = s.size, r.Usage.In+r.Usage.Out
 	return r, nil

@@ -26,10 +26,14 @@ func newAnthropic(p Provider) *messages {
 
 func (m *messages) Turn(ctx context.Context, req Request, on func(Delta)) (Reply, error) {
 	b := blocks{collector: collector{on: on}}
-	if err := m.at.stream(ctx, newMessagesRequest(req), b.take); err != nil {
-		return Reply{}, err
+	r, err := Reply{}, m.at.stream(ctx, newMessagesRequest(req), b.take)
+	if err == nil {
+		r, err = b.end(ctx, req)
 	}
-	return b.end(ctx, req)
+	if err != nil {
+		return b.broken(req, b.usage), err
+	}
+	return r, nil
 }
 
 // messagesEvent is an event of a stream. Which fields it has depends on Type.
@@ -63,6 +67,7 @@ type blocks struct {
 }
 
 func (b *blocks) take(data []byte) error {
+	b.began = true
 	var ev messagesEvent
 	if err := decode(data, &ev); err != nil {
 		return err

@@ -13,6 +13,7 @@ type collector struct {
 	calls    []*partCall
 	thinking []*partThought
 	size     int
+	began    bool // an event came in
 }
 
 type partCall struct {
@@ -56,6 +57,20 @@ func (c *collector) argue(p *partCall, args string) error {
 	p.args.WriteString(args)
 	c.on(Delta{})
 	return c.grow(len(args))
+}
+
+// broken returns the usage of a reply that broke off: what the provider told,
+// and an estimate of the rest. One that had not begun costs nothing.
+func (c *collector) broken(req Request, told Usage) Reply {
+	if !c.began {
+		return Reply{}
+	}
+	u := estimate(req, c.reply(StopLength, told))
+	if told.In > 0 {
+		u.In, u.Cached, u.Stored = told.In, told.Cached, told.Stored
+	}
+	u.Out = max(u.Out, told.Out)
+	return Reply{Usage: u}
 }
 
 // reply returns what has come in. Calls without an id are given one. No

@@ -18,7 +18,8 @@ const (
 type Model interface {
 	// Turn sends the conversation and returns the whole reply. While it comes
 	// in, on is called with its parts, from the caller's goroutine. The error
-	// is an *Error, or the cause of ctx when that ended.
+	// is an *Error, or the cause of ctx when that ended; the reply is then empty
+	// but for the usage of what had come in.
 	Turn(ctx context.Context, req Request, on func(Delta)) (Reply, error)
 }
 
@@ -110,11 +111,20 @@ type Usage struct {
 	Estimated bool // the provider told nothing: about four bytes a token
 }
 
+// Plus returns the sum.
+func (u Usage) Plus(v Usage) Usage {
+	return Usage{
+		In: u.In + v.In, Cached: u.Cached + v.Cached, Stored: u.Stored + v.Stored, Out: u.Out + v.Out,
+		Estimated: u.Estimated || v.Estimated,
+	}
+}
+
 // Reply is a whole reply.
 type Reply struct {
 	Text  string
 	Calls []Call
 	Usage Usage
+	Lost  Usage // of the tries before it, which failed
 	Stop  Stop
 
 	thoughts []thought

@@ -22,10 +22,14 @@ func newOpenAI(p Provider) *openAI {
 
 func (o *openAI) Turn(ctx context.Context, req Request, on func(Delta)) (Reply, error) {
 	c := chat{collector: collector{on: on}, at: map[int]*partCall{}}
-	if err := o.at.stream(ctx, newChatRequest(req), c.take); err != nil {
-		return Reply{}, err
+	r, err := Reply{}, o.at.stream(ctx, newChatRequest(req), c.take)
+	if err == nil {
+		r, err = c.end(req)
 	}
-	return c.end(req)
+	if err != nil {
+		return c.broken(req, c.usage), err
+	}
+	return r, nil
 }
 
 // chatChunk is an event of a stream.
@@ -70,6 +74,7 @@ type chat struct {
 }
 
 func (c *chat) take(data []byte) error {
+	c.began = true
 	if string(data) == "[DONE]" {
 		return errDone
 	}

@@ -31,19 +31,22 @@ type retrying struct{ Model }
 func Retry(m Model) Model { return retrying{m} }
 
 func (r retrying) Turn(ctx context.Context, req Request, on func(Delta)) (Reply, error) {
+	var lost Usage
 	for try := 1; ; try++ {
 		reply, err := r.Model.Turn(ctx, req, on)
+		reply.Lost = lost
 		var e *Error
 		if err == nil || !errors.As(err, &e) || !e.Temporary() || try == Tries || e.After > maxAfter {
 			return reply, err
 		}
+		lost = lost.Plus(reply.Usage)
 		wait := pause(try, e.After)
 		on(Delta{Again: &Again{Try: try + 1, Wait: wait, Err: e}})
 		timer := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
 			timer.Stop()
-			return Reply{}, context.Cause(ctx)
+			return Reply{Lost: lost}, context.Cause(ctx)
 		case <-timer.C:
 		}
 	}

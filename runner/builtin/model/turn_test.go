@@ -211,6 +211,29 @@ func TestErrorsAreTold(t *testing.T) {
 	}
 }
 
+// Providers charge for what they read and wrote of a reply that broke off.
+func TestRepliesThatBrokeOffHaveAUsage(t *testing.T) {
+	each(t, func(t *testing.T, open func(...modeltest.Step) (Model, *modeltest.Server)) {
+		said := strings.Repeat("word ", 100)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		for _, how := range []modeltest.Break{modeltest.BreakCut, modeltest.BreakEnd, modeltest.BreakError, "canceled"} {
+			m, _ := open(modeltest.Step{Text: said, Break: how, Usage: modeltest.Usage{In: 3, Out: 5}})
+			r, err := m.Turn(ctx, hello, func(d Delta) {
+				if how == "canceled" {
+					cancel()
+				}
+			})
+			if u := r.Usage; err == nil || u.In < 2 || u.In > 3 || u.Out < 2 || u.Out > 127 || !u.Estimated {
+				t.Errorf("%s: the usage is %+v, the error %v", how, u, err)
+			}
+		}
+		m, _ := open(modeltest.Step{Status: 529})
+		r, _ := m.Turn(t.Context(), hello, func(Delta) {})
+		equal(t, "usage of a reply that had not begun", r.Usage, Usage{})
+	})
+}
+
 func TestServersThatAreNone(t *testing.T) {
 	for name, newModel := range apis {
 		t.Run(name, func(t *testing.T) {
