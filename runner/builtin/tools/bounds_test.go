@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -29,6 +31,28 @@ func within(t *testing.T, ctx context.Context, b *Box, most time.Duration, tool 
 	case <-time.After(most):
 		t.Fatalf("%s %s does not end within %v", tool, cutMiddle(fmt.Sprint(a), 200), most)
 		return Result{}
+	}
+}
+
+// A search holds the entries of each folder on its way down.
+func TestASearchHoldsNoMoreThanALargeFolder(t *testing.T) {
+	t.Parallel()
+	const levels, each = 11, maxFolder / 10
+	b := newBox(t)
+	folder := b.places[0]
+	for range levels {
+		folder = filepath.Join(folder, "a")
+		must(t, os.Mkdir(folder, 0o700))
+		for i := range each {
+			must(t, os.Symlink("x", filepath.Join(folder, fmt.Sprint("b", i))))
+		}
+	}
+	if got := ok(t, b, "glob", args{"pattern": "**/b0"}); !strings.Contains(got, "not all was looked at") {
+		t.Errorf("it found %s", got)
+	}
+	got := ok(t, b, "glob", args{"pattern": "**/b0", "path": "a/a/a"})
+	if strings.Count(got, "b0\n") != levels-2 || strings.Contains(got, "not all") {
+		t.Errorf("in a folder of less it found %s", got)
 	}
 }
 

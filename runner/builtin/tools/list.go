@@ -31,7 +31,7 @@ func (b *Box) list(ctx context.Context, a listArgs) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	entries, whole, err := b.entries(ctx, name)
+	entries, whole, err := b.entries(ctx, name, maxFolder)
 	if err != nil {
 		return Result{}, err
 	}
@@ -88,14 +88,14 @@ func quoteOdd(name string) string {
 }
 
 // entries reads a folder, sorted by name; whole is false when it has more
-// entries than are looked at.
-func (b *Box) entries(ctx context.Context, name string) (list []fs.DirEntry, whole bool, err error) {
+// entries than most, and only so many are returned.
+func (b *Box) entries(ctx context.Context, name string, most int) (list []fs.DirEntry, whole bool, err error) {
 	dir, err := b.openDir(name)
 	if err != nil {
 		return nil, false, err
 	}
 	defer func() { _ = dir.Close() }()
-	list, whole, err = readAll(ctx, dir)
+	list, whole, err = readAll(ctx, dir, most)
 	if err != nil {
 		return nil, false, explain(name, err)
 	}
@@ -103,13 +103,13 @@ func (b *Box) entries(ctx context.Context, name string) (list []fs.DirEntry, who
 	return list, whole, nil
 }
 
-func readAll(ctx context.Context, dir *os.File) (list []fs.DirEntry, whole bool, err error) {
+func readAll(ctx context.Context, dir *os.File, most int) (list []fs.DirEntry, whole bool, err error) {
 	for ctx.Err() == nil {
 		some, err := dir.ReadDir(1000)
 		list = append(list, some...)
 		switch {
-		case len(list) > maxFolder:
-			return list[:maxFolder], false, nil
+		case len(list) > most:
+			return list[:most], false, nil
 		case errors.Is(err, io.EOF):
 			return list, true, nil
 		case err != nil:

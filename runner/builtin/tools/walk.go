@@ -58,15 +58,18 @@ func (b *Box) walk(ctx context.Context, folder string, each func(name string, e 
 // walk is one search.
 type walk struct {
 	left  int // entries
+	held  int // entries of the folders on the way down, at most maxFolder
 	whole bool
 	each  func(string, fs.DirEntry) error
 }
 
 func (b *Box) descend(ctx context.Context, folder string, depth int, w *walk) error {
-	entries, whole, err := b.entries(ctx, folder)
+	entries, whole, err := b.entries(ctx, folder, maxFolder-w.held)
 	if err != nil {
 		return err
 	}
+	w.held += len(entries)
+	defer func() { w.held -= len(entries) }()
 	w.whole = w.whole && whole
 	for _, e := range entries {
 		if ctx.Err() != nil {
