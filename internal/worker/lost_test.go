@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"log/slog"
 	"net/http"
@@ -67,6 +68,50 @@ func TestARunWhoseEventsAreRefusedIsStopped(t *testing.T) {
 		cancel()
 		<-ended
 	}
+}
+
+// Proxies that find servers by themselves, as Traefik finds containers, answer 404
+// while there is none.
+func TestAProxyThatHasNoServerEndsNoRun(t *testing.T) {
+	t.Parallel()
+	var refused, ends, asked atomic.Int64
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/lease") && asked.Add(1) == 1:
+			_ = json.NewEncoder(w).Encode(map[string]any{"run": &task.Leased{RunID: 1, TaskID: 1, Attempt: 1, Lease: 1, Seconds: 60}})
+		case strings.HasSuffix(r.URL.Path, "/lease") && asked.Load() > 2:
+			cancel()
+		case strings.HasSuffix(r.URL.Path, "/lease"), strings.HasSuffix(r.URL.Path, "/events") && refused.Add(1) == 1:
+			http.NotFound(w, r)
+		case strings.HasSuffix(r.URL.Path, "/finish"):
+			ends.Add(1)
+			fallthrough
+		default:
+			_, _ = w.Write([]byte(`{"ok":true}`))
+		}
+	}))
+	defer server.Close()
+	w, err := New(Options{
+		URL: server.URL, Token: "ty_x", Dir: t.TempDir(), Slots: 1, Keep: time.Hour,
+		Log: slog.New(slog.DiscardHandler), Runner: func(string) runner.Runner { return chatty{"at work"} },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Run(ctx); err != nil || refused.Load() < 2 || ends.Load() != 1 {
+		t.Errorf("%v; %d reports of events, %d ends", err, refused.Load(), ends.Load())
+	}
+	t.Run("but a worker with a wrong address ends", func(t *testing.T) {
+		other := httptest.NewServer(http.NotFoundHandler())
+		defer other.Close()
+		w.client = &client.Client{URL: other.URL, Token: "ty_x"}
+		if err := w.Run(t.Context()); err == nil {
+			t.Error("it asks on")
+		}
+	})
 }
 
 // chatty is a runner whose program says much and then succeeds.

@@ -100,7 +100,7 @@ func (w *Worker) Run(ctx context.Context) error {
 
 // slot takes one run after the other. The error is permanent.
 func (w *Worker) slot(asking, runs context.Context) error {
-	pause := newBackoff()
+	pause, reached := newBackoff(), false
 	for asking.Err() == nil {
 		var out struct {
 			Run *task.Leased `json:"run"`
@@ -110,13 +110,14 @@ func (w *Worker) slot(asking, runs context.Context) error {
 		switch {
 		case asking.Err() != nil && out.Run == nil:
 			return nil
-		case errors.As(err, &no) && permanent(no):
+		case errors.As(err, &no) && (permanent(no) || !reached && permanentStatus(no.Status)):
 			return err
 		case err != nil:
 			w.log.Warn("cannot ask for a run", "error", err)
 			pause.wait(asking)
 			continue
 		}
+		reached = true
 		pause.reset()
 		if out.Run != nil {
 			w.execute(runs, out.Run)
@@ -125,9 +126,14 @@ func (w *Worker) slot(asking, runs context.Context) error {
 	return nil
 }
 
-// permanent reports whether a refusal will not change by trying again.
+// permanent reports whether a refusal will not change by trying again. A proxy
+// that has no server for the moment may answer 404; the server's has a code.
 func permanent(no *client.ResponseError) bool {
-	return no.Status >= 400 && no.Status < 500 && no.Status != http.StatusTooManyRequests && no.Status != http.StatusRequestTimeout
+	return permanentStatus(no.Status) && (no.Status != http.StatusNotFound || no.Code != "")
+}
+
+func permanentStatus(status int) bool {
+	return status >= 400 && status < 500 && status != http.StatusTooManyRequests && status != http.StatusRequestTimeout
 }
 
 // backoff grows from try to try, up to 4 s: a server that restarts must
