@@ -240,6 +240,21 @@ func TestPermissionOfAnACPAgent(t *testing.T) {
 	}
 }
 
+// The protocol lets an agent leave out of its question what it has told.
+func TestPeopleSeeWhatACallWasToldToBe(t *testing.T) {
+	t.Parallel()
+	person := &asking{Recorder: &runnertest.Recorder{}, answer: supervise.PermissionAnswer{Allow: true}}
+	spec := runnertest.NewSpec(t)
+	spec.Plan.Tools = []string{"bash"}
+	out, err := agent("ask before").Run(t.Context(), spec, person)
+	if err != nil || out.Summary != "answer selected once" {
+		t.Errorf("%+v, %v", out, err)
+	}
+	if len(person.asked) != 1 || person.asked[0].Tool != "deploy" || string(person.asked[0].Input) != `{"to":"production"}` {
+		t.Errorf("asked %+v", person.asked)
+	}
+}
+
 func TestCancelOfAnACPAgent(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"hang", "deaf"} {

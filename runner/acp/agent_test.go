@@ -122,6 +122,9 @@ func play(args []string) {
 				finish("end_turn")
 			case "ask":
 				ask(args[1], args[2])
+			case "ask before": // with what it told of the call before, and only then
+				update(`{"sessionUpdate":"tool_call","toolCallId":"c9","kind":"other","title":"deploy","status":"pending","rawInput":{"to":"production"}}`)
+				say(`{"jsonrpc":"2.0","id":"p1","method":"session/request_permission","params":{"sessionId":"s1","toolCall":{"toolCallId":"c9"},"options":[{"optionId":"once","name":"O","kind":"allow_once"}]}}`)
 			case "calls": // as opencode, Gemini CLI and Qwen Code report them
 				update(`{"sessionUpdate":"tool_call","toolCallId":"o","title":"bash","kind":"execute","status":"pending","rawInput":{}}`)
 				update(`{"sessionUpdate":"tool_call_update","toolCallId":"o","title":"ls -l","kind":"execute","status":"in_progress","rawInput":{"command":"ls -l"}}`)
@@ -162,7 +165,7 @@ func play(args []string) {
 			}
 			if how == "ask" && slices.Contains(args, "cancels") {
 				finish("cancelled")
-			} else if how == "ask" {
+			} else if strings.HasPrefix(how, "ask") {
 				var a struct {
 					Outcome struct {
 						Outcome  string

@@ -51,7 +51,11 @@ func (t *talk) permission(id, params json.RawMessage, line []byte) {
 	}
 	t.flush(false)
 	c := t.ensureTool(r.ToolCall.ToolCallId)
-	c.learn(r.ToolCall.Title, r.ToolCall.Kind, callInput(&r.ToolCall))
+	input := callInput(&r.ToolCall)
+	c.learn(r.ToolCall.Title, r.ToolCall.Kind, input)
+	if input == nil {
+		input = c.input // as it was told before
+	}
 	t.tell(c, line)
 	title, kind := c.title, c.kind
 	need, known := needs[kind]
@@ -64,7 +68,7 @@ func (t *talk) permission(id, params json.RawMessage, line []byte) {
 			map[string]any{"kind": kind, "allowed": false}, line)
 		t.decide(id, &r, false)
 	default:
-		t.askPeople(id, &r, title, line)
+		t.askPeople(id, &r, title, input, line)
 	}
 }
 
@@ -86,8 +90,8 @@ func (t *talk) deny(what string, data map[string]any, line []byte) {
 }
 
 // askPeople asks beside the pump, which keeps reading.
-func (t *talk) askPeople(id json.RawMessage, r *acp.RequestPermissionRequest, title string, line []byte) {
-	input, err := json.Marshal(callInput(&r.ToolCall))
+func (t *talk) askPeople(id json.RawMessage, r *acp.RequestPermissionRequest, title string, args any, line []byte) {
+	input, err := json.Marshal(args)
 	if err != nil || len(input) > task.MaxPermissionInput || t.waiting >= maxAsked {
 		t.deny(title+" cannot be shown to people, or too many calls wait for them.", map[string]any{"allowed": false}, line)
 		t.decide(id, r, false)
