@@ -131,6 +131,21 @@ func TestStartThatCannotBeIsPermanent(t *testing.T) {
 	}
 }
 
+func TestAStartWhileTheProgramIsReplacedIsRetried(t *testing.T) {
+	t.Parallel()
+	name := filepath.Join(t.TempDir(), "agent")
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY, 0o700)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	out := runnertest.RunWith(t, t.Context(), program(name), runnertest.NewSpec(t), &runnertest.Recorder{})
+	runnertest.WantState(t, out, task.RunFailed, task.PhaseError, "text file busy")
+	if out.Permanent {
+		t.Error("a retry was ruled out")
+	}
+}
+
 func TestPromptComesOnStdinAlone(t *testing.T) {
 	t.Parallel()
 	t.Run("system prompt, blank line, prompt, end", func(t *testing.T) {

@@ -26,7 +26,10 @@ const forceAfter = 3 * time.Second
 
 // startError says that the program could not be started: not found, not
 // executable, a wrong format.
-type startError struct{ text string }
+type startError struct {
+	text    string
+	passing bool // a later start may succeed
+}
 
 func (e *startError) Error() string { return e.text }
 
@@ -131,7 +134,7 @@ func (c *child) begin() (err error) {
 	case err != nil:
 		err = fmt.Errorf("the shim did not start: %w", err)
 	case first.StartError != "":
-		err = &startError{first.StartError}
+		err = &startError{first.StartError, first.Passing}
 	default:
 		go c.await(lines)
 		return nil

@@ -15,7 +15,10 @@ import (
 )
 
 // startError says that the program could not be started.
-type startError struct{ text string }
+type startError struct {
+	text    string
+	passing bool // a later start may succeed
+}
 
 func (e *startError) Error() string { return e.text }
 
@@ -53,7 +56,7 @@ func startChild(p program) (*child, error) {
 	if err != nil {
 		c.close()
 		if errors.As(err, new(*fs.PathError)) {
-			return nil, &startError{err.Error()}
+			return nil, &startError{text: err.Error()}
 		}
 		return nil, err
 	}

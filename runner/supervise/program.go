@@ -140,7 +140,7 @@ func (p Program) Run(ctx context.Context, spec Spec, sink Sink, prepare func(*Ru
 	}
 	out.Session = r.kept
 	r.out.Close()
-	if isStart(err) {
+	if startFailure(err) != nil {
 		err = nil
 	}
 	return out, err
@@ -159,9 +159,11 @@ func (r *Run) noteLeftover(end ending) {
 // outcome is the verdict, with what was used.
 func outcome(name string, end ending, err error, reader Reader) Outcome {
 	var out Outcome
+	no := startFailure(err)
 	switch {
-	case isStart(err):
-		out = Permanent(task.PhaseError, fmt.Sprintf("The program %s cannot be started: %v", name, err))
+	case no != nil:
+		out = Failed(task.PhaseError, fmt.Sprintf("The program %s cannot be started: %v", name, err))
+		out.Permanent = !no.passing
 	case end.Report.Over != "":
 		out = Failed(task.PhaseError, "It had "+end.Report.Over)
 	case end.Stop != nil:

@@ -20,6 +20,7 @@ const (
 type report struct {
 	PID        int    `json:"pid,omitempty"`        // first line: the program runs
 	StartError string `json:"startError,omitempty"` // only line: it could not be started
+	Passing    bool   `json:"passing,omitempty"`    // with StartError: a later start may succeed
 	Ended      bool   `json:"ended,omitempty"`      // last line: what follows holds
 	Code       int    `json:"code"`                 // exit code, unless Signal
 	Signal     int    `json:"signal,omitempty"`     // what killed the program

@@ -7,7 +7,9 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"slices"
 	"strconv"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -66,7 +68,7 @@ func ShimMain(args []string) (exitCode int) {
 	}
 	s.rules = rules
 	if err := s.start(args[2:]); err != nil {
-		s.tell(report{StartError: err.Error()})
+		s.tell(report{StartError: err.Error(), Passing: passing(err)})
 		return 1
 	}
 	s.tell(report{PID: s.program.PID})
@@ -74,6 +76,15 @@ func ShimMain(args []string) (exitCode int) {
 	s.report.Ended = true
 	s.tell(s.report)
 	return 0
+}
+
+// passing reports whether a program could not be started for lack of processes,
+// memory or files, or because it is being replaced.
+func passing(err error) bool {
+	var no syscall.Errno
+	return errors.As(err, &no) && slices.Contains([]syscall.Errno{
+		syscall.EAGAIN, syscall.ENOMEM, syscall.ENFILE, syscall.EMFILE, syscall.ETXTBSY,
+	}, no)
 }
 
 func newShim(args []string) (*shim, error) {

@@ -199,8 +199,9 @@ func (discard) Output(Stream, []byte) bool { return true }
 func (discard) Quiet(Stream)               {}
 func (discard) Closed(Stream)              {}
 
-// isStart reports whether err blames the program itself.
-func isStart(err error) bool {
+// startFailure returns the error that blames the program itself; nil for others.
+func startFailure(err error) *startError {
 	var s *startError
-	return errors.As(err, &s)
+	errors.As(err, &s)
+	return s
 }
