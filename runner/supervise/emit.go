@@ -14,6 +14,7 @@ import (
 const (
 	maxRun       = 16 << 20  // bytes of all events of a run
 	eventCost    = 64        // bytes that an event counts besides its text and data
+	usageRoom    = 1 << 20   // of maxRun, for events of usage only
 	maxOverflow  = 256 << 20 // bytes of the overflow file
 	overflowName = "output.log"
 	noteRoom     = 128 // bytes kept free in an event for a note
@@ -45,7 +46,13 @@ func (e *emitter) Event(ev Event, raw []byte) {
 // of the file. It reports whether the event was handed on.
 func (e *emitter) begin(ev Event, raw []byte) bool {
 	cost := len(ev.Text) + len(ev.Data) + eventCost
-	if !e.over && e.spent+cost > maxRun-4*MaxEvent {
+	room := maxRun - 4*MaxEvent - e.spent - cost
+	if ev.Type == EventUsage && room >= 0 {
+		e.spent += cost
+		e.sink.Event(ev)
+		return true
+	}
+	if !e.over && room < usageRoom {
 		e.over = true
 		e.note(fmt.Sprintf("This run has said more than %d MiB. What follows is in the file %s of the run's folder, "+
 			"up to %d MiB; what is more is discarded.", maxRun>>20, overflowName, maxOverflow>>20))

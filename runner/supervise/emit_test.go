@@ -35,6 +35,34 @@ func TestALineGivenOutInPartsIsOneLineOfTheFile(t *testing.T) {
 	}
 }
 
+// The limits of a tree of runs, and of a day, are held by it.
+func TestTheUseOfARunThatSaidTooMuchIsHandedOn(t *testing.T) {
+	t.Parallel()
+	rec := &types{}
+	r := NewRun(Spec{Dir: t.TempDir()}, rec)
+	text := strings.Repeat("x", MaxEvent)
+	for range maxRun / MaxEvent {
+		r.Event(EventText, text, nil, nil)
+	}
+	r.Event(EventUsage, "", map[string]any{"tokensIn": 7}, nil)
+	if got := *rec; got[len(got)-1] != EventUsage || got[len(got)-2] != EventLog {
+		t.Errorf("the last events are %q", got[len(got)-3:])
+	}
+	for range maxRun / eventCost {
+		r.Event(EventUsage, "", map[string]any{"tokensIn": 7}, nil)
+	}
+	if n := len(*rec); n > maxRun/MaxEvent+usageRoom/eventCost {
+		t.Errorf("%d events are handed on", n)
+	}
+	r.out.Close()
+}
+
+// types is a sink that keeps the types of events.
+type types []string
+
+func (*types) Started(Process) error { return nil }
+func (s *types) Event(e Event)       { *s = append(*s, e.Type) }
+
 func TestOverflowFileIsCapped(t *testing.T) {
 	t.Parallel()
 	var said saying
