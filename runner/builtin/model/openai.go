@@ -38,7 +38,8 @@ type chatChunk struct {
 		Index int
 		Delta struct {
 			Content, Refusal string
-			Reasoning        string         `json:"reasoning_content"`
+			Reasoning        string         `json:"reasoning_content"` // wanted back
+			Thought          any            `json:"reasoning"`         // its name at Ollama, OpenRouter and vLLM: a text
 			ToolCalls        []chatToolCall `json:"tool_calls"`
 		}
 		FinishReason string `json:"finish_reason"`
@@ -94,10 +95,9 @@ func (c *chat) take(data []byte) error {
 			c.finish = choice.FinishReason
 		}
 		d := choice.Delta
-		if d.Reasoning != "" {
-			if err := c.think(d.Reasoning); err != nil {
-				return err
-			}
+		thought, _ := d.Thought.(string)
+		if err := c.think(d.Reasoning, thought); err != nil {
+			return err
 		}
 		if err := c.say(d.Content + d.Refusal); err != nil {
 			return err
@@ -111,13 +111,19 @@ func (c *chat) take(data []byte) error {
 	return nil
 }
 
-func (c *chat) think(text string) error {
-	if c.thinking == nil {
-		c.thinking = []*partThought{{}}
+// think takes a part of what the model thinks. Only kept is given back.
+func (c *chat) think(kept, other string) error {
+	if kept+other == "" {
+		return nil
 	}
-	c.thinking[0].text.WriteString(text)
+	if kept != "" {
+		if c.thinking == nil {
+			c.thinking = []*partThought{{}}
+		}
+		c.thinking[0].text.WriteString(kept)
+	}
 	c.on(Delta{Thought: true})
-	return c.grow(len(text))
+	return c.grow(max(len(kept), len(other)))
 }
 
 // call takes a part of a call. Some servers give no index, and some the same

@@ -146,6 +146,27 @@ func TestRepliesThatEndOtherwise(t *testing.T) {
 	})
 }
 
+// Each server has its own name for what a model thinks. That is progress, and
+// some want back what they call reasoning_content.
+func TestThoughtsAreHeardUnderEachName(t *testing.T) {
+	for name, back := range map[string]bool{"reasoning": false, "reasoning_content": true, `x":"","reasoning":"so","reasoning_content`: true} {
+		chunk := `data: {"choices":[{"index":0,"delta":{"content":"","` + name + `":"so"}}]}` + "\n\n"
+		call := `data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"read","arguments":"{}"}}]},` +
+			`"finish_reason":"tool_calls"}]}` + "\n\ndata: [DONE]\n\n"
+		m := apis["openai"](t, modeltest.New(t, modeltest.Step{Raw: chunk + chunk + chunk + call}))
+		thoughts := 0
+		r, err := m.Turn(t.Context(), hello, func(d Delta) {
+			if d.Thought {
+				thoughts++
+			}
+		})
+		if err != nil || thoughts != 3 {
+			t.Errorf("%s: heard %d thoughts, %v", name, thoughts, err)
+		}
+		equal(t, name+" is given back", chatMessages(r.Message())[0].Reasoning == "sososo", back)
+	}
+}
+
 func TestUsageThatIsNotToldIsEstimated(t *testing.T) {
 	s := modeltest.New(t, modeltest.Step{Text: "12345678", NoUsage: true})
 	r, _ := turn(t, apis["openai"](t, s), hello)
