@@ -240,6 +240,15 @@ func TestPermissionOfAnACPAgent(t *testing.T) {
 	}
 }
 
+// Its answer counts, whatever it closes before it is ended.
+func TestAnAgentThatClosesItsOutputAndStaysHasAnswered(t *testing.T) {
+	t.Parallel()
+	spec := runnertest.NewSpec(t)
+	spec.Plan.Limits = task.Limits{IdleTimeoutSeconds: 5, TimeoutSeconds: 60}
+	out, _ := runnertest.Run(t, agent("end_turn", "closed", "stay"), spec)
+	runnertest.WantState(t, out, task.RunCompleted, task.PhaseEnded, "")
+}
+
 // The protocol lets an agent leave out of its question what it has told.
 func TestPeopleSeeWhatACallWasToldToBe(t *testing.T) {
 	t.Parallel()

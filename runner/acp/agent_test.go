@@ -149,6 +149,9 @@ func play(args []string) {
 				} else {
 					finish("end_turn")
 				}
+				if slices.Contains(args, "closed") {
+					_ = os.Stdout.Close()
+				}
 				if slices.Contains(args, "stay") {
 					runnertest.Hang()
 				}

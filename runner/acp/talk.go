@@ -87,9 +87,13 @@ func (t *talk) Closed(s supervise.Stream) {
 		t.stopAsking()
 		t.flush(false)
 		t.tellAll()
-		if t.linger != nil {
-			t.linger.Stop()
-		}
+	}
+}
+
+// End forgets an agent that has ended.
+func (t *talk) End(*supervise.Outcome) {
+	if t.linger != nil {
+		t.linger.Stop()
 	}
 }
 
