@@ -1,6 +1,7 @@
 package supervise
 
 import (
+	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -93,9 +94,11 @@ func copySession(to string, from io.Reader) error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return err
 	}
-	text, err := io.ReadAll(io.LimitReader(from, maxSession))
+	_ = os.Remove(to) // it may be the file that is read
+	f, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
-	return WriteNew(to, string(text), 0o600) // it may be the file that was read
+	_, err = io.Copy(f, io.LimitReader(from, maxSession))
+	return errors.Join(err, f.Close())
 }
