@@ -24,8 +24,9 @@ var strictJSON = huma.Format{
 	Unmarshal: readJSON,
 }
 
-// jsonOut fixes invalid UTF-8, which an error may repeat from a path.
-var jsonOut = json.JoinOptions(jsontext.EscapeForHTML(true), jsontext.AllowInvalidUTF8(true),
+// jsonOut fixes invalid UTF-8, which an error may repeat from a path, and lets
+// data of a transcript pass in which a name appears twice.
+var jsonOut = json.JoinOptions(jsontext.EscapeForHTML(true), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true),
 	json.WithMarshalers(json.JoinMarshalers(json.MarshalToFunc(fittedTask), json.MarshalToFunc(fittedMessage))))
 
 // fittedTask writes a task that is over the bytes of an answer in part.

@@ -163,3 +163,20 @@ func lastLine(t *testing.T, page string) (last task.ID) {
 	}
 	return last
 }
+
+// A model may write an argument twice, and earlier versions stored it so.
+func TestATranscriptIsReadWhateverAModelWrote(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	_, r := s.ask("coder")
+	st, _, err := s.svc.NextRun(t.Context(), nil)
+	s.ok(err)
+	s.ok(s.svc.RunWorking(t.Context(), st.Run.ID, st.Run.Lease, 1, "", ""))
+	s.ok(s.svc.AppendTranscript(t.Context(), st.Run.ID, st.Run.Lease, []task.Message{{
+		Role: task.SpeakerAssistant, Type: "tool_call", Content: "read", Data: json.RawMessage(`{"input":{"path":"a","path":"b"}}`),
+	}}))
+	a := s.do("viewer", "GET", "/api/runs/"+r.ID+"/messages", "").want(200)
+	if !json.Valid([]byte(a.Body)) || !strings.Contains(string(a.Body), `"path":"b"`) {
+		t.Errorf("it is read as %s", a.Body)
+	}
+}

@@ -1,6 +1,7 @@
 package supervise
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -55,6 +56,23 @@ func TestTheUseOfARunThatSaidTooMuchIsHandedOn(t *testing.T) {
 		t.Errorf("%d events are handed on", n)
 	}
 	r.out.Close()
+}
+
+// A model may write a name twice; strict readers, such as that of the server,
+// refuse such an object.
+func TestDataHasNoNameTwice(t *testing.T) {
+	t.Parallel()
+	r := NewRun(Spec{Dir: t.TempDir()}, nobody{})
+	for in, want := range map[string]string{
+		`{"path":"a","path":"b"}`:                  `{"path":"b"}`,
+		`{"x":[{"n":1,"n":12345678901234567890}]}`: `{"x":[{"n":12345678901234567890}]}`,
+		`null`:     "",
+		`{"a":1}}`: "",
+	} {
+		if got := r.CleanJSON(json.RawMessage(in)); string(got) != want {
+			t.Errorf("%s becomes %s, want %s", in, got, want)
+		}
+	}
 }
 
 // types is a sink that keeps the types of events.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"taskyard/task"
 )
@@ -17,14 +16,11 @@ const reasonTail = 1500
 // NUL.
 func (r *Run) Clean(text string) string { return task.CleanText(r.red.Text(text)) }
 
-// CleanJSON returns one JSON value whose strings are clean; nil if there is
-// none.
+// CleanJSON returns one JSON value whose strings are clean, and whose objects
+// have no name twice; nil if there is none.
 func (r *Run) CleanJSON(raw json.RawMessage) json.RawMessage {
-	if len(raw) == 0 || string(raw) == "null" {
+	if string(raw) == "null" || !json.Valid(raw) {
 		return nil
-	}
-	if bytes.IndexByte(raw, '\\') < 0 && utf8.Valid(raw) && r.red.Text(string(raw)) == string(raw) {
-		return bytes.Clone(raw)
 	}
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
