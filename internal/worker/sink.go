@@ -53,7 +53,7 @@ func (s *sink) Event(e runner.Event) {
 	if s.closed {
 		return
 	}
-	s.queue = append(s.queue, task.RunLine{Type: e.Type, Text: e.Text, Data: e.Data})
+	s.queue = append(s.queue, task.RunLine{Type: e.Type, Text: e.Text, Data: reportedData(e.Data)})
 	s.tell()
 }
 

@@ -1,7 +1,9 @@
 package worker
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 
 	"taskyard/runner"
 	"taskyard/task"
@@ -25,6 +27,30 @@ func endReport(run *task.Leased, out runner.Outcome) map[string]any {
 		report["work"] = reportedWork(out.Work, maxReport-len(rest))
 	}
 	return report
+}
+
+// maxDataDepth is how deep the data of an event may nest: a body may have 32
+// levels, of which the report takes 3.
+const maxDataDepth = 29
+
+// reportedData returns the data of an event as the server accepts it.
+func reportedData(data json.RawMessage) json.RawMessage {
+	dec, depth := json.NewDecoder(bytes.NewReader(data)), 0
+	for {
+		token, err := dec.Token()
+		if err != nil {
+			return data // its end: an event has one valid value, or none
+		}
+		switch token {
+		case json.Delim('{'), json.Delim('['):
+			depth++
+		case json.Delim('}'), json.Delim(']'):
+			depth--
+		}
+		if depth > maxDataDepth {
+			return fmt.Appendf(nil, `{"cut":true,"bytes":%d}`, len(data))
+		}
+	}
 }
 
 // reportedArtifacts returns the names that the server accepts.

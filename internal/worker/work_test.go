@@ -34,6 +34,20 @@ func TestWhatAWorkerReportsFitsIntoABody(t *testing.T) {
 	}
 }
 
+// The server takes no body of more than 32 levels, and the report has some.
+func TestDataThatNestsTooDeepIsCut(t *testing.T) {
+	t.Parallel()
+	for depth, cut := range map[int]bool{1: false, maxDataDepth: false, maxDataDepth + 1: true, 1000: true} {
+		data := strings.Repeat(`{"a":`, depth) + "1" + strings.Repeat("}", depth)
+		if got := string(reportedData(json.RawMessage(data))); strings.Contains(got, `"cut":true`) != cut || !cut && got != data {
+			t.Errorf("depth %d becomes %.100s", depth, got)
+		}
+	}
+	if got := reportedData(nil); got != nil {
+		t.Errorf("no data becomes %s", got)
+	}
+}
+
 func endJSON(t *testing.T, out runner.Outcome) string {
 	t.Helper()
 	b, err := json.Marshal(endReport(&task.Leased{}, out))
