@@ -97,7 +97,7 @@ func projects(t *testing.T, s *service.Service, git *scriptedGit) {
 	must(s.OpenTasks(ctx, admin, task.TaskFilter{Shown: task.ShownWaiting, Limit: 5}))
 	must(s.Why(ctx, admin, tk.ID))
 	for _, text := range []string{"draft", "line", "gone"} {
-		must(s.DraftComment(ctx, admin, tk.ID, task.ReviewComment{Path: "a", Line: 1, Text: text}))
+		must(s.DraftComment(ctx, admin, tk.ID, 0, task.ReviewComment{Path: "a", Line: 1, Text: text}))
 	}
 	comments := must(s.ReviewComments(ctx, admin, tk.ID))
 	ok(t, s.EditDraft(ctx, admin, tk.ID, comments[0].ID, "better"))

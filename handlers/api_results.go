@@ -164,7 +164,7 @@ type reviewCommentOut struct {
 
 func (s *Server) apiDraftComment(ctx context.Context, in *draftIn) (*reviewCommentOut, error) {
 	b := in.Body
-	c, err := s.svc.DraftComment(ctx, actorIn(ctx), in.ID.ID,
+	c, err := s.svc.DraftComment(ctx, actorIn(ctx), in.ID.ID, 0,
 		task.ReviewComment{Path: b.Path, Side: b.Side, Line: b.Line, EndLine: b.EndLine, Excerpt: b.Excerpt, Text: b.Text})
 	return &reviewCommentOut{c}, err
 }

@@ -115,9 +115,13 @@ func (s *Server) draftComment(c echo.Context) error {
 		d.Side = ""
 	}
 	var made task.ReviewComment
+	var number int // of the result that was read
 	if err == nil {
-		d.Excerpt = s.excerpt(c, id, d)
-		made, err = s.svc.DraftComment(formContext(c), actorFrom(c), id, d)
+		number, err = wholeNumber(c, "result")
+	}
+	if err == nil {
+		d.Excerpt = s.excerpt(c, id, number, d)
+		made, err = s.svc.DraftComment(formContext(c), actorFrom(c), id, number, d)
 	}
 	if e, ok := refusal(err); ok {
 		return s.draftAgain(c, id, e, d)
@@ -128,12 +132,12 @@ func (s *Server) draftComment(c echo.Context) error {
 	return toComment(c, id, made.ID)
 }
 
-// excerpt is what the lines of a comment say in the newest result.
-func (s *Server) excerpt(c echo.Context, id task.ID, d task.ReviewComment) string {
+// excerpt is what the lines of a comment say in the result of a number.
+func (s *Server) excerpt(c echo.Context, id task.ID, number int, d task.ReviewComment) string {
 	if d.Path == "" || d.Line == 0 {
 		return ""
 	}
-	got, err := s.svc.ResultDiff(c.Request().Context(), actorFrom(c), id, 0, 0, d.Path, reviewContext)
+	got, err := s.svc.ResultDiff(c.Request().Context(), actorFrom(c), id, number, 0, d.Path, reviewContext)
 	if err != nil {
 		return "" // the comment says it without them
 	}

@@ -99,7 +99,7 @@ func TestReviewCommentsWithoutScripts(t *testing.T) {
 	y, b, repo := reviewed(t)
 	file := "/tasks/1/review/file?path=main.go"
 	t.Run("each line leads to a form, and the draft is below the line", func(t *testing.T) {
-		b.get("/tasks/1/review").shows(url.QueryEscape("main.go")+`&amp;side=new&amp;line=21#c`, "side=old&amp;line=20#c")
+		b.get("/tasks/1/review").shows(url.QueryEscape("main.go")+`&amp;result=1&amp;side=new&amp;line=21#c`, "side=old&amp;line=20#c")
 		b.get(file+"&side=new&line=21").is(200).shows(`name="endLine"`, "Save draft")
 		back := file + "&side=new&line=21"
 		b.post("/tasks/1/review/comments", "path", "main.go", "side", "new", "line", "20", "endLine", "21", "text", "Say why.",

@@ -111,10 +111,12 @@ func movedLine(hunks string, first, last int) (by int, ok bool) {
 	return by, true
 }
 
-// DraftComment keeps a comment on the newest result that nobody else sees until
-// the caller decides on the result or sends it. Errors: not a person who may
-// write, no result, unknown place, blank or overlong text, too many.
-func (s *Service) DraftComment(ctx context.Context, a task.Actor, id task.ID, c task.ReviewComment) (task.ReviewComment, error) {
+// DraftComment keeps a comment on the result of a number, 0 for the newest, that
+// nobody else sees until the caller decides on the result or sends it. Errors: not
+// a person who may write, no result, unknown place, blank or overlong text, too many.
+func (s *Service) DraftComment(
+	ctx context.Context, a task.Actor, id task.ID, number int, c task.ReviewComment,
+) (task.ReviewComment, error) {
 	if err := s.mayReview(a); err != nil {
 		return c, err
 	}
@@ -140,7 +142,7 @@ func (s *Service) DraftComment(ctx context.Context, a task.Actor, id task.ID, c 
 		return c, err
 	}
 	return mutate(ctx, s, a, func(tx *txn) (task.ReviewComment, error) {
-		r, err := oneResult(&tx.Rx, id, 0)
+		r, err := oneResult(&tx.Rx, id, number)
 		if err != nil {
 			return c, err
 		}

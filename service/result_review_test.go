@@ -271,9 +271,9 @@ func TestChangesThatAreRequestedReachTheOwner(t *testing.T) {
 	r := y.handIn(tk, "done")
 	_, err := y.s.RequestChanges(y.ctx(), rita, tk.ID, 1, r.Digest, " ")
 	refused(t, err, task.CodeInvalidField, "text", "say what to change")
-	mine := must(y.s.DraftComment(y.ctx(), rita, tk.ID, task.ReviewComment{Text: "Name the author."}))
-	gone := must(y.s.DraftComment(y.ctx(), rita, tk.ID, task.ReviewComment{Text: "Never mind."}))
-	must(y.s.DraftComment(y.ctx(), maya, tk.ID, task.ReviewComment{Text: "Maya's draft."}))
+	mine := must(y.s.DraftComment(y.ctx(), rita, tk.ID, 0, task.ReviewComment{Text: "Name the author."}))
+	gone := must(y.s.DraftComment(y.ctx(), rita, tk.ID, 0, task.ReviewComment{Text: "Never mind."}))
+	must(y.s.DraftComment(y.ctx(), maya, tk.ID, 0, task.ReviewComment{Text: "Maya's draft."}))
 	ok(t, y.s.EditDraft(y.ctx(), rita, tk.ID, gone.ID, ""))
 	ok(t, y.s.EditDraft(y.ctx(), rita, tk.ID, mine.ID, "Name the authors."))
 	t.Run("drafts are seen by their author alone", func(t *testing.T) {

@@ -6,12 +6,14 @@
   const all = (s, r = document) => [...r.querySelectorAll(s)];
   const page = url => fetch(url).then(async res => (res.ok ? new DOMParser().parseFromString(await res.text(), "text/html") : null)).catch(() => null);
   const fileOf = el => el.closest?.("[data-file]");
+  // A result may have been handed in since: what is renewed stays that of the shown one.
+  const address = () => q("#review-state")?.getAttribute("hx-get") ?? location.pathname + location.search;
   const settled = el => { htmx.process(el); taskyard.restoreDrafts(el); document.dispatchEvent(new Event("taskyard:arrived")); };
 
   // renew shows a file, or the comments on the result, as the server has it now.
   const renew = async el => {
     const file = fileOf(el), id = file?.id ?? "general";
-    const doc = await page(file ? file.dataset.file : location.pathname + location.search);
+    const doc = await page(file ? file.dataset.file : address());
     const now = document.getElementById(id), then = doc?.getElementById(id);
     if (!now || !then) { location.reload(); return; }
     const open = now.open;
@@ -23,7 +25,7 @@
   };
   // acts renews the decisions, which tell how many drafts there are.
   const acts = async () => {
-    const doc = await page(location.pathname + location.search);
+    const doc = await page(address());
     for (const id of ["review-acts", "drafts-bar", "files-sum"]) {
       const now = document.getElementById(id), then = doc?.getElementById(id);
       if (now && then) { taskyard.morph(now, then); settled(document.getElementById(id)); }
@@ -93,6 +95,7 @@
       if (form.closest("#comment-result")) q("#comment-result").open = false;
       await renew(place);
       const comment = /#(c-\d+)$/.exec(to)?.[1];
+      if (comment && !document.getElementById(comment)) { location.assign(to); location.reload(); return; } // it is with the newest result
       (comment && document.getElementById(comment) || q("summary", document.getElementById(place.id) ?? document))?.focus();
     } catch { taskyard.unreachable(); }
     finally { delete form.dataset.sent; }

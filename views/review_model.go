@@ -71,7 +71,7 @@ func (m *ReviewModel) decidable() bool {
 
 // query is the query of this page with the shown result named.
 func (m *ReviewModel) query() ReviewQuery {
-	return ReviewQuery{Result: m.Query.Result, Since: m.Query.Since, View: m.Query.View}
+	return ReviewQuery{Result: m.Result.Number, Since: m.Query.Since, View: m.Query.View}
 }
 
 // file is the address of the page of one file.
@@ -189,9 +189,7 @@ func missingVotesText(m *ReviewModel) string {
 
 // live is the address at which the live part renews itself: the same result.
 func (m *ReviewModel) live(c Chrome) Chrome {
-	q := m.query()
-	q.Result = m.Result.Number
-	c.Path = URL.Review(m.Task.ID, q)
+	c.Path = URL.Review(m.Task.ID, m.query())
 	return c
 }
 

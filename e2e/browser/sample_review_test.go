@@ -97,7 +97,7 @@ func (s *reviewSample) handIn(id task.ID, summary string, files map[string]strin
 func (s *reviewSample) discussed() *reviewSample {
 	s.t.Helper()
 	comment := func(line int, text string) task.ReviewComment {
-		return must(s.svc.DraftComment(ctx, s.maya, s.id, task.ReviewComment{
+		return must(s.svc.DraftComment(ctx, s.maya, s.id, 0, task.ReviewComment{
 			Path: "limit/bucket.go", Side: "new", Line: line, EndLine: line + 1, Excerpt: "\tb.refill(now)\n\tif b.tokens == 0 {\n", Text: text,
 		}))
 	}
