@@ -7,7 +7,8 @@
   const root = document.documentElement, most = 300; // topics of one stream
   const me = Math.random().toString(36).slice(2);
   const shared = navigator.locks && window.BroadcastChannel; // not so on plain HTTP but for this machine
-  const bus = shared && new BroadcastChannel("taskyard-live");
+  const name = `taskyard-live${window.taskyard.prefix}`; // other instances may be at other paths of the same host
+  const bus = shared && new BroadcastChannel(name);
   const store = { get: () => { try { return sessionStorage.getItem("live"); } catch { return null; } }, set: v => { try { sessionStorage.setItem("live", v); } catch { /* private windows */ } } };
   let stopped = store.get() === "paused", wanted = "", dropped = false, said = "";
 
@@ -128,7 +129,7 @@
     if (leading) member(me, wanted);
     if (queue) return;
     queue = new AbortController();
-    navigator.locks.request("taskyard-live", { signal: queue.signal }, () => new Promise(done => { release = done; lead(); })).catch(() => { /* left before it was our turn */ });
+    navigator.locks.request(name, { signal: queue.signal }, () => new Promise(done => { release = done; lead(); })).catch(() => { /* left before it was our turn */ });
   };
   const leave = () => {
     if (!wanted) return;

@@ -1,7 +1,8 @@
 // Desktop notifications: asked for in Settings alone, kept by this browser alone. While nobody looks at any tab, one
 // hidden tab holds the stream of the inbox and tells when more waits than before.
 (() => {
-  const section = document.querySelector("[data-notify]");
+  const section = document.querySelector("[data-notify]"), { prefix } = window.taskyard;
+  const seenLock = `taskyard-seen${prefix}`; // other instances may be at other paths of the same host
   if (!window.Notification || !navigator.locks) {
     if (section) section.querySelector("[data-notify-off]").hidden = false;
     return;
@@ -22,9 +23,9 @@
   });
   show();
 
-  const seen = async () => (await navigator.locks.query()).held.some(l => l.name === "taskyard-seen");
+  const seen = async () => (await navigator.locks.query()).held.some(l => l.name === seenLock);
   const waiting = async () => {
-    const r = await fetch(`${window.taskyard.prefix}/api/inbox`, { headers: { Accept: "application/json" } });
+    const r = await fetch(`${prefix}/api/inbox`, { headers: { Accept: "application/json" } });
     if (!r.ok) return null;
     const b = await r.json();
     const newest = [...b.questions, ...b.approvals, ...b.permissions, ...b.stuck, ...b.blockerCanceled, ...b.notices].map(i => i.title ?? i.taskTitle);
@@ -37,12 +38,12 @@
       if (!now) return;
       if (before && now.n > before.n && wanted() && !await seen()) {
         const fresh = now.titles.filter(t => !before.titles.includes(t));
-        const note = new Notification(now.n === 1 ? "1 thing waits for you" : `${now.n} things wait for you`, { body: fresh.slice(0, 3).join("\n"), tag: "taskyard-inbox" });
-        note.onclick = () => { window.focus(); location.assign(`${window.taskyard.prefix}/`); note.close(); };
+        const note = new Notification(now.n === 1 ? "1 thing waits for you" : `${now.n} things wait for you`, { body: fresh.slice(0, 3).join("\n"), tag: `taskyard-inbox${prefix}` });
+        note.onclick = () => { window.focus(); location.assign(`${prefix}/`); note.close(); };
       }
       before = now;
     };
-    const source = new EventSource(`${window.taskyard.prefix}/live?topics=inbox`);
+    const source = new EventSource(`${prefix}/live?topics=inbox`);
     source.onopen = look;
     source.onmessage = look;
     stop.addEventListener("abort", () => source.close());
@@ -56,8 +57,8 @@
     last = new AbortController();
     const { signal } = last, over = new Promise(done => { signal.addEventListener("abort", done); });
     const hold = (name, mode, fn) => navigator.locks.request(name, { mode, signal }, () => (signal.aborted ? null : fn())).catch(() => { /* over before its turn */ });
-    if (!document.hidden) hold("taskyard-seen", "shared", () => over); // those that look, say so
-    else if (wanted()) hold("taskyard-notify", "exclusive", () => listen(signal, over));
+    if (!document.hidden) hold(seenLock, "shared", () => over); // those that look, say so
+    else if (wanted()) hold(`taskyard-notify${prefix}`, "exclusive", () => listen(signal, over));
   };
   document.addEventListener("visibilitychange", turn);
   turn();

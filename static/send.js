@@ -31,7 +31,7 @@
 
   // --- drafts: what is typed stays in this browser until the server has taken it, under its person, form, field, and the
   // text that it was begun on. data-draft="PERSON:PLACE" is for a text whose form is in several places. ---
-  const prefix = "draft:", person = document.documentElement.dataset.user;
+  const prefix = `draft${taskyard.prefix}:`, person = document.documentElement.dataset.user;
   const store = fn => { try { return fn(localStorage); } catch { return null; } }; // storage may be off or full
   const month = 30 * 24 * 3600 * 1000; // a draft that nobody came back to is removed
   const aged = s => Object.keys(s).filter(k => k.startsWith(prefix) && !(Date.now() - parseInt(s.getItem(k), 36) < month)).forEach(k => s.removeItem(k));
