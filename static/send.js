@@ -153,12 +153,15 @@
         if (!show(new DOMParser().parseFromString(await res.text(), "text/html"))) location.reload();
         document.querySelector("main .fresh")?.scrollIntoView(); // it is above its form, and is shown once
         document.dispatchEvent(new Event("taskyard:arrived"));
-      } else if (res.status === 401 || res.status === 429 || res.status >= 500) {
-        taskyard.fault(res.status, res.headers.get("X-Request-Id"), new DOMParser().parseFromString(await res.text(), "text/html"));
-      } else if (!refused(form, new DOMParser().parseFromString(await res.text(), "text/html"))) {
-        form.dataset.native = "1"; // what is wrong is told by the page that the form leads to
-        form.requestSubmit(submitter);
-        delete form.dataset.native;
+      } else {
+        const doc = new DOMParser().parseFromString(await res.text(), "text/html"), apart = res.status === 401 || res.status === 429 || res.status >= 500;
+        if (!apart && refused(form, doc)) return;
+        if (apart || !form.isConnected) taskyard.fault(res.status, res.headers.get("X-Request-Id"), doc); // a form that a live update took away leads nowhere
+        else {
+          form.dataset.native = "1"; // what is wrong is told by the page that the form leads to
+          form.requestSubmit(submitter);
+          delete form.dataset.native;
+        }
       }
     } catch { taskyard.unreachable(); }
     finally {
