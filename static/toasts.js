@@ -47,8 +47,23 @@
   Object.assign(window.taskyard ??= {}, { toast, untoast, fault, prefix });
   if (!box) return;
 
+  // What was decided just now can be undone until data-until, and by the key z.
+  const offset = Number(document.documentElement.dataset.now || Date.now()) - Date.now();
+  const countDown = t => {
+    const s = Math.ceil((Number(t.dataset.until) - Date.now() - offset) / 1000);
+    if (s <= 0) close(t); else t.querySelector("[data-left]").textContent = `Undo (${s} s)`;
+  };
+  const timed = () => all().filter(t => t.dataset.until).forEach(countDown);
+  timed();
+  document.addEventListener("keydown", e => {
+    if (e.key !== "z" || e.metaKey || e.ctrlKey || e.altKey || e.target.closest?.("input:not([type=checkbox]),textarea,select")) return;
+    const b = document.querySelector("[data-undo-decision]");
+    if (b) { e.stopImmediatePropagation(); b.click(); }
+  }, true);
+
   const paused = () => document.hidden || box.matches(":hover") || box.contains(document.activeElement);
   setInterval(() => {
+    timed();
     const list = all();
     if (!list.length || paused()) return; // the browser has to lay out the page to say what is pointed at
     for (const t of list) {
