@@ -57,7 +57,13 @@
       const id = to && /#c-(\d+)$/.exec(to)?.[1];
       if (!id) { say(form, ""); return; }
       form.dataset.stored = text;
-      if (form.getAttribute("action").endsWith("/comments")) form.setAttribute("action", `${form.getAttribute("action")}/${id}`);
+      taskyard.forgetDrafts(form);
+      q(".hint[role=status]", form)?.remove(); // that it was not saved
+      if (form.getAttribute("action").endsWith("/comments")) {
+        form.setAttribute("action", `${form.getAttribute("action")}/${id}`);
+        field.dataset.draft = field.dataset.draft.replace(/:review:.*/s, `:review:${id}`);
+      }
+      if (field.value !== text) field.dispatchEvent(new Event("input", { bubbles: true })); // typed meanwhile
       say(form, "Draft saved");
     }, () => say(form, "Not saved: the server cannot be reached"));
     busy.set(form, sent);

@@ -38,9 +38,10 @@
   const drop = which => store(s => Object.keys(s).filter(k => k.startsWith(prefix) && which(k)).forEach(k => s.removeItem(k)));
   const place = form => `${prefix}${person}:${form.getAttribute("action")}:`;
   const hash = text => { let h = 0; for (const c of text) h = Math.imul(h, 31) + c.codePointAt(0) | 0; return (h >>> 0).toString(36); };
-  const keeps = form => person && form?.method === "post" && !form.matches("[hx-post], [data-autosave]");
+  const own = form => person && form?.method === "post" && !form.matches("[hx-post]");
+  const keeps = form => own(form) && !form.matches("[data-autosave]"); // review.js sends those
   const text = el => el.matches("textarea:not([hidden]), input:is([type=text], [type=number], [type=url], :not([type]))") && el.form.contains(el);
-  const drafted = form => keeps(form) ? [...form.elements].filter(text) : [];
+  const drafted = form => own(form) ? [...form.elements].filter(el => text(el) && (el.dataset.draft || keeps(form))) : [];
   const begun = new Map(); // what a field held when it was begun, also where the server has shown it again with what is wrong
   const field = el => `${place(el.form)}${el.id.replace(/^new-/, "") || el.name}:`; // the dialog of a new task and its page share theirs
   const origin = el => begun.get(field(el)) ?? begun.set(field(el), el.defaultValue).get(field(el));
@@ -78,7 +79,7 @@
     el.value = draft;
     if (el.defaultValue) offer(el);
   };
-  taskyard.restoreDrafts = root => root.querySelectorAll("form").forEach(form => drafted(form).forEach(restore));
+  taskyard.restoreDrafts = root => (root.matches?.("form") ? [root] : root.querySelectorAll("form")).forEach(form => drafted(form).forEach(restore));
   taskyard.forgetDrafts = forget;
   document.addEventListener("input", e => { if (e.target.form && drafted(e.target.form).includes(e.target)) put(e.target, e.target.value); });
 

@@ -262,6 +262,16 @@ func (m *ReviewModel) typedDraft(path, side string, line int) string {
 	return ""
 }
 
+// draftPlace is where the browser keeps what is typed about a place until the
+// server has it; from then on, under the draft itself.
+func (m *ReviewModel) draftPlace(c Chrome, at *task.ReviewComment) string {
+	place := c.User + ":" + m.Task.ID.String() + ":review:"
+	if at.ID != 0 {
+		return place + at.ID.String()
+	}
+	return place + strings.Join([]string{strconv.Itoa(m.Result.Number), at.Side, strconv.Itoa(at.Line), at.Path}, ":")
+}
+
 // draftProblem is why the comment on a place was refused.
 func (m *ReviewModel) draftProblem(at task.ReviewComment) string {
 	if m.Form != "comment" || m.Draft.Path != at.Path || m.Draft.Side != at.Side || len(m.Errors) == 0 {
