@@ -1,6 +1,7 @@
 package db_test
 
 import (
+	"database/sql"
 	"regexp"
 	"slices"
 	"strings"
@@ -50,20 +51,30 @@ func checkPostgresPlans(t *testing.T, statements []string) {
 			values = "(NULL" + strings.Repeat(", NULL", len(slices.Compact(args))-1) + ")"
 		}
 		run("PREPARE q AS " + text)
-		rows, err := c.QueryContext(t.Context(), "EXPLAIN EXECUTE q"+values)
-		ok(t, err)
-		for rows.Next() {
-			var line string
-			ok(t, rows.Scan(&line))
+		for _, line := range explained(t, c, values) {
 			if walksHistory.MatchString(line) && !slices.ContainsFunc(mayWalk, func(s string) bool { return strings.Contains(q, s) }) {
 				t.Errorf("%s\n in %s", line, q)
 			}
 		}
-		ok(t, rows.Close())
 		run("DEALLOCATE q")
 		planned++
 	}
 	if planned < 300 {
 		t.Errorf("only %d statements were planned", planned)
 	}
+}
+
+// explained returns the lines of the plan of q, which is prepared.
+func explained(t *testing.T, c *sql.Conn, values string) (lines []string) {
+	t.Helper()
+	rows, err := c.QueryContext(t.Context(), "EXPLAIN EXECUTE q"+values)
+	ok(t, err)
+	defer rows.Close()
+	for rows.Next() {
+		var line string
+		ok(t, rows.Scan(&line))
+		lines = append(lines, line)
+	}
+	ok(t, rows.Err())
+	return lines
 }

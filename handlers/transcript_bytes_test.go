@@ -176,7 +176,7 @@ func TestATranscriptIsReadWhateverAModelWrote(t *testing.T) {
 		Role: task.SpeakerAssistant, Type: "tool_call", Content: "read", Data: json.RawMessage(`{"input":{"path":"a","path":"b"}}`),
 	}}))
 	a := s.do("viewer", "GET", "/api/runs/"+r.ID+"/messages", "").want(200)
-	if !json.Valid([]byte(a.Body)) || !strings.Contains(string(a.Body), `"path":"b"`) {
+	if !json.Valid(a.Body) || !strings.Contains(string(a.Body), `"path":"b"`) {
 		t.Errorf("it is read as %s", a.Body)
 	}
 }
