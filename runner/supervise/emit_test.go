@@ -65,6 +65,7 @@ func TestDataHasNoNameTwice(t *testing.T) {
 	r := NewRun(Spec{Dir: t.TempDir()}, nobody{})
 	for in, want := range map[string]string{
 		`{"path":"a","path":"b"}`:                  `{"path":"b"}`,
+		`{"path":"a","content":"b"}`:               `{"path":"a","content":"b"}`, // in its order
 		`{"x":[{"n":1,"n":12345678901234567890}]}`: `{"x":[{"n":12345678901234567890}]}`,
 		`null`:     "",
 		`{"a":1}}`: "",

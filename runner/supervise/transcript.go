@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"taskyard/task"
 )
 
@@ -21,6 +23,11 @@ func (r *Run) Clean(text string) string { return task.CleanText(r.red.Text(text)
 func (r *Run) CleanJSON(raw json.RawMessage) json.RawMessage {
 	if string(raw) == "null" || !json.Valid(raw) {
 		return nil
+	}
+	// What needs no change stays as it is: a model that is given its calls again
+	// must find them as it wrote them. IsValid refuses a name that is there twice.
+	if bytes.IndexByte(raw, '\\') < 0 && jsontext.Value(raw).IsValid() && r.red.Text(string(raw)) == string(raw) {
+		return bytes.Clone(raw)
 	}
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
