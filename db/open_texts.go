@@ -32,6 +32,7 @@ const fewFound = 10_000
 type OpenTextsWrite struct {
 	docs     []openText
 	from, to task.ID // lines of the log; to is from but in the last write of a batch
+	end      logEnd
 }
 
 // openText is an open task whose texts or times are new, or one that is not open
@@ -81,6 +82,10 @@ func (rx *Rx) ToOpenTexts() ([]OpenTextsWrite, error) {
 			}
 		}
 	}
+	end, err := rx.logEnd(at)
+	if err != nil {
+		return nil, err
+	}
 	var list []OpenTextsWrite
 	for rest := docs; ; {
 		n, bytes := 0, 0
@@ -88,7 +93,7 @@ func (rx *Rx) ToOpenTexts() ([]OpenTextsWrite, error) {
 			bytes += rest[n].size()
 			n++
 		}
-		w := OpenTextsWrite{docs: rest[:n], from: from, to: from}
+		w := OpenTextsWrite{docs: rest[:n], from: from, to: from, end: end}
 		if rest = rest[n:]; len(rest) == 0 {
 			w.to = at
 			return append(list, w), nil
@@ -134,6 +139,9 @@ func (rx *Rx) openText(id task.ID) (d openText, changed bool, err error) {
 // else has continued from where it begins.
 func (tx *Tx) WriteOpenTexts(w OpenTextsWrite) error {
 	if at, _, err := tx.openTail(); err != nil || at != w.from {
+		return err
+	}
+	if ok, err := tx.still(w.end); err != nil || !ok {
 		return err
 	}
 	for i := range w.docs {

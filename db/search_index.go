@@ -1,6 +1,7 @@
 package db
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"strings"
@@ -97,6 +98,27 @@ func (rx *Rx) OpenIndexState() (IndexState, error) {
 type IndexWrite struct {
 	docs     []indexDoc
 	from, to indexPlace // to is from but in the last write of a batch
+	end      logEnd
+}
+
+// logEnd is the last line of the log that was read for a write.
+type logEnd struct {
+	id   task.ID
+	hash []byte
+}
+
+// logEnd returns the end of the log at a line.
+func (rx *Rx) logEnd(id task.ID) (e logEnd, err error) {
+	e.id = id
+	_, err = optional(rx.row("SELECT hash FROM events WHERE id = ?", id).Scan(&e.hash))
+	return e, err
+}
+
+// still reports whether the log still has the line. When a standby was promoted
+// meanwhile that had not heard of it, another one has its id by now.
+func (rx *Rx) still(e logEnd) (bool, error) {
+	now, err := rx.logEnd(e.id)
+	return bytes.Equal(now.hash, e.hash), err
 }
 
 // ToIndex returns the next writes of the search, to be made in their order;
@@ -110,6 +132,10 @@ func (rx *Rx) ToIndex() ([]IndexWrite, error) {
 	if err := r.read(); err != nil || r.place == from {
 		return nil, err
 	}
+	end, err := rx.logEnd(r.place.event)
+	if err != nil {
+		return nil, err
+	}
 	var list []IndexWrite
 	for rest := r.docs; ; {
 		n, bytes := 0, 0
@@ -117,7 +143,7 @@ func (rx *Rx) ToIndex() ([]IndexWrite, error) {
 			bytes += len(rest[n].text)
 			n++
 		}
-		w := IndexWrite{docs: rest[:n], from: from, to: from}
+		w := IndexWrite{docs: rest[:n], from: from, to: from, end: end}
 		if rest = rest[n:]; len(rest) == 0 {
 			w.to = r.place
 			return append(list, w), nil
@@ -149,6 +175,9 @@ var (
 // continued from where it begins.
 func (tx *Tx) Index(w IndexWrite) error {
 	if at, err := tx.indexPlace(); err != nil || at != w.from {
+		return err
+	}
+	if ok, err := tx.still(w.end); err != nil || !ok {
 		return err
 	}
 	for _, d := range w.docs {
