@@ -16,15 +16,22 @@ func (s *reviewSample) replaced() {
 	})
 }
 
+// openReview shows the review of a sample, and waits until it is live.
+func openReview(t *testing.T) (*reviewSample, *tab) {
+	t.Helper()
+	s := newReviewSample(t)
+	b := s.tab()
+	b.open(path(s.id, "/review"))
+	b.live()
+	return s, b
+}
+
 func TestAReviewStaysWithTheResultThatIsShown(t *testing.T) {
 	t.Parallel()
 	file := `[data-file*="bucket.go"]`
 	t.Run("a file that is marked as viewed brings no button for a result that nobody has seen", func(t *testing.T) {
 		t.Parallel()
-		s := newReviewSample(t)
-		b := s.tab()
-		b.open(path(s.id, "/review"))
-		b.live()
+		s, b := openReview(t)
 		s.replaced()
 		b.wait(`!document.querySelector("#accept-menu")`)
 		b.click(file + ` [data-key=v]`)
@@ -36,10 +43,7 @@ func TestAReviewStaysWithTheResultThatIsShown(t *testing.T) {
 	})
 	t.Run("a file that is opened late shows the lines of that result", func(t *testing.T) {
 		t.Parallel()
-		s := newReviewSample(t)
-		b := s.tab()
-		b.open(path(s.id, "/review"))
-		b.live()
+		s, b := openReview(t)
 		s.replaced()
 		b.wait(`!document.querySelector("#accept-menu")`)
 		b.click(`[data-file*="big.txt"] > summary`)
@@ -48,10 +52,7 @@ func TestAReviewStaysWithTheResultThatIsShown(t *testing.T) {
 	})
 	t.Run("a comment on a line of it follows the line into the next result", func(t *testing.T) {
 		t.Parallel()
-		s := newReviewSample(t)
-		b := s.tab()
-		b.open(path(s.id, "/review"))
-		b.live()
+		s, b := openReview(t)
 		b.click(file + ` .plus[data-line="new 20"]`)
 		b.wait(`document.activeElement?.id === "c-text"`)
 		s.replaced()

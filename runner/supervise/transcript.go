@@ -21,13 +21,16 @@ func (r *Run) Clean(text string) string { return task.CleanText(r.red.Text(text)
 // CleanJSON returns one JSON value whose strings are clean, and whose objects
 // have no name twice; nil if there is none.
 func (r *Run) CleanJSON(raw json.RawMessage) json.RawMessage {
-	if string(raw) == "null" || !json.Valid(raw) {
+	if string(raw) == "null" {
 		return nil
 	}
 	// What needs no change stays as it is: a model that is given its calls again
 	// must find them as it wrote them. IsValid refuses a name that is there twice.
 	if bytes.IndexByte(raw, '\\') < 0 && jsontext.Value(raw).IsValid() && r.red.Text(string(raw)) == string(raw) {
 		return bytes.Clone(raw)
+	}
+	if !json.Valid(raw) {
+		return nil
 	}
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
