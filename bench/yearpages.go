@@ -59,9 +59,6 @@ func (b *bench) yearInstance(ctx context.Context, folder string, s dbfill.Size, 
 	if err == nil {
 		err = inst.fill(ctx, nil, func(d *db.DB) error { return errors.Join(catchUp(ctx, d), catchUpOpen(ctx, d)) })
 	}
-	if err == nil {
-		err = dbfill.Analyze(ctx, filepath.Join(inst.data, "taskyard.db"))
-	}
 	if err != nil {
 		return nil, m, err
 	}

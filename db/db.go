@@ -114,7 +114,7 @@ func (d *DB) start(ctx context.Context) error {
 	}
 	// Before the migration's connection, so that closing that one does not
 	// remove the files that a full disk has no room to make again.
-	if err := errors.Join(c.keepFiles(), c.keepUndo(), c.touch(), d.identify(), d.migrate(ctx)); err != nil {
+	if err := errors.Join(c.keepFiles(), c.keepUndo(), c.touch(), d.identify(), d.migrate(ctx), c.forgetStatistics()); err != nil {
 		return errors.Join(err, c.Close())
 	}
 	return d.serve(c)
@@ -163,6 +163,15 @@ func (c *conn) touch() error {
 	return rows.Err()
 }
 
+// forgetStatistics removes what SQLite knows of the sizes of tables, which it would
+// plan with. In an instance whose tables were counted when they were nearly empty,
+// by a command beside a new server or by a tool, a read of the last lines of the
+// log walked over all of it. Without statistics every instance has the plans that
+// are tested.
+func (c *conn) forgetStatistics() error {
+	return errors.Join(c.exec("DROP TABLE IF EXISTS sqlite_stat1"), c.exec("DROP TABLE IF EXISTS sqlite_stat4"))
+}
+
 func (d *DB) migrate(ctx context.Context) error {
 	w, err := sql.Open("sqlite3", writerDSN(d.path, d.noSync))
 	if err != nil {
@@ -188,13 +197,7 @@ func (d *DB) Close() error {
 		close(d.stop)
 		<-d.watchEnded
 		d.writer.shut()
-		err = errors.Join(err, d.readers.shut())
-		if d.Fault() == nil && d.pg == nil {
-			if e := d.writer.c.exec("PRAGMA optimize"); e != nil {
-				d.log.Debug("optimize failed", "error", e)
-			}
-		}
-		err = errors.Join(err, d.writer.c.Close())
+		err = errors.Join(err, d.readers.shut(), d.writer.c.Close())
 	})
 	return err
 }

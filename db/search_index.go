@@ -99,6 +99,7 @@ type IndexWrite struct {
 	docs     []indexDoc
 	from, to indexPlace // to is from but in the last write of a batch
 	end      logEnd
+	More     bool // the log had more than the batch, of which this is the last write
 }
 
 // logEnd is the last line of the log that was read for a write.
@@ -129,7 +130,8 @@ func (rx *Rx) ToIndex() ([]IndexWrite, error) {
 		return nil, err
 	}
 	r := indexReader{Rx: rx, place: from}
-	if err := r.read(); err != nil || r.place == from {
+	more, err := r.read()
+	if err != nil || r.place == from {
 		return nil, err
 	}
 	end, err := rx.logEnd(r.place.event)
@@ -145,7 +147,7 @@ func (rx *Rx) ToIndex() ([]IndexWrite, error) {
 		}
 		w := IndexWrite{docs: rest[:n], from: from, to: from, end: end}
 		if rest = rest[n:]; len(rest) == 0 {
-			w.to = r.place
+			w.to, w.More = r.place, more
 			return append(list, w), nil
 		}
 		list = append(list, w)
@@ -220,15 +222,15 @@ type logLine struct {
 }
 
 // read goes through the log until indexRows lines are seen or indexRead bytes
-// gathered.
-func (r *indexReader) read() error {
+// gathered; more reports whether there is likely more of it.
+func (r *indexReader) read() (more bool, err error) {
 	rows, err := r.query("SELECT id, coalesce(task_id, 0), coalesce(run_id, 0), kind FROM events "+
 		"WHERE id > ? ORDER BY id LIMIT ?", r.place.event, indexRows)
 	list, err := collect(rows, err, func(r rowScanner) (e logLine, err error) {
 		return e, r.Scan(&e.id, &e.task, &e.run, &e.kind)
 	})
 	if err != nil {
-		return err
+		return false, err
 	}
 	last := map[task.ID]task.ID{}
 	for _, e := range list {
@@ -238,20 +240,20 @@ func (r *indexReader) read() error {
 		begun := r.place.part > 0 && r.place.task == e.task
 		if e.run != 0 && endsRun(e.kind) && !begun {
 			if err := r.run(e.run); err != nil {
-				return err
+				return false, err
 			}
 		}
 		if e.task != 0 && last[e.task] == e.id {
 			if whole, err := r.archived(e); err != nil || !whole {
-				return err
+				return true, err
 			}
 		}
 		r.place = indexPlace{event: e.id}
 		if r.bytes >= indexRead {
-			return nil
+			return true, nil
 		}
 	}
-	return nil
+	return len(list) == indexRows, nil
 }
 
 func endsRun(kind string) bool {

@@ -49,7 +49,8 @@ func (s *Service) indexOpen(ctx context.Context) (bool, error) {
 }
 
 // indexArchived makes the next writes for archived tasks and reports whether
-// there were any.
+// there are more. What others write meanwhile comes at its next turn: a commit of
+// the search beside each of theirs would have them wait.
 func (s *Service) indexArchived(ctx context.Context) (bool, error) {
 	list, err := read(ctx, s, (*db.Rx).ToIndex)
 	for i, w := range list {
@@ -64,7 +65,7 @@ func (s *Service) indexArchived(ctx context.Context) (bool, error) {
 			return true, err
 		}
 	}
-	return len(list) > 0, err
+	return len(list) > 0 && list[len(list)-1].More, err
 }
 
 // indexing brings an index up to date.

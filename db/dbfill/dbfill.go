@@ -95,17 +95,6 @@ func Year(ctx context.Context, path string, s Size, agents []string, now time.Ti
 	return marks(ctx, d, s)
 }
 
-// Analyze gathers SQLite's statistics of a database that nothing else has open:
-// they may change its plans.
-func Analyze(ctx context.Context, path string) error {
-	d, err := sql.Open(driverName, "file:"+path)
-	if err != nil {
-		return err
-	}
-	_, err = d.ExecContext(ctx, "ANALYZE")
-	return errors.Join(err, d.Close())
-}
-
 // takeTriggers drops what keeps history as it is and returns how to make it
 // again.
 func takeTriggers(ctx context.Context, d *sql.DB) (again []string, err error) {
