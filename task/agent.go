@@ -86,16 +86,16 @@ type Agent struct {
 }
 
 // Can reports whether the definition grants a capability.
-func (a *Agent) Can(capability string) bool { return contains(a.Capabilities, capability) }
+func (a *Agent) Can(capability string) bool { return slices.Contains(a.Capabilities, capability) }
 
 // WorksOn reports whether the agent works on tasks of a project. A task without
 // project is none of another one.
 func (a *Agent) WorksOn(project string) bool {
-	return project == "" || len(a.Projects) == 0 || contains(a.Projects, project)
+	return project == "" || len(a.Projects) == 0 || slices.Contains(a.Projects, project)
 }
 
 // HasTool reports whether the definition lists a tool.
-func (a *Agent) HasTool(tool string) bool { return contains(a.Tools, tool) }
+func (a *Agent) HasTool(tool string) bool { return slices.Contains(a.Tools, tool) }
 
 // AllTaskTools as TaskTools of an agent shows it every task tool.
 const AllTaskTools = "all"

@@ -1,6 +1,9 @@
 package task
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Units of a calendar.
 const (
@@ -51,16 +54,12 @@ func Midnight(t Time, zone *time.Location) time.Time {
 
 // Within returns which part of a calendar a moment is in, or -1.
 func Within(starts []Time, t Time) int {
-	lo, hi := 0, len(starts)-1
-	if hi < 1 || t < starts[0] || t >= starts[hi] {
+	i, found := slices.BinarySearch(starts, t)
+	if !found {
+		i-- // of the part that began before
+	}
+	if i == len(starts)-1 { // where the last part ends
 		return -1
 	}
-	for lo+1 < hi {
-		if mid := (lo + hi) / 2; starts[mid] <= t {
-			lo = mid
-		} else {
-			hi = mid
-		}
-	}
-	return lo
+	return i
 }

@@ -1,6 +1,7 @@
 package task
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -94,13 +95,8 @@ func (r *Review) Text() string {
 // sameEvidence reports whether two checks differ at most in whether they are
 // required.
 func sameEvidence(a, b Check) bool {
-	if a.Kind == "" {
-		a.Kind = CheckCommand
-	}
-	if b.Kind == "" {
-		b.Kind = CheckCommand
-	}
-	return a.Kind == b.Kind && a.Run == b.Run && a.Path == b.Path && a.Glob == b.Glob && a.Network == b.Network && a.Timeout() == b.Timeout()
+	return cmp.Or(a.Kind, CheckCommand) == cmp.Or(b.Kind, CheckCommand) && a.Run == b.Run && a.Path == b.Path && a.Glob == b.Glob &&
+		a.Network == b.Network && a.Timeout() == b.Timeout()
 }
 
 // Accept is who must accept a result: every policy in force by itself.
@@ -117,15 +113,9 @@ func (a Accept) Add(r Review) Accept {
 		return a
 	}
 	all = append(all, r)
-	slices.SortStableFunc(all, func(x, y Review) int { return x.remindsAfter() - y.remindsAfter() })
+	remindsAfter := func(r Review) int { return cmp.Or(r.ExpiresSeconds, MaxExpires+1) } // 0: never
+	slices.SortStableFunc(all, func(x, y Review) int { return cmp.Compare(remindsAfter(x), remindsAfter(y)) })
 	return Accept{all[0], all[1:]}
-}
-
-func (r Review) remindsAfter() int {
-	if r.ExpiresSeconds == 0 {
-		return 1 << 30
-	}
-	return r.ExpiresSeconds
 }
 
 // All are the policies that ask for votes.

@@ -39,11 +39,8 @@ func (id *ID) UnmarshalText(b []byte) error {
 // ParseID reads a positive decimal integer without sign, leading zeros or
 // spaces. "5a", "0", "-1" and "7.5" are errors.
 func ParseID(s string) (ID, error) {
-	if s == "" || s[0] < '1' || s[0] > '9' {
-		return 0, fmt.Errorf("%q is not an id: give a positive whole number such as 5 or \"5\"", s)
-	}
 	n, err := strconv.ParseInt(s, 10, 64)
-	if err != nil {
+	if err != nil || s[0] < '1' || s[0] > '9' {
 		return 0, fmt.Errorf("%q is not an id: give a positive whole number such as 5 or \"5\"", s)
 	}
 	return ID(n), nil

@@ -1,6 +1,7 @@
 package task
 
 import (
+	"cmp"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -73,10 +74,7 @@ const (
 
 // Timeout is how long the command may take.
 func (c Check) Timeout() time.Duration {
-	if c.TimeoutSeconds == 0 {
-		return checkTimeout
-	}
-	return time.Duration(c.TimeoutSeconds) * time.Second
+	return cmp.Or(time.Duration(c.TimeoutSeconds)*time.Second, checkTimeout)
 }
 
 // Review says who must accept a result before its task is done.
@@ -126,9 +124,7 @@ func ValidBranch(s string) bool {
 
 // Fill sets what is not given.
 func (p *Project) Fill() {
-	if p.Name == "" {
-		p.Name = p.Key
-	}
+	p.Name = cmp.Or(p.Name, p.Key)
 	if p.Setup == nil {
 		p.Setup = []string{}
 	}
@@ -137,32 +133,20 @@ func (p *Project) Fill() {
 	}
 	if p.Repository != "" {
 		p.Repository = filepath.Clean(p.Repository)
-		if p.DefaultBranch == "" {
-			p.DefaultBranch = defaultBranch
-		}
-		if p.BranchPrefix == "" {
-			p.BranchPrefix = defaultPrefix
-		}
+		p.DefaultBranch = cmp.Or(p.DefaultBranch, defaultBranch)
+		p.BranchPrefix = cmp.Or(p.BranchPrefix, defaultPrefix)
 	}
 	if m := p.Merge; m != nil {
-		if m.Into == "" {
-			m.Into = p.DefaultBranch
-		}
-		if m.Method == "" {
-			m.Method = MergeSquash
-		}
+		m.Into = cmp.Or(m.Into, p.DefaultBranch)
+		m.Method = cmp.Or(m.Method, MergeSquash)
+		m.KeepBranchHours = cmp.Or(m.KeepBranchHours, keepBranchHours)
 		if m.Checks == nil {
 			m.Checks = []Check{}
 		}
 		for i := range m.Checks {
 			m.Checks[i].Required = true
 		}
-		if m.KeepBranchHours == 0 {
-			m.KeepBranchHours = keepBranchHours
-		}
-		if p.Review.Approvals == 0 {
-			p.Review.Approvals = 1 // what is merged is accepted by somebody
-		}
+		p.Review.Approvals = cmp.Or(p.Review.Approvals, 1) // what is merged is accepted by somebody
 	}
 }
 

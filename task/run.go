@@ -2,6 +2,7 @@ package task
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -101,11 +102,11 @@ func states() []State {
 func (s State) CanMove(next State) bool {
 	switch s {
 	case State{RunPending, PhaseApproval}:
-		return next == State{RunPending, PhaseQueued} || next.Status == RunCanceled && contains(Cancels, next.Phase)
+		return next == State{RunPending, PhaseQueued} || next.Status == RunCanceled && slices.Contains(Cancels, next.Phase)
 	case State{RunPending, PhaseQueued}:
 		return next == State{RunRunning, PhaseStarting} ||
 			next == State{RunPending, PhaseApproval} || // the approval became void
-			next.Status == RunCanceled && contains([]Phase{PhaseBy, PhaseTaskClosed, PhaseShutdown}, next.Phase)
+			next.Status == RunCanceled && slices.Contains([]Phase{PhaseBy, PhaseTaskClosed, PhaseShutdown}, next.Phase)
 	case State{RunRunning, PhaseStarting}, State{RunRunning, PhaseWorking},
 		State{RunRunning, PhasePermission}, State{RunRunning, PhaseCondensing}:
 		return s.canMoveRunning(next)
@@ -120,9 +121,9 @@ func (s State) canMoveRunning(next State) bool {
 	case RunCompleted:
 		return next.Phase == PhaseEnded && (s.Phase == PhaseWorking || s.Phase == PhaseCondensing)
 	case RunFailed:
-		return contains(Failures, next.Phase) && (next.Phase != PhasePermission || s.Phase == PhasePermission)
+		return slices.Contains(Failures, next.Phase) && (next.Phase != PhasePermission || s.Phase == PhasePermission)
 	case RunCanceled:
-		return contains([]Phase{PhaseBy, PhaseTaskClosed, PhaseShutdown}, next.Phase)
+		return slices.Contains([]Phase{PhaseBy, PhaseTaskClosed, PhaseShutdown}, next.Phase)
 	case RunRunning:
 		switch s.Phase {
 		case PhaseStarting:

@@ -1,6 +1,9 @@
 package task
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Status is the stored state of a task.
 type Status string
@@ -22,7 +25,7 @@ var taskMoves = map[Status][]Status{
 }
 
 // CanMove reports whether a task may go from s to next.
-func (s Status) CanMove(next Status) bool { return contains(taskMoves[s], next) }
+func (s Status) CanMove(next Status) bool { return slices.Contains(taskMoves[s], next) }
 
 // Archived reports whether the task is history.
 func (s Status) Archived() bool { return s == Done || s == Canceled }
@@ -74,13 +77,4 @@ func ParseStatus(s string) (Status, WorkStatus, error) {
 		return "", WorkStatus(s), nil
 	}
 	return "", "", fmt.Errorf("unknown status %q: valid are draft, active, done, canceled, idle, working, complete", s)
-}
-
-func contains[T comparable](list []T, v T) bool {
-	for _, x := range list {
-		if x == v {
-			return true
-		}
-	}
-	return false
 }

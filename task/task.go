@@ -1,5 +1,7 @@
 package task
 
+import "slices"
+
 // Task is a unit of work with exactly one owner, an agent.
 type Task struct {
 	ID           ID         `json:"id"`
@@ -65,7 +67,7 @@ type Task struct {
 func (t *Task) Responsible() []string {
 	list := []string{t.Owner}
 	for _, id := range t.BoundBy {
-		if !contains(list, id) {
+		if !slices.Contains(list, id) {
 			list = append(list, id)
 		}
 	}

@@ -1,6 +1,7 @@
 package task
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -56,7 +57,7 @@ type TodoCall struct {
 // Check reports every wrong field of a call at once.
 func (c TodoCall) Check() error {
 	var p Problems
-	if !contains(TodoOps, c.Op) {
+	if !slices.Contains(TodoOps, c.Op) {
 		names := make([]string, len(TodoOps))
 		for i, o := range TodoOps {
 			names[i] = string(o)

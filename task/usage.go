@@ -1,6 +1,7 @@
 package task
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -15,11 +16,8 @@ func (u Usage) Final(end Usage) Usage {
 	if u.Estimated {
 		return end
 	}
-	if end.ToolCalls == 0 {
-		end.ToolCalls = u.ToolCalls
-	}
 	return Usage{
-		ToolCalls: end.ToolCalls, TokensIn: max(u.TokensIn, end.TokensIn), TokensOut: max(u.TokensOut, end.TokensOut),
+		ToolCalls: cmp.Or(end.ToolCalls, u.ToolCalls), TokensIn: max(u.TokensIn, end.TokensIn), TokensOut: max(u.TokensOut, end.TokensOut),
 		CostUSD: max(u.CostUSD, end.CostUSD), TokensCached: max(u.TokensCached, end.TokensCached), Estimated: end.Estimated,
 	}
 }
@@ -93,10 +91,6 @@ func (b *Budget) Message() string { return b.Spent() + ", until 00:00 UTC" }
 
 // Spent says how much of what is used up.
 func (b *Budget) Spent() string {
-	who := b.Agent
-	if who == "" {
-		who = "the server"
-	}
 	amount := fmt.Sprintf("%d of %d tokens", b.Tokens, b.MaxTokens)
 	if b.Over() == PhaseCost {
 		amount = fmt.Sprintf("$%.2f of $%.2f", b.CostUSD, b.MaxCostUSD)
@@ -104,7 +98,7 @@ func (b *Budget) Spent() string {
 	if b.Estimated {
 		amount += " (in part estimated)"
 	}
-	return "budget of " + who + " for today is used up: " + amount
+	return "budget of " + cmp.Or(b.Agent, "the server") + " for today is used up: " + amount
 }
 
 // StartOfDay returns the start of the UTC day that contains t.
