@@ -58,22 +58,9 @@ func (tx *txn) left(r *task.Run) (task.Limits, error) {
 	}
 	err = aboveRun(&tx.Rx, r, func(a *task.Run) error {
 		up, err := tx.remainingLimits(a)
-		l = tighter(l, up)
+		up.MaxTurns = 0 // bounds that run alone
+		l = l.Within(up)
 		return err
 	})
 	return l, err
-}
-
-// tighter is the lower of two limits of time, tokens and cost each; 0 is none.
-func tighter(l, by task.Limits) task.Limits {
-	if by.TimeoutSeconds > 0 && (l.TimeoutSeconds == 0 || by.TimeoutSeconds < l.TimeoutSeconds) {
-		l.TimeoutSeconds = by.TimeoutSeconds
-	}
-	if by.MaxTokens > 0 && (l.MaxTokens == 0 || by.MaxTokens < l.MaxTokens) {
-		l.MaxTokens = by.MaxTokens
-	}
-	if by.MaxCostUSD > 0 && (l.MaxCostUSD == 0 || by.MaxCostUSD < l.MaxCostUSD) {
-		l.MaxCostUSD = by.MaxCostUSD
-	}
-	return l
 }

@@ -92,24 +92,6 @@ type Ask struct {
 	Bounds     bool     `json:"bounds,omitzero"`   // not a delegation: tools and limits that hold for other reasons
 }
 
-// Within returns l with each limit at most that of by, where by has one.
-func (l Limits) Within(by Limits) Limits {
-	low := func(a, b int) int {
-		if b > 0 && (a == 0 || b < a) {
-			return b
-		}
-		return a
-	}
-	l.TimeoutSeconds = low(l.TimeoutSeconds, by.TimeoutSeconds)
-	l.IdleTimeoutSeconds = low(l.IdleTimeoutSeconds, by.IdleTimeoutSeconds)
-	l.MaxTokens = low(l.MaxTokens, by.MaxTokens)
-	l.MaxTurns = low(l.MaxTurns, by.MaxTurns)
-	if by.MaxCostUSD > 0 && (l.MaxCostUSD == 0 || by.MaxCostUSD < l.MaxCostUSD) {
-		l.MaxCostUSD = by.MaxCostUSD
-	}
-	return l
-}
-
 // Condense cuts a result to MaxSummaryRun characters and says so, and where
 // the rest is.
 func Condense(summary string, run ID) string {

@@ -172,30 +172,41 @@ func (l Limits) IdleTimeout() time.Duration { return time.Duration(l.IdleTimeout
 // that by would widen is an error that names the field.
 func (l Limits) Tighten(by Limits) (Limits, error) {
 	var p Problems
-	num := func(field string, have *int, want int) {
-		switch {
-		case want == 0:
-		case want < 0:
-			p.Add("limits."+field, "must be positive")
-		case *have > 0 && want > *have:
-			p.Add("limits."+field, "may only be tightened: at most %d", *have)
-		default:
-			*have = want
-		}
-	}
-	num("timeoutSeconds", &l.TimeoutSeconds, by.TimeoutSeconds)
-	num("idleTimeoutSeconds", &l.IdleTimeoutSeconds, by.IdleTimeoutSeconds)
-	num("maxTokens", &l.MaxTokens, by.MaxTokens)
-	num("maxTurns", &l.MaxTurns, by.MaxTurns)
-	switch {
-	case by.MaxCostUSD < 0:
-		p.Add("limits.maxCostUsd", "must be positive")
-	case by.MaxCostUSD > 0 && l.MaxCostUSD > 0 && by.MaxCostUSD > l.MaxCostUSD:
-		p.Add("limits.maxCostUsd", "may only be tightened: at most %g", l.MaxCostUSD)
-	case by.MaxCostUSD > 0:
-		l.MaxCostUSD = by.MaxCostUSD
-	}
+	tighten(&p, "limits.timeoutSeconds", &l.TimeoutSeconds, by.TimeoutSeconds)
+	tighten(&p, "limits.idleTimeoutSeconds", &l.IdleTimeoutSeconds, by.IdleTimeoutSeconds)
+	tighten(&p, "limits.maxTokens", &l.MaxTokens, by.MaxTokens)
+	tighten(&p, "limits.maxTurns", &l.MaxTurns, by.MaxTurns)
+	tighten(&p, "limits.maxCostUsd", &l.MaxCostUSD, by.MaxCostUSD)
 	return l, p.Err()
+}
+
+func tighten[N int | float64](p *Problems, field string, have *N, want N) {
+	switch {
+	case want < 0:
+		p.Add(field, "must be positive")
+	case want > 0 && *have > 0 && want > *have:
+		p.Add(field, "may only be tightened: at most %v", *have)
+	case want > 0:
+		*have = want
+	}
+}
+
+// Within returns l with each limit at most that of by, where by has one.
+func (l Limits) Within(by Limits) Limits {
+	l.TimeoutSeconds = lowerLimit(l.TimeoutSeconds, by.TimeoutSeconds)
+	l.IdleTimeoutSeconds = lowerLimit(l.IdleTimeoutSeconds, by.IdleTimeoutSeconds)
+	l.MaxTokens = lowerLimit(l.MaxTokens, by.MaxTokens)
+	l.MaxTurns = lowerLimit(l.MaxTurns, by.MaxTurns)
+	l.MaxCostUSD = lowerLimit(l.MaxCostUSD, by.MaxCostUSD)
+	return l
+}
+
+// lowerLimit returns the lower of two limits, of which 0 is none.
+func lowerLimit[N int | float64](a, b N) N {
+	if b > 0 && (a == 0 || b < a) {
+		return b
+	}
+	return a
 }
 
 // Usage is what a run has used.
