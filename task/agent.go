@@ -122,3 +122,12 @@ func Danger(tool string) int {
 func Writes(tools []string) bool {
 	return slices.ContainsFunc(tools, func(tool string) bool { return Danger(tool) >= 2 && slices.Contains(KnownTools, tool) })
 }
+
+// AgentTemplate is a text with which a new definition may begin.
+type AgentTemplate struct {
+	Key   string // names it in an address
+	Title string
+	About string // what it is for, as a sentence
+	ID    string // a file name that suits it, or ""
+	Text  string
+}
