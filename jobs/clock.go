@@ -173,11 +173,9 @@ func (c *clock) stop() {
 	c.mu.Unlock()
 	done := make(chan struct{})
 	go func() { c.under.Wait(); close(done) }()
-	late := time.NewTimer(stopLimit)
-	defer late.Stop()
 	select {
 	case <-done:
-	case <-late.C:
+	case <-time.After(stopLimit):
 		c.log.Warn("a job is still running although the clock has stopped")
 	}
 	if err := cron.Shutdown(); err != nil {
@@ -210,18 +208,15 @@ func (c *clock) standBy(ctx context.Context, jb job) {
 	if ctx.Err() != nil {
 		return
 	}
-	c.under.Add(1)
 	since := c.wall().Add(-unequalClocks)
-	go func() {
-		defer c.under.Done()
-		look, over := time.NewTicker(watchEvery), time.NewTimer(standByLimit)
+	c.under.Go(func() {
+		look, over := time.NewTicker(watchEvery), time.After(standByLimit)
 		defer look.Stop()
-		defer over.Stop()
 		for {
 			select {
 			case <-ctx.Done():
 				return
-			case <-over.C:
+			case <-over:
 				return
 			case <-look.C:
 			}
@@ -239,7 +234,7 @@ func (c *clock) standBy(ctx context.Context, jb job) {
 			}
 			return
 		}
-	}()
+	})
 }
 
 // once runs a job unless it runs already.
@@ -375,10 +370,6 @@ func (c *clock) jumped(ctx context.Context, from, to time.Time) {
 
 // passed reports whether a cron line fires between two moments.
 func passed(line string, loc *time.Location, from, to time.Time) bool {
-	w, err := newWallCron(line, loc)
-	if err != nil {
-		return false
-	}
-	next := w.Next(from)
+	next := nextTime(line, loc, from)
 	return !next.IsZero() && !next.After(to)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"sync"
 	"time"
 
 	"taskyard/runner"
@@ -15,18 +16,14 @@ import (
 // dispatch starts queued runs as soon as they may start: after each commit
 // that queues one or frees a place, and when a back-off is over.
 func (j *Jobs) dispatch() {
-	defer j.loops.Done()
 	for {
 		later := j.startAll()
-		timer := time.NewTimer(later)
 		select {
 		case <-j.ctx.Done():
-			timer.Stop()
 			return
 		case <-j.opt.Service.Startable():
-		case <-timer.C:
+		case <-time.After(later):
 		}
-		timer.Stop()
 	}
 }
 
@@ -99,16 +96,14 @@ func (j *Jobs) launch(start *service.Start) {
 }
 
 func stopCause(cause error) error {
-	if errors.Is(cause, service.ErrStopTaskClosed) {
+	switch {
+	case errors.Is(cause, service.ErrStopTaskClosed):
 		return runner.ErrTaskClosed
-	}
-	if errors.Is(cause, service.ErrStopCutOff) {
+	case errors.Is(cause, service.ErrStopCutOff):
 		return fmt.Errorf("%w: it is cut off from the database (%w)", runner.ErrShutdown, runner.ErrLeaseLost)
-	}
-	if errors.Is(cause, service.ErrStopDone) {
+	case errors.Is(cause, service.ErrStopDone):
 		return runner.ErrLeaseLost
-	}
-	if errors.Is(cause, service.ErrStopReported) {
+	case errors.Is(cause, service.ErrStopReported):
 		return fmt.Errorf("%w here: its receiver reported its end", runner.ErrCanceled)
 	}
 	return runner.ErrCanceled
@@ -199,9 +194,8 @@ func (j *Jobs) waits(ctx context.Context, id task.ID) (values <-chan bool, stop 
 // that lost its lease is stopped.
 func (j *Jobs) beat(ctx context.Context, cancel context.CancelCauseFunc, r *task.Run) (stop func()) {
 	done := make(chan struct{})
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
+	var ended sync.WaitGroup
+	ended.Go(func() {
 		t := time.NewTicker(j.opt.Beat)
 		defer t.Stop()
 		for {
@@ -219,6 +213,6 @@ func (j *Jobs) beat(ctx context.Context, cancel context.CancelCauseFunc, r *task
 				j.log.Error("failed to store the heartbeat", "run_id", r.ID, "error", err)
 			}
 		}
-	}()
-	return func() { close(done); <-ended }
+	})
+	return func() { close(done); ended.Wait() }
 }

@@ -157,21 +157,15 @@ func (j *Jobs) Start(ctx context.Context) error {
 	if err := j.clock.start(j.ctx); err != nil {
 		return err
 	}
-	j.loops.Add(3 + mergers)
-	go func() {
-		defer j.loops.Done()
-		j.opt.Service.Follow(j.ctx)
-	}()
-	go func() {
+	j.loops.Go(func() { j.opt.Service.Follow(j.ctx) })
+	j.loops.Go(func() {
 		if j.recovered(unwell) {
 			j.dispatch()
-			return
 		}
-		j.loops.Done()
-	}()
-	go j.index()
+	})
+	j.loops.Go(j.index)
 	for range mergers {
-		go j.merge()
+		j.loops.Go(j.merge)
 	}
 	j.Retarget(j.opt.Notify)
 	return nil
@@ -257,11 +251,7 @@ func Ticks(line string, loc *time.Location) (func(after task.Time) task.Time, er
 		return nil, err
 	}
 	return func(after task.Time) task.Time {
-		next := w.Next(after.Std())
-		if next.IsZero() {
-			return 0
-		}
-		return task.TimeFromStd(next)
+		return task.TimeFromStd(w.Next(after.Std())) // the zero time is 0
 	}, nil
 }
 

@@ -13,7 +13,6 @@ const mergers = 2
 // merge makes the merges of the queue as they come, and again those that were
 // cut off or wait.
 func (j *Jobs) merge() {
-	defer j.loops.Done()
 	sub := j.opt.Service.Hub().Subscribe(service.TopicMerges)
 	defer sub.Close()
 	for j.ctx.Err() == nil {
@@ -36,12 +35,10 @@ func (j *Jobs) merge() {
 		case at != 0:
 			later = min(max(at.Sub(j.opt.Service.Now()), time.Millisecond), maxSleep)
 		}
-		timer := time.NewTimer(later)
 		select {
 		case <-j.ctx.Done():
 		case <-sub.C:
-		case <-timer.C:
+		case <-time.After(later):
 		}
-		timer.Stop()
 	}
 }

@@ -86,14 +86,12 @@ func (j *Jobs) tell(ctx context.Context, o Outlet) {
 		default:
 			wait = time.Hour
 		}
-		timer := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
-		case <-timer.C:
+		case <-time.After(wait):
 		case <-sub.C:
 			sub.Take()
 		}
-		timer.Stop()
 	}
 }
 
@@ -124,11 +122,9 @@ func (j *Jobs) deliver(ctx context.Context, o Outlet, list []task.Outgoing) {
 }
 
 func pause(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
 	case <-ctx.Done():
-	case <-t.C:
+	case <-time.After(d):
 	}
 }
 

@@ -96,7 +96,6 @@ const indexAfter = 100 * time.Millisecond
 // index keeps the full-text search up to date: a moment after each burst of
 // changes, never by polling.
 func (j *Jobs) index() {
-	defer j.loops.Done()
 	sub := j.opt.Service.Hub().Subscribe("events")
 	defer sub.Close()
 	for {
