@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -24,9 +25,7 @@ func (s *Service) ApproveRun(ctx context.Context, a task.Actor, id task.ID, in A
 	if err := s.allowed(a, task.Decide); err != nil {
 		return nil, err
 	}
-	if in.Scope == "" {
-		in.Scope = task.ScopeOnce
-	}
+	in.Scope = cmp.Or(in.Scope, task.ScopeOnce)
 	if in.Scope != task.ScopeOnce && in.Scope != task.ScopeTask {
 		return nil, task.FieldErrorf("scope", "must be once or task")
 	}

@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"taskyard/db"
@@ -206,16 +207,7 @@ func (s *Service) PendingDecisions(ctx context.Context, a task.Actor) ([]*task.R
 	}
 	return read(ctx, s, func(rx *db.Rx) ([]*task.Run, error) {
 		list, err := rx.PendingDecisions(maxDecided)
-		if err != nil {
-			return nil, err
-		}
-		own := list[:0]
-		for _, r := range list {
-			if r.PendingDecision.By == a.Name {
-				own = append(own, r)
-			}
-		}
-		return own, nil
+		return slices.DeleteFunc(list, func(r *task.Run) bool { return r.PendingDecision.By != a.Name }), err
 	})
 }
 

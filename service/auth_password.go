@@ -2,6 +2,7 @@ package service
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -60,13 +61,7 @@ func contextWords(about []string) []string {
 		words = append(words, a)
 		words = append(words, strings.FieldsFunc(a, func(r rune) bool { return !unicode.IsLetter(r) })...)
 	}
-	kept := words[:0]
-	for _, w := range words {
-		if len(w) >= 3 {
-			kept = append(kept, w)
-		}
-	}
-	return kept
+	return slices.DeleteFunc(words, func(w string) bool { return len(w) < 3 })
 }
 
 // withoutRepetition returns the shortest part whose repetition makes s up.

@@ -125,10 +125,8 @@ func related(rx *db.Rx, a task.Actor, tk *task.Task) error {
 	if err != nil {
 		return err
 	}
-	for _, p := range up {
-		if p.Owner == a.Name {
-			return nil
-		}
+	if slices.ContainsFunc(up, func(p *task.Task) bool { return p.Owner == a.Name }) {
+		return nil
 	}
 	return task.Errorf(task.Forbidden, task.CodeForbidden,
 		"agent %s may not change task %d: it is neither owner nor creator, and owns no task above it", a.Name, tk.ID)

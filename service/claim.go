@@ -241,10 +241,7 @@ func (tx *txn) mayMove(tk *task.Task, m Move) error {
 	case tk.Owner != m.CurrentAgent:
 		return notAssigned(tk, m.CurrentAgent)
 	case tk.WorkStatus != task.Working:
-		now := string(tk.WorkStatus)
-		if now == "" {
-			now = string(tk.Status)
-		}
+		now := cmp.Or(string(tk.WorkStatus), string(tk.Status))
 		return task.Errorf(task.Conflict, task.CodeNotWorking, "Task %d is not in working status (current status: %s)", tk.ID, now)
 	}
 	if err := changeable(&tx.Rx, tx.actor, tk); err != nil {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"maps"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -88,10 +90,7 @@ func (c *cluster) cutOff(now time.Time) bool {
 // stopRuns stops all runs of this process.
 func (s *Service) stopRuns(cause error) {
 	s.mu.Lock()
-	list := make([]context.CancelCauseFunc, 0, len(s.stops))
-	for _, cancel := range s.stops {
-		list = append(list, cancel)
-	}
+	list := slices.Collect(maps.Values(s.stops))
 	s.mu.Unlock()
 	for _, cancel := range list {
 		cancel(cause)

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -93,9 +94,7 @@ func (s *Service) mayDelegateAtAll(a task.Actor) error {
 }
 
 func checkDelegation(d *task.Delegation) error {
-	if d.AgentType == "" {
-		d.AgentType = task.DefaultDelegate
-	}
+	d.AgentType = cmp.Or(d.AgentType, task.DefaultDelegate)
 	var p task.Problems
 	if p.CheckText("task", d.Task, task.MaxText) && strings.TrimSpace(d.Task) == "" {
 		p.Add("task", "is required: say what to do")
@@ -212,10 +211,7 @@ func (tx *txn) delegatedTask(def task.Agent, c *caller, d task.Delegation) (task
 	if c.parent == nil {
 		return tx.insertTask(in, 0, 0, nil)
 	}
-	in.Channel, in.Priority = c.parent.Channel, c.parent.Priority
-	if in.Channel == "" {
-		in.Channel = "web"
-	}
+	in.Channel, in.Priority = cmp.Or(c.parent.Channel, in.Channel), c.parent.Priority
 	for i, at := range d.Resources {
 		if at < 0 || at >= len(c.parent.Resources) {
 			return 0, outOfRange("resources["+task.ID(i).String()+"]", "resource", c.parent.ID, at, len(c.parent.Resources))

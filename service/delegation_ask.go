@@ -106,11 +106,7 @@ func ownLimits(def task.Agent) task.Limits {
 // delegatedLimits are those of a delegated run before its caller's bound it.
 func (s *Service) delegatedLimits(def task.Agent) task.Limits {
 	l := ownLimits(def)
-	if l.TimeoutSeconds == 0 {
-		l.TimeoutSeconds = int(s.config().TaskTool.Timeout.Seconds())
-	}
-	if l.IdleTimeoutSeconds == 0 {
-		l.IdleTimeoutSeconds = int(s.config().IdleTimeout.Seconds())
-	}
+	l.TimeoutSeconds = cmp.Or(l.TimeoutSeconds, int(s.config().TaskTool.Timeout.Seconds()))
+	l.IdleTimeoutSeconds = cmp.Or(l.IdleTimeoutSeconds, int(s.config().IdleTimeout.Seconds()))
 	return l.Within(task.Limits{MaxTokens: s.config().TaskTool.MaxTokens})
 }

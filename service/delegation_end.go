@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"slices"
-	"unicode/utf8"
 
 	"taskyard/task"
 )
@@ -127,11 +126,7 @@ func (s *Service) logLines(ctx context.Context, r *task.Run, lines []task.Messag
 	for _, m := range lines {
 		text := m.Content
 		if len(text) > maxLogged {
-			text = text[:maxLogged]
-			for !utf8.ValidString(text) {
-				text = text[:len(text)-1]
-			}
-			text += "…"
+			text = task.CutText(text, maxLogged) + "…"
 		}
 		s.log.InfoContext(ctx, "delegated run says", "run_id", r.ID, "task_id", r.TaskID, "agent", r.Agent,
 			"role", m.Role, "type", m.Type, "text", text, "data", string(m.Data))

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -150,10 +151,7 @@ func conclude(d *task.Delegated, r *task.Run, tk *task.Task) {
 	switch {
 	case tk.Status == task.Done:
 		d.Status, d.Phase, d.Success = task.RunCompleted, task.PhaseEnded, true
-		if d.Summary = r.Summary; d.Summary == "" {
-			d.Summary = tk.Summary
-		}
-		d.Summary = task.Condense(d.Summary, r.ID)
+		d.Summary = task.Condense(cmp.Or(r.Summary, tk.Summary), r.ID)
 	case tk.Status == task.Canceled:
 		d.Status, d.Error = task.RunCanceled, "task "+tk.ID.String()+" was canceled"
 		if tk.Summary != "" {

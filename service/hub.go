@@ -142,10 +142,7 @@ func (s *Sub) mark(topics []string) {
 func (s *Sub) Take() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	list := make([]string, 0, len(s.dirty))
-	for t := range s.dirty {
-		list = append(list, t)
-	}
+	list := slices.Collect(maps.Keys(s.dirty))
 	clear(s.dirty)
 	return list
 }

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -100,9 +101,7 @@ func noPermission(run task.ID, n int) error {
 // task.ScopeRun, with every later call of that tool until the run ends; ""
 // means once. Errors: not a reviewer, unknown scope, unknown, decided already.
 func (s *Service) AllowPermission(ctx context.Context, a task.Actor, run task.ID, n int, scope task.Scope) (*task.Run, error) {
-	if scope == "" {
-		scope = task.ScopeOnce
-	}
+	scope = cmp.Or(scope, task.ScopeOnce)
 	if scope != task.ScopeOnce && scope != task.ScopeRun {
 		return nil, task.FieldErrorf("scope", "must be once or run")
 	}

@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"taskyard/db"
@@ -94,11 +95,9 @@ func (s *Service) CreateProject(ctx context.Context, a task.Actor, p task.Projec
 		case len(list) >= task.MaxProjects:
 			return "", task.FieldErrorf("key", "there are %d projects, which is the limit: archive one and use its key", len(list))
 		}
-		for _, had := range list {
-			if had.Key == p.Key {
-				return "", &task.Error{
-					Kind: task.Conflict, Code: task.CodeNameTaken, Field: "key", Message: "there is already a project " + p.Key,
-				}
+		if slices.ContainsFunc(list, func(had *task.Project) bool { return had.Key == p.Key }) {
+			return "", &task.Error{
+				Kind: task.Conflict, Code: task.CodeNameTaken, Field: "key", Message: "there is already a project " + p.Key,
 			}
 		}
 		return task.EvProjectCreated, nil

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"taskyard/db"
@@ -113,10 +114,8 @@ func (tx *txn) reissue(tk *task.Task, last *task.Result, checks []task.CheckRun)
 		return err
 	}
 	r.Flags = []string{}
-	for _, f := range last.Flags {
-		if f == noChanges {
-			r.Flags = append(r.Flags, f)
-		}
+	if slices.Contains(last.Flags, noChanges) {
+		r.Flags = []string{noChanges}
 	}
 	for i := range checks {
 		if checks[i].ID == 0 {

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -26,10 +27,7 @@ import (
 
 // approvalPolicy returns the approval policy of an agent's runs.
 func (s *Service) approvalPolicy(def task.Agent) task.Policy {
-	if def.Approval != "" {
-		return def.Approval
-	}
-	return s.config().Policy
+	return cmp.Or(def.Approval, s.config().Policy)
 }
 
 // verdict is what holds for a run before it may start.

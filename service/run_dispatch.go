@@ -92,9 +92,7 @@ func (d *dispatcher) mayTake(agent string) bool {
 
 func newSecret() string {
 	b := make([]byte, 32)
-	if _, err := rand.Read(b); err != nil {
-		panic(err) // never happens: crypto/rand
-	}
+	rand.Read(b) // never fails
 	return "ty_" + base64.RawURLEncoding.EncodeToString(b)
 }
 
@@ -121,9 +119,7 @@ func (d *dispatcher) pick() (*task.Run, task.Time, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	if until != 0 && (later == 0 || until < later) {
-		later = until
-	}
+	later = earlier(later, until)
 	var best *task.Run
 	for _, id := range agents {
 		if !d.mayTake(id) {

@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"taskyard/db"
@@ -108,19 +109,10 @@ func (s *Service) QueuedRunMessages(ctx context.Context, id task.ID, lease int64
 		if r.Status != task.RunRunning || r.Lease != lease {
 			return staleLease(r)
 		}
-		list, err = undelivered(rx, id)
+		list, err = rx.RunMessages(id)
+		list = slices.DeleteFunc(list, func(m task.RunMessage) bool { return m.Delivered() })
 		return err
 	})
-	return list, err
-}
-
-func undelivered(rx *db.Rx, run task.ID) (list []task.RunMessage, err error) {
-	all, err := rx.RunMessages(run)
-	for _, m := range all {
-		if !m.Delivered() {
-			list = append(list, m)
-		}
-	}
 	return list, err
 }
 

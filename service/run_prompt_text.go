@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"crypto/rand"
 	"fmt"
 	"strings"
@@ -67,10 +68,7 @@ func authorLabel(actor string) string {
 // writtenBy is the author of a text that may have been changed since its task
 // was made.
 func writtenBy(tk *task.Task, last string) string {
-	if last == "" {
-		last = tk.CreatedBy
-	}
-	return authorLabel(last)
+	return authorLabel(cmp.Or(last, tk.CreatedBy))
 }
 
 // commentAuthor says who wrote a comment. Those that came with an import name

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -264,10 +265,7 @@ func (s *Service) RunAttempts(ctx context.Context, a task.Actor, r *task.Run) (a
 		if at.Text, err = rx.Definition(r.DefinitionHash); err != nil {
 			return err
 		}
-		last := r.RetryOf
-		if last == 0 {
-			last = at.Prev
-		}
+		last := cmp.Or(r.RetryOf, at.Prev)
 		if last == 0 {
 			return nil
 		}

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -30,12 +31,8 @@ func (s *Service) stats(ctx context.Context, a task.Actor, f task.StatFilter,
 	if err := s.allowed(a, task.Read); err != nil {
 		return nil, err
 	}
-	if f.To == 0 {
-		f.To = s.Now() + 1
-	}
-	if f.From == 0 {
-		f.From = f.To.Add(-24 * time.Hour)
-	}
+	f.To = cmp.Or(f.To, s.Now()+1)
+	f.From = cmp.Or(f.From, f.To.Add(-24*time.Hour))
 	if f.To < f.From || f.To.Sub(f.From) > maxStatDays*24*time.Hour {
 		return nil, task.FieldErrorf("from", "must be at most %d days before to, and not after it", maxStatDays)
 	}

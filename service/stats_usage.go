@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -27,15 +28,8 @@ func (s *Service) Usage(ctx context.Context, a task.Actor, by string, from, to t
 	if err := s.allowed(a, task.Read); err != nil {
 		return out, err
 	}
-	if by == "" {
-		by = UsageBy[0]
-	}
-	if to == 0 {
-		to = s.Now()
-	}
-	if from == 0 {
-		from = task.StartOfDay(to.Add(-29 * 24 * time.Hour))
-	}
+	by, to = cmp.Or(by, UsageBy[0]), cmp.Or(to, s.Now())
+	from = cmp.Or(from, task.StartOfDay(to.Add(-29*24*time.Hour)))
 	var p task.Problems
 	if !slices.Contains(UsageBy, by) {
 		p.Add("by", "must be one of %s", strings.Join(UsageBy, ", "))

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -36,12 +37,7 @@ func (s *Service) CreateTask(ctx context.Context, a task.Actor, in task.New) (*t
 
 // checkNew fills defaults and reports every wrong field at once.
 func (s *Service) checkNew(in *task.New) error {
-	if in.Status == "" {
-		in.Status = task.Active
-	}
-	if in.Channel == "" {
-		in.Channel = "web"
-	}
+	in.Status, in.Channel = cmp.Or(in.Status, task.Active), cmp.Or(in.Channel, "web")
 	var p task.Problems
 	p.CheckLine("title", in.Title, task.MaxTitle)
 	p.CheckText("description", in.Description, task.MaxText)

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -121,13 +122,9 @@ func (w *diagnosis) awaits() error {
 		return err
 	}
 	if w.tk.Awaits == task.WaitsReview {
-		who := "a reviewer"
-		if asked := r.Asked(); asked != "" {
-			who = asked
-		}
 		n := r.VotesMissing()
 		w.add(task.WhyReview, task.Reason{}, "Result %d has been waiting for %d more %s from %s since %s.",
-			r.Number, n, plural(n, "vote", "votes"), who, w.clock(r.CreatedAt))
+			r.Number, n, plural(n, "vote", "votes"), cmp.Or(r.Asked(), "a reviewer"), w.clock(r.CreatedAt))
 		return nil
 	}
 	m, err := w.OpenMerge(w.tk.ID)

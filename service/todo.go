@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 
@@ -130,10 +131,7 @@ func todoEnd(ends db.TodoEnds, op task.TodoOp) int64 {
 // listTodo answers a page of the list; where that is not the whole list, with
 // the count of all and the cursor.
 func listTodo(rx *db.Rx, agent string, c task.TodoCall, ends db.TodoEnds) (task.TodoAnswer, error) {
-	from, limit := ends.First, c.Limit
-	if limit == 0 {
-		limit = task.MaxTodoPage
-	}
+	from, limit := ends.First, cmp.Or(c.Limit, task.MaxTodoPage)
 	if c.After != "" {
 		after, err := c.Position()
 		if err != nil {
