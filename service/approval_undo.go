@@ -187,7 +187,7 @@ func (tx *txn) takeEffect(r *task.Run) error {
 // lostRight says why a person may no longer decide, "" when they may. Who has
 // no account, as on a server without people, keeps the right.
 func (tx *txn) lostRight(name string) (string, error) {
-	u, _, ok, err := tx.UserByName(called(name))
+	u, _, ok, err := tx.UserByName(displayName(name))
 	switch {
 	case err != nil || !ok:
 		return "", err

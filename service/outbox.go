@@ -48,10 +48,11 @@ func (tx *txn) enqueueNotification(kind task.OutKind, id task.ID, title, agent s
 
 // notifyWord is enqueueNotification for a question or a notice.
 func (tx *txn) notifyWord(tk *task.Task, kind task.MessageKind, text string) error {
+	out, verb := task.OutNotice, " says: "
 	if kind == task.KindQuestion {
-		return tx.enqueueNotification(task.OutQuestion, tk.ID, tk.Title, tk.Owner, 0, displayName(tx.actor.Name)+" asks: "+text)
+		out, verb = task.OutQuestion, " asks: "
 	}
-	return tx.enqueueNotification(task.OutNotice, tk.ID, tk.Title, tk.Owner, 0, displayName(tx.actor.Name)+" says: "+text)
+	return tx.enqueueNotification(out, tk.ID, tk.Title, tk.Owner, 0, displayName(tx.actor.Name)+verb+text)
 }
 
 // displayName is an actor's name for people.

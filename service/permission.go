@@ -188,11 +188,11 @@ func decisionLine(p *task.Permission) string {
 	switch p.Decision {
 	case task.PermissionAllowed:
 		if p.Scope == task.ScopeRun {
-			return fmt.Sprintf("%s may be called until this run ends, by %s", p.Tool, called(p.By))
+			return fmt.Sprintf("%s may be called until this run ends, by %s", p.Tool, displayName(p.By))
 		}
-		return fmt.Sprintf("This call of %s is allowed by %s", p.Tool, called(p.By))
+		return fmt.Sprintf("This call of %s is allowed by %s", p.Tool, displayName(p.By))
 	case task.PermissionDenied:
-		return fmt.Sprintf("This call of %s is denied by %s: %s", p.Tool, called(p.By), p.Message)
+		return fmt.Sprintf("This call of %s is denied by %s: %s", p.Tool, displayName(p.By), p.Message)
 	}
 	return "Nobody decided in time: this call of " + p.Tool + " is denied"
 }

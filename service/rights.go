@@ -68,7 +68,7 @@ func (tx *txn) judge(tk *task.Task, def task.Agent, r *task.Run) (v verdict, err
 	switch {
 	case v.waits:
 	case grant != "":
-		v.why = "what " + called(by) + " approved for all runs of the task has changed"
+		v.why = "what " + displayName(by) + " approved for all runs of the task has changed"
 	case policy == task.ApproveAlways:
 		v.why = "each run of " + def.ID + " needs approval"
 	}
@@ -350,7 +350,7 @@ func (tx *txn) mayApprove(r *task.Run) (sole bool, err error) {
 	n, err := tx.OtherReviewers(strings.TrimPrefix(tx.actor.Name, "user:"))
 	if err == nil && n > 0 {
 		err = task.Errorf(task.Forbidden, task.CodeForbidden,
-			"%s asked for run %d by a token: another reviewer must approve it", called(tx.actor.Name), r.ID)
+			"%s asked for run %d by a token: another reviewer must approve it", displayName(tx.actor.Name), r.ID)
 	}
 	return err == nil, err
 }

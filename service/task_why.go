@@ -98,7 +98,7 @@ func (w *diagnosis) paused() error {
 	if p.Agent != "" {
 		what = p.Agent
 	}
-	w.add(task.WhyPaused, task.Reason{}, "%s has been paused by %s since %s: %s", what, called(p.By), w.clock(p.Since), p.Brief())
+	w.add(task.WhyPaused, task.Reason{}, "%s has been paused by %s since %s: %s", what, displayName(p.By), w.clock(p.Since), p.Brief())
 	return nil
 }
 
@@ -158,7 +158,7 @@ func (w *diagnosis) waiting() error {
 	if r.Phase == task.PhaseApproval {
 		if h := r.PendingDecision; h != nil {
 			w.add(task.WhyApproval, task.Reason{Run: r.ID, Until: h.Until}, "Run %d was %s by %s, who can undo that until %s.",
-				r.ID, h.Decision, called(h.By), w.clock(h.Until))
+				r.ID, h.Decision, displayName(h.By), w.clock(h.Until))
 		} else if r.Approval != nil && r.Approval.ExpiresAt != 0 {
 			w.add(task.WhyApproval, task.Reason{Run: r.ID, Until: r.Approval.ExpiresAt}, "Run %d waits until %s for a reviewer's approval%s.",
 				r.ID, w.clock(r.Approval.ExpiresAt), because(r.Approval.Why))
@@ -206,7 +206,7 @@ func (w *diagnosis) claimAndQuestion() error {
 func (w *diagnosis) claim() {
 	if c := w.tk.Claim; c != nil {
 		w.add(task.WhyClaimed, task.Reason{Until: c.ExpiresAt}, "Claimed by %s until %s; each heartbeat extends the claim.",
-			called(c.Holder), w.clock(c.ExpiresAt))
+			displayName(c.Holder), w.clock(c.ExpiresAt))
 	}
 }
 
@@ -355,14 +355,6 @@ func (w *diagnosis) ticks() error {
 		w.add(task.WhyNextTick, task.Reason{Until: next}, "Ready: it runs at the next tick, at %s.", w.clock(next))
 	}
 	return nil
-}
-
-// called is how people name an actor.
-func called(actor string) string {
-	if actor == task.System {
-		return "Taskyard"
-	}
-	return strings.TrimPrefix(actor, "user:")
 }
 
 // clock shows a moment, with its day unless that is today.
