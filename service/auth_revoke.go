@@ -65,14 +65,6 @@ func (h *openCalls) credentials() []credential {
 	return slices.Collect(maps.Keys(h.calls))
 }
 
-func (h *openCalls) end(c credential, cause error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for end := range h.calls[c] {
-		(*end)(cause)
-	}
-}
-
 // cut ends the calls of a credential that has ended or lost a right.
 func (h *openCalls) cut(c task.Cut) {
 	cause := errTokenEnded
@@ -82,7 +74,11 @@ func (h *openCalls) cut(c task.Cut) {
 	case c.Role:
 		cause = errRoleChanged
 	}
-	h.end(credential{token: c.Token, user: c.User}, cause)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for end := range h.calls[credential{token: c.Token, user: c.User}] {
+		(*end)(cause)
+	}
 }
 
 // lasts reports whether a credential has not ended: a token that is valid, a

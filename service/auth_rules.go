@@ -88,9 +88,6 @@ func (s *Service) allowed(a task.Actor, p task.Perm) error {
 	return ownOnlyErr(a)
 }
 
-// speaks checks that the caller may act under an agent's name.
-func speaks(a task.Actor, agent string) error { return a.Speaks(agent) }
-
 // UsesTasks reports whether the caller may use tasks at all: people may, agents
 // need the capability.
 func (s *Service) UsesTasks(a task.Actor) bool { return s.allowedOwn(a, task.Read) == nil }

@@ -55,25 +55,13 @@ func (c *boardCache[K, V]) get(gen uint64, now task.Time, keys []K, read func(mi
 	return found, nil
 }
 
-// one is get for one key, without the maps.
+// one is get for one key.
 func (c *boardCache[K, V]) one(gen uint64, now task.Time, key K, read func() (V, error)) (V, error) {
-	c.mu.Lock()
-	c.expire(gen, now)
-	v, ok := c.kept[key]
-	c.mu.Unlock()
-	if ok {
-		return v, nil
-	}
-	v, err := read()
-	if err != nil {
-		return v, err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.gen == gen {
-		c.kept[key] = v
-	}
-	return v, nil
+	found, err := c.get(gen, now, []K{key}, func([]K) (map[K]V, error) {
+		v, err := read()
+		return map[K]V{key: v}, err
+	})
+	return found[key], err
 }
 
 // expire drops what is too old or too much. The caller holds mu.

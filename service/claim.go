@@ -79,7 +79,7 @@ func (s *Service) mayClaim(a task.Actor, agent string) error {
 	if err := s.allowedOwn(a, task.Claiming); err != nil {
 		return err
 	}
-	if err := speaks(a, agent); err != nil {
+	if err := a.Speaks(agent); err != nil {
 		return err
 	}
 	return s.needAgent(agent)
@@ -201,12 +201,10 @@ func (s *Service) MoveTask(ctx context.Context, a task.Actor, m Move) (*task.Tas
 	if err := s.allowedOwn(a, task.Claiming); err != nil {
 		return nil, err
 	}
-	if err := speaks(a, m.CurrentAgent); err != nil {
+	if err := a.Speaks(m.CurrentAgent); err != nil {
 		return nil, err
 	}
-	var p task.Problems
-	p.CheckComment("comment", m.Comment)
-	if err := p.Err(); err != nil {
+	if err := checkComment("comment", m.Comment); err != nil {
 		return nil, err
 	}
 	return mutate(ctx, s, a, func(tx *txn) (*task.Task, error) {
@@ -312,7 +310,7 @@ func (s *Service) Reassign(ctx context.Context, a task.Actor, agent string, ids 
 	if err := s.allowedOwn(a, task.Claiming); err != nil {
 		return nil, err
 	}
-	if err := speaks(a, agent); err != nil {
+	if err := a.Speaks(agent); err != nil {
 		return nil, err
 	}
 	var p task.Problems
@@ -334,7 +332,7 @@ func (s *Service) Reassign(ctx context.Context, a task.Actor, agent string, ids 
 		}
 		out, bytes := make([]*task.Task, len(tasks)), 0
 		for i, tk := range tasks {
-			if err := tx.handOver(tk, to, authorFor(a, agent), comment); err != nil {
+			if err := tx.handOver(tk, to, a.Name, comment); err != nil {
 				return nil, err
 			}
 			if out[i], err = tx.TaskWhole(tk.ID); err != nil {
@@ -346,14 +344,6 @@ func (s *Service) Reassign(ctx context.Context, a task.Actor, agent string, ids 
 		}
 		return out, nil
 	})
-}
-
-// authorFor names who hands over: the agent itself, or the person.
-func authorFor(a task.Actor, agent string) string {
-	if a.IsAgent() {
-		return agent
-	}
-	return a.Name
 }
 
 func (tx *txn) assignedTo(agent string, ids []task.ID) ([]*task.Task, error) {

@@ -79,11 +79,7 @@ func toolList(tools []string) string {
 // above fills in the parent task. Outside a run, a task that was itself
 // delegated hands on its depth and tools.
 func (tx *txn) above(c *caller, d task.Delegation) error {
-	id := d.ParentTask
-	if c.run != nil {
-		id = c.run.TaskID
-	}
-	if id == 0 {
+	if d.ParentTask == 0 {
 		var p task.Problems
 		if d.StepIndex != nil {
 			p.Add("stepIndex", "needs a task whose step it is: name it with taskId")
@@ -93,7 +89,7 @@ func (tx *txn) above(c *caller, d task.Delegation) error {
 		}
 		return p.Err()
 	}
-	tk, err := tx.mayHaveSubtask(id)
+	tk, err := tx.mayHaveSubtask(d.ParentTask)
 	if err != nil {
 		return err
 	}
@@ -106,7 +102,7 @@ func (tx *txn) above(c *caller, d task.Delegation) error {
 	if c.run != nil {
 		return nil
 	}
-	origin, err := tx.Bound(id)
+	origin, err := tx.Bound(tk.ID)
 	if err != nil || origin == nil {
 		return err
 	}

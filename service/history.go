@@ -43,13 +43,6 @@ func (s *Service) History(ctx context.Context, a task.Actor, f task.HistoryFilte
 	return p, err
 }
 
-func (s *Service) historyAllowed(a task.Actor, f task.HistoryFilter) error {
-	if err := s.allowed(a, task.Read); err != nil {
-		return err
-	}
-	return checkHistory(f)
-}
-
 func checkHistory(f task.HistoryFilter) error {
 	if f.Label != "" && !task.ValidLabel(f.Label) {
 		return task.FieldErrorf("label", "must be 1 to 32 characters of a-z, 0-9 and -")
@@ -165,7 +158,10 @@ func findTaskHits(rx *db.Rx, q string, tasks []*task.Task) (map[task.ID]task.Hit
 func (s *Service) HistoryTimes(ctx context.Context, a task.Actor, f task.HistoryFilter,
 	zone *time.Location,
 ) (out task.HistoryTimes, err error) {
-	if err := s.historyAllowed(a, f); err != nil {
+	if err := s.allowed(a, task.Read); err != nil {
+		return out, err
+	}
+	if err := checkHistory(f); err != nil {
 		return out, err
 	}
 	return s.historyTimes(ctx, f, zone, nil)
@@ -212,12 +208,12 @@ func (s *Service) historyTimes(ctx context.Context, f task.HistoryFilter, zone *
 func counted(f task.HistoryFilter) bool { return f.Query != "" || f.CreatedBy != "" || f.Label != "" }
 
 func (s *Service) countHistory(rx *db.Rx, f task.HistoryFilter, out *task.HistoryTimes) (list []task.HistoryTime, err error) {
-	if f.Query != "" {
-		list, out.Cut, err = rx.HistoryCounts(f, countedMatches)
-		return list, err
-	}
-	if f.CreatedBy != "" || f.Label != "" {
-		list, out.Cut, err = rx.HistoryCounts(f, countedHistory)
+	if counted(f) {
+		limit := countedHistory
+		if f.Query != "" {
+			limit = countedMatches
+		}
+		list, out.Cut, err = rx.HistoryCounts(f, limit)
 		return list, err
 	}
 	out.Runs = f.Status == ""

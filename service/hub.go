@@ -29,7 +29,6 @@ type Sub struct {
 	want  map[string]bool // nil: every topic
 	mu    sync.Mutex
 	dirty map[string]bool
-	done  chan struct{}
 }
 
 // newHub counts from anywhere: a page that was drawn before a restart must not
@@ -40,7 +39,7 @@ func newHub() *Hub {
 
 // Subscribe asks for topics, or for all with none named. Close the Sub after use.
 func (h *Hub) Subscribe(topics ...string) *Sub {
-	s := &Sub{C: make(chan struct{}, 1), hub: h, dirty: map[string]bool{}, done: make(chan struct{})}
+	s := &Sub{C: make(chan struct{}, 1), hub: h, dirty: map[string]bool{}}
 	if len(topics) > 0 {
 		s.want = make(map[string]bool, len(topics))
 		for _, t := range topics {
@@ -49,11 +48,9 @@ func (h *Hub) Subscribe(topics ...string) *Sub {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.closed {
-		close(s.done)
-		return s
+	if !h.closed {
+		h.subs[s] = struct{}{}
 	}
-	h.subs[s] = struct{}{}
 	return s
 }
 
@@ -107,13 +104,10 @@ func (h *Hub) Close() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !h.closed {
+		h.closed = true
 		close(h.ended)
 	}
-	h.closed = true
-	for s := range h.subs {
-		delete(h.subs, s)
-		close(s.done)
-	}
+	clear(h.subs)
 }
 
 // Done is closed when the hub ends.
@@ -148,7 +142,7 @@ func (s *Sub) Take() []string {
 }
 
 // Done is closed when the hub ends.
-func (s *Sub) Done() <-chan struct{} { return s.done }
+func (s *Sub) Done() <-chan struct{} { return s.hub.ended }
 
 // Close ends the subscription.
 func (s *Sub) Close() {

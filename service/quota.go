@@ -77,13 +77,13 @@ func (u quotaUse) left(of quota, now task.Time) float64 {
 }
 
 // quotaKeys are those that a caller's use counts for: of the token and of the
-// person, each zero without one.
-func quotaKeys(a task.Actor, of quota) (keys [2]quotaKey) {
+// person, as far as there are such.
+func quotaKeys(a task.Actor, of quota) (keys []quotaKey) {
 	if a.TokenID != 0 {
-		keys[0] = quotaKey{of: of, token: a.TokenID}
+		keys = append(keys, quotaKey{of: of, token: a.TokenID})
 	}
 	if a.UserID != 0 {
-		keys[1] = quotaKey{of: of, user: a.UserID}
+		keys = append(keys, quotaKey{of: of, user: a.UserID})
 	}
 	return keys
 }
@@ -96,9 +96,6 @@ func (q *quotas) take(a task.Actor, of quota, n float64, now task.Time) (back fu
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, k := range keys {
-		if k == (quotaKey{}) {
-			continue
-		}
 		if over := q.used[k].left(of, now) + n - quotaLimits[of].most; over > 0 {
 			q.refused[of].Add(1)
 			return func() {}, quotaError(k, over)
@@ -120,14 +117,11 @@ func (q *quotas) take(a task.Actor, of quota, n float64, now task.Time) (back fu
 }
 
 // add counts without a bound; q.mu is held.
-func (q *quotas) add(keys [2]quotaKey, n float64, now task.Time) {
+func (q *quotas) add(keys []quotaKey, n float64, now task.Time) {
 	if q.used == nil {
 		q.used = map[quotaKey]quotaUse{}
 	}
 	for _, k := range keys {
-		if k == (quotaKey{}) {
-			continue
-		}
 		u := quotaUse{q.used[k].left(k.of, now) + n, now}
 		if q.used[k] = u; u.n <= 0 {
 			delete(q.used, k)

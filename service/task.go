@@ -277,17 +277,15 @@ func checkPatch(p *task.Patch) error {
 }
 
 // fitsAfter checks that the owner of a task reaches the repository of its
-// project, where a patch changes either or starts the task.
-func (tx *txn) fitsAfter(tk *task.Task, p task.Patch, target task.Status) error {
-	owner, project, field := tk.Owner, tk.Project, "owner"
+// project, where a patch changes either or starts the task. owner is the one
+// after the patch.
+func (tx *txn) fitsAfter(tk *task.Task, p task.Patch, owner string, target task.Status) error {
+	project, field := tk.Project, "owner"
 	if p.Project != nil && *p.Project != project {
 		project, field = *p.Project, "project"
 		if _, err := tx.projectFor(project); err != nil {
 			return err
 		}
-	}
-	if p.Owner != nil {
-		owner = *p.Owner
 	}
 	if owner == tk.Owner && project == tk.Project && target == tk.Status {
 		return nil
@@ -305,16 +303,16 @@ func (tx *txn) applyPatch(tk *task.Task, p task.Patch) error {
 	if status == task.Active {
 		target = task.Active
 	}
-	if p.Owner != nil && *p.Owner != tk.Owner || target != tk.Status {
-		owner := tk.Owner
-		if p.Owner != nil {
-			owner = *p.Owner
-		}
+	owner := tk.Owner
+	if p.Owner != nil {
+		owner = *p.Owner
+	}
+	if owner != tk.Owner || target != tk.Status {
 		if err := tx.s.owner("owner", owner, target); err != nil {
 			return err
 		}
 	}
-	if err := tx.fitsAfter(tk, p, target); err != nil {
+	if err := tx.fitsAfter(tk, p, owner, target); err != nil {
 		return err
 	}
 	if work == task.Complete {
@@ -338,10 +336,6 @@ func (tx *txn) applyPatch(tk *task.Task, p task.Patch) error {
 	if work == task.Working {
 		if err := tx.free(tk); err != nil {
 			return err
-		}
-		owner := tk.Owner
-		if p.Owner != nil {
-			owner = *p.Owner
 		}
 		if _, err := tx.room(owner); err != nil {
 			return err

@@ -95,7 +95,7 @@ func (tx *txn) mayDrop(tk *task.Task, set []task.ID) error {
 // setBlockers changes the set to a checked one, and wakes the owner when that
 // frees the task.
 func (tx *txn) setBlockers(tk *task.Task, set []task.ID) error {
-	before := tk.BlockedBy
+	diff := changes{"blockedBy": [][]task.ID{append([]task.ID{}, tk.BlockedBy...), append([]task.ID{}, set...)}} // never null
 	was := tk.Blocked
 	if err := tx.writeBlockers(tk, set); err != nil {
 		return err
@@ -103,7 +103,7 @@ func (tx *txn) setBlockers(tk *task.Task, set []task.ID) error {
 	if err := tx.noCycle(tk.ID); err != nil {
 		return err
 	}
-	if err := tx.stepped(tk, task.EvBlockersSet, changes{"blockedBy": [][]task.ID{orNone(before), orNone(set)}}); err != nil {
+	if err := tx.stepped(tk, task.EvBlockersSet, diff); err != nil {
 		return err
 	}
 	if was == 0 || tk.Blocked > 0 {
@@ -129,14 +129,6 @@ func (tx *txn) writeBlockers(tk *task.Task, set []task.ID) error {
 	tx.inboxIf(tk.BlockersCanceled+now.BlockersCanceled > 0)
 	tk.BlockedBy, tk.Blocked, tk.BlockersCanceled = set, now.Blocked, now.BlockersCanceled
 	return nil
-}
-
-// orNone is an empty list in JSON, not null.
-func orNone(ids []task.ID) []task.ID {
-	if ids == nil {
-		return []task.ID{}
-	}
-	return ids
 }
 
 // noCycle refuses a set that is already written when it closes a circle. A
