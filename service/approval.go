@@ -159,7 +159,7 @@ func (tx *txn) refreeze(r *task.Run, spec task.Spec, why string) error {
 	if err := tx.notifyRun(r, "waits for approval again: the run has changed"); err != nil {
 		return err
 	}
-	return tx.event(task.EvRunVoided, task.Event{TaskID: r.TaskID, RunID: r.ID, Agent: r.Agent}, changes{"version": r.Approval.Version})
+	return tx.runEvent(task.EvRunVoided, r, changes{"version": r.Approval.Version})
 }
 
 func orEnded(r *task.Run, err error) error {
@@ -198,7 +198,7 @@ func (tx *txn) approve(r *task.Run, tk *task.Task, limits task.Limits, in Approv
 	if in.Limits != (task.Limits{}) {
 		c["limits"] = limits
 	}
-	if err := tx.event(task.EvRunApproved, task.Event{TaskID: r.TaskID, RunID: r.ID, Agent: r.Agent}, c); err != nil {
+	if err := tx.runEvent(task.EvRunApproved, r, c); err != nil {
 		return nil, err
 	}
 	return tx.Run(r.ID)
@@ -276,7 +276,7 @@ func (s *Service) ExpireApprovals(ctx context.Context) (int, error) {
 			return 0, err
 		}
 		for _, r := range list {
-			if err := tx.event(task.EvRunExpired, task.Event{TaskID: r.TaskID, RunID: r.ID, Agent: r.Agent}, nil); err != nil {
+			if err := tx.runEvent(task.EvRunExpired, r, nil); err != nil {
 				return 0, err
 			}
 			if err := tx.refuse(r, "expired", task.PhaseExpired, "nobody decided in time"); err != nil {

@@ -31,7 +31,7 @@ func (tx *txn) setPendingDecision(r *task.Run, h task.PendingDecision, undo time
 	if h.Reason != "" {
 		c["reason"] = h.Reason
 	}
-	if err := tx.event(task.EvRunHeld, task.Event{TaskID: r.TaskID, RunID: r.ID, Agent: r.Agent}, c); err != nil {
+	if err := tx.runEvent(task.EvRunHeld, r, c); err != nil {
 		return nil, err
 	}
 	return tx.Run(r.ID)
@@ -104,7 +104,7 @@ func (tx *txn) dropPendingDecision(r *task.Run, c changes) error {
 	if ok, err := tx.SetPendingDecision(r, nil); err != nil || !ok {
 		return orEnded(r, err)
 	}
-	return tx.event(task.EvRunUndone, task.Event{TaskID: r.TaskID, RunID: r.ID, Agent: r.Agent}, c)
+	return tx.runEvent(task.EvRunUndone, r, c)
 }
 
 // settle lets pending decisions take effect whose time has come, and returns when

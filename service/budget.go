@@ -165,7 +165,7 @@ func (tx *txn) tellBudget(b *task.Budget, id task.ID) error {
 	if err := tx.notifyWord(tk, task.KindNotice, "the "+b.Message()); err != nil {
 		return err
 	}
-	if err := tx.event(task.EvNotified, task.Event{TaskID: id, Agent: tk.Owner}, changes{"message": m}); err != nil {
+	if err := tx.taskEvent(task.EvNotified, tk, changes{"message": m}); err != nil {
 		return err
 	}
 	return tx.SetSetting(budgetKey(b.Agent), today)

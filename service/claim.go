@@ -181,8 +181,7 @@ func (tx *txn) release(tk *task.Task, how string) error {
 		return err
 	}
 	tx.inboxIf(tk.Failures > 0)
-	return tx.event(task.EvTaskReleased, task.Event{TaskID: tk.ID, Agent: tk.Owner},
-		changes{"claim": tk.Claim.ID, "holder": tk.Claim.Holder, "how": how})
+	return tx.taskEvent(task.EvTaskReleased, tk, changes{"claim": tk.Claim.ID, "holder": tk.Claim.Holder, "how": how})
 }
 
 // Move is what a caller says of a hand-over.
@@ -295,7 +294,7 @@ func (tx *txn) transfer(tk *task.Task, to, comment string, wakes bool) error {
 	if comment != "" {
 		c["comment"] = comment
 	}
-	if err := tx.event(task.EvTaskMoved, task.Event{TaskID: tk.ID, Agent: to}, c); err != nil {
+	if err := tx.taskEvent(task.EvTaskMoved, tk, c); err != nil {
 		return err
 	}
 	if !wakes || tk.Status != task.Active {
@@ -438,8 +437,7 @@ func (s *Service) ReleaseExpired(ctx context.Context) (int, error) {
 				" expired without a heartbeat; the task is free again."); err != nil {
 				return 0, err
 			}
-			if err := tx.event(task.EvClaimExpired, task.Event{TaskID: tk.ID, Agent: tk.Owner},
-				changes{"claim": tk.Claim.ID, "holder": tk.Claim.Holder}); err != nil {
+			if err := tx.taskEvent(task.EvClaimExpired, tk, changes{"claim": tk.Claim.ID, "holder": tk.Claim.Holder}); err != nil {
 				return 0, err
 			}
 		}

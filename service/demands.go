@@ -108,7 +108,7 @@ func (tx *txn) setDemands(tk *task.Task, checks *[]task.Check, policy *task.Revi
 	if err := tx.SetDemands(tk.ID, now); err != nil {
 		return err
 	}
-	if err := tx.event(task.EvTaskUpdated, task.Event{TaskID: tk.ID, Agent: tk.Owner}, diff); err != nil {
+	if err := tx.taskEvent(task.EvTaskUpdated, tk, diff); err != nil {
 		return err
 	}
 	if tk.Awaits != task.WaitsReview {

@@ -145,7 +145,7 @@ func (w *importer) tasks() error {
 		if it.Task.Project != "" {
 			c["project"] = it.Task.Project
 		}
-		if err := w.event(task.EvTaskImported, task.Event{TaskID: tk.ID, Agent: tk.Owner}, c); err != nil {
+		if err := w.taskEvent(task.EvTaskImported, &tk, c); err != nil {
 			return err
 		}
 	}

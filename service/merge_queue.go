@@ -62,7 +62,7 @@ func (tx *txn) queueMerge(tk *task.Task, r *task.Result, p *task.Project) error 
 		return err
 	}
 	tx.news.Topics = append(tx.news.Topics, TopicMerges)
-	return tx.event(task.EvMergeQueued, task.Event{TaskID: tk.ID, Agent: tk.Owner}, changes{"result": r.Number, "into": m.Into})
+	return tx.taskEvent(task.EvMergeQueued, tk, changes{"result": r.Number, "into": m.Into})
 }
 
 // ProjectMerges returns the merges of a project, "" for all: those in the queue, in
@@ -309,8 +309,7 @@ func (s *Service) mergeFailed(ctx context.Context, m *task.MergeEntry, out *task
 		if _, err := tx.MoveResult(m.ResultID, task.ResultAccepted, task.ResultChanges); err != nil {
 			return err
 		}
-		if err := tx.event(task.EvMergeFailed, task.Event{TaskID: tk.ID, Agent: tk.Owner},
-			changes{"into": m.Into, "code": out.Code, "reason": oneLine(out.Reason)}); err != nil {
+		if err := tx.taskEvent(task.EvMergeFailed, tk, changes{"into": m.Into, "code": out.Code, "reason": oneLine(out.Reason)}); err != nil {
 			return err
 		}
 		return tx.sendBack(tk, "The merge of result "+task.ID(m.Number).String()+" into "+m.Into+" failed ("+out.Code+"): "+out.Reason,
@@ -338,8 +337,7 @@ func (s *Service) merged(ctx context.Context, m *task.MergeEntry) error {
 		if _, err := tx.MoveResult(m.ResultID, task.ResultAccepted, task.ResultMerged); err != nil {
 			return err
 		}
-		if err := tx.event(task.EvMergeDone, task.Event{TaskID: tk.ID, Agent: tk.Owner},
-			changes{"into": m.Into, "commit": m.After, "result": r.Number}); err != nil {
+		if err := tx.taskEvent(task.EvMergeDone, tk, changes{"into": m.Into, "commit": m.After, "result": r.Number}); err != nil {
 			return err
 		}
 		return tx.archiveDone(tk, r.Summary)

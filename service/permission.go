@@ -50,7 +50,7 @@ func (tx *txn) ask(r *task.Run, p task.Permission) (*task.Permission, error) {
 	if err := tx.notifyRun(r, "asks to call "+p.Tool); err != nil {
 		return nil, err
 	}
-	return &p, tx.event(task.EvPermitAsked, task.Event{TaskID: r.TaskID, RunID: r.ID, Agent: r.Agent}, changes{"n": p.N, "tool": p.Tool})
+	return &p, tx.runEvent(task.EvPermitAsked, r, changes{"n": p.N, "tool": p.Tool})
 }
 
 // tellRun adds a line about permissions to a run's transcript.
@@ -181,7 +181,7 @@ func (tx *txn) settlePermission(r *task.Run, p *task.Permission) error {
 	if err := tx.tellRun(r, decisionLine(p), c); err != nil {
 		return err
 	}
-	return tx.event(kind, task.Event{TaskID: r.TaskID, RunID: r.ID, Agent: r.Agent}, c)
+	return tx.runEvent(kind, r, c)
 }
 
 func decisionLine(p *task.Permission) string {

@@ -236,7 +236,7 @@ func (tx *txn) moveToProject(tk *task.Task, key string) error {
 		return err
 	}
 	tk.Project = key
-	return tx.event(task.EvTaskUpdated, task.Event{TaskID: tk.ID, Agent: tk.Owner}, changes{"project": []string{had, key}})
+	return tx.taskEvent(task.EvTaskUpdated, tk, changes{"project": []string{had, key}})
 }
 
 // awaitsText says what the result of a task waits for.

@@ -79,8 +79,7 @@ func (tx *txn) keepAgain(sub *submission) error {
 	if err != nil {
 		return err
 	}
-	if err := tx.event(task.EvCheckRun, task.Event{TaskID: tk.ID, Agent: tk.Owner},
-		changes{"check": run.Name, "verdict": run.Verdict}); err != nil {
+	if err := tx.taskEvent(task.EvCheckRun, tk, changes{"check": run.Name, "verdict": run.Verdict}); err != nil {
 		return err
 	}
 	last, err := tx.LastResult(tk.ID)

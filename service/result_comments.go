@@ -215,7 +215,7 @@ func (s *Service) SubmitComments(ctx context.Context, a task.Actor, id task.ID) 
 		if n == 0 {
 			return 0, task.Errorf(task.Conflict, task.CodeNotFound, "You have no drafts on task %d", id)
 		}
-		return int(n), tx.event(task.EvCommented, task.Event{TaskID: id, Agent: tk.Owner}, changes{"reviewComments": n})
+		return int(n), tx.taskEvent(task.EvCommented, tk, changes{"reviewComments": n})
 	})
 }
 

@@ -230,7 +230,7 @@ func (tx *txn) sendBack(tk *task.Task, said, why string) error {
 		if _, err := tx.InsertMessage(m); err != nil {
 			return err
 		}
-		if err := tx.event(task.EvCommented, task.Event{TaskID: tk.ID, Agent: tk.Owner}, nil); err != nil {
+		if err := tx.taskEvent(task.EvCommented, tk, nil); err != nil {
 			return err
 		}
 	}
@@ -361,7 +361,7 @@ func (s *Service) RemindReviewers(ctx context.Context) (int, error) {
 				return 0, err
 			}
 			tx.inboxIf(true)
-			if err := tx.event(task.EvResultReminded, task.Event{TaskID: tk.ID, Agent: tk.Owner}, changes{"result": r.Number}); err != nil {
+			if err := tx.taskEvent(task.EvResultReminded, tk, changes{"result": r.Number}); err != nil {
 				return 0, err
 			}
 		}

@@ -39,7 +39,7 @@ func (tx *txn) wakeTask(tk *task.Task, why string, stuck bool) error {
 		if err := tx.NoteFollowUp(open.ID, why); err != nil {
 			return err
 		}
-		return tx.event(task.EvRunFollowUp, task.Event{TaskID: tk.ID, RunID: open.ID, Agent: open.Agent}, changes{"why": why})
+		return tx.runEvent(task.EvRunFollowUp, open, changes{"why": why})
 	}
 	if tk.Claim.Live(tx.Now) || !stuck && tk.Failures >= tx.s.config().Attempts {
 		return nil
@@ -54,7 +54,7 @@ func (tx *txn) budgeted(tk *task.Task, def task.Agent, cause task.Cause, why str
 		return err
 	}
 	if n >= tx.s.config().WakeBudget {
-		return tx.event(task.EvWakeSkipped, task.Event{TaskID: tk.ID, Agent: tk.Owner}, changes{"why": why, "budget": tx.s.config().WakeBudget})
+		return tx.taskEvent(task.EvWakeSkipped, tk, changes{"why": why, "budget": tx.s.config().WakeBudget})
 	}
 	_, err = tx.createRun(tk, def, newRun{cause: cause, why: why, attempt: 1})
 	return err
@@ -100,11 +100,10 @@ func (tx *txn) createRun(tk *task.Task, def task.Agent, n newRun) (task.ID, erro
 		_, r.Limits = tx.s.runRights(def, r.Ask)
 		r.Model = tx.s.runner(def.Runner).runModel(def, r.Ask)
 	}
-	id, err := tx.InsertRun(r)
-	if err != nil {
+	if r.ID, err = tx.InsertRun(r); err != nil {
 		return 0, err
 	}
-	if err := tx.keepServers(id); err != nil {
+	if err := tx.keepServers(r.ID); err != nil {
 		return 0, err
 	}
 	if err := tx.DeleteStoppedNotices(tk.ID); err != nil {
@@ -114,7 +113,6 @@ func (tx *txn) createRun(tk *task.Task, def task.Agent, n newRun) (task.ID, erro
 	tx.inboxIf(r.Phase == task.PhaseApproval || tk.Failures > 0)
 	c := changes{"cause": n.cause, "phase": r.Phase, "attempt": n.attempt}
 	if r.Phase == task.PhaseApproval {
-		r.ID = id
 		if err := tx.notifyRun(r, "waits for approval of a run"+because(r.Approval.Why)); err != nil {
 			return 0, err
 		}
@@ -134,7 +132,7 @@ func (tx *txn) createRun(tk *task.Task, def task.Agent, n newRun) (task.ID, erro
 	if n.why != "" {
 		c["why"] = n.why
 	}
-	return id, tx.event(task.EvRunCreated, task.Event{TaskID: tk.ID, RunID: id, Agent: def.ID}, c)
+	return r.ID, tx.runEvent(task.EvRunCreated, r, c)
 }
 
 // keepServers has new runs executed where the folders of their tasks are.
@@ -433,7 +431,7 @@ func (tx *txn) end(r *task.Run, to task.State, e ending, stop error) error {
 	}
 	tx.news.Queued = true // a place is free again
 	tx.inboxIf(r.Phase == task.PhaseApproval)
-	if err := tx.event(kind, task.Event{TaskID: r.TaskID, RunID: r.ID, Agent: r.Agent}, c); err != nil {
+	if err := tx.runEvent(kind, r, c); err != nil {
 		return err
 	}
 	if to.Status == task.RunCompleted || e.spare {

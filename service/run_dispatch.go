@@ -282,7 +282,7 @@ func (d *dispatcher) begin(r *task.Run, tk *task.Task, def task.Agent, spec task
 	if d.worker.TokenID != 0 {
 		c["worker"] = d.worker.Name
 	}
-	if err := d.event(task.EvRunStarted, task.Event{TaskID: tk.ID, RunID: r.ID, Agent: r.Agent}, c); err != nil {
+	if err := d.runEvent(task.EvRunStarted, r, c); err != nil {
 		return nil, err
 	}
 	started, err := d.Run(r.ID)

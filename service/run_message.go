@@ -50,7 +50,7 @@ func (s *Service) SendRunMessage(ctx context.Context, a task.Actor, run task.ID,
 			return nil, err
 		}
 		tx.news.Topics = append(tx.news.Topics, inboxTopic(run))
-		if err := tx.event(task.EvRunMessage, task.Event{TaskID: r.TaskID, RunID: r.ID, Agent: r.Agent}, changes{"message": id}); err != nil {
+		if err := tx.runEvent(task.EvRunMessage, r, changes{"message": id}); err != nil {
 			return nil, err
 		}
 		return tx.RunMessage(run, id)

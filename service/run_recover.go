@@ -42,7 +42,7 @@ func (tx *txn) requeue(r *task.Run, why string) error {
 		return orEnded(r, err)
 	}
 	tx.news.Queued = true
-	return tx.event(task.EvRunRequeued, task.Event{TaskID: r.TaskID, RunID: r.ID, Agent: r.Agent}, changes{"why": why})
+	return tx.runEvent(task.EvRunRequeued, r, changes{"why": why})
 }
 
 // Orphans returns the runs that a former process of this server left running.

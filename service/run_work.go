@@ -42,7 +42,7 @@ func (tx *txn) keepWork(r *task.Run, w *task.Work) error {
 	if w.Branch != "" {
 		c["branch"] = w.Branch
 	}
-	return tx.event(task.EvRunFiles, task.Event{TaskID: r.TaskID, RunID: r.ID, Agent: r.Agent}, c)
+	return tx.runEvent(task.EvRunFiles, r, c)
 }
 
 // checkLeft refuses what does not fit: workers are not of this process.

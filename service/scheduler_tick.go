@@ -127,7 +127,7 @@ func (tx *txn) createRuns(list []*task.Run, n newRun) error {
 	tx.news.Queued = true
 	for _, r := range list {
 		c := changes{"cause": n.cause, "phase": r.Phase, "attempt": n.attempt}
-		if err := tx.event(task.EvRunCreated, task.Event{TaskID: r.TaskID, RunID: r.ID, Agent: r.Agent}, c); err != nil {
+		if err := tx.runEvent(task.EvRunCreated, r, c); err != nil {
 			return err
 		}
 	}

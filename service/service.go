@@ -162,6 +162,16 @@ func (tx *txn) event(kind string, e task.Event, changes any) error {
 	return tx.AddEvent(e)
 }
 
+// taskEvent is event for a task.
+func (tx *txn) taskEvent(kind string, tk *task.Task, changes any) error {
+	return tx.event(kind, task.Event{TaskID: tk.ID, Agent: tk.Owner}, changes)
+}
+
+// runEvent is event for a run.
+func (tx *txn) runEvent(kind string, r *task.Run, changes any) error {
+	return tx.event(kind, task.Event{TaskID: r.TaskID, RunID: r.ID, Agent: r.Agent}, changes)
+}
+
 // changes is the body of an event: field → [before, after], or field → value.
 type changes map[string]any
 

@@ -109,19 +109,17 @@ func (tx *txn) insertTask(in task.New, parent task.ID, nesting int, bound *task.
 		Priority: in.Priority, Channel: in.Channel, ParentTaskID: parent, Nesting: nesting,
 		Steps: in.Steps, Resources: in.Resources, Labels: in.Labels, Project: in.Project, Demands: demands,
 	}
-	id, err := tx.InsertTask(tk)
-	if err != nil {
+	if tk.ID, err = tx.InsertTask(tk); err != nil {
 		return 0, err
 	}
-	tk.ID = id
-	if err := tx.reach(id, 0); err != nil {
+	if err := tx.reach(tk.ID, 0); err != nil {
 		return 0, err
 	}
-	if err := tx.recordContribution(id, task.PartCreated); err != nil {
+	if err := tx.recordContribution(tk.ID, task.PartCreated); err != nil {
 		return 0, err
 	}
 	if bound != nil {
-		if err := tx.PutBound(id, bound); err != nil {
+		if err := tx.PutBound(tk.ID, bound); err != nil {
 			return 0, err
 		}
 	}
@@ -147,13 +145,13 @@ func (tx *txn) insertTask(in task.New, parent task.ID, nesting int, bound *task.
 	if demands.Policy != nil {
 		c["policy"] = demands.Policy.Text()
 	}
-	if err := tx.event(task.EvTaskCreated, task.Event{TaskID: id, Agent: in.Owner}, c); err != nil {
+	if err := tx.taskEvent(task.EvTaskCreated, tk, c); err != nil {
 		return 0, err
 	}
 	if in.Status == task.Active && !in.NoStart {
-		return id, tx.wake(tk, "the task was created")
+		return tk.ID, tx.wake(tk, "the task was created")
 	}
-	return id, nil
+	return tk.ID, nil
 }
 
 // Task returns any task with relations. Error: unknown id.
@@ -395,7 +393,7 @@ func (tx *txn) patchFields(tk *task.Task, p task.Patch, wakes bool) error {
 				return err
 			}
 		}
-		if err := tx.event(task.EvTaskUpdated, task.Event{TaskID: tk.ID, Agent: tk.Owner}, diff); err != nil {
+		if err := tx.taskEvent(task.EvTaskUpdated, tk, diff); err != nil {
 			return err
 		}
 	}
@@ -456,8 +454,7 @@ func (tx *txn) start(tk *task.Task) error {
 	if err := tx.recordContribution(tk.ID, task.PartStarted); err != nil {
 		return err
 	}
-	if err := tx.event(task.EvTaskStarted, task.Event{TaskID: tk.ID, Agent: tk.Owner},
-		changes{"status": []task.Status{task.Draft, task.Active}}); err != nil {
+	if err := tx.taskEvent(task.EvTaskStarted, tk, changes{"status": []task.Status{task.Draft, task.Active}}); err != nil {
 		return err
 	}
 	return tx.wake(tk, "the task was started")

@@ -196,7 +196,7 @@ func (tx *txn) unblock(d *task.Task, by task.ID) error {
 		return err
 	}
 	d.Blocked--
-	if err := tx.event(task.EvBlockerDone, task.Event{TaskID: d.ID, Agent: d.Owner}, changes{"blocker": by, "left": d.Blocked}); err != nil {
+	if err := tx.taskEvent(task.EvBlockerDone, d, changes{"blocker": by, "left": d.Blocked}); err != nil {
 		return err
 	}
 	return tx.wake(d, "blocker "+by.String()+" done")
@@ -211,7 +211,7 @@ func (tx *txn) loseBlocker(d *task.Task, by task.ID) error {
 	if err := tx.enqueueNotification(task.OutBlocked, d.ID, d.Title, d.Owner, 0, text); err != nil {
 		return err
 	}
-	return tx.event(task.EvBlockerLost, task.Event{TaskID: d.ID, Agent: d.Owner}, changes{"blocker": by})
+	return tx.taskEvent(task.EvBlockerLost, d, changes{"blocker": by})
 }
 
 // free refuses what a task that waits for others must not do.

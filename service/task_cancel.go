@@ -93,6 +93,5 @@ func (tx *txn) cancelOne(tk *task.Task, reason string) error {
 	if err := tx.dropResults(tk); err != nil {
 		return err
 	}
-	return tx.event(task.EvTaskCanceled, task.Event{TaskID: tk.ID, Agent: tk.Owner},
-		changes{"status": []task.Status{tk.Status, task.Canceled}, "reason": reason})
+	return tx.taskEvent(task.EvTaskCanceled, tk, changes{"status": []task.Status{tk.Status, task.Canceled}, "reason": reason})
 }

@@ -110,7 +110,7 @@ func (tx *txn) archiveDone(tk *task.Task, summary string) error {
 	if summary != "" {
 		c["summary"] = summary
 	}
-	if err := tx.event(task.EvTaskCompleted, task.Event{TaskID: tk.ID, Agent: tk.Owner}, c); err != nil {
+	if err := tx.taskEvent(task.EvTaskCompleted, tk, c); err != nil {
 		return err
 	}
 	if err := tx.blockerEnded(tk, task.Done); err != nil {

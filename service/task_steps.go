@@ -62,7 +62,7 @@ func (tx *txn) stepped(tk *task.Task, kind string, c changes) error {
 	if err := tx.Touch(tk.ID); err != nil {
 		return err
 	}
-	return tx.event(kind, task.Event{TaskID: tk.ID, Agent: tk.Owner}, c)
+	return tx.taskEvent(kind, tk, c)
 }
 
 // stepAt checks a 0-based index.

@@ -75,7 +75,7 @@ func (s *Service) Comment(ctx context.Context, a task.Actor, id task.ID, text st
 		if err := tx.spoke(tk); err != nil {
 			return task.Message{}, err
 		}
-		if err := tx.event(task.EvCommented, task.Event{TaskID: id, Agent: tk.Owner}, changes{"message": m}); err != nil {
+		if err := tx.taskEvent(task.EvCommented, tk, changes{"message": m}); err != nil {
 			return task.Message{}, err
 		}
 		if err := tx.renew(tk); err != nil {
@@ -160,7 +160,7 @@ func (s *Service) toPeople(ctx context.Context, a task.Actor, id task.ID, kind t
 		if err := tx.spoke(tk); err != nil {
 			return task.Message{}, err
 		}
-		if err := tx.event(event, task.Event{TaskID: id, Agent: tk.Owner}, changes{"message": m}); err != nil {
+		if err := tx.taskEvent(event, tk, changes{"message": m}); err != nil {
 			return task.Message{}, err
 		}
 		if err := tx.notifyWord(tk, kind, text); err != nil {
@@ -202,7 +202,7 @@ func (s *Service) Reply(ctx context.Context, a task.Actor, id task.ID, text stri
 			return task.Message{}, err
 		}
 		c := changes{"question": tk.QuestionID, "message": m}
-		if err := tx.event(task.EvAnswered, task.Event{TaskID: id, Agent: tk.Owner}, c); err != nil {
+		if err := tx.taskEvent(task.EvAnswered, tk, c); err != nil {
 			return task.Message{}, err
 		}
 		tk.QuestionID = 0
