@@ -33,14 +33,13 @@ func (s *Service) AskPermission(ctx context.Context, run task.ID, lease int64, a
 
 func (tx *txn) ask(r *task.Run, p task.Permission) (*task.Permission, error) {
 	p.Run, p.AskedAt, p.ExpiresAt = r.ID, tx.Now, tx.Now.Add(tx.s.config().ApprovalExpires)
-	next := task.State{Status: task.RunRunning, Phase: task.PhasePermission}
-	if !r.State().CanMove(next) {
+	if !r.State().CanMove(task.State{Status: task.RunRunning, Phase: task.PhasePermission}) {
 		return nil, task.Errorf(task.Conflict, task.CodeRunOpen, "Run %d is %s: it cannot ask for permission now", r.ID, r.State())
 	}
-	if ok, err := tx.MoveRun(r, next); err != nil || !ok {
-		return nil, orEnded(r, err)
+	err := tx.enterPhase(r, task.PhasePermission)
+	if err != nil {
+		return nil, err
 	}
-	var err error
 	if p.N, err = tx.InsertPermission(&p); err != nil {
 		return nil, err
 	}
@@ -164,10 +163,9 @@ func (tx *txn) settlePermission(r *task.Run, p *task.Permission) error {
 	if ok, err := tx.DecidePermission(p); err != nil || !ok {
 		return orEnded(r, err)
 	}
-	if ok, err := tx.MoveRun(r, task.State{Status: task.RunRunning, Phase: task.PhaseWorking}); err != nil || !ok {
-		return orEnded(r, err)
+	if err := tx.enterPhase(r, task.PhaseWorking); err != nil {
+		return err
 	}
-	r.Phase = task.PhaseWorking
 	kind := map[string]string{
 		task.PermissionAllowed: task.EvPermitAllowed, task.PermissionDenied: task.EvPermitDenied, task.PermissionExpired: task.EvPermitExpired,
 	}[p.Decision]

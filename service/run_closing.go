@@ -24,10 +24,9 @@ func (tx *txn) closeOwn(tk *task.Task, r *task.Run, reason string) error {
 		return tx.SetClosing(r.ID, tx.Now.Add(closingTime))
 	}
 	if r.Phase == task.PhaseStarting {
-		if ok, err := tx.MoveRun(r, task.State{Status: task.RunRunning, Phase: task.PhaseWorking}); err != nil || !ok {
-			return orEnded(r, err)
+		if err := tx.enterPhase(r, task.PhaseWorking); err != nil {
+			return err
 		}
-		r.Phase = task.PhaseWorking
 	}
 	tk.Failures = 0 // a success ends the row
 	if err := tx.SetFailures(tk.ID, 0); err != nil {

@@ -331,11 +331,35 @@ func (s *Service) RunWorking(ctx context.Context, id task.ID, lease int64, pid i
 		if r.Phase != task.PhaseStarting {
 			return nil // its program was started again, for what people said
 		}
-		if ok, err := tx.MoveRun(r, task.State{Status: task.RunRunning, Phase: task.PhaseWorking}); err != nil || !ok {
-			return orEnded(r, err)
+		return tx.showPhase(r, task.PhaseWorking)
+	})
+}
+
+// enterPhase moves a running run to another phase. Error: CodeRunEnded if it has
+// ended meanwhile.
+func (tx *txn) enterPhase(r *task.Run, phase task.Phase) error {
+	if ok, err := tx.MoveRun(r, task.State{Status: task.RunRunning, Phase: phase}); err != nil || !ok {
+		return orEnded(r, err)
+	}
+	r.Phase = phase
+	return nil
+}
+
+// showPhase is enterPhase that pages show although the log has no event of it.
+func (tx *txn) showPhase(r *task.Run, phase task.Phase) error {
+	tx.news.Topics = append(tx.news.Topics, "run:"+r.ID.String(), "task:"+r.TaskID.String(), "scheduler")
+	return tx.enterPhase(r, phase)
+}
+
+// RunCondensing notes that the agent of a run ended well and its summary is
+// being made. Error: stale lease.
+func (s *Service) RunCondensing(ctx context.Context, id task.ID, lease int64) error {
+	return change(ctx, s, task.SystemActor, func(tx *txn) error {
+		r, err := tx.leasedRun(id, lease)
+		if err != nil {
+			return err
 		}
-		tx.news.Topics = append(tx.news.Topics, "run:"+id.String(), "task:"+r.TaskID.String(), "scheduler")
-		return nil
+		return tx.showPhase(r, task.PhaseCondensing)
 	})
 }
 

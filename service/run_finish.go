@@ -83,10 +83,9 @@ func (tx *txn) finish(r *task.Run, f Finished) error {
 		return err
 	}
 	if r.Phase != task.PhaseWorking && r.Phase != task.PhaseCondensing && f.State.Status == task.RunCompleted {
-		if ok, err := tx.MoveRun(r, task.State{Status: task.RunRunning, Phase: task.PhaseWorking}); err != nil || !ok {
-			return orEnded(r, err)
+		if err := tx.enterPhase(r, task.PhaseWorking); err != nil {
+			return err
 		}
-		r.Phase = task.PhaseWorking
 	}
 	if err := tx.noteMCP(r, f); err != nil {
 		return err

@@ -60,11 +60,7 @@ func (s *Service) ReportWorking(ctx context.Context, a task.Actor, id task.ID, h
 		if err != nil || r.Phase != task.PhaseStarting {
 			return err
 		}
-		if ok, err := tx.MoveRun(r, task.State{Status: task.RunRunning, Phase: task.PhaseWorking}); err != nil || !ok {
-			return orEnded(r, err)
-		}
-		tx.news.Topics = append(tx.news.Topics, "run:"+id.String(), "task:"+r.TaskID.String(), "scheduler")
-		return nil
+		return tx.showPhase(r, task.PhaseWorking)
 	})
 }
 
