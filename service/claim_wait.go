@@ -40,8 +40,7 @@ func (s *Service) SignupWait(ctx context.Context, a task.Actor, agent string, co
 	// In line before the first look: what comes free afterwards is told.
 	w := s.waits.join(agent, s.config().WaitLimit)
 	defer s.waits.leave(w)
-	over := time.NewTimer(wait)
-	defer over.Stop()
+	over := time.After(wait)
 	for first := true; ; first = false {
 		got, err := s.tryFor(ctx, a, agent, count)
 		if task.IsCode(err, task.CodePaused) && !first {
@@ -57,7 +56,7 @@ func (s *Service) SignupWait(ctx context.Context, a task.Actor, agent string, co
 		select {
 		case <-w.woken:
 			s.waits.back(w)
-		case <-over.C:
+		case <-over:
 			return s.nothingCame(ctx, a, agent, count)
 		case <-s.hub.Done():
 			return []*task.Task{}, nil

@@ -39,8 +39,7 @@ func (s *Service) follow(ctx context.Context, a task.Actor, id task.ID, wait tim
 	}
 	sub := s.hub.Subscribe("task:" + d.TaskID.String())
 	defer sub.Close()
-	over := time.NewTimer(wait)
-	defer over.Stop()
+	over := time.After(wait)
 	for {
 		if d, err = s.standing(ctx, a, id); err != nil || d.Ended() {
 			return d, err
@@ -48,7 +47,7 @@ func (s *Service) follow(ctx context.Context, a task.Actor, id task.ID, wait tim
 		select {
 		case <-sub.C:
 			sub.Take()
-		case <-over.C:
+		case <-over:
 			return d, nil
 		case <-sub.Done(): // the server stops
 			return d, nil

@@ -165,9 +165,5 @@ func (s *Service) Firsts(ctx context.Context, a task.Actor, old bool) (f task.Fi
 	if err := s.allowed(a, task.Read); err != nil {
 		return f, err
 	}
-	err = s.db.Read(ctx, func(rx *db.Rx) error {
-		f, err = rx.Firsts(old)
-		return err
-	})
-	return f, err
+	return read(ctx, s, func(rx *db.Rx) (task.Firsts, error) { return rx.Firsts(old) })
 }

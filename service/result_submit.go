@@ -145,13 +145,11 @@ func heard[T any](ctx context.Context, s *Service, a task.Actor, mine *submissio
 
 // hold waits for the end of a submission, at most task.MaxWait.
 func (s *Service) hold(ctx context.Context, mine *submission) error {
-	held := time.NewTimer(task.MaxWait)
-	defer held.Stop()
 	select {
 	case <-mine.done:
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-held.C:
+	case <-time.After(task.MaxWait):
 		return task.Errorf(task.Conflict, task.CodeChecksRunning,
 			"The checks of task %d are still running. Make the same call again to wait for them", mine.task.ID)
 	}

@@ -264,14 +264,24 @@ func (s *Service) starter(agent string) (task.Agent, error) {
 
 // Run returns one run. Error: unknown id.
 func (s *Service) Run(ctx context.Context, a task.Actor, id task.ID) (*task.Run, error) {
+	return readRun(ctx, s, a, id, func(_ *db.Rx, r *task.Run) (*task.Run, error) { return r, nil })
+}
+
+// readRun reads something of a run that the caller may see. Errors: may not
+// read, unknown run.
+func readRun[T any](ctx context.Context, s *Service, a task.Actor, id task.ID, fn func(*db.Rx, *task.Run) (T, error)) (none T, err error) {
 	if err := s.allowedOwn(a, task.Read); err != nil {
-		return nil, err
+		return none, err
 	}
-	return read(ctx, s, func(rx *db.Rx) (*task.Run, error) {
+	return read(ctx, s, func(rx *db.Rx) (T, error) {
 		if err := s.seesRun(rx, a, id); err != nil {
-			return nil, err
+			return none, err
 		}
-		return rx.Run(id)
+		r, err := rx.Run(id)
+		if err != nil {
+			return none, err
+		}
+		return fn(rx, r)
 	})
 }
 
@@ -298,18 +308,7 @@ func (s *Service) Runs(ctx context.Context, a task.Actor, f task.RunFilter) ([]*
 
 // Transcript returns up to limit lines of a run after an id, oldest first.
 func (s *Service) Transcript(ctx context.Context, a task.Actor, run, after task.ID, limit int) ([]task.Message, error) {
-	if err := s.allowedOwn(a, task.Read); err != nil {
-		return nil, err
-	}
-	return read(ctx, s, func(rx *db.Rx) ([]task.Message, error) {
-		if err := s.seesRun(rx, a, run); err != nil {
-			return nil, err
-		}
-		if _, err := rx.Run(run); err != nil {
-			return nil, err
-		}
-		return rx.Transcript(run, after, limit)
-	})
+	return readRun(ctx, s, a, run, func(rx *db.Rx, _ *task.Run) ([]task.Message, error) { return rx.Transcript(run, after, limit) })
 }
 
 // CancelRun ends an open run; its process tree is stopped. Errors: unknown,

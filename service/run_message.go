@@ -84,36 +84,23 @@ func (s *Service) FollowRunMessages(run task.ID) *Sub { return s.hub.Subscribe(i
 // RunMessages returns the messages to a run, oldest first. Errors: may not
 // read, unknown run.
 func (s *Service) RunMessages(ctx context.Context, a task.Actor, run task.ID) ([]task.RunMessage, error) {
-	if err := s.allowedOwn(a, task.Read); err != nil {
-		return nil, err
-	}
-	return read(ctx, s, func(rx *db.Rx) ([]task.RunMessage, error) {
-		if err := s.seesRun(rx, a, run); err != nil {
-			return nil, err
-		}
-		if _, err := rx.Run(run); err != nil {
-			return nil, err
-		}
-		return rx.RunMessages(run)
-	})
+	return readRun(ctx, s, a, run, func(rx *db.Rx, _ *task.Run) ([]task.RunMessage, error) { return rx.RunMessages(run) })
 }
 
 // QueuedRunMessages returns the messages that the agent of a run did not get
 // yet, oldest first. Error: stale lease.
-func (s *Service) QueuedRunMessages(ctx context.Context, id task.ID, lease int64) (list []task.RunMessage, err error) {
-	err = s.db.Read(ctx, func(rx *db.Rx) error {
+func (s *Service) QueuedRunMessages(ctx context.Context, id task.ID, lease int64) ([]task.RunMessage, error) {
+	return read(ctx, s, func(rx *db.Rx) ([]task.RunMessage, error) {
 		r, err := rx.Run(id)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if r.Status != task.RunRunning || r.Lease != lease {
-			return staleLease(r)
+			return nil, staleLease(r)
 		}
-		list, err = rx.RunMessages(id)
-		list = slices.DeleteFunc(list, func(m task.RunMessage) bool { return m.Delivered() })
-		return err
+		list, err := rx.RunMessages(id)
+		return slices.DeleteFunc(list, func(m task.RunMessage) bool { return m.Delivered() }), err
 	})
-	return list, err
 }
 
 // DeliverRunMessage notes that the agent of a run gets a message, and adds it

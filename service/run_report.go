@@ -85,8 +85,7 @@ func (s *Service) ReportAlive(ctx context.Context, a task.Actor, id task.ID, h t
 		r.Status != task.RunRunning || r.Lease != h.Lease {
 		return s.alive(ctx, a, id, h) // it was stopped before anybody listened
 	}
-	over := time.NewTimer(min(wait, task.MaxWait))
-	defer over.Stop()
+	over := time.After(min(wait, task.MaxWait))
 	for {
 		waits, changed := s.RunWaits(ctx, id)
 		if waits != known {
@@ -94,7 +93,7 @@ func (s *Service) ReportAlive(ctx context.Context, a task.Actor, id task.ID, h t
 		}
 		beat.Waits = waits
 		select {
-		case <-over.C:
+		case <-over:
 			return beat, nil
 		case <-changed:
 			continue

@@ -85,18 +85,7 @@ func checkLeft(w *task.Work) error {
 // with the lines of its files if asked for; nil when nobody looked. Error:
 // unknown run.
 func (s *Service) Work(ctx context.Context, a task.Actor, id task.ID, lines bool) (*task.Work, error) {
-	if err := s.allowedOwn(a, task.Read); err != nil {
-		return nil, err
-	}
-	return read(ctx, s, func(rx *db.Rx) (*task.Work, error) {
-		if err := s.seesRun(rx, a, id); err != nil {
-			return nil, err
-		}
-		if _, err := rx.Run(id); err != nil {
-			return nil, err
-		}
-		return rx.Work(id, lines)
-	})
+	return readRun(ctx, s, a, id, func(rx *db.Rx, _ *task.Run) (*task.Work, error) { return rx.Work(id, lines) })
 }
 
 // RunFolders returns the folders of other runs in which a run works.

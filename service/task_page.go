@@ -135,21 +135,19 @@ func (p *TaskPage) around(rx *db.Rx) (err error) {
 
 // Subtasks returns subtasks of a task in the order of their ids, open ones or
 // archived ones, after an id. Errors: unknown id, bad limit.
-func (s *Service) Subtasks(ctx context.Context, a task.Actor, id, after task.ID, open bool, limit int) (list []*task.Task, err error) {
+func (s *Service) Subtasks(ctx context.Context, a task.Actor, id, after task.ID, open bool, limit int) ([]*task.Task, error) {
 	if err := s.allowed(a, task.Read); err != nil {
 		return nil, err
 	}
 	if limit < 1 || limit > 200 {
 		return nil, task.FieldErrorf("limit", "must be 1 to 200")
 	}
-	err = s.db.Read(ctx, func(rx *db.Rx) error {
+	return read(ctx, s, func(rx *db.Rx) ([]*task.Task, error) {
 		if _, err := rx.TaskBare(id); err != nil {
-			return err
+			return nil, err
 		}
-		list, err = rx.Subtasks(id, after, open, limit)
-		return err
+		return rx.Subtasks(id, after, open, limit)
 	})
-	return list, err
 }
 
 // OpenBelow returns what canceling a task would cancel besides it: the open

@@ -83,13 +83,7 @@ func outOfRange(field, noun string, id task.ID, at, n int) error {
 // Step returns one step of a task, whole. Errors: unknown task, index out of
 // range.
 func (s *Service) Step(ctx context.Context, a task.Actor, id task.ID, at int) (task.Step, error) {
-	if err := s.allowedOwn(a, task.Read); err != nil {
-		return task.Step{}, err
-	}
-	return read(ctx, s, func(rx *db.Rx) (task.Step, error) {
-		if err := s.sees(rx, a, id); err != nil {
-			return task.Step{}, err
-		}
+	return readTask(ctx, s, a, id, func(rx *db.Rx) (task.Step, error) {
 		tk, err := rx.TaskWhole(id)
 		if err != nil {
 			return task.Step{}, err

@@ -197,8 +197,7 @@ func (s *Service) LeaseRun(ctx context.Context, a task.Actor, ask task.WorkerAsk
 	}
 	ctx, end := s.WhileValid(ctx, a)
 	defer end()
-	over := time.NewTimer(min(max(ask.Wait, 0), task.MaxWait))
-	defer over.Stop()
+	over := time.After(min(max(ask.Wait, 0), task.MaxWait))
 	for {
 		s.workers.asked(a, ask, s.Now())
 		bell := s.workers.listen()
@@ -216,7 +215,7 @@ func (s *Service) LeaseRun(ctx context.Context, a task.Actor, ask task.WorkerAsk
 		select {
 		case <-bell:
 		case <-soon:
-		case <-over.C:
+		case <-over:
 			return nil, nil
 		case <-s.hub.Done():
 			return nil, nil
