@@ -63,21 +63,11 @@ func (tx *txn) approvable(id task.ID, in Approve) (*task.Run, *task.Task, task.L
 	if _, err := tx.mayApprove(r); err != nil {
 		return nil, nil, limits, err
 	}
-	v, err := tx.judge(tk, def, r)
+	changed, err := tx.refreezeChanged(r, def, tk)
 	if err != nil {
 		return nil, nil, limits, err
 	}
-	spec, err := tx.runSpec(def, tx.s.runner(def.Runner), tk, r)
-	if err != nil {
-		return nil, nil, limits, err
-	}
-	if specHash(spec) != r.Approval.Version {
-		if err := tx.refreeze(r, spec, v.why); err != nil {
-			return nil, nil, limits, err
-		}
-		return r, tk, limits, changedErr(r)
-	}
-	if in.Version != "" && in.Version != r.Approval.Version {
+	if changed || in.Version != "" && in.Version != r.Approval.Version {
 		return r, tk, limits, changedErr(r)
 	}
 	return r, tk, limits, nil
@@ -108,7 +98,7 @@ func (tx *txn) awaiting(id task.ID) (*task.Run, task.Agent, *task.Task, error) {
 
 // checkUndecided checks that a run waits for a decision that still may come.
 func checkUndecided(r *task.Run, now task.Time) error {
-	if r.State() != (task.State{Status: task.RunPending, Phase: task.PhaseApproval}) {
+	if !waitsForReviewer(r) {
 		return decided(r)
 	}
 	if h := r.PendingDecision; h != nil {
@@ -140,6 +130,20 @@ func because(reason string) string {
 		return ""
 	}
 	return ": " + reason
+}
+
+// refreezeChanged asks again if what would run by now is not what was asked for,
+// and reports whether it did.
+func (tx *txn) refreezeChanged(r *task.Run, def task.Agent, tk *task.Task) (bool, error) {
+	v, err := tx.judge(tk, def, r)
+	if err != nil {
+		return false, err
+	}
+	spec, err := tx.runSpec(def, tx.s.runner(def.Runner), tk, r)
+	if err != nil || specHash(spec) == r.Approval.Version {
+		return false, err
+	}
+	return true, tx.refreeze(r, spec, v.why)
 }
 
 // refreeze shows reviewers what would run by now, and why they are asked, and

@@ -165,16 +165,8 @@ func (tx *txn) takeEffect(r *task.Run) error {
 	if err != nil {
 		return err
 	}
-	v, err := tx.judge(tk, def, r)
-	if err != nil {
+	if changed, err := tx.refreezeChanged(r, def, tk); err != nil || changed {
 		return err
-	}
-	spec, err := tx.runSpec(def, tx.s.runner(def.Runner), tk, r)
-	if err != nil {
-		return err
-	}
-	if specHash(spec) != r.Approval.Version {
-		return tx.refreeze(r, spec, v.why)
 	}
 	limits, err := r.Spec.Limits.Tighten(h.Limits)
 	if err != nil {

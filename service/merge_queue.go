@@ -139,12 +139,13 @@ func (s *Service) merge(ctx context.Context, m *task.MergeEntry) error {
 		}
 	}
 	open := false
-	if err := s.noteMerge(ctx, func(tx *txn) (err error) {
+	err = s.changeMerge(ctx, m, func(tx *txn) (err error) {
 		if open, err = tx.keepTarget(m); err != nil || !open {
 			return err
 		}
 		return tx.StartMerge(m.ID)
-	}, m); err != nil || !open {
+	})
+	if err != nil || !open {
 		return err
 	}
 	out, err := git.Apply(ctx, order)
@@ -156,7 +157,7 @@ func (s *Service) merge(ctx context.Context, m *task.MergeEntry) error {
 	case out.Code != "":
 		return s.mergeFailed(ctx, m, out)
 	}
-	if err := s.noteMerge(ctx, func(tx *txn) (err error) {
+	err = s.changeMerge(ctx, m, func(tx *txn) (err error) {
 		if err := tx.keepMergeChecks(m, out.Checks); err != nil {
 			return err
 		}
@@ -165,7 +166,8 @@ func (s *Service) merge(ctx context.Context, m *task.MergeEntry) error {
 		}
 		open, err = tx.SetMergeHeads(m.ID, out.Before, out.After)
 		return err
-	}, m); err != nil || !open { // the task was canceled meanwhile
+	})
+	if err != nil || !open { // the task was canceled meanwhile
 		return err
 	}
 	m.Before, m.After = out.Before, out.After
@@ -201,7 +203,8 @@ func (tx *txn) keepTarget(m *task.MergeEntry) (bool, error) {
 	return false, tx.reissue(tk, r, r.Checks)
 }
 
-func (s *Service) noteMerge(ctx context.Context, fn func(*txn) error, m *task.MergeEntry) error {
+// changeMerge is change for a merge, whose pages and queue hear of it.
+func (s *Service) changeMerge(ctx context.Context, m *task.MergeEntry, fn func(*txn) error) error {
 	return change(ctx, s, task.SystemActor, func(tx *txn) error {
 		tx.news.Topics = append(tx.news.Topics, TopicMerges, "task:"+m.TaskID.String())
 		return fn(tx)
@@ -283,19 +286,19 @@ func (s *Service) mergeWaits(ctx context.Context, m *task.MergeEntry, why error)
 	}
 	text := oneLine(why.Error())
 	s.log.InfoContext(ctx, "merge waits", "merge_id", m.ID, "task_id", m.TaskID, "error", text)
-	return s.noteMerge(ctx, func(tx *txn) error {
+	return s.changeMerge(ctx, m, func(tx *txn) error {
 		if !keep {
 			if _, err := tx.SetMergeHeads(m.ID, "", ""); err != nil {
 				return err
 			}
 		}
 		return tx.RequeueMerge(m.ID, state, text, at)
-	}, m)
+	})
 }
 
 // mergeFailed gives a task back to its owner. The target has not moved.
 func (s *Service) mergeFailed(ctx context.Context, m *task.MergeEntry, out *task.Merged) error {
-	return s.noteMerge(ctx, func(tx *txn) error {
+	return s.changeMerge(ctx, m, func(tx *txn) error {
 		if err := tx.keepMergeChecks(m, out.Checks); err != nil {
 			return err
 		}
@@ -314,12 +317,12 @@ func (s *Service) mergeFailed(ctx context.Context, m *task.MergeEntry, out *task
 		}
 		return tx.sendBack(tk, "The merge of result "+task.ID(m.Number).String()+" into "+m.Into+" failed ("+out.Code+"): "+out.Reason,
 			"the merge into "+m.Into+" failed: "+out.Code)
-	}, m)
+	})
 }
 
 // merged makes a task history whose change is on its target.
 func (s *Service) merged(ctx context.Context, m *task.MergeEntry) error {
-	err := s.noteMerge(ctx, func(tx *txn) error {
+	err := s.changeMerge(ctx, m, func(tx *txn) error {
 		tk, err := tx.TaskBare(m.TaskID)
 		if err != nil {
 			return err
@@ -341,7 +344,7 @@ func (s *Service) merged(ctx context.Context, m *task.MergeEntry) error {
 			return err
 		}
 		return tx.archiveDone(tk, r.Summary)
-	}, m)
+	})
 	if err == nil {
 		s.retireTree(ctx, m, false)
 	}
@@ -378,28 +381,30 @@ func (s *Service) RetireBranches(ctx context.Context) (int, error) {
 	}
 	list, err := read(ctx, s, func(rx *db.Rx) (list []*task.MergeEntry, err error) {
 		projects, err := rx.Projects()
+		if err != nil {
+			return nil, err
+		}
 		for _, p := range projects {
-			if err != nil {
-				return nil, err
-			}
 			keep := 7 * 24 * time.Hour
 			if p.Merge != nil {
 				keep = time.Duration(p.Merge.KeepBranchHours) * time.Hour
 			}
-			var due []*task.MergeEntry
-			due, err = rx.MergedBranches(p.Key, s.Now().Add(-keep), 100)
+			due, err := rx.MergedBranches(p.Key, s.Now().Add(-keep), 100)
+			if err != nil {
+				return nil, err
+			}
 			list = append(list, due...)
 		}
-		return list, err
+		return list, nil
 	})
-	n := 0
-	for _, m := range list {
-		if err != nil {
-			break
-		}
-		s.retireTree(ctx, m, true)
-		err = change(ctx, s, task.SystemActor, func(tx *txn) error { return tx.SetBranchGone(m.ID) })
-		n++
+	if err != nil {
+		return 0, err
 	}
-	return n, err
+	for i, m := range list {
+		s.retireTree(ctx, m, true)
+		if err := change(ctx, s, task.SystemActor, func(tx *txn) error { return tx.SetBranchGone(m.ID) }); err != nil {
+			return i, err
+		}
+	}
+	return len(list), nil
 }

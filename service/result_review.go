@@ -19,12 +19,15 @@ const maxResults = 100
 func (s *Service) Results(ctx context.Context, a task.Actor, id task.ID) ([]*task.Result, error) {
 	return readTask(ctx, s, a, id, func(rx *db.Rx) ([]*task.Result, error) {
 		list, err := rx.Results(id, maxResults)
+		if err != nil {
+			return nil, err
+		}
 		for _, r := range list {
-			if err == nil {
-				r.Overlaps, err = s.overlaps(rx, a, r.ID, r.State)
+			if r.Overlaps, err = s.overlaps(rx, a, r.ID, r.State); err != nil {
+				return nil, err
 			}
 		}
-		return list, err
+		return list, nil
 	})
 }
 
@@ -342,11 +345,11 @@ func (tx *txn) dropResults(tk *task.Task) error {
 func (s *Service) RemindReviewers(ctx context.Context) (int, error) {
 	return mutate(ctx, s, task.SystemActor, func(tx *txn) (int, error) {
 		list, err := tx.OverdueResults(maxDecided)
+		if err != nil {
+			return 0, err
+		}
 		for _, r := range list {
-			if err != nil {
-				return 0, err
-			}
-			if err = tx.SetReminded(r.ID); err != nil {
+			if err := tx.SetReminded(r.ID); err != nil {
 				return 0, err
 			}
 			tk, err := tx.TaskBare(r.TaskID)
@@ -365,6 +368,6 @@ func (s *Service) RemindReviewers(ctx context.Context) (int, error) {
 				return 0, err
 			}
 		}
-		return len(list), err
+		return len(list), nil
 	})
 }
