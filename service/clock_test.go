@@ -91,16 +91,23 @@ func TestNobodyLosesTheTimeInWhichTheyCouldNotBeHeard(t *testing.T) {
 	})
 }
 
+// setBackAfterFailure makes an instance whose run has failed just before its
+// clock was set back by an hour.
+func setBackAfterFailure(t *testing.T) *instance {
+	y := newInstance(t)
+	tk := y.create(maya, "coder", noStart)
+	must(y.s.RunNow(y.ctx(), maya, tk.ID))
+	st := y.start()
+	y.look()
+	y.finish(st, failure(task.PhaseError))
+	y.Forward(-time.Hour)
+	return y
+}
+
 func TestAStepBackOfTheClockMovesWhatIsDue(t *testing.T) {
 	ctx := context.Background()
 	t.Run("a retry due in 30 s stays due in 30 s", func(t *testing.T) {
-		y := newInstance(t)
-		tk := y.create(maya, "coder", noStart)
-		must(y.s.RunNow(ctx, maya, tk.ID))
-		st := y.start()
-		y.look()
-		y.finish(st, failure(task.PhaseError))
-		y.Forward(-time.Hour)
+		y := setBackAfterFailure(t)
 		y.look()
 		_, due, err := y.s.NextRun(ctx, nil)
 		ok(t, err)
@@ -111,13 +118,7 @@ func TestAStepBackOfTheClockMovesWhatIsDue(t *testing.T) {
 		}
 	})
 	t.Run("also between the last look of a server and the first of the next", func(t *testing.T) {
-		y := newInstance(t)
-		tk := y.create(maya, "coder", noStart)
-		must(y.s.RunNow(ctx, maya, tk.ID))
-		st := y.start()
-		y.look()
-		y.finish(st, failure(task.PhaseError))
-		y.Forward(-time.Hour)
+		y := setBackAfterFailure(t)
 		y.s = y.service()
 		y.look()
 		_, due, err := y.s.NextRun(ctx, nil)
@@ -158,10 +159,9 @@ func TestAStepBackOfTheClockMovesWhatIsDue(t *testing.T) {
 		y.woken(t, tk.ID, "coder")
 	})
 	t.Run("a merge that something was in the way of is tried again when it would have been", func(t *testing.T) {
-		git := &heldGit{began: make(chan struct{}, 9), let: make(chan struct{}), merge: func() {}}
+		y, git, tk := newHeldTask(t)
+		git.merge = func() {}
 		close(git.let)
-		y := newInstance(t, func(c *Config) { c.Repositories = git })
-		tk := heldProject(y)
 		must(y.s.CompleteTask(ctx, pull, tk.ID, "done", 0))
 		must(y.s.AcceptResult(ctx, rita, tk.ID, 1, must(y.s.Result(ctx, maya, tk.ID, 1)).Digest, ""))
 		y.look()

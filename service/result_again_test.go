@@ -64,9 +64,7 @@ func TestACheckIsRunAgain(t *testing.T) {
 
 func TestARunOfACheckOutlivesItsCall(t *testing.T) {
 	t.Parallel()
-	git := &heldGit{began: make(chan struct{}, 9), let: make(chan struct{})}
-	y := newInstance(t, func(c *Config) { c.Repositories = git })
-	tk := heldProject(y)
+	y, git, tk := newHeldTask(t)
 	ctx, cut := context.WithCancel(y.ctx())
 	first := make(chan error, 1)
 	go func() {

@@ -129,9 +129,7 @@ func (y *instance) completeAndSignup(s *Service, id task.ID, key string) (Comple
 // when it had handed in the result and claimed nothing yet.
 func TestARepeatedSignupAfterACompletionThatNobodyHeard(t *testing.T) {
 	t.Parallel()
-	git := &heldGit{began: make(chan struct{}, 9), let: make(chan struct{})}
-	y := newInstance(t, func(c *Config) { c.Repositories = git })
-	tk := heldProject(y)
+	y, git, tk := newHeldTask(t)
 	next := y.create(maya, "pull")
 	running := y.cutOff(git, tk.ID, func(ctx context.Context) error {
 		_, err := y.s.CompleteAndSignup(ctx, pull, "pull", tk.ID, "done", 0)
@@ -152,9 +150,7 @@ func TestARepeatedSignupAfterACompletionThatNobodyHeard(t *testing.T) {
 
 func TestARepeatWaitsForTheChecksOfTheFirst(t *testing.T) {
 	t.Parallel()
-	git := &heldGit{began: make(chan struct{}, 9), let: make(chan struct{})}
-	y := newInstance(t, func(c *Config) { c.Repositories = git })
-	tk := heldProject(y)
+	y, git, tk := newHeldTask(t)
 	call := func() chan error {
 		out := make(chan error, 1)
 		go func() {
@@ -210,9 +206,7 @@ func TestARepeatOnAnotherServerHandsInNothing(t *testing.T) {
 
 func TestAKeyThatHasJoinedACompletionGetsItsAnswer(t *testing.T) {
 	t.Parallel()
-	git := &heldGit{began: make(chan struct{}, 9), let: make(chan struct{})}
-	y := newInstance(t, func(c *Config) { c.Repositories = git })
-	tk := heldProject(y)
+	y, git, tk := newHeldTask(t)
 	running := y.cutOff(git, tk.ID, func(ctx context.Context) error {
 		_, err := y.s.CompleteTask(ctx, pull, tk.ID, "done", 0)
 		return err

@@ -48,13 +48,19 @@ func heldProject(y *instance) *task.Task {
 	return y.create(maya, "pull", func(in *task.New) { in.Project = "api" })
 }
 
+// newHeldTask makes an instance with a task of a project, and the repository that
+// holds its checks.
+func newHeldTask(t *testing.T) (*instance, *heldGit, *task.Task) {
+	git := &heldGit{began: make(chan struct{}, 9), let: make(chan struct{})}
+	y := newInstance(t, func(c *Config) { c.Repositories = git })
+	return y, git, heldProject(y)
+}
+
 // TestChecksOutliveTheCallThatBeganThem is about a caller whose connection ends
 // while the checks run, as each does that is held too long.
 func TestChecksOutliveTheCallThatBeganThem(t *testing.T) {
 	t.Parallel()
-	git := &heldGit{began: make(chan struct{}, 9), let: make(chan struct{})}
-	y := newInstance(t, func(c *Config) { c.Repositories = git })
-	tk := heldProject(y)
+	y, git, tk := newHeldTask(t)
 	ctx, cut := context.WithCancel(y.ctx())
 	first := make(chan error, 1)
 	go func() {
@@ -79,10 +85,8 @@ func TestChecksOutliveTheCallThatBeganThem(t *testing.T) {
 
 func TestATaskThatIsCanceledWhileItsMergeIsMadeDoesNotMoveTheTarget(t *testing.T) {
 	t.Parallel()
-	git := &heldGit{began: make(chan struct{}, 9), let: make(chan struct{})}
+	y, git, tk := newHeldTask(t)
 	close(git.let)
-	y := newInstance(t, func(c *Config) { c.Repositories = git })
-	tk := heldProject(y)
 	git.merge = func() { must(y.s.CancelTask(y.ctx(), maya, tk.ID, "not needed")) }
 	must(y.s.CompleteTask(y.ctx(), pull, tk.ID, "done", 0))
 	must(y.s.AcceptResult(y.ctx(), rita, tk.ID, 1, must(y.s.Result(y.ctx(), maya, tk.ID, 1)).Digest, ""))

@@ -27,10 +27,7 @@ func writers(t *testing.T, n int) {
 
 func TestAReportedBatchThatIsWrittenTwiceLosesNothing(t *testing.T) {
 	y := newInstance(t, forGPU)
-	y.queueRuns("coder", 1)
-	l := y.lease("gpu")
-	hold := task.Hold{Attempt: l.Attempt, Lease: l.Lease}
-	ok(t, y.s.ReportWorking(y.ctx(), gpuBox, l.RunID, hold))
+	l, hold := y.leaseWorking()
 	lines := func(texts ...string) (list []task.Message) {
 		for _, s := range texts {
 			list = append(list, task.Message{Role: task.SpeakerAssistant, Type: "text", Content: s})

@@ -21,6 +21,30 @@ func (y *instance) lease(labels ...string) *task.Leased {
 	return must(y.s.LeaseRun(y.ctx(), gpuBox, task.WorkerAsk{Labels: labels}))
 }
 
+// leaseWorking leases a run of coder that then works, and returns the fence of its
+// reports.
+func (y *instance) leaseWorking() (*task.Leased, task.Hold) {
+	y.t.Helper()
+	y.queueRuns("coder", 1)
+	l := y.lease("gpu")
+	hold := task.Hold{Attempt: l.Attempt, Lease: l.Lease}
+	ok(y.t, y.s.ReportWorking(y.ctx(), gpuBox, l.RunID, hold))
+	return l, hold
+}
+
+// holdHeartbeat sends a heartbeat that is held, and returns a channel of its answer.
+func (y *instance) holdHeartbeat(l *task.Leased, hold task.Hold) <-chan task.Beat {
+	heard := make(chan task.Beat, 1)
+	go func() {
+		b, err := y.s.ReportAlive(context.Background(), gpuBox, l.RunID, hold, false, time.Minute)
+		if err != nil {
+			y.t.Error(err)
+		}
+		heard <- b
+	}()
+	return heard
+}
+
 func TestRunsForWorkers(t *testing.T) {
 	t.Run("are not started by the server", func(t *testing.T) {
 		y := newInstance(t, forGPU)
@@ -96,36 +120,16 @@ func TestRunsForWorkers(t *testing.T) {
 
 func TestHeldHeartbeatHearsOfTheEnd(t *testing.T) {
 	y := newInstance(t, forGPU)
-	y.queueRuns("coder", 1)
-	l := y.lease("gpu")
-	hold := task.Hold{Attempt: l.Attempt, Lease: l.Lease}
-	ok(t, y.s.ReportWorking(y.ctx(), gpuBox, l.RunID, hold))
-	heard := make(chan task.Beat, 1)
-	go func() {
-		b, err := y.s.ReportAlive(context.Background(), gpuBox, l.RunID, hold, false, time.Minute)
-		if err != nil {
-			t.Error(err)
-		}
-		heard <- b
-	}()
+	l, hold := y.leaseWorking()
+	heard := y.holdHeartbeat(l, hold)
 	must(y.s.CancelRun(y.ctx(), oleg, l.RunID, "Not now."))
 	equal(t, "beat", <-heard, task.Beat{Cancel: true, Phase: task.PhaseBy, Reason: "Not now."})
 }
 
 func TestNobodyElseHearsOrSilencesTheStopOfARun(t *testing.T) {
 	y := newInstance(t, forGPU)
-	y.queueRuns("coder", 1)
-	l := y.lease("gpu")
-	hold := task.Hold{Attempt: l.Attempt, Lease: l.Lease}
-	ok(t, y.s.ReportWorking(y.ctx(), gpuBox, l.RunID, hold))
-	heard := make(chan task.Beat, 1)
-	go func() {
-		b, err := y.s.ReportAlive(context.Background(), gpuBox, l.RunID, hold, false, time.Minute)
-		if err != nil {
-			t.Error(err)
-		}
-		heard <- b
-	}()
+	l, hold := y.leaseWorking()
+	heard := y.holdHeartbeat(l, hold)
 	listens := func() bool {
 		y.s.mu.Lock()
 		defer y.s.mu.Unlock()
