@@ -22,12 +22,12 @@ func (s *Service) Agent(a task.Actor, id string) (task.Agent, error) {
 	}
 	def, ok := s.agents.Agent(id)
 	if !ok {
-		return def, agentNotFound(id)
+		return def, agentNotFoundError(id)
 	}
 	return def, nil
 }
 
-func agentNotFound(id string) error {
+func agentNotFoundError(id string) error {
 	return task.Errorf(task.NotFound, task.CodeAgentNotFound, "Agent not found: %s", id)
 }
 
@@ -74,11 +74,11 @@ func (s *Service) DeleteAgent(ctx context.Context, a task.Actor, id string) erro
 	}
 	def, ok := s.agents.Agent(id)
 	if !ok {
-		return agentNotFound(id)
+		return agentNotFoundError(id)
 	}
 	gone := false // a write may be run again; the file goes only once
 	return change(ctx, s, a, func(tx *txn) error {
-		if err := tx.ownsNothing(id); err != nil {
+		if err := tx.checkOwnsNothing(id); err != nil {
 			return err
 		}
 		if !gone {
@@ -94,8 +94,8 @@ func (s *Service) DeleteAgent(ctx context.Context, a task.Actor, id string) erro
 	})
 }
 
-// ownsNothing refuses to remove an agent that owns open tasks.
-func (tx *txn) ownsNothing(agent string) error {
+// checkOwnsNothing refuses to remove an agent that owns open tasks.
+func (tx *txn) checkOwnsNothing(agent string) error {
 	n, err := tx.OpenCount(agent, "")
 	if err == nil && n > 0 {
 		err = task.Errorf(task.Conflict, task.CodeAgentBusy, "Agent %s owns %d open tasks: move or finish them first", agent, n)

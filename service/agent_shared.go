@@ -86,9 +86,9 @@ func (s *Service) deleteShared(ctx context.Context, a task.Actor, id string) err
 			return err
 		}
 		if now.Hash == "" {
-			return agentNotFound(id)
+			return agentNotFoundError(id)
 		}
-		if err := tx.ownsNothing(id); err != nil {
+		if err := tx.checkOwnsNothing(id); err != nil {
 			return err
 		}
 		return tx.removeAgentFile(id, now.Hash)

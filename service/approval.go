@@ -29,7 +29,7 @@ func (s *Service) ApproveRun(ctx context.Context, a task.Actor, id task.ID, in A
 	if in.Scope != task.ScopeOnce && in.Scope != task.ScopeTask {
 		return nil, task.FieldErrorf("scope", "must be once or task")
 	}
-	if err := undoable(in.Undo); err != nil {
+	if err := checkUndoWindow(in.Undo); err != nil {
 		return nil, err
 	}
 	return mutate(ctx, s, a, func(tx *txn) (*task.Run, error) {
@@ -68,12 +68,12 @@ func (tx *txn) approvable(id task.ID, in Approve) (*task.Run, *task.Task, task.L
 		return nil, nil, limits, err
 	}
 	if changed || in.Version != "" && in.Version != r.Approval.Version {
-		return r, tk, limits, changedErr(r)
+		return r, tk, limits, runChangedError(r)
 	}
 	return r, tk, limits, nil
 }
 
-func changedErr(r *task.Run) error {
+func runChangedError(r *task.Run) error {
 	e := task.Errorf(task.Conflict, task.CodeRunChanged, "Run %d has changed since you reviewed it: review it again", r.ID)
 	e.Version = r.Approval.Version
 	return e
@@ -99,7 +99,7 @@ func (tx *txn) awaiting(id task.ID) (*task.Run, task.Agent, *task.Task, error) {
 // checkUndecided checks that a run waits for a decision that still may come.
 func checkUndecided(r *task.Run, now task.Time) error {
 	if !waitsForReviewer(r) {
-		return decided(r)
+		return decidedError(r)
 	}
 	if h := r.PendingDecision; h != nil {
 		return task.Errorf(task.Conflict, task.CodeRunDecided, "Run %d was already %s by %s at %s%s",
@@ -112,10 +112,10 @@ func checkUndecided(r *task.Run, now task.Time) error {
 	return nil
 }
 
-func decided(r *task.Run) error {
+func decidedError(r *task.Run) error {
 	if r.Approval == nil || r.Approval.Decision == "" {
 		if r.Status.Final() {
-			return ended(r)
+			return endedError(r)
 		}
 		return task.Errorf(task.Conflict, task.CodeRunDecided, "Run %d does not wait for approval (%s)", r.ID, r.State().Text())
 	}
@@ -170,7 +170,7 @@ func orEnded(r *task.Run, err error) error {
 	if err != nil {
 		return err
 	}
-	return ended(r)
+	return endedError(r)
 }
 
 func (tx *txn) approve(r *task.Run, tk *task.Task, limits task.Limits, in Approve) (*task.Run, error) {
@@ -223,7 +223,7 @@ func (s *Service) DenyRun(ctx context.Context, a task.Actor, id task.ID, reason 
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
-	if err := undoable(undo); err != nil {
+	if err := checkUndoWindow(undo); err != nil {
 		return nil, err
 	}
 	return mutate(ctx, s, a, func(tx *txn) (*task.Run, error) {

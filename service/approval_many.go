@@ -21,7 +21,7 @@ func (s *Service) ApproveMany(ctx context.Context, a task.Actor, list []Reviewed
 	if err := s.allowed(a, task.Decide); err != nil {
 		return task.Decided{}, err
 	}
-	if err := errors.Join(fewRuns(len(list)), undoable(undo)); err != nil {
+	if err := errors.Join(checkRunCount(len(list)), checkUndoWindow(undo)); err != nil {
 		return task.Decided{}, err
 	}
 	return mutate(ctx, s, a, func(tx *txn) (d task.Decided, err error) {

@@ -10,8 +10,8 @@ import (
 	"taskyard/task"
 )
 
-// undoable checks how long a decision can be undone.
-func undoable(d time.Duration) error {
+// checkUndoWindow checks how long a decision can be undone.
+func checkUndoWindow(d time.Duration) error {
 	if d < 0 || d > task.MaxUndoWindow {
 		return task.FieldErrorf("undoSeconds", "must be 0 to %d", int(task.MaxUndoWindow/time.Second))
 	}
@@ -44,7 +44,7 @@ func (s *Service) UndoDecisions(ctx context.Context, a task.Actor, ids []task.ID
 	if err := s.allowed(a, task.Decide); err != nil {
 		return task.Decided{}, err
 	}
-	if err := fewRuns(len(ids)); err != nil {
+	if err := checkRunCount(len(ids)); err != nil {
 		return task.Decided{}, err
 	}
 	return mutate(ctx, s, a, func(tx *txn) (task.Decided, error) {
@@ -68,7 +68,7 @@ func (s *Service) UndoDecisions(ctx context.Context, a task.Actor, ids []task.ID
 // maxDecided bounds one act on many runs.
 const maxDecided = 200
 
-func fewRuns(n int) error {
+func checkRunCount(n int) error {
 	if n == 0 || n > maxDecided {
 		return task.FieldErrorf("run", "must name 1 to %d runs", maxDecided)
 	}

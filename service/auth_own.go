@@ -9,7 +9,7 @@ import (
 // they must ask sees or seesRun of all that they read, and find what they
 // write.
 func (s *Service) allowedOwn(a task.Actor, p task.Perm) error {
-	if err := need(a, p); err != nil || !a.IsAgent() {
+	if err := checkPerm(a, p); err != nil || !a.IsAgent() {
 		return err
 	}
 	def, ok := s.agents.Agent(a.Name)
@@ -29,7 +29,7 @@ func (s *Service) ownOnly(a task.Actor) bool {
 	return ok && def.Can(task.CapabilityOwn)
 }
 
-func ownOnlyErr(a task.Actor) error {
+func ownOnlyError(a task.Actor) error {
 	return task.Errorf(task.Forbidden, task.CodeForbidden, "agent %s sees its own tasks only (capabilities: tasks:own)", a.Name)
 }
 

@@ -118,14 +118,14 @@ func (s *Service) UpdateUser(ctx context.Context, a task.Actor, id task.ID, c Us
 		if !ok {
 			return u, task.Errorf(task.NotFound, task.CodeNotFound, "No person has the id %d", id)
 		}
-		if err := tx.keepAdmin(u, c); err != nil {
+		if err := tx.checkLastAdmin(u, c); err != nil {
 			return u, err
 		}
 		return tx.updateUser(u, c, hash)
 	})
 }
 
-func (tx *txn) keepAdmin(u task.User, c UserChange) error {
+func (tx *txn) checkLastAdmin(u task.User, c UserChange) error {
 	loses := c.Role != nil && *c.Role != task.RoleAdmin || c.Disabled != nil && *c.Disabled
 	if u.Role != task.RoleAdmin || u.DisabledAt != 0 || !loses {
 		return nil

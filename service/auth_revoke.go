@@ -105,9 +105,9 @@ func (s *Service) WhileValid(ctx context.Context, a task.Actor) (context.Context
 	return ctx, func() { forget(); end(nil) }
 }
 
-// stillValid checks the caller's token again, in the transaction that acts for
+// checkTokenValid checks the caller's token again, in the transaction that acts for
 // it: the call may have waited since the token was read.
-func (tx *txn) stillValid() error {
+func (tx *txn) checkTokenValid() error {
 	if tx.actor.TokenID == 0 {
 		return nil
 	}

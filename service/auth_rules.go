@@ -8,19 +8,19 @@ import (
 	"taskyard/task"
 )
 
-// known returns the agent that a field names, or CodeUnknownAgent with the
+// knownAgent returns the agent that a field names, or CodeUnknownAgent with the
 // known ones.
-func (s *Service) known(field, id string) (task.Agent, error) {
+func (s *Service) knownAgent(field, id string) (task.Agent, error) {
 	if a, ok := s.agents.Agent(id); ok {
 		return a, nil
 	}
 	return task.Agent{}, &task.Error{Kind: task.Invalid, Code: task.CodeUnknownAgent, Field: field, Message: s.unknownAgent(id)}
 }
 
-// needAgent returns CodeAgentNotFound, with the known agents, unless there is one
+// checkAgentExists returns CodeAgentNotFound, with the known agents, unless there is one
 // of this ID. It is for requests about an agent, such as /api/agents/{id}/signup;
-// agentNotFound names none: agents with tasks:own may get it.
-func (s *Service) needAgent(id string) error {
+// agentNotFoundError names none: agents with tasks:own may get it.
+func (s *Service) checkAgentExists(id string) error {
 	if s.KnowsAgent(id) {
 		return nil
 	}
@@ -43,9 +43,9 @@ func unknownAgent(id string, known []task.Agent) string {
 	return "unknown agent: " + id + " (known agents: " + strings.Join(ids, ", ") + ")"
 }
 
-// owner checks that an agent may own a task of this status.
-func (s *Service) owner(field, id string, status task.Status) error {
-	a, err := s.known(field, id)
+// checkOwner checks that an agent may own a task of this status.
+func (s *Service) checkOwner(field, id string, status task.Status) error {
+	a, err := s.knownAgent(field, id)
 	if err != nil {
 		return err
 	}
@@ -67,8 +67,8 @@ func firstProblem(a task.Agent) string {
 	return "there is no valid version"
 }
 
-// need checks a permission of the caller.
-func need(a task.Actor, p task.Perm) error {
+// checkPerm checks a permission of the caller.
+func checkPerm(a task.Actor, p task.Perm) error {
 	if a.May(p) {
 		return nil
 	}
@@ -85,18 +85,18 @@ func (s *Service) allowed(a task.Actor, p task.Perm) error {
 	if err := s.allowedOwn(a, p); err != nil || !s.ownOnly(a) {
 		return err
 	}
-	return ownOnlyErr(a)
+	return ownOnlyError(a)
 }
 
 // UsesTasks reports whether the caller may use tasks at all: people may, agents
 // need the capability.
 func (s *Service) UsesTasks(a task.Actor) bool { return s.allowedOwn(a, task.Read) == nil }
 
-// changeable checks that the caller may change a task now: people may, an
+// checkMayChange checks that the caller may change a task now: people may, an
 // agent what is related to it, a run what is in its reach. Nobody else's token
 // changes a task on which a run works. Errors: forbidden, another run works.
-func changeable(rx *db.Rx, a task.Actor, tk *task.Task) error {
-	if err := related(rx, a, tk); err != nil || a.RunID == 0 {
+func checkMayChange(rx *db.Rx, a task.Actor, tk *task.Task) error {
+	if err := checkRelated(rx, a, tk); err != nil || a.RunID == 0 {
 		return err
 	}
 	open, err := rx.OpenRun(tk.ID)
@@ -107,14 +107,14 @@ func changeable(rx *db.Rx, a task.Actor, tk *task.Task) error {
 		"Run %d works on task %d: no other run may change the task until it ends", open.ID, tk.ID)
 }
 
-// related checks that an agent has to do with a task: as owner, creator, or
+// checkRelated checks that an agent has to do with a task: as owner, creator, or
 // owner of an ancestor. The token of a run reaches less.
-func related(rx *db.Rx, a task.Actor, tk *task.Task) error {
+func checkRelated(rx *db.Rx, a task.Actor, tk *task.Task) error {
 	switch {
 	case !a.IsAgent():
 		return nil
 	case a.RunID != 0:
-		return inReach(rx, a, tk)
+		return checkInReach(rx, a, tk)
 	case tk.CreatedBy == a.Name || tk.Owner == a.Name:
 		return nil
 	}
@@ -129,9 +129,9 @@ func related(rx *db.Rx, a task.Actor, tk *task.Task) error {
 		"agent %s may not change task %d: it is neither owner nor creator, and owns no task above it", a.Name, tk.ID)
 }
 
-// inReach checks that a task is in the reach of a run: its own task while its
+// checkInReach checks that a task is in the reach of a run: its own task while its
 // agent owns that, what is below it, what the run created and what it claimed.
-func inReach(rx *db.Rx, a task.Actor, tk *task.Task) error {
+func checkInReach(rx *db.Rx, a task.Actor, tk *task.Task) error {
 	run, err := rx.Run(a.RunID)
 	if err != nil {
 		return err
@@ -195,16 +195,16 @@ func (tx *txn) open(id task.ID, whole bool) (*task.Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := changeable(&tx.Rx, tx.actor, tk); err != nil {
+	if err := checkMayChange(&tx.Rx, tx.actor, tk); err != nil {
 		return nil, err
 	}
 	if tk.Status.Archived() {
-		return nil, archived(tk)
+		return nil, archivedError(tk)
 	}
 	return tk, nil
 }
 
-func archived(tk *task.Task) error {
+func archivedError(tk *task.Task) error {
 	return task.Errorf(task.Conflict, task.CodeArchived, "Task %d is %s: archived tasks are read-only; create a follow-up", tk.ID, tk.Status)
 }
 

@@ -51,7 +51,7 @@ func (s *Service) CreateToken(ctx context.Context, a task.Actor, in NewToken) (M
 	// The secret must not be stored, so the answer is never an idempotent one.
 	made, err := mutate(WithIdempotency(ctx, nil), s, a, func(tx *txn) (task.Token, error) {
 		made := tok
-		if err := tx.fitsToken(&made); err != nil {
+		if err := tx.checkToken(&made); err != nil {
 			return made, err
 		}
 		if in.Days >= 0 {
@@ -78,7 +78,7 @@ func (s *Service) mayMakeToken(a task.Actor, own bool) error {
 	case a.May(task.Admin):
 		return nil
 	case !own:
-		return need(a, task.Admin)
+		return checkPerm(a, task.Admin)
 	}
 	if err := s.allowed(a, task.Account); err != nil {
 		return err
@@ -89,14 +89,14 @@ func (s *Service) mayMakeToken(a task.Actor, own bool) error {
 	return nil
 }
 
-// fitsToken checks a new token against what is stored. The name of a token
+// checkToken checks a new token against what is stored. The name of a token
 // that belongs to no person must not be a person's: it acts under that name.
-func (tx *txn) fitsToken(tok *task.Token) error {
-	if err := tx.freeTokenName(*tok); err != nil {
+func (tx *txn) checkToken(tok *task.Token) error {
+	if err := tx.checkTokenName(*tok); err != nil {
 		return err
 	}
 	if tok.UserID != 0 {
-		return tx.fitsPerson(tok)
+		return tx.checkFitsPerson(tok)
 	}
 	if tok.Agent != "" {
 		return nil
@@ -107,9 +107,9 @@ func (tx *txn) fitsToken(tok *task.Token) error {
 	return nil
 }
 
-// fitsPerson checks that a token gives no more rights than the person has now,
+// checkFitsPerson checks that a token gives no more rights than the person has now,
 // and names the person.
-func (tx *txn) fitsPerson(tok *task.Token) error {
+func (tx *txn) checkFitsPerson(tok *task.Token) error {
 	u, ok, err := tx.User(tok.UserID)
 	if err != nil {
 		return err
@@ -132,10 +132,10 @@ func (tx *txn) fitsPerson(tok *task.Token) error {
 	return err
 }
 
-// freeTokenName refuses the name of a token that is still valid: the audit
+// checkTokenName refuses the name of a token that is still valid: the audit
 // and the list of tokens name one each, for each person. An expired one gives
 // its name up.
-func (tx *txn) freeTokenName(tok task.Token) error {
+func (tx *txn) checkTokenName(tok task.Token) error {
 	free, err := tx.FreeTokenName(tok.UserID, tok.Name)
 	if err != nil || free {
 		return err
@@ -173,7 +173,7 @@ func (s *Service) newToken(a task.Actor, in NewToken) (task.Token, error) {
 		return tok, err
 	}
 	if in.Agent != "" {
-		if _, err := s.known("agent", in.Agent); err != nil {
+		if _, err := s.knownAgent("agent", in.Agent); err != nil {
 			return tok, err
 		}
 	}

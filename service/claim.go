@@ -82,7 +82,7 @@ func (s *Service) mayClaim(a task.Actor, agent string) error {
 	if err := a.Speaks(agent); err != nil {
 		return err
 	}
-	return s.needAgent(agent)
+	return s.checkAgentExists(agent)
 }
 
 func (tx *txn) signup(agent string, count int) ([]*task.Task, error) {
@@ -121,7 +121,7 @@ func (tx *txn) signup(agent string, count int) ([]*task.Task, error) {
 
 // room returns how many more claims an agent may hold. Errors: none, paused.
 func (tx *txn) room(agent string) (int, error) {
-	if err := tx.notPaused(agent); err != nil {
+	if err := tx.checkNotPaused(agent); err != nil {
 		return 0, err
 	}
 	def, _ := tx.s.agents.Agent(agent)
@@ -150,7 +150,7 @@ func (tx *txn) claimed(id task.ID, owner string, claim int64) error {
 // claim claims one task for its owner; the caller has checked that it may be.
 func (tx *txn) claim(tk *task.Task) error {
 	def, _ := tx.s.agents.Agent(tk.Owner)
-	if err := notItsProject(def, tk); err != nil {
+	if err := checkWorksOn(def, tk); err != nil {
 		return err
 	}
 	if err := tx.mayClaimInRun(def, tk); err != nil {
@@ -166,9 +166,9 @@ func (tx *txn) claim(tk *task.Task) error {
 	return tx.claimed(tk.ID, tk.Owner, now.Claim.ID)
 }
 
-// notItsProject refuses an agent work on a project that its definition leaves
+// checkWorksOn refuses an agent work on a project that its definition leaves
 // out.
-func notItsProject(def task.Agent, tk *task.Task) error {
+func checkWorksOn(def task.Agent, tk *task.Task) error {
 	if def.WorksOn(tk.Project) {
 		return nil
 	}
@@ -221,8 +221,8 @@ func (s *Service) MoveTask(ctx context.Context, a task.Actor, m Move) (*task.Tas
 	})
 }
 
-// notAssigned refuses what only the owner of a task may do.
-func notAssigned(tk *task.Task, agent string) error {
+// notAssignedError refuses what only the owner of a task may do.
+func notAssignedError(tk *task.Task, agent string) error {
 	return task.Errorf(task.Conflict, task.CodeNotAssigned,
 		"Task %d is not assigned to %s (currently assigned to: %s)", tk.ID, agent, tk.Owner)
 }
@@ -236,22 +236,22 @@ func (tx *txn) mayMove(tk *task.Task, m Move) error {
 		}
 		return task.Errorf(task.Conflict, task.CodeArchived, "Task %d is %s and cannot be transferred (current status: %s)", tk.ID, state, state)
 	case tk.Owner != m.CurrentAgent:
-		return notAssigned(tk, m.CurrentAgent)
+		return notAssignedError(tk, m.CurrentAgent)
 	case tk.WorkStatus != task.Working:
 		now := cmp.Or(string(tk.WorkStatus), string(tk.Status))
 		return task.Errorf(task.Conflict, task.CodeNotWorking, "Task %d is not in working status (current status: %s)", tk.ID, now)
 	}
-	if err := changeable(&tx.Rx, tx.actor, tk); err != nil {
+	if err := checkMayChange(&tx.Rx, tx.actor, tk); err != nil {
 		return err
 	}
 	if err := fence(tk, m.Claim); err != nil {
 		return err
 	}
-	return tx.s.owner("newAgent", m.NewAgent, tk.Status)
+	return tx.s.checkOwner("newAgent", m.NewAgent, tk.Status)
 }
 
 func (tx *txn) handOver(tk *task.Task, to, author, comment string) error {
-	if err := tx.fitsProject("newAgent", to, tk.Project); err != nil {
+	if err := tx.checkFitsProject("newAgent", to, tk.Project); err != nil {
 		return err
 	}
 	if err := tx.comment(tk.ID, task.KindHandoff, author, strings.TrimSpace(comment)); err != nil {
@@ -320,14 +320,14 @@ func (s *Service) Reassign(ctx context.Context, a task.Actor, agent string, ids 
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
-	if err := s.owner("newAgent", to, task.Active); err != nil {
+	if err := s.checkOwner("newAgent", to, task.Active); err != nil {
 		return nil, err
 	}
 	return mutate(ctx, s, a, func(tx *txn) ([]*task.Task, error) {
 		tasks, err := tx.assignedTo(agent, ids)
 		if err != nil {
 			// The tasks of an agent that is deleted can be moved.
-			return nil, cmp.Or(s.needAgent(agent), err)
+			return nil, cmp.Or(s.checkAgentExists(agent), err)
 		}
 		out, bytes := make([]*task.Task, len(tasks)), 0
 		for i, tk := range tasks {
@@ -358,7 +358,7 @@ func (tx *txn) assignedTo(agent string, ids []task.ID) ([]*task.Task, error) {
 			return nil, err
 		}
 		if tk.Owner != agent && !tk.Status.Archived() {
-			return nil, notAssigned(tk, agent)
+			return nil, notAssignedError(tk, agent)
 		}
 		if tk, err = tx.open(id, false); err != nil {
 			return nil, err

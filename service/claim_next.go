@@ -37,7 +37,7 @@ func (s *Service) CompleteAndSignup(ctx context.Context, a task.Actor, agent str
 			return out, err
 		}
 		if tk.Owner != agent {
-			return out, notAssigned(tk, agent)
+			return out, notAssignedError(tk, agent)
 		}
 		if err := mayEnd(&tx.Rx, a, tk, task.Done, claim); err != nil {
 			return out, err
@@ -76,7 +76,7 @@ func (s *Service) submitAndSignup(ctx context.Context, a task.Actor, agent strin
 		return CompletedAndNext{}, err
 	}
 	if tk.Owner != agent {
-		return CompletedAndNext{}, notAssigned(tk, agent)
+		return CompletedAndNext{}, notAssignedError(tk, agent)
 	}
 	if tk, err = s.CompleteTask(WithIdempotency(ctx, idempotencyFromContext(ctx).firstWrite()), a, id, summary, claim); err != nil {
 		return CompletedAndNext{}, err

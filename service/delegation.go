@@ -130,13 +130,13 @@ func checkWait(p *task.Problems, wait time.Duration) {
 
 // delegate returns the definition of an agent that can be given work.
 func (s *Service) delegate(id string) (task.Agent, error) {
-	if _, err := s.known("agentType", id); err != nil {
+	if _, err := s.knownAgent("agentType", id); err != nil {
 		return task.Agent{}, &task.Error{
 			Kind: task.Invalid, Code: task.CodeUnknownAgent, Field: "agentType",
 			Message: unknownAgent(id, s.helpers()),
 		}
 	}
-	if err := s.owner("agentType", id, task.Active); err != nil {
+	if err := s.checkOwner("agentType", id, task.Active); err != nil {
 		return task.Agent{}, err
 	}
 	return s.starter(id)
@@ -173,7 +173,7 @@ func (tx *txn) delegate(def task.Agent, d task.Delegation) (task.ID, error) {
 	if err != nil {
 		return 0, err
 	}
-	if err := tx.notPaused(def.ID); err != nil {
+	if err := tx.checkNotPaused(def.ID); err != nil {
 		return 0, err
 	}
 	if err := tx.handedOut(); err != nil {
@@ -191,7 +191,7 @@ func (tx *txn) delegate(def task.Agent, d task.Delegation) (task.ID, error) {
 	if err != nil {
 		return 0, err
 	}
-	if err := notItsProject(def, tk); err != nil {
+	if err := checkWorksOn(def, tk); err != nil {
 		return 0, err
 	}
 	bound := &task.Bound{Depth: c.depth + 1, Ask: ask}
@@ -214,7 +214,7 @@ func (tx *txn) delegatedTask(def task.Agent, c *caller, d task.Delegation) (task
 	in.Channel, in.Priority = cmp.Or(c.parent.Channel, in.Channel), c.parent.Priority
 	for i, at := range d.Resources {
 		if at < 0 || at >= len(c.parent.Resources) {
-			return 0, outOfRange("resources["+task.ID(i).String()+"]", "resource", c.parent.ID, at, len(c.parent.Resources))
+			return 0, outOfRangeError("resources["+task.ID(i).String()+"]", "resource", c.parent.ID, at, len(c.parent.Resources))
 		}
 		in.Resources = append(in.Resources, c.parent.Resources[at])
 	}

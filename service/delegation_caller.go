@@ -37,12 +37,12 @@ func (tx *txn) caller(d task.Delegation) (*caller, error) {
 			"agent %s may not delegate here: the tools it was given are %s", tx.actor.Name, toolList(c.tools))
 	}
 	if limit := tx.s.config().TaskTool.MaxDepth; c.depth >= limit {
-		return nil, depthExceeded(c.depth, limit)
+		return nil, depthExceededError(c.depth, limit)
 	}
 	return c, nil
 }
 
-func depthExceeded(depth, limit int) error {
+func depthExceededError(depth, limit int) error {
 	return task.Errorf(task.Conflict, task.CodeDepthExceeded, "maximum sub-agent depth exceeded (depth %d, limit %d)", depth, limit)
 }
 
@@ -57,7 +57,7 @@ func (tx *txn) fromRun(c *caller, d *task.Delegation) error {
 	}
 	switch {
 	case run.Status != task.RunRunning:
-		return ended(run)
+		return endedError(run)
 	case d.ParentTask != 0 && d.ParentTask != run.TaskID:
 		return task.FieldErrorf("taskId", "must be left out inside a run: run %d works on task %d", run.ID, run.TaskID)
 	}
@@ -94,7 +94,7 @@ func (tx *txn) above(c *caller, d task.Delegation) error {
 		return err
 	}
 	if d.StepIndex != nil {
-		if err := freeStep(tk, "stepIndex", *d.StepIndex); err != nil {
+		if err := checkStepFree(tk, "stepIndex", *d.StepIndex); err != nil {
 			return err
 		}
 	}

@@ -100,7 +100,7 @@ func (s *Service) delegation(rx *db.Rx, a task.Actor, id task.ID) (*task.Run, *t
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := related(rx, a, tk); err != nil {
+	if err := checkRelated(rx, a, tk); err != nil {
 		return nil, nil, task.Errorf(task.Forbidden, task.CodeForbidden,
 			"run %d was delegated by %s: only that agent, the owners of the tasks above and people may follow and stop it", id, tk.CreatedBy)
 	}
@@ -204,7 +204,7 @@ func (s *Service) StopDelegated(ctx context.Context, a task.Actor, id task.ID, r
 			why += ": " + reason
 		}
 		if r.Status.Final() && r.Status != task.RunCompleted && tk.QuestionID == 0 {
-			return ended(r)
+			return endedError(r)
 		}
 		_, err = tx.cancel(tk, why)
 		return err

@@ -75,7 +75,7 @@ func (s *Service) holdTurn(ctx context.Context, id task.ID, lease int64, want ta
 			return err
 		}
 		if r.Lease != lease || r.Status != task.RunRunning {
-			return staleLease(r)
+			return staleLeaseError(r)
 		}
 		tree := []*task.Run{r}
 		if err := aboveRun(rx, r, func(a *task.Run) error { tree = append(tree, a); return nil }); err != nil {

@@ -30,7 +30,7 @@ type Exported struct {
 // at one moment. Memory does not grow with the instance. Errors: forbidden, and
 // those of the writers.
 func (s *Service) Export(ctx context.Context, a task.Actor, to ExportTo) (out Exported, err error) {
-	if err := need(a, task.Admin); err != nil {
+	if err := checkPerm(a, task.Admin); err != nil {
 		return out, err
 	}
 	err = s.db.Snapshot(ctx, func(rx *db.Rx) error {

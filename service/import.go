@@ -31,7 +31,7 @@ type ImportedID struct {
 // takes what is active. Errors: forbidden.
 func (s *Service) Import(ctx context.Context, a task.Actor, r *ReadyImport) (Imported, error) {
 	defer s.pastHours.forget()
-	if err := need(a, task.Admin); err != nil {
+	if err := checkPerm(a, task.Admin); err != nil {
 		return Imported{}, err
 	}
 	return mutate(ctx, s, a, func(tx *txn) (Imported, error) {

@@ -25,7 +25,7 @@ type ReadyImport struct{ plan *exchange.Plan }
 // the plan's report. It writes nothing. Errors: every problem of the files,
 // and every unknown owner, in one error.
 func (s *Service) PrepareImport(a task.Actor, p *exchange.Plan, opt ImportOptions) (*ReadyImport, error) {
-	if err := need(a, task.Admin); err != nil {
+	if err := checkPerm(a, task.Admin); err != nil {
 		return nil, err
 	}
 	if err := s.importProjects(p); err != nil {
@@ -99,7 +99,7 @@ type owners struct {
 
 func (o *owners) options() {
 	check := func(flag, agent string) {
-		if _, err := o.s.known("", agent); err != nil {
+		if _, err := o.s.knownAgent("", agent); err != nil {
 			o.p.Report.Bad(flag, "%s", err)
 		}
 	}
@@ -143,7 +143,7 @@ func (o *owners) own(it *exchange.Item) {
 	if t.Status != task.Active {
 		return
 	}
-	if err := o.s.owner("owner", t.Owner, t.Status); err != nil {
+	if err := o.s.checkOwner("owner", t.Owner, t.Status); err != nil {
 		o.p.Report.Bad(it.Where+".owner", "%s", err)
 	}
 }

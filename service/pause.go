@@ -46,7 +46,7 @@ func (s *Service) mayPause(a task.Actor, agent, reason string) error {
 	if agent == "" {
 		return nil
 	}
-	_, err := s.known("agent", agent)
+	_, err := s.knownAgent("agent", agent)
 	return err
 }
 
@@ -89,7 +89,7 @@ func (s *Service) resume(ctx context.Context, a task.Actor, agent, reason string
 		}
 		p := now.Own(agent)
 		if p == nil {
-			return out, s.notPaused(agent)
+			return out, s.notPausedError(agent)
 		}
 		if err := tx.resume(p, strings.TrimSpace(reason)); err != nil {
 			return out, err
@@ -132,11 +132,11 @@ func (tx *txn) restart(stopped []task.ID) (made []task.ID, err error) {
 	return made, nil
 }
 
-func (s *Service) notPaused(agent string) error {
+func (s *Service) notPausedError(agent string) error {
 	if agent == "" {
 		return task.Errorf(task.Conflict, task.CodeNotPaused, "the server is not paused")
 	}
-	if _, err := s.known("agent", agent); err != nil {
+	if _, err := s.knownAgent("agent", agent); err != nil {
 		return err
 	}
 	return task.Errorf(task.Conflict, task.CodeNotPaused, "agent %s is not paused", agent)
@@ -274,8 +274,8 @@ func (tx *txn) pausedBy(agent string) (*task.Pause, error) {
 	return list.For(agent), err
 }
 
-// notPaused refuses what a pause of the agent or the instance stops.
-func (tx *txn) notPaused(agent string) error {
+// checkNotPaused refuses what a pause of the agent or the instance stops.
+func (tx *txn) checkNotPaused(agent string) error {
 	p, err := tx.pausedBy(agent)
 	if err != nil || p == nil {
 		return err

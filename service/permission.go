@@ -77,7 +77,7 @@ func (s *Service) AwaitPermission(ctx context.Context, run task.ID, n int) (*tas
 		case err != nil:
 			return nil, err
 		case p == nil:
-			return nil, noPermission(run, n)
+			return nil, noPermissionError(run, n)
 		case !p.Waits():
 			return p, nil
 		}
@@ -92,7 +92,7 @@ func (s *Service) AwaitPermission(ctx context.Context, run task.ID, n int) (*tas
 	}
 }
 
-func noPermission(run task.ID, n int) error {
+func noPermissionError(run task.ID, n int) error {
 	return task.Errorf(task.NotFound, task.CodeNotFound, "Run %d has not asked for a permission %d", run, n)
 }
 
@@ -138,7 +138,7 @@ func (s *Service) decidePermission(ctx context.Context, a task.Actor, run task.I
 		case err != nil:
 			return nil, err
 		case p == nil:
-			return nil, noPermission(run, n)
+			return nil, noPermissionError(run, n)
 		case !p.Waits():
 			return nil, task.Errorf(task.Conflict, task.CodeRunDecided, "%s", p.Outcome())
 		case p.ExpiresAt <= tx.Now:

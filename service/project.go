@@ -68,12 +68,12 @@ func (s *Service) ExamineProject(ctx context.Context, a task.Actor, p task.Proje
 		return []task.Finding{{Level: task.LevelOK, Message: "It has no repository: its tasks have checks and reviews, and no branch."}}, nil
 	}
 	if s.config().Repositories == nil {
-		return nil, noRepositories()
+		return nil, noRepositoriesError()
 	}
 	return s.config().Repositories.Examine(ctx, &p), nil
 }
 
-func noRepositories() error {
+func noRepositoriesError() error {
 	return task.Errorf(task.Unavailable, task.CodeRepository, "This process has no access to the repositories of projects: use the server")
 }
 

@@ -43,7 +43,7 @@ func (g *queueLimiter) full(owner string, limit int, count func(string) (int, er
 	return false, nil
 }
 
-func (tx *txn) notFlooded(owner string) error {
+func (tx *txn) checkQueueLimit(owner string) error {
 	full, err := tx.s.flood.full(owner, tx.s.config().QueueLimit, func(o string) (int, error) { return tx.OpenCount(o, "") })
 	if err != nil || !full {
 		return err

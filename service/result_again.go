@@ -46,7 +46,7 @@ func (s *Service) again(rx *db.Rx, a task.Actor, id task.ID, name string) (*subm
 	}
 	switch {
 	case tk.Status.Archived():
-		return nil, archived(tk)
+		return nil, archivedError(tk)
 	case tk.Awaits == task.WaitsMerge:
 		return nil, task.Errorf(task.Conflict, task.CodeTaskGated, "Task %d %s", id, awaitsText(tk))
 	case tk.OpenRunID != 0 && tk.OpenRunPhase != task.PhaseApproval && tk.OpenRunPhase != task.PhaseQueued:

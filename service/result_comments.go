@@ -237,7 +237,7 @@ func (s *Service) ReplyReview(ctx context.Context, a task.Actor, id, comment tas
 		if err != nil {
 			return c, err
 		}
-		if err := related(&tx.Rx, a, tk); err != nil {
+		if err := checkRelated(&tx.Rx, a, tk); err != nil {
 			return c, err
 		}
 		if c, err = tx.ReviewComment(id, comment); err != nil {

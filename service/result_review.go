@@ -144,7 +144,7 @@ func (s *Service) resultRange(ctx context.Context, a task.Actor, id task.ID, num
 		return struct{}{}, nil
 	})
 	if err == nil && to != "" && s.config().Repositories == nil {
-		err = noRepositories()
+		err = noRepositoriesError()
 	}
 	return repo, from, to, err
 }
@@ -268,7 +268,7 @@ func (s *Service) vote(ctx context.Context, a task.Actor, id task.ID, number int
 		if err != nil {
 			return nil, err
 		}
-		if err := decidable(tk, r, v.Digest); err != nil {
+		if err := checkUnderReview(tk, r, v.Digest); err != nil {
 			return nil, err
 		}
 		if err := mayDecide(a, r, tx.Now); err != nil {
@@ -285,8 +285,8 @@ func (s *Service) vote(ctx context.Context, a task.Actor, id task.ID, number int
 	})
 }
 
-// decidable refuses a decision on what is not the present result under review.
-func decidable(tk *task.Task, r *task.Result, digest string) error {
+// checkUnderReview refuses a decision on what is not the present result under review.
+func checkUnderReview(tk *task.Task, r *task.Result, digest string) error {
 	if r.State != task.ResultReview || tk.Awaits != task.WaitsReview {
 		return task.Errorf(task.Conflict, task.CodeResultClosed, "Result %d of task %d is not under review: it is %s",
 			r.Number, tk.ID, strings.ReplaceAll(string(r.State), "_", " "))

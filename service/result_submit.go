@@ -228,7 +228,7 @@ func (s *Service) gather(ctx context.Context, sub *submission) error {
 	git := s.config().Repositories
 	if sub.project.Repository != "" {
 		if git == nil {
-			return noRepositories()
+			return noRepositoriesError()
 		}
 		author := sub.caller.Name
 		if sub.task.OpenRunID != 0 || sub.again != "" {
@@ -439,9 +439,9 @@ func (tx *txn) decideResult(tk *task.Task, r *task.Result, p *task.Project) erro
 	return tx.archiveDone(tk, r.Summary)
 }
 
-// errReviewNeeded refuses what would complete a task that must prove its result
+// reviewNeededError refuses what would complete a task that must prove its result
 // beside its checks and its review.
-func errReviewNeeded(tk *task.Task) error {
+func reviewNeededError(tk *task.Task) error {
 	why := "has checks or a review"
 	if tk.Project != "" {
 		why = "belongs to project " + tk.Project

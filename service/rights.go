@@ -285,7 +285,7 @@ func (tx *txn) treeBound(deeper int) (*task.Bound, error) {
 		return nil, err
 	}
 	if limit := tx.s.config().TaskTool.MaxDepth; deeper > 0 && run.Depth >= limit {
-		return nil, depthExceeded(run.Depth, limit)
+		return nil, depthExceededError(run.Depth, limit)
 	}
 	if err := tx.handedOut(); err != nil {
 		return nil, err

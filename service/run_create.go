@@ -199,7 +199,7 @@ func (tx *txn) runNow(tk *task.Task, n newRun) (task.ID, error) {
 	if err != nil {
 		return 0, err
 	}
-	if err := tx.notPaused(tk.Owner); err != nil {
+	if err := tx.checkNotPaused(tk.Owner); err != nil {
 		return 0, err
 	}
 	if err := tx.checkRetryAllowed(tk); err != nil {
@@ -236,14 +236,14 @@ func (tx *txn) runnable(tk *task.Task) (task.Agent, error) {
 	case tk.QuestionID != 0:
 		return def, conflict(task.CodeTaskGated, "Task %d waits for an answer to its question", tk.ID)
 	}
-	return def, tx.free(tk)
+	return def, tx.checkUnblocked(tk)
 }
 
 // startable is starter for the owner of a task, which must work on its project.
 func (tx *txn) startable(tk *task.Task) (task.Agent, error) {
 	def, err := tx.s.starter(tk.Owner)
 	if err == nil {
-		err = tx.worksOn(def, tk)
+		err = tx.checkCanWorkOn(def, tk)
 	}
 	return def, err
 }
@@ -329,11 +329,11 @@ func (s *Service) CancelRun(ctx context.Context, a task.Actor, id task.ID, reaso
 		if err != nil {
 			return nil, err
 		}
-		if err := related(&tx.Rx, a, tk); err != nil {
+		if err := checkRelated(&tx.Rx, a, tk); err != nil {
 			return nil, err
 		}
 		if r.Status.Final() {
-			return nil, ended(r)
+			return nil, endedError(r)
 		}
 		if reason == "" {
 			reason = "canceled by " + a.Name
@@ -353,7 +353,7 @@ func why(r *task.Run) string {
 	return " (" + r.Reason + ")"
 }
 
-func ended(r *task.Run) error {
+func endedError(r *task.Run) error {
 	return task.Errorf(task.Conflict, task.CodeRunEnded, "Run %d has ended: %s%s", r.ID, r.State().Text(), why(r))
 }
 
@@ -405,7 +405,7 @@ func (tx *txn) end(r *task.Run, to task.State, e ending, stop error) error {
 		return err
 	}
 	if !ok {
-		return ended(r)
+		return endedError(r)
 	}
 	tx.news.Ended = append(tx.news.Ended, r.ID)
 	if err := tx.DropRunTokens(r.ID); err != nil {

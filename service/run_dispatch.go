@@ -173,7 +173,7 @@ func (d *dispatcher) start(r *task.Run) (*Start, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := d.worksOn(def, tk); err != nil {
+	if err := d.checkCanWorkOn(def, tk); err != nil {
 		return nil, d.endCanceled(r, task.PhaseBy, err.Error(), nil)
 	}
 	if reason != "" {

@@ -96,7 +96,7 @@ func (s *Service) QueuedRunMessages(ctx context.Context, id task.ID, lease int64
 			return nil, err
 		}
 		if r.Status != task.RunRunning || r.Lease != lease {
-			return nil, staleLease(r)
+			return nil, staleLeaseError(r)
 		}
 		list, err := rx.RunMessages(id)
 		return slices.DeleteFunc(list, func(m task.RunMessage) bool { return m.Delivered() }), err

@@ -20,7 +20,7 @@ func (tx *txn) reported(id task.ID, h task.Hold) (*task.Run, error) {
 	switch a := tx.actor; {
 	case a.May(task.Execute) && a.TokenID != 0:
 		if r.Worker != a.TokenID {
-			return nil, staleLease(r)
+			return nil, staleLeaseError(r)
 		}
 	case a.RunID == id && tx.s.receives(r):
 	default:
@@ -29,7 +29,7 @@ func (tx *txn) reported(id task.ID, h task.Hold) (*task.Run, error) {
 				"receiver of its webhook with the token of the run", a.Name, a.Role, id)
 	}
 	if r.Lease != h.Lease || r.Attempt != h.Attempt {
-		return nil, staleLease(r)
+		return nil, staleLeaseError(r)
 	}
 	return r, nil
 }
@@ -39,7 +39,7 @@ func (s *Service) receives(r *task.Run) bool {
 	return r.Worker == 0 && s.runTraits(r).Receiver
 }
 
-func staleLease(r *task.Run) error {
+func staleLeaseError(r *task.Run) error {
 	return task.Errorf(task.Conflict, task.CodeStaleLease, "Run %d is %s and no longer held under this lease", r.ID, r.State())
 }
 
@@ -47,7 +47,7 @@ func staleLease(r *task.Run) error {
 func (tx *txn) running(id task.ID, h task.Hold) (*task.Run, error) {
 	r, err := tx.reported(id, h)
 	if err == nil && r.Status != task.RunRunning {
-		err = staleLease(r)
+		err = staleLeaseError(r)
 	}
 	return r, err
 }
@@ -120,7 +120,7 @@ func (s *Service) alive(ctx context.Context, a task.Actor, id task.ID, h task.Ho
 		case r.Status.Final():
 			return task.Beat{Cancel: true, Phase: r.Phase, Reason: r.Reason}, nil
 		case r.Status != task.RunRunning:
-			return task.Beat{}, staleLease(r)
+			return task.Beat{}, staleLeaseError(r)
 		}
 		if tx.s.receives(r) {
 			tx.news.Topics = append(tx.news.Topics, "run:"+id.String()) // progress, for who watches over the receiver
@@ -221,7 +221,7 @@ func (s *Service) reportEnd(ctx context.Context, a task.Actor, id task.ID, h tas
 			return nil // it was said before
 		}
 		if r.Status != task.RunRunning {
-			return staleLease(r)
+			return staleLeaseError(r)
 		}
 		if s.receives(r) {
 			tx.stopRun(id, ErrStopReported)

@@ -17,7 +17,7 @@ func (s *Service) RecordWork(ctx context.Context, id task.ID, lease int64, w *ta
 			return err
 		}
 		if r.Lease != lease {
-			return staleLease(r)
+			return staleLeaseError(r)
 		}
 		tx.news.Topics = append(tx.news.Topics, "run:"+id.String())
 		return tx.keepWork(r, w)

@@ -91,7 +91,7 @@ func (s *Service) DeleteView(ctx context.Context, a task.Actor, id task.ID) (tas
 }
 
 func mayKeepViews(a task.Actor) error {
-	if err := need(a, task.Read); err != nil {
+	if err := checkPerm(a, task.Read); err != nil {
 		return err
 	}
 	if a.UserID == 0 || a.IsAgent() {

@@ -153,7 +153,7 @@ func (tx *txn) skip(tk *task.Task, pauses task.Pauses) (def task.Agent, reason, 
 		return def, "pull-only", def.PullReason
 	case !def.WorksOn(tk.Project):
 		return def, "project", def.ID + " works only on " + strings.Join(def.Projects, ", ")
-	case tx.s.reaches(&tx.Rx, def, tk.Project) != nil:
+	case tx.s.checkReachesRepository(&tx.Rx, def, tk.Project) != nil:
 		return def, "no repository", "workers execute the runs of " + tk.Owner + ", and they cannot reach the repository of " + tk.Project
 	case tk.Claim != nil:
 		return def, "claimed", "by " + tk.Claim.Holder + " until " + tk.Claim.ExpiresAt.String()

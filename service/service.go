@@ -186,7 +186,7 @@ func mutate[T any](ctx context.Context, s *Service, a task.Actor, fn func(*txn) 
 	s.caughtUp(ctx)
 	err := s.db.Write(ctx, func(dtx *db.Tx) error {
 		tx = &txn{Tx: dtx, s: s, actor: a}
-		if err := tx.stillValid(); err != nil {
+		if err := tx.checkTokenValid(); err != nil {
 			return err
 		}
 		if idem != nil {

@@ -56,7 +56,7 @@ func (s *Service) checkNew(in *task.New) error {
 	if err := p.Err(); err != nil {
 		return err
 	}
-	return s.owner("owner", in.Owner, in.Status)
+	return s.checkOwner("owner", in.Owner, in.Status)
 }
 
 // mayCreate refuses tasks made inside a run of an agent without the tool task,
@@ -82,13 +82,13 @@ func (tx *txn) mayCreate() error {
 
 // insertTask makes a task of the caller, with what bounds its runs, or nil.
 func (tx *txn) insertTask(in task.New, parent task.ID, nesting int, bound *task.Bound) (task.ID, error) {
-	if err := tx.notFlooded(in.Owner); err != nil {
+	if err := tx.checkQueueLimit(in.Owner); err != nil {
 		return 0, err
 	}
 	if _, err := tx.projectFor(in.Project); err != nil {
 		return 0, err
 	}
-	if err := tx.fitsProject("owner", in.Owner, in.Project); err != nil {
+	if err := tx.checkFitsProject("owner", in.Owner, in.Project); err != nil {
 		return 0, err
 	}
 	demands := task.Demands{Checks: in.Checks, Policy: in.Policy}
@@ -191,11 +191,11 @@ func (s *Service) UpdateTask(ctx context.Context, a task.Actor, id task.ID, p ta
 		if err != nil {
 			return nil, err
 		}
-		if err := changeable(&tx.Rx, a, tk); err != nil {
+		if err := checkMayChange(&tx.Rx, a, tk); err != nil {
 			return nil, err
 		}
 		if p.Version != 0 && p.Version != tk.Version {
-			return nil, stale(&tx.Rx, tk, p.Version)
+			return nil, staleVersionError(&tx.Rx, tk, p.Version)
 		}
 		if tk.Status.Archived() {
 			return nil, archivedFor(tk, p)
@@ -220,7 +220,7 @@ func (s *Service) UpdateTask(ctx context.Context, a task.Actor, id task.ID, p ta
 // present one.
 func archivedFor(tk *task.Task, p task.Patch) error {
 	if p.Status == nil {
-		return archived(tk)
+		return archivedError(tk)
 	}
 	status, work, _ := task.ParseStatus(*p.Status)
 	switch {
@@ -232,7 +232,7 @@ func archivedFor(tk *task.Task, p task.Patch) error {
 	return tk.Status.MoveErr(tk.ID, status)
 }
 
-func stale(rx *db.Rx, tk *task.Task, had int64) error {
+func staleVersionError(rx *db.Rx, tk *task.Task, had int64) error {
 	now, err := rx.Task(tk.ID)
 	if err != nil {
 		return err
@@ -274,10 +274,10 @@ func checkPatch(p *task.Patch) error {
 	return bad.Err()
 }
 
-// fitsAfter checks that the owner of a task reaches the repository of its
+// checkFitsAfter checks that the owner of a task reaches the repository of its
 // project, where a patch changes either or starts the task. owner is the one
 // after the patch.
-func (tx *txn) fitsAfter(tk *task.Task, p task.Patch, owner string, target task.Status) error {
+func (tx *txn) checkFitsAfter(tk *task.Task, p task.Patch, owner string, target task.Status) error {
 	project, field := tk.Project, "owner"
 	if p.Project != nil && *p.Project != project {
 		project, field = *p.Project, "project"
@@ -288,7 +288,7 @@ func (tx *txn) fitsAfter(tk *task.Task, p task.Patch, owner string, target task.
 	if owner == tk.Owner && project == tk.Project && target == tk.Status {
 		return nil
 	}
-	return tx.fitsProject(field, owner, project)
+	return tx.checkFitsProject(field, owner, project)
 }
 
 // applyPatch checks everything before its first write.
@@ -306,11 +306,11 @@ func (tx *txn) applyPatch(tk *task.Task, p task.Patch) error {
 		owner = *p.Owner
 	}
 	if owner != tk.Owner || target != tk.Status {
-		if err := tx.s.owner("owner", owner, target); err != nil {
+		if err := tx.s.checkOwner("owner", owner, target); err != nil {
 			return err
 		}
 	}
-	if err := tx.fitsAfter(tk, p, owner, target); err != nil {
+	if err := tx.checkFitsAfter(tk, p, owner, target); err != nil {
 		return err
 	}
 	if work == task.Complete {
@@ -322,7 +322,7 @@ func (tx *txn) applyPatch(tk *task.Task, p task.Patch) error {
 		}
 	}
 	if status == task.Done {
-		if err := notDenied(&tx.Rx, tx.actor, tk); err != nil {
+		if err := checkNotDenied(&tx.Rx, tx.actor, tk); err != nil {
 			return err
 		}
 	}
@@ -332,7 +332,7 @@ func (tx *txn) applyPatch(tk *task.Task, p task.Patch) error {
 		}
 	}
 	if work == task.Working {
-		if err := tx.free(tk); err != nil {
+		if err := tx.checkUnblocked(tk); err != nil {
 			return err
 		}
 		if _, err := tx.room(owner); err != nil {

@@ -44,7 +44,7 @@ func (tx *txn) checkBlockers(field string, id task.ID, had, ids []task.ID) ([]ta
 		return nil, p.Err()
 	}
 	if slices.Contains(set, id) {
-		return nil, cycle([]task.ID{id, id})
+		return nil, cycleError([]task.ID{id, id})
 	}
 	for _, b := range set {
 		if slices.Contains(had, b) {
@@ -68,7 +68,7 @@ func (tx *txn) checkBlockers(field string, id task.ID, had, ids []task.ID) ([]ta
 	return set, p.Err()
 }
 
-func cycle(path []task.ID) error {
+func cycleError(path []task.ID) error {
 	return task.Errorf(task.Conflict, task.CodeDependencyCycle, "Task %d would wait for itself: %s", path[0], task.JoinIDs(path, " → "))
 }
 
@@ -100,7 +100,7 @@ func (tx *txn) setBlockers(tk *task.Task, set []task.ID) error {
 	if err := tx.writeBlockers(tk, set); err != nil {
 		return err
 	}
-	if err := tx.noCycle(tk.ID); err != nil {
+	if err := tx.checkNoCycle(tk.ID); err != nil {
 		return err
 	}
 	if err := tx.stepped(tk, task.EvBlockersSet, diff); err != nil {
@@ -131,9 +131,9 @@ func (tx *txn) writeBlockers(tk *task.Task, set []task.ID) error {
 	return nil
 }
 
-// noCycle refuses a set that is already written when it closes a circle. A
+// checkNoCycle refuses a set that is already written when it closes a circle. A
 // task that no other waits for closes none.
-func (tx *txn) noCycle(id task.ID) error {
+func (tx *txn) checkNoCycle(id task.ID) error {
 	n, err := tx.BlocksCount(id)
 	if err != nil || n == 0 {
 		return err
@@ -143,7 +143,7 @@ func (tx *txn) noCycle(id task.ID) error {
 		return err
 	}
 	if path := circle(edges, id); path != nil {
-		return cycle(path)
+		return cycleError(path)
 	}
 	return nil
 }
@@ -214,8 +214,8 @@ func (tx *txn) loseBlocker(d *task.Task, by task.ID) error {
 	return tx.taskEvent(task.EvBlockerLost, d, changes{"blocker": by})
 }
 
-// free refuses what a task that waits for others must not do.
-func (tx *txn) free(tk *task.Task) error {
+// checkUnblocked refuses what a task that waits for others must not do.
+func (tx *txn) checkUnblocked(tk *task.Task) error {
 	if tk.Awaits != "" {
 		return task.Errorf(task.Conflict, task.CodeTaskGated, "Task %d %s", tk.ID, awaitsText(tk))
 	}

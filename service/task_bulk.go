@@ -103,7 +103,7 @@ func (s *Service) checkBulk(b *Bulk) error {
 		if err := p.Err(); err != nil {
 			return err
 		}
-		return s.owner("to", b.To, task.Draft)
+		return s.checkOwner("to", b.To, task.Draft)
 	case BulkPriority:
 		p.CheckPriority("priority", b.Priority)
 	case BulkLabel, BulkUnlabel:
@@ -142,12 +142,12 @@ func (tx *txn) bulkOne(id task.ID, b *Bulk) ([]task.ID, error) {
 	switch b.Act {
 	case BulkMove:
 		if tk.Owner == b.To {
-			return nil, same(tk, "belongs to "+b.To)
+			return nil, sameError(tk, "belongs to "+b.To)
 		}
 		return nil, tx.handOverByPerson(tk, b.To, b.Text, true)
 	case BulkPriority:
 		if tk.Priority == b.Priority {
-			return nil, same(tk, "has the priority "+task.ID(b.Priority).String())
+			return nil, sameError(tk, "has the priority "+task.ID(b.Priority).String())
 		}
 		return nil, tx.patchFields(tk, task.Patch{Priority: &b.Priority}, false)
 	case BulkLabel, BulkUnlabel:
@@ -156,10 +156,10 @@ func (tx *txn) bulkOne(id task.ID, b *Bulk) ([]task.ID, error) {
 		if err := tk.Status.MoveErr(id, task.Active); err != nil {
 			return nil, err
 		}
-		if err := tx.s.owner("owner", tk.Owner, task.Active); err != nil {
+		if err := tx.s.checkOwner("owner", tk.Owner, task.Active); err != nil {
 			return nil, err
 		}
-		if err := tx.fitsProject("owner", tk.Owner, tk.Project); err != nil {
+		if err := tx.checkFitsProject("owner", tk.Owner, tk.Project); err != nil {
 			return nil, err
 		}
 		return nil, tx.start(tk)
@@ -179,7 +179,7 @@ func (tx *txn) bulkOne(id task.ID, b *Bulk) ([]task.ID, error) {
 	return ids[1:], nil
 }
 
-func same(tk *task.Task, what string) error {
+func sameError(tk *task.Task, what string) error {
 	return task.Errorf(task.Conflict, task.CodeTransition, "Task %d %s already", tk.ID, what)
 }
 
@@ -196,7 +196,7 @@ func (tx *txn) relabel(tk *task.Task, b *Bulk) error {
 	}
 	if slices.Equal(list, tk.Labels) {
 		if b.Act == BulkLabel {
-			return same(tk, "has these labels")
+			return sameError(tk, "has these labels")
 		}
 		return task.Errorf(task.Conflict, task.CodeTransition, "Task %d has none of these labels", tk.ID)
 	}

@@ -40,7 +40,7 @@ func TestBulk(t *testing.T) {
 				if err := tx.handOverByPerson(before, "reviewer", "half of it", false); err != nil {
 					return err
 				}
-				return same(before, "is refused")
+				return sameError(before, "is refused")
 			})
 			d.Skipped = append(d.Skipped, BulkSkip{before.ID, err.Error()})
 			return d, tx.event(task.EvTick, task.Event{}, nil)

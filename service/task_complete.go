@@ -54,9 +54,9 @@ func (s *Service) CompleteTask(ctx context.Context, a task.Actor, id task.ID, su
 // mayEnd checks that the caller may end a task so. A run may cancel what it
 // brought about although another run works there, and stops that with it.
 func mayEnd(rx *db.Rx, a task.Actor, tk *task.Task, next task.Status, claim int64) error {
-	check := changeable
+	check := checkMayChange
 	if next == task.Canceled {
-		check = related
+		check = checkRelated
 	}
 	if err := check(rx, a, tk); err != nil {
 		return err
@@ -65,16 +65,16 @@ func mayEnd(rx *db.Rx, a task.Actor, tk *task.Task, next task.Status, claim int6
 		return err
 	}
 	if next == task.Done {
-		if err := notDenied(rx, a, tk); err != nil {
+		if err := checkNotDenied(rx, a, tk); err != nil {
 			return err
 		}
 	}
 	return fence(tk, claim)
 }
 
-// notDenied keeps a run from completing a task that a reviewer denied: the
+// checkNotDenied keeps a run from completing a task that a reviewer denied: the
 // denial is valid until a person has the task run again.
-func notDenied(rx *db.Rx, a task.Actor, tk *task.Task) error {
+func checkNotDenied(rx *db.Rx, a task.Actor, tk *task.Task) error {
 	if a.RunID == 0 || tk.Failures == 0 {
 		return nil
 	}
@@ -93,7 +93,7 @@ func (tx *txn) complete(tk *task.Task, summary string) error {
 	if needed, err := tx.s.proves(&tx.Rx, tk); err != nil {
 		return err
 	} else if needed {
-		return errReviewNeeded(tk)
+		return reviewNeededError(tk)
 	}
 	return tx.archiveDone(tk, summary)
 }

@@ -46,10 +46,10 @@ func (s *Service) HandOver(ctx context.Context, a task.Actor, h HandOver) (*task
 
 // handOverByPerson hands a task over in the name of the person who does it.
 func (tx *txn) handOverByPerson(tk *task.Task, to, comment string, wakes bool) error {
-	if err := tx.s.owner("newAgent", to, tk.Status); err != nil {
+	if err := tx.s.checkOwner("newAgent", to, tk.Status); err != nil {
 		return err
 	}
-	if err := tx.fitsProject("newAgent", to, tk.Project); err != nil {
+	if err := tx.checkFitsProject("newAgent", to, tk.Project); err != nil {
 		return err
 	}
 	if err := tx.comment(tk.ID, task.KindHandoff, tx.actor.Name, strings.TrimSpace(comment)); err != nil {

@@ -99,7 +99,7 @@ func (s *Service) queue(ctx context.Context, a task.Actor, f task.TaskFilter, li
 		return Page{}, err
 	}
 	if !s.KnowsAgent(f.Owner) {
-		return Page{}, agentNotFound(f.Owner)
+		return Page{}, agentNotFoundError(f.Owner)
 	}
 	f.Status = task.Active
 	return s.openTasks(ctx, a, f, lines)
@@ -114,7 +114,7 @@ func (s *Service) Events(ctx context.Context, a task.Actor, f task.EventFilter) 
 		return nil, err
 	}
 	if f.TaskID == 0 && s.ownOnly(a) {
-		return nil, ownOnlyErr(a)
+		return nil, ownOnlyError(a)
 	}
 	if f.Limit < 1 || f.Limit > 500 {
 		return nil, task.FieldErrorf("limit", "must be 1 to 500")

@@ -146,7 +146,7 @@ func (s *Service) UpdateResource(ctx context.Context, a task.Actor, id task.ID, 
 	}
 	return s.onTask(ctx, a, id, func(tx *txn, tk *task.Task) error {
 		if at < 0 || at >= len(tk.Resources) {
-			return outOfRange("index", "resource", id, at, len(tk.Resources))
+			return outOfRangeError("index", "resource", id, at, len(tk.Resources))
 		}
 		was := tk.Resources[at]
 		if had != "" && had != was.Value {

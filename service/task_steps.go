@@ -68,12 +68,12 @@ func (tx *txn) stepped(tk *task.Task, kind string, c changes) error {
 // stepAt checks a 0-based index.
 func stepAt(tk *task.Task, at int) (task.Step, error) {
 	if at < 0 || at >= len(tk.Steps) {
-		return task.Step{}, outOfRange("index", "step", tk.ID, at, len(tk.Steps))
+		return task.Step{}, outOfRangeError("index", "step", tk.ID, at, len(tk.Steps))
 	}
 	return tk.Steps[at], nil
 }
 
-func outOfRange(field, noun string, id task.ID, at, n int) error {
+func outOfRangeError(field, noun string, id task.ID, at, n int) error {
 	if n == 0 {
 		return task.FieldErrorf(field, "%s %d is out of range: task %d has no %ss", noun, at, id, noun)
 	}
@@ -216,13 +216,13 @@ func (tx *txn) mayDelegate(parent task.ID, at int) (*task.Task, error) {
 	if err := tx.mayCreate(); err != nil {
 		return nil, err
 	}
-	return tk, freeStep(tk, "index", at)
+	return tk, checkStepFree(tk, "index", at)
 }
 
-// freeStep checks that a 0-based step is there and has no subtask yet.
-func freeStep(tk *task.Task, field string, at int) error {
+// checkStepFree checks that a 0-based step is there and has no subtask yet.
+func checkStepFree(tk *task.Task, field string, at int) error {
 	if at < 0 || at >= len(tk.Steps) {
-		return outOfRange(field, "step", tk.ID, at, len(tk.Steps))
+		return outOfRangeError(field, "step", tk.ID, at, len(tk.Steps))
 	}
 	if sub := tk.Steps[at].TaskID; sub != 0 {
 		return task.Errorf(task.Conflict, task.CodeStepLinked,
@@ -240,11 +240,11 @@ func (tx *txn) mayHaveSubtask(parent task.ID) (*task.Task, error) {
 	if tx.actor.IsAgent() && tk.Owner != tx.actor.Name {
 		return nil, task.Errorf(task.Forbidden, task.CodeForbidden, "only the owner of task %d (%s) may create subtasks of it", parent, tk.Owner)
 	}
-	if err := changeable(&tx.Rx, tx.actor, tk); err != nil {
+	if err := checkMayChange(&tx.Rx, tx.actor, tk); err != nil {
 		return nil, err
 	}
 	if tk.Status.Archived() {
-		return nil, archived(tk)
+		return nil, archivedError(tk)
 	}
 	if tk.Nesting >= task.MaxNesting {
 		return nil, task.Errorf(task.Conflict, task.CodeNestingLimit,
@@ -284,7 +284,7 @@ func (s *Service) RemoveResource(ctx context.Context, a task.Actor, id task.ID, 
 	}
 	return s.onTask(ctx, a, id, func(tx *txn, tk *task.Task) error {
 		if at < 0 || at >= len(tk.Resources) {
-			return outOfRange("index", "resource", id, at, len(tk.Resources))
+			return outOfRangeError("index", "resource", id, at, len(tk.Resources))
 		}
 		if err := tx.RemoveResource(id, at); err != nil {
 			return err

@@ -41,7 +41,7 @@ func (tx *txn) mayComment(tk *task.Task) error {
 	if at, err := findRelation(&tx.Rx, run.TaskID, tk.ID); err != nil || at == above {
 		return err
 	}
-	return related(&tx.Rx, tx.actor, tk)
+	return checkRelated(&tx.Rx, tx.actor, tk)
 }
 
 // Comment adds a comment by the caller to any open task. A person's comment
@@ -66,7 +66,7 @@ func (s *Service) Comment(ctx context.Context, a task.Actor, id task.ID, text st
 			return task.Message{}, err
 		}
 		if tk.Status.Archived() {
-			return task.Message{}, archived(tk)
+			return task.Message{}, archivedError(tk)
 		}
 		m, err := tx.say(id, task.KindComment, a.Name, strings.TrimSpace(text))
 		if err != nil {

@@ -249,7 +249,7 @@ func (w *diagnosis) owner() error {
 	case def.PullOnly && w.tk.Status == task.Active && w.tk.Claim == nil:
 		w.add(task.WhyPullOnly, task.Reason{}, "%s claims its work itself; Taskyard does not start it: %s", w.tk.Owner, def.PullReason)
 	default:
-		err := w.s.reaches(w.Rx, def, w.tk.Project)
+		err := w.s.checkReachesRepository(w.Rx, def, w.tk.Project)
 		var e *task.Error
 		if !errors.As(err, &e) {
 			return err

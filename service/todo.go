@@ -32,12 +32,12 @@ func (s *Service) TodoCall(ctx context.Context, a task.Actor, agent string, c ta
 		return task.TodoAnswer{}, err
 	}
 	if agent != a.Name && s.ownOnly(a) {
-		return task.TodoAnswer{}, ownOnlyErr(a)
+		return task.TodoAnswer{}, ownOnlyError(a)
 	}
 	if err := c.Check(); err != nil {
 		return task.TodoAnswer{}, err
 	}
-	if err := s.needAgent(agent); err != nil {
+	if err := s.checkAgentExists(agent); err != nil {
 		return task.TodoAnswer{}, err
 	}
 	switch {

@@ -96,9 +96,9 @@ func offers(has, runners []string, runner string, labels []string) bool {
 // forWorkers reports whether workers execute the runs of an agent.
 func (s *Service) forWorkers(def task.Agent) bool { return s.runner(def.Runner).Worker }
 
-// reaches refuses runs of a task of a project that workers would execute: the
+// checkReachesRepository refuses runs of a task of a project that workers would execute: the
 // repository is on the server, and they cannot reach it.
-func (s *Service) reaches(rx *db.Rx, def task.Agent, project string) error {
+func (s *Service) checkReachesRepository(rx *db.Rx, def task.Agent, project string) error {
 	if project == "" || !s.forWorkers(def) {
 		return nil
 	}
@@ -111,19 +111,19 @@ func (s *Service) reaches(rx *db.Rx, def task.Agent, project string) error {
 			"Choose an agent that runs on the server", def.ID, project)
 }
 
-// worksOn refuses runs of a task of a project that the definition of an agent
+// checkCanWorkOn refuses runs of a task of a project that the definition of an agent
 // leaves out, or whose repository its runs cannot reach.
-func (tx *txn) worksOn(def task.Agent, tk *task.Task) error {
-	if err := notItsProject(def, tk); err != nil {
+func (tx *txn) checkCanWorkOn(def task.Agent, tk *task.Task) error {
+	if err := checkWorksOn(def, tk); err != nil {
 		return err
 	}
-	return tx.s.reaches(&tx.Rx, def, tk.Project)
+	return tx.s.checkReachesRepository(&tx.Rx, def, tk.Project)
 }
 
-// fitsProject is reaches for the owner of a task, which field names.
-func (tx *txn) fitsProject(field, owner, project string) error {
+// checkFitsProject is checkReachesRepository for the owner of a task, which field names.
+func (tx *txn) checkFitsProject(field, owner, project string) error {
 	def, _ := tx.s.agents.Agent(owner)
-	err := tx.s.reaches(&tx.Rx, def, project)
+	err := tx.s.checkReachesRepository(&tx.Rx, def, project)
 	var e *task.Error
 	if errors.As(err, &e) && e.Code == task.CodeRepository {
 		return &task.Error{Kind: task.Invalid, Code: e.Code, Field: field, Message: e.Message}
@@ -185,7 +185,7 @@ func checkAsk(ask task.WorkerAsk) error {
 // nil when none came in the time that it waits. A worker that is gone by then
 // leaves the run in the queue. Errors: not a worker, invalid fields.
 func (s *Service) LeaseRun(ctx context.Context, a task.Actor, ask task.WorkerAsk) (*task.Leased, error) {
-	if err := need(a, task.Execute); err != nil {
+	if err := checkPerm(a, task.Execute); err != nil {
 		return nil, err
 	}
 	if err := checkAsk(ask); err != nil {
