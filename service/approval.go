@@ -33,7 +33,7 @@ func (s *Service) ApproveRun(ctx context.Context, a task.Actor, id task.ID, in A
 		return nil, err
 	}
 	return mutate(ctx, s, a, func(tx *txn) (*task.Run, error) {
-		r, tk, limits, err := tx.approvable(id, in)
+		r, tk, limits, err := tx.loadForApproval(id, in)
 		if task.IsCode(err, task.CodeRunChanged) {
 			tx.verdict = err // what is new is kept: reviewers see it
 			return r, nil
@@ -48,11 +48,11 @@ func (s *Service) ApproveRun(ctx context.Context, a task.Actor, id task.ID, in A
 	})
 }
 
-// approvable returns a run that may be approved as it was looked at, with its
+// loadForApproval returns a run that may be approved as it was looked at, with its
 // task and limits. What would run by now, where that is not what was asked
 // for, is asked again; the error CodeRunChanged then comes with the run.
-func (tx *txn) approvable(id task.ID, in Approve) (*task.Run, *task.Task, task.Limits, error) {
-	r, def, tk, err := tx.awaiting(id)
+func (tx *txn) loadForApproval(id task.ID, in Approve) (*task.Run, *task.Task, task.Limits, error) {
+	r, def, tk, err := tx.awaitingApproval(id)
 	if err != nil {
 		return nil, nil, task.Limits{}, err
 	}
@@ -79,8 +79,8 @@ func runChangedError(r *task.Run) error {
 	return e
 }
 
-// awaiting returns a run that waits for approval, with all that it needs.
-func (tx *txn) awaiting(id task.ID) (*task.Run, task.Agent, *task.Task, error) {
+// awaitingApproval returns a run that waits for approval, with all that it needs.
+func (tx *txn) awaitingApproval(id task.ID) (*task.Run, task.Agent, *task.Task, error) {
 	r, err := tx.Run(id)
 	if err != nil {
 		return nil, task.Agent{}, nil, err
@@ -92,7 +92,7 @@ func (tx *txn) awaiting(id task.ID) (*task.Run, task.Agent, *task.Task, error) {
 	if err != nil {
 		return nil, task.Agent{}, nil, err
 	}
-	def, err := tx.s.starter(r.Agent)
+	def, err := tx.s.startableAgent(r.Agent)
 	return r, def, tk, err
 }
 

@@ -43,7 +43,7 @@ func (s *Service) ApproveMany(ctx context.Context, a task.Actor, list []Reviewed
 
 func (tx *txn) approveOne(l Reviewed, undo time.Duration) error {
 	in := Approve{Scope: task.ScopeOnce, Version: l.Version}
-	r, tk, limits, err := tx.approvable(l.Run, in)
+	r, tk, limits, err := tx.loadForApproval(l.Run, in)
 	switch {
 	case err != nil:
 		return err

@@ -154,7 +154,7 @@ func (tx *txn) takeEffect(r *task.Run) error {
 	if err != nil {
 		return err
 	}
-	def, err := tx.s.starter(r.Agent)
+	def, err := tx.s.startableAgent(r.Agent)
 	if err == nil {
 		_, err = tx.mayApprove(r)
 	}

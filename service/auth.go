@@ -119,7 +119,7 @@ func (s *Service) SignIn(ctx context.Context, name, password string, caller task
 	s.auth.forget(keys[0])
 	s.auth.untry(keys[1:]...)
 	return u, change(ctx, s, a, func(tx *txn) error {
-		if err := tx.signedIn(u.ID, caller.Addr); err != nil {
+		if err := tx.recordSignIn(u.ID, caller.Addr); err != nil {
 			return err
 		}
 		return tx.event(task.EvSignedIn, task.Event{}, nil)
@@ -137,8 +137,8 @@ func (s *Service) mayTry(keys ...throttleKey) error {
 	return e
 }
 
-// signedIn notes when and from where a person signed in.
-func (tx *txn) signedIn(id task.ID, addr string) error {
+// recordSignIn notes when and from where a person signed in.
+func (tx *txn) recordSignIn(id task.ID, addr string) error {
 	if err := tx.Seen(id); err != nil {
 		return err
 	}
@@ -362,7 +362,7 @@ func (s *Service) UseSignInLink(ctx context.Context, secret string, caller task.
 			if err := tx.SetSetting(signInKey, ""); err != nil {
 				return task.User{}, err
 			}
-			if err := tx.signedIn(id, caller.Addr); err != nil {
+			if err := tx.recordSignIn(id, caller.Addr); err != nil {
 				return task.User{}, err
 			}
 			tx.actor.Name = task.UserActorName(u.Name)

@@ -41,9 +41,9 @@ func (s *Service) overBudget(rx *db.Rx, agent string) (*task.Budget, error) {
 	return nil, err
 }
 
-// affordable leaves out the agents whose budget, or the instance's, is used up,
+// withinBudget leaves out the agents whose budget, or the instance's, is used up,
 // and returns when the next day begins if there are such.
-func (tx *txn) affordable(agents []string) (list []string, until task.Time, err error) {
+func (tx *txn) withinBudget(agents []string) (list []string, until task.Time, err error) {
 	for _, id := range agents {
 		b, err := tx.s.overBudget(&tx.Rx, id)
 		if err != nil {
@@ -58,9 +58,9 @@ func (tx *txn) affordable(agents []string) (list []string, until task.Time, err 
 	return list, until, nil
 }
 
-// used notes what lines of its transcript tell of a running run's use, and
+// recordUsage notes what lines of its transcript tell of a running run's use, and
 // ends it when that is over one of its limits, or over a budget of the day.
-func (tx *txn) used(r *task.Run, lines []task.Message) error {
+func (tx *txn) recordUsage(r *task.Run, lines []task.Message) error {
 	now := r.Usage
 	for _, m := range lines {
 		now = now.Plus(task.ToldUse(m.Type, m.Data))
@@ -84,22 +84,22 @@ func (tx *txn) used(r *task.Run, lines []task.Message) error {
 		if below.Tokens() > 0 || below.CostUSD > 0 {
 			reason += ", what it delegated included"
 		}
-		if err := tx.endOver(r, phase, reason); err != nil {
+		if err := tx.endOverLimit(r, phase, reason); err != nil {
 			return err
 		}
 	}
-	if err := tx.keepTree(r); err != nil {
+	if err := tx.enforceTreeLimits(r); err != nil {
 		return err
 	}
-	return tx.keepBudgets(r)
+	return tx.enforceBudgets(r)
 }
 
-// endOver ends a running run that used too much, and stops its program.
-func (tx *txn) endOver(r *task.Run, phase task.Phase, reason string) error {
-	return tx.endUsed(r, Finished{State: task.State{Status: task.RunFailed, Phase: phase}, Reason: reason})
+// endOverLimit ends a running run that used too much, and stops its program.
+func (tx *txn) endOverLimit(r *task.Run, phase task.Phase, reason string) error {
+	return tx.endWithUsage(r, Finished{State: task.State{Status: task.RunFailed, Phase: phase}, Reason: reason})
 }
 
-func (tx *txn) endUsed(r *task.Run, f Finished) error {
+func (tx *txn) endWithUsage(r *task.Run, f Finished) error {
 	f.Usage = r.Usage
 	if err := tx.finish(r, f); err != nil {
 		return err
@@ -108,14 +108,14 @@ func (tx *txn) endUsed(r *task.Run, f Finished) error {
 	return nil
 }
 
-// keepBudgets ends what runs although the use of r has used a budget up, and
+// enforceBudgets ends what runs although the use of r has used a budget up, and
 // has people told of that once a day.
-func (tx *txn) keepBudgets(r *task.Run) error {
+func (tx *txn) enforceBudgets(r *task.Run) error {
 	b, err := tx.s.overBudget(&tx.Rx, r.Agent)
 	if err != nil || b == nil {
 		return err
 	}
-	if err := tx.tellBudget(b, r.TaskID); err != nil {
+	if err := tx.noticeBudget(b, r.TaskID); err != nil {
 		return err
 	}
 	list, err := tx.Running()
@@ -133,7 +133,7 @@ func (tx *txn) keepBudgets(r *task.Run) error {
 		}
 		if now.Status == task.RunRunning {
 			f := Finished{State: task.State{Status: task.RunFailed, Phase: b.Over()}, Reason: "The " + b.Message(), dayOver: true}
-			if err := tx.endUsed(now, f); err != nil {
+			if err := tx.endWithUsage(now, f); err != nil {
 				return err
 			}
 		}
@@ -143,9 +143,9 @@ func (tx *txn) keepBudgets(r *task.Run) error {
 
 func budgetKey(agent string) string { return "budget told:" + agent }
 
-// tellBudget puts a notice into the thread of an open task, once a day for
+// noticeBudget puts a notice into the thread of an open task, once a day for
 // each budget.
-func (tx *txn) tellBudget(b *task.Budget, id task.ID) error {
+func (tx *txn) noticeBudget(b *task.Budget, id task.ID) error {
 	today := task.StartOfDay(tx.Now).String()
 	told, err := tx.Setting(budgetKey(b.Agent))
 	if err != nil || told == today {
@@ -155,14 +155,14 @@ func (tx *txn) tellBudget(b *task.Budget, id task.ID) error {
 	if err != nil || tk.Status.Archived() {
 		return err
 	}
-	m, err := tx.say(id, task.KindNotice, task.System, "The "+b.Message()+". No run of it starts before that; queued runs stay.")
+	m, err := tx.addMessage(id, task.KindNotice, task.System, "The "+b.Message()+". No run of it starts before that; queued runs stay.")
 	if err != nil {
 		return err
 	}
 	if _, err := tx.InsertNotice(m, id); err != nil {
 		return err
 	}
-	if err := tx.notifyWord(tk, task.KindNotice, "the "+b.Message()); err != nil {
+	if err := tx.notifyMessage(tk, task.KindNotice, "the "+b.Message()); err != nil {
 		return err
 	}
 	if err := tx.taskEvent(task.EvNotified, tk, changes{"message": m}); err != nil {

@@ -86,7 +86,7 @@ func (s *Service) mayClaim(a task.Actor, agent string) error {
 }
 
 func (tx *txn) signup(agent string, count int) ([]*task.Task, error) {
-	room, err := tx.room(agent)
+	room, err := tx.claimsLeft(agent)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func (tx *txn) signup(agent string, count int) ([]*task.Task, error) {
 		if tk == nil {
 			return list, nil
 		}
-		if err := tx.claimed(tk.ID, tk.Owner, tk.Claim.ID); err != nil {
+		if err := tx.recordClaim(tk.ID, tk.Owner, tk.Claim.ID); err != nil {
 			return nil, err
 		}
 		tx.inboxIf(tk.Failures > 0)
@@ -119,8 +119,8 @@ func (tx *txn) signup(agent string, count int) ([]*task.Task, error) {
 	return list, nil
 }
 
-// room returns how many more claims an agent may hold. Errors: none, paused.
-func (tx *txn) room(agent string) (int, error) {
+// claimsLeft returns how many more claims an agent may hold. Errors: none, paused.
+func (tx *txn) claimsLeft(agent string) (int, error) {
 	if err := tx.checkNotPaused(agent); err != nil {
 		return 0, err
 	}
@@ -140,7 +140,7 @@ func (tx *txn) room(agent string) (int, error) {
 		"complete, move or release one first", agent, held, def.MaxClaims, task.JoinIDs(ids, ", "))
 }
 
-func (tx *txn) claimed(id task.ID, owner string, claim int64) error {
+func (tx *txn) recordClaim(id task.ID, owner string, claim int64) error {
 	if err := tx.reach(id, claim); err != nil {
 		return err
 	}
@@ -163,7 +163,7 @@ func (tx *txn) claim(tk *task.Task) error {
 	if err != nil {
 		return err
 	}
-	return tx.claimed(tk.ID, tk.Owner, now.Claim.ID)
+	return tx.recordClaim(tk.ID, tk.Owner, now.Claim.ID)
 }
 
 // checkWorksOn refuses an agent work on a project that its definition leaves
@@ -268,7 +268,7 @@ func (tx *txn) transfer(tk *task.Task, to, comment string, wakes bool) error {
 	if err := tx.bindHandOver(tk); err != nil {
 		return err
 	}
-	if err := tx.keepsBound(tk); err != nil {
+	if err := tx.bindOwner(tk); err != nil {
 		return err
 	}
 	if err := tx.recordContribution(tk.ID, task.PartOwner); err != nil {

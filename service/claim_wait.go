@@ -139,8 +139,8 @@ var neverFrees = map[string]bool{
 	task.EvAgentPaused: true, task.EvInstancePaused: true,
 }
 
-// frees notes whose queue may hold a free task after an event.
-func (tx *txn) frees(kind, agent string) {
+// noteFreed notes whose queue may hold a free task after an event.
+func (tx *txn) noteFreed(kind, agent string) {
 	if !neverFrees[kind] && (agent != "" || kind == task.EvInstanceResumed) {
 		tx.news.Freed = append(tx.news.Freed, agent)
 	}

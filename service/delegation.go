@@ -139,7 +139,7 @@ func (s *Service) delegate(id string) (task.Agent, error) {
 	if err := s.checkOwner("agentType", id, task.Active); err != nil {
 		return task.Agent{}, err
 	}
-	return s.starter(id)
+	return s.startableAgent(id)
 }
 
 // AgentTypes lists the agents that work may be given to, and which of them can
@@ -151,7 +151,7 @@ func (s *Service) AgentTypes(a task.Actor) ([]task.AgentType, error) {
 	list := []task.AgentType{}
 	for _, def := range s.agents.Agents() {
 		v := task.AgentType{ID: def.ID, Description: def.Description, Tools: append([]string{}, def.Tools...), Startable: true}
-		if _, err := s.starter(def.ID); err != nil {
+		if _, err := s.startableAgent(def.ID); err != nil {
 			v.Startable, v.Reason = false, err.Error()
 		}
 		list = append(list, v)
@@ -162,7 +162,7 @@ func (s *Service) AgentTypes(a task.Actor) ([]task.AgentType, error) {
 // helpers returns the agents that can be started.
 func (s *Service) helpers() []task.Agent {
 	return slices.DeleteFunc(slices.Clone(s.agents.Agents()), func(a task.Agent) bool {
-		_, err := s.starter(a.ID)
+		_, err := s.startableAgent(a.ID)
 		return err != nil
 	})
 }
@@ -176,7 +176,7 @@ func (tx *txn) delegate(def task.Agent, d task.Delegation) (task.ID, error) {
 	if err := tx.checkNotPaused(def.ID); err != nil {
 		return 0, err
 	}
-	if err := tx.handedOut(); err != nil {
+	if err := tx.recordHandOut(); err != nil {
 		return 0, err
 	}
 	ask, err := tx.settle(def, c, d)
@@ -230,7 +230,7 @@ func (tx *txn) delegatedTask(def task.Agent, c *caller, d task.Delegation) (task
 			return 0, err
 		}
 	}
-	if err := tx.stepped(c.parent, task.EvSubtaskCreated, told); err != nil {
+	if err := tx.recordChange(c.parent, task.EvSubtaskCreated, told); err != nil {
 		return 0, err
 	}
 	return id, tx.renew(c.parent)

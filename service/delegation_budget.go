@@ -24,11 +24,11 @@ func aboveRun(rx *db.Rx, r *task.Run, fn func(*task.Run) error) error {
 	return nil
 }
 
-// keepTree holds what r used against the limits of every run above it: a run
+// enforceTreeLimits holds what r used against the limits of every run above it: a run
 // and all that it delegated, at any depth and side by side, use no more than
 // the run may. The run above ends, and with it all below it; where it has
 // ended already, r does.
-func (tx *txn) keepTree(r *task.Run) error {
+func (tx *txn) enforceTreeLimits(r *task.Run) error {
 	return aboveRun(&tx.Rx, r, func(a *task.Run) error {
 		below, _, err := tx.UseBelow(a.ID)
 		if err != nil {
@@ -39,25 +39,25 @@ func (tx *txn) keepTree(r *task.Run) error {
 			return nil
 		}
 		if a.Status == task.RunRunning {
-			return tx.endOver(a, phase, reason+", what it delegated included")
+			return tx.endOverLimit(a, phase, reason+", what it delegated included")
 		}
 		now, err := tx.Run(r.ID)
 		if err != nil || now.Status != task.RunRunning {
 			return err
 		}
-		return tx.endOver(now, phase, fmt.Sprintf("Run %d, by which it was delegated, was given a limit for all of that. %s", a.ID, reason))
+		return tx.endOverLimit(now, phase, fmt.Sprintf("Run %d, by which it was delegated, was given a limit for all of that. %s", a.ID, reason))
 	})
 }
 
-// left is what a running run may still give: what its own limits allow, and
+// limitsLeft is what a running run may still give: what its own limits allow, and
 // those of the runs above it, as far as their use is known. Error: nothing.
-func (tx *txn) left(r *task.Run) (task.Limits, error) {
-	l, err := tx.remainingLimits(r)
+func (tx *txn) limitsLeft(r *task.Run) (task.Limits, error) {
+	l, err := tx.ownLimitsLeft(r)
 	if err != nil {
 		return l, err
 	}
 	err = aboveRun(&tx.Rx, r, func(a *task.Run) error {
-		up, err := tx.remainingLimits(a)
+		up, err := tx.ownLimitsLeft(a)
 		up.MaxTurns = 0 // bounds that run alone
 		l = l.Within(up)
 		return err

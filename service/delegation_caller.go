@@ -26,10 +26,10 @@ func (tx *txn) caller(d task.Delegation) (*caller, error) {
 	if def, ok := tx.s.agents.Agent(tx.actor.Name); ok && tx.actor.IsAgent() {
 		c.tools, c.model, c.runner = append([]string{}, def.Tools...), def.Model, def.Runner
 	}
-	if err := tx.fromRun(c, &d); err != nil {
+	if err := tx.fillFromRun(c, &d); err != nil {
 		return nil, err
 	}
-	if err := tx.above(c, d); err != nil {
+	if err := tx.fillParent(c, d); err != nil {
 		return nil, err
 	}
 	if tx.actor.IsAgent() && !slices.Contains(c.tools, "task") {
@@ -46,8 +46,8 @@ func depthExceededError(depth, limit int) error {
 	return task.Errorf(task.Conflict, task.CodeDepthExceeded, "maximum sub-agent depth exceeded (depth %d, limit %d)", depth, limit)
 }
 
-// fromRun fills in what the caller's run says.
-func (tx *txn) fromRun(c *caller, d *task.Delegation) error {
+// fillFromRun fills in what the caller's run says.
+func (tx *txn) fillFromRun(c *caller, d *task.Delegation) error {
 	if tx.actor.RunID == 0 {
 		return nil
 	}
@@ -65,7 +65,7 @@ func (tx *txn) fromRun(c *caller, d *task.Delegation) error {
 		c.tools, c.runner = append([]string{}, run.Spec.Tools...), run.Spec.Runner
 	}
 	c.run, c.depth, c.model, d.ParentTask = run, run.Depth, run.Model, run.TaskID
-	c.left, err = tx.left(run)
+	c.left, err = tx.limitsLeft(run)
 	return err
 }
 
@@ -76,9 +76,9 @@ func toolList(tools []string) string {
 	return strings.Join(tools, ", ")
 }
 
-// above fills in the parent task. Outside a run, a task that was itself
+// fillParent fills in the parent task. Outside a run, a task that was itself
 // delegated hands on its depth and tools.
-func (tx *txn) above(c *caller, d task.Delegation) error {
+func (tx *txn) fillParent(c *caller, d task.Delegation) error {
 	if d.ParentTask == 0 {
 		var p task.Problems
 		if d.StepIndex != nil {
@@ -113,9 +113,9 @@ func (tx *txn) above(c *caller, d task.Delegation) error {
 	return nil
 }
 
-// remainingLimits returns what the limits of a run still allow, as far as its use is known.
+// ownLimitsLeft returns what the limits of a run still allow, as far as its use is known.
 // Error: nothing.
-func (tx *txn) remainingLimits(r *task.Run) (task.Limits, error) {
+func (tx *txn) ownLimitsLeft(r *task.Run) (task.Limits, error) {
 	l := r.Limits
 	l.IdleTimeoutSeconds = 0 // says nothing about another run
 	if r.Status != task.RunRunning {

@@ -85,11 +85,11 @@ func (tx *txn) siblingsOpen(tk *task.Task, run task.ID) (bool, error) {
 	return slices.ContainsFunc(list, func(r *task.Run) bool { return r.TaskID != tk.ID }), err
 }
 
-// pickLent finds a delegated run that works on the place of the run that
+// pickDelegated finds a delegated run that works on the place of the run that
 // delegated it: else that would hold the place and wait for ever. Of what one
 // run delegated one at a time goes beyond the cap of the instance, and runs that
 // may be waiting for others do not count against their agent's.
-func (d *dispatcher) pickLent(total int) (*task.Run, error) {
+func (d *dispatcher) pickDelegated(total int) (*task.Run, error) {
 	list, err := d.LentQueued(d.server())
 	if err != nil {
 		return nil, err

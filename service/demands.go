@@ -114,7 +114,7 @@ func (tx *txn) setDemands(tk *task.Task, checks *[]task.Check, policy *task.Revi
 	if tk.Awaits != task.WaitsReview {
 		return nil
 	}
-	return tx.reviewAnew(tk, diff["checks"] != nil)
+	return tx.restartReview(tk, diff["checks"] != nil)
 }
 
 func checkTexts(list []task.Check) []string {
@@ -149,10 +149,10 @@ func (tx *txn) mayDemand(project string, d task.Demands) error {
 	return bad.Err()
 }
 
-// reviewAnew voids the result under review of a task whose checks have changed:
+// restartReview voids the result under review of a task whose checks have changed:
 // it has to be handed in again. Where only the policy has, a new result says the
 // same under the new one.
-func (tx *txn) reviewAnew(tk *task.Task, checks bool) error {
+func (tx *txn) restartReview(tk *task.Task, checks bool) error {
 	last, err := tx.LastResult(tk.ID)
 	if err != nil || last == nil || last.State != task.ResultReview {
 		return err
@@ -166,9 +166,9 @@ func (tx *txn) reviewAnew(tk *task.Task, checks bool) error {
 	return tx.sendBack(tk, "The checks of this task have changed: complete it again, so that they run.", "its checks changed")
 }
 
-// keepsBound has the definition of an owner bind a task that an agent gives
+// bindOwner has the definition of an owner bind a task that an agent gives
 // away: else it would get rid of checks by handing the task over.
-func (tx *txn) keepsBound(tk *task.Task) error {
+func (tx *txn) bindOwner(tk *task.Task) error {
 	def, _ := tx.s.agents.Agent(tk.Owner)
 	if !tx.actor.IsAgent() && !tx.actor.ActAs || len(def.Checks) == 0 && def.Review == nil || slices.Contains(tk.BoundBy, tk.Owner) {
 		return nil

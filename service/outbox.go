@@ -46,8 +46,8 @@ func (tx *txn) enqueueNotification(kind task.OutKind, id task.ID, title, agent s
 	return nil
 }
 
-// notifyWord is enqueueNotification for a question or a notice.
-func (tx *txn) notifyWord(tk *task.Task, kind task.MessageKind, text string) error {
+// notifyMessage is enqueueNotification for a question or a notice.
+func (tx *txn) notifyMessage(tk *task.Task, kind task.MessageKind, text string) error {
 	out, verb := task.OutNotice, " says: "
 	if kind == task.KindQuestion {
 		out, verb = task.OutQuestion, " asks: "

@@ -115,7 +115,7 @@ func (tx *txn) restart(stopped []task.ID) (made []task.ID, err error) {
 		if err != nil {
 			return nil, err
 		}
-		def, err := tx.runnable(tk)
+		def, err := tx.runnableOwner(tk)
 		var no *task.Error
 		if errors.As(err, &no) {
 			continue // it is done, was handed over, or works again
@@ -218,14 +218,14 @@ func (tx *txn) noteStopped(why string) error {
 			continue
 		}
 		stopped = append(stopped, id)
-		if err := tx.tellStopped(r, why); err != nil {
+		if err := tx.noticeStopped(r, why); err != nil {
 			return err
 		}
 	}
 	return tx.SetStopped(stopped)
 }
 
-func (tx *txn) tellStopped(r *task.Run, why string) error {
+func (tx *txn) noticeStopped(r *task.Run, why string) error {
 	m, err := tx.InsertMessage(task.Message{
 		TaskID: r.TaskID, Kind: task.KindNotice, Type: task.MessageStopped, Author: task.System,
 		Content: "Run " + r.ID.String() + " was stopped with everything else by " + why + ". Restart it when you resume, or run the task again.",

@@ -43,7 +43,7 @@ func (tx *txn) ask(r *task.Run, p task.Permission) (*task.Permission, error) {
 	if p.N, err = tx.InsertPermission(&p); err != nil {
 		return nil, err
 	}
-	if err := tx.tellRun(r, "Asks for permission to call "+p.Tool, changes{"n": p.N, "tool": p.Tool}); err != nil {
+	if err := tx.addPermissionLine(r, "Asks for permission to call "+p.Tool, changes{"n": p.N, "tool": p.Tool}); err != nil {
 		return nil, err
 	}
 	if err := tx.notifyRun(r, "asks to call "+p.Tool); err != nil {
@@ -52,8 +52,8 @@ func (tx *txn) ask(r *task.Run, p task.Permission) (*task.Permission, error) {
 	return &p, tx.runEvent(task.EvPermitAsked, r, changes{"n": p.N, "tool": p.Tool})
 }
 
-// tellRun adds a line about permissions to a run's transcript.
-func (tx *txn) tellRun(r *task.Run, text string, data changes) error {
+// addPermissionLine adds a line about permissions to a run's transcript.
+func (tx *txn) addPermissionLine(r *task.Run, text string, data changes) error {
 	b, err := json.Marshal(data)
 	if err != nil {
 		return err
@@ -176,7 +176,7 @@ func (tx *txn) settlePermission(r *task.Run, p *task.Permission) error {
 	if p.Message != "" {
 		c["reason"] = p.Message
 	}
-	if err := tx.tellRun(r, decisionLine(p), c); err != nil {
+	if err := tx.addPermissionLine(r, decisionLine(p), c); err != nil {
 		return err
 	}
 	return tx.runEvent(kind, r, c)

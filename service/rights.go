@@ -198,26 +198,26 @@ func (tx *txn) recordContribution(id task.ID, part task.Part) error {
 	return tx.PutContribution(id, h)
 }
 
-// wrote is brought for a part of a part: what others wrote beside it stays.
-func (tx *txn) wrote(id task.ID, part task.Part) error {
+// recordEdit is recordContribution for a change within a part: what others wrote beside it stays.
+func (tx *txn) recordEdit(id task.ID, part task.Part) error {
 	if !tx.actor.IsAgent() {
 		return nil
 	}
 	return tx.recordContribution(id, part)
 }
 
-// consented forgets what agents brought about of a task: a person has consented
+// recordConsent forgets what agents brought about of a task: a person has consented
 // to it as it is now.
-func (tx *txn) consented(id task.ID) error {
+func (tx *txn) recordConsent(id task.ID) error {
 	if err := tx.DropAllContributions(id); err != nil {
 		return err
 	}
-	return tx.unbound(id)
+	return tx.dropRunBound(id)
 }
 
-// unbound lifts the bounds that a run gave a task, but for those of a
+// dropRunBound lifts the bounds that a run gave a task, but for those of a
 // delegation.
-func (tx *txn) unbound(id task.ID) error {
+func (tx *txn) dropRunBound(id task.ID) error {
 	b, err := tx.Bound(id)
 	if err != nil || b == nil || !b.Ask.Bounds {
 		return err
@@ -248,9 +248,9 @@ func (tx *txn) mayClaimInRun(def task.Agent, tk *task.Task) error {
 	return nil
 }
 
-// reports reports whether the caller reports to a task from below it: the result of
+// reportsUpward reports whether the caller reports to a task from below it: the result of
 // work that the task itself gave away.
-func (tx *txn) reports(tk *task.Task) (bool, error) {
+func (tx *txn) reportsUpward(tk *task.Task) (bool, error) {
 	if tx.actor.RunID == 0 {
 		return false, nil
 	}
@@ -262,12 +262,12 @@ func (tx *txn) reports(tk *task.Task) (bool, error) {
 	return at == above, err
 }
 
-// spoke notes a comment of an agent, unless it is a report from below.
-func (tx *txn) spoke(tk *task.Task) error {
+// recordComment notes a comment of an agent, unless it is a report from below.
+func (tx *txn) recordComment(tk *task.Task) error {
 	if !tx.actor.IsAgent() {
 		return nil
 	}
-	if ok, err := tx.reports(tk); err != nil || ok {
+	if ok, err := tx.reportsUpward(tk); err != nil || ok {
 		return err
 	}
 	return tx.recordContribution(tk.ID, task.PartComment)
@@ -287,10 +287,10 @@ func (tx *txn) treeBound(deeper int) (*task.Bound, error) {
 	if limit := tx.s.config().TaskTool.MaxDepth; deeper > 0 && run.Depth >= limit {
 		return nil, depthExceededError(run.Depth, limit)
 	}
-	if err := tx.handedOut(); err != nil {
+	if err := tx.recordHandOut(); err != nil {
 		return nil, err
 	}
-	left, err := tx.left(run)
+	left, err := tx.limitsLeft(run)
 	if err != nil {
 		return nil, err
 	}
@@ -306,7 +306,7 @@ func (tx *txn) bindHandOver(tk *task.Task) error {
 		if tx.actor.IsAgent() || tx.actor.Name == task.System {
 			return nil
 		}
-		return tx.unbound(tk.ID)
+		return tx.dropRunBound(tk.ID)
 	}
 	b, err := tx.treeBound(0)
 	if err != nil {
@@ -324,9 +324,9 @@ func (tx *txn) bindHandOver(tk *task.Task) error {
 	return tx.PutBound(tk.ID, b)
 }
 
-// handedOut counts that an agent has others do something. Error: too often
+// recordHandOut counts that an agent has others do something. Error: too often
 // within the last hour.
-func (tx *txn) handedOut() error {
+func (tx *txn) recordHandOut() error {
 	if err := tx.checkDelegationRate(); err != nil || !tx.actor.IsAgent() {
 		return err
 	}

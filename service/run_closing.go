@@ -35,9 +35,9 @@ func (tx *txn) closeOwn(tk *task.Task, r *task.Run, reason string) error {
 	return tx.end(r, task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}, ending{spare: true, summary: reason}, ErrStopReported)
 }
 
-// closedOwn is the end of a run that closed its own task: it completed,
+// withOwnClosing is the end of a run that closed its own task: it completed,
 // whatever became of its program afterwards.
-func (tx *txn) closedOwn(r *task.Run, f Finished) (Finished, error) {
+func (tx *txn) withOwnClosing(r *task.Run, f Finished) (Finished, error) {
 	if r.ClosingAt == 0 || f.State.Status == task.RunCompleted {
 		return f, nil
 	}

@@ -20,7 +20,7 @@ func (tx *txn) wakeTask(tk *task.Task, why string, stuck bool) error {
 	if !tx.s.config().Wakes || tk.Status != task.Active || tk.QuestionID != 0 || tk.Blocked > 0 || tk.Awaits != "" {
 		return nil
 	}
-	def, err := tx.startable(tk)
+	def, err := tx.startableOwner(tk)
 	if e := (*task.Error)(nil); errors.As(err, &e) {
 		return nil // ticks say why
 	}
@@ -195,7 +195,7 @@ func (s *Service) RunNow(ctx context.Context, a task.Actor, id task.ID) (*task.R
 // runNow makes a run of a task at once. When a person wants it, the failures
 // before it do not count any more.
 func (tx *txn) runNow(tk *task.Task, n newRun) (task.ID, error) {
-	def, err := tx.runnable(tk)
+	def, err := tx.runnableOwner(tk)
 	if err != nil {
 		return 0, err
 	}
@@ -212,9 +212,9 @@ func (tx *txn) runNow(tk *task.Task, n newRun) (task.ID, error) {
 	return run, err
 }
 
-// runnable returns the owner's definition, or why no run may be made now.
-func (tx *txn) runnable(tk *task.Task) (task.Agent, error) {
-	def, err := tx.startable(tk)
+// runnableOwner returns the owner's definition, or why no run may be made now.
+func (tx *txn) runnableOwner(tk *task.Task) (task.Agent, error) {
+	def, err := tx.startableOwner(tk)
 	if err != nil {
 		return def, err
 	}
@@ -239,17 +239,17 @@ func (tx *txn) runnable(tk *task.Task) (task.Agent, error) {
 	return def, tx.checkUnblocked(tk)
 }
 
-// startable is starter for the owner of a task, which must work on its project.
-func (tx *txn) startable(tk *task.Task) (task.Agent, error) {
-	def, err := tx.s.starter(tk.Owner)
+// startableOwner is startableAgent for the owner of a task, which must work on its project.
+func (tx *txn) startableOwner(tk *task.Task) (task.Agent, error) {
+	def, err := tx.s.startableAgent(tk.Owner)
 	if err == nil {
 		err = tx.checkCanWorkOn(def, tk)
 	}
 	return def, err
 }
 
-// starter returns a definition that Taskyard can start, or why it cannot.
-func (s *Service) starter(agent string) (task.Agent, error) {
+// startableAgent returns a definition that Taskyard can start, or why it cannot.
+func (s *Service) startableAgent(agent string) (task.Agent, error) {
 	def, ok := s.agents.Agent(agent)
 	switch {
 	case !ok:
@@ -417,7 +417,7 @@ func (tx *txn) end(r *task.Run, to task.State, e ending, stop error) error {
 	if err := tx.freeClaim(r); err != nil {
 		return err
 	}
-	if err := tx.freesForOwner(r); err != nil {
+	if err := tx.noteFreedForOwner(r); err != nil {
 		return err
 	}
 	kind := map[task.RunStatus]string{
@@ -439,9 +439,9 @@ func (tx *txn) end(r *task.Run, to task.State, e ending, stop error) error {
 	return tx.cancelDelegated(r, to, e.reason)
 }
 
-// freesForOwner notes whose queue the end of a run gives its task back to: a
+// noteFreedForOwner notes whose queue the end of a run gives its task back to: a
 // run that has handed its task over ends after that.
-func (tx *txn) freesForOwner(r *task.Run) error {
+func (tx *txn) noteFreedForOwner(r *task.Run) error {
 	tk, err := tx.TaskBare(r.TaskID)
 	if err == nil && tk.Owner != r.Agent {
 		tx.news.Freed = append(tx.news.Freed, tk.Owner)

@@ -102,7 +102,7 @@ func (d *dispatcher) pick() (*task.Run, task.Time, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	if r, err := d.pickLent(total); err != nil || r != nil {
+	if r, err := d.pickDelegated(total); err != nil || r != nil {
 		return r, 0, err
 	}
 	if total >= d.s.config().MaxParallel {
@@ -112,10 +112,10 @@ func (d *dispatcher) pick() (*task.Run, task.Time, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	if agents, err = d.unpaused(agents); err != nil || len(agents) == 0 {
+	if agents, err = d.withoutPaused(agents); err != nil || len(agents) == 0 {
 		return nil, 0, err
 	}
-	agents, until, err := d.affordable(agents)
+	agents, until, err := d.withinBudget(agents)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -139,9 +139,9 @@ func (d *dispatcher) pick() (*task.Run, task.Time, error) {
 	return best, later, nil
 }
 
-// unpaused leaves out the agents that are paused; a resume notifies the
+// withoutPaused leaves out the agents that are paused; a resume notifies the
 // dispatcher to look again.
-func (tx *txn) unpaused(agents []string) (list []string, err error) {
+func (tx *txn) withoutPaused(agents []string) (list []string, err error) {
 	for _, id := range agents {
 		p, err := tx.pausedBy(id)
 		if err != nil {
@@ -157,7 +157,7 @@ func (tx *txn) unpaused(agents []string) (list []string, err error) {
 // start moves a queued run to running. It returns nil when the run turned
 // out not to be startable: it is then ended, or asks for approval again.
 func (d *dispatcher) start(r *task.Run) (*Start, error) {
-	def, err := d.s.starter(r.Agent)
+	def, err := d.s.startableAgent(r.Agent)
 	if err != nil {
 		return nil, d.endCanceled(r, task.PhaseBy, err.Error(), nil)
 	}
@@ -425,5 +425,5 @@ func (tx *txn) appendLines(r *task.Run, lines []task.Message) error {
 		}
 	}
 	tx.news.Topics = append(tx.news.Topics, "run:"+r.ID.String())
-	return tx.used(r, lines)
+	return tx.recordUsage(r, lines)
 }

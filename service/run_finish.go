@@ -11,7 +11,7 @@ import (
 
 // conclude writes the end of a run, and looks what is left of the budgets.
 func (tx *txn) conclude(r *task.Run, f Finished) error {
-	f, err := tx.closedOwn(r, f)
+	f, err := tx.withOwnClosing(r, f)
 	if err != nil {
 		return err
 	}
@@ -21,7 +21,7 @@ func (tx *txn) conclude(r *task.Run, f Finished) error {
 	if err := tx.finish(r, f); err != nil {
 		return err
 	}
-	return tx.keepBudgets(r)
+	return tx.enforceBudgets(r)
 }
 
 // Finished is how a run ended, by the verdict of its supervisor.
@@ -103,7 +103,7 @@ func (tx *txn) finish(r *task.Run, f Finished) error {
 	if err := tx.end(r, f.State, ending{reason: f.Reason, summary: f.Summary, artifacts: f.Artifacts, usage: f.Usage}, nil); err != nil {
 		return err
 	}
-	if err := tx.keepTree(r); err != nil {
+	if err := tx.enforceTreeLimits(r); err != nil {
 		return err
 	}
 	tk, err := tx.TaskBare(r.TaskID)
@@ -160,7 +160,7 @@ func (tx *txn) failed(r *task.Run, tk *task.Task, f Finished) error {
 		}
 		return tx.wakeParent(tk, "failed") // who delegated it continues without
 	}
-	def, err := tx.startable(tk)
+	def, err := tx.startableOwner(tk)
 	if err != nil || tk.QuestionID != 0 || tk.Blocked > 0 || tk.Awaits != "" || tk.Owner != r.Agent {
 		return nil // ticks will see to it
 	}
@@ -179,7 +179,7 @@ func (tx *txn) followUp(r *task.Run, tk *task.Task) error {
 	if !r.FollowUp || !tx.s.config().Wakes || tk.QuestionID != 0 || tk.Blocked > 0 || tk.Awaits != "" || tk.Claim.Live(tx.Now) {
 		return nil
 	}
-	def, err := tx.startable(tk)
+	def, err := tx.startableOwner(tk)
 	if err != nil {
 		return nil // nothing to start: it claims its work itself
 	}

@@ -161,7 +161,7 @@ func (tx *txn) keepMessage(r *task.Run, tk *task.Task, m *task.RunMessage, to ta
 		}
 		return tx.appendLines(r, []task.Message{messageLine(m, json.RawMessage(`{"undelivered":true}`))})
 	}
-	id, err := tx.say(tk.ID, task.KindComment, m.Author, m.Text)
+	id, err := tx.addMessage(tk.ID, task.KindComment, m.Author, m.Text)
 	if err != nil {
 		return err
 	}

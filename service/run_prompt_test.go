@@ -119,7 +119,7 @@ func (y *instance) specNow(id task.ID) task.Spec {
 		if err != nil {
 			return task.Spec{}, err
 		}
-		def, err := tx.s.starter(tk.Owner)
+		def, err := tx.s.startableAgent(tk.Owner)
 		return tx.s.buildSpec(def, tx.s.runner(def.Runner), tk, &task.Run{}, nil, task.Spec{}), err
 	}))
 }

@@ -43,8 +43,8 @@ func staleLeaseError(r *task.Run) error {
 	return task.Errorf(task.Conflict, task.CodeStaleLease, "Run %d is %s and no longer held under this lease", r.ID, r.State())
 }
 
-// running is reported for runs that have not ended.
-func (tx *txn) running(id task.ID, h task.Hold) (*task.Run, error) {
+// reportedRunning is reported for runs that have not ended.
+func (tx *txn) reportedRunning(id task.ID, h task.Hold) (*task.Run, error) {
 	r, err := tx.reported(id, h)
 	if err == nil && r.Status != task.RunRunning {
 		err = staleLeaseError(r)
@@ -56,7 +56,7 @@ func (tx *txn) running(id task.ID, h task.Hold) (*task.Run, error) {
 // repeated. Errors: may not report, stale lease.
 func (s *Service) ReportWorking(ctx context.Context, a task.Actor, id task.ID, h task.Hold) error {
 	return change(WithIdempotency(ctx, nil), s, a, func(tx *txn) error {
-		r, err := tx.running(id, h)
+		r, err := tx.reportedRunning(id, h)
 		if err != nil || r.Phase != task.PhaseStarting {
 			return err
 		}
@@ -163,7 +163,7 @@ func (s *Service) ReportEvents(ctx context.Context, a task.Actor, id task.ID, h 
 	var r *task.Run
 	var news []task.Message // lines itself stays whole: a write may be run again
 	next, err = mutate(WithIdempotency(ctx, nil), s, a, func(tx *txn) (int64, error) {
-		if r, err = tx.running(id, h); err != nil {
+		if r, err = tx.reportedRunning(id, h); err != nil {
 			return 0, err
 		}
 		known := r.Told + 1 - from

@@ -77,7 +77,7 @@ func (tx *txn) tickChunk(id task.ID, cursor string) (part tickPart, err error) {
 			}
 			if b != nil {
 				reason, detail = "budget", b.Message()
-				if err := tx.tellBudget(b, tk.ID); err != nil {
+				if err := tx.noticeBudget(b, tk.ID); err != nil {
 					return part, err
 				}
 			}

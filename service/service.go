@@ -158,7 +158,7 @@ func (tx *txn) event(kind string, e task.Event, changes any) error {
 	}
 	tx.news.Topics = append(tx.news.Topics, eventTopics(e)...)
 	tx.kinds = append(tx.kinds, kind)
-	tx.frees(kind, e.Agent)
+	tx.noteFreed(kind, e.Agent)
 	return tx.AddEvent(e)
 }
 

@@ -335,7 +335,7 @@ func (tx *txn) applyPatch(tk *task.Task, p task.Patch) error {
 		if err := tx.checkUnblocked(tk); err != nil {
 			return err
 		}
-		if _, err := tx.room(owner); err != nil {
+		if _, err := tx.claimsLeft(owner); err != nil {
 			return err
 		}
 	}
@@ -444,7 +444,7 @@ func (tx *txn) start(tk *task.Task) error {
 		return err
 	}
 	if !tx.actor.IsAgent() {
-		if err := tx.consented(tk.ID); err != nil {
+		if err := tx.recordConsent(tk.ID); err != nil {
 			return err
 		}
 	}

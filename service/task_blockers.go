@@ -103,7 +103,7 @@ func (tx *txn) setBlockers(tk *task.Task, set []task.ID) error {
 	if err := tx.checkNoCycle(tk.ID); err != nil {
 		return err
 	}
-	if err := tx.stepped(tk, task.EvBlockersSet, diff); err != nil {
+	if err := tx.recordChange(tk, task.EvBlockersSet, diff); err != nil {
 		return err
 	}
 	if was == 0 || tk.Blocked > 0 {

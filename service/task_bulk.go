@@ -135,7 +135,7 @@ func (tx *txn) attempt(fn func() error) error {
 
 // bulkOne does the act to one task and returns what was canceled with it.
 func (tx *txn) bulkOne(id task.ID, b *Bulk) ([]task.ID, error) {
-	tk, err := tx.still(id)
+	tk, err := tx.findOpen(id)
 	if err != nil {
 		return nil, err
 	}

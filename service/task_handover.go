@@ -29,7 +29,7 @@ func (s *Service) HandOver(ctx context.Context, a task.Actor, h HandOver) (*task
 		return nil, err
 	}
 	return mutate(ctx, s, a, func(tx *txn) (*task.Task, error) {
-		tk, err := tx.still(h.TaskID)
+		tk, err := tx.findOpen(h.TaskID)
 		if err != nil {
 			return nil, err
 		}
@@ -70,7 +70,7 @@ func (s *Service) Reprioritize(ctx context.Context, a task.Actor, id task.ID, wa
 		return nil, err
 	}
 	return mutate(ctx, s, a, func(tx *txn) (*task.Task, error) {
-		tk, err := tx.still(id)
+		tk, err := tx.findOpen(id)
 		if err != nil {
 			return nil, err
 		}
@@ -90,8 +90,8 @@ func (s *Service) Reprioritize(ctx context.Context, a task.Actor, id task.ID, wa
 	})
 }
 
-// still returns an open task whole, or the error that says who ended it.
-func (tx *txn) still(id task.ID) (*task.Task, error) {
+// findOpen returns an open task whole, or the error that says who ended it.
+func (tx *txn) findOpen(id task.ID) (*task.Task, error) {
 	tk, err := tx.TaskWhole(id)
 	if err != nil || !tk.Status.Archived() {
 		return tk, err

@@ -26,10 +26,10 @@ func (s *Service) replan(ctx context.Context, a task.Actor, id task.ID,
 		if err := tx.ArrangeSteps(id, tk.Steps, now); err != nil {
 			return err
 		}
-		if err := tx.wrote(id, task.PartSteps); err != nil {
+		if err := tx.recordEdit(id, task.PartSteps); err != nil {
 			return err
 		}
-		return tx.stepped(tk, kind, c)
+		return tx.recordChange(tk, kind, c)
 	})
 }
 
@@ -158,9 +158,9 @@ func (s *Service) UpdateResource(ctx context.Context, a task.Actor, id task.ID, 
 		if err := tx.UpdateResource(id, at, r); err != nil {
 			return err
 		}
-		if err := tx.wrote(id, task.PartResources); err != nil {
+		if err := tx.recordEdit(id, task.PartResources); err != nil {
 			return err
 		}
-		return tx.stepped(tk, task.EvResourceEdited, changes{"resource": []task.Resource{was, r}})
+		return tx.recordChange(tk, task.EvResourceEdited, changes{"resource": []task.Resource{was, r}})
 	})
 }

@@ -36,7 +36,7 @@ func (s *Service) ReplaceSteps(ctx context.Context, a task.Actor, id task.ID, st
 		if err := tx.recordContribution(id, task.PartSteps); err != nil {
 			return err
 		}
-		return tx.stepped(tk, task.EvStepsReplaced, changes{"steps": []int{len(tk.Steps), len(steps)}})
+		return tx.recordChange(tk, task.EvStepsReplaced, changes{"steps": []int{len(tk.Steps), len(steps)}})
 	})
 }
 
@@ -58,7 +58,9 @@ func (s *Service) onTask(ctx context.Context, a task.Actor, id task.ID, fn func(
 	})
 }
 
-func (tx *txn) stepped(tk *task.Task, kind string, c changes) error {
+// recordChange moves the version of a task and writes an event of what has
+// changed below it: its plan, its resources, its blockers.
+func (tx *txn) recordChange(tk *task.Task, kind string, c changes) error {
 	if err := tx.Touch(tk.ID); err != nil {
 		return err
 	}
@@ -124,7 +126,7 @@ func (s *Service) updateStep(ctx context.Context, a task.Actor, id task.ID, at i
 			return nil
 		}
 		if diff["title"] != nil || diff["details"] != nil {
-			if err := tx.wrote(id, task.PartSteps); err != nil {
+			if err := tx.recordEdit(id, task.PartSteps); err != nil {
 				return err
 			}
 		}
@@ -137,7 +139,7 @@ func (s *Service) updateStep(ctx context.Context, a task.Actor, id task.ID, at i
 		if err := tx.UpdateStep(id, at, st); err != nil {
 			return err
 		}
-		return tx.stepped(tk, task.EvStepUpdated, diff)
+		return tx.recordChange(tk, task.EvStepUpdated, diff)
 	})
 }
 
@@ -197,7 +199,7 @@ func (s *Service) CreateSubtask(ctx context.Context, a task.Actor, parent task.I
 		if err := tx.LinkStep(parent, at, id); err != nil {
 			return nil, err
 		}
-		if err := tx.stepped(tk, task.EvSubtaskCreated, changes{"step": at, "subtask": id, "owner": in.Owner}); err != nil {
+		if err := tx.recordChange(tk, task.EvSubtaskCreated, changes{"step": at, "subtask": id, "owner": in.Owner}); err != nil {
 			return nil, err
 		}
 		if err := tx.renew(tk); err != nil {
@@ -270,10 +272,10 @@ func (s *Service) AddResource(ctx context.Context, a task.Actor, id task.ID, r t
 		if err := tx.AddResource(id, len(tk.Resources), r); err != nil {
 			return err
 		}
-		if err := tx.wrote(id, task.PartResources); err != nil {
+		if err := tx.recordEdit(id, task.PartResources); err != nil {
 			return err
 		}
-		return tx.stepped(tk, task.EvResourceAdded, changes{"resource": r})
+		return tx.recordChange(tk, task.EvResourceAdded, changes{"resource": r})
 	})
 }
 
@@ -289,6 +291,6 @@ func (s *Service) RemoveResource(ctx context.Context, a task.Actor, id task.ID, 
 		if err := tx.RemoveResource(id, at); err != nil {
 			return err
 		}
-		return tx.stepped(tk, task.EvResourceGone, changes{"resource": tk.Resources[at]})
+		return tx.recordChange(tk, task.EvResourceGone, changes{"resource": tk.Resources[at]})
 	})
 }

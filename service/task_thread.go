@@ -10,11 +10,12 @@ import (
 
 // comment appends to a thread and moves the task's version.
 func (tx *txn) comment(id task.ID, kind task.MessageKind, author, text string) error {
-	_, err := tx.say(id, kind, author, text)
+	_, err := tx.addMessage(id, kind, author, text)
 	return err
 }
 
-func (tx *txn) say(id task.ID, kind task.MessageKind, author, text string) (task.ID, error) {
+// addMessage is comment that returns the message's ID.
+func (tx *txn) addMessage(id task.ID, kind task.MessageKind, author, text string) (task.ID, error) {
 	m, err := tx.InsertMessage(task.Message{TaskID: id, Kind: kind, Author: author, Content: text})
 	if err != nil {
 		return 0, err
@@ -68,11 +69,11 @@ func (s *Service) Comment(ctx context.Context, a task.Actor, id task.ID, text st
 		if tk.Status.Archived() {
 			return task.Message{}, archivedError(tk)
 		}
-		m, err := tx.say(id, task.KindComment, a.Name, strings.TrimSpace(text))
+		m, err := tx.addMessage(id, task.KindComment, a.Name, strings.TrimSpace(text))
 		if err != nil {
 			return task.Message{}, err
 		}
-		if err := tx.spoke(tk); err != nil {
+		if err := tx.recordComment(tk); err != nil {
 			return task.Message{}, err
 		}
 		if err := tx.taskEvent(task.EvCommented, tk, changes{"message": m}); err != nil {
@@ -150,20 +151,20 @@ func (s *Service) toPeople(ctx context.Context, a task.Actor, id task.ID, kind t
 		if err != nil {
 			return task.Message{}, err
 		}
-		m, err := tx.say(id, kind, a.Name, strings.TrimSpace(text))
+		m, err := tx.addMessage(id, kind, a.Name, strings.TrimSpace(text))
 		if err != nil {
 			return task.Message{}, err
 		}
 		if err := open(tx, tk, m); err != nil {
 			return task.Message{}, err
 		}
-		if err := tx.spoke(tk); err != nil {
+		if err := tx.recordComment(tk); err != nil {
 			return task.Message{}, err
 		}
 		if err := tx.taskEvent(event, tk, changes{"message": m}); err != nil {
 			return task.Message{}, err
 		}
-		if err := tx.notifyWord(tk, kind, text); err != nil {
+		if err := tx.notifyMessage(tk, kind, text); err != nil {
 			return task.Message{}, err
 		}
 		if err := tx.renew(tk); err != nil {
@@ -191,7 +192,7 @@ func (s *Service) Reply(ctx context.Context, a task.Actor, id task.ID, text stri
 		if tk.QuestionID == 0 {
 			return task.Message{}, task.Errorf(task.Conflict, task.CodeNoQuestion, "No question is open on task %d; comment instead", id)
 		}
-		m, err := tx.say(id, task.KindAnswer, a.Name, strings.TrimSpace(text))
+		m, err := tx.addMessage(id, task.KindAnswer, a.Name, strings.TrimSpace(text))
 		if err != nil {
 			return task.Message{}, err
 		}
