@@ -102,9 +102,9 @@ func (s *Service) syncOnce(ctx context.Context, folder bool) (done bool, err err
 		return true, err
 	}
 	if version == 0 {
-		err = x.first(ctx)
+		err = x.storeFolder(ctx)
 	} else {
-		err = x.all(ctx)
+		err = x.compareAll(ctx)
 	}
 	// Until a new server has all that the database has, its own files are no changes.
 	if state.base != nil && !maps.Equal(x.base, state.base) || state.base == nil && err == nil && (x.known || !x.again) {
@@ -117,8 +117,8 @@ func (s *Service) syncOnce(ctx context.Context, folder bool) (done bool, err err
 	return !x.again, err
 }
 
-// first stores the folder of the first server of a database.
-func (x *agentSync) first(ctx context.Context) error {
+// storeFolder stores the folder of the first server of a database.
+func (x *agentSync) storeFolder(ctx context.Context) error {
 	clear(x.base) // that of another database
 	fit := map[string]agentfile.File{}
 	for id, f := range x.files {
@@ -145,15 +145,15 @@ func (x *agentSync) first(ctx context.Context) error {
 	x.known, x.again = won, !won || len(fit) > 0 // the version is another one then
 	if won {
 		for id, f := range fit {
-			x.agree(id, f.Hash)
+			x.setBase(id, f.Hash)
 		}
 		x.s.log.InfoContext(ctx, "agents folder stored in the database", "agents", len(fit))
 	}
 	return nil
 }
 
-// all compares each agent. One that fails does not stop the others.
-func (x *agentSync) all(ctx context.Context) (err error) {
+// compareAll compares each agent. One that fails does not stop the others.
+func (x *agentSync) compareAll(ctx context.Context) (err error) {
 	ids := map[string]bool{}
 	for id := range x.files {
 		ids[id] = true
@@ -165,36 +165,36 @@ func (x *agentSync) all(ctx context.Context) (err error) {
 		ids[id] = true
 	}
 	for _, id := range slices.Sorted(maps.Keys(ids)) {
-		err = errors.Join(err, x.agent(ctx, id))
+		err = errors.Join(err, x.compare(ctx, id))
 	}
 	return err
 }
 
-// agent compares the file of an agent with the database, and both with what they
+// compare compares the file of an agent with the database, and both with what they
 // had last.
-func (x *agentSync) agent(ctx context.Context, id string) error {
+func (x *agentSync) compare(ctx context.Context, id string) error {
 	file, base := x.files[id], x.base[id]
 	stored, listed := x.stored[id]
 	switch {
 	case file.Unfit:
 		return nil // nobody could store it, and a server does not write over what it cannot read
 	case file.Hash == stored:
-		x.agree(id, stored)
+		x.setBase(id, stored)
 		return nil
 	case x.known && file.Hash == base, file.Hash == "" && !x.running:
 		// A file that is missing at the start may have been lost with a disk: it
 		// is written again. To remove an agent is meant while a server runs.
-		return x.take(ctx, id, !listed) // else nobody removed it: it is another database, or an older state of it
+		return x.writeToFolder(ctx, id, !listed) // else nobody removed it: it is another database, or an older state of it
 	case x.known && stored == base:
 		if _, served := x.s.agents.Agent(id); served && file.Hash == "" {
 			return nil // an editor is replacing the file; the folder waits a moment before it is sure
 		}
-		return x.give(ctx, id)
+		return x.storeInDatabase(ctx, id)
 	}
-	return x.take(ctx, id, true)
+	return x.writeToFolder(ctx, id, true)
 }
 
-func (x *agentSync) agree(id, hash string) {
+func (x *agentSync) setBase(id, hash string) {
 	if hash == "" {
 		delete(x.base, id)
 		return
@@ -202,8 +202,8 @@ func (x *agentSync) agree(id, hash string) {
 	x.base[id] = hash
 }
 
-// take gives the folder what the database has.
-func (x *agentSync) take(ctx context.Context, id string, keep bool) error {
+// writeToFolder gives the folder what the database has.
+func (x *agentSync) writeToFolder(ctx context.Context, id string, keep bool) error {
 	stored := x.stored[id]
 	var text *string
 	if stored != "" {
@@ -224,13 +224,13 @@ func (x *agentSync) take(ctx context.Context, id string, keep bool) error {
 		x.again = true
 		return nil
 	}
-	x.agree(id, stored)
+	x.setBase(id, stored)
 	x.s.log.InfoContext(ctx, "agent taken from the database", "agent", id, "removed", stored == "")
 	return nil
 }
 
-// give stores what a person changed in the folder.
-func (x *agentSync) give(ctx context.Context, id string) error {
+// storeInDatabase stores what a person changed in the folder.
+func (x *agentSync) storeInDatabase(ctx context.Context, id string) error {
 	file, was := x.files[id], x.stored[id]
 	done := false
 	err := change(ctx, x.s, task.SystemActor, func(tx *txn) error {
@@ -247,7 +247,7 @@ func (x *agentSync) give(ctx context.Context, id string) error {
 	if err != nil || !done {
 		return err
 	}
-	x.agree(id, file.Hash)
+	x.setBase(id, file.Hash)
 	x.s.log.InfoContext(ctx, "agent stored in the database", "agent", id, "removed", file.Hash == "")
 	return nil
 }

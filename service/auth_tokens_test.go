@@ -147,7 +147,7 @@ func TestOwnTokensFollowTheirPerson(t *testing.T) {
 		defer forget()
 		kept, forget := y.s.WhileValid(y.ctx(), ben)
 		defer forget()
-		y.s.tellAll(y.ctx())
+		y.s.publishAll(y.ctx())
 		refused(t, context.Cause(ended), task.CodeUnauthorized, "session has ended")
 		ok(t, context.Cause(kept))
 	})

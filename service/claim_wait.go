@@ -42,7 +42,7 @@ func (s *Service) SignupWait(ctx context.Context, a task.Actor, agent string, co
 	defer s.waits.leave(w)
 	over := time.After(wait)
 	for first := true; ; first = false {
-		got, err := s.tryFor(ctx, a, agent, count)
+		got, err := s.trySignup(ctx, a, agent, count)
 		if task.IsCode(err, task.CodePaused) && !first {
 			err = errNothingFree // a resume will tell
 		}
@@ -57,7 +57,7 @@ func (s *Service) SignupWait(ctx context.Context, a task.Actor, agent string, co
 		case <-w.woken:
 			s.waits.back(w)
 		case <-over:
-			return s.nothingCame(ctx, a, agent, count)
+			return s.emptySignup(ctx, a, agent, count)
 		case <-s.hub.Done():
 			return []*task.Task{}, nil
 		case <-ctx.Done():
@@ -71,17 +71,17 @@ var errCrowded = &task.Error{
 	Message: "Nothing is free, and too many signups are already waiting: try again later, or without waiting",
 }
 
-// nothingCame is the empty answer; one with an idempotency key is stored.
-func (s *Service) nothingCame(ctx context.Context, a task.Actor, agent string, count int) ([]*task.Task, error) {
+// emptySignup is the empty answer; one with an idempotency key is stored.
+func (s *Service) emptySignup(ctx context.Context, a task.Actor, agent string, count int) ([]*task.Task, error) {
 	if idempotencyFromContext(ctx) == nil {
 		return []*task.Task{}, nil
 	}
 	return s.Signup(ctx, a, agent, count)
 }
 
-// tryFor is Signup for a caller that may be gone: it then gives back what it
+// trySignup is Signup for a caller that may be gone: it then gives back what it
 // took. Error: errNothingFree.
-func (s *Service) tryFor(ctx context.Context, a task.Actor, agent string, count int) ([]*task.Task, error) {
+func (s *Service) trySignup(ctx context.Context, a task.Actor, agent string, count int) ([]*task.Task, error) {
 	if err := s.maySignup(a, agent, count); err != nil {
 		return nil, err // the definition changed during the wait
 	}

@@ -399,7 +399,7 @@ func TestACallerThatLeftDuringTheClaimGivesItBack(t *testing.T) {
 		})
 		synctest.Wait()
 		wg.Go(func() {
-			got, err := y.s.tryFor(gone, coder, "coder", 1)
+			got, err := y.s.trySignup(gone, coder, "coder", 1)
 			if len(got) > 0 || !errors.Is(err, context.Canceled) {
 				t.Errorf("got %v, %v", got, err)
 			}

@@ -73,10 +73,10 @@ func (s *Service) Follow(ctx context.Context) {
 	}()
 	s.db.Listen(ctx, func(n *task.News) {
 		if n.All {
-			s.tellAll(ctx)
+			s.publishAll(ctx)
 			return
 		}
-		s.tell(n)
+		s.publishNews(n)
 	})
 	<-done
 }
@@ -97,9 +97,9 @@ func (s *Service) stopRuns(cause error) {
 	}
 }
 
-// tellAll is tell for whatever may have changed. A run that has lost its lease is
+// publishAll is publishNews for whatever may have changed. A run that has lost its lease is
 // stopped by its next heartbeat.
-func (s *Service) tellAll(ctx context.Context) {
+func (s *Service) publishAll(ctx context.Context) {
 	s.hub.PublishAll()
 	s.signal()
 	s.waits.wake("")

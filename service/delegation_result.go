@@ -28,7 +28,7 @@ func (s *Service) DelegatedRun(ctx context.Context, a task.Actor, id task.ID, wa
 // follow looks, and looks again after each change of the task, until the
 // delegation has ended or the time is over.
 func (s *Service) follow(ctx context.Context, a task.Actor, id task.ID, wait time.Duration) (task.Delegated, error) {
-	d, err := s.standing(ctx, a, id)
+	d, err := s.readDelegation(ctx, a, id)
 	if err != nil || d.Ended() || wait == 0 {
 		return d, err
 	}
@@ -41,7 +41,7 @@ func (s *Service) follow(ctx context.Context, a task.Actor, id task.ID, wait tim
 	defer sub.Close()
 	over := time.After(wait)
 	for {
-		if d, err = s.standing(ctx, a, id); err != nil || d.Ended() {
+		if d, err = s.readDelegation(ctx, a, id); err != nil || d.Ended() {
 			return d, err
 		}
 		select {
@@ -57,9 +57,9 @@ func (s *Service) follow(ctx context.Context, a task.Actor, id task.ID, wait tim
 	}
 }
 
-// standing reads the state of a delegation, and notes that the run that asked
+// readDelegation reads the state of a delegation, and notes that the run that asked
 // was told of its end.
-func (s *Service) standing(ctx context.Context, a task.Actor, id task.ID) (task.Delegated, error) {
+func (s *Service) readDelegation(ctx context.Context, a task.Actor, id task.ID) (task.Delegated, error) {
 	news := false // whether the caller's run made the delegation, and was not told of its end
 	d, err := read(ctx, s, func(rx *db.Rx) (d task.Delegated, err error) {
 		r, tk, err := s.delegation(rx, a, id)
@@ -212,5 +212,5 @@ func (s *Service) StopDelegated(ctx context.Context, a task.Actor, id task.ID, r
 	if err != nil {
 		return task.Delegated{}, err
 	}
-	return s.standing(ctx, a, id)
+	return s.readDelegation(ctx, a, id)
 }

@@ -20,7 +20,7 @@ func (s *Service) RunCheck(ctx context.Context, a task.Actor, id task.ID, name s
 	}
 	sub := s.submissions.find(id, a, name, "", s.Now())
 	if sub == nil {
-		fresh, err := read(ctx, s, func(rx *db.Rx) (*submission, error) { return s.again(rx, a, id, name) })
+		fresh, err := read(ctx, s, func(rx *db.Rx) (*submission, error) { return s.newCheckRun(rx, a, id, name) })
 		if out, known, err := answered[task.CheckRun](ctx, s); known || err != nil {
 			return out, err
 		}
@@ -32,14 +32,14 @@ func (s *Service) RunCheck(ctx context.Context, a task.Actor, id task.ID, name s
 			return task.CheckRun{}, err
 		}
 		if sub == fresh {
-			go s.carryOut(context.WithoutCancel(ctx), sub)
+			go s.runSubmission(context.WithoutCancel(ctx), sub)
 		}
 	}
-	return heard(ctx, s, a, sub, (*submission).checked)
+	return awaitSubmission(ctx, s, a, sub, (*submission).checked)
 }
 
-// again reads what running one check needs.
-func (s *Service) again(rx *db.Rx, a task.Actor, id task.ID, name string) (*submission, error) {
+// newCheckRun reads what running one check needs.
+func (s *Service) newCheckRun(rx *db.Rx, a task.Actor, id task.ID, name string) (*submission, error) {
 	tk, err := rx.TaskWhole(id)
 	if err != nil {
 		return nil, err

@@ -38,9 +38,9 @@ func (sub *submission) completed() *task.Task { return sub.out }
 
 func (sub *submission) checked() task.CheckRun { return sub.checks[0] }
 
-// submission reads what completing a task needs, nil where it is done at once.
+// newSubmission reads what completing a task needs, nil where it is done at once.
 // Errors: as CompleteTask.
-func (s *Service) submission(ctx context.Context, a task.Actor, id task.ID, summary string, claim int64) (*submission, error) {
+func (s *Service) newSubmission(ctx context.Context, a task.Actor, id task.ID, summary string, claim int64) (*submission, error) {
 	return read(ctx, s, func(rx *db.Rx) (*submission, error) {
 		tk, err := rx.TaskWhole(id)
 		if err != nil {
@@ -121,15 +121,15 @@ func (s *Service) submit(ctx context.Context, a task.Actor, sub *submission) (*t
 		return nil, err
 	}
 	if mine == sub {
-		go s.carryOut(context.WithoutCancel(ctx), sub)
+		go s.runSubmission(context.WithoutCancel(ctx), sub)
 	}
-	return heard(ctx, s, a, mine, (*submission).completed)
+	return awaitSubmission(ctx, s, a, mine, (*submission).completed)
 }
 
-// heard waits for the end of a submission and returns what came out. That is
+// awaitSubmission waits for the end of a submission and returns what came out. That is
 // stored for the key of the call that began it; for one that has joined it here.
-func heard[T any](ctx context.Context, s *Service, a task.Actor, mine *submission, out func(*submission) T) (none T, err error) {
-	if err := s.hold(ctx, mine); err != nil {
+func awaitSubmission[T any](ctx context.Context, s *Service, a task.Actor, mine *submission, out func(*submission) T) (none T, err error) {
+	if err := s.awaitChecks(ctx, mine); err != nil {
 		return none, err
 	}
 	i := idempotencyFromContext(ctx)
@@ -143,8 +143,8 @@ func heard[T any](ctx context.Context, s *Service, a task.Actor, mine *submissio
 	return mutate(ctx, s, a, func(*txn) (T, error) { return out(mine), nil })
 }
 
-// hold waits for the end of a submission, at most task.MaxWait.
-func (s *Service) hold(ctx context.Context, mine *submission) error {
+// awaitChecks waits for the end of a submission, at most task.MaxWait.
+func (s *Service) awaitChecks(ctx context.Context, mine *submission) error {
 	select {
 	case <-mine.done:
 	case <-ctx.Done():
@@ -157,9 +157,9 @@ func (s *Service) hold(ctx context.Context, mine *submission) error {
 	return mine.err
 }
 
-// carryOut gathers the evidence and writes the result. The clocks of the run
+// runSubmission gathers the evidence and writes the result. The clocks of the run
 // that asked for it stop meanwhile, and its claim is renewed.
-func (s *Service) carryOut(ctx context.Context, sub *submission) {
+func (s *Service) runSubmission(ctx context.Context, sub *submission) {
 	defer close(sub.done)
 	ctx, stop := context.WithCancelCause(WithIdempotency(ctx, nil))
 	defer stop(nil)

@@ -212,7 +212,7 @@ func mutate[T any](ctx context.Context, s *Service, a task.Actor, fn func(*txn) 
 		return zero, err
 	}
 	s.counters.done(tx.kinds)
-	s.tell(&tx.news)
+	s.publishNews(&tx.news)
 	if tx.verdict != nil {
 		var zero T
 		return zero, tx.verdict
@@ -226,8 +226,8 @@ func change(ctx context.Context, s *Service, a task.Actor, fn func(*txn) error) 
 	return err
 }
 
-// tell tells those of this server who wait for a change that was committed.
-func (s *Service) tell(n *task.News) {
+// publishNews tells those of this server who wait for a change that was committed.
+func (s *Service) publishNews(n *task.News) {
 	for _, o := range n.Stops {
 		s.stopRun(o.Run, stopCause(o.Cause))
 	}

@@ -22,9 +22,9 @@ func (s *Service) CompleteTask(ctx context.Context, a task.Actor, id task.ID, su
 		return nil, err
 	}
 	if had := s.submissions.find(id, a, "", summary, s.Now()); had != nil {
-		return heard(ctx, s, a, had, (*submission).completed)
+		return awaitSubmission(ctx, s, a, had, (*submission).completed)
 	}
-	sub, err := s.submission(ctx, a, id, summary, claim)
+	sub, err := s.newSubmission(ctx, a, id, summary, claim)
 	if sub != nil || err != nil { // a repeat may find the task as its first call has left it
 		if out, known, err := answered[*task.Task](ctx, s); known || err != nil {
 			return out, err
