@@ -41,8 +41,8 @@ func inbox(t *testing.T, s, plain *service.Service) {
 	ok(t, s.Sweep(ctx))
 	list, _, err := s.Outgoing(ctx, "ops")
 	ok(t, err)
-	must(s.NotTold(ctx, list[:1], func(int) time.Duration { return time.Hour }))
-	ok(t, s.Told(ctx, list[1:]))
+	must(s.OutgoingFailed(ctx, list[:1], func(int) time.Duration { return time.Hour }))
+	ok(t, s.OutgoingSent(ctx, list[1:]))
 	_, _, err = s.Outgoing(ctx, "ops")
 	ok(t, err)
 	ok(t, plain.Sweep(ctx)) // it knows no ops

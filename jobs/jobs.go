@@ -27,7 +27,7 @@ type Options struct {
 	Unconfined bool                          // the setup of a worktree runs where nothing can confine it, too
 	Copied     bool                          // the data folder is a copy: processes of earlier runs may be another server's
 	Recovered  func() error                  // called when the runs of a former server have ended, before any starts
-	Notify     []Outlet                      // services outside that are told what waits, until Retarget
+	Notify     []Outlet                      // external services that are notified of what waits, until Retarget
 	TryAgain   func(tries int) time.Duration // after a message that was not sent; negative: never; default: for about an hour
 	Beat       time.Duration                 // between heartbeats of a run; default 10 s
 	Now        func() time.Time              // the wall clock; default time.Now
@@ -105,8 +105,8 @@ type Jobs struct {
 	busy    map[task.ID]bool // tasks whose process is not gone yet
 	flights sync.WaitGroup
 	closing bool
-	started time.Time // by the wall clock
-	telling *telling  // nil until it starts
+	started time.Time    // by the wall clock
+	outlets *outletLoops // nil until it starts
 	killed  atomic.Int64
 	copied  atomic.Bool // processes of runs may be another server's, until it has recovered
 	stopRun context.CancelCauseFunc

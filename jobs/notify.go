@@ -11,7 +11,7 @@ import (
 	"taskyard/task"
 )
 
-// Outlet is a service outside that is told what waits.
+// Outlet is an external service that is notified of what waits.
 type Outlet struct {
 	Name string // as configured
 	// Send sends it; an error means that it may not have it. Its text goes
@@ -33,13 +33,13 @@ func tryAgain(tries int) time.Duration {
 	return min(5*time.Second<<(tries-1), 15*time.Minute)
 }
 
-// telling is the loops that empty the outboxes of services.
-type telling struct {
+// outletLoops are the loops that empty the outboxes of services.
+type outletLoops struct {
 	stop context.CancelFunc
 	all  sync.WaitGroup
 }
 
-// Retarget has these services be told, in place of those before. A message that is
+// Retarget has these services notified, in place of those before. A message that is
 // under way arrives first.
 func (j *Jobs) Retarget(list []Outlet) {
 	j.mu.Lock()
@@ -47,9 +47,9 @@ func (j *Jobs) Retarget(list []Outlet) {
 	if j.closing {
 		return
 	}
-	former, now := j.telling, &telling{}
+	former, now := j.outlets, &outletLoops{}
 	ctx, stop := context.WithCancel(j.ctx)
-	j.telling, now.stop = now, stop
+	j.outlets, now.stop = now, stop
 	if former != nil {
 		former.stop()
 	}
@@ -60,14 +60,14 @@ func (j *Jobs) Retarget(list []Outlet) {
 			if former != nil {
 				former.all.Wait()
 			}
-			j.tell(ctx, o)
+			j.emptyOutbox(ctx, o)
 		})
 	}
 }
 
-// tell empties the outbox of one service until ctx ends. What comes while a
+// emptyOutbox empties the outbox of one service until ctx ends. What comes while a
 // message is under way goes out as one.
-func (j *Jobs) tell(ctx context.Context, o Outlet) {
+func (j *Jobs) emptyOutbox(ctx context.Context, o Outlet) {
 	sub := j.opt.Service.Hub().Subscribe(service.TopicOutbox)
 	defer sub.Close()
 	for ctx.Err() == nil {
@@ -107,13 +107,13 @@ func (j *Jobs) deliver(ctx context.Context, o Outlet, list []task.Outgoing) {
 	}
 	if sent == nil {
 		// A stop that came while it was sent must not have it told again.
-		if err := j.opt.Service.Told(context.WithoutCancel(j.ctx), list); err != nil {
+		if err := j.opt.Service.OutgoingSent(context.WithoutCancel(j.ctx), list); err != nil {
 			j.log.Error("failed to empty the outbox", "service", o.Name, "error", err)
 			pause(ctx, time.Minute) // or it would be told again at once
 		}
 		return
 	}
-	dropped, err := j.opt.Service.NotTold(j.ctx, list, j.opt.TryAgain)
+	dropped, err := j.opt.Service.OutgoingFailed(j.ctx, list, j.opt.TryAgain)
 	if err != nil {
 		j.log.Error("failed to update the outbox", "service", o.Name, "error", err)
 		pause(ctx, time.Minute)

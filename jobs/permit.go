@@ -11,7 +11,7 @@ var _ runner.Permitter = (*sink)(nil)
 
 // Permit asks people before a tool call and waits for their decision. A run
 // asks one thing at a time; what it asks beside that waits for its turn.
-// The clocks of the run are stopped meanwhile, so that one question without an
+// The timeouts of the run are paused meanwhile, so that one question without an
 // answer is the last: else a run that asks again and again would never end.
 func (s *sink) Permit(ctx context.Context, req runner.PermissionRequest) (runner.PermissionAnswer, error) {
 	select {

@@ -18,9 +18,9 @@ func checkUndoWindow(d time.Duration) error {
 	return nil
 }
 
-// setPendingDecision notes a decision from which nothing follows before the time to take it
-// back is over. It is only in the database, so a crash neither loses it
-// nor has it take effect early.
+// setPendingDecision notes a decision that takes effect when it can no longer be
+// undone. It is only in the database, so a crash neither loses it nor has it take
+// effect early.
 func (tx *txn) setPendingDecision(r *task.Run, h task.PendingDecision, undo time.Duration) (*task.Run, error) {
 	h.By, h.At, h.Until = tx.actor.Name, tx.Now, tx.Now.Add(undo)
 	if ok, err := tx.SetPendingDecision(r, &h); err != nil || !ok {

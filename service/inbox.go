@@ -43,7 +43,7 @@ func (s *Service) AcknowledgeNotice(ctx context.Context, a task.Actor, message t
 	})
 }
 
-// RestoreNotice takes an acknowledgment back: the notice waits again. One that
+// RestoreNotice undoes an acknowledgment: the notice waits again. One that
 // waits already is no error. Errors: not a person, no such notice.
 func (s *Service) RestoreNotice(ctx context.Context, a task.Actor, message task.ID) (task.Message, error) {
 	if err := s.allowed(a, task.Person); err != nil {

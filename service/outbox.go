@@ -11,11 +11,11 @@ import (
 	"taskyard/task"
 )
 
-// TopicOutbox is published when there is something to tell outside.
+// TopicOutbox is published when there is something for an external service.
 const TopicOutbox = "outbox"
 
-// NotifyTarget is a service outside, by its configured name, and what it is
-// told.
+// NotifyTarget is an external service, by its configured name, and what it is
+// notified of.
 type NotifyTarget struct {
 	Name  string
 	Kinds []task.OutKind
@@ -26,8 +26,8 @@ const (
 	maxOutBatch = 200 // lines that one message sums up
 )
 
-// enqueueNotification notes that something came to wait for a person: it is counted, and told
-// to the services outside that asked for its kind, after the commit. What is
+// enqueueNotification notes that something came to wait for a person: it is counted, and sent
+// to the external services that asked for its kind, after the commit. What is
 // "asks: North or south?", without the task.
 func (tx *txn) enqueueNotification(kind task.OutKind, id task.ID, title, agent string, run task.ID, what string) error {
 	if err := tx.CountAsked(id, agent); err != nil {
@@ -81,7 +81,7 @@ func oneLine(s string) string {
 	return s
 }
 
-// Outgoing returns what a service outside is to be told now, the oldest first,
+// Outgoing returns what is to be sent to an external service now, the oldest first,
 // and when the next line is due after that, 0 for none.
 func (s *Service) Outgoing(ctx context.Context, target string) (list []task.Outgoing, next task.Time, err error) {
 	err = s.db.Snapshot(ctx, func(rx *db.Rx) error {
@@ -94,8 +94,8 @@ func (s *Service) Outgoing(ctx context.Context, target string) (list []task.Outg
 	return list, next, err
 }
 
-// Told takes lines out of the outbox: the service outside has them.
-func (s *Service) Told(ctx context.Context, list []task.Outgoing) error {
+// OutgoingSent takes lines out of the outbox: the external service has them.
+func (s *Service) OutgoingSent(ctx context.Context, list []task.Outgoing) error {
 	return change(ctx, s, task.SystemActor, func(tx *txn) error {
 		for _, o := range list {
 			if err := tx.DropOut(o.ID); err != nil {
@@ -106,9 +106,9 @@ func (s *Service) Told(ctx context.Context, list []task.Outgoing) error {
 	})
 }
 
-// NotTold notes a try that failed: each line is tried again after wait(tries),
+// OutgoingFailed notes a try that failed: each line is tried again after wait(tries),
 // and dropped when that is negative. It returns how many were dropped.
-func (s *Service) NotTold(ctx context.Context, list []task.Outgoing, wait func(tries int) time.Duration) (int, error) {
+func (s *Service) OutgoingFailed(ctx context.Context, list []task.Outgoing, wait func(tries int) time.Duration) (int, error) {
 	return mutate(ctx, s, task.SystemActor, func(tx *txn) (int, error) {
 		dropped := 0
 		for _, o := range list {

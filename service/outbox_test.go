@@ -76,7 +76,7 @@ func TestTheOutboxKeepsWhatWasNotTold(t *testing.T) {
 		}
 	})
 	t.Run("until the next try", func(t *testing.T) {
-		equal(t, "dropped", must(y.s.NotTold(y.ctx(), first, func(n int) time.Duration { return time.Duration(n) * time.Minute })), 0)
+		equal(t, "dropped", must(y.s.OutgoingFailed(y.ctx(), first, func(n int) time.Duration { return time.Duration(n) * time.Minute })), 0)
 		list, next, err := y.s.Outgoing(y.ctx(), "ops")
 		ok(t, err)
 		equal(t, "due now", len(list), 0)
@@ -85,7 +85,7 @@ func TestTheOutboxKeepsWhatWasNotTold(t *testing.T) {
 		equal(t, "tries", y.outgoing("ops")[0].Tries, 1)
 	})
 	t.Run("or until it is told", func(t *testing.T) {
-		ok(t, y.s.Told(y.ctx(), first))
+		ok(t, y.s.OutgoingSent(y.ctx(), first))
 		list, next, err := y.s.Outgoing(y.ctx(), "ops")
 		ok(t, err)
 		equal(t, "left", len(list), 0)
@@ -93,7 +93,7 @@ func TestTheOutboxKeepsWhatWasNotTold(t *testing.T) {
 	})
 	t.Run("or given up", func(t *testing.T) {
 		must(y.s.Notify(y.ctx(), coder, tk.ID, "two"))
-		equal(t, "dropped", must(y.s.NotTold(y.ctx(), y.outgoing("ops"), func(int) time.Duration { return -1 })), 1)
+		equal(t, "dropped", must(y.s.OutgoingFailed(y.ctx(), y.outgoing("ops"), func(int) time.Duration { return -1 })), 1)
 		equal(t, "left", len(y.outgoing("ops")), 0)
 	})
 	t.Run("or its service is configured no more", func(t *testing.T) {

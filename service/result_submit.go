@@ -157,8 +157,8 @@ func (s *Service) awaitChecks(ctx context.Context, mine *submission) error {
 	return mine.err
 }
 
-// runSubmission gathers the evidence and writes the result. The clocks of the run
-// that asked for it stop meanwhile, and its claim is renewed.
+// runSubmission gathers the evidence and writes the result. The timeouts of the run
+// that asked for it are paused meanwhile, and its claim is renewed.
 func (s *Service) runSubmission(ctx context.Context, sub *submission) {
 	defer close(sub.done)
 	ctx, stop := context.WithCancelCause(WithIdempotency(ctx, nil))

@@ -26,7 +26,7 @@ type Config struct {
 	Log      *slog.Logger                    // nil: slog.Default
 	Ticks    func(after task.Time) task.Time // the first tick after a moment, 0 for none; nil: no ticks
 	Runner   func(name string) Runner        // as configured now, zero for none; nil: there are none
-	Notify   []NotifyTarget                  // services outside that are told what waits
+	Notify   []NotifyTarget                  // external services that are notified of what waits
 	Secrets  func(names []string) []string   // the server's own, and the values of the variables that a definition names; nil: none are known
 	Settings SettingsFile                    // what admins may change while the server runs; nil: nothing
 

@@ -61,7 +61,7 @@ func nowDepth(o Overview, agent string) (d task.Depth) {
 	return d
 }
 
-// insightStarts parts the time until now into hours (UTC: every zone's begin
+// insightStarts divides the time until now into hours (UTC: every zone's begin
 // with one, or half an hour later) or into days of the zone.
 func insightStarts(f task.InsightFilter, now task.Time) (starts []task.Time) {
 	if f.Daily {

@@ -11,14 +11,13 @@ import (
 
 // Units of a calendar.
 const (
-	UnitHour  = "hour"
 	UnitDay   = "day"
 	UnitWeek  = "week"
 	UnitMonth = "month"
 	UnitYear  = "year"
 )
 
-// Calendar parts the days of a zone from one moment to before another into at
+// Calendar divides the days of a zone from one moment to before another into at
 // most limit days, weeks, months or years, whichever is the first to fit. It
 // returns where each begins, and last where the last one ends; both moments
 // are taken by whole days. It never goes back behind 1970.

@@ -10,7 +10,7 @@ import (
 const maxWords = 10
 
 // SearchWords returns the words of what a person typed, at most ten: letters
-// and digits, anything else parts them.
+// and digits, anything else separates them.
 func SearchWords(q string) []string {
 	words := strings.FieldsFunc(q, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	return words[:min(len(words), maxWords)]
@@ -39,7 +39,7 @@ func NewMatcher(q string) Matcher {
 // place is where a word of the search appears in a text.
 type place struct{ from, to, word int }
 
-// Mark parts a whole text into what matches and what does not.
+// Mark splits a whole text into what matches and what does not.
 func (m Matcher) Mark(text string) []Span { return spans(text, 0, len(text), m.places(text)) }
 
 // Excerpt returns about width bytes of a text around the place in which most

@@ -1,6 +1,6 @@
 package task
 
-// OutKind is what people are told outside.
+// OutKind is a kind of notification to external services.
 type OutKind string
 
 // The kinds that a [notify] section may name.
@@ -12,7 +12,7 @@ const (
 	OutNotice   OutKind = "notice"   // an agent's message to people
 )
 
-// Outgoing is one line to tell outside.
+// Outgoing is one line for an external service.
 type Outgoing struct {
 	ID     ID
 	Kind   OutKind

@@ -14,7 +14,6 @@ import (
 const (
 	MaxProjects     = 500
 	MaxProjectName  = 100       // characters
-	MaxCheckName    = 32        // characters of a check's name
 	MaxCommand      = 4096      // bytes of the command of a check or of the setup
 	MaxChecks       = 20        // checks a project or task
 	MaxSetup        = 10        // commands of the setup
