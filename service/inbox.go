@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"taskyard/db"
 	"taskyard/task"
@@ -94,8 +95,10 @@ func (s *Service) InboxPage(ctx context.Context, a task.Actor, q task.InboxQuery
 	if err := s.allowed(a, task.Read); err != nil {
 		return p, err
 	}
-	if q.Only != "" && !slices.Contains(task.InboxKinds, q.Only) {
-		return p, task.FieldErrorf("only", "must be one of question, permission, approval, review, stuck, lost, notice")
+	if q.Only != "" {
+		if err := checkInboxKind("only", q.Only); err != nil {
+			return p, err
+		}
 	}
 	if q.Limit < 1 || q.Limit > task.MaxInbox {
 		return p, task.FieldErrorf("limit", "must be 1 to %d", task.MaxInbox)
@@ -166,4 +169,15 @@ func (s *Service) Firsts(ctx context.Context, a task.Actor, old bool) (f task.Fi
 		return f, err
 	}
 	return read(ctx, s, func(rx *db.Rx) (task.Firsts, error) { return rx.Firsts(old) })
+}
+
+func checkInboxKind(field string, kind task.InboxKind) error {
+	if slices.Contains(task.InboxKinds, kind) {
+		return nil
+	}
+	var names []string
+	for _, k := range task.InboxKinds {
+		names = append(names, string(k))
+	}
+	return task.FieldErrorf(field, "must be one of %s", strings.Join(names, ", "))
 }

@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"taskyard/db"
@@ -78,10 +77,7 @@ func (s *Service) ownInbox(a task.Actor, kind task.InboxKind) error {
 	if a.UserID == 0 {
 		return task.Errorf(task.Forbidden, task.CodeForbidden, "Only people with an account have an inbox of their own")
 	}
-	if !slices.Contains(task.InboxKinds, kind) {
-		return task.FieldErrorf("kind", "must be one of question, permission, approval, stuck, lost, notice")
-	}
-	return nil
+	return checkInboxKind("kind", kind)
 }
 
 // WakeSnoozed ends the snoozes whose time is over and returns of how many

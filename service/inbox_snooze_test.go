@@ -147,7 +147,7 @@ func TestWhoMaySnoozeWhat(t *testing.T) {
 	t.Run("only what waits", func(t *testing.T) {
 		refused(t, try(maya, q.kind, 9999, later), task.CodeNotFound, "no longer waits")
 		refused(t, try(maya, task.WaitNotice, q.ref, later), task.CodeNotFound)
-		refused(t, try(maya, "mood", q.ref, later), task.CodeInvalidField, "kind")
+		refused(t, try(maya, "mood", q.ref, later), task.CodeInvalidField, "must be one of question, permission, approval, review")
 	})
 	t.Run("only for a while to come", func(t *testing.T) {
 		for _, until := range []task.Time{0, y.s.Now(), y.s.Now().Add(32 * 24 * time.Hour)} {
