@@ -113,7 +113,7 @@ func movedLine(hunks string, first, last int) (by int, ok bool) {
 
 // DraftComment keeps a comment on the result of a number, 0 for the newest, that
 // nobody else sees until the caller decides on the result or sends it. Errors: not
-// a person who may write, no result, unknown place, blank or overlong text, too many.
+// a person who may write, no result, archived, unknown place, blank or overlong text, too many.
 func (s *Service) DraftComment(
 	ctx context.Context, a task.Actor, id task.ID, number int, c task.ReviewComment,
 ) (task.ReviewComment, error) {
@@ -145,6 +145,13 @@ func (s *Service) DraftComment(
 		r, err := oneResult(&tx.Rx, id, number)
 		if err != nil {
 			return c, err
+		}
+		tk, err := tx.TaskBare(id)
+		if err != nil {
+			return c, err
+		}
+		if tk.Status.Archived() {
+			return c, archivedError(tk)
 		}
 		list, err := tx.Rx.ReviewComments(id, a.Name)
 		switch {
@@ -198,7 +205,7 @@ func (s *Service) EditDraft(ctx context.Context, a task.Actor, id, comment task.
 }
 
 // SubmitComments sends the drafts of the caller without a decision: they are
-// seen by all, and the owner answers them. Errors: not a person, no drafts.
+// seen by all, and the owner answers them. Errors: not a person, archived, no drafts.
 func (s *Service) SubmitComments(ctx context.Context, a task.Actor, id task.ID) (int, error) {
 	if err := s.mayReview(a); err != nil {
 		return 0, err
@@ -207,6 +214,9 @@ func (s *Service) SubmitComments(ctx context.Context, a task.Actor, id task.ID) 
 		tk, err := tx.TaskBare(id)
 		if err != nil {
 			return 0, err
+		}
+		if tk.Status.Archived() {
+			return 0, archivedError(tk)
 		}
 		n, err := tx.SubmitReviewComments(id, a.Name)
 		if err != nil {
@@ -222,7 +232,7 @@ func (s *Service) SubmitComments(ctx context.Context, a task.Actor, id task.ID) 
 // ReplyReview answers a comment: the owner of the task with fixed or declined,
 // and a reason, people also with resolved or open. state may be "" for a mere
 // reply. Errors: no such comment, a draft, a state that the caller may not
-// give, declined without a reason, not related.
+// give, declined without a reason, not related, archived.
 func (s *Service) ReplyReview(ctx context.Context, a task.Actor, id, comment task.ID,
 	state task.CommentState, text string,
 ) (task.ReviewComment, error) {
@@ -239,6 +249,9 @@ func (s *Service) ReplyReview(ctx context.Context, a task.Actor, id, comment tas
 		}
 		if err := checkRelated(&tx.Rx, a, tk); err != nil {
 			return c, err
+		}
+		if tk.Status.Archived() {
+			return c, archivedError(tk)
 		}
 		if c, err = tx.ReviewComment(id, comment); err != nil {
 			return c, err

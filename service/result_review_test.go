@@ -309,6 +309,32 @@ func TestChangesThatAreRequestedReachTheOwner(t *testing.T) {
 	})
 }
 
+func TestReviewCommentsOfAnArchivedTaskAreReadOnly(t *testing.T) {
+	t.Parallel()
+	y := newInstance(t)
+	tk := y.reviewed()
+	r := y.handIn(tk, "done")
+	draft := func(text string) (task.ReviewComment, error) {
+		return y.s.DraftComment(y.ctx(), rita, tk.ID, 0, task.ReviewComment{Text: text})
+	}
+	sent := must(draft("Name the author."))
+	must(y.s.SubmitComments(y.ctx(), rita, tk.ID))
+	left := must(draft("Never sent."))
+	must(y.s.AcceptResult(y.ctx(), maya, tk.ID, 1, r.Digest, ""))
+	equal(t, "status", y.task(tk.ID).Status, task.Done)
+
+	_, err := y.s.ReplyReview(y.ctx(), pull, tk.ID, sent.ID, task.CommentFixed, "")
+	refused(t, err, task.CodeArchived)
+	_, err = y.s.ReplyReview(y.ctx(), rita, tk.ID, sent.ID, task.CommentResolved, "")
+	refused(t, err, task.CodeArchived)
+	_, err = draft("One more.")
+	refused(t, err, task.CodeArchived)
+	_, err = y.s.SubmitComments(y.ctx(), rita, tk.ID)
+	refused(t, err, task.CodeArchived)
+	equal(t, "open comments", len(y.task(tk.ID).Review.Comments), 1)
+	ok(t, y.s.EditDraft(y.ctx(), rita, tk.ID, left.ID, ""))
+}
+
 func TestWithoutPolicyAResultEndsItsTask(t *testing.T) {
 	t.Parallel()
 	y := newInstance(t)

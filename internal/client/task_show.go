@@ -52,7 +52,7 @@ func (e *Env) showTask(t *task.Task, why []reason) {
 	}
 	e.part("Own checks", len(t.Checks))
 	e.checkLines(t.Checks)
-	e.showReview(t.Review)
+	e.showReview(t)
 	e.showSteps(t)
 	e.showResources(t)
 	e.showPast(t)
@@ -86,7 +86,8 @@ func statusLine(t *task.Task) string {
 }
 
 // showReview prints what those who work on a task must know of its last result.
-func (e *Env) showReview(r *task.TaskReview) {
+func (e *Env) showReview(t *task.Task) {
+	r := t.Review
 	if r == nil {
 		return
 	}
@@ -104,7 +105,11 @@ func (e *Env) showReview(r *task.TaskReview) {
 			indented(e.Stdout, "    ", c.Log)
 		}
 	}
-	e.part("Open comments: taskyard review reply ID N --state fixed", len(r.Comments))
+	title := "Open comments: taskyard review reply ID N --state fixed"
+	if t.Status.Archived() {
+		title = "Open comments"
+	}
+	e.part(title, len(r.Comments))
 	for _, c := range r.Comments {
 		e.showReviewComment(c)
 	}
