@@ -1,6 +1,7 @@
 package service
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -149,6 +150,31 @@ func TestHistoryInPromptsIsBounded(t *testing.T) {
 	// The texts have 6,000 bytes; each of 27 parts costs two lines beside.
 	if n := len(prompt); n > 6000+27*140+2500 {
 		t.Errorf("the prompt has %d bytes", n)
+	}
+}
+
+func TestCommentsOfAgentsDoNotDisplaceAnAnswer(t *testing.T) {
+	y := newInstance(t)
+	tk := y.create(maya, "coder")
+	y.signup(coder)
+	must(y.s.Comment(y.ctx(), maya, tk.ID, "Use British spelling."))
+	must(y.s.Ask(y.ctx(), coder, tk.ID, "Blue or green?", false))
+	must(y.s.Reply(y.ctx(), maya, tk.ID, "Green, "+strings.Repeat("dark ", 190)+"please."))
+	y.signup(coder)
+	must(y.s.MoveTask(y.ctx(), coder, Move{TaskID: tk.ID, CurrentAgent: "coder", NewAgent: "reviewer", Comment: "Only the door is left."}))
+	for i := range 12 {
+		must(y.s.Comment(y.ctx(), pull, tk.ID, strings.Repeat("noise ", 700)+strconv.Itoa(i)))
+	}
+	prompt := y.specNow(tk.ID).Prompt
+	at := -1
+	for _, want := range []string{
+		"10 earlier ones are left out", "Use British spelling.", "Blue or green?", "dark please.", "Only the door is left.", "noise ",
+	} {
+		next := strings.Index(prompt, want)
+		if next <= at {
+			t.Errorf("%q is not in its place in\n%s", want, prompt)
+		}
+		at = next
 	}
 }
 

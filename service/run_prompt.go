@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -32,6 +33,8 @@ const (
 	historyBytes  = 6000 // bytes of messages, runs and subtasks together, about 1,500 tokens
 	newestMessage = 4000 // bytes of the newest message
 	leastMessage  = 200  // bytes; of an older message less is not shown
+
+	lastingMessage = 1000 // bytes that an answer or hand-over has in any case
 )
 
 // buildPrompt returns the prompt of a run of a task. A boundary of a former
@@ -214,33 +217,35 @@ func (w *partWriter) pastRun(before string, r task.PastRun) int {
 	return len(text) + len(r.LastWords)
 }
 
-// lastMessages repeats the newest messages of a thread within room bytes, and
-// says where the rest is.
+// lastMessages repeats the newest messages of a thread within room bytes, those
+// first that outlast others, and says where the rest is.
 func (w *partWriter) lastMessages(tk *task.Task, room int) {
 	list := tk.Comments
 	if len(list) == 0 {
 		return
 	}
-	from := len(list) - 1
-	texts := []string{task.ClipText(list[from].Content, newestMessage)}
-	for room -= len(texts[0]); from > 0 && len(texts) < shownMessages; from-- {
-		text := list[from-1].Content
-		if len(text) > room {
-			if room < leastMessage {
-				break
-			}
-			text = task.ClipText(text, room)
+	texts := map[int]string{}
+	show := func(i, most int) {
+		if _, ok := texts[i]; !ok {
+			texts[i] = task.ClipText(list[i].Content, most)
+			room -= len(texts[i])
 		}
-		room -= len(text)
-		texts = append(texts, text)
+	}
+	newest := len(list) - 1
+	show(newest, newestMessage)
+	for _, i := range task.Lasting(list) {
+		show(i, max(room, lastingMessage))
+	}
+	for i := newest; i >= 0 && len(texts) < shownMessages && (len(list[i].Content) <= room || room >= leastMessage); i-- {
+		show(i, room)
 	}
 	if n := max(tk.CommentCount, len(list)) - len(texts); n > 0 {
 		fmt.Fprintf(w, "last messages (%d earlier ones are left out: get_task with comments_after 0 reads from the first):\n", n)
 	} else {
 		w.WriteString("last messages:\n")
 	}
-	for i, c := range list[from:] {
-		text := texts[len(texts)-1-i]
+	for _, i := range slices.Sorted(maps.Keys(texts)) {
+		c, text := list[i], texts[i]
 		heading := string(c.Kind) + " " + c.ID.String()
 		if len(text) < len(c.Content) {
 			heading += fmt.Sprintf(", cut: get_task with comments_after %d reads it whole", c.ID-1)

@@ -72,3 +72,21 @@ func (m *RunMessage) Prompt() string {
 
 // TypeMessage is the type of transcript lines that people wrote.
 const TypeMessage = "message"
+
+// Lasting returns the indexes of the messages that an end of the thread keeps,
+// however many comments of agents follow: the newest answer, question, hand-over
+// and comment of a person. The newest comes first.
+func Lasting(list []Comment) []int {
+	var kept []int
+	seen := map[MessageKind]bool{}
+	for i := len(list) - 1; i >= 0; i-- {
+		c := list[i]
+		lasts := c.Kind == KindAnswer || c.Kind == KindQuestion || c.Kind == KindHandoff ||
+			c.Kind == KindComment && !c.Imported && IsUserName(c.Author)
+		if lasts && !seen[c.Kind] {
+			seen[c.Kind] = true
+			kept = append(kept, i)
+		}
+	}
+	return kept
+}

@@ -66,3 +66,28 @@ func TestAPageOfLongTextsSaysThatMoreFollow(t *testing.T) {
 		}
 	})
 }
+
+func TestATaskThatIsClaimedAgainHasTheAnswerToItsQuestion(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	ts := newTestServer(t)
+	id, coder := ts.task("coder", "Paint the gate"), ts.connect("coder", "/mcp")
+	coder.ok("signup_for_task", args{"agent_name": "coder"})
+	coder.ok("notify_user", args{"taskId": id, "message": "Blue or green?", "needs_reply": true})
+	if _, err := ts.Service.Reply(ctx, maya, id, "Green."); err != nil {
+		t.Fatal(err)
+	}
+	for range 12 {
+		if _, err := ts.Service.Comment(ctx, task.Actor{Name: "reviewer", Role: task.RoleAgent}, id, "Noise."); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, _ := coder.ok("signup_for_task", args{"agent_name": "coder"})
+	tk := taskIn(t, text)
+	if n := len(tk.Comments); n != 12 || tk.Comments[0].Content != "Blue or green?" || tk.Comments[1].Content != "Green." {
+		t.Errorf("the comments are %+v", tk.Comments)
+	}
+	if !strings.Contains(text, "older comments are left out") {
+		t.Errorf("the answer does not say that comments are left out: %s", text)
+	}
+}

@@ -103,7 +103,8 @@ func oneStep(v *taskView, at int, st task.Step) *taskView {
 	return &taskView{Task: &short, Note: v.Note}
 }
 
-// last returns the newest comments within the bounds, at least one.
+// last returns the newest comments within the bounds, at least one, and before
+// them those that outlast others.
 func last(list []task.Comment) []task.Comment {
 	from, size := len(list), 0
 	for from > 0 && len(list)-from < lastComments {
@@ -113,7 +114,13 @@ func last(list []task.Comment) []task.Comment {
 		}
 		from--
 	}
-	return list[from:]
+	out := slices.Clone(list[from:])
+	for _, i := range task.Lasting(list) {
+		if i < from {
+			out = slices.Insert(out, 0, list[i])
+		}
+	}
+	return out
 }
 
 // thread puts a page of the thread in the place of its end. cut tells that the
