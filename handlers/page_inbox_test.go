@@ -38,6 +38,27 @@ func TestTheInboxPage(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 	})
+	t.Run("an answer to a question that another person answered is not one to the next", func(t *testing.T) {
+		ctx, at := context.Background(), "/tasks/"+tk.ID.String()
+		ask := func(text string) {
+			_, err := y.svc.Ask(ctx, asAgent("coder"), tk.ID, text, false)
+			y.ok(err)
+		}
+		ask("Delete the copy?")
+		inbox, page := b.get("/").field(at+"/reply", "question"), b.get(at).field(at+"/reply", "question")
+		_, err := y.svc.Reply(ctx, mayaActor, tk.ID, "No.")
+		y.ok(err)
+		ask("Delete the original?")
+		for _, question := range []string{inbox, page} {
+			b.post(at+"/reply", "content", "Yes, please.", "question", question).is(409).shows("another one is open now", "Yes, please.")
+		}
+		got, err := y.svc.Task(ctx, mayaActor, tk.ID)
+		y.ok(err)
+		if got.QuestionID == 0 || len(got.Comments) != 5 {
+			t.Errorf("%+v", got)
+		}
+		b.post(at+"/reply", "content", "No!", "question", b.get("/").field(at+"/reply", "question")).leadsTo(at).shows("Answered")
+	})
 	t.Run("a notice is acknowledged", func(t *testing.T) {
 		at := "/inbox/notices/" + notice.ID.String() + "/acknowledge"
 		b.post(at, "back", "/").leadsTo("/").hides("Half of it is done.").shows("(1) Inbox")

@@ -21,7 +21,14 @@ func commentEntries(c echo.Context) views.TaskEntries {
 }
 
 func (s *Server) reply(c echo.Context, id task.ID) (string, error) {
-	m, err := s.svc.Reply(formContext(c), actorFrom(c), id, text(c, "content"))
+	var question task.ID // that the person has read
+	if raw := c.FormValue("question"); raw != "" {
+		var err error
+		if question, err = task.ParseID(raw); err != nil {
+			return "", err
+		}
+	}
+	m, err := s.svc.ReplyTo(formContext(c), actorFrom(c), id, question, text(c, "content"))
 	c.Set("anchor", "#msg-"+m.ID.String())
 	return "Answered", err
 }

@@ -178,6 +178,12 @@ func (s *Service) toPeople(ctx context.Context, a task.Actor, id task.ID, kind t
 // first in its queue and wakes the owner. Errors: not a person, blank, no open
 // question.
 func (s *Service) Reply(ctx context.Context, a task.Actor, id task.ID, text string) (task.Message, error) {
+	return s.ReplyTo(ctx, a, id, 0, text)
+}
+
+// ReplyTo is Reply to the question that the person read, 0 for the open one.
+// Error: also that question is not open any more.
+func (s *Service) ReplyTo(ctx context.Context, a task.Actor, id, question task.ID, text string) (task.Message, error) {
 	if err := s.allowed(a, task.Person); err != nil {
 		return task.Message{}, err
 	}
@@ -191,6 +197,10 @@ func (s *Service) Reply(ctx context.Context, a task.Actor, id task.ID, text stri
 		}
 		if tk.QuestionID == 0 {
 			return task.Message{}, task.Errorf(task.Conflict, task.CodeNoQuestion, "No question is open on task %d; comment instead", id)
+		}
+		if question != 0 && question != tk.QuestionID {
+			return task.Message{}, task.Errorf(task.Conflict, task.CodeNoQuestion,
+				"This question on task %d is answered, and another one is open now: read it and answer again", id)
 		}
 		m, err := tx.addMessage(id, task.KindAnswer, a.Name, strings.TrimSpace(text))
 		if err != nil {

@@ -139,7 +139,7 @@ var Codes = []struct {
 	{CodeDependencyCycle, "The task would wait for itself, directly or indirectly. " +
 		"The message shows the path; remove one of its tasks."},
 	{CodeQuestionOpen, "A question to people is already open on this task. Wait for the answer."},
-	{CodeNoQuestion, "No question is open on this task. Comment instead."},
+	{CodeNoQuestion, "No question is open on this task, or not the one that is answered. Read the task again, and comment instead."},
 	{CodeTaskNotActive, "Only active tasks run. Start the draft first."},
 	{CodeRunOpen, "A run of this task is already waiting or running."},
 	{CodePullOnly, "The agent is not started by Taskyard: it claims its work itself. The message gives the reason."},
