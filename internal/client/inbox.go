@@ -4,7 +4,7 @@ import "taskyard/task"
 
 // Inbox are the commands on what waits for people.
 type Inbox struct {
-	List        InboxList `cmd:"" default:"1" help:"List questions, approvals, results, stuck tasks, canceled blockers and notices (the default)."`
+	List        InboxList `cmd:"" default:"1" help:"List questions, permissions, approvals, results, stuck tasks, canceled blockers, notices (default)."`
 	Acknowledge InboxAck  `cmd:"" help:"Dismiss a notice from the inbox."`
 
 	JSON JSONFlag `name:"json" help:"Print the server's JSON answer."`
@@ -29,12 +29,14 @@ func (InboxList) Run(e *Env) error {
 			return
 		}
 		e.inboxPart("Questions: taskyard task reply ID TEXT", in.Questions)
+		e.inboxPermissions(in.Permissions)
 		e.inboxRuns(in.Approvals)
 		e.inboxPart("Results: taskyard review show ID", in.Reviews)
 		e.inboxPart("Stuck: taskyard task run ID, or update it", in.Stuck)
 		e.inboxPart("Blocker canceled: taskyard task block ID …, or cancel it", in.BlockerCanceled)
 		e.inboxPart("Notices: taskyard inbox acknowledge N", in.Notices)
-		shown := len(in.Questions) + len(in.Approvals) + len(in.Reviews) + len(in.Stuck) + len(in.BlockerCanceled) + len(in.Notices)
+		shown := len(in.Questions) + len(in.Permissions) + len(in.Approvals) +
+			len(in.Reviews) + len(in.Stuck) + len(in.BlockerCanceled) + len(in.Notices)
 		if shown < in.Totals.All() {
 			e.say("\n%d more are not shown", in.Totals.All()-shown)
 		}
@@ -60,6 +62,26 @@ func (e *Env) inboxRuns(list []*task.Run) {
 	for _, r := range list {
 		e.say("  run %s of %s %s", r.ID, hash(r.TaskID), printable(r.TaskTitle+"  ("+r.Agent+", asked by "+r.AskedBy+")"))
 	}
+}
+
+func (e *Env) inboxPermissions(list []*task.Run) {
+	e.heading("Permissions: allow or deny in a browser, at /approvals/RUN", len(list))
+	for _, r := range list {
+		e.say("  run %s of %s %s", r.ID, hash(r.TaskID), printable(r.TaskTitle+"  ("+r.Agent+")"))
+		e.showPermission(r.Permission)
+	}
+}
+
+// showPermission prints what a run asks before a tool call.
+func (e *Env) showPermission(p *task.Permission) {
+	if p == nil {
+		return
+	}
+	e.say("    %s", printable("asks to call "+p.Tool+", until "+at(p.ExpiresAt)))
+	if p.Reason != "" {
+		indented(e.Stdout, "    ", p.Reason)
+	}
+	indented(e.Stdout, "    ", string(p.Input))
 }
 
 // heading begins a part, if there is anything in it.

@@ -155,3 +155,30 @@ func TestWhatIsNotPrintableIsSpeltOut(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+func TestAPermissionThatARunAsksForIsShown(t *testing.T) {
+	t.Parallel()
+	run := `{"id":"38","taskId":"30","taskTitle":"Fix it","agent":"coder","status":"running","phase":"permission","cause":"wake","askedBy":"system",
+"createdAt":"2026-01-02T03:04:05Z","permission":{"runId":"38","n":1,"tool":"Bash","input":{"command":"cat /etc/hosts"},
+"reason":"Path is outside the workspace","askedAt":"2026-01-02T03:04:05Z","expiresAt":"2026-01-03T03:04:05Z"}}`
+	e, out := onPaper(t, map[string]string{
+		"GET /api/inbox":   `{"permissions":[` + run + `],"totals":{"permissions":1}}`,
+		"GET /api/runs/38": run,
+	})
+	for name, c := range map[string]interface{ Run(*Env) error }{"inbox": InboxList{}, "run show": &RunShow{OneRun{ID: "38"}}} {
+		out.Reset()
+		if err := c.Run(e); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for _, want := range []string{
+			"at /approvals/", "asks to call Bash, until 2026-01-03 03:04Z", "Path is outside", `{"command":"cat /etc/hosts"}`,
+		} {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("%s: %q is not in\n%s", name, want, out)
+			}
+		}
+		if strings.Contains(out.String(), "not shown") {
+			t.Errorf("%s says that it leaves something out:\n%s", name, out)
+		}
+	}
+}

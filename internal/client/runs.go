@@ -112,6 +112,10 @@ func (e *Env) showRun(r *shownRun) {
 		e.part("Summary", 1)
 		indented(e.Stdout, "  ", r.Summary)
 	}
+	if r.Permission != nil {
+		e.part("Permission: allow or deny in a browser, at /approvals/"+r.ID.String(), 1)
+		e.showPermission(r.Permission)
+	}
 	e.showSaid(r.Said)
 	e.showWork(&r.ranWork)
 	e.showApproval(r)
