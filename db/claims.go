@@ -115,6 +115,13 @@ func (rx *Rx) ClaimedIDs(agent string, limit int) ([]task.ID, error) {
 	return collect(rows, err, func(r rowScanner) (id task.ID, err error) { return id, r.Scan(&id) })
 }
 
+// ClaimedInRun returns the tasks that are claimed as a run claimed them, by id.
+func (rx *Rx) ClaimedInRun(run task.ID) ([]task.ID, error) {
+	rows, err := rx.query("SELECT t.id FROM run_reach r JOIN tasks t ON t.id = r.task_id AND t.claim_seq = r.claim_id "+
+		"WHERE r.run_id = ? AND t.claim_holder IS NOT NULL ORDER BY t.id", run)
+	return collect(rows, err, func(r rowScanner) (id task.ID, err error) { return id, r.Scan(&id) })
+}
+
 // Claims returns how many live claims an agent holds.
 func (rx *Rx) Claims(agent string) (int, error) {
 	return rx.count("SELECT count(*) FROM tasks INDEXED BY tasks_lease WHERE owner = ? AND claim_expires > ?", agent, rx.Now)

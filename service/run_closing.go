@@ -95,3 +95,38 @@ func earlier(a, b task.Time) task.Time {
 	}
 	return a
 }
+
+// freeClaim ends the claim that the run took at its start, if it is still
+// that one.
+func (tx *txn) freeClaim(r *task.Run) error {
+	if r.ClaimID == 0 {
+		return nil
+	}
+	tk, err := tx.TaskBare(r.TaskID)
+	if err != nil || tk.Claim == nil || tk.Claim.ID != r.ClaimID {
+		return err
+	}
+	return tx.release(tk, "run ended")
+}
+
+// freeClaims ends all claims that the run took, by signing up too: nobody else
+// can use them.
+func (tx *txn) freeClaims(r *task.Run) error {
+	if err := tx.freeClaim(r); err != nil {
+		return err
+	}
+	list, err := tx.ClaimedInRun(r.ID)
+	if err != nil {
+		return err
+	}
+	for _, id := range list {
+		tk, err := tx.TaskBare(id)
+		if err != nil {
+			return err
+		}
+		if err := tx.release(tk, "run ended"); err != nil {
+			return err
+		}
+	}
+	return nil
+}

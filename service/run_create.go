@@ -414,7 +414,7 @@ func (tx *txn) end(r *task.Run, to task.State, e ending, stop error) error {
 	if r.Status == task.RunRunning && stop != nil {
 		tx.stopRun(r.ID, stop)
 	}
-	if err := tx.freeClaim(r); err != nil {
+	if err := tx.freeClaims(r); err != nil {
 		return err
 	}
 	if err := tx.noteFreedForOwner(r); err != nil {
@@ -447,19 +447,6 @@ func (tx *txn) noteFreedForOwner(r *task.Run) error {
 		tx.news.Freed = append(tx.news.Freed, tk.Owner)
 	}
 	return err
-}
-
-// freeClaim ends the claim that the run took at its start, if it is still
-// that one.
-func (tx *txn) freeClaim(r *task.Run) error {
-	if r.ClaimID == 0 {
-		return nil
-	}
-	tk, err := tx.TaskBare(r.TaskID)
-	if err != nil || tk.Claim == nil || tk.Claim.ID != r.ClaimID {
-		return err
-	}
-	return tx.release(tk, "run ended")
 }
 
 // RetryRun makes a new run of an ended one's task, which names it, and lets a

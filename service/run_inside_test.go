@@ -48,6 +48,20 @@ func TestARunMayEndItsOwnTask(t *testing.T) {
 	})
 }
 
+func TestARunThatEndsHoldsNoClaimOfOtherTasks(t *testing.T) {
+	y := newInstance(t, noApprove)
+	other, done, taken := y.create(maya, "coder", noStart), y.create(maya, "coder", noStart), y.create(maya, "coder", noStart)
+	_, st, own := y.inRun("coder")
+	equal(t, "claimed by the run", len(must(y.s.Signup(y.ctx(), own, "coder", 3))), 3)
+	must(y.s.CompleteTask(y.ctx(), own, done.ID, "", 0))
+	must(y.s.ReleaseClaim(y.ctx(), own, taken.ID, 0))
+	equal(t, "claimed by another", y.signup(coder).ID, taken.ID)
+	y.finish(st, completed("I leave the rest."))
+	equal(t, "the claim of a task that the run left", y.task(other.ID).Claim, nil)
+	equal(t, "the holder of one that another claimed since", y.task(taken.ID).Claim.Holder, "coder")
+	equal(t, "claimed again", y.signup(coder).ID, other.ID)
+}
+
 func TestARunMayNotChangeTheTaskAboveIt(t *testing.T) {
 	y := newInstance(t)
 	top := y.create(maya, "planner", noStart, steps("a", "b"))
