@@ -127,6 +127,11 @@ func TestEveryUseCaseAsksForItsPermission(t *testing.T) {
 			refused(t, c.call(agentActor("zoe")), task.CodeForbidden)
 		})
 	}
+	t.Run("a run whose definition was removed is told so", func(t *testing.T) {
+		refused(t, y.s.UsesTasks(agentActor("zoe")), task.CodeForbidden, "zoe is no longer defined")
+		refused(t, y.s.UsesTasks(agentActor("mute")), task.CodeForbidden, "mute does not have the capability tasks")
+		ok(t, y.s.UsesTasks(maya))
+	})
 }
 
 func TestAnAgentChangesWhatItIsRelatedTo(t *testing.T) {

@@ -13,7 +13,10 @@ func (s *Service) allowedOwn(a task.Actor, p task.Perm) error {
 		return err
 	}
 	def, ok := s.agents.Agent(a.Name)
-	if !ok || !def.Can(task.CapabilityTasks) && !def.Can(task.CapabilityOwn) {
+	if !ok {
+		return task.Errorf(task.Forbidden, task.CodeForbidden, "agent %s is no longer defined: its definition was removed", a.Name)
+	}
+	if !def.Can(task.CapabilityTasks) && !def.Can(task.CapabilityOwn) {
 		return task.Errorf(task.Forbidden, task.CodeForbidden, "agent %s does not have the capability tasks", a.Name)
 	}
 	return nil
