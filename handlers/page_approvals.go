@@ -34,11 +34,7 @@ func (s *Server) approvalsPage(c echo.Context, ch views.Chrome) (templ.Component
 	return s.approvals(c, ch, waiting, waiting[0].ID, views.DecideForm{})
 }
 
-func (s *Server) approvalPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
-	id, err := idParam(c, "id")
-	if err != nil {
-		return nil, err
-	}
+func (s *Server) approvalPage(c echo.Context, ch views.Chrome, id task.ID) (templ.Component, error) {
 	waiting, err := s.waiting(c)
 	if err != nil {
 		return nil, err

@@ -29,18 +29,15 @@ func (s *Server) agentQueuePage(c echo.Context, ch views.Chrome) (templ.Componen
 }
 
 // postMove hands a task over from whom the person saw it with.
-func (s *Server) postMove(c echo.Context) error {
-	t, err := s.taskParam(c)
-	if err != nil {
-		return err
-	}
+func (s *Server) postMove(c echo.Context, t *task.Task) error {
 	m := views.MoveModel{Task: t, To: c.FormValue("to"), Comment: text(c, "comment")}
 	h := service.HandOver{TaskID: t.ID, From: c.FormValue("from"), To: m.To, Comment: m.Comment, Quiet: c.FormValue("quiet") != ""}
 	if h.From == "" {
 		h.From = t.Owner
 	}
 	back := c.FormValue("undo") != ""
-	if _, err = s.svc.HandOver(formContext(c), actorFrom(c), h); err == nil && back {
+	_, err := s.svc.HandOver(formContext(c), actorFrom(c), h)
+	if err == nil && back {
 		return s.done(c, views.URL.Task(t.ID), "#%d is %s’s again", t.ID, m.To)
 	}
 	if err == nil {
@@ -70,11 +67,7 @@ func wasQuiet(t *task.Task) string {
 
 // postPriority changes a priority from what the person saw: "5 6". The same
 // change from the same page is one act.
-func (s *Server) postPriority(c echo.Context) error {
-	id, err := idParam(c, "id")
-	if err != nil {
-		return err
-	}
+func (s *Server) postPriority(c echo.Context, id task.ID) error {
 	home := backOr(c, views.URL.Task(id))
 	was, to, err := parsePriorityChange(c.FormValue("change"))
 	if err != nil {

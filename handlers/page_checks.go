@@ -15,11 +15,7 @@ import (
 
 // checksPage shows which checks of a task are in force and who must accept, and
 // lets reviewers change what the task itself asks.
-func (s *Server) checksPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
-	id, err := idParam(c, "id")
-	if err != nil {
-		return nil, err
-	}
+func (s *Server) checksPage(c echo.Context, ch views.Chrome, id task.ID) (templ.Component, error) {
 	m, err := s.checksModel(c, id)
 	if err == nil {
 		m.Form.Form = views.DemandsForm(m.Task)
@@ -47,11 +43,7 @@ func (s *Server) checksModel(c echo.Context, id task.ID) (m views.ChecksModel, e
 }
 
 // setDemands does what the form asks for: adds or removes a check, or saves.
-func (s *Server) setDemands(c echo.Context) error {
-	id, err := idParam(c, "id")
-	if err != nil {
-		return err
-	}
+func (s *Server) setDemands(c echo.Context, id task.ID) error {
 	form := projectForm(c)
 	status, fails, problem := 200, ui.FieldErrors{}, ""
 	if !changeRows(&form, c.FormValue("act")) {
@@ -102,11 +94,7 @@ func demandErrors(e *task.Error) ui.FieldErrors {
 }
 
 // runCheck runs one check again and says what it found.
-func (s *Server) runCheck(c echo.Context) error {
-	id, err := idParam(c, "id")
-	if err != nil {
-		return err
-	}
+func (s *Server) runCheck(c echo.Context, id task.ID) error {
 	allowChecks(c)
 	run, err := s.svc.RunCheck(formContext(c), actorFrom(c), id, c.Param("name"))
 	if task.IsCode(err, task.CodeChecksRunning) {

@@ -14,11 +14,7 @@ import (
 	"taskyard/views/ui"
 )
 
-func (s *Server) approveRun(c echo.Context) error {
-	id, err := idParam(c, "id")
-	if err != nil {
-		return err
-	}
+func (s *Server) approveRun(c echo.Context, id task.ID) error {
 	form := views.DecideForm{
 		Tried: "approval", ScopeTask: c.FormValue("scope") == string(task.ScopeTask), TimeoutSeconds: c.FormValue("timeoutSeconds"),
 		IdleSeconds: c.FormValue("idleTimeoutSeconds"), MaxTokens: c.FormValue("maxTokens"),
@@ -66,11 +62,7 @@ func formLimits(c echo.Context) (l task.Limits, err error) {
 	return l, p.Err()
 }
 
-func (s *Server) denyRun(c echo.Context) error {
-	id, err := idParam(c, "id")
-	if err != nil {
-		return err
-	}
+func (s *Server) denyRun(c echo.Context, id task.ID) error {
 	next, err := s.nextWaiting(c, id)
 	if err != nil {
 		return err

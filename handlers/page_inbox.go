@@ -69,22 +69,14 @@ func oldest(b *task.Inbox) (at task.Time) {
 	return at
 }
 
-func (s *Server) acknowledgeNotice(c echo.Context) error {
-	id, err := idParam(c, "id")
-	if err != nil {
-		return err
-	}
+func (s *Server) acknowledgeNotice(c echo.Context, id task.ID) error {
 	if _, err := s.svc.AcknowledgeNotice(formContext(c), actorFrom(c), id); err != nil {
 		return withBack(c, err, views.URL.Inbox())
 	}
 	return s.doneWith(c, views.URL.Inbox(), &views.Undo{Action: views.URL.NoticeAct(id, "restore")}, "Acknowledged")
 }
 
-func (s *Server) restoreNotice(c echo.Context) error {
-	id, err := idParam(c, "id")
-	if err != nil {
-		return err
-	}
+func (s *Server) restoreNotice(c echo.Context, id task.ID) error {
 	if _, err := s.svc.RestoreNotice(formContext(c), actorFrom(c), id); err != nil {
 		return withBack(c, err, views.URL.Inbox())
 	}

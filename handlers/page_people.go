@@ -38,28 +38,22 @@ func (s *Server) peopleAgain(c echo.Context, m views.PeopleModel, err error) err
 	return s.again(c, e, views.URL.Settings("people"), func(ch views.Chrome) (templ.Component, error) { return s.people(c, ch, m) })
 }
 
-func (s *Server) setRole(c echo.Context) error {
+func (s *Server) setRole(c echo.Context, id task.ID) error {
 	role := task.Role(c.FormValue("role"))
-	return s.changePerson(c, service.UserChange{Role: &role})
+	return s.changePerson(c, id, service.UserChange{Role: &role})
 }
 
-func (s *Server) disablePerson(c echo.Context) error {
-	yes := true
-	return s.changePerson(c, service.UserChange{Disabled: &yes})
+func (s *Server) disablePerson(c echo.Context, id task.ID) error {
+	return s.changePerson(c, id, service.UserChange{Disabled: new(true)})
 }
 
-func (s *Server) enablePerson(c echo.Context) error {
-	no := false
-	return s.changePerson(c, service.UserChange{Disabled: &no})
+func (s *Server) enablePerson(c echo.Context, id task.ID) error {
+	return s.changePerson(c, id, service.UserChange{Disabled: new(false)})
 }
 
 // changePerson ends the sessions of the person; one's own continues under a new
 // token, unless one has shut oneself out.
-func (s *Server) changePerson(c echo.Context, change service.UserChange) error {
-	id, err := idParam(c, "id")
-	if err != nil {
-		return err
-	}
+func (s *Server) changePerson(c echo.Context, id task.ID, change service.UserChange) error {
 	u, err := s.svc.UpdateUser(formContext(c), actorFrom(c), id, change)
 	if err != nil {
 		return s.peopleAgain(c, views.PeopleModel{Role: task.RoleOperator}, err)

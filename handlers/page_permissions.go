@@ -9,21 +9,17 @@ import (
 	"taskyard/views"
 )
 
-// permissionParams reads which run and which of its permissions a form means.
-func permissionParams(c echo.Context) (task.ID, int, error) {
-	id, err := idParam(c, "id")
-	if err != nil {
-		return 0, 0, err
-	}
+// permissionParam reads which permission of a run a form means, counted from 1.
+func permissionParam(c echo.Context, run task.ID) (int, error) {
 	n, err := strconv.ParseInt(c.Param("n"), 10, 32)
 	if err != nil || n < 1 {
-		return 0, 0, task.Errorf(task.NotFound, task.CodeNotFound, "Run %d has not asked for this permission", id)
+		return 0, task.Errorf(task.NotFound, task.CodeNotFound, "Run %d has not asked for this permission", run)
 	}
-	return id, int(n), nil
+	return int(n), nil
 }
 
-func (s *Server) allowPermission(c echo.Context) error {
-	id, n, err := permissionParams(c)
+func (s *Server) allowPermission(c echo.Context, id task.ID) error {
+	n, err := permissionParam(c, id)
 	if err != nil {
 		return err
 	}
@@ -41,8 +37,8 @@ func (s *Server) allowPermission(c echo.Context) error {
 	return s.done(c, next, "Run %d may make this call of %s", id, r.Permission.Tool)
 }
 
-func (s *Server) denyPermission(c echo.Context) error {
-	id, n, err := permissionParams(c)
+func (s *Server) denyPermission(c echo.Context, id task.ID) error {
+	n, err := permissionParam(c, id)
 	if err != nil {
 		return err
 	}

@@ -13,11 +13,7 @@ import (
 
 // postPlan takes an act on the order of a plan: "move 3 2 MARK", "delete 3
 // MARK", "restore EVENT". Indexes are 0-based; the mark is that of the step's title as it was seen.
-func (s *Server) postPlan(c echo.Context) error {
-	id, err := idParam(c, "id")
-	if err != nil {
-		return err
-	}
+func (s *Server) postPlan(c echo.Context, id task.ID) error {
 	at, said, err := s.plan(c, id, strings.Fields(c.FormValue("act")))
 	if e, ok := refusal(err); ok {
 		return s.taskAgain(c, id, s.withPlanChange(c, id, e), views.TaskEntries{})

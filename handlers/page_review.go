@@ -20,11 +20,7 @@ const (
 	reviewContext = 3  // unchanged lines around a change
 )
 
-func (s *Server) reviewPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
-	id, err := idParam(c, "id")
-	if err != nil {
-		return nil, err
-	}
+func (s *Server) reviewPage(c echo.Context, ch views.Chrome, id task.ID) (templ.Component, error) {
 	m, err := s.review(c, id, reviewQuery(c))
 	if err != nil {
 		return nil, err
@@ -34,11 +30,7 @@ func (s *Server) reviewPage(c echo.Context, ch views.Chrome) (templ.Component, e
 
 // reviewFilePage shows the change of one file, with the form for a comment
 // where the address asks for it.
-func (s *Server) reviewFilePage(c echo.Context, ch views.Chrome) (templ.Component, error) {
-	id, err := idParam(c, "id")
-	if err != nil {
-		return nil, err
-	}
+func (s *Server) reviewFilePage(c echo.Context, ch views.Chrome, id task.ID) (templ.Component, error) {
 	m, err := s.reviewFile(c, id, reviewQuery(c))
 	if err != nil {
 		return nil, err
@@ -46,11 +38,7 @@ func (s *Server) reviewFilePage(c echo.Context, ch views.Chrome) (templ.Componen
 	return views.ReviewFilePage(ch, m), nil
 }
 
-func (s *Server) checkPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
-	id, err := idParam(c, "id")
-	if err != nil {
-		return nil, err
-	}
+func (s *Server) checkPage(c echo.Context, ch views.Chrome, id task.ID) (templ.Component, error) {
 	check, err := idParam(c, "check")
 	if err != nil {
 		return nil, err

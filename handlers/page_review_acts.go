@@ -15,22 +15,18 @@ import (
 	"taskyard/views/ui"
 )
 
-func (s *Server) acceptResult(c echo.Context) error {
-	return s.decideResult(c, "accept", "Accepted result %d of #%d", s.svc.AcceptResult)
+func (s *Server) acceptResult(c echo.Context, id task.ID) error {
+	return s.decideResult(c, id, "accept", "Accepted result %d of #%d", s.svc.AcceptResult)
 }
 
-func (s *Server) requestChanges(c echo.Context) error {
-	return s.decideResult(c, "request-changes", "Requested changes of result %d of #%d", s.svc.RequestChanges)
+func (s *Server) requestChanges(c echo.Context, id task.ID) error {
+	return s.decideResult(c, id, "request-changes", "Requested changes of result %d of #%d", s.svc.RequestChanges)
 }
 
 // decideResult sends the vote of a person on exactly what they saw.
-func (s *Server) decideResult(c echo.Context, form, said string,
+func (s *Server) decideResult(c echo.Context, id task.ID, form, said string,
 	vote func(context.Context, task.Actor, task.ID, int, string, string) (*task.Task, error),
 ) error {
-	id, err := idParam(c, "id")
-	if err != nil {
-		return err
-	}
 	number, err := wholeNumber(c, "result")
 	if err == nil {
 		_, err = vote(formContext(c), actorFrom(c), id, number, c.FormValue("digest"), text(c, "text"))
@@ -102,12 +98,9 @@ func orNone(s string) string {
 }
 
 // draftComment keeps a comment that only its author sees.
-func (s *Server) draftComment(c echo.Context) error {
-	id, err := idParam(c, "id")
-	if err != nil {
-		return err
-	}
+func (s *Server) draftComment(c echo.Context, id task.ID) error {
 	d := task.ReviewComment{Path: c.FormValue("path"), Side: c.FormValue("side"), Text: text(c, "text")}
+	var err error
 	if d.Line, err = wholeNumber(c, "line"); err == nil {
 		d.EndLine, err = wholeNumber(c, "endLine")
 	}
@@ -181,16 +174,8 @@ func toComment(c echo.Context, id, comment task.ID) error {
 	return c.Redirect(http.StatusSeeOther, to)
 }
 
-// commentParams reads the task and the comment of the path.
-func commentParams(c echo.Context) (id, comment task.ID, err error) {
-	if id, err = idParam(c, "id"); err == nil {
-		comment, err = idParam(c, "comment")
-	}
-	return id, comment, err
-}
-
-func (s *Server) editDraft(c echo.Context) error {
-	id, comment, err := commentParams(c)
+func (s *Server) editDraft(c echo.Context, id task.ID) error {
+	comment, err := idParam(c, "comment")
 	if err != nil {
 		return err
 	}
@@ -207,8 +192,8 @@ func (s *Server) editDraft(c echo.Context) error {
 	return toComment(c, id, comment)
 }
 
-func (s *Server) replyToComment(c echo.Context) error {
-	id, comment, err := commentParams(c)
+func (s *Server) replyToComment(c echo.Context, id task.ID) error {
+	comment, err := idParam(c, "comment")
 	if err != nil {
 		return err
 	}
@@ -219,11 +204,7 @@ func (s *Server) replyToComment(c echo.Context) error {
 	return toComment(c, id, comment)
 }
 
-func (s *Server) submitComments(c echo.Context) error {
-	id, err := idParam(c, "id")
-	if err != nil {
-		return err
-	}
+func (s *Server) submitComments(c echo.Context, id task.ID) error {
 	n, err := s.svc.SubmitComments(formContext(c), actorFrom(c), id)
 	if err != nil {
 		return withBack(c, err, backOr(c, views.URL.Review(id, views.ReviewQuery{})))
@@ -232,11 +213,7 @@ func (s *Server) submitComments(c echo.Context) error {
 }
 
 // setViewed notes that a file was viewed as it is in the result that was shown.
-func (s *Server) setViewed(c echo.Context) error {
-	id, err := idParam(c, "id")
-	if err != nil {
-		return err
-	}
+func (s *Server) setViewed(c echo.Context, id task.ID) error {
 	number, err := wholeNumber(c, "result")
 	if err != nil {
 		return err
@@ -256,11 +233,7 @@ func (s *Server) setViewed(c echo.Context) error {
 }
 
 // setDiffView keeps how the caller likes to see diffs.
-func (s *Server) setDiffView(c echo.Context) error {
-	id, err := idParam(c, "id")
-	if err != nil {
-		return err
-	}
+func (s *Server) setDiffView(c echo.Context, id task.ID) error {
 	if err := s.svc.SetPreference(formContext(c), actorFrom(c), task.PrefDiff, c.FormValue("view")); err != nil {
 		return err
 	}

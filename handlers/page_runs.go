@@ -67,11 +67,7 @@ func queryID(c echo.Context, name string) (task.ID, error) {
 	return id, nil
 }
 
-func (s *Server) runPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
-	id, err := idParam(c, "id")
-	if err != nil {
-		return nil, err
-	}
+func (s *Server) runPage(c echo.Context, ch views.Chrome, id task.ID) (templ.Component, error) {
 	q, err := transcriptQuery(c)
 	if err != nil {
 		return nil, err
@@ -137,11 +133,7 @@ func transcriptQuery(c echo.Context) (q task.TranscriptQuery, err error) {
 
 // transcript answers the lines of a run after one, as list items for the page
 // that shows them; without after, all of them as plain text.
-func (s *Server) transcript(c echo.Context) error {
-	id, err := idParam(c, "id")
-	if err != nil {
-		return err
-	}
+func (s *Server) transcript(c echo.Context, id task.ID) error {
 	if c.QueryParam("after") == "" {
 		return s.wholeTranscript(c, id)
 	}
@@ -157,11 +149,7 @@ func (s *Server) transcript(c echo.Context) error {
 }
 
 // runLine shows one line of a transcript, whole.
-func (s *Server) runLine(c echo.Context, ch views.Chrome) (templ.Component, error) {
-	id, err := idParam(c, "id")
-	if err != nil {
-		return nil, err
-	}
+func (s *Server) runLine(c echo.Context, ch views.Chrome, id task.ID) (templ.Component, error) {
 	line, err := idParam(c, "line")
 	if err != nil {
 		return nil, err
@@ -223,22 +211,14 @@ func writeLine(w io.Writer, m task.Message) error {
 	return err
 }
 
-func (s *Server) cancelRun(c echo.Context) error {
-	id, err := idParam(c, "id")
-	if err != nil {
-		return err
-	}
+func (s *Server) cancelRun(c echo.Context, id task.ID) error {
 	if _, err := s.svc.CancelRun(formContext(c), actorFrom(c), id, strings.TrimSpace(text(c, "reason"))); err != nil {
 		return withBack(c, err, backOr(c, views.URL.Run(id)))
 	}
 	return s.done(c, views.URL.Run(id), "Run %d was stopped", id)
 }
 
-func (s *Server) retryRun(c echo.Context) error {
-	id, err := idParam(c, "id")
-	if err != nil {
-		return err
-	}
+func (s *Server) retryRun(c echo.Context, id task.ID) error {
 	r, err := s.svc.RetryRun(formContext(c), actorFrom(c), id)
 	if err != nil {
 		return withBack(c, err, backOr(c, views.URL.Run(id)))

@@ -33,11 +33,7 @@ func (s *Server) stepModel(c echo.Context, t *task.Task) (views.StepModel, error
 }
 
 // updateStep takes both forms of a step: the tick, and title and details.
-func (s *Server) updateStep(c echo.Context) error {
-	t, err := s.taskParam(c)
-	if err != nil {
-		return err
-	}
+func (s *Server) updateStep(c echo.Context, t *task.Task) error {
 	m, err := s.stepModel(c, t)
 	if err != nil {
 		return err
@@ -85,11 +81,7 @@ func doneWord(done bool) string {
 	return "open again"
 }
 
-func (s *Server) createSubtask(c echo.Context) error {
-	t, err := s.taskParam(c)
-	if err != nil {
-		return err
-	}
+func (s *Server) createSubtask(c echo.Context, t *task.Task) error {
 	m, err := s.stepModel(c, t)
 	if err != nil {
 		return err

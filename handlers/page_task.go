@@ -11,11 +11,7 @@ import (
 	"taskyard/views/ui"
 )
 
-func (s *Server) taskPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
-	id, err := idParam(c, "id")
-	if err != nil {
-		return nil, err
-	}
+func (s *Server) taskPage(c echo.Context, ch views.Chrome, id task.ID) (templ.Component, error) {
 	v, err := taskView(c)
 	if err != nil {
 		return nil, err
@@ -121,11 +117,7 @@ func (s *Server) subtasks(c echo.Context, id, after task.ID) (list []*task.Task,
 // and a sentence about it. What is refused is told on the task's own page,
 // with what was typed, which entries fills in.
 func (s *Server) taskAct(act func(echo.Context, task.ID) (string, error), entries func(echo.Context) views.TaskEntries) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		id, err := idParam(c, "id")
-		if err != nil {
-			return err
-		}
+	return withID(func(c echo.Context, id task.ID) error {
 		said, err := act(c, id)
 		if e, ok := refusal(err); ok {
 			return s.taskAgain(c, id, e, entries(c))
@@ -135,7 +127,7 @@ func (s *Server) taskAct(act func(echo.Context, task.ID) (string, error), entrie
 		}
 		anchor, _ := c.Get("anchor").(string)
 		return s.done(c, views.URL.Task(id)+anchor, "%s", said)
-	}
+	})
 }
 
 // noEntries is for acts without an input.

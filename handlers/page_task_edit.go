@@ -18,11 +18,7 @@ func (s *Server) editPage(c echo.Context, ch views.Chrome, t *task.Task) (templ.
 	return views.EditPage(ch, views.NewEditModel(t, agents)), err
 }
 
-func (s *Server) editTask(c echo.Context) error {
-	t, err := s.taskParam(c)
-	if err != nil {
-		return err
-	}
+func (s *Server) editTask(c echo.Context, t *task.Task) error {
 	if field := c.FormValue("field"); field != "" {
 		return s.editField(c, t.ID, field)
 	}

@@ -11,8 +11,8 @@ import (
 
 // taskForm is a page below a task that holds one form.
 func (s *Server) taskForm(show func(echo.Context, views.Chrome, *task.Task) (templ.Component, error)) echo.HandlerFunc {
-	return s.page(func(c echo.Context, ch views.Chrome) (templ.Component, error) {
-		t, err := s.taskParam(c)
+	return s.pageWithID(func(c echo.Context, ch views.Chrome, id task.ID) (templ.Component, error) {
+		t, err := s.svc.Task(c.Request().Context(), actorFrom(c), id)
 		if err != nil {
 			return nil, err
 		}
@@ -20,12 +20,15 @@ func (s *Server) taskForm(show func(echo.Context, views.Chrome, *task.Task) (tem
 	})
 }
 
-func (s *Server) taskParam(c echo.Context) (*task.Task, error) {
-	id, err := idParam(c, "id")
-	if err != nil {
-		return nil, err
-	}
-	return s.svc.Task(c.Request().Context(), actorFrom(c), id)
+// withTask is a handler of a form of the task whose id is in the path.
+func (s *Server) withTask(fn func(echo.Context, *task.Task) error) echo.HandlerFunc {
+	return withID(func(c echo.Context, id task.ID) error {
+		t, err := s.svc.Task(c.Request().Context(), actorFrom(c), id)
+		if err != nil {
+			return err
+		}
+		return fn(c, t)
+	})
 }
 
 func (s *Server) movePage(c echo.Context, ch views.Chrome, t *task.Task) (templ.Component, error) {

@@ -24,11 +24,7 @@ func resourceEntries(c echo.Context) views.TaskEntries {
 }
 
 // editResource changes one link or file; the form says which of the two it is.
-func (s *Server) editResource(c echo.Context) error {
-	id, err := idParam(c, "id")
-	if err != nil {
-		return err
-	}
+func (s *Server) editResource(c echo.Context, id task.ID) error {
 	n, err := index(c)
 	if err != nil {
 		return err

@@ -90,11 +90,7 @@ func (s *Server) tokenAgain(c echo.Context, f views.TokenForm, err error) error 
 	return s.again(c, e, views.URL.Settings("tokens"), func(ch views.Chrome) (templ.Component, error) { return s.tokens(c, ch, m) })
 }
 
-func (s *Server) revokeToken(c echo.Context) error {
-	id, err := idParam(c, "id")
-	if err != nil {
-		return err
-	}
+func (s *Server) revokeToken(c echo.Context, id task.ID) error {
 	if err := s.svc.RevokeToken(formContext(c), actorFrom(c), id); err != nil {
 		return withBack(c, err, views.URL.Settings("tokens"))
 	}

@@ -41,11 +41,7 @@ func listPath(s string) (string, error) {
 	return "", task.FieldErrorf("path", "must be the address of the queues or of the tasks")
 }
 
-func (s *Server) renameView(c echo.Context) error {
-	id, err := idParam(c, "id")
-	if err != nil {
-		return err
-	}
+func (s *Server) renameView(c echo.Context, id task.ID) error {
 	v, err := s.svc.RenameView(formContext(c), actorFrom(c), id, c.FormValue("name"))
 	if e, ok := refusal(err); ok {
 		return s.again(c, e, views.URL.Views(), func(ch views.Chrome) (templ.Component, error) {
@@ -58,11 +54,7 @@ func (s *Server) renameView(c echo.Context) error {
 	return s.done(c, views.URL.Views(), "The view is now called %s", v.Name)
 }
 
-func (s *Server) deleteView(c echo.Context) error {
-	id, err := idParam(c, "id")
-	if err != nil {
-		return err
-	}
+func (s *Server) deleteView(c echo.Context, id task.ID) error {
 	v, err := s.svc.DeleteView(formContext(c), actorFrom(c), id)
 	if err != nil {
 		return withBack(c, err, views.URL.Views())

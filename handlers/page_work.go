@@ -4,14 +4,12 @@ import (
 	"net/http"
 
 	"github.com/labstack/echo/v4"
+
+	"taskyard/task"
 )
 
 // diff answers what a run changed as plain text, which every browser shows.
-func (s *Server) diff(c echo.Context) error {
-	id, err := idParam(c, "id")
-	if err != nil {
-		return err
-	}
+func (s *Server) diff(c echo.Context, id task.ID) error {
 	w, err := s.svc.Work(c.Request().Context(), actorFrom(c), id, true)
 	if err != nil {
 		return err

@@ -189,6 +189,28 @@ func (s *Server) page(fn func(c echo.Context, ch views.Chrome) (templ.Component,
 	}
 }
 
+// pageWithID is page for one whose path has an id.
+func (s *Server) pageWithID(fn func(c echo.Context, ch views.Chrome, id task.ID) (templ.Component, error)) echo.HandlerFunc {
+	return s.page(func(c echo.Context, ch views.Chrome) (templ.Component, error) {
+		id, err := idParam(c, "id")
+		if err != nil {
+			return nil, err
+		}
+		return fn(c, ch, id)
+	})
+}
+
+// withID is a handler whose path has an id.
+func withID(fn func(c echo.Context, id task.ID) error) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		id, err := idParam(c, "id")
+		if err != nil {
+			return err
+		}
+		return fn(c, id)
+	}
+}
+
 func (s *Server) errorPage(c echo.Context, p *Problem) {
 	ch := s.bareChrome(c)
 	m := views.ErrorModel{
