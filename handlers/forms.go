@@ -54,6 +54,13 @@ func backOr(c echo.Context, to string) string {
 // again shows a form once more, with what was typed and what is wrong. page is
 // the address at which its live parts are found.
 func (s *Server) again(c echo.Context, e *task.Error, page string, fn func(views.Chrome) (templ.Component, error)) error {
+	setRetry(c, e.Retry)
+	return s.show(c, statuses[e.Kind], page, fn)
+}
+
+// show answers a form with a page instead of the way to one. page is the
+// address at which its live parts are found.
+func (s *Server) show(c echo.Context, status int, page string, fn func(views.Chrome) (templ.Component, error)) error {
 	ch, err := s.chrome(c)
 	if err != nil {
 		return err
@@ -63,8 +70,7 @@ func (s *Server) again(c echo.Context, e *task.Error, page string, fn func(views
 	if err != nil {
 		return err
 	}
-	setRetry(c, e.Retry)
-	return s.render(c, statuses[e.Kind], p)
+	return s.render(c, status, p)
 }
 
 // refusal returns the error if a form can tell it beside its fields: the input

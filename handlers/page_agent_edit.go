@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"encoding/json"
+	"net/http"
 	"strings"
 
 	"github.com/a-h/templ"
@@ -104,10 +105,7 @@ func (s *Server) checkAgent(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.page(func(c echo.Context, ch views.Chrome) (templ.Component, error) {
-		ch.Path = editorPath(&m)
-		return s.editor(c, ch, m)
-	})(c)
+	return s.show(c, http.StatusOK, editorPath(&m), func(ch views.Chrome) (templ.Component, error) { return s.editor(c, ch, m) })
 }
 
 func editorPath(m *views.AgentEditModel) string {

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"cmp"
+	"net/http"
 	"strconv"
 	"strings"
 
@@ -45,7 +46,7 @@ func (s *Server) checksModel(c echo.Context, id task.ID) (m views.ChecksModel, e
 // setDemands does what the form asks for: adds or removes a check, or saves.
 func (s *Server) setDemands(c echo.Context, id task.ID) error {
 	form := projectForm(c)
-	status, fails, problem := 200, ui.FieldErrors{}, ""
+	status, fails, problem := http.StatusOK, ui.FieldErrors{}, ""
 	if !changeRows(&form, c.FormValue("act")) {
 		p, err := projectFromForm(form)
 		if err == nil {
@@ -64,21 +65,15 @@ func (s *Server) setDemands(c echo.Context, id task.ID) error {
 			return s.done(c, views.URL.Checks(id), "Saved the checks and the review of #%d", id)
 		}
 	}
-	ch, err := s.chrome(c)
-	if err != nil {
-		return err
-	}
-	ch.Path = views.URL.Checks(id)
-	m, err := s.checksModel(c, id)
-	if err != nil {
-		return err
-	}
-	if problem != "" {
-		form.Version = m.Task.Version
-	}
-	m.Form.Form, m.Form.Errors, m.Form.Changed = form, fails, problem
-	m.Form.Key = cmp.Or(c.FormValue("_key"), m.Form.Key)
-	return s.render(c, status, views.ChecksPage(ch, m))
+	return s.show(c, status, views.URL.Checks(id), func(ch views.Chrome) (templ.Component, error) {
+		m, err := s.checksModel(c, id)
+		if problem != "" && err == nil {
+			form.Version = m.Task.Version
+		}
+		m.Form.Form, m.Form.Errors, m.Form.Changed = form, fails, problem
+		m.Form.Key = cmp.Or(c.FormValue("_key"), m.Form.Key)
+		return views.ChecksPage(ch, m), err
+	})
 }
 
 // demandErrors names the fields of a policy as the form does.

@@ -1,6 +1,8 @@
 package handlers
 
 import (
+	"net/http"
+
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
@@ -50,7 +52,7 @@ func (s *Server) connectAgent(c echo.Context) error {
 			return s.connect(c, ch, m)
 		})
 	}
-	return s.shown(c, page, func(ch views.Chrome) (templ.Component, error) {
+	return s.show(c, http.StatusOK, page, func(ch views.Chrome) (templ.Component, error) {
 		return s.connect(c, ch, views.ConnectModel{Fresh: fresh})
 	})
 }

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"context"
+	"net/http"
 	"time"
 
 	"github.com/a-h/templ"
@@ -85,7 +86,7 @@ func (s *Server) saveProject(c echo.Context, m views.ProjectModel, archived bool
 	save func(context.Context, task.Actor, task.Project) (*task.Project, error),
 ) error {
 	if act := c.FormValue("act"); changeRows(&m.Form, act) {
-		return s.showProject(c, m, 0)
+		return s.showProject(c, m, http.StatusOK)
 	}
 	p, err := projectFromForm(m.Form)
 	p.Archived = archived
@@ -94,7 +95,7 @@ func (s *Server) saveProject(c echo.Context, m views.ProjectModel, archived bool
 			Key: "checked", Repository: p.Repository, DefaultBranch: p.DefaultBranch, BranchPrefix: p.BranchPrefix, Merge: bare(p.Merge),
 		})
 		if m.Looked = true; err == nil {
-			return s.showProject(c, m, 0)
+			return s.showProject(c, m, http.StatusOK)
 		}
 	}
 	var saved *task.Project
@@ -130,19 +131,13 @@ func bare(m *task.Merge) *task.Merge {
 	return &task.Merge{Into: m.Into, Push: m.Push}
 }
 
-// showProject shows the form once more as it was sent; status 0 is 200.
+// showProject shows the form once more as it was sent.
 func (s *Server) showProject(c echo.Context, m views.ProjectModel, status int) error {
-	ch, err := s.chrome(c)
-	if err != nil {
-		return err
+	page := views.URL.NewProject()
+	if !m.New {
+		page = views.URL.Project(m.Form.Key)
 	}
-	if ch.Path = views.URL.NewProject(); !m.New {
-		ch.Path = views.URL.Project(m.Form.Key)
-	}
-	if status == 0 {
-		status = 200
-	}
-	return s.render(c, status, views.ProjectPage(ch, m))
+	return s.show(c, status, page, func(ch views.Chrome) (templ.Component, error) { return views.ProjectPage(ch, m), nil })
 }
 
 func (s *Server) archiveProject(c echo.Context) error { return s.setArchived(c, true) }

@@ -32,8 +32,11 @@ func (s *Server) editTask(c echo.Context, t *task.Task) error {
 		v = task.ID(t.Version)
 	}
 	m.Version = int64(v)
-	if c.FormValue("preview") != "" {
-		return s.previewEdit(c, m)
+	if m.Preview = c.FormValue("preview") != ""; m.Preview {
+		return s.show(c, http.StatusOK, views.URL.TaskAct(t.ID, "edit"), func(ch views.Chrome) (_ templ.Component, err error) {
+			m.Agents, err = s.agentOptions(c)
+			return views.EditPage(ch, m), err
+		})
 	}
 	prio, err := wholeNumber(c, "priority")
 	saved := t
@@ -80,19 +83,6 @@ func (s *Server) editAgain(c echo.Context, m views.EditModel, err error) error {
 	})
 }
 
-// previewEdit shows the form as it was sent, and how its description will look.
-func (s *Server) previewEdit(c echo.Context, m views.EditModel) (err error) {
-	ch, err := s.chrome(c)
-	if err != nil {
-		return err
-	}
-	ch.Path, m.Preview = views.URL.TaskAct(m.Task.ID, "edit"), true
-	if m.Agents, err = s.agentOptions(c); err != nil {
-		return err
-	}
-	return s.render(c, http.StatusOK, views.EditPage(ch, m))
-}
-
 // editTries is how often a change of one field meets a change of another.
 const editTries = 5
 
@@ -100,8 +90,11 @@ const editTries = 5
 // field by somebody else speaks against it: agents tick steps all the time.
 func (s *Server) editField(c echo.Context, id task.ID, field string) error {
 	typed := views.TaskEntries{Field: field, Value: text(c, field), Errors: ui.FieldErrors{}}
-	if c.FormValue("preview") != "" {
-		return s.previewField(c, id, typed)
+	if typed.Preview = c.FormValue("preview") != ""; typed.Preview {
+		return s.show(c, http.StatusOK, views.URL.Task(id), func(ch views.Chrome) (templ.Component, error) {
+			m, err := s.taskTyped(c, id, typed)
+			return views.TaskPage(ch, m), err
+		})
 	}
 	p, err := fieldPatch(c, field)
 	var before, after string
@@ -131,19 +124,6 @@ func (s *Server) undoEdit(c echo.Context, id task.ID, pairs ...string) {
 	if c.FormValue("undo") == "" && len(strings.Join(pairs, "")) <= undoLimit {
 		s.undoable(c, views.URL.TaskAct(id, "edit"), pairs...)
 	}
-}
-
-func (s *Server) previewField(c echo.Context, id task.ID, typed views.TaskEntries) error {
-	ch, err := s.chrome(c)
-	if err != nil {
-		return err
-	}
-	ch.Path, typed.Preview = views.URL.Task(id), true
-	m, err := s.taskTyped(c, id, typed)
-	if err != nil {
-		return err
-	}
-	return s.render(c, http.StatusOK, views.TaskPage(ch, m))
 }
 
 // fieldPatch reads the one field that a form of the task's page changes.

@@ -1,7 +1,11 @@
 package handlers
 
 import (
+	"net/http"
+	"slices"
 	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
@@ -52,6 +56,29 @@ func (s *Server) follow(c echo.Context, m *views.NewTaskModel, id string) error 
 	return s.prefill(c, m, old)
 }
 
+// prefill takes over from the task that is followed what the form does not
+// tell by itself: all of it when the form is new, the chosen links when it was
+// sent.
+func (s *Server) prefill(c echo.Context, m *views.NewTaskModel, old *task.Task) error {
+	if c.Request().Method == http.MethodPost {
+		form, err := c.FormParams()
+		for i := range m.Take {
+			m.Take[i].On = slices.Contains(form["take"], m.Take[i].Resource.Value)
+		}
+		return err
+	}
+	m.Title = "Follow up: " + old.Title
+	for utf8.RuneCountInString(m.Title) > task.MaxTitle {
+		_, n := utf8.DecodeLastRuneInString(m.Title)
+		m.Title = m.Title[:len(m.Title)-n]
+	}
+	m.Priority, m.Labels = formNumber(old.Priority), strings.Join(old.Labels, " ")
+	if s.svc.KnowsAgent(old.Owner) && m.Owner == "" {
+		m.Owner = old.Owner
+	}
+	return nil
+}
+
 func (s *Server) createTask(c echo.Context) error {
 	ctx := formContext(c)
 	m := views.NewTaskModel{
@@ -63,8 +90,12 @@ func (s *Server) createTask(c echo.Context) error {
 	if err := s.follow(c, &m, c.FormValue("follow")); err != nil {
 		return err
 	}
-	if c.FormValue("preview") != "" {
-		return s.previewNew(c, m)
+	form := func(ch views.Chrome) (p templ.Component, err error) {
+		m.Agents, err = s.agentOptions(c)
+		return views.NewTaskPage(ch, m), err
+	}
+	if m.Preview = c.FormValue("preview") != ""; m.Preview {
+		return s.show(c, http.StatusOK, views.URL.NewTask(""), form)
 	}
 	prio, err := wholeNumber(c, "priority")
 	var first []task.ID
@@ -79,10 +110,7 @@ func (s *Server) createTask(c echo.Context) error {
 	}
 	if e, ok := refusal(err); ok {
 		m.Errors = ui.FieldErrorsFrom(e)
-		return s.again(c, e, views.URL.NewTask(""), func(ch views.Chrome) (p templ.Component, err error) {
-			m.Agents, err = s.agentOptions(c)
-			return views.NewTaskPage(ch, m), err
-		})
+		return s.again(c, e, views.URL.NewTask(""), form)
 	}
 	if err != nil {
 		return err

@@ -54,7 +54,7 @@ func (s *Server) createToken(c echo.Context) error {
 	if err != nil {
 		return s.tokenAgain(c, f, err)
 	}
-	return s.shown(c, views.URL.Settings("tokens"), func(ch views.Chrome) (templ.Component, error) {
+	return s.show(c, http.StatusOK, views.URL.Settings("tokens"), func(ch views.Chrome) (templ.Component, error) {
 		return s.tokens(c, ch, views.TokensModel{Fresh: fresh, Form: views.NewTokenForm(ch)})
 	})
 }
@@ -63,21 +63,6 @@ func (s *Server) createToken(c echo.Context) error {
 func (s *Server) freshToken(c echo.Context, in service.NewToken) (*views.FreshToken, error) {
 	made, err := s.svc.CreateToken(formContext(c), actorFrom(c), in)
 	return &views.FreshToken{Token: made.Token, Secret: made.Secret, URL: s.baseURL(c)}, err
-}
-
-// shown answers a form with a page instead of the way to one. path is the
-// address at which its live parts are found.
-func (s *Server) shown(c echo.Context, path string, fn func(views.Chrome) (templ.Component, error)) error {
-	ch, err := s.chrome(c)
-	if err != nil {
-		return err
-	}
-	ch.Path = path
-	p, err := fn(ch)
-	if err != nil {
-		return err
-	}
-	return s.render(c, http.StatusOK, p)
 }
 
 func (s *Server) tokenAgain(c echo.Context, f views.TokenForm, err error) error {
