@@ -1,11 +1,9 @@
 package handlers
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
-	"io"
 	"net/http"
 	"reflect"
 	"slices"
@@ -212,14 +210,9 @@ func (s *Server) apiGuard(c echo.Context) error {
 		return task.FieldErrorf("Idempotency-Key", "must be at most %d bytes", maxKey)
 	}
 	body, err := readBody(r)
-	var big *http.MaxBytesError
-	switch {
-	case errors.As(err, &big):
-		return errTooLarge
-	case err != nil:
-		return unreadable
+	if err != nil {
+		return err
 	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
 	ctx := withKey(r, actorFrom(c), key, string(body))
 	c.SetRequest(r.WithContext(ctx))
 	c.Response().Before(func() {

@@ -3,8 +3,6 @@ package handlers
 import (
 	"bytes"
 	"errors"
-	"io"
-	"net/http"
 	"strconv"
 	"sync"
 
@@ -32,7 +30,7 @@ const (
 // for a body of 1 MiB. It reads the body once, token by token, against the
 // schema of the operation; what is unknown or over a bound is counted.
 func (s *Server) bounded(path, method string) func(huma.Context, func(huma.Context)) {
-	schema := sync.OnceValue(func() *huma.Schema { return bodySchema(s.api.OpenAPI(), path, method) })
+	schema := sync.OnceValue(func() *huma.Schema { return bodySchema(findOperation(s.api.OpenAPI().Paths[path], method)) })
 	return func(ctx huma.Context, next func(huma.Context)) {
 		c := humaecho.Unwrap(ctx)
 		r := c.Request()
@@ -43,33 +41,29 @@ func (s *Server) bounded(path, method string) func(huma.Context, func(huma.Conte
 		body, err := readBody(r)
 		if err == nil {
 			err = s.checkShape(schema(), body)
-		} else if big := (*http.MaxBytesError)(nil); !errors.As(err, &big) {
-			err = unreadable
 		}
 		if err != nil {
 			s.fail(err, c)
 			return
 		}
-		r.Body = io.NopCloser(bytes.NewReader(body))
 		next(ctx)
 	}
 }
 
 // bodySchema returns the schema of the body of an operation, or nil.
-func bodySchema(doc *huma.OpenAPI, path, method string) *huma.Schema {
-	item := doc.Paths[path]
-	if item == nil {
+func bodySchema(o *huma.Operation) *huma.Schema {
+	if o == nil || o.RequestBody == nil || o.RequestBody.Content[jsonType] == nil {
 		return nil
 	}
-	for m, o := range map[string]*huma.Operation{
-		http.MethodPost: item.Post, http.MethodPut: item.Put,
-		http.MethodPatch: item.Patch, http.MethodDelete: item.Delete,
-	} {
-		if m == method && o != nil && o.RequestBody != nil && o.RequestBody.Content[jsonType] != nil {
-			return o.RequestBody.Content[jsonType].Schema
-		}
+	return o.RequestBody.Content[jsonType].Schema
+}
+
+// resolved returns the schema to which a reference leads; nil stays nil.
+func resolved(registry huma.Registry, s *huma.Schema) *huma.Schema {
+	for s != nil && s.Ref != "" {
+		s = registry.SchemaFromRef(s.Ref)
 	}
-	return nil
+	return s
 }
 
 // checkShape returns an error if the body has more wrong fields than an error
@@ -99,9 +93,7 @@ func (w *shapeWalk) value(schema *huma.Schema, at string) error {
 	if w.d.StackDepth() > maxDepth {
 		return errNotWalked
 	}
-	for schema != nil && schema.Ref != "" {
-		schema = w.schemas.SchemaFromRef(schema.Ref)
-	}
+	schema = resolved(w.schemas, schema)
 	kind := w.d.PeekKind()
 	switch {
 	case schema == nil || schema.Type == "" && len(schema.OneOf) == 0:

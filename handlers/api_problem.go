@@ -149,27 +149,22 @@ const registryKey = "registry"
 // knownFields says which fields the object of a body has in which a field lies, such
 // as steps[0].title; "" where the body is of no such form.
 func knownFields(op *huma.Operation, field string) string {
-	if op == nil || op.RequestBody == nil || op.RequestBody.Content["application/json"] == nil {
+	object := bodySchema(op)
+	if object == nil {
 		return ""
 	}
 	registry, _ := op.Metadata[registryKey].(huma.Registry)
-	resolve := func(s *huma.Schema) *huma.Schema {
-		for s != nil && s.Ref != "" {
-			s = registry.SchemaFromRef(s.Ref)
-		}
-		return s
-	}
-	object := resolve(op.RequestBody.Content["application/json"].Schema)
+	object = resolved(registry, object)
 	for more := true; more && object != nil; {
 		var name string
 		if name, field, more = strings.Cut(field, "."); !more {
 			break
 		}
 		name, items, _ := strings.Cut(name, "[")
-		object = resolve(object.Properties[name])
+		object = resolved(registry, object.Properties[name])
 		for range strings.Count(items, "]") {
 			if object != nil {
-				object = resolve(object.Items)
+				object = resolved(registry, object.Items)
 			}
 		}
 	}

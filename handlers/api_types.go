@@ -88,13 +88,11 @@ func (queryTime) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: "string", Format: "date-time", Examples: []any{"2026-01-31T12:00:00Z"}}
 }
 
-// orNull declares that fields of an answer, each an object of a named type, may
-// be null.
-func orNull(s *huma.Schema, fields ...string) *huma.Schema {
-	for _, name := range fields {
-		f := s.Properties[name]
-		s.Properties[name] = &huma.Schema{AnyOf: []*huma.Schema{{Ref: f.Ref}, {Type: "null"}}, Description: f.Description}
-	}
+// orNull declares that a field of an answer, an object of a named type, may be
+// null.
+func orNull(s *huma.Schema, field string) *huma.Schema {
+	f := s.Properties[field]
+	s.Properties[field] = &huma.Schema{AnyOf: []*huma.Schema{{Ref: f.Ref}, {Type: "null"}}, Description: f.Description}
 	return s
 }
 

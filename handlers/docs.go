@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/labstack/echo/v4"
@@ -17,21 +16,23 @@ import (
 // docsPath is a page, though it lies beside what it describes.
 const docsPath = "/api/docs"
 
-// docsOnce makes the reference of the JSON endpoints at first use and keeps it.
-type docsOnce struct {
-	once  sync.Once
-	model views.DocsModel
+// openapi answers the OpenAPI document.
+func (s *Server) openapi(c echo.Context) error {
+	b, err := s.spec()
+	if err != nil {
+		return err
+	}
+	return c.Blob(http.StatusOK, jsonType, b)
 }
 
 // docsPage shows what the OpenAPI document says, for people. A signed-in
 // person sees it inside the dashboard; nobody needs to be one.
 func (s *Server) docsPage(c echo.Context) error {
-	s.docs.once.Do(func() { s.docs.model = s.docsModel() })
 	ch, err := s.openChrome(c)
 	if err != nil {
 		return err
 	}
-	return s.render(c, http.StatusOK, views.DocsPage(ch, &s.docs.model))
+	return s.render(c, http.StatusOK, views.DocsPage(ch, s.docs()))
 }
 
 // openChrome is the frame of a page that everybody may see: that of the
@@ -45,8 +46,8 @@ func (s *Server) openChrome(c echo.Context) (views.Chrome, error) {
 	return ch, nil
 }
 
-func (s *Server) docsModel() views.DocsModel {
-	m := views.DocsModel{Version: s.opt.Build.Version}
+func (s *Server) docsModel() *views.DocsModel {
+	m := &views.DocsModel{Version: s.opt.Build.Version}
 	w := &docsWriter{schemas: s.api.OpenAPI().Components.Schemas}
 	for _, o := range s.ops {
 		i := slices.IndexFunc(m.Groups, func(g views.DocGroup) bool { return g.Name == o.Tag })
@@ -89,9 +90,8 @@ func (w *docsWriter) operation(o op, hop *huma.Operation) views.DocOp {
 		})
 	}
 	slices.SortStableFunc(d.Params, func(a, b views.DocField) int { return cmp.Compare(parameterRank(a.In), parameterRank(b.In)) })
-	var body *huma.Schema
+	body := resolved(w.schemas, bodySchema(hop))
 	if r := hop.RequestBody; r != nil {
-		body = w.resolved(r.Content[jsonType].Schema)
 		d.HasBody, d.BodyOptional, d.Body = true, !r.Required, w.fields(body)
 	}
 	if r := hop.Responses[statusKey(hop.DefaultStatus)]; r != nil {
@@ -115,7 +115,7 @@ func statusKey(status int) string { return task.ID(status).String() }
 // of one operation, its fields.
 func (w *docsWriter) answer(s *huma.Schema) ([]views.DocRef, []views.DocField) {
 	if strings.HasSuffix(refName(s), "Body") {
-		if s = w.resolved(s); len(s.OneOf) == 0 {
+		if s = resolved(w.schemas, s); len(s.OneOf) == 0 {
 			return nil, w.fields(s)
 		}
 	}

@@ -58,7 +58,7 @@ func samplePath(path string) string {
 // required, or, when nothing is, the first field that has a sample if some is
 // to be sent.
 func (w *docsWriter) sample(name string, s *huma.Schema, some bool) any {
-	s = w.resolved(s)
+	s = resolved(w.schemas, s)
 	switch {
 	case len(s.Properties) > 0:
 		return w.sampleObject(s, some)

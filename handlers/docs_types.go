@@ -24,13 +24,6 @@ const refPrefix = "#/components/schemas/"
 
 func refName(s *huma.Schema) string { return strings.TrimPrefix(s.Ref, refPrefix) }
 
-func (w *docsWriter) resolved(s *huma.Schema) *huma.Schema {
-	if s.Ref != "" {
-		return w.schemas.Map()[refName(s)]
-	}
-	return s
-}
-
 // named notes a type that is to be described.
 func (w *docsWriter) named(name string) {
 	if w.seen == nil {

@@ -159,16 +159,10 @@ func (s *Server) measure(c echo.Context) error {
 		return nil
 	}
 	body, err := readBody(r)
-	var big *http.MaxBytesError
-	switch {
-	case errors.As(err, &big):
-		return errTooLarge
-	case errorKind(err) != "": // a quota
+	if err != nil {
 		return err
-	case err != nil:
-		return unreadable
 	}
-	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	r.ContentLength = int64(len(body))
 	k.leave()
 	k.leave = nil
 	return s.admit(c)
@@ -182,15 +176,26 @@ func answerShare(r *http.Request) int64 {
 	return answerBytes
 }
 
-// readBody reads a body whose length is bounded into as much memory as it takes:
-// growing step by step, a body of 1 MiB would make garbage of 5 MiB.
+// readBody reads a body whose length is bounded, and leaves it to be read again.
+// It takes as much memory as that needs: growing step by step, a body of 1 MiB
+// would make garbage of 5 MiB. Errors: CodeBodyTooLarge, that of a quota,
+// CodeInvalidJSON when the body breaks off.
 func readBody(r *http.Request) ([]byte, error) {
 	var b bytes.Buffer
 	if n := r.ContentLength; n > 0 {
 		b.Grow(int(min(n, maxBody)) + bytes.MinRead) // the end is found in what is left
 	}
 	_, err := b.ReadFrom(r.Body)
-	return b.Bytes(), err
+	switch _, tooLarge := errors.AsType[*http.MaxBytesError](err); {
+	case tooLarge:
+		return nil, errTooLarge
+	case errorKind(err) != "": // a quota
+		return nil, err
+	case err != nil:
+		return nil, unreadable
+	}
+	r.Body = io.NopCloser(bytes.NewReader(b.Bytes()))
+	return b.Bytes(), nil
 }
 
 // largeBody is how many bytes a body may have without a share of the memory.
@@ -258,9 +263,8 @@ func (s *Server) admitMCP(c echo.Context) (leave func(), err error) {
 	}
 	body, err := readBody(r)
 	if err != nil {
-		return nil, unreadable
+		return nil, err
 	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
 	for _, name := range readsLists {
 		if bytes.Contains(body, name) {
 			return s.gate.enter(r.Context(), requestHolder(c), answerShare(r))

@@ -6,6 +6,7 @@ package handlers
 import (
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/json"
 	"log/slog"
 	"net"
 	"net/http"
@@ -19,6 +20,7 @@ import (
 	"taskyard/internal/buildinfo"
 	"taskyard/service"
 	"taskyard/task"
+	"taskyard/views"
 	"taskyard/views/ui"
 )
 
@@ -72,9 +74,9 @@ type Server struct {
 	started  time.Time
 	metrics  *metrics
 	ready    readiness
-	spec     specOnce
-	ops      []op // the JSON operations, in the order of the reference
-	docs     docsOnce
+	ops      []op                    // the JSON operations, in the order of the reference
+	spec     func() ([]byte, error)  // the OpenAPI document, made at first use
+	docs     func() *views.DocsModel // the reference of the JSON endpoints, made at first use
 	gate     *gate
 	conns    *conns
 	drawn    ui.PartCache
@@ -122,6 +124,8 @@ func New(opt Options) (*Server, error) {
 	}
 	s.echo.Use(s.around, leadScripts)
 	s.routes()
+	s.spec = sync.OnceValues(func() ([]byte, error) { return json.Marshal(s.api.OpenAPI()) })
+	s.docs = sync.OnceValue(s.docsModel)
 	if s.handler, err = compress(s.echo); err != nil {
 		return nil, err
 	}
