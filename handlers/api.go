@@ -81,7 +81,7 @@ const refusedName = "Refused"
 
 // handle registers an endpoint, "METHOD /path": its permission goes into the
 // one table, its types and its apiDocs into the OpenAPI document, its errors
-// through problemFromError.
+// through problemFromError. What fn returns beside an error is not used.
 func handle[I, O any](s *Server, endpoint string, need task.Perm, fn func(context.Context, *I) (*O, error)) {
 	handleStream(s, endpoint, need, fn, nil)
 }

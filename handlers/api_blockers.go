@@ -25,10 +25,7 @@ func (s *Server) apiSetBlockers(ctx context.Context, in *blockersIn) (*taskOut, 
 
 func (s *Server) apiWhy(ctx context.Context, in *TaskPath) (*whyOut, error) {
 	list, err := s.svc.Why(ctx, actorIn(ctx), in.ID.ID)
-	if err != nil {
-		return nil, err
-	}
 	out := &whyOut{}
 	out.Body.Reasons = list
-	return out, nil
+	return out, err
 }

@@ -78,10 +78,7 @@ type delegatedOut struct {
 
 // delegatedAnswer is 200 for what has ended and 202 for what has not.
 func delegatedAnswer(d task.Delegated, err error) (*delegatedOut, error) {
-	if err != nil {
-		return nil, err
-	}
-	return &delegatedOut{standing(d), d}, nil
+	return &delegatedOut{standing(d), d}, err
 }
 
 func standing(d task.Delegated) int {

@@ -67,13 +67,10 @@ func (s *Server) apiEvents(ctx context.Context, in *eventsIn) (*eventsOut, error
 
 func (s *Server) eventsAnswer(ctx context.Context, f task.EventFilter) (*eventsOut, error) {
 	list, err := s.svc.Events(ctx, actorIn(ctx), f)
-	if err != nil {
-		return nil, err
-	}
 	out := &eventsOut{}
 	out.Body.Events, out.Body.Next = list, nextID(ctx, list, f.Limit, func(e task.Event) task.ID { return e.ID })
 	out.Body.CutMark = cutMark(ctx)
-	return out, nil
+	return out, err
 }
 
 func (s *Server) followEvents(c echo.Context) error {

@@ -19,17 +19,13 @@ type meOut struct {
 }
 
 func (s *Server) apiMe(ctx context.Context, _ *struct{}) (*meOut, error) {
-	return meAnswer(actorIn(ctx)), nil
-}
-
-func meAnswer(a task.Actor) *meOut {
-	out := &meOut{}
+	a, out := actorIn(ctx), &meOut{}
 	b := &out.Body
 	b.Name, b.Role, b.Scope, b.RunID, b.UserID = a.Name, a.Role, actorScope(a), a.RunID, a.UserID
 	if a.IsAgent() {
 		b.Agent = a.Name
 	}
-	return out
+	return out, nil
 }
 
 // actorScope returns the scope with which a token could do what the caller may.

@@ -37,12 +37,9 @@ type pausesOut struct {
 }
 
 func pausesAnswer(list task.Pauses, err error) (*pausesOut, error) {
-	if err != nil {
-		return nil, err
-	}
 	out := &pausesOut{}
 	out.Body.Pauses = list
-	return out, nil
+	return out, err
 }
 
 type resumedOut struct {

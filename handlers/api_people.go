@@ -17,13 +17,6 @@ type userOut struct {
 	Body task.User
 }
 
-func userAnswer(u task.User, err error) (*userOut, error) {
-	if err != nil {
-		return nil, err
-	}
-	return &userOut{u}, nil
-}
-
 type newUserIn struct {
 	Body struct {
 		Name     string    `json:"name" doc:"1 to 40 characters"`
@@ -84,7 +77,8 @@ func (s *Server) apiUsers(ctx context.Context, _ *struct{}) (*usersOut, error) {
 }
 
 func (s *Server) apiUpdateUser(ctx context.Context, in *userPatchIn) (*userOut, error) {
-	return userAnswer(s.svc.UpdateUser(ctx, actorIn(ctx), in.ID.ID, service.UserChange(in.Body)))
+	u, err := s.svc.UpdateUser(ctx, actorIn(ctx), in.ID.ID, service.UserChange(in.Body))
+	return &userOut{u}, err
 }
 
 func (s *Server) apiTokens(ctx context.Context, _ *struct{}) (*tokensOut, error) {
@@ -103,16 +97,10 @@ func (s *Server) apiAddUser(ctx context.Context, in *newUserIn) (*newUserOut, er
 	// repeat is refused anyway: the name is taken.
 	ctx = service.WithIdempotency(ctx, nil)
 	u, err := s.svc.AddUser(ctx, actorIn(ctx), in.Body.Name, in.Body.Password, in.Body.Role)
-	if err != nil {
-		return nil, err
-	}
-	return &newUserOut{"/api/users/" + u.ID.String(), u}, nil
+	return &newUserOut{"/api/users/" + u.ID.String(), u}, err
 }
 
 func (s *Server) apiCreateToken(ctx context.Context, in *newTokenIn) (*newTokenOut, error) {
 	made, err := s.svc.CreateToken(ctx, actorIn(ctx), service.NewToken(in.Body))
-	if err != nil {
-		return nil, err
-	}
-	return &newTokenOut{"/api/tokens/" + made.ID.String(), madeToken(made)}, nil
+	return &newTokenOut{"/api/tokens/" + made.ID.String(), madeToken(made)}, err
 }

@@ -100,10 +100,7 @@ type findingsOut struct {
 }
 
 func projectAnswer(p *task.Project, err error) (*projectOut, error) {
-	if err != nil {
-		return nil, err
-	}
-	return &projectOut{p}, nil
+	return &projectOut{p}, err
 }
 
 func (s *Server) apiProjects(ctx context.Context, _ *struct{}) (*projectsOut, error) {

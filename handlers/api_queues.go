@@ -151,10 +151,7 @@ func (s *Server) apiCompleteAndSignup(ctx context.Context, in *finishIn) (*finis
 func (s *Server) apiReassign(ctx context.Context, in *reassignIn) (*reassignedOut, error) {
 	b := in.Body
 	list, err := s.svc.Reassign(ctx, actorIn(ctx), in.ID, ids(b.TaskIDs), b.NewAgent, b.Comment)
-	if err != nil {
-		return nil, err
-	}
 	out := &reassignedOut{}
 	out.Body.Tasks = task.FitTasks(list, listBytes)
-	return out, nil
+	return out, err
 }

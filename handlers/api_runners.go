@@ -49,19 +49,15 @@ type runnersOut struct {
 	}
 }
 
-func (s *Server) runnersAnswer(ctx context.Context) (*runnersOut, error) {
+func (s *Server) apiRunners(ctx context.Context, _ *struct{}) (*runnersOut, error) {
 	out := &runnersOut{}
 	out.Body.Runners = s.runners(actorIn(ctx))
 	return out, nil
 }
 
-func (s *Server) apiRunners(ctx context.Context, _ *struct{}) (*runnersOut, error) {
-	return s.runnersAnswer(ctx)
-}
-
-func (s *Server) apiProbeRunners(ctx context.Context, _ *struct{}) (*runnersOut, error) {
+func (s *Server) apiProbeRunners(ctx context.Context, in *struct{}) (*runnersOut, error) {
 	if s.opt.Runners != nil {
 		s.opt.Runners.Refresh()
 	}
-	return s.runnersAnswer(ctx)
+	return s.apiRunners(ctx, in)
 }

@@ -194,12 +194,8 @@ func (s *Server) apiTaskRuns(ctx context.Context, in *taskRunsIn) (*runsOut, err
 
 func (s *Server) runsAnswer(ctx context.Context, f task.RunFilter) (*runsOut, error) {
 	list, err := s.svc.Runs(ctx, actorIn(ctx), f)
-	if err != nil {
-		return nil, err
-	}
 	out := &runsOut{}
-	out.Body.Runs = list
+	out.Body.Runs, out.Body.Next = list, nextID(ctx, list, f.Limit, func(r *task.Run) task.ID { return r.ID })
 	out.Body.CutMark = cutMark(ctx)
-	out.Body.Next = nextID(ctx, list, f.Limit, func(r *task.Run) task.ID { return r.ID })
-	return out, nil
+	return out, err
 }

@@ -20,12 +20,9 @@ type settingsIn struct {
 }
 
 func settingsAnswer(list []task.Setting, err error) (*settingsOut, error) {
-	if err != nil {
-		return nil, err
-	}
 	out := &settingsOut{}
 	out.Body.Settings = list
-	return out, nil
+	return out, err
 }
 
 func (s *Server) apiSettings(ctx context.Context, _ *struct{}) (*settingsOut, error) {

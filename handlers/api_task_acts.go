@@ -84,32 +84,23 @@ func (s *Server) apiHeartbeat(ctx context.Context, in *claimIn) (*taskOut, error
 
 func (s *Server) apiCancelTask(ctx context.Context, in *reasonIn) (*canceledOut, error) {
 	c, err := s.svc.CancelTask(ctx, actorIn(ctx), in.ID.ID, in.body().Reason)
-	if err != nil {
-		return nil, err
-	}
 	out := &canceledOut{}
 	out.Body.Task, out.Body.Canceled = c.Task, c.Canceled
-	return out, nil
+	return out, err
 }
 
 func (s *Server) apiRunTask(ctx context.Context, in *bareIn) (*runAnswerOut, error) {
 	r, err := s.svc.RunNow(ctx, actorIn(ctx), in.ID.ID)
-	if err != nil {
-		return nil, err
-	}
 	out := &runAnswerOut{}
 	out.Body.Run = r
-	return out, nil
+	return out, err
 }
 
 func (s *Server) apiMoveTask(ctx context.Context, in *moveIn) (*movedOut, error) {
 	b := in.Body
 	t, err := s.svc.MoveTask(ctx, actorIn(ctx),
 		service.Move{TaskID: in.ID.ID, CurrentAgent: b.CurrentAgent, NewAgent: b.NewAgent, Comment: b.Comment, Claim: b.Claim})
-	if err != nil {
-		return nil, err
-	}
 	out := &movedOut{}
 	out.Body.Task = t
-	return out, nil
+	return out, err
 }

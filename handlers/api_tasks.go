@@ -135,13 +135,10 @@ type pageOut struct {
 }
 
 func pageAnswer(ctx context.Context, p service.Page, err error) (*pageOut, error) {
-	if err != nil {
-		return nil, err
-	}
 	out := &pageOut{}
 	out.Body.CutMark = cutMark(ctx)
 	out.Body.Tasks, out.Body.Next, out.Body.Indexing = p.Tasks, p.Next, p.Indexing
-	return out, nil
+	return out, err
 }
 
 func (s *Server) apiHistory(ctx context.Context, in *historyIn) (*pageOut, error) {

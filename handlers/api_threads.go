@@ -34,10 +34,7 @@ type messageOut struct {
 }
 
 func messageAnswer(m task.Message, err error) (*messageOut, error) {
-	if err != nil {
-		return nil, err
-	}
-	return &messageOut{m}, nil
+	return &messageOut{m}, err
 }
 
 type commentsOut struct {
@@ -57,13 +54,10 @@ type messagesOut struct {
 }
 
 func messagesAnswer(ctx context.Context, list []task.Message, limit int, err error) (*messagesOut, error) {
-	if err != nil {
-		return nil, err
-	}
 	out := &messagesOut{}
 	out.Body.Messages, out.Body.Next = list, nextID(ctx, list, limit, messageID)
 	out.Body.CutMark = cutMark(ctx)
-	return out, nil
+	return out, err
 }
 
 func messageID(m task.Message) task.ID { return m.ID }
@@ -95,14 +89,11 @@ func (s *Server) apiTaskEvents(ctx context.Context, in *afterIn) (*eventsOut, er
 
 func (s *Server) apiComments(ctx context.Context, in *afterIn) (*commentsOut, error) {
 	list, err := s.svc.Comments(ctx, actorIn(ctx), in.ID.ID, in.After.ID, in.Limit)
-	if err != nil {
-		return nil, err
-	}
 	out := &commentsOut{}
 	out.Body.Comments = make([]task.Comment, len(list))
 	for i, m := range list {
 		out.Body.Comments[i] = task.Comment{ID: m.ID, Author: m.Author, Kind: m.Kind, Content: m.Content, CreatedAt: m.CreatedAt}
 	}
 	out.Body.Next, out.Body.CutMark = nextID(ctx, list, in.Limit, messageID), cutMark(ctx)
-	return out, nil
+	return out, err
 }
