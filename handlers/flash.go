@@ -2,13 +2,19 @@ package handlers
 
 import (
 	"encoding/json"
+	"fmt"
 
 	"github.com/labstack/echo/v4"
 
 	"taskyard/views"
 )
 
-const keyMore = "flash-more"
+// Where a session keeps the sentence for the next page, and what that page says
+// besides.
+const (
+	keyFlash = "flash"
+	keyMore  = "flash-more"
+)
 
 // more is what the next page says besides its sentence.
 type more struct {
@@ -16,44 +22,45 @@ type more struct {
 	Skipped []string
 }
 
-// flashMore keeps it for the next page, where flash keeps the sentence.
-func (s *Server) flashMore(c echo.Context, m more) {
-	if m.Undo == nil && len(m.Skipped) == 0 || s.sessions.GetInt64(c.Request().Context(), keyUser) == 0 {
-		return
-	}
-	b, err := json.Marshal(m)
-	if err != nil {
-		s.log.Error("failed to store the flash message", "error", err) // plain texts: cannot be
-		return
-	}
-	s.sessions.Put(c.Request().Context(), keyMore, string(b))
-	c.Set(keyMore, true)
-}
-
-// dropMore forgets what an earlier act had to say and no page has shown.
-func (s *Server) dropMore(c echo.Context) {
-	if ctx := c.Request().Context(); c.Get(keyMore) == nil && s.sessions.Exists(ctx, keyMore) {
-		s.sessions.Remove(ctx, keyMore)
-	}
-}
+// flashMore has the flash of this request tell m besides its sentence.
+func flashMore(c echo.Context, m more) { c.Set(keyMore, m) }
 
 // undoable offers to take the act back by a form to action; pairs are its
 // fields. What happened meanwhile is refused by the act itself.
-func (s *Server) undoable(c echo.Context, action string, pairs ...string) {
+func undoable(c echo.Context, action string, pairs ...string) {
 	u := &views.Undo{Action: action, Fields: [][2]string{{"undo", "1"}}}
 	for i := 0; i+1 < len(pairs); i += 2 {
 		u.Fields = append(u.Fields, [2]string{pairs[i], pairs[i+1]})
 	}
-	s.flashMore(c, more{Undo: u})
+	flashMore(c, more{Undo: u})
+}
+
+// flash keeps a sentence for the next page. Scripts that fetch parts of a page
+// show the change itself.
+func (s *Server) flash(c echo.Context, format string, args ...any) {
+	ctx := c.Request().Context()
+	if format == "" || byScript(c) || s.sessions.GetInt64(ctx, keyUser) == 0 {
+		return
+	}
+	s.sessions.Put(ctx, keyFlash, fmt.Sprintf(format, args...))
+	s.sessions.Remove(ctx, keyMore) // of an earlier act, which no page has shown
+	if m, ok := c.Get(keyMore).(more); ok && (m.Undo != nil || len(m.Skipped) > 0) {
+		b, err := json.Marshal(m)
+		if err != nil {
+			s.log.Error("failed to store the flash message", "error", err) // plain texts: cannot be
+			return
+		}
+		s.sessions.Put(ctx, keyMore, string(b))
+	}
 }
 
 // flashed returns what was kept for this page.
-func (s *Server) flashed(c echo.Context) views.Flash {
-	f := views.Flash{Text: s.takeFlash(c)}
+func (s *Server) flashed(c echo.Context) (f views.Flash) {
 	ctx := c.Request().Context()
-	if f.Text == "" || !s.sessions.Exists(ctx, keyMore) {
+	if !s.sessions.Exists(ctx, keyFlash) {
 		return f
 	}
+	f.Text = s.sessions.PopString(ctx, keyFlash)
 	var m more
 	if json.Unmarshal([]byte(s.sessions.PopString(ctx, keyMore)), &m) == nil {
 		f.Undo, f.Skipped = m.Undo, m.Skipped

@@ -41,7 +41,7 @@ func (s *Server) postMove(c echo.Context, t *task.Task) error {
 		return s.done(c, views.URL.Task(t.ID), "#%d is %s’s again", t.ID, m.To)
 	}
 	if err == nil {
-		s.undoable(c, views.URL.TaskAct(t.ID, "move"), "from", m.To, "to", h.From, "comment",
+		undoable(c, views.URL.TaskAct(t.ID, "move"), "from", m.To, "to", h.From, "comment",
 			"Undid the hand-over to "+m.To+" back.", "quiet", wasQuiet(t))
 		return s.done(c, views.URL.Task(t.ID), "Moved #%d to %s", t.ID, m.To)
 	}
@@ -82,7 +82,7 @@ func (s *Server) postPriority(c echo.Context, id task.ID) error {
 		return withBack(c, err, home)
 	}
 	if c.FormValue("undo") == "" && was != to {
-		s.undoable(c, views.URL.TaskAct(id, "priority"), "change", sprintf("%d %d", to, was))
+		undoable(c, views.URL.TaskAct(id, "priority"), "change", sprintf("%d %d", to, was))
 	}
 	return s.done(c, home, "Priority of #%d: %d → %d", id, was, to)
 }

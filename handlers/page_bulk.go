@@ -92,7 +92,7 @@ func (s *Server) postBulk(c echo.Context) error {
 	if err != nil {
 		return withBack(c, err, localPath(m.Back))
 	}
-	s.flashMore(c, more{Skipped: skipLines(out.Skipped)})
+	flashMore(c, more{Skipped: skipLines(out.Skipped)})
 	return s.done(c, views.URL.Tasks(views.TaskListFilter{}), "%s", bulkSaid(service.BulkAct(m.Act), m.To, out))
 }
 

@@ -73,7 +73,8 @@ func (s *Server) acknowledgeNotice(c echo.Context, id task.ID) error {
 	if _, err := s.svc.AcknowledgeNotice(formContext(c), actorFrom(c), id); err != nil {
 		return withBack(c, err, views.URL.Inbox())
 	}
-	return s.doneWith(c, views.URL.Inbox(), &views.Undo{Action: views.URL.NoticeAct(id, "restore")}, "Acknowledged")
+	flashMore(c, more{Undo: &views.Undo{Action: views.URL.NoticeAct(id, "restore")}})
+	return s.done(c, views.URL.Inbox(), "Acknowledged")
 }
 
 func (s *Server) restoreNotice(c echo.Context, id task.ID) error {
@@ -105,8 +106,8 @@ func (s *Server) snooze(c echo.Context) error {
 	if err != nil {
 		return withBack(c, err, views.URL.Inbox())
 	}
-	undo := &views.Undo{Action: views.URL.Wake(), Fields: [][2]string{{"kind", string(kind)}, {"ref", ref.String()}}}
-	return s.doneWith(c, views.URL.Inbox(), undo, "Snoozed #%d until %s", z.TaskID, z.Until.Std().In(zone).Format("Mon 15:04"))
+	flashMore(c, more{Undo: &views.Undo{Action: views.URL.Wake(), Fields: [][2]string{{"kind", string(kind)}, {"ref", ref.String()}}}})
+	return s.done(c, views.URL.Inbox(), "Snoozed #%d until %s", z.TaskID, z.Until.Std().In(zone).Format("Mon 15:04"))
 }
 
 // snoozeUntil is when something comes back that a person puts off: at 9:00 by

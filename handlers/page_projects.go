@@ -158,7 +158,7 @@ func (s *Server) setArchived(c echo.Context, archived bool) error {
 		word, back = "Restored", "archive"
 	}
 	if c.FormValue("undo") == "" {
-		s.undoable(c, views.URL.ProjectAct(key, back))
+		undoable(c, views.URL.ProjectAct(key, back))
 	}
 	return s.done(c, views.URL.Projects(), "%s the project %s", word, key)
 }

@@ -122,7 +122,7 @@ const undoLimit = 16 << 10
 // undoEdit offers to give fields of a task their former values.
 func (s *Server) undoEdit(c echo.Context, id task.ID, pairs ...string) {
 	if c.FormValue("undo") == "" && len(strings.Join(pairs, "")) <= undoLimit {
-		s.undoable(c, views.URL.TaskAct(id, "edit"), pairs...)
+		undoable(c, views.URL.TaskAct(id, "edit"), pairs...)
 	}
 }
 

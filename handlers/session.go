@@ -24,7 +24,6 @@ const (
 	sessionTouch = 5 * time.Minute // how often "seen" is written
 	keyUser      = "uid"
 	keySeen      = "seen"
-	keyFlash     = "flash"
 
 	// Of the list of sessions: from when on, from where and by what program.
 	keySince   = "since"
@@ -235,22 +234,4 @@ func (s *Server) userSessions(c echo.Context) ([]views.Session, error) {
 func parseBrowser(header string) (browser, system string) {
 	ua := useragent.Parse(header)
 	return headerText(ua.Name), headerText(ua.OS)
-}
-
-// flash keeps a sentence for the next page. Scripts that fetch parts of a page
-// show the change itself.
-func (s *Server) flash(c echo.Context, format string, args ...any) {
-	if format != "" && !byScript(c) && s.sessions.GetInt64(c.Request().Context(), keyUser) != 0 {
-		s.sessions.Put(c.Request().Context(), keyFlash, sprintf(format, args...))
-		s.dropMore(c)
-	}
-}
-
-// takeFlash returns the sentence kept for this page.
-func (s *Server) takeFlash(c echo.Context) string {
-	ctx := c.Request().Context()
-	if !s.sessions.Exists(ctx, keyFlash) {
-		return ""
-	}
-	return s.sessions.PopString(ctx, keyFlash)
 }
