@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"errors"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
@@ -22,8 +21,7 @@ func (s *Server) loginPage(c echo.Context) error {
 func (s *Server) login(c echo.Context) error {
 	name, next := c.FormValue("name"), localPath(c.FormValue("next"))
 	u, err := s.svc.SignIn(c.Request().Context(), name, c.FormValue("password"), caller(c))
-	var e *task.Error
-	if errors.As(err, &e) && (e.Kind == task.Unauthorized || e.Kind == task.TooMany) {
+	if e, ok := knownError(err); ok && (e.Kind == task.Unauthorized || e.Kind == task.TooMany) {
 		setRetry(c, e.Retry)
 		m := views.LoginModel{Name: name, Next: next, Error: e.Message}
 		return s.render(c, statuses[e.Kind], views.LoginPage(s.bareChrome(c), m))
@@ -90,8 +88,7 @@ func (s *Server) setup(c echo.Context) error {
 		return again(task.FieldErrorf("password2", "is not the same as the first"))
 	}
 	u, err := s.svc.FirstAdmin(c.Request().Context(), m.Token, m.Name, c.FormValue("password"))
-	var e *task.Error
-	if errors.As(err, &e) && e.Kind == task.Invalid {
+	if e, ok := knownError(err); ok && e.Kind == task.Invalid {
 		return again(e)
 	}
 	if err != nil {

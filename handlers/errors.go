@@ -3,7 +3,6 @@ package handlers
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -28,9 +27,12 @@ var statuses = map[task.Kind]int{
 	kindTooLarge: 413, kindMedia: 415, kindMisdirected: 421, task.Invalid: 422, task.TooMany: 429, task.Unavailable: 503, task.Full: 507,
 }
 
+// knownError returns the error that a caller may read.
+func knownError(err error) (*task.Error, bool) { return errors.AsType[*task.Error](err) }
+
+// errorKind returns the kind of an error that a caller may read, "" for others.
 func errorKind(err error) task.Kind {
-	var e *task.Error
-	if errors.As(err, &e) {
+	if e, ok := knownError(err); ok {
 		return e.Kind
 	}
 	return ""
@@ -208,5 +210,3 @@ func localPath(s string) string {
 	}
 	return s
 }
-
-func sprintf(format string, args ...any) string { return fmt.Sprintf(format, args...) }

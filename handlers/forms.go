@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"errors"
 	"net/http"
 	"strconv"
 	"strings"
@@ -76,11 +75,8 @@ func (s *Server) show(c echo.Context, status int, page string, fn func(views.Chr
 // refusal returns the error if a form can tell it beside its fields: the input
 // is wrong, or things have changed, or it came too early.
 func refusal(err error) (*task.Error, bool) {
-	var e *task.Error
-	if !errors.As(err, &e) {
-		return nil, false
-	}
-	return e, e.Kind == task.Invalid || e.Kind == task.Conflict || e.Kind == task.TooMany
+	e, ok := knownError(err)
+	return e, ok && (e.Kind == task.Invalid || e.Kind == task.Conflict || e.Kind == task.TooMany)
 }
 
 // withBack lets the error page, should err become one, lead back to a page.
@@ -102,9 +98,10 @@ func renamed(fe ui.FieldErrors, pairs ...string) ui.FieldErrors {
 }
 
 // text returns a field of several lines; browsers send its line ends as CRLF.
-func text(c echo.Context, name string) string {
-	return strings.ReplaceAll(c.FormValue(name), "\r\n", "\n")
-}
+func text(c echo.Context, name string) string { return plainEnds(c.FormValue(name)) }
+
+// plainEnds has lines end in LF.
+func plainEnds(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") }
 
 // wholeNumber reads a field that holds a whole number; empty means 0.
 func wholeNumber(c echo.Context, name string) (int, error) {

@@ -100,11 +100,11 @@ func (s *Server) probe(ctx context.Context) string {
 	case <-ctx.Done():
 		err = ctx.Err()
 	}
-	var e *task.Error
+	e, known := knownError(err)
 	switch {
 	case err == nil:
 		return ""
-	case errors.As(err, &e):
+	case known:
 		return e.Message
 	case errors.Is(err, context.DeadlineExceeded):
 		return "a write took longer than " + probeLimit.String()

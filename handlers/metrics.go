@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -41,16 +42,13 @@ func newMetrics(svc *service.Service, clock Scheduler, open *conns, log *slog.Lo
 // observe counts a request. Labels come from a bounded set: callers choose
 // neither route nor method.
 func (m *metrics) observe(c echo.Context, took time.Duration) {
-	route, method := c.Path(), c.Request().Method
-	if route == "" {
-		route = "none"
-	}
+	method := c.Request().Method
 	switch method {
 	case "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS":
 	default:
 		method = "other"
 	}
-	m.requests.WithLabelValues(method, route, statusText(c.Response().Status)).Observe(took.Seconds())
+	m.requests.WithLabelValues(method, cmp.Or(c.Path(), "none"), statusText(c.Response().Status)).Observe(took.Seconds())
 }
 
 func statusText(n int) string {

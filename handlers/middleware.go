@@ -219,9 +219,8 @@ func (s *Server) readForm(c echo.Context) error {
 		return nil
 	}
 	_, err := c.FormParams()
-	var big *http.MaxBytesError
-	switch {
-	case errors.As(err, &big):
+	switch _, tooLarge := errors.AsType[*http.MaxBytesError](err); {
+	case tooLarge:
 		return errTooLarge
 	case err != nil:
 		return task.Errorf(task.Malformed, task.CodeInvalidField,

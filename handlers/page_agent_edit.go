@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"strings"
@@ -75,16 +76,8 @@ func (s *Server) editor(c echo.Context, ch views.Chrome, m views.AgentEditModel)
 	return views.AgentEditPage(ch, m), err
 }
 
-// plainEnds has lines end as a form sends them.
-func plainEnds(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") }
-
 // onDisk is the text of the file as it is.
-func onDisk(a *task.Agent) string {
-	if a.FileText != "" {
-		return a.FileText
-	}
-	return a.Text
-}
+func onDisk(a *task.Agent) string { return cmp.Or(a.FileText, a.Text) }
 
 // editorForm is what was typed.
 func (s *Server) editorForm(c echo.Context) (m views.AgentEditModel, err error) {

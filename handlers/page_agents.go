@@ -32,7 +32,9 @@ func (s *Server) agentsPage(c echo.Context, ch views.Chrome) (templ.Component, e
 		return nil, err
 	}
 	m := views.AgentsModel{Query: strings.TrimSpace(c.QueryParam("q")), After: c.QueryParam("after"), All: len(agents)}
-	agents = slices.DeleteFunc(slices.Clone(agents), func(a task.Agent) bool { return a.ID <= m.After || !named(&a, m.Query) })
+	agents = slices.DeleteFunc(slices.Clone(agents), func(a task.Agent) bool {
+		return a.ID <= m.After || !containsWords(a.ID+" "+a.Name+" "+a.Description, m.Query)
+	})
 	m.More = max(0, len(agents)-agentsShown)
 	agents = agents[:len(agents)-m.More]
 	reports, err := s.svc.AgentReports(c.Request().Context(), actorFrom(c), agentIDs(agents), agentStrip)
@@ -46,17 +48,6 @@ func (s *Server) agentsPage(c echo.Context, ch views.Chrome) (templ.Component, e
 		m.Strays = s.svc.StrayFiles()
 	}
 	return views.AgentsPage(ch, m), err
-}
-
-// named reports whether words are in what an agent is called or described by.
-func named(a *task.Agent, words string) bool {
-	text := strings.ToLower(a.ID + " " + a.Name + " " + a.Description)
-	for w := range strings.FieldsSeq(strings.ToLower(words)) {
-		if !strings.Contains(text, w) {
-			return false
-		}
-	}
-	return true
 }
 
 func (s *Server) agentRow(c echo.Context, a task.Agent, o service.Overview, r service.AgentReport) views.AgentRow {

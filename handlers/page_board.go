@@ -1,6 +1,8 @@
 package handlers
 
 import (
+	"cmp"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -31,9 +33,8 @@ func (s *Server) agentQueuePage(c echo.Context, ch views.Chrome) (templ.Componen
 // postMove hands a task over from whom the person saw it with.
 func (s *Server) postMove(c echo.Context, t *task.Task) error {
 	m := views.MoveModel{Task: t, To: c.FormValue("to"), Comment: text(c, "comment")}
-	h := service.HandOver{TaskID: t.ID, From: c.FormValue("from"), To: m.To, Comment: m.Comment, Quiet: c.FormValue("quiet") != ""}
-	if h.From == "" {
-		h.From = t.Owner
+	h := service.HandOver{
+		TaskID: t.ID, From: cmp.Or(c.FormValue("from"), t.Owner), To: m.To, Comment: m.Comment, Quiet: c.FormValue("quiet") != "",
 	}
 	back := c.FormValue("undo") != ""
 	_, err := s.svc.HandOver(formContext(c), actorFrom(c), h)
@@ -75,14 +76,14 @@ func (s *Server) postPriority(c echo.Context, id task.ID) error {
 	}
 	key := c.FormValue("_key")
 	if key != "" { // one form serves all cards of a page
-		key += sprintf(" %d %d %d", id, was, to)
+		key += fmt.Sprintf(" %d %d %d", id, was, to)
 	}
 	ctx := withKey(c.Request(), actorFrom(c), key, c.FormValue("change"))
 	if _, err := s.svc.Reprioritize(ctx, actorFrom(c), id, was, to); err != nil {
 		return withBack(c, err, home)
 	}
 	if c.FormValue("undo") == "" && was != to {
-		undoable(c, views.URL.TaskAct(id, "priority"), "change", sprintf("%d %d", to, was))
+		undoable(c, views.URL.TaskAct(id, "priority"), "change", fmt.Sprintf("%d %d", to, was))
 	}
 	return s.done(c, home, "Priority of #%d: %d → %d", id, was, to)
 }

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/a-h/templ"
@@ -105,7 +106,7 @@ var bulkDone = map[service.BulkAct]string{
 
 // bulkSaid sums up what was done and what was skipped.
 func bulkSaid(act service.BulkAct, to string, out service.BulkDone) string {
-	said := sprintf(bulkDone[act], ui.Count(len(out.Done), "task", "tasks"))
+	said := fmt.Sprintf(bulkDone[act], ui.Count(len(out.Done), "task", "tasks"))
 	if act == service.BulkMove {
 		said += to
 	}
@@ -113,7 +114,7 @@ func bulkSaid(act service.BulkAct, to string, out service.BulkDone) string {
 		said += " and " + ui.Count(out.Along, "subtask", "subtasks")
 	}
 	if n := len(out.Skipped); n > 0 {
-		said += sprintf("; %d skipped", n)
+		said += fmt.Sprintf("; %d skipped", n)
 	}
 	return said
 }
@@ -122,9 +123,9 @@ func skipLines(list []service.BulkSkip) []string {
 	var lines []string
 	for i, sk := range list {
 		if i == bulkTold {
-			return append(lines, sprintf("and %d more", len(list)-i))
+			return append(lines, fmt.Sprintf("and %d more", len(list)-i))
 		}
-		lines = append(lines, sprintf("#%d: %s", sk.ID, sk.Reason))
+		lines = append(lines, fmt.Sprintf("#%d: %s", sk.ID, sk.Reason))
 	}
 	return lines
 }

@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"errors"
 	"strconv"
 	"strings"
 
@@ -178,8 +177,7 @@ func (s *Server) undoDecisions(c echo.Context) error {
 		ids = append(ids, id)
 	}
 	d, err := s.svc.UndoDecisions(formContext(c), actorFrom(c), ids)
-	var e *task.Error
-	if errors.As(err, &e) && e.Kind == task.Conflict && len(ids) == 1 {
+	if errorKind(err) == task.Conflict && len(ids) == 1 {
 		return s.decideAgain(c, ids[0], err, views.DecideForm{Tried: "undo"})
 	}
 	if err != nil {

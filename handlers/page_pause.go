@@ -1,6 +1,8 @@
 package handlers
 
 import (
+	"cmp"
+
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
@@ -39,7 +41,7 @@ func (s *Server) postResume(c echo.Context) error {
 	agent := c.Param("id")
 	var out task.Restarted
 	var err error
-	if restart := text(c, "restart") != ""; restart && agent == "" {
+	if agent == "" && text(c, "restart") != "" {
 		out, err = s.svc.ResumeAndRestart(formContext(c), actorFrom(c), text(c, "reason"))
 	} else {
 		_, err = s.svc.Resume(formContext(c), actorFrom(c), agent, text(c, "reason"))
@@ -63,12 +65,7 @@ func pausePlace(agent string) string {
 	return views.URL.Agent(agent)
 }
 
-func pausedName(agent string) string {
-	if agent == "" {
-		return "Taskyard"
-	}
-	return agent
-}
+func pausedName(agent string) string { return cmp.Or(agent, "Taskyard") }
 
 func (s *Server) stopPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
 	m, err := s.stopModel(c)

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -37,10 +38,10 @@ func (s *Server) plan(c echo.Context, id task.ID, act []string) (at int, said st
 	switch verb {
 	case "move":
 		_, err = s.svc.MoveStep(ctx, a, id, n, nums[1], seen)
-		return nums[1], sprintf("Step %d is now step %d", n+1, nums[1]+1), err
+		return nums[1], fmt.Sprintf("Step %d is now step %d", n+1, nums[1]+1), err
 	case "delete":
 		_, err = s.svc.RemoveStep(ctx, a, id, n, seen)
-		return -1, sprintf("Deleted step %d", n+1), err
+		return -1, fmt.Sprintf("Deleted step %d", n+1), err
 	}
 	_, err = s.svc.RestoreStep(ctx, a, id, task.ID(n))
 	return -1, "Put the step back", err

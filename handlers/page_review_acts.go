@@ -1,7 +1,9 @@
 package handlers
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -71,7 +73,7 @@ func (s *Server) differs(c echo.Context, m *views.ReviewModel, seen int) ([]stri
 	if err != nil {
 		return nil, err
 	}
-	list := []string{sprintf("You decided on result %d; the newest is result %d.", seen, m.Result.Number)}
+	list := []string{fmt.Sprintf("You decided on result %d; the newest is result %d.", seen, m.Result.Number)}
 	if was.Patch != m.Result.Patch {
 		list = append(list, "The change is another one.")
 	}
@@ -84,17 +86,10 @@ func (s *Server) differs(c echo.Context, m *views.ReviewModel, seen int) ([]stri
 	}
 	for _, ch := range m.Result.Checks {
 		if v := before[ch.Name]; v != ch.Verdict {
-			list = append(list, sprintf("Check %s: %s, before: %s.", ch.Name, ch.Verdict, orNone(string(v))))
+			list = append(list, fmt.Sprintf("Check %s: %s, before: %s.", ch.Name, ch.Verdict, cmp.Or(v, "none")))
 		}
 	}
 	return list, nil
-}
-
-func orNone(s string) string {
-	if s == "" {
-		return "none"
-	}
-	return s
 }
 
 // draftComment keeps a comment that only its author sees.

@@ -32,7 +32,7 @@ func (s *Server) searchPage(c echo.Context, ch views.Chrome) (templ.Component, e
 		return nil, err
 	}
 	for _, a := range agents {
-		if words := strings.ToLower(a.ID + " " + a.Name); len(m.Agents) < foundAgents && containsWords(words, m.Query) {
+		if len(m.Agents) < foundAgents && containsWords(a.ID+" "+a.Name, m.Query) {
 			m.Agents = append(m.Agents, a)
 		}
 	}
@@ -83,7 +83,9 @@ func searched(c echo.Context) string {
 	return strings.TrimSpace(string(r[:min(len(r), maxSearching)]))
 }
 
+// containsWords reports whether s has every word of words, in any case.
 func containsWords(s, words string) bool {
+	s = strings.ToLower(s)
 	for w := range strings.FieldsSeq(strings.ToLower(words)) {
 		if !strings.Contains(s, w) {
 			return false

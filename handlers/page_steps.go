@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"fmt"
 	"strconv"
 
 	"github.com/a-h/templ"
@@ -28,7 +29,7 @@ func (s *Server) stepModel(c echo.Context, t *task.Task) (views.StepModel, error
 	st := t.Steps[n]
 	return views.StepModel{
 		Task: t, Index: n, Title: st.Title, Details: st.Details, Agents: agents,
-		Sub: views.SubtaskEntry{Title: st.Title, Description: st.Details, Priority: formNumber(t.Priority)},
+		Sub: views.SubtaskEntry{Title: st.Title, Description: st.Details, Priority: strconv.Itoa(t.Priority)},
 	}, err
 }
 
@@ -57,7 +58,7 @@ func (s *Server) updateStep(c echo.Context, t *task.Task) error {
 		return s.stepInline(c, m, err)
 	}
 	m.Errors = fieldErrors(err)
-	return s.stepDone(c, m, err, sprintf("Saved step %d", m.Index+1))
+	return s.stepDone(c, m, err, fmt.Sprintf("Saved step %d", m.Index+1))
 }
 
 // stepInline answers the form of a step that is in the plan itself.
@@ -98,7 +99,7 @@ func (s *Server) createSubtask(c echo.Context, t *task.Task) error {
 	}
 	said := ""
 	if err == nil {
-		said = sprintf("Delegated step %d as #%d", m.Index+1, sub.ID)
+		said = fmt.Sprintf("Delegated step %d as #%d", m.Index+1, sub.ID)
 	}
 	m.SubErrors = fieldErrors(err)
 	return s.stepDone(c, m, err, said)

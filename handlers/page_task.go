@@ -1,11 +1,14 @@
 package handlers
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
 
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
+	"taskyard/service"
 	"taskyard/task"
 	"taskyard/views"
 	"taskyard/views/ui"
@@ -80,7 +83,7 @@ func (s *Server) taskModel(c echo.Context, id task.ID, v views.TaskView) (m view
 }
 
 // tab reads what the open tab shows besides.
-func (s *Server) tab(c echo.Context, m *views.TaskModel, p servicePage) (err error) {
+func (s *Server) tab(c echo.Context, m *views.TaskModel, p service.TaskPage) (err error) {
 	ctx, a := c.Request().Context(), actorFrom(c)
 	switch {
 	case m.View.Tab == "transcript" && len(p.Runs) > 0:
@@ -105,7 +108,8 @@ func (s *Server) subtasks(c echo.Context, id, after task.ID) (list []*task.Task,
 		return nil, 0, err
 	}
 	gone, err := s.svc.Subtasks(ctx, a, id, after, false, taskRows+1)
-	list = byID(append(open, gone...))
+	list = append(open, gone...)
+	slices.SortFunc(list, func(a, b *task.Task) int { return cmp.Compare(a.ID, b.ID) })
 	if len(list) > taskRows {
 		list = list[:taskRows]
 		next = list[taskRows-1].ID

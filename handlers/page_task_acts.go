@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"fmt"
 	"net/http"
 	"time"
 
@@ -15,13 +16,13 @@ func (s *Server) runNow(c echo.Context, id task.ID) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return sprintf("Run %d %s", r.ID, views.RunSentence(r)), nil
+	return fmt.Sprintf("Run %d %s", r.ID, views.RunSentence(r)), nil
 }
 
 func (s *Server) startTask(c echo.Context, id task.ID) (string, error) {
 	status := string(task.Active)
 	_, err := s.svc.UpdateTask(formContext(c), actorFrom(c), id, task.Patch{Status: &status})
-	return sprintf("Started #%d", id), err
+	return fmt.Sprintf("Started #%d", id), err
 }
 
 // allowChecks gives a request so much more time as checks may run while it is held.
@@ -37,11 +38,11 @@ func (s *Server) completeTask(c echo.Context, id task.ID) (string, error) {
 	case err != nil:
 		return "", err
 	case tk.WaitingFor == task.WaitsReview:
-		return sprintf("#%d waits for review", id), nil
+		return fmt.Sprintf("#%d waits for review", id), nil
 	case tk.WaitingFor == task.WaitsMerge:
-		return sprintf("#%d waits for its merge", id), nil
+		return fmt.Sprintf("#%d waits for its merge", id), nil
 	}
-	return sprintf("Completed #%d", id), nil
+	return fmt.Sprintf("Completed #%d", id), nil
 }
 
 func (s *Server) releaseClaim(c echo.Context, id task.ID) (string, error) {

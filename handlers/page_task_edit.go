@@ -3,6 +3,7 @@ package handlers
 import (
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/a-h/templ"
@@ -52,8 +53,8 @@ func (s *Server) editTask(c echo.Context, t *task.Task) error {
 	}
 	if err == nil {
 		if t.Version == m.Version && saved.Version != t.Version {
-			s.undoEdit(c, t.ID, "title", t.Title, "description", t.Description, "owner", t.Owner, "priority", formNumber(t.Priority),
-				"labels", strings.Join(t.Labels, " "), "version", formNumber(int(saved.Version)))
+			s.undoEdit(c, t.ID, "title", t.Title, "description", t.Description, "owner", t.Owner, "priority", strconv.Itoa(t.Priority),
+				"labels", strings.Join(t.Labels, " "), "version", strconv.Itoa(int(saved.Version)))
 		}
 		return s.done(c, views.URL.Task(t.ID), "Saved #%d", t.ID)
 	}
@@ -164,7 +165,7 @@ func fieldTexts(t *task.Task, field string, p task.Patch) (now, want string) {
 	case "project":
 		return t.Project, *p.Project
 	case "priority":
-		return formNumber(t.Priority), formNumber(*p.Priority)
+		return strconv.Itoa(t.Priority), strconv.Itoa(*p.Priority)
 	}
 	sorted := slices.Sorted(slices.Values(*p.Labels))
 	return strings.Join(t.Labels, " "), strings.Join(slices.Compact(sorted), " ")

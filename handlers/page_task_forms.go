@@ -1,6 +1,8 @@
 package handlers
 
 import (
+	"fmt"
+
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
@@ -53,9 +55,9 @@ func (s *Server) cancelPage(c echo.Context, ch views.Chrome, t *task.Task) (temp
 func (s *Server) postCancel(c echo.Context, id task.ID) (string, error) {
 	out, err := s.svc.CancelTask(formContext(c), actorFrom(c), id, text(c, "reason"))
 	if n := len(out.Canceled); n > 1 {
-		return sprintf("Canceled #%d and %s", id, ui.Count(n-1, "subtask", "subtasks")), err
+		return fmt.Sprintf("Canceled #%d and %s", id, ui.Count(n-1, "subtask", "subtasks")), err
 	}
-	return sprintf("Canceled #%d", id), err
+	return fmt.Sprintf("Canceled #%d", id), err
 }
 
 // fieldErrors returns the problems of a form, by field.

@@ -72,7 +72,7 @@ func (s *Server) prefill(c echo.Context, m *views.NewTaskModel, old *task.Task) 
 		_, n := utf8.DecodeLastRuneInString(m.Title)
 		m.Title = m.Title[:len(m.Title)-n]
 	}
-	m.Priority, m.Labels = formNumber(old.Priority), strings.Join(old.Labels, " ")
+	m.Priority, m.Labels = strconv.Itoa(old.Priority), strings.Join(old.Labels, " ")
 	if s.svc.KnowsAgent(old.Owner) && m.Owner == "" {
 		m.Owner = old.Owner
 	}
@@ -152,6 +152,3 @@ func (s *Server) agentOptions(c echo.Context) ([]views.AgentOption, error) {
 	}
 	return list, err
 }
-
-// formNumber shows a number as a field holds it.
-func formNumber(n int) string { return strconv.Itoa(n) }

@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"errors"
 	"math"
 	"slices"
 	"strconv"
@@ -12,12 +11,6 @@ import (
 	"taskyard/task"
 	"taskyard/views"
 )
-
-// knownError returns the error that a caller may read.
-func knownError(err error) (*task.Error, bool) {
-	var e *task.Error
-	return e, errors.As(err, &e)
-}
 
 // projectForm reads a project as the form of its page holds it.
 func projectForm(c echo.Context) views.ProjectForm {

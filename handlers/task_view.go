@@ -1,10 +1,8 @@
 package handlers
 
 import (
-	"cmp"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -14,9 +12,6 @@ import (
 	"taskyard/task"
 	"taskyard/views"
 )
-
-// servicePage is what the service returns for a task's page.
-type servicePage = service.TaskPage
 
 const (
 	maxActivity = 50  // entries of a task's stream that one page shows
@@ -146,11 +141,6 @@ func pointers[T any](list []T) []*T {
 		out[i] = &list[i]
 	}
 	return out
-}
-
-func byID(list []*task.Task) []*task.Task {
-	slices.SortFunc(list, func(a, b *task.Task) int { return cmp.Compare(a.ID, b.ID) })
-	return list
 }
 
 // place says where a task is in its queue: "2 of 6".
