@@ -159,9 +159,12 @@ func (s *Server) streamed(h echo.HandlerFunc) func(huma.Context, func(huma.Conte
 	}
 }
 
-// allow gives a request that is held so much more time than the server's
-// limits on reading and writing.
-func (s *Server) allow(ctx context.Context, wait time.Duration) {
+// extendDeadlines gives a request that is held for wait so much more time than
+// the server's limits on reading and writing; 0 leaves them.
+func (s *Server) extendDeadlines(ctx context.Context, wait time.Duration) {
+	if wait == 0 {
+		return
+	}
 	rc := http.NewResponseController(callFromContext(ctx).w)
 	end := time.Now().Add(wait + 30*time.Second)
 	// While a request is held, the server reads ahead to see whether the caller

@@ -95,9 +95,7 @@ type followIn struct {
 
 func (s *Server) apiDelegation(ctx context.Context, in *followIn) (*delegatedOut, error) {
 	wait := seconds(in.WaitSeconds)
-	if wait > 0 {
-		s.allow(ctx, wait)
-	}
+	s.extendDeadlines(ctx, wait)
 	return delegatedAnswer(s.svc.DelegatedRun(ctx, actorIn(ctx), in.ID.ID, wait))
 }
 
@@ -114,9 +112,7 @@ func (s *Server) apiDelegate(ctx context.Context, in *delegateIn) (*delegateOut,
 	if err != nil {
 		return nil, err
 	}
-	if d.Wait > 0 {
-		s.allow(ctx, d.Wait)
-	}
+	s.extendDeadlines(ctx, d.Wait)
 	got, err := s.svc.Delegate(ctx, actorIn(ctx), d)
 	return &delegateOut{standing(got), delegateBody{run: &got}}, err
 }

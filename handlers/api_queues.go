@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"context"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -102,10 +101,8 @@ func (s *Server) apiSignup(ctx context.Context, in *signupIn) (*signupOut, error
 		out.Body.Tasks, out.Body.Held = &auto.Tasks, &auto.Held
 		return out, err
 	}
-	count, wait := b.Count, time.Duration(b.WaitSeconds)*time.Second
-	if wait > 0 {
-		s.allow(ctx, wait)
-	}
+	count, wait := b.Count, seconds(b.WaitSeconds)
+	s.extendDeadlines(ctx, wait)
 	list, err := s.svc.SignupWait(ctx, actorIn(ctx), in.ID, max(1, count), wait)
 	if err != nil {
 		return nil, err
@@ -134,7 +131,7 @@ func (s *Server) apiSignup(ctx context.Context, in *signupIn) (*signupOut, error
 
 func (s *Server) apiCompleteAndSignup(ctx context.Context, in *finishIn) (*finishOut, error) {
 	b := in.Body
-	s.allow(ctx, task.MaxWait) // checks may run
+	s.extendDeadlines(ctx, task.MaxWait) // checks may run
 	done, err := s.svc.CompleteAndSignup(ctx, actorIn(ctx), in.ID, task.ID(b.TaskID), b.Summary, b.Claim)
 	if err != nil {
 		return nil, err

@@ -113,7 +113,7 @@ type runCheckIn struct {
 }
 
 func (s *Server) apiRunCheck(ctx context.Context, in *runCheckIn) (*checkRunOut, error) {
-	s.allow(ctx, task.MaxWait)
+	s.extendDeadlines(ctx, task.MaxWait)
 	c, err := s.svc.RunCheck(ctx, actorIn(ctx), in.ID.ID, in.Name)
 	return &checkRunOut{c}, err
 }

@@ -87,7 +87,7 @@ type UndoWindow struct {
 	UndoSeconds int `json:"undoSeconds,omitzero" minimum:"0" maximum:"60" doc:"how long the decision can be undone; it takes effect only then. Default 0: at once"`
 }
 
-func (u UndoWindow) window() time.Duration { return time.Duration(u.UndoSeconds) * time.Second }
+func (u UndoWindow) window() time.Duration { return seconds(u.UndoSeconds) }
 
 type approveIn struct {
 	RunPath

@@ -70,7 +70,7 @@ type bareIn struct {
 }
 
 func (s *Server) apiCompleteTask(ctx context.Context, in *completeIn) (*taskOut, error) {
-	s.allow(ctx, task.MaxWait) // checks may run
+	s.extendDeadlines(ctx, task.MaxWait) // checks may run
 	return taskAnswer(s.svc.CompleteTask(ctx, actorIn(ctx), in.ID.ID, in.body().Summary, in.body().Claim))
 }
 

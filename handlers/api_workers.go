@@ -103,9 +103,7 @@ const reportDoc = " For the worker that executes the run, and for the receiver o
 func (s *Server) apiLease(ctx context.Context, in *leaseIn) (*leaseOut, error) {
 	b, out := in.body(), &leaseOut{}
 	wait := seconds(b.WaitSeconds)
-	if wait > 0 {
-		s.allow(ctx, wait)
-	}
+	s.extendDeadlines(ctx, wait)
 	run, err := s.svc.LeaseRun(ctx, actorIn(ctx), task.WorkerAsk{Name: b.Name, Labels: b.Labels, Runners: b.Runners, Wait: wait})
 	out.Body.Run = run
 	return out, err
@@ -123,9 +121,7 @@ func reported(err error) (*endOut, error) {
 
 func (s *Server) apiReportHeartbeat(ctx context.Context, in *beatIn) (*beatOut, error) {
 	wait := seconds(in.Body.WaitSeconds)
-	if wait > 0 {
-		s.allow(ctx, wait)
-	}
+	s.extendDeadlines(ctx, wait)
 	beat, err := s.svc.ReportAlive(ctx, actorIn(ctx), in.ID.ID, in.Body.Hold, in.Body.Waits, wait)
 	return &beatOut{Body: beat}, err
 }

@@ -90,7 +90,7 @@ func demandErrors(e *task.Error) ui.FieldErrors {
 
 // runCheck runs one check again and says what it found.
 func (s *Server) runCheck(c echo.Context, id task.ID) error {
-	allowChecks(c)
+	s.extendDeadlines(c.Request().Context(), task.MaxWait)
 	run, err := s.svc.RunCheck(formContext(c), actorFrom(c), id, c.Param("name"))
 	if task.IsCode(err, task.CodeChecksRunning) {
 		return s.done(c, views.URL.Checks(id), "Check %s of #%d still runs; its outcome appears here", c.Param("name"), id)

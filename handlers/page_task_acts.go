@@ -2,9 +2,6 @@ package handlers
 
 import (
 	"fmt"
-	"net/http"
-	"time"
-
 	"github.com/labstack/echo/v4"
 
 	"taskyard/task"
@@ -25,14 +22,8 @@ func (s *Server) startTask(c echo.Context, id task.ID) (string, error) {
 	return fmt.Sprintf("Started #%d", id), err
 }
 
-// allowChecks gives a request so much more time as checks may run while it is held.
-func allowChecks(c echo.Context) {
-	rc := http.NewResponseController(c.Response())
-	_ = rc.SetWriteDeadline(time.Now().Add(task.MaxWait + 30*time.Second)) // not every connection has a deadline
-}
-
 func (s *Server) completeTask(c echo.Context, id task.ID) (string, error) {
-	allowChecks(c)
+	s.extendDeadlines(c.Request().Context(), task.MaxWait) // checks may run
 	tk, err := s.svc.CompleteTask(formContext(c), actorFrom(c), id, text(c, "summary"), 0)
 	switch {
 	case err != nil:
