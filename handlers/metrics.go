@@ -48,17 +48,7 @@ func (m *metrics) observe(c echo.Context, took time.Duration) {
 	default:
 		method = "other"
 	}
-	m.requests.WithLabelValues(method, cmp.Or(c.Path(), "none"), statusText(c.Response().Status)).Observe(took.Seconds())
-}
-
-func statusText(n int) string {
-	switch n {
-	case http.StatusOK:
-		return "200"
-	case http.StatusCreated:
-		return "201"
-	}
-	return strconv.Itoa(n)
+	m.requests.WithLabelValues(method, cmp.Or(c.Path(), "none"), strconv.Itoa(c.Response().Status)).Observe(took.Seconds())
 }
 
 func (s *Server) measured(c echo.Context) error {
@@ -69,8 +59,13 @@ func (s *Server) measured(c echo.Context) error {
 	return nil
 }
 
+// descs are all that desc made.
+var descs []*prometheus.Desc
+
 func desc(name, help string, labels ...string) *prometheus.Desc {
-	return prometheus.NewDesc("taskyard_"+name, help, labels, nil)
+	d := prometheus.NewDesc("taskyard_"+name, help, labels, nil)
+	descs = append(descs, d)
+	return d
 }
 
 var (
@@ -117,12 +112,7 @@ type instanceCollector struct {
 
 // Describe names every metric.
 func (y instanceCollector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{
-		descQueued, descOldest, descClaims, descApprovals, descInFlight, descRuns, descCommits, descWrites, descCommitSec,
-		descWaiting, descWAL, descDatabase, descStreams, descSignups, descRefusals, descQuotas, descIndexed, descBehind, descOpenBehind,
-		descEvents, descRefused, descCommitLat, descKilled, descBackupAge, descBackupLen, descTickAge, descFree,
-		descServers, descLeads, descReady,
-	} {
+	for _, d := range descs {
 		ch <- d
 	}
 }
@@ -197,7 +187,7 @@ func (y instanceCollector) Collect(ch chan<- prometheus.Metric) {
 		gauge(descLeads, leads)
 	}
 	for _, q := range y.svc.Quotas() {
-		ch <- prometheus.MustNewConstMetric(descQuotas, prometheus.CounterValue, float64(q.Refused), q.Name)
+		count(descQuotas, float64(q.Refused), q.Name)
 	}
 	now := y.svc.Now()
 	st, err := y.svc.Stats(ctx, task.SystemActor, now.Add(-day))
