@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"net/http"
 
+	"github.com/labstack/echo/v4"
+
 	"taskyard/service"
 	"taskyard/task"
 )
@@ -25,4 +27,10 @@ func withKey(r *http.Request, a task.Actor, key, body string) context.Context {
 		h.Write([]byte{0})
 	}
 	return service.WithIdempotency(ctx, &service.Idempotency{Caller: a.Name, Key: key, Request: h.Sum(nil)})
+}
+
+// formContext gives the writes of a form its idempotency key, so that a
+// triple click is one act.
+func formContext(c echo.Context) context.Context {
+	return withKey(c.Request(), actorFrom(c), c.FormValue("_key"), c.Request().PostForm.Encode())
 }

@@ -225,3 +225,26 @@ func (s *Server) retryRun(c echo.Context, id task.ID) error {
 	}
 	return s.done(c, views.URL.Run(r.ID), "Run %d tries it again", r.ID)
 }
+
+// sendRunMessage leads to what was said: by that scripts know that a draft has
+// done its work.
+func (s *Server) sendRunMessage(c echo.Context, id task.ID) error {
+	m, err := s.svc.SendRunMessage(formContext(c), actorFrom(c), id, text(c, "text"))
+	if err != nil {
+		return withBack(c, err, backOr(c, views.URL.Run(id)))
+	}
+	return s.done(c, views.URL.Run(id)+"#said-"+m.ID.String(), "Sent")
+}
+
+// diff answers what a run changed as plain text, which every browser shows.
+func (s *Server) diff(c echo.Context, id task.ID) error {
+	w, err := s.svc.Work(c.Request().Context(), actorFrom(c), id, true)
+	if err != nil {
+		return err
+	}
+	text := ""
+	if w != nil {
+		text = w.Patch()
+	}
+	return c.Blob(http.StatusOK, "text/plain; charset=utf-8", []byte(text))
+}

@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"bytes"
-	"context"
 	"maps"
 	"net/http"
 	"slices"
@@ -265,10 +264,4 @@ func idParam(c echo.Context, name string) (task.ID, error) {
 		return 0, task.Errorf(task.NotFound, task.CodeNotFound, "Not found: %s", err)
 	}
 	return id, nil
-}
-
-// formContext gives the writes of a form its idempotency key, so that a
-// triple click is one act.
-func formContext(c echo.Context) context.Context {
-	return withKey(c.Request(), actorFrom(c), c.FormValue("_key"), c.Request().PostForm.Encode())
 }
