@@ -1,6 +1,7 @@
 package views
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -57,10 +58,8 @@ func (m TodoModel) countText() string {
 		return ""
 	case n < m.Count:
 		return fmt.Sprintf("first %d of %d", n, m.Count)
-	case n == 1:
-		return "1 item"
 	default:
-		return fmt.Sprintf("%d items", n)
+		return ui.Count(n, "item", "items")
 	}
 }
 
@@ -135,12 +134,7 @@ const (
 
 // shownText returns the text that the findings are about: the file on disk
 // where it is newer, else what serves.
-func shownText(a *task.Agent) string {
-	if a.FileText != "" {
-		return a.FileText
-	}
-	return a.Text
-}
+func shownText(a *task.Agent) string { return cmp.Or(a.FileText, a.Text) }
 
 // hash8 shortens a hash for reading.
 func hash8(h string) string { return h[:min(len(h), 8)] }

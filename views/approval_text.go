@@ -1,7 +1,7 @@
 package views
 
 import (
-	"strings"
+	"cmp"
 
 	"github.com/a-h/templ"
 
@@ -20,12 +20,7 @@ func (d *ApprovalDetail) version() string {
 
 // titleOr returns the title of a run's task, or its number where the title is
 // not known.
-func titleOr(r *task.Run) string {
-	if r.TaskTitle != "" {
-		return r.TaskTitle
-	}
-	return "Task #" + r.TaskID.String()
-}
+func titleOr(r *task.Run) string { return cmp.Or(r.TaskTitle, "Task #"+r.TaskID.String()) }
 
 func currentIf(yes bool) templ.Attributes {
 	if yes {
@@ -35,17 +30,6 @@ func currentIf(yes bool) templ.Attributes {
 }
 
 func iconRef(name string) string { return static.URL("icons.svg") + "#i-" + name }
-
-func orElse(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
-}
-
-func orDash(s string) string { return orElse(s, "–") }
-
-func joinComma(list []string) string { return strings.Join(list, ", ") }
 
 // limitStep is how fine a limit may be.
 func limitStep(name string) string {

@@ -1,6 +1,7 @@
 package views
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -19,7 +20,7 @@ func approvalAbility(d *ApprovalDetail) Ability {
 	for i, e := range gaps {
 		names[i] = strings.ToLower(enforcedName(e.What))
 	}
-	return Ability{4, "This run could do more than it asks for.", " The runner " + orElse(d.spec().Runner, "of this agent") +
+	return Ability{4, "This run could do more than it asks for.", " The runner " + cmp.Or(d.spec().Runner, "of this agent") +
 		" does not fully enforce: " + joinList(names, "and") + "."}
 }
 
@@ -29,7 +30,7 @@ var enforcedNames = map[string]string{
 	"maxTokens": "Token limit", "maxTurns": "Turn limit", "maxCostUsd": "Cost limit",
 }
 
-func enforcedName(what string) string { return orElse(enforcedNames[what], what) }
+func enforcedName(what string) string { return cmp.Or(enforcedNames[what], what) }
 
 // alike joins what is asked for and enforced alike, under all their names.
 func alike(list []task.Enforcement) (rows []task.Enforcement) {

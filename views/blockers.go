@@ -9,15 +9,6 @@ import (
 	"taskyard/views/ui"
 )
 
-// idsText returns IDs as a field holds them.
-func idsText(ids []task.ID) string {
-	words := make([]string, len(ids))
-	for i, id := range ids {
-		words[i] = id.String()
-	}
-	return strings.Join(words, " ")
-}
-
 func without(ids []task.ID, id task.ID) []task.ID {
 	return slices.DeleteFunc(slices.Clone(ids), func(i task.ID) bool { return i == id })
 }
@@ -27,7 +18,7 @@ func (e TaskEntries) blockers(t *task.Task) string {
 	if e.BlockedBy != nil {
 		return *e.BlockedBy
 	}
-	return idsText(t.BlockedBy)
+	return task.JoinIDs(t.BlockedBy, " ")
 }
 
 // blockedLabel says what blocks a task, in a word or two.

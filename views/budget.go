@@ -1,7 +1,8 @@
 package views
 
 import (
-	"strconv"
+	"cmp"
+	"slices"
 
 	"taskyard/task"
 	"taskyard/views/ui"
@@ -28,7 +29,7 @@ func budgetBars(list []task.Budget) []limitBar {
 		if f <= 0 {
 			return
 		}
-		name := orElse(b.Agent, "All agents")
+		name := cmp.Or(b.Agent, "All agents")
 		out = append(out, limitBar{name + ", " + what, approx(b.Estimated, used), full, min(v, f), f, v >= 0.8*f})
 	}
 	for i := range list {
@@ -80,14 +81,9 @@ func usageKey(by, key string) string {
 
 // newest returns the rows of a report, days the newest first, at most so many.
 func newest(u *task.UsageReport, most int) []task.UsageRow {
-	rows := make([]task.UsageRow, len(u.Rows))
-	copy(rows, u.Rows)
+	rows := slices.Clone(u.Rows)
 	if u.By == "day" {
-		for i, j := 0, len(rows)-1; i < j; i, j = i+1, j-1 {
-			rows[i], rows[j] = rows[j], rows[i]
-		}
+		slices.Reverse(rows)
 	}
 	return rows[:min(len(rows), most)]
 }
-
-func count(n int) string { return strconv.Itoa(n) }

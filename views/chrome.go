@@ -1,6 +1,7 @@
 package views
 
 import (
+	"cmp"
 	"crypto/rand"
 	"strconv"
 	"strings"
@@ -123,12 +124,7 @@ func (c Chrome) current(path string) templ.Attributes {
 }
 
 // wayBack is where somebody came from, else the page given.
-func (c Chrome) wayBack(to string) string {
-	if c.From != "" {
-		return c.From
-	}
-	return to
-}
+func (c Chrome) wayBack(to string) string { return cmp.Or(c.From, to) }
 
 // Live gives the attributes of a part that refetches itself when one of its
 // topics (separated by spaces) is named by the server. id is the part's own id;
@@ -147,13 +143,6 @@ func Live(c Chrome, id, topics string, also ...string) templ.Attributes {
 
 // NewKey returns a fresh idempotency key.
 func NewKey() string { return rand.Text() }
-
-func orNewKey(key string) string {
-	if key == "" {
-		return NewKey()
-	}
-	return key
-}
 
 const htmxConfig = `{"allowEval":false,"includeIndicatorStyles":false,"disableInheritance":true,"historyCacheSize":0,` +
 	`"historyRestoreAsHxRequest":false,"selfRequestsOnly":true,"allowScriptTags":false,"timeout":20000,"defaultSettleDelay":0,` +

@@ -1,9 +1,9 @@
 package views
 
 import (
+	"cmp"
 	"net/http"
 	"strconv"
-	"strings"
 
 	"taskyard/task"
 	"taskyard/views/ui"
@@ -24,12 +24,7 @@ type ErrorModel struct {
 	Unsaved   []UnsavedField // what the refused form held
 }
 
-func (m ErrorModel) back() string {
-	if m.Back == "" {
-		return URL.Inbox()
-	}
-	return m.Back
-}
+func (m ErrorModel) back() string { return cmp.Or(m.Back, URL.Inbox()) }
 
 // titles say a status as a person would.
 var titles = map[int]string{
@@ -90,10 +85,9 @@ func (m ErrorModel) remedy() string {
 
 // backLabel names the way on.
 func (m ErrorModel) backLabel() string {
-	if m.Status == http.StatusConflict && m.Back != "" {
-		return "View current state"
-	}
 	switch {
+	case m.Status == http.StatusConflict && m.Back != "":
+		return "View current state"
 	case m.Status == http.StatusUnauthorized:
 		return "Sign in"
 	case m.Address:
@@ -110,8 +104,5 @@ func joinRoles(roles []task.Role) string {
 	for i, r := range roles {
 		words[i] = string(r) + "s"
 	}
-	if n := len(words); n > 1 {
-		return strings.Join(words[:n-1], ", ") + " and " + words[n-1]
-	}
-	return strings.Join(words, "")
+	return joinList(words, "and")
 }

@@ -1,6 +1,7 @@
 package views
 
 import (
+	"cmp"
 	"time"
 
 	"taskyard/task"
@@ -20,12 +21,7 @@ type HistoryModel struct {
 	Indexing int // per cent of the history that a search finds, while that is not all
 }
 
-func (m *HistoryModel) zone() *time.Location {
-	if m.Zone == nil {
-		return time.UTC
-	}
-	return m.Zone
-}
+func (m *HistoryModel) zone() *time.Location { return cmp.Or(m.Zone, time.UTC) }
 
 func (m *HistoryModel) filtered() bool {
 	q := m.Query

@@ -1,6 +1,7 @@
 package views
 
 import (
+	"cmp"
 	"math"
 	"strconv"
 	"time"
@@ -34,7 +35,7 @@ const usualRange = "7d"
 // InsightSpan is how long a range is. Error: unknown name.
 func InsightSpan(name string) (time.Duration, error) {
 	for _, r := range insightRanges {
-		if r.name == orElse(name, usualRange) {
+		if r.name == cmp.Or(name, usualRange) {
 			return r.span, nil
 		}
 	}
@@ -43,7 +44,7 @@ func InsightSpan(name string) (time.Duration, error) {
 
 func (m *InsightsModel) rangeText() string {
 	for _, r := range insightRanges {
-		if r.name == orElse(m.Query.Range, usualRange) {
+		if r.name == cmp.Or(m.Query.Range, usualRange) {
 			return r.words
 		}
 	}
@@ -75,10 +76,7 @@ func (m *InsightsModel) chart(title, words string, series []chart.Series, of num
 	if m.Daily {
 		c.Label, c.Head = words+", by day, in "+m.rangeText(), "Day"
 	}
-	zone := m.Zone
-	if zone == nil {
-		zone = time.UTC
-	}
+	zone := cmp.Or(m.Zone, time.UTC)
 	for i := range m.Times {
 		at := m.Times[i].Hour.Std().In(zone)
 		r := chart.Row{Name: at.Format("Mon 2 Jan, 15:04"), Short: at.Format("15:04"), Values: of(&m.Times[i])}
@@ -160,7 +158,7 @@ func (m *InsightsModel) durations() chart.Data {
 
 func (m *InsightsModel) tokens() chart.Data {
 	t := &m.Total
-	c := m.chart("Tokens", m.about(ui.Tokens(t.TokensIn)+" tokens read, "+ui.Tokens(t.TokensOut)+" written"), []chart.Series{
+	c := m.chart("Tokens", approx(m.Total.Estimated, ui.Tokens(t.TokensIn)+" tokens read, "+ui.Tokens(t.TokensOut)+" written"), []chart.Series{
 		{Name: "in", Class: "fill-accent"},
 		{Name: "out", Class: "fill-run"},
 	}, func(t *task.InsightTime) []float64 {
@@ -172,7 +170,7 @@ func (m *InsightsModel) tokens() chart.Data {
 }
 
 func (m *InsightsModel) cost() chart.Data {
-	c := m.chart("Cost", m.about(ui.Money(m.Total.CostUSD)), []chart.Series{
+	c := m.chart("Cost", approx(m.Total.Estimated, ui.Money(m.Total.CostUSD)), []chart.Series{
 		{Name: "US dollars", Class: "fill-accent"},
 	}, func(t *task.InsightTime) []float64 { return []float64{t.CostUSD} })
 	c.Unit = ui.Money
@@ -188,16 +186,6 @@ func (m *InsightsModel) mark(c *chart.Data) {
 	if m.Total.Estimated {
 		c.Note = "≈ is estimated, in part: a runner did not tell its use."
 	}
-}
-
-// about says of a figure that it is estimated, where it is.
-func (m *InsightsModel) about(s string) string { return about(m.Total.Estimated, s) }
-
-func about(estimated bool, s string) string {
-	if estimated {
-		return "≈ " + s
-	}
-	return s
 }
 
 func msText(ms int64) string {

@@ -1,6 +1,8 @@
 package views
 
 import (
+	"cmp"
+
 	"github.com/a-h/templ"
 
 	"taskyard/task"
@@ -63,12 +65,7 @@ func (u urls) pauseAct(agent, act string) string {
 }
 
 // pausedWho names what is paused.
-func pausedWho(p *task.Pause) string {
-	if p.Agent == "" {
-		return "Taskyard"
-	}
-	return p.Agent
-}
+func pausedWho(p *task.Pause) string { return cmp.Or(p.Agent, "Taskyard") }
 
 // pausedAgents leaves out the server.
 func pausedAgents(ps task.Pauses) (list []task.Pause) {

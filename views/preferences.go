@@ -1,6 +1,7 @@
 package views
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/a-h/templ"
@@ -30,12 +31,7 @@ func rootAttrs(c Chrome) templ.Attributes {
 }
 
 // local is a moment in the person's time zone.
-func (c Chrome) local(t task.Time) time.Time {
-	if c.Zone == nil {
-		return t.Std().UTC()
-	}
-	return t.Std().In(c.Zone)
-}
+func (c Chrome) local(t task.Time) time.Time { return t.Std().In(cmp.Or(c.Zone, time.UTC)) }
 
 // zone names the person's time zone at a moment: CET, or UTC+03 where the zone
 // has no letters.

@@ -1,6 +1,7 @@
 package views
 
 import (
+	"cmp"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -51,14 +52,6 @@ func checkTime(c *task.CheckRun) string { return ui.Dur(time.Duration(c.Millis) 
 // shortCommit is a commit as people name it.
 func shortCommit(s string) string { return s[:min(len(s), 10)] }
 
-// capitalFlag is a flag of a result at the beginning of a line.
-func capitalFlag(s string) string {
-	if s == "" {
-		return s
-	}
-	return strings.ToUpper(s[:1]) + s[1:]
-}
-
 // resultText says what an event of a project, result or merge is about:
 // "result 2 (no changes)", "result 2 into main as 3f2a…".
 func resultText(raw json.RawMessage) string {
@@ -103,11 +96,7 @@ func resultText(raw json.RawMessage) string {
 	add(c.Into != "", "into "+c.Into)
 	add(c.Commit != "", "as "+shortCommit(c.Commit))
 	if c.Code != "" {
-		text := mergeCodes[c.Code]
-		if text == "" {
-			text = c.Code
-		}
-		add(true, "("+text+": "+firstLine(c.Reason)+")")
+		add(true, "("+cmp.Or(mergeCodes[c.Code], c.Code)+": "+firstLine(c.Reason)+")")
 	}
 	return b.String()
 }

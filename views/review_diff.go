@@ -46,7 +46,7 @@ func reviewDiff(c Chrome, m *ReviewModel, f *ReviewFile) templ.Component {
 			class = "split"
 		}
 		d.write(`<div class="difftable ` + class + `" tabindex="0" role="region" aria-label="Change of ` +
-			templ.EscapeString(visibleName(f.Path)) + `"><table>`)
+			templ.EscapeString(oneLine(f.Path)) + `"><table>`)
 		if m.Split {
 			d.write(`<colgroup><col class="no"><col><col class="no"><col></colgroup>`)
 		}

@@ -180,10 +180,7 @@ func placeText(c *task.ReviewComment) string {
 
 // missingVotesText describes who may still decide.
 func missingVotesText(m *ReviewModel) string {
-	who := m.Result.Asked()
-	if who == "" {
-		who = "any reviewer"
-	}
+	who := cmp.Or(m.Result.Asked(), "any reviewer")
 	return ui.Count(m.Missing, "more vote is", "more votes are") + " needed, from " + who + "."
 }
 

@@ -55,7 +55,7 @@ func changeNames(list []specChange) string {
 	for _, c := range list {
 		names = append(names, strings.ToLower(c.Name))
 	}
-	return joinComma(names)
+	return strings.Join(names, ", ")
 }
 
 // retryChanges compares the definition that an unsuccessful run had with the

@@ -80,7 +80,7 @@ func shellWord(s string) string {
 func diffLines(f shownFile) templ.Component {
 	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
 		_, err := io.WriteString(w, "<pre class=\"code diff\" tabindex=\"0\" role=\"region\" aria-label=\"Change of "+
-			templ.EscapeString(visibleName(f.Path))+"\">")
+			templ.EscapeString(oneLine(f.Path))+"\">")
 		for line := range strings.Lines(f.Diff) {
 			if err == nil {
 				err = writeDiffLine(w, strings.TrimSuffix(line, "\n"))
@@ -120,9 +120,6 @@ func writeDiffLine(w io.Writer, line string) error {
 func oneLine(s string) string {
 	return strings.NewReplacer("\n", "‹U+000A›", "\t", "‹U+0009›").Replace(s)
 }
-
-// visibleName is a name in an attribute, on one line.
-func visibleName(s string) string { return oneLine(s) }
 
 // mergeTone is the look of what became of a branch.
 func mergeTone(w *task.Work) string {

@@ -1,10 +1,6 @@
 package views
 
-import (
-	"strconv"
-
-	"taskyard/task"
-)
+import "taskyard/task"
 
 // Bounds of what the page shows of messages to a run; the transcript has all
 // that was delivered.
@@ -42,5 +38,3 @@ func clipSaid(text string) string {
 	}
 	return text
 }
-
-func maxRunText() string { return strconv.Itoa(task.MaxText) }

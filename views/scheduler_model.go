@@ -1,6 +1,7 @@
 package views
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"time"
@@ -50,6 +51,11 @@ func sizeText(n int64) string {
 type QueuedRow struct {
 	Run task.Run
 	Why string // "": it is next
+}
+
+// text says whose run it is, why it was made and why it waits.
+func (q *QueuedRow) text() string {
+	return q.Run.Agent + ", " + causeText(q.Run.Cause) + ": " + cmp.Or(q.Why, "next to start")
 }
 
 // ClaimRow is a claimed task.

@@ -1,6 +1,7 @@
 package views
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -30,14 +31,14 @@ func specChanges(a, b task.Spec) (list []specChange) {
 	}
 	short("Agent", a.Agent, b.Agent)
 	short("Definition", hash8(a.DefinitionHash), hash8(b.DefinitionHash))
-	short("Runner", orElse(a.Runner, "default"), orElse(b.Runner, "default"))
-	short("Model", orElse(a.Model, "runner default"), orElse(b.Model, "runner default"))
-	short("Tools", orElse(joinComma(a.Tools), "none"), orElse(joinComma(b.Tools), "none"))
-	short("Work folder", orElse(a.Place(), "own, fresh"), orElse(b.Place(), "own, fresh"))
-	short("Task tools", orElse(a.TaskTools, "few"), orElse(b.TaskTools, "few"))
+	short("Runner", cmp.Or(a.Runner, "default"), cmp.Or(b.Runner, "default"))
+	short("Model", cmp.Or(a.Model, "runner default"), cmp.Or(b.Model, "runner default"))
+	short("Tools", cmp.Or(strings.Join(a.Tools, ", "), "none"), cmp.Or(strings.Join(b.Tools, ", "), "none"))
+	short("Work folder", cmp.Or(a.Place(), "own, fresh"), cmp.Or(b.Place(), "own, fresh"))
+	short("Task tools", cmp.Or(a.TaskTools, "few"), cmp.Or(b.TaskTools, "few"))
 	short("Network", onOff(a.Network), onOff(b.Network))
-	short("Environment", orElse(joinComma(a.Env), "nothing"), orElse(joinComma(b.Env), "nothing"))
-	short("Continues", orElse(runOrNone(a.Continues), "nothing"), orElse(runOrNone(b.Continues), "nothing"))
+	short("Environment", cmp.Or(strings.Join(a.Env, ", "), "nothing"), cmp.Or(strings.Join(b.Env, ", "), "nothing"))
+	short("Continues", cmp.Or(runOrNone(a.Continues), "nothing"), cmp.Or(runOrNone(b.Continues), "nothing"))
 	short("Depth", strconv.Itoa(a.Depth), strconv.Itoa(b.Depth))
 	short("Time limit", ui.LimitSpan(a.Limits.TimeoutSeconds), ui.LimitSpan(b.Limits.TimeoutSeconds))
 	short("Idle limit", ui.LimitSpan(a.Limits.IdleTimeoutSeconds), ui.LimitSpan(b.Limits.IdleTimeoutSeconds))

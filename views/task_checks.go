@@ -1,10 +1,12 @@
 package views
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
 	"taskyard/task"
+	"taskyard/views/ui"
 )
 
 // ChecksModel is the page of what a task must show before it is done.
@@ -58,22 +60,15 @@ func hoursText(seconds int) string {
 // requirementsText sums up what a task must show: "3 checks, 2 votes".
 func requirementsText(checks []task.InForce, a task.Accept) string {
 	var list []string
-	if n := len(checks); n == 1 {
-		list = append(list, "1 check")
-	} else if n > 1 {
-		list = append(list, strconv.Itoa(n)+" checks")
+	if n := len(checks); n > 0 {
+		list = append(list, ui.Count(n, "check", "checks"))
 	}
 	most := 0
 	for _, r := range a.All() {
 		most = max(most, r.Approvals)
 	}
-	if most == 1 {
-		list = append(list, "1 vote")
-	} else if most > 1 {
-		list = append(list, strconv.Itoa(most)+" votes")
+	if most > 0 {
+		list = append(list, ui.Count(most, "vote", "votes"))
 	}
-	if len(list) == 0 {
-		return "None"
-	}
-	return strings.Join(list, ", ")
+	return cmp.Or(strings.Join(list, ", "), "None")
 }

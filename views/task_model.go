@@ -226,12 +226,7 @@ func resourceIcon(r task.Resource) string {
 	return "link"
 }
 
-func resourceName(r task.Resource) string {
-	if r.Label != "" {
-		return r.Label
-	}
-	return r.Value
-}
+func resourceName(r task.Resource) string { return cmp.Or(r.Label, r.Value) }
 
 // tickOOB names the parts that the answer to a ticked step renews besides the
 // task itself.

@@ -1,6 +1,7 @@
 package views
 
 import (
+	"cmp"
 	"strconv"
 	"time"
 
@@ -20,28 +21,18 @@ type InboxNumbers struct {
 	Budget  task.Budget
 }
 
-func (n *InboxNumbers) zone() *time.Location {
-	if n.Zone == nil {
-		return time.UTC
-	}
-	return n.Zone
-}
+func (n *InboxNumbers) zone() *time.Location { return cmp.Or(n.Zone, time.UTC) }
 
 // HoursSince is where the numbers must begin: with today there, or with the
 // first hour of the pictures, whichever is earlier.
 func HoursSince(now task.Time, zone *time.Location) task.Time {
-	return min(midnight(now, zone), task.StatDay(now))
-}
-
-func midnight(now task.Time, zone *time.Location) task.Time {
-	y, m, d := now.Std().In(zone).Date()
-	return task.TimeFromStd(time.Date(y, m, d, 0, 0, 0, 0, zone))
+	return min(task.TimeFromStd(task.Midnight(now, zone)), task.StatDay(now))
 }
 
 // tiles are the tiles of the inbox and the names of the hours in their table,
 // the oldest first.
 func (n *InboxNumbers) tiles(now task.Time) (list []chart.Tile, hours []string) {
-	doneToday, day := 0, midnight(now, n.zone())
+	doneToday, day := 0, task.TimeFromStd(task.Midnight(now, n.Zone))
 	for _, r := range n.Rows {
 		if r.Hour >= day {
 			doneToday += r.Done

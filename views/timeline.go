@@ -1,6 +1,7 @@
 package views
 
 import (
+	"cmp"
 	"strings"
 
 	"taskyard/task"
@@ -32,10 +33,7 @@ func (c Chrome) Timeline(runs []*task.Run, subtasks []*task.Task) chart.Gantt {
 	for _, t := range subtasks {
 		g := ui.GlyphFromTask(t)
 		class := map[ui.Glyph]string{ui.GlyphDone: "fill-ok", ui.GlyphFail: "fill-bad", ui.GlyphWork: "fill-run", ui.GlyphWait: "fill-warn"}[g]
-		if class == "" {
-			class = "fill-off"
-		}
-		add("#"+t.ID.String(), strings.ToLower(g.Label())+": "+t.Title, URL.Task(t.ID), class, t.CreatedAt, t.ArchivedAt)
+		add("#"+t.ID.String(), strings.ToLower(g.Label())+": "+t.Title, URL.Task(t.ID), cmp.Or(class, "fill-off"), t.CreatedAt, t.ArchivedAt)
 	}
 	return chart.NewGantt(c.local(c.Now), bars)
 }

@@ -1,6 +1,7 @@
 package views
 
 import (
+	"cmp"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -64,7 +65,7 @@ func (e entry) note() string {
 func describeUsage(m task.Message) string {
 	var u task.Usage
 	if json.Unmarshal(m.Data, &u) != nil || u == (task.Usage{}) {
-		return orElse(firstLine(m.Content), "Usage noted")
+		return cmp.Or(firstLine(m.Content), "Usage noted")
 	}
 	s := ui.Tokens(u.TokensIn) + " tokens in" + cachedText(u) + ", " + ui.Tokens(u.TokensOut) + " out"
 	if u.ToolCalls > 0 {

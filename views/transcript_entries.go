@@ -82,13 +82,7 @@ type RunPart = task.TranscriptQuery
 
 // RunPart is a run's page with a part of its transcript.
 func (u urls) RunPart(run task.ID, q RunPart) string {
-	id := func(n task.ID) string {
-		if n == 0 {
-			return ""
-		}
-		return n.String()
-	}
-	to := query(u.Run(run), "type", q.Kind, "q", q.Text, "before", id(q.Before), "at", id(q.At))
+	to := query(u.Run(run), "type", q.Kind, "q", q.Text, "before", idOrNone(q.Before), "at", idOrNone(q.At))
 	if q.At != 0 {
 		return to + "#m" + q.At.String()
 	}

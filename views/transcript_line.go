@@ -1,8 +1,8 @@
 package views
 
 import (
+	"cmp"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/a-h/templ"
 
@@ -36,7 +36,7 @@ func (m *RunLineModel) title() string {
 	case task.TypeMessage:
 		return "Message of " + messageLabel(m.Line)
 	case "tool_call":
-		return "Call of " + orElse(readToolCall(m.Line).Tool, "a tool")
+		return "Call of " + cmp.Or(readToolCall(m.Line).Tool, "a tool")
 	case "tool_result":
 		return "Answer of a tool"
 	case "error", "log", "result":
@@ -92,8 +92,5 @@ func fullLengthText(l *task.TranscriptLine, text string) string {
 	if l.Cut() && strings.HasPrefix(text, l.Content) {
 		return ui.Count(l.Size, "character", "characters")
 	}
-	if n := strings.Count(strings.TrimSuffix(text, "\n"), "\n") + 1; n > 1 {
-		return ui.Count(n, "line", "lines")
-	}
-	return ui.Count(utf8.RuneCountInString(text), "character", "characters")
+	return lengthText(text)
 }

@@ -18,7 +18,7 @@ type ReviewQuery struct {
 	Form   bool   // a comment is written on the whole file
 }
 
-func numberOr(n int) string {
+func numberOrNone(n int) string {
 	if n == 0 {
 		return ""
 	}
@@ -30,8 +30,8 @@ func (q ReviewQuery) at(path string) string {
 	if q.Form {
 		form = "1"
 	}
-	return query(path, "result", numberOr(q.Result), "since", numberOr(q.Since), "view", q.View, "path", q.Path,
-		"side", q.Side, "line", numberOr(q.Line), "form", form)
+	return query(path, "result", numberOrNone(q.Result), "since", numberOrNone(q.Since), "view", q.View, "path", q.Path,
+		"side", q.Side, "line", numberOrNone(q.Line), "form", form)
 }
 
 // Review is the page on which people decide on a result.

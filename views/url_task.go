@@ -19,14 +19,8 @@ type TaskView struct {
 
 // TaskView is the page of a task with a tab and a filter.
 func (u urls) TaskView(id task.ID, v TaskView) string {
-	step, after := "", ""
-	if v.Step > 0 {
-		step = strconv.Itoa(v.Step)
-	}
-	if v.After > 0 {
-		after = v.After.String()
-	}
-	return query(u.Task(id), "tab", v.Tab, "show", v.Show, "before", v.Before, "since", v.Since, "after", after, "step", step)
+	return query(u.Task(id), "tab", v.Tab, "show", v.Show, "before", v.Before, "since", v.Since,
+		"after", idOrNone(v.After), "step", numberOrNone(max(v.Step, 0)))
 }
 
 // ResourceAt is where a form posts a change of one resource; index is 0-based.

@@ -79,21 +79,19 @@ func NewGantt(now time.Time, bars []GanttBar) Gantt {
 	words := make([]string, len(bars))
 	for i, b := range bars {
 		left := min(x(b.From), ganttRight-3)
-		g.Bars = append(g.Bars, ganttRow{GanttBar: b, X: ganttX(left), W: ganttX(max(3, x(b.end(now))-left)), Y: i*ganttStep + 4})
+		g.Bars = append(g.Bars, ganttRow{GanttBar: b, X: coord(left), W: coord(max(3, x(b.end(now))-left)), Y: i*ganttStep + 4})
 		words[i] = b.Label + " " + b.What
 	}
 	g.Label = "Timeline: " + strings.Join(words, "; ")
 	for i := range 4 {
 		at := from.Add(time.Duration(i) * to.Sub(from) / 3)
 		g.Ticks = append(g.Ticks, ganttTick{
-			ganttX(x(at)), []string{"start", "middle", "middle", "end"}[i],
+			coord(x(at)), []string{"start", "middle", "middle", "end"}[i],
 			ganttClock(at, to.Sub(from)),
 		})
 	}
 	return g
 }
-
-func ganttX(f float64) string { return strconv.FormatFloat(f, 'f', 1, 64) }
 
 func later(a, b time.Time) time.Time {
 	if a.After(b) {

@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 )
@@ -55,8 +56,11 @@ func (s Spark) line() string {
 	top := s.top()
 	step := float64(sparkWidth-4) / float64(max(len(s.Values)-1, 1))
 	for i, v := range s.Values {
-		b.WriteString(map[bool]string{true: "M", false: "L"}[i == 0])
-		b.WriteString(coord(1+float64(i)*step) + " " + coord(sparkHeight-2-v/top*(sparkHeight-4)))
+		command := "L"
+		if i == 0 {
+			command = "M"
+		}
+		b.WriteString(command + coord(1+float64(i)*step) + " " + coord(sparkHeight-2-v/top*(sparkHeight-4)))
 	}
 	return b.String()
 }
@@ -67,11 +71,6 @@ func (s Spark) area() string {
 	return s.line() + "L" + coord(end) + " " + strconv.Itoa(sparkHeight) + "L1 " + strconv.Itoa(sparkHeight) + "Z"
 }
 
-func (s Spark) fill() string {
-	if s.Fill == "" {
-		return "fill-accent"
-	}
-	return s.Fill
-}
+func (s Spark) fill() string { return cmp.Or(s.Fill, "fill-accent") }
 
 func coord(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) }
