@@ -33,7 +33,7 @@ func (s *Server) agentsPage(c echo.Context, ch views.Chrome) (templ.Component, e
 	}
 	m := views.AgentsModel{Query: strings.TrimSpace(c.QueryParam("q")), After: c.QueryParam("after"), All: len(agents)}
 	agents = slices.DeleteFunc(slices.Clone(agents), func(a task.Agent) bool {
-		return a.ID <= m.After || !containsWords(a.ID+" "+a.Name+" "+a.Description, m.Query)
+		return a.ID <= m.After || !views.ContainsAll(a.ID+" "+a.Name+" "+a.Description, m.Query)
 	})
 	m.More = max(0, len(agents)-agentsShown)
 	agents = agents[:len(agents)-m.More]

@@ -32,7 +32,7 @@ func (s *Server) searchPage(c echo.Context, ch views.Chrome) (templ.Component, e
 		return nil, err
 	}
 	for _, a := range agents {
-		if len(m.Agents) < foundAgents && containsWords(a.ID+" "+a.Name, m.Query) {
+		if len(m.Agents) < foundAgents && views.ContainsAll(a.ID+" "+a.Name, m.Query) {
 			m.Agents = append(m.Agents, a)
 		}
 	}
@@ -81,15 +81,4 @@ func (s *Server) findTasks(c echo.Context, m *views.SearchModel) error {
 func searched(c echo.Context) string {
 	r := []rune(strings.Join(strings.Fields(strings.ToValidUTF8(c.QueryParam("q"), "")), " "))
 	return strings.TrimSpace(string(r[:min(len(r), maxSearching)]))
-}
-
-// containsWords reports whether s has every word of words, in any case.
-func containsWords(s, words string) bool {
-	s = strings.ToLower(s)
-	for w := range strings.FieldsSeq(strings.ToLower(words)) {
-		if !strings.Contains(s, w) {
-			return false
-		}
-	}
-	return true
 }

@@ -1,6 +1,7 @@
 package views
 
 import (
+	"slices"
 	"strings"
 
 	"taskyard/task"
@@ -74,17 +75,8 @@ func (f DecideForm) limited() bool {
 	return f.TimeoutSeconds+f.IdleSeconds+f.MaxTokens+f.MaxTurns+f.MaxCost != ""
 }
 
-// spec returns what will run; a run without a frozen spec shows what its
-// record says.
-func (d *ApprovalDetail) spec() task.Spec {
-	if d.Run.Spec != nil {
-		return *d.Run.Spec
-	}
-	return task.Spec{
-		Agent: d.Run.Agent, DefinitionHash: d.Run.DefinitionHash, Model: d.Run.Model,
-		Depth: d.Run.Depth, Limits: d.Run.Limits,
-	}
-}
+// spec returns what will run.
+func (d *ApprovalDetail) spec() task.Spec { return specFromRun(&d.Run) }
 
 // waits reports whether the run still waits for a decision.
 func (d *ApprovalDetail) waits() bool {
@@ -120,10 +112,6 @@ type ToolChip struct {
 // tools that are not granted.
 func toolChips(granted []string) []ToolChip {
 	var list []ToolChip
-	has := map[string]bool{}
-	for _, t := range granted {
-		has[t] = true
-	}
 	for danger := 0; danger <= 3; danger++ {
 		for _, t := range granted {
 			if task.Danger(t) == danger {
@@ -132,7 +120,7 @@ func toolChips(granted []string) []ToolChip {
 		}
 	}
 	for _, t := range task.KnownTools {
-		if !has[t] {
+		if !slices.Contains(granted, t) {
 			list = append(list, ToolChip{t, false, task.Danger(t)})
 		}
 	}
@@ -149,10 +137,9 @@ type Ability struct {
 // abilityFromSpec describes what a run with this spec may do and may not do.
 // agent is the definition that it was made from, or nil when that is gone.
 func abilityFromSpec(spec task.Spec, agent *task.Agent) Ability {
-	has := map[string]bool{}
+	has := func(tool string) bool { return slices.Contains(spec.Tools, tool) }
 	worst := 0
 	for _, t := range spec.Tools {
-		has[t] = true
 		worst = max(worst, task.Danger(t))
 	}
 	shell := worst == 3 // bash, or a tool that Taskyard does not know
@@ -165,11 +152,11 @@ func abilityFromSpec(spec task.Spec, agent *task.Agent) Ability {
 		}
 	}
 	note(shell, "execute shell commands")
-	note(shell || has["create"] || has["edit"], "write files")
-	if has["fetch"] || !shell { // a shell may reach the network without fetch
-		note(has["fetch"], "read web pages")
+	note(shell || has("create") || has("edit"), "write files")
+	if has("fetch") || !shell { // a shell may reach the network without fetch
+		note(has("fetch"), "read web pages")
 	}
-	note(has["task"], "create further tasks")
+	note(has("task"), "create further tasks")
 	if len(can) == 0 {
 		return Ability{worst, "This run may only read", " what is in its workspace. It may not " + joinList(cannot, "or") + "."}
 	}

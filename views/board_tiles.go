@@ -18,7 +18,7 @@ func (s *QueueStats) tiles(now task.Time) []chart.Tile {
 		{
 			Name: "Waiting in queues", Value: strconv.Itoa(s.Waiting), Small: s.oldest(),
 			Spark: chart.Spark{Label: "Waiting tasks by hour over the last 24 hours, at most " +
-				strconv.FormatFloat(slices.Max(depth), 'f', -1, 64), Values: depth, Line: true},
+				number(slices.Max(depth)), Values: depth, Line: true},
 		},
 		{
 			Name: "Median run", Value: s.median(), Small: s.runs(now),
@@ -74,7 +74,7 @@ func (s *QueueStats) runs(now task.Time) string {
 	ended := sum(byHour(s.Rows, now, func(r *task.StatRow) float64 { return float64(r.Runs()) }))
 	failed := sum(byHour(s.Rows, now, func(r *task.StatRow) float64 { return float64(r.RunsFailed) }))
 	if failed > 0 {
-		return strconv.FormatFloat(failed, 'f', -1, 64) + " of " + strconv.FormatFloat(ended, 'f', -1, 64) + " failed"
+		return number(failed) + " of " + number(ended) + " failed"
 	}
 	return ""
 }

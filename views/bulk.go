@@ -20,8 +20,11 @@ type BulkModel struct {
 	Errors   ui.FieldErrors
 }
 
+// bulkAct is an act on many tasks.
+type bulkAct struct{ Act, Label, Verb, Effect string }
+
 // bulkActs are the acts on many tasks, in the order shown.
-var bulkActs = []struct{ Act, Label, Verb, Says string }{
+var bulkActs = []bulkAct{
 	{"move", "Move…", "Move", "Moves them and stops current work."},
 	{"priority", "Priority…", "Set the priority of", "Higher runs first. Default 0."},
 	{"label", "Add labels…", "Label", "Adds to existing labels."},
@@ -32,32 +35,27 @@ var bulkActs = []struct{ Act, Label, Verb, Says string }{
 	{"cancel", "Cancel…", "Cancel", "They are archived and their runs are stopped; archived tasks are read-only."},
 }
 
-// KnownBulkAct reports whether pages offer an act.
-func KnownBulkAct(act string) bool {
+// findBulkAct returns the act of a name; the zero one, whose Act is "", where
+// pages offer none.
+func findBulkAct(name string) (act bulkAct) {
 	for _, a := range bulkActs {
-		if a.Act == act {
-			return true
+		if a.Act == name {
+			act = a
 		}
 	}
-	return false
+	return act
 }
+
+// KnownBulkAct reports whether pages offer an act.
+func KnownBulkAct(act string) bool { return findBulkAct(act).Act != "" }
 
 func (m BulkModel) title() string {
-	for _, a := range bulkActs {
-		if a.Act == m.Act {
-			return a.Verb + " " + ui.Count(len(m.IDs), "task", "tasks")
-		}
-	}
-	return "Change tasks"
+	return findBulkAct(m.Act).Verb + " " + ui.Count(len(m.IDs), "task", "tasks")
 }
 
-func (m BulkModel) says() string {
-	s := ""
-	for _, a := range bulkActs {
-		if a.Act == m.Act {
-			s = a.Says
-		}
-	}
+// effect says what the act does.
+func (m BulkModel) effect() string {
+	s := findBulkAct(m.Act).Effect
 	if m.Below > 0 {
 		s += " " + ui.Count(m.Below, "subtask goes", "subtasks go") + " with them."
 	}

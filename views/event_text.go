@@ -70,18 +70,15 @@ func fieldText(name string, raw json.RawMessage) string {
 
 // valueText returns a short value as text, and "" for what is long or has parts.
 func valueText(v any) string {
-	s, ok := v.(string)
-	if !ok {
-		switch v := v.(type) {
-		case []any:
-			s = listText(v)
-		case float64, bool:
-			b, err := json.Marshal(v)
-			if err != nil {
-				return ""
-			}
-			s = string(b)
-		}
+	s := ""
+	switch v := v.(type) {
+	case string:
+		s = v
+	case []any:
+		s = listText(v)
+	case float64, bool:
+		b, _ := json.Marshal(v) // cannot fail
+		s = string(b)
 	}
 	if utf8.RuneCountInString(s) > maxChange || strings.ContainsAny(s, "\r\n") {
 		return ""

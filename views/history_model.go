@@ -104,31 +104,21 @@ type historyChip struct{ Text, Without string }
 func (q HistoryQuery) chips() []historyChip {
 	q.Before = ""
 	var list []historyChip
-	add := func(label string, field *string) {
-		value := *field
-		if value == "" {
-			return
+	add := func(text string, drop func(*HistoryQuery)) {
+		without := q
+		if drop(&without); without != q {
+			list = append(list, historyChip{text, URL.History(without)})
 		}
-		*field = ""
-		shown := value
-		switch field {
-		case &q.CreatedBy:
-			shown = ui.ActorLabel(value)
-		case &q.Since:
-			shown = choiceLabel(sinceChoices, value)
-		}
-		list = append(list, historyChip{label + shown, URL.History(q)})
-		*field = value
 	}
-	add("", &q.Query)
-	add("", &q.Agent)
-	add("by ", &q.CreatedBy)
-	add("label ", &q.Label)
-	add("project ", &q.Project)
-	add("", &q.Status)
-	add("", &q.Since)
-	add("from ", &q.From)
-	add("to ", &q.To)
+	add(q.Query, func(q *HistoryQuery) { q.Query = "" })
+	add(q.Agent, func(q *HistoryQuery) { q.Agent = "" })
+	add("by "+ui.ActorLabel(q.CreatedBy), func(q *HistoryQuery) { q.CreatedBy = "" })
+	add("label "+q.Label, func(q *HistoryQuery) { q.Label = "" })
+	add("project "+q.Project, func(q *HistoryQuery) { q.Project = "" })
+	add(q.Status, func(q *HistoryQuery) { q.Status = "" })
+	add(choiceLabel(sinceChoices, q.Since), func(q *HistoryQuery) { q.Since = "" })
+	add("from "+q.From, func(q *HistoryQuery) { q.From = "" })
+	add("to "+q.To, func(q *HistoryQuery) { q.To = "" })
 	return list
 }
 

@@ -163,17 +163,17 @@ func (k Command) caps() []string {
 func Places(c Chrome, words string) []Command {
 	var list []Command
 	for _, k := range commands {
-		if k.Icon != "" && k.Href != "" && (k.Needs == nil || k.Needs(c)) && containsAll(k.Label, words) {
+		if k.Icon != "" && k.Href != "" && (k.Needs == nil || k.Needs(c)) && ContainsAll(k.Label, words) {
 			list = append(list, k)
 		}
 	}
 	return list
 }
 
-// containsAll reports whether a text holds every word, whatever its case.
-func containsAll(s, words string) bool {
+// ContainsAll reports whether s contains every word of words, in any case.
+func ContainsAll(s, words string) bool {
 	s = strings.ToLower(s)
-	for _, w := range strings.Fields(strings.ToLower(words)) {
+	for w := range strings.FieldsSeq(strings.ToLower(words)) {
 		if !strings.Contains(s, w) {
 			return false
 		}

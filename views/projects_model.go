@@ -55,7 +55,7 @@ func NewProjectForm(p *task.Project) ProjectForm {
 		Version: p.Version,
 	}
 	if s := p.Review.ExpiresSeconds; s > 0 {
-		f.ExpiresHours = strconv.FormatFloat(float64(s)/3600, 'f', -1, 64)
+		f.ExpiresHours = number(float64(s) / 3600)
 	}
 	if m := p.Merge; m != nil {
 		f.Merge, f.Into, f.Method, f.Push = true, m.Into, string(m.Method), m.Push

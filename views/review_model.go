@@ -318,13 +318,7 @@ const maxReviewLines = 4000
 // Cut bounds the lines of a file to what a page can show.
 func (f *ReviewFile) Cut() {
 	all := strings.Count(f.Diff, "\n")
-	if f.Left = all - maxReviewLines; f.Left <= 0 {
-		f.Left = 0
-		return
+	if f.Left = max(0, all-maxReviewLines); f.Left > 0 {
+		f.Diff = firstLines(f.Diff, maxReviewLines)
 	}
-	end := 0
-	for range maxReviewLines {
-		end += strings.IndexByte(f.Diff[end:], '\n') + 1
-	}
-	f.Diff = f.Diff[:end]
 }

@@ -22,9 +22,9 @@ func cancelNote(m *RunModel) string {
 	return s
 }
 
-// specOfRun is what a run did or will do; one that has not started and needed
+// specFromRun is what a run did or will do; one that has not started and needed
 // no approval says little of it.
-func specOfRun(r *task.Run) task.Spec {
+func specFromRun(r *task.Run) task.Spec {
 	if r.Spec != nil {
 		return *r.Spec
 	}
@@ -33,7 +33,7 @@ func specOfRun(r *task.Run) task.Spec {
 
 // attemptChanges lists in what a run differs from the attempt before it.
 func attemptChanges(m *RunModel) []specChange {
-	last, now := specOfRun(m.Attempts.Last), specOfRun(&m.Run)
+	last, now := specFromRun(m.Attempts.Last), specFromRun(&m.Run)
 	if m.Run.Spec == nil || m.Attempts.Last.Spec == nil { // compare what both tell
 		for _, s := range []*task.Spec{&last, &now} {
 			s.Prompt, s.SystemPrompt, s.Tools, s.Runner, s.Env, s.Network = "", "", nil, "", nil, false

@@ -36,15 +36,20 @@ func shownFiles(w *task.Work) []shownFile {
 			continue
 		}
 		list[i].Left = all - shown
-		end := 0
-		for range shown {
-			end += strings.IndexByte(f.Diff[end:], '\n') + 1
-		}
-		if list[i].Diff = f.Diff[:end]; end == 0 {
+		if list[i].Diff = firstLines(f.Diff, shown); shown == 0 {
 			list[i].Note = strings.TrimPrefix(f.Note+"; ", "; ") + "its lines are in the raw diff"
 		}
 	}
 	return list
+}
+
+// firstLines returns the first n lines of a text that has at least as many.
+func firstLines(s string, n int) string {
+	end := 0
+	for range n {
+		end += strings.IndexByte(s[end:], '\n') + 1
+	}
+	return s[:end]
 }
 
 // changeLetter is how a change is drawn; its word is beside it.

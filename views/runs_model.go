@@ -32,28 +32,17 @@ func (m *RunsModel) older() string {
 // chips lists the active filters.
 func (q RunQuery) chips() (list []historyChip) {
 	q.Before = 0
-	add := func(text string, without RunQuery) {
-		if without != q {
+	add := func(text string, drop func(*RunQuery)) {
+		without := q
+		if drop(&without); without != q {
 			list = append(list, historyChip{text, URL.Runs(without)})
 		}
 	}
-	w := q
-	w.Status = ""
-	add(q.Status, w)
-	w = q
-	w.Agent = ""
-	add(q.Agent, w)
-	w = q
-	w.Task = 0
-	add("#"+q.Task.String(), w)
-	w = q
-	w.Since = ""
-	add(choiceLabel(sinceChoices, q.Since), w)
-	w = q
-	w.From = ""
-	add("ended from "+q.From, w)
-	w = q
-	w.To = ""
-	add("ended to "+q.To, w)
+	add(q.Status, func(q *RunQuery) { q.Status = "" })
+	add(q.Agent, func(q *RunQuery) { q.Agent = "" })
+	add("#"+q.Task.String(), func(q *RunQuery) { q.Task = 0 })
+	add(choiceLabel(sinceChoices, q.Since), func(q *RunQuery) { q.Since = "" })
+	add("ended from "+q.From, func(q *RunQuery) { q.From = "" })
+	add("ended to "+q.To, func(q *RunQuery) { q.To = "" })
 	return list
 }

@@ -2,7 +2,6 @@ package views
 
 import (
 	"cmp"
-	"strconv"
 	"strings"
 
 	"taskyard/task"
@@ -54,7 +53,7 @@ func policyLines(a task.Accept) []string {
 }
 
 func hoursText(seconds int) string {
-	return strconv.FormatFloat(float64(seconds)/3600, 'f', -1, 64) + " h"
+	return number(float64(seconds)/3600) + " h"
 }
 
 // requirementsText sums up what a task must show: "3 checks, 2 votes".

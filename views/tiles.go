@@ -100,7 +100,7 @@ func doneValue(r *task.StatRow) float64 { return float64(r.Done) }
 
 // daySum is the sentence of a picture of counts.
 func daySum(v []float64, what string) string {
-	return strconv.FormatFloat(sum(v), 'f', -1, 64) + " " + what + " in the last 24 hours, by hour"
+	return number(sum(v)) + " " + what + " in the last 24 hours, by hour"
 }
 
 func sum(list []float64) (s float64) {
