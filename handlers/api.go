@@ -123,7 +123,7 @@ func handleStream[I, O any](s *Server, endpoint string, need task.Perm, fn func(
 	huma.Register(s.api, hop, func(ctx context.Context, in *I) (*O, error) {
 		out, err := fn(ctx, in)
 		if err != nil {
-			return nil, headered(s.problemFromError(ctx, err))
+			return nil, withHeaders(s.problemFromError(ctx, err))
 		}
 		return out, nil
 	})
@@ -174,8 +174,8 @@ func (s *Server) extendDeadlines(ctx context.Context, wait time.Duration) {
 	}
 }
 
-// headered adds the headers that some refusals carry.
-func headered(p *Problem) error {
+// withHeaders adds the headers that some refusals carry.
+func withHeaders(p *Problem) error {
 	if p.Status == http.StatusUnauthorized {
 		return huma.ErrorWithHeaders(p, http.Header{"WWW-Authenticate": {challenge}})
 	}

@@ -78,10 +78,10 @@ type delegatedOut struct {
 
 // delegatedAnswer is 200 for what has ended and 202 for what has not.
 func delegatedAnswer(d task.Delegated, err error) (*delegatedOut, error) {
-	return &delegatedOut{standing(d), d}, err
+	return &delegatedOut{delegatedStatus(d), d}, err
 }
 
-func standing(d task.Delegated) int {
+func delegatedStatus(d task.Delegated) int {
 	if d.Ended() {
 		return http.StatusOK
 	}
@@ -114,5 +114,5 @@ func (s *Server) apiDelegate(ctx context.Context, in *delegateIn) (*delegateOut,
 	}
 	s.extendDeadlines(ctx, d.Wait)
 	got, err := s.svc.Delegate(ctx, actorIn(ctx), d)
-	return &delegateOut{standing(got), delegateBody{run: &got}}, err
+	return &delegateOut{delegatedStatus(got), delegateBody{run: &got}}, err
 }

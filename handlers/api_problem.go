@@ -74,13 +74,13 @@ func newProblem(status int, msg string, errs []error, op *huma.Operation) *Probl
 		var d huma.ErrorDetailer
 		switch {
 		case errors.As(err, &e):
-			return ofError(e)
+			return problemFromTaskError(e)
 		case errors.As(err, &big):
-			return ofError(errTooLarge)
+			return problemFromTaskError(errTooLarge)
 		case errors.As(err, &d):
 			p.note(d.ErrorDetail(), &known, op)
 		case status == http.StatusInternalServerError: // huma could not read the body
-			return ofError(unreadable)
+			return problemFromTaskError(unreadable)
 		}
 	}
 	p.Title = http.StatusText(p.Status)

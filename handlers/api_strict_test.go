@@ -310,7 +310,7 @@ func TestARefusalForNowTellsWhenToTryAgain(t *testing.T) {
 	e := task.Errorf(task.TooMany, task.CodeQueueFull, "full")
 	e.Retry = 7
 	var h huma.HeadersError
-	if err := headered(ofError(e)); !errors.As(err, &h) || h.GetHeaders().Get("Retry-After") != "7" {
+	if err := withHeaders(problemFromTaskError(e)); !errors.As(err, &h) || h.GetHeaders().Get("Retry-After") != "7" {
 		t.Errorf("%v", err)
 	}
 }

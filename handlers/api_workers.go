@@ -110,10 +110,10 @@ func (s *Server) apiLease(ctx context.Context, in *leaseIn) (*leaseOut, error) {
 }
 
 func (s *Server) apiReportWorking(ctx context.Context, in *holdIn) (*endOut, error) {
-	return reported(s.svc.ReportWorking(ctx, actorIn(ctx), in.ID.ID, in.Body))
+	return reportAnswer(s.svc.ReportWorking(ctx, actorIn(ctx), in.ID.ID, in.Body))
 }
 
-func reported(err error) (*endOut, error) {
+func reportAnswer(err error) (*endOut, error) {
 	out := &endOut{}
 	out.Body.OK = err == nil
 	return out, err
@@ -163,7 +163,7 @@ func (s *Server) apiReportEnd(ctx context.Context, in *endIn) (*endOut, error) {
 	}
 	switch {
 	case b.Status == "returned":
-		return reported(s.svc.ReportBack(ctx, actorIn(ctx), in.ID.ID, b.Hold))
+		return reportAnswer(s.svc.ReportBack(ctx, actorIn(ctx), in.ID.ID, b.Hold))
 	case b.Status == "completed":
 		f.State, f.Reason = task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}, ""
 	case b.Phase == "":
@@ -171,7 +171,7 @@ func (s *Server) apiReportEnd(ctx context.Context, in *endIn) (*endOut, error) {
 	default:
 		f.State = task.State{Status: task.RunFailed, Phase: b.Phase}
 	}
-	return reported(s.svc.ReportEnd(ctx, actorIn(ctx), in.ID.ID, b.Hold, f))
+	return reportAnswer(s.svc.ReportEnd(ctx, actorIn(ctx), in.ID.ID, b.Hold, f))
 }
 
 func checkEnd(f service.Finished) error {

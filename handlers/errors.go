@@ -81,7 +81,7 @@ func (s *Server) problemFromError(ctx context.Context, err error) *Problem {
 	case errors.As(err, &e) && statuses[e.Kind] != 0:
 		k := callFromContext(ctx)
 		s.svc.Refused(ctx, k.actor, k.route, err)
-		p = ofError(e)
+		p = problemFromTaskError(e)
 		p.RequestID = requestIDFromContext(ctx)
 	case errors.As(err, &h) && h.Code == http.StatusNotFound:
 		p.Status, p.Code, p.Detail = h.Code, string(task.CodeNotFound), pathNotFound
@@ -104,8 +104,8 @@ const (
 	endpointNotFound = "No endpoint has this path; " + docsPath + " lists all of them"
 )
 
-// ofError is the problem that a caller may read.
-func ofError(e *task.Error) *Problem {
+// problemFromTaskError converts an error that a caller may read.
+func problemFromTaskError(e *task.Error) *Problem {
 	p := &Problem{
 		Status: statuses[e.Kind], Title: http.StatusText(statuses[e.Kind]), Code: string(e.Code),
 		Detail: e.Message, Errors: e.AllFields(), More: e.More,

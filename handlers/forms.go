@@ -27,8 +27,8 @@ const sentHeader = "Taskyard-Send"
 
 func sentByScript(c echo.Context) bool { return c.Request().Header.Get(sentHeader) != "" }
 
-// leadScripts answers forms that a script sends; see sentHeader.
-func leadScripts(next echo.HandlerFunc) echo.HandlerFunc {
+// redirectScripts answers forms that a script sends; see sentHeader.
+func redirectScripts(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if c.Request().Method == http.MethodPost && sentByScript(c) {
 			r := c.Response()

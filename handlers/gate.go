@@ -19,40 +19,41 @@ import (
 // Bounds of what requests may hold in memory at the same time. An answer is
 // built whole before it is sent, and stays there while a slow reader takes it.
 const (
-	gateBytes  = 12 << 20        // of all callers
-	callerPart = 6 << 20         // of one of them
-	gateWait   = 8 * time.Second // until a place is free: longer than a reader may stall
-	bodyFactor = 4               // bytes that a request of one byte takes, with what is made of it
+	gateBytes   = 12 << 20        // of all callers
+	callerShare = 6 << 20         // of one of them
+	gateWait    = 8 * time.Second // until a place is free: longer than a reader may stall
+	bodyFactor  = 4               // bytes that a request of one byte takes, with what is made of it
 	// compressorBytes is what a compressor holds while a reader takes its answer.
 	compressorBytes = 1 << 20
 )
 
-// gate shares the memory for large requests and answers among the callers. Who
-// finds it taken waits; who has their own part taken waits for themselves
-// alone, so that a slow reader of many answers keeps nobody else out.
+// gate shares the memory for large requests and answers among the callers. A
+// request waits until enough of the whole is free. A caller whose own share is
+// used up waits only for their own requests, so a slow reader of many answers
+// blocks nobody else.
 type gate struct {
 	all     *semaphore.Weighted
 	mu      sync.Mutex
-	callers map[holder]*part
+	callers map[holder]*share
 }
 
-// part is what one caller holds.
-type part struct {
+// share is what one caller holds.
+type share struct {
 	sem   *semaphore.Weighted
 	users int // requests that hold or wait for some of it
 }
 
 func newGate() *gate {
-	return &gate{all: semaphore.NewWeighted(gateBytes), callers: map[holder]*part{}}
+	return &gate{all: semaphore.NewWeighted(gateBytes), callers: map[holder]*share{}}
 }
 
-// enter takes bytes for a caller and returns the function that gives them
-// back. Errors: that of the context; CodeRateLimited when nothing came free.
+// enter acquires bytes for a caller and returns the function that releases them.
+// Errors: that of the context; CodeRateLimited when nothing became free.
 func (g *gate) enter(ctx context.Context, who holder, bytes int64) (leave func(), err error) {
-	bytes = min(bytes, callerPart)
-	p := g.use(who)
-	if err := g.acquire(ctx, p, bytes); err != nil {
-		g.drop(who, p)
+	bytes = min(bytes, callerShare)
+	own := g.shareFor(who)
+	if err := g.acquire(ctx, own, bytes); err != nil {
+		g.leave(who, own)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
@@ -60,27 +61,27 @@ func (g *gate) enter(ctx context.Context, who holder, bytes int64) (leave func()
 	}
 	return func() {
 		g.all.Release(bytes)
-		p.sem.Release(bytes)
-		g.drop(who, p)
+		own.sem.Release(bytes)
+		g.leave(who, own)
 	}, nil
 }
 
-// acquire takes bytes of the caller's part and of the whole. Nearly always
+// acquire takes bytes of the caller's share and of the whole. Nearly always
 // they are free: the timer of the wait is made only when they are not.
-func (g *gate) acquire(ctx context.Context, p *part, bytes int64) error {
-	if p.sem.TryAcquire(bytes) {
+func (g *gate) acquire(ctx context.Context, own *share, bytes int64) error {
+	if own.sem.TryAcquire(bytes) {
 		if g.all.TryAcquire(bytes) {
 			return nil
 		}
-		p.sem.Release(bytes)
+		own.sem.Release(bytes)
 	}
 	wait, cancel := context.WithTimeout(ctx, gateWait)
 	defer cancel()
-	if err := p.sem.Acquire(wait, bytes); err != nil {
+	if err := own.sem.Acquire(wait, bytes); err != nil {
 		return err
 	}
 	if err := g.all.Acquire(wait, bytes); err != nil {
-		p.sem.Release(bytes)
+		own.sem.Release(bytes)
 		return err
 	}
 	return nil
@@ -93,22 +94,24 @@ func errBusy() error {
 	return e
 }
 
-func (g *gate) use(who holder) *part {
+// shareFor returns the share of a caller, with one user more.
+func (g *gate) shareFor(who holder) *share {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	p := g.callers[who]
-	if p == nil {
-		p = &part{sem: semaphore.NewWeighted(callerPart)}
-		g.callers[who] = p
+	own := g.callers[who]
+	if own == nil {
+		own = &share{sem: semaphore.NewWeighted(callerShare)}
+		g.callers[who] = own
 	}
-	p.users++
-	return p
+	own.users++
+	return own
 }
 
-func (g *gate) drop(who holder, p *part) {
+// leave removes a user of a share, and with the last one the share.
+func (g *gate) leave(who holder, own *share) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if p.users--; p.users == 0 {
+	if own.users--; own.users == 0 {
 		delete(g.callers, who)
 	}
 }
@@ -129,14 +132,14 @@ func requestHolder(c echo.Context) holder {
 	return holder{address: c.RealIP()}
 }
 
-// admit lets a request that may need much memory wait for its share: a read of
-// lists or pages for that of an answer, a large body for its own. It is given
-// back when the request has been answered.
+// admit makes a request that may need much memory wait for its share: a read of
+// lists or pages for that of an answer, a large body for its own. The share is
+// released when the request has been answered.
 func (s *Server) admit(c echo.Context) (err error) {
 	r := c.Request()
 	bytes := int64(0)
 	switch n := r.ContentLength; {
-	case r.Method == http.MethodGet && !small(c):
+	case r.Method == http.MethodGet && !hasSmallAnswer(c):
 		bytes = answerShare(r)
 	case n > largeBody:
 		bytes = n * bodyFactor
@@ -149,10 +152,10 @@ func (s *Server) admit(c echo.Context) (err error) {
 	return err
 }
 
-// measure reads a body whose length was not told, and takes no larger share of the
-// memory than that needs: the call may wait long for something else. Nobody has
-// it read who is not let in.
-func (s *Server) measure(c echo.Context) error {
+// bufferBody reads a body whose length is unknown and reduces the request's share
+// of the memory to what that body needs: the call may wait long for something
+// else. It comes after the caller's permission is checked.
+func (s *Server) bufferBody(c echo.Context) error {
 	r := c.Request()
 	k := callFromContext(r.Context())
 	if r.ContentLength >= 0 || k.leave == nil || !isAPI(r.URL.Path) && !isMCP(r.URL.Path) {
@@ -201,9 +204,9 @@ func readBody(r *http.Request) ([]byte, error) {
 // largeBody is how many bytes a body may have without a share of the memory.
 const largeBody = 32 << 10
 
-// small reports whether an answer is small whatever the instance holds, or is
+// hasSmallAnswer reports whether an answer is small whatever the instance holds, or is
 // a stream, which writes piece by piece.
-func small(c echo.Context) bool {
+func hasSmallAnswer(c echo.Context) bool {
 	switch c.Path() {
 	case "/healthz", "/readyz", "/metrics", profilePath, "/static/*", "/live", "/login", "/login/link",
 		"/setup", mcpPath, "/api/me", "/api/delegate/:id": // the last may wait

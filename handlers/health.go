@@ -113,10 +113,10 @@ func (s *Server) probe(ctx context.Context) string {
 	return "internal error; the log has more"
 }
 
-// mayMeasure reports whether the caller may read the metrics: with a token, or
-// from this machine. Behind a local proxy everybody seems to be on this
-// machine, so that is believed only where nothing speaks of a proxy.
-func (s *Server) mayMeasure(c echo.Context) error {
+// checkMetricsAccess returns CodeUnauthorized unless the caller may read the
+// metrics: with a token, or from this machine. Behind a local proxy everybody
+// seems to be on this machine, so that counts only where nothing suggests a proxy.
+func (s *Server) checkMetricsAccess(c echo.Context) error {
 	if actorFrom(c).May(task.Read) {
 		return nil
 	}

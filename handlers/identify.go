@@ -37,7 +37,7 @@ func (s *Server) identify(c echo.Context) error {
 			return err
 		}
 		setActor(c, a)
-		return s.withoutSession(c)
+		return s.loadEmptySession(c)
 	}
 	if isMCP(r.URL.Path) {
 		return nil // no cookie counts there
@@ -45,9 +45,9 @@ func (s *Server) identify(c echo.Context) error {
 	return s.loadSession(c)
 }
 
-// withoutSession gives pages that a token reads an empty session, which is
+// loadEmptySession gives pages that a token reads an empty session, which is
 // never saved; the JSON endpoints use none.
-func (s *Server) withoutSession(c echo.Context) error {
+func (s *Server) loadEmptySession(c echo.Context) error {
 	r := c.Request()
 	if isAPI(r.URL.Path) || isMCP(r.URL.Path) {
 		return nil
@@ -172,9 +172,9 @@ func (s *Server) formTokenGood(c echo.Context) bool {
 // secure reports whether cookies travel only over https.
 func (s *Server) secure() bool { return strings.HasPrefix(s.opt.PublicURL, "https://") }
 
-// plain reports whether a request travels in the clear over a network: passwords
+// unencrypted reports whether a request travels in the clear over a network: passwords
 // and cookies can be read on the way.
-func (s *Server) plain(c echo.Context) bool {
+func (s *Server) unencrypted(c echo.Context) bool {
 	if s.secure() || c.Request().TLS != nil {
 		return false
 	}

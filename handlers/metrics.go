@@ -51,8 +51,8 @@ func (m *metrics) observe(c echo.Context, took time.Duration) {
 	m.requests.WithLabelValues(method, cmp.Or(c.Path(), "none"), strconv.Itoa(c.Response().Status)).Observe(took.Seconds())
 }
 
-func (s *Server) measured(c echo.Context) error {
-	if err := s.mayMeasure(c); err != nil {
+func (s *Server) metricsPage(c echo.Context) error {
+	if err := s.checkMetricsAccess(c); err != nil {
 		return err
 	}
 	s.metrics.page.ServeHTTP(c.Response(), c.Request())

@@ -59,9 +59,9 @@ func callFromContext(ctx context.Context) *call {
 
 func requestIDFromContext(ctx context.Context) string { return callFromContext(ctx).id }
 
-// around is what every request passes. It is one middleware over a list of
-// checks, as echo makes the chain of middlewares again for each request.
-func (s *Server) around(next echo.HandlerFunc) echo.HandlerFunc {
+// middleware is what every request passes through. It is one middleware over a
+// list of checks, because echo builds the chain of middlewares for each request.
+func (s *Server) middleware(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		start := time.Now()
 		r := c.Request()
@@ -78,16 +78,16 @@ func (s *Server) around(next echo.HandlerFunc) echo.HandlerFunc {
 				k.leave()
 			}
 		}()
-		if err := s.checked(c, next); err != nil {
+		if err := s.runChecks(c, next); err != nil {
 			c.Error(err)
 		}
-		s.logged(c, k, time.Since(start))
+		s.logRequest(c, k, time.Since(start))
 		return nil
 	}
 }
 
-// checked asks every check, then the handler, and turns a panic into an error.
-func (s *Server) checked(c echo.Context, next echo.HandlerFunc) (err error) {
+// runChecks runs every check, then the handler, and turns a panic into an error.
+func (s *Server) runChecks(c echo.Context, next echo.HandlerFunc) (err error) {
 	defer func() {
 		p := recover()
 		if p == nil {
@@ -107,14 +107,14 @@ func (s *Server) checked(c echo.Context, next echo.HandlerFunc) (err error) {
 	return next(c)
 }
 
-// logged counts the request and writes its one line.
-func (s *Server) logged(c echo.Context, k *call, took time.Duration) {
+// logRequest counts the request and writes its line in the log.
+func (s *Server) logRequest(c echo.Context, k *call, took time.Duration) {
 	s.metrics.observe(c, took)
 	level := slog.LevelDebug
 	status := c.Response().Status
 	ctx := c.Request().Context()
-	// A health check that answers no is no error of the server, which may just be
-	// starting or stopping; what is wrong is logged where it is found.
+	// A failing health check is not an error of the server, which may just be
+	// starting or stopping; the problem itself is logged where it is found.
 	meant := status == http.StatusServiceUnavailable && (ctx.Err() != nil || isHealthCheck(c.Path()))
 	if status >= 500 && !meant {
 		level = slog.LevelError

@@ -118,7 +118,7 @@ func (s *Server) bareChrome(c echo.Context) views.Chrome {
 	if b := c.FormValue("back"); b != "" {
 		ch.From = localPath(b)
 	}
-	ch.Plain = s.plain(c)
+	ch.Plain = s.unencrypted(c)
 	ch.Theme, ch.Zone = themeFromCookie(c), browserZone(c)
 	return ch
 }

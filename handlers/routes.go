@@ -24,7 +24,7 @@ func (s *Server) routes() {
 	}{
 		{"GET", "/healthz", task.Everyone, s.healthz},
 		{"GET", "/readyz", task.Everyone, s.readyz},
-		{"GET", "/metrics", task.Everyone, s.measured}, // by token, or from this machine
+		{"GET", "/metrics", task.Everyone, s.metricsPage}, // by token, or from this machine
 		{"GET", profilePath, task.Admin, s.goProfile},
 		{"GET", "/api/openapi.json", task.Everyone, s.openapi},
 		{"GET", docsPath, task.Everyone, s.docsPage},

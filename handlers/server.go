@@ -120,9 +120,9 @@ func New(opt Options) (*Server, error) {
 	}
 	s.checks = []func(echo.Context) error{
 		s.host, s.limitBody, s.identify, s.quota, s.admit,
-		s.readForm, s.sameSite, s.authorize, s.measure, s.redact, s.apiGuard,
+		s.readForm, s.sameSite, s.authorize, s.bufferBody, s.redact, s.apiGuard,
 	}
-	s.echo.Use(s.around, leadScripts)
+	s.echo.Use(s.middleware, redirectScripts)
 	s.routes()
 	s.spec = sync.OnceValues(func() ([]byte, error) { return json.Marshal(s.api.OpenAPI()) })
 	s.docs = sync.OnceValue(s.docsModel)
