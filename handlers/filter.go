@@ -53,8 +53,8 @@ func taskFilter(f views.QueueFilter) (task.TaskFilter, error) {
 	return t, nil
 }
 
-// cards returns at most want open tasks that fit, and the cursor of the rest.
-func (s *Server) cards(c echo.Context, f views.QueueFilter, want int) (service.Page, error) {
+// openTasks returns at most want open tasks that fit, and the cursor of the rest.
+func (s *Server) openTasks(c echo.Context, f views.QueueFilter, want int) (service.Page, error) {
 	t, err := taskFilter(f)
 	if err != nil {
 		return service.Page{}, err
@@ -63,11 +63,11 @@ func (s *Server) cards(c echo.Context, f views.QueueFilter, want int) (service.P
 	return s.svc.Cards(c.Request().Context(), actorFrom(c), t)
 }
 
-// listed returns a page of a list of open tasks, the cursor of the next, and
+// openTaskPage returns a page of a list of open tasks, the cursor of the next, and
 // how many fit on all pages. A filter that leaves out none has the number of
 // the navigation; others are counted up to one more than task.MaxCounted.
-func (s *Server) listed(c echo.Context, ch views.Chrome, f views.QueueFilter) ([]*task.Task, string, int, error) {
-	p, err := s.cards(c, f, taskRows)
+func (s *Server) openTaskPage(c echo.Context, ch views.Chrome, f views.QueueFilter) ([]*task.Task, string, int, error) {
+	p, err := s.openTasks(c, f, taskRows)
 	if err != nil || p.Next == "" && f.After == "" {
 		return p.Tasks, "", len(p.Tasks), err
 	}

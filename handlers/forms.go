@@ -98,10 +98,10 @@ func renamed(fe ui.FieldErrors, pairs ...string) ui.FieldErrors {
 }
 
 // text returns a field of several lines; browsers send its line ends as CRLF.
-func text(c echo.Context, name string) string { return plainEnds(c.FormValue(name)) }
+func text(c echo.Context, name string) string { return unixLineEndings(c.FormValue(name)) }
 
-// plainEnds has lines end in LF.
-func plainEnds(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") }
+// unixLineEndings replaces CRLF by LF.
+func unixLineEndings(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") }
 
 // wholeNumber reads a field that holds a whole number; empty means 0.
 func wholeNumber(c echo.Context, name string) (int, error) {

@@ -18,15 +18,15 @@ const unnamed = "new-agent"
 
 func (s *Server) newAgentPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
 	m := views.AgentEditModel{New: true, From: c.QueryParam("from")}
-	if err := s.startFrom(c, &m); err != nil {
+	if err := s.applyTemplate(c, &m); err != nil {
 		return nil, err
 	}
 	return s.editor(c, ch, m)
 }
 
-// startFrom fills the editor of a new definition by a template; an unknown key
-// means the first.
-func (s *Server) startFrom(c echo.Context, m *views.AgentEditModel) (err error) {
+// applyTemplate fills the editor of a new definition from a template; an unknown
+// key means the first.
+func (s *Server) applyTemplate(c echo.Context, m *views.AgentEditModel) (err error) {
 	if m.Templates, err = s.svc.AgentTemplates(actorFrom(c)); err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func (s *Server) editAgentPage(c echo.Context, ch views.Chrome) (templ.Component
 	if err != nil {
 		return nil, err
 	}
-	text := plainEnds(onDisk(&a))
+	text := unixLineEndings(fileText(&a))
 	return s.editor(c, ch, views.AgentEditModel{ID: a.ID, Text: text, Base: text, Hash: a.FileHash})
 }
 
@@ -76,8 +76,8 @@ func (s *Server) editor(c echo.Context, ch views.Chrome, m views.AgentEditModel)
 	return views.AgentEditPage(ch, m), err
 }
 
-// onDisk is the text of the file as it is.
-func onDisk(a *task.Agent) string { return cmp.Or(a.FileText, a.Text) }
+// fileText returns the text of the file, which may be newer than the one in use.
+func fileText(a *task.Agent) string { return cmp.Or(a.FileText, a.Text) }
 
 // editorForm is what was typed.
 func (s *Server) editorForm(c echo.Context) (m views.AgentEditModel, err error) {
@@ -118,7 +118,7 @@ func (s *Server) createAgent(c echo.Context) error {
 		m.IDProblem = e.Message
 		return s.agentAgain(c, m, e)
 	}
-	return s.keepAgent(c, m)
+	return s.saveAgent(c, m)
 }
 
 func (s *Server) updateAgent(c echo.Context) error {
@@ -130,14 +130,14 @@ func (s *Server) updateAgent(c echo.Context) error {
 	if !s.svc.KnowsAgent(m.ID) && m.Hash == "" {
 		return task.Errorf(task.NotFound, task.CodeAgentNotFound, "Agent not found: %s", m.ID)
 	}
-	return s.keepAgent(c, m)
+	return s.saveAgent(c, m)
 }
 
-func (s *Server) keepAgent(c echo.Context, m views.AgentEditModel) error {
+func (s *Server) saveAgent(c echo.Context, m views.AgentEditModel) error {
 	_, err := s.svc.SaveAgent(formContext(c), actorFrom(c), m.ID, m.Text, m.Hash, c.FormValue("force") != "")
 	if task.IsCode(err, task.CodeStaleAgent) {
 		// The same form sent twice finds its own text.
-		if now, e := s.svc.Agent(actorFrom(c), m.ID); e == nil && onDisk(&now) == m.Text {
+		if now, e := s.svc.Agent(actorFrom(c), m.ID); e == nil && fileText(&now) == m.Text {
 			err = nil
 		}
 	}
@@ -156,7 +156,7 @@ func (s *Server) agentAgain(c echo.Context, m views.AgentEditModel, err error) e
 	}
 	switch {
 	case e.Code == task.CodeStaleAgent && m.Hash != "":
-		if err := s.conflict(c, &m); err != nil {
+		if err := s.loadConflict(c, &m); err != nil {
 			return err
 		}
 	case e.Field == "id": // told beside its field
@@ -168,9 +168,9 @@ func (s *Server) agentAgain(c echo.Context, m views.AgentEditModel, err error) e
 	return s.again(c, e, editorPath(&m), func(ch views.Chrome) (templ.Component, error) { return s.editor(c, ch, m) })
 }
 
-// conflict shows what became of the file meanwhile; saving once more is then
-// meant.
-func (s *Server) conflict(c echo.Context, m *views.AgentEditModel) error {
+// loadConflict fills in how the file has changed meanwhile. Saving again then
+// overwrites that.
+func (s *Server) loadConflict(c echo.Context, m *views.AgentEditModel) error {
 	ctx, a := c.Request().Context(), actorFrom(c)
 	if err := s.svc.ReloadAgents(a); err != nil { // the folder may not have been read since
 		return err
@@ -185,16 +185,16 @@ func (s *Server) conflict(c echo.Context, m *views.AgentEditModel) error {
 	if err != nil {
 		return err
 	}
-	if saved != nil && saved.Actor != task.SystemActor.Name && madeBy(saved, now.FileHash, k.Gone) {
+	if saved != nil && saved.Actor != task.SystemActor.Name && madeVersion(saved, now.FileHash, k.Gone) {
 		k.By, k.At = saved.Actor, saved.At
 	}
-	k.Now, m.Conflict, m.Hash = plainEnds(onDisk(&now)), k, now.FileHash
+	k.Now, m.Conflict, m.Hash = unixLineEndings(fileText(&now)), k, now.FileHash
 	return nil
 }
 
-// madeBy reports whether an event made the file what it is. Those of the system
-// are edits of files, whose authors it does not know.
-func madeBy(e *task.Event, hash string, gone bool) bool {
+// madeVersion reports whether an event is the change after which the file has
+// this hash, or is gone.
+func madeVersion(e *task.Event, hash string, gone bool) bool {
 	if e.Kind == task.EvAgentDeleted {
 		return gone
 	}

@@ -37,8 +37,8 @@ func (s *Server) preferences(c echo.Context) (task.Preferences, error) {
 	return p, err
 }
 
-// prefer puts what the person chose for themselves into the page.
-func prefer(ch *views.Chrome, p task.Preferences) {
+// applyPreferences sets what the person chose for their pages.
+func applyPreferences(ch *views.Chrome, p task.Preferences) {
 	ch.KeysOff = p[task.PrefKeys] == "off"
 	ch.Appearance = views.Appearance{Density: p[task.PrefDensity], Motion: p[task.PrefMotion], Zone: p[task.PrefZone]}
 	if z, ok := task.Zone(p[task.PrefZone]); ok {
@@ -48,7 +48,7 @@ func prefer(ch *views.Chrome, p task.Preferences) {
 
 func (s *Server) appearancePage(c echo.Context, ch views.Chrome) (templ.Component, error) {
 	f := views.AppearanceForm{Theme: ch.Theme, Density: ch.Appearance.Density, Zone: ch.Appearance.Zone, Motion: ch.Appearance.Motion}
-	return views.AppearancePage(ch, views.AppearanceModel{Form: f, Browser: toldZone(c)}), nil
+	return views.AppearancePage(ch, views.AppearanceModel{Form: f, Browser: cookieZone(c)}), nil
 }
 
 // setAppearance keeps the theme in this browser and the rest with the person.
@@ -60,7 +60,7 @@ func (s *Server) setAppearance(c echo.Context) error {
 	chosen := map[task.Preference]string{task.PrefDensity: f.Density, task.PrefZone: f.Zone, task.PrefMotion: f.Motion}
 	if e, ok := refusal(checkAppearance(f.Theme, chosen)); ok {
 		return s.again(c, e, views.URL.Settings("appearance"), func(ch views.Chrome) (templ.Component, error) {
-			return views.AppearancePage(ch, views.AppearanceModel{Form: f, Browser: toldZone(c), Errors: ui.FieldErrorsFrom(e)}), nil
+			return views.AppearancePage(ch, views.AppearanceModel{Form: f, Browser: cookieZone(c), Errors: ui.FieldErrorsFrom(e)}), nil
 		})
 	}
 	for p, v := range chosen { // each says the same when it is said twice

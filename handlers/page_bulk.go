@@ -18,11 +18,11 @@ const (
 	bulkTold  = 50  // skipped tasks that are told with their reasons
 )
 
-// bulkPage asks before an act on the tasks that were picked, or on all that
-// the list they were picked from fits.
+// bulkPage asks for confirmation before an act on the tasks that were selected, or
+// on all that match the filter of their list.
 func (s *Server) bulkPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
 	m := views.BulkModel{Act: c.QueryParam("act"), Back: c.QueryParam("back")}
-	ids, err := s.picked(c, m.Back)
+	ids, err := s.selectedTasks(c, m.Back)
 	if err != nil {
 		return nil, withBack(c, err, localPath(m.Back))
 	}
@@ -30,8 +30,8 @@ func (s *Server) bulkPage(c echo.Context, ch views.Chrome) (templ.Component, err
 	return s.bulkAgain(c, ch, m)
 }
 
-// picked returns the tasks that were picked on a list.
-func (s *Server) picked(c echo.Context, back string) ([]task.ID, error) {
+// selectedTasks returns the tasks that were selected on a list.
+func (s *Server) selectedTasks(c echo.Context, back string) ([]task.ID, error) {
 	if c.QueryParam("all") == "" {
 		return parseIDs("id", strings.Join(c.QueryParams()["id"], " "))
 	}
@@ -93,20 +93,20 @@ func (s *Server) postBulk(c echo.Context) error {
 	if err != nil {
 		return withBack(c, err, localPath(m.Back))
 	}
-	flashMore(c, more{Skipped: skipLines(out.Skipped)})
-	return s.done(c, views.URL.Tasks(views.TaskListFilter{}), "%s", bulkSaid(service.BulkAct(m.Act), m.To, out))
+	flashMore(c, more{Skipped: skippedLines(out.Skipped)})
+	return s.done(c, views.URL.Tasks(views.TaskListFilter{}), "%s", bulkSummary(service.BulkAct(m.Act), m.To, out))
 }
 
-var bulkDone = map[service.BulkAct]string{
+var bulkTexts = map[service.BulkAct]string{
 	service.BulkMove: "Moved %s to ", service.BulkPriority: "Set the priority of %s",
 	service.BulkLabel: "Labeled %s", service.BulkUnlabel: "Removed labels from %s",
 	service.BulkStart: "Started %s", service.BulkRun: "Queued runs of %s",
 	service.BulkComplete: "Completed %s", service.BulkCancel: "Canceled %s",
 }
 
-// bulkSaid sums up what was done and what was skipped.
-func bulkSaid(act service.BulkAct, to string, out service.BulkDone) string {
-	said := fmt.Sprintf(bulkDone[act], ui.Count(len(out.Done), "task", "tasks"))
+// bulkSummary sums up what was done and what was skipped.
+func bulkSummary(act service.BulkAct, to string, out service.BulkDone) string {
+	said := fmt.Sprintf(bulkTexts[act], ui.Count(len(out.Done), "task", "tasks"))
 	if act == service.BulkMove {
 		said += to
 	}
@@ -119,7 +119,7 @@ func bulkSaid(act service.BulkAct, to string, out service.BulkDone) string {
 	return said
 }
 
-func skipLines(list []service.BulkSkip) []string {
+func skippedLines(list []service.BulkSkip) []string {
 	var lines []string
 	for i, sk := range list {
 		if i == bulkTold {

@@ -28,15 +28,15 @@ func (s *Server) projectsPage(c echo.Context, ch views.Chrome) (templ.Component,
 	for i, p := range list {
 		rows[i] = views.ProjectRow{Project: p.Project, OpenTasks: p.OpenTasks, Review: p.InReview, Merge: p.InMerge}
 		if ch.CanAdmin && p.Repository != "" && !p.Archived && look.Err() == nil {
-			rows[i].Findings = s.examined(look, a, *p.Project)
+			rows[i].Findings = s.repositoryFindings(look, a, *p.Project)
 		}
 	}
 	return views.ProjectsPage(ch, rows), nil
 }
 
-// examined is what is found of the repository of a project; what keeps it from
-// being looked at is a finding, too.
-func (s *Server) examined(ctx context.Context, a task.Actor, p task.Project) []task.Finding {
+// repositoryFindings examines the repository of a project; an error that keeps it
+// from being examined is a finding, too.
+func (s *Server) repositoryFindings(ctx context.Context, a task.Actor, p task.Project) []task.Finding {
 	list, err := s.svc.ExamineProject(ctx, a, p)
 	if e, ok := knownError(err); ok {
 		return []task.Finding{{Level: task.LevelWarning, Message: e.Message}}
@@ -58,7 +58,7 @@ func (s *Server) projectPage(c echo.Context, ch views.Chrome) (templ.Component, 
 	}
 	m := views.ProjectModel{Form: views.NewProjectForm(p), Archived: p.Archived, Key: views.NewKey()}
 	if ch.CanAdmin && p.Repository != "" {
-		m.Findings = s.examined(ctx, a, *p)
+		m.Findings = s.repositoryFindings(ctx, a, *p)
 	}
 	return views.ProjectPage(ch, m), nil
 }
@@ -92,7 +92,7 @@ func (s *Server) saveProject(c echo.Context, m views.ProjectModel, archived bool
 	p.Archived = archived
 	if c.FormValue("act") == "examine" { // whatever else is wrong with it
 		m.Findings, err = s.svc.ExamineProject(c.Request().Context(), actorFrom(c), task.Project{
-			Key: "checked", Repository: p.Repository, DefaultBranch: p.DefaultBranch, BranchPrefix: p.BranchPrefix, Merge: bare(p.Merge),
+			Key: "checked", Repository: p.Repository, DefaultBranch: p.DefaultBranch, BranchPrefix: p.BranchPrefix, Merge: repositoryMerge(p.Merge),
 		})
 		if m.Looked = true; err == nil {
 			return s.showProject(c, m, http.StatusOK)
@@ -114,7 +114,7 @@ func (s *Server) saveProject(c echo.Context, m views.ProjectModel, archived bool
 	case refused:
 		m.Errors = ui.FieldErrorsFrom(e)
 		if p.Repository != "" && m.Errors["repository"] != "" {
-			m.Findings = s.examined(c.Request().Context(), actorFrom(c), p)
+			m.Findings = s.repositoryFindings(c.Request().Context(), actorFrom(c), p)
 		}
 		return s.showProject(c, m, statuses[e.Kind])
 	case err != nil:
@@ -123,8 +123,8 @@ func (s *Server) saveProject(c echo.Context, m views.ProjectModel, archived bool
 	return s.done(c, views.URL.Project(saved.Key), "Saved the project %s", saved.Key)
 }
 
-// bare is a merge without what has nothing to do with the repository.
-func bare(m *task.Merge) *task.Merge {
+// repositoryMerge returns the settings of a merge that concern the repository.
+func repositoryMerge(m *task.Merge) *task.Merge {
 	if m == nil {
 		return nil
 	}

@@ -43,7 +43,7 @@ func (s *Server) decideResult(c echo.Context, id task.ID, form, said string,
 			if m.Text = text(c, "text"); m.Text != "" {
 				m.Form = form
 			}
-			m.Differs, err = s.differs(c, m, number)
+			m.Differs, err = s.resultDifferences(c, m, number)
 			return err
 		})
 	}
@@ -64,8 +64,9 @@ func (s *Server) reviewAgain(c echo.Context, id task.ID, e *task.Error, change f
 	})
 }
 
-// differs says what of the shown result is not as in the one that was seen.
-func (s *Server) differs(c echo.Context, m *views.ReviewModel, seen int) ([]string, error) {
+// resultDifferences lists how the shown result differs from the one that the
+// reader saw, as sentences.
+func (s *Server) resultDifferences(c echo.Context, m *views.ReviewModel, seen int) ([]string, error) {
 	if seen == m.Result.Number {
 		return nil, nil
 	}

@@ -55,14 +55,14 @@ func (s *Server) updateStep(c echo.Context, t *task.Task) error {
 	_, err = s.svc.EditStep(ctx, a, t.ID, m.Index, task.StepSeen{Text: c.FormValue("text")},
 		task.StepPatch{Title: &m.Title, Details: &m.Details})
 	if c.FormValue("inline") != "" {
-		return s.stepInline(c, m, err)
+		return s.answerInlineStep(c, m, err)
 	}
 	m.Errors = fieldErrors(err)
 	return s.stepDone(c, m, err, fmt.Sprintf("Saved step %d", m.Index+1))
 }
 
-// stepInline answers the form of a step that is in the plan itself.
-func (s *Server) stepInline(c echo.Context, m views.StepModel, err error) error {
+// answerInlineStep answers the form of a step that is in the plan itself.
+func (s *Server) answerInlineStep(c echo.Context, m views.StepModel, err error) error {
 	if e, ok := refusal(err); ok {
 		typed := views.TaskEntries{StepAt: m.Index + 1, StepTitle: m.Title, StepDetails: m.Details, Errors: ui.FieldErrors{}}
 		return s.taskAgain(c, m.Task.ID, s.withPlanChange(c, m.Task.ID, e), typed)

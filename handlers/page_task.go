@@ -55,7 +55,7 @@ func (s *Server) taskModel(c echo.Context, id task.ID, v views.TaskView) (m view
 	for _, t := range append(p.Subtasks.Tasks, p.Linked...) {
 		m.Subtasks[t.ID] = t
 	}
-	if err := s.activity(c, &m); err != nil {
+	if err := s.loadActivity(c, &m); err != nil {
 		return m, err
 	}
 	if m.InForce, m.Policy, err = s.svc.ChecksInForce(ctx, a, id); err != nil {
@@ -69,7 +69,7 @@ func (s *Server) taskModel(c echo.Context, id task.ID, v views.TaskView) (m view
 			return m, err
 		}
 	}
-	if err := s.tab(c, &m, p); err != nil || p.Task.Status.Archived() {
+	if err := s.loadTab(c, &m, p); err != nil || p.Task.Status.Archived() {
 		return m, err
 	}
 	m.Why, m.Undo = p.Why, views.FindUndo(p.Events, a.Name, s.svc.Now())
@@ -82,8 +82,8 @@ func (s *Server) taskModel(c echo.Context, id task.ID, v views.TaskView) (m view
 	return m, err
 }
 
-// tab reads what the open tab shows besides.
-func (s *Server) tab(c echo.Context, m *views.TaskModel, p service.TaskPage) (err error) {
+// loadTab reads what only the open tab shows.
+func (s *Server) loadTab(c echo.Context, m *views.TaskModel, p service.TaskPage) (err error) {
 	ctx, a := c.Request().Context(), actorFrom(c)
 	switch {
 	case m.View.Tab == "transcript" && len(p.Runs) > 0:

@@ -22,7 +22,7 @@ func (s *Server) tasksPage(c echo.Context, ch views.Chrome) (templ.Component, er
 		return nil, err
 	}
 	m := views.TasksModel{Filter: f, Bar: views.FilterModel{List: true, Filter: f, Agents: agentIDs(agents)}}
-	m.Tasks, m.Next, m.Total, err = s.listed(c, ch, f)
+	m.Tasks, m.Next, m.Total, err = s.openTaskPage(c, ch, f)
 	m.Bar.Sum = views.OpenTasks(m.Total, f.Narrowed())
 	return views.TasksPage(ch, m), err
 }

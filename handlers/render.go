@@ -78,7 +78,7 @@ func (s *Server) chrome(c echo.Context) (views.Chrome, error) {
 		return ch, err
 	}
 	ch.Prefs = prefs
-	prefer(&ch, prefs)
+	applyPreferences(&ch, prefs)
 	off, err := s.svc.Snoozed(ctx, a)
 	if err != nil {
 		return ch, err

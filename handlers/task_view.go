@@ -32,8 +32,8 @@ func family(p service.TaskPage) views.FamilyTree {
 	return f
 }
 
-// activity reads the part of the task's stream that its page shows.
-func (s *Server) activity(c echo.Context, m *views.TaskModel) error {
+// loadActivity reads the part of the task's stream that its page shows.
+func (s *Server) loadActivity(c echo.Context, m *views.TaskModel) error {
 	q := service.StreamQuery{SkipEvents: views.Told(), Limit: maxActivity + 1}
 	if m.View.Tab == "" {
 		show := m.View.Show
@@ -59,7 +59,7 @@ func (s *Server) activity(c echo.Context, m *views.TaskModel) error {
 	list := views.Stream(pointers(got.Messages), pointers(got.Events), got.Runs)
 	cut := max(0, len(list)-keep)
 	m.Activity = list[cut:]
-	older, since := marks(list[:cut], list[cut:], q)
+	older, since := activityMarks(list[:cut], list[cut:], q)
 	if cut > 0 || got.Cut || m.View.Since != "" {
 		m.Earlier = views.ActivityMark(older)
 	}
@@ -69,15 +69,15 @@ func (s *Server) activity(c echo.Context, m *views.TaskModel) error {
 	return nil
 }
 
-// marks returns before which ids the entries lie that are not shown, and after
-// which ids all shown ones do.
-func marks(cut, shown []views.ActivityItem, q service.StreamQuery) (older, since task.StreamMark) {
+// activityMarks returns the mark before which the entries are that are not shown,
+// and the one after which all shown ones are.
+func activityMarks(cut, shown []views.ActivityItem, q service.StreamQuery) (older, since task.StreamMark) {
 	first, last := task.StreamMark{Message: math.MaxInt64, Event: math.MaxInt64, Run: math.MaxInt64}, q.After
 	for _, a := range shown {
-		low(&first, a)
+		lowerTo(&first, a)
 	}
 	for _, a := range cut {
-		high(&last, a)
+		raiseTo(&last, a)
 	}
 	one := func(first, before, last task.ID) (task.ID, task.ID) {
 		if first == math.MaxInt64 { // nothing of this sort is shown
@@ -94,7 +94,7 @@ func marks(cut, shown []views.ActivityItem, q service.StreamQuery) (older, since
 	return older, since
 }
 
-func low(m *task.StreamMark, a views.ActivityItem) {
+func lowerTo(m *task.StreamMark, a views.ActivityItem) {
 	switch {
 	case a.Message != nil:
 		m.Message = min(m.Message, a.Message.ID)
@@ -105,7 +105,7 @@ func low(m *task.StreamMark, a views.ActivityItem) {
 	}
 }
 
-func high(m *task.StreamMark, a views.ActivityItem) {
+func raiseTo(m *task.StreamMark, a views.ActivityItem) {
 	switch {
 	case a.Message != nil:
 		m.Message = max(m.Message, a.Message.ID)

@@ -22,15 +22,15 @@ func (s *Server) userZone(c echo.Context) *time.Location {
 // browserZone is the time zone that the browser says in a cookie, else that of
 // the server.
 func browserZone(c echo.Context) *time.Location {
-	if z, ok := task.Zone(toldZone(c)); ok {
+	if z, ok := task.Zone(cookieZone(c)); ok {
 		return z
 	}
 	return time.Local
 }
 
-// toldZone names the time zone that the browser says, "" where it says none
-// that there is.
-func toldZone(c echo.Context) string {
+// cookieZone returns the name of the time zone that the browser reports in its
+// cookie, "" if it reports none or one that does not exist.
+func cookieZone(c echo.Context) string {
 	k, err := c.Cookie("zone")
 	if err != nil {
 		return ""
