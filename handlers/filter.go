@@ -7,7 +7,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"taskyard/service"
 	"taskyard/task"
 	"taskyard/views"
 )
@@ -53,32 +52,25 @@ func taskFilter(f views.QueueFilter) (task.TaskFilter, error) {
 	return t, nil
 }
 
-// openTasks returns at most want open tasks that fit, and the cursor of the rest.
-func (s *Server) openTasks(c echo.Context, f views.QueueFilter, want int) (service.Page, error) {
-	t, err := taskFilter(f)
-	if err != nil {
-		return service.Page{}, err
-	}
-	t.Limit = want
-	return s.svc.Cards(c.Request().Context(), actorFrom(c), t)
-}
-
 // openTaskPage returns a page of a list of open tasks, the cursor of the next, and
-// how many fit on all pages. A filter that leaves out none has the number of
+// how many match on all pages. A filter that leaves out none has the number of
 // the navigation; others are counted up to one more than task.MaxCounted.
 func (s *Server) openTaskPage(c echo.Context, ch views.Chrome, f views.QueueFilter) ([]*task.Task, string, int, error) {
-	p, err := s.openTasks(c, f, taskRows)
+	ctx, a := c.Request().Context(), actorFrom(c)
+	t, err := taskFilter(f)
+	if err != nil {
+		return nil, "", 0, err
+	}
+	t.Limit = taskRows
+	p, err := s.svc.Cards(ctx, a, t)
 	if err != nil || p.Next == "" && f.After == "" {
 		return p.Tasks, "", len(p.Tasks), err
 	}
 	if !f.Narrowed() {
 		return p.Tasks, p.Next, ch.Nav.Open, nil
 	}
-	t, err := taskFilter(f)
-	if err != nil {
-		return nil, "", 0, err
-	}
-	n, _, err := s.svc.Matching(c.Request().Context(), actorFrom(c), t, 0)
+	t.Limit = 0
+	n, _, err := s.svc.Matching(ctx, a, t, 0)
 	return p.Tasks, p.Next, n, err
 }
 
