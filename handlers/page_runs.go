@@ -92,8 +92,8 @@ func (s *Server) runPage(c echo.Context, ch views.Chrome, id task.ID) (templ.Com
 		return nil, err
 	}
 	m.Children = values(children)
-	m.Said.Closed = s.svc.NoMessages(r)
-	if m.Said.Messages, err = s.svc.RunMessages(ctx, a, id); err != nil {
+	m.Messages.Closed = s.svc.NoMessages(r)
+	if m.Messages.List, err = s.svc.RunMessages(ctx, a, id); err != nil {
 		return nil, err
 	}
 	at, err := s.svc.RunAttempts(ctx, a, r)

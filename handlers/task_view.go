@@ -34,7 +34,7 @@ func family(p service.TaskPage) views.FamilyTree {
 
 // loadActivity reads the part of the task's stream that its page shows.
 func (s *Server) loadActivity(c echo.Context, m *views.TaskModel) error {
-	q := service.StreamQuery{SkipEvents: views.Told(), Limit: maxActivity + 1}
+	q := service.StreamQuery{SkipEvents: views.HiddenEvents(), Limit: maxActivity + 1}
 	if m.View.Tab == "" {
 		show := m.View.Show
 		q.Messages, q.Events, q.Runs = show == "" || show == "comments", show == "" || show == "changes", show == "" || show == "runs"

@@ -135,7 +135,7 @@ func apiReference(c Chrome, m *DocsModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.IconS("file-text").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.IconSmall("file-text").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

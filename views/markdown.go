@@ -39,7 +39,7 @@ func RenderMarkdown(src string) string {
 }
 
 func render(src string) string {
-	if !tame(src) {
+	if !withinBounds(src) {
 		return plainText(src)
 	}
 	var buf bytes.Buffer

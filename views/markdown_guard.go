@@ -11,14 +11,14 @@ const (
 	maxCells    = 5000     // cells of all tables together
 )
 
-// tame reports whether a text is within the bounds.
-func tame(src string) bool {
-	return len(src) <= maxSource && strings.Count(src, "[") <= maxBrackets && flat(src) && cells(src) <= maxCells
+// withinBounds reports whether a text is within the bounds.
+func withinBounds(src string) bool {
+	return len(src) <= maxSource && strings.Count(src, "[") <= maxBrackets && nestingWithinBounds(src) && cells(src) <= maxCells
 }
 
-// flat reports whether no line is in too many quotes and lists. Indentation
+// nestingWithinBounds reports whether no line is in too many quotes and lists. Indentation
 // counts where a marker follows it, two columns a level.
-func flat(src string) bool {
+func nestingWithinBounds(src string) bool {
 	for line := range strings.Lines(src) {
 		depth, blank := 0, 0
 		for i := 0; i < len(line) && depth <= maxNesting; {

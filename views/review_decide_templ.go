@@ -409,7 +409,7 @@ func reviewGeneral(c Chrome, m *ReviewModel) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		for _, t := range m.lost() {
+		for _, t := range m.commentsElsewhere() {
 			templ_7745c5c3_Err = reviewThread(c, m, t).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -430,7 +430,7 @@ func reviewGeneral(c Chrome, m *ReviewModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.IconS("message-square").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.IconSmall("message-square").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -446,7 +446,7 @@ func reviewGeneral(c Chrome, m *ReviewModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-		} else if len(m.general())+len(m.lost()) == 0 {
+		} else if len(m.general())+len(m.commentsElsewhere()) == 0 {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 33, "<p class=\"muted small\">None.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

@@ -119,8 +119,8 @@ func (m *ReviewModel) drafts() int {
 	return n
 }
 
-// lost are the comments on files that are not among those shown.
-func (m *ReviewModel) lost() []*task.ReviewComment {
+// commentsElsewhere returns the comments on files that are not shown.
+func (m *ReviewModel) commentsElsewhere() []*task.ReviewComment {
 	shown := map[string]bool{"": true}
 	for i := range m.Files {
 		shown[m.Files[i].Path] = true

@@ -5,24 +5,26 @@ import "taskyard/task"
 // Bounds of what the page shows of messages to a run; the transcript has all
 // that was delivered.
 const (
-	shownSaid = 5   // the last ones
-	saidChars = 300 // of each
+	shownMessages = 5   // the last ones
+	messageChars  = 300 // of each
 )
 
-// RunSaid is what people say to a run.
-type RunSaid struct {
-	Messages []task.RunMessage
-	Closed   string // why nothing can be sent now, as the rest of a sentence; "" when something can
+// RunMessages is what people sent to a run.
+type RunMessages struct {
+	List   []task.RunMessage
+	Closed string // why nothing can be sent now, as the rest of a sentence; "" when something can
 }
 
 // last returns the messages that are shown.
-func (s *RunSaid) last() []task.RunMessage { return s.Messages[max(0, len(s.Messages)-shownSaid):] }
+func (s *RunMessages) last() []task.RunMessage { return s.List[max(0, len(s.List)-shownMessages):] }
 
-// deaf reports whether a run works that can be told nothing.
-func (m *RunModel) deaf() bool { return m.Run.Status == task.RunRunning && m.Said.Closed != "" }
+// takesNoMessages reports whether the run works and nothing can be sent to it.
+func (m *RunModel) takesNoMessages() bool {
+	return m.Run.Status == task.RunRunning && m.Messages.Closed != ""
+}
 
-// saidState is the pill of a message: its kind and text.
-func (m *RunModel) saidState(s *task.RunMessage) (kind, text string) {
+// messageState is the pill of a message: its kind and text.
+func (m *RunModel) messageState(s *task.RunMessage) (kind, text string) {
 	switch {
 	case s.Delivered():
 		return "ok", "Delivered"
@@ -32,8 +34,8 @@ func (m *RunModel) saidState(s *task.RunMessage) (kind, text string) {
 	return "warn", "Not delivered"
 }
 
-func clipSaid(text string) string {
-	if short := task.ClipChars(text, saidChars); short != text {
+func clipMessage(text string) string {
+	if short := task.ClipChars(text, messageChars); short != text {
 		return short + "…"
 	}
 	return text

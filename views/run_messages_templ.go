@@ -38,13 +38,13 @@ func runMessages(c Chrome, m *RunModel) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		if len(m.Said.Messages) > 0 {
+		if len(m.Messages.List) > 0 {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<section class=\"stack\" aria-labelledby=\"said-h\"><h2 id=\"said-h\">Messages to this run</h2><ul class=\"stack\" id=\"messages-to-run\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			for _, s := range m.Said.last() {
-				kind, text := m.saidState(&s)
+			for _, s := range m.Messages.last() {
+				kind, text := m.messageState(&s)
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "<li id=\"")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -84,7 +84,7 @@ func runMessages(c Chrome, m *RunModel) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Visible(clipSaid(s.Text)).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Visible(clipMessage(s.Text)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -97,7 +97,7 @@ func runMessages(c Chrome, m *RunModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if !m.open() && !m.Said.Messages[len(m.Said.Messages)-1].Delivered() {
+			if !m.open() && !m.Messages.List[len(m.Messages.List)-1].Delivered() {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "<p class=\"muted small\">The run ended before its agent got everything. What was not delivered is a comment on the task, or a line of the transcript where the task was done.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -108,15 +108,15 @@ func runMessages(c Chrome, m *RunModel) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		if c.CanWrite && m.deaf() {
+		if c.CanWrite && m.takesNoMessages() {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "<p class=\"muted small\">This run ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var3 string
-			templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(m.Said.Closed)
+			templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(m.Messages.Closed)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/run_messages.templ`, Line: 44, Col: 27}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/run_messages.templ`, Line: 44, Col: 31}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 			if templ_7745c5c3_Err != nil {
@@ -139,7 +139,7 @@ func runMessages(c Chrome, m *RunModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-		} else if c.CanWrite && m.Said.Closed == "" {
+		} else if c.CanWrite && m.Messages.Closed == "" {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 12, "<form class=\"composer\" id=\"message-form\" method=\"post\" action=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

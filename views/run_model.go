@@ -16,7 +16,7 @@ type RunModel struct {
 	Query     task.TranscriptQuery // what of the transcript is asked for
 	Attempts  RunAttempts
 	Work      *task.Work     // what it changed, with lines; nil when nobody looked
-	Said      RunSaid        // what people say to it
+	Messages  RunMessages    // what people sent it
 	RetriedBy task.ID        // a later run that retries this one, or 0
 	Children  []task.Run     // runs of subtasks that this run delegated
 	Zone      *time.Location // of the reader; nil is UTC

@@ -80,7 +80,7 @@ func tabbar(c Chrome) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.IconL("menu").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.IconLarge("menu").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -368,7 +368,7 @@ func tab(c Chrome, href, icon, label string, n int) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.IconL(icon).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.IconLarge(icon).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -79,19 +79,18 @@ type ActivityItem struct {
 	Run     *task.Run
 }
 
-// told are the events whose message or run is in the stream anyway.
-var told = map[string]bool{
+// hiddenEvents are the kinds of events whose message or run is in the stream anyway.
+var hiddenEvents = map[string]bool{
 	task.EvCommented: true, task.EvNotified: true, task.EvAsked: true, task.EvAnswered: true,
 	task.EvRunCreated: true, task.EvRunStarted: true, task.EvRunCompleted: true, task.EvRunFailed: true, task.EvRunCanceled: true,
 }
 
 // Stream merges messages, events and runs into one stream, oldest first; of one
-// moment the events come first.
-// Transcript lines and events that a message or a run shows anyway are left out.
+// moment the events come first. Transcript lines and hiddenEvents are left out.
 func Stream(messages []*task.Message, events []*task.Event, runs []*task.Run) []ActivityItem {
 	var out []ActivityItem
 	for _, e := range events {
-		if !told[e.Kind] {
+		if !hiddenEvents[e.Kind] {
 			out = append(out, ActivityItem{At: e.At, Event: e})
 		}
 	}
@@ -113,9 +112,9 @@ func taskTopic(id task.ID) string { return "task:" + id.String() }
 // taskParts are the parts of the task page that one answer renews.
 var taskParts = []string{"task-bar", "task-tabs", "feed", "reply", "task-side"}
 
-// Told are the kinds of events that the stream leaves out, since a message or
-// a run shows them.
-func Told() []string { return slices.Sorted(maps.Keys(told)) }
+// HiddenEvents returns the kinds of events that the stream leaves out, since a
+// message or a run shows them, sorted.
+func HiddenEvents() []string { return slices.Sorted(maps.Keys(hiddenEvents)) }
 
 // key is the idempotency key of one form of this page.
 func (m TaskModel) key(form string) string {

@@ -383,12 +383,12 @@ func priorityProp(c Chrome, m TaskModel) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = propPanel(m, "priority", "change the priority", ui.Prio(m.Task.Priority)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var16), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = propPanel(m, "priority", "change the priority", ui.Priority(m.Task.Priority)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var16), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = ui.Prio(m.Task.Priority).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Priority(m.Task.Priority).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -493,7 +493,7 @@ func pencilOr(pencil bool, text string) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if pencil {
-			templ_7745c5c3_Err = ui.IconS("pencil").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.IconSmall("pencil").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -178,7 +178,7 @@ func taskRow(c Chrome, t *task.Task) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Prio(t.Priority).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Priority(t.Priority).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

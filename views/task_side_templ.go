@@ -234,7 +234,7 @@ func taskSide(c Chrome, m TaskModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if !m.Family.alone() {
+		if !m.Family.empty() {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, "<section aria-labelledby=\"family-h\"><h2 class=\"aside-title\" id=\"family-h\">Family</h2>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

@@ -481,12 +481,12 @@ func sortHead(m TasksModel, column, label, class string) templ.Component {
 		}
 		switch m.Filter.ariaSort(column) {
 		case "ascending":
-			templ_7745c5c3_Err = ui.IconS("arrow-up").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.IconSmall("arrow-up").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		case "descending":
-			templ_7745c5c3_Err = ui.IconS("arrow-down").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.IconSmall("arrow-down").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

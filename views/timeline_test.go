@@ -97,7 +97,7 @@ func TestATreeIsBounded(t *testing.T) {
 	if n := strings.Count(html, "<li>"); n != 1+1+60+1+60+1 {
 		t.Errorf("%d lines", n)
 	}
-	if !(FamilyTree{Self: f.Self}).alone() {
+	if !(FamilyTree{Self: f.Self}).empty() {
 		t.Error("a task alone has no family")
 	}
 }

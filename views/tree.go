@@ -25,8 +25,8 @@ type FamilyTree struct {
 // Total is how many subtasks there are.
 func (f FamilyTree) Total() int { return f.Open + f.Done + f.Canceled }
 
-// alone reports whether there is no family to show.
-func (f FamilyTree) alone() bool { return len(f.Ancestors) == 0 && f.Total() == 0 }
+// empty reports whether there is no family to show.
+func (f FamilyTree) empty() bool { return len(f.Ancestors) == 0 && f.Total() == 0 }
 
 func (f FamilyTree) depth() int { return len(f.Ancestors) }
 
@@ -35,8 +35,8 @@ func (f FamilyTree) first() []*task.Task { return f.Subtasks[:min(treeShown, len
 
 func (f FamilyTree) folded() []*task.Task { return f.Subtasks[len(f.first()):] }
 
-// said is the tree in a sentence.
-func (f FamilyTree) said() string {
+// summary describes the tree in a sentence.
+func (f FamilyTree) summary() string {
 	var parts []string
 	if n := len(f.Ancestors); n > 0 {
 		parts = append(parts, ui.Count(n, "task above", "tasks above"))

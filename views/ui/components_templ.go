@@ -490,7 +490,7 @@ func Pager(next string) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = IconS("chevron-right").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = IconSmall("chevron-right").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

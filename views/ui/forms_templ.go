@@ -133,7 +133,7 @@ func Field(id, label, hint, problem string) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = IconS("triangle-alert").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = IconSmall("triangle-alert").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -91,8 +91,8 @@ func pie(done, total int) string {
 	return strconv.Itoa(100*done/total) + " 100"
 }
 
-// prioBars returns how many of the three bars of a priority are filled.
-func prioBars(p int) int {
+// priorityBars returns how many of the three bars of a priority are filled.
+func priorityBars(p int) int {
 	switch {
 	case p >= 6:
 		return 3
@@ -112,7 +112,7 @@ func priorityClass(p int) string {
 }
 
 func barClass(p, bar int) string {
-	if prioBars(p) >= bar {
+	if priorityBars(p) >= bar {
 		return "filled"
 	}
 	return ""

@@ -18,10 +18,10 @@ var icons sync.Map // "class name" → templ.Component
 func Icon(name string) templ.Component { return icon("icon", name) }
 
 // IconS draws an icon at 14 px.
-func IconS(name string) templ.Component { return icon("icon icon-sm", name) }
+func IconSmall(name string) templ.Component { return icon("icon icon-sm", name) }
 
 // IconL draws an icon at 20 px.
-func IconL(name string) templ.Component { return icon("icon icon-lg", name) }
+func IconLarge(name string) templ.Component { return icon("icon icon-lg", name) }
 
 func icon(class, name string) templ.Component {
 	key := class + " " + name

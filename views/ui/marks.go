@@ -40,7 +40,7 @@ func StatusGlyph(g Glyph, done, total int) templ.Component {
 }
 
 // Prio shows a priority as bars and number.
-func Prio(p int) templ.Component {
+func Priority(p int) templ.Component {
 	if p < -100 || p > 100 { // there are a million more
 		return priority(p)
 	}
