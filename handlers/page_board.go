@@ -43,7 +43,7 @@ func (s *Server) postMove(c echo.Context, t *task.Task) error {
 	}
 	if err == nil {
 		undoable(c, views.URL.TaskAct(t.ID, "move"), "from", m.To, "to", h.From, "comment",
-			"Undid the hand-over to "+m.To+" back.", "quiet", wasQuiet(t))
+			"Undid the hand-over to "+m.To+".", "quiet", wasQuiet(t))
 		return s.done(c, views.URL.Task(t.ID), "Moved #%d to %s", t.ID, m.To)
 	}
 	e, ok := refusal(err)
