@@ -130,29 +130,17 @@ func TestAFormWhoseAnswerIsLostIsSentAgain(t *testing.T) {
 	t.Parallel()
 	y := newInstance(t)
 	b := y.tab()
-	// The server takes what is sent, and the first two answers are lost.
-	lose := func() {
-		eval[chromedp.Void](b, `void (() => {
-			const real = window.fetch;
-			let lost = 0;
-			window.fetch = async (url, init) => {
-				const res = await real(url, init);
-				if (init?.method === "POST" && lost++ < 2) throw new TypeError("Failed to fetch");
-				return res;
-			};
-		})()`)
-	}
 	b.open("/tasks/new")
 	b.fill("#title", "Slow to come")
 	b.choose("#owner", "scout")
-	lose()
+	b.lose()
 	b.click("button|Create task")
 	b.see("Connection lost. Checking…")
 	b.wait(`location.pathname === "/tasks/1"`)
 	b.see("Created #1")
 	equal(t, "tasks", len(y.open()), 1)
 	equal(t, "drafts", eval[int](b, `Object.keys(localStorage).filter(k => k.startsWith("draft:")).length`), 0)
-	lose()
+	b.lose()
 	b.fill("#comment", "Said once")
 	b.click("#comment-form button")
 	b.see("Connection lost. Checking…")
