@@ -165,7 +165,7 @@ func (s *Server) extendDeadlines(ctx context.Context, wait time.Duration) {
 	if wait == 0 {
 		return
 	}
-	rc := http.NewResponseController(callFromContext(ctx).w)
+	rc := http.NewResponseController(requestInfoFromContext(ctx).w)
 	end := time.Now().Add(wait + 30*time.Second)
 	// While a request is held, the server reads ahead to see whether the caller
 	// is still there: a read limit that ends would pass for a caller gone.

@@ -79,8 +79,8 @@ func (s *Server) problemFromError(ctx context.Context, err error) *Problem {
 	case errors.As(err, &big):
 		return s.problemFromError(ctx, errTooLarge)
 	case errors.As(err, &e) && statuses[e.Kind] != 0:
-		k := callFromContext(ctx)
-		s.svc.Refused(ctx, k.actor, k.route, err)
+		info := requestInfoFromContext(ctx)
+		s.svc.Refused(ctx, info.actor, info.route, err)
 		p = problemFromTaskError(e)
 		p.RequestID = requestIDFromContext(ctx)
 	case errors.As(err, &h) && h.Code == http.StatusNotFound:

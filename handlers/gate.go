@@ -147,7 +147,7 @@ func (s *Server) admit(c echo.Context) (err error) {
 		bytes = maxBody * bodyFactor
 	}
 	if bytes > 0 {
-		callFromContext(r.Context()).leave, err = s.gate.enter(r.Context(), requestHolder(c), bytes)
+		requestInfoFromContext(r.Context()).leave, err = s.gate.enter(r.Context(), requestHolder(c), bytes)
 	}
 	return err
 }
@@ -157,8 +157,8 @@ func (s *Server) admit(c echo.Context) (err error) {
 // else. It comes after the caller's permission is checked.
 func (s *Server) bufferBody(c echo.Context) error {
 	r := c.Request()
-	k := callFromContext(r.Context())
-	if r.ContentLength >= 0 || k.leave == nil || !isAPI(r.URL.Path) && !isMCP(r.URL.Path) {
+	info := requestInfoFromContext(r.Context())
+	if r.ContentLength >= 0 || info.leave == nil || !isAPI(r.URL.Path) && !isMCP(r.URL.Path) {
 		return nil
 	}
 	body, err := readBody(r)
@@ -166,8 +166,8 @@ func (s *Server) bufferBody(c echo.Context) error {
 		return err
 	}
 	r.ContentLength = int64(len(body))
-	k.leave()
-	k.leave = nil
+	info.leave()
+	info.leave = nil
 	return s.admit(c)
 }
 

@@ -63,9 +63,9 @@ func (s *Server) loadEmptySession(c echo.Context) error {
 func isAPI(path string) bool { return path == "/api" || strings.HasPrefix(path, "/api/") }
 
 func setActor(c echo.Context, a task.Actor) {
-	k := callFromContext(c.Request().Context())
-	a.RequestID = k.id
-	k.actor = a
+	info := requestInfoFromContext(c.Request().Context())
+	a.RequestID = info.id
+	info.actor = a
 }
 
 // caller is what is known of somebody who is about to sign in.
@@ -77,7 +77,7 @@ func caller(c echo.Context) task.Actor {
 func actorFrom(c echo.Context) task.Actor { return actorIn(c.Request().Context()) }
 
 // actorIn is actorFrom for operations, which have only the context.
-func actorIn(ctx context.Context) task.Actor { return callFromContext(ctx).actor }
+func actorIn(ctx context.Context) task.Actor { return requestInfoFromContext(ctx).actor }
 
 // sameSite refuses cross-site requests that ride on a cookie. Browsers say
 // where a request comes from; for those that do not, the form token must.
@@ -132,8 +132,8 @@ func (s *Server) cookiePath() string { return cmp.Or(s.prefix, "/") }
 // would tell it to who can put guesses beside it (BREACH).
 func (s *Server) formToken(c echo.Context) string {
 	nonce := ""
-	if k, err := c.Cookie(s.formCookie()); err == nil && len(k.Value) >= 20 && len(k.Value) <= 64 {
-		nonce = k.Value
+	if cookie, err := c.Cookie(s.formCookie()); err == nil && len(cookie.Value) >= 20 && len(cookie.Value) <= 64 {
+		nonce = cookie.Value
 	} else {
 		nonce = rand.Text()
 		c.SetCookie(&http.Cookie{
@@ -156,7 +156,7 @@ func (s *Server) sign(nonce string) []byte {
 }
 
 func (s *Server) formTokenGood(c echo.Context) bool {
-	k, err := c.Cookie(s.formCookie())
+	cookie, err := c.Cookie(s.formCookie())
 	if err != nil || !strings.HasPrefix(c.Request().Header.Get("Content-Type"), "application/x-www-form-urlencoded") {
 		return false
 	}
@@ -166,7 +166,7 @@ func (s *Server) formTokenGood(c echo.Context) bool {
 	}
 	plain := make([]byte, sha256.Size)
 	subtle.XORBytes(plain, token[:sha256.Size], token[sha256.Size:])
-	return hmac.Equal(plain, s.sign(k.Value))
+	return hmac.Equal(plain, s.sign(cookie.Value))
 }
 
 // secure reports whether cookies travel only over https.

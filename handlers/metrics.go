@@ -111,14 +111,14 @@ type instanceCollector struct {
 }
 
 // Describe names every metric.
-func (y instanceCollector) Describe(ch chan<- *prometheus.Desc) {
+func (c instanceCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range descs {
 		ch <- d
 	}
 }
 
 // Collect reads them; what cannot be read now is left out.
-func (y instanceCollector) Collect(ch chan<- prometheus.Metric) {
+func (c instanceCollector) Collect(ch chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
@@ -127,39 +127,39 @@ func (y instanceCollector) Collect(ch chan<- prometheus.Metric) {
 	count := func(d *prometheus.Desc, v float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v, labels...)
 	}
-	events, refused := y.svc.Counters()
+	events, refused := c.svc.Counters()
 	for kind, n := range events {
 		count(descEvents, float64(n), kind)
 	}
 	for code, n := range refused {
 		count(descRefused, float64(n), string(code))
 	}
-	if free, err := y.svc.Free(); err == nil {
+	if free, err := c.svc.Free(); err == nil {
 		gauge(descFree, float64(free))
 	}
 	ready := 1.0
-	if y.svc.Fault() != nil {
+	if c.svc.Fault() != nil {
 		ready = 0
 	}
 	gauge(descReady, ready)
-	if y.clock != nil {
-		v := y.clock.Vitals()
+	if c.clock != nil {
+		v := c.clock.Vitals()
 		count(descKilled, float64(v.Killed))
 		if v.BackupAt != 0 {
-			gauge(descBackupAge, y.svc.Now().Sub(v.BackupAt).Seconds())
+			gauge(descBackupAge, c.svc.Now().Sub(v.BackupAt).Seconds())
 			gauge(descBackupLen, float64(v.BackupSize))
 		}
 		if v.TickAt != 0 {
-			gauge(descTickAge, y.svc.Now().Sub(v.TickAt).Seconds())
+			gauge(descTickAge, c.svc.Now().Sub(v.TickAt).Seconds())
 		}
 	}
-	gauge(descStreams, float64(y.svc.Hub().Subscribers()))
-	gauge(descSignups, float64(y.svc.WaitingSignups()))
-	for reason, n := range y.svc.Refusals() {
+	gauge(descStreams, float64(c.svc.Hub().Subscribers()))
+	gauge(descSignups, float64(c.svc.WaitingSignups()))
+	for reason, n := range c.svc.Refusals() {
 		count(descRefusals, float64(n), reason)
 	}
-	if about, err := y.svc.About(ctx); err != nil {
-		y.log.Warn("failed to read the metrics of the store", "error", err)
+	if about, err := c.svc.About(ctx); err != nil {
+		c.log.Warn("failed to read the metrics of the store", "error", err)
 	} else {
 		m := about.Metrics
 		count(descCommits, float64(m.Batches))
@@ -174,8 +174,8 @@ func (y instanceCollector) Collect(ch chan<- prometheus.Metric) {
 		gauge(descBehind, float64(about.History.Behind))
 		gauge(descOpenBehind, float64(about.Open.Behind))
 	}
-	if servers, err := y.svc.Servers(ctx); err != nil {
-		y.log.Warn("failed to read the metrics of the servers", "error", err)
+	if servers, err := c.svc.Servers(ctx); err != nil {
+		c.log.Warn("failed to read the metrics of the servers", "error", err)
 	} else if len(servers) > 0 {
 		leads := 0.0
 		for _, s := range servers {
@@ -186,13 +186,13 @@ func (y instanceCollector) Collect(ch chan<- prometheus.Metric) {
 		gauge(descServers, float64(len(servers)))
 		gauge(descLeads, leads)
 	}
-	for _, q := range y.svc.Quotas() {
+	for _, q := range c.svc.Quotas() {
 		count(descQuotas, float64(q.Refused), q.Name)
 	}
-	now := y.svc.Now()
-	st, err := y.svc.Stats(ctx, task.SystemActor, now.Add(-day))
+	now := c.svc.Now()
+	st, err := c.svc.Stats(ctx, task.SystemActor, now.Add(-day))
 	if err != nil {
-		y.log.Warn("failed to read the metrics of the server", "error", err)
+		c.log.Warn("failed to read the metrics of the server", "error", err)
 		return
 	}
 	gauge(descApprovals, float64(st.Approvals))

@@ -35,12 +35,12 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 type ctxKey int
 
 const (
-	keyCall ctxKey = iota
+	keyRequestInfo ctxKey = iota
 	keyLoaded
 )
 
-// call is what the server knows of a request while it lasts.
-type call struct {
+// requestInfo is what the server knows of a request while it lasts.
+type requestInfo struct {
 	id    string
 	route string // method and path template
 	actor task.Actor
@@ -49,15 +49,15 @@ type call struct {
 	end   func() // gives back what the quotas count of it
 }
 
-func callFromContext(ctx context.Context) *call {
-	k, _ := ctx.Value(keyCall).(*call)
-	if k == nil {
-		return &call{} // a context of no request
+func requestInfoFromContext(ctx context.Context) *requestInfo {
+	info, _ := ctx.Value(keyRequestInfo).(*requestInfo)
+	if info == nil {
+		return &requestInfo{} // a context of no request
 	}
-	return k
+	return info
 }
 
-func requestIDFromContext(ctx context.Context) string { return callFromContext(ctx).id }
+func requestIDFromContext(ctx context.Context) string { return requestInfoFromContext(ctx).id }
 
 // middleware is what every request passes through. It is one middleware over a
 // list of checks, because echo builds the chain of middlewares for each request.
@@ -65,23 +65,23 @@ func (s *Server) middleware(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		start := time.Now()
 		r := c.Request()
-		k := &call{id: rand.Text()[:16], route: r.Method + " " + c.Path(), w: c.Response(), end: func() {}}
-		defer func() { k.end() }()
-		ctx := context.WithValue(r.Context(), keyCall, k)
+		info := &requestInfo{id: rand.Text()[:16], route: r.Method + " " + c.Path(), w: c.Response(), end: func() {}}
+		defer func() { info.end() }()
+		ctx := context.WithValue(r.Context(), keyRequestInfo, info)
 		if r.Method == http.MethodGet {
 			ctx = task.WithBudget(ctx, listBytes)
 		}
 		c.SetRequest(r.WithContext(ctx))
-		s.setHeaders(c.Response().Header(), k.id)
+		s.setHeaders(c.Response().Header(), info.id)
 		defer func() {
-			if k.leave != nil {
-				k.leave()
+			if info.leave != nil {
+				info.leave()
 			}
 		}()
 		if err := s.runChecks(c, next); err != nil {
 			c.Error(err)
 		}
-		s.logRequest(c, k, time.Since(start))
+		s.logRequest(c, info, time.Since(start))
 		return nil
 	}
 }
@@ -108,7 +108,7 @@ func (s *Server) runChecks(c echo.Context, next echo.HandlerFunc) (err error) {
 }
 
 // logRequest counts the request and writes its line in the log.
-func (s *Server) logRequest(c echo.Context, k *call, took time.Duration) {
+func (s *Server) logRequest(c echo.Context, info *requestInfo, took time.Duration) {
 	s.metrics.observe(c, took)
 	level := slog.LevelDebug
 	status := c.Response().Status
@@ -120,8 +120,8 @@ func (s *Server) logRequest(c echo.Context, k *call, took time.Duration) {
 		level = slog.LevelError
 	}
 	if s.log.Enabled(ctx, level) {
-		s.log.LogAttrs(ctx, level, "request", slog.String("request_id", k.id), slog.String("method", c.Request().Method),
-			slog.String("route", c.Path()), slog.Int("status", status), slog.String("actor", k.actor.Name), slog.Duration("took", took))
+		s.log.LogAttrs(ctx, level, "request", slog.String("request_id", info.id), slog.String("method", c.Request().Method),
+			slog.String("route", c.Path()), slog.Int("status", status), slog.String("actor", info.actor.Name), slog.Duration("took", took))
 	}
 }
 
@@ -232,8 +232,8 @@ func (s *Server) readForm(c echo.Context) error {
 // quota counts the request for its caller and refuses it when the caller has
 // too many at a time, or sent too much today.
 func (s *Server) quota(c echo.Context) (err error) {
-	r, k := c.Request(), callFromContext(c.Request().Context())
-	r.Body, k.end, err = s.svc.BeginRequest(k.actor, r.ContentLength, r.Body)
+	r, info := c.Request(), requestInfoFromContext(c.Request().Context())
+	r.Body, info.end, err = s.svc.BeginRequest(info.actor, r.ContentLength, r.Body)
 	return err
 }
 

@@ -175,20 +175,20 @@ func (s *Server) loadConflict(c echo.Context, m *views.AgentEditModel) error {
 	if err := s.svc.ReloadAgents(a); err != nil { // the folder may not have been read since
 		return err
 	}
-	k := &views.AgentConflict{}
+	conflict := &views.AgentConflict{}
 	now, err := s.svc.Agent(a, m.ID)
-	k.Gone = task.IsCode(err, task.CodeAgentNotFound)
-	if err != nil && !k.Gone {
+	conflict.Gone = task.IsCode(err, task.CodeAgentNotFound)
+	if err != nil && !conflict.Gone {
 		return err
 	}
 	saved, err := s.svc.AgentSaved(ctx, a, m.ID)
 	if err != nil {
 		return err
 	}
-	if saved != nil && saved.Actor != task.SystemActor.Name && madeVersion(saved, now.FileHash, k.Gone) {
-		k.By, k.At = saved.Actor, saved.At
+	if saved != nil && saved.Actor != task.SystemActor.Name && madeVersion(saved, now.FileHash, conflict.Gone) {
+		conflict.By, conflict.At = saved.Actor, saved.At
 	}
-	k.Now, m.Conflict, m.Hash = unixLineEndings(fileText(&now)), k, now.FileHash
+	conflict.Now, m.Conflict, m.Hash = unixLineEndings(fileText(&now)), conflict, now.FileHash
 	return nil
 }
 

@@ -17,8 +17,8 @@ import (
 const themeCookie = "theme"
 
 func themeFromCookie(c echo.Context) string {
-	if k, err := c.Cookie(themeCookie); err == nil && (k.Value == "light" || k.Value == "dark") {
-		return k.Value
+	if cookie, err := c.Cookie(themeCookie); err == nil && (cookie.Value == "light" || cookie.Value == "dark") {
+		return cookie.Value
 	}
 	return ""
 }
@@ -68,14 +68,14 @@ func (s *Server) setAppearance(c echo.Context) error {
 			return withBack(c, err, views.URL.Settings("appearance"))
 		}
 	}
-	k := &http.Cookie{
+	cookie := &http.Cookie{
 		Name: themeCookie, Value: f.Theme, Path: s.cookiePath(), MaxAge: int((365 * 24 * time.Hour).Seconds()),
 		SameSite: http.SameSiteLaxMode, Secure: s.secure(),
 	}
 	if f.Theme == "" {
-		k.MaxAge = -1
+		cookie.MaxAge = -1
 	}
-	c.SetCookie(k)
+	c.SetCookie(cookie)
 	return s.done(c, views.URL.Settings("appearance"), "Saved the appearance")
 }
 

@@ -71,9 +71,9 @@ func wakeRows(st service.SchedulerState) []views.WakeRow {
 
 func skipRows(st service.SchedulerState) []views.SkipRow {
 	rows := make([]views.SkipRow, len(st.Skips))
-	for i, k := range st.Skips {
-		t := task.Task{ID: k.TaskID, Title: k.Title, Owner: k.Owner, Status: task.Active}
-		rows[i] = views.SkipRow{Task: t, Reason: k.Reason, Detail: k.Detail}
+	for i, skip := range st.Skips {
+		t := task.Task{ID: skip.TaskID, Title: skip.Title, Owner: skip.Owner, Status: task.Active}
+		rows[i] = views.SkipRow{Task: t, Reason: skip.Reason, Detail: skip.Detail}
 	}
 	return rows
 }

@@ -131,8 +131,8 @@ func (leanCodec) Decode(b []byte) (time.Time, map[string]any, error) {
 func (s *Server) loadSession(c echo.Context) error {
 	r := c.Request()
 	token := ""
-	if k, err := c.Cookie(s.sessions.Cookie.Name); err == nil {
-		token = k.Value
+	if cookie, err := c.Cookie(s.sessions.Cookie.Name); err == nil {
+		token = cookie.Value
 	}
 	ctx, err := s.sessions.Load(r.Context(), token)
 	if err != nil {

@@ -43,10 +43,11 @@ func TestASessionThatHasEndedStaysEnded(t *testing.T) {
 	t.Run("a stream of it ends at its next look", func(t *testing.T) {
 		y := newSite(t)
 		b, other := y.maya(), y.signIn("maya")
-		req, err := http.NewRequestWithContext(context.WithValue(t.Context(), keyCall, &call{}), http.MethodGet, y.url+"/live", http.NoBody)
+		ctx := context.WithValue(t.Context(), keyRequestInfo, &requestInfo{})
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, y.url+"/live", http.NoBody)
 		y.ok(err)
-		for _, k := range b.client.Jar.Cookies(req.URL) {
-			req.AddCookie(k)
+		for _, cookie := range b.client.Jar.Cookies(req.URL) {
+			req.AddCookie(cookie)
 		}
 		c := echo.New().NewContext(req, httptest.NewRecorder())
 		y.ok(y.srv.identify(c))
@@ -75,7 +76,7 @@ func TestAStreamEndsWithTheRoleThatItWasOpenedWith(t *testing.T) {
 	made, err := y.svc.CreateToken(ctx, vera, service.NewToken{Name: "log", Scope: "admin", Own: true})
 	y.ok(err)
 	req := httptest.NewRequest(http.MethodGet, "/api/events", http.NoBody)
-	req = req.WithContext(context.WithValue(ctx, keyCall, &call{}))
+	req = req.WithContext(context.WithValue(ctx, keyRequestInfo, &requestInfo{}))
 	req.Header.Set("Authorization", "Bearer "+made.Secret)
 	c := echo.New().NewContext(req, httptest.NewRecorder())
 	y.ok(y.srv.identify(c))

@@ -31,12 +31,12 @@ func browserZone(c echo.Context) *time.Location {
 // cookieZone returns the name of the time zone that the browser reports in its
 // cookie, "" if it reports none or one that does not exist.
 func cookieZone(c echo.Context) string {
-	k, err := c.Cookie("zone")
+	cookie, err := c.Cookie("zone")
 	if err != nil {
 		return ""
 	}
-	if _, ok := task.Zone(k.Value); !ok {
+	if _, ok := task.Zone(cookie.Value); !ok {
 		return ""
 	}
-	return k.Value
+	return cookie.Value
 }
