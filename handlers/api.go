@@ -18,7 +18,7 @@ import (
 	"taskyard/task"
 )
 
-// newAPI makes the JSON side: huma over the same echo, strict JSON, and our
+// newAPI returns the JSON API: huma over the same echo, with strict JSON and our
 // problem bodies.
 func (s *Server) newAPI() huma.API {
 	cfg := huma.DefaultConfig("Taskyard", s.opt.Build.Version)
@@ -145,7 +145,7 @@ func handleStream[I, O any](s *Server, endpoint string, need task.Perm, fn func(
 	}
 }
 
-// streamed answers callers that want a stream with one.
+// streamed returns a middleware that answers callers who accept a stream with h.
 func (s *Server) streamed(h echo.HandlerFunc) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
 		if !strings.Contains(ctx.Header("Accept"), "text/event-stream") {
@@ -192,8 +192,8 @@ func operationID(o op) string {
 	return strings.Join(words, "-")
 }
 
-// apiGuard checks what huma would not: JSON content type, and an idempotency
-// key, for which it hashes the body.
+// apiGuard checks what huma does not: the content type, and the idempotency key,
+// which covers the body.
 func (s *Server) apiGuard(c echo.Context) error {
 	r := c.Request()
 	if r.Method == http.MethodGet || r.Method == http.MethodHead || !isAPI(r.URL.Path) {

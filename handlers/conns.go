@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 )
 
-// Connections are bounded before anything is read from them: whoever opens
-// many and says nothing leaves room for all others. Silent connections are
+// Connections are limited before anything is read from them: a caller who opens
+// many and sends nothing leaves room for all others. Silent connections are
 // closed by the timeouts of the HTTP server.
 const (
 	connsTotal   = 8192

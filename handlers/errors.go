@@ -148,8 +148,7 @@ func (s *Server) fail(err error, c echo.Context) {
 	s.errorPage(c, p)
 }
 
-// setRetry says after how many seconds a refused call may be repeated; 0 says
-// nothing.
+// setRetry sets Retry-After to a number of seconds; 0 sets nothing.
 func setRetry(c echo.Context, seconds int) {
 	if seconds > 0 {
 		c.Response().Header().Set("Retry-After", strconv.Itoa(seconds))
@@ -177,9 +176,9 @@ func (s *Server) sendProblem(c echo.Context, p *Problem) {
 	}
 }
 
-// toLogin sends a browser to the sign-in page and back here afterwards. A
-// script that asks for a part of a page is told so instead: what is typed
-// there must not be lost; nor must what a plain form held.
+// toLogin redirects a browser to the sign-in page, which leads back here. A script
+// that requests a part of a page gets an error instead, so that what was typed
+// there is not lost; so does a plain form with text.
 func (s *Server) toLogin(c echo.Context, p *Problem) {
 	if byScript(c) || sentByScript(c) {
 		s.errorPage(c, p)
@@ -202,7 +201,7 @@ func (s *Server) toLogin(c echo.Context, p *Problem) {
 	}
 }
 
-// localPath keeps redirects on this site.
+// localPath returns s if it is a path on this site, else "/".
 func localPath(s string) string {
 	u, err := url.Parse(s)
 	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(s, "/") || strings.HasPrefix(s, "//") || strings.Contains(s, `\`) {

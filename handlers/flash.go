@@ -22,11 +22,11 @@ type more struct {
 	Skipped []string
 }
 
-// flashMore has the flash of this request tell m besides its sentence.
+// flashMore adds m to the flash of this request.
 func flashMore(c echo.Context, m more) { c.Set(keyMore, m) }
 
-// undoable offers to take the act back by a form to action; pairs are its
-// fields. What happened meanwhile is refused by the act itself.
+// undoable offers to undo the act by a form that posts to action; pairs are its
+// fields. If things have changed meanwhile, that act is refused.
 func undoable(c echo.Context, action string, pairs ...string) {
 	u := &views.Undo{Action: action, Fields: [][2]string{{"undo", "1"}}}
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -54,7 +54,7 @@ func (s *Server) flash(c echo.Context, format string, args ...any) {
 	}
 }
 
-// flashed returns what was kept for this page.
+// flashed removes and returns what was kept for this page.
 func (s *Server) flashed(c echo.Context) (f views.Flash) {
 	ctx := c.Request().Context()
 	if !s.sessions.Exists(ctx, keyFlash) {

@@ -13,21 +13,21 @@ import (
 	"taskyard/views/ui"
 )
 
-// done answers a form that was taken: a sentence for the next page, and the
-// way there. The form's own "back" wins over to.
+// done answers a form that was accepted: it redirects to the page to, with a
+// sentence for that page. The form's own "back" takes precedence over to.
 func (s *Server) done(c echo.Context, to, format string, args ...any) error {
 	s.flash(c, format, args...)
 	return c.Redirect(http.StatusSeeOther, backOr(c, to))
 }
 
-// sentHeader marks a form that a script sends: where a browser would be led to
-// another page, the answer is 204 with that page as Location, so that the
-// script can go there itself.
+// sentHeader marks a form that a script sends: instead of a redirect, the answer
+// is 204 with the page as Location, so that the script can go there itself.
 const sentHeader = "Taskyard-Send"
 
 func sentByScript(c echo.Context) bool { return c.Request().Header.Get(sentHeader) != "" }
 
-// redirectScripts answers forms that a script sends; see sentHeader.
+// redirectScripts turns redirects of forms that a script sends into 204; see
+// sentHeader.
 func redirectScripts(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if c.Request().Method == http.MethodPost && sentByScript(c) {
@@ -50,15 +50,15 @@ func backOr(c echo.Context, to string) string {
 	return to
 }
 
-// again shows a form once more, with what was typed and what is wrong. page is
-// the address at which its live parts are found.
+// again shows a form again, with what was typed and what is wrong. page is the
+// address from which its live parts are fetched.
 func (s *Server) again(c echo.Context, e *task.Error, page string, fn func(views.Chrome) (templ.Component, error)) error {
 	setRetry(c, e.Retry)
 	return s.show(c, statuses[e.Kind], page, fn)
 }
 
-// show answers a form with a page instead of the way to one. page is the
-// address at which its live parts are found.
+// show answers a form with a page instead of a redirect. page is the address from
+// which its live parts are fetched.
 func (s *Server) show(c echo.Context, status int, page string, fn func(views.Chrome) (templ.Component, error)) error {
 	ch, err := s.chrome(c)
 	if err != nil {
@@ -72,21 +72,22 @@ func (s *Server) show(c echo.Context, status int, page string, fn func(views.Chr
 	return s.render(c, status, p)
 }
 
-// refusal returns the error if a form can tell it beside its fields: the input
-// is wrong, or things have changed, or it came too early.
+// refusal returns the error if a form can show it beside its fields: the input is
+// invalid, things have changed, or it came too early.
 func refusal(err error) (*task.Error, bool) {
 	e, ok := knownError(err)
 	return e, ok && (e.Kind == task.Invalid || e.Kind == task.Conflict || e.Kind == task.TooMany)
 }
 
-// withBack lets the error page, should err become one, lead back to a page.
+// withBack returns err; if it is shown as an error page, that page links back to
+// back.
 func withBack(c echo.Context, err error, back string) error {
 	c.Set("back", back)
 	return err
 }
 
-// renamed gives the fields of the service the names that a form uses; pairs
-// are service name, form name.
+// renamed renames fields of the service to those of a form; pairs are service
+// name, form name.
 func renamed(fe ui.FieldErrors, pairs ...string) ui.FieldErrors {
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if m, ok := fe[pairs[i]]; ok {
@@ -116,7 +117,7 @@ func wholeNumber(c echo.Context, name string) (int, error) {
 	return n, nil
 }
 
-// index reads a 0-based index of the path; what is none is nothing.
+// index reads a 0-based index of the path. Error: CodeNotFound if it is none.
 func index(c echo.Context) (int, error) {
 	n, err := strconv.Atoi(c.Param("n"))
 	if err != nil || n < 0 {
@@ -136,7 +137,7 @@ func lines(s string) []string {
 	return list
 }
 
-// stepLines reads a plan, one step a line.
+// stepLines reads a plan, one step per line.
 func stepLines(s string) []task.Step {
 	titles := lines(s)
 	list := make([]task.Step, len(titles)) // at once: a form may hold 500,000 lines

@@ -29,7 +29,7 @@ func withKey(r *http.Request, a task.Actor, key, body string) context.Context {
 	return service.WithIdempotency(ctx, &service.Idempotency{Caller: a.Name, Key: key, Request: h.Sum(nil)})
 }
 
-// formContext gives the writes of a form its idempotency key, so that a
+// formContext returns a context with the idempotency key of the form, so that a
 // triple click is one act.
 func formContext(c echo.Context) context.Context {
 	return withKey(c.Request(), actorFrom(c), c.FormValue("_key"), c.Request().PostForm.Encode())

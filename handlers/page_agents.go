@@ -108,8 +108,8 @@ func (s *Server) deleteAgent(c echo.Context) error {
 	})
 }
 
-// probeRunners has the runners looked at again; the page shows what was found
-// as it comes in.
+// probeRunners checks the runners again in the background; the page shows what is
+// found as it comes in.
 func (s *Server) probeRunners(c echo.Context) error {
 	if s.opt.Runners != nil {
 		s.opt.Runners.Refresh()

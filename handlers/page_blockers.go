@@ -52,7 +52,7 @@ func blockerEntries(c echo.Context) views.TaskEntries {
 	return views.TaskEntries{BlockedBy: &typed, Errors: ui.FieldErrors{}}
 }
 
-// words returns the words of a field, which spaces or commas part.
+// words returns the words of a field, separated by spaces, tabs or commas.
 func words(s string) []string {
 	return strings.FieldsFunc(s, func(r rune) bool { return r == ' ' || r == ',' || r == '\t' })
 }

@@ -91,7 +91,7 @@ func (s *Server) nextWaiting(c echo.Context, id task.ID) (string, error) {
 	return next, nil
 }
 
-// decideAgain shows the review once more, with why the decision was not taken.
+// decideAgain shows the review again, with why the decision was refused.
 func (s *Server) decideAgain(c echo.Context, id task.ID, err error, form views.DecideForm) error {
 	e, ok := refusal(err)
 	if !ok {
@@ -162,7 +162,7 @@ func skippedText(done int, what string, list []task.Skipped) string {
 	return words
 }
 
-// undoDecisions takes decisions back that have not taken effect.
+// undoDecisions undoes decisions that have not taken effect.
 func (s *Server) undoDecisions(c echo.Context) error {
 	form, err := c.FormParams()
 	if err != nil {

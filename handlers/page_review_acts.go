@@ -25,7 +25,7 @@ func (s *Server) requestChanges(c echo.Context, id task.ID) error {
 	return s.decideResult(c, id, "request-changes", "Requested changes of result %d of #%d", s.svc.RequestChanges)
 }
 
-// decideResult sends the vote of a person on exactly what they saw.
+// decideResult votes on exactly what the person saw.
 func (s *Server) decideResult(c echo.Context, id task.ID, form, said string,
 	vote func(context.Context, task.Actor, task.ID, int, string, string) (*task.Task, error),
 ) error {
@@ -53,7 +53,7 @@ func (s *Server) decideResult(c echo.Context, id task.ID, form, said string,
 	return s.done(c, views.URL.Review(id, views.ReviewQuery{}), said, number, id)
 }
 
-// reviewAgain shows the newest result once more with what speaks against an act.
+// reviewAgain shows the newest result again with why an act was refused.
 func (s *Server) reviewAgain(c echo.Context, id task.ID, e *task.Error, change func(*views.ReviewModel) error) error {
 	return s.again(c, e, views.URL.Review(id, views.ReviewQuery{}), func(ch views.Chrome) (templ.Component, error) {
 		m, err := s.review(c, id, views.ReviewQuery{})

@@ -117,9 +117,9 @@ func (s *Server) subtasks(c echo.Context, id, after task.ID) (list []*task.Task,
 	return list, next, err
 }
 
-// taskAct is the shape of most posts of the task page: one act on the task,
-// and a sentence about it. What is refused is told on the task's own page,
-// with what was typed, which entries fills in.
+// taskAct returns the handler of most posts of the task page: one act on the task,
+// and a sentence about it. A refusal is shown on the task's own page, with what
+// was typed, which entries returns.
 func (s *Server) taskAct(act func(echo.Context, task.ID) (string, error), entries func(echo.Context) views.TaskEntries) echo.HandlerFunc {
 	return withID(func(c echo.Context, id task.ID) error {
 		said, err := act(c, id)
@@ -134,10 +134,10 @@ func (s *Server) taskAct(act func(echo.Context, task.ID) (string, error), entrie
 	})
 }
 
-// noEntries is for acts without an input.
+// noEntries is the entries of acts without input.
 func noEntries(echo.Context) views.TaskEntries { return views.TaskEntries{} }
 
-// taskAgain shows the page of a task with what speaks against an act.
+// taskAgain shows the page of a task again with why an act was refused.
 func (s *Server) taskAgain(c echo.Context, id task.ID, e *task.Error, typed views.TaskEntries) error {
 	return s.again(c, e, views.URL.Task(id), func(ch views.Chrome) (templ.Component, error) {
 		m, err := s.taskTyped(c, id, typed)

@@ -22,7 +22,7 @@ func (s *Server) taskForm(show func(echo.Context, views.Chrome, *task.Task) (tem
 	})
 }
 
-// withTask is a handler of a form of the task whose id is in the path.
+// withTask returns the handler of a form of the task whose id is in the path.
 func (s *Server) withTask(fn func(echo.Context, *task.Task) error) echo.HandlerFunc {
 	return withID(func(c echo.Context, id task.ID) error {
 		t, err := s.svc.Task(c.Request().Context(), actorFrom(c), id)

@@ -20,14 +20,14 @@ import (
 
 const maxPooled = 512 << 10 // bytes of a buffer that is used again
 
-// heldHeader says which parts of a page the browser holds already; see ui.Part.
+// heldHeader lists the parts of a page that the browser has already; see ui.Part.
 const heldHeader = "Taskyard-Held"
 
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// render answers with a page, in which no character of an untrusted text
-// hides. It is made in full before the first byte goes out, so that an error is
-// never half a page with status 200.
+// render answers with a page in which hidden characters of untrusted texts are
+// visible. The page is rendered in full before the first byte is sent, so that an
+// error never becomes half a page with status 200.
 func (s *Server) render(c echo.Context, status int, page templ.Component) error {
 	buf := buffers.Get().(*bytes.Buffer)
 	defer func() {
@@ -104,7 +104,7 @@ func (s *Server) chrome(c echo.Context) (views.Chrome, error) {
 	return ch, nil
 }
 
-// bareChrome is chrome without a look into the store.
+// bareChrome is chrome without reading the store.
 func (s *Server) bareChrome(c echo.Context) views.Chrome {
 	a := actorFrom(c)
 	ch := views.Chrome{
@@ -126,8 +126,8 @@ func (s *Server) bareChrome(c echo.Context) views.Chrome {
 // maxNavAgents is how many agents the navigation of each page names.
 const maxNavAgents = 40
 
-// navAgents returns the agents of the navigation and how many it leaves out:
-// where there are too many, those without anything to see.
+// navAgents returns the agents of the navigation, by ID, and how many it leaves
+// out: if there are too many, idle ones first.
 func navAgents(agents []task.Agent, o service.Overview) (list []views.NavAgent, more int) {
 	list = make([]views.NavAgent, len(agents))
 	for i, a := range agents {
@@ -169,11 +169,11 @@ func loadGlyph(working, waiting, failed int) ui.Glyph {
 	return ui.GlyphIdle
 }
 
-// byScript reports whether a script of a page asks for a part of it, not the
-// browser for a page.
+// byScript reports whether a script requests a part of a page, rather than the
+// browser a whole page.
 func byScript(c echo.Context) bool { return c.Request().Header.Get("HX-Request") != "" }
 
-// page is a handler of a full page: it makes the page's component from chrome.
+// page returns the handler of a full page, which fn renders within chrome.
 func (s *Server) page(fn func(c echo.Context, ch views.Chrome) (templ.Component, error)) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		ch, err := s.chrome(c)
@@ -188,7 +188,7 @@ func (s *Server) page(fn func(c echo.Context, ch views.Chrome) (templ.Component,
 	}
 }
 
-// pageWithID is page for one whose path has an id.
+// pageWithID is page for a path with an id.
 func (s *Server) pageWithID(fn func(c echo.Context, ch views.Chrome, id task.ID) (templ.Component, error)) echo.HandlerFunc {
 	return s.page(func(c echo.Context, ch views.Chrome) (templ.Component, error) {
 		id, err := idParam(c, "id")
@@ -199,7 +199,7 @@ func (s *Server) pageWithID(fn func(c echo.Context, ch views.Chrome, id task.ID)
 	})
 }
 
-// withID is a handler whose path has an id.
+// withID returns the handler of a path with an id.
 func withID(fn func(c echo.Context, id task.ID) error) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		id, err := idParam(c, "id")
@@ -242,7 +242,8 @@ func problemMessage(p *Problem) string {
 	return field + " " + message
 }
 
-// whoMay are the roles of people that may do what this caller may not.
+// whoMay returns the roles of people that may do what this caller may not, nil if
+// a role is not what is missing.
 func (s *Server) whoMay(c echo.Context, p *Problem) []task.Role {
 	need, known := s.perms[c.Request().Method+" "+c.Path()]
 	if p.Status != http.StatusForbidden || !known || actorFrom(c).May(need) {
@@ -257,7 +258,7 @@ func (s *Server) whoMay(c echo.Context, p *Problem) []task.Role {
 	return list
 }
 
-// idParam reads an id of the path; what is none is a task nobody has.
+// idParam reads an id of the path. Error: CodeNotFound if it is none.
 func idParam(c echo.Context, name string) (task.ID, error) {
 	id, err := task.ParseID(c.Param(name))
 	if err != nil {

@@ -24,7 +24,7 @@ import (
 	"taskyard/views/ui"
 )
 
-// Scheduler is what the pages ask of the clock.
+// Scheduler is what the pages need of the scheduler.
 type Scheduler interface {
 	NextTick() task.Time // 0: none is planned
 	NextTicks(n int) []task.Time

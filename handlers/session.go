@@ -25,7 +25,7 @@ const (
 	keyUser      = "uid"
 	keySeen      = "seen"
 
-	// Of the list of sessions: from when on, from where and by what program.
+	// For the list of sessions: since when, from where and with which program.
 	keySince   = "since"
 	keyAddress = "from"
 	keyProgram = "by"
@@ -69,9 +69,9 @@ func (st sessionStore) CommitCtx(ctx context.Context, token string, b []byte, ex
 	return st.svc.SaveSession(ctx, token, task.ID(uid), b, expiry)
 }
 
-// errSignedOut is of a session that the request brought and that has ended
-// since. keyLoaded marks the context in which such a one is written: a request
-// that is still under way must not bring back what signing out has ended.
+// errSignedOut is returned for a session that was loaded by the request and has
+// ended since. keyLoaded marks the context in which a loaded session is written: a
+// request that is still in progress must not restore a session that has ended.
 var errSignedOut = errors.New("the session has ended")
 
 func (st sessionStore) DeleteCtx(ctx context.Context, token string) error {

@@ -10,8 +10,8 @@ import (
 	"taskyard/views"
 )
 
-// prose are the fields into which people write what they would not like to
-// write again; never a password or a token.
+// prose lists the fields with text that people would not like to write again;
+// never a password or a token.
 var prose = []struct{ name, label string }{
 	{"title", "Title"},
 	{"description", "Description"},
