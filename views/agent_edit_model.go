@@ -32,7 +32,7 @@ type AgentCheck struct {
 	Runner         *task.RunnerInfo // nil: nothing is known of it
 }
 
-// AgentConflict is a file that changed, or went, while somebody edited it.
+// AgentConflict is a file that was changed or deleted while somebody edited it.
 type AgentConflict struct {
 	Gone bool
 	Now  string    // the file as it is
@@ -62,7 +62,7 @@ func (m *AgentEditModel) title() string {
 	return "Edit " + m.ID
 }
 
-// maxBase is the longest file, in bytes, that goes along with the form: it
+// maxBase is the size in bytes up to which the form includes the original file: it
 // shows what changed meanwhile, and both must fit into one request.
 const maxBase = 64 << 10
 
@@ -107,8 +107,8 @@ var agentIDAttrs = templ.Attributes{
 
 func knownTools() string { return strings.Join(task.KnownTools, ", ") }
 
-// areaText is a text as a textarea takes it: the parser drops one newline at
-// its start.
+// areaText returns a text for a textarea: the parser drops one newline at its
+// start.
 func areaText(s string) string { return "\n" + s }
 
 // verdictText describes the verdict of a check in a line.
@@ -156,7 +156,7 @@ func diffCounts(list []diffLine) (added, removed int) {
 	return added, removed
 }
 
-// grantedChips are the tools that are granted, the harmless first.
+// grantedChips returns the granted tools, the most harmless first.
 func grantedChips(tools []string) (list []ToolChip) {
 	for _, t := range toolChips(tools) {
 		if t.Granted {

@@ -89,7 +89,7 @@ func worstProblem(list []task.Problem) *task.Problem {
 	return nil
 }
 
-// problemPlace says where a finding is: "line 7", or "file".
+// problemPlace says where a finding is: "line 7", or "whole file".
 func problemPlace(p task.Problem) string {
 	if p.Line == 0 {
 		return "whole file"
@@ -104,8 +104,7 @@ type codeLine struct {
 	Mark string // "bad" or "warn" when a finding names the line
 }
 
-// codeLines parts a text into numbered lines and marks those that findings
-// name.
+// codeLines splits a text into numbered lines and marks those that findings name.
 func codeLines(text string, problems []task.Problem) []codeLine {
 	marks := map[int]string{}
 	for _, p := range problems {

@@ -64,7 +64,7 @@ func runStateText(r *task.Run, now task.Time) string {
 	return words + "."
 }
 
-// use is what recent runs took, as a reviewer compares it.
+// use is what recent runs used, for a reviewer to compare with.
 type use struct {
 	Label, Range string
 	MaxTokens    int

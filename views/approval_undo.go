@@ -10,7 +10,7 @@ import (
 // ApproveMany is where the form posts that approves several runs.
 func (urls) ApproveMany() string { return "/approvals/approve" }
 
-// Undo is where a form posts that takes decisions back.
+// Undo is where a form posts that undoes decisions.
 func (urls) Undo() string { return "/approvals/undo" }
 
 // decisionWord is a decision as reviewers read it.
@@ -73,7 +73,7 @@ func earlierDecisionText(d *ApprovalDetail, now task.Time) string {
 	return s + "."
 }
 
-// why leads over to a run's reason, where it has one.
+// why returns the reason of a run in parentheses, "" for none.
 func why(r *task.Run) string {
 	if r.Reason == "" {
 		return ""

@@ -24,7 +24,7 @@ func approvalAbility(d *ApprovalDetail) Ability {
 		" does not fully enforce: " + joinList(names, "and") + "."}
 }
 
-// enforcedNames are the things that are no tools.
+// enforcedNames names what can be enforced besides tools.
 var enforcedNames = map[string]string{
 	"files": "Files", "network": "Network", "timeout": "Time limit", "idleTimeout": "Idle limit",
 	"maxTokens": "Token limit", "maxTurns": "Turn limit", "maxCostUsd": "Cost limit",
@@ -32,7 +32,7 @@ var enforcedNames = map[string]string{
 
 func enforcedName(what string) string { return cmp.Or(enforcedNames[what], what) }
 
-// alike joins what is asked for and enforced alike, under all their names.
+// alike joins entries that differ only in their names, which it lists.
 func alike(list []task.Enforcement) (rows []task.Enforcement) {
 	at := map[task.Enforcement]int{}
 	for _, e := range list {

@@ -13,7 +13,7 @@ func without(ids []task.ID, id task.ID) []task.ID {
 	return slices.DeleteFunc(slices.Clone(ids), func(i task.ID) bool { return i == id })
 }
 
-// blockers is what the form shows: what was typed, else the present set.
+// blockers returns what the form shows: what was typed, else the current set.
 func (e TaskEntries) blockers(t *task.Task) string {
 	if e.BlockedBy != nil {
 		return *e.BlockedBy

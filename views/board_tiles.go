@@ -29,7 +29,7 @@ func (s *QueueStats) tiles(now task.Time) []chart.Tile {
 	}
 }
 
-// depth is how many tasks waited by hour. Hours in which nobody looked were as
+// depth returns how many tasks waited, by hour. Hours without a measurement repeat
 // the one before.
 func (s *QueueStats) depth(now task.Time) []float64 {
 	list, last := make([]float64, task.DayHours), 0.0
@@ -43,8 +43,8 @@ func (s *QueueStats) depth(now task.Time) []float64 {
 	return list
 }
 
-// took is how long runs took by hour, in ms. Hours without a run are as the
-// one before.
+// took returns the mean duration of runs in ms, by hour. Hours without a run repeat
+// the one before.
 func (s *QueueStats) took(now task.Time) []float64 {
 	list := byHour(s.Rows, now, func(r *task.StatRow) float64 { return float64(r.Millis) / float64(max(r.Runs(), 1)) })
 	for i := 1; i < len(list); i++ {

@@ -8,7 +8,7 @@ import (
 	"taskyard/views/ui"
 )
 
-// approx marks a figure that is in part a runner's estimate.
+// approx marks a figure that is partly an estimate of a runner.
 func approx(estimated bool, figure string) string {
 	if estimated {
 		return "≈ " + figure
@@ -40,7 +40,7 @@ func budgetBars(list []task.Budget) []limitBar {
 	return out
 }
 
-// spent reports whether one of the budgets lets nothing start today.
+// spent returns a budget that is used up, so that nothing starts today, or nil.
 func spent(list []task.Budget) *task.Budget {
 	for i := range list {
 		if list[i].Over() != "" {

@@ -114,8 +114,8 @@ func (c Chrome) path() string {
 	return p
 }
 
-// current gives the attributes of a link of the navigation: the page itself
-// and what lies below it.
+// current returns the attributes of a link of the navigation: aria-current on the
+// page itself and on the pages below it.
 func (c Chrome) current(path string) templ.Attributes {
 	if p := c.path(); p == path || strings.HasPrefix(p, path+"/") {
 		return templ.Attributes{"aria-current": "page"}
@@ -123,10 +123,10 @@ func (c Chrome) current(path string) templ.Attributes {
 	return nil
 }
 
-// wayBack is where somebody came from, else the page given.
+// wayBack returns the page that somebody came from, else to.
 func (c Chrome) wayBack(to string) string { return cmp.Or(c.From, to) }
 
-// Live gives the attributes of a part that refetches itself when one of its
+// Live returns the attributes of a part that refetches itself when one of its
 // topics (separated by spaces) is named by the server. id is the part's own id;
 // also are ids of other parts of the page to be renewed by the same answer.
 // The navigation and the frame always are.

@@ -52,7 +52,7 @@ func compareLines(before, after string) (list []diffLine) {
 	return list
 }
 
-// endLine ends the last line too, as every other one.
+// endLine terminates the last line, too.
 func endLine(s string) string {
 	if s == "" {
 		return ""

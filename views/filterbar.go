@@ -55,14 +55,14 @@ func (f QueueFilter) chosen() []chosen {
 // Narrowed reports whether the filter leaves tasks out.
 func (f QueueFilter) Narrowed() bool { return len(f.chosen()) > 0 }
 
-// From is the filter from a cursor on.
+// From returns the filter with a cursor.
 func (f QueueFilter) From(cursor string) QueueFilter {
 	f.After = cursor
 	return f
 }
 
-// sorted is the filter with the list in the order of a column: the way that
-// people want first, and the other way round when it has that already.
+// sorted returns the filter with the list sorted by a column: in the direction that
+// people want first, or reversed if it is sorted that way already.
 func (f QueueFilter) sorted(column string) QueueFilter {
 	first := column
 	if slices.Contains([]string{"priority", "changed"}, column) {

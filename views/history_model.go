@@ -122,7 +122,7 @@ func (q HistoryQuery) chips() []historyChip {
 	return list
 }
 
-// hit is where the search matched a task, nil without one.
+// hit returns where the search matched a task, nil for none.
 func (m *HistoryModel) hit(id task.ID) *task.Hit {
 	if h, ok := m.Hits[id]; ok {
 		return &h

@@ -71,7 +71,7 @@ var SnoozeChoices = [][2]string{{"hour", "For an hour"}, {"tomorrow", "Until tom
 // shows reports whether the page shows a kind.
 func (m *InboxModel) shows(k task.InboxKind) bool { return m.Query.Only == "" || m.Query.Only == k }
 
-// also are the parts that change with what waits.
+// also returns the parts that change with what waits.
 func (m *InboxModel) also() []string {
 	if m.Query.Only != "" {
 		return nil
@@ -163,7 +163,7 @@ func (m *InboxModel) zoned(t task.Time) string {
 	return t.Std().In(m.Numbers.zone()).Format("Mon 15:04")
 }
 
-// Thousands writes a number with its groups apart: "8,192".
+// Thousands writes a number with separators: "8,192".
 func Thousands(n int) string {
 	s := strconv.Itoa(n)
 	for i := len(s) - 3; i > 0; i -= 3 {

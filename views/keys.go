@@ -20,7 +20,7 @@ type Command struct {
 	Press string // selectors of what it presses, the first that is there: in the row that has the focus, else on the page
 	Do    string // what scripts do themselves
 	Needs func(Chrome) bool
-	Open  bool // also for who has not signed in
+	Open  bool // also for people who have not signed in
 }
 
 // commands is the table.

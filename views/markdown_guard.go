@@ -2,8 +2,8 @@ package views
 
 import "strings"
 
-// Bounds of a text that the markdown parser is trusted with: small texts can
-// grow without measure (16 KB of table become 71 MB).
+// Bounds of a text that is given to the Markdown parser: small texts can grow
+// without limit (16 KB of table become 71 MB).
 const (
 	maxSource   = 64 << 10 // bytes
 	maxNesting  = 32       // quotes and lists inside each other

@@ -51,8 +51,8 @@ func (refParser) Parse(_ ast.Node, block text.Reader, pc parser.Context) ast.Nod
 	return link
 }
 
-// quietRenderer draws what a text by others must not draw by itself: headings
-// would break the page's order, images would load, raw HTML would act.
+// quietRenderer renders what untrusted text must not control: headings would break
+// the outline of the page, images would load, raw HTML would run.
 type quietRenderer struct{}
 
 func (r quietRenderer) RegisterFuncs(reg renderer.NodeRendererFuncRegisterer) {

@@ -12,8 +12,7 @@ type MergesModel struct {
 	Next    task.ID            // where the next one does, 0 for none
 }
 
-// running are those that are being made, waiting those that something is in
-// the way of, queued the others.
+// state returns the merges of the queue in a state, in their order.
 func (m *MergesModel) state(s task.MergeState) []*task.MergeEntry {
 	var list []*task.MergeEntry
 	for _, e := range m.Queue {

@@ -26,7 +26,7 @@ type ReviewModel struct {
 	Reviewed int                // number of the last earlier result that the reader reviewed, 0 for none
 	MayVote  string             // "": the reader may decide; else why not
 	Missing  int                // votes that it still needs
-	Notice   string             // what speaks against the last act
+	Notice   string             // why the last act was refused
 	Differs  []string           // what is different from what the reader decided on
 	Seen     int                // number of the result that they decided on
 	Text     string             // typed into a form that was refused

@@ -22,8 +22,8 @@ func cancelNote(m *RunModel) string {
 	return s
 }
 
-// specFromRun is what a run did or will do; one that has not started and needed
-// no approval says little of it.
+// specFromRun returns what a run did or will do; a run that has not started and
+// needed no approval has only a part of it.
 func specFromRun(r *task.Run) task.Spec {
 	if r.Spec != nil {
 		return *r.Spec

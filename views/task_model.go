@@ -140,7 +140,7 @@ func (n ActivityCounts) total() string {
 	return counted(n.Messages + n.Changes + n.Runs)
 }
 
-// counted writes a count that ends at 1,000.
+// counted writes a count, "999+" from 1,000.
 func counted(n int) string {
 	if n >= 1000 {
 		return "999+"

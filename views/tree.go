@@ -30,7 +30,7 @@ func (f FamilyTree) empty() bool { return len(f.Ancestors) == 0 && f.Total() == 
 
 func (f FamilyTree) depth() int { return len(f.Ancestors) }
 
-// first and folded part the subtasks at hand.
+// first and folded split the subtasks that were read.
 func (f FamilyTree) first() []*task.Task { return f.Subtasks[:min(treeShown, len(f.Subtasks))] }
 
 func (f FamilyTree) folded() []*task.Task { return f.Subtasks[len(f.first()):] }

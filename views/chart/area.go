@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// line is the path of one series; where nobody measured it has gaps, and a
-// single moment is a short stroke.
+// line returns the path of one series; it has gaps where nothing was measured, and
+// a single measurement is a short stroke.
 func (c *Data) line(series int) string {
 	var b strings.Builder
 	top := max(c.top(false), 1e-9)

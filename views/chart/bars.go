@@ -11,8 +11,7 @@ import (
 // color.
 type Series struct{ Name, Class string }
 
-// Row is one moment of a chart: what each series has there. NaN is what
-// nobody measured.
+// Row is one moment of a chart: the value of each series. NaN was not measured.
 type Row struct {
 	Name   string // as a sentence begins: "Monday, 2 March"
 	Short  string // below the chart: "2 Mar"
