@@ -270,3 +270,17 @@ func TestBoardOfManyTasksStaysSmall(t *testing.T) {
 		t.Errorf("%d bytes gzipped, want at most 60 KiB", got)
 	}
 }
+
+func TestUndoPostsToThisServerOnly(t *testing.T) {
+	t.Parallel()
+	for action, want := range map[string]string{
+		"/tasks/1/move":        "/tasks/1/move",
+		"//evil.example/x":     "/",
+		`/\evil.example/x`:     "/",
+		"https://evil.example": "/",
+	} {
+		if got := (&Undo{Action: action}).action(); got != want {
+			t.Errorf("%s: got %s, want %s", action, got, want)
+		}
+	}
+}

@@ -10,7 +10,7 @@ type Undo struct {
 
 // action returns the path, never an address of another site.
 func (u *Undo) action() string {
-	if strings.HasPrefix(u.Action, "/") && !strings.HasPrefix(u.Action, "//") && !strings.Contains(u.Action, `\\`) {
+	if strings.HasPrefix(u.Action, "/") && !strings.HasPrefix(u.Action, "//") && !strings.Contains(u.Action, `\`) {
 		return u.Action
 	}
 	return URL.Inbox()
