@@ -13,8 +13,7 @@ func (tx *Tx) SetPendingDecision(r *task.Run, h *task.PendingDecision) (bool, er
 	if h != nil {
 		text, until = asJSON(h), h.Until
 	}
-	n, err := tx.changed("UPDATE runs SET held = ?, held_until = ?"+guard, append([]any{text, until}, guardArgs(r)...)...)
-	return n == 1, err
+	return tx.changeRun(r, "UPDATE runs SET held = ?, held_until = ?", text, until)
 }
 
 // DueDecisions returns the waiting runs whose pending decision is due.

@@ -187,6 +187,20 @@ func optional(err error) (ok bool, _ error) {
 	return err == nil, err
 }
 
+// orNil turns "no row" into nil.
+func orNil[T any](v *T, err error) (*T, error) {
+	if ok, err := optional(err); !ok {
+		return nil, err
+	}
+	return v, nil
+}
+
+// orNone turns "no row" into ok=false.
+func orNone[T any](v T, err error) (_ T, ok bool, _ error) {
+	ok, err = optional(err)
+	return v, ok, err
+}
+
 // count scans one number.
 func (rx *Rx) count(q string, args ...any) (int, error) {
 	var n int

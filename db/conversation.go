@@ -11,12 +11,8 @@ const maxSaid = 1000
 
 // LastEndedRun returns the newest run of a task that has ended, or nil.
 func (rx *Rx) LastEndedRun(taskID task.ID) (*task.Run, error) {
-	r, err := scanRun(rx.row("SELECT "+runCols+" FROM runs r INDEXED BY runs_task WHERE r.task_id = ? AND r.ended_at IS NOT NULL "+
-		"ORDER BY r.id DESC LIMIT 1", taskID))
-	if ok, err := optional(err); !ok {
-		return nil, err
-	}
-	return r, nil
+	return orNil(scanRun(rx.row("SELECT "+runCols+" FROM runs r INDEXED BY runs_task WHERE r.task_id = ? AND r.ended_at IS NOT NULL "+
+		"ORDER BY r.id DESC LIMIT 1", taskID)))
 }
 
 // Said returns what a run said, called, was answered and was told, in order,

@@ -10,11 +10,8 @@ import (
 // DelegatedTask returns the newest run of a task that has what its delegation
 // asked for, or nil when the task was not delegated.
 func (rx *Rx) DelegatedTask(taskID task.ID) (*task.Run, error) {
-	r, err := scanRun(rx.row("SELECT "+runCols+" FROM runs r WHERE r.task_id = ? AND r.ask IS NOT NULL ORDER BY r.id DESC LIMIT 1", taskID))
-	if ok, err := optional(err); !ok {
-		return nil, err
-	}
-	return r, nil
+	return orNil(scanRun(rx.row("SELECT "+runCols+" FROM runs r WHERE r.task_id = ? AND r.ask IS NOT NULL "+
+		"ORDER BY r.id DESC LIMIT 1", taskID)))
 }
 
 // OpenRequest returns the newest run of the open subtask of a task that was

@@ -147,8 +147,7 @@ func (rx *Rx) InboxTotals(user task.ID, attempts int) (n task.InboxTotals, err e
 // InsertNotice has a message wait until a person acknowledges it; false when it
 // waits already.
 func (tx *Tx) InsertNotice(message, taskID task.ID) (bool, error) {
-	n, err := tx.changed("INSERT INTO notices (message_id, task_id) VALUES (?, ?) ON CONFLICT DO NOTHING", message, taskID)
-	return n == 1, err
+	return tx.changedOne("INSERT INTO notices (message_id, task_id) VALUES (?, ?) ON CONFLICT DO NOTHING", message, taskID)
 }
 
 // DeleteStoppedNotices ends the notices of tasks that say that their run
@@ -160,6 +159,5 @@ func (tx *Tx) DeleteStoppedNotices(ids ...task.ID) error {
 
 // DeleteNotice reports whether the notice still waited.
 func (tx *Tx) DeleteNotice(message task.ID) (bool, error) {
-	n, err := tx.changed("DELETE FROM notices WHERE message_id = ?", message)
-	return n == 1, err
+	return tx.changedOne("DELETE FROM notices WHERE message_id = ?", message)
 }

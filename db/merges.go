@@ -68,8 +68,7 @@ func (tx *Tx) StartMerge(id task.ID) error {
 // SetMergeHeads notes between which commits the target of a merge moves, and
 // reports whether the merge is still open.
 func (tx *Tx) SetMergeHeads(id task.ID, before, after string) (bool, error) {
-	n, err := tx.changed("UPDATE merges SET head_before = ?, head_after = ? WHERE id = ? AND ended_at IS NULL", before, after, id)
-	return n == 1, err
+	return tx.changedOne("UPDATE merges SET head_before = ?, head_after = ? WHERE id = ? AND ended_at IS NULL", before, after, id)
 }
 
 // RequeueMerge has a merge tried again at a moment, and says what it waits for.

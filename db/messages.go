@@ -68,9 +68,7 @@ func (rx *Rx) Message(id task.ID) (task.Message, error) {
 
 // FindMessage is Message where there may be none.
 func (rx *Rx) FindMessage(id task.ID) (m task.Message, ok bool, err error) {
-	m, err = rx.Message(id)
-	ok, err = optional(err)
-	return m, ok, err
+	return orNone(rx.Message(id))
 }
 
 // Transcript returns the lines of a run after an id, oldest first.

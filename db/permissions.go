@@ -35,11 +35,7 @@ func (rx *Rx) Granted(run task.ID, tool string) (*task.Permission, error) {
 }
 
 func (rx *Rx) permission(q string, args ...any) (*task.Permission, error) {
-	p, err := scanPermission(rx.row(q, args...))
-	if ok, err := optional(err); !ok {
-		return nil, err
-	}
-	return p, nil
+	return orNil(scanPermission(rx.row(q, args...)))
 }
 
 // Asking returns the runs that wait for a permission, the first to expire
@@ -85,10 +81,10 @@ func (tx *Tx) InsertPermission(p *task.Permission) (int, error) {
 // DecidePermission writes a decision and adds the wait to the run's; false
 // when there was one already.
 func (tx *Tx) DecidePermission(p *task.Permission) (bool, error) {
-	n, err := tx.changed("UPDATE permissions SET decision = ?, scope = ?, decided_by = ?, decided_at = ?, message = ? "+
+	decided, err := tx.changedOne("UPDATE permissions SET decision = ?, scope = ?, decided_by = ?, decided_at = ?, message = ? "+
 		"WHERE run_id = ? AND n = ? AND decision = ''",
 		p.Decision, p.Scope, p.By, tx.Now, p.Message, p.Run, p.N)
-	if err != nil || n != 1 {
+	if !decided {
 		return false, err
 	}
 	return true, tx.AddWaited(p.Run, max(0, tx.Now-p.AskedAt))

@@ -79,8 +79,7 @@ func (rx *Rx) IsStranded(server string) (bool, error) {
 // LeaveServer lets any server execute a queued run. Its conversation stays with
 // the folder of the server that it had.
 func (tx *Tx) LeaveServer(r *task.Run) (bool, error) {
-	n, err := tx.changed("UPDATE runs SET server = '', session = '', folder = ''"+guard, guardArgs(r)...)
-	return n == 1, err
+	return tx.changeRun(r, "UPDATE runs SET server = '', session = '', folder = ''")
 }
 
 // KeepServers has queued runs executed by the servers that have the folders of

@@ -159,8 +159,7 @@ func (rx *Rx) Overlaps(id task.ID, limit int) ([]task.Overlap, error) {
 // MoveResult gives a result another state, and reports whether it still had the
 // first one.
 func (tx *Tx) MoveResult(id task.ID, from, to task.ResultState) (bool, error) {
-	n, err := tx.changed("UPDATE results SET state = ? WHERE id = ? AND state = ?", to, id, from)
-	return n == 1, err
+	return tx.changedOne("UPDATE results SET state = ? WHERE id = ? AND state = ?", to, id, from)
 }
 
 // CloseResults gives the open results of a task a final state.

@@ -102,8 +102,8 @@ func (rx *Rx) asked(r *task.Run) (err error) {
 
 // OpenRun returns the task's waiting or running run, or nil.
 func (rx *Rx) OpenRun(taskID task.ID) (*task.Run, error) {
-	r, err := scanRun(rx.row("SELECT "+runCols+" FROM runs r WHERE r.task_id = ? AND r.status IN ('pending', 'running')", taskID))
-	if ok, err := optional(err); !ok {
+	r, err := orNil(scanRun(rx.row("SELECT "+runCols+" FROM runs r WHERE r.task_id = ? AND r.status IN ('pending', 'running')", taskID)))
+	if r == nil {
 		return nil, err
 	}
 	return r, rx.asked(r)
@@ -171,30 +171,27 @@ func (tx *Tx) InsertRuns(list []*task.Run) error {
 	return err
 }
 
-// guard is the fence of every change of a run: its old state and its lease.
-const guard = " WHERE id = ? AND status = ? AND phase = ? AND lease = ?"
-
-func guardArgs(r *task.Run) []any { return []any{r.ID, r.Status, r.Phase, r.Lease} }
+// changeRun runs an UPDATE of a run that still has the state and the lease of r,
+// and reports whether it has.
+func (tx *Tx) changeRun(r *task.Run, set string, args ...any) (bool, error) {
+	return tx.changedOne(set+" WHERE id = ? AND status = ? AND phase = ? AND lease = ?", append(args, r.ID, r.Status, r.Phase, r.Lease)...)
+}
 
 // MoveRun changes phase and status of an open run to another open state and
 // reports whether the run was still in its old state.
 func (tx *Tx) MoveRun(r *task.Run, next task.State) (bool, error) {
-	n, err := tx.changed("UPDATE runs SET status = ?, phase = ?"+guard, append([]any{next.Status, next.Phase}, guardArgs(r)...)...)
-	return n == 1, err
+	return tx.changeRun(r, "UPDATE runs SET status = ?, phase = ?", next.Status, next.Phase)
 }
 
 // SetApproval writes the frozen spec, its hash, limits and the decision of a
 // pending run, and moves it to phase.
 func (tx *Tx) SetApproval(r *task.Run, phase task.Phase) (bool, error) {
 	a := r.Approval
-	n, err := tx.changed(`UPDATE runs SET phase = ?, spec = ?, spec_hash = ?, limits = ?, model = ?, definition_hash = ?,
+	return tx.changeRun(r, `UPDATE runs SET phase = ?, spec = ?, spec_hash = ?, limits = ?, model = ?, definition_hash = ?,
  approval_expires = ?, decision = ?, decided_by = ?, decided_at = ?, scope = ?, decision_reason = ?, approval_why = ?,
- held = NULL, held_until = NULL`+guard,
-		append([]any{
-			phase, asJSON(r.Spec), a.Version, asJSON(r.Limits), r.Model, r.DefinitionHash, nz(a.ExpiresAt),
-			a.Decision, a.By, nz(a.At), a.Scope, a.Reason, a.Why,
-		}, guardArgs(r)...)...)
-	return n == 1, err
+ held = NULL, held_until = NULL`,
+		phase, asJSON(r.Spec), a.Version, asJSON(r.Limits), r.Model, r.DefinitionHash, nz(a.ExpiresAt),
+		a.Decision, a.By, nz(a.At), a.Scope, a.Reason, a.Why)
 }
 
 // SetGrant notes what a reviewer approved for all runs of a task.
@@ -216,44 +213,37 @@ func (rx *Rx) Grant(taskID task.ID) (hash, by string, limits task.Limits, err er
 // StartRun moves a queued run to running/starting under a new lease and notes
 // the claim it holds.
 func (tx *Tx) StartRun(r *task.Run, claimID int64, lease time.Duration) (bool, error) {
-	n, err := tx.changed(`UPDATE runs SET status = 'running', phase = 'starting', lease = lease + 1,
+	return tx.changeRun(r, `UPDATE runs SET status = 'running', phase = 'starting', lease = lease + 1,
  lease_expires = ?, started_at = ?, heartbeat_at = ?, claim_id = ?,
  spec = ?, limits = ?, model = ?, definition_hash = ?, depth = ?, waited = 0, pid = 0, pid_start = '', boot_id = '',
  worker = ?, told = 0, told_bytes = 0, received = '', waits = '', closing_at = NULL, ask = ?, tree_run = ?,
- session = CASE WHEN server = ?13 THEN session ELSE '' END, server = ?13`+guard,
-		append([]any{
-			tx.Now.Add(lease), tx.Now, tx.Now, claimID, asJSON(r.Spec), asJSON(r.Limits), r.Model,
-			r.DefinitionHash, r.Depth, r.Worker, askJSON(r.Ask), nz(r.TreeRun), r.Server,
-		}, guardArgs(r)...)...)
-	return n == 1, err
+ session = CASE WHEN server = ?13 THEN session ELSE '' END, server = ?13`,
+		tx.Now.Add(lease), tx.Now, tx.Now, claimID, asJSON(r.Spec), asJSON(r.Limits), r.Model,
+		r.DefinitionHash, r.Depth, r.Worker, askJSON(r.Ask), nz(r.TreeRun), r.Server)
 }
 
 // RequeueRun puts a running run back into the queue.
 func (tx *Tx) RequeueRun(r *task.Run) (bool, error) {
-	n, err := tx.changed(`UPDATE runs SET status = 'pending', phase = 'queued', lease_expires = NULL, started_at = NULL,
- heartbeat_at = NULL, claim_id = 0, pid = 0, pid_start = '', boot_id = ''`+guard, guardArgs(r)...)
-	return n == 1, err
+	return tx.changeRun(r, `UPDATE runs SET status = 'pending', phase = 'queued', lease_expires = NULL, started_at = NULL,
+ heartbeat_at = NULL, claim_id = 0, pid = 0, pid_start = '', boot_id = ''`)
 }
 
 // SetProcess notes the process of a running run.
 func (tx *Tx) SetProcess(id task.ID, lease int64, pid int, start, boot string) (bool, error) {
-	n, err := tx.changed("UPDATE runs SET pid = ?, pid_start = ?, boot_id = ? WHERE id = ? "+
+	return tx.changedOne("UPDATE runs SET pid = ?, pid_start = ?, boot_id = ? WHERE id = ? "+
 		"AND lease = ? AND status = 'running'", pid, start, boot, id, lease)
-	return n == 1, err
 }
 
 // SetSession notes the conversation of a running run, and its folder.
 func (tx *Tx) SetSession(id task.ID, lease int64, session, folder string) (bool, error) {
-	n, err := tx.changed("UPDATE runs SET session = ?, folder = ? WHERE id = ? "+
+	return tx.changedOne("UPDATE runs SET session = ?, folder = ? WHERE id = ? "+
 		"AND lease = ? AND status = 'running'", session, folder, id, lease)
-	return n == 1, err
 }
 
 // BeatRun renews the lease of a running run and reports whether it still holds.
 func (tx *Tx) BeatRun(id task.ID, lease int64, d time.Duration) (bool, error) {
-	n, err := tx.changed("UPDATE runs SET lease_expires = ?, heartbeat_at = ? WHERE id = ? "+
+	return tx.changedOne("UPDATE runs SET lease_expires = ?, heartbeat_at = ? WHERE id = ? "+
 		"AND lease = ? AND status = 'running'", tx.Now.Add(d), tx.Now, id, lease)
-	return n == 1, err
 }
 
 // EndRun writes the final state of an open run and opens its task's gate. What
@@ -262,10 +252,10 @@ func (tx *Tx) EndRun(r *task.Run, end task.State, reason, summary string, artifa
 	if artifacts == nil {
 		artifacts = []string{}
 	}
-	n, err := tx.changed("UPDATE runs SET status = ?, phase = ?, reason = ?, summary = ?, "+
-		"artifacts = ?, usage = ?, lease_expires = NULL, ended_at = ?, thread_at = (SELECT max(id) FROM messages WHERE run_id = runs.id)"+guard,
-		append([]any{end.Status, end.Phase, reason, summary, asJSON(artifacts), asJSON(usage), tx.Now}, guardArgs(r)...)...)
-	if err != nil || n != 1 {
+	ended, err := tx.changeRun(r, "UPDATE runs SET status = ?, phase = ?, reason = ?, summary = ?, "+
+		"artifacts = ?, usage = ?, lease_expires = NULL, ended_at = ?, thread_at = (SELECT max(id) FROM messages WHERE run_id = runs.id)",
+		end.Status, end.Phase, reason, summary, asJSON(artifacts), asJSON(usage), tx.Now)
+	if !ended {
 		return false, err
 	}
 	if err := tx.countRun(r, end.Status, usage); err != nil {

@@ -49,10 +49,8 @@ func (tx *Tx) SetSnooze(user task.ID, z task.Snooze) error {
 
 // Snooze returns what a person snoozed; false when it is not snoozed.
 func (rx *Rx) Snooze(user task.ID, kind task.InboxKind, ref task.ID) (z task.Snooze, ok bool, err error) {
-	z, err = scanSnooze(rx.row("SELECT "+snoozeCols+" FROM snoozes z JOIN tasks t ON t.id = z.task_id "+
-		"WHERE z.user_id = ? AND z.kind = ? AND z.ref = ?", user, kind, ref))
-	ok, err = optional(err)
-	return z, ok, err
+	return orNone(scanSnooze(rx.row("SELECT "+snoozeCols+" FROM snoozes z JOIN tasks t ON t.id = z.task_id "+
+		"WHERE z.user_id = ? AND z.kind = ? AND z.ref = ?", user, kind, ref)))
 }
 
 // DeleteSnooze shows it to the person again.

@@ -1,11 +1,6 @@
 package db
 
-import (
-	"database/sql"
-	"errors"
-
-	"taskyard/task"
-)
+import "taskyard/task"
 
 const tokenCols = "id, name, hint, scope, agent, created_by, created_at, coalesce(expires_at, 0), " +
 	"coalesce(used_at, 0), coalesce(revoked_at, 0), coalesce(run_id, 0), coalesce(user_id, 0)"
@@ -19,8 +14,10 @@ func scanToken(r rowScanner) (t task.Token, err error) {
 }
 
 func scanListed(r rowScanner) (t task.Token, err error) {
-	return t, r.Scan(&t.ID, &t.Name, &t.Hint, &t.Scope, &t.Agent, &t.CreatedBy, &t.CreatedAt,
-		&t.ExpiresAt, &t.UsedAt, &t.RevokedAt, &t.RunID, &t.UserID, &t.Person)
+	var person string
+	t, err = scanToken(wider{r, []any{&person}})
+	t.Person = person
+	return t, err
 }
 
 // InsertToken keeps a token under the SHA-256 of its secret.
@@ -32,17 +29,13 @@ func (tx *Tx) InsertToken(t task.Token, hash []byte) (task.ID, error) {
 
 // TokenByHash returns a token that is neither revoked nor expired.
 func (rx *Rx) TokenByHash(hash []byte) (t task.Token, ok bool, err error) {
-	t, err = scanToken(rx.row("SELECT "+tokenCols+" FROM tokens WHERE hash = ? AND revoked_at IS NULL "+
-		"AND (expires_at IS NULL OR expires_at > ?)", hash, rx.Now))
-	ok, err = optional(err)
-	return t, ok, err
+	return orNone(scanToken(rx.row("SELECT "+tokenCols+" FROM tokens WHERE hash = ? AND revoked_at IS NULL "+
+		"AND (expires_at IS NULL OR expires_at > ?)", hash, rx.Now)))
 }
 
 // Token returns a token by id.
 func (rx *Rx) Token(id task.ID) (t task.Token, ok bool, err error) {
-	t, err = scanToken(rx.row("SELECT "+tokenCols+" FROM tokens WHERE id = ?", id))
-	ok, err = optional(err)
-	return t, ok, err
+	return orNone(scanToken(rx.row("SELECT "+tokenCols+" FROM tokens WHERE id = ?", id)))
 }
 
 // TokenValid reports whether a token is neither revoked nor expired, and its
@@ -135,10 +128,7 @@ func (tx *Tx) TouchTokens(used map[task.ID]task.Time) error {
 // Setting returns a stored value, "" where there is none.
 func (rx *Rx) Setting(key string) (string, error) {
 	var v string
-	err := rx.row("SELECT value FROM settings WHERE key = ?", key).Scan(&v)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", nil
-	}
+	_, err := optional(rx.row("SELECT value FROM settings WHERE key = ?", key).Scan(&v))
 	return v, err
 }
 

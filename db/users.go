@@ -19,16 +19,12 @@ func (tx *Tx) InsertUser(name string, role task.Role, password string) (task.ID,
 
 // User returns a person by id; ok is false when there is none.
 func (rx *Rx) User(id task.ID) (u task.User, ok bool, err error) {
-	u, err = scanUser(rx.row("SELECT "+userCols+" FROM users WHERE id = ?", id))
-	ok, err = optional(err)
-	return u, ok, err
+	return orNone(scanUser(rx.row("SELECT "+userCols+" FROM users WHERE id = ?", id)))
 }
 
 // UserByName returns a person and the password hash, whatever the case of the name.
 func (rx *Rx) UserByName(name string) (u task.User, password string, ok bool, err error) {
-	err = rx.row("SELECT "+userCols+", password FROM users WHERE name = ?", name).
-		Scan(&u.ID, &u.Name, &u.Role, &u.CreatedAt, &u.LastSeenAt, &u.DisabledAt, &password)
-	ok, err = optional(err)
+	u, ok, err = orNone(scanUser(wider{rx.row("SELECT "+userCols+", password FROM users WHERE name = ?", name), []any{&password}}))
 	return u, password, ok, err
 }
 
@@ -122,8 +118,7 @@ func (tx *Tx) SaveSession(hash string, user task.ID, s Session) error {
 
 // KeepSession rewrites a session if it still exists, and reports whether it did.
 func (tx *Tx) KeepSession(hash string, s Session) (bool, error) {
-	n, err := tx.changed("UPDATE sessions SET data = ?, expires_at = ? WHERE hash = ?", s.Data, s.Expires, hash)
-	return n == 1, err
+	return tx.changedOne("UPDATE sessions SET data = ?, expires_at = ? WHERE hash = ?", s.Data, s.Expires, hash)
 }
 
 // Sessions returns the sessions of a person that have not expired, at most 100.
@@ -135,8 +130,7 @@ func (rx *Rx) Sessions(user task.ID) ([]Session, error) {
 
 // DropUserSession ends a session if it is the person's, and reports whether it was.
 func (tx *Tx) DropUserSession(user task.ID, hash string) (bool, error) {
-	n, err := tx.changed("DELETE FROM sessions WHERE user_id = ? AND hash = ?", user, hash)
-	return n == 1, err
+	return tx.changedOne("DELETE FROM sessions WHERE user_id = ? AND hash = ?", user, hash)
 }
 
 // DropSession ends a session.

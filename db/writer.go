@@ -59,6 +59,13 @@ func (tx *Tx) changed(q string, args ...any) (int64, error) {
 	return res.RowsAffected()
 }
 
+// changedOne is exec that reports whether it changed a row; the statement names
+// at most one.
+func (tx *Tx) changedOne(q string, args ...any) (bool, error) {
+	n, err := tx.changed(q, args...)
+	return n == 1, err
+}
+
 // insert is exec that returns the new row's id.
 func (tx *Tx) insert(q string, args ...any) (id task.ID, err error) {
 	if tx.c.postgres() {
