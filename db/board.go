@@ -19,7 +19,7 @@ func (rx *Rx) Outlines(f task.TaskFilter) ([]*task.Task, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	r, cancel := rx.bounded(f)
+	r, cancel := rx.boundedSearch(f.Query)
 	defer cancel()
 	rows, err := r.query("SELECT "+outline+from, args...)
 	list, err := collect(rows, err, func(r rowScanner) (*task.Task, error) {

@@ -111,10 +111,13 @@ type Rx struct {
 	counters *counters // of the transaction that it reads in, or nil
 }
 
-// bound returns the context for a query whose cost the caller's words decide:
-// such a query ends after a few seconds instead of holding a reader.
-func bound(limit time.Duration) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(bg, limit)
+// bounded returns an Rx for queries whose cost the caller's words decide: they
+// end after 5 s instead of holding a reader.
+func (rx *Rx) bounded() (*Rx, context.CancelFunc) {
+	r := *rx
+	ctx, cancel := context.WithTimeout(bg, 5*time.Second)
+	r.ctx = ctx
+	return &r, cancel
 }
 
 func (rx *Rx) query(q string, args ...any) (*rows, error) {

@@ -104,11 +104,7 @@ func (rx *Rx) Events(f task.EventFilter) ([]task.Event, error) {
 		where, args = where+" AND task_id = ?", append(args, f.TaskID)
 	}
 	if f.Nouns != nil {
-		list, err := json.Marshal(f.Nouns)
-		if err != nil {
-			return nil, err
-		}
-		where, args = where+" AND substr(kind, 1, instr(kind, '.') - 1) IN (SELECT value FROM json_each(?))", append(args, string(list))
+		where, args = where+" AND substr(kind, 1, instr(kind, '.') - 1) IN (SELECT value FROM json_each(?))", append(args, asJSON(f.Nouns))
 	}
 	return rx.eventsWithin("SELECT "+eventCols+" FROM events WHERE "+where+" ORDER BY id LIMIT ?", append(args, f.Limit)...)
 }

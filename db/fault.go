@@ -86,7 +86,7 @@ func (d *DB) explain(err error) error {
 	if err == nil {
 		return nil
 	}
-	if errors.Is(err, context.DeadlineExceeded) { // of bound; the driver says so where it noticed before SQLite
+	if errors.Is(err, context.DeadlineExceeded) { // of bounded; the driver says so where it noticed before SQLite
 		return errSearchTooLong()
 	}
 	if d.pg != nil {

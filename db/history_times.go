@@ -2,10 +2,8 @@ package db
 
 import (
 	"cmp"
-	"encoding/json"
 	"maps"
 	"slices"
-	"time"
 
 	"taskyard/task"
 )
@@ -21,11 +19,7 @@ func (rx *Rx) HistoryCounts(f task.HistoryFilter, limit int) (list []task.Histor
 	if f.Query != "" {
 		found, cut, err = rx.newestMatches(f, limit)
 	} else {
-		w, from := historyFrom(f)
-		order := " ORDER BY t.archived_at DESC, t.id DESC LIMIT ?"
-		if f.Label != "" {
-			order = " ORDER BY l.archived_at DESC, l.task_id DESC LIMIT ?"
-		}
+		w, from, order := historyFrom(f)
 		rows, e := rx.query("SELECT t.id, t.archived_at, t.status"+from+w.sql()+order, append(w.args, limit)...)
 		found, err = collect(rows, e, scanArchived)
 	}
@@ -60,10 +54,8 @@ func (rx *Rx) newestMatches(f task.HistoryFilter, limit int) (found []archivedTa
 	if terms == "" {
 		return nil, false, nil
 	}
-	ctx, cancel := bound(5 * time.Second)
+	r, cancel := rx.bounded()
 	defer cancel()
-	r := *rx
-	r.ctx = ctx
 	seen := map[task.ID]bool{}
 	for _, index := range []struct {
 		table string
@@ -98,12 +90,7 @@ func (rx *Rx) newestMatches(f task.HistoryFilter, limit int) (found []archivedTa
 		seen[id] = true
 	}
 	ids := slices.SortedFunc(maps.Keys(seen), func(a, b task.ID) int { return cmp.Compare(b, a) })
-	b, err := json.Marshal(numbers(ids))
-	if err != nil {
-		return nil, false, err
-	}
-	w = &where{}
-	w.args = append(w.args, string(b))
+	w = &where{args: []any{jsonIDs(ids)}}
 	matchWhere(w, f)
 	rows, err = r.query("SELECT t.id, t.archived_at, t.status FROM json_each(?) j CROSS JOIN tasks t ON t.id = CAST(j.value AS BIGINT)"+
 		w.sql()+" ORDER BY j.key LIMIT ?", append(w.args, limit)...)

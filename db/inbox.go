@@ -1,6 +1,10 @@
 package db
 
-import "taskyard/task"
+import (
+	"cmp"
+
+	"taskyard/task"
+)
 
 // What waits for a person. Each condition is that of a partial index, which
 // holds just these rows.
@@ -77,13 +81,10 @@ func (rx *Rx) Inbox(q task.InboxQuery, attempts int) (b task.Inbox, err error) {
 			return err
 		}},
 		{task.WaitNotice, func(q task.InboxQuery, z []any) error {
-			if q.After == 0 {
-				q.After = 1<<62 - 1 // the newest first
-			}
 			b.Notices, err = rx.inboxItems(`SELECT t.id, t.title, t.owner, m.id, 0, m.author, m.content, m.created_at
  FROM notices n CROSS JOIN messages m ON m.id = n.message_id CROSS JOIN tasks t ON t.id = n.task_id
  WHERE `+told+" AND n.message_id < ?"+awake("n.message_id", "0")+" ORDER BY n.message_id DESC LIMIT ?",
-				args(q.After, z, q.Limit)...)
+				args(cmp.Or(q.After, noBound), z, q.Limit)...) // the newest first
 			return err
 		}},
 	} {

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"taskyard/task"
 )
@@ -62,7 +61,7 @@ func (rx *Rx) OpenTasks(f task.TaskFilter, card bool) ([]*task.Task, string, err
 	if card {
 		cols = taskCard
 	}
-	r, cancel := rx.bounded(f)
+	r, cancel := rx.boundedSearch(f.Query)
 	defer cancel()
 	if f.Sort != "" {
 		return r.sortedTasks(w, f, cols)
@@ -85,15 +84,13 @@ func (rx *Rx) OpenTasks(f task.TaskFilter, card bool) ([]*task.Task, string, err
 // taskCursor returns the cursor that starts a page after a task in queue order.
 func taskCursor(t *task.Task) string { return fmt.Sprintf("%d.%d.%d", t.Priority, t.CreatedAt, t.ID) }
 
-// bounded gives searches, which may look into every text, 5 s.
-func (rx *Rx) bounded(f task.TaskFilter) (*Rx, context.CancelFunc) {
-	r := *rx
-	if f.Query == "" {
-		return &r, func() {}
+// boundedSearch is bounded for a search, which may look into every text; without
+// one it returns rx.
+func (rx *Rx) boundedSearch(query string) (*Rx, context.CancelFunc) {
+	if query == "" {
+		return rx, func() {}
 	}
-	ctx, cancel := bound(5 * time.Second)
-	r.ctx = ctx
-	return &r, cancel
+	return rx.bounded()
 }
 
 // fewLabeled is how many tasks with a label each column of a board may look
@@ -223,7 +220,7 @@ func (rx *Rx) History(f task.HistoryFilter) ([]*task.Task, string, error) {
 	if f.Query != "" {
 		return rx.searchHistory(f)
 	}
-	w, from := historyFrom(f)
+	w, from, order := historyFrom(f)
 	if f.Before != "" {
 		at, id, err := pair(f.Before)
 		if err != nil {
@@ -235,10 +232,6 @@ func (rx *Rx) History(f task.HistoryFilter) ([]*task.Task, string, error) {
 			w.add("(t.archived_at, t.id) < (?, ?)", at, id)
 		}
 	}
-	order := " ORDER BY t.archived_at DESC, t.id DESC LIMIT ?"
-	if f.Label != "" {
-		order = " ORDER BY l.archived_at DESC, l.task_id DESC LIMIT ?"
-	}
 	list, cut, err := rx.tasksWithin("SELECT "+taskBrief+from+w.sql()+order, append(w.args, f.Limit+1)...)
 	if err != nil || len(list) <= f.Limit && !cut {
 		return list, "", err
@@ -248,11 +241,12 @@ func (rx *Rx) History(f task.HistoryFilter) ([]*task.Task, string, error) {
 	return list, fmt.Sprintf("%d.%d", last.ArchivedAt, last.ID), nil
 }
 
-// historyFrom begins a list of history without a search: labels have a table
-// of their own.
-func historyFrom(f task.HistoryFilter) (w *where, from string) {
-	w, from = &where{}, " FROM tasks t"
+// historyFrom begins and ends a list of history without a search: labels have a
+// table of their own. The limit is its last argument.
+func historyFrom(f task.HistoryFilter) (w *where, from, order string) {
+	w, from, order = &where{}, " FROM tasks t", " ORDER BY t.archived_at DESC, t.id DESC LIMIT ?"
 	if f.Label != "" {
+		order = " ORDER BY l.archived_at DESC, l.task_id DESC LIMIT ?"
 		from = " FROM history_labels l CROSS JOIN tasks t ON t.id = l.task_id"
 		w.add("l.label = ?", f.Label)
 		if f.From != 0 {
@@ -264,7 +258,7 @@ func historyFrom(f task.HistoryFilter) (w *where, from string) {
 	}
 	w.add("t.archived_at IS NOT NULL")
 	historyWhere(w, f)
-	return w, from
+	return w, from, order
 }
 
 func historyWhere(w *where, f task.HistoryFilter) {

@@ -1,6 +1,10 @@
 package db
 
-import "taskyard/task"
+import (
+	"cmp"
+
+	"taskyard/task"
+)
 
 const mergeCols = `m.id, m.task_id, t.title, m.result_id, s.number, m.project, m.repository, m.target, m.state, m.code, m.reason,
  m.head_before, m.head_after, m.created_at, coalesce(m.started_at, 0), coalesce(m.ended_at, 0)`
@@ -39,9 +43,7 @@ func (rx *Rx) NextMergeAt() (task.Time, error) {
 // EndedMerges returns a page of the merges of a project, "" for all, that have
 // ended, the newest first.
 func (rx *Rx) EndedMerges(project string, before task.ID, limit int) ([]*task.MergeEntry, error) {
-	if before == 0 {
-		before = 1<<62 - 1
-	}
+	before = cmp.Or(before, noBound)
 	if project == "" {
 		return rx.merges("WHERE m.ended_at IS NOT NULL AND m.id < ? ORDER BY m.id DESC LIMIT ?", before, limit)
 	}

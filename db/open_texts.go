@@ -1,7 +1,6 @@
 package db
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -235,7 +234,7 @@ func (rx *Rx) openFound(q string) (*openFound, error) {
 // JSON, or "" when there are more than fewFound. from is what open_texts has
 // seen of the log.
 func (rx *Rx) fewFound(from task.ID, q, terms string) (string, error) {
-	r, cancel := rx.bounded(task.TaskFilter{Query: q})
+	r, cancel := rx.bounded()
 	defer cancel()
 	// The tasks with a beginning of a word are all gathered before the first is
 	// known, those with whole words are not.
@@ -287,15 +286,6 @@ func addWordsFit(c *sqlite3.SQLiteConn) error {
 		}
 		return m.Fits(title + "\n" + description)
 	}, true)
-}
-
-func jsonIDs(ids []task.ID) string {
-	list := make([]int64, len(ids))
-	for i, id := range ids {
-		list[i] = int64(id)
-	}
-	b, _ := json.Marshal(list) // only numbers
-	return string(b)
 }
 
 // separatesWords reports whether a text is of scripts that write words apart,

@@ -335,7 +335,7 @@ func (d *DB) explainPostgres(err error) error {
 	var pe *pgconn.PgError
 	if errors.As(err, &pe) {
 		switch pe.Code {
-		case "57014": // canceled: bound
+		case "57014": // canceled: bounded
 			return errSearchTooLong()
 		case "53100":
 			e := task.Errorf(task.Full, task.CodeDiskFull, "The disk of the database is full; nothing was written, reads continue")

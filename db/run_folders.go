@@ -1,10 +1,6 @@
 package db
 
-import (
-	"encoding/json"
-
-	"taskyard/task"
-)
+import "taskyard/task"
 
 // OrphanedFolders returns those of the folders to which nobody comes back: that of a
 // start when its run, and each that continued in it, ended before a moment; a
@@ -15,10 +11,6 @@ func (rx *Rx) OrphanedFolders(list []task.RunFolder, before task.Time) ([]task.R
 	cells := make([][3]any, len(list))
 	for i, f := range list {
 		cells[i] = [3]any{int64(f.Run), f.Name, btoi(f.Tree)}
-	}
-	b, err := json.Marshal(cells)
-	if err != nil {
-		return nil, err
 	}
 	rows, err := rx.query(`WITH f AS (SELECT j.key, json_extract(j.value, '$[1]') AS name,
  CAST(json_extract(j.value, '$[2]') AS BIGINT) AS tree, r.id AS run, r.task_id, r.ended_at, t.archived_at,
@@ -32,7 +24,7 @@ func (rx *Rx) OrphanedFolders(list []task.RunFolder, before task.Time) ([]task.R
  AND coalesce(o.ended_at, f.cut) >= f.cut) END
  AND NOT EXISTS (SELECT 1 FROM runs c INDEXED BY runs_parent
  WHERE c.parent_run = f.run AND coalesce(c.ended_at, f.cut) >= f.cut)`,
-		string(b), before, rx.Now+1)
+		asJSON(cells), before, rx.Now+1)
 	return collect(rows, err, func(r rowScanner) (f task.RunFolder, err error) {
 		var i int
 		if err = r.Scan(&i); err == nil {

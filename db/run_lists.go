@@ -1,6 +1,10 @@
 package db
 
-import "taskyard/task"
+import (
+	"cmp"
+
+	"taskyard/task"
+)
 
 var runStatuses = map[task.RunStatus]string{
 	task.RunPending:   "r.status = 'pending'",
@@ -13,11 +17,7 @@ var runStatuses = map[task.RunStatus]string{
 // Runs returns runs, newest first.
 func (rx *Rx) Runs(f task.RunFilter) ([]*task.Run, error) {
 	w := &where{}
-	before := f.Before
-	if before == 0 {
-		before = 1<<62 - 1
-	}
-	w.add("r.id < ?", before)
+	w.add("r.id < ?", cmp.Or(f.Before, noBound))
 	if f.TaskID != 0 {
 		w.add("r.task_id = ?", f.TaskID)
 	}
@@ -41,11 +41,7 @@ func (rx *Rx) Runs(f task.RunFilter) ([]*task.Run, error) {
 // runsEnded is Runs of those that ended within a time: it sorts what ended
 // then, and looks up only what it returns.
 func (rx *Rx) runsEnded(f task.RunFilter, w *where) ([]*task.Run, error) {
-	to := f.To
-	if to == 0 {
-		to = 1<<62 - 1
-	}
-	w.add("r.ended_at >= ? AND r.ended_at < ?", f.From, to)
+	w.add("r.ended_at >= ? AND r.ended_at < ?", f.From, cmp.Or(f.To, noBound))
 	return rx.runsWithin("SELECT "+runCols+" FROM (SELECT r.id AS ended FROM runs r INDEXED BY runs_ended"+w.sql()+
 		" ORDER BY 1 DESC LIMIT ?) CROSS JOIN runs r ON r.id = ended ORDER BY ended DESC", append(w.args, f.Limit)...)
 }

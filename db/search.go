@@ -2,7 +2,6 @@ package db
 
 import (
 	"strings"
-	"time"
 
 	"taskyard/task"
 )
@@ -75,10 +74,8 @@ func (rx *Rx) matches(f task.HistoryFilter, before int64, limit int) ([]archived
 		return nil, nil
 	}
 	before = min(max(before, 0), 1<<31-1)
-	ctx, cancel := bound(5 * time.Second)
+	r, cancel := rx.bounded()
 	defer cancel()
-	r := *rx
-	r.ctx = ctx
 	var own []archivedTask
 	err := r.matching("search", terms, 0, before, func(source string, w *where) (bool, error) {
 		matchWhere(w, f)

@@ -1,27 +1,20 @@
 package db
 
 import (
-	"encoding/json"
+	"cmp"
 	"slices"
 
 	"taskyard/task"
 )
 
-// noBound is over every id.
-const noBound = task.ID(1<<62 - 1)
-
-func upTo(id task.ID) task.ID {
-	if id == 0 {
-		return noBound
-	}
-	return id
-}
+// noBound is over every id and every time.
+const noBound = 1<<62 - 1
 
 // LastMessages returns the newest entries of a thread after one id and before
 // another (0: no bound), oldest first.
 func (rx *Rx) LastMessages(id, after, before task.ID, limit int) ([]task.Message, error) {
 	list, err := rx.messagesWithin("SELECT "+messageCols+" FROM messages WHERE task_id = ? AND run_id IS NULL "+
-		"AND id > ? AND id < ? ORDER BY id DESC LIMIT ?", id, after, upTo(before), limit)
+		"AND id > ? AND id < ? ORDER BY id DESC LIMIT ?", id, after, cmp.Or(before, noBound), limit)
 	slices.Reverse(list)
 	return list, err
 }
@@ -29,12 +22,8 @@ func (rx *Rx) LastMessages(id, after, before task.ID, limit int) ([]task.Message
 // LastEventsBut returns the newest lines of a task between two ids (0: no
 // bound), oldest first, without the kinds in skip.
 func (rx *Rx) LastEventsBut(id, after, before task.ID, skip []string, limit int) ([]task.Event, error) {
-	list, err := json.Marshal(skip)
-	if err != nil {
-		return nil, err
-	}
 	found, err := rx.eventsWithin("SELECT "+eventCols+" FROM events WHERE task_id = ? AND id > ? AND id < ? "+
-		"AND kind NOT IN (SELECT value FROM json_each(?)) ORDER BY id DESC LIMIT ?", id, after, upTo(before), string(list), limit)
+		"AND kind NOT IN (SELECT value FROM json_each(?)) ORDER BY id DESC LIMIT ?", id, after, cmp.Or(before, noBound), asJSON(skip), limit)
 	slices.Reverse(found)
 	return found, err
 }
@@ -43,19 +32,15 @@ func (rx *Rx) LastEventsBut(id, after, before task.ID, skip []string, limit int)
 // newest first.
 func (rx *Rx) TaskRuns(id, after, before task.ID, limit int) ([]*task.Run, error) {
 	return rx.runsWithin("SELECT "+runCols+" FROM runs r WHERE r.task_id = ? AND r.id > ? "+
-		"AND r.id < ? ORDER BY r.id DESC LIMIT ?", id, after, upTo(before), limit)
+		"AND r.id < ? ORDER BY r.id DESC LIMIT ?", id, after, cmp.Or(before, noBound), limit)
 }
 
 // StreamCounts counts messages, runs, and events without the kinds in skip of
 // a task; each count ends at limit.
 func (rx *Rx) StreamCounts(id task.ID, skip []string, limit int) (messages, events, runs int, err error) {
-	list, err := json.Marshal(skip)
-	if err != nil {
-		return 0, 0, 0, err
-	}
 	err = rx.row(`SELECT (SELECT count(*) FROM (SELECT 1 FROM messages WHERE task_id = ?1 AND run_id IS NULL LIMIT ?3)),
  (SELECT count(*) FROM (SELECT 1 FROM events WHERE task_id = ?1 AND kind NOT IN (SELECT value FROM json_each(?2)) LIMIT ?3)),
- (SELECT count(*) FROM (SELECT 1 FROM runs WHERE task_id = ?1 LIMIT ?3))`, id, string(list), limit).Scan(&messages, &events, &runs)
+ (SELECT count(*) FROM (SELECT 1 FROM runs WHERE task_id = ?1 LIMIT ?3))`, id, asJSON(skip), limit).Scan(&messages, &events, &runs)
 	return messages, events, runs, err
 }
 

@@ -186,7 +186,7 @@ func (rx *Rx) CountOpenTasks(f task.TaskFilter) (int, error) {
 	if words.Query = ""; w.many && f.Owner == "" && f.Status == "" && bare(words) {
 		return task.MaxCounted + 1, nil
 	}
-	r, cancel := rx.bounded(f)
+	r, cancel := rx.boundedSearch(f.Query)
 	defer cancel()
 	from, _, _, _ := w.from()
 	return r.count("SELECT count(*) FROM (SELECT 1"+from+w.sql()+" LIMIT ?)", append(w.args, task.MaxCounted+1)...)
@@ -206,7 +206,7 @@ func (rx *Rx) OpenTaskIDs(f task.TaskFilter, limit int) ([]task.ID, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, cancel := rx.bounded(f)
+	r, cancel := rx.boundedSearch(f.Query)
 	defer cancel()
 	rows, err := r.query("SELECT t.id"+from, args...)
 	return collect(rows, err, func(r rowScanner) (id task.ID, err error) { return id, r.Scan(&id) })

@@ -1,10 +1,6 @@
 package db
 
-import (
-	"strings"
-
-	"taskyard/task"
-)
+import "taskyard/task"
 
 // lineCols are those of a message, with only the beginning of its content.
 const lineCols = "id, task_id, coalesce(run_id, 0), kind, role, type, author, substr(content, " +
@@ -54,14 +50,12 @@ func (rx *Rx) LinesFrom(run task.ID, kind string, from task.ID, limit int) ([]ta
 		ofKind.forStore(rx)+" ORDER BY id LIMIT ?5", task.TranscriptCut, run, kind, from, limit)
 }
 
-var likeEscapes = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
-
 // LineHits returns the lines of a run that hold a text, oldest first. Letters
 // of ASCII match in either case.
 func (rx *Rx) LineHits(run task.ID, text string) ([]task.ID, error) {
 	rows, err := rx.query(`SELECT id FROM messages INDEXED BY messages_run WHERE run_id = ?1
  AND (content LIKE ?2 ESCAPE '\' OR data LIKE ?2 ESCAPE '\') ORDER BY id LIMIT ?3`,
-		run, "%"+likeEscapes.Replace(text)+"%", task.MaxTranscriptHits)
+		run, likePattern(text), task.MaxTranscriptHits)
 	return collect(rows, err, func(r rowScanner) (id task.ID, err error) { return id, r.Scan(&id) })
 }
 
