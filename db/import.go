@@ -27,22 +27,9 @@ func (tx *Tx) ImportTask(tk *task.Task) error {
 	if err := tx.raiseID("tasks", tk.ID); err != nil {
 		return err
 	}
-	if err := tx.labelNew(tk.ID, tk); err != nil {
-		return err
-	}
 	tx.countTask(tk.Owner, status, 1)
 	tx.countAt(tk.CreatedAt, tk.Owner, "created", tk.Project)
-	for i, s := range tk.Steps {
-		if err := tx.InsertStep(tk.ID, i, s); err != nil {
-			return err
-		}
-	}
-	for i, r := range tk.Resources {
-		if err := tx.insertResource(tk.ID, i, r); err != nil {
-			return err
-		}
-	}
-	return nil
+	return tx.insertLists(tk.ID, tk)
 }
 
 // ImportComment writes a message with the time that it has, under its own id

@@ -41,13 +41,11 @@ func (rx *Rx) ProjectKeys() ([]string, error) {
 
 // Project returns one project. Error: unknown key.
 func (rx *Rx) Project(key string) (*task.Project, error) {
-	p, err := scanProject(rx.row("SELECT "+projectCols+" FROM projects WHERE key = ?", key))
-	if ok, err := optional(err); err != nil {
-		return nil, err
-	} else if !ok {
-		return nil, task.ProjectNotFound(key)
+	p, err := orNil(scanProject(rx.row("SELECT "+projectCols+" FROM projects WHERE key = ?", key)))
+	if err == nil && p == nil {
+		err = task.ProjectNotFound(key)
 	}
-	return p, nil
+	return p, err
 }
 
 // ProjectUse is how many tasks a project has.

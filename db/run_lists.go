@@ -180,3 +180,37 @@ func (rx *Rx) LastEnd(agent string) (at task.Time, err error) {
 		"AND ended_at IS NOT NULL ORDER BY id DESC LIMIT 1", agent).Scan(&at))
 	return at, err
 }
+
+// SetClosing notes when a running run ends that has closed its own task. The
+// first time counts.
+func (tx *Tx) SetClosing(id task.ID, at task.Time) error {
+	return tx.do("UPDATE runs SET closing_at = ? WHERE id = ? AND status = 'running' AND closing_at IS NULL", at, id)
+}
+
+// ClosingDue returns running runs whose time to end has come.
+func (rx *Rx) ClosingDue(limit int) ([]*task.Run, error) {
+	return rx.runs("SELECT "+runCols+" FROM runs r INDEXED BY runs_closing WHERE r.status = 'running' "+
+		"AND r.closing_at <= ? ORDER BY r.closing_at LIMIT ?", rx.Now, limit)
+}
+
+// FirstClosing returns when the next such run ends, or 0.
+func (rx *Rx) FirstClosing() (at task.Time, err error) {
+	err = rx.row("SELECT coalesce(min(closing_at), 0) FROM runs INDEXED BY runs_closing " +
+		"WHERE status = 'running' AND closing_at IS NOT NULL").Scan(&at)
+	return at, err
+}
+
+// RunActivity is the last message or tool call of a running run.
+type RunActivity struct {
+	Task task.ID
+	Text string // its first 200 characters
+}
+
+// RunActivities returns the activity of each running run; runs that have said nothing
+// yet are left out.
+func (rx *Rx) RunActivities() ([]RunActivity, error) {
+	rows, err := rx.query(`SELECT task_id, said FROM (SELECT r.task_id, (SELECT substr(m.content, 1, 200) FROM messages m
+ WHERE m.run_id = r.id AND m.type IN ('tool_call', 'text') ORDER BY m.id DESC LIMIT 1) AS said
+ FROM runs r INDEXED BY runs_running WHERE r.status = 'running') WHERE said <> ''`)
+	return collect(rows, err, func(r rowScanner) (d RunActivity, err error) { return d, r.Scan(&d.Task, &d.Text) })
+}

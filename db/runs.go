@@ -83,10 +83,11 @@ func asJSON(v any) string {
 // Run returns one run, with what it asks while it waits for a permission; an
 // unknown id is RunNotFound.
 func (rx *Rx) Run(id task.ID) (*task.Run, error) {
-	r, err := scanRun(rx.row("SELECT "+runCols+" FROM runs r WHERE r.id = ?", id))
-	if ok, err := optional(err); err != nil {
+	r, err := orNil(scanRun(rx.row("SELECT "+runCols+" FROM runs r WHERE r.id = ?", id)))
+	if err != nil {
 		return nil, err
-	} else if !ok {
+	}
+	if r == nil {
 		return nil, task.RunNotFound(id)
 	}
 	return r, rx.asked(r)

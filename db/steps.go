@@ -30,13 +30,9 @@ func (tx *Tx) LinkStep(id task.ID, at int, subtask task.ID) error {
 	return tx.do("UPDATE steps SET subtask_id = ? WHERE task_id = ? AND position = ?", subtask, id, at)
 }
 
-func (tx *Tx) insertResource(id task.ID, at int, r task.Resource) error {
-	return tx.do("INSERT INTO resources (task_id, position, type, value, label) VALUES (?, ?, ?, ?, ?)", id, at, r.Type, r.Value, r.Label)
-}
-
 // AddResource attaches a resource at a position, which must be the end.
 func (tx *Tx) AddResource(id task.ID, at int, r task.Resource) error {
-	return tx.insertResource(id, at, r)
+	return tx.do("INSERT INTO resources (task_id, position, type, value, label) VALUES (?, ?, ?, ?, ?)", id, at, r.Type, r.Value, r.Label)
 }
 
 // RemoveResource takes one resource off and closes the gap.

@@ -5,7 +5,8 @@ import "taskyard/task"
 // TasksByID returns those of the tasks that there are, as cards, in the order
 // given.
 func (rx *Rx) TasksByID(ids []task.ID) ([]*task.Task, error) {
-	return rx.tasks("SELECT "+taskCard+" FROM json_each(?) j CROSS JOIN tasks t ON t.id = CAST(j.value AS BIGINT) ORDER BY j.key", jsonIDs(ids))
+	return rx.tasks("SELECT "+taskCard+" FROM json_each(?) j CROSS JOIN tasks t ON t.id = CAST(j.value AS BIGINT) ORDER BY j.key",
+		jsonIDs(ids))
 }
 
 // BelowMany counts the open tasks below any of the tasks, at any depth,

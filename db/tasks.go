@@ -191,14 +191,12 @@ func (rx *Rx) TaskBare(id task.ID) (*task.Task, error) {
 }
 
 // one scans one task; an unknown id is TaskNotFound.
-func (rx *Rx) one(q string, id task.ID, args ...any) (*task.Task, error) {
-	t, err := scanTask(rx.Now)(rx.row(q, append([]any{id}, args...)...))
-	if ok, err := optional(err); err != nil {
-		return nil, err
-	} else if !ok {
-		return nil, task.TaskNotFound(id)
+func (rx *Rx) one(q string, id task.ID) (*task.Task, error) {
+	t, err := orNil(scanTask(rx.Now)(rx.row(q, id)))
+	if err == nil && t == nil {
+		err = task.TaskNotFound(id)
 	}
-	return t, nil
+	return t, err
 }
 
 func (rx *Rx) tasks(q string, args ...any) ([]*task.Task, error) {
@@ -220,19 +218,9 @@ func (tx *Tx) InsertTask(t *task.Task) (task.ID, error) {
 	if err != nil {
 		return 0, err
 	}
-	for i, s := range t.Steps {
-		if err := tx.InsertStep(id, i, s); err != nil {
-			return 0, err
-		}
-	}
-	for i, r := range t.Resources {
-		if err := tx.insertResource(id, i, r); err != nil {
-			return 0, err
-		}
-	}
 	tx.countTask(t.Owner, t.Status, 1)
 	tx.countAt(tx.Now, t.Owner, "created", t.Project)
-	return id, tx.labelNew(id, t)
+	return id, tx.insertLists(id, t)
 }
 
 // insertTask has the id as its last argument, which SQLite gives itself.
@@ -253,9 +241,20 @@ func (tx *Tx) insertTaskRow(args ...any) (task.ID, error) {
 	return tx.counters.ids.task, tx.do(insertTask.postgres, append(args, tx.counters.ids.task)...)
 }
 
-// labelNew lists a new task under its labels. Changes of it do so by a trigger;
-// one on new tasks would cost those without labels, too.
-func (tx *Tx) labelNew(id task.ID, t *task.Task) error {
+// insertLists writes the steps and resources of a new task, and lists it under its
+// labels. Changes of labels do so by a trigger; one on new tasks would cost those
+// without labels, too.
+func (tx *Tx) insertLists(id task.ID, t *task.Task) error {
+	for i, s := range t.Steps {
+		if err := tx.InsertStep(id, i, s); err != nil {
+			return err
+		}
+	}
+	for i, r := range t.Resources {
+		if err := tx.AddResource(id, i, r); err != nil {
+			return err
+		}
+	}
 	for _, label := range t.Labels {
 		err := tx.do("INSERT INTO open_labels (label, priority, created_at, task_id) "+
 			"SELECT ?, priority, created_at, id FROM tasks WHERE id = ? ON CONFLICT DO NOTHING", label, id)

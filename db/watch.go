@@ -105,7 +105,8 @@ func (d *DB) CheckFile() {
 func (d *DB) rescue() {
 	d.writer.idle() // a batch that is under way is in it
 	to := d.path + ".rescued-" + d.now().UTC().Format("20060102T150405")
-	if err := d.copyOpen(context.Background(), to); err != nil {
+	ctx := context.Background()
+	if err := writeCopy(ctx, to, func(tmp string) error { return d.vacuumOpen(ctx, tmp) }); err != nil {
 		d.log.Error("what the deleted files hold could not be saved; it is lost when the server ends",
 			"path", d.path, "error", err, "again_in", rescueEvery.String())
 		return
@@ -125,11 +126,6 @@ func (d *DB) rescue() {
 	e.Message += ". Everything acknowledged is saved in " + filepath.Base(to) + ": " + what
 	d.fault.Store(&fault{causeFiles, &e})
 	d.log.Error("what the deleted files hold is saved", "file", to, "next", what)
-}
-
-// copyOpen is vacuumInto over an open connection.
-func (d *DB) copyOpen(ctx context.Context, to string) error {
-	return writeCopy(ctx, to, func(tmp string) error { return d.vacuumOpen(ctx, tmp) })
 }
 
 // vacuumOpen writes a copy of the database, by an open connection, to an empty

@@ -40,11 +40,17 @@ func Open(t testing.TB, path string, with ...func(*db.Options)) *db.DB {
 	for _, w := range with {
 		w(&opt)
 	}
+	d := open(t, opt)
+	opened.Store(d, &opt)
+	return d
+}
+
+func open(t testing.TB, opt db.Options) *db.DB {
+	t.Helper()
 	d, err := db.Open(t.Context(), opt)
 	if err != nil {
 		t.Fatalf("open database: %v", err)
 	}
-	raw.Store(d, &opt)
 	t.Cleanup(func() {
 		if err := d.Close(); err != nil {
 			t.Errorf("close database: %v", err)
@@ -57,36 +63,28 @@ func Open(t testing.TB, path string, with ...func(*db.Options)) *db.DB {
 // would, and closes it when the test ends.
 func Beside(t testing.TB, d *db.DB) *db.DB {
 	t.Helper()
-	opt, ok := raw.Load(d)
-	if !ok {
-		t.Fatal("not opened by dbtest, or closed")
-	}
-	other, err := db.Open(t.Context(), *opt.(*db.Options))
-	if err != nil {
-		t.Fatalf("open database: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := other.Close(); err != nil {
-			t.Errorf("close database: %v", err)
-		}
-	})
-	return other
+	return open(t, *options(t, d))
 }
 
-// raw has the options with which each open database was opened.
-var raw sync.Map
+// opened has the *db.Options of each database that Open opened.
+var opened sync.Map
+
+func options(t testing.TB, d *db.DB) *db.Options {
+	t.Helper()
+	opt, ok := opened.Load(d)
+	if !ok {
+		t.Fatal("not opened by dbtest")
+	}
+	return opt.(*db.Options)
+}
 
 // Raw opens the database of d past all that package db guards. It is closed
 // when the test ends.
 func Raw(t testing.TB, d *db.DB) *sql.DB {
 	t.Helper()
-	opt, ok := raw.Load(d)
-	if !ok {
-		t.Fatal("not opened by dbtest, or closed")
-	}
 	driver, name := "sqlite3", "file:"+d.Path()+"?_busy_timeout=5000"
-	if o := opt.(*db.Options); o.URL != "" {
-		driver, name = "pgx", o.URL
+	if opt := options(t, d); opt.URL != "" {
+		driver, name = "pgx", opt.URL
 	}
 	c, err := sql.Open(driver, name)
 	if err != nil {
