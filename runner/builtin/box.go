@@ -72,6 +72,5 @@ func (b box) Declared(names []string) (list []model.Tool) {
 }
 
 func (b box) Call(ctx context.Context, name string, args json.RawMessage) Answer {
-	r := b.Box.Call(ctx, name, args)
-	return Answer{Text: r.Text, IsError: r.IsError, Denied: r.Denied, Files: r.Files}
+	return Answer(b.Box.Call(ctx, name, args))
 }

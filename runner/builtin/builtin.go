@@ -112,9 +112,7 @@ func (b *Runner) Run(ctx context.Context, spec supervise.Spec, sink supervise.Si
 		return supervise.Canceled(context.Cause(ctx)), nil
 	}
 	if b.Problem != "" {
-		out := supervise.Permanent(task.PhaseError, b.Problem)
-		out.Phase = task.PhaseAuth
-		return out, nil
+		return supervise.Permanent(task.PhaseAuth, b.Problem), nil
 	}
 	name := cmp.Or(spec.Plan.Model, b.DefaultModel)
 	if why := b.refuse(spec.Plan, name); why != "" {

@@ -22,8 +22,7 @@ func (s *modelLoop) callAll(ctx context.Context, calls []model.Call) *supervise.
 	m := model.Message{Role: model.User}
 	for _, c := range calls {
 		if ctx.Err() != nil {
-			out := s.Cut(ctx)
-			return &out
+			return new(s.Cut(ctx))
 		}
 		s.reportCall(c)
 		begin := time.Now()
@@ -36,14 +35,12 @@ func (s *modelLoop) callAll(ctx context.Context, calls []model.Call) *supervise.
 		// To wait for another run, or to look at it, is no going round in circles.
 		waited := following[c.Name] || c.Name == "task" && time.Since(begin) >= time.Second
 		if !waited && s.guard.again(c, a.Text) {
-			out := supervise.Failed(task.PhaseError, fmt.Sprintf("It went round in circles: the same call of %s brought "+
-				"the same result %d times in %d calls", task.CutText(c.Name, 100), maxSame, lastCalls))
-			return &out
+			return new(supervise.Failed(task.PhaseError, fmt.Sprintf("It went round in circles: the same call of %s brought "+
+				"the same result %d times in %d calls", task.CutText(c.Name, 100), maxSame, lastCalls)))
 		}
 	}
 	if ctx.Err() != nil {
-		out := s.Cut(ctx)
-		return &out
+		return new(s.Cut(ctx))
 	}
 	s.remember(m)
 	return nil

@@ -102,20 +102,17 @@ func (s *modelLoop) hear() (said string) {
 
 // over returns which limit is reached before the next call of the model.
 func (s *modelLoop) over() *supervise.Outcome {
-	var out supervise.Outcome
 	switch l := s.Spec.Plan.Limits; {
 	case l.MaxTurns > 0 && s.turns >= l.MaxTurns:
-		out = supervise.Failed(task.PhaseTurns, fmt.Sprintf("It took %d turns of at most %d", s.turns, l.MaxTurns))
+		return new(supervise.Failed(task.PhaseTurns, fmt.Sprintf("It took %d turns of at most %d", s.turns, l.MaxTurns)))
 	case l.MaxTokens > 0 && s.Usage.Tokens() >= l.MaxTokens:
-		out = supervise.Failed(task.PhaseTokens, fmt.Sprintf("It used %d tokens of at most %d", s.Usage.Tokens(), l.MaxTokens))
+		return new(supervise.Failed(task.PhaseTokens, fmt.Sprintf("It used %d tokens of at most %d", s.Usage.Tokens(), l.MaxTokens)))
 	case l.MaxCostUSD > 0 && s.Usage.CostUSD >= l.MaxCostUSD:
-		out = supervise.Failed(task.PhaseCost, fmt.Sprintf("It cost %.4f USD of at most %.4f", s.Usage.CostUSD, l.MaxCostUSD))
+		return new(supervise.Failed(task.PhaseCost, fmt.Sprintf("It cost %.4f USD of at most %.4f", s.Usage.CostUSD, l.MaxCostUSD)))
 	case s.size > maxHistory:
-		out = supervise.Failed(task.PhaseError, fmt.Sprintf("The conversation is longer than %d MiB", maxHistory>>20))
-	default:
-		return nil
+		return new(supervise.Failed(task.PhaseError, fmt.Sprintf("The conversation is longer than %d MiB", maxHistory>>20)))
 	}
-	return &out
+	return nil
 }
 
 // follow does what a reply asks for; nil: the conversation continues.
@@ -124,26 +121,25 @@ func (s *modelLoop) follow(ctx context.Context, r model.Reply) *supervise.Outcom
 	if text != "" {
 		s.said = text
 	}
-	ended := func(o supervise.Outcome) *supervise.Outcome { return &o }
 	switch {
 	case r.Stop == model.StopRefusal:
-		return ended(supervise.Failed(task.PhaseError, strings.TrimSuffix("The model refused to continue: "+text, ": ")))
+		return new(supervise.Failed(task.PhaseError, strings.TrimSuffix("The model refused to continue: "+text, ": ")))
 	case len(r.Calls) > 0:
 		s.cuts = 0
 		if out := s.callAll(ctx, r.Calls); out != nil {
 			return out
 		}
 		if s.summary != nil {
-			return ended(s.closed(ctx))
+			return new(s.closed(ctx))
 		}
 		return nil
 	case text == "" && r.Stop == model.StopLength:
-		return ended(supervise.Failed(task.PhaseError, "The model's reply was cut before it said anything"))
+		return new(supervise.Failed(task.PhaseError, "The model's reply was cut before it said anything"))
 	case text == "":
-		return ended(supervise.Failed(task.PhaseError, "The model's reply is empty"))
+		return new(supervise.Failed(task.PhaseError, "The model's reply is empty"))
 	case r.Stop == model.StopLength:
 		if s.cuts++; s.cuts >= maxCuts {
-			return ended(supervise.Failed(task.PhaseError, fmt.Sprintf("%d replies in a row were cut at the maximum length", s.cuts)))
+			return new(supervise.Failed(task.PhaseError, fmt.Sprintf("%d replies in a row were cut at the maximum length", s.cuts)))
 		}
 		s.remember(model.Message{Role: model.User, Text: goOn})
 		return nil
@@ -151,7 +147,7 @@ func (s *modelLoop) follow(ctx context.Context, r model.Reply) *supervise.Outcom
 		s.cuts = 0
 		return nil
 	}
-	return ended(s.closed(ctx))
+	return new(s.closed(ctx))
 }
 
 // tooLong reports whether the model refused a conversation for its length.

@@ -33,19 +33,19 @@ type toolset struct {
 	box     Toolbox // nil: none
 	server  *serverTools
 	offered []model.Tool
-	of      map[string]*usable
-}
 
-// usable is a tool that the run may use. Who executes it checks its arguments.
-type usable struct{ fromServer bool }
+	// The tools that the run may use, by name: whether the server executes them, else
+	// the box. Who executes a tool checks its arguments.
+	fromServer map[string]bool
+}
 
 // open finds out which tools there are. The error says that the server did not
 // tell.
 func (t *toolset) open(ctx context.Context, plan task.Spec) error {
-	t.of = map[string]*usable{}
+	t.fromServer = map[string]bool{}
 	if t.box != nil {
 		for _, tool := range t.box.Declared(plan.Tools) {
-			t.add(tool, &usable{})
+			t.add(tool, false)
 		}
 	}
 	wanted, profile := slices.Clone(taskTools), "core"
@@ -65,15 +65,15 @@ func (t *toolset) open(ctx context.Context, plan task.Spec) error {
 	list, err := t.server.list(ctx, profile)
 	for _, tool := range list {
 		if slices.Contains(wanted, tool.Name) {
-			t.add(tool, &usable{fromServer: true})
+			t.add(tool, true)
 		}
 	}
 	return err
 }
 
-func (t *toolset) add(tool model.Tool, u *usable) {
-	if t.of[tool.Name] == nil {
-		t.of[tool.Name] = u
+func (t *toolset) add(tool model.Tool, fromServer bool) {
+	if _, known := t.fromServer[tool.Name]; !known {
+		t.fromServer[tool.Name] = fromServer
 		t.offered = append(t.offered, tool)
 	}
 }
@@ -81,8 +81,8 @@ func (t *toolset) add(tool model.Tool, u *usable) {
 // call executes a call that is allowed and whose arguments are an object. Where
 // the server answered with a task, it is returned too.
 func (t *toolset) call(ctx context.Context, c model.Call) (Answer, *told) {
-	u := t.of[c.Name]
-	if u == nil {
+	fromServer, ok := t.fromServer[c.Name]
+	if !ok {
 		return Answer{
 			Text:    fmt.Sprintf("agent %s may not use the tool %s: its tools are %s", t.agent, task.CutText(c.Name, 100), t.names()),
 			IsError: true, Denied: true,
@@ -91,7 +91,7 @@ func (t *toolset) call(ctx context.Context, c model.Call) (Answer, *told) {
 	if err := wantObject(c.Args); err != nil {
 		return Answer{Text: fmt.Sprintf("the arguments of %s do not fit: %v", c.Name, err), IsError: true}, nil
 	}
-	if u.fromServer {
+	if fromServer {
 		return t.server.call(ctx, c.Name, c.Args)
 	}
 	return t.box.Call(ctx, c.Name, c.Args), nil

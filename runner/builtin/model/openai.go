@@ -2,6 +2,7 @@ package model
 
 import (
 	"context"
+	"slices"
 	"strings"
 )
 
@@ -213,12 +214,7 @@ func newChatRequest(req Request) chatRequest {
 // reasons reports whether a model of OpenAI's takes the newer name of the limit
 // alone; other servers know the older one best.
 func reasons(model string) bool {
-	for _, p := range []string{"o1", "o3", "o4", "gpt-5", "gpt-6"} {
-		if strings.HasPrefix(model, p) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"o1", "o3", "o4", "gpt-5", "gpt-6"}, func(p string) bool { return strings.HasPrefix(model, p) })
 }
 
 func chatMessages(m Message) (list []chatMessage) {

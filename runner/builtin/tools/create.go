@@ -58,7 +58,7 @@ func (b *Box) create(_ context.Context, a createArgs) (Result, error) {
 	}
 	return Result{
 		Text:  fmt.Sprintf("created %s (%s, %s)", name, plural(lines, "line"), plural(len(a.Content), "byte")),
-		Files: b.note(filepath.ToSlash(name)),
+		Files: []string{filepath.ToSlash(name)},
 	}, nil
 }
 

@@ -47,7 +47,7 @@ func (b *Box) edit(_ context.Context, a editArgs) (Result, error) {
 	b.remember(name, sha256.Sum256([]byte(changed)))
 	return Result{
 		Text:  fmt.Sprintf("edited %s at line %s (%s)", name, count(line), plural(len(changed), "byte")),
-		Files: b.note(filepath.ToSlash(name)),
+		Files: []string{filepath.ToSlash(name)},
 	}, nil
 }
 

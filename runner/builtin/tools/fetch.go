@@ -36,15 +36,10 @@ type fetchArgs struct {
 	Offset int    `json:"offset"`
 }
 
-// fetcher is the client of one box.
-type fetcher struct {
-	http *http.Client
-}
-
-// newFetcher makes a client that checks the address that is really dialed, so
+// newClient makes a client that checks the address that is really dialed, so
 // that neither a name nor a redirect leads into the own network. It uses no
 // proxy, no cookies, and a new connection for every request.
-func newFetcher(o Options) fetcher {
+func newClient(o Options) *http.Client {
 	guard := ssrf.New()
 	dialer := &net.Dialer{
 		Timeout: 10 * time.Second, Resolver: o.resolver,
@@ -55,7 +50,7 @@ func newFetcher(o Options) fetcher {
 			return guard.Safe(network, address, c)
 		},
 	}
-	return fetcher{&http.Client{
+	return &http.Client{
 		Timeout: fetchTime,
 		Transport: &http.Transport{
 			Proxy: nil, DialContext: dialer.DialContext, DisableKeepAlives: true, ForceAttemptHTTP2: true,
@@ -67,10 +62,8 @@ func newFetcher(o Options) fetcher {
 			}
 			return refuseURL(req.URL)
 		},
-	}}
+	}
 }
-
-func (f fetcher) close() { f.http.CloseIdleConnections() }
 
 func refuseURL(u *url.URL) error {
 	switch {
@@ -98,7 +91,7 @@ func (b *Box) fetch(ctx context.Context, a fetchArgs) (Result, error) {
 	}
 	req.Header.Set("User-Agent", "Taskyard")
 	req.Header.Set("Accept", "text/html, text/plain, application/json, text/*;q=0.9, */*;q=0.1")
-	resp, err := b.client.http.Do(req)
+	resp, err := b.client.Do(req)
 	if err != nil {
 		return Result{}, fetchError(ctx, err)
 	}

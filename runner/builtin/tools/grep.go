@@ -78,9 +78,9 @@ func (b *Box) grep(ctx context.Context, a grepArgs) (Result, error) {
 			return s.file(timed, b, name)
 		})
 	} else {
-		var f readerAtOnce
-		if f, err = b.load(name); err == nil {
-			err = s.lines(timed, name, f)
+		var text []byte
+		if text, err = b.load(name); err == nil {
+			err = s.lines(timed, name, text)
 		}
 	}
 	if err = interrupted(timed, err); err != nil && !errors.Is(err, errEnough) {
@@ -106,10 +106,8 @@ func grepFilter(ctx context.Context, folder, glob string) (func(string) bool, er
 	return func(name string) bool { return matches(path.Base(name)) }, err
 }
 
-type readerAtOnce []byte
-
 // load reads a whole file for a search; the errors name what is passed over.
-func (b *Box) load(name string) (readerAtOnce, error) {
+func (b *Box) load(name string) ([]byte, error) {
 	f, info, err := b.openFile(name)
 	if err != nil {
 		return nil, err

@@ -8,7 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"sort"
+	"slices"
 	"strings"
 )
 
@@ -99,7 +99,7 @@ func (b *Box) entries(ctx context.Context, name string, most int) (list []fs.Dir
 	if err != nil {
 		return nil, false, explain(name, err)
 	}
-	sort.Slice(list, func(i, j int) bool { return list[i].Name() < list[j].Name() })
+	slices.SortFunc(list, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	return list, whole, nil
 }
 

@@ -269,12 +269,14 @@ func mark(dir string) (nanoseconds int64, err error) {
 	return fileIdentity(info).changed, os.Remove(name)
 }
 
-// changedTime bounds the look for changed files after a command.
-const changedTime = 10 * time.Second
+// The bounds of the look for changed files after a command.
+const (
+	changedTime = 10 * time.Second
+	maxChanged  = 1000 // files that are found
+)
 
-// changedSince finds the files that were made or changed; at most 1,000, and
-// those that are found within changedTime.
-// A file that was removed is not found.
+// changedSince returns the files that were made or changed, sorted, at most maxFiles
+// of those that are found within the bounds. A file that was removed is not found.
 func (b *Box) changedSince(nanoseconds int64) []string {
 	var names []string
 	ctx, cancel := context.WithTimeout(context.Background(), changedTime)
@@ -288,5 +290,6 @@ func (b *Box) changedSince(nanoseconds int64) []string {
 		}
 		return nil
 	})
-	return b.note(names...)
+	slices.Sort(names)
+	return names[:min(len(names), maxFiles)]
 }

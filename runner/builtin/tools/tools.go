@@ -9,11 +9,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
+	"net/http"
 	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
-	"sort"
 	"strings"
 	"sync"
 	"time"
@@ -22,11 +22,8 @@ import (
 	"taskyard/task"
 )
 
-// maxChanged bounds the paths that Changed remembers, and those of one Result.
-const (
-	maxChanged = 1000
-	maxFiles   = 200
-)
+// maxFiles bounds the paths of one Result.
+const maxFiles = 200
 
 // Options say what a Box may do.
 type Options struct {
@@ -57,11 +54,10 @@ type Box struct {
 	device  uint64 // the file system of the workspace; others are refused
 	places  []string
 	private *scratch.Folder // for bash: HOME and TMPDIR
-	client  fetcher
+	client  *http.Client    // of fetch
 
-	mu      sync.Mutex
-	seen    map[string][32]byte // SHA-256 of files as they were read or written here, by path
-	changed map[string]bool
+	mu   sync.Mutex
+	seen map[string][32]byte // SHA-256 of files as they were read or written here, by path
 }
 
 // Tool is what a model is told of a tool.
@@ -87,7 +83,7 @@ func Open(o Options) (*Box, error) {
 	if err != nil {
 		return nil, fmt.Errorf("workspace: %w", err)
 	}
-	b := &Box{opts: o, root: root, places: []string{filepath.Clean(o.Root)}, seen: map[string][32]byte{}, changed: map[string]bool{}}
+	b := &Box{opts: o, root: root, places: []string{filepath.Clean(o.Root)}, seen: map[string][32]byte{}}
 	info, err := root.Stat(".")
 	if err != nil {
 		_ = root.Close()
@@ -97,14 +93,14 @@ func Open(o Options) (*Box, error) {
 	if resolved, err := filepath.EvalSymlinks(o.Root); err == nil && resolved != b.places[0] {
 		b.places = append(b.places, resolved)
 	}
-	b.client = newFetcher(o)
+	b.client = newClient(o)
 	return b, nil
 }
 
 // Close gives back what the box holds, and removes its private folder. The
 // workspace stays.
 func (b *Box) Close() error {
-	b.client.close()
+	b.client.CloseIdleConnections()
 	b.mu.Lock()
 	private := b.private
 	b.private = nil
@@ -160,32 +156,6 @@ func (b *Box) granted() string {
 		return "none"
 	}
 	return strings.Join(b.opts.Granted, ", ")
-}
-
-// Changed returns the files that the tools have created or changed so far:
-// slash-separated paths below the workspace, sorted, at most 1,000.
-func (b *Box) Changed() []string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	out := make([]string, 0, len(b.changed))
-	for name := range b.changed {
-		out = append(out, name)
-	}
-	sort.Strings(out)
-	return out
-}
-
-// note remembers files that changed and returns those that a Result names.
-func (b *Box) note(names ...string) []string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	sort.Strings(names)
-	for _, name := range names {
-		if len(b.changed) < maxChanged {
-			b.changed[name] = true
-		}
-	}
-	return names[:min(len(names), maxFiles)]
 }
 
 // remember keeps how a file looked when the agent saw it.
