@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -436,12 +437,12 @@ func (s *server) ownProcesses(runs []string) []string {
 			continue
 		}
 		vars := strings.Split(string(env), "\x00")
-		if !has(vars, mark) {
+		if !slices.Contains(vars, mark) {
 			continue
 		}
 		hit := len(runs) == 0
 		for _, r := range runs {
-			hit = hit || has(vars, "TASKYARD_RUN_ID="+r)
+			hit = hit || slices.Contains(vars, "TASKYARD_RUN_ID="+r)
 		}
 		if hit {
 			cmdline, _ := os.ReadFile(filepath.Join("/proc", e.Name(), "cmdline"))
@@ -449,15 +450,6 @@ func (s *server) ownProcesses(runs []string) []string {
 		}
 	}
 	return found
-}
-
-func has(list []string, v string) bool {
-	for _, x := range list {
-		if x == v {
-			return true
-		}
-	}
-	return false
 }
 
 // lockedBuffer keeps what a process writes.

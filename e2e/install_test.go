@@ -117,7 +117,7 @@ func TestPackagingFilesCanBeRead(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, part := range strings.Split(string(text), "\n---\n") {
+		for part := range strings.SplitSeq(string(text), "\n---\n") {
 			var tree map[string]any
 			if err := yaml.Unmarshal([]byte(part), &tree); err != nil || len(tree) == 0 {
 				t.Errorf("%s: %v", name, err)

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -56,7 +57,7 @@ func TestNoTaskRunsTwiceAtOnceUnderKill(t *testing.T) {
 		}
 		s.start()
 		for _, run := range s.rows("SELECT id, lease FROM runs WHERE status = 'running'") {
-			if has(before, run) {
+			if slices.Contains(before, run) {
 				t.Errorf("run %s says that it still runs", strings.ReplaceAll(run, "|", " under lease "))
 			}
 		}

@@ -99,7 +99,7 @@ func TestStory11AWebPageForgesNothing(t *testing.T) {
 		}
 		outside, people := "", ""
 		author := ""
-		for _, l := range strings.Split(prompt, "\n") {
+		for l := range strings.SplitSeq(prompt, "\n") {
 			switch {
 			case l == "[["+word[1]+" end]]":
 				author = ""

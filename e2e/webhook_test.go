@@ -3,6 +3,7 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -56,9 +57,7 @@ func TestReceiverOfAWebhookReportsOverTheAPI(t *testing.T) {
 	report := func(what string, more map[string]any) {
 		t.Helper()
 		in := map[string]any{"attempt": d.Attempt, "lease": d.Lease}
-		for k, v := range more {
-			in[k] = v
-		}
+		maps.Copy(in, more)
 		call[map[string]any](t, c, "POST", "/api/worker/runs/"+d.RunID.String()+"/"+what, in)
 	}
 	report("events", map[string]any{

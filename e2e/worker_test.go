@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
@@ -209,9 +210,7 @@ func TestStaleLeasesAreRefused(t *testing.T) {
 	}
 	say := func(by *client.Client, l *task.Leased, what string, more map[string]any) (int, string) {
 		in := map[string]any{"attempt": l.Attempt, "lease": l.Lease}
-		for k, v := range more {
-			in[k] = v
-		}
+		maps.Copy(in, more)
 		var no *client.ResponseError
 		if err := by.Do(t.Context(), http.MethodPost, "/api/worker/runs/"+l.RunID.String()+"/"+what, in, nil); errors.As(err, &no) {
 			return no.Status, no.Code

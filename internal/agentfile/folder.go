@@ -6,7 +6,7 @@ import (
 	"os"
 	"reflect"
 	"slices"
-	"sort"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -82,11 +82,11 @@ func (f *Folder) Agents() []task.Agent { return f.snap.Load().agents }
 // Agent returns the agent of this id.
 func (f *Folder) Agent(id string) (task.Agent, bool) {
 	list := f.snap.Load().agents
-	i := sort.Search(len(list), func(i int) bool { return list[i].ID >= id })
-	if i < len(list) && list[i].ID == id {
-		return list[i], true
+	i, found := slices.BinarySearchFunc(list, id, func(a task.Agent, id string) int { return strings.Compare(a.ID, id) })
+	if !found {
+		return task.Agent{}, false
 	}
-	return task.Agent{}, false
+	return list[i], true
 }
 
 // Problems returns a sentence for each file that makes no agent: wrong names,
@@ -130,8 +130,8 @@ func (f *Folder) reloadLocked() error {
 			next.agents = append(next.agents, *a)
 		}
 	}
-	sort.Slice(next.agents, func(i, j int) bool { return next.agents[i].ID < next.agents[j].ID })
-	sort.Strings(problems)
+	slices.SortFunc(next.agents, func(a, b task.Agent) int { return strings.Compare(a.ID, b.ID) })
+	slices.Sort(problems)
 	next.problems = problems
 	f.snap.Store(next)
 	f.note(old, next)

@@ -7,10 +7,11 @@
 package agentfile
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"sort"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -146,7 +147,7 @@ func (p *parser) add(pr task.Problem) {
 // verdict orders the problems by line and draws status and serving from them.
 func (p *parser) verdict() task.Agent {
 	a := p.a
-	sort.SliceStable(a.Problems, func(i, j int) bool { return a.Problems[i].Line < a.Problems[j].Line })
+	sortByLine(a.Problems)
 	a.Status = task.AgentValid
 	if len(a.Problems) > 0 {
 		a.Status = task.AgentWarning
@@ -159,6 +160,10 @@ func (p *parser) verdict() task.Agent {
 	a.Problems = capped(a.Problems)
 	a.Serving = a.Status != task.AgentInvalid
 	return a
+}
+
+func sortByLine(list []task.Problem) {
+	slices.SortStableFunc(list, func(a, b task.Problem) int { return cmp.Compare(a.Line, b.Line) })
 }
 
 // capped keeps the problems that a person can still read, the fatal ones
@@ -175,7 +180,7 @@ func capped(all []task.Problem) []task.Problem {
 			}
 		}
 	}
-	sort.SliceStable(keep, func(i, j int) bool { return keep[i].Line < keep[j].Line })
+	sortByLine(keep)
 	return append(keep, task.Problem{
 		Line: all[len(all)-1].Line, Message: fmt.Sprintf("%d more problems are not shown", len(all)-len(keep)),
 		Hint: "Fix those above first",

@@ -103,7 +103,7 @@ func (p *paper) play(agent string) (summary string, lines []map[string]any, err 
 		Getenv: func(k string) string { return vars[k] }, Stdin: strings.NewReader("You are it.\n\n<Task>\nid: 7\n</Task>\n"),
 		Stdout: &out, Stderr: &errs, Fast: true,
 	})
-	for _, text := range strings.Split(strings.TrimSpace(out.String()), "\n") {
+	for text := range strings.SplitSeq(strings.TrimSpace(out.String()), "\n") {
 		var line map[string]any
 		if err := json.Unmarshal([]byte(text), &line); err != nil {
 			p.t.Fatalf("line %q: %v", text, err)

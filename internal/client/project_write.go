@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -176,9 +177,7 @@ func projectBody(p *task.Project, also map[string]any) (map[string]any, error) {
 	if m, ok := body["merge"].(map[string]any); ok && m["method"] == "" {
 		delete(m, "method") // the default
 	}
-	for name, value := range also {
-		body[name] = value
-	}
+	maps.Copy(body, also)
 	return body, nil
 }
 

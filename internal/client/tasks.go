@@ -3,6 +3,7 @@ package client
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"taskyard/task"
@@ -135,10 +136,8 @@ func (e *Env) taskTable(list []*task.Task, running []task.ID) {
 
 // describeState describes the state of a task in a few words.
 func describeState(t *task.Task, running []task.ID) string {
-	for _, id := range running {
-		if id == t.ID {
-			return "running"
-		}
+	if slices.Contains(running, t.ID) {
+		return "running"
 	}
 	switch {
 	case t.WaitingFor != "":

@@ -3,6 +3,8 @@
 package cmd
 
 import (
+	"maps"
+
 	"taskyard/db"
 	"taskyard/internal/app"
 	"taskyard/internal/config"
@@ -31,15 +33,11 @@ func (s settings) load(e *Env, more map[string]string) (*config.Config, config.S
 
 func (s settings) read(e *Env, more map[string]string) (*config.Config, config.Sources, error) {
 	flags := map[string]string{}
-	for k, v := range s.Set {
-		flags[k] = v
-	}
+	maps.Copy(flags, s.Set)
 	if s.Data != "" {
 		flags["data"] = s.Data
 	}
-	for k, v := range more {
-		flags[k] = v
-	}
+	maps.Copy(flags, more)
 	c, src, err := config.Load(config.LoadOptions{
 		File: s.Config, System: e.SystemConfig, Environ: e.Environ, Flags: flags, Workspace: workspace.CheckApart,
 	})

@@ -39,8 +39,6 @@ func written(t *testing.T, text string, values map[string]*string) (string, *Con
 	return string(after), e.Next, nil
 }
 
-func to(s string) *string { return &s }
-
 func TestAnEditKeepsTheRestOfTheFile(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -50,30 +48,30 @@ func TestAnEditKeepsTheRestOfTheFile(t *testing.T) {
 		{
 			"a value, with what is said beside it", "# ours\n[scheduler]\ncron = \"0 6-21 * * *\"  # by day\nconcurrency=2\n",
 			"# ours\n[scheduler]\ncron = \"0 * * * *\"  # by day\nconcurrency=3\n",
-			map[string]*string{"scheduler.cron": to("0 * * * *"), "scheduler.concurrency": to("3")},
+			map[string]*string{"scheduler.cron": new("0 * * * *"), "scheduler.concurrency": new("3")},
 		},
 		{
 			"a key that is new to its section", "[runs]\nattempts = 2\n\n# notes\n[claims]\nlease = \"1h\"\n",
 			"[runs]\nattempts = 2\ntimeout = \"10m\"\n\n# notes\n[claims]\nlease = \"1h\"\n",
-			map[string]*string{"runs.timeout": to("600s")},
+			map[string]*string{"runs.timeout": new("600s")},
 		},
 		{
 			"a section that is new", "allowed_hosts = []", "allowed_hosts = []\n\n[budget]\nmax_cost_usd_per_day = 5.0\n",
-			map[string]*string{"budget.max_cost_usd_per_day": to("5")},
+			map[string]*string{"budget.max_cost_usd_per_day": new("5")},
 		},
-		{"an empty file", "", "[backup]\nkeep = 9\n", map[string]*string{"backup.keep": to("9")}},
+		{"an empty file", "", "[backup]\nkeep = 9\n", map[string]*string{"backup.keep": new("9")}},
 		{"the default", "[runs]\nattempts = 2 # few\nmax_parallel = 9\n", "[runs]\nmax_parallel = 9\n", map[string]*string{"runs.attempts": nil}},
-		{"a key with dots", "task_tool.enabled = true\n", "task_tool.enabled = false\n", map[string]*string{"task_tool.enabled": to("false")}},
+		{"a key with dots", "task_tool.enabled = true\n", "task_tool.enabled = false\n", map[string]*string{"task_tool.enabled": new("false")}},
 		{
 			"line ends of Windows", "[runs]\r\nattempts = 2\r\n[claims]\r\nlease = '1h'\r\n",
 			"[runs]\r\nattempts = 4\r\n[claims]\r\nlease = \"2h\"\r\n",
-			map[string]*string{"runs.attempts": to("4"), "claims.lease": to("2h")},
+			map[string]*string{"runs.attempts": new("4"), "claims.lease": new("2h")},
 		},
 		{
 			"a word that looks like the key elsewhere",
 			"[runners.x]\nkind = \"command\"\ncommand = [\"a\"]\nenv = {T = \"\"\"\n[runs]\nattempts = 1\n\"\"\"}\n",
 			"[runners.x]\nkind = \"command\"\ncommand = [\"a\"]\nenv = {T = \"\"\"\n[runs]\nattempts = 1\n\"\"\"}\n\n[runs]\nattempts = 5\n",
-			map[string]*string{"runs.attempts": to("5")},
+			map[string]*string{"runs.attempts": new("5")},
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -99,20 +97,20 @@ func TestAnEditIsRefused(t *testing.T) {
 	}{
 		{
 			"for the reason that the file would be", "", `runs.attempts: 11 is not valid: give a whole number from 1 to 10`,
-			map[string]*string{"runs.attempts": to("11")},
+			map[string]*string{"runs.attempts": new("11")},
 		},
 		{
 			"with all its mistakes", "", "claims.lease: \"1\" is not valid: give a duration from 1m to 720h such as \"90s\", \"15m\" or \"2h\"\n" +
 				"scheduler.timezone: \"Mars\" is not a time zone: give one such as \"Local\", \"UTC\" or \"Europe/Berlin\"",
-			map[string]*string{"scheduler.timezone": to("Mars"), "claims.lease": to("1")},
+			map[string]*string{"scheduler.timezone": new("Mars"), "claims.lease": new("1")},
 		},
-		{"for what needs a restart", "", "cannot be changed while the server runs", map[string]*string{"listen": to("127.0.0.1:1")}},
+		{"for what needs a restart", "", "cannot be changed while the server runs", map[string]*string{"listen": new("127.0.0.1:1")}},
 		{
 			"for a key that is unknown", "", "scheduler.crom: no key of that name: valid in [scheduler] are enabled, cron",
-			map[string]*string{"scheduler.crom": to("1")},
+			map[string]*string{"scheduler.crom": new("1")},
 		},
-		{"in a form that only people edit", "runs = {attempts = 2}\n", "edit it by hand", map[string]*string{"runs.attempts": to("3")}},
-		{"where a section cannot be added", "runs.attempts = 2\n", "test.toml", map[string]*string{"runs.timeout": to("30s")}},
+		{"in a form that only people edit", "runs = {attempts = 2}\n", "edit it by hand", map[string]*string{"runs.attempts": new("3")}},
+		{"where a section cannot be added", "runs.attempts = 2\n", "test.toml", map[string]*string{"runs.timeout": new("30s")}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -135,7 +133,7 @@ func TestWhatOutranksTheFileIsLocked(t *testing.T) {
 		if s.Locked != want {
 			t.Errorf("%s: %q, want %q", s.Key, s.Locked, want)
 		}
-		_, err := c.Edit(map[string]*string{s.Key: to(s.Default)})
+		_, err := c.Edit(map[string]*string{s.Key: new(s.Default)})
 		var bad *EditError
 		if got := errors.As(err, &bad); got != (want != "") {
 			t.Errorf("%s: %v", s.Key, err)
@@ -166,7 +164,7 @@ func TestAFileThatIsAbsentIsMade(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := c.Edit(map[string]*string{"runs.attempts": to("4")})
+	e, err := c.Edit(map[string]*string{"runs.attempts": new("4")})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -93,7 +93,7 @@ func TestATakeoverOfRunners(t *testing.T) {
 	t.Run("an edit of one names the file", func(t *testing.T) {
 		t.Parallel()
 		c, _ := mustLoad(t, twoRunners, nil, nil)
-		_, err := c.Edit(map[string]*string{"runners.x.kind": to("acp")})
+		_, err := c.Edit(map[string]*string{"runners.x.kind": new("acp")})
 		if err == nil || !strings.Contains(err.Error(), "is changed only in the configuration file: edit it, then send SIGHUP") {
 			t.Error(err)
 		}

@@ -145,7 +145,7 @@ var checkbox = lazyregexp.New(`^\s*[-*] \[([ xX])\] (?:#\d+ )?(.+?)\s*$`)
 // checklist parts the ticked and unticked lines from the others.
 func checklist(s string) (steps []task.Step, other string) {
 	var rest []string
-	for _, l := range strings.Split(s, "\n") {
+	for l := range strings.SplitSeq(s, "\n") {
 		if m := checkbox().FindStringSubmatch(l); m != nil {
 			steps = append(steps, task.Step{Title: m[2], Done: m[1] != " "})
 			continue
@@ -166,7 +166,7 @@ func parseComments(r *Report, where, s string) (list []task.Comment, other strin
 		if !ok {
 			head, content = "", m[1]
 		}
-		for _, l := range strings.Split(head, "\n") {
+		for l := range strings.SplitSeq(head, "\n") {
 			switch key, value, _ := strings.Cut(l, ":"); strings.TrimSpace(key) {
 			case "author":
 				c.Author = person(value)

@@ -4,6 +4,7 @@ package repository
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -53,12 +54,8 @@ func TestEveryChangeOfAChangeMakesAnotherPatch(t *testing.T) {
 	base := files{"a.txt": strings.Replace(long, "10\n", "ten\n", 1)}
 	with := func(list files) files {
 		all := files{}
-		for k, v := range base {
-			all[k] = v
-		}
-		for k, v := range list {
-			all[k] = v
-		}
+		maps.Copy(all, base)
+		maps.Copy(all, list)
 		return all
 	}
 	seen := map[string]string{}

@@ -45,7 +45,7 @@ kill -0 `+strconv.Itoa(os.Getpid())+` && echo signals; kill -0 $PPID && echo sig
 cat /proc/`+strconv.Itoa(os.Getpid())+`/environ > /dev/null && echo spies
 :`), spec)
 	text := runnertest.ReadText(t, log)
-	for _, line := range strings.Split(text, "\n") {
+	for line := range strings.SplitSeq(text, "\n") {
 		if word, _, _ := strings.Cut(line, "="); slices.Contains([]string{
 			"wrote", "removed",
 			"moved-out", "linked", "made", "signals", "spies",
@@ -85,7 +85,7 @@ for f in `+strings.Join(secrets, " ")+` `+link+`/taskyard.db; do cat $f && echo 
 ls `+data+` && echo listed; `+"mv "+secrets[0]+` here && echo moved; ln `+secrets[0]+` here && echo linked
 :`), spec)
 	text := runnertest.ReadText(t, log)
-	for _, line := range strings.Split(text, "\n") {
+	for line := range strings.SplitSeq(text, "\n") {
 		if word, _, _ := strings.Cut(line, "="); slices.Contains([]string{"read", "listed", "moved", "linked"}, word) {
 			t.Errorf("it could: %s", line)
 		}

@@ -1,9 +1,10 @@
 package supervise
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
-	"sort"
+	"slices"
 	"strings"
 	"sync/atomic"
 )
@@ -43,9 +44,7 @@ func Environment(spec Spec, configured map[string]string) []string {
 			vars[name] = value
 		}
 	}
-	for name, value := range configured {
-		vars[name] = value
-	}
+	maps.Copy(vars, configured)
 	for name := range vars {
 		if name == "" || strings.Contains(name, "=") || strings.HasPrefix(name, "TASKYARD_") {
 			delete(vars, name)
@@ -62,6 +61,6 @@ func Environment(spec Spec, configured map[string]string) []string {
 	for name, value := range vars {
 		list = append(list, name+"="+value)
 	}
-	sort.Strings(list)
+	slices.Sort(list)
 	return list
 }

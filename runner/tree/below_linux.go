@@ -68,7 +68,7 @@ func children(pid int) (list []int) {
 	}
 	for _, t := range threads {
 		b, _ := os.ReadFile(dir + t.Name() + "/children")
-		for _, f := range strings.Fields(string(b)) {
+		for f := range strings.FieldsSeq(string(b)) {
 			if child, err := strconv.Atoi(f); err == nil {
 				list = append(list, child)
 			}
