@@ -94,12 +94,8 @@ func (c *DelegateStop) Run(e *Env) error {
 	if err != nil {
 		return err
 	}
-	var d task.Delegated
-	raw, err := e.call("POST", "/api/delegate/"+id+"/stop", payload{}.text("reason", reason), &d)
-	if err != nil {
-		return err
-	}
-	return e.answer(raw, func() { e.sayDelegated(&d, false) })
+	body := payload{}.text("reason", reason)
+	return printCall(e, "POST", "/api/delegate/"+id+"/stop", body, func(d *task.Delegated) { e.sayDelegated(d, false) })
 }
 
 func (e *Env) delegated(w Waiting, method, path string, body any, quiet bool) error {

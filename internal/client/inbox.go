@@ -15,12 +15,7 @@ type InboxList struct{}
 
 // Run prints each kind with how to settle it.
 func (InboxList) Run(e *Env) error {
-	var in task.Inbox
-	raw, err := e.call("GET", "/api/inbox", nil, &in)
-	if err != nil {
-		return err
-	}
-	return e.answer(raw, func() {
+	return printCall(e, "GET", "/api/inbox", nil, func(in *task.Inbox) {
 		for _, a := range in.Alerts {
 			e.say("the last scheduled %s failed (%s): %s", a.Job, a.At, a.Text)
 		}
@@ -102,10 +97,7 @@ func (c *InboxAck) Run(e *Env) error {
 	if err != nil {
 		return err
 	}
-	var m task.Message
-	raw, err := e.call("POST", "/api/inbox/notices/"+id+"/acknowledge", nil, &m)
-	if err != nil {
-		return err
-	}
-	return e.answer(raw, func() { e.say("acknowledged on %s", hash(m.TaskID)) })
+	return printCall(e, "POST", "/api/inbox/notices/"+id+"/acknowledge", nil, func(m *task.Message) {
+		e.say("acknowledged on %s", hash(m.TaskID))
+	})
 }

@@ -19,13 +19,8 @@ type MergeList struct {
 
 // Run lists the queue in its order, then ended merges, the newest first.
 func (c *MergeList) Run(e *Env) error {
-	var out struct{ Queue, Ended []*task.MergeEntry }
 	q := params{}.set("project", c.Project).num("limit", c.Limit).set("before", c.Before)
-	raw, err := e.call("GET", q.on("/api/merges"), nil, &out)
-	if err != nil {
-		return err
-	}
-	return e.answer(raw, func() {
+	return printCall(e, "GET", q.on("/api/merges"), nil, func(out *struct{ Queue, Ended []*task.MergeEntry }) {
 		var rows [][]string
 		for _, m := range append(out.Queue, out.Ended...) {
 			moved, when := "", m.CreatedAt

@@ -9,12 +9,7 @@ type WhoAmI struct {
 
 // Run prints name and role.
 func (WhoAmI) Run(e *Env) error {
-	var me Me
-	raw, err := e.call("GET", "/api/me", nil, &me)
-	if err != nil {
-		return err
-	}
-	return e.answer(raw, func() {
+	return printCall(e, "GET", "/api/me", nil, func(me *Me) {
 		fields(e.Stdout, "name", me.Name, "role", string(me.Role), "scope", me.Scope, "agent", me.Agent)
 	})
 }

@@ -119,6 +119,16 @@ func (e *Env) answer(raw []byte, people func()) error {
 	return err
 }
 
+// printCall makes a request and prints its answer: the JSON, or what people read.
+func printCall[T any](e *Env, method, path string, in any, people func(*T)) error {
+	var out T
+	raw, err := e.call(method, path, in, &out)
+	if err != nil {
+		return err
+	}
+	return e.answer(raw, func() { people(&out) })
+}
+
 // Fields prints names and values, one per line; empty values are left out.
 func Fields(out io.Writer, pairs ...string) { fields(out, pairs...) }
 

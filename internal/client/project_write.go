@@ -250,10 +250,5 @@ func (p OneProject) change(e *Env, did string, edit func(*task.Project) error) e
 }
 
 func (e *Env) sendProject(method, path string, body any, did string) error {
-	var p task.Project
-	raw, err := e.call(method, path, body, &p)
-	if err != nil {
-		return err
-	}
-	return e.answer(raw, func() { e.say("%s %s, version %d", did, printable(p.Key), p.Version) })
+	return printCall(e, method, path, body, func(p *task.Project) { e.say("%s %s, version %d", did, printable(p.Key), p.Version) })
 }

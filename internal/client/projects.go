@@ -71,12 +71,7 @@ type ProjectShow struct{ OneProject }
 
 // Run shows all of it.
 func (c *ProjectShow) Run(e *Env) error {
-	var p task.Project
-	raw, err := e.call("GET", c.path(""), nil, &p)
-	if err != nil {
-		return err
-	}
-	return e.answer(raw, func() { e.showProject(&p) })
+	return printCall(e, "GET", c.path(""), nil, e.showProject)
 }
 
 func (e *Env) showProject(p *task.Project) {

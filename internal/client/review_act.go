@@ -30,12 +30,7 @@ func (c *ReviewComment) Run(e *Env) error {
 			return err
 		}
 	}
-	var out task.ReviewComment
-	raw, err := e.call("POST", "/api/tasks/"+id+"/review-comments", body, &out)
-	if err != nil {
-		return err
-	}
-	return e.answer(raw, func() {
+	return printCall(e, "POST", "/api/tasks/"+id+"/review-comments", body, func(out *task.ReviewComment) {
 		if c.Quiet.Quiet {
 			e.say("%s", out.ID)
 			return
@@ -93,12 +88,9 @@ func (c *ReviewSubmit) Run(e *Env) error {
 	if err != nil {
 		return err
 	}
-	var out struct{ Submitted int }
-	raw, err := e.call("POST", "/api/tasks/"+id+"/review-comments/submit", nil, &out)
-	if err != nil {
-		return err
-	}
-	return e.answer(raw, func() { e.say("sent %s on #%s", counted(out.Submitted, "comment(s)"), id) })
+	return printCall(e, "POST", "/api/tasks/"+id+"/review-comments/submit", nil, func(out *struct{ Submitted int }) {
+		e.say("sent %s on #%s", counted(out.Submitted, "comment(s)"), id)
+	})
 }
 
 // ReviewAccept accepts a result.
@@ -130,17 +122,12 @@ func (c *OneResult) vote(e *Env, act, digest, text string) error {
 			e.say("")
 		}
 	}
-	var t task.Task
-	raw, err := e.call("POST", path+"/"+act, payload{"digest": digest}.text("text", text), &t)
-	if err != nil {
-		return err
-	}
-	return e.answer(raw, func() {
+	return printCall(e, "POST", path+"/"+act, payload{"digest": digest}.text("text", text), func(t *task.Task) {
 		did := "accepted"
 		if act != "accept" {
 			did = "requested changes on"
 		}
-		e.say("%s result %d of %s (digest %s); task %s", did, r.Number, hash(t.ID), digest, describeState(&t, nil))
+		e.say("%s result %d of %s (digest %s); task %s", did, r.Number, hash(t.ID), digest, describeState(t, nil))
 	})
 }
 
@@ -184,11 +171,8 @@ func (c *ReviewReply) Run(e *Env) error {
 	if err != nil {
 		return err
 	}
-	var out task.ReviewComment
 	body := payload{}.text("state", c.State).text("text", text)
-	raw, err := e.call("POST", "/api/tasks/"+id+"/review-comments/"+comment+"/reply", body, &out)
-	if err != nil {
-		return err
-	}
-	return e.answer(raw, func() { e.say("comment %s of #%s is %s", out.ID, id, out.State) })
+	return printCall(e, "POST", "/api/tasks/"+id+"/review-comments/"+comment+"/reply", body, func(out *task.ReviewComment) {
+		e.say("comment %s of #%s is %s", out.ID, id, out.State)
+	})
 }

@@ -28,12 +28,7 @@ type ReviewList struct{ Quiet }
 
 // Run lists the results of the inbox, the oldest first.
 func (c ReviewList) Run(e *Env) error {
-	var in task.Inbox
-	raw, err := e.call("GET", "/api/inbox", nil, &in)
-	if err != nil {
-		return err
-	}
-	return e.answer(raw, func() {
+	return printCall(e, "GET", "/api/inbox", nil, func(in *task.Inbox) {
 		rows := make([][]string, len(in.Reviews))
 		for i, r := range in.Reviews {
 			rows[i] = []string{r.TaskID.String(), strconv.Itoa(r.Number), r.Author, at(r.At), r.Title}

@@ -77,12 +77,7 @@ func (c *RunShow) Run(e *Env) error {
 	if err != nil {
 		return err
 	}
-	var r shownRun
-	raw, err := e.call("GET", "/api/runs/"+id, nil, &r)
-	if err != nil {
-		return err
-	}
-	return e.answer(raw, func() { e.showRun(&r) })
+	return printCall(e, "GET", "/api/runs/"+id, nil, e.showRun)
 }
 
 func (e *Env) showRun(r *shownRun) {

@@ -71,10 +71,5 @@ func (e *Env) onRun(given, rest string, body any, quiet bool) error {
 	if err != nil {
 		return err
 	}
-	var r task.Run
-	raw, err := e.call("POST", "/api/runs/"+id+rest, body, &r)
-	if err != nil {
-		return err
-	}
-	return e.answer(raw, func() { e.sayRun(&r, quiet) })
+	return printCall(e, "POST", "/api/runs/"+id+rest, body, func(r *task.Run) { e.sayRun(r, quiet) })
 }

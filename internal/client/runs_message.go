@@ -18,12 +18,9 @@ func (c *RunMessage) Run(e *Env) error {
 	if err != nil {
 		return err
 	}
-	var m task.RunMessage
-	raw, err := e.call("POST", "/api/runs/"+id+"/messages", payload{"text": text}, &m)
-	if err != nil {
-		return err
-	}
-	return e.answer(raw, func() { e.say("queued message %s for run %s", m.ID, m.RunID) })
+	return printCall(e, "POST", "/api/runs/"+id+"/messages", payload{"text": text}, func(m *task.RunMessage) {
+		e.say("queued message %s for run %s", m.ID, m.RunID)
+	})
 }
 
 // showSaid lists what people said to a run.

@@ -23,7 +23,7 @@ func (c *TaskClaim) Run(e *Env) error {
 	if err != nil {
 		return err
 	}
-	body := map[string]any{}
+	body := payload{}
 	if c.Count != 0 {
 		body["count"] = c.Count
 	}
@@ -92,10 +92,7 @@ func (c *TaskDone) Run(e *Env) error {
 	if err != nil {
 		return err
 	}
-	body := c.fence(map[string]any{})
-	if summary != "" {
-		body["summary"] = summary
-	}
+	body := c.fence(payload{}.text("summary", summary))
 	if c.Next {
 		return c.next(e, id, body)
 	}
@@ -143,7 +140,7 @@ func (e *Env) complete(path string, body, out any) ([]byte, error) {
 	}
 }
 
-func (c *TaskDone) next(e *Env, id string, body map[string]any) error {
+func (c *TaskDone) next(e *Env, id string, body payload) error {
 	agent, err := e.agent(c.Agent)
 	if err != nil {
 		return err
@@ -173,7 +170,7 @@ func (c *TaskDone) next(e *Env, id string, body map[string]any) error {
 }
 
 // fence adds the claim to a request's body.
-func (c Claimed) fence(body map[string]any) map[string]any {
+func (c Claimed) fence(body payload) payload {
 	if c.Claim != 0 {
 		body["claim"] = c.Claim
 	}
@@ -187,12 +184,7 @@ func (e *Env) act(id, rest string, body any, people func(*task.Task)) error {
 }
 
 func (e *Env) change(method, id, rest string, body any, people func(*task.Task)) error {
-	var t task.Task
-	raw, err := e.call(method, strings.TrimSuffix("/api/tasks/"+id, "/")+rest, body, &t)
-	if err != nil {
-		return err
-	}
-	return e.answer(raw, func() { people(&t) })
+	return printCall(e, method, strings.TrimSuffix("/api/tasks/"+id, "/")+rest, body, people)
 }
 
 // TaskRelease gives a claim back.
@@ -207,7 +199,7 @@ func (c *TaskRelease) Run(e *Env) error {
 	if err != nil {
 		return err
 	}
-	return e.act(id, "/release", c.fence(map[string]any{}), func(t *task.Task) { e.say("%s is free", hash(t.ID)) })
+	return e.act(id, "/release", c.fence(payload{}), func(t *task.Task) { e.say("%s is free", hash(t.ID)) })
 }
 
 // TaskBeat renews a claim.
@@ -222,7 +214,7 @@ func (c *TaskBeat) Run(e *Env) error {
 	if err != nil {
 		return err
 	}
-	return e.act(id, "/heartbeat", c.fence(map[string]any{}), func(t *task.Task) {
+	return e.act(id, "/heartbeat", c.fence(payload{}), func(t *task.Task) {
 		if t.Claim != nil {
 			e.say("%s is claimed by %s until %s", hash(t.ID), printable(t.Claim.Holder), at(t.Claim.ExpiresAt))
 		}
@@ -253,13 +245,8 @@ func (c *TaskMove) Run(e *Env) error {
 	if err != nil {
 		return err
 	}
-	body := c.fence(map[string]any{"currentAgent": from, "newAgent": c.To, "comment": text})
-	var out struct{ Task task.Task }
-	raw, err := e.call("POST", "/api/tasks/"+id+"/move", body, &out)
-	if err != nil {
-		return err
-	}
-	return e.answer(raw, func() {
+	body := c.fence(payload{"currentAgent": from, "newAgent": c.To, "comment": text})
+	return printCall(e, "POST", "/api/tasks/"+id+"/move", body, func(out *struct{ Task task.Task }) {
 		e.say("%s was handed over from %s to %s", hash(out.Task.ID), printable(from), printable(out.Task.Owner))
 	})
 }
@@ -280,20 +267,10 @@ func (c *TaskCancel) Run(e *Env) error {
 	if err != nil {
 		return err
 	}
-	var out struct{ Canceled []task.ID }
-	raw, err := e.call("POST", "/api/tasks/"+id+"/cancel", reasonBody(reason), &out)
-	if err != nil {
-		return err
-	}
-	return e.answer(raw, func() { e.say("canceled: %s", hashes(out.Canceled)) })
-}
-
-func reasonBody(reason string) map[string]any {
-	body := map[string]any{}
-	if reason != "" {
-		body["reason"] = reason
-	}
-	return body
+	body := payload{}.text("reason", reason)
+	return printCall(e, "POST", "/api/tasks/"+id+"/cancel", body, func(out *struct{ Canceled []task.ID }) {
+		e.say("canceled: %s", hashes(out.Canceled))
+	})
 }
 
 // TaskRun dispatches a run.
@@ -308,12 +285,7 @@ func (c *TaskRun) Run(e *Env) error {
 	if err != nil {
 		return err
 	}
-	var out struct{ Run task.Run }
-	raw, err := e.call("POST", "/api/tasks/"+id+"/run", nil, &out)
-	if err != nil {
-		return err
-	}
-	return e.answer(raw, func() { e.sayRun(&out.Run, c.Quiet.Quiet) })
+	return printCall(e, "POST", "/api/tasks/"+id+"/run", nil, func(out *struct{ Run task.Run }) { e.sayRun(&out.Run, c.Quiet.Quiet) })
 }
 
 // sayRun prints in a line what became of a run.

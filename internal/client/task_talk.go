@@ -52,10 +52,5 @@ func (e *Env) talk(c TaskText, rest string, body func(text string) any, done str
 	if err != nil {
 		return err
 	}
-	var m task.Message
-	raw, err := e.call("POST", "/api/tasks/"+id+rest, body(text), &m)
-	if err != nil {
-		return err
-	}
-	return e.answer(raw, func() { e.say("%s %s", done, hash(m.TaskID)) })
+	return printCall(e, "POST", "/api/tasks/"+id+rest, body(text), func(m *task.Message) { e.say("%s %s", done, hash(m.TaskID)) })
 }

@@ -78,7 +78,7 @@ func (c *TaskCreate) body(e *Env) (map[string]any, error) {
 	return body, c.put(body, nil)
 }
 
-// body gathers the fields of a request: what was not given is left out.
+// payload gathers the fields of a request: what was not given is left out.
 type payload map[string]any
 
 func (b payload) text(name, value string) payload {

@@ -109,12 +109,7 @@ func (c *TaskList) Run(e *Env) error {
 
 // listTasks prints a page of tasks, or one ID per line.
 func (e *Env) listTasks(path, flag string, quiet bool) error {
-	var p taskPage
-	raw, err := e.call("GET", path, nil, &p)
-	if err != nil {
-		return err
-	}
-	return e.answer(raw, func() {
+	return printCall(e, "GET", path, nil, func(p *taskPage) {
 		if quiet {
 			for _, t := range p.Tasks {
 				fmt.Fprintln(e.Stdout, t.ID)
@@ -165,12 +160,7 @@ type TaskHistory struct {
 func (c *TaskHistory) Run(e *Env) error {
 	q := params{}.set("owner", c.Owner).set("status", c.Status).set("q", c.Query).set("project", c.Project).
 		set("from", c.From).set("to", c.To).num("limit", c.Limit).set("before", c.Before)
-	var p taskPage
-	raw, err := e.call("GET", q.on("/api/tasks/history"), nil, &p)
-	if err != nil {
-		return err
-	}
-	return e.answer(raw, func() {
+	return printCall(e, "GET", q.on("/api/tasks/history"), nil, func(p *taskPage) {
 		rows := make([][]string, len(p.Tasks))
 		for i, t := range p.Tasks {
 			rows[i] = []string{t.ID.String(), string(t.Status), at(t.ArchivedAt), t.Owner, t.Title}

@@ -18,12 +18,8 @@ type UsageReport struct {
 
 // Run prints the sums, the total, and what is used of the budgets of today.
 func (c *UsageReport) Run(e *Env) error {
-	var out task.UsageReport
-	raw, err := e.call("GET", params{}.set("by", c.By).set("from", c.From).set("to", c.To).on("/api/usage"), nil, &out)
-	if err != nil {
-		return err
-	}
-	return e.answer(raw, func() {
+	q := params{}.set("by", c.By).set("from", c.From).set("to", c.To)
+	return printCall(e, "GET", q.on("/api/usage"), nil, func(out *task.UsageReport) {
 		rows := make([][]string, 0, len(out.Rows)+1)
 		for _, r := range append(out.Rows, out.Total) {
 			rows = append(rows, usageCells(r))
