@@ -74,19 +74,14 @@ func (rx *Rx) Dependencies(id task.ID) (map[task.ID][]task.ID, error) {
  UNION SELECT b.blocker_id FROM up CROSS JOIN blockers b ON b.task_id = up.id CROSS
  JOIN tasks k ON k.id = b.blocker_id WHERE k.archived_at IS NULL)
  SELECT b.task_id, b.blocker_id FROM up CROSS JOIN blockers b ON b.task_id = up.id ORDER BY b.task_id, b.blocker_id`, id)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
 	edges := map[task.ID][]task.ID{}
-	for rows.Next() {
+	err = each(rows, err, func(r rowScanner) error {
 		var from, to task.ID
-		if err := rows.Scan(&from, &to); err != nil {
-			return nil, err
-		}
+		err := r.Scan(&from, &to)
 		edges[from] = append(edges[from], to)
-	}
-	return edges, rows.Err()
+		return err
+	})
+	return edges, err
 }
 
 // idList reads what group_concat makes of ids.

@@ -112,7 +112,7 @@ func (rx *Rx) Expired(limit int) ([]task.Task, error) {
 func (rx *Rx) ClaimedIDs(agent string, limit int) ([]task.ID, error) {
 	rows, err := rx.query("SELECT id FROM tasks INDEXED BY tasks_lease WHERE owner = ? "+
 		"AND claim_expires > ? ORDER BY id LIMIT ?", agent, rx.Now, limit)
-	return collect(rows, err, func(r rowScanner) (id task.ID, err error) { return id, r.Scan(&id) })
+	return collect(rows, err, column[task.ID])
 }
 
 // ClaimedInRun returns the tasks that are claimed as a run claimed them, by id.

@@ -160,6 +160,31 @@ func collect[T any](rows *rows, err error, scan func(rowScanner) (T, error)) ([]
 	return list, rows.Err()
 }
 
+// each calls scan with every row.
+func each(rows *rows, err error, scan func(rowScanner) error) error {
+	return eachWhile(rows, err, func(r rowScanner) (bool, error) { return true, scan(r) })
+}
+
+// eachWhile calls scan with the rows until it returns false.
+func eachWhile(rows *rows, err error, scan func(rowScanner) (more bool, err error)) error {
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if more, err := scan(rows); err != nil || !more {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// column scans rows of one column.
+func column[T any](r rowScanner) (v T, err error) {
+	err = r.Scan(&v)
+	return v, err
+}
+
 // within is collect of a list whose end a cursor marks: it stops before the
 // row that is over the budget of the answer. cut reports whether it did.
 func within[T interface{ JSONBytes() int }](rx *Rx, rows *rows, err error, scan func(rowScanner) (T, error)) (list []T, cut bool, _ error) {

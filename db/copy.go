@@ -246,14 +246,14 @@ func (d *dbCopy) run(ctx context.Context) (r Copied, err error) {
 // copySequences has numbers continue where those of the source are.
 func (d *dbCopy) copySequences() error {
 	rows, err := d.src.query("SELECT name, seq FROM sqlite_sequence ORDER BY name")
-	return each(rows, err, func(r rowScanner) (bool, error) {
+	return each(rows, err, func(r rowScanner) error {
 		var name string
 		var seq int64
 		err := r.Scan(&name, &seq)
 		if err != nil || seq == 0 || !slices.ContainsFunc(d.tables, func(t copyTable) bool { return t.name == name }) {
-			return true, err
+			return err
 		}
-		return true, errors.Join(d.dst.do("DELETE FROM sqlite_sequence WHERE name = ?", name),
+		return errors.Join(d.dst.do("DELETE FROM sqlite_sequence WHERE name = ?", name),
 			d.dst.do("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", name, seq))
 	})
 }

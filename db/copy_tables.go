@@ -60,7 +60,7 @@ var (
 // names returns the texts that a query finds.
 func (s *copySide) names(q dual, args ...any) ([]string, error) {
 	rows, err := s.query(q.forStore(&s.Rx), args...)
-	return collect(rows, err, func(r rowScanner) (name string, err error) { return name, r.Scan(&name) })
+	return collect(rows, err, column[string])
 }
 
 // tables returns the names of the tables to copy.

@@ -40,7 +40,7 @@ func (rx *Rx) UnreceivedDelegations(run task.ID) ([]task.ID, error) {
 	rows, err := rx.query(`SELECT r.task_id FROM runs r INDEXED BY runs_parent JOIN tasks t ON t.id = r.task_id
  WHERE r.parent_run = ?1 AND t.run_id IS NULL AND t.question_id IS NULL GROUP BY r.task_id
  HAVING instr((SELECT ' ' || p.received FROM runs p WHERE p.id = ?1), ' ' || max(r.id) || ' ') = 0 ORDER BY r.task_id`, run)
-	return collect(rows, err, func(r rowScanner) (id task.ID, err error) { return id, r.Scan(&id) })
+	return collect(rows, err, column[task.ID])
 }
 
 // Received reports whether a run was told of the end of one that it delegated.

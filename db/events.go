@@ -1,6 +1,7 @@
 package db
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"database/sql"
 	"encoding/binary"
@@ -14,15 +15,10 @@ import (
 const eventCols = "id, at, actor, kind, coalesce(task_id, 0), coalesce(run_id, 0), " +
 	"agent, changes, coalesce(token_id, 0), request_id, address"
 
-func scanEvent(r rowScanner) (task.Event, error) { return scanEventAnd(r) }
-
-// scanEventAnd reads eventCols and the columns after them.
-func scanEventAnd(r rowScanner, more ...any) (e task.Event, err error) {
+func scanEvent(r rowScanner) (e task.Event, err error) {
 	var changes string
-	err = r.Scan(append([]any{
-		&e.ID, &e.At, &e.Actor, &e.Kind, &e.TaskID, &e.RunID, &e.Agent,
-		&changes, &e.TokenID, &e.RequestID, &e.Address,
-	}, more...)...)
+	err = r.Scan(&e.ID, &e.At, &e.Actor, &e.Kind, &e.TaskID, &e.RunID, &e.Agent,
+		&changes, &e.TokenID, &e.RequestID, &e.Address)
 	if changes != "" {
 		e.Changes = json.RawMessage(changes)
 	}
@@ -143,23 +139,20 @@ func (rx *Rx) LastEventID() (task.ID, error) {
 // names the first line whose hash does not fit.
 func (rx *Rx) CheckChain() (int, error) {
 	rows, err := rx.query("SELECT " + eventCols + ", hash FROM events ORDER BY id")
-	if err != nil {
-		return 0, err
-	}
-	defer rows.Close()
 	n, prev := 0, []byte{}
-	for rows.Next() {
+	err = each(rows, err, func(r rowScanner) error {
 		var sum []byte
-		e, err := scanEventAnd(rows, &sum)
+		e, err := scanEvent(wider{r, []any{&sum}})
 		if err != nil {
-			return n, err
+			return err
 		}
-		if string(Chain(prev, e)) != string(sum) {
-			return n, fmt.Errorf("line %d of the log was changed, or a line before it was removed", e.ID)
+		if !bytes.Equal(Chain(prev, e), sum) {
+			return fmt.Errorf("line %d of the log was changed, or a line before it was removed", e.ID)
 		}
 		n, prev = n+1, sum
-	}
-	return n, rows.Err()
+		return nil
+	})
+	return n, err
 }
 
 // LastEvents returns the newest lines of a task, oldest first.

@@ -37,41 +37,27 @@ func (rx *Rx) ExportHistory(fn func(Exported) error) error {
 // may read meanwhile, by other statements.
 func (rx *Rx) export(q string, fn func(Exported) error) error {
 	rows, err := rx.query(q)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
 	scan := scanTask(rx.Now)
-	for rows.Next() {
+	return each(rows, err, func(r rowScanner) (err error) {
 		var e Exported
-		if e.Task, err = scan(wider{rows, []any{&e.Withheld}}); err != nil {
+		if e.Task, err = scan(wider{r, []any{&e.Withheld}}); err != nil {
 			return err
 		}
-		if err := fn(e); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+		return fn(e)
+	})
 }
 
 // ExportTodos calls fn with every item of every todo list, by agent, front
 // first.
 func (rx *Rx) ExportTodos(fn func(agent, item string) error) error {
 	rows, err := rx.query("SELECT agent, item FROM todos WHERE agent > '' ORDER BY agent, position")
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	return each(rows, err, func(r rowScanner) error {
 		var agent, item string
-		if err := rows.Scan(&agent, &item); err != nil {
+		if err := r.Scan(&agent, &item); err != nil {
 			return err
 		}
-		if err := fn(agent, item); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+		return fn(agent, item)
+	})
 }
 
 // LastTaskID returns the highest id that a task ever had, or 0.

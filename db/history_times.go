@@ -65,12 +65,12 @@ func (rx *Rx) newestMatches(f task.HistoryFilter, limit int) (found []archivedTa
 		n := 0
 		err := r.matching(index.table, terms, 0, 1<<62, func(source string, w *where) (bool, error) {
 			rows, err := r.query("SELECT s.docid FROM "+source+w.sql()+" ORDER BY s.docid DESC LIMIT ?", append(w.args, index.most-n)...)
-			err = each(rows, err, func(row rowScanner) (bool, error) {
+			err = each(rows, err, func(row rowScanner) error {
 				var doc int64
 				err := row.Scan(&doc)
 				seen[task.ID(doc>>index.shift)] = true
 				n++
-				return true, err
+				return err
 			})
 			return n == index.most, err
 		})
@@ -81,7 +81,7 @@ func (rx *Rx) newestMatches(f task.HistoryFilter, limit int) (found []archivedTa
 	}
 	w := &where{}
 	rows, err := r.query(wordsInParts(f.Query, 1<<31-1, w)+" ORDER BY task DESC LIMIT ?", append(w.args, limit)...)
-	long, err := collect(rows, err, func(r rowScanner) (id task.ID, err error) { return id, r.Scan(&id) })
+	long, err := collect(rows, err, column[task.ID])
 	if err != nil {
 		return nil, false, err
 	}

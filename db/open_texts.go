@@ -250,7 +250,7 @@ func (rx *Rx) fewFound(from task.ID, q, terms string) (string, error) {
 	rows, err := r.query("SELECT docid FROM open_search WHERE open_search MATCH ? "+
 		"AND docid NOT IN (SELECT CAST(value AS BIGINT) FROM json_each(?)) LIMIT ?",
 		terms, jsonIDs(tail), fewFound+1)
-	found, err := collect(rows, err, func(r rowScanner) (id task.ID, err error) { return id, r.Scan(&id) })
+	found, err := collect(rows, err, column[task.ID])
 	if err != nil || len(found) > fewFound {
 		return "", err
 	}
@@ -263,14 +263,14 @@ func (rx *Rx) tailFits(from task.ID, q string) (tail, fit []task.ID, err error) 
 	m := task.NewMatcher(q)
 	rows, err := rx.query("SELECT t.id, t.title, t.description FROM (SELECT DISTINCT +task_id AS task_id FROM events WHERE id > ?) j "+
 		"CROSS JOIN tasks t ON t.id = j.task_id WHERE t.archived_at IS NULL", from)
-	err = each(rows, err, func(r rowScanner) (bool, error) {
+	err = each(rows, err, func(r rowScanner) error {
 		var id task.ID
 		var title, description string
 		err := r.Scan(&id, &title, &description)
 		if tail = append(tail, id); m.Fits(title + "\n" + description) {
 			fit = append(fit, id)
 		}
-		return true, err
+		return err
 	})
 	return tail, fit, err
 }

@@ -38,7 +38,7 @@ func (tx *Tx) DelayOut(id task.ID, after time.Duration) error {
 // OutboxTargets names the targets for which there are lines.
 func (rx *Rx) OutboxTargets() ([]string, error) {
 	rows, err := rx.query("SELECT DISTINCT target FROM outbox")
-	return collect(rows, err, func(r rowScanner) (name string, err error) { return name, r.Scan(&name) })
+	return collect(rows, err, column[string])
 }
 
 // ClearOutbox deletes all lines of a target from the outbox.

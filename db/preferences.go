@@ -4,20 +4,16 @@ import "taskyard/task"
 
 // Preferences returns what a person chose for themselves.
 func (rx *Rx) Preferences(user task.ID) (task.Preferences, error) {
-	type pair struct {
-		name  task.Preference
-		value string
-	}
 	rows, err := rx.query("SELECT name, value FROM preferences WHERE user_id = ?", user)
-	list, err := collect(rows, err, func(r rowScanner) (p pair, err error) { return p, r.Scan(&p.name, &p.value) })
-	if err != nil || len(list) == 0 {
-		return nil, err
-	}
-	all := make(task.Preferences, len(list))
-	for _, p := range list {
-		all[p.name] = p.value
-	}
-	return all, nil
+	all := task.Preferences{}
+	err = each(rows, err, func(r rowScanner) error {
+		var name task.Preference
+		var value string
+		err := r.Scan(&name, &value)
+		all[name] = value
+		return err
+	})
+	return all, err
 }
 
 // SetPreference keeps a choice; "" forgets it.

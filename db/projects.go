@@ -36,7 +36,7 @@ func (rx *Rx) Projects() ([]*task.Project, error) {
 // ProjectKeys returns the keys of the projects that are not archived, in order.
 func (rx *Rx) ProjectKeys() ([]string, error) {
 	rows, err := rx.query("SELECT key FROM projects WHERE archived = 0 ORDER BY key")
-	return collect(rows, err, func(r rowScanner) (key string, err error) { return key, r.Scan(&key) })
+	return collect(rows, err, column[string])
 }
 
 // Project returns one project. Error: unknown key.
@@ -57,11 +57,12 @@ func (rx *Rx) ProjectUses() (map[string]ProjectUse, error) {
 	rows, err := rx.query(`SELECT project, count(*), count(*) FILTER (WHERE awaits = 'review'), count(*) FILTER (WHERE awaits = 'merge')
  FROM tasks INDEXED BY tasks_project WHERE project <> '' AND archived_at IS NULL GROUP BY project`)
 	uses := map[string]ProjectUse{}
-	_, err = collect(rows, err, func(r rowScanner) (key string, err error) {
+	err = each(rows, err, func(r rowScanner) error {
+		var key string
 		var u ProjectUse
-		err = r.Scan(&key, &u.Open, &u.Review, &u.Merge)
+		err := r.Scan(&key, &u.Open, &u.Review, &u.Merge)
 		uses[key] = u
-		return key, err
+		return err
 	})
 	return uses, err
 }

@@ -33,18 +33,15 @@ func (rx *Rx) Depths(agent string, from, to task.Time) (map[task.Time]task.Depth
 	rows, err := rx.query(`SELECT y.hour, coalesce(a.queued, 0), coalesce(a.working, 0), coalesce(a.waiting, 0)
  FROM depth_hours y LEFT JOIN depth_hours a ON a.hour = y.hour AND a.agent = ?1
  WHERE y.hour >= ?2 AND y.hour < ?3 AND y.agent = ''`, agent, from, to)
-	type row struct {
-		hour task.Time
-		task.Depth
-	}
-	list, err := collect(rows, err, func(r rowScanner) (d row, err error) {
-		return d, r.Scan(&d.hour, &d.Queued, &d.Working, &d.Waiting)
+	depths := map[task.Time]task.Depth{}
+	err = each(rows, err, func(r rowScanner) error {
+		var hour task.Time
+		var d task.Depth
+		err := r.Scan(&hour, &d.Queued, &d.Working, &d.Waiting)
+		depths[hour] = d
+		return err
 	})
-	m := make(map[task.Time]task.Depth, len(list))
-	for _, d := range list {
-		m[d.hour] = d.Depth
-	}
-	return m, err
+	return depths, err
 }
 
 // DropDepths forgets the lengths of queues before a moment.

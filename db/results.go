@@ -131,7 +131,7 @@ func (tx *Tx) InsertResultFiles(id task.ID, project string, paths []string) erro
 // ResultFiles returns which files an open result changes.
 func (rx *Rx) ResultFiles(id task.ID) ([]string, error) {
 	rows, err := rx.query("SELECT path FROM result_files WHERE result_id = ? ORDER BY path", id)
-	return collect(rows, err, func(r rowScanner) (path string, err error) { return path, r.Scan(&path) })
+	return collect(rows, err, column[string])
 }
 
 // Overlaps returns the other open results of the project that change files of

@@ -26,14 +26,14 @@ func (rx *Rx) ReviewComments(id task.ID, drafts string) ([]task.ReviewComment, e
 	}
 	rows, err = rx.query(`SELECT r.comment_id, r.author, r.state, r.text, r.created_at FROM review_comments c
  CROSS JOIN review_replies r ON r.comment_id = c.id WHERE c.task_id = ? ORDER BY r.id`, id)
-	_, err = collect(rows, err, func(r rowScanner) (reply task.ReviewReply, err error) {
+	err = each(rows, err, func(r rowScanner) error {
 		var of task.ID
-		if err = r.Scan(&of, &reply.Author, &reply.State, &reply.Text, &reply.At); err == nil {
-			if i, ok := place[of]; ok {
-				list[i].Replies = append(list[i].Replies, reply)
-			}
+		var reply task.ReviewReply
+		err := r.Scan(&of, &reply.Author, &reply.State, &reply.Text, &reply.At)
+		if i, ok := place[of]; ok {
+			list[i].Replies = append(list[i].Replies, reply)
 		}
-		return reply, err
+		return err
 	})
 	return list, err
 }
@@ -86,11 +86,11 @@ func (tx *Tx) InsertReviewReply(comment task.ID, r task.ReviewReply) error {
 func (rx *Rx) ViewedFiles(id task.ID, person string) (map[string]string, error) {
 	rows, err := rx.query("SELECT path, mark FROM viewed_files WHERE task_id = ? AND person = ?", id, person)
 	viewed := map[string]string{}
-	_, err = collect(rows, err, func(r rowScanner) (path string, err error) {
-		var mark string
-		err = r.Scan(&path, &mark)
+	err = each(rows, err, func(r rowScanner) error {
+		var path, mark string
+		err := r.Scan(&path, &mark)
 		viewed[path] = mark
-		return path, err
+		return err
 	})
 	return viewed, err
 }

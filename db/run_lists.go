@@ -83,24 +83,19 @@ func (rx *Rx) FirstRunning(limit int) (list []*task.Run, count int, err error) {
 // all were started by a tick.
 func (rx *Rx) RunningCounts() (byAgent map[string]int, total, ticked int, err error) {
 	rows, err := rx.query("SELECT agent, cause FROM runs WHERE status = 'running'")
-	if err != nil {
-		return nil, 0, 0, err
-	}
-	defer rows.Close()
 	byAgent = map[string]int{}
-	for rows.Next() {
+	err = each(rows, err, func(r rowScanner) error {
 		var agent string
 		var cause task.Cause
-		if err := rows.Scan(&agent, &cause); err != nil {
-			return nil, 0, 0, err
-		}
+		err := r.Scan(&agent, &cause)
 		byAgent[agent]++
 		total++
 		if cause == task.CauseTick {
 			ticked++
 		}
-	}
-	return byAgent, total, ticked, rows.Err()
+		return err
+	})
+	return byAgent, total, ticked, err
 }
 
 // NextQueued returns the agent's first queued run that may start now on a server,
@@ -126,27 +121,20 @@ func (rx *Rx) QueuedRuns(limit int) ([]*task.Run, error) {
 
 // QueuedAgents returns the agents that have queued runs, and the earliest
 // moment to come before which a queued run may not start, 0 when there is none.
-func (rx *Rx) QueuedAgents() ([]string, task.Time, error) {
+func (rx *Rx) QueuedAgents() (agents []string, first task.Time, err error) {
 	rows, err := rx.query("SELECT agent, coalesce(min(CASE WHEN not_before > ? THEN not_before END), 0) "+
 		"FROM runs INDEXED BY runs_queued WHERE status = 'pending' AND phase = 'queued' GROUP BY agent", rx.Now)
-	if err != nil {
-		return nil, 0, err
-	}
-	defer rows.Close()
-	var agents []string
-	var first task.Time
-	for rows.Next() {
+	err = each(rows, err, func(r rowScanner) error {
 		var agent string
 		var at task.Time
-		if err := rows.Scan(&agent, &at); err != nil {
-			return nil, 0, err
-		}
+		err := r.Scan(&agent, &at)
 		agents = append(agents, agent)
 		if at != 0 && (first == 0 || at < first) {
 			first = at
 		}
-	}
-	return agents, first, rows.Err()
+		return err
+	})
+	return agents, first, err
 }
 
 // WakesSince counts the runs of a task that a wake made since a moment.

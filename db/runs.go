@@ -165,11 +165,10 @@ func (tx *Tx) InsertRuns(list []*task.Run) error {
 	}
 	found, err := tx.query("SELECT t.run_id FROM json_each(?) j CROSS JOIN tasks t ON t.id = CAST(j.value AS BIGINT) ORDER BY j.key", tasks)
 	i := 0
-	_, err = collect(found, err, func(r rowScanner) (none struct{}, err error) {
+	return each(found, err, func(r rowScanner) error {
 		i++
-		return none, r.Scan(&list[i-1].ID)
+		return r.Scan(&list[i-1].ID)
 	})
-	return err
 }
 
 // changeRun runs an UPDATE of a run that still has the state and the lease of r,

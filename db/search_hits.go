@@ -55,7 +55,7 @@ func (rx *Rx) MatchingLines(tasks []task.ID, q string) (map[task.ID]task.HitText
 	var docs []int64
 	err := rx.matching("search_lines", terms, lineDoc(first, 0), lineDoc(last+1, 0), func(source string, w *where) (bool, error) {
 		rows, err := rx.query("SELECT s.docid FROM "+source+w.sql()+" ORDER BY s.docid DESC LIMIT ?", append(w.args, maxHitLines-len(docs))...)
-		list, err := collect(rows, err, func(r rowScanner) (doc int64, err error) { return doc, r.Scan(&doc) })
+		list, err := collect(rows, err, column[int64])
 		docs = append(docs, list...)
 		return len(docs) == maxHitLines, err
 	})

@@ -270,7 +270,7 @@ func (r *indexReader) run(id task.ID) error {
 	bytes := 0
 	rows, err := r.query("SELECT id, task_id, substr(content, 1, ?) FROM messages INDEXED BY messages_run WHERE run_id = ? "+
 		"AND type NOT IN ('prompt', 'usage') AND content <> '' ORDER BY id DESC", lineChars, id)
-	err = each(rows, err, func(s rowScanner) (bool, error) {
+	err = eachWhile(rows, err, func(s rowScanner) (bool, error) {
 		var line, of task.ID
 		var text string
 		err := s.Scan(&line, &of, &text)
@@ -308,7 +308,7 @@ func (r *indexReader) archived(e logLine) (whole bool, err error) {
 	rows, err := r.query("SELECT id, content FROM messages WHERE task_id = ? AND run_id IS NULL "+
 		"AND id > ? ORDER BY id LIMIT ?", e.task, p.place.message, indexRows)
 	n := 0
-	err = each(rows, err, func(s rowScanner) (bool, error) {
+	err = eachWhile(rows, err, func(s rowScanner) (bool, error) {
 		if p.bytes >= indexRead {
 			whole = false
 			return false, nil
@@ -335,7 +335,7 @@ func (r *indexReader) archived(e logLine) (whole bool, err error) {
 func (r *indexReader) summaries(id task.ID, p *parts) error {
 	bytes := 0
 	rows, err := r.query("SELECT summary FROM runs WHERE task_id = ? AND summary <> '' ORDER BY id DESC", id)
-	return each(rows, err, func(s rowScanner) (bool, error) {
+	return eachWhile(rows, err, func(s rowScanner) (bool, error) {
 		var text string
 		err := s.Scan(&text)
 		p.add(text)
@@ -384,20 +384,6 @@ func (p *parts) docs(whole bool) (docs []indexDoc) {
 		p.place.part++
 	}
 	return docs
-}
-
-// each calls fn with the rows of a query until it returns false.
-func each(rows *rows, err error, fn func(rowScanner) (bool, error)) error {
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if more, err := fn(rows); err != nil || !more {
-			return err
-		}
-	}
-	return rows.Err()
 }
 
 // Bytes returns how much text the write adds.

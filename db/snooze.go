@@ -77,19 +77,16 @@ func (rx *Rx) Snoozes(user task.ID, attempts, limit int) ([]task.Snooze, error) 
 func (rx *Rx) SnoozeCounts(user task.ID, attempts int) (n task.InboxTotals, err error) {
 	rows, err := rx.query("SELECT z.kind, count(*) FROM snoozes z WHERE z.user_id = ?2 AND z.until > ?3 AND "+
 		stillWaits+" GROUP BY z.kind", attempts, user, rx.Now)
-	if err != nil {
-		return n, err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err = each(rows, err, func(r rowScanner) error {
 		var kind task.InboxKind
 		var c int
-		if err := rows.Scan(&kind, &c); err != nil {
-			return n, err
+		if err := r.Scan(&kind, &c); err != nil {
+			return err
 		}
 		*n.ByKind(kind) = c
-	}
-	return n, rows.Err()
+		return nil
+	})
+	return n, err
 }
 
 // SnoozesDue reports whether the time of a snooze is over.
@@ -101,7 +98,7 @@ func (rx *Rx) SnoozesDue() (bool, error) {
 // DropSnoozes ends the snoozes whose time is over, and returns their tasks.
 func (tx *Tx) DropSnoozes() ([]task.ID, error) {
 	rows, err := tx.query("SELECT DISTINCT task_id FROM snoozes WHERE until <= ?", tx.Now)
-	list, err := collect(rows, err, func(r rowScanner) (id task.ID, err error) { return id, r.Scan(&id) })
+	list, err := collect(rows, err, column[task.ID])
 	if err != nil || len(list) == 0 {
 		return list, err
 	}

@@ -26,20 +26,15 @@ func (rx *Rx) Loads() (map[string]AgentLoad, error) {
  sum(CASE status WHEN 'draft' THEN n ELSE 0 END), coalesce((SELECT created_at FROM tasks t
  WHERE t.owner = c.owner AND status = 'active' AND created_at > 0 AND coalesce(claim_expires, 0) <= ? ORDER BY created_at LIMIT 1), 0)
  FROM task_counts c WHERE status IN ('active', 'draft') AND n > 0 GROUP BY owner`, rx.Now)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
 	loads := map[string]AgentLoad{}
-	for rows.Next() {
+	err = each(rows, err, func(r rowScanner) error {
 		var owner string
 		var l AgentLoad
-		if err := rows.Scan(&owner, &l.Queued, &l.Drafts, &l.OldestAt); err != nil {
-			return nil, err
-		}
+		err := r.Scan(&owner, &l.Queued, &l.Drafts, &l.OldestAt)
 		loads[owner] = l
-	}
-	if err := rows.Err(); err != nil {
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
 	for _, c := range []struct {
@@ -85,21 +80,15 @@ func (rx *Rx) Loads() (map[string]AgentLoad, error) {
 // addLoads adds a count by owner to their loads.
 func (rx *Rx) addLoads(loads map[string]AgentLoad, q string, args []any, add func(l *AgentLoad, n int)) error {
 	rows, err := rx.query(q, args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	return each(rows, err, func(r rowScanner) error {
 		var owner string
 		var n int
-		if err := rows.Scan(&owner, &n); err != nil {
-			return err
-		}
+		err := r.Scan(&owner, &n)
 		l := loads[owner]
 		add(&l, n)
 		loads[owner] = l
-	}
-	return rows.Err()
+		return err
+	})
 }
 
 // OwnerCount is how many open tasks an owner has.
@@ -130,7 +119,7 @@ func (rx *Rx) OpenCount(owner string, status task.Status) (int, error) {
 func (rx *Rx) InFlight() ([]task.ID, error) {
 	rows, err := rx.query("SELECT task_id FROM runs INDEXED BY runs_running WHERE status = 'running' " +
 		"UNION ALL SELECT task_id FROM runs INDEXED BY runs_queued WHERE status = 'pending' AND phase = 'queued' ORDER BY 1")
-	return collect(rows, err, func(r rowScanner) (id task.ID, err error) { return id, r.Scan(&id) })
+	return collect(rows, err, column[task.ID])
 }
 
 // ArchivedSince counts tasks that became history since a moment, by status.
@@ -143,7 +132,7 @@ func (rx *Rx) ArchivedSince(since task.Time) (done, canceled int, err error) {
 // RunTimes returns the durations in ms of the last completed runs.
 func (rx *Rx) RunTimes(limit int) ([]int64, error) {
 	rows, err := rx.query("SELECT ended_at - started_at FROM runs WHERE status = 'completed' ORDER BY id DESC LIMIT ?", limit)
-	return collect(rows, err, func(r rowScanner) (ms int64, err error) { return ms, r.Scan(&ms) })
+	return collect(rows, err, column[int64])
 }
 
 // Counts is how much the database holds.

@@ -209,5 +209,5 @@ func (rx *Rx) OpenTaskIDs(f task.TaskFilter, limit int) ([]task.ID, error) {
 	r, cancel := rx.boundedSearch(f.Query)
 	defer cancel()
 	rows, err := r.query("SELECT t.id"+from, args...)
-	return collect(rows, err, func(r rowScanner) (id task.ID, err error) { return id, r.Scan(&id) })
+	return collect(rows, err, column[task.ID])
 }

@@ -117,15 +117,14 @@ func (tx *Tx) NoteJob(name string, took time.Duration, failure string) error {
 // Jobs returns the records of all jobs by name.
 func (rx *Rx) Jobs() (map[string]Job, error) {
 	rows, err := rx.query("SELECT name, coalesce(last_at, 0), took_ms, error, runs FROM jobs ORDER BY name")
-	list, err := collect(rows, err, func(r rowScanner) (j Job, err error) {
+	jobs := map[string]Job{}
+	err = each(rows, err, func(r rowScanner) error {
+		var j Job
 		var ms int64
-		err = r.Scan(&j.Name, &j.LastAt, &ms, &j.Error, &j.Runs)
+		err := r.Scan(&j.Name, &j.LastAt, &ms, &j.Error, &j.Runs)
 		j.Took = time.Duration(ms) * time.Millisecond
-		return j, err
-	})
-	jobs := make(map[string]Job, len(list))
-	for _, j := range list {
 		jobs[j.Name] = j
-	}
+		return err
+	})
 	return jobs, err
 }

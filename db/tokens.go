@@ -66,7 +66,7 @@ func (rx *Rx) AgentTokens(agent string) ([]task.Token, error) {
 // TokenAgents returns the agents that have tokens which are not revoked.
 func (rx *Rx) TokenAgents() ([]string, error) {
 	rows, err := rx.query("SELECT DISTINCT agent FROM tokens WHERE agent <> '' AND revoked_at IS NULL AND run_id IS NULL ORDER BY agent")
-	return collect(rows, err, func(r rowScanner) (id string, err error) { return id, r.Scan(&id) })
+	return collect(rows, err, column[string])
 }
 
 // Tokens returns the tokens of people and agents, at most 500, newest first;

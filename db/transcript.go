@@ -56,7 +56,7 @@ func (rx *Rx) LineHits(run task.ID, text string) ([]task.ID, error) {
 	rows, err := rx.query(`SELECT id FROM messages INDEXED BY messages_run WHERE run_id = ?1
  AND (content LIKE ?2 ESCAPE '\' OR data LIKE ?2 ESCAPE '\') ORDER BY id LIMIT ?3`,
 		run, likePattern(text), task.MaxTranscriptHits)
-	return collect(rows, err, func(r rowScanner) (id task.ID, err error) { return id, r.Scan(&id) })
+	return collect(rows, err, column[task.ID])
 }
 
 // Line returns one line of a run, whole, or nil.
@@ -73,7 +73,7 @@ func (rx *Rx) Line(run, id task.ID) (*task.Message, error) {
 func (rx *Rx) SessionData(run task.ID) ([]string, error) {
 	rows, err := rx.query(`SELECT data FROM (SELECT id, type, data FROM messages INDEXED BY messages_run WHERE run_id = ? ORDER BY id LIMIT 40)
  WHERE type = 'log' AND data IS NOT NULL ORDER BY id`, run)
-	return collect(rows, err, func(r rowScanner) (s string, err error) { return s, r.Scan(&s) })
+	return collect(rows, err, column[string])
 }
 
 // UsageReports counts how often a run told what it used.
