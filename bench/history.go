@@ -112,37 +112,25 @@ func fillArchive(ctx context.Context, d *db.DB, size, open int, owners []string)
 
 // catchUp indexes what is not indexed yet, as fast as can be.
 func catchUp(ctx context.Context, d *db.DB) error {
-	for {
-		var list []db.IndexWrite
-		err := d.Read(ctx, func(rx *db.Rx) (err error) { list, err = rx.ToIndex(); return err })
-		if err != nil || len(list) == 0 {
-			return err
-		}
-		err = d.Write(ctx, func(tx *db.Tx) error {
-			for _, w := range list {
-				if err := tx.Index(w); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-	}
+	return writeAll(ctx, d, (*db.Rx).ToIndex, (*db.Tx).Index)
 }
 
 // catchUpOpen does it for what lists know of open tasks.
 func catchUpOpen(ctx context.Context, d *db.DB) error {
+	return writeAll(ctx, d, (*db.Rx).ToOpenTexts, (*db.Tx).WriteOpenTexts)
+}
+
+// writeAll writes what find returns until there is nothing more.
+func writeAll[T any](ctx context.Context, d *db.DB, find func(*db.Rx) ([]T, error), write func(*db.Tx, T) error) error {
 	for {
-		var list []db.OpenTextsWrite
-		err := d.Read(ctx, func(rx *db.Rx) (err error) { list, err = rx.ToOpenTexts(); return err })
+		var list []T
+		err := d.Read(ctx, func(rx *db.Rx) (err error) { list, err = find(rx); return err })
 		if err != nil || len(list) == 0 {
 			return err
 		}
 		err = d.Write(ctx, func(tx *db.Tx) error {
 			for _, w := range list {
-				if err := tx.WriteOpenTexts(w); err != nil {
+				if err := write(tx, w); err != nil {
 					return err
 				}
 			}

@@ -128,22 +128,6 @@ func (c *client) holds(w *wire, answer []byte) error {
 	return nil
 }
 
-// getLong reads a task with a long description, which the first call creates.
-func (c *client) getLong(w *wire, _ int64) error {
-	_, err := w.call(c.longReq)
-	return err
-}
-
-func (c *client) queue(w *wire, _ int64) error {
-	_, err := w.call(c.queueReq)
-	return err
-}
-
-func (c *client) queueDeep(w *wire, _ int64) error {
-	_, err := w.call(c.deepReq)
-	return err
-}
-
 // prepare makes what the rows ask for: a long task, and a cursor behind most of
 // the queue.
 func (c *client) prepare() error {
@@ -178,19 +162,15 @@ func (c *client) prepare() error {
 	return nil
 }
 
-func (c *client) empty(w *wire, _ int64) error {
-	_, err := w.call(c.emptyReq)
-	return err
-}
+// The rows that ask the same each time; see prepare for getLong and queueDeep.
+func (c *client) empty(w *wire, _ int64) error     { return w.ask(c.emptyReq) }
+func (c *client) create(w *wire, _ int64) error    { return w.ask(c.createReq) }
+func (c *client) queue(w *wire, _ int64) error     { return w.ask(c.queueReq) }
+func (c *client) queueDeep(w *wire, _ int64) error { return w.ask(c.deepReq) }
+func (c *client) getLong(w *wire, _ int64) error   { return w.ask(c.longReq) }
 
 func (c *client) get(w *wire, n int64) error {
-	_, err := w.call(c.gets[n%int64(len(c.gets))])
-	return err
-}
-
-func (c *client) create(w *wire, _ int64) error {
-	_, err := w.call(c.createReq)
-	return err
+	return w.ask(c.gets[n%int64(len(c.gets))])
 }
 
 func (c *client) claim(w *wire, _ int64) error {

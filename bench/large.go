@@ -148,7 +148,7 @@ func (b *bench) firstPages(ctx context.Context, c *yearClient, inst *instance, o
 			return err
 		}
 		begin := time.Now()
-		_, err = w.call(request("GET", "/", inst.addr, "", "Cookie: "+c.cookie, "Accept: text/html"))
+		err = w.ask(request("GET", "/", inst.addr, "", "Cookie: "+c.cookie, "Accept: text/html"))
 		took := time.Since(begin)
 		w.close()
 		if err != nil {

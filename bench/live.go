@@ -59,7 +59,7 @@ func (c *client) measureLive(s *sheet, token, cookie string, changes int) error 
 	var l, drawn lap
 	for range changes {
 		begin := time.Now()
-		if _, err := w.call(req); err != nil {
+		if err := w.ask(req); err != nil {
 			return err
 		}
 		for i := range browsers {

@@ -86,7 +86,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	}
 	b := &bench{options: o, sheet: &sheet{}, lap: time.Duration(o.seconds * float64(time.Second)), stderr: stderr, start: time.Now()}
 	if o.url != "" {
-		err = b.remote(ctx)
+		err = b.remote()
 	} else {
 		err = b.local(ctx)
 	}
@@ -105,9 +105,5 @@ func (o options) write(r report, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	err = r.writeJSON(f)
-	if e := f.Close(); err == nil {
-		err = e
-	}
-	return err
+	return errors.Join(r.writeJSON(f), f.Close())
 }

@@ -19,14 +19,11 @@ func (c *client) measureBoard(s *sheet, what, cookie string, rounds int, d time.
 		return err
 	}
 	for range rounds {
-		_, unit, err := c.lap(16, d/2, func(w *wire, n int64) error { return c.empty(w, n) })
+		_, unit, err := c.lap(16, d/2, c.empty)
 		if err != nil {
 			return err
 		}
-		l, cpu, err := c.lap(16, d, func(w *wire, _ int64) error {
-			_, err := w.call(page)
-			return err
-		})
+		l, cpu, err := c.lap(16, d, func(w *wire, _ int64) error { return w.ask(page) })
 		if err != nil {
 			return err
 		}
@@ -68,10 +65,7 @@ func (c *client) measureSession(s *sheet, cookie string, rounds int, d time.Dura
 		var cpu [3]time.Duration
 		for i, req := range reqs {
 			var err error
-			if _, cpu[i], err = c.lap(64, d, func(w *wire, _ int64) error {
-				_, err := w.call(req)
-				return err
-			}); err != nil {
+			if _, cpu[i], err = c.lap(64, d, func(w *wire, _ int64) error { return w.ask(req) }); err != nil {
 				return err
 			}
 		}
@@ -97,10 +91,7 @@ var searches = []struct {
 func (c *client) measureSearch(s *sheet, token string, size int, d time.Duration) error {
 	for _, q := range searches {
 		req := request("GET", "/api/tasks/history?limit=50&q="+url.QueryEscape(q.query), c.host, "", "Authorization: Bearer "+token)
-		l, _, err := c.lap(1, d, func(w *wire, _ int64) error {
-			_, err := w.call(req)
-			return err
-		})
+		l, _, err := c.lap(1, d, func(w *wire, _ int64) error { return w.ask(req) })
 		if err != nil {
 			return fmt.Errorf("search for a %s: %w", q.name, err)
 		}

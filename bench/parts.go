@@ -96,7 +96,7 @@ func (b *bench) local(ctx context.Context) error {
 }
 
 // remote measures the HTTP rows on somebody else's server.
-func (b *bench) remote(ctx context.Context) error {
+func (b *bench) remote() error {
 	host, err := checkURL(b.url)
 	if err != nil {
 		return err

@@ -105,7 +105,7 @@ func (b *bench) postgresRound(ctx context.Context, url string, inst *instance) e
 	if err == nil {
 		c := newClient(inst.addr, token, queues[0], inst, 1)
 		var l lap
-		if l, _, err = c.lap(64, b.lap, func(w *wire, n int64) error { return c.claim(w, n) }); err == nil {
+		if l, _, err = c.lap(64, b.lap, c.claim); err == nil {
 			const name = "HTTP claim on PostgreSQL, 64 callers"
 			b.sheet.add(name, "/s", none, l.rate())
 			b.sheet.add(name+": p99", "ms", none, millis(l.percentile(0.99)))

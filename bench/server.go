@@ -99,7 +99,7 @@ func (inst *instance) start(ctx context.Context) (time.Duration, error) {
 	inst.addr = u.Host
 	w, err := dial(inst.addr)
 	if err == nil {
-		_, err = w.call(request("GET", "/healthz", inst.addr, ""))
+		err = w.ask(request("GET", "/healthz", inst.addr, ""))
 		w.close()
 	}
 	return time.Since(begin), err

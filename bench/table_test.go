@@ -127,7 +127,7 @@ func TestHTTPRows(t *testing.T) {
 	measure := func(token string) (*sheet, error) {
 		o := options{url: server.URL + "/", token: token, agent: "coder", rounds: 1}
 		b := &bench{options: o, sheet: &sheet{}, lap: 30 * time.Millisecond}
-		return b.sheet, b.remote(t.Context())
+		return b.sheet, b.remote()
 	}
 	t.Run("every row is measured", func(t *testing.T) {
 		s, err := measure("secret")

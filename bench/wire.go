@@ -77,6 +77,12 @@ func (w *wire) call(req []byte) ([]byte, error) {
 	return a.body, nil
 }
 
+// ask is call where only success matters.
+func (w *wire) ask(req []byte) error {
+	_, err := w.call(req)
+	return err
+}
+
 // exchange sends a request and reads the whole answer, whatever its status.
 func (w *wire) exchange(req []byte) (answer, error) {
 	if err := w.conn.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
