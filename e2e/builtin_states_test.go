@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -200,9 +201,7 @@ func TestWhatBecomesOfARun(t *testing.T) {
 			s.start()
 			ids := map[string]task.ID{}
 			for _, c := range endings() {
-				if c.agent == "" {
-					c.agent = "coder"
-				}
+				c.agent = cmp.Or(c.agent, "coder")
 				ids[c.name] = call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": c.name, "owner": c.agent}).ID
 			}
 			for _, c := range endings() {

@@ -3,6 +3,7 @@ package e2e
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -302,10 +303,7 @@ func (s *server) term() int {
 }
 
 func (s *server) url() string {
-	if s.front != "" {
-		return s.front
-	}
-	return "http://" + s.address
+	return cmp.Or(s.front, "http://"+s.address)
 }
 
 // command runs another command of the program on the same data folder.

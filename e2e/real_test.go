@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -33,10 +34,7 @@ var realPrograms = func() map[string]string {
 // in PATH; without it the test is skipped.
 func realProgram(t *testing.T, name, install string) string {
 	t.Helper()
-	program := realPrograms[name]
-	if program == "" {
-		program = name
-	}
+	program := cmp.Or(realPrograms[name], name)
 	path, err := exec.LookPath(program)
 	if err != nil {
 		t.Skipf("no %s here: %s, or set TASKYARD_%s to its file", name, install, strings.ToUpper(name))
@@ -76,10 +74,7 @@ func newRealServer(t *testing.T, m *modeltest.Server, o realSetup) *realServer {
 	if o.private {
 		workspace = ""
 	}
-	approval := "never"
-	if o.approval != "" {
-		approval = o.approval
-	}
+	approval := cmp.Or(o.approval, "never")
 	if o.builtin {
 		y.env = append(y.env, "TEST_MODEL_KEY="+providerKey)
 		o.conf += fmt.Sprintf("[providers.test]\napi = \"anthropic\"\nbase_url = %q\napi_key_env = \"TEST_MODEL_KEY\"\n"+

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -131,11 +132,8 @@ func Salvage(ctx context.Context, spec Spec) *task.Work {
 
 func workspaceOptions(spec Spec) workspace.Options {
 	o := workspace.Options{
-		Run: spec.RunID, Origin: spec.Origin, Lease: spec.Lease, Agent: spec.Plan.Agent,
+		Run: spec.RunID, Origin: cmp.Or(spec.Origin, spec.RunID), Lease: spec.Lease, Agent: spec.Plan.Agent,
 		Workspace: spec.Plan.Workspace, Dir: spec.Dir, Redact: supervise.NewRedactor(spec).Text,
-	}
-	if o.Origin == 0 {
-		o.Origin = spec.RunID
 	}
 	if spec.Plan.Branch != "" {
 		o.Branch, o.From, o.Title = spec.Plan.Branch, spec.Plan.BranchFrom, spec.Title

@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -274,9 +275,7 @@ func (y *instance) signIn(b *tab) {
 func (y *instance) create(in task.New) *task.Task {
 	y.t.Helper()
 	in.NoStart = true
-	if in.Owner == "" {
-		in.Owner = "coder"
-	}
+	in.Owner = cmp.Or(in.Owner, "coder")
 	return must(y.svc.CreateTask(ctx, y.maya, in))
 }
 

@@ -1,6 +1,7 @@
 package agentfile
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -63,10 +64,7 @@ func (p *parser) take(f field) {
 		return
 	}
 	if slices.Contains(ignoredKeys, f.key) {
-		hint := keyHints[f.key]
-		if hint == "" {
-			hint = "It does no harm; remove it to avoid this warning"
-		}
+		hint := cmp.Or(keyHints[f.key], "It does no harm; remove it to avoid this warning")
 		p.warn(f.line, hint, "the key %s has no effect here and is ignored", task.Quote(f.name))
 		return
 	}

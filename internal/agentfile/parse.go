@@ -39,10 +39,7 @@ type Options struct {
 }
 
 func (o Options) defaultRunner() string {
-	if o.DefaultRunner == "" {
-		return "builtin"
-	}
-	return o.DefaultRunner
+	return cmp.Or(o.DefaultRunner, "builtin")
 }
 
 // parser gathers the findings on one file.

@@ -1,6 +1,7 @@
 package agentfile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -193,10 +194,7 @@ func (p *parser) faults(f field, err error, prefix string, lines map[string]int,
 	for _, e := range found.AllFields() {
 		name := strings.TrimPrefix(e.Field, prefix)
 		key, _, _ := strings.Cut(normalKey(strings.TrimSuffix(name, "Seconds")), "[")
-		line := lines[key]
-		if line == 0 {
-			line = at
-		}
+		line := cmp.Or(lines[key], at)
 		p.fatal(line, hint, "%s: %s %s", f.name, strings.TrimSuffix(name, "Seconds"),
 			strings.ReplaceAll(e.Message, "review.expiresSeconds", "expires"))
 	}

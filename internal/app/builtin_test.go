@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"reflect"
 	"strings"
 	"testing"
@@ -43,9 +44,7 @@ func TestWhichProviderABuiltinRunnerUses(t *testing.T) {
 			for name, r := range list {
 				b := r.(*builtin.Runner)
 				p := b.Probe(t.Context())
-				if p.Problem == "" {
-					p.Problem = "ok"
-				}
+				p.Problem = cmp.Or(p.Problem, "ok")
 				got += name + " " + b.Provider + " " + b.DefaultModel + " " + p.Problem
 			}
 			if tt.want == "" && got != "" || !strings.HasPrefix(got, tt.want) {

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -115,10 +116,7 @@ type Me struct {
 // agent is the agent that a command is about: the one given, else that of
 // the environment, else the token's own.
 func (e *Env) agent(given string) (string, error) {
-	if given == "" {
-		given = e.Getenv("TASKYARD_AGENT")
-	}
-	if given != "" {
+	if given = cmp.Or(given, e.Getenv("TASKYARD_AGENT")); given != "" {
 		return given, nil
 	}
 	if e.me == nil {
@@ -135,10 +133,7 @@ func (e *Env) agent(given string) (string, error) {
 
 // id reads a task's id; within a run it may be left out.
 func (e *Env) id(given string) (string, error) {
-	if given == "" {
-		given = e.Getenv("TASKYARD_TASK_ID")
-	}
-	if given == "" {
+	if given = cmp.Or(given, e.Getenv("TASKYARD_TASK_ID")); given == "" {
 		return "", usagef("name the task by its ID, such as 5; TASKYARD_TASK_ID is the default within a run")
 	}
 	return parseID(given)

@@ -1,6 +1,10 @@
 package client
 
-import "taskyard/task"
+import (
+	"cmp"
+
+	"taskyard/task"
+)
 
 // WhoAmI shows whose token it is.
 type WhoAmI struct {
@@ -72,10 +76,7 @@ func (e *Env) hold(path, agent, reason, done string, flags ...string) error {
 		return err
 	}
 	return e.answer(raw, func() {
-		if agent == "" {
-			agent = "the whole instance"
-		}
-		e.say("%s%s", done, printable(agent))
+		e.say("%s%s", done, printable(cmp.Or(agent, instance)))
 		for _, id := range out.Stopped {
 			e.say("run %s is being ended", id)
 		}
@@ -89,10 +90,9 @@ func (e *Env) hold(path, agent, reason, done string, flags ...string) error {
 	})
 }
 
+// instance is what is meant where no agent is named.
+const instance = "the whole instance"
+
 func pauseLine(p task.Pause) string {
-	what := p.Agent
-	if what == "" {
-		what = "the whole instance"
-	}
-	return printable(what + ", by " + p.By + " since " + at(p.Since) + ": " + p.Reason)
+	return printable(cmp.Or(p.Agent, instance) + ", by " + p.By + " since " + at(p.Since) + ": " + p.Reason)
 }

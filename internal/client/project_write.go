@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -131,12 +132,8 @@ func (f *ProjectFields) read(e *Env, p *task.Project) error {
 	if p.Key != "" && got.Key != "" && got.Key != p.Key {
 		return usagef("%s holds the project %s, not %s", f.File, printable(got.Key), printable(p.Key))
 	}
-	if p.Key != "" {
-		got.Key = p.Key
-	}
-	if got.Version == 0 {
-		got.Version = p.Version
-	}
+	got.Key = cmp.Or(p.Key, got.Key)
+	got.Version = cmp.Or(got.Version, p.Version)
 	*p = got
 	return nil
 }

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -29,11 +30,7 @@ func (c *TaskSteps) Run(e *Env) error {
 	case len(c.Step) > 0 && c.File != "":
 		return usagef("give the plan once: by --step, or with --file")
 	case len(c.Step) == 0:
-		file := c.File
-		if file == "" {
-			file = "-"
-		}
-		text, err := e.text("", file)
+		text, err := e.text("", cmp.Or(c.File, "-"))
 		if err != nil {
 			return err
 		}

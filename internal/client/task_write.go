@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"strings"
 
 	"taskyard/task"
@@ -173,9 +174,7 @@ func (c *TaskUpdate) Run(e *Env) error {
 		if err := c.put(body, now.Policy); err != nil {
 			return err
 		}
-		if c.Version == 0 {
-			c.Version = now.Version
-		}
+		c.Version = cmp.Or(c.Version, now.Version)
 	} else if err := c.put(body, nil); err != nil {
 		return err
 	}

@@ -1,19 +1,19 @@
 package client
 
-import "taskyard/task"
+import (
+	"cmp"
+
+	"taskyard/task"
+)
 
 // Tokens prints tokens as they may be shown.
 func (e *Env) Tokens(list []task.Token) {
 	rows := make([][]string, len(list))
 	for i, t := range list {
-		who, expires := t.Agent, at(t.ExpiresAt)
-		if t.Person != "" {
-			who = t.Person
+		rows[i] = []string{
+			t.ID.String(), t.Hint + "…", cmp.Or(t.Person, t.Agent), t.Scope, cmp.Or(at(t.ExpiresAt), "never"),
+			at(t.UsedAt), t.Name,
 		}
-		if expires == "" {
-			expires = "never"
-		}
-		rows[i] = []string{t.ID.String(), t.Hint + "…", who, t.Scope, expires, at(t.UsedAt), t.Name}
 	}
 	e.table([]string{"TOKEN", "BEGINS", "ACTS FOR", "SCOPE", "EXPIRES", "USED", "NAME"}, rows)
 }

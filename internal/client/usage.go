@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 
@@ -39,12 +40,8 @@ func (c *UsageReport) Run(e *Env) error {
 
 func usageCells(r task.UsageRow) []string {
 	mark := approx(r.Estimated)
-	key := r.Key
-	if key == "" {
-		key = "(none)"
-	}
 	return []string{
-		key, strconv.Itoa(r.Runs), strconv.Itoa(r.ToolCalls), mark + strconv.Itoa(r.TokensIn),
+		cmp.Or(r.Key, "(none)"), strconv.Itoa(r.Runs), strconv.Itoa(r.ToolCalls), mark + strconv.Itoa(r.TokensIn),
 		mark + strconv.Itoa(r.TokensOut), mark + usd(r.CostUSD), r.Title,
 	}
 }
@@ -66,10 +63,7 @@ func usd(v float64) string {
 
 // describeBudget returns how much of a budget is used: "coder: $1.20 of $5.00".
 func describeBudget(b task.Budget) string {
-	words, mark := b.Agent, approx(b.Estimated)
-	if words == "" {
-		words = "the whole instance"
-	}
+	words, mark := cmp.Or(b.Agent, instance), approx(b.Estimated)
 	sep := ": "
 	if b.MaxCostUSD > 0 {
 		words += sep + mark + usd(b.CostUSD) + " of " + usd(b.MaxCostUSD)

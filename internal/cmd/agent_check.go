@@ -3,6 +3,7 @@
 package cmd
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -136,8 +137,5 @@ func (ck *checker) check(e *Env, file string) (verdict, error) {
 
 // seconds is the agent's own limit of time, else that of the configuration.
 func seconds(own, configured time.Duration) int {
-	if own == 0 {
-		own = configured
-	}
-	return int(own.Seconds())
+	return int(cmp.Or(own, configured).Seconds())
 }

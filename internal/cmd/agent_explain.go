@@ -3,6 +3,7 @@
 package cmd
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -55,10 +56,7 @@ func (v *verdict) runner() string {
 }
 
 func (v *verdict) model() string {
-	s := v.Model
-	if s == "" {
-		s = "runner default"
-	}
+	s := cmp.Or(v.Model, "runner default")
 	for _, level := range task.Complexities {
 		if m := v.Models[level]; m != "" {
 			s += ", " + level + ": " + m

@@ -3,6 +3,7 @@
 package cmd
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -40,10 +41,7 @@ func (c *configCheckCmd) Run(e *Env) error {
 	if len(errs) > 0 {
 		return errors.Join(errs...)
 	}
-	file := cfg.File()
-	if file == "" {
-		file = "no file; defaults, variables and flags"
-	}
+	file := cmp.Or(cfg.File(), "no file; defaults, variables and flags")
 	_, err = fmt.Fprintf(e.Stdout, "configuration ok: %s (data in %s)\n", file, cfg.Data)
 	return err
 }

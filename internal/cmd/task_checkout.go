@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -54,10 +55,7 @@ func (c *taskCheckoutCmd) Run(e *Env, ce *client.Env) error {
 }
 
 func (c *taskCheckoutCmd) target() string {
-	if c.Remote != "" {
-		return c.Remote
-	}
-	return "."
+	return cmp.Or(c.Remote, ".")
 }
 
 // folder is the one that was named, or that of the task.

@@ -3,6 +3,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 	"strings"
@@ -48,10 +49,7 @@ func (c *workerCmd) Run(e *Env) error {
 
 func (c *workerCmd) options(e *Env) (worker.Options, error) {
 	var none worker.Options
-	address := c.URL
-	if address == "" {
-		address = e.Getenv("TASKYARD_URL")
-	}
+	address := cmp.Or(c.URL, e.Getenv("TASKYARD_URL"))
 	if u, err := url.Parse(address); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return none, &usageError{"give --url, the address of the server, such as http://taskyard.example.org:8080"}
 	}

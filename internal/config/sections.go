@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net"
@@ -168,8 +169,6 @@ func (l *loader) wrong(name, format string, args ...any) {
 		table, _ := section(name)
 		source = l.sources[table]
 	}
-	if source == "" {
-		source = "configuration"
-	}
+	source = cmp.Or(source, "configuration")
 	l.errs = append(l.errs, fmt.Errorf("%s: %s: %s", source, name, fmt.Sprintf(format, args...)))
 }

@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 
@@ -66,9 +67,7 @@ func (p *Plan) beadStatus(it *Item, f *fields, status string) {
 	switch status {
 	case "closed":
 		t.Status, t.ArchivedAt = task.Done, closed
-		if t.ArchivedAt == 0 {
-			t.ArchivedAt = t.UpdatedAt
-		}
+		t.ArchivedAt = cmp.Or(t.ArchivedAt, t.UpdatedAt)
 		if t.Summary = f.text("close_reason"); t.Summary != "" {
 			p.Report.maps("beads.close_reason → summary")
 		}
@@ -77,9 +76,7 @@ func (p *Plan) beadStatus(it *Item, f *fields, status string) {
 	default:
 		t.Status = task.Active
 	}
-	if status == "" {
-		status = "open"
-	}
+	status = cmp.Or(status, "open")
 	p.Report.maps(fmt.Sprintf("beads.status %s → %s", task.Quote(status), t.Status))
 }
 

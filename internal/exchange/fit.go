@@ -184,12 +184,10 @@ func (t *text) section(title, s string) bool {
 	return true
 }
 
-func (t *text) note(what, s string) bool {
-	if s = strings.TrimSpace(s); s == "" {
-		return false
+func (t *text) note(what, s string) {
+	if s = strings.Join(strings.Fields(s), " "); s != "" {
+		t.foot = append(t.foot, what+": "+s)
 	}
-	t.foot = append(t.foot, what+": "+strings.Join(strings.Fields(s), " "))
-	return true
 }
 
 func (t *text) String() string {

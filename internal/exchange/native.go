@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -121,9 +122,7 @@ func (p *Plan) native(where string, v jsontext.Value, history bool) {
 	t.Title, t.Description = f.text("title"), f.text("description")
 	t.Owner, t.CreatedBy = f.text("owner"), f.text("createdBy")
 	t.TitleBy, t.TextBy = f.text("titleBy"), f.text("descriptionBy")
-	if t.CreatedBy == "" {
-		t.CreatedBy = task.System
-	}
+	t.CreatedBy = cmp.Or(t.CreatedBy, task.System)
 	if t.Project = f.text("project"); t.Project != "" && !task.ValidProjectKey(t.Project) {
 		p.Report.Bad(f.at("project"), "is not the key of a project")
 	}
@@ -131,10 +130,7 @@ func (p *Plan) native(where string, v jsontext.Value, history bool) {
 	t.Priority, _ = f.whole("priority")
 	version, _ := f.whole("version")
 	t.Version = int64(max(version, 1))
-	t.Channel = f.text("channel")
-	if t.Channel == "" {
-		t.Channel = "web"
-	}
+	t.Channel = cmp.Or(f.text("channel"), "web")
 	t.Summary = f.text("summary")
 	t.CreatedAt, t.UpdatedAt, t.ArchivedAt = f.time("createdAt"), f.time("updatedAt"), f.time("archivedAt")
 	it.Parent, it.BlockedBy, it.Task.Labels = f.ref("parentTaskId"), f.refs("blockedBy"), f.texts("labels")

@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -45,9 +46,7 @@ func (p *Plan) tag(name string, f *fields) {
 			continue
 		}
 		it := p.taskMaster(name, t)
-		if it.Task.CreatedAt == 0 {
-			it.Task.CreatedAt = created
-		}
+		it.Task.CreatedAt = cmp.Or(it.Task.CreatedAt, created)
 		p.add(it)
 	}
 	f.rest()

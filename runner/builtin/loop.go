@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -202,9 +203,7 @@ func (s *modelLoop) closed(ctx context.Context) supervise.Outcome {
 			text = told
 		}
 	}
-	if text == "" {
-		text = "The task was completed."
-	}
+	text = cmp.Or(text, "The task was completed.")
 	return supervise.Completed(s.Clean(text))
 }
 

@@ -4,6 +4,7 @@
 package checkout
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -300,8 +301,5 @@ func (c *checkout) update(ctx context.Context, to Done) (from string, err error)
 
 // source is where commits are pushed to.
 func (c *checkout) source() string {
-	if c.o.Remote != "" {
-		return c.o.Remote
-	}
-	return "."
+	return cmp.Or(c.o.Remote, ".")
 }

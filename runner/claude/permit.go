@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"cmp"
 	"encoding/json"
 	"path/filepath"
 	"slices"
@@ -43,10 +44,7 @@ func (r *reader) concern(req *request) string {
 	case strings.HasPrefix(req.Tool, serverPrefix):
 		return ""
 	case req.ReasonType == "workingDir" || req.ReasonType == "safetyCheck":
-		if req.Reason == "" {
-			return "It is outside what the program may do by itself"
-		}
-		return req.Reason
+		return cmp.Or(req.Reason, "It is outside what the program may do by itself")
 	case req.BlockedPath != "" && !r.inside(req.BlockedPath):
 		return "Path is outside the workspace: " + req.BlockedPath
 	}

@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -127,13 +128,7 @@ func (r *reader) stopped(phase task.Phase, reason string) supervise.Outcome {
 
 // broken is the outcome of a result that is an error.
 func (r *reader) broken(res *result) supervise.Outcome {
-	text := res.Result
-	if text == "" {
-		text = strings.Join(res.Errors, "; ")
-	}
-	if text == "" {
-		text = res.Subtype
-	}
+	text := cmp.Or(res.Result, strings.Join(res.Errors, "; "), res.Subtype)
 	limits := r.Spec.Plan.Limits
 	switch {
 	case res.Subtype == "error_max_turns" || res.Terminal == "max_turns":

@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -116,9 +117,7 @@ func (r *Repository) Holds(ctx context.Context, commit, forefather string) bool 
 // Move has a branch name a commit if it names old: a commit, or "" when it must
 // not exist. Error: a *Error, also when it names another one.
 func (r *Repository) Move(ctx context.Context, branch, commit, old string) error {
-	if old == "" {
-		old = r.Zero()
-	}
+	old = cmp.Or(old, r.Zero())
 	_, err := r.Git.Run(ctx, nil, "update-ref", "-m", "taskyard", "refs/heads/"+branch, commit, old)
 	return err
 }

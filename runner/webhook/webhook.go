@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -114,10 +115,7 @@ type payloadData struct {
 }
 
 func (w *Runner) marshal(spec supervise.Spec) ([]byte, error) {
-	address := w.Callback
-	if address == "" {
-		address = spec.URL
-	}
+	address := cmp.Or(w.Callback, spec.URL)
 	return json.Marshal(payload{Type: "run.started", Timestamp: time.Now().UTC(), Data: payloadData{
 		RunID: spec.RunID, TaskID: spec.TaskID, Attempt: spec.Attempt, Lease: spec.Lease, Agent: spec.Plan.Agent, Model: spec.Plan.Model,
 		Tools: spec.Plan.Tools, SystemPrompt: spec.Plan.SystemPrompt, Prompt: spec.Plan.Prompt, Limits: spec.Plan.Limits,

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -158,10 +159,7 @@ func fileKind(m fs.FileMode) string {
 }
 
 func plain(kind string) string {
-	if kind == "" {
-		return "file"
-	}
-	return kind
+	return cmp.Or(kind, "file")
 }
 
 // special names what is no plain file.

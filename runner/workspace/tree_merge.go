@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -119,10 +120,7 @@ func (t *tree) applyToFolder(ctx context.Context, base, theirs string, o Options
 // applyToBranch merges into the branch of a run that has ended.
 func (t *tree) applyToBranch(ctx context.Context, base, theirs string, o Options) error {
 	old := t.repo.Tip(ctx, t.state.Branch)
-	ours := old
-	if ours == "" {
-		ours = t.state.Root
-	}
+	ours := cmp.Or(old, t.state.Root)
 	list, err := t.repo.Checkouts(ctx)
 	if err != nil {
 		return err

@@ -231,10 +231,7 @@ func isThought(block object) bool {
 
 // orNothing returns the text of a result: providers refuse an empty one.
 func orNothing(text string) string {
-	if text == "" {
-		return "(nothing)"
-	}
-	return text
+	return cmp.Or(text, "(nothing)")
 }
 
 // arguments returns arguments as the conversation may hold them: whatever the

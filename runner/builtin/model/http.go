@@ -2,6 +2,7 @@ package model
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -147,10 +148,7 @@ func providerError(status int, body []byte) *Error {
 	if e.Code != nil {
 		words = strings.TrimSpace(words + " " + fmt.Sprint(e.Code))
 	}
-	if e.Message == "" {
-		e.Message = string(*b.Error)
-	}
-	return failure(status, words, e.Message)
+	return failure(status, words, cmp.Or(e.Message, string(*b.Error)))
 }
 
 // decode reads the data of an event.

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -54,10 +55,7 @@ func (b *Box) read(ctx context.Context, a readArgs) (Result, error) {
 		return Result{}, fmt.Errorf("%s is %s bytes long, at most %s can be read: look for what you need with grep or bash",
 			name, count(info.Size()), count(maxReadSize))
 	}
-	p := &page{from: max(a.Offset, 1), limit: a.Limit, column: max(a.Column, 1)}
-	if p.limit == 0 {
-		p.limit = readLines
-	}
+	p := &page{from: max(a.Offset, 1), limit: cmp.Or(a.Limit, readLines), column: max(a.Column, 1)}
 	sum := sha256.New()
 	err = eachLine(ctx, io.TeeReader(io.LimitReader(f, maxReadSize+1), sum), p.add)
 	if errors.Is(err, errBinary) {

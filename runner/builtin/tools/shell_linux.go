@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -95,10 +96,7 @@ func verdict(text string, end ending, a bashArgs, stopped bool) (string, bool) {
 	if end.Survivors > 0 {
 		text += fmt.Sprintf("[%s could not be killed]\n", processes(end.Survivors))
 	}
-	if text == "" {
-		text = "[no output, exit code 0]\n"
-	}
-	return text, bad
+	return cmp.Or(text, "[no output, exit code 0]\n"), bad
 }
 
 func processes(n int) string {
@@ -163,11 +161,8 @@ func (b *Box) job(command, private string) job {
 		Broker: c.Landlock > 0 && c.Attributes, Bwrap: c.bwrap != "",
 		Writable:  []string{b.places[0], filepath.Join(private, "home"), filepath.Join(private, "tmp")},
 		Readable:  append(systemFolders(), b.opts.ReadOnly...),
-		Processes: b.opts.processes,
+		Processes: cmp.Or(b.opts.processes, maxProcesses),
 		Mark:      "TASKYARD_SHELL_ID=" + rand.Text(),
-	}
-	if j.Processes == 0 {
-		j.Processes = maxProcesses
 	}
 	if c.bwrap != "" {
 		j.Argv = bubblewrapped(c.bwrap, j)

@@ -5,6 +5,7 @@
 package modeltest
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -234,13 +235,8 @@ func modelObject(id string) object {
 }
 
 func refuse(w http.ResponseWriter, api string, step Step) {
-	kind, message := step.Kind, step.Message
-	if kind == "" {
-		kind = errorType(api, step.Status)
-	}
-	if message == "" {
-		message = "refused by the script"
-	}
+	kind := cmp.Or(step.Kind, errorType(api, step.Status))
+	message := cmp.Or(step.Message, "refused by the script")
 	if step.After != "" {
 		w.Header().Set("Retry-After", step.After)
 	}

@@ -1,6 +1,7 @@
 package modeltest
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"strings"
@@ -97,13 +98,7 @@ func read(path string, body []byte) Request {
 	}
 	r.Model, r.Stream, r.System = in.Model, in.Stream, contentText(in.System)+in.Instructions
 	for _, t := range in.Tools {
-		name := t.Name
-		for _, other := range []string{t.Function.Name, t.Type} {
-			if name == "" {
-				name = other
-			}
-		}
-		r.Tools = append(r.Tools, name)
+		r.Tools = append(r.Tools, cmp.Or(t.Name, t.Function.Name, t.Type))
 	}
 	r.NoCalls = strings.Contains(string(in.ToolChoice), `"none"`)
 	list := in.Messages
