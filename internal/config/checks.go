@@ -47,6 +47,18 @@ func workspace(s string) error {
 	return nil
 }
 
+// matching returns a check of values against an expression. refusal names the
+// value by its %q.
+func matching(expr, refusal string) func(string) error {
+	form := lazyregexp.New(expr)
+	return func(s string) error {
+		if form().MatchString(s) {
+			return nil
+		}
+		return fmt.Errorf(refusal, s)
+	}
+}
+
 func orEmpty(check func(string) error) func(string) error {
 	return func(s string) error {
 		if s == "" {
@@ -148,14 +160,8 @@ func address(s string) error {
 	return fmt.Errorf(`%q is not an address: give one such as "10.0.0.1" or "10.0.0.0/8"`, s)
 }
 
-var hostNames = lazyregexp.New(`^[A-Za-z0-9.-]+(:[0-9]{1,5})?$`)
-
-func hostName(s string) error {
-	if hostNames().MatchString(s) {
-		return nil
-	}
-	return fmt.Errorf(`%q is not a host name: give one such as "tasks.example.org" or "tasks.example.org:8443"`, s)
-}
+var hostName = matching(`^[A-Za-z0-9.-]+(:[0-9]{1,5})?$`,
+	`%q is not a host name: give one such as "tasks.example.org" or "tasks.example.org:8443"`)
 
 var variableNames = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
@@ -168,23 +174,11 @@ func variableName(s string) error {
 	return errors.New(`is not the name of a variable: give one such as "OPENAI_API_KEY", never the secret itself`)
 }
 
-var sectionNames = lazyregexp.New(`^[a-z0-9][a-z0-9_-]{0,39}$`)
+var sectionName = matching(`^[a-z0-9][a-z0-9_-]{0,39}$`,
+	"%q is not a valid name: use 1 to 40 of a-z, 0-9, - and _")
 
-func sectionName(s string) error {
-	if sectionNames().MatchString(s) {
-		return nil
-	}
-	return fmt.Errorf("%q is not a valid name: use 1 to 40 of a-z, 0-9, - and _", s)
-}
-
-var labels = lazyregexp.New(`^[a-z0-9][a-z0-9._-]{0,62}$`)
-
-func label(s string) error {
-	if labels().MatchString(s) {
-		return nil
-	}
-	return fmt.Errorf("%q is not a label: use 1 to 63 of a-z, 0-9, dot, dash and underscore", s)
-}
+var label = matching(`^[a-z0-9][a-z0-9._-]{0,62}$`,
+	"%q is not a label: use 1 to 63 of a-z, 0-9, dot, dash and underscore")
 
 // noticeKinds are what services outside may be told; the first four are told
 // where nothing is said.
