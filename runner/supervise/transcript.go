@@ -124,40 +124,28 @@ func (r *Run) report(ev Event, line []byte) {
 func (r *Run) Note(text string) { r.out.note(r.red.Text(text)) }
 
 // TextLine reports a line of stdout as text, which may become the summary.
-func (r *Run) TextLine(kind LineKind, b []byte) {
-	if kind == LongRest || kind == LongEnd {
-		r.SpillLine(kind, b)
-		return
-	}
-	r.said.Add(r.line(EventText, kind, b))
-	if kind == WholeLine {
-		r.said.Add("\n")
-	}
-}
+func (r *Run) TextLine(kind LineKind, b []byte) { r.keep(&r.said, EventText, kind, b) }
 
 // LogLine reports a line of stdout that is none of the agent's protocol.
-func (r *Run) LogLine(kind LineKind, b []byte) {
-	if kind == LongRest || kind == LongEnd {
-		r.SpillLine(kind, b)
-		return
-	}
-	r.line(EventLog, kind, b)
-}
+func (r *Run) LogLine(kind LineKind, b []byte) { r.line(EventLog, kind, b) }
 
-func (r *Run) stderrLine(kind LineKind, b []byte) {
-	if kind == LongRest || kind == LongEnd {
-		r.SpillLine(kind, b)
-		return
-	}
-	r.errorTail.Add(r.line(EventLog, kind, b))
+func (r *Run) stderrLine(kind LineKind, b []byte) { r.keep(&r.errorTail, EventLog, kind, b) }
+
+// keep emits one event of text whose end is remembered.
+func (r *Run) keep(end *Tail, typ string, kind LineKind, b []byte) {
+	end.Add(r.line(typ, kind, b))
 	if kind == WholeLine {
-		r.errorTail.Add("\n")
+		end.Add("\n")
 	}
 }
 
 // line emits one event of text and returns the text. What an event cannot hold
 // goes to the overflow file.
 func (r *Run) line(typ string, kind LineKind, b []byte) string {
+	if kind == LongRest || kind == LongEnd {
+		r.SpillLine(kind, b)
+		return ""
+	}
 	ev := Event{Type: typ, Text: task.CleanText(string(b))}
 	if kind == PartialLine {
 		ev.Data = json.RawMessage(`{"partial":true}`)
