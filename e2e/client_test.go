@@ -257,16 +257,23 @@ func TestJSONIsTheServersAnswer(t *testing.T) {
 	}
 }
 
-func TestRunsAreSeenDecidedAndAwaited(t *testing.T) {
-	t.Parallel()
+// shellOfEcho is an administrator's shell on a server whose agent echo says that
+// all is well.
+func shellOfEcho(t *testing.T, approval string) *shell {
+	t.Helper()
 	in := serveInside(t, "taskyard.toml", `
 [approval]
-policy = "always"
+policy = "`+approval+`"
 [runners.echo]
 kind = "command"
 command = ["sh", "-c", "cat >/dev/null; echo all is well"]
 `, "agents/echo.md", "---\nname: Echo\ndescription: echoes\ntools: read\nrunner: echo\n---\nEcho.\n")
-	p := in.shellFor(t, "--scope", "admin")
+	return in.shellFor(t, "--scope", "admin")
+}
+
+func TestRunsAreSeenDecidedAndAwaited(t *testing.T) {
+	t.Parallel()
+	p := shellOfEcho(t, "always")
 	dispatch := func() string {
 		id := p.ok("", "task", "create", "x", "--owner", "echo", "--no-start", "--quiet")
 		return p.ok("", "task", "run", id, "--quiet")

@@ -49,14 +49,7 @@ func TestTasksThatWaitForOthersFromTheShell(t *testing.T) {
 
 func TestWorkIsDelegatedFromTheShell(t *testing.T) {
 	t.Parallel()
-	in := serveInside(t, "taskyard.toml", `
-[approval]
-policy = "never"
-[runners.echo]
-kind = "command"
-command = ["sh", "-c", "cat >/dev/null; echo all is well"]
-`, "agents/echo.md", "---\nname: Echo\ndescription: echoes\ntools: read\nrunner: echo\n---\nEcho.\n")
-	p := in.shellFor(t, "--scope", "admin")
+	p := shellOfEcho(t, "never")
 	t.Run("a success comes with its summary", func(t *testing.T) {
 		if out := p.ok("Echo it.", "delegate", "-", "--agent", "echo", "--wait", "50"); !strings.Contains(out, "all is well") {
 			t.Error(out)
