@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"regexp"
 	"slices"
@@ -266,11 +267,7 @@ func (c *crowd) watch(ctx context.Context, t testing.TB) {
 			case strings.HasPrefix(line, "event: hello"):
 				c.ready.Done()
 			case strings.HasPrefix(line, streamNamed):
-				held := make([]string, 0, len(versions))
-				for _, v := range versions {
-					held = append(held, v)
-				}
-				n := read(strings.Join(held, " "))
+				n := read(strings.Join(slices.Collect(maps.Values(versions)), " "))
 				c.mu.Lock()
 				c.most = max(c.most, n)
 				c.mu.Unlock()

@@ -1,6 +1,7 @@
 package agentfile
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -44,12 +45,7 @@ func (o outline) find(name string) *section {
 
 // known reports whether any section is one of a definition.
 func (o outline) known() bool {
-	for _, name := range sectionNames {
-		if o.find(name) != nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(sectionNames, func(name string) bool { return o.find(name) != nil })
 }
 
 // scan reads the headings of the body up to and with the system prompt, which

@@ -5,7 +5,9 @@ package cmd
 import (
 	"cmp"
 	"context"
+	"maps"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -94,10 +96,7 @@ func (c *workerCmd) runners(e *Env) (find func(name string) runner.Runner, names
 		return nil, nil, &usageError{"configuration: " + err.Error()}
 	}
 	known := app.Runners(cfg)
-	for name := range known {
-		names = append(names, name)
-	}
-	if len(names) == 0 {
+	if names = slices.Collect(maps.Keys(known)); len(names) == 0 {
 		return nil, nil, &usageError{c.Config + " has no [runners.*] that this worker could use"}
 	}
 	return func(name string) runner.Runner { return known[name] }, names, nil

@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -58,11 +59,7 @@ var forms = &task.Error{
 
 // delegateOrTodo finds out which of its three forms a call of task has.
 func delegateOrTodo(c *call) (answer, error) {
-	var sent []string
-	for name := range c.values {
-		sent = append(sent, name)
-	}
-	slices.Sort(sent)
+	sent := slices.Sorted(maps.Keys(c.values))
 	todoForm := within(sent, "agent_id", "item", "operation")
 	switch {
 	case len(sent) == 1 && c.text("agent_type") == task.ListAgents:

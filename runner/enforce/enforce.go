@@ -101,11 +101,6 @@ const (
 const AcceptWeaker = `Give the agent these tools, choose another runner, or set accept_weaker = true for this one.`
 
 // Beyond returns those of names that are not among tools.
-func Beyond(tools []string, names ...string) (list []string) {
-	for _, name := range names {
-		if !slices.Contains(tools, name) {
-			list = append(list, name)
-		}
-	}
-	return list
+func Beyond(tools []string, names ...string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(tools, name) })
 }

@@ -33,13 +33,8 @@ func Below(root int) []Proc {
 	return living(seen)
 }
 
-func living(list []Proc) (found []Proc) {
-	for _, p := range list {
-		if !p.Dead {
-			found = append(found, p)
-		}
-	}
-	return found
+func living(list []Proc) []Proc {
+	return slices.DeleteFunc(slices.Clone(list), func(p Proc) bool { return p.Dead })
 }
 
 // walk goes through a tree once. It is not whole when a process was gone

@@ -9,6 +9,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"taskyard/runner/instance"
@@ -208,12 +209,7 @@ func (s *share) leave() bool {
 		return s.others
 	}
 	s.over = true
-	left := shares[s.folder][:0]
-	for _, other := range shares[s.folder] {
-		if other != s {
-			left = append(left, other)
-		}
-	}
+	left := slices.DeleteFunc(shares[s.folder], func(other *share) bool { return other == s })
 	if shares[s.folder] = left; len(left) == 0 {
 		delete(shares, s.folder)
 	}
