@@ -84,11 +84,7 @@ func (p *Plan) beadStatus(it *Item, f *fields, status string) {
 // part of what.
 func (p *Plan) beadLinks(it *Item, f *fields) {
 	r := &p.Report
-	for i, v := range f.list("dependencies") {
-		d := r.object(fmt.Sprintf("%s[%d]", f.at("dependencies"), i), v)
-		if d == nil {
-			continue
-		}
+	for d := range f.objects("dependencies") {
 		to := d.ref("depends_on_id")
 		switch kind := d.text("type"); {
 		case to == "":
@@ -106,11 +102,7 @@ func (p *Plan) beadLinks(it *Item, f *fields) {
 }
 
 func (p *Plan) beadComments(it *Item, f *fields) {
-	for i, v := range f.list("comments") {
-		c := p.Report.object(fmt.Sprintf("%s[%d]", f.at("comments"), i), v)
-		if c == nil {
-			continue
-		}
+	for c := range f.objects("comments") {
 		it.Task.Comments = append(it.Task.Comments, task.Comment{
 			Author: person(c.text("author")), Kind: task.KindComment, Content: c.text("text"), CreatedAt: c.time("created_at"),
 		})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -212,6 +213,17 @@ func (f *fields) list(name string) []jsontext.Value {
 	var out []jsontext.Value
 	_ = elements(jsontext.NewDecoder(bytes.NewReader(v)), func(v jsontext.Value) { out = append(out, v.Clone()) })
 	return out
+}
+
+// objects reads a list of JSON objects.
+func (f *fields) objects(name string) iter.Seq[*fields] {
+	return func(yield func(*fields) bool) {
+		for i, v := range f.list(name) {
+			if o := f.r.object(fmt.Sprintf("%s[%d]", f.at(name), i), v); o != nil && !yield(o) {
+				return
+			}
+		}
+	}
 }
 
 // elements calls fn with each element of the array that d is about to read.

@@ -213,27 +213,17 @@ func (p *Plan) status(it *Item, f *fields, history bool) {
 
 // parts reads steps, resources and comments.
 func (p *Plan) parts(it *Item, f *fields) {
-	for i, v := range f.list("steps") {
-		s := p.Report.object(fmt.Sprintf("%s[%d]", f.at("steps"), i), v)
-		if s == nil {
-			continue
-		}
+	for s := range f.objects("steps") {
 		it.Task.Steps = append(it.Task.Steps, task.Step{Title: s.text("title"), Details: s.text("details"), Done: s.flag("done")})
 		it.Subtasks = append(it.Subtasks, s.ref("taskId"))
 		s.rest()
 	}
-	for i, v := range f.list("resources") {
-		s := p.Report.object(fmt.Sprintf("%s[%d]", f.at("resources"), i), v)
-		if s == nil {
-			continue
-		}
+	for s := range f.objects("resources") {
 		it.Task.Resources = append(it.Task.Resources, task.Resource{Type: s.text("type"), Value: s.text("value"), Label: s.text("label")})
 		s.rest()
 	}
-	for i, v := range f.list("comments") {
-		if s := p.Report.object(fmt.Sprintf("%s[%d]", f.at("comments"), i), v); s != nil {
-			it.Task.Comments = append(it.Task.Comments, p.comment(s))
-		}
+	for s := range f.objects("comments") {
+		it.Task.Comments = append(it.Task.Comments, p.comment(s))
 	}
 }
 

@@ -40,11 +40,7 @@ func (p *Plan) tag(name string, f *fields) {
 			created = meta.time("created")
 		}
 	}
-	for i, v := range f.list("tasks") {
-		t := p.Report.object(fmt.Sprintf("%s[%d]", f.at("tasks"), i), v)
-		if t == nil {
-			continue
-		}
+	for t := range f.objects("tasks") {
 		it := p.taskMaster(name, t)
 		it.Task.CreatedAt = cmp.Or(it.Task.CreatedAt, created)
 		p.add(it)
@@ -122,11 +118,7 @@ func (p *Plan) taskMasterStatus(it *Item, f *fields) {
 
 // subtasks become steps: they have no owner of their own.
 func (p *Plan) subtasks(it *Item, f *fields) {
-	for i, v := range f.list("subtasks") {
-		s := p.Report.object(fmt.Sprintf("%s[%d]", f.at("subtasks"), i), v)
-		if s == nil {
-			continue
-		}
+	for s := range f.objects("subtasks") {
 		var d text
 		d.add(s.text("description"))
 		p.sections(&d, s)
