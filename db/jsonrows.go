@@ -99,7 +99,7 @@ func (r *jsonRows) number() int64 {
 	return n
 }
 
-// next goes over a cell of so many bytes and what parts it from the next one.
+// next goes over a cell of so many bytes and what separates it from the next one.
 func (r *jsonRows) next(bytes int) {
 	rest, more := strings.CutPrefix(r.rest[bytes:], ",")
 	if r.rest = rest; more {

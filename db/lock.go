@@ -101,7 +101,7 @@ func alive(pid string) bool {
 	return !errors.Is(syscall.Kill(n, 0), syscall.ESRCH)
 }
 
-// Release gives the right back. The database must be closed.
+// Release drops the lock. The database must be closed.
 func (l *Lock) Release() error {
 	var err error
 	if l.file != nil {

@@ -202,7 +202,7 @@ type pgRows struct {
 // Columns names the columns.
 func (r *pgRows) Columns() []string { return r.p.columns }
 
-// Close gives the session free; the rows that are left are read over.
+// Close releases the session; the rows that are left are read over.
 func (r *pgRows) Close() error {
 	if r.kept = nil; r.done {
 		return nil

@@ -109,7 +109,7 @@ func (r *rows) Err() error {
 	return r.err
 }
 
-// Close gives the statement free.
+// Close releases the statement.
 func (r *rows) Close() error { return r.r.Close() }
 
 // Scan copies the row into pointers, one a column.

@@ -71,7 +71,7 @@ func (w *where) shown(s task.Shown, now task.Time) {
 	}
 }
 
-// sorts are the orders as SQL; the id parts what is equal. The + keeps SQLite
+// sorts are the orders as SQL; the id orders what is equal. The + keeps SQLite
 // from walking the whole table, history too, for the sake of an order.
 var sorts = map[task.TaskSort]string{
 	task.SortID: "+t.id", task.SortTitle: "t.title COLLATE NOCASE", task.SortOwner: "t.owner", task.SortPriority: "t.priority",

@@ -122,7 +122,7 @@ func takeTriggers(ctx context.Context, d *sql.DB) (again []string, err error) {
 	return again, nil
 }
 
-// statements parts a script at the ends of its lines.
+// statements splits a script at the ends of its lines.
 func statements(script string) []string {
 	var list []string
 	for part := range strings.SplitSeq(script, ";\n") {

@@ -19,7 +19,7 @@ type place struct {
 // pass goes past a finished word.
 func (p *place) pass(w string) {
 	switch {
-	case p.flag != nil && w == "=": // bash parts --flag=value
+	case p.flag != nil && w == "=": // bash splits --flag=value
 	case p.flag != nil:
 		p.flag = nil
 	case p.plain:

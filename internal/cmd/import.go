@@ -143,7 +143,7 @@ func (c *importCmd) read() (*exchange.Plan, error) {
 	return exchange.Read(c.From, folder, name, history)
 }
 
-// splitPath gives a folder and the name of a file in it, "." for the folder.
+// splitPath returns a folder and the name of a file in it, "." for the folder.
 func splitPath(path string) (fs.FS, string, error) {
 	fi, err := os.Stat(path)
 	if err != nil {

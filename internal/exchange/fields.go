@@ -26,7 +26,7 @@ type fields struct {
 	asked map[string]bool
 }
 
-// object takes a JSON object apart; nil means that it is none.
+// object reads the members of a JSON object; nil means that it is none.
 func (r *Report) object(where string, v jsontext.Value) *fields {
 	f := &fields{r, where, map[string]jsontext.Value{}, map[string]bool{}}
 	d := jsontext.NewDecoder(bytes.NewReader(v))

@@ -142,7 +142,7 @@ func splitSections(body string) []section {
 
 var checkbox = lazyregexp.New(`^\s*[-*] \[([ xX])\] (?:#\d+ )?(.+?)\s*$`)
 
-// checklist parts the ticked and unticked lines from the others.
+// checklist separates the ticked and unticked lines from the others.
 func checklist(s string) (steps []task.Step, other string) {
 	var rest []string
 	for l := range strings.SplitSeq(s, "\n") {

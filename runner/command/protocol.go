@@ -33,7 +33,7 @@ func newProtocol(r *supervise.Run) *protocol {
 	return p
 }
 
-// End gives out what would have been the result of a run that did not
+// End emits what would have been the result of a run that did not
 // complete: it belongs to the transcript.
 func (p *protocol) End(out *supervise.Outcome) {
 	if out.Status != task.RunCompleted {
@@ -54,7 +54,7 @@ func (p *protocol) line(kind supervise.LineKind, b []byte) {
 	}
 }
 
-// release gives out, as text, the line that turned out not to be the last.
+// release emits, as text, the line that turned out not to be the last.
 func (p *protocol) release() {
 	if p.result == nil {
 		return

@@ -204,7 +204,7 @@ func (c *child) sweep() int {
 	return killed
 }
 
-// close gives back every file; what still reads or writes them is woken.
+// close closes every file; what still reads or writes them is woken.
 func (c *child) close() {
 	closeAll([]*os.File{c.stdin, c.stdout, c.stderr, c.lifeline, c.status})
 }

@@ -88,7 +88,7 @@ func (l *lineBuffer) reset() {
 	l.buf, l.long, l.cont = l.buf[:0], false, false
 }
 
-// Flush gives out the beginning of a line that has waited long enough.
+// Flush emits the beginning of a line that has waited long enough.
 func (l *lineBuffer) Flush() {
 	n := whole(l.buf)
 	if l.long || n == 0 || !l.cont && IsObject(l.buf) {
@@ -98,7 +98,7 @@ func (l *lineBuffer) Flush() {
 	l.buf, l.cont = l.buf[:copy(l.buf, l.buf[n:])], true
 }
 
-// Close gives out a last line without a line end.
+// Close emits a last line without a line end.
 func (l *lineBuffer) Close() {
 	if len(l.buf) > 0 || l.long {
 		l.end()

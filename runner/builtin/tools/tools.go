@@ -97,7 +97,7 @@ func Open(o Options) (*Box, error) {
 	return b, nil
 }
 
-// Close gives back what the box holds, and removes its private folder. The
+// Close releases what the box holds, and removes its private folder. The
 // workspace stays.
 func (b *Box) Close() error {
 	b.client.CloseIdleConnections()

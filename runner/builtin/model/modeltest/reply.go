@@ -76,7 +76,7 @@ func (r reply) half(overloaded func()) bool {
 	return false
 }
 
-// cut parts a text into pieces of about 7 bytes, never within a character.
+// cut splits a text into pieces of about 7 bytes, never within a character.
 func cut(text string) (list []string) {
 	from := 0
 	for at := range text {
