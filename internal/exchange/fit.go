@@ -64,7 +64,7 @@ func (p *Plan) fit(it *Item) {
 	p.fitLabels(it)
 }
 
-// problems takes over what checks have noted of a task.
+// problems takes over what checks have noted of a task or project.
 func (r *Report) problems(where string, p *task.Problems) {
 	var e *task.Error
 	if errors.As(p.Err(), &e) {

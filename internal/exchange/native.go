@@ -178,12 +178,7 @@ func (p *Plan) demands(t *task.Task, f *fields) {
 		}
 		bad.CheckReview("policy", *t.Policy)
 	}
-	var found *task.Error
-	if errors.As(bad.Err(), &found) {
-		for _, e := range found.AllFields() {
-			p.Report.Bad(f.at(e.Field), "%s", e.Message)
-		}
-	}
+	p.Report.problems(f.where, &bad)
 }
 
 // status reads the state of a task, which must fit its file.

@@ -218,3 +218,17 @@ func TestLongTitlesAreCut(t *testing.T) {
 	same(t, "nothing is lost", tk.Description, long)
 	same(t, "notes", len(p.Report.Notes), 1)
 }
+
+func TestProblemsBeyondTheListAreCounted(t *testing.T) {
+	t.Parallel()
+	checks := `"checks":[` + strings.TrimSuffix(strings.Repeat(`{"name":"a b","timeoutSeconds":-1,"kind":"url"},`, task.MaxChecks), ",") + "]"
+	const wrong = 2 * task.MaxChecks // of each its name and its time
+	ofTask := Taskyard(Source{"tasks.json", []byte(one(`"id":"1","title":"a","status":"active",` + checks))}, nil, nil)
+	ofProject := Taskyard(Source{"tasks.json", []byte(one())}, nil, nil)
+	ofProject.ReadProjects(Source{"projects.json", []byte(`{"projects":[{"key":"web","name":"Web",` + checks + `}]}`)})
+	for name, p := range map[string]*Plan{"of a task": ofTask, "of a project": ofProject} {
+		if got := len(p.Report.Problems) + p.Report.More; got != wrong {
+			t.Errorf("%s: %d problems, want %d: %+v", name, got, wrong, p.Report.Problems)
+		}
+	}
+}

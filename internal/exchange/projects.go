@@ -3,7 +3,6 @@ package exchange
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -54,11 +53,6 @@ func (p *Plan) project(where string, v jsontext.Value) *task.Project {
 	out.Fill()
 	var bad task.Problems
 	bad.CheckProject(out)
-	var found *task.Error
-	if errors.As(bad.Err(), &found) {
-		for _, e := range found.Fields {
-			p.Report.Bad(where+"."+e.Field, "%s", e.Message)
-		}
-	}
+	p.Report.problems(where, &bad)
 	return out
 }
