@@ -108,7 +108,7 @@ func (s *Server) subtasks(c echo.Context, id, after task.ID) (list []*task.Task,
 		return nil, 0, err
 	}
 	gone, err := s.svc.Subtasks(ctx, a, id, after, false, taskRows+1)
-	list = append(open, gone...)
+	list = slices.Concat(open, gone)
 	slices.SortFunc(list, func(a, b *task.Task) int { return cmp.Compare(a.ID, b.ID) })
 	if len(list) > taskRows {
 		list = list[:taskRows]

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"fmt"
+
 	"github.com/labstack/echo/v4"
 
 	"taskyard/task"

@@ -17,10 +17,10 @@ var icons sync.Map // "class name" → templ.Component
 // Icon draws an icon of icons.svg at 16 px; it is decoration for screen readers.
 func Icon(name string) templ.Component { return icon("icon", name) }
 
-// IconS draws an icon at 14 px.
+// IconSmall draws an icon at 14 px.
 func IconSmall(name string) templ.Component { return icon("icon icon-sm", name) }
 
-// IconL draws an icon at 20 px.
+// IconLarge draws an icon at 20 px.
 func IconLarge(name string) templ.Component { return icon("icon icon-lg", name) }
 
 func icon(class, name string) templ.Component {

@@ -39,7 +39,7 @@ func StatusGlyph(g Glyph, done, total int) templ.Component {
 	return mark(markKey{"glyph", int(g)}, func() templ.Component { return statusGlyph(g, 0, 0) })
 }
 
-// Prio shows a priority as bars and number.
+// Priority shows a priority as bars and number.
 func Priority(p int) templ.Component {
 	if p < -100 || p > 100 { // there are a million more
 		return priority(p)
