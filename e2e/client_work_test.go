@@ -103,11 +103,15 @@ func TestPausesAndTheInboxFromTheShell(t *testing.T) {
 		if !strings.Contains(out, "    Which\n    `name`?") || !strings.Contains(out, "The preview is up") {
 			t.Errorf("%s", out)
 		}
-		p.ok("", "task", "reply", "1", "The first")
-		_, n, _ := strings.Cut(out, "Notices")
-		_, n, _ = strings.Cut(n, "#1 x  (")
-		n, _, _ = strings.Cut(n, ",")
-		p.ok("", "inbox", "acknowledge", n)
+		questions, notices, _ := strings.Cut(out, "Notices")
+		number := func(part string) string {
+			_, n, _ := strings.Cut(part, "#1 x  (")
+			n, _, _ = strings.Cut(n, ",")
+			return n
+		}
+		p.fails(client.ExitRefused, "another one is open", "task", "reply", "1", "The first", "--question", number(notices))
+		p.ok("", "task", "reply", "1", "The first", "--question", number(questions))
+		p.ok("", "inbox", "acknowledge", number(notices))
 		if out := p.ok("", "inbox"); out != "nothing is waiting for people" {
 			t.Error(out)
 		}

@@ -27,12 +27,13 @@ func TestThreads(t *testing.T) {
 	if first.Content != "hello" || first.Author != "user:operator" || first.Kind != task.KindComment {
 		t.Errorf("%+v", first)
 	}
-	s.do("agent", "POST", path+"/notify", `{"message":"which?","needsReply":true}`).want(201)
+	asked := decode[task.Message](s.do("agent", "POST", path+"/notify", `{"message":"which?","needsReply":true}`).want(201))
 	if tk := decode[task.Task](s.do("viewer", "GET", path, "")); tk.WaitingFor != task.WaitsUser {
 		t.Errorf("waits for %q", tk.WaitingFor)
 	}
 	s.do("agent", "POST", path+"/notify", `{"message":"which?","needsReply":true}`).problem(409, task.CodeQuestionOpen)
-	s.do("operator", "POST", path+"/reply", `{"content":"that"}`).want(201)
+	s.do("operator", "POST", path+"/reply", `{"content":"that","questionId":"`+first.ID.String()+`"}`).problem(409, task.CodeNoQuestion)
+	s.do("operator", "POST", path+"/reply", `{"content":"that","questionId":"`+asked.ID.String()+`"}`).want(201)
 	s.do("operator", "POST", path+"/reply", `{"content":"that"}`).problem(409, task.CodeNoQuestion)
 	s.do("operator", "POST", path+"/comments", `{"content":"  "}`).field(task.CodeInvalidField, "content")
 	c := decode[struct {

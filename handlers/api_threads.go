@@ -20,6 +20,14 @@ type contentIn struct {
 	}
 }
 
+type replyIn struct {
+	TaskPath
+	Body struct {
+		Content    string `json:"content" doc:"Markdown, at most 64 KiB"`
+		QuestionID apiID  `json:"questionId,omitempty" doc:"the message that you answer; refused with no_question if another question is open by now"`
+	}
+}
+
 type notifyIn struct {
 	TaskPath
 	Body struct {
@@ -74,8 +82,8 @@ func (s *Server) apiNotify(ctx context.Context, in *notifyIn) (*messageOut, erro
 	return messageAnswer(s.svc.Notify(ctx, actorIn(ctx), in.ID.ID, b.Message))
 }
 
-func (s *Server) apiReply(ctx context.Context, in *contentIn) (*messageOut, error) {
-	return messageAnswer(s.svc.Reply(ctx, actorIn(ctx), in.ID.ID, in.Body.Content))
+func (s *Server) apiReply(ctx context.Context, in *replyIn) (*messageOut, error) {
+	return messageAnswer(s.svc.ReplyTo(ctx, actorIn(ctx), in.ID.ID, task.ID(in.Body.QuestionID), in.Body.Content))
 }
 
 func (s *Server) apiThread(ctx context.Context, in *afterIn) (*messagesOut, error) {

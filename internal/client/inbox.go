@@ -23,7 +23,7 @@ func (InboxList) Run(e *Env) error {
 			e.say("nothing is waiting for people")
 			return
 		}
-		e.inboxPart("Questions: taskyard task reply ID TEXT", in.Questions)
+		e.inboxPart("Questions: taskyard task reply ID TEXT --question N", in.Questions)
 		e.inboxPermissions(in.Permissions)
 		e.inboxRuns(in.Approvals)
 		e.inboxPart("Results: taskyard review show ID", in.Reviews)

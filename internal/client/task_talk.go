@@ -39,11 +39,20 @@ func (c *TaskNotify) Run(e *Env) error {
 }
 
 // TaskReply answers a question.
-type TaskReply struct{ TaskText }
+type TaskReply struct {
+	TaskText
+	Question task.ID `placeholder:"N" help:"Number of the question that you answer: refused if another one is open by now."`
+}
 
 // Run answers the open question.
 func (c *TaskReply) Run(e *Env) error {
-	return e.talk(c.TaskText, "/reply", func(text string) any { return map[string]any{"content": text} }, "answered on")
+	return e.talk(c.TaskText, "/reply", func(text string) any {
+		body := map[string]any{"content": text}
+		if c.Question != 0 {
+			body["questionId"] = c.Question
+		}
+		return body
+	}, "answered on")
 }
 
 // talk posts a text to the thread of a task.
