@@ -35,8 +35,7 @@ func (b *bench) yearSize() dbfill.Size {
 	return s
 }
 
-// yearInstance makes an instance with a year of work, of whose tables SQLite has
-// gathered statistics, as in one that was stopped once.
+// yearInstance makes an instance with a year of work.
 func (b *bench) yearInstance(ctx context.Context, folder string, s dbfill.Size, agents []string) (*instance, dbfill.Marks, error) {
 	begin := time.Now()
 	inst, err := newInstance(b.bin, filepath.Join(b.folder, folder), nil)

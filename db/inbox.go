@@ -28,8 +28,8 @@ func awake(ref, mark string) string {
 }
 
 // Inbox reads what waits for a person, without what they snoozed. A task is
-// stuck at so many failures. CROSS JOIN begins with what waits: where that was
-// nothing when SQLite gathered its statistics, it would begin with all messages.
+// stuck at so many failures. CROSS JOIN begins with what waits, which is little,
+// and never with all messages.
 func (rx *Rx) Inbox(q task.InboxQuery, attempts int) (b task.Inbox, err error) {
 	if b.Totals, err = rx.InboxTotals(q.User, attempts); err != nil {
 		return b, err

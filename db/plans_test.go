@@ -86,7 +86,7 @@ var (
 )
 
 // rare are conditions that few rows fit, and the indexes of many rows that
-// SQLite takes for them without statistics, or with those of a quiet moment.
+// SQLite may take for them, since it does not know that they are few.
 var rare = []struct{ condition, wide *regexp.Regexp }{
 	{
 		regexp.MustCompile(`(WHERE|AND) (r\.)?status = 'pending'\s+AND (r\.)?phase = '`),
