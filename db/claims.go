@@ -119,7 +119,7 @@ func (rx *Rx) ClaimedIDs(agent string, limit int) ([]task.ID, error) {
 func (rx *Rx) ClaimedInRun(run task.ID) ([]task.ID, error) {
 	rows, err := rx.query("SELECT t.id FROM run_reach r JOIN tasks t ON t.id = r.task_id AND t.claim_seq = r.claim_id "+
 		"WHERE r.run_id = ? AND t.claim_holder IS NOT NULL ORDER BY t.id", run)
-	return collect(rows, err, func(r rowScanner) (id task.ID, err error) { return id, r.Scan(&id) })
+	return collect(rows, err, column[task.ID])
 }
 
 // Claims returns how many live claims an agent holds.
