@@ -339,7 +339,7 @@ var apiDocs = map[string]apiDoc{
 	"GET /api/usage": {
 		Tag:     "Runs",
 		Summary: "Sum up tool calls, tokens and cost by day, agent, model, project, task or run",
-		Desc: "Days, agents and models count usage as it is reportAnswer, in whole UTC days; projects, tasks and runs count what ended " +
+		Desc: "Days, agents and models count usage as it is reported, in whole UTC days; projects, tasks and runs count what ended " +
 			"in that time. The usage of one run, also while it runs, is in `usage` of GET /api/runs/{id}. `budgets` are those of today.",
 	},
 	"GET /api/runners": {

@@ -45,7 +45,7 @@ func TestReadiness(t *testing.T) {
 	if a := ask().want(200); string(a.Body) != `{"ready":true}` {
 		t.Errorf("%s", a.Body)
 	}
-	t.Run("a scheduler that makes no progress is reportAnswer", func(t *testing.T) {
+	t.Run("a scheduler that makes no progress is reported", func(t *testing.T) {
 		clock.dead.Store(true)
 		if a := ask().want(503); !strings.Contains(string(a.Body), `"scheduler"`) {
 			t.Errorf("%s", a.Body)

@@ -2,9 +2,11 @@ package handlers
 
 import (
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/danielgtaylor/huma/v2"
 	"golang.org/x/net/html"
 
 	"taskyard/task"
@@ -39,6 +41,9 @@ func nodeText(n *html.Node) string {
 	}
 	return strings.Join(strings.Fields(b.String()), " ")
 }
+
+// mixedCase matches names of fields, and identifiers that a rename put into a text.
+var mixedCase = regexp.MustCompile(`\b[a-z]+[A-Z]\w*`)
 
 func TestTheReferenceIsWhole(t *testing.T) {
 	t.Parallel()
@@ -94,6 +99,29 @@ func TestTheReferenceIsWhole(t *testing.T) {
 		for n := range doc.Descendants() {
 			if id, ok := strings.CutPrefix(nodeAttr(n, "href"), "#"); ok && byID[id] == nil {
 				t.Errorf("#%s leads nowhere", id)
+			}
+		}
+	})
+	t.Run("a text names no field that no request and no answer has", func(t *testing.T) {
+		doc, names := s.srv.api.OpenAPI(), map[string]bool{}
+		for _, schema := range doc.Components.Schemas.Map() {
+			for name := range schema.Properties {
+				names[name] = true
+			}
+		}
+		for path, item := range doc.Paths {
+			for _, o := range []*huma.Operation{item.Get, item.Post, item.Put, item.Patch, item.Delete} {
+				if o == nil {
+					continue
+				}
+				for _, p := range o.Parameters {
+					names[p.Name] = true
+				}
+				for _, word := range mixedCase.FindAllString(o.Summary+" "+o.Description, -1) {
+					if !names[word] {
+						t.Errorf("%s %s: %q is no field", o.Method, path, word)
+					}
+				}
 			}
 		}
 	})
