@@ -53,7 +53,8 @@ func (s *Server) loginLink(c echo.Context) error {
 
 func (s *Server) logout(c echo.Context) error {
 	if a := actorFrom(c); a.UserID != 0 {
-		if err := s.svc.SignOut(c.Request().Context(), a, s.sessionHash(c)); err != nil && errorKind(err) != task.NotFound {
+		err := s.svc.SignOut(c.Request().Context(), a, s.sessionHash(c))
+		if kind := errorKind(err); err != nil && kind != task.NotFound && kind != task.Unauthorized { // it has ended already
 			return err
 		}
 	}

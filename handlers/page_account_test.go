@@ -197,6 +197,10 @@ func TestPeople(t *testing.T) {
 		b.post("/settings/people/1/role", "role", "viewer").is(409).shows("is the last admin")
 		b.get("/settings/people").is(200)
 	})
+	t.Run("an admin who disables themselves is signed out", func(t *testing.T) {
+		b.post("/settings/people", "name", "iris", "password", pagePassword, "role", "admin").is(303)
+		y.signIn("iris").post("/settings/people/3/disable").leadsTo("/login")
+	})
 	t.Run("an admin who steps down stays signed in with the new role", func(t *testing.T) {
 		b.post("/settings/people/2/role", "role", "admin").is(303)
 		b.post("/settings/people/1/role", "role", "operator").leadsTo("/settings").is(200)

@@ -160,6 +160,7 @@ func (s *Server) loadSession(c echo.Context) error {
 	if now.Sub(seen) > sessionTouch {
 		s.sessions.Put(ctx, keySeen, int64(now))
 	}
+	a.Session = s.sessionHash(c)
 	setActor(c, a)
 	return nil
 }

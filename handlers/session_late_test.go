@@ -40,6 +40,28 @@ func TestASessionThatHasEndedStaysEnded(t *testing.T) {
 		}
 		b.get("/queues").leadsTo("/login?next=%2Fqueues")
 	})
+	t.Run("a request that is still under way does nothing more", func(t *testing.T) {
+		y := newSite(t)
+		b, other := y.maya(), y.signIn("maya")
+		body, send := io.Pipe()
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, y.url+"/api/tasks", body)
+		y.ok(err)
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Origin", b.origin)
+		req.Header.Set("Expect", "100-continue")
+		b.client.Transport = &http.Transport{ExpectContinueTimeout: time.Minute, DisableKeepAlives: true}
+		answered := make(chan *seenPage)
+		go func() { answered <- b.do(req) }()
+		_, err = send.Write([]byte(fine[:1]))
+		y.ok(err)
+		other.post("/settings/signout").leadsTo("/login")
+		_, err = send.Write([]byte(fine[1:]))
+		y.ok(err)
+		y.ok(send.Close())
+		if a := <-answered; a.status != http.StatusUnauthorized {
+			t.Errorf("%s: %d", a.url, a.status)
+		}
+	})
 	t.Run("a stream of it ends at its next look", func(t *testing.T) {
 		y := newSite(t)
 		b, other := y.maya(), y.signIn("maya")

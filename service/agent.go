@@ -45,13 +45,17 @@ func (s *Service) SaveAgent(ctx context.Context, a task.Actor, id, text, ifHash 
 	if err := s.revokeFormer(ctx, a, id); err != nil {
 		return before, err
 	}
-	def, err := s.agents.Save(id, text, ifHash, force)
-	if err != nil {
-		return def, err
-	}
-	return def, change(ctx, s, a, func(tx *txn) error {
+	def, saved := before, false // a write may be run again; the file is written only once
+	err := change(ctx, s, a, func(tx *txn) (err error) {
+		if !saved {
+			if def, err = s.agents.Save(id, text, ifHash, force); err != nil {
+				return err
+			}
+			saved = true
+		}
 		return tx.event(task.EvAgentSaved, task.Event{Agent: id}, changes{"hash": []string{before.FileHash, def.FileHash}, "status": def.Status})
 	})
+	return def, err
 }
 
 // revokeFormer ends tokens that were left by an agent of this name before a new

@@ -105,15 +105,35 @@ func (s *Service) WhileValid(ctx context.Context, a task.Actor) (context.Context
 	return ctx, func() { forget(); end(nil) }
 }
 
-// checkTokenValid checks the caller's token again, in the transaction that acts for
-// it: the call may have waited since the token was read.
-func (tx *txn) checkTokenValid() error {
-	if tx.actor.TokenID == 0 {
+// checkCaller checks again, in the transaction that acts for the caller, that their
+// token or session has not ended or lost a right: the call may have waited since, or
+// its body was long on the way. A change of a person ends their sessions.
+func (tx *txn) checkCaller() error {
+	a := tx.actor
+	if a.Session != "" {
+		_, ok, err := tx.Session(a.Session)
+		if err == nil && !ok {
+			err = errSessionEnded
+		}
+		return err
+	}
+	if a.TokenID == 0 {
 		return nil
 	}
-	ok, err := tx.TokenValid(tx.actor.TokenID)
+	ok, err := tx.TokenValid(a.TokenID)
 	if err == nil && !ok {
 		err = errTokenEnded
+	}
+	if err != nil || a.UserID == 0 {
+		return err
+	}
+	role := a.Role
+	if role == task.RoleWorker {
+		role = task.RoleAdmin // only admins let workers in
+	}
+	u, _, err := tx.User(a.UserID)
+	if err == nil && lower(role, u.Role) != role {
+		err = errRoleChanged
 	}
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -128,4 +129,45 @@ func TestANewAgentDoesNotReviveTheTokensOfARemovedOne(t *testing.T) {
 		must(y.s.SaveAgent(ctx, maya, "pull", text, "", false))
 		must(y.s.Authenticate(ctx, tok.Secret, ""))
 	})
+}
+
+// A caller is read when a call begins; its body may come half a minute later.
+func TestWhoLosesARightDuringACallDoesNotUseIt(t *testing.T) {
+	t.Parallel()
+	y := newInstance(t)
+	text, err := os.ReadFile(filepath.Join(y.dir, "coder.md"))
+	ok(t, err)
+	y.account("last-admin", task.RoleAdmin)
+	yes, viewer := true, task.RoleViewer
+	for name, loses := range map[string]func(a task.Actor){
+		"disabled": func(a task.Actor) { must(y.s.UpdateUser(y.ctx(), maya, a.UserID, UserChange{Disabled: &yes})) },
+		"demoted":  func(a task.Actor) { must(y.s.UpdateUser(y.ctx(), maya, a.UserID, UserChange{Role: &viewer})) },
+		"signed out": func(a task.Actor) {
+			ok(t, y.s.SignOutEverywhere(y.ctx(), a))
+		},
+	} {
+		session := y.account("session-"+strings.ReplaceAll(name, " ", "-"), task.RoleAdmin)
+		session.Session = "hash of " + name
+		ok(t, y.s.SaveSession(y.ctx(), session.Session, session.UserID, []byte("{}"), y.Now().Add(time.Hour)))
+		byToken, _ := y.ownToken(session, "laptop", "admin")
+		calls := []task.Actor{session, byToken}
+		if name == "signed out" { // which ends no token
+			calls = calls[:1]
+		}
+		for _, a := range calls {
+			must(y.s.CreateTask(y.ctx(), a, task.New{Title: "before", Owner: "coder", Status: task.Draft}))
+		}
+		loses(session)
+		last := y.lastEvent()
+		for _, a := range calls {
+			_, err := y.s.AddUser(y.ctx(), a, "friend", "correct horse battery", task.RoleAdmin)
+			refused(t, err, task.CodeUnauthorized)
+			_, err = y.s.SaveAgent(y.ctx(), a, "coder", string(text)+"And this.\n", "", false)
+			refused(t, err, task.CodeUnauthorized)
+		}
+		now, err := os.ReadFile(filepath.Join(y.dir, "coder.md"))
+		ok(t, err)
+		equal(t, "definition after "+name, string(now), string(text))
+		equal(t, "last event after "+name, y.lastEvent(), last)
+	}
 }

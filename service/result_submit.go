@@ -161,6 +161,7 @@ func (s *Service) awaitChecks(ctx context.Context, mine *submission) error {
 // that asked for it are paused meanwhile, and its claim is renewed.
 func (s *Service) runSubmission(ctx context.Context, sub *submission) {
 	defer close(sub.done)
+	sub.caller.Session = "" // whoever signs out while the checks run has asked for them all the same
 	ctx, stop := context.WithCancelCause(WithIdempotency(ctx, nil))
 	defer stop(nil)
 	go func() {

@@ -176,7 +176,7 @@ func (tx *txn) runEvent(kind string, r *task.Run, changes any) error {
 type changes map[string]any
 
 // mutate is the one way to write: it runs fn in a transaction, in which the
-// caller's token must still be valid, stores or
+// caller must still be who they were when they called, stores or
 // replays the answer of an idempotent request with it, and notifies the hub and
 // the dispatcher after the commit.
 func mutate[T any](ctx context.Context, s *Service, a task.Actor, fn func(*txn) (T, error)) (T, error) {
@@ -186,7 +186,7 @@ func mutate[T any](ctx context.Context, s *Service, a task.Actor, fn func(*txn) 
 	s.caughtUp(ctx)
 	err := s.db.Write(ctx, func(dtx *db.Tx) error {
 		tx = &txn{Tx: dtx, s: s, actor: a}
-		if err := tx.checkTokenValid(); err != nil {
+		if err := tx.checkCaller(); err != nil {
 			return err
 		}
 		if idem != nil {

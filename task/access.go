@@ -70,10 +70,11 @@ const Importer = "import"
 type Actor struct {
 	Name    string // "coder", "user:maya" or "system"
 	Role    Role
-	ActAs   bool // a token that may name any agent
-	TokenID ID   // the token used, or 0
-	UserID  ID   // the person, or 0
-	RunID   ID   // the run that a run token is bound to, or 0
+	ActAs   bool   // a token that may name any agent
+	TokenID ID     // the token used, or 0
+	UserID  ID     // the person, or 0
+	RunID   ID     // the run that a run token is bound to, or 0
+	Session string // the hash of the browser session, or ""
 
 	// For the audit: the network address, and the id of the request that the
 	// answer carries as X-Request-Id, or "".
