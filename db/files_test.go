@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"taskyard/db"
 	"taskyard/db/dbtest"
@@ -15,16 +16,40 @@ import (
 func TestBackupAndRestore(t *testing.T) {
 	dbtest.SQLiteOnly(t)
 	d := dbtest.New(t)
-	makeTask(t, d, "kept")
-	dir := t.TempDir()
-	to := filepath.Join(dir, "backup.db")
-	ok(t, d.CopyInto(t.Context(), to))
-	later := makeTask(t, d, "later")
+	kept := makeTask(t, d, "kept")
 	makeRun := func(d *db.DB, of task.ID) (id task.ID) {
 		write(t, d, func(tx *db.Tx) (err error) { id, err = tx.InsertRun(newRun(of)); return err })
 		return id
 	}
-	ran := makeRun(d, later)
+	waits := makeRun(d, kept)
+	// held claims the task, starts the run, and returns what their holders get.
+	held := func(d *db.DB) (h string) {
+		write(t, d, func(tx *db.Tx) error {
+			if err := tx.Claim(kept, "coder", time.Hour); err != nil {
+				return err
+			}
+			tk, err := tx.TaskBare(kept)
+			if err != nil {
+				return err
+			}
+			r, err := tx.Run(waits)
+			if err != nil {
+				return err
+			}
+			if _, err = tx.StartRun(r, tk.Claim.ID, time.Minute); err != nil {
+				return err
+			}
+			r, err = tx.Run(waits)
+			h = fmt.Sprintf("claim %d, lease %d", tk.Claim.ID, r.Lease)
+			return err
+		})
+		return h
+	}
+	dir := t.TempDir()
+	to := filepath.Join(dir, "backup.db")
+	ok(t, d.CopyInto(t.Context(), to))
+	later := makeTask(t, d, "later")
+	ran, before := makeRun(d, later), held(d)
 
 	t.Run("a backup is whole and leaves nothing beside it", func(t *testing.T) {
 		ok(t, db.CheckFileIntegrity(t.Context(), to))
@@ -71,6 +96,10 @@ func TestBackupAndRestore(t *testing.T) {
 		next := makeTask(t, d, "next")
 		equal(t, "next id", next, later+1)
 		equal(t, "next run", makeRun(d, next), ran+1)
+		// Workers and agents that were at work still are.
+		if now := held(d); now == before {
+			t.Errorf("the holders of today are those of before: %s", now)
+		}
 		ok(t, d.Close())
 		old := dbtest.Open(t, path+".replaced")
 		equal(t, "tasks of the old one", count(t, old, "SELECT count(*) FROM tasks"), 2)

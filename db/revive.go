@@ -56,9 +56,9 @@ func readRights(ctx context.Context, c *sql.DB, now task.Time) (r rights, err er
 
 // withdraw ends, in the backup at staged, the rights that ended since in the
 // database at present: tokens that are no longer valid there and sessions that
-// it does not have. With keep it only reports which. It also keeps the ids that
-// were given since from being given again, and notes where the log was cut, which
-// check asks for.
+// it does not have. With keep it only reports which. It also keeps the ids, claims
+// and leases that were given since from being given again, and notes where the log
+// was cut, which check asks for.
 func withdraw(ctx context.Context, staged, present string, now task.Time, keep bool) (v Revived, err error) {
 	c, err := sql.Open("sqlite3", "file:"+(&url.URL{Path: staged}).EscapedPath()+"?_journal_mode=DELETE&_synchronous=FULL&_txlock=immediate")
 	if err != nil {
@@ -123,7 +123,7 @@ func withdraw(ctx context.Context, staged, present string, now task.Time, keep b
 			}
 		}
 	}
-	if err := skipGiven(ctx, tx, given); err != nil {
+	if err := errors.Join(skipGiven(ctx, tx, given), skipHeld(ctx, tx)); err != nil {
 		return v, err
 	}
 	if err := noteRestored(ctx, tx, now); err != nil {
@@ -172,6 +172,21 @@ func skipGiven(ctx context.Context, tx *sql.Tx, given map[string]int64) error {
 		}
 	}
 	return nil
+}
+
+// heldSince is more than the claims of a task, and the leases of a run, that are
+// given between two backups.
+const heldSince = 1000
+
+// skipHeld has the next claim of a task and the next lease of a run get a number
+// that no holder was given since the backup: workers and agents work on while a
+// database is restored, and would pass for the holders of today.
+func skipHeld(ctx context.Context, tx *sql.Tx) error {
+	_, err := tx.ExecContext(ctx, "UPDATE runs SET lease = lease + ? WHERE status = 'pending'", heldSince)
+	if err == nil {
+		_, err = tx.ExecContext(ctx, "UPDATE tasks SET claim_seq = claim_seq + ? WHERE archived_at IS NULL AND claim_holder IS NULL", heldSince)
+	}
+	return err
 }
 
 // restored is the setting in which a database remembers when it was put in
