@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"taskyard/db"
+	"taskyard/db/dbtest"
 	"taskyard/task"
 )
 
@@ -169,5 +171,40 @@ func TestWhoLosesARightDuringACallDoesNotUseIt(t *testing.T) {
 		ok(t, err)
 		equal(t, "definition after "+name, string(now), string(text))
 		equal(t, "last event after "+name, y.lastEvent(), last)
+	}
+}
+
+// A removal is a write, before which others wait that have read the definitions.
+func TestNothingIsGivenToAnAgentThatIsBeingRemoved(t *testing.T) {
+	dbtest.SQLiteOnly(t) // elsewhere writes do not wait for each other
+	for name, give := range map[string]func(y *instance, other task.ID) error{
+		"create": func(y *instance, _ task.ID) error {
+			_, err := y.s.CreateTask(y.ctx(), maya, task.New{Title: "x", Owner: "pull"})
+			return err
+		},
+		"reassign": func(y *instance, other task.ID) error {
+			_, err := y.s.Reassign(y.ctx(), task.Actor{Name: maya.Name, Role: maya.Role}, "coder", []task.ID{other}, "pull", "yours")
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, y *instance) {
+				other := y.create(maya, "coder", noStart)
+				removed, removal, given := make(chan bool), make(chan error), make(chan error)
+				go func() {
+					removal <- y.db.Write(y.ctx(), func(*db.Tx) error {
+						<-removed
+						return nil
+					})
+				}()
+				synctest.Wait()
+				go func() { given <- give(y, other.ID) }()
+				synctest.Wait()
+				ok(t, y.s.agents.Delete("pull"))
+				close(removed)
+				ok(t, <-removal)
+				refused(t, <-given, task.CodeUnknownAgent)
+			})
+		})
 	}
 }

@@ -320,10 +320,10 @@ func (s *Service) Reassign(ctx context.Context, a task.Actor, agent string, ids 
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
-	if err := s.checkOwner("newAgent", to, task.Active); err != nil {
-		return nil, err
-	}
 	return mutate(ctx, s, a, func(tx *txn) ([]*task.Task, error) {
+		if err := s.checkOwner("newAgent", to, task.Active); err != nil {
+			return nil, err
+		}
 		tasks, err := tx.assignedTo(agent, ids)
 		if err != nil {
 			// The tasks of an agent that is deleted can be moved.

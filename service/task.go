@@ -16,7 +16,7 @@ func (s *Service) CreateTask(ctx context.Context, a task.Actor, in task.New) (*t
 	if err := s.allowedOwn(a, task.Write); err != nil {
 		return nil, err
 	}
-	if err := s.checkNew(&in); err != nil {
+	if err := checkNew(&in); err != nil {
 		return nil, err
 	}
 	return mutate(ctx, s, a, func(tx *txn) (*task.Task, error) {
@@ -35,8 +35,9 @@ func (s *Service) CreateTask(ctx context.Context, a task.Actor, in task.New) (*t
 	})
 }
 
-// checkNew fills defaults and reports every wrong field at once.
-func (s *Service) checkNew(in *task.New) error {
+// checkNew fills defaults and reports every wrong field at once, but not an owner
+// who is no agent.
+func checkNew(in *task.New) error {
 	in.Status, in.Channel = cmp.Or(in.Status, task.Active), cmp.Or(in.Channel, "web")
 	var p task.Problems
 	p.CheckLine("title", in.Title, task.MaxTitle)
@@ -53,10 +54,7 @@ func (s *Service) checkNew(in *task.New) error {
 	if in.Owner == "" {
 		p.Add("owner", "is required: name an agent")
 	}
-	if err := p.Err(); err != nil {
-		return err
-	}
-	return s.checkOwner("owner", in.Owner, in.Status)
+	return p.Err()
 }
 
 // mayCreate refuses tasks made inside a run of an agent without the tool task,
@@ -82,6 +80,10 @@ func (tx *txn) mayCreate() error {
 
 // insertTask makes a task of the caller, with what bounds its runs, or nil.
 func (tx *txn) insertTask(in task.New, parent task.ID, nesting int, bound *task.Bound) (task.ID, error) {
+	// Here, as an agent that owns nothing can be removed at any moment.
+	if err := tx.s.checkOwner("owner", in.Owner, in.Status); err != nil {
+		return 0, err
+	}
 	if err := tx.checkQueueLimit(in.Owner); err != nil {
 		return 0, err
 	}
