@@ -55,6 +55,9 @@ func (s *Server) historyFile(c echo.Context, ext, media string, w tasksWriter) e
 	}
 	err = s.svc.EachHistory(c.Request().Context(), actorFrom(c), f, func(list []*task.Task) error {
 		_ = rc.SetWriteDeadline(time.Now().Add(fileTimeout)) // not every connection has one
+		if !s.stillIn(c) {
+			return errSignIn
+		}
 		if !begun {
 			if err := begin(); err != nil {
 				return err

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -110,5 +111,56 @@ func TestAStreamEndsWithTheRoleThatItWasOpenedWith(t *testing.T) {
 	y.ok(err)
 	if _, _, err := y.srv.enterStream(c); errorKind(err) != task.Unauthorized {
 		t.Errorf("a stream is opened with the role of before: %v", err)
+	}
+}
+
+// lateWriter calls first before what is written first.
+type lateWriter struct {
+	http.ResponseWriter
+	first func()
+}
+
+func (w *lateWriter) Write(b []byte) (int, error) {
+	if w.first != nil {
+		w.first()
+		w.first = nil
+	}
+	return w.ResponseWriter.Write(b)
+}
+
+// A file of all tasks may take hours to be read.
+func TestAFileOfTasksEndsWithTheRightToReadIt(t *testing.T) {
+	t.Parallel()
+	y := newSite(t)
+	ctx := t.Context()
+	for range 201 { // a part has 200
+		tk, err := y.svc.CreateTask(ctx, mayaActor, task.New{Title: "x", Owner: "pull"})
+		y.ok(err)
+		_, err = y.svc.CancelTask(ctx, mayaActor, tk.ID, "")
+		y.ok(err)
+	}
+	u, err := y.svc.AddUser(ctx, mayaActor, "vera", pagePassword, task.RoleViewer)
+	y.ok(err)
+	vera, err := y.svc.UserActor(ctx, u.ID, "")
+	y.ok(err)
+	made, err := y.svc.CreateToken(ctx, vera, service.NewToken{Name: "file", Scope: "read", Own: true})
+	y.ok(err)
+	lines := func(first func()) (n int, whole bool) {
+		req := httptest.NewRequest(http.MethodGet, "/history.csv", http.NoBody)
+		req = req.WithContext(context.WithValue(ctx, keyRequestInfo, &requestInfo{}))
+		req.Header.Set("Authorization", "Bearer "+made.Secret)
+		rec := httptest.NewRecorder()
+		c := echo.New().NewContext(req, &lateWriter{rec, first})
+		y.ok(y.srv.identify(c))
+		defer func() { n, whole = strings.Count(rec.Body.String(), "\n"), recover() == nil }()
+		y.ok(y.srv.historyCSV(c))
+		return n, whole
+	}
+	if n, whole := lines(nil); n != 202 || !whole {
+		t.Errorf("%d lines, whole: %t", n, whole)
+	}
+	n, whole := lines(func() { y.ok(y.svc.RevokeToken(ctx, mayaActor, made.ID)) })
+	if n != 201 || whole {
+		t.Errorf("%d lines after the token was revoked, whole: %t", n, whole)
 	}
 }
