@@ -21,7 +21,7 @@ type workerRegistry struct {
 	known map[string]*knownWorker
 }
 
-// knownWorker is one worker: a token under one name.
+// knownWorker is one worker: a token under one name, with what it offers.
 type knownWorker struct {
 	token  task.ID
 	labels []string
@@ -59,7 +59,8 @@ func (c *workerRegistry) asked(a task.Actor, ask task.WorkerAsk, now task.Time) 
 	if c.known == nil || len(c.known) >= maxKnownWorkers {
 		c.known = map[string]*knownWorker{}
 	}
-	c.known[a.TokenID.String()+" "+ask.Name] = &knownWorker{a.TokenID, ask.Labels, ask.Runners, now}
+	key := fmt.Sprintf("%d %q %q %q", a.TokenID, ask.Name, ask.Labels, ask.Runners) // machines may share token and name
+	c.known[key] = &knownWorker{a.TokenID, ask.Labels, ask.Runners, now}
 }
 
 // lives notes a heartbeat of those who use a token.

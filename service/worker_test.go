@@ -165,6 +165,7 @@ func TestWhoWaitsForAWorkerIsTold(t *testing.T) {
 	wants(task.WhyNoWorker, "since the server started")
 	must(y.s.Pause(y.ctx(), maya, "coder", "x"))
 	y.lease("gpu")
+	y.lease("linux") // on another machine, with the same token and name
 	must(y.s.Resume(y.ctx(), maya, "coder", "x"))
 	wants(task.WhyQueued, "it starts when a slot is free")
 	y.Forward(12 * time.Minute)
