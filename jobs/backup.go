@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,7 +35,11 @@ func (j *Jobs) backup(ctx context.Context) error {
 	if err := b.Write(ctx, file); err != nil {
 		return err
 	}
-	for old := b.files(); len(old) > b.Keep; old = old[1:] {
+	old := b.files()
+	if i := slices.Index(old, file) + 1; i > 0 { // those after it are of a clock that was ahead
+		old = slices.Concat(old[i:], old[:i])
+	}
+	for ; len(old) > b.Keep; old = old[1:] {
 		if err := os.Remove(old[0]); err != nil {
 			return err
 		}

@@ -195,6 +195,31 @@ func TestBackupJobKeepsTheNewest(t *testing.T) {
 	}
 }
 
+// A clock that was ahead leaves backups whose names stay the latest.
+func TestBackupsOfTheFutureDoNotReplaceThoseOfToday(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	y := newInstance(t, setup{jobs: func(o *Options) {
+		o.Plan.Backup = Backup{Cron: "30 3 * * *", Dir: dir, Keep: 2, Write: o.Service.CopyInto}
+	}})
+	for _, year := range []string{"2901", "2902"} {
+		if err := os.WriteFile(filepath.Join(dir, "taskyard-"+year+"0101T000000.000.tar.zst"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for made := 1; made <= 2; made++ {
+		tick := time.NewTimer(2 * time.Millisecond) // the name has the millisecond
+		<-tick.C
+		if err := y.jobs.backup(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		files, err := filepath.Glob(filepath.Join(dir, "taskyard-20*"))
+		if err != nil || len(files) != made {
+			t.Errorf("of %d backups of today, %d are kept, %v", made, len(files), err)
+		}
+	}
+}
+
 // People put backups of their own into the folder, whose path may hold what a
 // pattern would read otherwise.
 func TestOnlyScheduledBackupsAreCountedAndRemoved(t *testing.T) {
