@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"taskyard/db"
@@ -18,31 +17,7 @@ const mergeRetry = 30 * time.Second
 // TopicMerges is published when a merge may be made.
 const TopicMerges = "merges"
 
-// mergeTargets keeps two merges of one target apart.
-type mergeTargets struct {
-	mu   sync.Mutex
-	busy map[string]bool
-}
-
-func (t *mergeTargets) take(key string) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.busy[key] {
-		return false
-	}
-	if t.busy == nil {
-		t.busy = map[string]bool{}
-	}
-	t.busy[key] = true
-	return true
-}
-
-func (t *mergeTargets) free(key string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	delete(t.busy, key)
-}
-
+// mergeTarget distinguishes the targets: two merges into one target are kept apart.
 func mergeTarget(m *task.MergeEntry) string { return m.Repository + "\x00" + m.Into }
 
 // queueMerge puts an accepted result into the queue of its target.
@@ -111,8 +86,8 @@ func (s *Service) MergeNext(ctx context.Context) (did bool, at task.Time, err er
 		return false, 0, err
 	}
 	for _, m := range list {
-		if s.targets.take(mergeTarget(m)) {
-			defer s.targets.free(mergeTarget(m))
+		if _, busy := s.mergesInto.LoadOrStore(mergeTarget(m), true); !busy {
+			defer s.mergesInto.Delete(mergeTarget(m))
 			return true, 0, s.merge(ctx, m)
 		}
 	}

@@ -36,7 +36,7 @@ func TestARunSaysThatItsProgramNeverReachedMCP(t *testing.T) {
 				told += m.Content
 			}
 			equal(t, "said", strings.Contains(told, "never reached Taskyard's MCP server"), tt.want)
-			equal(t, "remembered", y.s.mcp.has(st.Run.ID), false)
+			equal(t, "remembered", reached(y.s, st.Run.ID), false)
 		})
 	}
 }
@@ -47,10 +47,16 @@ func TestARunReachesMCPOnAnyServer(t *testing.T) {
 	y := newTwoServers(t, script(Runner{RunnerTraits: task.RunnerTraits{MCP: true}}))
 	_, st, own := y.inRun("coder")
 	y.b.ReachedMCP(y.ctx(), own)
-	testkit.Eventually(t, "the server that executes the run knows", func() bool { return y.s.mcp.has(st.Run.ID) })
+	testkit.Eventually(t, "the server that executes the run knows", func() bool { return reached(y.s, st.Run.ID) })
 	y.finish(st, completed("done"))
 	for _, m := range must(y.s.Transcript(y.ctx(), maya, st.Run.ID, 0, 100)) {
 		equal(t, "said", strings.Contains(m.Content, "never reached Taskyard's MCP server"), false)
 	}
-	testkit.Eventually(t, "the other one forgets it", func() bool { return !y.b.mcp.has(st.Run.ID) })
+	testkit.Eventually(t, "the other one forgets it", func() bool { return !reached(y.b, st.Run.ID) })
+}
+
+// reached reports whether a server remembers that a run has reached MCP.
+func reached(s *Service, run task.ID) bool {
+	_, known := s.reachedMCP.Load(run)
+	return known
 }

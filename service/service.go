@@ -85,11 +85,11 @@ type Service struct {
 	flood       queueLimiter
 	quotas      quotas
 	submissions submissions
-	targets     mergeTargets
+	mergesInto  sync.Map // targets of the merges that are being made, see mergeTarget
 	waits       claimWaiters
 	counters    counters
 	workers     workerRegistry
-	mcp         mcpRuns
+	reachedMCP  sync.Map // running runs that have reached the MCP server; a stop of this process ends them
 	openCalls   openCalls
 	turnHolds   turnHolds
 	clockState  clockState
@@ -234,9 +234,11 @@ func (s *Service) publishNews(n *task.News) {
 	s.notifyWaits(n.Waits)
 	s.forgetWaits(n.Ended)
 	for _, run := range n.MCP {
-		s.mcp.add(run)
+		s.reachedMCP.Store(run, true)
 	}
-	s.mcp.forget(n.Ended)
+	for _, run := range n.Ended {
+		s.reachedMCP.Delete(run)
+	}
 	for _, c := range n.Cuts {
 		s.openCalls.cut(c)
 	}
