@@ -24,15 +24,6 @@ const shimStart = 30 * time.Second
 // before the server does it.
 const forceAfter = 3 * time.Second
 
-// startError says that the program could not be started: not found, not
-// executable, a wrong format.
-type startError struct {
-	text    string
-	passing bool // a later start may succeed
-}
-
-func (e *startError) Error() string { return e.text }
-
 // child is a started program with the shim above it.
 type child struct {
 	process        Process // of the shim: the root of the whole tree
@@ -93,7 +84,7 @@ func startChild(p program) (*child, error) {
 		closeAll(append(all.ours, all.theirs...))
 		return nil, all.err
 	}
-	path, args := shimCommand(p.Shim)
+	path, args := tree.KeeperCommand(p.Shim, ShimArg)
 	args = append(args, strconv.FormatInt(p.Grace.Milliseconds(), 10), strconv.Itoa(p.Limits.TimeoutSeconds*runtime.NumCPU()))
 	args = append(args, rulesArg(p.Rules)...)
 	c.cmd = &exec.Cmd{
@@ -109,15 +100,6 @@ func startChild(p program) (*child, error) {
 		return nil, fmt.Errorf("start the shim: %w", err)
 	}
 	return c, c.begin()
-}
-
-// shimCommand returns the file and the first arguments of the shim: this very
-// binary, even when another has taken its place on the disk.
-func shimCommand(custom []string) (path string, args []string) {
-	if len(custom) > 0 {
-		return custom[0], append([]string(nil), custom...)
-	}
-	return "/proc/self/exe", []string{"taskyard", ShimArg}
 }
 
 // begin waits until the program runs, and then waits for its end.

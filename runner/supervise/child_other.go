@@ -11,16 +11,9 @@ import (
 	"sync"
 	"time"
 
+	"taskyard/runner/tree"
 	"taskyard/task"
 )
-
-// startError says that the program could not be started.
-type startError struct {
-	text    string
-	passing bool // a later start may succeed
-}
-
-func (e *startError) Error() string { return e.text }
 
 // child is a started program. Without a sub-reaper only the program itself is
 // ended, not what it has started: Taskyard runs agents for real on Linux.
@@ -70,7 +63,7 @@ func (c *child) await() {
 	_ = c.cmd.Wait()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.report = report{Ended: true, Code: max(c.cmd.ProcessState.ExitCode(), 0), Stopped: c.stopped}
+	c.report = report{Ended: true, End: tree.End{Code: max(c.cmd.ProcessState.ExitCode(), 0), Stopped: c.stopped}}
 	if c.cmd.ProcessState.ExitCode() < 0 {
 		c.report.Signal = 9
 	}

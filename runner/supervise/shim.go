@@ -1,5 +1,7 @@
 package supervise
 
+import "taskyard/runner/tree"
+
 // ShimArg is the first argument that makes the server's binary a shim. It is
 // not for people.
 const ShimArg = "__supervise"
@@ -18,17 +20,20 @@ const (
 
 // report is a line that the shim writes.
 type report struct {
-	PID        int    `json:"pid,omitempty"`        // first line: the program runs
-	StartError string `json:"startError,omitempty"` // only line: it could not be started
-	Passing    bool   `json:"passing,omitempty"`    // with StartError: a later start may succeed
-	Ended      bool   `json:"ended,omitempty"`      // last line: what follows holds
-	Code       int    `json:"code"`                 // exit code, unless Signal
-	Signal     int    `json:"signal,omitempty"`     // what killed the program
-	Stopped    bool   `json:"stopped,omitempty"`    // it was asked to end before it ended
-	Over       string `json:"over,omitempty"`       // the limit that it passed, for which it was killed
-	Leftover   int    `json:"leftover,omitempty"`   // processes that outlived the program
-	Survivors  int    `json:"survivors,omitempty"`  // processes that could not be killed
+	PID     int  `json:"pid,omitempty"`     // first line: the program runs
+	Passing bool `json:"passing,omitempty"` // only line, with StartError: a later start may succeed
+	Ended   bool `json:"ended,omitempty"`   // last line: the program has ended
+	tree.End
 }
+
+// startError says that the program could not be started: not found, not
+// executable, a wrong format.
+type startError struct {
+	text    string
+	passing bool // a later start may succeed
+}
+
+func (e *startError) Error() string { return e.text }
 
 // maxProcesses is how many processes a program may have at one time.
 const maxProcesses = 2048

@@ -63,12 +63,12 @@ func ShimMain(args []string) (exitCode int) {
 		return 2
 	}
 	if abandoned() {
-		s.tell(report{StartError: "the server is gone"})
+		s.tell(report{End: tree.End{StartError: "the server is gone"}})
 		return 1
 	}
 	s.rules = rules
 	if err := s.start(args[2:]); err != nil {
-		s.tell(report{StartError: err.Error(), Passing: passing(err)})
+		s.tell(report{End: tree.End{StartError: err.Error()}, Passing: passing(err)})
 		return 1
 	}
 	s.tell(report{PID: s.program.PID})
@@ -226,11 +226,7 @@ func (s *shim) watch() {
 }
 
 func (s *shim) mainEnded(status unix.WaitStatus) {
-	if status.Signaled() {
-		s.report.Signal = int(status.Signal())
-	} else {
-		s.report.Code = status.ExitStatus()
-	}
+	s.report.Exited(status)
 	if s.kill != nil || s.pass != nil {
 		return
 	}

@@ -92,3 +92,12 @@ func (p *Program) Reap() {
 		}
 	}
 }
+
+// Exited notes how the program ended.
+func (e *End) Exited(status unix.WaitStatus) {
+	if status.Signaled() {
+		e.Signal = int(status.Signal())
+	} else {
+		e.Code = status.ExitStatus()
+	}
+}

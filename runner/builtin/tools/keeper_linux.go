@@ -59,7 +59,7 @@ type keeper struct {
 	job     job
 	command *tree.Program
 	ends    chan os.Signal // the server, or somebody else, wants the end
-	end     ending
+	end     tree.End
 }
 
 func (k *keeper) run() error {
@@ -158,12 +158,12 @@ func (k *keeper) watch() {
 	for {
 		select {
 		case status := <-k.command.Exits:
-			k.exited(status)
+			k.end.Exited(status)
 			k.end.Leftover = len(below())
 			k.killAll()
 			return
 		case <-k.ends:
-			k.end.Asked = true
+			k.end.Stopped = true
 			k.killAll()
 			return
 		case <-look.C:
@@ -172,14 +172,6 @@ func (k *keeper) watch() {
 				return
 			}
 		}
-	}
-}
-
-func (k *keeper) exited(status unix.WaitStatus) {
-	if status.Signaled() {
-		k.end.Signal = int(status.Signal())
-	} else {
-		k.end.Code = status.ExitStatus()
 	}
 }
 

@@ -39,26 +39,6 @@ type job struct {
 	Mark      string   `json:"mark"`      // NAME=value in the environment of the processes of this command only
 }
 
-// ending is what a keeper reports at the end, as JSON on file descriptor 4.
-type ending struct {
-	StartError string `json:"startError,omitempty"`
-	Code       int    `json:"code"`
-	Signal     int    `json:"signal,omitempty"`
-	Asked      bool   `json:"asked,omitempty"`     // it was ended from outside
-	Leftover   int    `json:"leftover,omitempty"`  // processes that outlived the command
-	Over       string `json:"over,omitempty"`      // the limit that all its processes together passed
-	Survivors  int    `json:"survivors,omitempty"` // processes that could not be killed
-}
-
-// Ending is how a command of Exec ended.
-type Ending struct {
-	Code     int
-	Signal   int    // that killed it
-	Stopped  bool   // ctx ended
-	Over     string // the limit that all its processes together passed
-	Leftover int    // processes that outlived it, and were killed
-}
-
 // The limits of a command, for each of its processes but the first.
 const (
 	maxProcesses = 512

@@ -39,8 +39,7 @@ func (b *Box) shell(ctx context.Context, a bashArgs) (Result, error) {
 	timed, cancel := context.WithTimeout(ctx, a.wait())
 	defer cancel()
 	var out output
-	j := b.job(a.Command, private)
-	end, err := b.keep(timed, j, b.environment(private, j), &out)
+	end, err := b.keep(timed, a.Command, private, &out)
 	r := Result{Files: b.changedSince(since)}
 	if err != nil {
 		return r, err
@@ -48,30 +47,29 @@ func (b *Box) shell(ctx context.Context, a bashArgs) (Result, error) {
 	if end.StartError != "" {
 		return r, fmt.Errorf("bash could not be started: %s", end.StartError)
 	}
-	r.Text, r.IsError = verdict(out.text(), end, a, end.Asked && ctx.Err() != nil)
+	r.Text, r.IsError = verdict(out.text(), end, a, end.Stopped && ctx.Err() != nil)
 	return r, nil
 }
 
 // Exec runs a command as bash does, for as long as ctx lasts, and writes what it
 // prints. Error: it could not be run.
-func (b *Box) Exec(ctx context.Context, command string, out io.Writer) (Ending, error) {
+func (b *Box) Exec(ctx context.Context, command string, out io.Writer) (tree.End, error) {
 	if why := refusedShell(b.opts); why != "" {
-		return Ending{}, errors.New(why)
+		return tree.End{}, errors.New(why)
 	}
 	private, err := b.privateFolder()
 	if err != nil {
-		return Ending{}, err
+		return tree.End{}, err
 	}
-	j := b.job(command, private)
-	end, err := b.keep(ctx, j, b.environment(private, j), out)
+	end, err := b.keep(ctx, command, private, out)
 	if err == nil && end.StartError != "" {
 		err = errors.New(end.StartError)
 	}
-	return Ending{Code: end.Code, Signal: end.Signal, Stopped: end.Asked, Over: end.Over, Leftover: end.Leftover}, err
+	return end, err
 }
 
 // verdict adds to an output how the command ended.
-func verdict(text string, end ending, a bashArgs, stopped bool) (string, bool) {
+func verdict(text string, end tree.End, a bashArgs, stopped bool) (string, bool) {
 	if text != "" && !strings.HasSuffix(text, "\n") {
 		text += "\n"
 	}
@@ -81,7 +79,7 @@ func verdict(text string, end ending, a bashArgs, stopped bool) (string, bool) {
 		text += "[" + errStopped.Error() + "]\n"
 	case end.Over != "":
 		text += "[ended: the command had " + end.Over + "]\n"
-	case end.Asked:
+	case end.Stopped:
 		text += fmt.Sprintf("[ended after %v: give timeout (%d at most), or part the work]\n", a.wait(), maxShellSeconds)
 	case end.Signal != 0:
 		text += fmt.Sprintf("[killed by signal %d (%v)]\n", end.Signal, syscall.Signal(end.Signal))
@@ -178,9 +176,10 @@ func shellFile() string {
 	return "/bin/sh"
 }
 
-// keep starts a keeper, gives it the job, takes the output, and asks it to end
-// the command when ctx ends.
-func (b *Box) keep(ctx context.Context, j job, env []string, out io.Writer) (end ending, err error) {
+// keep starts a keeper, gives it the job of a command, takes the output, and
+// asks it to end the command when ctx ends.
+func (b *Box) keep(ctx context.Context, command, private string, out io.Writer) (end tree.End, err error) {
+	j := b.job(command, private)
 	var p [6]*os.File // output, job, report: read and write ends
 	for i := 0; i < len(p); i += 2 {
 		if p[i], p[i+1], err = os.Pipe(); err != nil {
@@ -189,9 +188,9 @@ func (b *Box) keep(ctx context.Context, j job, env []string, out io.Writer) (end
 		}
 	}
 	output, job, report := p[0], p[3], p[4]
-	path, args := keeperCommand(b.opts.ShellStart)
+	path, args := tree.KeeperCommand(b.opts.ShellStart, ToolShellArg)
 	cmd := &exec.Cmd{
-		Path: path, Args: args, Env: env, Dir: j.Dir, Stdout: p[1], Stderr: p[1], ExtraFiles: []*os.File{p[2], p[5]},
+		Path: path, Args: args, Env: b.environment(private, j), Dir: j.Dir, Stdout: p[1], Stderr: p[1], ExtraFiles: []*os.File{p[2], p[5]},
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}
 	reaped, err := tree.Begin(cmd)
@@ -214,7 +213,7 @@ func (b *Box) keep(ctx context.Context, j job, env []string, out io.Writer) (end
 }
 
 // attend waits for the report of a keeper and for its end.
-func attend(ctx context.Context, cmd *exec.Cmd, lifeline, report *os.File, j job) (end ending, err error) {
+func attend(ctx context.Context, cmd *exec.Cmd, lifeline, report *os.File, j job) (end tree.End, err error) {
 	told := make(chan error, 1)
 	go func() { told <- json.NewDecoder(report).Decode(&end) }()
 	_ = lifeline.SetWriteDeadline(time.Now().Add(killWait))
@@ -234,13 +233,6 @@ func attend(ctx context.Context, cmd *exec.Cmd, lifeline, report *os.File, j job
 	_ = cmd.Wait()
 	sweep(j.Mark)
 	return end, err
-}
-
-func keeperCommand(custom []string) (path string, args []string) {
-	if len(custom) > 0 {
-		return custom[0], append([]string(nil), custom...)
-	}
-	return "/proc/self/exe", []string{"taskyard", ToolShellArg}
 }
 
 func closeFiles(files []*os.File) {

@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"io"
+
+	"taskyard/runner/tree"
 )
 
 // refusedShell returns why bash does not run here.
@@ -25,6 +27,6 @@ func (b *Box) shell(context.Context, bashArgs) (Result, error) {
 func (b *Box) Level() string { return Level(b.opts) }
 
 // Exec is for Linux.
-func (b *Box) Exec(context.Context, string, io.Writer) (Ending, error) {
-	return Ending{}, errors.New(refusedShell(b.opts))
+func (b *Box) Exec(context.Context, string, io.Writer) (tree.End, error) {
+	return tree.End{}, errors.New(refusedShell(b.opts))
 }
