@@ -88,13 +88,7 @@ func (s *Settings) secrets() []string { return slices.Clip(s.now.Load().secrets)
 func (s *Settings) redact(text string) string { return s.now.Load().redactor.Text(text) }
 
 // List returns what can be changed.
-func (s *Settings) List() []task.Setting {
-	list := []task.Setting{}
-	for _, one := range s.now.Load().config.Settings() {
-		list = append(list, task.Setting(one))
-	}
-	return list
-}
+func (s *Settings) List() []task.Setting { return s.now.Load().config.Settings() }
 
 // Edit checks new values. The caller makes one edit at a time.
 func (s *Settings) Edit(values map[string]*string) (out service.SettingsEdit, err error) {
@@ -187,10 +181,8 @@ func settingsError(err error) error {
 		return task.Errorf(task.Conflict, task.CodeConfigInvalid, "Nothing was changed: %s", err)
 	}
 	first := bad.Problems[0]
-	e := task.FieldErrorf(first.Key, "%s", first.Message)
-	for _, p := range bad.Problems[1:] {
-		e.Fields = append(e.Fields, task.FieldError{Field: p.Key, Message: p.Message})
-	}
+	e := task.FieldErrorf(first.Field, "%s", first.Message)
+	e.Fields = bad.Problems[1:]
 	return e
 }
 

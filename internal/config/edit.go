@@ -13,18 +13,17 @@ import (
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"taskyard/task"
 )
 
-// Problem is what is wrong with one value of an edit.
-type Problem struct{ Key, Message string }
-
-// EditError is an edit that was refused because of its values.
-type EditError struct{ Problems []Problem }
+// EditError is an edit that was refused because of its values. The fields are keys.
+type EditError struct{ Problems []task.FieldError }
 
 func (e *EditError) Error() string {
 	lines := make([]string, len(e.Problems))
 	for i, p := range e.Problems {
-		lines[i] = p.Key + ": " + p.Message
+		lines[i] = p.Field + ": " + p.Message
 	}
 	return strings.Join(lines, "\n")
 }
@@ -93,7 +92,7 @@ func (c *Config) checkEdit(values map[string]*string) error {
 			}
 		}
 		if message != "" {
-			bad.Problems = append(bad.Problems, Problem{name, message})
+			bad.Problems = append(bad.Problems, task.FieldError{Field: name, Message: message})
 		}
 	}
 	if len(bad.Problems) > 0 {

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"taskyard/task"
 )
 
 // settings are the keys that a running server takes over without a restart, in
@@ -49,25 +51,16 @@ var settings = []struct{ name, about string }{
 	{"log.level", "least important lines that the server logs"},
 }
 
-// Setting is a key that can be changed while the server runs. Values are text,
-// as variables and flags give them.
-type Setting struct {
-	Key, About     string
-	Value, Default string
-	Source         string   // as in Sources
-	Locked         string   // why it cannot be changed here, or ""
-	Choices        []string // the only values that are valid; nil: there are others
-}
-
-// Settings lists the keys that can be changed while the server runs.
-func (c *Config) Settings() []Setting {
+// Settings lists the keys that can be changed while the server runs. Values are
+// text, as variables and flags give them.
+func (c *Config) Settings() []task.Setting {
 	path, _, _ := c.opts.path()
 	shut := fileLock(path)
-	list := make([]Setting, 0, len(settings))
+	list := make([]task.Setting, 0, len(settings))
 	for _, s := range settings {
 		k, _ := lookup(s.name)
 		def, _ := k.kind.read(k.def) // TestDefaults: it is valid
-		one := Setting{
+		one := task.Setting{
 			Key: s.name, About: s.about, Value: plain(c.values[s.name]), Default: plain(def),
 			Source: c.sources[s.name], Locked: shut, Choices: k.kind.words,
 		}
