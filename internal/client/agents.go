@@ -57,15 +57,11 @@ var marks = map[task.AgentStatus]string{task.AgentValid: "✓ ", task.AgentWarni
 
 // Run lists the agents with their load and tools.
 func (c AgentList) Run(e *Env) error {
-	var out struct {
+	type answer struct {
 		Agents  []agentLine
 		Runners []task.RunnerInfo
 	}
-	raw, err := e.call("GET", "/api/agents", nil, &out)
-	if err != nil {
-		return err
-	}
-	return e.answer(raw, func() {
+	return printCall(e, "GET", "/api/agents", nil, func(out *answer) {
 		rows := make([][]string, len(out.Agents))
 		for i, a := range out.Agents {
 			rows[i] = []string{

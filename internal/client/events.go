@@ -35,15 +35,11 @@ func (c *Events) Run(e *Env) error {
 	if c.Follow {
 		return e.follow(c.After)
 	}
-	var p struct {
+	type page struct {
 		Events []task.Event
 		Next   string
 	}
-	raw, err := e.call("GET", params{}.set("after", c.After).num("limit", c.Limit).on("/api/events"), nil, &p)
-	if err != nil {
-		return err
-	}
-	return e.answer(raw, func() {
+	return printCall(e, "GET", params{}.set("after", c.After).num("limit", c.Limit).on("/api/events"), nil, func(p *page) {
 		for _, ev := range p.Events {
 			e.sayEvent(&ev)
 		}

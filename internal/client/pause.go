@@ -63,7 +63,7 @@ func (e *Env) hold(path, agent, reason, done string, flags ...string) error {
 	if err != nil {
 		return err
 	}
-	var out struct {
+	type answer struct {
 		Pauses             task.Pauses
 		Stopped, Restarted []task.ID
 	}
@@ -71,11 +71,7 @@ func (e *Env) hold(path, agent, reason, done string, flags ...string) error {
 	for _, f := range flags {
 		body[f] = true
 	}
-	raw, err := e.call("POST", path, body, &out)
-	if err != nil {
-		return err
-	}
-	return e.answer(raw, func() {
+	return printCall(e, "POST", path, body, func(out *answer) {
 		e.say("%s%s", done, printable(cmp.Or(agent, instance)))
 		for _, id := range out.Stopped {
 			e.say("run %s is being ended", id)

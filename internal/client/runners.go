@@ -11,16 +11,11 @@ type RunnerList struct {
 
 // Run lists the runners: what each can start, and what it holds an agent to.
 func (c *RunnerList) Run(e *Env) error {
-	var out struct{ Runners []task.RunnerInfo }
 	method, path := "GET", "/api/runners"
 	if c.Probe {
 		method, path = "POST", "/api/runners/probe"
 	}
-	raw, err := e.call(method, path, nil, &out)
-	if err != nil {
-		return err
-	}
-	return e.answer(raw, func() {
+	return printCall(e, method, path, nil, func(out *struct{ Runners []task.RunnerInfo }) {
 		for i := range out.Runners {
 			r := &out.Runners[i]
 			e.say("%s (%s)", printable(r.Name), printable(r.Kind))

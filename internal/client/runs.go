@@ -50,15 +50,11 @@ type RunList struct {
 // Run lists runs.
 func (c *RunList) Run(e *Env) error {
 	q := params{}.set("status", c.Status).set("agent", c.Agent).set("task", c.Task).num("limit", c.Limit).set("before", c.Before)
-	var p struct {
+	type page struct {
 		Runs []*task.Run
 		Next string
 	}
-	raw, err := e.call("GET", q.on("/api/runs"), nil, &p)
-	if err != nil {
-		return err
-	}
-	return e.answer(raw, func() {
+	return printCall(e, "GET", q.on("/api/runs"), nil, func(p *page) {
 		rows := make([][]string, len(p.Runs))
 		for i, r := range p.Runs {
 			rows[i] = []string{r.ID.String(), runState(r), hash(r.TaskID), r.Agent, string(r.Cause), at(r.CreatedAt), r.TaskTitle}
@@ -167,15 +163,12 @@ func (c *RunLog) Run(e *Env) error {
 	if err != nil {
 		return err
 	}
-	var p struct {
+	type page struct {
 		Messages []task.Message
 		Next     string
 	}
-	raw, err := e.call("GET", params{}.num("limit", c.Limit).set("after", c.After).on("/api/runs/"+id+"/messages"), nil, &p)
-	if err != nil {
-		return err
-	}
-	return e.answer(raw, func() {
+	path := params{}.num("limit", c.Limit).set("after", c.After).on("/api/runs/" + id + "/messages")
+	return printCall(e, "GET", path, nil, func(p *page) {
 		for _, m := range p.Messages {
 			e.say("%s %s %s", at(m.CreatedAt), printable(string(m.Role)), printable(m.Type))
 			indented(e.Stdout, "  ", m.Content)

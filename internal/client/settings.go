@@ -45,16 +45,11 @@ func (c *SettingsReset) Run(e *Env) error {
 
 // settings sends a request and prints the settings of these keys, or all.
 func (e *Env) settings(method string, body payload, keys ...string) error {
-	var out struct{ Settings []task.Setting }
 	var send any
 	if body != nil {
 		send = body
 	}
-	raw, err := e.call(method, "/api/settings", send, &out)
-	if err != nil {
-		return err
-	}
-	return e.answer(raw, func() {
+	return printCall(e, method, "/api/settings", send, func(out *struct{ Settings []task.Setting }) {
 		for _, s := range out.Settings {
 			if len(keys) > 0 && !slices.Contains(keys, s.Key) {
 				continue

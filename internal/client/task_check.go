@@ -83,16 +83,12 @@ func (c *TaskCheck) Run(e *Env) error {
 
 // listChecks prints what is in force, and what was found last.
 func (e *Env) listChecks(path string) error {
-	var out struct {
+	type answer struct {
 		InForce []task.InForce
 		Policy  task.Accept
 		Checks  []task.CheckRun
 	}
-	raw, err := e.call("GET", path, nil, &out)
-	if err != nil {
-		return err
-	}
-	return e.answer(raw, func() {
+	return printCall(e, "GET", path, nil, func(out *answer) {
 		fields(e.Stdout, "review", acceptText(out.Policy))
 		rows := make([][]string, len(out.InForce))
 		for i, c := range out.InForce {
