@@ -44,6 +44,12 @@ func fileKey(info fs.FileInfo) (key, bool) {
 	return key{uint64(st.Dev), st.Ino}, true //nolint:unconvert // their types differ between machines
 }
 
+// Identity is a file, whatever its name, and when it was last touched.
+type Identity struct {
+	Device, Inode, Links uint64 // 0 elsewhere than on Linux
+	Touched              int64  // nanoseconds; contents or attributes: unlike the time of the contents, it cannot be set back
+}
+
 // folder is one data folder.
 type folder struct {
 	database string

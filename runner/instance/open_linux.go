@@ -5,6 +5,7 @@ import (
 	"os"
 	"path"
 	"strconv"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -62,6 +63,16 @@ func readLink(f *os.File) (string, error) {
 		return "", &fs.PathError{Op: "readlink", Path: f.Name(), Err: err}
 	}
 	return string(b[:n]), nil
+}
+
+// Identify returns which file an info is about.
+func Identify(info fs.FileInfo) Identity {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return Identity{}
+	}
+	//nolint:unconvert // their types differ between machines
+	return Identity{Device: uint64(st.Dev), Inode: st.Ino, Links: uint64(st.Nlink), Touched: st.Ctim.Nano()}
 }
 
 // reopen opens what a descriptor names. The file has the name that it was

@@ -40,3 +40,7 @@ func Open(root *os.Root, name string, follow bool, check func(fs.FileInfo) error
 	}
 	return f, now, nil
 }
+
+// Identify returns no more than the time: links and devices are counted on Linux
+// only, where agents run for real.
+func Identify(info fs.FileInfo) Identity { return Identity{Touched: info.ModTime().UnixNano()} }

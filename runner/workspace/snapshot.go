@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"taskyard/runner/instance"
 )
 
 // What a snapshot keeps of contents.
@@ -81,7 +83,8 @@ func (s *snapshot) fill(ctx context.Context, folder string, more func(*os.Root, 
 	s.files = map[string]entry{}
 	deep, err := walk(ctx, folder, func(root *os.Root, name, path string, info fs.FileInfo) {
 		e := entry{mode: info.Mode(), size: info.Size(), modified: info.ModTime().UnixNano(), at: -1}
-		_, e.inode, e.touched = fileIdentity(info)
+		id := instance.Identify(info)
+		e.inode, e.touched = id.Inode, id.Touched
 		more(root, name, &e)
 		s.files[path] = e
 	})

@@ -61,7 +61,7 @@ func walk(ctx context.Context, folder string, each func(root *os.Root, name, pat
 	defer stop()
 	w := &walker{ctx: ctx, left: maxEntries, each: each}
 	if info, err := root.Stat("."); err == nil {
-		w.device, _, _ = fileIdentity(info)
+		w.device = instance.Identify(info).Device
 	}
 	return w.deep, w.folder(root, "", 0)
 }
@@ -119,7 +119,7 @@ func (w *walker) entry(root *os.Root, name, at string, depth int) error {
 	if now, err := below.Stat("."); err != nil || !os.SameFile(info, now) {
 		return nil
 	}
-	if device, _, _ := fileIdentity(info); device != w.device {
+	if instance.Identify(info).Device != w.device {
 		return nil
 	}
 	return w.folder(below, at, depth+1)

@@ -11,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"taskyard/runner/instance"
 )
 
 const editAbout = "Change a text file of the workspace: replaces old_text, which must occur exactly once, with " +
@@ -137,7 +139,7 @@ func (b *Box) exchange(dir *os.Root, name, content string, was fs.FileInfo) erro
 	}
 	_ = f.Chmod(was.Mode().Perm()) // the umask took some
 	err = write(f, content)
-	if now, statErr := dir.Lstat(base); err == nil && (statErr != nil || fileIdentity(now) != fileIdentity(was)) {
+	if now, statErr := dir.Lstat(base); err == nil && (statErr != nil || instance.Identify(now) != instance.Identify(was)) {
 		err = fmt.Errorf("%s was changed meanwhile: read it again, then edit it", name)
 	} else if err == nil {
 		err = dir.Rename(temp, base)

@@ -16,12 +16,6 @@ import (
 // maxPath bounds a path, in bytes.
 const maxPath = 4096
 
-// identity is a file, and when one was last touched.
-type identity struct {
-	device, inode, links uint64
-	changed              int64 // nanoseconds; contents or attributes
-}
-
 // place turns the path that a model gives into one below the workspace:
 // cleaned, relative, "." for the workspace itself. Nothing is opened yet; that
 // symbolic links stay inside is seen to by os.Root.
@@ -102,17 +96,17 @@ func (b *Box) open(dir *os.Root, base, name string, follow bool, refuse func(str
 
 // refuseFile returns why a file is not to be touched, or nil.
 func (b *Box) refuseFile(name string, info fs.FileInfo) error {
-	id := fileIdentity(info)
+	id := instance.Identify(info)
 	switch {
 	case info.IsDir():
 		return fmt.Errorf("%s is a folder: use list", name)
 	case !info.Mode().IsRegular():
 		return fmt.Errorf("%s is %s, not a file: it is refused", name, kind(info.Mode()))
-	case id.device != b.device:
+	case id.Device != b.device:
 		return fmt.Errorf("%s is on a different file system from the workspace: it is refused", name)
-	case id.links > 1:
+	case id.Links > 1:
 		return fmt.Errorf("%s has %s names (hard links), and the others may lie outside the workspace: it is refused",
-			name, count(int64(id.links)))
+			name, count(int64(id.Links)))
 	}
 	return nil
 }
@@ -127,7 +121,7 @@ func (b *Box) refuseDir(name string, info fs.FileInfo) error {
 	switch {
 	case !info.IsDir():
 		return fmt.Errorf("%s is no folder", name)
-	case fileIdentity(info).device != b.device:
+	case instance.Identify(info).Device != b.device:
 		return fmt.Errorf("%s is on a different file system from the workspace: it is refused", name)
 	case instance.Holds(info):
 		return explain(name, instance.ErrProtected)

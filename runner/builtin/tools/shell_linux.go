@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"time"
 
+	"taskyard/runner/instance"
 	"taskyard/runner/scratch"
 	"taskyard/runner/tree"
 )
@@ -253,7 +254,7 @@ func mark(dir string) (nanoseconds int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	return fileIdentity(info).changed, os.Remove(name)
+	return instance.Identify(info).Touched, os.Remove(name)
 }
 
 // The bounds of the look for changed files after a command.
@@ -269,7 +270,7 @@ func (b *Box) changedSince(nanoseconds int64) []string {
 	ctx, cancel := context.WithTimeout(context.Background(), changedTime)
 	defer cancel()
 	_, _ = b.walk(ctx, ".", func(name string, e fs.DirEntry) error {
-		if info, err := b.root.Lstat(name); err == nil && fileIdentity(info).changed >= nanoseconds {
+		if info, err := b.root.Lstat(name); err == nil && instance.Identify(info).Touched >= nanoseconds {
 			names = append(names, name)
 		}
 		if len(names) >= maxChanged {

@@ -18,6 +18,7 @@ import (
 	"sync"
 	"time"
 
+	"taskyard/runner/instance"
 	"taskyard/runner/scratch"
 	"taskyard/task"
 )
@@ -89,7 +90,7 @@ func Open(o Options) (*Box, error) {
 		_ = root.Close()
 		return nil, fmt.Errorf("workspace: %w", err)
 	}
-	b.device = fileIdentity(info).device
+	b.device = instance.Identify(info).Device
 	if resolved, err := filepath.EvalSymlinks(o.Root); err == nil && resolved != b.places[0] {
 		b.places = append(b.places, resolved)
 	}
