@@ -1,12 +1,9 @@
 package builtin
 
 import (
-	"context"
-	"encoding/json"
 	"slices"
 	"strings"
 
-	"taskyard/runner/builtin/model"
 	"taskyard/runner/builtin/tools"
 	"taskyard/runner/supervise"
 )
@@ -26,7 +23,7 @@ func OpenTools(unconfined bool) func(spec supervise.Spec, work string) (Toolbox,
 		if err != nil {
 			return nil, err
 		}
-		return box{b}, nil
+		return b, nil
 	}
 }
 
@@ -59,18 +56,4 @@ func bashEnvironment(spec supervise.Spec) (list []string) {
 		}
 	}
 	return list
-}
-
-// box is the built-in tools as a Toolbox.
-type box struct{ *tools.Box }
-
-func (b box) Declared(names []string) (list []model.Tool) {
-	for _, t := range b.Box.Declared(names) {
-		list = append(list, model.Tool(t))
-	}
-	return list
-}
-
-func (b box) Call(ctx context.Context, name string, args json.RawMessage) Answer {
-	return Answer(b.Box.Call(ctx, name, args))
 }

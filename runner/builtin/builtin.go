@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"taskyard/runner/builtin/model"
+	"taskyard/runner/builtin/tools"
 	"taskyard/runner/enforce"
 	"taskyard/runner/supervise"
 	"taskyard/task"
@@ -49,17 +50,9 @@ var Capabilities = supervise.Probe{
 // Toolbox holds the tools of one run. Call is made one at a time.
 type Toolbox interface {
 	// Declared returns those of the named tools that there are.
-	Declared(names []string) []model.Tool
-	Call(ctx context.Context, name string, args json.RawMessage) Answer
+	Declared(names []string) []tools.Tool
+	Call(ctx context.Context, name string, args json.RawMessage) tools.Result
 	Close() error
-}
-
-// Answer is what a tool call brought.
-type Answer struct {
-	Text    string
-	IsError bool
-	Denied  bool     // the tool is not the agent's to use
-	Files   []string // that it changed, below the workspace
 }
 
 // Price is what a million tokens cost, in US dollars.

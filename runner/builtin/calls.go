@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"taskyard/runner/builtin/model"
+	"taskyard/runner/builtin/tools"
 	"taskyard/runner/supervise"
 	"taskyard/task"
 )
@@ -26,7 +27,7 @@ func (s *modelLoop) callAll(ctx context.Context, calls []model.Call) *supervise.
 		}
 		s.reportCall(c)
 		begin := time.Now()
-		var a Answer
+		var a tools.Result
 		s.During(func() { a = s.call(ctx, c) })
 		a.Text = s.Clean(a.Text)
 		s.reportResult(c, a)
@@ -47,11 +48,11 @@ func (s *modelLoop) callAll(ctx context.Context, calls []model.Call) *supervise.
 }
 
 // call executes one call. A panic of a tool is its failure, not ours.
-func (s *modelLoop) call(ctx context.Context, c model.Call) (a Answer) {
+func (s *modelLoop) call(ctx context.Context, c model.Call) (a tools.Result) {
 	defer func() {
 		if p := recover(); p != nil {
 			s.trouble = fmt.Errorf("tool %s panicked: %v\n%s", c.Name, p, debug.Stack())
-			a = Answer{Text: "the tool failed with an internal error; try another way", IsError: true}
+			a = tools.Result{Text: "the tool failed with an internal error; try another way", IsError: true}
 		}
 	}()
 	a, done := s.tools.call(ctx, c)
@@ -91,7 +92,7 @@ func (s *modelLoop) reportCall(c model.Call) {
 }
 
 // reportResult reports what came of the call.
-func (s *modelLoop) reportResult(c model.Call, a Answer) {
+func (s *modelLoop) reportResult(c model.Call, a tools.Result) {
 	d := map[string]any{"id": shortID(c.ID), "tool": task.CleanText(task.CutText(c.Name, 200))}
 	if a.IsError {
 		d["error"] = true

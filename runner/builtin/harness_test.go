@@ -17,6 +17,7 @@ import (
 
 	"taskyard/runner/builtin/model"
 	"taskyard/runner/builtin/model/modeltest"
+	"taskyard/runner/builtin/tools"
 	"taskyard/runner/runnertest"
 	"taskyard/runner/supervise"
 )
@@ -28,9 +29,9 @@ type tiny struct {
 	closed bool
 }
 
-func (b *tiny) Declared(names []string) (list []model.Tool) {
+func (b *tiny) Declared(names []string) (list []tools.Tool) {
 	const path = `{"type":"object","properties":{"path":{"type":"string"},"content":{"type":"string"}},"required":["path"],"additionalProperties":false}`
-	for _, t := range []model.Tool{
+	for _, t := range []tools.Tool{
 		{Name: "read", Description: "Read a file", Schema: json.RawMessage(path)},
 		{Name: "create", Description: "Write a file", Schema: json.RawMessage(path)},
 		{Name: "bash", Description: "Wait", Schema: json.RawMessage(`{"type":"object"}`)},
@@ -43,26 +44,26 @@ func (b *tiny) Declared(names []string) (list []model.Tool) {
 	return list
 }
 
-func (b *tiny) Call(ctx context.Context, name string, args json.RawMessage) Answer {
+func (b *tiny) Call(ctx context.Context, name string, args json.RawMessage) tools.Result {
 	var a struct{ Path, Content string }
 	if err := json.Unmarshal(args, &a); err != nil {
-		return Answer{Text: err.Error(), IsError: true}
+		return tools.Result{Text: err.Error(), IsError: true}
 	}
 	switch name {
 	case "create":
 		if err := os.WriteFile(filepath.Join(b.dir, a.Path), []byte(a.Content), 0o600); err != nil {
-			return Answer{Text: err.Error(), IsError: true}
+			return tools.Result{Text: err.Error(), IsError: true}
 		}
-		return Answer{Text: fmt.Sprintf("wrote %d bytes", len(a.Content)), Files: []string{a.Path}}
+		return tools.Result{Text: fmt.Sprintf("wrote %d bytes", len(a.Content)), Files: []string{a.Path}}
 	case "read":
 		text, err := os.ReadFile(filepath.Join(b.dir, a.Path))
 		if err != nil {
-			return Answer{Text: "no such file", IsError: true}
+			return tools.Result{Text: "no such file", IsError: true}
 		}
-		return Answer{Text: string(text)}
+		return tools.Result{Text: string(text)}
 	case "bash":
 		<-ctx.Done()
-		return Answer{Text: "stopped", IsError: true}
+		return tools.Result{Text: "stopped", IsError: true}
 	}
 	panic("a bug in " + name)
 }

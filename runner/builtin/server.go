@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"taskyard/runner/builtin/model"
+	"taskyard/runner/builtin/tools"
 	"taskyard/runner/supervise"
 	"taskyard/task"
 )
@@ -76,7 +77,7 @@ type told struct {
 }
 
 // call calls a tool. A call that does not get through is an answer too.
-func (s *serverTools) call(ctx context.Context, name string, args json.RawMessage) (Answer, *told) {
+func (s *serverTools) call(ctx context.Context, name string, args json.RawMessage) (tools.Result, *told) {
 	var res struct {
 		Content           []struct{ Type, Text string }
 		StructuredContent json.RawMessage
@@ -84,9 +85,9 @@ func (s *serverTools) call(ctx context.Context, name string, args json.RawMessag
 	}
 	err := s.ask(ctx, "", "tools/call", map[string]any{"name": name, "arguments": args}, &res)
 	if err != nil {
-		return Answer{Text: "the server did not accept the call: " + err.Error(), IsError: true}, nil
+		return tools.Result{Text: "the server did not accept the call: " + err.Error(), IsError: true}, nil
 	}
-	a := Answer{IsError: res.IsError}
+	a := tools.Result{IsError: res.IsError}
 	for _, c := range res.Content {
 		a.Text += c.Text
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"taskyard/runner/builtin/model"
+	"taskyard/runner/builtin/tools"
 	"taskyard/task"
 )
 
@@ -45,7 +46,7 @@ func (t *toolset) open(ctx context.Context, plan task.Spec) error {
 	t.fromServer = map[string]bool{}
 	if t.box != nil {
 		for _, tool := range t.box.Declared(plan.Tools) {
-			t.add(tool, false)
+			t.add(model.Tool(tool), false)
 		}
 	}
 	wanted, profile := slices.Clone(taskTools), "core"
@@ -80,16 +81,16 @@ func (t *toolset) add(tool model.Tool, fromServer bool) {
 
 // call executes a call that is allowed and whose arguments are an object. Where
 // the server answered with a task, it is returned too.
-func (t *toolset) call(ctx context.Context, c model.Call) (Answer, *told) {
+func (t *toolset) call(ctx context.Context, c model.Call) (tools.Result, *told) {
 	fromServer, ok := t.fromServer[c.Name]
 	if !ok {
-		return Answer{
+		return tools.Result{
 			Text:    fmt.Sprintf("agent %s may not use the tool %s: its tools are %s", t.agent, task.CutText(c.Name, 100), t.names()),
 			IsError: true, Denied: true,
 		}, nil
 	}
 	if err := wantObject(c.Args); err != nil {
-		return Answer{Text: fmt.Sprintf("the arguments of %s do not fit: %v", c.Name, err), IsError: true}, nil
+		return tools.Result{Text: fmt.Sprintf("the arguments of %s do not fit: %v", c.Name, err), IsError: true}, nil
 	}
 	if fromServer {
 		return t.server.call(ctx, c.Name, c.Args)
