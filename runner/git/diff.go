@@ -17,11 +17,7 @@ const maxContents = 64 << 20
 
 // Changes calls each for every file that differs between two commits or trees,
 // in the order of their paths. It needs a Git of a Private.
-func (g Git) Changes(ctx context.Context, from, to string, each func(Change) error, paths ...string) error {
-	args := []string{"diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames", "--no-ext-diff", "--no-textconv", from, to}
-	if len(paths) > 0 {
-		args = append(append(args, "--"), paths...)
-	}
+func (g Git) Changes(ctx context.Context, from, to string, each func(Change) error) error {
 	return g.Stream(ctx, nil, func(r io.Reader) error {
 		var head string
 		return Names(r, func(s string) error {
@@ -33,7 +29,7 @@ func (g Git) Changes(ctx context.Context, from, to string, each func(Change) err
 			head = ""
 			return each(c)
 		})
-	}, args...)
+	}, "diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames", "--no-ext-diff", "--no-textconv", from, to)
 }
 
 // Change is a line of a comparison of two commits.

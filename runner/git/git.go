@@ -205,6 +205,17 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// List calls Git and returns the names that it prints, each with NUL behind it.
+func (g Git) List(ctx context.Context, args ...string) (list []string, err error) {
+	err = g.Stream(ctx, nil, func(r io.Reader) error {
+		return Names(r, func(s string) error {
+			list = append(list, s)
+			return nil
+		})
+	}, args...)
+	return list, err
+}
+
 // Names calls each for every name that ends with NUL.
 func Names(r io.Reader, each func(string) error) error {
 	in := bufio.NewReader(r)

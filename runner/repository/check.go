@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -184,14 +183,10 @@ func (f *folder) check(ctx context.Context, runner check.Runner, id task.ID, c t
 func (f *folder) unchanged(ctx context.Context, run *task.CheckRun) error {
 	g := f.git.In(f.work())
 	_, _ = g.Run(ctx, nil, "update-index", "-q", "--refresh") // some may have been touched
-	name := ""
-	err := g.Stream(ctx, nil, func(r io.Reader) error {
-		return git.Names(r, func(s string) error {
-			name = s
-			return nil
-		})
-	}, "diff-files", "-z", "--name-only", "--no-ext-diff", "--ignore-submodules=all")
-	spoil(run, name)
+	changed, err := g.List(ctx, diffFiles...)
+	if n := len(changed); n > 0 {
+		spoil(run, changed[n-1])
+	}
 	return err
 }
 

@@ -158,21 +158,11 @@ func (c *checkout) clean(ctx context.Context, commit string) error {
 var diffFiles = []string{"diff-files", "-z", "--name-only", "--no-ext-diff", "--ignore-submodules=all"}
 
 func (c *checkout) first(ctx context.Context, args ...string) (string, error) {
-	list, err := c.names(ctx, args...)
+	list, err := c.git.List(ctx, args...)
 	if len(list) == 0 {
 		return "", err
 	}
 	return list[0], err
-}
-
-func (c *checkout) names(ctx context.Context, args ...string) (list []string, err error) {
-	err = c.git.Stream(ctx, nil, func(r io.Reader) error {
-		return git.Names(r, func(s string) error {
-			list = append(list, s)
-			return nil
-		})
-	}, args...)
-	return list, err
 }
 
 // plan finds what has to be written, checks that it loses nothing, and puts the
@@ -197,7 +187,7 @@ func (c *checkout) plan(ctx context.Context, before string, again bool) error {
 	if err != nil {
 		return err
 	}
-	touched, err := c.names(ctx, diffFiles...) // none, unless again
+	touched, err := c.git.List(ctx, diffFiles...) // none, unless again
 	if err != nil {
 		return err
 	}
@@ -208,7 +198,7 @@ func (c *checkout) plan(ctx context.Context, before string, again bool) error {
 		return err
 	}
 	_, _ = c.git.Run(ctx, nil, "update-index", "-q", "--refresh")
-	differ, err := c.names(ctx, diffFiles...)
+	differ, err := c.git.List(ctx, diffFiles...)
 	if err != nil {
 		return err
 	}

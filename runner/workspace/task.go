@@ -1,11 +1,9 @@
 package workspace
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -90,12 +88,10 @@ func (w *Task) Changed(ctx context.Context, commit string) (name string, err err
 	if differs, err := t.stage(ctx, g, t.own().In(copied).With("GIT_INDEX_FILE="+index), false); err != nil || !differs {
 		return "", err
 	}
-	err = g.Stream(ctx, nil, func(r io.Reader) error {
-		return git.Names(r, func(s string) error {
-			name = cmp.Or(name, s)
-			return nil
-		})
-	}, "diff-index", "--cached", "-z", "--name-only", "--no-ext-diff", "--no-renames", commit)
+	differ, err := g.List(ctx, "diff-index", "--cached", "-z", "--name-only", "--no-ext-diff", "--no-renames", commit)
+	if len(differ) > 0 {
+		name = differ[0]
+	}
 	return name, err
 }
 

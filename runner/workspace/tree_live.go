@@ -95,7 +95,7 @@ func (t *tree) put(ctx context.Context, merged string, c fileChanges) error {
 	if _, err := g.Run(ctx, list, "checkout-index", "-z", "--stdin", "--prefix="+copied+"/"); err != nil {
 		return err
 	}
-	return replaceAll(copied, work, c.deleted, files)
+	return ReplaceAll(copied, work, c.deleted, files)
 }
 
 // fileChanges are the files that differ between two trees, by name.
@@ -124,8 +124,11 @@ func (t *tree) changedFiles(ctx context.Context, from, to string) (c fileChanges
 	return c, err
 }
 
-// replaceAll removes files of a folder, and takes over others.
-func replaceAll(from string, to *os.Root, gone, files []string) error {
+// ReplaceAll is what a Git that follows links must not do in a folder in which
+// others work: it removes files, and takes over others from a folder, each at
+// once. Names are slash-separated. The error names the file that could not be
+// written.
+func ReplaceAll(from string, to *os.Root, gone, files []string) error {
 	root, err := os.OpenRoot(from)
 	if err != nil {
 		return err
@@ -177,14 +180,6 @@ const nextPrefix = ".taskyard-"
 // leave.
 func IsNext(name string) bool {
 	return strings.HasPrefix(name, nextPrefix) && len(name) == len(nextPrefix)+len(rand.Text())
-}
-
-// ReplaceAll is what a Git that follows links must not do in a folder in which
-// others work: it removes files, and takes over others from a folder, each at
-// once. Names are slash-separated. The error names the file that could not be
-// written.
-func ReplaceAll(from string, to *os.Root, gone, files []string) error {
-	return replaceAll(from, to, gone, files)
 }
 
 // copyFile puts a file or a link in the place of that of the same name in
