@@ -34,7 +34,7 @@ type Repositories struct {
 	mu      sync.Mutex
 	scratch *scratch.Folder // holds a private repository for each that was used
 	made    map[string]bool
-	locks   map[string]*sync.Mutex // of repositories, by their folder of objects: one merge at a time
+	locks   sync.Map // a mutex for each repository, by its folder of objects: one merge at a time
 }
 
 // New makes them.
@@ -43,7 +43,7 @@ func New(o Options) *Repositories {
 		o.Redact = func(s string) string { return s }
 	}
 	o.Check.Redact = o.Redact
-	return &Repositories{o: o, made: map[string]bool{}, locks: map[string]*sync.Mutex{}}
+	return &Repositories{o: o, made: map[string]bool{}}
 }
 
 // Close removes what they keep for themselves.
@@ -137,13 +137,8 @@ func (rs *Repositories) private(ctx context.Context, r *git.Repository) (git.Pri
 
 // lock lets one merge at a time into a repository.
 func (rs *Repositories) lock(r *repo) (unlock func()) {
-	rs.mu.Lock()
-	mu := rs.locks[r.Common]
-	if mu == nil {
-		mu = &sync.Mutex{}
-		rs.locks[r.Common] = mu
-	}
-	rs.mu.Unlock()
+	m, _ := rs.locks.LoadOrStore(r.Common, &sync.Mutex{})
+	mu := m.(*sync.Mutex)
 	mu.Lock()
 	return mu.Unlock
 }
