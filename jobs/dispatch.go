@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"taskyard/runner"
+	"taskyard/runner/supervise"
 	"taskyard/service"
 	"taskyard/task"
 )
@@ -98,15 +99,15 @@ func (j *Jobs) launch(start *service.Start) {
 func stopCause(cause error) error {
 	switch {
 	case errors.Is(cause, service.ErrStopTaskClosed):
-		return runner.ErrTaskClosed
+		return supervise.ErrTaskClosed
 	case errors.Is(cause, service.ErrStopCutOff):
-		return fmt.Errorf("%w: it is cut off from the database (%w)", runner.ErrShutdown, runner.ErrLeaseLost)
+		return fmt.Errorf("%w: it is cut off from the database (%w)", supervise.ErrShutdown, supervise.ErrLeaseLost)
 	case errors.Is(cause, service.ErrStopDone):
-		return runner.ErrLeaseLost
+		return supervise.ErrLeaseLost
 	case errors.Is(cause, service.ErrStopReported):
-		return fmt.Errorf("%w here: its receiver reported its end", runner.ErrCanceled)
+		return fmt.Errorf("%w here: its receiver reported its end", supervise.ErrCanceled)
 	}
-	return runner.ErrCanceled
+	return supervise.ErrCanceled
 }
 
 // execute executes one run and records its outcome.
@@ -122,10 +123,10 @@ func (j *Jobs) execute(ctx context.Context, cancel context.CancelCauseFunc, star
 	beat()
 }
 
-func (j *Jobs) outcome(ctx context.Context, start *service.Start, sink *sink) runner.Outcome {
-	r, ok := start.Runner.Executor.(runner.Runner)
+func (j *Jobs) outcome(ctx context.Context, start *service.Start, sink *sink) supervise.Outcome {
+	r, ok := start.Runner.Executor.(supervise.Runner)
 	if !ok {
-		return runner.Outcome{Status: task.RunFailed, Phase: task.PhaseError, Reason: "no runner " +
+		return supervise.Outcome{Status: task.RunFailed, Phase: task.PhaseError, Reason: "no runner " +
 			start.Spec.Runner + " is configured", Permanent: true}
 	}
 	heartbeats, stopListening := j.heartbeats(r, start.Run.ID)
@@ -142,7 +143,7 @@ func (j *Jobs) outcome(ctx context.Context, start *service.Start, sink *sink) ru
 	if err != nil {
 		j.log.Error("failed to read the conversation of the former run", "run_id", start.Run.ID, "error", err)
 	}
-	spec := runner.Spec{
+	spec := supervise.Spec{
 		Earlier: earlier,
 		Lease:   start.Run.Lease, Heartbeats: heartbeats, Waits: waits, RunID: start.Run.ID, RunFolders: folders, TaskID: start.Run.TaskID,
 		Title: start.Run.TaskTitle, Attempt: start.Run.Attempt, Plan: start.Spec, URL: j.opt.URL, Token: start.Token,
@@ -160,7 +161,7 @@ func (j *Jobs) outcome(ctx context.Context, start *service.Start, sink *sink) ru
 
 // heartbeats returns a channel of the heartbeats of a run, for runners that
 // cannot see any.
-func (j *Jobs) heartbeats(r runner.Runner, id task.ID) (<-chan struct{}, func()) {
+func (j *Jobs) heartbeats(r supervise.Runner, id task.ID) (<-chan struct{}, func()) {
 	if !runner.IsRemote(r) {
 		return nil, func() {}
 	}
@@ -206,7 +207,7 @@ func (j *Jobs) beat(ctx context.Context, cancel context.CancelCauseFunc, r *task
 			}
 			err := j.opt.Service.RunHeartbeat(context.WithoutCancel(ctx), r.ID, r.Lease)
 			if task.IsCode(err, task.CodeStaleLease) {
-				cancel(runner.ErrCanceled)
+				cancel(supervise.ErrCanceled)
 				return
 			}
 			if err != nil {

@@ -12,7 +12,7 @@ import (
 
 	"taskyard/db"
 	"taskyard/internal/testkit"
-	"taskyard/runner"
+	"taskyard/runner/supervise"
 	"taskyard/service"
 	"taskyard/task"
 )
@@ -217,10 +217,10 @@ func TestLeaseOfARun(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-f.ctx.Done()
-		if cause := context.Cause(f.ctx); !errors.Is(cause, runner.ErrCanceled) {
+		if cause := context.Cause(f.ctx); !errors.Is(cause, supervise.ErrCanceled) {
 			t.Errorf("stopped by %v", cause)
 		}
-		f.sink.Event(runner.Event{Type: runner.EventText, Text: "too late"})
+		f.sink.Event(supervise.Event{Type: supervise.EventText, Text: "too late"})
 		f.complete()
 		retry := y.next() // only now: the former process must be gone first
 		if got := y.run(f.RunID); got.State().String() != "failed/lost" || got.Reason != "taken away" {
@@ -285,15 +285,15 @@ func TestStopOrdersReachTheRun(t *testing.T) {
 		{"a canceled run", func(y *instance, f *flight) error {
 			_, err := y.svc.CancelRun(context.Background(), maya, f.RunID, "not needed")
 			return err
-		}, runner.ErrCanceled, "canceled/by"},
+		}, supervise.ErrCanceled, "canceled/by"},
 		{"a run whose task was completed", func(y *instance, f *flight) error {
 			_, err := y.svc.CompleteTask(context.Background(), maya, f.TaskID, "done by hand", 0)
 			return err
-		}, runner.ErrTaskClosed, "canceled/task_closed"},
+		}, supervise.ErrTaskClosed, "canceled/task_closed"},
 		{"a run whose task was canceled", func(y *instance, f *flight) error {
 			_, err := y.svc.CancelTask(context.Background(), maya, f.TaskID, "")
 			return err
-		}, runner.ErrTaskClosed, "canceled/task_closed"},
+		}, supervise.ErrTaskClosed, "canceled/task_closed"},
 	} {
 		t.Run(tt.name+" is stopped at once and keeps its state", func(t *testing.T) {
 			t.Parallel()
@@ -354,7 +354,7 @@ func TestACancelWhileTheProgramStartsIsNoError(t *testing.T) {
 	t.Parallel()
 	log := &lockedLog{}
 	y := newInstance(t, setup{stopped: true, jobs: func(o *Options) { o.Log = slog.New(slog.NewTextHandler(log, nil)) }})
-	y.tower.starting = func(spec runner.Spec) {
+	y.tower.starting = func(spec supervise.Spec) {
 		if _, err := y.svc.CancelRun(context.Background(), maya, spec.RunID, "not needed"); err != nil {
 			t.Error(err)
 		}
@@ -378,7 +378,7 @@ func TestStopRequeuesRuns(t *testing.T) {
 		a, b := y.next(), y.next()
 		y.end()
 		for _, f := range []*flight{a, b} {
-			if cause := context.Cause(f.ctx); !errors.Is(cause, runner.ErrShutdown) {
+			if cause := context.Cause(f.ctx); !errors.Is(cause, supervise.ErrShutdown) {
 				t.Errorf("stopped by %v", cause)
 			}
 			if r := y.run(f.RunID); r.State().String() != "pending/queued" || r.Attempt != 1 || r.PID != 0 {

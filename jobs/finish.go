@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"time"
 
-	"taskyard/runner"
+	"taskyard/runner/supervise"
 	"taskyard/service"
 	"taskyard/task"
 )
@@ -20,7 +20,7 @@ const (
 // finish stores the end of a run, however long the database is busy, full or
 // failing: the run keeps its lease and its place meanwhile. A server that
 // stops tries for stopLimit more; then the next one finds the run lost.
-func (j *Jobs) finish(r *task.Run, out runner.Outcome, log *slog.Logger) {
+func (j *Jobs) finish(r *task.Run, out supervise.Outcome, log *slog.Logger) {
 	var stopping, told time.Time
 	closing := j.runCtx.Done()
 	for wait := firstRetry; ; wait = min(2*wait, lastRetry) {
@@ -50,7 +50,7 @@ func (j *Jobs) finish(r *task.Run, out runner.Outcome, log *slog.Logger) {
 
 // store writes the end of a run once. One that somebody else ended already is
 // left as it is. The error is worth another try.
-func (j *Jobs) store(r *task.Run, out runner.Outcome) (err error) {
+func (j *Jobs) store(r *task.Run, out supervise.Outcome) (err error) {
 	ctx := context.Background()
 	if out.Status == task.RunCanceled && out.Phase == task.PhaseShutdown {
 		err = j.opt.Service.RequeueRun(ctx, r.ID, r.Lease)

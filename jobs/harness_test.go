@@ -15,6 +15,7 @@ import (
 	"taskyard/internal/agentfile"
 	"taskyard/internal/testkit"
 	"taskyard/runner"
+	"taskyard/runner/supervise"
 	"taskyard/service"
 	"taskyard/task"
 )
@@ -34,39 +35,39 @@ var maya = task.Actor{Name: "user:maya", Role: task.RoleAdmin, UserID: 1}
 // flight is a run that the test executes by hand, in the place of an agent
 // program.
 type flight struct {
-	runner.Spec
-	sink runner.Sink
+	supervise.Spec
+	sink supervise.Sink
 	ctx  context.Context
-	end  chan runner.Outcome
+	end  chan supervise.Outcome
 }
 
 // land ends the flight.
-func (f *flight) land(o runner.Outcome) { f.end <- o }
+func (f *flight) land(o supervise.Outcome) { f.end <- o }
 
 func (f *flight) complete() {
-	f.land(runner.Outcome{Status: task.RunCompleted, Phase: task.PhaseEnded, Summary: "done"})
+	f.land(supervise.Outcome{Status: task.RunCompleted, Phase: task.PhaseEnded, Summary: "done"})
 }
 
 func (f *flight) fail() {
-	f.land(runner.Outcome{Status: task.RunFailed, Phase: task.PhaseError, Reason: "it went wrong"})
+	f.land(supervise.Outcome{Status: task.RunFailed, Phase: task.PhaseError, Reason: "it went wrong"})
 }
 
 // tower is a runner that hands its runs to the test. A run that is stopped
 // stays until the test lets it land, as a program that takes its time.
 type tower struct {
 	flights  chan *flight
-	starting func(runner.Spec) // called before a run is told to have started; may be nil
+	starting func(supervise.Spec) // called before a run is told to have started; may be nil
 }
 
-func (w *tower) Probe(context.Context) runner.Probe { return runner.Probe{Installed: true} }
+func (w *tower) Probe(context.Context) supervise.Probe { return supervise.Probe{Installed: true} }
 
-func (w *tower) Run(ctx context.Context, spec runner.Spec, sink runner.Sink) (runner.Outcome, error) {
-	f := &flight{Spec: spec, sink: sink, ctx: ctx, end: make(chan runner.Outcome)}
+func (w *tower) Run(ctx context.Context, spec supervise.Spec, sink supervise.Sink) (supervise.Outcome, error) {
+	f := &flight{Spec: spec, sink: sink, ctx: ctx, end: make(chan supervise.Outcome)}
 	if w.starting != nil {
 		w.starting(spec)
 	}
-	if err := sink.Started(runner.Process{}); err != nil {
-		return runner.Outcome{Status: task.RunFailed, Phase: task.PhaseError, Reason: "not recorded"}, err
+	if err := sink.Started(supervise.Process{}); err != nil {
+		return supervise.Outcome{Status: task.RunFailed, Phase: task.PhaseError, Reason: "not recorded"}, err
 	}
 	w.flights <- f
 	return <-f.end, nil
@@ -198,12 +199,12 @@ func (y *instance) landStopped(f *flight, done chan struct{}) {
 }
 
 // stoppedBy is the outcome of a flight that its context stopped.
-func stoppedBy(f *flight) runner.Outcome {
+func stoppedBy(f *flight) supervise.Outcome {
 	phase := map[error]task.Phase{
-		runner.ErrCanceled: task.PhaseBy, runner.ErrTaskClosed: task.PhaseTaskClosed,
-		runner.ErrShutdown: task.PhaseShutdown,
+		supervise.ErrCanceled: task.PhaseBy, supervise.ErrTaskClosed: task.PhaseTaskClosed,
+		supervise.ErrShutdown: task.PhaseShutdown,
 	}[context.Cause(f.ctx)]
-	return runner.Outcome{Status: task.RunCanceled, Phase: phase, Reason: context.Cause(f.ctx).Error()}
+	return supervise.Outcome{Status: task.RunCanceled, Phase: phase, Reason: context.Cause(f.ctx).Error()}
 }
 
 // create makes an active task, which wakes its owner.

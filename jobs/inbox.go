@@ -3,19 +3,19 @@ package jobs
 import (
 	"context"
 
-	"taskyard/runner"
+	"taskyard/runner/supervise"
 	"taskyard/task"
 )
 
 // inbox returns what people say to a run while it works, until stop is called.
-func (j *Jobs) inbox(s *sink) (in *runner.Inbox, stop func()) {
+func (j *Jobs) inbox(s *sink) (in *supervise.Inbox, stop func()) {
 	ctx, sub := context.Background(), j.opt.Service.FollowRunMessages(s.run.ID)
 	failed := func(what string, err error) {
 		if err != nil && !task.IsCode(err, task.CodeStaleLease) {
 			s.log.Error(what, "error", err)
 		}
 	}
-	return &runner.Inbox{
+	return &supervise.Inbox{
 		Said: sub.C,
 		Queued: func() []task.RunMessage {
 			list, err := j.opt.Service.QueuedRunMessages(ctx, s.run.ID, s.run.Lease)

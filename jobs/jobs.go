@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"taskyard/runner"
+	"taskyard/runner/supervise"
 	"taskyard/service"
 	"taskyard/task"
 )
@@ -198,7 +198,7 @@ func (j *Jobs) Retire() {
 // queue), and ends the clock. It returns when no process is left or ctx ends.
 func (j *Jobs) Stop(ctx context.Context) error {
 	j.Retire()
-	j.stopRun(runner.ErrShutdown)
+	j.stopRun(supervise.ErrShutdown)
 	gone := make(chan struct{})
 	go func() { j.flights.Wait(); close(gone) }()
 	var err error

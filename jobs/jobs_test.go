@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"taskyard/internal/testkit"
-	"taskyard/runner"
+	"taskyard/runner/supervise"
 	"taskyard/task"
 )
 
@@ -22,12 +22,12 @@ func TestSinkKeepsOrder(t *testing.T) {
 	y := newInstance(t, setup{})
 	y.create("coder")
 	f := y.next()
-	types := []string{runner.EventText, runner.EventToolCall, runner.EventToolResult, runner.EventLog}
+	types := []string{supervise.EventText, supervise.EventToolCall, supervise.EventToolResult, supervise.EventLog}
 	var want []string
 	say := func(n int) {
 		for range n {
 			i := len(want)
-			e := runner.Event{Type: types[i%len(types)], Text: fmt.Sprint("line ", i)}
+			e := supervise.Event{Type: types[i%len(types)], Text: fmt.Sprint("line ", i)}
 			want = append(want, e.Type+" "+e.Text)
 			f.sink.Event(e)
 		}
@@ -61,8 +61,8 @@ func TestSinkKeepsOrder(t *testing.T) {
 	for _, m := range all {
 		speakers[m.Type] = m.Role
 	}
-	if speakers[runner.EventText] != task.SpeakerAssistant || speakers[runner.EventToolResult] != task.SpeakerTool ||
-		speakers[runner.EventLog] != task.SpeakerSystem {
+	if speakers[supervise.EventText] != task.SpeakerAssistant || speakers[supervise.EventToolResult] != task.SpeakerTool ||
+		speakers[supervise.EventLog] != task.SpeakerSystem {
 		t.Errorf("speakers are %v", speakers)
 	}
 }

@@ -3,25 +3,25 @@ package jobs
 import (
 	"context"
 
-	"taskyard/runner"
+	"taskyard/runner/supervise"
 	"taskyard/task"
 )
 
-var _ runner.Permitter = (*sink)(nil)
+var _ supervise.Permitter = (*sink)(nil)
 
 // Permit asks people before a tool call and waits for their decision. A run
 // asks one thing at a time; what it asks beside that waits for its turn.
 // The timeouts of the run are paused meanwhile, so that one question without an
 // answer is the last: else a run that asks again and again would never end.
-func (s *sink) Permit(ctx context.Context, req runner.PermissionRequest) (runner.PermissionAnswer, error) {
+func (s *sink) Permit(ctx context.Context, req supervise.PermissionRequest) (supervise.PermissionAnswer, error) {
 	select {
 	case s.asking <- struct{}{}:
 		defer func() { <-s.asking }()
 	case <-ctx.Done():
-		return runner.PermissionAnswer{}, context.Cause(ctx)
+		return supervise.PermissionAnswer{}, context.Cause(ctx)
 	}
 	if s.unanswered {
-		return runner.PermissionAnswer{Message: "Nobody decided on an earlier call in time, so " +
+		return supervise.PermissionAnswer{Message: "Nobody decided on an earlier call in time, so " +
 			"this one is denied, and so is every later one in this run"}, nil
 	}
 	s.flush() // what led to the call comes before it
@@ -32,16 +32,16 @@ func (s *sink) Permit(ctx context.Context, req runner.PermissionRequest) (runner
 		p, err = svc.AwaitPermission(ctx, s.run.ID, p.N)
 	}
 	if err != nil {
-		return runner.PermissionAnswer{}, err
+		return supervise.PermissionAnswer{}, err
 	}
 	switch p.Decision {
 	case task.PermissionAllowed:
-		return runner.PermissionAnswer{Allow: true}, nil
+		return supervise.PermissionAnswer{Allow: true}, nil
 	case task.PermissionDenied:
-		return runner.PermissionAnswer{Message: "A person denied this call: " + p.Message}, nil
+		return supervise.PermissionAnswer{Message: "A person denied this call: " + p.Message}, nil
 	case task.PermissionExpired:
 		s.unanswered = true
-		return runner.PermissionAnswer{Message: "Nobody decided on this call in time, so it is denied"}, nil
+		return supervise.PermissionAnswer{Message: "Nobody decided on this call in time, so it is denied"}, nil
 	}
-	return runner.PermissionAnswer{}, task.Errorf(task.Conflict, task.CodeRunEnded, "%s", p.Outcome())
+	return supervise.PermissionAnswer{}, task.Errorf(task.Conflict, task.CodeRunEnded, "%s", p.Outcome())
 }

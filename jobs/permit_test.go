@@ -8,13 +8,13 @@ import (
 	"testing"
 
 	"taskyard/internal/testkit"
-	"taskyard/runner"
+	"taskyard/runner/supervise"
 	"taskyard/service"
 	"taskyard/task"
 )
 
 type permitted struct {
-	answer runner.PermissionAnswer
+	answer supervise.PermissionAnswer
 	err    error
 }
 
@@ -22,7 +22,8 @@ type permitted struct {
 func (f *flight) asks(tool string) <-chan permitted {
 	got := make(chan permitted, 1)
 	go func() {
-		a, err := f.sink.(runner.Permitter).Permit(f.ctx, runner.PermissionRequest{Tool: tool, Input: json.RawMessage(`{"command":"make"}`)})
+		request := supervise.PermissionRequest{Tool: tool, Input: json.RawMessage(`{"command":"make"}`)}
+		a, err := f.sink.(supervise.Permitter).Permit(f.ctx, request)
 		got <- permitted{a, err}
 	}()
 	return got
@@ -33,7 +34,7 @@ func TestARunnerIsAnsweredByPeople(t *testing.T) {
 	y := newInstance(t, setup{})
 	y.create("coder")
 	f := y.next()
-	f.sink.Event(runner.Event{Type: runner.EventText, Text: "I will build it."})
+	f.sink.Event(supervise.Event{Type: supervise.EventText, Text: "I will build it."})
 	got := f.asks("bash")
 	r := y.awaitRun(f.RunID, "running/permission")
 	t.Run("what it said before is before what it asks", func(t *testing.T) {
@@ -41,7 +42,7 @@ func TestARunnerIsAnsweredByPeople(t *testing.T) {
 		for _, m := range y.transcript(f.RunID) {
 			types = append(types, m.Type)
 		}
-		if n := len(types); n < 2 || types[n-1] != "permission" || types[n-2] != runner.EventText {
+		if n := len(types); n < 2 || types[n-1] != "permission" || types[n-2] != supervise.EventText {
 			t.Errorf("transcript %v", types)
 		}
 	})
@@ -90,7 +91,7 @@ func TestARunThatIsCanceledWhileItAsksIsNotAnswered(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := <-got
-	if p.err == nil || p.answer.Allow || !errors.Is(p.err, runner.ErrCanceled) &&
+	if p.err == nil || p.answer.Allow || !errors.Is(p.err, supervise.ErrCanceled) &&
 		!task.IsCode(p.err, task.CodeRunEnded) && !errors.Is(p.err, context.Canceled) {
 		t.Fatalf("%+v", p)
 	}

@@ -6,13 +6,13 @@ import (
 	"testing"
 	"time"
 
-	"taskyard/runner"
+	"taskyard/runner/supervise"
 	"taskyard/service"
 	"taskyard/task"
 )
 
 // talks has a flight tell its conversation, as its runner does.
-func (f *flight) talks(session string) { f.sink.(runner.SessionKeeper).Session(session) }
+func (f *flight) talks(session string) { f.sink.(supervise.SessionKeeper).Session(session) }
 
 func TestARunThatWasCutGoesOnInItsConversation(t *testing.T) {
 	t.Parallel()
@@ -56,9 +56,9 @@ func TestARunThatWasCutGoesOnInItsConversation(t *testing.T) {
 }
 
 // stoppedOr is how a flight ends whose run was ended behind its back.
-func stoppedOr(f *flight) runner.Outcome {
+func stoppedOr(f *flight) supervise.Outcome {
 	if f.ctx.Err() != nil {
 		return stoppedBy(f)
 	}
-	return runner.Outcome{Status: task.RunFailed, Phase: task.PhaseError, Reason: "too late"}
+	return supervise.Outcome{Status: task.RunFailed, Phase: task.PhaseError, Reason: "too late"}
 }

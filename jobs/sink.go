@@ -6,11 +6,11 @@ import (
 	"sync"
 	"time"
 
-	"taskyard/runner"
+	"taskyard/runner/supervise"
 	"taskyard/task"
 )
 
-var _ runner.SessionKeeper = (*sink)(nil)
+var _ supervise.SessionKeeper = (*sink)(nil)
 
 const (
 	flushEvery = 150 * time.Millisecond
@@ -39,7 +39,7 @@ func newSink(j *Jobs, r *task.Run, log *slog.Logger) *sink {
 }
 
 // Started notes the process. An error, such as a lost lease, stops the run.
-func (s *sink) Started(p runner.Process) error {
+func (s *sink) Started(p supervise.Process) error {
 	return s.j.opt.Service.RunWorking(context.Background(), s.run.ID, s.run.Lease, p.PID, p.Start, p.BootID)
 }
 
@@ -69,7 +69,7 @@ func (s *sink) ReleaseTurn() {
 }
 
 // Event adds one line to the transcript.
-func (s *sink) Event(e runner.Event) {
+func (s *sink) Event(e supervise.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lines = append(s.lines, task.Message{Role: task.EventSpeaker(e.Type), Type: e.Type, Content: e.Text, Data: e.Data})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"taskyard/runner"
 	"taskyard/runner/supervise"
 	"taskyard/task"
 )
@@ -87,7 +86,7 @@ func (j *Jobs) killOrphan(ctx context.Context, r *task.Run) (int, error) {
 	if r.Worker != 0 || j.copied.Load() {
 		return 0, nil
 	}
-	return supervise.KillOrphan(ctx, runner.Process{PID: r.PID, Start: r.PIDStart, BootID: r.BootID, Instance: r.Server}, r.ID)
+	return supervise.KillOrphan(ctx, supervise.Process{PID: r.PID, Start: r.PIDStart, BootID: r.BootID, Instance: r.Server}, r.ID)
 }
 
 // indexAfter is how long changes gather before the search sees them.

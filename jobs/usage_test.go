@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"taskyard/internal/testkit"
-	"taskyard/runner"
+	"taskyard/runner/supervise"
 	"taskyard/task"
 )
 
 func (f *flight) uses(tokens string) {
-	f.sink.Event(runner.Event{Type: runner.EventUsage, Data: json.RawMessage(`{"tokensIn":` + tokens + `}`)})
+	f.sink.Event(supervise.Event{Type: supervise.EventUsage, Data: json.RawMessage(`{"tokensIn":` + tokens + `}`)})
 }
 
 func TestTheUseOfARunIsKnownWhileItRuns(t *testing.T) {
@@ -34,12 +34,12 @@ func TestTheUseOfARunIsKnownWhileItRuns(t *testing.T) {
 		case <-time.After(patience):
 			t.Fatal("the program continues")
 		}
-		if cause := context.Cause(f.ctx); !errors.Is(cause, runner.ErrCanceled) {
+		if cause := context.Cause(f.ctx); !errors.Is(cause, supervise.ErrCanceled) {
 			t.Errorf("stopped for %v", cause)
 		}
 	})
 	t.Run("how its program then ended changes nothing", func(t *testing.T) {
-		f.land(runner.Outcome{Status: task.RunCompleted, Phase: task.PhaseEnded, Summary: "done"})
+		f.land(supervise.Outcome{Status: task.RunCompleted, Phase: task.PhaseEnded, Summary: "done"})
 		testkit.EventuallyWithin(y.t, patience, "it is gone", func() bool { return len(y.busy()) == 0 })
 		if r := y.run(f.RunID); r.State().String() != "failed/tokens" {
 			t.Errorf("%s", r.State())

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"taskyard/runner"
+	"taskyard/runner/supervise"
 	"taskyard/runner/workspace"
 	"taskyard/task"
 )
@@ -63,7 +64,7 @@ func (j *Jobs) salvage(ctx context.Context, r *task.Run) *task.Work {
 		j.log.Error("failed to find the folders of the run", "run_id", r.ID, "error", err)
 		return nil
 	}
-	return runner.Salvage(ctx, runner.Spec{
+	return runner.Salvage(ctx, supervise.Spec{
 		RunID: r.ID, RunFolders: folders, Lease: r.Lease, Title: r.TaskTitle,
 		Plan: *r.Spec, Dir: j.runDir(r), Secrets: j.opt.Secrets(),
 	})

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"taskyard/runner/enforce"
+	"taskyard/runner/supervise"
 	"taskyard/task"
 )
 
@@ -13,7 +14,7 @@ type enforcer interface {
 // Enforces lists what a spec asks for, each tool and limit once, and whether
 // the runner enforces it. A nil runner works elsewhere, as a worker does: then
 // nothing is known to be enforced.
-func Enforces(r Runner, plan task.Spec) []task.Enforcement {
+func Enforces(r supervise.Runner, plan task.Spec) []task.Enforcement {
 	if known, ok := r.(enforcer); ok {
 		return known.Enforcement(plan).List(plan)
 	}

@@ -19,13 +19,13 @@ import (
 // what a spec asks for with what is told of it. No tool or limit is left out.
 func TestWhatIsAskedForIsEnforcedOrSaidNotToBe(t *testing.T) {
 	t.Parallel()
-	on, off := Confinement{On: true, Kernel: &confine.Kernel{Landlock: 9, Seccomp: true, Attributes: true}}, Confinement{}
+	on, off := supervise.Confinement{On: true, Kernel: &confine.Kernel{Landlock: 9, Seccomp: true, Attributes: true}}, supervise.Confinement{}
 	plan := task.Spec{Tools: []string{"read", "launch"}, Limits: task.Limits{TimeoutSeconds: 60, MaxTokens: 10, MaxTurns: 3, MaxCostUSD: 1}}
 	shell := plan
 	shell.Tools = []string{"read", "bash"}
 	for _, tt := range []struct {
 		name   string
-		runner Runner
+		runner supervise.Runner
 		plan   task.Spec
 		not    []string // told not, or not wholly, to be enforced
 	}{

@@ -67,7 +67,7 @@ func TestNothingEscapesFromConfinedPrograms(t *testing.T) {
 		if err := os.WriteFile(program, []byte("#!/bin/sh\nexec "+attempt+"\n"), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		for _, r := range []Runner{&acp.Runner{Program: confined(program)}, &claude.Runner{Program: confined(program)}} {
+		for _, r := range []supervise.Runner{&acp.Runner{Program: confined(program)}, &claude.Runner{Program: confined(program)}} {
 			p := r.Probe(t.Context())
 			verdict(t, p.Version+p.Problem)
 		}

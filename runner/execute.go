@@ -19,7 +19,7 @@ import (
 // Execute executes a run: it prepares the workspace, starts the runner, and
 // adds to the outcome what changed in the workspace. The run of a
 // Remote runner gets no workspace.
-func Execute(ctx context.Context, r Runner, spec Spec, sink Sink) (Outcome, error) {
+func Execute(ctx context.Context, r supervise.Runner, spec supervise.Spec, sink supervise.Sink) (supervise.Outcome, error) {
 	if IsRemote(r) {
 		return r.Run(ctx, spec, sink)
 	}
@@ -32,7 +32,8 @@ func Execute(ctx context.Context, r Runner, spec Spec, sink Sink) (Outcome, erro
 			spec.Plan.Workspace = "" // it was named for the machine of the other run
 		}
 		spec.Shared, spec.Plan.ReadOnly = "", false // what it gets is its own
-		sink.Event(Event{Type: EventLog, Text: "It works apart from run " + spec.Plan.SharedRun.String() + ", which delegated it: " + why + "."})
+		apart := "It works apart from run " + spec.Plan.SharedRun.String() + ", which delegated it: " + why + "."
+		sink.Event(supervise.Event{Type: supervise.EventLog, Text: apart})
 	}
 	o := workspaceOptions(spec)
 	if len(spec.Plan.Setup) > 0 {
@@ -70,16 +71,16 @@ const setupTime = 30 * time.Minute
 // setUp runs the commands that prepare a new worktree; what they print is part
 // of the transcript. They may use the network: they fetch what the checks need,
 // which have none.
-func setUp(ctx context.Context, spec Spec, sink Sink, folder, home string) error {
+func setUp(ctx context.Context, spec supervise.Spec, sink supervise.Sink, folder, home string) error {
 	redact := supervise.NewRedactor(spec).Text
 	runner := check.Runner{Redact: redact, Unconfined: spec.Unconfined}
 	for _, command := range spec.Plan.Setup {
-		sink.Event(Event{Type: EventLog, Text: redact("Setup: $ " + command)})
+		sink.Event(supervise.Event{Type: supervise.EventLog, Text: redact("Setup: $ " + command)})
 		out := runner.Run(ctx, check.Command{
 			Run: command, Folder: folder, Home: home, Network: true, Timeout: setupTime, Task: spec.TaskID,
 		})
 		for piece := range slices.Chunk([]rune(out.Log), maxEvent) {
-			sink.Event(Event{Type: EventLog, Text: string(piece)})
+			sink.Event(supervise.Event{Type: supervise.EventLog, Text: string(piece)})
 		}
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -108,7 +109,7 @@ type readOnlyRunner interface{ EnforcesReadOnly() bool }
 
 // notShared returns why a run that shares the workspace of another cannot,
 // "" if it can or shares none.
-func notShared(r Runner, spec Spec) string {
+func notShared(r supervise.Runner, spec supervise.Spec) string {
 	if spec.Plan.SharedRun == 0 {
 		return ""
 	}
@@ -122,15 +123,15 @@ func notShared(r Runner, spec Spec) string {
 }
 
 // sharedDir is the private folder of the run whose workspace a run shares.
-func sharedDir(spec Spec) string { return filepath.Join(filepath.Dir(spec.Dir), spec.Shared) }
+func sharedDir(spec supervise.Spec) string { return filepath.Join(filepath.Dir(spec.Dir), spec.Shared) }
 
 // Salvage keeps and returns what an interrupted run, whose server or worker
 // stopped, left in its worktree; nil if it left nothing.
-func Salvage(ctx context.Context, spec Spec) *task.Work {
+func Salvage(ctx context.Context, spec supervise.Spec) *task.Work {
 	return workspace.Salvage(ctx, workspaceOptions(spec))
 }
 
-func workspaceOptions(spec Spec) workspace.Options {
+func workspaceOptions(spec supervise.Spec) workspace.Options {
 	o := workspace.Options{
 		Run: spec.RunID, Origin: cmp.Or(spec.Origin, spec.RunID), Lease: spec.Lease, Agent: spec.Plan.Agent,
 		Workspace: spec.Plan.Workspace, Dir: spec.Dir, Redact: supervise.NewRedactor(spec).Text,

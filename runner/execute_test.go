@@ -19,16 +19,16 @@ type writer struct {
 	readOnly    bool   // it can be kept from writing
 }
 
-func (w *writer) Probe(context.Context) Probe { return Probe{} }
+func (w *writer) Probe(context.Context) supervise.Probe { return supervise.Probe{} }
 
 func (w *writer) EnforcesReadOnly() bool { return w.readOnly }
 
-func (w *writer) Run(_ context.Context, spec Spec, _ Sink) (Outcome, error) {
+func (w *writer) Run(_ context.Context, spec supervise.Spec, _ supervise.Sink) (supervise.Outcome, error) {
 	w.work, w.mayOnlyRead = supervise.NewRun(spec, nil).Work, spec.Plan.ReadOnly
 	if err := os.MkdirAll(w.work, 0o700); err != nil {
-		return Outcome{}, err
+		return supervise.Outcome{}, err
 	}
-	return Outcome{Status: task.RunCompleted, Phase: task.PhaseEnded}, os.WriteFile(filepath.Join(w.work, "written"), nil, 0o600)
+	return supervise.Outcome{Status: task.RunCompleted, Phase: task.PhaseEnded}, os.WriteFile(filepath.Join(w.work, "written"), nil, 0o600)
 }
 
 func TestADelegatedRunSharesOnlyWhatItCan(t *testing.T) {
@@ -51,7 +51,7 @@ func TestADelegatedRunSharesOnlyWhatItCan(t *testing.T) {
 			if err := os.MkdirAll(filepath.Join(runs, "run-1-1", "work"), 0o700); err != nil {
 				t.Fatal(err)
 			}
-			spec := Spec{RunID: 2, Dir: filepath.Join(runs, "run-2-1"), RunFolders: task.RunFolders{Shared: c.folder}}
+			spec := supervise.Spec{RunID: 2, Dir: filepath.Join(runs, "run-2-1"), RunFolders: task.RunFolders{Shared: c.folder}}
 			spec.Plan = task.Spec{Workspace: c.workspace, SharedRun: 1, ReadOnly: c.readOnly}
 			w, r := &writer{readOnly: c.enforces}, &runnertest.Recorder{}
 			out, err := Execute(t.Context(), w, spec, r)
@@ -68,7 +68,7 @@ func TestADelegatedRunSharesOnlyWhatItCan(t *testing.T) {
 			if w.mayOnlyRead != (c.shares && c.readOnly) {
 				t.Errorf("it may only read there: %t", w.mayOnlyRead)
 			}
-			if said := strings.Join(r.Texts(EventLog), ""); strings.Contains(said, "It works apart from run 1") == c.shares {
+			if said := strings.Join(r.Texts(supervise.EventLog), ""); strings.Contains(said, "It works apart from run 1") == c.shares {
 				t.Errorf("its transcript says %q", said)
 			}
 		})

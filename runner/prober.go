@@ -21,9 +21,9 @@ const (
 // Source is a runner that a Prober looks at.
 type Source struct {
 	Name, Kind string
-	Runner     Runner   // nil: nothing of it is started here
-	Argv       []string // its program, nil for none
-	Remedy     string   // how to fix what is wrong with it; "" for programs
+	Runner     supervise.Runner // nil: nothing of it is started here
+	Argv       []string         // its program, nil for none
+	Remedy     string           // how to fix what is wrong with it; "" for programs
 }
 
 // Prober looks at runners in the background and keeps what it found: no
@@ -217,12 +217,12 @@ func (p *Prober) probe(ctx context.Context, k *probed) {
 
 // capabilities is what a runner of a kind can enforce, before this machine is
 // looked at.
-func capabilities(kind string) Probe {
+func capabilities(kind string) supervise.Probe {
 	k, _ := FindKind(kind)
 	return k.Capabilities
 }
 
-func toRunnerInfo(s Source, found Probe) task.RunnerInfo {
+func toRunnerInfo(s Source, found supervise.Probe) task.RunnerInfo {
 	kind, _ := FindKind(s.Kind)
 	info := task.RunnerInfo{
 		Title: kind.Title, Lack: kind.Lack,

@@ -16,6 +16,7 @@ import (
 	"taskyard/runner/acp"
 	"taskyard/runner/command"
 	"taskyard/runner/runnertest"
+	"taskyard/runner/supervise"
 	"taskyard/task"
 )
 
@@ -25,7 +26,7 @@ type held struct {
 	hold  chan struct{}
 }
 
-func (f *held) Probe(ctx context.Context) Probe {
+func (f *held) Probe(ctx context.Context) supervise.Probe {
 	f.asked <- struct{}{}
 	select {
 	case <-f.hold:
@@ -39,7 +40,9 @@ func (f *held) Probe(ctx context.Context) Probe {
 	return p
 }
 
-func (f *held) Run(context.Context, Spec, Sink) (Outcome, error) { return Outcome{}, nil }
+func (f *held) Run(context.Context, supervise.Spec, supervise.Sink) (supervise.Outcome, error) {
+	return supervise.Outcome{}, nil
+}
 
 func TestProbesAreMadeInTheBackground(t *testing.T) {
 	t.Parallel()
@@ -170,7 +173,7 @@ func TestProbesDoNotEndEachOther(t *testing.T) {
 	t.Parallel()
 	slow := &command.Runner{Program: runnertest.Program("/bin/sh")}
 	slow.VersionArgs = []string{"-c", "sleep 0.5; echo slow"}
-	got := make(chan Probe)
+	got := make(chan supervise.Probe)
 	go func() { got <- slow.Probe(t.Context()) }()
 	for range 3 {
 		quick := &command.Runner{Program: runnertest.Program("/bin/sh")}

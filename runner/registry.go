@@ -36,12 +36,12 @@ type Kind struct {
 	Converses bool // its runs can begin with the conversation of former runs
 
 	// New makes a runner; nil where a worker does.
-	New func(Settings) Runner
+	New func(Settings) supervise.Runner
 	// Missing returns why no run can be started now, or "". It is called often
 	// and starts nothing; nil: runs can always be started.
 	Missing func(Settings) string
 	// Capabilities is what can be enforced, before this machine is looked at.
-	Capabilities Probe
+	Capabilities supervise.Probe
 	// Fix returns how to fix a runner that cannot start anything; nil for
 	// programs, which must be installed.
 	Fix func(Settings) string
@@ -54,7 +54,7 @@ type Settings struct {
 	Argv         []string
 	Env          map[string]string
 	AcceptWeaker bool
-	Confine      Confinement
+	Confine      supervise.Confinement
 	Network      bool
 	Bridge       []string // see acp.Runner
 	URL          string
@@ -104,7 +104,7 @@ var kinds = []Kind{
 			Lack: task.LacksConfiguration, Tools: editingTools, Models: true, ForeignModels: true,
 		},
 		Steers: true, Converses: true, Capabilities: builtin.Capabilities,
-		New: func(s Settings) Runner {
+		New: func(s Settings) supervise.Runner {
 			p := s.Provider
 			return &builtin.Runner{
 				Provider: p.Name, Model: p.Model, Problem: cmp.Or(s.NoProvider, p.Problem), Models: p.Models, DefaultModel: p.DefaultModel,
@@ -121,7 +121,7 @@ var kinds = []Kind{
 	{
 		RunnerKind: task.RunnerKind{Name: "claude", Title: "Claude Code", About: "Claude Code executes its runs.", Tools: allTools},
 		MCP:        true, Steers: true, Program: claude.Program, Capabilities: claude.Capabilities, Missing: missingProgram,
-		New: func(s Settings) Runner {
+		New: func(s Settings) supervise.Runner {
 			c := &claude.Runner{Program: s.confined(), AcceptWeaker: s.AcceptWeaker}
 			if s.SecretEnv != "" {
 				c.Pass = []string{s.SecretEnv}
@@ -132,7 +132,7 @@ var kinds = []Kind{
 	{
 		RunnerKind: task.RunnerKind{Name: "codex", Title: "Codex", About: "Codex executes its runs.", Tools: allTools, ForeignModels: true},
 		MCP:        true, Steers: true, Program: codex.Program, Capabilities: codex.Capabilities, Missing: missingProgram,
-		New: func(s Settings) Runner {
+		New: func(s Settings) supervise.Runner {
 			return &codex.Runner{Program: s.program(), Network: s.Network, AcceptWeaker: s.AcceptWeaker}
 		},
 	},
@@ -142,7 +142,7 @@ var kinds = []Kind{
 			Tools: allTools, ForeignModels: true,
 		},
 		MCP: true, Steers: true, Capabilities: acp.Capabilities, Missing: missingProgram,
-		New: func(s Settings) Runner {
+		New: func(s Settings) supervise.Runner {
 			return &acp.Runner{Program: s.confined(), Bridge: s.Bridge, AcceptWeaker: s.AcceptWeaker}
 		},
 	},
@@ -151,7 +151,7 @@ var kinds = []Kind{
 			Name: "command", Title: "Any program", About: "A program of yours executes its runs.", Tools: readingTools,
 		},
 		Capabilities: command.Capabilities,
-		New:          func(s Settings) Runner { return &command.Runner{Program: s.program()} },
+		New:          func(s Settings) supervise.Runner { return &command.Runner{Program: s.program()} },
 	},
 	{
 		RunnerKind: task.RunnerKind{
@@ -159,7 +159,7 @@ var kinds = []Kind{
 			Lack: task.LacksConfiguration, Tools: readingTools,
 		},
 		Place: Receiver, Capabilities: webhook.Capabilities,
-		New: func(s Settings) Runner {
+		New: func(s Settings) supervise.Runner {
 			return &webhook.Runner{URL: s.URL, SecretEnv: s.SecretEnv, AllowPrivate: s.AllowPrivate, Callback: s.Callback}
 		},
 		Fix: func(Settings) string {
@@ -172,7 +172,7 @@ var kinds = []Kind{
 			Lack: task.LacksWorker, Tools: allTools,
 		},
 		Place: Worker,
-		Capabilities: Probe{
+		Capabilities: supervise.Probe{
 			Kind:  "worker",
 			Tools: "A worker on another machine starts it; enforcement of its tools is configured there.",
 			Shell: enforce.Elsewhere, Network: enforce.Elsewhere,
@@ -187,7 +187,7 @@ func FindKind(name string) (Kind, bool) {
 			return k, true
 		}
 	}
-	return Kind{RunnerKind: task.RunnerKind{Name: name}, Capabilities: Probe{Kind: name}}, false
+	return Kind{RunnerKind: task.RunnerKind{Name: name}, Capabilities: supervise.Probe{Kind: name}}, false
 }
 
 // missingProgram is Missing of kinds that start a program.

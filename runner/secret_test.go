@@ -7,13 +7,14 @@ import (
 
 	"taskyard/runner/command"
 	"taskyard/runner/runnertest"
+	"taskyard/runner/supervise"
 )
 
 // TestNoWorkerTellsASecret: a worker executes the same runners, and sends what
 // changed in the workspace too.
 func TestNoWorkerTellsASecret(t *testing.T) {
-	runnertest.TellsNoSecret(t, map[string]func(t *testing.T) (Outcome, *runnertest.Recorder){
-		"worker": func(t *testing.T) (Outcome, *runnertest.Recorder) {
+	runnertest.TellsNoSecret(t, map[string]func(t *testing.T) (supervise.Outcome, *runnertest.Recorder){
+		"worker": func(t *testing.T) (supervise.Outcome, *runnertest.Recorder) {
 			spec, rec := runnertest.NewSpec(t), &runnertest.Recorder{}
 			spec.Plan.Env = []string{runnertest.LoginName}
 			sh := &command.Runner{Program: runnertest.Program("/bin/sh", "-c", `echo "plain $TEST_DEPLOY_LOGIN"

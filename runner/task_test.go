@@ -12,11 +12,12 @@ import (
 
 	"taskyard/runner/builtin/tools"
 	"taskyard/runner/runnertest"
+	"taskyard/runner/supervise"
 	"taskyard/task"
 )
 
 // taskSpec is a run of a task with a branch in a repository of its own.
-func taskSpec(t *testing.T, setup ...string) (spec Spec, runs, repository string) {
+func taskSpec(t *testing.T, setup ...string) (spec supervise.Spec, runs, repository string) {
 	t.Helper()
 	if tools.Level(tools.Options{Network: true}) == "off" {
 		t.Skip("nothing on this machine confines a command")
@@ -31,7 +32,7 @@ func taskSpec(t *testing.T, setup ...string) (spec Spec, runs, repository string
 			t.Skipf("git: %v\n%s", err, out)
 		}
 	}
-	spec = Spec{RunID: 1, TaskID: 42, Title: "Fix it", Dir: filepath.Join(runs, "run-1-1"), Token: "hush-hush-token"}
+	spec = supervise.Spec{RunID: 1, TaskID: 42, Title: "Fix it", Dir: filepath.Join(runs, "run-1-1"), Token: "hush-hush-token"}
 	spec.Plan = task.Spec{Agent: "coder", Workspace: "worktree:" + repository, Branch: "taskyard/42-fix", BranchFrom: "main", Setup: setup}
 	return spec, runs, repository
 }
@@ -45,7 +46,7 @@ func TestTheSetupOfAWorktreeIsPartOfTheTranscript(t *testing.T) {
 	if err != nil || out.Status != task.RunCompleted || out.Work == nil || out.Work.Branch != "taskyard/42-fix" {
 		t.Fatalf("%+v, %v", out, err)
 	}
-	said := strings.Join(r.Texts(EventLog), "\n")
+	said := strings.Join(r.Texts(supervise.EventLog), "\n")
 	if want := "Setup: $ echo installing [redacted]\ninstalling [redacted]\n\nSetup: $ echo built > built"; said != want {
 		t.Errorf("it says\n%s\nwant\n%s", said, want)
 	}
@@ -55,8 +56,8 @@ func TestTheSetupOfAWorktreeIsPartOfTheTranscript(t *testing.T) {
 	t.Run("and runs once", func(t *testing.T) {
 		spec.RunID, spec.Origin, spec.Dir = 2, 1, filepath.Join(runs, "run-2-1")
 		r := &runnertest.Recorder{}
-		if out, err := Execute(t.Context(), w, spec, r); err != nil || out.Status != task.RunCompleted || len(r.Texts(EventLog)) != 0 {
-			t.Errorf("%+v, %v, %q", out, err, r.Texts(EventLog))
+		if out, err := Execute(t.Context(), w, spec, r); err != nil || out.Status != task.RunCompleted || len(r.Texts(supervise.EventLog)) != 0 {
+			t.Errorf("%+v, %v, %q", out, err, r.Texts(supervise.EventLog))
 		}
 	})
 	t.Run("the folder stays until its task is archived", func(t *testing.T) {
@@ -93,7 +94,7 @@ func TestASetupThatFailsFailsTheRun(t *testing.T) {
 		t.Errorf("%+v, %v", out, err)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(ErrShutdown)
+	cancel(supervise.ErrShutdown)
 	if out, err := Execute(ctx, &writer{}, spec, &runnertest.Recorder{}); err != nil || out.Phase != task.PhaseShutdown {
 		t.Errorf("%+v, %v", out, err)
 	}

@@ -174,7 +174,7 @@ type ownRuns struct {
 	after task.ID
 }
 
-func (r ownRuns) Run(ctx context.Context, spec runner.Spec, sink runner.Sink) (runner.Outcome, error) {
+func (r ownRuns) Run(ctx context.Context, spec supervise.Spec, sink supervise.Sink) (supervise.Outcome, error) {
 	spec.RunID += r.after
 	return r.Runner.Run(ctx, spec, sink)
 }

@@ -9,6 +9,7 @@ import (
 	"taskyard/internal/config"
 	"taskyard/runner"
 	"taskyard/runner/builtin/model"
+	"taskyard/runner/supervise"
 )
 
 // builtinName is the runner of agents that name none.
@@ -33,8 +34,8 @@ func runnerProvider(c *config.Config, name string) (provider, problem string) {
 
 // newBuiltins makes the runners that call the models of a provider: those that
 // are configured, and the one that needs no configuration except a provider.
-func newBuiltins(c *config.Config, getenv func(string) string) (map[string]runner.Runner, error) {
-	list := map[string]runner.Runner{}
+func newBuiltins(c *config.Config, getenv func(string) string) (map[string]supervise.Runner, error) {
+	list := map[string]supervise.Runner{}
 	names := append(slices.Collect(maps.Keys(c.Runners)), builtinName)
 	for _, name := range names {
 		kind := runnerKind(c, name)

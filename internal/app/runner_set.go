@@ -7,6 +7,7 @@ import (
 	"taskyard/internal/agentfile"
 	"taskyard/internal/config"
 	"taskyard/runner"
+	"taskyard/runner/supervise"
 	"taskyard/service"
 	"taskyard/task"
 )
@@ -16,7 +17,7 @@ import (
 // belongs together.
 type runnerSet struct {
 	config  *config.Config
-	started map[string]runner.Runner // by name, those that this server starts
+	started map[string]supervise.Runner // by name, those that this server starts
 	byName  map[string]service.Runner
 	agents  *agentfile.Options
 }

@@ -7,6 +7,7 @@ import (
 	"taskyard/internal/agentfile"
 	"taskyard/internal/config"
 	"taskyard/runner"
+	"taskyard/runner/supervise"
 	"taskyard/runner/workspace"
 	"taskyard/task"
 )
@@ -38,8 +39,8 @@ func runnerSettings(c *config.Config, name string) runner.Settings {
 }
 
 // Runners makes the runners that need no model provider.
-func Runners(c *config.Config) map[string]runner.Runner {
-	known := map[string]runner.Runner{}
+func Runners(c *config.Config) map[string]supervise.Runner {
+	known := map[string]supervise.Runner{}
 	for name := range c.Runners {
 		if kind := runnerKind(c, name); kind.New != nil && !kind.Models {
 			known[name] = kind.New(runnerSettings(c, name))
@@ -88,11 +89,11 @@ func mcpBridge() []string {
 // EnforcementGap says what an agent with these tools could do beyond them under a
 // runner of the configuration, as sentences; "" when the runner holds it to
 // them, or is not known.
-func EnforcementGap(cfg *config.Config, known map[string]runner.Runner, name string, tools []string) string {
+func EnforcementGap(cfg *config.Config, known map[string]supervise.Runner, name string, tools []string) string {
 	if runnerKind(cfg, name).Place == runner.Worker {
 		return "A worker on another machine starts it; enforcement of these tools is configured there."
 	}
-	c, ok := known[name].(runner.Confiner)
+	c, ok := known[name].(supervise.Confiner)
 	if !ok {
 		return ""
 	}
@@ -105,8 +106,8 @@ func EnforcementGap(cfg *config.Config, known map[string]runner.Runner, name str
 
 // newConfinement returns which files the program of a runner may change; it may
 // not read those of the instance.
-func newConfinement(cfg *config.Config, r config.Runner) runner.Confinement {
-	c := runner.Confinement{On: r.Confine == nil || *r.Confine, Writable: r.Writable}
+func newConfinement(cfg *config.Config, r config.Runner) supervise.Confinement {
+	c := supervise.Confinement{On: r.Confine == nil || *r.Confine, Writable: r.Writable}
 	if data, err := filepath.Abs(cfg.Data); err == nil {
 		c.Hidden = []string{data}
 	}

@@ -16,7 +16,7 @@ import (
 	"taskyard/internal/app"
 	"taskyard/internal/client"
 	"taskyard/internal/config"
-	"taskyard/runner"
+	"taskyard/runner/supervise"
 	"taskyard/task"
 )
 
@@ -74,7 +74,7 @@ func (c *agentCheckCmd) Run(e *Env, ce *client.Env) error {
 // checker checks files against the configuration of an instance.
 type checker struct {
 	cfg   *config.Config
-	known map[string]runner.Runner
+	known map[string]supervise.Runner
 	opt   agentfile.Options
 }
 

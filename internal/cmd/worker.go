@@ -15,6 +15,7 @@ import (
 	"taskyard/internal/config"
 	"taskyard/internal/worker"
 	"taskyard/runner"
+	"taskyard/runner/supervise"
 )
 
 type workerCmd struct {
@@ -78,7 +79,7 @@ func (c *workerCmd) options(e *Env) (worker.Options, error) {
 
 // runners returns what finds the runner of a name, and the names that this
 // worker has: none for all.
-func (c *workerCmd) runners(e *Env) (find func(name string) runner.Runner, names []string, err error) {
+func (c *workerCmd) runners(e *Env) (find func(name string) supervise.Runner, names []string, err error) {
 	argv := strings.Fields(c.Exec)
 	switch {
 	case (len(argv) == 0) == (c.Config == ""):
@@ -89,7 +90,7 @@ func (c *workerCmd) runners(e *Env) (find func(name string) runner.Runner, names
 		if p := one.Probe(e.Ctx); !p.Installed {
 			return nil, nil, &usageError{p.Problem}
 		}
-		return func(string) runner.Runner { return one }, []string{}, nil
+		return func(string) supervise.Runner { return one }, []string{}, nil
 	}
 	cfg, _, err := config.Load(config.LoadOptions{File: c.Config, Environ: nil, Flags: map[string]string{}})
 	if err != nil {
@@ -99,5 +100,5 @@ func (c *workerCmd) runners(e *Env) (find func(name string) runner.Runner, names
 	if names = slices.Collect(maps.Keys(known)); len(names) == 0 {
 		return nil, nil, &usageError{c.Config + " has no [runners.*] that this worker could use"}
 	}
-	return func(name string) runner.Runner { return known[name] }, names, nil
+	return func(name string) supervise.Runner { return known[name] }, names, nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"taskyard/internal/client"
 	"taskyard/runner"
+	"taskyard/runner/supervise"
 	"taskyard/task"
 )
 
@@ -41,14 +42,14 @@ func (w *Worker) execute(ctx context.Context, leased *task.Leased) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	defer context.AfterFunc(ctx, func() {
-		if errors.Is(context.Cause(ctx), runner.ErrShutdown) {
+		if errors.Is(context.Cause(ctx), supervise.ErrShutdown) {
 			// The server may be away for long: the lease then decides.
 			time.AfterFunc(leavePatience, c.lose)
 		}
 	})()
 	// Whichever report is refused first: nobody takes what the program does now.
 	defer context.AfterFunc(c.lost, func() {
-		stop(runner.ErrLeaseLost)
+		stop(supervise.ErrLeaseLost)
 	})()
 	defer w.used.take(leased)()
 	c.log.Info("run started")
@@ -64,16 +65,16 @@ func (w *Worker) execute(ctx context.Context, leased *task.Leased) {
 	c.log.Info("run ended", "status", out.Status, "phase", out.Phase, "reason", out.Reason)
 }
 
-func (c *execution) outcome(ctx context.Context, lines runner.Sink) runner.Outcome {
+func (c *execution) outcome(ctx context.Context, lines supervise.Sink) supervise.Outcome {
 	l := c.run
 	r := c.w.runner(l.Spec.Runner)
 	if r == nil {
-		return runner.Outcome{
+		return supervise.Outcome{
 			Status: task.RunFailed, Phase: task.PhaseError,
 			Reason: "the worker has no runner " + l.Spec.Runner, Permanent: true,
 		}
 	}
-	out, err := runner.Execute(ctx, r, runner.Spec{
+	out, err := runner.Execute(ctx, r, supervise.Spec{
 		RunID: l.RunID, RunFolders: l.RunFolders, TaskID: l.TaskID, Attempt: l.Attempt, Lease: l.Lease, Plan: l.Spec, Waits: c.waits,
 		URL: c.w.client.URL, Token: l.Token,
 		Dir: filepath.Join(c.w.dir, task.StartFolder(l.RunID, l.Lease).Name), Secrets: []string{c.w.client.Token},
@@ -125,16 +126,16 @@ func (c *execution) beat(ctx context.Context, stop context.CancelCauseFunc) {
 		case ctx.Err() != nil && err != nil:
 			return
 		case err != nil:
-			stop(fmt.Errorf("%w: the server does not take its reports any more: %w", runner.ErrCanceled, err))
+			stop(fmt.Errorf("%w: the server does not take its reports any more: %w", supervise.ErrCanceled, err))
 			return
 		case beat.Cancel && beat.Phase == task.PhaseEnded:
-			stop(runner.ErrLeaseLost)
+			stop(supervise.ErrLeaseLost)
 			return
 		case beat.Cancel && beat.Phase == task.PhaseTaskClosed:
-			stop(runner.ErrTaskClosed)
+			stop(supervise.ErrTaskClosed)
 			return
 		case beat.Cancel:
-			stop(fmt.Errorf("%w: %s", runner.ErrCanceled, beat.Reason))
+			stop(fmt.Errorf("%w: %s", supervise.ErrCanceled, beat.Reason))
 			return
 		}
 		if beat.Waits != in.Waits {
@@ -156,7 +157,7 @@ func (c *execution) beat(ctx context.Context, stop context.CancelCauseFunc) {
 }
 
 // finish reports the end. A run that the server has ended needs none.
-func (c *execution) finish(out runner.Outcome) {
+func (c *execution) finish(out supervise.Outcome) {
 	in := endReport(c.run, out)
 	switch {
 	case out.Status == task.RunCanceled && out.Phase == task.PhaseShutdown:

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"taskyard/internal/client"
-	"taskyard/runner"
 	"taskyard/runner/supervise"
 	"taskyard/task"
 )
@@ -21,15 +20,15 @@ import (
 // patient is a runner whose program says one thing and then stays.
 type patient struct{}
 
-func (patient) Probe(context.Context) runner.Probe { return runner.Probe{Installed: true} }
+func (patient) Probe(context.Context) supervise.Probe { return supervise.Probe{Installed: true} }
 
-func (patient) Run(ctx context.Context, _ runner.Spec, sink runner.Sink) (runner.Outcome, error) {
-	if err := sink.Started(runner.Process{}); err != nil {
-		return runner.Outcome{Status: task.RunFailed, Phase: task.PhaseError}, err
+func (patient) Run(ctx context.Context, _ supervise.Spec, sink supervise.Sink) (supervise.Outcome, error) {
+	if err := sink.Started(supervise.Process{}); err != nil {
+		return supervise.Outcome{Status: task.RunFailed, Phase: task.PhaseError}, err
 	}
-	sink.Event(runner.Event{Type: runner.EventText, Text: "at work"})
+	sink.Event(supervise.Event{Type: supervise.EventText, Text: "at work"})
 	<-ctx.Done()
-	return runner.Outcome{Status: task.RunCanceled, Phase: task.PhaseBy}, nil
+	return supervise.Outcome{Status: task.RunCanceled, Phase: task.PhaseBy}, nil
 }
 
 // The server ends a run and refuses its events before the held heartbeat is
@@ -52,7 +51,7 @@ func TestARunWhoseEventsAreRefusedIsStopped(t *testing.T) {
 	defer server.Close()
 	w := &Worker{
 		client: &client.Client{URL: server.URL, Token: "ty_x", HTTP: &http.Client{Timeout: time.Minute}}, dir: t.TempDir(),
-		log: slog.New(slog.DiscardHandler), runner: func(string) runner.Runner { return patient{} },
+		log: slog.New(slog.DiscardHandler), runner: func(string) supervise.Runner { return patient{} },
 	}
 	ended := make(chan struct{})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -96,7 +95,7 @@ func TestAProxyThatHasNoServerEndsNoRun(t *testing.T) {
 	defer server.Close()
 	w, err := New(Options{
 		URL: server.URL, Token: "ty_x", Dir: t.TempDir(), Slots: 1, Keep: time.Hour,
-		Log: slog.New(slog.DiscardHandler), Runner: func(string) runner.Runner { return chatty{"at work"} },
+		Log: slog.New(slog.DiscardHandler), Runner: func(string) supervise.Runner { return chatty{"at work"} },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -117,13 +116,13 @@ func TestAProxyThatHasNoServerEndsNoRun(t *testing.T) {
 // chatty is a runner whose program says much and then succeeds.
 type chatty struct{ text string }
 
-func (chatty) Probe(context.Context) runner.Probe { return runner.Probe{Installed: true} }
+func (chatty) Probe(context.Context) supervise.Probe { return supervise.Probe{Installed: true} }
 
-func (c chatty) Run(_ context.Context, _ runner.Spec, sink runner.Sink) (runner.Outcome, error) {
+func (c chatty) Run(_ context.Context, _ supervise.Spec, sink supervise.Sink) (supervise.Outcome, error) {
 	for range sendEvents {
-		sink.Event(runner.Event{Type: runner.EventText, Text: c.text})
+		sink.Event(supervise.Event{Type: supervise.EventText, Text: c.text})
 	}
-	return runner.Outcome{Status: task.RunCompleted, Phase: task.PhaseEnded}, nil
+	return supervise.Outcome{Status: task.RunCompleted, Phase: task.PhaseEnded}, nil
 }
 
 // In JSON a character may be six bytes, and the server refuses bodies of more
@@ -150,7 +149,7 @@ func TestNoTextMakesAReportTooLarge(t *testing.T) {
 		defer server.Close()
 		w := &Worker{
 			client: &client.Client{URL: server.URL, Token: "ty_x", HTTP: &http.Client{Timeout: time.Minute}}, dir: t.TempDir(),
-			log: slog.New(slog.DiscardHandler), runner: func(string) runner.Runner { return chatty{text} },
+			log: slog.New(slog.DiscardHandler), runner: func(string) supervise.Runner { return chatty{text} },
 		}
 		w.execute(t.Context(), &task.Leased{RunID: 1, TaskID: 1, Attempt: 1, Lease: 1, Seconds: 60})
 		if lines.Load() != sendEvents || ends.Load() != 1 {

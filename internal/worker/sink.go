@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"taskyard/runner"
+	"taskyard/runner/supervise"
 	"taskyard/task"
 )
 
@@ -39,12 +39,12 @@ func newSink(c *execution) *sink {
 }
 
 // Started reports that the program runs; an error stops it.
-func (s *sink) Started(runner.Process) error {
+func (s *sink) Started(supervise.Process) error {
 	return s.c.report(s.c.lost, "working", s.c.hold(), nil)
 }
 
 // Event queues one event.
-func (s *sink) Event(e runner.Event) {
+func (s *sink) Event(e supervise.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for len(s.queue) >= waitEvents && !s.closed {

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"taskyard/runner"
+	"taskyard/runner/supervise"
 	"taskyard/task"
 )
 
@@ -17,7 +17,7 @@ const maxReport = 1<<20 - 16<<10
 const maxReportedArtifacts = 256 << 10
 
 // endReport returns the report of the end of a run.
-func endReport(run *task.Leased, out runner.Outcome) map[string]any {
+func endReport(run *task.Leased, out supervise.Outcome) map[string]any {
 	report := map[string]any{
 		"attempt": run.Attempt, "lease": run.Lease, "status": out.Status, "reason": out.Reason, "summary": out.Summary,
 		"artifacts": reportedArtifacts(out.Artifacts), "usage": out.Usage, "permanent": out.Permanent,

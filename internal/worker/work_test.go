@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"taskyard/runner"
+	"taskyard/runner/supervise"
 	"taskyard/task"
 )
 
@@ -15,7 +15,7 @@ func TestWhatAWorkerReportsFitsIntoABody(t *testing.T) {
 	for i := range w.Files {
 		w.Files[i] = task.FileChange{Path: "a", Change: task.FileAdded, Diff: strings.Repeat("+<&>\n", 13000)}
 	}
-	out := runner.Outcome{Status: task.RunCompleted, Summary: "Done.", Work: w}
+	out := supervise.Outcome{Status: task.RunCompleted, Summary: "Done.", Work: w}
 	b := endJSON(t, out)
 	if len(b) > maxReport || !strings.Contains(b, "too long to be reported") || !strings.Contains(b, `"diff":"+`) {
 		t.Errorf("%d bytes: %.200s", len(b), b)
@@ -29,7 +29,7 @@ func TestWhatAWorkerReportsFitsIntoABody(t *testing.T) {
 	if b := endJSON(t, out); len(b) > maxReport || !strings.Contains(b, `"diff":"+`) || !strings.Contains(b, `"artifacts":["\u003c`) {
 		t.Errorf("%d bytes: %.200s", len(b), b)
 	}
-	if b := endJSON(t, runner.Outcome{Status: task.RunCompleted}); strings.Contains(b, `"work"`) {
+	if b := endJSON(t, supervise.Outcome{Status: task.RunCompleted}); strings.Contains(b, `"work"`) {
 		t.Errorf("nothing is reported as something: %s", b)
 	}
 }
@@ -48,7 +48,7 @@ func TestDataThatNestsTooDeepIsCut(t *testing.T) {
 	}
 }
 
-func endJSON(t *testing.T, out runner.Outcome) string {
+func endJSON(t *testing.T, out supervise.Outcome) string {
 	t.Helper()
 	b, err := json.Marshal(endReport(&task.Leased{}, out))
 	if err != nil {

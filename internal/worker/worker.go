@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"taskyard/internal/client"
-	"taskyard/runner"
 	"taskyard/runner/scratch"
 	"taskyard/runner/supervise"
 	"taskyard/task"
@@ -24,20 +23,20 @@ import (
 // Options say whom a worker serves, and how.
 type Options struct {
 	URL, Token string
-	Name       string                          // what the server calls this machine; "" for its host name
-	Labels     []string                        // what this machine offers
-	Runners    []string                        // names of the runners that it has; empty for all
-	Runner     func(name string) runner.Runner // nil for a name that it has not
-	Dir        string                          // for the private folders of the runs; made when absent
-	Slots      int                             // runs at a time
-	Keep       time.Duration                   // the folders of runs that ended
+	Name       string                             // what the server calls this machine; "" for its host name
+	Labels     []string                           // what this machine offers
+	Runners    []string                           // names of the runners that it has; empty for all
+	Runner     func(name string) supervise.Runner // nil for a name that it has not
+	Dir        string                             // for the private folders of the runs; made when absent
+	Slots      int                                // runs at a time
+	Keep       time.Duration                      // the folders of runs that ended
 	Log        *slog.Logger
 }
 
 // Worker is a program that executes runs of a server elsewhere.
 type Worker struct {
 	client *client.Client
-	runner func(name string) runner.Runner
+	runner func(name string) supervise.Runner
 	offer  map[string]any // what it sends when it asks for a run
 	dir    string
 	slots  int
@@ -77,7 +76,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	scratch.Prepare(w.log)
 	runs, stop := context.WithCancelCause(context.Background())
 	defer stop(nil)
-	defer context.AfterFunc(ctx, func() { stop(runner.ErrShutdown) })()
+	defer context.AfterFunc(ctx, func() { stop(supervise.ErrShutdown) })()
 	asking, quit := context.WithCancelCause(ctx)
 	defer quit(nil)
 	w.log.Info("working", "server", w.client.URL, "dir", w.dir, "slots", w.slots)
