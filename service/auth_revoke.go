@@ -2,9 +2,7 @@ package service
 
 import (
 	"context"
-	"maps"
 	"slices"
-	"sync"
 
 	"taskyard/db"
 	"taskyard/task"
@@ -31,42 +29,15 @@ func actorCredential(a task.Actor) credential {
 	return credential{user: a.UserID}
 }
 
-// openCalls knows the calls and streams that last, by what they came with: when
-// that ends or loses a right, they end at once.
-type openCalls struct {
-	mu    sync.Mutex
-	calls map[credential]map[*context.CancelCauseFunc]struct{}
-}
-
-// add has end called when the credential is cut, until forget is called.
-func (h *openCalls) add(c credential, end *context.CancelCauseFunc) (forget func()) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.calls == nil {
-		h.calls = map[credential]map[*context.CancelCauseFunc]struct{}{}
-	}
-	if h.calls[c] == nil {
-		h.calls[c] = map[*context.CancelCauseFunc]struct{}{}
-	}
-	h.calls[c][end] = struct{}{}
-	return func() {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		if delete(h.calls[c], end); len(h.calls[c]) == 0 {
-			delete(h.calls, c)
-		}
-	}
-}
-
-// credentials returns those with which calls are open.
-func (h *openCalls) credentials() []credential {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return slices.Collect(maps.Keys(h.calls))
+// openCredentials returns those with which calls are open.
+func (s *Service) openCredentials() map[credential]bool {
+	set := map[credential]bool{}
+	s.openCalls.Range(func(_, c any) bool { set[c.(credential)] = true; return true })
+	return set
 }
 
 // cut ends the calls of a credential that has ended or lost a right.
-func (h *openCalls) cut(c task.Cut) {
+func (s *Service) cut(c task.Cut) {
 	cause := errTokenEnded
 	switch {
 	case c.User != 0:
@@ -74,11 +45,12 @@ func (h *openCalls) cut(c task.Cut) {
 	case c.Role:
 		cause = errRoleChanged
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for end := range h.calls[credential{token: c.Token, user: c.User}] {
-		(*end)(cause)
-	}
+	s.openCalls.Range(func(end, of any) bool {
+		if of == (credential{c.Token, c.User}) {
+			(*end.(*context.CancelCauseFunc))(cause)
+		}
+		return true
+	})
 }
 
 // lasts reports whether a credential has not ended: a token that is valid, a
@@ -101,8 +73,8 @@ func (s *Service) WhileValid(ctx context.Context, a task.Actor) (context.Context
 	if c == (credential{}) {
 		return ctx, func() { end(nil) }
 	}
-	forget := s.openCalls.add(c, &end)
-	return ctx, func() { forget(); end(nil) }
+	s.openCalls.Store(&end, c)
+	return ctx, func() { s.openCalls.Delete(&end); end(nil) }
 }
 
 // checkCaller checks again, in the transaction that acts for the caller, that their

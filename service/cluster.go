@@ -105,13 +105,13 @@ func (s *Service) publishAll(ctx context.Context) {
 	s.waits.wake("")
 	s.notifyAllWaits()
 	err := s.db.Read(ctx, func(rx *db.Rx) error {
-		for _, c := range s.openCalls.credentials() {
+		for c := range s.openCredentials() {
 			ok, err := lasts(rx, c)
 			if err != nil {
 				return err
 			}
 			if !ok {
-				s.openCalls.cut(task.Cut{Token: c.token, User: c.user})
+				s.cut(task.Cut{Token: c.token, User: c.user})
 			}
 		}
 		return nil

@@ -19,7 +19,7 @@ const minReply = 256
 type turnHolds struct {
 	mu    sync.Mutex
 	held  map[task.ID]turnHold
-	freed chan struct{} // closed when a hold ends
+	freed broadcast // of a hold that ends
 }
 
 type turnHold struct {
@@ -99,7 +99,7 @@ func (s *Service) holdTurn(ctx context.Context, id task.ID, lease int64, want ta
 				continue
 			}
 			if beside.tokens > 0 {
-				freed = h.wait()
+				freed = h.freed.listen()
 				return nil
 			}
 			grant = task.TurnGrant{Phase: phase, Reason: noRoom(r, a, phase, used, n, want)}
@@ -115,26 +115,15 @@ func (s *Service) holdTurn(ctx context.Context, id task.ID, lease int64, want ta
 	return grant, freed, err
 }
 
-func (h *turnHolds) wait() <-chan struct{} {
-	if h.freed == nil {
-		h.freed = make(chan struct{})
-	}
-	return h.freed
-}
-
 // ReleaseTurn ends the hold of a run's turn, if there is one. What the turn
 // used must have been written.
 func (s *Service) ReleaseTurn(id task.ID) {
 	h := &s.turnHolds
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if _, ok := h.held[id]; !ok {
-		return
-	}
-	delete(h.held, id)
-	if h.freed != nil {
-		close(h.freed)
-		h.freed = nil
+	if _, ok := h.held[id]; ok {
+		delete(h.held, id)
+		h.freed.ring()
 	}
 }
 

@@ -10,16 +10,40 @@ import (
 	"taskyard/task"
 )
 
+// broadcast wakes all who listen.
+type broadcast struct {
+	mu sync.Mutex
+	c  chan struct{} // nil: nobody listens
+}
+
+// listen returns what the next ring closes.
+func (b *broadcast) listen() <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.c == nil {
+		b.c = make(chan struct{})
+	}
+	return b.c
+}
+
+func (b *broadcast) ring() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.c != nil {
+		close(b.c)
+		b.c = nil
+	}
+}
+
 // Hub notifies subscribers which topics changed. Topics are names such as
 // task:42, run:7, queue:coder, todo:coder, queues, tasks, runs, approvals,
 // agents, scheduler, inbox, instance, settings, views, events. Nothing is polled: one broadcast
 // follows each commit.
 type Hub struct {
-	mu     sync.Mutex
-	subs   map[*Sub]struct{}
-	closed bool
-	ended  chan struct{}
-	gen    uint64
+	mu    sync.Mutex
+	subs  map[*Sub]struct{} // nil once it has ended
+	ended chan struct{}
+	gen   uint64
 }
 
 // Sub is one subscription. C is signaled when Take has something.
@@ -48,7 +72,7 @@ func (h *Hub) Subscribe(topics ...string) *Sub {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !h.closed {
+	if h.subs != nil {
 		h.subs[s] = struct{}{}
 	}
 	return s
@@ -103,11 +127,10 @@ func (h *Hub) Subscribers() int {
 func (h *Hub) Close() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !h.closed {
-		h.closed = true
+	if h.subs != nil {
 		close(h.ended)
 	}
-	clear(h.subs)
+	h.subs = nil
 }
 
 // Done is closed when the hub ends.
@@ -171,17 +194,15 @@ func eventTopics(e task.Event) []string {
 	if inboxKinds[e.Kind] {
 		list = append(list, "inbox")
 	}
-	switch noun, _, _ := strings.Cut(e.Kind, "."); noun {
-	case task.InstanceNoun:
-		list = append(list, "instance", "agents", "queues", "scheduler")
-	case "agent":
-		list = append(list, "agents", "queues", "scheduler")
-	case "scheduler":
-		list = append(list, "scheduler")
-	case "settings":
-		list = append(list, "settings")
-	case "view":
-		list = append(list, "views")
-	}
-	return list
+	noun, _, _ := strings.Cut(e.Kind, ".")
+	return append(list, nounTopics[noun]...)
+}
+
+// nounTopics are the topics of the events of a noun.
+var nounTopics = map[string][]string{
+	task.InstanceNoun: {"instance", "agents", "queues", "scheduler"},
+	"agent":           {"agents", "queues", "scheduler"},
+	"scheduler":       {"scheduler"},
+	"settings":        {"settings"},
+	"view":            {"views"},
 }

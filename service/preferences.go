@@ -20,11 +20,8 @@ func (s *Service) Preferences(ctx context.Context, a task.Actor) (task.Preferenc
 // again changes nothing. Errors: not a person who signed in, no such
 // preference or value.
 func (s *Service) SetPreference(ctx context.Context, a task.Actor, p task.Preference, value string) error {
-	if err := checkPerm(a, task.Read); err != nil {
+	if err := mayKeep(a, "preferences"); err != nil {
 		return err
-	}
-	if a.UserID == 0 || a.IsAgent() {
-		return task.Errorf(task.Forbidden, task.CodeForbidden, "%s may not do this: preferences belong to people", a.Name)
 	}
 	if err := p.Check(value); err != nil {
 		return err

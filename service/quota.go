@@ -105,15 +105,11 @@ func (q *quotas) take(a task.Actor, of quota, n float64, now task.Time) (back fu
 	if quotaLimits[of].per != 0 {
 		return func() {}, nil
 	}
-	given := false
-	return func() {
+	return sync.OnceFunc(func() {
 		q.mu.Lock()
 		defer q.mu.Unlock()
-		if !given {
-			given = true
-			q.add(keys, -n, now)
-		}
-	}, nil
+		q.add(keys, -n, now)
+	}), nil
 }
 
 // add counts without a bound; q.mu is held.

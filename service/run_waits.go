@@ -12,20 +12,15 @@ import (
 // knows of those that wait on another server than the one that executes it.
 type runWait struct {
 	calls   int
-	since   task.Time     // from when on, while there are calls
-	changed chan struct{} // is closed when the first call begins or the last ends, on any server
-}
-
-func (w *runWait) notify() {
-	close(w.changed)
-	w.changed = make(chan struct{})
+	since   task.Time // from when on, while there are calls
+	changed broadcast // of the first call that begins, or the last that ends, on any server
 }
 
 // waitState returns the state of a run; s.mu is held.
 func (s *Service) waitState(run task.ID) *runWait {
 	w := s.runWaits[run]
 	if w == nil {
-		w = &runWait{changed: make(chan struct{})}
+		w = &runWait{}
 		s.runWaits[run] = w
 	}
 	return w
@@ -35,7 +30,7 @@ func (s *Service) waitState(run task.ID) *runWait {
 // channel that is closed when that may have changed.
 func (s *Service) RunWaits(ctx context.Context, run task.ID) (waits bool, changed <-chan struct{}) {
 	s.mu.Lock()
-	changed = s.waitState(run).changed // before the look: what changes afterwards is told
+	changed = s.waitState(run).changed.listen() // before the look: what changes afterwards is told
 	s.mu.Unlock()
 	waits, err := s.waitsHere(run) != 0, error(nil)
 	if !waits && s.serverID() != "" {
@@ -151,7 +146,7 @@ func (s *Service) notifyWaits(runs []task.ID) {
 	defer s.mu.Unlock()
 	for _, id := range runs {
 		if w := s.runWaits[id]; w != nil {
-			w.notify()
+			w.changed.ring()
 		}
 	}
 }
@@ -161,7 +156,7 @@ func (s *Service) notifyAllWaits() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, w := range s.runWaits {
-		w.notify()
+		w.changed.ring()
 	}
 }
 
@@ -195,6 +190,6 @@ func (s *Service) countWait(run task.ID, by int) (since task.Time) {
 	default:
 		return 0
 	}
-	w.notify()
+	w.changed.ring()
 	return w.since
 }

@@ -75,7 +75,7 @@ func (s *Service) RenameView(ctx context.Context, a task.Actor, id task.ID, name
 // DeleteView forgets one of the person's views, and returns it. Error: no
 // such view.
 func (s *Service) DeleteView(ctx context.Context, a task.Actor, id task.ID) (task.SavedView, error) {
-	if err := mayKeepViews(a); err != nil {
+	if err := mayKeep(a, "views"); err != nil {
 		return task.SavedView{}, err
 	}
 	return mutate(ctx, s, a, func(tx *txn) (task.SavedView, error) {
@@ -90,18 +90,19 @@ func (s *Service) DeleteView(ctx context.Context, a task.Actor, id task.ID) (tas
 	})
 }
 
-func mayKeepViews(a task.Actor) error {
+// mayKeep lets only people who may read keep something of their own.
+func mayKeep(a task.Actor, what string) error {
 	if err := checkPerm(a, task.Read); err != nil {
 		return err
 	}
 	if a.UserID == 0 || a.IsAgent() {
-		return task.Errorf(task.Forbidden, task.CodeForbidden, "%s may not do this: views belong to people", a.Name)
+		return task.Errorf(task.Forbidden, task.CodeForbidden, "%s may not do this: %s belong to people", a.Name, what)
 	}
 	return nil
 }
 
 func (s *Service) checkView(a task.Actor, name string) error {
-	if err := mayKeepViews(a); err != nil {
+	if err := mayKeep(a, "views"); err != nil {
 		return err
 	}
 	var p task.Problems

@@ -90,7 +90,7 @@ type Service struct {
 	counters    counters
 	workers     workerRegistry
 	reachedMCP  sync.Map // running runs that have reached the MCP server; a stop of this process ends them
-	openCalls   openCalls
+	openCalls   sync.Map // credentials of the calls and streams that last, by what ends them
 	turnHolds   turnHolds
 	clockState  clockState
 	cluster     cluster
@@ -240,7 +240,7 @@ func (s *Service) publishNews(n *task.News) {
 		s.reachedMCP.Delete(run)
 	}
 	for _, c := range n.Cuts {
-		s.openCalls.cut(c)
+		s.cut(c)
 	}
 	if len(n.Topics) > 0 {
 		s.hub.Publish(n.Topics)
@@ -255,7 +255,7 @@ func (s *Service) publishNews(n *task.News) {
 
 // signal notifies the dispatcher that a run may be startable.
 func (s *Service) signal() {
-	s.workers.notifyAll()
+	s.workers.bell.ring()
 	select {
 	case s.wakeC <- struct{}{}:
 	default:

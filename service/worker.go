@@ -16,8 +16,8 @@ import (
 // workerRegistry knows the workers that have asked lately. It is only in memory: after
 // a restart they ask again.
 type workerRegistry struct {
+	bell  broadcast // of a run that may be startable
 	mu    sync.Mutex
-	bell  chan struct{} // closed when a run may be startable
 	known map[string]*knownWorker
 }
 
@@ -33,25 +33,6 @@ const (
 	maxKnownWorkers = 1000            // workers remembered
 	lateAfter       = 2 * time.Minute // without a word a worker counts as away
 )
-
-// notifyAll has every waiting worker look again.
-func (c *workerRegistry) notifyAll() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.bell != nil {
-		close(c.bell)
-		c.bell = nil
-	}
-}
-
-func (c *workerRegistry) listen() <-chan struct{} {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.bell == nil {
-		c.bell = make(chan struct{})
-	}
-	return c.bell
-}
 
 func (c *workerRegistry) asked(a task.Actor, ask task.WorkerAsk, now task.Time) {
 	c.mu.Lock()
@@ -201,7 +182,7 @@ func (s *Service) LeaseRun(ctx context.Context, a task.Actor, ask task.WorkerAsk
 	over := time.After(min(max(ask.Wait, 0), task.MaxWait))
 	for {
 		s.workers.asked(a, ask, s.Now())
-		bell := s.workers.listen()
+		bell := s.workers.bell.listen()
 		start, later, err := s.nextRun(ctx, a, nil, takes)
 		if err != nil {
 			return nil, err
