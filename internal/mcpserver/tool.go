@@ -22,6 +22,7 @@ type tool struct {
 	args    []arg
 	changes bool   // its answer is short, unless fullAnswer is set
 	fails   string // the prefix of the message of a failure
+	as      string // the argument that names the agent for which it acts, see call.who
 	run     func(*call) (answer, error)
 
 	delegates  bool // not listed where nobody may delegate
@@ -36,9 +37,10 @@ type call struct {
 	ctx   context.Context
 	svc   *service.Service
 	actor task.Actor
+	who   string // the agent for which a tool acts
 }
 
-// answer is the success of a call: a line of text before the JSON, and what
+// answer is the success of a call, without meaning beside an error: a line of text before the JSON, and what
 // is in the JSON. body is what the text shows; nil is the same.
 type answer struct {
 	line       string
@@ -117,7 +119,13 @@ func (h *handler) perform(ctx context.Context, t tool, arguments json.RawMessage
 	if err != nil {
 		return h.failure(t, nil, err)
 	}
-	a, err := t.run(&call{values: v, tool: t.name, ctx: ctx, svc: h.svc, actor: who})
+	c, a := &call{values: v, tool: t.name, ctx: ctx, svc: h.svc, actor: who}, answer{}
+	if t.as != "" {
+		c.who, err = c.agent(t.as)
+	}
+	if err == nil {
+		a, err = t.run(c)
+	}
 	if err == nil {
 		res, err = a.result()
 	}

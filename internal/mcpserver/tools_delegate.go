@@ -81,9 +81,6 @@ func within(names []string, allowed ...string) bool {
 
 func agentTypes(c *call) (answer, error) {
 	list, err := c.svc.AgentTypes(c.actor)
-	if err != nil {
-		return answer{}, err
-	}
 	list = slices.DeleteFunc(list, func(a task.AgentType) bool { return !a.Startable })
 	how := service.DelegationGuide
 	if len(list) == 0 || c.actor.RunID != 0 { // the prompt of a run has it
@@ -92,7 +89,7 @@ func agentTypes(c *call) (answer, error) {
 	return answer{structured: struct {
 		Agents []task.AgentType `json:"agents"`
 		How    string           `json:"how,omitempty"`
-	}{list, how}, compact: true}, nil
+	}{list, how}, compact: true}, err
 }
 
 func delegate(c *call) (answer, error) {
@@ -111,10 +108,7 @@ func delegate(c *call) (answer, error) {
 func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
 
 func delegated(d task.Delegated, err error) (answer, error) {
-	if err != nil {
-		return answer{}, err
-	}
-	return answer{structured: delegatedView{Delegated: d, Next: nextCall(d)}}, nil
+	return answer{structured: delegatedView{Delegated: d, Next: nextCall(d)}}, err
 }
 
 // delegatedView is the state of a delegation and, until it has ended, what to
@@ -153,10 +147,8 @@ func followDelegated(c *call) (answer, error) {
 		return delegated(d, err)
 	}
 	v := delegatedView{Delegated: d, Next: nextCall(d)}
-	if v.Transcript, err = c.transcript(c.id("run_id"), c.id("transcript_after")); err != nil {
-		return answer{}, err
-	}
-	return answer{structured: v, compact: true}, nil
+	v.Transcript, err = c.transcript(c.id("run_id"), c.id("transcript_after"))
+	return answer{structured: v, compact: true}, err
 }
 
 func stopDelegated(c *call) (answer, error) {

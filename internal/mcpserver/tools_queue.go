@@ -21,7 +21,7 @@ var claimID = count("claim", "id of your claim", 1, 0)
 
 var queueTools = []tool{
 	{
-		name: "signup_for_task", core: true, doc: "Claim the first idle task of your queue", fails: failsSignup, run: signup,
+		name: "signup_for_task", core: true, doc: "Claim the first idle task of your queue", fails: failsSignup, run: signup, as: "agent_name",
 		args: []arg{text("agent_name", "you").must(), count("wait_seconds", "wait for a task", 0, maxWait)},
 	},
 	{
@@ -41,15 +41,16 @@ var queueTools = []tool{
 		args: []arg{taskID, claimID.hide()},
 	},
 	{
-		name: "batch_signup_for_tasks", doc: "Claim several tasks of your queue", fails: failsSignup, run: batchSignup,
+		name: "batch_signup_for_tasks", doc: "Claim several tasks of your queue", fails: failsSignup, run: batchSignup, as: "agent_name",
 		args: []arg{text("agent_name", "you").must(), count("count", "at most so many", 1, task.MaxBatch).must()},
 	},
 	{
-		name: "auto_signup", doc: "Claim tasks until you hold so many", fails: failsSignup, run: autoSignup,
+		name: "auto_signup", doc: "Claim tasks until you hold so many", fails: failsSignup, run: autoSignup, as: "agent_name",
 		args: []arg{text("agent_name", "you").must(), count("max_concurrent", "claims to hold", 1, task.MaxBatch).must()},
 	},
 	{
-		name: "complete_and_signup", doc: "Complete a task and claim your next", fails: failsSignup, run: completeAndSignup, changes: true,
+		name: "complete_and_signup", doc: "Complete a task and claim your next",
+		fails: failsSignup, run: completeAndSignup, as: "agent_name", changes: true,
 		args: []arg{
 			id("task_id", "task to complete").must(), text("agent_name", "you").must(),
 			text("summary", "what was done"), claimID.hide(),
@@ -57,14 +58,14 @@ var queueTools = []tool{
 	},
 	{
 		name: "reassign_multiple_tasks", doc: "Hand several of your tasks to another agent, all or none",
-		fails: failsMove, run: reassign, changes: true,
+		fails: failsMove, run: reassign, as: "current_agent", changes: true,
 		args: []arg{
 			list("task_ids", isIDs, "your tasks").must(), text("new_agent", "new owner").must(),
 			text("comment", "what they must know").must(), text("current_agent", "default you"),
 		},
 	},
 	{
-		name: "get_my_queue", reads: true, doc: "List your active tasks in order", run: myQueue,
+		name: "get_my_queue", reads: true, doc: "List your active tasks in order", run: myQueue, as: "agent_name",
 		args: append([]arg{text("agent_name", "you").must()}, paging...),
 	},
 }
@@ -75,16 +76,12 @@ var paging = []arg{flag("full", "with descriptions"), count("limit", "default 50
 const openLimit = 50
 
 func signup(c *call) (answer, error) {
-	who, err := c.agent("agent_name")
-	if err != nil {
-		return answer{}, err
-	}
-	list, err := c.svc.SignupWait(c.ctx, c.actor, who, 1, seconds(c.count("wait_seconds", 0)))
+	list, err := c.svc.SignupWait(c.ctx, c.actor, c.who, 1, seconds(c.count("wait_seconds", 0)))
 	switch {
 	case err != nil:
 		return answer{}, err
 	case len(list) == 0:
-		return c.nothingFree(who, func(held []task.ID) any { return oneTask{Held: held} })
+		return c.nothingFree(func(held []task.ID) any { return oneTask{Held: held} })
 	}
 	v := claimed(list[0])
 	return answer{line: claimedLine(list), structured: oneTask{Task: v}, body: v}, nil
@@ -92,16 +89,13 @@ func signup(c *call) (answer, error) {
 
 // nothingFree is the answer of a signup that claimed nothing. It names what the
 // agent holds, so that one that was restarted finds its work.
-func (c *call) nothingFree(agent string, structured func(held []task.ID) any) (answer, error) {
-	held, err := c.svc.Held(c.ctx, c.actor, agent)
-	if err != nil {
-		return answer{}, err
-	}
-	a := answer{line: nothingIdle(agent), structured: structured(held), body: none}
+func (c *call) nothingFree(structured func(held []task.ID) any) (answer, error) {
+	held, err := c.svc.Held(c.ctx, c.actor, c.who)
+	a := answer{line: nothingIdle(c.who), structured: structured(held), body: none}
 	if len(held) > 0 {
 		a.line += "\n\n" + stillHeld(held)
 	}
-	return a, nil
+	return a, err
 }
 
 func stillHeld(held []task.ID) string {
@@ -146,18 +140,14 @@ func hashes(ids []task.ID) string {
 }
 
 func batchSignup(c *call) (answer, error) {
-	who, err := c.agent("agent_name")
-	if err != nil {
-		return answer{}, err
-	}
-	list, err := c.svc.Signup(c.ctx, c.actor, who, c.count("count", 0))
+	list, err := c.svc.Signup(c.ctx, c.actor, c.who, c.count("count", 0))
 	if err != nil {
 		return answer{}, err
 	}
 	if len(list) == 0 {
-		return c.nothingFree(who, func(held []task.ID) any { return manyTasks{Tasks: []*claimView{}, Held: held} })
+		return c.nothingFree(func(held []task.ID) any { return manyTasks{Tasks: []*claimView{}, Held: held} })
 	}
-	return claimedTasks(who, list, manyTasks{Tasks: claimedMany(list)}), nil
+	return claimedTasks(c.who, list, manyTasks{Tasks: claimedMany(list)}), nil
 }
 
 // claimedTasks is the answer of tools that claim several tasks.
@@ -174,20 +164,13 @@ type autoTasks struct {
 }
 
 func autoSignup(c *call) (answer, error) {
-	who, err := c.agent("agent_name")
-	if err != nil {
-		return answer{}, err
-	}
 	most := c.count("max_concurrent", 0)
-	got, err := c.svc.AutoSignup(c.ctx, c.actor, who, most)
-	if err != nil {
-		return answer{}, err
-	}
-	a := claimedTasks(who, got.Tasks, autoTasks{claimedMany(got.Tasks), got.Held})
+	got, err := c.svc.AutoSignup(c.ctx, c.actor, c.who, most)
+	a := claimedTasks(c.who, got.Tasks, autoTasks{claimedMany(got.Tasks), got.Held})
 	if len(got.Tasks) == 0 && len(got.Held) >= most {
-		a.line = fmt.Sprintf("Nothing claimed: %s already holds %d (max_concurrent %d)", who, len(got.Held), most)
+		a.line = fmt.Sprintf("Nothing claimed: %s already holds %d (max_concurrent %d)", c.who, len(got.Held), most)
 	}
-	return a, nil
+	return a, err
 }
 
 func move(c *call) (answer, error) {
@@ -231,15 +214,11 @@ type completedAndNext struct {
 }
 
 func completeAndSignup(c *call) (answer, error) {
-	who, err := c.agent("agent_name")
+	done, err := c.svc.CompleteAndSignup(c.ctx, c.actor, c.who, c.id("task_id"), c.text("summary"), int64(c.count("claim", 0)))
 	if err != nil {
 		return answer{}, err
 	}
-	done, err := c.svc.CompleteAndSignup(c.ctx, c.actor, who, c.id("task_id"), c.text("summary"), int64(c.count("claim", 0)))
-	if err != nil {
-		return answer{}, err
-	}
-	next := nothingIdle(who)
+	next := nothingIdle(c.who)
 	switch {
 	case done.Task != nil:
 		next = claimedLine([]*task.Task{done.Task})
@@ -256,44 +235,30 @@ func completeAndSignup(c *call) (answer, error) {
 }
 
 func reassign(c *call) (answer, error) {
-	who, err := c.agent("current_agent")
-	if err != nil {
-		return answer{}, err
-	}
 	to := c.text("new_agent")
-	list, err := c.svc.Reassign(c.ctx, c.actor, who, c.ids("task_ids"), to, c.text("comment"))
-	if err != nil {
-		return answer{}, err
-	}
+	list, err := c.svc.Reassign(c.ctx, c.actor, c.who, c.ids("task_ids"), to, c.text("comment"))
 	moved := make([]any, len(list))
 	for i, t := range list {
 		moved[i] = c.short(t)
 	}
 	return answer{
-		line: numbers(list) + " transferred from " + who + " to " + to, body: moved, compact: true,
+		line: numbers(list) + " transferred from " + c.who + " to " + to, body: moved, compact: true,
 		structured: struct {
 			Tasks []any `json:"tasks"`
 		}{moved},
-	}, nil
+	}, err
 }
 
 func myQueue(c *call) (answer, error) {
-	who, err := c.agent("agent_name")
-	if err != nil {
-		return answer{}, err
-	}
 	if c.yes("full") {
-		return c.page(c.svc.Queue(c.ctx, c.actor, who, true, c.count("limit", openLimit), c.text("after")))
+		return c.page(c.svc.Queue(c.ctx, c.actor, c.who, true, c.count("limit", openLimit), c.text("after")))
 	}
-	return c.page(c.svc.QueueLines(c.ctx, c.actor, who, c.count("limit", openLimit), c.text("after")))
+	return c.page(c.svc.QueueLines(c.ctx, c.actor, c.who, c.count("limit", openLimit), c.text("after")))
 }
 
 // page is the answer of a list: tasks in short or, if the caller asked for full,
 // with descriptions and plans.
 func (c *call) page(p service.Page, err error) (answer, error) {
-	if err != nil {
-		return answer{}, err
-	}
 	m := listedTasks{Tasks: listed(p.Tasks), Next: p.Next, Indexing: p.Indexing}
 	if c.yes("full") {
 		m.Tasks = pages(p.Tasks)
@@ -301,7 +266,7 @@ func (c *call) page(p service.Page, err error) (answer, error) {
 	if task.BudgetIn(c.ctx).Cut() {
 		m.Note = cutNote
 	}
-	return answer{structured: m, compact: true}, nil
+	return answer{structured: m, compact: true}, err
 }
 
 type listedTasks struct {

@@ -48,7 +48,7 @@ var taskTools = []tool{
 		args:       []arg{id("taskId", "task").must(), list("taskIds", isIDs, "all of them; none: []").must()},
 	},
 	{
-		name: "list_tasks", reads: true, doc: "List your draft and active tasks", run: listTasks,
+		name: "list_tasks", reads: true, doc: "List your draft and active tasks", run: listTasks, as: "owner",
 		args: append([]arg{
 			text("owner", "for people: agent"), choice("status", "only these", "draft", "active"),
 			choice("workStatus", "only these", "idle", "working").hide(), text("project", "only its").hide(),
@@ -102,11 +102,9 @@ func getTask(c *call) (answer, error) {
 		v = oneStep(v, c.count("stepIndex", 0), st)
 	}
 	if c.yes("why") {
-		if v.Why, err = c.svc.Why(c.ctx, c.actor, t.ID); err != nil {
-			return answer{}, err
-		}
+		v.Why, err = c.svc.Why(c.ctx, c.actor, t.ID)
 	}
-	return answer{structured: v, compact: true}, nil
+	return answer{structured: v, compact: true}, err
 }
 
 func updateTask(c *call) (answer, error) {
@@ -139,16 +137,12 @@ func setBlockedBy(c *call) (answer, error) {
 
 // listTasks lists the caller's own: an agent sees others' tasks by their ids.
 func listTasks(c *call) (answer, error) {
-	who, err := c.agent("owner")
-	if err != nil {
-		return answer{}, err
-	}
 	read := c.svc.TaskLines
 	if c.yes("full") {
 		read = c.svc.OpenTasks
 	}
 	return c.page(read(c.ctx, c.actor, task.TaskFilter{
-		Owner: who, Status: task.Status(c.text("status")), WorkStatus: task.WorkStatus(c.text("workStatus")),
+		Owner: c.who, Status: task.Status(c.text("status")), WorkStatus: task.WorkStatus(c.text("workStatus")),
 		Query: c.text("q"), Parent: c.id("parent"), Label: c.text("label"), Project: c.text("project"),
 		Limit: c.count("limit", openLimit), After: c.text("after"), Full: c.yes("full"),
 	}))

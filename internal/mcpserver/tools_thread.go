@@ -34,17 +34,11 @@ type repliedView struct {
 
 func replyReview(c *call) (answer, error) {
 	r, err := c.svc.ReplyReview(c.ctx, c.actor, c.id("taskId"), c.id("comment"), task.CommentState(c.text("state")), c.text("text"))
-	if err != nil {
-		return answer{}, err
-	}
-	return answer{structured: repliedView{r.ID, r.State}}, nil
+	return answer{structured: repliedView{r.ID, r.State}}, err
 }
 
 func messageAnswer(m task.Message, err error) (answer, error) {
-	if err != nil {
-		return answer{}, err
-	}
-	return answer{structured: m}, nil
+	return answer{structured: m}, err
 }
 
 func addComment(c *call) (answer, error) {

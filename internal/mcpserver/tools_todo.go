@@ -59,8 +59,5 @@ func todo(c *call, op task.TodoCall) (answer, error) {
 		return answer{}, task.FieldErrorf("agent_id", "is required: you are a person, so name an agent")
 	}
 	a, err := c.svc.TodoCall(c.ctx, c.actor, who, op)
-	if err != nil {
-		return answer{}, err
-	}
-	return answer{structured: a, compact: true}, nil
+	return answer{structured: a, compact: true}, err
 }
