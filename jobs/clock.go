@@ -210,16 +210,9 @@ func (c *clock) standBy(ctx context.Context, jb job) {
 	}
 	since := c.wall().Add(-unequalClocks)
 	c.under.Go(func() {
-		look, over := time.NewTicker(watchEvery), time.After(standByLimit)
-		defer look.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-over:
-				return
-			case <-look.C:
-			}
+		waits, over := context.WithTimeout(ctx, standByLimit)
+		defer over()
+		for task.Sleep(waits, watchEvery) {
 			lead, ok := c.lead(ctx)
 			if !ok {
 				continue
@@ -321,15 +314,8 @@ func (c *clock) alive() bool {
 // passed over are folded into one.
 func (c *clock) watch(ctx context.Context) {
 	defer close(c.ended)
-	t := time.NewTicker(watchEvery)
-	defer t.Stop()
 	mono, wall := time.Now(), c.wall()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-t.C:
-		}
+	for task.Sleep(ctx, watchEvery) {
 		c.looked(ctx)
 		now, nowWall := time.Now(), c.wall()
 		drift := nowWall.Sub(wall) - now.Sub(mono)

@@ -194,17 +194,10 @@ func (j *Jobs) waits(ctx context.Context, id task.ID) (values <-chan bool, stop 
 // beat renews the lease of a run until the returned function is called; a run
 // that lost its lease is stopped.
 func (j *Jobs) beat(ctx context.Context, cancel context.CancelCauseFunc, r *task.Run) (stop func()) {
-	done := make(chan struct{})
+	beating, end := context.WithCancel(context.Background())
 	var ended sync.WaitGroup
 	ended.Go(func() {
-		t := time.NewTicker(j.opt.Beat)
-		defer t.Stop()
-		for {
-			select {
-			case <-done:
-				return
-			case <-t.C:
-			}
+		for task.Sleep(beating, j.opt.Beat) {
 			err := j.opt.Service.RunHeartbeat(context.WithoutCancel(ctx), r.ID, r.Lease)
 			if task.IsCode(err, task.CodeStaleLease) {
 				cancel(supervise.ErrCanceled)
@@ -215,5 +208,5 @@ func (j *Jobs) beat(ctx context.Context, cancel context.CancelCauseFunc, r *task
 			}
 		}
 	})
-	return func() { close(done); ended.Wait() }
+	return func() { end(); ended.Wait() }
 }

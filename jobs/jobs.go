@@ -177,10 +177,8 @@ func (j *Jobs) Start(ctx context.Context) error {
 func (j *Jobs) recovered(err error) bool {
 	for err != nil {
 		j.log.Error("runs of the former server not ended yet; nothing is started before", "error", err)
-		select {
-		case <-j.ctx.Done():
+		if !task.Sleep(j.ctx, recoverAgain) {
 			return false
-		case <-time.After(recoverAgain):
 		}
 		err = j.recover(j.ctx)
 	}

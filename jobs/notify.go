@@ -109,23 +109,16 @@ func (j *Jobs) deliver(ctx context.Context, o Outlet, list []task.Outgoing) {
 		// A stop that came while it was sent must not have it told again.
 		if err := j.opt.Service.OutgoingSent(context.WithoutCancel(j.ctx), list); err != nil {
 			j.log.Error("failed to empty the outbox", "service", o.Name, "error", err)
-			pause(ctx, time.Minute) // or it would be told again at once
+			task.Sleep(ctx, time.Minute) // or it would be told again at once
 		}
 		return
 	}
 	dropped, err := j.opt.Service.OutgoingFailed(j.ctx, list, j.opt.TryAgain)
 	if err != nil {
 		j.log.Error("failed to update the outbox", "service", o.Name, "error", err)
-		pause(ctx, time.Minute)
+		task.Sleep(ctx, time.Minute)
 	}
 	j.log.Warn("failed to send notices", "service", o.Name, "notices", len(list), "tries", list[0].Tries+1, "dropped", dropped, "error", sent)
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
 }
 
 // outTitles are ASCII, as headers like it.

@@ -111,10 +111,8 @@ func (j *Jobs) index() {
 		case <-sub.C:
 			sub.Take()
 		}
-		select {
-		case <-j.ctx.Done():
+		if !task.Sleep(j.ctx, indexAfter) {
 			return
-		case <-time.After(indexAfter):
 		}
 	}
 }

@@ -54,14 +54,7 @@ func (s *Service) Follow(ctx context.Context) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		t := time.NewTicker(time.Second)
-		defer t.Stop()
-		for cut := false; ; {
-			select {
-			case <-ctx.Done():
-				return
-			case <-t.C:
-			}
+		for cut := false; task.Sleep(ctx, time.Second); {
 			was := cut
 			if cut = s.cluster.cutOff(s.config().Now()); cut && !was {
 				s.log.Error("the database cannot be reached, and other servers may take over the runs of this one: they are stopped")

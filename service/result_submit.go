@@ -203,25 +203,16 @@ func (s *Service) keepClaim(ctx context.Context, sub *submission) (stop func()) 
 	if sub.task.Claim == nil || sub.again != "" {
 		return func() {}
 	}
-	done := make(chan struct{})
+	beating, end := context.WithCancel(ctx)
 	var ended sync.WaitGroup
 	ended.Go(func() {
-		t := time.NewTicker(max(s.config().Lease/4, time.Second))
-		defer t.Stop()
-		for {
-			select {
-			case <-done:
-				return
-			case <-ctx.Done():
-				return
-			case <-t.C:
-				if _, err := s.Heartbeat(ctx, sub.caller, sub.task.ID, sub.task.Claim.ID); err != nil {
-					return // who completes it finds out
-				}
+		for task.Sleep(beating, max(s.config().Lease/4, time.Second)) {
+			if _, err := s.Heartbeat(ctx, sub.caller, sub.task.ID, sub.task.Claim.ID); err != nil {
+				return // who completes it finds out
 			}
 		}
 	})
-	return func() { close(done); ended.Wait() }
+	return func() { end(); ended.Wait() }
 }
 
 // gather looks at the change and executes the checks.

@@ -96,12 +96,8 @@ func (x *indexing) tell(ctx context.Context, more bool) error {
 
 // leaveTime waits six times as long as a write took that began at start.
 func (s *Service) leaveTime(ctx context.Context, start time.Time) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(6 * s.config().Now().Sub(start)):
-		return nil
-	}
+	task.Sleep(ctx, 6*s.config().Now().Sub(start))
+	return ctx.Err()
 }
 
 // indexBehind is from how many lines of the log on an index is said to be

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"taskyard/task"
 )
 
 // listen takes the address. A server that was killed while it started a
@@ -31,9 +33,7 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 			return nil, fmt.Errorf("%s is in use by another program: stop it, or give another "+
 				"address with --listen (port 0 takes a free one)", address)
 		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
+		if !task.Sleep(ctx, pause) {
 			return nil, ctx.Err()
 		}
 	}

@@ -1,10 +1,11 @@
 package app
 
 import (
+	"context"
 	"sync"
-	"time"
 
 	"taskyard/internal/systemd"
+	"taskyard/task"
 )
 
 // tell notes that the service manager could not be told something.
@@ -22,26 +23,16 @@ func (in *Instance) feedWatchdog(m *systemd.Notifier, alive func() bool) (stop f
 	if every == 0 {
 		return func() {}
 	}
-	done := make(chan struct{})
+	ctx, end := context.WithCancel(context.Background())
 	var loop sync.WaitGroup
 	loop.Go(func() {
-		tick := time.NewTicker(every)
-		defer tick.Stop()
-		for {
+		for lasts := true; lasts; lasts = task.Sleep(ctx, every) {
 			if alive() {
 				in.tell(m.Watchdog())
 			} else {
 				in.opt.Log.Error("the clock has stopped: the watchdog is not notified")
 			}
-			select {
-			case <-tick.C:
-			case <-done:
-				return
-			}
 		}
 	})
-	return func() {
-		close(done)
-		loop.Wait()
-	}
+	return func() { end(); loop.Wait() }
 }

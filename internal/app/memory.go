@@ -6,6 +6,8 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"time"
+
+	"taskyard/task"
 )
 
 // Go gives memory back by itself, but only after the next collections, which an
@@ -25,8 +27,6 @@ const burstRoom = 28 << 20
 // releaseMemory bounds the garbage of a burst and returns its memory to the
 // system soon after it, until ctx ends.
 func releaseMemory(ctx context.Context) {
-	tick := time.NewTicker(memoryLook)
-	defer tick.Stop()
 	bounds := debug.SetMemoryLimit(-1) == math.MaxInt64 // otherwise GOMEMLIMIT does
 	m := memoryOfGo()
 	b := burst{base: m.held, steady: m.live}
@@ -36,10 +36,8 @@ func releaseMemory(ctx context.Context) {
 		if bounds {
 			debug.SetMemoryLimit(b.limit(m.live))
 		}
-		select {
-		case <-ctx.Done():
+		if !task.Sleep(ctx, memoryLook) {
 			return
-		case <-tick.C:
 		}
 		m = memoryOfGo()
 		quiet := m.allocated-allocated < memoryQuiet

@@ -21,6 +21,7 @@ import (
 	"golang.org/x/crypto/acme/autocert"
 
 	"taskyard/internal/config"
+	"taskyard/task"
 )
 
 // acmeName is the folder of certificates that were obtained by ACME. They are no
@@ -149,15 +150,8 @@ func (k *keyPair) get(*tls.ClientHelloInfo) (*tls.Certificate, error) { return k
 // watch follows the files. They are compared by their content: certificates are
 // often links that are exchanged.
 func (k *keyPair) watch(ctx context.Context) {
-	tick := time.NewTicker(certificateLook)
-	defer tick.Stop()
 	said := ""
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	for task.Sleep(ctx, certificateLook) {
 		switch changed, err := k.load(); {
 		case err == nil && changed:
 			k.log.Info("certificate read again", "file", k.certFile, "expires", k.now.Load().Leaf.NotAfter)

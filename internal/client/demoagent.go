@@ -74,12 +74,8 @@ func (a *demoAgent) say(format string, args ...any) {
 }
 
 func (a *demoAgent) pause(d time.Duration) {
-	if a.Fast {
-		return
-	}
-	select {
-	case <-time.After(d):
-	case <-a.ctx.Done():
+	if !a.Fast {
+		task.Sleep(a.ctx, d)
 	}
 }
 

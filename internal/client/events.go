@@ -83,9 +83,7 @@ func (e *Env) follow(after string) error {
 		case !connected || !passing(err):
 			return err
 		}
-		select {
-		case <-time.After(pause):
-		case <-e.Ctx.Done():
+		if !task.Sleep(e.Ctx, pause) {
 			return nil
 		}
 		pause = min(2*pause, longPause)

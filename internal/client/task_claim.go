@@ -132,9 +132,7 @@ func (e *Env) complete(path string, body, out any) ([]byte, error) {
 		if !errors.As(err, &refused) || refused.Code != string(task.CodeChecksRunning) {
 			return raw, err
 		}
-		select {
-		case <-time.After(checksPause):
-		case <-e.Ctx.Done():
+		if !task.Sleep(e.Ctx, checksPause) {
 			return nil, e.Ctx.Err()
 		}
 	}

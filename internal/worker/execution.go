@@ -147,12 +147,7 @@ func (c *execution) beat(ctx context.Context, stop context.CancelCauseFunc) {
 			case <-ctx.Done():
 			}
 		}
-		if early := time.Second - time.Since(begin); early > 0 { // it was not held
-			select {
-			case <-ctx.Done():
-			case <-time.After(early):
-			}
-		}
+		task.Sleep(ctx, time.Second-time.Since(begin)) // where it was not held
 	}
 }
 

@@ -45,20 +45,13 @@ func (u *foldersInUse) has(name string) bool {
 
 // tidy removes, now and every hour, the folders of runs that ended long ago.
 func (w *Worker) tidy(ctx context.Context) {
-	hour := time.NewTicker(time.Hour)
-	defer hour.Stop()
-	for {
+	for lasts := true; lasts; lasts = task.Sleep(ctx, time.Hour) {
 		n, err := runner.Retire(ctx, w.dir, func(list []task.RunFolder) ([]task.RunFolder, error) { return w.expired(list), nil })
 		if n > 0 {
 			w.log.Info("folders of runs removed", "folders", n)
 		}
 		if err != nil && ctx.Err() == nil {
 			w.log.Warn("failed to remove folders of runs", "error", err)
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-hour.C:
 		}
 	}
 }

@@ -95,10 +95,7 @@ func (s *sink) send() {
 				return
 			}
 		}
-		select {
-		case <-time.After(sendEvery):
-		case <-s.c.lost.Done():
-		}
+		task.Sleep(s.c.lost, sendEvery)
 	}
 }
 

@@ -145,8 +145,5 @@ func (p *backoff) reset() { p.d = 0 }
 
 func (p *backoff) wait(ctx context.Context) {
 	p.d = min(max(2*p.d, 250*time.Millisecond), 4*time.Second)
-	select {
-	case <-ctx.Done():
-	case <-time.After(p.d):
-	}
+	task.Sleep(ctx, p.d)
 }

@@ -57,10 +57,7 @@ func (s *serverTools) list(ctx context.Context, profile string) (list []model.To
 		if err == nil || try == listTries || ctx.Err() != nil {
 			break
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(listPause):
-		}
+		task.Sleep(ctx, listPause)
 	}
 	for _, t := range page.Tools {
 		list = append(list, model.Tool{Name: t.Name, Description: t.Description, Schema: t.InputSchema})

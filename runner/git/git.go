@@ -184,10 +184,8 @@ func Patiently(ctx context.Context, fn func() error) error {
 		if err == nil || !Locked(err) || wait > time.Second {
 			return err
 		}
-		select {
-		case <-ctx.Done():
+		if !task.Sleep(ctx, wait) {
 			return context.Cause(ctx)
-		case <-time.After(wait):
 		}
 	}
 }

@@ -74,10 +74,8 @@ func (d *delivery) deliver(ctx context.Context) supervise.Outcome {
 		d.Note(fmt.Sprintf("Try %d failed: %s. The next one follows in %v.",
 			failures+1, a.again, wait.Round(100*time.Millisecond)))
 		d.Progress(wait) // it is we who wait
-		select {
-		case <-ctx.Done():
+		if !task.Sleep(ctx, wait) {
 			return d.Cut(ctx)
-		case <-time.After(wait):
 		}
 	}
 }

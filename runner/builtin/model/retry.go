@@ -42,12 +42,10 @@ func (r retrying) Turn(ctx context.Context, req Request, on func(Delta)) (Reply,
 		lost = lost.Plus(reply.Usage)
 		wait := pause(try, e.After)
 		on(Delta{Again: &Again{Try: try + 1, Wait: wait, Err: e}})
-		timer := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
-			timer.Stop()
 			return Reply{Lost: lost}, context.Cause(ctx)
-		case <-timer.C:
+		case <-time.After(wait):
 		}
 	}
 }
