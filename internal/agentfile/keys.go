@@ -39,7 +39,7 @@ func init() { // not in the declaration: the setters' hints list the keys
 		"capabilities":         (*parser).setCapabilities,
 		"task_tools":           (*parser).setTaskTools,
 		"workspace":            (*parser).setWorkspace,
-		"network":              (*parser).setNetwork,
+		"network":              func(p *parser, f field) { p.flag(f, "network", &p.a.Network) },
 		"env":                  (*parser).setEnv,
 		"projects":             (*parser).setProjects,
 		"checks":               (*parser).setChecks,
@@ -210,20 +210,6 @@ func (p *parser) setTaskTools(f field) {
 	case "few", "":
 	default:
 		p.fatal(f.line, "Write all or few, or leave the key out", "task_tools must be all or few, not %s", task.Quote(s))
-	}
-}
-
-func (p *parser) setNetwork(f field) {
-	s, ok := p.word(f)
-	if !ok {
-		return
-	}
-	switch strings.ToLower(s) {
-	case "true", "on", "yes":
-		p.a.Network = true
-	case "false", "off", "no", "":
-	default:
-		p.fatal(f.line, "Write true or false", "network must be true or false, not %s", task.Quote(s))
 	}
 }
 

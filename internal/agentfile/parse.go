@@ -8,8 +8,6 @@ package agentfile
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -56,10 +54,9 @@ type parser struct {
 // is wrong is told in Problems, and Status is the verdict. The text is kept as
 // it is, except where it is not UTF-8 or holds NUL: those bytes are replaced.
 func Parse(id, text string, opt Options) task.Agent {
-	sum := sha256.Sum256([]byte(text))
 	p := &parser{opt: opt, seen: map[string]int{}}
 	p.a = task.Agent{
-		ID: id, Name: id, Text: text, Hash: hex.EncodeToString(sum[:]),
+		ID: id, Name: id, Text: text, Hash: textHash(text),
 		Tools: []string{}, Capabilities: []string{task.CapabilityTasks}, Problems: []task.Problem{},
 		Runner: opt.defaultRunner(), MaxParallel: 1,
 	}
@@ -113,15 +110,10 @@ func (p *parser) checkBytes(text string) bool {
 }
 
 func invalidUTF8(s string) int {
-	if utf8.ValidString(s) {
-		return -1
-	}
-	for i := 0; i < len(s); {
-		r, n := utf8.DecodeRuneInString(s[i:])
-		if r == utf8.RuneError && n == 1 {
+	for i, r := range s {
+		if r == utf8.RuneError && !strings.HasPrefix(s[i:], string(r)) {
 			return i
 		}
-		i += n
 	}
 	return -1
 }

@@ -68,20 +68,7 @@ func (p *parser) setChecks(f field) {
 
 // check reads one check, and the line of each of its keys.
 func (p *parser) check(f field, n ast.Node) (c task.Check, lines map[string]int, ok bool) {
-	flag := func(into *bool) func(field) {
-		return func(f field) {
-			s, ok := p.word(f)
-			switch strings.ToLower(s) {
-			case "true", "yes", "on":
-				*into = true
-			case "false", "no", "off", "":
-			default:
-				if ok {
-					p.fatal(f.line, "Write true or false", "%s must be true or false, not %s", f.name, task.Quote(s))
-				}
-			}
-		}
-	}
+	flag := func(into *bool) func(field) { return func(f field) { p.flag(f, f.name, into) } }
 	word := func(into *string) func(field) { return func(f field) { *into, _ = p.text(f) } }
 	kind := ""
 	lines, ok = p.mapping(f, n, checkHint, map[string]func(field){

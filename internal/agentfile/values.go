@@ -84,6 +84,17 @@ func (p *parser) number(f field, into *int) {
 	}
 }
 
+func (p *parser) flag(f field, name string, into *bool) {
+	s, _ := p.word(f)
+	switch strings.ToLower(s) {
+	case "true", "yes", "on":
+		*into = true
+	case "false", "no", "off", "":
+	default:
+		p.fatal(f.line, "Write true or false", "%s must be true or false, not %s", name, task.Quote(s))
+	}
+}
+
 func (p *parser) cost(f field, into *float64) {
 	s, ok := p.word(f)
 	if !ok {
