@@ -2,6 +2,7 @@ package archive
 
 import (
 	"archive/tar"
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -49,20 +50,17 @@ func (w *Writer) Add(name string, r io.Reader, size int64, executable bool) erro
 		mode = 0o700
 	}
 	sum := sha256.New()
-	err := w.entry(&tar.Header{Name: name, Size: size, Mode: mode, ModTime: w.at, Typeflag: tar.TypeReg}, func(to io.Writer) error {
-		_, err := io.CopyN(io.MultiWriter(to, sum), io.MultiReader(r, zeros{}), size)
-		return err
-	})
+	err := w.entry(name, size, mode, io.TeeReader(io.MultiReader(r, zeros{}), sum))
 	w.files = append(w.files, File{Name: name, Size: size, SHA256: hex.EncodeToString(sum.Sum(nil)), Executable: executable})
 	return err
 }
 
-// entry writes a header and what fill says, as one frame.
-func (w *Writer) entry(h *tar.Header, fill func(io.Writer) error) error {
-	if err := w.tar.WriteHeader(h); err != nil {
+// entry writes a header and the first size bytes of r, as one frame.
+func (w *Writer) entry(name string, size, mode int64, r io.Reader) error {
+	if err := w.tar.WriteHeader(&tar.Header{Name: name, Size: size, Mode: mode, ModTime: w.at, Typeflag: tar.TypeReg}); err != nil {
 		return err
 	}
-	if err := fill(w.tar); err != nil {
+	if _, err := io.CopyN(w.tar, r, size); err != nil {
 		return err
 	}
 	return w.endFrame(w.tar.Flush())
@@ -97,18 +95,8 @@ func (w *Writer) Finish(out io.Writer, m *Manifest) error {
 	if err != nil {
 		return err
 	}
-	first := tar.NewWriter(head)
-	h := &tar.Header{Name: ManifestName, Size: int64(len(text)), Mode: 0o600, ModTime: w.at, Typeflag: tar.TypeReg}
-	if err := first.WriteHeader(h); err != nil {
-		return err
-	}
-	if _, err := first.Write(text); err != nil {
-		return err
-	}
-	if err := first.Flush(); err != nil { // not Close: the entries follow
-		return err
-	}
-	if err := head.Close(); err != nil {
+	first := &Writer{tar: tar.NewWriter(head), zstd: head, at: w.at} // not closed: the entries follow
+	if err := first.entry(ManifestName, int64(len(text)), 0o600, bytes.NewReader(text)); err != nil {
 		return err
 	}
 	if _, err := w.body.Seek(0, io.SeekStart); err != nil {
