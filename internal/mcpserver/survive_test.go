@@ -51,14 +51,19 @@ func TestWaitsForgetEverything(t *testing.T) {
 		w.note(a, body(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":[]}}`), hangUp),
 		w.note(a, body(`{"jsonrpc":"2.0","method":"notifications/cancelled"}`), hangUp),
 	}
-	if ended != 2 || len(w.open) != 2 || len(w.open[waitKey{7, jsonrpcID(t, float64(1))}]) != 2 {
-		t.Errorf("%d ended, %d are open", ended, len(w.open))
+	open := func() map[waitKey]int {
+		count := map[waitKey]int{}
+		w.open.Range(func(_, k any) bool { count[k.(waitKey)]++; return true })
+		return count
+	}
+	if is := open(); ended != 2 || len(is) != 2 || is[waitKey{7, jsonrpcID(t, float64(1))}] != 2 {
+		t.Errorf("%d ended, %v are open", ended, is)
 	}
 	for _, f := range forget {
 		f()
 	}
-	if len(w.open) != 0 {
-		t.Errorf("%d stay", len(w.open))
+	if is := open(); len(is) != 0 {
+		t.Errorf("%v stay", is)
 	}
 }
 

@@ -21,8 +21,7 @@ type waitKey struct {
 // waits are the calls that may be waiting now, so that a notification, which
 // comes in a request of its own, can end them. The zero value is ready.
 type waits struct {
-	mu   sync.Mutex
-	open map[waitKey]map[*int]context.CancelFunc
+	open sync.Map // waitKeys, by what ends the request
 }
 
 const cancelled = "notifications/cancelled"
@@ -39,32 +38,12 @@ func (w *waits) note(a task.Actor, body []byte, hangUp context.CancelFunc) (forg
 	switch {
 	case err != nil || !ok: // the SDK answers the caller
 	case req.IsCall():
-		return w.add(waitKey{a.TokenID, req.ID}, hangUp)
+		w.open.Store(&hangUp, waitKey{a.TokenID, req.ID})
+		return func() { w.open.Delete(&hangUp) }
 	case takesBack && req.Method == cancelled:
 		w.cancel(a, req)
 	}
 	return func() {}
-}
-
-func (w *waits) add(k waitKey, hangUp context.CancelFunc) (forget func()) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.open == nil {
-		w.open = map[waitKey]map[*int]context.CancelFunc{}
-	}
-	if w.open[k] == nil {
-		w.open[k] = map[*int]context.CancelFunc{}
-	}
-	me := new(int)
-	w.open[k][me] = hangUp
-	return func() {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		delete(w.open[k], me)
-		if len(w.open[k]) == 0 {
-			delete(w.open, k)
-		}
-	}
 }
 
 // canceledCall returns which call a notification cancels.
@@ -83,9 +62,10 @@ func (w *waits) cancel(a task.Actor, req *jsonrpc.Request) {
 	if err != nil {
 		return
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, hangUp := range w.open[waitKey{a.TokenID, id}] {
-		hangUp()
-	}
+	w.open.Range(func(hangUp, k any) bool {
+		if k == (waitKey{a.TokenID, id}) {
+			(*hangUp.(*context.CancelFunc))()
+		}
+		return true
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -11,36 +12,21 @@ import (
 	"taskyard/task"
 )
 
-// foldersInUse names the folders that a worker's runs use now.
-type foldersInUse struct {
-	mu    sync.Mutex
-	count map[string]int
-}
+// foldersInUse has the names of the folders that a worker's runs use now.
+type foldersInUse struct{ byRun sync.Map }
 
 // take notes that a run begins, and returns what notes its end.
 func (u *foldersInUse) take(l *task.Leased) func() {
-	names := []string{task.StartFolder(l.RunID, l.Lease).Name, task.TreeFolder(l.Origin).Name}
-	u.add(names, 1)
-	return func() { u.add(names, -1) }
+	u.byRun.Store(l, []string{task.StartFolder(l.RunID, l.Lease).Name, task.TreeFolder(l.Origin).Name})
+	return func() { u.byRun.Delete(l) }
 }
 
-func (u *foldersInUse) add(names []string, n int) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.count == nil {
-		u.count = map[string]int{}
-	}
-	for _, name := range names {
-		if u.count[name] += n; u.count[name] == 0 {
-			delete(u.count, name)
-		}
-	}
-}
-
-func (u *foldersInUse) has(name string) bool {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return u.count[name] > 0
+func (u *foldersInUse) has(name string) (found bool) {
+	u.byRun.Range(func(_, names any) bool {
+		found = slices.Contains(names.([]string), name)
+		return !found
+	})
+	return found
 }
 
 // tidy removes, now and every hour, the folders of runs that ended long ago.

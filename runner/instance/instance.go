@@ -59,10 +59,7 @@ type folder struct {
 	files  map[key]bool
 }
 
-var (
-	mu      sync.RWMutex
-	folders []*folder
-)
+var folders sync.Map // those that are protected
 
 // Protect keeps the files of the folder in which a database lies from Open and
 // Holds, and the folder from CheckFolder, until release is called.
@@ -72,20 +69,13 @@ func Protect(database string) (release func(), err error) {
 		return nil, err
 	}
 	f := &folder{database: database}
-	mu.Lock()
-	defer mu.Unlock()
-	folders = append(folders, f)
-	return func() {
-		mu.Lock()
-		defer mu.Unlock()
-		folders = slices.DeleteFunc(folders, func(other *folder) bool { return other == f })
-	}, nil
+	folders.Store(f, true)
+	return func() { folders.Delete(f) }, nil
 }
 
-func protected() []*folder {
-	mu.RLock()
-	defer mu.RUnlock()
-	return slices.Clone(folders)
+func protected() (list []*folder) {
+	folders.Range(func(f, _ any) bool { list = append(list, f.(*folder)); return true })
+	return list
 }
 
 // Holds reports whether a file or folder is one of an instance.
