@@ -4,8 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
-	"maps"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -82,12 +80,7 @@ func (c *cluster) cutOff(now time.Time) bool {
 
 // stopRuns stops all runs of this process.
 func (s *Service) stopRuns(cause error) {
-	s.mu.Lock()
-	list := slices.Collect(maps.Values(s.stops))
-	s.mu.Unlock()
-	for _, cancel := range list {
-		cancel(cause)
-	}
+	s.stops.Range(func(_, cancel any) bool { cancel.(context.CancelCauseFunc)(cause); return true })
 }
 
 // publishAll is publishNews for whatever may have changed. A run that has lost its lease is

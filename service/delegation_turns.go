@@ -106,9 +106,6 @@ func (s *Service) holdTurn(ctx context.Context, id task.ID, lease int64, want ta
 			return nil
 		}
 		hold.tokens, hold.cost = want.Most(grant.Out)
-		if h.held == nil {
-			h.held = map[task.ID]turnHold{}
-		}
 		h.held[id] = hold
 		return nil
 	})

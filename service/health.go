@@ -20,9 +20,6 @@ type counters struct {
 func (c *counters) done(kinds []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.events == nil {
-		c.events = map[string]int64{}
-	}
 	for _, k := range kinds {
 		c.events[k]++
 	}
@@ -37,9 +34,6 @@ func (c *counters) refuse(err error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.refused == nil {
-		c.refused = map[task.Code]int64{}
-	}
 	c.refused[e.Code]++
 }
 

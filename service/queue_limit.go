@@ -23,9 +23,6 @@ type queueLen struct{ n, since int }
 func (g *queueLimiter) full(owner string, limit int, count func(string) (int, error)) (bool, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.known == nil {
-		g.known = map[string]*queueLen{}
-	}
 	q := g.known[owner]
 	if q == nil || q.since >= recountAfter || q.n >= limit {
 		n, err := count(owner)

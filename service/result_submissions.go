@@ -35,9 +35,6 @@ func (l *submissions) join(sub *submission, now task.Time) (*submission, error) 
 		return nil, task.Errorf(task.Conflict, task.CodeChecksRunning,
 			"Task %d %s by %s: its checks run", sub.task.ID, what, displayName(had.caller.Name))
 	}
-	if l.all == nil {
-		l.all = map[task.ID]*submission{}
-	}
 	sub.done, sub.since = make(chan struct{}), now
 	l.all[sub.task.ID] = sub
 	return sub, nil

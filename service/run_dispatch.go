@@ -292,28 +292,20 @@ func (d *dispatcher) begin(r *task.Run, tk *task.Task, def task.Agent, spec task
 // RegisterStop has cancel called when the run must stop. The caller removes
 // it with UnregisterStop once the run's processes have exited.
 func (s *Service) RegisterStop(run task.ID, cancel context.CancelCauseFunc) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.stops[run] = cancel
+	s.stops.Store(run, cancel)
 }
 
 // UnregisterStop forgets a run that has ended, and lets the next one start.
 func (s *Service) UnregisterStop(run task.ID) {
-	s.mu.Lock()
-	delete(s.stops, run)
-	s.mu.Unlock()
+	s.stops.Delete(run)
 	s.signal()
 }
 
 func (s *Service) stopRun(run task.ID, cause error) {
-	s.mu.Lock()
-	cancel := s.stops[run]
-	if held := s.workerStops[run]; cancel == nil && held != nil {
-		cancel = *held
-	}
-	s.mu.Unlock()
-	if cancel != nil {
-		cancel(cause)
+	if cancel, ok := s.stops.Load(run); ok {
+		cancel.(context.CancelCauseFunc)(cause)
+	} else if held, ok := s.workerStops.Load(run); ok {
+		(*held.(*context.CancelCauseFunc))(cause)
 	}
 }
 

@@ -137,20 +137,8 @@ func (s *Service) alive(ctx context.Context, a task.Actor, id task.ID, h task.Ho
 // at a time the later one hears it; a run of this process is left alone, for
 // only workers listen. The returned function ends it.
 func (s *Service) listenForStop(run task.ID, cancel context.CancelCauseFunc) (forget func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.workerStops == nil {
-		s.workerStops = map[task.ID]*context.CancelCauseFunc{}
-	}
-	mine := &cancel
-	s.workerStops[run] = mine
-	return func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.workerStops[run] == mine {
-			delete(s.workerStops, run)
-		}
-	}
+	s.workerStops.Store(run, &cancel)
+	return func() { s.workerStops.CompareAndDelete(run, &cancel) }
 }
 
 // ReportEvents adds events to a run's transcript. from is the number of the

@@ -96,13 +96,13 @@ type Service struct {
 	cluster     cluster
 	agentFiles  agentFiles
 	settingsMu  sync.Mutex // one change of settings at a time
+	stops       sync.Map   // what stops the running runs of this process
+	workerStops sync.Map   // the same of those of workers, while a heartbeat of them is held
 
-	mu          sync.Mutex
-	stops       map[task.ID]context.CancelCauseFunc  // running runs of this process
-	workerStops map[task.ID]*context.CancelCauseFunc // those of workers, while a heartbeat of them is held
-	runWaits    map[task.ID]*runWait                 // running runs whose executor asked, or that waited
-	redactors   map[redactorKey]*task.Redactor       // see RunRedactor
-	wakeC       chan struct{}                        // a run may be startable
+	mu        sync.Mutex
+	runWaits  map[task.ID]*runWait           // running runs whose executor asked, or that waited
+	redactors map[redactorKey]*task.Redactor // see RunRedactor
+	wakeC     chan struct{}                  // a run may be startable
 }
 
 // New makes the instance over an open database and an agents folder.
@@ -117,8 +117,13 @@ func New(d *db.DB, agents *agentfile.Folder, cfg Config) *Service {
 		outlines: boardCache[task.TaskFilter, Page]{limit: 64},
 		byID:     boardCache[task.ID, *task.Task]{limit: 2000},
 
+		flood:       queueLimiter{known: map[string]*queueLen{}},
+		submissions: submissions{all: map[task.ID]*submission{}},
+		counters:    counters{events: map[string]int64{}, refused: map[task.Code]int64{}},
+		turnHolds:   turnHolds{held: map[task.ID]turnHold{}},
+
 		db: d, agents: agents, now: now, log: cfg.Log, hub: newHub(), auth: newAuthState(cfg.CheapPasswords),
-		stops: map[task.ID]context.CancelCauseFunc{}, runWaits: map[task.ID]*runWait{}, wakeC: make(chan struct{}, 1),
+		runWaits: map[task.ID]*runWait{}, wakeC: make(chan struct{}, 1),
 	}
 	s.cfg.Store(&cfg)
 	return s

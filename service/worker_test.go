@@ -131,9 +131,8 @@ func TestNobodyElseHearsOrSilencesTheStopOfARun(t *testing.T) {
 	l, hold := y.leaseWorking()
 	heard := y.holdHeartbeat(l, hold)
 	listens := func() bool {
-		y.s.mu.Lock()
-		defer y.s.mu.Unlock()
-		return y.s.workerStops[l.RunID] != nil
+		_, ok := y.s.workerStops.Load(l.RunID)
+		return ok
 	}
 	for !listens() {
 		runtime.Gosched()
