@@ -63,12 +63,6 @@ func (p *pipes) add(mine, yours *os.File) (*os.File, *os.File) {
 	return mine, yours
 }
 
-func closeAll(files []*os.File) {
-	for _, f := range files {
-		_ = f.Close()
-	}
-}
-
 // startChild starts the shim and through it the program. The error is a
 // *startError when the program itself is to blame.
 func startChild(p program) (*child, error) {

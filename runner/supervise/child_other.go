@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"taskyard/runner/tree"
@@ -25,8 +26,7 @@ type child struct {
 	done           chan struct{}
 	report         report
 	stopping       sync.Once
-	mu             sync.Mutex
-	stopped        bool
+	stopped        atomic.Bool
 }
 
 func startChild(p program) (*child, error) {
@@ -43,9 +43,7 @@ func startChild(p program) (*child, error) {
 	}
 	c.cmd = &exec.Cmd{Path: p.Argv[0], Args: p.Argv, Env: p.Env, Dir: p.Dir, Stdin: stdin, Stdout: stdout, Stderr: stderr}
 	err = c.cmd.Start()
-	for _, f := range []*os.File{stdin, stdout, stderr} {
-		_ = f.Close()
-	}
+	closeAll([]*os.File{stdin, stdout, stderr})
 	if err != nil {
 		c.close()
 		if errors.As(err, new(*fs.PathError)) {
@@ -61,9 +59,7 @@ func startChild(p program) (*child, error) {
 func (c *child) await() {
 	defer close(c.done)
 	_ = c.cmd.Wait()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.report = report{Ended: true, End: tree.End{Code: max(c.cmd.ProcessState.ExitCode(), 0), Stopped: c.stopped}}
+	c.report = report{Ended: true, End: tree.End{Code: max(c.cmd.ProcessState.ExitCode(), 0), Stopped: c.stopped.Load()}}
 	if c.cmd.ProcessState.ExitCode() < 0 {
 		c.report.Signal = 9
 	}
@@ -71,9 +67,7 @@ func (c *child) await() {
 
 func (c *child) stop(grace time.Duration) {
 	c.stopping.Do(func() {
-		c.mu.Lock()
-		c.stopped = true
-		c.mu.Unlock()
+		c.stopped.Store(true)
 		if c.cmd.Process.Signal(os.Interrupt) != nil {
 			grace = 0
 		}
@@ -83,11 +77,7 @@ func (c *child) stop(grace time.Duration) {
 
 func (c *child) sweep() int { return 0 }
 
-func (c *child) close() {
-	for _, f := range []*os.File{c.stdin, c.stdout, c.stderr} {
-		_ = f.Close()
-	}
-}
+func (c *child) close() { closeAll([]*os.File{c.stdin, c.stdout, c.stderr}) }
 
 // ShimMain is for Linux; elsewhere there is no shim.
 func ShimMain([]string) (exitCode int) { return 2 }

@@ -137,6 +137,12 @@ func (in *input) write() {
 	in.writing = false
 }
 
+func closeAll(files []*os.File) {
+	for _, f := range files {
+		_ = f.Close()
+	}
+}
+
 // ending is how a program ended.
 type ending struct {
 	Report report
