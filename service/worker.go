@@ -214,17 +214,13 @@ func (s *Service) LeaseRun(ctx context.Context, a task.Actor, ask task.WorkerAsk
 func (s *Service) deliver(ctx context.Context, a task.Actor, start *Start) (*task.Leased, error) {
 	r := start.Run
 	if ctx.Err() != nil {
-		err := change(context.WithoutCancel(ctx), s, task.SystemActor, func(tx *txn) error {
+		return nil, change(context.WithoutCancel(ctx), s, task.SystemActor, func(tx *txn) error {
 			now, err := tx.leasedRun(r.ID, r.Lease)
 			if err != nil {
 				return err
 			}
 			return tx.requeue(now, "the worker disconnected")
 		})
-		if err != nil {
-			return nil, err
-		}
-		return nil, nil
 	}
 	folders, err := s.RunFolders(context.WithoutCancel(ctx), r)
 	if err != nil {
