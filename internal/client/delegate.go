@@ -108,7 +108,7 @@ func (e *Env) delegated(w Waiting, method, path string, body any, quiet bool) er
 		return err
 	}
 	if d.Ended() && !d.Success {
-		return &WaitError{"run " + d.RunID.String() + " is " + string(d.Status) + ": " + printable(d.Error)}
+		return &WaitError{"run " + d.RunID.String() + " is " + string(d.Status) + ": " + hanging("  ", d.Error)}
 	}
 	return nil
 }

@@ -90,5 +90,5 @@ func (e *Env) hold(path, agent, reason, done string, flags ...string) error {
 const instance = "the whole instance"
 
 func pauseLine(p task.Pause) string {
-	return printable(cmp.Or(p.Agent, instance) + ", by " + p.By + " since " + at(p.Since) + ": " + p.Reason)
+	return hanging("    ", cmp.Or(p.Agent, instance)+", by "+p.By+" since "+at(p.Since)+": "+p.Reason)
 }

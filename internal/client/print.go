@@ -129,14 +129,19 @@ func printCall[T any](e *Env, method, path string, in any, people func(*T)) erro
 	return e.answer(raw, func() { people(&out) })
 }
 
-// Fields prints names and values, one per line; empty values are left out.
+// Fields prints names and values, one per line; empty values are left out. The
+// further lines of a value are below its first.
 func Fields(out io.Writer, pairs ...string) { fields(out, pairs...) }
 
 func fields(out io.Writer, pairs ...string) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for i := 0; i+1 < len(pairs); i += 2 {
-		if pairs[i+1] != "" {
-			fmt.Fprintf(w, "  %s\t%s\n", pairs[i], printable(pairs[i+1]))
+		name := pairs[i]
+		for l := range strings.SplitSeq(hanging("", pairs[i+1]), "\n") {
+			if l != "" {
+				fmt.Fprintf(w, "  %s\t%s\n", name, strings.ReplaceAll(l, "\t", "    "))
+				name = ""
+			}
 		}
 	}
 	_ = w.Flush()
@@ -147,6 +152,12 @@ func indented(out io.Writer, by, text string) {
 	for l := range strings.SplitSeq(printableLines(strings.TrimRight(text, "\n")), "\n") {
 		fmt.Fprintln(out, strings.TrimRight(by+l, " "))
 	}
+}
+
+// hanging makes a text of strangers fit for a line of which it is the end: its
+// further lines are moved to the right.
+func hanging(by, text string) string {
+	return strings.ReplaceAll(printableLines(strings.TrimRight(text, "\n")), "\n", "\n"+by)
 }
 
 // at is a moment as people read it, in UTC.

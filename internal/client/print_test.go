@@ -182,3 +182,30 @@ func TestAPermissionThatARunAsksForIsShown(t *testing.T) {
 		}
 	}
 }
+
+func TestTheLinesOfAReasonAreShownAsLines(t *testing.T) {
+	t.Parallel()
+	const reason = `It ended with exit code 3: first\n\tat second\n  state  completed`
+	e, out := onPaper(t, map[string]string{
+		"GET /api/tasks/42/why": `{"reasons":[{"message":"Run 7 failed: ` + reason + `"}]}`,
+		"GET /api/runs/7": `{"id":"7","taskId":"42","taskTitle":"Fix","agent":"coder","status":"failed","phase":"error","cause":"wake",
+"askedBy":"user:maya","reason":"` + reason + `","createdAt":"2026-01-31T11:00:00.000Z"}`,
+	})
+	for name, c := range map[string]struct {
+		cmd  interface{ Run(*Env) error }
+		want string
+	}{
+		"run show": {&RunShow{OneRun{"7"}}, "\n  reason   It ended with exit code 3: first\n               at second\n             state  completed\n  agent "},
+		"run wait": {&RunWait{OneRun: OneRun{"7"}}, "code 3: first\n  \tat second\n    state  completed"},
+		"task why": {&TaskWhy{OneTask{"42"}}, "Run 7 failed: It ended with exit code 3: first\n  \tat second\n    state  completed\n"},
+	} {
+		out.Reset()
+		if err := c.cmd.Run(e); err != nil {
+			out.Reset()
+			out.WriteString(err.Error())
+		}
+		if !strings.Contains(out.String(), c.want) {
+			t.Errorf("%s: %q is not in\n%s", name, c.want, out)
+		}
+	}
+}

@@ -159,7 +159,7 @@ func (e *Env) showChecks(list []task.CheckRun) {
 		if c.Required {
 			line += ", required"
 		}
-		e.say("  %s", printable(line))
+		e.say("  %s", hanging("    ", line))
 	}
 }
 

@@ -226,7 +226,7 @@ func (e *Env) ended(raw []byte, r *shownRun) error {
 		return err
 	}
 	if r.Status != task.RunCompleted {
-		return &WaitError{"run " + r.ID.String() + " is " + runState(&r.Run) + ": " + printable(r.Reason)}
+		return &WaitError{"run " + r.ID.String() + " is " + runState(&r.Run) + ": " + hanging("  ", r.Reason)}
 	}
 	return nil
 }

@@ -185,7 +185,7 @@ func (c *TaskWhy) Run(e *Env) error {
 	}
 	return e.answer(raw, func() {
 		for _, r := range list {
-			e.say("%s", printable(r.Message))
+			e.say("%s", hanging("  ", r.Message))
 		}
 	})
 }
