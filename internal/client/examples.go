@@ -231,7 +231,11 @@ Without --digest it accepts the newest result, which it prints first.`,
     taskyard run approve 7 --version 3f9c…
     taskyard run approve 7 --scope task --timeout 120`,
 	"run deny": `
-    taskyard run deny 7 --reason "Not on a Friday"`,
+    taskyard run deny 7 --reason "Not on a Friday"
+    taskyard run deny 7 1 --reason "Not that file"`,
+	"run allow": `
+    taskyard run allow 7 1
+    taskyard run allow 7 1 --scope run`,
 	"run cancel": `
     taskyard run cancel 7`,
 	"run message": `

@@ -1,6 +1,10 @@
 package client
 
-import "taskyard/task"
+import (
+	"fmt"
+
+	"taskyard/task"
+)
 
 // Inbox are the commands on what waits for people.
 type Inbox struct {
@@ -60,7 +64,7 @@ func (e *Env) inboxRuns(list []*task.Run) {
 }
 
 func (e *Env) inboxPermissions(list []*task.Run) {
-	e.heading("Permissions: allow or deny in a browser, at /approvals/RUN", len(list))
+	e.heading("Permissions: taskyard run allow RUN N, or taskyard run deny RUN N --reason TEXT", len(list))
 	for _, r := range list {
 		e.say("  run %s of %s %s", r.ID, hash(r.TaskID), printable(r.TaskTitle+"  ("+r.Agent+")"))
 		e.showPermission(r.Permission)
@@ -72,7 +76,7 @@ func (e *Env) showPermission(p *task.Permission) {
 	if p == nil {
 		return
 	}
-	e.say("    %s", printable("asks to call "+p.Tool+", until "+at(p.ExpiresAt)))
+	e.say("    %s", printable(fmt.Sprintf("permission %d: asks to call %s, until %s", p.N, p.Tool, at(p.ExpiresAt))))
 	if p.Reason != "" {
 		indented(e.Stdout, "    ", p.Reason)
 	}

@@ -171,7 +171,7 @@ func TestAPermissionThatARunAsksForIsShown(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		for _, want := range []string{
-			"at /approvals/", "asks to call Bash, until 2026-01-03 03:04Z", "Path is outside", `{"command":"cat /etc/hosts"}`,
+			"run allow", "permission 1: asks to call Bash, until 2026-01-03 03:04Z", "Path is outside", `{"command":"cat /etc/hosts"}`,
 		} {
 			if !strings.Contains(out.String(), want) {
 				t.Errorf("%s: %q is not in\n%s", name, want, out)

@@ -15,7 +15,8 @@ type Runs struct {
 	Log     RunLog     `cmd:"" name:"transcript" help:"Show what the agent of a run said and did."`
 	Wait    RunWait    `cmd:"" help:"Wait until a run ends; exit code 1 unless it completed."`
 	Approve RunApprove `cmd:"" help:"Approve a waiting run, exactly as it was shown."`
-	Deny    RunDeny    `cmd:"" help:"Deny a waiting run."`
+	Deny    RunDeny    `cmd:"" help:"Deny a waiting run, or a call for which a run asks permission."`
+	Allow   RunAllow   `cmd:"" help:"Allow a call for which a run asks permission."`
 	Cancel  RunCancel  `cmd:"" help:"Cancel an open run."`
 	Message RunMessage `cmd:"" help:"Send a message to the agent of a running run."`
 	Retry   RunRetry   `cmd:"" help:"Run the task of an ended run again."`
@@ -104,8 +105,10 @@ func (e *Env) showRun(r *shownRun) {
 		indented(e.Stdout, "  ", r.Summary)
 	}
 	if r.Permission != nil {
-		e.part("Permission: allow or deny in a browser, at /approvals/"+r.ID.String(), 1)
+		e.part("Permission", 1)
 		e.showPermission(r.Permission)
+		e.say("\nTo decide: taskyard run allow %s %d", r.ID, r.Permission.N)
+		e.say("       or: taskyard run deny %s %d --reason TEXT", r.ID, r.Permission.N)
 	}
 	e.showSaid(r.Said)
 	e.showWork(&r.ranWork)

@@ -23,10 +23,11 @@ func (c *RunApprove) Run(e *Env) error {
 	return e.decide(c.ID, "/approve", body)
 }
 
-// RunDeny denies a run.
+// RunDeny denies a run, or a call for which a run asks permission.
 type RunDeny struct {
 	OneRun
-	Reason string `required:"" help:"Reason, sent to the agent that asked; - reads it from stdin." placeholder:"TEXT"`
+	Permission string `arg:"" optional:"" help:"Number of the permission that it asks for, as run show prints it."`
+	Reason     string `required:"" help:"Reason, sent to the agent that asked; - reads it from stdin." placeholder:"TEXT"`
 }
 
 // Run denies.
@@ -35,7 +36,47 @@ func (c *RunDeny) Run(e *Env) error {
 	if err != nil {
 		return err
 	}
+	if c.Permission != "" {
+		return e.permission(c.OneRun, c.Permission, "/deny", payload{"reason": reason})
+	}
 	return e.decide(c.ID, "/deny", payload{"reason": reason})
+}
+
+// RunAllow allows a call for which a run asks permission.
+type RunAllow struct {
+	OneRun
+	Permission string `arg:"" help:"Number of the permission that it asks for, as run show prints it."`
+	Scope      string `help:"once (default): this call; run: every call of this tool until the run ends." complete:"once,run"`
+}
+
+// Run allows it.
+func (c *RunAllow) Run(e *Env) error {
+	return e.permission(c.OneRun, c.Permission, "/allow", payload{}.text("scope", c.Scope))
+}
+
+// permission decides on a call for which a run asks permission.
+func (e *Env) permission(run OneRun, number, act string, body payload) error {
+	id, err := parseID(run.ID)
+	if err != nil {
+		return err
+	}
+	n, err := parseID(number)
+	if err != nil {
+		return err
+	}
+	return printCall(e, "POST", "/api/runs/"+id+"/permissions/"+n+act, body, func(r *task.Run) {
+		p := r.Permission
+		switch {
+		case p == nil:
+			e.sayRun(r, false)
+		case p.Decision == task.PermissionDenied:
+			e.say("denied the call of %s by run %s", printable(p.Tool), r.ID)
+		case p.Scope == task.ScopeRun:
+			e.say("run %s may call %s until it ends", r.ID, printable(p.Tool))
+		default:
+			e.say("run %s may make this call of %s", r.ID, printable(p.Tool))
+		}
+	})
 }
 
 // RunCancel ends a run.
