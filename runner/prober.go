@@ -237,7 +237,7 @@ func toRunnerInfo(s Source, found supervise.Probe) task.RunnerInfo {
 		info.Remedy = ""
 	case info.Installed && info.Remedy == "":
 		info.Remedy = "Start it by hand with the account of the server and see what it says; agents may work all the same."
-	case info.Remedy == "" && s.Argv != nil:
+	case !info.Installed && s.Argv != nil:
 		info.Remedy = "Install it on this machine, or write its full path into command of [runners." +
 			s.Name + "]; the server looks for it in its PATH."
 	}

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"cmp"
+	"os"
 
 	"taskyard/runner/acp"
 	"taskyard/runner/builtin"
@@ -96,6 +97,8 @@ const (
 	allTools     = editingTools + ", bash"
 )
 
+const setSecret = "Put the secret into the environment of the server under the name in secret_env, and start it again."
+
 // kinds is the registry.
 var kinds = []Kind{
 	{
@@ -127,6 +130,12 @@ var kinds = []Kind{
 				c.Pass = []string{s.SecretEnv}
 			}
 			return c
+		},
+		Fix: func(s Settings) string {
+			if s.SecretEnv == "" || os.Getenv(s.SecretEnv) != "" {
+				return ""
+			}
+			return setSecret
 		},
 	},
 	{
@@ -162,9 +171,7 @@ var kinds = []Kind{
 		New: func(s Settings) supervise.Runner {
 			return &webhook.Runner{URL: s.URL, SecretEnv: s.SecretEnv, AllowPrivate: s.AllowPrivate, Callback: s.Callback}
 		},
-		Fix: func(Settings) string {
-			return "Put the secret into the environment of the server under the name in secret_env, and start it again."
-		},
+		Fix: func(Settings) string { return setSecret },
 	},
 	{
 		RunnerKind: task.RunnerKind{

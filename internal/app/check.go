@@ -33,7 +33,8 @@ func CheckConfig(c *config.Config, getenv func(string) string) (errs []error, wa
 func runnerWarnings(c *config.Config, getenv func(string) string) (warnings []string) {
 	for _, name := range slices.Sorted(maps.Keys(c.Providers)) {
 		if v := c.Providers[name].APIKeyEnv; v != "" && getenv(v) == "" {
-			warnings = append(warnings, fmt.Sprintf("providers.%s: the variable %s, which holds the key, is empty", name, v))
+			warnings = append(warnings, fmt.Sprintf("providers.%s: the variable %s, which holds the key, is empty: "+
+				"set it in the environment of the server", name, v))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Runners)) {
@@ -44,7 +45,8 @@ func runnerWarnings(c *config.Config, getenv func(string) string) (warnings []st
 			}
 		}
 		if v := settings.SecretEnv; v != "" && getenv(v) == "" {
-			warnings = append(warnings, fmt.Sprintf("runners.%s: the variable %s, which holds the secret, is empty", name, v))
+			warnings = append(warnings, fmt.Sprintf("runners.%s: the variable %s, which holds the secret, is empty: "+
+				"set it in the environment of the server", name, v))
 		}
 	}
 	return warnings

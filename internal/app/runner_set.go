@@ -83,7 +83,8 @@ func (s *runnerSet) source(name string) runner.Source {
 	}
 	if kind.Fix != nil {
 		out.Remedy = kind.Fix(settings)
-	} else {
+	}
+	if kind.Lack == task.LacksProgram {
 		out.Argv = settings.Argv
 	}
 	return out

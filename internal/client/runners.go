@@ -42,6 +42,9 @@ func (e *Env) showRunner(r *task.RunnerInfo) {
 }
 
 func runnerState(r *task.RunnerInfo) string {
+	if r.Problem != "" && r.State() == "ready" {
+		return "probably ready"
+	}
 	return map[string]string{"ready": "ready", "missing": "cannot start anything", "unknown": "not checked yet"}[r.State()]
 }
 

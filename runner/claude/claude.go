@@ -58,10 +58,17 @@ var toolNames = map[string][]string{
 // serverPrefix is the prefix of the server's tools in the program.
 const serverPrefix = "mcp__taskyard__"
 
-// Probe asks the program for its version.
+// Probe asks the program for its version, and looks whether there is a credential to
+// hand on.
 func (c *Runner) Probe(ctx context.Context) supervise.Probe {
 	program := c.program()
-	return c.confinement(program.Probe(ctx, Capabilities, append(slices.Clone(program.Argv[1:]), "--version")...))
+	p := c.confinement(program.Probe(ctx, Capabilities, append(slices.Clone(program.Argv[1:]), "--version")...))
+	for _, name := range c.Pass {
+		if p.Problem == "" && os.Getenv(name) == "" {
+			p.Problem = "the variable " + name + ", which secret_env names, is empty"
+		}
+	}
+	return p
 }
 
 // program is what is started, with the variables that every run of it gets.

@@ -82,8 +82,8 @@ func (w *Runner) Probe(context.Context) supervise.Probe {
 // signer reads the signing secret. The error names the variable, never its value.
 func (w *Runner) signer() (*standardwebhooks.Webhook, error) {
 	secret := os.Getenv(w.SecretEnv)
-	if w.SecretEnv == "" || secret == "" {
-		return nil, errors.New("no signing secret is set: name a variable that holds one in secret_env")
+	if secret == "" {
+		return nil, errors.New("the variable " + w.SecretEnv + ", which secret_env names, is empty: it must hold the signing secret")
 	}
 	s, err := standardwebhooks.NewWebhook(secret)
 	if err != nil || len(strings.TrimPrefix(secret, "whsec_")) < shortSecret*4/3 {
