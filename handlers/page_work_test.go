@@ -203,9 +203,9 @@ func TestTheScheduler(t *testing.T) {
 	y := newSite(t)
 	b := y.maya()
 	y.sample("")
-	b.get("/scheduler").shows("Last backup").hides("3.4 MB")
+	b.get("/scheduler").shows("Last backup").hides("3.2 MiB")
 	y.sched.vitals = task.Vitals{BackupAt: y.svc.Now().Add(-time.Hour), BackupSize: 3_400_000}
-	b.get("/scheduler").shows("Last backup", "3.4 MB", "1h ago")
+	b.get("/scheduler").shows("Last backup", "3.2 MiB", "1h ago")
 	b.get("/scheduler").is(200).shows("hourly from 6:00 to 21:00", "Add a dark mode", "pull-only",
 		"question open", "its runs failed or were denied", "context deadline exceeded")
 	b.post("/scheduler/tick").leadsTo("/scheduler").shows("Tick: ", "by maya")

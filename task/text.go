@@ -1,6 +1,7 @@
 package task
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -44,3 +45,16 @@ func ClipChars(s string, most int) string {
 // Quote shows foreign text inside a message: in quotes, and cut to one short
 // line.
 func Quote(s string) string { return strconv.Quote(ClipChars(s, 60)) }
+
+// ByteSize writes a size for people: 512 B, 4.2 MiB.
+func ByteSize(n int64) string {
+	if n < 1024 {
+		return fmt.Sprintf("%d B", n)
+	}
+	f, unit := float64(n)/1024, 0
+	for f >= 1024 && unit < 3 {
+		f /= 1024
+		unit++
+	}
+	return fmt.Sprintf("%.1f %s", f, []string{"KiB", "MiB", "GiB", "TiB"}[unit])
+}

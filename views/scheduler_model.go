@@ -2,7 +2,6 @@ package views
 
 import (
 	"cmp"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -30,21 +29,6 @@ type SchedulerModel struct {
 	WakeBudget  int         // wakes a task an hour; 0: nothing is woken
 	BackupAt    task.Time   // the newest scheduled backup, or 0
 	BackupSize  int64       // its bytes
-}
-
-// sizeText writes a number of bytes for people: 512 B, 3.4 MB.
-func sizeText(n int64) string {
-	unit, v := "B", float64(n)
-	for _, u := range []string{"kB", "MB", "GB", "TB"} {
-		if v < 1000 {
-			break
-		}
-		unit, v = u, v/1000
-	}
-	if unit == "B" || v >= 100 {
-		return fmt.Sprintf("%.0f %s", v, unit)
-	}
-	return fmt.Sprintf("%.1f %s", v, unit)
 }
 
 // QueuedRow is a run that has not started.

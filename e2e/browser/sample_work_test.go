@@ -25,7 +25,7 @@ func sampleWork(run task.ID) *task.Work {
 				Path:   "run/with a\nrather\u202elong name that does not fit into a narrow window.txt",
 				Change: task.FileModified, Note: "mode 0644 → 0755",
 			},
-			{Path: "testdata/burst.bin", Change: task.FileModified, Note: "binary, 3.2 kB → 4.0 kB"},
+			{Path: "testdata/burst.bin", Change: task.FileModified, Note: "binary, 3.1 KiB → 3.9 KiB"},
 		},
 	}
 }

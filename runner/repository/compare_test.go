@@ -173,7 +173,7 @@ func TestAFileIsComparedAlone(t *testing.T) {
 	rev := s.revision("fix")
 	want := map[string]string{
 		"a.txt": "@@ -1 +1,2 @@\n one\n+the key is [redacted]\n", "b.bin": "binary, 1 B", "esc.txt": "@@ -0,0 +1 @@\n+^[[31m\n",
-		"huge.txt": "too large to compare, 2 B → 3.3 MB", "wide.txt": "lines of its diff are left out",
+		"huge.txt": "too large to compare, 2 B → 3.1 MiB", "wide.txt": "lines of its diff are left out",
 	}
 	for name, text := range want {
 		d, err := s.rs.FileDiff(t.Context(), s.repo, rev.Base, rev.Head, name, 3)

@@ -174,21 +174,11 @@ func cutLines(hunks string, limit int) (shown string, left int) {
 func sizes(change task.Change, before, after Side) string {
 	switch change {
 	case task.FileAdded:
-		return size(after.Size)
+		return task.ByteSize(after.Size)
 	case task.FileDeleted:
-		return "was " + size(before.Size)
+		return "was " + task.ByteSize(before.Size)
 	}
-	return size(before.Size) + " → " + size(after.Size)
-}
-
-func size(n int64) string {
-	switch {
-	case n < 1000:
-		return fmt.Sprintf("%d B", n)
-	case n < 1_000_000:
-		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
-	}
-	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+	return task.ByteSize(before.Size) + " → " + task.ByteSize(after.Size)
 }
 
 // Thousands writes a number with commas.

@@ -175,7 +175,7 @@ func TestTheBoundsOfAComparison(t *testing.T) {
 		w = after(t, folder, func() {
 			write(t, folder, map[string]string{"long": strings.Repeat("0123456789abcde\n", 10_000), "huge": strings.Repeat("x\n", textdiff.MaxText)})
 		})
-		same(t, "the list", told(w), "added huge (too large to compare, 524.3 kB)\nadded long (6,147 lines of its diff are left out)")
+		same(t, "the list", told(w), "added huge (too large to compare, 512.0 KiB)\nadded long (6,147 lines of its diff are left out)")
 		if f := w.Files[1]; f.Added != 10_000 || len(f.Diff) > task.MaxFileDiff || !strings.HasSuffix(f.Diff, "\n") {
 			t.Errorf("%d lines added, %d bytes", f.Added, len(f.Diff))
 		}

@@ -37,20 +37,6 @@ func Money(usd float64) string {
 	return USD(usd)
 }
 
-// ByteSize writes a size: "512 B", "4.2 MB".
-func ByteSize(n int64) string {
-	const unit = 1024
-	if n < unit {
-		return fmt.Sprintf("%d B", n)
-	}
-	f, i := float64(n)/unit, 0
-	for f >= unit && i < 3 {
-		f /= unit
-		i++
-	}
-	return fmt.Sprintf("%.1f %s", f, []string{"KB", "MB", "GB", "TB"}[i])
-}
-
 // Took writes how long a job took; jobs often take less than a tenth of a
 // second.
 func Took(d time.Duration) string {
