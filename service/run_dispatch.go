@@ -362,7 +362,7 @@ func (tx *txn) leasedRun(id task.ID, lease int64) (*task.Run, error) {
 		return nil, err
 	}
 	if r.Status != task.RunRunning || r.Lease != lease {
-		return nil, task.Errorf(task.Conflict, task.CodeStaleLease, "Run %d is %s and no longer held by this runner", id, r.State())
+		return nil, staleLeaseError(r)
 	}
 	return r, nil
 }

@@ -97,7 +97,7 @@ func (tx *txn) findOpen(id task.ID) (*task.Task, error) {
 		return tk, err
 	}
 	ended := func(e task.Event) bool { return e.Kind == task.EvTaskCompleted || e.Kind == task.EvTaskCanceled }
-	return nil, task.Errorf(task.Conflict, task.CodeArchived, "Task %d is %s%s. History never changes; create a follow-up",
+	return nil, task.Errorf(task.Conflict, task.CodeArchived, "Task %d is %s%s: archived tasks are read-only; create a follow-up",
 		id, tk.Status, tx.lastChange(id, ended))
 }
 

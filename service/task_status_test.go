@@ -239,3 +239,38 @@ func TestVersionAndUpdatedAtMoveWithEveryChange(t *testing.T) {
 		})
 	}
 }
+
+func TestArchivedTasksAreRefusedInOneText(t *testing.T) {
+	y := newInstance(t)
+	done := y.in(task.Done).ID
+	const text = ": archived tasks are read-only; create a follow-up"
+	for name, change := range map[string]func() error{
+		"an edit": func() error {
+			_, err := y.s.UpdateTask(y.ctx(), maya, done, task.Patch{Title: new("x")})
+			return err
+		},
+		"a status": func() error {
+			_, err := y.patchStatus(done, "active")
+			return err
+		},
+		"a hand-over": func() error {
+			_, err := y.s.HandOver(y.ctx(), maya, HandOver{TaskID: done, From: "coder", To: "pull", Comment: "x"})
+			return err
+		},
+		"a priority": func() error {
+			_, err := y.s.Reprioritize(y.ctx(), maya, done, 0, 5)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) { refused(t, change(), task.CodeArchived, "is done", text) })
+	}
+}
+
+func TestAStaleLeaseIsRefusedInOneText(t *testing.T) {
+	y := newInstance(t)
+	st := y.atWork("coder")
+	_, asked := y.s.AskPermission(y.ctx(), st.Run.ID, st.Run.Lease+1, task.Permission{Tool: "bash"})
+	refused(t, asked, task.CodeStaleLease, "no longer held under this lease")
+	_, sent := y.s.QueuedRunMessages(y.ctx(), st.Run.ID, st.Run.Lease+1)
+	equal(t, "the other refusal", sent.Error(), asked.Error())
+}

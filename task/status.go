@@ -36,7 +36,7 @@ func (s Status) MoveErr(id ID, next Status) error {
 		return nil
 	}
 	if s.Archived() {
-		return Errorf(Conflict, CodeArchived, "Task %d is %s and cannot become %s: done and canceled tasks are history; create a follow-up",
+		return Errorf(Conflict, CodeArchived, "Task %d is %s and cannot become %s: archived tasks are read-only; create a follow-up",
 			id, s, next)
 	}
 	if s == next {
