@@ -12,6 +12,7 @@ import (
 func TestChecksOfATaskOnPages(t *testing.T) {
 	t.Parallel()
 	y, b, _ := reviewed(t)
+	y.person("rita", task.RoleReviewer)
 	at := "/tasks/1/checks"
 	b.get("/tasks/1").shows(`href="/tasks/1/checks"`, "1 check, 1 vote")
 	b.get("/tasks/1/review").shows(`href="/tasks/1/checks"`)

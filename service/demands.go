@@ -1,9 +1,11 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"reflect"
 	"slices"
+	"strings"
 
 	"taskyard/db"
 	"taskyard/task"
@@ -145,9 +147,50 @@ func (tx *txn) mayDemand(project string, d task.Demands) error {
 	bad.CheckChecks("checks", d.Checks, p.Repository != "")
 	if d.Policy != nil {
 		bad.CheckReview("policy", *d.Policy)
+		if err := tx.checkVoters(&bad, "policy", *d.Policy); err != nil {
+			return err
+		}
 	}
 	return bad.Err()
 }
+
+// checkVoters notes whom a policy names who cannot vote: nobody has that name, or
+// not the right.
+func (tx *txn) checkVoters(bad *task.Problems, field string, r task.Review) error {
+	if len(r.From) == 0 && r.StandIn == "" {
+		return nil
+	}
+	all, err := tx.Users()
+	if err != nil {
+		return err
+	}
+	var people []string
+	for _, u := range all {
+		if u.DisabledAt == 0 && u.Role.May(task.Decide) {
+			people = append(people, u.Name)
+		}
+	}
+	known := func(name string) bool {
+		return slices.ContainsFunc(people, func(p string) bool { return strings.EqualFold(p, name) })
+	}
+	names := cmp.Or(strings.Join(people[:min(len(people), shownVoters)], ", "), "there is nobody yet")
+	if len(people) > shownVoters {
+		names += ", …"
+	}
+	const text = "no reviewer or admin is called %s: name a person who can vote (%s)"
+	for i, name := range r.From {
+		if !known(name) && name != string(task.RoleReviewer) && name != string(task.RoleAdmin) {
+			bad.Add(field+".from["+task.ID(i).String()+"]", text+", or the role reviewer or admin", name, names)
+		}
+	}
+	if r.StandIn != "" && !known(r.StandIn) {
+		bad.Add(field+".standIn", text, r.StandIn, names)
+	}
+	return nil
+}
+
+// shownVoters bounds the names in an error.
+const shownVoters = 20
 
 // restartReview voids the result under review of a task whose checks have changed:
 // it has to be handed in again. Where only the policy has, a new result says the

@@ -35,6 +35,7 @@ func judged(t *testing.T, with ...func(*task.Project)) (*instance, *judgeGit) {
 	t.Helper()
 	git := &judgeGit{verdicts: map[string]task.Verdict{}, head: "head"}
 	y := newInstance(t, func(c *Config) { c.Repositories = git })
+	y.voters()
 	p := task.Project{
 		Key: "web", Repository: "/srv/web", Review: task.Review{Approvals: 1},
 		Checks: []task.Check{{Name: "test", Run: "make test", Required: true}},
@@ -58,9 +59,6 @@ func (y *instance) inForce(id task.ID) (texts []string, accept task.Accept) {
 	}
 	return texts, accept
 }
-
-// nina is a second reviewer.
-var nina = task.Actor{Name: "user:nina", Role: task.RoleReviewer, UserID: 9}
 
 func TestWhatIsAskedOfATaskAddsUp(t *testing.T) {
 	t.Parallel()
@@ -329,6 +327,7 @@ func TestInvalidDemandsAreRefused(t *testing.T) {
 func TestDemandsAreExportedAndImported(t *testing.T) {
 	t.Parallel()
 	from := newInstance(t)
+	from.voters()
 	from.define("pull", definition("tools: read", "runner: none", "review: required"))
 	tk := from.create(maya, "pull", noStart, func(in *task.New) {
 		in.Checks, in.Policy = []task.Check{{Name: "pr", Kind: task.CheckURL, Required: true}}, &task.Review{Approvals: 2, From: []string{"rita"}}

@@ -46,6 +46,7 @@ var (
 	oleg = task.Actor{Name: "user:oleg", Role: task.RoleOperator, UserID: 2}
 	rita = task.Actor{Name: "user:rita", Role: task.RoleReviewer, UserID: 3}
 	vera = task.Actor{Name: "user:vera", Role: task.RoleViewer, UserID: 4}
+	nina = task.Actor{Name: "user:nina", Role: task.RoleReviewer, UserID: 9}
 
 	coder    = agentActor("coder")
 	reviewer = agentActor("reviewer")
@@ -87,6 +88,19 @@ func newInstance(t testing.TB, with ...func(*Config)) *instance {
 	}))
 	y.s = y.service(with...)
 	return y
+}
+
+// voters adds maya, rita and nina as people, whom policies can name.
+func (y *instance) voters() {
+	y.t.Helper()
+	ok(y.t, y.db.Write(y.ctx(), func(tx *db.Tx) error {
+		for _, a := range []task.Actor{maya, rita, nina} {
+			if _, err := tx.InsertUser(strings.TrimPrefix(a.Name, "user:"), a.Role, "none"); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
 }
 
 // everyChangeIsLogged fails the test when an open task changed without a line of

@@ -154,6 +154,15 @@ func (s *Service) putProject(ctx context.Context, a task.Actor, p task.Project,
 		if err != nil {
 			return nil, err
 		}
+		if !p.Archived {
+			var bad task.Problems
+			if err := tx.checkVoters(&bad, "review", p.Review); err != nil {
+				return nil, err
+			}
+			if err := bad.Err(); err != nil {
+				return nil, err
+			}
+		}
 		if err := tx.PutProject(&p); err != nil {
 			return nil, err
 		}

@@ -20,6 +20,7 @@ func (y *instance) reviewed(with ...func(*task.Project)) *task.Task {
 	for _, w := range with {
 		w(&p)
 	}
+	y.voters()
 	must(y.s.CreateProject(y.ctx(), maya, p))
 	return y.create(maya, "pull", func(in *task.New) { in.Project = "web" })
 }

@@ -36,6 +36,7 @@ func familyOfWeb(t *testing.T) (y *instance, git *mergeGit, parent, sub *task.Ta
 	t.Helper()
 	git = &mergeGit{judgeGit: judgeGit{head: "head"}}
 	y = newInstance(t, func(c *Config) { c.Repositories = git })
+	y.voters()
 	for _, key := range []string{"web", "api"} {
 		must(y.s.CreateProject(y.ctx(), maya, task.Project{
 			Key: key, Repository: "/srv/" + key, Merge: &task.Merge{Into: "main"},
