@@ -150,7 +150,7 @@ func TestFileNamesCatchPlantedNames(t *testing.T) {
 var declared = regexp.MustCompile(`(?m)^(?:func|templ) (?:\([^)]*\) )?(of|\w*(?:Of|Words))[\[(]`)
 
 // aboutWords are functions that are about the words of a text or of a search.
-var aboutWords = []string{"SearchWords", "contextWords", "containsWords", "fitsWords", "separatesWords"}
+var aboutWords = []string{"SearchWords", "contextWords", "fitsWords", "separatesWords"}
 
 // functionNames lists the functions and methods of a file whose names do not say
 // what they return or do. The names of tests are sentences.
