@@ -26,6 +26,10 @@ var phaseTexts = map[State]string{
 	{RunCanceled, PhaseShutdown}:   "the server shut down",
 }
 
+// Automatic reports whether a run was made because the one before failed, and not
+// because somebody asked for it.
+func (r *Run) Automatic() bool { return r.Cause == CauseRetry && r.AskedBy == System && r.RetryOf != 0 }
+
 // Text is the state for people: its status, and its phase where that adds
 // something, such as "failed: no progress" or "completed".
 func (s State) Text() string {

@@ -106,8 +106,8 @@ func unknownTokensText(r *task.Run) string {
 }
 
 // causeText describes why a run was made.
-func causeText(c task.Cause) string {
-	switch c {
+func causeText(r *task.Run) string {
+	switch r.Cause {
 	case task.CauseTick:
 		return "by the scheduler's tick"
 	case task.CauseWake:
@@ -115,13 +115,25 @@ func causeText(c task.Cause) string {
 	case task.CauseManual:
 		return "by hand"
 	case task.CauseRetry:
+		if r.Automatic() {
+			return "automatically because run " + r.RetryOf.String() + " failed"
+		}
 		return "as a retry"
 	case task.CauseFollowUp:
 		return "as a follow-up"
 	case task.CauseDelegate:
 		return "by delegation"
 	}
-	return string(c)
+	return string(r.Cause)
+}
+
+// startedText says why a run was made, and who asked for it.
+func startedText(r *task.Run) string {
+	text := causeText(r) + whySuffix(r)
+	if r.Automatic() {
+		return text
+	}
+	return text + ", asked by " + ui.ActorLabel(r.AskedBy)
 }
 
 // whySuffix returns what made a run start, to follow its cause; "" where

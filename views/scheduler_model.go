@@ -39,7 +39,7 @@ type QueuedRow struct {
 
 // text says whose run it is, why it was made and why it waits.
 func (q *QueuedRow) text() string {
-	return q.Run.Agent + ", " + causeText(q.Run.Cause) + ": " + cmp.Or(q.Why, "next to start")
+	return q.Run.Agent + ", " + causeText(&q.Run) + ": " + cmp.Or(q.Why, "next to start")
 }
 
 // ClaimRow is a claimed task.

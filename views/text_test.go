@@ -231,3 +231,16 @@ func TestDelegationText(t *testing.T) {
 		})
 	}
 }
+
+func TestARetryNamesWhoOrWhatAskedForIt(t *testing.T) {
+	t.Parallel()
+	retry := task.Run{Cause: task.CauseRetry, RetryOf: 7}
+	for by, want := range map[string]string{
+		"user:maya": "as a retry, asked by maya", task.System: "automatically because run 7 failed",
+	} {
+		retry.AskedBy = by
+		if got := startedText(&retry); got != want {
+			t.Errorf("by %s it is started %q, want %q", by, got, want)
+		}
+	}
+}

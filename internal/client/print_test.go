@@ -209,3 +209,18 @@ func TestTheLinesOfAReasonAreShownAsLines(t *testing.T) {
 		}
 	}
 }
+
+func TestARetryNamesWhoOrWhatAskedForIt(t *testing.T) {
+	t.Parallel()
+	for by, want := range map[string]string{
+		"user:maya": "  cause    retry of run 7, asked by user:maya\n", "system": "  cause    retry of run 7, automatic because that failed\n",
+	} {
+		e, out := onPaper(t, map[string]string{
+			"GET /api/runs/8": `{"id":"8","taskId":"42","agent":"coder","status":"running","cause":"retry","retryOf":"7","askedBy":"` + by +
+				`","createdAt":"2026-01-31T11:00:00.000Z"}`,
+		})
+		if err := (&RunShow{OneRun{"8"}}).Run(e); err != nil || !strings.Contains(out.String(), want) {
+			t.Errorf("%v, %q is not in\n%s", err, want, out)
+		}
+	}
+}

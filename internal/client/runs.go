@@ -96,7 +96,7 @@ func (e *Env) showRun(r *shownRun) {
 	}
 	fields(e.Stdout,
 		"state", runState(&r.Run), "reason", r.Reason, "agent", r.Agent, "model", r.Model,
-		"cause", string(r.Cause)+", asked by "+r.AskedBy, "why", strings.ReplaceAll(r.Why, "\n", ", "), "retry of", hash(r.RetryOf),
+		"cause", causeLine(&r.Run), "why", strings.ReplaceAll(r.Why, "\n", ", "),
 		"created", at(r.CreatedAt), "started", at(r.StartedAt), "ended", ended,
 		"used", used,
 		"artifacts", strings.Join(r.Artifacts, " "))
@@ -113,6 +113,18 @@ func (e *Env) showRun(r *shownRun) {
 	e.showSaid(r.Said)
 	e.showWork(&r.ranWork)
 	e.showApproval(r)
+}
+
+// causeLine says why a run was made, and who asked for it.
+func causeLine(r *task.Run) string {
+	line := string(r.Cause)
+	if r.RetryOf != 0 {
+		line += " of run " + r.RetryOf.String()
+	}
+	if r.Automatic() {
+		return line + ", automatic because that failed"
+	}
+	return line + ", asked by " + r.AskedBy
 }
 
 // showApproval prints what a reviewer must know, and how to decide.
