@@ -189,7 +189,7 @@ func TestWhatIsNotThere(t *testing.T) {
 		b.post(path, "content", "x", "comment", "x", "to", "coder", "title", "x", "text", "x", "owner", "coder").is(404)
 	}
 	for _, path := range []string{
-		"/tasks?status=odd", "/queues?status=odd", "/tasks?after=x", "/history?from=yesterday",
+		"/tasks?status=odd", "/queues?status=odd", "/runs?status=odd", "/tasks?after=x", "/history?from=yesterday",
 		"/history?status=active", "/history?before=x", "/history?label=No+Label", "/history.csv?status=active",
 		"/history.json?to=never", "/insights?range=3d", "/runs?from=x", "/runs?task=x", "/runs?before=x",
 	} {

@@ -285,10 +285,15 @@ func readRun[T any](ctx context.Context, s *Service, a task.Actor, id task.ID, f
 	})
 }
 
-// Runs returns runs, newest first.
+// Runs returns runs, newest first. Errors: may not read, unknown status, unknown task.
 func (s *Service) Runs(ctx context.Context, a task.Actor, f task.RunFilter) ([]*task.Run, error) {
 	if err := s.allowedOwn(a, task.Read); err != nil {
 		return nil, err
+	}
+	switch f.Status {
+	case "", task.RunPending, task.RunRunning, task.RunCompleted, task.RunFailed, task.RunCanceled:
+	default:
+		return nil, task.FieldErrorf("status", "must be pending, running, completed, failed or canceled")
 	}
 	return read(ctx, s, func(rx *db.Rx) ([]*task.Run, error) {
 		if f.TaskID == 0 && s.ownOnly(a) {
