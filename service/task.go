@@ -3,6 +3,7 @@ package service
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 
 	"taskyard/db"
@@ -16,7 +17,7 @@ func (s *Service) CreateTask(ctx context.Context, a task.Actor, in task.New) (*t
 	if err := s.allowedOwn(a, task.Write); err != nil {
 		return nil, err
 	}
-	if err := checkNew(&in); err != nil {
+	if err := s.checkNew(&in); err != nil {
 		return nil, err
 	}
 	return mutate(ctx, s, a, func(tx *txn) (*task.Task, error) {
@@ -35,9 +36,9 @@ func (s *Service) CreateTask(ctx context.Context, a task.Actor, in task.New) (*t
 	})
 }
 
-// checkNew fills defaults and reports every wrong field at once, but not an owner
-// who is no agent.
-func checkNew(in *task.New) error {
+// checkNew fills defaults and reports every wrong field at once. An owner that is
+// no agent is left to insertTask where nothing else is wrong.
+func (s *Service) checkNew(in *task.New) error {
 	in.Status, in.Channel = cmp.Or(in.Status, task.Active), cmp.Or(in.Channel, "web")
 	var p task.Problems
 	p.CheckLine("title", in.Title, task.MaxTitle)
@@ -53,6 +54,10 @@ func checkNew(in *task.New) error {
 	}
 	if in.Owner == "" {
 		p.Add("owner", "is required: name an agent")
+		return p.Err()
+	}
+	if e, ok := errors.AsType[*task.Error](s.checkOwner("owner", in.Owner, in.Status)); ok && p.Count() > 0 {
+		p.Add(e.Field, "%s", e.Message)
 	}
 	return p.Err()
 }

@@ -172,7 +172,7 @@ func (s *Service) CreateSubtask(ctx context.Context, a task.Actor, parent task.I
 		in.Owner = a.Name
 	}
 	if in.Owner != "" {
-		if err := checkNew(&in); err != nil {
+		if err := s.checkNew(&in); err != nil {
 			return nil, err
 		}
 	}
@@ -183,7 +183,7 @@ func (s *Service) CreateSubtask(ctx context.Context, a task.Actor, parent task.I
 		}
 		if in.Owner == "" {
 			in.Owner = tk.Owner
-			if err := checkNew(&in); err != nil {
+			if err := s.checkNew(&in); err != nil {
 				return nil, err
 			}
 		}
