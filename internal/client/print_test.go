@@ -224,3 +224,22 @@ func TestARetryNamesWhoOrWhatAskedForIt(t *testing.T) {
 		}
 	}
 }
+
+func TestAResultIsShownWithoutItsRepository(t *testing.T) {
+	t.Parallel()
+	e, out := onPaper(t, map[string]string{
+		"GET /api/tasks/42/results": `{"results":[{"number":1}]}`,
+		"GET /api/tasks/42/results/1": `{"taskId":"42","number":1,"state":"review","author":"coder","summary":"It is fixed.","base":"b","head":"h",
+"digest":"d","createdAt":"2026-01-31T11:00:00.000Z"}`,
+		"GET /api/tasks/42/review-comments": `{"comments":[{"id":"1","author":"user:maya","text":"Close it","state":"open"}]}`,
+	}) // the diff is refused
+	err := (&ReviewShow{OneResult{OneTask: OneTask{"42"}}}).Run(e)
+	if ExitCode(err) != ExitRefused || !strings.Contains(err.Error(), "the changed files of this result cannot be read now") {
+		t.Errorf("%v", err)
+	}
+	for _, want := range []string{"It is fixed.", "Close it", "taskyard review accept 42"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in\n%s", want, out)
+		}
+	}
+}

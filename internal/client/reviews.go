@@ -1,6 +1,7 @@
 package client
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -80,8 +81,9 @@ func (c *ReviewShow) Run(e *Env) error {
 		return e.answer(raw, nil)
 	}
 	var files resultFiles
+	var unread *ResponseError // the repository cannot be used now
 	if r.Head != "" {
-		if _, err := e.call("GET", path+"/diff", nil, &files); err != nil {
+		if _, err := e.call("GET", path+"/diff", nil, &files); err != nil && !errors.As(err, &unread) {
 			return err
 		}
 	}
@@ -89,7 +91,10 @@ func (c *ReviewShow) Run(e *Env) error {
 	if _, err := e.call("GET", "/api/tasks/"+id+"/review-comments", nil, &said); err != nil {
 		return err
 	}
-	return e.answer(raw, func() { e.showResult(r, files, said.Comments) })
+	if err := e.answer(raw, func() { e.showResult(r, files, said.Comments) }); err != nil || unread == nil {
+		return err
+	}
+	return fmt.Errorf("the changed files of this result cannot be read now: %w", unread)
 }
 
 func (e *Env) showResult(r *task.Result, files resultFiles, comments []task.ReviewComment) {
