@@ -86,7 +86,7 @@ type AgentShow struct {
 
 // Run shows an agent: definition, verdict, problems, load.
 func (c *AgentShow) Run(e *Env) error {
-	id, err := e.agent(c.ID)
+	id, err := e.agent("as the argument", c.ID)
 	if err != nil {
 		return err
 	}
@@ -176,7 +176,7 @@ type AgentQueue struct {
 
 // Run lists the active tasks in the order in which they are claimed.
 func (c *AgentQueue) Run(e *Env) error {
-	id, err := e.agent(c.ID)
+	id, err := e.agent("as the argument", c.ID)
 	if err != nil {
 		return err
 	}
@@ -228,7 +228,7 @@ func (e *Env) agentNames() (list [][2]string) {
 
 func (e *Env) taskNames() (list [][2]string) {
 	path := "/api/tasks?limit=50"
-	if agent, err := e.agent(""); err == nil {
+	if agent, err := e.agent("", ""); err == nil {
 		path = agentPath(agent, "/queue?limit=50")
 	}
 	var p taskPage

@@ -114,8 +114,8 @@ type Me struct {
 }
 
 // agent is the agent that a command is about: the one given, else that of
-// the environment, else the token's own.
-func (e *Env) agent(given string) (string, error) {
+// the environment, else the token's own. how is how the command is given one.
+func (e *Env) agent(how, given string) (string, error) {
 	if given = cmp.Or(given, e.Getenv("TASKYARD_AGENT")); given != "" {
 		return given, nil
 	}
@@ -126,7 +126,7 @@ func (e *Env) agent(given string) (string, error) {
 		}
 	}
 	if e.me.Agent == "" {
-		return "", usagef("name the agent with --agent, or in TASKYARD_AGENT: the token belongs to %s", printable(e.me.Name))
+		return "", usagef("name the agent %s, or in TASKYARD_AGENT: the token belongs to %s", how, printable(e.me.Name))
 	}
 	return e.me.Agent, nil
 }

@@ -138,3 +138,18 @@ func TestExitCodes(t *testing.T) {
 		t.Errorf("what failed: %d", got)
 	}
 }
+
+func TestACommandWithoutAnAgentSaysHowToNameIt(t *testing.T) {
+	t.Parallel()
+	for want, c := range map[string]interface{ Run(*Env) error }{
+		"--owner":         &TaskCreate{Title: "x"},
+		"--from":          &TaskMove{ID: "1", To: "coder", Comment: "x"},
+		"--agent":         &TaskClaim{},
+		"as the argument": &AgentShow{},
+	} {
+		e, _ := onPaper(t, map[string]string{"GET /api/me": `{"name":"user:maya","role":"admin"}`})
+		if err := c.Run(e); ExitCode(err) != ExitUsage || !strings.Contains(err.Error(), want) {
+			t.Errorf("%T: %v, want %s", c, err, want)
+		}
+	}
+}

@@ -19,7 +19,7 @@ type TaskClaim struct {
 
 // Run claims; an empty queue is ErrNothing.
 func (c *TaskClaim) Run(e *Env) error {
-	agent, err := e.agent(c.Agent)
+	agent, err := e.agent("with --agent", c.Agent)
 	if err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (e *Env) complete(path string, body, out any) ([]byte, error) {
 }
 
 func (c *TaskDone) next(e *Env, id string, body payload) error {
-	agent, err := e.agent(c.Agent)
+	agent, err := e.agent("with --agent", c.Agent)
 	if err != nil {
 		return err
 	}
@@ -239,7 +239,7 @@ func (c *TaskMove) Run(e *Env) error {
 	if err != nil {
 		return err
 	}
-	from, err := e.agent(c.From)
+	from, err := e.agent("with --from", c.From)
 	if err != nil {
 		return err
 	}

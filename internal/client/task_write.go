@@ -47,7 +47,7 @@ func (c *TaskCreate) body(e *Env) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	owner, err := e.agent(c.Owner)
+	owner, err := e.agent("with --owner", c.Owner)
 	if err != nil {
 		return nil, err
 	}

@@ -31,7 +31,7 @@ type todoAnswer struct {
 // todo does one operation on the list of the agent.
 func (e *Env) todo(list *Todos, body payload) ([]byte, todoAnswer, error) {
 	var out todoAnswer
-	agent, err := e.agent(list.Agent)
+	agent, err := e.agent("with --agent", list.Agent)
 	if err != nil {
 		return nil, out, err
 	}
