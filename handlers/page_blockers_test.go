@@ -53,7 +53,7 @@ func TestLabelsOnThePages(t *testing.T) {
 	t.Parallel()
 	y := newSite(t)
 	b := y.maya()
-	b.post("/tasks", "title", "One", "owner", "coder", "labels", "Nope").is(422).shows("labels[0] must be 1 to 32 characters", `value="Nope"`)
+	b.post("/tasks", "title", "One", "owner", "coder", "labels", "Nope").is(422).shows("label 1 must be 1 to 32 characters", `value="Nope"`)
 	b.post("/tasks", "title", "One", "owner", "coder", "labels",
 		"ui, api").leadsTo("/tasks/1").shows(`href="/tasks?label=api"`, `href="/tasks?label=ui"`)
 	y.newTask(mayaActor, task.New{Title: "Two", Owner: "coder"})
@@ -72,7 +72,7 @@ func TestLabelsOnThePages(t *testing.T) {
 		edit := []string{"title", "One", "description", "", "owner", "coder", "priority", "0"}
 		b.post(at+"/edit", edit...).leadsTo(at).shows("label=api")
 		b.post(at+"/edit", append(edit, "labels", "db")...).leadsTo(at).shows("label=db", "labels api ui → db").hides("label=api")
-		b.post(at+"/edit", append(edit, "labels", "é")...).is(422).shows("labels[0] must be", `value="é"`)
+		b.post(at+"/edit", append(edit, "labels", "é")...).is(422).shows("label 1 must be", `value="é"`)
 		b.post(at+"/edit", append(edit, "labels", "")...).leadsTo(at).hides("label=db")
 	})
 }

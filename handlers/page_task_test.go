@@ -18,8 +18,8 @@ func TestCreateATaskByForm(t *testing.T) {
 	t.Run("what is wrong is told beside its field and nothing typed is lost", func(t *testing.T) {
 		b.post("/tasks", "title", "", "description", "line one\r\nline two", "owner", "ghost", "priority", "7",
 			"steps", "first\r\n"+strings.Repeat("x", 61), "links", "ftp://x y", "status", "draft").
-			is(422).shows("must not be blank", "line one\nline two", `value="7"`, "first", "steps[1].title must be 1 to 60 characters, is 61",
-			"resources[0].value must be an http, https or mailto URL", `value="draft" checked`)
+			is(422).shows("must not be blank", "line one\nline two", `value="7"`, "first", "step 2 must be 1 to 60 characters, is 61",
+			"link 1 must be an http, https or mailto URL", `value="draft" checked`)
 		b.post("/tasks", "title", "A title", "owner", "ghost").is(422).shows("unknown agent: ghost", `value="A title"`)
 		b.post("/tasks", "title", "A title", "owner", "coder", "priority", "high").is(422).shows("must be a whole number", `value="high"`)
 		b.post("/tasks", "title", "A title", "owner", "bad").is(422).shows("may own drafts only")

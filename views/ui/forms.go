@@ -1,6 +1,8 @@
 package ui
 
 import (
+	"cmp"
+	"strconv"
 	"strings"
 
 	"github.com/a-h/templ"
@@ -26,22 +28,44 @@ func FieldErrorsFrom(err *task.Error) FieldErrors {
 	return fe
 }
 
-// Under returns the first problem of a field or of a part of it, such as
-// steps[2].title for steps.
+// Under returns the first problem of a field or of an entry of it: that of
+// steps[1].title as "step 2 …", which a person finds in the form.
 func (fe FieldErrors) Under(field string) string {
 	if p := fe[field]; p != "" {
 		return p
 	}
 	first := ""
 	for k := range fe {
-		if (strings.HasPrefix(k, field+"[") || strings.HasPrefix(k, field+".")) && (first == "" || k < first) {
+		if !strings.HasPrefix(k, field+"[") && !strings.HasPrefix(k, field+".") {
+			continue
+		}
+		if first == "" || cmp.Or(cmp.Compare(len(k), len(first)), cmp.Compare(k, first)) < 0 {
 			first = k
 		}
 	}
 	if first == "" {
 		return ""
 	}
-	return first + " " + fe[first]
+	return entryText(field, first[len(field):]) + " " + fe[first]
+}
+
+// entryText names an entry of a field, such as steps and [1].title.
+func entryText(field, rest string) string {
+	index, part, _ := strings.Cut(strings.TrimPrefix(rest, "["), "]")
+	n, err := strconv.Atoi(index)
+	if err != nil {
+		return field + rest
+	}
+	text := cmp.Or(entries[field], "entry") + " " + strconv.Itoa(n+1)
+	if part = strings.TrimPrefix(part, "."); part != "" && part != "title" && part != "value" {
+		text += ": " + part
+	}
+	return text
+}
+
+// entries are the names of one entry of a field in forms.
+var entries = map[string]string{
+	"steps": "step", "resources": "link", "labels": "label", "blockedBy": "blocker", "taskIds": "blocker", "setup": "command",
 }
 
 // FieldAttrs ties a control to its hint and its error for screen readers. The
