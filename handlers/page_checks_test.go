@@ -80,7 +80,8 @@ func TestDefinitionsShowTheirChecks(t *testing.T) {
 	text := "---\ndescription: d\ntools: read\nrunner: none\nprojects: [web, api]\n" +
 		"checks: [{name: test, run: make test, required: true}]\nreview: {approvals: 2, from: [maya]}\n---\nWork.\n"
 	b.post("/agents/new/check", "id", "checked", "text", text).is(200).
-		shows("Before its tasks are done", "make test, required", "2 votes from maya", "web, api")
+		shows("Before its tasks are done", "make test, required", "2 votes from maya", "web, api",
+			"Its definition says <code>runner: none</code>.")
 	b.post("/agents/new/check", "id", "checked", "text", strings.Replace(text, "required: true", "require: true", 1)).
 		shows(`data-line="6"`, "&#34;require&#34; of checks is unknown")
 }
