@@ -175,7 +175,7 @@ func TestARepositoryIsExamined(t *testing.T) {
 		}
 		var b strings.Builder
 		for _, f := range s.rs.Examine(t.Context(), &p) {
-			b.WriteString(string(f.Level) + ": " + strings.ReplaceAll(f.Message, s.repo, "REPO") + "\n")
+			b.WriteString(string(f.Level) + ": " + strings.ReplaceAll(f.Message, s.repo, "REPO") + " " + f.Fix + "\n")
 		}
 		return b.String()
 	}
@@ -209,7 +209,7 @@ func TestARepositoryIsExamined(t *testing.T) {
 		got := examine(nil)
 		for _, words := range []string{
 			"warning: It is locked by REPO/.git/index.lock", "warning: It is a shallow clone", "warning: Files pass through a filter",
-			"warning: It has submodules", "warning: Branch main is checked out in REPO: it has local changes there: a.txt",
+			"warning: It has submodules", "warning: Branch main is checked out in REPO: it has local changes there: a.txt. Commit or stash them. Merges into it wait until then.",
 		} {
 			if !strings.Contains(got, words) {
 				t.Errorf("no %q in:\n%s", words, got)

@@ -157,7 +157,7 @@ func (r *repo) examineCheckouts(ctx context.Context, p *task.Project, f *finding
 		}
 		switch err := r.local(ctx, c.Folder); {
 		case err != nil:
-			f.warn("Commit or stash them before a merge.", "Branch %s is checked out in %s: %v.", c.Branch, c.Folder, err)
+			f.warn("Merges into it wait until then.", "Branch %s is checked out in %s: %v.", c.Branch, c.Folder, err)
 		default:
 			f.ok("Branch %s is checked out in %s without local changes: a merge updates its files.", c.Branch, c.Folder)
 		}
