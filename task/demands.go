@@ -87,9 +87,25 @@ func (r *Review) Text() string {
 		text = "1 vote"
 	}
 	if len(r.From) > 0 {
-		text += " from " + strings.Join(r.From, ", ")
+		text += " from " + r.Voters()
 	}
 	return text
+}
+
+// Voters names whose votes count: "maya, rita or any admin", "" for every reviewer.
+func (r *Review) Voters() string {
+	names := make([]string, len(r.From))
+	for i, s := range r.From {
+		names[i] = s
+		if slices.Contains(PeopleRoles, Role(s)) {
+			names[i] = "any " + s
+		}
+	}
+	last := max(len(names)-1, 0)
+	if last == 0 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
 // sameEvidence reports whether two checks differ at most in whether they are
@@ -170,7 +186,7 @@ func (r *Result) VotesMissing() int {
 func (r *Result) Asked() string {
 	var who []string
 	for _, p := range r.Policy.All() {
-		if names := strings.Join(p.From, ", "); p.missing(r) > 0 && names != "" && !slices.Contains(who, names) {
+		if names := p.Voters(); p.missing(r) > 0 && names != "" && !slices.Contains(who, names) {
 			who = append(who, names)
 		}
 	}

@@ -118,11 +118,7 @@ func reviewText(r task.Review) string {
 	if r.Approvals == 0 {
 		return "None"
 	}
-	text := ui.Count(r.Approvals, "vote", "votes")
-	if len(r.From) > 0 {
-		text += " from " + strings.Join(r.From, ", ")
-	}
-	return text
+	return r.Text()
 }
 
 func mergeText(m *task.Merge) string {

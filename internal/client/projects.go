@@ -132,7 +132,7 @@ func reviewText(r task.Review) string {
 		text += "s"
 	}
 	if len(r.From) > 0 {
-		text += " from " + strings.Join(r.From, ", ")
+		text += " from " + r.Voters()
 	}
 	if r.ExpiresSeconds > 0 {
 		text += ", reminded after " + spanText(time.Duration(r.ExpiresSeconds)*time.Second)
