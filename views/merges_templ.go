@@ -242,7 +242,7 @@ func MergesPage(c Chrome, m MergesModel) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, "</span></h2><ol class=\"lines flat\">")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, "</span></h2><ol class=\"lines flat waits\">")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -259,7 +259,7 @@ func MergesPage(c Chrome, m MergesModel) templ.Component {
 				}
 			}
 			if len(m.Ended) > 0 {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "<section aria-labelledby=\"m-ended\"><h2 class=\"section-title\" id=\"m-ended\">Ended</h2><ol class=\"lines flat\">")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "<section aria-labelledby=\"m-ended\"><h2 class=\"section-title\" id=\"m-ended\">Ended</h2><ol class=\"lines flat waits\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
