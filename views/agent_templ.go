@@ -64,7 +64,7 @@ func AgentPage(c Chrome, m AgentModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "\">Agents</a> <span aria-hidden=\"true\">/</span><h1 class=\"row gap-6\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "\" class=\"hide-sm\">Agents</a> <span class=\"hide-sm\" aria-hidden=\"true\">/</span><h1 class=\"row gap-6\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
