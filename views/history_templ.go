@@ -468,7 +468,7 @@ func historyLine(c Chrome, t *task.Task, hit *task.Hit) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				if line := firstLine(t.Summary); line != "" {
+				if line := summaryLine(t.Summary); line != "" {
 					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 29, "<p class=\"subline\">")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err

@@ -262,7 +262,7 @@ func inboxRecent(c Chrome, m InboxModel) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					if s := firstLine(t.Summary); s != "" {
+					if s := summaryLine(t.Summary); s != "" {
 						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "<p class=\"subline\">")
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err

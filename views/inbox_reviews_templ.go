@@ -132,7 +132,7 @@ func inboxReviews(c Chrome, m InboxModel) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				if text := firstLine(r.Text); text != "" {
+				if text := summaryLine(r.Text); text != "" {
 					var templ_7745c5c3_Var8 string
 					templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(" · " + text)
 					if templ_7745c5c3_Err != nil {
