@@ -122,6 +122,12 @@
     if (name) (q(`[data-filter] [name="${name}"]:not([type=hidden])`) || all(".filters a.chip.active").at(-1))?.focus({ preventScroll: true });
   } catch { /* private windows */ }
 
+  // On phones strips scroll sideways: what is current in one is in sight.
+  if (matchMedia("(max-width: 760px)").matches) all(":is(.tabs, .docs-toc, .list > nav) [aria-current]").forEach(a => {
+    const strip = a.closest(".tabs, .docs-toc, nav");
+    strip.scrollLeft += a.getBoundingClientRect().left - strip.getBoundingClientRect().left - 16;
+  });
+
   // The browser's zone: days begin, and "tomorrow" is, where the person lives.
   // Temporal knows it at once; the first Intl format of a page takes Chromium 30 ms.
   const zone = window.Temporal?.Now.timeZoneId() ?? Intl.DateTimeFormat().resolvedOptions().timeZone;

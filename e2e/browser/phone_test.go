@@ -1,0 +1,19 @@
+package browser
+
+import "testing"
+
+// inSight reports whether what is current in strips that scroll sideways can be
+// seen whole.
+const inSight = `[...document.querySelectorAll(":is(.tabs, .docs-toc, .list > nav) [aria-current]")].filter(a => a.offsetParent).every(a => {
+	const r = a.getBoundingClientRect(); return r.left >= 0 && r.right <= innerWidth; })`
+
+func TestOnAPhoneWhatIsCurrentIsInSight(t *testing.T) {
+	t.Parallel()
+	s := newSample(t)
+	b := s.tab()
+	b.size(390, 844)
+	for _, path := range []string{"/approvals/" + s.approval.String(), "/tasks/" + s.ship.String() + "?tab=subtasks", "/docs/testing"} {
+		b.open(path)
+		b.wait(`document.querySelector(":is(.tabs, .docs-toc, .list > nav) [aria-current]") && ` + inSight)
+	}
+}
