@@ -17,3 +17,13 @@ func TestOnAPhoneWhatIsCurrentIsInSight(t *testing.T) {
 		b.wait(`document.querySelector(":is(.tabs, .docs-toc, .list > nav) [aria-current]") && ` + inSight)
 	}
 }
+
+func TestAPillOfATaskLeadsToWhyItWaits(t *testing.T) {
+	t.Parallel()
+	s := newSample(t)
+	b := s.tab()
+	b.size(390, 844)
+	b.open("/tasks/" + s.waits.String())
+	b.click("#task-bar a.pill|Waiting for you")
+	b.wait(`(y => y > 50 && y < 844)(document.querySelector("#why-h").getBoundingClientRect().top)`)
+}
