@@ -44,7 +44,7 @@ func (f QueueFilter) chosen() []chosen {
 	add(f.Query != "", "“"+f.Query+"”", func(g *QueueFilter) { g.Query = "" })
 	add(f.Agent != "", f.Agent, func(g *QueueFilter) { g.Agent = "" })
 	add(f.Status != "", choiceLabel(StatusChoices, f.Status), func(g *QueueFilter) { g.Status = "" })
-	add(f.Priority != "", "Priority from "+f.Priority, func(g *QueueFilter) { g.Priority = "" })
+	add(f.Priority != "", "Priority at least "+f.Priority, func(g *QueueFilter) { g.Priority = "" })
 	add(f.Label != "", "Label "+f.Label, func(g *QueueFilter) { g.Label = "" })
 	add(f.Project != "", "Project "+f.Project, func(g *QueueFilter) { g.Project = "" })
 	add(f.CreatedBy != "", "By "+ui.ActorLabel(f.CreatedBy), func(g *QueueFilter) { g.CreatedBy = "" })

@@ -56,7 +56,7 @@ func TestSortAndFilterAList(t *testing.T) {
 	b.wait(`location.search === "?sort=-title&priority=1"`)
 	equal(t, "address", eval[string](b, `location.search`), "?sort=-title&priority=1")
 	b.seeNot("Birch")
-	b.press("a.chip.active|Priority from 1")
+	b.press("a.chip.active|Priority at least 1")
 	b.see("Birch")
 }
 
