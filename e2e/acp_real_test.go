@@ -41,17 +41,17 @@ func TestRealACPAgentsWorkOnATask(t *testing.T) {
 				steps = steps[1:]
 				return next
 			})
-			y := tt.agent.server(t, model, realSetup{definition: "tools: read, bash, create, edit\n"})
-			id := y.begin()
-			y.want(y.ended(id), "completed|ended||") // with the summary of the task where it takes long to end
-			y.wrote("notes.txt", "from the agent\n")
-			if got := y.rows("SELECT status, summary FROM tasks WHERE id = ?", id)[0]; got != "done|Notes are written." {
+			srv := tt.agent.server(t, model, realSetup{definition: "tools: read, bash, create, edit\n"})
+			id := srv.begin()
+			srv.want(srv.ended(id), "completed|ended||") // with the summary of the task where it takes long to end
+			srv.wrote("notes.txt", "from the agent\n")
+			if got := srv.rows("SELECT status, summary FROM tasks WHERE id = ?", id)[0]; got != "done|Notes are written." {
 				t.Errorf("task %q", got)
 			}
-			if got := y.rows("SELECT usage FROM runs")[0]; !strings.Contains(got, tt.usage) {
+			if got := srv.rows("SELECT usage FROM runs")[0]; !strings.Contains(got, tt.usage) {
 				t.Errorf("usage %s", got)
 			}
-			calls := y.rows("SELECT content FROM messages WHERE type = 'tool_call' ORDER BY id")
+			calls := srv.rows("SELECT content FROM messages WHERE type = 'tool_call' ORDER BY id")
 			if len(calls) != 2 || !strings.HasPrefix(calls[0], command) || !strings.Contains(calls[1], "complete_task") {
 				t.Errorf("the transcript has the calls %q", calls)
 			}
@@ -59,9 +59,9 @@ func TestRealACPAgentsWorkOnATask(t *testing.T) {
 				t.Errorf("the file outside is %q, %v", b, err)
 			}
 			if t.Failed() {
-				t.Log(y.told(), strings.Join(y.results(), "\n"))
+				t.Log(srv.told(), strings.Join(srv.results(), "\n"))
 			}
-			testkit.Eventually(t, "every process is gone", func() bool { return len(y.processes(nil)) == 0 })
+			testkit.Eventually(t, "every process is gone", func() bool { return len(srv.processes(nil)) == 0 })
 		})
 	}
 }
@@ -73,7 +73,7 @@ func TestRealGeminiInAFolderThatItDoesNotTrustSaysThatItHadNoTools(t *testing.T)
 		t.Helper()
 		return strings.Replace(realGemini.env(t, model), "GEMINI_CLI_TRUST_WORKSPACE", "OTHER", 1)
 	}
-	y := a.server(t, modeltest.WithTools(t, saying("I have no tools.")), realSetup{definition: "tools: read\n"})
-	y.want(y.execute(), "completed|ended||I have no tools.")
-	y.want(y.told(), "", "its program never reached Taskyard's MCP server")
+	srv := a.server(t, modeltest.WithTools(t, saying("I have no tools.")), realSetup{definition: "tools: read\n"})
+	srv.want(srv.execute(), "completed|ended||I have no tools.")
+	srv.want(srv.told(), "", "its program never reached Taskyard's MCP server")
 }

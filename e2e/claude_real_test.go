@@ -25,24 +25,24 @@ func bashing(command string) modeltest.Step {
 
 func TestRealClaudeWorksOnATask(t *testing.T) {
 	t.Parallel()
-	y := newClaudeServer(t, realSetup{},
+	srv := newClaudeServer(t, realSetup{},
 		bashing("echo 'from the agent' > notes.txt; cat notes.txt; env | sort"),
 		doing("mcp__taskyard__complete_task", map[string]any{"taskId": 1, "summary": "Notes are written."}),
 		saying("I wrote notes.txt."))
-	id := y.begin()
-	y.want(y.ended(id), "completed|ended||I wrote notes.txt.")
-	y.wrote("notes.txt", "from the agent\n")
-	if got := y.rows("SELECT status, summary FROM tasks WHERE id = ?", id)[0]; got != "done|Notes are written." {
+	id := srv.begin()
+	srv.want(srv.ended(id), "completed|ended||I wrote notes.txt.")
+	srv.wrote("notes.txt", "from the agent\n")
+	if got := srv.rows("SELECT status, summary FROM tasks WHERE id = ?", id)[0]; got != "done|Notes are written." {
 		t.Errorf("task %q", got)
 	}
-	if got := y.rows("SELECT usage FROM runs")[0]; !strings.Contains(got, `"toolCalls":2,"tokensIn":300,"tokensOut":21`) {
+	if got := srv.rows("SELECT usage FROM runs")[0]; !strings.Contains(got, `"toolCalls":2,"tokensIn":300,"tokensOut":21`) {
 		t.Errorf("usage %s", got)
 	}
-	told := y.told()
-	y.want(told, "", "tool_call|Bash: echo", "tool_call|mcp__taskyard__complete_task", "from the agent", "text|I wrote notes.txt.")
+	told := srv.told()
+	srv.want(told, "", "tool_call|Bash: echo", "tool_call|mcp__taskyard__complete_task", "from the agent", "text|I wrote notes.txt.")
 	t.Run("its commands see no key and no token", func(t *testing.T) {
 		for _, secret := range []string{"sk-ant-of-the-test", "ANTHROPIC_API_KEY=", "TASKYARD_TOKEN="} {
-			if strings.Contains(strings.Join(y.results(), "\n"), secret) {
+			if strings.Contains(strings.Join(srv.results(), "\n"), secret) {
 				t.Errorf("they see %s", secret)
 			}
 		}
@@ -53,7 +53,7 @@ func TestRealClaudeWorksOnATask(t *testing.T) {
 	if t.Failed() {
 		t.Log(told)
 	}
-	y.wantNobody("after the run", nil)
+	srv.wantNobody("after the run", nil)
 }
 
 // outsideFile is a file outside the workspace.
@@ -70,13 +70,13 @@ func TestRealClaudeAsksBeforeItLeavesItsWorkspace(t *testing.T) {
 	t.Parallel()
 	t.Run("a denied call is recorded, and the agent told", func(t *testing.T) {
 		t.Parallel()
-		y := newClaudeServer(t, realSetup{}, doing("Read", map[string]any{"file_path": outsideFile(t)}), saying("I could not read it."))
-		id := y.begin()
-		y.decide(y.asks(), "deny", map[string]any{"reason": "not that file"})
-		y.want(y.ended(id), "completed|ended||I could not read it.")
-		y.want(strings.Join(y.results(), "\n"), "", "It was not permitted. A person denied this call: not that file")
-		y.want(y.told(), "", "Warning: calls were refused: Read")
-		if got := y.rows("SELECT tool, decision, decided_by, message FROM permissions"); len(got) != 1 ||
+		srv := newClaudeServer(t, realSetup{}, doing("Read", map[string]any{"file_path": outsideFile(t)}), saying("I could not read it."))
+		id := srv.begin()
+		srv.decide(srv.asks(), "deny", map[string]any{"reason": "not that file"})
+		srv.want(srv.ended(id), "completed|ended||I could not read it.")
+		srv.want(strings.Join(srv.results(), "\n"), "", "It was not permitted. A person denied this call: not that file")
+		srv.want(srv.told(), "", "Warning: calls were refused: Read")
+		if got := srv.rows("SELECT tool, decision, decided_by, message FROM permissions"); len(got) != 1 ||
 			!strings.HasPrefix(got[0], "Read|denied|") || !strings.HasSuffix(got[0], "|not that file") {
 			t.Errorf("permissions %q", got)
 		}
@@ -84,30 +84,30 @@ func TestRealClaudeAsksBeforeItLeavesItsWorkspace(t *testing.T) {
 	t.Run("a denied call is the reason of a run that ends without a result", func(t *testing.T) {
 		t.Parallel()
 		file := outsideFile(t)
-		y := newClaudeServer(t, realSetup{}, doing("Read", map[string]any{"file_path": file}),
+		srv := newClaudeServer(t, realSetup{}, doing("Read", map[string]any{"file_path": file}),
 			saying(""), saying(""), saying(""), saying(""), saying(""))
-		id := y.begin()
-		y.decide(y.asks(), "deny", map[string]any{"reason": "not that file"})
-		y.want(y.ended(id), "failed|error|The agent stopped after a call was denied: Read: "+file+
+		id := srv.begin()
+		srv.decide(srv.asks(), "deny", map[string]any{"reason": "not that file"})
+		srv.want(srv.ended(id), "failed|error|The agent stopped after a call was denied: Read: "+file+
 			": It was not permitted. A person denied this call: not that file It ended without a result|")
 	})
 	t.Run("an allowed call is made", func(t *testing.T) {
 		t.Parallel()
-		y := newClaudeServer(t, realSetup{}, doing("Read", map[string]any{"file_path": outsideFile(t)}), saying("I read it."))
-		id := y.begin()
-		y.decide(y.asks(), "allow", map[string]any{})
-		y.want(y.ended(id), "completed|ended||I read it.")
-		y.want(strings.Join(y.results(), "\n"), "", "of somebody else")
+		srv := newClaudeServer(t, realSetup{}, doing("Read", map[string]any{"file_path": outsideFile(t)}), saying("I read it."))
+		id := srv.begin()
+		srv.decide(srv.asks(), "allow", map[string]any{})
+		srv.want(srv.ended(id), "completed|ended||I read it.")
+		srv.want(strings.Join(srv.results(), "\n"), "", "of somebody else")
 	})
 	t.Run("what it may not write it need not ask for", func(t *testing.T) {
 		t.Parallel()
 		file := outsideFile(t)
-		y := newClaudeServer(t, realSetup{}, doing("Write", map[string]any{"file_path": file + ".new", "content": "x"}),
+		srv := newClaudeServer(t, realSetup{}, doing("Write", map[string]any{"file_path": file + ".new", "content": "x"}),
 			bashing("cd . && echo bad > "+file), saying("I could not."))
-		id := y.begin()
-		y.decide(y.asks(), "allow", map[string]any{}) // of Bash, which asks by itself
-		y.want(y.ended(id), "completed|ended||I could not.")
-		y.want(strings.Join(y.results(), "\n"), "", "nobody can permit it", "Permission denied")
+		id := srv.begin()
+		srv.decide(srv.asks(), "allow", map[string]any{}) // of Bash, which asks by itself
+		srv.want(srv.ended(id), "completed|ended||I could not.")
+		srv.want(strings.Join(srv.results(), "\n"), "", "nobody can permit it", "Permission denied")
 		if b, err := os.ReadFile(file); err != nil || string(b) != "of somebody else\n" {
 			t.Errorf("the file is %q, %v", b, err)
 		}
@@ -117,9 +117,9 @@ func TestRealClaudeAsksBeforeItLeavesItsWorkspace(t *testing.T) {
 		for _, definition := range []string{"", "network: true\n"} {
 			m := modeltest.New(t)
 			connect := fmt.Sprintf("exec 3<>/dev/tcp/%s && echo connected", strings.Replace(strings.TrimPrefix(m.URL, "http://"), ":", "/", 1))
-			y := newClaudeServer(t, realSetup{definition: definition}, bashing(connect), saying("Done."))
-			y.want(y.execute(), "completed|ended||Done.")
-			if got := strings.Join(y.results(), "\n"); strings.Contains(got, "connected") != (definition != "") {
+			srv := newClaudeServer(t, realSetup{definition: definition}, bashing(connect), saying("Done."))
+			srv.want(srv.execute(), "completed|ended||Done.")
+			if got := strings.Join(srv.results(), "\n"); strings.Contains(got, "connected") != (definition != "") {
 				t.Errorf("with %q: %s", definition, got)
 			}
 		}
@@ -128,10 +128,10 @@ func TestRealClaudeAsksBeforeItLeavesItsWorkspace(t *testing.T) {
 
 func TestCanceledRealClaudeLeavesNoProcess(t *testing.T) {
 	t.Parallel()
-	y := newClaudeServer(t, realSetup{}, bashing("(setsid sleep 900 >/dev/null 2>&1 &) ; echo begun > begun; sleep 100"), saying("Done."))
-	id := y.begin()
-	y.exists("begun")
-	y.cancels(id)
+	srv := newClaudeServer(t, realSetup{}, bashing("(setsid sleep 900 >/dev/null 2>&1 &) ; echo begun > begun; sleep 100"), saying("Done."))
+	id := srv.begin()
+	srv.exists("begun")
+	srv.cancels(id)
 }
 
 func TestRealClaudeKeepsItsLimits(t *testing.T) {
@@ -148,8 +148,8 @@ func TestRealClaudeKeepsItsLimits(t *testing.T) {
 			t.Parallel()
 			greedy := bashing("true")
 			greedy.Times, greedy.Usage.Out = 100, tt.out
-			y := newClaudeServer(t, realSetup{definition: tt.limit + "\n"}, greedy)
-			y.want(y.execute(), tt.want, tt.words)
+			srv := newClaudeServer(t, realSetup{definition: tt.limit + "\n"}, greedy)
+			srv.want(srv.execute(), tt.want, tt.words)
 		})
 	}
 }
@@ -158,22 +158,22 @@ func TestRealClaudeFails(t *testing.T) {
 	t.Parallel()
 	t.Run("a refused key for good", func(t *testing.T) {
 		t.Parallel()
-		y := newClaudeServer(t, realSetup{attempts: 3}, modeltest.Step{Status: 401, Times: 100})
-		y.want(y.execute(), "failed|auth|The credentials are missing or refused", "ANTHROPIC_API_KEY")
-		if got := y.rows("SELECT count(*), max(failures) FROM runs, tasks")[0]; got != "1|3" {
+		srv := newClaudeServer(t, realSetup{attempts: 3}, modeltest.Step{Status: 401, Times: 100})
+		srv.want(srv.execute(), "failed|auth|The credentials are missing or refused", "ANTHROPIC_API_KEY")
+		if got := srv.rows("SELECT count(*), max(failures) FROM runs, tasks")[0]; got != "1|3" {
 			t.Errorf("runs and failures %q", got)
 		}
 	})
 	t.Run("an empty answer is no result", func(t *testing.T) {
 		t.Parallel()
-		y := newClaudeServer(t, realSetup{}, modeltest.Step{Times: 100})
-		y.want(y.execute(), "failed|error|It ended without a result")
+		srv := newClaudeServer(t, realSetup{}, modeltest.Step{Times: 100})
+		srv.want(srv.execute(), "failed|error|It ended without a result")
 	})
 	t.Run("an agent with bash is refused where nothing holds it, with the remedy", func(t *testing.T) {
 		t.Parallel()
-		y := newClaudeServer(t, realSetup{runner: "confine = false\n"}, saying("Done."))
-		y.want(y.execute(), "failed|error|", "confine = false", "Set accept_weaker = true in the section of this runner")
-		if n := len(y.model.Requests()); n != 0 {
+		srv := newClaudeServer(t, realSetup{runner: "confine = false\n"}, saying("Done."))
+		srv.want(srv.execute(), "failed|error|", "confine = false", "Set accept_weaker = true in the section of this runner")
+		if n := len(srv.model.Requests()); n != 0 {
 			t.Errorf("the model was asked %d times", n)
 		}
 	})
@@ -184,15 +184,15 @@ func TestRealClaudeGoesOnAfterACut(t *testing.T) {
 	for _, cut := range []string{"the server was killed", "the server stopped"} {
 		t.Run(cut, func(t *testing.T) {
 			t.Parallel()
-			y := newClaudeServer(t, realSetup{private: true, attempts: 3},
+			srv := newClaudeServer(t, realSetup{private: true, attempts: 3},
 				bashing("echo one > notes.txt && pwd"),
 				bashing("echo begun >> notes.txt; sleep 100"),
 				bashing("cat notes.txt && pwd"),
 				saying("It was one."))
-			y.resume(cut, 2)
-			y.want(y.rows("SELECT status, summary FROM runs ORDER BY id DESC")[0], "completed|It was one.")
-			y.want(strings.Join(y.results(), "\n"), "", "one\nbegun\n") // written before the cut, read after it
-			if got := y.results(); len(got) < 2 || !strings.HasSuffix(strings.TrimSpace(got[len(got)-1]), strings.TrimSpace(got[0])) {
+			srv.resume(cut, 2)
+			srv.want(srv.rows("SELECT status, summary FROM runs ORDER BY id DESC")[0], "completed|It was one.")
+			srv.want(strings.Join(srv.results(), "\n"), "", "one\nbegun\n") // written before the cut, read after it
+			if got := srv.results(); len(got) < 2 || !strings.HasSuffix(strings.TrimSpace(got[len(got)-1]), strings.TrimSpace(got[0])) {
 				t.Errorf("the model was told %q: other folders, or not the same conversation", got)
 			}
 		})

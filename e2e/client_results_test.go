@@ -15,10 +15,10 @@ import (
 // repository.
 func TestResultsFromTheShell(t *testing.T) {
 	t.Parallel()
-	y := newServer(t, "serve")
-	y.start()
-	person := &shell{t, map[string]string{"TASKYARD_URL": y.url(), "TASKYARD_TOKEN": y.firstAdmin()}}
-	in := &inside{data: y.data, url: y.url()}
+	srv := newServer(t, "serve")
+	srv.start()
+	person := &shell{t, map[string]string{"TASKYARD_URL": srv.url(), "TASKYARD_TOKEN": srv.firstAdmin()}}
+	in := &inside{data: srv.data, url: srv.url()}
 	admin, agent := in.shellFor(t, "--scope", "admin"), in.shellFor(t, "--agent", agentName)
 
 	wants(t, admin.ok("", "project", "add", "web", "--approvals", "1", "--check", "name=pr,url,required", "--description", "-"),
@@ -63,7 +63,7 @@ func TestResultsFromTheShell(t *testing.T) {
 	wants(t, person.ok("", "review", "list"), "Fix the login")
 	wants(t, person.ok("", "inbox"), "Results: taskyard review show ID")
 	shown = person.ok("", "review", "show", id)
-	digest := call[task.Result](t, y.api(person.env["TASKYARD_TOKEN"]), "GET", "/api/tasks/"+id+"/results/1", nil).Digest
+	digest := call[task.Result](t, srv.api(person.env["TASKYARD_TOKEN"]), "GET", "/api/tasks/"+id+"/results/1", nil).Digest
 	wants(t, shown, "result 1 of #"+id+": review", `It checks \x1b[31mits fields`, "✓ pr passed",
 		"taskyard review accept "+id+" --digest "+digest)
 
@@ -92,21 +92,21 @@ func TestResultsFromTheShell(t *testing.T) {
 // real repository.
 func TestAChangeFromTheShell(t *testing.T) {
 	t.Parallel()
-	y := newProjectServer(t, changingArg)
+	srv := newProjectServer(t, changingArg)
 	home := t.TempDir()
-	maya := &shell{t, map[string]string{"TASKYARD_URL": y.url(), "TASKYARD_TOKEN": y.person.Token, "HOME": home}}
+	maya := &shell{t, map[string]string{"TASKYARD_URL": srv.url(), "TASKYARD_TOKEN": srv.person.Token, "HOME": home}}
 	wants(t, maya.ok("", "project", "examine", "web"), "✓")
 	maya.fails(client.ExitRefused, "repository", "project", "edit", "web", "--repository", filepath.Join(home, "none"))
 	maya.ok("", "project", "edit", "web", "--default-branch", "main")
 
 	id := maya.ok("", "task", "create", "Write a greeting", "--owner", "coder", "--project", "web", "--quiet")
-	y.awaits(1, "in review", inReview(1))
+	srv.awaits(1, "in review", inReview(1))
 	wants(t, maya.ok("", "review", "list"), "Write a greeting", "coder")
 	wants(t, maya.ok("", "review", "show", id), "✓ test passed", "added   +2 -0  greeting.txt", "taskyard/1-write-a-greeting")
 
 	patch := maya.ok("", "review", "diff", id)
 	again := filepath.Join(t.TempDir(), "again")
-	git(t, y.repo, "clone", "-q", y.repo, again)
+	git(t, srv.repo, "clone", "-q", srv.repo, again)
 	if err := os.WriteFile(filepath.Join(again, "change.patch"), []byte(patch+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +133,7 @@ func TestAChangeFromTheShell(t *testing.T) {
 	wants(t, maya.ok("", "review", "show", id), "greeting.txt:1, user:maya (draft)", "> hello", "greeting.txt:1-2", "> world")
 	maya.ok("Nearly.\n", "review", "request-changes", id, "-")
 
-	y.awaits(1, "in review again", inReview(2)) // the worktree did not stop the run
+	srv.awaits(1, "in review again", inReview(2)) // the worktree did not stop the run
 	wants(t, maya.ok("", "review", "diff", id, "--since", "1"), "-hello", "+Hello")
 	if maya.ok("", "task", "checkout", id); git(t, tree, "status", "--porcelain") != "" {
 		t.Error("the worktree is not clean")
@@ -142,6 +142,6 @@ func TestAChangeFromTheShell(t *testing.T) {
 		t.Errorf("the worktree holds %q, %v", b, err)
 	}
 	wants(t, maya.ok("", "review", "accept", id), "accepted result 2 of #1", "waits for merge")
-	y.awaits(1, "done", func(tk *task.Task) bool { return tk.Status == task.Done })
-	wants(t, maya.ok("", "merge", "list", "--project", "web"), "merged", "Write a greeting", git(t, y.repo, "rev-parse", "main")[:12])
+	srv.awaits(1, "done", func(tk *task.Task) bool { return tk.Status == task.Done })
+	wants(t, maya.ok("", "merge", "list", "--project", "web"), "merged", "Write a greeting", git(t, srv.repo, "rev-parse", "main")[:12])
 }

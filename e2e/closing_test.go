@@ -86,12 +86,12 @@ func TestARunThatCompletedItsTaskEndsWithItsProgram(t *testing.T) {
 	})
 	t.Run("on a worker", func(t *testing.T) {
 		t.Parallel()
-		y := newWorkerServer(t)
-		if err := os.WriteFile(y.script, fmt.Appendf(nil, lingering, binary(t)), 0o700); err != nil {
+		srv := newWorkerServer(t)
+		if err := os.WriteFile(srv.script, fmt.Appendf(nil, lingering, binary(t)), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		y.work("--labels", "gpu")
-		tk := y.create()
-		check(t, y.server, tk.ID, y.programs)
+		srv.work("--labels", "gpu")
+		tk := srv.create()
+		check(t, srv.server, tk.ID, srv.programs)
 	})
 }

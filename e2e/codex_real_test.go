@@ -26,22 +26,22 @@ func executing(command string) modeltest.Step {
 func TestRealCodexWorksOnATask(t *testing.T) {
 	t.Parallel()
 	complete := realCodex.calls("complete_task", map[string]any{"taskId": 1, "summary": "Notes are written."})
-	y := newCodexServer(t, realSetup{},
+	srv := newCodexServer(t, realSetup{},
 		executing("echo 'from the agent' > notes.txt; cat notes.txt; env | sort"), complete, saying("I wrote notes.txt."))
-	id := y.begin()
-	y.want(y.ended(id), "completed|ended||I wrote notes.txt.")
-	y.wrote("notes.txt", "from the agent\n")
-	if got := y.rows("SELECT status, summary FROM tasks WHERE id = ?", id)[0]; got != "done|Notes are written." {
+	id := srv.begin()
+	srv.want(srv.ended(id), "completed|ended||I wrote notes.txt.")
+	srv.wrote("notes.txt", "from the agent\n")
+	if got := srv.rows("SELECT status, summary FROM tasks WHERE id = ?", id)[0]; got != "done|Notes are written." {
 		t.Errorf("task %q", got)
 	}
-	if got, want := y.rows("SELECT usage FROM runs")[0], `{"toolCalls":2,"tokensIn":300,"tokensOut":21}`; got != want {
+	if got, want := srv.rows("SELECT usage FROM runs")[0], `{"toolCalls":2,"tokensIn":300,"tokensOut":21}`; got != want {
 		t.Errorf("usage %s, want %s", got, want)
 	}
-	told, session := y.told(), y.rows("SELECT session FROM runs")[0]
-	y.want(told, "", `"threadId":"`+session+`"`, "tool_call|bash /", "tool_call|taskyard complete_task|",
+	told, session := srv.told(), srv.rows("SELECT session FROM runs")[0]
+	srv.want(told, "", `"threadId":"`+session+`"`, "tool_call|bash /", "tool_call|taskyard complete_task|",
 		"from the agent", "text|I wrote notes.txt.")
 	t.Run("its commands see no key, and the model is told none", func(t *testing.T) {
-		asked := strings.Join(y.results(), "\n")
+		asked := strings.Join(srv.results(), "\n")
 		if strings.Contains(asked, "sk-of-the-test") || strings.Contains(asked, "TASKYARD_TOKEN=") ||
 			strings.Contains(told, "sk-of-the-test") || !strings.Contains(told, "TASKYARD_AGENT=coder") {
 			t.Error("a secret is in what the model was sent or in the transcript, or its command saw nothing")
@@ -50,7 +50,7 @@ func TestRealCodexWorksOnATask(t *testing.T) {
 	if t.Failed() {
 		t.Log(told)
 	}
-	y.wantNobody("after the run", nil)
+	srv.wantNobody("after the run", nil)
 }
 
 func TestRealCodexStaysInItsSandbox(t *testing.T) {
@@ -63,13 +63,13 @@ func TestRealCodexStaysInItsSandbox(t *testing.T) {
 	}{{"workspace-write", "", true}, {"read-only", "tools: read\n", false}} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			y := newCodexServer(t, realSetup{definition: tt.definition}, executing(command), saying("Done."))
-			y.want(y.execute(), "completed|ended||Done.")
-			y.want(strings.Join(y.results(), "\n"), "", "of somebody else")
+			srv := newCodexServer(t, realSetup{definition: tt.definition}, executing(command), saying("Done."))
+			srv.want(srv.execute(), "completed|ended||Done.")
+			srv.want(strings.Join(srv.results(), "\n"), "", "of somebody else")
 			if b, err := os.ReadFile(outside); err != nil || string(b) != "of somebody else\n" {
 				t.Errorf("the file outside is %q, %v", b, err)
 			}
-			if _, err := os.Stat(filepath.Join(y.work, "made.txt")); (err == nil) != tt.made {
+			if _, err := os.Stat(filepath.Join(srv.work, "made.txt")); (err == nil) != tt.made {
 				t.Errorf("made.txt: %v", err)
 			}
 		})
@@ -78,10 +78,10 @@ func TestRealCodexStaysInItsSandbox(t *testing.T) {
 
 func TestCanceledRealCodexLeavesNoProcess(t *testing.T) {
 	t.Parallel()
-	y := newCodexServer(t, realSetup{}, executing("(setsid sleep 900 >/dev/null 2>&1 &) ; echo begun > begun; sleep 901"), saying("Done."))
-	id := y.begin()
-	y.exists("begun")
-	y.cancels(id)
+	srv := newCodexServer(t, realSetup{}, executing("(setsid sleep 900 >/dev/null 2>&1 &) ; echo begun > begun; sleep 901"), saying("Done."))
+	id := srv.begin()
+	srv.exists("begun")
+	srv.cancels(id)
 }
 
 func TestRealCodexKeepsItsLimits(t *testing.T) {
@@ -94,8 +94,8 @@ func TestRealCodexKeepsItsLimits(t *testing.T) {
 	} {
 		t.Run(tt.limit, func(t *testing.T) {
 			t.Parallel()
-			y := newCodexServer(t, realSetup{definition: tt.limit + "\n"}, greedy, saying("Done."))
-			y.want(y.execute(), tt.want, tt.words)
+			srv := newCodexServer(t, realSetup{definition: tt.limit + "\n"}, greedy, saying("Done."))
+			srv.want(srv.execute(), tt.want, tt.words)
 		})
 	}
 }
@@ -104,16 +104,16 @@ func TestRealCodexFails(t *testing.T) {
 	t.Parallel()
 	t.Run("a refused key for good", func(t *testing.T) {
 		t.Parallel()
-		y := newCodexServer(t, realSetup{attempts: 3}, modeltest.Step{Status: 401, Times: 100})
-		y.want(y.execute(), "failed|auth|The model provider refused the credentials: ", "401")
-		if got := y.rows("SELECT count(*), max(failures) FROM runs, tasks")[0]; got != "1|3" {
+		srv := newCodexServer(t, realSetup{attempts: 3}, modeltest.Step{Status: 401, Times: 100})
+		srv.want(srv.execute(), "failed|auth|The model provider refused the credentials: ", "401")
+		if got := srv.rows("SELECT count(*), max(failures) FROM runs, tasks")[0]; got != "1|3" {
 			t.Errorf("runs and failures %q", got)
 		}
 	})
 	t.Run("an empty answer is no result", func(t *testing.T) {
 		t.Parallel()
-		y := newCodexServer(t, realSetup{}, modeltest.Step{Times: 100})
-		y.want(y.execute(), "failed|error|It ended without a result")
+		srv := newCodexServer(t, realSetup{}, modeltest.Step{Times: 100})
+		srv.want(srv.execute(), "failed|error|It ended without a result")
 	})
 }
 
@@ -123,15 +123,15 @@ func TestRealCodexGoesOnAfterACut(t *testing.T) {
 		t.Run(cut, func(t *testing.T) {
 			t.Parallel()
 			outside := outsideFile(t)
-			y := newCodexServer(t, realSetup{private: true, attempts: 3},
+			srv := newCodexServer(t, realSetup{private: true, attempts: 3},
 				executing("echo one > notes.txt && pwd"),
 				executing("echo begun >> notes.txt; sleep 100"),
 				executing("echo bad > "+outside+"; cat notes.txt && pwd"),
 				saying("It was one."))
-			y.resume(cut, 2)
-			y.want(y.rows("SELECT status, summary FROM runs ORDER BY id DESC")[0], "completed|It was one.")
-			got := y.results()
-			y.want(strings.Join(got, "\n"), "", "one\nbegun\n") // written before the cut, read after it
+			srv.resume(cut, 2)
+			srv.want(srv.rows("SELECT status, summary FROM runs ORDER BY id DESC")[0], "completed|It was one.")
+			got := srv.results()
+			srv.want(strings.Join(got, "\n"), "", "one\nbegun\n") // written before the cut, read after it
 			if len(got) < 2 || strings.Count(strings.Join(got, "\n"), "/runs/run-1-1/work") != 2 {
 				t.Errorf("the model was told %q: other folders, or not the same conversation", got)
 			}

@@ -48,15 +48,15 @@ func TestAServerOutlivesItsTerminal(t *testing.T) {
 
 func TestAWorkerOutlivesItsTerminal(t *testing.T) {
 	t.Parallel()
-	y := newWorkerServer(t)
-	w := y.work("--labels", "gpu")
-	tk := y.create()
-	y.await(tk.ID, "running|working|1|1")
+	srv := newWorkerServer(t)
+	w := srv.work("--labels", "gpu")
+	tk := srv.create()
+	srv.await(tk.ID, "running|working|1|1")
 	if err := w.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	y.letGo()
-	y.await(tk.ID, "completed|ended|1|1")
+	srv.letGo()
+	srv.await(tk.ID, "completed|ended|1|1")
 }
 
 func TestASlowBodyDoesNotHoldUpAStop(t *testing.T) {

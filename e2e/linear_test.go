@@ -408,7 +408,7 @@ type memoryServer struct {
 	claims map[task.ID]int64
 }
 
-func (y *memoryServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (srv *memoryServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	parts := strings.Split(strings.TrimPrefix(r.URL.Path, "/api/"), "/")
 	var in struct {
 		Title  string
@@ -419,16 +419,16 @@ func (y *memoryServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var out any
 	switch {
 	case strings.HasSuffix(r.URL.Path, "/complete-and-signup"):
-		if y.act(in.TaskID, doComplete, in.Claim) != nil {
-			out = map[string]any{"task": y.signup()}
+		if srv.act(in.TaskID, doComplete, in.Claim) != nil {
+			out = map[string]any{"task": srv.signup()}
 		}
 	case parts[0] == "agents":
-		out = map[string]any{"task": y.signup()}
+		out = map[string]any{"task": srv.signup()}
 	case len(parts) == 1:
-		out = y.add(in.Title)
+		out = srv.add(in.Title)
 	default:
 		id, _ := task.ParseID(parts[1])
-		out = y.act(id, strings.Join(parts[2:], ""), in.Claim)
+		out = srv.act(id, strings.Join(parts[2:], ""), in.Claim)
 	}
 	if out == nil {
 		w.WriteHeader(http.StatusConflict)
@@ -437,42 +437,42 @@ func (y *memoryServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(out)
 }
 
-func (y *memoryServer) add(title string) any {
-	y.mu.Lock()
-	defer y.mu.Unlock()
-	id := task.ID(len(y.tasks) + 1)
+func (srv *memoryServer) add(title string) any {
+	srv.mu.Lock()
+	defer srv.mu.Unlock()
+	id := task.ID(len(srv.tasks) + 1)
 	tk := &task.Task{ID: id, ThreadID: id, Title: title, Status: task.Active}
-	y.tasks = append(y.tasks, tk)
+	srv.tasks = append(srv.tasks, tk)
 	return *tk
 }
 
-func (y *memoryServer) signup() *task.Task {
-	y.mu.Lock()
-	defer y.mu.Unlock()
-	i := slices.IndexFunc(y.tasks, func(tk *task.Task) bool { return tk.Status == task.Active && tk.Claim == nil })
+func (srv *memoryServer) signup() *task.Task {
+	srv.mu.Lock()
+	defer srv.mu.Unlock()
+	i := slices.IndexFunc(srv.tasks, func(tk *task.Task) bool { return tk.Status == task.Active && tk.Claim == nil })
 	if i < 0 {
 		return nil
 	}
-	tk := y.tasks[i]
-	if y.racy {
-		y.mu.Unlock()
+	tk := srv.tasks[i]
+	if srv.racy {
+		srv.mu.Unlock()
 		select {
-		case y.meet <- struct{}{}:
-		case <-y.meet:
+		case srv.meet <- struct{}{}:
+		case <-srv.meet:
 		case <-time.After(5 * time.Millisecond):
 		}
-		y.mu.Lock()
+		srv.mu.Lock()
 	}
-	y.claims[tk.ID]++
-	tk.Claim = &task.Claim{ID: y.claims[tk.ID]}
+	srv.claims[tk.ID]++
+	tk.Claim = &task.Claim{ID: srv.claims[tk.ID]}
 	taken := *tk
 	return &taken
 }
 
-func (y *memoryServer) act(id task.ID, what string, claim int64) any {
-	y.mu.Lock()
-	defer y.mu.Unlock()
-	tk := y.tasks[id-1]
+func (srv *memoryServer) act(id task.ID, what string, claim int64) any {
+	srv.mu.Lock()
+	defer srv.mu.Unlock()
+	tk := srv.tasks[id-1]
 	if what == "" {
 		return *tk
 	}

@@ -98,23 +98,23 @@ func behind(t *testing.T, p proxy, path string) *proxied {
 	}
 	dir, listen := t.TempDir(), freeAddress(t)
 	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	y := &proxied{server: newServer(t, "serve"), pool: certificate(t, cert, key, 1, "localhost"), ca: cert}
+	srv := &proxied{server: newServer(t, "serve"), pool: certificate(t, cert, key, 1, "localhost"), ca: cert}
 	_, port, err := net.SplitHostPort(listen)
 	if err != nil {
 		t.Fatal(err)
 	}
-	y.public = "localhost:" + port
-	y.site = "https://" + y.public + path
-	y.file("taskyard.toml", fmt.Sprintf("public_url = %q\ntrusted_proxies = [\"127.0.0.1\"]\n[approval]\npolicy = \"never\"\n"+
-		"[runners.far]\nkind = \"worker\"\n", y.site))
-	y.file("agents/far.md", "---\nname: far\ndescription: Works elsewhere.\ntools: read\nrunner: far\n---\nWork.\n")
-	y.start()
+	srv.public = "localhost:" + port
+	srv.site = "https://" + srv.public + path
+	srv.file("taskyard.toml", fmt.Sprintf("public_url = %q\ntrusted_proxies = [\"127.0.0.1\"]\n[approval]\npolicy = \"never\"\n"+
+		"[runners.far]\nkind = \"worker\"\n", srv.site))
+	srv.file("agents/far.md", "---\nname: far\ndescription: Works elsewhere.\ntools: read\nrunner: far\n---\nWork.\n")
+	srv.start()
 
 	b, err := os.ReadFile(p.example)
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := replaced(string(b), "127.0.0.1:8080", y.address)
+	text := replaced(string(b), "127.0.0.1:8080", srv.address)
 	if path != "" {
 		text = replaced(text, p.below[0], p.below[1])
 	}
@@ -136,33 +136,33 @@ func behind(t *testing.T, p proxy, path string) *proxied {
 		}
 	})
 	testkit.Eventually(t, p.program+" passes requests on", func() bool {
-		status, err := y.health(t.Context())
+		status, err := srv.health(t.Context())
 		return err == nil && status == http.StatusOK
 	})
-	y.person = y.through(y.token("--scope", "operate"))
-	return y
+	srv.person = srv.through(srv.token("--scope", "operate"))
+	return srv
 }
 
 // health asks by the proxy whether the server is alive.
-func (y *proxied) health(ctx context.Context) (status int, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, y.site+"/healthz", nil)
+func (srv *proxied) health(ctx context.Context) (status int, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, srv.site+"/healthz", nil)
 	if err != nil {
 		return 0, err
 	}
-	res, err := y.transport().RoundTrip(req)
+	res, err := srv.transport().RoundTrip(req)
 	if err != nil {
 		return 0, err
 	}
 	return res.StatusCode, res.Body.Close()
 }
 
-func (y *proxied) transport() http.RoundTripper {
-	return &http.Transport{TLSClientConfig: &tls.Config{RootCAs: y.pool}, ForceAttemptHTTP2: true}
+func (srv *proxied) transport() http.RoundTripper {
+	return &http.Transport{TLSClientConfig: &tls.Config{RootCAs: srv.pool}, ForceAttemptHTTP2: true}
 }
 
 // through is a client that reaches the server by the proxy.
-func (y *proxied) through(token string) *client.Client {
-	return &client.Client{URL: y.site, Token: token, HTTP: &http.Client{Timeout: patience, Transport: y.transport()}}
+func (srv *proxied) through(token string) *client.Client {
+	return &client.Client{URL: srv.site, Token: token, HTTP: &http.Client{Timeout: patience, Transport: srv.transport()}}
 }
 
 func TestBehindRealProxies(t *testing.T) {
@@ -171,18 +171,18 @@ func TestBehindRealProxies(t *testing.T) {
 		for _, path := range []string{"", "/taskyard"} {
 			t.Run(p.program+" at "+path+"/", func(t *testing.T) {
 				t.Parallel()
-				y := behind(t, p, path)
+				srv := behind(t, p, path)
 				b := newBrowser(t)
-				b.c.Transport, b.c.Timeout = y.transport(), 0
-				if status, to := b.send(y.first, y.site+"/setup", map[string]string{
+				b.c.Transport, b.c.Timeout = srv.transport(), 0
+				if status, to := b.send(srv.first, srv.site+"/setup", map[string]string{
 					"name": "maya", "password": goodPassword, "password2": goodPassword,
 				}); status != http.StatusSeeOther || to != path+"/" {
 					t.Fatalf("signing in answers %d and leads to %q", status, to)
 				}
-				y.board(t, b)
-				y.tools(t)
-				y.longPoll(t)
-				y.worker(t)
+				srv.board(t, b)
+				srv.tools(t)
+				srv.longPoll(t)
+				srv.worker(t)
 			})
 		}
 	}
@@ -190,14 +190,14 @@ func TestBehindRealProxies(t *testing.T) {
 
 // board watches the live board: each change arrives at once, in one stream, for
 // five minutes in the thorough form.
-func (y *proxied) board(t *testing.T, b *browser) {
+func (srv *proxied) board(t *testing.T, b *browser) {
 	t.Helper()
-	if status, page := b.get(y.site + "/queues"); status != http.StatusOK || !strings.Contains(page, "general-purpose") {
+	if status, page := b.get(srv.site + "/queues"); status != http.StatusOK || !strings.Contains(page, "general-purpose") {
 		t.Fatalf("the board answers %d", status)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, y.site+"/live?topics=queues", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, srv.site+"/live?topics=queues", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +241,7 @@ func (y *proxied) board(t *testing.T, b *browser) {
 	}
 	began, n := time.Now(), 0
 	for wait := time.NewTicker(length / 4); time.Since(began) < length; <-wait.C {
-		y.makeTasks(y.person, 1)
+		srv.makeTasks(srv.person, 1)
 		arrives("data: [")
 		n++
 	}
@@ -249,11 +249,11 @@ func (y *proxied) board(t *testing.T, b *browser) {
 }
 
 // tools calls MCP.
-func (y *proxied) tools(t *testing.T) {
+func (srv *proxied) tools(t *testing.T) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), binary(t), "mcp")
-	token := y.token("--agent", "general-purpose", "--name", "mcp")
-	cmd.Env = append(os.Environ(), "TASKYARD_URL="+y.site, "TASKYARD_TOKEN="+token, "SSL_CERT_FILE="+y.ca)
+	token := srv.token("--agent", "general-purpose", "--name", "mcp")
+	cmd.Env = append(os.Environ(), "TASKYARD_URL="+srv.site, "TASKYARD_TOKEN="+token, "SSL_CERT_FILE="+srv.ca)
 	cmd.Stdin = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},` +
 		`"clientInfo":{"name":"test","version":"1"}}}` + "\n" +
 		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"signup_for_task","arguments":{"agent_name":"general-purpose"}}}` + "\n")
@@ -264,17 +264,17 @@ func (y *proxied) tools(t *testing.T) {
 }
 
 // longPoll waits for a task as a pulling agent does.
-func (y *proxied) longPoll(t *testing.T) {
+func (srv *proxied) longPoll(t *testing.T) {
 	t.Helper()
-	agent, reader := y.through(y.token("--agent", "code-focused", "--name", "puller")), y.token("--scope", "read", "--name", "reader")
+	agent, reader := srv.through(srv.token("--agent", "code-focused", "--name", "puller")), srv.token("--scope", "read", "--name", "reader")
 	got := make(chan string, 1)
 	go func() {
 		var out map[string]any
 		err := agent.Do(t.Context(), "POST", "/api/agents/code-focused/signup", map[string]any{"waitSeconds": 40}, &out)
 		got <- fmt.Sprint(out, err)
 	}()
-	testkit.Eventually(t, "the call waits", func() bool { return y.metric(reader, "taskyard_signups_waiting") == "1" })
-	call[task.Task](t, y.person, "POST", "/api/tasks", map[string]any{"title": "Long awaited", "owner": "code-focused"})
+	testkit.Eventually(t, "the call waits", func() bool { return srv.metric(reader, "taskyard_signups_waiting") == "1" })
+	call[task.Task](t, srv.person, "POST", "/api/tasks", map[string]any{"title": "Long awaited", "owner": "code-focused"})
 	select {
 	case said := <-got:
 		if !strings.Contains(said, "Long awaited") {
@@ -286,11 +286,11 @@ func (y *proxied) longPoll(t *testing.T) {
 }
 
 // worker executes a run by the proxy.
-func (y *proxied) worker(t *testing.T) {
+func (srv *proxied) worker(t *testing.T) {
 	t.Helper()
-	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), binary(t), "worker", "--url", y.site,
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), binary(t), "worker", "--url", srv.site,
 		"--dir", filepath.Join(t.TempDir(), "w"), "--exec", "/bin/echo far away")
-	cmd.Env = append(os.Environ(), "TASKYARD_TOKEN="+y.token("--scope", "worker", "--name", "machines"), "SSL_CERT_FILE="+y.ca)
+	cmd.Env = append(os.Environ(), "TASKYARD_TOKEN="+srv.token("--scope", "worker", "--name", "machines"), "SSL_CERT_FILE="+srv.ca)
 	log := &lockedBuffer{}
 	cmd.Stderr = log
 	if err := testkit.StartTied(cmd); err != nil {
@@ -303,9 +303,9 @@ func (y *proxied) worker(t *testing.T) {
 			t.Logf("log of the worker:\n%s", log.tail(3000))
 		}
 	}()
-	made := call[task.Task](t, y.person, "POST", "/api/tasks", map[string]any{"title": "Do it there", "owner": "far"})
+	made := call[task.Task](t, srv.person, "POST", "/api/tasks", map[string]any{"title": "Do it there", "owner": "far"})
 	testkit.Eventually(t, "the worker has completed its run", func() bool {
-		rows := y.rows("SELECT summary FROM runs WHERE task_id = ? AND status = 'completed'", made.ID.String())
+		rows := srv.rows("SELECT summary FROM runs WHERE task_id = ? AND status = 'completed'", made.ID.String())
 		return len(rows) == 1 && strings.Contains(rows[0], "far away")
 	})
 }

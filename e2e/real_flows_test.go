@@ -20,7 +20,7 @@ var realAtOnce = make(chan struct{}, 2)
 // play script: read is all that the model of an agent was told so far, results
 // are those of its calls.
 func realFlow(t *testing.T, o realSetup, script func(a realAgent, read string, results []string) modeltest.Step,
-	test func(t *testing.T, a realAgent, y *realServer),
+	test func(t *testing.T, a realAgent, srv *realServer),
 ) {
 	t.Parallel()
 	o.helper = helperPrompt
@@ -42,12 +42,12 @@ func realFlow(t *testing.T, o realSetup, script func(a realAgent, read string, r
 				}
 				return script(a, read, results)
 			})
-			y := a.server(t, m, o)
-			test(t, a, y)
+			srv := a.server(t, m, o)
+			test(t, a, srv)
 			if t.Failed() {
-				t.Log(y.told())
+				t.Log(srv.told())
 			}
-			testkit.Eventually(t, "every process is gone", func() bool { return len(y.processes(nil)) == 0 })
+			testkit.Eventually(t, "every process is gone", func() bool { return len(srv.processes(nil)) == 0 })
 		})
 	}
 }
@@ -61,12 +61,12 @@ func TestRealAgentsContinueWithTheAnswer(t *testing.T) {
 			return saying("I wait for the answer.")
 		}
 		return a.calls("notify_user", map[string]any{"taskId": "1", "message": "Which color?", "needs_reply": true})
-	}, func(t *testing.T, _ realAgent, y *realServer) {
-		id := y.begin()
-		y.want(y.ended(id), "completed|ended||I wait for the answer.")
-		call[task.Message](t, y.person, "POST", "/api/tasks/"+id.String()+"/reply", map[string]any{"content": "Use the green one."})
-		y.runsEnded(id, 2)
-		y.want(y.rows("SELECT status, phase, reason, summary FROM runs ORDER BY id DESC")[0], "completed|ended||Painted it green.")
+	}, func(t *testing.T, _ realAgent, srv *realServer) {
+		id := srv.begin()
+		srv.want(srv.ended(id), "completed|ended||I wait for the answer.")
+		call[task.Message](t, srv.person, "POST", "/api/tasks/"+id.String()+"/reply", map[string]any{"content": "Use the green one."})
+		srv.runsEnded(id, 2)
+		srv.want(srv.rows("SELECT status, phase, reason, summary FROM runs ORDER BY id DESC")[0], "completed|ended||Painted it green.")
 	})
 }
 
@@ -91,19 +91,19 @@ func TestRealAgentsContinueAfterALateApproval(t *testing.T) {
 			return saying("It was told: " + told)
 		}
 		return a.calls("task_wait", map[string]any{"run_id": run[1], "wait_seconds": 50})
-	}, func(t *testing.T, _ realAgent, y *realServer) {
-		id := y.begin()
+	}, func(t *testing.T, _ realAgent, srv *realServer) {
+		id := srv.begin()
 		var child []string
 		testkit.Eventually(t, "the delegated run waits for approval when its parent's time is over", func() bool {
-			child = y.rows("SELECT c.id FROM runs c JOIN runs p ON p.id = c.parent_run WHERE c.phase = 'approval' AND "+
+			child = srv.rows("SELECT c.id FROM runs c JOIN runs p ON p.id = c.parent_run WHERE c.phase = 'approval' AND "+
 				"unixepoch('subsec') * 1000 - p.started_at > ?", timeout+1000)
-			return len(child) == 1 || y.rows("SELECT count(*) FROM runs WHERE ended_at IS NOT NULL")[0] != "0"
+			return len(child) == 1 || srv.rows("SELECT count(*) FROM runs WHERE ended_at IS NOT NULL")[0] != "0"
 		})
 		if len(child) != 1 {
-			t.Fatalf("the runs are %q", y.rows("SELECT agent, status, phase, reason, summary FROM runs"))
+			t.Fatalf("the runs are %q", srv.rows("SELECT agent, status, phase, reason, summary FROM runs"))
 		}
-		call[task.Run](t, y.person, "POST", "/api/runs/"+child[0]+"/approve", map[string]any{"scope": "once"})
-		y.want(y.ended(id), "completed|ended||It is 42.")
+		call[task.Run](t, srv.person, "POST", "/api/runs/"+child[0]+"/approve", map[string]any{"scope": "once"})
+		srv.want(srv.ended(id), "completed|ended||It is 42.")
 	})
 }
 
@@ -121,11 +121,11 @@ func TestRealAgentsQuoteWhatTheFormerOwnerFound(t *testing.T) {
 			return saying("Handed over.")
 		}
 		return a.calls("move_task", map[string]any{"task_id": "1", "current_agent": "coder", "new_agent": "helper", "comment": found})
-	}, func(t *testing.T, _ realAgent, y *realServer) {
-		id := y.begin()
-		y.runsEnded(id, 2)
-		if got := y.rows("SELECT author FROM messages WHERE content = ?", "coder found: "+found); len(got) != 1 || got[0] != "helper" {
-			t.Errorf("it is quoted by %q; the runs are %q", got, y.rows("SELECT agent, status, phase, reason, summary FROM runs"))
+	}, func(t *testing.T, _ realAgent, srv *realServer) {
+		id := srv.begin()
+		srv.runsEnded(id, 2)
+		if got := srv.rows("SELECT author FROM messages WHERE content = ?", "coder found: "+found); len(got) != 1 || got[0] != "helper" {
+			t.Errorf("it is quoted by %q; the runs are %q", got, srv.rows("SELECT agent, status, phase, reason, summary FROM runs"))
 		}
 	})
 }
@@ -138,8 +138,8 @@ func TestRealAgentsGiveTheirModelOneForm(t *testing.T) {
 			return saying(results[0])
 		}
 		return a.calls("signup_for_task", map[string]any{"agent_name": "coder"})
-	}, func(t *testing.T, a realAgent, y *realServer) {
-		got := y.execute()
+	}, func(t *testing.T, a realAgent, srv *realServer) {
+		got := srv.execute()
 		text := strings.Contains(got, "No idle tasks available in queue for agent: coder")
 		structured := strings.Contains(strings.ReplaceAll(got, `\`, ""), `"task":null`)
 		if text == structured || structured != a.structured {

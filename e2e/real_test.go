@@ -69,21 +69,21 @@ type realSetup struct {
 
 func newRealServer(t *testing.T, m *modeltest.Server, o realSetup) *realServer {
 	t.Helper()
-	y := &realServer{server: newServer(t, "serve"), model: m, work: t.TempDir()}
-	workspace := "workspace: " + y.work + "\n"
+	srv := &realServer{server: newServer(t, "serve"), model: m, work: t.TempDir()}
+	workspace := "workspace: " + srv.work + "\n"
 	if o.private {
 		workspace = ""
 	}
 	approval := cmp.Or(o.approval, "never")
 	if o.builtin {
-		y.env = append(y.env, "TEST_MODEL_KEY="+providerKey)
+		srv.env = append(srv.env, "TEST_MODEL_KEY="+providerKey)
 		o.conf += fmt.Sprintf("[providers.test]\napi = \"anthropic\"\nbase_url = %q\napi_key_env = \"TEST_MODEL_KEY\"\n"+
 			"models = [\"test-model\"]\n", m.URL+"/v1")
 	}
-	y.file("taskyard.toml", fmt.Sprintf("[runs]\nattempts = %d\n[approval]\npolicy = %q\n%s[runners.real]\n%s",
+	srv.file("taskyard.toml", fmt.Sprintf("[runs]\nattempts = %d\n[approval]\npolicy = %q\n%s[runners.real]\n%s",
 		max(1, o.attempts), approval, o.conf, o.runner))
 	define := func(name, runner, prompt string) {
-		y.file("agents/"+name+".md", "---\nname: "+name+"\ndescription: For tests.\n"+runner+workspace+o.definition+"---\n"+prompt+"\n")
+		srv.file("agents/"+name+".md", "---\nname: "+name+"\ndescription: For tests.\n"+runner+workspace+o.definition+"---\n"+prompt+"\n")
 	}
 	byReal := "runner: real\nmodel: " + o.model + "\n"
 	define("coder", byReal, "Work.")
@@ -93,64 +93,64 @@ func newRealServer(t *testing.T, m *modeltest.Server, o realSetup) *realServer {
 	if o.helper != "" {
 		define("helper", byReal, o.helper)
 	}
-	y.start()
-	y.person = y.api(y.token("--scope", "review"))
-	return y
+	srv.start()
+	srv.person = srv.api(srv.token("--scope", "review"))
+	return srv
 }
 
 // begin makes a task of coder, which starts a run at once.
-func (y *realServer) begin() task.ID {
-	y.t.Helper()
-	return call[task.Task](y.t, y.api(y.token("--scope", "operate")), "POST", "/api/tasks",
+func (srv *realServer) begin() task.ID {
+	srv.t.Helper()
+	return call[task.Task](srv.t, srv.api(srv.token("--scope", "operate")), "POST", "/api/tasks",
 		map[string]any{"title": "Write notes", "owner": "coder"}).ID
 }
 
 // ended waits for the end of the only run: "status|phase|reason|summary".
-func (y *realServer) ended(id task.ID) string {
-	y.t.Helper()
-	y.outcome(id)
-	return y.rows("SELECT status, phase, reason, summary FROM runs WHERE task_id = ?", id)[0]
+func (srv *realServer) ended(id task.ID) string {
+	srv.t.Helper()
+	srv.outcome(id)
+	return srv.rows("SELECT status, phase, reason, summary FROM runs WHERE task_id = ?", id)[0]
 }
 
 // runsEnded waits until so many runs of a task have ended, each of which begins
 // with seconds of a program's own start.
-func (y *realServer) runsEnded(id task.ID, runs int) {
-	y.t.Helper()
-	testkit.EventuallyWithin(y.t, 3*time.Minute, fmt.Sprintf("%d runs have ended", runs), func() bool {
-		return y.rows("SELECT count(*) || ' ' || count(ended_at) FROM runs WHERE task_id = ?", id)[0] == fmt.Sprintf("%d %d", runs, runs)
+func (srv *realServer) runsEnded(id task.ID, runs int) {
+	srv.t.Helper()
+	testkit.EventuallyWithin(srv.t, 3*time.Minute, fmt.Sprintf("%d runs have ended", runs), func() bool {
+		return srv.rows("SELECT count(*) || ' ' || count(ended_at) FROM runs WHERE task_id = ?", id)[0] == fmt.Sprintf("%d %d", runs, runs)
 	})
 }
 
 // execute is begin and ended.
-func (y *realServer) execute() string {
-	y.t.Helper()
-	return y.ended(y.begin())
+func (srv *realServer) execute() string {
+	srv.t.Helper()
+	return srv.ended(srv.begin())
 }
 
-func (y *realServer) want(got, begin string, parts ...string) {
-	y.t.Helper()
+func (srv *realServer) want(got, begin string, parts ...string) {
+	srv.t.Helper()
 	ok := strings.HasPrefix(got, begin)
 	for _, p := range parts {
 		ok = ok && strings.Contains(got, p)
 	}
 	if !ok {
-		y.t.Errorf("got %q, want %q with %q", got, begin, parts)
+		srv.t.Errorf("got %q, want %q with %q", got, begin, parts)
 	}
 }
 
 // told is the whole transcript.
-func (y *realServer) told() string {
-	return strings.Join(y.rows("SELECT type, content, coalesce(data, '') FROM messages WHERE run_id IS NOT NULL ORDER BY id"), "\n")
+func (srv *realServer) told() string {
+	return strings.Join(srv.rows("SELECT type, content, coalesce(data, '') FROM messages WHERE run_id IS NOT NULL ORDER BY id"), "\n")
 }
 
 // asks waits until the only run asks for a permission, and returns it.
-func (y *realServer) asks() task.Run {
-	y.t.Helper()
+func (srv *realServer) asks() task.Run {
+	srv.t.Helper()
 	var r task.Run
-	testkit.Eventually(y.t, "the run asks", func() bool {
-		r = call[task.Run](y.t, y.person, "GET", "/api/runs/1", nil)
+	testkit.Eventually(srv.t, "the run asks", func() bool {
+		r = call[task.Run](srv.t, srv.person, "GET", "/api/runs/1", nil)
 		if r.Status.Final() {
-			y.t.Fatalf("it ended as %s: %s", r.State(), r.Reason)
+			srv.t.Fatalf("it ended as %s: %s", r.State(), r.Reason)
 		}
 		return r.Permission != nil
 	})
@@ -158,35 +158,35 @@ func (y *realServer) asks() task.Run {
 }
 
 // decide answers what the run asks.
-func (y *realServer) decide(r task.Run, how string, in map[string]any) {
-	y.t.Helper()
-	call[task.Run](y.t, y.person, "POST", fmt.Sprintf("/api/runs/%d/permissions/%d/%s", r.ID, r.Permission.N, how), in)
+func (srv *realServer) decide(r task.Run, how string, in map[string]any) {
+	srv.t.Helper()
+	call[task.Run](srv.t, srv.person, "POST", fmt.Sprintf("/api/runs/%d/permissions/%d/%s", r.ID, r.Permission.N, how), in)
 }
 
 // exists waits for a file of the workspace.
-func (y *realServer) exists(name string) {
-	y.t.Helper()
-	testkit.Eventually(y.t, name+" is there", func() bool {
-		_, err := os.Stat(filepath.Join(y.work, name))
+func (srv *realServer) exists(name string) {
+	srv.t.Helper()
+	testkit.Eventually(srv.t, name+" is there", func() bool {
+		_, err := os.Stat(filepath.Join(srv.work, name))
 		return err == nil
 	})
 }
 
 // cancels cancels the only run and checks that its tree is empty in time.
-func (y *realServer) cancels(id task.ID) {
-	y.t.Helper()
+func (srv *realServer) cancels(id task.ID) {
+	srv.t.Helper()
 	begin := time.Now()
-	call[task.Run](y.t, y.api(y.token("--scope", "operate")), "POST", "/api/runs/1/cancel", map[string]any{"reason": "wrong way"})
-	y.want(y.ended(id), "canceled|by|")
-	testkit.EventuallyWithin(y.t, 10*time.Second-time.Since(begin), "every process is gone 10 s after the cancel",
-		func() bool { return len(y.processes(nil)) == 0 })
+	call[task.Run](srv.t, srv.api(srv.token("--scope", "operate")), "POST", "/api/runs/1/cancel", map[string]any{"reason": "wrong way"})
+	srv.want(srv.ended(id), "canceled|by|")
+	testkit.EventuallyWithin(srv.t, 10*time.Second-time.Since(begin), "every process is gone 10 s after the cancel",
+		func() bool { return len(srv.processes(nil)) == 0 })
 }
 
 // file of the workspace.
-func (y *realServer) wrote(name, text string) {
-	y.t.Helper()
-	if b, err := os.ReadFile(filepath.Join(y.work, name)); err != nil || string(b) != text {
-		y.t.Errorf("%s is %q, %v; want %q", name, b, err, text)
+func (srv *realServer) wrote(name, text string) {
+	srv.t.Helper()
+	if b, err := os.ReadFile(filepath.Join(srv.work, name)); err != nil || string(b) != text {
+		srv.t.Errorf("%s is %q, %v; want %q", name, b, err, text)
 	}
 }
 
@@ -210,8 +210,8 @@ func saying(text string) modeltest.Step {
 }
 
 // results lists what the program told its model of calls, in order.
-func (y *realServer) results() (list []string) {
-	turns := y.model.Turns()
+func (srv *realServer) results() (list []string) {
+	turns := srv.model.Turns()
 	if len(turns) == 0 {
 		return nil
 	}
@@ -225,35 +225,35 @@ func (y *realServer) results() (list []string) {
 
 // resume begins a task, interrupts its run after so many answers of the model, and
 // waits for the end of what the next server makes of it.
-func (y *realServer) resume(cut string, answers int) {
-	y.t.Helper()
-	y.begin()
-	testkit.Eventually(y.t, "the command of the last answer runs", func() bool {
-		found, _ := filepath.Glob(filepath.Join(y.data, "runs", "*", "work", "notes.txt"))
-		if len(found) != 1 || len(y.model.Turns()) < answers {
+func (srv *realServer) resume(cut string, answers int) {
+	srv.t.Helper()
+	srv.begin()
+	testkit.Eventually(srv.t, "the command of the last answer runs", func() bool {
+		found, _ := filepath.Glob(filepath.Join(srv.data, "runs", "*", "work", "notes.txt"))
+		if len(found) != 1 || len(srv.model.Turns()) < answers {
 			return false
 		}
 		b, err := os.ReadFile(found[0])
 		return err == nil && strings.Contains(string(b), "begun")
 	})
-	session := y.rows("SELECT session FROM runs")[0]
+	session := srv.rows("SELECT session FROM runs")[0]
 	if session == "" {
-		y.t.Error("no session is noted")
+		srv.t.Error("no session is noted")
 	}
 	if cut == "the server stopped" {
-		if code := y.term(); code != 0 {
-			y.t.Errorf("exit code %d", code)
+		if code := srv.term(); code != 0 {
+			srv.t.Errorf("exit code %d", code)
 		}
 	} else {
-		y.kill()
+		srv.kill()
 	}
-	y.start()
-	testkit.Eventually(y.t, "the run ends", func() bool {
-		return y.rows("SELECT count(*) FROM runs WHERE ended_at IS NULL")[0] == "0"
+	srv.start()
+	testkit.Eventually(srv.t, "the run ends", func() bool {
+		return srv.rows("SELECT count(*) FROM runs WHERE ended_at IS NULL")[0] == "0"
 	})
-	for _, got := range y.rows("SELECT session, folder FROM runs") {
+	for _, got := range srv.rows("SELECT session, folder FROM runs") {
 		if got != session+"|run-1-1" {
-			y.t.Errorf("session and folder %q, want those of %s", got, session)
+			srv.t.Errorf("session and folder %q, want those of %s", got, session)
 		}
 	}
 }

@@ -13,8 +13,8 @@ import (
 // the commit that they saw is merged, and nothing else.
 func TestOnlyWhatWasAcceptedIsMerged(t *testing.T) {
 	t.Parallel()
-	y := newProjectServer(t, changingArg)
-	clone := y.peopleWork()
+	srv := newProjectServer(t, changingArg)
+	clone := srv.peopleWork()
 	write := func(name, text string) {
 		t.Helper()
 		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
@@ -28,9 +28,9 @@ func TestOnlyWhatWasAcceptedIsMerged(t *testing.T) {
 			git(t, clone, "commit", "-qam", "Another change", "--amend")
 			git(t, clone, "push", "-qf", "origin", branch)
 		},
-		"renamed": func(_, branch string) { git(t, y.repo, "branch", "-qM", branch, branch+"-renamed") },
-		"deleted": func(_, branch string) { git(t, y.repo, "branch", "-qD", branch) },
-		"emptied": func(_, branch string) { git(t, y.repo, "branch", "-qf", branch, "main") },
+		"renamed": func(_, branch string) { git(t, srv.repo, "branch", "-qM", branch, branch+"-renamed") },
+		"deleted": func(_, branch string) { git(t, srv.repo, "branch", "-qD", branch) },
+		"emptied": func(_, branch string) { git(t, srv.repo, "branch", "-qf", branch, "main") },
 	}
 	type submitted struct {
 		tk     task.Task
@@ -42,10 +42,10 @@ func TestOnlyWhatWasAcceptedIsMerged(t *testing.T) {
 		git(t, clone, "fetch", "-q", "origin")
 		for name, change := range changes {
 			s := submitted{file: name + "-" + when + ".txt"}
-			r := y.handedIn(clone, name+" "+when, map[string]string{s.file: "accepted\n"})
-			s.tk = call[task.Task](t, y.person, "GET", "/api/tasks/"+r.TaskID.String(), nil)
+			r := srv.handedIn(clone, name+" "+when, map[string]string{s.file: "accepted\n"})
+			s.tk = call[task.Task](t, srv.person, "GET", "/api/tasks/"+r.TaskID.String(), nil)
 			s.accept = func() {
-				call[task.Task](t, y.person, "POST", "/api/tasks/"+s.tk.ID.String()+"/results/1/accept", map[string]any{"digest": r.Digest})
+				call[task.Task](t, srv.person, "POST", "/api/tasks/"+s.tk.ID.String()+"/results/1/accept", map[string]any{"digest": r.Digest})
 			}
 			s.change = func() { change(s.file, taskBranch(&s.tk)) }
 			all = append(all, s)
@@ -55,8 +55,8 @@ func TestOnlyWhatWasAcceptedIsMerged(t *testing.T) {
 	merged := func(all []submitted) {
 		t.Helper()
 		for _, s := range all {
-			y.awaits(s.tk.ID, "done", func(tk *task.Task) bool { return tk.Status == task.Done })
-			if got := git(t, y.repo, "show", "main:"+s.file); got != "accepted" {
+			srv.awaits(s.tk.ID, "done", func(tk *task.Task) bool { return tk.Status == task.Done })
+			if got := git(t, srv.repo, "show", "main:"+s.file); got != "accepted" {
 				t.Errorf("%s holds %q", s.file, got)
 			}
 		}
@@ -70,7 +70,7 @@ func TestOnlyWhatWasAcceptedIsMerged(t *testing.T) {
 	merged(before)
 
 	waiting := submit("waiting")
-	busy := filepath.Join(y.repo, "README.md")
+	busy := filepath.Join(srv.repo, "README.md")
 	former, err := os.ReadFile(busy)
 	if err != nil {
 		t.Fatal(err)
@@ -78,7 +78,7 @@ func TestOnlyWhatWasAcceptedIsMerged(t *testing.T) {
 	write(busy, "changed here\n") // the merge waits for local changes
 	for _, s := range waiting {
 		s.accept()
-		y.awaits(s.tk.ID, "waits for its merge", func(tk *task.Task) bool { return tk.WaitingFor == task.WaitsMerge })
+		srv.awaits(s.tk.ID, "waits for its merge", func(tk *task.Task) bool { return tk.WaitingFor == task.WaitsMerge })
 		s.change()
 	}
 	write(busy, string(former)) // not with Git, whose lock a merge may have

@@ -117,37 +117,37 @@ func weakeningMain() int {
 // task asks for.
 func TestADefinitionAndATaskAskForMoreThanTheirProject(t *testing.T) {
 	t.Parallel()
-	y := newProjectServer(t, weakeningArg)
-	y.file("agents/coder.md", "---\nname: coder\ndescription: For tests.\ntools: read, edit, bash\nrunner: coder\nprojects: [web]\n"+
+	srv := newProjectServer(t, weakeningArg)
+	srv.file("agents/coder.md", "---\nname: coder\ndescription: For tests.\ntools: read, edit, bash\nrunner: coder\nprojects: [web]\n"+
 		"checks:\n  - {name: lint, run: \"grep -q world greeting.txt || { echo no world; exit 4; }\", required: true}\n---\nWork.\n")
-	y.kill()
-	y.start()
-	must(t, goodPassword+"\n", "user", "add", "--data", y.data, "--role", "reviewer", "rita")
-	maya := &shell{t, map[string]string{"TASKYARD_URL": y.url(), "TASKYARD_TOKEN": y.person.Token}}
+	srv.kill()
+	srv.start()
+	must(t, goodPassword+"\n", "user", "add", "--data", srv.data, "--role", "reviewer", "rita")
+	maya := &shell{t, map[string]string{"TASKYARD_URL": srv.url(), "TASKYARD_TOKEN": srv.person.Token}}
 	rita := &shell{t, map[string]string{
-		"TASKYARD_URL":   y.url(),
-		"TASKYARD_TOKEN": must(t, "", "token", "create", "--data", y.data, "--user", "rita", "--scope", "review", "--name", "ritas"),
+		"TASKYARD_URL":   srv.url(),
+		"TASKYARD_TOKEN": must(t, "", "token", "create", "--data", srv.data, "--user", "rita", "--scope", "review", "--name", "ritas"),
 	}}
 	wants(t, maya.ok("", "agent", "show", "coder"), "projects", "web", "Checks of its tasks", "lint", "no world")
 
 	id := maya.ok("", "task", "create", "Write a greeting", "--owner", "coder", "--project", "web", "--quiet",
 		"--check", `name=short,run=test $(wc -l <greeting.txt) -lt 9,required`, "--reviewer", "rita")
 	wants(t, maya.ok("", "task", "show", id), "Own checks", "short", "review", "1 approval from rita")
-	y.awaits(1, "in review", inReview(1))
+	srv.awaits(1, "in review", inReview(1))
 	wants(t, maya.ok("", "task", "check", id), "1 approval; and 1 approval from rita", "project web", "agent coder", "task", "passed at")
-	testkit.Eventually(t, "the run ends", func() bool { return len(y.rows("SELECT id FROM runs WHERE ended_at IS NULL")) == 0 })
+	testkit.Eventually(t, "the run ends", func() bool { return len(srv.rows("SELECT id FROM runs WHERE ended_at IS NULL")) == 0 })
 	wants(t, rita.ok("", "task", "check", id, "lint"), "✓ lint passed")
 	maya.fails(client.ExitRefused, "404 not_found", "task", "check", id, "none")
 
 	maya.ok("", "review", "accept", id)
-	tk := call[task.Task](t, y.person, "GET", "/api/tasks/"+id, nil)
+	tk := call[task.Task](t, srv.person, "GET", "/api/tasks/"+id, nil)
 	if tk.WaitingFor != task.WaitsReview {
 		t.Fatalf("after the vote of the first reviewer the task is %s, waiting for %q", tk.Status, tk.WaitingFor)
 	}
 	wants(t, maya.ok("", "task", "why", id), "has been waiting for 1 more vote from rita")
 	rita.ok("", "review", "accept", id)
-	y.awaits(1, "done", func(tk *task.Task) bool { return tk.Status == task.Done })
-	if got := git(t, y.repo, "show", "main:greeting.txt"); got != "hello\nworld" {
+	srv.awaits(1, "done", func(tk *task.Task) bool { return tk.Status == task.Done })
+	if got := git(t, srv.repo, "show", "main:greeting.txt"); got != "hello\nworld" {
 		t.Errorf("main holds %q", got)
 	}
 }
@@ -155,26 +155,26 @@ func TestADefinitionAndATaskAskForMoreThanTheirProject(t *testing.T) {
 // TestATokenOfAnAgentWeakensNothing is the attack from outside a run.
 func TestATokenOfAnAgentWeakensNothing(t *testing.T) {
 	t.Parallel()
-	y := newProjectServer(t, changingArg)
-	y.file("agents/coder.md", "---\nname: coder\ndescription: For tests.\ntools: read, task\nrunner: none\n"+
+	srv := newProjectServer(t, changingArg)
+	srv.file("agents/coder.md", "---\nname: coder\ndescription: For tests.\ntools: read, task\nrunner: none\n"+
 		"checks: [{name: lint, run: \"false\", required: true}]\n---\nWork.\n")
-	y.kill()
-	y.start()
-	tk := call[task.Task](t, y.person, "POST", "/api/tasks", map[string]any{
+	srv.kill()
+	srv.start()
+	tk := call[task.Task](t, srv.person, "POST", "/api/tasks", map[string]any{
 		"title": "Greet", "owner": "coder", "project": "web", "policy": map[string]any{"approvals": 2},
 		"checks": []any{map[string]any{"name": "own", "run": "false", "required": true}},
 	})
 	own := "/api/tasks/" + tk.ID.String()
-	agent := y.api(must(t, "", "token", "create", "--data", y.data, "--agent", "coder", "--name", "coders"))
+	agent := srv.api(must(t, "", "token", "create", "--data", srv.data, "--agent", "coder", "--name", "coders"))
 	type answer struct {
 		InForce []task.InForce
 		Policy  task.Accept
 	}
-	before := asJSON(call[answer](t, y.person, "GET", own+"/checks", nil))
+	before := asJSON(call[answer](t, srv.person, "GET", own+"/checks", nil))
 	if passed := weaken(t.Context(), agent, own); len(passed) > 0 {
 		t.Errorf("not refused:\n%s", strings.Join(passed, "\n"))
 	}
-	if after := asJSON(call[answer](t, y.person, "GET", own+"/checks", nil)); after != before {
+	if after := asJSON(call[answer](t, srv.person, "GET", own+"/checks", nil)); after != before {
 		t.Errorf("in force was %s\nand is %s", before, after)
 	}
 }

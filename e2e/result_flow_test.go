@@ -116,18 +116,18 @@ func newRepo(t *testing.T) string {
 
 func newProjectServer(t *testing.T, agentArg string) *projectServer {
 	t.Helper()
-	y := &projectServer{server: newServer(t, "serve"), repo: newRepo(t)}
+	srv := &projectServer{server: newServer(t, "serve"), repo: newRepo(t)}
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	y.file("taskyard.toml", fmt.Sprintf("[runners.coder]\nkind = \"command\"\ncommand = [%q, %q]\n[checks]\naccept_weaker = true\n",
+	srv.file("taskyard.toml", fmt.Sprintf("[runners.coder]\nkind = \"command\"\ncommand = [%q, %q]\n[checks]\naccept_weaker = true\n",
 		self, agentArg))
-	y.file("agents/coder.md", "---\nname: coder\ndescription: For tests.\ntools: read, edit, bash\nrunner: coder\n---\nWork.\n")
-	y.start()
-	y.person = y.api(y.firstAdmin())
-	call[task.Project](t, y.person, "POST", "/api/projects", projectBody(y.repo))
-	return y
+	srv.file("agents/coder.md", "---\nname: coder\ndescription: For tests.\ntools: read, edit, bash\nrunner: coder\n---\nWork.\n")
+	srv.start()
+	srv.person = srv.api(srv.firstAdmin())
+	call[task.Project](t, srv.person, "POST", "/api/projects", projectBody(srv.repo))
+	return srv
 }
 
 // firstAdmin sets the instance up for maya and returns a token of her own.
@@ -164,11 +164,11 @@ func (s *server) ownToken(b *browser) string {
 }
 
 // awaits waits until a task waits for something, or is done, and returns it.
-func (y *projectServer) awaits(id task.ID, what string, fits func(*task.Task) bool) *task.Task {
-	y.t.Helper()
+func (srv *projectServer) awaits(id task.ID, what string, fits func(*task.Task) bool) *task.Task {
+	srv.t.Helper()
 	var tk task.Task
-	testkit.Eventually(y.t, "task "+id.String()+" "+what, func() bool {
-		tk = call[task.Task](y.t, y.person, "GET", "/api/tasks/"+id.String(), nil)
+	testkit.Eventually(srv.t, "task "+id.String()+" "+what, func() bool {
+		tk = call[task.Task](srv.t, srv.person, "GET", "/api/tasks/"+id.String(), nil)
 		return fits(&tk)
 	})
 	return &tk
@@ -182,90 +182,90 @@ func inReview(number int) func(*task.Task) bool {
 
 func TestFromATaskToAMergedChange(t *testing.T) {
 	t.Parallel()
-	y := newProjectServer(t, changingArg)
-	tk := call[task.Task](t, y.person, "POST", "/api/tasks", map[string]any{"title": "Write a greeting", "owner": "coder", "project": "web"})
+	srv := newProjectServer(t, changingArg)
+	tk := call[task.Task](t, srv.person, "POST", "/api/tasks", map[string]any{"title": "Write a greeting", "owner": "coder", "project": "web"})
 	path := "/api/tasks/" + tk.ID.String()
 
-	y.awaits(tk.ID, "in review", inReview(1))
-	checks := call[struct{ Checks []task.CheckRun }](t, y.person, "GET", path+"/checks", nil).Checks
+	srv.awaits(tk.ID, "in review", inReview(1))
+	checks := call[struct{ Checks []task.CheckRun }](t, srv.person, "GET", path+"/checks", nil).Checks
 	if len(checks) != 2 || checks[1].Verdict != task.CheckFailed || checks[1].ExitCode != 3 || checks[0].Verdict != task.CheckPassed {
 		t.Fatalf("the checks are %s", asJSON(checks))
 	}
-	log := call[task.CheckRun](t, y.person, "GET", path+"/checks/"+checks[1].ID.String(), nil)
+	log := call[task.CheckRun](t, srv.person, "GET", path+"/checks/"+checks[1].ID.String(), nil)
 	if log.Log != "no greeting\n" || log.LogSHA256 == "" || log.Level == "" {
 		t.Errorf("the log of the failed check: %s", asJSON(log))
 	}
-	first := call[task.Result](t, y.person, "GET", path+"/results/1", nil)
+	first := call[task.Result](t, srv.person, "GET", path+"/results/1", nil)
 	diff := call[struct {
 		Files []struct{ Path, Hunks string }
-	}](t, y.person, "GET", path+"/results/1/diff?path=greeting.txt", nil)
+	}](t, srv.person, "GET", path+"/results/1/diff?path=greeting.txt", nil)
 	if len(diff.Files) != 1 || diff.Files[0].Hunks != "@@ -0,0 +1,2 @@\n+hello\n+world\n" {
 		t.Fatalf("the diff is %s", asJSON(diff))
 	}
 	for line, text := range map[int]string{1: "Begin with a capital.", 2: "This one too."} {
-		call[task.ReviewComment](t, y.person, "POST", path+"/review-comments", map[string]any{
+		call[task.ReviewComment](t, srv.person, "POST", path+"/review-comments", map[string]any{
 			"path": "greeting.txt", "line": line, "excerpt": []string{"hello", "world"}[line-1], "text": text,
 		})
 	}
-	call[task.Task](t, y.person, "POST", path+"/results/1/request-changes", map[string]any{"digest": first.Digest, "text": "Nearly."})
+	call[task.Task](t, srv.person, "POST", path+"/results/1/request-changes", map[string]any{"digest": first.Digest, "text": "Nearly."})
 
-	y.awaits(tk.ID, "in review again", inReview(2))
-	comments := call[struct{ Comments []task.ReviewComment }](t, y.person, "GET", path+"/review-comments", nil).Comments
+	srv.awaits(tk.ID, "in review again", inReview(2))
+	comments := call[struct{ Comments []task.ReviewComment }](t, srv.person, "GET", path+"/review-comments", nil).Comments
 	for _, c := range comments {
 		if c.State != task.CommentFixed || !c.Outdated || len(c.Replies) != 1 {
 			t.Errorf("the comment is %s", asJSON(c))
 		}
 	}
-	second := call[task.Result](t, y.person, "GET", path+"/results/2", nil)
+	second := call[task.Result](t, srv.person, "GET", path+"/results/2", nil)
 	if second.Digest == first.Digest {
 		t.Error("another change has the same digest")
 	}
 	since := call[struct {
 		Files []struct{ Path, Hunks string }
-	}](t, y.person, "GET", path+"/results/2/diff?since=1&path=greeting.txt", nil)
+	}](t, srv.person, "GET", path+"/results/2/diff?since=1&path=greeting.txt", nil)
 	if !strings.Contains(since.Files[0].Hunks, "-hello") || !strings.Contains(since.Files[0].Hunks, "+Hello") {
 		t.Errorf("what changed since the first result: %s", asJSON(since))
 	}
-	if got := git(t, y.repo, "log", "-1", "--format=%s", "main"); got != "Begin" {
+	if got := git(t, srv.repo, "log", "-1", "--format=%s", "main"); got != "Begin" {
 		t.Fatalf("main moved before anybody accepted: %s", got)
 	}
-	if err := y.person.Do(t.Context(), "POST", path+"/results/2/accept", map[string]any{"digest": first.Digest}, nil); err == nil {
+	if err := srv.person.Do(t.Context(), "POST", path+"/results/2/accept", map[string]any{"digest": first.Digest}, nil); err == nil {
 		t.Fatal("another digest was accepted")
 	}
-	call[task.Task](t, y.person, "POST", path+"/results/2/accept", map[string]any{"digest": second.Digest})
+	call[task.Task](t, srv.person, "POST", path+"/results/2/accept", map[string]any{"digest": second.Digest})
 
-	done := y.awaits(tk.ID, "done", func(tk *task.Task) bool { return tk.Status == task.Done })
+	done := srv.awaits(tk.ID, "done", func(tk *task.Task) bool { return tk.Status == task.Done })
 	if done.Summary != "The greeting is written." {
 		t.Errorf("the summary is %q", done.Summary)
 	}
-	if got := git(t, y.repo, "show", "main:greeting.txt"); got != "Hello\nWorld" {
+	if got := git(t, srv.repo, "show", "main:greeting.txt"); got != "Hello\nWorld" {
 		t.Errorf("main holds %q", got)
 	}
-	if b, err := os.ReadFile(filepath.Join(y.repo, "greeting.txt")); err != nil || string(b) != "Hello\nWorld\n" {
+	if b, err := os.ReadFile(filepath.Join(srv.repo, "greeting.txt")); err != nil || string(b) != "Hello\nWorld\n" {
 		t.Errorf("the work tree of the repository holds %q, %v", b, err)
 	}
-	if got := git(t, y.repo, "status", "--porcelain"); got != "" {
+	if got := git(t, srv.repo, "status", "--porcelain"); got != "" {
 		t.Errorf("the work tree is not clean: %s", got)
 	}
-	message := git(t, y.repo, "log", "-1", "--format=%an%n%B", "main")
+	message := git(t, srv.repo, "log", "-1", "--format=%an%n%B", "main")
 	for _, want := range []string{"coder", "Write a greeting", "Taskyard-Result: 2 " + second.Digest, "Accepted-by: maya"} {
 		if !strings.Contains(message, want) {
 			t.Errorf("the commit says\n%s\nwithout %q", message, want)
 		}
 	}
-	merges := call[struct{ Ended []task.MergeEntry }](t, y.person, "GET", "/api/merges?project=web", nil).Ended
-	if len(merges) != 1 || merges[0].State != task.MergeDone || merges[0].After != git(t, y.repo, "rev-parse", "main") {
+	merges := call[struct{ Ended []task.MergeEntry }](t, srv.person, "GET", "/api/merges?project=web", nil).Ended
+	if len(merges) != 1 || merges[0].State != task.MergeDone || merges[0].After != git(t, srv.repo, "rev-parse", "main") {
 		t.Errorf("the merges are %s", asJSON(merges))
 	}
 	testkit.Eventually(t, "the worktree of the task is removed, after the task is done", func() bool {
-		return strings.Count(git(t, y.repo, "worktree", "list", "--porcelain"), "worktree ") == 1
+		return strings.Count(git(t, srv.repo, "worktree", "list", "--porcelain"), "worktree ") == 1
 	})
-	for _, run := range y.rows("SELECT id, status, phase, reason FROM runs") {
+	for _, run := range srv.rows("SELECT id, status, phase, reason FROM runs") {
 		if !strings.Contains(run, "|completed|ended|") { // although the last one was still ending when its result was accepted
 			t.Errorf("a run is %s", run)
 		}
 	}
-	kinds := y.rows("SELECT kind FROM events WHERE task_id = ? AND kind GLOB '[rm]e*'", int64(tk.ID))
+	kinds := srv.rows("SELECT kind FROM events WHERE task_id = ? AND kind GLOB '[rm]e*'", int64(tk.ID))
 	for _, want := range []string{
 		"result.created", "result.changes_requested", "result.comment_answered", "result.accepted", "merge.queued", "merge.done",
 	} {
@@ -280,40 +280,40 @@ func TestFromATaskToAMergedChange(t *testing.T) {
 // the parent's result reaches main.
 func TestASubtaskIsPartOfTheResultAboveIt(t *testing.T) {
 	t.Parallel()
-	y := newProjectServer(t, changingArg)
-	y.file("agents/coder.md", "---\nname: coder\ndescription: For tests.\ntools: read\nrunner: none\n---\nWork.\n")
-	y.kill()
-	y.start()
+	srv := newProjectServer(t, changingArg)
+	srv.file("agents/coder.md", "---\nname: coder\ndescription: For tests.\ntools: read\nrunner: none\n---\nWork.\n")
+	srv.kill()
+	srv.start()
 	clone := filepath.Join(t.TempDir(), "clone")
-	git(t, filepath.Dir(clone), "clone", "-q", y.repo, clone)
-	parent := call[task.Task](t, y.person, "POST", "/api/tasks", map[string]any{
+	git(t, filepath.Dir(clone), "clone", "-q", srv.repo, clone)
+	parent := call[task.Task](t, srv.person, "POST", "/api/tasks", map[string]any{
 		"title": "Greet the world", "owner": "coder", "project": "web", "steps": []any{map[string]any{"title": "Name it"}},
 	})
-	y.pushed(clone, &parent, "main", map[string]string{"greeting.txt": "hello\n"})
+	srv.pushed(clone, &parent, "main", map[string]string{"greeting.txt": "hello\n"})
 	path := "/api/tasks/" + parent.ID.String()
-	call[any](t, y.person, "POST", path+"/steps/0/subtask", map[string]any{"title": "Name the world", "owner": "coder"})
-	sub := call[task.Task](t, y.person, "GET", "/api/tasks/"+(parent.ID+1).String(), nil)
+	call[any](t, srv.person, "POST", path+"/steps/0/subtask", map[string]any{"title": "Name the world", "owner": "coder"})
+	sub := call[task.Task](t, srv.person, "GET", "/api/tasks/"+(parent.ID+1).String(), nil)
 	if sub.Project != "web" || sub.ParentTaskID != parent.ID {
 		t.Fatalf("the subtask is %s", asJSON(sub))
 	}
-	y.pushed(clone, &sub, taskBranch(&parent), map[string]string{"world.txt": "world\n"})
-	call[task.Task](t, y.person, "POST", "/api/tasks/"+sub.ID.String()+"/complete", map[string]any{"summary": "Named."})
-	y.awaits(sub.ID, "done", func(tk *task.Task) bool { return tk.Status == task.Done })
-	if got := git(t, y.repo, "show", taskBranch(&parent)+":world.txt"); got != "world" {
+	srv.pushed(clone, &sub, taskBranch(&parent), map[string]string{"world.txt": "world\n"})
+	call[task.Task](t, srv.person, "POST", "/api/tasks/"+sub.ID.String()+"/complete", map[string]any{"summary": "Named."})
+	srv.awaits(sub.ID, "done", func(tk *task.Task) bool { return tk.Status == task.Done })
+	if got := git(t, srv.repo, "show", taskBranch(&parent)+":world.txt"); got != "world" {
 		t.Errorf("the parent's branch holds %q", got)
 	}
-	if got := git(t, y.repo, "log", "-1", "--format=%s", "main"); got != "Begin" {
+	if got := git(t, srv.repo, "log", "-1", "--format=%s", "main"); got != "Begin" {
 		t.Errorf("main moved with a subtask: %s", got)
 	}
-	call[task.Task](t, y.person, "POST", path+"/complete", map[string]any{"summary": "Greeted."})
-	r := call[task.Result](t, y.person, "GET", path+"/results/1", nil)
-	files := call[struct{ Files []struct{ Path string } }](t, y.person, "GET", path+"/results/1/diff", nil).Files
+	call[task.Task](t, srv.person, "POST", path+"/complete", map[string]any{"summary": "Greeted."})
+	r := call[task.Result](t, srv.person, "GET", path+"/results/1", nil)
+	files := call[struct{ Files []struct{ Path string } }](t, srv.person, "GET", path+"/results/1/diff", nil).Files
 	if len(files) != 2 {
 		t.Errorf("the result changes %s", asJSON(files))
 	}
-	call[task.Task](t, y.person, "POST", path+"/results/1/accept", map[string]any{"digest": r.Digest})
-	y.awaits(parent.ID, "done", func(tk *task.Task) bool { return tk.Status == task.Done })
-	if got := git(t, y.repo, "ls-tree", "--name-only", "main"); got != "README.md\ngreeting.txt\nworld.txt" {
+	call[task.Task](t, srv.person, "POST", path+"/results/1/accept", map[string]any{"digest": r.Digest})
+	srv.awaits(parent.ID, "done", func(tk *task.Task) bool { return tk.Status == task.Done })
+	if got := git(t, srv.repo, "ls-tree", "--name-only", "main"); got != "README.md\ngreeting.txt\nworld.txt" {
 		t.Errorf("main holds %q", got)
 	}
 }

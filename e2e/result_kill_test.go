@@ -22,47 +22,47 @@ func taskBranch(tk *task.Task) string {
 
 // peopleWork leaves the tasks of coder to people, commits to main what the check of
 // the project asks for, and returns a clone of it.
-func (y *projectServer) peopleWork() (clone string) {
-	y.t.Helper()
-	y.file("agents/coder.md", "---\nname: coder\ndescription: For tests.\ntools: read\nrunner: none\n---\nWork.\n")
-	y.kill()
-	y.start()
-	git(y.t, y.repo, "checkout", "-q", "main")
-	if err := os.WriteFile(filepath.Join(y.repo, "greeting.txt"), []byte("hello\n"), 0o644); err != nil {
-		y.t.Fatal(err)
+func (srv *projectServer) peopleWork() (clone string) {
+	srv.t.Helper()
+	srv.file("agents/coder.md", "---\nname: coder\ndescription: For tests.\ntools: read\nrunner: none\n---\nWork.\n")
+	srv.kill()
+	srv.start()
+	git(srv.t, srv.repo, "checkout", "-q", "main")
+	if err := os.WriteFile(filepath.Join(srv.repo, "greeting.txt"), []byte("hello\n"), 0o644); err != nil {
+		srv.t.Fatal(err)
 	}
-	git(y.t, y.repo, "add", "-A")
-	git(y.t, y.repo, "commit", "-qm", "Greet")
-	clone = filepath.Join(y.t.(*testing.T).TempDir(), "clone")
-	git(y.t, filepath.Dir(clone), "clone", "-q", y.repo, clone)
+	git(srv.t, srv.repo, "add", "-A")
+	git(srv.t, srv.repo, "commit", "-qm", "Greet")
+	clone = filepath.Join(srv.t.(*testing.T).TempDir(), "clone")
+	git(srv.t, filepath.Dir(clone), "clone", "-q", srv.repo, clone)
 	return clone
 }
 
 // pushed makes the branch of a task as people push it, on another one and with
 // these files.
-func (y *projectServer) pushed(clone string, tk *task.Task, from string, files map[string]string) {
-	y.t.Helper()
+func (srv *projectServer) pushed(clone string, tk *task.Task, from string, files map[string]string) {
+	srv.t.Helper()
 	branch := taskBranch(tk)
-	git(y.t, clone, "checkout", "-qb", branch, "origin/"+from)
+	git(srv.t, clone, "checkout", "-qb", branch, "origin/"+from)
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(clone, name), []byte(text), 0o644); err != nil {
-			y.t.Fatal(err)
+			srv.t.Fatal(err)
 		}
 	}
-	git(y.t, clone, "add", "-A")
-	git(y.t, clone, "commit", "-qm", tk.Title)
-	git(y.t, clone, "push", "-q", "origin", branch)
+	git(srv.t, clone, "add", "-A")
+	git(srv.t, clone, "commit", "-qm", tk.Title)
+	git(srv.t, clone, "push", "-q", "origin", branch)
 }
 
 // handedIn makes a task of a person, whose branch holds the files, and returns
 // its result.
-func (y *projectServer) handedIn(clone, title string, files map[string]string) *task.Result {
-	y.t.Helper()
-	tk := call[task.Task](y.t, y.person, "POST", "/api/tasks", map[string]any{"title": title, "owner": "coder", "project": "web"})
-	y.pushed(clone, &tk, "main", files)
+func (srv *projectServer) handedIn(clone, title string, files map[string]string) *task.Result {
+	srv.t.Helper()
+	tk := call[task.Task](srv.t, srv.person, "POST", "/api/tasks", map[string]any{"title": title, "owner": "coder", "project": "web"})
+	srv.pushed(clone, &tk, "main", files)
 	path := "/api/tasks/" + tk.ID.String()
-	call[task.Task](y.t, y.person, "POST", path+"/complete", map[string]any{"summary": title})
-	r := call[task.Result](y.t, y.person, "GET", path+"/results/1", nil)
+	call[task.Task](srv.t, srv.person, "POST", path+"/complete", map[string]any{"summary": title})
+	r := call[task.Result](srv.t, srv.person, "GET", path+"/results/1", nil)
 	return &r
 }
 
@@ -73,56 +73,56 @@ func (y *projectServer) handedIn(clone, title string, files map[string]string) *
 func TestMergesOutliveKills(t *testing.T) {
 	t.Parallel()
 	tasks, most := testkit.ByForm(4, 6, max(6, testkit.Trials())), testkit.ByForm(8, 25, testkit.Trials())
-	y := newProjectServer(t, changingArg)
-	clone := y.peopleWork()
+	srv := newProjectServer(t, changingArg)
+	clone := srv.peopleWork()
 
-	discussed := y.handedIn(clone, "Discussed", map[string]string{"discussed.txt": "words\n"})
+	discussed := srv.handedIn(clone, "Discussed", map[string]string{"discussed.txt": "words\n"})
 	var results []*task.Result
 	for i := range tasks {
 		files := map[string]string{fmt.Sprintf("part-%d.txt", i): "a part\n"}
 		if i < 2 {
 			files["shared.txt"] = fmt.Sprintf("by %d\n", i)
 		}
-		results = append(results, y.handedIn(clone, fmt.Sprintf("Part %d", i), files))
+		results = append(results, srv.handedIn(clone, fmt.Sprintf("Part %d", i), files))
 	}
 	for _, r := range results {
-		call[task.Task](t, y.person, "POST", "/api/tasks/"+r.TaskID.String()+"/results/1/accept", map[string]any{"digest": r.Digest})
+		call[task.Task](t, srv.person, "POST", "/api/tasks/"+r.TaskID.String()+"/results/1/accept", map[string]any{"digest": r.Digest})
 	}
 
-	reviewer := y.reviewing(discussed.TaskID)
+	reviewer := srv.reviewing(discussed.TaskID)
 	kills := 0
-	for ; kills < most && y.rows("SELECT count(*) FROM merges WHERE ended_at IS NULL")[0] != "0"; kills++ {
+	for ; kills < most && srv.rows("SELECT count(*) FROM merges WHERE ended_at IS NULL")[0] != "0"; kills++ {
 		for range 1 + rand.IntN(80) { // so many answers later
 			<-reviewer.heard
 		}
-		y.kill()
-		if got := git(t, y.repo, "show", "main:greeting.txt"); got != "hello" {
+		srv.kill()
+		if got := git(t, srv.repo, "show", "main:greeting.txt"); got != "hello" {
 			t.Fatalf("after kill %d main holds %q", kills, got)
 		}
-		y.start()
+		srv.start()
 	}
 	reviewer.stop()
 	testkit.Eventually(t, "the queue is empty", func() bool {
-		return y.rows("SELECT count(*) FROM merges WHERE ended_at IS NULL")[0] == "0"
+		return srv.rows("SELECT count(*) FROM merges WHERE ended_at IS NULL")[0] == "0"
 	})
 	t.Logf("%d kills, %d comments", kills, len(reviewer.said))
 
-	merged := y.rows("SELECT task_id FROM merges WHERE state = 'merged' ORDER BY task_id")
-	if failed := y.rows("SELECT code FROM merges WHERE state = 'failed'"); len(merged) != tasks-1 ||
+	merged := srv.rows("SELECT task_id FROM merges WHERE state = 'merged' ORDER BY task_id")
+	if failed := srv.rows("SELECT code FROM merges WHERE state = 'failed'"); len(merged) != tasks-1 ||
 		!slices.Equal(failed, []string{"merge_conflict"}) {
 		t.Errorf("merged are %v, failed are %v", merged, failed)
 	}
-	onMain := strings.Fields(git(t, y.repo, "log", "--format=%(trailers:key=Taskyard-Task,valueonly)", "main"))
+	onMain := strings.Fields(git(t, srv.repo, "log", "--format=%(trailers:key=Taskyard-Task,valueonly)", "main"))
 	slices.Sort(onMain)
 	slices.Sort(merged)
 	if !slices.Equal(onMain, merged) {
 		t.Errorf("main holds the tasks %v, merged are %v", onMain, merged)
 	}
-	if got := git(t, y.repo, "status", "--porcelain"); got != "" {
+	if got := git(t, srv.repo, "status", "--porcelain"); got != "" {
 		t.Errorf("the work tree is not clean:\n%s", got)
 	}
-	git(t, y.repo, "fsck", "--no-dangling")
-	err := filepath.WalkDir(filepath.Join(y.repo, ".git"), func(path string, _ fs.DirEntry, err error) error {
+	git(t, srv.repo, "fsck", "--no-dangling")
+	err := filepath.WalkDir(filepath.Join(srv.repo, ".git"), func(path string, _ fs.DirEntry, err error) error {
 		if strings.HasSuffix(path, ".lock") {
 			t.Errorf("a lock is left: %s", path)
 		}
@@ -148,9 +148,9 @@ type reviewer struct {
 // mostSaid is how many comments it writes; then it reads them.
 const mostSaid = 900
 
-func (y *projectServer) reviewing(id task.ID) *reviewer {
+func (srv *projectServer) reviewing(id task.ID) *reviewer {
 	r := &reviewer{
-		y: y, task: "/api/tasks/" + id.String() + "/review-comments",
+		y: srv, task: "/api/tasks/" + id.String() + "/review-comments",
 		heard: make(chan struct{}), over: make(chan struct{}),
 	}
 	r.wg.Go(func() {
@@ -204,19 +204,19 @@ func (r *reviewer) keptAll() {
 // there, each once.
 func TestNoKillLosesAComment(t *testing.T) {
 	t.Parallel()
-	y := newProjectServer(t, changingArg)
-	clone := y.peopleWork()
+	srv := newProjectServer(t, changingArg)
+	clone := srv.peopleWork()
 	said := 0
 	for kills, most := 0, testkit.ByForm(5, 25, testkit.Trials()); kills < most; {
 		files := map[string]string{"discussed.txt": "words\n"}
-		r := y.reviewing(y.handedIn(clone, fmt.Sprintf("Discussed after %d kills", kills), files).TaskID)
+		r := srv.reviewing(srv.handedIn(clone, fmt.Sprintf("Discussed after %d kills", kills), files).TaskID)
 		for range min(100, most-kills) {
 			kills++
 			for range 1 + rand.IntN(8) {
 				<-r.heard
 			}
-			y.kill()
-			y.start()
+			srv.kill()
+			srv.start()
 		}
 		r.stop()
 		r.keptAll()

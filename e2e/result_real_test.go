@@ -78,56 +78,56 @@ func (g greetingWriter) model(t *testing.T) *modeltest.Server {
 // greets goes from a task to a merged change with the agent coder of a server.
 func greets(t *testing.T, s *server, m *modeltest.Server) {
 	t.Helper()
-	y := &projectServer{server: s, repo: newRepo(t)}
-	y.person = y.api(y.firstAdmin())
+	srv := &projectServer{server: s, repo: newRepo(t)}
+	srv.person = srv.api(srv.firstAdmin())
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Log(strings.Join(y.rows("SELECT id, status, phase, reason, summary, folder FROM runs"), "\n"))
-			t.Log(strings.Join(y.rows("SELECT run_id, type, content, coalesce(data, '') FROM messages ORDER BY id"), "\n"))
+			t.Log(strings.Join(srv.rows("SELECT id, status, phase, reason, summary, folder FROM runs"), "\n"))
+			t.Log(strings.Join(srv.rows("SELECT run_id, type, content, coalesce(data, '') FROM messages ORDER BY id"), "\n"))
 		}
 	})
-	project := projectBody(y.repo)
+	project := projectBody(srv.repo)
 	project["checks"] = []any{map[string]any{
 		"name": "test", "required": true,
 		"run": "grep -qi hello greeting.txt || { seq 5000; echo no greeting in $(cat greeting.txt); exit 3; }",
 	}}
-	call[task.Project](t, y.person, "POST", "/api/projects", project)
-	tk := call[task.Task](t, y.person, "POST", "/api/tasks", map[string]any{"title": "Write a greeting", "owner": "coder", "project": "web"})
+	call[task.Project](t, srv.person, "POST", "/api/projects", project)
+	tk := call[task.Task](t, srv.person, "POST", "/api/tasks", map[string]any{"title": "Write a greeting", "owner": "coder", "project": "web"})
 	path := "/api/tasks/" + tk.ID.String()
 
-	y.awaits(tk.ID, "in review", inReview(1))
-	checks := call[struct{ Checks []task.CheckRun }](t, y.person, "GET", path+"/checks", nil).Checks
+	srv.awaits(tk.ID, "in review", inReview(1))
+	checks := call[struct{ Checks []task.CheckRun }](t, srv.person, "GET", path+"/checks", nil).Checks
 	if len(checks) != 2 || checks[1].Verdict != task.CheckFailed || checks[1].ExitCode != 3 || checks[0].Verdict != task.CheckPassed {
 		t.Fatalf("the checks are %s", asJSON(checks))
 	}
-	if got := y.rows("SELECT count(*) FROM runs")[0]; got != "1" {
+	if got := srv.rows("SELECT count(*) FROM runs")[0]; got != "1" {
 		t.Errorf("%s runs until the first result", got)
 	}
-	first := call[task.Result](t, y.person, "GET", path+"/results/1", nil)
-	call[task.ReviewComment](t, y.person, "POST", path+"/review-comments",
+	first := call[task.Result](t, srv.person, "GET", path+"/results/1", nil)
+	call[task.ReviewComment](t, srv.person, "POST", path+"/review-comments",
 		map[string]any{"path": "greeting.txt", "line": 1, "excerpt": "hello", "text": reviewerSays})
-	call[task.Task](t, y.person, "POST", path+"/results/1/request-changes", map[string]any{"digest": first.Digest, "text": "Nearly."})
+	call[task.Task](t, srv.person, "POST", path+"/results/1/request-changes", map[string]any{"digest": first.Digest, "text": "Nearly."})
 
-	y.awaits(tk.ID, "in review again", inReview(2))
-	comments := call[struct{ Comments []task.ReviewComment }](t, y.person, "GET", path+"/review-comments", nil).Comments
+	srv.awaits(tk.ID, "in review again", inReview(2))
+	comments := call[struct{ Comments []task.ReviewComment }](t, srv.person, "GET", path+"/review-comments", nil).Comments
 	if len(comments) != 1 || comments[0].State != task.CommentFixed || len(comments[0].Replies) != 1 ||
 		comments[0].Replies[0].Text != "It does now." {
 		t.Errorf("the comments are %s", asJSON(comments))
 	}
-	y.runsEnded(tk.ID, 2)
-	second := call[task.Result](t, y.person, "GET", path+"/results/2", nil)
-	call[task.Task](t, y.person, "POST", path+"/results/2/accept", map[string]any{"digest": second.Digest})
-	y.awaits(tk.ID, "done", func(tk *task.Task) bool { return tk.Status == task.Done })
-	if got := git(t, y.repo, "show", "main:greeting.txt"); got+"\n" != finalGreeting {
+	srv.runsEnded(tk.ID, 2)
+	second := call[task.Result](t, srv.person, "GET", path+"/results/2", nil)
+	call[task.Task](t, srv.person, "POST", path+"/results/2/accept", map[string]any{"digest": second.Digest})
+	srv.awaits(tk.ID, "done", func(tk *task.Task) bool { return tk.Status == task.Done })
+	if got := git(t, srv.repo, "show", "main:greeting.txt"); got+"\n" != finalGreeting {
 		t.Errorf("main holds %q", got)
 	}
-	if got := git(t, y.repo, "log", "--format=%an %s", "main"); got != "coder Write a greeting\nMaya Begin" {
+	if got := git(t, srv.repo, "log", "--format=%an %s", "main"); got != "coder Write a greeting\nMaya Begin" {
 		t.Errorf("main was made by\n%s", got)
 	}
-	if got := git(t, y.repo, "ls-tree", "-r", "--name-only", "main"); got != "README.md\ngreeting.txt" {
+	if got := git(t, srv.repo, "ls-tree", "-r", "--name-only", "main"); got != "README.md\ngreeting.txt" {
 		t.Errorf("main has the files\n%s", got)
 	}
-	for _, got := range y.rows("SELECT status || '|' || phase FROM runs") {
+	for _, got := range srv.rows("SELECT status || '|' || phase FROM runs") {
 		if got != "completed|ended" {
 			t.Errorf("a run is %s", got)
 		}
@@ -147,10 +147,10 @@ func TestRealClaudeGoesFromATaskToAMergedChange(t *testing.T) {
 		},
 	}
 	m := g.model(t)
-	y := realClaude.server(t, m, realSetup{
+	srv := realClaude.server(t, m, realSetup{
 		definition: "tools: read, bash, create, edit\n", conf: "[checks]\naccept_weaker = true\n", private: true,
 	})
-	greets(t, y.server, m)
+	greets(t, srv.server, m)
 }
 
 func TestRealCodexGoesFromATaskToAMergedChange(t *testing.T) {
@@ -163,10 +163,10 @@ func TestRealCodexGoesFromATaskToAMergedChange(t *testing.T) {
 		},
 	}
 	m := g.model(t)
-	y := realCodex.server(t, m, realSetup{
+	srv := realCodex.server(t, m, realSetup{
 		definition: "tools: read, bash, create, edit\n", conf: "[checks]\naccept_weaker = true\n", private: true,
 	})
-	greets(t, y.server, m)
+	greets(t, srv.server, m)
 }
 
 func TestTheBuiltinAgentGoesFromATaskToAMergedChange(t *testing.T) {

@@ -15,36 +15,36 @@ import (
 // checks found are as they were, and the same call afterwards succeeds.
 func TestAKillWhileACheckRunsAgainLeavesTheResult(t *testing.T) {
 	t.Parallel()
-	y := newProjectServer(t, changingArg)
-	clone := y.peopleWork()
+	srv := newProjectServer(t, changingArg)
+	clone := srv.peopleWork()
 	const command = "sleep 2.4142135"
 	slow := map[string]any{"name": "slow", "run": command, "required": true}
-	project := projectBody(y.repo)
+	project := projectBody(srv.repo)
 	delete(project, "key")
 	project["checks"] = []any{slow}
-	call[task.Project](t, y.person, "PUT", "/api/projects/web", project)
-	before := y.handedIn(clone, "Slow to check", map[string]string{"part.txt": "a part\n"})
+	call[task.Project](t, srv.person, "PUT", "/api/projects/web", project)
+	before := srv.handedIn(clone, "Slow to check", map[string]string{"part.txt": "a part\n"})
 	path := "/api/tasks/" + before.TaskID.String()
 	found := func() int {
-		return len(call[struct{ Checks []task.CheckRun }](t, y.person, "GET", path+"/checks", nil).Checks)
+		return len(call[struct{ Checks []task.CheckRun }](t, srv.person, "GET", path+"/checks", nil).Checks)
 	}
 	runs := found()
 	for range 3 {
 		answered := make(chan error, 1)
-		go func() { answered <- y.person.Do(t.Context(), "POST", path+"/checks/slow/run", map[string]any{}, nil) }()
+		go func() { answered <- srv.person.Do(t.Context(), "POST", path+"/checks/slow/run", map[string]any{}, nil) }()
 		testkit.Eventually(t, "the check runs", func() bool { return countProcesses(t, command) > 0 })
-		y.kill()
+		srv.kill()
 		if err := <-answered; err == nil {
 			t.Fatal("the check was answered before the kill")
 		}
 		testkit.Eventually(t, "nothing of the check is left", func() bool { return countProcesses(t, command) == 0 })
-		y.start()
-		after := call[task.Result](t, y.person, "GET", path+"/results/1", nil)
+		srv.start()
+		after := call[task.Result](t, srv.person, "GET", path+"/results/1", nil)
 		if after.Digest != before.Digest || after.State != task.ResultReview || found() != runs {
 			t.Fatalf("the result is %+v, its checks ran %d times; want %s, %d times", after, found(), before.Digest, runs)
 		}
 	}
-	again := call[task.CheckRun](t, y.person, "POST", path+"/checks/slow/run", map[string]any{})
+	again := call[task.CheckRun](t, srv.person, "POST", path+"/checks/slow/run", map[string]any{})
 	if again.Verdict != task.CheckPassed || found() != runs+1 {
 		t.Errorf("run again: %+v, %d times", again, found())
 	}

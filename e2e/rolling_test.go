@@ -76,10 +76,10 @@ type rolling struct {
 }
 
 // fail notes what a client saw that it must not.
-func (y *rolling) fail(err error) {
-	y.mu.Lock()
-	defer y.mu.Unlock()
-	y.errs = append(y.errs, err)
+func (srv *rolling) fail(err error) {
+	srv.mu.Lock()
+	defer srv.mu.Unlock()
+	srv.errs = append(srv.errs, err)
 }
 
 func newRolling(t *testing.T, agents map[string]string, config string) *rolling {
@@ -89,15 +89,15 @@ func newRolling(t *testing.T, agents map[string]string, config string) *rolling 
 		t.Skip("caddy is missing: apt-get install caddy")
 	}
 	public := freeAddress(t)
-	y := &rolling{cluster: newCluster(t, 3), t: t, site: "http://" + public, seen: &repeats{keys: map[string]bool{}}}
+	srv := &rolling{cluster: newCluster(t, 3), t: t, site: "http://" + public, seen: &repeats{keys: map[string]bool{}}}
 	to := &http.Transport{MaxIdleConnsPerHost: 64}
 	t.Cleanup(to.CloseIdleConnections)
-	y.seen.next = to
-	y.send = &http.Client{Transport: y.seen}
+	srv.seen.next = to
+	srv.send = &http.Client{Transport: srv.seen}
 	var addresses []string
-	for _, s := range y.servers {
+	for _, s := range srv.servers {
 		s.public = public
-		s.file("taskyard.toml", fmt.Sprintf("public_url = %q\ntrusted_proxies = [\"127.0.0.1\"]\n%s", y.site, config))
+		s.file("taskyard.toml", fmt.Sprintf("public_url = %q\ntrusted_proxies = [\"127.0.0.1\"]\n%s", srv.site, config))
 		s.claimers()
 		for name, lines := range agents {
 			s.file("agents/"+name+".md", "---\nname: "+name+"\ndescription: For the test.\ntools: read\n"+lines+"---\nWork.\n")
@@ -114,7 +114,7 @@ func newRolling(t *testing.T, agents map[string]string, config string) *rolling 
 	put(t, file, string(text))
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), caddy, "run", "--adapter", "caddyfile", "--config", file)
 	cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_DATA_HOME="+dir, "XDG_CONFIG_HOME="+dir, "CADDY_ADMIN=off",
-		"TASKYARD_SITE="+y.site, "TASKYARD_SERVERS="+strings.Join(addresses, " "))
+		"TASKYARD_SITE="+srv.site, "TASKYARD_SERVERS="+strings.Join(addresses, " "))
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := testkit.StartTied(cmd); err != nil {
 		t.Fatal(err)
@@ -126,12 +126,12 @@ func newRolling(t *testing.T, agents map[string]string, config string) *rolling 
 			t.Logf("log of caddy:\n%s", log.tail(6000))
 		}
 	})
-	testkit.Eventually(t, "caddy passes requests on", func() bool { return y.version(y.site) != "" })
-	return y
+	testkit.Eventually(t, "caddy passes requests on", func() bool { return srv.version(srv.site) != "" })
+	return srv
 }
 
 // version is that of a server that is alive, else "".
-func (y *rolling) version(base string) string {
+func (srv *rolling) version(base string) string {
 	res, err := http.Get(base + "/healthz")
 	if err != nil {
 		return ""
@@ -145,13 +145,13 @@ func (y *rolling) version(base string) string {
 }
 
 // api is a client that reaches any of the servers.
-func (y *rolling) api(token string) *client.Client {
-	return &client.Client{URL: y.site, Token: token, HTTP: &http.Client{Timeout: patience, Transport: y.seen}}
+func (srv *rolling) api(token string) *client.Client {
+	return &client.Client{URL: srv.site, Token: token, HTTP: &http.Client{Timeout: patience, Transport: srv.seen}}
 }
 
 // waiting is how many signups wait at all the servers.
-func (y *rolling) waiting(reader string) (n int) {
-	for _, s := range y.servers {
+func (srv *rolling) waiting(reader string) (n int) {
+	for _, s := range srv.servers {
 		var here int
 		_, _ = fmt.Sscan(s.metric(reader, "taskyard_signups_waiting"), &here)
 		n += here
@@ -204,14 +204,14 @@ func TestServersAreUpgradedOneByOne(t *testing.T) {
 	script := filepath.Join(t.TempDir(), "agent.sh")
 	put(t, script, "echo here >> \"$GO_FOLDER/started\"\nwhile [ ! -e \"$GO_FOLDER/go\" ]; do sleep 0.1; done\necho done\n")
 	waitForBuild := buildNextVersion(t)
-	y := newRolling(t, map[string]string{"dora": "", "long": "runner: script\n"},
+	srv := newRolling(t, map[string]string{"dora": "", "long": "runner: script\n"},
 		fmt.Sprintf("[approval]\npolicy = \"never\"\n[runners.script]\nkind = \"command\"\n"+
 			"command = [\"/bin/sh\", %q]\nenv = { GO_FOLDER = %q }\n", script, folder))
-	first := y.servers[0]
+	first := srv.servers[0]
 	tokens, dora := first.tokens(), first.token("--agent", "dora")
-	person, reader := y.api(first.token("--scope", "operate", "--name", "person")), first.token("--scope", "read", "--name", "reader")
+	person, reader := srv.api(first.token("--scope", "operate", "--name", "person")), first.token("--scope", "read", "--name", "reader")
 
-	y.whoeverIsGoneClaimsNothing(person, dora, reader)
+	srv.whoeverIsGoneClaimsNothing(person, dora, reader)
 	next := waitForBuild()
 
 	// Clients that work, one that waits for work, and one that reads the log.
@@ -219,29 +219,29 @@ func TestServersAreUpgradedOneByOne(t *testing.T) {
 	defer end()
 	var around sync.WaitGroup
 	stream := &logReader{created: map[task.ID]int{}}
-	around.Go(func() { y.follow(stop, stream, reader) })
+	around.Go(func() { srv.follow(stop, stream, reader) })
 	hold := &holder{got: make(chan string, 100)}
-	around.Go(func() { y.hold(stop, hold, dora) })
+	around.Go(func() { srv.hold(stop, hold, dora) })
 	pace := time.NewTicker(testkit.ByForm(16*time.Millisecond, 6*time.Millisecond, 2*time.Millisecond))
 	defer pace.Stop()
 	l := &load{clients: testkit.ByForm(8, 12, 32), tasks: 1 << 40, owners: claimers}
-	l.again = func() { y.fail(errors.New("a connection broke, and its repeat too")) }
+	l.again = func() { srv.fail(errors.New("a connection broke, and its repeat too")) }
 	l.api = func(owner string) *client.Client {
-		c := y.api(tokens[owner])
-		c.HTTP.Transport = paced{y.seen, pace.C}
+		c := srv.api(tokens[owner])
+		c.HTTP.Transport = paced{srv.seen, pace.C}
 		return c
 	}
 	l.run()
 	long := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Long work", "owner": "long"})
 	testkit.Eventually(t, "the run has started", func() bool { return lines(t, folder+"started") == 1 })
-	for i, s := range y.servers {
+	for i, s := range srv.servers {
 		if strings.Contains(s.log.String(), `"run started"`) {
-			y.servers[0], y.servers[i] = s, y.servers[0] // it is the first to be replaced
+			srv.servers[0], srv.servers[i] = s, srv.servers[0] // it is the first to be replaced
 		}
 	}
 
-	for i, s := range y.servers {
-		y.replace(s, next)
+	for i, s := range srv.servers {
+		srv.replace(s, next)
 		before := l.ops.Load()
 		testkit.Eventually(t, "the load continues", func() bool { return l.ops.Load() >= before+50 })
 		title, begun := fmt.Sprintf("Held %d", i), time.Now()
@@ -271,12 +271,12 @@ func TestServersAreUpgradedOneByOne(t *testing.T) {
 	if got := l.hist.check(); got != porcupine.Ok {
 		t.Errorf("the history of claims is %s", got)
 	}
-	testkit.Eventually(t, "the stream has told of each task", func() bool { return stream.size() >= len(l.acked)+len(y.servers)+1 })
+	testkit.Eventually(t, "the stream has told of each task", func() bool { return stream.size() >= len(l.acked)+len(srv.servers)+1 })
 	end()
 	around.Wait()
-	y.check(l, stream, hold, len(runs), lines(t, folder+"started"))
-	y.versions()
-	y.goingBackIsRefused()
+	srv.check(l, stream, hold, len(runs), lines(t, folder+"started"))
+	srv.versions()
+	srv.goingBackIsRefused()
 	whole := exec.CommandContext(t.Context(), next, "check", "--data", first.data, "--set", "database="+first.store)
 	if out, err := whole.CombinedOutput(); err != nil {
 		t.Errorf("check: %v: %s", err, out)
@@ -299,48 +299,48 @@ func (p paced) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // replace stops a server and starts the next version in its place.
-func (y *rolling) replace(s *server, program string) {
-	y.t.Helper()
+func (srv *rolling) replace(s *server, program string) {
+	srv.t.Helper()
 	begun := time.Now()
 	if code := s.term(); code != exitOK {
-		y.t.Errorf("a server that was stopped ends with exit code %d", code)
+		srv.t.Errorf("a server that was stopped ends with exit code %d", code)
 	}
 	stopped := time.Now()
 	if log := s.log.String(); strings.Contains(log, "cut off") {
-		y.t.Error("a server that was stopped cut off requests")
+		srv.t.Error("a server that was stopped cut off requests")
 	}
 	var leads int
-	err := y.db.QueryRow("SELECT count(*) FROM leader WHERE server = $1 AND until > extract(epoch FROM now()) * 1000",
+	err := srv.db.QueryRow("SELECT count(*) FROM leader WHERE server = $1 AND until > extract(epoch FROM now()) * 1000",
 		s.id()).Scan(&leads)
 	if err != nil || leads > 0 {
-		y.t.Errorf("a server that was stopped still leads: %d, %v", leads, err)
+		srv.t.Errorf("a server that was stopped still leads: %d, %v", leads, err)
 	}
 	s.program = []string{program}
 	s.start()
-	testkit.Eventually(y.t, "the new server is healthy", func() bool { return y.version(s.url()) == nextVersion })
-	y.t.Logf("stopped after %v, replaced after %v", stopped.Sub(begun).Round(time.Millisecond), time.Since(begun).Round(time.Millisecond))
+	testkit.Eventually(srv.t, "the new server is healthy", func() bool { return srv.version(s.url()) == nextVersion })
+	srv.t.Logf("stopped after %v, replaced after %v", stopped.Sub(begun).Round(time.Millisecond), time.Since(begun).Round(time.Millisecond))
 }
 
 // whoeverIsGoneClaimsNothing has a client go away that waits behind the proxy.
-func (y *rolling) whoeverIsGoneClaimsNothing(person *client.Client, token, reader string) {
-	y.t.Helper()
-	ctx, leave := context.WithCancel(y.t.Context())
+func (srv *rolling) whoeverIsGoneClaimsNothing(person *client.Client, token, reader string) {
+	srv.t.Helper()
+	ctx, leave := context.WithCancel(srv.t.Context())
 	gone := make(chan error, 1)
 	go func() {
-		gone <- y.api(token).Do(ctx, "POST", "/api/agents/dora/signup", map[string]any{"waitSeconds": 40}, nil)
+		gone <- srv.api(token).Do(ctx, "POST", "/api/agents/dora/signup", map[string]any{"waitSeconds": 40}, nil)
 	}()
-	testkit.Eventually(y.t, "the signup waits", func() bool { return y.waiting(reader) == 1 })
+	testkit.Eventually(srv.t, "the signup waits", func() bool { return srv.waiting(reader) == 1 })
 	leave()
 	if err := <-gone; !errors.Is(err, context.Canceled) {
-		y.t.Errorf("the signup ended with %v", err)
+		srv.t.Errorf("the signup ended with %v", err)
 	}
-	testkit.Eventually(y.t, "nobody waits", func() bool { return y.waiting(reader) == 0 })
-	made := call[task.Task](y.t, person, "POST", "/api/tasks", map[string]any{"title": "For whoever is there", "owner": "dora"})
-	got := call[struct{ Task *task.Task }](y.t, y.api(token), "POST", "/api/agents/dora/signup", nil).Task
+	testkit.Eventually(srv.t, "nobody waits", func() bool { return srv.waiting(reader) == 0 })
+	made := call[task.Task](srv.t, person, "POST", "/api/tasks", map[string]any{"title": "For whoever is there", "owner": "dora"})
+	got := call[struct{ Task *task.Task }](srv.t, srv.api(token), "POST", "/api/agents/dora/signup", nil).Task
 	if got == nil || got.ID != made.ID {
-		y.t.Fatalf("the task went to the client that is gone: %+v", got)
+		srv.t.Fatalf("the task went to the client that is gone: %+v", got)
 	}
-	call[any](y.t, y.api(token), "POST", "/api/tasks/"+got.ID.String()+"/complete", map[string]any{"claim": got.Claim.ID})
+	call[any](srv.t, srv.api(token), "POST", "/api/tasks/"+got.ID.String()+"/complete", map[string]any{"claim": got.Claim.ID})
 }
 
 // holder is an agent that always waits for work.
@@ -349,8 +349,8 @@ type holder struct {
 	calls atomic.Int64
 }
 
-func (y *rolling) hold(ctx context.Context, h *holder, token string) {
-	api := y.api(token)
+func (srv *rolling) hold(ctx context.Context, h *holder, token string) {
+	api := srv.api(token)
 	for ctx.Err() == nil {
 		var out struct{ Task *task.Task }
 		h.calls.Add(1)
@@ -360,7 +360,7 @@ func (y *rolling) hold(ctx context.Context, h *holder, token string) {
 			h.got <- out.Task.Title
 		}
 		if err != nil && ctx.Err() == nil {
-			y.fail(fmt.Errorf("the signup that waits: %w", err))
+			srv.fail(fmt.Errorf("the signup that waits: %w", err))
 			return
 		}
 	}
@@ -380,22 +380,22 @@ func (s *logReader) size() int {
 }
 
 // follow reads the stream of the log. When it ends, another one continues after the last line.
-func (y *rolling) follow(ctx context.Context, s *logReader, token string) {
+func (srv *rolling) follow(ctx context.Context, s *logReader, token string) {
 	for last := "0"; ctx.Err() == nil; {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, y.site+"/api/events", nil)
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, srv.site+"/api/events", nil)
 		if err != nil {
-			y.fail(err)
+			srv.fail(err)
 			return
 		}
 		req.Header.Set("Authorization", "Bearer "+token)
 		req.Header.Set("Accept", "text/event-stream")
 		req.Header.Set("Last-Event-ID", last)
-		res, err := y.send.Do(req)
+		res, err := srv.send.Do(req)
 		switch {
 		case ctx.Err() != nil:
 			return
 		case err != nil || res.StatusCode != http.StatusOK:
-			y.fail(fmt.Errorf("the stream is not opened again: %w, %+v", err, res))
+			srv.fail(fmt.Errorf("the stream is not opened again: %w, %+v", err, res))
 			return
 		}
 		last = s.read(res.Body, last)
@@ -434,57 +434,57 @@ func (s *logReader) read(body io.Reader, last string) string {
 }
 
 // check compares what the clients saw with what must be.
-func (y *rolling) check(l *load, stream *logReader, hold *holder, runs, starts int) {
-	y.t.Helper()
-	for _, err := range y.errs[:min(len(y.errs), 10)] {
-		y.t.Error(err)
+func (srv *rolling) check(l *load, stream *logReader, hold *holder, runs, starts int) {
+	srv.t.Helper()
+	for _, err := range srv.errs[:min(len(srv.errs), 10)] {
+		srv.t.Error(err)
 	}
 	if n := len(l.hist.lost); n > 0 {
-		y.t.Errorf("%d signups had no answer", n)
+		srv.t.Errorf("%d signups had no answer", n)
 	}
 	for id, n := range stream.created {
 		if n != 1 {
-			y.t.Errorf("the stream told of task %d %d times", id, n)
+			srv.t.Errorf("the stream told of task %d %d times", id, n)
 		}
 	}
 	// A server that stops ends a stream and a wait once. Whoever comes back at once
 	// is not to meet the same server again.
-	if most := 1 + 2*len(y.servers); stream.streams > most || hold.calls.Load() > int64(most+len(y.servers)) {
-		y.t.Errorf("%d streams and %d waits in one after the other", stream.streams, hold.calls.Load())
+	if most := 1 + 2*len(srv.servers); stream.streams > most || hold.calls.Load() > int64(most+len(srv.servers)) {
+		srv.t.Errorf("%d streams and %d waits in one after the other", stream.streams, hold.calls.Load())
 	}
 	if starts < 2 {
-		y.t.Errorf("the run was started %d times: the server that was stopped did not end it", starts)
+		srv.t.Errorf("the run was started %d times: the server that was stopped did not end it", starts)
 	}
-	y.t.Logf("%d acknowledged creates, %d requests, repeats: %v; %d streams, %d waits; the run was started %d times in %d runs",
-		len(l.acked), l.ops.Load(), y.seen.n, stream.streams, hold.calls.Load(), starts, runs)
+	srv.t.Logf("%d acknowledged creates, %d requests, repeats: %v; %d streams, %d waits; the run was started %d times in %d runs",
+		len(l.acked), l.ops.Load(), srv.seen.n, stream.streams, hold.calls.Load(), starts, runs)
 }
 
 // versions are those that the servers show: all the new one. Who opens a form on
 // one server can send it to another, and is signed in on all.
-func (y *rolling) versions() {
-	y.t.Helper()
-	b := newBrowser(y.t)
-	form := strings.Replace(y.servers[2].first, y.site, y.servers[0].url(), 1)
-	if status, to := b.send(form, y.servers[1].url()+"/setup", map[string]string{
+func (srv *rolling) versions() {
+	srv.t.Helper()
+	b := newBrowser(srv.t)
+	form := strings.Replace(srv.servers[2].first, srv.site, srv.servers[0].url(), 1)
+	if status, to := b.send(form, srv.servers[1].url()+"/setup", map[string]string{
 		"name": "maya", "password": goodPassword, "password2": goodPassword,
 	}); status != http.StatusSeeOther {
-		y.t.Fatalf("signing in answers %d and leads to %q", status, to)
+		srv.t.Fatalf("signing in answers %d and leads to %q", status, to)
 	}
-	_, page := b.get(y.servers[2].url() + "/settings/about")
-	for _, s := range y.servers {
+	_, page := b.get(srv.servers[2].url() + "/settings/about")
+	for _, s := range srv.servers {
 		if !strings.Contains(page, s.address) {
-			y.t.Errorf("Settings → About does not show %s", s.address)
+			srv.t.Errorf("Settings → About does not show %s", s.address)
 		}
 	}
-	if n := strings.Count(page, nextVersion); n != 1+len(y.servers) { // of the one that answers, and in the list
-		y.t.Errorf("Settings → About shows the new version %d times", n)
+	if n := strings.Count(page, nextVersion); n != 1+len(srv.servers) { // of the one that answers, and in the list
+		srv.t.Errorf("Settings → About shows the new version %d times", n)
 	}
 }
 
 // goingBackIsRefused starts the former version on the new schema.
-func (y *rolling) goingBackIsRefused() {
-	y.t.Helper()
-	s := y.servers[2]
+func (srv *rolling) goingBackIsRefused() {
+	srv.t.Helper()
+	s := srv.servers[2]
 	s.term()
 	now := s.program
 	s.program = nil
@@ -492,12 +492,12 @@ func (y *rolling) goingBackIsRefused() {
 	err := s.tryStart()
 	if log := s.log.String()[before:]; err == nil || !strings.Contains(log, "has schema 9000, this program knows up to") ||
 		!strings.Contains(log, "nothing was changed") {
-		y.t.Errorf("the former version starts on the new schema: %v, %s", err, log)
+		srv.t.Errorf("the former version starts on the new schema: %v, %s", err, log)
 	}
 	s.cmd = nil
 	out, errs, code := s.command("", "token", "create", "--scope", "read")
 	if code != exitRefused || !strings.Contains(errs, "has schema 9000") {
-		y.t.Errorf("a command of the former version: exit code %d, %s %s", code, out, errs)
+		srv.t.Errorf("a command of the former version: exit code %d, %s %s", code, out, errs)
 	}
 	s.program = now
 	s.start()

@@ -67,34 +67,34 @@ func TestMessagesOutliveTheServer(t *testing.T) {
 
 func TestAPersonSteersRealAgents(t *testing.T) {
 	t.Parallel()
-	steer := func(t *testing.T, y *realServer, first string) string {
+	steer := func(t *testing.T, srv *realServer, first string) string {
 		t.Helper()
-		id := y.begin()
-		testkit.Eventually(t, "the agent works", func() bool { return len(y.model.Turns()) > 0 })
-		call[task.RunMessage](t, y.person, "POST", "/api/runs/1/messages", map[string]any{"text": "use tabs"})
-		y.exists(first)
-		return y.ended(id)
+		id := srv.begin()
+		testkit.Eventually(t, "the agent works", func() bool { return len(srv.model.Turns()) > 0 })
+		call[task.RunMessage](t, srv.person, "POST", "/api/runs/1/messages", map[string]any{"text": "use tabs"})
+		srv.exists(first)
+		return srv.ended(id)
 	}
-	heard := func(t *testing.T, y *realServer) {
+	heard := func(t *testing.T, srv *realServer) {
 		t.Helper()
-		all := y.model.Requests()
+		all := srv.model.Requests()
 		if last := string(all[len(all)-1].Body); !strings.Contains(last, "use tabs") {
 			t.Errorf("the model was asked last %s", last)
 		}
-		if got := y.rows("SELECT delivered_at IS NOT NULL FROM run_messages"); len(got) != 1 || got[0] != "1" {
+		if got := srv.rows("SELECT delivered_at IS NOT NULL FROM run_messages"); len(got) != 1 || got[0] != "1" {
 			t.Errorf("delivered %q", got)
 		}
 	}
 	t.Run("Claude Code, before the next call of its model", func(t *testing.T) {
 		t.Parallel()
-		y := newClaudeServer(t, realSetup{}, bashing("sleep 8; echo x > begun"), saying("With tabs."))
-		y.want(steer(t, y, "begun"), "completed|ended||With tabs.")
-		heard(t, y)
+		srv := newClaudeServer(t, realSetup{}, bashing("sleep 8; echo x > begun"), saying("With tabs."))
+		srv.want(steer(t, srv, "begun"), "completed|ended||With tabs.")
+		heard(t, srv)
 	})
 	t.Run("Codex, at the end of its turn", func(t *testing.T) {
 		t.Parallel()
-		y := newCodexServer(t, realSetup{}, executing("sleep 8; echo x > begun"), saying("Done."), saying("With tabs."))
-		y.want(steer(t, y, "begun"), "completed|ended||With tabs.")
-		heard(t, y)
+		srv := newCodexServer(t, realSetup{}, executing("sleep 8; echo x > begun"), saying("Done."), saying("With tabs."))
+		srv.want(steer(t, srv, "begun"), "completed|ended||With tabs.")
+		heard(t, srv)
 	})
 }

@@ -89,17 +89,17 @@ type rightsServer struct {
 
 func newRightsServer(t *testing.T) *rightsServer {
 	t.Helper()
-	y := &rightsServer{server: newServer(t, "serve"), done: filepath.Join(t.TempDir(), "executed")}
+	srv := &rightsServer{server: newServer(t, "serve"), done: filepath.Join(t.TempDir(), "executed")}
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	script := filepath.Join(t.TempDir(), "note.sh")
-	if err := os.WriteFile(script, fmt.Appendf(nil, "echo \"$TASKYARD_AGENT $TASKYARD_TASK_ID\" >>%q\necho noted\n", y.done),
+	if err := os.WriteFile(script, fmt.Appendf(nil, "echo \"$TASKYARD_AGENT $TASKYARD_TASK_ID\" >>%q\necho noted\n", srv.done),
 		0o700); err != nil {
 		t.Fatal(err)
 	}
-	y.file("taskyard.toml", fmt.Sprintf(`[runners.note]
+	srv.file("taskyard.toml", fmt.Sprintf(`[runners.note]
 kind = "command"
 command = ["/bin/sh", %q]
 [runners.to-root]
@@ -116,126 +116,127 @@ command = [%q, %q, "free"]
 		"root":    "tools: read, bash\nrunner: note\n",
 		"free":    "tools: read, bash\nrunner: note\napproval: never\n",
 	} {
-		y.file("agents/"+name+".md", "---\nname: "+name+"\ndescription: For tests.\n"+lines+"---\nWork.\n")
+		srv.file("agents/"+name+".md", "---\nname: "+name+"\ndescription: For tests.\n"+lines+"---\nWork.\n")
 	}
-	y.start()
-	y.person = y.api(y.token("--scope", "review"))
-	y.reader = y.token("--agent", "reader")
-	y.agent = y.api(y.reader)
-	return y
+	srv.start()
+	srv.person = srv.api(srv.token("--scope", "review"))
+	srv.reader = srv.token("--agent", "reader")
+	srv.agent = srv.api(srv.reader)
+	return srv
 }
 
 // mine is a person's task of reader, which reader has claimed.
-func (y *rightsServer) mine() string {
-	y.t.Helper()
-	tk := call[task.Task](y.t, y.person, "POST", "/api/tasks",
+func (srv *rightsServer) mine() string {
+	srv.t.Helper()
+	tk := call[task.Task](srv.t, srv.person, "POST", "/api/tasks",
 		map[string]any{"title": "a person's", "owner": "reader", "steps": []map[string]any{{"title": "a"}}})
-	call[any](y.t, y.agent, "POST", "/api/agents/reader/signup", map[string]any{"maxConcurrent": 50})
+	call[any](srv.t, srv.agent, "POST", "/api/agents/reader/signup", map[string]any{"maxConcurrent": 50})
 	return tk.ID.String()
 }
 
 // theirs is a person's task of an agent below a task of reader, paused until a
 // change of it is made.
-func (y *rightsServer) theirs(to string, change func(id string)) string {
-	y.t.Helper()
-	call[any](y.t, y.person, "POST", "/api/pause", map[string]any{"agent": to, "reason": "wait"})
-	tk := call[task.Task](y.t, y.person, "POST", "/api/tasks/"+y.mine()+"/steps/0/subtask", map[string]any{"title": "a part", "owner": to})
+func (srv *rightsServer) theirs(to string, change func(id string)) string {
+	srv.t.Helper()
+	call[any](srv.t, srv.person, "POST", "/api/pause", map[string]any{"agent": to, "reason": "wait"})
+	tk := call[task.Task](srv.t, srv.person, "POST", "/api/tasks/"+srv.mine()+"/steps/0/subtask",
+		map[string]any{"title": "a part", "owner": to})
 	change(tk.ID.String())
-	call[any](y.t, y.person, "POST", "/api/resume", map[string]any{"agent": to})
+	call[any](srv.t, srv.person, "POST", "/api/resume", map[string]any{"agent": to})
 	return tk.ID.String()
 }
 
 // newest is the task that was made last.
-func (y *rightsServer) newest() string { return y.rows("SELECT max(id) FROM tasks")[0] }
+func (srv *rightsServer) newest() string { return srv.rows("SELECT max(id) FROM tasks")[0] }
 
 // actions returns every way in which reader can make an agent do something.
 // Each returns the task.
-func (y *rightsServer) actions(to string) map[string]func() string {
-	post := func(path string, body map[string]any) { call[any](y.t, y.agent, "POST", path, body) }
-	patch := func(id string, body map[string]any) { call[any](y.t, y.agent, "PATCH", "/api/tasks/"+id, body) }
+func (srv *rightsServer) actions(to string) map[string]func() string {
+	post := func(path string, body map[string]any) { call[any](srv.t, srv.agent, "POST", path, body) }
+	patch := func(id string, body map[string]any) { call[any](srv.t, srv.agent, "PATCH", "/api/tasks/"+id, body) }
 	return map[string]func() string{
 		"create": func() string {
 			post("/api/tasks", map[string]any{"title": "x", "owner": to})
-			return y.newest()
+			return srv.newest()
 		},
 		"create by MCP": func() string {
-			y.tool(y.reader, "create_task", map[string]any{"title": "x", "owner": to})
-			return y.newest()
+			srv.tool(srv.reader, "create_task", map[string]any{"title": "x", "owner": to})
+			return srv.newest()
 		},
 		"start": func() string {
 			post("/api/tasks", map[string]any{"title": "x", "owner": to, "status": "draft"})
-			id := y.newest()
+			id := srv.newest()
 			patch(id, map[string]any{"status": "active"})
 			return id
 		},
 		"subtask": func() string {
-			post("/api/tasks/"+y.mine()+"/steps/0/subtask", map[string]any{"title": "x", "owner": to})
-			return y.newest()
+			post("/api/tasks/"+srv.mine()+"/steps/0/subtask", map[string]any{"title": "x", "owner": to})
+			return srv.newest()
 		},
 		"subtask by MCP": func() string {
-			y.tool(y.reader, "create_subtask", map[string]any{"taskId": y.mine(), "stepIndex": 0, "title": "x", "owner": to})
-			return y.newest()
+			srv.tool(srv.reader, "create_subtask", map[string]any{"taskId": srv.mine(), "stepIndex": 0, "title": "x", "owner": to})
+			return srv.newest()
 		},
 		"delegate": func() string {
 			post("/api/delegate", map[string]any{"task": "x", "agentType": to})
-			return y.newest()
+			return srv.newest()
 		},
 		"delegate by MCP": func() string {
-			y.tool(y.reader, "task", map[string]any{"task": "x", "agent_type": to, "wait_seconds": 0})
-			return y.newest()
+			srv.tool(srv.reader, "task", map[string]any{"task": "x", "agent_type": to, "wait_seconds": 0})
+			return srv.newest()
 		},
 		"move": func() string {
-			id := y.mine()
+			id := srv.mine()
 			post("/api/tasks/"+id+"/move", map[string]any{"currentAgent": "reader", "newAgent": to, "comment": "x"})
 			return id
 		},
 		"move by MCP": func() string {
-			id := y.mine()
-			y.tool(y.reader, "move_task", map[string]any{"task_id": id, "current_agent": "reader", "new_agent": to, "comment": "x"})
+			id := srv.mine()
+			srv.tool(srv.reader, "move_task", map[string]any{"task_id": id, "current_agent": "reader", "new_agent": to, "comment": "x"})
 			return id
 		},
 		"owner": func() string {
-			id := y.mine()
+			id := srv.mine()
 			patch(id, map[string]any{"description": "x", "owner": to})
 			return id
 		},
 		"reassign": func() string {
-			id := y.mine()
+			id := srv.mine()
 			post("/api/agents/reader/reassign", map[string]any{"taskIds": []string{id}, "newAgent": to, "comment": "x"})
 			return id
 		},
 		"description": func() string {
-			return y.theirs(to, func(id string) { patch(id, map[string]any{"description": "x"}) })
+			return srv.theirs(to, func(id string) { patch(id, map[string]any{"description": "x"}) })
 		},
 		"description by MCP": func() string {
-			return y.theirs(to, func(id string) {
-				y.tool(y.reader, "update_task", map[string]any{"taskId": id, "description": "x"})
+			return srv.theirs(to, func(id string) {
+				srv.tool(srv.reader, "update_task", map[string]any{"taskId": id, "description": "x"})
 			})
 		},
 		"title": func() string {
-			return y.theirs(to, func(id string) { patch(id, map[string]any{"title": "x"}) })
+			return srv.theirs(to, func(id string) { patch(id, map[string]any{"title": "x"}) })
 		},
 		"steps": func() string {
-			return y.theirs(to, func(id string) {
-				call[any](y.t, y.agent, "PUT", "/api/tasks/"+id+"/steps", map[string]any{"steps": []map[string]any{{"title": "x"}}})
+			return srv.theirs(to, func(id string) {
+				call[any](srv.t, srv.agent, "PUT", "/api/tasks/"+id+"/steps", map[string]any{"steps": []map[string]any{{"title": "x"}}})
 			})
 		},
 		"comment": func() string {
-			return y.theirs(to, func(id string) { post("/api/tasks/"+id+"/comments", map[string]any{"content": "x"}) })
+			return srv.theirs(to, func(id string) { post("/api/tasks/"+id+"/comments", map[string]any{"content": "x"}) })
 		},
 		"comment by MCP": func() string {
-			return y.theirs(to, func(id string) {
-				y.tool(y.reader, "add_comment", map[string]any{"taskId": id, "content": "x"})
+			return srv.theirs(to, func(id string) {
+				srv.tool(srv.reader, "add_comment", map[string]any{"taskId": id, "content": "x"})
 			})
 		},
 	}
 }
 
 // executed are the tasks whose program ran.
-func (y *rightsServer) executed() string {
-	b, err := os.ReadFile(y.done)
+func (srv *rightsServer) executed() string {
+	b, err := os.ReadFile(srv.done)
 	if err != nil && !os.IsNotExist(err) {
-		y.t.Fatal(err)
+		srv.t.Fatal(err)
 	}
 	return string(b)
 }
@@ -244,10 +245,10 @@ func (y *rightsServer) executed() string {
 // used.
 func TestStory09(t *testing.T) {
 	t.Parallel()
-	y := newRightsServer(t)
+	srv := newRightsServer(t)
 	inside := map[string]task.ID{}
 	for _, agent := range []string{"to-root", "to-free"} {
-		inside[agent] = call[task.Task](t, y.person, "POST", "/api/tasks", map[string]any{"title": "hand it on", "owner": agent}).ID
+		inside[agent] = call[task.Task](t, srv.person, "POST", "/api/tasks", map[string]any{"title": "hand it on", "owner": agent}).ID
 	}
 	run := func(id string) string {
 		return "SELECT r.status, r.phase, r.approval_why, coalesce(json_extract(r.spec, '$.tools'), '') FROM runs r WHERE r.task_id = " +
@@ -256,32 +257,32 @@ func TestStory09(t *testing.T) {
 	// waits checks that the run of a task waits, and that people are told why.
 	waits := func(t *testing.T, id, who, way string) {
 		testkit.Eventually(t, "a run of task "+id, func() bool {
-			row := y.rows(run(id))
+			row := srv.rows(run(id))
 			return len(row) == 1 && strings.HasPrefix(row[0], "pending|approval|")
 		})
-		if got, why := y.rows(run(id))[0], who+", who lacks bash"; !strings.Contains(got, why) && !strings.HasPrefix(way, "delegate") {
+		if got, why := srv.rows(run(id))[0], who+", who lacks bash"; !strings.Contains(got, why) && !strings.HasPrefix(way, "delegate") {
 			t.Errorf("%s: the run is %s; it should say %q", way, got, why)
 		}
 	}
 	// lesser checks that the run of a task had no shell.
 	lesser := func(t *testing.T, id, way string) {
 		testkit.Eventually(t, "the end of the run of task "+id, func() bool {
-			row := y.rows(run(id))
+			row := srv.rows(run(id))
 			return len(row) == 1 && strings.HasPrefix(row[0], "completed|")
 		})
-		if got := y.rows(run(id))[0]; strings.Contains(got, "bash") {
+		if got := srv.rows(run(id))[0]; strings.Contains(got, "bash") {
 			t.Errorf("%s: the run is %s", way, got)
 		}
 	}
 	t.Run("inside a run", func(t *testing.T) {
 		for agent, id := range inside {
 			testkit.Eventually(t, "the run of "+agent, func() bool {
-				return y.rows("SELECT count(*) FROM runs WHERE agent = ? AND ended_at IS NOT NULL", agent)[0] == "1"
+				return srv.rows("SELECT count(*) FROM runs WHERE agent = ? AND ended_at IS NOT NULL", agent)[0] == "1"
 			})
-			if got := y.rows("SELECT status, summary FROM runs WHERE agent = ?", agent)[0]; got != "completed|handed over" {
+			if got := srv.rows("SELECT status, summary FROM runs WHERE agent = ?", agent)[0]; got != "completed|handed over" {
 				t.Fatalf("%s: %s", agent, got)
 			}
-			for _, row := range y.rows("SELECT id, title FROM tasks WHERE created_by = ? OR id = ?", agent, id) {
+			for _, row := range srv.rows("SELECT id, title FROM tasks WHERE created_by = ? OR id = ?", agent, id) {
 				k, title, _ := strings.Cut(row, "|")
 				if agent == "to-free" {
 					lesser(t, k, title)
@@ -291,30 +292,30 @@ func TestStory09(t *testing.T) {
 			}
 		}
 	})
-	for way, do := range y.actions("root") {
+	for way, do := range srv.actions("root") {
 		t.Run(way+" to one whose runs wait", func(t *testing.T) { waits(t, do(), "reader", way) })
 	}
-	if got := y.executed(); strings.Contains(got, "root ") {
+	if got := srv.executed(); strings.Contains(got, "root ") {
 		t.Errorf("without a person there ran:\n%s", got)
 	}
-	for way, do := range y.actions("free") {
+	for way, do := range srv.actions("free") {
 		t.Run(way+" to one whose runs do not", func(t *testing.T) { lesser(t, do(), way) })
 	}
 	t.Run("an import is not for agents", func(t *testing.T) {
-		_, errs, code := y.command("", "import", filepath.Join(t.TempDir(), "none"))
+		_, errs, code := srv.command("", "import", filepath.Join(t.TempDir(), "none"))
 		if code == exitOK {
 			t.Errorf("%d %s", code, errs)
 		}
 	})
 	t.Run("a person reads why, and approves", func(t *testing.T) {
-		id := y.actions("root")["move"]()
+		id := srv.actions("root")["move"]()
 		waits(t, id, "reader", "move")
-		r := y.rows("SELECT max(id) FROM runs WHERE task_id = ?", id)[0]
-		got := call[task.Run](t, y.person, "GET", "/api/runs/"+r, nil)
+		r := srv.rows("SELECT max(id) FROM runs WHERE task_id = ?", id)[0]
+		got := call[task.Run](t, srv.person, "GET", "/api/runs/"+r, nil)
 		if got.Approval == nil || got.Approval.Why != "handed over by reader, who lacks bash" {
 			t.Errorf("the run is %s", asJSON(got))
 		}
-		call[any](t, y.person, "POST", "/api/runs/"+r+"/approve", map[string]any{"version": got.Approval.Version})
-		testkit.Eventually(t, "it runs", func() bool { return slices.Contains(strings.Split(y.executed(), "\n"), "root "+id) })
+		call[any](t, srv.person, "POST", "/api/runs/"+r+"/approve", map[string]any{"version": got.Approval.Version})
+		testkit.Eventually(t, "it runs", func() bool { return slices.Contains(strings.Split(srv.executed(), "\n"), "root "+id) })
 	})
 }

@@ -34,29 +34,29 @@ func (s *server) page(token, path string) string {
 // start, and what an approval of all runs of a task covers.
 func TestStory10(t *testing.T) {
 	t.Parallel()
-	y := newRightsServer(t)
-	person := y.token("--scope", "review", "--name", "reviewer")
-	review := y.api(person)
+	srv := newRightsServer(t)
+	person := srv.token("--scope", "review", "--name", "reviewer")
+	review := srv.api(person)
 	// approved is a run of root that was approved while root is paused.
 	approved := func(t *testing.T, scope string) (tk task.Task, run string) {
-		call[any](t, y.person, "POST", "/api/pause", map[string]any{"agent": "root", "reason": "wait"})
-		tk = call[task.Task](t, y.agent, "POST", "/api/tasks",
+		call[any](t, srv.person, "POST", "/api/pause", map[string]any{"agent": "root", "reason": "wait"})
+		tk = call[task.Task](t, srv.agent, "POST", "/api/tasks",
 			map[string]any{"title": "Do it", "owner": "root", "steps": []map[string]any{{"title": "a"}}})
-		run = y.rows("SELECT max(id) FROM runs WHERE task_id = ?", tk.ID)[0]
+		run = srv.rows("SELECT max(id) FROM runs WHERE task_id = ?", tk.ID)[0]
 		r := call[task.Run](t, review, "GET", "/api/runs/"+run, nil)
 		call[any](t, review, "POST", "/api/runs/"+run+"/approve", map[string]any{"version": r.Approval.Version, "scope": scope})
 		return tk, run
 	}
-	resume := func(t *testing.T) { call[any](t, y.person, "POST", "/api/resume", map[string]any{"agent": "root"}) }
+	resume := func(t *testing.T) { call[any](t, srv.person, "POST", "/api/resume", map[string]any{"agent": "root"}) }
 	// asked checks that a run waits again, and shows the page that says so.
 	asked := func(t *testing.T, run string, words ...string) {
 		testkit.Eventually(t, "run "+run+" waits again", func() bool {
-			return y.rows("SELECT status, phase, decision FROM runs WHERE id = ?", run)[0] == "pending|approval|"
+			return srv.rows("SELECT status, phase, decision FROM runs WHERE id = ?", run)[0] == "pending|approval|"
 		})
-		if strings.Contains(y.executed(), "root "+y.rows("SELECT task_id FROM runs WHERE id = ?", run)[0]+"\n") {
+		if strings.Contains(srv.executed(), "root "+srv.rows("SELECT task_id FROM runs WHERE id = ?", run)[0]+"\n") {
 			t.Error("it ran all the same")
 		}
-		text := y.page(person, "/approvals/"+run)
+		text := srv.page(person, "/approvals/"+run)
 		for _, w := range words {
 			if !strings.Contains(text, w) {
 				t.Errorf("the page does not say %q", w)
@@ -65,21 +65,21 @@ func TestStory10(t *testing.T) {
 	}
 	for name, change := range map[string]func(t *testing.T, path string){
 		"the title": func(t *testing.T, path string) {
-			call[any](t, y.agent, "PATCH", path, map[string]any{"title": "Do it."})
+			call[any](t, srv.agent, "PATCH", path, map[string]any{"title": "Do it."})
 		},
 		"the description": func(t *testing.T, path string) {
-			call[any](t, y.agent, "PATCH", path, map[string]any{"description": "."})
+			call[any](t, srv.agent, "PATCH", path, map[string]any{"description": "."})
 		},
 		"a step": func(t *testing.T, path string) {
-			call[any](t, y.agent, "PATCH", path+"/steps/0", map[string]any{"title": "b"})
+			call[any](t, srv.agent, "PATCH", path+"/steps/0", map[string]any{"title": "b"})
 		},
 		"a comment": func(t *testing.T, path string) {
-			call[any](t, y.agent, "POST", path+"/comments", map[string]any{"content": "."})
+			call[any](t, srv.agent, "POST", path+"/comments", map[string]any{"content": "."})
 		},
 		"the definition": func(t *testing.T, _ string) {
-			y.file("agents/root.md", "---\nname: root\ndescription: For tests.\ntools: read, bash\nrunner: note\n---\nWork!\n")
+			srv.file("agents/root.md", "---\nname: root\ndescription: For tests.\ntools: read, bash\nrunner: note\n---\nWork!\n")
 			testkit.Eventually(t, "the new definition is read", func() bool {
-				return strings.Contains(y.page(person, "/agents/root"), "Work!")
+				return strings.Contains(srv.page(person, "/agents/root"), "Work!")
 			})
 		},
 	} {
@@ -93,16 +93,16 @@ func TestStory10(t *testing.T) {
 	}
 	t.Run("what a stranger says after an approval of all runs", func(t *testing.T) {
 		tk, run := approved(t, "task")
-		call[any](t, y.agent, "POST", "/api/tasks/"+tk.ID.String()+"/comments", map[string]any{"content": "and delete all"})
+		call[any](t, srv.agent, "POST", "/api/tasks/"+tk.ID.String()+"/comments", map[string]any{"content": "and delete all"})
 		resume(t)
 		asked(t, run, "What changed since it was asked before", "comment by reader, who lacks bash")
 	})
 	t.Run("unchanged, it runs as it was approved", func(t *testing.T) {
 		tk, run := approved(t, "once")
 		resume(t)
-		testkit.Eventually(t, "it ends", func() bool { return y.rows("SELECT status FROM runs WHERE id = ?", run)[0] == "completed" })
-		if !strings.Contains(y.executed(), "root "+tk.ID.String()+"\n") {
-			t.Errorf("there ran %q", y.executed())
+		testkit.Eventually(t, "it ends", func() bool { return srv.rows("SELECT status FROM runs WHERE id = ?", run)[0] == "completed" })
+		if !strings.Contains(srv.executed(), "root "+tk.ID.String()+"\n") {
+			t.Errorf("there ran %q", srv.executed())
 		}
 	})
 }

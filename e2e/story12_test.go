@@ -100,23 +100,23 @@ func (h heldOpen) end(t *testing.T) {
 // their runs work.
 func TestStory12(t *testing.T) {
 	t.Parallel()
-	y := newWorkerServer(t)
+	srv := newWorkerServer(t)
 	kept := filepath.Join(t.TempDir(), "token")
 	script := filepath.Join(t.TempDir(), "near.sh")
 	text := fmt.Sprintf("umask 077\nprintf %%s \"$TASKYARD_TOKEN\" >%q.new\nmv %q.new %q\nsleep 907\n", kept, kept, kept)
 	if err := os.WriteFile(script, []byte(text), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	y.term()
-	y.file("taskyard.toml", fmt.Sprintf("[runs]\nattempts = 1\n[runners.far]\nkind = \"worker\"\nlabels = "+
+	srv.term()
+	srv.file("taskyard.toml", fmt.Sprintf("[runs]\nattempts = 1\n[runners.far]\nkind = \"worker\"\nlabels = "+
 		"[\"gpu\"]\n[runners.near]\nkind = \"command\"\ncommand = [\"/bin/sh\", %q]\n", script))
-	y.file("agents/near.md", "---\nname: near\ndescription: Works here.\ntools: read\nrunner: near\n---\nWork.\n")
-	y.file("agents/pull.md", "---\nname: pull\ndescription: Claims itself.\ntools: read\nrunner: none\n---\nWork.\n")
-	y.start()
-	admin := y.api(y.token("--scope", "admin"))
+	srv.file("agents/near.md", "---\nname: near\ndescription: Works here.\ntools: read\nrunner: near\n---\nWork.\n")
+	srv.file("agents/pull.md", "---\nname: pull\ndescription: Claims itself.\ntools: read\nrunner: none\n---\nWork.\n")
+	srv.start()
+	admin := srv.api(srv.token("--scope", "admin"))
 	revoke := func(where string, args ...any) {
 		t.Helper()
-		id := y.rows("SELECT id FROM tokens WHERE "+where, args...)[0]
+		id := srv.rows("SELECT id FROM tokens WHERE "+where, args...)[0]
 		if err := admin.Do(t.Context(), http.MethodDelete, "/api/tokens/"+id, nil, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -124,13 +124,13 @@ func TestStory12(t *testing.T) {
 	free := func(owner string) {
 		t.Helper()
 		tk := call[task.Task](t, admin, "POST", "/api/tasks", map[string]any{"title": "Free", "owner": owner})
-		if got := y.rows("SELECT claim_holder IS NULL FROM tasks WHERE id = ?", tk.ID.String())[0]; got != "1" {
+		if got := srv.rows("SELECT claim_holder IS NULL FROM tasks WHERE id = ?", tk.ID.String())[0]; got != "1" {
 			t.Errorf("task %s was claimed with a revoked token", tk.ID)
 		}
 	}
 
 	t.Run("that of an agent", func(t *testing.T) {
-		h := holdOpen(t, y.server, y.server.token("--agent", "pull", "--name", "puller"), "pull")
+		h := holdOpen(t, srv.server, srv.server.token("--agent", "pull", "--name", "puller"), "pull")
 		revoke("name = 'puller'")
 		h.end(t)
 		free("pull")
@@ -143,50 +143,50 @@ func TestStory12(t *testing.T) {
 			token = string(b)
 			return err == nil
 		})
-		h := holdOpen(t, y.server, token, "near")
+		h := holdOpen(t, srv.server, token, "near")
 		revoke("run_id = (SELECT id FROM runs WHERE task_id = ?)", tk.ID.String())
 		h.end(t)
-		testkit.Eventually(t, "its program is gone", func() bool { return len(y.processes(nil)) == 0 })
-		if got := y.rows("SELECT status, phase, reason FROM runs WHERE task_id = ?",
+		testkit.Eventually(t, "its program is gone", func() bool { return len(srv.processes(nil)) == 0 })
+		if got := srv.rows("SELECT status, phase, reason FROM runs WHERE task_id = ?",
 			tk.ID.String())[0]; got != "canceled|by|its token was revoked" {
 			t.Errorf("the run is %s", got)
 		}
 	})
 	t.Run("that of a worker", func(t *testing.T) {
-		w := y.work("--labels", "gpu", "--parallel", "2") // one executes, one waits for a run
-		tk := y.create()
-		testkit.Eventually(t, "the agent and its child run", func() bool { return y.programs() >= 3 })
+		w := srv.work("--labels", "gpu", "--parallel", "2") // one executes, one waits for a run
+		tk := srv.create()
+		testkit.Eventually(t, "the agent and its child run", func() bool { return srv.programs() >= 3 })
 		revoke("name = 'machines'")
-		testkit.Eventually(t, "its programs are gone", func() bool { return y.programs() == 0 })
+		testkit.Eventually(t, "its programs are gone", func() bool { return srv.programs() == 0 })
 		if err := w.Wait(); err == nil {
 			t.Error("the worker ended as if nothing were wrong")
 		}
-		if got := y.rows("SELECT status, phase, reason FROM runs WHERE task_id = ?",
+		if got := srv.rows("SELECT status, phase, reason FROM runs WHERE task_id = ?",
 			tk.ID.String())[0]; got != "failed|lost|the token of its worker was revoked" {
 			t.Errorf("the run is %s", got)
 		}
 	})
 	t.Run("that of an agent that is removed, and that a new one of its name does not revive", func(t *testing.T) {
-		for _, id := range y.rows("SELECT id FROM tasks WHERE owner = 'pull' AND status = 'active'") {
+		for _, id := range srv.rows("SELECT id FROM tasks WHERE owner = 'pull' AND status = 'active'") {
 			call[map[string]any](t, admin, "POST", "/api/tasks/"+id+"/cancel", map[string]string{"reason": "Not needed."})
 		}
-		secret := y.server.token("--agent", "pull", "--name", "second")
-		h := holdOpen(t, y.server, secret, "pull")
-		if err := os.Remove(filepath.Join(y.data, "agents", "pull.md")); err != nil {
+		secret := srv.server.token("--agent", "pull", "--name", "second")
+		h := holdOpen(t, srv.server, secret, "pull")
+		if err := os.Remove(filepath.Join(srv.data, "agents", "pull.md")); err != nil {
 			t.Fatal(err)
 		}
 		h.end(t)
-		y.file("agents/pull.md", "---\nname: pull\ndescription: A new one.\ntools: read\nrunner: none\n---\nWork.\n")
+		srv.file("agents/pull.md", "---\nname: pull\ndescription: A new one.\ntools: read\nrunner: none\n---\nWork.\n")
 		testkit.Eventually(t, "the new agent is known", func() bool {
 			return admin.Do(t.Context(), http.MethodGet, "/api/agents/pull", nil, nil) == nil
 		})
 		var no *client.ResponseError
-		if err := y.api(secret).Do(t.Context(), http.MethodGet, "/api/tasks", nil, nil); !errors.As(err, &no) ||
+		if err := srv.api(secret).Do(t.Context(), http.MethodGet, "/api/tasks", nil, nil); !errors.As(err, &no) ||
 			no.Status != http.StatusUnauthorized {
 			t.Errorf("with the old token: %v", err)
 		}
 	})
-	if strings.Contains(y.log.String(), `"level":"ERROR"`) {
+	if strings.Contains(srv.log.String(), `"level":"ERROR"`) {
 		t.Error("the log has errors")
 	}
 }

@@ -69,14 +69,14 @@ func TestStory15(t *testing.T) {
 	}
 	s.start()
 	browser := s.signedIn()
-	y := &workerServer{
+	srv := &workerServer{
 		server: s, goFile: goFile, script: script, person: s.api(s.token("--scope", "operate")),
 		secret: s.token("--scope", "worker", "--name", "machines"),
 	}
 	create := func(owner string) task.Task {
-		return call[task.Task](t, y.person, "POST", "/api/tasks", map[string]any{"title": "Work of " + owner, "owner": owner})
+		return call[task.Task](t, srv.person, "POST", "/api/tasks", map[string]any{"title": "Work of " + owner, "owner": owner})
 	}
-	y.work("--labels", "gpu")
+	srv.work("--labels", "gpu")
 	near, far, held := create("near"), create("far"), create("pull")
 	puller := s.api(s.token("--agent", "pull"))
 	var claim struct{ Tasks []task.Task }
@@ -84,8 +84,8 @@ func TestStory15(t *testing.T) {
 		map[string]any{"count": 1}); len(claim.Tasks) != 1 || claim.Tasks[0].ID != held.ID {
 		t.Fatalf("claimed %s", asJSON(claim))
 	}
-	y.await(near.ID, "running|working|1|1")
-	y.await(far.ID, "running|working|1|1")
+	srv.await(near.ID, "running|working|1|1")
+	srv.await(far.ID, "running|working|1|1")
 	before := s.rows("SELECT claim_expires FROM tasks WHERE id = ?", held.ID.String())[0]
 
 	ahead(8 * time.Hour)
@@ -116,9 +116,9 @@ func TestStory15(t *testing.T) {
 	if after := s.rows("SELECT claim_expires FROM tasks WHERE id = ?", held.ID.String())[0]; after <= before {
 		t.Errorf("the claim ends at %s, before %s", after, before)
 	}
-	y.letGo()
-	y.await(near.ID, "completed|ended|1|1")
-	y.await(far.ID, "completed|ended|1|1")
+	srv.letGo()
+	srv.await(near.ID, "completed|ended|1|1")
+	srv.await(far.ID, "completed|ended|1|1")
 	if got := s.rows("SELECT count(*) FROM events WHERE kind = 'claim.expired'")[0]; got != "0" {
 		t.Errorf("%s claims expired", got)
 	}

@@ -98,43 +98,43 @@ func (l *line) carry(c net.Conn) {
 // meanwhile; the first comes back, is refused, and ends its program.
 func TestStory18(t *testing.T) {
 	t.Parallel()
-	y := newWorkerServer(t)
-	way := newLine(t, y.address)
+	srv := newWorkerServer(t)
+	way := newLine(t, srv.address)
 	other := filepath.Join(t.TempDir(), "other.sh")
 	if err := os.WriteFile(other, []byte("cat >/dev/null\necho '{\"summary\":\"by the other worker\",\"success\":true}'\n"),
 		0o700); err != nil {
 		t.Fatal(err)
 	}
-	y.work("--labels", "gpu", "--url", way.url())
-	tk := y.create()
-	y.await(tk.ID, "running|working|1|1")
+	srv.work("--labels", "gpu", "--url", way.url())
+	tk := srv.create()
+	srv.await(tk.ID, "running|working|1|1")
 	testkit.Eventually(t, "the agent and its child run", func() bool { return countWorkerPrograms(way.url()) >= 3 })
 
 	way.set(true)
-	y.leaseOver()
-	admin := y.token("--scope", "admin")
+	srv.leaseOver()
+	admin := srv.token("--scope", "admin")
 	testkit.Eventually(t, "the run is lost", func() bool {
-		y.runJob(admin, "reaper")
-		return y.rows("SELECT status || phase FROM runs WHERE task_id = ? ORDER BY id", tk.ID.String())[0] == "failedlost"
+		srv.runJob(admin, "reaper")
+		return srv.rows("SELECT status || phase FROM runs WHERE task_id = ? ORDER BY id", tk.ID.String())[0] == "failedlost"
 	})
-	y.work("--labels", "gpu", "--exec", "/bin/sh "+other)
-	y.await(tk.ID, "failed|lost|1|1", "completed|ended|2|1")
+	srv.work("--labels", "gpu", "--exec", "/bin/sh "+other)
+	srv.await(tk.ID, "failed|lost|1|1", "completed|ended|2|1")
 	if countWorkerPrograms(way.url()) == 0 {
 		t.Fatal("the first worker ended its program before it came back")
 	}
-	lines := y.rows("SELECT count(*) FROM messages WHERE run_id = (SELECT min(id) FROM runs)")[0]
+	lines := srv.rows("SELECT count(*) FROM messages WHERE run_id = (SELECT min(id) FROM runs)")[0]
 
-	y.letGo() // its program ends with a result, too
+	srv.letGo() // its program ends with a result, too
 	way.set(false)
 	testkit.Eventually(t, "the program of the first worker is gone", func() bool { return countWorkerPrograms(way.url()) == 0 })
-	y.await(tk.ID, "failed|lost|1|1", "completed|ended|2|1")
-	if got := y.rows("SELECT summary FROM runs WHERE task_id = ? ORDER BY id DESC", tk.ID.String())[0]; got != "by the other worker" {
+	srv.await(tk.ID, "failed|lost|1|1", "completed|ended|2|1")
+	if got := srv.rows("SELECT summary FROM runs WHERE task_id = ? ORDER BY id DESC", tk.ID.String())[0]; got != "by the other worker" {
 		t.Errorf("the result is %q", got)
 	}
-	if got := y.rows("SELECT count(*) FROM messages WHERE run_id = (SELECT min(id) FROM runs)")[0]; got != lines {
+	if got := srv.rows("SELECT count(*) FROM messages WHERE run_id = (SELECT min(id) FROM runs)")[0]; got != lines {
 		t.Errorf("the transcript of the lost run grew from %s lines to %s", lines, got)
 	}
-	if err := y.person.Do(t.Context(), http.MethodGet, "/api/tasks/"+tk.ID.String(), nil, nil); err != nil {
+	if err := srv.person.Do(t.Context(), http.MethodGet, "/api/tasks/"+tk.ID.String(), nil, nil); err != nil {
 		t.Error(err)
 	}
 }

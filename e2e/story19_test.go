@@ -34,7 +34,7 @@ type largeInstance struct {
 	commented, transcribed, run task.ID
 }
 
-func fillLarge(t *testing.T, s *server, comments, lines, small int) (y largeInstance) {
+func fillLarge(t *testing.T, s *server, comments, lines, small int) (inst largeInstance) {
 	t.Helper()
 	for _, agent := range []string{"big", "small"} {
 		s.file("agents/"+agent+".md", "---\nname: "+agent+"\ndescription: Works.\ntools: read\nrunner: none\n---\nWork.\n")
@@ -62,21 +62,21 @@ func fillLarge(t *testing.T, s *server, comments, lines, small int) (y largeInst
 	for range 40 {
 		create(task.New{Title: "large", Owner: "big", Steps: steps})
 	}
-	y.commented = create(task.New{Title: "commented", Owner: "big"})
-	y.transcribed = create(task.New{Title: "transcribed", Owner: "big"})
+	inst.commented = create(task.New{Title: "commented", Owner: "big"})
+	inst.transcribed = create(task.New{Title: "transcribed", Owner: "big"})
 	for range small {
 		create(task.New{Title: "small", Owner: "small"})
 	}
 	must(open.DB.Write(ctx, func(tx *db.Tx) (err error) {
 		queued := task.State{Status: task.RunPending, Phase: task.PhaseQueued}
 		r := &task.Run{
-			TaskID: y.transcribed, Agent: "big", Status: queued.Status, Phase: queued.Phase,
+			TaskID: inst.transcribed, Agent: "big", Status: queued.Status, Phase: queued.Phase,
 			Cause: task.CauseManual, AskedBy: "system", Attempt: 1,
 		}
 		if r.ID, err = tx.InsertRun(r); err != nil {
 			return err
 		}
-		y.run = r.ID
+		inst.run = r.ID
 		_, err = tx.EndRun(r, task.State{Status: task.RunCanceled, Phase: task.PhaseBy}, "", "", nil, task.Usage{})
 		return err
 	}))
@@ -94,13 +94,13 @@ func fillLarge(t *testing.T, s *server, comments, lines, small int) (y largeInst
 			n -= part
 		}
 	}
-	fill(comments, task.Message{TaskID: y.commented, Kind: task.KindComment, Author: "big", Content: dense(32_500)})
+	fill(comments, task.Message{TaskID: inst.commented, Kind: task.KindComment, Author: "big", Content: dense(32_500)})
 	fill(lines, task.Message{
-		TaskID: y.transcribed, RunID: y.run, Kind: task.KindRun, Role: task.SpeakerAssistant,
+		TaskID: inst.transcribed, RunID: inst.run, Kind: task.KindRun, Role: task.SpeakerAssistant,
 		Type: "text", Author: "big", Content: dense(32_000),
 	})
 	must(open.Close())
-	return y
+	return inst
 }
 
 // dense returns a text of n bytes that hardly compresses.
@@ -215,7 +215,7 @@ func TestStory19NobodyWaitsForALargeNeighbor(t *testing.T) {
 	t.Cleanup(func() { close(hang); hook.Close() })
 	t.Setenv("TEST_HOOK", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYq=")
 	s := newServer(t, "serve")
-	y := fillLarge(t, s, comments, lines, 2*n+10)
+	inst := fillLarge(t, s, comments, lines, 2*n+10)
 	s.file("taskyard.toml", fmt.Sprintf("[runners.hook]\nkind = \"webhook\"\nurl = "+
 		"%q\nsecret_env = \"TEST_HOOK\"\nallow_private = true\n", hook.URL))
 	s.file("agents/hooked.md", "---\nname: hooked\ndescription: Works elsewhere.\ntools: read\nrunner: hook\n---\nWork.\n")
@@ -224,8 +224,8 @@ func TestStory19NobodyWaitsForALargeNeighbor(t *testing.T) {
 	s.claims(t, small, 10)
 	base := s.claims(t, small, n)
 	paths := []string{
-		"/api/tasks/" + y.commented.String(), "/api/tasks/" + y.commented.String() + "/comments?limit=500",
-		"/api/runs/" + y.run.String() + "/messages?limit=500", "/api/agents/big/queue?full=true&limit=500",
+		"/api/tasks/" + inst.commented.String(), "/api/tasks/" + inst.commented.String() + "/comments?limit=500",
+		"/api/runs/" + inst.run.String() + "/messages?limit=500", "/api/agents/big/queue?full=true&limit=500",
 	}
 	for _, p := range paths { // once each, so that caches are not counted
 		s.read(t, big, p)
@@ -247,7 +247,7 @@ func TestStory19NobodyWaitsForALargeNeighbor(t *testing.T) {
 			}
 		})
 		wg.Go(func() { // one more comment has the search look at the task again
-			_ = s.api(person).Do(ctx, "POST", "/api/tasks/"+y.commented.String()+"/comments", map[string]any{"content": "one more"}, nil)
+			_ = s.api(person).Do(ctx, "POST", "/api/tasks/"+inst.commented.String()+"/comments", map[string]any{"content": "one more"}, nil)
 		})
 		under = s.claims(t, small, n)
 		cancel()
@@ -277,7 +277,7 @@ var encodings = []string{"identity", "gzip", "gzip, deflate, br, zstd"}
 func TestAnyMixOfCallersCostsLittleMemory(t *testing.T) {
 	rounds := testkit.ByForm(2, 4, 60)
 	s := newServer(t, "serve")
-	y := fillLarge(t, s, 300, 640, 10)
+	inst := fillLarge(t, s, 300, 640, 10)
 	s.start()
 	tokens := []string{
 		s.token("--scope", "operate", "--name", "one"), s.token("--scope", "operate", "--name", "two"),
@@ -285,9 +285,9 @@ func TestAnyMixOfCallersCostsLittleMemory(t *testing.T) {
 	}
 	gets := []string{
 		"/api/tasks?full=true&limit=500", "/api/agents/big/queue?limit=500&full=true", "/api/tasks/" +
-			y.commented.String(), "/api/tasks/" + y.commented.String() + "/thread?limit=500",
-		"/api/runs/" + y.run.String() + "/messages?limit=500", "/api/events?limit=500", "/api/tasks/history?q=long",
-		"/tasks/" + y.commented.String(), "/runs/" + y.run.String(), "/history.csv", "/history.json",
+			inst.commented.String(), "/api/tasks/" + inst.commented.String() + "/thread?limit=500",
+		"/api/runs/" + inst.run.String() + "/messages?limit=500", "/api/events?limit=500", "/api/tasks/history?q=long",
+		"/tasks/" + inst.commented.String(), "/runs/" + inst.run.String(), "/history.csv", "/history.json",
 	}
 	upload, err := json.Marshal(map[string]any{"title": "large", "owner": "big", "steps": func() (list []map[string]any) {
 		for range 15 {

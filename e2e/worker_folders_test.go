@@ -37,7 +37,7 @@ func TestAWorkerRemovesTheFoldersOfRunsThatEndedLongAgo(t *testing.T) {
 		}
 		return strings.Join(names, " ")
 	}
-	y := newWorkerServer(t)
-	y.work("--labels", "gpu", "--dir", dir)
+	srv := newWorkerServer(t)
+	srv.work("--labels", "gpu", "--dir", dir)
 	testkit.Eventually(t, "what is old is gone", func() bool { return left() == "notes run-2-1 tree-4" })
 }

@@ -40,41 +40,43 @@ echo '{"summary":"far away","success":true,"artifacts":["a.md"]}'
 func newWorkerServer(t *testing.T) *workerServer {
 	t.Helper()
 	s := newServer(t, "serve")
-	y := &workerServer{server: s, goFile: filepath.Join(t.TempDir(), "go"), script: filepath.Join(t.TempDir(), "agent.sh")}
-	if err := os.WriteFile(y.script, fmt.Appendf(nil, farAgent, y.goFile), 0o700); err != nil {
+	srv := &workerServer{server: s, goFile: filepath.Join(t.TempDir(), "go"), script: filepath.Join(t.TempDir(), "agent.sh")}
+	if err := os.WriteFile(srv.script, fmt.Appendf(nil, farAgent, srv.goFile), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	s.file("taskyard.toml", "[runners.far]\nkind = \"worker\"\nlabels = [\"gpu\"]\n")
 	s.file("agents/far.md", "---\nname: far\ndescription: Works elsewhere.\ntools: read\nrunner: far\nmax_parallel: 3\n---\nWork.\n")
 	s.start()
-	y.person, y.secret = s.api(s.token("--scope", "operate")), s.token("--scope", "worker", "--name", "machines")
-	return y
+	srv.person, srv.secret = s.api(s.token("--scope", "operate")), s.token("--scope", "worker", "--name", "machines")
+	return srv
 }
 
 // work starts a worker and returns what ends it: SIGKILL, or another signal.
-func (y *workerServer) work(args ...string) *exec.Cmd {
-	y.t.Helper()
-	args = append([]string{"worker", "--url", y.url(), "--dir", filepath.Join(y.t.TempDir(), "w"), "--exec", "/bin/sh " + y.script}, args...)
-	cmd := exec.CommandContext(context.WithoutCancel(y.t.Context()), binary(y.t), args...)
-	cmd.Env = append(os.Environ(), "TASKYARD_TOKEN="+y.secret)
+func (srv *workerServer) work(args ...string) *exec.Cmd {
+	srv.t.Helper()
+	args = append([]string{
+		"worker", "--url", srv.url(), "--dir", filepath.Join(srv.t.TempDir(), "w"), "--exec", "/bin/sh " + srv.script,
+	}, args...)
+	cmd := exec.CommandContext(context.WithoutCancel(srv.t.Context()), binary(srv.t), args...)
+	cmd.Env = append(os.Environ(), "TASKYARD_TOKEN="+srv.secret)
 	log := &lockedBuffer{}
 	cmd.Stderr = log
 	if err := testkit.StartTied(cmd); err != nil {
-		y.t.Fatal(err)
+		srv.t.Fatal(err)
 	}
-	y.t.Cleanup(func() {
+	srv.t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
-		if y.t.Failed() {
-			y.t.Logf("log of the worker:\n%s", log.tail(4000))
+		if srv.t.Failed() {
+			srv.t.Logf("log of the worker:\n%s", log.tail(4000))
 		}
-		testkit.Eventually(y.t, "no program of the agent is left", func() bool { return y.programs() == 0 })
+		testkit.Eventually(srv.t, "no program of the agent is left", func() bool { return srv.programs() == 0 })
 	})
 	return cmd
 }
 
 // programs counts the processes of the agent and of what it started.
-func (y *workerServer) programs() int { return countWorkerPrograms(y.url()) }
+func (srv *workerServer) programs() int { return countWorkerPrograms(srv.url()) }
 
 // countWorkerPrograms counts the programs of workers that use the server at an
 // address.
@@ -89,56 +91,56 @@ func countWorkerPrograms(url string) (n int) {
 	return n
 }
 
-func (y *workerServer) create() task.Task {
-	return call[task.Task](y.t, y.person, "POST", "/api/tasks", map[string]any{"title": "Do it there", "owner": "far"})
+func (srv *workerServer) create() task.Task {
+	return call[task.Task](srv.t, srv.person, "POST", "/api/tasks", map[string]any{"title": "Do it there", "owner": "far"})
 }
 
 // runs returns "status|phase|attempt|lease" of the runs of a task.
-func (y *workerServer) runs(id task.ID) []string {
-	return y.rows("SELECT status, phase, attempt, lease FROM runs WHERE task_id = ? ORDER BY id", id.String())
+func (srv *workerServer) runs(id task.ID) []string {
+	return srv.rows("SELECT status, phase, attempt, lease FROM runs WHERE task_id = ? ORDER BY id", id.String())
 }
 
-func (y *workerServer) await(id task.ID, want ...string) {
-	y.t.Helper()
-	testkit.Eventually(y.t, fmt.Sprintf("the runs of task %d are %v", id, want), func() bool {
-		return strings.Join(y.runs(id), " ") == strings.Join(want, " ")
+func (srv *workerServer) await(id task.ID, want ...string) {
+	srv.t.Helper()
+	testkit.Eventually(srv.t, fmt.Sprintf("the runs of task %d are %v", id, want), func() bool {
+		return strings.Join(srv.runs(id), " ") == strings.Join(want, " ")
 	})
 }
 
-func (y *workerServer) letGo() {
-	if err := os.WriteFile(y.goFile, nil, 0o600); err != nil {
-		y.t.Fatal(err)
+func (srv *workerServer) letGo() {
+	if err := os.WriteFile(srv.goFile, nil, 0o600); err != nil {
+		srv.t.Fatal(err)
 	}
 }
 
-func (y *workerServer) why(id task.ID) string {
-	out := call[map[string]any](y.t, y.person, "GET", "/api/tasks/"+id.String()+"/why", nil)
+func (srv *workerServer) why(id task.ID) string {
+	out := call[map[string]any](srv.t, srv.person, "GET", "/api/tasks/"+id.String()+"/why", nil)
 	return fmt.Sprint(out)
 }
 
 func TestWorkerCarriesOutRuns(t *testing.T) {
 	t.Parallel()
-	y := newWorkerServer(t)
-	tk := y.create()
+	srv := newWorkerServer(t)
+	tk := srv.create()
 	testkit.Eventually(t, "somebody says that there is no worker", func() bool {
-		return strings.Contains(y.why(tk.ID), "no worker for the runner far with the labels gpu has asked since the server started")
+		return strings.Contains(srv.why(tk.ID), "no worker for the runner far with the labels gpu has asked since the server started")
 	})
-	y.work("--labels", "linux")
-	two := []*exec.Cmd{y.work("--labels", "linux,gpu"), y.work("--labels", "gpu")}
-	y.await(tk.ID, "running|working|1|1")
-	if n := y.rows("SELECT count(*) FROM events WHERE kind = 'run.started' AND changes LIKE '%worker:machines%'")[0]; n != "1" {
+	srv.work("--labels", "linux")
+	two := []*exec.Cmd{srv.work("--labels", "linux,gpu"), srv.work("--labels", "gpu")}
+	srv.await(tk.ID, "running|working|1|1")
+	if n := srv.rows("SELECT count(*) FROM events WHERE kind = 'run.started' AND changes LIKE '%worker:machines%'")[0]; n != "1" {
 		t.Errorf("%s workers started the run", n)
 	}
-	y.letGo()
-	y.await(tk.ID, "completed|ended|1|1")
-	if got := y.rows("SELECT summary, artifacts FROM runs")[0]; got != `far away|["a.md"]` {
+	srv.letGo()
+	srv.await(tk.ID, "completed|ended|1|1")
+	if got := srv.rows("SELECT summary, artifacts FROM runs")[0]; got != `far away|["a.md"]` {
 		t.Errorf("the result is %s", got)
 	}
-	got := strings.Join(y.rows("SELECT type || '/' || content FROM messages WHERE run_id IS NOT NULL AND type <> 'prompt' ORDER BY id"), " ")
+	got := strings.Join(srv.rows("SELECT type || '/' || content FROM messages WHERE run_id IS NOT NULL AND type <> 'prompt' ORDER BY id"), " ")
 	if !strings.Contains(got, "text/prompt of "+tk.ID.String()+": Work.") || !strings.Contains(got, "tool_call/look") {
 		t.Errorf("the transcript is %s", got)
 	}
-	if n := y.rows("SELECT count(*) FROM messages WHERE instr(content, 'ty_') > 0")[0]; n != "0" {
+	if n := srv.rows("SELECT count(*) FROM messages WHERE instr(content, 'ty_') > 0")[0]; n != "0" {
 		t.Error("a token is in the transcript")
 	}
 	for _, cmd := range two {
@@ -151,56 +153,56 @@ func TestWorkerCarriesOutRuns(t *testing.T) {
 
 func TestCancelStopsTheProgramsOfAWorker(t *testing.T) {
 	t.Parallel()
-	y := newWorkerServer(t)
-	y.work("--labels", "gpu")
-	tk := y.create()
-	testkit.Eventually(t, "the agent and its child run", func() bool { return y.programs() >= 3 })
-	run := y.rows("SELECT id FROM runs")[0]
+	srv := newWorkerServer(t)
+	srv.work("--labels", "gpu")
+	tk := srv.create()
+	testkit.Eventually(t, "the agent and its child run", func() bool { return srv.programs() >= 3 })
+	run := srv.rows("SELECT id FROM runs")[0]
 	begin := time.Now()
-	call[task.Run](t, y.person, "POST", "/api/runs/"+run+"/cancel", map[string]string{"reason": "Not now."})
-	testkit.Eventually(t, "no program is left", func() bool { return y.programs() == 0 })
+	call[task.Run](t, srv.person, "POST", "/api/runs/"+run+"/cancel", map[string]string{"reason": "Not now."})
+	testkit.Eventually(t, "no program is left", func() bool { return srv.programs() == 0 })
 	if took := time.Since(begin); took > 8*time.Second {
 		t.Errorf("that took %v: the heartbeat was not answered at once", took)
 	}
-	y.await(tk.ID, "canceled|by|1|1")
+	srv.await(tk.ID, "canceled|by|1|1")
 }
 
 func TestWorkerThatStopsGivesItsRunBack(t *testing.T) {
 	t.Parallel()
-	y := newWorkerServer(t)
-	first := y.work("--labels", "gpu")
-	tk := y.create()
-	y.await(tk.ID, "running|working|1|1")
+	srv := newWorkerServer(t)
+	first := srv.work("--labels", "gpu")
+	tk := srv.create()
+	srv.await(tk.ID, "running|working|1|1")
 	_ = first.Process.Signal(syscall.SIGTERM)
 	if err := first.Wait(); err != nil {
 		t.Errorf("it ended with %v", err)
 	}
-	y.await(tk.ID, "pending|queued|1|1")
-	y.letGo()
-	y.work("--labels", "gpu")
-	y.await(tk.ID, "completed|ended|1|2")
+	srv.await(tk.ID, "pending|queued|1|1")
+	srv.letGo()
+	srv.work("--labels", "gpu")
+	srv.await(tk.ID, "completed|ended|1|2")
 }
 
 func TestRunOfAWorkerOutlivesTheServer(t *testing.T) {
 	t.Parallel()
-	y := newWorkerServer(t)
-	y.work("--labels", "gpu")
-	tk := y.create()
-	y.await(tk.ID, "running|working|1|1")
-	y.kill()
-	y.letGo()
-	y.start()
-	y.await(tk.ID, "completed|ended|1|1")
-	if n := y.rows("SELECT count(*) FROM messages WHERE type = 'tool_call'")[0]; n != "1" {
+	srv := newWorkerServer(t)
+	srv.work("--labels", "gpu")
+	tk := srv.create()
+	srv.await(tk.ID, "running|working|1|1")
+	srv.kill()
+	srv.letGo()
+	srv.start()
+	srv.await(tk.ID, "completed|ended|1|1")
+	if n := srv.rows("SELECT count(*) FROM messages WHERE type = 'tool_call'")[0]; n != "1" {
 		t.Errorf("%s tool calls are in the transcript", n)
 	}
 }
 
 func TestStaleLeasesAreRefused(t *testing.T) {
 	t.Parallel()
-	y := newWorkerServer(t)
-	tk := y.create()
-	c := y.api(y.secret)
+	srv := newWorkerServer(t)
+	tk := srv.create()
+	c := srv.api(srv.secret)
 	lease := func() *task.Leased {
 		return call[struct{ Run *task.Leased }](t, c, "POST", "/api/worker/lease", map[string]any{"labels": []string{"gpu"}}).Run
 	}
@@ -242,13 +244,13 @@ func TestStaleLeasesAreRefused(t *testing.T) {
 	check("events", 200, "", c, old, "events", line(1, "a", "b"))
 	check("the same events and one more", 200, "", c, old, "events", line(1, "a", "b", "c"))
 	check("a gap", 422, "invalid_field", c, old, "events", line(9, "x"))
-	if got := strings.Join(y.rows("SELECT content FROM messages WHERE type = 'text' ORDER BY id"), ""); got != "abc" {
+	if got := strings.Join(srv.rows("SELECT content FROM messages WHERE type = 'text' ORDER BY id"), ""); got != "abc" {
 		t.Errorf("the transcript is %s", got)
 	}
-	own := y.api(old.Token)
+	own := srv.api(old.Token)
 	check("the agent itself ends its run", 403, "forbidden", own, old, "finish", map[string]any{"status": "completed", "summary": "x"})
-	check("a person reports", 403, "forbidden", y.person, old, "heartbeat", nil)
-	other := y.api(y.token("--scope", "worker", "--name", "stranger"))
+	check("a person reports", 403, "forbidden", srv.person, old, "heartbeat", nil)
+	other := srv.api(srv.token("--scope", "worker", "--name", "stranger"))
 	check("another worker with the right lease", 409, "stale_lease", other, old, "heartbeat", nil)
 	check("a state that no runner may give", 422, "invalid_field", c, old, "finish", map[string]any{"status": "failed", "phase": "lost"})
 	check("a changed file without a name", 422, "invalid_field", c, old, "finish",
@@ -271,7 +273,7 @@ func TestStaleLeasesAreRefused(t *testing.T) {
 	check("the end", 200, "", c, now, "finish", end)
 	check("the end again", 200, "", c, now, "finish", end)
 	check("another end", 409, "stale_lease", c, now, "finish", map[string]any{"status": "failed", "reason": "x"})
-	y.await(tk.ID, "completed|ended|1|2")
+	srv.await(tk.ID, "completed|ended|1|2")
 	if _, code := say(c, now, "heartbeat", nil); code != "" {
 		t.Errorf("a heartbeat after the end: %s", code)
 	}
@@ -282,35 +284,35 @@ func TestStaleLeasesAreRefused(t *testing.T) {
 
 func TestRunOfAWorkerThatDiedIsTriedAgain(t *testing.T) {
 	t.Parallel()
-	y := newWorkerServer(t)
-	first := y.work("--labels", "gpu")
-	tk := y.create()
-	testkit.Eventually(t, "the agent and its child run", func() bool { return y.programs() >= 3 })
-	y.await(tk.ID, "running|working|1|1")
+	srv := newWorkerServer(t)
+	first := srv.work("--labels", "gpu")
+	tk := srv.create()
+	testkit.Eventually(t, "the agent and its child run", func() bool { return srv.programs() >= 3 })
+	srv.await(tk.ID, "running|working|1|1")
 	if err := first.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	testkit.Eventually(t, "its programs end with it", func() bool { return y.programs() == 0 })
-	y.await(tk.ID, "running|working|1|1")
-	y.leaseOver()
-	y.letGo()
-	y.work("--labels", "gpu")
-	y.await(tk.ID, "failed|lost|1|1", "completed|ended|2|1")
+	testkit.Eventually(t, "its programs end with it", func() bool { return srv.programs() == 0 })
+	srv.await(tk.ID, "running|working|1|1")
+	srv.leaseOver()
+	srv.letGo()
+	srv.work("--labels", "gpu")
+	srv.await(tk.ID, "failed|lost|1|1", "completed|ended|2|1")
 }
 
 // leaseOver does what a minute without a heartbeat does.
-func (y *workerServer) leaseOver() {
-	y.t.Helper()
-	driver, source := "sqlite3", "file:"+filepath.Join(y.data, "taskyard.db")+"?_busy_timeout=5000"
-	if y.store != "" {
-		driver, source = "pgx", y.store
+func (srv *workerServer) leaseOver() {
+	srv.t.Helper()
+	driver, source := "sqlite3", "file:"+filepath.Join(srv.data, "taskyard.db")+"?_busy_timeout=5000"
+	if srv.store != "" {
+		driver, source = "pgx", srv.store
 	}
 	d, err := sql.Open(driver, source)
 	if err != nil {
-		y.t.Fatal(err)
+		srv.t.Fatal(err)
 	}
 	defer d.Close()
-	if _, err := d.ExecContext(y.t.Context(), "UPDATE runs SET lease_expires = 1 WHERE status = 'running'"); err != nil {
-		y.t.Fatal(err)
+	if _, err := d.ExecContext(srv.t.Context(), "UPDATE runs SET lease_expires = 1 WHERE status = 'running'"); err != nil {
+		srv.t.Fatal(err)
 	}
 }

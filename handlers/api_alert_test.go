@@ -14,17 +14,17 @@ import (
 func TestAFailedBackupEntersTheInboxOfAdmins(t *testing.T) {
 	t.Parallel()
 	const why = "no space left on device"
-	y := newSite(t)
-	b := y.maya()
+	inst := newSite(t)
+	b := inst.maya()
 	seen := func(failure error) {
 		t.Helper()
-		y.ok(y.svc.NoteJob(t.Context(), task.JobBackup, time.Second, failure))
+		inst.ok(inst.svc.NoteJob(t.Context(), task.JobBackup, time.Second, failure))
 	}
 	seen(nil)
 	b.get("/").hides("The last scheduled backup failed").shows("Inbox is empty")
 	seen(errors.New(why))
 	b.get("/").shows("The last scheduled backup failed", why, `href="/scheduler"`).hides("Inbox is empty")
-	y.person("otto", task.RoleOperator).get("/").hides("backup failed", why)
+	inst.person("otto", task.RoleOperator).get("/").hides("backup failed", why)
 	seen(nil)
 	b.get("/").hides("backup failed")
 

@@ -150,14 +150,14 @@ func TestMetrics(t *testing.T) {
 // Servers that share a database count each other, and one of them leads.
 func TestMetricsAndAboutShowTheServers(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	y.ok(y.svc.Join(t.Context(), task.Server{ID: "this", Version: "1.0.0", Address: "127.0.0.1:7080"}))
+	inst := newSite(t)
+	inst.ok(inst.svc.Join(t.Context(), task.Server{ID: "this", Version: "1.0.0", Address: "127.0.0.1:7080"}))
 	if dbtest.Postgres() {
-		y.ok(y.db.Write(t.Context(), func(tx *db.Tx) error {
+		inst.ok(inst.db.Write(t.Context(), func(tx *db.Tx) error {
 			return tx.SeeServer(task.Server{ID: "other", Version: "1.0.1", Address: "127.0.0.1:7081", StartedAt: tx.Now})
 		}))
 	}
-	maya := y.maya()
+	maya := inst.maya()
 	metrics := maya.get("/metrics").is(200).body
 	for _, line := range []string{"taskyard_servers 2\n", "taskyard_server_leads 1\n"} {
 		if strings.Contains(metrics, line) != dbtest.Postgres() {

@@ -81,9 +81,9 @@ func TestRunnersAreTold(t *testing.T) {
 func TestPagesTellWhatRunnersEnforce(t *testing.T) {
 	t.Parallel()
 	known := &knownRunners{}
-	y := newSite(t)
-	y.srv.opt.Runners = known
-	maya, vera := y.maya(), y.person("vera", task.RoleViewer)
+	inst := newSite(t)
+	inst.srv.opt.Runners = known
+	maya, vera := inst.maya(), inst.person("vera", task.RoleViewer)
 	t.Run("the list of agents shows them with problem and remedy", func(t *testing.T) {
 		maya.get("/agents").is(200).shows("Not enforced.", "The program agent cannot be started",
 			"Install it.", "/opt/secret/agent", "cannot start")
@@ -104,19 +104,19 @@ func TestPagesTellWhatRunnersEnforce(t *testing.T) {
 
 func TestBudgetsAreShown(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	maya := y.maya()
-	_, err := y.svc.SaveAgent(t.Context(), mayaActor, "spender",
+	inst := newSite(t)
+	maya := inst.maya()
+	_, err := inst.svc.SaveAgent(t.Context(), mayaActor, "spender",
 		"---\ndescription: spends\ntools: read\nrunner: script\nmax_cost_usd_per_day: 2\nmax_tokens_per_day: 1000\n---\nSpend.\n", "", false)
-	y.ok(err)
-	tk, err := y.svc.CreateTask(t.Context(), mayaActor, task.New{Title: "Spend", Owner: "spender", NoStart: true})
-	y.ok(err)
-	_, err = y.svc.RunNow(t.Context(), mayaActor, tk.ID)
-	y.ok(err)
-	st, _, err := y.svc.NextRun(t.Context(), nil)
-	y.ok(err)
-	y.ok(y.svc.RunWorking(t.Context(), st.Run.ID, st.Run.Lease, 1, "1", "boot"))
-	y.ok(y.svc.AppendTranscript(t.Context(), st.Run.ID, st.Run.Lease,
+	inst.ok(err)
+	tk, err := inst.svc.CreateTask(t.Context(), mayaActor, task.New{Title: "Spend", Owner: "spender", NoStart: true})
+	inst.ok(err)
+	_, err = inst.svc.RunNow(t.Context(), mayaActor, tk.ID)
+	inst.ok(err)
+	st, _, err := inst.svc.NextRun(t.Context(), nil)
+	inst.ok(err)
+	inst.ok(inst.svc.RunWorking(t.Context(), st.Run.ID, st.Run.Lease, 1, "1", "boot"))
+	inst.ok(inst.svc.AppendTranscript(t.Context(), st.Run.ID, st.Run.Lease,
 		[]task.Message{{Type: "usage", Data: []byte(`{"tokensIn":600,"costUsd":0.5,"estimated":true}`)}}))
 	run := "/runs/" + st.Run.ID.String()
 	t.Run("estimated figures are marked wherever they are", func(t *testing.T) {
@@ -126,22 +126,22 @@ func TestBudgetsAreShown(t *testing.T) {
 		maya.get("/runs").shows("≈ 600")
 	})
 	t.Run("what a program does not report is unknown", func(t *testing.T) {
-		tk, err := y.svc.CreateTask(t.Context(), mayaActor, task.New{Title: "Silent", Owner: "coder", NoStart: true})
-		y.ok(err)
-		_, err = y.svc.RunNow(t.Context(), mayaActor, tk.ID)
-		y.ok(err)
-		silent, _, err := y.svc.NextRun(t.Context(), nil)
-		y.ok(err)
-		y.ok(y.svc.RunWorking(t.Context(), silent.Run.ID, silent.Run.Lease, 1, "1", "boot"))
+		tk, err := inst.svc.CreateTask(t.Context(), mayaActor, task.New{Title: "Silent", Owner: "coder", NoStart: true})
+		inst.ok(err)
+		_, err = inst.svc.RunNow(t.Context(), mayaActor, tk.ID)
+		inst.ok(err)
+		silent, _, err := inst.svc.NextRun(t.Context(), nil)
+		inst.ok(err)
+		inst.ok(inst.svc.RunWorking(t.Context(), silent.Run.ID, silent.Run.Lease, 1, "1", "boot"))
 		at := "/runs/" + silent.Run.ID.String()
 		maya.get(at).shows("0 in")
-		y.ok(y.svc.FinishRun(t.Context(), silent.Run.ID, silent.Run.Lease,
+		inst.ok(inst.svc.FinishRun(t.Context(), silent.Run.ID, silent.Run.Lease,
 			service.Finished{State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}, Summary: "done"}))
 		maya.get(at).shows("Unknown: its program reports none")
 		maya.get("/runs").shows("unknown")
 	})
 	t.Run("one that is used up says until when", func(t *testing.T) {
-		y.ok(y.svc.AppendTranscript(t.Context(), st.Run.ID, st.Run.Lease,
+		inst.ok(inst.svc.AppendTranscript(t.Context(), st.Run.ID, st.Run.Lease,
 			[]task.Message{{Type: "usage", Data: []byte(`{"tokensIn":400,"costUsd":0.1}`)}}))
 		maya.get("/agents/spender").shows("Budget of spender for today is used up: 1000 of 1000 tokens (in part estimated), until 00:00 UTC")
 	})

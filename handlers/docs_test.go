@@ -150,8 +150,8 @@ func TestTheReferenceIsForEveryone(t *testing.T) {
 			t.Errorf("%s, who has no session, gets the dashboard's navigation", caller)
 		}
 	}
-	y := newSite(t)
-	y.maya().get("/api/docs").is(http.StatusOK).shows(`id="nav"`, "Sign out")
+	inst := newSite(t)
+	inst.maya().get("/api/docs").is(http.StatusOK).shows(`id="nav"`, "Sign out")
 }
 
 // TestEveryCommandOfTheReferenceFits sends what the commands send: the server

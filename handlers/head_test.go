@@ -9,11 +9,11 @@ import (
 
 func TestPagesAnswerHEADAsGETWithoutABody(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	maya := y.maya()
+	inst := newSite(t)
+	maya := inst.maya()
 	head := func(b *browser, path string) *seenPage {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodHead, y.url+path, http.NoBody)
-		y.ok(err)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodHead, inst.url+path, http.NoBody)
+		inst.ok(err)
 		return b.do(req)
 	}
 	for _, path := range []string{
@@ -27,6 +27,6 @@ func TestPagesAnswerHEADAsGETWithoutABody(t *testing.T) {
 	}
 	head(maya, "/live").is(http.StatusMethodNotAllowed)
 	head(maya, "/logout").is(http.StatusMethodNotAllowed)
-	head(y.person("vera", task.RoleViewer), "/settings/people").is(http.StatusForbidden)
-	head(y.browser(), "/tasks").is(y.browser().get("/tasks").status)
+	head(inst.person("vera", task.RoleViewer), "/settings/people").is(http.StatusForbidden)
+	head(inst.browser(), "/tasks").is(inst.browser().get("/tasks").status)
 }

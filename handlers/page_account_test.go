@@ -12,33 +12,33 @@ import (
 
 func TestSignInByPassword(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b := y.maya()
+	inst := newSite(t)
+	b := inst.maya()
 	b.get("/queues").is(200).shows("maya")
 
 	t.Run("a wrong password is told without saying which part was wrong", func(t *testing.T) {
-		n := y.browser()
+		n := inst.browser()
 		n.post("/login", "name", "maya", "password", "wrong").is(401).shows("Wrong name or password", `value="maya"`)
 		n.post("/login", "name", "nobody", "password", "wrong").is(401).shows("Wrong name or password")
 	})
 	t.Run("whoever is not signed in is led to the sign-in page and back", func(t *testing.T) {
-		n := y.browser()
+		n := inst.browser()
 		n.get("/tasks?q=x").leadsTo("/login?next=%2Ftasks%3Fq%3Dx").is(200).shows(`value="/tasks?q=x"`)
 		n.post("/login", "name", "maya", "password", pagePassword, "next", "/tasks?q=x").leadsTo("/tasks?q=x").is(200)
 	})
 	t.Run("another site is never where sign-in leads", func(t *testing.T) {
-		n := y.browser()
+		n := inst.browser()
 		for _, next := range []string{"https://evil.example/", "//evil.example/", `/\evil.example`} {
 			n.post("/login", "name", "maya", "password", pagePassword, "next", next).leadsTo("/")
 		}
 	})
 	t.Run("signing out ends the session", func(t *testing.T) {
-		n := y.signIn("maya")
+		n := inst.signIn("maya")
 		n.post("/logout").leadsTo("/login")
 		n.get("/queues").leadsTo("/login?next=%2Fqueues")
 	})
 	t.Run("too many failures are slowed down", func(t *testing.T) {
-		n := y.browser()
+		n := inst.browser()
 		for range 4 {
 			n.post("/login", "name", "oleg", "password", "wrong")
 		}
@@ -46,47 +46,47 @@ func TestSignInByPassword(t *testing.T) {
 		if a.header.Get("Retry-After") == "" {
 			t.Error("no Retry-After")
 		}
-		y.Forward(time.Hour)
+		inst.Forward(time.Hour)
 		n.post("/login", "name", "oleg", "password", "wrong").is(401)
 	})
 }
 
 func TestSignInLinksWorkOnce(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	link, err := y.svc.SetupLink(context.Background())
-	y.ok(err)
+	inst := newSite(t)
+	link, err := inst.svc.SetupLink(context.Background())
+	inst.ok(err)
 
 	t.Run("the set-up page keeps the name when the passwords differ", func(t *testing.T) {
-		b := y.browser()
+		b := inst.browser()
 		b.get("/setup?token=" + link).is(200).shows(`value="` + link + `"`)
 		b.post("/setup", "token", link, "name", "maya", "password", pagePassword, "password2",
 			"other").is(422).shows("is not the same as the first", `value="maya"`)
 		b.post("/setup", "token", link, "name", "maya", "password", "short", "password2", "short").is(422).shows("must be at least 12 characters")
 	})
 	t.Run("the set-up link makes the first admin and is used up", func(t *testing.T) {
-		b := y.browser()
+		b := inst.browser()
 		b.post("/setup", "token", link, "name", "maya", "password", pagePassword, "password2", pagePassword).leadsTo("/")
 		b.get("/settings/people").is(200)
-		y.browser().get("/setup?token=" + link).is(404)
-		y.browser().post("/setup", "token", link, "name", "mallory", "password", pagePassword, "password2", pagePassword).is(404)
+		inst.browser().get("/setup?token=" + link).is(404)
+		inst.browser().post("/setup", "token", link, "name", "mallory", "password", pagePassword, "password2", pagePassword).is(404)
 	})
 	t.Run("a sign-in link shows a button, and signs in once", func(t *testing.T) {
-		secret, err := y.svc.SignInLink(context.Background(), 1)
-		y.ok(err)
-		b := y.browser()
+		secret, err := inst.svc.SignInLink(context.Background(), 1)
+		inst.ok(err)
+		b := inst.browser()
 		b.get("/login/link?token=" + secret).is(200)
 		b.get("/login/link?token=" + secret).is(200)
 		b.post("/login/link", "token", secret).leadsTo("/")
 		b.get("/queues").is(200)
-		y.browser().post("/login/link", "token", secret).is(403)
+		inst.browser().post("/login/link", "token", secret).is(403)
 	})
 }
 
 func TestFormsOfOtherSitesAreRefused(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b := y.maya()
+	inst := newSite(t)
+	b := inst.maya()
 	post := func(b *browser, pairs ...string) *seenPage {
 		return b.post("/tasks", append([]string{"title", "Forged", "owner", "coder"}, pairs...)...)
 	}
@@ -105,14 +105,14 @@ func TestFormsOfOtherSitesAreRefused(t *testing.T) {
 		post(b).is(403)
 		post(b, "_token", "wrong").is(403)
 		token := b.get("/tasks/new").field("/tasks", "_token")
-		post(y.signIn("maya"), "_token", token).is(303) // the origin says enough
-		other := y.signIn("maya")
+		post(inst.signIn("maya"), "_token", token).is(303) // the origin says enough
+		other := inst.signIn("maya")
 		other.origin = ""
 		post(other, "_token", token).is(403) // another browser's token
 		post(b, "_token", token).is(303)
 	})
-	p, err := y.svc.OpenTasks(context.Background(), mayaActor, task.TaskFilter{Limit: 10})
-	y.ok(err)
+	p, err := inst.svc.OpenTasks(context.Background(), mayaActor, task.TaskFilter{Limit: 10})
+	inst.ok(err)
 	if len(p.Tasks) != 2 {
 		t.Fatalf("%d tasks were made, want 2", len(p.Tasks))
 	}
@@ -120,8 +120,8 @@ func TestFormsOfOtherSitesAreRefused(t *testing.T) {
 
 func TestSettingsOfOnesOwn(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b, other := y.maya(), y.signIn("maya")
+	inst := newSite(t)
+	b, other := inst.maya(), inst.signIn("maya")
 	const fresh = "a much better sentence"
 
 	t.Run("a wrong current password is told beside its field", func(t *testing.T) {
@@ -132,17 +132,17 @@ func TestSettingsOfOnesOwn(t *testing.T) {
 	t.Run("a new password ends the other sessions and keeps this one", func(t *testing.T) {
 		b.post("/settings/password", "current", pagePassword, "password", fresh).leadsTo("/settings").is(200).shows("Changed the password")
 		other.get("/queues").leadsTo("/login?next=%2Fqueues")
-		y.browser().post("/login", "name", "maya", "password", pagePassword).is(401)
-		third := y.browser()
+		inst.browser().post("/login", "name", "maya", "password", pagePassword).is(401)
+		third := inst.browser()
 		third.post("/login", "name", "maya", "password", fresh).is(303)
 		third.post("/logout").is(303) // else the list below has two sessions of the same millisecond
 	})
 	t.Run("each session is listed, and ends by its own button", func(t *testing.T) {
-		another := y.browser()
+		another := inst.browser()
 		another.post("/login", "name", "maya", "password", fresh).is(303)
 		page := b.get("/settings").shows("This browser", "Sign out")
 		id := page.field("/settings/sessions/end", "session")
-		vera := y.person("vera", task.RoleViewer)
+		vera := inst.person("vera", task.RoleViewer)
 		vera.post("/settings/sessions/end", "session", id).is(404) // not hers
 		another.get("/queues").is(200)
 		b.post("/settings/sessions/end", "session", id).leadsTo("/settings").shows("Signed out that browser")
@@ -151,7 +151,7 @@ func TestSettingsOfOnesOwn(t *testing.T) {
 		b.post("/settings/sessions/end", "session", id).is(404)
 	})
 	t.Run("signing out everywhere ends this session and the others", func(t *testing.T) {
-		third := y.browser()
+		third := inst.browser()
 		third.post("/login", "name", "maya", "password", fresh).is(303)
 		gone := b.post("/settings/signout")
 		if got := gone.header.Get("Clear-Site-Data"); got != `"storage"` {
@@ -165,8 +165,8 @@ func TestSettingsOfOnesOwn(t *testing.T) {
 
 func TestPeople(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b := y.maya()
+	inst := newSite(t)
+	b := inst.maya()
 	t.Run("a wrong password keeps name and role", func(t *testing.T) {
 		for _, name := range []string{"ve\u202era", "ve\u200bra", "ve ra", "<b>", "user:x"} {
 			b.post("/settings/people", "name", name, "password", pagePassword, "role", "viewer").is(422).shows("letters, digits and")
@@ -180,18 +180,18 @@ func TestPeople(t *testing.T) {
 		b.post("/settings/people", "name", "vera", "password", pagePassword, "role", "viewer").is(409).shows("the name vera is taken")
 	})
 	t.Run("a new role ends the sessions of the person", func(t *testing.T) {
-		vera := y.signIn("vera")
+		vera := inst.signIn("vera")
 		b.post("/settings/people/2/role", "role", "operator").leadsTo("/settings/people").shows("Saved vera")
 		vera.get("/queues").leadsTo("/login?next=%2Fqueues")
-		y.signIn("vera").get("/tasks/new").is(200)
+		inst.signIn("vera").get("/tasks/new").is(200)
 	})
 	t.Run("a disabled person is out at once and may come back", func(t *testing.T) {
-		vera := y.signIn("vera")
+		vera := inst.signIn("vera")
 		b.post("/settings/people/2/disable").leadsTo("/settings/people").shows("disabled")
 		vera.get("/queues").is(303)
-		y.browser().post("/login", "name", "vera", "password", pagePassword).is(401)
+		inst.browser().post("/login", "name", "vera", "password", pagePassword).is(401)
 		b.post("/settings/people/2/enable").leadsTo("/settings/people")
-		y.signIn("vera")
+		inst.signIn("vera")
 	})
 	t.Run("the last admin stays one", func(t *testing.T) {
 		b.post("/settings/people/1/role", "role", "viewer").is(409).shows("is the last admin")
@@ -199,7 +199,7 @@ func TestPeople(t *testing.T) {
 	})
 	t.Run("an admin who disables themselves is signed out", func(t *testing.T) {
 		b.post("/settings/people", "name", "iris", "password", pagePassword, "role", "admin").is(303)
-		y.signIn("iris").post("/settings/people/3/disable").leadsTo("/login")
+		inst.signIn("iris").post("/settings/people/3/disable").leadsTo("/login")
 	})
 	t.Run("an admin who steps down stays signed in with the new role", func(t *testing.T) {
 		b.post("/settings/people/2/role", "role", "admin").is(303)
@@ -210,8 +210,8 @@ func TestPeople(t *testing.T) {
 
 func TestAReviewerMakesTokensOfTheirOwn(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	admin, b := y.maya(), y.person("rita", task.RoleReviewer)
+	inst := newSite(t)
+	admin, b := inst.maya(), inst.person("rita", task.RoleReviewer)
 	admin.post("/settings/tokens", "name", "mayas", "scope", "read", "days", "30", "own", "1").is(200).shows("acts as you")
 	b.get("/settings").is(200).shows("/settings/tokens")
 	b.get("/settings/tokens").is(200).shows(`value="review" selected`).
@@ -219,7 +219,7 @@ func TestAReviewerMakesTokensOfTheirOwn(t *testing.T) {
 	a := b.post("/settings/tokens", "name", "laptop", "scope", "review", "days", "30").is(200).shows("laptop is ready", "acts as you").
 		hides("claude mcp add")
 	_, rest, _ := strings.Cut(a.body, "TASKYARD_TOKEN=")
-	who, err := y.svc.Authenticate(t.Context(), rest[:strings.IndexAny(rest, "<\n& ")], "")
+	who, err := inst.svc.Authenticate(t.Context(), rest[:strings.IndexAny(rest, "<\n& ")], "")
 	if err != nil || who.Name != "user:rita" || who.Role != task.RoleReviewer {
 		t.Fatalf("the token speaks for %+v, %v", who, err)
 	}
@@ -232,18 +232,18 @@ func TestAReviewerMakesTokensOfTheirOwn(t *testing.T) {
 
 func TestTokensAreShownOnce(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b := y.maya()
+	inst := newSite(t)
+	b := inst.maya()
 	a := b.post("/settings/tokens", "name", "laptop", "scope", "agent", "agent", "coder", "days",
 		"30").is(200).shows("laptop is ready", "TASKYARD_TOKEN=ty_", "$TASKYARD_URL/api/agents/coder/signup",
-		"claude mcp add --transport http taskyard "+y.url+"/mcp --header", "&#34;url&#34;: &#34;"+
-			y.url+"/mcp&#34;", "&#34;args&#34;: [&#34;mcp&#34;]")
+		"claude mcp add --transport http taskyard "+inst.url+"/mcp --header", "&#34;url&#34;: &#34;"+
+			inst.url+"/mcp&#34;", "&#34;args&#34;: [&#34;mcp&#34;]")
 	if cc := a.header.Get("Cache-Control"); cc != "no-store" {
 		t.Errorf("Cache-Control is %q, want no-store", cc)
 	}
 	_, rest, _ := strings.Cut(a.body, "TASKYARD_TOKEN=")
 	secret := rest[:strings.IndexAny(rest, "<\n& ")]
-	if _, err := y.svc.Authenticate(context.Background(), secret, ""); err != nil {
+	if _, err := inst.svc.Authenticate(context.Background(), secret, ""); err != nil {
 		t.Fatalf("the shown token %q does not work: %v", secret, err)
 	}
 	b.get("/settings/tokens").is(200).hides(secret).shows("laptop", secret[:9])
@@ -256,7 +256,7 @@ func TestTokensAreShownOnce(t *testing.T) {
 	})
 	t.Run("a revoked token ends at once", func(t *testing.T) {
 		b.post("/settings/tokens/1/revoke").leadsTo("/settings/tokens").shows("revoked")
-		if _, err := y.svc.Authenticate(context.Background(), secret, ""); err == nil {
+		if _, err := inst.svc.Authenticate(context.Background(), secret, ""); err == nil {
 			t.Fatal("the revoked token still works")
 		}
 		b.post("/settings/tokens/99/revoke").is(404)
@@ -267,15 +267,15 @@ func TestTokensAreShownOnce(t *testing.T) {
 }
 
 func TestASuspendedServerSignsNobodyOut(t *testing.T) {
-	y := newSite(t)
-	b := y.maya()
-	look := func() { y.ok(y.svc.CheckClock(context.Background())) }
+	inst := newSite(t)
+	b := inst.maya()
+	look := func() { inst.ok(inst.svc.CheckClock(context.Background())) }
 	look()
-	y.Forward(9 * time.Hour) // nobody looked: the machine slept
+	inst.Forward(9 * time.Hour) // nobody looked: the machine slept
 	look()
 	b.get("/queues").is(200).shows("maya")
 	for range 9 * 60 * 60 / 5 { // it ran, and nobody came
-		y.Forward(5 * time.Second)
+		inst.Forward(5 * time.Second)
 		look()
 	}
 	b.get("/queues").leadsTo("/login?next=%2Fqueues")

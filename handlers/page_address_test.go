@@ -8,8 +8,8 @@ import (
 
 func TestAWrongAddressNamesWhatIsWrongAndLeadsOn(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b := y.maya()
+	inst := newSite(t)
+	b := inst.maya()
 	b.get("/history?from=bogus").is(422).shows("from must be a day such as", `href="/history"`, "Remove the filter")
 	b.get("/tasks?sort=bogus").is(422).shows("sort must be id, title", `href="/tasks"`)
 	b.get("/tasks/bulk?act=move&back=/tasks").is(422).shows("Select at least one task first", `href="/tasks"`).hides("id Select")
@@ -17,10 +17,10 @@ func TestAWrongAddressNamesWhatIsWrongAndLeadsOn(t *testing.T) {
 
 func TestABoardCountsWhatItShows(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b := y.maya()
+	inst := newSite(t)
+	b := inst.maya()
 	for _, owner := range []string{"coder", "coder", "planner"} {
-		y.newTask(mayaActor, task.New{Title: "Work of " + owner, Owner: owner})
+		inst.newTask(mayaActor, task.New{Title: "Work of " + owner, Owner: owner})
 	}
 	b.get("/queues").shows("3 open, 8 agents", "Queues · Taskyard")
 	b.get("/queues/coder").shows("2 open, 1 agent<", "coder · Queues · Taskyard")

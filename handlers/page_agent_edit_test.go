@@ -27,9 +27,9 @@ func (s *site) behind(id, text string) {
 
 func TestTheEditorChecksWithoutSaving(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b := y.maya()
-	before := y.onFile("coder")
+	inst := newSite(t)
+	b := inst.maya()
+	before := inst.onFile("coder")
 
 	t.Run("a page to edit shows what the file means", func(t *testing.T) {
 		b.get("/agents/coder/edit").is(200).shows("Valid", "writes code",
@@ -56,19 +56,19 @@ func TestTheEditorChecksWithoutSaving(t *testing.T) {
 		b.post("/agents/new/check").is(200)
 	})
 	t.Run("nothing was written", func(t *testing.T) {
-		if got := y.onFile("coder"); got != before {
+		if got := inst.onFile("coder"); got != before {
 			t.Errorf("the file is %q", got)
 		}
 	})
 	t.Run("others may not", func(t *testing.T) {
-		y.person("oleg", task.RoleOperator).post("/agents/new/check", "text", goodAgent).is(403)
+		inst.person("oleg", task.RoleOperator).post("/agents/new/check", "text", goodAgent).is(403)
 	})
 }
 
 func TestNewAgentsBeginWithATemplate(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b := y.maya()
+	inst := newSite(t)
+	b := inst.maya()
 	t.Run("blank, the defaults, and one a runner are offered", func(t *testing.T) {
 		b.get("/agents/new").is(200).shows("Blank", "General Purpose", "Code Focused", "Runner script", "You are …")
 		b.get("/agents/new?from=code-focused").is(200).shows("You are a programmer who adds", `value="code-focused"`, "create")
@@ -88,7 +88,7 @@ func TestNewAgentsBeginWithATemplate(t *testing.T) {
 	t.Run("a good one is there at once", func(t *testing.T) {
 		b.post("/agents", "id", "writer", "text",
 			strings.ReplaceAll(goodAgent, "\n", "\r\n")).leadsTo("/agents/writer").is(200).shows("writes prose")
-		if got := y.onFile("writer"); got != goodAgent {
+		if got := inst.onFile("writer"); got != goodAgent {
 			t.Errorf("the file is %q", got)
 		}
 	})
@@ -96,10 +96,10 @@ func TestNewAgentsBeginWithATemplate(t *testing.T) {
 
 func TestTwoEditorsOfOneAgent(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b, other := y.maya(), y.person("ada", task.RoleAdmin)
+	inst := newSite(t)
+	b, other := inst.maya(), inst.person("ada", task.RoleAdmin)
 	edit := b.get("/agents/coder/edit").is(200)
-	hash, base := edit.field("/agents/coder", "hash"), y.onFile("coder")
+	hash, base := edit.field("/agents/coder", "hash"), inst.onFile("coder")
 	mine := strings.Replace(base, "writes code", "writes <b>good</b> code", 1)
 	theirs := strings.Replace(base, "tools: read, edit", "tools: read", 1)
 
@@ -109,7 +109,7 @@ func TestTwoEditorsOfOneAgent(t *testing.T) {
 		p.shows("ada changed this file while you edited it", "Use mine", "Use theirs",
 			`<del class="del">tools: read, edit</del>`, `<ins class="add">tools: read</ins>`,
 			`<ins class="add">description: writes &lt;b&gt;good&lt;/b&gt; code</ins>`, "writes &lt;b&gt;good&lt;/b&gt; code")
-		if got := y.onFile("coder"); got != theirs {
+		if got := inst.onFile("coder"); got != theirs {
 			t.Errorf("the file is %q", got)
 		}
 		if hash = p.field("/agents/coder", "hash"); hash == "" {
@@ -118,14 +118,14 @@ func TestTwoEditorsOfOneAgent(t *testing.T) {
 	})
 	t.Run("the conflict is found in a file that another program just wrote", func(t *testing.T) {
 		theirs = strings.Replace(theirs, "Do what", "Do all that", 1)
-		y.behind("coder", theirs)
+		inst.behind("coder", theirs)
 		p := b.post("/agents/coder", "hash", hash, "base", base, "text",
 			mine).is(409).shows("Another program changed this file while you edited it", "Do all that").hides("ada changed")
 		hash = p.field("/agents/coder", "hash")
 	})
 	t.Run("use mine replaces it", func(t *testing.T) {
 		b.post("/agents/coder", "hash", hash, "base", base, "text", mine).leadsTo("/agents/coder").is(200)
-		if got := y.onFile("coder"); got != mine {
+		if got := inst.onFile("coder"); got != mine {
 			t.Errorf("the file is %q", got)
 		}
 	})
@@ -139,9 +139,9 @@ func TestTwoEditorsOfOneAgent(t *testing.T) {
 
 func TestAnAgentThatWentWhileItWasEdited(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b := y.maya()
-	base := y.onFile("pull")
+	inst := newSite(t)
+	b := inst.maya()
+	base := inst.onFile("pull")
 	hash := b.get("/agents/pull/edit").field("/agents/pull", "hash")
 	b.post("/agents/pull/delete").leadsTo("/agents")
 	p := b.post("/agents/pull", "hash", hash, "base", base, "text", base).is(409).shows("maya deleted this file while you edited it",

@@ -10,8 +10,8 @@ import (
 
 func TestAppearance(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b := y.maya()
+	inst := newSite(t)
+	b := inst.maya()
 	t.Run("theme, density and motion reach every page", func(t *testing.T) {
 		b.post("/settings/appearance", "theme", "dark", "density", "cozy", "motion",
 			"less").leadsTo("/settings/appearance").shows("Saved the appearance", `value="cozy" checked`)
@@ -27,9 +27,9 @@ func TestAppearance(t *testing.T) {
 
 func TestTimesAreToldInTheZoneOfThePerson(t *testing.T) {
 	t.Parallel()
-	y := newSite(t) // it is 9:00 UTC
-	b := y.maya()
-	here := "next tick " + y.sched.next.Std().In(time.Local).Format("15:04")
+	inst := newSite(t) // it is 9:00 UTC
+	b := inst.maya()
+	here := "next tick " + inst.sched.next.Std().In(time.Local).Format("15:04")
 	t.Run("without a word of the browser it is that of the server", func(t *testing.T) {
 		b.get("/scheduler").shows(here, `10:00:00 UTC`)
 	})
@@ -41,7 +41,7 @@ func TestTimesAreToldInTheZoneOfThePerson(t *testing.T) {
 	t.Run("the one that was chosen wins", func(t *testing.T) {
 		b.post("/settings/appearance", "zone", "Europe/Berlin").leadsTo("/settings/appearance").shows(`value="Europe/Berlin"`, "10:00 CET")
 		b.get("/scheduler").shows("next tick 11:00")
-		y.signIn("maya").get("/scheduler").shows("next tick 11:00") // in every browser of hers
+		inst.signIn("maya").get("/scheduler").shows("next tick 11:00") // in every browser of hers
 		b.post("/settings/appearance", "zone", "").is(303)
 		b.get("/scheduler").shows("next tick 19:00")
 	})

@@ -12,24 +12,24 @@ import (
 // BenchmarkQueuesPage answers the board of two busy agents, 25 cards each, to
 // somebody who is signed in, without a network.
 func BenchmarkQueuesPage(b *testing.B) {
-	y := newSite(b)
-	who := y.maya()
+	inst := newSite(b)
+	who := inst.maya()
 	for i := range 1000 {
 		owner := []string{"pull", "planner"}[i%2]
-		_, err := y.svc.CreateTask(b.Context(), mayaActor,
+		_, err := inst.svc.CreateTask(b.Context(), mayaActor,
 			task.New{Title: fmt.Sprintf("A task of the board, number %d", i), Owner: owner, Priority: i % 10, NoStart: true})
-		y.ok(err)
+		inst.ok(err)
 	}
 	who.get("/queues")
 	u := who.client.Jar
-	req := httptest.NewRequest(http.MethodGet, y.url+"/queues", http.NoBody)
+	req := httptest.NewRequest(http.MethodGet, inst.url+"/queues", http.NoBody)
 	for _, c := range u.Cookies(req.URL) {
 		req.AddCookie(c)
 	}
 	b.ReportAllocs()
 	for b.Loop() {
 		w := httptest.NewRecorder()
-		y.srv.ServeHTTP(w, req)
+		inst.srv.ServeHTTP(w, req)
 		if w.Code != http.StatusOK {
 			b.Fatal(w.Code)
 		}

@@ -8,10 +8,10 @@ import (
 
 func TestWhatBlocksATaskOnItsPage(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b := y.maya()
+	inst := newSite(t)
+	b := inst.maya()
 	for _, title := range []string{"Design", "Review", "Build"} {
-		y.newTask(mayaActor, task.New{Title: title, Owner: "coder", NoStart: true})
+		inst.newTask(mayaActor, task.New{Title: title, Owner: "coder", NoStart: true})
 	}
 	at := "/tasks/3"
 	set := func(was, ids string) *seenPage { return b.post(at+"/blocked-by", "was", was, "taskIds", ids) }
@@ -51,12 +51,12 @@ func TestWhatBlocksATaskOnItsPage(t *testing.T) {
 
 func TestLabelsOnThePages(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b := y.maya()
+	inst := newSite(t)
+	b := inst.maya()
 	b.post("/tasks", "title", "One", "owner", "coder", "labels", "Nope").is(422).shows("label 1 must be 1 to 32 characters", `value="Nope"`)
 	b.post("/tasks", "title", "One", "owner", "coder", "labels",
 		"ui, api").leadsTo("/tasks/1").shows(`href="/tasks?label=api"`, `href="/tasks?label=ui"`)
-	y.newTask(mayaActor, task.New{Title: "Two", Owner: "coder"})
+	inst.newTask(mayaActor, task.New{Title: "Two", Owner: "coder"})
 	t.Run("lists are narrowed, and the chip undoes it", func(t *testing.T) {
 		for _, path := range []string{"/tasks", "/queues"} {
 			b.get(path).shows("One", "Two", `pill tag">api`)
@@ -79,24 +79,24 @@ func TestLabelsOnThePages(t *testing.T) {
 
 func TestRunNowIsOfferedWhereItIsNotRefused(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b := y.maya()
-	y.newTask(mayaActor, task.New{Title: "Build", Owner: "coder", NoStart: true})
-	y.newTask(mayaActor, task.New{Title: "Pick", Owner: "pull", NoStart: true})
+	inst := newSite(t)
+	b := inst.maya()
+	inst.newTask(mayaActor, task.New{Title: "Build", Owner: "coder", NoStart: true})
+	inst.newTask(mayaActor, task.New{Title: "Pick", Owner: "pull", NoStart: true})
 	b.get("/tasks/1").is(200).shows("Run now")
 	t.Run("its agent claims its work itself", func(t *testing.T) {
 		b.get("/tasks/2").is(200).hides("Run now")
 		b.post("/tasks/2/run").is(409)
 	})
 	t.Run("its agent is paused", func(t *testing.T) {
-		_, err := y.svc.Pause(t.Context(), mayaActor, "coder", "Wrong branch")
-		y.ok(err)
+		_, err := inst.svc.Pause(t.Context(), mayaActor, "coder", "Wrong branch")
+		inst.ok(err)
 		b.get("/tasks/1").is(200).hides("Run now")
 		b.post("/tasks/1/run").is(409)
 	})
 	t.Run("it is back when the pause has ended", func(t *testing.T) {
-		_, err := y.svc.Resume(t.Context(), mayaActor, "coder", "")
-		y.ok(err)
+		_, err := inst.svc.Resume(t.Context(), mayaActor, "coder", "")
+		inst.ok(err)
 		b.get("/tasks/1").shows("Run now")
 	})
 }

@@ -39,16 +39,16 @@ func (a *seenPage) undo(action string) *seenPage {
 
 func TestActsOnTheBoard(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b := y.maya()
-	y.person("jonas", task.RoleOperator)
+	inst := newSite(t)
+	b := inst.maya()
+	inst.person("jonas", task.RoleOperator)
 	const home = "/queues?agent=coder&q=work"
-	tk := y.newTask(mayaActor, task.New{Owner: "coder", Title: "The work", Priority: 5, NoStart: true})
+	tk := inst.newTask(mayaActor, task.New{Owner: "coder", Title: "The work", Priority: 5, NoStart: true})
 	at := "/tasks/" + tk.ID.String()
 	now := func() *task.Task {
 		t.Helper()
-		got, err := y.svc.Task(context.Background(), mayaActor, tk.ID)
-		y.ok(err)
+		got, err := inst.svc.Task(context.Background(), mayaActor, tk.ID)
+		inst.ok(err)
 		return got
 	}
 
@@ -94,7 +94,7 @@ func TestActsOnTheBoard(t *testing.T) {
 		b.post(at+"/priority", "change", "6 7", "back", "https://example.com/").leadsTo("/")
 	})
 	t.Run("the board of one agent has an address of its own", func(t *testing.T) {
-		y.newTask(mayaActor, task.New{Owner: "pull", Title: "Elsewhere"})
+		inst.newTask(mayaActor, task.New{Owner: "pull", Title: "Elsewhere"})
 		b.get("/queues/coder").is(200).shows("The work").hides("Elsewhere")
 		b.get("/queues/nobody").is(404)
 	})
@@ -102,10 +102,10 @@ func TestActsOnTheBoard(t *testing.T) {
 
 func TestFiltersNarrowSortAndStay(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b := y.maya()
-	first := y.newTask(mayaActor, task.New{Owner: "coder", Title: "Alpha", Priority: 3, Labels: []string{"api"}, NoStart: true})
-	y.newTask(asAgent("planner"), task.New{Owner: "coder", Title: "Beta", Priority: 7, BlockedBy: []task.ID{first.ID}, NoStart: true})
+	inst := newSite(t)
+	b := inst.maya()
+	first := inst.newTask(mayaActor, task.New{Owner: "coder", Title: "Alpha", Priority: 3, Labels: []string{"api"}, NoStart: true})
+	inst.newTask(asAgent("planner"), task.New{Owner: "coder", Title: "Beta", Priority: 7, BlockedBy: []task.ID{first.ID}, NoStart: true})
 	for q, want := range map[string]string{
 		"priority=5": "Beta", "priority=-9&by=user%3Amaya": "Alpha", "by=planner": "Beta", "blocked=yes": "Beta",
 		"blocked=no": "Alpha", "label=api": "Alpha", "status=idle&q=alp": "Alpha",
@@ -137,11 +137,11 @@ func TestFiltersNarrowSortAndStay(t *testing.T) {
 
 func TestActsOnMany(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b := y.maya()
+	inst := newSite(t)
+	b := inst.maya()
 	var ids []string
 	for i := range 3 {
-		ids = append(ids, y.newTask(mayaActor, task.New{Owner: "coder", Title: fmt.Sprintf("One of them %d", i), NoStart: true}).ID.String())
+		ids = append(ids, inst.newTask(mayaActor, task.New{Owner: "coder", Title: fmt.Sprintf("One of them %d", i), NoStart: true}).ID.String())
 	}
 	const home = "/tasks?agent=coder"
 	ask := "/tasks/bulk?back=" + url.QueryEscape(home)
@@ -175,9 +175,9 @@ func TestActsOnMany(t *testing.T) {
 
 func TestViewsOfAPerson(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b := y.maya()
-	other := y.person("vera", task.RoleViewer)
+	inst := newSite(t)
+	b := inst.maya()
+	other := inst.person("vera", task.RoleViewer)
 	b.post("/views", "name", "Hot", "path", "/tasks?priority=6&after=5.1&evil=1", "back", "/tasks?priority=6").leadsTo("/tasks?priority=6").
 		shows("Saved the view Hot", `href="/tasks?priority=6"`)
 	b.get("/").shows("Hot<")
@@ -197,11 +197,11 @@ func TestViewsOfAPerson(t *testing.T) {
 // TestABoardOfManyTasksIsSmall holds the bound of a page at 1,000 open tasks.
 func TestABoardOfManyTasksIsSmall(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b := y.maya()
+	inst := newSite(t)
+	b := inst.maya()
 	for i := range 1000 {
 		owner := []string{"coder", "planner", "reviewer", "pull"}[i%4]
-		y.newTask(mayaActor, task.New{
+		inst.newTask(mayaActor, task.New{
 			Owner: owner, Title: fmt.Sprintf("A task of the board, about %x, number %d", i*7919, i),
 			Priority: i % 11, Labels: []string{"label" + fmt.Sprint(i%13)}, NoStart: true,
 		})
@@ -210,8 +210,8 @@ func TestABoardOfManyTasksIsSmall(t *testing.T) {
 		var z bytes.Buffer
 		w := gzip.NewWriter(&z)
 		_, err := w.Write([]byte(b.get(path).is(200).body))
-		y.ok(err)
-		y.ok(w.Close())
+		inst.ok(err)
+		inst.ok(w.Close())
 		t.Logf("%s: %d bytes", path, z.Len())
 		if z.Len() > 60_000 {
 			t.Errorf("%s is %d bytes compressed", path, z.Len())
@@ -220,9 +220,9 @@ func TestABoardOfManyTasksIsSmall(t *testing.T) {
 }
 
 func TestColumnsAreKeptForThoseWhoSeeTheSame(t *testing.T) {
-	y := newSite(t)
-	maya, vera := y.maya(), y.person("vera", task.RoleViewer)
-	tk := y.newTask(mayaActor, task.New{Title: "Paint the fence", Owner: "pull", NoStart: true})
+	inst := newSite(t)
+	maya, vera := inst.maya(), inst.person("vera", task.RoleViewer)
+	tk := inst.newTask(mayaActor, task.New{Title: "Paint the fence", Owner: "pull", NoStart: true})
 	card := func(b *browser, path string) string {
 		t.Helper()
 		a := b.get(path)
@@ -245,8 +245,8 @@ func TestColumnsAreKeptForThoseWhoSeeTheSame(t *testing.T) {
 			t.Errorf("on another page an admin sees %s", c)
 		}
 	}
-	_, err := y.svc.Comment(t.Context(), mayaActor, tk.ID, "green, please")
-	y.ok(err)
+	_, err := inst.svc.Comment(t.Context(), mayaActor, tk.ID, "green, please")
+	inst.ok(err)
 	if c := card(vera, "/queues"); !strings.Contains(c, "Comments") {
 		t.Errorf("after a comment a viewer sees %s", c)
 	}

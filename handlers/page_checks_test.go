@@ -11,8 +11,8 @@ import (
 
 func TestChecksOfATaskOnPages(t *testing.T) {
 	t.Parallel()
-	y, b, _ := reviewed(t)
-	y.person("rita", task.RoleReviewer)
+	inst, b, _ := reviewed(t)
+	inst.person("rita", task.RoleReviewer)
 	at := "/tasks/1/checks"
 	b.get("/tasks/1").shows(`href="/tasks/1/checks"`, "1 check, 1 vote")
 	b.get("/tasks/1/review").shows(`href="/tasks/1/checks"`)
@@ -42,13 +42,13 @@ func TestChecksOfATaskOnPages(t *testing.T) {
 		b.get(at).shows("/tasks/1/checks/e2e/run")
 		b.post(at+"/e2e/run").leadsTo(at).shows("Check e2e of #1: failed with exit code 7", "✗")
 		b.post(at + "/none/run").is(404)
-		y.person("otto", task.RoleOperator).post(at + "/test/run").leadsTo(at)
-		v := y.person("vera", task.RoleViewer)
+		inst.person("otto", task.RoleOperator).post(at + "/test/run").leadsTo(at)
+		v := inst.person("vera", task.RoleViewer)
 		v.get(at).is(200).shows("Checks in force").hides("/e2e/run", "Only for this task")
 		v.post(at + "/test/run").is(403)
 	})
 	t.Run("who decides nothing changes nothing", func(t *testing.T) {
-		o := y.person("olga", task.RoleOperator)
+		o := inst.person("olga", task.RoleOperator)
 		o.get(at).is(200).hides("Only for this task")
 		o.post(at, "act", "save", "review.approvals", "0").is(403)
 	})
@@ -57,26 +57,26 @@ func TestChecksOfATaskOnPages(t *testing.T) {
 func TestARunOfACheckIsHeldLongerThanTheServersLimits(t *testing.T) {
 	t.Parallel()
 	git := testgit.Open(t)
-	y := newSite(t, func(o setup) {
+	inst := newSite(t, func(o setup) {
 		o.Config.Repositories = git
 		o.HTTP.ReadTimeout, o.HTTP.WriteTimeout = time.Second, time.Second
 	})
-	b := y.maya()
+	b := inst.maya()
 	repo := testgit.New(t, map[string]string{"main.go": "one\n"})
-	_, err := y.svc.CreateProject(t.Context(), mayaActor, task.Project{
+	_, err := inst.svc.CreateProject(t.Context(), mayaActor, task.Project{
 		Key: "web", Repository: repo.Dir, Checks: []task.Check{{Name: "slow", Run: "sleep 2"}},
 	})
-	y.ok(err)
-	y.newTask(mayaActor, task.New{Title: "Change it", Owner: "pull", Project: "web", Status: task.Active})
+	inst.ok(err)
+	inst.newTask(mayaActor, task.New{Title: "Change it", Owner: "pull", Project: "web", Status: task.Active})
 	repo.Commit("taskyard/1-change-it", map[string]string{"main.go": "two\n"})
-	y.do("operator", "POST", "/api/tasks/1/checks/slow/run", "").want(200)
+	inst.do("operator", "POST", "/api/tasks/1/checks/slow/run", "").want(200)
 	b.post("/tasks/1/checks/slow/run").leadsTo("/tasks/1/checks").shows("Check slow of #1: passed")
 }
 
 func TestDefinitionsShowTheirChecks(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b := y.maya()
+	inst := newSite(t)
+	b := inst.maya()
 	text := "---\ndescription: d\ntools: read\nrunner: none\nprojects: [web, api]\n" +
 		"checks: [{name: test, run: make test, required: true}]\nreview: {approvals: 2, from: [maya]}\n---\nWork.\n"
 	b.post("/agents/new/check", "id", "checked", "text", text).is(200).

@@ -10,17 +10,17 @@ import (
 
 func TestAnAgentIsConnected(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b := y.maya()
+	inst := newSite(t)
+	b := inst.maya()
 	b.get("/agents/coder").is(200).shows("/agents/coder/connect")
 	b.get("/agents/coder/connect").is(200).shows("No tokens for coder")
 	a := b.post("/agents/coder/connect", "name", "laptop", "days", "30").is(200).shows("laptop is ready",
 		"Claude Code", "Gemini CLI", "opencode",
-		"codex mcp add taskyard --url "+y.url+"/mcp --bearer-token-env-var TASKYARD_TOKEN",
+		"codex mcp add taskyard --url "+inst.url+"/mcp --bearer-token-env-var TASKYARD_TOKEN",
 		"&#34;httpUrl&#34;", "{env:TASKYARD_TOKEN}", "/api/agents/coder/signup")
 	_, rest, _ := strings.Cut(a.body, "TASKYARD_TOKEN=")
 	secret := rest[:strings.IndexAny(rest, "<\n& ")]
-	who, err := y.svc.Authenticate(context.Background(), secret, "")
+	who, err := inst.svc.Authenticate(context.Background(), secret, "")
 	if err != nil || who.Name != "coder" {
 		t.Fatalf("the shown token %q is %+v: %v", secret, who, err)
 	}
@@ -37,7 +37,7 @@ func TestAnAgentIsConnected(t *testing.T) {
 		b.post("/agents/ghost/connect", "name", "x", "days", "1").is(404)
 	})
 	t.Run("others may not", func(t *testing.T) {
-		oleg := y.person("oleg", task.RoleOperator)
+		oleg := inst.person("oleg", task.RoleOperator)
 		oleg.get("/agents/coder").hides("/connect")
 		oleg.get("/agents/coder/connect").is(403)
 		oleg.post("/agents/coder/connect", "name", "x", "days", "1").is(403)
@@ -46,9 +46,9 @@ func TestAnAgentIsConnected(t *testing.T) {
 
 func TestAgentsAreListedWithHowTheyDo(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b := y.maya()
-	y.sample("")
+	inst := newSite(t)
+	b := inst.maya()
+	inst.sample("")
 	p := b.get("/agents").is(200).shows("Success", "Last runs, oldest first", `<span class="mono">edit</span>`, "/agents/coder/pause")
 	p.hides("not granted")
 	b.get("/agents/coder").shows("Last 30 days")
@@ -56,10 +56,10 @@ func TestAgentsAreListedWithHowTheyDo(t *testing.T) {
 
 func TestDeletingAnAgentNamesWhatIsOpen(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b := y.maya()
-	tk := y.newTask(mayaActor, task.New{Owner: "pull", NoStart: true})
-	y.newTask(mayaActor, task.New{Owner: "pull", Status: task.Draft})
+	inst := newSite(t)
+	b := inst.maya()
+	tk := inst.newTask(mayaActor, task.New{Owner: "pull", NoStart: true})
+	inst.newTask(mayaActor, task.New{Owner: "pull", Status: task.Draft})
 	b.get("/agents/pull").shows("1 active task and 1 draft", "move or finish them first")
 	b.post("/agents/pull/delete").is(409).shows("owns 2 open tasks")
 	b.post("/tasks/" + tk.ID.String() + "/complete").is(303)
@@ -69,8 +69,8 @@ func TestDeletingAnAgentNamesWhatIsOpen(t *testing.T) {
 
 func TestAgentsArePausedFromTheList(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b := y.maya()
+	inst := newSite(t)
+	b := inst.maya()
 	b.get("/agents").shows("/agents/coder/pause")
 	b.post("/agents/coder/pause", "reason", "no").is(303)
 	b.get("/agents").shows("Paused", "/agents/coder/resume").hides("/agents/coder/pause")

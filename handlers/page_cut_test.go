@@ -28,37 +28,37 @@ func TestAPageOfLongTextsLeadsToTheOthers(t *testing.T) {
 	}
 	t.Run("of comments", func(t *testing.T) {
 		t.Parallel()
-		y := newSite(t)
-		id, want := y.newTask(mayaActor, task.New{Owner: "coder", Title: "Talked about", NoStart: true}).ID, 20
+		inst := newSite(t)
+		id, want := inst.newTask(mayaActor, task.New{Owner: "coder", Title: "Talked about", NoStart: true}).ID, 20
 		for range want {
-			_, err := y.svc.Comment(t.Context(), mayaActor, id, "Marked. "+strings.Repeat("x ", 30_000))
-			y.ok(err)
+			_, err := inst.svc.Comment(t.Context(), mayaActor, id, "Marked. "+strings.Repeat("x ", 30_000))
+			inst.ok(err)
 		}
 		earlier := regexp.MustCompile(`href="([^"]*)"[^>]* data-earlier`)
-		if n := follow(y.maya(), "/tasks/"+id.String(), "Marked.", earlier); n < want {
+		if n := follow(inst.maya(), "/tasks/"+id.String(), "Marked.", earlier); n < want {
 			t.Errorf("%d of %d comments are found", n, want)
 		}
 	})
 	t.Run("of runs", func(t *testing.T) {
 		t.Parallel()
-		y := newSite(t)
+		inst := newSite(t)
 		made := make([]string, task.MaxArtifacts)
 		for i := range made {
 			made[i] = strings.Repeat("x", task.MaxResource)
 		}
 		want := 8
 		for range want {
-			tk := y.newTask(mayaActor, task.New{Owner: "coder", Title: "Marked.", NoStart: true})
-			_, err := y.svc.RunNow(t.Context(), mayaActor, tk.ID)
-			y.ok(err)
-			st, _, err := y.svc.NextRun(t.Context(), nil)
-			y.ok(err)
-			y.ok(y.svc.FinishRun(t.Context(), st.Run.ID, st.Run.Lease, service.Finished{
+			tk := inst.newTask(mayaActor, task.New{Owner: "coder", Title: "Marked.", NoStart: true})
+			_, err := inst.svc.RunNow(t.Context(), mayaActor, tk.ID)
+			inst.ok(err)
+			st, _, err := inst.svc.NextRun(t.Context(), nil)
+			inst.ok(err)
+			inst.ok(inst.svc.FinishRun(t.Context(), st.Run.ID, st.Run.Lease, service.Finished{
 				State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}, Artifacts: made,
 			}))
 		}
 		older := regexp.MustCompile(`href="(/runs\?[^"]*before=[^"]*)"`)
-		if n := follow(y.maya(), "/runs", "Marked.", older); n < want {
+		if n := follow(inst.maya(), "/runs", "Marked.", older); n < want {
 			t.Errorf("%d of %d runs are found", n, want)
 		}
 	})

@@ -26,10 +26,10 @@ func (s *site) asked(agent, title string) *task.Run {
 
 func TestADecisionIsTakenBackOnThePage(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b := y.maya()
-	rita := y.person("rita", task.RoleReviewer)
-	r := y.asked("reviewer", "Look at it")
+	inst := newSite(t)
+	b := inst.maya()
+	rita := inst.person("rita", task.RoleReviewer)
+	r := inst.asked("reviewer", "Look at it")
 	at := "/runs/" + r.ID.String()
 	approve := func() *seenPage { return b.post(at+"/approve", "version", r.Approval.Version) }
 
@@ -41,15 +41,15 @@ func TestADecisionIsTakenBackOnThePage(t *testing.T) {
 	})
 	t.Run("undone, the run waits again", func(t *testing.T) {
 		b.post("/approvals/undo", "run", "1").leadsTo("/approvals/1").shows("Undone", "data-approve", "1 waiting")
-		y.Forward(task.UndoWindow)
-		y.settle()
+		inst.Forward(task.UndoWindow)
+		inst.settle()
 		b.get(at).shows("Waits for approval")
 	})
 	t.Run("too late is told, before and after it takes effect", func(t *testing.T) {
 		approve().is(303)
-		y.Forward(task.UndoWindow)
+		inst.Forward(task.UndoWindow)
 		b.post("/approvals/undo", "run", "1").is(409).shows("Your undo was too late", "maya approved this run")
-		y.settle()
+		inst.settle()
 		b.post("/approvals/undo", "run", "1").is(409).shows("Your undo was too late", "maya approved this run")
 	})
 	t.Run("what names no run is refused", func(t *testing.T) {
@@ -61,10 +61,10 @@ func TestADecisionIsTakenBackOnThePage(t *testing.T) {
 
 func TestAReviewerIsToldWhatIsWrongAndWhatChanged(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b := y.maya()
-	rita := y.person("rita", task.RoleReviewer)
-	r := y.asked("coder", "Tidy the tests")
+	inst := newSite(t)
+	b := inst.maya()
+	rita := inst.person("rita", task.RoleReviewer)
+	r := inst.asked("coder", "Tidy the tests")
 	at := "/runs/" + r.ID.String()
 
 	t.Run("a wrong limit is told beside its field", func(t *testing.T) {
@@ -75,8 +75,8 @@ func TestAReviewerIsToldWhatIsWrongAndWhatChanged(t *testing.T) {
 	})
 	t.Run("what changed since they looked is there as a difference", func(t *testing.T) {
 		title := "Tidy the tests and delete the rest"
-		_, err := y.svc.UpdateTask(t.Context(), asAgent("planner"), r.TaskID, task.Patch{Title: &title})
-		y.ok(err)
+		_, err := inst.svc.UpdateTask(t.Context(), asAgent("planner"), r.TaskID, task.Patch{Title: &title})
+		inst.ok(err)
 		a := b.post(at+"/approve", "version", r.Approval.Version).is(409).
 			shows("has changed since you reviewed it", "What changed since you reviewed it",
 				`<del class="del">`, "and delete the rest", `<ins class="add">`)
@@ -85,24 +85,24 @@ func TestAReviewerIsToldWhatIsWrongAndWhatChanged(t *testing.T) {
 	})
 	t.Run("who comes second reads who was first", func(t *testing.T) {
 		rita.post(at+"/deny", "reason", "No").is(409).shows("Your rejection was too late; nothing changed", "maya approved this run")
-		y.Forward(task.UndoWindow)
-		y.settle()
+		inst.Forward(task.UndoWindow)
+		inst.settle()
 		rita.post(at+"/approve").is(409).shows("maya approved this run", "is starting")
 	})
 	t.Run("a run that was canceled meanwhile says so", func(t *testing.T) {
-		r := y.asked("coder", "Another")
-		_, err := y.svc.CancelRun(t.Context(), mayaActor, r.ID, "not needed")
-		y.ok(err)
+		r := inst.asked("coder", "Another")
+		_, err := inst.svc.CancelRun(t.Context(), mayaActor, r.ID, "not needed")
+		inst.ok(err)
 		rita.post("/runs/2/approve").is(409).shows("Your approval was too late", "was stopped (not needed)")
 	})
 }
 
 func TestReadOnlyRunsAreApprovedTogether(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	y.srv.opt.EnforcementGap = nil // the runner keeps to the list of tools
-	b := y.maya()
-	one, two, writes := y.asked("reviewer", "Read one"), y.asked("reviewer", "Read two"), y.asked("coder", "Write")
+	inst := newSite(t)
+	inst.srv.opt.EnforcementGap = nil // the runner keeps to the list of tools
+	b := inst.maya()
+	one, two, writes := inst.asked("reviewer", "Read one"), inst.asked("reviewer", "Read two"), inst.asked("coder", "Write")
 	value := func(r *task.Run) string { return r.ID.String() + ":" + r.Approval.Version }
 	t.Run("those that write are not offered", func(t *testing.T) {
 		a := b.get("/approvals").shows("2 runs may only read", value(one), value(two))
@@ -118,8 +118,8 @@ func TestReadOnlyRunsAreApprovedTogether(t *testing.T) {
 		b.post("/approvals/approve", "run", value(one), "run", value(two)).leadsTo("/approvals").shows("2 runs approved.")
 	})
 	t.Run("a runner that enforces less is looked at by itself", func(t *testing.T) {
-		y.srv.opt.EnforcementGap = weakerScript
-		r := y.asked("reviewer", "Read three")
+		inst.srv.opt.EnforcementGap = weakerScript
+		r := inst.asked("reviewer", "Read three")
 		b.get("/approvals").hides("may only read")
 		b.post("/approvals/approve", "run", value(r)).leadsTo("/approvals").shows("0 runs approved, 1 skipped")
 	})

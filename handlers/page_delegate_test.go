@@ -10,18 +10,18 @@ import (
 
 func TestPagesTellWhoDelegated(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b := y.maya()
-	tk := y.newTask(task.Actor{Name: "user:maya", Role: task.RoleAdmin}, task.New{Title: "The whole", Owner: "planner", NoStart: true})
-	if _, err := y.svc.RunNow(t.Context(), task.SystemActor, tk.ID); err != nil {
+	inst := newSite(t)
+	b := inst.maya()
+	tk := inst.newTask(task.Actor{Name: "user:maya", Role: task.RoleAdmin}, task.New{Title: "The whole", Owner: "planner", NoStart: true})
+	if _, err := inst.svc.RunNow(t.Context(), task.SystemActor, tk.ID); err != nil {
 		t.Fatal(err)
 	}
-	parent, _, err := y.svc.NextRun(t.Context(), nil)
-	y.ok(err)
-	a, err := y.svc.Authenticate(t.Context(), parent.Token, "")
-	y.ok(err)
-	d, err := y.svc.Delegate(t.Context(), a, task.Delegation{Task: "The <b>part</b>", AgentType: "coder"})
-	y.ok(err)
+	parent, _, err := inst.svc.NextRun(t.Context(), nil)
+	inst.ok(err)
+	a, err := inst.svc.Authenticate(t.Context(), parent.Token, "")
+	inst.ok(err)
+	d, err := inst.svc.Delegate(t.Context(), a, task.Delegation{Task: "The <b>part</b>", AgentType: "coder"})
+	inst.ok(err)
 	want := []string{"delegated by", `href="/runs/` + parent.Run.ID.String() + `"`, `href="/tasks/` + tk.ID.String() + `"`, "depth 1"}
 	t.Run("the run", func(t *testing.T) {
 		b.get("/runs/" + d.RunID.String()).is(http.StatusOK).shows(append(want, "by delegation")...)
@@ -36,8 +36,8 @@ func TestPagesTellWhoDelegated(t *testing.T) {
 		b.get("/runs/" + parent.Run.ID.String()).hides("delegated by")
 	})
 	t.Run("the task's log tells it in words", func(t *testing.T) {
-		_, err := y.svc.ApproveRun(t.Context(), task.Actor{Name: "user:maya", Role: task.RoleAdmin}, d.RunID, service.Approve{})
-		y.ok(err)
+		_, err := inst.svc.ApproveRun(t.Context(), task.Actor{Name: "user:maya", Role: task.RoleAdmin}, d.RunID, service.Approve{})
+		inst.ok(err)
 		b.get("/tasks/" + d.TaskID.String()).is(http.StatusOK).shows("planner")
 	})
 }

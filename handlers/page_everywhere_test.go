@@ -8,24 +8,24 @@ import (
 
 func TestTheTourOfTheDemo(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b := y.maya()
+	inst := newSite(t)
+	b := inst.maya()
 	t.Run("no other instance has it", func(t *testing.T) {
 		b.get("/").is(200).hides("Welcome to the demo")
 	})
-	y.srv.opt.Demo = true
+	inst.srv.opt.Demo = true
 	t.Run("it is shown until a person puts it away, for them alone", func(t *testing.T) {
 		b.get("/").is(200).shows("Welcome to the demo", "Write the backup guide")
 		b.post("/tour").is(303)
 		b.get("/").is(200).hides("Welcome to the demo")
-		y.person("vera", task.RoleViewer).get("/").is(200).shows("Welcome to the demo")
+		inst.person("vera", task.RoleViewer).get("/").is(200).shows("Welcome to the demo")
 	})
 }
 
 func TestThePreferencesOfAPerson(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b := y.maya()
+	inst := newSite(t)
+	b := inst.maya()
 	b.post("/settings/keys", "keys", "off").is(303)
 	b.get("/").shows(`data-keys="off"`)
 	b.post("/settings/keys", "keys", "sometimes").is(422)
@@ -36,8 +36,8 @@ func TestThePreferencesOfAPerson(t *testing.T) {
 
 func TestTheSearch(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b := y.maya()
+	inst := newSite(t)
+	b := inst.maya()
 	for path, text := range map[string]string{
 		"/search":                      "Pages",
 		"/search?q=1":                  "Nothing found",
@@ -50,28 +50,28 @@ func TestTheSearch(t *testing.T) {
 		b.get(path).is(200).shows(text)
 	}
 	t.Run("places that one may not see are not offered", func(t *testing.T) {
-		y.person("vera", task.RoleViewer).get("/search").is(200).hides("Invite a person", "Styleguide")
+		inst.person("vera", task.RoleViewer).get("/search").is(200).hides("Invite a person", "Styleguide")
 	})
 }
 
 func TestANewInstanceSaysWhatToDoFirst(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b := y.maya()
+	inst := newSite(t)
+	b := inst.maya()
 	b.get("/").is(200).shows("First steps", "Connect an agent", "Create a task", "Decide an approval").hides(">Done<", "Welcome to the demo")
-	y.person("vera", task.RoleViewer).get("/").is(200).hides("First steps")
-	other := y.person("paul", task.RoleOperator)
-	tk := y.newTask(mayaActor, task.New{Owner: "reviewer", Title: "First of all", NoStart: true})
+	inst.person("vera", task.RoleViewer).get("/").is(200).hides("First steps")
+	other := inst.person("paul", task.RoleOperator)
+	tk := inst.newTask(mayaActor, task.New{Owner: "reviewer", Title: "First of all", NoStart: true})
 	b.get("/").shows("First steps", ">Done<")
-	r, err := y.svc.RunNow(t.Context(), mayaActor, tk.ID)
-	y.ok(err)
+	r, err := inst.svc.RunNow(t.Context(), mayaActor, tk.ID)
+	inst.ok(err)
 	b.get("/").shows("First steps", "waits for you now")
 	b.post("/tour").is(303)
 	b.get("/").is(200).hides("First steps")
 	other.get("/").shows("First steps")
-	y.ok2(y.svc.DenyRun(t.Context(), mayaActor, r.ID, "not now", 0))
+	inst.ok2(inst.svc.DenyRun(t.Context(), mayaActor, r.ID, "not now", 0))
 	other.get("/").shows("First steps")
-	y.newTask(asAgent("pull"), task.New{Owner: "pull", Title: "Its own", NoStart: true})
-	y.ok2(y.svc.Signup(t.Context(), asAgent("pull"), "pull", 1))
+	inst.newTask(asAgent("pull"), task.New{Owner: "pull", Title: "Its own", NoStart: true})
+	inst.ok2(inst.svc.Signup(t.Context(), asAgent("pull"), "pull", 1))
 	other.get("/").is(200).hides("First steps")
 }

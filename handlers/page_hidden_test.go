@@ -55,15 +55,15 @@ func hiddenOn(t *testing.T, page string) string {
 }
 
 func TestNothingHidesOnAnyPage(t *testing.T) {
-	y := newSite(t)
+	inst := newSite(t)
 	ctx := context.Background()
-	y.ok(os.WriteFile(filepath.Join(y.dir, "tricky.md"),
+	inst.ok(os.WriteFile(filepath.Join(inst.dir, "tricky.md"),
 		[]byte("---\nname: \"Tricky"+hiding+"\"\ndescription: \"does"+hiding+"\"\ntools: read, \"od"+hiding+
 			"d\"\nrunner: script\napproval: always\nmodel: \"m"+hiding+"\"\n---\nPrompt "+hidingLines+"\n"), 0o600))
-	b := y.maya()
+	b := inst.maya()
 	b.post("/agents/reload").is(303)
-	files := y.newTask(mayaActor, task.New{Owner: "coder", Title: "Files " + hiding}).ID
-	run := y.makeRun(files, service.Finished{
+	files := inst.newTask(mayaActor, task.New{Owner: "coder", Title: "Files " + hiding}).ID
+	run := inst.makeRun(files, service.Finished{
 		State:   task.State{Status: task.RunCompleted, Phase: task.PhaseEnded},
 		Summary: "sum " + hidingLines, Work: &task.Work{
 			Total: 1, Branch: "b" + hiding, Repository: "/r" + hiding, Note: "note " + hidingLines,
@@ -73,15 +73,15 @@ func TestNothingHidesOnAnyPage(t *testing.T) {
 			}},
 		},
 	}, hidingLines)
-	m := y.sample(hiding)
-	more := y.newTask(mayaActor, task.New{Owner: "tricky", Title: "More " + hiding, Description: "# Markdown " + hidingLines +
+	m := inst.sample(hiding)
+	more := inst.newTask(mayaActor, task.New{Owner: "tricky", Title: "More " + hiding, Description: "# Markdown " + hidingLines +
 		"\n\n[link](https://example.com \"t" + hiding + "\") `code" + hiding + "` &#x202e;&#8203;"}).ID
-	y.ok2(y.svc.Comment(ctx, mayaActor, more, "comment "+hidingLines))
-	y.ok2(y.svc.RunNow(ctx, mayaActor, more))
-	y.ok2(y.svc.SaveView(ctx, mayaActor, "view"+hiding, "/tasks?q="+url.QueryEscape(hiding)))
-	y.ok2(y.svc.CreateToken(ctx, mayaActor, service.NewToken{Name: "token" + hiding, Agent: "coder"}))
-	y.ok2(y.svc.Pause(ctx, mayaActor, "planner", "pause "+hidingLines))
-	y.ok(y.svc.Index(ctx))
+	inst.ok2(inst.svc.Comment(ctx, mayaActor, more, "comment "+hidingLines))
+	inst.ok2(inst.svc.RunNow(ctx, mayaActor, more))
+	inst.ok2(inst.svc.SaveView(ctx, mayaActor, "view"+hiding, "/tasks?q="+url.QueryEscape(hiding)))
+	inst.ok2(inst.svc.CreateToken(ctx, mayaActor, service.NewToken{Name: "token" + hiding, Agent: "coder"}))
+	inst.ok2(inst.svc.Pause(ctx, mayaActor, "planner", "pause "+hidingLines))
+	inst.ok(inst.svc.Index(ctx))
 	q := url.QueryEscape(hiding)
 	pages := append(append(m.pages(), m.writerPages()...), adminPages...)
 	pages = append(pages, "/tasks/"+more.String(), "/tasks/"+more.String()+"/edit", "/tasks/"+files.String(),

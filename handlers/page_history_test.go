@@ -24,28 +24,28 @@ func (s *site) finish(in task.New, summary string) task.ID {
 
 func TestHistoryTellsWhereItMatched(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b := y.maya()
-	tk := y.newTask(mayaActor, task.New{
+	inst := newSite(t)
+	b := inst.maya()
+	tk := inst.newTask(mayaActor, task.New{
 		Owner: "coder", Title: "Fix the gate",
 		Description: "It squeaks <b>badly</b> & long.", Labels: []string{"garden"}, NoStart: true,
 	})
-	_, err := y.svc.Comment(t.Context(), mayaActor, tk.ID, "The hinge is bent.")
-	y.ok(err)
-	r, err := y.svc.RunNow(t.Context(), mayaActor, tk.ID)
-	y.ok(err)
-	st, _, err := y.svc.NextRun(t.Context(), nil)
-	y.ok(err)
-	y.ok(y.svc.RunWorking(t.Context(), r.ID, st.Run.Lease, 1, "1", "boot"))
-	y.ok(y.svc.AppendTranscript(t.Context(), r.ID, st.Run.Lease,
+	_, err := inst.svc.Comment(t.Context(), mayaActor, tk.ID, "The hinge is bent.")
+	inst.ok(err)
+	r, err := inst.svc.RunNow(t.Context(), mayaActor, tk.ID)
+	inst.ok(err)
+	st, _, err := inst.svc.NextRun(t.Context(), nil)
+	inst.ok(err)
+	inst.ok(inst.svc.RunWorking(t.Context(), r.ID, st.Run.Lease, 1, "1", "boot"))
+	inst.ok(inst.svc.AppendTranscript(t.Context(), r.ID, st.Run.Lease,
 		[]task.Message{{Role: task.SpeakerAssistant, Type: "text", Content: "A <script>chameleon</script> sits\u202e there."}}))
-	y.ok(y.svc.FinishRun(t.Context(), r.ID, st.Run.Lease,
+	inst.ok(inst.svc.FinishRun(t.Context(), r.ID, st.Run.Lease,
 		service.Finished{State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}}))
-	_, err = y.svc.CompleteTask(t.Context(), mayaActor, tk.ID, "", 0)
-	y.ok(err)
-	y.ok(y.svc.Index(t.Context()))
-	lines, err := y.svc.Transcript(t.Context(), mayaActor, r.ID, 0, 10)
-	y.ok(err)
+	_, err = inst.svc.CompleteTask(t.Context(), mayaActor, tk.ID, "", 0)
+	inst.ok(err)
+	inst.ok(inst.svc.Index(t.Context()))
+	lines, err := inst.svc.Transcript(t.Context(), mayaActor, r.ID, 0, 10)
+	inst.ok(err)
 
 	t.Run("in a description, escaped", func(t *testing.T) {
 		b.get("/history?q=squeaks").shows("in the description", "It <mark>squeaks</mark> &lt;b&gt;badly&lt;/b&gt; &amp; long.")
@@ -55,7 +55,7 @@ func TestHistoryTellsWhereItMatched(t *testing.T) {
 	})
 	t.Run("the search of everything tells it too, but the palette", func(t *testing.T) {
 		b.get("/search?q=hinge").shows("in a comment by maya", `href="/tasks/1#msg-`, "The <mark>hinge</mark> is bent.")
-		palette := y.person("ada", task.RoleViewer)
+		palette := inst.person("ada", task.RoleViewer)
 		palette.header = http.Header{"Hx-Request": {"true"}}
 		palette.get("/search?q=hinge").is(200).shows(`href="/tasks/1"`).hides("<mark>")
 	})
@@ -67,7 +67,7 @@ func TestHistoryTellsWhereItMatched(t *testing.T) {
 	})
 	t.Run("each can be followed up by those who may write", func(t *testing.T) {
 		b.get("/history").shows(`href="/tasks/new?follow=1"`)
-		y.person("vera", task.RoleViewer).get("/history").shows("Fix the gate").hides("follow=1")
+		inst.person("vera", task.RoleViewer).get("/history").shows("Fix the gate").hides("follow=1")
 	})
 	t.Run("filters are addresses, with chips that take each back", func(t *testing.T) {
 		b.get("/history?by=maya&label=garden").shows("Fix the gate", "by maya", "label garden",
@@ -76,7 +76,7 @@ func TestHistoryTellsWhereItMatched(t *testing.T) {
 		b.get("/history?label=kitchen").shows("No results")
 	})
 	t.Run("bars lead to their day and outcome, failed runs to the runs", func(t *testing.T) {
-		day := y.Now().In(time.Local).Format(time.DateOnly)
+		day := inst.Now().In(time.Local).Format(time.DateOnly)
 		b.get("/history").shows(`href="/history?from=`+day+`&amp;to=`+day+`"`,
 			"status=done&amp;to="+day, "1 task done, 0 canceled, 0 failed runs")
 		b.get("/history?status=canceled").hides("failed runs")
@@ -87,13 +87,13 @@ func TestHistoryTellsWhereItMatched(t *testing.T) {
 
 func TestHistoryIsSavedAsFiles(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b := y.maya()
+	inst := newSite(t)
+	b := inst.maya()
 	for i, title := range []string{"=1+2", "+1", "-1", "@x", "plain, with \"quotes\"\u00fc"} {
-		y.finish(task.New{Owner: "coder", Title: title, NoStart: true, Priority: -i}, "=HYPERLINK(\"x\")\nnext")
+		inst.finish(task.New{Owner: "coder", Title: title, NoStart: true, Priority: -i}, "=HYPERLINK(\"x\")\nnext")
 	}
 	for range 300 {
-		y.finish(task.New{Owner: "planner", Title: "A brick", NoStart: true}, "")
+		inst.finish(task.New{Owner: "planner", Title: "A brick", NoStart: true}, "")
 	}
 	t.Run("as CSV that no program takes for formulas", func(t *testing.T) {
 		a := b.get("/history.csv?agent=coder").is(200)
@@ -102,7 +102,7 @@ func TestHistoryIsSavedAsFiles(t *testing.T) {
 			t.Errorf("headers %s", got)
 		}
 		rows, err := csv.NewReader(strings.NewReader(a.body)).ReadAll()
-		y.ok(err)
+		inst.ok(err)
 		if len(rows) != 6 || strings.Join(rows[0],
 			",") != "id,title,status,owner,created_by,labels,priority,created_at,archived_at,parent_id,summary" {
 			t.Fatalf("%q", rows)
@@ -115,7 +115,7 @@ func TestHistoryIsSavedAsFiles(t *testing.T) {
 	})
 	t.Run("as JSON, all pages of it", func(t *testing.T) {
 		var out struct{ Tasks []task.Task }
-		y.ok(json.Unmarshal([]byte(b.get("/history.json").is(200).body), &out))
+		inst.ok(json.Unmarshal([]byte(b.get("/history.json").is(200).body), &out))
 		if len(out.Tasks) != 305 || out.Tasks[0].ID != 305 || out.Tasks[304].ID != 1 {
 			t.Fatalf("%d tasks", len(out.Tasks))
 		}
@@ -133,13 +133,13 @@ func TestHistoryIsSavedAsFiles(t *testing.T) {
 
 func TestInsightsOnPages(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b := y.maya()
+	inst := newSite(t)
+	b := inst.maya()
 	t.Run("an empty instance says so", func(t *testing.T) {
 		b.get("/insights").is(200).shows("No activity", "Show 90 days")
 		b.get("/insights?range=90d").shows("Create a task")
 	})
-	y.sample("")
+	inst.sample("")
 	t.Run("charts have a sentence and their numbers", func(t *testing.T) {
 		for _, r := range []string{"24h", "7d", "30d", "90d"} {
 			b.get("/insights?range="+r).is(200).shows(`role="img" aria-label="`, "created,",
@@ -152,17 +152,17 @@ func TestInsightsOnPages(t *testing.T) {
 		b.get("/insights?agent=coder").shows("remove filter")
 		b.get("/insights?agent=nobody").shows("No activity", "Clear filters")
 	})
-	t.Run("viewers may look", func(t *testing.T) { y.person("vera", task.RoleViewer).get("/insights").is(200) })
+	t.Run("viewers may look", func(t *testing.T) { inst.person("vera", task.RoleViewer).get("/insights").is(200) })
 }
 
 func TestListsOfTheLastDays(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	y.finish(task.New{Owner: "coder", Title: "Long ago", NoStart: true}, "")
-	y.Forward(8 * 24 * time.Hour)
-	y.finish(task.New{Owner: "coder", Title: "Of late", NoStart: true}, "")
-	y.Forward(2 * time.Hour)
-	b := y.maya()
+	inst := newSite(t)
+	inst.finish(task.New{Owner: "coder", Title: "Long ago", NoStart: true}, "")
+	inst.Forward(8 * 24 * time.Hour)
+	inst.finish(task.New{Owner: "coder", Title: "Of late", NoStart: true}, "")
+	inst.Forward(2 * time.Hour)
+	b := inst.maya()
 	for since, longAgo := range map[string]bool{"24h": false, "7d": false, "30d": true} {
 		page := b.get("/history?since="+since).is(200).shows("Of late", "remove filter", labelOfSince[since])
 		if file := b.get("/history.csv?since=" + since).is(200); longAgo {
@@ -174,7 +174,7 @@ func TestListsOfTheLastDays(t *testing.T) {
 		}
 		b.get("/runs?since="+since).is(200).shows("remove filter", labelOfSince[since])
 	}
-	from := y.Now().UTC().Format(time.DateOnly)
+	from := inst.Now().UTC().Format(time.DateOnly)
 	b.get("/history?since=30d&from="+from).shows("Of late", "from "+from).hides("Long ago")
 	for _, path := range []string{"/history", "/runs"} {
 		b.get(path + "?since=1w").is(422).shows("must be 24h, 7d or 30d")

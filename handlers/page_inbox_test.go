@@ -11,17 +11,17 @@ import (
 
 func TestTheInboxPage(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b := y.maya()
+	inst := newSite(t)
+	b := inst.maya()
 	b.get("/").is(200).shows("<title>Inbox", "Inbox is empty", "No open tasks")
-	tk := y.newTask(mayaActor, task.New{Owner: "coder", Title: "Choose a color", NoStart: true})
-	_, err := y.svc.Ask(context.Background(), asAgent("coder"), tk.ID, "Blue or **green**?", false)
-	y.ok(err)
-	written := y.newTask(mayaActor, task.New{Owner: "coder", Title: "Write it down", NoStart: true})
-	notice, err := y.svc.Notify(context.Background(), asAgent("coder"), written.ID, "Half of it is done.")
-	y.ok(err)
-	r, err := y.svc.RunNow(context.Background(), mayaActor, y.newTask(mayaActor, task.New{Owner: "reviewer", Title: "Delete it all"}).ID)
-	y.ok(err)
+	tk := inst.newTask(mayaActor, task.New{Owner: "coder", Title: "Choose a color", NoStart: true})
+	_, err := inst.svc.Ask(context.Background(), asAgent("coder"), tk.ID, "Blue or **green**?", false)
+	inst.ok(err)
+	written := inst.newTask(mayaActor, task.New{Owner: "coder", Title: "Write it down", NoStart: true})
+	notice, err := inst.svc.Notify(context.Background(), asAgent("coder"), written.ID, "Half of it is done.")
+	inst.ok(err)
+	r, err := inst.svc.RunNow(context.Background(), mayaActor, inst.newTask(mayaActor, task.New{Owner: "reviewer", Title: "Delete it all"}).ID)
+	inst.ok(err)
 
 	t.Run("lists what waits, and counts it in the tab", func(t *testing.T) {
 		b.get("/").shows("<title>(3) Inbox", "Choose a color", "<strong>green</strong>",
@@ -32,8 +32,8 @@ func TestTheInboxPage(t *testing.T) {
 		a := b.get("/")
 		b.post("/tasks/"+tk.ID.String()+"/reply", "content", "Blue.", "back",
 			a.field("/tasks/"+tk.ID.String()+"/reply", "back")).leadsTo("/").hides("Choose a color").shows("Answered")
-		got, err := y.svc.Task(context.Background(), mayaActor, tk.ID)
-		y.ok(err)
+		got, err := inst.svc.Task(context.Background(), mayaActor, tk.ID)
+		inst.ok(err)
 		if got.QuestionID != 0 || got.Comments[1].Content != "Blue." {
 			t.Errorf("%+v", got)
 		}
@@ -41,19 +41,19 @@ func TestTheInboxPage(t *testing.T) {
 	t.Run("an answer to a question that another person answered is not one to the next", func(t *testing.T) {
 		ctx, at := context.Background(), "/tasks/"+tk.ID.String()
 		ask := func(text string) {
-			_, err := y.svc.Ask(ctx, asAgent("coder"), tk.ID, text, false)
-			y.ok(err)
+			_, err := inst.svc.Ask(ctx, asAgent("coder"), tk.ID, text, false)
+			inst.ok(err)
 		}
 		ask("Delete the copy?")
 		inbox, page := b.get("/").field(at+"/reply", "question"), b.get(at).field(at+"/reply", "question")
-		_, err := y.svc.Reply(ctx, mayaActor, tk.ID, "No.")
-		y.ok(err)
+		_, err := inst.svc.Reply(ctx, mayaActor, tk.ID, "No.")
+		inst.ok(err)
 		ask("Delete the original?")
 		for _, question := range []string{inbox, page} {
 			b.post(at+"/reply", "content", "Yes, please.", "question", question).is(409).shows("another one is open now", "Yes, please.")
 		}
-		got, err := y.svc.Task(ctx, mayaActor, tk.ID)
-		y.ok(err)
+		got, err := inst.svc.Task(ctx, mayaActor, tk.ID)
+		inst.ok(err)
 		if got.QuestionID == 0 || len(got.Comments) != 5 {
 			t.Errorf("%+v", got)
 		}
@@ -67,21 +67,21 @@ func TestTheInboxPage(t *testing.T) {
 		b.post("/inbox/notices/x/acknowledge").is(404)
 	})
 	t.Run("a viewer looks on", func(t *testing.T) {
-		more := y.newTask(mayaActor, task.New{Owner: "coder", Title: "One more", NoStart: true})
-		_, err := y.svc.Ask(context.Background(), asAgent("coder"), more.ID, "Really?", false)
-		y.ok(err)
-		y.person("vera", task.RoleViewer).get("/").is(200).shows("Really?").hides("Answer &amp; resume")
+		more := inst.newTask(mayaActor, task.New{Owner: "coder", Title: "One more", NoStart: true})
+		_, err := inst.svc.Ask(context.Background(), asAgent("coder"), more.ID, "Really?", false)
+		inst.ok(err)
+		inst.person("vera", task.RoleViewer).get("/").is(200).shows("Really?").hides("Answer &amp; resume")
 	})
 }
 
 func TestStuckTasksAreRetriedTogether(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b := y.maya()
+	inst := newSite(t)
+	b := inst.maya()
 	var stuck []task.ID
 	for _, title := range []string{"Migrate the database", "Deploy the site"} {
-		id := y.newTask(mayaActor, task.New{Owner: "coder", Title: title, NoStart: true}).ID
-		y.makeRun(id, service.Finished{
+		id := inst.newTask(mayaActor, task.New{Owner: "coder", Title: title, NoStart: true}).ID
+		inst.makeRun(id, service.Finished{
 			State: task.State{Status: task.RunFailed, Phase: task.PhaseError}, Reason: "exit code 1", Permanent: true,
 		}, "")
 		stuck = append(stuck, id)
@@ -89,13 +89,13 @@ func TestStuckTasksAreRetriedTogether(t *testing.T) {
 			t.Errorf("of %d stuck tasks all can be retried at once: %t", len(stuck), retries)
 		}
 	}
-	y.person("vera", task.RoleViewer).get("/").shows("Deploy the site").hides("Retry all")
+	inst.person("vera", task.RoleViewer).get("/").shows("Deploy the site").hides("Retry all")
 	ids := b.get("/").shows("Retry all 2").field("/tasks/bulk", "ids")
 	b.post("/tasks/bulk", "act", "run", "ids", ids, "back", "/").leadsTo("/").
 		shows("Queued runs of 2 tasks").hides("Migrate the database", "Retry")
 	for _, id := range stuck {
-		tk, err := y.svc.Task(context.Background(), mayaActor, id)
-		y.ok(err)
+		tk, err := inst.svc.Task(context.Background(), mayaActor, id)
+		inst.ok(err)
 		if tk.OpenRunID == 0 || tk.Failures != 0 {
 			t.Errorf("task %d has the open run %d and %d failures", id, tk.OpenRunID, tk.Failures)
 		}
@@ -104,10 +104,10 @@ func TestStuckTasksAreRetriedTogether(t *testing.T) {
 
 func TestPausePages(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b := y.maya()
-	viewer := y.person("vera", task.RoleViewer)
-	tk := y.newTask(mayaActor, task.New{Owner: "coder", Title: "Paused work"})
+	inst := newSite(t)
+	b := inst.maya()
+	viewer := inst.person("vera", task.RoleViewer)
+	tk := inst.newTask(mayaActor, task.New{Owner: "coder", Title: "Paused work"})
 	b.get("/scheduler").shows("/scheduler/pause", "/scheduler/stop-everything").hides("is paused")
 
 	t.Run("an agent is paused with a reason, and its page and queue say so", func(t *testing.T) {
@@ -130,7 +130,7 @@ func TestPausePages(t *testing.T) {
 		b.post("/agents/coder/resume").leadsTo("/agents/coder").shows("coder is no longer paused")
 	})
 	t.Run("everything stops after a page that names what runs", func(t *testing.T) {
-		y.makeRun(tk.ID, service.Finished{}, "")
+		inst.makeRun(tk.ID, service.Finished{}, "")
 		b.get("/scheduler/stop-everything").is(200).shows("1 run will be stopped", "Stop 1 run and pause", "Paused work")
 		b.post("/scheduler/stop-everything", "reason", "").is(422).shows("must not be blank")
 		b.post("/scheduler/stop-everything", "reason", "A leak.").leadsTo("/scheduler").shows("Stopped 1 run; Taskyard is paused",

@@ -19,22 +19,22 @@ var (
 
 func TestTheDocumentation(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
+	inst := newSite(t)
 	get := func(t *testing.T, path string) string {
 		t.Helper()
-		res, err := http.Get(y.url + path)
-		y.ok(err)
+		res, err := http.Get(inst.url + path)
+		inst.ok(err)
 		defer func() { _ = res.Body.Close() }()
 		if res.StatusCode != http.StatusOK {
 			t.Fatalf("GET %s: %s", path, res.Status)
 		}
 		b, err := io.ReadAll(res.Body)
-		y.ok(err)
+		inst.ok(err)
 		return string(b)
 	}
 	t.Run("every document is listed, and opens without a sign-in", func(t *testing.T) {
 		files, err := fs.Glob(docs.Files, "*.md")
-		y.ok(err)
+		inst.ok(err)
 		for _, f := range files {
 			if name := strings.TrimSuffix(f, ".md"); !slices.Contains(docs.Order, name) {
 				t.Errorf("docs.Order lacks %s", name)
@@ -85,7 +85,7 @@ func TestTheDocumentation(t *testing.T) {
 		}
 	})
 	t.Run("a signed-in person has the navigation", func(t *testing.T) {
-		y.maya().get("/docs/concepts").is(http.StatusOK).shows(`id="nav"`, "Hand-over and delegation")
+		inst.maya().get("/docs/concepts").is(http.StatusOK).shows(`id="nav"`, "Hand-over and delegation")
 	})
 	t.Run("what is not there is not found, and a long search is refused", func(t *testing.T) {
 		for path, want := range map[string]int{
@@ -93,8 +93,8 @@ func TestTheDocumentation(t *testing.T) {
 			"/docs?q=" + strings.Repeat("a", maxManualQuery+1): http.StatusUnprocessableEntity, "/docs/concepts.svg": http.StatusOK,
 			"/docs/nothing.png": http.StatusNotFound, "/docs/review-light-1280.png": http.StatusOK,
 		} {
-			res, err := http.Get(y.url + path)
-			y.ok(err)
+			res, err := http.Get(inst.url + path)
+			inst.ok(err)
 			_ = res.Body.Close()
 			if res.StatusCode != want {
 				t.Errorf("GET %.40s: %s, want %d", path, res.Status, want)

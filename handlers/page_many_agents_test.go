@@ -12,12 +12,12 @@ import (
 // end, without scripts.
 func TestManyAgentsAreOnPages(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b := y.maya()
+	inst := newSite(t)
+	b := inst.maya()
 	for i := range 120 {
 		id := fmt.Sprintf("many-%03d", i)
 		text := "---\nname: " + id + "\ndescription: One of many.\ntools: read\n---\nWork.\n"
-		y.ok(os.WriteFile(filepath.Join(y.dir, id+".md"), []byte(text), 0o600))
+		inst.ok(os.WriteFile(filepath.Join(inst.dir, id+".md"), []byte(text), 0o600))
 	}
 	b.post("/agents/reload")
 	for first, mark := range map[string]string{"/agents": `id="agent-many-`, "/queues": `id="q-many-`} {

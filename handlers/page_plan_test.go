@@ -14,9 +14,9 @@ import (
 
 func TestActsOnAPlan(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b := y.maya()
-	tk := y.newTask(mayaActor, task.New{Title: "Plan", Owner: "coder", Steps: []task.Step{{Title: "a"}, {Title: "b"}}})
+	inst := newSite(t)
+	b := inst.maya()
+	tk := inst.newTask(mayaActor, task.New{Title: "Plan", Owner: "coder", Steps: []task.Step{{Title: "a"}, {Title: "b"}}})
 	at := "/tasks/" + tk.ID.String()
 	t.Run("what is no act is told", func(t *testing.T) {
 		for _, act := range []string{
@@ -34,7 +34,7 @@ func TestActsOnAPlan(t *testing.T) {
 		for range 3 {
 			b.post(at+"/plan", "act", "delete 0 "+task.Mark("a"), "_key", "P1").is(303)
 		}
-		if got, err := y.svc.Task(context.Background(), mayaActor, tk.ID); err != nil || len(got.Steps) != 1 {
+		if got, err := inst.svc.Task(context.Background(), mayaActor, tk.ID); err != nil || len(got.Steps) != 1 {
 			t.Fatal(got, err)
 		}
 	})
@@ -55,8 +55,8 @@ func TestActsOnAPlan(t *testing.T) {
 		edit := func(pairs ...string) *seenPage { return b.post(at+"/edit", pairs...).leadsTo(at) }
 		now := func() *task.Task {
 			t.Helper()
-			got, err := y.svc.Task(context.Background(), mayaActor, tk.ID)
-			y.ok(err)
+			got, err := inst.svc.Task(context.Background(), mayaActor, tk.ID)
+			inst.ok(err)
 			return got
 		}
 		had := func(title, description string) {
@@ -104,11 +104,11 @@ func TestActsOnAPlan(t *testing.T) {
 
 func TestAStepKeepsItsSubtask(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b := y.maya()
-	tk := y.newTask(mayaActor, task.New{Title: "Plan", Owner: "coder", Steps: []task.Step{{Title: "Part"}, {Title: "Other"}}})
-	sub, err := y.svc.CreateSubtask(context.Background(), mayaActor, tk.ID, 0, task.New{Title: "The part", Owner: "coder", NoStart: true})
-	y.ok(err)
+	inst := newSite(t)
+	b := inst.maya()
+	tk := inst.newTask(mayaActor, task.New{Title: "Plan", Owner: "coder", Steps: []task.Step{{Title: "Part"}, {Title: "Other"}}})
+	sub, err := inst.svc.CreateSubtask(context.Background(), mayaActor, tk.ID, 0, task.New{Title: "The part", Owner: "coder", NoStart: true})
+	inst.ok(err)
 	at := "/tasks/" + tk.ID.String()
 	for _, word := range []string{"Unlink", "Link to a subtask"} {
 		if strings.Contains(b.get(at).is(200).body, word) {
@@ -118,8 +118,8 @@ func TestAStepKeepsItsSubtask(t *testing.T) {
 	for act, status := range map[string]int{"unlink 0": 422, "link 1": 422, "delete 0": 409} {
 		b.post(at+"/plan", "act", act, "subtask", sub.ID.String()).is(status)
 	}
-	now, err := y.svc.Task(context.Background(), mayaActor, tk.ID)
-	y.ok(err)
+	now, err := inst.svc.Task(context.Background(), mayaActor, tk.ID)
+	inst.ok(err)
 	if len(now.Steps) != 2 || now.Steps[0].TaskID != sub.ID || now.Steps[1].TaskID != 0 {
 		t.Errorf("the plan is %+v", now.Steps)
 	}
@@ -127,17 +127,17 @@ func TestAStepKeepsItsSubtask(t *testing.T) {
 
 func TestALargeFamilyFitsThePage(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b := y.maya()
+	inst := newSite(t)
+	b := inst.maya()
 	ctx := context.Background()
-	tk := y.newTask(mayaActor, task.New{Title: "Large", Owner: "coder", Steps: []task.Step{{Title: "Part"}}})
+	tk := inst.newTask(mayaActor, task.New{Title: "Large", Owner: "coder", Steps: []task.Step{{Title: "Part"}}})
 	const many = 1000
 	var last *task.Task
 	for range many {
 		var err error
-		last, err = y.svc.CreateSubtask(ctx, mayaActor, tk.ID, 0, task.New{Title: "One of many parts", Owner: "coder", NoStart: true})
-		y.ok(err)
-		y.ok(y.db.Write(ctx, func(tx *db.Tx) error { // a plan has at most 200 of them
+		last, err = inst.svc.CreateSubtask(ctx, mayaActor, tk.ID, 0, task.New{Title: "One of many parts", Owner: "coder", NoStart: true})
+		inst.ok(err)
+		inst.ok(inst.db.Write(ctx, func(tx *db.Tx) error { // a plan has at most 200 of them
 			return tx.ArrangeSteps(tk.ID, []task.Step{{Title: "Part", TaskID: last.ID}}, []task.Step{{Title: "Part"}})
 		}))
 	}
@@ -147,8 +147,8 @@ func TestALargeFamilyFitsThePage(t *testing.T) {
 		var buf bytes.Buffer
 		w := gzip.NewWriter(&buf)
 		_, err := w.Write([]byte(page.body))
-		y.ok(err)
-		y.ok(w.Close())
+		inst.ok(err)
+		inst.ok(w.Close())
 		if buf.Len() > 60<<10 {
 			t.Errorf("%s has %d bytes, packed", path, buf.Len())
 		}

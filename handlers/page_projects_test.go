@@ -18,8 +18,8 @@ func gitSite(t *testing.T) *site {
 
 func TestProjectsOnPages(t *testing.T) {
 	t.Parallel()
-	y := gitSite(t)
-	b := y.maya()
+	inst := gitSite(t)
+	b := inst.maya()
 	repo := testgit.New(t, map[string]string{"a.txt": "a\n"})
 	list, add := "/settings/projects", "/settings/projects/new"
 	b.get(list).is(200).shows("No projects yet", "New project")
@@ -62,8 +62,8 @@ func TestProjectsOnPages(t *testing.T) {
 	})
 	t.Run("it is saved whole, and shown as it is", func(t *testing.T) {
 		b.post(list, fields("act", "save")...).leadsTo("/settings/projects/web").shows("Saved the project web", "Website", "✓", `value="1.5"`)
-		p, err := y.svc.Project(t.Context(), mayaActor, "web")
-		y.ok(err)
+		p, err := inst.svc.Project(t.Context(), mayaActor, "web")
+		inst.ok(err)
 		if p.Review.ExpiresSeconds != 5400 || len(p.Setup) != 2 || len(p.Checks) != 2 || p.Checks[0].TimeoutSeconds != 90 ||
 			!p.Checks[0].Required || p.Checks[1].Glob != "docs/**" || p.Merge.Into != "main" || strings.Join(p.Review.From, " ") != "maya admin" {
 			t.Errorf("saved is %+v", p)
@@ -85,7 +85,7 @@ func TestProjectsOnPages(t *testing.T) {
 		b.get("/tasks/new").shows(`name="project"`, `value="web"`)
 	})
 	t.Run("others look and change nothing", func(t *testing.T) {
-		o := y.person("otto", task.RoleOperator)
+		o := inst.person("otto", task.RoleOperator)
 		o.get(list).is(200).shows("web").hides("New project")
 		o.get("/settings/projects/web").is(200).shows("Only admins change projects", "disabled").hides("Save project")
 		o.post("/settings/projects/web", "act", "save").is(403)
@@ -96,10 +96,10 @@ func TestProjectsOnPages(t *testing.T) {
 
 func TestTasksOfProjectsOnPages(t *testing.T) {
 	t.Parallel()
-	y := gitSite(t)
-	b := y.maya()
-	y.project("web", "")
-	y.project("docs", "")
+	inst := gitSite(t)
+	b := inst.maya()
+	inst.project("web", "")
+	inst.project("docs", "")
 	t.Run("a new task names its project", func(t *testing.T) {
 		b.post("/tasks", "title", "Write it", "owner", "coder", "project", "web", "status", "draft").leadsTo("/tasks/1").shows(">web<")
 		b.post("/tasks", "title", "Beside", "owner", "coder", "status", "draft").leadsTo("/tasks/2")
@@ -120,7 +120,7 @@ func TestTasksOfProjectsOnPages(t *testing.T) {
 			shows("/settings/projects/docs")
 		b.post("/tasks/1/edit", "field", "project", "project", "none").is(422).shows("there is no project none")
 		b.post("/tasks/1/edit", "title", "Write it", "owner", "coder", "priority", "0", "project", "").leadsTo("/tasks/1")
-		if tk, err := y.svc.Task(t.Context(), mayaActor, 1); err != nil || tk.Project != "" {
+		if tk, err := inst.svc.Task(t.Context(), mayaActor, 1); err != nil || tk.Project != "" {
 			t.Errorf("the project is %q: %v", tk.Project, err)
 		}
 	})

@@ -34,25 +34,25 @@ func numbered(prefix string, n int) string {
 // reviewed is a site with a task whose result waits for review.
 func reviewed(t *testing.T) (*site, *browser, *testgit.Repo) {
 	t.Helper()
-	y := gitSite(t)
-	b := y.maya()
+	inst := gitSite(t)
+	b := inst.maya()
 	repo := testgit.New(t, map[string]string{"main.go": numbered("line", 40), "gone.txt": "old\n"})
-	y.project("web", repo.Dir)
-	y.newTask(mayaActor, task.New{Title: "Change it", Owner: "pull", Project: "web", Status: task.Active})
-	y.handIn(repo, 1, "It is **done**.", map[string]string{
+	inst.project("web", repo.Dir)
+	inst.newTask(mayaActor, task.New{Title: "Change it", Owner: "pull", Project: "web", Status: task.Active})
+	inst.handIn(repo, 1, "It is **done**.", map[string]string{
 		"main.go":      strings.Replace(numbered("line", 40), "line 20\n", "line twenty\nand more\n", 1),
 		"gone.txt":     "",
 		"a \u202eb.md": "new \u202etext\n",
 	})
-	return y, b, repo
+	return inst, b, repo
 }
 
 func TestReviewNamesOtherResultsOfTheSameFiles(t *testing.T) {
 	t.Parallel()
-	y, b, repo := reviewed(t)
+	inst, b, repo := reviewed(t)
 	b.get("/tasks/1/review").is(200).hides("change the same files")
-	tk := y.newTask(mayaActor, task.New{Title: "Change it", Owner: "pull", Project: "web", Status: task.Active})
-	y.handIn(repo, tk.ID, "Shorter.", map[string]string{"main.go": "short\n", "a \u202eb.md": "other\n", "new.txt": "new\n"})
+	tk := inst.newTask(mayaActor, task.New{Title: "Change it", Owner: "pull", Project: "web", Status: task.Active})
+	inst.handIn(repo, tk.ID, "Shorter.", map[string]string{"main.go": "short\n", "a \u202eb.md": "other\n", "new.txt": "new\n"})
 	b.get("/tasks/1/review").is(200).shows("Other open results change the same files", "/tasks/2/review", "in review", "main.go", "‹U+202E›")
 	b.get("/tasks/2/review").is(200).shows("/tasks/1/review").hides(", new.txt")
 	b.get("/api/tasks/2/results/1").is(200).shows(`"alsoChangedBy"`, `"taskId":"1"`, `"total":2`)
@@ -61,7 +61,7 @@ func TestReviewNamesOtherResultsOfTheSameFiles(t *testing.T) {
 
 func TestReviewShowsWhatIsDecided(t *testing.T) {
 	t.Parallel()
-	y, b, _ := reviewed(t)
+	inst, b, _ := reviewed(t)
 	page := b.get("/tasks/1/review").is(200)
 	page.shows("Result 1", "in review", "<strong>done</strong>", "✓", "passed", "main.go", "gone.txt", "line twenty", "line 20",
 		"1 more vote is needed, from any reviewer.", "Mark as viewed", "Accept result 1", "‹U+202E›").hides("\u202ete", "\u202eb.md<")
@@ -79,15 +79,15 @@ func TestReviewShowsWhatIsDecided(t *testing.T) {
 	t.Run("a viewed file stays viewed as long as it is the same", func(t *testing.T) {
 		b.post("/tasks/1/review/viewed", "path", "main.go", "result", "1", "viewed", "true").leadsTo("/tasks/1/review").
 			shows(">Viewed<", "3 files, 1 viewed")
-		y.person("rita", task.RoleReviewer).get("/tasks/1/review").hides(">Viewed<")
+		inst.person("rita", task.RoleReviewer).get("/tasks/1/review").hides(">Viewed<")
 		b.post("/tasks/1/review/viewed", "path", "main.go", "result", "1", "viewed", "false").leadsTo("/tasks/1/review").hides(">Viewed<")
 		b.post("/tasks/1/review/viewed", "path", "none.go", "result", "1", "viewed", "true").is(404)
 	})
 	t.Run("who may not decide is not asked to", func(t *testing.T) {
-		o := y.person("otto", task.RoleOperator)
+		o := inst.person("otto", task.RoleOperator)
 		o.get("/tasks/1/review").is(200).hides("Accept result")
 		o.post("/tasks/1/review/accept", "result", "1").is(403)
-		y.person("vera", task.RoleViewer).get("/tasks/1/review").is(200).hides("Save draft", "Mark as viewed")
+		inst.person("vera", task.RoleViewer).get("/tasks/1/review").is(200).hides("Save draft", "Mark as viewed")
 	})
 	b.get("/tasks/1/review?result=7").is(404)
 	b.get("/tasks/1/review/file?path=none.go").is(404)
@@ -96,7 +96,7 @@ func TestReviewShowsWhatIsDecided(t *testing.T) {
 
 func TestReviewCommentsWithoutScripts(t *testing.T) {
 	t.Parallel()
-	y, b, repo := reviewed(t)
+	inst, b, repo := reviewed(t)
 	file := "/tasks/1/review/file?path=main.go"
 	t.Run("each line leads to a form, and the draft is below the line", func(t *testing.T) {
 		b.get("/tasks/1/review").shows(url.QueryEscape("main.go")+`&amp;result=1&amp;side=new&amp;line=21#c`, "side=old&amp;line=20#c")
@@ -105,11 +105,11 @@ func TestReviewCommentsWithoutScripts(t *testing.T) {
 		b.post("/tasks/1/review/comments", "path", "main.go", "side", "new", "line", "20", "endLine", "21", "text", "Say why.",
 			"back", back).leadsTo("/tasks/1/review/file?path=main.go").shows("Say why.", "Draft, only you see it")
 		b.get("/tasks/1/review").shows("Say why.", "Send 1 comment without")
-		y.person("rita", task.RoleReviewer).get("/tasks/1/review").hides("Say why.")
+		inst.person("rita", task.RoleReviewer).get("/tasks/1/review").hides("Say why.")
 	})
 	t.Run("an excerpt is kept of the lines", func(t *testing.T) {
-		list, err := y.svc.ReviewComments(t.Context(), mayaActor, 1)
-		y.ok(err)
+		list, err := inst.svc.ReviewComments(t.Context(), mayaActor, 1)
+		inst.ok(err)
 		if len(list) != 1 || list[0].Excerpt != "line twenty\nand more\n" {
 			t.Errorf("%+v", list)
 		}
@@ -130,12 +130,12 @@ func TestReviewCommentsWithoutScripts(t *testing.T) {
 			"changes requested", "Say exactly why.", ">Open<", "Resolve")
 		b.get("/").hides("Results to review")
 		b.post("/tasks/1/review/comments/1/reply", "text", "Fine now?").leadsTo("/tasks/1/review").shows("Fine now?")
-		y.handIn(repo, 1, "Again.", map[string]string{"main.go": "top\n" +
+		inst.handIn(repo, 1, "Again.", map[string]string{"main.go": "top\n" +
 			strings.Replace(numbered("line", 40), "line 20\n", "line twenty\nand more\n", 1)})
 		b.get("/tasks/1/review").shows("Result 2", "You reviewed result 1", "since=1", "lines 21–22").hides("Outdated")
 		b.get("/tasks/1/review?since=1").shows("what changed since result 1", "1 file", "top").hides("gone.txt")
 		b.get("/tasks/1/review?result=1").shows("not the newest result").hides("Save draft", "Accept result")
-		y.handIn(repo, 1, "Once more.", map[string]string{"main.go": numbered("other", 40)})
+		inst.handIn(repo, 1, "Once more.", map[string]string{"main.go": numbered("other", 40)})
 		b.get("/tasks/1/review").shows("Outdated", "line twenty")
 		b.post("/tasks/1/review/comments/1/reply", "state", "resolved").leadsTo("/tasks/1/review").shows("Resolved", "Reopen")
 	})
@@ -143,16 +143,16 @@ func TestReviewCommentsWithoutScripts(t *testing.T) {
 		b.post("/tasks/1/review/viewed", "path", "main.go", "result", "3", "viewed", "true").is(303)
 		b.post("/tasks/1/review/viewed", "path", "gone.txt", "result", "3", "viewed", "true").is(303)
 		b.get("/tasks/1/review").shows("2 viewed")
-		y.handIn(repo, 1, "Four.", map[string]string{"main.go": numbered("fourth", 40)})
+		inst.handIn(repo, 1, "Four.", map[string]string{"main.go": numbered("fourth", 40)})
 		b.get("/tasks/1/review").shows("3 files, 1 viewed")
 	})
 }
 
 func TestAcceptingIsOfWhatWasSeen(t *testing.T) {
 	t.Parallel()
-	y, b, repo := reviewed(t)
+	inst, b, repo := reviewed(t)
 	digest := b.get("/tasks/1/review").field("/tasks/1/review/accept", "digest")
-	y.handIn(repo, 1, "Another summary.", map[string]string{"main.go": numbered("other", 3)})
+	inst.handIn(repo, 1, "Another summary.", map[string]string{"main.go": numbered("other", 3)})
 	b.post("/tasks/1/review/accept", "result", "1", "digest", digest).is(409).shows(
 		"You decided on result 1; the newest is result 2.", "The change is another one.", "The summary is another one.", "since=1", "other 3")
 	b.post("/tasks/1/review/request-changes", "result", "2", "digest", digest, "text", "Why?").is(409).shows("Why?")
@@ -165,30 +165,30 @@ func TestAcceptingIsOfWhatWasSeen(t *testing.T) {
 
 func TestMergesOnPages(t *testing.T) {
 	t.Parallel()
-	y := gitSite(t)
-	b := y.maya()
+	inst := gitSite(t)
+	b := inst.maya()
 	repo := testgit.New(t, map[string]string{"a.txt": "a\n"})
-	_, err := y.svc.CreateProject(t.Context(), mayaActor, task.Project{Key: "web", Repository: repo.Dir, Merge: &task.Merge{}})
-	y.ok(err)
-	y.project("docs", "")
+	_, err := inst.svc.CreateProject(t.Context(), mayaActor, task.Project{Key: "web", Repository: repo.Dir, Merge: &task.Merge{}})
+	inst.ok(err)
+	inst.project("docs", "")
 	b.get("/merges").is(200).shows("Nothing to merge")
 	for range 2 {
-		y.newTask(mayaActor, task.New{Title: "Change it", Owner: "pull", Project: "web", Status: task.Active})
+		inst.newTask(mayaActor, task.New{Title: "Change it", Owner: "pull", Project: "web", Status: task.Active})
 	}
 	for id, text := range []string{"", "b\n", "c\n"} {
 		if id == 0 {
 			continue
 		}
-		r := y.handIn(repo, task.ID(id), "Done.", map[string]string{"a.txt": text})
-		_, err := y.svc.AcceptResult(t.Context(), mayaActor, task.ID(id), 1, r.Digest, "")
-		y.ok(err)
+		r := inst.handIn(repo, task.ID(id), "Done.", map[string]string{"a.txt": text})
+		_, err := inst.svc.AcceptResult(t.Context(), mayaActor, task.ID(id), 1, r.Digest, "")
+		inst.ok(err)
 	}
 	b.get("/merges").shows("Queued", "Change it", "Result 1", "/settings/projects/web")
 	b.get("/merges?project=docs").hides("Change it")
 	b.get("/tasks/1").shows("Waiting for its merge")
 	b.get("/tasks").shows("Merging")
 	for range 2 {
-		if did, _, err := y.svc.MergeNext(t.Context()); err != nil || !did {
+		if did, _, err := inst.svc.MergeNext(t.Context()); err != nil || !did {
 			t.Fatalf("nothing was merged: %v", err)
 		}
 	}
@@ -202,16 +202,16 @@ func TestMergesOnPages(t *testing.T) {
 func TestAReviewOf200FilesIsSmall(t *testing.T) {
 	t.Parallel()
 	testkit.OneGoroutine(t)
-	y := gitSite(t)
-	b := y.maya()
+	inst := gitSite(t)
+	b := inst.maya()
 	repo := testgit.New(t, map[string]string{"a.txt": "a\n"})
-	y.project("web", repo.Dir)
-	y.newTask(mayaActor, task.New{Title: "Change it", Owner: "pull", Project: "web", Status: task.Active})
+	inst.project("web", repo.Dir)
+	inst.newTask(mayaActor, task.New{Title: "Change it", Owner: "pull", Project: "web", Status: task.Active})
 	files := map[string]string{}
 	for i := range 200 {
 		files[fmt.Sprintf("pkg%02d/some_longer_name_%03d.go", i/10, i)] = numbered(fmt.Sprintf("func f%d() { return }", i), 100)
 	}
-	y.handIn(repo, 1, "Much.", files)
+	inst.handIn(repo, 1, "Much.", files)
 	b.header.Set("Accept-Encoding", "gzip")
 	page := b.get("/tasks/1/review").is(200)
 	if n := len(page.body); n > 300<<10 {

@@ -13,10 +13,11 @@ import (
 
 func TestPagesByRole(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b := y.maya()
-	m := y.sample("")
-	viewer, operator, reviewer := y.person("vera", task.RoleViewer), y.person("oleg", task.RoleOperator), y.person("rita", task.RoleReviewer)
+	inst := newSite(t)
+	b := inst.maya()
+	m := inst.sample("")
+	viewer, operator, reviewer := inst.person("vera", task.RoleViewer), inst.person("oleg",
+		task.RoleOperator), inst.person("rita", task.RoleReviewer)
 
 	t.Run("an admin sees every page", func(t *testing.T) {
 		for _, p := range slices.Concat(m.pages(), m.writerPages(), adminPages) {
@@ -39,7 +40,7 @@ func TestPagesByRole(t *testing.T) {
 	})
 	t.Run("nobody sees nothing", func(t *testing.T) {
 		for _, p := range slices.Concat(m.pages()[1:], m.writerPages(), adminPages) {
-			y.browser().get(p).leadsTo("/login?next=" + url.QueryEscape(p)).is(200)
+			inst.browser().get(p).leadsTo("/login?next=" + url.QueryEscape(p)).is(200)
 		}
 	})
 	t.Run("a viewer is offered no act on tasks, and has none", func(t *testing.T) {
@@ -65,7 +66,7 @@ func TestPagesByRole(t *testing.T) {
 			"/settings/server", "/scheduler/jobs/tick/run",
 		} {
 			viewer.post(p, "content", "x", "title", "x", "owner", "coder").is(403)
-			y.browser().post(p).is(303)
+			inst.browser().post(p).is(303)
 		}
 	})
 	t.Run("who may not decide is told so and is refused", func(t *testing.T) {
@@ -82,10 +83,10 @@ func TestPagesByRole(t *testing.T) {
 func TestEveryAddressOnEveryPageLeadsSomewhere(t *testing.T) {
 	t.Parallel()
 	testkit.OneGoroutine(t)
-	y := newSite(t)
-	b := y.maya()
-	m := y.sample("")
-	y.person("vera", task.RoleViewer)
+	inst := newSite(t)
+	b := inst.maya()
+	m := inst.sample("")
+	inst.person("vera", task.RoleViewer)
 	todo, seen, actions := slices.Concat(m.pages(), m.writerPages(), adminPages), map[string]bool{}, map[string]string{}
 	for len(todo) > 0 {
 		p := todo[0]
@@ -117,7 +118,7 @@ func TestEveryAddressOnEveryPageLeadsSomewhere(t *testing.T) {
 	}
 	for action, page := range actions {
 		method, path, _ := strings.Cut(action, " ")
-		if method == "POST" && !y.hasRoute(path) {
+		if method == "POST" && !inst.hasRoute(path) {
 			t.Errorf("%s has a form to %s, which has no route", page, path)
 		}
 	}
@@ -171,9 +172,9 @@ func matches(pattern, path string) bool {
 func TestHostileTextsStayTexts(t *testing.T) {
 	t.Parallel()
 	const evil = `"><script>alert(1)</script><img src=x onerror=alert(2)>'`
-	y := newSite(t)
-	b := y.maya()
-	m := y.sample(evil)
+	inst := newSite(t)
+	b := inst.maya()
+	m := inst.sample(evil)
 	for _, p := range slices.Concat(m.pages()[1:], m.writerPages(), adminPages, []string{
 		"/queues?q=" + url.QueryEscape(evil),
 		"/tasks?q=" + url.QueryEscape(evil), "/history?q=" + url.QueryEscape(evil), "/history?agent=" + url.QueryEscape(evil),

@@ -12,8 +12,8 @@ import (
 
 func TestTheSchedulerTellsWhatIsToCome(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b := y.maya()
+	inst := newSite(t)
+	b := inst.maya()
 	b.cookie("zone", "Europe/Berlin")
 	b.get("/scheduler").is(200).shows("Next ticks", " in CET", ">11:00</time>",
 		">15:00</time>", "hourly from 6:00 to 21:00").hides(">16:00</time>")
@@ -21,13 +21,13 @@ func TestTheSchedulerTellsWhatIsToCome(t *testing.T) {
 
 func TestTheSchedulerTellsWhatWaitsAndWhy(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b, ctx := y.maya(), context.Background()
+	inst := newSite(t)
+	b, ctx := inst.maya(), context.Background()
 	var ids []task.ID
 	for _, title := range []string{"First <b>of</b> all", "Second to it", "Third in line"} {
-		tk := y.newTask(mayaActor, task.New{Owner: "coder", Title: title, NoStart: true})
-		_, err := y.svc.RunNow(ctx, mayaActor, tk.ID)
-		y.ok(err)
+		tk := inst.newTask(mayaActor, task.New{Owner: "coder", Title: title, NoStart: true})
+		_, err := inst.svc.RunNow(ctx, mayaActor, tk.ID)
+		inst.ok(err)
 		ids = append(ids, tk.ID)
 	}
 	row := func(p *seenPage, id string) string {
@@ -53,11 +53,11 @@ func TestTheSchedulerTellsWhatWaitsAndWhy(t *testing.T) {
 		has(row(p, "run-3"), "2 of coder before it")
 		has(row(p, "run-1"), "coder, by hand")
 	})
-	start, _, err := y.svc.NextRun(ctx, nil)
-	y.ok(err)
-	y.ok(y.svc.RunWorking(ctx, start.Run.ID, start.Run.Lease, 4711, "1", "boot"))
+	start, _, err := inst.svc.NextRun(ctx, nil)
+	inst.ok(err)
+	inst.ok(inst.svc.RunWorking(ctx, start.Run.ID, start.Run.Lease, 4711, "1", "boot"))
 	t.Run("what runs has its process and the age of its heartbeat", func(t *testing.T) {
-		y.Forward(45 * time.Second)
+		inst.Forward(45 * time.Second)
 		p := b.get("/scheduler")
 		has(row(p, "fly-1"), "coder, process 4711")
 		has(row(p, "fly-1"), "45s ago")
@@ -72,9 +72,9 @@ func TestTheSchedulerTellsWhatWaitsAndWhy(t *testing.T) {
 		}
 	})
 	t.Run("another claim is, with a way back", func(t *testing.T) {
-		tk := y.newTask(mayaActor, task.New{Owner: "pull", Title: "Claimed by hand"})
-		_, err := y.svc.Signup(ctx, asAgent("pull"), "pull", 1)
-		y.ok(err)
+		tk := inst.newTask(mayaActor, task.New{Owner: "pull", Title: "Claimed by hand"})
+		_, err := inst.svc.Signup(ctx, asAgent("pull"), "pull", 1)
+		inst.ok(err)
 		has(row(b.get("/scheduler"), "held-"+tk.ID.String()), "/tasks/"+tk.ID.String()+"/release")
 		b.post("/tasks/"+tk.ID.String()+"/release", "back",
 			"/scheduler").leadsTo("/scheduler").shows("Released the claim").hides("held-" + tk.ID.String())
@@ -86,38 +86,39 @@ func TestTheSchedulerTellsWhatWaitsAndWhy(t *testing.T) {
 		has(row(b.get("/scheduler"), "run-2"), "the server is paused by maya")
 	})
 	t.Run("a viewer may look", func(t *testing.T) {
-		y.person("vera", task.RoleViewer).get("/scheduler").is(200).shows("Second to it").hides("/release", `action="/scheduler/tick"`, "Run now")
+		inst.person("vera", task.RoleViewer).get("/scheduler").is(200).shows("Second to it").hides("/release",
+			`action="/scheduler/tick"`, "Run now")
 	})
 }
 
 func TestTheRunPageNamesWhatStartedTheRun(t *testing.T) {
 	t.Parallel()
-	y := newSite(t, func(o setup) { o.Config.Wakes = true })
-	b := y.maya()
-	tk := y.newTask(mayaActor, task.New{Owner: "coder", Title: "Look", NoStart: true})
-	_, err := y.svc.Comment(context.Background(), mayaActor, tk.ID, "Now.")
-	y.ok(err)
+	inst := newSite(t, func(o setup) { o.Config.Wakes = true })
+	b := inst.maya()
+	tk := inst.newTask(mayaActor, task.New{Owner: "coder", Title: "Look", NoStart: true})
+	_, err := inst.svc.Comment(context.Background(), mayaActor, tk.ID, "Now.")
+	inst.ok(err)
 	b.get("/runs/1").is(200).shows("by a wake (comment by maya), asked by")
 }
 
 func TestTheSchedulerTellsOfWakes(t *testing.T) {
 	t.Parallel()
-	y := newSite(t, func(o setup) { o.Config.Wakes, o.Config.WakeBudget = true, 2 })
-	b, ctx := y.maya(), context.Background()
+	inst := newSite(t, func(o setup) { o.Config.Wakes, o.Config.WakeBudget = true, 2 })
+	b, ctx := inst.maya(), context.Background()
 	b.get("/scheduler").shows("at most 2 times per task, per hour")
-	tk := y.newTask(mayaActor, task.New{Owner: "coder", Title: "Woken again and again"})
+	tk := inst.newTask(mayaActor, task.New{Owner: "coder", Title: "Woken again and again"})
 	for range 3 {
-		if start, _, err := y.svc.NextRun(ctx, nil); err != nil {
+		if start, _, err := inst.svc.NextRun(ctx, nil); err != nil {
 			t.Fatal(err)
 		} else if start != nil {
-			y.ok(y.svc.RunWorking(ctx, start.Run.ID, start.Run.Lease, 4711, "1", "boot"))
-			y.ok(y.svc.FinishRun(ctx, start.Run.ID, start.Run.Lease,
+			inst.ok(inst.svc.RunWorking(ctx, start.Run.ID, start.Run.Lease, 4711, "1", "boot"))
+			inst.ok(inst.svc.FinishRun(ctx, start.Run.ID, start.Run.Lease,
 				service.Finished{State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}}))
 		}
-		_, err := y.svc.Comment(ctx, mayaActor, tk.ID, "Continue")
-		y.ok(err)
+		_, err := inst.svc.Comment(ctx, mayaActor, tk.ID, "Continue")
+		inst.ok(err)
 	}
 	b.get("/scheduler").shows("Woken again and again", "2 of 2", "Used up: only ticks and people can start runs now")
-	y.Forward(61 * time.Minute)
+	inst.Forward(61 * time.Minute)
 	b.get("/scheduler").shows("None. Answers").hides("2 of 2")
 }

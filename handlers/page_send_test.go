@@ -9,9 +9,9 @@ import (
 
 func TestAScriptIsToldWhereAFormLeads(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	tk := y.newTask(mayaActor, task.New{Owner: "coder", Title: "Talked about", NoStart: true})
-	b := y.maya()
+	inst := newSite(t)
+	tk := inst.newTask(mayaActor, task.New{Owner: "coder", Title: "Talked about", NoStart: true})
+	b := inst.maya()
 	b.header = http.Header{sentHeader: {"1"}}
 	path := "/tasks/" + tk.ID.String() + "/comments"
 	if got := b.post(path, "content", "Said").is(204).header.Get("Location"); got != "/tasks/1#msg-1" {
@@ -19,7 +19,7 @@ func TestAScriptIsToldWhereAFormLeads(t *testing.T) {
 	}
 	b.get("/tasks/1").is(200).shows("Said")
 	b.post(path, "content", "   ").is(422).shows("must not be blank")
-	guest := y.browser()
+	guest := inst.browser()
 	guest.header = b.header
 	guest.post(path, "content", "Kept").is(401).shows("Kept")
 }

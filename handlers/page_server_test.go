@@ -74,8 +74,8 @@ func (f *sampleSettings) Edit(values map[string]*string) (out service.SettingsEd
 func TestAdminsChangeSettingsInThePage(t *testing.T) {
 	t.Parallel()
 	file := &sampleSettings{}
-	y := newSite(t, func(o setup) { o.Config.Settings = file })
-	maya := y.maya()
+	inst := newSite(t, func(o setup) { o.Config.Settings = file })
+	maya := inst.maya()
 	send := func(pairs ...string) *seenPage {
 		return maya.post("/settings/server", append([]string{"was.runs.attempts", "3", "was.approval.policy", "delegated"}, pairs...)...)
 	}
@@ -112,7 +112,7 @@ func TestAdminsChangeSettingsInThePage(t *testing.T) {
 		}
 	})
 	t.Run("others do not see it", func(t *testing.T) {
-		vera := y.person("vera", task.RoleViewer)
+		vera := inst.person("vera", task.RoleViewer)
 		vera.get("/settings/server").is(http.StatusForbidden)
 		vera.post("/settings/server", "runs.attempts", "1").is(http.StatusForbidden)
 		vera.get("/settings/limits").shows("Failures in a row", "runs.attempts")

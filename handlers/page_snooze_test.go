@@ -28,9 +28,9 @@ func (s *site) asks(title, text string) (*task.Task, task.ID) {
 
 func TestSnoozeOnPages(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b, oleg := y.maya(), y.person("oleg", task.RoleOperator)
-	tk, q := y.asks("Choose a color", "Blue or green?")
+	inst := newSite(t)
+	b, oleg := inst.maya(), inst.person("oleg", task.RoleOperator)
+	tk, q := inst.asks("Choose a color", "Blue or green?")
 	snooze := func(pairs ...string) *seenPage {
 		return b.post("/inbox/snooze", append([]string{"kind", "question", "ref", q.String(), "back", "/"}, pairs...)...)
 	}
@@ -46,13 +46,13 @@ func TestSnoozeOnPages(t *testing.T) {
 	})
 	t.Run("it returns automatically", func(t *testing.T) {
 		snooze("for", "hour").leadsTo("/").hides("Blue or green?")
-		y.Forward(time.Hour)
+		inst.Forward(time.Hour)
 		b.get("/").shows("Blue or green?", "(1) Inbox")
 	})
 	t.Run("a double click makes one effect", func(t *testing.T) {
 		count := func() int {
-			list, err := y.svc.Events(context.Background(), mayaActor, task.EventFilter{TaskID: tk.ID, Limit: 500})
-			y.ok(err)
+			list, err := inst.svc.Events(context.Background(), mayaActor, task.EventFilter{TaskID: tk.ID, Limit: 500})
+			inst.ok(err)
 			return len(list)
 		}
 		before := count()
@@ -80,11 +80,11 @@ func TestSnoozeOnPages(t *testing.T) {
 		b.post("/inbox/notices/9999/restore").is(404)
 	})
 	t.Run("a viewer is offered nothing", func(t *testing.T) {
-		y.person("vera", task.RoleViewer).get("/").is(200).shows("Blue or green?").hides("/inbox/snooze")
+		inst.person("vera", task.RoleViewer).get("/").is(200).shows("Blue or green?").hides("/inbox/snooze")
 	})
 	t.Run("an acknowledgment can be undone", func(t *testing.T) {
-		m, err := y.svc.Notify(context.Background(), asAgent("coder"), tk.ID, "Half of it is done.")
-		y.ok(err)
+		m, err := inst.svc.Notify(context.Background(), asAgent("coder"), tk.ID, "Half of it is done.")
+		inst.ok(err)
 		at := "/inbox/notices/" + m.ID.String()
 		b.post(at+"/acknowledge", "back", "/").leadsTo("/").hides("Half of it is done.").shows(`action="`+at+`/restore"`, "data-undo")
 		b.post(at+"/restore", "back", "/").leadsTo("/").shows("Half of it is done.")
@@ -93,8 +93,8 @@ func TestSnoozeOnPages(t *testing.T) {
 
 func TestLongInboxesArePagedAndSmall(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b := y.maya()
+	inst := newSite(t)
+	b := inst.maya()
 	rnd := rand.New(rand.NewPCG(1, 2))
 	noise := func() string {
 		var s strings.Builder
@@ -105,10 +105,10 @@ func TestLongInboxesArePagedAndSmall(t *testing.T) {
 		return s.String()
 	}
 	for range 45 {
-		y.asks("Question "+noise()[:100], noise())
-		tk := y.newTask(mayaActor, task.New{Owner: "coder", Title: "Note " + noise()[:100], NoStart: true})
-		_, err := y.svc.Notify(context.Background(), asAgent("coder"), tk.ID, noise())
-		y.ok(err)
+		inst.asks("Question "+noise()[:100], noise())
+		tk := inst.newTask(mayaActor, task.New{Owner: "coder", Title: "Note " + noise()[:100], NoStart: true})
+		_, err := inst.svc.Notify(context.Background(), asAgent("coder"), tk.ID, noise())
+		inst.ok(err)
 	}
 	p := b.get("/").is(200).shows("(90) Inbox", "Show all 45", "/?only=question", "/?only=notice")
 	var zipped bytes.Buffer

@@ -10,8 +10,8 @@ import (
 
 func TestCreateATaskByForm(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b := y.maya()
+	inst := newSite(t)
+	b := inst.maya()
 	t.Run("the form offers the agents with their queues", func(t *testing.T) {
 		b.get("/tasks/new?owner=coder").is(200).shows(`value="coder" selected`, "0 tasks in its queue", "drafts only", "claims its work itself")
 	})
@@ -42,7 +42,7 @@ func TestCreateATaskByForm(t *testing.T) {
 	t.Run("a follow-up points back", func(t *testing.T) {
 		b.post("/tasks/3/complete").leadsTo("/tasks/3").shows("Completed #3", "Create follow-up")
 		b.get("/tasks/new?follow=3").is(200).shows("Follow-up of", "Once")
-		b.post("/tasks", "title", "Once more", "owner", "coder", "follow", "3").leadsTo("/tasks/4").shows("Follow-up of #3", y.url+"/tasks/3")
+		b.post("/tasks", "title", "Once more", "owner", "coder", "follow", "3").leadsTo("/tasks/4").shows("Follow-up of #3", inst.url+"/tasks/3")
 		b.get("/tasks/new?follow=99").is(404)
 		b.get("/tasks/new?follow=x").is(422)
 	})
@@ -50,11 +50,11 @@ func TestCreateATaskByForm(t *testing.T) {
 
 func TestActsOnATask(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b := y.maya()
-	tk := y.newTask(mayaActor, task.New{Title: "The work", Owner: "coder", Steps: []task.Step{{Title: "Plan"}, {Title: "Do"}}})
+	inst := newSite(t)
+	b := inst.maya()
+	tk := inst.newTask(mayaActor, task.New{Title: "The work", Owner: "coder", Steps: []task.Step{{Title: "Plan"}, {Title: "Do"}}})
 	at := "/tasks/" + tk.ID.String()
-	other := y.newTask(mayaActor, task.New{Owner: "coder"})
+	other := inst.newTask(mayaActor, task.New{Owner: "coder"})
 
 	t.Run("its place in the queue and its neighbours show", func(t *testing.T) {
 		b.get(at).is(200).shows("1 of 2", "Next task", "Ready: it runs at the next tick, at ").hides("Previous task")
@@ -122,23 +122,23 @@ func TestActsOnATask(t *testing.T) {
 		b.post(at+"/move", "from", "coder", "to", "pull", "comment", "late").is(409).shows("currently assigned to: planner", "late")
 	})
 	t.Run("a working task moves by the same form, and a repeat is the same act", func(t *testing.T) {
-		_, err := y.svc.Signup(context.Background(), asAgent("planner"), "planner", 2)
-		y.ok(err)
+		_, err := inst.svc.Signup(context.Background(), asAgent("planner"), "planner", 2)
+		inst.ok(err)
 		b.get(at + "/move").shows("has worked on it since")
 		for range 2 {
 			b.post(at+"/move", "from", "planner", "to", "coder", "comment", "back", "_key", "M2").leadsTo(at).shows("Moved #1 to coder")
 		}
 	})
 	t.Run("a claim is released", func(t *testing.T) {
-		_, err := y.svc.Signup(context.Background(), asAgent("coder"), "coder", 1)
-		y.ok(err)
+		_, err := inst.svc.Signup(context.Background(), asAgent("coder"), "coder", 1)
+		inst.ok(err)
 		b.get(at).shows("Release claim", "Claimed by coder until")
 		b.post(at + "/release").leadsTo(at).shows("Released the claim").hides("Release claim")
 		b.post(at + "/release").is(409).shows("not in working status")
 	})
 	t.Run("a question is answered", func(t *testing.T) {
-		_, err := y.svc.Ask(context.Background(), asAgent("coder"), tk.ID, "Which color?", false)
-		y.ok(err)
+		_, err := inst.svc.Ask(context.Background(), asAgent("coder"), tk.ID, "Which color?", false)
+		inst.ok(err)
 		b.get(at).shows("Which color?", "Waits for an answer", "A question has waited for an answer")
 		b.post(at+"/reply", "content", " ").is(422).shows(`id="reply-text-err"`)
 		b.post(at+"/reply", "content", "Blue").leadsTo(at).shows("Answered", "Blue").hides("Waits for an answer")
@@ -159,7 +159,7 @@ func TestActsOnATask(t *testing.T) {
 		b.post(at+"/comments", "content", "too late").is(409).shows("archived tasks are read-only")
 	})
 	t.Run("a draft is started", func(t *testing.T) {
-		d := y.newTask(mayaActor, task.New{Owner: "coder", Status: task.Draft})
+		d := inst.newTask(mayaActor, task.New{Owner: "coder", Status: task.Draft})
 		b.post("/tasks/" + d.ID.String() + "/start").leadsTo("/tasks/" + d.ID.String()).shows("Started #")
 		b.post("/tasks/" + d.ID.String() + "/start").leadsTo("/tasks/" + d.ID.String())
 	})
@@ -171,8 +171,8 @@ func TestActsOnATask(t *testing.T) {
 
 func TestWhatIsNotThere(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b := y.maya()
+	inst := newSite(t)
+	b := inst.maya()
 	for _, path := range []string{
 		"/tasks/99", "/tasks/x", "/tasks/0", "/tasks/5a", "/tasks/-1", "/tasks/99/edit",
 		"/tasks/99/move", "/tasks/99/cancel", "/runs/99", "/runs/x",

@@ -10,19 +10,19 @@ import (
 
 func TestTheTodoListOnThePageOfAnAgent(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b := y.maya()
+	inst := newSite(t)
+	b := inst.maya()
 	const page, act = "/agents/coder", "/agents/coder/todo"
 	push := func(items ...string) {
 		t.Helper()
 		for _, item := range items {
-			y.ok2(y.svc.Todo(context.Background(), asAgent("coder"), "coder", task.TodoRPush, item))
+			inst.ok2(inst.svc.Todo(context.Background(), asAgent("coder"), "coder", task.TodoRPush, item))
 		}
 	}
 	list := func() string {
 		t.Helper()
-		a, err := y.svc.Todo(context.Background(), mayaActor, "coder", task.TodoList, "")
-		y.ok(err)
+		a, err := inst.svc.Todo(context.Background(), mayaActor, "coder", task.TodoList, "")
+		inst.ok(err)
 		return strings.Join(*a.Items, "|")
 	}
 	expect := func(want string) {
@@ -81,7 +81,7 @@ func TestTheTodoListOnThePageOfAnAgent(t *testing.T) {
 		b.get(page + "?todos=-5").shows("first 20 of 26")
 	})
 	t.Run("a viewer looks only", func(t *testing.T) {
-		vera := y.person("vera", task.RoleViewer)
+		vera := inst.person("vera", task.RoleViewer)
 		vera.get(page).shows(">item a<", "Show more").hides("Pop first", "Add at the end")
 		vera.post(act, "operation", "lpop").is(403)
 	})

@@ -38,15 +38,15 @@ func said(format string, args ...any) task.Message {
 
 func TestALongTranscriptIsPaged(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b := y.maya()
+	inst := newSite(t)
+	b := inst.maya()
 	var lines []task.Message
 	for i := range 400 {
 		lines = append(lines, said("line %d.", i))
 	}
 	lines[7].Content += " needle"
 	lines[200].Content += " NEEDLE"
-	st := y.says(lines...)
+	st := inst.says(lines...)
 	at := "/runs/" + st.Run.ID.String()
 
 	t.Run("the newest lines are there, and the way to earlier ones", func(t *testing.T) {
@@ -96,8 +96,8 @@ func TestALongTranscriptIsPaged(t *testing.T) {
 
 func TestATranscriptIsFilteredByKind(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b := y.maya()
+	inst := newSite(t)
+	b := inst.maya()
 	call := func(id, tool string) task.Message {
 		return task.Message{
 			Role: task.SpeakerAssistant, Type: "tool_call", Content: tool,
@@ -107,7 +107,7 @@ func TestATranscriptIsFilteredByKind(t *testing.T) {
 	answer := func(id, text, more string) task.Message {
 		return task.Message{Role: task.SpeakerTool, Type: "tool_result", Content: text, Data: json.RawMessage(`{"id":"` + id + `"` + more + `}`)}
 	}
-	st := y.says(said("I begin."), call("a", "read"), call("b", "grep"), answer("b", "found it", ""),
+	st := inst.says(said("I begin."), call("a", "read"), call("b", "grep"), answer("b", "found it", ""),
 		answer("a", "\x1b[31mno such file\x1b[0m", `,"isError":true`),
 		task.Message{Role: task.SpeakerSystem, Type: "log", Content: "\x1b[33mwarning\x1b[0m: \x1b[2Jold"},
 		task.Message{
@@ -141,10 +141,10 @@ func TestATranscriptIsFilteredByKind(t *testing.T) {
 
 func TestLongLinesAreCut(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b := y.maya()
+	inst := newSite(t)
+	b := inst.maya()
 	long := strings.Repeat("word ", 6000) + "NEEDLE at the end"
-	st := y.says(task.Message{Role: task.SpeakerTool, Type: "tool_result", Content: long, Data: json.RawMessage(`{"id":"1"}`)})
+	st := inst.says(task.Message{Role: task.SpeakerTool, Type: "tool_result", Content: long, Data: json.RawMessage(`{"id":"1"}`)})
 	at := "/runs/" + st.Run.ID.String()
 	b.get(at).shows("The rest is left out here", "Show all 30017 characters", at+"/lines/3").hides("NEEDLE")
 	b.get(at+"/lines/3").is(200).shows("NEEDLE at the end", "Answer of a tool")
@@ -154,8 +154,8 @@ func TestLongLinesAreCut(t *testing.T) {
 
 func TestTheLongestTranscriptStaysASmallPage(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b := y.maya()
+	inst := newSite(t)
+	b := inst.maya()
 	noise := rand.New(rand.NewPCG(1, 2))
 	var lines []task.Message
 	for size := 0; size < 4<<20; {
@@ -167,13 +167,13 @@ func TestTheLongestTranscriptStaysASmallPage(t *testing.T) {
 		lines = append(lines, m)
 		size += len(m.Content)
 	}
-	st := y.says(lines...)
+	st := inst.says(lines...)
 	for _, q := range []string{"", "?type=said", "?at=100", "?q=a"} {
 		a := b.get("/runs/" + st.Run.ID.String() + q).is(200)
 		var z bytes.Buffer
 		w := gzip.NewWriter(&z)
 		_, _ = w.Write([]byte(a.body)) // a buffer takes everything
-		y.ok(w.Close())
+		inst.ok(w.Close())
 		if z.Len() > 60<<10 {
 			t.Errorf("%s: %d bytes gzipped, want at most %d", a.url, z.Len(), 60<<10)
 		}
@@ -182,9 +182,9 @@ func TestTheLongestTranscriptStaysASmallPage(t *testing.T) {
 
 func TestATranscriptTellsTheReadersTime(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b := y.maya()
-	st := y.says(said("at nine in the morning, UTC"))
+	inst := newSite(t)
+	b := inst.maya()
+	st := inst.says(said("at nine in the morning, UTC"))
 	b.post("/settings/appearance", "zone", "Asia/Tokyo").is(303)
 	at := "/runs/" + st.Run.ID.String()
 	b.get(at).is(200).shows(">18:00:00<", "18:00:00 JST").hides(">09:00:00<")
@@ -194,16 +194,16 @@ func TestATranscriptTellsTheReadersTime(t *testing.T) {
 
 func TestAFailedRunShowsItsFirstError(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b := y.maya()
+	inst := newSite(t)
+	b := inst.maya()
 	lines := []task.Message{said("Building."), said("gcc -c <main>.c"), said("main.c:3:5: error: expected ';'")}
 	for i := range 400 {
 		lines = append(lines, said("later line %d", i))
 	}
-	st := y.says(lines...)
+	st := inst.says(lines...)
 	at := "/runs/" + st.Run.ID.String()
 	b.get(at).is(200).hides("First error") // it may still recover
-	y.ok(y.svc.FinishRun(t.Context(), st.Run.ID, st.Run.Lease, service.Finished{
+	inst.ok(inst.svc.FinishRun(t.Context(), st.Run.ID, st.Run.Lease, service.Finished{
 		State: task.State{Status: task.RunFailed, Phase: task.PhaseError}, Reason: "exit status 2",
 	}))
 
@@ -221,9 +221,9 @@ func TestAFailedRunShowsItsFirstError(t *testing.T) {
 
 func TestAFailedRunDoesNotRepeatItsReasonAsFirstError(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	st := y.says(said("Building."), task.Message{Role: task.SpeakerSystem, Type: "error", Content: "The model refused the key."})
-	y.ok(y.svc.FinishRun(t.Context(), st.Run.ID, st.Run.Lease,
+	inst := newSite(t)
+	st := inst.says(said("Building."), task.Message{Role: task.SpeakerSystem, Type: "error", Content: "The model refused the key."})
+	inst.ok(inst.svc.FinishRun(t.Context(), st.Run.ID, st.Run.Lease,
 		service.Finished{State: task.State{Status: task.RunFailed, Phase: task.PhaseAuth}, Reason: "The model refused the key."}))
-	y.maya().get("/runs/" + st.Run.ID.String()).is(200).shows("The model refused the key.").hides("First error")
+	inst.maya().get("/runs/" + st.Run.ID.String()).is(200).shows("The model refused the key.").hides("First error")
 }

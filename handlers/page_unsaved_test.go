@@ -13,15 +13,15 @@ const typedText = "Half an hour of careful words"
 
 func TestTypedTextComesBackWhenItsFormIsGone(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b := y.maya()
-	tk := y.newTask(mayaActor, task.New{
+	inst := newSite(t)
+	b := inst.maya()
+	tk := inst.newTask(mayaActor, task.New{
 		Title: "Gone", Owner: "coder", Steps: []task.Step{{Title: "Do"}},
 		Resources: []task.Resource{{Type: "url", Value: "https://example.com/a"}},
 	})
 	at := "/tasks/" + tk.ID.String()
-	_, err := y.svc.CancelTask(context.Background(), mayaActor, tk.ID, "not needed")
-	y.ok(err)
+	_, err := inst.svc.CancelTask(context.Background(), mayaActor, tk.ID, "not needed")
+	inst.ok(err)
 	for _, form := range []struct{ says, path, fields string }{
 		{"a comment", "/comments", "content=*"},
 		{"an answer", "/reply", "content=*"},
@@ -46,15 +46,15 @@ func TestTypedTextComesBackWhenItsFormIsGone(t *testing.T) {
 		})
 	}
 	t.Run("of an answer to a question that is answered", func(t *testing.T) {
-		open := y.newTask(mayaActor, task.New{Title: "Open", Owner: "coder"})
+		open := inst.newTask(mayaActor, task.New{Title: "Open", Owner: "coder"})
 		b.post("/tasks/"+open.ID.String()+"/reply", "content", typedText).is(409).shows(typedText)
 	})
 	t.Run("of a reason on a run that is over", func(t *testing.T) {
-		open := y.newTask(mayaActor, task.New{Title: "Asked", Owner: "reviewer"})
-		r, err := y.svc.RunNow(context.Background(), mayaActor, open.ID)
-		y.ok(err)
-		_, err = y.svc.CancelRun(context.Background(), mayaActor, r.ID, "")
-		y.ok(err)
+		open := inst.newTask(mayaActor, task.New{Title: "Asked", Owner: "reviewer"})
+		r, err := inst.svc.RunNow(context.Background(), mayaActor, open.ID)
+		inst.ok(err)
+		_, err = inst.svc.CancelRun(context.Background(), mayaActor, r.ID, "")
+		inst.ok(err)
 		b.post("/runs/"+r.ID.String()+"/deny", "reason", typedText).is(409).shows(typedText)
 		b.post("/runs/"+r.ID.String()+"/cancel", "reason", typedText).is(409).shows(typedText)
 	})
@@ -69,11 +69,11 @@ func TestTypedTextComesBackWhenItsFormIsGone(t *testing.T) {
 
 func TestTypedTextComesBackWhenTheSessionHasEnded(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	y.maya()
-	tk := y.newTask(mayaActor, task.New{Title: "Open", Owner: "coder"})
+	inst := newSite(t)
+	inst.maya()
+	tk := inst.newTask(mayaActor, task.New{Title: "Open", Owner: "coder"})
 	at := "/tasks/" + tk.ID.String()
-	lone := y.browser()
+	lone := inst.browser()
 	t.Run("it is shown with the way to sign in", func(t *testing.T) {
 		lone.post(at+"/comments", "content", typedText, "back", at).is(401).shows(typedText,
 			"Sign in", "/login?next="+strings.ReplaceAll(at, "/", "%2F"))

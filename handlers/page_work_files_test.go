@@ -11,10 +11,10 @@ import (
 
 func TestWhatARunChangedOnItsPage(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b := y.maya()
-	tk := y.newTask(mayaActor, task.New{Owner: "coder", Title: "The work"})
-	run := y.makeRun(tk.ID, service.Finished{
+	inst := newSite(t)
+	b := inst.maya()
+	tk := inst.newTask(mayaActor, task.New{Owner: "coder", Title: "The work"})
+	run := inst.makeRun(tk.ID, service.Finished{
 		State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}, Summary: "x",
 		Work: &task.Work{
 			Total: 1, Branch: "taskyard/run-1", Repository: "/srv/repo",

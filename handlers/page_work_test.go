@@ -14,12 +14,12 @@ import (
 
 func TestDecisionsOnRuns(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b := y.maya()
+	inst := newSite(t)
+	b := inst.maya()
 	waiting := func(title string) (task.ID, string) {
-		tk := y.newTask(asAgent("planner"), task.New{Owner: "coder", Title: title})
-		r, err := y.svc.RunNow(context.Background(), asAgent("planner"), tk.ID)
-		y.ok(err)
+		tk := inst.newTask(asAgent("planner"), task.New{Owner: "coder", Title: title})
+		r, err := inst.svc.RunNow(context.Background(), asAgent("planner"), tk.ID)
+		inst.ok(err)
 		return r.ID, r.Approval.Version
 	}
 	one, version := waiting("First of them")
@@ -52,8 +52,8 @@ func TestDecisionsOnRuns(t *testing.T) {
 				"A1").leadsTo("/approvals/2").shows("Run 1 approved.", "1 waiting", "Second of them", "/approvals/undo")
 		}
 		b.get("/approvals/1").shows("Approved by maya", "it is queued")
-		y.Forward(task.UndoWindow)
-		y.settle()
+		inst.Forward(task.UndoWindow)
+		inst.settle()
 		b.get("/approvals/1").shows("Approved by maya").hides("Run 1 approved.", "/approvals/undo")
 		b.get(at).shows("of 1m")
 	})
@@ -63,8 +63,8 @@ func TestDecisionsOnRuns(t *testing.T) {
 	})
 	t.Run("a rejection goes into the thread", func(t *testing.T) {
 		b.post("/runs/"+two.String()+"/deny", "reason", "Not this way").leadsTo("/approvals").shows("Run 2 rejected.", "No approvals waiting")
-		y.Forward(task.UndoWindow)
-		y.settle()
+		inst.Forward(task.UndoWindow)
+		inst.settle()
 		b.get("/tasks/2").shows("Run 2 was denied: Not this way")
 		b.get("/approvals/2").shows("Denied by maya", "Not this way")
 	})
@@ -72,10 +72,10 @@ func TestDecisionsOnRuns(t *testing.T) {
 
 func TestRunsAndTheirTranscripts(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b := y.maya()
-	tk := y.newTask(mayaActor, task.New{Owner: "coder", Title: "The work"})
-	failed := y.makeRun(tk.ID, service.Finished{
+	inst := newSite(t)
+	b := inst.maya()
+	tk := inst.newTask(mayaActor, task.New{Owner: "coder", Title: "The work"})
+	failed := inst.makeRun(tk.ID, service.Finished{
 		State:  task.State{Status: task.RunFailed, Phase: task.PhaseError},
 		Reason: "exit code 2", Permanent: true,
 	}, "mark")
@@ -104,15 +104,15 @@ func TestRunsAndTheirTranscripts(t *testing.T) {
 		}
 	})
 	t.Run("a long transcript is read in parts to its end", func(t *testing.T) {
-		r, err := y.svc.RunNow(t.Context(), mayaActor, tk.ID)
-		y.ok(err)
-		st, _, err := y.svc.NextRun(t.Context(), nil)
-		y.ok(err)
+		r, err := inst.svc.RunNow(t.Context(), mayaActor, tk.ID)
+		inst.ok(err)
+		st, _, err := inst.svc.NextRun(t.Context(), nil)
+		inst.ok(err)
 		var said []task.Message
 		for i := range transcriptLines + 20 {
 			said = append(said, task.Message{Role: task.SpeakerAssistant, Type: "text", Content: "line " + task.ID(i).String() + "."})
 		}
-		y.ok(y.svc.AppendTranscript(t.Context(), r.ID, st.Run.Lease, said))
+		inst.ok(inst.svc.AppendTranscript(t.Context(), r.ID, st.Run.Lease, said))
 		long := "/runs/" + r.ID.String()
 		b.get(long).shows("line 519.", "Show earlier lines").hides("line 100.")
 		b.get(long+"/transcript").shows("line 0.", "line 519.")
@@ -127,29 +127,29 @@ func TestRunsAndTheirTranscripts(t *testing.T) {
 
 func TestHistoryIsSearched(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b := y.maya()
+	inst := newSite(t)
+	b := inst.maya()
 	b.get("/history").shows("No closed tasks yet")
-	y.sample("")
+	inst.sample("")
 	b.get("/history").is(200).shows("Today", "Ship the first version", "A plan nobody needs")
 	b.get("/history?q=first+vers").shows("Ship the <mark>first</mark> <mark>version</mark>").hides("A plan nobody needs")
 	b.get("/history?q=wanted&status=canceled").shows("A plan nobody needs").hides("Ship the first version")
 	b.get("/history?agent=planner").hides("Ship the first version")
 	b.get("/history?q=nothinglikeit").shows("No results")
-	today := y.Now().Format(time.DateOnly)
+	today := inst.Now().Format(time.DateOnly)
 	b.get("/history?from="+today+"&to="+today).shows("Ship the first version", "from "+today)
 	b.get("/history?to=2001-01-01").shows("No results")
 }
 
 func TestAgentDefinitionsOnPages(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b := y.maya()
+	inst := newSite(t)
+	b := inst.maya()
 	const good = "---\ndescription: tests things\ntools: read\n---\nTest.\n"
 
 	t.Run("verdicts show with line and reason", func(t *testing.T) {
-		b.get("/agents").is(200).shows("coder", "Valid", "Invalid", filepath.Dir(y.dir))
-		y.ok(os.WriteFile(filepath.Join(y.dir, "My Agent.md"), []byte(good), 0o600))
+		b.get("/agents").is(200).shows("coder", "Valid", "Invalid", filepath.Dir(inst.dir))
+		inst.ok(os.WriteFile(filepath.Join(inst.dir, "My Agent.md"), []byte(good), 0o600))
 		b.post("/agents/reload")
 		b.get("/agents").shows("My Agent.md", "cannot name an agent")
 		b.get("/agents/bad").shows("This definition can't run", "tools")
@@ -164,8 +164,8 @@ func TestAgentDefinitionsOnPages(t *testing.T) {
 	t.Run("a good one is written as it was typed", func(t *testing.T) {
 		b.post("/agents", "id", "tester", "text",
 			strings.ReplaceAll(good, "\n", "\r\n")).leadsTo("/agents/tester").shows("Saved tester", "tests things")
-		text, err := os.ReadFile(filepath.Join(y.dir, "tester.md"))
-		y.ok(err)
+		text, err := os.ReadFile(filepath.Join(inst.dir, "tester.md"))
+		inst.ok(err)
 		if string(text) != good {
 			t.Errorf("the file holds %q, want %q", text, good)
 		}
@@ -186,48 +186,48 @@ func TestAgentDefinitionsOnPages(t *testing.T) {
 		b.get("/agents/tester/edit").shows("broken")
 	})
 	t.Run("what owns open tasks is not deleted", func(t *testing.T) {
-		tk := y.newTask(mayaActor, task.New{Owner: "tester"})
+		tk := inst.newTask(mayaActor, task.New{Owner: "tester"})
 		b.post("/agents/tester/delete").is(409).shows("owns 1 open tasks")
 		b.post("/tasks/" + tk.ID.String() + "/complete").is(303)
 		b.post("/agents/tester/delete").leadsTo("/agents").shows("Deleted tester")
 		b.get("/agents/tester").is(404)
 	})
 	t.Run("files put there by hand are read again", func(t *testing.T) {
-		y.ok(os.WriteFile(filepath.Join(y.dir, "byhand.md"), []byte(good), 0o600))
+		inst.ok(os.WriteFile(filepath.Join(inst.dir, "byhand.md"), []byte(good), 0o600))
 		b.post("/agents/reload").leadsTo("/agents").shows("byhand")
 	})
 }
 
 func TestTheScheduler(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b := y.maya()
-	y.sample("")
+	inst := newSite(t)
+	b := inst.maya()
+	inst.sample("")
 	b.get("/scheduler").shows("Last backup").hides("3.2 MiB")
-	y.sched.vitals = task.Vitals{BackupAt: y.svc.Now().Add(-time.Hour), BackupSize: 3_400_000}
+	inst.sched.vitals = task.Vitals{BackupAt: inst.svc.Now().Add(-time.Hour), BackupSize: 3_400_000}
 	b.get("/scheduler").shows("Last backup", "3.2 MiB", "1h ago")
 	b.get("/scheduler").is(200).shows("hourly from 6:00 to 21:00", "Add a dark mode", "pull-only",
 		"question open", "its runs failed or were denied", "context deadline exceeded")
 	b.post("/scheduler/tick").leadsTo("/scheduler").shows("Tick: ", "by maya")
 	b.post("/scheduler/jobs/backup/run").leadsTo("/scheduler").shows("Job backup runs now")
 	b.post("/scheduler/jobs/other/run").is(404).shows("No job has the name other", `href="/scheduler"`)
-	if len(y.sched.ran) != 1 || y.sched.ran[0] != "backup" {
-		t.Errorf("jobs run: %v", y.sched.ran)
+	if len(inst.sched.ran) != 1 || inst.sched.ran[0] != "backup" {
+		t.Errorf("jobs run: %v", inst.sched.ran)
 	}
-	y.sched.next = 0
+	inst.sched.next = 0
 	b.get("/scheduler").shows("The scheduler is disabled")
 }
 
 func TestTheBoard(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b := y.maya()
+	inst := newSite(t)
+	b := inst.maya()
 	for range 130 {
-		y.newTask(mayaActor, task.New{Owner: "coder", Title: "One of many"})
+		inst.newTask(mayaActor, task.New{Owner: "coder", Title: "One of many"})
 	}
-	tk := y.newTask(mayaActor, task.New{Owner: "planner", Title: "A question of mine"})
-	_, err := y.svc.Ask(context.Background(), asAgent("planner"), tk.ID, "What now?", false)
-	y.ok(err)
+	tk := inst.newTask(mayaActor, task.New{Owner: "planner", Title: "A question of mine"})
+	_, err := inst.svc.Ask(context.Background(), asAgent("planner"), tk.ID, "What now?", false)
+	inst.ok(err)
 
 	t.Run("a column holds 25 cards and counts the rest", func(t *testing.T) {
 		a := b.get("/queues").is(200).shows("105 more in Idle", "Needs you 1", "Queue is empty")
@@ -261,7 +261,7 @@ func TestTheBoard(t *testing.T) {
 		}
 	})
 	t.Run("an owner whose definition is gone still has a column", func(t *testing.T) {
-		y.ok(os.Remove(filepath.Join(y.dir, "planner.md")))
+		inst.ok(os.Remove(filepath.Join(inst.dir, "planner.md")))
 		b.post("/agents/reload").is(303)
 		b.get("/queues").shows("A question of mine")
 		b.get("/tasks/" + tk.ID.String()).is(200)

@@ -47,9 +47,9 @@ func yearSite(t testing.TB, size dbfill.Size) (*site, dbfill.Marks) {
 	made := testservice.New(t, testservice.Options{Agents: agents, Clock: clock, Database: open(), Config: func(c *service.Config) {
 		c.Ticks = func(after task.Time) task.Time { return after.Add(time.Hour) }
 	}})
-	y := &site{t: t, sched: &pageScheduler{}}
-	y.ok(made.Service.Index(t.Context()))
-	return y.begin(made, Options{Scheduler: y.sched, Log: quiet, Build: buildinfo.Info{Version: "test"}}, &http.Server{}), m
+	inst := &site{t: t, sched: &pageScheduler{}}
+	inst.ok(made.Service.Index(t.Context()))
+	return inst.begin(made, Options{Scheduler: inst.sched, Log: quiet, Build: buildinfo.Info{Version: "test"}}, &http.Server{}), m
 }
 
 // yearPages are the pages that grow with an instance, each in the state in which it
@@ -77,16 +77,16 @@ func TestPagesOfAYearAreSmall(t *testing.T) {
 	if testkit.Whole() {
 		size = dbfill.Size{Open: 10_000, Archived: 2000, Approvals: 1000, Subtasks: 1000, Comments: 1500, Lines: 10_000}
 	}
-	y, m := yearSite(t, size)
-	y.newAdmin()
-	b := y.signIn("mara")
+	inst, m := yearSite(t, size)
+	inst.newAdmin()
+	b := inst.signIn("mara")
 	for _, path := range yearPages(m) {
 		var z bytes.Buffer
 		w := gzip.NewWriter(&z)
 		body := b.get(path).is(200).body
 		_, err := w.Write([]byte(body))
-		y.ok(err)
-		y.ok(w.Close())
+		inst.ok(err)
+		inst.ok(w.Close())
 		t.Logf("%-30s %4d kB, %5.1f kB gzip", path, len(body)/1000, float64(z.Len())/1000)
 		if z.Len() > 60_000 {
 			t.Errorf("%s is %d bytes compressed, at most 60000 are allowed", path, z.Len())
@@ -106,22 +106,22 @@ func (s *site) newAdmin() {
 // BenchmarkYearPages asks for every page of a year of work, each time after a
 // change, without a network.
 func BenchmarkYearPages(b *testing.B) {
-	y, m := yearSite(b, dbfill.Size{Open: 10_000, Archived: 5_000, Approvals: 1000, Subtasks: 1000, Comments: 2000, Lines: 10_000})
-	y.newAdmin()
-	who := y.signIn("mara")
+	inst, m := yearSite(b, dbfill.Size{Open: 10_000, Archived: 5_000, Approvals: 1000, Subtasks: 1000, Comments: 2000, Lines: 10_000})
+	inst.newAdmin()
+	who := inst.signIn("mara")
 	for _, path := range yearPages(m) {
 		b.Run(strings.ReplaceAll(path, "/", "~"), func(b *testing.B) {
-			req := httptest.NewRequest(http.MethodGet, y.url+path, http.NoBody)
+			req := httptest.NewRequest(http.MethodGet, inst.url+path, http.NoBody)
 			for _, c := range who.client.Jar.Cookies(req.URL) {
 				req.AddCookie(c)
 			}
 			for b.Loop() {
 				b.StopTimer()
-				_, err := y.svc.Comment(b.Context(), mayaActor, m.Open, "a change")
-				y.ok(err)
+				_, err := inst.svc.Comment(b.Context(), mayaActor, m.Open, "a change")
+				inst.ok(err)
 				b.StartTimer()
 				w := httptest.NewRecorder()
-				y.srv.ServeHTTP(w, req)
+				inst.srv.ServeHTTP(w, req)
 				if w.Code != http.StatusOK {
 					b.Fatal(w.Code)
 				}

@@ -87,9 +87,9 @@ func TestPermissionsOverJSON(t *testing.T) {
 
 func TestPermissionsOnPages(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b := y.maya()
-	p := asking(t, y.svc, mayaActor, "coder", "bash", `{"command":"echo \u202e<b>x</b>\u200b"}`)
+	inst := newSite(t)
+	b := inst.maya()
+	p := asking(t, inst.svc, mayaActor, "coder", "bash", `{"command":"echo \u202e<b>x</b>\u200b"}`)
 	page := "/approvals/" + p.Run.String()
 	t.Run("it is where approvals are, to the letter", func(t *testing.T) {
 		for _, at := range []string{"/approvals", page} {
@@ -110,7 +110,7 @@ func TestPermissionsOnPages(t *testing.T) {
 	})
 	t.Run("for this run", func(t *testing.T) {
 		b.post("/runs/" + p.Run.String() + "/cancel")
-		q := asking(t, y.svc, mayaActor, "coder", "edit", `{}`)
+		q := asking(t, inst.svc, mayaActor, "coder", "edit", `{}`)
 		b.post("/runs/"+q.Run.String()+"/permissions/1/allow", "scope", "run").leadsTo("/approvals").shows("may call edit until it ends")
 		b.get("/approvals/"+q.Run.String()).shows("Allowed by maya", "until the run ends")
 		b.get("/runs/" + q.Run.String()).shows("edit may be called until this run ends, by maya")

@@ -70,11 +70,11 @@ func TestQuotasHoldOnEverySurface(t *testing.T) {
 // numbers that are enforced.
 func TestQuotasAreListed(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	page := y.maya().get("/settings/limits").is(200)
+	inst := newSite(t)
+	page := inst.maya().get("/settings/limits").is(200)
 	docs, err := os.ReadFile("../docs/operations.md")
-	y.ok(err)
-	list := y.svc.Quotas()
+	inst.ok(err)
+	list := inst.svc.Quotas()
 	if len(list) < 6 {
 		t.Fatalf("quotas are %v", list)
 	}
@@ -96,11 +96,11 @@ func TestQuotasAreListed(t *testing.T) {
 // form of the task's page.
 func TestAPersonWhoCommentsTooOftenKeepsTheText(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b := y.maya()
-	tk := y.newTask(mayaActor, task.New{Title: "Talk", Owner: "coder"})
+	inst := newSite(t)
+	b := inst.maya()
+	tk := inst.newTask(mayaActor, task.New{Title: "Talk", Owner: "coder"})
 	for range 600 {
-		y.ok2(y.svc.Comment(t.Context(), mayaActor, tk.ID, "again"))
+		inst.ok2(inst.svc.Comment(t.Context(), mayaActor, tk.ID, "again"))
 	}
 	path := "/tasks/" + tk.ID.String() + "/comments"
 	var wait int
@@ -114,6 +114,6 @@ func TestAPersonWhoCommentsTooOftenKeepsTheText(t *testing.T) {
 		}
 	}
 	b.header.Del("HX-Request")
-	y.Forward(time.Duration(wait) * time.Second)
+	inst.Forward(time.Duration(wait) * time.Second)
 	b.post(path, "content", typedText).is(http.StatusSeeOther)
 }

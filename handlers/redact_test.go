@@ -15,27 +15,27 @@ import (
 func TestARunCannotPostItsSecrets(t *testing.T) {
 	t.Parallel()
 	const secret = `pass"phrase/zebra ü`
-	y := newSite(t, func(o setup) {
+	inst := newSite(t, func(o setup) {
 		o.Config.Secrets = func(names []string) []string { return []string{secret} }
 	})
 	ctx := context.Background()
-	id := y.newTask(mayaActor, task.New{Owner: "coder", Title: "Deploy"}).ID
-	y.ok2(y.svc.RunNow(ctx, mayaActor, id))
-	st, _, err := y.svc.NextRun(ctx, nil)
-	y.ok(err)
-	y.ok(y.svc.RunWorking(ctx, st.Run.ID, st.Run.Lease, 1, "1", "b"))
+	id := inst.newTask(mayaActor, task.New{Owner: "coder", Title: "Deploy"}).ID
+	inst.ok2(inst.svc.RunNow(ctx, mayaActor, id))
+	st, _, err := inst.svc.NextRun(ctx, nil)
+	inst.ok(err)
+	inst.ok(inst.svc.RunWorking(ctx, st.Run.ID, st.Run.Lease, 1, "1", "b"))
 	q := func(s string) string { b, _ := json.Marshal(s); return string(b) }
 	text := q("the login is " + secret + " and " + st.Token)
 	escaped := `"\u0070ass\"phrase\/z\u0065bra \u00fc"`
 	path := "/api/tasks/" + id.String()
 	send := func(method, path, body string) string {
 		t.Helper()
-		req, err := http.NewRequestWithContext(ctx, method, y.url+path, strings.NewReader(body))
-		y.ok(err)
+		req, err := http.NewRequestWithContext(ctx, method, inst.url+path, strings.NewReader(body))
+		inst.ok(err)
 		req.Header.Set("Authorization", "Bearer "+st.Token)
 		req.Header.Set("Content-Type", "application/json")
 		req.Header.Set("Accept", "application/json, text/event-stream")
-		a := y.browser().do(req)
+		a := inst.browser().do(req)
 		if a.status >= 300 {
 			t.Errorf("%s %s: %d %s", method, path, a.status, a.body)
 		}
@@ -48,14 +48,14 @@ func TestARunCannotPostItsSecrets(t *testing.T) {
 	send("POST", path+"/resources", `{"type":"file","value":"/a","label":`+text+`}`)
 	send("POST", "/api/agents/coder/todo", `{"operation":"rpush","item":`+text+`}`)
 	send("POST", path+"/complete", `{"summary":`+text+`}`)
-	tk, err := y.svc.Task(ctx, mayaActor, id)
-	y.ok(err)
-	events, err := y.svc.Events(ctx, mayaActor, task.EventFilter{Limit: 500})
-	y.ok(err)
-	todo, err := y.svc.TodoCall(ctx, mayaActor, "coder", task.TodoCall{Op: task.TodoList})
-	y.ok(err)
+	tk, err := inst.svc.Task(ctx, mayaActor, id)
+	inst.ok(err)
+	events, err := inst.svc.Events(ctx, mayaActor, task.EventFilter{Limit: 500})
+	inst.ok(err)
+	todo, err := inst.svc.TodoCall(ctx, mayaActor, "coder", task.TodoCall{Op: task.TodoList})
+	inst.ok(err)
 	all, err := json.Marshal([]any{tk, events, todo})
-	y.ok(err)
+	inst.ok(err)
 	if s := string(all); strings.Contains(s, "zebra") || strings.Contains(s, st.Token[3:]) {
 		t.Errorf("a secret is kept: %s", s)
 	}
@@ -63,11 +63,11 @@ func TestARunCannotPostItsSecrets(t *testing.T) {
 		t.Errorf("only %d texts were redacted: %s", n, all)
 	}
 	t.Run("what people write stays", func(t *testing.T) {
-		b := y.maya()
-		other := y.newTask(mayaActor, task.New{Owner: "coder", Title: "Other"}).ID
+		b := inst.maya()
+		other := inst.newTask(mayaActor, task.New{Owner: "coder", Title: "Other"}).ID
 		b.post("/tasks/"+other.String()+"/comments", "content", secret)
-		tk, err := y.svc.Task(ctx, mayaActor, other)
-		y.ok(err)
+		tk, err := inst.svc.Task(ctx, mayaActor, other)
+		inst.ok(err)
 		if len(tk.Comments) != 1 || tk.Comments[0].Content != secret {
 			t.Errorf("%+v", tk.Comments)
 		}

@@ -16,31 +16,31 @@ import (
 func TestWhatAWorkerReportsIsRedacted(t *testing.T) {
 	t.Parallel()
 	const secret = `pass"phrase/zebra ü`
-	y := newSite(t, func(o setup) {
+	inst := newSite(t, func(o setup) {
 		o.Config.Secrets = func([]string) []string { return []string{secret} }
 		o.Config.Runner = func(string) service.Runner { return service.Runner{Worker: true} }
 	})
 	ctx := t.Context()
-	worker, err := y.svc.CreateToken(ctx, mayaActor, service.NewToken{Name: "box", Scope: "worker"})
-	y.ok(err)
-	tk := y.newTask(mayaActor, task.New{Owner: "coder", Title: "Deploy"})
-	y.ok2(y.svc.RunNow(ctx, mayaActor, tk.ID))
+	worker, err := inst.svc.CreateToken(ctx, mayaActor, service.NewToken{Name: "box", Scope: "worker"})
+	inst.ok(err)
+	tk := inst.newTask(mayaActor, task.New{Owner: "coder", Title: "Deploy"})
+	inst.ok2(inst.svc.RunNow(ctx, mayaActor, tk.ID))
 	send := func(token, path string, body map[string]any) string {
 		t.Helper()
 		b, err := json.Marshal(body)
-		y.ok(err)
-		req, err := http.NewRequestWithContext(ctx, http.MethodPost, y.url+path, strings.NewReader(string(b)))
-		y.ok(err)
+		inst.ok(err)
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, inst.url+path, strings.NewReader(string(b)))
+		inst.ok(err)
 		req.Header.Set("Authorization", "Bearer "+token)
 		req.Header.Set("Content-Type", "application/json")
-		a := y.browser().do(req)
+		a := inst.browser().do(req)
 		if a.status >= 300 {
 			t.Fatalf("POST %s: %d %s", path, a.status, a.body)
 		}
 		return a.body
 	}
 	var leased struct{ Run *task.Leased }
-	y.ok(json.Unmarshal([]byte(send(worker.Secret, "/api/worker/lease", map[string]any{})), &leased))
+	inst.ok(json.Unmarshal([]byte(send(worker.Secret, "/api/worker/lease", map[string]any{})), &leased))
 	if leased.Run == nil {
 		t.Fatal("no run is leased")
 	}
@@ -63,16 +63,16 @@ func TestWhatAWorkerReportsIsRedacted(t *testing.T) {
 		"summary": "summary: " + said, "artifacts": []string{"zip-" + secret},
 	}))
 
-	transcript, err := y.svc.Transcript(context.Background(), mayaActor, leased.Run.RunID, 0, 100)
-	y.ok(err)
-	r, err := y.svc.Run(ctx, mayaActor, leased.Run.RunID)
-	y.ok(err)
-	tk, err = y.svc.Task(ctx, mayaActor, tk.ID)
-	y.ok(err)
-	events, err := y.svc.Events(ctx, mayaActor, task.EventFilter{Limit: 500})
-	y.ok(err)
+	transcript, err := inst.svc.Transcript(context.Background(), mayaActor, leased.Run.RunID, 0, 100)
+	inst.ok(err)
+	r, err := inst.svc.Run(ctx, mayaActor, leased.Run.RunID)
+	inst.ok(err)
+	tk, err = inst.svc.Task(ctx, mayaActor, tk.ID)
+	inst.ok(err)
+	events, err := inst.svc.Events(ctx, mayaActor, task.EventFilter{Limit: 500})
+	inst.ok(err)
 	all, err := json.Marshal([]any{transcript, r, tk, events})
-	y.ok(err)
+	inst.ok(err)
 	if s := string(all); strings.Contains(s, "zebra") {
 		t.Errorf("the secret is kept: %s", s)
 	}

@@ -52,10 +52,10 @@ func wrongForms() map[string][2]string {
 }
 
 func TestAFormFullOfMistakesIsRefusedCheaply(t *testing.T) {
-	y := newSite(t)
-	b := y.maya()
-	y.newTask(mayaActor, task.New{Owner: "coder"})
-	cookies := b.client.Jar.Cookies(mustURL(t, y.url))
+	inst := newSite(t)
+	b := inst.maya()
+	inst.newTask(mayaActor, task.New{Owner: "coder"})
+	cookies := b.client.Jar.Cookies(mustURL(t, inst.url))
 	paths := []string{
 		"/tasks", "/tasks/bulk", "/tasks/1/steps", "/tasks/1/blocked-by", "/tasks/1/resources", "/tasks/1/edit",
 		"/tasks/1/comments", "/agents/new/check", "/agents", "/approvals/approve", "/agents/coder/todo", "/inbox/snooze", "/login",
@@ -63,7 +63,7 @@ func TestAFormFullOfMistakesIsRefusedCheaply(t *testing.T) {
 	paths = testkit.Few(3, paths)
 	if testkit.Thorough() {
 		paths = nil
-		for route := range y.srv.perms {
+		for route := range inst.srv.perms {
 			if m, p, _ := strings.Cut(route, " "); m == http.MethodPost && !isAPI(p) && !isMCP(p) && p != "/logout" {
 				paths = append(paths, filled(p, "1", "0"))
 			}
@@ -74,15 +74,15 @@ func TestAFormFullOfMistakesIsRefusedCheaply(t *testing.T) {
 		for name, form := range wrongForms() {
 			took, status, size := time.Hour, 0, 0
 			for try := 0; try < 3 && took > refuseBudget; try++ {
-				req := httptest.NewRequest(http.MethodPost, y.url+path, strings.NewReader(form[1]))
+				req := httptest.NewRequest(http.MethodPost, inst.url+path, strings.NewReader(form[1]))
 				req.RemoteAddr, req.RequestURI = "127.0.0.1:1", path
 				req.Header.Set("Content-Type", form[0])
-				req.Header.Set("Origin", y.url)
+				req.Header.Set("Origin", inst.url)
 				for _, c := range cookies {
 					req.AddCookie(c)
 				}
 				rec := httptest.NewRecorder()
-				took = min(took, cpuTime(func() { y.srv.ServeHTTP(rec, req) }))
+				took = min(took, cpuTime(func() { inst.srv.ServeHTTP(rec, req) }))
 				status, size = rec.Code, rec.Body.Len()
 			}
 			worst = max(worst, took)

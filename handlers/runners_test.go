@@ -7,8 +7,8 @@ import (
 
 func TestAgentPageTellsWhatItsRunnerDoesNotEnforce(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
-	b := y.maya()
+	inst := newSite(t)
+	b := inst.maya()
 	t.Run("a runner that enforces less is named with what it lets through", func(t *testing.T) {
 		b.get("/agents/coder").is(http.StatusOK).shows("Runner script doesn't enforce everything in this definition.", "Of read, edit it is told")
 	})

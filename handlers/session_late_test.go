@@ -18,13 +18,13 @@ import (
 func TestASessionThatHasEndedStaysEnded(t *testing.T) {
 	t.Parallel()
 	t.Run("a request that is still under way does not bring it back", func(t *testing.T) {
-		y := newSite(t)
-		b := y.maya()
-		other := y.signIn("maya")
-		y.Forward(sessionTouch + time.Minute) // the request notes when it was seen
+		inst := newSite(t)
+		b := inst.maya()
+		other := inst.signIn("maya")
+		inst.Forward(sessionTouch + time.Minute) // the request notes when it was seen
 		body, send := io.Pipe()
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, y.url+"/settings/keys", body)
-		y.ok(err)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, inst.url+"/settings/keys", body)
+		inst.ok(err)
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		req.Header.Set("Origin", b.origin)
 		req.Header.Set("Expect", "100-continue") // sent when the body is read: the session is loaded by then
@@ -32,9 +32,9 @@ func TestASessionThatHasEndedStaysEnded(t *testing.T) {
 		answered := make(chan *seenPage)
 		go func() { answered <- b.do(req) }()
 		_, err = send.Write([]byte("keys=on"))
-		y.ok(err)
+		inst.ok(err)
 		other.post("/settings/signout").leadsTo("/login")
-		y.ok(send.Close())
+		inst.ok(send.Close())
 		a := <-answered
 		if a.header.Get("Set-Cookie") != "" {
 			t.Errorf("%s (%d) is given a cookie", a.url, a.status)
@@ -42,11 +42,11 @@ func TestASessionThatHasEndedStaysEnded(t *testing.T) {
 		b.get("/queues").leadsTo("/login?next=%2Fqueues")
 	})
 	t.Run("a request that is still under way does nothing more", func(t *testing.T) {
-		y := newSite(t)
-		b, other := y.maya(), y.signIn("maya")
+		inst := newSite(t)
+		b, other := inst.maya(), inst.signIn("maya")
 		body, send := io.Pipe()
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, y.url+"/api/tasks", body)
-		y.ok(err)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, inst.url+"/api/tasks", body)
+		inst.ok(err)
 		req.Header.Set("Content-Type", "application/json")
 		req.Header.Set("Origin", b.origin)
 		req.Header.Set("Expect", "100-continue")
@@ -54,31 +54,31 @@ func TestASessionThatHasEndedStaysEnded(t *testing.T) {
 		answered := make(chan *seenPage)
 		go func() { answered <- b.do(req) }()
 		_, err = send.Write([]byte(fine[:1]))
-		y.ok(err)
+		inst.ok(err)
 		other.post("/settings/signout").leadsTo("/login")
 		_, err = send.Write([]byte(fine[1:]))
-		y.ok(err)
-		y.ok(send.Close())
+		inst.ok(err)
+		inst.ok(send.Close())
 		if a := <-answered; a.status != http.StatusUnauthorized {
 			t.Errorf("%s: %d", a.url, a.status)
 		}
 	})
 	t.Run("a stream of it ends at its next look", func(t *testing.T) {
-		y := newSite(t)
-		b, other := y.maya(), y.signIn("maya")
+		inst := newSite(t)
+		b, other := inst.maya(), inst.signIn("maya")
 		ctx := context.WithValue(t.Context(), keyRequestInfo, &requestInfo{})
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, y.url+"/live", http.NoBody)
-		y.ok(err)
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, inst.url+"/live", http.NoBody)
+		inst.ok(err)
 		for _, cookie := range b.client.Jar.Cookies(req.URL) {
 			req.AddCookie(cookie)
 		}
 		c := echo.New().NewContext(req, httptest.NewRecorder())
-		y.ok(y.srv.identify(c))
-		if !y.srv.stillIn(c) {
+		inst.ok(inst.srv.identify(c))
+		if !inst.srv.stillIn(c) {
 			t.Error("signed in, and not let in")
 		}
 		other.post("/settings/signout").leadsTo("/login")
-		if y.srv.stillIn(c) {
+		if inst.srv.stillIn(c) {
 			t.Error("it continues after signing out everywhere")
 		}
 	})
@@ -88,28 +88,28 @@ func TestASessionThatHasEndedStaysEnded(t *testing.T) {
 // never, as from a server that is cut off.
 func TestAStreamEndsWithTheRoleThatItWasOpenedWith(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
+	inst := newSite(t)
 	ctx := t.Context()
-	u, err := y.svc.AddUser(ctx, mayaActor, "vera", pagePassword, task.RoleAdmin)
-	y.ok(err)
-	_, err = y.svc.AddUser(ctx, mayaActor, "iris", pagePassword, task.RoleAdmin)
-	y.ok(err)
-	vera, err := y.svc.UserActor(ctx, u.ID, "")
-	y.ok(err)
-	made, err := y.svc.CreateToken(ctx, vera, service.NewToken{Name: "log", Scope: "admin", Own: true})
-	y.ok(err)
+	u, err := inst.svc.AddUser(ctx, mayaActor, "vera", pagePassword, task.RoleAdmin)
+	inst.ok(err)
+	_, err = inst.svc.AddUser(ctx, mayaActor, "iris", pagePassword, task.RoleAdmin)
+	inst.ok(err)
+	vera, err := inst.svc.UserActor(ctx, u.ID, "")
+	inst.ok(err)
+	made, err := inst.svc.CreateToken(ctx, vera, service.NewToken{Name: "log", Scope: "admin", Own: true})
+	inst.ok(err)
 	req := httptest.NewRequest(http.MethodGet, "/api/events", http.NoBody)
 	req = req.WithContext(context.WithValue(ctx, keyRequestInfo, &requestInfo{}))
 	req.Header.Set("Authorization", "Bearer "+made.Secret)
 	c := echo.New().NewContext(req, httptest.NewRecorder())
-	y.ok(y.srv.identify(c))
-	_, leave, err := y.srv.enterStream(c)
-	y.ok(err)
+	inst.ok(inst.srv.identify(c))
+	_, leave, err := inst.srv.enterStream(c)
+	inst.ok(err)
 	leave()
 	viewer := task.RoleViewer
-	_, err = y.svc.UpdateUser(ctx, mayaActor, u.ID, service.UserChange{Role: &viewer})
-	y.ok(err)
-	if _, _, err := y.srv.enterStream(c); errorKind(err) != task.Unauthorized {
+	_, err = inst.svc.UpdateUser(ctx, mayaActor, u.ID, service.UserChange{Role: &viewer})
+	inst.ok(err)
+	if _, _, err := inst.srv.enterStream(c); errorKind(err) != task.Unauthorized {
 		t.Errorf("a stream is opened with the role of before: %v", err)
 	}
 }
@@ -131,35 +131,35 @@ func (w *lateWriter) Write(b []byte) (int, error) {
 // A file of all tasks may take hours to be read.
 func TestAFileOfTasksEndsWithTheRightToReadIt(t *testing.T) {
 	t.Parallel()
-	y := newSite(t)
+	inst := newSite(t)
 	ctx := t.Context()
 	for range 201 { // a part has 200
-		tk, err := y.svc.CreateTask(ctx, mayaActor, task.New{Title: "x", Owner: "pull"})
-		y.ok(err)
-		_, err = y.svc.CancelTask(ctx, mayaActor, tk.ID, "")
-		y.ok(err)
+		tk, err := inst.svc.CreateTask(ctx, mayaActor, task.New{Title: "x", Owner: "pull"})
+		inst.ok(err)
+		_, err = inst.svc.CancelTask(ctx, mayaActor, tk.ID, "")
+		inst.ok(err)
 	}
-	u, err := y.svc.AddUser(ctx, mayaActor, "vera", pagePassword, task.RoleViewer)
-	y.ok(err)
-	vera, err := y.svc.UserActor(ctx, u.ID, "")
-	y.ok(err)
-	made, err := y.svc.CreateToken(ctx, vera, service.NewToken{Name: "file", Scope: "read", Own: true})
-	y.ok(err)
+	u, err := inst.svc.AddUser(ctx, mayaActor, "vera", pagePassword, task.RoleViewer)
+	inst.ok(err)
+	vera, err := inst.svc.UserActor(ctx, u.ID, "")
+	inst.ok(err)
+	made, err := inst.svc.CreateToken(ctx, vera, service.NewToken{Name: "file", Scope: "read", Own: true})
+	inst.ok(err)
 	lines := func(first func()) (n int, whole bool) {
 		req := httptest.NewRequest(http.MethodGet, "/history.csv", http.NoBody)
 		req = req.WithContext(context.WithValue(ctx, keyRequestInfo, &requestInfo{}))
 		req.Header.Set("Authorization", "Bearer "+made.Secret)
 		rec := httptest.NewRecorder()
 		c := echo.New().NewContext(req, &lateWriter{rec, first})
-		y.ok(y.srv.identify(c))
+		inst.ok(inst.srv.identify(c))
 		defer func() { n, whole = strings.Count(rec.Body.String(), "\n"), recover() == nil }()
-		y.ok(y.srv.historyCSV(c))
+		inst.ok(inst.srv.historyCSV(c))
 		return n, whole
 	}
 	if n, whole := lines(nil); n != 202 || !whole {
 		t.Errorf("%d lines, whole: %t", n, whole)
 	}
-	n, whole := lines(func() { y.ok(y.svc.RevokeToken(ctx, mayaActor, made.ID)) })
+	n, whole := lines(func() { inst.ok(inst.svc.RevokeToken(ctx, mayaActor, made.ID)) })
 	if n != 201 || whole {
 		t.Errorf("%d lines after the token was revoked, whole: %t", n, whole)
 	}

@@ -112,9 +112,9 @@ func TestPagesOfATranscriptStayWithinTheBytesOfAnAnswer(t *testing.T) {
 	for name, text := range hostileTexts() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			y := newSite(t)
-			b := y.maya()
-			st := y.says(hostileLines(text)...)
+			inst := newSite(t)
+			b := inst.maya()
+			st := inst.says(hostileLines(text)...)
 			at := "/runs/" + st.Run.ID.String()
 			small := func(path string) *seenPage {
 				a := b.get(path).is(200)

@@ -288,41 +288,41 @@ func errorKind(err error) task.Kind {
 
 func TestAnotherPlanReplacesTheFormer(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t, setup{jobs: func(o *Options) { o.Plan.Enabled, o.Plan.Cron = true, "0 6 * * *" }})
+	inst := newInstance(t, setup{jobs: func(o *Options) { o.Plan.Enabled, o.Plan.Cron = true, "0 6 * * *" }})
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {
 		t.Fatal(err)
 	}
-	before := y.jobs.NextTick()
+	before := inst.jobs.NextTick()
 	at := func(want string) {
 		t.Helper()
-		next := y.jobs.NextTick()
+		next := inst.jobs.NextTick()
 		if next == 0 || next == before || next.Std().In(berlin).Format("15:04") != want {
 			t.Errorf("next tick %v, want %s in Berlin", next.Std().In(berlin), want)
 		}
-		if list := y.jobs.NextTicks(2); len(list) != 2 || list[0] != next {
+		if list := inst.jobs.NextTicks(2); len(list) != 2 || list[0] != next {
 			t.Errorf("next ticks %v", list)
 		}
 	}
-	if err := y.jobs.Reschedule(Plan{Enabled: true, Cron: "35 17 * * *", Location: berlin}); err != nil {
+	if err := inst.jobs.Reschedule(Plan{Enabled: true, Cron: "35 17 * * *", Location: berlin}); err != nil {
 		t.Fatal(err)
 	}
 	at("17:35")
-	if got := y.jobs.Window(); got != "every day at 17:35, Europe/Berlin" {
+	if got := inst.jobs.Window(); got != "every day at 17:35, Europe/Berlin" {
 		t.Error(got)
 	}
-	if err := y.jobs.Reschedule(Plan{Enabled: true, Cron: "35 17 * *", Location: berlin}); err == nil {
+	if err := inst.jobs.Reschedule(Plan{Enabled: true, Cron: "35 17 * *", Location: berlin}); err == nil {
 		t.Error("a line of four fields was taken")
 	}
 	at("17:35")
-	if err := y.jobs.Reschedule(Plan{Location: berlin, Backup: Backup{Cron: "0 1 * * *", Dir: t.TempDir(), Keep: 1}}); err != nil {
+	if err := inst.jobs.Reschedule(Plan{Location: berlin, Backup: Backup{Cron: "0 1 * * *", Dir: t.TempDir(), Keep: 1}}); err != nil {
 		t.Fatal(err)
 	}
-	if next := y.jobs.NextTick(); next != 0 {
+	if next := inst.jobs.NextTick(); next != 0 {
 		t.Errorf("a tick is planned at %v although ticks are off", next)
 	}
 	names := ""
-	for _, jb := range y.jobs.Jobs() {
+	for _, jb := range inst.jobs.Jobs() {
 		names += jb.Name + " "
 	}
 	if !strings.HasSuffix(names, "folders backup ") || strings.Contains(names, "tick ") {

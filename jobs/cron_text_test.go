@@ -45,13 +45,13 @@ func TestCronText(t *testing.T) {
 
 func TestTheNextTicksAreThoseOfTheClock(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t, setup{jobs: func(o *Options) { o.Plan.Enabled, o.Plan.Cron = true, "0 6-21 * * *" }})
-	list := y.jobs.NextTicks(5)
-	if len(list) != 5 || list[0] != y.jobs.NextTick() {
-		t.Fatalf("next ticks %v, the first at %v", list, y.jobs.NextTick())
+	inst := newInstance(t, setup{jobs: func(o *Options) { o.Plan.Enabled, o.Plan.Cron = true, "0 6-21 * * *" }})
+	list := inst.jobs.NextTicks(5)
+	if len(list) != 5 || list[0] != inst.jobs.NextTick() {
+		t.Fatalf("next ticks %v, the first at %v", list, inst.jobs.NextTick())
 	}
 	for i, at := range list {
-		if hour := at.Std().In(y.opt.Plan.Location).Hour(); hour < 6 || hour > 21 || i > 0 && at <= list[i-1] {
+		if hour := at.Std().In(inst.opt.Plan.Location).Hour(); hour < 6 || hour > 21 || i > 0 && at <= list[i-1] {
 			t.Errorf("tick %d at %v", i, at)
 		}
 	}

@@ -20,45 +20,45 @@ import (
 func TestDispatchOrderAndLimits(t *testing.T) {
 	t.Parallel()
 	t.Run("an agent's runs start one after another, in the order in which they were queued", func(t *testing.T) {
-		y := newInstance(t, setup{})
-		tasks := []*task.Task{y.create("coder"), y.create("coder"), y.create("coder")}
+		inst := newInstance(t, setup{})
+		tasks := []*task.Task{inst.create("coder"), inst.create("coder"), inst.create("coder")}
 		for i, tk := range tasks {
-			f := y.next()
+			f := inst.next()
 			if f.TaskID != tk.ID {
 				t.Errorf("run %d is of task %d, want %d", i, f.TaskID, tk.ID)
 			}
-			y.only(1)
+			inst.only(1)
 			f.complete()
 		}
 	})
 	t.Run("max_parallel of an agent lets as many run", func(t *testing.T) {
-		y := newInstance(t, setup{agents: map[string]string{"coder": "max_parallel: 2"}})
+		inst := newInstance(t, setup{agents: map[string]string{"coder": "max_parallel: 2"}})
 		for range 3 {
-			y.create("coder")
+			inst.create("coder")
 		}
-		a, b := y.next(), y.next()
-		y.only(2)
+		a, b := inst.next(), inst.next()
+		inst.only(2)
 		b.complete()
-		c := y.next()
-		y.only(2)
+		c := inst.next()
+		inst.only(2)
 		a.complete()
 		c.complete()
 	})
 	t.Run("no more run in all than the instance allows, the oldest first", func(t *testing.T) {
 		two := func(c *service.Config) { c.MaxParallel = 2 }
-		y := newInstance(t, setup{cfg: two, agents: map[string]string{"a": "", "b": "", "c": "", "d": ""}})
-		y.create("c")
-		y.create("a")
-		first, second := y.next(), y.next()
-		third, fourth := y.create("d"), y.create("b")
-		y.only(2)
+		inst := newInstance(t, setup{cfg: two, agents: map[string]string{"a": "", "b": "", "c": "", "d": ""}})
+		inst.create("c")
+		inst.create("a")
+		first, second := inst.next(), inst.next()
+		third, fourth := inst.create("d"), inst.create("b")
+		inst.only(2)
 		first.complete()
-		f := y.next()
+		f := inst.next()
 		if f.TaskID != third.ID {
 			t.Errorf("task %d came next, want %d", f.TaskID, third.ID)
 		}
 		second.complete()
-		g := y.next()
+		g := inst.next()
 		if g.TaskID != fourth.ID {
 			t.Errorf("task %d came last, want %d", g.TaskID, fourth.ID)
 		}
@@ -66,32 +66,32 @@ func TestDispatchOrderAndLimits(t *testing.T) {
 		g.complete()
 	})
 	t.Run("runs of ticks go one at a time, others pass them", func(t *testing.T) {
-		y := newInstance(t, setup{agents: map[string]string{"a": "", "b": "", "c": ""}, stopped: true})
+		inst := newInstance(t, setup{agents: map[string]string{"a": "", "b": "", "c": ""}, stopped: true})
 		var tasks []*task.Task
 		for _, owner := range []string{"a", "b", "c"} {
-			tk, err := y.svc.CreateTask(t.Context(), maya, task.New{Title: "Later", Owner: owner, NoStart: true})
+			tk, err := inst.svc.CreateTask(t.Context(), maya, task.New{Title: "Later", Owner: owner, NoStart: true})
 			if err != nil {
 				t.Fatal(err)
 			}
 			tasks = append(tasks, tk)
 		}
-		if _, err := y.svc.CancelTask(t.Context(), maya, tasks[2].ID, ""); err != nil {
+		if _, err := inst.svc.CancelTask(t.Context(), maya, tasks[2].ID, ""); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := y.svc.Tick(t.Context(), "test"); err != nil {
+		if _, err := inst.svc.Tick(t.Context(), "test"); err != nil {
 			t.Fatal(err)
 		}
-		y.start()
-		first := y.next()
-		y.only(1)
-		y.create("c")
-		woken := y.next()
+		inst.start()
+		first := inst.next()
+		inst.only(1)
+		inst.create("c")
+		woken := inst.next()
 		if woken.Plan.Agent != "c" {
 			t.Errorf("%s passed the tick, want c", woken.Plan.Agent)
 		}
-		y.only(2)
+		inst.only(2)
 		first.complete()
-		second := y.next()
+		second := inst.next()
 		if second.TaskID != tasks[1].ID {
 			t.Errorf("task %d is second, want %d", second.TaskID, tasks[1].ID)
 		}
@@ -105,7 +105,7 @@ func TestStopMeetsTheStartOfARun(t *testing.T) {
 	t.Run("a run that is claimed while the server stops is back in the queue when it has stopped", func(t *testing.T) {
 		var armed atomic.Bool
 		held, free := make(chan struct{}), make(chan struct{})
-		y := newInstance(t, setup{stopped: true, db: func(o *db.Options) {
+		inst := newInstance(t, setup{stopped: true, db: func(o *db.Options) {
 			o.Now = func() time.Time {
 				if strings.Contains(string(debug.Stack()), "(*writer)") && armed.CompareAndSwap(true, false) {
 					close(held)
@@ -114,19 +114,19 @@ func TestStopMeetsTheStartOfARun(t *testing.T) {
 				return time.Now()
 			}
 		}})
-		y.create("coder")
+		inst.create("coder")
 		armed.Store(true)
-		y.start()
+		inst.start()
 		<-held // within the transaction that claims it
 		stopped := make(chan struct{})
-		go func() { defer close(stopped); y.end() }()
+		go func() { defer close(stopped); inst.end() }()
 		select {
-		case <-y.jobs.ctx.Done(): // too early: it thinks that no run is left
+		case <-inst.jobs.ctx.Done(): // too early: it thinks that no run is left
 		case <-time.After(200 * time.Millisecond):
 		}
 		close(free)
 		<-stopped
-		list, err := y.svc.Runs(context.Background(), maya, task.RunFilter{Limit: 10})
+		list, err := inst.svc.Runs(context.Background(), maya, task.RunFilter{Limit: 10})
 		if err != nil || len(list) != 1 {
 			t.Fatalf("%d runs, %v", len(list), err)
 		}
@@ -150,15 +150,15 @@ func TestRetryStartsWhenItsBackOffIsOver(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			y := newInstance(t, tt.setup)
-			y.create("coder")
-			f := y.next()
+			inst := newInstance(t, tt.setup)
+			inst.create("coder")
+			f := inst.next()
 			first := f.RunID
 			f.fail()
 			begin := time.Now()
-			again := y.next()
+			again := inst.next()
 			took := time.Since(begin)
-			r := y.run(again.RunID)
+			r := inst.run(again.RunID)
 			if r.RetryOf != first || r.Attempt != 2 || r.Cause != task.CauseRetry {
 				t.Errorf("run %d is attempt %d by %s of %d", r.ID, r.Attempt, r.Cause, r.RetryOf)
 			}
@@ -177,43 +177,44 @@ func TestLeaseOfARun(t *testing.T) {
 	t.Parallel()
 	t.Run("heartbeats renew it, and the reaper leaves the run alone", func(t *testing.T) {
 		t.Parallel()
-		y := newInstance(t, setup{cfg: func(c *service.Config) { c.RunLease = 2 * time.Second }})
-		y.create("coder")
-		f := y.next()
-		start := y.run(f.RunID)
-		testkit.EventuallyWithin(y.t, patience, "the lease outlives its first end", func() bool {
-			return y.run(f.RunID).LeaseExpires.Sub(start.LeaseExpires) > time.Second
+		inst := newInstance(t, setup{cfg: func(c *service.Config) { c.RunLease = 2 * time.Second }})
+		inst.create("coder")
+		f := inst.next()
+		start := inst.run(f.RunID)
+		testkit.EventuallyWithin(inst.t, patience, "the lease outlives its first end", func() bool {
+			return inst.run(f.RunID).LeaseExpires.Sub(start.LeaseExpires) > time.Second
 		})
-		if err := y.jobs.reap(t.Context()); err != nil {
+		if err := inst.jobs.reap(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if got := y.run(f.RunID).Status; got != task.RunRunning {
+		if got := inst.run(f.RunID).Status; got != task.RunRunning {
 			t.Errorf("it is %s", got)
 		}
 		f.complete()
-		y.awaitRun(f.RunID, "completed/ended")
+		inst.awaitRun(f.RunID, "completed/ended")
 	})
 	t.Run("a jump of the wall clock does not cost a run that this server executes", func(t *testing.T) {
 		t.Parallel()
-		y := newInstance(t, setup{cfg: func(c *service.Config) { c.RunLease = time.Millisecond }, jobs: func(o *Options) { o.Beat = time.Hour }})
-		y.create("coder")
-		f := y.next()
-		testkit.EventuallyWithin(y.t, patience, "the lease is over", func() bool { return y.run(f.RunID).LeaseExpires < y.svc.Now() })
-		if err := y.jobs.reap(t.Context()); err != nil {
+		inst := newInstance(t,
+			setup{cfg: func(c *service.Config) { c.RunLease = time.Millisecond }, jobs: func(o *Options) { o.Beat = time.Hour }})
+		inst.create("coder")
+		f := inst.next()
+		testkit.EventuallyWithin(inst.t, patience, "the lease is over", func() bool { return inst.run(f.RunID).LeaseExpires < inst.svc.Now() })
+		if err := inst.jobs.reap(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if got := y.run(f.RunID); got.Status != task.RunRunning || f.ctx.Err() != nil {
+		if got := inst.run(f.RunID); got.Status != task.RunRunning || f.ctx.Err() != nil {
 			t.Errorf("it is %s: %s", got.State(), got.Reason)
 		}
 		f.complete()
-		y.awaitRun(f.RunID, "completed/ended")
+		inst.awaitRun(f.RunID, "completed/ended")
 	})
 	t.Run("a run that lost it is stopped, and its last words change nothing", func(t *testing.T) {
 		t.Parallel()
-		y := newInstance(t, setup{})
-		y.create("coder")
-		f := y.next()
-		if err := y.svc.LoseRun(t.Context(), y.run(f.RunID), "taken away"); err != nil {
+		inst := newInstance(t, setup{})
+		inst.create("coder")
+		f := inst.next()
+		if err := inst.svc.LoseRun(t.Context(), inst.run(f.RunID), "taken away"); err != nil {
 			t.Fatal(err)
 		}
 		<-f.ctx.Done()
@@ -222,11 +223,11 @@ func TestLeaseOfARun(t *testing.T) {
 		}
 		f.sink.Event(supervise.Event{Type: supervise.EventText, Text: "too late"})
 		f.complete()
-		retry := y.next() // only now: the former process must be gone first
-		if got := y.run(f.RunID); got.State().String() != "failed/lost" || got.Reason != "taken away" {
+		retry := inst.next() // only now: the former process must be gone first
+		if got := inst.run(f.RunID); got.State().String() != "failed/lost" || got.Reason != "taken away" {
 			t.Errorf("run is %s: %s", got.State(), got.Reason)
 		}
-		for _, m := range y.transcript(f.RunID) {
+		for _, m := range inst.transcript(f.RunID) {
 			if m.Content == "too late" {
 				t.Error("a stale runner wrote to the transcript")
 			}
@@ -235,42 +236,43 @@ func TestLeaseOfARun(t *testing.T) {
 	})
 	t.Run("a run that nobody executes is reaped and tried again", func(t *testing.T) {
 		t.Parallel()
-		y := newInstance(t, setup{cfg: func(c *service.Config) { c.RunLease = time.Millisecond }, stopped: true})
-		y.create("coder")
-		start, _, err := y.svc.NextRun(t.Context(), nil) // by a runner that dies at once
+		inst := newInstance(t, setup{cfg: func(c *service.Config) { c.RunLease = time.Millisecond }, stopped: true})
+		inst.create("coder")
+		start, _, err := inst.svc.NextRun(t.Context(), nil) // by a runner that dies at once
 		if err != nil || start == nil {
 			t.Fatalf("%v, %v", start, err)
 		}
-		testkit.EventuallyWithin(y.t, patience, "the lease is over", func() bool { return y.run(start.Run.ID).LeaseExpires < y.svc.Now() })
-		if y.jobs, err = New(y.opt); err != nil {
+		testkit.EventuallyWithin(inst.t, patience, "the lease is over",
+			func() bool { return inst.run(start.Run.ID).LeaseExpires < inst.svc.Now() })
+		if inst.jobs, err = New(inst.opt); err != nil {
 			t.Fatal(err)
 		}
-		if err := y.jobs.reap(t.Context()); err != nil {
+		if err := inst.jobs.reap(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if got := y.run(start.Run.ID); got.State().String() != "failed/lost" {
+		if got := inst.run(start.Run.ID); got.State().String() != "failed/lost" {
 			t.Errorf("it is %s", got.State())
 		}
-		y.start()
-		f := y.next()
-		if r := y.run(f.RunID); r.RetryOf != start.Run.ID || r.Attempt != 2 {
+		inst.start()
+		f := inst.next()
+		if r := inst.run(f.RunID); r.RetryOf != start.Run.ID || r.Attempt != 2 {
 			t.Errorf("attempt %d of run %d", r.Attempt, r.RetryOf)
 		}
 		f.complete()
 	})
 	t.Run("what a former server left running is ended before anything starts", func(t *testing.T) {
 		t.Parallel()
-		y := newInstance(t, setup{stopped: true})
-		y.create("coder")
-		start, _, err := y.svc.NextRun(t.Context(), nil)
+		inst := newInstance(t, setup{stopped: true})
+		inst.create("coder")
+		start, _, err := inst.svc.NextRun(t.Context(), nil)
 		if err != nil || start == nil {
 			t.Fatalf("%v, %v", start, err)
 		}
-		y.start()
-		if got := y.run(start.Run.ID); got.State().String() != "failed/lost" || got.Reason != "the server ended while it ran" {
+		inst.start()
+		if got := inst.run(start.Run.ID); got.State().String() != "failed/lost" || got.Reason != "the server ended while it ran" {
 			t.Errorf("it is %s: %s", got.State(), got.Reason)
 		}
-		y.next().complete()
+		inst.next().complete()
 	})
 }
 
@@ -282,25 +284,25 @@ func TestStopOrdersReachTheRun(t *testing.T) {
 		cause error
 		state string
 	}{
-		{"a canceled run", func(y *instance, f *flight) error {
-			_, err := y.svc.CancelRun(context.Background(), maya, f.RunID, "not needed")
+		{"a canceled run", func(inst *instance, f *flight) error {
+			_, err := inst.svc.CancelRun(context.Background(), maya, f.RunID, "not needed")
 			return err
 		}, supervise.ErrCanceled, "canceled/by"},
-		{"a run whose task was completed", func(y *instance, f *flight) error {
-			_, err := y.svc.CompleteTask(context.Background(), maya, f.TaskID, "done by hand", 0)
+		{"a run whose task was completed", func(inst *instance, f *flight) error {
+			_, err := inst.svc.CompleteTask(context.Background(), maya, f.TaskID, "done by hand", 0)
 			return err
 		}, supervise.ErrTaskClosed, "canceled/task_closed"},
-		{"a run whose task was canceled", func(y *instance, f *flight) error {
-			_, err := y.svc.CancelTask(context.Background(), maya, f.TaskID, "")
+		{"a run whose task was canceled", func(inst *instance, f *flight) error {
+			_, err := inst.svc.CancelTask(context.Background(), maya, f.TaskID, "")
 			return err
 		}, supervise.ErrTaskClosed, "canceled/task_closed"},
 	} {
 		t.Run(tt.name+" is stopped at once and keeps its state", func(t *testing.T) {
 			t.Parallel()
-			y := newInstance(t, setup{jobs: func(o *Options) { o.Beat = time.Hour }})
-			y.create("coder")
-			f := y.next()
-			if err := tt.act(y, f); err != nil {
+			inst := newInstance(t, setup{jobs: func(o *Options) { o.Beat = time.Hour }})
+			inst.create("coder")
+			f := inst.next()
+			if err := tt.act(inst, f); err != nil {
 				t.Fatal(err)
 			}
 			select {
@@ -312,27 +314,27 @@ func TestStopOrdersReachTheRun(t *testing.T) {
 				t.Errorf("stopped by %v, want %v", cause, tt.cause)
 			}
 			f.land(stoppedBy(f))
-			testkit.EventuallyWithin(y.t, patience, "it has landed", func() bool { return len(y.busy()) == 0 })
-			if got := y.run(f.RunID).State().String(); got != tt.state {
+			testkit.EventuallyWithin(inst.t, patience, "it has landed", func() bool { return len(inst.busy()) == 0 })
+			if got := inst.run(f.RunID).State().String(); got != tt.state {
 				t.Errorf("it is %s, want %s", got, tt.state)
 			}
 		})
 	}
 	t.Run("the next run of the task waits until the stopped one is gone", func(t *testing.T) {
 		t.Parallel()
-		y := newInstance(t, setup{})
-		tk := y.create("coder")
-		f := y.next()
-		if _, err := y.svc.CancelRun(t.Context(), maya, f.RunID, ""); err != nil {
+		inst := newInstance(t, setup{})
+		tk := inst.create("coder")
+		f := inst.next()
+		if _, err := inst.svc.CancelRun(t.Context(), maya, f.RunID, ""); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := y.svc.RunNow(t.Context(), maya, tk.ID); err != nil {
+		if _, err := inst.svc.RunNow(t.Context(), maya, tk.ID); err != nil {
 			t.Fatal(err)
 		}
 		<-f.ctx.Done()
-		y.only(0)
+		inst.only(0)
 		f.land(stoppedBy(f))
-		again := y.next()
+		again := inst.next()
 		if again.TaskID != tk.ID {
 			t.Errorf("task %d runs", again.TaskID)
 		}
@@ -340,11 +342,11 @@ func TestStopOrdersReachTheRun(t *testing.T) {
 	})
 	t.Run("a runner that is not configured fails the run for good", func(t *testing.T) {
 		t.Parallel()
-		y := newInstance(t, setup{cfg: func(c *service.Config) { c.Runner = nil }, stopped: true})
-		tk := y.create("coder")
-		y.start()
-		testkit.EventuallyWithin(y.t, patience, "the task needs a person", func() bool {
-			now, err := y.svc.Task(t.Context(), maya, tk.ID)
+		inst := newInstance(t, setup{cfg: func(c *service.Config) { c.Runner = nil }, stopped: true})
+		tk := inst.create("coder")
+		inst.start()
+		testkit.EventuallyWithin(inst.t, patience, "the task needs a person", func() bool {
+			now, err := inst.svc.Task(t.Context(), maya, tk.ID)
 			return err == nil && now.Failures == 3
 		})
 	})
@@ -353,16 +355,16 @@ func TestStopOrdersReachTheRun(t *testing.T) {
 func TestACancelWhileTheProgramStartsIsNoError(t *testing.T) {
 	t.Parallel()
 	log := &lockedLog{}
-	y := newInstance(t, setup{stopped: true, jobs: func(o *Options) { o.Log = slog.New(slog.NewTextHandler(log, nil)) }})
-	y.tower.starting = func(spec supervise.Spec) {
-		if _, err := y.svc.CancelRun(context.Background(), maya, spec.RunID, "not needed"); err != nil {
+	inst := newInstance(t, setup{stopped: true, jobs: func(o *Options) { o.Log = slog.New(slog.NewTextHandler(log, nil)) }})
+	inst.tower.starting = func(spec supervise.Spec) {
+		if _, err := inst.svc.CancelRun(context.Background(), maya, spec.RunID, "not needed"); err != nil {
 			t.Error(err)
 		}
 	}
-	y.create("coder")
-	y.start()
-	y.awaitRun(1, "canceled/by")
-	y.end()
+	inst.create("coder")
+	inst.start()
+	inst.awaitRun(1, "canceled/by")
+	inst.end()
 	if got := log.String(); strings.Contains(got, "level=ERROR") || !strings.Contains(got, "run ended") {
 		t.Errorf("the log says:\n%s", got)
 	}
@@ -371,36 +373,36 @@ func TestACancelWhileTheProgramStartsIsNoError(t *testing.T) {
 func TestStopRequeuesRuns(t *testing.T) {
 	t.Parallel()
 	t.Run("running ones go back into the queue uncounted, and nothing more starts", func(t *testing.T) {
-		y := newInstance(t, setup{agents: map[string]string{"coder": "max_parallel: 2"}})
+		inst := newInstance(t, setup{agents: map[string]string{"coder": "max_parallel: 2"}})
 		for range 3 {
-			y.create("coder")
+			inst.create("coder")
 		}
-		a, b := y.next(), y.next()
-		y.end()
+		a, b := inst.next(), inst.next()
+		inst.end()
 		for _, f := range []*flight{a, b} {
 			if cause := context.Cause(f.ctx); !errors.Is(cause, supervise.ErrShutdown) {
 				t.Errorf("stopped by %v", cause)
 			}
-			if r := y.run(f.RunID); r.State().String() != "pending/queued" || r.Attempt != 1 || r.PID != 0 {
+			if r := inst.run(f.RunID); r.State().String() != "pending/queued" || r.Attempt != 1 || r.PID != 0 {
 				t.Errorf("run %d is %s, attempt %d", r.ID, r.State(), r.Attempt)
 			}
 		}
-		y.start()
+		inst.start()
 		for range 2 {
-			y.next().complete()
+			inst.next().complete()
 		}
-		y.next().complete()
+		inst.next().complete()
 	})
 	t.Run("a run that does not end is told of, and the stop ends with its context", func(t *testing.T) {
-		y := newInstance(t, setup{})
-		y.create("coder")
-		f := y.next()
+		inst := newInstance(t, setup{})
+		inst.create("coder")
+		f := inst.next()
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		defer cancel()
-		if err := y.jobs.Stop(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		if err := inst.jobs.Stop(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("stop answers %v", err)
 		}
 		f.land(stoppedBy(f))
-		y.awaitRun(f.RunID, "pending/queued")
+		inst.awaitRun(f.RunID, "pending/queued")
 	})
 }

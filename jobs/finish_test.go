@@ -31,38 +31,38 @@ func (r *record) has(text string) bool {
 }
 
 // broken keeps the ends of runs from being stored, until fixed.
-func (y *instance) broken() (fixed func()) {
-	y.t.Helper()
-	return dbtest.Refuse(y.t, y.db, "UPDATE OF ended_at ON runs", "", "no end today")
+func (inst *instance) broken() (fixed func()) {
+	inst.t.Helper()
+	return dbtest.Refuse(inst.t, inst.db, "UPDATE OF ended_at ON runs", "", "no end today")
 }
 
 func TestTheEndOfARunIsStoredAsSoonAsItCanBe(t *testing.T) {
 	t.Parallel()
 	log := &record{}
-	y := newInstance(t, setup{jobs: func(o *Options) { o.Log = slog.New(slog.NewTextHandler(log, nil)) }})
-	tk := y.create("coder")
-	f := y.next()
-	fixed := y.broken()
+	inst := newInstance(t, setup{jobs: func(o *Options) { o.Log = slog.New(slog.NewTextHandler(log, nil)) }})
+	tk := inst.create("coder")
+	f := inst.next()
+	fixed := inst.broken()
 	f.complete()
-	testkit.EventuallyWithin(y.t, patience, "the server says that it cannot store the end", func() bool {
+	testkit.EventuallyWithin(inst.t, patience, "the server says that it cannot store the end", func() bool {
 		return log.has("failed to store the end of the run")
 	})
-	r := y.run(f.RunID)
+	r := inst.run(f.RunID)
 	if got := r.State().String(); got != "running/working" {
 		t.Fatalf("the run is %s", got)
 	}
-	if err := y.jobs.reap(t.Context()); err != nil {
+	if err := inst.jobs.reap(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	testkit.EventuallyWithin(y.t, patience, "its lease is renewed meanwhile", func() bool {
-		return y.run(f.RunID).HeartbeatAt > r.HeartbeatAt
+	testkit.EventuallyWithin(inst.t, patience, "its lease is renewed meanwhile", func() bool {
+		return inst.run(f.RunID).HeartbeatAt > r.HeartbeatAt
 	})
 	fixed()
-	r = y.awaitRun(f.RunID, "completed/ended")
+	r = inst.awaitRun(f.RunID, "completed/ended")
 	if r.Summary != "done" {
 		t.Errorf("its summary is %q", r.Summary)
 	}
-	if list, err := y.svc.Runs(t.Context(), maya, task.RunFilter{TaskID: tk.ID, Limit: 10}); err != nil || len(list) != 1 {
+	if list, err := inst.svc.Runs(t.Context(), maya, task.RunFilter{TaskID: tk.ID, Limit: 10}); err != nil || len(list) != 1 {
 		t.Errorf("%d runs, %v", len(list), err)
 	}
 }

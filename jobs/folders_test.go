@@ -14,8 +14,8 @@ import (
 )
 
 // make makes files below a folder; a name that ends in / is a folder.
-func (y *instance) make(dir string, names ...string) {
-	y.t.Helper()
+func (inst *instance) make(dir string, names ...string) {
+	inst.t.Helper()
 	for _, name := range names {
 		file := filepath.Join(dir, name)
 		if strings.HasSuffix(name, "/") {
@@ -26,22 +26,22 @@ func (y *instance) make(dir string, names ...string) {
 			err = os.WriteFile(file, []byte("x"), 0o600)
 		}
 		if err != nil {
-			y.t.Fatal(err)
+			inst.t.Fatal(err)
 		}
 	}
 }
 
 // sweeps has the job run twice, and tells what is left.
-func (y *instance) sweeps(j *Jobs) string {
-	y.t.Helper()
+func (inst *instance) sweeps(j *Jobs) string {
+	inst.t.Helper()
 	for range 2 {
 		if err := j.folders(context.Background()); err != nil {
-			y.t.Fatal(err)
+			inst.t.Fatal(err)
 		}
 	}
-	list, err := os.ReadDir(y.opt.RunsDir)
+	list, err := os.ReadDir(inst.opt.RunsDir)
 	if err != nil {
-		y.t.Fatal(err)
+		inst.t.Fatal(err)
 	}
 	var names []string
 	for _, e := range list {
@@ -53,9 +53,9 @@ func (y *instance) sweeps(j *Jobs) string {
 }
 
 // left waits until the job leaves just these.
-func (y *instance) left(what string, want ...string) {
-	y.t.Helper()
-	testkit.EventuallyWithin(y.t, patience, what, func() bool { return y.sweeps(y.jobs) == strings.Join(want, " ") })
+func (inst *instance) left(what string, want ...string) {
+	inst.t.Helper()
+	testkit.EventuallyWithin(inst.t, patience, what, func() bool { return inst.sweeps(inst.jobs) == strings.Join(want, " ") })
 }
 
 func repository(t *testing.T) string {
@@ -78,66 +78,66 @@ func TestFoldersOfRunsAreRemovedWhenNobodyComesBackToThem(t *testing.T) {
 	t.Parallel()
 	kept := func(c *service.Config) { c.KeepTranscripts = 1 } // a nanosecond
 	t.Run("that of a run which ended, when transcripts are not kept any more", func(t *testing.T) {
-		y := newInstance(t, setup{cfg: kept})
-		y.create("coder")
-		f := y.next()
-		y.make(f.Dir, "home/.cache/a", "tmp/", "work/b", "overflow.txt")
-		if got := y.sweeps(y.jobs); got != "run-1-1" {
+		inst := newInstance(t, setup{cfg: kept})
+		inst.create("coder")
+		f := inst.next()
+		inst.make(f.Dir, "home/.cache/a", "tmp/", "work/b", "overflow.txt")
+		if got := inst.sweeps(inst.jobs); got != "run-1-1" {
 			t.Errorf("while it runs %q is left", got)
 		}
 		f.complete()
-		y.awaitRun(f.RunID, "completed/ended")
-		y.opt.Service = service.New(y.db, nil, service.Config{Rules: testkit.Rules()})
-		patient, err := New(y.opt)
+		inst.awaitRun(f.RunID, "completed/ended")
+		inst.opt.Service = service.New(inst.db, nil, service.Config{Rules: testkit.Rules()})
+		patient, err := New(inst.opt)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := y.sweeps(patient); got != "run-1-1" {
+		if got := inst.sweeps(patient); got != "run-1-1" {
 			t.Errorf("after a moment %q is left", got)
 		}
-		y.left("it is gone")
+		inst.left("it is gone")
 	})
 	t.Run("not that of a run which continues, after a stop or after it was lost", func(t *testing.T) {
-		y := newInstance(t, setup{cfg: kept})
-		y.create("coder")
-		f := y.next()
-		y.make(f.Dir, "home/conversation")
+		inst := newInstance(t, setup{cfg: kept})
+		inst.create("coder")
+		f := inst.next()
+		inst.make(f.Dir, "home/conversation")
 		f.talks("conversation")
-		y.end()
-		if got := y.sweeps(y.jobs); got != "run-1-1" {
+		inst.end()
+		if got := inst.sweeps(inst.jobs); got != "run-1-1" {
 			t.Errorf("while it is queued %q is left", got)
 		}
-		y.start()
-		f = y.next()
-		if err := y.svc.LoseRun(t.Context(), y.run(f.RunID), "gone"); err != nil {
+		inst.start()
+		f = inst.next()
+		if err := inst.svc.LoseRun(t.Context(), inst.run(f.RunID), "gone"); err != nil {
 			t.Fatal(err)
 		}
 		f.land(stoppedOr(f))
-		again := y.next()
-		if got := y.sweeps(y.jobs); got != "run-1-1" || again.RunID != 2 {
+		again := inst.next()
+		if got := inst.sweeps(inst.jobs); got != "run-1-1" || again.RunID != 2 {
 			t.Errorf("while run %d continues in it %q is left", again.RunID, got)
 		}
 		again.complete()
-		y.awaitRun(again.RunID, "completed/ended")
-		y.left("it is gone")
+		inst.awaitRun(again.RunID, "completed/ended")
+		inst.left("it is gone")
 	})
 	t.Run("nothing that is not ours", func(t *testing.T) {
-		y := newInstance(t, setup{cfg: kept})
-		y.create("coder")
-		f := y.next()
+		inst := newInstance(t, setup{cfg: kept})
+		inst.create("coder")
+		f := inst.next()
 		outside := t.TempDir()
-		y.make(outside, "precious")
+		inst.make(outside, "precious")
 		mine := []string{"run-01-1/a", "run-1-1.bak/a", "run-1-3", "run-1/a", "run-99-1/a", "tree-99/a", "work/a"}
-		y.make(y.opt.RunsDir, append(mine, "run-1-1/a", "run-1-7/a")...)
-		if err := os.Symlink(outside, filepath.Join(y.opt.RunsDir, "run-1-2")); err != nil {
+		inst.make(inst.opt.RunsDir, append(mine, "run-1-1/a", "run-1-7/a")...)
+		if err := os.Symlink(outside, filepath.Join(inst.opt.RunsDir, "run-1-2")); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Symlink(outside, filepath.Join(y.opt.RunsDir, "run-1-1", "link")); err != nil {
+		if err := os.Symlink(outside, filepath.Join(inst.opt.RunsDir, "run-1-1", "link")); err != nil {
 			t.Fatal(err)
 		}
 		f.complete()
-		y.awaitRun(f.RunID, "completed/ended")
-		y.left("the folders of run 1 are gone", "run-01-1", "run-1", "run-1-1.bak", "run-1-2", "run-1-3", "run-99-1", "tree-99", "work")
+		inst.awaitRun(f.RunID, "completed/ended")
+		inst.left("the folders of run 1 are gone", "run-01-1", "run-1", "run-1-1.bak", "run-1-2", "run-1-3", "run-99-1", "tree-99", "work")
 		if _, err := os.Stat(filepath.Join(outside, "precious")); err != nil {
 			t.Error(err)
 		}
@@ -148,37 +148,37 @@ func TestWorktreesAreKeptWhileTheirWorkMayBeLost(t *testing.T) {
 	t.Parallel()
 	repo := repository(t)
 	kept := func(c *service.Config) { c.KeepTranscripts = 1 }
-	y := newInstance(t, setup{cfg: kept, agents: map[string]string{"coder": "workspace: worktree:" + repo}})
-	tk := y.create("coder")
-	f := y.next()
-	y.make(f.Plan.Workspace, "new.txt")
+	inst := newInstance(t, setup{cfg: kept, agents: map[string]string{"coder": "workspace: worktree:" + repo}})
+	tk := inst.create("coder")
+	f := inst.next()
+	inst.make(f.Plan.Workspace, "new.txt")
 	f.fail()
-	y.awaitRun(f.RunID, "failed/error")
-	y.left("its branch is known while the task may be tried again", "tree-1")
-	if _, err := y.svc.CompleteTask(t.Context(), maya, tk.ID, "", 0); err != nil {
+	inst.awaitRun(f.RunID, "failed/error")
+	inst.left("its branch is known while the task may be tried again", "tree-1")
+	if _, err := inst.svc.CompleteTask(t.Context(), maya, tk.ID, "", 0); err != nil {
 		t.Fatal(err)
 	}
-	y.make(y.opt.RunsDir, "tree-1/work/")
-	if got := y.sweeps(y.jobs); got != "tree-1" {
+	inst.make(inst.opt.RunsDir, "tree-1/work/")
+	if got := inst.sweeps(inst.jobs); got != "tree-1" {
 		t.Errorf("with a folder of work %q is left", got)
 	}
-	if err := os.Remove(filepath.Join(y.opt.RunsDir, "tree-1", "work")); err != nil {
+	if err := os.Remove(filepath.Join(inst.opt.RunsDir, "tree-1", "work")); err != nil {
 		t.Fatal(err)
 	}
-	y.left("it is gone when the task is closed and its work is on the branch")
+	inst.left("it is gone when the task is closed and its work is on the branch")
 }
 
 func TestTheFoldersJobIsOnThePage(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t, setup{stopped: true})
-	y.opt.RunsDir = filepath.Join(t.TempDir(), "not", "there")
-	y.start()
-	if err := y.jobs.RunJob("folders"); err != nil {
+	inst := newInstance(t, setup{stopped: true})
+	inst.opt.RunsDir = filepath.Join(t.TempDir(), "not", "there")
+	inst.start()
+	if err := inst.jobs.RunJob("folders"); err != nil {
 		t.Fatal(err)
 	}
 	var info task.JobInfo
-	testkit.EventuallyWithin(y.t, patience, "it has run", func() bool {
-		for _, i := range y.jobs.Jobs() {
+	testkit.EventuallyWithin(inst.t, patience, "it has run", func() bool {
+		for _, i := range inst.jobs.Jobs() {
 			if i.Name == "folders" {
 				info = i
 			}

@@ -103,12 +103,12 @@ func newInstance(t *testing.T, s setup) *instance {
 	if s.db == nil {
 		s.db = func(*db.Options) {}
 	}
-	y := &instance{t: t, clock: testkit.RunningClock(), tower: &tower{flights: make(chan *flight, 100)}, dir: t.TempDir()}
-	y.db = dbtest.New(t, func(o *db.Options) { o.Now = y.clock.Now }, s.db)
+	inst := &instance{t: t, clock: testkit.RunningClock(), tower: &tower{flights: make(chan *flight, 100)}, dir: t.TempDir()}
+	inst.db = dbtest.New(t, func(o *db.Options) { o.Now = inst.clock.Now }, s.db)
 	if s.agents == nil {
 		s.agents = map[string]string{"coder": ""}
 	}
-	err := y.db.Write(t.Context(), func(tx *db.Tx) error { // token 1, of a worker
+	err := inst.db.Write(t.Context(), func(tx *db.Tx) error { // token 1, of a worker
 		_, err := tx.InsertToken(task.Token{Name: "box", Scope: task.ScopeWorker, CreatedBy: maya.Name}, []byte("box"))
 		return err
 	})
@@ -117,63 +117,63 @@ func newInstance(t *testing.T, s setup) *instance {
 	}
 	for id, lines := range s.agents {
 		text := "---\nname: " + id + "\ndescription: for tests\ntools: read\nrunner: hand\n" + lines + "\n---\nWork.\n"
-		testkit.WriteAgents(t, y.dir, map[string]string{id: text})
+		testkit.WriteAgents(t, inst.dir, map[string]string{id: text})
 	}
-	agents := testkit.OpenAgents(t, y.dir, &agentfile.Options{
+	agents := testkit.OpenAgents(t, inst.dir, &agentfile.Options{
 		Runners: map[string]task.RunnerKind{"hand": {}, "none": {}, "lost": {}}, DefaultRunner: "hand",
 	})
-	cfg := service.Config{Rules: testkit.Rules(), Log: quiet, Now: func() time.Time { return y.clock.Now().Add(s.ahead) }}
+	cfg := service.Config{Rules: testkit.Rules(), Log: quiet, Now: func() time.Time { return inst.clock.Now().Add(s.ahead) }}
 	cfg.Wakes = true
 	cfg.Runner = func(name string) service.Runner {
 		if name != "hand" {
 			return service.Runner{}
 		}
-		return service.Runner{Executor: y.tower}
+		return service.Runner{Executor: inst.tower}
 	}
 	if s.cfg != nil {
 		s.cfg(&cfg)
 	}
-	y.svc = service.New(y.db, agents, cfg)
-	y.opt = Options{
-		Service: y.svc, RunsDir: t.TempDir(),
+	inst.svc = service.New(inst.db, agents, cfg)
+	inst.opt = Options{
+		Service: inst.svc, RunsDir: t.TempDir(),
 		Plan: Plan{Cron: "0 0 1 1 *", Location: time.UTC},
 		Beat: 50 * time.Millisecond, Log: quiet,
 	}
 	if s.jobs != nil {
-		s.jobs(&y.opt)
+		s.jobs(&inst.opt)
 	}
 	if !s.stopped {
-		y.start()
+		inst.start()
 	}
-	return y
+	return inst
 }
 
 // start makes the jobs and starts them; at the end of the test they stop, and
 // what is still in the air lands.
-func (y *instance) start() {
-	y.t.Helper()
+func (inst *instance) start() {
+	inst.t.Helper()
 	var err error
-	if y.jobs, err = New(y.opt); err != nil {
-		y.t.Fatal(err)
+	if inst.jobs, err = New(inst.opt); err != nil {
+		inst.t.Fatal(err)
 	}
-	if err := y.jobs.Start(y.t.Context()); err != nil {
-		y.t.Fatal(err)
+	if err := inst.jobs.Start(inst.t.Context()); err != nil {
+		inst.t.Fatal(err)
 	}
-	y.end = sync.OnceFunc(y.stop)
-	y.t.Cleanup(y.end)
+	inst.end = sync.OnceFunc(inst.stop)
+	inst.t.Cleanup(inst.end)
 }
 
 // stop stops the jobs while every flight that is stopped lands by itself.
-func (y *instance) stop() {
+func (inst *instance) stop() {
 	done := make(chan struct{})
-	for _, f := range y.seen {
-		go y.landStopped(f, done)
+	for _, f := range inst.seen {
+		go inst.landStopped(f, done)
 	}
 	go func() {
 		for {
 			select {
-			case f := <-y.tower.flights:
-				go y.landStopped(f, done)
+			case f := <-inst.tower.flights:
+				go inst.landStopped(f, done)
 			case <-done:
 				return
 			}
@@ -181,13 +181,13 @@ func (y *instance) stop() {
 	}()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	if err := y.jobs.Stop(ctx); err != nil {
-		y.t.Errorf("stop: %v", err)
+	if err := inst.jobs.Stop(ctx); err != nil {
+		inst.t.Errorf("stop: %v", err)
 	}
 	close(done)
 }
 
-func (y *instance) landStopped(f *flight, done chan struct{}) {
+func (inst *instance) landStopped(f *flight, done chan struct{}) {
 	select {
 	case <-f.ctx.Done():
 		select {
@@ -208,72 +208,72 @@ func stoppedBy(f *flight) supervise.Outcome {
 }
 
 // create makes an active task, which wakes its owner.
-func (y *instance) create(owner string) *task.Task {
-	y.t.Helper()
-	tk, err := y.svc.CreateTask(y.t.Context(), maya, task.New{Title: "Do it", Owner: owner})
+func (inst *instance) create(owner string) *task.Task {
+	inst.t.Helper()
+	tk, err := inst.svc.CreateTask(inst.t.Context(), maya, task.New{Title: "Do it", Owner: owner})
 	if err != nil {
-		y.t.Fatal(err)
+		inst.t.Fatal(err)
 	}
 	return tk
 }
 
 // next waits for the next flight.
-func (y *instance) next() *flight {
-	y.t.Helper()
+func (inst *instance) next() *flight {
+	inst.t.Helper()
 	select {
-	case f := <-y.tower.flights:
-		y.seen = append(y.seen, f)
+	case f := <-inst.tower.flights:
+		inst.seen = append(inst.seen, f)
 		return f
 	case <-time.After(patience):
-		y.t.Fatal("no run started")
+		inst.t.Fatal("no run started")
 		return nil
 	}
 }
 
 // only checks that n runs run and that no further one may start.
-func (y *instance) only(n int) {
-	y.t.Helper()
-	start, _, err := y.svc.NextRun(y.t.Context(), y.busy())
+func (inst *instance) only(n int) {
+	inst.t.Helper()
+	start, _, err := inst.svc.NextRun(inst.t.Context(), inst.busy())
 	if err != nil || start != nil {
-		y.t.Errorf("a further run may start: %v, %v", start, err)
+		inst.t.Errorf("a further run may start: %v, %v", start, err)
 	}
-	st, err := y.svc.Scheduler(y.t.Context(), maya)
+	st, err := inst.svc.Scheduler(inst.t.Context(), maya)
 	if err != nil || len(st.Running) != n {
-		y.t.Errorf("%d runs are running, %v; want %d", len(st.Running), err, n)
+		inst.t.Errorf("%d runs are running, %v; want %d", len(st.Running), err, n)
 	}
 }
 
-func (y *instance) busy() map[task.ID]bool {
-	return y.jobs.inFlight()
+func (inst *instance) busy() map[task.ID]bool {
+	return inst.jobs.inFlight()
 }
 
-func (y *instance) run(id task.ID) *task.Run {
-	y.t.Helper()
-	r, err := y.svc.Run(context.Background(), maya, id)
+func (inst *instance) run(id task.ID) *task.Run {
+	inst.t.Helper()
+	r, err := inst.svc.Run(context.Background(), maya, id)
 	if err != nil {
-		y.t.Fatal(err)
+		inst.t.Fatal(err)
 	}
 	return r
 }
 
 // awaitRun waits until a run is in a state.
-func (y *instance) awaitRun(id task.ID, state string) *task.Run {
-	y.t.Helper()
+func (inst *instance) awaitRun(id task.ID, state string) *task.Run {
+	inst.t.Helper()
 	var r *task.Run
-	testkit.EventuallyWithin(y.t, patience, "run "+id.String()+" is "+state, func() bool {
-		r = y.run(id)
+	testkit.EventuallyWithin(inst.t, patience, "run "+id.String()+" is "+state, func() bool {
+		r = inst.run(id)
 		return r.State().String() == state
 	})
 	return r
 }
 
-func (y *instance) transcript(id task.ID) []task.Message {
-	y.t.Helper()
+func (inst *instance) transcript(id task.ID) []task.Message {
+	inst.t.Helper()
 	var all []task.Message
 	for after := task.ID(0); ; {
-		list, err := y.svc.Transcript(context.Background(), maya, id, after, 500)
+		list, err := inst.svc.Transcript(context.Background(), maya, id, after, 500)
 		if err != nil {
-			y.t.Fatal(err)
+			inst.t.Fatal(err)
 		}
 		if len(list) == 0 {
 			return all

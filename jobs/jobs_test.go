@@ -19,9 +19,9 @@ import (
 
 func TestSinkKeepsOrder(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t, setup{})
-	y.create("coder")
-	f := y.next()
+	inst := newInstance(t, setup{})
+	inst.create("coder")
+	f := inst.next()
 	types := []string{supervise.EventText, supervise.EventToolCall, supervise.EventToolResult, supervise.EventLog}
 	var want []string
 	say := func(n int) {
@@ -33,7 +33,7 @@ func TestSinkKeepsOrder(t *testing.T) {
 		}
 	}
 	told := func() (got []string) {
-		for _, m := range y.transcript(f.RunID) {
+		for _, m := range inst.transcript(f.RunID) {
 			if strings.HasPrefix(m.Content, "line ") {
 				got = append(got, m.Type+" "+m.Content)
 			}
@@ -41,19 +41,19 @@ func TestSinkKeepsOrder(t *testing.T) {
 		return got
 	}
 	say(3)
-	testkit.EventuallyWithin(y.t, patience, "a few lines are written without more following", func() bool { return len(told()) == 3 })
+	testkit.EventuallyWithin(inst.t, patience, "a few lines are written without more following", func() bool { return len(told()) == 3 })
 	say(4*flushAt + 7)
 	if got := len(told()); got < 3+4*flushAt-flushAt {
 		t.Errorf("after a flood only %d lines are written: full batches must not wait", got)
 	}
 	say(1)
 	f.complete()
-	y.awaitRun(f.RunID, "completed/ended")
+	inst.awaitRun(f.RunID, "completed/ended")
 	got := told()
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("%d lines told, %d written, or in another order", len(want), len(got))
 	}
-	all := y.transcript(f.RunID)
+	all := inst.transcript(f.RunID)
 	if last := all[len(all)-1]; last.Type != "result" || last.Content != "done" {
 		t.Errorf("the last line is %s %q, not the result", last.Type, last.Content)
 	}
@@ -70,32 +70,32 @@ func TestSinkKeepsOrder(t *testing.T) {
 func TestRunJob(t *testing.T) {
 	t.Parallel()
 	t.Run("a tick may be asked for even where ticks are off", func(t *testing.T) {
-		y := newInstance(t, setup{})
-		tk, err := y.svc.CreateTask(t.Context(), maya, task.New{Title: "Later", Owner: "coder", NoStart: true})
+		inst := newInstance(t, setup{})
+		tk, err := inst.svc.CreateTask(t.Context(), maya, task.New{Title: "Later", Owner: "coder", NoStart: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if y.jobs.NextTick() != 0 || !strings.HasPrefix(y.jobs.Window(), "off") {
-			t.Errorf("a tick is planned at %v, %s", y.jobs.NextTick(), y.jobs.Window())
+		if inst.jobs.NextTick() != 0 || !strings.HasPrefix(inst.jobs.Window(), "off") {
+			t.Errorf("a tick is planned at %v, %s", inst.jobs.NextTick(), inst.jobs.Window())
 		}
-		if err := y.jobs.RunJob("tick"); err != nil {
+		if err := inst.jobs.RunJob("tick"); err != nil {
 			t.Fatal(err)
 		}
-		f := y.next()
-		if r := y.run(f.RunID); r.TaskID != tk.ID || r.Cause != task.CauseTick {
+		f := inst.next()
+		if r := inst.run(f.RunID); r.TaskID != tk.ID || r.Cause != task.CauseTick {
 			t.Errorf("run of task %d by %s", r.TaskID, r.Cause)
 		}
 		f.complete()
 	})
 	t.Run("an unknown job is not found", func(t *testing.T) {
-		y := newInstance(t, setup{})
-		if err := y.jobs.RunJob("coffee"); errorKind(err) != task.NotFound {
+		inst := newInstance(t, setup{})
+		if err := inst.jobs.RunJob("coffee"); errorKind(err) != task.NotFound {
 			t.Errorf("%v", err)
 		}
 	})
 	t.Run("a job that is asked for before the start does no harm", func(t *testing.T) {
-		y := newInstance(t, setup{stopped: true})
-		j, err := New(y.opt)
+		inst := newInstance(t, setup{stopped: true})
+		j, err := New(inst.opt)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,40 +107,40 @@ func TestRunJob(t *testing.T) {
 		if j.Alive() || len(j.Jobs()) == 0 {
 			t.Error("it says that it is alive, or lists no job")
 		}
-		y.jobs = j
+		inst.jobs = j
 		if err := j.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		y.stop()
+		inst.stop()
 	})
 	t.Run("nothing starts where the recovery cannot be noted", func(t *testing.T) {
 		unwell := errors.New("no room")
-		y := newInstance(t, setup{stopped: true, jobs: func(o *Options) { o.Recovered = func() error { return unwell } }})
-		j, err := New(y.opt)
+		inst := newInstance(t, setup{stopped: true, jobs: func(o *Options) { o.Recovered = func() error { return unwell } }})
+		j, err := New(inst.opt)
 		if err != nil {
 			t.Fatal(err)
 		}
-		y.create("coder")
+		inst.create("coder")
 		if err := j.Start(t.Context()); !errors.Is(err, unwell) {
 			t.Errorf("the start ends with %v", err)
 		}
-		if len(y.tower.flights) > 0 || j.Alive() {
+		if len(inst.tower.flights) > 0 || j.Alive() {
 			t.Error("a run or the clock was started")
 		}
 	})
 	t.Run("jobs are listed with what became of them", func(t *testing.T) {
-		y := newInstance(t, setup{jobs: func(o *Options) {
+		inst := newInstance(t, setup{jobs: func(o *Options) {
 			o.Plan.Enabled, o.Plan.Backup = true, Backup{Cron: "30 3 * * *", Dir: t.TempDir(), Keep: 2}
 		}})
-		if y.jobs.NextTick() == 0 || y.jobs.Window() != "at 0:00 on 1 January, UTC" {
-			t.Errorf("next tick %v, window %q", y.jobs.NextTick(), y.jobs.Window())
+		if inst.jobs.NextTick() == 0 || inst.jobs.Window() != "at 0:00 on 1 January, UTC" {
+			t.Errorf("next tick %v, window %q", inst.jobs.NextTick(), inst.jobs.Window())
 		}
-		if err := y.jobs.RunJob("sweep"); err != nil {
+		if err := inst.jobs.RunJob("sweep"); err != nil {
 			t.Fatal(err)
 		}
-		testkit.EventuallyWithin(y.t, patience, "the sweep is told of, and kept", func() bool {
-			st, err := y.svc.Scheduler(context.Background(), maya)
-			for _, info := range y.jobs.Jobs() {
+		testkit.EventuallyWithin(inst.t, patience, "the sweep is told of, and kept", func() bool {
+			st, err := inst.svc.Scheduler(context.Background(), maya)
+			for _, info := range inst.jobs.Jobs() {
 				if info.Name == "sweep" && info.Runs == 1 && !info.Running && info.LastAt != 0 {
 					return err == nil && st.Jobs["sweep"].Runs == 1
 				}
@@ -148,7 +148,7 @@ func TestRunJob(t *testing.T) {
 			return false
 		})
 		names := map[string]bool{}
-		for _, info := range y.jobs.Jobs() {
+		for _, info := range inst.jobs.Jobs() {
 			names[info.Name] = true
 			if info.Next == 0 || info.About == "" || info.Schedule == "" {
 				t.Errorf("%+v lacks something", info)
@@ -165,7 +165,7 @@ func TestRunJob(t *testing.T) {
 func TestBackupJobKeepsTheNewest(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "backups")
-	y := newInstance(t, setup{jobs: func(o *Options) {
+	inst := newInstance(t, setup{jobs: func(o *Options) {
 		o.Plan.Backup = Backup{Cron: "30 3 * * *", Dir: dir, Keep: 2, Write: o.Service.CopyInto}
 	}})
 	// A copy that an earlier version made, which is the oldest.
@@ -177,7 +177,7 @@ func TestBackupJobKeepsTheNewest(t *testing.T) {
 	for range 4 {
 		tick := time.NewTimer(2 * time.Millisecond) // the name has the millisecond
 		<-tick.C
-		if err := y.jobs.backup(t.Context()); err != nil {
+		if err := inst.jobs.backup(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		files, err := filepath.Glob(filepath.Join(dir, "*"))
@@ -199,7 +199,7 @@ func TestBackupJobKeepsTheNewest(t *testing.T) {
 func TestBackupsOfTheFutureDoNotReplaceThoseOfToday(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	y := newInstance(t, setup{jobs: func(o *Options) {
+	inst := newInstance(t, setup{jobs: func(o *Options) {
 		o.Plan.Backup = Backup{Cron: "30 3 * * *", Dir: dir, Keep: 2, Write: o.Service.CopyInto}
 	}})
 	for _, year := range []string{"2901", "2902"} {
@@ -210,7 +210,7 @@ func TestBackupsOfTheFutureDoNotReplaceThoseOfToday(t *testing.T) {
 	for made := 1; made <= 2; made++ {
 		tick := time.NewTimer(2 * time.Millisecond) // the name has the millisecond
 		<-tick.C
-		if err := y.jobs.backup(t.Context()); err != nil {
+		if err := inst.jobs.backup(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		files, err := filepath.Glob(filepath.Join(dir, "taskyard-20*"))
@@ -225,7 +225,7 @@ func TestBackupsOfTheFutureDoNotReplaceThoseOfToday(t *testing.T) {
 func TestOnlyScheduledBackupsAreCountedAndRemoved(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data[1]", "backups")
-	y := newInstance(t, setup{jobs: func(o *Options) {
+	inst := newInstance(t, setup{jobs: func(o *Options) {
 		o.Plan.Backup = Backup{Cron: "30 3 * * *", Dir: dir, Keep: 2, Write: o.Service.CopyInto}
 	}})
 	own := []string{"taskyard-2026-01-02.tar.zst", "taskyard-before-1.tar.zst", "taskyard-before-2.tar.zst"}
@@ -240,7 +240,7 @@ func TestOnlyScheduledBackupsAreCountedAndRemoved(t *testing.T) {
 	for range 4 {
 		tick := time.NewTimer(2 * time.Millisecond) // the name has the millisecond
 		<-tick.C
-		if err := y.jobs.backup(t.Context()); err != nil {
+		if err := inst.jobs.backup(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -253,7 +253,7 @@ func TestOnlyScheduledBackupsAreCountedAndRemoved(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if at, size := y.jobs.plan.Load().Backup.newest(); at == 0 || size == 0 {
+	if at, size := inst.jobs.plan.Load().Backup.newest(); at == 0 || size == 0 {
 		t.Errorf("the newest is of %v, with %d bytes", at, size)
 	}
 }
@@ -265,11 +265,11 @@ func TestAfterABackupAProgramGetsItsName(t *testing.T) {
 	log := &lockedLog{}
 	run := func(after ...string) error {
 		t.Helper()
-		y := newInstance(t, setup{jobs: func(o *Options) {
+		inst := newInstance(t, setup{jobs: func(o *Options) {
 			o.Plan.Backup = Backup{Dir: backups, Keep: 9, Write: o.Service.CopyInto, After: after, Limit: time.Second}
 			o.Log = slog.New(slog.NewTextHandler(log, nil))
 		}})
-		return y.jobs.backup(t.Context())
+		return inst.jobs.backup(t.Context())
 	}
 	if err := run("/bin/sh", "-c", `echo copied; cp "$1" "`+dir+`/copy"; echo "$HOME" > "`+dir+`/home"`, "sh"); err != nil {
 		t.Fatal(err)
@@ -306,13 +306,13 @@ func TestAfterABackupAProgramGetsItsName(t *testing.T) {
 
 func TestSearchFollowsChanges(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t, setup{})
-	tk, err := y.svc.CreateTask(t.Context(), maya, task.New{Title: "Polish the zephyr", Owner: "coder", Status: task.Draft})
+	inst := newInstance(t, setup{})
+	tk, err := inst.svc.CreateTask(t.Context(), maya, task.New{Title: "Polish the zephyr", Owner: "coder", Status: task.Draft})
 	if err != nil {
 		t.Fatal(err)
 	}
-	testkit.EventuallyWithin(y.t, patience, "the search finds it", func() bool {
-		p, err := y.svc.OpenTasks(context.Background(), maya, task.TaskFilter{Query: "zephyr", Limit: 10})
+	testkit.EventuallyWithin(inst.t, patience, "the search finds it", func() bool {
+		p, err := inst.svc.OpenTasks(context.Background(), maya, task.TaskFilter{Query: "zephyr", Limit: 10})
 		return err == nil && len(p.Tasks) == 1 && p.Tasks[0].ID == tk.ID
 	})
 }

@@ -70,17 +70,17 @@ func TestAJobThatIsDueWhileNobodyLeadsIsDone(t *testing.T) {
 // that did not come, and not for what was due before it led.
 func TestOnlyTheServerThatLeadsIsLate(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t, setup{stopped: true, jobs: func(o *Options) {
+	inst := newInstance(t, setup{stopped: true, jobs: func(o *Options) {
 		o.Plan = Plan{Enabled: true, Cron: "0 * * * *", Location: time.UTC, Backup: Backup{Cron: "0 0 * * *", Keep: 1, Dir: t.TempDir()}}
 	}})
 	var err error
-	if y.jobs, err = New(y.opt); err != nil {
+	if inst.jobs, err = New(inst.opt); err != nil {
 		t.Fatal(err)
 	}
-	y.jobs.started = y.jobs.started.Add(-10 * 24 * time.Hour)
+	inst.jobs.started = inst.jobs.started.Add(-10 * 24 * time.Hour)
 	late := func(what string, want int) {
 		t.Helper()
-		if got := y.jobs.Vitals().Late; len(got) != want {
+		if got := inst.jobs.Vitals().Late; len(got) != want {
 			t.Errorf("%s these are late: %v", what, got)
 		}
 	}
@@ -90,30 +90,30 @@ func TestOnlyTheServerThatLeadsIsLate(t *testing.T) {
 	}
 	lead := func(id string, d time.Duration) {
 		t.Helper()
-		err := y.db.Write(t.Context(), func(tx *db.Tx) error { _, _, err := tx.Lead(id, d); return err })
+		err := inst.db.Write(t.Context(), func(tx *db.Tx) error { _, _, err := tx.Lead(id, d); return err })
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
 	lead("other", 10*time.Second)
-	if err := y.svc.Join(t.Context(), task.Server{ID: "this"}); err != nil {
+	if err := inst.svc.Join(t.Context(), task.Server{ID: "this"}); err != nil {
 		t.Fatal(err)
 	}
 	late("while another server leads", 0)
-	y.clock.Forward(12 * time.Second)
-	if err := y.svc.CheckClock(t.Context()); err != nil {
+	inst.clock.Forward(12 * time.Second)
+	if err := inst.svc.CheckClock(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	since, leads := y.svc.LeadsSince()
+	since, leads := inst.svc.LeadsSince()
 	if !leads {
 		t.Fatal("it does not lead after the other one")
 	}
 	late("when it has just begun to lead", 0)
-	y.clock.Forward(5 * time.Second)
-	if err := y.svc.CheckClock(t.Context()); err != nil {
+	inst.clock.Forward(5 * time.Second)
+	if err := inst.svc.CheckClock(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if again, leads := y.svc.LeadsSince(); !leads || !again.Equal(since) {
+	if again, leads := inst.svc.LeadsSince(); !leads || !again.Equal(since) {
 		t.Errorf("it leads %v, since %v and not %v", leads, again, since)
 	}
 }
@@ -121,24 +121,24 @@ func TestOnlyTheServerThatLeadsIsLate(t *testing.T) {
 // What others did is known from the database.
 func TestWhatAnotherServerDidIsKnown(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t, setup{})
-	start := y.clock.Now().Add(-time.Second)
+	inst := newInstance(t, setup{})
+	start := inst.clock.Now().Add(-time.Second)
 	did := func(what, name string, want bool) {
 		t.Helper()
-		if got, err := y.svc.JobDone(t.Context(), name, start); err != nil || got != want {
+		if got, err := inst.svc.JobDone(t.Context(), name, start); err != nil || got != want {
 			t.Errorf("%s, %s is done: %v, %v", what, name, got, err)
 		}
 	}
 	did("at first", task.JobTick, false)
 	did("at first", task.JobBackup, false)
-	if err := y.db.Write(t.Context(), func(tx *db.Tx) error { _, err := tx.BeginTick("cron"); return err }); err != nil {
+	if err := inst.db.Write(t.Context(), func(tx *db.Tx) error { _, err := tx.BeginTick("cron"); return err }); err != nil {
 		t.Fatal(err)
 	}
 	did("after one that was cut off", task.JobTick, false)
-	if _, err := y.svc.Tick(t.Context(), "cron"); err != nil {
+	if _, err := inst.svc.Tick(t.Context(), "cron"); err != nil {
 		t.Fatal(err)
 	}
-	if err := y.svc.NoteJob(t.Context(), task.JobBackup, time.Second, nil); err != nil {
+	if err := inst.svc.NoteJob(t.Context(), task.JobBackup, time.Second, nil); err != nil {
 		t.Fatal(err)
 	}
 	did("after both", task.JobTick, true)

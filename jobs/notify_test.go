@@ -63,7 +63,7 @@ func (l *lockedLog) String() string {
 func newOutside(t *testing.T, again func(int) time.Duration) (*instance, *outside, *lockedLog) {
 	t.Helper()
 	o, log := &outside{got: make(chan said), answer: make(chan error)}, &lockedLog{}
-	y := newInstance(t, setup{
+	inst := newInstance(t, setup{
 		cfg: func(c *service.Config) {
 			c.Notify = []service.NotifyTarget{{Name: "ops", Kinds: []task.OutKind{task.OutQuestion}}}
 		},
@@ -73,17 +73,17 @@ func newOutside(t *testing.T, again func(int) time.Duration) (*instance, *outsid
 			opt.Log = slog.New(slog.NewTextHandler(log, nil))
 		},
 	})
-	return y, o, log
+	return inst, o, log
 }
 
-func (y *instance) ask(text string) *task.Task {
-	y.t.Helper()
-	tk, err := y.svc.CreateTask(y.t.Context(), maya, task.New{Title: "Choose", Owner: "coder", NoStart: true})
+func (inst *instance) ask(text string) *task.Task {
+	inst.t.Helper()
+	tk, err := inst.svc.CreateTask(inst.t.Context(), maya, task.New{Title: "Choose", Owner: "coder", NoStart: true})
 	if err != nil {
-		y.t.Fatal(err)
+		inst.t.Fatal(err)
 	}
-	if _, err := y.svc.Ask(y.t.Context(), task.Actor{Name: "coder", Role: task.RoleAgent}, tk.ID, text, false); err != nil {
-		y.t.Fatal(err)
+	if _, err := inst.svc.Ask(inst.t.Context(), task.Actor{Name: "coder", Role: task.RoleAgent}, tk.ID, text, false); err != nil {
+		inst.t.Fatal(err)
 	}
 	return tk
 }
@@ -101,31 +101,31 @@ func (o *outside) heard(t *testing.T, answer error) said {
 	}
 }
 
-func (y *instance) emptied() {
-	y.t.Helper()
-	testkit.EventuallyWithin(y.t, patience, "the outbox is empty", func() bool {
-		list, next, err := y.svc.Outgoing(y.t.Context(), "ops")
+func (inst *instance) emptied() {
+	inst.t.Helper()
+	testkit.EventuallyWithin(inst.t, patience, "the outbox is empty", func() bool {
+		list, next, err := inst.svc.Outgoing(inst.t.Context(), "ops")
 		return err == nil && len(list) == 0 && next == 0
 	})
 }
 
 func TestAQuestionIsToldOutsideWithALinkToIt(t *testing.T) {
-	y, o, _ := newOutside(t, nil)
-	tk := y.ask("North?")
+	inst, o, _ := newOutside(t, nil)
+	tk := inst.ask("North?")
 	s := o.heard(t, nil)
 	if s.title != "Taskyard: a question from an agent" || !strings.Contains(s.text, "coder asks: North?") ||
 		s.link != "https://tasks.example/tasks/"+tk.ID.String() {
 		t.Errorf("%+v", s)
 	}
-	y.emptied()
+	inst.emptied()
 }
 
 func TestWhatComesMeanwhileGoesOutAsOneMessage(t *testing.T) {
-	y, o, _ := newOutside(t, nil)
-	y.ask("first?")
+	inst, o, _ := newOutside(t, nil)
+	inst.ask("first?")
 	<-o.got
 	for range 14 {
-		y.ask("another?")
+		inst.ask("another?")
 	}
 	o.answer <- nil
 	s := o.heard(t, nil)
@@ -133,58 +133,58 @@ func TestWhatComesMeanwhileGoesOutAsOneMessage(t *testing.T) {
 		!strings.HasSuffix(s.text, "\nand 4 more") || s.link != "https://tasks.example/" {
 		t.Errorf("%+v", s)
 	}
-	y.emptied()
+	inst.emptied()
 }
 
 func TestAMessageIsTriedAgainAndGivenUpInTheEnd(t *testing.T) {
-	y, o, log := newOutside(t, func(n int) time.Duration {
+	inst, o, log := newOutside(t, func(n int) time.Duration {
 		if n > 2 {
 			return -1
 		}
 		return time.Millisecond
 	})
-	y.ask("North?")
+	inst.ask("North?")
 	for range 3 {
 		o.heard(t, errors.New("no answer from ***"))
 	}
-	y.emptied()
-	testkit.EventuallyWithin(y.t, patience, "the log tells", func() bool { return strings.Contains(log.String(), "dropped=1") })
+	inst.emptied()
+	testkit.EventuallyWithin(inst.t, patience, "the log tells", func() bool { return strings.Contains(log.String(), "dropped=1") })
 	if n := strings.Count(log.String(), `msg="failed to send notices" service=ops`); n != 3 {
 		t.Errorf("%d lines in\n%s", n, log)
 	}
-	y.ask("South?")
+	inst.ask("South?")
 	if s := o.heard(t, nil); !strings.Contains(s.text, "South?") {
 		t.Errorf("the next one: %+v", s)
 	}
-	y.emptied()
+	inst.emptied()
 }
 
 func TestWhatAStopCutOffIsToldAfterTheNextStart(t *testing.T) {
-	y, o, log := newOutside(t, nil)
-	y.ask("North?")
+	inst, o, log := newOutside(t, nil)
+	inst.ask("North?")
 	<-o.got // and no answer
-	y.end()
+	inst.end()
 	if strings.Contains(log.String(), "failed to send notices") {
 		t.Error("the stop counts as a failure")
 	}
-	y.start()
+	inst.start()
 	if s := o.heard(t, nil); !strings.Contains(s.text, "North?") {
 		t.Errorf("%+v", s)
 	}
-	y.emptied()
+	inst.emptied()
 }
 
 func TestWhatWasTakenDuringAStopIsNotToldTwice(t *testing.T) {
-	y, o, _ := newOutside(t, nil)
+	inst, o, _ := newOutside(t, nil)
 	o.deaf = true
-	y.ask("North?")
+	inst.ask("North?")
 	<-o.got
 	stopped := make(chan struct{})
-	go func() { defer close(stopped); y.end() }()
-	<-y.jobs.ctx.Done()
+	go func() { defer close(stopped); inst.end() }()
+	<-inst.jobs.ctx.Done()
 	o.answer <- nil // it took the message all the same
 	<-stopped
-	y.emptied()
+	inst.emptied()
 }
 
 func TestTriesGoOnForAboutAnHour(t *testing.T) {

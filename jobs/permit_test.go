@@ -31,15 +31,15 @@ func (f *flight) asks(tool string) <-chan permitted {
 
 func TestARunnerIsAnsweredByPeople(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t, setup{})
-	y.create("coder")
-	f := y.next()
+	inst := newInstance(t, setup{})
+	inst.create("coder")
+	f := inst.next()
 	f.sink.Event(supervise.Event{Type: supervise.EventText, Text: "I will build it."})
 	got := f.asks("bash")
-	r := y.awaitRun(f.RunID, "running/permission")
+	r := inst.awaitRun(f.RunID, "running/permission")
 	t.Run("what it said before is before what it asks", func(t *testing.T) {
 		var types []string
-		for _, m := range y.transcript(f.RunID) {
+		for _, m := range inst.transcript(f.RunID) {
 			types = append(types, m.Type)
 		}
 		if n := len(types); n < 2 || types[n-1] != "permission" || types[n-2] != supervise.EventText {
@@ -48,12 +48,12 @@ func TestARunnerIsAnsweredByPeople(t *testing.T) {
 	})
 	t.Run("what it asks beside that waits for its turn", func(t *testing.T) {
 		second := f.asks("edit")
-		decide(t, y, r, "")
+		decide(t, inst, r, "")
 		if p := <-got; p.err != nil || !p.answer.Allow {
 			t.Fatalf("%+v", p)
 		}
-		testkit.EventuallyWithin(y.t, patience, "the second is asked", func() bool { r = y.run(f.RunID); return r.Permission != nil && r.Permission.Tool == "edit" })
-		if _, err := y.svc.DenyPermission(t.Context(), maya, r.ID, r.Permission.N, "no edits"); err != nil {
+		testkit.EventuallyWithin(inst.t, patience, "the second is asked", func() bool { r = inst.run(f.RunID); return r.Permission != nil && r.Permission.Tool == "edit" })
+		if _, err := inst.svc.DenyPermission(t.Context(), maya, r.ID, r.Permission.N, "no edits"); err != nil {
 			t.Fatal(err)
 		}
 		if p := <-second; p.err != nil || p.answer.Allow || p.answer.Message != "A person denied this call: no edits" {
@@ -62,7 +62,7 @@ func TestARunnerIsAnsweredByPeople(t *testing.T) {
 	})
 	t.Run("for this run is asked once", func(t *testing.T) {
 		got := f.asks("bash")
-		decide(t, y, y.awaitRun(f.RunID, "running/permission"), task.ScopeRun)
+		decide(t, inst, inst.awaitRun(f.RunID, "running/permission"), task.ScopeRun)
 		for _, c := range []<-chan permitted{got, f.asks("bash"), f.asks("bash")} {
 			if p := <-c; p.err != nil || !p.answer.Allow {
 				t.Fatalf("%+v", p)
@@ -70,24 +70,24 @@ func TestARunnerIsAnsweredByPeople(t *testing.T) {
 		}
 	})
 	f.complete()
-	y.awaitRun(f.RunID, "completed/ended")
+	inst.awaitRun(f.RunID, "completed/ended")
 }
 
-func decide(t *testing.T, y *instance, r *task.Run, scope task.Scope) {
+func decide(t *testing.T, inst *instance, r *task.Run, scope task.Scope) {
 	t.Helper()
-	if _, err := y.svc.AllowPermission(t.Context(), maya, r.ID, r.Permission.N, scope); err != nil {
+	if _, err := inst.svc.AllowPermission(t.Context(), maya, r.ID, r.Permission.N, scope); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func TestARunThatIsCanceledWhileItAsksIsNotAnswered(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t, setup{})
-	y.create("coder")
-	f := y.next()
+	inst := newInstance(t, setup{})
+	inst.create("coder")
+	f := inst.next()
 	got := f.asks("bash")
-	r := y.awaitRun(f.RunID, "running/permission")
-	if _, err := y.svc.CancelRun(context.Background(), maya, r.ID, "enough"); err != nil {
+	r := inst.awaitRun(f.RunID, "running/permission")
+	if _, err := inst.svc.CancelRun(context.Background(), maya, r.ID, "enough"); err != nil {
 		t.Fatal(err)
 	}
 	p := <-got
@@ -100,12 +100,12 @@ func TestARunThatIsCanceledWhileItAsksIsNotAnswered(t *testing.T) {
 
 func TestAPermissionThatNobodyGivesIsDenied(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t, setup{cfg: func(c *service.Config) { c.ApprovalExpires = 1 }}) // a nanosecond: at once
-	y.create("coder")
-	f := y.next()
+	inst := newInstance(t, setup{cfg: func(c *service.Config) { c.ApprovalExpires = 1 }}) // a nanosecond: at once
+	inst.create("coder")
+	f := inst.next()
 	got := f.asks("bash")
-	y.awaitRun(f.RunID, "running/permission")
-	if err := y.jobs.RunJob("approvals"); err != nil {
+	inst.awaitRun(f.RunID, "running/permission")
+	if err := inst.jobs.RunJob("approvals"); err != nil {
 		t.Fatal(err)
 	}
 	if p := <-got; p.err != nil || p.answer.Allow || p.answer.Message == "" {

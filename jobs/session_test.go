@@ -19,13 +19,13 @@ func TestARunThatWasCutGoesOnInItsConversation(t *testing.T) {
 	soon := func(c *service.Config) { c.Backoff = func(int) time.Duration { return 0 } }
 	for _, tt := range []struct {
 		name string
-		cut  func(y *instance, f *flight)
+		cut  func(inst *instance, f *flight)
 		goes bool
 	}{
-		{"after a stop", func(y *instance, _ *flight) { y.end(); y.start() }, true},
-		{"when its server was lost", func(y *instance, f *flight) {
-			r := y.run(f.RunID)
-			if err := y.svc.LoseRun(context.Background(), r, "gone"); err != nil {
+		{"after a stop", func(inst *instance, _ *flight) { inst.end(); inst.start() }, true},
+		{"when its server was lost", func(inst *instance, f *flight) {
+			r := inst.run(f.RunID)
+			if err := inst.svc.LoseRun(context.Background(), r, "gone"); err != nil {
 				t.Fatal(err)
 			}
 			f.land(stoppedOr(f))
@@ -34,15 +34,15 @@ func TestARunThatWasCutGoesOnInItsConversation(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			y := newInstance(t, setup{cfg: soon})
-			y.create("coder")
-			f := y.next()
+			inst := newInstance(t, setup{cfg: soon})
+			inst.create("coder")
+			f := inst.next()
 			if f.Session != "" || f.Former != "" {
 				t.Errorf("the first continues from %q in %q", f.Session, f.Former)
 			}
 			f.talks("conversation")
-			tt.cut(y, f)
-			again := y.next()
+			tt.cut(inst, f)
+			again := inst.next()
 			if goes := again.Session == "conversation" && again.Former == f.Dir && again.Dir == f.Dir; goes != tt.goes {
 				t.Errorf("it continues from %q in %s; before it was in %s", again.Session, again.Dir, f.Dir)
 			}
@@ -50,7 +50,7 @@ func TestARunThatWasCutGoesOnInItsConversation(t *testing.T) {
 				t.Errorf("it starts over with %q from %q in %s", again.Session, again.Former, again.Dir)
 			}
 			again.complete()
-			y.awaitRun(again.RunID, "completed/ended")
+			inst.awaitRun(again.RunID, "completed/ended")
 		})
 	}
 }

@@ -18,14 +18,14 @@ func (f *flight) uses(tokens string) {
 
 func TestTheUseOfARunIsKnownWhileItRuns(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t, setup{agents: map[string]string{"coder": "max_tokens: 1000"}})
-	y.create("coder")
-	f := y.next()
+	inst := newInstance(t, setup{agents: map[string]string{"coder": "max_tokens: 1000"}})
+	inst.create("coder")
+	f := inst.next()
 	f.uses("400")
-	testkit.EventuallyWithin(y.t, patience, "its use is in its row", func() bool { return y.run(f.RunID).Usage.TokensIn == 400 })
+	testkit.EventuallyWithin(inst.t, patience, "its use is in its row", func() bool { return inst.run(f.RunID).Usage.TokensIn == 400 })
 	f.uses("601")
 	t.Run("over its limit it fails and its program is stopped", func(t *testing.T) {
-		r := y.awaitRun(f.RunID, "failed/tokens")
+		r := inst.awaitRun(f.RunID, "failed/tokens")
 		if r.Reason != "It used 1001 tokens of at most 1000" {
 			t.Errorf("reason %q", r.Reason)
 		}
@@ -40,8 +40,8 @@ func TestTheUseOfARunIsKnownWhileItRuns(t *testing.T) {
 	})
 	t.Run("how its program then ended changes nothing", func(t *testing.T) {
 		f.land(supervise.Outcome{Status: task.RunCompleted, Phase: task.PhaseEnded, Summary: "done"})
-		testkit.EventuallyWithin(y.t, patience, "it is gone", func() bool { return len(y.busy()) == 0 })
-		if r := y.run(f.RunID); r.State().String() != "failed/tokens" {
+		testkit.EventuallyWithin(inst.t, patience, "it is gone", func() bool { return len(inst.busy()) == 0 })
+		if r := inst.run(f.RunID); r.State().String() != "failed/tokens" {
 			t.Errorf("%s", r.State())
 		}
 	})

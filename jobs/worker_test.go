@@ -17,33 +17,33 @@ func byWorkers(string) service.Runner { return service.Runner{Worker: true} }
 // worker executes.
 func TestRunsOfWorkersAreLeftToTheirLease(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t, setup{cfg: func(c *service.Config) {
+	inst := newInstance(t, setup{cfg: func(c *service.Config) {
 		c.Runner, c.RunLease = byWorkers, 300*time.Millisecond
 	}, stopped: true})
-	tk := y.create("coder")
-	l, err := y.svc.LeaseRun(t.Context(), gpuBox, task.WorkerAsk{})
+	tk := inst.create("coder")
+	l, err := inst.svc.LeaseRun(t.Context(), gpuBox, task.WorkerAsk{})
 	if err != nil || l == nil {
 		t.Fatalf("leased %v, %v", l, err)
 	}
 	hold := task.Hold{Attempt: l.Attempt, Lease: l.Lease}
-	y.start()
-	if got := y.run(l.RunID).Status; got != task.RunRunning {
+	inst.start()
+	if got := inst.run(l.RunID).Status; got != task.RunRunning {
 		t.Fatalf("after the start the run is %s", got)
 	}
-	if _, err := y.svc.ReportAlive(t.Context(), gpuBox, l.RunID, hold, false, 0); err != nil {
+	if _, err := inst.svc.ReportAlive(t.Context(), gpuBox, l.RunID, hold, false, 0); err != nil {
 		t.Fatalf("a heartbeat after the start: %v", err)
 	}
-	testkit.EventuallyWithin(y.t, patience, "the run is lost when its heartbeats stop", func() bool {
-		if err := y.jobs.RunJob("reaper"); err != nil {
+	testkit.EventuallyWithin(inst.t, patience, "the run is lost when its heartbeats stop", func() bool {
+		if err := inst.jobs.RunJob("reaper"); err != nil {
 			t.Fatal(err)
 		}
-		return y.run(l.RunID).State().String() == "failed/lost"
+		return inst.run(l.RunID).State().String() == "failed/lost"
 	})
-	again, err := y.svc.LeaseRun(t.Context(), gpuBox, task.WorkerAsk{})
+	again, err := inst.svc.LeaseRun(t.Context(), gpuBox, task.WorkerAsk{})
 	if err != nil || again == nil || again.TaskID != tk.ID || again.RunID == l.RunID || again.Attempt != 2 {
 		t.Fatalf("leased %+v, %v", again, err)
 	}
-	if err := y.svc.ReportEnd(t.Context(), gpuBox, l.RunID, hold,
+	if err := inst.svc.ReportEnd(t.Context(), gpuBox, l.RunID, hold,
 		service.Finished{State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}}); !task.IsCode(err, task.CodeStaleLease) {
 		t.Errorf("the end of the lost run: %v", err)
 	}
@@ -51,26 +51,26 @@ func TestRunsOfWorkersAreLeftToTheirLease(t *testing.T) {
 
 func TestAServerThatStoodStillGivesWorkersTheirTimeBack(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t, setup{cfg: func(c *service.Config) { c.Runner = byWorkers }, stopped: true})
-	y.create("coder")
-	l, err := y.svc.LeaseRun(t.Context(), gpuBox, task.WorkerAsk{})
+	inst := newInstance(t, setup{cfg: func(c *service.Config) { c.Runner = byWorkers }, stopped: true})
+	inst.create("coder")
+	l, err := inst.svc.LeaseRun(t.Context(), gpuBox, task.WorkerAsk{})
 	if err != nil || l == nil {
 		t.Fatalf("leased %v, %v", l, err)
 	}
-	y.start()
-	if err := y.svc.CheckClock(t.Context()); err != nil {
+	inst.start()
+	if err := inst.svc.CheckClock(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	y.clock.Forward(8 * time.Hour)
+	inst.clock.Forward(8 * time.Hour)
 	for range 3 {
-		if err := y.jobs.reap(t.Context()); err != nil {
+		if err := inst.jobs.reap(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if n, err := y.svc.ReleaseExpired(t.Context()); n != 0 || err != nil {
+		if n, err := inst.svc.ReleaseExpired(t.Context()); n != 0 || err != nil {
 			t.Fatalf("%d claims were released, %v", n, err)
 		}
 	}
-	if got := y.run(l.RunID).Status; got != task.RunRunning {
+	if got := inst.run(l.RunID).Status; got != task.RunRunning {
 		t.Errorf("the run is %s", got)
 	}
 }

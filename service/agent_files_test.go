@@ -22,21 +22,21 @@ type server struct {
 }
 
 // servers are two servers whose database has the definitions of the first one.
-func servers(t *testing.T) (y *instance, a, b *server) {
+func servers(t *testing.T) (inst *instance, a, b *server) {
 	t.Helper()
 	if !dbtest.Postgres() {
 		t.Skip("several servers need PostgreSQL")
 	}
-	y = newInstance(t)
-	a = &server{t, y.s, y.dir}
+	inst = newInstance(t)
+	a = &server{t, inst.s, inst.dir}
 	a.sync()
-	return y, a, y.server(t.TempDir())
+	return inst, a, inst.server(t.TempDir())
 }
 
 // server starts one with a folder.
-func (y *instance) server(dir string) *server {
-	y.t.Helper()
-	b := &server{y.t, New(y.db, testkit.OpenAgents(y.t, dir, nil), *y.s.config()), dir}
+func (inst *instance) server(dir string) *server {
+	inst.t.Helper()
+	b := &server{inst.t, New(inst.db, testkit.OpenAgents(inst.t, dir, nil), *inst.s.config()), dir}
 	b.sync()
 	return b
 }
@@ -86,9 +86,9 @@ func (b *server) kept() (list []string) {
 }
 
 // logged counts the events of an agent's definition.
-func (y *instance) logged(agent string) (n int64) {
-	y.t.Helper()
-	ok(y.t, dbtest.Raw(y.t, y.db).QueryRowContext(y.ctx(),
+func (inst *instance) logged(agent string) (n int64) {
+	inst.t.Helper()
+	ok(inst.t, dbtest.Raw(inst.t, inst.db).QueryRowContext(inst.ctx(),
 		"SELECT count(*) FROM events WHERE kind IN ('agent.saved', 'agent.deleted') AND agent = '"+agent+"'").Scan(&n))
 	return n
 }
@@ -111,24 +111,24 @@ func TestServersShareTheDefinitionsOfAgents(t *testing.T) {
 		equal(t, "kept", len(b.kept()), 0)
 	})
 	t.Run("what one saves, changes and removes, the other has", func(t *testing.T) {
-		y, a, b := servers(t)
-		def := must(a.s.SaveAgent(y.ctx(), maya, "novel", secondText, "", false))
+		inst, a, b := servers(t)
+		def := must(a.s.SaveAgent(inst.ctx(), maya, "novel", secondText, "", false))
 		b.follow()
 		b.has("novel", secondText)
 		a.has("novel", secondText)
-		must(b.s.SaveAgent(y.ctx(), maya, "novel", thirdText, def.FileHash, false))
+		must(b.s.SaveAgent(inst.ctx(), maya, "novel", thirdText, def.FileHash, false))
 		a.follow()
 		a.has("novel", thirdText)
-		ok(t, a.s.DeleteAgent(y.ctx(), maya, "novel"))
+		ok(t, a.s.DeleteAgent(inst.ctx(), maya, "novel"))
 		a.has("novel", "")
 		b.follow()
 		b.has("novel", "")
 		equal(t, "kept", len(a.kept())+len(b.kept()), 0)
-		equal(t, "events: none is an echo", y.logged("novel"), 3)
-		refused(t, b.s.DeleteAgent(y.ctx(), maya, "novel"), task.CodeAgentNotFound)
+		equal(t, "events: none is an echo", inst.logged("novel"), 3)
+		refused(t, b.s.DeleteAgent(inst.ctx(), maya, "novel"), task.CodeAgentNotFound)
 	})
 	t.Run("so it is with changes of a folder", func(t *testing.T) {
-		y, a, b := servers(t)
+		inst, a, b := servers(t)
 		b.edit("novel", secondText)
 		b.sync()
 		a.follow()
@@ -137,29 +137,29 @@ func TestServersShareTheDefinitionsOfAgents(t *testing.T) {
 		b.sync()
 		a.follow()
 		a.has("novel", thirdText)
-		_, tok := y.bearer(NewToken{Name: "n", Agent: "novel"})
+		_, tok := inst.bearer(NewToken{Name: "n", Agent: "novel"})
 		a.edit("novel", "")
 		a.sync()
 		b.follow()
 		b.has("novel", "")
 		equal(t, "kept", len(a.kept())+len(b.kept()), 0)
-		equal(t, "events: none is an echo", y.logged("novel"), 3)
-		_, err := b.s.Authenticate(y.ctx(), tok.Secret, "")
+		equal(t, "events: none is an echo", inst.logged("novel"), 3)
+		_, err := b.s.Authenticate(inst.ctx(), tok.Secret, "")
 		refused(t, err, task.CodeUnauthorized)
 	})
 	t.Run("who saves what another server changed meanwhile is refused", func(t *testing.T) {
-		y, a, b := servers(t)
+		inst, a, b := servers(t)
 		def, _ := a.s.agents.Agent("pull")
-		must(b.s.SaveAgent(y.ctx(), maya, "pull", thirdText, def.FileHash, false))
-		_, err := a.s.SaveAgent(y.ctx(), maya, "pull", secondText, def.FileHash, false)
+		must(b.s.SaveAgent(inst.ctx(), maya, "pull", thirdText, def.FileHash, false))
+		_, err := a.s.SaveAgent(inst.ctx(), maya, "pull", secondText, def.FileHash, false)
 		refused(t, err, task.CodeStaleAgent)
 		a.has("pull", thirdText) // as the page of the conflict shows it
-		ok(t, b.s.DeleteAgent(y.ctx(), maya, "pull"))
-		_, err = a.s.SaveAgent(y.ctx(), maya, "pull", secondText, def.FileHash, false)
+		ok(t, b.s.DeleteAgent(inst.ctx(), maya, "pull"))
+		_, err = a.s.SaveAgent(inst.ctx(), maya, "pull", secondText, def.FileHash, false)
 		refused(t, err, task.CodeStaleAgent)
 	})
 	t.Run("of two that save at once, one wins", func(t *testing.T) {
-		y, a, b := servers(t)
+		inst, a, b := servers(t)
 		def, _ := a.s.agents.Agent("pull")
 		errs := make(chan error, 2)
 		for _, c := range []struct {
@@ -167,7 +167,7 @@ func TestServersShareTheDefinitionsOfAgents(t *testing.T) {
 			text string
 		}{{a, secondText + "a"}, {b, secondText + "b"}} {
 			go func() {
-				_, err := c.s.SaveAgent(y.ctx(), maya, "pull", c.text, def.FileHash, false)
+				_, err := c.s.SaveAgent(inst.ctx(), maya, "pull", c.text, def.FileHash, false)
 				errs <- err
 			}()
 		}
@@ -191,19 +191,19 @@ func TestServersShareTheDefinitionsOfAgents(t *testing.T) {
 		a.has("pull", secondText+"a")
 	})
 	t.Run("an agent that owns open tasks cannot be removed", func(t *testing.T) {
-		y, _, b := servers(t)
-		must(y.s.CreateTask(y.ctx(), maya, task.New{Title: "x", Owner: "pull", NoStart: true}))
-		refused(t, b.s.DeleteAgent(y.ctx(), maya, "pull"), task.CodeAgentBusy)
+		inst, _, b := servers(t)
+		must(inst.s.CreateTask(inst.ctx(), maya, task.New{Title: "x", Owner: "pull", NoStart: true}))
+		refused(t, b.s.DeleteAgent(inst.ctx(), maya, "pull"), task.CodeAgentBusy)
 		b.has("pull", definitions["pull"])
 	})
 }
 
 func TestAServerStartsWithTheDefinitionsOfTheDatabase(t *testing.T) {
 	t.Run("its files that differ are kept aside", func(t *testing.T) {
-		y, a, _ := servers(t)
+		inst, a, _ := servers(t)
 		dir := t.TempDir()
 		testkit.WriteAgents(t, dir, map[string]string{"pull": thirdText, "alone": secondText})
-		b := y.server(dir)
+		b := inst.server(dir)
 		b.has("pull", definitions["pull"])
 		b.has("alone", "")
 		b.has("general-purpose", must(a.s.Agent(maya, "general-purpose")).Text)
@@ -212,10 +212,10 @@ func TestAServerStartsWithTheDefinitionsOfTheDatabase(t *testing.T) {
 		a.has("alone", "")
 	})
 	t.Run("what was edited while it was stopped is stored, and what is missing written again", func(t *testing.T) {
-		y, a, b := servers(t)
+		inst, a, b := servers(t)
 		testkit.WriteAgents(t, b.dir, map[string]string{"pull": thirdText, "novel": secondText})
 		ok(t, os.Remove(filepath.Join(b.dir, "coder.md")))
-		b = y.server(b.dir)
+		b = inst.server(b.dir)
 		b.has("coder", definitions["coder"])
 		a.follow()
 		a.has("pull", thirdText)
@@ -223,44 +223,44 @@ func TestAServerStartsWithTheDefinitionsOfTheDatabase(t *testing.T) {
 		equal(t, "kept", len(b.kept()), 0)
 	})
 	t.Run("what was changed and removed meanwhile is taken", func(t *testing.T) {
-		y, a, b := servers(t)
-		must(a.s.SaveAgent(y.ctx(), maya, "pull", thirdText, "", false))
-		ok(t, a.s.DeleteAgent(y.ctx(), maya, "mute"))
-		b = y.server(b.dir)
+		inst, a, b := servers(t)
+		must(a.s.SaveAgent(inst.ctx(), maya, "pull", thirdText, "", false))
+		ok(t, a.s.DeleteAgent(inst.ctx(), maya, "mute"))
+		b = inst.server(b.dir)
 		b.has("pull", thirdText)
 		b.has("mute", "")
 		equal(t, "kept", len(b.kept()), 0)
 	})
 	t.Run("the tokens of agents whose files it does not have yet stay valid", func(t *testing.T) {
-		y, a, _ := servers(t)
-		_, tok := y.bearer(NewToken{Name: "p", Agent: "pull"})
-		b := New(y.db, testkit.OpenAgents(t, t.TempDir(), nil), *y.s.config())
-		ok(t, b.RevokeRemoved(y.ctx()))
-		must(b.Authenticate(y.ctx(), tok.Secret, ""))
-		ok(t, a.s.DeleteAgent(y.ctx(), maya, "pull"))
-		_, err := b.Authenticate(y.ctx(), tok.Secret, "")
+		inst, a, _ := servers(t)
+		_, tok := inst.bearer(NewToken{Name: "p", Agent: "pull"})
+		b := New(inst.db, testkit.OpenAgents(t, t.TempDir(), nil), *inst.s.config())
+		ok(t, b.RevokeRemoved(inst.ctx()))
+		must(b.Authenticate(inst.ctx(), tok.Secret, ""))
+		ok(t, a.s.DeleteAgent(inst.ctx(), maya, "pull"))
+		_, err := b.Authenticate(inst.ctx(), tok.Secret, "")
 		refused(t, err, task.CodeUnauthorized)
 	})
 	t.Run("agents of which the database knows nothing are kept aside and not lost", func(t *testing.T) {
-		y, _, b := servers(t)
-		_, err := dbtest.Raw(t, y.db).ExecContext(y.ctx(), "DELETE FROM agent_files WHERE agent = 'pull'")
+		inst, _, b := servers(t)
+		_, err := dbtest.Raw(t, inst.db).ExecContext(inst.ctx(), "DELETE FROM agent_files WHERE agent = 'pull'")
 		ok(t, err)
-		b = y.server(b.dir)
+		b = inst.server(b.dir)
 		b.has("pull", "")
 		equal(t, "kept", strings.Join(b.kept(), "\n"), definitions["pull"])
 	})
 }
 
 func TestFilesThatCannotBeStoredStayWhereTheyAre(t *testing.T) {
-	y, a, b := servers(t)
+	inst, a, b := servers(t)
 	b.edit("pull", "\xff")
 	b.sync()
 	a.follow()
 	a.has("pull", definitions["pull"])
-	must(a.s.SaveAgent(y.ctx(), maya, "pull", thirdText, "", false))
+	must(a.s.SaveAgent(inst.ctx(), maya, "pull", thirdText, "", false))
 	b.follow()
 	equal(t, "file", string(must(os.ReadFile(filepath.Join(b.dir, "pull.md")))), "\xff")
-	_, err := b.s.SaveAgent(y.ctx(), maya, "pull", secondText, "", false)
+	_, err := b.s.SaveAgent(inst.ctx(), maya, "pull", secondText, "", false)
 	refused(t, err, task.CodeStaleAgent)
 	b.edit("pull", "")
 	b.sync()

@@ -32,7 +32,7 @@ func TestRolesAndPermissions(t *testing.T) {
 }
 
 // calls is one call for each permission that a use case asks for.
-func (y *instance) calls(tk *task.Task, run task.ID) map[string]struct {
+func (inst *instance) calls(tk *task.Task, run task.ID) map[string]struct {
 	perm task.Perm
 	call func(task.Actor) error
 } {
@@ -40,68 +40,68 @@ func (y *instance) calls(tk *task.Task, run task.ID) map[string]struct {
 		perm task.Perm
 		call func(task.Actor) error
 	}
-	ctx, id := y.ctx(), tk.ID
+	ctx, id := inst.ctx(), tk.ID
 	return map[string]c{
-		"task":       {task.Read, func(a task.Actor) error { _, err := y.s.Task(ctx, a, id); return err }},
-		"list":       {task.Read, func(a task.Actor) error { _, err := y.s.OpenTasks(ctx, a, task.TaskFilter{Limit: 1}); return err }},
-		"history":    {task.Read, func(a task.Actor) error { _, err := y.s.History(ctx, a, task.HistoryFilter{Limit: 1}); return err }},
-		"queue":      {task.Read, func(a task.Actor) error { _, err := y.s.Queue(ctx, a, "coder", false, 1, ""); return err }},
-		"events":     {task.Read, func(a task.Actor) error { _, err := y.s.Events(ctx, a, task.EventFilter{Limit: 1}); return err }},
-		"comments":   {task.Read, func(a task.Actor) error { _, err := y.s.Comments(ctx, a, id, 0, 1); return err }},
-		"thread":     {task.Read, func(a task.Actor) error { _, err := y.s.Thread(ctx, a, id, 0, 1); return err }},
-		"run":        {task.Read, func(a task.Actor) error { _, err := y.s.Run(ctx, a, run); return err }},
-		"runs":       {task.Read, func(a task.Actor) error { _, err := y.s.Runs(ctx, a, task.RunFilter{Limit: 1}); return err }},
-		"transcript": {task.Read, func(a task.Actor) error { _, err := y.s.Transcript(ctx, a, run, 0, 1); return err }},
-		"scheduler":  {task.Read, func(a task.Actor) error { _, err := y.s.Scheduler(ctx, a); return err }},
-		"stats":      {task.Read, func(a task.Actor) error { _, err := y.s.Stats(ctx, a, 0); return err }},
-		"board day":  {task.Read, func(a task.Actor) error { _, err := y.s.BoardDay(ctx, a); return err }},
-		"board":      {task.Read, func(a task.Actor) error { _, err := y.s.Board(ctx, a, task.TaskFilter{}); return err }},
-		"agents":     {task.Read, func(a task.Actor) error { _, err := y.s.Agents(a); return err }},
-		"page":       {task.Read, func(a task.Actor) error { _, err := y.s.TaskPage(ctx, a, id, time.UTC); return err }},
-		"waiting":    {task.Read, func(a task.Actor) error { _, err := y.s.Waiting(ctx, a); return err }},
+		"task":       {task.Read, func(a task.Actor) error { _, err := inst.s.Task(ctx, a, id); return err }},
+		"list":       {task.Read, func(a task.Actor) error { _, err := inst.s.OpenTasks(ctx, a, task.TaskFilter{Limit: 1}); return err }},
+		"history":    {task.Read, func(a task.Actor) error { _, err := inst.s.History(ctx, a, task.HistoryFilter{Limit: 1}); return err }},
+		"queue":      {task.Read, func(a task.Actor) error { _, err := inst.s.Queue(ctx, a, "coder", false, 1, ""); return err }},
+		"events":     {task.Read, func(a task.Actor) error { _, err := inst.s.Events(ctx, a, task.EventFilter{Limit: 1}); return err }},
+		"comments":   {task.Read, func(a task.Actor) error { _, err := inst.s.Comments(ctx, a, id, 0, 1); return err }},
+		"thread":     {task.Read, func(a task.Actor) error { _, err := inst.s.Thread(ctx, a, id, 0, 1); return err }},
+		"run":        {task.Read, func(a task.Actor) error { _, err := inst.s.Run(ctx, a, run); return err }},
+		"runs":       {task.Read, func(a task.Actor) error { _, err := inst.s.Runs(ctx, a, task.RunFilter{Limit: 1}); return err }},
+		"transcript": {task.Read, func(a task.Actor) error { _, err := inst.s.Transcript(ctx, a, run, 0, 1); return err }},
+		"scheduler":  {task.Read, func(a task.Actor) error { _, err := inst.s.Scheduler(ctx, a); return err }},
+		"stats":      {task.Read, func(a task.Actor) error { _, err := inst.s.Stats(ctx, a, 0); return err }},
+		"board day":  {task.Read, func(a task.Actor) error { _, err := inst.s.BoardDay(ctx, a); return err }},
+		"board":      {task.Read, func(a task.Actor) error { _, err := inst.s.Board(ctx, a, task.TaskFilter{}); return err }},
+		"agents":     {task.Read, func(a task.Actor) error { _, err := inst.s.Agents(a); return err }},
+		"page":       {task.Read, func(a task.Actor) error { _, err := inst.s.TaskPage(ctx, a, id, time.UTC); return err }},
+		"waiting":    {task.Read, func(a task.Actor) error { _, err := inst.s.Waiting(ctx, a); return err }},
 		"create": {task.Write, func(a task.Actor) error {
-			_, err := y.s.CreateTask(ctx, a, task.New{Title: "x", Owner: "coder", NoStart: true})
+			_, err := inst.s.CreateTask(ctx, a, task.New{Title: "x", Owner: "coder", NoStart: true})
 			return err
 		}},
 		"update": {task.Write, func(a task.Actor) error {
-			_, err := y.s.UpdateTask(ctx, a, id, task.Patch{Priority: ptr(1)})
+			_, err := inst.s.UpdateTask(ctx, a, id, task.Patch{Priority: ptr(1)})
 			return err
 		}},
-		"why":     {task.Read, func(a task.Actor) error { _, err := y.s.Why(ctx, a, id); return err }},
-		"blocked": {task.Write, func(a task.Actor) error { _, err := y.s.SetBlockedBy(ctx, a, id, nil); return err }},
-		"steps":   {task.Write, func(a task.Actor) error { _, err := y.s.ReplaceSteps(ctx, a, id, nil); return err }},
+		"why":     {task.Read, func(a task.Actor) error { _, err := inst.s.Why(ctx, a, id); return err }},
+		"blocked": {task.Write, func(a task.Actor) error { _, err := inst.s.SetBlockedBy(ctx, a, id, nil); return err }},
+		"steps":   {task.Write, func(a task.Actor) error { _, err := inst.s.ReplaceSteps(ctx, a, id, nil); return err }},
 		"resource": {task.Write, func(a task.Actor) error {
-			_, err := y.s.AddResource(ctx, a, id, task.Resource{Type: "file", Value: "/a"})
+			_, err := inst.s.AddResource(ctx, a, id, task.Resource{Type: "file", Value: "/a"})
 			return err
 		}},
-		"comment": {task.Write, func(a task.Actor) error { _, err := y.s.Comment(ctx, a, id, "x"); return err }},
-		"notify":  {task.Write, func(a task.Actor) error { _, err := y.s.Notify(ctx, a, id, "x"); return err }},
-		"signup":  {task.Claiming, func(a task.Actor) error { _, err := y.s.Signup(ctx, a, "coder", 1); return err }},
+		"comment": {task.Write, func(a task.Actor) error { _, err := inst.s.Comment(ctx, a, id, "x"); return err }},
+		"notify":  {task.Write, func(a task.Actor) error { _, err := inst.s.Notify(ctx, a, id, "x"); return err }},
+		"signup":  {task.Claiming, func(a task.Actor) error { _, err := inst.s.Signup(ctx, a, "coder", 1); return err }},
 		"save agent": {task.Admin, func(a task.Actor) error {
-			_, err := y.s.SaveAgent(ctx, a, "fresh", definition("tools: read"), "", false)
+			_, err := inst.s.SaveAgent(ctx, a, "fresh", definition("tools: read"), "", false)
 			return err
 		}},
-		"reload agents": {task.Admin, y.s.ReloadAgents},
-		"users":         {task.Admin, func(a task.Actor) error { _, err := y.s.Users(ctx, a); return err }},
+		"reload agents": {task.Admin, inst.s.ReloadAgents},
+		"users":         {task.Admin, func(a task.Actor) error { _, err := inst.s.Users(ctx, a); return err }},
 		"add user": {task.Admin, func(a task.Actor) error {
-			_, err := y.s.AddUser(ctx, a, "u", "correct horse battery", task.RoleViewer)
+			_, err := inst.s.AddUser(ctx, a, "u", "correct horse battery", task.RoleViewer)
 			return err
 		}},
-		"tokens": {task.Account, func(a task.Actor) error { _, err := y.s.Tokens(ctx, a); return err }},
+		"tokens": {task.Account, func(a task.Actor) error { _, err := inst.s.Tokens(ctx, a); return err }},
 		"create token": {task.Admin, func(a task.Actor) error {
-			_, err := y.s.CreateToken(ctx, a, NewToken{Name: "x", Scope: "admin"})
+			_, err := inst.s.CreateToken(ctx, a, NewToken{Name: "x", Scope: "admin"})
 			return err
 		}},
-		"revoke token": {task.Account, func(a task.Actor) error { return y.s.RevokeToken(ctx, a, 1) }},
+		"revoke token": {task.Account, func(a task.Actor) error { return inst.s.RevokeToken(ctx, a, 1) }},
 	}
 }
 
 func TestEveryUseCaseAsksForItsPermission(t *testing.T) {
-	y := newInstance(t)
-	tk := y.create(maya, "coder", noStart)
-	run := must(y.s.RunNow(y.ctx(), maya, y.create(maya, "coder", noStart).ID)).ID
-	last := y.lastEvent()
-	for name, c := range y.calls(tk, run) {
+	inst := newInstance(t)
+	tk := inst.create(maya, "coder", noStart)
+	run := must(inst.s.RunNow(inst.ctx(), maya, inst.create(maya, "coder", noStart).ID)).ID
+	last := inst.lastEvent()
+	for name, c := range inst.calls(tk, run) {
 		for _, a := range []task.Actor{{}, vera, coder, oleg, rita, maya} {
 			if a.May(c.perm) {
 				continue
@@ -112,11 +112,11 @@ func TestEveryUseCaseAsksForItsPermission(t *testing.T) {
 					code = task.CodeUnauthorized
 				}
 				refused(t, c.call(a), code)
-				equal(t, "last event", y.lastEvent(), last)
+				equal(t, "last event", inst.lastEvent(), last)
 			})
 		}
 	}
-	for name, c := range y.calls(tk, run) {
+	for name, c := range inst.calls(tk, run) {
 		t.Run(name+" as admin is allowed", func(t *testing.T) {
 			if err := c.call(maya); err != nil && !task.IsCode(err, task.CodeNotFound) && !task.IsCode(err, task.CodeNameTaken) {
 				t.Fatal(err)
@@ -128,22 +128,22 @@ func TestEveryUseCaseAsksForItsPermission(t *testing.T) {
 		})
 	}
 	t.Run("a run whose definition was removed is told so", func(t *testing.T) {
-		refused(t, y.s.UsesTasks(agentActor("zoe")), task.CodeForbidden, "zoe is no longer defined")
-		refused(t, y.s.UsesTasks(agentActor("mute")), task.CodeForbidden, "mute does not have the capability tasks")
-		ok(t, y.s.UsesTasks(maya))
+		refused(t, inst.s.UsesTasks(agentActor("zoe")), task.CodeForbidden, "zoe is no longer defined")
+		refused(t, inst.s.UsesTasks(agentActor("mute")), task.CodeForbidden, "mute does not have the capability tasks")
+		ok(t, inst.s.UsesTasks(maya))
 	})
 }
 
 func TestAnAgentChangesWhatItIsRelatedTo(t *testing.T) {
-	y := newInstance(t)
+	inst := newInstance(t)
 	patch := func(a task.Actor, id task.ID) error {
-		_, err := y.s.UpdateTask(y.ctx(), a, id, task.Patch{Priority: ptr(int(y.lastEvent()))})
+		_, err := inst.s.UpdateTask(inst.ctx(), a, id, task.Patch{Priority: ptr(int(inst.lastEvent()))})
 		return err
 	}
-	tk := y.create(planner, "coder", noStart, steps("a"))
-	top := y.create(maya, "reviewer", noStart, steps("a"))
-	mid := y.subtask(maya, top.ID, 0, "planner", noStart, steps("a"))
-	low := y.subtask(maya, mid.ID, 0, "coder", noStart)
+	tk := inst.create(planner, "coder", noStart, steps("a"))
+	top := inst.create(maya, "reviewer", noStart, steps("a"))
+	mid := inst.subtask(maya, top.ID, 0, "planner", noStart, steps("a"))
+	low := inst.subtask(maya, mid.ID, 0, "coder", noStart)
 	t.Run("as owner", func(t *testing.T) { ok(t, patch(coder, tk.ID)) })
 	t.Run("as creator", func(t *testing.T) { ok(t, patch(planner, tk.ID)) })
 	t.Run("as owner of a task above", func(t *testing.T) { ok(t, patch(reviewer, low.ID)) })
@@ -152,24 +152,24 @@ func TestAnAgentChangesWhatItIsRelatedTo(t *testing.T) {
 	})
 	t.Run("not as owner of a task below", func(t *testing.T) { refused(t, patch(coder, mid.ID), task.CodeForbidden) })
 	for name, call := range map[string]func() error{
-		"complete": func() error { _, err := y.s.CompleteTask(y.ctx(), reviewer, tk.ID, "", 0); return err },
-		"cancel":   func() error { _, err := y.s.CancelTask(y.ctx(), reviewer, tk.ID, ""); return err },
-		"steps":    func() error { _, err := y.s.ReplaceSteps(y.ctx(), reviewer, tk.ID, nil); return err },
-		"run":      func() error { _, err := y.s.RunNow(y.ctx(), reviewer, tk.ID); return err },
-		"release":  func() error { _, err := y.s.ReleaseClaim(y.ctx(), reviewer, tk.ID, 0); return err },
+		"complete": func() error { _, err := inst.s.CompleteTask(inst.ctx(), reviewer, tk.ID, "", 0); return err },
+		"cancel":   func() error { _, err := inst.s.CancelTask(inst.ctx(), reviewer, tk.ID, ""); return err },
+		"steps":    func() error { _, err := inst.s.ReplaceSteps(inst.ctx(), reviewer, tk.ID, nil); return err },
+		"run":      func() error { _, err := inst.s.RunNow(inst.ctx(), reviewer, tk.ID); return err },
+		"release":  func() error { _, err := inst.s.ReleaseClaim(inst.ctx(), reviewer, tk.ID, 0); return err },
 	} {
 		t.Run("a stranger may not "+name, func(t *testing.T) { refused(t, call(), task.CodeForbidden) })
 	}
 }
 
 func TestAnAgentSpeaksAsItself(t *testing.T) {
-	y := newInstance(t)
-	y.create(maya, "coder", noStart)
-	_, err := y.s.Signup(y.ctx(), reviewer, "coder", 1)
+	inst := newInstance(t)
+	inst.create(maya, "coder", noStart)
+	_, err := inst.s.Signup(inst.ctx(), reviewer, "coder", 1)
 	refused(t, err, task.CodeNotYourName, "reviewer", "coder")
-	_, err = y.s.CompleteAndSignup(y.ctx(), reviewer, "coder", 1, "", 0)
+	_, err = inst.s.CompleteAndSignup(inst.ctx(), reviewer, "coder", 1, "", 0)
 	refused(t, err, task.CodeNotYourName)
-	_, err = y.s.Reassign(y.ctx(), reviewer, "coder", []task.ID{1}, "reviewer", "x")
+	_, err = inst.s.Reassign(inst.ctx(), reviewer, "coder", []task.ID{1}, "reviewer", "x")
 	refused(t, err, task.CodeNotYourName)
-	equal(t, "tasks for a person", len(must(y.s.Signup(y.ctx(), oleg, "coder", 1))), 1)
+	equal(t, "tasks for a person", len(must(inst.s.Signup(inst.ctx(), oleg, "coder", 1))), 1)
 }

@@ -11,16 +11,16 @@ var ownOnly = definition("tools: read, task", "runner: script", "capabilities: [
 // TestUseCasesAreClosedToAgentsWithTheirOwnTasksAlone calls the use cases for
 // a stranger's task: a new one refuses until it looks at the family.
 func TestUseCasesAreClosedToAgentsWithTheirOwnTasksAlone(t *testing.T) {
-	y := newInstance(t)
-	y.define("own", ownOnly)
+	inst := newInstance(t)
+	inst.define("own", ownOnly)
 	own := agentActor("own")
-	tk := y.create(maya, "coder", noStart)
-	run := must(y.s.RunNow(y.ctx(), maya, y.create(maya, "coder", noStart).ID)).ID
+	tk := inst.create(maya, "coder", noStart)
+	run := must(inst.s.RunNow(inst.ctx(), maya, inst.create(maya, "coder", noStart).ID)).ID
 	open := map[string]bool{
 		"list": true, "history": true, "queue": true, "runs": true,
 		"agents": true, "create": true,
 	} // what they show has tests of its own
-	for name, c := range y.calls(tk, run) {
+	for name, c := range inst.calls(tk, run) {
 		if !own.May(c.perm) {
 			continue
 		}
@@ -35,38 +35,38 @@ func TestUseCasesAreClosedToAgentsWithTheirOwnTasksAlone(t *testing.T) {
 			refused(t, err, task.CodeForbidden, "agent own sees its own tasks only (capabilities: tasks:own)")
 		}
 	}
-	for name, call := range y.agentChanges(own, tk) {
+	for name, call := range inst.agentChanges(own, tk) {
 		t.Run(name+" of a stranger's task", func(t *testing.T) { refused(t, call(), task.CodeTaskNotFound) })
 	}
-	_, err := y.s.CreateSubtask(y.ctx(), own, tk.ID, 0, task.New{Title: "x"})
+	_, err := inst.s.CreateSubtask(inst.ctx(), own, tk.ID, 0, task.New{Title: "x"})
 	refused(t, err, task.CodeTaskNotFound)
-	_, err = y.s.RunNow(y.ctx(), own, tk.ID)
+	_, err = inst.s.RunNow(inst.ctx(), own, tk.ID)
 	refused(t, err, task.CodeTaskNotFound)
-	_, err = y.s.CancelRun(y.ctx(), own, run, "")
+	_, err = inst.s.CancelRun(inst.ctx(), own, run, "")
 	refused(t, err, task.CodeRunNotFound)
-	_, err = y.s.RetryRun(y.ctx(), own, run)
+	_, err = inst.s.RetryRun(inst.ctx(), own, run)
 	refused(t, err, task.CodeRunNotFound)
 }
 
 func TestTheTokenOfARunIsBoundToItsAgentsFamilies(t *testing.T) {
-	y := newInstance(t, noApprove)
-	y.define("own", ownOnly)
-	stranger := y.create(maya, "coder", noStart)
-	top := y.create(maya, "coder", noStart, steps("a"))
-	mine := y.subtask(maya, top.ID, 0, "own", noStart)
-	must(y.s.RunNow(y.ctx(), maya, mine.ID))
-	st := y.start()
+	inst := newInstance(t, noApprove)
+	inst.define("own", ownOnly)
+	stranger := inst.create(maya, "coder", noStart)
+	top := inst.create(maya, "coder", noStart, steps("a"))
+	mine := inst.subtask(maya, top.ID, 0, "own", noStart)
+	must(inst.s.RunNow(inst.ctx(), maya, mine.ID))
+	st := inst.start()
 	token := task.Actor{Name: "own", Role: task.RoleAgent, RunID: st.Run.ID}
-	sees := func(id task.ID) error { _, err := y.s.Task(y.ctx(), token, id); return err }
+	sees := func(id task.ID) error { _, err := inst.s.Task(inst.ctx(), token, id); return err }
 	ok(t, sees(mine.ID))
 	ok(t, sees(top.ID))
 	refused(t, sees(stranger.ID), task.CodeTaskNotFound)
 	t.Run("its task it sees after it was handed over, until the run ends", func(t *testing.T) {
-		must(y.s.MoveTask(y.ctx(), token, Move{TaskID: mine.ID, CurrentAgent: "own", NewAgent: "coder", Comment: "yours"}))
+		must(inst.s.MoveTask(inst.ctx(), token, Move{TaskID: mine.ID, CurrentAgent: "own", NewAgent: "coder", Comment: "yours"}))
 		ok(t, sees(mine.ID))
 		ok(t, sees(top.ID))
-		_, err := y.s.Task(y.ctx(), agentActor("own"), mine.ID)
+		_, err := inst.s.Task(inst.ctx(), agentActor("own"), mine.ID)
 		refused(t, err, task.CodeTaskNotFound)
-		equal(t, "runs", len(must(y.s.Runs(y.ctx(), agentActor("own"), task.RunFilter{Limit: 10}))), 0)
+		equal(t, "runs", len(must(inst.s.Runs(inst.ctx(), agentActor("own"), task.RunFilter{Limit: 10}))), 0)
 	})
 }

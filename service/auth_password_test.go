@@ -46,7 +46,7 @@ func TestPasswordsThatAreEasilyGuessedAreRefused(t *testing.T) {
 // The rules hold wherever a password is set.
 func TestEveryWayToSetAPasswordChecksIt(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
+	inst := newInstance(t)
 	const weak = "rita-rita-rita-1"
 	weakly := func(what string, err error) {
 		t.Helper()
@@ -54,23 +54,24 @@ func TestEveryWayToSetAPasswordChecksIt(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	_, err := y.s.AddUser(y.ctx(), maya, "rita", weak, task.RoleReviewer)
+	_, err := inst.s.AddUser(inst.ctx(), maya, "rita", weak, task.RoleReviewer)
 	weakly("add", err)
-	u := must(y.s.AddUser(y.ctx(), maya, "rita", "correct horse battery", task.RoleReviewer))
+	u := must(inst.s.AddUser(inst.ctx(), maya, "rita", "correct horse battery", task.RoleReviewer))
 	other := weak
-	_, err = y.s.UpdateUser(y.ctx(), maya, u.ID, UserChange{Password: &other})
+	_, err = inst.s.UpdateUser(inst.ctx(), maya, u.ID, UserChange{Password: &other})
 	weakly("reset", err)
-	weakly("change", y.s.ChangePassword(y.ctx(), task.Actor{Name: "user:rita", UserID: u.ID, Role: u.Role}, "correct horse battery", weak, ""))
+	weakly("change", inst.s.ChangePassword(inst.ctx(), task.Actor{Name: "user:rita", UserID: u.ID, Role: u.Role}, "correct horse battery",
+		weak, ""))
 }
 
 // Who holds a session must not find the password out by trying.
 func TestChangingAPasswordIsThrottled(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	u := must(y.s.AddUser(y.ctx(), maya, "rita", "correct horse battery", task.RoleReviewer))
+	inst := newInstance(t)
+	u := must(inst.s.AddUser(inst.ctx(), maya, "rita", "correct horse battery", task.RoleReviewer))
 	rita := task.Actor{Name: "user:rita", UserID: u.ID, Role: u.Role, Addr: "192.0.2.1"}
 	change := func(old string) error {
-		return y.s.ChangePassword(y.ctx(), rita, old, "a quite different sentence", "")
+		return inst.s.ChangePassword(inst.ctx(), rita, old, "a quite different sentence", "")
 	}
 	for range 3 {
 		if err := change("not this"); !task.IsCode(err, task.CodeInvalidField) {
@@ -81,7 +82,7 @@ func TestChangingAPasswordIsThrottled(t *testing.T) {
 		t.Fatalf("the fourth try: %v", err)
 	}
 	// The sign-in does not suffer from it.
-	must(y.s.SignIn(y.ctx(), "rita", "correct horse battery", task.Actor{Addr: "192.0.2.2"}))
-	y.Forward(time.Hour)
+	must(inst.s.SignIn(inst.ctx(), "rita", "correct horse battery", task.Actor{Addr: "192.0.2.2"}))
+	inst.Forward(time.Hour)
 	ok(t, change("correct horse battery"))
 }

@@ -7,87 +7,99 @@ import (
 )
 
 // agentChanges returns each way in which an agent changes a task, but for canceling.
-func (y *instance) agentChanges(a task.Actor, tk *task.Task) map[string]func() error {
+func (inst *instance) agentChanges(a task.Actor, tk *task.Task) map[string]func() error {
 	return map[string]func() error{
-		"update":   func() error { _, err := y.s.UpdateTask(y.ctx(), a, tk.ID, task.Patch{Priority: ptr(1)}); return err },
-		"owner":    func() error { _, err := y.s.UpdateTask(y.ctx(), a, tk.ID, task.Patch{Owner: ptr("coder")}); return err },
-		"complete": func() error { _, err := y.s.CompleteTask(y.ctx(), a, tk.ID, "", 0); return err },
-		"steps":    func() error { _, err := y.s.ReplaceSteps(y.ctx(), a, tk.ID, []task.Step{{Title: "x"}}); return err },
+		"update": func() error {
+			_, err := inst.s.UpdateTask(inst.ctx(), a, tk.ID, task.Patch{Priority: ptr(1)})
+			return err
+		},
+		"owner": func() error {
+			_, err := inst.s.UpdateTask(inst.ctx(), a, tk.ID, task.Patch{Owner: ptr("coder")})
+			return err
+		},
+		"complete": func() error { _, err := inst.s.CompleteTask(inst.ctx(), a, tk.ID, "", 0); return err },
+		"steps": func() error {
+			_, err := inst.s.ReplaceSteps(inst.ctx(), a, tk.ID, []task.Step{{Title: "x"}})
+			return err
+		},
 		"add step": func() error {
-			_, err := y.s.InsertStep(y.ctx(), a, tk.ID, task.MaxSteps, task.Step{Title: "x"})
+			_, err := inst.s.InsertStep(inst.ctx(), a, tk.ID, task.MaxSteps, task.Step{Title: "x"})
 			return err
 		},
 		"resource": func() error {
-			_, err := y.s.AddResource(y.ctx(), a, tk.ID, task.Resource{Type: "file", Value: "/a"})
+			_, err := inst.s.AddResource(inst.ctx(), a, tk.ID, task.Resource{Type: "file", Value: "/a"})
 			return err
 		},
-		"blockers": func() error { _, err := y.s.SetBlockedBy(y.ctx(), a, tk.ID, nil); return err },
-		"ask":      func() error { _, err := y.s.Ask(y.ctx(), a, tk.ID, "?", false); return err },
-		"notice":   func() error { _, err := y.s.Notify(y.ctx(), a, tk.ID, "!"); return err },
-		"release":  func() error { _, err := y.s.ReleaseClaim(y.ctx(), a, tk.ID, 0); return err },
-		"beat":     func() error { _, err := y.s.Heartbeat(y.ctx(), a, tk.ID, 0); return err },
+		"blockers": func() error { _, err := inst.s.SetBlockedBy(inst.ctx(), a, tk.ID, nil); return err },
+		"ask":      func() error { _, err := inst.s.Ask(inst.ctx(), a, tk.ID, "?", false); return err },
+		"notice":   func() error { _, err := inst.s.Notify(inst.ctx(), a, tk.ID, "!"); return err },
+		"release":  func() error { _, err := inst.s.ReleaseClaim(inst.ctx(), a, tk.ID, 0); return err },
+		"beat":     func() error { _, err := inst.s.Heartbeat(inst.ctx(), a, tk.ID, 0); return err },
 		"move": func() error {
-			_, err := y.s.MoveTask(y.ctx(), a, Move{TaskID: tk.ID, CurrentAgent: a.Name, NewAgent: "coder", Comment: "x"})
+			_, err := inst.s.MoveTask(inst.ctx(), a, Move{TaskID: tk.ID, CurrentAgent: a.Name, NewAgent: "coder", Comment: "x"})
 			return err
 		},
-		"reassign": func() error { _, err := y.s.Reassign(y.ctx(), a, a.Name, []task.ID{tk.ID}, "coder", "x"); return err },
+		"reassign": func() error {
+			_, err := inst.s.Reassign(inst.ctx(), a, a.Name, []task.ID{tk.ID}, "coder", "x")
+			return err
+		},
 		"complete and sign up": func() error {
-			_, err := y.s.CompleteAndSignup(y.ctx(), a, a.Name, tk.ID, "", 0)
+			_, err := inst.s.CompleteAndSignup(inst.ctx(), a, a.Name, tk.ID, "", 0)
 			return err
 		},
 	}
 }
 
 func TestNoRunChangesATaskOnWhichAnotherRunWorks(t *testing.T) {
-	y := newInstance(t, noApprove)
-	y.define("planner", definition("tools: read, task", "runner: script", "max_parallel: 4"))
-	_, _, own := y.inRun("planner", steps("a"))
-	made := y.create(own, "planner", noStart)
-	must(y.s.RunNow(y.ctx(), maya, made.ID))
-	st := y.start()
-	other, theirs, _ := y.inRun("planner")
+	inst := newInstance(t, noApprove)
+	inst.define("planner", definition("tools: read, task", "runner: script", "max_parallel: 4"))
+	_, _, own := inst.inRun("planner", steps("a"))
+	made := inst.create(own, "planner", noStart)
+	must(inst.s.RunNow(inst.ctx(), maya, made.ID))
+	st := inst.start()
+	other, theirs, _ := inst.inRun("planner")
 	for what, tk := range map[string]*task.Task{"which it created": made, "of another run of its agent": other} {
-		for name, call := range y.agentChanges(own, tk) {
+		for name, call := range inst.agentChanges(own, tk) {
 			t.Run(name+" of a task "+what, func(t *testing.T) {
-				last := y.lastEvent()
+				last := inst.lastEvent()
 				if err := call(); err == nil {
 					t.Error("it was allowed")
 				}
-				equal(t, "last event", y.lastEvent(), last)
+				equal(t, "last event", inst.lastEvent(), last)
 			})
 		}
 	}
-	_, err := y.s.CompleteTask(y.ctx(), own, made.ID, "", 0)
+	_, err := inst.s.CompleteTask(inst.ctx(), own, made.ID, "", 0)
 	e := refused(t, err, task.CodeRunOpen, "Run "+st.Run.ID.String()+" works on task "+made.ID.String())
 	equal(t, "kind", e.Kind, task.Conflict)
 	t.Run("what it created it may cancel, with the run", func(t *testing.T) {
-		must(y.s.CancelTask(y.ctx(), own, made.ID, "not needed"))
-		equal(t, "run", y.run(st.Run.ID).Status, task.RunCanceled)
-		_, err := y.s.CancelTask(y.ctx(), own, other.ID, "")
+		must(inst.s.CancelTask(inst.ctx(), own, made.ID, "not needed"))
+		equal(t, "run", inst.run(st.Run.ID).Status, task.RunCanceled)
+		_, err := inst.s.CancelTask(inst.ctx(), own, other.ID, "")
 		refused(t, err, task.CodeForbidden, "none of these")
-		equal(t, "run", y.run(theirs.Run.ID).Status, task.RunRunning)
+		equal(t, "run", inst.run(theirs.Run.ID).Status, task.RunRunning)
 	})
 }
 
 func TestARunReachesItsTaskAndWhatItBroughtAbout(t *testing.T) {
-	y := newInstance(t, noApprove)
-	strange := []*task.Task{y.create(maya, "planner", noStart), y.create(planner, "coder", noStart)}
-	tk, st, own := y.inRun("planner", steps("a"))
-	made := y.create(own, "coder", noStart)
-	sub := y.subtask(own, tk.ID, 0, "coder", noStart)
+	inst := newInstance(t, noApprove)
+	strange := []*task.Task{inst.create(maya, "planner", noStart), inst.create(planner, "coder", noStart)}
+	tk, st, own := inst.inRun("planner", steps("a"))
+	made := inst.create(own, "coder", noStart)
+	sub := inst.subtask(own, tk.ID, 0, "coder", noStart)
 	patch := func(id task.ID) error {
-		_, err := y.s.UpdateTask(y.ctx(), own, id, task.Patch{Priority: ptr(int(y.lastEvent()))})
+		_, err := inst.s.UpdateTask(inst.ctx(), own, id, task.Patch{Priority: ptr(int(inst.lastEvent()))})
 		return err
 	}
 	t.Run("its own task, what is below, what it created", func(t *testing.T) {
 		for _, id := range []task.ID{tk.ID, sub.ID, made.ID} {
 			ok(t, patch(id))
-			must(y.s.Comment(y.ctx(), own, id, "news"))
+			must(inst.s.Comment(inst.ctx(), own, id, "news"))
 		}
 	})
 	t.Run("no other task of its agent, nor one that its agent once created", func(t *testing.T) {
 		for _, s := range strange {
-			for name, call := range y.agentChanges(own, s) {
+			for name, call := range inst.agentChanges(own, s) {
 				if name == "move" && s.Owner != own.Name {
 					continue
 				}
@@ -99,27 +111,27 @@ func TestARunReachesItsTaskAndWhatItBroughtAbout(t *testing.T) {
 				})
 			}
 			refused(t, patch(s.ID), task.CodeForbidden, "its own task "+tk.ID.String())
-			_, err := y.s.Comment(y.ctx(), own, s.ID, "look here")
+			_, err := inst.s.Comment(inst.ctx(), own, s.ID, "look here")
 			refused(t, err, task.CodeForbidden, "none of these")
 		}
 	})
 	t.Run("what it claims, while that claim holds", func(t *testing.T) {
-		got := y.signup(own)
+		got := inst.signup(own)
 		ok(t, patch(got.ID))
-		must(y.s.ReleaseClaim(y.ctx(), maya, got.ID, 0))
+		must(inst.s.ReleaseClaim(inst.ctx(), maya, got.ID, 0))
 		refused(t, patch(got.ID), task.CodeForbidden)
-		y.signup(planner) // the same agent, elsewhere
+		inst.signup(planner) // the same agent, elsewhere
 		refused(t, patch(got.ID), task.CodeForbidden)
 	})
 	t.Run("outside a run the agent reaches them all", func(t *testing.T) {
 		for _, s := range strange {
-			_, err := y.s.UpdateTask(y.ctx(), planner, s.ID, task.Patch{Title: ptr("Renamed")})
+			_, err := inst.s.UpdateTask(inst.ctx(), planner, s.ID, task.Patch{Title: ptr("Renamed")})
 			ok(t, err)
 		}
 	})
 	t.Run("its own task no more once that is another's", func(t *testing.T) {
-		must(y.s.MoveTask(y.ctx(), own, Move{TaskID: tk.ID, CurrentAgent: "planner", NewAgent: "coder", Comment: "yours"}))
+		must(inst.s.MoveTask(inst.ctx(), own, Move{TaskID: tk.ID, CurrentAgent: "planner", NewAgent: "coder", Comment: "yours"}))
 		refused(t, patch(tk.ID), task.CodeForbidden, "belongs to coder")
-		y.finish(st, completed("handed on"))
+		inst.finish(st, completed("handed on"))
 	})
 }

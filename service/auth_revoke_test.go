@@ -15,78 +15,78 @@ import (
 )
 
 // bearer is the caller that a fresh token speaks for, and the token.
-func (y *instance) bearer(in NewToken) (task.Actor, MadeToken) {
-	y.t.Helper()
-	tok := must(y.s.CreateToken(y.ctx(), maya, in))
-	return must(y.s.Authenticate(y.ctx(), tok.Secret, "")), tok
+func (inst *instance) bearer(in NewToken) (task.Actor, MadeToken) {
+	inst.t.Helper()
+	tok := must(inst.s.CreateToken(inst.ctx(), maya, in))
+	return must(inst.s.Authenticate(inst.ctx(), tok.Secret, "")), tok
 }
 
 func TestARevokedTokenWinsNothing(t *testing.T) {
 	ctx := context.Background()
 	t.Run("a waiting signup ends at once, and leaves the task free", func(t *testing.T) {
-		inBubble(t, func(t *testing.T, y *instance) {
-			a, tok := y.bearer(NewToken{Name: "c", Agent: "coder"})
-			p := y.waitFor(t, ctx, a, 50*time.Second)
-			ok(t, y.s.RevokeToken(ctx, maya, tok.ID))
+		inBubble(t, func(t *testing.T, inst *instance) {
+			a, tok := inst.bearer(NewToken{Name: "c", Agent: "coder"})
+			p := inst.waitFor(t, ctx, a, 50*time.Second)
+			ok(t, inst.s.RevokeToken(ctx, maya, tok.ID))
 			synctest.Wait()
 			refused(t, p.err, task.CodeUnauthorized, "revoked")
 			equal(t, "waited", p.took, 0)
-			tk := y.create(maya, "coder", noStart)
-			equal(t, "claimed", y.task(tk.ID).Claim == nil, true)
+			tk := inst.create(maya, "coder", noStart)
+			equal(t, "claimed", inst.task(tk.ID).Claim == nil, true)
 		})
 	})
 	t.Run("a signup that waits while another process revokes claims nothing", func(t *testing.T) {
-		inBubble(t, func(t *testing.T, y *instance) {
-			a, tok := y.bearer(NewToken{Name: "c", Agent: "coder"})
-			p := y.waitFor(t, ctx, a, 50*time.Second)
-			ok(t, y.service().RevokeToken(ctx, maya, tok.ID))
-			tk := y.create(maya, "coder", noStart)
+		inBubble(t, func(t *testing.T, inst *instance) {
+			a, tok := inst.bearer(NewToken{Name: "c", Agent: "coder"})
+			p := inst.waitFor(t, ctx, a, 50*time.Second)
+			ok(t, inst.service().RevokeToken(ctx, maya, tok.ID))
+			tk := inst.create(maya, "coder", noStart)
 			synctest.Wait()
 			refused(t, p.err, task.CodeUnauthorized, "revoked")
-			equal(t, "claimed", y.task(tk.ID).Claim == nil, true)
+			equal(t, "claimed", inst.task(tk.ID).Claim == nil, true)
 		})
 	})
 	t.Run("nor does one whose token expires or whose person is disabled meanwhile", func(t *testing.T) {
-		y := newInstance(t)
-		a, _ := y.bearer(NewToken{Name: "c", Agent: "coder", Days: 1})
-		y.create(maya, "coder", noStart)
-		y.Forward(25 * time.Hour)
-		_, err := y.s.Signup(ctx, a, "coder", 1)
+		inst := newInstance(t)
+		a, _ := inst.bearer(NewToken{Name: "c", Agent: "coder", Days: 1})
+		inst.create(maya, "coder", noStart)
+		inst.Forward(25 * time.Hour)
+		_, err := inst.s.Signup(ctx, a, "coder", 1)
 		refused(t, err, task.CodeUnauthorized)
-		u := must(y.s.AddUser(ctx, maya, "nora", "some hats and gloves", task.RoleOperator))
+		u := must(inst.s.AddUser(ctx, maya, "nora", "some hats and gloves", task.RoleOperator))
 		nora := task.Actor{Name: "user:nora", Role: task.RoleOperator, UserID: u.ID}
-		tok := must(y.s.CreateToken(ctx, task.Actor{Name: nora.Name, Role: task.RoleAdmin, UserID: u.ID},
+		tok := must(inst.s.CreateToken(ctx, task.Actor{Name: nora.Name, Role: task.RoleAdmin, UserID: u.ID},
 			NewToken{Name: "n", Scope: "operate", Own: true}))
-		a = must(y.s.Authenticate(ctx, tok.Secret, ""))
+		a = must(inst.s.Authenticate(ctx, tok.Secret, ""))
 		off := true
-		must(y.s.UpdateUser(ctx, maya, u.ID, UserChange{Disabled: &off}))
-		_, err = y.s.CreateTask(ctx, a, task.New{Title: "x", Owner: "coder"})
+		must(inst.s.UpdateUser(ctx, maya, u.ID, UserChange{Disabled: &off}))
+		_, err = inst.s.CreateTask(ctx, a, task.New{Title: "x", Owner: "coder"})
 		refused(t, err, task.CodeUnauthorized)
 	})
 	t.Run("the runs of a worker are lost and tried again", func(t *testing.T) {
-		y := newInstance(t, forGPU)
-		tk := y.create(maya, "coder", noStart)
-		must(y.s.RunNow(ctx, maya, tk.ID))
-		a, tok := y.bearer(NewToken{Name: "w", Scope: "worker"})
-		l := must(y.s.LeaseRun(ctx, a, task.WorkerAsk{Labels: []string{"gpu"}}))
-		ok(t, y.s.RevokeToken(ctx, maya, tok.ID))
-		r := y.run(l.RunID)
+		inst := newInstance(t, forGPU)
+		tk := inst.create(maya, "coder", noStart)
+		must(inst.s.RunNow(ctx, maya, tk.ID))
+		a, tok := inst.bearer(NewToken{Name: "w", Scope: "worker"})
+		l := must(inst.s.LeaseRun(ctx, a, task.WorkerAsk{Labels: []string{"gpu"}}))
+		ok(t, inst.s.RevokeToken(ctx, maya, tok.ID))
+		r := inst.run(l.RunID)
 		equal(t, "run", r.State().String()+": "+r.Reason, "failed/lost: the token of its worker was revoked")
-		if next := y.openRun(tk.ID); next == nil || next.Attempt != 2 {
+		if next := inst.openRun(tk.ID); next == nil || next.Attempt != 2 {
 			t.Errorf("the next run is %+v", next)
 		}
-		_, err := y.s.ReportAlive(ctx, a, l.RunID, task.Hold{Attempt: l.Attempt, Lease: l.Lease}, false, 0)
+		_, err := inst.s.ReportAlive(ctx, a, l.RunID, task.Hold{Attempt: l.Attempt, Lease: l.Lease}, false, 0)
 		refused(t, err, task.CodeUnauthorized)
 	})
 	t.Run("a run whose own token is revoked is canceled", func(t *testing.T) {
-		y := newInstance(t)
-		tk := y.create(maya, "coder", noStart)
-		must(y.s.RunNow(ctx, maya, tk.ID))
-		st := y.start()
+		inst := newInstance(t)
+		tk := inst.create(maya, "coder", noStart)
+		must(inst.s.RunNow(ctx, maya, tk.ID))
+		st := inst.start()
 		stopped := make(chan error, 1)
-		y.s.RegisterStop(st.Run.ID, func(cause error) { stopped <- cause })
-		ok(t, y.s.RevokeToken(ctx, maya, y.actor(st).TokenID))
-		r := y.run(st.Run.ID)
+		inst.s.RegisterStop(st.Run.ID, func(cause error) { stopped <- cause })
+		ok(t, inst.s.RevokeToken(ctx, maya, inst.actor(st).TokenID))
+		r := inst.run(st.Run.ID)
 		equal(t, "run", r.State().String()+": "+r.Reason, "canceled/by: its token was revoked")
 		equal(t, "stopped", <-stopped, ErrStopCanceled)
 	})
@@ -95,112 +95,112 @@ func TestARevokedTokenWinsNothing(t *testing.T) {
 func TestANewAgentDoesNotReviveTheTokensOfARemovedOne(t *testing.T) {
 	ctx := context.Background()
 	text := definition("tools: read", "runner: none")
-	for name, remove := range map[string]func(y *instance){
-		"through Taskyard": func(y *instance) { ok(y.t, y.s.DeleteAgent(ctx, maya, "pull")) },
-		"in the folder": func(y *instance) {
-			ok(y.t, os.Remove(filepath.Join(y.dir, "pull.md")))
-			y.s.agents.Reload()
-			ok(y.t, y.s.RevokeRemoved(ctx))
+	for name, remove := range map[string]func(inst *instance){
+		"through Taskyard": func(inst *instance) { ok(inst.t, inst.s.DeleteAgent(ctx, maya, "pull")) },
+		"in the folder": func(inst *instance) {
+			ok(inst.t, os.Remove(filepath.Join(inst.dir, "pull.md")))
+			inst.s.agents.Reload()
+			ok(inst.t, inst.s.RevokeRemoved(ctx))
 		},
-		"in the folder, and nobody saw it": func(y *instance) { ok(y.t, os.Remove(filepath.Join(y.dir, "pull.md"))) },
+		"in the folder, and nobody saw it": func(inst *instance) { ok(inst.t, os.Remove(filepath.Join(inst.dir, "pull.md"))) },
 	} {
 		t.Run("removed "+name, func(t *testing.T) {
-			y := newInstance(t)
-			_, tok := y.bearer(NewToken{Name: "p", Agent: "pull"})
-			_, other := y.bearer(NewToken{Name: "c", Agent: "coder"})
-			remove(y)
-			must(y.s.SaveAgent(ctx, maya, "pull", text, "", false))
-			_, err := y.s.Authenticate(ctx, tok.Secret, "")
+			inst := newInstance(t)
+			_, tok := inst.bearer(NewToken{Name: "p", Agent: "pull"})
+			_, other := inst.bearer(NewToken{Name: "c", Agent: "coder"})
+			remove(inst)
+			must(inst.s.SaveAgent(ctx, maya, "pull", text, "", false))
+			_, err := inst.s.Authenticate(ctx, tok.Secret, "")
 			refused(t, err, task.CodeUnauthorized)
-			must(y.s.Authenticate(ctx, other.Secret, ""))
-			y.bearer(NewToken{Name: "p", Agent: "pull"})
+			must(inst.s.Authenticate(ctx, other.Secret, ""))
+			inst.bearer(NewToken{Name: "p", Agent: "pull"})
 		})
 	}
 	t.Run("an agent without a name has none", func(t *testing.T) {
-		y := newInstance(t)
-		_, tok := y.bearer(NewToken{Name: "n", Scope: "operate"})
-		_, err := y.s.SaveAgent(ctx, maya, "", text, "", false)
+		inst := newInstance(t)
+		_, tok := inst.bearer(NewToken{Name: "n", Scope: "operate"})
+		_, err := inst.s.SaveAgent(ctx, maya, "", text, "", false)
 		refused(t, err, task.CodeInvalidField, "id")
-		must(y.s.Authenticate(ctx, tok.Secret, ""))
+		must(inst.s.Authenticate(ctx, tok.Secret, ""))
 	})
 	t.Run("a definition that is changed, or broken, keeps them", func(t *testing.T) {
-		y := newInstance(t)
-		_, tok := y.bearer(NewToken{Name: "p", Agent: "pull"})
-		y.define("pull", "---\nno definition")
-		ok(t, y.s.RevokeRemoved(ctx))
-		must(y.s.SaveAgent(ctx, maya, "pull", text, "", false))
-		must(y.s.Authenticate(ctx, tok.Secret, ""))
+		inst := newInstance(t)
+		_, tok := inst.bearer(NewToken{Name: "p", Agent: "pull"})
+		inst.define("pull", "---\nno definition")
+		ok(t, inst.s.RevokeRemoved(ctx))
+		must(inst.s.SaveAgent(ctx, maya, "pull", text, "", false))
+		must(inst.s.Authenticate(ctx, tok.Secret, ""))
 	})
 }
 
 // A caller is read when a call begins; its body may come half a minute later.
 func TestWhoLosesARightDuringACallDoesNotUseIt(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	text, err := os.ReadFile(filepath.Join(y.dir, "coder.md"))
+	inst := newInstance(t)
+	text, err := os.ReadFile(filepath.Join(inst.dir, "coder.md"))
 	ok(t, err)
-	y.account("last-admin", task.RoleAdmin)
+	inst.account("last-admin", task.RoleAdmin)
 	yes, viewer := true, task.RoleViewer
 	for name, loses := range map[string]func(a task.Actor){
-		"disabled": func(a task.Actor) { must(y.s.UpdateUser(y.ctx(), maya, a.UserID, UserChange{Disabled: &yes})) },
-		"demoted":  func(a task.Actor) { must(y.s.UpdateUser(y.ctx(), maya, a.UserID, UserChange{Role: &viewer})) },
+		"disabled": func(a task.Actor) { must(inst.s.UpdateUser(inst.ctx(), maya, a.UserID, UserChange{Disabled: &yes})) },
+		"demoted":  func(a task.Actor) { must(inst.s.UpdateUser(inst.ctx(), maya, a.UserID, UserChange{Role: &viewer})) },
 		"signed out": func(a task.Actor) {
-			ok(t, y.s.SignOutEverywhere(y.ctx(), a))
+			ok(t, inst.s.SignOutEverywhere(inst.ctx(), a))
 		},
 	} {
-		session := y.account("session-"+strings.ReplaceAll(name, " ", "-"), task.RoleAdmin)
+		session := inst.account("session-"+strings.ReplaceAll(name, " ", "-"), task.RoleAdmin)
 		session.Session = "hash of " + name
-		ok(t, y.s.SaveSession(y.ctx(), session.Session, session.UserID, []byte("{}"), y.Now().Add(time.Hour)))
-		byToken, _ := y.ownToken(session, "laptop", "admin")
+		ok(t, inst.s.SaveSession(inst.ctx(), session.Session, session.UserID, []byte("{}"), inst.Now().Add(time.Hour)))
+		byToken, _ := inst.ownToken(session, "laptop", "admin")
 		calls := []task.Actor{session, byToken}
 		if name == "signed out" { // which ends no token
 			calls = calls[:1]
 		}
 		for _, a := range calls {
-			must(y.s.CreateTask(y.ctx(), a, task.New{Title: "before", Owner: "coder", Status: task.Draft}))
+			must(inst.s.CreateTask(inst.ctx(), a, task.New{Title: "before", Owner: "coder", Status: task.Draft}))
 		}
 		loses(session)
-		last := y.lastEvent()
+		last := inst.lastEvent()
 		for _, a := range calls {
-			_, err := y.s.AddUser(y.ctx(), a, "friend", "correct horse battery", task.RoleAdmin)
+			_, err := inst.s.AddUser(inst.ctx(), a, "friend", "correct horse battery", task.RoleAdmin)
 			refused(t, err, task.CodeUnauthorized)
-			_, err = y.s.SaveAgent(y.ctx(), a, "coder", string(text)+"And this.\n", "", false)
+			_, err = inst.s.SaveAgent(inst.ctx(), a, "coder", string(text)+"And this.\n", "", false)
 			refused(t, err, task.CodeUnauthorized)
 		}
-		now, err := os.ReadFile(filepath.Join(y.dir, "coder.md"))
+		now, err := os.ReadFile(filepath.Join(inst.dir, "coder.md"))
 		ok(t, err)
 		equal(t, "definition after "+name, string(now), string(text))
-		equal(t, "last event after "+name, y.lastEvent(), last)
+		equal(t, "last event after "+name, inst.lastEvent(), last)
 	}
 }
 
 // A removal is a write, before which others wait that have read the definitions.
 func TestNothingIsGivenToAnAgentThatIsBeingRemoved(t *testing.T) {
 	dbtest.SQLiteOnly(t) // elsewhere writes do not wait for each other
-	for name, give := range map[string]func(y *instance, other task.ID) error{
-		"create": func(y *instance, _ task.ID) error {
-			_, err := y.s.CreateTask(y.ctx(), maya, task.New{Title: "x", Owner: "pull"})
+	for name, give := range map[string]func(inst *instance, other task.ID) error{
+		"create": func(inst *instance, _ task.ID) error {
+			_, err := inst.s.CreateTask(inst.ctx(), maya, task.New{Title: "x", Owner: "pull"})
 			return err
 		},
-		"reassign": func(y *instance, other task.ID) error {
-			_, err := y.s.Reassign(y.ctx(), task.Actor{Name: maya.Name, Role: maya.Role}, "coder", []task.ID{other}, "pull", "yours")
+		"reassign": func(inst *instance, other task.ID) error {
+			_, err := inst.s.Reassign(inst.ctx(), task.Actor{Name: maya.Name, Role: maya.Role}, "coder", []task.ID{other}, "pull", "yours")
 			return err
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T, y *instance) {
-				other := y.create(maya, "coder", noStart)
+			inBubble(t, func(t *testing.T, inst *instance) {
+				other := inst.create(maya, "coder", noStart)
 				removed, removal, given := make(chan bool), make(chan error), make(chan error)
 				go func() {
-					removal <- y.db.Write(y.ctx(), func(*db.Tx) error {
+					removal <- inst.db.Write(inst.ctx(), func(*db.Tx) error {
 						<-removed
 						return nil
 					})
 				}()
 				synctest.Wait()
-				go func() { given <- give(y, other.ID) }()
+				go func() { given <- give(inst, other.ID) }()
 				synctest.Wait()
-				ok(t, y.s.agents.Delete("pull"))
+				ok(t, inst.s.agents.Delete("pull"))
 				close(removed)
 				ok(t, <-removal)
 				refused(t, <-given, task.CodeUnknownAgent)

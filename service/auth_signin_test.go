@@ -13,27 +13,27 @@ import (
 // good until one is used.
 func TestSetupLinksOfServers(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
+	inst := newInstance(t)
 	link := func(server string) string {
-		if err := y.s.Join(y.ctx(), task.Server{ID: server}); err != nil {
+		if err := inst.s.Join(inst.ctx(), task.Server{ID: server}); err != nil {
 			t.Fatal(err)
 		}
-		return must(y.s.SetupLink(y.ctx()))
+		return must(inst.s.SetupLink(inst.ctx()))
 	}
 	ofA, replaced, ofB := link("a"), link("b"), link("b")
 	valid := map[string]bool{ofA: dbtest.Postgres(), replaced: false, ofB: true}
 	for link, want := range valid {
-		equal(t, "valid", y.s.SetupValid(y.ctx(), link) == nil, want)
+		equal(t, "valid", inst.s.SetupValid(inst.ctx(), link) == nil, want)
 	}
-	must(y.s.FirstAdmin(y.ctx(), ofB, "maya", "correct horse battery"))
+	must(inst.s.FirstAdmin(inst.ctx(), ofB, "maya", "correct horse battery"))
 	for link := range valid {
-		equal(t, "code", task.IsCode(y.s.SetupValid(y.ctx(), link), task.CodeSetupDone), true)
+		equal(t, "code", task.IsCode(inst.s.SetupValid(inst.ctx(), link), task.CodeSetupDone), true)
 	}
 }
 
 func TestGuessesAtTheSameTimeAreThrottledAsOthersAre(t *testing.T) {
-	y := newInstance(t)
-	must(y.s.FirstAdmin(y.ctx(), must(y.s.SetupLink(y.ctx())), "maya", "correct horse battery"))
+	inst := newInstance(t)
+	must(inst.s.FirstAdmin(inst.ctx(), must(inst.s.SetupLink(inst.ctx())), "maya", "correct horse battery"))
 	guess := func(n int, password string) (checked int64) {
 		var all sync.WaitGroup
 		var count atomic.Int64
@@ -41,7 +41,7 @@ func TestGuessesAtTheSameTimeAreThrottledAsOthersAre(t *testing.T) {
 		for range n {
 			all.Go(func() {
 				<-start
-				if _, err := y.s.SignIn(y.ctx(), "maya", password, task.Actor{Addr: "192.0.2.1"}); !task.IsCode(err, task.CodeRateLimited) {
+				if _, err := inst.s.SignIn(inst.ctx(), "maya", password, task.Actor{Addr: "192.0.2.1"}); !task.IsCode(err, task.CodeRateLimited) {
 					count.Add(1)
 				}
 			})
@@ -54,10 +54,10 @@ func TestGuessesAtTheSameTimeAreThrottledAsOthersAre(t *testing.T) {
 		equal(t, "looked at", guess(12, "wrong wrong wrong"), 3)
 	})
 	t.Run("the right one after the wait clears the account, and is no failure of the address", func(t *testing.T) {
-		y.Forward(task.MaxWait * 10)
-		must(y.s.SignIn(y.ctx(), "maya", "correct horse battery", task.Actor{Addr: "192.0.2.1"}))
+		inst.Forward(task.MaxWait * 10)
+		must(inst.s.SignIn(inst.ctx(), "maya", "correct horse battery", task.Actor{Addr: "192.0.2.1"}))
 		for range 30 {
-			must(y.s.SignIn(y.ctx(), "maya", "correct horse battery", task.Actor{Addr: "192.0.2.1"}))
+			must(inst.s.SignIn(inst.ctx(), "maya", "correct horse battery", task.Actor{Addr: "192.0.2.1"}))
 		}
 	})
 }

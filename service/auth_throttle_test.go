@@ -18,17 +18,17 @@ const (
 // bob has never.
 func withAlice(t *testing.T) *instance {
 	t.Helper()
-	y := newInstance(t)
-	must(y.s.FirstAdmin(y.ctx(), must(y.s.SetupLink(y.ctx())), "alice", password))
-	must(y.s.AddUser(y.ctx(), task.Actor{Name: "user:alice", Role: task.RoleAdmin, UserID: 1}, "bob", password, task.RoleViewer))
-	must(y.s.SignIn(y.ctx(), "alice", password, task.Actor{Addr: alicesOwn}))
-	y.s.auth.decoy = must(y.s.hashPassword(password))
-	return y
+	inst := newInstance(t)
+	must(inst.s.FirstAdmin(inst.ctx(), must(inst.s.SetupLink(inst.ctx())), "alice", password))
+	must(inst.s.AddUser(inst.ctx(), task.Actor{Name: "user:alice", Role: task.RoleAdmin, UserID: 1}, "bob", password, task.RoleViewer))
+	must(inst.s.SignIn(inst.ctx(), "alice", password, task.Actor{Addr: alicesOwn}))
+	inst.s.auth.decoy = must(inst.s.hashPassword(password))
+	return inst
 }
 
 // guess tries a wrong password and reports whether it was looked at.
-func (y *instance) guess(name, addr string) bool {
-	_, err := y.s.SignIn(y.ctx(), name, "wrong wrong wrong", task.Actor{Addr: addr})
+func (inst *instance) guess(name, addr string) bool {
+	_, err := inst.s.SignIn(inst.ctx(), name, "wrong wrong wrong", task.Actor{Addr: addr})
 	return !task.IsCode(err, task.CodeRateLimited)
 }
 
@@ -37,40 +37,40 @@ func TestGuessesElsewhereKeepNobodyOut(t *testing.T) {
 	elsewhere := func(i int) string { return fmt.Sprintf("198.51.100.%d", i) }
 	t.Run("an attacker at one address is slowed, and alice signs in from hers and from a new one", func(t *testing.T) {
 		t.Parallel()
-		y := withAlice(t)
+		inst := withAlice(t)
 		looked := 0
 		for range 60 {
-			if y.guess("alice", elsewhere(1)) {
+			if inst.guess("alice", elsewhere(1)) {
 				looked++
 			}
 		}
 		equal(t, "guesses that were looked at", looked, 3)
-		must(y.s.SignIn(y.ctx(), "alice", password, task.Actor{Addr: alicesOwn}))
-		must(y.s.SignIn(y.ctx(), "alice", password, task.Actor{Addr: "203.0.113.7"}))
+		must(inst.s.SignIn(inst.ctx(), "alice", password, task.Actor{Addr: alicesOwn}))
+		must(inst.s.SignIn(inst.ctx(), "alice", password, task.Actor{Addr: "203.0.113.7"}))
 	})
 	t.Run("an attacker at many addresses is slowed, and alice signs in from hers, also after a restart", func(t *testing.T) {
 		t.Parallel()
-		y := withAlice(t)
+		inst := withAlice(t)
 		looked := 0
 		for i := range 100 {
-			if y.guess("alice", elsewhere(i)) {
+			if inst.guess("alice", elsewhere(i)) {
 				looked++
 			}
 		}
 		equal(t, "guesses that were looked at", looked, 20)
-		must(y.s.SignIn(y.ctx(), "alice", password, task.Actor{Addr: alicesOwn}))
-		y.s.auth.throttle = newThrottle()
+		must(inst.s.SignIn(inst.ctx(), "alice", password, task.Actor{Addr: alicesOwn}))
+		inst.s.auth.throttle = newThrottle()
 		for i := range 100 {
-			y.guess("alice", elsewhere(i))
+			inst.guess("alice", elsewhere(i))
 		}
-		must(y.s.SignIn(y.ctx(), "alice", password, task.Actor{Addr: alicesOwn}))
+		must(inst.s.SignIn(inst.ctx(), "alice", password, task.Actor{Addr: alicesOwn}))
 	})
 	t.Run("the addresses of an IPv6 network are one", func(t *testing.T) {
 		t.Parallel()
-		y := withAlice(t)
+		inst := withAlice(t)
 		looked := 0
 		for i := range 20 {
-			if y.guess("alice", fmt.Sprintf("2001:db8::%x", i+1)) {
+			if inst.guess("alice", fmt.Sprintf("2001:db8::%x", i+1)) {
 				looked++
 			}
 		}
@@ -78,39 +78,39 @@ func TestGuessesElsewhereKeepNobodyOut(t *testing.T) {
 	})
 	t.Run("failures at one account leave the others of the address alone", func(t *testing.T) {
 		t.Parallel()
-		y := withAlice(t)
+		inst := withAlice(t)
 		for range 120 {
-			y.guess("alice", alicesOwn)
-			y.Forward(5 * time.Second)
+			inst.guess("alice", alicesOwn)
+			inst.Forward(5 * time.Second)
 		}
-		must(y.s.SignIn(y.ctx(), "bob", password, task.Actor{Addr: alicesOwn}))
+		must(inst.s.SignIn(inst.ctx(), "bob", password, task.Actor{Addr: alicesOwn}))
 	})
 	t.Run("guesses at many accounts from one address are slowed, and who signed in from there is not", func(t *testing.T) {
 		t.Parallel()
-		y := withAlice(t)
+		inst := withAlice(t)
 		looked := 0
 		for i := range 60 {
-			if y.guess(fmt.Sprintf("someone%d", i), alicesOwn) {
+			if inst.guess(fmt.Sprintf("someone%d", i), alicesOwn) {
 				looked++
 			}
 		}
 		equal(t, "guesses that were looked at", looked, 20)
-		must(y.s.SignIn(y.ctx(), "alice", password, task.Actor{Addr: alicesOwn}))
-		if _, err := y.s.SignIn(y.ctx(), "bob", password, task.Actor{Addr: alicesOwn}); !task.IsCode(err, task.CodeRateLimited) {
+		must(inst.s.SignIn(inst.ctx(), "alice", password, task.Actor{Addr: alicesOwn}))
+		if _, err := inst.s.SignIn(inst.ctx(), "bob", password, task.Actor{Addr: alicesOwn}); !task.IsCode(err, task.CodeRateLimited) {
 			t.Errorf("a first sign-in from the address of the guesses: %v", err)
 		}
-		y.Forward(time.Minute)
-		must(y.s.SignIn(y.ctx(), "bob", password, task.Actor{Addr: alicesOwn}))
+		inst.Forward(time.Minute)
+		must(inst.s.SignIn(inst.ctx(), "bob", password, task.Actor{Addr: alicesOwn}))
 	})
 	t.Run("a link of the server signs in whatever was guessed, and its address counts as known", func(t *testing.T) {
 		t.Parallel()
-		y := withAlice(t)
+		inst := withAlice(t)
 		for i := range 60 {
-			y.guess("alice", elsewhere(i))
+			inst.guess("alice", elsewhere(i))
 		}
-		link := must(y.s.SignInLink(y.ctx(), 1))
-		must(y.s.UseSignInLink(y.ctx(), link, task.Actor{Addr: "203.0.113.7"}))
-		must(y.s.SignIn(y.ctx(), "alice", password, task.Actor{Addr: "203.0.113.7"}))
+		link := must(inst.s.SignInLink(inst.ctx(), 1))
+		must(inst.s.UseSignInLink(inst.ctx(), link, task.Actor{Addr: "203.0.113.7"}))
+		must(inst.s.SignIn(inst.ctx(), "alice", password, task.Actor{Addr: "203.0.113.7"}))
 	})
 }
 

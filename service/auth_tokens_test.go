@@ -11,53 +11,53 @@ import (
 )
 
 // account adds a person and returns them as a browser session does.
-func (y *instance) account(name string, role task.Role) task.Actor {
-	y.t.Helper()
-	u := must(y.s.AddUser(y.ctx(), maya, name, "correct horse battery", role))
-	return must(y.s.UserActor(y.ctx(), u.ID, ""))
+func (inst *instance) account(name string, role task.Role) task.Actor {
+	inst.t.Helper()
+	u := must(inst.s.AddUser(inst.ctx(), maya, name, "correct horse battery", role))
+	return must(inst.s.UserActor(inst.ctx(), u.ID, ""))
 }
 
 // ownToken makes a token of a person's account and returns the caller that it
 // speaks for.
-func (y *instance) ownToken(a task.Actor, name, scope string) (task.Actor, MadeToken) {
-	y.t.Helper()
-	tok := must(y.s.CreateToken(y.ctx(), a, NewToken{Name: name, Scope: scope, Own: true}))
-	return must(y.s.Authenticate(y.ctx(), tok.Secret, "")), tok
+func (inst *instance) ownToken(a task.Actor, name, scope string) (task.Actor, MadeToken) {
+	inst.t.Helper()
+	tok := must(inst.s.CreateToken(inst.ctx(), a, NewToken{Name: name, Scope: scope, Own: true}))
+	return must(inst.s.Authenticate(inst.ctx(), tok.Secret, "")), tok
 }
 
 func TestEveryPersonMakesTokensOfTheirOwn(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	before := len(must(y.s.Tokens(y.ctx(), maya)))
+	inst := newInstance(t)
+	before := len(must(inst.s.Tokens(inst.ctx(), maya)))
 	for _, role := range task.PeopleRoles {
 		name := "p-" + string(role)
-		by, tok := y.ownToken(y.account(name, role), "laptop", map[task.Role]string{
+		by, tok := inst.ownToken(inst.account(name, role), "laptop", map[task.Role]string{
 			task.RoleViewer: "read", task.RoleOperator: "operate", task.RoleReviewer: "review", task.RoleAdmin: "admin",
 		}[role])
 		equal(t, "name", by.Name, "user:"+name)
 		equal(t, "role", by.Role, role)
 		equal(t, "person in the answer", tok.Person, name)
 	}
-	nora := y.account("nora", task.RoleReviewer)
-	_, mine := y.ownToken(nora, "phone", "read")
-	list := must(y.s.Tokens(y.ctx(), nora))
+	nora := inst.account("nora", task.RoleReviewer)
+	_, mine := inst.ownToken(nora, "phone", "read")
+	list := must(inst.s.Tokens(inst.ctx(), nora))
 	equal(t, "tokens that nora sees", len(list), 1)
 	equal(t, "whose", list[0].Person, "nora")
-	equal(t, "tokens that an admin sees", len(must(y.s.Tokens(y.ctx(), maya)))-before, len(task.PeopleRoles)+1)
-	ok(t, y.s.RevokeToken(y.ctx(), nora, mine.ID))
-	_, err := y.s.Authenticate(y.ctx(), mine.Secret, "")
+	equal(t, "tokens that an admin sees", len(must(inst.s.Tokens(inst.ctx(), maya)))-before, len(task.PeopleRoles)+1)
+	ok(t, inst.s.RevokeToken(inst.ctx(), nora, mine.ID))
+	_, err := inst.s.Authenticate(inst.ctx(), mine.Secret, "")
 	refused(t, err, task.CodeUnauthorized)
-	_, again := y.ownToken(nora, "phone", "read")
-	ok(t, y.s.RevokeToken(y.ctx(), maya, again.ID))
+	_, again := inst.ownToken(nora, "phone", "read")
+	ok(t, inst.s.RevokeToken(inst.ctx(), maya, again.ID))
 }
 
 func TestAnOwnTokenNeverGivesMoreThanItsPersonHas(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	nora, olga := y.account("nora", task.RoleReviewer), y.account("olga", task.RoleViewer)
-	byToken, own := y.ownToken(nora, "phone", "review")
-	_, hers := y.ownToken(olga, "phone", "read")
-	last := y.lastEvent()
+	inst := newInstance(t)
+	nora, olga := inst.account("nora", task.RoleReviewer), inst.account("olga", task.RoleViewer)
+	byToken, own := inst.ownToken(nora, "phone", "review")
+	_, hers := inst.ownToken(olga, "phone", "read")
+	last := inst.lastEvent()
 	run := task.Actor{Name: "coder", Role: task.RoleAgent, RunID: 1, TokenID: 99}
 	box, ci := task.Actor{Name: "worker:w", Role: task.RoleWorker}, task.Actor{Name: "user:ci", Role: task.RoleAdmin, TokenID: 98}
 	asOlga := olga
@@ -86,80 +86,81 @@ func TestAnOwnTokenNeverGivesMoreThanItsPersonHas(t *testing.T) {
 	} {
 		t.Run(name+" is refused", func(t *testing.T) {
 			c.in.Name = "more"
-			_, err := y.s.CreateToken(y.ctx(), c.by, c.in)
+			_, err := inst.s.CreateToken(inst.ctx(), c.by, c.in)
 			refused(t, err, c.code)
 		})
 	}
 	t.Run("nobody sees or revokes the token of another person", func(t *testing.T) {
-		refused(t, y.s.RevokeToken(y.ctx(), nora, hers.ID), task.CodeNotFound)
-		refused(t, y.s.RevokeToken(y.ctx(), coder, own.ID), task.CodeForbidden)
-		refused(t, y.s.RevokeToken(y.ctx(), byToken, hers.ID), task.CodeNotFound)
-		_, err := y.s.Tokens(y.ctx(), coder)
+		refused(t, inst.s.RevokeToken(inst.ctx(), nora, hers.ID), task.CodeNotFound)
+		refused(t, inst.s.RevokeToken(inst.ctx(), coder, own.ID), task.CodeForbidden)
+		refused(t, inst.s.RevokeToken(inst.ctx(), byToken, hers.ID), task.CodeNotFound)
+		_, err := inst.s.Tokens(inst.ctx(), coder)
 		refused(t, err, task.CodeForbidden)
-		equal(t, "tokens of a program that is no person", len(must(y.s.Tokens(y.ctx(), task.Actor{Name: "user:ci", Role: task.RoleReviewer}))), 0)
+		equal(t, "tokens of a program that is no person",
+			len(must(inst.s.Tokens(inst.ctx(), task.Actor{Name: "user:ci", Role: task.RoleReviewer}))), 0)
 	})
-	equal(t, "last event", y.lastEvent(), last)
+	equal(t, "last event", inst.lastEvent(), last)
 	t.Run("a token revokes itself and no other", func(t *testing.T) {
-		_, second := y.ownToken(nora, "tablet", "review")
-		refused(t, y.s.RevokeToken(y.ctx(), byToken, second.ID), task.CodeNotFound)
-		ok(t, y.s.RevokeToken(y.ctx(), byToken, own.ID))
+		_, second := inst.ownToken(nora, "tablet", "review")
+		refused(t, inst.s.RevokeToken(inst.ctx(), byToken, second.ID), task.CodeNotFound)
+		ok(t, inst.s.RevokeToken(inst.ctx(), byToken, own.ID))
 	})
 	t.Run("their number is bounded", func(t *testing.T) {
 		for i := range maxOwnTokens - 1 {
-			y.ownToken(olga, fmt.Sprintf("t%d", i), "read")
+			inst.ownToken(olga, fmt.Sprintf("t%d", i), "read")
 		}
-		_, err := y.s.CreateToken(y.ctx(), olga, NewToken{Name: "one more", Scope: "read", Own: true})
+		_, err := inst.s.CreateToken(inst.ctx(), olga, NewToken{Name: "one more", Scope: "read", Own: true})
 		refused(t, err, task.CodeQuotaExceeded, "olga has 50 tokens")
 	})
 }
 
 func TestOwnTokensFollowTheirPerson(t *testing.T) {
 	t.Parallel()
-	set := func(y *instance, id task.ID, c UserChange) { must(y.s.UpdateUser(y.ctx(), maya, id, c)) }
+	set := func(inst *instance, id task.ID, c UserChange) { must(inst.s.UpdateUser(inst.ctx(), maya, id, c)) }
 	t.Run("a demoted person's token has the lower role", func(t *testing.T) {
-		y := newInstance(t)
-		y.account("anna", task.RoleAdmin)
-		nora := y.account("nora", task.RoleAdmin)
-		_, all := y.ownToken(nora, "all", "admin")
-		_, box := y.ownToken(nora, "box", "worker")
-		set(y, nora.UserID, UserChange{Role: ptr(task.RoleViewer)})
-		a := must(y.s.Authenticate(y.ctx(), all.Secret, ""))
+		inst := newInstance(t)
+		inst.account("anna", task.RoleAdmin)
+		nora := inst.account("nora", task.RoleAdmin)
+		_, all := inst.ownToken(nora, "all", "admin")
+		_, box := inst.ownToken(nora, "box", "worker")
+		set(inst, nora.UserID, UserChange{Role: ptr(task.RoleViewer)})
+		a := must(inst.s.Authenticate(inst.ctx(), all.Secret, ""))
 		equal(t, "role", a.Role, task.RoleViewer)
-		_, err := y.s.CreateToken(y.ctx(), a, NewToken{Name: "x", Scope: "read"})
+		_, err := inst.s.CreateToken(inst.ctx(), a, NewToken{Name: "x", Scope: "read"})
 		refused(t, err, task.CodeForbidden)
-		_, err = y.s.Authenticate(y.ctx(), box.Secret, "")
+		_, err = inst.s.Authenticate(inst.ctx(), box.Secret, "")
 		refused(t, err, task.CodeUnauthorized)
 	})
 	t.Run("an open call ends when the role changes", func(t *testing.T) {
-		y := newInstance(t)
-		nora := y.account("nora", task.RoleOperator)
-		a, _ := y.ownToken(nora, "all", "operate")
-		call, end := y.s.WhileValid(y.ctx(), a)
+		inst := newInstance(t)
+		nora := inst.account("nora", task.RoleOperator)
+		a, _ := inst.ownToken(nora, "all", "operate")
+		call, end := inst.s.WhileValid(inst.ctx(), a)
 		defer end()
-		set(y, nora.UserID, UserChange{Role: ptr(task.RoleViewer)})
+		set(inst, nora.UserID, UserChange{Role: ptr(task.RoleViewer)})
 		refused(t, context.Cause(call), task.CodeUnauthorized, "role of the person")
 	})
 	t.Run("the open calls of a browser end on other servers, if they missed why, unless a session is left", func(t *testing.T) {
-		y := newInstance(t)
-		nora, ben := y.account("nora", task.RoleOperator), y.account("ben", task.RoleOperator)
-		ok(t, y.s.SaveSession(y.ctx(), "hash", ben.UserID, []byte("{}"), y.Now().Add(time.Hour)))
-		ended, forget := y.s.WhileValid(y.ctx(), nora)
+		inst := newInstance(t)
+		nora, ben := inst.account("nora", task.RoleOperator), inst.account("ben", task.RoleOperator)
+		ok(t, inst.s.SaveSession(inst.ctx(), "hash", ben.UserID, []byte("{}"), inst.Now().Add(time.Hour)))
+		ended, forget := inst.s.WhileValid(inst.ctx(), nora)
 		defer forget()
-		kept, forget := y.s.WhileValid(y.ctx(), ben)
+		kept, forget := inst.s.WhileValid(inst.ctx(), ben)
 		defer forget()
-		y.s.publishAll(y.ctx())
+		inst.s.publishAll(inst.ctx())
 		refused(t, context.Cause(ended), task.CodeUnauthorized, "session has ended")
 		ok(t, context.Cause(kept))
 	})
 	t.Run("they end with the account, and do not come back with it", func(t *testing.T) {
-		y := newInstance(t)
-		nora := y.account("nora", task.RoleReviewer)
-		_, tok := y.ownToken(nora, "phone", "review")
-		set(y, nora.UserID, UserChange{Disabled: ptr(true)})
-		set(y, nora.UserID, UserChange{Disabled: ptr(false)})
-		_, err := y.s.Authenticate(y.ctx(), tok.Secret, "")
+		inst := newInstance(t)
+		nora := inst.account("nora", task.RoleReviewer)
+		_, tok := inst.ownToken(nora, "phone", "review")
+		set(inst, nora.UserID, UserChange{Disabled: ptr(true)})
+		set(inst, nora.UserID, UserChange{Disabled: ptr(false)})
+		_, err := inst.s.Authenticate(inst.ctx(), tok.Secret, "")
 		refused(t, err, task.CodeUnauthorized)
-		if list := must(y.s.Tokens(y.ctx(), nora)); len(list) != 1 || list[0].RevokedAt == 0 {
+		if list := must(inst.s.Tokens(inst.ctx(), nora)); len(list) != 1 || list[0].RevokedAt == 0 {
 			t.Errorf("the tokens of a person who was disabled: %+v", list)
 		}
 	})
@@ -167,47 +168,47 @@ func TestOwnTokensFollowTheirPerson(t *testing.T) {
 
 func TestAVoteByAnOwnTokenIsTheVoteOfItsPerson(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	tk := y.reviewed(func(p *task.Project) { p.Review.Approvals = 2 })
-	r := y.handIn(tk, "done")
-	nora := y.account("nora", task.RoleReviewer)
-	one, _ := y.ownToken(nora, "phone", "review")
-	two, _ := y.ownToken(nora, "tablet", "review")
-	weak, _ := y.ownToken(nora, "reader", "operate")
-	_, err := y.s.AcceptResult(y.ctx(), weak, tk.ID, 0, r.Digest, "")
+	inst := newInstance(t)
+	tk := inst.reviewed(func(p *task.Project) { p.Review.Approvals = 2 })
+	r := inst.handIn(tk, "done")
+	nora := inst.account("nora", task.RoleReviewer)
+	one, _ := inst.ownToken(nora, "phone", "review")
+	two, _ := inst.ownToken(nora, "tablet", "review")
+	weak, _ := inst.ownToken(nora, "reader", "operate")
+	_, err := inst.s.AcceptResult(inst.ctx(), weak, tk.ID, 0, r.Digest, "")
 	refused(t, err, task.CodeForbidden)
 	for _, a := range []task.Actor{one, two, nora} {
-		must(y.s.AcceptResult(y.ctx(), a, tk.ID, 0, r.Digest, ""))
-		now := must(y.s.Result(y.ctx(), maya, tk.ID, 0))
+		must(inst.s.AcceptResult(inst.ctx(), a, tk.ID, 0, r.Digest, ""))
+		now := must(inst.s.Result(inst.ctx(), maya, tk.ID, 0))
 		equal(t, "votes", len(now.Votes), 1)
 		equal(t, "by", now.Votes[0].By, "user:nora")
 		equal(t, "missing", now.VotesMissing(), 1)
 	}
-	must(y.s.AcceptResult(y.ctx(), rita, tk.ID, 0, r.Digest, ""))
-	equal(t, "status", y.task(tk.ID).Status, task.Done)
+	must(inst.s.AcceptResult(inst.ctx(), rita, tk.ID, 0, r.Digest, ""))
+	equal(t, "status", inst.task(tk.ID).Status, task.Done)
 }
 
 func TestATokenDoesNotTakeAPersonsName(t *testing.T) {
-	y := newInstance(t)
-	if _, err := y.s.AddUser(t.Context(), maya, "rita", "correct horse battery", task.RoleReviewer); err != nil {
+	inst := newInstance(t)
+	if _, err := inst.s.AddUser(t.Context(), maya, "rita", "correct horse battery", task.RoleReviewer); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := y.s.CreateToken(t.Context(), maya, NewToken{Name: "Rita", Scope: "review"}); !task.IsCode(err, task.CodeNameTaken) {
+	if _, err := inst.s.CreateToken(t.Context(), maya, NewToken{Name: "Rita", Scope: "review"}); !task.IsCode(err, task.CodeNameTaken) {
 		t.Errorf("a program under a person's name: %v", err)
 	}
 	for _, in := range []NewToken{{Name: "rita", Agent: "coder"}, {Name: "ci", Scope: "review"}} {
-		if _, err := y.s.CreateToken(t.Context(), maya, in); err != nil {
+		if _, err := inst.s.CreateToken(t.Context(), maya, in); err != nil {
 			t.Errorf("%+v: %v", in, err)
 		}
 	}
 }
 
 func TestScopesAreSeparatedByCommasToo(t *testing.T) {
-	y := newInstance(t)
+	inst := newInstance(t)
 	for _, scope := range []string{"operate act-as", "operate,act-as", " operate, act-as ", "operate,,act-as"} {
-		made := must(y.s.CreateToken(y.ctx(), maya, NewToken{Name: "t " + strings.ReplaceAll(scope, ",", "-"), Scope: scope}))
+		made := must(inst.s.CreateToken(inst.ctx(), maya, NewToken{Name: "t " + strings.ReplaceAll(scope, ",", "-"), Scope: scope}))
 		equal(t, "scope", made.Token.Scope, "operate act-as")
 	}
-	_, err := y.s.CreateToken(y.ctx(), maya, NewToken{Name: "x", Scope: "operate,rule"})
+	_, err := inst.s.CreateToken(inst.ctx(), maya, NewToken{Name: "x", Scope: "operate,rule"})
 	refused(t, err, task.CodeInvalidField, `unknown scope "rule"`)
 }

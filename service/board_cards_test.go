@@ -8,12 +8,12 @@ import (
 )
 
 func TestCardsAreReadOnceAChange(t *testing.T) {
-	y := newInstance(t)
-	tk := y.create(maya, "coder")
+	inst := newInstance(t)
+	tk := inst.create(maya, "coder")
 	cards := func(f task.TaskFilter) []*task.Task {
 		t.Helper()
 		f.Limit = 50
-		p, err := y.s.Cards(t.Context(), vera, f)
+		p, err := inst.s.Cards(t.Context(), vera, f)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -31,7 +31,7 @@ func TestCardsAreReadOnceAChange(t *testing.T) {
 		}
 	})
 	t.Run("a change is seen at once", func(t *testing.T) {
-		if _, err := y.s.Signup(t.Context(), coder, "coder", 1); err != nil {
+		if _, err := inst.s.Signup(t.Context(), coder, "coder", 1); err != nil {
 			t.Fatal(err)
 		}
 		if now := cards(task.TaskFilter{Owner: "coder"}); now[0].WorkStatus != task.Working || now[0].ID != tk.ID {
@@ -40,7 +40,7 @@ func TestCardsAreReadOnceAChange(t *testing.T) {
 	})
 	t.Run("a claim that runs out is seen within a second", func(t *testing.T) {
 		cards(task.TaskFilter{Owner: "coder"})
-		y.Forward(y.s.config().Lease + time.Second)
+		inst.Forward(inst.s.config().Lease + time.Second)
 		if now := cards(task.TaskFilter{Owner: "coder"}); now[0].WorkStatus != task.Idle {
 			t.Errorf("the card is %s", now[0].WorkStatus)
 		}

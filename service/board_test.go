@@ -8,11 +8,11 @@ import (
 )
 
 func TestCardsByIDAreReadOnceAChange(t *testing.T) {
-	y := newInstance(t)
-	tk, other := y.create(maya, "coder"), y.create(maya, "planner")
+	inst := newInstance(t)
+	tk, other := inst.create(maya, "coder"), inst.create(maya, "planner")
 	cards := func(ids ...task.ID) map[task.ID]*task.Task {
 		t.Helper()
-		m, err := y.s.cardsByID(t.Context(), ids)
+		m, err := inst.s.cardsByID(t.Context(), ids)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -26,7 +26,7 @@ func TestCardsByIDAreReadOnceAChange(t *testing.T) {
 		}
 	})
 	t.Run("a change is seen at once", func(t *testing.T) {
-		if _, err := y.s.Signup(t.Context(), coder, "coder", 1); err != nil {
+		if _, err := inst.s.Signup(t.Context(), coder, "coder", 1); err != nil {
 			t.Fatal(err)
 		}
 		if now := cards(tk.ID)[tk.ID]; now.WorkStatus != task.Working {
@@ -34,7 +34,7 @@ func TestCardsByIDAreReadOnceAChange(t *testing.T) {
 		}
 	})
 	t.Run("whoever may not read is refused", func(t *testing.T) {
-		if _, err := y.s.Board(t.Context(), task.Actor{}, task.TaskFilter{}); err == nil {
+		if _, err := inst.s.Board(t.Context(), task.Actor{}, task.TaskFilter{}); err == nil {
 			t.Error("a nobody was given the board")
 		}
 	})
@@ -42,14 +42,14 @@ func TestCardsByIDAreReadOnceAChange(t *testing.T) {
 
 func TestTheBoard(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
+	inst := newInstance(t)
 	for range 30 {
-		y.create(maya, "coder")
+		inst.create(maya, "coder")
 	}
-	y.create(maya, "planner")
+	inst.create(maya, "planner")
 	board := func(f task.TaskFilter) Board {
 		t.Helper()
-		b, err := y.s.Board(t.Context(), vera, f)
+		b, err := inst.s.Board(t.Context(), vera, f)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,7 +74,7 @@ func TestTheBoard(t *testing.T) {
 		}
 	})
 	t.Run("says why an idle task does not run", func(t *testing.T) {
-		if _, err := y.s.Pause(t.Context(), maya, "coder", "a rest"); err != nil {
+		if _, err := inst.s.Pause(t.Context(), maya, "coder", "a rest"); err != nil {
 			t.Fatal(err)
 		}
 		if got := board(task.TaskFilter{}).Columns[0].Groups[0].Cards[0].Reason; got != "coder is paused" {
@@ -117,22 +117,22 @@ func TestColumnsKeepWhatWaitsForPeople(t *testing.T) {
 
 func TestABoardOfManyAgentsShowsThoseWithTasks(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
+	inst := newInstance(t)
 	for i := range 2 * maxColumns {
 		id := fmt.Sprintf("many-%03d", i)
-		y.write(id, "---\nname: "+id+"\ndescription: One of many.\ntools: read\n---\nWork.\n")
+		inst.write(id, "---\nname: "+id+"\ndescription: One of many.\ntools: read\n---\nWork.\n")
 	}
-	y.s = y.service()
+	inst.s = inst.service()
 	last := fmt.Sprintf("many-%03d", 2*maxColumns-1)
-	y.create(maya, last)
-	b, err := y.s.Board(t.Context(), vera, task.TaskFilter{})
+	inst.create(maya, last)
+	b, err := inst.s.Board(t.Context(), vera, task.TaskFilter{})
 	ok(t, err)
 	equal(t, "columns", len(b.Columns), maxColumns)
 	equal(t, "first column", b.Columns[0].Agent, last)
 	equal(t, "left out", b.More, len(b.Agents)-maxColumns)
 	seen := map[string]bool{}
 	for f := (task.TaskFilter{}); ; f.After = b.Columns[len(b.Columns)-1].Agent {
-		b, err = y.s.Board(t.Context(), vera, f)
+		b, err = inst.s.Board(t.Context(), vera, f)
 		ok(t, err)
 		for _, col := range b.Columns {
 			if seen[col.Agent] {
@@ -145,7 +145,7 @@ func TestABoardOfManyAgentsShowsThoseWithTasks(t *testing.T) {
 		}
 	}
 	equal(t, "on all pages", len(seen), len(b.Agents))
-	b, err = y.s.Board(t.Context(), vera, task.TaskFilter{Owner: "many-040"})
+	b, err = inst.s.Board(t.Context(), vera, task.TaskFilter{Owner: "many-040"})
 	ok(t, err)
 	equal(t, "columns of one agent", len(b.Columns), 1)
 	equal(t, "left out", b.More, 0)

@@ -10,53 +10,54 @@ import (
 )
 
 // uses has a run tell of tokens and of dollars.
-func (y *instance) uses(st *Start, tokens int, cost float64) {
-	y.t.Helper()
-	ok(y.t, y.s.AppendTranscript(y.ctx(), st.Run.ID, st.Run.Lease, []task.Message{
+func (inst *instance) uses(st *Start, tokens int, cost float64) {
+	inst.t.Helper()
+	ok(inst.t, inst.s.AppendTranscript(inst.ctx(), st.Run.ID, st.Run.Lease, []task.Message{
 		{Type: "tool_call", Content: "x"},
 		{Type: "usage", Data: fmt.Appendf(nil, `{"tokensIn":%d,"costUsd":%g}`, tokens, cost)},
 	}))
 }
 
-func (y *instance) usage(by string) task.UsageReport {
-	y.t.Helper()
-	return must(y.s.Usage(y.ctx(), vera, by, 0, 0))
+func (inst *instance) usage(by string) task.UsageReport {
+	inst.t.Helper()
+	return must(inst.s.Usage(inst.ctx(), vera, by, 0, 0))
 }
 
 func TestARunningRunShowsItsUse(t *testing.T) {
-	y := newInstance(t)
-	st := y.atWork("coder")
-	y.uses(st, 100, 0.5)
-	y.uses(st, 20, 0.25)
-	equal(t, "use", y.run(st.Run.ID).Usage, task.Usage{ToolCalls: 2, TokensIn: 120, CostUSD: 0.75})
+	inst := newInstance(t)
+	st := inst.atWork("coder")
+	inst.uses(st, 100, 0.5)
+	inst.uses(st, 20, 0.25)
+	equal(t, "use", inst.run(st.Run.ID).Usage, task.Usage{ToolCalls: 2, TokensIn: 120, CostUSD: 0.75})
 	t.Run("what the runner says at the end counts, and the day counts it once", func(t *testing.T) {
 		f := completed("done")
 		f.Usage = task.Usage{ToolCalls: 2, TokensIn: 130, TokensOut: 10, CostUSD: 0.75}
-		y.finish(st, f)
-		equal(t, "use", y.run(st.Run.ID).Usage, f.Usage)
-		equal(t, "total", y.usage("day").Total, task.UsageRow{Key: "total", Runs: 1, ToolCalls: 2, TokensIn: 130, TokensOut: 10, CostUSD: 0.75})
+		inst.finish(st, f)
+		equal(t, "use", inst.run(st.Run.ID).Usage, f.Usage)
+		equal(t, "total", inst.usage("day").Total,
+			task.UsageRow{Key: "total", Runs: 1, ToolCalls: 2, TokensIn: 130, TokensOut: 10, CostUSD: 0.75})
 	})
 	t.Run("a run that is cut keeps what it had used", func(t *testing.T) {
-		st := y.atWork("coder")
-		y.uses(st, 7, 0)
-		must(y.s.CancelRun(y.ctx(), maya, st.Run.ID, ""))
-		equal(t, "use", y.run(st.Run.ID).Usage.TokensIn, 7)
+		st := inst.atWork("coder")
+		inst.uses(st, 7, 0)
+		must(inst.s.CancelRun(inst.ctx(), maya, st.Run.ID, ""))
+		equal(t, "use", inst.run(st.Run.ID).Usage.TokensIn, 7)
 	})
 	t.Run("an estimate gives way to what the runner says at the end, and is marked before", func(t *testing.T) {
-		st := y.atWork("coder")
-		ok(t, y.s.AppendTranscript(y.ctx(), st.Run.ID, st.Run.Lease,
+		st := inst.atWork("coder")
+		ok(t, inst.s.AppendTranscript(inst.ctx(), st.Run.ID, st.Run.Lease,
 			[]task.Message{{Type: "usage", Data: []byte(`{"tokensIn":999,"estimated":true}`)}}))
-		equal(t, "estimated", y.run(st.Run.ID).Usage.Estimated, true)
+		equal(t, "estimated", inst.run(st.Run.ID).Usage.Estimated, true)
 		f := completed("done")
 		f.Usage = task.Usage{TokensIn: 500}
-		y.finish(st, f)
-		equal(t, "use", y.run(st.Run.ID).Usage, f.Usage)
+		inst.finish(st, f)
+		equal(t, "use", inst.run(st.Run.ID).Usage, f.Usage)
 	})
 	t.Run("what a program makes up adds nothing", func(t *testing.T) {
-		st := y.atWork("coder")
-		ok(t, y.s.AppendTranscript(y.ctx(), st.Run.ID, st.Run.Lease,
+		st := inst.atWork("coder")
+		ok(t, inst.s.AppendTranscript(inst.ctx(), st.Run.ID, st.Run.Lease,
 			[]task.Message{{Type: "usage", Data: []byte(`{"tokensIn":-5,"costUsd":-1}`)}, {Type: "usage", Data: []byte(`"x"`)}}))
-		equal(t, "use", y.run(st.Run.ID).Usage, task.Usage{})
+		equal(t, "use", inst.run(st.Run.ID).Usage, task.Usage{})
 	})
 }
 
@@ -70,68 +71,68 @@ func TestARunOverItsLimitEndsAndSaysHowMuch(t *testing.T) {
 		{"cost", "max_cost_usd: 1", "failed/cost", "It cost 1.5000 USD of at most 1.0000", 1, 1.5},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			y := newInstance(t)
-			y.define("coder", definition("tools: read", "runner: script", tt.line))
-			st := y.atWork("coder")
+			inst := newInstance(t)
+			inst.define("coder", definition("tools: read", "runner: script", tt.line))
+			st := inst.atWork("coder")
 			stopped := make(chan error, 1)
-			y.s.RegisterStop(st.Run.ID, func(cause error) { stopped <- cause })
-			y.uses(st, tt.tokens, tt.cost)
-			r := y.run(st.Run.ID)
+			inst.s.RegisterStop(st.Run.ID, func(cause error) { stopped <- cause })
+			inst.uses(st, tt.tokens, tt.cost)
+			r := inst.run(st.Run.ID)
 			equal(t, "state", r.State().String(), tt.state)
 			equal(t, "reason", r.Reason, tt.reason)
 			equal(t, "use", r.Usage.TokensIn, tt.tokens)
 			equal(t, "program stopped for", <-stopped, ErrStopCanceled)
-			y.asleep(t, r.TaskID)
+			inst.asleep(t, r.TaskID)
 		})
 	}
 	t.Run("what it delegated counts", func(t *testing.T) {
-		y := delegating(t)
-		_, st, own := y.inRun("boss") // 1000 tokens
-		y.delegate(own, task.Delegation{})
-		child := y.start()
+		inst := delegating(t)
+		_, st, own := inst.inRun("boss") // 1000 tokens
+		inst.delegate(own, task.Delegation{})
+		child := inst.start()
 		f := completed("done")
 		f.Usage = task.Usage{TokensIn: 600}
-		y.finish(child, f)
-		y.uses(st, 500, 0)
-		r := y.run(st.Run.ID)
+		inst.finish(child, f)
+		inst.uses(st, 500, 0)
+		r := inst.run(st.Run.ID)
 		equal(t, "state", r.State().String(), "failed/tokens")
 		equal(t, "reason", r.Reason, "It used 1100 tokens of at most 1000, what it delegated included")
 	})
 }
 
 func TestABudgetOfTheDayStopsItsAgent(t *testing.T) {
-	y := newInstance(t, wakes)
-	y.define("coder", definition("tools: read", "runner: script", "max_parallel: 2", "max_cost_usd_per_day: 5"))
-	st, beside := y.atWork("coder"), y.atWork("coder")
-	other := y.atWork("reviewer")
-	y.uses(st, 10, 4.99)
-	equal(t, "under the budget", y.run(st.Run.ID).Status, task.RunRunning)
-	y.uses(st, 10, 0.03)
+	inst := newInstance(t, wakes)
+	inst.define("coder", definition("tools: read", "runner: script", "max_parallel: 2", "max_cost_usd_per_day: 5"))
+	st, beside := inst.atWork("coder"), inst.atWork("coder")
+	other := inst.atWork("reviewer")
+	inst.uses(st, 10, 4.99)
+	equal(t, "under the budget", inst.run(st.Run.ID).Status, task.RunRunning)
+	inst.uses(st, 10, 0.03)
 	const words = "budget of coder for today is used up: $5.02 of $5.00, until 00:00 UTC"
 	t.Run("its runs end and say how much of what", func(t *testing.T) {
 		for _, id := range []task.ID{st.Run.ID, beside.Run.ID} {
-			equal(t, "state", y.run(id).State().String(), "failed/cost")
-			equal(t, "reason", y.run(id).Reason, "The "+words)
+			equal(t, "state", inst.run(id).State().String(), "failed/cost")
+			equal(t, "reason", inst.run(id).Reason, "The "+words)
 		}
-		equal(t, "another agent's", y.run(other.Run.ID).Status, task.RunRunning)
+		equal(t, "another agent's", inst.run(other.Run.ID).Status, task.RunRunning)
 	})
 	t.Run("nothing of it starts, and what is queued stays", func(t *testing.T) {
-		y.Forward(2 * time.Hour)
-		y.nothingStarts()
-		equal(t, "retry", y.openRun(st.Run.TaskID).State().String(), "pending/queued")
-		_, later, err := y.s.NextRun(y.ctx(), nil)
+		inst.Forward(2 * time.Hour)
+		inst.nothingStarts()
+		equal(t, "retry", inst.openRun(st.Run.TaskID).State().String(), "pending/queued")
+		_, later, err := inst.s.NextRun(inst.ctx(), nil)
 		ok(t, err)
 		equal(t, "next look", later.String(), "2026-03-03T00:00:00.000Z")
 	})
 	t.Run("it is told why", func(t *testing.T) {
-		why := must(y.s.Why(y.ctx(), maya, st.Run.TaskID))
+		why := must(inst.s.Why(inst.ctx(), maya, st.Run.TaskID))
 		equal(t, "code", why[0].Code, task.WhyBudget)
 		equal(t, "message", why[0].Message, "The "+strings.Replace(words, "until 00:00", "until 2026-03-03 00:00", 1)+".")
 	})
 	t.Run("a tick leaves a receipt", func(t *testing.T) {
-		tk := y.create(maya, "coder", noStart)
-		must(y.s.Tick(y.ctx(), "cron"))
-		sched := must(y.s.Scheduler(y.ctx(), maya))
+		tk := inst.create(maya, "coder", noStart)
+		must(inst.s.Tick(inst.ctx(), "cron"))
+		sched := must(inst.s.Scheduler(inst.ctx(), maya))
 		found := false
 		for _, sk := range sched.Skips {
 			found = found || sk.TaskID == tk.ID && sk.Reason == "budget" && sk.Detail == words
@@ -139,61 +140,61 @@ func TestABudgetOfTheDayStopsItsAgent(t *testing.T) {
 		equal(t, "receipt", found, true)
 	})
 	t.Run("one notice a day", func(t *testing.T) {
-		b := y.inbox()
+		b := inst.inbox()
 		equal(t, "notices", b.Totals.Notices, 1)
 		equal(t, "text", strings.Contains(b.Notices[0].Text, words), true)
 	})
 	t.Run("the next day it continues", func(t *testing.T) {
-		y.Forward(24 * time.Hour)
-		y.start()
+		inst.Forward(24 * time.Hour)
+		inst.start()
 	})
-	y.chain()
+	inst.chain()
 }
 
 func TestTheInstanceHasABudget(t *testing.T) {
-	y := newInstance(t, func(c *Config) { c.Budget = task.Budget{MaxTokens: 100} })
-	st, other := y.atWork("coder"), y.atWork("reviewer")
+	inst := newInstance(t, func(c *Config) { c.Budget = task.Budget{MaxTokens: 100} })
+	st, other := inst.atWork("coder"), inst.atWork("reviewer")
 	f := completed("done")
 	f.Usage = task.Usage{TokensIn: 90, TokensOut: 10}
-	y.finish(st, f)
-	equal(t, "the run that used it", y.run(st.Run.ID).Status, task.RunCompleted)
-	r := y.run(other.Run.ID)
+	inst.finish(st, f)
+	equal(t, "the run that used it", inst.run(st.Run.ID).Status, task.RunCompleted)
+	r := inst.run(other.Run.ID)
 	equal(t, "what runs beside", r.State().String(), "failed/tokens")
 	equal(t, "reason", r.Reason, "The budget of the server for today is used up: 100 of 100 tokens, until 00:00 UTC")
-	y.Forward(time.Hour)
-	y.nothingStarts()
-	equal(t, "notices", y.inbox().Totals.Notices, 1)
+	inst.Forward(time.Hour)
+	inst.nothingStarts()
+	equal(t, "notices", inst.inbox().Totals.Notices, 1)
 }
 
 func TestUsageBySomething(t *testing.T) {
-	y := newInstance(t, func(c *Config) { c.Budget = task.Budget{MaxTokens: 1000} })
-	a, b := y.atWork("coder"), y.atWork("reviewer")
-	y.uses(a, 10, 1)
-	y.uses(b, 20, 2)
-	y.finish(a, completed("done"))
+	inst := newInstance(t, func(c *Config) { c.Budget = task.Budget{MaxTokens: 1000} })
+	a, b := inst.atWork("coder"), inst.atWork("reviewer")
+	inst.uses(a, 10, 1)
+	inst.uses(b, 20, 2)
+	inst.finish(a, completed("done"))
 	for by, want := range map[string]string{
 		"day": "2026-03-02:30", "agent": "reviewer:20 coder:10", "model": ":30",
 		"task": a.Run.TaskID.String() + ":10", "run": a.Run.ID.String() + ":10",
 	} {
 		t.Run("by "+by, func(t *testing.T) {
 			var got []string
-			for _, r := range y.usage(by).Rows {
+			for _, r := range inst.usage(by).Rows {
 				got = append(got, fmt.Sprintf("%s:%d", r.Key, r.TokensIn))
 			}
 			equal(t, "rows", strings.Join(got, " "), want)
 		})
 	}
 	t.Run("with the budgets", func(t *testing.T) {
-		list := y.usage("").Budgets
+		list := inst.usage("").Budgets
 		equal(t, "budgets", len(list), 1)
 		equal(t, "used", list[0].Tokens, 30)
 	})
 	t.Run("bad questions are refused", func(t *testing.T) {
-		_, err := y.s.Usage(y.ctx(), vera, "moon", 0, 0)
+		_, err := inst.s.Usage(inst.ctx(), vera, "moon", 0, 0)
 		refused(t, err, task.CodeInvalidField, "by")
-		_, err = y.s.Usage(y.ctx(), vera, "day", 5, 4)
+		_, err = inst.s.Usage(inst.ctx(), vera, "day", 5, 4)
 		refused(t, err, task.CodeInvalidField, "from")
-		_, err = y.s.Usage(y.ctx(), vera, "day", 1, y.s.Now())
+		_, err = inst.s.Usage(inst.ctx(), vera, "day", 1, inst.s.Now())
 		refused(t, err, task.CodeInvalidField, "366 days")
 	})
 }

@@ -14,15 +14,15 @@ import (
 )
 
 // inBubble is an instance in a bubble of its own time.
-func inBubble(t *testing.T, fn func(t *testing.T, y *instance), with ...func(*Config)) {
+func inBubble(t *testing.T, fn func(t *testing.T, inst *instance), with ...func(*Config)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		y := newInstance(t, with...)
-		fn(t, y)
-		y.s.Hub().Close()
+		inst := newInstance(t, with...)
+		fn(t, inst)
+		inst.s.Hub().Close()
 		synctest.Wait()
-		equal(t, "waiting at the end", y.s.WaitingSignups(), 0)
-		ok(t, y.db.Close())
+		equal(t, "waiting at the end", inst.s.WaitingSignups(), 0)
+		ok(t, inst.db.Close())
 	})
 }
 
@@ -35,13 +35,13 @@ type pending struct {
 	took time.Duration
 }
 
-func (y *instance) waitFor(t *testing.T, ctx context.Context, a task.Actor, wait time.Duration) *pending {
+func (inst *instance) waitFor(t *testing.T, ctx context.Context, a task.Actor, wait time.Duration) *pending {
 	t.Helper()
 	p := &pending{t: t, done: make(chan struct{})}
 	go func() {
 		defer close(p.done)
 		start := time.Now()
-		p.got, p.err = y.s.SignupWait(ctx, a, a.Name, 1, wait)
+		p.got, p.err = inst.s.SignupWait(ctx, a, a.Name, 1, wait)
 		p.took = time.Since(start)
 	}()
 	synctest.Wait()
@@ -77,102 +77,102 @@ func (p *pending) waits() {
 
 func TestAWaitingSignupGetsWhatComesFree(t *testing.T) {
 	ctx := context.Background()
-	claimed := func(y *instance, a task.Actor) *task.Task {
-		y.create(maya, a.Name, noStart)
-		return y.signup(a)
+	claimed := func(inst *instance, a task.Actor) *task.Task {
+		inst.create(maya, a.Name, noStart)
+		return inst.signup(a)
 	}
-	for name, c := range map[string]func(y *instance) (free func() task.ID){
-		"a task is created": func(y *instance) func() task.ID {
-			return func() task.ID { return y.create(maya, "coder").ID }
+	for name, c := range map[string]func(inst *instance) (free func() task.ID){
+		"a task is created": func(inst *instance) func() task.ID {
+			return func() task.ID { return inst.create(maya, "coder").ID }
 		},
-		"a draft is started": func(y *instance) func() task.ID {
-			tk := y.create(maya, "coder", draft)
+		"a draft is started": func(inst *instance) func() task.ID {
+			tk := inst.create(maya, "coder", draft)
 			return func() task.ID {
 				active := "active"
-				return must(y.s.UpdateTask(ctx, maya, tk.ID, task.Patch{Status: &active})).ID
+				return must(inst.s.UpdateTask(ctx, maya, tk.ID, task.Patch{Status: &active})).ID
 			}
 		},
-		"a claim is released": func(y *instance) func() task.ID {
-			tk := claimed(y, coder)
-			return func() task.ID { return must(y.s.ReleaseClaim(ctx, coder, tk.ID, 0)).ID }
+		"a claim is released": func(inst *instance) func() task.ID {
+			tk := claimed(inst, coder)
+			return func() task.ID { return must(inst.s.ReleaseClaim(ctx, coder, tk.ID, 0)).ID }
 		},
-		"a claim expires": func(y *instance) func() task.ID {
-			tk := claimed(y, coder)
+		"a claim expires": func(inst *instance) func() task.ID {
+			tk := claimed(inst, coder)
 			return func() task.ID {
-				y.Forward(3 * time.Hour)
-				equal(y.t, "released", must(y.s.ReleaseExpired(ctx)), 1)
+				inst.Forward(3 * time.Hour)
+				equal(inst.t, "released", must(inst.s.ReleaseExpired(ctx)), 1)
 				return tk.ID
 			}
 		},
-		"a task is handed over": func(y *instance) func() task.ID {
-			tk := claimed(y, pull)
+		"a task is handed over": func(inst *instance) func() task.ID {
+			tk := claimed(inst, pull)
 			return func() task.ID {
-				return must(y.s.MoveTask(ctx, pull, Move{TaskID: tk.ID, CurrentAgent: "pull", NewAgent: "coder", Comment: "yours"})).ID
+				return must(inst.s.MoveTask(ctx, pull, Move{TaskID: tk.ID, CurrentAgent: "pull", NewAgent: "coder", Comment: "yours"})).ID
 			}
 		},
-		"the owner is changed": func(y *instance) func() task.ID {
-			tk := y.create(maya, "pull", noStart)
+		"the owner is changed": func(inst *instance) func() task.ID {
+			tk := inst.create(maya, "pull", noStart)
 			return func() task.ID {
 				to := "coder"
-				return must(y.s.UpdateTask(ctx, maya, tk.ID, task.Patch{Owner: &to})).ID
+				return must(inst.s.UpdateTask(ctx, maya, tk.ID, task.Patch{Owner: &to})).ID
 			}
 		},
-		"tasks are reassigned": func(y *instance) func() task.ID {
-			tk := y.create(maya, "pull", noStart)
+		"tasks are reassigned": func(inst *instance) func() task.ID {
+			tk := inst.create(maya, "pull", noStart)
 			return func() task.ID {
-				return must(y.s.Reassign(ctx, maya, "pull", []task.ID{tk.ID}, "coder", "yours"))[0].ID
+				return must(inst.s.Reassign(ctx, maya, "pull", []task.ID{tk.ID}, "coder", "yours"))[0].ID
 			}
 		},
-		"a question is answered": func(y *instance) func() task.ID {
-			tk := y.create(maya, "coder", noStart)
-			must(y.s.Ask(ctx, maya, tk.ID, "?", false))
-			return func() task.ID { return must(y.s.Reply(ctx, maya, tk.ID, "!")).TaskID }
+		"a question is answered": func(inst *instance) func() task.ID {
+			tk := inst.create(maya, "coder", noStart)
+			must(inst.s.Ask(ctx, maya, tk.ID, "?", false))
+			return func() task.ID { return must(inst.s.Reply(ctx, maya, tk.ID, "!")).TaskID }
 		},
-		"the last blocker is done": func(y *instance) func() task.ID {
-			first, tk := y.create(maya, "pull", noStart), y.create(maya, "coder", noStart)
-			must(y.s.SetBlockedBy(ctx, maya, tk.ID, []task.ID{first.ID}))
+		"the last blocker is done": func(inst *instance) func() task.ID {
+			first, tk := inst.create(maya, "pull", noStart), inst.create(maya, "coder", noStart)
+			must(inst.s.SetBlockedBy(ctx, maya, tk.ID, []task.ID{first.ID}))
 			return func() task.ID {
-				must(y.s.CompleteTask(ctx, maya, first.ID, "", 0))
+				must(inst.s.CompleteTask(ctx, maya, first.ID, "", 0))
 				return tk.ID
 			}
 		},
-		"the blockers are left out": func(y *instance) func() task.ID {
-			first, tk := y.create(maya, "pull", noStart), y.create(maya, "coder", noStart)
-			must(y.s.SetBlockedBy(ctx, maya, tk.ID, []task.ID{first.ID}))
-			return func() task.ID { return must(y.s.SetBlockedBy(ctx, maya, tk.ID, nil)).ID }
+		"the blockers are left out": func(inst *instance) func() task.ID {
+			first, tk := inst.create(maya, "pull", noStart), inst.create(maya, "coder", noStart)
+			must(inst.s.SetBlockedBy(ctx, maya, tk.ID, []task.ID{first.ID}))
+			return func() task.ID { return must(inst.s.SetBlockedBy(ctx, maya, tk.ID, nil)).ID }
 		},
-		"a subtask is created": func(y *instance) func() task.ID {
-			tk := y.create(maya, "planner", noStart, steps("one"))
-			return func() task.ID { return y.subtask(planner, tk.ID, 0, "coder").ID }
+		"a subtask is created": func(inst *instance) func() task.ID {
+			tk := inst.create(maya, "planner", noStart, steps("one"))
+			return func() task.ID { return inst.subtask(planner, tk.ID, 0, "coder").ID }
 		},
-		"a run ends": func(y *instance) func() task.ID {
-			tk := y.create(maya, "coder", noStart)
-			must(y.s.RunNow(ctx, maya, tk.ID))
-			st := y.start()
-			return func() task.ID { y.finish(st, completed("half of it")); return tk.ID }
+		"a run ends": func(inst *instance) func() task.ID {
+			tk := inst.create(maya, "coder", noStart)
+			must(inst.s.RunNow(ctx, maya, tk.ID))
+			st := inst.start()
+			return func() task.ID { inst.finish(st, completed("half of it")); return tk.ID }
 		},
-		"a waiting run is canceled": func(y *instance) func() task.ID {
-			tk := y.create(maya, "coder", noStart)
-			r := must(y.s.RunNow(ctx, maya, tk.ID))
-			return func() task.ID { return must(y.s.CancelRun(ctx, maya, r.ID, "")).TaskID }
+		"a waiting run is canceled": func(inst *instance) func() task.ID {
+			tk := inst.create(maya, "coder", noStart)
+			r := must(inst.s.RunNow(ctx, maya, tk.ID))
+			return func() task.ID { return must(inst.s.CancelRun(ctx, maya, r.ID, "")).TaskID }
 		},
-		"a run is denied": func(y *instance) func() task.ID {
-			tk := y.create(planner, "coder", noStart)
-			r := must(y.s.RunNow(ctx, maya, tk.ID))
-			return func() task.ID { return must(y.s.DenyRun(ctx, rita, r.ID, "no", 0)).TaskID }
+		"a run is denied": func(inst *instance) func() task.ID {
+			tk := inst.create(planner, "coder", noStart)
+			r := must(inst.s.RunNow(ctx, maya, tk.ID))
+			return func() task.ID { return must(inst.s.DenyRun(ctx, rita, r.ID, "no", 0)).TaskID }
 		},
-		"a run ends that handed its task over": func(y *instance) func() task.ID {
-			tk := y.create(maya, "planner", noStart)
-			must(y.s.RunNow(ctx, maya, tk.ID))
-			st := y.start()
-			must(y.s.MoveTask(ctx, y.actor(st), Move{TaskID: tk.ID, CurrentAgent: "planner", NewAgent: "coder", Comment: "yours"}))
-			return func() task.ID { y.finish(st, completed("handed over")); return tk.ID }
+		"a run ends that handed its task over": func(inst *instance) func() task.ID {
+			tk := inst.create(maya, "planner", noStart)
+			must(inst.s.RunNow(ctx, maya, tk.ID))
+			st := inst.start()
+			must(inst.s.MoveTask(ctx, inst.actor(st), Move{TaskID: tk.ID, CurrentAgent: "planner", NewAgent: "coder", Comment: "yours"}))
+			return func() task.ID { inst.finish(st, completed("handed over")); return tk.ID }
 		},
 	} {
 		t.Run("when "+name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T, y *instance) {
-				free := c(y)
-				p := y.waitFor(t, ctx, coder, 50*time.Second)
+			inBubble(t, func(t *testing.T, inst *instance) {
+				free := c(inst)
+				p := inst.waitFor(t, ctx, coder, 50*time.Second)
 				p.waits()
 				p.claims(free())
 			})
@@ -183,16 +183,16 @@ func TestAWaitingSignupGetsWhatComesFree(t *testing.T) {
 func TestAWaitingSignupWaits(t *testing.T) {
 	ctx := context.Background()
 	t.Run("not at all when something is free", func(t *testing.T) {
-		inBubble(t, func(t *testing.T, y *instance) {
-			tk := y.create(maya, "coder")
-			p := y.waitFor(t, ctx, coder, time.Second)
+		inBubble(t, func(t *testing.T, inst *instance) {
+			tk := inst.create(maya, "coder")
+			p := inst.waitFor(t, ctx, coder, time.Second)
 			p.claims(tk.ID)
 			equal(t, "took", p.took, 0)
 		})
 	})
 	t.Run("as long as it was told, and ends without a task", func(t *testing.T) {
-		inBubble(t, func(t *testing.T, y *instance) {
-			p := y.waitFor(t, ctx, coder, 50*time.Second)
+		inBubble(t, func(t *testing.T, inst *instance) {
+			p := inst.waitFor(t, ctx, coder, 50*time.Second)
 			time.Sleep(50*time.Second - time.Nanosecond)
 			p.waits()
 			time.Sleep(time.Nanosecond)
@@ -204,29 +204,29 @@ func TestAWaitingSignupWaits(t *testing.T) {
 		})
 	})
 	t.Run("without a word to the database", func(t *testing.T) {
-		inBubble(t, func(t *testing.T, y *instance) {
-			p := y.waitFor(t, ctx, coder, 50*time.Second)
-			y.create(maya, "pull", noStart) // of no interest here
-			before := y.Clock.Reads()
+		inBubble(t, func(t *testing.T, inst *instance) {
+			p := inst.waitFor(t, ctx, coder, 50*time.Second)
+			inst.create(maya, "pull", noStart) // of no interest here
+			before := inst.Clock.Reads()
 			time.Sleep(40 * time.Second)
 			p.waits()
-			equal(t, "reads and writes", y.Clock.Reads()-before, 0)
+			equal(t, "reads and writes", inst.Clock.Reads()-before, 0)
 		})
 	})
 	t.Run("until the server ends, which is no error", func(t *testing.T) {
-		inBubble(t, func(t *testing.T, y *instance) {
-			p := y.waitFor(t, ctx, coder, 50*time.Second)
-			y.s.Hub().Close()
+		inBubble(t, func(t *testing.T, inst *instance) {
+			p := inst.waitFor(t, ctx, coder, 50*time.Second)
+			inst.s.Hub().Close()
 			p.claims(0)
 			equal(t, "took", p.took, 0)
 		})
 	})
 	t.Run("until the caller is gone, who claims nothing", func(t *testing.T) {
-		inBubble(t, func(t *testing.T, y *instance) {
+		inBubble(t, func(t *testing.T, inst *instance) {
 			gone, leave := context.WithCancel(ctx)
-			p, q := y.waitFor(t, gone, coder, 50*time.Second), y.waitFor(t, ctx, coder, 50*time.Second)
+			p, q := inst.waitFor(t, gone, coder, 50*time.Second), inst.waitFor(t, ctx, coder, 50*time.Second)
 			leave()
-			tk := y.create(maya, "coder")
+			tk := inst.create(maya, "coder")
 			q.claims(tk.ID)
 			<-p.done
 			if !errors.Is(p.err, context.Canceled) || len(p.got) > 0 {
@@ -235,41 +235,41 @@ func TestAWaitingSignupWaits(t *testing.T) {
 		})
 	})
 	t.Run("in the order in which callers came", func(t *testing.T) {
-		inBubble(t, func(t *testing.T, y *instance) {
+		inBubble(t, func(t *testing.T, inst *instance) {
 			var line []*pending
 			for range 5 {
-				line = append(line, y.waitFor(t, ctx, coder, 50*time.Second))
+				line = append(line, inst.waitFor(t, ctx, coder, 50*time.Second))
 			}
 			for _, p := range line {
 				p.waits()
-				p.claims(y.create(maya, "coder").ID)
+				p.claims(inst.create(maya, "coder").ID)
 			}
 		})
 	})
 	t.Run("and keeps its place when another was faster", func(t *testing.T) {
-		inBubble(t, func(t *testing.T, y *instance) {
-			first, second := y.waitFor(t, ctx, coder, 50*time.Second), y.waitFor(t, ctx, coder, 50*time.Second)
-			tk := y.create(maya, "coder", draft)
-			y.s.waits.wake("coder") // for nothing
+		inBubble(t, func(t *testing.T, inst *instance) {
+			first, second := inst.waitFor(t, ctx, coder, 50*time.Second), inst.waitFor(t, ctx, coder, 50*time.Second)
+			tk := inst.create(maya, "coder", draft)
+			inst.s.waits.wake("coder") // for nothing
 			first.waits()
 			active := "active"
-			must(y.s.UpdateTask(ctx, maya, tk.ID, task.Patch{Status: &active}))
+			must(inst.s.UpdateTask(ctx, maya, tk.ID, task.Patch{Status: &active}))
 			first.claims(tk.ID)
 			second.waits()
 		})
 	})
 	t.Run("until max_claims is reached, and then tells so as without waiting", func(t *testing.T) {
-		inBubble(t, func(t *testing.T, y *instance) {
+		inBubble(t, func(t *testing.T, inst *instance) {
 			var line []*pending
 			for range 3 {
-				line = append(line, y.waitFor(t, ctx, pull, 50*time.Second))
+				line = append(line, inst.waitFor(t, ctx, pull, 50*time.Second))
 			}
-			line[0].claims(y.create(maya, "pull").ID)
-			line[1].claims(y.create(maya, "pull").ID)
+			line[0].claims(inst.create(maya, "pull").ID)
+			line[1].claims(inst.create(maya, "pull").ID)
 			synctest.Wait()
 			<-line[2].done
 			refused(t, line[2].err, task.CodeMaxClaims)
-			_, err := y.s.SignupWait(ctx, pull, "pull", 1, time.Second)
+			_, err := inst.s.SignupWait(ctx, pull, "pull", 1, time.Second)
 			refused(t, err, task.CodeMaxClaims)
 		})
 	})
@@ -279,15 +279,15 @@ func TestAPauseDuringTheWait(t *testing.T) {
 	ctx := context.Background()
 	for name, agent := range map[string]string{"of the agent": "coder", "of the server": ""} {
 		t.Run(name+" keeps the wait, and a resume serves it", func(t *testing.T) {
-			inBubble(t, func(t *testing.T, y *instance) {
-				p, q := y.waitFor(t, ctx, coder, 50*time.Second), y.waitFor(t, ctx, coder, 50*time.Second)
-				must(y.s.Pause(ctx, maya, agent, "lunch"))
-				a, b := y.create(maya, "coder"), y.create(maya, "coder")
+			inBubble(t, func(t *testing.T, inst *instance) {
+				p, q := inst.waitFor(t, ctx, coder, 50*time.Second), inst.waitFor(t, ctx, coder, 50*time.Second)
+				must(inst.s.Pause(ctx, maya, agent, "lunch"))
+				a, b := inst.create(maya, "coder"), inst.create(maya, "coder")
 				p.waits()
 				q.waits()
-				_, err := y.s.SignupWait(ctx, coder, "coder", 1, time.Second)
+				_, err := inst.s.SignupWait(ctx, coder, "coder", 1, time.Second)
 				refused(t, err, task.CodePaused)
-				must(y.s.Resume(ctx, maya, agent, ""))
+				must(inst.s.Resume(ctx, maya, agent, ""))
 				<-p.done
 				<-q.done
 				// A resume lets both look; either may be faster.
@@ -329,25 +329,25 @@ func TestASignalIsNeverLost(t *testing.T) {
 
 func TestWaitsAreBounded(t *testing.T) {
 	ctx := context.Background()
-	inBubble(t, func(t *testing.T, y *instance) {
+	inBubble(t, func(t *testing.T, inst *instance) {
 		for _, wait := range []time.Duration{-time.Second, 51 * time.Second} {
-			_, err := y.s.SignupWait(ctx, coder, "coder", 1, wait)
+			_, err := inst.s.SignupWait(ctx, coder, "coder", 1, wait)
 			refused(t, err, task.CodeInvalidField, "waitSeconds", "0 to 50")
 		}
-		_, err := y.s.SignupWait(ctx, coder, "coder", 51, time.Second)
+		_, err := inst.s.SignupWait(ctx, coder, "coder", 51, time.Second)
 		refused(t, err, task.CodeInvalidField, "count")
-		_, err = y.s.SignupWait(ctx, coder, "pull", 1, time.Second)
+		_, err = inst.s.SignupWait(ctx, coder, "pull", 1, time.Second)
 		refused(t, err, task.CodeNotYourName)
-		_, err = y.s.SignupWait(ctx, maya, "nobody", 1, time.Second)
+		_, err = inst.s.SignupWait(ctx, maya, "nobody", 1, time.Second)
 		refused(t, err, task.CodeAgentNotFound)
-		p, q := y.waitFor(t, ctx, coder, 50*time.Second), y.waitFor(t, ctx, coder, 50*time.Second)
-		_, err = y.s.SignupWait(ctx, pull, "pull", 1, time.Second)
+		p, q := inst.waitFor(t, ctx, coder, 50*time.Second), inst.waitFor(t, ctx, coder, 50*time.Second)
+		_, err = inst.s.SignupWait(ctx, pull, "pull", 1, time.Second)
 		if e := refused(t, err, task.CodeRateLimited, "too many"); e.Retry == 0 {
 			t.Error("no time to come again is told")
 		}
-		tk := y.create(maya, "pull")
-		equal(t, "what is free needs no room", must(y.s.SignupWait(ctx, pull, "pull", 1, time.Second))[0].ID, tk.ID)
-		p.claims(y.create(maya, "coder").ID)
+		tk := inst.create(maya, "pull")
+		equal(t, "what is free needs no room", must(inst.s.SignupWait(ctx, pull, "pull", 1, time.Second))[0].ID, tk.ID)
+		p.claims(inst.create(maya, "coder").ID)
 		q.waits()
 	}, func(c *Config) { c.WaitLimit = 2 })
 }
@@ -357,23 +357,23 @@ func TestAWaitWithAnIdempotencyKey(t *testing.T) {
 		return WithIdempotency(context.Background(), &Idempotency{Caller: "coder", Key: k, Request: []byte("r")})
 	}
 	t.Run("claims once, and a repeat gets the same task", func(t *testing.T) {
-		inBubble(t, func(t *testing.T, y *instance) {
-			p, twin := y.waitFor(t, key("k"), coder, 50*time.Second), y.waitFor(t, key("k"), coder, 50*time.Second)
-			tk := y.create(maya, "coder")
+		inBubble(t, func(t *testing.T, inst *instance) {
+			p, twin := inst.waitFor(t, key("k"), coder, 50*time.Second), inst.waitFor(t, key("k"), coder, 50*time.Second)
+			tk := inst.create(maya, "coder")
 			p.claims(tk.ID)
 			twin.claims(tk.ID)
-			again := y.waitFor(t, key("k"), coder, 50*time.Second)
+			again := inst.waitFor(t, key("k"), coder, 50*time.Second)
 			again.claims(tk.ID)
-			equal(t, "claims", y.task(tk.ID).Claim.ID, 1)
+			equal(t, "claims", inst.task(tk.ID).Claim.ID, 1)
 		})
 	})
 	t.Run("keeps an empty answer once the time is over, and none before", func(t *testing.T) {
-		inBubble(t, func(t *testing.T, y *instance) {
-			p := y.waitFor(t, key("k"), coder, 10*time.Second)
+		inBubble(t, func(t *testing.T, inst *instance) {
+			p := inst.waitFor(t, key("k"), coder, 10*time.Second)
 			time.Sleep(10 * time.Second)
 			p.claims(0)
-			y.create(maya, "coder", noStart)
-			again := y.waitFor(t, key("k"), coder, 10*time.Second)
+			inst.create(maya, "coder", noStart)
+			again := inst.waitFor(t, key("k"), coder, 10*time.Second)
 			again.claims(0)
 			equal(t, "took", again.took, 0)
 		})
@@ -381,36 +381,36 @@ func TestAWaitWithAnIdempotencyKey(t *testing.T) {
 }
 
 func TestACallerThatLeftDuringTheClaimGivesItBack(t *testing.T) {
-	inBubble(t, func(t *testing.T, y *instance) {
-		next := y.waitFor(t, context.Background(), coder, 50*time.Second)
+	inBubble(t, func(t *testing.T, inst *instance) {
+		next := inst.waitFor(t, context.Background(), coder, 50*time.Second)
 		gone, leave := context.WithCancel(context.Background())
-		tk := y.create(maya, "coder", draft)
+		tk := inst.create(maya, "coder", draft)
 		active := "active"
 		// The claim and the start of the draft are one batch: the caller leaves
 		// while the writer is busy with it.
 		var wg sync.WaitGroup
 		hold := make(chan struct{})
 		wg.Go(func() {
-			ok(t, y.db.Write(context.Background(), func(*db.Tx) error { <-hold; return nil }))
+			ok(t, inst.db.Write(context.Background(), func(*db.Tx) error { <-hold; return nil }))
 		})
 		synctest.Wait()
 		wg.Go(func() {
-			must(y.s.UpdateTask(context.Background(), maya, tk.ID, task.Patch{Status: &active}))
+			must(inst.s.UpdateTask(context.Background(), maya, tk.ID, task.Patch{Status: &active}))
 		})
 		synctest.Wait()
 		wg.Go(func() {
-			got, err := y.s.trySignup(gone, coder, "coder", 1)
+			got, err := inst.s.trySignup(gone, coder, "coder", 1)
 			if len(got) > 0 || !errors.Is(err, context.Canceled) {
 				t.Errorf("got %v, %v", got, err)
 			}
 		})
 		synctest.Wait()
-		wg.Go(func() { ok(t, y.db.Write(context.Background(), func(*db.Tx) error { leave(); return nil })) })
+		wg.Go(func() { ok(t, inst.db.Write(context.Background(), func(*db.Tx) error { leave(); return nil })) })
 		synctest.Wait()
 		close(hold)
 		wg.Wait()
 		next.claims(tk.ID)
-		y.chain()
+		inst.chain()
 	})
 }
 
@@ -418,13 +418,13 @@ func TestManyWaitersAndManyTasks(t *testing.T) {
 	inBubble(t, manyWaiters)
 }
 
-func manyWaiters(t *testing.T, y *instance) {
+func manyWaiters(t *testing.T, inst *instance) {
 	const n = 1000
 	var wg sync.WaitGroup
 	got := make([]task.ID, n)
 	for i := range n {
 		wg.Go(func() {
-			list, err := y.s.SignupWait(y.ctx(), coder, "coder", 1, task.MaxWait)
+			list, err := inst.s.SignupWait(inst.ctx(), coder, "coder", 1, task.MaxWait)
 			if err != nil || len(list) != 1 {
 				t.Errorf("waiter %d: %v, %v", i, list, err)
 				return
@@ -433,11 +433,11 @@ func manyWaiters(t *testing.T, y *instance) {
 		})
 	}
 	synctest.Wait()
-	equal(t, "waiting", y.s.WaitingSignups(), n)
+	equal(t, "waiting", inst.s.WaitingSignups(), n)
 	for range 8 {
 		wg.Go(func() {
 			for range n / 8 {
-				if _, err := y.s.CreateTask(y.ctx(), maya, task.New{Title: "x", Owner: "coder"}); err != nil {
+				if _, err := inst.s.CreateTask(inst.ctx(), maya, task.New{Title: "x", Owner: "coder"}); err != nil {
 					t.Error(err)
 				}
 			}
@@ -449,22 +449,22 @@ func manyWaiters(t *testing.T, y *instance) {
 		seen[id] = true
 	}
 	equal(t, "distinct tasks", len(seen), n)
-	y.chain()
+	inst.chain()
 }
 
 func TestAutoSignup(t *testing.T) {
-	y := newInstance(t)
-	ctx := y.ctx()
+	inst := newInstance(t)
+	ctx := inst.ctx()
 	for range 4 {
-		y.create(maya, "coder", noStart)
-		y.create(maya, "pull", noStart)
+		inst.create(maya, "coder", noStart)
+		inst.create(maya, "pull", noStart)
 	}
 	auto := func(a task.Actor, n int) AutoSignup {
 		t.Helper()
-		return must(y.s.AutoSignup(ctx, a, a.Name, n))
+		return must(inst.s.AutoSignup(ctx, a, a.Name, n))
 	}
 	t.Run("claims until so many are held", func(t *testing.T) {
-		y.signup(coder)
+		inst.signup(coder)
 		out := auto(coder, 3)
 		equal(t, "claimed and held", [2]int{len(out.Tasks), len(out.Held)}, [2]int{2, 3})
 		equal(t, "the first", out.Tasks[0].ID, 3)
@@ -481,19 +481,19 @@ func TestAutoSignup(t *testing.T) {
 		}
 	})
 	t.Run("forgets claims that expired", func(t *testing.T) {
-		y.Forward(3 * time.Hour)
+		inst.Forward(3 * time.Hour)
 		equal(t, "held", len(auto(coder, 1).Held), 0)
-		must(y.s.ReleaseExpired(ctx))
+		must(inst.s.ReleaseExpired(ctx))
 		equal(t, "held", len(auto(coder, 1).Held), 1)
 	})
 	t.Run("refuses a bad number and another's name", func(t *testing.T) {
 		for _, n := range []int{-1, 0, 51} {
-			_, err := y.s.AutoSignup(ctx, coder, "coder", n)
+			_, err := inst.s.AutoSignup(ctx, coder, "coder", n)
 			refused(t, err, task.CodeInvalidField, "maxConcurrent", "1 to 50")
 		}
-		_, err := y.s.AutoSignup(ctx, coder, "pull", 1)
+		_, err := inst.s.AutoSignup(ctx, coder, "pull", 1)
 		refused(t, err, task.CodeNotYourName)
-		_, err = y.s.AutoSignup(ctx, vera, "pull", 1)
+		_, err = inst.s.AutoSignup(ctx, vera, "pull", 1)
 		refused(t, err, task.CodeForbidden)
 	})
 }
@@ -501,10 +501,10 @@ func TestAutoSignup(t *testing.T) {
 var errDry = errors.New("only a look")
 
 // freeNow returns what signups would claim now.
-func (y *instance) freeNow(agents []string) map[string][]task.ID {
-	y.t.Helper()
+func (inst *instance) freeNow(agents []string) map[string][]task.ID {
+	inst.t.Helper()
 	free := map[string][]task.ID{}
-	err := y.db.Write(y.ctx(), func(tx *db.Tx) error {
+	err := inst.db.Write(inst.ctx(), func(tx *db.Tx) error {
 		for _, a := range agents {
 			free[a] = nil
 			for {
@@ -521,7 +521,7 @@ func (y *instance) freeNow(agents []string) map[string][]task.ID {
 		return errDry
 	})
 	if !errors.Is(err, errDry) {
-		y.t.Fatalf("unexpected error: %v", err)
+		inst.t.Fatalf("unexpected error: %v", err)
 	}
 	return free
 }

@@ -11,33 +11,33 @@ import (
 // What a run delegates is executed where its files are.
 func TestADelegatedRunStaysWithTheServerOfItsParent(t *testing.T) {
 	t.Parallel()
-	y := delegating(t)
-	ok(t, y.s.Join(y.ctx(), task.Server{ID: "a"}))
-	_, parent, own := y.inRun("boss")
-	d := y.delegate(own, task.Delegation{})
+	inst := delegating(t)
+	ok(t, inst.s.Join(inst.ctx(), task.Server{ID: "a"}))
+	_, parent, own := inst.inRun("boss")
+	d := inst.delegate(own, task.Delegation{})
 	want := ""
 	if dbtest.Postgres() {
 		want = "a"
 	}
-	equal(t, "server of the parent", y.run(parent.Run.ID).Server, want)
-	equal(t, "server of what it delegated", y.run(d.RunID).Server, want)
+	equal(t, "server of the parent", inst.run(parent.Run.ID).Server, want)
+	equal(t, "server of what it delegated", inst.run(d.RunID).Server, want)
 	if dbtest.Postgres() {
-		other := y.service()
-		ok(t, other.Join(y.ctx(), task.Server{ID: "b"}))
-		st, _, err := other.NextRun(y.ctx(), nil)
+		other := inst.service()
+		ok(t, other.Join(inst.ctx(), task.Server{ID: "b"}))
+		st, _, err := other.NextRun(inst.ctx(), nil)
 		if err != nil || st != nil {
 			t.Errorf("another server starts %+v, %v", st, err)
 		}
 	}
-	equal(t, "what it starts", y.start().Run.ID, d.RunID)
+	equal(t, "what it starts", inst.start().Run.ID, d.RunID)
 }
 
 // Servers that start at the same time on one database agree on the key of forms.
 func TestServersKnowEachOthersForms(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
+	inst := newInstance(t)
 	if !dbtest.Postgres() {
-		if key, err := y.s.FormKey(t.Context()); key != nil || err != nil {
+		if key, err := inst.s.FormKey(t.Context()); key != nil || err != nil {
 			t.Errorf("a server that is alone has the key %q, %v", key, err)
 		}
 		return
@@ -45,7 +45,7 @@ func TestServersKnowEachOthersForms(t *testing.T) {
 	keys := make([]string, 4)
 	var all sync.WaitGroup
 	for i := range keys {
-		s := y.service()
+		s := inst.service()
 		all.Go(func() {
 			key, err := s.FormKey(t.Context())
 			if err != nil {
@@ -65,10 +65,10 @@ func TestServersKnowEachOthersForms(t *testing.T) {
 // A server that stops knows those that came since its last heartbeat.
 func TestAServerThatStopsKnowsTheOthers(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	ok(t, y.s.Join(t.Context(), task.Server{ID: "first"}))
-	equal(t, "others, alone", y.s.BeginStop(t.Context()), false)
-	ok(t, y.service().Join(t.Context(), task.Server{ID: "second"}))
-	equal(t, "others", y.s.BeginStop(t.Context()), dbtest.Postgres())
-	equal(t, "it stops", y.s.Stopping(), true)
+	inst := newInstance(t)
+	ok(t, inst.s.Join(t.Context(), task.Server{ID: "first"}))
+	equal(t, "others, alone", inst.s.BeginStop(t.Context()), false)
+	ok(t, inst.service().Join(t.Context(), task.Server{ID: "second"}))
+	equal(t, "others", inst.s.BeginStop(t.Context()), dbtest.Postgres())
+	equal(t, "it stops", inst.s.Stopping(), true)
 }

@@ -10,145 +10,154 @@ import (
 )
 
 func TestAChildHasNoToolThatItsParentLacks(t *testing.T) {
-	y := delegating(t, func(c *Config) { c.MaxParallel = 1 })
-	_, _, root := y.inRun("boss") // read, grep, edit, task
-	y.delegate(root, task.Delegation{AgentType: "lead"})
-	st := y.start()
-	child := y.actor(st)
+	inst := delegating(t, func(c *Config) { c.MaxParallel = 1 })
+	_, _, root := inst.inRun("boss") // read, grep, edit, task
+	inst.delegate(root, task.Delegation{AgentType: "lead"})
+	st := inst.start()
+	child := inst.actor(st)
 	t.Run("its tools are its definition's and its parent's both", func(t *testing.T) {
 		equal(t, "tools", fmt.Sprint(st.Spec.Tools), "[read edit task]")
 	})
 	t.Run("a grandchild is bound by the child", func(t *testing.T) {
-		y.delegate(child, task.Delegation{AgentType: "hand"})
-		grandchild := y.start()
+		inst.delegate(child, task.Delegation{AgentType: "hand"})
+		grandchild := inst.start()
 		equal(t, "tools", fmt.Sprint(grandchild.Spec.Tools), "[read]")
-		y.finish(grandchild, completed("ok"))
+		inst.finish(grandchild, completed("ok"))
 	})
 	t.Run("it may ask for fewer", func(t *testing.T) {
-		d := y.delegate(child, task.Delegation{AgentType: "lead", Tools: []string{"edit"}})
-		equal(t, "tools", fmt.Sprint(y.start().Spec.Tools), "[edit]")
-		must(y.s.StopDelegated(y.ctx(), child, d.RunID, ""))
+		d := inst.delegate(child, task.Delegation{AgentType: "lead", Tools: []string{"edit"}})
+		equal(t, "tools", fmt.Sprint(inst.start().Spec.Tools), "[edit]")
+		must(inst.s.StopDelegated(inst.ctx(), child, d.RunID, ""))
 	})
 	t.Run("asking for a wider one is refused by name", func(t *testing.T) {
-		y.refuses(child, task.Delegation{AgentType: "hand", Tools: []string{"read", "bash"}}, task.CodeInvalidField,
+		inst.refuses(child, task.Delegation{AgentType: "hand", Tools: []string{"read", "bash"}}, task.CodeInvalidField,
 			"tools", "bash is wider than your own tools (read, edit, task)")
 	})
 	t.Run("so is one that the agent does not have", func(t *testing.T) {
-		y.refuses(child, task.Delegation{AgentType: "hand", Tools: []string{"edit"}}, task.CodeInvalidField, "hand does not have edit")
+		inst.refuses(child, task.Delegation{AgentType: "hand", Tools: []string{"edit"}}, task.CodeInvalidField, "hand does not have edit")
 	})
 	t.Run("a retry is bound alike", func(t *testing.T) {
-		y.finish(st, failure(task.PhaseCrash))
-		y.Forward(time.Hour)
-		equal(t, "tools", fmt.Sprint(y.start().Spec.Tools), "[read edit task]")
+		inst.finish(st, failure(task.PhaseCrash))
+		inst.Forward(time.Hour)
+		equal(t, "tools", fmt.Sprint(inst.start().Spec.Tools), "[read edit task]")
 	})
 }
 
 func TestTheLimitsOfAChildAreWhatIsLeftOfItsParent(t *testing.T) {
-	use := func(y *instance, st *Start, in, out int, cost float64) {
-		ok(t, y.s.AppendTranscript(y.ctx(), st.Run.ID, st.Run.Lease, []task.Message{
+	use := func(inst *instance, st *Start, in, out int, cost float64) {
+		ok(t, inst.s.AppendTranscript(inst.ctx(), st.Run.ID, st.Run.Lease, []task.Message{
 			{Type: "usage", Content: "", Data: fmt.Appendf(nil, `{"tokensIn":%d,"tokensOut":%d,"costUsd":%g}`, in, out, cost)},
 		}))
 	}
 	t.Run("time, tokens and cost that are used are gone", func(t *testing.T) {
-		y := delegating(t)
-		_, st, own := y.inRun("boss") // 200 s, 1000 tokens, 2 USD
-		y.Forward(50 * time.Second)
-		use(y, st, 200, 50, 0.5)
-		d := y.delegate(own, task.Delegation{})
-		equal(t, "limits", fmt.Sprintf("%+v", y.run(d.RunID).Limits),
+		inst := delegating(t)
+		_, st, own := inst.inRun("boss") // 200 s, 1000 tokens, 2 USD
+		inst.Forward(50 * time.Second)
+		use(inst, st, 200, 50, 0.5)
+		d := inst.delegate(own, task.Delegation{})
+		equal(t, "limits", fmt.Sprintf("%+v", inst.run(d.RunID).Limits),
 			fmt.Sprintf("%+v", task.Limits{TimeoutSeconds: 150, IdleTimeoutSeconds: 120, MaxTokens: 750, MaxCostUSD: 1.5}))
 	})
 	t.Run("so is what earlier children used", func(t *testing.T) {
-		y := delegating(t)
-		_, _, own := y.inRun("boss")
-		y.delegate(own, task.Delegation{})
+		inst := delegating(t)
+		_, _, own := inst.inRun("boss")
+		inst.delegate(own, task.Delegation{})
 		f := completed("ok")
 		f.Usage = task.Usage{TokensIn: 300, TokensOut: 100}
-		y.finish(y.start(), f)
-		equal(t, "tokens", y.run(y.delegate(own, task.Delegation{}).RunID).Limits.MaxTokens, 600)
+		inst.finish(inst.start(), f)
+		equal(t, "tokens", inst.run(inst.delegate(own, task.Delegation{}).RunID).Limits.MaxTokens, 600)
 	})
 	t.Run("a run that used all it has delegates no more", func(t *testing.T) {
-		y := delegating(t)
-		_, st, own := y.inRun("boss")
-		use(y, st, 1000, 0, 0)
-		y.refuses(own, task.Delegation{}, task.CodeInvalidField, "limits.maxTokens", "1000 of 1000")
-		y.Forward(200 * time.Second)
-		y.refuses(own, task.Delegation{}, task.CodeInvalidField, "limits.timeoutSeconds", "no time left")
+		inst := delegating(t)
+		_, st, own := inst.inRun("boss")
+		use(inst, st, 1000, 0, 0)
+		inst.refuses(own, task.Delegation{}, task.CodeInvalidField, "limits.maxTokens", "1000 of 1000")
+		inst.Forward(200 * time.Second)
+		inst.refuses(own, task.Delegation{}, task.CodeInvalidField, "limits.timeoutSeconds", "no time left")
 	})
 	t.Run("asking for more is refused by name, for less is granted", func(t *testing.T) {
-		y := delegating(t)
-		_, _, own := y.inRun("boss")
-		y.refuses(own, task.Delegation{Limits: task.Limits{MaxTokens: 1001, TimeoutSeconds: 201}}, task.CodeInvalidField,
+		inst := delegating(t)
+		_, _, own := inst.inRun("boss")
+		inst.refuses(own, task.Delegation{Limits: task.Limits{MaxTokens: 1001, TimeoutSeconds: 201}}, task.CodeInvalidField,
 			"limits.maxTokens", "at most 1000", "limits.timeoutSeconds", "at most 200")
-		d := y.delegate(own, task.Delegation{Limits: task.Limits{MaxTokens: 10, MaxTurns: 3}})
-		st := y.start()
+		d := inst.delegate(own, task.Delegation{Limits: task.Limits{MaxTokens: 10, MaxTurns: 3}})
+		st := inst.start()
 		equal(t, "run", st.Run.ID, d.RunID)
 		equal(t, "tokens", st.Spec.Limits.MaxTokens, 10)
 		equal(t, "turns", st.Spec.Limits.MaxTurns, 3)
 	})
 	t.Run("without a run they are the instance's for delegation", func(t *testing.T) {
-		y := delegating(t, tool(func(c *task.DelegationRules) { c.Timeout, c.MaxTokens = 77*time.Second, 123 }))
-		l := y.run(y.delegate(maya, task.Delegation{}).RunID).Limits
+		inst := delegating(t, tool(func(c *task.DelegationRules) { c.Timeout, c.MaxTokens = 77*time.Second, 123 }))
+		l := inst.run(inst.delegate(maya, task.Delegation{}).RunID).Limits
 		equal(t, "seconds", l.TimeoutSeconds, 77)
 		equal(t, "tokens", l.MaxTokens, 123)
-		equal(t, "the agent's own tokens", y.run(y.delegate(maya, task.Delegation{AgentType: "boss"}).RunID).Limits.MaxTokens, 123)
-		equal(t, "the agent's own seconds", y.run(y.delegate(maya, task.Delegation{AgentType: "boss"}).RunID).Limits.TimeoutSeconds, 200)
+		equal(t, "the agent's own tokens", inst.run(inst.delegate(maya, task.Delegation{AgentType: "boss"}).RunID).Limits.MaxTokens, 123)
+		equal(t, "the agent's own seconds", inst.run(inst.delegate(maya, task.Delegation{AgentType: "boss"}).RunID).Limits.TimeoutSeconds, 200)
 	})
 }
 
 func TestWhichModelADelegatedRunHas(t *testing.T) {
-	modelFor := func(y *instance, a task.Actor, d task.Delegation) string { return y.run(y.delegate(a, d).RunID).Model }
+	modelFor := func(inst *instance, a task.Actor, d task.Delegation) string {
+		return inst.run(inst.delegate(a, d).RunID).Model
+	}
 	configured := tool(func(c *task.DelegationRules) { c.Models, c.DefaultModel = []string{"alpha", "beta"}, "alpha" })
-	y := delegating(t, configured)
-	_, _, own := y.inRun("boss")
+	inst := delegating(t, configured)
+	_, _, own := inst.inRun("boss")
 	t.Run("the one asked for", func(t *testing.T) {
-		equal(t, "a provider's", modelFor(y, own, task.Delegation{Model: "beta"}), "beta")
-		equal(t, "one of the definition", modelFor(y, own, task.Delegation{Model: "huge"}), "huge")
+		equal(t, "a provider's", modelFor(inst, own, task.Delegation{Model: "beta"}), "beta")
+		equal(t, "one of the definition", modelFor(inst, own, task.Delegation{Model: "huge"}), "huge")
 	})
-	t.Run("else by complexity", func(t *testing.T) { equal(t, "model", modelFor(y, own, task.Delegation{Complexity: "low"}), "small") })
-	t.Run("else the agent's", func(t *testing.T) { equal(t, "model", modelFor(y, own, task.Delegation{Complexity: "medium"}), "own") })
-	t.Run("else the caller's", func(t *testing.T) { equal(t, "model", modelFor(y, own, task.Delegation{AgentType: "lead"}), "big") })
+	t.Run("else by complexity", func(t *testing.T) {
+		equal(t, "model", modelFor(inst, own, task.Delegation{Complexity: "low"}), "small")
+	})
+	t.Run("else the agent's", func(t *testing.T) {
+		equal(t, "model", modelFor(inst, own, task.Delegation{Complexity: "medium"}), "own")
+	})
+	t.Run("else the caller's", func(t *testing.T) { equal(t, "model", modelFor(inst, own, task.Delegation{AgentType: "lead"}), "big") })
 	t.Run("another runner does not have the caller's: it has its own default", func(t *testing.T) {
-		y := delegating(t, configured, func(c *Config) {
+		inst := delegating(t, configured, func(c *Config) {
 			c.Runner = func(name string) Runner { return map[string]Runner{"other": {Model: "theirs"}}[name] }
 		})
-		y.define("far", definition("tools: read", "runner: other"))
-		_, _, own := y.inRun("boss")
-		equal(t, "model", modelFor(y, own, task.Delegation{AgentType: "far"}), "theirs")
+		inst.define("far", definition("tools: read", "runner: other"))
+		_, _, own := inst.inRun("boss")
+		equal(t, "model", modelFor(inst, own, task.Delegation{AgentType: "far"}), "theirs")
 	})
-	t.Run("else the provider's", func(t *testing.T) { equal(t, "model", modelFor(y, maya, task.Delegation{AgentType: "lead"}), "alpha") })
+	t.Run("else the provider's", func(t *testing.T) {
+		equal(t, "model", modelFor(inst, maya, task.Delegation{AgentType: "lead"}), "alpha")
+	})
 	t.Run("the program is told", func(t *testing.T) {
-		y := delegating(t)
-		_, _, own := y.inRun("boss")
-		y.delegate(own, task.Delegation{Model: "huge"})
-		equal(t, "model", y.start().Spec.Model, "huge")
+		inst := delegating(t)
+		_, _, own := inst.inRun("boss")
+		inst.delegate(own, task.Delegation{Model: "huge"})
+		equal(t, "model", inst.start().Spec.Model, "huge")
 	})
 	t.Run("an unknown one is refused with the allowed ones", func(t *testing.T) {
-		y.refuses(own, task.Delegation{Model: "gamma"}, task.CodeInvalidField, "model", "gamma", "allowed are alpha, beta, big, huge, own, small")
+		inst.refuses(own, task.Delegation{Model: "gamma"}, task.CodeInvalidField, "model", "gamma",
+			"allowed are alpha, beta, big, huge, own, small")
 	})
 	t.Run("where no provider lists any, those that definitions name are allowed", func(t *testing.T) {
-		y := delegating(t)
-		_, _, own := y.inRun("boss")
-		equal(t, "model", modelFor(y, own, task.Delegation{Model: "small"}), "small")
-		y.refuses(own, task.Delegation{Model: "gamma"}, task.CodeInvalidField, "allowed are big, huge, own, small")
-		y.refuses(maya, task.Delegation{AgentType: "lead", Model: "gamma"}, task.CodeInvalidField, "no model is configured")
+		inst := delegating(t)
+		_, _, own := inst.inRun("boss")
+		equal(t, "model", modelFor(inst, own, task.Delegation{Model: "small"}), "small")
+		inst.refuses(own, task.Delegation{Model: "gamma"}, task.CodeInvalidField, "allowed are big, huge, own, small")
+		inst.refuses(maya, task.Delegation{AgentType: "lead", Model: "gamma"}, task.CodeInvalidField, "no model is configured")
 	})
 	t.Run("a provider without a list takes any", func(t *testing.T) {
-		y := delegating(t, tool(func(c *task.DelegationRules) { c.AnyModel = true }))
-		equal(t, "model", modelFor(y, maya, task.Delegation{Model: "gamma"}), "gamma")
+		inst := delegating(t, tool(func(c *task.DelegationRules) { c.AnyModel = true }))
+		equal(t, "model", modelFor(inst, maya, task.Delegation{Model: "gamma"}), "gamma")
 	})
 	t.Run("none may be asked for where that is not allowed", func(t *testing.T) {
-		y := delegating(t, tool(func(c *task.DelegationRules) { c.ModelOverride = false }))
-		y.refuses(maya, task.Delegation{Model: "own"}, task.CodeInvalidField, "model", "allow_model_override")
-		equal(t, "model", modelFor(y, maya, task.Delegation{Complexity: "high"}), "huge")
+		inst := delegating(t, tool(func(c *task.DelegationRules) { c.ModelOverride = false }))
+		inst.refuses(maya, task.Delegation{Model: "own"}, task.CodeInvalidField, "model", "allow_model_override")
+		equal(t, "model", modelFor(inst, maya, task.Delegation{Complexity: "high"}), "huge")
 	})
 }
 
 func TestADelegatedRunIsAskedForOneThing(t *testing.T) {
-	y := delegating(t)
-	_, _, own := y.inRun("boss")
-	y.delegate(own, task.Delegation{Task: "Find the cause of the crash.", AgentType: "lead"})
-	prompt := y.start().Spec.Prompt
+	inst := delegating(t)
+	_, _, own := inst.inRun("boss")
+	inst.delegate(own, task.Delegation{Task: "Find the cause of the crash.", AgentType: "lead"})
+	prompt := inst.start().Spec.Prompt
 	for _, words := range []string{
 		" task, by agent boss]]\nFind the cause of the crash.\n[[", "<Task>",
 		"created by: agent boss", "Your tools: read, edit, task.", "2 or 3 sentences",

@@ -9,9 +9,9 @@ import (
 
 func TestWhoMayDelegateIsToldHowAndToWhom(t *testing.T) {
 	const told = "You may delegate with the tool task."
-	y := delegating(t)
-	y.define("invalid", "no definition")
-	_, boss, own := y.inRun("boss")
+	inst := delegating(t)
+	inst.define("invalid", "no definition")
+	_, boss, own := inst.inRun("boss")
 	prompt := boss.Spec.Prompt
 	for _, want := range []string{
 		told, "Say in the request what is wanted", `"task":"Refactor the authentication module in auth.go`, `"estimated_complexity":"low"`,
@@ -26,13 +26,13 @@ func TestWhoMayDelegateIsToldHowAndToWhom(t *testing.T) {
 			t.Errorf("the prompt names an agent that cannot be started, %q:\n%s", other, prompt)
 		}
 	}
-	y.delegate(own, task.Delegation{AgentType: "lead"})
-	first := y.start()
+	inst.delegate(own, task.Delegation{AgentType: "lead"})
+	first := inst.start()
 	equal(t, "a child that may delegate is told", strings.Contains(first.Spec.Prompt, told), true)
-	y.delegate(y.actor(first), task.Delegation{AgentType: "lead"})
-	equal(t, "one at the greatest depth is told", strings.Contains(y.start().Spec.Prompt, told), false)
-	y.delegate(own, task.Delegation{AgentType: "hand"})
-	equal(t, "one without the tool is told", strings.Contains(y.start().Spec.Prompt, told), false)
+	inst.delegate(inst.actor(first), task.Delegation{AgentType: "lead"})
+	equal(t, "one at the greatest depth is told", strings.Contains(inst.start().Spec.Prompt, told), false)
+	inst.delegate(own, task.Delegation{AgentType: "hand"})
+	equal(t, "one without the tool is told", strings.Contains(inst.start().Spec.Prompt, told), false)
 
 	off := delegating(t, tool(func(c *task.DelegationRules) { c.Enabled = false }))
 	_, boss, _ = off.inRun("boss")

@@ -17,11 +17,12 @@ const (
 // delegating makes an instance with agents that delegate, without approvals.
 func delegating(t *testing.T, with ...func(*Config)) *instance {
 	t.Helper()
-	y := newInstance(t, append([]func(*Config){noApprove}, with...)...)
-	y.define("boss", definition(bossTools, "runner: script", "timeout: 200s", "max_tokens: 1000", "max_cost_usd: 2", "model: big"))
-	y.define("lead", definition(leadTools, "runner: script", "max_parallel: 3"))
-	y.define("hand", definition("tools: read, bash", "runner: script", "max_parallel: 3", "model: own", "models:\n  low: small\n  high: huge"))
-	return y
+	inst := newInstance(t, append([]func(*Config){noApprove}, with...)...)
+	inst.define("boss", definition(bossTools, "runner: script", "timeout: 200s", "max_tokens: 1000", "max_cost_usd: 2", "model: big"))
+	inst.define("lead", definition(leadTools, "runner: script", "max_parallel: 3"))
+	inst.define("hand", definition("tools: read, bash", "runner: script", "max_parallel: 3", "model: own",
+		"models:\n  low: small\n  high: huge"))
+	return inst
 }
 
 func tool(change func(*task.DelegationRules)) func(*Config) {
@@ -30,40 +31,40 @@ func tool(change func(*task.DelegationRules)) func(*Config) {
 	}
 }
 
-func (y *instance) delegate(a task.Actor, d task.Delegation) task.Delegated {
-	y.t.Helper()
+func (inst *instance) delegate(a task.Actor, d task.Delegation) task.Delegated {
+	inst.t.Helper()
 	if d.Task == "" {
-		d.Task = "Look into it after event " + y.lastEvent().String() // the same request would join an open one
+		d.Task = "Look into it after event " + inst.lastEvent().String() // the same request would join an open one
 	}
 	if d.AgentType == "" {
 		d.AgentType = "hand"
 	}
-	return must(y.s.Delegate(y.ctx(), a, d))
+	return must(inst.s.Delegate(inst.ctx(), a, d))
 }
 
-func (y *instance) delegated(a task.Actor, run task.ID) task.Delegated {
-	y.t.Helper()
-	return must(y.s.DelegatedRun(y.ctx(), a, run, 0))
+func (inst *instance) delegated(a task.Actor, run task.ID) task.Delegated {
+	inst.t.Helper()
+	return must(inst.s.DelegatedRun(inst.ctx(), a, run, 0))
 }
 
-func (y *instance) refuses(a task.Actor, d task.Delegation, code task.Code, words ...string) *task.Error {
-	y.t.Helper()
+func (inst *instance) refuses(a task.Actor, d task.Delegation, code task.Code, words ...string) *task.Error {
+	inst.t.Helper()
 	if d.Task == "" {
 		d.Task = "Look into it"
 	}
 	if d.AgentType == "" {
 		d.AgentType = "hand"
 	}
-	last := y.lastEvent()
-	_, err := y.s.Delegate(y.ctx(), a, d)
-	e := refused(y.t, err, code, words...)
-	equal(y.t, "last event", y.lastEvent(), last)
+	last := inst.lastEvent()
+	_, err := inst.s.Delegate(inst.ctx(), a, d)
+	e := refused(inst.t, err, code, words...)
+	equal(inst.t, "last event", inst.lastEvent(), last)
 	return e
 }
 
 func TestARunDelegatesASubtaskAndItsRun(t *testing.T) {
-	y := delegating(t)
-	tk, st, own := y.inRun("boss", steps("a", "b"), func(in *task.New) {
+	inst := delegating(t)
+	tk, st, own := inst.inRun("boss", steps("a", "b"), func(in *task.New) {
 		in.Priority = 7
 		in.Resources = []task.Resource{
 			{Type: "file", Value: "/a"},
@@ -71,8 +72,8 @@ func TestARunDelegatesASubtaskAndItsRun(t *testing.T) {
 			{Type: "file", Value: "/c"},
 		}
 	})
-	d := y.delegate(own, task.Delegation{Task: "Read the page\nand tell what it says.", StepIndex: ptr(1), Resources: []int{2, 1}})
-	sub, run := y.task(d.TaskID), y.run(d.RunID)
+	d := inst.delegate(own, task.Delegation{Task: "Read the page\nand tell what it says.", StepIndex: ptr(1), Resources: []int{2, 1}})
+	sub, run := inst.task(d.TaskID), inst.run(d.RunID)
 	t.Run("the subtask is the caller's, owned by the agent", func(t *testing.T) {
 		equal(t, "parent", sub.ParentTaskID, tk.ID)
 		equal(t, "created by", sub.CreatedBy, "boss")
@@ -81,7 +82,7 @@ func TestARunDelegatesASubtaskAndItsRun(t *testing.T) {
 		equal(t, "description", sub.Description, "Read the page\nand tell what it says.")
 		equal(t, "priority", sub.Priority, 7)
 	})
-	t.Run("it is linked to the step", func(t *testing.T) { equal(t, "step", y.task(tk.ID).Steps[1].TaskID, d.TaskID) })
+	t.Run("it is linked to the step", func(t *testing.T) { equal(t, "step", inst.task(tk.ID).Steps[1].TaskID, d.TaskID) })
 	t.Run("it has the resources by reference, in the asked order", func(t *testing.T) {
 		equal(t, "resources", fmt.Sprint(sub.Resources),
 			fmt.Sprint([]task.Resource{{Type: "file", Value: "/c"}, {Type: "url", Value: "https://example.com", Label: "the page"}}))
@@ -101,10 +102,10 @@ func TestARunDelegatesASubtaskAndItsRun(t *testing.T) {
 			}))
 	})
 	t.Run("its end completes the task, and success tells so", func(t *testing.T) {
-		child := y.start()
+		child := inst.start()
 		equal(t, "run", child.Run.ID, d.RunID)
-		equal(t, "status", y.delegated(own, d.RunID).Status, task.RunRunning)
-		ok(t, y.s.AppendTranscript(y.ctx(), child.Run.ID, child.Run.Lease, []task.Message{
+		equal(t, "status", inst.delegated(own, d.RunID).Status, task.RunRunning)
+		ok(t, inst.s.AppendTranscript(inst.ctx(), child.Run.ID, child.Run.Lease, []task.Message{
 			{Type: "tool_call", Content: "edit", Data: []byte(`{"tool":"edit","input":{"path":"main.go"}}`)},
 			{Type: "tool_call", Content: "read", Data: []byte(`{"tool":"read","input":{"path":"other.go"}}`)},
 			{Type: "tool_call", Content: "edit", Data: []byte(`{"tool":"edit","id":7,"input":{"path":"failed.go"}}`)},
@@ -112,25 +113,25 @@ func TestARunDelegatesASubtaskAndItsRun(t *testing.T) {
 			{Type: "usage", Content: "", Data: []byte(`{"tokensIn":30,"tokensOut":4}`)},
 			{Type: "usage", Content: "", Data: []byte(`{"tokensIn":"none of these"}`)},
 		}))
-		equal(t, "tokens so far", y.delegated(own, d.RunID).TokensUsed, 34)
+		equal(t, "tokens so far", inst.delegated(own, d.RunID).TokensUsed, 34)
 		f := completed("The page says hello.")
 		f.Artifacts, f.Usage = []string{"notes.md", "a.md"}, task.Usage{ToolCalls: 2, TokensIn: 30, TokensOut: 4}
-		y.finish(child, f)
+		inst.finish(child, f)
 		want := task.Delegated{
 			RunID: d.RunID, TaskID: d.TaskID, Status: task.RunCompleted, Phase: task.PhaseEnded, Success: true, Summary: "The page says hello.",
 			FilesModified: []string{"main.go"}, FilesRead: []string{"other.go"}, Artifacts: []string{"a.md", "notes.md"},
 			Model: "own", ToolCalls: 2, TokensUsed: 34,
 		}
-		equal(t, "answer", fmt.Sprintf("%+v", y.delegated(own, d.RunID)), fmt.Sprintf("%+v", want))
-		equal(t, "task", y.task(d.TaskID).Status, task.Done)
-		equal(t, "summary", y.task(d.TaskID).Summary, "The page says hello.")
+		equal(t, "answer", fmt.Sprintf("%+v", inst.delegated(own, d.RunID)), fmt.Sprintf("%+v", want))
+		equal(t, "task", inst.task(d.TaskID).Status, task.Done)
+		equal(t, "summary", inst.task(d.TaskID).Summary, "The page says hello.")
 	})
-	y.chain()
+	inst.chain()
 }
 
 func TestWhatADelegationMustSay(t *testing.T) {
-	y := delegating(t)
-	_, _, own := y.inRun("boss", steps("a"))
+	inst := delegating(t)
+	_, _, own := inst.inRun("boss", steps("a"))
 	for name, c := range map[string]struct {
 		d     task.Delegation
 		code  task.Code
@@ -153,115 +154,115 @@ func TestWhatADelegationMustSay(t *testing.T) {
 		"no other task in a run":   {task.Delegation{ParentTask: 999}, task.CodeInvalidField, []string{"taskId", "inside a run"}},
 		"positive limits":          {task.Delegation{Limits: task.Limits{MaxTokens: -1}}, task.CodeInvalidField, []string{"limits.maxTokens"}},
 	} {
-		t.Run(name, func(t *testing.T) { y.refuses(own, c.d, c.code, c.words...) })
+		t.Run(name, func(t *testing.T) { inst.refuses(own, c.d, c.code, c.words...) })
 	}
 	t.Run("a step has at most one", func(t *testing.T) {
-		d := y.delegate(own, task.Delegation{StepIndex: ptr(0)})
-		y.refuses(own, task.Delegation{StepIndex: ptr(0)}, task.CodeStepLinked, d.TaskID.String())
+		d := inst.delegate(own, task.Delegation{StepIndex: ptr(0)})
+		inst.refuses(own, task.Delegation{StepIndex: ptr(0)}, task.CodeStepLinked, d.TaskID.String())
 	})
 }
 
 func TestDelegationGoesAsDeepAsItsLimit(t *testing.T) {
-	y := delegating(t, func(c *Config) { c.MaxParallel = 1 })
-	_, _, root := y.inRun("boss")
+	inst := delegating(t, func(c *Config) { c.MaxParallel = 1 })
+	_, _, root := inst.inRun("boss")
 	t.Run("the first run and the one below it may delegate, the third may not", func(t *testing.T) {
-		y.delegate(root, task.Delegation{AgentType: "lead"})
-		child := y.actor(y.start())
-		d := y.delegate(child, task.Delegation{AgentType: "lead"})
-		equal(t, "depth", y.run(d.RunID).Depth, 2)
-		grandchild := y.actor(y.start())
-		y.refuses(grandchild, task.Delegation{}, task.CodeDepthExceeded, "maximum sub-agent depth exceeded (depth 2, limit 2)")
+		inst.delegate(root, task.Delegation{AgentType: "lead"})
+		child := inst.actor(inst.start())
+		d := inst.delegate(child, task.Delegation{AgentType: "lead"})
+		equal(t, "depth", inst.run(d.RunID).Depth, 2)
+		grandchild := inst.actor(inst.start())
+		inst.refuses(grandchild, task.Delegation{}, task.CodeDepthExceeded, "maximum sub-agent depth exceeded (depth 2, limit 2)")
 	})
 	t.Run("a limit of 0 forbids all of it", func(t *testing.T) {
-		y := delegating(t, tool(func(c *task.DelegationRules) { c.MaxDepth = 0 }))
-		_, _, own := y.inRun("boss")
-		y.refuses(own, task.Delegation{}, task.CodeDepthExceeded, "(depth 0, limit 0)")
-		y.refuses(maya, task.Delegation{}, task.CodeDepthExceeded, "(depth 0, limit 0)")
+		inst := delegating(t, tool(func(c *task.DelegationRules) { c.MaxDepth = 0 }))
+		_, _, own := inst.inRun("boss")
+		inst.refuses(own, task.Delegation{}, task.CodeDepthExceeded, "(depth 0, limit 0)")
+		inst.refuses(maya, task.Delegation{}, task.CodeDepthExceeded, "(depth 0, limit 0)")
 	})
 	t.Run("a later run of a delegated task is as deep as the first", func(t *testing.T) {
-		y := delegating(t, wakes)
-		_, _, own := y.inRun("boss")
-		d := y.delegate(own, task.Delegation{AgentType: "lead"})
-		st := y.start()
-		child := y.actor(st)
-		must(y.s.Ask(y.ctx(), child, d.TaskID, "Which one?", false))
-		y.finish(st, completed("asked"))
-		equal(t, "phase", y.delegated(own, d.RunID).Phase, task.PhaseQuestion)
-		must(y.s.Reply(y.ctx(), maya, d.TaskID, "The second."))
-		woken := y.openRun(d.TaskID)
+		inst := delegating(t, wakes)
+		_, _, own := inst.inRun("boss")
+		d := inst.delegate(own, task.Delegation{AgentType: "lead"})
+		st := inst.start()
+		child := inst.actor(st)
+		must(inst.s.Ask(inst.ctx(), child, d.TaskID, "Which one?", false))
+		inst.finish(st, completed("asked"))
+		equal(t, "phase", inst.delegated(own, d.RunID).Phase, task.PhaseQuestion)
+		must(inst.s.Reply(inst.ctx(), maya, d.TaskID, "The second."))
+		woken := inst.openRun(d.TaskID)
 		equal(t, "cause", woken.Cause, task.CauseWake)
 		equal(t, "depth", woken.Depth, 1)
-		again := y.start()
+		again := inst.start()
 		equal(t, "tools", fmt.Sprint(again.Spec.Tools), "[read edit task]")
-		y.finish(again, completed("It was the second."))
-		equal(t, "summary", y.delegated(own, d.RunID).Summary, "It was the second.")
+		inst.finish(again, completed("It was the second."))
+		equal(t, "summary", inst.delegated(own, d.RunID).Summary, "It was the second.")
 	})
 }
 
 func TestWhoMayDelegate(t *testing.T) {
 	t.Run("an agent without the tool task may not, in a run or not", func(t *testing.T) {
-		y := delegating(t)
-		_, _, own := y.inRun("hand")
-		y.refuses(own, task.Delegation{}, task.CodeForbidden, "hand", "tool task")
-		y.refuses(agentActor("hand"), task.Delegation{}, task.CodeForbidden, "hand", "tool task")
+		inst := delegating(t)
+		_, _, own := inst.inRun("hand")
+		inst.refuses(own, task.Delegation{}, task.CodeForbidden, "hand", "tool task")
+		inst.refuses(agentActor("hand"), task.Delegation{}, task.CodeForbidden, "hand", "tool task")
 	})
 	t.Run("nor may a run that was not given it", func(t *testing.T) {
-		y := delegating(t)
-		_, _, own := y.inRun("boss")
-		y.delegate(own, task.Delegation{AgentType: "lead", Tools: []string{"read"}})
-		child := y.actor(y.start())
-		y.refuses(child, task.Delegation{}, task.CodeForbidden, "lead", "read")
-		_, err := y.s.CreateTask(y.ctx(), child, task.New{Title: "Around the corner", Owner: "hand"})
+		inst := delegating(t)
+		_, _, own := inst.inRun("boss")
+		inst.delegate(own, task.Delegation{AgentType: "lead", Tools: []string{"read"}})
+		child := inst.actor(inst.start())
+		inst.refuses(child, task.Delegation{}, task.CodeForbidden, "lead", "read")
+		_, err := inst.s.CreateTask(inst.ctx(), child, task.New{Title: "Around the corner", Owner: "hand"})
 		refused(t, err, task.CodeForbidden, "delegated")
 	})
 	t.Run("outside a run an agent names a task that it owns", func(t *testing.T) {
-		y := delegating(t)
-		mine, others := y.create(maya, "boss", noStart, steps("a")), y.create(maya, "lead", noStart)
-		d := y.delegate(agentActor("boss"), task.Delegation{ParentTask: mine.ID, StepIndex: ptr(0)})
-		equal(t, "parent", y.task(d.TaskID).ParentTaskID, mine.ID)
-		equal(t, "parent run", y.run(d.RunID).ParentRun, 0)
-		equal(t, "depth", y.run(d.RunID).Depth, 1)
-		y.refuses(agentActor("boss"), task.Delegation{ParentTask: others.ID}, task.CodeForbidden, "owner")
+		inst := delegating(t)
+		mine, others := inst.create(maya, "boss", noStart, steps("a")), inst.create(maya, "lead", noStart)
+		d := inst.delegate(agentActor("boss"), task.Delegation{ParentTask: mine.ID, StepIndex: ptr(0)})
+		equal(t, "parent", inst.task(d.TaskID).ParentTaskID, mine.ID)
+		equal(t, "parent run", inst.run(d.RunID).ParentRun, 0)
+		equal(t, "depth", inst.run(d.RunID).Depth, 1)
+		inst.refuses(agentActor("boss"), task.Delegation{ParentTask: others.ID}, task.CodeForbidden, "owner")
 	})
 	t.Run("without a task the new one has no parent, step or resource", func(t *testing.T) {
-		y := delegating(t)
-		d := y.delegate(oleg, task.Delegation{})
-		equal(t, "parent", y.task(d.TaskID).ParentTaskID, 0)
-		y.refuses(oleg, task.Delegation{StepIndex: ptr(0)}, task.CodeInvalidField, "stepIndex", "taskId")
-		y.refuses(oleg, task.Delegation{Resources: []int{0}}, task.CodeInvalidField, "resources", "taskId")
+		inst := delegating(t)
+		d := inst.delegate(oleg, task.Delegation{})
+		equal(t, "parent", inst.task(d.TaskID).ParentTaskID, 0)
+		inst.refuses(oleg, task.Delegation{StepIndex: ptr(0)}, task.CodeInvalidField, "stepIndex", "taskId")
+		inst.refuses(oleg, task.Delegation{Resources: []int{0}}, task.CodeInvalidField, "resources", "taskId")
 	})
 	t.Run("a viewer may not", func(t *testing.T) { delegating(t).refuses(vera, task.Delegation{}, task.CodeForbidden) })
 	t.Run("a task that was delegated hands on its depth and tools", func(t *testing.T) {
-		y := delegating(t)
-		_, _, own := y.inRun("boss")
-		d := y.delegate(own, task.Delegation{AgentType: "lead"})
-		e := y.delegate(agentActor("lead"), task.Delegation{ParentTask: d.TaskID})
-		equal(t, "depth", y.run(e.RunID).Depth, 2)
-		f := y.run(e.RunID)
+		inst := delegating(t)
+		_, _, own := inst.inRun("boss")
+		d := inst.delegate(own, task.Delegation{AgentType: "lead"})
+		e := inst.delegate(agentActor("lead"), task.Delegation{ParentTask: d.TaskID})
+		equal(t, "depth", inst.run(e.RunID).Depth, 2)
+		f := inst.run(e.RunID)
 		equal(t, "tools", fmt.Sprint(f.Ask.Tools), "[read edit task]")
 	})
 	t.Run("nobody where it is switched off", func(t *testing.T) {
-		y := delegating(t, tool(func(c *task.DelegationRules) { c.Enabled = false }))
-		y.refuses(maya, task.Delegation{}, task.CodeDelegationOff, "turned off")
+		inst := delegating(t, tool(func(c *task.DelegationRules) { c.Enabled = false }))
+		inst.refuses(maya, task.Delegation{}, task.CodeDelegationOff, "turned off")
 	})
 }
 
 func TestAnAgentDelegatesSoManyTimesAnHour(t *testing.T) {
-	y := delegating(t, tool(func(c *task.DelegationRules) { c.MaxPerHour = 2 }))
-	_, _, own := y.inRun("boss", func(in *task.New) {})
-	y.delegate(own, task.Delegation{})
-	y.Forward(time.Minute)
-	y.delegate(own, task.Delegation{})
-	e := y.refuses(own, task.Delegation{}, task.CodeRateLimited, "boss", "2 times")
+	inst := delegating(t, tool(func(c *task.DelegationRules) { c.MaxPerHour = 2 }))
+	_, _, own := inst.inRun("boss", func(in *task.New) {})
+	inst.delegate(own, task.Delegation{})
+	inst.Forward(time.Minute)
+	inst.delegate(own, task.Delegation{})
+	e := inst.refuses(own, task.Delegation{}, task.CodeRateLimited, "boss", "2 times")
 	equal(t, "kind", e.Kind, task.TooMany)
 	equal(t, "seconds to wait", e.Retry, 59*60)
 	t.Run("people and other agents are not held up", func(t *testing.T) {
-		y.delegate(maya, task.Delegation{})
-		y.delegate(agentActor("lead"), task.Delegation{})
+		inst.delegate(maya, task.Delegation{})
+		inst.delegate(agentActor("lead"), task.Delegation{})
 	})
 	t.Run("after the hour it may again", func(t *testing.T) {
-		y.Forward(59 * time.Minute)
+		inst.Forward(59 * time.Minute)
 		boss := agentActor("boss")
-		y.delegate(boss, task.Delegation{})
+		inst.delegate(boss, task.Delegation{})
 	})
 }

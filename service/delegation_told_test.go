@@ -17,57 +17,57 @@ func TestEveryServerKnowsWhatAParentWasTold(t *testing.T) {
 		own           task.Actor
 	}
 	begin := func(t *testing.T, with ...func(*Config)) *scene {
-		y := &scene{instance: delegating(t, append(with, wakes)...)}
-		y.tk, y.parent, y.own = y.inRun("boss")
-		y.delegate(y.own, task.Delegation{})
-		y.child = y.start()
-		return y
+		sc := &scene{instance: delegating(t, append(with, wakes)...)}
+		sc.tk, sc.parent, sc.own = sc.inRun("boss")
+		sc.delegate(sc.own, task.Delegation{})
+		sc.child = sc.start()
+		return sc
 	}
 	// follows completes the parent, and reports whether one more run of it follows.
-	follows := func(y *scene, st *Start) bool {
-		y.finish(st, completed("through"))
-		return y.openRun(y.tk.ID) != nil
+	follows := func(sc *scene, st *Start) bool {
+		sc.finish(st, completed("through"))
+		return sc.openRun(sc.tk.ID) != nil
 	}
 	t.Run("by the answer of another server", func(t *testing.T) {
 		t.Parallel()
-		y := begin(t)
-		y.finish(y.child, completed("found"))
-		other := y.service(noApprove, wakes)
-		equal(t, "summary", must(other.DelegatedRun(y.ctx(), y.own, y.child.Run.ID, 0)).Summary, "found")
-		equal(t, "one more run", follows(y, y.parent), false)
+		sc := begin(t)
+		sc.finish(sc.child, completed("found"))
+		other := sc.service(noApprove, wakes)
+		equal(t, "summary", must(other.DelegatedRun(sc.ctx(), sc.own, sc.child.Run.ID, 0)).Summary, "found")
+		equal(t, "one more run", follows(sc, sc.parent), false)
 	})
 	t.Run("when it was told twice, with the same key", func(t *testing.T) {
 		t.Parallel()
-		y := begin(t)
-		y.finish(y.child, completed("found"))
+		sc := begin(t)
+		sc.finish(sc.child, completed("found"))
 		for range 2 {
-			ctx, _ := y.keyed("boss", "k", "r")
-			equal(t, "summary", must(y.s.DelegatedRun(ctx, y.own, y.child.Run.ID, 0)).Summary, "found")
+			ctx, _ := sc.keyed("boss", "k", "r")
+			equal(t, "summary", must(sc.s.DelegatedRun(ctx, sc.own, sc.child.Run.ID, 0)).Summary, "found")
 		}
-		equal(t, "one more run", follows(y, y.parent), false)
+		equal(t, "one more run", follows(sc, sc.parent), false)
 	})
 	t.Run("not that another agent or a person was told", func(t *testing.T) {
 		t.Parallel()
-		y := begin(t)
-		y.finish(y.child, completed("found"))
-		y.delegated(maya, y.child.Run.ID)
-		equal(t, "one more run", follows(y, y.parent), true)
+		sc := begin(t)
+		sc.finish(sc.child, completed("found"))
+		sc.delegated(maya, sc.child.Run.ID)
+		equal(t, "one more run", follows(sc, sc.parent), true)
 	})
 	t.Run("not of a result that came after the one that it was told", func(t *testing.T) {
 		t.Parallel()
-		y := begin(t, func(c *Config) { c.Attempts = 1 })
-		y.finish(y.child, failure(task.PhaseCrash))
-		equal(t, "success", y.delegated(y.own, y.child.Run.ID).Success, false)
-		must(y.s.RunNow(y.ctx(), maya, y.child.Run.TaskID))
-		y.finish(y.start(), completed("found after all"))
-		equal(t, "one more run", follows(y, y.parent), true)
+		sc := begin(t, func(c *Config) { c.Attempts = 1 })
+		sc.finish(sc.child, failure(task.PhaseCrash))
+		equal(t, "success", sc.delegated(sc.own, sc.child.Run.ID).Success, false)
+		must(sc.s.RunNow(sc.ctx(), maya, sc.child.Run.TaskID))
+		sc.finish(sc.start(), completed("found after all"))
+		equal(t, "one more run", follows(sc, sc.parent), true)
 	})
 	t.Run("not of what it was told before it was started again", func(t *testing.T) {
 		t.Parallel()
-		y := begin(t)
-		y.finish(y.child, completed("found"))
-		y.delegated(y.own, y.child.Run.ID)
-		ok(t, y.s.RequeueRun(y.ctx(), y.parent.Run.ID, y.parent.Run.Lease))
-		equal(t, "one more run", follows(y, y.start()), true)
+		sc := begin(t)
+		sc.finish(sc.child, completed("found"))
+		sc.delegated(sc.own, sc.child.Run.ID)
+		ok(t, sc.s.RequeueRun(sc.ctx(), sc.parent.Run.ID, sc.parent.Run.Lease))
+		equal(t, "one more run", follows(sc, sc.start()), true)
 	})
 }

@@ -34,8 +34,8 @@ func (g *judgeGit) Check(_ context.Context, _ task.Worktree, at *task.Revision, 
 func judged(t *testing.T, with ...func(*task.Project)) (*instance, *judgeGit) {
 	t.Helper()
 	git := &judgeGit{verdicts: map[string]task.Verdict{}, head: "head"}
-	y := newInstance(t, func(c *Config) { c.Repositories = git })
-	y.voters()
+	inst := newInstance(t, func(c *Config) { c.Repositories = git })
+	inst.voters()
 	p := task.Project{
 		Key: "web", Repository: "/srv/web", Review: task.Review{Approvals: 1},
 		Checks: []task.Check{{Name: "test", Run: "make test", Required: true}},
@@ -43,17 +43,17 @@ func judged(t *testing.T, with ...func(*task.Project)) (*instance, *judgeGit) {
 	for _, w := range with {
 		w(&p)
 	}
-	must(y.s.CreateProject(y.ctx(), maya, p))
-	return y, git
+	must(inst.s.CreateProject(inst.ctx(), maya, p))
+	return inst, git
 }
 
-func (y *instance) inWeb(owner string, with ...func(*task.New)) *task.Task {
-	return y.create(maya, owner, append([]func(*task.New){noStart, func(in *task.New) { in.Project = "web" }}, with...)...)
+func (inst *instance) inWeb(owner string, with ...func(*task.New)) *task.Task {
+	return inst.create(maya, owner, append([]func(*task.New){noStart, func(in *task.New) { in.Project = "web" }}, with...)...)
 }
 
-func (y *instance) inForce(id task.ID) (texts []string, accept task.Accept) {
-	list, accept, err := y.s.ChecksInForce(y.ctx(), maya, id)
-	ok(y.t, err)
+func (inst *instance) inForce(id task.ID) (texts []string, accept task.Accept) {
+	list, accept, err := inst.s.ChecksInForce(inst.ctx(), maya, id)
+	ok(inst.t, err)
 	for _, c := range list {
 		texts = append(texts, c.Text()+" by "+c.From)
 	}
@@ -62,86 +62,86 @@ func (y *instance) inForce(id task.ID) (texts []string, accept task.Accept) {
 
 func TestWhatIsAskedOfATaskAddsUp(t *testing.T) {
 	t.Parallel()
-	y, _ := judged(t)
-	y.define("pull", definition("tools: read", "runner: none", "checks: [{name: test, run: make test}, {name: lint, run: make lint, required: true}]",
+	inst, _ := judged(t)
+	inst.define("pull", definition("tools: read", "runner: none", "checks: [{name: test, run: make test}, {name: lint, run: make lint, required: true}]",
 		"review: {from: [rita]}"))
-	tk := y.inWeb("pull", func(in *task.New) {
+	tk := inst.inWeb("pull", func(in *task.New) {
 		in.Checks = []task.Check{{Name: "lint", Run: "true"}, {Name: "pr", Kind: task.CheckURL}}
 		in.Policy = &task.Review{Approvals: 2, From: []string{"reviewer"}, ExpiresSeconds: 60, StandIn: "maya"}
 	})
-	texts, accept := y.inForce(tk.ID)
+	texts, accept := inst.inForce(tk.ID)
 	equal(t, "checks", strings.Join(texts, "; "), "test: make test (required) by project web; lint: make lint (required) by agent pull; "+
 		"lint.task: true by task; pr: a URL by task")
 	equal(t, "policies", len(accept.All()), 3)
 	equal(t, "the first that reminds leads", accept.StandIn, "maya")
 
 	t.Run("a definition takes nothing away", func(t *testing.T) {
-		y.define("pull", definition("tools: read", "runner: none", "checks: [{name: test, run: 'true'}]", "review: none"))
-		texts, accept := y.inForce(y.inWeb("pull").ID)
+		inst.define("pull", definition("tools: read", "runner: none", "checks: [{name: test, run: 'true'}]", "review: none"))
+		texts, accept := inst.inForce(inst.inWeb("pull").ID)
 		equal(t, "checks", strings.Join(texts, "; "), "test: make test (required) by project web; test.agent: true by agent pull")
 		equal(t, "votes", accept.Approvals, 1)
 	})
 	t.Run("files are looked at only where there are any", func(t *testing.T) {
-		y.define("pull", definition("tools: read", "runner: none",
+		inst.define("pull", definition("tools: read", "runner: none",
 			"checks: [{name: lint, run: make lint, required: true}, {name: pr, kind: url}]"))
-		texts, _ := y.inForce(y.create(maya, "pull").ID)
+		texts, _ := inst.inForce(inst.create(maya, "pull").ID)
 		equal(t, "checks", strings.Join(texts, "; "), "pr: a URL by agent pull")
 	})
 }
 
 func TestChecksOfADefinitionRefuseACompletion(t *testing.T) {
 	t.Parallel()
-	y, git := judged(t)
-	y.define("pull", definition("tools: read", "runner: none", "checks: [{name: lint, run: make lint, required: true}]"))
-	tk := y.inWeb("pull")
+	inst, git := judged(t)
+	inst.define("pull", definition("tools: read", "runner: none", "checks: [{name: lint, run: make lint, required: true}]"))
+	tk := inst.inWeb("pull")
 	git.verdicts["lint"] = task.CheckFailed
-	_, err := y.s.CompleteTask(y.ctx(), pull, tk.ID, "done", 0)
+	_, err := inst.s.CompleteTask(inst.ctx(), pull, tk.ID, "done", 0)
 	refused(t, err, task.CodeChecksFailed, "the required check lint failed")
 	delete(git.verdicts, "lint")
-	must(y.s.CompleteTask(y.ctx(), pull, tk.ID, "done", 0))
-	equal(t, "checks of the result", len(must(y.s.Result(y.ctx(), maya, tk.ID, 0)).Checks), 2)
+	must(inst.s.CompleteTask(inst.ctx(), pull, tk.ID, "done", 0))
+	equal(t, "checks of the result", len(must(inst.s.Result(inst.ctx(), maya, tk.ID, 0)).Checks), 2)
 }
 
 // TestAnAgentHandsNoTaskOutOfItsChecks: what binds it stays with the task.
 func TestAnAgentHandsNoTaskOutOfItsChecks(t *testing.T) {
 	t.Parallel()
-	y, git := judged(t)
-	y.define("pull", definition("tools: read", "runner: none", "checks: [{name: lint, run: make lint, required: true}]",
+	inst, git := judged(t)
+	inst.define("pull", definition("tools: read", "runner: none", "checks: [{name: lint, run: make lint, required: true}]",
 		"review: {approvals: 2}"))
 	git.verdicts["lint"] = task.CheckFailed
-	y.define("lax", definition("tools: read", "runner: none"))
+	inst.define("lax", definition("tools: read", "runner: none"))
 	lax := agentActor("lax")
 	for name, give := range map[string]func(*task.Task) error{
 		"moved": func(tk *task.Task) error {
-			_, err := y.s.MoveTask(y.ctx(), pull, Move{TaskID: tk.ID, CurrentAgent: "pull", NewAgent: "lax", Comment: "yours"})
+			_, err := inst.s.MoveTask(inst.ctx(), pull, Move{TaskID: tk.ID, CurrentAgent: "pull", NewAgent: "lax", Comment: "yours"})
 			return err
 		},
 		"reassigned": func(tk *task.Task) error {
-			_, err := y.s.Reassign(y.ctx(), pull, "pull", []task.ID{tk.ID}, "lax", "yours")
+			_, err := inst.s.Reassign(inst.ctx(), pull, "pull", []task.ID{tk.ID}, "lax", "yours")
 			return err
 		},
 		"given another owner": func(tk *task.Task) error {
 			to := "lax"
-			_, err := y.s.UpdateTask(y.ctx(), pull, tk.ID, task.Patch{Owner: &to})
+			_, err := inst.s.UpdateTask(inst.ctx(), pull, tk.ID, task.Patch{Owner: &to})
 			return err
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tk := y.inWeb("pull")
-			must(y.s.Signup(y.ctx(), pull, "pull", 1))
+			tk := inst.inWeb("pull")
+			must(inst.s.Signup(inst.ctx(), pull, "pull", 1))
 			ok(t, give(tk))
-			equal(t, "owner", y.task(tk.ID).Owner, "lax")
-			_, err := y.s.CompleteTask(y.ctx(), lax, tk.ID, "done", 0)
+			equal(t, "owner", inst.task(tk.ID).Owner, "lax")
+			_, err := inst.s.CompleteTask(inst.ctx(), lax, tk.ID, "done", 0)
 			refused(t, err, task.CodeChecksFailed, "lint")
-			_, accept := y.inForce(tk.ID)
+			_, accept := inst.inForce(tk.ID)
 			equal(t, "votes", accept.All()[1].Approvals, 2)
 		})
 	}
 	t.Run("a person may decide otherwise", func(t *testing.T) {
-		tk := y.inWeb("pull")
+		tk := inst.inWeb("pull")
 		to := "lax"
-		must(y.s.UpdateTask(y.ctx(), maya, tk.ID, task.Patch{Owner: &to}))
-		must(y.s.CompleteTask(y.ctx(), lax, tk.ID, "done", 0))
+		must(inst.s.UpdateTask(inst.ctx(), maya, tk.ID, task.Patch{Owner: &to}))
+		must(inst.s.CompleteTask(inst.ctx(), lax, tk.ID, "done", 0))
 	})
 }
 
@@ -149,22 +149,22 @@ func TestAnAgentHandsNoTaskOutOfItsChecks(t *testing.T) {
 // a task could be set or removed.
 func TestNoAgentWeakensItsOwnTask(t *testing.T) {
 	t.Parallel()
-	y, _ := judged(t)
-	y.define("planner", definition("tools: read, task", "runner: none"))
+	inst, _ := judged(t)
+	inst.define("planner", definition("tools: read, task", "runner: none"))
 	ask := func(in *task.New) {
 		in.Checks, in.Policy = []task.Check{{Name: "lint", Run: "make lint", Required: true}}, &task.Review{Approvals: 2}
 	}
-	tk := y.inWeb("planner", ask)
+	tk := inst.inWeb("planner", ask)
 	run := task.Actor{Name: "planner", Role: task.RoleAgent, RunID: 7}
 	none, light := []task.Check{}, []task.Check{{Name: "lint", Run: "true"}}
 	patch := func(a task.Actor, p task.Patch) func() error {
-		return func() error { _, err := y.s.UpdateTask(y.ctx(), a, tk.ID, p); return err }
+		return func() error { _, err := inst.s.UpdateTask(inst.ctx(), a, tk.ID, p); return err }
 	}
 	create := func(a task.Actor, fill func(*task.New)) func() error {
 		return func() error {
 			in := task.New{Title: "Easy", Owner: "planner", Project: "web", NoStart: true}
 			fill(&in)
-			_, err := y.s.CreateTask(y.ctx(), a, in)
+			_, err := inst.s.CreateTask(inst.ctx(), a, in)
 			return err
 		}
 	}
@@ -185,15 +185,15 @@ func TestNoAgentWeakensItsOwnTask(t *testing.T) {
 		"an agent creates one with a policy":    create(planner, func(in *task.New) { in.Policy = &task.Review{Approvals: 1} }),
 		"an operator creates one with checks":   create(oleg, func(in *task.New) { in.Checks = light }),
 		"an agent runs the check until it passes": func() error {
-			_, err := y.s.RunCheck(y.ctx(), planner, tk.ID, "lint")
+			_, err := inst.s.RunCheck(inst.ctx(), planner, tk.ID, "lint")
 			return err
 		},
 		"the token of a run runs a check": func() error {
-			_, err := y.s.RunCheck(y.ctx(), run, tk.ID, "lint")
+			_, err := inst.s.RunCheck(inst.ctx(), run, tk.ID, "lint")
 			return err
 		},
 		"an agent changes the project": func() error {
-			_, err := y.s.UpdateProject(y.ctx(), planner, task.Project{Key: "web"}, 0)
+			_, err := inst.s.UpdateProject(inst.ctx(), planner, task.Project{Key: "web"}, 0)
 			return err
 		},
 	} {
@@ -201,7 +201,7 @@ func TestNoAgentWeakensItsOwnTask(t *testing.T) {
 			if err := try(); err == nil {
 				t.Error("it was not refused")
 			}
-			texts, accept := y.inForce(tk.ID)
+			texts, accept := inst.inForce(tk.ID)
 			equal(t, "checks", strings.Join(texts, "; "), "test: make test (required) by project web; lint: make lint (required) by task")
 			equal(t, "policies", len(accept.All()), 2)
 		})
@@ -210,103 +210,104 @@ func TestNoAgentWeakensItsOwnTask(t *testing.T) {
 
 func TestAPolicyOfATaskAsksForASecondReviewer(t *testing.T) {
 	t.Parallel()
-	y, _ := judged(t)
-	tk := y.inWeb("pull", func(in *task.New) { in.Policy = &task.Review{Approvals: 1, From: []string{"nina"}} })
-	must(y.s.CompleteTask(y.ctx(), pull, tk.ID, "done", 0))
-	r := must(y.s.Result(y.ctx(), maya, tk.ID, 0))
-	must(y.s.AcceptResult(y.ctx(), rita, tk.ID, 1, r.Digest, ""))
-	now := must(y.s.Result(y.ctx(), maya, tk.ID, 1))
+	inst, _ := judged(t)
+	tk := inst.inWeb("pull", func(in *task.New) { in.Policy = &task.Review{Approvals: 1, From: []string{"nina"}} })
+	must(inst.s.CompleteTask(inst.ctx(), pull, tk.ID, "done", 0))
+	r := must(inst.s.Result(inst.ctx(), maya, tk.ID, 0))
+	must(inst.s.AcceptResult(inst.ctx(), rita, tk.ID, 1, r.Digest, ""))
+	now := must(inst.s.Result(inst.ctx(), maya, tk.ID, 1))
 	equal(t, "votes missing after rita's", now.VotesMissing(), 1)
 	equal(t, "asked", now.Asked(), "nina")
-	equal(t, "why", must(y.s.Why(y.ctx(), maya, tk.ID))[0].Message[:51], "Result 1 has been waiting for 1 more vote from nina")
-	must(y.s.AcceptResult(y.ctx(), nina, tk.ID, 1, r.Digest, ""))
-	equal(t, "status", y.task(tk.ID).Status, task.Done)
+	equal(t, "why", must(inst.s.Why(inst.ctx(), maya, tk.ID))[0].Message[:51], "Result 1 has been waiting for 1 more vote from nina")
+	must(inst.s.AcceptResult(inst.ctx(), nina, tk.ID, 1, r.Digest, ""))
+	equal(t, "status", inst.task(tk.ID).Status, task.Done)
 
 	t.Run("of whom one vote meets both", func(t *testing.T) {
-		tk := y.inWeb("pull", func(in *task.New) { in.Policy = &task.Review{Approvals: 1, From: []string{"nina"}} })
-		must(y.s.CompleteTask(y.ctx(), pull, tk.ID, "done", 0))
-		must(y.s.AcceptResult(y.ctx(), nina, tk.ID, 1, must(y.s.Result(y.ctx(), maya, tk.ID, 0)).Digest, ""))
-		equal(t, "status", y.task(tk.ID).Status, task.Done)
+		tk := inst.inWeb("pull", func(in *task.New) { in.Policy = &task.Review{Approvals: 1, From: []string{"nina"}} })
+		must(inst.s.CompleteTask(inst.ctx(), pull, tk.ID, "done", 0))
+		must(inst.s.AcceptResult(inst.ctx(), nina, tk.ID, 1, must(inst.s.Result(inst.ctx(), maya, tk.ID, 0)).Digest, ""))
+		equal(t, "status", inst.task(tk.ID).Status, task.Done)
 	})
 }
 
 func TestATaskWithoutProjectWaitsForItsOwnReview(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	y.define("pull", definition("tools: read", "runner: none", "review: required"))
+	inst := newInstance(t)
+	inst.define("pull", definition("tools: read", "runner: none", "review: required"))
 	done := "done"
 	for name, tk := range map[string]*task.Task{
-		"by its definition": y.create(maya, "pull"),
-		"by itself":         y.create(maya, "reviewer", func(in *task.New) { in.Policy = &task.Review{Approvals: 1} }),
-		"by a check": y.create(maya, "reviewer", func(in *task.New) {
+		"by its definition": inst.create(maya, "pull"),
+		"by itself":         inst.create(maya, "reviewer", func(in *task.New) { in.Policy = &task.Review{Approvals: 1} }),
+		"by a check": inst.create(maya, "reviewer", func(in *task.New) {
 			in.Checks = []task.Check{{Name: "pr", Kind: task.CheckURL, Required: true}}
 		}),
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := y.s.UpdateTask(y.ctx(), maya, tk.ID, task.Patch{Status: &done})
+			_, err := inst.s.UpdateTask(inst.ctx(), maya, tk.ID, task.Patch{Status: &done})
 			refused(t, err, task.CodeReviewNeeded, "has checks or a review")
-			must(y.s.AddResource(y.ctx(), maya, tk.ID, task.Resource{Type: "url", Value: "https://example.org/1"}))
-			now := must(y.s.CompleteTask(y.ctx(), maya, tk.ID, "said", 0))
+			must(inst.s.AddResource(inst.ctx(), maya, tk.ID, task.Resource{Type: "url", Value: "https://example.org/1"}))
+			now := must(inst.s.CompleteTask(inst.ctx(), maya, tk.ID, "said", 0))
 			if len(tk.Checks) > 0 {
 				equal(t, "status", now.Status, task.Done)
 				return
 			}
 			equal(t, "waits for", now.WaitingFor, task.WaitsReview)
 			equal(t, "result that those see who work on it", now.Review.Result, 1)
-			_, err = y.s.UpdateTask(y.ctx(), maya, tk.ID, task.Patch{Status: &done})
+			_, err = inst.s.UpdateTask(inst.ctx(), maya, tk.ID, task.Patch{Status: &done})
 			refused(t, err, task.CodeReviewNeeded)
-			must(y.s.AcceptResult(y.ctx(), rita, tk.ID, 1, must(y.s.Result(y.ctx(), maya, tk.ID, 0)).Digest, ""))
-			equal(t, "status", y.task(tk.ID).Status, task.Done)
+			must(inst.s.AcceptResult(inst.ctx(), rita, tk.ID, 1, must(inst.s.Result(inst.ctx(), maya, tk.ID, 0)).Digest, ""))
+			equal(t, "status", inst.task(tk.ID).Status, task.Done)
 		})
 	}
 	t.Run("one without anything is done at once", func(t *testing.T) {
-		equal(t, "status", must(y.s.CompleteTask(y.ctx(), maya, y.create(maya, "reviewer").ID, "", 0)).Status, task.Done)
+		equal(t, "status", must(inst.s.CompleteTask(inst.ctx(), maya, inst.create(maya, "reviewer").ID, "", 0)).Status, task.Done)
 	})
 }
 
 func TestChangedDemandsVoidAResultUnderReview(t *testing.T) {
 	t.Parallel()
-	y, _ := judged(t, func(p *task.Project) { p.Review.Approvals = 2 })
-	tk := y.inWeb("pull", func(in *task.New) { in.Checks = []task.Check{{Name: "lint", Run: "make lint", Required: true}} })
-	must(y.s.CompleteTask(y.ctx(), pull, tk.ID, "done", 0))
-	first := must(y.s.Result(y.ctx(), maya, tk.ID, 0))
-	must(y.s.AcceptResult(y.ctx(), rita, tk.ID, 1, first.Digest, ""))
+	inst, _ := judged(t, func(p *task.Project) { p.Review.Approvals = 2 })
+	tk := inst.inWeb("pull", func(in *task.New) { in.Checks = []task.Check{{Name: "lint", Run: "make lint", Required: true}} })
+	must(inst.s.CompleteTask(inst.ctx(), pull, tk.ID, "done", 0))
+	first := must(inst.s.Result(inst.ctx(), maya, tk.ID, 0))
+	must(inst.s.AcceptResult(inst.ctx(), rita, tk.ID, 1, first.Digest, ""))
 
 	t.Run("another policy keeps the votes on the same digest", func(t *testing.T) {
-		must(y.s.UpdateTask(y.ctx(), rita, tk.ID, task.Patch{Policy: &task.Review{Approvals: 1, From: []string{"nina"}}}))
-		r := must(y.s.Result(y.ctx(), maya, tk.ID, 0))
+		must(inst.s.UpdateTask(inst.ctx(), rita, tk.ID, task.Patch{Policy: &task.Review{Approvals: 1, From: []string{"nina"}}}))
+		r := must(inst.s.Result(inst.ctx(), maya, tk.ID, 0))
 		equal(t, "number", r.Number, 2)
 		equal(t, "digest", r.Digest, first.Digest)
 		equal(t, "votes", len(r.Votes), 1)
 		equal(t, "policies", len(r.Policy.All()), 2)
-		equal(t, "log of its check", must(y.s.CheckRun(y.ctx(), maya, tk.ID, r.Checks[0].ID)).Log, "log of test")
-		equal(t, "the first is", must(y.s.Result(y.ctx(), maya, tk.ID, 1)).State, task.ResultSuperseded)
+		equal(t, "log of its check", must(inst.s.CheckRun(inst.ctx(), maya, tk.ID, r.Checks[0].ID)).Log, "log of test")
+		equal(t, "the first is", must(inst.s.Result(inst.ctx(), maya, tk.ID, 1)).State, task.ResultSuperseded)
 	})
 	t.Run("another check sends it back and drops them", func(t *testing.T) {
-		must(y.s.UpdateTask(y.ctx(), rita, tk.ID, task.Patch{Checks: &[]task.Check{{Name: "lint", Run: "make lint STRICT=1", Required: true}}}))
-		now := y.task(tk.ID)
+		must(inst.s.UpdateTask(inst.ctx(), rita, tk.ID,
+			task.Patch{Checks: &[]task.Check{{Name: "lint", Run: "make lint STRICT=1", Required: true}}}))
+		now := inst.task(tk.ID)
 		equal(t, "waits for", now.WaitingFor, task.WaitingFor(""))
-		_, err := y.s.AcceptResult(y.ctx(), nina, tk.ID, 0, first.Digest, "")
+		_, err := inst.s.AcceptResult(inst.ctx(), nina, tk.ID, 0, first.Digest, "")
 		refused(t, err, task.CodeResultClosed)
-		must(y.s.CompleteTask(y.ctx(), pull, tk.ID, "done", 0))
-		r := must(y.s.Result(y.ctx(), maya, tk.ID, 0))
+		must(inst.s.CompleteTask(inst.ctx(), pull, tk.ID, "done", 0))
+		r := must(inst.s.Result(inst.ctx(), maya, tk.ID, 0))
 		if r.Digest == first.Digest || len(r.Votes) != 0 {
 			t.Errorf("the digest %s with %d votes survived another check", r.Digest, len(r.Votes))
 		}
 	})
 	t.Run("nothing changes while it is merged", func(t *testing.T) {
-		y, _ := judged(t, func(p *task.Project) { p.Merge = &task.Merge{} })
-		tk := y.inWeb("pull")
-		must(y.s.CompleteTask(y.ctx(), pull, tk.ID, "done", 0))
-		must(y.s.AcceptResult(y.ctx(), rita, tk.ID, 1, must(y.s.Result(y.ctx(), maya, tk.ID, 0)).Digest, ""))
-		_, err := y.s.UpdateTask(y.ctx(), maya, tk.ID, task.Patch{Policy: &task.Review{Approvals: 3}})
+		inst, _ := judged(t, func(p *task.Project) { p.Merge = &task.Merge{} })
+		tk := inst.inWeb("pull")
+		must(inst.s.CompleteTask(inst.ctx(), pull, tk.ID, "done", 0))
+		must(inst.s.AcceptResult(inst.ctx(), rita, tk.ID, 1, must(inst.s.Result(inst.ctx(), maya, tk.ID, 0)).Digest, ""))
+		_, err := inst.s.UpdateTask(inst.ctx(), maya, tk.ID, task.Patch{Policy: &task.Review{Approvals: 3}})
 		refused(t, err, task.CodeTaskGated, "merge")
 	})
 }
 
 func TestInvalidDemandsAreRefused(t *testing.T) {
 	t.Parallel()
-	y, _ := judged(t)
+	inst, _ := judged(t)
 	for name, c := range map[string]struct {
 		fill func(*task.New)
 		says string
@@ -318,7 +319,7 @@ func TestInvalidDemandsAreRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			in := task.New{Title: "a", Owner: "pull", Project: "web"}
 			c.fill(&in)
-			_, err := y.s.CreateTask(y.ctx(), maya, in)
+			_, err := inst.s.CreateTask(inst.ctx(), maya, in)
 			refused(t, err, task.CodeInvalidField, c.says)
 		})
 	}
@@ -335,32 +336,33 @@ func TestDemandsAreExportedAndImported(t *testing.T) {
 	to := "coder"
 	must(from.s.UpdateTask(from.ctx(), pull, tk.ID, task.Patch{Owner: &to}))
 	first := from.export()
-	y := newInstance(t)
-	y.imported(first.plan(), ImportOptions{})
-	now := y.task(tk.ID)
+	inst := newInstance(t)
+	inst.imported(first.plan(), ImportOptions{})
+	now := inst.task(tk.ID)
 	equal(t, "checks", now.Checks[0].Text(), "pr: a URL (required)")
 	equal(t, "policy", now.Policy.Text(), "2 votes from rita")
 	equal(t, "bound by", strings.Join(now.BoundBy, " "), "pull")
-	equal(t, "exported again", y.export().tasks, first.tasks)
+	equal(t, "exported again", inst.export().tasks, first.tasks)
 
 	bad := exchange.Taskyard(exchange.Source{Name: "tasks.json", Data: []byte(
 		`{"tasks":[{"id":"1","title":"a","owner":"pull","status":"draft","checks":[{"name":"a b","kind":"url"}],"policy":{"approvals":99}}]}`)}, nil, nil)
-	_, err := y.s.PrepareImport(maya, bad, ImportOptions{})
+	_, err := inst.s.PrepareImport(maya, bad, ImportOptions{})
 	refused(t, err, task.CodeInvalidField, "checks[0].name")
 }
 
 func TestAResultGoesToPeopleAfterAsManyAttemptsAsAreConfigured(t *testing.T) {
 	t.Parallel()
 	for _, most := range []int{1, 2} {
-		y := newInstance(t, noApprove, func(c *Config) { c.CheckAttempts = most })
-		must(y.s.CreateProject(y.ctx(), maya, task.Project{Key: "web", Checks: []task.Check{{Name: "pr", Kind: task.CheckURL, Required: true}}}))
-		tk, _, own := y.inRun("coder", func(in *task.New) { in.Project = "web" })
+		inst := newInstance(t, noApprove, func(c *Config) { c.CheckAttempts = most })
+		must(inst.s.CreateProject(inst.ctx(), maya,
+			task.Project{Key: "web", Checks: []task.Check{{Name: "pr", Kind: task.CheckURL, Required: true}}}))
+		tk, _, own := inst.inRun("coder", func(in *task.New) { in.Project = "web" })
 		for n := 1; n < most; n++ {
-			_, err := y.s.CompleteTask(y.ctx(), own, tk.ID, "done", 0)
+			_, err := inst.s.CompleteTask(inst.ctx(), own, tk.ID, "done", 0)
 			refused(t, err, task.CodeChecksFailed, "attempt 1 of 2")
 		}
-		must(y.s.CompleteTask(y.ctx(), own, tk.ID, "done", 0))
-		r := must(y.s.Result(y.ctx(), maya, tk.ID, 0))
+		must(inst.s.CompleteTask(inst.ctx(), own, tk.ID, "done", 0))
+		r := must(inst.s.Result(inst.ctx(), maya, tk.ID, 0))
 		equal(t, "state", r.State, task.ResultReview)
 		equal(t, "votes missing", r.VotesMissing(), 1)
 	}

@@ -21,11 +21,11 @@ type exported struct {
 	n                               Exported
 }
 
-func (y *instance) export() exported {
-	y.t.Helper()
+func (inst *instance) export() exported {
+	inst.t.Helper()
 	var tasks, history, todos, projects bytes.Buffer
-	n, err := y.s.Export(y.ctx(), maya, ExportTo{&tasks, &history, &todos, &projects})
-	ok(y.t, err)
+	n, err := inst.s.Export(inst.ctx(), maya, ExportTo{&tasks, &history, &todos, &projects})
+	ok(inst.t, err)
 	return exported{tasks.String(), history.String(), todos.String(), projects.String(), n}
 }
 
@@ -39,69 +39,69 @@ func (e exported) plan() *exchange.Plan {
 }
 
 // imported writes a plan, which must have no problem.
-func (y *instance) imported(p *exchange.Plan, opt ImportOptions) Imported {
-	y.t.Helper()
-	r, err := y.s.PrepareImport(maya, p, opt)
+func (inst *instance) imported(p *exchange.Plan, opt ImportOptions) Imported {
+	inst.t.Helper()
+	r, err := inst.s.PrepareImport(maya, p, opt)
 	if err != nil {
-		y.t.Fatalf("%v: %v", err, p.Report.Problems)
+		inst.t.Fatalf("%v: %v", err, p.Report.Problems)
 	}
-	got := must(y.s.Import(y.ctx(), maya, r))
-	y.whole()
+	got := must(inst.s.Import(inst.ctx(), maya, r))
+	inst.whole()
 	return got
 }
 
 // whole checks all that the command check does.
-func (y *instance) whole() {
-	y.t.Helper()
-	y.chain()
-	ok(y.t, y.db.Read(y.ctx(), func(rx *db.Rx) error { return rx.CheckInvariants() }))
+func (inst *instance) whole() {
+	inst.t.Helper()
+	inst.chain()
+	ok(inst.t, inst.db.Read(inst.ctx(), func(rx *db.Rx) error { return rx.CheckInvariants() }))
 	if !dbtest.Postgres() {
-		ok(y.t, db.CheckFileIntegrity(y.ctx(), y.db.Path()))
+		ok(inst.t, db.CheckFileIntegrity(inst.ctx(), inst.db.Path()))
 	}
 }
 
 // lived is an instance in which most things happened.
 func lived(t *testing.T) *instance {
-	y := newInstance(t)
-	y.imported(planFromFiles(`{"id":"2","title":"Labelled","owner":"coder","status":"active","labels":["web","api"],"blockedBy":["5"]},
+	inst := newInstance(t)
+	inst.imported(planFromFiles(`{"id":"2","title":"Labelled","owner":"coder","status":"active","labels":["web","api"],"blockedBy":["5"]},
  {"id":"5","title":"First","owner":"coder","status":"active"}`, "", `{"coder":["one","two \"quoted\"\n"],"reviewer":["ü"]}`),
 		ImportOptions{})
-	parent := y.create(maya, "planner", steps("a", "b"), func(in *task.New) {
+	parent := inst.create(maya, "planner", steps("a", "b"), func(in *task.New) {
 		in.Description = "<b>&\u2028 text"
 		in.Resources = []task.Resource{{Type: "url", Value: "https://example.com/?a=1&b=2", Label: "Link"}, {Type: "file", Value: "/etc/hosts"}}
 	})
-	sub := y.subtask(planner, parent.ID, 1, "coder")
-	y.subtask(maya, sub.ID, y.plan(sub.ID), "reviewer", draft)
+	sub := inst.subtask(planner, parent.ID, 1, "coder")
+	inst.subtask(maya, sub.ID, inst.plan(sub.ID), "reviewer", draft)
 	for i := range 250 {
-		must(y.s.Comment(y.ctx(), oleg, sub.ID, fmt.Sprint("comment ", i)))
+		must(inst.s.Comment(inst.ctx(), oleg, sub.ID, fmt.Sprint("comment ", i)))
 	}
-	must(y.s.Ask(y.ctx(), coder, sub.ID, "Which one?", false))
-	person := y.create(maya, "coder", draft)
+	must(inst.s.Ask(inst.ctx(), coder, sub.ID, "Which one?", false))
+	person := inst.create(maya, "coder", draft)
 	active := "active"
-	must(y.s.UpdateTask(y.ctx(), coder, person.ID, task.Patch{Status: &active}))
-	done := y.create(coder, "coder", steps("x"), priority(7))
-	must(y.s.Comment(y.ctx(), coder, done.ID, "nearly"))
-	y.Forward(1e9)
-	must(y.s.CompleteTask(y.ctx(), maya, done.ID, "It works.", 0))
-	y.Forward(1e9)
-	gone := y.create(maya, "pull", steps("p"))
-	y.subtask(maya, gone.ID, 0, "coder")
-	must(y.s.CancelTask(y.ctx(), maya, gone.ID, "no"))
-	return y
+	must(inst.s.UpdateTask(inst.ctx(), coder, person.ID, task.Patch{Status: &active}))
+	done := inst.create(coder, "coder", steps("x"), priority(7))
+	must(inst.s.Comment(inst.ctx(), coder, done.ID, "nearly"))
+	inst.Forward(1e9)
+	must(inst.s.CompleteTask(inst.ctx(), maya, done.ID, "It works.", 0))
+	inst.Forward(1e9)
+	gone := inst.create(maya, "pull", steps("p"))
+	inst.subtask(maya, gone.ID, 0, "coder")
+	must(inst.s.CancelTask(inst.ctx(), maya, gone.ID, "no"))
+	return inst
 }
 
 // plan gives a task one step and returns its index.
-func (y *instance) plan(id task.ID) int {
-	must(y.s.ReplaceSteps(y.ctx(), maya, id, []task.Step{{Title: "only"}}))
+func (inst *instance) plan(id task.ID) int {
+	must(inst.s.ReplaceSteps(inst.ctx(), maya, id, []task.Step{{Title: "only"}}))
 	return 0
 }
 
 func TestAnExportGoesIntoAnEmptyInstanceAndOutAgainUnchanged(t *testing.T) {
 	t.Parallel()
 	first := lived(t).export()
-	y := newInstance(t)
-	got := y.imported(first.plan(), ImportOptions{})
-	second := y.export()
+	inst := newInstance(t)
+	got := inst.imported(first.plan(), ImportOptions{})
+	second := inst.export()
 	equal(t, "ids are kept", got.Kept, true)
 	equal(t, "tasks.json", second.tasks, first.tasks)
 	equal(t, "history.jsonl", second.history, first.history)
@@ -118,12 +118,12 @@ func TestAnExportGoesIntoAnEmptyInstanceAndOutAgainUnchanged(t *testing.T) {
 		}
 	}
 	t.Run("and its questions, gates and counters work on", func(t *testing.T) {
-		sub := y.task(43)
+		sub := inst.task(43)
 		equal(t, "waits", sub.WaitingFor, task.WaitsUser)
-		must(y.s.Reply(y.ctx(), maya, sub.ID, "That one"))
-		next := y.create(maya, "coder")
+		must(inst.s.Reply(inst.ctx(), maya, sub.ID, "That one"))
+		next := inst.create(maya, "coder")
 		equal(t, "next id", next.ID, first.n.NextID)
-		if _, err := y.s.UpdateTask(y.ctx(), maya, 46, task.Patch{Priority: new(int)}); !task.IsCode(err, task.CodeArchived) {
+		if _, err := inst.s.UpdateTask(inst.ctx(), maya, 46, task.Patch{Priority: new(int)}); !task.IsCode(err, task.CodeArchived) {
 			t.Errorf("history was changed: %v", err)
 		}
 	})
@@ -131,8 +131,8 @@ func TestAnExportGoesIntoAnEmptyInstanceAndOutAgainUnchanged(t *testing.T) {
 
 func TestHistoryIsExportedOldestFirst(t *testing.T) {
 	t.Parallel()
-	y := lived(t)
-	lines := strings.Split(strings.TrimSpace(y.export().history), "\n")
+	inst := lived(t)
+	lines := strings.Split(strings.TrimSpace(inst.export().history), "\n")
 	equal(t, "lines", len(lines), 3)
 	if !strings.Contains(lines[0], `"summary":"It works."`) || !strings.Contains(lines[0], `"content":"nearly"`) ||
 		!strings.Contains(lines[2], `"status":"canceled"`) {
@@ -151,23 +151,23 @@ func TestAnEmptyInstanceIsExported(t *testing.T) {
 
 func TestExportsThatFail(t *testing.T) {
 	t.Parallel()
-	y := lived(t)
+	inst := lived(t)
 	t.Run("for want of the right", func(t *testing.T) {
-		_, err := y.s.Export(y.ctx(), oleg, ExportTo{io.Discard, io.Discard, io.Discard, io.Discard})
+		_, err := inst.s.Export(inst.ctx(), oleg, ExportTo{io.Discard, io.Discard, io.Discard, io.Discard})
 		refused(t, err, task.CodeForbidden)
 	})
 	t.Run("because the disk is full", func(t *testing.T) {
 		for room := range 4 {
 			to := []io.Writer{io.Discard, io.Discard, io.Discard, io.Discard}
 			to[room] = fullDisk{}
-			if _, err := y.s.Export(y.ctx(), maya, ExportTo{to[0], to[1], to[2], to[3]}); !errors.Is(err, errFullDisk) {
+			if _, err := inst.s.Export(inst.ctx(), maya, ExportTo{to[0], to[1], to[2], to[3]}); !errors.Is(err, errFullDisk) {
 				t.Errorf("file %d: %v", room, err)
 			}
 		}
 	})
 	t.Run("because nobody waits any more", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		_, err := y.s.Export(ctx, maya, ExportTo{cancels{cancel}, io.Discard, io.Discard, io.Discard})
+		_, err := inst.s.Export(ctx, maya, ExportTo{cancels{cancel}, io.Discard, io.Discard, io.Discard})
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v", err)
 		}

@@ -73,12 +73,12 @@ func definition(lines ...string) string {
 // a test turns them on.
 func newInstance(t testing.TB, with ...func(*Config)) *instance {
 	t.Helper()
-	y := &instance{t: t, Clock: testkit.NewClock(), dir: t.TempDir()}
-	d := dbtest.New(t, func(o *db.Options) { o.Now = y.Now })
-	y.db = d
+	inst := &instance{t: t, Clock: testkit.NewClock(), dir: t.TempDir()}
+	d := dbtest.New(t, func(o *db.Options) { o.Now = inst.Now })
+	inst.db = d
 	t.Cleanup(func() { everyChangeIsLogged(t, d) })
-	testkit.WriteAgents(t, y.dir, definitions)
-	ok(t, y.db.Write(y.ctx(), func(tx *db.Tx) error {
+	testkit.WriteAgents(t, inst.dir, definitions)
+	ok(t, inst.db.Write(inst.ctx(), func(tx *db.Tx) error {
 		for _, name := range []string{"box", "other"} { // the tokens 1 and 2, of the workers
 			if _, err := tx.InsertToken(task.Token{Name: name, Scope: task.ScopeWorker, CreatedBy: maya.Name}, []byte(name)); err != nil {
 				return err
@@ -86,14 +86,14 @@ func newInstance(t testing.TB, with ...func(*Config)) *instance {
 		}
 		return nil
 	}))
-	y.s = y.service(with...)
-	return y
+	inst.s = inst.service(with...)
+	return inst
 }
 
 // voters adds maya, rita and nina as people, whom policies can name.
-func (y *instance) voters() {
-	y.t.Helper()
-	ok(y.t, y.db.Write(y.ctx(), func(tx *db.Tx) error {
+func (inst *instance) voters() {
+	inst.t.Helper()
+	ok(inst.t, inst.db.Write(inst.ctx(), func(tx *db.Tx) error {
 		for _, a := range []task.Actor{maya, rita, nina} {
 			if _, err := tx.InsertUser(strings.TrimPrefix(a.Name, "user:"), a.Role, "none"); err != nil {
 				return err
@@ -115,35 +115,35 @@ func everyChangeIsLogged(t testing.TB, d *db.DB) {
 }
 
 // service makes a further service over the same database and folder.
-func (y *instance) service(with ...func(*Config)) *Service {
-	y.t.Helper()
+func (inst *instance) service(with ...func(*Config)) *Service {
+	inst.t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
 	cfg := Config{
-		Rules: testkit.Rules(), Now: y.Now, Log: quiet, CheapPasswords: true,
+		Rules: testkit.Rules(), Now: inst.Now, Log: quiet, CheapPasswords: true,
 		Backoff: func(n int) time.Duration { return 30 * time.Second << n },
 	}
 	for _, w := range with {
 		w(&cfg)
 	}
-	return New(y.db, testkit.OpenAgents(y.t, y.dir, nil), cfg)
+	return New(inst.db, testkit.OpenAgents(inst.t, inst.dir, nil), cfg)
 }
 
 func wakes(c *Config)     { c.Wakes = true }
 func noApprove(c *Config) { c.Policy = task.ApproveNever }
 
 // write puts a definition file in place; reload has the service read it.
-func (y *instance) write(id, text string) {
-	y.t.Helper()
-	testkit.WriteAgents(y.t, y.dir, map[string]string{id: text})
+func (inst *instance) write(id, text string) {
+	inst.t.Helper()
+	testkit.WriteAgents(inst.t, inst.dir, map[string]string{id: text})
 }
 
-func (y *instance) define(id, text string) {
-	y.t.Helper()
-	y.write(id, text)
-	y.s.agents.Reload()
+func (inst *instance) define(id, text string) {
+	inst.t.Helper()
+	inst.write(id, text)
+	inst.s.agents.Reload()
 }
 
-func (y *instance) ctx() context.Context { return context.Background() }
+func (inst *instance) ctx() context.Context { return context.Background() }
 
 // must returns the value of a call that has to succeed. It panics otherwise, as
 // template.Must does: testing names the test and prints the line.
@@ -191,13 +191,13 @@ func equal[T comparable](t testing.TB, what string, got, want T) {
 }
 
 // create makes a task by an actor; the first words are title and owner.
-func (y *instance) create(a task.Actor, owner string, with ...func(*task.New)) *task.Task {
-	y.t.Helper()
+func (inst *instance) create(a task.Actor, owner string, with ...func(*task.New)) *task.Task {
+	inst.t.Helper()
 	in := task.New{Title: "A task of " + owner, Owner: owner}
 	for _, w := range with {
 		w(&in)
 	}
-	return must(y.s.CreateTask(y.ctx(), a, in))
+	return must(inst.s.CreateTask(inst.ctx(), a, in))
 }
 
 func draft(in *task.New)             { in.Status = task.Draft }
@@ -212,34 +212,34 @@ func steps(s ...string) func(*task.New) {
 	}
 }
 
-func (y *instance) subtask(a task.Actor, parent task.ID, at int, owner string, with ...func(*task.New)) *task.Task {
-	y.t.Helper()
+func (inst *instance) subtask(a task.Actor, parent task.ID, at int, owner string, with ...func(*task.New)) *task.Task {
+	inst.t.Helper()
 	in := task.New{Title: "A part", Owner: owner}
 	for _, w := range with {
 		w(&in)
 	}
-	return must(y.s.CreateSubtask(y.ctx(), a, parent, at, in))
+	return must(inst.s.CreateSubtask(inst.ctx(), a, parent, at, in))
 }
 
-func (y *instance) task(id task.ID) *task.Task {
-	y.t.Helper()
-	return must(y.s.Task(y.ctx(), maya, id))
+func (inst *instance) task(id task.ID) *task.Task {
+	inst.t.Helper()
+	return must(inst.s.Task(inst.ctx(), maya, id))
 }
 
-func (y *instance) run(id task.ID) *task.Run {
-	y.t.Helper()
-	return must(y.s.Run(y.ctx(), maya, id))
+func (inst *instance) run(id task.ID) *task.Run {
+	inst.t.Helper()
+	return must(inst.s.Run(inst.ctx(), maya, id))
 }
 
-func (y *instance) runs(id task.ID) []*task.Run {
-	y.t.Helper()
-	return must(y.s.Runs(y.ctx(), maya, task.RunFilter{TaskID: id, Limit: 100}))
+func (inst *instance) runs(id task.ID) []*task.Run {
+	inst.t.Helper()
+	return must(inst.s.Runs(inst.ctx(), maya, task.RunFilter{TaskID: id, Limit: 100}))
 }
 
 // openRun returns the task's waiting or running run, or nil.
-func (y *instance) openRun(id task.ID) *task.Run {
-	y.t.Helper()
-	for _, r := range y.runs(id) {
+func (inst *instance) openRun(id task.ID) *task.Run {
+	inst.t.Helper()
+	for _, r := range inst.runs(id) {
 		if !r.Status.Final() {
 			return r
 		}
@@ -247,9 +247,9 @@ func (y *instance) openRun(id task.ID) *task.Run {
 	return nil
 }
 
-func (y *instance) signup(a task.Actor) *task.Task {
-	y.t.Helper()
-	list := must(y.s.Signup(y.ctx(), a, a.Name, 1))
+func (inst *instance) signup(a task.Actor) *task.Task {
+	inst.t.Helper()
+	list := must(inst.s.Signup(inst.ctx(), a, a.Name, 1))
 	if len(list) == 0 {
 		return nil
 	}
@@ -257,30 +257,30 @@ func (y *instance) signup(a task.Actor) *task.Task {
 }
 
 // start claims the next run, which must be there, and has it work.
-func (y *instance) start() *Start {
-	y.t.Helper()
-	st, _, err := y.s.NextRun(y.ctx(), nil)
-	ok(y.t, err)
+func (inst *instance) start() *Start {
+	inst.t.Helper()
+	st, _, err := inst.s.NextRun(inst.ctx(), nil)
+	ok(inst.t, err)
 	if st == nil {
-		y.t.Fatal("no run could be started")
+		inst.t.Fatal("no run could be started")
 	}
-	ok(y.t, y.s.RunWorking(y.ctx(), st.Run.ID, st.Run.Lease, 1, "1", "boot"))
+	ok(inst.t, inst.s.RunWorking(inst.ctx(), st.Run.ID, st.Run.Lease, 1, "1", "boot"))
 	return st
 }
 
 // nothingStarts checks that no run can be started now.
-func (y *instance) nothingStarts() {
-	y.t.Helper()
-	st, _, err := y.s.NextRun(y.ctx(), nil)
-	ok(y.t, err)
+func (inst *instance) nothingStarts() {
+	inst.t.Helper()
+	st, _, err := inst.s.NextRun(inst.ctx(), nil)
+	ok(inst.t, err)
 	if st != nil {
-		y.t.Fatalf("run %d of task %d started", st.Run.ID, st.Run.TaskID)
+		inst.t.Fatalf("run %d of task %d started", st.Run.ID, st.Run.TaskID)
 	}
 }
 
-func (y *instance) finish(st *Start, f Finished) {
-	y.t.Helper()
-	ok(y.t, y.s.FinishRun(y.ctx(), st.Run.ID, st.Run.Lease, f))
+func (inst *instance) finish(st *Start, f Finished) {
+	inst.t.Helper()
+	ok(inst.t, inst.s.FinishRun(inst.ctx(), st.Run.ID, st.Run.Lease, f))
 }
 
 func completed(summary string) Finished {
@@ -292,29 +292,29 @@ func failure(p task.Phase) Finished {
 }
 
 // actor is who speaks with the token of a started run.
-func (y *instance) actor(st *Start) task.Actor {
-	y.t.Helper()
-	return must(y.s.Authenticate(y.ctx(), st.Token, "127.0.0.1"))
+func (inst *instance) actor(st *Start) task.Actor {
+	inst.t.Helper()
+	return must(inst.s.Authenticate(inst.ctx(), st.Token, "127.0.0.1"))
 }
 
 // kinds lists the kinds of a task's events, in order.
-func (y *instance) kinds(id task.ID) []string {
-	y.t.Helper()
+func (inst *instance) kinds(id task.ID) []string {
+	inst.t.Helper()
 	var out []string
-	for _, e := range must(y.s.Events(y.ctx(), maya, task.EventFilter{TaskID: id, Limit: 500})) {
+	for _, e := range must(inst.s.Events(inst.ctx(), maya, task.EventFilter{TaskID: id, Limit: 500})) {
 		out = append(out, e.Kind)
 	}
 	return out
 }
 
 // lastEvent is the id of the newest line: what did not move wrote nothing.
-func (y *instance) lastEvent() task.ID {
-	y.t.Helper()
-	return must(y.s.LastEvent(y.ctx()))
+func (inst *instance) lastEvent() task.ID {
+	inst.t.Helper()
+	return must(inst.s.LastEvent(inst.ctx()))
 }
 
 // chain checks the hash chain of the log.
-func (y *instance) chain() {
-	y.t.Helper()
-	ok(y.t, y.db.Read(y.ctx(), func(rx *db.Rx) error { _, err := rx.CheckChain(); return err }))
+func (inst *instance) chain() {
+	inst.t.Helper()
+	ok(inst.t, inst.db.Read(inst.ctx(), func(rx *db.Rx) error { _, err := rx.CheckChain(); return err }))
 }

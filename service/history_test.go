@@ -8,73 +8,88 @@ import (
 )
 
 func TestHistoryIsImmutable(t *testing.T) {
-	y := newInstance(t)
-	tk := y.create(maya, "coder", noStart, steps("one"), func(in *task.New) {
+	inst := newInstance(t)
+	tk := inst.create(maya, "coder", noStart, steps("one"), func(in *task.New) {
 		in.Resources = []task.Resource{{Type: "url", Value: "https://example.org/"}}
 	})
-	must(y.s.Comment(y.ctx(), maya, tk.ID, "before the end"))
-	done := must(y.s.CompleteTask(y.ctx(), maya, tk.ID, "finished", 0))
-	last := y.lastEvent()
+	must(inst.s.Comment(inst.ctx(), maya, tk.ID, "before the end"))
+	done := must(inst.s.CompleteTask(inst.ctx(), maya, tk.ID, "finished", 0))
+	last := inst.lastEvent()
 	id := tk.ID
 	for name, call := range map[string]func() error{
-		"title": func() error { _, err := y.s.UpdateTask(y.ctx(), maya, id, task.Patch{Title: ptr("x")}); return err },
-		"description": func() error {
-			_, err := y.s.UpdateTask(y.ctx(), maya, id, task.Patch{Description: ptr("x")})
+		"title": func() error {
+			_, err := inst.s.UpdateTask(inst.ctx(), maya, id, task.Patch{Title: ptr("x")})
 			return err
 		},
-		"priority": func() error { _, err := y.s.UpdateTask(y.ctx(), maya, id, task.Patch{Priority: ptr(5)}); return err },
-		"owner":    func() error { _, err := y.s.UpdateTask(y.ctx(), maya, id, task.Patch{Owner: ptr("pull")}); return err },
-		"steps":    func() error { _, err := y.s.ReplaceSteps(y.ctx(), maya, id, nil); return err },
+		"description": func() error {
+			_, err := inst.s.UpdateTask(inst.ctx(), maya, id, task.Patch{Description: ptr("x")})
+			return err
+		},
+		"priority": func() error {
+			_, err := inst.s.UpdateTask(inst.ctx(), maya, id, task.Patch{Priority: ptr(5)})
+			return err
+		},
+		"owner": func() error {
+			_, err := inst.s.UpdateTask(inst.ctx(), maya, id, task.Patch{Owner: ptr("pull")})
+			return err
+		},
+		"steps": func() error { _, err := inst.s.ReplaceSteps(inst.ctx(), maya, id, nil); return err },
 		"step": func() error {
-			_, err := y.s.UpdateStep(y.ctx(), maya, id, 0, task.StepPatch{Done: ptr(true)})
+			_, err := inst.s.UpdateStep(inst.ctx(), maya, id, 0, task.StepPatch{Done: ptr(true)})
 			return err
 		},
 		"new step": func() error {
-			_, err := y.s.InsertStep(y.ctx(), maya, id, task.MaxSteps, task.Step{Title: "x"})
+			_, err := inst.s.InsertStep(inst.ctx(), maya, id, task.MaxSteps, task.Step{Title: "x"})
 			return err
 		},
-		"subtask": func() error { _, err := y.s.CreateSubtask(y.ctx(), maya, id, 0, task.New{Title: "x"}); return err },
+		"subtask": func() error {
+			_, err := inst.s.CreateSubtask(inst.ctx(), maya, id, 0, task.New{Title: "x"})
+			return err
+		},
 		"resource": func() error {
-			_, err := y.s.AddResource(y.ctx(), maya, id, task.Resource{Type: "file", Value: "/a"})
+			_, err := inst.s.AddResource(inst.ctx(), maya, id, task.Resource{Type: "file", Value: "/a"})
 			return err
 		},
-		"no resource": func() error { _, err := y.s.RemoveResource(y.ctx(), maya, id, 0); return err },
-		"comment":     func() error { _, err := y.s.Comment(y.ctx(), maya, id, "late"); return err },
-		"notice":      func() error { _, err := y.s.Notify(y.ctx(), coder, id, "late"); return err },
-		"question":    func() error { _, err := y.s.Ask(y.ctx(), coder, id, "late?", false); return err },
-		"answer":      func() error { _, err := y.s.Reply(y.ctx(), maya, id, "late"); return err },
-		"heartbeat":   func() error { _, err := y.s.Heartbeat(y.ctx(), coder, id, 0); return err },
-		"release":     func() error { _, err := y.s.ReleaseClaim(y.ctx(), coder, id, 0); return err },
-		"reassign":    func() error { _, err := y.s.Reassign(y.ctx(), maya, "coder", []task.ID{id}, "pull", "x"); return err },
+		"no resource": func() error { _, err := inst.s.RemoveResource(inst.ctx(), maya, id, 0); return err },
+		"comment":     func() error { _, err := inst.s.Comment(inst.ctx(), maya, id, "late"); return err },
+		"notice":      func() error { _, err := inst.s.Notify(inst.ctx(), coder, id, "late"); return err },
+		"question":    func() error { _, err := inst.s.Ask(inst.ctx(), coder, id, "late?", false); return err },
+		"answer":      func() error { _, err := inst.s.Reply(inst.ctx(), maya, id, "late"); return err },
+		"heartbeat":   func() error { _, err := inst.s.Heartbeat(inst.ctx(), coder, id, 0); return err },
+		"release":     func() error { _, err := inst.s.ReleaseClaim(inst.ctx(), coder, id, 0); return err },
+		"reassign": func() error {
+			_, err := inst.s.Reassign(inst.ctx(), maya, "coder", []task.ID{id}, "pull", "x")
+			return err
+		},
 	} {
 		t.Run(name+" of a done task is refused", func(t *testing.T) {
 			e := refused(t, call(), task.CodeArchived, "done")
 			equal(t, "kind", e.Kind, task.Conflict)
-			equal(t, "last event", y.lastEvent(), last)
+			equal(t, "last event", inst.lastEvent(), last)
 		})
 	}
-	now := y.task(id)
+	now := inst.task(id)
 	equal(t, "version", now.Version, done.Version)
 	equal(t, "comments", len(now.Comments), 1)
 	equal(t, "summary", now.Summary, "finished")
 }
 
 func TestHistoryIsListedNewestFirst(t *testing.T) {
-	y := newInstance(t)
+	inst := newInstance(t)
 	var ids []task.ID
 	for range 5 {
-		tk := y.create(maya, "coder", noStart)
+		tk := inst.create(maya, "coder", noStart)
 		ids = append(ids, tk.ID)
 	}
 	for _, i := range []int{2, 0, 4, 1, 3} {
-		y.Forward(1e9)
-		must(y.s.CompleteTask(y.ctx(), maya, ids[i], "", 0))
+		inst.Forward(1e9)
+		must(inst.s.CompleteTask(inst.ctx(), maya, ids[i], "", 0))
 	}
 	want := []task.ID{ids[3], ids[1], ids[4], ids[0], ids[2]}
 	f := task.HistoryFilter{Limit: 2}
 	var got []task.ID
 	for range 4 {
-		page := must(y.s.History(y.ctx(), maya, f))
+		page := must(inst.s.History(inst.ctx(), maya, f))
 		for _, tk := range page.Tasks {
 			got = append(got, tk.ID)
 		}
@@ -89,68 +104,68 @@ func TestHistoryIsListedNewestFirst(t *testing.T) {
 		equal(t, "history", got[i], want[i])
 	}
 	for _, limit := range []int{0, 201, -1} {
-		_, err := y.s.History(y.ctx(), maya, task.HistoryFilter{Limit: limit})
+		_, err := inst.s.History(inst.ctx(), maya, task.HistoryFilter{Limit: limit})
 		refused(t, err, task.CodeInvalidField, "limit", "1 to 200")
 	}
 }
 
 func TestCompleteKeepsSubtasks(t *testing.T) {
-	y := newInstance(t)
-	tk := y.create(maya, "planner", noStart, steps("one", "two"))
-	sub := y.subtask(planner, tk.ID, 0, "coder", noStart)
+	inst := newInstance(t)
+	tk := inst.create(maya, "planner", noStart, steps("one", "two"))
+	sub := inst.subtask(planner, tk.ID, 0, "coder", noStart)
 	t.Run("completing a subtask does not tick the parent's step", func(t *testing.T) {
-		other := y.subtask(planner, tk.ID, 1, "coder", noStart)
-		must(y.s.CompleteTask(y.ctx(), maya, other.ID, "", 0))
-		equal(t, "step done", y.task(tk.ID).Steps[1].Done, false)
+		other := inst.subtask(planner, tk.ID, 1, "coder", noStart)
+		must(inst.s.CompleteTask(inst.ctx(), maya, other.ID, "", 0))
+		equal(t, "step done", inst.task(tk.ID).Steps[1].Done, false)
 	})
 	t.Run("subtasks of a completed task continue", func(t *testing.T) {
-		must(y.s.CompleteTask(y.ctx(), maya, tk.ID, "", 0))
-		equal(t, "status", y.task(sub.ID).Status, task.Active)
+		must(inst.s.CompleteTask(inst.ctx(), maya, tk.ID, "", 0))
+		equal(t, "status", inst.task(sub.ID).Status, task.Active)
 	})
 }
 
 func TestCancelCascades(t *testing.T) {
-	y := newInstance(t, noApprove)
-	top := y.create(maya, "planner", noStart, steps("a", "b", "c"))
-	mid := y.subtask(maya, top.ID, 0, "planner", noStart, steps("a", "b"))
-	low := y.subtask(maya, mid.ID, 0, "coder", noStart, steps("a"))
-	least := y.subtask(maya, low.ID, 0, "coder", draft)
-	done := y.subtask(maya, mid.ID, 1, "coder", noStart, steps("a"))
-	below := y.subtask(maya, done.ID, 0, "coder", noStart)
-	must(y.s.CompleteTask(y.ctx(), maya, done.ID, "", 0))
-	other := y.create(maya, "coder", noStart)
-	must(y.s.RunNow(y.ctx(), maya, low.ID))
-	st := y.start()
+	inst := newInstance(t, noApprove)
+	top := inst.create(maya, "planner", noStart, steps("a", "b", "c"))
+	mid := inst.subtask(maya, top.ID, 0, "planner", noStart, steps("a", "b"))
+	low := inst.subtask(maya, mid.ID, 0, "coder", noStart, steps("a"))
+	least := inst.subtask(maya, low.ID, 0, "coder", draft)
+	done := inst.subtask(maya, mid.ID, 1, "coder", noStart, steps("a"))
+	below := inst.subtask(maya, done.ID, 0, "coder", noStart)
+	must(inst.s.CompleteTask(inst.ctx(), maya, done.ID, "", 0))
+	other := inst.create(maya, "coder", noStart)
+	must(inst.s.RunNow(inst.ctx(), maya, low.ID))
+	st := inst.start()
 	stopped := make(chan error, 1)
-	y.s.RegisterStop(st.Run.ID, func(cause error) { stopped <- cause })
+	inst.s.RegisterStop(st.Run.ID, func(cause error) { stopped <- cause })
 
-	c := must(y.s.CancelTask(y.ctx(), maya, top.ID, "not needed"))
+	c := must(inst.s.CancelTask(inst.ctx(), maya, top.ID, "not needed"))
 	want := map[task.ID]task.Status{
 		top.ID: task.Canceled, mid.ID: task.Canceled, low.ID: task.Canceled, least.ID: task.Canceled,
 		done.ID: task.Done, below.ID: task.Canceled, other.ID: task.Active,
 	}
 	for id, status := range want {
-		equal(t, "status of "+id.String(), y.task(id).Status, status)
+		equal(t, "status of "+id.String(), inst.task(id).Status, status)
 	}
 	equal(t, "canceled", len(c.Canceled), 5)
 	equal(t, "first", c.Canceled[0], top.ID)
-	equal(t, "state of the run", y.run(st.Run.ID).State(), task.State{Status: task.RunCanceled, Phase: task.PhaseTaskClosed})
+	equal(t, "state of the run", inst.run(st.Run.ID).State(), task.State{Status: task.RunCanceled, Phase: task.PhaseTaskClosed})
 	equal(t, "cause of the stop", <-stopped, ErrStopTaskClosed)
-	y.chain()
+	inst.chain()
 }
 
 func TestHistoryOfTenThousandStillFindsTheFirst(t *testing.T) {
-	y := newInstance(t, func(c *Config) { c.Wakes = false })
+	inst := newInstance(t, func(c *Config) { c.Wakes = false })
 	const total, callers = 10_000, 50
-	first := y.create(maya, "pull", func(n *task.New) { n.Title = "The cornerstone" })
-	must(y.s.CompleteTask(y.ctx(), maya, first.ID, "laid", 0))
+	first := inst.create(maya, "pull", func(n *task.New) { n.Title = "The cornerstone" })
+	must(inst.s.CompleteTask(inst.ctx(), maya, first.ID, "laid", 0))
 	var wg sync.WaitGroup
 	for range callers {
 		wg.Go(func() {
 			for range (total - 1) / callers {
-				tk, err := y.s.CreateTask(y.ctx(), maya, task.New{Title: "A brick", Owner: "pull"})
+				tk, err := inst.s.CreateTask(inst.ctx(), maya, task.New{Title: "A brick", Owner: "pull"})
 				if err == nil {
-					_, err = y.s.CompleteTask(y.ctx(), maya, tk.ID, "", 0)
+					_, err = inst.s.CompleteTask(inst.ctx(), maya, tk.ID, "", 0)
 				}
 				if err != nil {
 					t.Error(err)
@@ -160,17 +175,17 @@ func TestHistoryOfTenThousandStillFindsTheFirst(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	t.Run("by its id", func(t *testing.T) { equal(t, "summary", y.task(first.ID).Summary, "laid") })
+	t.Run("by its id", func(t *testing.T) { equal(t, "summary", inst.task(first.ID).Summary, "laid") })
 	t.Run("by its words", func(t *testing.T) {
-		ok(t, y.s.Index(y.ctx()))
-		p := must(y.s.History(y.ctx(), vera, task.HistoryFilter{Query: "cornerstone", Limit: 20}))
+		ok(t, inst.s.Index(inst.ctx()))
+		p := must(inst.s.History(inst.ctx(), vera, task.HistoryFilter{Query: "cornerstone", Limit: 20}))
 		equal(t, "found", len(p.Tasks), 1)
 		equal(t, "id", p.Tasks[0].ID, first.ID)
 	})
 	t.Run("by paging to the end", func(t *testing.T) {
 		seen, f := 0, task.HistoryFilter{Limit: 200}
 		for {
-			p := must(y.s.History(y.ctx(), vera, f))
+			p := must(inst.s.History(inst.ctx(), vera, f))
 			if seen += len(p.Tasks); p.Next == "" {
 				equal(t, "last", p.Tasks[len(p.Tasks)-1].ID, first.ID)
 				break

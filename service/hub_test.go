@@ -100,11 +100,11 @@ func TestAPageDrawnBeforeARestartIsOld(t *testing.T) {
 }
 
 func TestAChangeIsToldAfterTheCommit(t *testing.T) {
-	y := newInstance(t)
-	tk := y.create(maya, "coder", noStart)
-	sub := y.s.Hub().Subscribe("task:"+tk.ID.String(), "queue:coder")
+	inst := newInstance(t)
+	tk := inst.create(maya, "coder", noStart)
+	sub := inst.s.Hub().Subscribe("task:"+tk.ID.String(), "queue:coder")
 	defer sub.Close()
-	must(y.s.Comment(y.ctx(), maya, tk.ID, "news"))
+	must(inst.s.Comment(inst.ctx(), maya, tk.ID, "news"))
 	<-sub.C
 	got := sub.Take()
 	slices.Sort(got)
@@ -112,40 +112,40 @@ func TestAChangeIsToldAfterTheCommit(t *testing.T) {
 		t.Fatalf("got %v", got)
 	}
 	t.Run("a refused change tells nobody", func(t *testing.T) {
-		_, err := y.s.Comment(y.ctx(), maya, tk.ID, " ")
+		_, err := inst.s.Comment(inst.ctx(), maya, tk.ID, " ")
 		refused(t, err, task.CodeInvalidField)
-		_, err = y.s.Reply(y.ctx(), maya, tk.ID, "x")
+		_, err = inst.s.Reply(inst.ctx(), maya, tk.ID, "x")
 		refused(t, err, task.CodeNoQuestion)
 		equal(t, "signals", len(sub.C), 0)
 	})
 	t.Run("a run that may start signals the dispatcher", func(t *testing.T) {
-		for len(y.s.Startable()) > 0 {
-			<-y.s.Startable()
+		for len(inst.s.Startable()) > 0 {
+			<-inst.s.Startable()
 		}
-		must(y.s.RunNow(y.ctx(), maya, tk.ID))
-		<-y.s.Startable()
+		must(inst.s.RunNow(inst.ctx(), maya, tk.ID))
+		<-inst.s.Startable()
 	})
 }
 
 func TestLeasesInRealTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		y := newInstance(t, func(c *Config) { c.Lease = 10 * time.Minute })
-		y.Forward(time.Since(y.Now()))
-		tk := y.create(maya, "coder", noStart)
-		claim := y.signup(coder).Claim
+		inst := newInstance(t, func(c *Config) { c.Lease = 10 * time.Minute })
+		inst.Forward(time.Since(inst.Now()))
+		tk := inst.create(maya, "coder", noStart)
+		claim := inst.signup(coder).Claim
 		beat := func() error {
-			y.Forward(time.Since(y.Now()))
-			_, err := y.s.Heartbeat(y.ctx(), coder, tk.ID, claim.ID)
+			inst.Forward(time.Since(inst.Now()))
+			_, err := inst.s.Heartbeat(inst.ctx(), coder, tk.ID, claim.ID)
 			return err
 		}
 		for range 6 { // an hour of work, one heartbeat every nine minutes
 			time.Sleep(9 * time.Minute)
 			ok(t, beat())
-			equal(t, "released", must(y.s.ReleaseExpired(y.ctx())), 0)
+			equal(t, "released", must(inst.s.ReleaseExpired(inst.ctx())), 0)
 		}
 		time.Sleep(10 * time.Minute)
 		refused(t, beat(), task.CodeStaleClaim)
-		equal(t, "released", must(y.s.ReleaseExpired(y.ctx())), 1)
-		ok(t, y.db.Close())
+		equal(t, "released", must(inst.s.ReleaseExpired(inst.ctx())), 1)
+		ok(t, inst.db.Close())
 	})
 }

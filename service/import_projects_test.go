@@ -22,25 +22,25 @@ func TestProjectsAreExportedAndImported(t *testing.T) {
 		}
 	}
 
-	y := newInstance(t)
+	inst := newInstance(t)
 	plan := first.plan()
-	got := y.imported(plan, ImportOptions{})
+	got := inst.imported(plan, ImportOptions{})
 	equal(t, "imported", got.Projects, 1)
-	equal(t, "projects.json", y.export().projects, first.projects)
-	now := y.task(tk.ID)
+	equal(t, "projects.json", inst.export().projects, first.projects)
+	now := inst.task(tk.ID)
 	equal(t, "project", now.Project, "web")
 	equal(t, "waits for", now.WaitingFor, task.WaitingFor(""))
-	equal(t, "a canceled task keeps its project", y.task(canceled).Project, "web")
+	equal(t, "a canceled task keeps its project", inst.task(canceled).Project, "web")
 	if len(plan.Report.Left) != 1 || !strings.Contains(plan.Report.Left[0].What, "has to be completed again") {
 		t.Errorf("left out: %v", plan.Report.Left)
 	}
-	must(y.s.CompleteTask(y.ctx(), maya, tk.ID, "again", 0))
-	equal(t, "waits for", y.task(tk.ID).WaitingFor, task.WaitsReview)
+	must(inst.s.CompleteTask(inst.ctx(), maya, tk.ID, "again", 0))
+	equal(t, "waits for", inst.task(tk.ID).WaitingFor, task.WaitsReview)
 
 	t.Run("a project that is here stays as it is", func(t *testing.T) {
-		must(y.s.UpdateProject(y.ctx(), maya, task.Project{Key: "web", Name: "Mine", Review: task.Review{Approvals: 2}}, 0))
-		equal(t, "imported", y.imported(first.plan(), ImportOptions{}).Projects, 0)
-		p := must(y.s.Project(y.ctx(), maya, "web"))
+		must(inst.s.UpdateProject(inst.ctx(), maya, task.Project{Key: "web", Name: "Mine", Review: task.Review{Approvals: 2}}, 0))
+		equal(t, "imported", inst.imported(first.plan(), ImportOptions{}).Projects, 0)
+		p := must(inst.s.Project(inst.ctx(), maya, "web"))
 		equal(t, "name", p.Name, "Mine")
 		equal(t, "approvals", p.Review.Approvals, 2)
 	})
@@ -51,24 +51,24 @@ const doneInProject = `{"id":"5","title":"Past","owner":"coder","createdBy":"use
 
 func TestAnImportMakesNoDoneTasksOfAProject(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	y.reviewed()
+	inst := newInstance(t)
+	inst.reviewed()
 	plan := planFromFiles("", strings.ReplaceAll(doneInProject, "\n", ""), "")
-	got := y.imported(plan, ImportOptions{})
-	now := y.task(got.IDs[0].ID)
+	got := inst.imported(plan, ImportOptions{})
+	now := inst.task(got.IDs[0].ID)
 	equal(t, "status", now.Status, task.Done)
 	equal(t, "project", now.Project, "")
 	if notes := plan.Report.Notes; len(notes) != 1 || !strings.Contains(notes[0].What, "done tasks of project web lose it") {
 		t.Errorf("notes: %v", notes)
 	}
-	list, err := y.s.History(y.ctx(), maya, task.HistoryFilter{Project: "web", Limit: 10})
+	list, err := inst.s.History(inst.ctx(), maya, task.HistoryFilter{Project: "web", Limit: 10})
 	ok(t, err)
 	equal(t, "done tasks of the project", len(list.Tasks), 0)
 }
 
 func TestImportsOfProjectsThatAreRefused(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
+	inst := newInstance(t)
 	open := `{"id":"5","title":"Open","owner":"coder","status":"active","project":"web"}`
 	for _, c := range []struct{ name, tasks, projects, want string }{
 		{"nobody knows the project", open, "", "there is no project web"},
@@ -80,7 +80,7 @@ func TestImportsOfProjectsThatAreRefused(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e := exported{tasks: `{"tasks":[` + c.tasks + `],"nextId":42}`, todos: "{}", projects: c.projects}
-			_, err := y.s.PrepareImport(maya, e.plan(), ImportOptions{})
+			_, err := inst.s.PrepareImport(maya, e.plan(), ImportOptions{})
 			refused(t, err, task.CodeInvalidField, c.want)
 		})
 	}

@@ -31,10 +31,10 @@ const (
 
 func TestImportIntoAnEmptyInstance(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t, wakes)
-	got := y.imported(planFromFiles(linked, past, ""), ImportOptions{})
+	inst := newInstance(t, wakes)
+	got := inst.imported(planFromFiles(linked, past, ""), ImportOptions{})
 	equal(t, "kept", got.Kept, true)
-	above, below, old := y.task(3), y.task(7), y.task(5)
+	above, below, old := inst.task(3), inst.task(7), inst.task(5)
 	t.Run("ids, times, authors and links stay", func(t *testing.T) {
 		equal(t, "created", above.CreatedAt.String(), "2026-01-02T03:04:05.678Z")
 		equal(t, "updated", above.UpdatedAt.String(), "2026-01-03T03:04:05.678Z")
@@ -50,60 +50,61 @@ func TestImportIntoAnEmptyInstance(t *testing.T) {
 		equal(t, "owner", old.Owner, "retired")
 	})
 	t.Run("nobody is woken, and the next tick takes what is active and free", func(t *testing.T) {
-		equal(t, "runs", len(y.runs(3))+len(y.runs(7)), 0)
-		must(y.s.Tick(y.ctx(), "cron"))
-		equal(t, "runs", len(y.runs(3)), 1)
+		equal(t, "runs", len(inst.runs(3))+len(inst.runs(7)), 0)
+		must(inst.s.Tick(inst.ctx(), "cron"))
+		equal(t, "runs", len(inst.runs(3)), 1)
 	})
 	t.Run("what waits for another task is in no signup", func(t *testing.T) {
-		if tk := y.signup(coder); tk != nil {
+		if tk := inst.signup(coder); tk != nil {
 			t.Errorf("got task %d", tk.ID)
 		}
 	})
 	t.Run("ids continue behind the counter of the file", func(t *testing.T) {
-		equal(t, "id", y.create(maya, "coder", noStart).ID, 42)
+		equal(t, "id", inst.create(maya, "coder", noStart).ID, 42)
 	})
 	t.Run("each task has a line in the log, and is found", func(t *testing.T) {
-		equal(t, "events", y.kinds(5)[0], task.EvTaskImported)
-		ok(t, y.s.Index(y.ctx()))
-		page := must(y.s.History(y.ctx(), maya, task.HistoryFilter{Query: "good", Limit: 5}))
+		equal(t, "events", inst.kinds(5)[0], task.EvTaskImported)
+		ok(t, inst.s.Index(inst.ctx()))
+		page := must(inst.s.History(inst.ctx(), maya, task.HistoryFilter{Query: "good", Limit: 5}))
 		equal(t, "found", len(page.Tasks), 1)
 	})
 }
 
 func TestImportIntoAnInstanceWithTasks(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	mine := y.create(maya, "coder", noStart)
-	got := y.imported(planFromFiles(linked, past, ""), ImportOptions{})
+	inst := newInstance(t)
+	mine := inst.create(maya, "coder", noStart)
+	got := inst.imported(planFromFiles(linked, past, ""), ImportOptions{})
 	equal(t, "kept", got.Kept, false)
 	equal(t, "new ids", fmt.Sprint(got.IDs), "[{3 2} {5 3} {7 4}]")
-	equal(t, "untouched", y.task(mine.ID).Title, mine.Title)
-	above, below := y.task(2), y.task(4)
+	equal(t, "untouched", inst.task(mine.ID).Title, mine.Title)
+	above, below := inst.task(2), inst.task(4)
 	equal(t, "step", above.Steps[1].TaskID, below.ID)
 	equal(t, "parent", below.ParentTaskID, above.ID)
-	equal(t, "history", y.task(3).Status, task.Done)
-	if e := y.export(); !strings.Contains(e.tasks, `"blockedBy":["2","3"]`) {
+	equal(t, "history", inst.task(3).Status, task.Done)
+	if e := inst.export(); !strings.Contains(e.tasks, `"blockedBy":["2","3"]`) {
 		t.Errorf("got %s", e.tasks)
 	}
 	t.Run("its counter is not that of the file", func(t *testing.T) {
-		equal(t, "id", y.create(maya, "coder", noStart).ID, 5)
+		equal(t, "id", inst.create(maya, "coder", noStart).ID, 5)
 	})
 	t.Run("and todo lists grow at their end", func(t *testing.T) {
-		y.imported(planFromFiles("", "", `{"coder":["a"]}`), ImportOptions{})
-		y.imported(planFromFiles("", "", `{"coder":["b","c"]}`), ImportOptions{})
-		equal(t, "todos", y.export().todos, "{\n\"coder\":[\"a\",\"b\",\"c\"]}\n")
+		inst.imported(planFromFiles("", "", `{"coder":["a"]}`), ImportOptions{})
+		inst.imported(planFromFiles("", "", `{"coder":["b","c"]}`), ImportOptions{})
+		equal(t, "todos", inst.export().todos, "{\n\"coder\":[\"a\",\"b\",\"c\"]}\n")
 	})
 }
 
 func TestImportedTasksHaveTheirAgeInQueues(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
+	inst := newInstance(t)
 	label := func(in *task.New) { in.Labels = []string{"api"} }
-	mine := y.create(maya, "coder", noStart, label)
-	first := y.create(maya, "coder", noStart, label, priority(1))
+	mine := inst.create(maya, "coder", noStart, label)
+	first := inst.create(maya, "coder", noStart, label, priority(1))
 	const imported = `{"id":"%d","title":"A task that came","owner":"coder","createdBy":"user:maya","status":"active","labels":["api"],"createdAt":"%s"}`
 	younger := mine.CreatedAt.Add(time.Hour).String()
-	y.imported(planFromFiles(fmt.Sprintf(imported+","+imported+","+imported, 7, younger, 8, "2020-01-02T00:00:00Z", 9, "2020-01-02T00:00:00Z"),
+	inst.imported(planFromFiles(fmt.Sprintf(imported+","+imported+","+imported, 7, younger, 8, "2020-01-02T00:00:00Z", 9,
+		"2020-01-02T00:00:00Z"),
 		"", ""), ImportOptions{})
 	want := []task.ID{first.ID, 4, 5, mine.ID, 3}
 	for what, f := range map[string]task.TaskFilter{
@@ -111,7 +112,7 @@ func TestImportedTasksHaveTheirAgeInQueues(t *testing.T) {
 	} {
 		var got []task.ID
 		for f.Limit = 2; ; {
-			p := must(y.s.OpenTasks(y.ctx(), maya, f))
+			p := must(inst.s.OpenTasks(inst.ctx(), maya, f))
 			for _, tk := range p.Tasks {
 				got = append(got, tk.ID)
 			}
@@ -124,7 +125,7 @@ func TestImportedTasksHaveTheirAgeInQueues(t *testing.T) {
 		}
 	}
 	for i, id := range want {
-		p := must(y.s.TaskPage(y.ctx(), maya, id, time.UTC))
+		p := must(inst.s.TaskPage(inst.ctx(), maya, id, time.UTC))
 		equal(t, "place", p.Place, i+1)
 		if i > 0 {
 			equal(t, "before", p.Prev, want[i-1])
@@ -134,64 +135,64 @@ func TestImportedTasksHaveTheirAgeInQueues(t *testing.T) {
 		}
 	}
 	for _, id := range want {
-		equal(t, "claimed", y.signup(coder).ID, id)
+		equal(t, "claimed", inst.signup(coder).ID, id)
 	}
 }
 
 func TestImportedTodoLists(t *testing.T) {
 	t.Parallel()
 	t.Run("are bounded, and then nothing is written", func(t *testing.T) {
-		y := newInstance(t, func(c *Config) { c.TodoLimit = 2 })
-		y.imported(planFromFiles("", "", `{"coder":["a"]}`), ImportOptions{})
-		before := y.export()
-		r, err := y.s.PrepareImport(maya, planFromFiles(linked, past, `{"coder":["b","c"]}`), ImportOptions{})
+		inst := newInstance(t, func(c *Config) { c.TodoLimit = 2 })
+		inst.imported(planFromFiles("", "", `{"coder":["a"]}`), ImportOptions{})
+		before := inst.export()
+		r, err := inst.s.PrepareImport(maya, planFromFiles(linked, past, `{"coder":["b","c"]}`), ImportOptions{})
 		ok(t, err)
-		_, err = y.s.Import(y.ctx(), maya, r)
+		_, err = inst.s.Import(inst.ctx(), maya, r)
 		refused(t, err, task.CodeQueueFull, "coder would hold 3")
-		equal(t, "instance", y.export(), before)
+		equal(t, "instance", inst.export(), before)
 	})
 	t.Run("of an agent that is mapped go to that one, of an unknown one wait for it", func(t *testing.T) {
-		y := newInstance(t)
+		inst := newInstance(t)
 		p := planFromFiles("", "", `{"old":["a"],"zoe":["b"]}`)
-		y.imported(p, ImportOptions{Map: map[string]string{"old": "coder"}})
-		equal(t, "todos", y.export().todos, "{\n\"coder\":[\"a\"],\n\"zoe\":[\"b\"]}\n")
+		inst.imported(p, ImportOptions{Map: map[string]string{"old": "coder"}})
+		equal(t, "todos", inst.export().todos, "{\n\"coder\":[\"a\"],\n\"zoe\":[\"b\"]}\n")
 		equal(t, "notes", len(p.Report.Notes), 1)
 	})
 }
 
 func TestTheCounterIsKeptWithoutAnyTask(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	y.imported(planFromFiles("", "", ""), ImportOptions{})
-	equal(t, "id", y.create(maya, "coder", noStart).ID, 42)
+	inst := newInstance(t)
+	inst.imported(planFromFiles("", "", ""), ImportOptions{})
+	equal(t, "id", inst.create(maya, "coder", noStart).ID, 42)
 }
 
 func TestOwnersOfImportedTasks(t *testing.T) {
 	t.Parallel()
 	tasks := `{"id":"1","title":"a","owner":"zoe","createdBy":"zoe","status":"active","comments":[{"author":"zoe","content":"x"}]},{"id":"2","title":"a","owner":"yan","status":"draft"},{"id":"4","title":"b","owner":"yan","status":"active"},{"id":"6","title":"b","status":"active"}`
 	t.Run("all unknown ones are named at once, with what helps", func(t *testing.T) {
-		y := newInstance(t)
-		_, err := y.s.PrepareImport(maya, planFromFiles(tasks, past, ""), ImportOptions{})
+		inst := newInstance(t)
+		_, err := inst.s.PrepareImport(maya, planFromFiles(tasks, past, ""), ImportOptions{})
 		e := refused(t, err, task.CodeInvalidField, `unknown agent "zoe", tasks: 1`,
 			`unknown agent "yan", tasks: 2 (first: tasks.json: tasks[1])`, "tasks without one: 1",
 			"--map 'zoe=AGENT'", "known agents: bad, code-focused, coder")
 		equal(t, "problems", len(e.Fields), 3)
 	})
 	t.Run("names are mapped, in authors too, and the rest gets the named owner", func(t *testing.T) {
-		y := newInstance(t)
-		y.imported(planFromFiles(tasks, past, ""), ImportOptions{Owner: "reviewer", Map: map[string]string{"zoe": "coder"}})
-		equal(t, "mapped", y.task(1).Owner+y.task(1).CreatedBy+y.task(1).Comments[0].Author, "codercodercoder")
-		equal(t, "named", y.task(2).Owner+y.task(4).Owner+y.task(6).Owner, "reviewerreviewerreviewer")
-		equal(t, "history", y.task(5).Owner, "retired")
+		inst := newInstance(t)
+		inst.imported(planFromFiles(tasks, past, ""), ImportOptions{Owner: "reviewer", Map: map[string]string{"zoe": "coder"}})
+		equal(t, "mapped", inst.task(1).Owner+inst.task(1).CreatedBy+inst.task(1).Comments[0].Author, "codercodercoder")
+		equal(t, "named", inst.task(2).Owner+inst.task(4).Owner+inst.task(6).Owner, "reviewerreviewerreviewer")
+		equal(t, "history", inst.task(5).Owner, "retired")
 	})
 	t.Run("agents that the flags name must be there", func(t *testing.T) {
-		y := newInstance(t)
-		_, err := y.s.PrepareImport(maya, planFromFiles(tasks, "", ""), ImportOptions{Owner: "nobody", Map: map[string]string{"zoe": "none"}})
+		inst := newInstance(t)
+		_, err := inst.s.PrepareImport(maya, planFromFiles(tasks, "", ""), ImportOptions{Owner: "nobody", Map: map[string]string{"zoe": "none"}})
 		refused(t, err, task.CodeInvalidField, "--owner: unknown agent: nobody", "--map zoe: unknown agent: none")
 	})
 	t.Run("an agent with a broken definition takes drafts only", func(t *testing.T) {
-		y := newInstance(t)
-		_, err := y.s.PrepareImport(maya, planFromFiles(`{"id":"1","title":"a","owner":"bad","status":"active"},{"id":"2","title":"a","owner":"bad","status":"draft"}`, "", ""), ImportOptions{})
+		inst := newInstance(t)
+		_, err := inst.s.PrepareImport(maya, planFromFiles(`{"id":"1","title":"a","owner":"bad","status":"active"},{"id":"2","title":"a","owner":"bad","status":"draft"}`, "", ""), ImportOptions{})
 		e := refused(t, err, task.CodeInvalidField, "tasks.json: tasks[0].owner", "drafts only")
 		equal(t, "problems", len(e.Fields), 1)
 	})
@@ -199,39 +200,39 @@ func TestOwnersOfImportedTasks(t *testing.T) {
 
 func TestImportsThatWriteNothing(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	before := y.export()
+	inst := newInstance(t)
+	before := inst.export()
 	quiet := func(t *testing.T) {
 		t.Helper()
-		equal(t, "log", y.lastEvent(), 0)
-		equal(t, "instance", y.export(), before)
+		equal(t, "log", inst.lastEvent(), 0)
+		equal(t, "instance", inst.export(), before)
 	}
 	t.Run("one that is only looked at", func(t *testing.T) {
-		_, err := y.s.PrepareImport(maya, planFromFiles(linked, past, `{"coder":["a"]}`), ImportOptions{})
+		_, err := inst.s.PrepareImport(maya, planFromFiles(linked, past, `{"coder":["a"]}`), ImportOptions{})
 		ok(t, err)
 		quiet(t)
 	})
 	t.Run("one with a problem", func(t *testing.T) {
-		_, err := y.s.PrepareImport(maya, planFromFiles(linked, "{", ""), ImportOptions{})
+		_, err := inst.s.PrepareImport(maya, planFromFiles(linked, "{", ""), ImportOptions{})
 		refused(t, err, task.CodeInvalidField, "history.jsonl line 1: is not JSON")
 		quiet(t)
 	})
 	t.Run("one that breaks in the middle", func(t *testing.T) {
-		r, err := y.s.PrepareImport(maya, planFromFiles(linked, past, ""), ImportOptions{})
+		r, err := inst.s.PrepareImport(maya, planFromFiles(linked, past, ""), ImportOptions{})
 		ok(t, err)
 		r.plan.Items[2].Task.Summary = strings.Repeat("x", 1<<20) // refused by the schema, after all inserts
-		if _, err := y.s.Import(y.ctx(), maya, r); err == nil || !strings.Contains(strings.ToLower(err.Error()), "check constraint") {
+		if _, err := inst.s.Import(inst.ctx(), maya, r); err == nil || !strings.Contains(strings.ToLower(err.Error()), "check constraint") {
 			t.Fatalf("got %v", err)
 		}
 		quiet(t)
-		y.whole()
-		y.imported(planFromFiles(linked, past, ""), ImportOptions{})
+		inst.whole()
+		inst.imported(planFromFiles(linked, past, ""), ImportOptions{})
 	})
 	t.Run("one by somebody who may not", func(t *testing.T) {
 		for _, a := range []task.Actor{oleg, rita, vera, coder} {
-			_, err := y.s.PrepareImport(a, planFromFiles("", "", ""), ImportOptions{})
+			_, err := inst.s.PrepareImport(a, planFromFiles("", "", ""), ImportOptions{})
 			refused(t, err, task.CodeForbidden)
-			_, err = y.s.Import(y.ctx(), a, &ReadyImport{planFromFiles("", "", "")})
+			_, err = inst.s.Import(inst.ctx(), a, &ReadyImport{planFromFiles("", "", "")})
 			refused(t, err, task.CodeForbidden)
 		}
 	})
@@ -239,13 +240,13 @@ func TestImportsThatWriteNothing(t *testing.T) {
 
 func TestImportedTasksOfAgentsNeedApproval(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t, wakes)
-	y.imported(planFromFiles(`{"id":"1","title":"by a person","owner":"coder","createdBy":"user:maya","status":"active"},
+	inst := newInstance(t, wakes)
+	inst.imported(planFromFiles(`{"id":"1","title":"by a person","owner":"coder","createdBy":"user:maya","status":"active"},
  {"id":"2","title":"by an agent","owner":"coder","createdBy":"planner","status":"active"},
  {"id":"4","title":"started by an agent","owner":"coder","createdBy":"user:maya","consent":"withheld","status":"active"}`, "", ""),
 		ImportOptions{})
 	for id, want := range map[task.ID]task.Phase{1: task.PhaseQueued, 2: task.PhaseApproval, 4: task.PhaseApproval} {
-		run := must(y.s.RunNow(y.ctx(), maya, id))
+		run := must(inst.s.RunNow(inst.ctx(), maya, id))
 		equal(t, "phase of task "+id.String(), run.Phase, want)
 	}
 }
@@ -257,17 +258,17 @@ func TestTasksOfOtherProgramsAreImported(t *testing.T) {
 			read := func() *exchange.Plan {
 				return must(exchange.Read(from, os.DirFS("../internal/exchange/testdata/"+from), ".", nil))
 			}
-			y := newInstance(t)
-			_, err := y.s.PrepareImport(maya, read(), ImportOptions{})
+			inst := newInstance(t)
+			_, err := inst.s.PrepareImport(maya, read(), ImportOptions{})
 			refused(t, err, task.CodeInvalidField, "--owner AGENT")
-			equal(t, "written", y.lastEvent(), 0)
+			equal(t, "written", inst.lastEvent(), 0)
 			p := read()
-			got := y.imported(p, ImportOptions{Owner: "reviewer"})
+			got := inst.imported(p, ImportOptions{Owner: "reviewer"})
 			equal(t, "tasks", len(got.IDs), len(p.Items))
 			equal(t, "kept", got.Kept, false)
 			before := task.Time(0)
 			for id := task.ID(1); id <= task.ID(len(p.Items)); id++ {
-				tk := y.task(id)
+				tk := inst.task(id)
 				if tk.CreatedAt < before || tk.CreatedAt == 0 || tk.UpdatedAt == 0 {
 					t.Errorf("task %d was made at %s, before the one with a smaller id", id, tk.CreatedAt)
 				}
@@ -276,16 +277,16 @@ func TestTasksOfOtherProgramsAreImported(t *testing.T) {
 		})
 	}
 	t.Run("the only agent owns what has no owner", func(t *testing.T) {
-		y := newInstance(t)
-		for _, a := range y.s.agents.Agents() {
+		inst := newInstance(t)
+		for _, a := range inst.s.agents.Agents() {
 			if a.ID != "coder" {
-				ok(t, os.Remove(y.dir+"/"+a.ID+".md"))
+				ok(t, os.Remove(inst.dir+"/"+a.ID+".md"))
 			}
 		}
-		y.s.agents.Reload()
-		y.imported(exchange.Beads(exchange.Source{Name: "issues.jsonl", Data: []byte(`{"id":"a","title":"t","created_by":"Coder"}`)}),
+		inst.s.agents.Reload()
+		inst.imported(exchange.Beads(exchange.Source{Name: "issues.jsonl", Data: []byte(`{"id":"a","title":"t","created_by":"Coder"}`)}),
 			ImportOptions{})
-		equal(t, "owner", y.task(1).Owner, "coder")
-		equal(t, "creator, an agent by its name", y.task(1).CreatedBy, "coder")
+		equal(t, "owner", inst.task(1).Owner, "coder")
+		equal(t, "creator, an agent by its name", inst.task(1).CreatedBy, "coder")
 	})
 }

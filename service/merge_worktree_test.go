@@ -22,25 +22,25 @@ func TestTheWorktreeOfAMergedTaskOnAnotherServerIsRemoved(t *testing.T) {
 	t.Parallel()
 	git := farGit{&heldGit{began: make(chan struct{}, 9), let: make(chan struct{}), merge: func() {}}}
 	close(git.let)
-	y := newInstance(t, noApprove, func(c *Config) { c.Repositories = git })
-	heldProject(y)
-	tk, st, own := y.inRun("coder", func(in *task.New) { in.Project = "api" })
-	must(y.s.CompleteTask(y.ctx(), own, tk.ID, "done", 0))
+	inst := newInstance(t, noApprove, func(c *Config) { c.Repositories = git })
+	heldProject(inst)
+	tk, st, own := inst.inRun("coder", func(in *task.New) { in.Project = "api" })
+	must(inst.s.CompleteTask(inst.ctx(), own, tk.ID, "done", 0))
 	orphans := func(want int) {
 		t.Helper()
 		folders := []task.RunFolder{task.TreeFolder(st.Run.ID), task.StartFolder(st.Run.ID, st.Run.Lease)}
-		got := must(y.s.OrphanedFolders(y.ctx(), folders))
+		got := must(inst.s.OrphanedFolders(inst.ctx(), folders))
 		equal(t, "orphans", len(got), want)
 		if want == 1 {
 			equal(t, "orphan", got[0].Name, folders[0].Name)
 		}
 	}
-	must(y.s.AcceptResult(y.ctx(), rita, tk.ID, 1, must(y.s.Result(y.ctx(), maya, tk.ID, 1)).Digest, ""))
-	y.finish(st, completed("done"))
+	must(inst.s.AcceptResult(inst.ctx(), rita, tk.ID, 1, must(inst.s.Result(inst.ctx(), maya, tk.ID, 1)).Digest, ""))
+	inst.finish(st, completed("done"))
 	orphans(0)
-	_, _, err := y.s.MergeNext(y.ctx())
+	_, _, err := inst.s.MergeNext(inst.ctx())
 	ok(t, err)
-	equal(t, "the task is", y.task(tk.ID).Status, task.Done)
+	equal(t, "the task is", inst.task(tk.ID).Status, task.Done)
 	orphans(1)
 }
 
@@ -48,15 +48,15 @@ func TestTheWorktreeOfAMergedTaskOnAnotherServerIsRemoved(t *testing.T) {
 func TestBranchesAreDeletedWhenTheirOwnProjectSaysSo(t *testing.T) {
 	t.Parallel()
 	git := farGit{&heldGit{began: make(chan struct{}, 9), let: make(chan struct{})}}
-	y := newInstance(t, func(c *Config) { c.Repositories = git })
+	inst := newInstance(t, func(c *Config) { c.Repositories = git })
 	merged := func(key string, keepHours, times int) {
-		must(y.s.CreateProject(y.ctx(), maya, task.Project{
+		must(inst.s.CreateProject(inst.ctx(), maya, task.Project{
 			Key: key, Repository: "/srv/" + key, Merge: &task.Merge{KeepBranchHours: keepHours},
 		}))
-		tk := y.create(maya, "pull", func(in *task.New) { in.Project = key })
-		must(y.s.CompleteTask(y.ctx(), pull, tk.ID, "done", 0))
-		r := must(y.s.Result(y.ctx(), maya, tk.ID, 1))
-		ok(t, y.db.Write(y.ctx(), func(tx *db.Tx) (err error) {
+		tk := inst.create(maya, "pull", func(in *task.New) { in.Project = key })
+		must(inst.s.CompleteTask(inst.ctx(), pull, tk.ID, "done", 0))
+		r := must(inst.s.Result(inst.ctx(), maya, tk.ID, 1))
+		ok(t, inst.db.Write(inst.ctx(), func(tx *db.Tx) (err error) {
 			for range times {
 				id, failed := tx.InsertMerge(&task.MergeEntry{TaskID: tk.ID, ResultID: r.ID, Project: key, Repository: "/srv/" + key, Into: "main"})
 				err = errors.Join(err, failed, tx.EndMerge(id, task.MergeDone, "", ""))
@@ -66,12 +66,12 @@ func TestBranchesAreDeletedWhenTheirOwnProjectSaysSo(t *testing.T) {
 	}
 	merged("long", 365*24, 150)
 	merged("short", 1, 2)
-	equal(t, "deleted at once", must(y.s.RetireBranches(y.ctx())), 0)
-	y.Forward(2 * time.Hour)
-	equal(t, "deleted after 2 h", must(y.s.RetireBranches(y.ctx())), 2)
-	equal(t, "deleted again", must(y.s.RetireBranches(y.ctx())), 0)
-	y.Forward(365 * 24 * time.Hour)
-	equal(t, "deleted after a year", must(y.s.RetireBranches(y.ctx()))+must(y.s.RetireBranches(y.ctx())), 150)
+	equal(t, "deleted at once", must(inst.s.RetireBranches(inst.ctx())), 0)
+	inst.Forward(2 * time.Hour)
+	equal(t, "deleted after 2 h", must(inst.s.RetireBranches(inst.ctx())), 2)
+	equal(t, "deleted again", must(inst.s.RetireBranches(inst.ctx())), 0)
+	inst.Forward(365 * 24 * time.Hour)
+	equal(t, "deleted after a year", must(inst.s.RetireBranches(inst.ctx()))+must(inst.s.RetireBranches(inst.ctx())), 150)
 }
 
 // waitingGit is a repository whose merges wait: before or after the target moved.
@@ -95,27 +95,27 @@ func TestATaskWhoseChangeIsOnItsTargetIsNotCanceled(t *testing.T) {
 	accepted := func(moved bool) (*instance, *waitingGit, *task.Task) {
 		git := &waitingGit{farGit{&heldGit{began: make(chan struct{}, 9), let: make(chan struct{}), merge: func() {}}}, moved}
 		close(git.let)
-		y := newInstance(t, func(c *Config) { c.Repositories = git })
-		tk := heldProject(y)
-		must(y.s.CompleteTask(y.ctx(), pull, tk.ID, "done", 0))
-		must(y.s.AcceptResult(y.ctx(), rita, tk.ID, 1, must(y.s.Result(y.ctx(), maya, tk.ID, 1)).Digest, ""))
+		inst := newInstance(t, func(c *Config) { c.Repositories = git })
+		tk := heldProject(inst)
+		must(inst.s.CompleteTask(inst.ctx(), pull, tk.ID, "done", 0))
+		must(inst.s.AcceptResult(inst.ctx(), rita, tk.ID, 1, must(inst.s.Result(inst.ctx(), maya, tk.ID, 1)).Digest, ""))
 		for range 2 { // the second try finds what the first one left
-			_, _, err := y.s.MergeNext(y.ctx())
+			_, _, err := inst.s.MergeNext(inst.ctx())
 			ok(t, err)
-			y.Forward(mergeRetry)
+			inst.Forward(mergeRetry)
 		}
-		return y, git, tk
+		return inst, git, tk
 	}
 	t.Run("after the target has moved", func(t *testing.T) {
-		y, _, tk := accepted(true)
-		_, err := y.s.CancelTask(y.ctx(), maya, tk.ID, "not needed")
+		inst, _, tk := accepted(true)
+		_, err := inst.s.CancelTask(inst.ctx(), maya, tk.ID, "not needed")
 		refused(t, err, task.CodeTaskGated, "on main already")
-		equal(t, "the task is", y.task(tk.ID).Status, task.Active)
-		equal(t, "its result is", must(y.s.Result(y.ctx(), maya, tk.ID, 1)).State, task.ResultAccepted)
+		equal(t, "the task is", inst.task(tk.ID).Status, task.Active)
+		equal(t, "its result is", must(inst.s.Result(inst.ctx(), maya, tk.ID, 1)).State, task.ResultAccepted)
 	})
 	t.Run("before that it is", func(t *testing.T) {
-		y, _, tk := accepted(false)
-		must(y.s.CancelTask(y.ctx(), maya, tk.ID, "not needed"))
-		equal(t, "the task is", y.task(tk.ID).Status, task.Canceled)
+		inst, _, tk := accepted(false)
+		must(inst.s.CancelTask(inst.ctx(), maya, tk.ID, "not needed"))
+		equal(t, "the task is", inst.task(tk.ID).Status, task.Canceled)
 	})
 }

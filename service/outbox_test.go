@@ -12,18 +12,18 @@ func told(kinds ...task.OutKind) func(*Config) {
 	return func(c *Config) { c.Notify = append(c.Notify, NotifyTarget{Name: "ops", Kinds: kinds}) }
 }
 
-func (y *instance) outgoing(target string) []task.Outgoing {
-	y.t.Helper()
-	list, _, err := y.s.Outgoing(y.ctx(), target)
-	ok(y.t, err)
+func (inst *instance) outgoing(target string) []task.Outgoing {
+	inst.t.Helper()
+	list, _, err := inst.s.Outgoing(inst.ctx(), target)
+	ok(inst.t, err)
 	return list
 }
 
 func TestWhatComesToWaitIsToldOutside(t *testing.T) {
-	y := newInstance(t, told(task.OutQuestion, task.OutApproval, task.OutFailure, task.OutBlocked))
-	y.oneOfEach()
+	inst := newInstance(t, told(task.OutQuestion, task.OutApproval, task.OutFailure, task.OutBlocked))
+	inst.oneOfEach()
 	got := map[string]string{}
-	for _, o := range y.outgoing("ops") {
+	for _, o := range inst.outgoing("ops") {
 		got[string(o.Kind)+" "+o.Path()] = o.Text
 	}
 	for want, text := range map[string]string{
@@ -49,10 +49,10 @@ func TestWhatComesToWaitIsToldOutside(t *testing.T) {
 		equal(t, "lines", len(got), 5)
 	})
 	t.Run("and nothing of a write that failed", func(t *testing.T) {
-		before := len(y.outgoing("ops"))
-		_, err := y.s.Ask(y.ctx(), coder, 1, "again?", false)
+		before := len(inst.outgoing("ops"))
+		_, err := inst.s.Ask(inst.ctx(), coder, 1, "again?", false)
 		refused(t, err, task.CodeQuestionOpen)
-		equal(t, "lines", len(y.outgoing("ops")), before)
+		equal(t, "lines", len(inst.outgoing("ops")), before)
 	})
 }
 
@@ -64,10 +64,10 @@ func values(m map[string]string) (list []string) {
 }
 
 func TestTheOutboxKeepsWhatWasNotTold(t *testing.T) {
-	y := newInstance(t, told(task.OutNotice))
-	tk := y.create(maya, "coder", noStart, title("Hostile  title"))
-	must(y.s.Notify(y.ctx(), coder, tk.ID, "one\r\nBcc: all@example.org\x07\u202e"+strings.Repeat("x", 999)))
-	first := y.outgoing("ops")
+	inst := newInstance(t, told(task.OutNotice))
+	tk := inst.create(maya, "coder", noStart, title("Hostile  title"))
+	must(inst.s.Notify(inst.ctx(), coder, tk.ID, "one\r\nBcc: all@example.org\x07\u202e"+strings.Repeat("x", 999)))
+	first := inst.outgoing("ops")
 	equal(t, "lines", len(first), 1)
 	t.Run("as one short line", func(t *testing.T) {
 		if s := first[0].Text; strings.ContainsAny(s, "\r\n\x07\u202e") || len([]rune(s)) > 301 ||
@@ -76,44 +76,45 @@ func TestTheOutboxKeepsWhatWasNotTold(t *testing.T) {
 		}
 	})
 	t.Run("until the next try", func(t *testing.T) {
-		equal(t, "dropped", must(y.s.OutgoingFailed(y.ctx(), first, func(n int) time.Duration { return time.Duration(n) * time.Minute })), 0)
-		list, next, err := y.s.Outgoing(y.ctx(), "ops")
+		equal(t, "dropped", must(inst.s.OutgoingFailed(inst.ctx(), first,
+			func(n int) time.Duration { return time.Duration(n) * time.Minute })), 0)
+		list, next, err := inst.s.Outgoing(inst.ctx(), "ops")
 		ok(t, err)
 		equal(t, "due now", len(list), 0)
-		equal(t, "due next", next, y.s.Now().Add(time.Minute))
-		y.Forward(time.Minute)
-		equal(t, "tries", y.outgoing("ops")[0].Tries, 1)
+		equal(t, "due next", next, inst.s.Now().Add(time.Minute))
+		inst.Forward(time.Minute)
+		equal(t, "tries", inst.outgoing("ops")[0].Tries, 1)
 	})
 	t.Run("or until it is told", func(t *testing.T) {
-		ok(t, y.s.OutgoingSent(y.ctx(), first))
-		list, next, err := y.s.Outgoing(y.ctx(), "ops")
+		ok(t, inst.s.OutgoingSent(inst.ctx(), first))
+		list, next, err := inst.s.Outgoing(inst.ctx(), "ops")
 		ok(t, err)
 		equal(t, "left", len(list), 0)
 		equal(t, "next", next, 0)
 	})
 	t.Run("or given up", func(t *testing.T) {
-		must(y.s.Notify(y.ctx(), coder, tk.ID, "two"))
-		equal(t, "dropped", must(y.s.OutgoingFailed(y.ctx(), y.outgoing("ops"), func(int) time.Duration { return -1 })), 1)
-		equal(t, "left", len(y.outgoing("ops")), 0)
+		must(inst.s.Notify(inst.ctx(), coder, tk.ID, "two"))
+		equal(t, "dropped", must(inst.s.OutgoingFailed(inst.ctx(), inst.outgoing("ops"), func(int) time.Duration { return -1 })), 1)
+		equal(t, "left", len(inst.outgoing("ops")), 0)
 	})
 	t.Run("or its service is configured no more", func(t *testing.T) {
-		must(y.s.Notify(y.ctx(), coder, tk.ID, "three"))
-		ok(t, y.s.Sweep(y.ctx()))
-		equal(t, "left while it is", len(y.outgoing("ops")), 1)
-		plain := y.service()
-		ok(t, plain.Sweep(y.ctx()))
-		equal(t, "left", len(y.outgoing("ops")), 0)
+		must(inst.s.Notify(inst.ctx(), coder, tk.ID, "three"))
+		ok(t, inst.s.Sweep(inst.ctx()))
+		equal(t, "left while it is", len(inst.outgoing("ops")), 1)
+		plain := inst.service()
+		ok(t, plain.Sweep(inst.ctx()))
+		equal(t, "left", len(inst.outgoing("ops")), 0)
 	})
 }
 
 func TestHoursAreCountedAsTheyHappen(t *testing.T) {
-	y := newInstance(t)
-	start := y.s.Now()
-	y.oneOfEach()
-	y.Forward(time.Hour)
-	done := y.create(maya, "coder", noStart)
-	must(y.s.CompleteTask(y.ctx(), maya, done.ID, "", 0))
-	rows := must(y.s.StatHours(y.ctx(), vera, task.StatFilter{From: start}))
+	inst := newInstance(t)
+	start := inst.s.Now()
+	inst.oneOfEach()
+	inst.Forward(time.Hour)
+	done := inst.create(maya, "coder", noStart)
+	must(inst.s.CompleteTask(inst.ctx(), maya, done.ID, "", 0))
+	rows := must(inst.s.StatHours(inst.ctx(), vera, task.StatFilter{From: start}))
 	equal(t, "hours", len(rows), 2)
 	first, second := rows[0], rows[1]
 	equal(t, "first hour", first.Hour, start)
@@ -123,7 +124,7 @@ func TestHoursAreCountedAsTheyHappen(t *testing.T) {
 	equal(t, "failed runs", first.RunsFailed, 1)
 	equal(t, "second hour", second, task.StatRow{Hour: start.Add(time.Hour), Created: 1, Done: 1})
 	t.Run("by agent and model", func(t *testing.T) {
-		groups := must(y.s.StatGroups(y.ctx(), vera, task.StatFilter{From: start, Agent: "planner"}))
+		groups := must(inst.s.StatGroups(inst.ctx(), vera, task.StatFilter{From: start, Agent: "planner"}))
 		runs := 0
 		for _, g := range groups {
 			equal(t, "agent", g.Agent, "planner")
@@ -132,15 +133,15 @@ func TestHoursAreCountedAsTheyHappen(t *testing.T) {
 		equal(t, "runs", runs, 1)
 	})
 	t.Run("again gives the same", func(t *testing.T) {
-		ok(t, y.s.RollUp(y.ctx()))
-		ok(t, y.s.RollUp(y.ctx()))
-		again := must(y.s.StatHours(y.ctx(), vera, task.StatFilter{From: start}))
+		ok(t, inst.s.RollUp(inst.ctx()))
+		ok(t, inst.s.RollUp(inst.ctx()))
+		again := must(inst.s.StatHours(inst.ctx(), vera, task.StatFilter{From: start}))
 		equal(t, "first hour", again[0], first)
 	})
 	t.Run("within bounds, for those who may read", func(t *testing.T) {
-		_, err := y.s.StatHours(y.ctx(), vera, task.StatFilter{From: start.Add(-500 * 24 * time.Hour)})
+		_, err := inst.s.StatHours(inst.ctx(), vera, task.StatFilter{From: start.Add(-500 * 24 * time.Hour)})
 		refused(t, err, task.CodeInvalidField)
-		_, err = y.s.StatGroups(y.ctx(), task.Actor{}, task.StatFilter{})
+		_, err = inst.s.StatGroups(inst.ctx(), task.Actor{}, task.StatFilter{})
 		refused(t, err, task.CodeUnauthorized)
 	})
 }

@@ -8,9 +8,9 @@ import (
 )
 
 func TestAFloodedQueueRefusesMore(t *testing.T) {
-	y := newInstance(t, func(c *Config) { c.QueueLimit = 3 })
+	inst := newInstance(t, func(c *Config) { c.QueueLimit = 3 })
 	add := func(owner string) error {
-		_, err := y.s.CreateTask(t.Context(), maya, task.New{Title: "one more", Owner: owner})
+		_, err := inst.s.CreateTask(t.Context(), maya, task.New{Title: "one more", Owner: owner})
 		return err
 	}
 	for range 3 {
@@ -25,11 +25,11 @@ func TestAFloodedQueueRefusesMore(t *testing.T) {
 	if err := add("coder"); err != nil {
 		t.Errorf("another queue is not hindered: %v", err)
 	}
-	got, err := y.s.Signup(t.Context(), pull, "pull", 1)
+	got, err := inst.s.Signup(t.Context(), pull, "pull", 1)
 	if err != nil || len(got) != 1 {
 		t.Fatal(got, err)
 	}
-	if _, err := y.s.CompleteTask(t.Context(), pull, got[0].ID, "", 0); err != nil {
+	if _, err := inst.s.CompleteTask(t.Context(), pull, got[0].ID, "", 0); err != nil {
 		t.Fatal(err)
 	}
 	if err := add("pull"); err != nil {

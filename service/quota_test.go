@@ -111,9 +111,9 @@ func TestQuotas(t *testing.T) {
 
 func TestUseCasesKeepQuotas(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	tk := y.create(maya, "pull")
-	mine := y.create(maya, "coder")
+	inst := newInstance(t)
+	tk := inst.create(maya, "pull")
+	mine := inst.create(maya, "coder")
 	flood, calm := oleg, rita // tokens must be stored, people need not
 	until := func(t *testing.T, act func() error) int {
 		t.Helper()
@@ -126,22 +126,22 @@ func TestUseCasesKeepQuotas(t *testing.T) {
 		}
 	}
 	t.Run("comments", func(t *testing.T) {
-		comment := func() error { return second(y.s.Comment(y.ctx(), flood, tk.ID, "again")) }
+		comment := func() error { return second(inst.s.Comment(inst.ctx(), flood, tk.ID, "again")) }
 		equal(t, "comments", until(t, comment), 600)
-		must(y.s.Comment(y.ctx(), calm, mine.ID, "once"))
-		y.Forward(time.Second)
+		must(inst.s.Comment(inst.ctx(), calm, mine.ID, "once"))
+		inst.Forward(time.Second)
 		equal(t, "comments a second later", until(t, comment), 10)
 	})
 	t.Run("notices", func(t *testing.T) {
-		equal(t, "notices", until(t, func() error { return second(y.s.Notify(y.ctx(), flood, tk.ID, "look")) }), 120)
-		must(y.s.Notify(y.ctx(), calm, mine.ID, "look"))
+		equal(t, "notices", until(t, func() error { return second(inst.s.Notify(inst.ctx(), flood, tk.ID, "look")) }), 120)
+		must(inst.s.Notify(inst.ctx(), calm, mine.ID, "look"))
 	})
 	t.Run("what is refused for its fields costs nothing", func(t *testing.T) {
 		for range 300 {
-			if err := second(y.s.Notify(y.ctx(), calm, mine.ID, "")); !task.IsCode(err, task.CodeInvalidField) {
+			if err := second(inst.s.Notify(inst.ctx(), calm, mine.ID, "")); !task.IsCode(err, task.CodeInvalidField) {
 				t.Fatal(err)
 			}
 		}
-		must(y.s.Notify(y.ctx(), calm, mine.ID, "once more"))
+		must(inst.s.Notify(inst.ctx(), calm, mine.ID, "once more"))
 	})
 }

@@ -36,17 +36,17 @@ func (listedGit) Snapshot(_ context.Context, w task.Worktree, _ string) (*task.R
 }
 
 // changing creates a task whose result changes files, and hands it in.
-func (y *instance) changing(project, files string) *task.Task {
-	y.t.Helper()
-	tk := y.create(maya, "pull", func(in *task.New) { in.Title, in.Project = files, project })
-	must(y.s.CompleteTask(y.ctx(), pull, tk.ID, "done", 0))
+func (inst *instance) changing(project, files string) *task.Task {
+	inst.t.Helper()
+	tk := inst.create(maya, "pull", func(in *task.New) { in.Title, in.Project = files, project })
+	must(inst.s.CompleteTask(inst.ctx(), pull, tk.ID, "done", 0))
 	return tk
 }
 
-func (y *instance) overlapText(a task.Actor, id task.ID) string {
-	y.t.Helper()
+func (inst *instance) overlapText(a task.Actor, id task.ID) string {
+	inst.t.Helper()
 	list := []string{}
-	for _, o := range must(y.s.Result(y.ctx(), a, id, 0)).Overlaps {
+	for _, o := range must(inst.s.Result(inst.ctx(), a, id, 0)).Overlaps {
 		list = append(list, fmt.Sprintf("%d: %s", o.TaskID, o.Names()))
 	}
 	return strings.Join(list, "; ")
@@ -54,70 +54,70 @@ func (y *instance) overlapText(a task.Actor, id task.ID) string {
 
 func overlapping(t *testing.T) *instance {
 	t.Helper()
-	y := newInstance(t, func(c *Config) { c.Repositories = listedGit{} })
+	inst := newInstance(t, func(c *Config) { c.Repositories = listedGit{} })
 	for _, key := range []string{"web", "api"} {
-		must(y.s.CreateProject(y.ctx(), maya, task.Project{Key: key, Repository: "/srv/" + key, Review: task.Review{Approvals: 1}}))
+		must(inst.s.CreateProject(inst.ctx(), maya, task.Project{Key: key, Repository: "/srv/" + key, Review: task.Review{Approvals: 1}}))
 	}
-	return y
+	return inst
 }
 
 func TestOpenResultsThatChangeTheSameFilesAreShownToEachOther(t *testing.T) {
 	t.Parallel()
-	y := overlapping(t)
-	one, two := y.changing("web", "a.go b.go c.go"), y.changing("web", "b.go c.go d.go")
-	alone, other := y.changing("web", "e.go"), y.changing("api", "a.go b.go")
-	equal(t, "of the first", y.overlapText(maya, one.ID), "2: b.go, c.go")
-	equal(t, "of the second", y.overlapText(maya, two.ID), "1: b.go, c.go")
-	equal(t, "of one that is alone", y.overlapText(maya, alone.ID), "")
-	equal(t, "of another project", y.overlapText(maya, other.ID), "")
-	equal(t, "in the list", len(must(y.s.Results(y.ctx(), maya, one.ID))[0].Overlaps), 1)
-	equal(t, "in the task", must(y.s.Task(y.ctx(), pull, one.ID)).Review.Overlaps[0].TaskID, two.ID)
+	inst := overlapping(t)
+	one, two := inst.changing("web", "a.go b.go c.go"), inst.changing("web", "b.go c.go d.go")
+	alone, other := inst.changing("web", "e.go"), inst.changing("api", "a.go b.go")
+	equal(t, "of the first", inst.overlapText(maya, one.ID), "2: b.go, c.go")
+	equal(t, "of the second", inst.overlapText(maya, two.ID), "1: b.go, c.go")
+	equal(t, "of one that is alone", inst.overlapText(maya, alone.ID), "")
+	equal(t, "of another project", inst.overlapText(maya, other.ID), "")
+	equal(t, "in the list", len(must(inst.s.Results(inst.ctx(), maya, one.ID))[0].Overlaps), 1)
+	equal(t, "in the task", must(inst.s.Task(inst.ctx(), pull, one.ID)).Review.Overlaps[0].TaskID, two.ID)
 	t.Run("an agent with its own tasks alone is told of no others", func(t *testing.T) {
-		y.define("own", ownOnly)
+		inst.define("own", ownOnly)
 		own := agentActor("own")
-		tk := y.create(maya, "own", func(in *task.New) { in.Title, in.Project = "b.go", "web" }, noStart)
-		must(y.s.CompleteTask(y.ctx(), own, tk.ID, "done", 0))
-		equal(t, "it sees", y.overlapText(own, tk.ID), "")
-		equal(t, "others see", y.overlapText(maya, tk.ID), "1: b.go; 2: b.go")
-		must(y.s.CancelTask(y.ctx(), maya, tk.ID, ""))
+		tk := inst.create(maya, "own", func(in *task.New) { in.Title, in.Project = "b.go", "web" }, noStart)
+		must(inst.s.CompleteTask(inst.ctx(), own, tk.ID, "done", 0))
+		equal(t, "it sees", inst.overlapText(own, tk.ID), "")
+		equal(t, "others see", inst.overlapText(maya, tk.ID), "1: b.go; 2: b.go")
+		must(inst.s.CancelTask(inst.ctx(), maya, tk.ID, ""))
 	})
 	t.Run("one that is closed is shown no more", func(t *testing.T) {
-		r := must(y.s.Result(y.ctx(), maya, two.ID, 0))
-		must(y.s.RequestChanges(y.ctx(), rita, two.ID, 0, r.Digest, "smaller"))
-		equal(t, "of the first", y.overlapText(maya, one.ID), "")
-		equal(t, "of the closed", y.overlapText(maya, two.ID), "")
-		must(y.s.CompleteTask(y.ctx(), pull, two.ID, "smaller", 0))
-		equal(t, "after it was handed in again", y.overlapText(maya, one.ID), "2: b.go, c.go")
+		r := must(inst.s.Result(inst.ctx(), maya, two.ID, 0))
+		must(inst.s.RequestChanges(inst.ctx(), rita, two.ID, 0, r.Digest, "smaller"))
+		equal(t, "of the first", inst.overlapText(maya, one.ID), "")
+		equal(t, "of the closed", inst.overlapText(maya, two.ID), "")
+		must(inst.s.CompleteTask(inst.ctx(), pull, two.ID, "smaller", 0))
+		equal(t, "after it was handed in again", inst.overlapText(maya, one.ID), "2: b.go, c.go")
 	})
 }
 
 func TestAResultThatACheckRunsAgainForKeepsItsFiles(t *testing.T) {
 	t.Parallel()
 	red := false
-	y := newInstance(t, func(c *Config) { c.Repositories = listedGit{red: &red} })
-	must(y.s.CreateProject(y.ctx(), maya, task.Project{
+	inst := newInstance(t, func(c *Config) { c.Repositories = listedGit{red: &red} })
+	must(inst.s.CreateProject(inst.ctx(), maya, task.Project{
 		Key: "web", Repository: "/srv/web", Review: task.Review{Approvals: 1}, Checks: []task.Check{{Name: "test", Run: "make", Required: true}},
 	}))
-	one, two := y.changing("web", "a.go b.go"), y.changing("web", "b.go")
+	one, two := inst.changing("web", "a.go b.go"), inst.changing("web", "b.go")
 	red = true
-	must(y.s.RunCheck(y.ctx(), maya, two.ID, "test"))
-	equal(t, "number of the result", must(y.s.Result(y.ctx(), maya, two.ID, 0)).Number, 2)
-	equal(t, "of the first", y.overlapText(maya, one.ID), "2: b.go")
-	equal(t, "of the second", y.overlapText(maya, two.ID), "1: b.go")
+	must(inst.s.RunCheck(inst.ctx(), maya, two.ID, "test"))
+	equal(t, "number of the result", must(inst.s.Result(inst.ctx(), maya, two.ID, 0)).Number, 2)
+	equal(t, "of the first", inst.overlapText(maya, one.ID), "2: b.go")
+	equal(t, "of the second", inst.overlapText(maya, two.ID), "1: b.go")
 }
 
 func TestOverlapsAreBounded(t *testing.T) {
 	t.Parallel()
-	y := overlapping(t)
+	inst := overlapping(t)
 	var files strings.Builder
 	for i := range 12 {
 		fmt.Fprintf(&files, "f%02d.go ", i)
 	}
-	first := y.changing("web", files.String())
+	first := inst.changing("web", files.String())
 	for range task.MaxOverlaps + 2 {
-		y.changing("web", files.String())
+		inst.changing("web", files.String())
 	}
-	list := must(y.s.Result(y.ctx(), maya, first.ID, 0)).Overlaps
+	list := must(inst.s.Result(inst.ctx(), maya, first.ID, 0)).Overlaps
 	equal(t, "results", len(list), task.MaxOverlaps)
 	equal(t, "the oldest", list[0].Names(), "f00.go, f01.go, f02.go, f03.go, f04.go, 7 more")
 }
@@ -127,13 +127,13 @@ func TestOverlapsAreBounded(t *testing.T) {
 func BenchmarkOverlaps(b *testing.B) {
 	for _, same := range []bool{false, true} {
 		b.Run(fmt.Sprintf("same files %v", same), func(b *testing.B) {
-			y := newInstance(b)
-			must(y.s.CreateProject(y.ctx(), maya, task.Project{Key: "web", Review: task.Review{Approvals: 1}}))
+			inst := newInstance(b)
+			must(inst.s.CreateProject(inst.ctx(), maya, task.Project{Key: "web", Review: task.Review{Approvals: 1}}))
 			var last task.ID
 			for i := range 51 {
-				tk := y.create(maya, "pull", func(in *task.New) { in.Project = "web" })
-				must(y.s.CompleteTask(y.ctx(), pull, tk.ID, "done", 0))
-				last = must(y.s.Result(y.ctx(), maya, tk.ID, 0)).ID
+				tk := inst.create(maya, "pull", func(in *task.New) { in.Project = "web" })
+				must(inst.s.CompleteTask(inst.ctx(), pull, tk.ID, "done", 0))
+				last = must(inst.s.Result(inst.ctx(), maya, tk.ID, 0)).ID
 				list := make([]string, 1000)
 				for n := range list {
 					list[n] = fmt.Sprintf("internal/some/folder/file-%04d.go", n)
@@ -141,10 +141,10 @@ func BenchmarkOverlaps(b *testing.B) {
 						list[n] = fmt.Sprintf("%d/", i) + list[n]
 					}
 				}
-				ok(b, y.db.Write(y.ctx(), func(tx *db.Tx) error { return tx.InsertResultFiles(last, "web", list) }))
+				ok(b, inst.db.Write(inst.ctx(), func(tx *db.Tx) error { return tx.InsertResultFiles(last, "web", list) }))
 			}
 			for b.Loop() {
-				ok(b, y.db.Read(y.ctx(), func(rx *db.Rx) error {
+				ok(b, inst.db.Read(inst.ctx(), func(rx *db.Rx) error {
 					_, err := rx.Overlaps(last, task.MaxOverlaps)
 					return err
 				}))

@@ -9,72 +9,72 @@ import (
 )
 
 // countCheckRuns counts how often checks of a task were executed.
-func (y *instance) countCheckRuns(id task.ID) int {
-	y.t.Helper()
-	return len(must(y.s.CheckRuns(y.ctx(), maya, id)))
+func (inst *instance) countCheckRuns(id task.ID) int {
+	inst.t.Helper()
+	return len(must(inst.s.CheckRuns(inst.ctx(), maya, id)))
 }
 
-func (y *instance) countResults(id task.ID) int {
-	y.t.Helper()
-	return len(must(y.s.Results(y.ctx(), maya, id)))
+func (inst *instance) countResults(id task.ID) int {
+	inst.t.Helper()
+	return len(must(inst.s.Results(inst.ctx(), maya, id)))
 }
 
 // completeKeyed completes a task as pull, with an idempotency key.
-func (y *instance) completeKeyed(s *Service, id task.ID, key, request string) (*task.Task, *Idempotency, error) {
-	ctx, i := y.keyed("pull", key, request)
+func (inst *instance) completeKeyed(s *Service, id task.ID, key, request string) (*task.Task, *Idempotency, error) {
+	ctx, i := inst.keyed("pull", key, request)
 	tk, err := s.CompleteTask(ctx, pull, id, request, 0)
 	return tk, i, err
 }
 
-func (y *instance) requestChanges(id task.ID, number int) {
-	y.t.Helper()
-	r := must(y.s.Result(y.ctx(), maya, id, number))
-	must(y.s.RequestChanges(y.ctx(), rita, id, number, r.Digest, "not so"))
+func (inst *instance) requestChanges(id task.ID, number int) {
+	inst.t.Helper()
+	r := must(inst.s.Result(inst.ctx(), maya, id, number))
+	must(inst.s.RequestChanges(inst.ctx(), rita, id, number, r.Digest, "not so"))
 }
 
 func TestARepeatedCompletionHandsInOneResult(t *testing.T) {
 	t.Parallel()
-	y, _ := judged(t)
-	tk := y.inWeb("pull")
-	first, i, err := y.completeKeyed(y.s, tk.ID, "k", "done")
+	inst, _ := judged(t)
+	tk := inst.inWeb("pull")
+	first, i, err := inst.completeKeyed(inst.s, tk.ID, "k", "done")
 	ok(t, err)
 	equal(t, "the first answer is replayed", i.Replayed, false)
 	equal(t, "waits for", first.WaitingFor, task.WaitsReview)
-	y.requestChanges(tk.ID, 1)
-	last := y.lastEvent()
+	inst.requestChanges(tk.ID, 1)
+	last := inst.lastEvent()
 
 	t.Run("a repeat after changes were requested gets the first answer", func(t *testing.T) {
-		again, i, err := y.completeKeyed(y.s, tk.ID, "k", "done")
+		again, i, err := inst.completeKeyed(inst.s, tk.ID, "k", "done")
 		ok(t, err)
 		equal(t, "replayed", i.Replayed, true)
 		equal(t, "waits for", again.WaitingFor, task.WaitsReview)
 	})
 	t.Run("also from another server", func(t *testing.T) {
-		_, i, err := y.completeKeyed(y.service(func(c *Config) { c.Repositories = y.s.config().Repositories }), tk.ID, "k", "done")
+		_, i, err := inst.completeKeyed(inst.service(func(c *Config) { c.Repositories = inst.s.config().Repositories }), tk.ID, "k", "done")
 		ok(t, err)
 		equal(t, "replayed", i.Replayed, true)
 	})
 	t.Run("another request under the key is refused", func(t *testing.T) {
-		_, _, err := y.completeKeyed(y.s, tk.ID, "k", "another summary")
+		_, _, err := inst.completeKeyed(inst.s, tk.ID, "k", "another summary")
 		refused(t, err, task.CodeIdempotencyReuse)
 	})
-	equal(t, "results", y.countResults(tk.ID), 1)
-	equal(t, "executions of the check", y.countCheckRuns(tk.ID), 1)
-	equal(t, "last event", y.lastEvent(), last)
-	equal(t, "waits for", y.task(tk.ID).WaitingFor, "")
+	equal(t, "results", inst.countResults(tk.ID), 1)
+	equal(t, "executions of the check", inst.countCheckRuns(tk.ID), 1)
+	equal(t, "last event", inst.lastEvent(), last)
+	equal(t, "waits for", inst.task(tk.ID).WaitingFor, "")
 
 	t.Run("another key hands in another result", func(t *testing.T) {
-		_, i, err := y.completeKeyed(y.s, tk.ID, "k2", "done now")
+		_, i, err := inst.completeKeyed(inst.s, tk.ID, "k2", "done now")
 		ok(t, err)
 		equal(t, "replayed", i.Replayed, false)
-		equal(t, "results", y.countResults(tk.ID), 2)
+		equal(t, "results", inst.countResults(tk.ID), 2)
 	})
 }
 
 // accept accepts the newest result of a task as it is.
-func (y *instance) accept(who task.Actor, id task.ID) *task.Task {
-	y.t.Helper()
-	return must(y.s.AcceptResult(y.ctx(), who, id, 0, must(y.s.Result(y.ctx(), maya, id, 0)).Digest, ""))
+func (inst *instance) accept(who task.Actor, id task.ID) *task.Task {
+	inst.t.Helper()
+	return must(inst.s.AcceptResult(inst.ctx(), who, id, 0, must(inst.s.Result(inst.ctx(), maya, id, 0)).Digest, ""))
 }
 
 // TestARepeatOfWhatCannotBeCompletedAnyMoreGetsTheFirstAnswer is about tasks that
@@ -87,40 +87,40 @@ func TestARepeatOfWhatCannotBeCompletedAnyMoreGetsTheFirstAnswer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			y, _ := judged(t, with)
-			one, two := y.inWeb("pull"), y.inWeb("pull")
-			next := y.create(maya, "pull")
-			first, _, err := y.completeKeyed(y.s, one.ID, "k1", "done")
+			inst, _ := judged(t, with)
+			one, two := inst.inWeb("pull"), inst.inWeb("pull")
+			next := inst.create(maya, "pull")
+			first, _, err := inst.completeKeyed(inst.s, one.ID, "k1", "done")
 			ok(t, err)
-			claimed, _, err := y.completeAndSignup(y.s, two.ID, "k2")
+			claimed, _, err := inst.completeAndSignup(inst.s, two.ID, "k2")
 			ok(t, err)
 			equal(t, "claimed", claimed.Task.ID, next.ID)
 			if first.WaitingFor == task.WaitsReview {
-				y.accept(rita, one.ID)
-				equal(t, "waits for", y.accept(rita, two.ID).WaitingFor, task.WaitsMerge)
+				inst.accept(rita, one.ID)
+				equal(t, "waits for", inst.accept(rita, two.ID).WaitingFor, task.WaitsMerge)
 			}
-			last := y.lastEvent()
+			last := inst.lastEvent()
 
-			again, i, err := y.completeKeyed(y.s, one.ID, "k1", "done")
+			again, i, err := inst.completeKeyed(inst.s, one.ID, "k1", "done")
 			ok(t, err)
 			equal(t, "replayed", i.Replayed, true)
 			equal(t, "status", again.Status, first.Status)
 			equal(t, "waits for", again.WaitingFor, first.WaitingFor)
-			both, i, err := y.completeAndSignup(y.s, two.ID, "k2")
+			both, i, err := inst.completeAndSignup(inst.s, two.ID, "k2")
 			ok(t, err)
 			equal(t, "replayed", i.Replayed, true)
 			equal(t, "completed", both.Completed.ID, two.ID)
 			equal(t, "claimed by the repeat", both.Task.ID, next.ID)
-			equal(t, "last event", y.lastEvent(), last)
-			if _, _, err = y.completeKeyed(y.s, one.ID, "k3", "done"); err == nil {
+			equal(t, "last event", inst.lastEvent(), last)
+			if _, _, err = inst.completeKeyed(inst.s, one.ID, "k3", "done"); err == nil {
 				t.Fatal("another call has completed the task again")
 			}
 		})
 	}
 }
 
-func (y *instance) completeAndSignup(s *Service, id task.ID, key string) (CompletedAndNext, *Idempotency, error) {
-	ctx, i := y.keyed("pull", key, "done")
+func (inst *instance) completeAndSignup(s *Service, id task.ID, key string) (CompletedAndNext, *Idempotency, error) {
+	ctx, i := inst.keyed("pull", key, "done")
 	out, err := s.CompleteAndSignup(ctx, pull, "pull", id, "done", 0)
 	return out, i, err
 }
@@ -129,32 +129,32 @@ func (y *instance) completeAndSignup(s *Service, id task.ID, key string) (Comple
 // when it had handed in the result and claimed nothing yet.
 func TestARepeatedSignupAfterACompletionThatNobodyHeard(t *testing.T) {
 	t.Parallel()
-	y, git, tk := newHeldTask(t)
-	next := y.create(maya, "pull")
-	running := y.cutOff(git, tk.ID, func(ctx context.Context) error {
-		_, err := y.s.CompleteAndSignup(ctx, pull, "pull", tk.ID, "done", 0)
+	inst, git, tk := newHeldTask(t)
+	next := inst.create(maya, "pull")
+	running := inst.cutOff(git, tk.ID, func(ctx context.Context) error {
+		_, err := inst.s.CompleteAndSignup(ctx, pull, "pull", tk.ID, "done", 0)
 		return err
 	})
 	close(git.let)
 	<-running.done
-	equal(t, "the next is free", y.task(next.ID).Claim == nil, true)
-	y.requestChanges(tk.ID, 1)
+	equal(t, "the next is free", inst.task(next.ID).Claim == nil, true)
+	inst.requestChanges(tk.ID, 1)
 
-	out, _, err := y.completeAndSignup(y.service(func(c *Config) { c.Repositories = git }), tk.ID, "k")
+	out, _, err := inst.completeAndSignup(inst.service(func(c *Config) { c.Repositories = git }), tk.ID, "k")
 	ok(t, err)
 	equal(t, "the completion that was answered", out.Completed.WaitingFor, task.WaitsReview)
 	equal(t, "claimed", out.Task != nil, true)
-	equal(t, "executions of the check", y.countCheckRuns(tk.ID), 1)
-	equal(t, "results", y.countResults(tk.ID), 1)
+	equal(t, "executions of the check", inst.countCheckRuns(tk.ID), 1)
+	equal(t, "results", inst.countResults(tk.ID), 1)
 }
 
 func TestARepeatWaitsForTheChecksOfTheFirst(t *testing.T) {
 	t.Parallel()
-	y, git, tk := newHeldTask(t)
+	inst, git, tk := newHeldTask(t)
 	call := func() chan error {
 		out := make(chan error, 1)
 		go func() {
-			tk, _, err := y.completeKeyed(y.s, tk.ID, "k", "done")
+			tk, _, err := inst.completeKeyed(inst.s, tk.ID, "k", "done")
 			if err == nil && tk.WaitingFor != task.WaitsReview {
 				err = errors.New("the answer is not that of the first")
 			}
@@ -168,8 +168,8 @@ func TestARepeatWaitsForTheChecksOfTheFirst(t *testing.T) {
 	close(git.let)
 	ok(t, <-first)
 	ok(t, <-repeat)
-	equal(t, "executions of the check", y.countCheckRuns(tk.ID), 1)
-	equal(t, "results", y.countResults(tk.ID), 1)
+	equal(t, "executions of the check", inst.countCheckRuns(tk.ID), 1)
+	equal(t, "results", inst.countResults(tk.ID), 1)
 }
 
 // TestARepeatOnAnotherServerHandsInNothing is about servers which do not know of
@@ -178,79 +178,79 @@ func TestARepeatOnAnotherServerHandsInNothing(t *testing.T) {
 	t.Parallel()
 	one := &heldGit{began: make(chan struct{}, 9), let: make(chan struct{})}
 	two := &heldGit{began: make(chan struct{}, 9), let: make(chan struct{})}
-	y := newInstance(t, func(c *Config) { c.Repositories = one })
-	other := y.service(func(c *Config) { c.Repositories = two })
-	tk := heldProject(y)
+	inst := newInstance(t, func(c *Config) { c.Repositories = one })
+	other := inst.service(func(c *Config) { c.Repositories = two })
+	tk := heldProject(inst)
 	errs := make(chan error, 1)
 	go func() {
-		_, _, err := y.completeKeyed(y.s, tk.ID, "k", "done")
+		_, _, err := inst.completeKeyed(inst.s, tk.ID, "k", "done")
 		errs <- err
 	}()
 	<-one.began
 	replayed := make(chan bool, 1)
 	go func() {
-		_, i, err := y.completeKeyed(other, tk.ID, "k", "done")
+		_, i, err := inst.completeKeyed(other, tk.ID, "k", "done")
 		replayed <- i.Replayed
 		errs <- err
 	}()
 	<-two.began
 	close(one.let)
 	ok(t, <-errs)
-	y.requestChanges(tk.ID, 1)
+	inst.requestChanges(tk.ID, 1)
 	close(two.let)
 	equal(t, "the repeat is replayed", <-replayed, true)
 	ok(t, <-errs)
-	equal(t, "results", y.countResults(tk.ID), 1)
-	equal(t, "waits for", y.task(tk.ID).WaitingFor, "")
+	equal(t, "results", inst.countResults(tk.ID), 1)
+	equal(t, "waits for", inst.task(tk.ID).WaitingFor, "")
 }
 
 func TestAKeyThatHasJoinedACompletionGetsItsAnswer(t *testing.T) {
 	t.Parallel()
-	y, git, tk := newHeldTask(t)
-	running := y.cutOff(git, tk.ID, func(ctx context.Context) error {
-		_, err := y.s.CompleteTask(ctx, pull, tk.ID, "done", 0)
+	inst, git, tk := newHeldTask(t)
+	running := inst.cutOff(git, tk.ID, func(ctx context.Context) error {
+		_, err := inst.s.CompleteTask(ctx, pull, tk.ID, "done", 0)
 		return err
 	})
 	close(git.let)
 	<-running.done
 	for _, replayed := range []bool{false, true} {
-		got, i, err := y.completeKeyed(y.s, tk.ID, "k2", "done")
+		got, i, err := inst.completeKeyed(inst.s, tk.ID, "k2", "done")
 		ok(t, err)
 		equal(t, "waits for", got.WaitingFor, task.WaitsReview)
 		equal(t, "replayed", i.Replayed, replayed)
 		if !replayed {
-			y.requestChanges(tk.ID, 1)
+			inst.requestChanges(tk.ID, 1)
 		}
 	}
-	_, i, err := y.completeKeyed(y.s, tk.ID, "k", "done")
+	_, i, err := inst.completeKeyed(inst.s, tk.ID, "k", "done")
 	ok(t, err)
 	equal(t, "the first key is replayed", i.Replayed, true)
-	equal(t, "results", y.countResults(tk.ID), 1)
+	equal(t, "results", inst.countResults(tk.ID), 1)
 }
 
 // cutOff makes a call with the key k whose connection ends while its checks run,
 // and returns what continues.
-func (y *instance) cutOff(git *heldGit, id task.ID, call func(context.Context) error) *submission {
-	y.t.Helper()
-	ctx, _ := y.keyed("pull", "k", "done")
+func (inst *instance) cutOff(git *heldGit, id task.ID, call func(context.Context) error) *submission {
+	inst.t.Helper()
+	ctx, _ := inst.keyed("pull", "k", "done")
 	ctx, cut := context.WithCancel(ctx)
 	first := make(chan error, 1)
 	go func() { first <- call(ctx) }()
 	<-git.began
 	cut()
 	if err := <-first; !errors.Is(err, context.Canceled) {
-		y.t.Fatalf("the call that was cut: %v", err)
+		inst.t.Fatalf("the call that was cut: %v", err)
 	}
-	return y.s.submissions.find(id, pull, "", "done", y.s.Now())
+	return inst.s.submissions.find(id, pull, "", "done", inst.s.Now())
 }
 
 func TestARepeatedRunOfACheckExecutesItOnce(t *testing.T) {
 	t.Parallel()
-	y, _ := judged(t)
-	tk := y.inWeb("pull")
+	inst, _ := judged(t)
+	tk := inst.inWeb("pull")
 	again := func(key, request string) (task.CheckRun, *Idempotency, error) {
-		ctx, i := y.keyed("user:oleg", key, request)
-		run, err := y.s.RunCheck(ctx, oleg, tk.ID, "test")
+		ctx, i := inst.keyed("user:oleg", key, request)
+		run, err := inst.s.RunCheck(ctx, oleg, tk.ID, "test")
 		return run, i, err
 	}
 	first, i, err := again("k", "run")
@@ -263,9 +263,9 @@ func TestARepeatedRunOfACheckExecutesItOnce(t *testing.T) {
 	equal(t, "log", run.Log, first.Log)
 	_, _, err = again("k", "another")
 	refused(t, err, task.CodeIdempotencyReuse)
-	equal(t, "executions", y.countCheckRuns(tk.ID), 1)
+	equal(t, "executions", inst.countCheckRuns(tk.ID), 1)
 	_, i, err = again("k2", "run")
 	ok(t, err)
 	equal(t, "another key is replayed", i.Replayed, false)
-	equal(t, "executions", y.countCheckRuns(tk.ID), 2)
+	equal(t, "executions", inst.countCheckRuns(tk.ID), 2)
 }

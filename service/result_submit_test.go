@@ -41,30 +41,30 @@ func (g *heldGit) Advance(context.Context, task.MergeOrder, string, string) erro
 
 func (g *heldGit) Holds(context.Context, string, string, string) (bool, error) { return false, nil }
 
-func heldProject(y *instance) *task.Task {
-	must(y.s.CreateProject(y.ctx(), maya, task.Project{
+func heldProject(inst *instance) *task.Task {
+	must(inst.s.CreateProject(inst.ctx(), maya, task.Project{
 		Key: "api", Repository: "/srv/api", Checks: []task.Check{{Name: "slow", Run: "make", Required: true}}, Merge: &task.Merge{},
 	}))
-	return y.create(maya, "pull", func(in *task.New) { in.Project = "api" })
+	return inst.create(maya, "pull", func(in *task.New) { in.Project = "api" })
 }
 
 // newHeldTask makes an instance with a task of a project, and the repository that
 // holds its checks.
 func newHeldTask(t *testing.T) (*instance, *heldGit, *task.Task) {
 	git := &heldGit{began: make(chan struct{}, 9), let: make(chan struct{})}
-	y := newInstance(t, func(c *Config) { c.Repositories = git })
-	return y, git, heldProject(y)
+	inst := newInstance(t, func(c *Config) { c.Repositories = git })
+	return inst, git, heldProject(inst)
 }
 
 // TestChecksOutliveTheCallThatBeganThem is about a caller whose connection ends
 // while the checks run, as each does that is held too long.
 func TestChecksOutliveTheCallThatBeganThem(t *testing.T) {
 	t.Parallel()
-	y, git, tk := newHeldTask(t)
-	ctx, cut := context.WithCancel(y.ctx())
+	inst, git, tk := newHeldTask(t)
+	ctx, cut := context.WithCancel(inst.ctx())
 	first := make(chan error, 1)
 	go func() {
-		_, err := y.s.CompleteTask(ctx, pull, tk.ID, "done", 0)
+		_, err := inst.s.CompleteTask(ctx, pull, tk.ID, "done", 0)
 		first <- err
 	}()
 	<-git.began
@@ -72,29 +72,29 @@ func TestChecksOutliveTheCallThatBeganThem(t *testing.T) {
 	if err := <-first; !errors.Is(err, context.Canceled) {
 		t.Fatalf("the call that was cut: %v", err)
 	}
-	_, err := y.s.CompleteTask(y.ctx(), pull, tk.ID, "another summary", 0)
+	_, err := inst.s.CompleteTask(inst.ctx(), pull, tk.ID, "another summary", 0)
 	refused(t, err, task.CodeChecksRunning, "is being completed by pull")
-	_, err = y.s.CompleteTask(y.ctx(), maya, tk.ID, "done", 0)
+	_, err = inst.s.CompleteTask(inst.ctx(), maya, tk.ID, "done", 0)
 	refused(t, err, task.CodeChecksRunning)
 	close(git.let)
-	again := must(y.s.CompleteTask(y.ctx(), pull, tk.ID, "done", 0))
+	again := must(inst.s.CompleteTask(inst.ctx(), pull, tk.ID, "done", 0))
 	equal(t, "waits for", again.WaitingFor, task.WaitsReview)
 	equal(t, "executions of the check", len(git.began), 0)
-	equal(t, "results", len(must(y.s.Results(y.ctx(), maya, tk.ID))), 1)
+	equal(t, "results", len(must(inst.s.Results(inst.ctx(), maya, tk.ID))), 1)
 }
 
 func TestATaskThatIsCanceledWhileItsMergeIsMadeDoesNotMoveTheTarget(t *testing.T) {
 	t.Parallel()
-	y, git, tk := newHeldTask(t)
+	inst, git, tk := newHeldTask(t)
 	close(git.let)
-	git.merge = func() { must(y.s.CancelTask(y.ctx(), maya, tk.ID, "not needed")) }
-	must(y.s.CompleteTask(y.ctx(), pull, tk.ID, "done", 0))
-	must(y.s.AcceptResult(y.ctx(), rita, tk.ID, 1, must(y.s.Result(y.ctx(), maya, tk.ID, 1)).Digest, ""))
-	did, _, err := y.s.MergeNext(y.ctx())
+	git.merge = func() { must(inst.s.CancelTask(inst.ctx(), maya, tk.ID, "not needed")) }
+	must(inst.s.CompleteTask(inst.ctx(), pull, tk.ID, "done", 0))
+	must(inst.s.AcceptResult(inst.ctx(), rita, tk.ID, 1, must(inst.s.Result(inst.ctx(), maya, tk.ID, 1)).Digest, ""))
+	did, _, err := inst.s.MergeNext(inst.ctx())
 	ok(t, err)
 	equal(t, "a merge was made", did, true)
-	_, ended, err := y.s.ProjectMerges(y.ctx(), maya, "", 0, 5)
+	_, ended, err := inst.s.ProjectMerges(inst.ctx(), maya, "", 0, 5)
 	ok(t, err)
 	equal(t, "the merge is", ended[0].State, task.MergeStopped)
-	equal(t, "the task is", y.task(tk.ID).Status, task.Canceled)
+	equal(t, "the task is", inst.task(tk.ID).Status, task.Canceled)
 }

@@ -26,30 +26,30 @@ func writers(t *testing.T, n int) {
 }
 
 func TestAReportedBatchThatIsWrittenTwiceLosesNothing(t *testing.T) {
-	y := newInstance(t, forGPU)
-	l, hold := y.leaseWorking()
+	inst := newInstance(t, forGPU)
+	l, hold := inst.leaseWorking()
 	lines := func(texts ...string) (list []task.Message) {
 		for _, s := range texts {
 			list = append(list, task.Message{Role: task.SpeakerAssistant, Type: "text", Content: s})
 		}
 		return list
 	}
-	next := must(y.s.ReportEvents(y.ctx(), gpuBox, l.RunID, hold, 1, lines("one", "two")))
+	next := must(inst.s.ReportEvents(inst.ctx(), gpuBox, l.RunID, hold, 1, lines("one", "two")))
 	equal(t, "next", next, 3)
 
 	held, free, done := make(chan struct{}), make(chan struct{}), make(chan error, 3)
 	go func() {
-		done <- y.db.Write(context.Background(), func(*db.Tx) error { close(held); <-free; return nil })
+		done <- inst.db.Write(context.Background(), func(*db.Tx) error { close(held); <-free; return nil })
 	}()
 	<-held
 	go func() { // its answer was lost on the way: the worker says two of them again
-		_, err := y.s.ReportEvents(context.Background(), gpuBox, l.RunID, hold, 1, lines("one", "two", "three"))
+		_, err := inst.s.ReportEvents(context.Background(), gpuBox, l.RunID, hold, 1, lines("one", "two", "three"))
 		done <- err
 	}()
 	writers(t, 2)
 	undone := errors.New("it fails after it has written, and all that shares its commit is run again")
 	go func() {
-		err := y.db.Write(context.Background(), func(tx *db.Tx) error {
+		err := inst.db.Write(context.Background(), func(tx *db.Tx) error {
 			return errors.Join(tx.SetSetting("x", "y"), undone)
 		})
 		if errors.Is(err, undone) {
@@ -63,7 +63,7 @@ func TestAReportedBatchThatIsWrittenTwiceLosesNothing(t *testing.T) {
 		ok(t, <-done)
 	}
 	var got []string
-	for _, m := range must(y.s.Transcript(y.ctx(), maya, l.RunID, 0, 100)) {
+	for _, m := range must(inst.s.Transcript(inst.ctx(), maya, l.RunID, 0, 100)) {
 		if m.Type == "text" {
 			got = append(got, m.Content)
 		}
@@ -72,17 +72,17 @@ func TestAReportedBatchThatIsWrittenTwiceLosesNothing(t *testing.T) {
 }
 
 func TestARunThatIsHeardOfAgainIsNotLost(t *testing.T) {
-	y := newInstance(t, forGPU)
-	y.queueRuns("coder", 1)
-	l := y.lease("gpu")
+	inst := newInstance(t, forGPU)
+	inst.queueRuns("coder", 1)
+	l := inst.lease("gpu")
 	hold := task.Hold{Attempt: l.Attempt, Lease: l.Lease}
-	y.Forward(2 * time.Minute)
-	late := must(y.s.LeaseLost(y.ctx()))
+	inst.Forward(2 * time.Minute)
+	late := must(inst.s.LeaseLost(inst.ctx()))
 	equal(t, "late", len(late), 1)
-	must(y.s.ReportAlive(y.ctx(), gpuBox, l.RunID, hold, false, 0))
-	refused(t, y.s.LoseLate(y.ctx(), late[0], "no heartbeat"), task.CodeStaleLease, "renewed")
-	equal(t, "state", y.run(l.RunID).Status, task.RunRunning)
-	y.Forward(2 * time.Minute)
-	ok(t, y.s.LoseLate(y.ctx(), late[0], "no heartbeat"))
-	equal(t, "state", y.run(l.RunID).State().String(), "failed/lost")
+	must(inst.s.ReportAlive(inst.ctx(), gpuBox, l.RunID, hold, false, 0))
+	refused(t, inst.s.LoseLate(inst.ctx(), late[0], "no heartbeat"), task.CodeStaleLease, "renewed")
+	equal(t, "state", inst.run(l.RunID).Status, task.RunRunning)
+	inst.Forward(2 * time.Minute)
+	ok(t, inst.s.LoseLate(inst.ctx(), late[0], "no heartbeat"))
+	equal(t, "state", inst.run(l.RunID).State().String(), "failed/lost")
 }

@@ -25,18 +25,18 @@ func TestARunSaysThatItsProgramNeverReachedMCP(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			y := newInstance(t, tt.with...)
-			_, st, own := y.inRun("coder")
+			inst := newInstance(t, tt.with...)
+			_, st, own := inst.inRun("coder")
 			if tt.reaches {
-				y.s.ReachedMCP(y.ctx(), own)
+				inst.s.ReachedMCP(inst.ctx(), own)
 			}
-			y.finish(st, tt.end)
+			inst.finish(st, tt.end)
 			told := ""
-			for _, m := range must(y.s.Transcript(y.ctx(), maya, st.Run.ID, 0, 100)) {
+			for _, m := range must(inst.s.Transcript(inst.ctx(), maya, st.Run.ID, 0, 100)) {
 				told += m.Content
 			}
 			equal(t, "said", strings.Contains(told, "never reached Taskyard's MCP server"), tt.want)
-			equal(t, "remembered", reached(y.s, st.Run.ID), false)
+			equal(t, "remembered", reached(inst.s, st.Run.ID), false)
 		})
 	}
 }
@@ -44,15 +44,15 @@ func TestARunSaysThatItsProgramNeverReachedMCP(t *testing.T) {
 // Programs reach the servers through a proxy, which need not pass on their calls to
 // the one that executes them.
 func TestARunReachesMCPOnAnyServer(t *testing.T) {
-	y := newTwoServers(t, script(Runner{RunnerTraits: task.RunnerTraits{MCP: true}}))
-	_, st, own := y.inRun("coder")
-	y.b.ReachedMCP(y.ctx(), own)
-	testkit.Eventually(t, "the server that executes the run knows", func() bool { return reached(y.s, st.Run.ID) })
-	y.finish(st, completed("done"))
-	for _, m := range must(y.s.Transcript(y.ctx(), maya, st.Run.ID, 0, 100)) {
+	srv := newTwoServers(t, script(Runner{RunnerTraits: task.RunnerTraits{MCP: true}}))
+	_, st, own := srv.inRun("coder")
+	srv.b.ReachedMCP(srv.ctx(), own)
+	testkit.Eventually(t, "the server that executes the run knows", func() bool { return reached(srv.s, st.Run.ID) })
+	srv.finish(st, completed("done"))
+	for _, m := range must(srv.s.Transcript(srv.ctx(), maya, st.Run.ID, 0, 100)) {
 		equal(t, "said", strings.Contains(m.Content, "never reached Taskyard's MCP server"), false)
 	}
-	testkit.Eventually(t, "the other one forgets it", func() bool { return !reached(y.b, st.Run.ID) })
+	testkit.Eventually(t, "the other one forgets it", func() bool { return !reached(srv.b, st.Run.ID) })
 }
 
 // reached reports whether a server remembers that a run has reached MCP.

@@ -10,27 +10,27 @@ import (
 var steerable = script(Runner{RunnerTraits: task.RunnerTraits{Steers: true}})
 
 // steered starts a run of coder that works.
-func (y *instance) steered(t *testing.T) *Start {
+func (inst *instance) steered(t *testing.T) *Start {
 	t.Helper()
-	tk := y.create(maya, "coder", noStart)
-	must(y.s.RunNow(y.ctx(), maya, tk.ID))
-	st := y.start()
-	ok(t, y.s.RunWorking(y.ctx(), st.Run.ID, st.Run.Lease, 0, "", ""))
+	tk := inst.create(maya, "coder", noStart)
+	must(inst.s.RunNow(inst.ctx(), maya, tk.ID))
+	st := inst.start()
+	ok(t, inst.s.RunWorking(inst.ctx(), st.Run.ID, st.Run.Lease, 0, "", ""))
 	return st
 }
 
 // comments returns "author: text" of the comments on a task.
-func (y *instance) comments(id task.ID) (list []string) {
-	for _, m := range must(y.s.Comments(y.ctx(), maya, id, 0, 100)) {
+func (inst *instance) comments(id task.ID) (list []string) {
+	for _, m := range must(inst.s.Comments(inst.ctx(), maya, id, 0, 100)) {
 		list = append(list, m.Author+": "+m.Content)
 	}
 	return list
 }
 
-func (y *instance) deliver(t *testing.T, r *task.Run) (texts []string) {
+func (inst *instance) deliver(t *testing.T, r *task.Run) (texts []string) {
 	t.Helper()
-	for _, m := range must(y.s.QueuedRunMessages(y.ctx(), r.ID, r.Lease)) {
-		ok(t, y.s.DeliverRunMessage(y.ctx(), r.ID, r.Lease, m.ID))
+	for _, m := range must(inst.s.QueuedRunMessages(inst.ctx(), r.ID, r.Lease)) {
+		ok(t, inst.s.DeliverRunMessage(inst.ctx(), r.ID, r.Lease, m.ID))
 		texts = append(texts, m.Text)
 	}
 	return texts
@@ -38,11 +38,11 @@ func (y *instance) deliver(t *testing.T, r *task.Run) (texts []string) {
 
 func TestAMessageReachesTheRunOnce(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t, noApprove, steerable)
-	r := y.steered(t).Run
-	sub := y.s.FollowRunMessages(r.ID)
+	inst := newInstance(t, noApprove, steerable)
+	r := inst.steered(t).Run
+	sub := inst.s.FollowRunMessages(r.ID)
 	defer sub.Close()
-	m := must(y.s.SendRunMessage(y.ctx(), oleg, r.ID, " use tabs \n"))
+	m := must(inst.s.SendRunMessage(inst.ctx(), oleg, r.ID, " use tabs \n"))
 	if m.Author != "user:oleg" || m.Text != "use tabs" || m.Delivered() {
 		t.Errorf("message %+v", m)
 	}
@@ -51,32 +51,32 @@ func TestAMessageReachesTheRunOnce(t *testing.T) {
 	default:
 		t.Error("whoever follows the run was told nothing")
 	}
-	equal(t, "delivered", strings.Join(y.deliver(t, r), "|"), "use tabs")
-	ok(t, y.s.DeliverRunMessage(y.ctx(), r.ID, r.Lease, m.ID)) // again
-	equal(t, "queued", len(must(y.s.QueuedRunMessages(y.ctx(), r.ID, r.Lease))), 0)
-	list := must(y.s.RunMessages(y.ctx(), vera, r.ID))
-	equal(t, "state", len(list) == 1 && list[0].DeliveredAt == task.TimeFromStd(y.Now()), true)
-	lines := must(y.s.Transcript(y.ctx(), maya, r.ID, 0, 100))
+	equal(t, "delivered", strings.Join(inst.deliver(t, r), "|"), "use tabs")
+	ok(t, inst.s.DeliverRunMessage(inst.ctx(), r.ID, r.Lease, m.ID)) // again
+	equal(t, "queued", len(must(inst.s.QueuedRunMessages(inst.ctx(), r.ID, r.Lease))), 0)
+	list := must(inst.s.RunMessages(inst.ctx(), vera, r.ID))
+	equal(t, "state", len(list) == 1 && list[0].DeliveredAt == task.TimeFromStd(inst.Now()), true)
+	lines := must(inst.s.Transcript(inst.ctx(), maya, r.ID, 0, 100))
 	last := lines[len(lines)-1]
 	equal(t, "line", last.Author+" "+string(last.Role)+" "+last.Type+": "+last.Content, "user:oleg user message: use tabs")
-	equal(t, "lines said", len(must(y.s.TranscriptAfter(y.ctx(), maya, r.ID, "said", 0, 10))), 1)
+	equal(t, "lines said", len(must(inst.s.TranscriptAfter(inst.ctx(), maya, r.ID, "said", 0, 10))), 1)
 
-	ok(t, y.s.FinishRun(y.ctx(), r.ID, r.Lease, completed("in short")))
-	equal(t, "comments", len(y.comments(r.TaskID)), 0)
-	if next := y.openRun(r.TaskID); next != nil {
+	ok(t, inst.s.FinishRun(inst.ctx(), r.ID, r.Lease, completed("in short")))
+	equal(t, "comments", len(inst.comments(r.TaskID)), 0)
+	if next := inst.openRun(r.TaskID); next != nil {
 		t.Errorf("run %d follows, although the agent got all", next.ID)
 	}
-	_, err := y.s.QueuedRunMessages(y.ctx(), r.ID, r.Lease)
+	_, err := inst.s.QueuedRunMessages(inst.ctx(), r.ID, r.Lease)
 	refused(t, err, task.CodeStaleLease)
-	refused(t, y.s.DeliverRunMessage(y.ctx(), r.ID, r.Lease, m.ID), task.CodeStaleLease)
+	refused(t, inst.s.DeliverRunMessage(inst.ctx(), r.ID, r.Lease, m.ID), task.CodeStaleLease)
 }
 
 func TestWhoMaySendAMessageAndWhen(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t, noApprove, steerable)
-	r := y.steered(t).Run
+	inst := newInstance(t, noApprove, steerable)
+	r := inst.steered(t).Run
 	send := func(a task.Actor, run task.ID, text string) error {
-		_, err := y.s.SendRunMessage(y.ctx(), a, run, text)
+		_, err := inst.s.SendRunMessage(inst.ctx(), a, run, text)
 		return err
 	}
 	refused(t, send(coder, r.ID, "x"), task.CodeForbidden)
@@ -88,13 +88,13 @@ func TestWhoMaySendAMessageAndWhen(t *testing.T) {
 		ok(t, send(oleg, r.ID, "again"))
 	}
 	refused(t, send(oleg, r.ID, "again"), task.CodeNoRunMessages, "100 messages", "comment on task")
-	ok(t, y.s.RunCondensing(y.ctx(), r.ID, r.Lease))
+	ok(t, inst.s.RunCondensing(inst.ctx(), r.ID, r.Lease))
 	refused(t, send(maya, r.ID, "x"), task.CodeNoRunMessages, "is ending", "comment on task")
-	ok(t, y.s.FinishRun(y.ctx(), r.ID, r.Lease, completed("done")))
+	ok(t, inst.s.FinishRun(inst.ctx(), r.ID, r.Lease, completed("done")))
 	refused(t, send(maya, r.ID, "x"), task.CodeRunEnded, "has ended: completed", "comment on task")
 
-	tk := y.create(maya, "coder", noStart)
-	waiting := must(y.s.RunNow(y.ctx(), maya, tk.ID))
+	tk := inst.create(maya, "coder", noStart)
+	waiting := must(inst.s.RunNow(inst.ctx(), maya, tk.ID))
 	refused(t, send(maya, waiting.ID, "x"), task.CodeNoRunMessages, "has not started")
 
 	deaf := newInstance(t, noApprove)
@@ -104,64 +104,64 @@ func TestWhoMaySendAMessageAndWhen(t *testing.T) {
 
 func TestWhatARunDidNotGetIsKept(t *testing.T) {
 	t.Parallel()
-	said := func(y *instance, r *task.Run) {
-		must(y.s.SendRunMessage(y.ctx(), oleg, r.ID, "use tabs"))
-		ok(y.t, y.s.DeliverRunMessage(y.ctx(), r.ID, r.Lease, 1))
-		must(y.s.SendRunMessage(y.ctx(), rita, r.ID, "and a test"))
-		must(y.s.SendRunMessage(y.ctx(), rita, r.ID, "two tests"))
+	said := func(inst *instance, r *task.Run) {
+		must(inst.s.SendRunMessage(inst.ctx(), oleg, r.ID, "use tabs"))
+		ok(inst.t, inst.s.DeliverRunMessage(inst.ctx(), r.ID, r.Lease, 1))
+		must(inst.s.SendRunMessage(inst.ctx(), rita, r.ID, "and a test"))
+		must(inst.s.SendRunMessage(inst.ctx(), rita, r.ID, "two tests"))
 	}
 	t.Run("as comments and one more run, after a run that completed", func(t *testing.T) {
 		t.Parallel()
-		y := newInstance(t, wakes, noApprove, steerable)
-		r := y.steered(t).Run
-		said(y, r)
-		ok(t, y.s.FinishRun(y.ctx(), r.ID, r.Lease, completed("done")))
-		equal(t, "comments", strings.Join(y.comments(r.TaskID), "|"), "user:rita: and a test|user:rita: two tests")
-		next := y.openRun(r.TaskID)
+		inst := newInstance(t, wakes, noApprove, steerable)
+		r := inst.steered(t).Run
+		said(inst, r)
+		ok(t, inst.s.FinishRun(inst.ctx(), r.ID, r.Lease, completed("done")))
+		equal(t, "comments", strings.Join(inst.comments(r.TaskID), "|"), "user:rita: and a test|user:rita: two tests")
+		next := inst.openRun(r.TaskID)
 		if next == nil || next.Cause != task.CauseFollowUp || next.Why != "message by user:rita that run 1 did not get" {
 			t.Fatalf("next run %+v", next)
 		}
-		st := y.start()
+		st := inst.start()
 		for _, text := range []string{"and a test", "two tests"} {
 			if !strings.Contains(st.Spec.Prompt, text) {
 				t.Errorf("the prompt lacks %q", text)
 			}
 		}
-		ok(t, y.s.FinishRun(y.ctx(), st.Run.ID, st.Run.Lease, completed("done")))
-		y.asleep(t, r.TaskID)
+		ok(t, inst.s.FinishRun(inst.ctx(), st.Run.ID, st.Run.Lease, completed("done")))
+		inst.asleep(t, r.TaskID)
 	})
 	t.Run("as comments for the retry, all of them, after one that failed", func(t *testing.T) {
 		t.Parallel()
-		y := newInstance(t, wakes, noApprove, steerable)
-		r := y.steered(t).Run
-		said(y, r)
-		ok(t, y.s.LoseRun(y.ctx(), y.run(r.ID), "the server was killed"))
-		equal(t, "comments", strings.Join(y.comments(r.TaskID), "|"), "user:oleg: use tabs|user:rita: and a test|user:rita: two tests")
-		if next := y.openRun(r.TaskID); next == nil || next.Cause != task.CauseRetry {
+		inst := newInstance(t, wakes, noApprove, steerable)
+		r := inst.steered(t).Run
+		said(inst, r)
+		ok(t, inst.s.LoseRun(inst.ctx(), inst.run(r.ID), "the server was killed"))
+		equal(t, "comments", strings.Join(inst.comments(r.TaskID), "|"), "user:oleg: use tabs|user:rita: and a test|user:rita: two tests")
+		if next := inst.openRun(r.TaskID); next == nil || next.Cause != task.CauseRetry {
 			t.Errorf("next run %+v", next)
 		}
 	})
 	t.Run("as comments alone, after one that a person canceled", func(t *testing.T) {
 		t.Parallel()
-		y := newInstance(t, wakes, noApprove, steerable)
-		r := y.steered(t).Run
-		said(y, r)
-		must(y.s.CancelRun(y.ctx(), maya, r.ID, ""))
-		equal(t, "comments", len(y.comments(r.TaskID)), 3)
-		y.asleep(t, r.TaskID)
+		inst := newInstance(t, wakes, noApprove, steerable)
+		r := inst.steered(t).Run
+		said(inst, r)
+		must(inst.s.CancelRun(inst.ctx(), maya, r.ID, ""))
+		equal(t, "comments", len(inst.comments(r.TaskID)), 3)
+		inst.asleep(t, r.TaskID)
 	})
 	t.Run("in the transcript, where the task is archived", func(t *testing.T) {
 		t.Parallel()
-		y := newInstance(t, wakes, noApprove, steerable)
-		r := y.steered(t).Run
-		said(y, r)
+		inst := newInstance(t, wakes, noApprove, steerable)
+		r := inst.steered(t).Run
+		said(inst, r)
 		own := coder
 		own.RunID = r.ID
-		must(y.s.CompleteTask(y.ctx(), own, r.TaskID, "all done", 0))
-		ok(t, y.s.FinishRun(y.ctx(), r.ID, r.Lease, completed("done")))
-		equal(t, "comments", len(y.comments(r.TaskID)), 0)
+		must(inst.s.CompleteTask(inst.ctx(), own, r.TaskID, "all done", 0))
+		ok(t, inst.s.FinishRun(inst.ctx(), r.ID, r.Lease, completed("done")))
+		equal(t, "comments", len(inst.comments(r.TaskID)), 0)
 		var kept []string
-		for _, m := range must(y.s.Transcript(y.ctx(), maya, r.ID, 0, 100)) {
+		for _, m := range must(inst.s.Transcript(inst.ctx(), maya, r.ID, 0, 100)) {
 			if m.Type == task.TypeMessage {
 				kept = append(kept, m.Author+": "+m.Content+string(m.Data))
 			}
@@ -171,31 +171,31 @@ func TestWhatARunDidNotGetIsKept(t *testing.T) {
 	})
 	t.Run("queued for the next start, when the server stopped", func(t *testing.T) {
 		t.Parallel()
-		y := newInstance(t, wakes, noApprove, steerable)
-		r := y.steered(t).Run
-		said(y, r)
-		ok(t, y.s.RequeueRun(y.ctx(), r.ID, r.Lease))
-		equal(t, "comments", len(y.comments(r.TaskID)), 0)
-		again := y.start().Run
+		inst := newInstance(t, wakes, noApprove, steerable)
+		r := inst.steered(t).Run
+		said(inst, r)
+		ok(t, inst.s.RequeueRun(inst.ctx(), r.ID, r.Lease))
+		equal(t, "comments", len(inst.comments(r.TaskID)), 0)
+		again := inst.start().Run
 		equal(t, "run", again.ID, r.ID)
-		equal(t, "delivered to an agent that starts over", strings.Join(y.deliver(t, again), "|"), "use tabs|and a test|two tests")
+		equal(t, "delivered to an agent that starts over", strings.Join(inst.deliver(t, again), "|"), "use tabs|and a test|two tests")
 	})
 	t.Run("once, when the agent continues its conversation", func(t *testing.T) {
 		t.Parallel()
-		y := newInstance(t, wakes, noApprove, steerable)
-		r := y.steered(t).Run
-		said(y, r)
-		ok(t, y.s.RunSession(y.ctx(), r.ID, r.Lease, "11111111-2222", "run-1"))
-		ok(t, y.s.RequeueRun(y.ctx(), r.ID, r.Lease))
-		equal(t, "delivered", strings.Join(y.deliver(t, y.start().Run), "|"), "and a test|two tests")
+		inst := newInstance(t, wakes, noApprove, steerable)
+		r := inst.steered(t).Run
+		said(inst, r)
+		ok(t, inst.s.RunSession(inst.ctx(), r.ID, r.Lease, "11111111-2222", "run-1"))
+		ok(t, inst.s.RequeueRun(inst.ctx(), r.ID, r.Lease))
+		equal(t, "delivered", strings.Join(inst.deliver(t, inst.start().Run), "|"), "and a test|two tests")
 	})
 	t.Run("as comments, when a run is canceled that the server put back", func(t *testing.T) {
 		t.Parallel()
-		y := newInstance(t, wakes, noApprove, steerable)
-		r := y.steered(t).Run
-		said(y, r)
-		ok(t, y.s.RequeueRun(y.ctx(), r.ID, r.Lease))
-		must(y.s.CancelRun(y.ctx(), maya, r.ID, ""))
-		equal(t, "comments", len(y.comments(r.TaskID)), 3)
+		inst := newInstance(t, wakes, noApprove, steerable)
+		r := inst.steered(t).Run
+		said(inst, r)
+		ok(t, inst.s.RequeueRun(inst.ctx(), r.ID, r.Lease))
+		must(inst.s.CancelRun(inst.ctx(), maya, r.ID, ""))
+		equal(t, "comments", len(inst.comments(r.TaskID)), 3)
 	})
 }

@@ -52,8 +52,8 @@ func TestRunTransitions(t *testing.T) {
 }
 
 func TestAnImpossibleEndIsRefused(t *testing.T) {
-	y := newInstance(t)
-	tk, st, _ := y.inRun("coder")
+	inst := newInstance(t)
+	tk, st, _ := inst.inRun("coder")
 	for _, s := range []task.State{
 		{Status: task.RunFailed, Phase: task.PhasePermission},
 		{Status: task.RunCanceled, Phase: task.PhaseDenied},
@@ -61,10 +61,10 @@ func TestAnImpossibleEndIsRefused(t *testing.T) {
 		{Status: task.RunCompleted, Phase: task.PhaseError},
 		{},
 	} {
-		last := y.lastEvent()
-		refused(t, y.s.FinishRun(y.ctx(), st.Run.ID, st.Run.Lease, Finished{State: s}), task.CodeRunEnded)
-		equal(t, "last event", y.lastEvent(), last)
-		equal(t, "open run", y.openRun(tk.ID).ID, st.Run.ID)
+		last := inst.lastEvent()
+		refused(t, inst.s.FinishRun(inst.ctx(), st.Run.ID, st.Run.Lease, Finished{State: s}), task.CodeRunEnded)
+		equal(t, "last event", inst.lastEvent(), last)
+		equal(t, "open run", inst.openRun(tk.ID).ID, st.Run.ID)
 	}
-	equal(t, "lines of the transcript", len(must(y.s.Transcript(y.ctx(), maya, st.Run.ID, 0, 10))), 2)
+	equal(t, "lines of the transcript", len(must(inst.s.Transcript(inst.ctx(), maya, st.Run.ID, 0, 10))), 2)
 }

@@ -22,60 +22,60 @@ func newTwoServers(t *testing.T, with ...func(*Config)) *twoServers {
 	if !dbtest.Postgres() {
 		t.Skip("several servers need PostgreSQL")
 	}
-	y := &twoServers{instance: newInstance(t, with...)}
-	ok(t, y.s.Join(t.Context(), task.Server{ID: "a"}))
-	y.b = y.join("b")
-	y.follow(y.s)
-	y.follow(y.b)
-	return y
+	srv := &twoServers{instance: newInstance(t, with...)}
+	ok(t, srv.s.Join(t.Context(), task.Server{ID: "a"}))
+	srv.b = srv.join("b")
+	srv.follow(srv.s)
+	srv.follow(srv.b)
+	return srv
 }
 
 func withWorker(t *testing.T) *twoServers {
 	t.Helper()
-	y := newTwoServers(t, forGPU)
-	y.queueRuns("coder", 1)
-	y.leased = y.lease("gpu")
-	return y
+	srv := newTwoServers(t, forGPU)
+	srv.queueRuns("coder", 1)
+	srv.leased = srv.lease("gpu")
+	return srv
 }
 
 // join starts a server on the database.
-func (y *twoServers) join(id string) *Service {
-	y.t.Helper()
-	s := New(dbtest.Beside(y.t, y.db), testkit.OpenAgents(y.t, y.dir, nil), *y.s.config())
-	ok(y.t, s.Join(y.t.Context(), task.Server{ID: id}))
+func (srv *twoServers) join(id string) *Service {
+	srv.t.Helper()
+	s := New(dbtest.Beside(srv.t, srv.db), testkit.OpenAgents(srv.t, srv.dir, nil), *srv.s.config())
+	ok(srv.t, s.Join(srv.t.Context(), task.Server{ID: id}))
 	return s
 }
 
 // follow has a server hear of the changes of the other, until the test ends.
-func (y *twoServers) follow(s *Service) {
+func (srv *twoServers) follow(s *Service) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() { defer close(done); s.Follow(ctx) }()
-	y.t.Cleanup(func() { cancel(); <-done })
+	srv.t.Cleanup(func() { cancel(); <-done })
 }
 
-func (y *twoServers) beat(s *Service, known bool, wait time.Duration) bool {
-	b, err := s.ReportAlive(y.ctx(), gpuBox, y.leased.RunID, task.Hold{Attempt: y.leased.Attempt, Lease: y.leased.Lease}, known, wait)
+func (srv *twoServers) beat(s *Service, known bool, wait time.Duration) bool {
+	b, err := s.ReportAlive(srv.ctx(), gpuBox, srv.leased.RunID, task.Hold{Attempt: srv.leased.Attempt, Lease: srv.leased.Lease}, known, wait)
 	if err != nil {
-		y.t.Error(err)
+		srv.t.Error(err)
 	}
 	return b.Waits
 }
 
 // waits checks what both servers say of the run.
-func (y *twoServers) waits(what string, want bool) {
-	y.t.Helper()
-	equal(y.t, what+": on a", y.beat(y.s, want, 0), want)
-	equal(y.t, what+": on b", y.beat(y.b, want, 0), want)
+func (srv *twoServers) waits(what string, want bool) {
+	srv.t.Helper()
+	equal(srv.t, what+": on a", srv.beat(srv.s, want, 0), want)
+	equal(srv.t, what+": on b", srv.beat(srv.b, want, 0), want)
 }
 
 // later lets time pass in which servers live.
-func (y *twoServers) later(d time.Duration, alive ...*Service) {
-	y.t.Helper()
+func (srv *twoServers) later(d time.Duration, alive ...*Service) {
+	srv.t.Helper()
 	for range d / seenEvery {
-		y.Forward(seenEvery)
+		srv.Forward(seenEvery)
 		for _, s := range alive {
-			ok(y.t, s.CheckClock(y.ctx()))
+			ok(srv.t, s.CheckClock(srv.ctx()))
 		}
 	}
 }
@@ -85,80 +85,80 @@ func TestEveryServerKnowsThatARunOfAWorkerWaits(t *testing.T) {
 	t.Parallel()
 	t.Run("a held heartbeat is answered when another server has the run wait", func(t *testing.T) {
 		t.Parallel()
-		y := withWorker(t)
+		srv := withWorker(t)
 		beats := make(chan bool, 1)
-		go func() { beats <- y.beat(y.s, false, task.MaxWait) }()
-		end := y.b.beginWait(y.leased.RunID)
+		go func() { beats <- srv.beat(srv.s, false, task.MaxWait) }()
+		end := srv.b.beginWait(srv.leased.RunID)
 		equal(t, "when it begins", <-beats, true)
-		y.waits("meanwhile", true)
-		go func() { beats <- y.beat(y.s, true, task.MaxWait) }()
+		srv.waits("meanwhile", true)
+		go func() { beats <- srv.beat(srv.s, true, task.MaxWait) }()
 		end()
 		equal(t, "when it ends", <-beats, false)
-		y.waits("afterwards", false)
+		srv.waits("afterwards", false)
 	})
 	t.Run("while it waits on two of them, each minute counts once", func(t *testing.T) {
 		t.Parallel()
-		y := withWorker(t)
-		endA := y.s.beginWait(y.leased.RunID)
-		y.later(time.Minute, y.s, y.b)
-		endB := y.b.beginWait(y.leased.RunID)
-		y.later(time.Minute, y.s, y.b)
+		srv := withWorker(t)
+		endA := srv.s.beginWait(srv.leased.RunID)
+		srv.later(time.Minute, srv.s, srv.b)
+		endB := srv.b.beginWait(srv.leased.RunID)
+		srv.later(time.Minute, srv.s, srv.b)
 		endA()
-		y.waits("after the first has ended", true)
-		y.later(time.Minute, y.s, y.b)
+		srv.waits("after the first has ended", true)
+		srv.later(time.Minute, srv.s, srv.b)
 		endB()
-		y.waits("after both have ended", false)
-		equal(t, "waited", y.run(y.leased.RunID).WaitedMs, 3*time.Minute.Milliseconds())
+		srv.waits("after both have ended", false)
+		equal(t, "waited", srv.run(srv.leased.RunID).WaitedMs, 3*time.Minute.Milliseconds())
 	})
 	t.Run("until the server with the call is gone", func(t *testing.T) {
 		t.Parallel()
-		y := withWorker(t)
-		y.b.beginWait(y.leased.RunID)
-		y.later(seenEvery, y.s)
-		equal(t, "a moment later", y.beat(y.s, true, 0), true)
-		y.later(silentLimit+seenEvery, y.s)
-		equal(t, "once it is gone", y.beat(y.s, true, 0), false)
+		srv := withWorker(t)
+		srv.b.beginWait(srv.leased.RunID)
+		srv.later(seenEvery, srv.s)
+		equal(t, "a moment later", srv.beat(srv.s, true, 0), true)
+		srv.later(silentLimit+seenEvery, srv.s)
+		equal(t, "once it is gone", srv.beat(srv.s, true, 0), false)
 	})
 	t.Run("until the server with the call has started again", func(t *testing.T) {
 		t.Parallel()
-		y := withWorker(t)
-		y.b.beginWait(y.leased.RunID)
-		y.Forward(time.Second)
-		y.join("b")
-		equal(t, "on a", y.beat(y.s, true, 0), false)
+		srv := withWorker(t)
+		srv.b.beginWait(srv.leased.RunID)
+		srv.Forward(time.Second)
+		srv.join("b")
+		equal(t, "on a", srv.beat(srv.s, true, 0), false)
 	})
 	t.Run("until it starts again itself", func(t *testing.T) {
 		t.Parallel()
-		y := withWorker(t)
-		y.b.beginWait(y.leased.RunID)
-		ok(t, y.s.ReportBack(y.ctx(), gpuBox, y.leased.RunID, task.Hold{Attempt: y.leased.Attempt, Lease: y.leased.Lease}))
-		y.leased = y.lease("gpu")
-		equal(t, "on a", y.beat(y.s, true, 0), false)
+		srv := withWorker(t)
+		srv.b.beginWait(srv.leased.RunID)
+		ok(t, srv.s.ReportBack(srv.ctx(), gpuBox, srv.leased.RunID, task.Hold{Attempt: srv.leased.Attempt, Lease: srv.leased.Lease}))
+		srv.leased = srv.lease("gpu")
+		equal(t, "on a", srv.beat(srv.s, true, 0), false)
 	})
 }
 
 // The receiver of a webhook has its run with one server, and calls any.
 func TestTheServerOfARunKnowsThatItWaitsOnAnother(t *testing.T) {
 	t.Parallel()
-	y := newTwoServers(t)
-	y.queueRuns("coder", 1)
-	id := y.start().Run.ID
+	srv := newTwoServers(t)
+	srv.queueRuns("coder", 1)
+	id := srv.start().Run.ID
 	shared := func() (text string) {
-		ok(t, dbtest.Raw(t, y.db).QueryRowContext(y.ctx(), "SELECT waits FROM runs WHERE id = "+id.String()).Scan(&text))
+		ok(t, dbtest.Raw(t, srv.db).QueryRowContext(srv.ctx(), "SELECT waits FROM runs WHERE id = "+id.String()).Scan(&text))
 		return text
 	}
-	now, changed := y.s.RunWaits(y.ctx(), id)
+	now, changed := srv.s.RunWaits(srv.ctx(), id)
 	equal(t, "before", now, false)
-	end := y.b.beginWait(id)
+	end := srv.b.beginWait(id)
 	<-changed
-	now, changed = y.s.RunWaits(y.ctx(), id)
+	now, changed = srv.s.RunWaits(srv.ctx(), id)
 	equal(t, "meanwhile", now, true)
 	end()
 	<-changed
-	now, _ = y.s.RunWaits(y.ctx(), id)
+	now, _ = srv.s.RunWaits(srv.ctx(), id)
 	equal(t, "afterwards", now, false)
 
-	end = y.s.beginWait(id)
+	end = srv.s.beginWait(id)
 	equal(t, "what the database has of a wait on the server of the run", shared(), "")
 	end()
 }

@@ -17,49 +17,49 @@ func someWork() *task.Work {
 }
 
 func TestWhatARunLeftIsKept(t *testing.T) {
-	y := newInstance(t)
-	y.queueRuns("coder", 1)
-	st := y.start()
+	inst := newInstance(t)
+	inst.queueRuns("coder", 1)
+	st := inst.start()
 	t.Run("nothing is told before it ends", func(t *testing.T) {
-		equal(t, "work", must(y.s.Work(y.ctx(), maya, st.Run.ID, true)) == nil, true)
+		equal(t, "work", must(inst.s.Work(inst.ctx(), maya, st.Run.ID, true)) == nil, true)
 	})
 	f := completed("done")
 	f.Work = someWork()
-	y.finish(st, f)
+	inst.finish(st, f)
 	t.Run("it is with the run, with its lines only when asked for", func(t *testing.T) {
-		whole, brief := must(y.s.Work(y.ctx(), maya, st.Run.ID, true)),
-			must(y.s.Work(y.ctx(), maya, st.Run.ID, false))
+		whole, brief := must(inst.s.Work(inst.ctx(), maya, st.Run.ID, true)),
+			must(inst.s.Work(inst.ctx(), maya, st.Run.ID, false))
 		equal(t, "work", fmt.Sprintf("%+v", *whole), fmt.Sprintf("%+v", *someWork()))
 		equal(t, "lines", brief.Files[0].Diff, "")
 	})
 	t.Run("an event tells of it", func(t *testing.T) {
-		equal(t, "told", strings.Contains(strings.Join(y.kinds(st.Run.TaskID), " "), task.EvRunFiles), true)
+		equal(t, "told", strings.Contains(strings.Join(inst.kinds(st.Run.TaskID), " "), task.EvRunFiles), true)
 	})
 	t.Run("an unknown run is none", func(t *testing.T) {
-		_, err := y.s.Work(y.ctx(), maya, 999, false)
+		_, err := inst.s.Work(inst.ctx(), maya, 999, false)
 		refused(t, err, task.CodeRunNotFound)
 	})
 	t.Run("its lines go when the transcript does, its list stays", func(t *testing.T) {
-		y.Forward(100 * 24 * time.Hour)
-		ok(t, y.s.Sweep(y.ctx()))
-		w := must(y.s.Work(y.ctx(), maya, st.Run.ID, true))
+		inst.Forward(100 * 24 * time.Hour)
+		ok(t, inst.s.Sweep(inst.ctx()))
+		w := must(inst.s.Work(inst.ctx(), maya, st.Run.ID, true))
 		equal(t, "files", len(w.Files), 2)
 		equal(t, "lines", w.Files[0].Diff+"|"+w.Files[0].Note+"|"+w.Files[1].Note, "|its lines are not kept any more|binary")
 	})
-	y.chain()
+	inst.chain()
 }
 
 func TestWorkIsToldByWhoHoldsTheRun(t *testing.T) {
-	y := newInstance(t)
-	y.queueRuns("coder", 1)
-	st := y.start()
-	must(y.s.CancelRun(y.ctx(), maya, st.Run.ID, ""))
+	inst := newInstance(t)
+	inst.queueRuns("coder", 1)
+	st := inst.start()
+	must(inst.s.CancelRun(inst.ctx(), maya, st.Run.ID, ""))
 	t.Run("after somebody else ended it, too", func(t *testing.T) {
-		ok(t, y.s.RecordWork(y.ctx(), st.Run.ID, st.Run.Lease, someWork()))
-		equal(t, "files", len(must(y.s.Work(y.ctx(), maya, st.Run.ID, false)).Files), 2)
+		ok(t, inst.s.RecordWork(inst.ctx(), st.Run.ID, st.Run.Lease, someWork()))
+		equal(t, "files", len(must(inst.s.Work(inst.ctx(), maya, st.Run.ID, false)).Files), 2)
 	})
 	t.Run("but not under another lease", func(t *testing.T) {
-		refused(t, y.s.RecordWork(y.ctx(), st.Run.ID, st.Run.Lease+1, someWork()), task.CodeStaleLease)
+		refused(t, inst.s.RecordWork(inst.ctx(), st.Run.ID, st.Run.Lease+1, someWork()), task.CodeStaleLease)
 	})
 }
 
@@ -81,54 +81,54 @@ func TestWorkOfAWorkerIsBounded(t *testing.T) {
 			w.Total = len(w.Files)
 		},
 	}
-	y := newInstance(t)
-	y.queueRuns("coder", 1)
-	st := y.start()
+	inst := newInstance(t)
+	inst.queueRuns("coder", 1)
+	st := inst.start()
 	for name, spoil := range tests {
 		t.Run(name+" is refused", func(t *testing.T) {
 			w := someWork()
 			spoil(w)
-			refused(t, y.s.RecordWork(y.ctx(), st.Run.ID, st.Run.Lease, w), task.CodeInvalidField, "work")
+			refused(t, inst.s.RecordWork(inst.ctx(), st.Run.ID, st.Run.Lease, w), task.CodeInvalidField, "work")
 		})
 	}
 }
 
 func TestTheFilesOfADelegationAreTheSupervisors(t *testing.T) {
-	y := delegating(t)
-	_, _, own := y.inRun("boss")
-	d := y.delegate(own, task.Delegation{})
-	child := y.start()
-	ok(t, y.s.AppendTranscript(y.ctx(), child.Run.ID, child.Run.Lease,
+	inst := delegating(t)
+	_, _, own := inst.inRun("boss")
+	d := inst.delegate(own, task.Delegation{})
+	child := inst.start()
+	ok(t, inst.s.AppendTranscript(inst.ctx(), child.Run.ID, child.Run.Lease,
 		[]task.Message{{Type: "tool_call", Content: "edit", Data: []byte(`{"tool":"edit","input":{"path":"said.go"}}`)}}))
-	equal(t, "files while it runs", fmt.Sprint(y.delegated(own, d.RunID).FilesModified), "[said.go]")
+	equal(t, "files while it runs", fmt.Sprint(inst.delegated(own, d.RunID).FilesModified), "[said.go]")
 	f := completed("ok")
 	f.Work = someWork()
-	y.finish(child, f)
-	equal(t, "files at its end", fmt.Sprint(y.delegated(own, d.RunID).FilesModified), "[a.go b]")
+	inst.finish(child, f)
+	equal(t, "files at its end", fmt.Sprint(inst.delegated(own, d.RunID).FilesModified), "[a.go b]")
 }
 
 func TestARunContinuesInTheWorktreeOfItsTask(t *testing.T) {
-	y := newInstance(t, wakes, script(Runner{Workspace: "worktree:/srv/site"}))
-	origin := func(st *Start) task.ID { return must(y.s.RunFolders(y.ctx(), st.Run)).Origin }
-	y.queueRuns("coder", 1)
-	first := y.start()
+	inst := newInstance(t, wakes, script(Runner{Workspace: "worktree:/srv/site"}))
+	origin := func(st *Start) task.ID { return must(inst.s.RunFolders(inst.ctx(), st.Run)).Origin }
+	inst.queueRuns("coder", 1)
+	first := inst.start()
 	equal(t, "origin of the first", origin(first), first.Run.ID)
-	y.finish(first, failure(task.PhaseCrash))
-	y.Forward(2 * time.Hour)
-	second := y.start()
+	inst.finish(first, failure(task.PhaseCrash))
+	inst.Forward(2 * time.Hour)
+	second := inst.start()
 	equal(t, "retries", second.Run.RetryOf, first.Run.ID)
 	equal(t, "origin of a retry", origin(second), first.Run.ID)
-	must(y.s.Comment(y.ctx(), maya, second.Run.TaskID, "one thing more"))
-	y.finish(second, completed("half of it"))
-	equal(t, "origin of a follow-up", origin(y.start()), first.Run.ID)
+	must(inst.s.Comment(inst.ctx(), maya, second.Run.TaskID, "one thing more"))
+	inst.finish(second, completed("half of it"))
+	equal(t, "origin of a follow-up", origin(inst.start()), first.Run.ID)
 }
 
 func TestADelegatedRunWorksWhereItsParentDoes(t *testing.T) {
-	place := func(y *instance, from, agent string) (task.Spec, task.RunFolders, *Start) {
-		_, parent, own := y.inRun(from)
-		y.delegate(own, task.Delegation{AgentType: agent})
-		st := y.start()
-		return st.Spec, must(y.s.RunFolders(y.ctx(), st.Run)), parent
+	place := func(inst *instance, from, agent string) (task.Spec, task.RunFolders, *Start) {
+		_, parent, own := inst.inRun(from)
+		inst.delegate(own, task.Delegation{AgentType: agent})
+		st := inst.start()
+		return st.Spec, must(inst.s.RunFolders(inst.ctx(), st.Run)), parent
 	}
 	site := script(Runner{Workspace: "worktree:/srv/site"})
 	for name, c := range map[string]struct {
@@ -143,20 +143,22 @@ func TestADelegatedRunWorksWhereItsParentDoes(t *testing.T) {
 		"not where its definition says otherwise": {agent: "away", want: "/srv/own"},
 		"in the folder of its parent's definition": {
 			agent: "lead", want: "/srv/boss, that of run N",
-			with: func(y *instance) { y.define("boss", definition(bossTools, "runner: script", "workspace: /srv/boss")) },
+			with: func(inst *instance) {
+				inst.define("boss", definition(bossTools, "runner: script", "workspace: /srv/boss"))
+			},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			y := delegating(t, func(k *Config) {
+			inst := delegating(t, func(k *Config) {
 				if c.config != nil {
 					c.config(k)
 				}
 			})
-			y.define("away", definition(leadTools, "runner: script", "workspace: /srv/own"))
+			inst.define("away", definition(leadTools, "runner: script", "workspace: /srv/own"))
 			if c.with != nil {
-				c.with(y)
+				c.with(inst)
 			}
-			spec, folders, parent := place(y, "boss", c.agent)
+			spec, folders, parent := place(inst, "boss", c.agent)
 			number := strings.NewReplacer("N", parent.Run.ID.String())
 			equal(t, "place", spec.Place(), number.Replace(c.want))
 			if spec.SharedRun != 0 {
@@ -166,23 +168,23 @@ func TestADelegatedRunWorksWhereItsParentDoes(t *testing.T) {
 		})
 	}
 	t.Run("a run that it delegates in turn works there too", func(t *testing.T) {
-		y := delegating(t)
-		_, parent, own := y.inRun("boss")
-		y.delegate(own, task.Delegation{AgentType: "lead"})
-		y.delegate(y.actor(y.start()), task.Delegation{AgentType: "lead"})
-		equal(t, "place", y.start().Spec.Place(), "that of run "+parent.Run.ID.String())
+		inst := delegating(t)
+		_, parent, own := inst.inRun("boss")
+		inst.delegate(own, task.Delegation{AgentType: "lead"})
+		inst.delegate(inst.actor(inst.start()), task.Delegation{AgentType: "lead"})
+		equal(t, "place", inst.start().Spec.Place(), "that of run "+parent.Run.ID.String())
 	})
 	t.Run("a folder stays while a run may work in it", func(t *testing.T) {
-		y := delegating(t)
-		_, parent, own := y.inRun("boss")
-		y.delegate(own, task.Delegation{AgentType: "lead"})
-		child := y.start()
-		y.finish(parent, completed("done"))
+		inst := delegating(t)
+		_, parent, own := inst.inRun("boss")
+		inst.delegate(own, task.Delegation{AgentType: "lead"})
+		child := inst.start()
+		inst.finish(parent, completed("done"))
 		folders := []task.RunFolder{task.StartFolder(parent.Run.ID, 1)}
-		y.Forward(100 * 24 * time.Hour)
-		equal(t, "orphans", len(must(y.s.OrphanedFolders(y.ctx(), folders))), 0)
-		ok(t, y.s.FinishRun(y.ctx(), child.Run.ID, child.Run.Lease, completed("ok")))
-		y.Forward(100 * 24 * time.Hour)
-		equal(t, "orphans", len(must(y.s.OrphanedFolders(y.ctx(), folders))), 1)
+		inst.Forward(100 * 24 * time.Hour)
+		equal(t, "orphans", len(must(inst.s.OrphanedFolders(inst.ctx(), folders))), 0)
+		ok(t, inst.s.FinishRun(inst.ctx(), child.Run.ID, child.Run.Lease, completed("ok")))
+		inst.Forward(100 * 24 * time.Hour)
+		equal(t, "orphans", len(must(inst.s.OrphanedFolders(inst.ctx(), folders))), 1)
 	})
 }

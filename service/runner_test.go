@@ -42,21 +42,21 @@ func TestARunKeepsWhatItsRunnerWas(t *testing.T) {
 		t.Run("one "+tt.name, func(t *testing.T) {
 			t.Parallel()
 			now := tt.first
-			y := newInstance(t, noApprove, changing(&now))
-			st := y.steered(t)
+			inst := newInstance(t, noApprove, changing(&now))
+			st := inst.steered(t)
 			r := st.Run
 			now = tt.then
-			if _, err := y.s.SendRunMessage(y.ctx(), oleg, r.ID, "use tabs"); (err == nil) != tt.keeps {
+			if _, err := inst.s.SendRunMessage(inst.ctx(), oleg, r.ID, "use tabs"); (err == nil) != tt.keeps {
 				t.Errorf("a message to it: %v", err)
 			}
-			err := y.s.ReportEnd(y.ctx(), y.actor(st), r.ID, task.Hold{Attempt: r.Attempt, Lease: r.Lease}, completed("done"))
+			err := inst.s.ReportEnd(inst.ctx(), inst.actor(st), r.ID, task.Hold{Attempt: r.Attempt, Lease: r.Lease}, completed("done"))
 			if (err == nil) != tt.keeps {
 				t.Errorf("a report of its receiver: %v", err)
 			}
 			if !tt.keeps {
-				ok(t, y.s.FinishRun(y.ctx(), r.ID, r.Lease, completed("done")))
+				ok(t, inst.s.FinishRun(inst.ctx(), r.ID, r.Lease, completed("done")))
 			}
-			warned := slices.ContainsFunc(must(y.s.Transcript(y.ctx(), maya, r.ID, 0, 100)), func(m task.Message) bool {
+			warned := slices.ContainsFunc(must(inst.s.Transcript(inst.ctx(), maya, r.ID, 0, 100)), func(m task.Message) bool {
 				return m.Content == neverReachedMCP
 			})
 			equal(t, "is warned about the MCP server", warned, tt.keeps)
@@ -67,32 +67,32 @@ func TestARunKeepsWhatItsRunnerWas(t *testing.T) {
 func TestANewRunHasTheRunnerOfNow(t *testing.T) {
 	t.Parallel()
 	now := Runner{RunnerTraits: task.RunnerTraits{Kind: "one"}, Workspace: "/one", Model: "small", Executor: 1}
-	y := newInstance(t, noApprove, changing(&now))
-	tk := y.create(maya, "coder", noStart)
-	must(y.s.RunNow(y.ctx(), maya, tk.ID))
+	inst := newInstance(t, noApprove, changing(&now))
+	tk := inst.create(maya, "coder", noStart)
+	must(inst.s.RunNow(inst.ctx(), maya, tk.ID))
 	now = Runner{RunnerTraits: task.RunnerTraits{Kind: "two"}, Workspace: "/two", Model: "big", Executor: 2}
-	st := y.start()
+	st := inst.start()
 	equal(t, "workspace", st.Spec.Workspace, "/two")
 	equal(t, "model", st.Spec.Model, "big")
 	equal(t, "kind", st.Spec.Traits.Kind, "two")
 	equal(t, "executor", st.Runner.Executor, any(2))
-	equal(t, "stored kind", y.run(st.Run.ID).Spec.Traits.Kind, "two")
+	equal(t, "stored kind", inst.run(st.Run.ID).Spec.Traits.Kind, "two")
 }
 
 // TestRunnersThatMoveToWorkers has the runner of queued runs change its place.
 func TestRunnersThatMoveToWorkers(t *testing.T) {
 	t.Parallel()
 	var now Runner
-	y := newInstance(t, noApprove, changing(&now))
-	y.queueRuns("coder", 1)
+	inst := newInstance(t, noApprove, changing(&now))
+	inst.queueRuns("coder", 1)
 	lease := func() *task.Leased {
-		return must(y.s.LeaseRun(y.ctx(), gpuBox, task.WorkerAsk{Labels: []string{"gpu"}}))
+		return must(inst.s.LeaseRun(inst.ctx(), gpuBox, task.WorkerAsk{Labels: []string{"gpu"}}))
 	}
 	if lease() != nil {
 		t.Error("a worker was given a run of this server")
 	}
 	now = Runner{Worker: true, Labels: []string{"gpu"}}
-	y.nothingStarts()
+	inst.nothingStarts()
 	if lease() == nil {
 		t.Error("no worker was given the run")
 	}
@@ -102,13 +102,13 @@ func TestAConversationStaysWithItsKindOfRunner(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"one", "two"} {
 		now := Runner{RunnerTraits: task.RunnerTraits{Kind: "one"}, Converses: true}
-		y := newInstance(t, wakes, changing(&now))
-		y.queueRuns("coder", 1)
-		st := y.start()
-		y.finish(st, completed("done"))
+		inst := newInstance(t, wakes, changing(&now))
+		inst.queueRuns("coder", 1)
+		st := inst.start()
+		inst.finish(st, completed("done"))
 		now.Kind = kind
-		must(y.s.Comment(y.ctx(), maya, st.Run.TaskID, "one thing more"))
-		equal(t, "continues under "+kind, y.start().Spec.Continues != 0, kind == "one")
+		must(inst.s.Comment(inst.ctx(), maya, st.Run.TaskID, "one thing more"))
+		equal(t, "continues under "+kind, inst.start().Spec.Continues != 0, kind == "one")
 	}
 }
 
@@ -117,13 +117,13 @@ func TestAConversationStaysWithItsKindOfRunner(t *testing.T) {
 func TestSecretsOfAReloadAreRedactedInRunsThatWork(t *testing.T) {
 	t.Parallel()
 	secrets := []string{"old-secret-value"}
-	y := newInstance(t, noApprove, func(c *Config) { c.Secrets = func([]string) []string { return secrets } })
-	r := y.steered(t).Run
+	inst := newInstance(t, noApprove, func(c *Config) { c.Secrets = func([]string) []string { return secrets } })
+	r := inst.steered(t).Run
 	redacted := func() string {
-		return must(y.s.RunRedactor(y.ctx(), r.ID, "token-of-run")).Text("old-secret-value new-secret-value")
+		return must(inst.s.RunRedactor(inst.ctx(), r.ID, "token-of-run")).Text("old-secret-value new-secret-value")
 	}
 	equal(t, "before", redacted(), task.Redacted+" new-secret-value")
 	secrets = append(secrets, "new-secret-value")
-	y.s.Reconfigure(y.s.Rules(), nil, nil)
+	inst.s.Reconfigure(inst.s.Rules(), nil, nil)
 	equal(t, "after", redacted(), task.Redacted+" "+task.Redacted)
 }

@@ -9,25 +9,25 @@ import (
 )
 
 // person adds somebody to the instance who can keep views.
-func (y *instance) person(name string) task.Actor {
-	y.t.Helper()
-	u := must(y.s.AddUser(y.ctx(), task.SystemActor, name, "correct horse battery", task.RoleViewer))
+func (inst *instance) person(name string) task.Actor {
+	inst.t.Helper()
+	u := must(inst.s.AddUser(inst.ctx(), task.SystemActor, name, "correct horse battery", task.RoleViewer))
 	return task.Actor{Name: task.UserActorName(name), Role: u.Role, UserID: u.ID}
 }
 
 func TestSavedViews(t *testing.T) {
-	y := newInstance(t)
-	vera, oleg := y.person("vera"), y.person("oleg")
-	save := func(name, path string) (task.SavedView, error) { return y.s.SaveView(y.ctx(), vera, name, path) }
+	inst := newInstance(t)
+	vera, oleg := inst.person("vera"), inst.person("oleg")
+	save := func(name, path string) (task.SavedView, error) { return inst.s.SaveView(inst.ctx(), vera, name, path) }
 	mine := must(save("  Mine ", "/tasks?q=a"))
 	equal(t, "name", mine.Name, "Mine")
 
 	t.Run("belong to one person", func(t *testing.T) {
-		equal(t, "vera's", len(must(y.s.SavedViews(y.ctx(), vera))), 1)
-		equal(t, "oleg's", len(must(y.s.SavedViews(y.ctx(), oleg))), 0)
-		refused(t, onlyErr(y.s.RenameView(y.ctx(), oleg, mine.ID, "x")), task.CodeNotFound)
-		refused(t, onlyErr(y.s.DeleteView(y.ctx(), oleg, mine.ID)), task.CodeNotFound)
-		refused(t, onlyErr(y.s.SaveView(y.ctx(), coder, "x", "/tasks")), task.CodeForbidden)
+		equal(t, "vera's", len(must(inst.s.SavedViews(inst.ctx(), vera))), 1)
+		equal(t, "oleg's", len(must(inst.s.SavedViews(inst.ctx(), oleg))), 0)
+		refused(t, onlyErr(inst.s.RenameView(inst.ctx(), oleg, mine.ID, "x")), task.CodeNotFound)
+		refused(t, onlyErr(inst.s.DeleteView(inst.ctx(), oleg, mine.ID)), task.CodeNotFound)
+		refused(t, onlyErr(inst.s.SaveView(inst.ctx(), coder, "x", "/tasks")), task.CodeForbidden)
 	})
 	t.Run("bad and huge inputs are refused", func(t *testing.T) {
 		for _, name := range []string{"", " ", strings.Repeat("x", task.MaxViewName+1), "a\nb", "\xff", "a\x00"} {
@@ -40,12 +40,12 @@ func TestSavedViews(t *testing.T) {
 	})
 	t.Run("are renamed and deleted, on record", func(t *testing.T) {
 		other := must(save("Other", "/queues"))
-		refused(t, onlyErr(y.s.RenameView(y.ctx(), vera, other.ID, "mine")), task.CodeNameTaken)
-		must(y.s.RenameView(y.ctx(), vera, other.ID, "OTHER"))
-		equal(t, "name", must(y.s.SavedViews(y.ctx(), vera))[1].Name, "OTHER")
-		must(y.s.DeleteView(y.ctx(), vera, other.ID))
+		refused(t, onlyErr(inst.s.RenameView(inst.ctx(), vera, other.ID, "mine")), task.CodeNameTaken)
+		must(inst.s.RenameView(inst.ctx(), vera, other.ID, "OTHER"))
+		equal(t, "name", must(inst.s.SavedViews(inst.ctx(), vera))[1].Name, "OTHER")
+		must(inst.s.DeleteView(inst.ctx(), vera, other.ID))
 		var kinds []string
-		for _, e := range must(y.s.Events(y.ctx(), maya, task.EventFilter{Limit: 100})) {
+		for _, e := range must(inst.s.Events(inst.ctx(), maya, task.EventFilter{Limit: 100})) {
 			if strings.HasPrefix(e.Kind, "view.") {
 				kinds = append(kinds, e.Kind+" by "+e.Actor)
 			}
@@ -59,9 +59,9 @@ func TestSavedViews(t *testing.T) {
 		if err != nil {
 			refused(t, err, task.CodeNameTaken)
 		} else {
-			must(y.s.DeleteView(y.ctx(), vera, second.ID))
+			must(inst.s.DeleteView(inst.ctx(), vera, second.ID))
 		}
-		must(y.s.DeleteView(y.ctx(), vera, wide.ID))
+		must(inst.s.DeleteView(inst.ctx(), vera, wide.ID))
 	})
 	t.Run("are at most 50 a person", func(t *testing.T) {
 		for i := 1; i < task.MaxSavedViews; i++ {

@@ -17,22 +17,22 @@ func said(text string) task.Message {
 }
 
 // ran plays a run of a task in which something is said, and completes both.
-func (y *instance) ran(id task.ID, lines ...task.Message) *Start {
-	y.t.Helper()
-	must(y.s.RunNow(y.ctx(), maya, id))
-	st := y.start()
-	ok(y.t, y.s.AppendTranscript(y.ctx(), st.Run.ID, st.Run.Lease, lines))
-	y.Forward(10 * time.Second)
-	y.finish(st, completed("the run is through"))
+func (inst *instance) ran(id task.ID, lines ...task.Message) *Start {
+	inst.t.Helper()
+	must(inst.s.RunNow(inst.ctx(), maya, id))
+	st := inst.start()
+	ok(inst.t, inst.s.AppendTranscript(inst.ctx(), st.Run.ID, st.Run.Lease, lines))
+	inst.Forward(10 * time.Second)
+	inst.finish(st, completed("the run is through"))
 	return st
 }
 
 // hit is where a search matched the only task that it finds.
-func (y *instance) hit(q string) task.Hit {
-	y.t.Helper()
-	p := must(y.s.HistoryPage(y.ctx(), vera, task.HistoryFilter{Query: q, Limit: 10}, time.UTC))
+func (inst *instance) hit(q string) task.Hit {
+	inst.t.Helper()
+	p := must(inst.s.HistoryPage(inst.ctx(), vera, task.HistoryFilter{Query: q, Limit: 10}, time.UTC))
 	if len(p.Tasks) != 1 {
-		y.t.Fatalf("%q found %d tasks", q, len(p.Tasks))
+		inst.t.Fatalf("%q found %d tasks", q, len(p.Tasks))
 	}
 	return p.Hits[p.Tasks[0].ID]
 }
@@ -50,19 +50,19 @@ func plain(list []task.Span) string {
 }
 
 func TestSearchFindsWhatWasSaidInRuns(t *testing.T) {
-	y := newInstance(t)
-	tk := y.create(maya, "coder", noStart, title("Fix the gate"), func(in *task.New) { in.Description = "It squeaks in the wind." })
-	must(y.s.Comment(y.ctx(), oleg, tk.ID, "The hinge is bent."))
-	st := y.ran(tk.ID, task.Message{Role: task.SpeakerSystem, Type: "prompt", Content: "Beware of the dromedary."},
+	inst := newInstance(t)
+	tk := inst.create(maya, "coder", noStart, title("Fix the gate"), func(in *task.New) { in.Description = "It squeaks in the wind." })
+	must(inst.s.Comment(inst.ctx(), oleg, tk.ID, "The hinge is bent."))
+	st := inst.ran(tk.ID, task.Message{Role: task.SpeakerSystem, Type: "prompt", Content: "Beware of the dromedary."},
 		said("Looking for grease."), said("Found the grease in the shed, and a chameleon."), said("Greased it twice."))
-	other := y.create(maya, "coder", noStart, title("Water the flowers"))
-	must(y.s.CompleteTask(y.ctx(), maya, other.ID, "No grease was used.", 0))
-	must(y.s.CompleteTask(y.ctx(), maya, tk.ID, "It is silent now.", 0))
-	ok(t, y.s.Index(y.ctx()))
-	lines := must(y.s.Transcript(y.ctx(), maya, st.Run.ID, 0, 10))
+	other := inst.create(maya, "coder", noStart, title("Water the flowers"))
+	must(inst.s.CompleteTask(inst.ctx(), maya, other.ID, "No grease was used.", 0))
+	must(inst.s.CompleteTask(inst.ctx(), maya, tk.ID, "It is silent now.", 0))
+	ok(t, inst.s.Index(inst.ctx()))
+	lines := must(inst.s.Transcript(inst.ctx(), maya, st.Run.ID, 0, 10))
 
 	t.Run("by words of one line, with the line to go to", func(t *testing.T) {
-		h := y.hit("grease chameleon")
+		h := inst.hit("grease chameleon")
 		equal(t, "place", h.Place, task.HitTranscript)
 		equal(t, "run", h.Run, st.Run.ID)
 		equal(t, "line", h.Message, lines[slices.IndexFunc(lines,
@@ -70,16 +70,16 @@ func TestSearchFindsWhatWasSaidInRuns(t *testing.T) {
 		equal(t, "text", plain(h.Text), "Found the [grease] in the shed, and a [chameleon].")
 	})
 	t.Run("words of several lines are no match", func(t *testing.T) {
-		equal(t, "found", len(y.found("twice chameleon")), 0)
+		equal(t, "found", len(inst.found("twice chameleon")), 0)
 	})
 	t.Run("prompts repeat the task and do not count", func(t *testing.T) {
-		equal(t, "found", len(y.found("dromedary")), 0)
+		equal(t, "found", len(inst.found("dromedary")), 0)
 	})
 	t.Run("both searches are one list without repetition, the last created first", func(t *testing.T) {
-		ids := y.found("grease")
+		ids := inst.found("grease")
 		equal(t, "found", len(ids), 2)
 		equal(t, "first", ids[0], other.ID)
-		p := must(y.s.History(y.ctx(), maya, task.HistoryFilter{Query: "grease", Limit: 1, Before: "0." + other.ID.String()}))
+		p := must(inst.s.History(inst.ctx(), maya, task.HistoryFilter{Query: "grease", Limit: 1, Before: "0." + other.ID.String()}))
 		equal(t, "on the next page", p.Tasks[0].ID, tk.ID)
 		equal(t, "and no other", p.Next, "")
 	})
@@ -96,7 +96,7 @@ func TestSearchFindsWhatWasSaidInRuns(t *testing.T) {
 		"title and others": {"gate wind", task.HitDescription, "It squeaks in the [wind]."},
 	} {
 		t.Run("it says that it was in "+what, func(t *testing.T) {
-			h := y.hit(c.q)
+			h := inst.hit(c.q)
 			equal(t, "place", h.Place, c.place)
 			equal(t, "text", plain(h.Text), c.text)
 			if c.place == task.HitComment {
@@ -108,37 +108,37 @@ func TestSearchFindsWhatWasSaidInRuns(t *testing.T) {
 		})
 	}
 	t.Run("what retention drops is found no more", func(t *testing.T) {
-		equal(t, "before", len(y.found("chameleon")), 1)
-		y.Forward(100 * 24 * time.Hour)
-		ok(t, y.s.Sweep(y.ctx()))
-		equal(t, "after", len(y.found("chameleon")), 0)
-		equal(t, "its own words", len(y.found("squeaks")), 1)
+		equal(t, "before", len(inst.found("chameleon")), 1)
+		inst.Forward(100 * 24 * time.Hour)
+		ok(t, inst.s.Sweep(inst.ctx()))
+		equal(t, "after", len(inst.found("chameleon")), 0)
+		equal(t, "its own words", len(inst.found("squeaks")), 1)
 	})
 }
 
 func TestTranscriptsAreIndexedWithinBounds(t *testing.T) {
-	y := newInstance(t)
+	inst := newInstance(t)
 	big := strings.Repeat("some words of no use ", 380) // about 8 KB
 	var ids []task.ID
 	for i := range 3 {
-		tk := y.create(maya, "coder", noStart)
+		tk := inst.create(maya, "coder", noStart)
 		lines := []task.Message{said("opening" + strconv.Itoa(i) + " first words")}
 		for range 40 { // 320 KB, more than is searched
 			lines = append(lines, said(big+" and tail"+strconv.Itoa(i)+strings.Repeat(" more", 400)))
 		}
-		y.ran(tk.ID, append(lines, said("closing"+strconv.Itoa(i)+" last words"))...)
-		must(y.s.CompleteTask(y.ctx(), maya, tk.ID, "", 0))
+		inst.ran(tk.ID, append(lines, said("closing"+strconv.Itoa(i)+" last words"))...)
+		must(inst.s.CompleteTask(inst.ctx(), maya, tk.ID, "", 0))
 		ids = append(ids, tk.ID)
 	}
 	rounds := 0
 	for {
-		list := must(read(y.ctx(), y.s, (*db.Rx).ToIndex))
+		list := must(read(inst.ctx(), inst.s, (*db.Rx).ToIndex))
 		if len(list) == 0 {
 			break
 		}
 		for _, w := range list {
 			rounds++
-			ok(t, change(y.ctx(), y.s, task.SystemActor, func(tx *txn) error { return tx.Index(w) }))
+			ok(t, change(inst.ctx(), inst.s, task.SystemActor, func(tx *txn) error { return tx.Index(w) }))
 		}
 	}
 	if rounds < 40 {
@@ -146,23 +146,23 @@ func TestTranscriptsAreIndexedWithinBounds(t *testing.T) {
 	}
 	for i, id := range ids {
 		n := strconv.Itoa(i)
-		equal(t, "its end is found", y.found("closing" + n)[0], id)
-		equal(t, "its beginning is too long ago", len(y.found("opening"+n)), 0)
-		equal(t, "the end of a long line is not searched", len(y.found("tail"+n)), 1)
+		equal(t, "its end is found", inst.found("closing" + n)[0], id)
+		equal(t, "its beginning is too long ago", len(inst.found("opening"+n)), 0)
+		equal(t, "the end of a long line is not searched", len(inst.found("tail"+n)), 1)
 	}
 }
 
 func TestHistoryIsNarrowed(t *testing.T) {
-	y := newInstance(t)
+	inst := newInstance(t)
 	var made []*task.Task
 	for i, by := range []task.Actor{maya, oleg, coder} {
-		tk := y.create(by, "coder", noStart, title("Garden work "+strconv.Itoa(i)),
+		tk := inst.create(by, "coder", noStart, title("Garden work "+strconv.Itoa(i)),
 			func(in *task.New) { in.Labels = [][]string{{"api", "docs"}, {"docs"}, nil}[i] })
-		must(y.s.CompleteTask(y.ctx(), maya, tk.ID, "", 0))
+		must(inst.s.CompleteTask(inst.ctx(), maya, tk.ID, "", 0))
 		made = append(made, tk)
-		y.Forward(time.Hour)
+		inst.Forward(time.Hour)
 	}
-	ok(t, y.s.Index(y.ctx()))
+	ok(t, inst.s.Index(inst.ctx()))
 	for name, c := range map[string]struct {
 		f    task.HistoryFilter
 		want []int
@@ -178,7 +178,7 @@ func TestHistoryIsNarrowed(t *testing.T) {
 				c.f.Query, c.f.Limit = q, 1
 				var got []task.ID
 				for {
-					p := must(y.s.History(y.ctx(), vera, c.f))
+					p := must(inst.s.History(inst.ctx(), vera, c.f))
 					for _, tk := range p.Tasks {
 						got = append(got, tk.ID)
 					}
@@ -193,26 +193,26 @@ func TestHistoryIsNarrowed(t *testing.T) {
 				if c.f.Before = ""; c.f.From != 0 {
 					return // bars tell of the days around it
 				}
-				times := must(y.s.HistoryTimes(y.ctx(), vera, c.f, time.UTC))
+				times := must(inst.s.HistoryTimes(inst.ctx(), vera, c.f, time.UTC))
 				done := 0
 				for _, at := range times.Times {
 					done += at.Done
 				}
 				equal(t, "bars", done, len(c.want))
 				c.f.Limit = 200
-				whole := must(y.s.HistoryPage(y.ctx(), vera, c.f, time.UTC)) // counts what it has
+				whole := must(inst.s.HistoryPage(inst.ctx(), vera, c.f, time.UTC)) // counts what it has
 				equal(t, "the same bars", fmt.Sprint(whole.Times), fmt.Sprint(times))
 			})
 		}
 	}
 	t.Run("a label that none can be is refused", func(t *testing.T) {
-		_, err := y.s.History(y.ctx(), vera, task.HistoryFilter{Label: "No Label", Limit: 1})
+		_, err := inst.s.History(inst.ctx(), vera, task.HistoryFilter{Label: "No Label", Limit: 1})
 		refused(t, err, task.CodeInvalidField, "label")
 	})
 	t.Run("all of it comes in pages", func(t *testing.T) {
 		n := 0
-		ok(t, y.s.EachHistory(y.ctx(), vera, task.HistoryFilter{}, func(list []*task.Task) error { n += len(list); return nil }))
+		ok(t, inst.s.EachHistory(inst.ctx(), vera, task.HistoryFilter{}, func(list []*task.Task) error { n += len(list); return nil }))
 		equal(t, "tasks", n, 3)
-		refused(t, y.s.EachHistory(y.ctx(), task.Actor{}, task.HistoryFilter{}, nil), task.CodeUnauthorized)
+		refused(t, inst.s.EachHistory(inst.ctx(), task.Actor{}, task.HistoryFilter{}, nil), task.CodeUnauthorized)
 	})
 }

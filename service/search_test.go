@@ -8,67 +8,67 @@ import (
 	"taskyard/task"
 )
 
-func (y *instance) found(q string) []task.ID {
-	y.t.Helper()
+func (inst *instance) found(q string) []task.ID {
+	inst.t.Helper()
 	var ids []task.ID
-	for _, tk := range must(y.s.History(y.ctx(), maya, task.HistoryFilter{Query: q, Limit: 50})).Tasks {
+	for _, tk := range must(inst.s.History(inst.ctx(), maya, task.HistoryFilter{Query: q, Limit: 50})).Tasks {
 		ids = append(ids, tk.ID)
 	}
 	return ids
 }
 
 func TestSearch(t *testing.T) {
-	y := newInstance(t)
-	tk := y.create(maya, "coder", noStart, title("Repair the Zwiebelturm"), func(in *task.New) { in.Description = "It leans like Pisa." })
-	must(y.s.Comment(y.ctx(), maya, tk.ID, "mortar from Carrara"))
-	must(y.s.RunNow(y.ctx(), maya, tk.ID))
-	y.finish(y.start(), completed("scaffold erected"))
-	must(y.s.CompleteTask(y.ctx(), maya, tk.ID, "plumb again", 0))
-	open := y.create(maya, "coder", noStart, title("Zwiebelturm, the second"))
-	other := y.create(maya, "pull", noStart, title("Something else"))
-	must(y.s.CompleteTask(y.ctx(), maya, other.ID, "", 0))
-	ok(t, y.s.Index(y.ctx()))
+	inst := newInstance(t)
+	tk := inst.create(maya, "coder", noStart, title("Repair the Zwiebelturm"), func(in *task.New) { in.Description = "It leans like Pisa." })
+	must(inst.s.Comment(inst.ctx(), maya, tk.ID, "mortar from Carrara"))
+	must(inst.s.RunNow(inst.ctx(), maya, tk.ID))
+	inst.finish(inst.start(), completed("scaffold erected"))
+	must(inst.s.CompleteTask(inst.ctx(), maya, tk.ID, "plumb again", 0))
+	open := inst.create(maya, "coder", noStart, title("Zwiebelturm, the second"))
+	other := inst.create(maya, "pull", noStart, title("Something else"))
+	must(inst.s.CompleteTask(inst.ctx(), maya, other.ID, "", 0))
+	ok(t, inst.s.Index(inst.ctx()))
 	for what, q := range map[string]string{
 		"title": "zwiebelturm", "the beginning of a word": "zwieb", "description": "pisa", "comment": "Carrara",
 		"summary": "plumb", "a run's summary": "scaffold", "several words in any order": "pisa repair",
 	} {
 		t.Run("finds by "+what, func(t *testing.T) {
-			ids := y.found(q)
+			ids := inst.found(q)
 			if len(ids) != 1 || ids[0] != tk.ID {
 				t.Fatalf("%q found %v", q, ids)
 			}
 		})
 	}
-	t.Run("all words must occur", func(t *testing.T) { equal(t, "found", len(y.found("pisa nowhere")), 0) })
+	t.Run("all words must occur", func(t *testing.T) { equal(t, "found", len(inst.found("pisa nowhere")), 0) })
 	t.Run("a filter narrows it", func(t *testing.T) {
-		p := must(y.s.History(y.ctx(), maya, task.HistoryFilter{Query: "zwiebelturm", Owner: "pull", Limit: 5}))
+		p := must(inst.s.History(inst.ctx(), maya, task.HistoryFilter{Query: "zwiebelturm", Owner: "pull", Limit: 5}))
 		equal(t, "found", len(p.Tasks), 0)
 	})
 	t.Run("what became history later is found after the next round", func(t *testing.T) {
-		must(y.s.CancelTask(y.ctx(), maya, open.ID, "unwanted"))
-		ok(t, y.s.Index(y.ctx()))
-		equal(t, "found", len(y.found("zwiebelturm")), 2)
-		equal(t, "by reason", len(y.found("unwanted")), 1)
+		must(inst.s.CancelTask(inst.ctx(), maya, open.ID, "unwanted"))
+		ok(t, inst.s.Index(inst.ctx()))
+		equal(t, "found", len(inst.found("zwiebelturm")), 2)
+		equal(t, "by reason", len(inst.found("unwanted")), 1)
 	})
 	t.Run("pages continue where they ended", func(t *testing.T) {
-		p := must(y.s.History(y.ctx(), maya, task.HistoryFilter{Query: "zwiebelturm", Limit: 1}))
+		p := must(inst.s.History(inst.ctx(), maya, task.HistoryFilter{Query: "zwiebelturm", Limit: 1}))
 		equal(t, "first", p.Tasks[0].ID, open.ID)
-		p = must(y.s.History(y.ctx(), maya, task.HistoryFilter{Query: "zwiebelturm", Limit: 1, Before: p.Next}))
+		p = must(inst.s.History(inst.ctx(), maya, task.HistoryFilter{Query: "zwiebelturm", Limit: 1, Before: p.Next}))
 		equal(t, "second", p.Tasks[0].ID, tk.ID)
 		equal(t, "next", p.Next, "")
 	})
 }
 
 func TestHostileSearchesNeverFail(t *testing.T) {
-	y := newInstance(t)
-	y.in(task.Done)
-	y.in(task.Active)
-	ok(t, y.s.Index(y.ctx()))
+	inst := newInstance(t)
+	inst.in(task.Done)
+	inst.in(task.Active)
+	ok(t, inst.s.Index(inst.ctx()))
 	ask := func(t rapidOrTest, q string) {
-		if _, err := y.s.History(y.ctx(), maya, task.HistoryFilter{Query: q, Limit: 5}); err != nil {
+		if _, err := inst.s.History(inst.ctx(), maya, task.HistoryFilter{Query: q, Limit: 5}); err != nil {
 			t.Fatalf("history %q: %v", q, err)
 		}
-		if _, err := y.s.OpenTasks(y.ctx(), maya, task.TaskFilter{Query: q, Limit: 5}); err != nil {
+		if _, err := inst.s.OpenTasks(inst.ctx(), maya, task.TaskFilter{Query: q, Limit: 5}); err != nil {
 			t.Fatalf("open tasks %q: %v", q, err)
 		}
 	}
@@ -85,9 +85,9 @@ func TestHostileSearchesNeverFail(t *testing.T) {
 		"9223372036854775807.9223372036854775807", "-9223372036854775808.0",
 	} {
 		for name, err := range map[string]error{
-			"open":    second(y.s.OpenTasks(y.ctx(), maya, task.TaskFilter{Limit: 5, After: cursor})),
-			"history": second(y.s.History(y.ctx(), maya, task.HistoryFilter{Limit: 5, Before: cursor})),
-			"search":  second(y.s.History(y.ctx(), maya, task.HistoryFilter{Limit: 5, Before: cursor, Query: "a"})),
+			"open":    second(inst.s.OpenTasks(inst.ctx(), maya, task.TaskFilter{Limit: 5, After: cursor})),
+			"history": second(inst.s.History(inst.ctx(), maya, task.HistoryFilter{Limit: 5, Before: cursor})),
+			"search":  second(inst.s.History(inst.ctx(), maya, task.HistoryFilter{Limit: 5, Before: cursor, Query: "a"})),
 		} {
 			if err != nil && !task.IsCode(err, task.CodeInvalidField) {
 				t.Errorf("%s with cursor %q: %v", name, cursor, err)

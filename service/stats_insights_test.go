@@ -8,20 +8,20 @@ import (
 )
 
 func TestHistoryIsCountedByDay(t *testing.T) {
-	y := newInstance(t, noApprove)
-	y.Forward(14 * time.Hour) // 23:00 UTC, in Berlin the next day
-	tk := y.create(maya, "coder", noStart)
-	must(y.s.CompleteTask(y.ctx(), maya, tk.ID, "", 0))
-	gone := y.create(maya, "planner", noStart)
-	must(y.s.CancelTask(y.ctx(), maya, gone.ID, ""))
-	y.Forward(24 * time.Hour)
-	bad := y.create(maya, "coder", noStart)
-	must(y.s.RunNow(y.ctx(), maya, bad.ID))
-	y.finish(y.start(), failure(task.PhaseError))
+	inst := newInstance(t, noApprove)
+	inst.Forward(14 * time.Hour) // 23:00 UTC, in Berlin the next day
+	tk := inst.create(maya, "coder", noStart)
+	must(inst.s.CompleteTask(inst.ctx(), maya, tk.ID, "", 0))
+	gone := inst.create(maya, "planner", noStart)
+	must(inst.s.CancelTask(inst.ctx(), maya, gone.ID, ""))
+	inst.Forward(24 * time.Hour)
+	bad := inst.create(maya, "coder", noStart)
+	must(inst.s.RunNow(inst.ctx(), maya, bad.ID))
+	inst.finish(inst.start(), failure(task.PhaseError))
 	count := func(f task.HistoryFilter, zone *time.Location) map[string]task.HistoryTime {
 		t.Helper()
 		m := map[string]task.HistoryTime{}
-		out := must(y.s.HistoryTimes(y.ctx(), vera, f, zone))
+		out := must(inst.s.HistoryTimes(inst.ctx(), vera, f, zone))
 		for _, at := range out.Times {
 			if at.Done+at.Canceled+at.Failed > 0 {
 				day := at.Start.Std().In(zone).Format("02.01.")
@@ -51,7 +51,7 @@ func TestHistoryIsCountedByDay(t *testing.T) {
 			30: {}, 60: {From: day(2)},
 			61: {From: day(1), To: day(300)}, 20: {From: day(1), To: day(21)},
 		} {
-			out := must(y.s.HistoryTimes(y.ctx(), vera, f, time.UTC))
+			out := must(inst.s.HistoryTimes(inst.ctx(), vera, f, time.UTC))
 			if f.From != 0 && f.To == 0 || f.To == day(300) {
 				want = len(out.Times) // until today
 				equal(t, "end", out.End, task.TimeFromStd(time.Date(2026, 3, 4, 0, 0, 0, 0, time.UTC)))
@@ -59,7 +59,7 @@ func TestHistoryIsCountedByDay(t *testing.T) {
 			equal(t, "days", len(out.Times), want)
 			equal(t, "unit", out.Unit, task.UnitDay)
 		}
-		out := must(y.s.HistoryTimes(y.ctx(), vera, task.HistoryFilter{From: day(10), To: day(11)}, time.UTC))
+		out := must(inst.s.HistoryTimes(inst.ctx(), vera, task.HistoryFilter{From: day(10), To: day(11)}, time.UTC))
 		equal(t, "days", len(out.Times), 30)
 		equal(t, "end", out.End, day(18))
 	})
@@ -69,27 +69,27 @@ func TestHistoryIsCountedByDay(t *testing.T) {
 // projects and of none, as they happen and as they are summed again.
 func TestInsightsTellProjectsApart(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t, noApprove, func(c *Config) { c.Repositories = listedGit{} })
-	start := y.s.Now()
+	inst := newInstance(t, noApprove, func(c *Config) { c.Repositories = listedGit{} })
+	start := inst.s.Now()
 	for _, key := range []string{"web", "api"} {
-		must(y.s.CreateProject(y.ctx(), maya, task.Project{Key: key, Repository: "/srv/" + key}))
+		must(inst.s.CreateProject(inst.ctx(), maya, task.Project{Key: key, Repository: "/srv/" + key}))
 	}
 	for i, project := range []string{"web", "web", "api", ""} {
-		tk := y.create(maya, "coder", noStart, func(in *task.New) { in.Project = project })
-		must(y.s.RunNow(y.ctx(), maya, tk.ID))
-		st := y.start()
-		y.Forward(time.Duration(i+1) * time.Minute)
+		tk := inst.create(maya, "coder", noStart, func(in *task.New) { in.Project = project })
+		must(inst.s.RunNow(inst.ctx(), maya, tk.ID))
+		st := inst.start()
+		inst.Forward(time.Duration(i+1) * time.Minute)
 		f := completed("")
 		f.Usage = task.Usage{TokensIn: 100, CostUSD: float64(i + 1)}
-		y.finish(st, f)
+		inst.finish(st, f)
 		if project == "api" {
-			must(y.s.Ask(y.ctx(), coder, tk.ID, "?", false))
+			must(inst.s.Ask(inst.ctx(), coder, tk.ID, "?", false))
 			continue
 		}
-		must(y.s.CompleteTask(y.ctx(), maya, tk.ID, "done", 0))
+		must(inst.s.CompleteTask(inst.ctx(), maya, tk.ID, "done", 0))
 	}
 	for _, when := range []string{"as they happen", "summed again"} {
-		in := must(y.s.Insights(y.ctx(), vera, task.InsightFilter{From: start}))
+		in := must(inst.s.Insights(inst.ctx(), vera, task.InsightFilter{From: start}))
 		equal(t, when+": projects", len(in.Projects), 3)
 		for i, want := range []task.StatRow{
 			{Created: 1, Done: 1, RunsCompleted: 1, Millis: 240_000, TokensIn: 100, CostUSD: 4},
@@ -98,15 +98,15 @@ func TestInsightsTellProjectsApart(t *testing.T) {
 		} {
 			equal(t, when+": "+want.Project, in.Projects[i], want)
 		}
-		web := must(y.s.Insights(y.ctx(), vera, task.InsightFilter{From: start, Project: "web"}))
+		web := must(inst.s.Insights(inst.ctx(), vera, task.InsightFilter{From: start, Project: "web"}))
 		equal(t, when+": of web", web.Total.StatRow,
 			task.StatRow{Created: 2, Done: 2, RunsCompleted: 2, Millis: 180_000, TokensIn: 200, CostUSD: 3})
 		equal(t, when+": median of web", web.Total.P50Ms, int64(60_000))
 		equal(t, when+": p95 of web", web.Total.P95Ms, int64(120_000))
 		equal(t, when+": the queue of web", web.Times[0].Depth == nil, true)
-		ok(t, y.s.RollUp(y.ctx()))
+		ok(t, inst.s.RollUp(inst.ctx()))
 	}
-	use := must(y.s.Usage(y.ctx(), vera, "project", 0, 0))
+	use := must(inst.s.Usage(inst.ctx(), vera, "project", 0, 0))
 	for i, want := range []task.UsageRow{
 		{Runs: 1, TokensIn: 100, CostUSD: 4},
 		{Key: "web", Runs: 2, TokensIn: 200, CostUSD: 3},
@@ -117,26 +117,26 @@ func TestInsightsTellProjectsApart(t *testing.T) {
 }
 
 func TestInsightsTellWhatHappened(t *testing.T) {
-	y := newInstance(t, noApprove)
-	start := y.s.Now()
+	inst := newInstance(t, noApprove)
+	start := inst.s.Now()
 	for i := range 20 { // of 10, 20 … 200 seconds
-		tk := y.create(maya, "coder", noStart)
-		must(y.s.RunNow(y.ctx(), maya, tk.ID))
-		st := y.start()
-		y.Forward(time.Duration(i+1) * 10 * time.Second)
+		tk := inst.create(maya, "coder", noStart)
+		must(inst.s.RunNow(inst.ctx(), maya, tk.ID))
+		st := inst.start()
+		inst.Forward(time.Duration(i+1) * 10 * time.Second)
 		f := completed("")
 		f.Usage = task.Usage{TokensIn: 100, TokensOut: 10, CostUSD: .5, Estimated: i == 3}
-		y.finish(st, f)
-		must(y.s.CompleteTask(y.ctx(), maya, tk.ID, "", 0))
+		inst.finish(st, f)
+		must(inst.s.CompleteTask(inst.ctx(), maya, tk.ID, "", 0))
 	}
-	waits := y.create(maya, "planner", noStart)
-	must(y.s.Ask(y.ctx(), planner, waits.ID, "?", false))
-	ok(t, y.s.RollUp(y.ctx()))
-	y.Forward(3 * time.Hour)
-	y.create(maya, "planner", noStart)
+	waits := inst.create(maya, "planner", noStart)
+	must(inst.s.Ask(inst.ctx(), planner, waits.ID, "?", false))
+	ok(t, inst.s.RollUp(inst.ctx()))
+	inst.Forward(3 * time.Hour)
+	inst.create(maya, "planner", noStart)
 	get := func(f task.InsightFilter) task.Insights {
 		t.Helper()
-		return must(y.s.Insights(y.ctx(), vera, f))
+		return must(inst.s.Insights(inst.ctx(), vera, f))
 	}
 	t.Run("by hours, those without anything too", func(t *testing.T) {
 		in := get(task.InsightFilter{From: start})
@@ -179,12 +179,12 @@ func TestInsightsTellWhatHappened(t *testing.T) {
 	t.Run("within 400 days, for those who may read", func(t *testing.T) {
 		equal(t, "hours", len(get(task.InsightFilter{From: -1 << 60}).Times), maxStatDays*24+1)
 		equal(t, "from the future", len(get(task.InsightFilter{From: 1 << 60, Daily: true}).Times), 1)
-		_, err := y.s.Insights(y.ctx(), task.Actor{}, task.InsightFilter{})
+		_, err := inst.s.Insights(inst.ctx(), task.Actor{}, task.InsightFilter{})
 		refused(t, err, task.CodeUnauthorized)
 	})
 	t.Run("old depths are dropped", func(t *testing.T) {
-		y.Forward((maxStatDays - 1) * 24 * time.Hour)
-		ok(t, y.s.Sweep(y.ctx()))
+		inst.Forward((maxStatDays - 1) * 24 * time.Hour)
+		ok(t, inst.s.Sweep(inst.ctx()))
 		in := get(task.InsightFilter{From: -1 << 60})
 		measured := 0
 		for _, at := range in.Times {
@@ -193,7 +193,7 @@ func TestInsightsTellWhatHappened(t *testing.T) {
 			}
 		}
 		equal(t, "kept", measured, 2)
-		y.Forward(3 * 24 * time.Hour)
-		ok(t, y.s.Sweep(y.ctx()))
+		inst.Forward(3 * 24 * time.Hour)
+		ok(t, inst.s.Sweep(inst.ctx()))
 	})
 }

@@ -9,12 +9,12 @@ import (
 )
 
 func TestBulk(t *testing.T) {
-	y := newInstance(t)
+	inst := newInstance(t)
 	do := func(b Bulk) BulkDone {
 		t.Helper()
-		return must(y.s.Bulk(y.ctx(), oleg, b))
+		return must(inst.s.Bulk(inst.ctx(), oleg, b))
 	}
-	at := func(id task.ID) *task.Task { return must(y.s.Task(y.ctx(), maya, id)) }
+	at := func(id task.ID) *task.Task { return must(inst.s.Task(inst.ctx(), maya, id)) }
 	skipped := func(t *testing.T, d BulkDone, reasons ...string) {
 		t.Helper()
 		equal(t, "skipped", len(d.Skipped), len(reasons))
@@ -23,8 +23,8 @@ func TestBulk(t *testing.T) {
 		}
 	}
 	t.Run("moves what it can and says why the rest stayed", func(t *testing.T) {
-		a, b, gone := y.create(maya, "coder", noStart), y.create(maya, "pull", noStart), y.create(maya, "coder", noStart)
-		must(y.s.CompleteTask(y.ctx(), rita, gone.ID, "", 0))
+		a, b, gone := inst.create(maya, "coder", noStart), inst.create(maya, "pull", noStart), inst.create(maya, "coder", noStart)
+		must(inst.s.CompleteTask(inst.ctx(), rita, gone.ID, "", 0))
 		d := do(Bulk{Act: BulkMove, IDs: []task.ID{gone.ID, b.ID, a.ID, a.ID, 999}, To: "pull", Text: "all yours"})
 		equal(t, "done", len(d.Done), 1)
 		skipped(t, d, "belongs to pull already", "is done, by rita", "Task not found: 999")
@@ -32,10 +32,10 @@ func TestBulk(t *testing.T) {
 		equal(t, "comments of the one that stayed", len(at(b.ID).Comments), 0)
 	})
 	t.Run("what one refuses halfway leaves no trace", func(t *testing.T) {
-		tk := y.create(maya, "coder", draft)
-		before, topics := at(tk.ID), y.s.Hub().Subscribe("task:"+tk.ID.String())
+		tk := inst.create(maya, "coder", draft)
+		before, topics := at(tk.ID), inst.s.Hub().Subscribe("task:"+tk.ID.String())
 		defer topics.Close()
-		d := must(mutate(y.ctx(), y.s, oleg, func(tx *txn) (d BulkDone, err error) {
+		d := must(mutate(inst.ctx(), inst.s, oleg, func(tx *txn) (d BulkDone, err error) {
 			err = tx.attempt(func() error {
 				if err := tx.handOverByPerson(before, "reviewer", "half of it", false); err != nil {
 					return err
@@ -49,12 +49,12 @@ func TestBulk(t *testing.T) {
 		equal(t, "owner", at(tk.ID).Owner, "coder")
 		equal(t, "comments", len(at(tk.ID).Comments), 0)
 		equal(t, "topics", len(topics.Take()), 0)
-		if err := y.s.db.Read(context.Background(), func(rx *db.Rx) error { return onlyErr(rx.CheckChain()) }); err != nil {
+		if err := inst.s.db.Read(context.Background(), func(rx *db.Rx) error { return onlyErr(rx.CheckChain()) }); err != nil {
 			t.Error(err)
 		}
 	})
 	t.Run("priority, labels, start, complete", func(t *testing.T) {
-		a, b := y.create(maya, "coder", noStart), y.create(maya, "coder", draft)
+		a, b := inst.create(maya, "coder", noStart), inst.create(maya, "coder", draft)
 		ids := []task.ID{a.ID, b.ID}
 		equal(t, "prioritized", len(do(Bulk{Act: BulkPriority, IDs: ids, Priority: 4}).Done), 2)
 		skipped(t, do(Bulk{Act: BulkPriority, IDs: ids, Priority: 4}), "has the priority 4 already", "has the priority 4 already")
@@ -68,8 +68,8 @@ func TestBulk(t *testing.T) {
 		equal(t, "summary", at(a.ID).Summary, "both")
 	})
 	t.Run("run makes a run of each, also of what failed too often", func(t *testing.T) {
-		a, b, held := y.create(maya, "coder", noStart), y.create(maya, "coder", noStart), y.create(maya, "coder", draft)
-		ok(t, y.db.Write(y.ctx(), func(tx *db.Tx) error { return tx.SetFailures(a.ID, 3) }))
+		a, b, held := inst.create(maya, "coder", noStart), inst.create(maya, "coder", noStart), inst.create(maya, "coder", draft)
+		ok(t, inst.db.Write(inst.ctx(), func(tx *db.Tx) error { return tx.SetFailures(a.ID, 3) }))
 		d := do(Bulk{Act: BulkRun, IDs: []task.ID{a.ID, b.ID, held.ID}})
 		equal(t, "queued", len(d.Done), 2)
 		skipped(t, d, "only active tasks run")
@@ -81,8 +81,8 @@ func TestBulk(t *testing.T) {
 		skipped(t, do(Bulk{Act: BulkRun, IDs: []task.ID{a.ID}}), "run")
 	})
 	t.Run("cancel takes subtasks along and counts them apart", func(t *testing.T) {
-		tk := y.create(maya, "coder", noStart, steps("one", "two"))
-		sub := must(y.s.CreateSubtask(y.ctx(), maya, tk.ID, 0, task.New{Title: "s", Owner: "pull", NoStart: true}))
+		tk := inst.create(maya, "coder", noStart, steps("one", "two"))
+		sub := must(inst.s.CreateSubtask(inst.ctx(), maya, tk.ID, 0, task.New{Title: "s", Owner: "pull", NoStart: true}))
 		d := do(Bulk{Act: BulkCancel, IDs: []task.ID{tk.ID, sub.ID}, Text: "enough"})
 		equal(t, "done", len(d.Done), 1)
 		equal(t, "along", d.Along, 1)
@@ -90,15 +90,15 @@ func TestBulk(t *testing.T) {
 		equal(t, "subtask", at(sub.ID).Status, task.Canceled)
 	})
 	t.Run("is one act for its key", func(t *testing.T) {
-		tk := y.create(maya, "coder", noStart)
+		tk := inst.create(maya, "coder", noStart)
 		for range 2 {
-			ctx := WithIdempotency(y.ctx(), &Idempotency{Caller: "user:oleg", Key: "bulk", Request: []byte("r")})
-			d := must(y.s.Bulk(ctx, oleg, Bulk{Act: BulkPriority, IDs: []task.ID{tk.ID}, Priority: 9}))
+			ctx := WithIdempotency(inst.ctx(), &Idempotency{Caller: "user:oleg", Key: "bulk", Request: []byte("r")})
+			d := must(inst.s.Bulk(ctx, oleg, Bulk{Act: BulkPriority, IDs: []task.ID{tk.ID}, Priority: 9}))
 			equal(t, "done", len(d.Done), 1)
 		}
 	})
 	t.Run("wrong inputs are refused as a whole", func(t *testing.T) {
-		tk := y.create(maya, "coder", noStart)
+		tk := inst.create(maya, "coder", noStart)
 		many := make([]task.ID, task.MaxBulk+1)
 		for i := range many {
 			many[i] = task.ID(i + 1)
@@ -111,12 +111,13 @@ func TestBulk(t *testing.T) {
 			if b.IDs == nil {
 				b.IDs = []task.ID{tk.ID}
 			}
-			refused(t, onlyErr(y.s.Bulk(y.ctx(), oleg, b)), task.CodeInvalidField, field+": ")
+			refused(t, onlyErr(inst.s.Bulk(inst.ctx(), oleg, b)), task.CodeInvalidField, field+": ")
 		}
-		refused(t, onlyErr(y.s.Bulk(y.ctx(), oleg, Bulk{Act: BulkStart})), task.CodeInvalidField, "id")
-		refused(t, onlyErr(y.s.Bulk(y.ctx(), oleg, Bulk{Act: BulkMove, IDs: []task.ID{tk.ID}, To: "nobody", Text: "x"})), task.CodeUnknownAgent)
+		refused(t, onlyErr(inst.s.Bulk(inst.ctx(), oleg, Bulk{Act: BulkStart})), task.CodeInvalidField, "id")
+		refused(t, onlyErr(inst.s.Bulk(inst.ctx(), oleg, Bulk{Act: BulkMove, IDs: []task.ID{tk.ID}, To: "nobody", Text: "x"})),
+			task.CodeUnknownAgent)
 		for _, a := range []task.Actor{vera, coder} {
-			refused(t, onlyErr(y.s.Bulk(y.ctx(), a, Bulk{Act: BulkStart, IDs: []task.ID{tk.ID}})), task.CodeForbidden)
+			refused(t, onlyErr(inst.s.Bulk(inst.ctx(), a, Bulk{Act: BulkStart, IDs: []task.ID{tk.ID}})), task.CodeForbidden)
 		}
 	})
 }

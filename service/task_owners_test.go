@@ -10,95 +10,95 @@ import (
 )
 
 // unchanged checks that act writes nothing and uses up no id.
-func (y *instance) unchanged(t *testing.T, act func()) {
+func (inst *instance) unchanged(t *testing.T, act func()) {
 	t.Helper()
-	before := y.create(maya, "coder", noStart)
-	last := y.lastEvent()
+	before := inst.create(maya, "coder", noStart)
+	last := inst.lastEvent()
 	act()
-	equal(t, "last event", y.lastEvent(), last)
-	after := y.create(maya, "coder", noStart)
+	equal(t, "last event", inst.lastEvent(), last)
+	after := inst.create(maya, "coder", noStart)
 	equal(t, "next id", after.ID, before.ID+1)
 }
 
 func TestOwnersAreKnownAgents(t *testing.T) {
-	y := newInstance(t)
-	tk := y.create(maya, "coder", noStart, steps("one"))
-	must(y.s.UpdateTask(y.ctx(), maya, tk.ID, task.Patch{Status: ptr("working")}))
+	inst := newInstance(t)
+	tk := inst.create(maya, "coder", noStart, steps("one"))
+	must(inst.s.UpdateTask(inst.ctx(), maya, tk.ID, task.Patch{Status: ptr("working")}))
 	for _, owner := range []string{"zoe", "../coder", "Coder", "user:maya", " coder"} {
 		for name, call := range map[string]func() error{
 			"create": func() error {
-				_, err := y.s.CreateTask(y.ctx(), maya, task.New{Title: "x", Owner: owner})
+				_, err := inst.s.CreateTask(inst.ctx(), maya, task.New{Title: "x", Owner: owner})
 				return err
 			},
 			"create as a draft": func() error {
-				_, err := y.s.CreateTask(y.ctx(), maya, task.New{Title: "x", Owner: owner, Status: task.Draft})
+				_, err := inst.s.CreateTask(inst.ctx(), maya, task.New{Title: "x", Owner: owner, Status: task.Draft})
 				return err
 			},
 			"subtask": func() error {
-				_, err := y.s.CreateSubtask(y.ctx(), maya, tk.ID, 0, task.New{Title: "x", Owner: owner})
+				_, err := inst.s.CreateSubtask(inst.ctx(), maya, tk.ID, 0, task.New{Title: "x", Owner: owner})
 				return err
 			},
 			"owner change": func() error {
-				_, err := y.s.UpdateTask(y.ctx(), maya, tk.ID, task.Patch{Owner: &owner, Title: ptr("not written")})
+				_, err := inst.s.UpdateTask(inst.ctx(), maya, tk.ID, task.Patch{Owner: &owner, Title: ptr("not written")})
 				return err
 			},
 			"move": func() error {
-				_, err := y.s.MoveTask(y.ctx(), maya, Move{TaskID: tk.ID, CurrentAgent: "coder", NewAgent: owner, Comment: "please"})
+				_, err := inst.s.MoveTask(inst.ctx(), maya, Move{TaskID: tk.ID, CurrentAgent: "coder", NewAgent: owner, Comment: "please"})
 				return err
 			},
 			"reassign": func() error {
-				_, err := y.s.Reassign(y.ctx(), maya, "coder", []task.ID{tk.ID}, owner, "please")
+				_, err := inst.s.Reassign(inst.ctx(), maya, "coder", []task.ID{tk.ID}, owner, "please")
 				return err
 			},
 		} {
 			t.Run(name+" with the owner "+owner+" writes nothing and uses up no id", func(t *testing.T) {
-				y.unchanged(t, func() {
+				inst.unchanged(t, func() {
 					refused(t, call(), task.CodeUnknownAgent, "unknown agent: "+owner, "known agents:", "coder, ", "reviewer")
 				})
-				equal(t, "owner", y.task(tk.ID).Owner, "coder")
-				equal(t, "title", y.task(tk.ID).Title, tk.Title)
+				equal(t, "owner", inst.task(tk.ID).Owner, "coder")
+				equal(t, "title", inst.task(tk.ID).Title, tk.Title)
 			})
 		}
 	}
 }
 
 func TestAnInvalidAgentOwnsDraftsOnly(t *testing.T) {
-	y := newInstance(t)
-	t.Run("a draft is taken", func(t *testing.T) { y.create(maya, "bad", draft) })
+	inst := newInstance(t)
+	t.Run("a draft is taken", func(t *testing.T) { inst.create(maya, "bad", draft) })
 	t.Run("an active task is refused", func(t *testing.T) {
-		y.unchanged(t, func() {
-			_, err := y.s.CreateTask(y.ctx(), maya, task.New{Title: "x", Owner: "bad"})
+		inst.unchanged(t, func() {
+			_, err := inst.s.CreateTask(inst.ctx(), maya, task.New{Title: "x", Owner: "bad"})
 			refused(t, err, task.CodeInvalidAgent, "bad", "drafts only")
 		})
 	})
 	t.Run("its draft cannot be started", func(t *testing.T) {
-		tk := y.create(maya, "bad", draft)
-		y.unchanged(t, func() {
-			_, err := y.patchStatus(tk.ID, "active")
+		tk := inst.create(maya, "bad", draft)
+		inst.unchanged(t, func() {
+			_, err := inst.patchStatus(tk.ID, "active")
 			refused(t, err, task.CodeInvalidAgent, "bad")
 		})
-		equal(t, "status", y.task(tk.ID).Status, task.Draft)
+		equal(t, "status", inst.task(tk.ID).Status, task.Draft)
 	})
 	t.Run("an active task cannot move to it", func(t *testing.T) {
-		tk := y.create(maya, "coder", noStart)
-		_, err := y.s.Reassign(y.ctx(), maya, "coder", []task.ID{tk.ID}, "bad", "x")
+		tk := inst.create(maya, "coder", noStart)
+		_, err := inst.s.Reassign(inst.ctx(), maya, "coder", []task.ID{tk.ID}, "bad", "x")
 		refused(t, err, task.CodeInvalidAgent)
-		_, err = y.s.UpdateTask(y.ctx(), maya, tk.ID, task.Patch{Owner: ptr("bad")})
+		_, err = inst.s.UpdateTask(inst.ctx(), maya, tk.ID, task.Patch{Owner: ptr("bad")})
 		refused(t, err, task.CodeInvalidAgent)
 	})
 	t.Run("a draft may be given to it", func(t *testing.T) {
-		tk := y.create(maya, "coder", draft)
-		tk = must(y.s.UpdateTask(y.ctx(), maya, tk.ID, task.Patch{Owner: ptr("bad")}))
+		tk := inst.create(maya, "coder", draft)
+		tk = must(inst.s.UpdateTask(inst.ctx(), maya, tk.ID, task.Patch{Owner: ptr("bad")}))
 		equal(t, "owner", tk.Owner, "bad")
 	})
 	t.Run("a definition that breaks later keeps serving as it was", func(t *testing.T) {
-		y.define("coder", "---\nname: coder\n---\nbroken\n")
-		y.create(maya, "coder", noStart)
+		inst.define("coder", "---\nname: coder\n---\nbroken\n")
+		inst.create(maya, "coder", noStart)
 	})
 }
 
 func TestRefusedFieldsWriteNothing(t *testing.T) {
-	y := newInstance(t)
+	inst := newInstance(t)
 	long := make([]byte, task.MaxText+1)
 	for i := range long {
 		long[i] = 'a'
@@ -148,36 +148,36 @@ func TestRefusedFieldsWriteNothing(t *testing.T) {
 		t.Run(name+" is refused by field", func(t *testing.T) {
 			in := good
 			c.set(&in)
-			y.unchanged(t, func() {
-				_, err := y.s.CreateTask(y.ctx(), maya, in)
+			inst.unchanged(t, func() {
+				_, err := inst.s.CreateTask(inst.ctx(), maya, in)
 				refused(t, err, task.CodeInvalidField, c.field)
 			})
 		})
 	}
 	t.Run("200 characters of two bytes are a title, 60 a step", func(t *testing.T) {
-		y.create(maya, "coder", noStart, title(runes(200)), steps(runes(60)))
+		inst.create(maya, "coder", noStart, title(runes(200)), steps(runes(60)))
 	})
 	t.Run("every wrong field is told at once", func(t *testing.T) {
-		_, err := y.s.CreateTask(y.ctx(), maya, task.New{Owner: "coder", Priority: task.MaxPriority + 1, Steps: []task.Step{{}}})
+		_, err := inst.s.CreateTask(inst.ctx(), maya, task.New{Owner: "coder", Priority: task.MaxPriority + 1, Steps: []task.Step{{}}})
 		refused(t, err, task.CodeInvalidField, "title", "priority", "steps[0].title")
 	})
 }
 
 func TestIDsAreNeverUsedTwice(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "taskyard.db")
-	y := newInstance(t)
+	inst := newInstance(t)
 	var last task.ID
 	for range 3 {
-		y.db = dbtest.Open(t, path, func(o *db.Options) { o.Now = y.Now })
-		y.s = y.service()
-		first := y.create(maya, "coder", noStart)
+		inst.db = dbtest.Open(t, path, func(o *db.Options) { o.Now = inst.Now })
+		inst.s = inst.service()
+		first := inst.create(maya, "coder", noStart)
 		equal(t, "first id after the start", first.ID, last+1)
-		second := y.create(maya, "coder", noStart)
+		second := inst.create(maya, "coder", noStart)
 		equal(t, "second id", second.ID, last+2)
-		must(y.s.CompleteTask(y.ctx(), maya, first.ID, "", 0))
-		must(y.s.CancelTask(y.ctx(), maya, second.ID, ""))
+		must(inst.s.CompleteTask(inst.ctx(), maya, first.ID, "", 0))
+		must(inst.s.CancelTask(inst.ctx(), maya, second.ID, ""))
 		last = second.ID
-		ok(t, y.db.Close())
+		ok(t, inst.db.Close())
 	}
 }
 

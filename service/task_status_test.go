@@ -7,28 +7,28 @@ import (
 )
 
 // in makes a task that is in a status, without any run.
-func (y *instance) in(s task.Status) *task.Task {
-	y.t.Helper()
-	tk := y.create(maya, "coder", noStart, func(in *task.New) {
+func (inst *instance) in(s task.Status) *task.Task {
+	inst.t.Helper()
+	tk := inst.create(maya, "coder", noStart, func(in *task.New) {
 		if s == task.Draft {
 			in.Status = task.Draft
 		}
 	})
 	switch s {
 	case task.Done:
-		return must(y.s.CompleteTask(y.ctx(), maya, tk.ID, "", 0))
+		return must(inst.s.CompleteTask(inst.ctx(), maya, tk.ID, "", 0))
 	case task.Canceled:
-		return must(y.s.CancelTask(y.ctx(), maya, tk.ID, "")).Task
+		return must(inst.s.CancelTask(inst.ctx(), maya, tk.ID, "")).Task
 	}
 	return tk
 }
 
-func (y *instance) patchStatus(id task.ID, status string) (*task.Task, error) {
-	return y.s.UpdateTask(y.ctx(), maya, id, task.Patch{Status: &status})
+func (inst *instance) patchStatus(id task.ID, status string) (*task.Task, error) {
+	return inst.s.UpdateTask(inst.ctx(), maya, id, task.Patch{Status: &status})
 }
 
 func TestTaskTransitions(t *testing.T) {
-	y := newInstance(t)
+	inst := newInstance(t)
 	allowed := map[task.Status]map[task.Status]bool{
 		task.Draft:  {task.Active: true, task.Canceled: true},
 		task.Active: {task.Done: true, task.Canceled: true},
@@ -43,9 +43,9 @@ func TestTaskTransitions(t *testing.T) {
 				name = string(from) + " stays when it is asked for again"
 			}
 			t.Run(name, func(t *testing.T) {
-				tk := y.in(from)
-				last := y.lastEvent()
-				got, err := y.patchStatus(tk.ID, string(to))
+				tk := inst.in(from)
+				last := inst.lastEvent()
+				got, err := inst.patchStatus(tk.ID, string(to))
 				switch {
 				case from == to && !from.Archived():
 					ok(t, err)
@@ -56,8 +56,8 @@ func TestTaskTransitions(t *testing.T) {
 				default:
 					e := refused(t, err, wantCode(from), string(from), string(to))
 					equal(t, "kind", e.Kind, task.Conflict)
-					equal(t, "last event", y.lastEvent(), last)
-					equal(t, "status", y.task(tk.ID).Status, from)
+					equal(t, "last event", inst.lastEvent(), last)
+					equal(t, "status", inst.task(tk.ID).Status, from)
 				}
 			})
 		}
@@ -72,10 +72,10 @@ func wantCode(from task.Status) task.Code {
 }
 
 func TestCompleteAndCancelKeepToTheTable(t *testing.T) {
-	y := newInstance(t)
+	inst := newInstance(t)
 	for _, from := range task.Statuses {
 		t.Run("complete from "+string(from), func(t *testing.T) {
-			tk, err := y.s.CompleteTask(y.ctx(), maya, y.in(from).ID, "all good", 0)
+			tk, err := inst.s.CompleteTask(inst.ctx(), maya, inst.in(from).ID, "all good", 0)
 			if from != task.Active {
 				refused(t, err, wantCode(from), string(from), "done")
 				return
@@ -84,10 +84,10 @@ func TestCompleteAndCancelKeepToTheTable(t *testing.T) {
 			equal(t, "status", tk.Status, task.Done)
 			equal(t, "work status", tk.WorkStatus, task.Complete)
 			equal(t, "summary", tk.Summary, "all good")
-			equal(t, "archived at", tk.ArchivedAt, y.s.Now())
+			equal(t, "archived at", tk.ArchivedAt, inst.s.Now())
 		})
 		t.Run("cancel from "+string(from), func(t *testing.T) {
-			c, err := y.s.CancelTask(y.ctx(), maya, y.in(from).ID, "no more")
+			c, err := inst.s.CancelTask(inst.ctx(), maya, inst.in(from).ID, "no more")
 			if from.Archived() {
 				refused(t, err, task.CodeArchived, string(from), "canceled")
 				return
@@ -100,90 +100,90 @@ func TestCompleteAndCancelKeepToTheTable(t *testing.T) {
 }
 
 func TestWorkStatusOnInput(t *testing.T) {
-	y := newInstance(t)
+	inst := newInstance(t)
 	t.Run("working claims the task for its owner", func(t *testing.T) {
-		tk := must(y.patchStatus(y.in(task.Active).ID, "working"))
+		tk := must(inst.patchStatus(inst.in(task.Active).ID, "working"))
 		equal(t, "work status", tk.WorkStatus, task.Working)
 		equal(t, "holder", tk.Claim.Holder, "coder")
 	})
 	t.Run("working twice is refused", func(t *testing.T) {
-		tk := must(y.patchStatus(y.in(task.Active).ID, "working"))
-		_, err := y.patchStatus(tk.ID, "working")
+		tk := must(inst.patchStatus(inst.in(task.Active).ID, "working"))
+		_, err := inst.patchStatus(tk.ID, "working")
 		refused(t, err, task.CodeClaimed, "coder")
 	})
 	t.Run("idle releases the claim", func(t *testing.T) {
-		tk := must(y.patchStatus(y.in(task.Active).ID, "working"))
-		tk = must(y.patchStatus(tk.ID, "idle"))
+		tk := must(inst.patchStatus(inst.in(task.Active).ID, "working"))
+		tk = must(inst.patchStatus(tk.ID, "idle"))
 		equal(t, "work status", tk.WorkStatus, task.Idle)
 	})
 	t.Run("idle without a claim is refused", func(t *testing.T) {
-		_, err := y.patchStatus(y.in(task.Active).ID, "idle")
+		_, err := inst.patchStatus(inst.in(task.Active).ID, "idle")
 		refused(t, err, task.CodeNotWorking, "idle")
 	})
 	t.Run("complete completes", func(t *testing.T) {
-		tk := must(y.patchStatus(y.in(task.Active).ID, "complete"))
+		tk := must(inst.patchStatus(inst.in(task.Active).ID, "complete"))
 		equal(t, "status", tk.Status, task.Done)
 	})
 	t.Run("complete from draft names both states", func(t *testing.T) {
-		_, err := y.patchStatus(y.in(task.Draft).ID, "complete")
+		_, err := inst.patchStatus(inst.in(task.Draft).ID, "complete")
 		refused(t, err, task.CodeTransition, "draft", "done")
 	})
 	for _, w := range []string{"working", "idle"} {
 		t.Run(w+" on a draft is refused", func(t *testing.T) {
-			_, err := y.patchStatus(y.in(task.Draft).ID, w)
+			_, err := inst.patchStatus(inst.in(task.Draft).ID, w)
 			refused(t, err, task.CodeTransition, "draft", w)
 		})
 		t.Run(w+" on history is refused", func(t *testing.T) {
-			_, err := y.patchStatus(y.in(task.Done).ID, w)
+			_, err := inst.patchStatus(inst.in(task.Done).ID, w)
 			refused(t, err, task.CodeArchived, "done")
 		})
 	}
 	t.Run("complete on history is refused", func(t *testing.T) {
-		_, err := y.patchStatus(y.in(task.Canceled).ID, "complete")
+		_, err := inst.patchStatus(inst.in(task.Canceled).ID, "complete")
 		refused(t, err, task.CodeArchived, "canceled", "done")
 	})
 	t.Run("an unknown status names the valid ones", func(t *testing.T) {
-		_, err := y.patchStatus(y.in(task.Active).ID, "open")
+		_, err := inst.patchStatus(inst.in(task.Active).ID, "open")
 		refused(t, err, task.CodeInvalidField, "status", "draft", "working", "complete")
 	})
 }
 
 func TestOwnerAndStatusInOnePatch(t *testing.T) {
-	y := newInstance(t, wakes, noApprove)
+	inst := newInstance(t, wakes, noApprove)
 	patch := func(id task.ID, owner, status string) (*task.Task, error) {
-		return y.s.UpdateTask(y.ctx(), maya, id, task.Patch{Owner: &owner, Status: &status})
+		return inst.s.UpdateTask(inst.ctx(), maya, id, task.Patch{Owner: &owner, Status: &status})
 	}
 	t.Run("idle and a new owner release the claim and move the task", func(t *testing.T) {
-		tk := must(y.patchStatus(y.in(task.Active).ID, "working"))
+		tk := must(inst.patchStatus(inst.in(task.Active).ID, "working"))
 		tk = must(patch(tk.ID, "pull", "idle"))
 		equal(t, "owner", tk.Owner, "pull")
 		equal(t, "work status", tk.WorkStatus, task.Idle)
 	})
 	t.Run("working and a new owner claim the task for the new owner without a run", func(t *testing.T) {
-		tk := must(patch(y.in(task.Active).ID, "reviewer", "working"))
+		tk := must(patch(inst.in(task.Active).ID, "reviewer", "working"))
 		equal(t, "holder", tk.Claim.Holder, "reviewer")
-		equal(t, "runs", len(y.runs(tk.ID)), 0)
+		equal(t, "runs", len(inst.runs(tk.ID)), 0)
 	})
 	t.Run("done and a new owner make no run", func(t *testing.T) {
-		tk := must(patch(y.in(task.Active).ID, "reviewer", "done"))
+		tk := must(patch(inst.in(task.Active).ID, "reviewer", "done"))
 		equal(t, "owner", tk.Owner, "reviewer")
-		equal(t, "runs", len(y.runs(tk.ID)), 0)
+		equal(t, "runs", len(inst.runs(tk.ID)), 0)
 	})
 	t.Run("active and a new owner start the draft with the new owner", func(t *testing.T) {
-		tk := must(patch(y.in(task.Draft).ID, "reviewer", "active"))
-		equal(t, "agent of the run", y.openRun(tk.ID).Agent, "reviewer")
+		tk := must(patch(inst.in(task.Draft).ID, "reviewer", "active"))
+		equal(t, "agent of the run", inst.openRun(tk.ID).Agent, "reviewer")
 	})
 }
 
 func TestTheVersionGuardsAgainstLostUpdates(t *testing.T) {
-	y := newInstance(t)
-	tk := y.in(task.Active)
+	inst := newInstance(t)
+	tk := inst.in(task.Active)
 	text := "A better title"
-	now := must(y.s.UpdateTask(y.ctx(), maya, tk.ID, task.Patch{Title: &text, Version: tk.Version}))
+	now := must(inst.s.UpdateTask(inst.ctx(), maya, tk.ID, task.Patch{Title: &text, Version: tk.Version}))
 	if now.Version <= tk.Version {
 		t.Fatalf("version did not grow: %d after %d", now.Version, tk.Version)
 	}
-	_, err := y.s.UpdateTask(y.ctx(), oleg, tk.ID, task.Patch{Title: &text, Version: tk.Version})
+	_, err := inst.s.UpdateTask(inst.ctx(), oleg, tk.ID, task.Patch{Title: &text, Version: tk.Version})
 	e := refused(t, err, task.CodeStaleVersion)
 	equal(t, "kind", e.Kind, task.Conflict)
 	if e.Task == nil || e.Task.Title != text || e.Task.Version != now.Version {
@@ -192,8 +192,8 @@ func TestTheVersionGuardsAgainstLostUpdates(t *testing.T) {
 }
 
 func TestVersionAndUpdatedAtMoveWithEveryChange(t *testing.T) {
-	y := newInstance(t)
-	tk := y.create(maya, "coder", noStart, steps("one"))
+	inst := newInstance(t)
+	tk := inst.create(maya, "coder", noStart, steps("one"))
 	step := task.StepPatch{Done: new(bool)}
 	*step.Done = true
 	better := "better"
@@ -201,35 +201,41 @@ func TestVersionAndUpdatedAtMoveWithEveryChange(t *testing.T) {
 		name string
 		act  func() error
 	}{
-		{"title", func() error { _, err := y.s.UpdateTask(y.ctx(), maya, tk.ID, task.Patch{Title: &better}); return err }},
-		{"step", func() error { _, err := y.s.UpdateStep(y.ctx(), maya, tk.ID, 0, step); return err }},
-		{"steps", func() error { _, err := y.s.ReplaceSteps(y.ctx(), maya, tk.ID, []task.Step{{Title: "x"}}); return err }},
+		{"title", func() error {
+			_, err := inst.s.UpdateTask(inst.ctx(), maya, tk.ID, task.Patch{Title: &better})
+			return err
+		}},
+		{"step", func() error { _, err := inst.s.UpdateStep(inst.ctx(), maya, tk.ID, 0, step); return err }},
+		{"steps", func() error {
+			_, err := inst.s.ReplaceSteps(inst.ctx(), maya, tk.ID, []task.Step{{Title: "x"}})
+			return err
+		}},
 		{"subtask", func() error {
-			_, err := y.s.CreateSubtask(y.ctx(), maya, tk.ID, 0, task.New{Title: "s", NoStart: true})
+			_, err := inst.s.CreateSubtask(inst.ctx(), maya, tk.ID, 0, task.New{Title: "s", NoStart: true})
 			return err
 		}},
 		{"resource", func() error {
-			_, err := y.s.AddResource(y.ctx(), maya, tk.ID, task.Resource{Type: "file", Value: "/a"})
+			_, err := inst.s.AddResource(inst.ctx(), maya, tk.ID, task.Resource{Type: "file", Value: "/a"})
 			return err
 		}},
-		{"resource removed", func() error { _, err := y.s.RemoveResource(y.ctx(), maya, tk.ID, 0); return err }},
-		{"comment", func() error { _, err := y.s.Comment(y.ctx(), maya, tk.ID, "hm"); return err }},
-		{"claim", func() error { _, err := y.patchStatus(tk.ID, "working"); return err }},
-		{"question", func() error { _, err := y.s.Ask(y.ctx(), coder, tk.ID, "?", true); return err }},
-		{"answer", func() error { _, err := y.s.Reply(y.ctx(), maya, tk.ID, "!"); return err }},
-		{"release", func() error { _, err := y.s.ReleaseClaim(y.ctx(), maya, tk.ID, 0); return err }},
+		{"resource removed", func() error { _, err := inst.s.RemoveResource(inst.ctx(), maya, tk.ID, 0); return err }},
+		{"comment", func() error { _, err := inst.s.Comment(inst.ctx(), maya, tk.ID, "hm"); return err }},
+		{"claim", func() error { _, err := inst.patchStatus(tk.ID, "working"); return err }},
+		{"question", func() error { _, err := inst.s.Ask(inst.ctx(), coder, tk.ID, "?", true); return err }},
+		{"answer", func() error { _, err := inst.s.Reply(inst.ctx(), maya, tk.ID, "!"); return err }},
+		{"release", func() error { _, err := inst.s.ReleaseClaim(inst.ctx(), maya, tk.ID, 0); return err }},
 		{"owner", func() error {
 			o := "pull"
-			_, err := y.s.UpdateTask(y.ctx(), maya, tk.ID, task.Patch{Owner: &o})
+			_, err := inst.s.UpdateTask(inst.ctx(), maya, tk.ID, task.Patch{Owner: &o})
 			return err
 		}},
-		{"complete", func() error { _, err := y.s.CompleteTask(y.ctx(), maya, tk.ID, "", 0); return err }},
+		{"complete", func() error { _, err := inst.s.CompleteTask(inst.ctx(), maya, tk.ID, "", 0); return err }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			before := y.task(tk.ID)
-			y.Forward(1e9)
+			before := inst.task(tk.ID)
+			inst.Forward(1e9)
 			ok(t, c.act())
-			now := y.task(tk.ID)
+			now := inst.task(tk.ID)
 			if now.Version <= before.Version || now.UpdatedAt <= before.UpdatedAt {
 				t.Fatalf("version %d → %d, updated %s → %s", before.Version, now.Version, before.UpdatedAt, now.UpdatedAt)
 			}
@@ -241,24 +247,24 @@ func TestVersionAndUpdatedAtMoveWithEveryChange(t *testing.T) {
 }
 
 func TestArchivedTasksAreRefusedInOneText(t *testing.T) {
-	y := newInstance(t)
-	done := y.in(task.Done).ID
+	inst := newInstance(t)
+	done := inst.in(task.Done).ID
 	const text = ": archived tasks are read-only; create a follow-up"
 	for name, change := range map[string]func() error{
 		"an edit": func() error {
-			_, err := y.s.UpdateTask(y.ctx(), maya, done, task.Patch{Title: new("x")})
+			_, err := inst.s.UpdateTask(inst.ctx(), maya, done, task.Patch{Title: new("x")})
 			return err
 		},
 		"a status": func() error {
-			_, err := y.patchStatus(done, "active")
+			_, err := inst.patchStatus(done, "active")
 			return err
 		},
 		"a hand-over": func() error {
-			_, err := y.s.HandOver(y.ctx(), maya, HandOver{TaskID: done, From: "coder", To: "pull", Comment: "x"})
+			_, err := inst.s.HandOver(inst.ctx(), maya, HandOver{TaskID: done, From: "coder", To: "pull", Comment: "x"})
 			return err
 		},
 		"a priority": func() error {
-			_, err := y.s.Reprioritize(y.ctx(), maya, done, 0, 5)
+			_, err := inst.s.Reprioritize(inst.ctx(), maya, done, 0, 5)
 			return err
 		},
 	} {
@@ -267,10 +273,10 @@ func TestArchivedTasksAreRefusedInOneText(t *testing.T) {
 }
 
 func TestAStaleLeaseIsRefusedInOneText(t *testing.T) {
-	y := newInstance(t)
-	st := y.atWork("coder")
-	_, asked := y.s.AskPermission(y.ctx(), st.Run.ID, st.Run.Lease+1, task.Permission{Tool: "bash"})
+	inst := newInstance(t)
+	st := inst.atWork("coder")
+	_, asked := inst.s.AskPermission(inst.ctx(), st.Run.ID, st.Run.Lease+1, task.Permission{Tool: "bash"})
 	refused(t, asked, task.CodeStaleLease, "no longer held under this lease")
-	_, sent := y.s.QueuedRunMessages(y.ctx(), st.Run.ID, st.Run.Lease+1)
+	_, sent := inst.s.QueuedRunMessages(inst.ctx(), st.Run.ID, st.Run.Lease+1)
 	equal(t, "the other refusal", sent.Error(), asked.Error())
 }

@@ -8,123 +8,123 @@ import (
 )
 
 func TestSteps(t *testing.T) {
-	y := newInstance(t)
+	inst := newInstance(t)
 	sixty := strings.Repeat("é", 60)
 	t.Run("a title of 60 characters is taken, whatever its bytes", func(t *testing.T) {
-		tk := y.create(coder, "coder", noStart)
-		tk = must(y.s.ReplaceSteps(y.ctx(), coder, tk.ID, []task.Step{{Title: sixty}, {Title: "🦊" + sixty[:100]}}))
+		tk := inst.create(coder, "coder", noStart)
+		tk = must(inst.s.ReplaceSteps(inst.ctx(), coder, tk.ID, []task.Step{{Title: sixty}, {Title: "🦊" + sixty[:100]}}))
 		equal(t, "title", tk.Steps[0].Title, sixty)
 	})
 	t.Run("a title of 61 characters or of none is refused", func(t *testing.T) {
-		tk := y.create(coder, "coder", noStart, steps("one"))
+		tk := inst.create(coder, "coder", noStart, steps("one"))
 		for _, bad := range []string{sixty + "é", "", " ", "a\nb"} {
-			_, err := y.s.ReplaceSteps(y.ctx(), coder, tk.ID, []task.Step{{Title: bad}})
+			_, err := inst.s.ReplaceSteps(inst.ctx(), coder, tk.ID, []task.Step{{Title: bad}})
 			refused(t, err, task.CodeInvalidField, "steps[0].title")
-			_, err = y.s.UpdateStep(y.ctx(), coder, tk.ID, 0, task.StepPatch{Title: &bad})
+			_, err = inst.s.UpdateStep(inst.ctx(), coder, tk.ID, 0, task.StepPatch{Title: &bad})
 			refused(t, err, task.CodeInvalidField, "title")
 		}
-		equal(t, "steps", y.task(tk.ID).Steps[0].Title, "one")
+		equal(t, "steps", inst.task(tk.ID).Steps[0].Title, "one")
 	})
 	t.Run("a taskId in a plan is refused", func(t *testing.T) {
-		tk := y.create(coder, "coder", noStart, steps("one"))
-		_, err := y.s.ReplaceSteps(y.ctx(), coder, tk.ID, []task.Step{{Title: "x", TaskID: tk.ID}})
+		tk := inst.create(coder, "coder", noStart, steps("one"))
+		_, err := inst.s.ReplaceSteps(inst.ctx(), coder, tk.ID, []task.Step{{Title: "x", TaskID: tk.ID}})
 		refused(t, err, task.CodeInvalidField, "steps[0].taskId", "create-subtask")
 	})
 	t.Run("a whole plan is replaced while no step is linked", func(t *testing.T) {
-		tk := y.create(coder, "coder", noStart, steps("a", "b", "c"))
-		tk = must(y.s.ReplaceSteps(y.ctx(), coder, tk.ID, []task.Step{{Title: "x", Details: "d", Done: true}}))
+		tk := inst.create(coder, "coder", noStart, steps("a", "b", "c"))
+		tk = must(inst.s.ReplaceSteps(inst.ctx(), coder, tk.ID, []task.Step{{Title: "x", Details: "d", Done: true}}))
 		equal(t, "steps", len(tk.Steps), 1)
 		equal(t, "step", tk.Steps[0], task.Step{Title: "x", Details: "d", Done: true})
 	})
 	t.Run("a linked plan is changed step by step only", func(t *testing.T) {
-		tk := y.create(coder, "coder", noStart, steps("a", "b"))
-		sub := y.subtask(coder, tk.ID, 1, "coder", noStart)
-		_, err := y.s.ReplaceSteps(y.ctx(), coder, tk.ID, nil)
+		tk := inst.create(coder, "coder", noStart, steps("a", "b"))
+		sub := inst.subtask(coder, tk.ID, 1, "coder", noStart)
+		_, err := inst.s.ReplaceSteps(inst.ctx(), coder, tk.ID, nil)
 		e := refused(t, err, task.CodeStepLinked, "update_step", sub.ID.String())
 		equal(t, "kind", e.Kind, task.Conflict)
-		now := must(y.s.UpdateStep(y.ctx(), coder, tk.ID, 1,
+		now := must(inst.s.UpdateStep(inst.ctx(), coder, tk.ID, 1,
 			task.StepPatch{Title: ptr("B"), Details: ptr("more"), Done: ptr(true)}))
 		equal(t, "step", now.Steps[1], task.Step{Title: "B", Details: "more", Done: true, TaskID: sub.ID})
-		must(y.s.InsertStep(y.ctx(), coder, tk.ID, task.MaxSteps, task.Step{Title: "c"}))
+		must(inst.s.InsertStep(inst.ctx(), coder, tk.ID, task.MaxSteps, task.Step{Title: "c"}))
 	})
 	t.Run("an index out of range names the range", func(t *testing.T) {
-		tk := y.create(coder, "coder", noStart, steps("a", "b"))
+		tk := inst.create(coder, "coder", noStart, steps("a", "b"))
 		for _, at := range []int{-1, 2, 1 << 40} {
-			_, err := y.s.UpdateStep(y.ctx(), coder, tk.ID, at, task.StepPatch{Done: ptr(true)})
+			_, err := inst.s.UpdateStep(inst.ctx(), coder, tk.ID, at, task.StepPatch{Done: ptr(true)})
 			refused(t, err, task.CodeInvalidField, "out of range", "0 to 1")
-			_, err = y.s.CreateSubtask(y.ctx(), coder, tk.ID, at, task.New{Title: "x"})
+			_, err = inst.s.CreateSubtask(inst.ctx(), coder, tk.ID, at, task.New{Title: "x"})
 			refused(t, err, task.CodeInvalidField, "out of range", "0 to 1")
 		}
-		empty := y.create(coder, "coder", noStart)
-		_, err := y.s.UpdateStep(y.ctx(), coder, empty.ID, 0, task.StepPatch{Done: ptr(true)})
+		empty := inst.create(coder, "coder", noStart)
+		_, err := inst.s.UpdateStep(inst.ctx(), coder, empty.ID, 0, task.StepPatch{Done: ptr(true)})
 		refused(t, err, task.CodeInvalidField, "has no steps")
 	})
 	t.Run("a step that changes nothing moves no version", func(t *testing.T) {
-		tk := y.create(coder, "coder", noStart, steps("a"))
-		now := must(y.s.UpdateStep(y.ctx(), coder, tk.ID, 0, task.StepPatch{Done: ptr(false)}))
+		tk := inst.create(coder, "coder", noStart, steps("a"))
+		now := must(inst.s.UpdateStep(inst.ctx(), coder, tk.ID, 0, task.StepPatch{Done: ptr(false)}))
 		equal(t, "version", now.Version, tk.Version)
 	})
 	t.Run("the 201st step is refused", func(t *testing.T) {
-		tk := y.create(coder, "coder", noStart, steps(strings.Split(strings.Repeat("s", task.MaxSteps), "")...))
-		_, err := y.s.InsertStep(y.ctx(), coder, tk.ID, task.MaxSteps, task.Step{Title: "x"})
+		tk := inst.create(coder, "coder", noStart, steps(strings.Split(strings.Repeat("s", task.MaxSteps), "")...))
+		_, err := inst.s.InsertStep(inst.ctx(), coder, tk.ID, task.MaxSteps, task.Step{Title: "x"})
 		refused(t, err, task.CodeInvalidField, "steps")
 	})
 }
 
 func TestSubtasks(t *testing.T) {
-	y := newInstance(t)
+	inst := newInstance(t)
 	t.Run("task, thread, link and events are one transaction", func(t *testing.T) {
-		tk := y.create(planner, "planner", noStart, steps("a"))
-		sub := y.subtask(planner, tk.ID, 0, "coder", noStart)
+		tk := inst.create(planner, "planner", noStart, steps("a"))
+		sub := inst.subtask(planner, tk.ID, 0, "coder", noStart)
 		equal(t, "parent", sub.ParentTaskID, tk.ID)
 		equal(t, "created by", sub.CreatedBy, "planner")
 		equal(t, "thread", sub.ThreadID, sub.ID)
-		equal(t, "link", y.task(tk.ID).Steps[0].TaskID, sub.ID)
-		equal(t, "last event of the parent", last(y.kinds(tk.ID)), task.EvSubtaskCreated)
+		equal(t, "link", inst.task(tk.ID).Steps[0].TaskID, sub.ID)
+		equal(t, "last event of the parent", last(inst.kinds(tk.ID)), task.EvSubtaskCreated)
 	})
 	t.Run("a step takes one subtask", func(t *testing.T) {
-		tk := y.create(planner, "planner", noStart, steps("a"))
-		sub := y.subtask(planner, tk.ID, 0, "coder", noStart)
-		y.unchanged(t, func() {
-			_, err := y.s.CreateSubtask(y.ctx(), planner, tk.ID, 0, task.New{Title: "x", Owner: "coder"})
+		tk := inst.create(planner, "planner", noStart, steps("a"))
+		sub := inst.subtask(planner, tk.ID, 0, "coder", noStart)
+		inst.unchanged(t, func() {
+			_, err := inst.s.CreateSubtask(inst.ctx(), planner, tk.ID, 0, task.New{Title: "x", Owner: "coder"})
 			refused(t, err, task.CodeStepLinked, sub.ID.String())
 		})
 	})
 	t.Run("an agent that does not own the parent may not", func(t *testing.T) {
-		tk := y.create(planner, "coder", noStart, steps("a"))
-		y.unchanged(t, func() {
-			_, err := y.s.CreateSubtask(y.ctx(), planner, tk.ID, 0, task.New{Title: "x", Owner: "planner"})
+		tk := inst.create(planner, "coder", noStart, steps("a"))
+		inst.unchanged(t, func() {
+			_, err := inst.s.CreateSubtask(inst.ctx(), planner, tk.ID, 0, task.New{Title: "x", Owner: "planner"})
 			refused(t, err, task.CodeForbidden, "owner", "coder")
 		})
 	})
 	t.Run("a person may, and the parent's owner gets it by default", func(t *testing.T) {
-		tk := y.create(planner, "coder", noStart, steps("a"))
-		sub := y.subtask(oleg, tk.ID, 0, "", noStart)
+		tk := inst.create(planner, "coder", noStart, steps("a"))
+		sub := inst.subtask(oleg, tk.ID, 0, "", noStart)
 		equal(t, "owner", sub.Owner, "coder")
 		equal(t, "created by", sub.CreatedBy, oleg.Name)
 	})
 	t.Run("an agent gets it itself by default", func(t *testing.T) {
-		tk := y.create(planner, "planner", noStart, steps("a"))
-		equal(t, "owner", y.subtask(planner, tk.ID, 0, "", noStart).Owner, "planner")
+		tk := inst.create(planner, "planner", noStart, steps("a"))
+		equal(t, "owner", inst.subtask(planner, tk.ID, 0, "", noStart).Owner, "planner")
 	})
 	t.Run("a draft may have subtasks, history not", func(t *testing.T) {
-		tk := y.create(maya, "coder", draft, steps("a", "b"))
-		y.subtask(maya, tk.ID, 0, "coder", draft)
-		must(y.s.CancelTask(y.ctx(), maya, tk.ID, ""))
-		_, err := y.s.CreateSubtask(y.ctx(), maya, tk.ID, 1, task.New{Title: "x"})
+		tk := inst.create(maya, "coder", draft, steps("a", "b"))
+		inst.subtask(maya, tk.ID, 0, "coder", draft)
+		must(inst.s.CancelTask(inst.ctx(), maya, tk.ID, ""))
+		_, err := inst.s.CreateSubtask(inst.ctx(), maya, tk.ID, 1, task.New{Title: "x"})
 		refused(t, err, task.CodeArchived)
 	})
 	t.Run("an unknown parent is not found", func(t *testing.T) {
-		_, err := y.s.CreateSubtask(y.ctx(), maya, 99999, 0, task.New{Title: "x"})
+		_, err := inst.s.CreateSubtask(inst.ctx(), maya, 99999, 0, task.New{Title: "x"})
 		refused(t, err, task.CodeTaskNotFound, "Task not found: 99999")
 	})
 	t.Run("subtasks nest ten deep and no deeper", func(t *testing.T) {
-		tk := y.create(maya, "coder", noStart, steps("a"))
+		tk := inst.create(maya, "coder", noStart, steps("a"))
 		for range task.MaxNesting {
-			tk = y.subtask(maya, tk.ID, 0, "coder", noStart, steps("a"))
+			tk = inst.subtask(maya, tk.ID, 0, "coder", noStart, steps("a"))
 		}
-		y.unchanged(t, func() {
-			_, err := y.s.CreateSubtask(y.ctx(), maya, tk.ID, 0, task.New{Title: "x"})
+		inst.unchanged(t, func() {
+			_, err := inst.s.CreateSubtask(inst.ctx(), maya, tk.ID, 0, task.New{Title: "x"})
 			refused(t, err, task.CodeNestingLimit, "10")
 		})
 	})
@@ -133,13 +133,13 @@ func TestSubtasks(t *testing.T) {
 func last[T any](list []T) T { return list[len(list)-1] }
 
 func TestResources(t *testing.T) {
-	y := newInstance(t)
+	inst := newInstance(t)
 	add := func(t *testing.T, id task.ID, typ, value string) (*task.Task, error) {
 		t.Helper()
-		return y.s.AddResource(y.ctx(), coder, id, task.Resource{Type: typ, Value: value, Label: "L"})
+		return inst.s.AddResource(inst.ctx(), coder, id, task.Resource{Type: typ, Value: value, Label: "L"})
 	}
 	t.Run("URLs and absolute paths are taken, in order", func(t *testing.T) {
-		tk := y.create(coder, "coder", noStart)
+		tk := inst.create(coder, "coder", noStart)
 		for _, r := range [][2]string{
 			{"url", "https://example.org/a?b=c"},
 			{"url", "http://[::1]:80/"},
@@ -148,13 +148,13 @@ func TestResources(t *testing.T) {
 		} {
 			must(add(t, tk.ID, r[0], r[1]))
 		}
-		now := y.task(tk.ID)
+		now := inst.task(tk.ID)
 		equal(t, "resources", len(now.Resources), 4)
 		equal(t, "last", now.Resources[3].Value, "/etc/hosts")
 		equal(t, "link", now.Links[0], task.Link{URL: "https://example.org/a?b=c", Description: "L"})
 	})
 	t.Run("other schemes, relative paths and other types are refused", func(t *testing.T) {
-		tk := y.create(coder, "coder", noStart)
+		tk := inst.create(coder, "coder", noStart)
 		for _, r := range [][2]string{
 			{"url", "ftp://x/"},
 			{"url", "javascript:alert(1)"},
@@ -170,27 +170,27 @@ func TestResources(t *testing.T) {
 		}
 	})
 	t.Run("removing closes the gap", func(t *testing.T) {
-		tk := y.create(coder, "coder", noStart)
+		tk := inst.create(coder, "coder", noStart)
 		for _, f := range []string{"/a", "/b", "/c"} {
 			must(add(t, tk.ID, "file", f))
 		}
-		now := must(y.s.RemoveResource(y.ctx(), coder, tk.ID, 1))
+		now := must(inst.s.RemoveResource(inst.ctx(), coder, tk.ID, 1))
 		equal(t, "resources", len(now.Resources), 2)
 		equal(t, "second", now.Resources[1].Value, "/c")
 	})
 	t.Run("an index out of range names the range", func(t *testing.T) {
-		tk := y.create(coder, "coder", noStart)
-		_, err := y.s.RemoveResource(y.ctx(), coder, tk.ID, 0)
+		tk := inst.create(coder, "coder", noStart)
+		_, err := inst.s.RemoveResource(inst.ctx(), coder, tk.ID, 0)
 		refused(t, err, task.CodeInvalidField, "resource 0 is out of range", "has no resources")
 		must(add(t, tk.ID, "file", "/a"))
 		must(add(t, tk.ID, "file", "/b"))
 		for _, at := range []int{-1, 2} {
-			_, err := y.s.RemoveResource(y.ctx(), coder, tk.ID, at)
+			_, err := inst.s.RemoveResource(inst.ctx(), coder, tk.ID, at)
 			refused(t, err, task.CodeInvalidField, "out of range", "has resources 0 to 1")
 		}
 	})
 	t.Run("the 101st is refused", func(t *testing.T) {
-		tk := y.create(coder, "coder", noStart, func(in *task.New) {
+		tk := inst.create(coder, "coder", noStart, func(in *task.New) {
 			for range task.MaxResources {
 				in.Resources = append(in.Resources, task.Resource{Type: "file", Value: "/a"})
 			}

@@ -28,8 +28,8 @@ func fullPlan() []task.Step {
 
 func TestTheTextOfATaskIsBounded(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	tk := y.create(maya, "coder", func(in *task.New) { in.Steps = fullPlan(); in.Status = task.Draft })
+	inst := newInstance(t)
+	tk := inst.create(maya, "coder", func(in *task.New) { in.Steps = fullPlan(); in.Status = task.Draft })
 	equal(t, "bytes", task.TextBytes(tk.Description, tk.Steps), task.MaxTaskText-100)
 	large := strings.Repeat("x", 200)
 	over := append(fullPlan(), task.Step{Title: "s", Details: large})
@@ -39,32 +39,32 @@ func TestTheTextOfATaskIsBounded(t *testing.T) {
 		do    func() error
 	}{
 		"create": {"steps", func() error {
-			_, err := y.s.CreateTask(y.ctx(), maya, task.New{Title: "t", Owner: "coder", Steps: over})
+			_, err := inst.s.CreateTask(inst.ctx(), maya, task.New{Title: "t", Owner: "coder", Steps: over})
 			return err
 		}},
 		"create a subtask": {"steps", func() error {
-			_, err := y.s.CreateSubtask(y.ctx(), maya, tk.ID, 0, task.New{Title: "t", Owner: "coder", Steps: over})
+			_, err := inst.s.CreateSubtask(inst.ctx(), maya, tk.ID, 0, task.New{Title: "t", Owner: "coder", Steps: over})
 			return err
 		}},
 		"edit": {"description", func() error {
-			_, err := y.s.UpdateTask(y.ctx(), maya, tk.ID, task.Patch{Description: &large})
+			_, err := inst.s.UpdateTask(inst.ctx(), maya, tk.ID, task.Patch{Description: &large})
 			return err
 		}},
 		"replace the plan": {"steps", func() error {
-			_, err := y.s.ReplaceSteps(y.ctx(), maya, tk.ID, over)
+			_, err := inst.s.ReplaceSteps(inst.ctx(), maya, tk.ID, over)
 			return err
 		}},
 		"edit a step": {"details", func() error {
 			more := strings.Repeat("d", 65000+200)
-			_, err := y.s.UpdateStep(y.ctx(), maya, tk.ID, 0, task.StepPatch{Details: &more})
+			_, err := inst.s.UpdateStep(inst.ctx(), maya, tk.ID, 0, task.StepPatch{Details: &more})
 			return err
 		}},
 		"add a step": {"details", func() error {
-			_, err := y.s.InsertStep(y.ctx(), maya, tk.ID, task.MaxSteps, task.Step{Title: "s", Details: large})
+			_, err := inst.s.InsertStep(inst.ctx(), maya, tk.ID, task.MaxSteps, task.Step{Title: "s", Details: large})
 			return err
 		}},
 		"insert a step": {"details", func() error {
-			_, err := y.s.InsertStep(y.ctx(), maya, tk.ID, 0, task.Step{Title: "s", Details: large})
+			_, err := inst.s.InsertStep(inst.ctx(), maya, tk.ID, 0, task.Step{Title: "s", Details: large})
 			return err
 		}},
 		"import": {"steps", func() error {
@@ -85,26 +85,26 @@ func TestTheTextOfATaskIsBounded(t *testing.T) {
 	}
 	t.Run("what fits is taken", func(t *testing.T) {
 		small := "x"
-		must(y.s.UpdateTask(y.ctx(), maya, tk.ID, task.Patch{Description: &small}))
+		must(inst.s.UpdateTask(inst.ctx(), maya, tk.ID, task.Patch{Description: &small}))
 	})
 }
 
 func TestALargerTaskOfEarlierIsReadAndShortened(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	tk := y.create(maya, "coder", func(in *task.New) { in.Status = task.Draft; in.Description = "d" })
-	ok(t, y.db.Write(y.ctx(), func(tx *db.Tx) error { return tx.ReplaceSteps(tk.ID, longPlan(100, 60000)) }))
-	tk = must(y.s.Task(y.ctx(), maya, tk.ID))
+	inst := newInstance(t)
+	tk := inst.create(maya, "coder", func(in *task.New) { in.Status = task.Draft; in.Description = "d" })
+	ok(t, inst.db.Write(inst.ctx(), func(tx *db.Tx) error { return tx.ReplaceSteps(tk.ID, longPlan(100, 60000)) }))
+	tk = must(inst.s.Task(inst.ctx(), maya, tk.ID))
 	equal(t, "steps", len(tk.Steps), 100)
 	done, short, long, title := true, "short", strings.Repeat("x", 65000), "a new title"
-	must(y.s.UpdateStep(y.ctx(), maya, tk.ID, 0, task.StepPatch{Done: &done}))
-	must(y.s.UpdateStep(y.ctx(), maya, tk.ID, 0, task.StepPatch{Details: &short}))
-	must(y.s.UpdateTask(y.ctx(), maya, tk.ID, task.Patch{Title: &title}))
-	must(y.s.MoveStep(y.ctx(), maya, tk.ID, 0, 5, task.StepSeen{}))
-	must(y.s.RemoveStep(y.ctx(), maya, tk.ID, 7, task.StepSeen{}))
-	_, err := y.s.UpdateStep(y.ctx(), maya, tk.ID, 0, task.StepPatch{Details: &long})
+	must(inst.s.UpdateStep(inst.ctx(), maya, tk.ID, 0, task.StepPatch{Done: &done}))
+	must(inst.s.UpdateStep(inst.ctx(), maya, tk.ID, 0, task.StepPatch{Details: &short}))
+	must(inst.s.UpdateTask(inst.ctx(), maya, tk.ID, task.Patch{Title: &title}))
+	must(inst.s.MoveStep(inst.ctx(), maya, tk.ID, 0, 5, task.StepSeen{}))
+	must(inst.s.RemoveStep(inst.ctx(), maya, tk.ID, 7, task.StepSeen{}))
+	_, err := inst.s.UpdateStep(inst.ctx(), maya, tk.ID, 0, task.StepPatch{Details: &long})
 	refused(t, err, task.CodeInvalidField, "1048576")
-	must(y.s.ReplaceSteps(y.ctx(), maya, tk.ID, longPlan(99, 50000)))
-	must(y.s.CompleteTask(y.ctx(), maya,
-		must(y.s.UpdateTask(y.ctx(), maya, tk.ID, task.Patch{Status: ptr("active")})).ID, "", 0))
+	must(inst.s.ReplaceSteps(inst.ctx(), maya, tk.ID, longPlan(99, 50000)))
+	must(inst.s.CompleteTask(inst.ctx(), maya,
+		must(inst.s.UpdateTask(inst.ctx(), maya, tk.ID, task.Patch{Status: ptr("active")})).ID, "", 0))
 }

@@ -16,15 +16,15 @@ import (
 )
 
 // todo does one operation by coder and returns the answer as JSON.
-func (y *instance) todo(agent string, op task.TodoOp, item string) string {
-	y.t.Helper()
-	b, err := json.Marshal(must(y.s.Todo(y.ctx(), coder, agent, op, item)))
-	ok(y.t, err)
+func (inst *instance) todo(agent string, op task.TodoOp, item string) string {
+	inst.t.Helper()
+	b, err := json.Marshal(must(inst.s.Todo(inst.ctx(), coder, agent, op, item)))
+	ok(inst.t, err)
 	return string(b)
 }
 
 func TestTodoAnswers(t *testing.T) {
-	y := newInstance(t)
+	inst := newInstance(t)
 	for _, c := range []struct {
 		op         task.TodoOp
 		item, want string
@@ -48,29 +48,29 @@ func TestTodoAnswers(t *testing.T) {
 		{"lpop", "", `{"ok":false}`},
 		{"lpush", "again", `{"ok":true,"count":1}`},
 	} {
-		equal(t, string(c.op)+" "+c.item, y.todo("coder", c.op, c.item), c.want)
+		equal(t, string(c.op)+" "+c.item, inst.todo("coder", c.op, c.item), c.want)
 	}
-	equal(t, "the list of another agent", y.todo("pull", task.TodoCount, ""), `{"ok":true,"count":0}`)
+	equal(t, "the list of another agent", inst.todo("pull", task.TodoCount, ""), `{"ok":true,"count":0}`)
 }
 
 func TestTodoItemsAreKeptToTheLetter(t *testing.T) {
-	y := newInstance(t)
+	inst := newInstance(t)
 	items := []string{
 		`"quotes" 'and' \back\slashes`, "two\nlines\r\nand a\ttab", "😀 👩‍👩‍👧 é", " space around ",
 		"same", "same", "{}", "null", "-- '; DROP TABLE todos", "<b>&amp;</b>",
 		strings.Repeat("😀", task.MaxTodoItem), "\u202e\u0007",
 	}
 	for _, item := range items {
-		y.todo("coder", task.TodoRPush, item)
+		inst.todo("coder", task.TodoRPush, item)
 	}
 	for _, item := range items {
-		got := must(y.s.Todo(y.ctx(), maya, "coder", task.TodoLPop, ""))
+		got := must(inst.s.Todo(inst.ctx(), maya, "coder", task.TodoLPop, ""))
 		equal(t, "item", *got.Item, item)
 	}
 }
 
 func TestTodoRefuses(t *testing.T) {
-	y := newInstance(t)
+	inst := newInstance(t)
 	empty := ""
 	for name, c := range map[string]struct {
 		call  task.TodoCall
@@ -96,62 +96,62 @@ func TestTodoRefuses(t *testing.T) {
 		"a limit where none is taken":  {task.TodoCall{Op: "lpeek", Limit: 5}, "limit", "only list"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := y.s.TodoCall(y.ctx(), coder, "coder", c.call)
+			_, err := inst.s.TodoCall(inst.ctx(), coder, "coder", c.call)
 			refused(t, err, task.CodeInvalidField, c.field, c.words)
 		})
 	}
 	t.Run("an agent that is not known, naming the known", func(t *testing.T) {
 		for _, id := range []string{"nobody", "", "../coder", "coder.md"} {
-			_, err := y.s.Todo(y.ctx(), coder, id, task.TodoCount, "")
+			_, err := inst.s.Todo(inst.ctx(), coder, id, task.TodoCount, "")
 			refused(t, err, task.CodeAgentNotFound, "coder, ", "mute, planner")
 		}
 	})
 	t.Run("a list that is full", func(t *testing.T) {
-		y := newInstance(t, func(c *Config) { c.TodoLimit = 2 })
-		y.todo("coder", task.TodoRPush, "a")
-		y.todo("coder", task.TodoLPush, "b")
+		inst := newInstance(t, func(c *Config) { c.TodoLimit = 2 })
+		inst.todo("coder", task.TodoRPush, "a")
+		inst.todo("coder", task.TodoLPush, "b")
 		for _, op := range []task.TodoOp{task.TodoLPush, task.TodoRPush} {
-			_, err := y.s.Todo(y.ctx(), coder, "coder", op, "c")
+			_, err := inst.s.Todo(inst.ctx(), coder, "coder", op, "c")
 			refused(t, err, task.CodeQueueFull, "2 items")
 		}
-		y.todo("coder", task.TodoLPop, "")
-		equal(t, "push", y.todo("coder", task.TodoLPush, "c"), `{"ok":true,"count":2}`)
+		inst.todo("coder", task.TodoLPop, "")
+		equal(t, "push", inst.todo("coder", task.TodoLPush, "c"), `{"ok":true,"count":2}`)
 	})
 }
 
 func TestWhoMayUseATodoList(t *testing.T) {
-	y := newInstance(t)
+	inst := newInstance(t)
 	for _, a := range []task.Actor{coder, planner, oleg, rita, maya} {
 		for _, op := range task.TodoOps {
 			item := ""
 			if op.Pushes() {
 				item = "x"
 			}
-			must(y.s.Todo(y.ctx(), a, "pull", op, item))
+			must(inst.s.Todo(inst.ctx(), a, "pull", op, item))
 		}
 	}
-	y.todo("pull", task.TodoRPush, "x")
+	inst.todo("pull", task.TodoRPush, "x")
 	for _, op := range task.TodoOps {
 		item := ""
 		if op.Pushes() {
 			item = "x"
 		}
-		if _, err := y.s.Todo(y.ctx(), vera, "pull", op, item); op.Changes() {
+		if _, err := inst.s.Todo(inst.ctx(), vera, "pull", op, item); op.Changes() {
 			refused(t, err, task.CodeForbidden)
 		} else {
 			ok(t, err)
 		}
-		_, err := y.s.Todo(y.ctx(), agentActor("mute"), "pull", op, item)
+		_, err := inst.s.Todo(inst.ctx(), agentActor("mute"), "pull", op, item)
 		refused(t, err, task.CodeForbidden, "capability")
 	}
-	equal(t, "count", y.todo("pull", task.TodoCount, ""), `{"ok":true,"count":1}`)
+	equal(t, "count", inst.todo("pull", task.TodoCount, ""), `{"ok":true,"count":1}`)
 }
 
 func TestTodoListsByPages(t *testing.T) {
-	y := newInstance(t)
+	inst := newInstance(t)
 	push := func(n int, item string) {
 		t.Helper()
-		ok(t, y.db.Write(y.ctx(), func(tx *db.Tx) error {
+		ok(t, inst.db.Write(inst.ctx(), func(tx *db.Tx) error {
 			ends, err := tx.TodoEnds("coder")
 			for i := range int64(n) {
 				if err == nil {
@@ -165,7 +165,7 @@ func TestTodoListsByPages(t *testing.T) {
 		t.Helper()
 		c := task.TodoCall{Op: task.TodoList, Limit: limit}
 		for {
-			a := must(y.s.TodoCall(y.ctx(), vera, "coder", c))
+			a := must(inst.s.TodoCall(inst.ctx(), vera, "coder", c))
 			pages++
 			items = append(items, *a.Items...)
 			if a.Next == "" {
@@ -176,7 +176,7 @@ func TestTodoListsByPages(t *testing.T) {
 			}
 		}
 	}
-	y.todo("coder", task.TodoLPush, "the front") // at a negative position
+	inst.todo("coder", task.TodoLPush, "the front") // at a negative position
 	push(2500, "item %d")
 	for limit, want := range map[int]int{0: 3, 1000: 3, 7: 358, 999: 3} {
 		items, pages := all(limit)
@@ -185,20 +185,20 @@ func TestTodoListsByPages(t *testing.T) {
 		}
 	}
 	t.Run("a page continues behind what it ended with, whatever was popped meanwhile", func(t *testing.T) {
-		a := must(y.s.TodoCall(y.ctx(), coder, "coder", task.TodoCall{Op: task.TodoList, Limit: 10}))
+		a := must(inst.s.TodoCall(inst.ctx(), coder, "coder", task.TodoCall{Op: task.TodoList, Limit: 10}))
 		for range 5 {
-			y.todo("coder", task.TodoLPop, "")
+			inst.todo("coder", task.TodoLPop, "")
 		}
-		b := must(y.s.TodoCall(y.ctx(), coder, "coder", task.TodoCall{Op: task.TodoList, Limit: 1, After: a.Next}))
+		b := must(inst.s.TodoCall(inst.ctx(), coder, "coder", task.TodoCall{Op: task.TodoList, Limit: 1, After: a.Next}))
 		equal(t, "next", (*b.Items)[0], "item 9")
 	})
 	t.Run("a cursor behind the end finds nothing", func(t *testing.T) {
-		a := must(y.s.TodoCall(y.ctx(), coder, "coder", task.TodoCall{Op: task.TodoList, After: "9223372036854775807"}))
+		a := must(inst.s.TodoCall(inst.ctx(), coder, "coder", task.TodoCall{Op: task.TodoList, After: "9223372036854775807"}))
 		equal(t, "items and cursor", fmt.Sprint(len(*a.Items))+a.Next, "0")
 	})
 	t.Run("an answer holds about a megabyte at most", func(t *testing.T) {
 		push(200, "%d "+strings.Repeat("x", 16000))
-		a := must(y.s.TodoCall(y.ctx(), coder, "coder", task.TodoCall{Op: task.TodoList, After: "2499"}))
+		a := must(inst.s.TodoCall(inst.ctx(), coder, "coder", task.TodoCall{Op: task.TodoList, After: "2499"}))
 		if n := len(*a.Items); n != 65 || a.Next == "" || *a.Count != 2501-5+200 {
 			t.Errorf("%d items, next %q, count %d", n, a.Next, *a.Count)
 		}
@@ -206,23 +206,23 @@ func TestTodoListsByPages(t *testing.T) {
 }
 
 func TestTodoChangesAreOnRecord(t *testing.T) {
-	y := newInstance(t)
-	sub := y.s.Hub().Subscribe("todo:coder")
+	inst := newInstance(t)
+	sub := inst.s.Hub().Subscribe("todo:coder")
 	defer sub.Close()
 	long := strings.Repeat("é", 300)
-	at := y.lastEvent()
-	y.todo("coder", task.TodoRPush, "write the tests")
-	y.todo("coder", task.TodoLPush, long)
-	y.todo("coder", task.TodoRPop, "")
+	at := inst.lastEvent()
+	inst.todo("coder", task.TodoRPush, "write the tests")
+	inst.todo("coder", task.TodoLPush, long)
+	inst.todo("coder", task.TodoRPop, "")
 	equal(t, "topics", strings.Join(sub.Take(), " "), "todo:coder")
-	_, err := y.s.Todo(y.ctx(), coder, "coder", task.TodoRPush, " ")
+	_, err := inst.s.Todo(inst.ctx(), coder, "coder", task.TodoRPush, " ")
 	refused(t, err, task.CodeInvalidField)
 	for _, op := range []task.TodoOp{task.TodoLPeek, task.TodoList, task.TodoCount} {
-		y.todo("coder", op, "")
+		inst.todo("coder", op, "")
 	}
-	y.todo("pull", task.TodoLPop, "") // nothing there
+	inst.todo("pull", task.TodoLPop, "") // nothing there
 	var got []string
-	for _, e := range must(y.s.Events(y.ctx(), maya, task.EventFilter{After: at, Limit: 10})) {
+	for _, e := range must(inst.s.Events(inst.ctx(), maya, task.EventFilter{After: at, Limit: 10})) {
 		got = append(got, e.Kind+" "+e.Actor+" "+e.Agent+" "+string(e.Changes))
 	}
 	want := []string{
@@ -231,30 +231,30 @@ func TestTodoChangesAreOnRecord(t *testing.T) {
 		`todo.popped coder coder {"count":1,"item":"write the tests","operation":"rpop"}`,
 	}
 	equal(t, "log", strings.Join(got, "\n"), strings.Join(want, "\n"))
-	y.chain()
+	inst.chain()
 }
 
 func TestATodoListOutlivesTheServerAndItsAgentsFile(t *testing.T) {
-	y := newInstance(t)
-	y.todo("pull", task.TodoRPush, "a")
-	y.todo("pull", task.TodoRPush, "b")
-	ok(t, y.s.DeleteAgent(y.ctx(), maya, "pull"))
-	_, err := y.s.Todo(y.ctx(), coder, "pull", task.TodoList, "")
+	inst := newInstance(t)
+	inst.todo("pull", task.TodoRPush, "a")
+	inst.todo("pull", task.TodoRPush, "b")
+	ok(t, inst.s.DeleteAgent(inst.ctx(), maya, "pull"))
+	_, err := inst.s.Todo(inst.ctx(), coder, "pull", task.TodoList, "")
 	refused(t, err, task.CodeAgentNotFound)
-	y.write("pull", definitions["pull"])
-	y.s = y.service()
-	equal(t, "list", y.todo("pull", task.TodoList, ""), `{"ok":true,"items":["a","b"]}`)
+	inst.write("pull", definitions["pull"])
+	inst.s = inst.service()
+	equal(t, "list", inst.todo("pull", task.TodoList, ""), `{"ok":true,"items":["a","b"]}`)
 }
 
 func TestATodoPushWithAnIdempotencyKeyHappensOnce(t *testing.T) {
-	y := newInstance(t)
+	inst := newInstance(t)
 	push := func(key string) int {
-		ctx := WithIdempotency(y.ctx(), &Idempotency{Caller: "coder", Key: key, Request: []byte("push")})
-		return *must(y.s.Todo(ctx, coder, "coder", task.TodoRPush, "a")).Count
+		ctx := WithIdempotency(inst.ctx(), &Idempotency{Caller: "coder", Key: key, Request: []byte("push")})
+		return *must(inst.s.Todo(ctx, coder, "coder", task.TodoRPush, "a")).Count
 	}
 	pop := func(key string) string {
-		ctx := WithIdempotency(y.ctx(), &Idempotency{Caller: "coder", Key: key, Request: []byte("pop")})
-		return *must(y.s.Todo(ctx, coder, "coder", task.TodoLPop, "")).Item
+		ctx := WithIdempotency(inst.ctx(), &Idempotency{Caller: "coder", Key: key, Request: []byte("pop")})
+		return *must(inst.s.Todo(ctx, coder, "coder", task.TodoLPop, "")).Item
 	}
 	for range 2 {
 		equal(t, "count", push("1"), 1)
@@ -263,14 +263,14 @@ func TestATodoPushWithAnIdempotencyKeyHappensOnce(t *testing.T) {
 	for range 2 {
 		equal(t, "item", pop("3"), "a")
 	}
-	equal(t, "list", y.todo("coder", task.TodoList, ""), `{"ok":true,"items":["a"]}`)
+	equal(t, "list", inst.todo("coder", task.TodoList, ""), `{"ok":true,"items":["a"]}`)
 }
 
 func TestConcurrentPopsGiveEachItemOnce(t *testing.T) {
 	const n, poppers = 1000, 10
-	y := newInstance(t)
+	inst := newInstance(t)
 	for i := range n {
-		y.todo("coder", task.TodoRPush, fmt.Sprint(i))
+		inst.todo("coder", task.TodoRPush, fmt.Sprint(i))
 	}
 	var wg sync.WaitGroup
 	got := make([][]string, poppers)
@@ -278,7 +278,7 @@ func TestConcurrentPopsGiveEachItemOnce(t *testing.T) {
 		wg.Go(func() {
 			op := []task.TodoOp{task.TodoLPop, task.TodoRPop}[i%2]
 			for {
-				a, err := y.s.Todo(y.ctx(), agentActor("coder"), "coder", op, "")
+				a, err := inst.s.Todo(inst.ctx(), agentActor("coder"), "coder", op, "")
 				if err != nil {
 					t.Error(err)
 					return
@@ -305,9 +305,9 @@ func TestConcurrentPopsGiveEachItemOnce(t *testing.T) {
 
 func TestTheTodoListBehavesLikeASlice(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		y := newInstance(t)
-		y.t = rapidTB{t, rt}
-		defer func() { ok(y.t, y.db.Close()) }()
+		inst := newInstance(t)
+		inst.t = rapidTB{t, rt}
+		defer func() { ok(inst.t, inst.db.Close()) }()
 		lists := map[string][]string{}
 		for range rapid.IntRange(1, 60).Draw(rt, "operations") {
 			agent := rapid.SampledFrom([]string{"coder", "pull"}).Draw(rt, "agent")
@@ -317,8 +317,8 @@ func TestTheTodoListBehavesLikeASlice(t *testing.T) {
 				item = "x" + rapid.String().Filter(func(s string) bool { return !strings.Contains(s, "\x00") }).Draw(rt, "item")
 			}
 			want, err := json.Marshal(plainTodo(lists, agent, op, item))
-			ok(y.t, err)
-			equal(y.t, string(op), y.todo(agent, op, item), string(want))
+			ok(inst.t, err)
+			equal(inst.t, string(op), inst.todo(agent, op, item), string(want))
 		}
 	})
 }
@@ -357,8 +357,8 @@ func plainTodo(lists map[string][]string, agent string, op task.TodoOp, item str
 func BenchmarkTodo(b *testing.B) {
 	const item = "an item of the usual length, about so"
 	instances := map[int64]*instance{10: newInstance(b), 100_000: newInstance(b)}
-	for n, y := range instances {
-		ok(b, y.db.Write(y.ctx(), func(tx *db.Tx) error {
+	for n, inst := range instances {
+		ok(b, inst.db.Write(inst.ctx(), func(tx *db.Tx) error {
 			for i := range n {
 				if err := tx.PutTodo("coder", i, item); err != nil {
 					return err
@@ -377,10 +377,10 @@ func BenchmarkTodo(b *testing.B) {
 			b.Run(fmt.Sprintf("%s of %s and %s", op, pair[0], pair[1]), func(b *testing.B) {
 				took := map[int64][]time.Duration{}
 				for b.Loop() {
-					for n, y := range instances {
+					for n, inst := range instances {
 						for j, op := range pair {
 							start := time.Now()
-							y.todo("coder", op, []string{item, ""}[j])
+							inst.todo("coder", op, []string{item, ""}[j])
 							if i == j {
 								took[n] = append(took[n], time.Since(start))
 							}

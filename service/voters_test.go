@@ -10,16 +10,16 @@ import (
 
 func TestAPolicyNamesOnlyThoseWhoCanVote(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	y.voters()
-	y.person("vlad") // a viewer
+	inst := newInstance(t)
+	inst.voters()
+	inst.person("vlad") // a viewer
 	p := task.Project{Key: "web", Review: task.Review{
 		Approvals: 1, From: []string{"Maya", "reviewer", "myra", "vlad", "operator"}, ExpiresSeconds: 60, StandIn: "admin",
 	}}
 	for name, put := range map[string]func(p task.Project) error{
-		"of a new project": func(p task.Project) error { return onlyErr(y.s.CreateProject(y.ctx(), maya, p)) },
+		"of a new project": func(p task.Project) error { return onlyErr(inst.s.CreateProject(inst.ctx(), maya, p)) },
 		"of a task": func(p task.Project) error {
-			return onlyErr(y.s.CreateTask(y.ctx(), maya, task.New{Title: "x", Owner: "pull", Policy: &p.Review}))
+			return onlyErr(inst.s.CreateTask(inst.ctx(), maya, task.New{Title: "x", Owner: "pull", Policy: &p.Review}))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -43,6 +43,6 @@ func TestAPolicyNamesOnlyThoseWhoCanVote(t *testing.T) {
 	t.Run("and an archived project is not checked", func(t *testing.T) {
 		p := p
 		p.Archived = true
-		ok(t, onlyErr(y.s.UpdateProject(y.ctx(), maya, p, 0)))
+		ok(t, onlyErr(inst.s.UpdateProject(inst.ctx(), maya, p, 0)))
 	})
 }

@@ -43,10 +43,10 @@ func TestWithWakesTheInvariantsHold(t *testing.T) {
 }
 
 func drive(t *testing.T, rt *rapid.T, exact bool) {
-	y := newInstance(t, func(c *Config) { c.Wakes, c.EqualFailures = !exact, 0 })
-	y.t = rapidTB{t, rt}
+	inst := newInstance(t, func(c *Config) { c.Wakes, c.EqualFailures = !exact, 0 })
+	inst.t = rapidTB{t, rt}
 	s := &machine{
-		instance: y, m: &model{now: y.s.Now()}, exact: exact, versions: map[task.ID]int64{},
+		instance: inst, m: &model{now: inst.s.Now()}, exact: exact, versions: map[task.ID]int64{},
 		ended: map[task.ID]task.State{}, waiters: map[string]*waiter{},
 	}
 	for i, owner := range modelOwners { // something to act on, also in short sequences
@@ -75,8 +75,8 @@ func drive(t *testing.T, rt *rapid.T, exact bool) {
 		"wait":       s.doWait,
 		"":           s.check,
 	})
-	y.chain()
-	ok(y.t, y.db.Close())
+	inst.chain()
+	ok(inst.t, inst.db.Close())
 }
 
 // expect compares a refusal with that of the model.

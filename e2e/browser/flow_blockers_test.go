@@ -13,16 +13,16 @@ func TestATaskIsBlockedAndFreedUnderOnesEyes(t *testing.T) {
 		"without scripts": (*tab).withoutScripts,
 	} {
 		t.Run(name, func(t *testing.T) {
-			y := newInstance(t)
-			first, k := y.create(task.New{Title: "Draw the plan"}).ID, y.create(task.New{Title: "Build it"}).ID
-			b := how(y.tab())
+			inst := newInstance(t)
+			first, k := inst.create(task.New{Title: "Draw the plan"}).ID, inst.create(task.New{Title: "Build it"}).ID
+			b := how(inst.tab())
 			b.open(path(k, ""))
 			b.click(`summary|Edit blockers`)
 			b.fill("#taskIds", "#"+first.String())
 			b.press("button|Set")
 			b.see("which must be done first")
-			equal(t, "waits for", y.task(k).WaitingFor, task.WaitsTasks)
-			must(y.svc.CompleteTask(ctx, y.maya, first, "", 0))
+			equal(t, "waits for", inst.task(k).WaitingFor, task.WaitsTasks)
+			must(inst.svc.CompleteTask(ctx, inst.maya, first, "", 0))
 			if name == "without scripts" {
 				b.open(path(k, ""))
 			}

@@ -53,30 +53,30 @@ func (b *tab) in(sel string, dx, dy float64) spot {
 	return spot{p.X + dx, p.Y + dy}
 }
 
-func (y *instance) priority(id task.ID) int { return y.task(id).Priority }
+func (inst *instance) priority(id task.ID) int { return inst.task(id).Priority }
 
 const focusedRow = `document.activeElement?.closest("[data-row]")?.id ?? document.activeElement?.localName`
 
 func TestDragACardToAnotherColumn(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	tk := y.create(task.New{Title: "Carry me over", Priority: 4})
-	y.create(task.New{Title: "Here already", Owner: "scout", Priority: 1})
-	b := y.tab()
+	inst := newInstance(t)
+	tk := inst.create(task.New{Title: "Carry me over", Priority: 4})
+	inst.create(task.New{Title: "Here already", Owner: "scout", Priority: 1})
+	b := inst.tab()
 	b.open("/queues?priority=1")
 	to := b.in(`section[data-agent="scout"]`, 60, 60)
 	b.lift(card(tk.ID), to)
 	b.see("Drop to hand off #" + tk.ID.String() + " to scout")
 	b.letGo(to)
 	b.wait(`document.querySelector("#act-dialog[open]")`)
-	equal(t, "owner before the comment", y.task(tk.ID).Owner, "coder")
+	equal(t, "owner before the comment", inst.task(tk.ID).Owner, "coder")
 	equal(t, "new owner", b.value("#act-dialog select"), "scout")
 	equal(t, "focus", eval[string](b, `document.activeElement.id`), "comment")
 
 	b.click("#act-dialog a|Cancel")
 	b.wait(`!document.querySelector("#act-dialog[open]")`)
 	equal(t, "focus after keeping", eval[string](b, focusedRow), "t-"+tk.ID.String())
-	equal(t, "owner after keeping", y.task(tk.ID).Owner, "coder")
+	equal(t, "owner after keeping", inst.task(tk.ID).Owner, "coder")
 
 	b.lift(card(tk.ID), to)
 	b.letGo(to)
@@ -88,43 +88,43 @@ func TestDragACardToAnotherColumn(t *testing.T) {
 	b.wait(`document.querySelector("#toasts").textContent.includes("Moved #` + tk.ID.String() + ` to scout")`)
 	equal(t, "address", eval[string](b, `location.pathname + location.search`), "/queues?priority=1")
 	equal(t, "focus", eval[string](b, focusedRow), "t-"+tk.ID.String())
-	equal(t, "comments", len(y.task(tk.ID).Comments), 1)
-	equal(t, "author", y.task(tk.ID).Comments[0].Author, "user:maya")
+	equal(t, "comments", len(inst.task(tk.ID).Comments), 1)
+	equal(t, "author", inst.task(tk.ID).Comments[0].Author, "user:maya")
 
 	b.click("[data-undo]")
 	b.wait(column("coder", tk.ID))
 	b.see("#" + tk.ID.String() + " is coder’s again")
-	equal(t, "owner", y.task(tk.ID).Owner, "coder")
+	equal(t, "owner", inst.task(tk.ID).Owner, "coder")
 }
 
 func TestDragInsideAColumnSetsThePriority(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
+	inst := newInstance(t)
 	ids := map[string]task.ID{}
 	for _, c := range []struct {
 		name string
 		prio int
 	}{{"a", 9}, {"b", 5}, {"c", 5}, {"d", 1}} {
-		ids[c.name] = y.create(task.New{Title: "Card " + c.name, Priority: c.prio}).ID
+		ids[c.name] = inst.create(task.New{Title: "Card " + c.name, Priority: c.prio}).ID
 	}
-	b := y.tab()
+	b := inst.tab()
 	b.open("/queues")
 	to := b.in(card(ids["b"]), 40, 3)
 	b.lift(card(ids["d"]), to)
 	b.wait(`document.querySelector(".drop.line")`)
 	b.letGo(to)
 	b.see("1 → 6")
-	y.until("d is above b", func() bool { return y.priority(ids["d"]) == 6 })
+	inst.until("d is above b", func() bool { return inst.priority(ids["d"]) == 6 })
 	b.wait(`[...document.querySelectorAll(".task-card")].map(c => c.id.slice(2)).join() === "` +
 		strings.Join([]string{ids["a"].String(), ids["d"].String(), ids["b"].String(), ids["c"].String()}, ",") + `"`)
 	equal(t, "address", eval[string](b, `location.pathname`), "/queues")
 
 	b.keys("z")
 	b.see("6 → 1")
-	y.until("d is where it was", func() bool { return y.priority(ids["d"]) == 1 })
+	inst.until("d is where it was", func() bool { return inst.priority(ids["d"]) == 1 })
 
 	t.Run("a drop where it was, or beside the board, does nothing", func(t *testing.T) {
-		v := y.task(ids["b"]).Version
+		v := inst.task(ids["b"]).Version
 		at := b.in(card(ids["b"]), 60, 30)
 		b.lift(card(ids["b"]), at)
 		b.letGo(at)
@@ -134,17 +134,17 @@ func TestDragInsideAColumnSetsThePriority(t *testing.T) {
 		b.keys(kb.Escape)
 		b.wait(`!document.body.dataset.dragging && !document.querySelector(".task-card.ghost, .drop")`)
 		b.letGo(spot{5, 5})
-		equal(t, "version", y.task(ids["b"]).Version, v)
+		equal(t, "version", inst.task(ids["b"]).Version, v)
 		equal(t, "address", eval[string](b, `location.pathname`), "/queues")
 	})
 }
 
 func TestTheBoardByMenuAndByKeysAlone(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	first := y.create(task.New{Title: "First", Priority: 5})
-	second := y.create(task.New{Title: "Second", Priority: 5})
-	b := y.tab()
+	inst := newInstance(t)
+	first := inst.create(task.New{Title: "First", Priority: 5})
+	second := inst.create(task.New{Title: "Second", Priority: 5})
+	b := inst.tab()
 	b.open("/queues")
 	b.click("#m-" + second.ID.String() + " summary")
 	b.click("#m-" + second.ID.String() + " button|Raise")
@@ -161,7 +161,7 @@ func TestTheBoardByMenuAndByKeysAlone(t *testing.T) {
 	b.wait(focusedRow + ` === "t-` + second.ID.String() + `"`)
 	b.keys("+")
 	b.see("5 → 6")
-	equal(t, "priority", y.priority(second.ID), 6)
+	equal(t, "priority", inst.priority(second.ID), 6)
 	b.keys("x")
 	b.wait(`document.querySelector("#said").textContent.includes("#` + second.ID.String() + ` selected, 1 in all")`)
 	b.see("1 selected")
@@ -189,19 +189,19 @@ func TestTheBoardByMenuAndByKeysAlone(t *testing.T) {
 
 func TestTheBoardWithoutScripts(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	tk := y.create(task.New{Title: "Plain", Priority: 5})
-	other := y.create(task.New{Title: "Other", Priority: 4})
-	b := y.tab().withoutScripts()
+	inst := newInstance(t)
+	tk := inst.create(task.New{Title: "Plain", Priority: 5})
+	other := inst.create(task.New{Title: "Other", Priority: 4})
+	b := inst.tab().withoutScripts()
 	home := "/queues?agent=coder"
 	b.open(home)
 	menu := func() { b.click("#m-" + tk.ID.String() + " summary") }
 	menu()
 	b.press("#m-" + tk.ID.String() + " button|Raise")
 	b.see("5 → 6")
-	equal(t, "priority", y.priority(tk.ID), 6)
+	equal(t, "priority", inst.priority(tk.ID), 6)
 	b.press("[data-undo]")
-	equal(t, "priority", y.priority(tk.ID), 5)
+	equal(t, "priority", inst.priority(tk.ID), 5)
 	menu()
 	b.press("#m-" + tk.ID.String() + " a|Move")
 	b.choose("#to", "scout")
@@ -209,7 +209,7 @@ func TestTheBoardWithoutScripts(t *testing.T) {
 	b.press("button|Move")
 	equal(t, "address", eval[string](b, `location.pathname + location.search`), home)
 	b.see("Moved #" + tk.ID.String() + " to scout")
-	equal(t, "owner", y.task(tk.ID).Owner, "scout")
+	equal(t, "owner", inst.task(tk.ID).Owner, "scout")
 
 	b.open("/tasks")
 	b.seeNot("Priority…")
@@ -223,14 +223,14 @@ func TestTheBoardWithoutScripts(t *testing.T) {
 	b.see("Moved 1 task to scout; 1 skipped")
 	b.see("#" + tk.ID.String() + ": Task " + tk.ID.String() + " belongs to scout already")
 	equal(t, "address", eval[string](b, `location.pathname + location.search`), "/tasks")
-	equal(t, "owner", y.task(other.ID).Owner, "scout")
+	equal(t, "owner", inst.task(other.ID).Owner, "scout")
 }
 
 func TestTwoBrowsersMoveTheSameCard(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	tk := y.create(task.New{Title: "Contended", Priority: 5})
-	one, two := y.tab(), y.tab()
+	inst := newInstance(t)
+	tk := inst.create(task.New{Title: "Contended", Priority: 5})
+	one, two := inst.tab(), inst.tab()
 	for _, b := range []*tab{one, two} {
 		b.open("/queues")
 		b.click("#m-" + tk.ID.String() + " summary")
@@ -248,7 +248,7 @@ func TestTwoBrowsersMoveTheSameCard(t *testing.T) {
 	two.click("#act-dialog button|Move")
 	two.see("is no longer assigned to coder (currently assigned to: scout), by maya")
 	equal(t, "comment stays", two.value("#comment"), "no, mine")
-	equal(t, "owner", y.task(tk.ID).Owner, "scout")
+	equal(t, "owner", inst.task(tk.ID).Owner, "scout")
 
 	t.Run("and a stale priority is told", func(t *testing.T) {
 		two.click("#act-dialog a|Cancel")
@@ -257,16 +257,16 @@ func TestTwoBrowsersMoveTheSameCard(t *testing.T) {
 		two.click("#m-" + tk.ID.String() + " summary")
 		two.click("#m-" + tk.ID.String() + " button|Raise")
 		two.see("The priority of task " + tk.ID.String() + " is now 5, not 3")
-		equal(t, "priority", y.priority(tk.ID), 5)
+		equal(t, "priority", inst.priority(tk.ID), 5)
 	})
 }
 
 func TestWhatOthersDoKeepsSelectionMenusAndFocus(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	tk := y.create(task.New{Title: "Stay with me", Priority: 5})
-	other := y.create(task.New{Title: "Open me", Priority: 3})
-	b := y.tab()
+	inst := newInstance(t)
+	tk := inst.create(task.New{Title: "Stay with me", Priority: 5})
+	other := inst.create(task.New{Title: "Open me", Priority: 3})
+	b := inst.tab()
 	b.open("/queues")
 	b.live()
 	b.keys("j")
@@ -274,12 +274,12 @@ func TestWhatOthersDoKeepsSelectionMenusAndFocus(t *testing.T) {
 	b.see("1 selected")
 	b.click("#m-" + other.ID.String() + " summary")
 	eval[chromedp.Void](b, `void document.querySelector("`+card(tk.ID)+` .title a").focus()`)
-	must(y.svc.HandOver(ctx, y.maya, service.HandOver{TaskID: tk.ID, From: "coder", To: "scout", Comment: "x"}))
+	must(inst.svc.HandOver(ctx, inst.maya, service.HandOver{TaskID: tk.ID, From: "coder", To: "scout", Comment: "x"}))
 	b.wait(column("scout", tk.ID))
 	equal(t, "focus", eval[string](b, focusedRow), "t-"+tk.ID.String())
 	equal(t, "selected", eval[bool](b, `document.querySelector("`+card(tk.ID)+` [data-pick]").checked`), true)
 	equal(t, "menu", eval[bool](b, `document.querySelector("#m-`+other.ID.String()+`").open`), true)
-	must(y.svc.CompleteTask(ctx, y.maya, tk.ID, "", 0))
+	must(inst.svc.CompleteTask(ctx, inst.maya, tk.ID, "", 0))
 	b.wait(`!document.querySelector("` + card(tk.ID) + `")`)
 	b.wait(`!document.querySelector("#bulk").checkVisibility()`)
 	b.wait(`["A", "H1"].includes(document.activeElement.tagName)`)
@@ -288,7 +288,7 @@ func TestWhatOthersDoKeepsSelectionMenusAndFocus(t *testing.T) {
 		to := b.in(`section[data-agent="scout"]`, 60, 60)
 		b.keys(kb.Escape)
 		b.lift(card(other.ID), to)
-		late := y.create(task.New{Title: "Came late", Owner: "keeper"})
+		late := inst.create(task.New{Title: "Came late", Owner: "keeper"})
 		equal(t, "drop place", eval[bool](b, `!!document.querySelector(".drop")`), true)
 		b.letGo(to)
 		b.wait(`document.querySelector("#act-dialog[open]")`)
@@ -299,9 +299,9 @@ func TestWhatOthersDoKeepsSelectionMenusAndFocus(t *testing.T) {
 
 func TestBackAndForwardAfterActsOnTheBoard(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	tk := y.create(task.New{Title: "Here and back", Priority: 2})
-	b := y.tab()
+	inst := newInstance(t)
+	tk := inst.create(task.New{Title: "Here and back", Priority: 2})
+	b := inst.tab()
 	b.open("/tasks")
 	b.open("/queues?agent=coder")
 	b.click("#m-" + tk.ID.String() + " summary")
@@ -314,5 +314,5 @@ func TestBackAndForwardAfterActsOnTheBoard(t *testing.T) {
 	}
 	b.wait(`document.querySelector("` + card(tk.ID) + `").dataset.p === "3"`)
 	equal(t, "filter", eval[string](b, `location.search`), "?agent=coder")
-	equal(t, "priority", y.priority(tk.ID), 3)
+	equal(t, "priority", inst.priority(tk.ID), 3)
 }

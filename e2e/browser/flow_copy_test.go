@@ -8,11 +8,11 @@ import (
 
 func TestANewTokenIsInSightOnAPhone(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
+	inst := newInstance(t)
 	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g", "h"} { // the form is below the list
-		must(y.svc.CreateToken(ctx, y.maya, service.NewToken{Name: name, Agent: "scout"}))
+		must(inst.svc.CreateToken(ctx, inst.maya, service.NewToken{Name: name, Agent: "scout"}))
 	}
-	b := y.tab()
+	b := inst.tab()
 	b.size(390, 844)
 	b.open("/settings/tokens")
 	b.fill("#name", "laptop")
@@ -24,8 +24,8 @@ func TestANewTokenIsInSightOnAPhone(t *testing.T) {
 
 func TestATokenIsCopiedOverPlainHTTPToo(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	b := y.tab()
+	inst := newInstance(t)
+	b := inst.tab()
 	b.preload(`Object.defineProperty(Navigator.prototype, "clipboard", {value: undefined}); document.addEventListener("copy", () => { window.copied = String(getSelection()); });`)
 	b.open("/settings/tokens")
 	b.fill("#name", "laptop")

@@ -18,9 +18,9 @@ import (
 )
 
 // decided returns what is decided on a run, also while it can be undone.
-func (y *instance) decided(id task.ID) string {
-	y.t.Helper()
-	r := must(y.svc.Run(ctx, y.maya, id))
+func (inst *instance) decided(id task.ID) string {
+	inst.t.Helper()
+	r := must(inst.svc.Run(ctx, inst.maya, id))
 	if r.PendingDecision != nil {
 		return r.PendingDecision.Decision
 	}
@@ -29,10 +29,10 @@ func (y *instance) decided(id task.ID) string {
 
 func TestDecideByKeysAlone(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	one, two := y.ask(y.create(task.New{Title: "Restart the mail server", Owner: "keeper"}).ID),
-		y.ask(y.create(task.New{Title: "Rotate the keys", Owner: "keeper"}).ID)
-	b := y.tab()
+	inst := newInstance(t)
+	one, two := inst.ask(inst.create(task.New{Title: "Restart the mail server", Owner: "keeper"}).ID),
+		inst.ask(inst.create(task.New{Title: "Rotate the keys", Owner: "keeper"}).ID)
+	b := inst.tab()
 	b.open("/approvals")
 	b.wait(`document.querySelector(".approval[aria-current]").textContent.includes("Restart")`)
 	b.loads(typed("j"))
@@ -46,33 +46,33 @@ func TestDecideByKeysAlone(t *testing.T) {
 	b.loads(typed("\r"))
 	b.at("/approvals/" + two.ID.String())
 	b.see("Run 1 approved.")
-	equal(t, "seconds", must(y.svc.Run(ctx, y.maya, one.ID)).PendingDecision.Limits.TimeoutSeconds, 60)
+	equal(t, "seconds", must(inst.svc.Run(ctx, inst.maya, one.ID)).PendingDecision.Limits.TimeoutSeconds, 60)
 	b.loads(typed("z"))
 	b.at("/approvals/" + one.ID.String())
 	b.see("Undone")
-	equal(t, "decision", y.decided(one.ID), "")
+	equal(t, "decision", inst.decided(one.ID), "")
 	b.looked()
 	b.loads(typed("a"))
 	b.see("Run 1 approved.")
 	b.gone("Run 1 approved.") // when its time is over
-	y.until("it takes effect", func() bool {
-		return must(y.svc.Run(ctx, y.maya, one.ID)).PendingDecision == nil
+	inst.until("it takes effect", func() bool {
+		return must(inst.svc.Run(ctx, inst.maya, one.ID)).PendingDecision == nil
 	})
-	y.stage.agent(t, one.TaskID).say("exit")
+	inst.stage.agent(t, one.TaskID).say("exit")
 }
 
 func TestADoubleClickDecidesOnce(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	r := y.ask(y.create(task.New{Title: "Restart the mail server", Owner: "keeper"}).ID)
-	b := y.tab()
+	inst := newInstance(t)
+	r := inst.ask(inst.create(task.New{Title: "Restart the mail server", Owner: "keeper"}).ID)
+	b := inst.tab()
 	b.open("/approvals/" + r.ID.String())
 	b.looked()
 	b.loads(b.onto("#approve button", func(p spot) chromedp.Action[chromedp.Void] {
 		return chromedp.MouseClickXY(p.X, p.Y, chromedp.ClickCount(2))
 	}))
 	b.see("Run 1 approved.")
-	events := must(y.svc.Events(ctx, y.maya, task.EventFilter{TaskID: r.TaskID, Limit: 100}))
+	events := must(inst.svc.Events(ctx, inst.maya, task.EventFilter{TaskID: r.TaskID, Limit: 100}))
 	n := 0
 	for _, e := range events {
 		if e.Kind == task.EvRunHeld {
@@ -84,10 +84,10 @@ func TestADoubleClickDecidesOnce(t *testing.T) {
 
 func TestTwoReviewersRace(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	must(y.svc.AddUser(ctx, y.maya, "rita", password, task.RoleReviewer))
-	r := y.ask(y.create(task.New{Title: "Restart the mail server", Owner: "keeper"}).ID)
-	first, second := y.tab(), newTab(t, y.url)
+	inst := newInstance(t)
+	must(inst.svc.AddUser(ctx, inst.maya, "rita", password, task.RoleReviewer))
+	r := inst.ask(inst.create(task.New{Title: "Restart the mail server", Owner: "keeper"}).ID)
+	first, second := inst.tab(), newTab(t, inst.url)
 	second.expect("409")
 	second.open("/login")
 	second.fill("#name", "rita")
@@ -104,18 +104,20 @@ func TestTwoReviewersRace(t *testing.T) {
 	second.press("button|Reject the run")
 	second.see("Your rejection was too late; nothing changed.")
 	second.see("maya approved this run")
-	equal(t, "decision", y.decided(r.ID), "approved")
+	equal(t, "decision", inst.decided(r.ID), "approved")
 }
 
 func TestDecideWithoutScripts(t *testing.T) {
 	t.Parallel()
-	y := newInstanceWith(t, map[string]string{
+	inst := newInstanceWith(t, map[string]string{
 		"keeper": agentFiles["keeper"], "reader": "---\ndescription: Reads.\ntools: read, grep\nrunner: script\napproval: always\n---\nRead.\n",
 	})
-	run := func(title, owner string) *task.Run { return y.ask(y.create(task.New{Title: title, Owner: owner}).ID) }
+	run := func(title, owner string) *task.Run {
+		return inst.ask(inst.create(task.New{Title: title, Owner: owner}).ID)
+	}
 	r, one, two := run("Restart the mail server", "keeper"), run("Read the logs", "reader"), run("Read the mails", "reader")
-	y.clock.Stop() // what is decided can be undone for 5 s
-	b := newTab(t, y.url).withoutScripts()
+	inst.clock.Stop() // what is decided can be undone for 5 s
+	b := newTab(t, inst.url).withoutScripts()
 	b.open("/login")
 	b.fill("#name", "maya")
 	b.fill("#password", password)
@@ -125,18 +127,18 @@ func TestDecideWithoutScripts(t *testing.T) {
 	b.see("Run 1 approved.")
 	b.press("button|Undo")
 	b.see("Undone")
-	equal(t, "decision", y.decided(r.ID), "")
+	equal(t, "decision", inst.decided(r.ID), "")
 	b.click("[data-reject]")
 	b.fill("#reason", "Not on a Friday.")
 	b.press("button|Reject the run")
-	equal(t, "decision", y.decided(r.ID), "denied")
+	equal(t, "decision", inst.decided(r.ID), "denied")
 	b.click("summary|may only read")
 	b.click(`input[value^="` + two.ID.String() + `:"]`)
 	b.press("button|Approve the checked runs")
-	equal(t, "checked", y.decided(one.ID), "approved")
-	equal(t, "not checked", y.decided(two.ID), "")
+	equal(t, "checked", inst.decided(one.ID), "approved")
+	equal(t, "not checked", inst.decided(two.ID), "")
 	b.press("button|Undo")
-	equal(t, "decisions left", y.decided(one.ID)+y.decided(r.ID), "")
+	equal(t, "decisions left", inst.decided(one.ID)+inst.decided(r.ID), "")
 }
 
 // gate is a proxy before the server that can be shut, like a server that restarts.
@@ -181,13 +183,13 @@ func (g *gate) shut() {
 
 func TestATranscriptGoesOnAfterTheServerWasAway(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	tk := y.create(task.New{Title: "Talks while nobody listens"})
-	r := y.ask(tk.ID)
-	agent := y.stage.agent(t, tk.ID)
-	g := newGate(t, y.url)
-	b := newTab(t, y.url)
-	y.signIn(b)
+	inst := newInstance(t)
+	tk := inst.create(task.New{Title: "Talks while nobody listens"})
+	r := inst.ask(tk.ID)
+	agent := inst.stage.agent(t, tk.ID)
+	g := newGate(t, inst.url)
+	b := newTab(t, inst.url)
+	inst.signIn(b)
 	b.base = "http://" + g.addr
 	b.expect(whileAway...)
 	b.expect("502")
@@ -201,8 +203,8 @@ func TestATranscriptGoesOnAfterTheServerWasAway(t *testing.T) {
 	for i := range 5 {
 		agent.say("Line %d while away.", i)
 	}
-	y.until("the lines are stored", func() bool {
-		list := must(y.svc.Transcript(ctx, y.maya, r.ID, 0, 100))
+	inst.until("the lines are stored", func() bool {
+		list := must(inst.svc.Transcript(ctx, inst.maya, r.ID, 0, 100))
 		return strings.Contains(list[len(list)-1].Content, "Line 4")
 	})
 	g.open()

@@ -4,8 +4,8 @@ import "testing"
 
 func TestTheReferenceIsSearched(t *testing.T) {
 	t.Parallel()
-	y := openInstance(t, agentFiles)
-	b := newTab(t, y.url)
+	inst := openInstance(t, agentFiles)
+	b := newTab(t, inst.url)
 	b.open("/api/docs")
 	shown := `[...document.querySelectorAll(".docs-op[data-doc]")].filter(e => e.checkVisibility()).map(e => e.id).join(" ")`
 	all := eval[string](b, shown)
@@ -24,8 +24,8 @@ func TestTheReferenceIsSearched(t *testing.T) {
 
 func TestTheReferenceNeedsNoScripts(t *testing.T) {
 	t.Parallel()
-	y := openInstance(t, agentFiles)
-	b := newTab(t, y.url).withoutScripts()
+	inst := openInstance(t, agentFiles)
+	b := newTab(t, inst.url).withoutScripts()
 	b.open("/api/docs#code-stale_claim")
 	b.see("the lease expired or the task moved on")
 	b.see("/api/agents/{id}/signup")

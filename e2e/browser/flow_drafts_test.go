@@ -32,9 +32,9 @@ func (b *tab) lose() {
 }
 
 // typing are forms of all kinds: where each is, and the field in which one types.
-func (y *instance) typing() map[string]struct{ page, field, text string } {
-	run := y.ask(y.create(task.New{Title: "Restart the mail server", Owner: "keeper"}).ID)
-	tk := y.create(task.New{Title: "Paint the gate", Steps: []task.Step{{Title: "Buy paint"}}})
+func (inst *instance) typing() map[string]struct{ page, field, text string } {
+	run := inst.ask(inst.create(task.New{Title: "Restart the mail server", Owner: "keeper"}).ID)
+	tk := inst.create(task.New{Title: "Paint the gate", Steps: []task.Step{{Title: "Buy paint"}}})
 	return map[string]struct{ page, field, text string }{
 		"a rejection":            {"/approvals/" + run.ID.String(), "#reason", "Not at this hour"},
 		"a pause":                {"/scheduler/pause", "#reason", "Moving house"},
@@ -51,14 +51,14 @@ func (y *instance) typing() map[string]struct{ page, field, text string } {
 
 func TestWhatIsTypedOutlivesAReload(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	b := y.tab()
+	inst := newInstance(t)
+	b := inst.tab()
 	enter := func(field, text string) {
 		eval[chromedp.Void](b, `void (() => { const e = document.querySelector(`+quote(field)+`);
 			e.closest("details")?.setAttribute("open", "");
 			e.value = `+quote(text)+`; e.dispatchEvent(new Event("input", {bubbles: true})); })()`)
 	}
-	for name, f := range y.typing() {
+	for name, f := range inst.typing() {
 		t.Run(name, func(t *testing.T) {
 			b.open(f.page)
 			was := b.value(f.field)
@@ -89,13 +89,13 @@ func TestWhatIsTypedOutlivesAReload(t *testing.T) {
 
 func TestADraftIsOfferedOverTheTextItWasBegunOn(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	tk := y.create(task.New{Title: "Paint the gate", Description: "Blue."})
-	b := y.tab()
+	inst := newInstance(t)
+	tk := inst.create(task.New{Title: "Paint the gate", Description: "Blue."})
+	b := inst.tab()
 	b.open(path(tk.ID, "/edit"))
 	b.fill("#description", "Green.")
 	text := "Red, said the owner."
-	must(y.svc.UpdateTask(ctx, y.maya, tk.ID, task.Patch{Description: &text}))
+	must(inst.svc.UpdateTask(ctx, inst.maya, tk.ID, task.Patch{Description: &text}))
 	b.loads(chromedp.Reload())
 	equal(t, "over the text of somebody else", b.value("#description"), text)
 	b.seeNot("Not saved")
@@ -103,9 +103,9 @@ func TestADraftIsOfferedOverTheTextItWasBegunOn(t *testing.T) {
 
 func TestDecisionsAndSettingsAreSentAgain(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	run := y.ask(y.create(task.New{Title: "Restart the mail server", Owner: "keeper"}).ID)
-	b := y.tab()
+	inst := newInstance(t)
+	run := inst.ask(inst.create(task.New{Title: "Restart the mail server", Owner: "keeper"}).ID)
+	b := inst.tab()
 	b.open("/approvals/" + run.ID.String())
 	b.click("[data-reject]")
 	b.fill("#reason", "Not at this hour")
@@ -113,7 +113,7 @@ func TestDecisionsAndSettingsAreSentAgain(t *testing.T) {
 	b.click("button|Reject the run")
 	b.see("Connection lost. Checking…")
 	b.see("rejected")
-	equal(t, "decision", y.decided(run.ID), "denied")
+	equal(t, "decision", inst.decided(run.ID), "denied")
 	equal(t, "drafts", b.drafts(), 0)
 
 	b.open("/settings/server")
@@ -123,7 +123,7 @@ func TestDecisionsAndSettingsAreSentAgain(t *testing.T) {
 	b.see("Connection lost. Checking…")
 	b.gone("Connection lost")
 	b.wait(`document.querySelector("[id='runs.attempts']").defaultValue === "7"`)
-	equal(t, "attempts", y.svc.Rules().Attempts, 7)
+	equal(t, "attempts", inst.svc.Rules().Attempts, 7)
 	equal(t, "drafts", b.drafts(), 0)
 
 	b.open("/agents/scout/edit")
@@ -135,14 +135,14 @@ func TestDecisionsAndSettingsAreSentAgain(t *testing.T) {
 	b.see("Connection lost. Checking…")
 	b.at("/agents/scout")
 	b.see("Sent twice.")
-	equal(t, "the file", y.onFile("scout"), text)
+	equal(t, "the file", inst.onFile("scout"), text)
 	equal(t, "drafts", b.drafts(), 0)
 }
 
 func TestARefusedFormKeepsItsDraft(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	b := y.tab()
+	inst := newInstance(t)
+	b := inst.tab()
 	b.expect("422")
 	b.open("/settings/server")
 	was := b.value("[id='runs.attempts']")
@@ -158,24 +158,24 @@ func TestARefusedFormKeepsItsDraft(t *testing.T) {
 	b.fill("[id='runs.attempts']", "6")
 	b.press(`[aria-label="Save Runs"]`)
 	equal(t, "attempts before", was == "6", false)
-	equal(t, "attempts", y.svc.Rules().Attempts, 6)
+	equal(t, "attempts", inst.svc.Rules().Attempts, 6)
 	equal(t, "drafts", b.drafts(), 0)
 }
 
 func TestNobodyElseSeesADraft(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	tk := y.create(task.New{Title: "Paint the gate"})
-	b := y.tab()
+	inst := newInstance(t)
+	tk := inst.create(task.New{Title: "Paint the gate"})
+	b := inst.tab()
 	b.open(path(tk.ID, "/edit"))
 	b.fill("#description", "Only mine")
 	equal(t, "drafts", b.drafts(), 1)
 	t.Run("after a session that ended without a word", func(t *testing.T) {
-		rita := must(y.svc.AddUser(ctx, task.SystemActor, "rita", password, task.RoleOperator))
+		rita := must(inst.svc.AddUser(ctx, task.SystemActor, "rita", password, task.RoleOperator))
 		if _, err := chromedp.Call(b.ctx, network.ClearBrowserCookies, cdp.Empty{}); err != nil {
 			t.Fatal(err)
 		}
-		(&instance{t: t, svc: y.svc, url: y.url, maya: task.Actor{UserID: rita.ID}}).admit(b)
+		(&instance{t: t, svc: inst.svc, url: inst.url, maya: task.Actor{UserID: rita.ID}}).admit(b)
 		b.open(path(tk.ID, "/edit"))
 		equal(t, "description", b.value("#description"), "")
 		b.seeNot("Not saved")
@@ -189,9 +189,9 @@ func TestNobodyElseSeesADraft(t *testing.T) {
 
 func TestADraftIsKeptForThirtyDays(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	tk := y.create(task.New{Title: "Paint the gate"})
-	b := y.tab()
+	inst := newInstance(t)
+	tk := inst.create(task.New{Title: "Paint the gate"})
+	b := inst.tab()
 	b.open(path(tk.ID, "/edit"))
 	age := func(days int) {
 		b.fill("#description", "Half a thought")

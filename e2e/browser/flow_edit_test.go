@@ -11,11 +11,11 @@ import (
 
 func TestEveryFieldIsEditedOnThePage(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	tk := y.create(task.New{Title: "Old title", Description: "Old words."})
+	inst := newInstance(t)
+	tk := inst.create(task.New{Title: "Old title", Description: "Old words."})
 	for _, scripted := range []bool{true, false} {
 		t.Run(fmt.Sprintf("with scripts %v", scripted), func(t *testing.T) {
-			b := y.tab()
+			b := inst.tab()
 			if !scripted {
 				b.withoutScripts()
 			}
@@ -25,7 +25,7 @@ func TestEveryFieldIsEditedOnThePage(t *testing.T) {
 			b.click("#edit-title summary")
 			b.fill("#title", "Title of "+word)
 			b.press("#edit-title button|Save")
-			equal(t, "title", y.task(tk.ID).Title, "Title of "+word)
+			equal(t, "title", inst.task(tk.ID).Title, "Title of "+word)
 
 			b.click("#edit-description summary")
 			b.fill("#description", "**"+word+"**")
@@ -37,7 +37,7 @@ func TestEveryFieldIsEditedOnThePage(t *testing.T) {
 			b.wait(`document.querySelector(".preview-out .markdown strong")?.textContent === ` + quote(word))
 			equal(t, "typed text", b.value("#description"), "**"+word+"**")
 			b.press("#edit-description button|Save")
-			equal(t, "description", y.task(tk.ID).Description, "**"+word+"**")
+			equal(t, "description", inst.task(tk.ID).Description, "**"+word+"**")
 
 			b.click("#edit-priority summary")
 			b.fill("#priority", "9000000")
@@ -45,14 +45,14 @@ func TestEveryFieldIsEditedOnThePage(t *testing.T) {
 			b.press("#edit-priority button|Save")
 			b.see("must be")
 			if scripted { // a live update takes nothing of it away
-				must(y.svc.Comment(ctx, y.maya, tk.ID, "Meanwhile"))
+				must(inst.svc.Comment(ctx, inst.maya, tk.ID, "Meanwhile"))
 				b.see("Meanwhile")
 				b.see("must be")
 			}
 			equal(t, "typed text", b.value("#priority"), "9000000")
 			b.fill("#priority", "4")
 			b.press("#edit-priority button|Save")
-			equal(t, "priority", y.task(tk.ID).Priority, 4)
+			equal(t, "priority", inst.task(tk.ID).Priority, 4)
 
 			b.click("#edit-labels summary")
 			b.fill("#labels", "Wrong label")
@@ -61,17 +61,17 @@ func TestEveryFieldIsEditedOnThePage(t *testing.T) {
 			equal(t, "typed text", b.value("#labels"), "Wrong label")
 			b.fill("#labels", "api later")
 			b.press("#edit-labels button|Save")
-			equal(t, "labels", fmt.Sprint(y.task(tk.ID).Labels), "[api later]")
-			must(y.svc.UpdateTask(ctx, y.maya, tk.ID, task.Patch{Labels: &[]string{}}))
+			equal(t, "labels", fmt.Sprint(inst.task(tk.ID).Labels), "[api later]")
+			must(inst.svc.UpdateTask(ctx, inst.maya, tk.ID, task.Patch{Labels: &[]string{}}))
 		})
 	}
 }
 
 func TestATaskIsHandedOverInItsSide(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	tk := y.create(task.New{Title: "Carry me"})
-	b := y.tab()
+	inst := newInstance(t)
+	tk := inst.create(task.New{Title: "Carry me"})
+	b := inst.tab()
 	b.open(path(tk.ID, ""))
 	b.click("#edit-owner summary")
 	b.wait(`document.activeElement.id === "to"`)
@@ -79,53 +79,53 @@ func TestATaskIsHandedOverInItsSide(t *testing.T) {
 	b.fill("#hand-comment", "You know the way.")
 	b.press("button|Hand over")
 	b.see("You know the way.")
-	equal(t, "owner", y.task(tk.ID).Owner, "scout")
+	equal(t, "owner", inst.task(tk.ID).Owner, "scout")
 }
 
 func TestAChangeBySomebodyElseIsToldAndTheTextStays(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	tk := y.create(task.New{Title: "The title", Steps: []task.Step{{Title: "A step"}}})
-	b := y.tab()
+	inst := newInstance(t)
+	tk := inst.create(task.New{Title: "The title", Steps: []task.Step{{Title: "A step"}}})
+	b := inst.tab()
 	b.open(path(tk.ID, ""))
 	b.live()
 	b.click("#edit-title summary")
 	b.fill("#title", "My title")
 	done, theirs := true, "Their title"
-	must(y.svc.UpdateStep(ctx, y.maya, tk.ID, 0, task.StepPatch{Done: &done}))
+	must(inst.svc.UpdateStep(ctx, inst.maya, tk.ID, 0, task.StepPatch{Done: &done}))
 	b.wait(`document.querySelector("#step-0.done")`)
 	equal(t, "typed text after a live change", b.value("#title"), "My title")
-	must(y.svc.UpdateTask(ctx, y.maya, tk.ID, task.Patch{Title: &theirs}))
+	must(inst.svc.UpdateTask(ctx, inst.maya, tk.ID, task.Patch{Title: &theirs}))
 	b.see("Their title")
 	b.expect("409")
 	b.press("#edit-title button|Save")
 	b.see("maya changed title The title → Their title meanwhile.")
 	equal(t, "typed text", b.value("#title"), "My title")
-	equal(t, "title", y.task(tk.ID).Title, "Their title")
+	equal(t, "title", inst.task(tk.ID).Title, "Their title")
 	b.press("#edit-title button|Save")
 	b.see("Saved the title")
-	equal(t, "title", y.task(tk.ID).Title, "My title")
+	equal(t, "title", inst.task(tk.ID).Title, "My title")
 	t.Run("z takes the edit back", func(t *testing.T) {
 		b.keys("z")
 		b.see("is unchanged")
-		equal(t, "title", y.task(tk.ID).Title, "Their title")
+		equal(t, "title", inst.task(tk.ID).Title, "Their title")
 	})
 	t.Run("a change of another field is no conflict", func(t *testing.T) {
 		b.click("#edit-priority summary")
 		b.fill("#priority", "3")
 		again := "Once more"
-		must(y.svc.UpdateTask(ctx, y.maya, tk.ID, task.Patch{Title: &again}))
+		must(inst.svc.UpdateTask(ctx, inst.maya, tk.ID, task.Patch{Title: &again}))
 		b.press("#edit-priority button|Save")
 		b.see("Saved the priority")
-		equal(t, "priority", y.task(tk.ID).Priority, 3)
+		equal(t, "priority", inst.task(tk.ID).Priority, 3)
 	})
 }
 
 func TestLinksAreEditedInTheirTab(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	tk := y.create(task.New{Title: "Linked", Resources: []task.Resource{{Type: "url", Value: "https://example.com/a", Label: "A"}}})
-	b := y.tab().withoutScripts()
+	inst := newInstance(t)
+	tk := inst.create(task.New{Title: "Linked", Resources: []task.Resource{{Type: "url", Value: "https://example.com/a", Label: "A"}}})
+	b := inst.tab().withoutScripts()
 	b.open(path(tk.ID, ""))
 	b.press("#task-tabs a|Links")
 	b.expect("422")
@@ -138,21 +138,21 @@ func TestLinksAreEditedInTheirTab(t *testing.T) {
 	b.fill("#label-0", "B")
 	b.press(".edit-link button|Save link")
 	b.see("/srv/b")
-	equal(t, "resource", y.task(tk.ID).Resources[0], task.Resource{Type: "file", Value: "/srv/b", Label: "B"})
+	equal(t, "resource", inst.task(tk.ID).Resources[0], task.Resource{Type: "file", Value: "/srv/b", Label: "B"})
 	b.click(".edit-link summary")
 	b.press(".edit-link button|Remove")
-	equal(t, "resources", len(y.task(tk.ID).Resources), 0)
+	equal(t, "resources", len(inst.task(tk.ID).Resources), 0)
 }
 
 func TestNeighboursAndAFollowUpByKeyboard(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	first := y.create(task.New{
+	inst := newInstance(t)
+	first := inst.create(task.New{
 		Title: "First", Priority: 5, Labels: []string{"api"},
 		Resources: []task.Resource{{Type: "url", Value: "https://example.com/keep"}, {Type: "url", Value: "https://example.com/leave"}},
 	})
-	second := y.create(task.New{Title: "Second", Priority: 5})
-	b := y.tab()
+	second := inst.create(task.New{Title: "Second", Priority: 5})
+	b := inst.tab()
 	b.open(path(first.ID, ""))
 	b.see("1 of 2")
 	b.loads(typed("]"))
@@ -169,11 +169,11 @@ func TestNeighboursAndAFollowUpByKeyboard(t *testing.T) {
 	b.click(`label|leave`)
 	b.press("button|Create task")
 	b.see("Follow-up of #" + first.ID.String())
-	tk := y.open()[len(y.open())-1]
+	tk := inst.open()[len(inst.open())-1]
 	if tk.Title == "Second" {
-		tk = y.open()[0]
+		tk = inst.open()[0]
 	}
-	got := y.task(tk.ID)
+	got := inst.task(tk.ID)
 	equal(t, "links", len(got.Resources), 2)
 	equal(t, "kept link", got.Resources[1].Value, "https://example.com/keep")
 }

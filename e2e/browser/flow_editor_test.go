@@ -11,14 +11,14 @@ import (
 )
 
 // behind writes a definition as another program would.
-func (y *instance) behind(id, text string) {
-	y.t.Helper()
-	ok(y.t, os.WriteFile(filepath.Join(y.dir, "agents", id+".md"), []byte(text), 0o600))
+func (inst *instance) behind(id, text string) {
+	inst.t.Helper()
+	ok(inst.t, os.WriteFile(filepath.Join(inst.dir, "agents", id+".md"), []byte(text), 0o600))
 }
 
-func (y *instance) onFile(id string) string {
-	y.t.Helper()
-	return string(must(os.ReadFile(filepath.Join(y.dir, "agents", id+".md"))))
+func (inst *instance) onFile(id string) string {
+	inst.t.Helper()
+	return string(must(os.ReadFile(filepath.Join(inst.dir, "agents", id+".md"))))
 }
 
 // marked reports whether a line has the mark of a finding.
@@ -28,8 +28,8 @@ func marked(line, mark string) string {
 
 func TestAnAgentIsEditedByMouse(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	b := y.tab()
+	inst := newInstance(t)
+	b := inst.tab()
 	b.open("/agents/scout")
 	b.press("a|Edit")
 	b.at("/agents/scout/edit")
@@ -47,7 +47,7 @@ func TestAnAgentIsEditedByMouse(t *testing.T) {
 	b.wait(`document.querySelector("#check").innerText.includes("Looks around well.") && document.querySelector("#check .tools .caution")?.innerText.includes("edit")`)
 	b.wait(`!document.querySelector(".editor-lines .bad, .editor-lines .warn")`)
 
-	y.behind("scout", strings.Replace(y.onFile("scout"), "Look.", "Look twice.", 1))
+	inst.behind("scout", strings.Replace(inst.onFile("scout"), "Look.", "Look twice.", 1))
 	b.expect("409")
 	b.press("button|Save")
 	b.see("changed this file while you edited it")
@@ -57,13 +57,13 @@ func TestAnAgentIsEditedByMouse(t *testing.T) {
 	b.press("button|Use mine")
 	b.at("/agents/scout")
 	b.see("Looks around well.")
-	equal(t, "the file", y.onFile("scout"), mine)
+	equal(t, "the file", inst.onFile("scout"), mine)
 }
 
 func TestAnAgentIsEditedByKeyboard(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	b := y.tab()
+	inst := newInstance(t)
+	b := inst.tab()
 	b.open("/agents/scout")
 	b.loads(typed("e"))
 	b.at("/agents/scout/edit")
@@ -88,8 +88,8 @@ func TestAnAgentIsEditedByKeyboard(t *testing.T) {
 
 func TestAnAgentIsEditedWithoutScripts(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	b := y.tab().withoutScripts()
+	inst := newInstance(t)
+	b := inst.tab().withoutScripts()
 	b.open("/agents/scout/edit")
 	b.fill("#text", "---\ndescription: Plain.\ntools: read, telepathy\nrunner: nowhere\n---\nLook.\n")
 	b.press("button|Check")
@@ -100,7 +100,7 @@ func TestAnAgentIsEditedWithoutScripts(t *testing.T) {
 	b.press("button|Check")
 	b.see("Valid")
 	equal(t, "what was typed", b.value("#text"), mine)
-	y.behind("scout", strings.Replace(y.onFile("scout"), "Look.", "Look twice.", 1))
+	inst.behind("scout", strings.Replace(inst.onFile("scout"), "Look.", "Look twice.", 1))
 	b.expect("409")
 	b.press("button|Save")
 	b.see("changed this file while you edited it")
@@ -108,7 +108,7 @@ func TestAnAgentIsEditedWithoutScripts(t *testing.T) {
 	equal(t, "what was typed", b.value("#text"), mine)
 	b.press("button|Use mine")
 	b.at("/agents/scout")
-	equal(t, "the file", y.onFile("scout"), mine)
+	equal(t, "the file", inst.onFile("scout"), mine)
 	b.open("/agents/new")
 	b.press("a|Runner script")
 	b.fill("#id", "helper")
@@ -119,8 +119,8 @@ func TestAnAgentIsEditedWithoutScripts(t *testing.T) {
 
 func TestTheEditorsLinesStandBesideTheirNumbers(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	b := y.tab()
+	inst := newInstance(t)
+	b := inst.tab()
 	b.open("/agents/coder/edit")
 	long := "---\ndescription: x\ntools: read\nrunner: none\n---\n" +
 		strings.Repeat("A long line that wraps where the window ends. ", 40) +
@@ -141,8 +141,8 @@ func TestTheEditorsLinesStandBesideTheirNumbers(t *testing.T) {
 
 func TestTheAppearanceIsChosen(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	b := y.tab()
+	inst := newInstance(t)
+	b := inst.tab()
 	b.open("/settings/appearance")
 	b.click("label|Roomy")
 	b.fill("#zone", "Asia/Tokyo")

@@ -11,9 +11,9 @@ import (
 
 func TestErrorsSayWhatToDo(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	tk := y.create(task.New{Title: "Polish the lamp", Owner: "scout"})
-	b := y.tab()
+	inst := newInstance(t)
+	tk := inst.create(task.New{Title: "Polish the lamp", Owner: "scout"})
+	b := inst.tab()
 	b.expect("404", "403", "409", "413", "422")
 	t.Run("404 offers a search", func(t *testing.T) {
 		b.open("/nothing/here")
@@ -23,10 +23,10 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		b.see("Polish the lamp")
 	})
 	t.Run("403 says who may", func(t *testing.T) {
-		u := must(y.svc.AddUser(ctx, task.SystemActor, "vera", password, task.RoleViewer))
-		v := newTab(t, y.url)
+		u := must(inst.svc.AddUser(ctx, task.SystemActor, "vera", password, task.RoleViewer))
+		v := newTab(t, inst.url)
 		v.expect("403")
-		(&instance{t: t, svc: y.svc, url: y.url, maya: task.Actor{UserID: u.ID}}).signIn(v)
+		(&instance{t: t, svc: inst.svc, url: inst.url, maya: task.Actor{UserID: u.ID}}).signIn(v)
 		v.open("/tasks/new")
 		v.see("operators, reviewers and admins")
 		v.open("/settings/people")
@@ -34,7 +34,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 	})
 	t.Run("409 shows how it is now", func(t *testing.T) {
 		b.open(path(tk.ID, "/cancel"))
-		must(y.svc.CompleteTask(ctx, y.maya, tk.ID, "Done meanwhile.", 0))
+		must(inst.svc.CompleteTask(ctx, inst.maya, tk.ID, "Done meanwhile.", 0))
 		b.press("main button|Cancel this task")
 		b.wait(`document.querySelector("[role=alert]")`)
 		b.see("Done meanwhile.")
@@ -48,7 +48,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		b.see("Send less at a time")
 	})
 	t.Run("a session that ended comes back to the page", func(t *testing.T) {
-		lone := newTab(t, y.url)
+		lone := newTab(t, inst.url)
 		lone.open("/tasks?q=lamp")
 		lone.at("/login")
 		lone.see("return to the page")

@@ -8,10 +8,10 @@ import (
 
 func TestAFilterAppliesWhenItIsChanged(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	y.create(task.New{Title: "Of the coder", Priority: 7})
-	y.create(task.New{Title: "Of the scout", Owner: "scout"})
-	b := y.tab()
+	inst := newInstance(t)
+	inst.create(task.New{Title: "Of the coder", Priority: 7})
+	inst.create(task.New{Title: "Of the scout", Owner: "scout"})
+	b := inst.tab()
 	b.open("/queues")
 	address := func() string { return eval[string](b, `location.pathname + location.search`) }
 	t.Run("by mouse", func(t *testing.T) {
@@ -61,7 +61,7 @@ func TestAFilterAppliesWhenItIsChanged(t *testing.T) {
 		b.wait(`location.search === "?from=2020-11-01"`)
 	})
 	t.Run("without scripts by its button", func(t *testing.T) {
-		b := y.tab().withoutScripts()
+		b := inst.tab().withoutScripts()
 		b.open("/tasks")
 		b.choose(".filters [name=agent]", "scout")
 		b.press(".filters button|Filter")

@@ -13,8 +13,8 @@ import (
 
 func TestTheThemeStaysAfterAReload(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	b := y.tab()
+	inst := newInstance(t)
+	b := inst.tab()
 	b.open("/queues")
 	b.click(".side [data-theme-toggle]")
 	equal(t, "theme", eval[string](b, `document.documentElement.dataset.theme`), "dark")
@@ -25,20 +25,20 @@ func TestTheThemeStaysAfterAReload(t *testing.T) {
 
 func TestManyClicksAreOneAct(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	b := y.tab()
+	inst := newInstance(t)
+	b := inst.tab()
 	b.open("/tasks/new")
 	b.fill("#title", "Once only")
 	b.choose("#owner", "scout")
 	b.loads(b.onto("button|Create task", times(3)))
 	b.see("Once only")
-	equal(t, "tasks", len(y.open()), 1)
-	tk := y.open()[0]
+	equal(t, "tasks", len(inst.open()), 1)
+	tk := inst.open()[0]
 	b.open(path(tk.ID, ""))
 	b.fill("#comment", "Said once.")
 	b.loads(b.onto("#comment-form button", times(2)))
 	b.see("Said once.")
-	equal(t, "comments", len(y.task(tk.ID).Comments), 1)
+	equal(t, "comments", len(inst.task(tk.ID).Comments), 1)
 }
 
 // clicks presses and releases the button n times without waiting for what
@@ -55,9 +55,9 @@ func clicks(p spot, n int) []chromedp.Action[chromedp.Void] {
 
 func TestBackAndForwardAfterAnActShowWholePages(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	tk := y.create(task.New{Title: "Here and back", Owner: "scout"})
-	b := y.tab()
+	inst := newInstance(t)
+	tk := inst.create(task.New{Title: "Here and back", Owner: "scout"})
+	b := inst.tab()
 	b.open("/queues")
 	b.press("#t-" + tk.ID.String() + " a.title, #t-" + tk.ID.String() + " .title a")
 	b.at(path(tk.ID, ""))
@@ -82,15 +82,15 @@ func TestBackAndForwardAfterAnActShowWholePages(t *testing.T) {
 		b.wait(`document.readyState === "complete" && document.querySelector("main .bar") && document.querySelector("#nav")`)
 	}
 	b.see("Continue.")
-	equal(t, "moves", len(y.task(tk.ID).Comments), 1)
+	equal(t, "moves", len(inst.task(tk.ID).Comments), 1)
 }
 
 func TestTheKeyboardDoesEverything(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	first := y.create(task.New{Title: "First of all", Priority: 9})
-	second := y.create(task.New{Title: "Second to it", Priority: 5})
-	b := y.tab()
+	inst := newInstance(t)
+	first := inst.create(task.New{Title: "First of all", Priority: 9})
+	second := inst.create(task.New{Title: "Second to it", Priority: 5})
+	b := inst.tab()
 	b.open("/queues")
 	b.keys("/")
 	b.wait(`document.activeElement?.matches("input[type=search]")`)
@@ -125,15 +125,15 @@ const unreached = `[...document.querySelectorAll("a[href], button, input:not([ty
 
 func TestTabReachesEverythingVisibly(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	tk := y.create(task.New{
+	inst := newInstance(t)
+	tk := inst.create(task.New{
 		Title: "Tab through me", Steps: []task.Step{{Title: "One"}},
 		Resources: []task.Resource{{Type: "url", Value: "https://example.com"}},
 	})
-	r := y.ask(y.create(task.New{Title: "Decide", Owner: "keeper"}).ID)
-	must(y.svc.Ask(ctx, task.Actor{Name: "scout", Role: task.RoleAgent},
-		y.create(task.New{Title: "Ask", Owner: "scout"}).ID, "Why?", false))
-	b := y.tab()
+	r := inst.ask(inst.create(task.New{Title: "Decide", Owner: "keeper"}).ID)
+	must(inst.svc.Ask(ctx, task.Actor{Name: "scout", Role: task.RoleAgent},
+		inst.create(task.New{Title: "Ask", Owner: "scout"}).ID, "Why?", false))
+	b := inst.tab()
 	for _, p := range testkit.Few(3, []string{
 		"/", "/queues", path(tk.ID, ""), "/approvals/" + r.ID.String(), "/tasks/new", "/agents/coder", "/settings",
 	}) {

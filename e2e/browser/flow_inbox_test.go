@@ -9,81 +9,81 @@ import (
 var scout = task.Actor{Name: "scout", Role: task.RoleAgent}
 
 // asked is a task of an agent that Taskyard starts, with an open question.
-func (y *instance) asked(title, question string) (*task.Task, string) {
-	y.t.Helper()
-	tk := y.create(task.New{Title: title})
-	m := must(y.svc.Ask(ctx, task.Actor{Name: "coder", Role: task.RoleAgent}, tk.ID, question, false))
+func (inst *instance) asked(title, question string) (*task.Task, string) {
+	inst.t.Helper()
+	tk := inst.create(task.New{Title: title})
+	m := must(inst.svc.Ask(ctx, task.Actor{Name: "coder", Role: task.RoleAgent}, tk.ID, question, false))
 	return tk, "#answer-" + m.ID.String()
 }
 
 // answerInPlace is what a person does first of all, with and without scripts.
-func answerInPlace(y *instance, b *tab) {
-	y.t.Helper()
-	tk, area := y.asked("Choose the way", "North or **south**?")
-	note := y.create(task.New{Title: "Watch the gate", Owner: "scout"})
-	must(y.svc.Notify(ctx, scout, note.ID, "The gate is shut."))
+func answerInPlace(inst *instance, b *tab) {
+	inst.t.Helper()
+	tk, area := inst.asked("Choose the way", "North or **south**?")
+	note := inst.create(task.New{Title: "Watch the gate", Owner: "scout"})
+	must(inst.svc.Notify(ctx, scout, note.ID, "The gate is shut."))
 	b.open("/")
 	b.see("North or south?")
-	equal(y.t, "title", eval[string](b, `document.title`), "(2) Inbox · Taskyard")
+	equal(inst.t, "title", eval[string](b, `document.title`), "(2) Inbox · Taskyard")
 	b.fill(area, "South, by the river.")
 	b.press("button|Answer")
 	b.at("/")
 	b.gone("North or south?")
-	agent := y.stage.agent(y.t, tk.ID) // the answer woke it
-	equal(y.t, "open question", y.task(tk.ID).QuestionID, 0)
+	agent := inst.stage.agent(inst.t, tk.ID) // the answer woke it
+	equal(inst.t, "open question", inst.task(tk.ID).QuestionID, 0)
 	b.see("The gate is shut.")
 	b.press("button|Acknowledge")
 	b.at("/")
 	b.gone("The gate is shut.")
 	b.see("Inbox is empty")
-	equal(y.t, "title", eval[string](b, `document.title`), "Inbox · Taskyard")
+	equal(inst.t, "title", eval[string](b, `document.title`), "Inbox · Taskyard")
 	agent.say("exit")
 }
 
 func TestAnswerInPlaceWakesTheOwner(t *testing.T) {
 	t.Parallel()
-	y := newWakingInstance(t)
-	answerInPlace(y, y.tab())
+	inst := newWakingInstance(t)
+	answerInPlace(inst, inst.tab())
 }
 
 func TestAnswerInPlaceWithoutScripts(t *testing.T) {
 	t.Parallel()
-	y := newWakingInstance(t)
-	b := newTab(t, y.url).withoutScripts()
-	y.signIn(b)
-	answerInPlace(y, b)
+	inst := newWakingInstance(t)
+	b := newTab(t, inst.url).withoutScripts()
+	inst.signIn(b)
+	answerInPlace(inst, b)
 }
 
 func TestTheInboxMovesByItselfAndKeepsWhatIsTyped(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	first, area := y.asked("First", "Red?")
-	b := y.tab()
+	inst := newInstance(t)
+	first, area := inst.asked("First", "Red?")
+	b := inst.tab()
 	b.open("/")
 	b.live()
 	b.click(area)
 	b.insert("half an ans")
-	second, _ := y.asked("Second", "Green?")
+	second, _ := inst.asked("Second", "Green?")
 	b.see("Green?")
 	b.wait(`document.title.startsWith("(2) ")`)
 	equal(t, "typed", b.value(area), "half an ans")
 	equal(t, "focus", eval[string](b, `"#" + document.activeElement.id`), area)
-	must(y.svc.Reply(ctx, y.maya, second.ID, "yes"))
+	must(inst.svc.Reply(ctx, inst.maya, second.ID, "yes"))
 	b.gone("Green?")
 	equal(t, "typed", b.value(area), "half an ans")
 	b.press("button|Answer")
 	b.gone("Red?")
-	equal(t, "answer", y.task(first.ID).Comments[1].Content, "half an ans")
+	equal(t, "answer", inst.task(first.ID).Comments[1].Content, "half an ans")
 }
 
 func TestEveryPageCountsWhatWaits(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	b := y.tab()
+	inst := newInstance(t)
+	b := inst.tab()
 	b.open("/tasks/new")
 	loaded := eval[float64](b, `performance.timeOrigin`)
 	b.fill("#title", "Just a thought")
-	y.asked("Ask", "Well?")
+	inst.asked("Ask", "Well?")
 	b.wait(`document.title.startsWith("(1) ")`)
 	b.wait(`document.querySelector("#nav .hot")?.textContent.startsWith("1")`)
 	equal(t, "typed", b.value("#title"), "Just a thought")
@@ -92,11 +92,11 @@ func TestEveryPageCountsWhatWaits(t *testing.T) {
 
 func TestPauseStopAndResumeFromTheScheduler(t *testing.T) {
 	t.Parallel()
-	y := newWakingInstance(t)
-	running := y.create(task.New{Title: "Runs on"})
-	y.ask(running.ID)
-	y.stage.agent(t, running.ID)
-	b, other := y.tab(), y.tab()
+	inst := newWakingInstance(t)
+	running := inst.create(task.New{Title: "Runs on"})
+	inst.ask(running.ID)
+	inst.stage.agent(t, running.ID)
+	b, other := inst.tab(), inst.tab()
 	other.open("/tasks/new") // a page without live parts of its own
 	b.open("/scheduler")
 	b.press("a|Stop everything")
@@ -106,29 +106,29 @@ func TestPauseStopAndResumeFromTheScheduler(t *testing.T) {
 	b.at("/scheduler")
 	b.see("Taskyard is paused")
 	other.see("A key leaked.")
-	equal(t, "status", must(y.svc.Runs(ctx, y.maya, task.RunFilter{TaskID: running.ID, Limit: 1}))[0].Status, task.RunCanceled)
+	equal(t, "status", must(inst.svc.Runs(ctx, inst.maya, task.RunFilter{TaskID: running.ID, Limit: 1}))[0].Status, task.RunCanceled)
 	other.press("#frame button|Restart the 1 stopped run")
 	other.at("/tasks/new")
-	restarted := y.stage.agent(t, running.ID)
+	restarted := inst.stage.agent(t, running.ID)
 	other.gone("Taskyard is paused")
 	b.gone("Taskyard is paused")
 	b.press("a|Pause…")
 	b.fill("#reason", "Lunch.")
 	b.press("button|Pause Taskyard")
 	b.see("Lunch.")
-	tk := y.create(task.New{Title: "Comes later"})
-	must(y.svc.Comment(ctx, y.maya, tk.ID, "Continue when you can."))
+	tk := inst.create(task.New{Title: "Comes later"})
+	must(inst.svc.Comment(ctx, inst.maya, tk.ID, "Continue when you can."))
 	b.see("Comes later") // queued, and stays so
 	b.press("#frame button|Resume")
 	_ = restarted.conn.Close() // its agent runs one task at a time
-	y.stage.agent(t, tk.ID)
+	inst.stage.agent(t, tk.ID)
 }
 
 func TestPauseAnAgentWithoutScripts(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	b := newTab(t, y.url).withoutScripts()
-	y.signIn(b)
+	inst := newInstance(t)
+	b := newTab(t, inst.url).withoutScripts()
+	inst.signIn(b)
 	b.open("/agents/coder")
 	b.press("a|Pause…")
 	b.fill("#reason", "It broke the build.")

@@ -30,10 +30,10 @@ func (b *tab) chosen(name string) {
 
 func TestThePaletteLeadsEverywhere(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	tk := y.create(task.New{Title: "Polish the brass lamp", Owner: "scout"})
-	y.create(task.New{Title: "Oil the hinges", Owner: "scout"})
-	b := y.tab()
+	inst := newInstance(t)
+	tk := inst.create(task.New{Title: "Polish the brass lamp", Owner: "scout"})
+	inst.create(task.New{Title: "Oil the hinges", Owner: "scout"})
+	b := inst.tab()
 	b.open("/queues")
 	t.Run("a task is found by words", func(t *testing.T) {
 		b.chord("k")
@@ -107,8 +107,8 @@ func TestThePaletteLeadsEverywhere(t *testing.T) {
 
 func TestThePaletteWorksOnASmallScreen(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	b := y.tab()
+	inst := newInstance(t)
+	b := inst.tab()
 	b.open("/queues")
 	b.size(390, 844)
 	b.click(".more-tab summary")
@@ -120,8 +120,8 @@ func TestThePaletteWorksOnASmallScreen(t *testing.T) {
 
 func TestAnAnswerToThePaletteWaitsForAClick(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	b := y.tab()
+	inst := newInstance(t)
+	b := inst.tab()
 	b.open("/queues")
 	eval[chromedp.Void](b, `void (() => { const real = fetch; window.fetch = async (u, o) => { const res = await real(u, o); if (u.includes("q=histo")) await new Promise(go => { window.answer = go; }); return res; }; })()`)
 	b.chord("k")
@@ -139,9 +139,9 @@ func TestAnAnswerToThePaletteWaitsForAClick(t *testing.T) {
 
 func TestWithoutScriptsTheSearchIsAForm(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	tk := y.create(task.New{Title: "Polish the brass lamp", Owner: "scout"})
-	b := y.tab().withoutScripts()
+	inst := newInstance(t)
+	tk := inst.create(task.New{Title: "Polish the brass lamp", Owner: "scout"})
+	b := inst.tab().withoutScripts()
 	b.open("/queues")
 	b.fill("form.find input", "brass")
 	b.loads(typed(kb.Enter))
@@ -152,9 +152,9 @@ func TestWithoutScriptsTheSearchIsAForm(t *testing.T) {
 
 func TestKeysAreKeptWhereTheyBelong(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	y.create(task.New{Title: "First of all", Priority: 9})
-	b := y.tab()
+	inst := newInstance(t)
+	inst.create(task.New{Title: "First of all", Priority: 9})
+	b := inst.tab()
 	b.open("/queues")
 	t.Run("g and a letter lead to a page", func(t *testing.T) {
 		for keys, path := range map[string]string{
@@ -192,7 +192,7 @@ func TestKeysAreKeptWhereTheyBelong(t *testing.T) {
 		b.click("input[name=keys][value=off]")
 		b.press("form[action='/settings/keys'] button|Save")
 		b.see("Saved the keyboard shortcuts")
-		other := y.tab()
+		other := inst.tab()
 		other.open("/queues")
 		other.keys("c?gi")
 		eval[chromedp.Void](other, `new Promise(done => setTimeout(done, 100))`)

@@ -29,10 +29,10 @@ func (b *tab) holdFirst(fits string) {
 
 func TestAnswersThatComeLate(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	one := y.create(task.New{Title: "One", Priority: 5})
-	two := y.create(task.New{Title: "Two", Priority: 5})
-	b := y.tab()
+	inst := newInstance(t)
+	one := inst.create(task.New{Title: "One", Priority: 5})
+	two := inst.create(task.New{Title: "Two", Priority: 5})
+	b := inst.tab()
 	rowAt := func(tk *task.Task) string { return focusedRow + ` === "t-` + tk.ID.String() + `"` }
 
 	t.Run("the dialog of what was asked for last stays", func(t *testing.T) {
@@ -98,9 +98,9 @@ func TestAnswersThatComeLate(t *testing.T) {
 
 func TestTheFocusIsWhereItWasPutLast(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	tk := y.planned("a", "b")
-	b := y.tab()
+	inst := newInstance(t)
+	tk := inst.planned("a", "b")
+	b := inst.tab()
 	b.open(path(tk.ID, ""))
 	eval[chromedp.Void](b, `void (() => {
 		const tick = document.querySelector("#plan .tick");
@@ -115,9 +115,9 @@ func TestTheFocusIsWhereItWasPutLast(t *testing.T) {
 
 func TestAStreamOfOtherTopicsMakesNoPageCurrent(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	tk := y.create(task.New{Title: "Watched", Owner: "scout"})
-	b := y.tab()
+	inst := newInstance(t)
+	tk := inst.create(task.New{Title: "Watched", Owner: "scout"})
+	b := inst.tab()
 	b.open(path(tk.ID, ""))
 	b.live()
 	was := eval[string](b, `document.documentElement.dataset.gen`)
@@ -128,8 +128,8 @@ func TestAStreamOfOtherTopicsMakesNoPageCurrent(t *testing.T) {
 
 func TestAFormWhoseAnswerIsLostIsSentAgain(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	b := y.tab()
+	inst := newInstance(t)
+	b := inst.tab()
 	b.open("/tasks/new")
 	b.fill("#title", "Slow to come")
 	b.choose("#owner", "scout")
@@ -138,7 +138,7 @@ func TestAFormWhoseAnswerIsLostIsSentAgain(t *testing.T) {
 	b.see("Connection lost. Checking…")
 	b.wait(`location.pathname === "/tasks/1"`)
 	b.see("Created #1")
-	equal(t, "tasks", len(y.open()), 1)
+	equal(t, "tasks", len(inst.open()), 1)
 	equal(t, "drafts", eval[int](b, `Object.keys(localStorage).filter(k => k.startsWith("draft:")).length`), 0)
 	b.lose()
 	b.fill("#comment", "Said once")
@@ -147,17 +147,17 @@ func TestAFormWhoseAnswerIsLostIsSentAgain(t *testing.T) {
 	b.wait(`document.querySelector("#feed")?.innerText.includes("Said once")`)
 	b.gone("Connection lost")
 	b.wait(`document.activeElement.id === "comment" && document.activeElement.value === ""`)
-	equal(t, "comments", len(y.task(1).Comments), 1)
+	equal(t, "comments", len(inst.task(1).Comments), 1)
 }
 
 func TestAFormWaitsForTheServer(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	tk := y.create(task.New{Title: "Talked about", Owner: "scout"})
-	p := newProxied(t, y)
+	inst := newInstance(t)
+	tk := inst.create(task.New{Title: "Talked about", Owner: "scout"})
+	p := newProxied(t, inst)
 	b := newTab(t, p.URL)
 	b.expect(append([]string{"500"}, whileAway...)...)
-	y.signIn(b)
+	inst.signIn(b)
 	b.open(path(tk.ID, ""))
 	t.Run("while it is away", func(t *testing.T) {
 		b.fill("#comment", "Said into the dark")
@@ -169,7 +169,7 @@ func TestAFormWaitsForTheServer(t *testing.T) {
 		p.down.Store(false)
 		b.wait(`document.querySelector("#feed")?.innerText.includes("Said into the dark")`)
 		b.gone("Connection lost")
-		equal(t, "comments", len(y.task(tk.ID).Comments), 1)
+		equal(t, "comments", len(inst.task(tk.ID).Comments), 1)
 	})
 	t.Run("not when it says itself what is wrong", func(t *testing.T) {
 		b.fill("#comment", "Kept")
@@ -187,8 +187,8 @@ func TestAFormWaitsForTheServer(t *testing.T) {
 
 func TestAHiddenTabDoesNotCountAsSeen(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	b := y.tab()
+	inst := newInstance(t)
+	b := inst.tab()
 	b.open("/")
 	seen := `navigator.locks.query().then(l => l.held.filter(l => l.name === "taskyard-seen").length)`
 	b.wait(seen + `.then(n => n === 1)`)

@@ -9,12 +9,12 @@ import (
 
 func TestActOnAllThatMatch(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
+	inst := newInstance(t)
 	for i := range 130 {
-		y.create(task.New{Title: fmt.Sprintf("Many of them %d", i), Labels: []string{"spring"}})
+		inst.create(task.New{Title: fmt.Sprintf("Many of them %d", i), Labels: []string{"spring"}})
 	}
-	keep := y.create(task.New{Title: "Not this one"})
-	b := y.tab()
+	keep := inst.create(task.New{Title: "Not this one"})
+	b := inst.tab()
 	b.open("/tasks?label=spring")
 	b.click("[data-pick-all]")
 	b.see("100 selected")
@@ -28,22 +28,22 @@ func TestActOnAllThatMatch(t *testing.T) {
 	b.see("Set the priority of 130 tasks")
 	equal(t, "address", eval[string](b, `location.pathname + location.search`), "/tasks?label=spring")
 	seven := 0
-	for _, tk := range y.open() {
+	for _, tk := range inst.open() {
 		if tk.Priority == 7 {
 			seven++
 		}
 	}
 	equal(t, "of the first 100", seven, 100)
-	equal(t, "the other", y.priority(keep.ID), 0)
+	equal(t, "the other", inst.priority(keep.ID), 0)
 }
 
 func TestSortAndFilterAList(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
+	inst := newInstance(t)
 	for i, title := range []string{"Birch", "ash", "Cedar"} {
-		y.create(task.New{Title: title, Priority: i})
+		inst.create(task.New{Title: title, Priority: i})
 	}
-	b := y.tab()
+	b := inst.tab()
 	b.open("/tasks")
 	first := `document.querySelector("tbody .title").textContent`
 	equal(t, "first", eval[string](b, first), "Cedar")
@@ -62,9 +62,9 @@ func TestSortAndFilterAList(t *testing.T) {
 
 func TestKeepAView(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	y.create(task.New{Title: "Mine", Priority: 3})
-	b := y.tab()
+	inst := newInstance(t)
+	inst.create(task.New{Title: "Mine", Priority: 3})
+	b := inst.tab()
 	b.open("/tasks?priority=3&sort=title")
 	b.click("#views summary")
 	b.fill("#views input[name=name]", "Hot ones")

@@ -17,9 +17,9 @@ import (
 func oneOrigin(t testing.TB, instances ...*instance) string {
 	t.Helper()
 	mux := http.NewServeMux()
-	for _, y := range instances {
-		target := must(url.Parse(strings.TrimSuffix(y.url, y.path)))
-		mux.Handle(y.path+"/", &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) {
+	for _, inst := range instances {
+		target := must(url.Parse(strings.TrimSuffix(inst.url, inst.path)))
+		mux.Handle(inst.path+"/", &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(target)
 			r.Out.Host = target.Host
 		}, ErrorHandler: func(http.ResponseWriter, *http.Request, error) {}})
@@ -36,9 +36,9 @@ func TestInstancesOfOneHostDoNotMeetInTheBrowser(t *testing.T) {
 	red.admit(b)
 	blue.admit(b)
 	b.base = oneOrigin(t, red, blue)
-	ask := func(y *instance) *task.Task {
-		tk := y.create(task.New{Title: "Paint the gate", Owner: "scout"})
-		must(y.svc.Ask(ctx, task.Actor{Name: "scout", Role: task.RoleAgent}, tk.ID, "Which color?", false))
+	ask := func(inst *instance) *task.Task {
+		tk := inst.create(task.New{Title: "Paint the gate", Owner: "scout"})
+		must(inst.svc.Ask(ctx, task.Actor{Name: "scout", Role: task.RoleAgent}, tk.ID, "Which color?", false))
 		return tk
 	}
 	tk, other := ask(red), ask(blue)

@@ -10,9 +10,9 @@ import (
 
 func TestANewTaskIsMadeInADialog(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	tk := y.create(task.New{Title: "What is looked at"})
-	b := y.tab()
+	inst := newInstance(t)
+	tk := inst.create(task.New{Title: "What is looked at"})
+	b := inst.tab()
 	shown := `document.querySelector("#new-task[open]") && document.activeElement.name === "title"`
 	t.Run("on any page, and what is typed outlives Escape and the page", func(t *testing.T) {
 		for i, p := range []string{"/queues", "/history", path(tk.ID, "")} {

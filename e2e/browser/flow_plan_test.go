@@ -15,20 +15,20 @@ import (
 )
 
 // planned makes a task with steps of these titles.
-func (y *instance) planned(titles ...string) *task.Task {
-	y.t.Helper()
+func (inst *instance) planned(titles ...string) *task.Task {
+	inst.t.Helper()
 	in := task.New{Title: "A plan"}
 	for _, s := range titles {
 		in.Steps = append(in.Steps, task.Step{Title: s})
 	}
-	return y.create(in)
+	return inst.create(in)
 }
 
 // plan is the plan as the server holds it: titles, * when done.
-func (y *instance) plan(id task.ID) string {
-	y.t.Helper()
+func (inst *instance) plan(id task.ID) string {
+	inst.t.Helper()
 	var words []string
-	for _, s := range y.task(id).Steps {
+	for _, s := range inst.task(id).Steps {
 		w := s.Title
 		if s.Done {
 			w += "*"
@@ -76,9 +76,9 @@ func (b *tab) alt(key string) {
 
 func TestAPlanIsKeptByMouse(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	tk := y.planned("one", "two", "three")
-	b := y.tab()
+	inst := newInstance(t)
+	tk := inst.planned("one", "two", "three")
+	b := inst.tab()
 	b.open(path(tk.ID, ""))
 	b.click("#tick-0")
 	b.seesPlan("one* two three")
@@ -91,13 +91,13 @@ func TestAPlanIsKeptByMouse(t *testing.T) {
 	b.fill("#details-1", "With care.")
 	b.press("#panel-1 button|Save step")
 	b.see("With care.")
-	equal(t, "plan", y.plan(tk.ID), "one two-and-a-half three")
+	equal(t, "plan", inst.plan(tk.ID), "one two-and-a-half three")
 
 	b.click("#panel-2 summary")
 	b.click("#panel-2 button|Move up")
 	b.seesPlan("one three two-and-a-half")
 	b.wait(`document.getElementById("panel-1").open && !document.getElementById("panel-2").open && document.activeElement.textContent.trim() === "Move up"`)
-	equal(t, "plan", y.plan(tk.ID), "one three two-and-a-half")
+	equal(t, "plan", inst.plan(tk.ID), "one three two-and-a-half")
 
 	b.fill("#panel-1 .add-line input.input", "between")
 	b.press("#panel-1 button|Insert")
@@ -112,14 +112,14 @@ func TestAPlanIsKeptByMouse(t *testing.T) {
 	b.see("Step 4 was deleted: two-and-a-half")
 	b.click("button|Undo")
 	b.seesPlan("one three between two-and-a-half last")
-	equal(t, "details", y.task(tk.ID).Steps[3].Details, "With care.")
+	equal(t, "details", inst.task(tk.ID).Steps[3].Details, "With care.")
 }
 
 func TestAStepIsDragged(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	tk := y.planned("one", "two", "three", "four")
-	b := y.tab()
+	inst := newInstance(t)
+	tk := inst.planned("one", "two", "three", "four")
+	b := inst.tab()
 	b.open(path(tk.ID, ""))
 	b.countRequests()
 	drag := func(from, to int, lower bool) {
@@ -140,7 +140,7 @@ func TestAStepIsDragged(t *testing.T) {
 	b.seesPlan("one two four three")
 	drag(1, 0, false)
 	b.seesPlan("two one four three")
-	equal(t, "plan", y.plan(tk.ID), "two one four three")
+	equal(t, "plan", inst.plan(tk.ID), "two one four three")
 	b.see("Step 2 is step 1 now")
 	b.keys("z")
 	b.seesPlan("one two four three")
@@ -148,9 +148,9 @@ func TestAStepIsDragged(t *testing.T) {
 
 func TestAPlanIsKeptByKeyboard(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	tk := y.planned("one", "two", "three")
-	b := y.tab()
+	inst := newInstance(t)
+	tk := inst.planned("one", "two", "three")
+	b := inst.tab()
 	b.open(path(tk.ID, ""))
 	b.keys("j")
 	b.wait(`document.activeElement.id === "tick-0"`)
@@ -167,25 +167,25 @@ func TestAPlanIsKeptByKeyboard(t *testing.T) {
 	b.wait(`document.activeElement.id === "title-2"`)
 	b.keys(kb.Escape)
 	b.wait(`!document.getElementById("panel-2").open && document.activeElement.closest("#panel-2")`)
-	equal(t, "plan", y.plan(tk.ID), "two three one*")
+	equal(t, "plan", inst.plan(tk.ID), "two three one*")
 }
 
 func TestAPlanIsKeptWithoutScripts(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	tk := y.planned("one", "two", "three")
-	b := y.tab().withoutScripts()
+	inst := newInstance(t)
+	tk := inst.planned("one", "two", "three")
+	b := inst.tab().withoutScripts()
 	b.open(path(tk.ID, ""))
 	b.press("#step-0 button|Done")
-	equal(t, "plan", y.plan(tk.ID), "one* two three")
+	equal(t, "plan", inst.plan(tk.ID), "one* two three")
 	b.click("#panel-2 summary")
 	b.press("#panel-2 button|Move up")
 	b.press("#panel-1 button|Move up") // the panel stays with its step
-	equal(t, "plan", y.plan(tk.ID), "three one* two")
+	equal(t, "plan", inst.plan(tk.ID), "three one* two")
 	b.press("#panel-0 button|Delete")
-	equal(t, "plan", y.plan(tk.ID), "one* two")
+	equal(t, "plan", inst.plan(tk.ID), "one* two")
 	b.press("button|Undo")
-	equal(t, "plan", y.plan(tk.ID), "three one* two")
+	equal(t, "plan", inst.plan(tk.ID), "three one* two")
 	b.expect("422")
 	b.click("#panel-1 summary")
 	b.fill("#title-1", strings.Repeat("long ", 13))
@@ -196,14 +196,14 @@ func TestAPlanIsKeptWithoutScripts(t *testing.T) {
 	equal(t, "typed text", b.value("#title-1"), strings.Repeat("long ", 13))
 	b.fill("#title-1", "better")
 	b.press("#panel-1 button|Save step")
-	equal(t, "plan", y.plan(tk.ID), "three better* two")
+	equal(t, "plan", inst.plan(tk.ID), "three better* two")
 }
 
 func TestATickShowsAtOnceAndGoesBackWhenItFails(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	tk := y.planned("one", "two")
-	b := y.tab()
+	inst := newInstance(t)
+	tk := inst.planned("one", "two")
+	b := inst.tab()
 	b.open(path(tk.ID, ""))
 	b.live()
 	// Acts alone are held, which have a body: a live refresh may come between.
@@ -215,11 +215,11 @@ func TestATickShowsAtOnceAndGoesBackWhenItFails(t *testing.T) {
 	b.click("#tick-0")
 	b.click("#tick-1")
 	b.wait(`document.querySelectorAll("#plan li.done").length === 2 && document.querySelector("[data-steps-said]").textContent === "2 of 2" && document.querySelector("#plan progress").value === 2`)
-	equal(t, "plan", y.plan(tk.ID), "one two")
+	equal(t, "plan", inst.plan(tk.ID), "one two")
 	eval[chromedp.Void](b, `window.held.shift()()`)
 	b.wait(`document.querySelector("#step-0 input[name=done]").value === "false"`)
 	b.wait(`document.querySelector("#step-1.done") && document.querySelector("#tick-1").checked && document.querySelector("[data-steps-said]").textContent === "2 of 2"`)
-	equal(t, "plan", y.plan(tk.ID), "one* two")
+	equal(t, "plan", inst.plan(tk.ID), "one* two")
 	eval[chromedp.Void](b, `(XMLHttpRequest.prototype.send = window.realSend, void window.held.forEach(f => f()))`)
 	b.seesPlan("one* two*")
 
@@ -241,7 +241,7 @@ func TestATickShowsAtOnceAndGoesBackWhenItFails(t *testing.T) {
 		eval[chromedp.Void](b, `document.querySelector("#step-0 input[name=seen]").value = "of-another-title", document.querySelector("#tick-0").click()`)
 		b.see("Step 1 of task")
 		b.wait(`document.querySelector("#step-0.done") && document.querySelector("#tick-0").checked`)
-		equal(t, "plan", y.plan(tk.ID), "one* two*")
+		equal(t, "plan", inst.plan(tk.ID), "one* two*")
 	})
 }
 
@@ -257,9 +257,9 @@ func quoteAll(values ...any) string {
 
 func TestStepsAreAddedOneAfterTheOther(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	tk := y.create(task.New{Title: "Of many steps"})
-	b := y.tab()
+	inst := newInstance(t)
+	tk := inst.create(task.New{Title: "Of many steps"})
+	b := inst.tab()
 	b.open(path(tk.ID, ""))
 	loaded := eval[float64](b, `performance.timeOrigin`)
 	b.fill("#comment", "Half a thought")

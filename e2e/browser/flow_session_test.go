@@ -9,9 +9,9 @@ import (
 
 func TestTheOneTimeLinkMakesTheFirstAdmin(t *testing.T) {
 	t.Parallel()
-	y := openInstance(t, agentFiles)
-	b := newTab(t, y.url)
-	b.open("/setup?token=" + must(y.svc.SetupLink(ctx)))
+	inst := openInstance(t, agentFiles)
+	b := newTab(t, inst.url)
+	b.open("/setup?token=" + must(inst.svc.SetupLink(ctx)))
 	b.fill("#name", "maya")
 	b.fill("#password", password)
 	b.fill("#password2", "something else entirely")
@@ -37,10 +37,10 @@ func TestTheOneTimeLinkMakesTheFirstAdmin(t *testing.T) {
 // The tabs of a browser share one stream: when it is refused, each says why.
 func TestEveryTabSaysThatTheSessionHasEnded(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	tk := y.create(task.New{Title: "Watched by two", Owner: "scout"})
-	ben := must(y.svc.AddUser(ctx, y.maya, "ben", password, task.RoleReviewer))
-	b := newTab(t, y.url)
+	inst := newInstance(t)
+	tk := inst.create(task.New{Title: "Watched by two", Owner: "scout"})
+	ben := must(inst.svc.AddUser(ctx, inst.maya, "ben", password, task.RoleReviewer))
+	b := newTab(t, inst.url)
 	b.open("/login")
 	b.fill("#name", "ben")
 	b.fill("#password", password)
@@ -54,7 +54,7 @@ func TestEveryTabSaysThatTheSessionHasEnded(t *testing.T) {
 		n.expect("401")
 	}
 	viewer := task.RoleViewer
-	must(y.svc.UpdateUser(ctx, y.maya, ben.ID, service.UserChange{Role: &viewer}))
+	must(inst.svc.UpdateUser(ctx, inst.maya, ben.ID, service.UserChange{Role: &viewer}))
 	for _, n := range tabs {
 		n.see("Your session has ended")
 	}

@@ -10,17 +10,17 @@ import (
 )
 
 // tells has scout tell something on a new task.
-func (y *instance) tells(title, text string) *task.Task {
-	y.t.Helper()
-	tk := y.create(task.New{Title: title, Owner: "scout"})
-	must(y.svc.Notify(ctx, scout, tk.ID, text))
+func (inst *instance) tells(title, text string) *task.Task {
+	inst.t.Helper()
+	tk := inst.create(task.New{Title: title, Owner: "scout"})
+	must(inst.svc.Notify(ctx, scout, tk.ID, text))
 	return tk
 }
 
 // events counts the lines of the log of a kind about a task.
-func (y *instance) events(id task.ID, kind string) (n int) {
-	y.t.Helper()
-	for _, e := range must(y.svc.Events(ctx, y.maya, task.EventFilter{TaskID: id, Limit: 500})) {
+func (inst *instance) events(id task.ID, kind string) (n int) {
+	inst.t.Helper()
+	for _, e := range must(inst.svc.Events(ctx, inst.maya, task.EventFilter{TaskID: id, Limit: 500})) {
 		if e.Kind == kind {
 			n++
 		}
@@ -29,16 +29,16 @@ func (y *instance) events(id task.ID, kind string) (n int) {
 }
 
 // snoozeAndWake puts a question off, undoes that, and does it again.
-func snoozeAndWake(y *instance, b *tab) {
-	y.t.Helper()
-	tk, _ := y.asked("Choose the way", "North or south?")
+func snoozeAndWake(inst *instance, b *tab) {
+	inst.t.Helper()
+	tk, _ := inst.asked("Choose the way", "North or south?")
 	b.open("/")
 	b.click("summary|Snooze the question")
 	b.press("button|Until tomorrow")
 	b.at("/")
 	b.gone("North or south?")
 	b.see("Snoozed (1)")
-	equal(y.t, "title", eval[string](b, `document.title`), "Inbox · Taskyard")
+	equal(inst.t, "title", eval[string](b, `document.title`), "Inbox · Taskyard")
 	b.press("button|Undo")
 	b.at("/")
 	b.see("North or south?")
@@ -49,45 +49,45 @@ func snoozeAndWake(y *instance, b *tab) {
 	b.see("comes back Mon 09:00")
 	b.press("button|Wake now")
 	b.see("North or south?")
-	equal(y.t, "snoozed", y.events(tk.ID, task.EvSnoozed), 2)
-	equal(y.t, "woken", y.events(tk.ID, task.EvWoken), 2)
+	equal(inst.t, "snoozed", inst.events(tk.ID, task.EvSnoozed), 2)
+	equal(inst.t, "woken", inst.events(tk.ID, task.EvWoken), 2)
 }
 
 func TestSnoozeUndoAndWake(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	snoozeAndWake(y, y.tab())
+	inst := newInstance(t)
+	snoozeAndWake(inst, inst.tab())
 }
 
 func TestSnoozeUndoAndWakeWithoutScripts(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	b := newTab(t, y.url).withoutScripts()
-	y.signIn(b)
-	snoozeAndWake(y, b)
+	inst := newInstance(t)
+	b := newTab(t, inst.url).withoutScripts()
+	inst.signIn(b)
+	snoozeAndWake(inst, b)
 }
 
 func TestWhatIsSnoozedComesBackLive(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	y.asked("Choose the way", "North or south?")
-	b := y.tab()
+	inst := newInstance(t)
+	inst.asked("Choose the way", "North or south?")
+	b := inst.tab()
 	b.open("/")
 	b.click("summary|Snooze the question")
 	b.press("button|For an hour")
 	b.gone("North or south?")
 	b.live()
-	y.clock.Forward(time.Hour)
+	inst.clock.Forward(time.Hour)
 	b.see("North or south?")
 	b.wait(`document.title.startsWith("(1) ")`)
 }
 
 func TestTheInboxByKeyboard(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	question, area := y.asked("Choose the way", "North or south?")
-	first, second := y.tells("Watch the gate", "The gate is shut."), y.tells("Watch the well", "The well is dry.")
-	b := y.tab()
+	inst := newInstance(t)
+	question, area := inst.asked("Choose the way", "North or south?")
+	first, second := inst.tells("Watch the gate", "The gate is shut."), inst.tells("Watch the well", "The well is dry.")
+	b := inst.tab()
 	b.open("/")
 	at := func(what string) {
 		t.Helper()
@@ -102,7 +102,7 @@ func TestTheInboxByKeyboard(t *testing.T) {
 	at(first.Title) // the next row has the focus
 	b.loads(typed("z"))
 	b.see("The well is dry.")
-	equal(t, "undone", y.events(second.ID, task.EvUnacknowledged), 1)
+	equal(t, "undone", inst.events(second.ID, task.EvUnacknowledged), 1)
 	b.keys("kkkjj")
 	at(first.Title)
 	b.keys("b")
@@ -124,21 +124,21 @@ func TestTheInboxByKeyboard(t *testing.T) {
 
 func TestADoubleClickAcknowledgesOnce(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	tk := y.tells("Watch the gate", "The gate is shut.")
-	b := y.tab()
+	inst := newInstance(t)
+	tk := inst.tells("Watch the gate", "The gate is shut.")
+	b := inst.tab()
 	b.open("/")
 	b.loads(b.onto("button|Acknowledge", times(2)))
 	b.see("Inbox is empty")
-	equal(t, "acknowledged", y.events(tk.ID, task.EvAcknowledged), 1)
+	equal(t, "acknowledged", inst.events(tk.ID, task.EvAcknowledged), 1)
 }
 
 func TestHalfAnAnswerOutlivesAnotherOne(t *testing.T) {
 	t.Parallel()
-	y := newWakingInstance(t)
-	_, first := y.asked("Choose the way", "North or south?")
-	_, second := y.asked("Choose the hour", "Noon or night?")
-	b := y.tab()
+	inst := newWakingInstance(t)
+	_, first := inst.asked("Choose the way", "North or south?")
+	_, second := inst.asked("Choose the hour", "Noon or night?")
+	b := inst.tab()
 	b.open("/")
 	b.fill(second, "Noon, bec")
 	b.fill(first, "South.")
@@ -160,8 +160,8 @@ const playNotifications = `(() => {
 
 func TestTheBrowserNotifiesOnlyWhenAskedTo(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	b := y.tab().preload(playNotifications)
+	inst := newInstance(t)
+	b := inst.tab().preload(playNotifications)
 	hide := func(hidden string) {
 		eval[chromedp.Void](b, `void (Object.defineProperty(document, "hidden", {configurable: true, get: () => `+
 			hidden+`}), document.dispatchEvent(new Event("visibilitychange")))`)
@@ -180,7 +180,7 @@ func TestTheBrowserNotifiesOnlyWhenAskedTo(t *testing.T) {
 	eval[chromedp.Void](b, `void (Notification.permission = "granted")`)
 	hide("true")
 	listening()
-	y.asked("Choose the way", "North or south?")
+	inst.asked("Choose the way", "North or south?")
 	b.wait(`window.shown.length === 1`)
 	equal(t, "shown", eval[string](b, `window.shown[0]`), "1 thing waits for you: Choose the way")
 	hide("false")

@@ -13,20 +13,20 @@ import (
 const entries = `document.querySelectorAll(".feed > li[id]").length`
 
 // talked makes a task with n comments: "Word 1." and so on.
-func (y *instance) talked(n int) *task.Task {
-	y.t.Helper()
-	tk := y.create(task.New{Title: "Much was said"})
+func (inst *instance) talked(n int) *task.Task {
+	inst.t.Helper()
+	tk := inst.create(task.New{Title: "Much was said"})
 	for i := range n {
-		must(y.svc.Comment(ctx, y.maya, tk.ID, fmt.Sprintf("Word %d.", i+1)))
+		must(inst.svc.Comment(ctx, inst.maya, tk.ID, fmt.Sprintf("Word %d.", i+1)))
 	}
 	return tk
 }
 
 func TestTheStreamIsPagedUpwards(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	tk := y.talked(120)
-	b := y.tab()
+	inst := newInstance(t)
+	tk := inst.talked(120)
+	b := inst.tab()
 	b.open(path(tk.ID, ""))
 	b.live()
 	b.seeNot("Word 70.")
@@ -37,13 +37,13 @@ func TestTheStreamIsPagedUpwards(t *testing.T) {
 	b.see("Word 20.")
 	b.wait(entries + ` === 121 && !document.querySelector("[data-earlier]")`)
 	t.Run("what comes in does not take away what was fetched", func(t *testing.T) {
-		must(y.svc.Comment(ctx, y.maya, tk.ID, "Word 121."))
+		must(inst.svc.Comment(ctx, inst.maya, tk.ID, "Word 121."))
 		b.see("Word 121.")
 		equal(t, "entries", eval[int](b, entries), 122)
 		equal(t, "order", eval[bool](b, `(l => l.every((n, i) => !i || l[i-1] < n))([...document.querySelectorAll(".feed > li[id^=msg]")].map(e => +e.id.slice(4)))`), true)
 	})
 	t.Run("an old entry is found by its address", func(t *testing.T) {
-		first := y.task(tk.ID).Comments[2].ID.String()
+		first := inst.task(tk.ID).Comments[2].ID.String()
 		b.open("/queues")
 		b.open(path(tk.ID, "#msg-"+first))
 		b.wait(`document.querySelector("#msg-` + first + `:target")?.getBoundingClientRect().top > 0`)
@@ -60,7 +60,7 @@ func TestTheStreamIsPagedUpwards(t *testing.T) {
 		b.see("No runs yet")
 	})
 	t.Run("without scripts the pages follow each other", func(t *testing.T) {
-		b := y.tab().withoutScripts()
+		b := inst.tab().withoutScripts()
 		b.open(path(tk.ID, ""))
 		b.press("a|Show earlier")
 		b.see("Word 70.")
@@ -74,9 +74,9 @@ func TestTheStreamIsPagedUpwards(t *testing.T) {
 
 func TestADraftOutlivesAReload(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	tk := y.create(task.New{Title: "Half said"})
-	b := y.tab()
+	inst := newInstance(t)
+	tk := inst.create(task.New{Title: "Half said"})
+	b := inst.tab()
 	b.open(path(tk.ID, ""))
 	b.live()
 	b.click("#comment")
@@ -84,7 +84,7 @@ func TestADraftOutlivesAReload(t *testing.T) {
 	b.loads(chromedp.Reload())
 	equal(t, "draft", b.value("#comment"), "Half a thought")
 	b.live()
-	must(y.svc.Comment(ctx, y.maya, tk.ID, "Somebody else."))
+	must(inst.svc.Comment(ctx, inst.maya, tk.ID, "Somebody else."))
 	b.see("Somebody else.")
 	equal(t, "draft after a live change", b.value("#comment"), "Half a thought")
 	b.press("#comment-form button")
@@ -92,13 +92,13 @@ func TestADraftOutlivesAReload(t *testing.T) {
 	equal(t, "composer", b.value("#comment"), "")
 	b.loads(chromedp.Reload())
 	equal(t, "composer after a reload", b.value("#comment"), "")
-	equal(t, "comments", len(y.task(tk.ID).Comments), 2)
+	equal(t, "comments", len(inst.task(tk.ID).Comments), 2)
 
 	t.Run("a comment that was refused is kept", func(t *testing.T) {
 		b.expect("422")
 		b.fill("#comment", "Keep me")
 		eval[chromedp.Void](b, `void (document.querySelector("#comment-form [name=_key]").value = "")`)
-		must(y.svc.Comment(ctx, y.maya, tk.ID, "x"))
+		must(inst.svc.Comment(ctx, inst.maya, tk.ID, "x"))
 		b.fill("#comment", "   ")
 		b.press("#comment-form button")
 		b.wait(`document.querySelector("#comment-err")`)

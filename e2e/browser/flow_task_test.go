@@ -33,12 +33,12 @@ func newTaskByForm(b *tab) {
 
 func TestCreateATaskWithStepsAndALink(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	b := y.tab()
+	inst := newInstance(t)
+	b := inst.tab()
 	newTaskByForm(b)
-	list := y.open()
+	list := inst.open()
 	equal(t, "tasks", len(list), 1)
-	tk := y.task(list[0].ID)
+	tk := inst.task(list[0].ID)
 	equal(t, "steps", len(tk.Steps), 2)
 	equal(t, "links", len(tk.Resources), 1)
 	equal(t, "priority", tk.Priority, 7)
@@ -49,11 +49,11 @@ func TestCreateATaskWithStepsAndALink(t *testing.T) {
 
 func TestCommentAndAnswerAQuestion(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	tk := y.create(task.New{Title: "Ask me", Owner: "scout"})
+	inst := newInstance(t)
+	tk := inst.create(task.New{Title: "Ask me", Owner: "scout"})
 	scout := task.Actor{Name: "scout", Role: task.RoleAgent}
-	must(y.svc.Ask(ctx, scout, tk.ID, "North or south?", false))
-	b := y.tab()
+	must(inst.svc.Ask(ctx, scout, tk.ID, "North or south?", false))
+	b := inst.tab()
 	b.open(path(tk.ID, ""))
 	b.see("North or south?")
 	b.fill("#comment", "A **bold** word.")
@@ -64,15 +64,15 @@ func TestCommentAndAnswerAQuestion(t *testing.T) {
 	b.press("button|Answer")
 	b.see("South.")
 	b.wait(`!document.querySelector("#reply-text")`)
-	equal(t, "open question", y.task(tk.ID).QuestionID, 0)
+	equal(t, "open question", inst.task(tk.ID).QuestionID, 0)
 }
 
 func TestCancelWithSubtasksNamesThem(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	tk := y.create(task.New{Title: "The whole", Steps: []task.Step{{Title: "A part"}}})
-	sub := must(y.svc.CreateSubtask(ctx, y.maya, tk.ID, 0, task.New{Title: "The part", Owner: "scout", NoStart: true}))
-	b := y.tab()
+	inst := newInstance(t)
+	tk := inst.create(task.New{Title: "The whole", Steps: []task.Step{{Title: "A part"}}})
+	sub := must(inst.svc.CreateSubtask(ctx, inst.maya, tk.ID, 0, task.New{Title: "The part", Owner: "scout", NoStart: true}))
+	b := inst.tab()
 	b.open(path(tk.ID, ""))
 	b.click("#task-menu summary")
 	b.press("#task-menu a|Cancel task")
@@ -80,51 +80,51 @@ func TestCancelWithSubtasksNamesThem(t *testing.T) {
 	b.see("The part")
 	b.press("button|Cancel")
 	b.see("Canceled #" + tk.ID.String() + " and 1 subtask")
-	equal(t, "subtask", y.task(sub.ID).Status, task.Canceled)
+	equal(t, "subtask", inst.task(sub.ID).Status, task.Canceled)
 	b.press("a|Create follow-up")
 	b.see("Follow-up of")
 }
 
 func TestChangesByOthersAppearAndTypedTextStays(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	tk := y.create(task.New{Title: "Watched", Steps: []task.Step{{Title: "Only step"}}})
-	b := y.tab()
+	inst := newInstance(t)
+	tk := inst.create(task.New{Title: "Watched", Steps: []task.Step{{Title: "Only step"}}})
+	b := inst.tab()
 	b.open(path(tk.ID, ""))
 	b.live()
 	b.click("#comment")
 	b.insert("half a thou")
 	done := true
-	must(y.svc.UpdateStep(ctx, y.maya, tk.ID, 0, task.StepPatch{Done: &done}))
-	must(y.svc.Comment(ctx, y.maya, tk.ID, "Somebody else says hello."))
+	must(inst.svc.UpdateStep(ctx, inst.maya, tk.ID, 0, task.StepPatch{Done: &done}))
+	must(inst.svc.Comment(ctx, inst.maya, tk.ID, "Somebody else says hello."))
 	b.wait(`document.querySelector("#step-0.done")`)
 	b.see("Somebody else says hello.")
 	equal(t, "composer", b.value("#comment"), "half a thou")
 	equal(t, "focus", eval[string](b, `document.activeElement.id`), "comment")
 	b.click("h1")
-	must(y.svc.Comment(ctx, y.maya, tk.ID, "And again."))
+	must(inst.svc.Comment(ctx, inst.maya, tk.ID, "And again."))
 	b.see("And again.")
 	equal(t, "composer without focus", b.value("#comment"), "half a thou")
 
 	b.open("/queues")
 	b.live()
-	other := y.create(task.New{Title: "Just came in"})
+	other := inst.create(task.New{Title: "Just came in"})
 	b.see("Just came in")
-	must(y.svc.CompleteTask(ctx, y.maya, other.ID, "", 0))
+	must(inst.svc.CompleteTask(ctx, inst.maya, other.ID, "", 0))
 	b.wait(`!document.body.innerText.includes("Just came in")`)
 }
 
 func TestHostileTextsAreTexts(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
+	inst := newInstance(t)
 	hostile := `<script>alert(1)</script><img src=x onerror=alert(2)>` + "\u202egnp.exe\u202c"
-	tk := y.create(task.New{
+	tk := inst.create(task.New{
 		Title: hostile, Description: hostile + "\n\n[click](javascript:alert(3)) <svg onload=alert(4)> ![x](https://example.com/x.png)",
 		Steps:     []task.Step{{Title: `"><img src=x onerror=alert(5)>`}},
 		Resources: []task.Resource{{Type: "url", Value: "https://example.com/?<script>", Label: hostile}},
 	})
-	must(y.svc.Comment(ctx, y.maya, tk.ID, hostile+" <javascript:alert(6)> [a](data:text/html,<script>alert(7)</script>)"))
-	b := y.tab()
+	must(inst.svc.Comment(ctx, inst.maya, tk.ID, hostile+" <javascript:alert(6)> [a](data:text/html,<script>alert(7)</script>)"))
+	b := inst.tab()
 	for _, p := range testkit.Few(3, []string{
 		"/queues", "/tasks", path(tk.ID, ""), path(tk.ID, "/edit"), path(tk.ID, "/move"),
 		path(tk.ID, "/steps/0/edit"), path(tk.ID, "/cancel"), "/tasks?q=%3Cscript%3Ealert(1)%3C/script%3E",

@@ -18,11 +18,11 @@ import (
 
 func TestToastsPileUpWaitAndGo(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	b := newTab(t, y.url)
+	inst := newInstance(t)
+	b := newTab(t, inst.url)
 	// Time in which toasts live runs ten times as fast.
 	b.preload(`{ const real = setInterval; window.setInterval = (f, ms, ...rest) => real(f, ms === 250 ? 25 : ms, ...rest); }`)
-	y.signIn(b)
+	inst.signIn(b)
 	b.open("/queues")
 	shown := `document.querySelectorAll("#toasts .toast").length`
 	eval[chromedp.Void](b, `void (taskyard.toast("One"), taskyard.toast("Two"), taskyard.toast("Two"), taskyard.toast("Bad", true, {remedy: "Do that.", id: "R1"}), document.querySelector("#toasts button").focus())`)
@@ -64,9 +64,9 @@ func TestToastsPileUpWaitAndGo(t *testing.T) {
 
 func TestAToastSurvivesThePageWithoutScripts(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	tk := y.create(task.New{Title: "Polish the lamp", Owner: "scout"})
-	b := y.tab().withoutScripts()
+	inst := newInstance(t)
+	tk := inst.create(task.New{Title: "Polish the lamp", Owner: "scout"})
+	b := inst.tab().withoutScripts()
 	b.open(path(tk.ID, "/move"))
 	b.choose("#to", "coder")
 	b.fill("#comment", "Yours.")
@@ -84,9 +84,9 @@ type proxied struct {
 	lives  atomic.Int64
 }
 
-func newProxied(t testing.TB, y *instance) *proxied {
+func newProxied(t testing.TB, inst *instance) *proxied {
 	t.Helper()
-	target := must(url.Parse(y.url))
+	target := must(url.Parse(inst.url))
 	p := &proxied{}
 	rp := &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target); r.Out.Host = target.Host }}
 	rp.ErrorHandler = func(http.ResponseWriter, *http.Request, error) {}
@@ -111,12 +111,12 @@ func newProxied(t testing.TB, y *instance) *proxied {
 
 func TestAFaultOfTheServerNamesTheRequest(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	y.create(task.New{Title: "Raise me", Owner: "scout"})
-	p := newProxied(t, y)
+	inst := newInstance(t)
+	inst.create(task.New{Title: "Raise me", Owner: "scout"})
+	p := newProxied(t, inst)
 	b := newTab(t, p.URL)
 	b.expect("500")
-	y.signIn(b)
+	inst.signIn(b)
 	b.open("/queues")
 	p.broken.Store(true)
 	b.keys("j+")
@@ -126,9 +126,9 @@ func TestAFaultOfTheServerNamesTheRequest(t *testing.T) {
 
 func TestAnEndedSessionKeepsWhatIsTypedAndLeadsBack(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	tk := y.create(task.New{Title: "Tick me", Owner: "scout", Steps: []task.Step{{Title: "First"}}})
-	b := y.tab()
+	inst := newInstance(t)
+	tk := inst.create(task.New{Title: "Tick me", Owner: "scout", Steps: []task.Step{{Title: "First"}}})
+	b := inst.tab()
 	b.open(path(tk.ID, ""))
 	b.expect("401")
 	if _, err := chromedp.Call(b.ctx, network.ClearBrowserCookies, cdp.Empty{}); err != nil {
@@ -149,12 +149,12 @@ func TestAnEndedSessionKeepsWhatIsTypedAndLeadsBack(t *testing.T) {
 
 func TestAPageThatIsRefusedDoesNotAskAgainAndAgain(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	tk := y.create(task.New{Title: "Watch me", Owner: "scout"})
-	b := newTab(t, y.url)
+	inst := newInstance(t)
+	tk := inst.create(task.New{Title: "Watch me", Owner: "scout"})
+	b := newTab(t, inst.url)
 	b.expect("401")
 	for _, p := range []string{"/", "/queues", "/tasks", "/runs", "/agents", "/agents/scout", "/scheduler", path(tk.ID, "")} {
-		y.admit(b)
+		inst.admit(b)
 		b.open(p)
 		if _, err := chromedp.Call(b.ctx, network.ClearBrowserCookies, cdp.Empty{}); err != nil {
 			t.Fatal(err)
@@ -164,7 +164,7 @@ func TestAPageThatIsRefusedDoesNotAskAgainAndAgain(t *testing.T) {
 		eval[chromedp.Void](b, look)
 		b.see("Your session has ended")
 		b.wait("window.requests === 0")
-		y.admit(b) // as in another tab
+		inst.admit(b) // as in another tab
 		eval[chromedp.Void](b, look)
 		b.gone("Your session has ended")
 	}
@@ -172,19 +172,19 @@ func TestAPageThatIsRefusedDoesNotAskAgainAndAgain(t *testing.T) {
 
 func TestThePillSaysWhatHolds(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	tk := y.create(task.New{Title: "Watched", Owner: "scout"})
-	p := newProxied(t, y)
+	inst := newInstance(t)
+	tk := inst.create(task.New{Title: "Watched", Owner: "scout"})
+	p := newProxied(t, inst)
 	b := newTab(t, p.URL)
 	b.expect(whileAway...)
-	y.signIn(b)
+	inst.signIn(b)
 	b.open(path(tk.ID, ""))
 	pill := func(s string) { b.wait(`document.querySelector("[data-live-pill]")?.textContent === ` + quote(s)) }
 	pill("Live")
 	t.Run("paused by hand, it shows nothing new until it is resumed", func(t *testing.T) {
 		b.click("[data-live-pill]")
 		pill("Paused")
-		must(y.svc.Comment(ctx, y.maya, tk.ID, "Said meanwhile."))
+		must(inst.svc.Comment(ctx, inst.maya, tk.ID, "Said meanwhile."))
 		eval[chromedp.Void](b, `new Promise(done => setTimeout(done, 500))`)
 		b.seeNot("Said meanwhile.")
 		b.click("[data-live-pill]")
@@ -195,7 +195,7 @@ func TestThePillSaysWhatHolds(t *testing.T) {
 		p.down.Store(true)
 		p.CloseClientConnections()
 		pill("Reconnecting")
-		must(y.svc.Comment(ctx, y.maya, tk.ID, "Said into the dark."))
+		must(inst.svc.Comment(ctx, inst.maya, tk.ID, "Said into the dark."))
 		p.down.Store(false)
 		pill("Live")
 		b.see("Said into the dark.")
@@ -244,12 +244,12 @@ func (b *tab) beside() *tab {
 
 func TestEightTabsShareOneStream(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	tk := y.create(task.New{Title: "Watched by many", Owner: "scout"})
-	other := y.create(task.New{Title: "Watched by one", Owner: "scout"})
-	p := newProxied(t, y)
+	inst := newInstance(t)
+	tk := inst.create(task.New{Title: "Watched by many", Owner: "scout"})
+	other := inst.create(task.New{Title: "Watched by one", Owner: "scout"})
+	p := newProxied(t, inst)
 	b := newTab(t, p.URL)
-	y.signIn(b)
+	inst.signIn(b)
 	tabs := []*tab{b}
 	b.open(path(tk.ID, ""))
 	for range 7 {
@@ -269,8 +269,8 @@ func TestEightTabsShareOneStream(t *testing.T) {
 	if n := p.lives.Load(); n > 2 { // one ends while the next begins
 		t.Errorf("%d streams are open", n)
 	}
-	must(y.svc.Comment(ctx, y.maya, tk.ID, "Heard by all."))
-	must(y.svc.Comment(ctx, y.maya, other.ID, "Heard by one."))
+	must(inst.svc.Comment(ctx, inst.maya, tk.ID, "Heard by all."))
+	must(inst.svc.Comment(ctx, inst.maya, other.ID, "Heard by one."))
 	for i, n := range tabs {
 		if eval[bool](n, `!document.hidden`) {
 			n.see([]string{"Heard by all.", "Heard by one."}[i/7])
@@ -281,7 +281,7 @@ func TestEightTabsShareOneStream(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.open("/settings") // has live parts too, or none: it led
-		must(y.svc.Comment(ctx, y.maya, tk.ID, "Heard by the rest."))
+		must(inst.svc.Comment(ctx, inst.maya, tk.ID, "Heard by the rest."))
 		for _, n := range tabs[2:7] {
 			if eval[bool](n, `!document.hidden`) {
 				n.see("Heard by the rest.")

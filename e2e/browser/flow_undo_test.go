@@ -8,13 +8,13 @@ import (
 
 func TestADecisionOfAnotherTabIsOfferedForUndoOnlyWhileItCanBe(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	run := y.ask(y.create(task.New{Title: "Restart the mail server", Owner: "keeper"}).ID)
-	tk := y.create(task.New{Title: "Talked about", Owner: "scout"})
-	b := y.tab()
+	inst := newInstance(t)
+	run := inst.ask(inst.create(task.New{Title: "Restart the mail server", Owner: "keeper"}).ID)
+	tk := inst.create(task.New{Title: "Talked about", Owner: "scout"})
+	b := inst.tab()
 	b.open(path(tk.ID, ""))
 	b.fill("#comment", "Said meanwhile")
-	must(y.svc.DenyRun(ctx, y.maya, run.ID, "No.", task.UndoWindow))
+	must(inst.svc.DenyRun(ctx, inst.maya, run.ID, "No.", task.UndoWindow))
 	b.press("#comment-form button")
 	b.wait(`document.querySelector("#toasts .toast[data-until]")`)
 	b.wait(`/^Undo \(\d s\)$/.test(document.querySelector("#toasts [data-left]")?.textContent)`)

@@ -42,9 +42,9 @@ func held(key rune, first bool, n int) chromedp.Action[chromedp.Void] {
 }
 
 // undecided counts the runs that nobody has decided on.
-func (y *instance) undecided(runs []*task.Run) (n int) {
+func (inst *instance) undecided(runs []*task.Run) (n int) {
 	for _, r := range runs {
-		if y.decided(r.ID) == "" {
+		if inst.decided(r.ID) == "" {
 			n++
 		}
 	}
@@ -52,43 +52,43 @@ func (y *instance) undecided(runs []*task.Run) (n int) {
 }
 
 func TestAHeldKeyApprovesWhatIsShownAndNothingElse(t *testing.T) {
-	y := newInstance(t)
+	inst := newInstance(t)
 	var runs []*task.Run
 	for i := range 7 {
-		runs = append(runs, y.ask(y.create(task.New{Title: fmt.Sprintf("Restart server %d", i), Owner: "keeper"}).ID))
+		runs = append(runs, inst.ask(inst.create(task.New{Title: fmt.Sprintf("Restart server %d", i), Owner: "keeper"}).ID))
 	}
-	b := y.tab()
+	b := inst.tab()
 	b.open("/approvals")
 	b.looked()
 	b.loads(held('a', true, 40))
 	b.at("/approvals/" + runs[1].ID.String())
 	b.do(held('a', false, 40)) // it continues on the next page
-	equal(t, "decided before the key was let go", 7-y.undecided(runs), 1)
+	equal(t, "decided before the key was let go", 7-inst.undecided(runs), 1)
 	b.looked()
 	b.loads(typed("a"))
 	b.at("/approvals/" + runs[2].ID.String())
-	equal(t, "decided after a press on a request that was in view", 7-y.undecided(runs), 2)
+	equal(t, "decided after a press on a request that was in view", 7-inst.undecided(runs), 2)
 }
 
 func TestWhatJustCameIntoViewIsNotDecidedOn(t *testing.T) {
-	y := newInstance(t)
-	one, two := y.ask(y.create(task.New{Title: "Restart the mail server", Owner: "keeper"}).ID),
-		y.ask(y.create(task.New{Title: "Rotate the keys", Owner: "keeper"}).ID)
-	b := y.tab()
+	inst := newInstance(t)
+	one, two := inst.ask(inst.create(task.New{Title: "Restart the mail server", Owner: "keeper"}).ID),
+		inst.ask(inst.create(task.New{Title: "Rotate the keys", Owner: "keeper"}).ID)
+	b := inst.tab()
 	// As a double click does whose second half meets the next page.
 	b.preload(`addEventListener("DOMContentLoaded", () => { document.querySelector("#approve button")?.click(); document.querySelector("[data-bulk-approve] button")?.click(); })`)
 	b.open("/approvals/" + one.ID.String())
 	b.see("this request only just came into view")
-	equal(t, "decided", 2-y.undecided([]*task.Run{one, two}), 0)
+	equal(t, "decided", 2-inst.undecided([]*task.Run{one, two}), 0)
 	b.looked()
 	b.press("#approve button")
 	b.at("/approvals/" + two.ID.String())
 	b.see("this request only just came into view")
-	equal(t, "decided", 2-y.undecided([]*task.Run{one, two}), 1)
+	equal(t, "decided", 2-inst.undecided([]*task.Run{one, two}), 1)
 	t.Run("a live part that shows another version starts over", func(t *testing.T) {
 		b.looked()
 		changed := eval[bool](b, `(() => { const f = document.querySelector("#approve"); f.querySelector("[name=version]").value = "other"; f.querySelector("button").click(); return taskyard.seen("#approve"); })()`)
 		equal(t, "in view long enough", changed, false)
-		equal(t, "decided", y.decided(two.ID), "")
+		equal(t, "decided", inst.decided(two.ID), "")
 	})
 }

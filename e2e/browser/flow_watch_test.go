@@ -9,24 +9,24 @@ import (
 
 func TestWhatHappensBeforeTheStreamStandsIsNotLost(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	tk := y.create(task.New{Title: "Changes at once", Steps: []task.Step{{Title: "First"}, {Title: "Second"}}})
-	b := y.tab()
+	inst := newInstance(t)
+	tk := inst.create(task.New{Title: "Changes at once", Steps: []task.Step{{Title: "First"}, {Title: "Second"}}})
+	b := inst.tab()
 	b.open(path(tk.ID, ""))
-	must(y.svc.Comment(ctx, y.maya, tk.ID, "Said before anybody listened."))
+	must(inst.svc.Comment(ctx, inst.maya, tk.ID, "Said before anybody listened."))
 	b.see("Said before anybody listened.")
 	done := true
-	must(y.svc.UpdateStep(ctx, y.maya, tk.ID, 1, task.StepPatch{Done: &done}))
+	must(inst.svc.UpdateStep(ctx, inst.maya, tk.ID, 1, task.StepPatch{Done: &done}))
 	b.see("1 of 2")
 }
 
 func TestApproveByKeyAndSeeTheNextRun(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
-	first, second := y.create(task.New{Title: "Restart the mail server", Owner: "keeper"}),
-		y.create(task.New{Title: "Rotate the keys", Owner: "keeper"})
-	r, next := y.ask(first.ID), y.ask(second.ID)
-	b := y.tab()
+	inst := newInstance(t)
+	first, second := inst.create(task.New{Title: "Restart the mail server", Owner: "keeper"}),
+		inst.create(task.New{Title: "Rotate the keys", Owner: "keeper"})
+	r, next := inst.ask(first.ID), inst.ask(second.ID)
+	b := inst.tab()
 	b.open("/approvals/" + r.ID.String())
 	b.looked()
 	b.loads(typed("a"))
@@ -34,9 +34,9 @@ func TestApproveByKeyAndSeeTheNextRun(t *testing.T) {
 	b.at("/approvals/" + next.ID.String())
 	b.wait(`document.querySelector("form[action='/runs/` + next.ID.String() + `/approve']")`)
 	b.see("Rotate the keys")
-	equal(t, "decision", y.decided(r.ID), "approved")
-	equal(t, "decision on the next", must(y.svc.Run(ctx, y.maya, next.ID)).Approval.Decision, "")
-	y.stage.agent(t, first.ID).say("exit")
+	equal(t, "decision", inst.decided(r.ID), "approved")
+	equal(t, "decision on the next", must(inst.svc.Run(ctx, inst.maya, next.ID)).Approval.Decision, "")
+	inst.stage.agent(t, first.ID).say("exit")
 }
 
 // TestFilteredPagesAreQuiet opens the addresses that no other test does; the

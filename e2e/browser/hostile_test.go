@@ -193,12 +193,12 @@ func TestHostileTextIsOnlyText(t *testing.T) {
 
 func TestLabelsAndNamesOfPeopleHoldNoTags(t *testing.T) {
 	t.Parallel()
-	y := newInstance(t)
+	inst := newInstance(t)
 	for _, s := range corpus {
-		if _, err := y.svc.CreateTask(ctx, y.maya, task.New{Title: "x", Owner: "scout", Labels: []string{s}, NoStart: true}); err == nil {
+		if _, err := inst.svc.CreateTask(ctx, inst.maya, task.New{Title: "x", Owner: "scout", Labels: []string{s}, NoStart: true}); err == nil {
 			t.Errorf("a label may be %q", s)
 		}
-		if _, err := y.svc.AddUser(ctx, y.maya, s, password, task.RoleViewer); err == nil {
+		if _, err := inst.svc.AddUser(ctx, inst.maya, s, password, task.RoleViewer); err == nil {
 			t.Errorf("a person may be called %q", s)
 		}
 	}

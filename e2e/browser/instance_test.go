@@ -109,16 +109,16 @@ func newInstanceWith(t testing.TB, agents map[string]string, with ...func(*servi
 }
 
 // peopled adds the admin, maya, and begins the clock.
-func (y *instance) peopled() *instance {
-	t := y.t
+func (inst *instance) peopled() *instance {
+	t := inst.t
 	t.Helper()
-	u, err := y.svc.AddUser(ctx, task.SystemActor, "maya", password, task.RoleAdmin)
+	u, err := inst.svc.AddUser(ctx, task.SystemActor, "maya", password, task.RoleAdmin)
 	if err != nil {
 		t.Fatal(err)
 	}
-	y.maya = task.Actor{Name: task.UserActorName(u.Name), Role: u.Role, UserID: u.ID}
-	y.start()
-	return y
+	inst.maya = task.Actor{Name: task.UserActorName(u.Name), Role: u.Role, UserID: u.ID}
+	inst.start()
+	return inst
 }
 
 const password = "correct horse battery"
@@ -132,9 +132,9 @@ func openInstance(t testing.TB, agents map[string]string, with ...func(*service.
 // openInstanceBelow is openInstance below a path of the host.
 func openInstanceBelow(t testing.TB, path string, agents map[string]string, with ...func(*service.Config)) *instance {
 	t.Helper()
-	y := &instance{t: t, path: path, dir: t.TempDir(), stage: newStage(t), clock: testkit.RunningClock()}
-	t.Cleanup(func() { _ = y.stage.ln.Close() })
-	folder := filepath.Join(y.dir, "agents")
+	inst := &instance{t: t, path: path, dir: t.TempDir(), stage: newStage(t), clock: testkit.RunningClock()}
+	t.Cleanup(func() { _ = inst.stage.ln.Close() })
+	folder := filepath.Join(inst.dir, "agents")
 	ok(t, os.MkdirAll(folder, 0o700))
 	ok(t, os.WriteFile(filepath.Join(folder, ".defaults-written"), nil, 0o600))
 	quiet := slog.New(slog.DiscardHandler)
@@ -142,26 +142,26 @@ func openInstanceBelow(t testing.TB, path string, agents map[string]string, with
 	ok(t, err)
 	script := ownRuns{&command.Runner{Program: supervise.Program{
 		Argv: []string{exe, agentArg},
-		Env:  map[string]string{agentAddr: y.stage.ln.Addr().String()}, Grace: time.Second,
+		Env:  map[string]string{agentAddr: inst.stage.ln.Addr().String()}, Grace: time.Second,
 	}}, task.ID(instances.Add(1) * 1_000_000)}
 	conf, _, err := config.Load(config.LoadOptions{Flags: map[string]string{
-		"data": y.dir, "scheduler.timezone": "UTC", "scheduler.cron": "0 5 1 1 *", "runs.max_parallel": "8", "runs.idle_timeout": "15m",
+		"data": inst.dir, "scheduler.timezone": "UTC", "scheduler.cron": "0 5 1 1 *", "runs.max_parallel": "8", "runs.idle_timeout": "15m",
 	}})
 	ok(t, err)
-	y.settings, err = app.NewSettings(conf, app.Options{Log: quiet, Getenv: os.Getenv})
+	inst.settings, err = app.NewSettings(conf, app.Options{Log: quiet, Getenv: os.Getenv})
 	ok(t, err)
-	made := testservice.New(t, testservice.Options{Agents: agents, Folder: folder, Clock: y.clock, Config: func(c *service.Config) {
+	made := testservice.New(t, testservice.Options{Agents: agents, Folder: folder, Clock: inst.clock, Config: func(c *service.Config) {
 		c.RunLease = time.Hour // runs of the sample send no heartbeats, however long a test takes
 		c.MaxParallel, c.IdleTimeout = 8, 15*time.Minute
 		c.Runner = func(string) service.Runner { return service.Runner{Executor: script} }
-		c.Settings = y.settings
+		c.Settings = inst.settings
 		for _, w := range with {
 			w(c)
 		}
 	}})
-	y.svc = made.Service
-	y.serve(testserver.New(t, made), quiet)
-	return y
+	inst.svc = made.Service
+	inst.serve(testserver.New(t, made), quiet)
+	return inst
 }
 
 // instances numbers those of this process.
@@ -180,30 +180,30 @@ func (r ownRuns) Run(ctx context.Context, spec supervise.Spec, sink supervise.Si
 }
 
 // serve begins the pages at once; the clock begins with start.
-func (y *instance) serve(at *testserver.Server, log *slog.Logger) {
-	t := y.t
+func (inst *instance) serve(at *testserver.Server, log *slog.Logger) {
+	t := inst.t
 	t.Helper()
-	y.url = at.URL + y.path
+	inst.url = at.URL + inst.path
 	public := ""
-	if y.path != "" {
-		public = y.url
+	if inst.path != "" {
+		public = inst.url
 	}
 	turn, err := jobs.New(jobs.Options{
-		Service: y.svc, URL: y.url, RunsDir: filepath.Join(y.dir, "runs"), Log: log,
+		Service: inst.svc, URL: inst.url, RunsDir: filepath.Join(inst.dir, "runs"), Log: log,
 		Plan: jobs.Plan{Enabled: true, Cron: "0 5 1 1 *", Location: time.UTC},
 	})
 	ok(t, err)
-	y.settings.Use(y.svc, turn, nil)
+	inst.settings.Use(inst.svc, turn, nil)
 	h, err := handlers.New(handlers.Options{
-		Service: y.svc, Scheduler: turn, Log: log, Build: buildinfo.Info{Version: "test"}, DataDir: y.dir,
+		Service: inst.svc, Scheduler: turn, Log: log, Build: buildinfo.Info{Version: "test"}, DataDir: inst.dir,
 		Listen: at.Addr(), PublicURL: public, Runners: sampleRunners{},
 		Enforces: func(p task.Spec) []task.Enforcement { return runner.Enforces(&command.Runner{}, p) },
 	})
 	ok(t, err)
 	srv := h.HTTP()
-	srv.Handler = y.forms.before(srv.Handler)
+	srv.Handler = inst.forms.before(srv.Handler)
 	at.Serve(srv)
-	y.start = func() {
+	inst.start = func() {
 		t.Helper()
 		ok(t, turn.Start(ctx))
 		t.Cleanup(func() {
@@ -233,75 +233,75 @@ func must[T any](v T, err error) T {
 }
 
 // tab opens a browser in which maya is signed in, without a page.
-func (y *instance) tab() *tab {
-	y.t.Helper()
-	b := newTab(y.t, y.url)
-	y.admit(b)
+func (inst *instance) tab() *tab {
+	inst.t.Helper()
+	b := newTab(inst.t, inst.url)
+	inst.admit(b)
 	return b
 }
 
 // admit signs maya in without a page: one that is opened only for that would be
 // half of the work of many tests.
-func (y *instance) admit(b *tab) {
-	y.t.Helper()
-	form := url.Values{"token": {must(y.svc.SignInLink(ctx, y.maya.UserID))}}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, y.url+"/login/link", strings.NewReader(form.Encode()))
-	ok(y.t, err)
+func (inst *instance) admit(b *tab) {
+	inst.t.Helper()
+	form := url.Values{"token": {must(inst.svc.SignInLink(ctx, inst.maya.UserID))}}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, inst.url+"/login/link", strings.NewReader(form.Encode()))
+	ok(inst.t, err)
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	req.Header.Set("Origin", strings.TrimSuffix(y.url, y.path))
+	req.Header.Set("Origin", strings.TrimSuffix(inst.url, inst.path))
 	res, err := http.DefaultTransport.RoundTrip(req)
-	ok(y.t, err)
-	ok(y.t, res.Body.Close())
+	ok(inst.t, err)
+	ok(inst.t, res.Body.Close())
 	if len(res.Cookies()) == 0 {
-		y.t.Fatalf("the sign-in link answers %s without a cookie", res.Status)
+		inst.t.Fatalf("the sign-in link answers %s without a cookie", res.Status)
 	}
 	for _, c := range res.Cookies() {
 		yes := true
 		_, err := chromedp.Call(b.ctx, network.SetCookie, network.SetCookieParams{
-			Name: c.Name, Value: c.Value, URL: y.url, Path: c.Path, HTTPOnly: &yes, SameSite: network.CookieSameSiteLax,
+			Name: c.Name, Value: c.Value, URL: inst.url, Path: c.Path, HTTPOnly: &yes, SameSite: network.CookieSameSiteLax,
 		})
-		ok(y.t, err)
+		ok(inst.t, err)
 	}
 }
 
-func (y *instance) signIn(b *tab) {
-	y.t.Helper()
-	b.open("/login/link?token=" + must(y.svc.SignInLink(ctx, y.maya.UserID)))
+func (inst *instance) signIn(b *tab) {
+	inst.t.Helper()
+	b.open("/login/link?token=" + must(inst.svc.SignInLink(ctx, inst.maya.UserID)))
 	b.press("button|Sign in")
 	b.at("/")
 }
 
 // create makes a task that starts nothing.
-func (y *instance) create(in task.New) *task.Task {
-	y.t.Helper()
+func (inst *instance) create(in task.New) *task.Task {
+	inst.t.Helper()
 	in.NoStart = true
 	in.Owner = cmp.Or(in.Owner, "coder")
-	return must(y.svc.CreateTask(ctx, y.maya, in))
+	return must(inst.svc.CreateTask(ctx, inst.maya, in))
 }
 
-func (y *instance) task(id task.ID) *task.Task {
-	y.t.Helper()
-	return must(y.svc.Task(ctx, y.maya, id))
+func (inst *instance) task(id task.ID) *task.Task {
+	inst.t.Helper()
+	return must(inst.svc.Task(ctx, inst.maya, id))
 }
 
 // ask makes a run of a task wait for approval or start.
-func (y *instance) ask(id task.ID) *task.Run {
-	y.t.Helper()
-	return must(y.svc.RunNow(ctx, y.maya, id))
+func (inst *instance) ask(id task.ID) *task.Run {
+	inst.t.Helper()
+	return must(inst.svc.RunNow(ctx, inst.maya, id))
 }
 
-func (y *instance) open() []*task.Task {
-	y.t.Helper()
-	return must(y.svc.OpenTasks(ctx, y.maya, task.TaskFilter{Limit: 100})).Tasks
+func (inst *instance) open() []*task.Task {
+	inst.t.Helper()
+	return must(inst.svc.OpenTasks(ctx, inst.maya, task.TaskFilter{Limit: 100})).Tasks
 }
 
 // path is a path below a task.
 func path(id task.ID, more string) string { return "/tasks/" + id.String() + more }
 
 // until waits for a fact of the service; every change wakes it.
-func (y *instance) until(what string, fact func() bool) {
-	y.t.Helper()
-	sub := y.svc.Hub().Subscribe()
+func (inst *instance) until(what string, fact func() bool) {
+	inst.t.Helper()
+	sub := inst.svc.Hub().Subscribe()
 	defer sub.Close()
 	limit := time.After(patience)
 	for !fact() {
@@ -309,7 +309,7 @@ func (y *instance) until(what string, fact func() bool) {
 		case <-sub.C:
 			sub.Take()
 		case <-limit:
-			y.t.Fatalf("never: %s", what)
+			inst.t.Fatalf("never: %s", what)
 		}
 	}
 }

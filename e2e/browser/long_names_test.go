@@ -19,13 +19,13 @@ const overlaid = `(() => { const l = [...document.querySelectorAll(".bar .btn")]
 func TestLongNamesStayInTheirPlace(t *testing.T) {
 	t.Parallel()
 	long := "agent-" + strings.Repeat("x", 57)
-	y := newInstanceWith(t, map[string]string{long: agentFiles["scout"]})
+	inst := newInstanceWith(t, map[string]string{long: agentFiles["scout"]})
 	in := task.New{Title: strings.Repeat("W", 190), Owner: long, NoStart: true}
 	for _, c := range "abcdefghijkl" {
 		in.Labels = append(in.Labels, string(c)+strings.Repeat("x", 31))
 	}
-	tk := must(y.svc.CreateTask(ctx, y.maya, in))
-	b := y.tab()
+	tk := must(inst.svc.CreateTask(ctx, inst.maya, in))
+	b := inst.tab()
 	for _, path := range testkit.Few(2, []string{"/queues", "/", "/tasks/" + tk.ID.String(), "/tasks", "/agents/" + long, "/scheduler"}) {
 		b.open(path)
 		eval[struct{}](b, `(document.querySelectorAll(".danger-zone").forEach(d => d.open = true), {})`)

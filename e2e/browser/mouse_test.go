@@ -74,32 +74,32 @@ func times(n int) func(spot) chromedp.Action[chromedp.Void] {
 
 func TestAClickFollowsWhatALiveChangeMoves(t *testing.T) {
 	t.Parallel()
-	y, tk, b := commenting(t)
+	inst, tk, b := commenting(t)
 	tries := 0
 	b.loads(b.onto("#comment-form button", func(p spot) chromedp.Action[chromedp.Void] {
 		if tries++; tries == 1 {
-			must(y.svc.Comment(ctx, y.maya, tk.ID, "Somebody else."))
+			must(inst.svc.Comment(ctx, inst.maya, tk.ID, "Somebody else."))
 			b.see("Somebody else.")
 		}
 		return once(p)
 	}))
 	b.wait(`document.querySelector("#feed")?.innerText.includes("Said.")`)
 	equal(t, "clicks", tries, 2)
-	equal(t, "comments", len(y.task(tk.ID).Comments), 2)
+	equal(t, "comments", len(inst.task(tk.ID).Comments), 2)
 }
 
 // A change that came between the press and the release of the button moved away
 // what was pressed, and the click was lost.
 func TestALiveChangeWaitsForTheReleaseOfTheButton(t *testing.T) {
 	t.Parallel()
-	y, tk, b := commenting(t)
+	inst, tk, b := commenting(t)
 	tries := 0
 	b.loads(b.onto("#comment-form button", func(p spot) chromedp.Action[chromedp.Void] {
 		tries++
 		// However long the answer takes on this machine, it comes within the 2 s of a press.
 		eval[chromedp.Void](b, `void (() => { const now = Date.now(); Date.now = () => now; document.addEventListener("htmx:beforeSwap", () => { window.answered = true; }); })()`)
 		b.do(mouse(input.DispatchMouseEventTypeMousePressed, p))
-		must(y.svc.Comment(ctx, y.maya, tk.ID, "Somebody else."))
+		must(inst.svc.Comment(ctx, inst.maya, tk.ID, "Somebody else."))
 		b.wait(`window.answered`)
 		b.seeNot("Somebody else.")
 		return mouse(input.DispatchMouseEventTypeMouseReleased, p)
@@ -107,17 +107,17 @@ func TestALiveChangeWaitsForTheReleaseOfTheButton(t *testing.T) {
 	b.see("Somebody else.")
 	b.wait(`document.querySelector("#feed")?.innerText.includes("Said.")`)
 	equal(t, "clicks", tries, 1)
-	equal(t, "comments", len(y.task(tk.ID).Comments), 2)
+	equal(t, "comments", len(inst.task(tk.ID).Comments), 2)
 }
 
 // commenting opens the page of a task with a comment typed, not sent yet.
 func commenting(t *testing.T) (*instance, *task.Task, *tab) {
 	t.Helper()
-	y := newInstance(t)
-	tk := y.create(task.New{Title: "Moves"})
-	b := y.tab()
+	inst := newInstance(t)
+	tk := inst.create(task.New{Title: "Moves"})
+	b := inst.tab()
 	b.open(path(tk.ID, ""))
 	b.live()
 	b.fill("#comment", "Said.")
-	return y, tk, b
+	return inst, tk, b
 }

@@ -10,16 +10,16 @@ import (
 // another, and two reviewers decide at once. There is one outcome, and both
 // are told.
 func TestStory13DecisionsMeet(t *testing.T) {
-	y := newInstance(t)
-	must(y.svc.AddUser(ctx, y.maya, "rita", password, task.RoleReviewer))
+	inst := newInstance(t)
+	must(inst.svc.AddUser(ctx, inst.maya, "rita", password, task.RoleReviewer))
 	signIn := func(b *tab, name string) {
 		b.fill("#name", name)
 		b.fill("#password", password)
 		b.press("button|Sign in")
 	}
 	t.Run("who signs out in one tab decides nothing in the other, and is told so", func(t *testing.T) {
-		r := y.ask(y.create(task.New{Title: "Restart the mail server", Owner: "keeper"}).ID)
-		deciding := y.tab()
+		r := inst.ask(inst.create(task.New{Title: "Restart the mail server", Owner: "keeper"}).ID)
+		deciding := inst.tab()
 		deciding.expect("401", "403")
 		deciding.open("/approvals/" + r.ID.String())
 		deciding.looked()
@@ -31,18 +31,18 @@ func TestStory13DecisionsMeet(t *testing.T) {
 		deciding.see("Your session has ended.")
 		deciding.press("#toasts a|Sign in")
 		deciding.at("/login")
-		equal(t, "decision", y.decided(r.ID), "")
+		equal(t, "decision", inst.decided(r.ID), "")
 		signIn(deciding, "maya")
 		deciding.open("/approvals/" + r.ID.String())
 		deciding.see("Restart the mail server")
-		equal(t, "decision after signing in again", y.decided(r.ID), "")
+		equal(t, "decision after signing in again", inst.decided(r.ID), "")
 		deciding.looked()
 		deciding.press("#approve button")
-		equal(t, "decision", y.decided(r.ID), "approved")
+		equal(t, "decision", inst.decided(r.ID), "approved")
 	})
 	t.Run("two who decide at once come to one outcome, and both are told", func(t *testing.T) {
-		r := y.ask(y.create(task.New{Title: "Rotate the keys", Owner: "keeper"}).ID)
-		maya, rita := y.tab(), newTab(t, y.url)
+		r := inst.ask(inst.create(task.New{Title: "Rotate the keys", Owner: "keeper"}).ID)
+		maya, rita := inst.tab(), newTab(t, inst.url)
 		maya.expect("409")
 		rita.expect("409")
 		rita.open("/login")
@@ -60,8 +60,8 @@ func TestStory13DecisionsMeet(t *testing.T) {
 		rita.insert("Not on a Friday.")
 		maya.click("#approve button") // neither waits for the other's answer
 		rita.click("button|Reject the run")
-		y.until("somebody has decided", func() bool { return y.decided(r.ID) != "" })
-		if y.decided(r.ID) == "approved" {
+		inst.until("somebody has decided", func() bool { return inst.decided(r.ID) != "" })
+		if inst.decided(r.ID) == "approved" {
 			maya.see("approved.")
 			rita.see("Your rejection was too late; nothing changed.")
 			rita.see("maya approved this run")
@@ -71,7 +71,7 @@ func TestStory13DecisionsMeet(t *testing.T) {
 			maya.see("rita rejected this run")
 		}
 		n := 0
-		for _, e := range must(y.svc.Events(ctx, y.maya, task.EventFilter{TaskID: r.TaskID, Limit: 100})) {
+		for _, e := range must(inst.svc.Events(ctx, inst.maya, task.EventFilter{TaskID: r.TaskID, Limit: 100})) {
 			if e.Kind == task.EvRunHeld {
 				n++
 			}
@@ -79,15 +79,15 @@ func TestStory13DecisionsMeet(t *testing.T) {
 		equal(t, "decisions", n, 1)
 	})
 	t.Run("who has just been led to the next request does not decide on it", func(t *testing.T) {
-		first, next := y.ask(y.create(task.New{Title: "Restart the web server", Owner: "keeper"}).ID),
-			y.ask(y.create(task.New{Title: "Delete the backups", Owner: "keeper"}).ID)
-		b := y.tab()
+		first, next := inst.ask(inst.create(task.New{Title: "Restart the web server", Owner: "keeper"}).ID),
+			inst.ask(inst.create(task.New{Title: "Delete the backups", Owner: "keeper"}).ID)
+		b := inst.tab()
 		b.open("/approvals/" + first.ID.String())
 		b.looked()
 		b.preload(`addEventListener("DOMContentLoaded", () => document.querySelector("#approve button")?.click())`)
 		b.press("#approve button")
 		b.see("this request only just came into view")
-		equal(t, "decision on the first", y.decided(first.ID), "approved")
-		equal(t, "decision on the next", y.decided(next.ID), "")
+		equal(t, "decision on the first", inst.decided(first.ID), "approved")
+		equal(t, "decision on the next", inst.decided(next.ID), "")
 	})
 }

@@ -43,15 +43,15 @@ func TestStory20ManyWatchABusyBoard(t *testing.T) {
 	for i := range agents {
 		files[fmt.Sprintf("agent-%02d", i)] = "---\ndescription: Works.\ntools: read\nrunner: none\n---\nWork.\n"
 	}
-	y := newInstanceWith(t, files)
+	inst := newInstanceWith(t, files)
 	first := make([]task.ID, agents)
 	for i := range tasks {
-		tk := y.create(task.New{Title: fmt.Sprintf("Task %d", i), Owner: fmt.Sprintf("agent-%02d", i%agents)})
+		tk := inst.create(task.New{Title: fmt.Sprintf("Task %d", i), Owner: fmt.Sprintf("agent-%02d", i%agents)})
 		if i < agents {
 			first[i] = tk.ID
 		}
 	}
-	b := y.tab()
+	b := inst.tab()
 	b.open("/queues")
 	b.live()
 	live := newLiveBytes(b)
@@ -59,7 +59,7 @@ func TestStory20ManyWatchABusyBoard(t *testing.T) {
 
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	crowd := newCrowd(y, b)
+	crowd := newCrowd(inst, b)
 	for range watchers {
 		crowd.watch(ctx, t)
 	}
@@ -69,7 +69,7 @@ func TestStory20ManyWatchABusyBoard(t *testing.T) {
 	for n := range changes {
 		title := fmt.Sprintf("Changed for the %dth time", n+1)
 		begin := time.Now()
-		must(y.svc.UpdateTask(ctx, y.maya, first[n%onBoard], task.Patch{Title: &title}))
+		must(inst.svc.UpdateTask(ctx, inst.maya, first[n%onBoard], task.Patch{Title: &title}))
 		b.wait(`document.getElementById("t-` + first[n%onBoard].String() + `")?.querySelector(".title").textContent === ` + quote(title))
 		took = append(took, time.Since(begin))
 		crowd.until(t, title)
@@ -173,9 +173,9 @@ type crowd struct {
 	most int      // bytes of the largest answer
 }
 
-func newCrowd(y *instance, b *tab) *crowd {
+func newCrowd(inst *instance, b *tab) *crowd {
 	b.t.Helper()
-	c := &crowd{y: y}
+	c := &crowd{y: inst}
 	c.cond = sync.NewCond(&c.mu)
 	r, err := chromedp.Call(b.ctx, network.GetCookies, network.GetCookiesParams{})
 	ok(b.t, err)

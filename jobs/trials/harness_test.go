@@ -81,9 +81,9 @@ func newInstance(t *testing.T, parts map[string]part) *instance {
 	svc := service.New(dbtest.New(t), agents, service.Config{
 		Rules: rules, Log: quiet, Runner: func(name string) service.Runner { return runners[name] },
 	})
-	y := &instance{svc, t.TempDir()}
+	inst := &instance{svc, t.TempDir()}
 	j, err := jobs.New(jobs.Options{
-		Service: svc, RunsDir: y.runs, Plan: jobs.Plan{Cron: "0 0 1 1 *", Location: time.UTC}, Log: quiet,
+		Service: svc, RunsDir: inst.runs, Plan: jobs.Plan{Cron: "0 0 1 1 *", Location: time.UTC}, Log: quiet,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -101,26 +101,26 @@ func newInstance(t *testing.T, parts map[string]part) *instance {
 			t.Errorf("%d processes are left: %v", len(left), left)
 		}
 	})
-	return y
+	return inst
 }
 
 // begin makes a task of an agent and returns its run.
-func (y *instance) begin(t *testing.T, agent string) (*task.Task, task.ID) {
+func (inst *instance) begin(t *testing.T, agent string) (*task.Task, task.ID) {
 	t.Helper()
-	tk, err := y.svc.CreateTask(t.Context(), maya, task.New{Title: "Misbehave", Owner: agent})
+	tk, err := inst.svc.CreateTask(t.Context(), maya, task.New{Title: "Misbehave", Owner: agent})
 	if err != nil {
 		t.Fatal(err)
 	}
-	runs, err := y.svc.Runs(t.Context(), maya, task.RunFilter{TaskID: tk.ID, Limit: 5})
+	runs, err := inst.svc.Runs(t.Context(), maya, task.RunFilter{TaskID: tk.ID, Limit: 5})
 	if err != nil || len(runs) != 1 {
 		t.Fatalf("%d runs, %v", len(runs), err)
 	}
 	return tk, runs[0].ID
 }
 
-func (y *instance) run(t *testing.T, id task.ID) *task.Run {
+func (inst *instance) run(t *testing.T, id task.ID) *task.Run {
 	t.Helper()
-	r, err := y.svc.Run(t.Context(), maya, id)
+	r, err := inst.svc.Run(t.Context(), maya, id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,10 +128,10 @@ func (y *instance) run(t *testing.T, id task.ID) *task.Run {
 }
 
 // transcript returns the texts of a run.
-func (y *instance) transcript(t *testing.T, id task.ID) (texts []string) {
+func (inst *instance) transcript(t *testing.T, id task.ID) (texts []string) {
 	t.Helper()
 	for after := task.ID(0); ; {
-		list, err := y.svc.Transcript(t.Context(), maya, id, after, 500)
+		list, err := inst.svc.Transcript(t.Context(), maya, id, after, 500)
 		if err != nil {
 			t.Fatal(err)
 		}

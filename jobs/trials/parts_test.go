@@ -56,13 +56,13 @@ func TestEveryMisbehaviourHasItsEndAndLeavesNothing(t *testing.T) {
 		tt.part.grace = quick
 		agents[tt.agent] = tt.part
 	}
-	y := newInstance(t, agents)
+	inst := newInstance(t, agents)
 	for _, tt := range parts {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			_, id := y.begin(t, tt.agent)
+			_, id := inst.begin(t, tt.agent)
 			var r *task.Run
-			if !within(patience, func() bool { r = y.run(t, id); return r.EndedAt != 0 }) {
+			if !within(patience, func() bool { r = inst.run(t, id); return r.EndedAt != 0 }) {
 				t.Fatalf("the run is %s", r.State())
 			}
 			if left := alive(id); len(left) > 0 {
@@ -74,7 +74,7 @@ func TestEveryMisbehaviourHasItsEndAndLeavesNothing(t *testing.T) {
 			if r.Status == task.RunCompleted && r.Summary != "all is done" {
 				t.Errorf("summary %q", r.Summary)
 			}
-			said := strings.Join(y.transcript(t, id), "\n")
+			said := strings.Join(inst.transcript(t, id), "\n")
 			if !strings.Contains(said, tt.wantSaid) || !utf8.ValidString(said) || strings.ContainsRune(said, 0) {
 				t.Errorf("transcript of %d bytes has no %q, or is no text: %.300q … %q", len(said), tt.wantSaid, said, said[max(0, len(said)-300):])
 			}

@@ -41,7 +41,7 @@ func TestStoppedTreesAreEmptyWithinTenSeconds(t *testing.T) {
 			agents[kind+"-"+stop] = part{limits: limits, args: []string{"stay", kind}}
 		}
 	}
-	y := newInstance(t, agents)
+	inst := newInstance(t, agents)
 	var mu sync.Mutex
 	var took []time.Duration
 	var wg sync.WaitGroup
@@ -51,7 +51,7 @@ func TestStoppedTreesAreEmptyWithinTenSeconds(t *testing.T) {
 			for i := range next {
 				kind, stop := kinds[i%len(kinds)], stops[(i+i/len(kinds))%len(stops)]
 				t.Run(fmt.Sprintf("%s by %s, trial %d", kind, stop, i), func(t *testing.T) {
-					d := y.trial(t, kind, stop)
+					d := inst.trial(t, kind, stop)
 					mu.Lock()
 					defer mu.Unlock()
 					took = append(took, d)
@@ -73,10 +73,10 @@ func TestStoppedTreesAreEmptyWithinTenSeconds(t *testing.T) {
 
 // trial starts a run, stops it in one way and returns how long it took until
 // no process of it was left.
-func (y *instance) trial(t *testing.T, kind, stop string) time.Duration {
+func (inst *instance) trial(t *testing.T, kind, stop string) time.Duration {
 	t.Helper()
-	tk, id := y.begin(t, kind+"-"+stop)
-	if !within(patience, func() bool { return slices.Contains(y.transcript(t, id), "ready") || y.run(t, id).EndedAt != 0 }) {
+	tk, id := inst.begin(t, kind+"-"+stop)
+	if !within(patience, func() bool { return slices.Contains(inst.transcript(t, id), "ready") || inst.run(t, id).EndedAt != 0 }) {
 		t.Fatal("the program is not at work")
 	}
 	if n := len(alive(id)); n < 2 && stop != "timeout" {
@@ -88,15 +88,15 @@ func (y *instance) trial(t *testing.T, kind, stop string) time.Duration {
 	switch stop {
 	case "cancel":
 		begin = time.Now()
-		_, err = y.svc.CancelRun(t.Context(), maya, id, "")
+		_, err = inst.svc.CancelRun(t.Context(), maya, id, "")
 	case "close":
 		begin, want = time.Now(), "canceled/task_closed"
-		_, err = y.svc.CancelTask(t.Context(), maya, tk.ID, "")
+		_, err = inst.svc.CancelTask(t.Context(), maya, tk.ID, "")
 	case "done": // by the run itself, which then lives on
 		begin, want = time.Now(), "completed/ended"
-		_, err = y.svc.CompleteTask(t.Context(), task.Actor{Name: tk.Owner, Role: task.RoleAgent, RunID: id}, tk.ID, "", 0)
+		_, err = inst.svc.CompleteTask(t.Context(), task.Actor{Name: tk.Owner, Role: task.RoleAgent, RunID: id}, tk.ID, "", 0)
 	case "timeout":
-		begin, want = y.run(t, id).StartedAt.Std().Add(2*time.Second), "failed/timeout"
+		begin, want = inst.run(t, id).StartedAt.Std().Add(2*time.Second), "failed/timeout"
 		within(patience, func() bool { return time.Now().After(begin) })
 	}
 	if err != nil {
@@ -106,14 +106,14 @@ func (y *instance) trial(t *testing.T, kind, stop string) time.Duration {
 		t.Errorf("processes are left: %v", alive(id))
 	}
 	if kind == "race" {
-		y.raced(t, id, begin)
+		inst.raced(t, id, begin)
 	}
 	took := time.Since(begin)
 	if took > mostStop {
 		t.Errorf("the tree was empty after %v, want %v at most", took, mostStop)
 	}
 	var r *task.Run
-	if !within(patience, func() bool { r = y.run(t, id); return r.EndedAt != 0 }) || !strings.HasPrefix(r.State().String(), want) {
+	if !within(patience, func() bool { r = inst.run(t, id); return r.EndedAt != 0 }) || !strings.HasPrefix(r.State().String(), want) {
 		t.Errorf("the run is %s: %s, want %s", r.State(), r.Reason, want)
 	}
 	return took
@@ -121,9 +121,9 @@ func (y *instance) trial(t *testing.T, kind, stop string) time.Duration {
 
 // raced returns when what makes a file in each of its lives is dead: the file
 // is gone and stays so.
-func (y *instance) raced(t *testing.T, id task.ID, begin time.Time) {
+func (inst *instance) raced(t *testing.T, id task.ID, begin time.Time) {
 	t.Helper()
-	file := filepath.Join(y.runs, fmt.Sprintf("run-%d-1", id), "tmp", raceFile)
+	file := filepath.Join(inst.runs, fmt.Sprintf("run-%d-1", id), "tmp", raceFile)
 	for time.Since(begin) < mostStop {
 		if err := os.Remove(file); err != nil {
 			t.Fatal(err)

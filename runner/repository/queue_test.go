@@ -16,34 +16,34 @@ import (
 func TestAMergeThatCouldNotBePushedIsPushedLater(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, files{"a.txt": "one\n"})
-	y := testservice.New(t, testservice.Options{
+	inst := testservice.New(t, testservice.Options{
 		Agents: map[string]string{"pull": "---\nname: pull\ndescription: It pulls.\ntools: [read]\n---\nPull.\n"},
 		Config: func(c *service.Config) { c.Repositories = s.rs },
 	})
 	maya := task.Actor{Name: "user:maya", Role: task.RoleAdmin, UserID: 1}
 	ctx := context.Background()
-	_, err := y.Service.CreateProject(ctx, maya, task.Project{
+	_, err := inst.Service.CreateProject(ctx, maya, task.Project{
 		Key: "web", Repository: s.repo, Merge: &task.Merge{Push: "origin"},
 	})
 	ok(t, err)
-	tk, err := y.Service.CreateTask(ctx, maya, task.New{Title: "Fix it", Project: "web", Owner: "pull", Status: task.Active})
+	tk, err := inst.Service.CreateTask(ctx, maya, task.New{Title: "Fix it", Project: "web", Owner: "pull", Status: task.Active})
 	ok(t, err)
 	s.branch("taskyard/"+tk.ID.String()+"-fix-it", "main", files{"a.txt": "two\n"})
-	_, err = y.Service.CompleteTask(ctx, maya, tk.ID, "Done.", 0)
+	_, err = inst.Service.CompleteTask(ctx, maya, tk.ID, "Done.", 0)
 	ok(t, err)
-	r, err := y.Service.Result(ctx, maya, tk.ID, 0)
+	r, err := inst.Service.Result(ctx, maya, tk.ID, 0)
 	ok(t, err)
-	_, err = y.Service.AcceptResult(ctx, maya, tk.ID, 0, r.Digest, "")
+	_, err = inst.Service.AcceptResult(ctx, maya, tk.ID, 0, r.Digest, "")
 	ok(t, err)
 	merge := func(want task.Status, words string) {
 		t.Helper()
-		did, _, err := y.Service.MergeNext(ctx)
+		did, _, err := inst.Service.MergeNext(ctx)
 		if err != nil || !did {
 			t.Fatalf("merged %v, %v", did, err)
 		}
-		now, err := y.Service.Task(ctx, maya, tk.ID)
+		now, err := inst.Service.Task(ctx, maya, tk.ID)
 		ok(t, err)
-		queue, _, err := y.Service.ProjectMerges(ctx, maya, "", 0, 5)
+		queue, _, err := inst.Service.ProjectMerges(ctx, maya, "", 0, 5)
 		ok(t, err)
 		reason := ""
 		for _, m := range queue {
@@ -59,7 +59,7 @@ func TestAMergeThatCouldNotBePushedIsPushedLater(t *testing.T) {
 	remote := filepath.Join(t.TempDir(), "remote.git")
 	s.git("init", "-q", "--bare", remote)
 	s.git("remote", "add", "origin", remote)
-	y.Clock.Forward(time.Minute)
+	inst.Clock.Forward(time.Minute)
 	merge(task.Done, "")
 	same(t, "main", s.git("rev-parse", "main"), head)
 	same(t, "remote", gitIn(t, remote, "rev-parse", "main"), head)

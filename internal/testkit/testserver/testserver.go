@@ -30,7 +30,7 @@ type Server struct {
 }
 
 // New listens on a free port for an instance. Requests wait until Serve is called.
-func New(t testing.TB, y *testservice.Instance) *Server {
+func New(t testing.TB, inst *testservice.Instance) *Server {
 	t.Helper()
 	ln, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -40,7 +40,7 @@ func New(t testing.TB, y *testservice.Instance) *Server {
 	connections := &http.Transport{}
 	t.Cleanup(connections.CloseIdleConnections)
 	return &Server{
-		Instance: y, URL: "http://" + ln.Addr().String(), t: t, ln: ln, tokens: map[string]string{},
+		Instance: inst, URL: "http://" + ln.Addr().String(), t: t, ln: ln, tokens: map[string]string{},
 		Client: &http.Client{
 			Transport:     connections,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

@@ -36,24 +36,24 @@ type Instance struct {
 // next to nothing.
 func New(t testing.TB, opt Options) *Instance {
 	t.Helper()
-	y := &Instance{DB: opt.Database, Dir: opt.Folder, Clock: opt.Clock}
-	if y.Dir == "" {
-		y.Dir = t.TempDir()
+	inst := &Instance{DB: opt.Database, Dir: opt.Folder, Clock: opt.Clock}
+	if inst.Dir == "" {
+		inst.Dir = t.TempDir()
 	}
-	if y.Clock == nil {
-		y.Clock = testkit.NewClock()
+	if inst.Clock == nil {
+		inst.Clock = testkit.NewClock()
 	}
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
 	}
-	testkit.WriteAgents(t, y.Dir, opt.Agents)
-	if y.DB == nil {
-		y.DB = dbtest.New(t, func(o *db.Options) { o.Now, o.Log = y.Clock.Now, opt.Log })
+	testkit.WriteAgents(t, inst.Dir, opt.Agents)
+	if inst.DB == nil {
+		inst.DB = dbtest.New(t, func(o *db.Options) { o.Now, o.Log = inst.Clock.Now, opt.Log })
 	}
-	cfg := service.Config{Rules: testkit.Rules(), Now: y.Clock.Now, Log: opt.Log, CheapPasswords: true}
+	cfg := service.Config{Rules: testkit.Rules(), Now: inst.Clock.Now, Log: opt.Log, CheapPasswords: true}
 	if opt.Config != nil {
 		opt.Config(&cfg)
 	}
-	y.Service = service.New(y.DB, testkit.OpenAgents(t, y.Dir, opt.Runners), cfg)
-	return y
+	inst.Service = service.New(inst.DB, testkit.OpenAgents(t, inst.Dir, opt.Runners), cfg)
+	return inst
 }
