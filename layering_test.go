@@ -37,6 +37,7 @@ var mayImport = map[string][]string{
 	"jobs":      {"task", "service", "runner"},
 
 	lazyregexp:             {},
+	sleep:                  {},
 	"internal/archive":     {},
 	"internal/buildinfo":   {},
 	"internal/roots":       {},
@@ -69,9 +70,12 @@ var mayImport = map[string][]string{
 
 var everything = []string{"*"}
 
-// lazyregexp imports nothing of ours, and any package may import it, as it may
-// import regexp.
-const lazyregexp = "internal/lazyregexp"
+// These import nothing of ours, and any package may import them, as it may import
+// regexp and time.
+const (
+	lazyregexp = "internal/lazyregexp"
+	sleep      = "internal/sleep"
+)
 
 // mayImportInRunner is who imports whom below runner. Only the registry, which
 // is in runner itself, knows the kinds: they are without an entry on the right.
@@ -292,7 +296,7 @@ func refuse(s source, imported string) string {
 		return ""
 	}
 	folder := strings.TrimPrefix(strings.TrimPrefix(imported, module), "/")
-	if folder == lazyregexp {
+	if folder == lazyregexp || folder == sleep {
 		return ""
 	}
 	if slices.Contains(kindsOfRunners, folder) && s.folder != "runner" {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-co-op/gocron/v2"
 
+	"taskyard/internal/sleep"
 	"taskyard/task"
 )
 
@@ -212,7 +213,7 @@ func (c *clock) standBy(ctx context.Context, jb job) {
 	c.under.Go(func() {
 		waits, over := context.WithTimeout(ctx, standByLimit)
 		defer over()
-		for task.Sleep(waits, watchEvery) {
+		for sleep.For(waits, watchEvery) {
 			lead, ok := c.lead(ctx)
 			if !ok {
 				continue
@@ -315,7 +316,7 @@ func (c *clock) alive() bool {
 func (c *clock) watch(ctx context.Context) {
 	defer close(c.ended)
 	mono, wall := time.Now(), c.wall()
-	for task.Sleep(ctx, watchEvery) {
+	for sleep.For(ctx, watchEvery) {
 		c.looked(ctx)
 		now, nowWall := time.Now(), c.wall()
 		drift := nowWall.Sub(wall) - now.Sub(mono)

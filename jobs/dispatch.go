@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"taskyard/internal/sleep"
 	"taskyard/runner"
 	"taskyard/runner/supervise"
 	"taskyard/service"
@@ -197,7 +198,7 @@ func (j *Jobs) beat(ctx context.Context, cancel context.CancelCauseFunc, r *task
 	beating, end := context.WithCancel(context.Background())
 	var ended sync.WaitGroup
 	ended.Go(func() {
-		for task.Sleep(beating, j.opt.Beat) {
+		for sleep.For(beating, j.opt.Beat) {
 			err := j.opt.Service.RunHeartbeat(context.WithoutCancel(ctx), r.ID, r.Lease)
 			if task.IsCode(err, task.CodeStaleLease) {
 				cancel(supervise.ErrCanceled)

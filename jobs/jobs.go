@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"taskyard/internal/sleep"
 	"taskyard/runner/supervise"
 	"taskyard/service"
 	"taskyard/task"
@@ -177,7 +178,7 @@ func (j *Jobs) Start(ctx context.Context) error {
 func (j *Jobs) recovered(err error) bool {
 	for err != nil {
 		j.log.Error("runs of the former server not ended yet; nothing is started before", "error", err)
-		if !task.Sleep(j.ctx, recoverAgain) {
+		if !sleep.For(j.ctx, recoverAgain) {
 			return false
 		}
 		err = j.recover(j.ctx)

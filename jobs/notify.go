@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"taskyard/internal/sleep"
 	"taskyard/service"
 	"taskyard/task"
 )
@@ -109,14 +110,14 @@ func (j *Jobs) deliver(ctx context.Context, o Outlet, list []task.Outgoing) {
 		// A stop that came while it was sent must not have it told again.
 		if err := j.opt.Service.OutgoingSent(context.WithoutCancel(j.ctx), list); err != nil {
 			j.log.Error("failed to empty the outbox", "service", o.Name, "error", err)
-			task.Sleep(ctx, time.Minute) // or it would be told again at once
+			sleep.For(ctx, time.Minute) // or it would be told again at once
 		}
 		return
 	}
 	dropped, err := j.opt.Service.OutgoingFailed(j.ctx, list, j.opt.TryAgain)
 	if err != nil {
 		j.log.Error("failed to update the outbox", "service", o.Name, "error", err)
-		task.Sleep(ctx, time.Minute)
+		sleep.For(ctx, time.Minute)
 	}
 	j.log.Warn("failed to send notices", "service", o.Name, "notices", len(list), "tries", list[0].Tries+1, "dropped", dropped, "error", sent)
 }

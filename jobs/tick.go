@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"taskyard/internal/sleep"
 	"taskyard/runner/supervise"
 	"taskyard/task"
 )
@@ -111,7 +112,7 @@ func (j *Jobs) index() {
 		case <-sub.C:
 			sub.Take()
 		}
-		if !task.Sleep(j.ctx, indexAfter) {
+		if !sleep.For(j.ctx, indexAfter) {
 			return
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"taskyard/db"
+	"taskyard/internal/sleep"
 	"taskyard/task"
 )
 
@@ -52,7 +53,7 @@ func (s *Service) Follow(ctx context.Context) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for cut := false; task.Sleep(ctx, time.Second); {
+		for cut := false; sleep.For(ctx, time.Second); {
 			was := cut
 			if cut = s.cluster.cutOff(s.config().Now()); cut && !was {
 				s.log.Error("the database cannot be reached, and other servers may take over the runs of this one: they are stopped")

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"taskyard/db"
+	"taskyard/internal/sleep"
 	"taskyard/task"
 )
 
@@ -206,7 +207,7 @@ func (s *Service) keepClaim(ctx context.Context, sub *submission) (stop func()) 
 	beating, end := context.WithCancel(ctx)
 	var ended sync.WaitGroup
 	ended.Go(func() {
-		for task.Sleep(beating, max(s.config().Lease/4, time.Second)) {
+		for sleep.For(beating, max(s.config().Lease/4, time.Second)) {
 			if _, err := s.Heartbeat(ctx, sub.caller, sub.task.ID, sub.task.Claim.ID); err != nil {
 				return // who completes it finds out
 			}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"taskyard/db"
+	"taskyard/internal/sleep"
 	"taskyard/task"
 )
 
@@ -96,7 +97,7 @@ func (x *indexing) tell(ctx context.Context, more bool) error {
 
 // leaveTime waits six times as long as a write took that began at start.
 func (s *Service) leaveTime(ctx context.Context, start time.Time) error {
-	task.Sleep(ctx, 6*s.config().Now().Sub(start))
+	sleep.For(ctx, 6*s.config().Now().Sub(start))
 	return ctx.Err()
 }
 

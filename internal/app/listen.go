@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"taskyard/task"
+	"taskyard/internal/sleep"
 )
 
 // listen takes the address. A server that was killed while it started a
@@ -33,7 +33,7 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 			return nil, fmt.Errorf("%s is in use by another program: stop it, or give another "+
 				"address with --listen (port 0 takes a free one)", address)
 		}
-		if !task.Sleep(ctx, pause) {
+		if !sleep.For(ctx, pause) {
 			return nil, ctx.Err()
 		}
 	}

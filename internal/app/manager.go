@@ -4,8 +4,8 @@ import (
 	"context"
 	"sync"
 
+	"taskyard/internal/sleep"
 	"taskyard/internal/systemd"
-	"taskyard/task"
 )
 
 // tell notes that the service manager could not be told something.
@@ -26,7 +26,7 @@ func (in *Instance) feedWatchdog(m *systemd.Notifier, alive func() bool) (stop f
 	ctx, end := context.WithCancel(context.Background())
 	var loop sync.WaitGroup
 	loop.Go(func() {
-		for lasts := true; lasts; lasts = task.Sleep(ctx, every) {
+		for lasts := true; lasts; lasts = sleep.For(ctx, every) {
 			if alive() {
 				in.tell(m.Watchdog())
 			} else {

@@ -7,7 +7,7 @@ import (
 	"runtime/metrics"
 	"time"
 
-	"taskyard/task"
+	"taskyard/internal/sleep"
 )
 
 // Go gives memory back by itself, but only after the next collections, which an
@@ -36,7 +36,7 @@ func releaseMemory(ctx context.Context) {
 		if bounds {
 			debug.SetMemoryLimit(b.limit(m.live))
 		}
-		if !task.Sleep(ctx, memoryLook) {
+		if !sleep.For(ctx, memoryLook) {
 			return
 		}
 		m = memoryOfGo()

@@ -21,7 +21,7 @@ import (
 	"golang.org/x/crypto/acme/autocert"
 
 	"taskyard/internal/config"
-	"taskyard/task"
+	"taskyard/internal/sleep"
 )
 
 // acmeName is the folder of certificates that were obtained by ACME. They are no
@@ -151,7 +151,7 @@ func (k *keyPair) get(*tls.ClientHelloInfo) (*tls.Certificate, error) { return k
 // often links that are exchanged.
 func (k *keyPair) watch(ctx context.Context) {
 	said := ""
-	for task.Sleep(ctx, certificateLook) {
+	for sleep.For(ctx, certificateLook) {
 		switch changed, err := k.load(); {
 		case err == nil && changed:
 			k.log.Info("certificate read again", "file", k.certFile, "expires", k.now.Load().Leaf.NotAfter)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"taskyard/internal/sleep"
 	"taskyard/task"
 )
 
@@ -75,7 +76,7 @@ func (a *demoAgent) say(format string, args ...any) {
 
 func (a *demoAgent) pause(d time.Duration) {
 	if !a.Fast {
-		task.Sleep(a.ctx, d)
+		sleep.For(a.ctx, d)
 	}
 }
 

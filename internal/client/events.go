@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"taskyard/internal/sleep"
 	"taskyard/task"
 )
 
@@ -83,7 +84,7 @@ func (e *Env) follow(after string) error {
 		case !connected || !passing(err):
 			return err
 		}
-		if !task.Sleep(e.Ctx, pause) {
+		if !sleep.For(e.Ctx, pause) {
 			return nil
 		}
 		pause = min(2*pause, longPause)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"taskyard/internal/sleep"
 	"taskyard/task"
 )
 
@@ -132,7 +133,7 @@ func (e *Env) complete(path string, body, out any) ([]byte, error) {
 		if !errors.As(err, &refused) || refused.Code != string(task.CodeChecksRunning) {
 			return raw, err
 		}
-		if !task.Sleep(e.Ctx, checksPause) {
+		if !sleep.For(e.Ctx, checksPause) {
 			return nil, e.Ctx.Err()
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"taskyard/internal/client"
+	"taskyard/internal/sleep"
 	"taskyard/runner"
 	"taskyard/runner/supervise"
 	"taskyard/task"
@@ -147,7 +148,7 @@ func (c *execution) beat(ctx context.Context, stop context.CancelCauseFunc) {
 			case <-ctx.Done():
 			}
 		}
-		task.Sleep(ctx, time.Second-time.Since(begin)) // where it was not held
+		sleep.For(ctx, time.Second-time.Since(begin)) // where it was not held
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"taskyard/internal/sleep"
 	"taskyard/runner"
 	"taskyard/task"
 )
@@ -31,7 +32,7 @@ func (u *foldersInUse) has(name string) (found bool) {
 
 // tidy removes, now and every hour, the folders of runs that ended long ago.
 func (w *Worker) tidy(ctx context.Context) {
-	for lasts := true; lasts; lasts = task.Sleep(ctx, time.Hour) {
+	for lasts := true; lasts; lasts = sleep.For(ctx, time.Hour) {
 		n, err := runner.Retire(ctx, w.dir, func(list []task.RunFolder) ([]task.RunFolder, error) { return w.expired(list), nil })
 		if n > 0 {
 			w.log.Info("folders of runs removed", "folders", n)

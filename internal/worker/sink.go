@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"taskyard/internal/sleep"
 	"taskyard/runner/supervise"
 	"taskyard/task"
 )
@@ -95,7 +96,7 @@ func (s *sink) send() {
 				return
 			}
 		}
-		task.Sleep(s.c.lost, sendEvery)
+		sleep.For(s.c.lost, sendEvery)
 	}
 }
 

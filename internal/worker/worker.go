@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"taskyard/internal/client"
+	"taskyard/internal/sleep"
 	"taskyard/runner/scratch"
 	"taskyard/runner/supervise"
 	"taskyard/task"
@@ -145,5 +146,5 @@ func (p *backoff) reset() { p.d = 0 }
 
 func (p *backoff) wait(ctx context.Context) {
 	p.d = min(max(2*p.d, 250*time.Millisecond), 4*time.Second)
-	task.Sleep(ctx, p.d)
+	sleep.For(ctx, p.d)
 }

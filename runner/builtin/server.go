@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"taskyard/internal/sleep"
 	"taskyard/runner/builtin/model"
 	"taskyard/runner/builtin/tools"
 	"taskyard/runner/supervise"
@@ -57,7 +58,7 @@ func (s *serverTools) list(ctx context.Context, profile string) (list []model.To
 		if err == nil || try == listTries || ctx.Err() != nil {
 			break
 		}
-		task.Sleep(ctx, listPause)
+		sleep.For(ctx, listPause)
 	}
 	for _, t := range page.Tools {
 		list = append(list, model.Tool{Name: t.Name, Description: t.Description, Schema: t.InputSchema})

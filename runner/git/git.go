@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"taskyard/internal/sleep"
 	"taskyard/runner/textdiff"
 	"taskyard/runner/tree"
 	"taskyard/task"
@@ -184,7 +185,7 @@ func Patiently(ctx context.Context, fn func() error) error {
 		if err == nil || !Locked(err) || wait > time.Second {
 			return err
 		}
-		if !task.Sleep(ctx, wait) {
+		if !sleep.For(ctx, wait) {
 			return context.Cause(ctx)
 		}
 	}

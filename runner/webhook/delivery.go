@@ -17,6 +17,7 @@ import (
 	"code.dny.dev/ssrf"
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
+	"taskyard/internal/sleep"
 	"taskyard/runner/retryafter"
 	"taskyard/runner/supervise"
 	"taskyard/task"
@@ -74,7 +75,7 @@ func (d *delivery) deliver(ctx context.Context) supervise.Outcome {
 		d.Note(fmt.Sprintf("Try %d failed: %s. The next one follows in %v.",
 			failures+1, a.again, wait.Round(100*time.Millisecond)))
 		d.Progress(wait) // it is we who wait
-		if !task.Sleep(ctx, wait) {
+		if !sleep.For(ctx, wait) {
 			return d.Cut(ctx)
 		}
 	}
