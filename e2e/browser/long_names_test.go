@@ -14,7 +14,8 @@ const cutOff = `[...document.querySelectorAll(".nav a, .nav .count, .props, .pro
 
 // overlaid lists the buttons of the bar that lie on one another.
 const overlaid = `(() => { const l = [...document.querySelectorAll(".bar .btn")].map(e => [e, e.getBoundingClientRect()]).filter(([, r]) => r.width > 0);
-	return l.filter(([, r], i) => i && l[i-1][1].right > r.left + 1).map(([e]) => e.outerHTML.slice(0, 160)).join("\n"); })()`
+	const over = (a, b) => a.right > b.left + 1 && b.right > a.left + 1 && a.bottom > b.top + 1 && b.bottom > a.top + 1;
+	return l.filter(([, r], i) => l.slice(0, i).some(([, before]) => over(before, r))).map(([e]) => e.outerHTML.slice(0, 160)).join("\n"); })()`
 
 func TestLongNamesStayInTheirPlace(t *testing.T) {
 	t.Parallel()
