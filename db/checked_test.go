@@ -14,8 +14,13 @@ import (
 func TestATransactionSeesItsOwnChangesOfAccess(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t)
-	var token task.ID
+	var token, person, hers task.ID
 	write(t, d, func(tx *db.Tx) (err error) {
+		person, err = tx.InsertUser("rita", task.RoleReviewer, "a hash")
+		ok(t, err)
+		own := task.Token{Name: "hers", Hint: "ty_her", Scope: "review", CreatedBy: "rita", UserID: person}
+		hers, err = tx.InsertToken(own, []byte("another"))
+		ok(t, err)
 		token, err = tx.InsertToken(task.Token{Name: "one", Hint: "ty_one", Scope: "operate", CreatedBy: "maya"}, []byte("a sum"))
 		return err
 	})
@@ -23,7 +28,7 @@ func TestATransactionSeesItsOwnChangesOfAccess(t *testing.T) {
 		state := func(when string, valid bool, pauses int) {
 			t.Helper()
 			for range 2 { // the second answer is kept
-				is, err := tx.TokenValid(token)
+				is, _, err := tx.TokenValid(token)
 				ok(t, err)
 				equal(t, when+": the token is valid", is, valid)
 				list, err := tx.Pauses()
@@ -47,6 +52,14 @@ func TestATransactionSeesItsOwnChangesOfAccess(t *testing.T) {
 		state("resumed", true, 0)
 		ok(t, tx.RevokeToken(token))
 		state("revoked", false, 0)
+		for _, role := range []task.Role{task.RoleReviewer, task.RoleViewer} {
+			ok(t, tx.SetRole(person, role))
+			for range 2 {
+				_, is, err := tx.TokenValid(hers)
+				ok(t, err)
+				equal(t, "the role of the person", is, role)
+			}
+		}
 		return nil
 	})
 }

@@ -39,20 +39,20 @@ func (rx *Rx) Token(id task.ID) (t task.Token, ok bool, err error) {
 }
 
 // TokenValid reports whether a token is neither revoked nor expired, and its
-// person not disabled.
-func (rx *Rx) TokenValid(id task.ID) (bool, error) {
+// person not disabled. role is that of the person, "" where there is none.
+func (rx *Rx) TokenValid(id task.ID) (valid bool, role task.Role, err error) {
 	checked := rx.c.checked
 	if checked != nil {
-		if valid, ok := checked.valid[id]; ok {
-			return valid, nil
+		if t, ok := checked.tokens[id]; ok {
+			return t.valid, t.role, nil
 		}
 	}
-	n, err := rx.count(`SELECT count(*) FROM tokens k LEFT JOIN users u ON u.id = k.user_id
- WHERE k.id = ? AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?) AND u.disabled_at IS NULL`, id, rx.Now)
+	valid, err = optional(rx.row(`SELECT coalesce(u.role, '') FROM tokens k LEFT JOIN users u ON u.id = k.user_id
+ WHERE k.id = ? AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?) AND u.disabled_at IS NULL`, id, rx.Now).Scan(&role))
 	if checked != nil && err == nil {
-		checked.valid[id] = n == 1
+		checked.tokens[id] = tokenAccess{valid, role}
 	}
-	return n == 1, err
+	return valid, role, err
 }
 
 // AgentTokens returns the tokens of an agent that are not revoked, without

@@ -57,7 +57,8 @@ func (s *Service) cut(c task.Cut) {
 // person who has a session.
 func lasts(rx *db.Rx, c credential) (bool, error) {
 	if c.token != 0 {
-		return rx.TokenValid(c.token)
+		valid, _, err := rx.TokenValid(c.token)
+		return valid, err
 	}
 	list, err := rx.Sessions(c.user)
 	return len(list) > 0, err
@@ -92,8 +93,8 @@ func (tx *txn) checkCaller() error {
 	if a.TokenID == 0 {
 		return nil
 	}
-	ok, err := tx.TokenValid(a.TokenID)
-	if err == nil && !ok {
+	valid, person, err := tx.TokenValid(a.TokenID)
+	if err == nil && !valid {
 		err = errTokenEnded
 	}
 	if err != nil || a.UserID == 0 {
@@ -103,11 +104,10 @@ func (tx *txn) checkCaller() error {
 	if role == task.RoleWorker {
 		role = task.RoleAdmin // only admins let workers in
 	}
-	u, _, err := tx.User(a.UserID)
-	if err == nil && lower(role, u.Role) != role {
-		err = errRoleChanged
+	if lower(role, person) != role {
+		return errRoleChanged
 	}
-	return err
+	return nil
 }
 
 // RevokeToken ends a token at once, with the calls and streams that it holds
