@@ -204,14 +204,20 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// List calls Git and returns the names that it prints, each with NUL behind it.
-func (g Git) List(ctx context.Context, args ...string) (list []string, err error) {
-	err = g.Stream(ctx, nil, func(r io.Reader) error {
+// EachName calls Git and then each for every name that it prints, which ends with
+// NUL. There may be as many as the repository has files.
+func (g Git) EachName(ctx context.Context, each func(string), args ...string) error {
+	return g.Stream(ctx, nil, func(r io.Reader) error {
 		return Names(r, func(s string) error {
-			list = append(list, s)
+			each(s)
 			return nil
 		})
 	}, args...)
+}
+
+// List is EachName that returns all names.
+func (g Git) List(ctx context.Context, args ...string) (list []string, err error) {
+	err = g.EachName(ctx, func(s string) { list = append(list, s) }, args...)
 	return list, err
 }
 

@@ -183,10 +183,9 @@ func (f *folder) check(ctx context.Context, runner check.Runner, id task.ID, c t
 func (f *folder) unchanged(ctx context.Context, run *task.CheckRun) error {
 	g := f.git.In(f.work())
 	_, _ = g.Run(ctx, nil, "update-index", "-q", "--refresh") // some may have been touched
-	changed, err := g.List(ctx, diffFiles...)
-	if n := len(changed); n > 0 {
-		spoil(run, changed[n-1])
-	}
+	name := ""
+	err := g.EachName(ctx, func(s string) { name = s }, diffFiles...)
+	spoil(run, name)
 	return err
 }
 

@@ -1,6 +1,7 @@
 package repository
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -157,12 +158,9 @@ func (c *checkout) clean(ctx context.Context, commit string) error {
 
 var diffFiles = []string{"diff-files", "-z", "--name-only", "--no-ext-diff", "--ignore-submodules=all"}
 
-func (c *checkout) first(ctx context.Context, args ...string) (string, error) {
-	list, err := c.git.List(ctx, args...)
-	if len(list) == 0 {
-		return "", err
-	}
-	return list[0], err
+func (c *checkout) first(ctx context.Context, args ...string) (name string, err error) {
+	err = c.git.EachName(ctx, func(s string) { name = cmp.Or(name, s) }, args...)
+	return name, err
 }
 
 // plan finds what has to be written, checks that it loses nothing, and puts the

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -88,10 +89,8 @@ func (w *Task) Changed(ctx context.Context, commit string) (name string, err err
 	if differs, err := t.stage(ctx, g, t.own().In(copied).With("GIT_INDEX_FILE="+index), false); err != nil || !differs {
 		return "", err
 	}
-	differ, err := g.List(ctx, "diff-index", "--cached", "-z", "--name-only", "--no-ext-diff", "--no-renames", commit)
-	if len(differ) > 0 {
-		name = differ[0]
-	}
+	err = g.EachName(ctx, func(s string) { name = cmp.Or(name, s) },
+		"diff-index", "--cached", "-z", "--name-only", "--no-ext-diff", "--no-renames", commit)
 	return name, err
 }
 
