@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"iter"
 	"net/http"
 	"regexp"
 	"strings"
@@ -42,6 +43,19 @@ func nodeText(n *html.Node) string {
 	return strings.Join(strings.Fields(b.String()), " ")
 }
 
+// operations yields every JSON operation with its path.
+func operations(s *site) iter.Seq2[string, *huma.Operation] {
+	return func(yield func(string, *huma.Operation) bool) {
+		for path, item := range s.srv.api.OpenAPI().Paths {
+			for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
+				if o := findOperation(item, method); o != nil && o.Method == method && !yield(path, o) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // mixedCase matches names of fields, and identifiers that a rename put into a text.
 var mixedCase = regexp.MustCompile(`\b[a-z]+[A-Z]\w*`)
 
@@ -50,28 +64,23 @@ func TestTheReferenceIsWhole(t *testing.T) {
 	s := newSite(t)
 	page, byID := reference(s)
 	t.Run("every operation is there with its permission", func(t *testing.T) {
-		for path, item := range s.srv.api.OpenAPI().Paths {
-			for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
-				o := findOperation(item, method)
-				if o == nil || o.Method != method {
-					continue
+		for path, o := range operations(s) {
+			method := o.Method
+			n := byID["op-"+o.OperationID]
+			if n == nil {
+				t.Errorf("%s %s is not there", method, path)
+				continue
+			}
+			text := nodeText(n)
+			need := s.srv.perms[method+" "+strings.NewReplacer("{", ":", "}", "").Replace(path)]
+			for _, want := range []string{method, path, strings.ReplaceAll(o.Summary, "`", ""), "Needs " + string(need)} {
+				if !strings.Contains(text, want) {
+					t.Errorf("%s %s does not say %q", method, path, want)
 				}
-				n := byID["op-"+o.OperationID]
-				if n == nil {
-					t.Errorf("%s %s is not there", method, path)
-					continue
-				}
-				text := nodeText(n)
-				need := s.srv.perms[method+" "+strings.NewReplacer("{", ":", "}", "").Replace(path)]
-				for _, want := range []string{method, path, strings.ReplaceAll(o.Summary, "`", ""), "Needs " + string(need)} {
-					if !strings.Contains(text, want) {
-						t.Errorf("%s %s does not say %q", method, path, want)
-					}
-				}
-				for _, p := range o.Parameters {
-					if !strings.Contains(text, p.Name) {
-						t.Errorf("%s %s does not name the parameter %s", method, path, p.Name)
-					}
+			}
+			for _, p := range o.Parameters {
+				if !strings.Contains(text, p.Name) {
+					t.Errorf("%s %s does not name the parameter %s", method, path, p.Name)
 				}
 			}
 		}
@@ -103,24 +112,21 @@ func TestTheReferenceIsWhole(t *testing.T) {
 		}
 	})
 	t.Run("a text names no field that no request and no answer has", func(t *testing.T) {
-		doc, names := s.srv.api.OpenAPI(), map[string]bool{}
-		for _, schema := range doc.Components.Schemas.Map() {
+		names := map[string]bool{}
+		for _, schema := range s.srv.api.OpenAPI().Components.Schemas.Map() {
 			for name := range schema.Properties {
 				names[name] = true
 			}
 		}
-		for path, item := range doc.Paths {
-			for _, o := range []*huma.Operation{item.Get, item.Post, item.Put, item.Patch, item.Delete} {
-				if o == nil {
-					continue
-				}
-				for _, p := range o.Parameters {
-					names[p.Name] = true
-				}
-				for _, word := range mixedCase.FindAllString(o.Summary+" "+o.Description, -1) {
-					if !names[word] {
-						t.Errorf("%s %s: %q is no field", o.Method, path, word)
-					}
+		for _, o := range operations(s) {
+			for _, p := range o.Parameters {
+				names[p.Name] = true
+			}
+		}
+		for path, o := range operations(s) {
+			for _, word := range mixedCase.FindAllString(o.Summary+" "+o.Description, -1) {
+				if !names[word] {
+					t.Errorf("%s %s: %q is no field", o.Method, path, word)
 				}
 			}
 		}
