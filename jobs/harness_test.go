@@ -56,7 +56,7 @@ func (f *flight) fail() {
 // stays until the test lets it land, as a program that takes its time.
 type tower struct {
 	flights  chan *flight
-	starting func(supervise.Spec) // called before a run is told to have started; may be nil
+	starting func(supervise.Spec) // called before a run is reported as started; may be nil
 }
 
 func (w *tower) Probe(context.Context) supervise.Probe { return supervise.Probe{Installed: true} }

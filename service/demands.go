@@ -154,8 +154,8 @@ func (tx *txn) mayDemand(project string, d task.Demands) error {
 	return bad.Err()
 }
 
-// checkVoters notes whom a policy names who cannot vote: nobody has that name, or
-// not the right.
+// checkVoters adds a problem for each name in a policy that belongs to nobody who
+// can vote.
 func (tx *txn) checkVoters(bad *task.Problems, field string, r task.Review) error {
 	if len(r.From) == 0 && r.StandIn == "" {
 		return nil

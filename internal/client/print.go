@@ -154,10 +154,10 @@ func indented(out io.Writer, by, text string) {
 	}
 }
 
-// hanging makes a text of strangers fit for a line of which it is the end: its
-// further lines are moved to the right.
-func hanging(by, text string) string {
-	return strings.ReplaceAll(printableLines(strings.TrimRight(text, "\n")), "\n", "\n"+by)
+// hanging returns a text of strangers for the end of a line, safe to print, with
+// indent before each further line.
+func hanging(indent, text string) string {
+	return strings.ReplaceAll(printableLines(strings.TrimRight(text, "\n")), "\n", "\n"+indent)
 }
 
 // at is a moment as people read it, in UTC.

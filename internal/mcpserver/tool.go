@@ -40,8 +40,9 @@ type call struct {
 	who   string // the agent for which a tool acts
 }
 
-// answer is the success of a call, without meaning beside an error: a line of text before the JSON, and what
-// is in the JSON. body is what the text shows; nil is the same.
+// answer is the success of a call; beside an error it is not used. line is text
+// before the JSON, structured what is in the JSON, body what the text shows, nil
+// for the same.
 type answer struct {
 	line       string
 	structured any
