@@ -130,8 +130,10 @@
       tr.className = "notes";
       tr.dataset.new = "1";
       td.colSpan = [...at.children].reduce((n, cell) => n + cell.colSpan, 0);
-      td.innerHTML = "<div class=\"notes-in stack-8\"></div>";
-      td.firstChild.append(form);
+      const inner = document.createElement("div");
+      inner.className = "notes-in stack-8";
+      inner.append(form);
+      td.append(inner);
       tr.append(td);
       let last = at;
       while (last.nextElementSibling?.matches("tr.notes")) last = last.nextElementSibling;

@@ -17,7 +17,7 @@ import (
 	"sync"
 )
 
-//go:embed css/*.css *.js icons.svg vendor
+//go:embed css/*.css js/*.js *.js icons.svg vendor
 var embedded embed.FS
 
 // Prefix is the path under which the files are served.
@@ -25,6 +25,13 @@ const Prefix = "/static/"
 
 // styleSheet is what every page loads: the files of css, joined.
 const styleSheet = "app.css"
+
+// script is what every page runs: the files of js, joined in this order. Each
+// is a function of its own that may use what those before it put into
+// window.taskyard.
+const script = "app.js"
+
+var scriptParts = []string{"toasts", "send", "app", "keys", "palette", "newtask", "live", "notify"}
 
 // sheets are the files of css that each served style sheet is joined of, in
 // that order. Rules of later files of the same layer win.
@@ -37,9 +44,10 @@ var sheets = map[string][]string{
 		"board", "task", "plan", "feed", "approvals", "transcript", "lists", "agents", "settings",
 		"utilities", "responsive",
 	},
-	"docs.css":   {"docs"},   // of one page, which few open
-	"review.css": {"review"}, // of reviews, projects and merges
-	"print.css":  {"print"},  // which no page waits for
+	"docs.css":       {"docs"},       // of one page, which few open
+	"styleguide.css": {"styleguide"}, // of one page, for who changes pages
+	"review.css":     {"review"},     // of reviews, projects and merges
+	"print.css":      {"print"},      // which no page waits for
 }
 
 // hashLen is how many hex digits of a file's SHA-256 its address carries.
@@ -72,10 +80,13 @@ func readAll() map[string]File {
 		m[name] = f
 	}
 	err := fs.WalkDir(embedded, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || path.Dir(name) == "css" {
+		if dir := path.Dir(name); err != nil || d.IsDir() || dir == "css" || dir == "js" {
 			return err
 		}
 		content, err := embedded.ReadFile(name)
+		if path.Ext(name) == ".js" && path.Dir(name) == "." {
+			content = withoutComments(content)
+		}
 		if err == nil {
 			add(name, content)
 		}
@@ -84,6 +95,7 @@ func readAll() map[string]File {
 	if err != nil {
 		panic(err) // embedded files are always readable
 	}
+	add(script, joinScripts(scriptParts))
 	for name, parts := range sheets {
 		add(name, joinSheets(m, parts))
 	}
@@ -101,10 +113,29 @@ func pack(content []byte) []byte {
 }
 
 var (
+	lineComment = regexp.MustCompile(`(?m)^[ \t]*//.*\n`)
+
 	comment    = regexp.MustCompile(`(?s)/\*.*?\*/`)
 	combinator = regexp.MustCompile(` ?([>+~]) `)
 	linked     = regexp.MustCompile(`url\(` + Prefix + `([^)]*)\)`)
 )
+
+// joinScripts joins files of js.
+func joinScripts(parts []string) []byte {
+	var out bytes.Buffer
+	for _, name := range parts {
+		part, err := embedded.ReadFile("js/" + name + ".js")
+		if err != nil {
+			panic(err)
+		}
+		out.Write(withoutComments(part))
+	}
+	return out.Bytes()
+}
+
+// withoutComments leaves out the lines of a script that hold nothing but a
+// comment.
+func withoutComments(js []byte) []byte { return lineComment.ReplaceAll(js, nil) }
 
 // joinSheets joins files of css without comments and needless blanks: a line
 // of them holds one declaration or selector, as a test says. The addresses of
