@@ -18,6 +18,10 @@ type QueuesModel struct {
 	Bar     FilterModel
 }
 
+// columnsAtOnce is for how many columns the style sheet makes room before they
+// are all there: more than 8 have their least width on nearly every screen.
+func (m QueuesModel) columnsAtOnce() string { return strconv.Itoa(min(len(m.Columns), 8)) }
+
 // QueueStats are the tiles above the board.
 type QueueStats struct {
 	Done24h   int            // tasks completed in the last 24 hours
