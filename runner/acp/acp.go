@@ -80,7 +80,7 @@ func (a *Runner) Run(ctx context.Context, spec supervise.Spec, sink supervise.Si
 	if gap, refused := a.EnforcementGap(spec.Plan.Tools); refused {
 		return supervise.Permanent(task.PhaseError, gap+" "+enforce.AcceptWeaker), nil
 	}
-	t := newTalk(ctx, a.Bridge, a.Grace)
+	t := newTalk(ctx, a.Bridge)
 	defer t.permits.Wait() // nothing of a run outlives it
 	defer t.stopAsking()
 	return a.Program.Run(ctx, spec, sink, func(r *supervise.Run) (supervise.Talk, error) {

@@ -18,7 +18,7 @@ func TestWhatIsRememberedOfAProgramIsBounded(t *testing.T) {
 	t.Parallel()
 	const lines, size, most = 20, 100_000, 1 << 20
 	long := func(n int) string { return fmt.Sprint(n) + strings.Repeat("x", size) }
-	a := newTalk(t.Context(), nil, 0)
+	a := newTalk(t.Context(), nil)
 	a.read(supervise.NewRun(supervise.Spec{Dir: t.TempDir()}, &runnertest.Recorder{}))
 	for n := range lines {
 		b, err := json.Marshal(map[string]any{

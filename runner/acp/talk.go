@@ -1,13 +1,11 @@
 package acp
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/coder/acp-go-sdk"
 
@@ -22,8 +20,6 @@ import (
 type talk struct {
 	*supervise.Run
 	bridge []string
-	grace  time.Duration // for an agent that keeps running although its stdin is closed
-	linger *time.Timer   // ends such an agent
 
 	asking     context.Context // ends when no permission matters any more
 	stopAsking context.CancelFunc
@@ -49,8 +45,8 @@ type talk struct {
 	denied  string // the last call that was denied, with the reason
 }
 
-func newTalk(ctx context.Context, bridge []string, grace time.Duration) *talk {
-	t := &talk{bridge: bridge, grace: cmp.Or(grace, supervise.DefaultGrace), tools: map[acp.ToolCallId]*tool{}}
+func newTalk(ctx context.Context, bridge []string) *talk {
+	t := &talk{bridge: bridge, tools: map[acp.ToolCallId]*tool{}}
 	t.asking, t.stopAsking = context.WithCancel(ctx)
 	return t
 }
@@ -90,22 +86,14 @@ func (t *talk) Closed(s supervise.Stream) {
 	}
 }
 
-// End forgets an agent that has ended.
-func (t *talk) End(*supervise.Outcome) {
-	if t.linger != nil {
-		t.linger.Stop()
-	}
-}
-
 // hangUp closes stdin: nothing more will be said. An agent that keeps running is
 // ended, with the outcome that it has reached.
 func (t *talk) hangUp() {
-	out := t.reached()
 	t.mu.Lock()
 	t.session = "" // there is nothing left to cancel
 	t.mu.Unlock()
 	t.CloseInput()
-	t.linger = time.AfterFunc(t.grace, func() { t.Stop(out) })
+	t.EndSoon(new(t.reached()))
 }
 
 // initialized opens a session with our MCP server.

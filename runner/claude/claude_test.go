@@ -58,6 +58,16 @@ func TestOutcomeOfClaude(t *testing.T) {
 			task.RunFailed, task.PhaseError, "exit code 1 after its result", false,
 		},
 		{
+			"a success completes although the program stays",
+			[]string{"say " + fakeInit, "say " + fakeDone, "hang"},
+			task.RunCompleted, task.PhaseEnded, "", false,
+		},
+		{
+			"an error fails although the program stays",
+			[]string{result(`"subtype":"success","is_error":true,"result":"it broke"`), "hang"},
+			task.RunFailed, task.PhaseError, "it broke", false,
+		},
+		{
 			"a result that does not say whether it is an error breaks the protocol",
 			[]string{result(`"subtype":"success","result":"x"`), "eof"},
 			task.RunFailed, task.PhaseProtocol, "malformed", false,
@@ -448,6 +458,34 @@ func TestADeniedCallIsTheReasonOfAFailureOfClaude(t *testing.T) {
 			if strings.HasPrefix(tt.name, "not ") && strings.Contains(out.Reason, "denied") {
 				t.Errorf("reason %q", out.Reason)
 			}
+		})
+	}
+}
+
+// A limit of time that passes while the program may still end by itself takes
+// nothing from a result; one that works on after a result is held to it.
+func TestALimitOfTimeAfterAResultOfClaude(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name  string
+		steps []string
+		grace time.Duration
+		state task.State
+	}{
+		{"the result stays", []string{"hang"}, runnertest.Deadline, task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}},
+		{
+			"who works on is idle", []string{`say {"type":"assistant","message":{"id":"b","content":[]}}`, "hang"}, runnertest.Grace,
+			task.State{Status: task.RunFailed, Phase: task.PhaseIdle},
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			spec := claudeSpec(t)
+			spec.Plan.Limits = task.Limits{IdleTimeoutSeconds: 2}
+			c := fake(append([]string{"say " + fakeInit, "say " + fakeDone}, tt.steps...)...)
+			c.Grace = tt.grace
+			out, _ := runnertest.Run(t, c, spec)
+			runnertest.WantState(t, out, tt.state.Status, tt.state.Phase, "")
 		})
 	}
 }

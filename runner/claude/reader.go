@@ -94,7 +94,7 @@ func (r *reader) read(l *line, raw []byte) {
 	case "system":
 		r.system(l)
 	case "assistant":
-		r.moved = true
+		r.works()
 		r.countTurn(l)
 		r.assistant(l)
 	case "user":
@@ -103,16 +103,24 @@ func (r *reader) read(l *line, raw []byte) {
 			r.taken(l.UUID)
 			return
 		}
+		r.works()
 		r.user(l)
 	case "control_request":
-		r.moved = true
+		r.works()
 		r.request(l)
 	case "result":
 		r.moved = true
 		r.take(readResult(raw))
 	case "stream_event":
-		r.moved = true
+		r.works()
 	}
+}
+
+// works notes that the program got somewhere: a result that it gave before was
+// not its last.
+func (r *reader) works() {
+	r.moved = true
+	r.EndSoon(nil)
 }
 
 func (r *reader) assistant(l *line) {

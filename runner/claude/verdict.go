@@ -53,11 +53,12 @@ func (r *reader) begin(l *line) {
 }
 
 // take takes the result of what was asked so far. The program ends when its
-// stdin does: once it has answered all messages.
+// stdin does: once it has answered all messages. One that stays is ended.
 func (r *reader) take(res *result) {
 	r.result = res
-	if res.malformed || *res.IsError || !r.answersMore(res) {
+	if last := res.malformed || *res.IsError || !r.answersMore(res); last {
 		r.hangUp()
+		defer func() { r.EndSoon(new(r.Verdict(supervise.Exit{}))) }() // once its denials are known
 	}
 	if res.malformed {
 		return

@@ -55,6 +55,15 @@ func TestOutcomeOfCodex(t *testing.T) {
 		{"exit 0 without a word breaks the protocol", "exit 0", task.RunFailed, task.PhaseProtocol, "turn is complete", false},
 		{"a complete turn with exit 1 fails", lines(codexBegin, codexDone, codexEnd) +
 			"exit 1", task.RunFailed, task.PhaseError, "exit code 1", false},
+		{
+			"a complete turn completes although the program stays", lines(codexBegin, codexDone, codexEnd) + "sleep 600",
+			task.RunCompleted, task.PhaseEnded, "", false,
+		},
+		{
+			"a failed turn fails with its reason although the program stays",
+			lines(codexBegin, `{"type":"turn.failed","error":{"message":"high demand"}}`) + "sleep 600",
+			task.RunFailed, task.PhaseError, "high demand", false,
+		},
 		{"a complete turn without a message fails", lines(codexBegin, codexEnd), task.RunFailed, task.PhaseError, "without a result", false},
 		{"a failed turn fails with its reason", lines(codexBegin, `{"type":"turn.failed","error":{"message":"high demand"}}`) +
 			"exit 1", task.RunFailed, task.PhaseError, "high demand", false},

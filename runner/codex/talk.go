@@ -81,6 +81,9 @@ func (t *talk) line(kind supervise.LineKind, b []byte) {
 		t.LogLine(kind, b)
 		return
 	}
+	if strings.HasPrefix(l.Type, "item.") || l.Type == "turn.started" {
+		t.EndSoon(nil)
+	}
 	switch l.Type {
 	case "thread.started":
 		t.KeepSession(task.CleanText(l.ThreadID))
@@ -88,9 +91,11 @@ func (t *talk) line(kind supervise.LineKind, b []byte) {
 	case "turn.completed":
 		t.over = true
 		t.Event(supervise.EventUsage, "", map[string]any{"tokensIn": l.Usage.In, "tokensOut": l.Usage.Out}, b)
+		t.EndSoon(new(t.Verdict(supervise.Exit{})))
 	case "turn.failed":
 		t.failure = cmp.Or(l.Error.Message, "it did not say why")
 		t.Event(supervise.EventError, l.Error.Message, nil, b)
+		t.EndSoon(new(t.Verdict(supervise.Exit{})))
 	case "error":
 		if t.complaint(l.Message, b) {
 			t.moved = before

@@ -125,6 +125,8 @@ func (p Program) Run(ctx context.Context, spec Spec, sink Sink, prepare func(*Ru
 	env := Environment(spec, p.Env)
 	spec.Secrets = append(slices.Clone(spec.Secrets), secretsIn(env)...)
 	r := NewRun(spec, sink)
+	r.grace = p.grace()
+	defer r.EndSoon(nil)
 	talk, err := prepare(r)
 	if err != nil {
 		return Failed(task.PhaseError, "The run could not be prepared"), err

@@ -11,7 +11,7 @@ import (
 // Run is one run as its runner sees it: its transcript, which holds no
 // secret and stays within bounds, a clock that pauses while people are waited
 // for, and the first reason to stop. The transcript is for one goroutine at a
-// time; Stop, Stopped, Send, CloseInput, Permit and the clock are safe for
+// time; Stop, EndSoon, Stopped, Send, CloseInput, Permit and the clock are safe for
 // concurrent use.
 //
 // A kind of runner embeds a Run and adds what its agent says and hears. As it
@@ -38,9 +38,13 @@ type Run struct {
 	ctx   context.Context // ends when the program is being stopped, or has ended
 	in    *input          // nil: there is no program
 
+	grace time.Duration // for a program that has said its result
+
 	mu      sync.Mutex
 	stopped *Outcome
 	asked   chan struct{} // closed when stopped is set
+	reached *Outcome      // what EndSoon was last given
+	linger  *time.Timer   // stops a program that stays
 }
 
 // NewRun makes the Run of a start. The clock starts at once, or with the program.
@@ -68,6 +72,31 @@ func (r *Run) Stop(o Outcome) {
 		r.stopped = &o
 		close(r.asked)
 	}
+}
+
+// EndSoon says that the program has said its result: it gets the grace of a stop
+// to end by itself. Then, or at a limit of time before, it is stopped, and the
+// run becomes o. Nil: it works on, and what was said before does not count.
+func (r *Run) EndSoon(o *Outcome) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.linger != nil {
+		r.linger.Stop()
+	}
+	if r.reached = o; o != nil {
+		r.linger = time.AfterFunc(r.grace, func() { r.Stop(*o) })
+	}
+}
+
+// expire stops the run at a limit of time. One that has said its result has not
+// failed.
+func (r *Run) expire(o Outcome) {
+	r.mu.Lock()
+	if r.reached != nil {
+		o = *r.reached
+	}
+	r.mu.Unlock()
+	r.Stop(o)
 }
 
 // Stopped is what Stop was first given; nil if it was not called.

@@ -70,14 +70,14 @@ func (r *Run) enforceTime(done <-chan struct{}, silent string, signs <-chan stru
 		case <-wall:
 			left, over := r.clock.left(limits.Timeout())
 			if over {
-				r.Stop(Failed(task.PhaseTimeout, fmt.Sprintf("It ran longer than its time limit of %d s", limits.TimeoutSeconds)))
+				r.expire(Failed(task.PhaseTimeout, fmt.Sprintf("It ran longer than its time limit of %d s", limits.TimeoutSeconds)))
 				continue
 			}
 			wall = time.After(left)
 		case <-idle:
 			left := limits.IdleTimeout() - r.clock.idle()
 			if left <= 0 {
-				r.Stop(Failed(task.PhaseIdle, fmt.Sprintf("%s for %d s", silent, limits.IdleTimeoutSeconds)))
+				r.expire(Failed(task.PhaseIdle, fmt.Sprintf("%s for %d s", silent, limits.IdleTimeoutSeconds)))
 				continue
 			}
 			idle = time.After(max(left, minCheckPause))
