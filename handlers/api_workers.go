@@ -80,6 +80,7 @@ type endIn struct {
 		Artifacts []string   `json:"artifacts,omitempty" maxItems:"100" doc:"names of what was made"`
 		Usage     usageBody  `json:"usage,omitzero"`
 		Permanent bool       `json:"permanent,omitempty" doc:"another try would be useless"`
+		After     int        `json:"retryAfterSeconds,omitempty" minimum:"0" maximum:"86400" doc:"of a failure: a retry starts no earlier than this"`
 		Work      *workBody  `json:"work,omitempty" doc:"what it changed in its workspace, as the worker saw it"`
 	}
 }
@@ -155,7 +156,7 @@ func (s *Server) apiReportEvents(ctx context.Context, in *linesIn) (*linesOut, e
 func (s *Server) apiReportEnd(ctx context.Context, in *endIn) (*endOut, error) {
 	b := in.Body
 	f := service.Finished{
-		Reason: b.Reason, Summary: b.Summary, Artifacts: b.Artifacts, Permanent: b.Permanent, Work: b.Work.work(),
+		Reason: b.Reason, Summary: b.Summary, Artifacts: b.Artifacts, Permanent: b.Permanent, Work: b.Work.work(), After: seconds(b.After),
 		Usage: task.Usage{ToolCalls: b.Usage.ToolCalls, TokensIn: b.Usage.TokensIn, TokensOut: b.Usage.TokensOut, CostUSD: b.Usage.CostUSD},
 	}
 	if err := checkEnd(f); err != nil {

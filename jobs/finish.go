@@ -57,7 +57,7 @@ func (j *Jobs) store(r *task.Run, out supervise.Outcome) (err error) {
 	} else {
 		err = j.opt.Service.FinishRun(ctx, r.ID, r.Lease, service.Finished{
 			State: task.State{Status: out.Status, Phase: out.Phase}, Reason: out.Reason, Summary: out.Summary,
-			Artifacts: out.Artifacts, Usage: out.Usage, Permanent: out.Permanent, Work: out.Work,
+			Artifacts: out.Artifacts, Usage: out.Usage, Permanent: out.Permanent, After: out.After, Work: out.Work,
 		})
 	}
 	var known *task.Error

@@ -49,6 +49,16 @@ func TestALimitThatEndsADelegatedRunIsFinal(t *testing.T) {
 		inst.finish(inst.start(), failure(phase))
 		equal(t, string(phase), inst.delegated(own, d.RunID).Status, task.RunFailed)
 	}
+	// Its parent would wait as long, with its timeouts paused.
+	for after, want := range map[time.Duration]task.RunStatus{time.Minute: task.RunPending, time.Hour: task.RunFailed} {
+		inst := delegating(t)
+		_, _, own := inst.inRun("boss")
+		d := inst.delegate(own, task.Delegation{})
+		f := failure(task.PhaseError)
+		f.After = after
+		inst.finish(inst.start(), f)
+		equal(t, "a provider that asks to wait "+after.String(), inst.delegated(own, d.RunID).Status, want)
+	}
 }
 
 func TestADelegationIsApprovedByPolicy(t *testing.T) {

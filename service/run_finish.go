@@ -31,16 +31,18 @@ type Finished struct {
 	Summary   string
 	Artifacts []string
 	Usage     task.Usage
-	Permanent bool       // a retry is useless
-	Work      *task.Work // what it left in its workspace; nil: nobody looked
+	Permanent bool          // a retry is useless
+	After     time.Duration // when the model's provider says to ask again; 0: it does not
+	Work      *task.Work    // what it left in its workspace; nil: nobody looked
 
 	dayOver bool // a budget of the day ended it: a retry starts on the next day
 }
 
 // retries reports whether a failed run is worth another attempt. Every limit,
-// time too, is final for a delegated run: its parent decides what follows.
+// time too, is final for a delegated run, and so is a long wait for a provider:
+// its parent waits for it, and decides what follows.
 func (f Finished) retries(r *task.Run) bool {
-	if r.Delegated() && f.State.Phase == task.PhaseTimeout {
+	if r.Delegated() && (f.State.Phase == task.PhaseTimeout || f.After > maxDelegatedWait) {
 		return false
 	}
 	return !f.Permanent && (f.dayOver || !f.State.Phase.OverLimit())
@@ -168,7 +170,7 @@ func (tx *txn) failed(r *task.Run, tk *task.Task, f Finished) error {
 	if f.State.Phase == task.PhaseLost {
 		next.session, next.folder = r.Session, r.Folder
 	} else {
-		next.notBefore = tx.Now.Add(tx.s.config().Backoff(n - 1))
+		next.notBefore = tx.Now.Add(max(tx.s.config().Backoff(n-1), min(f.After, maxRetryAfter)))
 	}
 	_, err = tx.createRun(tk, def, next)
 	return err
@@ -185,6 +187,12 @@ func (tx *txn) followUp(r *task.Run, tk *task.Task) error {
 	}
 	return tx.budgeted(tk, def, task.CauseFollowUp, r.News)
 }
+
+// How long a provider may have a retry wait, at most.
+const (
+	maxRetryAfter    = 24 * time.Hour
+	maxDelegatedWait = 5 * time.Minute // of a delegated run; a longer wait is final
+)
 
 // backoff is min(30 s · 2ⁿ, 1 h) ± 20 %.
 func backoff(n int) time.Duration {

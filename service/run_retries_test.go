@@ -30,6 +30,24 @@ func TestRetries(t *testing.T) {
 		inst.asleep(t, tk.ID)
 		equal(t, "event", last(inst.kinds(tk.ID)), task.EvTaskStuck)
 	})
+	t.Run("a failure is not tried again before its provider says, within a day", func(t *testing.T) {
+		inst := newInstance(t)
+		tk := inst.create(maya, "coder", noStart)
+		must(inst.s.RunNow(inst.ctx(), maya, tk.ID))
+		f := failure(task.PhaseError)
+		for _, tt := range []struct{ after, wait time.Duration }{{time.Hour, time.Hour}, {time.Second, time.Minute}} {
+			f.After = tt.after
+			inst.finish(inst.start(), f)
+			equal(t, "not before", inst.openRun(tk.ID).NotBefore, inst.s.Now().Add(tt.wait))
+			inst.Forward(tt.wait)
+		}
+		must(inst.s.CancelRun(inst.ctx(), maya, inst.openRun(tk.ID).ID, ""))
+		tk = inst.create(maya, "coder", noStart)
+		must(inst.s.RunNow(inst.ctx(), maya, tk.ID))
+		f.After = 1000 * time.Hour
+		inst.finish(inst.start(), f)
+		equal(t, "not before", inst.openRun(tk.ID).NotBefore, inst.s.Now().Add(24*time.Hour))
+	})
 	t.Run("what is stuck waits for a person", func(t *testing.T) {
 		inst := newInstance(t, wakes)
 		tk := inst.create(maya, "coder", noStart)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"taskyard/runner/supervise"
 	"taskyard/task"
@@ -16,11 +17,17 @@ const maxReport = 1<<20 - 16<<10
 // maxReportedArtifacts bounds the names of what a run made, in bytes of JSON.
 const maxReportedArtifacts = 256 << 10
 
+// maxRetryAfter is the longest wait before a retry that the server accepts.
+const maxRetryAfter = 24 * time.Hour
+
 // endReport returns the report of the end of a run.
 func endReport(run *task.Leased, out supervise.Outcome) map[string]any {
 	report := map[string]any{
 		"attempt": run.Attempt, "lease": run.Lease, "status": out.Status, "reason": out.Reason, "summary": out.Summary,
 		"artifacts": reportedArtifacts(out.Artifacts), "usage": out.Usage, "permanent": out.Permanent,
+	}
+	if out.After > 0 {
+		report["retryAfterSeconds"] = int(min(out.After, maxRetryAfter).Seconds())
 	}
 	if out.Work != nil {
 		rest, _ := json.Marshal(report) // plain values

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"taskyard/runner/supervise"
 	"taskyard/task"
@@ -31,6 +32,18 @@ func TestWhatAWorkerReportsFitsIntoABody(t *testing.T) {
 	}
 	if b := endJSON(t, supervise.Outcome{Status: task.RunCompleted}); strings.Contains(b, `"work"`) {
 		t.Errorf("nothing is reported as something: %s", b)
+	}
+}
+
+func TestAWorkerReportsHowLongAProviderAsksToWait(t *testing.T) {
+	t.Parallel()
+	for after, want := range map[time.Duration]string{
+		0: "", time.Hour: `"retryAfterSeconds":3600,`, 1000 * time.Hour: `"retryAfterSeconds":86400,`,
+	} {
+		b := endJSON(t, supervise.Outcome{Status: task.RunFailed, After: after})
+		if !strings.Contains(b, want) || strings.Contains(b, "retryAfter") != (want != "") {
+			t.Errorf("%v: %s", after, b)
+		}
 	}
 }
 

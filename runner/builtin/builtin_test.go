@@ -118,7 +118,7 @@ func TestHowARunOfTheBuiltinAgentEnds(t *testing.T) {
 			"with a provider that wants an hour",
 			[]modeltest.Step{{Status: 429, After: "3600"}},
 			task.Limits{},
-			task.RunFailed, task.PhaseError, "too many requests for the provider (429)", false,
+			task.RunFailed, task.PhaseError, "(the provider asks to wait 1h0m0s)", false,
 		},
 		{
 			"with an answer that makes no sense",

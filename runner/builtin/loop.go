@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"taskyard/runner/builtin/model"
 	"taskyard/runner/supervise"
@@ -170,7 +171,12 @@ func (s *modelLoop) wrong(ctx context.Context, err error) supervise.Outcome {
 		s.trouble = errors.Join(s.trouble, err)
 		return supervise.Failed(task.PhaseError, "The model could not be asked")
 	}
-	out := supervise.Failed(task.PhaseError, fmt.Sprintf("The model %s did not answer: %v", s.model, e))
+	reason := fmt.Sprintf("The model %s did not answer: %v", s.model, e)
+	if e.After > 0 {
+		reason += fmt.Sprintf(" (the provider asks to wait %v)", e.After.Round(time.Second))
+	}
+	out := supervise.Failed(task.PhaseError, reason)
+	out.After = e.After
 	switch e.Kind {
 	case model.KindAuth:
 		out.Phase, out.Permanent = task.PhaseAuth, true

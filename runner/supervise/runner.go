@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"time"
 
 	"taskyard/task"
 )
@@ -127,8 +128,9 @@ type Outcome struct {
 	Summary   string // at most task.MaxSummaryRun characters
 	Artifacts []string
 	Usage     task.Usage
-	Session   string // what the program calls its session; "" when it has none
-	Permanent bool   // a retry is useless
+	Session   string        // what the program calls its session; "" when it has none
+	Permanent bool          // a retry is useless
+	After     time.Duration // when the model's provider says to ask again; 0: it does not
 
 	Work *task.Work // what changed in the workspace; nil: nobody looked
 }
