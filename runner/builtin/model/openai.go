@@ -1,7 +1,9 @@
 package model
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
 )
@@ -38,10 +40,11 @@ type chatChunk struct {
 	Choices []struct {
 		Index int
 		Delta struct {
-			Content, Refusal string
-			Reasoning        string         `json:"reasoning_content"` // wanted back
-			Thought          any            `json:"reasoning"`         // its name at Ollama, OpenRouter and vLLM: a text
-			ToolCalls        []chatToolCall `json:"tool_calls"`
+			Content   chatText
+			Refusal   string
+			Reasoning string         `json:"reasoning_content"` // wanted back
+			Thought   any            `json:"reasoning"`         // its name at Ollama, OpenRouter and vLLM: a text
+			ToolCalls []chatToolCall `json:"tool_calls"`
 		}
 		FinishReason string `json:"finish_reason"`
 	}
@@ -52,6 +55,31 @@ type chatChunk struct {
 			Cached int `json:"cached_tokens"`
 		} `json:"prompt_tokens_details"`
 	}
+}
+
+// chatText is a text, or a list of its parts: so the models of Mistral answer
+// that think.
+type chatText struct{ text, thought string }
+
+// UnmarshalJSON reads either.
+func (t *chatText) UnmarshalJSON(b []byte) error {
+	if !bytes.HasPrefix(b, []byte("[")) {
+		return json.Unmarshal(b, &t.text)
+	}
+	var parts []struct {
+		Type, Text string
+		Thinking   json.RawMessage // its form differs
+	}
+	if err := json.Unmarshal(b, &parts); err != nil {
+		return err
+	}
+	for _, p := range parts {
+		if p.Type == "text" {
+			t.text += p.Text
+		}
+		t.thought += string(p.Thinking)
+	}
+	return nil
 }
 
 type chatToolCall struct {
@@ -97,10 +125,10 @@ func (c *chat) take(data []byte) error {
 		}
 		d := choice.Delta
 		thought, _ := d.Thought.(string)
-		if err := c.think(d.Reasoning, thought); err != nil {
+		if err := c.think(d.Reasoning, thought+d.Content.thought); err != nil {
 			return err
 		}
-		if err := c.say(d.Content + d.Refusal); err != nil {
+		if err := c.say(d.Content.text + d.Refusal); err != nil {
 			return err
 		}
 		for _, call := range d.ToolCalls {

@@ -310,3 +310,23 @@ func TestATurnEndsWithItsContext(t *testing.T) {
 		})
 	})
 }
+
+// The models of Mistral that think answer in lists of parts.
+func TestATextMayComeInParts(t *testing.T) {
+	chunk := func(delta, more string) string {
+		return `data: {"choices":[{"index":0,"delta":{` + delta + `}` + more + `}]}` + "\n\n"
+	}
+	m := apis["openai"](t, modeltest.New(t, modeltest.Step{
+		Raw: chunk(`"role":"assistant","content":null`, "") +
+			chunk(`"content":[{"type":"thinking","thinking":[{"type":"text","text":"Hm. "}]}]`, "") +
+			chunk(`"content":[{"type":"text","text":"All "},{"type":"reference","reference_ids":[1]},{"type":"text","text":"is "}]`, "") +
+			chunk(`"content":"well."`, `,"finish_reason":"stop"`) + "data: [DONE]\n\n",
+	}))
+	thought := false
+	r, err := m.Turn(t.Context(), hello, func(d Delta) { thought = thought || d.Thought })
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "text", r.Text, "All is well.")
+	equal(t, "thinking is progress", thought, true)
+}
