@@ -489,3 +489,19 @@ func TestALimitOfTimeAfterAResultOfClaude(t *testing.T) {
 		})
 	}
 }
+
+// A result repeats the calls that were denied, with all that they were to write.
+func TestAResultOfClaudeMayBeLong(t *testing.T) {
+	t.Parallel()
+	for _, step := range []string{"result 100 3000000", "result 3000001 100", "result 2000002 2000000"} {
+		t.Run(step, func(t *testing.T) {
+			t.Parallel()
+			out, rec := runnertest.Run(t, fake("say "+fakeInit, step, "eof"), claudeSpec(t))
+			runnertest.WantState(t, out, task.RunCompleted, task.PhaseEnded, "")
+			if !strings.HasPrefix(out.Summary, `"total_cost_usd":9 üüü`) || strings.ContainsRune(out.Summary, 0xfffd) || out.Usage.CostUSD != 0.25 {
+				t.Errorf("cost %v, summary %.100q", out.Usage.CostUSD, out.Summary)
+			}
+			runnertest.CheckEvents(t, rec)
+		})
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 
-	"taskyard/internal/lazyregexp"
 	"taskyard/runner/supervise"
 )
 
@@ -163,6 +162,3 @@ func plainText(content json.RawMessage) (text string) {
 	}
 	return text
 }
-
-// longRequest finds the id in a request that is too long to be read.
-var longRequest = lazyregexp.New(`^\s*\{"type":"control_request","request_id":"([^"\\]{1,100})"`)

@@ -61,6 +61,11 @@ func play(steps []string) {
 			_, _ = fmt.Sscan(rest, &n)
 			fmt.Printf(`{"type":"control_request","request_id":"big","request":{"subtype":"can_use_tool","tool_name":"Bash","input":{"x":%q}}}`+
 				"\n", strings.Repeat("x", n))
+		case "result": // n bytes of an answer, and a denied call of m bytes
+			var n, m int
+			_, _ = fmt.Sscan(rest, &n, &m)
+			fmt.Printf(`{"type":"result","subtype":"success","is_error":false,"num_turns":2,"result":"\"total_cost_usd\":9 %s","total_cost_usd":0.25,`+
+				`"permission_denials":[{"tool_name":"Write","tool_input":{"total_cost_usd":0,"content":%q}}]}`+"\n", strings.Repeat(`\u00fc`, n/6), strings.Repeat("x", m))
 		case "hang":
 			runnertest.Hang()
 		case "exit":

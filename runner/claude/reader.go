@@ -27,6 +27,7 @@ type reader struct {
 	*supervise.Run
 	writable []string // the only folders that can be written; nil: all
 	result   *result
+	last     *longResult // that is being read
 	ended    atomic.Bool // a result was seen: the program is about to end
 	moved    bool        // what Output was last given got anywhere
 	counted  map[string]usage
@@ -71,14 +72,8 @@ func (r *reader) Output(s supervise.Stream, b []byte) bool {
 // line takes one line of stdout.
 func (r *reader) line(kind supervise.LineKind, b []byte) {
 	switch kind {
-	case supervise.LongLine:
-		if id := longRequest().FindSubmatch(b); id != nil {
-			r.deny(string(id[1]), "The arguments of this call are too long to be looked at.")
-		}
-		fallthrough
-	case supervise.LongRest, supervise.LongEnd:
-		r.moved = true
-		r.SpillLine(kind, b)
+	case supervise.LongLine, supervise.LongRest, supervise.LongEnd:
+		r.long(kind, b)
 	default:
 		l, ok := readLine(b)
 		if !ok {
