@@ -82,7 +82,8 @@ type reportedFile struct {
 }
 
 // reportedWork returns what a run left, in at most limit bytes of JSON: without the
-// lines of some files if all lines would be too long.
+// lines of some files if all lines would be too long, and then without the names
+// of some.
 func reportedWork(w *task.Work, limit int) any {
 	report := struct {
 		task.Work
@@ -91,16 +92,21 @@ func reportedWork(w *task.Work, limit int) any {
 	for i, f := range w.Files {
 		report.Files[i] = reportedFile{f, f.Diff}
 	}
-	for i := len(report.Files) - 1; i >= 0; i-- {
-		if b, err := json.Marshal(report); err == nil && len(b) <= limit {
-			break
-		}
+	fits := func() bool {
+		b, err := json.Marshal(report)
+		return err == nil && len(b) <= limit
+	}
+	for i := len(report.Files) - 1; i >= 0 && !fits(); i-- {
 		// Halves the lines with each look, not one file at a time.
 		for n := max(1, i/2); n > 0 && i >= 0; n-- {
 			report.Files[i].Diff, report.Files[i].Note = "", "its lines were too long to be reported"
 			i--
 		}
 		i++
+	}
+	for n := len(report.Files); n > 0 && !fits(); {
+		n -= 1 + n/8
+		report.Files = report.Files[:n]
 	}
 	return report
 }

@@ -30,6 +30,14 @@ func TestWhatAWorkerReportsFitsIntoABody(t *testing.T) {
 	if b := endJSON(t, out); len(b) > maxReport || !strings.Contains(b, `"diff":"+`) || !strings.Contains(b, `"artifacts":["\u003c`) {
 		t.Errorf("%d bytes: %.200s", len(b), b)
 	}
+	// So does each name of a changed file; of those that do not fit, the number stays.
+	w.Files, w.Total = make([]task.FileChange, task.MaxFiles), task.MaxFiles
+	for i := range w.Files {
+		w.Files[i] = task.FileChange{Path: strings.Repeat("<", task.MaxFilePaths/task.MaxFiles), Change: task.FileAdded, Diff: "+x\n"}
+	}
+	if b := endJSON(t, out); len(b) > maxReport || strings.Count(b, `"path"`) < task.MaxFiles/2 || !strings.Contains(b, `"total":1000`) {
+		t.Errorf("%d bytes, %d files: %.200s", len(b), strings.Count(b, `"path"`), b)
+	}
 	if b := endJSON(t, supervise.Outcome{Status: task.RunCompleted}); strings.Contains(b, `"work"`) {
 		t.Errorf("nothing is reported as something: %s", b)
 	}
