@@ -44,7 +44,11 @@ func runnerWarnings(c *config.Config, getenv func(string) string) (warnings []st
 				warnings = append(warnings, fmt.Sprintf("runners.%s: %s", name, why))
 			}
 		}
-		if v := settings.SecretEnv; v != "" && getenv(v) == "" {
+		switch v := settings.SecretEnv; {
+		case v != "" && kind.Name != "claude" && kind.Name != "webhook":
+			warnings = append(warnings, fmt.Sprintf("runners.%s: runners of kind %s do not use secret_env: "+
+				"hand on %s by env in the definitions of its agents, or see docs/runners.md for its credentials", name, kind.Name, v))
+		case v != "" && getenv(v) == "":
 			warnings = append(warnings, fmt.Sprintf("runners.%s: the variable %s, which holds the secret, is empty: "+
 				"set it in the environment of the server", name, v))
 		}

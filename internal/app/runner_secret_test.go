@@ -51,3 +51,19 @@ func TestARunnerWithoutItsSecretNamesTheVariable(t *testing.T) {
 		}
 	}
 }
+
+func TestTheCheckNamesASecretThatIsNotUsed(t *testing.T) {
+	t.Parallel()
+	for kind, used := range map[string]bool{
+		"claude": true, "webhook": true, "codex": false, "acp": false, "command": false, "builtin": false, "worker": false,
+	} {
+		cfg := &config.Config{Runners: map[string]config.Runner{
+			"it": {Kind: kind, Command: []string{"/bin/sh"}, URL: "https://h.example/", SecretEnv: "LOGIN"},
+		}}
+		named := strings.Contains(strings.Join(runnerWarnings(cfg, func(string) string { return "set" }), "\n"),
+			"runners.it: runners of kind "+kind+" do not use secret_env")
+		if named == used {
+			t.Errorf("kind %s: named %v", kind, named)
+		}
+	}
+}
