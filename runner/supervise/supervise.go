@@ -182,7 +182,7 @@ func supervise(ctx context.Context, p program, r Reader) (ending, error) {
 	wg.Go(func() { run.clock.follow(run.Spec.Waits, c.done) })
 	interrupted := false
 	wg.Go(func() { interrupted = run.stopChild(ctx, c, p.Grace, interrupt) })
-	err = run.sink.Started(c.process)
+	run.During(func() { err = run.sink.Started(c.process) }) // the server may be away
 	if err != nil {
 		run.Stop(Failed(task.PhaseError, "The start of the run could not be recorded"))
 		r = discard{Reader: r}

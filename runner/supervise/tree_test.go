@@ -343,3 +343,17 @@ func TestStartedNamesTheProcess(t *testing.T) {
 		t.Errorf("started at %v, left %v", at, supervise.ProcessTree(r.Process()))
 	}
 }
+
+// A worker notes the start once its server answers. What the program says
+// meanwhile is read then.
+func TestAProgramWhoseStartIsNotNotedYetIsNotIdle(t *testing.T) {
+	t.Parallel()
+	spec := runnertest.NewSpec(t)
+	spec.Plan.Limits.IdleTimeoutSeconds = 1
+	r := &runnertest.Recorder{OnStart: func(supervise.Process) error {
+		<-time.After(3 * time.Second)
+		return nil
+	}}
+	out := runnertest.RunWith(t, t.Context(), sh("for i in 1 2 3 4 5 6 7 8; do echo $i; sleep 0.5; done"), spec, r)
+	runnertest.WantState(t, out, task.RunCompleted, task.PhaseEnded, "")
+}
