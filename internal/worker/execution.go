@@ -32,12 +32,13 @@ type execution struct {
 	waits chan bool       // whether the run waits for what it delegated
 	lost  context.Context // ends when the server does not take this run's word any more
 	lose  context.CancelFunc
+	over  chan struct{} // closed when nothing is left of it here
 }
 
 // execute executes one run and reports its end.
 func (w *Worker) execute(ctx context.Context, leased *task.Leased) {
 	log := w.log.With("run_id", leased.RunID, "task_id", leased.TaskID, "agent", leased.Spec.Agent)
-	c := &execution{w: w, run: leased, log: log, waits: make(chan bool)}
+	c := &execution{w: w, run: leased, log: log, waits: make(chan bool), over: make(chan struct{})}
 	c.lost, c.lose = context.WithCancel(context.Background())
 	defer c.lose()
 	ctx, stop := context.WithCancelCause(ctx)
@@ -57,6 +58,7 @@ func (w *Worker) execute(ctx context.Context, leased *task.Leased) {
 	beating, still := context.WithCancel(c.lost)
 	ended := make(chan struct{})
 	go func() { defer close(ended); c.beat(beating, stop) }()
+	defer c.takePlace()()
 	lines := newSink(c)
 	out := c.outcome(ctx, lines)
 	lines.close()
@@ -64,6 +66,22 @@ func (w *Worker) execute(ctx context.Context, leased *task.Leased) {
 	still()
 	<-ended
 	c.log.Info("run ended", "status", out.Status, "phase", out.Phase, "reason", out.Reason)
+}
+
+// takePlace ends what this worker still executes of the same task and waits for
+// that: the server has ended that run, or was restored from a backup and starts
+// it again. Both would work in one folder. It returns what notes the end of this
+// one.
+func (c *execution) takePlace() (leave func()) {
+	for {
+		had, busy := c.w.placed.LoadOrStore(c.run.TaskID, c)
+		if !busy {
+			return func() { c.w.placed.Delete(c.run.TaskID); close(c.over) }
+		}
+		before := had.(*execution)
+		before.lose()
+		<-before.over
+	}
 }
 
 func (c *execution) outcome(ctx context.Context, lines supervise.Sink) supervise.Outcome {

@@ -7,7 +7,9 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -156,4 +158,70 @@ func TestNoTextMakesAReportTooLarge(t *testing.T) {
 			t.Errorf("%q: the server has %d lines of %d and %d ends", text[:1], lines.Load(), sendEvents, ends.Load())
 		}
 	}
+}
+
+// starting is a patient runner that tells of each start and end.
+type starting struct{ told chan<- string }
+
+func (starting) Probe(context.Context) supervise.Probe { return supervise.Probe{Installed: true} }
+
+func (r starting) Run(ctx context.Context, spec supervise.Spec, sink supervise.Sink) (supervise.Outcome, error) {
+	lease := strconv.FormatInt(spec.Lease, 10)
+	r.told <- "start " + lease
+	defer func() { r.told <- "end " + lease }()
+	return patient{}.Run(ctx, spec, sink)
+}
+
+// The second is the next run of the task, after the first was canceled; or the
+// same run, of a server that was restored. Both would work in one worktree.
+func TestARunTakesThePlaceOfTheOneBeforeIt(t *testing.T) {
+	t.Parallel()
+	for name, second := range map[string]task.Leased{
+		"the next run of its task": {RunID: 2, TaskID: 1, Attempt: 1, Lease: 2, Seconds: 60},
+		"the same run, once more":  {RunID: 1, TaskID: 1, Attempt: 1, Lease: 2, Seconds: 60},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			takesPlace(t, &second)
+		})
+	}
+}
+
+func takesPlace(t *testing.T, second *task.Leased) {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		if strings.HasSuffix(r.URL.Path, "/heartbeat") {
+			<-r.Context().Done()
+		}
+		_, _ = w.Write([]byte(`{"ok":true}`))
+	}))
+	defer server.Close()
+	told := make(chan string, 10)
+	w := &Worker{
+		client: &client.Client{URL: server.URL, Token: "ty_x", HTTP: &http.Client{Timeout: time.Minute}}, dir: t.TempDir(),
+		log: slog.New(slog.DiscardHandler), runner: func(string) supervise.Runner { return starting{told} },
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	var ended sync.WaitGroup
+	next := func(want string) {
+		t.Helper()
+		select {
+		case got := <-told:
+			if got != want {
+				t.Errorf("told %q, want %q", got, want)
+			}
+		case <-time.After(20 * time.Second):
+			t.Errorf("%q is not told", want)
+		}
+	}
+	ended.Go(func() { w.execute(ctx, &task.Leased{RunID: 1, TaskID: 1, Attempt: 1, Lease: 1, Seconds: 60}) })
+	next("start 1")
+	ended.Go(func() { w.execute(ctx, second) })
+	next("end 1")
+	next("start 2")
+	cancel(supervise.ErrShutdown)
+	next("end 2")
+	ended.Wait()
 }

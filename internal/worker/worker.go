@@ -43,6 +43,7 @@ type Worker struct {
 	slots  int
 	keep   time.Duration
 	used   foldersInUse
+	placed sync.Map // *execution by the task.ID of its task
 	log    *slog.Logger
 }
 
