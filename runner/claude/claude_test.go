@@ -505,3 +505,21 @@ func TestAResultOfClaudeMayBeLong(t *testing.T) {
 		})
 	}
 }
+
+// A server that stops does not have the work done again whose result is there.
+func TestAResultOfClaudeCountsWhenTheServerStops(t *testing.T) {
+	t.Parallel()
+	const after = "The program shortened its context."
+	steps := []string{"say " + fakeInit, "say " + fakeDone, `say {"type":"system","subtype":"compact_boundary"}`, "hang"}
+	for cause, want := range map[error]task.RunStatus{supervise.ErrShutdown: task.RunCompleted, supervise.ErrCanceled: task.RunCanceled} {
+		t.Run(cause.Error(), func(t *testing.T) {
+			t.Parallel()
+			ctx, r := runnertest.CancelAt(t, after, cause)
+			c := fake(steps...)
+			c.Grace = runnertest.Deadline
+			if out := runnertest.RunWith(t, ctx, c, claudeSpec(t), r); out.Status != want {
+				t.Errorf("ended as %s/%s %q, want %s", out.Status, out.Phase, out.Reason, want)
+			}
+		})
+	}
+}

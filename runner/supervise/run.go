@@ -75,8 +75,9 @@ func (r *Run) Stop(o Outcome) {
 }
 
 // EndSoon says that the program has said its result: it gets the grace of a stop
-// to end by itself. Then, or at a limit of time before, it is stopped, and the
-// run becomes o. Nil: it works on, and what was said before does not count.
+// to end by itself. Then, or at a limit of time or a stop of the server before, it
+// is stopped, and the run becomes o. Nil: it works on, and what was said before
+// does not count.
 func (r *Run) EndSoon(o *Outcome) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -88,8 +89,8 @@ func (r *Run) EndSoon(o *Outcome) {
 	}
 }
 
-// expire stops the run at a limit of time. One that has said its result has not
-// failed.
+// expire stops the run at a limit of time, or because the server stops. One that
+// has said its result has reached that.
 func (r *Run) expire(o Outcome) {
 	r.mu.Lock()
 	if r.reached != nil {

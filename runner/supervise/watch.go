@@ -94,10 +94,13 @@ func (r *Run) stopChild(ctx context.Context, c *child, grace time.Duration, inte
 		return false
 	case <-r.asked:
 	case <-ctx.Done():
+		cut, stop := Canceled(context.Cause(ctx)), r.Stop
 		if errors.Is(context.Cause(ctx), ErrLeaseLost) {
 			interrupt, grace = nil, min(grace, leaseLostGrace)
+		} else if cut.Phase == task.PhaseShutdown {
+			stop = r.expire
 		}
-		r.Stop(Canceled(context.Cause(ctx)))
+		stop(cut)
 	}
 	if interrupt != nil && interrupt() {
 		interrupted = true
