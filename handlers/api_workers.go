@@ -14,6 +14,7 @@ type leaseBody struct {
 	Name        string   `json:"name,omitempty" doc:"of the machine, at most 100 characters"`
 	Labels      []string `json:"labels,omitempty" doc:"what the worker offers; a runner's labels must all be among them"`
 	Runners     []string `json:"runners,omitempty" doc:"the runners it can execute; default any"`
+	ParentRun   task.ID  `json:"parentRun,omitempty" doc:"only a run that this one delegated: for a worker that has no other place, while this one waits"`
 	WaitSeconds int      `json:"waitSeconds,omitempty" minimum:"0" maximum:"50" doc:"when there is no run, wait so long for one"`
 }
 
@@ -105,7 +106,9 @@ func (s *Server) apiLease(ctx context.Context, in *leaseIn) (*leaseOut, error) {
 	b, out := in.body(), &leaseOut{}
 	wait := seconds(b.WaitSeconds)
 	s.extendDeadlines(ctx, wait)
-	run, err := s.svc.LeaseRun(ctx, actorIn(ctx), task.WorkerAsk{Name: b.Name, Labels: b.Labels, Runners: b.Runners, Wait: wait})
+	run, err := s.svc.LeaseRun(ctx, actorIn(ctx), task.WorkerAsk{
+		Name: b.Name, Labels: b.Labels, Runners: b.Runners, Parent: b.ParentRun, Wait: wait,
+	})
 	out.Body.Run = run
 	return out, err
 }

@@ -95,7 +95,8 @@ func (d *dispatcher) pickDelegated(total int) (*task.Run, error) {
 		return nil, err
 	}
 	for _, l := range list {
-		if d.busy[l.Run.TaskID] || !d.mayTake(l.Run.Agent) || !l.Idle && total >= d.s.config().MaxParallel {
+		other := d.parent != 0 && l.Run.ParentRun != d.parent
+		if other || d.busy[l.Run.TaskID] || !d.mayTake(l.Run.Agent) || !l.Idle && total >= d.s.config().MaxParallel {
 			continue
 		}
 		if free, err := d.freeToStart(l.Run.Agent); err != nil || free {

@@ -31,17 +31,17 @@ func (s *Service) NextRun(ctx context.Context, busy map[task.ID]bool) (*Start, t
 	if err != nil {
 		return nil, 0, err
 	}
-	start, later, err := s.nextRun(ctx, task.Actor{}, busy, func(_ task.Agent, r Runner) bool { return !r.Worker })
+	start, later, err := s.nextRun(ctx, task.Actor{}, 0, busy, func(_ task.Agent, r Runner) bool { return !r.Worker })
 	return start, earlier(later, earlier(held, closing)), err
 }
 
-func (s *Service) nextRun(ctx context.Context, worker task.Actor, busy map[task.ID]bool,
+func (s *Service) nextRun(ctx context.Context, worker task.Actor, parent task.ID, busy map[task.ID]bool,
 	takes func(task.Agent, Runner) bool,
 ) (*Start, task.Time, error) {
 	secret := newSecret()
 	var later task.Time
 	start, err := mutate(ctx, s, task.SystemActor, func(tx *txn) (start *Start, err error) {
-		d := dispatcher{txn: tx, worker: worker, busy: busy, takes: takes, secret: secret}
+		d := dispatcher{txn: tx, worker: worker, parent: parent, busy: busy, takes: takes, secret: secret}
 		start, later, err = d.next()
 		return start, err
 	})
@@ -52,6 +52,7 @@ func (s *Service) nextRun(ctx context.Context, worker task.Actor, busy map[task.
 type dispatcher struct {
 	*txn
 	worker task.Actor                    // who executes the run; zero: this server
+	parent task.ID                       // only what this run delegated; 0: any run
 	busy   map[task.ID]bool              // tasks whose former process has not ended yet
 	takes  func(task.Agent, Runner) bool // reports whether the runs of an agent may start here
 	secret string                        // the token of the run that starts
@@ -102,7 +103,7 @@ func (d *dispatcher) pick() (*task.Run, task.Time, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	if r, err := d.pickDelegated(total); err != nil || r != nil {
+	if r, err := d.pickDelegated(total); err != nil || r != nil || d.parent != 0 {
 		return r, 0, err
 	}
 	if total >= d.s.config().MaxParallel {

@@ -183,7 +183,7 @@ func (s *Service) LeaseRun(ctx context.Context, a task.Actor, ask task.WorkerAsk
 	for {
 		s.workers.asked(a, ask, s.Now())
 		bell := s.workers.bell.listen()
-		start, later, err := s.nextRun(ctx, a, nil, takes)
+		start, later, err := s.nextRun(ctx, a, ask.Parent, nil, takes)
 		if err != nil {
 			return nil, err
 		}

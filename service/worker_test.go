@@ -254,3 +254,24 @@ func TestATokenOfAWorkerIsNothingElse(t *testing.T) {
 		t.Error("it reads")
 	}
 }
+
+// A worker that has no other place asks so while its run waits.
+func TestAWorkerGetsWhatItsRunDelegated(t *testing.T) {
+	t.Parallel()
+	inst := delegating(t, forGPU)
+	ask := func(parent task.ID) *task.Leased {
+		return must(inst.s.LeaseRun(inst.ctx(), gpuBox, task.WorkerAsk{Labels: []string{"gpu"}, Parent: parent}))
+	}
+	inst.queueRuns("boss", 1)
+	l := ask(0)
+	ok(t, inst.s.ReportWorking(inst.ctx(), gpuBox, l.RunID, task.Hold{Attempt: l.Attempt, Lease: l.Lease}))
+	inst.queueRuns("lead", 1)
+	if got := ask(l.RunID); got != nil {
+		t.Fatalf("run %d is leased, which nobody delegated", got.RunID)
+	}
+	d := inst.delegate(task.Actor{Name: "boss", Role: task.RoleAgent, RunID: l.RunID}, task.Delegation{})
+	if got := ask(l.RunID + 100); got != nil {
+		t.Fatalf("run %d is leased, which another run delegated", got.RunID)
+	}
+	equal(t, "leased", ask(l.RunID).RunID, d.RunID)
+}

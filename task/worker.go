@@ -18,6 +18,7 @@ type WorkerAsk struct {
 	Name    string   // of the machine, for people; may be ""
 	Labels  []string // what it offers
 	Runners []string // those it can execute; empty: any
+	Parent  ID       // only what this run delegated, which waits for it in a place of the worker; 0: any run
 	Wait    time.Duration
 }
 

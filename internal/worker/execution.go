@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"taskyard/internal/client"
@@ -33,15 +35,19 @@ type execution struct {
 	lost  context.Context // ends when the server does not take this run's word any more
 	lose  context.CancelFunc
 	over  chan struct{} // closed when nothing is left of it here
+	idle  chan struct{} // has one while the run waits for what it delegated
 }
 
 // execute executes one run and reports its end.
 func (w *Worker) execute(ctx context.Context, leased *task.Leased) {
 	log := w.log.With("run_id", leased.RunID, "task_id", leased.TaskID, "agent", leased.Spec.Agent)
-	c := &execution{w: w, run: leased, log: log, waits: make(chan bool), over: make(chan struct{})}
+	c := &execution{w: w, run: leased, log: log, waits: make(chan bool), over: make(chan struct{}), idle: make(chan struct{}, 1)}
 	c.lost, c.lose = context.WithCancel(context.Background())
 	defer c.lose()
+	runs := ctx
 	ctx, stop := context.WithCancelCause(ctx)
+	var lent sync.WaitGroup
+	defer lent.Wait()
 	defer stop(nil)
 	defer context.AfterFunc(ctx, func() {
 		if errors.Is(context.Cause(ctx), supervise.ErrShutdown) {
@@ -59,6 +65,7 @@ func (w *Worker) execute(ctx context.Context, leased *task.Leased) {
 	ended := make(chan struct{})
 	go func() { defer close(ended); c.beat(beating, stop) }()
 	defer c.takePlace()()
+	lent.Go(func() { c.lend(ctx, runs) })
 	lines := newSink(c)
 	out := c.outcome(ctx, lines)
 	lines.close()
@@ -81,6 +88,26 @@ func (c *execution) takePlace() (leave func()) {
 		before := had.(*execution)
 		before.lose()
 		<-before.over
+	}
+}
+
+// lend executes what the run delegated in its own place while it waits for that:
+// a worker that has no other place would never come to it.
+func (c *execution) lend(ctx, runs context.Context) {
+	offer := map[string]any{"parentRun": c.run.RunID}
+	maps.Copy(offer, c.w.offer)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-c.idle:
+		}
+		run, err := c.w.ask(ctx, offer)
+		if run != nil {
+			c.w.execute(runs, run)
+		} else if err != nil && ctx.Err() == nil {
+			c.log.Warn("cannot ask for what the run delegated", "error", err)
+		}
 	}
 }
 
@@ -156,6 +183,12 @@ func (c *execution) beat(ctx context.Context, stop context.CancelCauseFunc) {
 		case beat.Cancel:
 			stop(fmt.Errorf("%w: %s", supervise.ErrCanceled, beat.Reason))
 			return
+		}
+		if beat.Waits {
+			select {
+			case c.idle <- struct{}{}:
+			default:
+			}
 		}
 		if beat.Waits != in.Waits {
 			select {

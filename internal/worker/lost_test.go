@@ -225,3 +225,52 @@ func takesPlace(t *testing.T, second *task.Leased) {
 	next("end 2")
 	ended.Wait()
 }
+
+// A worker with one place has to execute in it what its run delegates, and
+// waits for.
+func TestAWorkerExecutesWhatItsRunWaitsFor(t *testing.T) {
+	t.Parallel()
+	var asked, leased atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		switch first := strings.Contains(r.URL.Path, "/runs/1/"); {
+		case strings.HasSuffix(r.URL.Path, "/lease"):
+			if asked.Add(1); strings.Contains(string(b), `"parentRun":"1"`) && leased.Add(1) == 1 {
+				_ = json.NewEncoder(w).Encode(map[string]any{"run": &task.Leased{RunID: 2, TaskID: 2, Attempt: 1, Lease: 2, Seconds: 60}})
+				return
+			}
+			<-r.Context().Done()
+		case strings.HasSuffix(r.URL.Path, "/heartbeat") && first && leased.Load() == 0:
+			_, _ = w.Write([]byte(`{"waits":true}`))
+		case strings.HasSuffix(r.URL.Path, "/heartbeat"):
+			<-r.Context().Done()
+		default:
+			_, _ = w.Write([]byte(`{"ok":true}`))
+		}
+	}))
+	defer server.Close()
+	told := make(chan string, 10)
+	w := &Worker{
+		client: &client.Client{URL: server.URL, Token: "ty_x", HTTP: &http.Client{Timeout: time.Minute}}, dir: t.TempDir(),
+		log: slog.New(slog.DiscardHandler), runner: func(string) supervise.Runner { return starting{told} },
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		w.execute(ctx, &task.Leased{RunID: 1, TaskID: 1, Attempt: 1, Lease: 1, Seconds: 60})
+	}()
+	for _, want := range []string{"start 1", "start 2"} {
+		select {
+		case got := <-told:
+			if got != want {
+				t.Errorf("told %q, want %q", got, want)
+			}
+		case <-time.After(20 * time.Second):
+			t.Errorf("%q is not told", want)
+		}
+	}
+	cancel(supervise.ErrShutdown)
+	<-ended
+}

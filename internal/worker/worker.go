@@ -103,13 +103,10 @@ func (w *Worker) Run(ctx context.Context) error {
 func (w *Worker) slot(asking, runs context.Context) error {
 	pause, reached := newBackoff(), false
 	for asking.Err() == nil {
-		var out struct {
-			Run *task.Leased `json:"run"`
-		}
-		err := w.client.Do(asking, http.MethodPost, "/api/worker/lease", w.offer, &out)
+		run, err := w.ask(asking, w.offer)
 		var no *client.ResponseError
 		switch {
-		case asking.Err() != nil && out.Run == nil:
+		case asking.Err() != nil && run == nil:
 			return nil
 		case errors.As(err, &no) && (permanent(no) || !reached && permanentStatus(no.Status)):
 			return err
@@ -120,11 +117,20 @@ func (w *Worker) slot(asking, runs context.Context) error {
 		}
 		reached = true
 		pause.reset()
-		if out.Run != nil {
-			w.execute(runs, out.Run)
+		if run != nil {
+			w.execute(runs, run)
 		}
 	}
 	return nil
+}
+
+// ask asks for a run; nil when there is none.
+func (w *Worker) ask(ctx context.Context, offer map[string]any) (*task.Leased, error) {
+	var out struct {
+		Run *task.Leased `json:"run"`
+	}
+	err := w.client.Do(ctx, http.MethodPost, "/api/worker/lease", offer, &out)
+	return out.Run, err
 }
 
 // permanent reports whether a refusal will not change by trying again. A proxy
