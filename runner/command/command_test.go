@@ -196,3 +196,25 @@ func TestProbe(t *testing.T) {
 		}
 	})
 }
+
+// Names of a run are in every list of runs.
+func TestOnlySomeOfManyArtifactsAreKept(t *testing.T) {
+	t.Parallel()
+	names := strings.Repeat(`,"`+strings.Repeat("<", 100)+`"`, 9000)
+	file := filepath.Join(t.TempDir(), "result")
+	if err := os.WriteFile(file, []byte(`{"summary":"Done.","artifacts":["first"`+names+"]}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, rec := runnertest.Run(t, sh("cat "+file), runnertest.NewSpec(t))
+	runnertest.WantState(t, out, task.RunCompleted, task.PhaseEnded, "")
+	size := 0
+	for _, a := range out.Artifacts {
+		size += task.JSONBytes(a)
+	}
+	if size > 64<<10 || len(out.Artifacts) < 100 || out.Artifacts[0] != "first" {
+		t.Errorf("%d artifacts of %d bytes are kept", len(out.Artifacts), size)
+	}
+	if logs := strings.Join(rec.Texts(supervise.EventLog), "\n"); !strings.Contains(logs, "9001 artifacts; the first") {
+		t.Errorf("the transcript says %q", logs)
+	}
+}

@@ -40,13 +40,25 @@ func (r *Run) Watch(
 	out = work(within)
 	cancel()
 	<-ended
-	r.out.Close()
 	r.close(&out)
+	r.out.Close()
 	return out, nil
 }
 
+// maxArtifacts bounds the names of what a run made, in bytes of JSON: they are in
+// every list of runs.
+const maxArtifacts = 64 << 10
+
 // close cleans an outcome and adds what was used.
 func (r *Run) close(out *Outcome) {
+	size := 0
+	for n, a := range out.Artifacts {
+		if size += len(`"",`) + task.JSONBytes(a); size > maxArtifacts {
+			r.out.note(fmt.Sprintf("It named %d artifacts; the first %d are kept.", len(out.Artifacts), n))
+			out.Artifacts = out.Artifacts[:n]
+			break
+		}
+	}
 	if out.Status == task.RunFailed {
 		out.Reason = task.ClipChars(r.Clean(out.Reason), task.MaxReason)
 	}
