@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -120,10 +121,15 @@ func (c *execution) outcome(ctx context.Context, lines supervise.Sink) supervise
 			Reason: "the worker has no runner " + l.Spec.Runner, Permanent: true,
 		}
 	}
+	dir := filepath.Join(c.w.dir, task.StartFolder(l.RunID, l.Lease).Name)
+	if _, err := os.Lstat(dir); err == nil { // what lies there is none of this server's: no start has the name of another
+		return supervise.Failed(task.PhaseError, "The worker has a folder "+dir+", which a run of another server left: "+
+			"start the worker with a folder of its own for this server (--dir), or remove that one")
+	}
 	out, err := runner.Execute(ctx, r, supervise.Spec{
 		RunID: l.RunID, RunFolders: l.RunFolders, TaskID: l.TaskID, Attempt: l.Attempt, Lease: l.Lease, Plan: l.Spec, Waits: c.waits,
 		URL: c.w.client.URL, Token: l.Token,
-		Dir: filepath.Join(c.w.dir, task.StartFolder(l.RunID, l.Lease).Name), Secrets: []string{c.w.client.Token},
+		Dir: dir, Secrets: []string{c.w.client.Token},
 	}, lines)
 	if err != nil && c.lost.Err() == nil { // one that was ended while its program started is no failure
 		c.log.Error("supervisor failed", "error", err)

@@ -2,11 +2,15 @@ package worker
 
 import (
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
+	"taskyard/internal/client"
+	"taskyard/runner/supervise"
 	"taskyard/task"
 )
 
@@ -29,3 +33,31 @@ func TestFoldersInUseDoNotExpire(t *testing.T) {
 		t.Error("they are not expired afterwards")
 	}
 }
+
+// Each start has a folder of its own: one that is there has the files, and the
+// HOME, of a run of another server.
+func TestARunDoesNotWorkInTheFolderOfAnotherServer(t *testing.T) {
+	t.Parallel()
+	w := &Worker{
+		client: &client.Client{}, dir: t.TempDir(), log: slog.New(slog.DiscardHandler),
+		runner: func(string) supervise.Runner { return chatty{"at work"} },
+	}
+	for _, there := range []bool{false, true} {
+		if there {
+			if err := os.Mkdir(filepath.Join(w.dir, "run-3-1"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c := &execution{w: w, run: &task.Leased{RunID: 3, TaskID: 1, Attempt: 1, Lease: 1}, log: w.log, lost: t.Context()}
+		out := c.outcome(t.Context(), discarding{})
+		failed := out.Status == task.RunFailed && strings.Contains(out.Reason, "run-3-1, which a run of another server left")
+		if failed != there {
+			t.Errorf("the folder is there: %v; it ended as %s %q", there, out.Status, out.Reason)
+		}
+	}
+}
+
+type discarding struct{}
+
+func (discarding) Started(supervise.Process) error { return nil }
+func (discarding) Event(supervise.Event)           {}
