@@ -3,10 +3,12 @@ package handlers
 import (
 	"bufio"
 	"context"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
+	"taskyard/db"
 	"taskyard/service"
 	"taskyard/task"
 )
@@ -200,5 +202,48 @@ func TestAStreamBehindTheEndOfTheLogContinuesThere(t *testing.T) {
 	s.do("operator", "PATCH", "/api/tasks/1", `{"title":"now"}`).want(200)
 	if kind := st.next("event: "); kind != task.EvTaskUpdated {
 		t.Errorf("event %s", kind)
+	}
+}
+
+// revokingWriter takes a stream in, and ends the caller's token at its first event.
+type revokingWriter struct {
+	*httptest.ResponseRecorder
+	revoke func()
+	events int
+}
+
+func (w *revokingWriter) SetWriteDeadline(time.Time) error { return nil }
+
+func (w *revokingWriter) Write(b []byte) (int, error) {
+	if n := strings.Count(string(b), "event: "); n > 0 {
+		if w.events == 0 {
+			w.revoke()
+		}
+		w.events += n
+	}
+	return len(b), nil
+}
+
+// A command beside the server revokes in the database only.
+func TestARevokedTokenThatIsFarBehindReadsNoMoreOfTheLog(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	id := s.host.Mint("late", service.NewToken{Scope: "read"})
+	s.ok(s.db.Write(t.Context(), func(tx *db.Tx) error {
+		for range 1000 {
+			if err := tx.AddEvent(task.Event{Actor: task.System, Kind: task.EvTaskUpdated}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	w := &revokingWriter{ResponseRecorder: httptest.NewRecorder(), revoke: func() {
+		s.ok(s.db.Write(t.Context(), func(tx *db.Tx) error { return tx.RevokeToken(id) }))
+	}}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	s.srv.ServeHTTP(w, s.request("late", "GET", "/api/events?after=0", "", "Accept", "text/event-stream").WithContext(ctx))
+	if w.events == 0 || w.events > 200 {
+		t.Errorf("%d events were read, not one batch", w.events)
 	}
 }

@@ -153,6 +153,9 @@ func (s *Server) eventLog(c echo.Context, after task.ID) error {
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()
 	for {
+		if !s.stillIn(c) { // who is far behind reads for long without a beat
+			return nil
+		}
 		list, err := s.svc.Events(ctx, a, task.EventFilter{After: after, Limit: 200})
 		if err != nil {
 			return nil
@@ -176,7 +179,7 @@ func (s *Server) eventLog(c echo.Context, after task.ID) error {
 		case <-sub.Done():
 			return nil
 		case <-beat.C:
-			if !s.stillIn(c) || st.send(": beat\n\n") != nil {
+			if st.send(": beat\n\n") != nil {
 				return nil
 			}
 		case <-sub.C:
