@@ -85,13 +85,17 @@ func (s *Service) seesRun(rx *db.Rx, a task.Actor, id task.ID) error {
 
 // find returns a task that the caller sees.
 func (tx *txn) find(id task.ID, whole bool) (*task.Task, error) {
-	if err := tx.s.sees(&tx.Rx, tx.actor, id); err != nil {
+	return tx.s.find(&tx.Rx, tx.actor, id, whole)
+}
+
+func (s *Service) find(rx *db.Rx, a task.Actor, id task.ID, whole bool) (*task.Task, error) {
+	if err := s.sees(rx, a, id); err != nil {
 		return nil, err
 	}
 	if whole {
-		return tx.TaskWhole(id)
+		return rx.TaskWhole(id)
 	}
-	return tx.TaskBare(id)
+	return rx.TaskBare(id)
 }
 
 // findRun returns a run that the caller sees.

@@ -191,11 +191,11 @@ func joinFix(f task.Finding) string {
 
 // projectFor returns the project that a new or changed task names, nil for
 // none. Errors: unknown, archived.
-func (tx *txn) projectFor(key string) (*task.Project, error) {
+func projectFor(rx *db.Rx, key string) (*task.Project, error) {
 	if key == "" {
 		return nil, nil
 	}
-	p, err := tx.Project(key)
+	p, err := rx.Project(key)
 	var known *task.Error
 	switch {
 	case errors.As(err, &known) && known.Code == task.CodeProjectNotFound:
@@ -218,7 +218,7 @@ func (tx *txn) moveToProject(tk *task.Task, key string) error {
 	if key == tk.Project {
 		return nil
 	}
-	if _, err := tx.projectFor(key); err != nil {
+	if _, err := projectFor(&tx.Rx, key); err != nil {
 		return err
 	}
 	switch {

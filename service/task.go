@@ -3,7 +3,6 @@ package service
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 
 	"taskyard/db"
@@ -17,8 +16,8 @@ func (s *Service) CreateTask(ctx context.Context, a task.Actor, in task.New) (*t
 	if err := s.allowedOwn(a, task.Write); err != nil {
 		return nil, err
 	}
-	if err := s.checkNew(&in); err != nil {
-		return nil, err
+	if err := checkNew(&in); err != nil {
+		return nil, s.withReferences(ctx, a, in, err)
 	}
 	return mutate(ctx, s, a, func(tx *txn) (*task.Task, error) {
 		if err := tx.mayCreate(); err != nil {
@@ -36,9 +35,9 @@ func (s *Service) CreateTask(ctx context.Context, a task.Actor, in task.New) (*t
 	})
 }
 
-// checkNew fills defaults and reports every wrong field at once. An owner that is
-// no agent is left to insertTask where nothing else is wrong.
-func (s *Service) checkNew(in *task.New) error {
+// checkNew fills defaults and reports every wrong field at once. What the fields
+// refer to is left to checkReferences.
+func checkNew(in *task.New) error {
 	in.Status, in.Channel = cmp.Or(in.Status, task.Active), cmp.Or(in.Channel, "web")
 	var p task.Problems
 	p.CheckLine("title", in.Title, task.MaxTitle)
@@ -54,10 +53,6 @@ func (s *Service) checkNew(in *task.New) error {
 	}
 	if in.Owner == "" {
 		p.Add("owner", "is required: name an agent")
-		return p.Err()
-	}
-	if e, ok := errors.AsType[*task.Error](s.checkOwner("owner", in.Owner, in.Status)); ok && p.Count() > 0 {
-		p.Add(e.Field, "%s", e.Message)
 	}
 	return p.Err()
 }
@@ -86,13 +81,11 @@ func (tx *txn) mayCreate() error {
 // insertTask makes a task of the caller, with what bounds its runs, or nil.
 func (tx *txn) insertTask(in task.New, parent task.ID, nesting int, bound *task.Bound) (task.ID, error) {
 	// Here, as an agent that owns nothing can be removed at any moment.
-	if err := tx.s.checkOwner("owner", in.Owner, in.Status); err != nil {
+	set, err := tx.s.checkReferences(&tx.Rx, tx.actor, in)
+	if err != nil {
 		return 0, err
 	}
 	if err := tx.checkQueueLimit(in.Owner); err != nil {
-		return 0, err
-	}
-	if _, err := tx.projectFor(in.Project); err != nil {
 		return 0, err
 	}
 	if err := tx.checkFitsProject("owner", in.Owner, in.Project); err != nil {
@@ -106,10 +99,6 @@ func (tx *txn) insertTask(in task.New, parent task.ID, nesting int, bound *task.
 		if err := tx.mayDemand(in.Project, demands); err != nil {
 			return 0, err
 		}
-	}
-	set, err := tx.checkBlockers("blockedBy", 0, nil, in.BlockedBy)
-	if err != nil {
-		return 0, err
 	}
 	tk := &task.Task{
 		Title: in.Title, Description: in.Description, Owner: in.Owner, CreatedBy: tx.actor.Name, Status: in.Status,
@@ -288,7 +277,7 @@ func (tx *txn) checkFitsAfter(tk *task.Task, p task.Patch, owner string, target 
 	project, field := tk.Project, "owner"
 	if p.Project != nil && *p.Project != project {
 		project, field = *p.Project, "project"
-		if _, err := tx.projectFor(project); err != nil {
+		if _, err := projectFor(&tx.Rx, project); err != nil {
 			return err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"taskyard/db"
 	"taskyard/task"
 )
 
@@ -21,7 +22,7 @@ func (s *Service) SetBlockedBy(ctx context.Context, a task.Actor, id task.ID, bl
 		return nil, err
 	}
 	return s.onTask(ctx, a, id, func(tx *txn, tk *task.Task) error {
-		set, err := tx.checkBlockers("taskIds", id, tk.BlockedBy, blockers)
+		set, err := s.checkBlockers(&tx.Rx, a, "taskIds", id, tk.BlockedBy, blockers)
 		if err != nil || slices.Equal(set, tk.BlockedBy) {
 			return err
 		}
@@ -34,7 +35,7 @@ func (s *Service) SetBlockedBy(ctx context.Context, a task.Actor, id task.ID, bl
 
 // checkBlockers returns the ids sorted, each once, when each names a task
 // that may block another one. Those in had block it already.
-func (tx *txn) checkBlockers(field string, id task.ID, had, ids []task.ID) ([]task.ID, error) {
+func (s *Service) checkBlockers(rx *db.Rx, a task.Actor, field string, id task.ID, had, ids []task.ID) ([]task.ID, error) {
 	set := slices.Clone(ids)
 	slices.Sort(set)
 	set = slices.Compact(set)
@@ -51,13 +52,13 @@ func (tx *txn) checkBlockers(field string, id task.ID, had, ids []task.ID) ([]ta
 			continue
 		}
 		at := field + "[" + task.ID(slices.Index(ids, b)).String() + "]"
-		if _, err := tx.find(b, false); task.IsCode(err, task.CodeTaskNotFound) {
+		if _, err := s.find(rx, a, b, false); task.IsCode(err, task.CodeTaskNotFound) {
 			p.Add(at, "no task has the id %d", b)
 			continue
 		} else if err != nil {
 			return nil, err
 		}
-		n, err := tx.BlocksCount(b)
+		n, err := rx.BlocksCount(b)
 		if err != nil {
 			return nil, err
 		}

@@ -172,8 +172,8 @@ func (s *Service) CreateSubtask(ctx context.Context, a task.Actor, parent task.I
 		in.Owner = a.Name
 	}
 	if in.Owner != "" {
-		if err := s.checkNew(&in); err != nil {
-			return nil, err
+		if err := checkNew(&in); err != nil {
+			return nil, s.withReferences(ctx, a, in, err)
 		}
 	}
 	return mutate(ctx, s, a, func(tx *txn) (*task.Task, error) {
@@ -183,7 +183,7 @@ func (s *Service) CreateSubtask(ctx context.Context, a task.Actor, parent task.I
 		}
 		if in.Owner == "" {
 			in.Owner = tk.Owner
-			if err := s.checkNew(&in); err != nil {
+			if err := checkNew(&in); err != nil {
 				return nil, err
 			}
 		}
