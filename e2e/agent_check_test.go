@@ -122,3 +122,17 @@ func TestDefinitionsAreCheckedWithoutAServer(t *testing.T) {
 		}
 	})
 }
+
+func TestCheckWarnsOfReviewersWhoCannotVote(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	must(t, "", "token", "create", "--data", dir, "--scope", "admin")
+	text := "---\ndescription: reads\ntools: Read\nrunner: none\nreview: {from: [reviewer, myra]}\n---\nRead.\n"
+	if err := os.WriteFile(filepath.Join(dir, "agents", "reader.md"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	said := must(t, "", "check", "--data", dir)
+	if !strings.Contains(said, "agent reader: warning: review.from[1]: no reviewer or admin is called myra") || !strings.Contains(said, "0 invalid") {
+		t.Errorf("it says %s", said)
+	}
+}

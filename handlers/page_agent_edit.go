@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/a-h/templ"
@@ -68,7 +69,7 @@ func (s *Server) editor(c echo.Context, ch views.Chrome, m views.AgentEditModel)
 	if !task.ValidAgentID(id) || task.ReservedAgentID(id) {
 		id = unnamed // told beside its field
 	}
-	def, err := s.svc.CheckAgent(a, id, m.Text)
+	def, err := s.svc.CheckAgent(c.Request().Context(), a, id, m.Text)
 	m.Check = views.AgentCheck{Agent: def, EnforcementGap: s.enforcementGap(def.Runner, def.Tools), Runner: s.runner(a, def.Runner)}
 	if id == unnamed && def.Name == unnamed {
 		m.Check.Agent.Name = ""
@@ -160,7 +161,7 @@ func (s *Server) agentAgain(c echo.Context, m views.AgentEditModel, err error) e
 			return err
 		}
 	case e.Field == "id": // told beside its field
-	case e.Kind == task.Invalid:
+	case e.Kind == task.Invalid && slices.ContainsFunc(e.Fields, func(f task.FieldError) bool { return f.Field == "text" }):
 		m.Invalid = true
 	case m.IDProblem == "":
 		m.Error = e.Message

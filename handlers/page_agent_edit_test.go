@@ -55,6 +55,12 @@ func TestTheEditorChecksWithoutSaving(t *testing.T) {
 		}
 		b.post("/agents/new/check").is(200)
 	})
+	t.Run("who cannot vote is named, and saving it is refused", func(t *testing.T) {
+		text := strings.Replace(goodAgent, "runner: script", "runner: script\nreview: {from: [myra]}", 1)
+		b.post("/agents/new/check", "id", "coder", "text", text).is(200).shows("no reviewer or admin is called myra", `data-line="5"`)
+		b.post("/agents/coder", "hash", "", "base", before, "text", text).is(422).
+			shows("no reviewer or admin is called myra").hides("Save although it is invalid")
+	})
 	t.Run("nothing was written", func(t *testing.T) {
 		if got := inst.onFile("coder"); got != before {
 			t.Errorf("the file is %q", got)

@@ -2,6 +2,9 @@ package service
 
 import (
 	"context"
+	"errors"
+	"slices"
+	"strings"
 
 	"taskyard/db"
 	"taskyard/task"
@@ -33,9 +36,12 @@ func agentNotFoundError(id string) error {
 
 // SaveAgent writes a definition file. ifHash, if not "", must be the hash of
 // the file as it is; invalid text is saved only with force. Errors: not an
-// admin, invalid, the file changed meanwhile.
+// admin, invalid, a reviewer who cannot vote, the file changed meanwhile.
 func (s *Service) SaveAgent(ctx context.Context, a task.Actor, id, text, ifHash string, force bool) (task.Agent, error) {
 	if err := s.allowed(a, task.Admin); err != nil {
+		return task.Agent{}, err
+	}
+	if err := s.CheckReviewers(ctx, s.agents.Check(id, text)); err != nil {
 		return task.Agent{}, err
 	}
 	if s.db.Shared() {
@@ -145,11 +151,37 @@ func (s *Service) LastRuns(ctx context.Context, a task.Actor, agent string, limi
 
 // CheckAgent returns what a definition would be, and what is wrong with it; it
 // writes nothing. Error: not an admin.
-func (s *Service) CheckAgent(a task.Actor, id, text string) (task.Agent, error) {
+func (s *Service) CheckAgent(ctx context.Context, a task.Actor, id, text string) (task.Agent, error) {
 	if err := s.allowed(a, task.Admin); err != nil {
 		return task.Agent{}, err
 	}
-	return s.agents.Check(id, text), nil
+	def := s.agents.Check(id, text)
+	err := s.CheckReviewers(ctx, def)
+	if e, ok := errors.AsType[*task.Error](err); ok {
+		line := 1 + slices.IndexFunc(strings.Split(text, "\n"), func(l string) bool {
+			return strings.HasPrefix(strings.ToLower(strings.TrimLeft(l, "# ")), "review")
+		})
+		for _, f := range e.AllFields() {
+			def.Problems = append(def.Problems, task.Problem{Line: max(line, 1), Fatal: true, Message: f.Field + ": " + f.Message})
+		}
+		def.Status, err = task.AgentInvalid, nil
+	}
+	return def, err
+}
+
+// CheckReviewers returns an error that names those in the review policy of a
+// valid definition who cannot vote, or nil.
+func (s *Service) CheckReviewers(ctx context.Context, def task.Agent) error {
+	if def.Review == nil || def.Status == task.AgentInvalid {
+		return nil
+	}
+	return s.db.Read(ctx, func(rx *db.Rx) error {
+		var bad task.Problems
+		if err := checkVoters(rx, &bad, "review", *def.Review); err != nil {
+			return err
+		}
+		return bad.Err()
+	})
 }
 
 // AgentTemplates returns what a new definition may begin with. Error: not an

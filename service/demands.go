@@ -147,7 +147,7 @@ func (tx *txn) mayDemand(project string, d task.Demands) error {
 	bad.CheckChecks("checks", d.Checks, p.Repository != "")
 	if d.Policy != nil {
 		bad.CheckReview("policy", *d.Policy)
-		if err := tx.checkVoters(&bad, "policy", *d.Policy); err != nil {
+		if err := checkVoters(&tx.Rx, &bad, "policy", *d.Policy); err != nil {
 			return err
 		}
 	}
@@ -156,11 +156,11 @@ func (tx *txn) mayDemand(project string, d task.Demands) error {
 
 // checkVoters adds a problem for each name in a policy that belongs to nobody who
 // can vote.
-func (tx *txn) checkVoters(bad *task.Problems, field string, r task.Review) error {
+func checkVoters(rx *db.Rx, bad *task.Problems, field string, r task.Review) error {
 	if len(r.From) == 0 && r.StandIn == "" {
 		return nil
 	}
-	all, err := tx.Users()
+	all, err := rx.Users()
 	if err != nil {
 		return err
 	}

@@ -156,7 +156,7 @@ func (s *Service) putProject(ctx context.Context, a task.Actor, p task.Project,
 		}
 		if !p.Archived {
 			var bad task.Problems
-			if err := tx.checkVoters(&bad, "review", p.Review); err != nil {
+			if err := checkVoters(&tx.Rx, &bad, "review", p.Review); err != nil {
 				return nil, err
 			}
 			if err := bad.Err(); err != nil {

@@ -40,6 +40,21 @@ func TestAPolicyNamesOnlyThoseWhoCanVote(t *testing.T) {
 			ok(t, put(good))
 		})
 	}
+	t.Run("of an agent", func(t *testing.T) {
+		text := definition("tools: read", "runner: none", "review: {from: [Maya, myra], expires: 1h, standIn: vlad}")
+		for _, force := range []bool{false, true} {
+			_, err := inst.s.SaveAgent(inst.ctx(), maya, "novel", text, "", force)
+			refused(t, err, task.CodeInvalidField, "review.from[1]: no reviewer or admin is called myra", "review.standIn: ")
+		}
+		if _, err := inst.s.Agent(maya, "novel"); err == nil {
+			t.Error("it was saved")
+		}
+		def := must(inst.s.CheckAgent(inst.ctx(), maya, "novel", text))
+		equal(t, "status", def.Status, task.AgentInvalid)
+		equal(t, "problems", len(def.Problems), 2)
+		equal(t, "line", strings.Split(text, "\n")[def.Problems[0].Line-1], "review: {from: [Maya, myra], expires: 1h, standIn: vlad}")
+		must(inst.s.SaveAgent(inst.ctx(), maya, "novel", definition("tools: read", "review: {from: [Maya, reviewer]}"), "", false))
+	})
 	t.Run("and an archived project is not checked", func(t *testing.T) {
 		p := p
 		p.Archived = true

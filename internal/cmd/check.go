@@ -4,6 +4,7 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -65,7 +66,8 @@ func checkInstance(ctx context.Context, in *app.Instance, out io.Writer, head st
 	return checkAgents(ctx, in, out)
 }
 
-// checkAgents reports definitions that are invalid. Error: open tasks have an
+// checkAgents reports definitions that are invalid, and reviewers in them who
+// cannot vote. Error: open tasks have an
 // owner without a definition, as in an instance whose agents were lost.
 func checkAgents(ctx context.Context, in *app.Instance, out io.Writer) error {
 	bad := 0
@@ -73,6 +75,12 @@ func checkAgents(ctx context.Context, in *app.Instance, out io.Writer) error {
 		if a.Status == task.AgentInvalid {
 			bad++
 			fmt.Fprintf(out, "agent %s: invalid: %s\n", a.ID, a.Problems[0].Message)
+		}
+		err := in.Service.CheckReviewers(ctx, a)
+		if e, ok := errors.AsType[*task.Error](err); ok {
+			fmt.Fprintf(out, "agent %s: warning: %s\n", a.ID, e.Message)
+		} else if err != nil {
+			return err
 		}
 	}
 	fmt.Fprintf(out, "agents: %d, %d invalid\n", len(in.Agents.Agents()), bad)
