@@ -27,6 +27,12 @@ func (rx *Rx) OpenMerges() ([]*task.MergeEntry, error) {
 	return rx.merges("WHERE m.ended_at IS NULL ORDER BY m.id")
 }
 
+// WaitingMerges returns the merges that something of their repository is in the
+// way of, the oldest first.
+func (rx *Rx) WaitingMerges(limit int) ([]*task.MergeEntry, error) {
+	return rx.merges("WHERE m.ended_at IS NULL AND m.state = 'waiting' ORDER BY m.id LIMIT ?", limit)
+}
+
 // DueMerges returns the open merges that may be tried now, in the order of the
 // queue: only the first of each target.
 func (rx *Rx) DueMerges() ([]*task.MergeEntry, error) {

@@ -114,17 +114,30 @@ func (s *Service) InboxPage(ctx context.Context, a task.Actor, q task.InboxQuery
 	return p, err
 }
 
-// alerts are the failures of jobs that admins must hear of. They need no
-// acknowledgment: a success takes them away.
-func alerts(rx *db.Rx, a task.Actor) ([]task.InboxAlert, error) {
+// maxMergeAlerts bounds the alerts about merges; a page has all of them.
+const maxMergeAlerts = 5
+
+// alerts are the failures that admins must hear of: of the scheduled backup, and
+// of merges that wait because of their repository. They need no acknowledgment:
+// a success takes them away.
+func alerts(rx *db.Rx, a task.Actor) (list []task.InboxAlert, err error) {
 	if !a.May(task.Admin) {
 		return nil, nil
 	}
 	jobs, err := rx.Jobs()
-	if j := jobs[task.JobBackup]; err == nil && j.Error != "" {
-		return []task.InboxAlert{{Job: j.Name, Text: j.Error, At: j.LastAt}}, nil
+	if err != nil {
+		return nil, err
 	}
-	return nil, err
+	if j := jobs[task.JobBackup]; j.Error != "" {
+		list = append(list, task.InboxAlert{Job: j.Name, Text: j.Error, At: j.LastAt})
+	}
+	merges, err := rx.WaitingMerges(maxMergeAlerts)
+	for _, m := range merges {
+		list = append(list, task.InboxAlert{
+			Job: task.AlertMerge, At: m.StartedAt, Text: "#" + m.TaskID.String() + " into " + m.Into + ": " + m.Reason,
+		})
+	}
+	return list, err
 }
 
 func (s *Service) readInboxPage(rx *db.Rx, q task.InboxQuery, since task.Time, p *InboxPage) (err error) {

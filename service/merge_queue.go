@@ -178,10 +178,10 @@ func (tx *txn) keepTarget(m *task.MergeEntry) (bool, error) {
 	return false, tx.reissue(tk, r, r.Checks)
 }
 
-// changeMerge is change for a merge, whose pages and queue hear of it.
+// changeMerge is change for a merge, whose pages, queue and alerts hear of it.
 func (s *Service) changeMerge(ctx context.Context, m *task.MergeEntry, fn func(*txn) error) error {
 	return change(ctx, s, task.SystemActor, func(tx *txn) error {
-		tx.news.Topics = append(tx.news.Topics, TopicMerges, "task:"+m.TaskID.String())
+		tx.news.Topics = append(tx.news.Topics, TopicMerges, "task:"+m.TaskID.String(), "inbox")
 		return fn(tx)
 	})
 }

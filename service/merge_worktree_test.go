@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -118,4 +119,28 @@ func TestATaskWhoseChangeIsOnItsTargetIsNotCanceled(t *testing.T) {
 		must(inst.s.CancelTask(inst.ctx(), maya, tk.ID, "not needed"))
 		equal(t, "the task is", inst.task(tk.ID).Status, task.Canceled)
 	})
+}
+
+func TestAMergeThatWaitsIsAnAlertForAdmins(t *testing.T) {
+	t.Parallel()
+	inst, git, tk := newHeldTask(t)
+	git.merge = func() {}
+	close(git.let)
+	must(inst.s.CompleteTask(inst.ctx(), pull, tk.ID, "done", 0))
+	must(inst.s.AcceptResult(inst.ctx(), rita, tk.ID, 1, must(inst.s.Result(inst.ctx(), maya, tk.ID, 1)).Digest, ""))
+	alerts := func() []task.InboxAlert { return must(inst.s.Inbox(inst.ctx(), maya)).Alerts }
+	equal(t, "alerts", len(alerts()), 0)
+	sub := inst.s.Hub().Subscribe("inbox")
+	defer sub.Close()
+	_, _, err := inst.s.MergeNext(inst.ctx())
+	ok(t, err)
+	equal(t, "topics", strings.Join(sub.Take(), " "), "inbox")
+	list := alerts()
+	if len(list) != 1 || list[0].Job != task.AlertMerge || list[0].At == 0 || !strings.HasPrefix(list[0].Text, "#"+tk.ID.String()+" into main: ") ||
+		strings.HasSuffix(list[0].Text, ": ") {
+		t.Fatalf("alerts %+v", list)
+	}
+	equal(t, "alerts of a reviewer", len(must(inst.s.Inbox(inst.ctx(), rita)).Alerts), 0)
+	must(inst.s.CancelTask(inst.ctx(), maya, tk.ID, "not needed"))
+	equal(t, "alerts when it has ended", len(alerts()), 0)
 }

@@ -49,13 +49,14 @@ type Inbox struct {
 	Stuck           []InboxItem  `json:"stuck" doc:"active tasks that nothing tries again by itself: runs failed in a row, or one was denied"`
 	BlockerCanceled []InboxItem  `json:"blockerCanceled" doc:"tasks that wait for a task that was canceled"`
 	Notices         []InboxItem  `json:"notices" doc:"unacknowledged notices, newest first"`
-	Alerts          []InboxAlert `json:"alerts,omitempty" doc:"background jobs that guard the data and failed when they ran last; for admins, until they succeed"`
+	Alerts          []InboxAlert `json:"alerts,omitempty" doc:"scheduled backups that failed last, and merges that a repository is in the way of; for admins, until they succeed"`
 	Totals          InboxTotals  `json:"totals" doc:"without alerts"`
 }
 
-// InboxAlert is a background job that failed when it ran last.
+// InboxAlert is a background job that failed when it ran last, or a merge that
+// waits.
 type InboxAlert struct {
-	Job  string `json:"job" doc:"backup"`
+	Job  string `json:"job" doc:"backup or merge"`
 	Text string `json:"text" doc:"why it failed"`
 	At   Time   `json:"at"`
 }

@@ -18,6 +18,9 @@ type JobInfo struct {
 // JobBackup is the name of the job that makes the scheduled backups.
 const JobBackup = "backup"
 
+// AlertMerge is the job of an alert about a merge that waits.
+const AlertMerge = "merge"
+
 // JobTick is the name of the job that makes the scheduled ticks.
 const JobTick = "tick"
 

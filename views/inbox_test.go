@@ -128,3 +128,13 @@ func TestAPauseStandsOnEveryPage(t *testing.T) {
 		}
 	})
 }
+
+func TestAMergeThatWaitsLeadsToTheQueue(t *testing.T) {
+	page := renderHTML(t, InboxPage(sampleChrome("/"), InboxModel{Inbox: task.Inbox{
+		Alerts: []task.InboxAlert{{Job: task.AlertMerge, Text: "#2 into main: no such repository", At: ago(time.Hour)}},
+	}}))
+	if !strings.Contains(page, "A merge waits") || !strings.Contains(page, "#2 into main: no such repository") ||
+		!strings.Contains(page, `href="/merges"`) || strings.Contains(page, "scheduled") {
+		t.Error(page)
+	}
+}

@@ -21,7 +21,11 @@ type InboxList struct{}
 func (InboxList) Run(e *Env) error {
 	return printCall(e, "GET", "/api/inbox", nil, func(in *task.Inbox) {
 		for _, a := range in.Alerts {
-			e.say("the last scheduled %s failed (%s): %s", a.Job, a.At, hanging("  ", a.Text))
+			what := "the last scheduled " + printable(a.Job) + " failed"
+			if a.Job == task.AlertMerge {
+				what = "a merge waits"
+			}
+			e.say("%s (%s): %s", what, a.At, hanging("  ", a.Text))
 		}
 		if in.Totals.All() == 0 {
 			e.say("nothing is waiting for people")
