@@ -88,7 +88,8 @@ const unknownPath = "No endpoint has this path"
 // Error is the message with its fields, one per line, and the remedy where the
 // server cannot know it.
 func (r *ResponseError) Error() string {
-	lines := []string{fmt.Sprintf("%s (%s)", r.Detail, strings.TrimSpace(fmt.Sprint(r.Status, " ", r.Code)))}
+	detail := strings.ReplaceAll(strings.TrimRight(r.Detail, "\n"), "\n", "\n  ") // it may end with the reason of a run
+	lines := []string{fmt.Sprintf("%s (%s)", detail, strings.TrimSpace(fmt.Sprint(r.Status, " ", r.Code)))}
 	for _, f := range r.Errors {
 		if !strings.Contains(r.Detail, f.Message) {
 			lines = append(lines, fmt.Sprintf("  %s: %s", f.Field, f.Message))

@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	"taskyard/task"
@@ -41,5 +42,38 @@ func TestAQuietListIsItsIDs(t *testing.T) {
 		if err := (&RunList{Quiet: Quiet{quiet}}).Run(e); err != nil || out.String() != want {
 			t.Errorf("%v: %q, %v; want %q", quiet, out.String(), err, want)
 		}
+	}
+}
+
+func TestAReasonOfSeveralLinesIsOneLineOfTheMergeQueue(t *testing.T) {
+	t.Parallel()
+	e, out := onPaper(t, map[string]string{"GET /api/merges": `{"queue":[],"ended":[{"id":"3","taskId":"2","taskTitle":"Fix it",
+"state":"failed","reason":"check test failed:\n\n  exit status 1\n"}]}`})
+	if err := (&MergeList{}).Run(e); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasSuffix(out.String(), "Fix it: check test failed: exit status 1\n") {
+		t.Errorf("%q", out)
+	}
+}
+
+func TestTheFurtherLinesOfARefusalAreIndented(t *testing.T) {
+	t.Parallel()
+	err := &ResponseError{Status: 409, Code: "run_ended", Detail: "run 7 is failed: exit status 1\nno such file\n"}
+	if got, want := err.Error(), "run 7 is failed: exit status 1\n  no such file (409 run_ended)"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestTheInboxListsMergesThatWait(t *testing.T) {
+	t.Parallel()
+	e, out := onPaper(t, map[string]string{"GET /api/inbox": `{"alerts":[{"job":"merge","text":"#2 into main: no such repository",
+"at":"2026-01-02T03:04:05Z"},{"job":"backup","text":"disk full","at":"2026-01-02T03:04:05Z"}],"totals":{}}`})
+	if err := (InboxList{}).Run(e); err != nil {
+		t.Fatal(err)
+	}
+	if got := out.String(); !strings.Contains(got, "a merge waits (2026-01-02T03:04:05") || !strings.Contains(got, "#2 into main: no such") ||
+		!strings.Contains(got, "the last scheduled backup failed") {
+		t.Errorf("%q", got)
 	}
 }

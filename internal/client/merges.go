@@ -1,6 +1,10 @@
 package client
 
-import "taskyard/task"
+import (
+	"strings"
+
+	"taskyard/task"
+)
 
 // Merges are the commands on the merge queue.
 type Merges struct {
@@ -32,7 +36,7 @@ func (c *MergeList) Run(e *Env) error {
 			}
 			said := m.TaskTitle
 			if m.Reason != "" {
-				said += ": " + m.Reason
+				said += ": " + strings.Join(strings.Fields(m.Reason), " ")
 			}
 			rows = append(rows, []string{m.ID.String(), string(m.State), m.Project, m.Into, hash(m.TaskID), at(when), moved, said})
 		}
