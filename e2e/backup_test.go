@@ -345,6 +345,26 @@ func TestCopiesOfADatabaseAreRestored(t *testing.T) {
 	})
 }
 
+func TestAFileWithANameThatNoBackupHoldsIsLeftOut(t *testing.T) {
+	t.Parallel()
+	s := wholeInstance(t)
+	s.kill()
+	odd := []string{"manifest.json", "odd\nname"}
+	for _, name := range odd {
+		if err := os.WriteFile(filepath.Join(s.data, name), []byte("mine"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file := filepath.Join(t.TempDir(), "a.tar.zst")
+	must(t, "", "backup", "--data", s.data, file)
+	must(t, "", "restore", "--replace", "--data", s.data, file)
+	for _, name := range odd {
+		if b, err := os.ReadFile(filepath.Join(s.data, name)); err != nil || string(b) != "mine" {
+			t.Errorf("%q after the restore: %q, %v", name, b, err)
+		}
+	}
+}
+
 func TestABackupNeedsRoom(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "serve")

@@ -113,14 +113,15 @@ func addDatabase(ctx context.Context, w *archive.Writer, m *archive.Manifest, to
 }
 
 // stays reports whether a file or folder at the top of a data folder belongs to
-// the place and not to the instance: neither is it in a backup, nor does a
-// restore touch it. The database is handled by itself.
+// the place and not to the instance, or has a name that an archive cannot hold:
+// neither is it in a backup, nor does a restore touch it. The database is handled
+// by itself.
 func stays(name string) bool {
 	switch name {
 	case filepath.Base(BackupDir("")), instance.RunsName, db.StagedName, acmeName, "lost+found":
 		return true
 	}
-	return strings.HasPrefix(name, dbName) || strings.HasPrefix(name, db.KeptPrefix) || strings.HasPrefix(name, ".") ||
+	return !archive.IsName(name) || strings.HasPrefix(name, dbName) || strings.HasPrefix(name, db.KeptPrefix) || strings.HasPrefix(name, ".") ||
 		strings.HasSuffix(name, ArchiveSuffix)
 }
 
