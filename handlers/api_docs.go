@@ -406,7 +406,8 @@ var apiDocs = map[string]apiDoc{
 		Tag:     "Events",
 		Summary: "Read the log, oldest first, or follow it",
 		Desc: "Events about people, their sign-ins, tokens and addresses are for admins, and left out for others. With " +
-			"`Accept: text/event-stream` a live stream that starts after `Last-Event-ID` or `after`, else now.",
+			"`Accept: text/event-stream` a live stream that starts after `Last-Event-ID` or `after`, else now. A database that was " +
+			"restored may be shorter than what a client has read: a stream then starts at the end, and a page is refused with 422.",
 	},
 	"GET /api/stats": {
 		Tag:     "Events",

@@ -62,7 +62,16 @@ type statsOut struct {
 }
 
 func (s *Server) apiEvents(ctx context.Context, in *eventsIn) (*eventsOut, error) {
-	return s.eventsAnswer(ctx, task.EventFilter{After: in.After.ID, Limit: in.Limit})
+	out, err := s.eventsAnswer(ctx, task.EventFilter{After: in.After.ID, Limit: in.Limit})
+	if err != nil || len(out.Body.Events) > 0 || in.After.ID == 0 {
+		return out, err
+	}
+	last, err := s.svc.LastEvent(ctx)
+	if err == nil && in.After.ID > last { // else it were silent until the log is as long again
+		err = task.FieldErrorf("after", "is beyond the end of the log, whose last line is %d: "+
+			"the database may have been restored from a backup; continue after %[1]d", last)
+	}
+	return out, err
 }
 
 func (s *Server) eventsAnswer(ctx context.Context, f task.EventFilter) (*eventsOut, error) {

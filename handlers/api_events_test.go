@@ -117,6 +117,16 @@ func TestEventsAreReadInPagesOrFollowed(t *testing.T) {
 			t.Errorf("id %s", id)
 		}
 	})
+	t.Run("a place beyond the end, as after a restore, is refused and says where to continue", func(t *testing.T) {
+		s.host.Token("viewer") // its creation is an event, too
+		end, err := s.svc.LastEvent(t.Context())
+		s.ok(err)
+		s.do("viewer", "GET", "/api/events?after="+end.String(), "").want(200)
+		p := s.do("viewer", "GET", "/api/events?after="+(end+1).String(), "").field(task.CodeInvalidField, "after")
+		if !strings.HasSuffix(p.Detail, "continue after "+end.String()) {
+			t.Error(p.Detail)
+		}
+	})
 	t.Run("a bad place is refused", func(t *testing.T) {
 		s.do("viewer", "GET", "/api/events?after=x", "", "Accept", "text/event-stream").field(task.CodeInvalidField, "after")
 		s.do("viewer", "GET", "/api/events", "", "Accept", "text/event-stream", "Last-Event-ID", "-1").field(task.CodeInvalidField, "after")
