@@ -134,7 +134,7 @@ func requestHolder(c echo.Context) holder {
 
 // admit makes a request that may need much memory wait for its share: a read of
 // lists or pages for that of an answer, a large body for its own. The share is
-// released when the request has been answered.
+// released when the request has been answered, or waits for something else.
 func (s *Server) admit(c echo.Context) (err error) {
 	r := c.Request()
 	bytes := int64(0)
@@ -146,10 +146,21 @@ func (s *Server) admit(c echo.Context) (err error) {
 	case n < 0:
 		bytes = maxBody * bodyFactor
 	}
-	if bytes > 0 {
-		requestInfoFromContext(r.Context()).leave, err = s.gate.enter(r.Context(), requestHolder(c), bytes)
+	if bytes == 0 {
+		return nil
 	}
-	return err
+	info := requestInfoFromContext(r.Context())
+	if info.leave, err = s.gate.enter(r.Context(), requestHolder(c), bytes); err != nil || r.Method == http.MethodGet || !isAPI(r.URL.Path) {
+		return err
+	}
+	c.SetRequest(r.WithContext(task.WithLasts(r.Context(), func() {
+		if info.leave != nil { // a call that waits has read its body
+			c.Request().Body = http.NoBody
+			info.leave()
+			info.leave = nil
+		}
+	})))
+	return nil
 }
 
 // bufferBody reads a body whose length is unknown and reduces the request's share

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"net/http"
+	"sync"
 
 	"github.com/labstack/echo/v4"
 
@@ -18,9 +19,11 @@ func (s *Server) mcp(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	leave = sync.OnceFunc(leave)
 	defer leave()
 	r := c.Request()
-	s.opt.MCP.ServeHTTP(c.Response(), r.WithContext(task.WithActor(r.Context(), actorFrom(c))))
+	ctx := task.WithLasts(task.WithActor(r.Context(), actorFrom(c)), leave) // a call that waits reads no list
+	s.opt.MCP.ServeHTTP(c.Response(), r.WithContext(ctx))
 	return nil
 }
 

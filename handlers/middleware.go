@@ -76,6 +76,7 @@ func (s *Server) middleware(next echo.HandlerFunc) echo.HandlerFunc {
 		defer func() {
 			if info.leave != nil {
 				info.leave()
+				info.leave = nil
 			}
 		}()
 		if err := s.runChecks(c, next); err != nil {

@@ -136,8 +136,8 @@ func TestAMergeThatWaitsIsAnAlertForAdmins(t *testing.T) {
 	ok(t, err)
 	equal(t, "topics", strings.Join(sub.Take(), " "), "inbox")
 	list := alerts()
-	if len(list) != 1 || list[0].Job != task.AlertMerge || list[0].At == 0 || !strings.HasPrefix(list[0].Text, "#"+tk.ID.String()+" into main: ") ||
-		strings.HasSuffix(list[0].Text, ": ") {
+	if len(list) != 1 || list[0].Job != task.AlertMerge || list[0].At == 0 ||
+		!strings.HasPrefix(list[0].Text, "#"+tk.ID.String()+" into main: ") || strings.HasSuffix(list[0].Text, ": ") {
 		t.Fatalf("alerts %+v", list)
 	}
 	equal(t, "alerts of a reviewer", len(must(inst.s.Inbox(inst.ctx(), rita)).Alerts), 0)

@@ -197,6 +197,21 @@ func ActorIn(ctx context.Context) Actor {
 	return a
 }
 
+type lastsKey struct{}
+
+// WithLasts passes to what lies below a surface what to call when a call begins to
+// last, as one that waits does.
+func WithLasts(ctx context.Context, begins func()) context.Context {
+	return context.WithValue(ctx, lastsKey{}, begins)
+}
+
+// Lasts notes that the call of a context begins to last.
+func Lasts(ctx context.Context) {
+	if begins, ok := ctx.Value(lastsKey{}).(func()); ok {
+		begins()
+	}
+}
+
 // Speaks checks that the caller may act under an agent's name: agents under
 // their own alone, people and act-as tokens under any.
 func (a Actor) Speaks(agent string) error {

@@ -121,8 +121,8 @@ func stays(name string) bool {
 	case filepath.Base(BackupDir("")), instance.RunsName, db.StagedName, acmeName, "lost+found":
 		return true
 	}
-	return !archive.IsName(name) || strings.HasPrefix(name, dbName) || strings.HasPrefix(name, db.KeptPrefix) || strings.HasPrefix(name, ".") ||
-		strings.HasSuffix(name, ArchiveSuffix)
+	return !archive.IsName(name) || strings.HasPrefix(name, dbName) || strings.HasPrefix(name, db.KeptPrefix) ||
+		strings.HasPrefix(name, ".") || strings.HasSuffix(name, ArchiveSuffix)
 }
 
 // backup adds the files of a data folder to an archive.
