@@ -132,7 +132,8 @@ func TestCheckWarnsOfReviewersWhoCannotVote(t *testing.T) {
 		t.Fatal(err)
 	}
 	said := must(t, "", "check", "--data", dir)
-	if !strings.Contains(said, "agent reader: warning: review.from[1]: no reviewer or admin is called myra") || !strings.Contains(said, "0 invalid") {
+	if !strings.Contains(said, "agent reader: warning: review.from[1]: no reviewer or admin is called myra") ||
+		!strings.Contains(said, "0 invalid") {
 		t.Errorf("it says %s", said)
 	}
 }
