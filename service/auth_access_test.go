@@ -128,9 +128,9 @@ func TestEveryUseCaseAsksForItsPermission(t *testing.T) {
 		})
 	}
 	t.Run("a run whose definition was removed is told so", func(t *testing.T) {
-		refused(t, inst.s.UsesTasks(agentActor("zoe")), task.CodeForbidden, "zoe is no longer defined")
-		refused(t, inst.s.UsesTasks(agentActor("mute")), task.CodeForbidden, "mute does not have the capability tasks")
-		ok(t, inst.s.UsesTasks(maya))
+		refused(t, inst.s.CheckUsesTasks(agentActor("zoe")), task.CodeForbidden, "zoe is no longer defined")
+		refused(t, inst.s.CheckUsesTasks(agentActor("mute")), task.CodeForbidden, "mute does not have the capability tasks")
+		ok(t, inst.s.CheckUsesTasks(maya))
 	})
 }
 

@@ -88,9 +88,9 @@ func (s *Service) allowed(a task.Actor, p task.Perm) error {
 	return ownOnlyError(a)
 }
 
-// UsesTasks checks that the caller may use tasks at all: people may, agents
+// CheckUsesTasks checks that the caller may use tasks at all: people may, agents
 // need the capability.
-func (s *Service) UsesTasks(a task.Actor) error { return s.allowedOwn(a, task.Read) }
+func (s *Service) CheckUsesTasks(a task.Actor) error { return s.allowedOwn(a, task.Read) }
 
 // checkMayChange checks that the caller may change a task now: people may, an
 // agent what is related to it, a run what is in its reach. Nobody else's token

@@ -26,11 +26,14 @@ func (in *Instance) feedWatchdog(m *systemd.Notifier, alive func() bool) (stop f
 	ctx, end := context.WithCancel(context.Background())
 	var loop sync.WaitGroup
 	loop.Go(func() {
-		for lasts := true; lasts; lasts = sleep.For(ctx, every) {
+		for {
 			if alive() {
 				in.tell(m.Watchdog())
 			} else {
 				in.opt.Log.Error("the clock has stopped: the watchdog is not notified")
+			}
+			if !sleep.For(ctx, every) {
+				return
 			}
 		}
 	})

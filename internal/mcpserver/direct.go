@@ -50,7 +50,7 @@ func (h *handler) direct(w http.ResponseWriter, r *http.Request, body []byte) bo
 func (h *handler) offered(r *http.Request, name string) (tool, bool) {
 	p := profileIn(r)
 	t, ok := byName[name]
-	if !ok || p == profileCore && !t.core || !h.lists(t) || h.svc.UsesTasks(task.ActorIn(r.Context())) != nil {
+	if !ok || p == profileCore && !t.core || !h.lists(t) || h.svc.CheckUsesTasks(task.ActorIn(r.Context())) != nil {
 		return tool{}, false
 	}
 	return t, true

@@ -103,7 +103,7 @@ func (h *handler) lists(t tool) bool { return !t.delegates || h.svc.Delegates() 
 // serverFor returns the server of a request's profile; an agent without the
 // capability tasks gets one without tools.
 func (h *handler) serverFor(r *http.Request) *mcp.Server {
-	if h.svc.UsesTasks(task.ActorIn(r.Context())) != nil {
+	if h.svc.CheckUsesTasks(task.ActorIn(r.Context())) != nil {
 		return h.servers[profileNone]
 	}
 	return h.servers[profileIn(r)]

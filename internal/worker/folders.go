@@ -32,13 +32,16 @@ func (u *foldersInUse) has(name string) (found bool) {
 
 // tidy removes, now and every hour, the folders of runs that ended long ago.
 func (w *Worker) tidy(ctx context.Context) {
-	for lasts := true; lasts; lasts = sleep.For(ctx, time.Hour) {
+	for {
 		n, err := runner.Retire(ctx, w.dir, func(list []task.RunFolder) ([]task.RunFolder, error) { return w.expired(list), nil })
 		if n > 0 {
 			w.log.Info("folders of runs removed", "folders", n)
 		}
 		if err != nil && ctx.Err() == nil {
 			w.log.Warn("failed to remove folders of runs", "error", err)
+		}
+		if !sleep.For(ctx, time.Hour) {
+			return
 		}
 	}
 }
