@@ -9,6 +9,7 @@ import (
 
 	"taskyard/service"
 	"taskyard/task"
+	"taskyard/views"
 )
 
 // maxKey is how many bytes an idempotency key may have.
@@ -17,8 +18,17 @@ const maxKey = 200
 // withKey returns the request's context with its idempotency key, if it has
 // one. The same key with another method, path or body is refused.
 func withKey(r *http.Request, a task.Actor, key, body string) context.Context {
+	return withIdempotency(r, &service.Idempotency{Caller: a.Name, Key: key}, body)
+}
+
+// withFormKey is withKey for a form.
+func withFormKey(r *http.Request, a task.Actor, key, body string) context.Context {
+	return withIdempotency(r, &service.Idempotency{Caller: a.Name, Key: key, Form: true}, body)
+}
+
+func withIdempotency(r *http.Request, i *service.Idempotency, body string) context.Context {
 	ctx := r.Context()
-	if key == "" || len(key) > maxKey {
+	if i.Key == "" || len(i.Key) > maxKey {
 		return ctx
 	}
 	h := sha256.New()
@@ -26,11 +36,21 @@ func withKey(r *http.Request, a task.Actor, key, body string) context.Context {
 		h.Write([]byte(part))
 		h.Write([]byte{0})
 	}
-	return service.WithIdempotency(ctx, &service.Idempotency{Caller: a.Name, Key: key, Request: h.Sum(nil)})
+	i.Request = h.Sum(nil)
+	return service.WithIdempotency(ctx, i)
+}
+
+// nextKey returns the key of a form that is shown again with an error: one that was
+// used is not offered again.
+func nextKey(c echo.Context, e *task.Error) string {
+	if e.Code == task.CodeIdempotencyReuse {
+		return views.NewKey()
+	}
+	return c.FormValue("_key")
 }
 
 // formContext returns a context with the idempotency key of the form, so that a
 // triple click is one act.
 func formContext(c echo.Context) context.Context {
-	return withKey(c.Request(), actorFrom(c), c.FormValue("_key"), c.Request().PostForm.Encode())
+	return withFormKey(c.Request(), actorFrom(c), c.FormValue("_key"), c.Request().PostForm.Encode())
 }

@@ -78,7 +78,7 @@ func (s *Server) postPriority(c echo.Context, id task.ID) error {
 	if key != "" { // one form serves all cards of a page
 		key += fmt.Sprintf(" %d %d %d", id, was, to)
 	}
-	ctx := withKey(c.Request(), actorFrom(c), key, c.FormValue("change"))
+	ctx := withFormKey(c.Request(), actorFrom(c), key, c.FormValue("change"))
 	if _, err := s.svc.Reprioritize(ctx, actorFrom(c), id, was, to); err != nil {
 		return withBack(c, err, home)
 	}

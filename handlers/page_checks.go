@@ -46,7 +46,7 @@ func (s *Server) checksModel(c echo.Context, id task.ID) (m views.ChecksModel, e
 // setDemands does what the form asks for: adds or removes a check, or saves.
 func (s *Server) setDemands(c echo.Context, id task.ID) error {
 	form := projectForm(c)
-	status, fails, problem := http.StatusOK, ui.FieldErrors{}, ""
+	status, fails, problem, key := http.StatusOK, ui.FieldErrors{}, "", c.FormValue("_key")
 	if !changeRows(&form, c.FormValue("act")) {
 		p, err := projectFromForm(form)
 		if err == nil {
@@ -55,7 +55,7 @@ func (s *Server) setDemands(c echo.Context, id task.ID) error {
 		e, refused := refusal(err)
 		switch {
 		case refused:
-			status, fails = statuses[e.Kind], demandErrors(e)
+			status, fails, key = statuses[e.Kind], demandErrors(e), nextKey(c, e)
 			if e.Kind == task.Conflict {
 				problem = e.Message + "."
 			}
@@ -71,7 +71,7 @@ func (s *Server) setDemands(c echo.Context, id task.ID) error {
 			form.Version = m.Task.Version
 		}
 		m.Form.Form, m.Form.Errors, m.Form.Changed = form, fails, problem
-		m.Form.Key = cmp.Or(c.FormValue("_key"), m.Form.Key)
+		m.Form.Key = cmp.Or(key, m.Form.Key)
 		return views.ChecksPage(ch, m), err
 	})
 }

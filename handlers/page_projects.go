@@ -112,7 +112,7 @@ func (s *Server) saveProject(c echo.Context, m views.ProjectModel, archived bool
 		m.Form.Version, m.Changed = now.Version, "Someone else has changed this project."
 		return s.showProject(c, m, statuses[e.Kind])
 	case refused:
-		m.Errors = ui.FieldErrorsFrom(e)
+		m.Errors, m.Key = ui.FieldErrorsFrom(e), nextKey(c, e)
 		if p.Repository != "" && m.Errors["repository"] != "" {
 			m.Findings = s.repositoryFindings(c.Request().Context(), actorFrom(c), p)
 		}

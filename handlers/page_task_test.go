@@ -37,12 +37,17 @@ func TestCreateATaskByForm(t *testing.T) {
 			b.post("/tasks", "title", "Once", "owner", "coder", "_key", "K1").leadsTo("/tasks/3").is(200)
 		}
 		b.get("/tasks/4").is(404)
-		b.post("/tasks", "title", "Another", "owner", "coder", "_key", "K1").is(422).shows("already used")
+	})
+	t.Run("a form that was changed after it was sent says so, and makes another task when it is sent again", func(t *testing.T) {
+		p := b.post("/tasks", "title", "Another", "owner", "coder", "_key", "K1").is(422).
+			shows("This form was already sent with other content").hides("Idempotency")
+		b.get("/tasks/4").is(404)
+		b.post("/tasks", "title", "Another", "owner", "coder", "status", "draft", "_key", p.field("/tasks", "_key")).leadsTo("/tasks/4")
 	})
 	t.Run("a follow-up points back", func(t *testing.T) {
 		b.post("/tasks/3/complete").leadsTo("/tasks/3").shows("Completed #3", "Create follow-up")
 		b.get("/tasks/new?follow=3").is(200).shows("Follow-up of", "Once")
-		b.post("/tasks", "title", "Once more", "owner", "coder", "follow", "3").leadsTo("/tasks/4").shows("Follow-up of #3", inst.url+"/tasks/3")
+		b.post("/tasks", "title", "Once more", "owner", "coder", "follow", "3").leadsTo("/tasks/5").shows("Follow-up of #3", inst.url+"/tasks/3")
 		b.get("/tasks/new?follow=99").is(404)
 		b.get("/tasks/new?follow=x").is(422)
 	})

@@ -109,7 +109,7 @@ func (s *Server) createTask(c echo.Context) error {
 		t, err = s.svc.CreateTask(ctx, actorFrom(c), in)
 	}
 	if e, ok := refusal(err); ok {
-		m.Errors = ui.FieldErrorsFrom(e)
+		m.Errors, m.Key = ui.FieldErrorsFrom(e), nextKey(c, e)
 		return s.again(c, e, views.URL.NewTask(""), form)
 	}
 	if err != nil {

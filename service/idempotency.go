@@ -17,6 +17,7 @@ type Idempotency struct {
 	Caller   string
 	Key      string
 	Request  []byte // hash of method, path and body
+	Form     bool   // a person sends a form, and knows of no key
 	Replayed bool   // set when the answer was a stored one
 }
 
@@ -40,7 +41,7 @@ func (i *Idempotency) firstWrite() *Idempotency {
 	if i == nil {
 		return nil
 	}
-	return &Idempotency{Caller: i.Caller + " first write", Key: i.Key, Request: i.Request}
+	return &Idempotency{Caller: i.Caller + " first write", Key: i.Key, Request: i.Request, Form: i.Form}
 }
 
 // answered returns the stored answer to the request of ctx, if there is one, for
@@ -62,6 +63,10 @@ func replay(rx *db.Rx, i *Idempotency, out any) (bool, error) {
 	req, answer, ok, err := rx.Answer(i.Caller, i.Key, rx.Now.Add(-idempotencyLife))
 	if err != nil || !ok {
 		return false, err
+	}
+	if i.Form && !bytes.Equal(req, i.Request) {
+		return false, task.Errorf(task.Invalid, task.CodeIdempotencyReuse, "This form was already sent with other content, and that was done. "+
+			"See what it did before you send it again")
 	}
 	if !bytes.Equal(req, i.Request) {
 		return false, task.Errorf(task.Invalid, task.CodeIdempotencyReuse,
