@@ -37,11 +37,24 @@ const (
 func (c *workerRegistry) asked(a task.Actor, ask task.WorkerAsk, now task.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.known == nil || len(c.known) >= maxKnownWorkers {
+	if c.known == nil {
 		c.known = map[string]*knownWorker{}
 	}
 	key := fmt.Sprintf("%d %q %q %q", a.TokenID, ask.Name, ask.Labels, ask.Runners) // machines may share token and name
+	if c.known[key] == nil && len(c.known) >= maxKnownWorkers {
+		c.forgetOldest()
+	}
 	c.known[key] = &knownWorker{a.TokenID, ask.Labels, ask.Runners, now}
+}
+
+func (c *workerRegistry) forgetOldest() {
+	oldest := ""
+	for key, w := range c.known {
+		if oldest == "" || w.at < c.known[oldest].at {
+			oldest = key
+		}
+	}
+	delete(c.known, oldest)
 }
 
 // lives notes a heartbeat of those who use a token.

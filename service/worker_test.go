@@ -275,3 +275,16 @@ func TestAWorkerGetsWhatItsRunDelegated(t *testing.T) {
 	}
 	equal(t, "leased", ask(l.RunID).RunID, d.RunID)
 }
+
+func TestThousandOtherWorkersDoNotHideOneThatWorks(t *testing.T) {
+	t.Parallel()
+	inst := newInstance(t, forGPU)
+	for n := range maxKnownWorkers + 10 {
+		if n == 100 { // not among the oldest
+			inst.lease("gpu")
+		}
+		inst.Forward(time.Millisecond)
+		must(inst.s.LeaseRun(inst.ctx(), gpuBox, task.WorkerAsk{Name: "box-" + task.ID(n).String()}))
+	}
+	equal(t, "reason", inst.s.NoWorkerReason("script"), "")
+}
