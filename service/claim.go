@@ -204,7 +204,7 @@ func (s *Service) MoveTask(ctx context.Context, a task.Actor, m Move) (*task.Tas
 		return nil, err
 	}
 	if err := checkComment("comment", m.Comment); err != nil {
-		return nil, err
+		return nil, joinInvalid(err, s.checkOwner("newAgent", m.NewAgent, task.Draft))
 	}
 	return mutate(ctx, s, a, func(tx *txn) (*task.Task, error) {
 		tk, err := tx.find(m.TaskID, false)
@@ -318,7 +318,7 @@ func (s *Service) Reassign(ctx context.Context, a task.Actor, agent string, ids 
 		p.Add("taskIds", "must name 1 to %d tasks", task.MaxReassign)
 	}
 	if err := p.Err(); err != nil {
-		return nil, err
+		return nil, joinInvalid(err, s.checkOwner("newAgent", to, task.Draft))
 	}
 	return mutate(ctx, s, a, func(tx *txn) ([]*task.Task, error) {
 		if err := s.checkOwner("newAgent", to, task.Active); err != nil {

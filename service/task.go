@@ -180,7 +180,7 @@ func (s *Service) UpdateTask(ctx context.Context, a task.Actor, id task.ID, p ta
 		return nil, err
 	}
 	if err := checkPatch(&p); err != nil {
-		return nil, err
+		return nil, s.withPatchReferences(ctx, p, err)
 	}
 	return mutate(ctx, s, a, func(tx *txn) (*task.Task, error) {
 		tk, err := tx.find(id, true)
@@ -277,9 +277,6 @@ func (tx *txn) checkFitsAfter(tk *task.Task, p task.Patch, owner string, target 
 	project, field := tk.Project, "owner"
 	if p.Project != nil && *p.Project != project {
 		project, field = *p.Project, "project"
-		if _, err := projectFor(&tx.Rx, project); err != nil {
-			return err
-		}
 	}
 	if owner == tk.Owner && project == tk.Project && target == tk.Status {
 		return nil
@@ -301,10 +298,15 @@ func (tx *txn) applyPatch(tk *task.Task, p task.Patch) error {
 	if p.Owner != nil {
 		owner = *p.Owner
 	}
+	var wrongOwner, wrongProject error
 	if owner != tk.Owner || target != tk.Status {
-		if err := tx.s.checkOwner("owner", owner, target); err != nil {
-			return err
-		}
+		wrongOwner = tx.s.checkOwner("owner", owner, target)
+	}
+	if p.Project != nil && *p.Project != tk.Project {
+		_, wrongProject = projectFor(&tx.Rx, *p.Project)
+	}
+	if err := joinInvalid(wrongOwner, wrongProject); err != nil {
+		return err
 	}
 	if err := tx.checkFitsAfter(tk, p, owner, target); err != nil {
 		return err

@@ -20,3 +20,21 @@ func TestANewTaskNamesWhatIsUnknownBesideOtherWrongFields(t *testing.T) {
 	_, err = inst.s.CreateTask(inst.ctx(), maya, task.New{Title: "x", Owner: "coder", Project: "none"})
 	refused(t, err, task.CodeProjectNotFound)
 }
+
+func TestAChangeOfATaskNamesWhatIsUnknownBesideOtherWrongFields(t *testing.T) {
+	t.Parallel()
+	inst := newInstance(t)
+	tk := inst.create(maya, "coder", draft)
+	change := func(p task.Patch) error { return onlyErr(inst.s.UpdateTask(inst.ctx(), maya, tk.ID, p)) }
+	refused(t, change(task.Patch{Title: ptr(" "), Owner: ptr("nobody"), Project: ptr("none")}), task.CodeInvalidField,
+		"title: ", "owner: unknown agent: nobody", "project: there is no project none")
+	refused(t, change(task.Patch{Owner: ptr("nobody"), Project: ptr("none")}), task.CodeInvalidField, "owner: ", "project: ")
+	refused(t, change(task.Patch{Owner: ptr("nobody")}), task.CodeUnknownAgent)
+	refused(t, change(task.Patch{Project: ptr("none")}), task.CodeProjectNotFound)
+	_, err := inst.s.Reassign(inst.ctx(), maya, "coder", []task.ID{tk.ID}, "nobody", " ")
+	refused(t, err, task.CodeInvalidField, "comment: ", "newAgent: unknown agent: nobody")
+	_, err = inst.s.HandOver(inst.ctx(), maya, HandOver{TaskID: tk.ID, From: "coder", To: "nobody", Comment: " "})
+	refused(t, err, task.CodeInvalidField, "comment: ", "newAgent: unknown agent: nobody")
+	_, err = inst.s.MoveTask(inst.ctx(), maya, Move{TaskID: tk.ID, CurrentAgent: "coder", NewAgent: "nobody", Comment: " "})
+	refused(t, err, task.CodeInvalidField, "comment: ", "newAgent: unknown agent: nobody")
+}

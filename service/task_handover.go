@@ -26,7 +26,7 @@ func (s *Service) HandOver(ctx context.Context, a task.Actor, h HandOver) (*task
 		return nil, err
 	}
 	if err := checkComment("comment", h.Comment); err != nil {
-		return nil, err
+		return nil, joinInvalid(err, s.checkOwner("newAgent", h.To, task.Draft))
 	}
 	return mutate(ctx, s, a, func(tx *txn) (*task.Task, error) {
 		tk, err := tx.findOpen(h.TaskID)

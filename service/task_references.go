@@ -29,6 +29,20 @@ func (s *Service) withReferences(ctx context.Context, a task.Actor, in task.New,
 	})
 }
 
+// withPatchReferences is withReferences for a change of a task.
+func (s *Service) withPatchReferences(ctx context.Context, p task.Patch, wrong error) error {
+	return s.db.Read(ctx, func(rx *db.Rx) error {
+		var owner, project error
+		if p.Owner != nil {
+			owner = s.checkOwner("owner", *p.Owner, task.Draft) // whether it may be started is not known yet
+		}
+		if p.Project != nil {
+			_, project = projectFor(rx, *p.Project)
+		}
+		return joinInvalid(wrong, owner, project)
+	})
+}
+
 // joinInvalid returns errors of fields as one. An error that is alone keeps its
 // code; one that names no field comes before all others.
 func joinInvalid(errs ...error) error {
