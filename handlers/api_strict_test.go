@@ -314,3 +314,15 @@ func TestARefusalForNowTellsWhenToTryAgain(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+func TestAHistoryThatIsIndexedSaysNothingOfIt(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	if b := string(s.do("viewer", "GET", "/api/tasks/history", "").want(200).Body); strings.Contains(b, "indexing") {
+		t.Error(b)
+	}
+	p := s.do("viewer", "GET", "/api/projects/No%00", "").field(task.CodeInvalidField, "key")
+	if p.Detail != "key: must match ^[a-z0-9-]{1,32}$" {
+		t.Error(p.Detail)
+	}
+}

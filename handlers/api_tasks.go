@@ -129,7 +129,7 @@ type pageOut struct {
 	Body struct {
 		Tasks    []*task.Task `json:"tasks"`
 		Next     string       `json:"next,omitempty" doc:"cursor of the next page; absent at the end"`
-		Indexing int          `json:"indexing,omitempty" doc:"of a search that is still indexing: per cent of the history that it finds; absent when it finds all"`
+		Indexing int          `json:"indexing,omitzero" doc:"of a search that is still indexing: per cent of the history that it finds; absent when it finds all"`
 		CutMark
 	}
 }
