@@ -63,7 +63,10 @@ func newMarkdown() goldmark.Markdown {
 			extension.Linkify, extension.Strikethrough, extension.TaskList,
 			extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute)),
 		),
-		goldmark.WithParserOptions(parser.WithInlineParsers(util.Prioritized(refParser{}, 900))),
+		goldmark.WithParserOptions(
+			parser.WithInlineParsers(util.Prioritized(refParser{}, 900)),
+			parser.WithASTTransformers(util.Prioritized(ownDirection{}, 900)),
+		),
 		goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(quietRenderer{}, 1))),
 	)
 }
@@ -79,6 +82,7 @@ func newSanitizer() *bluemonday.Policy {
 	p.AllowAttrs("class").Matching(regexp.MustCompile(`^language-[\w+-]{1,40}$`)).OnElements("code")
 	p.AllowAttrs("align").Matching(regexp.MustCompile(`^(left|right|center)$`)).OnElements("th", "td")
 	p.AllowAttrs("start").Matching(regexp.MustCompile(`^[0-9]{1,9}$`)).OnElements("ol")
+	p.AllowAttrs("dir").Matching(regexp.MustCompile(`^auto$`)).OnElements("ul", "ol", "blockquote")
 	p.AllowURLSchemes("http", "https", "mailto")
 	p.AllowRelativeURLs(true)
 	p.RequireParseableURLs(true)

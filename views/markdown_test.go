@@ -19,7 +19,10 @@ func TestMarkdown(t *testing.T) {
 		},
 		"a javascript address is dropped":    {"[x](javascript:alert(1))", `<p>x</p>`},
 		"a heading does not join the page's": {"# Big", `<p class="md-heading">Big</p>`},
-		"a task list shows boxes as text":    {"- [x] a\n- [ ] b", "<ul>\n<li>☑ a</li>\n<li>☐ b</li>\n</ul>"},
+		"a task list shows boxes as text":    {"- [x] a\n- [ ] b", "<ul dir=\"auto\">\n<li>☑ a</li>\n<li>☐ b</li>\n</ul>"},
+		"a quote has the direction of its script": {
+			"> 1. שלום", "<blockquote dir=\"auto\"><ol dir=\"auto\">\n<li>שלום</li>\n</ol>\n</blockquote>",
+		},
 		"a table keeps alignment without style": {
 			"|a|\n|:-:|\n|b|",
 			"<table>\n<thead>\n<tr>\n<th align=\"center\">a</th>\n</tr>\n</thead>\n<tbody>\n<tr>\n<td " +
