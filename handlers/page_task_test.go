@@ -31,6 +31,8 @@ func TestCreateATaskByForm(t *testing.T) {
 	})
 	t.Run("a draft waits", func(t *testing.T) {
 		b.post("/tasks", "title", "Later", "owner", "bad", "status", "draft").leadsTo("/tasks/2").is(200).shows("Draft", "It is a draft")
+		b.get("/tasks/2").shows(`id="plan">`, "New step").hides("0 of 0")
+		inst.person("vera", task.RoleViewer).get("/tasks/2").shows(`id="plan" hidden>`).hides("New step")
 	})
 	t.Run("a form sent twice makes one task", func(t *testing.T) {
 		for range 3 {
