@@ -47,6 +47,7 @@ func TestHistoryTellsWhereItMatched(t *testing.T) {
 	lines, err := inst.svc.Transcript(t.Context(), mayaActor, r.ID, 0, 10)
 	inst.ok(err)
 
+	b.get("/history").is(200).shows(">Apply</button>")
 	t.Run("in a description, escaped", func(t *testing.T) {
 		b.get("/history?q=squeaks").shows("in the description", "It <mark>squeaks</mark> &lt;b&gt;badly&lt;/b&gt; &amp; long.")
 	})
