@@ -98,6 +98,17 @@ func (s *Server) reviewBase(c echo.Context, id task.ID, q views.ReviewQuery) (m 
 	}
 	m.Reviewed = reviewedBefore(a.Name, m.Result.Number, results, m.Comments)
 	m.Missing = m.Result.VotesMissing()
+	into := ""
+	if m.Task.Project != "" {
+		p, err := s.svc.Project(ctx, a, m.Task.Project)
+		if err != nil {
+			return m, err
+		}
+		if p.Merge != nil {
+			into = p.Merge.Into
+		}
+	}
+	m.Then = views.AfterAcceptance(m.Task, m.Result, into)
 	if e, ok := knownError(s.svc.MayVote(a, m.Result)); ok {
 		m.MayVote = e.Message + "."
 	}

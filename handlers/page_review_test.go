@@ -38,7 +38,9 @@ func reviewed(t *testing.T) (*site, *browser, *testgit.Repo) {
 	b := inst.maya()
 	repo := testgit.New(t, map[string]string{"main.go": numbered("line", 40), "gone.txt": "old\n"})
 	inst.project("web", repo.Dir)
-	inst.newTask(mayaActor, task.New{Title: "Change it", Owner: "pull", Project: "web", Status: task.Active})
+	inst.newTask(mayaActor, task.New{
+		Title: "Change it", Description: "Make it *better*.", Owner: "pull", Project: "web", Status: task.Active,
+	})
 	inst.handIn(repo, 1, "It is **done**.", map[string]string{
 		"main.go":      strings.Replace(numbered("line", 40), "line 20\n", "line twenty\nand more\n", 1),
 		"gone.txt":     "",
@@ -64,7 +66,8 @@ func TestReviewShowsWhatIsDecided(t *testing.T) {
 	inst, b, _ := reviewed(t)
 	page := b.get("/tasks/1/review").is(200)
 	page.shows("Result 1", "in review", "<strong>done</strong>", "✓", "passed", "main.go", "gone.txt", "line twenty", "line 20",
-		"1 more vote is needed, from any reviewer.", "Mark as viewed", "Accept result 1", "‹U+202E›").hides("\u202ete", "\u202eb.md<")
+		"1 more vote is needed, from any reviewer.", "Mark as viewed", "Accept result 1", "‹U+202E›",
+		"Description of #1", "<em>better</em>", "Run one again", "Its project merges nothing").hides("\u202ete", "\u202eb.md<")
 	b.get("/").shows("Results to review", "/tasks/1/review", "Change it")
 	b.get("/tasks/1").shows("Results", "Waiting for review", "in review", "/tasks/1/checks/1")
 	b.get("/tasks").shows("In review")
@@ -160,7 +163,7 @@ func TestAcceptingIsOfWhatWasSeen(t *testing.T) {
 	b.post("/tasks/1/review/request-changes", "result", "2", "digest", now, "text", " ").is(422).shows("must not be blank")
 	b.post("/tasks/1/review/accept", "result", "2", "digest", now, "text", "Fine.").leadsTo("/tasks/1/review").shows("accepted", "Fine.")
 	b.get("/tasks/1").shows("Done")
-	b.get("/tasks/1/review").is(200).hides("Accept result", "Save draft")
+	b.get("/tasks/1/review").is(200).hides("Accept result", "Save draft", "Run one again")
 }
 
 func TestMergesOnPages(t *testing.T) {
@@ -180,6 +183,7 @@ func TestMergesOnPages(t *testing.T) {
 			continue
 		}
 		r := inst.handIn(repo, task.ID(id), "Done.", map[string]string{"a.txt": text})
+		b.get(fmt.Sprintf("/tasks/%d/review", id)).shows("then merged into main, and the task is done")
 		_, err := inst.svc.AcceptResult(t.Context(), mayaActor, task.ID(id), 1, r.Digest, "")
 		inst.ok(err)
 	}

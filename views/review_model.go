@@ -26,6 +26,7 @@ type ReviewModel struct {
 	Reviewed int                // number of the last earlier result that the reader reviewed, 0 for none
 	MayVote  string             // "": the reader may decide; else why not
 	Missing  int                // votes that it still needs
+	Then     string             // what follows from the last vote, a sentence
 	Notice   string             // why the last act was refused
 	Differs  []string           // what is different from what the reader decided on
 	Seen     int                // number of the result that they decided on
@@ -309,7 +310,21 @@ func acceptText(m *ReviewModel) string {
 	if m.Missing > 1 {
 		return text + " " + ui.Count(m.Missing-1, "more vote is", "more votes are") + " needed after yours."
 	}
-	return text + " The change then moves on to its merge, or the task is done."
+	return text + " " + m.Then
+}
+
+// AfterAcceptance is what follows when a result is accepted: into is the branch of the
+// project that results are merged into, "" for none.
+func AfterAcceptance(t *task.Task, r *task.Result, into string) string {
+	switch {
+	case r.Head == "" || r.Head == r.Base:
+		return "The task is then done."
+	case t.ParentTaskID != 0:
+		return "The change is then merged if its parent or project asks for that, and the task is done."
+	case into != "":
+		return "The change is then merged into " + into + ", and the task is done."
+	}
+	return "The task is then done. Its project merges nothing: the change stays on its branch."
 }
 
 // maxReviewLines is how many lines of one file a page shows.
