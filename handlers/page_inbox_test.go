@@ -131,7 +131,7 @@ func TestPausePages(t *testing.T) {
 	})
 	t.Run("everything stops after a page that names what runs", func(t *testing.T) {
 		inst.makeRun(tk.ID, service.Finished{}, "")
-		b.get("/scheduler/stop-everything").is(200).shows("1 run will be stopped", "Stop 1 run and pause", "Paused work")
+		b.get("/scheduler/stop-everything").is(200).shows("1 run will be stopped", "running for ", "Stop 1 run and pause", "Paused work")
 		b.post("/scheduler/stop-everything", "reason", "").is(422).shows("must not be blank")
 		b.post("/scheduler/stop-everything", "reason", "A leak.").leadsTo("/scheduler").shows("Stopped 1 run; Taskyard is paused",
 			"Taskyard is paused", "A leak.", "No active runs")

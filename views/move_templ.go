@@ -106,9 +106,9 @@ func MovePage(c Chrome, m MoveModel) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var7 string
-					templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(c.Clock(cl.Since))
+					templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(c.When(cl.Since))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/move.templ`, Line: 13, Col: 79}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/move.templ`, Line: 13, Col: 78}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 					if templ_7745c5c3_Err != nil {
