@@ -117,8 +117,8 @@ var kinds = []Kind{
 		},
 		Missing: func(s Settings) string { return s.NoProvider },
 		Fix: func(s Settings) string {
-			return "Add a section [providers.NAME] with api, base_url and api_key_env to taskyard.toml, " +
-				"or name one of several by provider in [runners." + s.Name + "], and send SIGHUP to the server; a new variable needs a restart."
+			return "A provider needs api, base_url and api_key_env. Of several, name one by provider in [runners." + s.Name + "]. " +
+				"A new environment variable needs a restart."
 		},
 	},
 	{
