@@ -1,36 +1,16 @@
 package db_test
 
 import (
-	"bytes"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"taskyard/db"
 	"taskyard/internal/testkit"
 	"taskyard/task"
 )
-
-// syncedLog is a log of several goroutines.
-type syncedLog struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *syncedLog) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *syncedLog) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
 
 // A host whose standby was promoted takes writes when it is back, and is the first
 // in the address. Nobody would find what is written there.
@@ -39,7 +19,7 @@ func TestAFormerPrimaryIsNotUsed(t *testing.T) {
 	onPostgres(t)
 	primary, standby, err := testkit.StartReplicatedPostgres(true)
 	ok(t, err)
-	var log syncedLog
+	var log testkit.Buffer
 	folder := t.TempDir()
 	open := func() *db.DB {
 		t.Helper()

@@ -158,7 +158,7 @@ func (c *chaos) restart(s *server) {
 		}
 		c.again.Add(1)
 		if tries == 5 {
-			c.fail("a server does not start: %w\n%s", err, s.log.tail(2000))
+			c.fail("a server does not start: %w\n%s", err, s.log.Tail(2000))
 			return
 		}
 		s.kill()
@@ -169,7 +169,7 @@ func (c *chaos) restart(s *server) {
 func (c *chaos) kill(s *server) {
 	select {
 	case <-s.ended:
-		c.fail("a server ended by itself:\n%s", s.log.tail(3000))
+		c.fail("a server ended by itself:\n%s", s.log.Tail(3000))
 	default:
 	}
 	s.kill()

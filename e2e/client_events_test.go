@@ -11,6 +11,7 @@ import (
 
 	"taskyard/internal/client"
 	"taskyard/internal/cmd"
+	"taskyard/internal/testkit"
 	"taskyard/task"
 )
 
@@ -19,7 +20,7 @@ func (s *shell) follow(t *testing.T, args ...string) (lines <-chan string, stop 
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	r, w := io.Pipe()
-	var errs lockedBuffer
+	var errs testkit.Buffer
 	e := &cmd.Env{Ctx: ctx, Getenv: func(k string) string { return s.env[k] }, Stdin: strings.NewReader(""), Stdout: w, Stderr: &errs}
 	ended := make(chan int, 1)
 	go func() {

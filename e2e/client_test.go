@@ -13,6 +13,7 @@ import (
 
 	"taskyard/internal/client"
 	"taskyard/internal/cmd"
+	"taskyard/internal/testkit"
 	"taskyard/task"
 )
 
@@ -43,7 +44,7 @@ func (s *shell) with(t testing.TB, name, value string) *shell {
 // try runs a command inside this process.
 func (s *shell) try(stdin string, args ...string) (stdout, stderr string, code int) {
 	s.t.Helper()
-	var out, errs lockedBuffer
+	var out, errs testkit.Buffer
 	e := &cmd.Env{
 		Ctx: s.t.Context(), Getenv: func(k string) string { return s.env[k] },
 		Stdin: strings.NewReader(stdin), Stdout: &out, Stderr: &errs,

@@ -119,7 +119,7 @@ type server struct {
 	cmd     *exec.Cmd
 	first   string // the first line on stdout
 	ended   chan struct{}
-	log     *lockedBuffer
+	log     *testkit.Buffer
 	errs    *os.File   // in the place of log
 	passed  []*os.File // that it inherits, from descriptor 3 on
 }
@@ -141,7 +141,7 @@ func newServer(t testing.TB, args ...string) *server {
 
 func newProcess(t testing.TB, args ...string) *server {
 	t.Helper()
-	s := &server{t: t, args: args, data: filepath.Join(t.TempDir(), "data"), address: freeAddress(t), log: &lockedBuffer{}}
+	s := &server{t: t, args: args, data: filepath.Join(t.TempDir(), "data"), address: freeAddress(t), log: &testkit.Buffer{}}
 	if err := os.MkdirAll(filepath.Join(s.data, "agents"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +150,7 @@ func newProcess(t testing.TB, args ...string) *server {
 		// Without their server the shims end what they watch over.
 		testkit.Eventually(t, "every process of the instance has ended", func() bool { return len(s.processes(nil)) == 0 })
 		if t.Failed() {
-			t.Logf("log of the server:\n%s", s.log.tail(6000))
+			t.Logf("log of the server:\n%s", s.log.Tail(6000))
 		}
 	})
 	return s
@@ -204,7 +204,7 @@ func (s *server) file(name, text string) {
 func (s *server) start() {
 	s.t.Helper()
 	if err := s.tryStart(); err != nil {
-		s.t.Fatalf("%v\n%s", err, s.log.tail(4000))
+		s.t.Fatalf("%v\n%s", err, s.log.Tail(4000))
 	}
 }
 
@@ -448,29 +448,6 @@ func (s *server) ownProcesses(runs []string) []string {
 		}
 	}
 	return found
-}
-
-// lockedBuffer keeps what a process writes.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
-
-func (l *lockedBuffer) tail(n int) string {
-	text := l.String()
-	return text[max(0, len(text)-n):]
 }
 
 // asJSON is for messages of failures.

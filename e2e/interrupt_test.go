@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"taskyard/internal/cmd"
+	"taskyard/internal/testkit"
 )
 
 // TestCtrlCEndsWhatWaitsForInput: the program turns the signals into the end
@@ -35,7 +36,7 @@ func TestCtrlCEndsWhatWaitsForInput(t *testing.T) {
 		t.Cleanup(func() { _ = hand.Close() })
 		ctx, interrupt := context.WithCancel(t.Context())
 		vars := map[string]string{"TASKYARD_TOKEN": "ty_x", "TASKYARD_URL": "http://127.0.0.1:1"}
-		var out, errs lockedBuffer
+		var out, errs testkit.Buffer
 		e := &cmd.Env{Ctx: ctx, Getenv: func(k string) string { return vars[k] }, Stdin: terminal, Stdout: &out, Stderr: &errs}
 		ended := make(chan int, 1)
 		go func() { ended <- cmd.Run(e, args) }()

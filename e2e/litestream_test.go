@@ -35,7 +35,7 @@ func TestLitestreamReplicatesABusyInstance(t *testing.T) {
 	}
 	conf := filepath.Join(dir, "litestream.yml")
 	put(t, conf, replaced(string(example), "/var/lib/taskyard/taskyard.db", app.DBPath(s.data), "/mnt/replica", dir))
-	log := &lockedBuffer{}
+	log := &testkit.Buffer{}
 	replicate := exec.CommandContext(t.Context(), program, "replicate", "-config", conf)
 	replicate.Stdout, replicate.Stderr = log, log
 	if err := testkit.StartTied(replicate); err != nil {
@@ -45,7 +45,7 @@ func TestLitestreamReplicatesABusyInstance(t *testing.T) {
 		_ = replicate.Process.Kill()
 		_ = replicate.Wait()
 		if t.Failed() {
-			t.Logf("log of litestream:\n%s", log.tail(3000))
+			t.Logf("log of litestream:\n%s", log.Tail(3000))
 		}
 	}()
 	testkit.Eventually(t, "it replicates", func() bool { return strings.Contains(log.String(), "replicating to") })
@@ -88,7 +88,7 @@ func TestLitestreamReplicatesABusyInstance(t *testing.T) {
 	})
 	t.Logf("%d tasks in %v; the replica had all of them within %v", acknowledged.Load(), busy, time.Since(killed).Round(100*time.Millisecond))
 	if strings.Contains(s.log.String(), `"level":"ERROR"`) || strings.Contains(log.String(), "level=ERROR") {
-		t.Errorf("errors of the server or of litestream:\n%s\n%s", s.log.tail(3000), log.tail(3000))
+		t.Errorf("errors of the server or of litestream:\n%s\n%s", s.log.Tail(3000), log.Tail(3000))
 	}
 	if err := replicate.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)

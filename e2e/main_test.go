@@ -19,13 +19,14 @@ import (
 	"taskyard/internal/app"
 	"taskyard/internal/client"
 	"taskyard/internal/cmd"
+	"taskyard/internal/testkit"
 	"taskyard/task"
 )
 
 // do runs a command inside this process.
 func do(t testing.TB, stdin string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
-	var out, errs lockedBuffer
+	var out, errs testkit.Buffer
 	e := &cmd.Env{
 		Ctx: t.Context(), Getenv: func(string) string { return "" },
 		Stdin: strings.NewReader(stdin), Stdout: &out, Stderr: &errs, Build: testBuild,
@@ -60,7 +61,7 @@ func serveInside(t *testing.T, files ...string) *inside {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	r, w := io.Pipe()
-	var log lockedBuffer
+	var log testkit.Buffer
 	ended := make(chan int, 1)
 	go func() {
 		ended <- cmd.Run(&cmd.Env{Ctx: ctx, Getenv: os.Getenv, Stdin: strings.NewReader(""), Stdout: w, Stderr: &log, Build: testBuild},
@@ -94,7 +95,7 @@ func serveInside(t *testing.T, files ...string) *inside {
 	t.Cleanup(func() {
 		in.stop()
 		if t.Failed() {
-			t.Logf("log:\n%s", log.tail(4000))
+			t.Logf("log:\n%s", log.Tail(4000))
 		}
 	})
 	return in

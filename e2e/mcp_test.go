@@ -11,12 +11,13 @@ import (
 
 	"taskyard/internal/client"
 	"taskyard/internal/cmd"
+	"taskyard/internal/testkit"
 )
 
 // bridge runs taskyard mcp with an environment.
 func bridge(t *testing.T, stdin io.Reader, stdout io.Writer, environ map[string]string, args ...string) (stderr string, code int) {
 	t.Helper()
-	var errs lockedBuffer
+	var errs testkit.Buffer
 	e := &cmd.Env{Ctx: t.Context(), Getenv: func(k string) string { return environ[k] }, Stdin: stdin, Stdout: stdout, Stderr: &errs}
 	code = cmd.Run(e, append([]string{"mcp"}, args...))
 	return strings.TrimSpace(errs.String()), code
@@ -66,14 +67,14 @@ func TestMCPBridge(t *testing.T) {
 		}
 	})
 	t.Run("what is piped in is answered before the end", func(t *testing.T) {
-		var out lockedBuffer
+		var out testkit.Buffer
 		if _, code := bridge(t, strings.NewReader(hello+`{"jsonrpc":"2.0","id":7,"method":"ping"}`+"\n"), &out, environ); code != exitOK ||
 			strings.Count(out.String(), "\n") != 2 {
 			t.Errorf("exit code %d: %s", code, out.String())
 		}
 	})
 	t.Run("the token may be in a file", func(t *testing.T) {
-		var out lockedBuffer
+		var out testkit.Buffer
 		from := map[string]string{"TASKYARD_URL": in.url, "TASKYARD_TOKEN_FILE": file(t, filepath.Join(t.TempDir(), "token"), token+"\n")}
 		if stderr, code := bridge(t, strings.NewReader(hello), &out, from); code != exitOK || !strings.Contains(out.String(), `"result"`) {
 			t.Errorf("exit code %d: %s %s", code, stderr, out.String())
@@ -94,7 +95,7 @@ func TestMCPBridge(t *testing.T) {
 		{"a token as an argument", in.url, token, []string{"--token", token}, exitUsage, "unknown flag"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var out lockedBuffer
+			var out testkit.Buffer
 			stderr, code := bridge(t, strings.NewReader(hello), &out, map[string]string{"TASKYARD_URL": c.url, "TASKYARD_TOKEN": c.token}, c.args...)
 			if code != c.code || !strings.Contains(stderr, c.want) {
 				t.Errorf("exit code %d: %s, want %d %s", code, stderr, c.code, c.want)

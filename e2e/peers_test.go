@@ -60,7 +60,7 @@ func (s *server) startPeers() error {
 	for _, p := range s.peers {
 		p.env, p.program = s.env, s.program
 		if err := p.tryStart(); err != nil {
-			return fmt.Errorf("%w\n%s", err, p.log.tail(4000))
+			return fmt.Errorf("%w\n%s", err, p.log.Tail(4000))
 		}
 	}
 	return nil

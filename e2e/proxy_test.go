@@ -122,7 +122,7 @@ func behind(t *testing.T, p proxy, path string) *proxied {
 	put(t, file, p.configure(text, cert, key, listen, dir))
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), program, p.args(file, dir, listen)...)
 	cmd.Env = append(os.Environ(), "HOME="+dir)
-	log := &lockedBuffer{}
+	log := &testkit.Buffer{}
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := testkit.StartTied(cmd); err != nil {
 		t.Fatal(err)
@@ -132,7 +132,7 @@ func behind(t *testing.T, p proxy, path string) *proxied {
 		_ = cmd.Wait()
 		if t.Failed() {
 			errs, _ := os.ReadFile(filepath.Join(dir, "error.log"))
-			t.Logf("log of %s:\n%s%s", p.program, log.tail(3000), errs)
+			t.Logf("log of %s:\n%s%s", p.program, log.Tail(3000), errs)
 		}
 	})
 	testkit.Eventually(t, p.program+" passes requests on", func() bool {
@@ -291,7 +291,7 @@ func (srv *proxied) worker(t *testing.T) {
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), binary(t), "worker", "--url", srv.site,
 		"--dir", filepath.Join(t.TempDir(), "w"), "--exec", "/bin/echo far away")
 	cmd.Env = append(os.Environ(), "TASKYARD_TOKEN="+srv.token("--scope", "worker", "--name", "machines"), "SSL_CERT_FILE="+srv.ca)
-	log := &lockedBuffer{}
+	log := &testkit.Buffer{}
 	cmd.Stderr = log
 	if err := testkit.StartTied(cmd); err != nil {
 		t.Fatal(err)
@@ -300,7 +300,7 @@ func (srv *proxied) worker(t *testing.T) {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 		if t.Failed() {
-			t.Logf("log of the worker:\n%s", log.tail(3000))
+			t.Logf("log of the worker:\n%s", log.Tail(3000))
 		}
 	}()
 	made := call[task.Task](t, srv.person, "POST", "/api/tasks", map[string]any{"title": "Do it there", "owner": "far"})

@@ -105,7 +105,7 @@ func newRolling(t *testing.T, agents map[string]string, config string) *rolling 
 		s.start()
 		addresses = append(addresses, s.address)
 	}
-	dir, log := t.TempDir(), &lockedBuffer{}
+	dir, log := t.TempDir(), &testkit.Buffer{}
 	text, err := os.ReadFile("packaging/cluster/Caddyfile")
 	if err != nil {
 		t.Fatal(err)
@@ -123,7 +123,7 @@ func newRolling(t *testing.T, agents map[string]string, config string) *rolling 
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 		if t.Failed() {
-			t.Logf("log of caddy:\n%s", log.tail(6000))
+			t.Logf("log of caddy:\n%s", log.Tail(6000))
 		}
 	})
 	testkit.Eventually(t, "caddy passes requests on", func() bool { return srv.version(srv.site) != "" })

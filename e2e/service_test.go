@@ -185,7 +185,7 @@ func TestAUnixSocket(t *testing.T) {
 		t.Errorf("the mode is %v", got)
 	}
 	t.Run("client commands find it by the file of the service", func(t *testing.T) {
-		var out, errs lockedBuffer
+		var out, errs testkit.Buffer
 		token := s.token("--scope", "operate")
 		code := cmd.Run(&cmd.Env{
 			Ctx: t.Context(), Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, AddressFile: filepath.Join(run, "address"),
@@ -196,7 +196,7 @@ func TestAUnixSocket(t *testing.T) {
 		}
 	})
 	t.Run("the bridge of MCP reaches it", func(t *testing.T) {
-		var out lockedBuffer
+		var out testkit.Buffer
 		environ := map[string]string{"TASKYARD_URL": s.address, "TASKYARD_TOKEN": s.token("--agent", "me")}
 		if stderr, code := bridge(t, strings.NewReader(hello), &out, environ); code != exitOK || !strings.Contains(out.String(), "serverInfo") {
 			t.Errorf("exit code %d: %s", code, stderr)
@@ -204,7 +204,7 @@ func TestAUnixSocket(t *testing.T) {
 	})
 	t.Run("a ping needs no token", func(t *testing.T) {
 		for address, want := range map[string]int{s.address: exitOK, "unix:" + dir + "/none": client.ExitUnreachable} {
-			var out, errs lockedBuffer
+			var out, errs testkit.Buffer
 			code := cmd.Run(&cmd.Env{
 				Ctx: t.Context(), Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs,
 				Getenv: func(k string) string { return map[string]string{"TASKYARD_URL": address}[k] },

@@ -125,10 +125,10 @@ func TestStory14Restore(t *testing.T) {
 		for n := range steps(few...) {
 			data := copyFolder(t, old)
 			killed := killedAt(t, calls, n, "restore", "--replace", "--data", data, backup)
-			s := &server{t: t, args: []string{"serve"}, data: data, address: freeAddress(t), log: &lockedBuffer{}}
+			s := &server{t: t, args: []string{"serve"}, data: data, address: freeAddress(t), log: &testkit.Buffer{}}
 			s.start()
 			left := names(t, data)
-			log := s.log.tail(2000)
+			log := s.log.Tail(2000)
 			s.kill()
 			if said, errs, code := s.command("", "check"); code != exitOK {
 				t.Errorf("killed at %d: check: %s %s", n, said, errs)
@@ -217,7 +217,7 @@ func TestStory14Migration(t *testing.T) {
 	for n := range steps(1, 2, 4, 8, 16, 30, 60, 100, 150, 200, 300) {
 		data := copyFolder(t, dir)
 		killed := killedAt(t, storing, n, "token", "create", "--scope", "read", "--data", data)
-		s := &server{t: t, args: []string{"serve"}, data: data, address: freeAddress(t), log: &lockedBuffer{}}
+		s := &server{t: t, args: []string{"serve"}, data: data, address: freeAddress(t), log: &testkit.Buffer{}}
 		s.start()
 		left := names(t, data)
 		s.kill()

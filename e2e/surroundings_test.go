@@ -14,6 +14,7 @@ import (
 
 	"taskyard/internal/cmd"
 	"taskyard/internal/config"
+	"taskyard/internal/testkit"
 )
 
 // TestVariablesOfClientsAndRunsStopNoCommand: whoever has connected a shell,
@@ -65,7 +66,7 @@ func TestWhatCannotBePrintedIsRefused(t *testing.T) {
 		"the version, which nobody can read": {"version"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var errs lockedBuffer
+			var errs testkit.Buffer
 			e := &cmd.Env{Ctx: t.Context(), Getenv: func(string) string { return "" }, Stdin: strings.NewReader(""), Stdout: full{}, Stderr: &errs}
 			if code := cmd.Run(e, args); code != exitRefused || !strings.Contains(errs.String(), "no space left on device") {
 				t.Errorf("%d %q", code, errs.String())
@@ -113,7 +114,7 @@ func TestCtrlCWhileTheServerWorksIsReportedAsInterrupted(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	vars := map[string]string{"TASKYARD_TOKEN": "ty_x", "TASKYARD_URL": server.URL}
-	var out, errs lockedBuffer
+	var out, errs testkit.Buffer
 	e := &cmd.Env{Ctx: ctx, Getenv: func(k string) string { return vars[k] }, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs}
 	if code := cmd.Run(e, []string{"run", "wait", "3"}); code != exitRefused || strings.TrimSpace(errs.String()) != "taskyard: interrupted" {
 		t.Errorf("%d %q", code, errs.String())

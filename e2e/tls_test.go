@@ -276,7 +276,7 @@ func (s *server) obtainsItsCertificate(t *testing.T, ports map[string]json.Numbe
 	put(t, filepath.Join(dir, "pebble.json"), string(conf))
 	cmd := exec.CommandContext(t.Context(), pebble, "-config", filepath.Join(dir, "pebble.json"), "-dnsserver", nameServer(t))
 	cmd.Env = append(os.Environ(), "PEBBLE_VA_NOSLEEP=1")
-	log := &lockedBuffer{}
+	log := &testkit.Buffer{}
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := testkit.StartTied(cmd); err != nil {
 		t.Fatal(err)
@@ -304,7 +304,7 @@ func (s *server) obtainsItsCertificate(t *testing.T, ports map[string]json.Numbe
 	}
 	first, err := shown("tasks.example")
 	if err != nil {
-		t.Fatalf("%v\n%s\n%s", err, s.log.tail(2000), log.tail(3000))
+		t.Fatalf("%v\n%s\n%s", err, s.log.Tail(2000), log.Tail(3000))
 	}
 	if !strings.HasPrefix(first.Issuer.CommonName, "Pebble") || first.VerifyHostname("tasks.example") != nil {
 		t.Errorf("the certificate is for %v, by %v", first.DNSNames, first.Issuer)

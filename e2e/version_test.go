@@ -9,6 +9,7 @@ import (
 
 	"taskyard/internal/buildinfo"
 	"taskyard/internal/cmd"
+	"taskyard/internal/testkit"
 )
 
 // testBuild is the build that commands of this process say they are.
@@ -52,7 +53,7 @@ func TestEverySurfaceNamesTheSameVersion(t *testing.T) {
 	})
 	t.Run("the MCP server", func(t *testing.T) {
 		token := must(t, "", "token", "create", "--data", in.data, "--agent", "general-purpose")
-		var out lockedBuffer
+		var out testkit.Buffer
 		environ := map[string]string{"TASKYARD_URL": in.url, "TASKYARD_TOKEN": token}
 		if stderr, code := bridge(t, strings.NewReader(hello), &out, environ); code != exitOK {
 			t.Fatalf("exit code %d: %s", code, stderr)

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -34,24 +33,7 @@ type site struct {
 	url   string
 	http  *http.Client
 	sched *pageScheduler
-	log   *lockedBuffer
-}
-
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  strings.Builder
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
+	log   *testkit.Buffer
 }
 
 // siteRoles are the callers of the matrix; each but nobody has a token of its
@@ -83,7 +65,7 @@ type setup struct {
 // newSite starts a server. with may change how it begins.
 func newSite(t testing.TB, with ...func(setup)) *site {
 	t.Helper()
-	s := &site{t: t, log: &lockedBuffer{}, sched: &pageScheduler{}}
+	s := &site{t: t, log: &testkit.Buffer{}, sched: &pageScheduler{}}
 	opt := Options{
 		Scheduler: s.sched, Build: buildinfo.Info{Version: "test"}, EnforcementGap: weakerScript, Enforces: enforcedScript,
 		Log: slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelWarn})),

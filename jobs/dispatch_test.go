@@ -354,7 +354,7 @@ func TestStopOrdersReachTheRun(t *testing.T) {
 
 func TestACancelWhileTheProgramStartsIsNoError(t *testing.T) {
 	t.Parallel()
-	log := &lockedLog{}
+	log := &testkit.Buffer{}
 	inst := newInstance(t, setup{stopped: true, jobs: func(o *Options) { o.Log = slog.New(slog.NewTextHandler(log, nil)) }})
 	inst.tower.starting = func(spec supervise.Spec) {
 		if _, err := inst.svc.CancelRun(context.Background(), maya, spec.RunID, "not needed"); err != nil {

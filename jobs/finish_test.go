@@ -1,34 +1,14 @@
 package jobs
 
 import (
-	"bytes"
 	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 
 	"taskyard/db/dbtest"
 	"taskyard/internal/testkit"
 	"taskyard/task"
 )
-
-// record keeps what is logged.
-type record struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (r *record) Write(p []byte) (int, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.b.Write(p)
-}
-
-func (r *record) has(text string) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return strings.Contains(r.b.String(), text)
-}
 
 // broken keeps the ends of runs from being stored, until fixed.
 func (inst *instance) broken() (fixed func()) {
@@ -38,14 +18,14 @@ func (inst *instance) broken() (fixed func()) {
 
 func TestTheEndOfARunIsStoredAsSoonAsItCanBe(t *testing.T) {
 	t.Parallel()
-	log := &record{}
+	log := &testkit.Buffer{}
 	inst := newInstance(t, setup{jobs: func(o *Options) { o.Log = slog.New(slog.NewTextHandler(log, nil)) }})
 	tk := inst.create("coder")
 	f := inst.next()
 	fixed := inst.broken()
 	f.complete()
 	testkit.EventuallyWithin(inst.t, patience, "the server says that it cannot store the end", func() bool {
-		return log.has("failed to store the end of the run")
+		return strings.Contains(log.String(), "failed to store the end of the run")
 	})
 	r := inst.run(f.RunID)
 	if got := r.State().String(); got != "running/working" {

@@ -262,7 +262,7 @@ func TestAfterABackupAProgramGetsItsName(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	backups := filepath.Join(dir, "backups")
-	log := &lockedLog{}
+	log := &testkit.Buffer{}
 	run := func(after ...string) error {
 		t.Helper()
 		inst := newInstance(t, setup{jobs: func(o *Options) {

@@ -1,12 +1,10 @@
 package jobs
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -42,27 +40,10 @@ func (o *outside) send(ctx context.Context, title, text, link string) error {
 	}
 }
 
-type lockedLog struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedLog) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedLog) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
-
 // newOutside is an instance that tells a service outside of questions.
-func newOutside(t *testing.T, again func(int) time.Duration) (*instance, *outside, *lockedLog) {
+func newOutside(t *testing.T, again func(int) time.Duration) (*instance, *outside, *testkit.Buffer) {
 	t.Helper()
-	o, log := &outside{got: make(chan said), answer: make(chan error)}, &lockedLog{}
+	o, log := &outside{got: make(chan said), answer: make(chan error)}, &testkit.Buffer{}
 	inst := newInstance(t, setup{
 		cfg: func(c *service.Config) {
 			c.Notify = []service.NotifyTarget{{Name: "ops", Kinds: []task.OutKind{task.OutQuestion}}}

@@ -3,7 +3,6 @@
 package app
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -38,27 +37,7 @@ type reloadable struct {
 	base  string // of its addresses
 	data  string
 	token string // of an admin
-	log   *logged
-}
-
-// logged is a log that several goroutines write.
-type logged struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-// take returns what was logged since the last call.
-func (l *logged) take() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	defer l.text.Reset()
-	return l.text.String()
+	log   *testkit.Buffer
 }
 
 // scripted is a section of a runner that executes a script in a shell.
@@ -74,7 +53,7 @@ const done = `echo '{"summary":"done","success":true}'`
 // the runners an agent of the same name.
 func serveReloadable(t *testing.T, toml string, runners ...string) *reloadable {
 	t.Helper()
-	srv := &reloadable{t: t, data: filepath.Join(t.TempDir(), "data"), log: &logged{}}
+	srv := &reloadable{t: t, data: filepath.Join(t.TempDir(), "data"), log: &testkit.Buffer{}}
 	agents := filepath.Join(srv.data, "agents")
 	if err := os.MkdirAll(agents, 0o700); err != nil {
 		t.Fatal(err)
@@ -110,7 +89,7 @@ func serveReloadable(t *testing.T, toml string, runners ...string) *reloadable {
 		cancel()
 		<-ended
 		if t.Failed() {
-			t.Log(srv.log.take())
+			t.Log(srv.log.Take())
 		}
 	})
 	if err := <-ready; err != nil {
@@ -130,11 +109,11 @@ func (srv *reloadable) write(toml string) {
 // it logs.
 func (srv *reloadable) reload(toml string) string {
 	srv.t.Helper()
-	srv.log.take()
+	srv.log.Take()
 	srv.write(toml)
 	srv.reloadSettings(srv.t.Context())
 	srv.Agents.Reload()
-	return srv.log.take()
+	return srv.log.Take()
 }
 
 // begin makes a task of an agent, whose run starts.
@@ -298,7 +277,7 @@ func TestAReloadOfRunnersIsWholeOrNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		srv.reloadSettings(t.Context())
-		if log := srv.log.take(); !strings.Contains(log, "taskyard.toml: the file in use is gone") {
+		if log := srv.log.Take(); !strings.Contains(log, "taskyard.toml: the file in use is gone") {
 			t.Errorf("the log is %s", log)
 		}
 		five := "5"

@@ -1,0 +1,39 @@
+package testkit
+
+import (
+	"bytes"
+	"sync"
+)
+
+// Buffer keeps what is written to it: a log, or the output of a program. It is
+// safe for concurrent use.
+type Buffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *Buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *Buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
+// Tail returns the last n bytes, or all when there are fewer.
+func (b *Buffer) Tail(n int) string {
+	text := b.String()
+	return text[max(0, len(text)-n):]
+}
+
+// Take returns what was written since it was called last.
+func (b *Buffer) Take() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	defer b.text.Reset()
+	return b.text.String()
+}
