@@ -1,25 +1,17 @@
-package views_test
+package views
 
 import (
-	"bytes"
-	"context"
 	"strings"
 	"testing"
 
 	"taskyard/task"
-	"taskyard/views"
-	"taskyard/views/ui"
 )
 
 // runPage draws the page of an ended run that left this.
 func runPage(t *testing.T, w *task.Work) string {
 	t.Helper()
-	var b bytes.Buffer
-	m := views.RunModel{Run: task.Run{ID: 7, TaskID: 3, Status: task.RunCompleted, Phase: task.PhaseEnded}, Work: w}
-	if err := views.RunPage(views.Chrome{Role: task.RoleAdmin, Path: "/runs/7"}, m).Render(context.Background(), &b); err != nil {
-		t.Fatal(err)
-	}
-	return string(ui.MarkHidden(b.Bytes()))
+	m := RunModel{Run: task.Run{ID: 7, TaskID: 3, Status: task.RunCompleted, Phase: task.PhaseEnded}, Work: w}
+	return renderHTML(t, RunPage(Chrome{Role: task.RoleAdmin, Path: "/runs/7"}, m))
 }
 
 func TestChangedFilesOfARun(t *testing.T) {

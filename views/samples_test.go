@@ -19,19 +19,22 @@ const now = task.Time(1_795_185_082_000)
 
 func ago(d time.Duration) task.Time { return now.Add(-d) }
 
-// renderHTML returns a component's HTML.
+// renderHTML returns a component's HTML as it is served.
 func renderHTML(t *testing.T, comp templ.Component) string {
 	t.Helper()
 	var b strings.Builder
 	if err := comp.Render(t.Context(), &b); err != nil {
 		t.Fatal(err)
 	}
-	return b.String()
+	return string(ui.MarkHidden([]byte(b.String())))
 }
+
+// formToken is that of every form of the samples.
+const formToken = "form-token"
 
 func sampleChrome(path string) Chrome {
 	return Chrome{
-		User: "maya", Role: task.RoleAdmin, FormToken: "form-token", CanWrite: true, CanDecide: true, CanAdmin: true,
+		User: "maya", Role: task.RoleAdmin, FormToken: formToken, CanWrite: true, CanDecide: true, CanAdmin: true,
 		Now: now, Path: path, Nav: NavCounts{Inbox: 3, Approvals: 1, Queued: 17, Open: 23},
 		Agents: []NavAgent{
 			{ID: "planner", Count: 3, Glyph: ui.GlyphWork},
@@ -288,9 +291,9 @@ func samplePages() []samplePage {
 		{"inbox-empty", InboxPage(at("/"), InboxModel{})},
 		{"pause", PausePage(at("/scheduler/pause"), PauseModel{Reason: "typed", Errors: errs})},
 		{"stop", StopPage(at("/scheduler/stop-everything"), StopModel{Queued: 2, Errors: errs})},
-		{"login", LoginPage(Chrome{Now: now, FormToken: "form-token"},
+		{"login", LoginPage(Chrome{Now: now, FormToken: formToken},
 			LoginModel{Name: "maya", Next: "/queues", Error: "Wrong name or password."})},
-		{"setup", SetupPage(Chrome{Now: now, FormToken: "form-token"}, SetupModel{Token: "secret", Errors: errs})},
+		{"setup", SetupPage(Chrome{Now: now, FormToken: formToken}, SetupModel{Token: "secret", Errors: errs})},
 		{"error", ErrorPage(Chrome{Now: now}, ErrorModel{
 			Status: 404, Title: "Task not found",
 			Message: "There is no task 99.", RequestID: "req" + strconv.Itoa(7),
