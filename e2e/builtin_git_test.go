@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"taskyard/internal/client"
+	"taskyard/internal/testkit"
 	"taskyard/runner/builtin/model/modeltest"
 	"taskyard/runner/builtin/tools"
 	"taskyard/task"
@@ -50,7 +51,7 @@ func TestBashOfTheBuiltinAgentReadsItsRepository(t *testing.T) {
 	call[task.Project](t, person, "POST", "/api/projects", projectBody(repo))
 
 	got := bashRun(t, s, person, commands)
-	if len(got) != 3 || strings.TrimSpace(got[0]) != "Begin" {
+	if len(got) != 3 || strings.TrimSpace(got[0]) != "first" {
 		t.Fatalf("the commands printed %q", got)
 	}
 	if !strings.Contains(got[1], "README.md | 1 +") || !strings.Contains(got[1], " M README.md") {
@@ -59,7 +60,7 @@ func TestBashOfTheBuiltinAgentReadsItsRepository(t *testing.T) {
 	if !strings.Contains(got[2], "index.lock': Permission denied") {
 		t.Errorf("a commit says %q", got[2])
 	}
-	git(t, repo, "remote", "add", "origin", "https://ci:secret@git.example.org/web.git")
+	testkit.Git(t, repo, "remote", "add", "origin", "https://ci:secret@git.example.org/web.git")
 	for _, said := range bashRun(t, s, person, commands) {
 		if !strings.Contains(said, "not a git repository") {
 			t.Errorf("with a password in its configuration: %q", said)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"taskyard/internal/client"
+	"taskyard/internal/testkit"
 	"taskyard/task"
 )
 
@@ -106,11 +107,11 @@ func TestAChangeFromTheShell(t *testing.T) {
 
 	patch := maya.ok("", "review", "diff", id)
 	again := filepath.Join(t.TempDir(), "again")
-	git(t, srv.repo, "clone", "-q", srv.repo, again)
+	testkit.Git(t, srv.repo, "clone", "-q", srv.repo, again)
 	if err := os.WriteFile(filepath.Join(again, "change.patch"), []byte(patch+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	git(t, again, "apply", "change.patch")
+	testkit.Git(t, again, "apply", "change.patch")
 	if b, err := os.ReadFile(filepath.Join(again, "greeting.txt")); err != nil || string(b) != "hello\nworld\n" {
 		t.Errorf("the patch makes %q, %v:\n%s", b, err, patch)
 	}
@@ -135,7 +136,7 @@ func TestAChangeFromTheShell(t *testing.T) {
 
 	srv.awaits(1, "in review again", inReview(2)) // the worktree did not stop the run
 	wants(t, maya.ok("", "review", "diff", id, "--since", "1"), "-hello", "+Hello")
-	if maya.ok("", "task", "checkout", id); git(t, tree, "status", "--porcelain") != "" {
+	if maya.ok("", "task", "checkout", id); testkit.Git(t, tree, "status", "--porcelain") != "" {
 		t.Error("the worktree is not clean")
 	}
 	if b, err := os.ReadFile(filepath.Join(tree, "greeting.txt")); err != nil || string(b) != "Hello\nWorld\n" {
@@ -143,5 +144,6 @@ func TestAChangeFromTheShell(t *testing.T) {
 	}
 	wants(t, maya.ok("", "review", "accept", id), "accepted result 2 of #1", "waits for merge")
 	srv.awaits(1, "done", func(tk *task.Task) bool { return tk.Status == task.Done })
-	wants(t, maya.ok("", "merge", "list", "--project", "web"), "merged", "Write a greeting", git(t, srv.repo, "rev-parse", "main")[:12])
+	head := testkit.Git(t, srv.repo, "rev-parse", "main")
+	wants(t, maya.ok("", "merge", "list", "--project", "web"), "merged", "Write a greeting", head[:12])
 }

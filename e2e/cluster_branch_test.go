@@ -56,7 +56,7 @@ func (b *branchWork) ends(t *testing.T, run string) {
 	testkit.Eventually(t, "run "+run+" has ended", func() bool {
 		return call[task.Run](t, b.other.api(b.person), "GET", "/api/runs/"+run, nil).Status == task.RunCompleted
 	})
-	if got := git(t, b.repo, "ls-tree", "--name-only", taskBranch(&b.task)); got != "README.md\ngreeting.txt" {
+	if got := testkit.Git(t, b.repo, "ls-tree", "--name-only", taskBranch(&b.task)); got != "README.md\ngreeting.txt" {
 		t.Errorf("the branch holds %q", got)
 	}
 }
@@ -66,8 +66,9 @@ func (b *branchWork) ends(t *testing.T, run string) {
 func (b *branchWork) kept(t *testing.T) (branch, note string) {
 	t.Helper()
 	const own = "taskyard/run-1"
-	testkit.Eventually(t, "what the first server had left is kept", func() bool { return git(t, b.repo, "branch", "--list", own) != "" })
-	if got := git(t, b.repo, "ls-tree", "--name-only", own); got != "README.md\nhalf.txt" {
+	testkit.Eventually(t, "what the first server had left is kept",
+		func() bool { return testkit.Git(t, b.repo, "branch", "--list", own) != "" })
+	if got := testkit.Git(t, b.repo, "ls-tree", "--name-only", own); got != "README.md\nhalf.txt" {
 		t.Errorf("%s holds %q", own, got)
 	}
 	run := call[struct{ Branch, FilesNote string }](t, b.first.api(b.person), "GET", "/api/runs/1", nil)

@@ -134,7 +134,7 @@ func TestDemo(t *testing.T) {
 		second := call[task.Result](t, me, "GET", path+"/results/2", nil)
 		call[task.Task](t, me, "POST", path+"/results/2/accept", map[string]any{"digest": second.Digest})
 		d.completes(tk.ID)
-		if got := git(t, s.data+"-site", "show", "main:hours.txt"); !strings.Contains(got, "And on holidays?") {
+		if got := testkit.Git(t, s.data+"-site", "show", "main:hours.txt"); !strings.Contains(got, "And on holidays?") {
 			t.Errorf("main holds %q", got)
 		}
 	})

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"taskyard/internal/testkit"
 	"taskyard/task"
 )
 
@@ -23,14 +24,14 @@ func TestOnlyWhatWasAcceptedIsMerged(t *testing.T) {
 	}
 	changes := map[string]func(file, branch string){
 		"pushed": func(file, branch string) { // by force, with what nobody has seen
-			git(t, clone, "checkout", "-qf", branch)
+			testkit.Git(t, clone, "checkout", "-qf", branch)
 			write(filepath.Join(clone, file), "of nobody\n")
-			git(t, clone, "commit", "-qam", "Another change", "--amend")
-			git(t, clone, "push", "-qf", "origin", branch)
+			testkit.Git(t, clone, "commit", "-qam", "Another change", "--amend")
+			testkit.Git(t, clone, "push", "-qf", "origin", branch)
 		},
-		"renamed": func(_, branch string) { git(t, srv.repo, "branch", "-qM", branch, branch+"-renamed") },
-		"deleted": func(_, branch string) { git(t, srv.repo, "branch", "-qD", branch) },
-		"emptied": func(_, branch string) { git(t, srv.repo, "branch", "-qf", branch, "main") },
+		"renamed": func(_, branch string) { testkit.Git(t, srv.repo, "branch", "-qM", branch, branch+"-renamed") },
+		"deleted": func(_, branch string) { testkit.Git(t, srv.repo, "branch", "-qD", branch) },
+		"emptied": func(_, branch string) { testkit.Git(t, srv.repo, "branch", "-qf", branch, "main") },
 	}
 	type submitted struct {
 		tk     task.Task
@@ -39,7 +40,7 @@ func TestOnlyWhatWasAcceptedIsMerged(t *testing.T) {
 		change func()
 	}
 	submit := func(when string) (all []submitted) {
-		git(t, clone, "fetch", "-q", "origin")
+		testkit.Git(t, clone, "fetch", "-q", "origin")
 		for name, change := range changes {
 			s := submitted{file: name + "-" + when + ".txt"}
 			r := srv.handedIn(clone, name+" "+when, map[string]string{s.file: "accepted\n"})
@@ -56,7 +57,7 @@ func TestOnlyWhatWasAcceptedIsMerged(t *testing.T) {
 		t.Helper()
 		for _, s := range all {
 			srv.awaits(s.tk.ID, "done", func(tk *task.Task) bool { return tk.Status == task.Done })
-			if got := git(t, srv.repo, "show", "main:"+s.file); got != "accepted" {
+			if got := testkit.Git(t, srv.repo, "show", "main:"+s.file); got != "accepted" {
 				t.Errorf("%s holds %q", s.file, got)
 			}
 		}

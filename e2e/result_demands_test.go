@@ -147,7 +147,7 @@ func TestADefinitionAndATaskAskForMoreThanTheirProject(t *testing.T) {
 	wants(t, maya.ok("", "task", "why", id), "has been waiting for 1 more vote from rita")
 	rita.ok("", "review", "accept", id)
 	srv.awaits(1, "done", func(tk *task.Task) bool { return tk.Status == task.Done })
-	if got := git(t, srv.repo, "show", "main:greeting.txt"); got != "hello\nworld" {
+	if got := testkit.Git(t, srv.repo, "show", "main:greeting.txt"); got != "hello\nworld" {
 		t.Errorf("main holds %q", got)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -67,20 +66,6 @@ func changingMain() int {
 	return 0
 }
 
-// git calls Git in a folder as a person would.
-func git(t testing.TB, dir string, args ...string) string {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "git", args...)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=Maya", "GIT_AUTHOR_EMAIL=maya@example.org",
-		"GIT_COMMITTER_NAME=Maya", "GIT_COMMITTER_EMAIL=maya@example.org")
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
-	}
-	return strings.TrimSpace(string(out))
-}
-
 // projectServer is a server with a project over a real repository, and an
 // agent coder whose program is this binary.
 type projectServer struct {
@@ -101,17 +86,7 @@ func projectBody(repo string) map[string]any {
 // newRepo makes a repository with one commit on main.
 func newRepo(t *testing.T) string {
 	t.Helper()
-	repo := filepath.Join(t.TempDir(), "web")
-	if err := os.MkdirAll(repo, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	git(t, repo, "init", "-q", "-b", "main")
-	if err := os.WriteFile(filepath.Join(repo, "README.md"), []byte("Says hello.\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	git(t, repo, "add", "-A")
-	git(t, repo, "commit", "-qm", "Begin")
-	return repo
+	return testkit.Repository(t, map[string]string{"README.md": "Says hello.\n"})
 }
 
 func newProjectServer(t *testing.T, agentArg string) *projectServer {
@@ -226,7 +201,7 @@ func TestFromATaskToAMergedChange(t *testing.T) {
 	if !strings.Contains(since.Files[0].Hunks, "-hello") || !strings.Contains(since.Files[0].Hunks, "+Hello") {
 		t.Errorf("what changed since the first result: %s", asJSON(since))
 	}
-	if got := git(t, srv.repo, "log", "-1", "--format=%s", "main"); got != "Begin" {
+	if got := testkit.Git(t, srv.repo, "log", "-1", "--format=%s", "main"); got != "first" {
 		t.Fatalf("main moved before anybody accepted: %s", got)
 	}
 	if err := srv.person.Do(t.Context(), "POST", path+"/results/2/accept", map[string]any{"digest": first.Digest}, nil); err == nil {
@@ -238,27 +213,27 @@ func TestFromATaskToAMergedChange(t *testing.T) {
 	if done.Summary != "The greeting is written." {
 		t.Errorf("the summary is %q", done.Summary)
 	}
-	if got := git(t, srv.repo, "show", "main:greeting.txt"); got != "Hello\nWorld" {
+	if got := testkit.Git(t, srv.repo, "show", "main:greeting.txt"); got != "Hello\nWorld" {
 		t.Errorf("main holds %q", got)
 	}
 	if b, err := os.ReadFile(filepath.Join(srv.repo, "greeting.txt")); err != nil || string(b) != "Hello\nWorld\n" {
 		t.Errorf("the work tree of the repository holds %q, %v", b, err)
 	}
-	if got := git(t, srv.repo, "status", "--porcelain"); got != "" {
+	if got := testkit.Git(t, srv.repo, "status", "--porcelain"); got != "" {
 		t.Errorf("the work tree is not clean: %s", got)
 	}
-	message := git(t, srv.repo, "log", "-1", "--format=%an%n%B", "main")
+	message := testkit.Git(t, srv.repo, "log", "-1", "--format=%an%n%B", "main")
 	for _, want := range []string{"coder", "Write a greeting", "Taskyard-Result: 2 " + second.Digest, "Accepted-by: maya"} {
 		if !strings.Contains(message, want) {
 			t.Errorf("the commit says\n%s\nwithout %q", message, want)
 		}
 	}
 	merges := call[struct{ Ended []task.MergeEntry }](t, srv.person, "GET", "/api/merges?project=web", nil).Ended
-	if len(merges) != 1 || merges[0].State != task.MergeDone || merges[0].After != git(t, srv.repo, "rev-parse", "main") {
+	if len(merges) != 1 || merges[0].State != task.MergeDone || merges[0].After != testkit.Git(t, srv.repo, "rev-parse", "main") {
 		t.Errorf("the merges are %s", asJSON(merges))
 	}
 	testkit.Eventually(t, "the worktree of the task is removed, after the task is done", func() bool {
-		return strings.Count(git(t, srv.repo, "worktree", "list", "--porcelain"), "worktree ") == 1
+		return strings.Count(testkit.Git(t, srv.repo, "worktree", "list", "--porcelain"), "worktree ") == 1
 	})
 	for _, run := range srv.rows("SELECT id, status, phase, reason FROM runs") {
 		if !strings.Contains(run, "|completed|ended|") { // although the last one was still ending when its result was accepted
@@ -285,7 +260,7 @@ func TestASubtaskIsPartOfTheResultAboveIt(t *testing.T) {
 	srv.kill()
 	srv.start()
 	clone := filepath.Join(t.TempDir(), "clone")
-	git(t, filepath.Dir(clone), "clone", "-q", srv.repo, clone)
+	testkit.Git(t, filepath.Dir(clone), "clone", "-q", srv.repo, clone)
 	parent := call[task.Task](t, srv.person, "POST", "/api/tasks", map[string]any{
 		"title": "Greet the world", "owner": "coder", "project": "web", "steps": []any{map[string]any{"title": "Name it"}},
 	})
@@ -299,10 +274,10 @@ func TestASubtaskIsPartOfTheResultAboveIt(t *testing.T) {
 	srv.pushed(clone, &sub, taskBranch(&parent), map[string]string{"world.txt": "world\n"})
 	call[task.Task](t, srv.person, "POST", "/api/tasks/"+sub.ID.String()+"/complete", map[string]any{"summary": "Named."})
 	srv.awaits(sub.ID, "done", func(tk *task.Task) bool { return tk.Status == task.Done })
-	if got := git(t, srv.repo, "show", taskBranch(&parent)+":world.txt"); got != "world" {
+	if got := testkit.Git(t, srv.repo, "show", taskBranch(&parent)+":world.txt"); got != "world" {
 		t.Errorf("the parent's branch holds %q", got)
 	}
-	if got := git(t, srv.repo, "log", "-1", "--format=%s", "main"); got != "Begin" {
+	if got := testkit.Git(t, srv.repo, "log", "-1", "--format=%s", "main"); got != "first" {
 		t.Errorf("main moved with a subtask: %s", got)
 	}
 	call[task.Task](t, srv.person, "POST", path+"/complete", map[string]any{"summary": "Greeted."})
@@ -313,7 +288,7 @@ func TestASubtaskIsPartOfTheResultAboveIt(t *testing.T) {
 	}
 	call[task.Task](t, srv.person, "POST", path+"/results/1/accept", map[string]any{"digest": r.Digest})
 	srv.awaits(parent.ID, "done", func(tk *task.Task) bool { return tk.Status == task.Done })
-	if got := git(t, srv.repo, "ls-tree", "--name-only", "main"); got != "README.md\ngreeting.txt\nworld.txt" {
+	if got := testkit.Git(t, srv.repo, "ls-tree", "--name-only", "main"); got != "README.md\ngreeting.txt\nworld.txt" {
 		t.Errorf("main holds %q", got)
 	}
 }

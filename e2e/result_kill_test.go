@@ -27,14 +27,14 @@ func (srv *projectServer) peopleWork() (clone string) {
 	srv.file("agents/coder.md", "---\nname: coder\ndescription: For tests.\ntools: read\nrunner: none\n---\nWork.\n")
 	srv.kill()
 	srv.start()
-	git(srv.t, srv.repo, "checkout", "-q", "main")
+	testkit.Git(srv.t, srv.repo, "checkout", "-q", "main")
 	if err := os.WriteFile(filepath.Join(srv.repo, "greeting.txt"), []byte("hello\n"), 0o644); err != nil {
 		srv.t.Fatal(err)
 	}
-	git(srv.t, srv.repo, "add", "-A")
-	git(srv.t, srv.repo, "commit", "-qm", "Greet")
+	testkit.Git(srv.t, srv.repo, "add", "-A")
+	testkit.Git(srv.t, srv.repo, "commit", "-qm", "Greet")
 	clone = filepath.Join(srv.t.(*testing.T).TempDir(), "clone")
-	git(srv.t, filepath.Dir(clone), "clone", "-q", srv.repo, clone)
+	testkit.Git(srv.t, filepath.Dir(clone), "clone", "-q", srv.repo, clone)
 	return clone
 }
 
@@ -43,15 +43,15 @@ func (srv *projectServer) peopleWork() (clone string) {
 func (srv *projectServer) pushed(clone string, tk *task.Task, from string, files map[string]string) {
 	srv.t.Helper()
 	branch := taskBranch(tk)
-	git(srv.t, clone, "checkout", "-qb", branch, "origin/"+from)
+	testkit.Git(srv.t, clone, "checkout", "-qb", branch, "origin/"+from)
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(clone, name), []byte(text), 0o644); err != nil {
 			srv.t.Fatal(err)
 		}
 	}
-	git(srv.t, clone, "add", "-A")
-	git(srv.t, clone, "commit", "-qm", tk.Title)
-	git(srv.t, clone, "push", "-q", "origin", branch)
+	testkit.Git(srv.t, clone, "add", "-A")
+	testkit.Git(srv.t, clone, "commit", "-qm", tk.Title)
+	testkit.Git(srv.t, clone, "push", "-q", "origin", branch)
 }
 
 // handedIn makes a task of a person, whose branch holds the files, and returns
@@ -96,7 +96,7 @@ func TestMergesOutliveKills(t *testing.T) {
 			<-reviewer.heard
 		}
 		srv.kill()
-		if got := git(t, srv.repo, "show", "main:greeting.txt"); got != "hello" {
+		if got := testkit.Git(t, srv.repo, "show", "main:greeting.txt"); got != "hello" {
 			t.Fatalf("after kill %d main holds %q", kills, got)
 		}
 		srv.start()
@@ -112,16 +112,16 @@ func TestMergesOutliveKills(t *testing.T) {
 		!slices.Equal(failed, []string{"merge_conflict"}) {
 		t.Errorf("merged are %v, failed are %v", merged, failed)
 	}
-	onMain := strings.Fields(git(t, srv.repo, "log", "--format=%(trailers:key=Taskyard-Task,valueonly)", "main"))
+	onMain := strings.Fields(testkit.Git(t, srv.repo, "log", "--format=%(trailers:key=Taskyard-Task,valueonly)", "main"))
 	slices.Sort(onMain)
 	slices.Sort(merged)
 	if !slices.Equal(onMain, merged) {
 		t.Errorf("main holds the tasks %v, merged are %v", onMain, merged)
 	}
-	if got := git(t, srv.repo, "status", "--porcelain"); got != "" {
+	if got := testkit.Git(t, srv.repo, "status", "--porcelain"); got != "" {
 		t.Errorf("the work tree is not clean:\n%s", got)
 	}
-	git(t, srv.repo, "fsck", "--no-dangling")
+	testkit.Git(t, srv.repo, "fsck", "--no-dangling")
 	err := filepath.WalkDir(filepath.Join(srv.repo, ".git"), func(path string, _ fs.DirEntry, err error) error {
 		if strings.HasSuffix(path, ".lock") {
 			t.Errorf("a lock is left: %s", path)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"taskyard/internal/testkit"
 	"taskyard/runner/builtin/model/modeltest"
 	"taskyard/task"
 )
@@ -118,13 +119,13 @@ func greets(t *testing.T, s *server, m *modeltest.Server) {
 	second := call[task.Result](t, srv.person, "GET", path+"/results/2", nil)
 	call[task.Task](t, srv.person, "POST", path+"/results/2/accept", map[string]any{"digest": second.Digest})
 	srv.awaits(tk.ID, "done", func(tk *task.Task) bool { return tk.Status == task.Done })
-	if got := git(t, srv.repo, "show", "main:greeting.txt"); got+"\n" != finalGreeting {
+	if got := testkit.Git(t, srv.repo, "show", "main:greeting.txt"); got+"\n" != finalGreeting {
 		t.Errorf("main holds %q", got)
 	}
-	if got := git(t, srv.repo, "log", "--format=%an %s", "main"); got != "coder Write a greeting\nMaya Begin" {
+	if got := testkit.Git(t, srv.repo, "log", "--format=%an %s", "main"); got != "coder Write a greeting\nMaya first" {
 		t.Errorf("main was made by\n%s", got)
 	}
-	if got := git(t, srv.repo, "ls-tree", "-r", "--name-only", "main"); got != "README.md\ngreeting.txt" {
+	if got := testkit.Git(t, srv.repo, "ls-tree", "-r", "--name-only", "main"); got != "README.md\ngreeting.txt" {
 		t.Errorf("main has the files\n%s", got)
 	}
 	for _, got := range srv.rows("SELECT status || '|' || phase FROM runs") {

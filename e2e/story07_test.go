@@ -5,6 +5,7 @@ import (
 	"sync"
 	"testing"
 
+	"taskyard/internal/testkit"
 	"taskyard/runner/builtin/model/modeltest"
 	"taskyard/task"
 )
@@ -87,7 +88,7 @@ func TestStory07AChildWorksInTheFilesOfItsParent(t *testing.T) {
 				}
 				return step
 			})
-			repo := newRepository(t, map[string]string{"auth.go": "package auth\n\nvar token = oldToken()\n"})
+			repo := testkit.Repository(t, map[string]string{"auth.go": "package auth\n\nvar token = oldToken()\n"})
 			s, person := newModelServer(t, m, map[string][2]string{
 				"boss":  {"read, create, edit, task" + c.workspace(repo), c.system},
 				"coder": {"read, edit\napproval: never", "You code."},

@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -34,7 +33,7 @@ echo '{"summary":"done","success":true}'
 
 func newWorktreeServer(t *testing.T) *worktreeServer {
 	t.Helper()
-	repo := newRepository(t, map[string]string{"a.txt": "one\n"})
+	repo := testkit.Repository(t, map[string]string{"a.txt": "one\n"})
 	srv := &worktreeServer{server: newServer(t, "serve"), repo: repo, goFile: filepath.Join(t.TempDir(), "go")}
 	script := filepath.Join(t.TempDir(), "agent.sh")
 	if err := os.WriteFile(script, fmt.Appendf(nil, treeAgent, srv.goFile), 0o700); err != nil {
@@ -52,34 +51,7 @@ func newWorktreeServer(t *testing.T) *worktreeServer {
 	return srv
 }
 
-func (srv *worktreeServer) git(args ...string) string { return gitIn(srv.t, srv.repo, args...) }
-
-// newRepository makes a repository with one commit of these files.
-func newRepository(t testing.TB, files map[string]string) string {
-	t.Helper()
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("git is not installed")
-	}
-	repo := t.TempDir()
-	gitIn(t, repo, "init", "-q", "-b", "main")
-	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(repo, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	gitIn(t, repo, "add", "-A")
-	gitIn(t, repo, "-c", "user.name=M", "-c", "user.email=m@example.org", "commit", "-q", "-m", "first")
-	return repo
-}
-
-func gitIn(t testing.TB, repo string, args ...string) string {
-	t.Helper()
-	out, err := exec.Command("git", append([]string{"-C", repo}, args...)...).CombinedOutput()
-	if err != nil {
-		t.Fatalf("git %v: %v\n%s", args, err, out)
-	}
-	return strings.TrimSpace(string(out))
-}
+func (srv *worktreeServer) git(args ...string) string { return testkit.Git(srv.t, srv.repo, args...) }
 
 // ask makes a task and waits until its run has written.
 func (srv *worktreeServer) ask(owner string) task.Task {

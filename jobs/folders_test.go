@@ -3,7 +3,6 @@ package jobs
 import (
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -56,22 +55,6 @@ func (inst *instance) sweeps(j *Jobs) string {
 func (inst *instance) left(what string, want ...string) {
 	inst.t.Helper()
 	testkit.EventuallyWithin(inst.t, patience, what, func() bool { return inst.sweeps(inst.jobs) == strings.Join(want, " ") })
-}
-
-func repository(t *testing.T) string {
-	t.Helper()
-	dir := t.TempDir()
-	for _, args := range [][]string{
-		{"init", "-q"},
-		{"-c", "user.name=M", "-c", "user.email=m@example.org", "commit", "-q", "--allow-empty", "-m", "first"},
-	} {
-		cmd := exec.CommandContext(t.Context(), "git", args...)
-		cmd.Dir = dir
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Skipf("git: %v\n%s", err, out)
-		}
-	}
-	return dir
 }
 
 func TestFoldersOfRunsAreRemovedWhenNobodyComesBackToThem(t *testing.T) {
@@ -146,7 +129,7 @@ func TestFoldersOfRunsAreRemovedWhenNobodyComesBackToThem(t *testing.T) {
 
 func TestWorktreesAreKeptWhileTheirWorkMayBeLost(t *testing.T) {
 	t.Parallel()
-	repo := repository(t)
+	repo := testkit.Repository(t, nil)
 	kept := func(c *service.Config) { c.KeepTranscripts = 1 }
 	inst := newInstance(t, setup{cfg: kept, agents: map[string]string{"coder": "workspace: worktree:" + repo}})
 	tk := inst.create("coder")

@@ -5,11 +5,11 @@ package runner
 import (
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"taskyard/internal/testkit"
 	"taskyard/runner/builtin/tools"
 	"taskyard/runner/runnertest"
 	"taskyard/runner/supervise"
@@ -22,16 +22,7 @@ func taskSpec(t *testing.T, setup ...string) (spec supervise.Spec, runs, reposit
 	if tools.Level(tools.Options{Network: true}) == "off" {
 		t.Skip("nothing on this machine confines a command")
 	}
-	runs, repository = t.TempDir(), t.TempDir()
-	for _, args := range [][]string{
-		{"init", "-q", "-b", "main"}, {"-c", "user.name=M", "-c", "user.email=m@example.org", "commit", "-q", "--allow-empty", "-m", "first"},
-	} {
-		cmd := exec.Command("git", args...)
-		cmd.Dir = repository
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Skipf("git: %v\n%s", err, out)
-		}
-	}
+	runs, repository = t.TempDir(), testkit.Repository(t, nil)
 	spec = supervise.Spec{RunID: 1, TaskID: 42, Title: "Fix it", Dir: filepath.Join(runs, "run-1-1"), Token: "hush-hush-token"}
 	spec.Plan = task.Spec{Agent: "coder", Workspace: "worktree:" + repository, Branch: "taskyard/42-fix", BranchFrom: "main", Setup: setup}
 	return spec, runs, repository

@@ -2,10 +2,11 @@ package checkout
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"taskyard/internal/testkit"
 )
 
 // site is a repository with a branch of task 42, and a folder for worktrees.
@@ -18,19 +19,11 @@ const branch = "taskyard/42-fix-the-login"
 
 func newSite(t *testing.T) *site {
 	t.Helper()
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("git is not installed")
-	}
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	ok(t, err)
-	s := &site{t: t, repo: filepath.Join(dir, "repo"), dir: filepath.Join(dir, "trees", "web-42")}
-	ok(t, os.Mkdir(s.repo, 0o755))
-	s.git(s.repo, "init", "-q", "-b", "main")
-	s.write(s.repo, "a.txt", "one\n")
-	s.git(s.repo, "add", "-A")
-	s.git(s.repo, "commit", "-q", "-m", "first")
-	s.git(s.repo, "branch", branch)
-	s.git(s.repo, "branch", "taskyard/420-another")
+	s := &site{t: t, repo: testkit.Repository(t, map[string]string{"a.txt": "one\n"}), dir: filepath.Join(dir, "trees", "web-42")}
+	testkit.Git(s.t, s.repo, "branch", branch)
+	testkit.Git(s.t, s.repo, "branch", "taskyard/420-another")
 	return s
 }
 
@@ -39,18 +32,6 @@ func ok(t *testing.T, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-}
-
-// git calls Git as a person would.
-func (s *site) git(dir string, args ...string) string {
-	s.t.Helper()
-	cmd := exec.Command("git", append([]string{"-c", "user.name=Maya", "-c", "user.email=maya@localhost"}, args...)...)
-	cmd.Dir = dir
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		s.t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
-	}
-	return strings.TrimSpace(string(out))
 }
 
 func (s *site) write(dir, name, text string) {
@@ -69,12 +50,12 @@ func (s *site) holds(name, want string) {
 func (s *site) work(name, text string) string {
 	s.t.Helper()
 	tree := filepath.Join(s.t.TempDir(), "agent")
-	s.git(s.repo, "worktree", "add", "-q", tree, branch)
+	testkit.Git(s.t, s.repo, "worktree", "add", "-q", tree, branch)
 	s.write(tree, name, text)
-	s.git(tree, "add", "-A")
-	s.git(tree, "commit", "-q", "-m", "work")
-	s.git(s.repo, "worktree", "remove", tree)
-	return s.git(s.repo, "rev-parse", branch)
+	testkit.Git(s.t, tree, "add", "-A")
+	testkit.Git(s.t, tree, "commit", "-q", "-m", "work")
+	testkit.Git(s.t, s.repo, "worktree", "remove", tree)
+	return testkit.Git(s.t, s.repo, "rev-parse", branch)
 }
 
 func (s *site) options() Options {
@@ -85,7 +66,8 @@ func (s *site) checkout(o Options) Done {
 	s.t.Helper()
 	done, err := Checkout(s.t.Context(), o)
 	ok(s.t, err)
-	if head := s.git(o.Dir, "rev-parse", "HEAD"); head != done.Commit || s.git(s.repo, "rev-parse", branch) != done.Commit {
+	head, tip := testkit.Git(s.t, o.Dir, "rev-parse", "HEAD"), testkit.Git(s.t, s.repo, "rev-parse", branch)
+	if head != done.Commit || tip != done.Commit {
 		s.t.Errorf("%+v, but HEAD is %s", done, head)
 	}
 	return done
@@ -105,7 +87,7 @@ func TestACheckoutFollowsTheBranch(t *testing.T) {
 	if done := s.checkout(s.options()); done.Branch != branch || done.From != "" {
 		t.Errorf("%+v", done)
 	}
-	first := s.git(s.repo, "rev-parse", branch)
+	first := testkit.Git(s.t, s.repo, "rev-parse", branch)
 	s.write(s.dir, "mine.txt", "local\n")
 	s.work("b.txt", "two\n") // the branch is free for the agent meanwhile
 	if done := s.checkout(s.options()); done.From != first {
@@ -113,12 +95,12 @@ func TestACheckoutFollowsTheBranch(t *testing.T) {
 	}
 	s.holds("b.txt", "two\n")
 	s.holds("mine.txt", "local\n")
-	if state := s.git(s.dir, "status", "--porcelain"); state != "?? mine.txt" {
+	if state := testkit.Git(s.t, s.dir, "status", "--porcelain"); state != "?? mine.txt" {
 		t.Errorf("the state is %q", state)
 	}
 	s.checkout(s.options()) // nothing is new
 
-	s.git(s.repo, "update-ref", "refs/heads/"+branch, first) // the agent rewrote its branch
+	testkit.Git(s.t, s.repo, "update-ref", "refs/heads/"+branch, first) // the agent rewrote its branch
 	s.checkout(s.options())
 	if _, err := os.Stat(filepath.Join(s.dir, "b.txt")); !os.IsNotExist(err) {
 		t.Errorf("b.txt is still there: %v", err)
@@ -134,13 +116,13 @@ func TestNothingLocalIsLost(t *testing.T) {
 	s.refused(s.options(), "local changes in "+s.dir+" are in the way")
 	s.holds("a.txt", "mine\n")
 
-	s.git(s.dir, "commit", "-q", "-am", "mine")
+	testkit.Git(s.t, s.dir, "commit", "-q", "-am", "mine")
 	s.refused(s.options(), "has commits that "+branch+" does not have")
-	s.git(s.dir, "push", "-q", "--force", ".", "HEAD:"+branch)
+	testkit.Git(s.t, s.dir, "push", "-q", "--force", ".", "HEAD:"+branch)
 	s.checkout(s.options())
 	s.holds("a.txt", "mine\n")
 
-	s.git(s.dir, "switch", "-q", "-c", "own")
+	testkit.Git(s.t, s.dir, "switch", "-q", "-c", "own")
 	s.refused(s.options(), "has the branch own checked out")
 	ok(t, os.RemoveAll(s.dir)) // by hand
 	s.checkout(s.options())
@@ -162,9 +144,9 @@ func TestACheckoutRunsNothingOfTheRepository(t *testing.T) {
 		"filter.evil.smudge", "filter.evil.clean", "filter.evil.process", "core.fsmonitor", "core.sshCommand",
 		"core.alternateRefsCommand", "diff.evil.textconv", "credential.helper", "core.gitProxy",
 	} {
-		s.git(s.repo, "config", name, program)
+		testkit.Git(s.t, s.repo, "config", name, program)
 	}
-	s.git(s.repo, "config", "filter.evil.required", "true")
+	testkit.Git(s.t, s.repo, "config", "filter.evil.required", "true")
 	clone := filepath.Join(t.TempDir(), "clone")
 	ok(t, os.CopyFS(clone, os.DirFS(s.repo)))
 	ok(t, os.RemoveAll(ran)) // what the person's own Git ran
@@ -189,7 +171,7 @@ func TestACheckoutFetchesIntoAClone(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	clone := filepath.Join(t.TempDir(), "clone")
-	s.git(s.repo, "clone", "-q", "--single-branch", "-b", "main", s.repo, clone)
+	testkit.Git(s.t, s.repo, "clone", "-q", "--single-branch", "-b", "main", s.repo, clone)
 	ok(t, os.Mkdir(filepath.Join(clone, "below"), 0o755))
 	s.work("b.txt", "two\n")
 	o := Options{Repository: filepath.Join(clone, "below"), Remote: "origin", Pattern: "taskyard/42", Dir: s.dir}
@@ -198,8 +180,8 @@ func TestACheckoutFetchesIntoAClone(t *testing.T) {
 	s.checkout(o)
 	s.holds("b.txt", "three\n")
 	s.write(s.dir, "b.txt", "four\n")
-	s.git(s.dir, "commit", "-q", "-am", "mine")
-	s.git(s.dir, "push", "-q", "origin", "HEAD:"+branch)
+	testkit.Git(s.t, s.dir, "commit", "-q", "-am", "mine")
+	testkit.Git(s.t, s.dir, "push", "-q", "origin", "HEAD:"+branch)
 	s.checkout(o)
 	o.Remote = filepath.Join(clone, "nothing")
 	s.refused(o, "could not be read")
@@ -224,7 +206,7 @@ func TestACheckoutSaysWhatIsWrong(t *testing.T) {
 		c.change(&o)
 		t.Run(c.name, func(t *testing.T) { s.refused(o, c.want) })
 	}
-	s.git(s.repo, "branch", "taskyard/42-other")
+	testkit.Git(s.t, s.repo, "branch", "taskyard/42-other")
 	s.refused(s.options(), "has 2 branches of this task: "+branch+", taskyard/42-other")
 	o := s.options()
 	o.Branch = branch

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"taskyard/internal/testkit"
 	"taskyard/task"
 )
 
@@ -240,10 +241,10 @@ func TestLocalChangesHoldUpAMerge(t *testing.T) {
 		m := s.apply(o)
 		ok(t, os.WriteFile(filepath.Join(other, "a.txt"), []byte("mine\n"), 0o644))
 		refusal(t, s.rs.Advance(t.Context(), o, m.Before, m.After), task.CodeMergeWaits, "local changes")
-		gitIn(t, other, "checkout", "-q", "a.txt")
+		testkit.Git(t, other, "checkout", "-q", "a.txt")
 		ok(t, s.rs.Advance(t.Context(), o, m.Before, m.After))
-		same(t, "status", gitIn(t, other, "status", "--porcelain"), "")
-		same(t, "head", gitIn(t, other, "rev-parse", "HEAD"), m.After)
+		same(t, "status", testkit.Git(t, other, "status", "--porcelain"), "")
+		same(t, "head", testkit.Git(t, other, "rev-parse", "HEAD"), m.After)
 		same(t, "status of the repository", s.git("status", "--porcelain"), "")
 	})
 	t.Run("a bare repository has no files to update", func(t *testing.T) {

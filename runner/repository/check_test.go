@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"taskyard/internal/testkit"
 	"taskyard/runner/workspace"
 	"taskyard/task"
 )
@@ -152,7 +153,7 @@ func TestASubtaskIsMergedIntoTheWorktreeOfItsParent(t *testing.T) {
 		ok(t, err)
 		same(t, name, string(b), want)
 	}
-	same(t, "status", gitIn(t, parent.Folder(), "status", "--porcelain"), "")
+	same(t, "status", testkit.Git(t, parent.Folder(), "status", "--porcelain"), "")
 	t.Run("a merge into it without its worktree waits", func(t *testing.T) {
 		o.ParentTree = task.Worktree{}
 		put(t, parent.Folder(), files{"c.txt": "c\n"})

@@ -5,7 +5,6 @@ package repository
 import (
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -43,17 +42,7 @@ type files = map[string]string
 
 func newSite(t testing.TB, first files) *site {
 	t.Helper()
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("git is not installed")
-	}
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	ok(t, err)
-	s := &site{t: t, repo: filepath.Join(dir, "repo"), runs: filepath.Join(dir, "runs")}
-	ok(t, os.Mkdir(s.repo, 0o755))
-	s.git("init", "-q", "-b", "main")
-	s.write(first)
-	s.git("add", "-A")
-	s.git("commit", "-q", "--allow-empty", "-m", "first")
+	s := &site{t: t, repo: testkit.Repository(t, first), runs: filepath.Join(t.TempDir(), "runs")}
 	s.rs = New(Options{Runs: s.runs, Redact: task.NewRedactor("hush-hush").Text})
 	t.Cleanup(func() { ok(t, s.rs.Close()) })
 	return s
@@ -76,20 +65,7 @@ func same(t testing.TB, what, got, want string) {
 // git calls Git as a person would.
 func (s *site) git(args ...string) string {
 	s.t.Helper()
-	return gitIn(s.t, s.repo, args...)
-}
-
-func gitIn(t testing.TB, dir string, args ...string) string {
-	t.Helper()
-	cmd := exec.Command("git", append([]string{"-c", "gc.auto=0", "-c", "maintenance.auto=false"}, args...)...)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=Maya", "GIT_AUTHOR_EMAIL=m@example.org",
-		"GIT_COMMITTER_NAME=Maya", "GIT_COMMITTER_EMAIL=m@example.org")
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
-	}
-	return strings.TrimRight(string(out), "\n")
+	return testkit.Git(s.t, s.repo, args...)
 }
 
 // write writes files into the work tree; "" removes one.

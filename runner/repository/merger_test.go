@@ -289,7 +289,7 @@ func TestAMergeIsPushedWhereThatIsAskedFor(t *testing.T) {
 	refusal(t, s.rs.Advance(t.Context(), o, m.Before, m.After), task.CodeMergeWaits, "main is merged, but could not be pushed to nowhere")
 	o.Push = "origin"
 	ok(t, s.rs.Advance(t.Context(), o, m.Before, m.After))
-	same(t, "remote", gitIn(t, remote, "rev-parse", "main"), m.After)
+	same(t, "remote", testkit.Git(t, remote, "rev-parse", "main"), m.After)
 	if _, err := os.Stat(mark); err == nil {
 		t.Error("what the repository names was run")
 	}

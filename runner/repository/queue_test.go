@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"taskyard/internal/testkit"
 	"taskyard/internal/testkit/testservice"
 	"taskyard/service"
 	"taskyard/task"
@@ -62,5 +63,5 @@ func TestAMergeThatCouldNotBePushedIsPushedLater(t *testing.T) {
 	inst.Clock.Forward(time.Minute)
 	merge(task.Done, "")
 	same(t, "main", s.git("rev-parse", "main"), head)
-	same(t, "remote", gitIn(t, remote, "rev-parse", "main"), head)
+	same(t, "remote", testkit.Git(t, remote, "rev-parse", "main"), head)
 }

@@ -2,7 +2,6 @@ package workspace
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -27,35 +26,6 @@ func ok(t *testing.T, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-}
-
-// gitIn calls Git as a person would.
-func gitIn(t *testing.T, dir string, args ...string) string {
-	t.Helper()
-	cmd := exec.Command("git", args...)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=Maya", "GIT_AUTHOR_EMAIL=m@example.org",
-		"GIT_COMMITTER_NAME=Maya", "GIT_COMMITTER_EMAIL=m@example.org")
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
-	}
-	return strings.TrimSpace(string(out))
-}
-
-// newRepository makes a repository with one commit of these files.
-func newRepository(t *testing.T, files map[string]string) string {
-	t.Helper()
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("git is not installed")
-	}
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	ok(t, err)
-	gitIn(t, dir, "init", "-q", "-b", "main")
-	write(t, dir, files)
-	gitIn(t, dir, "add", "-A")
-	gitIn(t, dir, "commit", "-q", "--allow-empty", "-m", "first")
-	return dir
 }
 
 // told is what a run left, in one line a file.

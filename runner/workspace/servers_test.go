@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
+
+	"taskyard/internal/testkit"
 )
 
 // servers are two that share the repository, each with folders of runs of its own,
@@ -90,8 +92,8 @@ func TestATaskWhoseServerDiedContinuesOnAnother(t *testing.T) {
 
 		s.on(0)
 		write(t, agent, map[string]string{"late": "x\n"})
-		gitIn(t, agent, "add", "late")
-		gitIn(t, agent, "commit", "-q", "-m", "late") // by an agent that outlived its server
+		testkit.Git(t, agent, "add", "late")
+		testkit.Git(t, agent, "commit", "-q", "-m", "late") // by an agent that outlived its server
 		got := Salvage(t.Context(), s.taskRun(1, 1))
 		same(t, "what the first server keeps", told(got), "modified a.txt\nadded late\nadded mine")
 		same(t, "its branch", got.Branch, "taskyard/run-1")
@@ -118,7 +120,7 @@ func TestARunThatComesBackToItsServerContinuesTheBranch(t *testing.T) {
 		w.Suspend()
 		w = open(t, s.on(1).taskRun(1, 1))
 		write(t, w.Folder(), map[string]string{"a.txt": "whole\n"})
-		gitIn(t, w.Folder(), "commit", "-q", "-a", "-m", "whole")
+		testkit.Git(t, w.Folder(), "commit", "-q", "-a", "-m", "whole")
 		w.Suspend()
 		w = open(t, s.on(0).taskRun(1, 1))
 		s.says("the worktree of the first server", w.Folder(), "a.txt", "whole\n")
@@ -136,7 +138,7 @@ func TestAnAgentDoesNotLeadTheServersWritesElsewhere(t *testing.T) {
 	other := filepath.Join(t.TempDir(), "other")
 	write(t, filepath.Dir(other), map[string]string{"other": "mine\n"})
 	w := open(t, s.taskRun(1, 1))
-	admin := gitIn(t, w.Folder(), "rev-parse", "--absolute-git-dir")
+	admin := testkit.Git(t, w.Folder(), "rev-parse", "--absolute-git-dir")
 	for _, name := range []string{"index", ownerName, "gitdir"} {
 		ok(t, os.Symlink(other, filepath.Join(admin, name+".taskyard")))
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"taskyard/internal/testkit"
 	"taskyard/runner/git"
 	"taskyard/runner/instance"
 	"taskyard/task"
@@ -50,7 +51,7 @@ func TestTheRunsOfATaskShareItsWorktree(t *testing.T) {
 	}
 	w := open(t, o)
 	t.Run("it begins on the branch that is named, not on HEAD", func(t *testing.T) {
-		same(t, "branch", gitIn(t, w.Folder(), "branch", "--show-current"), "taskyard/42-fix")
+		same(t, "branch", testkit.Git(t, w.Folder(), "branch", "--show-current"), "taskyard/42-fix")
 		s.says("the worktree", w.Folder(), "not-on-main", "")
 	})
 	write(t, w.Folder(), map[string]string{"a.txt": "one\ntwo\n"})
@@ -82,8 +83,8 @@ func TestTheRunsOfATaskShareItsWorktree(t *testing.T) {
 		same(t, "folder", second.Folder(), w.Folder())
 		s.says("ignored files stay", second.Folder(), "built.log", "build\n")
 		s.says("it was pushed", second.Folder(), "b.txt", "by a person\n")
-		same(t, "status", gitIn(t, second.Folder(), "status", "--porcelain"), "")
-		same(t, "branch", gitIn(t, second.Folder(), "branch", "--show-current"), "taskyard/42-fix")
+		same(t, "status", testkit.Git(t, second.Folder(), "status", "--porcelain"), "")
+		same(t, "branch", testkit.Git(t, second.Folder(), "branch", "--show-current"), "taskyard/42-fix")
 		if prepared != 1 {
 			t.Errorf("it was prepared %d times", prepared)
 		}
@@ -94,7 +95,7 @@ func TestTheRunsOfATaskShareItsWorktree(t *testing.T) {
 		commit, err := tree.Save(t.Context(), "Fix it", "coder")
 		ok(t, err)
 		same(t, "tip", s.git("rev-parse", "taskyard/42-fix"), commit)
-		same(t, "status", gitIn(t, second.Folder(), "status", "--porcelain"), "")
+		same(t, "status", testkit.Git(t, second.Folder(), "status", "--porcelain"), "")
 		again, err := tree.Save(t.Context(), "Fix it", "coder")
 		ok(t, err)
 		same(t, "with nothing new there is no commit", again, commit)
@@ -112,7 +113,7 @@ func TestTheRunsOfATaskShareItsWorktree(t *testing.T) {
 		same(t, "changed back", name, "")
 	})
 	t.Run("what the agent commits stays its own", func(t *testing.T) {
-		gitIn(t, second.Folder(), "commit", "-q", "--allow-empty", "-m", "mine")
+		testkit.Git(t, second.Folder(), "commit", "-q", "--allow-empty", "-m", "mine")
 		got := second.Close(t.Context(), true)
 		same(t, "the list", told(got), "added new.txt\nadded tested.txt")
 		same(t, "log", s.git("log", "-2", "--format=%an %s", "taskyard/42-fix"), "Maya mine\ncoder Fix it")
@@ -177,18 +178,18 @@ func TestASetupThatFailsIsTriedAgain(t *testing.T) {
 func TestAWorktreeOfATaskInABareRepository(t *testing.T) {
 	s := newSite(t, map[string]string{"a.txt": "one\n"})
 	bare := filepath.Join(t.TempDir(), "bare.git")
-	gitIn(t, s.repo, "clone", "-q", "--bare", s.repo, bare)
+	testkit.Git(t, s.repo, "clone", "-q", "--bare", s.repo, bare)
 	clone := s.repo
 	s.repo = bare
 	w := open(t, s.taskRun(1, 1))
 	write(t, w.Folder(), map[string]string{"a.txt": "two\n"})
 	same(t, "the list", told(w.Close(t.Context(), true)), "modified a.txt")
 	t.Run("a person pushes to its branch between runs", func(t *testing.T) {
-		gitIn(t, clone, "fetch", "-q", bare, "taskyard/42-fix:fix")
-		gitIn(t, clone, "checkout", "-q", "fix")
+		testkit.Git(t, clone, "fetch", "-q", bare, "taskyard/42-fix:fix")
+		testkit.Git(t, clone, "checkout", "-q", "fix")
 		write(t, clone, map[string]string{"a.txt": "three\n"})
-		gitIn(t, clone, "commit", "-q", "-a", "-m", "pushed")
-		gitIn(t, clone, "push", "-q", bare, "fix:taskyard/42-fix")
+		testkit.Git(t, clone, "commit", "-q", "-a", "-m", "pushed")
+		testkit.Git(t, clone, "push", "-q", bare, "fix:taskyard/42-fix")
 		w := open(t, s.taskRun(2, 1))
 		s.says("the worktree", w.Folder(), "a.txt", "three\n")
 		w.Close(t.Context(), true)
@@ -198,8 +199,8 @@ func TestAWorktreeOfATaskInABareRepository(t *testing.T) {
 func TestADataFolderInARepositoryKeepsItUnread(t *testing.T) {
 	s := newSite(t, map[string]string{"a.txt": "one\n"})
 	bare := filepath.Join(t.TempDir(), "bare.git")
-	gitIn(t, s.repo, "clone", "-q", "--bare", s.repo, bare)
-	gitIn(t, bare, "remote", "remove", "origin")
+	testkit.Git(t, s.repo, "clone", "-q", "--bare", s.repo, bare)
+	testkit.Git(t, bare, "remote", "remove", "origin")
 	s.repo = bare
 	w := open(t, s.taskRun(1, 1))
 	if got := w.Readable(t.Context()); len(got) != 1 || got[0] != bare {
@@ -234,29 +235,29 @@ func TestASubtaskBeginsOnTheBranchOfItsParent(t *testing.T) {
 			t.Fatalf("what the parent wrote since is not noticed: %v", err)
 		}
 		before := s.git("rev-parse", "taskyard/42-fix")
-		g := gitIn(t, s.repo, "merge-tree", "--write-tree", before, after)
-		merged := gitIn(t, s.repo, "commit-tree", g, "-p", before, "-m", "Part of it")
+		g := testkit.Git(t, s.repo, "merge-tree", "--write-tree", before, after)
+		merged := testkit.Git(t, s.repo, "commit-tree", g, "-p", before, "-m", "Part of it")
 		ok(t, w.Advance(t.Context(), before, merged, "Fix it", "coder"))
 		ok(t, w.Advance(t.Context(), before, merged, "Fix it", "coder")) // again
 		s.says("the parent", parent.Folder(), "b.txt", "child\n")
 		s.says("the parent", parent.Folder(), "new.txt", "n\n")
 		s.says("the parent", parent.Folder(), "mine.txt", "m\n")
-		same(t, "status", gitIn(t, parent.Folder(), "status", "--porcelain"), "")
+		same(t, "status", testkit.Git(t, parent.Folder(), "status", "--porcelain"), "")
 	})
 	t.Run("a kill between branch and files is repaired", func(t *testing.T) {
 		before := s.git("rev-parse", "taskyard/42-fix")
-		blob := gitIn(t, s.repo, "rev-parse", before+":a.txt")
-		gitIn(t, s.repo, "update-index", "--cacheinfo", "100644,"+blob+",b.txt")
-		files := gitIn(t, s.repo, "write-tree")
+		blob := testkit.Git(t, s.repo, "rev-parse", before+":a.txt")
+		testkit.Git(t, s.repo, "update-index", "--cacheinfo", "100644,"+blob+",b.txt")
+		files := testkit.Git(t, s.repo, "write-tree")
 		s.git("reset", "-q")
-		after := gitIn(t, s.repo, "commit-tree", files, "-p", before, "-m", "next")
+		after := testkit.Git(t, s.repo, "commit-tree", files, "-p", before, "-m", "next")
 		w := s.taskTree(1)
 		w.t.state.Write = &move{before, after}
 		ok(t, w.t.save())
 		s.git("update-ref", "refs/heads/taskyard/42-fix", after)
 		ok(t, s.taskTree(1).Advance(t.Context(), before, after, "Fix it", "coder"))
 		s.says("the parent", parent.Folder(), "b.txt", "parent\n")
-		same(t, "status", gitIn(t, parent.Folder(), "status", "--porcelain"), "")
+		same(t, "status", testkit.Git(t, parent.Folder(), "status", "--porcelain"), "")
 	})
 	parent.Close(t.Context(), true)
 }

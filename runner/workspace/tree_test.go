@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"taskyard/internal/testkit"
 	"taskyard/task"
 )
 
@@ -23,7 +24,7 @@ type site struct {
 }
 
 func newSite(t *testing.T, files map[string]string) *site {
-	return &site{t, newRepository(t, files), t.TempDir()}
+	return &site{t, testkit.Repository(t, files), t.TempDir()}
 }
 
 func (s *site) options(run, origin, lease task.ID) Options {
@@ -35,7 +36,7 @@ func (s *site) open(run, origin, lease task.ID) *Space {
 	return open(s.t, s.options(run, origin, lease))
 }
 
-func (s *site) git(args ...string) string { return gitIn(s.t, s.repo, args...) }
+func (s *site) git(args ...string) string { return testkit.Git(s.t, s.repo, args...) }
 
 // trees is how many worktrees there are besides the repository.
 func (s *site) trees() int { return strings.Count(s.git("worktree", "list")+"\n", "\n") - 1 }
@@ -54,9 +55,9 @@ func TestARunHasAWorktreeOfItsOwn(t *testing.T) {
 	head := s.git("rev-parse", "HEAD")
 	w := s.open(7, 7, 1)
 	t.Run("it is clean, on a branch that begins at the repository's HEAD", func(t *testing.T) {
-		same(t, "branch", gitIn(t, w.Folder(), "branch", "--show-current"), "taskyard/run-7")
-		same(t, "status", gitIn(t, w.Folder(), "status", "--porcelain"), "")
-		same(t, "head", gitIn(t, w.Folder(), "rev-parse", "HEAD"), head)
+		same(t, "branch", testkit.Git(t, w.Folder(), "branch", "--show-current"), "taskyard/run-7")
+		same(t, "status", testkit.Git(t, w.Folder(), "status", "--porcelain"), "")
+		same(t, "head", testkit.Git(t, w.Folder(), "rev-parse", "HEAD"), head)
 	})
 	write(t, w.Folder(), map[string]string{
 		"a.txt": "one\nmore\n", "new/d.txt": "four\n",
@@ -95,8 +96,8 @@ func TestTheBranchKeepsWhatTheAgentCommitted(t *testing.T) {
 	s := newSite(t, map[string]string{"a.txt": "one\n", ".gitignore": "*.log\n"})
 	w := s.open(1, 1, 1)
 	write(t, w.Folder(), map[string]string{"a.txt": "two\n", "kept.log": "forced\n"})
-	gitIn(t, w.Folder(), "add", "-f", "a.txt", "kept.log")
-	gitIn(t, w.Folder(), "commit", "-q", "-m", "mine")
+	testkit.Git(t, w.Folder(), "add", "-f", "a.txt", "kept.log")
+	testkit.Git(t, w.Folder(), "commit", "-q", "-m", "mine")
 	t.Run("with nothing more there is no commit of Taskyard", func(t *testing.T) {
 		got := w.Close(t.Context(), true)
 		same(t, "the list", told(got), "modified a.txt\nadded kept.log")
@@ -104,9 +105,9 @@ func TestTheBranchKeepsWhatTheAgentCommitted(t *testing.T) {
 	})
 	t.Run("on another branch it is taken over", func(t *testing.T) {
 		w := s.open(2, 2, 1)
-		gitIn(t, w.Folder(), "checkout", "-q", "-b", "feature")
+		testkit.Git(t, w.Folder(), "checkout", "-q", "-b", "feature")
 		write(t, w.Folder(), map[string]string{"a.txt": "three\n"})
-		gitIn(t, w.Folder(), "commit", "-q", "-a", "-m", "feature")
+		testkit.Git(t, w.Folder(), "commit", "-q", "-a", "-m", "feature")
 		got := w.Close(t.Context(), true)
 		same(t, "branch", got.Branch, "taskyard/run-2")
 		same(t, "log", s.git("log", "--format=%s", "taskyard/run-2"), "feature\nfirst")
@@ -114,9 +115,9 @@ func TestTheBranchKeepsWhatTheAgentCommitted(t *testing.T) {
 	t.Run("where it went another way, the branch stays and the work gets one of its own", func(t *testing.T) {
 		w := s.open(3, 3, 1)
 		write(t, w.Folder(), map[string]string{"a.txt": "four\n"})
-		gitIn(t, w.Folder(), "commit", "-q", "-a", "-m", "this way")
-		gitIn(t, w.Folder(), "checkout", "-q", "--orphan", "other")
-		gitIn(t, w.Folder(), "commit", "-q", "-m", "that way")
+		testkit.Git(t, w.Folder(), "commit", "-q", "-a", "-m", "this way")
+		testkit.Git(t, w.Folder(), "checkout", "-q", "--orphan", "other")
+		testkit.Git(t, w.Folder(), "commit", "-q", "-m", "that way")
 		got := w.Close(t.Context(), true)
 		same(t, "branch", got.Branch, "taskyard/run-3-2")
 		same(t, "logs", s.git("log", "--format=%s", "taskyard/run-3")+"|"+
@@ -145,13 +146,13 @@ func TestARunGoesOnInItsWorktree(t *testing.T) {
 		w.Suspend()
 		w2 := s.open(1, 1, 2)
 		same(t, "folder", w2.Folder(), w.Folder())
-		same(t, "status", gitIn(t, w2.Folder(), "status", "--porcelain"), "?? half")
+		same(t, "status", testkit.Git(t, w2.Folder(), "status", "--porcelain"), "?? half")
 		write(t, w2.Folder(), map[string]string{"rest": "x\n"})
 		same(t, "the list", told(w2.Close(t.Context(), true)), "added half\nadded rest")
 	})
 	t.Run("a retry continues on the branch, and reports what is its own", func(t *testing.T) {
 		w := s.open(2, 1, 1)
-		same(t, "branch", gitIn(t, w.Folder(), "branch", "--show-current"), "taskyard/run-1")
+		same(t, "branch", testkit.Git(t, w.Folder(), "branch", "--show-current"), "taskyard/run-1")
 		write(t, w.Folder(), map[string]string{"second": "x\n"})
 		got := w.Close(t.Context(), true)
 		same(t, "the list", told(got), "added second")
@@ -208,12 +209,12 @@ func TestRepositoriesThatCannotHaveWorktrees(t *testing.T) {
 		s.refused("no commit yet")
 	})
 	t.Run("one that is broken", func(t *testing.T) {
-		s.repo = newRepository(t, nil)
+		s.repo = testkit.Repository(t, nil)
 		ok(t, os.WriteFile(filepath.Join(s.repo, ".git/config"), []byte("[core\n"), 0o600))
 		s.refused("bad config")
 	})
 	t.Run("one that is locked", func(t *testing.T) {
-		s.repo = newRepository(t, nil)
+		s.repo = testkit.Repository(t, nil)
 		lock := filepath.Join(s.repo, ".git/refs/heads/taskyard/run-9.lock")
 		write(t, s.repo, map[string]string{".git/refs/heads/taskyard/run-9.lock": ""})
 		s.refused("is locked")
@@ -223,7 +224,7 @@ func TestRepositoriesThatCannotHaveWorktrees(t *testing.T) {
 		}
 	})
 	t.Run("one whose branches leave no place for ours", func(t *testing.T) {
-		s.repo = newRepository(t, nil)
+		s.repo = testkit.Repository(t, nil)
 		s.git("branch", "taskyard")
 		s.refused("no worktree could be made")
 	})
@@ -253,10 +254,10 @@ func TestNothingThatARepositoryNamesIsRun(t *testing.T) {
 			"diff.external", "diff.evil.textconv", "diff.evil.command", "filter.evil.clean", "filter.evil.smudge",
 			"filter.evil.process", "gpg.program", "core.askPass", "credential.helper",
 		} {
-			gitIn(t, dir, "config", name, evil)
+			testkit.Git(t, dir, "config", name, evil)
 		}
-		gitIn(t, dir, "config", "commit.gpgSign", "true")
-		gitIn(t, dir, "config", "filter.evil.required", "true")
+		testkit.Git(t, dir, "config", "commit.gpgSign", "true")
+		testkit.Git(t, dir, "config", "filter.evil.required", "true")
 		for _, hook := range []string{"post-checkout", "pre-commit", "reference-transaction", "post-index-change", "post-commit"} {
 			write(t, dir, map[string]string{".git/hooks/" + hook: "#!/bin/sh\nexec " + evil + "\n"})
 			ok(t, os.Chmod(filepath.Join(dir, ".git/hooks", hook), 0o755))
@@ -268,14 +269,14 @@ func TestNothingThatARepositoryNamesIsRun(t *testing.T) {
 	t.Run("nor what a repository within the folder names", func(t *testing.T) {
 		inner := filepath.Join(w.Folder(), "inner")
 		ok(t, os.Mkdir(inner, 0o755))
-		gitIn(t, inner, "init", "-q")
+		testkit.Git(t, inner, "init", "-q")
 		write(t, inner, map[string]string{"deep.txt": "x"})
-		gitIn(t, inner, "add", "-A")
-		gitIn(t, inner, "commit", "-q", "-m", "inner")
+		testkit.Git(t, inner, "add", "-A")
+		testkit.Git(t, inner, "commit", "-q", "-m", "inner")
 		arm(inner)
 	})
 	t.Run("nor what a pointer to another repository leads to", func(t *testing.T) {
-		other := newRepository(t, nil)
+		other := testkit.Repository(t, nil)
 		arm(other)
 		write(t, w.Folder(), map[string]string{".git": "gitdir: " + other + "/.git\n"})
 	})

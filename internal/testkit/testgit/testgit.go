@@ -4,12 +4,11 @@
 package testgit
 
 import (
-	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
+	"taskyard/internal/testkit"
 	"taskyard/runner/repository"
 )
 
@@ -39,19 +38,7 @@ type Repo struct {
 // each.
 func New(t testing.TB, files map[string]string) *Repo {
 	t.Helper()
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("git is not installed")
-	}
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := &Repo{t: t, Dir: dir}
-	r.git(dir, "init", "-q", "-b", "main")
-	r.Write(dir, files)
-	r.git(dir, "add", "-A")
-	r.git(dir, "commit", "-q", "-m", "Begin")
-	return r
+	return &Repo{t: t, Dir: testkit.Repository(t, files)}
 }
 
 // Commit puts files on a branch, which begins at main unless it is there; an
@@ -59,14 +46,14 @@ func New(t testing.TB, files map[string]string) *Repo {
 func (r *Repo) Commit(branch string, files map[string]string) {
 	r.t.Helper()
 	tree := filepath.Join(r.t.TempDir(), "tree")
-	if run(r.t.Context(), r.Dir, "rev-parse", "-q", "--verify", "refs/heads/"+branch) != nil {
-		r.git(r.Dir, "branch", branch, "main")
+	if testkit.Git(r.t, r.Dir, "branch", "--list", branch) == "" {
+		testkit.Git(r.t, r.Dir, "branch", branch, "main")
 	}
-	r.git(r.Dir, "worktree", "add", "-q", tree, branch)
+	testkit.Git(r.t, r.Dir, "worktree", "add", "-q", tree, branch)
 	r.Write(tree, files)
-	r.git(tree, "add", "-A")
-	r.git(tree, "commit", "-q", "-m", "Change")
-	r.git(r.Dir, "worktree", "remove", "--force", tree)
+	testkit.Git(r.t, tree, "add", "-A")
+	testkit.Git(r.t, tree, "commit", "-q", "-m", "Change")
+	testkit.Git(r.t, r.Dir, "worktree", "remove", "--force", tree)
 }
 
 // Write writes files below a folder; an empty content deletes one.
@@ -84,18 +71,4 @@ func (r *Repo) Write(dir string, files map[string]string) {
 			r.t.Fatal(err)
 		}
 	}
-}
-
-func (r *Repo) git(dir string, args ...string) {
-	r.t.Helper()
-	if err := run(r.t.Context(), dir, args...); err != nil {
-		r.t.Fatalf("git %v: %v", args, err)
-	}
-}
-
-func run(ctx context.Context, dir string, args ...string) error {
-	cmd := exec.CommandContext(ctx, "git", append([]string{"-C", dir, "-c", "maintenance.auto=false"}, args...)...)
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=Test",
-		"GIT_AUTHOR_EMAIL=test@localhost", "GIT_COMMITTER_NAME=Test", "GIT_COMMITTER_EMAIL=test@localhost")
-	return cmd.Run()
 }
