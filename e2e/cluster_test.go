@@ -231,21 +231,9 @@ func TestADatabaseOutOfReachIsNamedInTheLogAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{"/readyz", "/api/tasks"} {
-		ask, err := http.NewRequestWithContext(t.Context(), "GET", s.url()+path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ask.Header.Set("Authorization", "Bearer ty_guessed")
-		answer, err := http.DefaultClient.Do(ask)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, err := io.ReadAll(answer.Body)
-		if err := errors.Join(err, answer.Body.Close()); err != nil {
-			t.Fatal(err)
-		}
-		if answer.StatusCode != http.StatusServiceUnavailable || strings.Contains(string(text), "user=taskyard") {
-			t.Errorf("%s answers %d, %s", path, answer.StatusCode, text)
+		r := answerTo(t, http.DefaultClient, newRequest(t.Context(), http.MethodGet, s.url()+path, "ty_guessed", ""))
+		if r.status != http.StatusServiceUnavailable || strings.Contains(r.body, "user=taskyard") {
+			t.Errorf("%s answers %d, %s", path, r.status, r.body)
 		}
 	}
 	if log := s.log.String(); !strings.Contains(log, `"msg":"the database cannot be reached","reason":"`) {

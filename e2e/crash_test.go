@@ -296,21 +296,3 @@ func memoryKiB(t testing.TB, pid int, line string) int {
 	}
 	return n
 }
-
-// requestStatus asks for an address, with a token if there is one.
-func requestStatus(t testing.TB, address, token string) int {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if token != "" {
-		req.Header.Set("Authorization", "Bearer "+token)
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	return res.StatusCode
-}

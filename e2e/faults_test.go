@@ -20,7 +20,7 @@ func TestAFailedSyncStopsAllWrites(t *testing.T) {
 	needsStrace(t)
 	s := newServer(t, "serve")
 	s.start()
-	b := &browser{t, s.signedIn()}
+	b := s.signedIn()
 	api := s.api(s.token("--scope", "operate"))
 	ids := s.makeTasks(api, 3)
 	// Until then a write of the search's own may be the one whose sync fails.

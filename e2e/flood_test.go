@@ -130,17 +130,10 @@ func (s *server) pulse() (end func() []time.Duration) {
 		defer tick.Stop()
 		for ctx.Err() == nil {
 			begin := time.Now()
-			req, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.url()+"/healthz", nil)
-			if err != nil {
+			if _, err := exchange(http.DefaultClient, newRequest(s.t.Context(), http.MethodGet, s.url()+"/healthz", "", "")); err != nil {
 				s.t.Error(err)
 				return
 			}
-			res, err := http.DefaultClient.Do(req)
-			if err != nil {
-				s.t.Error(err)
-				return
-			}
-			_ = res.Body.Close()
 			took = append(took, time.Since(begin))
 			<-tick.C
 		}

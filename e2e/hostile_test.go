@@ -386,23 +386,11 @@ var property = regexp.MustCompile(`"([A-Za-z_]{1,40})":\{"?(?:type|\$ref|descrip
 func (a *assault) learn(token string) {
 	a.t.Helper()
 	ask := func(method, path, body string) string {
-		req, err := http.NewRequestWithContext(a.t.Context(), method, a.url()+path, strings.NewReader(body))
-		if err != nil {
-			a.t.Fatal(err)
+		r := answerTo(a.t, a.client, newRequest(a.t.Context(), method, a.url()+path, token, body))
+		if r.status != http.StatusOK {
+			a.t.Fatalf("%s: %d %.300s", path, r.status, r.body)
 		}
-		req.Header.Set("Authorization", "Bearer "+token)
-		req.Header.Set("Content-Type", "application/json")
-		req.Header.Set("Accept", "application/json, text/event-stream")
-		res, err := a.client.Do(req)
-		if err != nil {
-			a.t.Fatal(err)
-		}
-		defer res.Body.Close()
-		text, err := io.ReadAll(res.Body)
-		if err != nil || res.StatusCode != http.StatusOK {
-			a.t.Fatalf("%s: %d %v %.300s", path, res.StatusCode, err, text)
-		}
-		return strings.ReplaceAll(strings.ReplaceAll(string(text), "\n", ""), " ", "")
+		return strings.ReplaceAll(strings.ReplaceAll(r.body, "\n", ""), " ", "")
 	}
 	tools := ask("POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}`)
 	for _, m := range regexp.MustCompile(`"name":"([a-z_]+)"`).FindAllStringSubmatch(tools, -1) {

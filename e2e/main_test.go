@@ -103,11 +103,11 @@ func serveInside(t *testing.T, files ...string) *inside {
 
 // browser keeps cookies and fills in forms.
 type browser struct {
-	t *testing.T
+	t testing.TB
 	c *http.Client
 }
 
-func newBrowser(t *testing.T) *browser {
+func newBrowser(t testing.TB) *browser {
 	jar, err := cookiejar.New(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -120,20 +120,8 @@ func newBrowser(t *testing.T) *browser {
 
 func (b *browser) get(address string) (int, string) {
 	b.t.Helper()
-	req, err := http.NewRequestWithContext(b.t.Context(), http.MethodGet, address, nil)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	res, err := b.c.Do(req)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	defer res.Body.Close()
-	text, err := io.ReadAll(res.Body)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	return res.StatusCode, string(text)
+	r := answerTo(b.t, b.c, newRequest(b.t.Context(), http.MethodGet, address, "", ""))
+	return r.status, r.body
 }
 
 var hiddenField = regexp.MustCompile(`type="hidden" name="([^"]+)" value="([^"]*)"`)
@@ -150,17 +138,10 @@ func (b *browser) send(page, action string, values map[string]string) (status in
 	for k, v := range values {
 		form.Set(k, v)
 	}
-	req, err := http.NewRequestWithContext(b.t.Context(), http.MethodPost, action, strings.NewReader(form.Encode()))
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	req := newRequest(b.t.Context(), http.MethodPost, action, "", form.Encode())
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	res, err := b.c.Do(req)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	defer res.Body.Close()
-	return res.StatusCode, res.Header.Get("Location")
+	r := answerTo(b.t, b.c, req)
+	return r.status, r.header.Get("Location")
 }
 
 const goodPassword = "correct horse battery"

@@ -1,10 +1,8 @@
 package e2e
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"strings"
@@ -44,21 +42,11 @@ func weakenings(own string) []struct{ method, path, body string } {
 // refused.
 func weaken(ctx context.Context, api *client.Client, own string) (passed []string) {
 	send := func(method, path, body string) (status int, answer string) {
-		req, err := http.NewRequestWithContext(ctx, method, api.URL+path, strings.NewReader(body))
+		r, err := exchange(api.HTTP, newRequest(ctx, method, api.URL+path, api.Token, body))
 		if err != nil {
 			return 0, err.Error()
 		}
-		req.Header.Set("Authorization", "Bearer "+api.Token)
-		req.Header.Set("Content-Type", "application/json")
-		req.Header.Set("Accept", "application/json, text/event-stream")
-		res, err := api.HTTP.Do(req)
-		if err != nil {
-			return 0, err.Error()
-		}
-		defer res.Body.Close()
-		var b bytes.Buffer
-		_, _ = io.Copy(&b, res.Body)
-		return res.StatusCode, b.String()
+		return r.status, r.body
 	}
 	for _, w := range weakenings(own) {
 		if status, answer := send(w.method, w.path, w.body); status < 400 || status >= 500 {

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -105,35 +104,33 @@ func newProjectServer(t *testing.T, agentArg string) *projectServer {
 	return srv
 }
 
-// firstAdmin sets the instance up for maya and returns a token of her own.
-func (s *server) firstAdmin() string {
+// signedIn sets the instance up for maya, by the link of the first line, and
+// returns her browser.
+func (s *server) signedIn() *browser {
 	s.t.Helper()
-	b := newBrowser(s.t.(*testing.T))
+	b := newBrowser(s.t)
 	form := map[string]string{"name": "maya", "password": goodPassword, "password2": goodPassword}
 	if status, to := b.send(s.first, s.url()+"/setup", form); status != http.StatusSeeOther {
 		s.t.Fatalf("the set-up form answers %d to %q", status, to)
 	}
-	return s.ownToken(b)
+	return b
+}
+
+// firstAdmin sets the instance up for maya and returns a token of her own.
+func (s *server) firstAdmin() string {
+	s.t.Helper()
+	return s.ownToken(s.signedIn())
 }
 
 // ownToken makes a token of the person who has signed in with a browser.
 func (s *server) ownToken(b *browser) string {
 	s.t.Helper()
-	body := []byte(`{"name":"own","scope":"admin","own":true}`)
-	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.url()+"/api/tokens", bytes.NewReader(body))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	req.Header.Set("Content-Type", "application/json")
+	req := newRequest(s.t.Context(), http.MethodPost, s.url()+"/api/tokens", "", `{"name":"own","scope":"admin","own":true}`)
 	req.Header.Set("Origin", s.url())
-	res, err := b.c.Do(req)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer res.Body.Close()
+	r := answerTo(s.t, b.c, req)
 	var made struct{ Secret string }
-	if err := json.NewDecoder(res.Body).Decode(&made); err != nil || made.Secret == "" {
-		s.t.Fatalf("a token of their own: %d %v", res.StatusCode, err)
+	if err := json.Unmarshal([]byte(r.body), &made); err != nil || made.Secret == "" {
+		s.t.Fatalf("a token of their own: %d %v", r.status, err)
 	}
 	return made.Secret
 }

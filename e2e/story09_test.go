@@ -1,11 +1,9 @@
 package e2e
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -55,24 +53,11 @@ func (s *server) tool(token, name string, args map[string]any) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.url()+"/mcp", bytes.NewReader(b))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	for k, v := range map[string]string{
-		"Authorization": "Bearer " + token, "Content-Type": "application/json",
-		"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-06-18",
-	} {
-		req.Header.Set(k, v)
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer res.Body.Close()
-	if text, err := io.ReadAll(res.Body); err != nil || res.StatusCode != http.StatusOK ||
-		bytes.Contains(text, []byte(`"isError":true`)) || bytes.Contains(text, []byte(`"error":{`)) {
-		s.t.Fatalf("%s: %d %s %v", name, res.StatusCode, text, err)
+	req := newRequest(s.t.Context(), http.MethodPost, s.url()+"/mcp", token, string(b))
+	req.Header.Set("MCP-Protocol-Version", "2025-06-18")
+	r := answerTo(s.t, http.DefaultClient, req)
+	if r.status != http.StatusOK || strings.Contains(r.body, `"isError":true`) || strings.Contains(r.body, `"error":{`) {
+		s.t.Fatalf("%s: %d %s", name, r.status, r.body)
 	}
 }
 

@@ -1,34 +1,12 @@
 package e2e
 
 import (
-	"io"
-	"net/http"
 	"strings"
 	"testing"
 
 	"taskyard/internal/testkit"
 	"taskyard/task"
 )
-
-// page reads a page with a token.
-func (s *server) page(token, path string) string {
-	s.t.Helper()
-	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.url()+path, nil)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	req.Header.Set("Authorization", "Bearer "+token)
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer res.Body.Close()
-	b, err := io.ReadAll(res.Body)
-	if err != nil || res.StatusCode != http.StatusOK {
-		s.t.Fatalf("GET %s: %d %v", path, res.StatusCode, err)
-	}
-	return string(b)
-}
 
 // TestStory10 changes, byte by byte, what approved runs would do before they
 // start, and what an approval of all runs of a task covers.

@@ -55,21 +55,7 @@ func holdOpen(t *testing.T, s *server, token, agent string) heldOpen {
 // metric reads one number of /metrics.
 func (s *server) metric(token, name string) string {
 	s.t.Helper()
-	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.url()+"/metrics", nil)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	req.Header.Set("Authorization", "Bearer "+token)
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer res.Body.Close()
-	text, err := io.ReadAll(res.Body)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(s.page(token, "/metrics")) {
 		if rest, ok := strings.CutPrefix(line, name+" "); ok {
 			return strings.TrimSpace(rest)
 		}

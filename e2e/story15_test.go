@@ -3,52 +3,15 @@ package e2e
 import (
 	"fmt"
 	"net/http"
-	"net/http/cookiejar"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
 	"taskyard/internal/testkit"
 	"taskyard/task"
 )
-
-// signedIn makes the first admin by the link of the first line, and returns
-// what a browser would be that is signed in.
-func (s *server) signedIn() *http.Client {
-	s.t.Helper()
-	jar, err := cookiejar.New(nil)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	c := &http.Client{
-		Jar: jar, Timeout: patience,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-	u, err := url.Parse(s.first)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	form := url.Values{
-		"token": {u.Query().Get("token")}, "name": {"maya"},
-		"password": {"vorpal quince 84 lantern"}, "password2": {"vorpal quince 84 lantern"},
-	}
-	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.url()+"/setup", strings.NewReader(form.Encode()))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	req.Header.Set("Sec-Fetch-Site", "same-origin")
-	res, err := c.Do(req)
-	if err != nil || res.StatusCode != http.StatusSeeOther {
-		s.t.Fatalf("set-up: %v, %v", res, err)
-	}
-	res.Body.Close()
-	return c
-}
 
 // TestStory15 suspends the machine for eight hours with claims, runs, schedules
 // and sessions open: the server sees the wall clock jump by that much.
@@ -91,20 +54,7 @@ func TestStory15(t *testing.T) {
 	ahead(8 * time.Hour)
 	testkit.Eventually(t, "the ticks that were missed are made up for",
 		func() bool { return s.rows("SELECT count(*) FROM ticks WHERE ended IS NOT NULL")[0] != "0" })
-	page := func() int {
-		t.Helper()
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url()+"/queues", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		res, err := browser.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		res.Body.Close()
-		return res.StatusCode
-	}
-	if code := page(); code != http.StatusOK {
+	if code, _ := browser.get(s.url() + "/queues"); code != http.StatusOK {
 		t.Errorf("the person's page answers %d: signed out", code)
 	}
 	// Every job that looks for what is over has its turn.
@@ -130,15 +80,8 @@ func TestStory15(t *testing.T) {
 // runJob runs a background job of the server to its end.
 func (s *server) runJob(token, name string) {
 	s.t.Helper()
-	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.url()+"/scheduler/jobs/"+name+"/run", nil)
-	if err != nil {
-		s.t.Fatal(err)
+	c := newBrowser(s.t).c // a redirect is not followed
+	if r := answerTo(s.t, c, newRequest(s.t.Context(), http.MethodPost, s.url()+"/scheduler/jobs/"+name+"/run", token, "")); r.status >= 400 {
+		s.t.Fatalf("job %s: %d %s", name, r.status, r.body)
 	}
-	req.Header.Set("Authorization", "Bearer "+token)
-	c := &http.Client{Timeout: patience, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	res, err := c.Do(req)
-	if err != nil || res.StatusCode >= http.StatusBadRequest {
-		s.t.Fatalf("job %s: %v, %v", name, res, err)
-	}
-	res.Body.Close()
 }

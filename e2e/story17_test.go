@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -35,26 +34,14 @@ func (s *server) makeTasks(api *client.Client, n int) (ids []string) {
 // readiness asks /readyz.
 func (s *server) readiness() (status int, problems map[string]string) {
 	s.t.Helper()
-	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.url()+"/readyz", nil)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer res.Body.Close()
-	b, err := io.ReadAll(res.Body)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	r := answerTo(s.t, http.DefaultClient, newRequest(s.t.Context(), http.MethodGet, s.url()+"/readyz", "", ""))
 	var body struct {
 		Problems map[string]string `json:"problems"`
 	}
-	if err := json.Unmarshal(b, &body); err != nil {
-		s.t.Fatalf("%s: %v", b, err)
+	if err := json.Unmarshal([]byte(r.body), &body); err != nil {
+		s.t.Fatalf("%s: %v", r.body, err)
 	}
-	return res.StatusCode, body.Problems
+	return r.status, body.Problems
 }
 
 // refusedWrite tries to make a task and returns the refusal, nil when it was

@@ -3,9 +3,7 @@
 package e2e
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -152,22 +150,12 @@ func (s *server) claims(t testing.TB, token string, n int) []time.Duration {
 	took := make([]time.Duration, n)
 	client := &http.Client{Timeout: patience}
 	for i := range took {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url()+"/api/agents/small/signup", strings.NewReader("{}"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header.Set("Authorization", "Bearer "+token)
-		req.Header.Set("Content-Type", "application/json")
+		req := newRequest(t.Context(), http.MethodPost, s.url()+"/api/agents/small/signup", token, "{}")
 		begin := time.Now()
-		res, err := client.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		b, err := io.ReadAll(res.Body)
-		_ = res.Body.Close()
+		r := answerTo(t, client, req)
 		took[i] = time.Since(begin)
-		if err != nil || res.StatusCode != http.StatusOK || bytes.Contains(b, []byte(`"task":null`)) {
-			t.Fatalf("claim %d: %d %v %.200s", i, res.StatusCode, err, b)
+		if r.status != http.StatusOK || strings.Contains(r.body, `"task":null`) {
+			t.Fatalf("claim %d: %d %.200s", i, r.status, r.body)
 		}
 	}
 	slices.Sort(took)
@@ -289,34 +277,22 @@ func TestAnyMixOfCallersCostsLittleMemory(t *testing.T) {
 		"/api/runs/" + inst.run.String() + "/messages?limit=500", "/api/events?limit=500", "/api/tasks/history?q=long",
 		"/tasks/" + inst.commented.String(), "/runs/" + inst.run.String(), "/history.csv", "/history.json",
 	}
-	upload, err := json.Marshal(map[string]any{"title": "large", "owner": "big", "steps": func() (list []map[string]any) {
-		for range 15 {
-			list = append(list, map[string]any{"title": "s", "details": strings.Repeat("d", 65_000)})
-		}
-		return list
-	}()})
-	if err != nil {
-		t.Fatal(err)
+	var steps []map[string]any
+	for range 15 {
+		steps = append(steps, map[string]any{"title": "s", "details": strings.Repeat("d", 65_000)})
 	}
-	wrong := []byte(`{` + strings.TrimSuffix(strings.Repeat(`"abcdef":1,`, 90_000), ",") + `}`)
-	post := func(token, path string, body []byte) {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url()+path, bytes.NewReader(body))
+	upload := asJSON(map[string]any{"title": "large", "owner": "big", "steps": steps})
+	wrong := `{` + strings.TrimSuffix(strings.Repeat(`"abcdef":1,`, 90_000), ",") + `}`
+	post := func(token, path, body string) {
+		r, err := exchange(http.DefaultClient, newRequest(t.Context(), http.MethodPost, s.url()+path, token, body))
 		if err != nil {
-			t.Error(err)
-			return
+			return // the server has broken off
 		}
-		req.Header.Set("Authorization", "Bearer "+token)
-		req.Header.Set("Content-Type", "application/json")
-		req.Header.Set("Accept", "application/json, text/event-stream")
-		if res, err := http.DefaultClient.Do(req); err == nil {
-			n, _ := io.Copy(io.Discard, res.Body)
-			_ = res.Body.Close()
-			if path == "/mcp" && n > 256<<10 || n > 1<<20 {
-				t.Errorf("%s: %d bytes", path, n)
-			}
-			if res.StatusCode >= 500 {
-				t.Errorf("%s: %d", path, res.StatusCode)
-			}
+		if n := len(r.body); path == "/mcp" && n > 256<<10 || n > 1<<20 {
+			t.Errorf("%s: %d bytes", path, n)
+		}
+		if r.status >= 500 {
+			t.Errorf("%s: %d", path, r.status)
 		}
 	}
 	for _, p := range gets { // once each, so that caches are not counted
@@ -338,7 +314,7 @@ func TestAnyMixOfCallersCostsLittleMemory(t *testing.T) {
 					s.read(t, tokens[i%len(tokens)], gets[(i+r)%len(gets)])
 					switch i % 4 {
 					case 0:
-						post(tokens[2], "/mcp", []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_my_queue","arguments":{"agent_name":"big","full":true,"limit":500}}}`))
+						post(tokens[2], "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_my_queue","arguments":{"agent_name":"big","full":true,"limit":500}}}`)
 					case 1:
 						post(tokens[0], "/api/tasks", wrong)
 					case 2:

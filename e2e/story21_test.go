@@ -1,10 +1,8 @@
 package e2e
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math"
 	"net/http"
 	"slices"
@@ -17,33 +15,17 @@ import (
 )
 
 // knock sends one request with a token and returns its answer.
-func knock(t *testing.T, base, token, method, path string, in any) (status int, h http.Header, body []byte) {
+func knock(t *testing.T, base, token, method, path string, in any) response {
 	t.Helper()
-	var b []byte
+	body := ""
 	if in != nil {
-		var err error
-		if b, err = json.Marshal(in); err != nil {
-			t.Error(err)
-		}
+		body = asJSON(in)
 	}
-	req, err := http.NewRequestWithContext(t.Context(), method, base+path, bytes.NewReader(b))
-	if err != nil {
-		t.Error(err)
-		return 0, nil, nil
-	}
-	req.Header.Set("Authorization", "Bearer "+token)
-	req.Header.Set("Content-Type", "application/json")
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Error(err)
-		return 0, nil, nil
-	}
-	defer res.Body.Close()
-	body, err = io.ReadAll(res.Body)
+	r, err := exchange(http.DefaultClient, newRequest(t.Context(), method, base+path, token, body))
 	if err != nil {
 		t.Error(err)
 	}
-	return res.StatusCode, res.Header, body
+	return r
 }
 
 // TestStory21OneAgentFloodsAndTheOthersWorkOn is one agent that creates tasks,
@@ -65,10 +47,10 @@ func TestStory21OneAgentFloodsAndTheOthersWorkOn(t *testing.T) {
 	person := s.token("--scope", "operate")
 	flooder, calm := s.token("--agent", "flooder"), s.token("--agent", "calm")
 	create := func(token, owner string) string {
-		status, _, body := knock(t, s.url(), token, "POST", "/api/tasks", map[string]any{"title": "A task of " + owner, "owner": owner})
+		r := knock(t, s.url(), token, "POST", "/api/tasks", map[string]any{"title": "A task of " + owner, "owner": owner})
 		var created struct{ ID string }
-		if err := json.Unmarshal(body, &created); err != nil || status != 201 {
-			t.Fatalf("create: %d %s", status, body)
+		if err := json.Unmarshal([]byte(r.body), &created); err != nil || r.status != 201 {
+			t.Fatalf("create: %d %s", r.status, r.body)
 		}
 		return created.ID
 	}
@@ -94,39 +76,39 @@ func TestStory21OneAgentFloodsAndTheOthersWorkOn(t *testing.T) {
 					return
 				default:
 				}
-				status, h, body := knock(t, s.url(), flooder, "POST", path, in)
+				r := knock(t, s.url(), flooder, "POST", path, in)
 				switch {
-				case status == http.StatusTooManyRequests:
+				case r.status == http.StatusTooManyRequests:
 					refused++
 				case i%3 == 0:
 					created++
 				}
-				if status == http.StatusTooManyRequests && (h.Get("Retry-After") == "" || !bytes.Contains(body, []byte("quota_exceeded"))) {
-					t.Errorf("%s: %s", path, body)
+				if r.status == http.StatusTooManyRequests && (r.header.Get("Retry-After") == "" || !strings.Contains(r.body, "quota_exceeded")) {
+					t.Errorf("%s: %s", path, r.body)
 				}
-				if status >= 500 {
-					t.Errorf("%s: %d %s", path, status, body)
+				if r.status >= 500 {
+					t.Errorf("%s: %d %s", path, r.status, r.body)
 				}
 				mu.Lock()
-				answers[fmt.Sprint(path[strings.LastIndex(path, "/")+1:], " ", status)]++
+				answers[fmt.Sprint(path[strings.LastIndex(path, "/")+1:], " ", r.status)]++
 				mu.Unlock()
 			}
 		})
 	}
 	var took []time.Duration
-	act := func(token, method, path string, in any) []byte {
+	act := func(token, method, path string, in any) string {
 		start := time.Now()
-		status, _, body := knock(t, s.url(), token, method, path, in)
+		r := knock(t, s.url(), token, method, path, in)
 		took = append(took, time.Since(start))
-		if status < 200 || status > 299 {
-			t.Errorf("%s %s: %d %s", method, path, status, body)
+		if r.status < 200 || r.status > 299 {
+			t.Errorf("%s %s: %d %s", method, path, r.status, r.body)
 		}
-		return body
+		return r.body
 	}
 	asked := ""
 	for i := range rounds {
 		id := create(person, "calm")
-		if got := act(calm, "POST", "/api/agents/calm/signup", map[string]any{}); !bytes.Contains(got, []byte(`"`+id+`"`)) {
+		if got := act(calm, "POST", "/api/agents/calm/signup", map[string]any{}); !strings.Contains(got, `"`+id+`"`) {
 			t.Errorf("round %d: the signup gave %s", i, got)
 		}
 		act(calm, "POST", "/api/tasks/"+id+"/comments", map[string]any{"content": "Under way"})
@@ -137,7 +119,7 @@ func TestStory21OneAgentFloodsAndTheOthersWorkOn(t *testing.T) {
 		}
 		act(calm, "POST", "/api/tasks/"+id+"/complete", map[string]any{"summary": "done"})
 	}
-	if inbox := act(person, "GET", "/api/inbox", nil); !bytes.Contains(inbox, []byte("Which of both?")) {
+	if inbox := act(person, "GET", "/api/inbox", nil); !strings.Contains(inbox, "Which of both?") {
 		t.Error("the question of the calm agent is not in the inbox")
 	}
 	testkit.Eventually(t, "the flood meets its limits", func() bool {

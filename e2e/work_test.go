@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -138,23 +137,11 @@ func TestWhatARunChangedIsSeen(t *testing.T) {
 		wants(t, sh.ok("", "run", "show", r.ID.String()), "Changed files", "modified", "notes.md", "taskyard/run-"+r.ID.String(), srv.repo)
 	})
 	t.Run("the diff hides the token of the run", func(t *testing.T) {
-		req, err := http.NewRequestWithContext(t.Context(), "GET", srv.url()+"/api/runs/"+r.ID.String()+"/diff", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header.Set("Authorization", "Bearer "+srv.person.Token)
-		res, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer res.Body.Close()
-		text, err := io.ReadAll(res.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := string(text); !strings.Contains(got, "+secret [redacted]\n") || strings.Contains(got, "ty_") ||
-			!strings.HasPrefix(res.Header.Get("Content-Type"), "text/x-diff") {
-			t.Errorf("%s\n%s", res.Header.Get("Content-Type"), got)
+		diff := answerTo(t, http.DefaultClient,
+			newRequest(t.Context(), http.MethodGet, srv.url()+"/api/runs/"+r.ID.String()+"/diff", srv.person.Token, ""))
+		kind := diff.header.Get("Content-Type")
+		if !strings.Contains(diff.body, "+secret [redacted]\n") || strings.Contains(diff.body, "ty_") || !strings.HasPrefix(kind, "text/x-diff") {
+			t.Errorf("%s\n%s", kind, diff.body)
 		}
 	})
 	t.Run("nothing else in the repository is touched", func(t *testing.T) {
