@@ -15,10 +15,7 @@ func TestDefinitionsAreCheckedWithoutAServer(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file := func(name, text string) string {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		path := put(t, filepath.Join(dir, name), text)
 		return path
 	}
 	good := file("good.md", "---\ndescription: reads\ntools: Read\n---\nRead.\n")
@@ -92,10 +89,7 @@ func TestDefinitionsAreCheckedWithoutAServer(t *testing.T) {
 		}
 	})
 	t.Run("without an instance nothing is known about runners, which is no error", func(t *testing.T) {
-		other := filepath.Join(t.TempDir(), "other.md")
-		if err := os.WriteFile(other, []byte("---\ndescription: runs\ntools: Read\nrunner: mine\n---\nRun.\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		other := put(t, filepath.Join(t.TempDir(), "other.md"), "---\ndescription: runs\ntools: Read\nrunner: mine\n---\nRun.\n")
 		out, _, code := do(t, "", "agent", "check", other)
 		if code != exitOK || !strings.Contains(out, `⚠ line 4: the runner "mine" was not checked: no configuration was found`) ||
 			!strings.Contains(out, "mine (not checked)") || !strings.Contains(out, "--data ./data") {

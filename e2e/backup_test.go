@@ -213,14 +213,11 @@ func TestADamagedBackupIsRefusedByItsPart(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "b.tar.zst")
 	must(t, "", "backup", "--data", s.data, file)
 	s.kill()
-	b, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := read(t, file)
 	before := files(t, s.data)
 	seen := map[string]bool{}
 	for at := range 40 {
-		i, bad := damage(t, b, len(b)*at/40)
+		i, bad := damage(t, []byte(b), len(b)*at/40)
 		put(t, file+".bad", string(bad))
 		_, errs, code := do(t, "", "restore", "--replace", "--data", s.data, file+".bad")
 		if _, part, ok := strings.Cut(errs, "the backup is damaged in "); ok {
@@ -233,7 +230,7 @@ func TestADamagedBackupIsRefusedByItsPart(t *testing.T) {
 			t.Errorf("a byte changed at %d: exit code %d", i, code)
 		}
 	}
-	put(t, file+".bad", string(b[:len(b)/2]))
+	put(t, file+".bad", b[:len(b)/2])
 	_, errs, code := do(t, "", "restore", "--replace", "--data", s.data, file+".bad")
 	if code != exitRefused || !strings.Contains(errs, "cut off") {
 		t.Errorf("half a backup: exit code %d, %s", code, errs)
@@ -289,8 +286,7 @@ func TestARestoreReplacesNothingUnasked(t *testing.T) {
 func TestTheConfigurationOfABackupOverrulesNoOther(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "serve")
-	elsewhere := filepath.Join(t.TempDir(), "etc.toml")
-	put(t, elsewhere, "[runs]\nattempts = 5\n")
+	elsewhere := put(t, filepath.Join(t.TempDir(), "etc.toml"), "[runs]\nattempts = 5\n")
 	s.args = []string{"serve", "--config", elsewhere}
 	s.start()
 	file := filepath.Join(t.TempDir(), "b.tar.zst")

@@ -208,10 +208,7 @@ func TestTheExampleOfAProviderIsValid(t *testing.T) {
 			continue
 		}
 		found++
-		path := filepath.Join(t.TempDir(), "taskyard.toml")
-		if err := os.WriteFile(path, []byte(b.text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		path := put(t, filepath.Join(t.TempDir(), "taskyard.toml"), b.text)
 		if _, _, err := config.Load(config.LoadOptions{File: path}); err != nil {
 			t.Errorf("%s:%d: %v", file, b.line, err)
 		}

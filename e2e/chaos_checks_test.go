@@ -77,15 +77,12 @@ func (c *chaos) checkRuns(t *testing.T) {
 	if met, err := os.ReadFile(filepath.Join(c.notes, "met")); err == nil {
 		t.Errorf("two programs of a task at once:\n%s", met)
 	}
-	log, err := os.ReadFile(filepath.Join(c.notes, "log"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	log := read(t, filepath.Join(c.notes, "log"))
 	requeued := map[string]bool{} // the same run starts again under its next lease
 	for _, id := range c.list(t, "SELECT id FROM runs WHERE lease > 1") {
 		requeued[id] = true
 	}
-	for _, p := range doubled(string(log), requeued) {
+	for _, p := range doubled(log, requeued) {
 		t.Error(p)
 	}
 	for what, query := range map[string]string{
@@ -108,8 +105,8 @@ func (c *chaos) checkRuns(t *testing.T) {
 			t.Errorf("task %d for a run was acknowledged and is not there", id)
 		}
 	}
-	acknowledged := strings.Count("\n"+string(log), "\ndone ")
-	for line := range strings.Lines(string(log)) {
+	acknowledged := strings.Count("\n"+log, "\ndone ")
+	for line := range strings.Lines(log) {
 		var run, id string
 		if _, err := fmt.Sscanf(line, "done %s %s", &run, &id); err != nil {
 			continue

@@ -76,8 +76,7 @@ echo '{"summary":"through","success":true}'
 
 // configure writes the files of the servers.
 func (c *chaos) configure() {
-	script := filepath.Join(c.notes, "agent.sh")
-	put(c.t, script, chaosScript)
+	script := put(c.t, filepath.Join(c.notes, "agent.sh"), chaosScript)
 	for _, s := range c.servers {
 		s.claimers()
 		for _, name := range []string{"worker", "holder"} {

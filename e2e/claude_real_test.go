@@ -59,10 +59,7 @@ func TestRealClaudeWorksOnATask(t *testing.T) {
 // outsideFile is a file outside the workspace.
 func outsideFile(t *testing.T) string {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "outside.txt")
-	if err := os.WriteFile(file, []byte("of somebody else\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	file := put(t, filepath.Join(t.TempDir(), "outside.txt"), "of somebody else\n")
 	return file
 }
 

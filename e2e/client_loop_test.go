@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"os"
 	"strings"
 	"testing"
 )
@@ -9,11 +8,8 @@ import (
 // TestTheLoopOfThePageWorks runs the page's loop of an agent in a real shell.
 func TestTheLoopOfThePageWorks(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("docs/cli.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, loop, _ := strings.Cut(string(page), "## Work as an agent\n\n```sh\n")
+	page := read(t, "docs/cli.md")
+	_, loop, _ := strings.Cut(page, "## Work as an agent\n\n```sh\n")
 	loop, _, found := strings.Cut(loop, "```")
 	if !found {
 		t.Fatal("the page has no loop")

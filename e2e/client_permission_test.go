@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -34,10 +33,7 @@ cat >/dev/null
 
 func TestAPersonDecidesOnACallFromTheShell(t *testing.T) {
 	t.Parallel()
-	script := filepath.Join(t.TempDir(), "agent.sh")
-	if err := os.WriteFile(script, []byte(askingAgent), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	script := put(t, filepath.Join(t.TempDir(), "agent.sh"), askingAgent)
 	in := serveInside(t,
 		"taskyard.toml", fmt.Sprintf("[runners.asks]\nkind = \"claude\"\ncommand = [\"/bin/sh\", %q]\naccept_weaker = true\n", script),
 		"agents/asker.md", "---\ndescription: Asks.\ntools: read, grep\nrunner: asks\n---\nAsk.\n")

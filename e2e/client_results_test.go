@@ -34,9 +34,7 @@ func TestResultsFromTheShell(t *testing.T) {
 	t.Run("a file holds the whole of a project", func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "web.json")
 		text := admin.ok("", "project", "show", "web", "--json")
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		put(t, file, text)
 		admin.ok("", "project", "edit", "web", "--file", file)
 		admin.fails(client.ExitRefused, "409 stale_project", "project", "edit", "web", "--file", file) // of an older version
 		admin.ok(strings.Replace(text, `"key":"web"`, `"key":"copy"`, 1), "project", "add", "--file", "-")
@@ -108,9 +106,7 @@ func TestAChangeFromTheShell(t *testing.T) {
 	patch := maya.ok("", "review", "diff", id)
 	again := filepath.Join(t.TempDir(), "again")
 	testkit.Git(t, srv.repo, "clone", "-q", srv.repo, again)
-	if err := os.WriteFile(filepath.Join(again, "change.patch"), []byte(patch+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	put(t, filepath.Join(again, "change.patch"), patch+"\n")
 	testkit.Git(t, again, "apply", "change.patch")
 	if b, err := os.ReadFile(filepath.Join(again, "greeting.txt")); err != nil || string(b) != "hello\nworld\n" {
 		t.Errorf("the patch makes %q, %v:\n%s", b, err, patch)

@@ -3,7 +3,6 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -218,10 +217,7 @@ func TestDefaultsComeFromTheSurroundings(t *testing.T) {
 		}
 	})
 	t.Run("the token may lie in a file", func(t *testing.T) {
-		file := filepath.Join(t.TempDir(), "token")
-		if err := os.WriteFile(file, []byte(a.env["TASKYARD_TOKEN"]+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		file := put(t, filepath.Join(t.TempDir(), "token"), a.env["TASKYARD_TOKEN"]+"\n")
 		s := &shell{t, map[string]string{"TASKYARD_URL": in.url, "TASKYARD_TOKEN_FILE": file}}
 		if out := s.ok("", "whoami"); !strings.Contains(out, "agent:"+agentName) {
 			t.Error(out)

@@ -38,16 +38,11 @@ func clockedMain(file string) {
 // that of a machine which was suspended so long.
 func clocked(t *testing.T, s *server) (ahead func(time.Duration)) {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := testBinary(t)
 	file := filepath.Join(t.TempDir(), "ahead")
 	s.program = []string{self, clockedArg, file}
 	return func(d time.Duration) {
-		if err := os.WriteFile(file+".new", []byte(d.String()), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		put(t, file+".new", d.String())
 		if err := os.Rename(file+".new", file); err != nil {
 			t.Fatal(err)
 		}

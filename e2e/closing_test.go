@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"sync/atomic"
 	"testing"
@@ -47,10 +46,7 @@ func TestARunThatCompletedItsTaskEndsWithItsProgram(t *testing.T) {
 	t.Run("on the server", func(t *testing.T) {
 		t.Parallel()
 		s := newServer(t, "serve")
-		script := filepath.Join(t.TempDir(), "agent.sh")
-		if err := os.WriteFile(script, fmt.Appendf(nil, lingering, binary(t)), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		script := put(t, filepath.Join(t.TempDir(), "agent.sh"), fmt.Sprintf(lingering, binary(t)))
 		s.file("taskyard.toml", fmt.Sprintf("[runners.script]\nkind = \"command\"\ncommand = [\"/bin/sh\", %q]\n", script))
 		s.file("agents/coder.md", "---\nname: coder\ndescription: For tests.\ntools: read\nrunner: script\n---\nWork.\n")
 		s.start()
@@ -62,9 +58,7 @@ func TestARunThatCompletedItsTaskEndsWithItsProgram(t *testing.T) {
 		s := newServer(t, "serve")
 		script := filepath.Join(t.TempDir(), "codex.sh")
 		begin := "cat >/dev/null\necho '{\"type\":\"thread.started\",\"thread_id\":\"01a1\"}'\necho '{\"type\":\"turn.started\"}'\n"
-		if err := os.WriteFile(script, fmt.Appendf(nil, begin+lingering, binary(t)), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		put(t, script, fmt.Sprintf(begin+lingering, binary(t)))
 		s.file("taskyard.toml", fmt.Sprintf("[runners.script]\nkind = \"codex\"\naccept_weaker = true\ncommand = [\"/bin/sh\", %q]\n", script))
 		s.file("agents/coder.md", "---\nname: coder\ndescription: For tests.\ntools: read, list, grep\nrunner: script\n---\nWork.\n")
 		s.start()
@@ -87,9 +81,7 @@ func TestARunThatCompletedItsTaskEndsWithItsProgram(t *testing.T) {
 	t.Run("on a worker", func(t *testing.T) {
 		t.Parallel()
 		srv := newWorkerServer(t)
-		if err := os.WriteFile(srv.script, fmt.Appendf(nil, lingering, binary(t)), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		put(t, srv.script, fmt.Sprintf(lingering, binary(t)))
 		srv.work("--labels", "gpu")
 		tk := srv.create()
 		check(t, srv.server, tk.ID, srv.programs)

@@ -23,8 +23,7 @@ func newBranchWork(t *testing.T) *branchWork {
 	t.Helper()
 	k := newCluster(t, 2)
 	b := &branchWork{repo: newRepo(t), place: t.TempDir() + "/"}
-	script := filepath.Join(t.TempDir(), "agent.sh")
-	put(t, script, `[ -e "$PLACE/started" ] || echo half >half.txt
+	script := put(t, filepath.Join(t.TempDir(), "agent.sh"), `[ -e "$PLACE/started" ] || echo half >half.txt
 echo here >>"$PLACE/started"
 while [ ! -e "$PLACE/go" ]; do sleep 0.1; done
 echo hello >greeting.txt

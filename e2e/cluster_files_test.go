@@ -27,12 +27,9 @@ type composed struct {
 func TestTheClusterOfComposeFitsTogether(t *testing.T) {
 	t.Parallel()
 	const folder = "packaging/cluster/"
-	text, err := os.ReadFile(folder + "compose.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := read(t, folder+"compose.yaml")
 	var all composed
-	if err := yaml.Unmarshal(text, &all); err != nil {
+	if err := yaml.Unmarshal([]byte(text), &all); err != nil {
 		t.Fatal(err)
 	}
 	given := regexp.MustCompile(`\$\{([A-Z_]+)[^}]*\}`)
@@ -71,11 +68,8 @@ func TestTheClusterOfComposeFitsTogether(t *testing.T) {
 		}
 	})
 	t.Run("Caddy is given what its file names", func(t *testing.T) {
-		file, err := os.ReadFile(folder + "Caddyfile")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range regexp.MustCompile(`\{\$([A-Z_]+)\}`).FindAllStringSubmatch(string(file), -1) {
+		file := read(t, folder+"Caddyfile")
+		for _, m := range regexp.MustCompile(`\{\$([A-Z_]+)\}`).FindAllStringSubmatch(file, -1) {
 			if caddy[m[1]] == "" {
 				t.Errorf("Caddy is not given %s", m[1])
 			}
@@ -92,18 +86,12 @@ func TestTheClusterOfComposeFitsTogether(t *testing.T) {
 	})
 	t.Run("what is mounted is there, and the script makes the secrets", func(t *testing.T) {
 		dir := t.TempDir()
-		script, err := os.ReadFile(folder + "secrets.sh")
-		if err != nil {
-			t.Fatal(err)
-		}
-		put(t, filepath.Join(dir, "secrets.sh"), string(script))
+		script := read(t, folder+"secrets.sh")
+		put(t, filepath.Join(dir, "secrets.sh"), script)
 		if out, err := exec.CommandContext(t.Context(), "sh", filepath.Join(dir, "secrets.sh")).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
-		image, err := os.ReadFile("packaging/Containerfile")
-		if err != nil {
-			t.Fatal(err)
-		}
+		image := read(t, "packaging/Containerfile")
 		for name, s := range all.Secrets {
 			if made, err := os.ReadFile(filepath.Join(dir, s.File)); err != nil || len(made) < 48 {
 				t.Errorf("the secret %s: %d bytes, %v", name, len(made), err)
@@ -122,7 +110,7 @@ func TestTheClusterOfComposeFitsTogether(t *testing.T) {
 			}
 			for _, v := range s.Volumes {
 				from, at, _ := strings.Cut(v, ":")
-				if s.Image == all.Services["taskyard-1"].Image && !strings.Contains(string(image), "--chown=65532:65532 "+at+" "+at+"\n") {
+				if s.Image == all.Services["taskyard-1"].Image && !strings.Contains(image, "--chown=65532:65532 "+at+" "+at+"\n") {
 					t.Errorf("a new volume at %s of %s would belong to root: the image has no such folder", at, name)
 				}
 				if !strings.HasPrefix(from, "./") {
@@ -144,9 +132,7 @@ func TestTheClusterOfComposeFitsTogether(t *testing.T) {
 			t.Helper()
 			bin, data := t.TempDir(), t.TempDir()
 			for name, text := range map[string]string{"docker-entrypoint.sh": `echo started: "$@"`, "hostname": "echo postgres-2"} {
-				if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"+text+"\n"), 0o700); err != nil {
-					t.Fatal(err)
-				}
+				put(t, filepath.Join(bin, name), "#!/bin/sh\n"+text+"\n")
 			}
 			for _, f := range files {
 				put(t, filepath.Join(data, f), "15\n")

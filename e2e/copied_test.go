@@ -73,11 +73,8 @@ func TestACopyBesideItsLivingOriginal(t *testing.T) {
 // id is the mark of the server's processes.
 func (s *server) id() string {
 	s.t.Helper()
-	b, err := os.ReadFile(filepath.Join(s.data, "yard-id"))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return strings.TrimSpace(string(b))
+	b := read(s.t, filepath.Join(s.data, "yard-id"))
+	return strings.TrimSpace(b)
 }
 
 // staying lists the processes of runs that live until their run ends: the

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"net"
@@ -47,10 +46,7 @@ func newCrashServer(t *testing.T) *crashServer {
 func newCrashServerWith(t *testing.T, goFile, text string) *crashServer {
 	t.Helper()
 	c := &crashServer{server: newServer(t, "serve"), goFile: goFile}
-	script := filepath.Join(t.TempDir(), "agent.sh")
-	if err := os.WriteFile(script, []byte(text), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	script := put(t, filepath.Join(t.TempDir(), "agent.sh"), text)
 	c.file("taskyard.toml", fmt.Sprintf("[runs]\nmax_parallel = 5\n[runners.script]\nkind "+
 		"= \"command\"\ncommand = [\"/bin/sh\", %q]\n", script))
 	c.file("agents/worker.md", "---\nname: worker\ndescription: Waits for a file.\ntools: read\nrunner: script\nmax_parallel: 5\n---\nWait.\n")
@@ -84,9 +80,7 @@ func (c *crashServer) awaitSpawned(cond string) {
 // finish lets the agents end and waits until every task's last run completed.
 func (c *crashServer) finish() {
 	c.t.Helper()
-	if err := os.WriteFile(c.goFile, nil, 0o600); err != nil {
-		c.t.Fatal(err)
-	}
+	put(c.t, c.goFile, "")
 	testkit.Eventually(c.t, "all runs end", func() bool {
 		return c.rows("SELECT count(*) FROM runs WHERE status IN ('pending', 'running')")[0] == "0"
 	})
@@ -285,12 +279,8 @@ func TestStartAndIdleAreCheap(t *testing.T) {
 // memoryKiB reads a line of /proc/PID/status.
 func memoryKiB(t testing.TB, pid int, line string) int {
 	t.Helper()
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := bytes.Cut(b, []byte(line))
-	n, err := strconv.Atoi(strings.Fields(string(rest))[0])
+	_, rest, _ := strings.Cut(read(t, fmt.Sprintf("/proc/%d/status", pid)), line)
+	n, err := strconv.Atoi(strings.Fields(rest)[0])
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -58,14 +58,8 @@ sleep 902
 func newDelegates(t *testing.T, boss string) (*server, *client.Client) {
 	t.Helper()
 	s := newServer(t, "serve")
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	hold := filepath.Join(t.TempDir(), "hold.sh")
-	if err := os.WriteFile(hold, []byte(holdScript), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	self := testBinary(t)
+	hold := put(t, filepath.Join(t.TempDir(), "hold.sh"), holdScript)
 	conf := "[runs]\nmax_parallel = 1\nattempts = 1\n[approval]\npolicy = \"never\"\n[task_tool]\nenable_verbose_logging = true\n"
 	agent := func(name string, command ...string) {
 		list, err := json.Marshal(command)

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -48,14 +47,7 @@ func TestEveryKeyOfTheConfigurationIsInTheDocs(t *testing.T) {
 			sameAsDefault(t, b.text)
 		}
 	}
-	pages, err := os.ReadFile("docs/runners.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	more, err := os.ReadFile("docs/operations.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	pages := read(t, "docs/runners.md") + read(t, "docs/operations.md")
 	for name := range names {
 		group, own, grouped := strings.Cut(name, ".*.")
 		table, key, inTable := strings.Cut(name, ".")
@@ -63,7 +55,7 @@ func TestEveryKeyOfTheConfigurationIsInTheDocs(t *testing.T) {
 		_, here := section[key]
 		_, top := all[name]
 		switch {
-		case grouped && !regexp.MustCompile(`\b`+own+`\b`).Match(append(pages, more...)):
+		case grouped && !regexp.MustCompile(`\b`+own+`\b`).MatchString(pages):
 			t.Errorf("nothing tells of %s in [%s.NAME]", own, group)
 		case name == "data": // cannot be in the file that is in that folder
 		case !grouped && inTable && !here, !grouped && !inTable && !top:
@@ -76,9 +68,7 @@ func TestEveryKeyOfTheConfigurationIsInTheDocs(t *testing.T) {
 func sameAsDefault(t *testing.T, text string) {
 	t.Helper()
 	data := t.TempDir()
-	if err := os.WriteFile(filepath.Join(data, config.FileName), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	put(t, filepath.Join(data, config.FileName), text)
 	shown := strings.Split(must(t, "", "config", "--data", data), "\n")
 	for i, line := range strings.Split(must(t, "", "config", "--data", t.TempDir()), "\n") {
 		want, _, _ := strings.Cut(line, " #")
@@ -101,16 +91,13 @@ func TestTheDocsNameTheKeysThatNeedARestart(t *testing.T) {
 	for _, s := range c.Settings() {
 		delete(names, s.Key)
 	}
-	text, err := os.ReadFile("docs/operations.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	line := regexp.MustCompile(`These need a restart: (.*?)\. After`).FindSubmatch(text)
+	text := read(t, "docs/operations.md")
+	line := regexp.MustCompile(`These need a restart: (.*?)\. After`).FindStringSubmatch(text)
 	if line == nil {
 		t.Fatal("docs/operations.md does not say which keys need a restart")
 	}
 	said := map[string]bool{}
-	for _, m := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(string(line[1]), -1) {
+	for _, m := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(line[1], -1) {
 		said[m[1]] = true
 	}
 	for name := range names {

@@ -31,11 +31,8 @@ var (
 // that they name exist.
 func TestTheSecurityTablesAreWhole(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("docs/security.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	first, second, ok := strings.Cut(string(text), "## OWASP AISVS")
+	text := read(t, "docs/security.md")
+	first, second, ok := strings.Cut(text, "## OWASP AISVS")
 	if !ok {
 		t.Fatal("no part about AISVS")
 	}
@@ -67,7 +64,7 @@ func TestTheSecurityTablesAreWhole(t *testing.T) {
 		}
 	}
 	tests := testNames(t)
-	for _, name := range regexp.MustCompile("`(Test[A-Za-z0-9]+)`").FindAllStringSubmatch(string(text), -1) {
+	for _, name := range regexp.MustCompile("`(Test[A-Za-z0-9]+)`").FindAllStringSubmatch(text, -1) {
 		if !tests[name[1]] {
 			t.Errorf("there is no test %s", name[1])
 		}

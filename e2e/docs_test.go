@@ -23,13 +23,10 @@ type block struct {
 // fencedBlocks returns the fenced blocks of a page, without their indentation.
 func fencedBlocks(t *testing.T, file string) []block {
 	t.Helper()
-	page, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := read(t, file)
 	var list []block
 	open, indent := false, ""
-	for i, line := range strings.Split(string(page), "\n") {
+	for i, line := range strings.Split(page, "\n") {
 		bare := strings.TrimLeft(line, " ")
 		switch {
 		case strings.HasPrefix(bare, "```") && !open:
@@ -81,10 +78,7 @@ func TestTheExamplesForAgentsWork(t *testing.T) {
 // page names is read or set somewhere.
 func TestWhatTheDocsNameIsThere(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("docs/agents.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := read(t, "docs/agents.md")
 	var code strings.Builder
 	for _, folder := range []string{
 		"runner", "internal/app", "internal/cmd", "internal/worker",
@@ -93,15 +87,11 @@ func TestWhatTheDocsNameIsThere(t *testing.T) {
 		entries, _ := os.ReadDir(folder) // one that is not there holds no name
 		for _, e := range entries {
 			if strings.HasSuffix(e.Name(), ".go") && !strings.HasSuffix(e.Name(), "_test.go") {
-				b, err := os.ReadFile(folder + "/" + e.Name())
-				if err != nil {
-					t.Fatal(err)
-				}
-				code.Write(b)
+				code.WriteString(read(t, folder+"/"+e.Name()))
 			}
 		}
 	}
-	for _, name := range regexp.MustCompile(`TASKYARD_[A-Z_]+`).FindAllString(string(page), -1) {
+	for _, name := range regexp.MustCompile(`TASKYARD_[A-Z_]+`).FindAllString(page, -1) {
 		if !strings.Contains(code.String(), `"`+name+`"`) {
 			t.Errorf("nothing reads or sets %s", name)
 		}
@@ -111,12 +101,9 @@ func TestWhatTheDocsNameIsThere(t *testing.T) {
 // pageHeadings returns the names by which links lead to parts of a page.
 func pageHeadings(t *testing.T, file string) map[string]bool {
 	t.Helper()
-	page, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := read(t, file)
 	names := map[string]bool{}
-	for _, h := range regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllStringSubmatch(string(page), -1) {
+	for _, h := range regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllStringSubmatch(page, -1) {
 		names[regexp.MustCompile(`[^a-z0-9 -]`).ReplaceAllString(strings.ToLower(h[1]), "")] = true
 	}
 	for name := range names {
@@ -132,11 +119,8 @@ func TestLinksOfTheDocsLeadSomewhere(t *testing.T) {
 		t.Fatal(pages, err)
 	}
 	for _, page := range append(pages, "README.md", "CONTRIBUTING.md", "CHANGELOG.md") {
-		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, link := range regexp.MustCompile(`\]\(([^)]+)\)`).FindAllStringSubmatch(string(text), -1) {
+		text := read(t, page)
+		for _, link := range regexp.MustCompile(`\]\(([^)]+)\)`).FindAllStringSubmatch(text, -1) {
 			if strings.Contains(link[1], "://") {
 				continue
 			}
@@ -163,11 +147,8 @@ func TestNoLineOfTheDocsIsOver100Words(t *testing.T) {
 		t.Fatal(pages, err)
 	}
 	for _, page := range append(pages, "README.md", "AGENTS.md", "CONTRIBUTING.md") {
-		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i, line := range strings.Split(string(text), "\n") {
+		text := read(t, page)
+		for i, line := range strings.Split(text, "\n") {
 			if n := len(strings.Fields(line)); n > 100 && !strings.HasPrefix(line, "|") {
 				t.Errorf("%s:%d has %d words: split it, or make a list of it", page, i+1, n)
 			}

@@ -49,10 +49,7 @@ echo '{"summary":"the file is there","success":true}'
 // hiders is a crashServer whose agents hide their children.
 func newHiders(t *testing.T) *crashServer {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := testBinary(t)
 	goFile := filepath.Join(t.TempDir(), "go")
 	return newCrashServerWith(t, goFile, fmt.Sprintf(hiderScript, goFile, self, stayArg))
 }

@@ -61,10 +61,7 @@ func floodSizes() (output, line string) {
 
 // It is not parallel: it measures.
 func TestFloodsCostTheServerLittle(t *testing.T) {
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := testBinary(t)
 	output, line := floodSizes()
 	floods := []struct{ name, agent, script, state string }{
 		{"no flood", "calm", fmt.Sprintf("exec %q %s lines 1000", self, floodArg), "completed|ended"},
@@ -77,10 +74,7 @@ func TestFloodsCostTheServerLittle(t *testing.T) {
 	}
 	s, config := newServer(t, "serve"), "[runs]\nattempts = 1\n"
 	for _, f := range floods {
-		script := filepath.Join(t.TempDir(), f.agent+".sh")
-		if err := os.WriteFile(script, []byte(f.script), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		script := put(t, filepath.Join(t.TempDir(), f.agent+".sh"), f.script)
 		config += fmt.Sprintf("[runners.%s]\nkind = \"command\"\ncommand = [\"/bin/sh\", %q]\n", f.agent, script)
 		s.file("agents/"+f.agent+".md", "---\nname: "+f.agent+"\ndescription: Floods.\ntools: read\nrunner: "+f.agent+"\n---\nFlood.\n")
 	}

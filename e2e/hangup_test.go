@@ -26,9 +26,7 @@ func TestAServerOutlivesItsTerminal(t *testing.T) {
 	c := s.api(s.token("--scope", "read"))
 	hangup := func() {
 		t.Helper()
-		if err := s.cmd.Process.Signal(syscall.SIGHUP); err != nil {
-			t.Fatal(err)
-		}
+		s.hangUp()
 	}
 	hangup()
 	s.file("agents/late.md", "---\nname: late\ndescription: For tests.\ntools: read\nrunner: none\n---\nWork.\n")

@@ -188,15 +188,45 @@ func freeAddress(t testing.TB) string {
 	return ""
 }
 
+// read returns the text of a file.
+func read(t testing.TB, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// put writes a file that its owner may execute, with the folder it is in, and
+// returns its path.
+func put(t testing.TB, path, text string) string {
+	t.Helper()
+	err := os.MkdirAll(filepath.Dir(path), 0o700)
+	if err == nil {
+		err = os.WriteFile(path, []byte(text), 0o700)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// testBinary is the path of this program, which plays several agents.
+func testBinary(t testing.TB) string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return self
+}
+
 // file writes a file of the data folder, and of those of its peers.
 func (s *server) file(name, text string) {
 	s.t.Helper()
 	for _, one := range s.instance() {
-		path := filepath.Join(one.data, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			s.t.Fatal(err)
-		}
-		put(s.t, path, text)
+		put(s.t, filepath.Join(one.data, name), text)
 	}
 }
 
@@ -300,6 +330,14 @@ func (s *server) term() int {
 		code = max(code, p.term())
 	}
 	return code
+}
+
+// hangUp has the server read its configuration again.
+func (s *server) hangUp() {
+	s.t.Helper()
+	if err := s.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		s.t.Fatal(err)
+	}
 }
 
 func (s *server) url() string {

@@ -367,11 +367,8 @@ func newAssault(t *testing.T) *assault {
 	}
 	at, _ := url.Parse(a.url())
 	a.cookies = b.c.Jar.Cookies(at)
-	table, err := os.ReadFile("handlers/testdata/permissions.txt") // a test holds it to the router
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(table)) {
+	table := read(t, "handlers/testdata/permissions.txt") // a test holds it to the router
+	for line := range strings.Lines(table) {
 		route, _, _ := strings.Cut(line, " (")
 		a.routes = append(a.routes, route)
 	}

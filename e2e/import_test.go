@@ -10,27 +10,6 @@ import (
 	"taskyard/internal/client"
 )
 
-// file writes a file of a test.
-func file(t *testing.T, path, text string) string {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
-func read(t *testing.T, path string) string {
-	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(b)
-}
-
 func wants(t *testing.T, text string, words ...string) {
 	t.Helper()
 	for _, w := range words {
@@ -55,7 +34,7 @@ func TestExportAndImportFromTheCommandLine(t *testing.T) {
 	wants(t, tasks, `"nextId":42`, `"taskId":"4"`)
 
 	t.Run("an export is never replaced unasked", func(t *testing.T) {
-		file(t, filepath.Join(out, "history.jsonl"), "mine\n")
+		put(t, filepath.Join(out, "history.jsonl"), "mine\n")
 		if _, errs, code := do(t, "", "export", "--data", data, out); code != exitRefused || !strings.Contains(errs, "--force") {
 			t.Errorf("%d: %s", code, errs)
 		}
@@ -80,7 +59,7 @@ func TestExportAndImportFromTheCommandLine(t *testing.T) {
 	})
 	t.Run("a dry run knows the agents of a folder that holds no instance yet", func(t *testing.T) {
 		other := filepath.Join(t.TempDir(), "data")
-		file(t, filepath.Join(other, "agents", "fixer.md"),
+		put(t, filepath.Join(other, "agents", "fixer.md"),
 			"---\nname: fixer\ndescription: Fixes things.\ntools: read\nrunner: none\n---\nFix it.\n")
 		wants(t, must(t, "", "import", "--data", other, "--dry-run", "--map", "general-purpose=fixer", out), "Dry run: nothing was written.")
 		if got, err := filepath.Glob(filepath.Join(other, "*")); err != nil || len(got) != 1 {
@@ -111,12 +90,11 @@ func TestImportsThatAreRefused(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	data := filepath.Join(dir, "data")
-	huge := filepath.Join(dir, "huge.json")
-	file(t, huge, "{")
+	huge := put(t, filepath.Join(dir, "huge.json"), "{")
 	if err := os.Truncate(huge, 1<<30); err != nil {
 		t.Fatal(err)
 	}
-	owner := file(t, filepath.Join(dir, "owner.json"),
+	owner := put(t, filepath.Join(dir, "owner.json"),
 		`{"tasks":[{"id":"1","title":"a\u001b[2J","owner":"no\u001b[2Jbody","status":"active"}],"nextId":2}`)
 	tests := []struct {
 		name string
@@ -187,7 +165,7 @@ func TestImportWhileTheServerRuns(t *testing.T) {
 		for i := range largestImport + 1 {
 			fmt.Fprintf(&b, `{"id":"x%d","title":"a"}`+"\n", i)
 		}
-		many := file(t, filepath.Join(t.TempDir(), "issues.jsonl"), b.String())
+		many := put(t, filepath.Join(t.TempDir(), "issues.jsonl"), b.String())
 		args := []string{"import", "--data", in.data, "--from", "beads", "--owner", "code-focused", many}
 		if _, errs, code := do(t, "", args...); code != exitRefused || !strings.Contains(errs, "stopped instance") ||
 			!strings.Contains(errs, fmt.Sprintf("process %d", os.Getpid())) {

@@ -14,12 +14,9 @@ import (
 func TestTheInstallationIsAsDocumented(t *testing.T) {
 	t.Parallel()
 	const page = "docs/install.md"
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := read(t, page)
 	t.Run("the files that it names are there", func(t *testing.T) {
-		for _, name := range regexp.MustCompile(`packaging/[A-Za-z.]+`).FindAllString(string(text), -1) {
+		for _, name := range regexp.MustCompile(`packaging/[A-Za-z.]+`).FindAllString(text, -1) {
 			if _, err := os.Stat(name); err != nil {
 				t.Error(err)
 			}
@@ -47,12 +44,9 @@ func TestTheInstallationIsAsDocumented(t *testing.T) {
 		}
 	})
 	t.Run("its targets are those of the Makefile", func(t *testing.T) {
-		makefile, err := os.ReadFile("Makefile")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range regexp.MustCompile(`make ([a-z-]+) VERSION`).FindAllStringSubmatch(string(text), -1) {
-			if !strings.Contains(string(makefile), "\n"+m[1]+": ##") {
+		makefile := read(t, "Makefile")
+		for _, m := range regexp.MustCompile(`make ([a-z-]+) VERSION`).FindAllStringSubmatch(text, -1) {
+			if !strings.Contains(makefile, "\n"+m[1]+": ##") {
 				t.Errorf("make %s is not there", m[1])
 			}
 		}
@@ -62,19 +56,13 @@ func TestTheInstallationIsAsDocumented(t *testing.T) {
 			t.Skip("systemd-analyze is not installed")
 		}
 		dir := t.TempDir()
-		unit, err := os.ReadFile("packaging/taskyard.service")
-		if err != nil {
-			t.Fatal(err)
-		}
+		unit := read(t, "packaging/taskyard.service")
 		for _, b := range fencedBlocks(t, page) {
 			if b.language == "ini" {
-				unit = append(append(unit, '\n'), b.text...)
+				unit += "\n" + b.text
 			}
 		}
-		file := filepath.Join(dir, "taskyard.service")
-		if err := os.WriteFile(file, unit, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		file := put(t, filepath.Join(dir, "taskyard.service"), unit)
 		out, err := exec.CommandContext(t.Context(), "tools/check-unit.sh", file).CombinedOutput()
 		if err != nil || strings.Contains(string(out), "ignoring") {
 			t.Errorf("%v: %s", err, out)
@@ -86,12 +74,9 @@ func TestTheInstallationIsAsDocumented(t *testing.T) {
 // believe that the kernel has no landlock.
 func TestTheUnitLetsAgentsBeConfined(t *testing.T) {
 	t.Parallel()
-	unit, err := os.ReadFile("packaging/taskyard.service")
-	if err != nil {
-		t.Fatal(err)
-	}
+	unit := read(t, "packaging/taskyard.service")
 	for _, call := range []string{"landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self", "seccomp"} {
-		if !regexp.MustCompile(`(?m)^SystemCallFilter=[^~\n]*\b` + call + `\b`).Match(unit) {
+		if !regexp.MustCompile(`(?m)^SystemCallFilter=[^~\n]*\b` + call + `\b`).MatchString(unit) {
 			t.Errorf("the unit does not allow %s", call)
 		}
 	}
@@ -113,11 +98,8 @@ func TestPackagingFilesCanBeRead(t *testing.T) {
 		t.Fatalf("%v: %v", err, list)
 	}
 	for _, name := range append(list, "packaging/compose.yaml", "packaging/kubernetes.yaml", "packaging/nfpm.yaml") {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for part := range strings.SplitSeq(string(text), "\n---\n") {
+		text := read(t, name)
+		for part := range strings.SplitSeq(text, "\n---\n") {
 			var tree map[string]any
 			if err := yaml.Unmarshal([]byte(part), &tree); err != nil || len(tree) == 0 {
 				t.Errorf("%s: %v", name, err)

@@ -29,12 +29,9 @@ func TestLitestreamReplicatesABusyInstance(t *testing.T) {
 	s := newServer(t, "serve")
 	s.start()
 	dir := t.TempDir()
-	example, err := os.ReadFile("examples/litestream.yml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	example := read(t, "examples/litestream.yml")
 	conf := filepath.Join(dir, "litestream.yml")
-	put(t, conf, replaced(string(example), "/var/lib/taskyard/taskyard.db", app.DBPath(s.data), "/mnt/replica", dir))
+	put(t, conf, replaced(example, "/var/lib/taskyard/taskyard.db", app.DBPath(s.data), "/mnt/replica", dir))
 	log := &testkit.Buffer{}
 	replicate := exec.CommandContext(t.Context(), program, "replicate", "-config", conf)
 	replicate.Stdout, replicate.Stderr = log, log

@@ -306,10 +306,7 @@ func TestBackupAndRestore(t *testing.T) {
 	}
 	in.stop()
 
-	bad := filepath.Join(t.TempDir(), "bad.db")
-	if err := os.WriteFile(bad, []byte(strings.Repeat("not a database ", 1000)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	bad := put(t, filepath.Join(t.TempDir(), "bad.db"), strings.Repeat("not a database ", 1000))
 	if _, _, code := do(t, "", "restore", "--data", in.data, bad); code != exitRefused {
 		t.Errorf("restore of rubbish: exit code %d", code)
 	}
@@ -460,10 +457,7 @@ func TestACutLogIsNoticed(t *testing.T) {
 func TestUseOfTheCommandLine(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
-	conf := filepath.Join(data, "taskyard.toml")
-	if err := os.WriteFile(conf, []byte("[scheduler]\nconcurrency = 2\n\n[runs]\nmax_parralel = 3\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	conf := put(t, filepath.Join(data, "taskyard.toml"), "[scheduler]\nconcurrency = 2\n\n[runs]\nmax_parralel = 3\n")
 	good := t.TempDir()
 	for _, tt := range []struct {
 		name string

@@ -75,7 +75,7 @@ func TestMCPBridge(t *testing.T) {
 	})
 	t.Run("the token may be in a file", func(t *testing.T) {
 		var out testkit.Buffer
-		from := map[string]string{"TASKYARD_URL": in.url, "TASKYARD_TOKEN_FILE": file(t, filepath.Join(t.TempDir(), "token"), token+"\n")}
+		from := map[string]string{"TASKYARD_URL": in.url, "TASKYARD_TOKEN_FILE": put(t, filepath.Join(t.TempDir(), "token"), token+"\n")}
 		if stderr, code := bridge(t, strings.NewReader(hello), &out, from); code != exitOK || !strings.Contains(out.String(), `"result"`) {
 			t.Errorf("exit code %d: %s %s", code, stderr, out.String())
 		}

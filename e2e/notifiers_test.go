@@ -7,7 +7,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 
 	"taskyard/internal/testkit"
@@ -101,9 +100,7 @@ func TestTargetsChangeWhileTheServerRuns(t *testing.T) {
 	reload := func(text, event string) {
 		t.Helper()
 		s.file("taskyard.toml", public+text)
-		if err := s.cmd.Process.Signal(syscall.SIGHUP); err != nil {
-			t.Fatal(err)
-		}
+		s.hangUp()
 		testkit.Eventually(t, "the log of events has "+event, func() bool {
 			return s.rows("SELECT count(*) FROM events WHERE kind = 'settings.changed' AND changes LIKE ?", event)[0] == "1"
 		})
@@ -120,9 +117,7 @@ func TestTargetsChangeWhileTheServerRuns(t *testing.T) {
 		t.Errorf("%s lines wait for a removed target", rows[0])
 	}
 	s.file("taskyard.toml", public+"[notify.ops]\nurl_env = \"NOWHERE\"\n")
-	if err := s.cmd.Process.Signal(syscall.SIGHUP); err != nil {
-		t.Fatal(err)
-	}
+	s.hangUp()
 	testkit.Eventually(t, "the log names the empty variable", func() bool {
 		return strings.Contains(s.log.String(), "notify.ops: the variable NOWHERE: there is no address")
 	})

@@ -20,17 +20,10 @@ const pluginFolder = "plugins/claude-code"
 
 func TestTheSkillOfThePluginIsTheWorkGuide(t *testing.T) {
 	t.Parallel()
-	guide, err := os.ReadFile("internal/mcpserver/guide.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	guide := read(t, "internal/mcpserver/guide.md")
 	file := filepath.Join(pluginFolder, "skills/taskyard/SKILL.md")
-	skill, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	head, body, found := bytes.Cut(skill, []byte("\n---\n\n"))
-	if !found || !bytes.HasPrefix(head, []byte("---\nname: taskyard\ndescription: ")) || !bytes.Equal(body, guide) {
+	head, body, found := strings.Cut(read(t, file), "\n---\n\n")
+	if !found || !strings.HasPrefix(head, "---\nname: taskyard\ndescription: ") || body != guide {
 		t.Errorf("%s is not a front matter and internal/mcpserver/guide.md: copy the guide into it", file)
 	}
 }
@@ -82,11 +75,7 @@ func TestTheHooksOfThePlugin(t *testing.T) {
 // TestTheEntryForTheRegistry starts the program as the entry says.
 func TestTheEntryForTheRegistry(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("packaging/server.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	text = []byte(replaced(string(text), "${REPOSITORY}", "example/taskyard", "${VERSION}", "0.1.0"))
+	text := []byte(replaced(read(t, "packaging/server.json"), "${REPOSITORY}", "example/taskyard", "${VERSION}", "0.1.0"))
 	var entry struct {
 		Name, Description, Version string
 		Packages                   []struct {

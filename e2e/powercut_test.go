@@ -35,10 +35,7 @@ type diskOp struct {
 
 func readOps(t *testing.T, path string) (list []diskOp) {
 	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := []byte(read(t, path))
 	for pos := 0; pos+16 <= len(b); {
 		n := int(endian.NativeEndian.Uint32(b[pos+4:]))
 		op := diskOp{kind: b[pos], file: b[pos+1], at: endian.NativeEndian.Uint64(b[pos+8:])}
@@ -280,9 +277,7 @@ func afterCut(t *testing.T, s *server, base string, disk []diskFile, r *rand.Ran
 		if name == "" || b == nil {
 			continue
 		}
-		if err := os.WriteFile(filepath.Join(left.data, name), b, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		put(t, filepath.Join(left.data, name), string(b))
 	}
 	defer os.RemoveAll(left.data)
 	if out, errs, code := left.command("", "check"); code != exitOK {

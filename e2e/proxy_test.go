@@ -110,16 +110,12 @@ func behind(t *testing.T, p proxy, path string) *proxied {
 	srv.file("agents/far.md", "---\nname: far\ndescription: Works elsewhere.\ntools: read\nrunner: far\n---\nWork.\n")
 	srv.start()
 
-	b, err := os.ReadFile(p.example)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := replaced(string(b), "127.0.0.1:8080", srv.address)
+	b := read(t, p.example)
+	text := replaced(b, "127.0.0.1:8080", srv.address)
 	if path != "" {
 		text = replaced(text, p.below[0], p.below[1])
 	}
-	file := filepath.Join(dir, filepath.Base(p.example))
-	put(t, file, p.configure(text, cert, key, listen, dir))
+	file := put(t, filepath.Join(dir, filepath.Base(p.example)), p.configure(text, cert, key, listen, dir))
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), program, p.args(file, dir, listen)...)
 	cmd.Env = append(os.Environ(), "HOME="+dir)
 	log := &testkit.Buffer{}

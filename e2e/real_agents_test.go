@@ -3,7 +3,6 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -73,10 +72,7 @@ var (
 				"\"--allowed-tools\", \"mcp__taskyard\"]\naccept_weaker = true\n", program)
 		},
 		env: func(t *testing.T, model string) string {
-			settings := filepath.Join(t.TempDir(), "qwen.json")
-			if err := os.WriteFile(settings, []byte(blockWith(t, "docs/runners.md", "enableInteractiveShell")), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			settings := put(t, filepath.Join(t.TempDir(), "qwen.json"), blockWith(t, "docs/runners.md", "enableInteractiveShell"))
 			return fmt.Sprintf("OPENAI_API_KEY = \"sk-of-the-test\"\nOPENAI_BASE_URL = %q\nOPENAI_MODEL = \"test-model\"\n"+
 				"QWEN_CODE_LEGACY_MCP_BLOCKING = \"1\"\nQWEN_CODE_SYSTEM_SETTINGS_PATH = %q\n", model+"/v1", settings)
 		},

@@ -142,9 +142,7 @@ func TestStory23ARealClientOfTheDocsWorks(t *testing.T) {
 				if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 					t.Fatal(err)
 				}
-				if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				put(t, file, text)
 			}
 			for _, title := range []string{"Ask and hand over", "Complete"} {
 				call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": title, "owner": agent})

@@ -3,7 +3,6 @@ package e2e
 import (
 	"fmt"
 	"strings"
-	"syscall"
 	"testing"
 
 	"taskyard/internal/testkit"
@@ -16,9 +15,7 @@ func (s *server) reload(toml, logs string) {
 	s.t.Helper()
 	seen := strings.Count(s.log.String(), logs)
 	s.file("taskyard.toml", toml)
-	if err := s.cmd.Process.Signal(syscall.SIGHUP); err != nil {
-		s.t.Fatal(err)
-	}
+	s.hangUp()
 	testkit.Eventually(s.t, "the log has "+logs, func() bool { return strings.Count(s.log.String(), logs) > seen })
 }
 

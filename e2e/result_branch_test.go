@@ -72,16 +72,13 @@ func TestOnlyWhatWasAcceptedIsMerged(t *testing.T) {
 
 	waiting := submit("waiting")
 	busy := filepath.Join(srv.repo, "README.md")
-	former, err := os.ReadFile(busy)
-	if err != nil {
-		t.Fatal(err)
-	}
+	former := read(t, busy)
 	write(busy, "changed here\n") // the merge waits for local changes
 	for _, s := range waiting {
 		s.accept()
 		srv.awaits(s.tk.ID, "waits for its merge", func(tk *task.Task) bool { return tk.WaitingFor == task.WaitsMerge })
 		s.change()
 	}
-	write(busy, string(former)) // not with Git, whose lock a merge may have
+	write(busy, former) // not with Git, whose lock a merge may have
 	merged(waiting)
 }

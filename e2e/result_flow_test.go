@@ -91,10 +91,7 @@ func newRepo(t *testing.T) string {
 func newProjectServer(t *testing.T, agentArg string) *projectServer {
 	t.Helper()
 	srv := &projectServer{server: newServer(t, "serve"), repo: newRepo(t)}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := testBinary(t)
 	srv.file("taskyard.toml", fmt.Sprintf("[runners.coder]\nkind = \"command\"\ncommand = [%q, %q]\n[checks]\naccept_weaker = true\n",
 		self, agentArg))
 	srv.file("agents/coder.md", "---\nname: coder\ndescription: For tests.\ntools: read, edit, bash\nrunner: coder\n---\nWork.\n")

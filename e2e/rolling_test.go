@@ -106,12 +106,8 @@ func newRolling(t *testing.T, agents map[string]string, config string) *rolling 
 		addresses = append(addresses, s.address)
 	}
 	dir, log := t.TempDir(), &testkit.Buffer{}
-	text, err := os.ReadFile("packaging/cluster/Caddyfile")
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(dir, "Caddyfile")
-	put(t, file, string(text))
+	text := read(t, "packaging/cluster/Caddyfile")
+	file := put(t, filepath.Join(dir, "Caddyfile"), text)
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), caddy, "run", "--adapter", "caddyfile", "--config", file)
 	cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_DATA_HOME="+dir, "XDG_CONFIG_HOME="+dir, "CADDY_ADMIN=off",
 		"TASKYARD_SITE="+srv.site, "TASKYARD_SERVERS="+strings.Join(addresses, " "))

@@ -74,9 +74,7 @@ func TestTheServiceManagerIsTold(t *testing.T) {
 		m.next(true)
 	}
 	t.Run("a reload", func(t *testing.T) {
-		if err := s.cmd.Process.Signal(syscall.SIGHUP); err != nil {
-			t.Fatal(err)
-		}
+		s.hangUp()
 		var usec int64
 		if got := m.next(false); !strings.HasPrefix(got, "RELOADING=1\n") {
 			t.Errorf("it says %q", got)
@@ -244,9 +242,7 @@ func TestAUnixSocket(t *testing.T) {
 		}
 	})
 	t.Run("a file that is no socket stays", func(t *testing.T) {
-		if err := os.WriteFile(socket, []byte("mine"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		put(t, socket, "mine")
 		if err := s.tryStart(); err == nil || !strings.Contains(s.log.String(), "already exists and is not a socket") {
 			t.Errorf("%v: %s", err, s.log.String())
 		}

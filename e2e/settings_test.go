@@ -2,10 +2,8 @@ package e2e
 
 import (
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"taskyard/internal/client"
@@ -30,11 +28,8 @@ func TestSettingsOfARunningServer(t *testing.T) {
 	s.start()
 	c := s.api(s.token("--scope", "admin"))
 	toml := func() string {
-		b, err := os.ReadFile(filepath.Join(s.data, "taskyard.toml"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(b)
+		b := read(t, filepath.Join(s.data, "taskyard.toml"))
+		return b
 	}
 	patch := func(set map[string]string, reset ...string) error {
 		return c.Do(t.Context(), http.MethodPatch, "/api/settings", map[string]any{"set": set, "reset": reset}, nil)
@@ -95,9 +90,7 @@ func TestSettingsOfARunningServer(t *testing.T) {
 	})
 	t.Run("a hangup reads the file again", func(t *testing.T) {
 		s.file("taskyard.toml", "allowed_hosts = [\"b.example\"]\n[claims]\nlease = \"9h\"\n")
-		if err := s.cmd.Process.Signal(syscall.SIGHUP); err != nil {
-			t.Fatal(err)
-		}
+		s.hangUp()
 		testkit.Eventually(t, "the lease is 9 h", func() bool { return s.settings(c)["claims.lease"].Value == "9h" })
 		if got := s.settings(c)["backup.cron"]; got.Value != got.Default || got.Source != "default" {
 			t.Errorf("%+v", got)
@@ -108,9 +101,7 @@ func TestSettingsOfARunningServer(t *testing.T) {
 	})
 	t.Run("a hangup changes what is logged", func(t *testing.T) {
 		s.file("taskyard.toml", "[claims]\nlease = \"9h\"\n[log]\nlevel = \"debug\"\n")
-		if err := s.cmd.Process.Signal(syscall.SIGHUP); err != nil {
-			t.Fatal(err)
-		}
+		s.hangUp()
 		testkit.Eventually(t, "requests are logged", func() bool {
 			s.settings(c)
 			return strings.Contains(s.log.String(), `"level":"DEBUG"`)
@@ -118,9 +109,7 @@ func TestSettingsOfARunningServer(t *testing.T) {
 	})
 	t.Run("a file that is not valid leaves the last one in use", func(t *testing.T) {
 		s.file("taskyard.toml", "[claims]\nlease = \"soon\"\n")
-		if err := s.cmd.Process.Signal(syscall.SIGHUP); err != nil {
-			t.Fatal(err)
-		}
+		s.hangUp()
 		testkit.Eventually(t, "the log says so", func() bool {
 			return strings.Contains(s.log.String(), "the last valid version is still in use")
 		})

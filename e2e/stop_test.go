@@ -3,7 +3,6 @@ package e2e
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -27,9 +26,7 @@ func TestStopEverythingEndsAllProcessesAndOutlivesARestart(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "serve")
 	goFile, script := filepath.Join(t.TempDir(), "go"), filepath.Join(t.TempDir(), "agent.sh")
-	if err := os.WriteFile(script, fmt.Appendf(nil, stubborn, goFile), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	put(t, script, fmt.Sprintf(stubborn, goFile))
 	s.file("taskyard.toml", fmt.Sprintf("[runs]\nmax_parallel = 3\n[runners.script]\nkind "+
 		"= \"command\"\ncommand = [\"/bin/sh\", %q]\n", script))
 	s.file("agents/worker.md", "---\nname: worker\ndescription: Waits for a file.\ntools: read\nrunner: script\nmax_parallel: 3\n---\nWait.\n")
@@ -82,9 +79,7 @@ func TestStopEverythingEndsAllProcessesAndOutlivesARestart(t *testing.T) {
 		t.Errorf("%s runs wait in the queue, want the one that waited and that of the wake", got)
 	}
 
-	if err := os.WriteFile(goFile, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	put(t, goFile, "")
 	call[map[string]any](t, person, "POST", "/api/resume", map[string]string{"reason": "A new key is in place."})
 	testkit.Eventually(t, "what was queued completes", func() bool {
 		return s.rows("SELECT count(*) FROM runs WHERE status = 'completed'")[0] == "2"

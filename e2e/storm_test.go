@@ -30,10 +30,7 @@ func TestNoTaskRunsTwiceAtOnceUnderKill(t *testing.T) {
 		kills = max(5, testkit.Trials())
 	}
 	s, notes := newServer(t, "serve"), t.TempDir()
-	script := filepath.Join(notes, "agent.sh")
-	if err := os.WriteFile(script, fmt.Appendf(nil, stormScript, notes), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	script := put(t, filepath.Join(notes, "agent.sh"), fmt.Sprintf(stormScript, notes))
 	s.file("taskyard.toml", fmt.Sprintf("[runs]\nmax_parallel = 6\nattempts = 10\n[runners.script]\nkind "+
 		"= \"command\"\ncommand = [\"/bin/sh\", %q]\n", script))
 	s.file("agents/worker.md", "---\nname: worker\ndescription: Works a moment.\ntools: read\nrunner: script\nmax_parallel: 6\n---\nWork.\n")

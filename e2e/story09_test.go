@@ -75,15 +75,9 @@ type rightsServer struct {
 func newRightsServer(t *testing.T) *rightsServer {
 	t.Helper()
 	srv := &rightsServer{server: newServer(t, "serve"), done: filepath.Join(t.TempDir(), "executed")}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := testBinary(t)
 	script := filepath.Join(t.TempDir(), "note.sh")
-	if err := os.WriteFile(script, fmt.Appendf(nil, "echo \"$TASKYARD_AGENT $TASKYARD_TASK_ID\" >>%q\necho noted\n", srv.done),
-		0o700); err != nil {
-		t.Fatal(err)
-	}
+	put(t, script, fmt.Sprintf("echo \"$TASKYARD_AGENT $TASKYARD_TASK_ID\" >>%q\necho noted\n", srv.done))
 	srv.file("taskyard.toml", fmt.Sprintf(`[runners.note]
 kind = "command"
 command = ["/bin/sh", %q]

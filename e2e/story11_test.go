@@ -54,9 +54,7 @@ func TestStory11AWebPageForgesNothing(t *testing.T) {
 	t.Setenv("TEST_MODEL_KEY", providerKey)
 	s := newServer(t, "serve")
 	work := t.TempDir()
-	if err := os.WriteFile(filepath.Join(work, "page.html"), []byte(hostilePage), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	put(t, filepath.Join(work, "page.html"), hostilePage)
 	s.file("taskyard.toml", fmt.Sprintf("[providers.test]\napi = \"anthropic\"\nbase_url = "+
 		"%q\napi_key_env = \"TEST_MODEL_KEY\"\nmodels = [\"test-model\"]\n", m.URL+"/v1"))
 	s.file("agents/reader.md", "---\nname: reader\ndescription: Reads.\ntools: read\nworkspace: "+work+"\n---\nYou read.\n")

@@ -90,9 +90,7 @@ func TestStory12(t *testing.T) {
 	kept := filepath.Join(t.TempDir(), "token")
 	script := filepath.Join(t.TempDir(), "near.sh")
 	text := fmt.Sprintf("umask 077\nprintf %%s \"$TASKYARD_TOKEN\" >%q.new\nmv %q.new %q\nsleep 907\n", kept, kept, kept)
-	if err := os.WriteFile(script, []byte(text), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	put(t, script, text)
 	srv.term()
 	srv.file("taskyard.toml", fmt.Sprintf("[runs]\nattempts = 1\n[runners.far]\nkind = \"worker\"\nlabels = "+
 		"[\"gpu\"]\n[runners.near]\nkind = \"command\"\ncommand = [\"/bin/sh\", %q]\n", script))

@@ -3,7 +3,6 @@ package e2e
 import (
 	"fmt"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strconv"
 	"testing"
@@ -18,9 +17,7 @@ import (
 func TestStory15(t *testing.T) {
 	t.Parallel()
 	goFile, script := filepath.Join(t.TempDir(), "go"), filepath.Join(t.TempDir(), "agent.sh")
-	if err := os.WriteFile(script, fmt.Appendf(nil, farAgent, goFile), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	put(t, script, fmt.Sprintf(farAgent, goFile))
 	// Hourly, and half an hour from now at the nearest: only the suspend passes one.
 	hourly := strconv.Itoa((time.Now().Minute()+30)%60) + " * * * *"
 	s := newServer(t, "serve", "--set", "scheduler.cron="+hourly)

@@ -114,13 +114,6 @@ func remove(t *testing.T, paths ...string) {
 	}
 }
 
-func put(t testing.TB, path, text string) {
-	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
 func TestStory17OtherNamesOfTheDatabase(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "serve")

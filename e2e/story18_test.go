@@ -4,7 +4,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -101,10 +100,7 @@ func TestStory18(t *testing.T) {
 	srv := newWorkerServer(t)
 	way := newLine(t, srv.address)
 	other := filepath.Join(t.TempDir(), "other.sh")
-	if err := os.WriteFile(other, []byte("cat >/dev/null\necho '{\"summary\":\"by the other worker\",\"success\":true}'\n"),
-		0o700); err != nil {
-		t.Fatal(err)
-	}
+	put(t, other, "cat >/dev/null\necho '{\"summary\":\"by the other worker\",\"success\":true}'\n")
 	srv.work("--labels", "gpu", "--url", way.url())
 	tk := srv.create()
 	srv.await(tk.ID, "running|working|1|1")

@@ -19,12 +19,9 @@ func TestStory22ANewcomerHasTheReadmeOnly(t *testing.T) {
 	t.Parallel()
 	begin := time.Now()
 	took := func(what string) { t.Logf("%s after %v", what, time.Since(begin).Round(100*time.Millisecond)) }
-	readme, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	readme := read(t, "README.md")
 	for _, command := range []string{"go run . demo ", "go test ./... ", "go install . ", "taskyard token create --agent coder"} {
-		if !strings.Contains(string(readme), command) {
+		if !strings.Contains(readme, command) {
 			t.Fatalf("the README no longer says %q", command)
 		}
 	}

@@ -77,9 +77,7 @@ func TestStory23AClientOfTheDocsWorks(t *testing.T) {
 func shellOfDocs(t *testing.T, s *server, agent string) docsClient {
 	lines := strings.Split(blockWith(t, "docs/agents.md", "taskyard task claim"), "\n")
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "summary.txt"), []byte("It is done.\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	put(t, filepath.Join(dir, "summary.txt"), "It is done.\n")
 	token := s.token("--agent", agent, "--name", agent)
 	run := func(line string) string {
 		t.Helper()

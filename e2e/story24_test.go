@@ -134,11 +134,8 @@ func TestADowngradeIsRefusedWithTheWayBack(t *testing.T) {
 	s.makeTasks(s.api(s.token("--scope", "operate")), 1)
 	s.kill()
 	copied := app.DBPath(s.data) + ".before-" + schemaVersion(t, app.DBPath(s.data))
-	b, err := os.ReadFile(plainCopy(t, s.data))
-	if err != nil {
-		t.Fatal(err)
-	}
-	put(t, copied, string(b)) // as the newer program made it
+	b := read(t, plainCopy(t, s.data))
+	put(t, copied, b) // as the newer program made it
 	execute(t, app.DBPath(s.data), "INSERT INTO goose_db_version (version_id, is_applied) VALUES (9000, 1)")
 	_, errs, code := s.command("", "serve", "--listen", "127.0.0.1:0")
 	if code != exitRefused || !strings.Contains(errs, "has schema 9000") || !strings.Contains(errs, "taskyard restore --replace "+copied) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -34,11 +33,8 @@ func TestVariablesOfClientsAndRunsStopNoCommand(t *testing.T) {
 			if strings.HasSuffix(file, "_test.go") {
 				continue
 			}
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, m := range name.FindAllStringSubmatch(string(text), -1) {
+			text := read(t, file)
+			for _, m := range name.FindAllStringSubmatch(text, -1) {
 				found++
 				if !slices.Contains(config.ClientVariables, m[1]) {
 					t.Errorf("%s reads or sets %s, which commands on a data folder refuse as unknown", file, m[1])

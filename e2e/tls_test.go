@@ -59,9 +59,7 @@ func certificate(t testing.TB, certFile, keyFile string, serial int64, names ...
 	}
 	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 	for file, b := range map[string][]byte{certFile: text, keyFile: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8})} {
-		if err := os.WriteFile(file, b, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		put(t, file, string(b))
 	}
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(text)

@@ -34,10 +34,7 @@ func newWorktreeServer(t *testing.T) *worktreeServer {
 	t.Helper()
 	repo := testkit.Repository(t, map[string]string{"a.txt": "one\n"})
 	srv := &worktreeServer{server: newServer(t, "serve"), repo: repo, goFile: filepath.Join(t.TempDir(), "go")}
-	script := filepath.Join(t.TempDir(), "agent.sh")
-	if err := os.WriteFile(script, fmt.Appendf(nil, treeAgent, srv.goFile), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	script := put(t, filepath.Join(t.TempDir(), "agent.sh"), fmt.Sprintf(treeAgent, srv.goFile))
 	srv.file("taskyard.toml", fmt.Sprintf("[runners.script]\nkind = \"command\"\ncommand = [\"/bin/sh\", %q]\nworkspace = %q\n",
 		script, "worktree:"+srv.repo))
 	srv.file("agents/coder.md", "---\nname: coder\ndescription: Writes.\ntools: read, edit\nrunner: script\n---\nWork.\n")
@@ -94,9 +91,7 @@ func (srv *worktreeServer) wrote(id task.ID) {
 }
 
 func (srv *worktreeServer) letGo() {
-	if err := os.WriteFile(srv.goFile, nil, 0o600); err != nil {
-		srv.t.Fatal(err)
-	}
+	put(srv.t, srv.goFile, "")
 }
 
 func (f told) list() string {
@@ -209,10 +204,7 @@ func TestWorkOfARunThatDidNotEndWell(t *testing.T) {
 func TestAWorkerTellsWhatARunChanged(t *testing.T) {
 	t.Parallel()
 	srv := newWorkerServer(t)
-	if err := os.WriteFile(srv.script, []byte("cat >/dev/null; printf 'one\\n' > a.txt; echo '{\"summary\":\"done\",\"success\":true}'"),
-		0o600); err != nil {
-		t.Fatal(err)
-	}
+	put(t, srv.script, "cat >/dev/null; printf 'one\\n' > a.txt; echo '{\"summary\":\"done\",\"success\":true}'")
 	srv.work("--labels", "gpu")
 	srv.await(srv.create().ID, "completed|ended|1|1")
 	if got := srv.rows("SELECT path, change, added, diff FROM run_files"); len(got) != 1 || got[0] != "a.txt|added|1|@@ -0,0 +1 @@\n+one\n" {

@@ -41,9 +41,7 @@ func newWorkerServer(t *testing.T) *workerServer {
 	t.Helper()
 	s := newServer(t, "serve")
 	srv := &workerServer{server: s, goFile: filepath.Join(t.TempDir(), "go"), script: filepath.Join(t.TempDir(), "agent.sh")}
-	if err := os.WriteFile(srv.script, fmt.Appendf(nil, farAgent, srv.goFile), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	put(t, srv.script, fmt.Sprintf(farAgent, srv.goFile))
 	s.file("taskyard.toml", "[runners.far]\nkind = \"worker\"\nlabels = [\"gpu\"]\n")
 	s.file("agents/far.md", "---\nname: far\ndescription: Works elsewhere.\ntools: read\nrunner: far\nmax_parallel: 3\n---\nWork.\n")
 	s.start()
@@ -108,9 +106,7 @@ func (srv *workerServer) await(id task.ID, want ...string) {
 }
 
 func (srv *workerServer) letGo() {
-	if err := os.WriteFile(srv.goFile, nil, 0o600); err != nil {
-		srv.t.Fatal(err)
-	}
+	put(srv.t, srv.goFile, "")
 }
 
 func (srv *workerServer) why(id task.ID) string {
