@@ -70,57 +70,19 @@ func withdraw(ctx context.Context, staged, present string, now task.Time, keep b
 	if err != nil {
 		return v, err
 	}
-	var valid rights
-	var given map[string]int64
-	if fileExists(present) {
-		p, err := openReadOnly(present)
-		if err != nil {
-			return v, err
-		}
-		if valid, err = readRights(ctx, p, now); err == nil {
-			given, err = readGiven(ctx, p)
-		}
-		v.Compared = err == nil
-		_ = p.Close()
+	valid, given, err := readPresent(ctx, present, now)
+	if err != nil {
+		return v, err
 	}
-	var tokens, sessions []string
-	for hash, text := range old.tokens {
-		if _, ok := valid.tokens[hash]; ok || !v.Compared {
-			continue
-		}
-		tokens = append(tokens, hash)
-		if text == "" {
-			v.Runs++
-		} else {
-			v.Tokens = append(v.Tokens, text)
-		}
-	}
-	for hash := range old.sessions {
-		if !valid.sessions[hash] {
-			sessions = append(sessions, hash)
-		}
-	}
-	v.Sessions = len(sessions)
-	slices.Sort(v.Tokens)
+	v, tokens, sessions := endedSince(old, valid)
 	tx, err := c.BeginTx(ctx, nil)
 	if err != nil {
 		return v, err
 	}
 	defer func() { _ = tx.Rollback() }()
 	if !keep {
-		for _, hash := range tokens {
-			b, err := hex.DecodeString(hash)
-			if err != nil {
-				return v, err
-			}
-			if _, err := tx.ExecContext(ctx, "UPDATE tokens SET revoked_at = ? WHERE hash = ?", int64(now), b); err != nil {
-				return v, err
-			}
-		}
-		for _, hash := range sessions {
-			if _, err := tx.ExecContext(ctx, "DELETE FROM sessions WHERE hash = ?", hash); err != nil {
-				return v, err
-			}
+		if err := endRights(ctx, tx, tokens, sessions, now); err != nil {
+			return v, err
 		}
 	}
 	if err := errors.Join(skipGiven(ctx, tx, given), skipHeld(ctx, tx)); err != nil {
@@ -130,6 +92,76 @@ func withdraw(ctx context.Context, staged, present string, now task.Time, keep b
 		return v, err
 	}
 	return v, tx.Commit()
+}
+
+// readPresent returns the rights and the last ids of the database at present; no
+// rights where there is none that can be read.
+func readPresent(ctx context.Context, present string, now task.Time) (*rights, map[string]int64, error) {
+	if !fileExists(present) {
+		return nil, nil, nil
+	}
+	c, err := openReadOnly(present)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = c.Close() }()
+	valid, err := readRights(ctx, c, now)
+	if err != nil {
+		return nil, nil, nil //nolint:nilerr // what cannot be read is not compared
+	}
+	given, err := readGiven(ctx, c)
+	if err != nil {
+		return nil, nil, nil //nolint:nilerr // as above
+	}
+	return &valid, given, nil
+}
+
+// endedSince returns the hashes of the tokens and sessions of old that are not
+// valid any more. Where nothing is known of that, no token has ended and every
+// session.
+func endedSince(old rights, valid *rights) (v Revived, tokens, sessions []string) {
+	v.Compared = valid != nil
+	if valid == nil {
+		valid = &rights{tokens: old.tokens}
+	}
+	for hash, text := range old.tokens {
+		if _, ok := valid.tokens[hash]; ok {
+			continue
+		}
+		tokens = append(tokens, hash)
+		if text == "" {
+			v.Runs++
+		} else {
+			v.Tokens = append(v.Tokens, text)
+		}
+	}
+	slices.Sort(v.Tokens)
+	for hash := range old.sessions {
+		if !valid.sessions[hash] {
+			sessions = append(sessions, hash)
+		}
+	}
+	v.Sessions = len(sessions)
+	return v, tokens, sessions
+}
+
+// endRights revokes tokens and deletes sessions, by their hashes.
+func endRights(ctx context.Context, tx *sql.Tx, tokens, sessions []string, now task.Time) error {
+	for _, hash := range tokens {
+		b, err := hex.DecodeString(hash)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, "UPDATE tokens SET revoked_at = ? WHERE hash = ?", int64(now), b); err != nil {
+			return err
+		}
+	}
+	for _, hash := range sessions {
+		if _, err := tx.ExecContext(ctx, "DELETE FROM sessions WHERE hash = ?", hash); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // readGiven returns the last ids that a database gave to tasks and runs.
