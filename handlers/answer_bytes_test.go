@@ -29,9 +29,7 @@ func largeSite(t *testing.T) (s *site, one task.ID) {
 	for i := range largeTasks() {
 		tk, err := s.svc.CreateTask(ctx, task.SystemActor,
 			task.New{Title: fmt.Sprint("large ", i), Owner: "pull", Description: strings.Repeat("x", 40_000)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s.ok(err)
 		if one == 0 {
 			one = tk.ID
 		}
@@ -43,9 +41,7 @@ func largeSite(t *testing.T) (s *site, one task.ID) {
 			}
 			return tx.ReplaceSteps(tk.ID, steps)
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s.ok(err)
 	}
 	err := s.db.Write(ctx, func(tx *db.Tx) error {
 		for range 100 {
@@ -61,9 +57,7 @@ func largeSite(t *testing.T) (s *site, one task.ID) {
 			Changes: []byte(`{"description":["` + strings.Repeat("a", 60_000) + `"]}`),
 		})
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s.ok(err)
 	return s, one
 }
 

@@ -29,9 +29,7 @@ func TestAFailedBackupEntersTheInboxOfAdmins(t *testing.T) {
 	b.get("/").hides("backup failed")
 
 	s := newSite(t)
-	if err := s.svc.NoteJob(t.Context(), task.JobBackup, time.Second, errors.New(why)); err != nil {
-		t.Fatal(err)
-	}
+	s.ok(s.svc.NoteJob(t.Context(), task.JobBackup, time.Second, errors.New(why)))
 	for caller, told := range map[string]bool{"admin": true, "reviewer": false, "operator": false, "viewer": false, "agent": false} {
 		body := string(s.do(caller, "GET", "/api/inbox", "").want(200).Body)
 		if strings.Contains(body, why) != told {

@@ -17,9 +17,7 @@ func (s *site) auditLog(caller string) []task.Event {
 		Events []task.Event `json:"events"`
 	}
 	body := s.do(caller, "GET", "/api/events?limit=500", "").want(200).Body
-	if err := json.Unmarshal(body, &page); err != nil {
-		s.t.Fatal(err)
-	}
+	s.ok(json.Unmarshal(body, &page))
 	return page.Events
 }
 
@@ -72,9 +70,7 @@ func TestRefusalsAreCountedAndSampled(t *testing.T) {
 			continue
 		}
 		var why struct{ What, Reason, Hint string }
-		if err := json.Unmarshal(e.Changes, &why); err != nil {
-			t.Fatal(err)
-		}
+		s.ok(json.Unmarshal(e.Changes, &why))
 		got[fmt.Sprintf("%s: %s %s%s", e.Actor, why.Reason, why.What, why.Hint)]++
 		if e.RequestID == "" || e.Address != "127.0.0.1" {
 			t.Errorf("a refusal without request or address: %+v", e)
@@ -135,9 +131,7 @@ func TestNamesOfTokensAreUniqueWhileTheyHold(t *testing.T) {
 	s.do("admin", "POST", "/api/tokens", body).want(201)
 	s.do("admin", "POST", "/api/tokens", body).problem(409, task.CodeNameTaken)
 	list, err := s.svc.Tokens(t.Context(), task.Actor{Role: task.RoleAdmin})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s.ok(err)
 	for _, tok := range list {
 		if tok.ID == made.ID && tok.RevokedAt == 0 {
 			t.Error("the expired token that gave its name up is not revoked")

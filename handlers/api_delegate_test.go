@@ -16,9 +16,7 @@ import (
 func (s *site) boss() {
 	s.t.Helper()
 	text, err := json.Marshal(object{"text": "---\ndescription: asks\ntools: read, task\nrunner: script\n---\nAsk.\n"})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	s.ok(err)
 	s.do("admin", "PUT", "/api/agents/boss", string(text)).want(200)
 	s.host.Mint("boss", service.NewToken{Agent: "boss"})
 }
@@ -36,9 +34,7 @@ func (s *site) startRun() *service.Start {
 func (s *site) endRun(st *service.Start, summary string) {
 	s.t.Helper()
 	end := service.Finished{State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}, Summary: summary}
-	if err := s.svc.FinishRun(s.t.Context(), st.Run.ID, st.Run.Lease, end); err != nil {
-		s.t.Fatal(err)
-	}
+	s.ok(s.svc.FinishRun(s.t.Context(), st.Run.ID, st.Run.Lease, end))
 }
 
 type delegatedBody struct {

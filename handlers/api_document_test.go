@@ -21,12 +21,8 @@ func TestTheOpenAPIDocumentIsValidAndWhole(t *testing.T) {
 	a := s.do("nobody", "GET", "/api/openapi.json", "").want(200)
 	loader := openapi3.NewLoader()
 	doc, err := loader.LoadFromData(a.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := doc.Validate(loader.Context); err != nil {
-		t.Fatal(err)
-	}
+	s.ok(err)
+	s.ok(doc.Validate(loader.Context))
 	if !strings.HasPrefix(doc.OpenAPI, "3.1") {
 		t.Errorf("version %s", doc.OpenAPI)
 	}
@@ -102,9 +98,7 @@ func TestWhatIsNotDeclaredIsFound(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	doc, err := openapi3.NewLoader().LoadFromData(s.do("nobody", "GET", "/api/openapi.json", "").want(200).Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s.ok(err)
 	me := s.do("viewer", "GET", "/api/me", "").want(200)
 	for _, c := range []struct{ name, path, kind, body, want string }{
 		{"the answer itself", "/api/me", jsonType, string(me.Body), ""},

@@ -26,9 +26,7 @@ func (s *site) follow(t *testing.T, caller, path string, headers ...string) *str
 	ctx, cancel := context.WithCancel(t.Context())
 	req := s.request(caller, "GET", path, "", append(headers, "Accept", "text/event-stream")...).WithContext(ctx)
 	res, err := s.http.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s.ok(err)
 	if res.StatusCode != 200 || res.Header.Get("Content-Type") != "text/event-stream" || res.Header.Get("X-Request-Id") == "" {
 		t.Fatalf("no stream: %d %v", res.StatusCode, res.Header)
 	}

@@ -70,9 +70,7 @@ func TestReadiness(t *testing.T) {
 	t.Run("a deleted database is told", func(t *testing.T) {
 		dbtest.SQLiteOnly(t)
 		s.host.Token("operator") // while one can be made
-		if err := os.Remove(s.db.Path()); err != nil {
-			t.Fatal(err)
-		}
+		s.ok(os.Remove(s.db.Path()))
 		s.db.CheckFile()
 		if a := ask().want(503); !strings.Contains(string(a.Body), "deleted") {
 			t.Errorf("%s", a.Body)

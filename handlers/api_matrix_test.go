@@ -30,9 +30,7 @@ func (s *site) serve(caller, method, path, body string, headers ...string) *http
 func (s *site) serveWith(caller, method, path, body string, with func(*http.Request)) *httptest.ResponseRecorder {
 	s.t.Helper()
 	req := httptest.NewRequest(method, "http://127.0.0.1/", strings.NewReader(body))
-	if err := setPath(req, path); err != nil {
-		s.t.Fatal(err)
-	}
+	s.ok(setPath(req, path))
 	req.RemoteAddr = "127.0.0.1:1"
 	if body != "" {
 		req.Header.Set("Content-Type", "application/json")
@@ -98,17 +96,11 @@ func TestEveryRouteIsDecidedForEveryRole(t *testing.T) {
 	}
 	file := filepath.Join("testdata", "permissions.txt")
 	if *update {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, table.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		s.ok(os.MkdirAll("testdata", 0o755))
+		s.ok(os.WriteFile(file, table.Bytes(), 0o644))
 	}
 	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s.ok(err)
 	got, decided := matrixLines(table.String()), matrixLines(string(want))
 	for _, l := range got {
 		if !slices.Contains(decided, l) {

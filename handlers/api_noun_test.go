@@ -145,9 +145,7 @@ func TestStatsCountByHourAndDay(t *testing.T) {
 		s.do("operator", "POST", path+"/cancel", "").want(200)
 		s.Forward(time.Hour)
 	}
-	if err := s.svc.RollUp(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	s.ok(s.svc.RollUp(t.Context()))
 	type stats struct {
 		Open, Active, Done24h int
 		Agents                []agentCounts

@@ -101,13 +101,9 @@ func TestRunsAreListedWithTheirTranscript(t *testing.T) {
 		inFlight[0] != r.TaskID {
 		t.Errorf("inFlight %v", inFlight)
 	}
-	if err := s.svc.RunWorking(ctx, start.Run.ID, start.Run.Lease, 1, "", ""); err != nil {
-		t.Fatal(err)
-	}
+	s.ok(s.svc.RunWorking(ctx, start.Run.ID, start.Run.Lease, 1, "", ""))
 	done := finishedWell("all good")
-	if err := s.svc.FinishRun(ctx, start.Run.ID, start.Run.Lease, done); err != nil {
-		t.Fatal(err)
-	}
+	s.ok(s.svc.FinishRun(ctx, start.Run.ID, start.Run.Lease, done))
 	if r := decode[runBody](s.do("viewer", "GET", path, "").want(200)); r.Status != task.RunCompleted ||
 		r.Summary != "all good" || r.Usage.TokensIn != 5 {
 		t.Errorf("%+v", r)

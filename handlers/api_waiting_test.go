@@ -20,16 +20,12 @@ import (
 func (s *site) hold(caller, agent, body string) net.Conn {
 	s.t.Helper()
 	c, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	s.ok(err)
 	s.t.Cleanup(func() { c.Close() })
 	_, err = fmt.Fprintf(c, "POST /api/agents/%s/signup HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: "+
 		"Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
 		agent, s.host.Token(caller), len(body), body)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	s.ok(err)
 	return c
 }
 
@@ -37,14 +33,10 @@ func (s *site) hold(caller, agent, body string) net.Conn {
 func (s *site) heard(c net.Conn) answer {
 	s.t.Helper()
 	res, err := http.ReadResponse(bufio.NewReader(c), nil)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	s.ok(err)
 	defer res.Body.Close()
 	b, err := io.ReadAll(res.Body)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	s.ok(err)
 	return answer{s.t, res.StatusCode, res.Header, b}
 }
 
@@ -83,9 +75,7 @@ func TestAHeldSignup(t *testing.T) {
 	t.Run("of a caller that is gone claims nothing", func(t *testing.T) {
 		c := s.hold("agent", "coder", wait)
 		s.waiters(1)
-		if err := c.Close(); err != nil {
-			t.Fatal(err)
-		}
+		s.ok(c.Close())
 		s.waiters(0)
 		id := s.create("coder", "")
 		if got := decode[task.Task](s.do("viewer", "GET", "/api/tasks/"+id, "").want(200)); got.WorkStatus != task.Idle || got.Version != 1 {

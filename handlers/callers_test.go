@@ -96,9 +96,7 @@ func (s *site) credentials() map[string]func(*http.Request) {
 	t.Helper()
 	ok := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		s.ok(err)
 	}
 	bearer := func(secret string) func(*http.Request) {
 		return func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+secret) }

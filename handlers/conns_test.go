@@ -28,9 +28,7 @@ func connSite(t *testing.T, with ...func(*http.Server)) (s *site, address string
 		w(h)
 	}
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s.ok(err)
 	done := make(chan error)
 	go func() { done <- h.Serve(ln) }()
 	t.Cleanup(func() {

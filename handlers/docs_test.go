@@ -18,9 +18,7 @@ func reference(s *site) (page string, byID map[string]*html.Node) {
 	s.t.Helper()
 	page = s.serve("nobody", "GET", "/api/docs", "").Body.String()
 	doc, err := html.Parse(strings.NewReader(page))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	s.ok(err)
 	byID = map[string]*html.Node{}
 	for n := range doc.Descendants() {
 		if id := nodeAttr(n, "id"); id != "" {
@@ -102,9 +100,7 @@ func TestTheReferenceIsWhole(t *testing.T) {
 	})
 	t.Run("every link within the page leads somewhere", func(t *testing.T) {
 		doc, err := html.Parse(strings.NewReader(page))
-		if err != nil {
-			t.Fatal(err)
-		}
+		s.ok(err)
 		for n := range doc.Descendants() {
 			if id, ok := strings.CutPrefix(nodeAttr(n, "href"), "#"); ok && byID[id] == nil {
 				t.Errorf("#%s leads nowhere", id)

@@ -122,9 +122,7 @@ func (s *site) request(caller, method, path, body string, headers ...string) *ht
 		r = strings.NewReader(body)
 	}
 	req, err := http.NewRequest(method, s.url+path, r)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	s.ok(err)
 	if body != "" {
 		req.Header.Set("Content-Type", "application/json")
 	}
@@ -151,14 +149,10 @@ func (s *site) send(req *http.Request) answer {
 	ctx, cancel := context.WithTimeout(req.Context(), time.Minute) // a stream that should have been refused
 	defer cancel()
 	res, err := s.http.Do(req.WithContext(ctx))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	s.ok(err)
 	defer res.Body.Close()
 	b, err := io.ReadAll(res.Body)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	s.ok(err)
 	a := answer{s.t, res.StatusCode, res.Header, b}
 	s.declared(req, a)
 	return a

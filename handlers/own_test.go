@@ -39,9 +39,7 @@ func (s *site) family(strangers bool) (f ownFamily) {
 	ctx := s.t.Context()
 	ok := func(err error) {
 		s.t.Helper()
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		s.ok(err)
 	}
 	steps := func(titles ...string) (list []task.Step) {
 		for _, title := range titles {
@@ -137,9 +135,7 @@ func TestAnAgentWithItsOwnTasksAloneIsToldOfNoOther(t *testing.T) {
 	s.keeper()
 	f := s.family(true)
 	last, err := s.svc.LastEvent(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s.ok(err)
 	told, cases := 0, 0
 	ask := func(caller, route string, id task.ID) (int, string) {
 		method, path, _ := strings.Cut(strings.TrimSpace(route), " ")
@@ -187,9 +183,7 @@ func TestAnAgentWithItsOwnTasksAloneIsToldOfNoOther(t *testing.T) {
 		t.Errorf("a viewer is told %d times alone: the walk reaches nothing", told)
 	}
 	list, err := s.svc.Events(t.Context(), task.SystemActor, task.EventFilter{After: last, Limit: 500})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s.ok(err)
 	for _, e := range list {
 		if e.Kind != task.EvRefused && (e.TaskID != 0 || e.RunID != 0 || e.Agent != "") {
 			t.Errorf("it did something: %+v", e)

@@ -44,9 +44,7 @@ func TestMessagesToARunOverJSON(t *testing.T) {
 	if m.Text != "use tabs" || m.Delivered() {
 		t.Errorf("message %+v", m)
 	}
-	if err := s.svc.DeliverRunMessage(context.Background(), r.ID, r.Lease, m.ID); err != nil {
-		t.Fatal(err)
-	}
+	s.ok(s.svc.DeliverRunMessage(context.Background(), r.ID, r.Lease, m.ID))
 	got := decode[struct{ Said []task.RunMessage }](s.do("viewer", "GET", at, "").want(200))
 	if len(got.Said) != 1 || !got.Said[0].Delivered() {
 		t.Errorf("said %+v", got.Said)

@@ -55,9 +55,7 @@ func TestCookiesAreBoundToTheHostOverHTTPS(t *testing.T) {
 	names := map[string]bool{}
 	for _, line := range cookies {
 		k, err := http.ParseSetCookie(line)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s.ok(err)
 		names[k.Name] = true
 		if !strings.HasPrefix(k.Name, "__Host-") || !k.Secure || !k.HttpOnly || k.Path != "/" || k.Domain != "" {
 			t.Errorf("cookie %s", line)
@@ -79,9 +77,7 @@ func TestCookiesBelowAPathAreSentNowhereElse(t *testing.T) {
 	}
 	for _, line := range cookies {
 		k, err := http.ParseSetCookie(line)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s.ok(err)
 		if !strings.HasPrefix(k.Name, "__Secure-") || !k.Secure || !k.HttpOnly || k.Path != "/team" || k.Domain != "" {
 			t.Errorf("cookie %s", line)
 		}

@@ -9,9 +9,7 @@ import (
 func TestConsentIsForTheWordsThatWereRead(t *testing.T) {
 	draft := func(inst *instance) task.ID {
 		tk, err := inst.s.CreateTask(t.Context(), planner, task.New{Title: "a plan", Owner: "coder", Status: task.Draft})
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok(t, err)
 		active := "active"
 		if _, err := inst.s.UpdateTask(t.Context(), maya, tk.ID, task.Patch{Status: &active}); err != nil {
 			t.Fatal(err)
@@ -33,9 +31,7 @@ func TestConsentIsForTheWordsThatWereRead(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			inst := newInstance(t)
 			id := draft(inst)
-			if err := c.patch(id, inst); err != nil {
-				t.Fatal(err)
-			}
+			ok(t, c.patch(id, inst))
 			r, err := inst.s.RunNow(t.Context(), oleg, id)
 			if err != nil || r.Phase != c.phase {
 				t.Errorf("run %+v, error %v: want phase %s", r, err, c.phase)
@@ -47,9 +43,7 @@ func TestConsentIsForTheWordsThatWereRead(t *testing.T) {
 func TestADenialStandsUntilAPersonRetries(t *testing.T) {
 	inst := newInstance(t)
 	tk, err := inst.s.CreateTask(t.Context(), planner, task.New{Title: "ask", Owner: "coder"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	if _, err := inst.s.Tick(t.Context(), "cron"); err != nil {
 		t.Fatal(err)
 	}

@@ -15,9 +15,7 @@ func TestSetupLinksOfServers(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	link := func(server string) string {
-		if err := inst.s.Join(inst.ctx(), task.Server{ID: server}); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, inst.s.Join(inst.ctx(), task.Server{ID: server}))
 		return must(inst.s.SetupLink(inst.ctx()))
 	}
 	ofA, replaced, ofB := link("a"), link("b"), link("b")

@@ -14,9 +14,7 @@ func TestCardsAreReadOnceAChange(t *testing.T) {
 		t.Helper()
 		f.Limit = 50
 		p, err := inst.s.Cards(t.Context(), vera, f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok(t, err)
 		return p.Tasks
 	}
 	first := cards(task.TaskFilter{Owner: "coder"})

@@ -13,9 +13,7 @@ func TestCardsByIDAreReadOnceAChange(t *testing.T) {
 	cards := func(ids ...task.ID) map[task.ID]*task.Task {
 		t.Helper()
 		m, err := inst.s.cardsByID(t.Context(), ids)
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok(t, err)
 		return m
 	}
 	first := cards(tk.ID)
@@ -50,9 +48,7 @@ func TestTheBoard(t *testing.T) {
 	board := func(f task.TaskFilter) Board {
 		t.Helper()
 		b, err := inst.s.Board(t.Context(), vera, f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok(t, err)
 		return b
 	}
 	t.Run("has a column per agent, those with open tasks first", func(t *testing.T) {

@@ -14,9 +14,7 @@ func TestAFloodedQueueRefusesMore(t *testing.T) {
 		return err
 	}
 	for range 3 {
-		if err := add("pull"); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, add("pull"))
 	}
 	var e *task.Error
 	if err := add("pull"); !errors.As(err, &e) || e.Code != task.CodeQueueFull || e.Kind != task.TooMany || e.Retry < 1 {

@@ -52,9 +52,7 @@ type stage struct {
 func newStage(t testing.TB) *stage {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	s := &stage{ln: ln, runs: map[string]chan net.Conn{}}
 	go s.serve()
 	return s

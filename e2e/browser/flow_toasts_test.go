@@ -225,20 +225,14 @@ func (b *tab) beside() *tab {
 	b.t.Helper()
 	c, stop := chromedp.NewContext(b.ctx, chromedp.WithExistingBrowserContext(chromedp.FromContext(b.ctx).BrowserContextID))
 	b.t.Cleanup(stop)
-	if err := chromedp.Do(c); err != nil {
-		b.t.Fatal(err)
-	}
+	ok(b.t, chromedp.Do(c))
 	n := &tab{
 		t: b.t, ctx: c, base: b.base, faults: &faults{urls: map[network.RequestID]string{}},
 		arrived: make(chan struct{}, 1), scripted: true,
 	}
-	if err := chromedp.Listen(c, n.arrive); err != nil {
-		b.t.Fatal(err)
-	}
+	ok(b.t, chromedp.Listen(c, n.arrive))
 	n.tellsArrival()
-	if err := chromedp.Listen(c, n.faults.hear); err != nil {
-		b.t.Fatal(err)
-	}
+	ok(b.t, chromedp.Listen(c, n.faults.hear))
 	return n
 }
 
@@ -277,9 +271,7 @@ func TestEightTabsShareOneStream(t *testing.T) {
 		}
 	}
 	t.Run("when the tab that has the stream goes, another takes it over", func(t *testing.T) {
-		if err := chromedp.Cancel(tabs[1].ctx); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, chromedp.Cancel(tabs[1].ctx))
 		b.open("/settings") // has live parts too, or none: it led
 		must(inst.svc.Comment(ctx, inst.maya, tk.ID, "Heard by the rest."))
 		for _, n := range tabs[2:7] {

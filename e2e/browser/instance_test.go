@@ -113,9 +113,7 @@ func (inst *instance) peopled() *instance {
 	t := inst.t
 	t.Helper()
 	u, err := inst.svc.AddUser(ctx, task.SystemActor, "maya", password, task.RoleAdmin)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	inst.maya = task.Actor{Name: task.UserActorName(u.Name), Role: u.Role, UserID: u.ID}
 	inst.start()
 	return inst

@@ -77,12 +77,8 @@ func newTab(t testing.TB, base string) *tab {
 	if err := chromedp.Do(ctx); err != nil { // without a limit: the tab lives as long as this context
 		t.Fatal(err)
 	}
-	if err := chromedp.Listen(ctx, b.faults.hear); err != nil {
-		t.Fatal(err)
-	}
-	if err := chromedp.Listen(ctx, b.arrive); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, chromedp.Listen(ctx, b.faults.hear))
+	ok(t, chromedp.Listen(ctx, b.arrive))
 	t.Cleanup(func() {
 		for _, f := range b.faults.unexpected() {
 			t.Errorf("the browser complains: %s", f)
