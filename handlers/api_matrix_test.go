@@ -2,20 +2,16 @@ package handlers
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"taskyard/internal/testkit"
 	"taskyard/task"
 )
-
-var update = flag.Bool("update", false, "write the golden files again")
 
 // serve makes a request without a network.
 func (s *site) serve(caller, method, path, body string, headers ...string) *httptest.ResponseRecorder {
@@ -94,14 +90,8 @@ func TestEveryRouteIsDecidedForEveryRole(t *testing.T) {
 		}
 		fmt.Fprintf(&table, "%s (%s): %s\n", route, s.srv.perms[route], strings.Join(may, " "))
 	}
-	file := filepath.Join("testdata", "permissions.txt")
-	if *update {
-		s.ok(os.MkdirAll("testdata", 0o755))
-		s.ok(os.WriteFile(file, table.Bytes(), 0o644))
-	}
-	want, err := os.ReadFile(file)
-	s.ok(err)
-	got, decided := matrixLines(table.String()), matrixLines(string(want))
+	want := testkit.GoldenFile(t, "permissions.txt", table.String())
+	got, decided := matrixLines(table.String()), matrixLines(want)
 	for _, l := range got {
 		if !slices.Contains(decided, l) {
 			t.Errorf("not decided: %s", l)

@@ -3,16 +3,13 @@ package client
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-)
 
-var update = flag.Bool("update", false, "rewrite the golden files")
+	"taskyard/internal/testkit"
+)
 
 // onPaper is the environment of a server that gives fixed answers, by method and path.
 func onPaper(t *testing.T, answers map[string]string) (*Env, *bytes.Buffer) {
@@ -32,24 +29,6 @@ func onPaper(t *testing.T, answers map[string]string) (*Env, *bytes.Buffer) {
 		Ctx: t.Context(), Getenv: func(k string) string { return env[k] },
 		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out,
 	}, &out
-}
-
-// golden compares a text with a file of testdata.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	file := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s: got\n%s\nwant\n%s", name, got, want)
-	}
 }
 
 // hostile are texts that would take over a terminal.
@@ -101,7 +80,7 @@ func TestWhatPeopleReadIsGolden(t *testing.T) {
 			if err := c.cmd.Run(e); err != nil {
 				t.Fatal(err)
 			}
-			golden(t, c.name, out.String())
+			testkit.Golden(t, c.name, out.String())
 			for _, r := range out.String() {
 				if r != '\n' && printable(string(r)) != string(r) {
 					t.Errorf("%q reaches the terminal", r)

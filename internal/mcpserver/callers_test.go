@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"taskyard/internal/testkit"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -56,19 +56,7 @@ func TestEveryToolIsDecidedForEveryCaller(t *testing.T) {
 		}
 		fmt.Fprintf(&table, "%s: %s\n", tool, strings.Join(may, " "))
 	}
-	file := filepath.Join("testdata", "callers.txt")
-	if *update {
-		if err := os.WriteFile(file, table.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := table.String(); got != string(want) {
-		t.Errorf("decided:\n%s\nis:\n%s", want, got)
-	}
+	testkit.Golden(t, "callers.txt", table.String())
 	t.Run("who is nobody reaches no tool", func(t *testing.T) {
 		ts.SetToken("forged", "ty_"+strings.Repeat("a", 40))
 		for _, who := range []string{"nobody", "forged"} {

@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"taskyard/internal/testkit"
 )
 
 // script drives every tool once and more, in an order in which each meets
@@ -111,7 +113,7 @@ func TestEveryTextIsAsWritten(t *testing.T) {
 			s.tool, oneLine(t, s.args), resultText(res), res.IsError, structured)
 		saysTheSame(t, s.tool, resultText(res), res.IsError, res.StructuredContent)
 	}
-	golden(t, "texts.golden", out.Bytes())
+	testkit.Golden(t, "texts.golden", out.String())
 	names, _ := sessions["coder"].tools()
 	for _, n := range names {
 		if !used[n] {
@@ -177,5 +179,5 @@ func TestListsAreAsWritten(t *testing.T) {
 	}
 	core, _ := ts.connect("coder", "/mcp?profile=core").tools()
 	fmt.Fprintf(&out, "core: %s\n", strings.Join(core, " "))
-	golden(t, "tools.golden", out.Bytes())
+	testkit.Golden(t, "tools.golden", out.String())
 }

@@ -2,7 +2,6 @@ package mcpserver_test
 
 import (
 	"context"
-	"flag"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -19,8 +18,6 @@ import (
 	"taskyard/service"
 	"taskyard/task"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 var testAgents = map[string]string{
 	"coder":    "---\ndescription: writes\ntools: read, edit, task\nrunner: none\n---\nWrite.\n",

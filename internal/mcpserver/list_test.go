@@ -1,11 +1,8 @@
 package mcpserver_test
 
 import (
-	"bytes"
 	"context"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -44,26 +41,6 @@ func TestToolsFitTheirBudgets(t *testing.T) {
 		if len(names) != c.tools {
 			t.Errorf("%s: %d tools, want %d: %v", c.path, len(names), c.tools, names)
 		}
-	}
-}
-
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	file := filepath.Join("testdata", name)
-	if *update {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("%s differs; look at it, then: go test ./internal/mcpserver -update\n%s", file, got)
 	}
 }
 

@@ -2,15 +2,11 @@ package model
 
 import (
 	"encoding/json"
-	"flag"
-	"os"
-	"path/filepath"
 	"testing"
 
+	"taskyard/internal/testkit"
 	"taskyard/runner/builtin/model/modeltest"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // TestRequestsOnTheWire compares the body of a request that has everything
 // with testdata. Those files were made with the providers' own libraries.
@@ -27,17 +23,7 @@ func TestRequestsOnTheWire(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			golden := filepath.Join("testdata", api+"_request.json")
-			if *update {
-				if err := os.WriteFile(golden, append(got, '\n'), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			equal(t, "request", string(got)+"\n", string(want))
+			testkit.Golden(t, api+"_request.json", string(got)+"\n")
 		})
 	}
 }
