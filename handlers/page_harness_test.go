@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"taskyard/internal/testkit"
 	"taskyard/task"
 )
 
@@ -177,6 +178,16 @@ func (a *seenPage) is(status int) *seenPage {
 		a.b.y.t.Errorf("%s: status %d, want %d; %s", a.url, a.status, status, a.problem())
 	}
 	return a
+}
+
+// isSmall checks that the page, compressed, is at most 60 kB.
+func (a *seenPage) isSmall() {
+	a.b.y.t.Helper()
+	n := testkit.Gzipped(a.body)
+	a.b.y.t.Logf("%-30s %4d kB, %5.1f kB gzip", a.url, len(a.body)/1000, float64(n)/1000)
+	if n > 60_000 {
+		a.b.y.t.Errorf("%s is %d bytes compressed, at most 60000 are allowed", a.url, n)
+	}
 }
 
 // leadsTo checks a 303 and returns the page that it leads to.

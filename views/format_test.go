@@ -1,27 +1,12 @@
 package views
 
 import (
-	"bytes"
-	"compress/gzip"
 	"testing"
 	"time"
 
 	"taskyard/task"
 	"taskyard/views/ui"
 )
-
-func gzipped(t *testing.T, s string) int {
-	t.Helper()
-	var b bytes.Buffer
-	w := gzip.NewWriter(&b)
-	if _, err := w.Write([]byte(s)); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.Len()
-}
 
 func TestGlyphOfATask(t *testing.T) {
 	for name, tc := range map[string]struct {

@@ -13,6 +13,7 @@ import (
 
 	xhtml "golang.org/x/net/html"
 
+	"taskyard/internal/testkit"
 	"taskyard/task"
 	"taskyard/views/ui"
 )
@@ -243,7 +244,7 @@ func TestBoardOfManyTasksStaysSmall(t *testing.T) {
 		}
 		m.Columns = append(m.Columns, QueueColumn{Agent: fmt.Sprintf("agent-%d", a), Slots: 1, Groups: groupCards(tasks, 8, nil)})
 	}
-	if got := gzipped(t, renderHTML(t, QueuesPage(sampleChrome("/queues"), m))); got > 60<<10 {
+	if got := testkit.Gzipped(renderHTML(t, QueuesPage(sampleChrome("/queues"), m))); got > 60<<10 {
 		t.Errorf("%d bytes gzipped, want at most 60 KiB", got)
 	}
 }
