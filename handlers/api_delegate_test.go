@@ -21,22 +21,6 @@ func (s *site) boss() {
 	s.host.Mint("boss", service.NewToken{Agent: "boss"})
 }
 
-// startRun starts the next run that may start, and returns it.
-func (s *site) startRun() *service.Start {
-	s.t.Helper()
-	st, _, err := s.svc.NextRun(s.t.Context(), nil)
-	if err != nil || st == nil {
-		s.t.Fatalf("no run starts: %v", err)
-	}
-	return st
-}
-
-func (s *site) endRun(st *service.Start, summary string) {
-	s.t.Helper()
-	end := service.Finished{State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}, Summary: summary}
-	s.ok(s.svc.FinishRun(s.t.Context(), st.Run.ID, st.Run.Lease, end))
-}
-
 type delegatedBody struct {
 	RunID, TaskID, Summary, Error string
 	Status                        task.RunStatus

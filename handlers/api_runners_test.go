@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"testing"
 
-	"taskyard/service"
 	"taskyard/task"
 )
 
@@ -109,13 +108,7 @@ func TestBudgetsAreShown(t *testing.T) {
 	_, err := inst.svc.SaveAgent(t.Context(), mayaActor, "spender",
 		"---\ndescription: spends\ntools: read\nrunner: script\nmax_cost_usd_per_day: 2\nmax_tokens_per_day: 1000\n---\nSpend.\n", "", false)
 	inst.ok(err)
-	tk, err := inst.svc.CreateTask(t.Context(), mayaActor, task.New{Title: "Spend", Owner: "spender", NoStart: true})
-	inst.ok(err)
-	_, err = inst.svc.RunNow(t.Context(), mayaActor, tk.ID)
-	inst.ok(err)
-	st, _, err := inst.svc.NextRun(t.Context(), nil)
-	inst.ok(err)
-	inst.ok(inst.svc.RunWorking(t.Context(), st.Run.ID, st.Run.Lease, 1, "1", "boot"))
+	st := inst.runTask(inst.newTask(mayaActor, task.New{Owner: "spender", NoStart: true}).ID)
 	inst.ok(inst.svc.AppendTranscript(t.Context(), st.Run.ID, st.Run.Lease,
 		[]task.Message{{Type: "usage", Data: []byte(`{"tokensIn":600,"costUsd":0.5,"estimated":true}`)}}))
 	run := "/runs/" + st.Run.ID.String()
@@ -126,17 +119,10 @@ func TestBudgetsAreShown(t *testing.T) {
 		maya.get("/runs").shows("≈ 600")
 	})
 	t.Run("what a program does not report is unknown", func(t *testing.T) {
-		tk, err := inst.svc.CreateTask(t.Context(), mayaActor, task.New{Title: "Silent", Owner: "coder", NoStart: true})
-		inst.ok(err)
-		_, err = inst.svc.RunNow(t.Context(), mayaActor, tk.ID)
-		inst.ok(err)
-		silent, _, err := inst.svc.NextRun(t.Context(), nil)
-		inst.ok(err)
-		inst.ok(inst.svc.RunWorking(t.Context(), silent.Run.ID, silent.Run.Lease, 1, "1", "boot"))
+		silent := inst.runNew()
 		at := "/runs/" + silent.Run.ID.String()
 		maya.get(at).shows("0 in")
-		inst.ok(inst.svc.FinishRun(t.Context(), silent.Run.ID, silent.Run.Lease,
-			service.Finished{State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}, Summary: "done"}))
+		inst.endRun(silent, "done")
 		maya.get(at).shows("Unknown: its program reports none")
 		maya.get("/runs").shows("unknown")
 	})

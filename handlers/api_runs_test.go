@@ -92,11 +92,7 @@ func TestRunsAreListedWithTheirTranscript(t *testing.T) {
 	s := newSite(t)
 	path, r := s.ask("coder")
 	s.do("operator", "POST", "/api/tasks/"+r.TaskID+"/run", "").problem(409, task.CodeRunOpen)
-	ctx := context.Background()
-	start, _, err := s.svc.NextRun(ctx, nil)
-	if err != nil || start == nil {
-		t.Fatal(start, err)
-	}
+	ctx, start := context.Background(), s.startRun()
 	if inFlight := decode[struct{ InFlight []string }](s.do("viewer", "GET", "/api/tasks", "")).InFlight; len(inFlight) != 1 ||
 		inFlight[0] != r.TaskID {
 		t.Errorf("inFlight %v", inFlight)

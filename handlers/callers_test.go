@@ -118,13 +118,7 @@ func (s *site) credentials() map[string]func(*http.Request) {
 	ok(s.svc.RevokeToken(ctx, task.SystemActor, gone))
 	all["an expired token"] = token("old", service.NewToken{Scope: "admin", Days: 1})
 
-	tk, err := s.svc.CreateTask(ctx, mayaActor, task.New{Title: "Run", Owner: "coder", NoStart: true})
-	ok(err)
-	_, err = s.svc.RunNow(ctx, mayaActor, tk.ID)
-	ok(err)
-	start, _, err := s.svc.NextRun(ctx, nil)
-	ok(err)
-	all["the token of a run"] = bearer(start.Token)
+	all["the token of a run"] = bearer(s.runNew().Token)
 
 	person := func(name string, role task.Role) (task.User, func(*http.Request)) {
 		u, err := s.svc.AddUser(ctx, task.SystemActor, name, pagePassword, role)

@@ -59,20 +59,15 @@ func (s *site) family(strangers bool) (f ownFamily) {
 	link := []task.Resource{{Type: "url", Value: "https://example.org"}}
 	if strangers { // first, so that the numbers of their runs are none of the family
 		f.archived = made(s.svc.CreateTask(ctx, mayaActor, other))
-		run := func(id task.ID) *task.Run {
-			_, err := s.svc.RunNow(ctx, mayaActor, id)
-			ok(err)
-			start, _, err := s.svc.NextRun(ctx, nil)
-			ok(err)
-			ok(s.svc.RunWorking(ctx, start.Run.ID, start.Run.Lease, 1, "1", "boot"))
+		run := func(id task.ID) *service.Start {
+			start := s.runTask(id)
 			ok(s.svc.AppendTranscript(ctx, start.Run.ID, start.Run.Lease,
 				[]task.Message{{Role: task.SpeakerAssistant, Type: "text", Content: secret}}))
-			return start.Run
+			return start
 		}
-		r := run(f.archived)
-		ok(s.svc.FinishRun(ctx, r.ID, r.Lease,
-			service.Finished{State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}, Summary: secret}))
-		f.held = r.ID
+		held := run(f.archived)
+		s.endRun(held, secret)
+		f.held = held.Run.ID
 		_, err := s.svc.CompleteTask(ctx, mayaActor, f.archived, secret, 0)
 		ok(err)
 		f.stranger = made(s.svc.CreateTask(ctx, mayaActor, other))
@@ -80,7 +75,7 @@ func (s *site) family(strangers bool) (f ownFamily) {
 		ok(err)
 		_, err = s.svc.Notify(ctx, mayaActor, f.stranger, secret)
 		ok(err)
-		f.run = run(f.stranger).ID
+		f.run = run(f.stranger).Run.ID
 		_, err = s.svc.Todo(ctx, mayaActor, "coder", "rpush", secret)
 		ok(err)
 	}

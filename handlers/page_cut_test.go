@@ -49,10 +49,7 @@ func TestAPageOfLongTextsLeadsToTheOthers(t *testing.T) {
 		want := 8
 		for range want {
 			tk := inst.newTask(mayaActor, task.New{Owner: "coder", Title: "Marked.", NoStart: true})
-			_, err := inst.svc.RunNow(t.Context(), mayaActor, tk.ID)
-			inst.ok(err)
-			st, _, err := inst.svc.NextRun(t.Context(), nil)
-			inst.ok(err)
+			st := inst.runTask(tk.ID)
 			inst.ok(inst.svc.FinishRun(t.Context(), st.Run.ID, st.Run.Lease, service.Finished{
 				State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}, Artifacts: made,
 			}))

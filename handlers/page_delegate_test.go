@@ -16,8 +16,7 @@ func TestPagesTellWhoDelegated(t *testing.T) {
 	if _, err := inst.svc.RunNow(t.Context(), task.SystemActor, tk.ID); err != nil {
 		t.Fatal(err)
 	}
-	parent, _, err := inst.svc.NextRun(t.Context(), nil)
-	inst.ok(err)
+	parent := inst.startRun()
 	a, err := inst.svc.Authenticate(t.Context(), parent.Token, "")
 	inst.ok(err)
 	d, err := inst.svc.Delegate(t.Context(), a, task.Delegation{Task: "The <b>part</b>", AgentType: "coder"})

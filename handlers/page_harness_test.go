@@ -13,6 +13,7 @@ import (
 	"golang.org/x/net/html"
 
 	"taskyard/internal/testkit"
+	"taskyard/service"
 	"taskyard/task"
 )
 
@@ -304,6 +305,48 @@ func (s *site) newTask(a task.Actor, in task.New) *task.Task {
 	t, err := s.svc.CreateTask(context.Background(), a, in)
 	s.ok(err)
 	return t
+}
+
+// startRun starts the next run that may start, and returns it.
+func (s *site) startRun() *service.Start {
+	s.t.Helper()
+	st, _, err := s.svc.NextRun(s.t.Context(), nil)
+	if err != nil || st == nil {
+		s.t.Fatalf("no run starts: %v", err)
+	}
+	return st
+}
+
+func (s *site) endRun(st *service.Start, summary string) {
+	s.t.Helper()
+	end := service.Finished{State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}, Summary: summary}
+	s.ok(s.svc.FinishRun(s.t.Context(), st.Run.ID, st.Run.Lease, end))
+}
+
+// startWorking starts the next run that may start, and has it work.
+func (s *site) startWorking() *service.Start {
+	s.t.Helper()
+	st := s.startRun()
+	s.ok(s.svc.RunWorking(context.Background(), st.Run.ID, st.Run.Lease, 1, "1", "boot"))
+	return st
+}
+
+// runTask has maya start a run of a task, which must be the next, and has it work.
+func (s *site) runTask(id task.ID) *service.Start {
+	s.t.Helper()
+	r, err := s.svc.RunNow(context.Background(), mayaActor, id)
+	s.ok(err)
+	st := s.startWorking()
+	if st.Run.ID != r.ID {
+		s.t.Fatalf("run %d did not start", r.ID)
+	}
+	return st
+}
+
+// runNew is runTask of a new task of coder.
+func (s *site) runNew() *service.Start {
+	s.t.Helper()
+	return s.runTask(s.newTask(mayaActor, task.New{Title: "Fix the build", Owner: "coder", NoStart: true}).ID)
 }
 
 func asAgent(id string) task.Actor { return task.Actor{Name: id, Role: task.RoleAgent} }

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"taskyard/service"
 	"taskyard/task"
 )
 
@@ -32,15 +31,11 @@ func TestHistoryTellsWhereItMatched(t *testing.T) {
 	})
 	_, err := inst.svc.Comment(t.Context(), mayaActor, tk.ID, "The hinge is bent.")
 	inst.ok(err)
-	r, err := inst.svc.RunNow(t.Context(), mayaActor, tk.ID)
-	inst.ok(err)
-	st, _, err := inst.svc.NextRun(t.Context(), nil)
-	inst.ok(err)
-	inst.ok(inst.svc.RunWorking(t.Context(), r.ID, st.Run.Lease, 1, "1", "boot"))
-	inst.ok(inst.svc.AppendTranscript(t.Context(), r.ID, st.Run.Lease,
+	st := inst.runTask(tk.ID)
+	r := st.Run
+	inst.ok(inst.svc.AppendTranscript(t.Context(), r.ID, r.Lease,
 		[]task.Message{{Role: task.SpeakerAssistant, Type: "text", Content: "A <script>chameleon</script> sits\u202e there."}}))
-	inst.ok(inst.svc.FinishRun(t.Context(), r.ID, st.Run.Lease,
-		service.Finished{State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}}))
+	inst.endRun(st, "")
 	_, err = inst.svc.CompleteTask(t.Context(), mayaActor, tk.ID, "", 0)
 	inst.ok(err)
 	inst.ok(inst.svc.Index(t.Context()))

@@ -94,20 +94,13 @@ func (s *site) ok2(_ any, err error) {
 func (s *site) makeRun(id task.ID, f service.Finished, mark string) task.ID {
 	s.t.Helper()
 	ctx := context.Background()
-	r, err := s.svc.RunNow(ctx, mayaActor, id)
-	s.ok(err)
-	st, _, err := s.svc.NextRun(ctx, nil)
-	s.ok(err)
-	if st == nil || st.Run.ID != r.ID {
-		s.t.Fatalf("run %d did not start", r.ID)
-	}
-	s.ok(s.svc.RunWorking(ctx, r.ID, st.Run.Lease, 1, "1", "b"))
+	r := s.runTask(id).Run
 	data := func(v any) json.RawMessage {
 		b, err := json.Marshal(v)
 		s.ok(err)
 		return b
 	}
-	s.ok(s.svc.AppendTranscript(ctx, r.ID, st.Run.Lease, []task.Message{
+	s.ok(s.svc.AppendTranscript(ctx, r.ID, r.Lease, []task.Message{
 		{Role: task.SpeakerAssistant, Type: "text", Content: "I read the settings first. " + mark},
 		{
 			Role: task.SpeakerAssistant, Type: "tool_call", Content: "read",
@@ -129,7 +122,7 @@ func (s *site) makeRun(id task.ID, f service.Finished, mark string) task.ID {
 		return r.ID
 	}
 	s.Forward(90 * time.Second)
-	s.ok(s.svc.FinishRun(ctx, r.ID, st.Run.Lease, f))
+	s.ok(s.svc.FinishRun(ctx, r.ID, r.Lease, f))
 	return r.ID
 }
 

@@ -17,11 +17,7 @@ func (s *site) says(lines ...task.Message) *service.Start {
 	s.t.Helper()
 	ctx := context.Background()
 	tk := s.newTask(mayaActor, task.New{Owner: "coder", Title: "Talks much", NoStart: true})
-	_, err := s.svc.RunNow(ctx, mayaActor, tk.ID)
-	s.ok(err)
-	st, _, err := s.svc.NextRun(ctx, nil)
-	s.ok(err)
-	s.ok(s.svc.RunWorking(ctx, st.Run.ID, st.Run.Lease, 1, "1", "b"))
+	st := s.runTask(tk.ID)
 	for len(lines) > 0 {
 		n := min(len(lines), 500)
 		s.ok(s.svc.AppendTranscript(ctx, st.Run.ID, st.Run.Lease, lines[:n]))

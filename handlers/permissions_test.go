@@ -6,39 +6,22 @@ import (
 	"strings"
 	"testing"
 
-	"taskyard/service"
 	"taskyard/task"
 )
 
 // asking starts the run of a new task and has it ask before a tool call.
-func asking(t *testing.T, svc *service.Service, a task.Actor, owner, tool, input string) *task.Permission {
-	t.Helper()
-	ctx := context.Background()
-	tk, err := svc.CreateTask(ctx, a, task.New{Title: "Fix the build", Owner: owner, NoStart: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := svc.RunNow(ctx, a, tk.ID); err != nil {
-		t.Fatal(err)
-	}
-	st, _, err := svc.NextRun(ctx, nil)
-	if err != nil || st == nil {
-		t.Fatalf("no run started: %v", err)
-	}
-	if err := svc.RunWorking(ctx, st.Run.ID, st.Run.Lease, 1, "1", "b"); err != nil {
-		t.Fatal(err)
-	}
-	p, err := svc.AskPermission(ctx, st.Run.ID, st.Run.Lease, task.Permission{Tool: tool, Input: json.RawMessage(input)})
-	if err != nil {
-		t.Fatal(err)
-	}
+func (s *site) asking(tool, input string) *task.Permission {
+	s.t.Helper()
+	run := s.runNew().Run
+	p, err := s.svc.AskPermission(context.Background(), run.ID, run.Lease, task.Permission{Tool: tool, Input: json.RawMessage(input)})
+	s.ok(err)
 	return p
 }
 
 func TestPermissionsOverJSON(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	p := asking(t, s.svc, mayaActor, "coder", "bash", `{"command":"rm -r build"}`)
+	p := s.asking("bash", `{"command":"rm -r build"}`)
 	run := "/api/runs/" + p.Run.String()
 	at := run + "/permissions/1/"
 	type body struct {
@@ -89,7 +72,7 @@ func TestPermissionsOnPages(t *testing.T) {
 	t.Parallel()
 	inst := newSite(t)
 	b := inst.maya()
-	p := asking(t, inst.svc, mayaActor, "coder", "bash", `{"command":"echo \u202e<b>x</b>\u200b"}`)
+	p := inst.asking("bash", `{"command":"echo \u202e<b>x</b>\u200b"}`)
 	page := "/approvals/" + p.Run.String()
 	t.Run("it is where approvals are, to the letter", func(t *testing.T) {
 		for _, at := range []string{"/approvals", page} {
@@ -110,7 +93,7 @@ func TestPermissionsOnPages(t *testing.T) {
 	})
 	t.Run("for this run", func(t *testing.T) {
 		b.post("/runs/" + p.Run.String() + "/cancel")
-		q := asking(t, inst.svc, mayaActor, "coder", "edit", `{}`)
+		q := inst.asking("edit", `{}`)
 		b.post("/runs/"+q.Run.String()+"/permissions/1/allow", "scope", "run").leadsTo("/approvals").shows("may call edit until it ends")
 		b.get("/approvals/"+q.Run.String()).shows("Allowed by maya", "until the run ends")
 		b.get("/runs/" + q.Run.String()).shows("edit may be called until this run ends, by maya")
@@ -123,7 +106,7 @@ func TestPermissionsOnPages(t *testing.T) {
 func TestUsageOverJSON(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	p := asking(t, s.svc, mayaActor, "coder", "bash", `{}`)
+	p := s.asking("bash", `{}`)
 	if _, err := s.svc.CancelRun(context.Background(), mayaActor, p.Run, ""); err != nil {
 		t.Fatal(err)
 	}

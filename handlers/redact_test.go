@@ -20,10 +20,7 @@ func TestARunCannotPostItsSecrets(t *testing.T) {
 	})
 	ctx := context.Background()
 	id := inst.newTask(mayaActor, task.New{Owner: "coder", Title: "Deploy"}).ID
-	inst.ok2(inst.svc.RunNow(ctx, mayaActor, id))
-	st, _, err := inst.svc.NextRun(ctx, nil)
-	inst.ok(err)
-	inst.ok(inst.svc.RunWorking(ctx, st.Run.ID, st.Run.Lease, 1, "1", "b"))
+	st := inst.runTask(id)
 	q := func(s string) string { b, _ := json.Marshal(s); return string(b) }
 	text := q("the login is " + secret + " and " + st.Token)
 	escaped := `"\u0070ass\"phrase\/z\u0065bra \u00fc"`

@@ -9,31 +9,10 @@ import (
 	"taskyard/task"
 )
 
-// steered starts a run of a new task whose runner passes messages on.
-func steered(t *testing.T, svc *service.Service) *service.Start {
-	t.Helper()
-	ctx := context.Background()
-	tk, err := svc.CreateTask(ctx, mayaActor, task.New{Title: "Fix the build", Owner: "coder", NoStart: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := svc.RunNow(ctx, mayaActor, tk.ID); err != nil {
-		t.Fatal(err)
-	}
-	st, _, err := svc.NextRun(ctx, nil)
-	if err != nil || st == nil {
-		t.Fatalf("no run started: %v", err)
-	}
-	if err := svc.RunWorking(ctx, st.Run.ID, st.Run.Lease, 1, "1", "b"); err != nil {
-		t.Fatal(err)
-	}
-	return st
-}
-
 func TestMessagesToARunOverJSON(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	r := steered(t, s.svc).Run
+	r := s.runNew().Run
 	at := "/api/runs/" + r.ID.String()
 	for _, who := range []string{"agent", "viewer"} {
 		s.do(who, "POST", at+"/messages", `{"text":"x"}`).problem(403, task.CodeForbidden)
@@ -59,7 +38,7 @@ func TestMessagesToARunOverJSON(t *testing.T) {
 func TestThePageOfARunSendsMessages(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	r := steered(t, s.svc).Run
+	r := s.runNew().Run
 	page := "/runs/" + r.ID.String()
 	body := string(s.do("viewer", "GET", page, "").want(200).Body)
 	if strings.Contains(body, "message-form") {

@@ -55,12 +55,7 @@ func TestALineOfATranscriptStaysWithinTheBytesOfAnAnswer(t *testing.T) {
 			t.Parallel()
 			s := newSite(t)
 			_, r := s.ask("coder")
-			ctx := context.Background()
-			st, _, err := s.svc.NextRun(ctx, nil)
-			if err != nil || st == nil {
-				t.Fatal(st, err)
-			}
-			s.ok(s.svc.RunWorking(ctx, st.Run.ID, st.Run.Lease, 1, "", ""))
+			ctx, st := context.Background(), s.startWorking()
 			want := hostileLines(text)
 			s.ok(s.svc.AppendTranscript(ctx, st.Run.ID, st.Run.Lease, want))
 			path := "/api/runs/" + r.ID + "/messages"
@@ -165,9 +160,7 @@ func TestATranscriptIsReadWhateverAModelWrote(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	_, r := s.ask("coder")
-	st, _, err := s.svc.NextRun(t.Context(), nil)
-	s.ok(err)
-	s.ok(s.svc.RunWorking(t.Context(), st.Run.ID, st.Run.Lease, 1, "", ""))
+	st := s.startWorking()
 	s.ok(s.svc.AppendTranscript(t.Context(), st.Run.ID, st.Run.Lease, []task.Message{{
 		Role: task.SpeakerAssistant, Type: "tool_call", Content: "read", Data: json.RawMessage(`{"input":{"path":"a","path":"b"}}`),
 	}}))
