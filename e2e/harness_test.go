@@ -47,17 +47,11 @@ func TestMain(m *testing.M) {
 	if code, ok := runner.HelperMain(os.Args[1:]); ok {
 		testkit.EndHelper(code)
 	}
-	if len(os.Args) > 1 && os.Args[1] == delegateArg {
-		testkit.EndHelper(delegateMain())
+	agents := map[string]func() int{
+		delegateArg: delegateMain, handingArg: handingMain, weakeningArg: weakeningMain, changingArg: changingMain,
 	}
-	if len(os.Args) > 1 && os.Args[1] == handingArg {
-		testkit.EndHelper(handingMain())
-	}
-	if len(os.Args) > 1 && os.Args[1] == weakeningArg {
-		testkit.EndHelper(weakeningMain())
-	}
-	if len(os.Args) > 1 && os.Args[1] == changingArg {
-		testkit.EndHelper(changingMain())
+	if len(os.Args) > 1 && agents[os.Args[1]] != nil {
+		testkit.EndHelper(agents[os.Args[1]]())
 	}
 	if len(os.Args) > 2 && os.Args[1] == clockedArg {
 		clockedMain(os.Args[2]) // does not return

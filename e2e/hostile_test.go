@@ -360,11 +360,7 @@ func newAssault(t *testing.T) *assault {
 		})
 		call[map[string]any](t, admin, "POST", "/api/tasks/"+tk.ID.String()+"/comments", map[string]any{"content": "A comment."})
 	}
-	b := newBrowser(t)
-	if status, _ := b.send(a.first, a.url()+"/setup",
-		map[string]string{"name": "maya", "password": goodPassword, "password2": goodPassword}); status != http.StatusSeeOther {
-		t.Fatalf("the set-up form answers %d", status)
-	}
+	b := a.signedIn()
 	at, _ := url.Parse(a.url())
 	a.cookies = b.c.Jar.Cookies(at)
 	table := read(t, "handlers/testdata/permissions.txt") // a test holds it to the router

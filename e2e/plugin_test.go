@@ -195,12 +195,7 @@ func TestRealClaudeWorksThroughThePlugin(t *testing.T) {
 	s.program = []string{filepath.Join(bin, "taskyard")}
 	s.file("agents/coder.md", definition)
 	s.start()
-	maya := newBrowser(t)
-	if status, _ := maya.send(s.first, s.url()+"/setup", map[string]string{
-		"name": "maya", "password": goodPassword, "password2": goodPassword,
-	}); status != http.StatusSeeOther {
-		t.Fatalf("the set-up form answers %d", status)
-	}
+	maya := s.signedIn()
 	took("taskyard; maya has opened the link and chosen a password")
 	status, to := maya.send(s.url()+"/tasks/new", s.url()+"/tasks", map[string]string{"title": "Paint the gate", "owner": "coder"})
 	if status != http.StatusSeeOther {

@@ -106,10 +106,7 @@ func newProjectServer(t *testing.T, agentArg string) *projectServer {
 func (s *server) signedIn() *browser {
 	s.t.Helper()
 	b := newBrowser(s.t)
-	form := map[string]string{"name": "maya", "password": goodPassword, "password2": goodPassword}
-	if status, to := b.send(s.first, s.url()+"/setup", form); status != http.StatusSeeOther {
-		s.t.Fatalf("the set-up form answers %d to %q", status, to)
-	}
+	b.setUp(s.first, s.url())
 	return b
 }
 
@@ -217,11 +214,7 @@ func TestFromATaskToAMergedChange(t *testing.T) {
 		t.Errorf("the work tree is not clean: %s", got)
 	}
 	message := testkit.Git(t, srv.repo, "log", "-1", "--format=%an%n%B", "main")
-	for _, want := range []string{"coder", "Write a greeting", "Taskyard-Result: 2 " + second.Digest, "Accepted-by: maya"} {
-		if !strings.Contains(message, want) {
-			t.Errorf("the commit says\n%s\nwithout %q", message, want)
-		}
-	}
+	wants(t, message, "coder", "Write a greeting", "Taskyard-Result: 2 "+second.Digest, "Accepted-by: maya")
 	merges := call[struct{ Ended []task.MergeEntry }](t, srv.person, "GET", "/api/merges?project=web", nil).Ended
 	if len(merges) != 1 || merges[0].State != task.MergeDone || merges[0].After != testkit.Git(t, srv.repo, "rev-parse", "main") {
 		t.Errorf("the merges are %s", asJSON(merges))

@@ -61,13 +61,8 @@ func (g greetingWriter) model(t *testing.T) *modeltest.Server {
 		}
 		if n := len(results); n == refused && len(steps) == len(first) {
 			told := strings.ReplaceAll(results[n-1], `\n`, "\n") // Codex passes the JSON on
-			for _, want := range []string{
-				"checks_failed: task 1 is not completed: the required check test failed (exit code 3)", "4999\n5000\nno greeting in helo",
-			} {
-				if !strings.Contains(told, want) {
-					t.Errorf("the refusal is told without %q: %s", want, results[n-1])
-				}
-			}
+			wants(t, told, "checks_failed: task 1 is not completed: the required check test failed (exit code 3)",
+				"4999\n5000\nno greeting in helo")
 		}
 		if len(results) >= len(steps) {
 			return saying("It is handed in.")

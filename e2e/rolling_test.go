@@ -461,11 +461,7 @@ func (srv *rolling) versions() {
 	srv.t.Helper()
 	b := newBrowser(srv.t)
 	form := strings.Replace(srv.servers[2].first, srv.site, srv.servers[0].url(), 1)
-	if status, to := b.send(form, srv.servers[1].url()+"/setup", map[string]string{
-		"name": "maya", "password": goodPassword, "password2": goodPassword,
-	}); status != http.StatusSeeOther {
-		srv.t.Fatalf("signing in answers %d and leads to %q", status, to)
-	}
+	b.setUp(form, srv.servers[1].url())
 	_, page := b.get(srv.servers[2].url() + "/settings/about")
 	for _, s := range srv.servers {
 		if !strings.Contains(page, s.address) {

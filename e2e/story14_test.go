@@ -238,6 +238,21 @@ func TestStory14Migration(t *testing.T) {
 	}
 }
 
+// runOfWorker makes a task of the agent worker and returns its run, which is in
+// a phase.
+func runOfWorker(s *server, person *client.Client, phase string) (run string) {
+	s.t.Helper()
+	made := call[task.Task](s.t, person, "POST", "/api/tasks", map[string]any{"title": "Run", "owner": "worker"})
+	testkit.Eventually(s.t, "a run is in the phase "+phase, func() bool {
+		rows := s.rows("SELECT id FROM runs WHERE task_id = ? AND phase = ?", made.ID.String(), phase)
+		if len(rows) == 1 {
+			run = rows[0]
+		}
+		return run != ""
+	})
+	return run
+}
+
 func TestStory14Operations(t *testing.T) {
 	t.Parallel()
 	needsStrace(t)
@@ -282,18 +297,8 @@ func TestStory14Operations(t *testing.T) {
 			before: func(s string) bool { return s == "active||0|0" }, after: func(s string) bool { return s == "done|done|1|1" },
 		},
 		"approve": {
-			policy: "always",
-			prepare: func(a *act) (run string) {
-				made := call[task.Task](a.t, a.person, "POST", "/api/tasks", map[string]any{"title": "Run", "owner": "worker"})
-				testkit.Eventually(a.t, "a run waits for approval", func() bool {
-					rows := a.rows("SELECT id FROM runs WHERE task_id = ? AND phase = 'approval'", made.ID.String())
-					if len(rows) == 1 {
-						run = rows[0]
-					}
-					return run != ""
-				})
-				return run
-			},
+			policy:  "always",
+			prepare: func(a *act) string { return runOfWorker(a.server, a.person, "approval") },
 			do: func(a *act, id string) error {
 				return a.reviewer.Do(a.t.Context(), "POST", "/api/runs/"+id+"/approve", map[string]any{}, nil)
 			},
@@ -302,21 +307,11 @@ func TestStory14Operations(t *testing.T) {
 			after:  func(s string) bool { return strings.HasPrefix(s, "approved|") && s != "approved|approval" },
 		},
 		"the end of a run": {
-			policy: "never",
-			prepare: func(a *act) (run string) {
-				made := call[task.Task](a.t, a.person, "POST", "/api/tasks", map[string]any{"title": "Run", "owner": "worker"})
-				testkit.Eventually(a.t, "the run runs", func() bool {
-					rows := a.rows("SELECT id FROM runs WHERE task_id = ? AND status = 'running' AND phase = 'working'", made.ID.String())
-					if len(rows) == 1 {
-						run = rows[0]
-					}
-					return run != ""
-				})
-				return run
-			},
+			policy:  "never",
+			prepare: func(a *act) string { return runOfWorker(a.server, a.person, "working") },
 			do: func(a *act, run string) error {
 				id := a.rows("SELECT task_id FROM runs WHERE id = ?", run)[0]
-				put(a.t.(*testing.T), filepath.Join(a.goDir, id), "")
+				put(a.t, filepath.Join(a.goDir, id), "")
 				testkit.Eventually(a.t, "the run ended or the server was killed", func() bool {
 					select {
 					case <-a.ended:

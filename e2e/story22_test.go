@@ -52,12 +52,7 @@ func TestStory22ANewcomerHasTheReadmeOnly(t *testing.T) {
 		}
 	}
 	own.start()
-	maya := newBrowser(t)
-	if status, _ := maya.send(own.first, own.url()+"/setup", map[string]string{
-		"name": "maya", "password": goodPassword, "password2": goodPassword,
-	}); status != http.StatusSeeOther {
-		t.Fatalf("the set-up form answers %d", status)
-	}
+	own.signedIn()
 	took("the own instance has an admin")
 	made := call[task.Task](t, own.api(own.token("--scope", "operate")), "POST", "/api/tasks",
 		map[string]any{"title": "Write the first note", "owner": "coder"})

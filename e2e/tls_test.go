@@ -118,10 +118,7 @@ func TestTheServerSpeaksTLS(t *testing.T) {
 		}
 	})
 	t.Run("with cookies and headers of https", func(t *testing.T) {
-		form := map[string]string{"name": "maya", "password": goodPassword, "password2": goodPassword}
-		if status, to := b.send(s.first, site+"/setup", form); status != http.StatusSeeOther {
-			t.Fatalf("the first admin: %d, %s", status, to)
-		}
+		b.setUp(s.first, site)
 		res, err := b.c.Get(site + "/")
 		if err != nil {
 			t.Fatal(err)
