@@ -72,13 +72,7 @@ func TestEveryToolIsDecidedForEveryCaller(t *testing.T) {
 // tools returns the names of every tool, sorted.
 func (ts *testServer) tools(caller string) (names []string) {
 	ts.t.Helper()
-	list, err := ts.connect(caller, "/mcp").ListTools(context.Background(), nil)
-	if err != nil {
-		ts.t.Fatal(err)
-	}
-	for _, tool := range list.Tools {
-		names = append(names, tool.Name)
-	}
+	names, _ = ts.connect(caller, "/mcp").tools()
 	slices.Sort(names)
 	return names
 }

@@ -170,10 +170,7 @@ func TestListsAreAsWritten(t *testing.T) {
 	c := ts.connect("coder", "/mcp")
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "instructions: %s\n\n", c.InitializeResult().Instructions)
-	res, err := c.ListTools(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, res := c.tools()
 	for _, tool := range res.Tools {
 		fmt.Fprintf(&out, "%s: %s\n%s\n%s\n\n", tool.Name, tool.Description, oneLine(t, tool.Annotations), oneLine(t, tool.InputSchema))
 	}

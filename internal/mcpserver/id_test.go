@@ -53,10 +53,7 @@ func TestIDsAreStringsAndNumbersToo(t *testing.T) {
 			ts.task("coder", "one of five")
 		}
 	}
-	res, err := strs.connect("coder", "/mcp").ListTools(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, res := strs.connect("coder", "/mcp").tools()
 	declared := map[string]bool{}
 	for _, tool := range res.Tools {
 		var schema struct {
