@@ -170,9 +170,7 @@ func TestABackupSaysWhatItHolds(t *testing.T) {
 		t.Error(err)
 	}
 	// Other programs read it too.
-	if _, err := exec.LookPath("zstd"); err != nil {
-		t.Skip("zstd is missing: apt-get install zstd")
-	}
+	installed(t, "zstd", "apt-get install zstd")
 	out, err := exec.CommandContext(t.Context(), "tar", "--zstd", "-xOf", file, "manifest.json").Output()
 	if err != nil {
 		t.Fatal(err)

@@ -74,10 +74,7 @@ func TestTheClusterOfComposeFitsTogether(t *testing.T) {
 				t.Errorf("Caddy is not given %s", m[1])
 			}
 		}
-		program, err := exec.LookPath("caddy")
-		if err != nil {
-			t.Skip("caddy is missing: apt-get install caddy")
-		}
+		program := installed(t, "caddy", "apt-get install caddy")
 		cmd := exec.CommandContext(t.Context(), program, "validate", "--adapter", "caddyfile", "--config", folder+"Caddyfile")
 		cmd.Env = append(os.Environ(), "HOME="+t.TempDir(), "TASKYARD_SITE=tasks.example.org", "TASKYARD_SERVERS="+caddy["TASKYARD_SERVERS"])
 		if out, err := cmd.CombinedOutput(); err != nil {

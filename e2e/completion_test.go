@@ -88,9 +88,7 @@ func TestShellsComplete(t *testing.T) {
 	a := in.shellFor(t, "--agent", agentName)
 	ask := func(t *testing.T, sh, script string) []string {
 		t.Helper()
-		if _, err := exec.LookPath(sh); err != nil {
-			t.Skip(sh + " is not installed")
-		}
+		installed(t, sh, "apt-get install "+sh)
 		out, err := a.script(t, sh, script)
 		if err != nil {
 			t.Fatalf("%v: %s", err, out)

@@ -206,6 +206,36 @@ func put(t testing.TB, path, text string) string {
 	return path
 }
 
+// installed returns the path of a program of this machine. Without it the test
+// is skipped; how says where it comes from.
+func installed(t testing.TB, name, how string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		t.Skipf("%s is missing: %s", name, how)
+	}
+	return path
+}
+
+// startBeside starts a program that serves a test until its end, and returns
+// what it prints.
+func startBeside(t testing.TB, cmd *exec.Cmd) *testkit.Buffer {
+	t.Helper()
+	log := &testkit.Buffer{}
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := testkit.StartTied(cmd); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		if t.Failed() {
+			t.Logf("log of %s:\n%s", filepath.Base(cmd.Path), log.Tail(6000))
+		}
+	})
+	return log
+}
+
 // testBinary is the path of this program, which plays several agents.
 func testBinary(t testing.TB) string {
 	t.Helper()

@@ -52,9 +52,7 @@ func TestTheInstallationIsAsDocumented(t *testing.T) {
 		}
 	})
 	t.Run("systemd takes the unit, and what it may be loosened by", func(t *testing.T) {
-		if _, err := exec.LookPath("systemd-analyze"); err != nil {
-			t.Skip("systemd-analyze is not installed")
-		}
+		installed(t, "systemd-analyze", "apt-get install systemd")
 		dir := t.TempDir()
 		unit := read(t, "packaging/taskyard.service")
 		for _, b := range fencedBlocks(t, page) {

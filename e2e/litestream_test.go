@@ -22,29 +22,15 @@ import (
 // and the replica holds what it had acknowledged.
 func TestLitestreamReplicatesABusyInstance(t *testing.T) {
 	t.Parallel()
-	program, err := exec.LookPath("litestream")
-	if err != nil {
-		t.Skip("litestream is missing: go install github.com/benbjohnson/litestream/cmd/litestream@latest, into PATH")
-	}
+	program := installed(t, "litestream", "go install github.com/benbjohnson/litestream/cmd/litestream@latest, into PATH")
 	s := newServer(t, "serve")
 	s.start()
 	dir := t.TempDir()
 	example := read(t, "examples/litestream.yml")
 	conf := filepath.Join(dir, "litestream.yml")
 	put(t, conf, replaced(example, "/var/lib/taskyard/taskyard.db", app.DBPath(s.data), "/mnt/replica", dir))
-	log := &testkit.Buffer{}
 	replicate := exec.CommandContext(t.Context(), program, "replicate", "-config", conf)
-	replicate.Stdout, replicate.Stderr = log, log
-	if err := testkit.StartTied(replicate); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		_ = replicate.Process.Kill()
-		_ = replicate.Wait()
-		if t.Failed() {
-			t.Logf("log of litestream:\n%s", log.Tail(3000))
-		}
-	}()
+	log := startBeside(t, replicate)
 	testkit.Eventually(t, "it replicates", func() bool { return strings.Contains(log.String(), "replicating to") })
 
 	const callers = 16

@@ -128,10 +128,7 @@ type acked struct {
 // recorder builds the library that records.
 func recorder(t *testing.T) string {
 	t.Helper()
-	cc, err := exec.LookPath("gcc")
-	if err != nil {
-		t.Skip("no gcc to build the recorder of writes")
-	}
+	cc := installed(t, "gcc", "it builds the recorder of writes")
 	lib := filepath.Join(t.TempDir(), "recorder.so")
 	if out, err := exec.CommandContext(t.Context(), cc, "-shared", "-fPIC", "-O1", "-o", lib,
 		"e2e/testdata/recorder.c", "-ldl", "-lpthread").CombinedOutput(); err != nil {

@@ -118,17 +118,10 @@ func behind(t *testing.T, p proxy, path string) *proxied {
 	file := put(t, filepath.Join(dir, filepath.Base(p.example)), p.configure(text, cert, key, listen, dir))
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), program, p.args(file, dir, listen)...)
 	cmd.Env = append(os.Environ(), "HOME="+dir)
-	log := &testkit.Buffer{}
-	cmd.Stdout, cmd.Stderr = log, log
-	if err := testkit.StartTied(cmd); err != nil {
-		t.Fatal(err)
-	}
+	startBeside(t, cmd)
 	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-		if t.Failed() {
-			errs, _ := os.ReadFile(filepath.Join(dir, "error.log"))
-			t.Logf("log of %s:\n%s%s", p.program, log.Tail(3000), errs)
+		if errs, _ := os.ReadFile(filepath.Join(dir, "error.log")); t.Failed() {
+			t.Logf("errors of %s:\n%s", p.program, errs)
 		}
 	})
 	testkit.Eventually(t, p.program+" passes requests on", func() bool {
@@ -285,18 +278,7 @@ func (srv *proxied) worker(t *testing.T) {
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), binary(t), "worker", "--url", srv.site,
 		"--dir", filepath.Join(t.TempDir(), "w"), "--exec", "/bin/echo far away")
 	cmd.Env = append(os.Environ(), "TASKYARD_TOKEN="+srv.token("--scope", "worker", "--name", "machines"), "SSL_CERT_FILE="+srv.ca)
-	log := &testkit.Buffer{}
-	cmd.Stderr = log
-	if err := testkit.StartTied(cmd); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-		if t.Failed() {
-			t.Logf("log of the worker:\n%s", log.Tail(3000))
-		}
-	}()
+	startBeside(t, cmd)
 	made := call[task.Task](t, srv.person, "POST", "/api/tasks", map[string]any{"title": "Do it there", "owner": "far"})
 	testkit.Eventually(t, "the worker has completed its run", func() bool {
 		rows := srv.rows("SELECT summary FROM runs WHERE task_id = ? AND status = 'completed'", made.ID.String())

@@ -84,10 +84,7 @@ func (srv *rolling) fail(err error) {
 
 func newRolling(t *testing.T, agents map[string]string, config string) *rolling {
 	t.Helper()
-	caddy, err := exec.LookPath("caddy")
-	if err != nil {
-		t.Skip("caddy is missing: apt-get install caddy")
-	}
+	caddy := installed(t, "caddy", "apt-get install caddy")
 	public := freeAddress(t)
 	srv := &rolling{cluster: newCluster(t, 3), t: t, site: "http://" + public, seen: &repeats{keys: map[string]bool{}}}
 	to := &http.Transport{MaxIdleConnsPerHost: 64}
@@ -105,23 +102,12 @@ func newRolling(t *testing.T, agents map[string]string, config string) *rolling 
 		s.start()
 		addresses = append(addresses, s.address)
 	}
-	dir, log := t.TempDir(), &testkit.Buffer{}
-	text := read(t, "packaging/cluster/Caddyfile")
-	file := put(t, filepath.Join(dir, "Caddyfile"), text)
+	dir := t.TempDir()
+	file := put(t, filepath.Join(dir, "Caddyfile"), read(t, "packaging/cluster/Caddyfile"))
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), caddy, "run", "--adapter", "caddyfile", "--config", file)
 	cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_DATA_HOME="+dir, "XDG_CONFIG_HOME="+dir, "CADDY_ADMIN=off",
 		"TASKYARD_SITE="+srv.site, "TASKYARD_SERVERS="+strings.Join(addresses, " "))
-	cmd.Stdout, cmd.Stderr = log, log
-	if err := testkit.StartTied(cmd); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-		if t.Failed() {
-			t.Logf("log of caddy:\n%s", log.Tail(6000))
-		}
-	})
+	startBeside(t, cmd)
 	testkit.Eventually(t, "caddy passes requests on", func() bool { return srv.version(srv.site) != "" })
 	return srv
 }

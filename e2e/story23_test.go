@@ -111,9 +111,7 @@ func shellOfDocs(t *testing.T, s *server, agent string) docsClient {
 // curlOfDocs sends what the block for HTTP sends, and the same to the paths of
 // the table.
 func curlOfDocs(t *testing.T, s *server, agent string) docsClient {
-	if _, err := exec.LookPath("curl"); err != nil {
-		t.Skip("curl is not installed")
-	}
+	installed(t, "curl", "apt-get install curl")
 	line := strings.ReplaceAll(blockWith(t, "docs/agents.md", "/api/agents/coder/signup"), "coder", agent)
 	token := s.token("--agent", agent, "--name", agent)
 	send := func(method, path, body string) string {

@@ -253,10 +253,7 @@ func TestTheServerObtainsItsCertificate(t *testing.T) {
 // of two ports.
 func (s *server) obtainsItsCertificate(t *testing.T, ports map[string]json.Number, redirect string) {
 	t.Helper()
-	pebble, err := exec.LookPath("pebble")
-	if err != nil {
-		t.Skip("pebble is missing: go install github.com/letsencrypt/pebble/v2/cmd/pebble@latest, into PATH")
-	}
+	pebble := installed(t, "pebble", "go install github.com/letsencrypt/pebble/v2/cmd/pebble@latest, into PATH")
 	s.public = "tasks.example"
 	dir, directory := t.TempDir(), freeAddress(t)
 	cert, key := filepath.Join(dir, "ca.pem"), filepath.Join(dir, "ca-key.pem")
@@ -271,12 +268,7 @@ func (s *server) obtainsItsCertificate(t *testing.T, ports map[string]json.Numbe
 	put(t, filepath.Join(dir, "pebble.json"), string(conf))
 	cmd := exec.CommandContext(t.Context(), pebble, "-config", filepath.Join(dir, "pebble.json"), "-dnsserver", nameServer(t))
 	cmd.Env = append(os.Environ(), "PEBBLE_VA_NOSLEEP=1")
-	log := &testkit.Buffer{}
-	cmd.Stdout, cmd.Stderr = log, log
-	if err := testkit.StartTied(cmd); err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
+	startBeside(t, cmd)
 	testkit.Eventually(t, "pebble listens", func() bool {
 		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", directory)
 		if err == nil {
@@ -299,7 +291,7 @@ func (s *server) obtainsItsCertificate(t *testing.T, ports map[string]json.Numbe
 	}
 	first, err := shown("tasks.example")
 	if err != nil {
-		t.Fatalf("%v\n%s\n%s", err, s.log.Tail(2000), log.Tail(3000))
+		t.Fatalf("%v\n%s", err, s.log.Tail(2000))
 	}
 	if !strings.HasPrefix(first.Issuer.CommonName, "Pebble") || first.VerifyHostname("tasks.example") != nil {
 		t.Errorf("the certificate is for %v, by %v", first.DNSNames, first.Issuer)

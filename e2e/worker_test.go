@@ -57,19 +57,10 @@ func (srv *workerServer) work(args ...string) *exec.Cmd {
 	}, args...)
 	cmd := exec.CommandContext(context.WithoutCancel(srv.t.Context()), binary(srv.t), args...)
 	cmd.Env = append(os.Environ(), "TASKYARD_TOKEN="+srv.secret)
-	log := &testkit.Buffer{}
-	cmd.Stderr = log
-	if err := testkit.StartTied(cmd); err != nil {
-		srv.t.Fatal(err)
-	}
-	srv.t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-		if srv.t.Failed() {
-			srv.t.Logf("log of the worker:\n%s", log.Tail(4000))
-		}
+	srv.t.Cleanup(func() { // once the worker has ended
 		testkit.Eventually(srv.t, "no program of the agent is left", func() bool { return srv.programs() == 0 })
 	})
+	startBeside(srv.t, cmd)
 	return cmd
 }
 
