@@ -54,8 +54,7 @@ func TestTheTokenOfARunIsBoundToItsAgentsFamilies(t *testing.T) {
 	stranger := inst.create(maya, "coder", noStart)
 	top := inst.create(maya, "coder", noStart, steps("a"))
 	mine := inst.subtask(maya, top.ID, 0, "own", noStart)
-	must(inst.s.RunNow(inst.ctx(), maya, mine.ID))
-	st := inst.start()
+	st := inst.runTask(mine.ID)
 	token := task.Actor{Name: "own", Role: task.RoleAgent, RunID: st.Run.ID}
 	sees := func(id task.ID) error { _, err := inst.s.Task(inst.ctx(), token, id); return err }
 	ok(t, sees(mine.ID))

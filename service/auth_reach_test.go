@@ -55,8 +55,7 @@ func TestNoRunChangesATaskOnWhichAnotherRunWorks(t *testing.T) {
 	inst.define("planner", definition("tools: read, task", "runner: script", "max_parallel: 4"))
 	_, _, own := inst.inRun("planner", steps("a"))
 	made := inst.create(own, "planner", noStart)
-	must(inst.s.RunNow(inst.ctx(), maya, made.ID))
-	st := inst.start()
+	st := inst.runTask(made.ID)
 	other, theirs, _ := inst.inRun("planner")
 	for what, tk := range map[string]*task.Task{"which it created": made, "of another run of its agent": other} {
 		for name, call := range inst.agentChanges(own, tk) {

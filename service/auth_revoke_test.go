@@ -81,8 +81,7 @@ func TestARevokedTokenWinsNothing(t *testing.T) {
 	t.Run("a run whose own token is revoked is canceled", func(t *testing.T) {
 		inst := newInstance(t)
 		tk := inst.create(maya, "coder", noStart)
-		must(inst.s.RunNow(ctx, maya, tk.ID))
-		st := inst.start()
+		st := inst.runTask(tk.ID)
 		stopped := make(chan error, 1)
 		inst.s.RegisterStop(st.Run.ID, func(cause error) { stopped <- cause })
 		ok(t, inst.s.RevokeToken(ctx, maya, inst.actor(st).TokenID))

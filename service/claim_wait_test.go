@@ -147,8 +147,7 @@ func TestAWaitingSignupGetsWhatComesFree(t *testing.T) {
 		},
 		"a run ends": func(inst *instance) func() task.ID {
 			tk := inst.create(maya, "coder", noStart)
-			must(inst.s.RunNow(ctx, maya, tk.ID))
-			st := inst.start()
+			st := inst.runTask(tk.ID)
 			return func() task.ID { inst.finish(st, completed("half of it")); return tk.ID }
 		},
 		"a waiting run is canceled": func(inst *instance) func() task.ID {
@@ -163,8 +162,7 @@ func TestAWaitingSignupGetsWhatComesFree(t *testing.T) {
 		},
 		"a run ends that handed its task over": func(inst *instance) func() task.ID {
 			tk := inst.create(maya, "planner", noStart)
-			must(inst.s.RunNow(ctx, maya, tk.ID))
-			st := inst.start()
+			st := inst.runTask(tk.ID)
 			must(inst.s.MoveTask(ctx, inst.actor(st), Move{TaskID: tk.ID, CurrentAgent: "planner", NewAgent: "coder", Comment: "yours"}))
 			return func() task.ID { inst.finish(st, completed("handed over")); return tk.ID }
 		},

@@ -96,8 +96,7 @@ func TestNobodyLosesTheTimeInWhichTheyCouldNotBeHeard(t *testing.T) {
 func setBackAfterFailure(t *testing.T) *instance {
 	inst := newInstance(t)
 	tk := inst.create(maya, "coder", noStart)
-	must(inst.s.RunNow(inst.ctx(), maya, tk.ID))
-	st := inst.start()
+	st := inst.runTask(tk.ID)
 	inst.look()
 	inst.finish(st, failure(task.PhaseError))
 	inst.Forward(-time.Hour)
@@ -129,8 +128,7 @@ func TestAStepBackOfTheClockMovesWhatIsDue(t *testing.T) {
 		inst := newInstance(t)
 		_, r := inst.waits()
 		closes := inst.create(maya, "reviewer", noStart)
-		must(inst.s.RunNow(ctx, maya, closes.ID))
-		st := inst.start()
+		st := inst.runTask(closes.ID)
 		equal(t, "started", st.Run.TaskID, closes.ID)
 		inst.look()
 		expires := r.Approval.ExpiresAt

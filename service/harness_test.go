@@ -268,6 +268,15 @@ func (inst *instance) start() *Start {
 	return st
 }
 
+// runTask has maya start a run of a task, which must be the next, and has it work.
+func (inst *instance) runTask(id task.ID) *Start {
+	inst.t.Helper()
+	r := must(inst.s.RunNow(inst.ctx(), maya, id))
+	st := inst.start()
+	equal(inst.t, "the run that starts", st.Run.ID, r.ID)
+	return st
+}
+
 // nothingStarts checks that no run can be started now.
 func (inst *instance) nothingStarts() {
 	inst.t.Helper()

@@ -134,8 +134,7 @@ func TestCancelCascades(t *testing.T) {
 	below := inst.subtask(maya, done.ID, 0, "coder", noStart)
 	must(inst.s.CompleteTask(inst.ctx(), maya, done.ID, "", 0))
 	other := inst.create(maya, "coder", noStart)
-	must(inst.s.RunNow(inst.ctx(), maya, low.ID))
-	st := inst.start()
+	st := inst.runTask(low.ID)
 	stopped := make(chan error, 1)
 	inst.s.RegisterStop(st.Run.ID, func(cause error) { stopped <- cause })
 

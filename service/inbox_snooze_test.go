@@ -24,8 +24,7 @@ func (inst *instance) oneOfEach() []inboxCase {
 	f.Permanent = true
 	broken := inst.create(maya, "planner", noStart)
 	fails := func() {
-		must(inst.s.RunNow(inst.ctx(), maya, broken.ID))
-		inst.finish(inst.start(), f)
+		inst.finish(inst.runTask(broken.ID), f)
 	}
 	fails()
 	lost := inst.create(maya, "coder", noStart)
@@ -35,8 +34,7 @@ func (inst *instance) oneOfEach() []inboxCase {
 	}
 	must(inst.s.SetBlockedBy(inst.ctx(), maya, lost.ID, blockers))
 	must(inst.s.CancelTask(inst.ctx(), maya, blockers[0], ""))
-	must(inst.s.RunNow(inst.ctx(), maya, inst.create(maya, "reviewer", noStart).ID))
-	st := inst.start()
+	st := inst.runTask(inst.create(maya, "reviewer", noStart).ID)
 	ask := func(tool string) {
 		must(inst.s.AskPermission(inst.ctx(), st.Run.ID, st.Run.Lease, task.Permission{Tool: tool, Input: []byte("{}")}))
 	}

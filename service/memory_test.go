@@ -119,8 +119,7 @@ func TestHistoryInPromptsIsBounded(t *testing.T) {
 		must(inst.s.Comment(inst.ctx(), maya, tk.ID, strings.Repeat("x", 900)+" comment "+task.ID(i).String()))
 	}
 	for range 8 {
-		must(inst.s.RunNow(inst.ctx(), maya, tk.ID))
-		inst.finish(inst.start(), completed(strings.Repeat("s", 3000)))
+		inst.finish(inst.runTask(tk.ID), completed(strings.Repeat("s", 3000)))
 	}
 	for range 30 {
 		d := must(inst.s.Delegate(inst.ctx(), maya, task.Delegation{

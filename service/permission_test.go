@@ -22,8 +22,7 @@ func (inst *instance) asks(st *Start, tool string) *task.Permission {
 func (inst *instance) atWork(agent string) *Start {
 	inst.t.Helper()
 	tk := inst.create(maya, agent, noStart)
-	must(inst.s.RunNow(inst.ctx(), maya, tk.ID))
-	return inst.start()
+	return inst.runTask(tk.ID)
 }
 
 func TestARunAsksAndGoesOnWhenAPersonDecides(t *testing.T) {

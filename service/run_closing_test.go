@@ -12,8 +12,7 @@ func TestARunThatClosedItsOwnTaskEnds(t *testing.T) {
 	begin := func(t *testing.T, with ...func(*Config)) (*instance, *Start) {
 		inst := newInstance(t, with...)
 		tk := inst.create(maya, "coder", noStart)
-		must(inst.s.RunNow(ctx, maya, tk.ID))
-		return inst, inst.start()
+		return inst, inst.runTask(tk.ID)
 	}
 	complete := func(inst *instance, st *Start, summary string) {
 		must(inst.s.CompleteTask(ctx, inst.actor(st), st.Run.TaskID, summary, 0))
@@ -46,8 +45,7 @@ func TestARunThatClosedItsOwnTaskEnds(t *testing.T) {
 		inst := newInstance(t)
 		must(inst.s.CreateProject(ctx, maya, task.Project{Key: "web", Review: task.Review{Approvals: 1}}))
 		tk := inst.create(maya, "coder", noStart, func(in *task.New) { in.Project = "web" })
-		must(inst.s.RunNow(ctx, maya, tk.ID))
-		st := inst.start()
+		st := inst.runTask(tk.ID)
 		complete(inst, st, "All of it.")
 		must(inst.s.AcceptResult(ctx, rita, tk.ID, 1, must(inst.s.Result(ctx, maya, tk.ID, 1)).Digest, ""))
 		equal(t, "task", inst.task(tk.ID).Status, task.Done)

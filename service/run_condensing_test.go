@@ -9,8 +9,7 @@ import (
 func TestARunIsCondensedBeforeItIsComplete(t *testing.T) {
 	inst := newInstance(t)
 	tk := inst.create(maya, "coder", noStart)
-	must(inst.s.RunNow(inst.ctx(), maya, tk.ID))
-	st := inst.start()
+	st := inst.runTask(tk.ID)
 	r := st.Run
 	ok(t, inst.s.RunWorking(inst.ctx(), r.ID, r.Lease, 0, "", ""))
 	ok(t, inst.s.RunCondensing(inst.ctx(), r.ID, r.Lease))
@@ -24,16 +23,14 @@ func TestARunIsCondensedBeforeItIsComplete(t *testing.T) {
 func TestWhatARunnerUsesStandsInThePlan(t *testing.T) {
 	inst := newInstance(t, script(Runner{Model: "small", Workspace: "/srv/work"}))
 	tk := inst.create(maya, "coder", noStart)
-	must(inst.s.RunNow(inst.ctx(), maya, tk.ID))
-	spec := inst.start().Spec
+	spec := inst.runTask(tk.ID).Spec
 	equal(t, "model", spec.Model, "small")
 	equal(t, "workspace", spec.Workspace, "/srv/work")
 	equal(t, "network", spec.Network, false)
 
 	inst.define("linked", definition("tools: read", "model: big", "workspace: /srv/own", "network: true"))
 	tk = inst.create(maya, "linked", noStart)
-	must(inst.s.RunNow(inst.ctx(), maya, tk.ID))
-	spec = inst.start().Spec
+	spec = inst.runTask(tk.ID).Spec
 	equal(t, "model", spec.Model, "big")
 	equal(t, "workspace", spec.Workspace, "/srv/own")
 	equal(t, "network", spec.Network, true)

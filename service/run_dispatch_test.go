@@ -184,8 +184,7 @@ func TestAQueuedRunThatCannotStartEndsWithTheReason(t *testing.T) {
 func TestCancelingARunStopsIt(t *testing.T) {
 	inst := newInstance(t)
 	tk := inst.create(maya, "coder", noStart)
-	must(inst.s.RunNow(inst.ctx(), maya, tk.ID))
-	st := inst.start()
+	st := inst.runTask(tk.ID)
 	stopped := make(chan error, 1)
 	inst.s.RegisterStop(st.Run.ID, func(cause error) { stopped <- cause })
 	r := must(inst.s.CancelRun(inst.ctx(), oleg, st.Run.ID, ""))

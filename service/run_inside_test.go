@@ -10,8 +10,7 @@ import (
 func (inst *instance) inRun(agent string, with ...func(*task.New)) (*task.Task, *Start, task.Actor) {
 	inst.t.Helper()
 	tk := inst.create(maya, agent, append(with, noStart)...)
-	must(inst.s.RunNow(inst.ctx(), maya, tk.ID))
-	st := inst.start()
+	st := inst.runTask(tk.ID)
 	return tk, st, inst.actor(st)
 }
 

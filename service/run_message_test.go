@@ -13,8 +13,7 @@ var steerable = script(Runner{RunnerTraits: task.RunnerTraits{Steers: true}})
 func (inst *instance) steered(t *testing.T) *Start {
 	t.Helper()
 	tk := inst.create(maya, "coder", noStart)
-	must(inst.s.RunNow(inst.ctx(), maya, tk.ID))
-	st := inst.start()
+	st := inst.runTask(tk.ID)
 	ok(t, inst.s.RunWorking(inst.ctx(), st.Run.ID, st.Run.Lease, 0, "", ""))
 	return st
 }
@@ -104,17 +103,19 @@ func TestWhoMaySendAMessageAndWhen(t *testing.T) {
 
 func TestWhatARunDidNotGetIsKept(t *testing.T) {
 	t.Parallel()
-	said := func(inst *instance, r *task.Run) {
+	said := func(t *testing.T) (*instance, *task.Run) {
+		t.Helper()
+		inst := newInstance(t, wakes, noApprove, steerable)
+		r := inst.steered(t).Run
 		must(inst.s.SendRunMessage(inst.ctx(), oleg, r.ID, "use tabs"))
 		ok(inst.t, inst.s.DeliverRunMessage(inst.ctx(), r.ID, r.Lease, 1))
 		must(inst.s.SendRunMessage(inst.ctx(), rita, r.ID, "and a test"))
 		must(inst.s.SendRunMessage(inst.ctx(), rita, r.ID, "two tests"))
+		return inst, r
 	}
 	t.Run("as comments and one more run, after a run that completed", func(t *testing.T) {
 		t.Parallel()
-		inst := newInstance(t, wakes, noApprove, steerable)
-		r := inst.steered(t).Run
-		said(inst, r)
+		inst, r := said(t)
 		ok(t, inst.s.FinishRun(inst.ctx(), r.ID, r.Lease, completed("done")))
 		equal(t, "comments", strings.Join(inst.comments(r.TaskID), "|"), "user:rita: and a test|user:rita: two tests")
 		next := inst.openRun(r.TaskID)
@@ -132,9 +133,7 @@ func TestWhatARunDidNotGetIsKept(t *testing.T) {
 	})
 	t.Run("as comments for the retry, all of them, after one that failed", func(t *testing.T) {
 		t.Parallel()
-		inst := newInstance(t, wakes, noApprove, steerable)
-		r := inst.steered(t).Run
-		said(inst, r)
+		inst, r := said(t)
 		ok(t, inst.s.LoseRun(inst.ctx(), inst.run(r.ID), "the server was killed"))
 		equal(t, "comments", strings.Join(inst.comments(r.TaskID), "|"), "user:oleg: use tabs|user:rita: and a test|user:rita: two tests")
 		if next := inst.openRun(r.TaskID); next == nil || next.Cause != task.CauseRetry {
@@ -143,18 +142,14 @@ func TestWhatARunDidNotGetIsKept(t *testing.T) {
 	})
 	t.Run("as comments alone, after one that a person canceled", func(t *testing.T) {
 		t.Parallel()
-		inst := newInstance(t, wakes, noApprove, steerable)
-		r := inst.steered(t).Run
-		said(inst, r)
+		inst, r := said(t)
 		must(inst.s.CancelRun(inst.ctx(), maya, r.ID, ""))
 		equal(t, "comments", len(inst.comments(r.TaskID)), 3)
 		inst.asleep(t, r.TaskID)
 	})
 	t.Run("in the transcript, where the task is archived", func(t *testing.T) {
 		t.Parallel()
-		inst := newInstance(t, wakes, noApprove, steerable)
-		r := inst.steered(t).Run
-		said(inst, r)
+		inst, r := said(t)
 		own := coder
 		own.RunID = r.ID
 		must(inst.s.CompleteTask(inst.ctx(), own, r.TaskID, "all done", 0))
@@ -171,9 +166,7 @@ func TestWhatARunDidNotGetIsKept(t *testing.T) {
 	})
 	t.Run("queued for the next start, when the server stopped", func(t *testing.T) {
 		t.Parallel()
-		inst := newInstance(t, wakes, noApprove, steerable)
-		r := inst.steered(t).Run
-		said(inst, r)
+		inst, r := said(t)
 		ok(t, inst.s.RequeueRun(inst.ctx(), r.ID, r.Lease))
 		equal(t, "comments", len(inst.comments(r.TaskID)), 0)
 		again := inst.start().Run
@@ -182,18 +175,14 @@ func TestWhatARunDidNotGetIsKept(t *testing.T) {
 	})
 	t.Run("once, when the agent continues its conversation", func(t *testing.T) {
 		t.Parallel()
-		inst := newInstance(t, wakes, noApprove, steerable)
-		r := inst.steered(t).Run
-		said(inst, r)
+		inst, r := said(t)
 		ok(t, inst.s.RunSession(inst.ctx(), r.ID, r.Lease, "11111111-2222", "run-1"))
 		ok(t, inst.s.RequeueRun(inst.ctx(), r.ID, r.Lease))
 		equal(t, "delivered", strings.Join(inst.deliver(t, inst.start().Run), "|"), "and a test|two tests")
 	})
 	t.Run("as comments, when a run is canceled that the server put back", func(t *testing.T) {
 		t.Parallel()
-		inst := newInstance(t, wakes, noApprove, steerable)
-		r := inst.steered(t).Run
-		said(inst, r)
+		inst, r := said(t)
 		ok(t, inst.s.RequeueRun(inst.ctx(), r.ID, r.Lease))
 		must(inst.s.CancelRun(inst.ctx(), maya, r.ID, ""))
 		equal(t, "comments", len(inst.comments(r.TaskID)), 3)

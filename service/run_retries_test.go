@@ -11,8 +11,7 @@ func TestRetries(t *testing.T) {
 	t.Run("a failure is tried again after the back-off, three times in all", func(t *testing.T) {
 		inst := newInstance(t)
 		tk := inst.create(maya, "coder", noStart)
-		must(inst.s.RunNow(inst.ctx(), maya, tk.ID))
-		first := inst.start()
+		first := inst.runTask(tk.ID)
 		inst.finish(first, failure(task.PhaseError))
 		r := inst.openRun(tk.ID)
 		equal(t, "cause", r.Cause, task.CauseRetry)
@@ -73,8 +72,7 @@ func TestRetries(t *testing.T) {
 		t.Run("over its "+string(phase)+" a run waits for a person", func(t *testing.T) {
 			inst := newInstance(t, wakes)
 			tk := inst.create(maya, "coder", noStart)
-			must(inst.s.RunNow(inst.ctx(), maya, tk.ID))
-			st := inst.start()
+			st := inst.runTask(tk.ID)
 			inst.finish(st, failure(phase))
 			inst.asleep(t, tk.ID)
 			equal(t, "event", last(inst.kinds(tk.ID)), task.EvTaskStuck)
@@ -85,8 +83,7 @@ func TestRetries(t *testing.T) {
 	t.Run("a lost run is tried again at once", func(t *testing.T) {
 		inst := newInstance(t)
 		tk := inst.create(maya, "coder", noStart)
-		must(inst.s.RunNow(inst.ctx(), maya, tk.ID))
-		st := inst.start()
+		st := inst.runTask(tk.ID)
 		inst.Forward(time.Minute)
 		lost := must(inst.s.LeaseLost(inst.ctx()))
 		equal(t, "lost", len(lost), 1)
@@ -99,8 +96,7 @@ func TestRetries(t *testing.T) {
 	t.Run("a success ends the row of failures", func(t *testing.T) {
 		inst := newInstance(t)
 		tk := inst.create(maya, "coder", noStart)
-		must(inst.s.RunNow(inst.ctx(), maya, tk.ID))
-		inst.finish(inst.start(), failure(task.PhaseError))
+		inst.finish(inst.runTask(tk.ID), failure(task.PhaseError))
 		inst.Forward(time.Minute)
 		inst.finish(inst.start(), completed("now"))
 		equal(t, "failures", inst.task(tk.ID).Failures, 0)
@@ -108,8 +104,7 @@ func TestRetries(t *testing.T) {
 	t.Run("a failed run has a reason and no summary", func(t *testing.T) {
 		inst := newInstance(t)
 		tk := inst.create(maya, "coder", noStart)
-		must(inst.s.RunNow(inst.ctx(), maya, tk.ID))
-		st := inst.start()
+		st := inst.runTask(tk.ID)
 		f := failure(task.PhaseError)
 		f.Summary = "all good"
 		inst.finish(st, f)
@@ -140,8 +135,7 @@ func TestBackoffGrowsToAnHour(t *testing.T) {
 func TestRequeueCountsNoAttempt(t *testing.T) {
 	inst := newInstance(t)
 	tk := inst.create(maya, "coder", noStart)
-	must(inst.s.RunNow(inst.ctx(), maya, tk.ID))
-	st := inst.start()
+	st := inst.runTask(tk.ID)
 	ok(t, inst.s.RequeueRun(inst.ctx(), st.Run.ID, st.Run.Lease))
 	r := inst.run(st.Run.ID)
 	equal(t, "state", r.State(), queued)

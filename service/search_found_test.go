@@ -19,8 +19,7 @@ func said(text string) task.Message {
 // ran plays a run of a task in which something is said, and completes both.
 func (inst *instance) ran(id task.ID, lines ...task.Message) *Start {
 	inst.t.Helper()
-	must(inst.s.RunNow(inst.ctx(), maya, id))
-	st := inst.start()
+	st := inst.runTask(id)
 	ok(inst.t, inst.s.AppendTranscript(inst.ctx(), st.Run.ID, st.Run.Lease, lines))
 	inst.Forward(10 * time.Second)
 	inst.finish(st, completed("the run is through"))

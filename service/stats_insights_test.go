@@ -16,8 +16,7 @@ func TestHistoryIsCountedByDay(t *testing.T) {
 	must(inst.s.CancelTask(inst.ctx(), maya, gone.ID, ""))
 	inst.Forward(24 * time.Hour)
 	bad := inst.create(maya, "coder", noStart)
-	must(inst.s.RunNow(inst.ctx(), maya, bad.ID))
-	inst.finish(inst.start(), failure(task.PhaseError))
+	inst.finish(inst.runTask(bad.ID), failure(task.PhaseError))
 	count := func(f task.HistoryFilter, zone *time.Location) map[string]task.HistoryTime {
 		t.Helper()
 		m := map[string]task.HistoryTime{}
@@ -76,8 +75,7 @@ func TestInsightsTellProjectsApart(t *testing.T) {
 	}
 	for i, project := range []string{"web", "web", "api", ""} {
 		tk := inst.create(maya, "coder", noStart, func(in *task.New) { in.Project = project })
-		must(inst.s.RunNow(inst.ctx(), maya, tk.ID))
-		st := inst.start()
+		st := inst.runTask(tk.ID)
 		inst.Forward(time.Duration(i+1) * time.Minute)
 		f := completed("")
 		f.Usage = task.Usage{TokensIn: 100, CostUSD: float64(i + 1)}
@@ -121,8 +119,7 @@ func TestInsightsTellWhatHappened(t *testing.T) {
 	start := inst.s.Now()
 	for i := range 20 { // of 10, 20 … 200 seconds
 		tk := inst.create(maya, "coder", noStart)
-		must(inst.s.RunNow(inst.ctx(), maya, tk.ID))
-		st := inst.start()
+		st := inst.runTask(tk.ID)
 		inst.Forward(time.Duration(i+1) * 10 * time.Second)
 		f := completed("")
 		f.Usage = task.Usage{TokensIn: 100, TokensOut: 10, CostUSD: .5, Estimated: i == 3}
