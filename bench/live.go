@@ -57,29 +57,21 @@ func (c *client) measureLive(s *sheet, token, cookie string, changes int) error 
 	req := request("POST", "/api/tasks/"+liveTask+"/comments", changed, `{"content":"a change"}`,
 		"Authorization: Bearer "+token, "Content-Type: application/json")
 	var l, drawn lap
+	get := func(i int) {
+		if _, err := boards[i].call(page); err == nil {
+			fetched <- time.Now()
+		}
+	}
 	for range changes {
 		begin := time.Now()
 		if err := w.ask(req); err != nil {
 			return err
 		}
-		for i := range browsers {
-			at, err := within(heard, "hear of a change")
-			if err != nil {
-				return err
-			}
-			l.took = append(l.took, at.Sub(begin))
-			go func() {
-				if _, err := boards[i].call(page); err == nil {
-					fetched <- time.Now()
-				}
-			}()
+		if err := l.browsers(begin, heard, "hear of a change", func(i int) { go get(i) }); err != nil {
+			return err
 		}
-		for range browsers {
-			at, err := within(fetched, "get the board")
-			if err != nil {
-				return err
-			}
-			drawn.took = append(drawn.took, at.Sub(begin))
+		if err := drawn.browsers(begin, fetched, "get the board", func(int) {}); err != nil {
+			return err
 		}
 	}
 	name := fmt.Sprintf("a change%s until %d open browsers know it", where, browsers)
@@ -89,13 +81,19 @@ func (c *client) measureLive(s *sheet, token, cookie string, changes int) error 
 	return nil
 }
 
-func within(c <-chan time.Time, what string) (time.Time, error) {
-	select {
-	case at := <-c:
-		return at, nil
-	case <-time.After(10 * time.Second):
-		return time.Time{}, errors.New("a browser did not " + what + " within 10 s")
+// browsers adds how long after begin each browser does something, which it tells
+// by done; then is called for each.
+func (l *lap) browsers(begin time.Time, done <-chan time.Time, what string, then func(i int)) error {
+	for i := range browsers {
+		select {
+		case at := <-done:
+			l.took = append(l.took, at.Sub(begin))
+			then(i)
+		case <-time.After(10 * time.Second):
+			return errors.New("a browser did not " + what + " within 10 s")
+		}
 	}
+	return nil
 }
 
 // openStream opens a stream and waits for its first message, from which on it

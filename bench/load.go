@@ -63,22 +63,7 @@ func drive(callers int, d time.Duration, op func(caller int, n int64) error) (la
 	)
 	for i := range callers {
 		group.Go(func() {
-			// At least once: a lap that was short and began late still did something.
-			for begin := time.Now(); !halt.Load(); {
-				err := op(i, next.Add(1)-1)
-				if err != nil {
-					halt.Store(true)
-					if !errors.Is(err, errEmpty) {
-						failed[i] = err
-					}
-					return
-				}
-				end := time.Now()
-				took[i] = append(took[i], end.Sub(begin))
-				if begin = end; end.Sub(start) >= d {
-					return
-				}
-			}
+			took[i], failed[i] = again(start.Add(d), &halt, func() error { return op(i, next.Add(1)-1) })
 		})
 	}
 	group.Wait()
@@ -90,6 +75,27 @@ func drive(callers int, d time.Duration, op func(caller int, n int64) error) (la
 		}
 	}
 	return l, nil
+}
+
+// again calls op at least once, since a lap that was short and began late still
+// did something, and until the end, or until a caller that shares halt has nothing
+// left to do or fails. It returns how long each call took.
+func again(end time.Time, halt *atomic.Bool, op func() error) (took []time.Duration, err error) {
+	for begin := time.Now(); !halt.Load(); {
+		if err := op(); err != nil {
+			halt.Store(true)
+			if errors.Is(err, errEmpty) {
+				err = nil
+			}
+			return took, err
+		}
+		now := time.Now()
+		took = append(took, now.Sub(begin))
+		if begin = now; !now.Before(end) {
+			break
+		}
+	}
+	return took, nil
 }
 
 // ownCPU is the processor time that this process has used.
