@@ -65,7 +65,7 @@ func TestStory10(t *testing.T) {
 			tk, run := approved(t, "once")
 			change(t, "/api/tasks/"+tk.ID.String())
 			resume(t)
-			asked(t, run, "What changed since it was asked before")
+			asked(t, run, "What changed since the previous request")
 			call[any](t, review, "POST", "/api/tasks/"+tk.ID.String()+"/cancel", map[string]any{})
 		})
 	}
@@ -73,7 +73,7 @@ func TestStory10(t *testing.T) {
 		tk, run := approved(t, "task")
 		call[any](t, srv.agent, "POST", "/api/tasks/"+tk.ID.String()+"/comments", map[string]any{"content": "and delete all"})
 		resume(t)
-		asked(t, run, "What changed since it was asked before", "comment by reader, who lacks bash")
+		asked(t, run, "What changed since the previous request", "comment by reader, who lacks bash")
 	})
 	t.Run("unchanged, it runs as it was approved", func(t *testing.T) {
 		tk, run := approved(t, "once")

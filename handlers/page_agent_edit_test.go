@@ -88,7 +88,7 @@ func TestNewAgentsBeginWithATemplate(t *testing.T) {
 		b.post("/agents", "id", "../x", "text", goodAgent).is(422).shows("must be 1 to 63 of a-z", "writes prose")
 	})
 	t.Run("what is invalid is saved only when that is meant", func(t *testing.T) {
-		b.post("/agents", "id", "draft", "text", "nothing").is(422).shows("was not saved", "Save although it is invalid")
+		b.post("/agents", "id", "draft", "text", "nothing").is(422).shows("was not saved", "Save the invalid definition anyway")
 		b.post("/agents", "id", "draft", "text", "nothing", "force", "1").leadsTo("/agents/draft").is(200).shows("Saved draft")
 	})
 	t.Run("a good one is there at once", func(t *testing.T) {

@@ -36,7 +36,7 @@ func TestTimesAreToldInTheZoneOfThePerson(t *testing.T) {
 	t.Run("the browser's zone comes by a cookie", func(t *testing.T) {
 		b.cookie("zone", "Asia/Tokyo")
 		b.get("/scheduler").shows("next tick 19:00", `title="2026-03-02 19:00:00 JST (2026-03-02 10:00:00 UTC)"`)
-		b.get("/settings/appearance").shows("that of the browser, Asia/Tokyo", "18:00 JST")
+		b.get("/settings/appearance").shows("time zone is used: Asia/Tokyo", "18:00 JST")
 	})
 	t.Run("the one that was chosen wins", func(t *testing.T) {
 		b.post("/settings/appearance", "zone", "Europe/Berlin").leadsTo("/settings/appearance").shows(`value="Europe/Berlin"`, "10:00 CET")

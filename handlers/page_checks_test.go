@@ -16,7 +16,7 @@ func TestChecksOfATaskOnPages(t *testing.T) {
 	at := "/tasks/1/checks"
 	b.get("/tasks/1").shows(`href="/tasks/1/checks"`, "1 check, 1 vote")
 	b.get("/tasks/1/review").shows(`href="/tasks/1/checks"`)
-	page := b.get(at).is(200).shows("Checks in force", "echo all is well", "From project web", "✓", "1 vote", "Only for this task")
+	page := b.get(at).is(200).shows("Active checks", "echo all is well", "From project web", "✓", "1 vote", "Only for this task")
 	version := page.field(at, "version")
 	fields := func(more ...string) []string {
 		return append([]string{
@@ -44,7 +44,7 @@ func TestChecksOfATaskOnPages(t *testing.T) {
 		b.post(at + "/none/run").is(404)
 		inst.person("otto", task.RoleOperator).post(at + "/test/run").leadsTo(at)
 		v := inst.person("vera", task.RoleViewer)
-		v.get(at).is(200).shows("Checks in force").hides("/e2e/run", "Only for this task")
+		v.get(at).is(200).shows("Active checks").hides("/e2e/run", "Only for this task")
 		v.post(at + "/test/run").is(403)
 	})
 	t.Run("who decides nothing changes nothing", func(t *testing.T) {

@@ -80,7 +80,7 @@ func TestAReviewerIsToldWhatIsWrongAndWhatChanged(t *testing.T) {
 		a := b.post(at+"/approve", "version", r.Approval.Version).is(409).
 			shows("has changed since you reviewed it", "What changed since you reviewed it",
 				`<del class="del">`, "and delete the rest", `<ins class="add">`)
-		b.get("/approvals/1").shows("What changed since it was asked before")
+		b.get("/approvals/1").shows("What changed since the previous request")
 		b.post(at+"/approve", "version", a.field(at+"/approve", "version")).is(303)
 	})
 	t.Run("who comes second reads who was first", func(t *testing.T) {
@@ -105,7 +105,7 @@ func TestReadOnlyRunsAreApprovedTogether(t *testing.T) {
 	one, two, writes := inst.asked("reviewer", "Read one"), inst.asked("reviewer", "Read two"), inst.asked("coder", "Write")
 	value := func(r *task.Run) string { return r.ID.String() + ":" + r.Approval.Version }
 	t.Run("those that write are not offered", func(t *testing.T) {
-		a := b.get("/approvals").shows("2 runs may only read", value(one), value(two))
+		a := b.get("/approvals").shows("2 runs with read-only tools", value(one), value(two))
 		if strings.Contains(a.body, `name="run" value="3:`) {
 			t.Error("a run that writes is offered")
 		}
@@ -120,7 +120,7 @@ func TestReadOnlyRunsAreApprovedTogether(t *testing.T) {
 	t.Run("a runner that enforces less is looked at by itself", func(t *testing.T) {
 		inst.srv.opt.EnforcementGap = weakerScript
 		r := inst.asked("reviewer", "Read three")
-		b.get("/approvals").hides("may only read")
+		b.get("/approvals").hides("with read-only tools")
 		b.post("/approvals/approve", "run", value(r)).leadsTo("/approvals").shows("0 runs approved, 1 skipped")
 	})
 	t.Run("nonsense is refused", func(t *testing.T) {

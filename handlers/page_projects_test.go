@@ -87,7 +87,7 @@ func TestProjectsOnPages(t *testing.T) {
 	t.Run("others look and change nothing", func(t *testing.T) {
 		o := inst.person("otto", task.RoleOperator)
 		o.get(list).is(200).shows("web").hides("New project")
-		o.get("/settings/projects/web").is(200).shows("Only admins change projects", "disabled").hides("Save project")
+		o.get("/settings/projects/web").is(200).shows("Only admins can change projects", "disabled").hides("Save project")
 		o.post("/settings/projects/web", "act", "save").is(403)
 		o.get(add).is(403)
 	})

@@ -106,7 +106,7 @@ func TestReviewCommentsWithoutScripts(t *testing.T) {
 		b.get(file+"&side=new&line=21").is(200).shows(`name="endLine"`, "Save draft")
 		back := file + "&side=new&line=21"
 		b.post("/tasks/1/review/comments", "path", "main.go", "side", "new", "line", "20", "endLine", "21", "text", "Say why.",
-			"back", back).leadsTo("/tasks/1/review/file?path=main.go").shows("Say why.", "Draft, only you see it")
+			"back", back).leadsTo("/tasks/1/review/file?path=main.go").shows("Say why.", "Draft, only visible to you")
 		b.get("/tasks/1/review").shows("Say why.", "Send 1 comment without")
 		inst.person("rita", task.RoleReviewer).get("/tasks/1/review").hides("Say why.")
 	})

@@ -73,7 +73,7 @@ func agentConflict(c Chrome, m *AgentEditModel) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if k.At != 0 {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "It happened")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "That was")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -102,7 +102,7 @@ func agentConflict(c Chrome, m *AgentEditModel) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if !k.Gone {
-				templ_7745c5c3_Err = conflictDiff("What changed in the file meanwhile", "the file", fileDiff(m.Base, k.Now), m.Base != "").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = conflictDiff("What changed in the file in the meantime", "the file", fileDiff(m.Base, k.Now), m.Base != "").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -19,9 +19,9 @@ type choice struct{ Value, Label string }
 
 // zoneHint says what an empty field means here.
 func zoneHint(c Chrome, browser string) string {
-	now := "Now it is " + c.Clock(c.Now) + " " + c.zone(c.Now) + "."
+	now := "It is now " + c.Clock(c.Now) + " " + c.zone(c.Now) + "."
 	if browser != "" {
-		return "Empty: that of the browser, " + browser + ". " + now
+		return "If empty, the browser's time zone is used: " + browser + ". " + now
 	}
 	return "For example Europe/Berlin. Leave blank for the time zone of the browser, or of the server if the browser reports none. " + now
 }

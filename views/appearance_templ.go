@@ -66,7 +66,7 @@ func AppearancePage(c Chrome, m AppearanceModel) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = choices(m.Errors, "theme", "Theme, in this browser", m.Form.Theme, []choice{{"", "As the system"}, {"light", "Light"}, {"dark", "Dark"}}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = choices(m.Errors, "theme", "Theme, in this browser", m.Form.Theme, []choice{{"", "Same as system"}, {"light", "Light"}, {"dark", "Dark"}}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -165,7 +165,7 @@ func AppearancePage(c Chrome, m AppearanceModel) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = choices(m.Errors, "motion", "Motion", m.Form.Motion, []choice{{"", "As the system"}, {"less", "None"}}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = choices(m.Errors, "motion", "Motion", m.Form.Motion, []choice{{"", "Same as system"}, {"less", "None"}}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

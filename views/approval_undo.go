@@ -61,7 +61,7 @@ func earlierDecisionText(d *ApprovalDetail, now task.Time) string {
 	case a == nil || a.Decision == "":
 		return "This run no longer waits: it " + RunSentence(r) + why(r) + "."
 	case a.Decision == "expired":
-		return "Nobody decided in time: the approval expired " + ui.Ago(a.At, now) + "."
+		return "Nobody decided in time; the approval expired " + ui.Ago(a.At, now) + "."
 	}
 	s := ui.ActorLabel(a.By) + " " + decisionWord(a.Decision) + " this run " + ui.Ago(a.At, now)
 	if a.Reason != "" {

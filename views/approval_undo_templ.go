@@ -411,7 +411,7 @@ func changedNotice(d *ApprovalDetail) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 31, "What changed since it was asked before ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 31, "What changed since the previous request ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -107,7 +107,7 @@ func approvalRights(d *ApprovalDetail) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(d.Enforced) > 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "<div class=\"overflow\" tabindex=\"0\" role=\"region\" aria-label=\"Asked for and enforced\"><table class=\"table tight\"><caption class=\"sr-only\">Requested and enforced limits</caption> <thead><tr><th scope=\"col\">Tool or limit</th><th scope=\"col\">Requested</th><th scope=\"col\">Enforced by ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "<div class=\"overflow\" tabindex=\"0\" role=\"region\" aria-label=\"Requested and enforced\"><table class=\"table tight\"><caption class=\"sr-only\">Requested and enforced limits</caption> <thead><tr><th scope=\"col\">Tool or limit</th><th scope=\"col\">Requested</th><th scope=\"col\">Enforced by ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

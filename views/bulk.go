@@ -30,7 +30,7 @@ var bulkActs = []bulkAct{
 	{"label", "Add labels…", "Label", "Adds to existing labels."},
 	{"unlabel", "Remove labels…", "Remove labels from", "Keeps other labels."},
 	{"start", "Start", "Start", "Drafts become active and their agents can start."},
-	{"run", "Run now", "Run", "A run of each is made at once; earlier failures no longer count."},
+	{"run", "Run now", "Run", "Starts a run of each now; earlier failures no longer count."},
 	{"complete", "Complete", "Complete", "They are archived; archived tasks are read-only."},
 	{"cancel", "Cancel…", "Cancel", "They are archived and their runs are stopped; archived tasks are read-only."},
 }

@@ -32,7 +32,7 @@ func compareLines(before, after string) (list []diffLine) {
 	next := 1 // the first line of before that list does not hold; counted from 1
 	fold := func(until int) {
 		if n := until - next; n > 0 {
-			list = append(list, diffLine{'@', ui.Count(n, "line as before", "lines as before")})
+			list = append(list, diffLine{'@', ui.Count(n, "unchanged line", "unchanged lines")})
 		}
 	}
 	for _, h := range diff.Hunks {

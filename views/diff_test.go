@@ -22,7 +22,7 @@ func TestCompareLines(t *testing.T) {
 		{"a line is added at the end", "a", "a\nb", " a|+b|"},
 		{"a line is removed at the start", "a\nb", "b", "-a| b|"},
 		{"everything is new where nothing was", "", "a\nb", "+a|+b|"},
-		{"what lies far from a change is left out", long + "a", long + "b", "@38 lines as before| x| x|-a|+b|"},
+		{"what lies far from a change is left out", long + "a", long + "b", "@38 unchanged lines| x| x|-a|+b|"},
 		{"common lines are kept between changes", "1\n2\n3\n4", "0\n2\n3\n5", "-1|+0| 2| 3|-4|+5|"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

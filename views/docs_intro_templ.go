@@ -206,7 +206,7 @@ func docsIntro() templ.Component {
 			templ_7745c5c3_Var8 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "<section class=\"docs-group\" id=\"start\" aria-labelledby=\"start-h\"><h2 id=\"start-h\">Start here</h2><p>Agents and programs send a bearer token; a signed-in person's browser may use its session. Bodies and answers are JSON. This claims the first free task of the agent coder, and answers it with all that is known about it:</p><div class=\"docs-curl\"><pre class=\"code wrap\" id=\"curl-start\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "<section class=\"docs-group\" id=\"start\" aria-labelledby=\"start-h\"><h2 id=\"start-h\">Start here</h2><p>Agents and programs send a bearer token; a signed-in person's browser can use its session. Request and response bodies are JSON. This claims the first free task of the agent coder and returns it with its comments and links:</p><div class=\"docs-curl\"><pre class=\"code wrap\" id=\"curl-start\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

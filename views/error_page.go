@@ -33,7 +33,7 @@ var titles = map[int]string{
 	http.StatusForbidden:             "You don't have permission",
 	http.StatusNotFound:              "Page not found",
 	http.StatusMethodNotAllowed:      "Method not allowed",
-	http.StatusConflict:              "This has changed",
+	http.StatusConflict:              "Something has changed",
 	http.StatusRequestEntityTooLarge: "Request too large",
 	http.StatusUnprocessableEntity:   "Invalid request",
 	http.StatusTooManyRequests:       "Too many requests",
@@ -56,11 +56,11 @@ func (m ErrorModel) title() string {
 var remedies = map[int]string{
 	http.StatusBadRequest:   "Go back and fix it; your input is still there.",
 	http.StatusUnauthorized: "Sign in again; you'll return to this page.",
-	http.StatusForbidden:    "Ask an admin of this server.",
+	http.StatusForbidden:    "Ask an admin for access.",
 	http.StatusNotFound: "Check the address; the page may have been deleted. " +
 		"Closed tasks keep their address and are in the history.",
 	http.StatusConflict:              "Review the current state, then decide again.",
-	http.StatusRequestEntityTooLarge: "Send less at a time. Put long text in a file and link to it.",
+	http.StatusRequestEntityTooLarge: "Send less at once, or put long text in a file and link to it.",
 	http.StatusUnprocessableEntity:   "Go back and fix it; your input is still there.",
 	http.StatusTooManyRequests:       "Wait a moment, then try again.",
 	http.StatusInternalServerError:   "Try again. If it persists, send the request ID to your admin; the server log has the details.",

@@ -33,7 +33,7 @@ func (m *HistoryModel) chart(now task.Time) chart.Data {
 		c.Label += ", from " + c.Rows[0].Name + " on"
 	}
 	if m.Times.Cut {
-		c.Note = "There is more: only the newest " + strconv.Itoa(sum.Done+sum.Canceled) + " tasks are counted."
+		c.Note = "Incomplete: only the newest " + strconv.Itoa(sum.Done+sum.Canceled) + " tasks are counted."
 	}
 	return c
 }

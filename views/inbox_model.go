@@ -110,7 +110,7 @@ func inboxText(s string) (string, bool) {
 func (m *InboxModel) emptyText(c Chrome) (why, next, href string) {
 	switch {
 	case m.Query.Only != "":
-		return "Nothing of this kind is waiting. Snoozed items return by themselves.", "Show the whole inbox", URL.Inbox()
+		return "Nothing of this kind is waiting. Snoozed items return automatically.", "Show the whole inbox", URL.Inbox()
 	case len(c.Agents) == 0:
 		return "No agents yet. An agent is a Markdown file in the agents folder.", "Go to Agents", URL.Agents()
 	case c.Nav.Open == 0 && c.CanWrite:

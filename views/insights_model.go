@@ -115,7 +115,7 @@ func (m *InsightsModel) depth() chart.Data {
 		}
 		return []float64{float64(t.Depth.Queued), float64(t.Depth.Working), float64(t.Depth.Waiting)}
 	})
-	c.Note = "As it was at the end of each hour; gaps were not measured."
+	c.Note = "At the end of each hour; gaps were not measured."
 	if m.Daily {
 		c.Note = "The longest queue of each day; gaps were not measured."
 	}
@@ -151,7 +151,7 @@ func (m *InsightsModel) durations() chart.Data {
 	})
 	c.Unit = func(v float64) string { return ui.Dur(time.Duration(v) * time.Millisecond) }
 	if m.Cut {
-		c.Note = "There were very many runs: only the newest were measured."
+		c.Note = "Only the newest runs were measured, because there were too many."
 	}
 	return c
 }
@@ -184,7 +184,7 @@ func (m *InsightsModel) mark(c *chart.Data) {
 		c.Rows[i].About = m.Times[i].Estimated
 	}
 	if m.Total.Estimated {
-		c.Note = "≈ is estimated, in part: a runner did not tell its use."
+		c.Note = "≈ is partly estimated: a runner did not report its usage."
 	}
 }
 

@@ -83,7 +83,7 @@ func PeoplePage(c Chrome, m PeopleModel) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.TextField("name", "Name", m.Name, "What they sign in with: letters, digits and . _ - @ +, no spaces.", wrongIf(m.Field, "name", m.Error),
+				templ_7745c5c3_Err = ui.TextField("name", "Name", m.Name, "The name they sign in with: letters, digits and . _ - @ +, no spaces.", wrongIf(m.Field, "name", m.Error),
 					templ.Attributes{"required": true, "autocomplete": "off", "maxlength": "63"}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -92,7 +92,7 @@ func PeoplePage(c Chrome, m PeopleModel) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = secretField("password", "First password", "new-password",
+				templ_7745c5c3_Err = secretField("password", "Initial password", "new-password",
 					"At least 12 characters. They change it after the first sign-in.", wrongIf(m.Field, "password", m.Error)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

@@ -67,7 +67,7 @@ func checkRows(m *ProjectModel, list string, checks []CheckForm) templ.Component
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "\">Checks</h3><p class=\"muted small\">The server runs them in the worktree of the task before it is done, confined and without secrets. What an agent says about its tests is never evidence.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "\">Checks</h3><p class=\"muted small\">The server runs these checks in the task's worktree before the task is done, confined and without secrets. What an agent says about its tests is not evidence.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -206,7 +206,7 @@ func checkRow(m *ProjectModel, list string, i int, ch *CheckForm) templ.Componen
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.TextField(checkField(list, i, "name"), "Name", ch.Name, "Such as test or lint.", m.Errors[checkField(list, i, "name")], codeInput()).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.TextField(checkField(list, i, "name"), "Name", ch.Name, "For example, test or lint.", m.Errors[checkField(list, i, "name")], codeInput()).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -326,7 +326,7 @@ func checkRow(m *ProjectModel, list string, i int, ch *CheckForm) templ.Componen
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = numberField(checkField(list, i, "timeoutSeconds"), "Timeout (seconds)", ch.Timeout, "Unless given: 600.",
+		templ_7745c5c3_Err = numberField(checkField(list, i, "timeoutSeconds"), "Timeout (seconds)", ch.Timeout, "Default: 600.",
 			m.Errors[checkField(list, i, "timeoutSeconds")], "3600", "1").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
@@ -387,7 +387,7 @@ func checkRow(m *ProjectModel, list string, i int, ch *CheckForm) templ.Componen
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 37, ">May use the network</label></div><span class=\"spacer\"></span> <button class=\"btn small danger\" type=\"submit\" name=\"act\" value=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 37, ">Allow network access</label></div><span class=\"spacer\"></span> <button class=\"btn small danger\" type=\"submit\" name=\"act\" value=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -620,7 +620,7 @@ func projectMerge(m *ProjectModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.TextField("merge.into", "Into", m.Form.Into, "Branch. Unless given: the default branch.", m.Errors["merge.into"], codeInput()).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.TextField("merge.into", "Into", m.Form.Into, "Branch. Default: the default branch of the project.", m.Errors["merge.into"], codeInput()).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -700,13 +700,13 @@ func projectMerge(m *ProjectModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = numberField("merge.keepBranchHours", "Keep the branch (hours)", m.Form.KeepHours, "After the merge. Unless given: 168.",
+		templ_7745c5c3_Err = numberField("merge.keepBranchHours", "Keep the branch (hours)", m.Form.KeepHours, "After the merge. Default: 168.",
 			m.Errors["merge.keepBranchHours"], "8760", "1").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Err = ui.TextField("merge.push", "Push to (optional)", m.Form.Push,
-			"Name of a remote. Empty: nothing leaves this server.", m.Errors["merge.push"], codeInput()).Render(ctx, templ_7745c5c3_Buffer)
+			"Name of a remote. If empty, nothing leaves this server.", m.Errors["merge.push"], codeInput()).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -757,7 +757,7 @@ func whatLabel(list string) string {
 
 func whatHint(list string) string {
 	if list == "checks" {
-		return "By the evidence: a shell command such as go test ./..., the path of a file, or a pattern such as docs/**. A URL needs nothing."
+		return "Depends on the evidence: a shell command such as go test ./..., the path of a file, or a pattern such as docs/**. Not used for a URL."
 	}
 	return "A shell command such as go test ./..."
 }

@@ -149,7 +149,7 @@ func ProjectPage(c Chrome, m ProjectModel) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if !c.CanAdmin {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "<p class=\"muted-2\">Only admins change projects.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "<p class=\"muted-2\">Only admins can change projects.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -361,7 +361,7 @@ func projectNames(m *ProjectModel) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if m.New {
-			templ_7745c5c3_Err = ui.TextField("key", "Key", m.Form.Key, "Names the project everywhere: a–z, 0–9 and -, at most 32. It cannot change later.", m.Errors["key"],
+			templ_7745c5c3_Err = ui.TextField("key", "Key", m.Form.Key, "Identifies the project: a–z, 0–9 and -, up to 32 characters. It can't be changed later.", m.Errors["key"],
 				templ.Attributes{"required": true, "maxlength": "32", "autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -405,7 +405,7 @@ func projectRepository(m *ProjectModel) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Err = ui.TextField("repository", "Path", m.Form.Repository,
-			"Absolute path of a Git repository on the server, bare or with a work tree. Leave it empty for tasks without code.", m.Errors["repository"],
+			"Absolute path of a Git repository on the server, bare or with a work tree. Leave empty for tasks without code.", m.Errors["repository"],
 			codeInput()).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
@@ -438,12 +438,12 @@ func projectRepository(m *ProjectModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.TextField("defaultBranch", "Default branch", m.Form.DefaultBranch, "On which the branches of tasks begin. Unless given: main.",
+		templ_7745c5c3_Err = ui.TextField("defaultBranch", "Default branch", m.Form.DefaultBranch, "Task branches start from it. Default: main.",
 			m.Errors["defaultBranch"], codeInput()).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.TextField("branchPrefix", "Prefix of branches", m.Form.BranchPrefix, "Unless given: taskyard/.", m.Errors["branchPrefix"], codeInput()).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.TextField("branchPrefix", "Branch prefix", m.Form.BranchPrefix, "Default: taskyard/.", m.Errors["branchPrefix"], codeInput()).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -492,16 +492,16 @@ func projectReview(m *ProjectModel) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Err = ui.TextField("review.from", "From (optional)", m.Form.From,
-			"Names of people or roles (reviewer, admin), separated by spaces. Empty: every reviewer.", m.Errors.Under("review.from"), codeInput()).Render(ctx, templ_7745c5c3_Buffer)
+			"Names of people or roles (reviewer, admin), separated by spaces. If empty, every reviewer.", m.Errors.Under("review.from"), codeInput()).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Err = numberField("review.expiresSeconds", "Remind after (hours, optional)", m.Form.ExpiresHours,
-			"Reviewers are reminded, and the stand-in may decide. Nothing is accepted by itself.", m.Errors["review.expiresSeconds"], "8760", "any").Render(ctx, templ_7745c5c3_Buffer)
+			"Reviewers are reminded, and the stand-in can decide. Nothing is accepted automatically.", m.Errors["review.expiresSeconds"], "8760", "any").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.TextField("review.standIn", "Stand-in (optional)", m.Form.StandIn, "Who may decide after that time.", m.Errors["review.standIn"], codeInput()).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.TextField("review.standIn", "Stand-in (optional)", m.Form.StandIn, "Who can decide after that time.", m.Errors["review.standIn"], codeInput()).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -92,9 +92,9 @@ var checkKinds = [][2]string{
 }
 
 var mergeMethods = [][2]string{
-	{string(task.MergeSquash), "Squash: one commit with the title of the task"},
-	{string(task.MergeRebase), "Rebase: its commits, on the head of the branch"},
-	{string(task.MergeFF), "Fast-forward: only while the branch has not moved"},
+	{string(task.MergeSquash), "Squash: one commit with the task's title"},
+	{string(task.MergeRebase), "Rebase: its commits on top of the branch"},
+	{string(task.MergeFF), "Fast-forward: only if the branch has not moved"},
 }
 
 // worst is the worst level of findings, "" for none.
@@ -180,7 +180,7 @@ func projectChoices(c Chrome, chosen string) []string {
 // approvalsHint explains how many votes a form asks for.
 func approvalsHint(m *ProjectModel) string {
 	if m.OfTask {
-		return "0: nobody beyond those whom its project and its agent ask."
+		return "0: nobody besides those required by its project and its agent."
 	}
 	return "0: nobody has to accept. A project that merges needs at least 1."
 }

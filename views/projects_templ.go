@@ -128,7 +128,7 @@ func ProjectsPage(c Chrome, list []ProjectRow) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "<div class=\"row\"><p class=\"muted-2\">Tasks of a project work on their own branch, are checked, reviewed and merged.</p><span class=\"spacer\"></span> ")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "<div class=\"row\"><p class=\"muted-2\">Each task of a project works on its own branch and is checked, reviewed and merged.</p><span class=\"spacer\"></span> ")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

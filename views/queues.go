@@ -136,7 +136,7 @@ func (col QueueColumn) key(c Chrome, f QueueFilter) columnKey {
 // line is the small print under the column's name; showLast reports whether the
 // time of the last run follows it.
 func (col QueueColumn) line() (text string, showLast bool) {
-	s := "Claims its work itself"
+	s := "Claims its own work"
 	if col.Invalid && col.Slots == 0 {
 		s = "Can't run until its definition is fixed"
 	}

@@ -33,12 +33,12 @@ var mergeStates = map[task.MergeState][2]string{
 // mergeCodes say why a merge failed.
 var mergeCodes = map[string]string{
 	"merge_conflict": "Conflict with the branch", "merge_checks_failed": "A merge check failed",
-	"merge_changed": "The change came out differently on the branch",
+	"merge_changed": "The change became a different one on the branch",
 }
 
 // commentTexts say what became of a review comment, and the look of its pill.
 var commentTexts = map[task.CommentState][2]string{
-	task.CommentDraft: {"", "Draft, only you see it"}, task.CommentOpen: {"warn", "Open"}, task.CommentFixed: {"ok", "Fixed"},
+	task.CommentDraft: {"", "Draft, only visible to you"}, task.CommentOpen: {"warn", "Open"}, task.CommentFixed: {"ok", "Fixed"},
 	task.CommentDeclined: {"bad", "Declined"}, task.CommentResolved: {"ok", "Resolved"},
 }
 

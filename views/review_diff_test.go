@@ -98,7 +98,7 @@ func TestEventsOfResultsHaveText(t *testing.T) {
 			task.EvChecksFailed, `{"checks":["test","lint"],"attempt":2}`,
 			"could not complete it: required checks did not pass: test, lint (attempt 2)",
 		},
-		{task.EvResultCreated, `{"result":2,"flags":["no changes"]}`, "handed in result 2 (no changes)"},
+		{task.EvResultCreated, `{"result":2,"flags":["no changes"]}`, "submitted result 2 (no changes)"},
 		{task.EvResultAccepted, `{"result":2,"digest":"x"}`, "accepted result 2"},
 		{task.EvResultChanges, `{"result":2,"comments":3}`, "requested changes of result 2 with 3 comments"},
 		{task.EvReviewReplied, `{"comment":"5","state":"declined"}`, "answered a review comment as declined"},

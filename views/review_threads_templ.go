@@ -132,7 +132,7 @@ func reviewThread(c Chrome, m *ReviewModel, t *task.ReviewComment) templ.Compone
 			return templ_7745c5c3_Err
 		}
 		if t.Excerpt != "" && (t.Outdated || !m.shows(t.Path)) {
-			templ_7745c5c3_Err = ui.Pre("Lines as they were", "excerpt", t.Excerpt).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Pre("Original lines", "excerpt", t.Excerpt).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -15,7 +15,7 @@ func cancelNote(m *RunModel) string {
 			open++
 		}
 	}
-	s := "Its program is stopped. The task stays as it is."
+	s := "Its program is stopped. The task does not change."
 	if open > 0 {
 		s += " " + ui.Count(open, "run that it delegated is", "runs that it delegated are") + " canceled too."
 	}

@@ -49,7 +49,7 @@ func TestChangedFilesOfARun(t *testing.T) {
 		},
 		{
 			"files that are not named are counted", &task.Work{Total: 5, Files: []task.FileChange{file("a", "")}},
-			[]string{"4 more files are not named"},
+			[]string{"4 more files are not listed"},
 			nil,
 		},
 		{

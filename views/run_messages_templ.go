@@ -98,7 +98,7 @@ func runMessages(c Chrome, m *RunModel) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if !m.open() && !m.Messages.List[len(m.Messages.List)-1].Delivered() {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "<p class=\"muted small\">The run ended before its agent got everything. What was not delivered is a comment on the task, or a line of the transcript where the task was done.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "<p class=\"muted small\">The run ended before its agent received all messages. The others became comments on the task, or lines of the transcript if the task was done.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -135,7 +135,7 @@ func runMessages(c Chrome, m *RunModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "\">Comment on the task</a> instead: its next run reads that.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "\">Comment on the task</a> instead: its next run reads it.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

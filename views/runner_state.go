@@ -34,7 +34,7 @@ func runnerNote(a *task.Agent, r *task.RunnerInfo) string {
 	case a.PullOnly && a.PullReason != "":
 		return capital(a.PullReason) + "."
 	case r != nil && r.Kind == "worker":
-		return "It cannot work on tasks of projects with a repository, which workers cannot reach."
+		return "It cannot work on projects with a repository, which workers cannot reach."
 	}
 	return ""
 }

@@ -47,7 +47,7 @@ func ServerPage(c Chrome, m ServerModel) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<p class=\"muted-2\">Changes take effect at once and are written into the configuration file; comments in it stay. An empty field returns to its default. Agent definitions can override limits of runs.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<p class=\"muted-2\">Changes take effect at once and are written to the configuration file, which keeps its comments. An empty field restores the default. Agent definitions can override run limits.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -21,9 +21,9 @@ func roleText(r task.Role) string {
 	case task.RoleOperator:
 		return "Operator: creates and changes tasks"
 	case task.RoleReviewer:
-		return "Reviewer: decides approvals, too"
+		return "Reviewer: also decides approvals"
 	case task.RoleAdmin:
-		return "Admin: everything, with agents, people and tokens"
+		return "Admin: everything, including agents, people and tokens"
 	}
 	return string(r)
 }

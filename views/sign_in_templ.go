@@ -298,7 +298,7 @@ func SetupPage(c Chrome, m SetupModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = passwordField("password2", "Password again", "new-password", "", m.Errors["password2"]).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = passwordField("password2", "Confirm password", "new-password", "", m.Errors["password2"]).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -45,7 +45,7 @@ func policyLines(a task.Accept) []string {
 	for _, r := range a.All() {
 		text := reviewText(r)
 		if r.StandIn != "" {
-			text += "; after " + hoursText(r.ExpiresSeconds) + ", " + r.StandIn + " may decide too"
+			text += "; after " + hoursText(r.ExpiresSeconds) + ", " + r.StandIn + " can decide too"
 		}
 		list = append(list, text)
 	}

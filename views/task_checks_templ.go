@@ -121,7 +121,7 @@ func checksInForce(c Chrome, m *ChecksModel) templ.Component {
 			templ_7745c5c3_Var4 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "<section aria-labelledby=\"inforce-h\"><h2 class=\"section-title\" id=\"inforce-h\">Checks in force</h2>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "<section aria-labelledby=\"inforce-h\"><h2 class=\"section-title\" id=\"inforce-h\">Active checks</h2>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -438,7 +438,7 @@ func demandsForm(c Chrome, m *ChecksModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 37, "\"> <button class=\"sr-only\" type=\"submit\" name=\"act\" value=\"save\" tabindex=\"-1\" aria-hidden=\"true\">Save</button><h2 class=\"section-title\">Only for this task</h2><p class=\"muted small\">Checks and reviewers here add to those of the project and the agent, and replace none of them. Agents cannot change them.</p>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 37, "\"> <button class=\"sr-only\" type=\"submit\" name=\"act\" value=\"save\" tabindex=\"-1\" aria-hidden=\"true\">Save</button><h2 class=\"section-title\">Only for this task</h2><p class=\"muted small\">These checks and reviewers are added to those of the project and the agent; they replace none of them. Agents cannot change them.</p>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -334,7 +334,7 @@ func taskTable(c Chrome, m TasksModel) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if c.CanWrite {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, "<th scope=\"col\" class=\"pick\"><input type=\"checkbox\" data-pick-all aria-label=\"Select every task of this page\" hidden></th>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, "<th scope=\"col\" class=\"pick\"><input type=\"checkbox\" data-pick-all aria-label=\"Select every task on this page\" hidden></th>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

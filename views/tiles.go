@@ -46,7 +46,7 @@ func (n *InboxNumbers) tiles(now task.Time) (list []chart.Tile, hours []string) 
 	}
 	return []chart.Tile{
 		{
-			Name: "Waiting for you", Value: strconv.Itoa(n.Waiting), Small: n.oldest(now), Column: "Came in",
+			Name: "Waiting for you", Value: strconv.Itoa(n.Waiting), Small: n.oldest(now), Column: "New",
 			Spark: chart.Spark{Label: daySum(asked, "started waiting for a person"), Values: asked},
 		},
 		{

@@ -441,7 +441,7 @@ func toolEntry(view TranscriptView, e entry) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = cutText(view, e.Result, "Answer of the tool", "term", cmp.Or(e.Result.Content, "(nothing)")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = cutText(view, e.Result, "Tool result", "term", cmp.Or(e.Result.Content, "(nothing)")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -132,7 +132,7 @@ func TestDecideWithoutScripts(t *testing.T) {
 	b.fill("#reason", "Not on a Friday.")
 	b.press("button|Reject the run")
 	equal(t, "decision", inst.decided(r.ID), "denied")
-	b.click("summary|may only read")
+	b.click("summary|with read-only tools")
 	b.click(`input[value^="` + two.ID.String() + `:"]`)
 	b.press("button|Approve the checked runs")
 	equal(t, "checked", inst.decided(one.ID), "approved")

@@ -45,7 +45,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		b.choose("#owner", "scout")
 		b.press("button|Create task")
 		b.see("Request too large")
-		b.see("Send less at a time")
+		b.see("Send less at once")
 	})
 	t.Run("a session that ended comes back to the page", func(t *testing.T) {
 		lone := newTab(t, inst.url)

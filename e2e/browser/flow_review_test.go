@@ -103,7 +103,7 @@ func TestReviewWithoutScripts(t *testing.T) {
 	b.press(`[data-file*="bucket.go"] .plus[data-line="new 19"]`)
 	b.fill("#c-text", "Why?")
 	b.press("button|Save draft")
-	b.see("Draft, only you see it")
+	b.see("Draft, only visible to you")
 	b.open(path(s.id, "/review"))
 	b.click("[data-reject]")
 	b.press("#changes-menu .btn.primary")
