@@ -91,7 +91,7 @@ func (s *Server) problemFromError(ctx context.Context, err error) *Problem {
 		p.Status, p.Code, p.Detail = http.StatusServiceUnavailable, string(task.CodeUnavailable), "The request was canceled"
 	default:
 		p.Status, p.Code, p.Detail = http.StatusInternalServerError, string(task.CodeInternal),
-			"Internal error; the log has more under this request id"
+			"Internal error; the log has the details under this request ID"
 		s.log.ErrorContext(ctx, "internal error", "request_id", p.RequestID, "error", err)
 	}
 	p.Title = http.StatusText(p.Status)

@@ -223,7 +223,7 @@ func TestAReviewerMakesTokensOfTheirOwn(t *testing.T) {
 	if err != nil || who.Name != "user:rita" || who.Role != task.RoleReviewer {
 		t.Fatalf("the token speaks for %+v, %v", who, err)
 	}
-	b.post("/settings/tokens", "name", "more", "scope", "admin", "days", "30").is(422).shows("must not give more than the role of rita")
+	b.post("/settings/tokens", "name", "more", "scope", "admin", "days", "30").is(422).shows("must not exceed the role of rita")
 	b.post("/settings/tokens", "name", "more", "scope", "agent", "agent", "coder", "days", "30").is(422).shows("must be left out")
 	admin.get("/settings/tokens").is(200).shows("as rita", "as maya")
 	b.post("/settings/tokens/1/revoke").is(404)

@@ -58,7 +58,7 @@ func (s *Server) removeResource(c echo.Context, id task.ID) (string, error) {
 	}
 	// The list may have moved since the page was made.
 	if v := c.FormValue("value"); v != "" && n < len(t.Resources) && t.Resources[n].Value != v {
-		return "", task.Errorf(task.Conflict, task.CodeStaleVersion, "The links of this task have changed since you looked; look again")
+		return "", task.Errorf(task.Conflict, task.CodeStaleVersion, "The links of this task have changed since you read them; read them again")
 	}
 	_, err = s.svc.RemoveResource(formContext(c), actorFrom(c), id, n)
 	return "Removed a link", err

@@ -13,7 +13,7 @@ func TestCreateATaskByForm(t *testing.T) {
 	inst := newSite(t)
 	b := inst.maya()
 	t.Run("the form offers the agents with their queues", func(t *testing.T) {
-		b.get("/tasks/new?owner=coder").is(200).shows(`value="coder" selected`, "0 tasks in its queue", "drafts only", "claims its work itself")
+		b.get("/tasks/new?owner=coder").is(200).shows(`value="coder" selected`, "0 tasks in its queue", "drafts only", "claims its own work")
 	})
 	t.Run("what is wrong is told beside its field and nothing typed is lost", func(t *testing.T) {
 		b.post("/tasks", "title", "", "description", "line one\r\nline two", "owner", "ghost", "priority", "7",

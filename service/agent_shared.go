@@ -53,7 +53,7 @@ func (s *Service) saveShared(ctx context.Context, a task.Actor, id, text, ifHash
 	}
 	if files[id].Unfit {
 		return def, task.Errorf(task.Conflict, task.CodeStaleAgent,
-			"%s.md in the agents folder of this server is no text, or cannot be read; remove it first", id)
+			"%s.md in the agents folder of this server is not a text file or cannot be read; remove it first", id)
 	}
 	err = change(ctx, s, a, func(tx *txn) error {
 		now, err := tx.AgentFile(id)

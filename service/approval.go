@@ -218,7 +218,7 @@ func (s *Service) DenyRun(ctx context.Context, a task.Actor, id task.ID, reason 
 	}
 	var p task.Problems
 	if p.CheckText("reason", reason, task.MaxReason*4) && strings.TrimSpace(reason) == "" {
-		p.Add("reason", "is required: the agent that asked gets it")
+		p.Add("reason", "is required: it is sent to the agent that requested the run")
 	}
 	if err := p.Err(); err != nil {
 		return nil, err

@@ -83,7 +83,7 @@ func (tx *txn) undo(id task.ID) error {
 	h := r.PendingDecision
 	switch {
 	case h == nil && waitsForReviewer(r):
-		return task.Errorf(task.Conflict, task.CodeRunDecided, "Nothing is decided on run %d: it waits for a reviewer", id)
+		return task.Errorf(task.Conflict, task.CodeRunDecided, "Run %d has not been decided yet: it is waiting for a reviewer", id)
 	case h == nil:
 		return task.Errorf(task.Conflict, task.CodeRunDecided,
 			"The decision on run %d has taken effect (%s) and cannot be undone", id, r.State().Text())

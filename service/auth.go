@@ -72,7 +72,7 @@ func checkUser(p *task.Problems, name, password string) {
 	if strings.ContainsFunc(name, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsMark(r) && !unicode.IsDigit(r) && !strings.ContainsRune("._-@+", r)
 	}) {
-		p.Add("name", "must be letters, digits and . _ - @ + only, without spaces")
+		p.Add("name", "may contain only letters, digits and . _ - @ +, without spaces")
 	}
 	checkPassword(p, password, name)
 }

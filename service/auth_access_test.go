@@ -128,7 +128,7 @@ func TestEveryUseCaseAsksForItsPermission(t *testing.T) {
 		})
 	}
 	t.Run("a run whose definition was removed is told so", func(t *testing.T) {
-		refused(t, inst.s.CheckUsesTasks(agentActor("zoe")), task.CodeForbidden, "zoe is no longer defined")
+		refused(t, inst.s.CheckUsesTasks(agentActor("zoe")), task.CodeForbidden, "zoe is not defined")
 		refused(t, inst.s.CheckUsesTasks(agentActor("mute")), task.CodeForbidden, "mute does not have the capability tasks")
 		ok(t, inst.s.CheckUsesTasks(maya))
 	})

@@ -14,7 +14,8 @@ func (s *Service) allowedOwn(a task.Actor, p task.Perm) error {
 	}
 	def, ok := s.agents.Agent(a.Name)
 	if !ok {
-		return task.Errorf(task.Forbidden, task.CodeForbidden, "agent %s is no longer defined: its definition was removed", a.Name)
+		return task.Errorf(task.Forbidden, task.CodeForbidden,
+			"agent %s is not defined: its definition was removed, or is not loaded yet", a.Name)
 	}
 	if !def.Can(task.CapabilityTasks) && !def.Can(task.CapabilityOwn) {
 		return task.Errorf(task.Forbidden, task.CodeForbidden, "agent %s does not have the capability tasks", a.Name)
@@ -33,7 +34,7 @@ func (s *Service) ownOnly(a task.Actor) bool {
 }
 
 func ownOnlyError(a task.Actor) error {
-	return task.Errorf(task.Forbidden, task.CodeForbidden, "agent %s sees its own tasks only (capabilities: tasks:own)", a.Name)
+	return task.Errorf(task.Forbidden, task.CodeForbidden, "agent %s can see only its own tasks (capabilities: tasks:own)", a.Name)
 }
 
 // SeesAll refuses callers that may not read every task: those without the

@@ -32,7 +32,7 @@ func TestUseCasesAreClosedToAgentsWithTheirOwnTasksAlone(t *testing.T) {
 			refused(t, err, task.CodeNotYourName)
 		case task.IsCode(err, task.CodeTaskNotFound), task.IsCode(err, task.CodeRunNotFound):
 		default:
-			refused(t, err, task.CodeForbidden, "agent own sees its own tasks only (capabilities: tasks:own)")
+			refused(t, err, task.CodeForbidden, "agent own can see only its own tasks (capabilities: tasks:own)")
 		}
 	}
 	for name, call := range inst.agentChanges(own, tk) {

@@ -31,7 +31,7 @@ func checkPassword(p *task.Problems, password string, about ...string) {
 		return
 	}
 	if why := weakness(password, about); why != "" {
-		p.Add("password", "%s: use several unrelated words, or let a password manager make one", why)
+		p.Add("password", "%s: use several unrelated words, or let a password manager generate one", why)
 	}
 }
 

@@ -13,7 +13,7 @@ var errTokenEnded = task.Errorf(task.Unauthorized, task.CodeUnauthorized, "The t
 
 // errRoleChanged ends the open calls of a person's own tokens.
 var errRoleChanged = task.Errorf(task.Unauthorized, task.CodeUnauthorized,
-	"The role of the person to whom the token belongs has changed: call again")
+	"The role of the token's owner has changed: try again")
 
 // errSessionEnded ends the open calls of a person's sessions.
 var errSessionEnded = task.Errorf(task.Unauthorized, task.CodeUnauthorized, "The session has ended: sign in again")

@@ -84,7 +84,8 @@ func (s *Service) mayMakeToken(a task.Actor, own bool) error {
 		return err
 	}
 	if a.TokenID != 0 {
-		return task.Errorf(task.Forbidden, task.CodeForbidden, "%s calls with a token, which makes no other: sign in to make one", a.Name)
+		return task.Errorf(task.Forbidden, task.CodeForbidden,
+			"%s is using a token, which cannot create another one: sign in to create one", a.Name)
 	}
 	return nil
 }
@@ -123,7 +124,7 @@ func (tx *txn) checkFitsPerson(tok *task.Token) error {
 		return nil
 	}
 	if lower(role, u.Role) != role {
-		return task.FieldErrorf("scope", "must not give more than the role of %s, which is %s", u.Name, u.Role)
+		return task.FieldErrorf("scope", "must not exceed the role of %s, which is %s", u.Name, u.Role)
 	}
 	valid, err := tx.ValidUserTokens(u.ID)
 	if err == nil && len(valid) >= maxOwnTokens {
@@ -150,13 +151,13 @@ func (s *Service) newToken(a task.Actor, in NewToken) (task.Token, error) {
 	var p task.Problems
 	p.CheckLine("name", in.Name, 60)
 	if in.Days < -1 || in.Days > 3650 {
-		p.Add("days", "must be 1 to 3650, 0 for the default, or -1 for no end")
+		p.Add("days", "must be 1 to 3650, 0 for the default, or -1 for never")
 	}
 	in.Scope = strings.Join(strings.FieldsFunc(in.Scope, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }), " ")
 	tok := task.Token{Name: in.Name, Agent: in.Agent, Scope: in.Scope, CreatedBy: a.Name}
 	if in.Own {
 		if tok.UserID = a.UserID; a.UserID == 0 {
-			p.Add("own", "needs a person: %s is none", a.Name)
+			p.Add("own", "requires a person, and %s is not one", a.Name)
 		} else if in.Agent != "" {
 			p.Add("own", "must be left out for an agent's token")
 		}
@@ -191,7 +192,7 @@ func checkScope(p *task.Problems, scope string) {
 		if task.Scopes[w] != "" {
 			roles++
 		} else if w != "act-as" {
-			p.Add("scope", "unknown scope %q: valid are read, operate, review, admin, and act-as beside one of them, or worker", w)
+			p.Add("scope", "unknown scope %q: valid are read, operate, review, admin, and act-as in addition to one of them, or worker", w)
 			return
 		}
 	}

@@ -136,7 +136,7 @@ func (tx *txn) claimsLeft(agent string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return 0, task.Errorf(task.Conflict, task.CodeMaxClaims, "agent %s holds %d of %d claims (max_claims), of the tasks %s: "+
+	return 0, task.Errorf(task.Conflict, task.CodeMaxClaims, "agent %s holds %d of %d claims (max_claims), on the tasks %s: "+
 		"complete, move or release one first", agent, held, def.MaxClaims, task.JoinIDs(ids, ", "))
 }
 

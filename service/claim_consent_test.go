@@ -50,7 +50,7 @@ func TestARunOfAnAgentThatAlwaysNeedsApprovalClaimsNothing(t *testing.T) {
 		own, _, _ := approved(inst)
 		made := inst.create(own, "coder", noStart)
 		_, err := inst.s.UpdateTask(inst.ctx(), own, made.ID, task.Patch{Status: ptr("working")})
-		refused(t, err, task.CodeTaskGated, "a run of its own", "approve")
+		refused(t, err, task.CodeTaskGated, "its own run", "approve")
 	})
 	t.Run("outside a run the agent claims as ever", func(t *testing.T) {
 		t.Parallel()

@@ -82,10 +82,10 @@ func (tx *txn) fillParent(c *caller, d task.Delegation) error {
 	if d.ParentTask == 0 {
 		var p task.Problems
 		if d.StepIndex != nil {
-			p.Add("stepIndex", "needs a task whose step it is: name it with taskId")
+			p.Add("stepIndex", "requires taskId: the task that has this step")
 		}
 		if len(d.Resources) > 0 {
-			p.Add("resources", "need a task whose resources they are: name it with taskId")
+			p.Add("resources", "require taskId: the task that has these resources")
 		}
 		return p.Err()
 	}

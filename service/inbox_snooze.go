@@ -22,7 +22,7 @@ func (s *Service) Snooze(ctx context.Context, a task.Actor, kind task.InboxKind,
 		return task.Snooze{}, err
 	}
 	if now := s.Now(); until <= now || until.Sub(now) > maxSnooze {
-		return task.Snooze{}, task.FieldErrorf("until", "must lie in the next 31 days")
+		return task.Snooze{}, task.FieldErrorf("until", "must be within the next 31 days")
 	}
 	return mutate(ctx, s, a, func(tx *txn) (z task.Snooze, err error) {
 		z = task.Snooze{Kind: kind, Ref: ref, Until: until}
@@ -31,7 +31,7 @@ func (s *Service) Snooze(ctx context.Context, a task.Actor, kind task.InboxKind,
 			return z, err
 		}
 		if !ok {
-			return z, task.Errorf(task.NotFound, task.CodeNotFound, "This no longer waits for anyone: somebody dealt with it")
+			return z, task.Errorf(task.NotFound, task.CodeNotFound, "This is no longer waiting: someone has dealt with it")
 		}
 		if expires != 0 {
 			z.Until = min(z.Until, expires.Add(-snoozeNotice))
@@ -75,7 +75,7 @@ func (s *Service) ownInbox(a task.Actor, kind task.InboxKind) error {
 		return err
 	}
 	if a.UserID == 0 {
-		return task.Errorf(task.Forbidden, task.CodeForbidden, "Only people with an account have an inbox of their own")
+		return task.Errorf(task.Forbidden, task.CodeForbidden, "Only people with an account have their own inbox")
 	}
 	return checkInboxKind("kind", kind)
 }

@@ -113,7 +113,7 @@ func (s *Service) AllowPermission(ctx context.Context, a task.Actor, run task.ID
 func (s *Service) DenyPermission(ctx context.Context, a task.Actor, run task.ID, n int, reason string) (*task.Run, error) {
 	var p task.Problems
 	if p.CheckText("reason", reason, task.MaxReason*4) && strings.TrimSpace(reason) == "" {
-		p.Add("reason", "is required: the agent gets it")
+		p.Add("reason", "is required: it is sent to the agent")
 	}
 	if err := p.Err(); err != nil {
 		return nil, err

@@ -139,7 +139,7 @@ func quotaError(k quotaKey, over float64) error {
 	if k.user != 0 {
 		who = "one person"
 	}
-	e := task.Errorf(task.TooMany, task.CodeQuotaExceeded, "The quota %q of %s is used up: %.0f %s %s at most",
+	e := task.Errorf(task.TooMany, task.CodeQuotaExceeded, "The quota %q of %s is used up: at most %.0f %s %s",
 		lim.name, who, lim.most, lim.words, quotaSpans[lim.per])
 	if lim.per == 0 {
 		e.Retry = 5

@@ -68,7 +68,7 @@ func (s *Service) newCheckRun(rx *db.Rx, a task.Actor, id task.ID, name string) 
 	if len(names) > 0 {
 		known = "they are " + strings.Join(names, ", ")
 	}
-	return nil, task.Errorf(task.NotFound, task.CodeNotFound, "No check %s is in force for task %d: %s", task.Quote(name), id, known)
+	return nil, task.Errorf(task.NotFound, task.CodeNotFound, "There is no active check %s for task %d: %s", task.Quote(name), id, known)
 }
 
 // keepAgain writes what a check found that was run again.

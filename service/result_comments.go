@@ -130,7 +130,7 @@ func (s *Service) DraftComment(
 		c.EndLine = c.Line
 	}
 	if c.Line < 0 || c.EndLine < c.Line || c.Path == "" && c.Line > 0 {
-		p.Add("line", "must be 0 for the whole file or the first of the lines, at most endLine; lines need a path")
+		p.Add("line", "must be 0 for the whole file, or the first line, and at most endLine; lines require a path")
 	}
 	if c.Line > 0 && c.Side == "" {
 		c.Side = "new"
@@ -174,7 +174,7 @@ func (s *Service) mayReview(a task.Actor) error {
 	}
 	if a.UserID == 0 || a.IsAgent() {
 		return task.Errorf(task.Forbidden, task.CodeForbidden,
-			"%s may not do this: comments on results belong to people, who sign in or use a token of their own", a.Name)
+			"%s may not do this: comments on results belong to people, who sign in or use their own token", a.Name)
 	}
 	return nil
 }
@@ -195,7 +195,7 @@ func (s *Service) EditDraft(ctx context.Context, a task.Actor, id, comment task.
 		}
 		if c.State != task.CommentDraft || c.Author != a.Name {
 			return task.Errorf(task.Conflict, task.CodeForbidden,
-				"Review comment %d is no draft of yours: what was sent stays; reply to it", comment)
+				"Review comment %d is not one of your drafts, and sent comments cannot be deleted: reply to it", comment)
 		}
 		if strings.TrimSpace(text) == "" {
 			return tx.DeleteReviewComment(comment)

@@ -250,8 +250,8 @@ func (s *Service) vote(ctx context.Context, a task.Actor, id task.ID, number int
 	}
 	if a.UserID == 0 || a.IsAgent() || a.RunID != 0 {
 		return nil, task.Errorf(task.Forbidden, task.CodeForbidden,
-			"%s may not decide on results: each vote belongs to one person, who signs in or uses a token of their own; "+
-				"make one under Settings → Tokens, or with: taskyard token create --user NAME --scope review", a.Name)
+			"%s may not decide on results: each vote belongs to one person, who signs in or uses their own token; "+
+				"create one in Settings → Tokens, or with: taskyard token create --user NAME --scope review", a.Name)
 	}
 	if err := checkText("text", v.Text); err != nil {
 		return nil, err
@@ -293,7 +293,7 @@ func checkUnderReview(tk *task.Task, r *task.Result, digest string) error {
 	}
 	if r.Digest != digest {
 		return task.Errorf(task.Conflict, task.CodeStaleDigest,
-			"Result %d of task %d has the digest %s, not %s: review it again and decide on what it is now", r.Number, tk.ID, r.Digest, digest)
+			"Result %d of task %d has the digest %s, not %s: review it again and decide on the current one", r.Number, tk.ID, r.Digest, digest)
 	}
 	return nil
 }
@@ -303,7 +303,7 @@ func mayDecide(a task.Actor, r *task.Result, now task.Time) error {
 	if r.MayVote(task.Vote{By: a.Name, Role: a.Role, At: now}) {
 		return nil
 	}
-	return task.Errorf(task.Forbidden, task.CodeForbidden, "%s may not decide on result %d: its policy asks %s",
+	return task.Errorf(task.Forbidden, task.CodeForbidden, "%s may not decide on result %d: its policy requires %s",
 		displayName(a.Name), r.Number, r.Asked())
 }
 
@@ -335,7 +335,7 @@ func (tx *txn) dropResults(tk *task.Task) error {
 			"Task %d is being merged into %s right now: try again in a few seconds", tk.ID, m.Into)
 	default:
 		return task.Errorf(task.Conflict, task.CodeTaskGated,
-			"The change of task %d is on %s already, and the task is done as soon as its merge ends, which waits: %s", tk.ID, m.Into, m.Reason)
+			"The change of task %d is already on %s, and the task is done as soon as its merge ends, which is waiting: %s", tk.ID, m.Into, m.Reason)
 	}
 	return tx.EndMerge(m.ID, task.MergeStopped, "", "the task was canceled")
 }

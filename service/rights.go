@@ -234,7 +234,7 @@ func (tx *txn) mayClaimInRun(def task.Agent, tk *task.Task) error {
 	}
 	if tk.Failures > 0 {
 		return task.Errorf(task.Conflict, task.CodeTaskGated,
-			"Run %d cannot claim task %d, whose last run failed or was denied: ask a person to have it run again", tx.actor.RunID, tk.ID)
+			"Run %d cannot claim task %d, whose last run failed or was denied: ask a person to run it again", tx.actor.RunID, tk.ID)
 	}
 	list, err := tx.Contributions(tk.ID)
 	if err != nil {
@@ -243,7 +243,7 @@ func (tx *txn) mayClaimInRun(def task.Agent, tk *task.Task) error {
 	others := func(h task.Contribution) bool { return h.Agents() && (h.Actor != def.ID || !h.Whole) }
 	if policy == task.ApproveAlways || slices.ContainsFunc(list, others) {
 		return task.Errorf(task.Conflict, task.CodeTaskGated,
-			"Run %d cannot claim task %d: that needs a run of its own, which a person must approve", tx.actor.RunID, tk.ID)
+			"Run %d cannot claim task %d: it needs its own run, which a person must approve", tx.actor.RunID, tk.ID)
 	}
 	return nil
 }
@@ -350,7 +350,7 @@ func (tx *txn) mayApprove(r *task.Run) (sole bool, err error) {
 	n, err := tx.OtherReviewers(strings.TrimPrefix(tx.actor.Name, "user:"))
 	if err == nil && n > 0 {
 		err = task.Errorf(task.Forbidden, task.CodeForbidden,
-			"%s asked for run %d by a token: another reviewer must approve it", displayName(tx.actor.Name), r.ID)
+			"%s requested run %d with a token: another reviewer must approve it", displayName(tx.actor.Name), r.ID)
 	}
 	return err == nil, err
 }

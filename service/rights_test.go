@@ -406,7 +406,7 @@ func TestNobodyApprovesWhatTheyAskedForByAToken(t *testing.T) {
 			inst := mixed(t, always)
 			r := inst.openRun(do(inst, people(inst, map[string]task.Role{"rita": task.RoleReviewer})))
 			_, err := inst.s.ApproveRun(inst.ctx(), maya, r.ID, Approve{})
-			refused(t, err, task.CodeForbidden, "maya asked for run", "another reviewer")
+			refused(t, err, task.CodeForbidden, "maya requested run", "another reviewer")
 			d := must(inst.s.ApproveMany(inst.ctx(), maya, []Reviewed{{Run: r.ID, Version: r.Approval.Version}}, 0))
 			equal(t, "approved among many", len(d.Done), 0)
 			got := must(inst.s.ApproveRun(inst.ctx(), rita, r.ID, Approve{}))

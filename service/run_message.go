@@ -38,11 +38,11 @@ func (s *Service) SendRunMessage(ctx context.Context, a task.Actor, run task.ID,
 			if r.Status.Final() {
 				code = task.CodeRunEnded
 			}
-			return nil, task.Errorf(task.Conflict, code, "Run %d %s; comment on task %d instead, its next run reads that", r.ID, why, r.TaskID)
+			return nil, task.Errorf(task.Conflict, code, "Run %d %s; comment on task %d instead; its next run reads it", r.ID, why, r.TaskID)
 		}
 		if n >= task.MaxRunMessages {
 			return nil, task.Errorf(task.Conflict, task.CodeNoRunMessages,
-				"Run %d already has %d messages, which is the limit; comment on task %d instead, its next run reads that",
+				"Run %d already has %d messages, which is the limit; comment on task %d instead; its next run reads it",
 				r.ID, n, r.TaskID)
 		}
 		id, err := tx.InsertRunMessage(run, a.Name, strings.TrimSpace(text))

@@ -156,7 +156,7 @@ func (s *Service) ReportEvents(ctx context.Context, a task.Actor, id task.ID, h 
 		}
 		known := r.Told + 1 - from
 		if known < 0 {
-			return 0, task.FieldErrorf("from", "the next event is number %d, not %d: send what is missing first", r.Told+1, from)
+			return 0, task.FieldErrorf("from", "the next event is number %d, not %d: send the missing events first", r.Told+1, from)
 		}
 		if news = lines[min(known, int64(len(lines))):]; len(news) == 0 {
 			return r.Told + 1, nil
@@ -190,7 +190,7 @@ func (s *Service) ReportEnd(ctx context.Context, a task.Actor, id task.ID, h tas
 // not count. Errors: as ReportEnd.
 func (s *Service) ReportBack(ctx context.Context, a task.Actor, id task.ID, h task.Hold) error {
 	if !a.May(task.Execute) {
-		return task.FieldErrorf("status", "must be completed or failed: only workers give runs back")
+		return task.FieldErrorf("status", "must be completed or failed: only workers can return runs")
 	}
 	back := task.State{Status: task.RunPending, Phase: task.PhaseQueued}
 	return s.reportEnd(ctx, a, id, h, back, func(tx *txn, r *task.Run) error { return tx.requeue(r, "the worker stopped") }, Finished{})

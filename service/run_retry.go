@@ -14,7 +14,7 @@ func (tx *txn) checkRetryAllowed(tk *task.Task) error {
 		return nil
 	}
 	if tk.Failures >= tx.s.config().Attempts {
-		return task.Errorf(task.Conflict, task.CodeTaskGated, "Task %d is stuck: after its failures only a person may have it run again", tk.ID)
+		return task.Errorf(task.Conflict, task.CodeTaskGated, "Task %d is stuck: after its failures only a person can run it again", tk.ID)
 	}
 	n, oldest, err := tx.AskedSince(tk.ID, tx.actor.Name, tx.Now.Add(-time.Hour))
 	if err != nil || n < tx.s.config().WakeBudget {

@@ -69,7 +69,7 @@ func checkLeft(w *task.Work) error {
 			p.Add(at+"change", "must be added, modified or deleted")
 		}
 		if f.Added < 0 || f.Removed < 0 {
-			p.Add(at+"added", "must not be negative, nor removed")
+			p.Add(at+"added", "must not be negative, and neither must removed")
 		}
 		p.CheckText(at+"note", f.Note, task.MaxFileNote)
 		p.CheckText(at+"diff", f.Diff, task.MaxFileDiff)

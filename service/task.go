@@ -69,7 +69,7 @@ func (tx *txn) mayCreate() error {
 	}
 	if run.Delegated() {
 		return task.Errorf(task.Forbidden, task.CodeForbidden,
-			"run %d was delegated: it creates tasks only by delegating (POST /api/delegate), so that depth, tools and limits hold", run.ID)
+			"run %d was delegated: it creates tasks only by delegating (POST /api/delegate), so that its depth, tools and limits apply", run.ID)
 	}
 	if def, ok := tx.s.agents.Agent(tx.actor.Name); !ok || !def.HasTool("task") {
 		return task.Errorf(task.Forbidden, task.CodeForbidden,

@@ -83,7 +83,7 @@ func checkNotDenied(rx *db.Rx, a task.Actor, tk *task.Task) error {
 		return err
 	}
 	return task.Errorf(task.Conflict, task.CodeTaskGated,
-		"Run %d cannot complete task %d, whose run %d was denied: cancel it, or ask a person to have it run again",
+		"Run %d cannot complete task %d, whose run %d was denied: cancel it, or ask a person to run it again",
 		a.RunID, tk.ID, list[0].ID)
 }
 

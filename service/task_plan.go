@@ -37,7 +37,7 @@ func (s *Service) replan(ctx context.Context, a task.Actor, id task.ID,
 func seenStep(tk *task.Task, at int, seen task.StepSeen) (task.Step, error) {
 	st, err := stepAt(tk, at)
 	if err == nil && !seen.Same(st) {
-		err = task.Errorf(task.Conflict, task.CodeStaleVersion, "Step %d of task %d has changed since: look at it again", at+1, tk.ID)
+		err = task.Errorf(task.Conflict, task.CodeStaleVersion, "Step %d of task %d has changed in the meantime: read it again", at+1, tk.ID)
 	}
 	return st, err
 }
@@ -124,7 +124,7 @@ func (s *Service) RestoreStep(ctx context.Context, a task.Actor, id, event task.
 		}
 		if i < 0 || list[i].ID != event || list[i].Kind != task.EvStepRemoved {
 			return nil, "", nil, task.Errorf(task.Conflict, task.CodeStaleVersion,
-				"The plan of task %d has changed since: the step cannot be put back, add it again", id)
+				"The plan of task %d has changed in the meantime, so the step cannot be restored: add it again", id)
 		}
 		c := list[i].PlanChange()
 		at := min(c.Step, len(tk.Steps))
@@ -150,7 +150,7 @@ func (s *Service) UpdateResource(ctx context.Context, a task.Actor, id task.ID, 
 		}
 		was := tk.Resources[at]
 		if had != "" && had != was.Value {
-			return task.Errorf(task.Conflict, task.CodeStaleVersion, "The links of this task have changed since you looked; look again")
+			return task.Errorf(task.Conflict, task.CodeStaleVersion, "The links of this task have changed since you read them; read them again")
 		}
 		if was == r {
 			return nil

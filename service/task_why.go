@@ -68,7 +68,7 @@ func (s *Service) why(rx *db.Rx, tk *task.Task, open *task.Run, zone *time.Locat
 	case open != nil && open.Status == task.RunRunning:
 		if p := open.Permission; p != nil {
 			w.add(task.WhyPermission, task.Reason{Run: open.ID, Until: p.ExpiresAt},
-				"Run %d waits until %s for a reviewer to let it call %s.", open.ID, w.clock(p.ExpiresAt), p.Tool)
+				"Run %d waits until %s for a reviewer to allow a call of %s.", open.ID, w.clock(p.ExpiresAt), p.Tool)
 			w.add(task.WhyRunning, task.Reason{Run: open.ID}, "Run %d is on hold until then, and its time limit is paused.", open.ID)
 		} else {
 			w.add(task.WhyRunning, task.Reason{Run: open.ID}, "Run %d is %s.", open.ID, open.Phase)
@@ -247,7 +247,7 @@ func (w *diagnosis) owner() error {
 		w.add(task.WhyOwnerProject, task.Reason{}, "%s works only on the projects %s, not on %s: move it to another agent.",
 			w.tk.Owner, strings.Join(def.Projects, ", "), w.tk.Project)
 	case def.PullOnly && w.tk.Status == task.Active && w.tk.Claim == nil:
-		w.add(task.WhyPullOnly, task.Reason{}, "%s claims its work itself; Taskyard does not start it: %s", w.tk.Owner, def.PullReason)
+		w.add(task.WhyPullOnly, task.Reason{}, "%s claims its own work; Taskyard does not start it: %s", w.tk.Owner, def.PullReason)
 	default:
 		err := w.s.checkReachesRepository(w.Rx, def, w.tk.Project)
 		var e *task.Error
@@ -322,7 +322,7 @@ func (w *diagnosis) skippedWake() error {
 			continue
 		}
 		w.add(task.WhyWakeSkipped, task.Reason{Until: e.At.Add(time.Hour)}, "“%s” at %s started no run: the limit of %d runs by wakes "+
-			"per hour (scheduler.wake_budget_per_hour) was reached. A tick or a person runs it.",
+			"per hour (scheduler.wake_budget_per_hour) was reached. A tick or a person can start one.",
 			task.WhyText(why.Why), w.clock(e.At), why.Budget)
 		return nil
 	}

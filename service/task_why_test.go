@@ -61,7 +61,7 @@ func TestWhyATaskIsOrIsNotRunning(t *testing.T) {
 		first(t, inst.working(pull).ID, "Claimed by pull until 11:00 UTC; each heartbeat extends the claim.", task.WhyClaimed)
 	})
 	t.Run("pull-only", func(t *testing.T) {
-		first(t, fresh("pull"), "pull claims its work itself; Taskyard does not start it: its definition says `runner: none`", task.WhyPullOnly)
+		first(t, fresh("pull"), "pull claims its own work; Taskyard does not start it: its definition says `runner: none`", task.WhyPullOnly)
 	})
 	t.Run("question", func(t *testing.T) {
 		k := fresh("coder")
@@ -130,7 +130,7 @@ func TestWhyATaskIsOrIsNotRunning(t *testing.T) {
 		must(inst.s.CancelRun(inst.ctx(), maya, inst.openRun(k).ID, ""))
 		must(inst.s.Comment(inst.ctx(), maya, k, "Look again."))
 		first(t, k, "“comment by maya” at 09:00 UTC started no run: the limit of 1 runs by wakes "+
-			"per hour (scheduler.wake_budget_per_hour) was reached. A tick or a person runs it.", task.WhyWakeSkipped, task.WhyNextTick)
+			"per hour (scheduler.wake_budget_per_hour) was reached. A tick or a person can start one.", task.WhyWakeSkipped, task.WhyNextTick)
 	})
 	t.Run("ticks rest over night, and the day is named", func(t *testing.T) {
 		k := fresh("planner")

@@ -23,7 +23,7 @@ func (a AgentOption) label() string {
 	if a.Invalid {
 		parts = append(parts, "✗ invalid definition: drafts only")
 	} else if a.PullOnly {
-		parts = append(parts, "claims its work itself")
+		parts = append(parts, "claims its own work")
 	}
 	return strings.Join(parts, " · ")
 }
