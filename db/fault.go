@@ -166,7 +166,7 @@ func uncertain(err error) bool {
 // stored.
 func errUnknown(why string) *task.Error {
 	return task.Errorf(task.Unavailable, task.CodeOutcomeUnknown,
-		"Whether this was stored is unknown: %s. Look after the restart, or repeat the request with the same Idempotency-Key", why)
+		"Whether this was stored is unknown: %s. Check after the restart, or repeat the request with the same Idempotency-Key", why)
 }
 
 func gone(file string) *task.Error {

@@ -24,7 +24,7 @@ func TestExportAndImportFromTheCommandLine(t *testing.T) {
 	data, out := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "out")
 	said := must(t, "", "import", "--data", data, "internal/exchange/testdata/first")
 	wants(t, said, "Tasks from taskyard: 3, of which 1 draft, 1 active, 1 done, 0 canceled.",
-		"a step's title was cut", "Imported. Tasks: 3", "Every task has the id that it had.")
+		"a step's title was cut", "Imported. Tasks: 3", "Every task kept its ID.")
 	wants(t, must(t, "", "check", "--data", data), "invariants: ok", "hash chain unbroken")
 
 	said = must(t, "", "export", "--data", data, out)

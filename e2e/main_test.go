@@ -280,7 +280,7 @@ func TestPeopleByCommandLine(t *testing.T) {
 			[]string{"token", "create", "--data", in.data, "--scope", "everything"},
 			exitRefused, "scope",
 		},
-		{"an unknown token cannot be revoked", "", []string{"token", "revoke", "--data", in.data, "nothing"}, exitRefused, "no token is called"},
+		{"an unknown token cannot be revoked", "", []string{"token", "revoke", "--data", in.data, "nothing"}, exitRefused, "there is no token"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			out, errs, code := do(t, tt.stdin, tt.args...)

@@ -192,7 +192,7 @@ func checkScope(p *task.Problems, scope string) {
 		if task.Scopes[w] != "" {
 			roles++
 		} else if w != "act-as" {
-			p.Add("scope", "unknown scope %q: valid are read, operate, review, admin, and act-as in addition to one of them, or worker", w)
+			p.Add("scope", "unknown scope %q: valid scopes are read, operate, review, admin, and act-as in addition to one of them, or worker", w)
 			return
 		}
 	}

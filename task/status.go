@@ -76,5 +76,5 @@ func ParseStatus(s string) (Status, WorkStatus, error) {
 	case string(Idle), string(Working), string(Complete):
 		return "", WorkStatus(s), nil
 	}
-	return "", "", fmt.Errorf("unknown status %q: valid are draft, active, done, canceled, idle, working, complete", s)
+	return "", "", fmt.Errorf("unknown status %q: valid values are draft, active, done, canceled, idle, working, complete", s)
 }

@@ -41,8 +41,8 @@ func MakeData(dir string) error {
 	}
 	if fi.Mode().Perm()&0o077 != 0 {
 		if !ownFolder(dir) {
-			return fmt.Errorf("data folder %s is open to others and holds other things than "+
-				"an instance: give it a folder of its own with --data", dir)
+			return fmt.Errorf("data folder %s is open to others and contains more than "+
+				"an instance: use a separate folder with --data", dir)
 		}
 		if err := os.Chmod(dir, 0o700); err != nil {
 			return fmt.Errorf("data folder %s is open to others: %w", dir, err)

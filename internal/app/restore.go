@@ -107,7 +107,7 @@ func replaceable(data string, replace bool) error {
 	if len(names) == 0 {
 		return nil
 	}
-	return fmt.Errorf("the data folder %s is not empty (%s): give --replace, which keeps what is there, or another --data",
+	return fmt.Errorf("the data folder %s is not empty (%s): use --replace, which keeps the current contents, or another --data",
 		data, strings.Join(names[:min(3, len(names))], ", "))
 }
 
@@ -161,7 +161,7 @@ func verify(file, data string) (*archive.Manifest, error) {
 	}
 	for _, f := range m.Files {
 		if !isOfInstance(f.Name) {
-			return nil, fmt.Errorf("%s: the backup has %q, which is not a file that a backup holds", file, f.Name)
+			return nil, fmt.Errorf("%s: the backup has %q, which does not belong in a backup", file, f.Name)
 		}
 	}
 	var disk syscall.Statfs_t
@@ -169,7 +169,7 @@ func verify(file, data string) (*archive.Manifest, error) {
 		return nil, err
 	}
 	if free := uint64(disk.Bavail) * uint64(disk.Bsize); uint64(m.Size()) > free { //nolint:gosec,unconvert // sizes are not negative
-		return nil, fmt.Errorf("%s holds %d MiB, and the disk of %s has %d MiB free", file, m.Size()>>20, data, free>>20)
+		return nil, fmt.Errorf("%s needs %d MiB, and the disk of %s has %d MiB free", file, m.Size()>>20, data, free>>20)
 	}
 	if err := a.Files(nil); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)

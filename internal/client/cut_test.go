@@ -17,12 +17,12 @@ func TestWhatIsCutIsSaidOnStderr(t *testing.T) {
 		cmd  interface{ Run(e *Env) error }
 		want []string
 	}{
-		"tasks":       {&TaskList{}, []string{"ends early", "1 MiB", "abc"}},
-		"history":     {&TaskHistory{}, []string{"ends early", "abc"}},
-		"queue":       {&AgentQueue{OneAgent: OneAgent{"x"}}, []string{"ends early", "abc"}},
-		"runs":        {&RunList{}, []string{"ends early", "abc"}},
-		"transcripts": {&RunLog{OneRun: OneRun{"7"}}, []string{"ends early", "abc"}},
-		"events":      {&Events{}, []string{"ends early", "abc"}},
+		"tasks":       {&TaskList{}, []string{"was cut off", "1 MiB", "abc"}},
+		"history":     {&TaskHistory{}, []string{"was cut off", "abc"}},
+		"queue":       {&AgentQueue{OneAgent: OneAgent{"x"}}, []string{"was cut off", "abc"}},
+		"runs":        {&RunList{}, []string{"was cut off", "abc"}},
+		"transcripts": {&RunLog{OneRun: OneRun{"7"}}, []string{"was cut off", "abc"}},
+		"events":      {&Events{}, []string{"was cut off", "abc"}},
 		"a task":      {&TaskShow{OneTask{"42"}}, []string{"task 42", "comments, details", "/api/tasks/42/comments", "/api/tasks/42/steps/N"}},
 	} {
 		for _, asJSON := range []bool{false, true} {

@@ -19,7 +19,7 @@ var examples = map[string]string{
 	"worker": `
     taskyard worker --url https://tasks.example.org --labels gpu,linux --exec "python3 agent.py"
     taskyard worker --url https://tasks.example.org --config worker.toml --parallel 4
-TASKYARD_TOKEN needs a token of scope worker. When the worker stops, its runs are returned to the queue.
+TASKYARD_TOKEN must hold a token with the scope worker. When the worker stops, its runs are returned to the queue.
 The server needs a runner of kind worker: see docs/runners.md.`,
 
 	"db copy": `

@@ -8,7 +8,7 @@ import (
 
 // Merges are the commands on the merge queue.
 type Merges struct {
-	List MergeList `cmd:"" default:"withargs" help:"List what waits for its merge, and the last merges (the default)."`
+	List MergeList `cmd:"" default:"withargs" help:"List pending merges and the latest finished ones (the default)."`
 
 	JSON JSONFlag `name:"json" help:"Print the server's JSON answer."`
 }

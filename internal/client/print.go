@@ -207,7 +207,7 @@ func (e *Env) tellCut(raw []byte) {
 		return
 	}
 	if a.CutBySize {
-		fmt.Fprintf(e.Stderr, "the list ends early, as an answer has at most 1 MiB; continue from the cursor %s\n", printable(a.Next))
+		fmt.Fprintf(e.Stderr, "the list was cut off because an answer is limited to 1 MiB; continue from the cursor %s\n", printable(a.Next))
 	}
 	if len(a.Cut) > 0 {
 		fmt.Fprintf(e.Stderr, "task %d is too large for one answer; shortened: %s. GET /api/tasks/%d/comments has all comments, "+

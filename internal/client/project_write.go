@@ -18,15 +18,15 @@ type ProjectFields struct {
 	Name          *string  `help:"Name (default: the key)."`
 	Description   *string  `short:"d" help:"Markdown; - reads it from stdin." placeholder:"TEXT"`
 	Repository    *string  `help:"Absolute path of a Git repository on the server." placeholder:"PATH"`
-	DefaultBranch *string  `help:"Branch on which the branches of tasks begin (default main)." placeholder:"BRANCH"`
-	BranchPrefix  *string  `help:"Prefix of the branches of tasks (default taskyard/)." placeholder:"PREFIX"`
+	DefaultBranch *string  `help:"Branch that task branches start from (default main)." placeholder:"BRANCH"`
+	BranchPrefix  *string  `help:"Prefix of task branches (default taskyard/)." placeholder:"PREFIX"`
 	Setup         []string `help:"Command that runs once in a new worktree; may be repeated." placeholder:"COMMAND" sep:"none"`
 	Check         []string `help:"Check of every result, such as 'name=test,run=go test ./...,timeout=10m,required'; may be repeated." placeholder:"CHECK" sep:"none"`
 
 	Approvals *int     `help:"How many people must accept a result; 0: nobody." placeholder:"N"`
-	Reviewer  []string `help:"Person or role whose vote counts (default: everybody who may decide); may be repeated." placeholder:"NAME" sep:"none"`
+	Reviewer  []string `help:"Person or role whose vote counts (default: everyone who may decide); may be repeated." placeholder:"NAME" sep:"none"`
 	Expires   *string  `help:"Remind reviewers after this time, such as 3d or 12h." placeholder:"TIME"`
-	StandIn   *string  `help:"Person who may accept after that time too." placeholder:"NAME"`
+	StandIn   *string  `help:"Person who may also accept after that time." placeholder:"NAME"`
 
 	MergeInto  *string  `help:"Merge accepted results into this branch." placeholder:"BRANCH"`
 	Method     *string  `help:"squash (default), rebase or ff." complete:"squash,rebase,ff"`

@@ -14,8 +14,8 @@ import (
 type Projects struct {
 	List    ProjectList    `cmd:"" help:"List the projects with their open tasks."`
 	Show    ProjectShow    `cmd:"" help:"Show a project: repository, checks, who accepts, where it merges."`
-	Add     ProjectAdd     `cmd:"" help:"Add a project. Needs a token of an admin, as edit, archive, restore and examine do."`
-	Edit    ProjectEdit    `cmd:"" help:"Change what is given of a project, and nothing else."`
+	Add     ProjectAdd     `cmd:"" help:"Add a project. Needs an admin token, like edit, archive, restore and examine."`
+	Edit    ProjectEdit    `cmd:"" help:"Change only the given fields of a project."`
 	Archive ProjectArchive `cmd:"" help:"Archive a project: it takes no new tasks."`
 	Restore ProjectRestore `cmd:"" help:"Let an archived project take tasks again."`
 	Examine ProjectExamine `cmd:"" help:"Examine the repository of a project; exit code 1 if it cannot be used."`

@@ -12,7 +12,7 @@ import (
 
 // Reviews are the commands on results of tasks.
 type Reviews struct {
-	List    ReviewList    `cmd:"" help:"List the results that wait for people."`
+	List    ReviewList    `cmd:"" help:"List the results that are waiting for a review."`
 	Show    ReviewShow    `cmd:"" help:"Show a result: summary, flags, checks, votes, files, comments."`
 	Diff    ReviewDiff    `cmd:"" help:"Print a result as a unified diff."`
 	Comment ReviewComment `cmd:"" help:"Draft a comment on the newest result, which nobody else sees until you decide or submit."`

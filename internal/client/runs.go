@@ -15,8 +15,8 @@ type Runs struct {
 	Log     RunLog     `cmd:"" name:"transcript" help:"Show what the agent of a run said and did."`
 	Wait    RunWait    `cmd:"" help:"Wait until a run ends; exit code 1 unless it completed."`
 	Approve RunApprove `cmd:"" help:"Approve a waiting run, exactly as it was shown."`
-	Deny    RunDeny    `cmd:"" help:"Deny a waiting run, or a call for which a run asks permission."`
-	Allow   RunAllow   `cmd:"" help:"Allow a call for which a run asks permission."`
+	Deny    RunDeny    `cmd:"" help:"Deny a waiting run, or a tool call for which a run asks permission."`
+	Allow   RunAllow   `cmd:"" help:"Allow a tool call for which a run asks permission."`
 	Cancel  RunCancel  `cmd:"" help:"Cancel an open run."`
 	Message RunMessage `cmd:"" help:"Send a message to the agent of a running run."`
 	Retry   RunRetry   `cmd:"" help:"Run the task of an ended run again."`
@@ -188,7 +188,7 @@ func (c *RunLog) Run(e *Env) error {
 			e.say("%s %s %s", at(m.CreatedAt), printable(string(m.Role)), printable(m.Type))
 			indented(e.Stdout, "  ", m.Content)
 			if m.ContentCut > 0 {
-				fmt.Fprintf(e.Stderr, "line %d is cut, %d bytes are left out: GET /api/runs/%s/messages/%d?from=%d reads on\n",
+				fmt.Fprintf(e.Stderr, "line %d is truncated by %d bytes: GET /api/runs/%s/messages/%d?from=%d returns the rest\n",
 					m.ID, m.ContentCut, id, m.ID, len(m.Content))
 			}
 		}

@@ -10,7 +10,7 @@ import (
 // Settings are what admins change while the server runs.
 type Settings struct {
 	List  SettingsList  `cmd:"" default:"1" help:"List the settings with their values (the default command)."`
-	Set   SettingsSet   `cmd:"" help:"Change one setting; it is in use at once and written into the configuration file."`
+	Set   SettingsSet   `cmd:"" help:"Change one setting; it takes effect at once and is written to the configuration file."`
 	Reset SettingsReset `cmd:"" help:"Return settings to their defaults."`
 
 	JSON JSONFlag `name:"json" help:"Print the server's JSON answer."`

@@ -11,10 +11,10 @@ import (
 // Demanded is what a task itself asks before it is done.
 type Demanded struct {
 	Check     []string `help:"Check of this task, such as 'name=e2e,run=make e2e,required'; may be repeated. Needs a reviewer, as the next flags do." placeholder:"CHECK" sep:"none"`
-	Approvals *int     `help:"How many people must accept the result, beyond what the project asks; 0: nobody." placeholder:"N"`
-	Reviewer  []string `help:"Person or role whose vote counts for that (default: everybody who may decide); may be repeated." placeholder:"NAME" sep:"none"`
+	Approvals *int     `help:"How many people must accept the result, in addition to what the project requires; 0: nobody." placeholder:"N"`
+	Reviewer  []string `help:"Person or role whose vote counts for that (default: everyone who may decide); may be repeated." placeholder:"NAME" sep:"none"`
 	Expires   *string  `help:"Remind these reviewers after this time, such as 3d or 12h." placeholder:"TIME"`
-	StandIn   *string  `help:"Person who may accept after that time too." placeholder:"NAME"`
+	StandIn   *string  `help:"Person who may also accept after that time." placeholder:"NAME"`
 }
 
 // changesPolicy reports whether a flag says who must accept.

@@ -41,7 +41,7 @@ func (c *TaskNotify) Run(e *Env) error {
 // TaskReply answers a question.
 type TaskReply struct {
 	TaskText
-	Question task.ID `placeholder:"N" help:"Number of the question that you answer: refused if another one is open by now."`
+	Question task.ID `placeholder:"N" help:"Number of the question that you answer; refused if a different one is open now."`
 }
 
 // Run answers the open question.

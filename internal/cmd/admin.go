@@ -213,10 +213,10 @@ func (c *tokenRevokeCmd) Run(e *Env) error {
 		}
 		switch len(found) {
 		case 0:
-			return fmt.Errorf("no token is called %q; taskyard token list shows their numbers", c.Token)
+			return fmt.Errorf("there is no token %q; taskyard token list shows the numbers", c.Token)
 		case 1:
 		default:
-			return fmt.Errorf("%d tokens fit %q; give the number, which taskyard token list shows", len(found), c.Token)
+			return fmt.Errorf("%d tokens match %q; give the number that taskyard token list shows", len(found), c.Token)
 		}
 		if err := in.Service.RevokeToken(e.Ctx, admin, found[0].ID); err != nil {
 			return err

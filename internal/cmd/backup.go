@@ -73,7 +73,7 @@ type restoreCmd struct {
 	settings
 	File    string `arg:"" help:"Backup to restore: an archive, or the copy of a database."`
 	Replace bool   `help:"Replace the instance in the data folder, which is kept beside the new one."`
-	Revive  bool   `help:"Make tokens and sessions valid again that were revoked since the backup."`
+	Revive  bool   `help:"Make tokens and sessions that were revoked since the backup valid again."`
 }
 
 // Run restores a backup; the server must be stopped.
@@ -105,7 +105,7 @@ func (c *restoreCmd) report(out io.Writer, data string, r app.Restored) {
 		fmt.Fprintf(out, "the previous %s is kept in %s\n", former, r.Kept)
 	}
 	if r.ConfigFile != "" {
-		fmt.Fprintf(out, "another configuration file is in use: that of the backup is %s; compare them\n", r.ConfigFile)
+		fmt.Fprintf(out, "a different configuration file is in use; the one from the backup is %s: compare them\n", r.ConfigFile)
 	}
 }
 
@@ -115,7 +115,7 @@ func (c *restoreCmd) tell(out io.Writer, v db.Revived) {
 		fmt.Fprintln(out, "there was no previous database to compare with: tokens that were revoked since "+
 			"the backup are valid again; list them with taskyard token list")
 		if v.Sessions > 0 && !c.Revive {
-			fmt.Fprintf(out, "the %d sessions of the backup are ended: people sign in again\n", v.Sessions)
+			fmt.Fprintf(out, "sessions in the backup that were ended: %d; people must sign in again\n", v.Sessions)
 		}
 		return
 	}

@@ -16,7 +16,7 @@ import (
 
 type checkCmd struct {
 	settings
-	Head string `help:"End of the log that was noted before, as check and the server's log print it: the log must still have that line." placeholder:"LINE:HASH"`
+	Head string `help:"End of the log that you recorded earlier, from check or the server's log: the log must still have that line." placeholder:"LINE:HASH"`
 }
 
 // Run checks the store and the definitions.
@@ -95,7 +95,7 @@ func checkAgents(ctx context.Context, in *app.Instance, out io.Writer) error {
 		return err
 	})
 	if err == nil && len(undefined) > 0 {
-		err = fmt.Errorf("these owners of open tasks have no definition in %s: %s; bring their files back from a backup, or hand the tasks over",
+		err = fmt.Errorf("these owners of open tasks have no definition in %s: %s; restore their files from a backup, or move the tasks",
 			in.Agents.Dir(), strings.Join(undefined, ", "))
 	}
 	return err
@@ -137,7 +137,7 @@ func checkLog(ctx context.Context, in *app.Instance, rx *db.Rx, out io.Writer, n
 	}
 	fmt.Fprintf(out, "log: %d lines, hash chain unbroken, end present, consistent with %d backups; its end is %s\n", n, compared, end)
 	if back.At != 0 {
-		fmt.Fprintf(out, "log: the database was restored on %s; lines after %d of the former one are not in it\n", back.At, back.Last)
+		fmt.Fprintf(out, "log: the database was restored on %s; it does not have the lines after %d of the previous database\n", back.At, back.Last)
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ type clientCommands struct {
 	Runs     client.Runs           `cmd:"" name:"run" help:"Show, approve, cancel and wait for runs."`
 	Delegate client.Delegate       `cmd:"" help:"Delegate work to another agent."`
 	Project  client.Projects       `cmd:"" help:"Manage projects: repositories, checks, review and merge."`
-	Review   client.Reviews        `cmd:"" help:"Review what came out of tasks: show, comment, accept."`
+	Review   client.Reviews        `cmd:"" help:"Review the results of tasks: show, comment, accept."`
 	Merge    client.Merges         `cmd:"" help:"Show the merge queue."`
 	Inbox    client.Inbox          `cmd:"" help:"Show what is waiting for people."`
 	Events   client.Events         `cmd:"" help:"Read or follow the event log."`
@@ -30,14 +30,14 @@ type clientCommands struct {
 	Stop     client.StopEverything `cmd:"" name:"stop-everything" help:"Pause the whole instance and stop every run."`
 	Settings client.Settings       `cmd:"" help:"Show and change the settings of a running server."`
 	Ping     client.Ping           `cmd:"" help:"Report whether the server is ready. Needs no token."`
-	WhoAmI   client.WhoAmI         `cmd:"" name:"whoami" help:"Show whom the token belongs to."`
+	WhoAmI   client.WhoAmI         `cmd:"" name:"whoami" help:"Show who the token belongs to."`
 }
 
 // Groups are the parts of the commands in the help.
 var Groups = []kong.Group{
 	{Key: "serve", Title: "Run a server:"},
 	{Key: "work", Title: "Work with a server:"},
-	{Key: "data", Title: "Look after a data folder:"},
+	{Key: "data", Title: "Manage a data folder:"},
 	{Key: "self", Title: "This program:"},
 }
 

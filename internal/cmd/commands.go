@@ -16,7 +16,7 @@ type Commands struct {
 	Serve serveCmd `cmd:"" group:"serve" default:"withargs" help:"Run the server (the default command). The first line on stdout is the sign-in link; logs go to stderr."`
 	Demo  demoCmd  `cmd:"" group:"serve" help:"Run a sample server with scripted agents and no model."`
 
-	Worker workerCmd `cmd:"" group:"serve" help:"Execute runs of a server on this machine (token of scope worker)."`
+	Worker workerCmd `cmd:"" group:"serve" help:"Execute a server's runs on this machine (needs a token with the scope worker)."`
 
 	clientCommands `embed:"" group:"work"`
 	MCP            mcpCmd `cmd:"" group:"work" name:"mcp" help:"Serve MCP on stdin and stdout, for agents that start it."`
@@ -45,7 +45,7 @@ type agentCmd struct {
 	Show    client.AgentShow  `cmd:"" help:"Show an agent, or the text of its definition."`
 	Queue   client.AgentQueue `cmd:"" help:"List the tasks of an agent in the order in which they are claimed."`
 	Runners client.RunnerList `cmd:"" help:"List the runners: what each can start, and what it enforces."`
-	Check   agentCheckCmd     `cmd:"" help:"Check definition files before they are served. Needs no server."`
+	Check   agentCheckCmd     `cmd:"" help:"Check definition files before a server uses them. Needs no server."`
 	Restore agentRestoreCmd   `cmd:"" help:"Restore default agents that were deleted. Needs no server."`
 
 	JSON client.JSONFlag `name:"json" help:"Print JSON."`

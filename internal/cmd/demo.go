@@ -80,7 +80,7 @@ func (c *demoCmd) prepare() error {
 		}
 	}
 	if _, err := os.Stat(app.DBPath(c.Data)); err == nil {
-		return fmt.Errorf("%s holds a real instance, not a demo: give another folder with --data", c.Data)
+		return fmt.Errorf("%s contains a real instance, not a demo: give another folder with --data", c.Data)
 	}
 	files, err := demoFiles()
 	if err != nil {
@@ -92,7 +92,7 @@ func (c *demoCmd) prepare() error {
 			return err
 		}
 		if err == nil && string(b) != text {
-			return fmt.Errorf("%s is there already and no file of a demo: give another folder with --data, or "+
+			return fmt.Errorf("%s already exists and does not belong to a demo: give another folder with --data, or "+
 				"serve that one with: taskyard serve --data %s", filepath.Join(c.Data, name), c.Data)
 		}
 	}
@@ -156,7 +156,7 @@ func demoLink(ctx context.Context, e *Env, in *app.Instance, base string) (strin
 			return "", err
 		}
 		if err := fillDemoSite(ctx, in, u); err != nil {
-			fmt.Fprintf(e.Stderr, "taskyard: the demo has no project, for its repository cannot be used: %v\n", err)
+			fmt.Fprintf(e.Stderr, "taskyard: the demo has no project, because its repository cannot be used: %v\n", err)
 		}
 	}
 	secret, err := in.Service.SignInLink(ctx, users[0].ID)

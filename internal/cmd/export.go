@@ -68,7 +68,7 @@ func exportTo(ctx context.Context, in *app.Instance, out io.Writer, dir string, 
 	fmt.Fprintf(out, "%s: %s\n", files[3].path, plural(n.Projects, "project", "projects"))
 	fmt.Fprintf(out, "The tasks contain %s. Agents are files already: copy %s.\n",
 		plural(n.Comments, "comment", "comments"), filepath.Join(in.Config.Data, "agents"))
-	fmt.Fprintln(out, "Results, runs, transcripts, the log, people and tokens are not exported: taskyard backup holds them.")
+	fmt.Fprintln(out, "Results, runs, transcripts, the log, people and tokens are not exported: use taskyard backup for those.")
 	return nil
 }
 

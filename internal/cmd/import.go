@@ -169,7 +169,7 @@ func (c *importCmd) into(ctx context.Context, out io.Writer, in *app.Instance, p
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "Imported. Tasks: %d, comments: %d, items of todo lists: %d. Nobody was woken: the next tick takes what is active.\n",
+	fmt.Fprintf(out, "Imported. Tasks: %d, comments: %d, items of todo lists: %d. No agent was started: the next tick takes the active tasks.\n",
 		len(got.IDs), got.Comments, got.Items)
 	if got.Projects > 0 {
 		fmt.Fprintf(out, "Projects: %d. Their repositories were not examined.\n", got.Projects)
@@ -180,7 +180,7 @@ func (c *importCmd) into(ctx context.Context, out io.Writer, in *app.Instance, p
 
 func printIDs(out io.Writer, got service.Imported) {
 	if got.Kept {
-		fmt.Fprintln(out, "Every task has the id that it had.")
+		fmt.Fprintln(out, "Every task kept its ID.")
 		return
 	}
 	if len(got.IDs) == 0 {

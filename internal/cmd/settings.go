@@ -15,7 +15,7 @@ import (
 type settings struct {
 	Data   string            `help:"Data folder (default TASKYARD_DATA, else ./data)." placeholder:"DIR"`
 	Config string            `help:"Configuration file (default taskyard.toml in the data folder or in /etc/taskyard)." placeholder:"FILE"`
-	Set    map[string]string `help:"Any key of the configuration, such as --set scheduler.concurrency=2." placeholder:"KEY=VALUE"`
+	Set    map[string]string `help:"Set any configuration key, such as --set scheduler.concurrency=2." placeholder:"KEY=VALUE"`
 }
 
 // load reads the configuration. A restore that was cut off is finished first:

@@ -57,7 +57,7 @@ func TestTokensAreListedWithoutTheirSecrets(t *testing.T) {
 		t.Errorf("%s", out)
 	}
 	if code, out := runs(t, "token", "revoke", "--data", dir, "nope"); code != 1 ||
-		!strings.Contains(out, `no token is called "nope"; taskyard token list shows their numbers`) {
+		!strings.Contains(out, `there is no token "nope"; taskyard token list shows the numbers`) {
 		t.Errorf("%d %s", code, out)
 	}
 	if code, out := runs(t, "token", "revoke", "--data", dir, "for-read"); code != 0 {

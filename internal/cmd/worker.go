@@ -22,7 +22,7 @@ type workerCmd struct {
 	URL      string   `help:"Address of the server (default TASKYARD_URL)." placeholder:"URL"`
 	Labels   []string `help:"Labels of this machine; it takes runs whose runner requires no others." placeholder:"LABEL"`
 	Exec     string   `help:"The agent: a program and its arguments, separated by spaces. It executes the runs of every runner." placeholder:"PROGRAM"`
-	Config   string   `help:"Instead of --exec: a configuration file whose [runners.*] execute the runs of the server's runners of the same names." placeholder:"FILE"`
+	Config   string   `help:"Configuration file, instead of --exec: its [runners.*] execute the runs of the server's runners with the same names." placeholder:"FILE"`
 	Dir      string   `help:"Folder for the private folders of the runs." default:"taskyard-worker" placeholder:"DIR"`
 	Name     string   `help:"Name of this machine on the server (default: the host name)." placeholder:"NAME"`
 	Parallel int      `help:"Maximum number of runs at the same time." default:"1"`

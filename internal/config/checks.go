@@ -30,7 +30,7 @@ func notEmpty(s string) error {
 		return errors.New("must not be empty")
 	}
 	if strings.ContainsRune(s, 0) {
-		return errors.New("must not hold a NUL")
+		return errors.New("must not contain a NUL")
 	}
 	return nil
 }
@@ -80,7 +80,7 @@ func listenAddress(s string) error {
 			"and |0666 for a mode other than 0660", s)
 	}
 	if len(path) > maxSocketPath {
-		return fmt.Errorf("the path of the socket is longer than the %d bytes that the system takes", maxSocketPath)
+		return fmt.Errorf("the path of the socket is longer than the %d bytes that the system allows", maxSocketPath)
 	}
 	return nil
 }
@@ -105,7 +105,7 @@ func httpURL(s string) error {
 		return errors.New("is not a URL: give one such as \"https://host/path\"") // may hold a secret: not shown
 	}
 	if u.User != nil {
-		return errors.New("must not hold a user or password: name a variable that holds the secret instead")
+		return errors.New("must not contain a user or password: name a variable that holds the secret instead")
 	}
 	return nil
 }
@@ -126,10 +126,10 @@ var pathPrefixes = lazyregexp.New(`^(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+$`)
 func postgresURL(s string) error {
 	u, err := url.Parse(s)
 	if err != nil { // with the password in it
-		return errors.New(`is no URL: give one such as "postgres://taskyard@db.example.org/taskyard"`)
+		return errors.New(`is not a URL: give one such as "postgres://taskyard@db.example.org/taskyard"`)
 	}
 	if u.Scheme != "postgres" && u.Scheme != "postgresql" || strings.Trim(u.Path, "/") == "" {
-		return errors.New(`is no database of PostgreSQL: give one such as "postgres://taskyard@db.example.org/taskyard", ` +
+		return errors.New(`is not a PostgreSQL database: give one such as "postgres://taskyard@db.example.org/taskyard", ` +
 			"or leave it out for SQLite in the data folder")
 	}
 	return nil
@@ -188,7 +188,7 @@ func noticeKind(s string) error {
 	if slices.Contains(noticeKinds, s) {
 		return nil
 	}
-	return fmt.Errorf("%q is not valid: valid are %s", s, strings.Join(noticeKinds, ", "))
+	return fmt.Errorf("%q is not valid: valid values are %s", s, strings.Join(noticeKinds, ", "))
 }
 
 var cronParser = cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow)
@@ -198,14 +198,14 @@ var cronParser = cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month 
 func cronLine(s string) error {
 	const hint = `give five fields (minute hour day month weekday) such as "0 6-21 * * *"`
 	if strings.Contains(s, "=") {
-		return fmt.Errorf("%q is not a cron line: %s; set the time zone in scheduler.timezone", s, hint)
+		return fmt.Errorf("%q is not a cron expression: %s; set the time zone in scheduler.timezone", s, hint)
 	}
 	schedule, err := cronParser.Parse(s)
 	if err != nil {
-		return fmt.Errorf("%q is not a cron line (%w): %s", s, err, hint)
+		return fmt.Errorf("%q is not a cron expression (%w): %s", s, err, hint)
 	}
 	if schedule.Next(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero() {
-		return fmt.Errorf("%q never comes: %s", s, hint)
+		return fmt.Errorf("%q never fires: %s", s, hint)
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ type Edit struct {
 // *EditError for the values; any other names what is wrong with the file.
 func (c *Config) Edit(values map[string]*string) (*Edit, error) {
 	if c.file != "" && !exists(c.file) { // an editor or a mistake took it away: its values must not be lost with it
-		return nil, fmt.Errorf("%s: the file in use is gone: put it back, or an empty one for the defaults", c.file)
+		return nil, fmt.Errorf("%s: the file in use is missing: restore it, or create an empty one to use the defaults", c.file)
 	}
 	path, _, named := c.opts.path()
 	e := &Edit{path: path}
@@ -61,7 +61,7 @@ func (c *Config) Edit(values map[string]*string) (*Edit, error) {
 		}
 	}
 	if !bytes.Equal(e.former, e.after) && !changesOnly(e.former, e.after, values) {
-		return nil, fmt.Errorf("%s: it is written in a form that only a person can change: edit it by hand and have it read again", e.path)
+		return nil, fmt.Errorf("%s: it is written in a form that cannot be changed automatically: edit it by hand and send SIGHUP to the server", e.path)
 	}
 	e.Next, err = loadFrom(c.opts, func(path string) ([]byte, error) {
 		if e.after == nil {

@@ -155,7 +155,7 @@ func valid(unknown string) string {
 		}
 	}
 	if table == "" {
-		return "valid are " + strings.Join(names, ", ")
+		return "valid keys are " + strings.Join(names, ", ")
 	}
 	return "valid in [" + table + "] are " + strings.Join(names, ", ")
 }

@@ -38,7 +38,7 @@ func enum(words ...string) kind {
 		if slices.Contains(words, s) {
 			return nil
 		}
-		return fmt.Errorf("%q is not valid: valid are %s", s, strings.Join(words, ", "))
+		return fmt.Errorf("%q is not valid: valid values are %s", s, strings.Join(words, ", "))
 	})
 	k.words = words
 	return k
@@ -59,7 +59,7 @@ var boolean = kind{
 		if b, ok := v.(bool); ok {
 			return b, nil
 		}
-		return nil, fmt.Errorf("%s is not valid: valid are true, false", shown(v))
+		return nil, fmt.Errorf("%s is not valid: valid values are true, false", shown(v))
 	},
 }
 

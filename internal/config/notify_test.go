@@ -49,7 +49,7 @@ func TestNotifyIsRefused(t *testing.T) {
 		},
 		{
 			"with an unknown kind", publicURL + "[notify.ops]\nurl_env = \"OPS\"\nkinds = [\"gossip\"]\n",
-			`test.toml:4: notify.ops.kinds: "gossip" is not valid: valid are question, approval, failure, blocked, notice`,
+			`test.toml:4: notify.ops.kinds: "gossip" is not valid: valid values are question, approval, failure, blocked, notice`,
 		},
 		{"with no kind", publicURL + "[notify.ops]\nurl_env = \"OPS\"\nkinds = []\n", "test.toml:4: notify.ops.kinds: must not be empty"},
 		{"without an address of the server", "[notify.ops]\nurl_env = \"OPS\"\n", "test.toml:1: notify.ops: needs public_url"},

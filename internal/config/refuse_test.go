@@ -21,7 +21,7 @@ func TestRefusedInFiles(t *testing.T) {
 		},
 		{
 			"an unknown section names the sections", "[sheduler]\ncron = \"\"\n",
-			[]string{`test.toml:1: unknown key "sheduler": valid are listen,`, "[scheduler]"},
+			[]string{`test.toml:1: unknown key "sheduler": valid keys are listen,`, "[scheduler]"},
 		},
 		{
 			"an unknown key of a runner names the keys of runners", "[runners.a]\nkind = \"builtin\"\nargs = []\n",
@@ -31,7 +31,7 @@ func TestRefusedInFiles(t *testing.T) {
 		{"a section written as a value", "runs = 3\n", []string{"test.toml:1: runs: is a section: write [runs]"}},
 		{"every error is told", "listen = 3\nlog_level = \"loud\"\n", []string{
 			"test.toml:1: listen: 3 is not text",
-			`test.toml:2: log.level: "loud" is not valid: valid are debug, info, warn, error`,
+			`test.toml:2: log.level: "loud" is not valid: valid values are debug, info, warn, error`,
 		}},
 		{
 			"a number as text", "[runs]\nattempts = \"3\"\n",
@@ -53,7 +53,7 @@ func TestRefusedInFiles(t *testing.T) {
 		},
 		{"a budget as text", "[budget]\nmax_cost_usd_per_day = \"5\"\n", []string{"give an amount in US dollars"}},
 		{"a fraction of tokens", "[budget]\nmax_tokens_per_day = 0.5\n", []string{"give a whole number from 0"}},
-		{"a bool as text", "[task_tool]\nenabled = \"yes\"\n", []string{"valid are true, false"}},
+		{"a bool as text", "[task_tool]\nenabled = \"yes\"\n", []string{"valid values are true, false"}},
 		{"a duration without unit", "[runs]\ntimeout = 300\n", []string{`300 is not valid: give a duration from 1s to 24h such as "90s"`}},
 		{"a duration out of range", "[claims]\nlease = \"1s\"\n", []string{"give a duration from 1m to 720h"}},
 		{"a negative duration", "[claims]\nlease = \"-2h\"\n", []string{"claims.lease"}},
@@ -76,20 +76,20 @@ func TestRefusedInFiles(t *testing.T) {
 		{"a list of numbers", "allowed_hosts = [1]\n", []string{"1 in the list is not text"}},
 		{"cron with six fields", "[scheduler]\ncron = \"0 0 6 * * *\"\n", []string{"test.toml:2: scheduler.cron:", "give five fields"}},
 		{"cron as a word", "[backup]\ncron = \"@daily\"\n", []string{"give five fields"}},
-		{"cron that never comes", "[backup]\ncron = \"0 0 30 2 *\"\n", []string{"never comes"}},
+		{"cron that never comes", "[backup]\ncron = \"0 0 30 2 *\"\n", []string{"never fires"}},
 		{"cron with a time zone", "[backup]\ncron = \"TZ=0\"\n", []string{"set the time zone in scheduler.timezone"}},
 		{"an unknown time zone", "[scheduler]\ntimezone = \"Mars\"\n", []string{`give one such as "Local", "UTC" or "Europe/Berlin"`}},
 		{"an empty time zone", "[scheduler]\ntimezone = \"\"\n", []string{"is not a time zone"}},
-		{"an unknown policy", "[approval]\npolicy = \"maybe\"\n", []string{"valid are always, delegated, never"}},
-		{"a provider of an unknown api", "[providers.x]\napi = \"gpt\"\n", []string{"valid are openai, anthropic"}},
+		{"an unknown policy", "[approval]\npolicy = \"maybe\"\n", []string{"valid values are always, delegated, never"}},
+		{"a provider of an unknown api", "[providers.x]\napi = \"gpt\"\n", []string{"valid values are openai, anthropic"}},
 		{"a provider without api", "[providers.x]\n", []string{"test.toml:1: providers.x.api: is missing"}},
 		{
 			"a default model that is not among the models", "[providers.x]\napi = \"openai\"\nmodels = [\"a\"]\ndefault_model = \"b\"\n",
-			[]string{`test.toml:4: providers.x.default_model: "b" is not among models: valid are a`},
+			[]string{`test.toml:4: providers.x.default_model: "b" is not among models: valid values are a`},
 		},
 		{
 			"a base URL with a password", "[providers.x]\napi = \"openai\"\nbase_url = \"http://u:hunter2@h/\"\n",
-			[]string{"must not hold a user or password"},
+			[]string{"must not contain a user or password"},
 		},
 		{
 			"a price that is one number", "[providers.x]\napi = \"openai\"\nprice_per_mtok = { a = 1 }\n",
@@ -98,7 +98,7 @@ func TestRefusedInFiles(t *testing.T) {
 		{"a price below zero", "[providers.x]\napi = \"openai\"\nprice_per_mtok = { a = [-1, 2] }\n", []string{"give numbers from 0"}},
 		{
 			"an unknown runner kind", "[runners.x]\nkind = \"shell\"\n",
-			[]string{"valid are command, builtin, claude, codex, acp, webhook, worker"},
+			[]string{"valid values are command, builtin, claude, codex, acp, webhook, worker"},
 		},
 		{"a runner without kind", "\n[runners.x]\nworkspace = \"/w\"\n", []string{"test.toml:2: runners.x.kind: is missing"}},
 		{
@@ -173,7 +173,7 @@ func TestRefusedInVariablesAndFlags(t *testing.T) {
 			nil,
 			`TASKYARD_RUNS_ATTEMPTS: runs.attempts: "many" is not valid: give a whole number from 1 to 10`,
 		},
-		{"a bool that is none", []string{"TASKYARD_SCHEDULER_ENABLED=1"}, nil, "valid are true, false"},
+		{"a bool that is none", []string{"TASKYARD_SCHEDULER_ENABLED=1"}, nil, "valid values are true, false"},
 		{"a table in a variable", []string{"TASKYARD_RUNNERS_X_ENV=A=B"}, nil, "runners.x.env can only be set in the file"},
 		{"what is executed, in a variable", []string{"TASKYARD_BACKUP_AFTER=rclone"}, nil, "backup.after can only be set in the file"},
 		{"a rule between keys names the variable", []string{"TASKYARD_RUNNERS_NONE_KIND=builtin"}, nil, "the name none is taken"},

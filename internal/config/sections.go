@@ -50,7 +50,7 @@ func (l *loader) checkTLS() {
 func (l *loader) checkNotify(s string) {
 	l.require(s, "url_env", `name the variable that holds the address of the service such as "TASKYARD_NOTIFY_OPS"`)
 	if kinds, ok := l.values[s+"kinds"].([]string); ok && len(kinds) == 0 {
-		l.wrong(s+"kinds", "must not be empty: valid are %s", strings.Join(noticeKinds, ", "))
+		l.wrong(s+"kinds", "must not be empty: valid values are %s", strings.Join(noticeKinds, ", "))
 	} else if !ok && !l.refused[s+"kinds"] {
 		l.values[s+"kinds"], l.sources[s+"kinds"] = noticeKinds[:4], fromDefault
 	}
@@ -90,7 +90,7 @@ func (l *loader) checkProvider(s string) {
 	models, _ := l.values[s+"models"].([]string)
 	model, ok := l.values[s+"default_model"].(string)
 	if ok && len(models) > 0 && !slices.Contains(models, model) {
-		l.wrong(s+"default_model", "%q is not among models: valid are %s", model, strings.Join(models, ", "))
+		l.wrong(s+"default_model", "%q is not among models: valid values are %s", model, strings.Join(models, ", "))
 	}
 }
 
@@ -105,7 +105,7 @@ func (l *loader) checkRunner(s string) {
 	if s == "runners.none." {
 		l.wrong(strings.TrimSuffix(s, "."), "the name none is taken: an agent with that runner is never started")
 	}
-	l.require(s, "kind", "valid are command, builtin, claude, codex, acp, webhook, worker")
+	l.require(s, "kind", "valid values are command, builtin, claude, codex, acp, webhook, worker")
 	kind, _ := l.values[s+"kind"].(string)
 	if need, ok := needs[kind]; ok {
 		l.require(s, need[0], "a runner of kind "+kind+" needs it: "+need[1])

@@ -133,7 +133,7 @@ func (l *loader) first(folder fs.FS, name string, names []string) (Source, error
 			return *s, nil
 		}
 	}
-	return Source{}, fmt.Errorf("the folder holds no %s", strings.Join(names, ", "))
+	return Source{}, fmt.Errorf("the folder has no %s", strings.Join(names, ", "))
 }
 
 func (l *loader) backlog(folder fs.FS, name string) ([]Source, error) {
@@ -155,7 +155,7 @@ func (l *loader) backlog(folder fs.FS, name string) ([]Source, error) {
 		}
 		return files, nil
 	}
-	return nil, errors.New("the folder holds no backlog/tasks, .backlog/tasks or tasks")
+	return nil, errors.New("the folder has no backlog/tasks, .backlog/tasks or tasks")
 }
 
 func (l *loader) markdown(folder fs.FS, dir string) ([]Source, error) {

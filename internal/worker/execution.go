@@ -178,7 +178,7 @@ func (c *execution) beat(ctx context.Context, stop context.CancelCauseFunc) {
 		case ctx.Err() != nil && err != nil:
 			return
 		case err != nil:
-			stop(fmt.Errorf("%w: the server does not take its reports any more: %w", supervise.ErrCanceled, err))
+			stop(fmt.Errorf("%w: the server no longer accepts its reports: %w", supervise.ErrCanceled, err))
 			return
 		case beat.Cancel && beat.Phase == task.PhaseEnded:
 			stop(supervise.ErrLeaseLost)
