@@ -137,7 +137,7 @@ func checkLog(ctx context.Context, in *app.Instance, rx *db.Rx, out io.Writer, n
 	}
 	fmt.Fprintf(out, "log: %d lines, hash chain unbroken, end present, consistent with %d backups; its end is %s\n", n, compared, end)
 	if back.At != 0 {
-		fmt.Fprintf(out, "log: the database was restored on %s; it does not have the lines after %d of the previous database\n", back.At, back.Last)
+		fmt.Fprintf(out, "log: the database was restored on %s; it lacks the lines after %d of the previous one\n", back.At, back.Last)
 	}
 	return nil
 }

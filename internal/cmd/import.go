@@ -169,7 +169,7 @@ func (c *importCmd) into(ctx context.Context, out io.Writer, in *app.Instance, p
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "Imported. Tasks: %d, comments: %d, items of todo lists: %d. No agent was started: the next tick takes the active tasks.\n",
+	fmt.Fprintf(out, "Imported. Tasks: %d, comments: %d, items of todo lists: %d. No agent was started; the next tick takes active tasks.\n",
 		len(got.IDs), got.Comments, got.Items)
 	if got.Projects > 0 {
 		fmt.Fprintf(out, "Projects: %d. Their repositories were not examined.\n", got.Projects)

@@ -61,7 +61,7 @@ func (c *Config) Edit(values map[string]*string) (*Edit, error) {
 		}
 	}
 	if !bytes.Equal(e.former, e.after) && !changesOnly(e.former, e.after, values) {
-		return nil, fmt.Errorf("%s: it is written in a form that cannot be changed automatically: edit it by hand and send SIGHUP to the server", e.path)
+		return nil, fmt.Errorf("%s: it is written in a form that cannot be changed automatically: edit it by hand, then send SIGHUP", e.path)
 	}
 	e.Next, err = loadFrom(c.opts, func(path string) ([]byte, error) {
 		if e.after == nil {
