@@ -184,8 +184,8 @@ func ParseScope(scope string) (role Role, agent string, actAs bool) {
 
 type callerKey struct{}
 
-// WithActor passes the actor to what lies below a surface, such as an http.Handler of
-// another package, who calls.
+// WithActor passes the actor who calls to lower layers, such as an http.Handler
+// of another package.
 func WithActor(ctx context.Context, a Actor) context.Context {
 	return context.WithValue(ctx, callerKey{}, a)
 }

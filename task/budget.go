@@ -15,8 +15,8 @@ type AnswerBudget struct {
 	cut   bool
 }
 
-// WithBudget returns a context in which each list has at most about so many
-// bytes of JSON; its first row is always read.
+// WithBudget returns a context that limits each list to about the given number
+// of bytes of JSON; the first row is always read.
 func WithBudget(ctx context.Context, bytes int) context.Context {
 	return context.WithValue(ctx, budgetKey{}, &AnswerBudget{bytes: bytes})
 }
@@ -34,8 +34,8 @@ func (b *AnswerBudget) Begin() {
 	}
 }
 
-// Fits reports whether a list of so many bytes is within the budget, and marks
-// it as cut if not.
+// Fits reports whether a list of that many bytes is within the budget, and
+// marks it as cut if not.
 func (b *AnswerBudget) Fits(bytes int) bool {
 	if b == nil || bytes <= b.bytes {
 		return true
@@ -228,7 +228,8 @@ func (t *Task) fitDetails(n *int, keep int) {
 	}
 }
 
-// FitTasks fits each of some tasks, which together may have so many bytes.
+// FitTasks fits each of some tasks, which together may have the given number of
+// bytes.
 func FitTasks(list []*Task, bytes int) []*Task {
 	if len(list) == 0 {
 		return list

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Part is a part of a task that somebody contributed.
+// Part is a part of a task that has its own author.
 type Part string
 
 // The parts.

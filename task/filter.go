@@ -48,7 +48,7 @@ func (t *Task) Shown() Shown {
 	return ShownIdle
 }
 
-// Valid reports whether s is a way in which active tasks are drawn.
+// Valid reports whether s is one of the ways to draw active tasks.
 func (s Shown) Valid() bool {
 	return s == ShownWaiting || s == ShownWorking || s == ShownFailed || s == ShownIdle
 }

@@ -12,8 +12,8 @@ const (
 	HitTranscript  HitPlace = "transcript" // a line of a run's transcript
 )
 
-// Hit is the place in which a search matched a task best. Title is set
-// always; Place is "" where the words appear only in the title.
+// Hit is the best match of a search in a task. Title is always set; Place is ""
+// if the words appear only in the title.
 type Hit struct {
 	Title   []Span
 	Place   HitPlace
@@ -23,8 +23,8 @@ type Hit struct {
 	Text    []Span // of about 160 bytes
 }
 
-// HistoryTime counts what became history within a time, and the runs that
-// failed in it.
+// HistoryTime counts the tasks archived in a period, and the runs that failed
+// in it.
 type HistoryTime struct {
 	Start    Time
 	Done     int
@@ -41,7 +41,7 @@ type HistoryTimes struct {
 	Cut   bool   // only the newest were counted
 }
 
-// HitText is a text in which a search may have matched.
+// HitText is a text that a search may have matched.
 type HitText struct {
 	Place   HitPlace
 	By      string

@@ -47,7 +47,7 @@ func HunkLines(diff string) []HunkLine {
 // Where N is 0, its lines of the other file come after Start.
 type HunkSide struct{ Start, N int }
 
-// HunkHead reads "@@ -12,3 +15 @@"; what is none has zero sides.
+// HunkHead reads "@@ -12,3 +15 @@"; for any other line, both sides are zero.
 func HunkHead(line string) (old, now HunkSide) {
 	fields := strings.Fields(line)
 	if len(fields) < 3 || fields[0] != "@@" {

@@ -14,8 +14,9 @@ func (d *Depth) Add(o Depth) {
 	d.Queued, d.Working, d.Waiting = d.Queued+o.Queued, d.Working+o.Working, d.Waiting+o.Waiting
 }
 
-// InsightFilter says what is told of: from one moment until now, by hours or
-// days of a zone (nil: UTC), of one agent and one project or with "" of all.
+// InsightFilter selects what to report: from one moment until now, by hours or
+// days of a time zone (nil: UTC), for one agent and one project, or for all if
+// "".
 type InsightFilter struct {
 	From    Time
 	Daily   bool

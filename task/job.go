@@ -24,7 +24,7 @@ const AlertMerge = "merge"
 // JobTick is the name of the job that makes the scheduled ticks.
 const JobTick = "tick"
 
-// Vitals are the signs by which one sees that the clock does its work.
+// Vitals show whether the scheduler's clock is working.
 type Vitals struct {
 	TickAt     Time              // the last tick since the start, 0: none
 	BackupAt   Time              // the newest scheduled backup that is there, 0: none

@@ -42,9 +42,9 @@ type place struct{ from, to, word int }
 // Mark splits a whole text into what matches and what does not.
 func (m Matcher) Mark(text string) []Span { return spans(text, 0, len(text), m.places(text)) }
 
-// Excerpt returns about width bytes of a text around the place in which most
-// words of the search appear together, and how many these are. White space is
-// folded into single spaces. It returns nothing where no word appears.
+// Excerpt returns about width bytes of a text around the place where most words
+// of the search appear together, and how many these are. White space is folded
+// into single spaces. It returns nothing if no word appears.
 func (m Matcher) Excerpt(text string, width int) (list []Span, words int) {
 	found := m.places(text)
 	best, shortest := 0, 0

@@ -38,10 +38,10 @@ const (
 	leastPastText = 80   // bytes; less of a text says nothing
 )
 
-// Remember sets the runs and subtasks of t, which come newest first and may be
-// one more than the bounds: the newest are kept, in the order in which they
-// were made, and the texts of older ones are cut first. t.Cut names what is
-// not whole.
+// Remember sets the runs and subtasks of t, which are given newest first and
+// may be one more than the limits: the newest are kept, in the order of their
+// creation, and the texts of older ones are cut first. t.Cut names what is
+// incomplete.
 func (t *Task) Remember(runs []PastRun, subtasks []Subtask) {
 	if len(runs) > MaxPastRuns {
 		runs = runs[:MaxPastRuns]

@@ -19,8 +19,8 @@ type Restarted struct {
 	Runs   []ID   `json:"restarted,omitempty" doc:"the new runs of the tasks whose runs were stopped with everything"`
 }
 
-// Err is the refusal of what a pause stops. It ends when a person acts, so
-// callers in a loop are told to wait a minute.
+// Err returns the error for what a pause stops. A pause ends when a person
+// acts, so callers in a loop are told to wait a minute.
 func (p *Pause) Err() *Error {
 	what := "the server"
 	if p.Agent != "" {

@@ -2,8 +2,8 @@ package task
 
 import "slices"
 
-// Preference is a choice that a person makes for themselves, kept with their
-// account: every browser in which they sign in has it.
+// Preference is a choice that a person makes for themselves. It is kept with
+// their account, so it applies in every browser.
 type Preference string
 
 // The preferences. "" is the default of each.

@@ -185,8 +185,8 @@ func (p *Problems) CheckProject(in *Project) {
 	}
 }
 
-// CheckChecks notes every wrong check. Without tree, there is no worktree in
-// which commands and files could be looked at.
+// CheckChecks notes every wrong check. Without tree, there is no worktree for
+// checks that need one.
 func (p *Problems) CheckChecks(field string, list []Check, tree bool) {
 	if len(list) > MaxChecks {
 		p.Add(field, "must be at most %d checks", MaxChecks)

@@ -108,7 +108,7 @@ func (o *Overlap) Names() string {
 	return s
 }
 
-// ResultState is what became of a result.
+// ResultState is the state of a result.
 type ResultState string
 
 // The states of a result.
@@ -122,7 +122,7 @@ const (
 	ResultCanceled   ResultState = "canceled"          // its task was
 )
 
-// Final reports whether nothing becomes of the result any more.
+// Final reports whether the state of the result can no longer change.
 func (s ResultState) Final() bool { return s != ResultReview && s != ResultAccepted }
 
 // Vote is the decision of one person on one digest.
@@ -188,7 +188,7 @@ type ReviewReply struct {
 	At     Time         `json:"at"`
 }
 
-// CommentState is what became of a comment.
+// CommentState is the state of a comment.
 type CommentState string
 
 // The states of a comment.

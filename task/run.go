@@ -339,7 +339,7 @@ type Run struct {
 // WhyText is what made a run start, on one line and as people name actors.
 func WhyText(why string) string { return strings.NewReplacer("\n", ", ", "user:", "").Replace(why) }
 
-// Delegated reports whether the run does what another one, or somebody, delegated.
+// Delegated reports whether the run does a delegated task.
 func (r *Run) Delegated() bool { return r.Ask != nil && !r.Ask.Bounds }
 
 // State returns status and phase together.
@@ -349,9 +349,9 @@ func (r *Run) State() State { return State{r.Status, r.Phase} }
 // program does not say what it used.
 func (r *Run) UsageUnknown() bool { return r.Status == RunCompleted && r.Usage.Tokens() == 0 }
 
-// FolderName names the folder of a run's files: one of its own for each start,
-// or that of the start whose conversation this one continues. There lie the
-// files that it talks of.
+// FolderName returns the name of the folder of a run's files: its own for each
+// start, or that of the start whose conversation this one continues, because
+// the conversation refers to the files there.
 func (r *Run) FolderName() string {
 	if r.Worker == 0 && r.Session != "" && r.Folder != "" && r.Folder == filepath.Base(r.Folder) {
 		return r.Folder
@@ -359,8 +359,8 @@ func (r *Run) FolderName() string {
 	return StartFolder(r.ID, r.Lease).Name
 }
 
-// Worked returns how long the run took, or has taken so far at now, without
-// the time in which it waited for permissions: what its time limit bounds.
+// Worked returns how long the run took, or has taken so far at now, without the
+// time it waited for permissions. Its time limit applies to this.
 func (r *Run) Worked(now Time) time.Duration {
 	d := r.Duration(now) - time.Duration(r.WaitedMs)*time.Millisecond
 	if r.Phase == PhasePermission && r.Permission != nil && !r.Status.Final() {

@@ -26,8 +26,8 @@ var phaseTexts = map[State]string{
 	{RunCanceled, PhaseShutdown}:   "the server shut down",
 }
 
-// Automatic reports whether a run was made because the one before failed, and not
-// because somebody asked for it.
+// Automatic reports whether a run was created because the previous one failed,
+// not because someone requested it.
 func (r *Run) Automatic() bool { return r.Cause == CauseRetry && r.AskedBy == System && r.RetryOf != 0 }
 
 // Text is the state for people: its status, and its phase where that adds

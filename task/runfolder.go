@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// RunFolder is a folder below that of the runs: what a start of a run has of
-// its own, or the worktree of a run and of those that try it again.
+// RunFolder is a folder of the runs: the private folder of a start of a run, or
+// the worktree of a run and its retries.
 type RunFolder struct {
 	Name string
 	Run  ID   // of a worktree: the first that worked in it
 	Tree bool // a worktree
 }
 
-// RunFolders names the folders of other runs in which a run works.
+// RunFolders names folders of other runs that a run works in.
 type RunFolders struct {
 	Origin     ID     `json:"originRunId,omitzero" doc:"the first of the runs in whose worktree it continues; itself when it is none"`
 	Shared     string `json:"sharedFolder,omitempty" doc:"folder of the run whose workspace it shares"`
@@ -30,8 +30,8 @@ func TreeFolder(origin ID) RunFolder {
 	return RunFolder{Name: fmt.Sprintf("tree-%d", origin), Run: origin, Tree: true}
 }
 
-// ParseRunFolder returns what a name stands for; ok is false when it is none
-// that Taskyard gives.
+// ParseRunFolder parses the name of a folder; ok is false if it is not a name
+// that Taskyard uses.
 func ParseRunFolder(name string) (f RunFolder, ok bool) {
 	if digits, tree := strings.CutPrefix(name, "tree-"); tree {
 		id, err := ParseID(digits)

@@ -69,7 +69,7 @@ func (r *RunnerInfo) State() string {
 	return "missing"
 }
 
-// EnforcementLevel says how far a runner enforces what was asked for.
+// EnforcementLevel says how far a runner enforces what was requested.
 type EnforcementLevel string
 
 // The enforcement levels.
@@ -80,7 +80,7 @@ const (
 	NotAsked       EnforcementLevel = "not_asked"    // there is nothing to hold it to: a tool that is allowed, a limit that is not set
 )
 
-// Enforcement is one tool or limit: what was asked for, and whether the runner
+// Enforcement is one tool or limit: what was requested, and whether the runner
 // enforces it.
 type Enforcement struct {
 	What  string           `json:"what" doc:"a tool by its name, or files, network, timeout, idleTimeout, maxTokens, maxTurns, maxCostUsd"`
@@ -89,7 +89,7 @@ type Enforcement struct {
 	How   string           `json:"how,omitempty" doc:"by what, or what is not enforced"`
 }
 
-// Unenforced returns what is asked for and not, or only partly, enforced.
+// Unenforced returns what is requested but not, or only partly, enforced.
 func Unenforced(list []Enforcement) (out []Enforcement) {
 	for _, e := range list {
 		if e.Level == NotEnforced || e.Level == PartlyEnforced {

@@ -45,7 +45,7 @@ func (s Status) MoveErr(id ID, next Status) error {
 	return Errorf(Conflict, CodeTransition, "Task %d cannot go from %s to %s", id, s, next)
 }
 
-// WorkStatus is the derived state of a task: whether somebody works on it.
+// WorkStatus is the derived state of a task: whether it is being worked on.
 type WorkStatus string
 
 // The work states; drafts and canceled tasks have none.
@@ -55,7 +55,7 @@ const (
 	Complete WorkStatus = "complete" // done
 )
 
-// WaitingFor says whom an active task waits for.
+// WaitingFor says what an active task is waiting for.
 type WaitingFor string
 
 // What a task can wait for.
@@ -67,8 +67,8 @@ const (
 	WaitsMerge    WaitingFor = "merge"    // its accepted result is on its way into the target branch
 )
 
-// ParseStatus reads one of both vocabularies: a Status, or a WorkStatus that
-// stands for an act (working claims, idle releases, complete completes).
+// ParseStatus parses a word of either vocabulary: a Status, or a WorkStatus
+// that names an action (working claims, idle releases, complete completes).
 func ParseStatus(s string) (Status, WorkStatus, error) {
 	switch s {
 	case string(Draft), string(Active), string(Done), string(Canceled):

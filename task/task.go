@@ -35,12 +35,12 @@ type Task struct {
 	Comments []Comment `json:"comments,omitzero"`
 	Links    []Link    `json:"links,omitzero" doc:"the resources under the names url and description"`
 
-	// Runs and Subtasks are what happened before, with relations and where
-	// there is something: the newest, in the order in which they were made.
+	// Runs and Subtasks are the task's history, with relations and if there is
+	// any: the newest ones, in the order of their creation.
 	Runs     []PastRun `json:"runs,omitempty" doc:"its last ended runs, at most 5"`
 	Subtasks []Subtask `json:"subtasks,omitempty" doc:"its last subtasks, at most 20"`
 
-	// Review is what became of the last result, of a task of a project.
+	// Review is the state of the last result, for a task of a project.
 	Review *TaskReview `json:"review,omitempty"`
 
 	Cut []string `json:"cut,omitzero" doc:"what is left out or shortened because of its size: comments (GET /api/tasks/{id}/comments has all), details (of steps with detailsCut: GET /api/tasks/{id}/steps/{index}), runs (GET /api/tasks/{id}/runs), subtasks (each by its id), checks (GET /api/tasks/{id}/checks), resources, description"`
@@ -74,7 +74,7 @@ func (t *Task) Responsible() []string {
 	return list
 }
 
-// Claim is the fact that somebody works on a task now: a lease.
+// Claim is the lease of whoever is working on a task.
 type Claim struct {
 	ID        int64  `json:"id" doc:"fences: a stale id is refused"`
 	Holder    string `json:"holder"`

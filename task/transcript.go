@@ -22,7 +22,7 @@ type TranscriptQuery struct {
 	At     ID
 }
 
-// Check refuses a kind that there is none of.
+// Check returns an error if the kind does not exist.
 func (q TranscriptQuery) Check() error {
 	if q.Kind != "" && !slices.Contains(TranscriptKinds, q.Kind) {
 		return FieldErrorf("type", "must be said, tools, logs or errors")
@@ -78,8 +78,8 @@ func ShownBytes(s string, characters int) (bytes int) {
 	return bytes
 }
 
-// ShownPrefix returns the beginning of a text that has at most about so many
-// bytes on a page.
+// ShownPrefix returns the beginning of a text that takes at most about the
+// given number of bytes on a page.
 func ShownPrefix(s string, bytes int) string {
 	for i, r := range s {
 		if bytes -= shownBytes(r); bytes < 0 {

@@ -11,8 +11,8 @@ const UndoWindow = 5 * time.Second
 // MaxUndoWindow bounds the window that a caller may ask for.
 const MaxUndoWindow = time.Minute
 
-// PendingDecision is a decision on a run that nothing has followed from yet: it takes
-// effect at Until, and until then whoever made it may undo it.
+// PendingDecision is a decision on a run that has not taken effect yet: it
+// takes effect at Until, and until then whoever made it can undo it.
 type PendingDecision struct {
 	Decision string `json:"decision" enum:"approved,denied"`
 	By       string `json:"by"`

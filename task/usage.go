@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// Final is the use of a run that ends: what its runner says at the end, but not
-// less tokens and cost than were told on the way, unless they were estimated.
+// Final returns the usage of a run that ends: what its runner reports at the
+// end, but no fewer tokens and no less cost than reported before, unless those
+// were estimated.
 func (u Usage) Final(end Usage) Usage {
 	if end == (Usage{}) {
 		return u

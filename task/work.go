@@ -18,7 +18,7 @@ const (
 	MaxWorkNote  = 2000      // bytes
 )
 
-// Change says what became of a file.
+// Change says how a file changed.
 type Change string
 
 // The changes.
@@ -59,7 +59,7 @@ func (s Spec) SharedFolder() bool {
 	return s.SharedRun != 0 && !tree
 }
 
-// Place says in words where a run works, "" for a private folder of its own.
+// Place says where a run works, "" for its own private folder.
 func (s Spec) Place() string {
 	switch {
 	case s.SharedFolder():
