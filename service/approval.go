@@ -208,10 +208,10 @@ func (tx *txn) approve(r *task.Run, tk *task.Task, limits task.Limits, in Approv
 	return tx.Run(r.ID)
 }
 
-// DenyRun rejects a waiting run for good; the reason goes into the task's
-// thread, where the agent that asked finds it. The decision can be undone for as
-// long as undo says, and takes effect only then. Errors: not a reviewer, blank
-// reason, decided already, ended, too long a time.
+// DenyRun rejects a waiting run permanently. The reason goes into the task's
+// thread, where the agent that requested the run finds it. The decision can be
+// undone for as long as undo says, and takes effect only then. Errors: not a
+// reviewer, blank reason, decided already, ended, undo too long.
 func (s *Service) DenyRun(ctx context.Context, a task.Actor, id task.ID, reason string, undo time.Duration) (*task.Run, error) {
 	if err := s.allowed(a, task.Decide); err != nil {
 		return nil, err

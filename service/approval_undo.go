@@ -38,8 +38,8 @@ func (tx *txn) setPendingDecision(r *task.Run, h task.PendingDecision, undo time
 }
 
 // UndoDecisions undoes decisions of the caller that have not taken effect.
-// Those that have, or are somebody else's, are skipped. Errors: not a
-// reviewer; of a single run why it was skipped.
+// Decisions that have taken effect, or are someone else's, are skipped. Errors:
+// not a reviewer; for a single run, why it was skipped.
 func (s *Service) UndoDecisions(ctx context.Context, a task.Actor, ids []task.ID) (task.Decided, error) {
 	if err := s.allowed(a, task.Decide); err != nil {
 		return task.Decided{}, err

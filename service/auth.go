@@ -238,10 +238,10 @@ const (
 	linkLife  = time.Hour
 )
 
-// SetupLink makes a one-time secret, good for an hour, with which the first
-// admin is made. "" when somebody can sign in already. It replaces the one that
-// this server made before, and leaves those of others that share the database:
-// each of them has written one to its log.
+// SetupLink returns a one-time secret, valid for an hour, for creating the
+// first admin, or "" if someone can already sign in. It replaces the previous
+// secret of this server and leaves those of other servers on the database, each
+// of which has written one to its log.
 func (s *Service) SetupLink(ctx context.Context) (string, error) {
 	secret := newSecret()
 	return mutate(ctx, s, task.SystemActor, func(tx *txn) (string, error) {

@@ -78,10 +78,9 @@ type UserChange struct {
 	Password *string
 }
 
-// UpdateUser changes a person; their sessions end, and so do the open calls of
-// their own tokens when the role changes. Disabling a person revokes those
-// tokens. Errors: not an admin,
-// unknown person, last admin.
+// UpdateUser changes a person. Their sessions end, and if the role changes, so
+// do the open calls of their own tokens. Disabling a person revokes those
+// tokens. Errors: not an admin, unknown person, last admin.
 func (s *Service) UpdateUser(ctx context.Context, a task.Actor, id task.ID, c UserChange) (task.User, error) {
 	if err := s.allowed(a, task.Admin); err != nil {
 		return task.User{}, err

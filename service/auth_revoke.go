@@ -111,11 +111,11 @@ func (tx *txn) checkCaller() error {
 	return nil
 }
 
-// RevokeToken ends a token at once, with the calls and streams that it holds
-// open and the runs that it executes: a run of its own is canceled, those of a
-// worker are lost and tried again. Admins revoke any token, every other person
-// those of their own account, and a token of such a person itself alone.
-// Errors: no person, unknown token.
+// RevokeToken ends a token at once, with its open calls and streams and the
+// runs that it executes: its own run is canceled; those of a worker are lost
+// and retried. Admins can revoke any token, everyone else those of their own
+// account, and a token of such a person only itself. Errors: no person, unknown
+// token.
 func (s *Service) RevokeToken(ctx context.Context, a task.Actor, id task.ID) error {
 	if err := s.allowed(a, task.Account); err != nil {
 		return err

@@ -21,7 +21,7 @@ type NewToken struct {
 	Own   bool   // bound to the caller's account and role
 }
 
-// MadeToken is a token with its secret, which is told once.
+// MadeToken is a token with its secret, which is shown only once.
 type MadeToken struct {
 	task.Token
 	Secret string `json:"secret"`
@@ -33,10 +33,10 @@ const maxOwnTokens = 50
 // hintSize is how many characters of a secret tell tokens apart.
 const hintSize = 9
 
-// CreateToken makes a bearer token: admins make any, every other person who is
-// signed in those of their own account. Errors: no such person, more rights
-// than the person has, invalid fields, unknown agent, name taken by a token
-// that is still valid, too many tokens.
+// CreateToken creates a bearer token: any token for admins, tokens of their own
+// account for everyone else who is signed in. Errors: no such person, more
+// rights than the person has, invalid fields, unknown agent, name used by a
+// token that is still valid, too many tokens.
 func (s *Service) CreateToken(ctx context.Context, a task.Actor, in NewToken) (MadeToken, error) {
 	if err := s.mayMakeToken(a, in.Own); err != nil {
 		return MadeToken{}, err
@@ -201,8 +201,8 @@ func checkScope(p *task.Problems, scope string) {
 	}
 }
 
-// Tokens returns tokens, without those of runs: all of them to admins, to
-// other people those of their own account. Error: no person.
+// Tokens returns tokens, without those of runs: all of them for admins, those
+// of their own account for other people. Error: no person.
 func (s *Service) Tokens(ctx context.Context, a task.Actor) ([]task.Token, error) {
 	if err := s.allowed(a, task.Account); err != nil {
 		return nil, err

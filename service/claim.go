@@ -66,8 +66,9 @@ func (s *Service) AutoSignup(ctx context.Context, a task.Actor, agent string, ma
 	})
 }
 
-// Held returns the tasks of which an agent holds live claims, at most 500, by
-// id: what it finds after a restart. Errors: unknown agent, another's name.
+// Held returns the tasks that an agent holds live claims on, at most 500, by
+// ID, so that it finds them after a restart. Errors: unknown agent, another's
+// name.
 func (s *Service) Held(ctx context.Context, a task.Actor, agent string) ([]task.ID, error) {
 	if err := s.mayClaim(a, agent); err != nil {
 		return nil, err

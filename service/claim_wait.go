@@ -15,11 +15,12 @@ import (
 // remembered for its idempotency key before the wait is over.
 var errNothingFree = errors.New("nothing is free")
 
-// SignupWait is Signup that waits up to wait (0 to 50 s) for a task, in the
-// order in which callers came. Nothing until then, or the end of the server,
-// is a normal, empty answer. A caller that is gone claims nothing; a pause that
-// begins meanwhile may end in time. Errors: as Signup, also where max_claims is
-// reached meanwhile; too many wait already.
+// SignupWait is like Signup, but waits up to wait (0 to 50 s) for a task.
+// Callers are served in order of arrival. If there is no task by then, or the
+// server stops, the answer is empty, which is normal. A caller that has
+// disconnected claims nothing; a pause that begins in the meantime may end in
+// time. Errors: those of Signup, also if max_claims is reached in the meantime;
+// too many callers wait already.
 func (s *Service) SignupWait(ctx context.Context, a task.Actor, agent string, count int, wait time.Duration) ([]*task.Task, error) {
 	if wait < 0 || wait > task.MaxWait {
 		return nil, task.FieldErrorf("waitSeconds", "must be 0 to %d", int(task.MaxWait.Seconds()))

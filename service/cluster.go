@@ -33,8 +33,8 @@ const (
 	cutOffAfter = 15 * time.Second
 )
 
-// Join makes this server one of those that share the database, where several
-// can. It is called once, before anything is done for anybody.
+// Join adds this server to those that share the database, if it can be shared.
+// It is called once, before any requests are served.
 func (s *Service) Join(ctx context.Context, this task.Server) error {
 	if !s.db.Shared() {
 		return nil
@@ -145,9 +145,10 @@ func (s *Service) LeadsSince() (since time.Time, leads bool) {
 // formKeyKey is the setting with the key of the forms.
 const formKeyKey = "form_key"
 
-// FormKey returns the key by which a server knows the forms of pages that others
-// on its database have drawn; nil where no other can be there. It lets nobody in
-// who reads it: a form also needs the cookie of the browser that it was drawn for.
+// FormKey returns the key with which a server recognizes forms rendered by
+// other servers on its database; nil if there can be no others. Knowing the key
+// is not enough to submit a form, which also needs the cookie of the browser
+// that it was rendered for.
 func (s *Service) FormKey(ctx context.Context) ([]byte, error) {
 	if !s.db.Shared() {
 		return nil, nil

@@ -17,7 +17,7 @@ const focusedPrompt = "You work for %s, who gave you this one task and waits for
 	"- End with your result in 2 or 3 sentences: what you found or did, the files you changed, what is left or blocked. " +
 	"%s reads only that, at most about 2,000 tokens of it, not what you say before."
 
-// DelegationGuide tells an agent that may delegate when and how.
+// DelegationGuide explains to an agent that may delegate when and how to do it.
 const DelegationGuide = `You may delegate with the tool task.
 
 - Delegate what would fill your context with what you do not need afterwards, what suits another agent or a cheaper model better,

@@ -39,12 +39,12 @@ func (h *turnHolds) beside(own, above task.ID) (sum turnHold) {
 	return sum
 }
 
-// HoldTurn reserves the most that the next turn of a running run can use, of
-// its own limits and of those of all runs above it, so that runs that work side
-// by side never use more together. While other turns hold what this one
-// needs, it waits for their ends. The answer says how long the reply may be, or
-// which limit leaves no room. A run that is alone is not refused: its runner
-// keeps its limits. ReleaseTurn ends the hold. Errors: stale lease, ctx ended.
+// HoldTurn reserves the most that the next turn of a run can use, from its own
+// limits and from those of all runs above it, so that parallel runs never use
+// more together. While other turns have reserved what this one needs, it waits
+// for them to end. The result says how long the reply may be, or which limit is
+// used up. A run on its own is not refused: its runner enforces its limits.
+// ReleaseTurn ends the reservation.
 func (s *Service) HoldTurn(ctx context.Context, id task.ID, lease int64, want task.Turn) (task.TurnGrant, error) {
 	for {
 		grant, freed, err := s.holdTurn(ctx, id, lease, want)

@@ -65,9 +65,8 @@ func (tx *txn) addPermissionLine(r *task.Run, text string, data changes) error {
 	return err
 }
 
-// AwaitPermission waits until what a run asked for is decided. It fails when
-// ctx ends or the server stops, and never otherwise for want of a decision:
-// expiry is one.
+// AwaitPermission waits until the permission that a run asked for is decided.
+// It fails only if ctx ends or the server stops; expiry counts as a decision.
 func (s *Service) AwaitPermission(ctx context.Context, run task.ID, n int) (*task.Permission, error) {
 	sub := s.hub.Subscribe("run:" + run.String())
 	defer sub.Close()

@@ -104,8 +104,8 @@ func (s *Service) ResultFiles(ctx context.Context, a task.Actor, id task.ID, num
 	return s.config().Repositories.Files(ctx, repo, from, to)
 }
 
-// ResultDiff compares one file of a result, with so many lines of context, 0 to
-// 1000. Errors: as ResultFiles, unknown file.
+// ResultDiff compares one file of a result, with the given number of lines of
+// context, 0 to 1000. Errors: those of ResultFiles, unknown file.
 func (s *Service) ResultDiff(ctx context.Context, a task.Actor, id task.ID, number, since int,
 	file string, lines int,
 ) (*task.FileChange, error) {

@@ -310,8 +310,8 @@ func (s *Service) stopRun(run task.ID, cause error) {
 	}
 }
 
-// RunWorking notes the process of a run that has its prompt. Error: stale
-// lease, when somebody ended the run meanwhile.
+// RunWorking records the process of a run that has received its prompt. Error:
+// stale lease, if the run was ended in the meantime.
 func (s *Service) RunWorking(ctx context.Context, id task.ID, lease int64, pid int, start, boot string) error {
 	return change(ctx, s, task.SystemActor, func(tx *txn) error {
 		r, err := tx.leasedRun(id, lease)

@@ -6,8 +6,8 @@ import (
 	"taskyard/task"
 )
 
-// ReachedMCP notes that the caller reached the MCP server. Where there may be
-// several servers, the one that executes the run is told.
+// ReachedMCP records that the caller reached the MCP server. If there may be
+// several servers, it notifies the one that executes the run.
 func (s *Service) ReachedMCP(ctx context.Context, a task.Actor) {
 	if a.RunID == 0 {
 		return

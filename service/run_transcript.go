@@ -242,9 +242,9 @@ func (s *Service) TranscriptLine(ctx context.Context, a task.Actor, run, id task
 	return m, err
 }
 
-// Attempts are the runs of the same task right before and after a run, and
-// what the one that it is compared with would do: the run that it tries again,
-// else the one before. Zero and nil where there is none.
+// Attempts returns the runs of the same task right before and after a run, and
+// the plan of the run that it is compared with: the one that it retries, or
+// else the one before. They are zero and nil if there are none.
 type Attempts struct {
 	Prev, Next task.ID
 	Last       *task.Run

@@ -8,8 +8,8 @@ import (
 	"taskyard/task"
 )
 
-// RecordWork writes what a run left in its workspace whose end somebody else
-// wrote. Errors: unknown run, stale lease, more than is kept.
+// RecordWork writes the files that a run left in its workspace, if something
+// else ended the run. Errors: unknown run, stale lease, more than is kept.
 func (s *Service) RecordWork(ctx context.Context, id task.ID, lease int64, w *task.Work) error {
 	return change(ctx, s, task.SystemActor, func(tx *txn) error {
 		r, err := tx.Run(id)
@@ -81,14 +81,14 @@ func checkLeft(w *task.Work) error {
 	return p.Err()
 }
 
-// Work returns what a run left in its workspace, as its supervisor saw it,
-// with the lines of its files if asked for; nil when nobody looked. Error:
-// unknown run.
+// Work returns the files that a run left in its workspace, as its supervisor
+// saw them, with their lines if requested; nil if they were not compared.
+// Error: unknown run.
 func (s *Service) Work(ctx context.Context, a task.Actor, id task.ID, lines bool) (*task.Work, error) {
 	return readRun(ctx, s, a, id, func(rx *db.Rx, _ *task.Run) (*task.Work, error) { return rx.Work(id, lines) })
 }
 
-// RunFolders returns the folders of other runs in which a run works.
+// RunFolders returns the folders of other runs that a run works in.
 func (s *Service) RunFolders(ctx context.Context, r *task.Run) (task.RunFolders, error) {
 	return read(ctx, s, func(rx *db.Rx) (f task.RunFolders, err error) {
 		if f.Origin, err = rx.FirstInWorktree(r); err != nil || r.Spec == nil || r.Spec.SharedRun == 0 {

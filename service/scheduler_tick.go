@@ -241,8 +241,8 @@ func (s *Service) Sweep(ctx context.Context) error {
 	return err
 }
 
-// OrphanedFolders returns those of the folders of runs to which nobody comes back,
-// and which have been kept as long as transcripts are.
+// OrphanedFolders returns those of the given run folders that no run will use
+// again and that have been kept as long as transcripts.
 func (s *Service) OrphanedFolders(ctx context.Context, list []task.RunFolder) ([]task.RunFolder, error) {
 	return read(ctx, s, func(rx *db.Rx) ([]task.RunFolder, error) {
 		return rx.OrphanedFolders(list, rx.Now.Add(-s.config().KeepTranscripts))

@@ -25,8 +25,8 @@ type SettingsEdit struct {
 	Apply   func()               // has the server use it
 }
 
-// Settings lists what can be changed while the server runs. Whoever is no admin
-// is not told where a value comes from. Error: may not read.
+// Settings lists the settings that can be changed while the server runs. Only
+// admins see where a value comes from. Error: may not read.
 func (s *Service) Settings(_ context.Context, a task.Actor) ([]task.Setting, error) {
 	if err := s.allowed(a, task.Read); err != nil {
 		return nil, err

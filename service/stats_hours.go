@@ -12,8 +12,8 @@ import (
 // maxStatDays bounds what one call sums up.
 const maxStatDays = 400
 
-// StatHours sums what happened in each hour in which anything did, in order. A
-// zero To is now, a zero From 24 hours before To; both are taken by whole
+// StatHours returns the sums of each hour that had any activity, in order. A
+// zero To is now, a zero From 24 hours before To; both are rounded to whole
 // hours, UTC. Errors: may not read, over 400 days.
 func (s *Service) StatHours(ctx context.Context, a task.Actor, f task.StatFilter) ([]task.StatRow, error) {
 	return s.stats(ctx, a, f, (*db.Rx).StatHours)

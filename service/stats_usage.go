@@ -19,11 +19,10 @@ const (
 	maxUsageDays = 366
 )
 
-// Usage sums what was used, by "day" (or ""), "agent", "model",
-// "project", "task" or "run". Days, agents and models count use as it is told,
-// in whole days, UTC; the others count the runs that ended. A zero to is now, a
-// zero from 30 days before to.
-// Errors: unknown by, more than 366 days.
+// Usage sums usage by "day" (or ""), "agent", "model", "project", "task" or
+// "run". For days, agents and models, it counts usage when it is reported, in
+// whole UTC days; otherwise, it counts the runs that ended. A zero to is now, a
+// zero from 30 days before to. Errors: unknown by, more than 366 days.
 func (s *Service) Usage(ctx context.Context, a task.Actor, by string, from, to task.Time) (out task.UsageReport, err error) {
 	if err := s.allowed(a, task.Read); err != nil {
 		return out, err

@@ -171,9 +171,9 @@ func (s *Service) Task(ctx context.Context, a task.Actor, id task.ID) (*task.Tas
 	return tk, err
 }
 
-// UpdateTask changes fields and status of an open task. A p.Version that is
-// not the present one is a Conflict with the present task. A status of the
-// work vocabulary stands for its act. Errors: invalid fields, unknown owner,
+// UpdateTask changes fields and status of an open task. If p.Version is not the
+// current one, the error is a Conflict with the current task. A status of the
+// work vocabulary triggers its action. Errors: invalid fields, unknown owner,
 // forbidden transition, archived, not related.
 func (s *Service) UpdateTask(ctx context.Context, a task.Actor, id task.ID, p task.Patch) (*task.Task, error) {
 	if err := s.allowedOwn(a, task.Write); err != nil {

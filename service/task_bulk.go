@@ -40,7 +40,7 @@ type BulkSkip struct {
 	Reason string  `json:"reason"`
 }
 
-// BulkDone is what became of an act on many tasks.
+// BulkDone is the outcome of an action on many tasks.
 type BulkDone struct {
 	Done    []task.ID  `json:"done"`
 	Along   int        `json:"along"` // subtasks that were canceled with them

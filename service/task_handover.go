@@ -58,10 +58,10 @@ func (tx *txn) handOverByPerson(tk *task.Task, to, comment string, wakes bool) e
 	return tx.transfer(tk, to, strings.TrimSpace(comment), wakes)
 }
 
-// Reprioritize gives an open task another priority, if it still has the one
-// that the caller saw. A task that has the new one by now stays as it is.
-// Errors: not a person, out of bounds, unknown task, archived, or changed by
-// somebody meanwhile: these two say by whom and when.
+// Reprioritize changes the priority of an open task if it is still the one that
+// the caller saw. A task that already has the new priority does not change.
+// Errors: not a person, out of bounds, unknown task, archived, changed by
+// someone else; the last two say by whom and when.
 func (s *Service) Reprioritize(ctx context.Context, a task.Actor, id task.ID, was, to int) (*task.Task, error) {
 	if err := s.allowed(a, task.Person); err != nil {
 		return nil, err
