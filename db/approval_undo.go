@@ -46,8 +46,8 @@ var lastSpec = dual{
 	"SELECT spec FROM run_specs WHERE run_id = ? ORDER BY at DESC, id DESC LIMIT 1",
 }
 
-// SavedSpec returns what SaveSpec kept under a version, or with "" the last
-// that it kept; nil when there is none.
+// SavedSpec returns the spec that SaveSpec stored under a version, or the
+// latest one if the version is ""; nil if there is none.
 func (rx *Rx) SavedSpec(run task.ID, version string) (*task.Spec, error) {
 	q, args := lastSpec.forStore(rx), []any{run}
 	if version != "" {

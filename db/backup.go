@@ -150,8 +150,8 @@ func (p *Partial) Discard() {
 	_ = p.Close()
 }
 
-// SweepCopies removes, from a folder, the unfinished copies of processes that
-// live no more. What cannot be removed stays.
+// SweepCopies removes unfinished copies from a folder, if the processes that
+// wrote them have ended. Copies that cannot be removed stay.
 func SweepCopies(dir string) {
 	list, err := os.ReadDir(dir)
 	if err != nil {

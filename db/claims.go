@@ -108,7 +108,8 @@ func (rx *Rx) Expired(limit int) ([]task.Task, error) {
 	})
 }
 
-// ClaimedIDs returns up to limit tasks of which an agent holds live claims, by id.
+// ClaimedIDs returns up to limit tasks that an agent holds live claims on, by
+// ID.
 func (rx *Rx) ClaimedIDs(agent string, limit int) ([]task.ID, error) {
 	rows, err := rx.query("SELECT id FROM tasks INDEXED BY tasks_lease WHERE owner = ? "+
 		"AND claim_expires > ? ORDER BY id LIMIT ?", agent, rx.Now, limit)

@@ -2,9 +2,9 @@ package db
 
 import "time"
 
-// ShiftDue moves what was due after a gap of d, in which nobody could be
-// heard: leases and claims; after a step back of the clock (d < 0) also
-// whatever else waits for a moment that was computed from it.
+// ShiftDue moves leases and claims after a gap of d, during which nobody could
+// renew them. After the clock was set back (d < 0), it also moves everything
+// else that waits for a computed time.
 func (tx *Tx) ShiftDue(d time.Duration) error {
 	shift := []string{
 		"UPDATE tasks INDEXED BY tasks_lease SET claim_expires = claim_expires + ? WHERE claim_expires IS NOT NULL",

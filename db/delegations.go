@@ -7,8 +7,8 @@ import (
 	"taskyard/task"
 )
 
-// DelegatedTask returns the newest run of a task that has what its delegation
-// asked for, or nil when the task was not delegated.
+// DelegatedTask returns the newest run of a task that carries the request of
+// its delegation, or nil if the task was not delegated.
 func (rx *Rx) DelegatedTask(taskID task.ID) (*task.Run, error) {
 	return orNil(scanRun(rx.row("SELECT "+runCols+" FROM runs r WHERE r.task_id = ? AND r.ask IS NOT NULL "+
 		"ORDER BY r.id DESC LIMIT 1", taskID)))
@@ -34,8 +34,9 @@ func (rx *Rx) Children(run task.ID, limit int) ([]*task.Run, error) {
 	return rx.runs("SELECT "+runCols+" FROM runs r INDEXED BY runs_parent WHERE r.parent_run = ? ORDER BY r.id LIMIT ?", run, limit)
 }
 
-// UnreceivedDelegations returns the tasks that a run delegated, that have neither
-// an open run nor an open question, and of whose last end the run was not told.
+// UnreceivedDelegations returns the tasks that a run delegated, that have
+// neither an open run nor an open question, and whose last end has not been
+// reported to the run.
 func (rx *Rx) UnreceivedDelegations(run task.ID) ([]task.ID, error) {
 	rows, err := rx.query(`SELECT r.task_id FROM runs r INDEXED BY runs_parent JOIN tasks t ON t.id = r.task_id
  WHERE r.parent_run = ?1 AND t.run_id IS NULL AND t.question_id IS NULL GROUP BY r.task_id
@@ -43,14 +44,15 @@ func (rx *Rx) UnreceivedDelegations(run task.ID) ([]task.ID, error) {
 	return collect(rows, err, column[task.ID])
 }
 
-// Received reports whether a run was told of the end of one that it delegated.
+// Received reports whether the end of a delegated run has been reported to the
+// run that delegated it.
 func (rx *Rx) Received(run, delegated task.ID) (bool, error) {
 	n, err := rx.count("SELECT count(*) FROM runs WHERE id = ? AND instr(' ' || received, ?) > 0", run, " "+delegated.String()+" ")
 	return n > 0, err
 }
 
-// AddReceived notes that an open run was told of the end of one that it delegated,
-// until it starts again.
+// AddReceived records that the end of a delegated run was reported to the open
+// run that delegated it. The record is cleared when that run starts again.
 func (tx *Tx) AddReceived(run, delegated task.ID) error {
 	return tx.do("UPDATE runs SET received = received || ?1 || ' ' WHERE id = ?2 AND ended_at IS NULL "+
 		"AND instr(' ' || received, ' ' || ?1 || ' ') = 0", delegated.String(), run)

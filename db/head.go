@@ -96,10 +96,10 @@ type BackupEnd struct {
 	End  Head
 }
 
-// CheckBackups compares the log with the ends of the logs in backups, and
-// returns how many it compared. Backups that were made before the database was
-// put back from an older one reach beyond that and count no more. Error: the
-// first that does not fit.
+// CheckBackups compares the log with the log ends in backups, and returns how
+// many it compared. Backups made before an older database was restored go
+// beyond that point and are not compared. The error is about the first
+// mismatch.
 func (rx *Rx) CheckBackups(list []BackupEnd) (int, error) {
 	back, err := rx.Restored()
 	if err != nil {

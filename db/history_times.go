@@ -98,8 +98,9 @@ func (rx *Rx) newestMatches(f task.HistoryFilter, limit int) (found []archivedTa
 	return found, cut, err
 }
 
-// HistoryHours counts the tasks of an owner ("": all) that became history, and
-// the failed runs of that agent, by spans of so many ms, from the hourly sums.
+// HistoryHours counts, from the hourly sums, the archived tasks of an owner
+// ("": all) and the failed runs of that agent, in periods of the given number
+// of milliseconds.
 func (rx *Rx) HistoryHours(owner string, from, to task.Time, span int64) ([]task.HistoryTime, error) {
 	// Hours come in order, so that only their sums are put into spans.
 	rows, err := rx.query(`SELECT hour / ?1 * ?1 AS h, sum(done), sum(canceled), sum(failed) FROM (SELECT hour,

@@ -145,8 +145,8 @@ func (rx *Rx) InboxTotals(user task.ID, attempts int) (n task.InboxTotals, err e
 	return n.Minus(hidden), err
 }
 
-// InsertNotice has a message wait until a person acknowledges it; false when it
-// waits already.
+// InsertNotice puts a message into the inbox until a person acknowledges it;
+// false if it is there already.
 func (tx *Tx) InsertNotice(message, taskID task.ID) (bool, error) {
 	return tx.changedOne("INSERT INTO notices (message_id, task_id) VALUES (?, ?) ON CONFLICT DO NOTHING", message, taskID)
 }

@@ -79,7 +79,8 @@ func (tx *Tx) SetMergeHeads(id task.ID, before, after string) (bool, error) {
 	return tx.changedOne("UPDATE merges SET head_before = ?, head_after = ? WHERE id = ? AND ended_at IS NULL", before, after, id)
 }
 
-// RequeueMerge has a merge tried again at a moment, and says what it waits for.
+// RequeueMerge schedules another attempt of a merge, with the reason for the
+// delay.
 func (tx *Tx) RequeueMerge(id task.ID, state task.MergeState, reason string, at task.Time) error {
 	return tx.do(`UPDATE merges SET state = ?, reason = ?, not_before = ?
  WHERE id = ? AND ended_at IS NULL`, state, reason, at, id)

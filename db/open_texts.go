@@ -134,8 +134,8 @@ func (rx *Rx) openText(id task.ID) (d openText, changed bool, err error) {
 	return d, changed || d.texts, err
 }
 
-// WriteOpenTexts makes one write of ToOpenTexts; it does nothing when somebody
-// else has continued from where it begins.
+// WriteOpenTexts performs one write of ToOpenTexts. It does nothing if another
+// process has already continued from the same position.
 func (tx *Tx) WriteOpenTexts(w OpenTextsWrite) error {
 	if at, _, err := tx.openTail(); err != nil || at != w.from {
 		return err

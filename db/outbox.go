@@ -6,13 +6,13 @@ import (
 	"taskyard/task"
 )
 
-// PutOut has a line told to a target outside, after the commit.
+// PutOut queues a line for an external target, to be sent after the commit.
 func (tx *Tx) PutOut(target string, o task.Outgoing) error {
 	return tx.do("INSERT INTO outbox (target, kind, task_id, run_id, text, created_at, not_before) VALUES (?, ?, ?, ?, ?, ?, ?)",
 		target, o.Kind, o.TaskID, o.RunID, o.Text, tx.Now, tx.Now)
 }
 
-// Outbox returns what a target is to be told now, the oldest first.
+// Outbox returns the lines that are due for a target, oldest first.
 func (rx *Rx) Outbox(target string, limit int) ([]task.Outgoing, error) {
 	rows, err := rx.query("SELECT id, kind, task_id, run_id, text, created_at, tries FROM outbox WHERE target = ? "+
 		"AND not_before <= ? ORDER BY not_before, id LIMIT ?", target, rx.Now, limit)
@@ -21,7 +21,7 @@ func (rx *Rx) Outbox(target string, limit int) ([]task.Outgoing, error) {
 	})
 }
 
-// OutboxNext is when the next line of a target is due, 0 when there is none.
+// OutboxNext returns when the next line of a target is due, 0 if there is none.
 func (rx *Rx) OutboxNext(target string) (at task.Time, err error) {
 	err = rx.row("SELECT coalesce(min(not_before), 0) FROM outbox WHERE target = ?", target).Scan(&at)
 	return at, err

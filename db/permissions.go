@@ -17,12 +17,12 @@ func scanPermission(s rowScanner) (*task.Permission, error) {
 	return p, err
 }
 
-// Permission returns what a run asked for, or nil.
+// Permission returns a permission that a run asked for, or nil.
 func (rx *Rx) Permission(run task.ID, n int) (*task.Permission, error) {
 	return rx.permission("SELECT "+permissionCols+" FROM permissions p WHERE p.run_id = ? AND p.n = ?", run, n)
 }
 
-// LastPermission returns what a run asked for last, or nil.
+// LastPermission returns the latest permission that a run asked for, or nil.
 func (rx *Rx) LastPermission(run task.ID) (*task.Permission, error) {
 	return rx.permission("SELECT "+permissionCols+" FROM permissions p WHERE p.run_id = ? ORDER BY p.n DESC LIMIT 1", run)
 }

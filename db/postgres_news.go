@@ -25,8 +25,8 @@ type bulletin struct {
 	News task.News `json:"news"`
 }
 
-// Announce tells the other servers that share the database what this write
-// changes, once it is committed. Of a database of SQLite there are none.
+// Announce notifies the other servers on the database of what this write
+// changes, once it is committed. With SQLite there are no other servers.
 func (tx *Tx) Announce(news *task.News) {
 	if tx.c.postgres() {
 		tx.news.Add(news)

@@ -27,8 +27,8 @@ func (tx *Tx) noteDepth(hour int64, agent string, d task.Depth) error {
 		hour, agent, d.Queued, d.Working, d.Waiting)
 }
 
-// Depths returns the length of an agent's queue, or with "" of all, in each
-// hour in which somebody looked, in order.
+// Depths returns the length of an agent's queue, or of all queues for "", for
+// each hour in which it was measured, in order.
 func (rx *Rx) Depths(agent string, from, to task.Time) (map[task.Time]task.Depth, error) {
 	rows, err := rx.query(`SELECT y.hour, coalesce(a.queued, 0), coalesce(a.working, 0), coalesce(a.waiting, 0)
  FROM depth_hours y LEFT JOIN depth_hours a ON a.hour = y.hour AND a.agent = ?1
@@ -56,9 +56,9 @@ type RunTook struct {
 	Millis int64
 }
 
-// RunTooks returns how long the runs took that completed from one moment to
-// before another, the newest first; "" is every agent, and every project.
-// Only the index is read where the project is not asked for.
+// RunTooks returns the durations of runs that completed in a period, newest
+// first; "" means every agent or every project. Without a project, only the
+// index is read.
 func (rx *Rx) RunTooks(f task.StatFilter, limit int) ([]RunTook, error) {
 	const ended = `SELECT r.ended_at, r.agent, r.ended_at - r.started_at FROM runs r INDEXED BY runs_ended
  WHERE r.ended_at IS NOT NULL AND r.ended_at >= ?1 AND r.ended_at < ?2 AND r.status = 'completed' AND r.started_at IS NOT NULL

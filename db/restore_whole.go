@@ -59,11 +59,11 @@ func (w *Whole) Cancel() error {
 	return os.RemoveAll(w.Dir)
 }
 
-// Commit puts the new files in place: those of add, with what lies there moved
-// to the returned folder, together with the files of remove. All must be synced
-// but for the database, which is checked first; it ends rights as Restore does.
-// A restore that is cut off has either not happened or is finished by
-// FinishRestore.
+// Commit puts the files of add in place and moves the existing ones, together
+// with the files of remove, to the returned folder. All files must be synced,
+// except the database, which is checked first. Commit ends sessions and tokens
+// as Restore does. An interrupted restore has either not happened, or is
+// finished by FinishRestore.
 func (w *Whole) Commit(ctx context.Context, add, remove []string, revive bool) (kept string, v Revived, err error) {
 	staged := filepath.Join(w.Dir, filepath.Base(w.path))
 	if err := checkBackup(ctx, staged); err != nil {

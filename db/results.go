@@ -83,8 +83,8 @@ func (rx *Rx) ResultsInReview(limit int) ([]*task.Result, error) {
 	return rx.results("INDEXED BY results_review WHERE s.state = 'review' ORDER BY s.id LIMIT ?", limit)
 }
 
-// OverdueResults returns the results in review that were made before a moment
-// and of which nobody was reminded yet, among those with a time limit.
+// OverdueResults returns results in review that have a time limit, were created
+// before a given time, and have caused no reminder yet.
 func (rx *Rx) OverdueResults(limit int) ([]*task.Result, error) {
 	return rx.results(`INDEXED BY results_review WHERE s.state = 'review' AND s.reminded = 0
  AND coalesce(CAST(json_extract(s.policy, '$.expiresSeconds') AS BIGINT), 0) > 0

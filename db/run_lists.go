@@ -120,7 +120,7 @@ func (rx *Rx) QueuedRuns(limit int) ([]*task.Run, error) {
 }
 
 // QueuedAgents returns the agents that have queued runs, and the earliest
-// moment to come before which a queued run may not start, 0 when there is none.
+// future time at which a queued run may start, 0 if there is none.
 func (rx *Rx) QueuedAgents() (agents []string, first task.Time, err error) {
 	rows, err := rx.query("SELECT agent, coalesce(min(CASE WHEN not_before > ? THEN not_before END), 0) "+
 		"FROM runs INDEXED BY runs_queued WHERE status = 'pending' AND phase = 'queued' GROUP BY agent", rx.Now)
@@ -143,8 +143,8 @@ func (rx *Rx) WakesSince(taskID task.ID, since task.Time) (int, error) {
 		taskID, since, rx.Now)
 }
 
-// AskedSince counts the runs of a task for which somebody asked since a
-// moment, and when the oldest of them was made.
+// AskedSince counts the runs of a task that were requested since a given time,
+// and returns when the oldest of them was created.
 func (rx *Rx) AskedSince(taskID task.ID, by string, since task.Time) (n int, oldest task.Time, err error) {
 	err = rx.row("SELECT count(*), coalesce(min(created_at), 0) FROM runs WHERE task_id = ? AND created_at > ? "+
 		"AND created_at <= ? AND cause IN ('manual', 'retry') AND asked_by = ?", taskID, since, rx.Now, by).Scan(&n, &oldest)

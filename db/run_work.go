@@ -20,8 +20,8 @@ func (tx *Tx) SetWork(run task.ID, w *task.Work) error {
 	return err
 }
 
-// Work returns what a run left in its workspace, nil when nobody looked. The
-// lines of the files are left out unless asked for.
+// Work returns the files that a run left in its workspace, nil if they were not
+// compared. The lines of the files are left out unless requested.
 func (rx *Rx) Work(run task.ID, lines bool) (*task.Work, error) {
 	w := &task.Work{}
 	err := rx.row("SELECT total, note, repository, branch, folder, merge FROM run_work WHERE run_id = ?",
@@ -58,9 +58,9 @@ func (rx *Rx) TaskBranch(id task.ID, workspace string) (branch string, origin ta
 	return branch, origin, err
 }
 
-// FirstInWorktree returns the first of the runs of a task that worked in a
-// worktree of the same repository as r, which continues there; r itself when
-// there is none, or r has no worktree.
+// FirstInWorktree returns the first run of the same task that worked in a
+// worktree of the same repository as r, where r continues; r itself if there is
+// none, or if r has no worktree.
 func (rx *Rx) FirstInWorktree(r *task.Run) (task.ID, error) {
 	if r.Spec == nil {
 		return r.ID, nil

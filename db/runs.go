@@ -199,7 +199,7 @@ func (tx *Tx) SetGrant(taskID task.ID, hash, by string, limits task.Limits) erro
 	return tx.do("UPDATE tasks SET grant_hash = ?, grant_by = ?, grant_limits = ? WHERE id = ?", hash, by, asJSON(limits), taskID)
 }
 
-// Grant returns what SetGrant noted; hash is "" where there is none.
+// Grant returns what SetGrant stored; hash is "" if there is none.
 func (rx *Rx) Grant(taskID task.ID) (hash, by string, limits task.Limits, err error) {
 	var l string
 	err = rx.row("SELECT coalesce(grant_hash, ''), coalesce(grant_by, ''), coalesce(grant_limits, '{}') "+
@@ -283,7 +283,7 @@ func (tx *Tx) NoteFollowUp(id task.ID, news string) error {
  ELSE news || char(10) || ?1 END WHERE id = ?2 AND ended_at IS NULL`, news, id)
 }
 
-// AddTold counts events that were told over the API.
+// AddTold adds to the number of events that were reported through the API.
 func (tx *Tx) AddTold(id task.ID, events, size int) error {
 	return tx.do("UPDATE runs SET told = told + ?, told_bytes = told_bytes + ? WHERE id = ? AND ended_at IS NULL", events, size, id)
 }

@@ -19,8 +19,9 @@ func (rx *Rx) SavedView(user, id task.ID) (v task.SavedView, ok bool, err error)
 	return orNone(scanSavedView(rx.row("SELECT "+savedViewCols+" FROM saved_views WHERE id = ? AND user_id = ?", id, user)))
 }
 
-// SavedViewNamed reports whether a person has a view of a name, other than but. The
-// database decides which names are one: PostgreSQL takes more letters for the same.
+// SavedViewNamed reports whether a person has a view with a name, other than
+// but. The database decides whether two names are equal: PostgreSQL ignores the
+// case of more letters.
 func (rx *Rx) SavedViewNamed(user task.ID, name string, but task.ID) (bool, error) {
 	n, err := rx.count("SELECT count(*) FROM saved_views WHERE user_id = ? AND name = ? COLLATE NOCASE AND id <> ?", user, name, but)
 	return n > 0, err

@@ -173,8 +173,8 @@ var (
 	}
 )
 
-// Index makes one write of ToIndex; it does nothing when somebody else has
-// continued from where it begins.
+// Index performs one write of ToIndex. It does nothing if another process has
+// already continued from the same position.
 func (tx *Tx) Index(w IndexWrite) error {
 	if at, err := tx.indexPlace(); err != nil || at != w.from {
 		return err

@@ -64,7 +64,7 @@ const statSums = ` coalesce(sum(n) FILTER (WHERE what = 'created'), 0), coalesce
  FROM stats_hours WHERE hour >= ?1 AND hour < ?2 AND (?3 = '' OR agent = ?3) AND (?4 = '' OR model = ?4)
  AND (?5 = '' OR project = ?5)`
 
-// StatHours sums what happened in each hour in which anything did, in order.
+// StatHours returns the sums of each hour that had any activity, in order.
 func (rx *Rx) StatHours(f task.StatFilter) ([]task.StatRow, error) {
 	rows, err := rx.query("SELECT hour, '', '', '',"+statSums+" GROUP BY hour", f.From, f.To, f.Agent, f.Model, f.Project)
 	return collect(rows, err, scanStat)

@@ -101,7 +101,7 @@ func (r *rows) Next() bool {
 	return r.err == nil
 }
 
-// Err returns why Next found no more rows, nil at their end.
+// Err returns why Next found no more rows, or nil if it reached the end.
 func (r *rows) Err() error {
 	if errors.Is(r.err, io.EOF) {
 		return nil

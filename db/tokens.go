@@ -39,7 +39,8 @@ func (rx *Rx) Token(id task.ID) (t task.Token, ok bool, err error) {
 }
 
 // TokenValid reports whether a token is neither revoked nor expired, and its
-// person not disabled. role is that of the person, "" where there is none.
+// person not disabled. role is the person's role, "" if the token has no
+// person.
 func (rx *Rx) TokenValid(id task.ID) (valid bool, role task.Role, err error) {
 	checked := rx.c.checked
 	if checked != nil {
@@ -125,7 +126,7 @@ func (tx *Tx) TouchTokens(used map[task.ID]task.Time) error {
 	return nil
 }
 
-// Setting returns a stored value, "" where there is none.
+// Setting returns a stored value, "" if there is none.
 func (rx *Rx) Setting(key string) (string, error) {
 	var v string
 	_, err := optional(rx.row("SELECT value FROM settings WHERE key = ?", key).Scan(&v))

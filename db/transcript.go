@@ -68,21 +68,21 @@ func (rx *Rx) Line(run, id task.ID) (*task.Message, error) {
 	return &m, nil
 }
 
-// SessionData returns the data of the log lines in which a program told its
-// session or version, oldest first.
+// SessionData returns the data of the log lines with which a program reported
+// its session or version, oldest first.
 func (rx *Rx) SessionData(run task.ID) ([]string, error) {
 	rows, err := rx.query(`SELECT data FROM (SELECT id, type, data FROM messages INDEXED BY messages_run WHERE run_id = ? ORDER BY id LIMIT 40)
  WHERE type = 'log' AND data IS NOT NULL ORDER BY id`, run)
 	return collect(rows, err, column[string])
 }
 
-// UsageReports counts how often a run told what it used.
+// UsageReports counts how often a run reported its usage.
 func (rx *Rx) UsageReports(run task.ID) (int, error) {
 	return rx.count("SELECT count(*) FROM messages INDEXED BY messages_run WHERE run_id = ? AND type = 'usage'", run)
 }
 
-// Attempts returns the runs of a task right before and right after one, 0
-// where there is none.
+// Attempts returns the runs of a task right before and right after a run, 0 if
+// there is none.
 func (rx *Rx) Attempts(r *task.Run) (prev, next task.ID, err error) {
 	err = rx.row("SELECT coalesce((SELECT max(id) FROM runs WHERE task_id = ?1 AND id < ?2), 0), coalesce((SELECT min(id) "+
 		"FROM runs WHERE task_id = ?1 AND id > ?2), 0)", r.TaskID, r.ID).Scan(&prev, &next)

@@ -17,7 +17,7 @@ func (tx *Tx) InsertUser(name string, role task.Role, password string) (task.ID,
 	return tx.insert("INSERT INTO users (name, role, password, created_at) VALUES (?, ?, ?, ?)", name, role, password, tx.Now)
 }
 
-// User returns a person by id; ok is false when there is none.
+// User returns a person by ID; ok is false if there is none.
 func (rx *Rx) User(id task.ID) (u task.User, ok bool, err error) {
 	return orNone(scanUser(rx.row("SELECT "+userCols+" FROM users WHERE id = ?", id)))
 }

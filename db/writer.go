@@ -404,8 +404,8 @@ type Metrics struct {
 	commits [len(commitBounds) + 1]int64 // by time, the last beyond all bounds
 }
 
-// CommitBuckets returns how many commits took at most so many seconds, and how
-// many there were.
+// CommitBuckets returns how many commits took at most each of the bucket's
+// seconds, and how many there were.
 func (m *Metrics) CommitBuckets() (upTo map[float64]uint64, all uint64) {
 	upTo = make(map[float64]uint64, len(commitBounds))
 	for i, bound := range commitBounds {
