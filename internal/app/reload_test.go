@@ -277,7 +277,7 @@ func TestAReloadOfRunnersIsWholeOrNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		srv.reloadSettings(t.Context())
-		if log := srv.log.Take(); !strings.Contains(log, "taskyard.toml: the file in use is gone") {
+		if log := srv.log.Take(); !strings.Contains(log, "taskyard.toml: the file in use is missing") {
 			t.Errorf("the log is %s", log)
 		}
 		five := "5"
