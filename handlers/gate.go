@@ -153,7 +153,7 @@ func (s *Server) admit(c echo.Context) (err error) {
 	if info.leave, err = s.gate.enter(r.Context(), requestHolder(c), bytes); err != nil || r.Method == http.MethodGet || !isAPI(r.URL.Path) {
 		return err
 	}
-	c.SetRequest(r.WithContext(task.WithLasts(r.Context(), func() {
+	c.SetRequest(r.WithContext(task.WithWaitHook(r.Context(), func() {
 		if info.leave != nil { // a call that waits has read its body
 			c.Request().Body = http.NoBody
 			info.leave()

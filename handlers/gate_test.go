@@ -50,7 +50,7 @@ func TestAnMCPCallThatWaitsHoldsNoShareOfAList(t *testing.T) {
 	waits, end := make(chan bool), make(chan bool)
 	s := newSite(t, func(o setup) {
 		o.MCP = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-			task.Lasts(r.Context())
+			task.BeginWait(r.Context())
 			waits <- true
 			<-end
 		})

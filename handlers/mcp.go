@@ -22,7 +22,7 @@ func (s *Server) mcp(c echo.Context) error {
 	leave = sync.OnceFunc(leave)
 	defer leave()
 	r := c.Request()
-	ctx := task.WithLasts(task.WithActor(r.Context(), actorFrom(c)), leave) // a call that waits reads no list
+	ctx := task.WithWaitHook(task.WithActor(r.Context(), actorFrom(c)), leave) // a call that waits reads no list
 	s.opt.MCP.ServeHTTP(c.Response(), r.WithContext(ctx))
 	return nil
 }

@@ -69,7 +69,7 @@ func lasts(rx *db.Rx, c credential) (bool, error) {
 // calls; its cause is then the error to answer. A revocation by a command beside
 // SQLite is found at the caller's next write.
 func (s *Service) WhileValid(ctx context.Context, a task.Actor) (context.Context, context.CancelFunc) {
-	task.Lasts(ctx)
+	task.BeginWait(ctx)
 	ctx, end := context.WithCancelCause(ctx)
 	c := actorCredential(a)
 	if c == (credential{}) {

@@ -197,18 +197,18 @@ func ActorIn(ctx context.Context) Actor {
 	return a
 }
 
-type lastsKey struct{}
+type waitHookKey struct{}
 
-// WithLasts passes to what lies below a surface what to call when a call begins to
-// last, as one that waits does.
-func WithLasts(ctx context.Context, begins func()) context.Context {
-	return context.WithValue(ctx, lastsKey{}, begins)
+// WithWaitHook returns a context whose call runs hook when it begins to wait for
+// something other than the store: what it needed only before can be released.
+func WithWaitHook(ctx context.Context, hook func()) context.Context {
+	return context.WithValue(ctx, waitHookKey{}, hook)
 }
 
-// Lasts notes that the call of a context begins to last.
-func Lasts(ctx context.Context) {
-	if begins, ok := ctx.Value(lastsKey{}).(func()); ok {
-		begins()
+// BeginWait runs the hook of WithWaitHook, if the context has one.
+func BeginWait(ctx context.Context) {
+	if hook, ok := ctx.Value(waitHookKey{}).(func()); ok {
+		hook()
 	}
 }
 
