@@ -182,7 +182,7 @@ func MergesPage(c Chrome, m MergesModel) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Empty("Nothing to merge", "Accepted results wait here to be merged, one at a time for each branch.  "+
+				templ_7745c5c3_Err = ui.Empty("Nothing to merge", "Accepted results wait here to be merged, one at a time for each branch. "+
 					"The branch moves only when the merge checks pass.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
