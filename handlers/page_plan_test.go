@@ -25,7 +25,7 @@ func TestActsOnAPlan(t *testing.T) {
 		}
 		b.post(at+"/plan", "act", "move 0 9").is(422).shows("out of range")
 		b.post(at+"/plan", "act", "link 0", "subtask", "x").is(422)
-		b.post(at+"/plan", "act", "restore 999").is(409).shows("cannot be put back")
+		b.post(at+"/plan", "act", "restore 999").is(409).shows("cannot be restored")
 		b.post("/tasks/99/plan", "act", "move 0 1").is(404)
 	})
 	t.Run("a form sent twice is one act", func(t *testing.T) {
@@ -38,7 +38,7 @@ func TestActsOnAPlan(t *testing.T) {
 	})
 	t.Run("who changed the plan meanwhile is told", func(t *testing.T) {
 		b.post(at+"/plan", "act", "delete 0 "+task.Mark("a")).is(409).shows("maya deleted step 1: a meanwhile.")
-		b.post(at+"/steps/0", "done", "true", "seen", "other").is(409).shows("has changed since")
+		b.post(at+"/steps/0", "done", "true", "seen", "other").is(409).shows("has changed in the meantime")
 		b.post(at+"/steps/0", "title", "mine", "details", "kept words", "inline", "1",
 			"text", "other").is(409).shows("kept words", `value="mine"`)
 	})

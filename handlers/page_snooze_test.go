@@ -70,7 +70,7 @@ func TestSnoozeOnPages(t *testing.T) {
 		} {
 			b.post("/inbox/snooze", append(in, "kind", "question", "ref", q.String())...).is(422)
 		}
-		b.post("/inbox/snooze", "kind", "question", "ref", "9999", "for", "hour").is(404).shows("no longer waits")
+		b.post("/inbox/snooze", "kind", "question", "ref", "9999", "for", "hour").is(404).shows("no longer waiting")
 		b.post("/inbox/wake", "kind", "mood", "ref", "1").is(422)
 		b.post("/inbox/wake", "kind", "question", "ref", "").is(422)
 		b.get("/?only=mood").is(422)

@@ -155,7 +155,7 @@ func TestWhatIsHeldIsDecided(t *testing.T) {
 	t.Run("what is not decided cannot be undone", func(t *testing.T) {
 		_, r := inst.waits()
 		_, err := inst.s.UndoDecisions(inst.ctx(), rita, []task.ID{r.ID})
-		refused(t, err, task.CodeRunDecided, "waits for a reviewer")
+		refused(t, err, task.CodeRunDecided, "waiting for a reviewer")
 		_, err = inst.s.UndoDecisions(inst.ctx(), rita, nil)
 		refused(t, err, task.CodeInvalidField)
 	})

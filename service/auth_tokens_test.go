@@ -138,7 +138,7 @@ func TestOwnTokensFollowTheirPerson(t *testing.T) {
 		call, end := inst.s.WhileValid(inst.ctx(), a)
 		defer end()
 		set(inst, nora.UserID, UserChange{Role: ptr(task.RoleViewer)})
-		refused(t, context.Cause(call), task.CodeUnauthorized, "role of the person")
+		refused(t, context.Cause(call), task.CodeUnauthorized, "role of the token's owner")
 	})
 	t.Run("the open calls of a browser end on other servers, if they missed why, unless a session is left", func(t *testing.T) {
 		inst := newInstance(t)

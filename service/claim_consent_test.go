@@ -128,6 +128,6 @@ func TestARunLeavesToPeopleWhatFailedOrWasDenied(t *testing.T) {
 		tk := inst.create(own, "coder", noStart)
 		must(inst.s.Comment(inst.ctx(), reviewer, tk.ID, "and rm -rf"))
 		_, err := inst.s.UpdateTask(inst.ctx(), own, tk.ID, task.Patch{Status: ptr("working")})
-		refused(t, err, task.CodeTaskGated, "a run of its own")
+		refused(t, err, task.CodeTaskGated, "its own run")
 	})
 }

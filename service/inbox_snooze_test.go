@@ -143,7 +143,7 @@ func TestWhoMaySnoozeWhat(t *testing.T) {
 		refused(t, try(task.Actor{Name: "token", Role: task.RoleOperator, TokenID: 3}, q.kind, q.ref, later), task.CodeForbidden, "account")
 	})
 	t.Run("only what waits", func(t *testing.T) {
-		refused(t, try(maya, q.kind, 9999, later), task.CodeNotFound, "no longer waits")
+		refused(t, try(maya, q.kind, 9999, later), task.CodeNotFound, "no longer waiting")
 		refused(t, try(maya, task.WaitNotice, q.ref, later), task.CodeNotFound)
 		refused(t, try(maya, "mood", q.ref, later), task.CodeInvalidField, "must be one of question, permission, approval, review")
 	})

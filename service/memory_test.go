@@ -262,7 +262,7 @@ func TestWhatAnAgentHolds(t *testing.T) {
 	held := must(inst.s.Held(inst.ctx(), pull, "pull"))
 	equal(t, "held", task.JoinIDs(held, " "), task.JoinIDs([]task.ID{a.ID, b.ID}, " "))
 	_, err := inst.s.Signup(inst.ctx(), pull, "pull", 1)
-	refused(t, err, task.CodeMaxClaims, "of the tasks "+task.JoinIDs(held, ", "))
+	refused(t, err, task.CodeMaxClaims, "on the tasks "+task.JoinIDs(held, ", "))
 	_, err = inst.s.Held(inst.ctx(), coder, "pull")
 	refused(t, err, task.CodeNotYourName)
 }

@@ -110,7 +110,7 @@ func TestATaskWhoseChangeIsOnItsTargetIsNotCanceled(t *testing.T) {
 	t.Run("after the target has moved", func(t *testing.T) {
 		inst, _, tk := accepted(true)
 		_, err := inst.s.CancelTask(inst.ctx(), maya, tk.ID, "not needed")
-		refused(t, err, task.CodeTaskGated, "on main already")
+		refused(t, err, task.CodeTaskGated, "already on main")
 		equal(t, "the task is", inst.task(tk.ID).Status, task.Active)
 		equal(t, "its result is", must(inst.s.Result(inst.ctx(), maya, tk.ID, 1)).State, task.ResultAccepted)
 	})

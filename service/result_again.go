@@ -64,9 +64,9 @@ func (s *Service) newCheckRun(rx *db.Rx, a task.Actor, id task.ID, name string) 
 		}
 		names = append(names, c.Name)
 	}
-	known := "it has none"
+	known := "it has no checks"
 	if len(names) > 0 {
-		known = "they are " + strings.Join(names, ", ")
+		known = "its checks are " + strings.Join(names, ", ")
 	}
 	return nil, task.Errorf(task.NotFound, task.CodeNotFound, "There is no active check %s for task %d: %s", task.Quote(name), id, known)
 }

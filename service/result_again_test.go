@@ -20,9 +20,9 @@ func TestACheckIsRunAgain(t *testing.T) {
 
 	t.Run("an unknown name says which there are", func(t *testing.T) {
 		_, err := inst.s.RunCheck(inst.ctx(), oleg, tk.ID, "tset")
-		refused(t, err, task.CodeNotFound, `No check "tset"`, "they are test")
+		refused(t, err, task.CodeNotFound, `no active check "tset"`, "its checks are test")
 		_, err = inst.s.RunCheck(inst.ctx(), oleg, inst.create(maya, "pull").ID, "test")
-		refused(t, err, task.CodeNotFound, "it has none")
+		refused(t, err, task.CodeNotFound, "it has no checks")
 		_, err = inst.s.RunCheck(inst.ctx(), oleg, 999, "test")
 		refused(t, err, task.CodeTaskNotFound)
 	})

@@ -335,7 +335,7 @@ func (tx *txn) dropResults(tk *task.Task) error {
 			"Task %d is being merged into %s right now: try again in a few seconds", tk.ID, m.Into)
 	default:
 		return task.Errorf(task.Conflict, task.CodeTaskGated,
-			"The change of task %d is already on %s, and the task is done as soon as its merge ends, which is waiting: %s", tk.ID, m.Into, m.Reason)
+			"The change of task %d is already on %s, and the task is done when its merge ends. The merge waits: %s", tk.ID, m.Into, m.Reason)
 	}
 	return tx.EndMerge(m.ID, task.MergeStopped, "", "the task was canceled")
 }

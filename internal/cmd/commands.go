@@ -16,7 +16,7 @@ type Commands struct {
 	Serve serveCmd `cmd:"" group:"serve" default:"withargs" help:"Run the server (the default command). The first line on stdout is the sign-in link; logs go to stderr."`
 	Demo  demoCmd  `cmd:"" group:"serve" help:"Run a sample server with scripted agents and no model."`
 
-	Worker workerCmd `cmd:"" group:"serve" help:"Execute a server's runs on this machine (needs a token with the scope worker)."`
+	Worker workerCmd `cmd:"" group:"serve" help:"Execute a server's runs on this machine. Needs a worker token."`
 
 	clientCommands `embed:"" group:"work"`
 	MCP            mcpCmd `cmd:"" group:"work" name:"mcp" help:"Serve MCP on stdin and stdout, for agents that start it."`
