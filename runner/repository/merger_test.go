@@ -295,6 +295,39 @@ func TestAMergeIsPushedWhereThatIsAskedFor(t *testing.T) {
 	}
 }
 
+func TestAMergeThatPeoplePushedIsPushed(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, files{"a.txt": "one\n"})
+	remote, other := filepath.Join(t.TempDir(), "remote.git"), filepath.Join(t.TempDir(), "other")
+	s.git("clone", "-q", "--bare", s.repo, remote)
+	s.git("remote", "add", "origin", remote)
+	gitIn(t, ".", "clone", "-q", remote, other)
+	push := func(message string) {
+		t.Helper()
+		gitIn(t, other, "commit", "-q", "--allow-empty", "-m", message)
+		gitIn(t, other, "push", "-q", "origin", "main")
+	}
+	push("the remote moves")
+	mark := filepath.Join(t.TempDir(), "ran")
+	s.git("config", "remote.origin.uploadpack", "touch "+mark+"; git-upload-pack")
+	s.branch("fix", "main", files{"a.txt": "two\n"})
+	o := s.order(1, "fix")
+	o.Push = "origin"
+	m := s.apply(o)
+	refusal(t, s.rs.Advance(t.Context(), o, m.Before, m.After), task.CodeMergeWaits, "could not be pushed to origin: [rejected] (fetch first)")
+
+	s.git("pull", "-q", "--no-rebase", "--no-edit", remote, "main")
+	s.git("push", "-q", "origin", "main")
+	gitIn(t, other, "pull", "-q", "--ff-only", "origin", "main")
+	push("the remote moves again")
+	seen := s.git("rev-parse", "origin/main")
+	ok(t, s.rs.Advance(t.Context(), o, m.Before, m.After))
+	same(t, "what is known of the remote", s.git("rev-parse", "origin/main"), seen)
+	if _, err := os.Stat(mark); err == nil {
+		t.Error("what the repository names was run")
+	}
+}
+
 func TestAFullDiskStopsAMergeBeforeTheTargetMoves(t *testing.T) {
 	t.Parallel()
 	confined(t)

@@ -20,12 +20,37 @@ func (r *repo) push(ctx context.Context, o task.MergeOrder, after string) error 
 	if helper := r.account(ctx, "credential.helper", ""); helper != "" {
 		g = g.Set("credential.helper=" + helper)
 	}
-	_, err := g.Run(ctx, nil, "push", "--quiet", "--no-verify", "--porcelain", "--receive-pack=git-receive-pack", "--end-of-options",
+	said, err := g.Run(ctx, nil, "push", "--quiet", "--no-verify", "--porcelain", "--receive-pack=git-receive-pack", "--end-of-options",
 		o.Push, after+":refs/heads/"+o.Into)
-	if err != nil && ctx.Err() == nil {
-		return waits("%s is merged, but could not be pushed to %s: %s", o.Into, o.Push, git.Reason(err))
+	switch {
+	case err == nil || ctx.Err() != nil:
+		return err
+	case r.onRemote(ctx, g, o, after):
+		return nil
 	}
-	return err
+	reason := git.Reason(err)
+	for line := range strings.Lines(said) { // "!\t<from>:<to>\t[rejected] (fetch first)"
+		if f := strings.Split(strings.TrimSpace(line), "\t"); len(f) == 3 && f[0] == "!" {
+			reason = f[2] + ": " + reason
+		}
+	}
+	return waits("%s is merged, but could not be pushed to %s: %s", o.Into, o.Push, reason)
+}
+
+// onRemote reports whether the branch of the remote has a merge already: people
+// have pushed it, with what the remote had besides. Git refuses to push it then.
+func (r *repo) onRemote(ctx context.Context, g git.Git, o task.MergeOrder, after string) bool {
+	ref := "refs/heads/" + o.Into
+	said, err := g.Run(ctx, nil, "ls-remote", "--quiet", "--upload-pack=git-upload-pack", "--end-of-options", o.Push, ref)
+	tip, _, _ := strings.Cut(said, "\t")
+	if err != nil || !isCommit(tip) {
+		return false
+	}
+	if r.known(ctx, tip) != nil { // --refmap= leaves the branches that follow the remote as they are
+		_, _ = g.Run(ctx, nil, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--refmap=",
+			"--upload-pack=git-upload-pack", "--end-of-options", o.Push, ref)
+	}
+	return r.Holds(ctx, tip, after)
 }
 
 // account is a setting of the account of the server, never of the repository.
