@@ -149,7 +149,7 @@ var apiDocs = map[string]apiDoc{
 	},
 	"POST /api/tasks/{id}/results/{number}/accept": {
 		Tag:     "Results",
-		Summary: "Accept a result as you saw it",
+		Summary: "Accept a result as you saw it, and send your drafts",
 		Desc: "One vote of one person on one digest; another digest is a 409. With the last vote that the policy asks for, " +
 			"the result goes into the merge queue, or the task is done. Agents and tokens of nobody may never accept.",
 	},
@@ -181,7 +181,7 @@ var apiDocs = map[string]apiDoc{
 	"POST /api/tasks/{id}/review-comments": {
 		Tag:     "Results",
 		Summary: "Keep a draft of a comment on the newest result",
-		Desc:    "Nobody else sees it until you send your drafts, or request changes.",
+		Desc:    "Nobody else sees it until you send your drafts, or decide on the result.",
 	},
 	"POST /api/tasks/{id}/review-comments/submit": {
 		Tag:     "Results",

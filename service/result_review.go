@@ -150,14 +150,18 @@ func (s *Service) resultRange(ctx context.Context, a task.Actor, id task.ID, num
 }
 
 // AcceptResult is the vote of a person for a result, by the digest that they
-// saw. With the last vote that its policy asks for, the result moves on to its
+// saw; their drafts are sent with it. With the last vote that its policy asks for, the result moves on to its
 // merge, or its task is done; that of a subtask which the task above does not take
 // in any more asks the reviewers of its project first. Errors: not a person who may
 // decide, unknown result, another digest, not under review.
 func (s *Service) AcceptResult(ctx context.Context, a task.Actor, id task.ID, number int, digest, text string) (*task.Task, error) {
 	return s.vote(ctx, a, id, number, task.Vote{Accept: true, Digest: digest, Text: text}, func(tx *txn, tk *task.Task, r *task.Result) error {
+		n, err := tx.SubmitReviewComments(id, a.Name)
+		if err != nil {
+			return err
+		}
 		if err := tx.event(task.EvResultAccepted, task.Event{TaskID: id, Agent: tk.Owner, RunID: r.RunID},
-			changes{"result": r.Number, "digest": digest}); err != nil {
+			changes{"result": r.Number, "digest": digest, "comments": n}); err != nil {
 			return err
 		}
 		now, err := tx.ResultByID(r.ID)

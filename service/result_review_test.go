@@ -316,6 +316,20 @@ func TestChangesThatAreRequestedReachTheOwner(t *testing.T) {
 	})
 }
 
+func TestAcceptingSendsTheDrafts(t *testing.T) {
+	t.Parallel()
+	inst := newInstance(t)
+	tk := inst.reviewed()
+	r := inst.handIn(tk, "done")
+	must(inst.s.DraftComment(inst.ctx(), rita, tk.ID, 0, task.ReviewComment{Text: "Name the author next time."}))
+	must(inst.s.DraftComment(inst.ctx(), nina, tk.ID, 0, task.ReviewComment{Text: "Nina's draft."}))
+	must(inst.s.AcceptResult(inst.ctx(), rita, tk.ID, 1, r.Digest, ""))
+	list := must(inst.s.ReviewComments(inst.ctx(), maya, tk.ID))
+	equal(t, "comments that others see", len(list), 1)
+	equal(t, "its text", list[0].Text, "Name the author next time.")
+	equal(t, "its state", list[0].State, task.CommentOpen)
+}
+
 func TestReviewCommentsOfAnArchivedTaskAreReadOnly(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
