@@ -61,6 +61,14 @@ func (rx *Rx) OpenMerge(id task.ID) (*task.MergeEntry, error) {
 	return first(rx.merges("WHERE m.task_id = ? AND m.ended_at IS NULL", id))
 }
 
+// TookIn reports whether a subtask of a task was merged into a branch after a
+// moment, or may be right now.
+func (rx *Rx) TookIn(id task.ID, branch string, since task.Time) (bool, error) {
+	n, err := rx.count(`SELECT count(*) FROM tasks t CROSS JOIN merges m ON m.task_id = t.id WHERE t.parent_id = ? AND m.target = ?
+ AND (m.state = 'merged' AND m.ended_at > ? OR m.ended_at IS NULL AND m.head_after <> '')`, id, branch, since)
+	return n > 0, err
+}
+
 // InsertMerge puts a result into the queue and returns the id of the entry.
 func (tx *Tx) InsertMerge(m *task.MergeEntry) (task.ID, error) {
 	return tx.insert(`INSERT INTO merges (task_id, result_id, project, repository, target, state, created_at)

@@ -120,6 +120,9 @@ func (s *Service) merge(ctx context.Context, m *task.MergeEntry) error {
 		}
 		return tx.StartMerge(m.ID)
 	})
+	if task.IsCode(err, task.CodeMergeWaits) {
+		return s.mergeWaits(ctx, m, err)
+	}
 	if err != nil || !open {
 		return err
 	}
@@ -142,6 +145,9 @@ func (s *Service) merge(ctx context.Context, m *task.MergeEntry) error {
 		open, err = tx.SetMergeHeads(m.ID, out.Before, out.After)
 		return err
 	})
+	if task.IsCode(err, task.CodeMergeWaits) {
+		return s.mergeWaits(ctx, m, err)
+	}
 	if err != nil || !open { // the task was canceled meanwhile
 		return err
 	}
@@ -154,7 +160,9 @@ func (s *Service) merge(ctx context.Context, m *task.MergeEntry) error {
 
 // keepTarget reports whether a merge still goes where it was queued for. Since
 // then the task above may have ended, left the project or come into it: the
-// result is issued again, for the branch and under the policy of now.
+// result is issued again, for the branch and under the policy of now. Error:
+// CodeMergeWaits while the result of the task above is decided on and merged: it
+// would not hold the change.
 func (tx *txn) keepTarget(m *task.MergeEntry) (bool, error) {
 	tk, err := tx.TaskBare(m.TaskID)
 	if err != nil || tk.ParentTaskID == 0 || tk.Status.Archived() {
@@ -165,8 +173,17 @@ func (tx *txn) keepTarget(m *task.MergeEntry) (bool, error) {
 		return false, err
 	}
 	tree, err := taskWorktree(&tx.Rx, tk, p)
-	if err != nil || tree.Target == m.Into {
-		return true, err
+	if err != nil {
+		return false, err
+	}
+	if tree.Target == m.Into {
+		parent, err := parentInProject(&tx.Rx, tk)
+		if err == nil && parent != nil && parent.Awaits != "" {
+			err = task.Errorf(task.Conflict, task.CodeMergeWaits, "The merge into %s waits: task %d was completed without this change. "+
+				"Request changes on its result to have it taken in; otherwise it is reviewed on its own when task %d is done",
+				m.Into, parent.ID, parent.ID)
+		}
+		return err == nil, err
 	}
 	if err := tx.EndMerge(m.ID, task.MergeStopped, "", "its task is merged into "+tree.Target+" now"); err != nil {
 		return false, err

@@ -277,6 +277,12 @@ func (tx *txn) keepResult(sub *submission) error {
 	if tk.Project != sub.project.Key || tk.Awaits == task.WaitsMerge || !reflect.DeepEqual(list, sub.inForce) {
 		return task.Errorf(task.Conflict, task.CodeStaleVersion, "Task %d changed while its checks ran: complete it again", tk.ID)
 	}
+	if took, err := tx.TookIn(tk.ID, sub.tree.Branch, sub.since); err != nil {
+		return err
+	} else if took {
+		return task.Errorf(task.Conflict, task.CodeStaleVersion,
+			"A subtask of task %d was merged into its branch while its checks ran: complete it again", tk.ID)
+	}
 	run := tx.actor.RunID
 	failed := failedChecks(sub.checks)
 	if len(failed) > 0 {

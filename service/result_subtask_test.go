@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"taskyard/task"
 )
@@ -13,7 +14,16 @@ import (
 type mergeGit struct {
 	judgeGit
 	during func()
+	looked func() // called when a worktree was looked at
 	moved  []string
+}
+
+func (g *mergeGit) Snapshot(ctx context.Context, w task.Worktree, author string) (*task.Revision, error) {
+	rev, err := g.judgeGit.Snapshot(ctx, w, author)
+	if g.looked != nil {
+		g.looked()
+	}
+	return rev, err
 }
 
 func (g *mergeGit) Apply(context.Context, task.MergeOrder) (*task.Merged, error) {
@@ -171,4 +181,64 @@ func TestAResultIsMergedIntoAParentThatCameIntoTheProject(t *testing.T) {
 	inst.mergeNext()
 	equal(t, "branches that have moved", strings.Join(git.moved, " "), taskBranch(parent))
 	equal(t, "the subtask is", inst.task(sub.ID).Status, task.Done)
+}
+
+// TestASubtaskIsNotMergedIntoAResultThatLacksIt is about changes that would be on
+// the branch of the task above after its result was taken from there: nobody
+// would review them, and they would never reach main.
+func TestASubtaskIsNotMergedIntoAResultThatLacksIt(t *testing.T) {
+	t.Parallel()
+	waiting := func(t *testing.T, with func(inst *instance, git *mergeGit, parent task.ID)) (*instance, *mergeGit, task.ID, task.ID) {
+		t.Helper()
+		inst, git, parent, sub := familyOfWeb(t)
+		inst.handInSub(sub.ID)
+		inst.accept(rita, sub.ID)
+		with(inst, git, parent.ID)
+		inst.mergeNext()
+		equal(t, "branches that have moved", strings.Join(git.moved, " "), "")
+		queue, _, err := inst.s.ProjectMerges(inst.ctx(), maya, "", 0, 5)
+		ok(t, err)
+		equal(t, "state", queue[0].State, task.MergeWaiting)
+		if !strings.Contains(queue[0].Reason, "task 1 was completed without this change") {
+			t.Errorf("the merge waits for %q", queue[0].Reason)
+		}
+		inst.Forward(mergeRetry)
+		return inst, git, parent.ID, sub.ID
+	}
+	handIn := func(inst *instance, _ *mergeGit, parent task.ID) {
+		must(inst.s.CompleteTask(inst.ctx(), maya, parent, "whole", 0))
+	}
+	t.Run("it is taken in when the task above is sent back", func(t *testing.T) {
+		t.Parallel()
+		inst, git, parent, sub := waiting(t, handIn)
+		r := must(inst.s.Result(inst.ctx(), maya, parent, 0))
+		must(inst.s.RequestChanges(inst.ctx(), nina, parent, 0, r.Digest, "A part is missing."))
+		inst.mergeNext()
+		equal(t, "branches that have moved", strings.Join(git.moved, " "), taskBranch(inst.task(parent)))
+		equal(t, "the subtask is", inst.task(sub).Status, task.Done)
+	})
+	t.Run("it is reviewed on its own when the task above is done", func(t *testing.T) {
+		t.Parallel()
+		inst, git, parent, sub := waiting(t, func(inst *instance, git *mergeGit, parent task.ID) {
+			git.during = func() { handIn(inst, git, parent); git.during = nil }
+		})
+		inst.accept(nina, parent)
+		inst.mergeNext() // it still waits
+		inst.mergeNext()
+		equal(t, "branches that have moved", strings.Join(git.moved, " "), "main")
+		git.moved = nil
+		inst.Forward(mergeRetry)
+		inst.mergeNext()
+		inst.needsNina(git, sub)
+	})
+	t.Run("a completion during which it was merged is made again", func(t *testing.T) {
+		t.Parallel()
+		inst, git, parent, sub := familyOfWeb(t)
+		inst.handInSub(sub.ID)
+		inst.accept(rita, sub.ID)
+		git.looked = func() { inst.Forward(time.Second); inst.mergeNext(); git.looked = nil }
+		_, err := inst.s.CompleteTask(inst.ctx(), maya, parent.ID, "whole", 0)
+		refused(t, err, task.CodeStaleVersion, "A subtask of task 1 was merged into its branch while its checks ran: complete it again")
+		must(inst.s.CompleteTask(inst.ctx(), maya, parent.ID, "whole", 0))
+	})
 }
