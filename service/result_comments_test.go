@@ -1,6 +1,63 @@
 package service
 
-import "testing"
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"taskyard/task"
+)
+
+func TestAPromptHoldsWhatReviewersSaid(t *testing.T) {
+	t.Parallel()
+	inst, git := judged(t)
+	tk := inst.inWeb("coder")
+	handIn := func() {
+		t.Helper()
+		must(inst.s.CompleteTask(inst.ctx(), maya, tk.ID, "done "+git.head, 0))
+	}
+	comment := func(c task.ReviewComment) task.ReviewComment {
+		t.Helper()
+		return must(inst.s.DraftComment(inst.ctx(), rita, tk.ID, 0, c))
+	}
+	sendBack := func() {
+		t.Helper()
+		r := must(inst.s.Result(inst.ctx(), maya, tk.ID, 0))
+		must(inst.s.RequestChanges(inst.ctx(), rita, tk.ID, 0, r.Digest, "See the comments."))
+	}
+	handIn()
+	first := comment(task.ReviewComment{Path: "main.go", Line: 3, Text: "Name the authors."})
+	sendBack()
+	must(inst.s.ReplyReview(inst.ctx(), maya, tk.ID, first.ID, task.CommentFixed, "One is named."))
+	must(inst.s.ReplyReview(inst.ctx(), rita, tk.ID, first.ID, task.CommentOpen, "There are two."))
+	git.head = "other"
+	handIn()
+	comment(task.ReviewComment{Path: "main.go", Line: 5, EndLine: 6, Side: "old", Text: "Why was this removed?"})
+	comment(task.ReviewComment{Path: "main.go", Line: 7, Text: "Close it."})
+	for i := range task.MaxReviewShown {
+		comment(task.ReviewComment{Text: fmt.Sprintf("Remark %d.", i)})
+	}
+	sendBack()
+	spec := inst.specNow(tk.ID)
+	for heading, want := range map[string]string{
+		"review comment 1 on main.go:3 in an earlier result": "Name the authors.",
+		"review comment 2 on main.go:5-6 before the change":  "Why was this removed?",
+		"review comment 3 on main.go:7":                      "Close it.",
+		"review comment 30 on the whole result":              "Remark 26.",
+	} {
+		_, text := promptPart(t, spec, heading)
+		equal(t, heading, text, want)
+	}
+	author, text := promptPart(t, spec, "answer to review comment 1")
+	equal(t, "the first answer", author+": "+text, "person maya: One is named.")
+	if !strings.Contains(spec.Prompt, "There are two.") {
+		t.Error("the prompt lacks why the comment is open again")
+	}
+	if want := "3 more review comments are open: read the task again when you have answered these"; !strings.Contains(spec.Prompt, want) {
+		t.Errorf("the prompt lacks %q", want)
+	}
+	equal(t, "comments that are not shown", inst.task(tk.ID).Review.MoreComments, 3)
+}
 
 func TestACommentFollowsItsLines(t *testing.T) {
 	t.Parallel()

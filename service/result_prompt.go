@@ -36,8 +36,29 @@ func (w *partWriter) review(tk *task.Task) {
 		if c.Excerpt != "" {
 			text = "> " + strings.ReplaceAll(strings.TrimRight(c.Excerpt, "\n"), "\n", "\n> ") + "\n" + text
 		}
-		w.part(fmt.Sprintf("review comment %d on %s", c.ID, inLine(commentPlace(c))), authorLabel(c.Author), text)
+		w.part(fmt.Sprintf("review comment %d on %s%s", c.ID, inLine(commentPlace(c)), countedIn(r, c)), authorLabel(c.Author), text)
+		for _, a := range c.Replies {
+			if a.Text != "" {
+				w.part(fmt.Sprintf("answer to review comment %d", c.ID), authorLabel(a.Author), a.Text)
+			}
+		}
 	}
+	if r.MoreComments > 0 {
+		fmt.Fprintf(w, "%d more review %s open: read the task again when you have answered these\n",
+			r.MoreComments, plural(r.MoreComments, "comment is", "comments are"))
+	}
+}
+
+// countedIn says in what the lines of a comment are counted, "" for the files as
+// the last result has them.
+func countedIn(r *task.TaskReview, c task.ReviewComment) (text string) {
+	if c.Line > 0 && c.Side == "old" {
+		text = " before the change"
+	}
+	if c.Line > 0 && c.ResultID != r.ID {
+		text += " in an earlier result"
+	}
+	return text
 }
 
 // reviewTexts are the texts that review repeats.
@@ -52,6 +73,9 @@ func reviewTexts(tk *task.Task) []string {
 	}
 	for _, c := range r.Comments {
 		texts = append(texts, c.Path, c.Excerpt, c.Text)
+		for _, a := range c.Replies {
+			texts = append(texts, a.Text)
+		}
 	}
 	return texts
 }

@@ -268,6 +268,7 @@ type TaskReview struct {
 	Flags        []string        `json:"flags,omitempty"`
 	FailedChecks []CheckRun      `json:"failedChecks,omitempty" doc:"of the last completion or merge that checks refused, with the end of their logs"`
 	Comments     []ReviewComment `json:"comments,omitempty" doc:"that are open, with path, lines and excerpt: answer each with reply_review"`
+	MoreComments int             `json:"moreComments,omitzero" doc:"how many more are open: read the task again when those are answered"`
 	Merge        string          `json:"merge,omitempty" doc:"why its last merge failed"`
 	Overlaps     []Overlap       `json:"alsoChangedBy,omitempty" doc:"other open results of the project that change the same files, at most 10"`
 }
@@ -290,7 +291,13 @@ func (r *TaskReview) Bound() {
 	for i := range r.Comments {
 		c := &r.Comments[i]
 		c.Text, c.Excerpt = ClipText(c.Text, reviewText), ClipText(c.Excerpt, reviewText)
-		if n += len(c.Text) + len(c.Excerpt); i == MaxReviewShown || n > reviewBytes {
+		n += len(c.Text) + len(c.Excerpt)
+		for j := range c.Replies {
+			c.Replies[j].Text = ClipText(c.Replies[j].Text, reviewText)
+			n += len(c.Replies[j].Text)
+		}
+		if i == MaxReviewShown || n > reviewBytes {
+			r.MoreComments += len(r.Comments) - i
 			r.Comments = r.Comments[:i]
 			return
 		}
