@@ -278,3 +278,23 @@ func TestLocalChangesHoldUpAMerge(t *testing.T) {
 		refusal(t, s.rs.Advance(t.Context(), o, m.Before, m.After), task.CodeMergeWaits, "local changes")
 	})
 }
+
+func TestAChangeIsMergedInAShallowClone(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, files{"a.txt": "one\n"})
+	s.write(files{"a.txt": "two\n"})
+	s.commit("second")
+	shallow := s.repo + "-shallow"
+	s.git("clone", "-q", "--depth", "1", "file://"+s.repo, shallow)
+	s.repo = shallow
+	s.branch("fix", "main", files{"b.txt": "new\n"})
+	s.write(files{"c.txt": "new\n"})
+	s.commit("third")
+	for _, method := range []task.MergeMethod{task.MergeSquash, task.MergeRebase} {
+		o := s.order(1, "fix")
+		o.Method = method
+		m := s.apply(o)
+		same(t, "the reason of "+string(method), m.Reason, "")
+		same(t, "what "+string(method)+" changes", s.git("diff", "--name-only", m.Before, m.After), "b.txt")
+	}
+}
