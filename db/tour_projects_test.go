@@ -52,7 +52,7 @@ func (g *scriptedGit) Holds(context.Context, string, string, string) (bool, erro
 	return !g.cut, nil
 }
 
-func (g *scriptedGit) Retire(context.Context, task.Worktree, bool) error { return nil }
+func (g *scriptedGit) Retire(context.Context, task.Worktree, string) error { return nil }
 
 // projects takes tasks from their completion to the merge, in all the ways that
 // it can end.

@@ -343,13 +343,22 @@ func (s *Service) merged(ctx context.Context, m *task.MergeEntry) error {
 	return err
 }
 
-// retireTree removes the worktree of a merged task, and its branch if asked to.
-// What cannot be removed stays: it is in nobody's way.
+// retireTree removes the worktree of a merged task and, if asked to, its branch,
+// unless that has more than was merged. What cannot be removed stays: it is in
+// nobody's way.
 func (s *Service) retireTree(ctx context.Context, m *task.MergeEntry, branch bool) {
+	head := ""
 	tree, err := read(ctx, s, func(rx *db.Rx) (task.Worktree, error) {
 		tk, err := rx.TaskBare(m.TaskID)
 		if err != nil {
 			return task.Worktree{}, err
+		}
+		if branch {
+			r, err := rx.ResultByID(m.ResultID)
+			if err != nil {
+				return task.Worktree{}, err
+			}
+			head = r.Head
 		}
 		p, err := rx.Project(m.Project)
 		if err != nil {
@@ -358,7 +367,7 @@ func (s *Service) retireTree(ctx context.Context, m *task.MergeEntry, branch boo
 		return taskWorktree(rx, tk, p)
 	})
 	if err == nil {
-		err = s.config().Repositories.Retire(ctx, tree, branch)
+		err = s.config().Repositories.Retire(ctx, tree, head)
 	}
 	if err != nil {
 		s.log.WarnContext(ctx, "failed to remove the worktree of a merged task", "task_id", m.TaskID, "error", err)

@@ -15,7 +15,7 @@ import (
 type farGit struct{ *heldGit }
 
 func (farGit) Advance(context.Context, task.MergeOrder, string, string) error { return nil }
-func (farGit) Retire(context.Context, task.Worktree, bool) error              { return nil }
+func (farGit) Retire(context.Context, task.Worktree, string) error            { return nil }
 
 // The server that merges removes the worktree if it has it. Where another one has
 // it, that removes it by its next look at its folders, not only with the transcript.

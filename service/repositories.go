@@ -42,6 +42,7 @@ type Repositories interface {
 	// Holds reports whether a branch contains a commit.
 	Holds(ctx context.Context, repository, branch, commit string) (bool, error)
 
-	// Retire removes the worktree of a task, and its branch if asked to.
-	Retire(ctx context.Context, w task.Worktree, branch bool) error
+	// Retire removes the worktree of a task, and its branch if that still names
+	// a commit, "" for none.
+	Retire(ctx context.Context, w task.Worktree, head string) error
 }

@@ -38,7 +38,7 @@ func (g *mergeGit) Advance(_ context.Context, o task.MergeOrder, _, _ string) er
 	return nil
 }
 
-func (g *mergeGit) Retire(context.Context, task.Worktree, bool) error { return nil }
+func (g *mergeGit) Retire(context.Context, task.Worktree, string) error { return nil }
 
 // familyOfWeb is a project whose reviewer is nina, with a task and a subtask of
 // it, which belongs to pull, and whose reviewer is rita.

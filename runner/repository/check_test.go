@@ -102,12 +102,18 @@ func TestAResultIsWhatLiesInTheWorktree(t *testing.T) {
 	})
 	t.Run("a worktree stays while a run works there", func(t *testing.T) {
 		w := s.run(2)
-		refusal(t, s.rs.Retire(t.Context(), s.live(), true), task.CodeRepository, "a run works there")
+		refusal(t, s.rs.Retire(t.Context(), s.live(), ""), task.CodeRepository, "a run works there")
 		w.Close(t.Context(), true)
 	})
+	t.Run("a branch stays that has commits which came after its result", func(t *testing.T) {
+		tip := s.git("rev-parse", s.live().Branch)
+		ok(t, s.rs.Retire(t.Context(), s.live(), s.git("rev-parse", "main")))
+		same(t, "the branch", s.git("rev-parse", s.live().Branch), tip)
+	})
 	t.Run("retired, branch and worktree are gone", func(t *testing.T) {
-		ok(t, s.rs.Retire(t.Context(), s.live(), true))
-		ok(t, s.rs.Retire(t.Context(), s.live(), true))
+		tip := s.git("rev-parse", s.live().Branch)
+		ok(t, s.rs.Retire(t.Context(), s.live(), tip))
+		ok(t, s.rs.Retire(t.Context(), s.live(), tip))
 		same(t, "left", strings.Join(s.left(), " ")+s.git("branch", "--list", "taskyard/*"), "")
 		s.nothingLeft()
 	})

@@ -245,9 +245,10 @@ func (rs *Repositories) Holds(ctx context.Context, repository, branch, commit st
 	return tip != "" && isCommit(commit) && r.Holds(ctx, tip, commit), context.Cause(ctx)
 }
 
-// Retire removes the worktree of a task, and its branch if asked to. Nothing of
-// it there is nothing to do. Error: a *task.Error where the branch is checked out.
-func (rs *Repositories) Retire(ctx context.Context, w task.Worktree, branch bool) error {
+// Retire removes the worktree of a task, and its branch if that still names a
+// commit, "" for none: what was pushed to it later stays. Nothing of it there is
+// nothing to do. Error: a *task.Error where the branch is checked out.
+func (rs *Repositories) Retire(ctx context.Context, w task.Worktree, head string) error {
 	r, err := rs.open(ctx, w.Repository)
 	if err != nil {
 		return err
@@ -259,8 +260,7 @@ func (rs *Repositories) Retire(ctx context.Context, w task.Worktree, branch bool
 	if err != nil {
 		return failed(ctx, w.Repository, "Removing the worktree of task "+w.TaskID.String(), err)
 	}
-	tip := r.Tip(ctx, w.Branch)
-	if !branch || tip == "" {
+	if head == "" || r.Tip(ctx, w.Branch) != head {
 		return nil
 	}
 	list, err := r.Checkouts(ctx)
@@ -273,6 +273,6 @@ func (rs *Repositories) Retire(ctx context.Context, w task.Worktree, branch bool
 				w.Branch, c.Folder)
 		}
 	}
-	_, err = r.Git.Run(ctx, nil, "update-ref", "-d", "refs/heads/"+w.Branch, tip)
+	_, err = r.Git.Run(ctx, nil, "update-ref", "-d", "refs/heads/"+w.Branch, head)
 	return failed(ctx, w.Repository, "Deleting the branch "+w.Branch, err)
 }
