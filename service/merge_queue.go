@@ -159,16 +159,20 @@ func (s *Service) merge(ctx context.Context, m *task.MergeEntry) error {
 }
 
 // keepTarget reports whether a merge still goes where it was queued for. Since
-// then the task above may have ended, left the project or come into it: the
-// result is issued again, for the branch and under the policy of now. Error:
-// CodeMergeWaits while the result of the task above is decided on and merged: it
-// would not hold the change.
+// then the task above may have ended, left the project or come into it, and the
+// project may merge elsewhere or nowhere: the result is issued again, for the
+// branch and under the policy of now. Error: CodeMergeWaits while the result of
+// the task above is decided on and merged: it would not hold the change.
 func (tx *txn) keepTarget(m *task.MergeEntry) (bool, error) {
 	tk, err := tx.TaskBare(m.TaskID)
-	if err != nil || tk.ParentTaskID == 0 || tk.Status.Archived() {
+	if err != nil || tk.Status.Archived() {
 		return true, err
 	}
 	p, err := tx.Project(m.Project)
+	if err != nil {
+		return false, err
+	}
+	parent, err := parentInProject(&tx.Rx, tk)
 	if err != nil {
 		return false, err
 	}
@@ -176,16 +180,19 @@ func (tx *txn) keepTarget(m *task.MergeEntry) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if tree.Target == m.Into {
-		parent, err := parentInProject(&tx.Rx, tk)
-		if err == nil && parent != nil && parent.Awaits != "" {
-			err = task.Errorf(task.Conflict, task.CodeMergeWaits, "The merge into %s waits: task %d was completed without this change. "+
-				"Request changes on its result to have it taken in; otherwise it is reviewed on its own when task %d is done",
-				m.Into, parent.ID, parent.ID)
-		}
-		return err == nil, err
+	why := "its task is merged into " + tree.Target + " now"
+	switch {
+	case parent == nil && p.Merge == nil:
+		why = "project " + p.Key + " merges nowhere now"
+	case tree.Target != m.Into:
+	case parent != nil && parent.Awaits != "":
+		return false, task.Errorf(task.Conflict, task.CodeMergeWaits, "The merge into %s waits: task %d was completed without this change. "+
+			"Request changes on its result to have it taken in; otherwise it is reviewed on its own when task %d is done",
+			m.Into, parent.ID, parent.ID)
+	default:
+		return true, nil
 	}
-	if err := tx.EndMerge(m.ID, task.MergeStopped, "", "its task is merged into "+tree.Target+" now"); err != nil {
+	if err := tx.EndMerge(m.ID, task.MergeStopped, "", why); err != nil {
 		return false, err
 	}
 	r, err := tx.ResultByID(m.ResultID)

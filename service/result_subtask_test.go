@@ -242,3 +242,34 @@ func TestASubtaskIsNotMergedIntoAResultThatLacksIt(t *testing.T) {
 		must(inst.s.CompleteTask(inst.ctx(), maya, parent.ID, "whole", 0))
 	})
 }
+
+func TestAProjectThatMergesElsewhereMovesItsQueue(t *testing.T) {
+	t.Parallel()
+	queued := func(t *testing.T, merge *task.Merge) (*instance, *mergeGit, task.ID) {
+		t.Helper()
+		inst, git, parent, _ := familyOfWeb(t)
+		must(inst.s.CompleteTask(inst.ctx(), maya, parent.ID, "whole", 0))
+		inst.accept(nina, parent.ID)
+		p := *must(inst.s.Project(inst.ctx(), maya, "web"))
+		p.Merge = merge
+		must(inst.s.UpdateProject(inst.ctx(), maya, p, 0))
+		inst.mergeNext()
+		equal(t, "branches that have moved", strings.Join(git.moved, " "), "")
+		return inst, git, parent.ID
+	}
+	t.Run("to its new branch, with the votes", func(t *testing.T) {
+		t.Parallel()
+		inst, git, id := queued(t, &task.Merge{Into: "next"})
+		equal(t, "queued for", inst.queued(), "next")
+		inst.mergeNext()
+		equal(t, "branches that have moved", strings.Join(git.moved, " "), "next")
+		equal(t, "the task is", inst.task(id).Status, task.Done)
+	})
+	t.Run("to nowhere", func(t *testing.T) {
+		t.Parallel()
+		inst, _, id := queued(t, nil)
+		equal(t, "queued for", inst.queued(), "")
+		equal(t, "the task is", inst.task(id).Status, task.Done)
+		equal(t, "its result is", must(inst.s.Result(inst.ctx(), maya, id, 0)).State, task.ResultDone)
+	})
+}
