@@ -301,11 +301,11 @@ func TestAMergeThatPeoplePushedIsPushed(t *testing.T) {
 	remote, other := filepath.Join(t.TempDir(), "remote.git"), filepath.Join(t.TempDir(), "other")
 	s.git("clone", "-q", "--bare", s.repo, remote)
 	s.git("remote", "add", "origin", remote)
-	gitIn(t, ".", "clone", "-q", remote, other)
+	testkit.Git(t, ".", "clone", "-q", remote, other)
 	push := func(message string) {
 		t.Helper()
-		gitIn(t, other, "commit", "-q", "--allow-empty", "-m", message)
-		gitIn(t, other, "push", "-q", "origin", "main")
+		testkit.Git(t, other, "commit", "-q", "--allow-empty", "-m", message)
+		testkit.Git(t, other, "push", "-q", "origin", "main")
 	}
 	push("the remote moves")
 	mark := filepath.Join(t.TempDir(), "ran")
@@ -318,7 +318,7 @@ func TestAMergeThatPeoplePushedIsPushed(t *testing.T) {
 
 	s.git("pull", "-q", "--no-rebase", "--no-edit", remote, "main")
 	s.git("push", "-q", "origin", "main")
-	gitIn(t, other, "pull", "-q", "--ff-only", "origin", "main")
+	testkit.Git(t, other, "pull", "-q", "--ff-only", "origin", "main")
 	push("the remote moves again")
 	seen := s.git("rev-parse", "origin/main")
 	ok(t, s.rs.Advance(t.Context(), o, m.Before, m.After))
