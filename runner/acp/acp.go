@@ -11,18 +11,18 @@ import (
 )
 
 // Runner runs any agent that speaks the Agent Client Protocol on its stdin and
-// stdout, such as `gemini --acp` or `opencode acp`. It cannot hold such an
-// agent to its tools: it is asked before a call only when the agent wants to.
+// stdout, such as `gemini --acp` or `opencode acp`. It cannot restrict such an
+// agent to its tools: the agent asks before a call only if it chooses to.
 type Runner struct {
 	supervise.Program
-	Bridge       []string // command line of an MCP server on stdio for agents that speak none over HTTP; nil: they get none
-	AcceptWeaker bool     // run agents that are not to have every tool
+	Bridge       []string // command line of an MCP server on stdio, for agents without MCP over HTTP; nil: none
+	AcceptWeaker bool     // run agents even if their tools cannot be restricted
 }
 
 var _ supervise.Confiner = (*Runner)(nil)
 
-// Capabilities is what is known of the kind, before this machine is looked at;
-// a probe finds out more about Shell.
+// Capabilities is what is known about this kind before this machine is probed.
+// A probe adds Shell.
 var Capabilities = supervise.Probe{
 	Kind:    "acp",
 	Tools:   "The agent receives the list of tools; it asks before a call only when it chooses to.",
@@ -30,7 +30,7 @@ var Capabilities = supervise.Probe{
 	Network: "open",
 }
 
-// Probe looks for the program and asks it for its version.
+// Probe finds the program and asks it for its version.
 func (a *Runner) Probe(ctx context.Context) supervise.Probe {
 	program := a.Program
 	program.Argv = program.Argv[:min(len(program.Argv), 1)]
@@ -39,7 +39,8 @@ func (a *Runner) Probe(ctx context.Context) supervise.Probe {
 	return p
 }
 
-// EnforcementGap names the tools that such an agent has besides those of its definition.
+// EnforcementGap names the tools that such an agent has in addition to those of
+// its definition.
 func (a *Runner) EnforcementGap(tools []string) (string, bool) {
 	beyond := enforce.Beyond(tools, "read", "create", "edit", "bash", "fetch")
 	if slices.Contains(tools, "bash") {
@@ -55,7 +56,7 @@ func (a *Runner) EnforcementGap(tools []string) (string, bool) {
 	return sentence, sentence != "" && !a.AcceptWeaker
 }
 
-// Enforcement says what of a plan is enforced here.
+// Enforcement returns which parts of a plan are enforced here.
 func (a *Runner) Enforcement(task.Spec) enforce.Levels {
 	return enforce.Levels{
 		Tool:  enforce.Every(enforce.No("the agent asks before a call only when it wants to")),
@@ -65,14 +66,14 @@ func (a *Runner) Enforcement(task.Spec) enforce.Levels {
 	}
 }
 
-// EnforcesReadOnly reports whether its files are confined.
+// EnforcesReadOnly reports whether the agent's file access is confined.
 func (a *Runner) EnforcesReadOnly() bool {
 	ok, _ := a.Confine.Works()
 	return ok
 }
 
-// Run starts the agent, gives it one prompt and returns when nothing of it is
-// left.
+// Run starts the agent, gives it one prompt and returns when all of its
+// processes have ended.
 func (a *Runner) Run(ctx context.Context, spec supervise.Spec, sink supervise.Sink) (supervise.Outcome, error) {
 	if ctx.Err() != nil {
 		return supervise.Canceled(context.Cause(ctx)), nil
@@ -81,7 +82,7 @@ func (a *Runner) Run(ctx context.Context, spec supervise.Spec, sink supervise.Si
 		return supervise.Permanent(task.PhaseError, gap+" "+enforce.AcceptWeaker), nil
 	}
 	t := newTalk(ctx, a.Bridge)
-	defer t.permits.Wait() // nothing of a run outlives it
+	defer t.permits.Wait() // no goroutine may outlive the run
 	defer t.stopAsking()
 	return a.Program.Run(ctx, spec, sink, func(r *supervise.Run) (supervise.Talk, error) {
 		t.read(r)

@@ -13,13 +13,15 @@ import (
 	"taskyard/task"
 )
 
-// decision is what a person said to a call, to be told by the pump.
+// decision is a person's answer to a permission request, which the pump
+// reports.
 type decision struct {
 	text    string
 	allowed bool
 }
 
-// needs names the tools of which one must be listed for a call of a kind.
+// needs lists, for each kind of call, the tools of which at least one must be
+// listed.
 var needs = map[acp.ToolKind][]string{
 	acp.ToolKindRead:    {"read", "bash"},
 	acp.ToolKindSearch:  {"grep", "glob", "list", "bash"},
@@ -30,19 +32,20 @@ var needs = map[acp.ToolKind][]string{
 	acp.ToolKindFetch:   {"fetch"},
 }
 
-// ourTool fits the titles that agents give to the tools of our MCP server,
-// which checks by itself who may do what.
+// ourTool matches the titles that agents give to the tools of our MCP server,
+// which does its own authorization.
 var ourTool = lazyregexp.New(`^(mcp__taskyard__|taskyard[_./: ])\w+$|^\w+ \(taskyard MCP Server\)`)
 
-// maxAsked bounds the questions of a run that wait for people.
+// maxAsked bounds the pending permission requests of a run.
 const maxAsked = 20
 
-// maxDenial bounds, in bytes, what the reason of a failure says of a denied call.
+// maxDenial bounds the part of a failure reason that describes a denied call,
+// in bytes.
 const maxDenial = 500
 
-// permission answers the agent that asks before a call: what the definition
-// lists is allowed, what it does not list is denied, and what it does not know
-// is for people to decide.
+// permission answers an agent that asks before a call: calls of listed tools
+// are allowed, calls of other known tools are denied, and unknown calls are
+// left to people.
 func (t *talk) permission(id, params json.RawMessage, line []byte) {
 	var r acp.RequestPermissionRequest
 	if json.Unmarshal(params, &r) != nil {
@@ -54,7 +57,7 @@ func (t *talk) permission(id, params json.RawMessage, line []byte) {
 	input := callInput(&r.ToolCall)
 	c.learn(r.ToolCall.Title, r.ToolCall.Kind, input)
 	if input == nil {
-		input = c.input // as it was told before
+		input = c.input // as reported before
 	}
 	t.tell(c, line)
 	title, kind := c.title, c.kind
@@ -72,7 +75,8 @@ func (t *talk) permission(id, params json.RawMessage, line []byte) {
 	}
 }
 
-// callInput returns the input of a call: Gemini CLI has that of MCP tools as text.
+// callInput returns the input of a call. Gemini CLI sends the input of MCP
+// tools as text.
 func callInput(c *acp.ToolCallUpdate) any {
 	if c.RawInput == nil {
 		var input map[string]any
@@ -83,13 +87,13 @@ func callInput(c *acp.ToolCallUpdate) any {
 	return c.RawInput
 }
 
-// deny reports that a call is denied, which may be the reason of a failure.
+// deny reports a denied call, which may become the reason of a failure.
 func (t *talk) deny(what string, data map[string]any, line []byte) {
 	t.denied = task.CutText(what, maxDenial)
 	t.Event(supervise.EventPermission, "Denied: "+what, data, line)
 }
 
-// askPeople asks beside the pump, which keeps reading.
+// askPeople asks in a goroutine, so that the pump keeps reading.
 func (t *talk) askPeople(id json.RawMessage, r *acp.RequestPermissionRequest, title string, args any, line []byte) {
 	input, err := json.Marshal(args)
 	if err != nil || len(input) > task.MaxPermissionInput || t.waiting >= maxAsked {
@@ -115,7 +119,7 @@ func (t *talk) askPeople(id json.RawMessage, r *acp.RequestPermissionRequest, ti
 	})
 }
 
-// reportDecisions reports what people decided meanwhile.
+// reportDecisions reports the decisions that people have made in the meantime.
 func (t *talk) reportDecisions() {
 	t.mu.Lock()
 	list := t.decided
@@ -131,8 +135,8 @@ func (t *talk) reportDecisions() {
 	}
 }
 
-// decide answers with the option that reaches least far. An agent that does
-// not offer to be denied is told that the call is canceled.
+// decide answers with the narrowest matching option. If the agent offers no way
+// to deny, the call is canceled.
 func (t *talk) decide(id json.RawMessage, r *acp.RequestPermissionRequest, allow bool) {
 	kinds := []acp.PermissionOptionKind{acp.PermissionOptionKindRejectOnce, acp.PermissionOptionKindRejectAlways}
 	if allow {

@@ -14,7 +14,7 @@ import (
 // authRequired is the error code of an agent that is not signed in.
 const authRequired = -32000
 
-// message is what we say: a request, a notification or an answer.
+// message is an outgoing request, notification or response.
 type message struct {
 	Version string            `json:"jsonrpc"`
 	ID      json.RawMessage   `json:"id,omitempty"`
@@ -24,8 +24,7 @@ type message struct {
 	Error   *acp.RequestError `json:"error,omitempty"`
 }
 
-// send queues a message. An agent that does not read what it is told is
-// stopped.
+// send queues a message. It stops an agent that does not read its input.
 func (t *talk) send(m message) {
 	m.Version = "2.0"
 	b, err := json.Marshal(m)
@@ -38,7 +37,7 @@ func (t *talk) send(m message) {
 	}
 }
 
-// request asks the agent; next gets its answer. There is one request at a
+// request sends a request; next receives its result. There is one request at a
 // time.
 func (t *talk) request(method string, params any, next func(json.RawMessage)) {
 	t.step++
@@ -46,7 +45,7 @@ func (t *talk) request(method string, params any, next func(json.RawMessage)) {
 	t.send(message{ID: fmt.Append(nil, t.step), Method: method, Params: params})
 }
 
-// decode reads an answer; one that cannot be read ends the conversation.
+// decode parses a result. If that fails, the conversation ends.
 func (t *talk) decode(raw json.RawMessage, v any) bool {
 	if err := json.Unmarshal(raw, v); err != nil {
 		t.giveUp(supervise.Failed(task.PhaseProtocol, "Its answer cannot be read: "+err.Error()))
@@ -55,7 +54,7 @@ func (t *talk) decode(raw json.RawMessage, v any) bool {
 	return true
 }
 
-// giveUp ends the conversation with what the run then becomes.
+// giveUp ends the conversation with an outcome.
 func (t *talk) giveUp(o supervise.Outcome) {
 	t.flush(false)
 	t.failed = &o
@@ -63,7 +62,7 @@ func (t *talk) giveUp(o supervise.Outcome) {
 	t.hangUp()
 }
 
-// refused is the usual way to take an error as an answer.
+// refused handles an error response in the usual way.
 func (t *talk) refused(e *acp.RequestError) {
 	text := e.Message
 	if detail, err := json.Marshal(e.Data); err == nil && e.Data != nil {
@@ -77,7 +76,7 @@ func (t *talk) refused(e *acp.RequestError) {
 	}
 }
 
-// line handles one line of the agent.
+// line handles one line from the agent.
 func (t *talk) line(kind supervise.LineKind, b []byte) {
 	var m struct {
 		ID     json.RawMessage   `json:"id"`
@@ -115,8 +114,8 @@ func (t *talk) answer(result json.RawMessage, e *acp.RequestError) {
 	next(result)
 }
 
-// servers is our MCP server, as the agent can reach it. The token goes through
-// the pipe, not through any command line.
+// servers returns our MCP server in the form that the agent supports. The token
+// is sent through the pipe and is not on any command line.
 func (t *talk) servers(can acp.McpCapabilities) []acp.McpServer {
 	url := strings.TrimSuffix(t.Spec.URL, "/")
 	switch {
@@ -137,8 +136,8 @@ func (t *talk) servers(can acp.McpCapabilities) []acp.McpServer {
 	return []acp.McpServer{}
 }
 
-// keyMethod finds the way to sign in with a key from the environment: every
-// other one needs a person.
+// keyMethod returns the sign-in method that uses a key from the environment.
+// All others need a person.
 func keyMethod(list []acp.AuthMethod) string {
 	for _, m := range list {
 		switch {

@@ -13,36 +13,36 @@ import (
 	"taskyard/task"
 )
 
-// talk is one conversation: initialize, session/new, session/prompt. Its
-// types are those of the SDK; the connection is ours, because that of the SDK
-// closes when updates come faster than they are stored, and starts as many
-// goroutines as an agent sends requests.
+// talk is one conversation: initialize, session/new, session/prompt. Its types
+// are those of the SDK. The connection is our own, because that of the SDK
+// closes when updates arrive faster than they are stored, and starts one
+// goroutine per request of the agent.
 type talk struct {
 	*supervise.Run
 	bridge []string
 
-	asking     context.Context // ends when no permission matters any more
+	asking     context.Context // ends when permissions no longer matter
 	stopAsking context.CancelFunc
-	permits    sync.WaitGroup // questions to people
-	waiting    int            // of them; used only by the pump
+	permits    sync.WaitGroup // pending permission requests
+	waiting    int            // number of permits; used only by the pump
 
 	mu      sync.Mutex
-	session acp.SessionId // "" until it is known
-	decided []decision    // by people, not yet told
+	session acp.SessionId // "" until known
+	decided []decision    // by people, not yet reported
 
-	step   int // id of the last request of ours
+	step   int // ID of our last request
 	next   func(json.RawMessage)
 	refuse func(*acp.RequestError)
 	result *acp.PromptResponse
 	failed *supervise.Outcome
 	texts  texts
 	tools  map[acp.ToolCallId]*tool
-	calls  []*tool // begun and not told yet, oldest first
-	spent  float64 // US dollars, as last told
+	calls  []*tool // begun and not reported yet, oldest first
+	spent  float64 // US dollars, as last reported
 
-	agent   string // its name
-	counted bool   // its turns report their tokens
-	denied  string // the last call that was denied, with the reason
+	agent   string // name of the agent
+	counted bool   // token usage is reported per turn
+	denied  string // the last denied call, with the reason
 }
 
 func newTalk(ctx context.Context, bridge []string) *talk {
@@ -51,13 +51,13 @@ func newTalk(ctx context.Context, bridge []string) *talk {
 	return t
 }
 
-// read binds the conversation to a run.
+// read attaches the conversation to a run.
 func (t *talk) read(r *supervise.Run) {
 	t.Run = r
 	r.ReadLines(false, t.line)
 }
 
-// Begin says the first word.
+// Begin sends the first message.
 func (t *talk) Begin() {
 	t.request(acp.AgentMethodInitialize, acp.InitializeRequest{
 		ProtocolVersion: acp.ProtocolVersionNumber, ClientInfo: &acp.Implementation{Name: "taskyard", Version: "1"},
@@ -86,8 +86,8 @@ func (t *talk) Closed(s supervise.Stream) {
 	}
 }
 
-// hangUp closes stdin: nothing more will be said. An agent that keeps running is
-// ended, with the outcome that it has reached.
+// hangUp closes stdin. An agent that keeps running is stopped, with the outcome
+// that it has reached.
 func (t *talk) hangUp() {
 	t.mu.Lock()
 	t.session = "" // there is nothing left to cancel
@@ -115,8 +115,8 @@ func (t *talk) initialized(raw json.RawMessage) {
 	t.open(r, true)
 }
 
-// open asks for a session. An agent that first wants to be told how to sign in
-// has to use its key, once.
+// open requests a session. If the agent requires authentication first, it is
+// told once to use its key.
 func (t *talk) open(r acp.InitializeResponse, first bool) {
 	t.request(acp.AgentMethodSessionNew, acp.NewSessionRequest{
 		Cwd:        t.Work,
@@ -136,7 +136,7 @@ func (t *talk) open(r acp.InitializeResponse, first bool) {
 	}
 }
 
-// opened chooses the model, where one is named and the agent offers any.
+// opened sets the model, if one is configured and the agent offers a choice.
 func (t *talk) opened(raw json.RawMessage) {
 	var r acp.NewSessionResponse
 	if !t.decode(raw, &r) {
@@ -171,8 +171,8 @@ func (t *talk) choose(model string, offered []acp.ModelInfo) {
 	t.giveUp(supervise.Permanent(task.PhaseError, "It does not offer the model "+model+": it has "+strings.Join(names, ", ")))
 }
 
-// modelName returns the name of a model in an ID that also says how to reach
-// it: Qwen Code has "$runtime|openai|qwen3-coder(openai)".
+// modelName returns the model name within an ID that also contains its
+// provider: Qwen Code uses "$runtime|openai|qwen3-coder(openai)".
 func modelName(id acp.ModelId) string {
 	name, _, _ := strings.Cut(string(id)[strings.LastIndex(string(id), "|")+1:], "(")
 	return name
@@ -182,15 +182,15 @@ func (t *talk) prompt(json.RawMessage) {
 	t.turn(strings.TrimSuffix(supervise.Prompt(t.Spec.Plan), "\n"))
 }
 
-// turn asks the agent for something; its answer begins a new text.
+// turn prompts the agent. The answer begins a new text.
 func (t *talk) turn(text string) {
 	t.texts.cut = true
 	t.request(acp.AgentMethodSessionPrompt,
 		acp.PromptRequest{SessionId: t.session, Prompt: []acp.ContentBlock{acp.TextBlock(text)}}, t.prompted)
 }
 
-// prompted is the end of a turn. What people said meanwhile begins the next
-// one; else it is the end of the conversation.
+// prompted handles the end of a turn. Messages that people sent in the meantime
+// start the next turn; without any, the conversation ends.
 func (t *talk) prompted(raw json.RawMessage) {
 	var r acp.PromptResponse
 	if !t.decode(raw, &r) {
@@ -221,8 +221,8 @@ func (t *talk) Interrupt() bool {
 	return session != ""
 }
 
-// Verdict is about the answer to the prompt. How the agent exits afterwards
-// does not matter: many must be killed.
+// Verdict depends on the response to the prompt. The exit status does not
+// matter, because many agents must be killed.
 func (t *talk) Verdict(e supervise.Exit) supervise.Outcome {
 	switch stop := t.Stopped(); {
 	case stop != nil:
@@ -236,7 +236,7 @@ func (t *talk) Verdict(e supervise.Exit) supervise.Outcome {
 	return supervise.Failed(task.PhaseProtocol, "It ended without answering its prompt"+t.LastOutput())
 }
 
-// reached is the outcome of a conversation that is over.
+// reached returns the outcome of a finished conversation.
 func (t *talk) reached() supervise.Outcome {
 	if t.failed != nil {
 		return *t.failed

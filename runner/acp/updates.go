@@ -13,25 +13,25 @@ import (
 )
 
 const (
-	maxChunks = 8 << 10 // bytes of text that wait for the end of their line
-	maxCalls  = 10_000  // calls of a run whose names are remembered
-	maxName   = 200     // characters that are remembered of a name or id
-	maxBegun  = 20      // calls that were begun and are not made yet
-	maxTitle  = 2 << 10 // characters of the title of a call, which may be its command
+	maxChunks = 8 << 10 // bytes of text buffered until the end of their line
+	maxCalls  = 10_000  // calls whose names are remembered per run
+	maxName   = 200     // characters remembered of a name or ID
+	maxBegun  = 20      // calls that have begun but are not reported yet
+	maxTitle  = 2 << 10 // characters of a call's title, which may be its command
 )
 
-// texts joins the chunks of a text, which are as small as a word.
+// texts joins the chunks of a text, which can be as small as a word.
 type texts struct {
-	typ  string // of the event that it becomes
+	typ  string // type of the resulting event
 	red  *task.Redactor
 	buf  strings.Builder
-	said supervise.Tail // the present message, or the last one: what was said after the last tool call
-	cut  bool           // what comes next begins a new message
+	said supervise.Tail // the current message, or else the last one: the text after the last tool call
+	cut  bool           // the next chunk begins a new message
 }
 
-// tool is what is known of a call. Agents tell it in several updates, of
-// which the transcript has one entry: with the title and input of the time when
-// the call is made, since the first update often has neither.
+// tool is a tool call. Agents describe it in several updates, but the
+// transcript has one entry: with the title and input at the time of the call,
+// because the first update often has neither.
 type tool struct {
 	id    acp.ToolCallId
 	title string
@@ -65,7 +65,7 @@ func (t *talk) update(params json.RawMessage, line []byte) {
 	}
 }
 
-// chunk adds to the text that is being said.
+// chunk appends to the current text.
 func (t *talk) chunk(typ string, c acp.ContentBlock) {
 	if c.Text == nil {
 		return
@@ -83,8 +83,8 @@ func (t *talk) chunk(typ string, c acp.ContentBlock) {
 	}
 }
 
-// say adds text to what is being said. It is redacted: a secret may come in
-// several chunks.
+// say appends text to the current message. It redacts the text, because a
+// secret may be split across chunks.
 func (t *talk) say(text []byte) {
 	t.texts.buf.Write(text)
 	if t.texts.typ != supervise.EventText || len(text) == 0 {
@@ -98,7 +98,7 @@ func (t *talk) say(text []byte) {
 	t.texts.said.Add(string(text))
 }
 
-// flush reports the text that waits; more says that it may continue.
+// flush reports the buffered text; more means that it may continue.
 func (t *talk) flush(more bool) {
 	if !more && t.texts.red != nil {
 		t.say(t.texts.red.Close())
@@ -124,8 +124,8 @@ func (t *talk) flush(more bool) {
 	}
 }
 
-// call takes an update of a tool call. It reports the call once, when it is
-// made, and its result once.
+// call handles an update of a tool call. It reports the call and its result
+// once each.
 func (t *talk) call(id acp.ToolCallId, title *string, kind *acp.ToolKind, status *acp.ToolCallStatus,
 	in, out any, content []acp.ToolCallContent, line []byte,
 ) {
@@ -150,7 +150,7 @@ func (t *talk) call(id acp.ToolCallId, title *string, kind *acp.ToolKind, status
 	t.Event(supervise.EventToolResult, text, map[string]any{"id": id, "status": *status}, line)
 }
 
-// ensureTool returns what is known of a call; it adds a call that is new.
+// ensureTool returns a call by ID and adds it if it is new.
 func (t *talk) ensureTool(id acp.ToolCallId) *tool {
 	key := acp.ToolCallId(task.ClipChars(string(id), maxName))
 	c := t.tools[key]
@@ -168,7 +168,7 @@ func (t *talk) ensureTool(id acp.ToolCallId) *tool {
 	return c
 }
 
-// learn takes what an update says of a call; nil and empty say nothing.
+// learn merges an update into a call; nil and empty values change nothing.
 func (c *tool) learn(title *string, kind *acp.ToolKind, input any) {
 	if title != nil && *title != "" {
 		c.title = task.ClipChars(*title, maxTitle)
@@ -197,14 +197,14 @@ func (t *talk) tell(c *tool, line []byte) {
 	}
 }
 
-// tellAll reports the calls that were begun and never made.
+// tellAll reports the calls that were begun but never executed.
 func (t *talk) tellAll() {
 	if n := len(t.calls); n > 0 {
 		t.tell(t.calls[n-1], nil)
 	}
 }
 
-// said is what the content of a call says.
+// said returns the text in the content of a call.
 func said(content []acp.ToolCallContent) string {
 	var parts []string
 	for _, c := range content {
@@ -218,7 +218,7 @@ func said(content []acp.ToolCallContent) string {
 	return strings.Join(parts, "\n")
 }
 
-// turnUsage adds the tokens of one model turn, which Qwen Code reports beside
+// turnUsage adds the tokens of one model turn. Qwen Code reports them next to
 // the text of an update.
 func (t *talk) turnUsage(meta map[string]any, line []byte) {
 	u, ok := meta["usage"].(map[string]any)
@@ -229,7 +229,8 @@ func (t *talk) turnUsage(meta map[string]any, line []byte) {
 	t.tokens(u["inputTokens"], u["outputTokens"], line)
 }
 
-// endUsage adds the tokens of the whole prompt, unless the turns were counted.
+// endUsage adds the tokens of the whole prompt, unless they were counted per
+// turn.
 func (t *talk) endUsage(r *acp.PromptResponse, line []byte) {
 	quota, _ := r.Meta["quota"].(map[string]any) // of Gemini CLI
 	count, ok := quota["token_count"].(map[string]any)
@@ -245,14 +246,14 @@ func (t *talk) endUsage(r *acp.PromptResponse, line []byte) {
 	}
 }
 
-// tokens reports tokens, which are numbers of JSON.
+// tokens reports token counts, which are JSON numbers.
 func (t *talk) tokens(in, out any, line []byte) {
 	i, _ := in.(float64)
 	o, _ := out.(float64)
 	t.Event(supervise.EventUsage, "", map[string]any{"tokensIn": int64(max(0, i)), "tokensOut": int64(max(0, o))}, line)
 }
 
-// cost adds what a session cost since it last said so.
+// cost adds the cost of the session since the last update.
 func (t *talk) cost(c *acp.Cost, line []byte) {
 	if c == nil || c.Currency != "USD" || c.Amount <= t.spent {
 		return

@@ -8,8 +8,9 @@ import (
 	"taskyard/runner/supervise"
 )
 
-// OpenTools returns what opens the tools for files and programs in the working
-// folder of a run. With unconfined, bash runs where it cannot be confined too.
+// OpenTools returns a function that opens the tools for files and programs in
+// the working folder of a run. With unconfined, bash also runs where it cannot
+// be confined.
 func OpenTools(unconfined bool) func(spec supervise.Spec, work string) (Toolbox, error) {
 	return func(spec supervise.Spec, work string) (Toolbox, error) {
 		var readable []string
@@ -27,9 +28,9 @@ func OpenTools(unconfined bool) func(spec supervise.Spec, work string) (Toolbox,
 	}
 }
 
-// ShellLevel returns what describes how bash is confined on this machine, for
-// agents with and without network. With unconfined, it runs without a
-// confinement rather than not at all.
+// ShellLevel returns a function that describes how bash is confined on this
+// machine, with and without network. With unconfined, bash runs even if it
+// cannot be confined.
 func ShellLevel(unconfined bool) func() string {
 	return func() string {
 		closed := tools.Level(tools.Options{AcceptUnconfinedShell: unconfined})
@@ -44,9 +45,9 @@ func ShellLevel(unconfined bool) func() string {
 	}
 }
 
-// bashEnvironment is what commands of bash see besides what every one does:
-// the variables that the agent's definition names, and the marks by which
-// KillOrphan finds them. Only the server has the token of the run.
+// bashEnvironment returns the additional environment of bash commands: the
+// variables that the agent's definition names, and the marks by which
+// KillOrphan finds their processes. Only the server has the token of the run.
 func bashEnvironment(spec supervise.Spec) (list []string) {
 	for _, entry := range supervise.Environment(spec, nil) {
 		switch name, _, _ := strings.Cut(entry, "="); name {

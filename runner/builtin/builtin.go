@@ -16,19 +16,19 @@ import (
 	"taskyard/task"
 )
 
-// Runner is Taskyard's own agent: a loop in this process that asks a model
-// and runs the tools that it calls. Nothing but the tool bash starts a program.
+// Runner is Taskyard's own agent: a loop in this process that calls a model and
+// runs the tools that it requests. Only the tool bash starts programs.
 type Runner struct {
 	Provider     string // its name in the configuration
 	Model        model.Model
-	Problem      string   // why nothing can be started, for people; "" when something can
-	Models       []string // those that may be asked for; empty: any
-	DefaultModel string   // where neither task nor agent names one
+	Problem      string   // why no run can start, for people; "" if runs can start
+	Models       []string // allowed models; empty: any
+	DefaultModel string   // used if neither task nor agent names a model
 	Prices       map[string]Price
-	AcceptWeaker bool // run although a limit of cost cannot be kept
+	AcceptWeaker bool // run even if a cost limit cannot be enforced
 
 	// Tools opens the tools for files and programs in the working folder of a
-	// run; nil: there are none. Its error blames the workspace.
+	// run; nil: there are none. Its errors are attributed to the workspace.
 	Tools func(spec supervise.Spec, work string) (Toolbox, error)
 	// Shell describes how bash is confined on this machine; nil: there is
 	// no bash.
@@ -37,8 +37,8 @@ type Runner struct {
 
 var _ supervise.Runner = (*Runner)(nil)
 
-// Capabilities is what is known of the kind, before this machine is looked at;
-// a probe finds out more about Shell.
+// Capabilities is what is known about this kind before this machine is probed.
+// A probe adds Shell.
 var Capabilities = supervise.Probe{
 	Kind:          "builtin",
 	EnforcesTools: true,
@@ -47,19 +47,19 @@ var Capabilities = supervise.Probe{
 	Network:       "bash: closed, unless the definition says network: true; fetch: only public addresses",
 }
 
-// Toolbox holds the tools of one run. Call is made one at a time.
+// Toolbox holds the tools of one run. Calls are sequential.
 type Toolbox interface {
-	// Declared returns those of the named tools that there are.
+	// Declared returns those of the named tools that exist.
 	Declared(names []string) []tools.Tool
 	Call(ctx context.Context, name string, args json.RawMessage) tools.Result
 	Close() error
 }
 
-// Price is what a million tokens cost, in US dollars.
+// Price is the price of a million tokens, in US dollars.
 type Price struct{ In, Out, Cached float64 }
 
-// storing is what writing into a provider's cache costs, times the price of
-// reading without one.
+// storing is the price of writing to a provider's cache, relative to the price
+// of uncached input.
 const storing = 1.25
 
 func (p Price) cost(u model.Usage) float64 {
@@ -67,7 +67,7 @@ func (p Price) cost(u model.Usage) float64 {
 	return (plain*p.In + float64(u.Cached)*p.Cached + float64(u.Stored)*p.In*storing + float64(u.Out)*p.Out) / 1e6
 }
 
-// Probe returns which provider it is. It asks nobody.
+// Probe returns the provider. It makes no request.
 func (b *Runner) Probe(context.Context) supervise.Probe {
 	v := ""
 	if b.Provider != "" {
@@ -98,8 +98,8 @@ func (b *Runner) refuse(plan task.Spec, name string) string {
 	return ""
 }
 
-// Run carries on the conversation until the model ends it, and returns when
-// nothing of it is left.
+// Run continues the conversation until the model ends it, and returns when all
+// of its processes have ended.
 func (b *Runner) Run(ctx context.Context, spec supervise.Spec, sink supervise.Sink) (supervise.Outcome, error) {
 	if ctx.Err() != nil {
 		return supervise.Canceled(context.Cause(ctx)), nil
@@ -128,7 +128,7 @@ func (b *Runner) Run(ctx context.Context, spec supervise.Spec, sink supervise.Si
 	return out, errors.Join(s.trouble, err)
 }
 
-// Enforcement says what of a plan is enforced here.
+// Enforcement returns which parts of a plan are enforced here.
 func (b *Runner) Enforcement(plan task.Spec) enforce.Levels {
 	h := enforce.Levels{
 		Tool:    enforce.Every(enforce.Yes("each call is checked when it is made")),

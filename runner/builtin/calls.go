@@ -15,10 +15,10 @@ import (
 	"taskyard/task"
 )
 
-const maxResult = 256 << 10 // bytes of a result that a model is given
+const maxResult = 256 << 10 // bytes of a result that a model receives
 
-// callAll executes the calls of a reply, one after another, and puts their
-// results into the conversation.
+// callAll executes the calls of a reply, one after another, and adds their
+// results to the conversation.
 func (s *modelLoop) callAll(ctx context.Context, calls []model.Call) *supervise.Outcome {
 	m := model.Message{Role: model.User}
 	for _, c := range calls {
@@ -33,7 +33,7 @@ func (s *modelLoop) callAll(ctx context.Context, calls []model.Call) *supervise.
 		s.reportResult(c, a)
 		s.changed(a.Files)
 		m.Results = append(m.Results, model.Result{CallID: c.ID, Text: cutResult(a.Text), IsError: a.IsError})
-		// To wait for another run, or to look at it, is no going round in circles.
+		// Waiting for another run, or watching it, is not a loop.
 		waited := following[c.Name] || c.Name == "task" && time.Since(begin) >= time.Second
 		if !waited && s.guard.again(c, a.Text) {
 			return new(supervise.Failed(task.PhaseError, fmt.Sprintf("It went round in circles: the same call of %s brought "+
@@ -47,7 +47,7 @@ func (s *modelLoop) callAll(ctx context.Context, calls []model.Call) *supervise.
 	return nil
 }
 
-// call executes one call. A panic of a tool is its failure, not ours.
+// call executes one call. A panic in a tool becomes an error result.
 func (s *modelLoop) call(ctx context.Context, c model.Call) (a tools.Result) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -69,7 +69,7 @@ func cutResult(text string) string {
 	return task.CutText(text, maxResult) + fmt.Sprintf("\n[cut: these are %d of %d bytes; ask for less at a time]", maxResult, len(text))
 }
 
-// reportCall reports what is about to be called.
+// reportCall reports a call before it is executed.
 func (s *modelLoop) reportCall(c model.Call) {
 	input := s.CleanJSON(c.Args)
 	if !json.Valid(input) {
@@ -91,7 +91,7 @@ func (s *modelLoop) reportCall(c model.Call) {
 	s.Event(supervise.EventToolCall, name, data, raw)
 }
 
-// reportResult reports what came of the call.
+// reportResult reports the result of a call.
 func (s *modelLoop) reportResult(c model.Call, a tools.Result) {
 	d := map[string]any{"id": shortID(c.ID), "tool": task.CleanText(task.CutText(c.Name, 200))}
 	if a.IsError {
@@ -106,10 +106,11 @@ func (s *modelLoop) reportResult(c model.Call, a tools.Result) {
 	s.Event(supervise.EventToolResult, a.Text, d, []byte(a.Text))
 }
 
-// shortID returns the beginning of the ID of a call.
+// shortID returns the beginning of a call ID.
 func shortID(id string) string { return task.CutText(id, 200) }
 
-// The same call with the same result so often among the last calls ends a run.
+// A run ends when the same call with the same result is this frequent among the
+// last calls.
 const (
 	maxSame   = 6
 	lastCalls = 10
@@ -121,7 +122,7 @@ type repeats struct {
 	next int
 }
 
-// again notes a call and reports whether it has now come too often.
+// again records a call and reports whether it has been repeated too often.
 func (r *repeats) again(c model.Call, result string) bool {
 	h := sha256.New()
 	fmt.Fprintf(h, "%q %q %q", c.Name, canonical(c.Args), result)
@@ -137,7 +138,7 @@ func (r *repeats) again(c model.Call, result string) bool {
 	return same >= maxSame
 }
 
-// canonical writes arguments so that order and blanks do not matter.
+// canonical rewrites arguments so that key order and white space do not matter.
 func canonical(args json.RawMessage) []byte {
 	dec := json.NewDecoder(bytes.NewReader(args))
 	dec.UseNumber()

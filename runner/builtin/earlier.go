@@ -10,11 +10,11 @@ import (
 	"taskyard/task"
 )
 
-// noResult stands for the result of a call that was not written.
+// noResult replaces the result of a call that was not recorded.
 const noResult = "[no result: the run ended meanwhile]"
 
-// recall puts the conversation of former runs before the prompt, word for word
-// as far as the transcript has it, so that the provider's cache serves it.
+// recall puts the conversation of earlier runs before the prompt, verbatim as
+// far as the transcript has it, so that it hits the provider's cache.
 func (s *modelLoop) recall(list []task.Exchange) {
 	for _, e := range list {
 		s.say(s.Clean(e.Prompt))
@@ -27,9 +27,9 @@ func (s *modelLoop) recall(list []task.Exchange) {
 	s.recalled = len(s.history)
 }
 
-// say adds words to what the model is told next.
+// say adds text to the next message for the model.
 func (s *modelLoop) say(text string) {
-	if n := len(s.history); n > 0 && s.history[n-1].Role == model.User { // it was not sent yet
+	if n := len(s.history); n > 0 && s.history[n-1].Role == model.User { // not sent yet
 		last := &s.history[n-1]
 		last.Text = strings.TrimPrefix(last.Text+"\n\n"+text, "\n\n")
 		s.size += len(text)
@@ -38,18 +38,18 @@ func (s *modelLoop) say(text string) {
 	s.remember(model.Message{Role: model.User, Text: text})
 }
 
-// forget takes the former conversation away again.
+// forget removes the earlier conversation again.
 func (s *modelLoop) forget() {
 	s.history, s.size, s.recalled = nil, 0, 0
 	s.say(s.Spec.Plan.Prompt)
 }
 
-// replay makes messages of the lines of a transcript.
+// replay converts the lines of a transcript to messages.
 type replay struct {
 	s       *modelLoop
 	reply   model.Message
 	results []model.Result
-	whole   bool // the use of the reply was reported: what follows are its calls
+	whole   bool // the usage of the reply was reported: its calls follow
 }
 
 func (p *replay) line(l task.Message) {
@@ -89,7 +89,7 @@ func (p *replay) line(l task.Message) {
 	}
 }
 
-// end adds the reply, and the results of its calls, to the conversation.
+// end adds the reply and the results of its calls to the conversation.
 func (p *replay) end() {
 	s, reply := p.s, p.reply
 	reply.Role = model.Assistant
@@ -97,7 +97,7 @@ func (p *replay) end() {
 		p.results = append(p.results, model.Result{CallID: c.ID, Text: noResult, IsError: true})
 	}
 	if reply.Size() > 0 {
-		if s.history[len(s.history)-1].Role == model.Assistant { // a reply that was cut
+		if s.history[len(s.history)-1].Role == model.Assistant { // a truncated reply
 			s.say(goOn)
 		}
 		s.remember(reply)

@@ -16,12 +16,12 @@ import (
 
 const (
 	maxHistory = 16 << 20 // bytes of a conversation
-	maxReply   = 8192     // tokens of a reply, in a run with a limit of tokens
-	maxCuts    = 3        // replies without calls, one after another, that were cut at their length
-	maxChanged = 200      // files that a run names
+	maxReply   = 8192     // tokens of a reply, in a run with a token limit
+	maxCuts    = 3        // consecutive replies without calls that were cut at their length limit
+	maxChanged = 200      // files that a run lists
 )
 
-// What the model is told besides its prompts.
+// What the model receives in addition to its prompts.
 const (
 	goOn    = "Your reply was cut off at the length limit. Continue exactly where it ended."
 	closing = "Summarize this work in 2–3 sentences for readers who will see nothing else: what you " +
@@ -36,18 +36,18 @@ type modelLoop struct {
 	tools *toolset
 
 	history  []model.Message
-	recalled int // of history: messages of former runs
+	recalled int // messages in history from earlier runs
 
 	size    int // bytes of history
-	sized   int // of size: what the model has read or written
-	tokens  int // what that was for the model
+	sized   int // bytes of history that the model has read or written
+	tokens  int // tokens that the model counted for sized
 	turns   int
 	cuts    int
-	files   []string // changed, in order
+	files   []string // changed files, in order
 	guard   repeats
 	said    string  // the last text
-	summary *string // with which the run completed its own task
-	trouble error   // of ours, for the log
+	summary *string // summary with which the run completed its own task
+	trouble error   // internal error, for the log
 }
 
 func newModelLoop(b *Runner, spec supervise.Spec, sink supervise.Sink, name string) *modelLoop {
@@ -63,7 +63,7 @@ func (s *modelLoop) remember(m model.Message) {
 	s.size += m.Size()
 }
 
-// run carries on the conversation until it ends.
+// run continues the conversation until it ends.
 func (s *modelLoop) run(ctx context.Context) supervise.Outcome {
 	if err := s.tools.open(ctx, s.Spec.Plan); err != nil {
 		if ctx.Err() != nil {
@@ -94,7 +94,8 @@ func (s *modelLoop) run(ctx context.Context) supervise.Outcome {
 	}
 }
 
-// hear adds what people said meanwhile to the conversation, and returns it.
+// hear adds messages that people sent in the meantime to the conversation, and
+// returns their text.
 func (s *modelLoop) hear() (said string) {
 	if said = strings.Join(s.Messages(), "\n\n"); said != "" {
 		s.say(said)
@@ -102,7 +103,8 @@ func (s *modelLoop) hear() (said string) {
 	return said
 }
 
-// over returns which limit is reached before the next call of the model.
+// over returns the outcome of a limit that is reached before the next model
+// call, or nil.
 func (s *modelLoop) over() *supervise.Outcome {
 	switch l := s.Spec.Plan.Limits; {
 	case l.MaxTurns > 0 && s.turns >= l.MaxTurns:
@@ -117,7 +119,7 @@ func (s *modelLoop) over() *supervise.Outcome {
 	return nil
 }
 
-// follow does what a reply asks for; nil: the conversation continues.
+// follow acts on a reply; nil means that the conversation continues.
 func (s *modelLoop) follow(ctx context.Context, r model.Reply) *supervise.Outcome {
 	text := strings.TrimSpace(r.Text)
 	if text != "" {
@@ -145,20 +147,21 @@ func (s *modelLoop) follow(ctx context.Context, r model.Reply) *supervise.Outcom
 		}
 		s.remember(model.Message{Role: model.User, Text: goOn})
 		return nil
-	case s.over() == nil && s.hear() != "": // else the next run reads it
+	case s.over() == nil && s.hear() != "": // otherwise the next run reads it
 		s.cuts = 0
 		return nil
 	}
 	return new(s.closed(ctx))
 }
 
-// tooLong reports whether the model refused a conversation for its length.
+// tooLong reports whether the model rejected a conversation because of its
+// length.
 func tooLong(err error) bool {
 	var e *model.Error
 	return errors.As(err, &e) && e.Kind == model.KindContext
 }
 
-// wrong is the outcome of a turn that failed.
+// wrong returns the outcome of a failed turn.
 func (s *modelLoop) wrong(ctx context.Context, err error) supervise.Outcome {
 	var e *model.Error
 	var full *noRoomError
@@ -183,16 +186,16 @@ func (s *modelLoop) wrong(ctx context.Context, err error) supervise.Outcome {
 	case model.KindQuota, model.KindRequest:
 		out.Permanent = true
 	case model.KindContext:
-		out.Permanent = s.turns == 0 // a new run begins with less
+		out.Permanent = s.turns == 0 // a new run begins with a shorter conversation
 	case model.KindProtocol:
 		out.Phase = task.PhaseProtocol
 	}
 	return out
 }
 
-// closed is the outcome of a conversation that ended well: with the summary
-// by which the run completed its task, else with that of a closing turn, else
-// with what was said last.
+// closed returns the outcome of a conversation that ended successfully. Its
+// summary is the one with which the run completed its task, else that of a
+// closing turn, else the last text.
 func (s *modelLoop) closed(ctx context.Context) supervise.Outcome {
 	text := s.said
 	switch {

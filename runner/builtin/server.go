@@ -25,10 +25,10 @@ const (
 	listPause       = 200 * time.Millisecond
 )
 
-// serverTools are the tools of Taskyard's own MCP server, called with the token
-// of the run.
+// serverTools calls the tools of Taskyard's own MCP server with the token of
+// the run.
 type serverTools struct {
-	url, token string // url "" means that there are none
+	url, token string // an empty url means that there are none
 	client     *http.Client
 }
 
@@ -42,7 +42,7 @@ func newServerTools(spec supervise.Spec) *serverTools {
 
 func (s *serverTools) close() { s.client.CloseIdleConnections() }
 
-// list asks which tools there are, in a profile.
+// list returns the tools of a profile.
 func (s *serverTools) list(ctx context.Context, profile string) (list []model.Tool, err error) {
 	if s.url == "" {
 		return nil, nil
@@ -66,15 +66,15 @@ func (s *serverTools) list(ctx context.Context, profile string) (list []model.To
 	return list, err
 }
 
-// told is what an answer says of a task, and the call of the summary, as far as
-// it matters here.
+// told is the part of an answer about a task, and the arguments of a summary,
+// that is needed here.
 type told struct {
 	ID      task.ID
 	Status  task.Status
 	Summary string
 }
 
-// call calls a tool. A call that does not get through is an answer too.
+// call calls a tool. A failed request also becomes a result.
 func (s *serverTools) call(ctx context.Context, name string, args json.RawMessage) (tools.Result, *told) {
 	var res struct {
 		Content           []struct{ Type, Text string }
@@ -98,7 +98,7 @@ func (s *serverTools) call(ctx context.Context, name string, args json.RawMessag
 	return a, &k
 }
 
-// ask makes one request of JSON-RPC.
+// ask sends one JSON-RPC request.
 func (s *serverTools) ask(ctx context.Context, query, method string, params, into any) error {
 	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
 	if err != nil {

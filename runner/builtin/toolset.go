@@ -12,8 +12,8 @@ import (
 	"taskyard/task"
 )
 
-// What agents may do with their task, so that tools cost few tokens; who may
-// delegate, and whose definition asks for all, has more.
+// The tools for an agent's own task: few, because each costs tokens. Agents
+// that may delegate, and those whose definition allows all tools, have more.
 var (
 	taskTools = []string{
 		"get_task", "update_task", "update_steps", "update_step", "append_step", "add_comment", "notify_user", "move_task", "complete_task",
@@ -25,23 +25,23 @@ var (
 	}
 )
 
-// following names the tools that look at a delegated run.
+// following names the tools that watch a delegated run.
 var following = map[string]bool{"task_status": true, "task_wait": true}
 
-// toolset is every tool that a run may use, and the one place that decides.
+// toolset holds all tools of a run, and is the only place that authorizes them.
 type toolset struct {
 	agent   string
 	box     Toolbox // nil: none
 	server  *serverTools
 	offered []model.Tool
 
-	// The tools that the run may use, by name: whether the server executes them, else
-	// the box. Who executes a tool checks its arguments.
+	// The tools that the run may use, by name: whether the server executes
+	// them, otherwise the box. Whoever executes a tool validates its arguments.
 	fromServer map[string]bool
 }
 
-// open finds out which tools there are. The error says that the server did not
-// tell.
+// open finds out which tools exist. It returns an error if the server did not
+// answer.
 func (t *toolset) open(ctx context.Context, plan task.Spec) error {
 	t.fromServer = map[string]bool{}
 	if t.box != nil {
@@ -56,12 +56,12 @@ func (t *toolset) open(ctx context.Context, plan task.Spec) error {
 	}
 	if plan.TaskTools == task.AllTaskTools {
 		wanted, profile = append(wanted, otherTools...), ""
-		if delegates { // refused to others inside a run
+		if delegates { // other runs may not call it
 			wanted = append(wanted, "create_task")
 		}
 	}
 	if plan.Project != "" {
-		wanted, profile = append(wanted, "reply_review", "add_resource"), "" // its prompt, and checks of URLs, ask for them
+		wanted, profile = append(wanted, "reply_review", "add_resource"), "" // the prompt, and URL checks, require them
 	}
 	list, err := t.server.list(ctx, profile)
 	for _, tool := range list {
@@ -79,8 +79,8 @@ func (t *toolset) add(tool model.Tool, fromServer bool) {
 	}
 }
 
-// call executes a call that is allowed and whose arguments are an object. Where
-// the server answered with a task, it is returned too.
+// call executes a call that is allowed and whose arguments are an object. If
+// the server answered with a task, it returns that too.
 func (t *toolset) call(ctx context.Context, c model.Call) (tools.Result, *told) {
 	fromServer, ok := t.fromServer[c.Name]
 	if !ok {
@@ -109,7 +109,7 @@ func (t *toolset) names() string {
 	return strings.Join(names, ", ")
 }
 
-// wantObject returns an error unless arguments are one JSON object.
+// wantObject returns an error unless the arguments are one JSON object.
 func wantObject(args json.RawMessage) error {
 	var v map[string]any
 	if err := json.Unmarshal(args, &v); err != nil {

@@ -13,7 +13,7 @@ import (
 	"taskyard/task"
 )
 
-// turn asks the model once and reports the reply as it comes in.
+// turn calls the model once and reports the reply as it arrives.
 func (s *modelLoop) turn(ctx context.Context) (model.Reply, error) {
 	out := &speech{s: s, red: s.Redactor()}
 	r, err := s.ask(ctx, s.request(), func(d model.Delta) {
@@ -37,9 +37,9 @@ type noRoomError struct{ task.TurnGrant }
 
 func (e *noRoomError) Error() string { return e.Reason }
 
-// ask makes a request within what the run, and those above it, have left, and
-// reports what it used. on is called with the parts of the reply, end once after
-// them. The reply becomes part of the conversation.
+// ask makes a request within the remaining limits of the run and of those above
+// it, and reports its usage. on is called with the parts of the reply, end once
+// after them. The reply is added to the conversation.
 func (s *modelLoop) ask(ctx context.Context, req model.Request, on func(model.Delta), end func()) (model.Reply, error) {
 	most := s.most(req)
 	grant, release, err := s.HoldTurn(ctx, most)
@@ -66,9 +66,9 @@ func (s *modelLoop) ask(ctx context.Context, req model.Request, on func(model.De
 	return r, nil
 }
 
-// most is the most that a request can use. What the model has read and written
-// is counted as it was told; a token of anything else has at least two bytes:
-// those of English have four, those of code three.
+// most returns the most that a request can use. Text that the model has read
+// and written counts as the provider reported it; of other text, a token has at
+// least two bytes: English has four per token, code three.
 func (s *modelLoop) most(req model.Request) task.Turn {
 	const each = 2
 	fresh := s.size - s.sized
@@ -94,8 +94,8 @@ func (s *modelLoop) request() model.Request {
 	return req
 }
 
-// progress moves the idle clock on. A wait that the provider asked for is no
-// idleness of the model.
+// progress resets the idle timeout. Waiting at the provider's request is not
+// idle time.
 func (s *modelLoop) progress(d model.Delta) {
 	if d.Again != nil {
 		s.Progress(d.Again.Wait)
@@ -104,7 +104,7 @@ func (s *modelLoop) progress(d model.Delta) {
 	s.Progress(0)
 }
 
-// use adds what a turn used, and reports it.
+// use adds the usage of a turn, and reports it.
 func (s *modelLoop) use(u model.Usage) {
 	add := task.Usage{
 		TokensIn: supervise.AddTokens(0, float64(u.In)), TokensCached: supervise.AddTokens(0, float64(u.Cached)),
@@ -120,7 +120,7 @@ func (s *modelLoop) use(u model.Usage) {
 	})
 }
 
-// data makes the data of an event.
+// data encodes the data of an event.
 func (s *modelLoop) data(v any) json.RawMessage {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -131,16 +131,16 @@ func (s *modelLoop) data(v any) json.RawMessage {
 }
 
 const (
-	speechAt    = 8 << 10     // bytes that make an event, whatever they are
-	speechAfter = time.Second // after which whole lines make one
+	speechAt    = 8 << 10     // bytes after which an event is written
+	speechAfter = time.Second // after which whole lines are written
 )
 
-// speech makes events of a reply that comes in small pieces.
+// speech groups the small pieces of a reply into events.
 type speech struct {
 	s     *modelLoop
 	red   *task.Redactor
 	buf   strings.Builder
-	since time.Time // of the oldest text in buf
+	since time.Time // arrival of the oldest text in buf
 }
 
 func (p *speech) say(text string) {
@@ -161,7 +161,7 @@ func (p *speech) say(text string) {
 	}
 }
 
-// tell makes an event of a text; rest waits for the next.
+// tell writes text as an event; rest waits for the next.
 func (p *speech) tell(text, rest string) {
 	if text = task.CleanText(text); strings.TrimSpace(text) != "" {
 		for len(text) > 0 {
@@ -175,7 +175,7 @@ func (p *speech) tell(text, rest string) {
 	p.since = time.Now()
 }
 
-// end reports what is left; what comes after it is a new reply.
+// end writes the remaining text; what follows is a new reply.
 func (p *speech) end() {
 	p.buf.Write(p.red.Close())
 	p.tell(p.buf.String(), "")

@@ -15,20 +15,20 @@ import (
 	"taskyard/task"
 )
 
-// Runner runs Claude Code, or a program that takes the same flags and speaks
-// its stream-json. The program works only with the tools of the definition,
-// with those of the server over MCP, and with nothing that the machine's user or
-// the workspace has set up for it.
+// Runner runs Claude Code, or a program that accepts the same flags and speaks
+// its stream-json. The program uses only the tools of the definition and those
+// of the server over MCP, and no configuration of the machine's user or the
+// workspace.
 type Runner struct {
-	supervise.Program          // Argv nil: claude; Env may hold such as ANTHROPIC_BASE_URL
-	Pass              []string // names of variables of the server handed on, such as ANTHROPIC_API_KEY
+	supervise.Program          // Argv nil: claude; Env may hold variables such as ANTHROPIC_BASE_URL
+	Pass              []string // names of server variables to pass on, such as ANTHROPIC_API_KEY
 	AcceptWeaker      bool     // run agents whose bash cannot be confined
 }
 
 var _ supervise.Confiner = (*Runner)(nil)
 
-// Capabilities is what is known of the kind, before this machine is looked at;
-// a probe finds out more about Shell and Network.
+// Capabilities is what is known about this kind before this machine is probed.
+// A probe adds Shell and Network.
 var Capabilities = supervise.Probe{
 	Kind:          "claude",
 	EnforcesTools: true,
@@ -37,10 +37,10 @@ var Capabilities = supervise.Probe{
 	Network:       "closed to commands, unless the definition says network: true",
 }
 
-// Program is the program that is started unless another one is configured.
+// Program is the default program.
 const Program = "claude"
 
-// quietEnv keeps the program from calls that no run needs.
+// quietEnv disables network calls of the program that no run needs.
 var quietEnv = map[string]string{
 	"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
 	"DISABLE_AUTOUPDATER":                      "1",
@@ -48,8 +48,8 @@ var quietEnv = map[string]string{
 	"DISABLE_ERROR_REPORTING":                  "1",
 }
 
-// toolNames says how the program names our tools. What is not here comes from
-// the server over MCP.
+// toolNames maps our tools to the program's names. Tools that are not listed
+// come from the server over MCP.
 var toolNames = map[string][]string{
 	"read": {"Read"}, "list": {"LS", "Glob"}, "glob": {"Glob"}, "grep": {"Grep"}, "fetch": {"WebFetch"},
 	"create": {"Write"}, "edit": {"Edit"}, "bash": {"Bash"},
@@ -58,8 +58,8 @@ var toolNames = map[string][]string{
 // serverPrefix is the prefix of the server's tools in the program.
 const serverPrefix = "mcp__taskyard__"
 
-// Probe asks the program for its version, and looks whether there is a credential to
-// hand on.
+// Probe asks the program for its version, and checks whether there is a
+// credential to pass on.
 func (c *Runner) Probe(ctx context.Context) supervise.Probe {
 	program := c.program()
 	p := c.confinement(program.Probe(ctx, Capabilities, append(slices.Clone(program.Argv[1:]), "--version")...))
@@ -71,7 +71,8 @@ func (c *Runner) Probe(ctx context.Context) supervise.Probe {
 	return p
 }
 
-// program is what is started, with the variables that every run of it gets.
+// program returns the program to start, with the variables that every run of it
+// gets.
 func (c *Runner) program() supervise.Program {
 	env := maps.Clone(quietEnv)
 	for _, name := range c.Pass {
@@ -82,7 +83,7 @@ func (c *Runner) program() supervise.Program {
 	return c.With([]string{Program}, env)
 }
 
-// Enforcement says what of a plan is enforced here.
+// Enforcement returns which parts of a plan are enforced here.
 func (c *Runner) Enforcement(plan task.Spec) enforce.Levels {
 	h := enforce.Levels{
 		Tool:    enforce.Every(enforce.Yes("the program is given the list by --tools and refuses all others")),
@@ -100,7 +101,7 @@ func (c *Runner) Enforcement(plan task.Spec) enforce.Levels {
 // EnforcesReadOnly reports true: tools that write are left out.
 func (c *Runner) EnforcesReadOnly() bool { return true }
 
-// Run starts the program and returns when its whole process tree is gone.
+// Run starts the program and returns when its whole process tree has ended.
 func (c *Runner) Run(ctx context.Context, spec supervise.Spec, sink supervise.Sink) (supervise.Outcome, error) {
 	if gap, refused := c.EnforcementGap(spec.Plan.Tools); refused {
 		return supervise.Permanent(task.PhaseError, gap+" "+acceptShell), nil
@@ -121,8 +122,8 @@ func (c *Runner) Run(ctx context.Context, spec supervise.Spec, sink supervise.Si
 	})
 }
 
-// userMessage is a line of input. The program repeats it under the uuid, which
-// may be "".
+// userMessage returns a line of input. The program repeats it with the uuid,
+// which may be "".
 func userMessage(uuid, text string) string {
 	line := map[string]any{"type": "user", "message": map[string]any{
 		"role": "user", "content": []any{map[string]any{"type": "text", "text": task.CleanText(text)}},
@@ -136,20 +137,20 @@ func userMessage(uuid, text string) string {
 func jsonLine(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // only maps of text come here
+		panic(err) // only maps of text
 	}
 	return string(b) + "\n"
 }
 
-// arguments writes the files that the program reads and returns its
-// arguments. No text of a task and no secret is among them.
+// arguments writes the files that the program reads and returns its arguments,
+// which contain no task text and no secret.
 func arguments(spec supervise.Spec) ([]string, error) {
 	plan := spec.Plan
 	args := []string{
 		"-p", "--output-format", "stream-json", "--input-format", "stream-json", "--verbose", "--permission-prompt-tool", "stdio",
-		"--replay-user-messages", // which tells when a message is taken
+		"--replay-user-messages", // shows when a message was received
 		"--tools", strings.Join(toolList(plan.Tools), ","),
-		// The workspace may bring hooks, which would run unasked.
+		// The workspace may bring hooks, which would run without consent.
 		"--setting-sources", "user", "--disable-slash-commands", "--strict-mcp-config",
 	}
 	if spec.URL != "" {
@@ -181,15 +182,15 @@ func arguments(spec supervise.Spec) ([]string, error) {
 	return args, nil
 }
 
-// mcpConfig names Taskyard's MCP server. The program puts the token in from
-// its environment.
+// mcpConfig returns the configuration of Taskyard's MCP server. The program
+// inserts the token from its environment.
 func mcpConfig(url string) string {
 	return jsonLine(map[string]any{"mcpServers": map[string]any{"taskyard": map[string]any{
 		"type": "http", "url": strings.TrimRight(url, "/") + "/mcp", "headers": map[string]string{"Authorization": "Bearer ${TASKYARD_TOKEN}"},
 	}}})
 }
 
-// toolList is the whitelist in the program's words.
+// toolList returns the allowed tools under the program's names.
 func toolList(tools []string) []string {
 	names, seen := []string{}, map[string]bool{}
 	for _, t := range task.KnownTools {

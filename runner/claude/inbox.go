@@ -8,24 +8,24 @@ import (
 	"taskyard/task"
 )
 
-// inbox is what is known of the messages of people. The program takes what it
-// is sent between two calls of its model, or after its answer, and then repeats
-// it with the uuid that we gave it: only then the agent has it.
+// inbox tracks messages from people. The program reads its input between two
+// model calls, or after its answer, and then repeats a message with the uuid
+// that we assigned: only then has the agent received it.
 type inbox struct {
 	mu     sync.Mutex
-	sent   map[string]task.ID // not taken yet, by uuid
+	sent   map[string]task.ID // not received yet, by uuid
 	known  map[task.ID]bool   // sent
-	closed bool               // nothing is sent any more
+	closed bool               // no more messages are sent
 
 	listening bool
 	turns     int             // of the results so far
-	replies   map[string]bool // of the model since the last result
+	replies   map[string]bool // model replies since the last result
 }
 
-// messageUUID names a message of people to the program.
+// messageUUID returns the uuid of a message.
 func messageUUID(id task.ID) string { return fmt.Sprintf("00000000-0000-4000-8000-%012x", int64(id)) }
 
-// listen sends messages from now on: before its first line the program has not
+// listen starts sending messages: before its first line, the program has not
 // read its prompt, which must come first.
 func (r *reader) listen() {
 	in := r.Spec.Inbox
@@ -46,8 +46,8 @@ func (r *reader) listen() {
 	}()
 }
 
-// pass sends what people said meanwhile, and returns how many messages were
-// sent that the program did not take yet.
+// pass sends new messages from people, and returns how many sent messages the
+// program has not received yet.
 func (r *reader) pass() int {
 	b := &r.inbox
 	b.mu.Lock()
@@ -67,8 +67,9 @@ func (r *reader) pass() int {
 	return len(b.sent)
 }
 
-// taken notes that the agent gets a message. One that comes too late, after the
-// last result, stays queued for the next run, and the program is ended.
+// taken records that the agent received a message. After the last result it is
+// too late: the message stays queued for the next run, and the program is
+// stopped.
 func (r *reader) taken(uuid string) {
 	b := &r.inbox
 	b.mu.Lock()
@@ -84,8 +85,7 @@ func (r *reader) taken(uuid string) {
 }
 
 // answersMore reports whether the program has messages to answer after a
-// result. Those that would be over the limit of turns are left: the next run
-// reads them.
+// result. Messages beyond the turn limit are left for the next run.
 func (r *reader) answersMore(res *result) bool {
 	b := &r.inbox
 	b.turns += res.Turns
@@ -96,8 +96,8 @@ func (r *reader) answersMore(res *result) bool {
 	return b.listening && r.pass() > 0
 }
 
-// countTurn holds the limit of turns for what follows a result: the program
-// counts from 0 then.
+// countTurn enforces the turn limit after a result: the program then counts
+// from 0 again.
 func (r *reader) countTurn(l *line) {
 	limit := r.Spec.Plan.Limits.MaxTurns
 	if limit == 0 || r.inbox.turns == 0 || l.Parent != "" || l.Message.ID == "" {
@@ -112,7 +112,7 @@ func (r *reader) countTurn(l *line) {
 	}
 }
 
-// hangUp ends the program's stdin: nothing more will be said.
+// hangUp closes the program's stdin.
 func (r *reader) hangUp() {
 	r.inbox.mu.Lock()
 	r.inbox.closed = true

@@ -7,14 +7,14 @@ import (
 	"taskyard/runner/supervise"
 )
 
-// line is a line of stream-json, with what is read of it.
+// line is a line of stream-json, with the fields that are used.
 type line struct {
 	Type      string          `json:"type"`
 	Subtype   string          `json:"subtype"`
 	Session   string          `json:"session_id"`
 	Message   message         `json:"message"`  // of assistant and user
 	UUID      string          `json:"uuid"`     // of user
-	Replay    bool            `json:"isReplay"` // of user: what we have sent
+	Replay    bool            `json:"isReplay"` // of user: repeats what we have sent
 	Parent    string          `json:"parent_tool_use_id"`
 	RequestID string          `json:"request_id"` // of control_request
 	Request   request         `json:"request"`
@@ -36,8 +36,8 @@ type line struct {
 	ErrorStatus int     `json:"error_status"`
 }
 
-// readLine reads a line; false when it is none of this protocol. A field that
-// is of another type than expected is left empty: versions differ.
+// readLine parses a line; ok is false if it is not part of this protocol.
+// Fields of an unexpected type are left empty, because versions differ.
 func readLine(b []byte) (l line, ok bool) {
 	if !supervise.IsObject(b) {
 		return l, false
@@ -47,7 +47,7 @@ func readLine(b []byte) (l line, ok bool) {
 	return l, l.Type != "" && (err == nil || errors.As(err, &odd))
 }
 
-// word returns the error of a line, where it is one word.
+// word returns the error of a line if it is one word.
 func (l *line) word() (word string) {
 	_ = json.Unmarshal(l.Error, &word)
 	return word
@@ -59,8 +59,8 @@ type message struct {
 	Usage   usage           `json:"usage"`
 }
 
-// usage counts tokens. What is read from the provider's cache is not
-// counted as read by the run: it is the same text again at each turn.
+// usage counts tokens. Tokens read from the provider's cache are not counted as
+// input: they are the same text in each turn.
 type usage struct {
 	In      float64 `json:"input_tokens"`
 	Written float64 `json:"cache_creation_input_tokens"`
@@ -78,7 +78,7 @@ type block struct {
 	IsError bool            `json:"is_error"`
 }
 
-// request is what the program asks of us.
+// request is a control request of the program.
 type request struct {
 	Subtype     string          `json:"subtype"`
 	Tool        string          `json:"tool_name"`
@@ -114,8 +114,8 @@ type denial struct {
 	Tool string `json:"tool_name"`
 }
 
-// readResult reads a result. What the verdict needs must be well formed; the
-// figures of other versions may look otherwise.
+// readResult parses a result. The fields for the verdict must be well-formed;
+// numbers may differ in other versions.
 func readResult(line []byte) *result {
 	res := &result{}
 	if json.Unmarshal(line, res) != nil || res.IsError == nil {
@@ -136,7 +136,7 @@ func readResult(line []byte) *result {
 	return res
 }
 
-// blocks reads the content of a message.
+// blocks parses the content of a message.
 func blocks(content json.RawMessage) []block {
 	var list []block
 	if json.Unmarshal(content, &list) == nil {
@@ -149,7 +149,7 @@ func blocks(content json.RawMessage) []block {
 	return nil
 }
 
-// plainText is the text of a content; what is no text is named.
+// plainText returns the text of a content, with placeholders for other types.
 func plainText(content json.RawMessage) (text string) {
 	for _, b := range blocks(content) {
 		if b.Type != "text" {

@@ -11,20 +11,20 @@ import (
 	"taskyard/runner/supervise"
 )
 
-// longRequest finds the id in a request that is too long to be read.
+// longRequest finds the ID in a request that is too long to be parsed.
 var longRequest = lazyregexp.New(`^\s*\{"type":"control_request","request_id":"([^"\\]{1,100})"`)
 
-// longResult is a result that is too long to be read: its answer, or the calls
-// that were denied, which it repeats.
+// longResult is a result that is too long to be parsed: because of its answer,
+// or the denied calls, which it repeats.
 type longResult struct {
 	head []byte // the beginning of the line
-	tail []byte // the end of what came last
-	cost string // US dollars; "" until they came
+	tail []byte // the end of the previous chunk
+	cost string // US dollars; "" until found
 }
 
 const (
-	maxHead = 1 << 20 // bytes of the beginning, which has the verdict
-	maxTail = 100     // bytes: more than the field of the cost has
+	maxHead = 1 << 20 // bytes of the beginning, which contains the verdict
+	maxTail = 100     // bytes: more than the cost field has
 )
 
 var (
@@ -32,7 +32,7 @@ var (
 	resultCost = lazyregexp.New(`"total_cost_usd":([0-9.eE+-]{1,40})[,}]`) // within a text, its quotes are escaped
 )
 
-// long takes a line that is too long to be read.
+// long handles a line that is too long to be parsed.
 func (r *reader) long(kind supervise.LineKind, b []byte) {
 	switch {
 	case kind == supervise.LongLine && isResult().Match(b):
@@ -58,14 +58,14 @@ func (r *reader) long(kind supervise.LineKind, b []byte) {
 func (l *longResult) add(b []byte) {
 	l.head = append(l.head, b[:min(len(b), maxHead-len(l.head))]...)
 	l.tail = append(l.tail, b...)
-	if found := resultCost().FindSubmatch(l.tail); found != nil && l.cost == "" { // later ones are of denied calls
+	if found := resultCost().FindSubmatch(l.tail); found != nil && l.cost == "" { // later matches belong to denied calls
 		l.cost = string(found[1])
 	}
 	l.tail = bytes.Clone(l.tail[max(0, len(l.tail)-maxTail):])
 }
 
-// line is the result with the fields that are at the beginning, the answer cut
-// where the beginning ends, and the cost.
+// line returns the result with the fields at its beginning, a truncated answer,
+// and the cost.
 func (l *longResult) line() []byte {
 	fields := map[string]json.RawMessage{}
 	dec := jsontext.NewDecoder(bytes.NewReader(l.head), jsontext.AllowInvalidUTF8(true))
@@ -86,15 +86,15 @@ func (l *longResult) line() []byte {
 	if _, err := strconv.ParseFloat(l.cost, 64); err == nil {
 		fields["total_cost_usd"] = json.RawMessage(l.cost)
 	}
-	line, _ := json.Marshal(fields) // a cost that is no number of JSON makes it malformed
+	line, _ := json.Marshal(fields) // fails if the cost is not a JSON number
 	return line
 }
 
-// maxEscape is how many bytes a character may take in a string.
+// maxEscape is how many bytes a character may take in a JSON string.
 const maxEscape = 12
 
-// cutString is a string of JSON whose end is missing, without a character of
-// which only a part is there.
+// cutString completes a JSON string whose end is missing, without a partial
+// last character.
 func cutString(b []byte) (whole json.RawMessage) {
 	for n := range min(maxEscape, len(b)) {
 		if whole = append(append([]byte(`"`), b[:len(b)-n]...), '"'); json.Valid(whole) {

@@ -11,13 +11,13 @@ import (
 	"taskyard/task"
 )
 
-// offered reports whether the definition lists a tool, or the server, which checks
-// by itself, offers it.
+// offered reports whether the definition lists a tool, or the server offers it,
+// which does its own authorization.
 func (r *reader) offered(tool string) bool {
 	return strings.HasPrefix(tool, serverPrefix) || slices.Contains(toolList(r.Spec.Plan.Tools), tool)
 }
 
-// request answers what the program asks.
+// request answers a control request of the program.
 func (r *reader) request(l *line) {
 	req := &l.Request
 	if req.Subtype != "can_use_tool" {
@@ -36,9 +36,9 @@ func (r *reader) request(l *line) {
 	}
 }
 
-// concern says why a listed tool may not do what it was called for, or "". The
-// program names paths outside its folder, and what it holds for unsafe; that
-// it asks for each other call too is its habit, and the definition answers.
+// concern returns why a listed tool may not do this call, or "". The program
+// flags paths outside its folder and what it considers unsafe. It also asks for
+// every other call; for those, the definition decides.
 func (r *reader) concern(req *request) string {
 	switch {
 	case strings.HasPrefix(req.Tool, serverPrefix):
@@ -51,12 +51,12 @@ func (r *reader) concern(req *request) string {
 	return ""
 }
 
-// inside reports whether a path lies in the run's workspace.
+// inside reports whether a path is in the run's workspace.
 func (r *reader) inside(file string) bool {
 	return supervise.Within([]string{r.Work}, file)
 }
 
-// barred says why a file cannot be written, whoever permits it, or "".
+// barred returns why a file cannot be written even with permission, or "".
 func (r *reader) barred(req *request) string {
 	var args struct {
 		Path string `json:"file_path"`
@@ -71,7 +71,7 @@ func (r *reader) barred(req *request) string {
 		args.Path + ". The configuration of its runner names further folders in writable."
 }
 
-// ask has a person decide, with the clocks paused.
+// ask lets a person decide, with the timeouts paused.
 func (r *reader) ask(l *line, concern string) {
 	if !r.CanAsk() {
 		r.refuse(l, concern+".")
@@ -96,7 +96,7 @@ func (r *reader) ask(l *line, concern string) {
 	}
 }
 
-// refuse answers the agent why it may not, and what it may.
+// refuse tells the agent why the call is denied, and what is allowed.
 func (r *reader) refuse(l *line, why string) {
 	r.noteDenied(l.Request.Tool)
 	r.refusal = task.CutText(r.Clean(brief(l.Request.Tool, l.Request.Input)+": "+why), maxRefusal)
@@ -105,7 +105,7 @@ func (r *reader) refuse(l *line, why string) {
 	r.deny(l.RequestID, why+" Allowed tools: "+r.allowed()+", within the workspace.")
 }
 
-// allowed lists the whitelist.
+// allowed lists the allowed tools.
 func (r *reader) allowed() string {
 	names := toolList(r.Spec.Plan.Tools)
 	return strings.Join(append(names, serverPrefix+"*"), ", ")

@@ -12,32 +12,32 @@ import (
 	"taskyard/task"
 )
 
-// What is kept in memory of the names and ids that a program gives.
+// Bounds for names and IDs that a program sends.
 const (
 	maxName   = 200 // characters of one
-	maxDenied = 100 // tools whose calls were refused
+	maxDenied = 100 // tools with denied calls
 
-	maxRefusal = 500 // bytes of the reason of a failure that say which call was refused
+	maxRefusal = 500 // bytes of a failure reason that describe the denied call
 )
 
-// reader reads the stream-json of a program and answers what it asks.
-// Its stdout is read as it is, because what a call was asked with must go back
-// unchanged; secrets are taken out of each event.
+// reader reads the stream-json of a program and answers its requests. Its
+// stdout is read without redaction, because the input of a call must be
+// returned unchanged; secrets are removed from each event.
 type reader struct {
 	*supervise.Run
-	writable []string // the only folders that can be written; nil: all
+	writable []string // the only writable folders; nil: all
 	result   *result
 	last     *longResult // that is being read
 	ended    atomic.Bool // a result was seen: the program is about to end
-	moved    bool        // what Output was last given got anywhere
+	moved    bool        // the last bytes given to Output were progress
 	counted  map[string]usage
-	denied   map[string]int // refused calls by tool
-	refusal  string         // of the last refused call: what it was and why; "" since another was allowed
-	trouble  string         // the last word for an error of the model
+	denied   map[string]int // denied calls by tool
+	refusal  string         // the last denied call and the reason; "" after another was allowed
+	trouble  string         // the program's last word for a model error
 	inbox    inbox
 }
 
-// newReader makes the reader of a run under rules, nil for none.
+// newReader returns the reader of a run, with rules or nil.
 func newReader(run *supervise.Run, rules *confine.Rules) *reader {
 	r := &reader{Run: run, counted: map[string]usage{}, denied: map[string]int{}}
 	if rules != nil {
@@ -49,11 +49,10 @@ func newReader(run *supervise.Run, rules *confine.Rules) *reader {
 
 var _ supervise.Talker = (*reader)(nil)
 
-// Begin says nothing: the prompt is the first word.
+// Begin does nothing: the prompt is the first message.
 func (r *reader) Begin() {}
 
-// Interrupt asks the program to stop. One that has given its result is not
-// asked any more.
+// Interrupt asks the program to stop, unless it has already sent its result.
 func (r *reader) Interrupt() bool {
 	if r.ended.Load() {
 		return false
@@ -61,15 +60,14 @@ func (r *reader) Interrupt() bool {
 	return r.Send([]byte(`{"type":"control_request","request_id":"taskyard-stop","request":{"subtype":"interrupt"}}` + "\n"))
 }
 
-// Output takes the next bytes. A model that is called again and again, and
-// what is on stderr, is no progress.
+// Output handles output. Repeated model calls, and stderr, are not progress.
 func (r *reader) Output(s supervise.Stream, b []byte) bool {
 	r.moved = false
 	r.Run.Output(s, b)
 	return r.moved
 }
 
-// line takes one line of stdout.
+// line handles one line of stdout.
 func (r *reader) line(kind supervise.LineKind, b []byte) {
 	switch kind {
 	case supervise.LongLine, supervise.LongRest, supervise.LongEnd:
@@ -111,8 +109,7 @@ func (r *reader) read(l *line, raw []byte) {
 	}
 }
 
-// works notes that the program got somewhere: a result that it gave before was
-// not its last.
+// works records progress: an earlier result was not the last one.
 func (r *reader) works() {
 	r.moved = true
 	r.EndSoon(nil)
@@ -128,7 +125,7 @@ func (r *reader) assistant(l *line) {
 		case "text":
 			if l.Parent == "" {
 				r.Event(supervise.EventText, b.Text, nil, nil)
-			} else { // of an agent that this one started
+			} else { // of a subagent
 				r.Report(supervise.EventText, b.Text, nil)
 			}
 		case "tool_use":
@@ -148,7 +145,7 @@ func (r *reader) user(l *line) {
 	}
 }
 
-// brief names a call for people.
+// brief describes a call for people.
 func brief(name string, input json.RawMessage) string {
 	var args map[string]any
 	_ = json.Unmarshal(input, &args)
@@ -160,7 +157,7 @@ func brief(name string, input json.RawMessage) string {
 	return name
 }
 
-// count notes what a message used, as far as is known before the result.
+// count adds the usage of a message, as far as it is known before the result.
 func (r *reader) count(l *line) {
 	if l.Message.ID == "" || len(r.counted) > 10_000 {
 		return
@@ -173,14 +170,14 @@ func (r *reader) count(l *line) {
 	r.CheckUsage()
 }
 
-// noteDenied counts a refused call for the warning at the end.
+// noteDenied counts a denied call for the warning at the end.
 func (r *reader) noteDenied(tool string) {
 	if tool = task.ClipChars(tool, maxName); len(r.denied) < maxDenied || r.denied[tool] > 0 {
 		r.denied[tool]++
 	}
 }
 
-// refused returns the tools whose calls were refused, with how many.
+// refused lists the tools with denied calls and their counts.
 func refused(denied map[string]int) string {
 	list := []string{}
 	for name, n := range denied {

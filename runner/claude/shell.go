@@ -8,19 +8,19 @@ import (
 	"taskyard/runner/supervise"
 )
 
-// shellPrefix is the variable that names a program before every command of the
-// program's Bash.
+// shellPrefix is the variable that names a program to run before every command
+// of the program's Bash.
 const shellPrefix = "CLAUDE_CODE_SHELL_PREFIX"
 
-// signInNames are the names under which the program reads its credentials.
+// signInNames are the variables from which the program reads its credentials.
 var signInNames = []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"}
 
-// acceptShell is the hint of a refusal for an agent with bash.
+// acceptShell is the hint in the error for an agent with bash.
 const acceptShell = "Set accept_weaker = true in the section of this runner to start it nevertheless, take bash from the agent's " +
 	"tools, or choose a runner of kind builtin, whose bash is confined."
 
-// EnforcementGap says what bash can do here beyond the definition. The other tools
-// are enforced by the program: it offers no more than those that are listed.
+// EnforcementGap returns what bash can do here beyond the definition. The
+// program enforces the other tools: it offers only those that are listed.
 func (c *Runner) EnforcementGap(tools []string) (string, bool) {
 	if !slices.Contains(tools, "bash") {
 		return "", false
@@ -61,16 +61,16 @@ func (c *Runner) isClaude() bool {
 	return slices.ContainsFunc(c.program().Argv, func(arg string) bool { return strings.HasPrefix(filepath.Base(arg), "claude") })
 }
 
-// writeShell writes what the program starts before each command of Bash. It
-// takes away what the definition does not give: the network, and the
-// credentials, which are in the environment of the program.
+// writeShell writes the program that is started before each Bash command. It
+// removes what the definition does not grant: the network, and the credentials
+// in the environment of the program.
 func (c *Runner) writeShell(spec supervise.Spec) error {
 	if !slices.Contains(spec.Plan.Tools, "bash") {
 		return nil
 	}
 	files := c.Confine.Rules(spec, c.Env)
 	if files != nil {
-		files.Hidden = nil // the rules of the program above hold for it, and let it list no folder above the hidden ones
+		files.Hidden = nil // the rules of the parent program still apply, and it may list no folder above the hidden ones
 	}
 	rules := supervise.ShellRules{Files: files, Sockets: c.Confine.Machine().Seccomp, Network: spec.Plan.Network}
 	for _, name := range spec.Plan.Env {

@@ -10,7 +10,7 @@ import (
 	"taskyard/task"
 )
 
-// system takes what the program says of itself.
+// system handles system messages of the program.
 func (r *reader) system(l *line) {
 	switch l.Subtype {
 	case "init":
@@ -32,7 +32,7 @@ func (r *reader) system(l *line) {
 	}
 }
 
-// begin checks that the program offers no tool that is not listed.
+// begin checks that the program offers only tools that are listed.
 func (r *reader) begin(l *line) {
 	r.KeepSession(l.Session)
 	r.listen()
@@ -52,13 +52,13 @@ func (r *reader) begin(l *line) {
 	}
 }
 
-// take takes the result of what was asked so far. The program ends when its
-// stdin does: once it has answered all messages. One that stays is ended.
+// take handles the result of the messages so far. Once all are answered, stdin
+// is closed, which ends the program; one that keeps running is stopped.
 func (r *reader) take(res *result) {
 	r.result = res
 	if last := res.malformed || *res.IsError || !r.answersMore(res); last {
 		r.hangUp()
-		defer func() { r.EndSoon(new(r.Verdict(supervise.Exit{}))) }() // once its denials are known
+		defer func() { r.EndSoon(new(r.Verdict(supervise.Exit{}))) }() // after its denials are known
 	}
 	if res.malformed {
 		return
@@ -84,15 +84,15 @@ func (r *reader) take(res *result) {
 		map[string]any{"tokensIn": u.TokensIn, "tokensOut": u.TokensOut, "costUsd": u.CostUSD})
 }
 
-// End warns of refused calls: an agent may well say that all is done.
+// End warns about denied calls, because an agent may still claim success.
 func (r *reader) End(*supervise.Outcome) {
 	if len(r.denied) > 0 {
 		r.Report(supervise.EventLog, "Warning: calls were refused: "+refused(r.denied), nil)
 	}
 }
 
-// Verdict says how the program ended. That it says "success" is not enough. A
-// failure after a refused call names that call.
+// Verdict returns how the run ended. The word "success" is not enough. A
+// failure after a denied call names that call.
 func (r *reader) Verdict(e supervise.Exit) supervise.Outcome {
 	res := r.result
 	switch {
@@ -119,7 +119,7 @@ func (r *reader) Verdict(e supervise.Exit) supervise.Outcome {
 	return supervise.Completed(summary)
 }
 
-// stopped is the outcome of a program that stopped without a word of why.
+// stopped returns the outcome of a program that stopped without a reason.
 func (r *reader) stopped(phase task.Phase, reason string) supervise.Outcome {
 	if r.refusal != "" {
 		reason = "The agent stopped after a call was denied: " + r.refusal + " " + reason
@@ -127,7 +127,7 @@ func (r *reader) stopped(phase task.Phase, reason string) supervise.Outcome {
 	return supervise.Failed(phase, reason)
 }
 
-// broken is the outcome of a result that is an error.
+// broken returns the outcome of an error result.
 func (r *reader) broken(res *result) supervise.Outcome {
 	text := cmp.Or(res.Result, strings.Join(res.Errors, "; "), res.Subtype)
 	limits := r.Spec.Plan.Limits
@@ -146,19 +146,19 @@ func (r *reader) broken(res *result) supervise.Outcome {
 		return supervise.Permanent(task.PhaseError, "The model is not known: "+text)
 	}
 	text = "It ended with an error (" + res.Subtype + "): " + text
-	if res.Status != 0 { // of the model
+	if res.Status != 0 { // HTTP status of the model
 		return supervise.Failed(task.PhaseError, text)
 	}
 	return r.stopped(task.PhaseError, text)
 }
 
-// isAuth reports whether a word of the program blames the credentials.
+// isAuth reports whether the program's error word is about credentials.
 func isAuth(word string) bool {
 	return slices.Contains([]string{"authentication_failed", "oauth_org_not_allowed"}, word)
 }
 
-// notSignedIn knows the sentences of a program without credentials, which has
-// no word for it.
+// notSignedIn recognizes the messages of a program without credentials, which
+// have no error word.
 func notSignedIn(text string) bool {
 	return strings.Contains(text, "Please run /login") || strings.Contains(text, "Invalid API key")
 }

@@ -14,17 +14,16 @@ import (
 )
 
 // Runner runs the Codex command line without a terminal: `codex exec --json`.
-// It has no list of tools; what holds it is the sandbox in which it starts the
-// commands of the model.
+// It has no list of tools; the sandbox restricts the commands of the model.
 type Runner struct {
 	supervise.Program      // Argv nil: codex
-	Network           bool // the sandbox that may write may reach the network too
-	AcceptWeaker      bool // run agents that Codex cannot hold to their tools, or to a limit of cost
+	Network           bool // the writable sandbox also has network access
+	AcceptWeaker      bool // run agents even if Codex cannot enforce their tools or a cost limit
 }
 
 var _ supervise.Confiner = (*Runner)(nil)
 
-// Capabilities is what is known of the kind, before this machine is looked at.
+// Capabilities is what is known about this kind before this machine is probed.
 var Capabilities = supervise.Probe{
 	Kind: "codex",
 	Tools: "Codex has no list of tools; its sandbox is read-only, " +
@@ -33,10 +32,10 @@ var Capabilities = supervise.Probe{
 	Network: "closed to commands",
 }
 
-// Program is the program that is started unless another one is configured.
+// Program is the default program.
 const Program = "codex"
 
-// Probe looks for the program and asks it for its version.
+// Probe finds the program and asks it for its version.
 func (c *Runner) Probe(ctx context.Context) supervise.Probe {
 	program := c.With([]string{Program}, nil)
 	program.Argv = program.Argv[:1]
@@ -47,13 +46,13 @@ func (c *Runner) Probe(ctx context.Context) supervise.Probe {
 	return p
 }
 
-// EnforcementGap compares the tools with what the sandbox lets through: reading all
-// files and running programs that change nothing, or, in the other one,
-// writing to the workspace too.
+// EnforcementGap compares the tools with what the sandbox permits: reading all
+// files and running programs that change nothing, or in the other mode also
+// writing to the workspace.
 func (c *Runner) EnforcementGap(tools []string) (string, bool) {
 	var beyond []string
 	switch {
-	case slices.Contains(tools, "bash"): // whatever the sandbox permits, a command may do
+	case slices.Contains(tools, "bash"): // a command may do whatever the sandbox permits
 	case sandbox(tools) == "read-only":
 		beyond = enforce.Beyond(tools, "read")
 	default:
@@ -66,7 +65,7 @@ func (c *Runner) EnforcementGap(tools []string) (string, bool) {
 		": the agent could also use " + strings.Join(beyond, ", ") + ".", !c.AcceptWeaker
 }
 
-// Enforcement says what of a plan is enforced here.
+// Enforcement returns which parts of a plan are enforced here.
 func (c *Runner) Enforcement(plan task.Spec) enforce.Levels {
 	mode := sandbox(plan.Tools)
 	reads := mode == "read-only"
@@ -90,7 +89,7 @@ func (c *Runner) Enforcement(plan task.Spec) enforce.Levels {
 	}
 }
 
-// sandbox is the mode in which the commands of the model run.
+// sandbox returns the mode for the commands of the model.
 func sandbox(tools []string) string {
 	if task.Writes(tools) {
 		return "workspace-write"
@@ -98,12 +97,13 @@ func sandbox(tools []string) string {
 	return "read-only"
 }
 
-// EnforcesReadOnly reports true: its sandbox is read-only then.
+// EnforcesReadOnly reports true: the sandbox is then read-only.
 func (c *Runner) EnforcesReadOnly() bool { return true }
 
-// Run starts Codex with a private CODEX_HOME and returns when nothing of it is
-// left. Codex takes one prompt: what people said meanwhile is the next one, in
-// the same conversation and within what is left of the limits.
+// Run starts Codex with a private CODEX_HOME and returns when all of its
+// processes have ended. Codex accepts one prompt: messages that people send in
+// the meantime become the next one, in the same conversation and within the
+// remaining limits.
 func (c *Runner) Run(ctx context.Context, spec supervise.Spec, sink supervise.Sink) (supervise.Outcome, error) {
 	if ctx.Err() != nil {
 		return supervise.Canceled(context.Cause(ctx)), nil
@@ -136,7 +136,7 @@ func (c *Runner) Run(ctx context.Context, spec supervise.Spec, sink supervise.Si
 	for err == nil && out.Status == task.RunCompleted && ctx.Err() == nil {
 		rest, ok := t.rest(out.Session)
 		if !ok {
-			break // what was said is for the next run
+			break // the next run reads it
 		}
 		texts := t.Messages()
 		if len(texts) == 0 {
@@ -149,7 +149,7 @@ func (c *Runner) Run(ctx context.Context, spec supervise.Spec, sink supervise.Si
 	return out, err
 }
 
-// variables hands the key to Codex under the name that it reads.
+// variables passes the key to Codex under the name that it reads.
 func (c *Runner) variables(home string, spec supervise.Spec) map[string]string {
 	vars := map[string]string{"CODEX_HOME": home}
 	key := c.Env["OPENAI_API_KEY"]
@@ -162,9 +162,9 @@ func (c *Runner) variables(home string, spec supervise.Spec) map[string]string {
 	return vars
 }
 
-// arguments is the command line after the program and its own arguments. It
-// holds no secret: any account of the machine can read it. thread is a
-// conversation to continue, or "".
+// arguments returns the command line after the program and its own arguments.
+// It contains no secret, because any account of the machine can read it. thread
+// is a conversation to continue, or "".
 func (c *Runner) arguments(spec supervise.Spec, thread string) []string {
 	mode := sandbox(spec.Plan.Tools)
 	args := []string{"exec", "--json", "--skip-git-repo-check", "-s", mode}

@@ -10,7 +10,7 @@ import (
 	"taskyard/runner/supervise"
 )
 
-// item is a thing that happened in a turn.
+// item is something that happened in a turn.
 type item struct {
 	ID        string          `json:"id"`
 	Type      string          `json:"type"`
@@ -36,7 +36,7 @@ type item struct {
 	} `json:"error"`
 }
 
-// item makes events of an item that began or ended.
+// item emits the events of an item that began or ended.
 func (t *talk) item(it *item, done bool, line []byte) {
 	switch it.Type {
 	case "agent_message":
@@ -56,7 +56,7 @@ func (t *talk) item(it *item, done bool, line []byte) {
 }
 
 // tool reports a call when it begins and its result when it ends. Some items
-// are told only at their end.
+// are reported only when they end.
 func (t *talk) tool(it *item, done bool, line []byte) {
 	if !done || it.Type == "file_change" || it.Type == "web_search" {
 		t.Event(supervise.EventToolCall, it.call(), it.data(), line)
@@ -79,7 +79,7 @@ func (t *talk) tool(it *item, done bool, line []byte) {
 	}
 }
 
-// isCall reports whether it is a call of a tool.
+// isCall reports whether the item is a tool call.
 func (it *item) isCall() bool {
 	switch it.Type {
 	case "command_execution", "mcp_tool_call", "file_change", "web_search":
@@ -88,10 +88,10 @@ func (it *item) isCall() bool {
 	return false
 }
 
-// told reports whether its beginning is told too.
+// told reports whether Codex also reports the beginning of the item.
 func (it *item) told() bool { return it.Type == "command_execution" || it.Type == "mcp_tool_call" }
 
-// call names what is done, in one line.
+// call describes the call in one line.
 func (it *item) call() string {
 	switch it.Type {
 	case "command_execution":
@@ -116,7 +116,7 @@ func (it *item) data() map[string]any {
 	return data
 }
 
-// answer is what came of a call.
+// answer returns the result of a call.
 func (it *item) answer() string {
 	switch {
 	case it.Error != nil:
@@ -141,7 +141,7 @@ func (it *item) answer() string {
 	return strings.Join(texts, "\n")
 }
 
-// changed notes the files of the workspace that a patch changed.
+// changed records the files of the workspace that a patch changed.
 func (t *talk) changed(it *item) {
 	if it.Status != "completed" {
 		return

@@ -6,15 +6,15 @@ import (
 	"taskyard/runner/supervise"
 )
 
-// homeFolder is CODEX_HOME below HOME.
+// homeFolder is the CODEX_HOME below HOME.
 const homeFolder = ".codex"
 
-// takeThread copies the conversation of a former start into home, the
-// CODEX_HOME of a run. It returns the name of the conversation; "" where there
-// is none. Then Codex starts over, which does no harm.
+// takeThread copies the conversation of an earlier attempt into home, the
+// CODEX_HOME of a run. It returns the name of the conversation, or "" if there
+// is none. Codex then starts over, which does no harm.
 func (c *Runner) takeThread(spec supervise.Spec, home string) string {
 	pattern := "sessions/*/*/*/rollout-*-" + spec.Session + ".jsonl"
-	if own := c.Env["CODEX_HOME"]; own != "" { // it stays
+	if own := c.Env["CODEX_HOME"]; own != "" { // it is not replaced between attempts
 		if found, _ := filepath.Glob(filepath.Join(own, pattern)); len(found) == 1 && spec.Former != "" && supervise.ValidSession(spec.Session) {
 			return spec.Session
 		}

@@ -19,17 +19,17 @@ const maxArtifacts = 100
 type talk struct {
 	*supervise.Run
 	over      bool   // turn.completed was seen
-	failure   string // what turn.failed said
-	trouble   string // the last error that was no note
+	failure   string // message of turn.failed
+	trouble   string // the last error that was not a notice
 	last      string // the last message of the agent
 	artifacts []string
-	turns     int  // begun so far
+	turns     int  // turns begun so far
 	answered  bool // a call ended since the last turn began
-	moved     bool // what Output was last given got anywhere
+	moved     bool // the last bytes given to Output were progress
 }
 
-// rest is the plan for one more prompt, with what is left of the limits; false
-// when nothing is left.
+// rest returns the plan for another prompt, with the remaining limits; ok is
+// false if a limit is used up.
 func (t *talk) rest(session string) (supervise.Spec, bool) {
 	spec, limits := t.Spec, t.Spec.Plan.Limits
 	left := func(limit *int, used int) bool {
@@ -50,8 +50,8 @@ func newTalk(r *supervise.Run) *talk {
 	return t
 }
 
-// Output reads lines. It is no progress to connect again, nor what is on
-// stderr: Codex complains there for ever.
+// Output parses lines. Reconnecting is not progress, and neither is stderr,
+// where Codex keeps complaining.
 func (t *talk) Output(s supervise.Stream, b []byte) bool {
 	t.moved = false
 	t.Run.Output(s, b)
@@ -108,9 +108,9 @@ func (t *talk) line(kind supervise.LineKind, b []byte) {
 	}
 }
 
-// countTurn counts the turns of the model, of which Codex reports nothing: one
-// begins with the first thing that it does after a call has ended. Several
-// calls at once, which Codex makes one after another, count as so many.
+// countTurn counts the turns of the model, which Codex does not report: a turn
+// begins with the first item after a call has ended. Parallel calls, which
+// Codex executes one after another, count as separate turns.
 func (t *talk) countTurn(it *item, done bool) {
 	if it.Type == "error" || it.Type == "todo_list" {
 		return
@@ -128,8 +128,8 @@ func (t *talk) countTurn(it *item, done bool) {
 var reconnecting = lazyregexp.New(`(?i)^reconnecting\b`)
 
 // complaint handles an error line and reports whether it only says that Codex
-// connects again. That is pointless with a refused key, and Codex
-// might do it for ever.
+// reconnects. With a rejected key, that is pointless, and Codex might retry
+// forever.
 func (t *talk) complaint(message string, b []byte) (again bool) {
 	if !reconnecting().MatchString(message) {
 		t.trouble = message
@@ -143,11 +143,11 @@ func (t *talk) complaint(message string, b []byte) (again bool) {
 	return true
 }
 
-// Verdict: completed only when the end of the turn was seen and it ended well.
+// Verdict returns completed only if the turn was seen to end successfully.
 func (t *talk) Verdict(e supervise.Exit) supervise.Outcome {
 	why := cmp.Or(t.failure, t.trouble)
 	switch stop := t.Stopped(); {
-	case stop != nil: // a limit was passed with its last line
+	case stop != nil: // the last line exceeded a limit
 		return *stop
 	case e.Crashed():
 		return *t.Abnormal(e)
@@ -171,7 +171,7 @@ func (t *talk) Verdict(e supervise.Exit) supervise.Outcome {
 	return out
 }
 
-// distinct joins two lists of changed files.
+// distinct merges two lists of changed files.
 func distinct(list, more []string) []string {
 	for _, name := range more {
 		if !slices.Contains(list, name) && len(list) < maxArtifacts {

@@ -9,21 +9,21 @@ import (
 	"taskyard/task"
 )
 
-// protocol reads what a command says: lines of text, lines that are typed
-// events, and a last line that may be its result. Errors and progress go to
-// its stderr.
+// protocol parses the output of a command: lines of text, lines that are typed
+// events, and a last line that may be its result. Errors and progress go to its
+// stderr.
 //
 // A typed event is a line such as
 //
 //	{"type":"tool_call","text":"read main.go","data":{"path":"main.go"}}
 //
 // with the type text, log, tool_call, tool_result or usage. The data of usage
-// is {"tokensIn":1,"tokensOut":2,"costUsd":0.01}, each to be added up. A
-// result is described at supervise.Result.
+// is {"tokensIn":1,"tokensOut":2,"costUsd":0.01}; the values are summed. See
+// supervise.Result for a result.
 type protocol struct {
 	*supervise.Run
-	held   string            // a line that is the result if it is the last one
-	result *supervise.Result // what held says
+	held   string            // a line that is the result if no other line follows
+	result *supervise.Result // the result in held
 	blanks int               // blank lines since held
 }
 
@@ -33,8 +33,8 @@ func newProtocol(r *supervise.Run) *protocol {
 	return p
 }
 
-// End emits what would have been the result of a run that did not
-// complete: it belongs to the transcript.
+// End emits the pending result line of a run that did not complete as part of
+// the transcript.
 func (p *protocol) End(out *supervise.Outcome) {
 	if out.Status != task.RunCompleted {
 		p.release()
@@ -54,7 +54,7 @@ func (p *protocol) line(kind supervise.LineKind, b []byte) {
 	}
 }
 
-// release emits, as text, the line that turned out not to be the last.
+// release emits the held line as text when another line follows.
 func (p *protocol) release() {
 	if p.result == nil {
 		return
@@ -66,8 +66,8 @@ func (p *protocol) release() {
 	}
 }
 
-// object handles a line that is an event or may be the result; false when it
-// is neither.
+// object handles a line that is an event or may be the result; it returns false
+// if the line is neither.
 func (p *protocol) object(b []byte) bool {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(b, &fields) != nil {
@@ -87,7 +87,7 @@ func (p *protocol) object(b []byte) bool {
 	return true
 }
 
-// typed reads a typed event.
+// typed parses a typed event.
 func typed(fields map[string]json.RawMessage) (typ, text string, ok bool) {
 	if json.Unmarshal(fields["type"], &typ) != nil {
 		return "", "", false
@@ -103,9 +103,9 @@ func typed(fields map[string]json.RawMessage) (typ, text string, ok bool) {
 	return typ, text, true
 }
 
-// Verdict says how a program ended that we did not stop. It is ours, not the
-// program's: completed only if it ended by itself, with exit code 0, with a
-// result, and did not say that it failed.
+// Verdict returns how a program ended that was not stopped. We decide, not the
+// program: the run completed only if the program exited by itself with code 0
+// and a result, and did not report a failure.
 func (p *protocol) Verdict(e supervise.Exit) supervise.Outcome {
 	if !e.Crashed() && e.Code != 0 && p.result.Failed() && p.result.Summary != "" {
 		return supervise.Failed(task.PhaseError, fmt.Sprintf("It ended with exit code %d: %s", e.Code, p.result.Summary))

@@ -23,7 +23,7 @@ import (
 	"taskyard/task"
 )
 
-// delivery is one run on its way to its receiver.
+// delivery is the delivery of one run to its receiver.
 type delivery struct {
 	*supervise.Run
 	w      *Runner
@@ -31,16 +31,16 @@ type delivery struct {
 	body   []byte
 }
 
-// answer is what one try came to: an outcome, or a reason to try again.
+// answer is the result of one attempt: an outcome, or a reason to retry.
 type answer struct {
 	end      *supervise.Outcome
-	accepted bool          // the receiver works on
-	again    string        // why another try may help
-	after    time.Duration // what the receiver asked for, or 0
+	accepted bool          // the receiver continues the work
+	again    string        // why a retry may help
+	after    time.Duration // delay that the receiver asked for, or 0
 }
 
-// client dials addresses that the guard lets pass, uses no proxy and follows
-// no redirect: the body holds a token.
+// client dials only addresses that the guard permits, uses no proxy and follows
+// no redirects, because the body contains a token.
 func (w *Runner) client() *http.Client {
 	dialer := &net.Dialer{Timeout: 10 * time.Second}
 	if !w.AllowPrivate {
@@ -52,7 +52,7 @@ func (w *Runner) client() *http.Client {
 	}
 }
 
-// deliver tries until there is an answer that counts, or ctx ends.
+// deliver retries until there is a final answer, or ctx ends.
 func (d *delivery) deliver(ctx context.Context) supervise.Outcome {
 	hc := d.w.client()
 	defer hc.CloseIdleConnections()
@@ -74,21 +74,21 @@ func (d *delivery) deliver(ctx context.Context) supervise.Outcome {
 		wait := min(max(d.w.pause(failures), a.after), maxPause)
 		d.Note(fmt.Sprintf("Try %d failed: %s. The next one follows in %v.",
 			failures+1, a.again, wait.Round(100*time.Millisecond)))
-		d.Progress(wait) // it is we who wait
+		d.Progress(wait) // we are waiting, not the receiver
 		if !sleep.For(ctx, wait) {
 			return d.Cut(ctx)
 		}
 	}
 }
 
-// permanently is the answer after which no other try helps.
+// permanently returns an answer after which a retry does not help.
 func permanently(phase task.Phase, reason string) answer {
 	o := supervise.Permanent(phase, reason)
 	return answer{end: &o}
 }
 
-// post sends the run once. Every try has the same id, so that a receiver that
-// got it before knows it.
+// post sends the run once. All attempts have the same ID, so that a receiver
+// can recognize repetitions.
 func (d *delivery) post(ctx context.Context, hc *http.Client) answer {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, d.w.URL, bytes.NewReader(d.body))
 	if err != nil {
@@ -116,8 +116,8 @@ func (d *delivery) post(ctx context.Context, hc *http.Client) answer {
 	return d.answered(res, b)
 }
 
-// unreached reads an error of the connection. The address itself is not
-// shown: it may hold a secret.
+// unreached handles a connection error. The address is not shown, because it
+// may contain a secret.
 func (d *delivery) unreached(err error) answer {
 	for _, no := range []error{ssrf.ErrProhibitedIP, ssrf.ErrProhibitedNetwork, ssrf.ErrProhibitedPort, ssrf.ErrInvalidHostPort} {
 		if errors.Is(err, no) {
@@ -133,7 +133,7 @@ func (d *delivery) unreached(err error) answer {
 	return answer{again: "the receiver was not reached: " + err.Error()}
 }
 
-// answered reads the status of an answer.
+// answered handles the status of a response.
 func (d *delivery) answered(res *http.Response, b []byte) answer {
 	said := fmt.Sprintf("the receiver answered %d", res.StatusCode)
 	if text := strings.TrimSpace(task.CleanText(string(b))); text != "" && res.StatusCode >= http.StatusBadRequest {
@@ -156,7 +156,7 @@ func (d *delivery) answered(res *http.Response, b []byte) answer {
 	return permanently(task.PhaseError, upper(said))
 }
 
-// result reads the body of a 200: what a command would print as its last line.
+// result parses the body of a 200: the same as the last line of a command.
 func (d *delivery) result(b []byte) answer {
 	var fields map[string]json.RawMessage
 	if len(b) > maxAnswer || json.Unmarshal(b, &fields) != nil {

@@ -18,16 +18,16 @@ import (
 	"taskyard/task"
 )
 
-// Runner hands each run to a receiver by one signed POST (Standard Webhooks).
-// The receiver answers 200 with the result, or 202 and works on: it then
-// reports over the server's API with the token of the run, which is in the
-// body alone. Limits of time hold either way.
+// Runner sends each run to a receiver in one signed POST (Standard Webhooks).
+// The receiver answers 200 with the result, or 202 and continues: it then
+// reports through the server's API with the token of the run, which is only in
+// the body. Time limits apply either way.
 type Runner struct {
 	URL          string
 	SecretEnv    string                           // name of the variable that holds the signing secret
-	AllowPrivate bool                             // loopback and private addresses too
-	Callback     string                           // the server's address as the receiver reaches it; "": that of the run
-	Pause        func(failures int) time.Duration // before the next try; nil: 1 s, doubled each time
+	AllowPrivate bool                             // permit loopback and private addresses
+	Callback     string                           // the server's URL from the receiver's perspective; "": that of the run
+	Pause        func(failures int) time.Duration // before a retry; nil: 1 s, doubled each time
 }
 
 var (
@@ -35,18 +35,18 @@ var (
 	_ supervise.Confiner = (*Runner)(nil)
 )
 
-// Capabilities is what is known of the kind, before anything is looked at.
+// Capabilities is what is known about this kind before any probe.
 var Capabilities = supervise.Probe{
 	Kind: "webhook", Tools: "The receiver receives the list of tools; Taskyard does not enforce it.",
 	Shell: enforce.Elsewhere, Network: enforce.Elsewhere,
 }
 
-// EnforcementGap says that nothing holds a receiver to its tools.
+// EnforcementGap reports that a receiver's tools cannot be restricted.
 func (w *Runner) EnforcementGap([]string) (string, bool) {
 	return "It hands the run to a receiver, which gets the list of tools; Taskyard does not enforce it.", false
 }
 
-// Enforcement says what of a plan is enforced here.
+// Enforcement returns which parts of a plan are enforced here.
 func (w *Runner) Enforcement(task.Spec) enforce.Levels {
 	return enforce.Levels{
 		Tool: enforce.Every(enforce.No(told)), Files: enforce.No(told), Network: enforce.No(told),
@@ -63,12 +63,12 @@ const told = "the receiver is informed, and may ignore it"
 
 const (
 	maxTries    = 5
-	maxAnswer   = 1 << 20         // bytes that are read of an answer
-	maxPause    = 5 * time.Minute // at most between two tries, whatever the receiver asks for
-	shortSecret = 24              // bytes that a signing secret has at least
+	maxAnswer   = 1 << 20         // bytes of a response that are read
+	maxPause    = 5 * time.Minute // between two attempts, even if the receiver asks for more
+	shortSecret = 24              // minimum length of a signing secret in bytes
 )
 
-// Probe reports whether address and secret are in place; it sends nothing.
+// Probe checks whether URL and secret are configured; it sends nothing.
 func (w *Runner) Probe(context.Context) supervise.Probe {
 	p := Capabilities
 	if _, err := w.signer(); err != nil {
@@ -79,7 +79,8 @@ func (w *Runner) Probe(context.Context) supervise.Probe {
 	return p
 }
 
-// signer reads the signing secret. The error names the variable, never its value.
+// signer returns the signer with the configured secret. Errors name the
+// variable, never its value.
 func (w *Runner) signer() (*standardwebhooks.Webhook, error) {
 	secret := os.Getenv(w.SecretEnv)
 	if secret == "" {
@@ -111,7 +112,7 @@ type payloadData struct {
 	Prompt       string      `json:"prompt"`
 	Limits       task.Limits `json:"limits"`
 	URL          string      `json:"url"`   // the server
-	Token        string      `json:"token"` // dies with the run
+	Token        string      `json:"token"` // expires with the run
 }
 
 func (w *Runner) marshal(spec supervise.Spec) ([]byte, error) {
@@ -124,8 +125,8 @@ func (w *Runner) marshal(spec supervise.Spec) ([]byte, error) {
 }
 
 // Run delivers the run and returns when the receiver has answered with a
-// result, when a limit is reached, or when the run is ended from outside, as
-// by the report of a receiver that works on.
+// result, when a limit is reached, or when the run is ended from outside, such
+// as by the report of the receiver.
 func (w *Runner) Run(ctx context.Context, spec supervise.Spec, sink supervise.Sink) (supervise.Outcome, error) {
 	if ctx.Err() != nil {
 		return supervise.Canceled(context.Cause(ctx)), nil
@@ -145,7 +146,7 @@ func (w *Runner) Run(ctx context.Context, spec supervise.Spec, sink supervise.Si
 	return d.Watch(ctx, "The receiver said nothing", spec.Heartbeats, d.deliver)
 }
 
-// pause is the time before the next try, with up to a quarter of jitter.
+// pause returns the delay before a retry, with up to a quarter of jitter.
 func (w *Runner) pause(failures int) time.Duration {
 	if w.Pause != nil {
 		return w.Pause(failures)

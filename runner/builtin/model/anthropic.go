@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// messages speaks the Messages API of Anthropic.
+// messages implements the Messages API of Anthropic.
 type messages struct{ at endpoint }
 
 func newAnthropic(p Provider) *messages {
@@ -36,7 +36,7 @@ func (m *messages) Turn(ctx context.Context, req Request, on func(Delta)) (Reply
 	return r, nil
 }
 
-// messagesEvent is an event of a stream. Which fields it has depends on Type.
+// messagesEvent is an event of a stream. Type determines which fields it has.
 type messagesEvent struct {
 	Type    string
 	Message struct{ Usage messagesUsage }
@@ -50,17 +50,17 @@ type messagesEvent struct {
 }
 
 type messagesUsage struct {
-	In     int `json:"input_tokens"` // without those of the cache
+	In     int `json:"input_tokens"` // without cached tokens
 	Cached int `json:"cache_read_input_tokens"`
 	Stored int `json:"cache_creation_input_tokens"`
 	Out    int `json:"output_tokens"`
 }
 
-// blocks puts a reply together from the events of a stream.
+// blocks assembles a reply from the events of a stream.
 type blocks struct {
 	collector
-	call    *partCall    // of the block that is coming in
-	thought *partThought // likewise
+	call    *partCall    // the call that is being received
+	thought *partThought // the thought that is being received
 	usage   Usage
 	stop    string // the stop_reason
 	done    bool
@@ -132,8 +132,8 @@ func (b *blocks) grown(ev messagesEvent) error {
 	return nil
 }
 
-// end returns the reply when the stream has ended; one without its last event
-// broke off.
+// end returns the reply after the end of the stream. Without the final event,
+// the stream was cut off.
 func (b *blocks) end(ctx context.Context, req Request) (Reply, error) {
 	if !b.done || b.stop == "" {
 		return Reply{}, broken(ctx, "the reply broke off")
@@ -154,7 +154,7 @@ func (b *blocks) end(ctx context.Context, req Request) (Reply, error) {
 	return r, nil
 }
 
-const anthropicMax = 8192 // tokens of a reply, where nothing else is asked for
+const anthropicMax = 8192 // default limit of a reply, in tokens
 
 type messagesRequest struct {
 	Model      string            `json:"model"`
@@ -171,7 +171,7 @@ type messagesMessage struct {
 	Content []object `json:"content"`
 }
 
-// object is a JSON object of a request.
+// object is a JSON object in a request.
 type object map[string]any
 
 func newMessagesRequest(req Request) messagesRequest {
@@ -192,7 +192,7 @@ func newMessagesRequest(req Request) messagesRequest {
 	for _, m := range req.Messages {
 		out.Messages = append(out.Messages, messagesMessage{m.Role, contentBlocks(m)})
 	}
-	// What was said so far is read from the cache in the next turn.
+	// The next turn reads the conversation so far from the cache.
 	if n := len(out.Messages); n > 0 {
 		content := out.Messages[n-1].Content
 		if k := len(content); k > 0 && !isThought(content[k-1]) {
@@ -224,18 +224,19 @@ func contentBlocks(m Message) (list []object) {
 	return list
 }
 
-// isThought reports whether a block is one that the cache takes no mark on.
+// isThought reports whether a block is one that cannot carry a cache marker.
 func isThought(block object) bool {
 	return block["type"] == "thinking" || block["type"] == "redacted_thinking"
 }
 
-// orNothing returns the text of a result: providers refuse an empty one.
+// orNothing returns the text of a result, or a placeholder for an empty one,
+// which providers reject.
 func orNothing(text string) string {
 	return cmp.Or(text, "(nothing)")
 }
 
-// arguments returns arguments as the conversation may hold them: whatever the
-// model wrote that is no JSON object would be refused by the provider.
+// arguments returns the arguments in a form that the conversation may hold.
+// Providers reject arguments that are not a JSON object.
 func arguments(args json.RawMessage) json.RawMessage {
 	var m map[string]json.RawMessage
 	if json.Unmarshal(args, &m) != nil || m == nil {
@@ -250,8 +251,8 @@ func arguments(args json.RawMessage) json.RawMessage {
 
 const maxToolName = 64 // characters
 
-// toolName returns the name of a call as the conversation may hold it: models
-// call tools that do not exist, by names that the provider would refuse.
+// toolName returns the name of a call in a form that the conversation may hold.
+// Models call tools that do not exist, with names that providers reject.
 func toolName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if r < utf8.RuneSelf && (r == '_' || r == '-' || unicode.IsLetter(r) || unicode.IsDigit(r)) {

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// collector puts a reply together from its parts.
+// collector assembles a reply from its parts.
 type collector struct {
 	on       func(Delta)
 	text     strings.Builder
 	calls    []*partCall
 	thinking []*partThought
 	size     int
-	began    bool // an event came in
+	began    bool // an event was received
 }
 
 type partCall struct {
@@ -52,15 +52,17 @@ func (c *collector) begin(id, name string) (*partCall, error) {
 	return p, c.grow(len(id) + len(name))
 }
 
-// argue adds arguments to a call. They are progress, though no text.
+// argue appends to the arguments of a call. They count as progress, although
+// they are not text.
 func (c *collector) argue(p *partCall, args string) error {
 	p.args.WriteString(args)
 	c.on(Delta{})
 	return c.grow(len(args))
 }
 
-// broken returns the usage of a reply that broke off: what the provider told,
-// and an estimate of the rest. One that had not begun costs nothing.
+// broken returns the usage of a reply that was cut off: what the provider
+// reported, plus an estimate of the rest. A reply that had not begun costs
+// nothing.
 func (c *collector) broken(req Request, told Usage) Reply {
 	if !c.began {
 		return Reply{}
@@ -73,8 +75,9 @@ func (c *collector) broken(req Request, told Usage) Reply {
 	return Reply{Usage: u}
 }
 
-// reply returns what has come in. Calls without an id are given one. No
-// arguments are an empty object, but for the last call of a reply that was cut.
+// reply returns what was received. Calls without an ID get one. Missing
+// arguments become an empty object, except for the last call of a truncated
+// reply.
 func (c *collector) reply(stop Stop, u Usage) Reply {
 	r := Reply{Text: c.text.String(), Stop: stop, Usage: u}
 	for i, p := range c.calls {

@@ -9,28 +9,28 @@ import (
 	"time"
 )
 
-// Kind says what sort of failure it was.
+// Kind is a kind of failure.
 type Kind string
 
 // The kinds of failures.
 const (
-	KindAuth       Kind = "auth"       // the key is missing or refused
-	KindQuota      Kind = "quota"      // nothing is left on the account
-	KindRequest    Kind = "request"    // the provider does not take the request: an unknown model, a wrong schema
+	KindAuth       Kind = "auth"       // the key is missing or rejected
+	KindQuota      Kind = "quota"      // the account has no credit left
+	KindRequest    Kind = "request"    // the provider rejects the request: an unknown model, an invalid schema
 	KindContext    Kind = "context"    // the conversation is too long for the model
 	KindRate       Kind = "rate"       // too many requests
-	KindOverload   Kind = "overload"   // the provider has no room
-	KindServer     Kind = "server"     // the provider failed
+	KindOverload   Kind = "overload"   // too many requests
+	KindServer     Kind = "server"     // the provider is overloaded
 	KindConnection Kind = "connection" // no connection, or it broke off
-	KindProtocol   Kind = "protocol"   // the answer is not what was agreed
+	KindProtocol   Kind = "protocol"   // the answer violates the protocol
 )
 
-// Error is why a turn failed.
+// Error is the reason of a failed turn.
 type Error struct {
 	Kind    Kind
-	Status  int           // of HTTP; 0: there was none, or the reply had begun
-	Message string        // what the provider says, at most 500 characters
-	After   time.Duration // when the provider says to ask again; 0: it does not
+	Status  int           // HTTP status; 0: there was none, or the reply had begun
+	Message string        // message of the provider, at most 500 characters
+	After   time.Duration // when the provider allows a retry; 0: unspecified
 }
 
 func (e *Error) Error() string {
@@ -51,7 +51,7 @@ func (e *Error) Error() string {
 	return words
 }
 
-// Temporary reports whether asking again may help.
+// Temporary reports whether a retry may help.
 func (e *Error) Temporary() bool {
 	switch e.Kind {
 	case KindRate, KindOverload, KindServer, KindConnection:
@@ -60,10 +60,10 @@ func (e *Error) Temporary() bool {
 	return false
 }
 
-const maxMessage = 500 // characters of what a provider says
+const maxMessage = 500 // characters of a provider's message
 
-// failure makes an error of what a provider said: the status, or the words
-// for it where the reply had begun, decide on the kind.
+// failure converts a provider's error. The status determines its kind, or the
+// words if the reply had begun.
 func failure(status int, words, message string) *Error {
 	message = strings.TrimSpace(message)
 	if r := []rune(message); len(r) > maxMessage {
@@ -73,7 +73,7 @@ func failure(status int, words, message string) *Error {
 }
 
 func errorKind(status int, words, message string) Kind {
-	refused := status/100 == 4 && status != http.StatusTooManyRequests // a limit of rate has the same words
+	refused := status/100 == 4 && status != http.StatusTooManyRequests // rate limits use the same words
 	switch {
 	case holds(words, "context_length", "context_window") || refused && tooLong(message) || status == http.StatusRequestEntityTooLarge:
 		return KindContext
@@ -94,7 +94,8 @@ func errorKind(status int, words, message string) Kind {
 	return KindRequest
 }
 
-// tooLong knows the words of providers that have no code for it.
+// tooLong recognizes the messages of providers that have no code for this
+// error.
 func tooLong(message string) bool {
 	return holds(message, "maximum context length", "prompt is too long", "context length",
 		"context window", "context size", "exceed context limit", "too many tokens")
@@ -104,8 +105,8 @@ func holds(s string, parts ...string) bool {
 	return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(s, p) })
 }
 
-// broken is the error of a connection that failed, or the cause of a context
-// that ended.
+// broken returns the error of a failed connection, or the cause of an ended
+// context.
 func broken(ctx context.Context, message string) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

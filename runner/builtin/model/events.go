@@ -7,37 +7,37 @@ import (
 	"io"
 )
 
-// Bounds of an answer as it comes over the network.
+// Bounds of a response.
 const (
-	maxEvent  = 4 << 20   // bytes of one event, which are held at once
-	maxStream = 256 << 20 // bytes in all; they pass through
-	maxError  = 64 << 10  // bytes of an error, or of lines that are no event
+	maxEvent  = 4 << 20   // bytes of one event, which is held in memory
+	maxStream = 256 << 20 // bytes of the whole stream, which is not held in memory
+	maxError  = 64 << 10  // bytes of an error, or of lines that are not events
 )
 
 var errTooLong = errors.New("the answer is too long")
 
-// events reads server-sent events. Only the data of an event is of use: both
-// APIs repeat its name there.
+// events reads server-sent events. Only their data is used: both APIs repeat
+// the event name in it.
 type events struct {
 	in    *bufio.Reader
 	total int    // bytes read
-	line  []byte // the last one, without its end
-	data  []byte // of the event that is coming in
-	other []byte // lines that are no field of an event: perhaps an error
+	line  []byte // the last line, without its line ending
+	data  []byte // data of the event that is being received
+	other []byte // lines that are not fields of an event: perhaps an error
 }
 
 func newEvents(body io.Reader) *events {
 	return &events{in: bufio.NewReaderSize(body, 16<<10)}
 }
 
-// next returns the data of the next event; it holds until the next call.
+// next returns the data of the next event, which is valid until the next call.
 // Errors: io.EOF at the end, errTooLong, those of the body.
 func (e *events) next() ([]byte, error) {
 	e.data = e.data[:0]
 	for {
 		err := e.readLine()
 		if errors.Is(err, io.EOF) && len(e.data) > 0 {
-			return e.data, nil // its blank line is missing
+			return e.data, nil // the final blank line is missing
 		}
 		if err != nil {
 			return nil, err
@@ -63,7 +63,7 @@ func (e *events) next() ([]byte, error) {
 	}
 }
 
-// readLine reads the next line. A last line without its end counts.
+// readLine reads the next line. The last line may lack a line ending.
 func (e *events) readLine() error {
 	e.line = e.line[:0]
 	for {

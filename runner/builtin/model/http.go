@@ -16,8 +16,8 @@ import (
 	"taskyard/runner/retryafter"
 )
 
-// client is shared by all providers. It follows no redirects, which would
-// carry the key elsewhere.
+// client is shared by all providers. It follows no redirects, because they
+// would send the key elsewhere.
 var client = &http.Client{
 	Transport: &http.Transport{
 		Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, MaxIdleConns: 32, IdleConnTimeout: 90 * time.Second,
@@ -26,21 +26,21 @@ var client = &http.Client{
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }
 
-// CloseIdle closes the connections to providers that nobody uses now.
+// CloseIdle closes idle connections to providers.
 func CloseIdle() { client.CloseIdleConnections() }
 
-// endpoint is where turns are sent.
+// endpoint is the URL that turns are sent to.
 type endpoint struct {
 	url    string
-	header map[string]string // with the key
+	header map[string]string // includes the key
 }
 
 // errDone ends a stream: its reply is complete.
 var errDone = errors.New("done")
 
 // stream sends a turn and calls take with the data of each event of the
-// answer, until it returns an error or the stream ends. Errors: an *Error, or
-// the cause of ctx; errDone from take is none.
+// response, until take returns an error or the stream ends. Errors: an *Error,
+// or the cause of ctx. If take returns errDone, stream returns nil.
 func (e endpoint) stream(ctx context.Context, turn any, take func(data []byte) error) error {
 	body, err := json.Marshal(turn)
 	if err != nil {
@@ -76,7 +76,7 @@ func (e endpoint) stream(ctx context.Context, turn any, take func(data []byte) e
 	return err
 }
 
-// refused returns the error of an answer that is no stream.
+// refused returns the error of a response that is not a stream.
 func refused(res *http.Response) *Error {
 	if res.StatusCode/100 == 3 {
 		return senseless("it answers with a redirect: give the address that it leads to as base_url")
@@ -120,9 +120,9 @@ func eachEvent(ctx context.Context, body io.Reader, take func([]byte) error) err
 	}
 }
 
-// providerError returns the error that a body or an event holds, in the form
-// that both APIs have, nil where it holds none. status is that of HTTP; 0 when
-// the reply had begun.
+// providerError returns the error in a body or event, in the form that both
+// APIs use, or nil if there is none. status is that of HTTP, 0 if the reply had
+// begun.
 func providerError(status int, body []byte) *Error {
 	if !bytes.Contains(body, []byte(`"error"`)) {
 		return nil
@@ -136,7 +136,7 @@ func providerError(status int, body []byte) *Error {
 	}
 	var e struct {
 		Type, Message string
-		Code          any // a name or a number
+		Code          any // a string or a number
 	}
 	if json.Unmarshal(*b.Error, &e) != nil {
 		_ = json.Unmarshal(*b.Error, &e.Message) // some servers send only the message

@@ -1,6 +1,6 @@
-// Package model speaks with language models: one small interface before the
-// wire formats of the providers. A reply is streamed, bounded in memory, and
-// either whole or an *Error that says what kind of failure it was.
+// Package model calls language models. It has one small interface for the wire
+// formats of all providers. A reply is streamed, bounded in memory, and either
+// complete or an *Error with the kind of failure.
 package model
 
 import (
@@ -8,7 +8,7 @@ import (
 	"encoding/json"
 )
 
-// Bounds of what one reply may hold; a longer one is an Error of KindProtocol.
+// Bounds of one reply. A longer one is an Error of KindProtocol.
 const (
 	MaxReply = 2 << 20 // bytes of text, thoughts and arguments together
 	MaxCalls = 128
@@ -16,27 +16,27 @@ const (
 
 // Model answers one turn of a conversation. It is safe for concurrent use.
 type Model interface {
-	// Turn sends the conversation and returns the whole reply. While it comes
-	// in, on is called with its parts, from the caller's goroutine. The error
-	// is an *Error, or the cause of ctx when that ended; the reply is then empty
-	// but for the usage of what had come in.
+	// Turn sends the conversation and returns the complete reply. While the
+	// reply arrives, on is called with its parts, from the caller's goroutine.
+	// The error is an *Error, or the cause of ctx if that ended; the reply then
+	// has only the usage so far.
 	Turn(ctx context.Context, req Request, on func(Delta)) (Reply, error)
 }
 
-// Request is one turn to be answered.
+// Request is one turn of a conversation.
 type Request struct {
 	Model     string
 	System    string
 	Messages  []Message
 	Tools     []Tool
-	NoCalls   bool // the tools are declared, but none may be called now
-	MaxTokens int  // of the reply; 0 leaves it to the provider
+	NoCalls   bool // the tools are declared, but must not be called now
+	MaxTokens int  // limit of the reply; 0: the provider's default
 }
 
-// Role says whose message it is.
+// Role is the author of a message.
 type Role string
 
-// The roles. The results of tools are a message of the user.
+// The roles. Tool results are in messages of the user.
 const (
 	User      Role = "user"
 	Assistant Role = "assistant"
@@ -46,16 +46,16 @@ const (
 type Message struct {
 	Role    Role
 	Text    string
-	Calls   []Call   // of the assistant
-	Results []Result // of the user: one for each call of the message before
+	Calls   []Call   // assistant only
+	Results []Result // user only: one for each call in the message before
 
-	thoughts []thought // of the assistant: given back as they came
+	thoughts []thought // assistant only: returned unchanged to the provider
 }
 
-// thought is what a model thought; some providers want it back, unchanged.
+// thought is reasoning of a model. Some providers require it back, unchanged.
 type thought struct{ text, signature, hidden string }
 
-// Size returns about how many bytes the message takes.
+// Size returns the approximate size of the message in bytes.
 func (m Message) Size() int {
 	n := len(m.Text)
 	for _, c := range m.Calls {
@@ -77,38 +77,38 @@ type Tool struct {
 	Schema      json.RawMessage // JSON schema of the arguments, of type object
 }
 
-// Call is a call of a tool. Args is what the model wrote: it may be no JSON, and
-// Name no name of a tool.
+// Call is a tool call. Args is what the model wrote: it may be invalid JSON,
+// and Name may not be the name of a tool.
 type Call struct {
 	ID   string
 	Name string
 	Args json.RawMessage
 }
 
-// Result is what a call brought.
+// Result is the result of a call.
 type Result struct {
 	CallID  string
 	Text    string
 	IsError bool
 }
 
-// Stop says why a reply ended.
+// Stop is the reason why a reply ended.
 type Stop string
 
-// The reasons for the end of a reply.
+// The reasons why a reply ended.
 const (
-	StopEnd     Stop = "end"     // it is complete, maybe with calls
+	StopEnd     Stop = "end"     // complete, possibly with calls
 	StopLength  Stop = "length"  // cut at MaxTokens
 	StopRefusal Stop = "refusal" // the provider or the model refused
 )
 
-// Usage is what one turn used.
+// Usage is the usage of one turn.
 type Usage struct {
-	In        int // tokens read, those from the cache too
-	Cached    int // of In: read from the provider's cache
-	Stored    int // of In: written into the provider's cache
+	In        int // input tokens, including cached ones
+	Cached    int // part of In that was read from the provider's cache
+	Stored    int // part of In that was written to the provider's cache
 	Out       int
-	Estimated bool // the provider told nothing: about four bytes a token
+	Estimated bool // estimated at about four bytes per token, because the provider reported nothing
 }
 
 // Plus returns the sum.
@@ -119,33 +119,33 @@ func (u Usage) Plus(v Usage) Usage {
 	}
 }
 
-// Reply is a whole reply.
+// Reply is a complete reply.
 type Reply struct {
 	Text  string
 	Calls []Call
 	Usage Usage
-	Lost  Usage // of the tries before it, which failed
+	Lost  Usage // of the failed attempts before it
 	Stop  Stop
 
 	thoughts []thought
 }
 
-// Message returns the reply as the message that the conversation keeps.
+// Message returns the reply as a message for the conversation.
 func (r Reply) Message() Message {
 	return Message{Role: Assistant, Text: r.Text, Calls: r.Calls, thoughts: r.thoughts}
 }
 
-// Delta is a part of a reply that is coming in, or the news that it comes
-// again: then the text so far is void.
+// Delta is a part of an incoming reply, or reports a retry, which discards the
+// text so far.
 type Delta struct {
 	Text    string
-	Thought bool   // the model thinks; there is no text
-	Again   *Again // set: the request is made again
+	Thought bool   // reasoning, without text
+	Again   *Again // the request is being retried
 }
 
-// estimate makes the usage that a provider did not tell.
+// estimate returns the estimated usage if the provider reported none.
 func estimate(req Request, r Reply) Usage {
-	const each = 4 // bytes a token, about
+	const each = 4 // bytes per token, approximately
 	in := len(req.System)
 	for _, m := range req.Messages {
 		in += m.Size()

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// openAI speaks chat completions, as OpenAI and most others offer them.
+// openAI implements chat completions, as OpenAI and most others offer them.
 type openAI struct{ at endpoint }
 
 func newOpenAI(p Provider) *openAI {
@@ -42,8 +42,8 @@ type chatChunk struct {
 		Delta struct {
 			Content   chatText
 			Refusal   string
-			Reasoning string         `json:"reasoning_content"` // wanted back
-			Thought   any            `json:"reasoning"`         // its name at Ollama, OpenRouter and vLLM: a text
+			Reasoning string         `json:"reasoning_content"` // required back
+			Thought   any            `json:"reasoning"`         // its name in Ollama, OpenRouter and vLLM: a text
 			ToolCalls []chatToolCall `json:"tool_calls"`
 		}
 		FinishReason string `json:"finish_reason"`
@@ -57,11 +57,11 @@ type chatChunk struct {
 	}
 }
 
-// chatText is a text, or a list of its parts: so the models of Mistral answer
-// that think.
+// chatText is a text or a list of its parts. The reasoning models of Mistral
+// send lists.
 type chatText struct{ text, thought string }
 
-// UnmarshalJSON reads either.
+// UnmarshalJSON accepts both forms.
 func (t *chatText) UnmarshalJSON(b []byte) error {
 	if !bytes.HasPrefix(b, []byte("[")) {
 		return json.Unmarshal(b, &t.text)
@@ -94,7 +94,7 @@ type chatFunction struct {
 	Arguments string `json:"arguments"`
 }
 
-// chat puts a reply together from the chunks of a stream.
+// chat assembles a reply from the chunks of a stream.
 type chat struct {
 	collector
 	at     map[int]*partCall // by the provider's index
@@ -140,7 +140,7 @@ func (c *chat) take(data []byte) error {
 	return nil
 }
 
-// think takes a part of what the model thinks. Only kept is given back.
+// think adds a part of the model's reasoning. Only kept is sent back.
 func (c *chat) think(kept, other string) error {
 	if kept+other == "" {
 		return nil
@@ -155,8 +155,8 @@ func (c *chat) think(kept, other string) error {
 	return c.grow(max(len(kept), len(other)))
 }
 
-// call takes a part of a call. Some servers give no index, and some the same
-// to all calls: then a new id begins a new call.
+// call adds a part of a call. Some servers send no index, and some the same one
+// for all calls: then a new ID begins a new call.
 func (c *chat) call(t chatToolCall) error {
 	p := c.last
 	if t.Index != nil {
@@ -176,8 +176,8 @@ func (c *chat) call(t chatToolCall) error {
 	return c.argue(p, t.Function.Arguments)
 }
 
-// end returns the reply when the stream has ended; one that has not said why
-// broke off.
+// end returns the reply after the end of the stream. Without a finish reason,
+// the stream was cut off.
 func (c *chat) end(req Request) (Reply, error) {
 	if c.finish == "" {
 		return Reply{}, &Error{Kind: KindConnection, Message: "the reply broke off"}
@@ -220,7 +220,7 @@ func newChatRequest(req Request) chatRequest {
 	if reasons(req.Model) {
 		out.MaxCompletion = req.MaxTokens
 	} else {
-		out.MaxTokens = req.MaxTokens // the one name that all other servers know
+		out.MaxTokens = req.MaxTokens // the only name that all other servers support
 	}
 	if req.System != "" {
 		out.Messages = append(out.Messages, chatMessage{Role: "system", Content: req.System})
@@ -239,8 +239,8 @@ func newChatRequest(req Request) chatRequest {
 	return out
 }
 
-// reasons reports whether a model of OpenAI's takes the newer name of the limit
-// alone; other servers know the older one best.
+// reasons reports whether a model of OpenAI accepts only the newer name of the
+// limit. Other servers support the older one best.
 func reasons(model string) bool {
 	return slices.ContainsFunc([]string{"o1", "o3", "o4", "gpt-5", "gpt-6"}, func(p string) bool { return strings.HasPrefix(model, p) })
 }
@@ -264,7 +264,7 @@ func chatMessages(m Message) (list []chatMessage) {
 		f := chatFunction{toolName(c.Name), string(arguments(c.Args))}
 		a.ToolCalls = append(a.ToolCalls, chatToolCall{ID: c.ID, Type: "function", Function: f})
 	}
-	if len(m.thoughts) > 0 && len(m.Calls) > 0 { // wanted back by those that think between calls
+	if len(m.thoughts) > 0 && len(m.Calls) > 0 { // required back by models that reason between calls
 		a.Reasoning = m.thoughts[0].text
 	}
 	return append(list, a)

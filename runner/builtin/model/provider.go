@@ -2,15 +2,15 @@ package model
 
 import "fmt"
 
-// Provider is where models are.
+// Provider is the API and address of models.
 type Provider struct {
 	API     string // openai (chat completions) or anthropic (messages)
-	BaseURL string // "" means that of the API's own company
-	Key     string // "" for servers that want none
+	BaseURL string // "": that of the API's own company
+	Key     string // "" for servers that require none
 }
 
-// Open returns the models of a provider, which are asked again after failures
-// that may pass. Nothing is sent. The error says that the API is unknown.
+// Open returns the models of a provider, with retries after temporary failures.
+// It makes no request. It returns an error if the API is unknown.
 func Open(p Provider) (Model, error) {
 	switch p.API {
 	case "openai":

@@ -7,27 +7,27 @@ import (
 	"time"
 )
 
-// How often and how long a turn is asked for again.
+// Limits of the retries of a turn.
 const (
 	Tries     = 5
-	firstWait = 500 * time.Millisecond // doubles with each try
-	maxWait   = 30 * time.Second       // of our own
-	maxAfter  = 2 * time.Minute        // of the provider's; who says more is not waited for
+	firstWait = 500 * time.Millisecond // doubles with each attempt
+	maxWait   = 30 * time.Second       // of our own backoff
+	maxAfter  = 2 * time.Minute        // of the provider's Retry-After; longer ones are not waited for
 )
 
-// Again is the news that a turn is asked for again, after Wait.
+// Again reports that a turn is retried after Wait.
 type Again struct {
-	Try  int // the one that follows, from 2
+	Try  int // number of the next attempt, from 2
 	Wait time.Duration
-	Err  *Error // why the last one failed
+	Err  *Error // why the last attempt failed
 }
 
-// retrying asks a model again after failures that may pass.
+// retrying retries a model after temporary failures.
 type retrying struct{ Model }
 
-// Retry returns a model that asks m up to five times, as long as its failures
-// are temporary: after the time that the provider names, at most 2 min, or
-// after growing, jittered waits.
+// Retry returns a model that tries m up to five times, as long as its failures
+// are temporary. It waits as long as the provider asks, at most 2 min, or with
+// exponential backoff and jitter.
 func Retry(m Model) Model { return retrying{m} }
 
 func (r retrying) Turn(ctx context.Context, req Request, on func(Delta)) (Reply, error) {
@@ -50,8 +50,8 @@ func (r retrying) Turn(ctx context.Context, req Request, on func(Delta)) (Reply,
 	}
 }
 
-// pause returns how long to wait after a try: no less than the provider asks
-// for, and never the same for all who wait.
+// pause returns how long to wait after an attempt: at least as long as the
+// provider asks, with jitter so that callers do not retry together.
 func pause(try int, after time.Duration) time.Duration {
 	if after > 0 {
 		return after + time.Duration(rand.Int64N(int64(after/10)+1))

@@ -11,7 +11,7 @@ const (
 	shellSeconds    = 120
 	maxShellSeconds = 600
 	maxCommand      = 64 << 10 // characters
-	maxOutput       = 30_000   // characters that are shown, of the beginning and of the end
+	maxOutput       = 30_000   // characters shown, of the beginning and the end together
 )
 
 const bashAbout = "Run a command with bash in the workspace; each call starts fresh there. Returns stdout and stderr " +
@@ -31,7 +31,7 @@ func (b *Box) bash(ctx context.Context, a bashArgs) (Result, error) {
 	return b.shell(ctx, a)
 }
 
-// wait is the time that a command gets.
+// wait returns the timeout of a command.
 func (a bashArgs) wait() time.Duration {
 	if a.Timeout == 0 {
 		return shellSeconds * time.Second

@@ -7,11 +7,12 @@ import (
 	"taskyard/runner/tree"
 )
 
-// below lists the living processes below this one.
+// below returns the living descendants of this process.
 func below() []tree.Proc { return tree.Below(os.Getpid()) }
 
-// sweep is the second net, for what is not below its keeper any more: it kills
-// what has a mark in its environment, or has become the server's own.
+// sweep catches processes that are no longer descendants of their keeper. It
+// kills those that have a mark in their environment, or have been reparented to
+// the server.
 func sweep(mark string) {
 	ctx, cancel := context.WithTimeout(context.Background(), killUntil)
 	defer cancel()

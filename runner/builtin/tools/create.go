@@ -62,10 +62,11 @@ func (b *Box) create(_ context.Context, a createArgs) (Result, error) {
 	}, nil
 }
 
-// folder opens the folder of a file, and makes it if there is none. What is
-// done through it stays in it, wherever its name leads later.
+// folder opens the folder of a file, and creates it if it does not exist. Work
+// through the handle stays in that folder, even if its name later leads
+// elsewhere.
 func (b *Box) folder(name string) (*os.Root, error) {
-	// Nothing is made on another file system.
+	// Do not create anything on another file system.
 	for above := name; ; above = filepath.Dir(above) {
 		info, err := b.root.Stat(above)
 		if errors.Is(err, fs.ErrNotExist) && above != "." {
@@ -87,7 +88,7 @@ func (b *Box) folder(name string) (*os.Root, error) {
 	return b.pin(name)
 }
 
-// pin opens a folder of this workspace to work in.
+// pin opens a folder of this workspace, so that it stays the same while in use.
 func (b *Box) pin(name string) (*os.Root, error) {
 	dir, err := b.root.OpenRoot(name)
 	if err != nil {
@@ -104,7 +105,7 @@ func (b *Box) pin(name string) (*os.Root, error) {
 	return dir, nil
 }
 
-// write fills a file and closes it.
+// write writes the content of a file and closes it.
 func write(f *os.File, content string) error {
 	_, err := f.WriteString(content)
 	return errors.Join(err, f.Close())

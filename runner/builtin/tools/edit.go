@@ -29,7 +29,7 @@ func (b *Box) edit(_ context.Context, a editArgs) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	// The folder is held open, so that an exchange of its name changes nothing.
+	// Hold the folder open, so that replacing it has no effect.
 	dir, err := b.pin(filepath.Dir(name))
 	if err != nil {
 		return Result{}, err
@@ -53,8 +53,8 @@ func (b *Box) edit(_ context.Context, a editArgs) (Result, error) {
 	}, nil
 }
 
-// known returns the content of a file that the agent has read here, and that
-// nobody changed since.
+// known returns the content of a file that the agent has read here and that has
+// not changed since.
 func (b *Box) known(dir *os.Root, name string) (content string, info fs.FileInfo, err error) {
 	base := filepath.Base(name)
 	b.mu.Lock()
@@ -89,10 +89,10 @@ func (b *Box) known(dir *os.Root, name string) (content string, info fs.FileInfo
 	return string(text), info, nil
 }
 
-// replaceOnce replaces the single occurrence of old. line is where it
-// begins.
+// replaceOnce replaces the only occurrence of old. line is where it begins.
 func replaceOnce(name, content, old, updated string) (changed string, line int, err error) {
-	// Reading shows lines without their ends, so a model cannot know of CRLF.
+	// Reading shows lines without their endings, so a model cannot know about
+	// CRLF.
 	if strings.Contains(content, "\r\n") && !strings.Contains(old, "\r") {
 		old, updated = strings.ReplaceAll(old, "\n", "\r\n"), strings.ReplaceAll(updated, "\n", "\r\n")
 	}
@@ -113,7 +113,7 @@ func replaceOnce(name, content, old, updated string) (changed string, line int, 
 	return changed, 1 + strings.Count(content[:at], "\n"), nil
 }
 
-// matchLines lists the lines on which old begins, at most five.
+// matchLines lists the lines where old occurs, at most five.
 func matchLines(content, old string) string {
 	var lines []string
 	for from := 0; ; {
@@ -129,15 +129,14 @@ func matchLines(content, old string) string {
 	}
 }
 
-// exchange puts a new file in the place of the old one: at no moment is there
-// half of either.
+// exchange replaces a file atomically.
 func (b *Box) exchange(dir *os.Root, name, content string, was fs.FileInfo) error {
 	base, temp := filepath.Base(name), ".taskyard-"+rand.Text()
 	f, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, was.Mode().Perm())
 	if err != nil {
 		return explain(name, err)
 	}
-	_ = f.Chmod(was.Mode().Perm()) // the umask took some
+	_ = f.Chmod(was.Mode().Perm()) // the umask has cleared some bits
 	err = write(f, content)
 	if now, statErr := dir.Lstat(base); err == nil && (statErr != nil || instance.Identify(now) != instance.Identify(was)) {
 		err = fmt.Errorf("%s was changed meanwhile: read it again, then edit it", name)

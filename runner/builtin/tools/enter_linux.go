@@ -15,8 +15,8 @@ import (
 	"taskyard/runner/tree"
 )
 
-// enter is the second stage: it takes rights from itself, one after the other,
-// and becomes the command. It returns only when it could not.
+// enter is the second stage: it drops its rights one by one and executes the
+// command. It returns only on failure.
 func enter() (exitCode int) {
 	var j job
 	err := json.NewDecoder(os.NewFile(jobFD, "job")).Decode(&j)
@@ -34,7 +34,7 @@ func become(j job) error {
 	if err := limit(j); err != nil {
 		return fmt.Errorf("limits: %w", err)
 	}
-	// Bubblewrap needs its rights, and gives them away itself.
+	// Bubblewrap needs its rights, and drops them itself.
 	if j.Bwrap {
 		return becomeBubblewrap(j)
 	}
@@ -64,7 +64,7 @@ func become(j job) error {
 	return syscall.Exec(j.Argv[0], j.Argv, os.Environ())
 }
 
-// becomeBubblewrap hands it the filter that it enters last.
+// becomeBubblewrap executes bubblewrap with the filter that it installs last.
 func becomeBubblewrap(j job) error {
 	argv := j.Argv
 	if j.Seccomp {
@@ -83,13 +83,13 @@ func becomeBubblewrap(j job) error {
 	return syscall.Exec(argv[0], argv, os.Environ())
 }
 
-// limit sets what one process may use.
+// limit sets the resource limits of a process.
 func limit(j job) error {
 	tree.Yield()
 	return tree.Limits{
 		FileSize: maxFileSize, Data: maxMemory, OpenFiles: maxOpenFiles,
-		// It counts all threads of the account; root has no such limit, for
-		// whom the keeper counts.
+		// The limit counts all threads of the account. It does not apply to
+		// root, for whom the keeper counts.
 		Threads: uint64(tree.CountThreads(os.Getuid()) + j.Processes),
 	}.Set()
 }

@@ -22,8 +22,8 @@ import (
 
 // The bounds of fetch.
 const (
-	maxFetch     = 100 << 10 // bytes of text in one answer
-	maxFetchBody = 1 << 20   // bytes that are taken of a page, unpacked
+	maxFetch     = 100 << 10 // bytes of text in one result
+	maxFetchBody = 1 << 20   // bytes read from a page, after decompression
 	fetchTime    = 30 * time.Second
 	maxRedirects = 5
 )
@@ -36,9 +36,9 @@ type fetchArgs struct {
 	Offset int    `json:"offset"`
 }
 
-// newClient makes a client that checks the address that is really dialed, so
-// that neither a name nor a redirect leads into the own network. It uses no
-// proxy, no cookies, and a new connection for every request.
+// newClient returns a client that checks the address that is actually dialed,
+// so that neither a name nor a redirect leads into the private network. It uses
+// no proxy, no cookies, and a new connection for every request.
 func newClient(o Options) *http.Client {
 	guard := ssrf.New()
 	dialer := &net.Dialer{
@@ -103,8 +103,8 @@ func (b *Box) fetch(ctx context.Context, a fetchArgs) (Result, error) {
 	return fetched(resp, body, max(a.Offset, 1))
 }
 
-// fetchError returns what went wrong, without the address that a name of the
-// own network leads to.
+// fetchError describes an error, without the address that a name of the private
+// network resolves to.
 func fetchError(ctx context.Context, err error) error {
 	var wrong *url.Error
 	switch {
@@ -126,7 +126,7 @@ func fetchError(ctx context.Context, err error) error {
 	return fmt.Errorf("the page cannot be fetched: %s", task.ClipChars(err.Error(), 300))
 }
 
-// fetched is the answer: what came from where, and a piece of the text.
+// fetched returns the result: the source and a part of the text.
 func fetched(resp *http.Response, body []byte, offset int) (Result, error) {
 	long := len(body) > maxFetchBody
 	body = body[:min(len(body), maxFetchBody)]
@@ -138,7 +138,7 @@ func fetched(resp *http.Response, body []byte, offset int) (Result, error) {
 	if from > 0 && from == len(text) {
 		return Result{}, fmt.Errorf("offset: the text has %s bytes", count(len(text)))
 	}
-	shown := task.CutText(strings.ToValidUTF8(text[from:], ""), maxFetch) // from may halve a character
+	shown := task.CutText(strings.ToValidUTF8(text[from:], ""), maxFetch) // from may be inside a character
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s\n%s\n\n%s\n", resp.Request.URL.Redacted(), resp.Status, shown)
 	if end := from + len(shown); end < len(text) {
@@ -151,8 +151,8 @@ func fetched(resp *http.Response, body []byte, offset int) (Result, error) {
 	return Result{Text: out.String(), IsError: resp.StatusCode < 200 || resp.StatusCode > 299}, nil
 }
 
-// mediaType is the type of an answer without its parameters; guessed when the
-// server does not say.
+// mediaType returns the media type of a response without its parameters. It is
+// detected if the server does not send one.
 func mediaType(header string, body []byte) string {
 	kind, _, err := mime.ParseMediaType(header)
 	if err != nil {

@@ -15,12 +15,12 @@ import (
 	"taskyard/task"
 )
 
-// maxMarkdown bounds the HTML, without scripts and styles, that is converted:
-// the converter takes a time that grows with the square of some pages.
+// maxMarkdown bounds the HTML that is converted, without scripts and styles: on
+// some pages, the converter takes quadratic time.
 const maxMarkdown = 256 << 10
 
-// readable turns what a server sent into text: HTML becomes Markdown, other
-// text stays, everything else is refused.
+// readable converts a response to text: HTML becomes Markdown, other text stays
+// unchanged, everything else is rejected.
 func readable(header string, body []byte) (string, error) {
 	kind := mediaType(header, body)
 	switch {
@@ -36,8 +36,8 @@ func readable(header string, body []byte) (string, error) {
 	return "", fmt.Errorf("the page is %s (%s bytes), not text: it is not shown", task.ClipChars(kind, 100), count(len(body)))
 }
 
-// decoded returns a text as UTF-8, from what the header or the page itself
-// name as its encoding.
+// decoded returns a text as UTF-8. The header or the page itself determines the
+// encoding.
 func decoded(header string, body []byte) string {
 	r, err := charset.NewReader(bytes.NewReader(body), header)
 	if err != nil {
@@ -50,8 +50,8 @@ func decoded(header string, body []byte) string {
 	return string(text)
 }
 
-// markdown converts a page. One that is too large for the converter, or that
-// it cannot cope with, is given as its bare text.
+// markdown converts a page. If a page is too large for the converter, or makes
+// it fail, the plain text is returned.
 func markdown(page string) (text string) {
 	page = essence(page, true)
 	if len(page) > maxMarkdown {
@@ -62,7 +62,7 @@ func markdown(page string) (text string) {
 			text = essence(page, false)
 		}
 	}()
-	// Without escapes: nobody renders it again, and escaping is what takes
+	// Do not escape: the result is never rendered again, and escaping takes the
 	// longest on hostile pages.
 	conv := converter.NewConverter(
 		converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin()),
@@ -74,14 +74,14 @@ func markdown(page string) (text string) {
 	return text
 }
 
-// unread are the elements whose content is not for readers.
+// unread are the elements whose content is not shown to readers.
 var unread = map[string]bool{"script": true, "style": true, "template": true, "svg": true}
 
-// essence is a page without scripts, styles, pictures and comments; without
-// its tags too, unless tags.
+// essence returns a page without scripts, styles, images and comments, and
+// without its tags unless tags is set.
 func essence(page string, tags bool) string {
 	var out strings.Builder
-	skip := "" // the element that is being passed over
+	skip := "" // the element that is being skipped
 	for z := html.NewTokenizer(strings.NewReader(page)); ; {
 		kind := z.Next()
 		raw := z.Raw()
@@ -98,7 +98,7 @@ func essence(page string, tags bool) string {
 		case html.CommentToken:
 			continue
 		}
-		raw = append([]byte(nil), raw...) // the name is made lower-case in place
+		raw = append([]byte(nil), raw...) // lower-casing changes the name in place
 		name, _ := z.TagName()
 		switch {
 		case skip != "":

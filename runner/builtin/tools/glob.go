@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// maxGlob bounds the files of one answer.
+// maxGlob bounds the files of one result.
 const maxGlob = 200
 
 const globAbout = "Find files of the workspace by name: * within a folder, ** across folders, {a,b}, " +
@@ -60,7 +60,7 @@ func (b *Box) glob(ctx context.Context, a globArgs) (Result, error) {
 	return Result{Text: out.String() + cutShort(whole)}, nil
 }
 
-// cutShort describes a walk that did not come to its end.
+// cutShort describes an incomplete walk.
 func cutShort(whole bool) string {
 	if whole {
 		return ""
@@ -69,9 +69,9 @@ func cutShort(whole bool) string {
 		count(maxWalk), maxDepth)
 }
 
-// matcher returns the test of a name below the workspace, which ends with ctx.
-// Patterns are relative to folder; one without a slash in grep's sense is the caller's
-// matter.
+// matcher returns a function that tests a name below the workspace, until ctx
+// ends. Patterns are relative to folder. The caller handles patterns without a
+// slash, which have their own meaning in grep.
 func matcher(ctx context.Context, folder, glob string) (func(name string) bool, error) {
 	glob = filepath.ToSlash(glob)
 	if path.IsAbs(glob) || strings.Contains("/"+glob+"/", "/../") {
@@ -91,7 +91,8 @@ func matcher(ctx context.Context, folder, glob string) (func(name string) bool, 
 	}, nil
 }
 
-// Glob returns the test of a slash-separated path against a pattern of glob.
+// Glob returns a function that tests a slash-separated path against a glob
+// pattern.
 func Glob(pattern string) (func(path string) bool, error) {
 	return matcher(context.Background(), ".", pattern)
 }

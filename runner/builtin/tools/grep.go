@@ -37,10 +37,10 @@ type grepArgs struct {
 type search struct {
 	re      *pattern
 	context int
-	from    int // hits to pass over
-	hits    int // so far, those passed over too
+	from    int // hits to skip
+	hits    int // so far, including skipped ones
 	full    bool
-	cut     bool // a line was cut
+	cut     bool // a line was truncated
 	skipped struct{ binary, links, large int }
 	out     strings.Builder
 }
@@ -89,8 +89,8 @@ func (b *Box) grep(ctx context.Context, a grepArgs) (Result, error) {
 	return s.result(whole)
 }
 
-// grepFilter is the test of names: a glob without a slash is for the last part
-// of the name.
+// grepFilter returns a function that tests names: a glob without a slash
+// applies to the last element.
 func grepFilter(ctx context.Context, folder, glob string) (func(string) bool, error) {
 	if glob == "" {
 		return func(string) bool { return true }, nil
@@ -106,7 +106,7 @@ func grepFilter(ctx context.Context, folder, glob string) (func(string) bool, er
 	return func(name string) bool { return matches(path.Base(name)) }, err
 }
 
-// load reads a whole file for a search; the errors name what is passed over.
+// load reads a whole file for a search. Its errors say what is skipped.
 func (b *Box) load(name string) ([]byte, error) {
 	f, info, err := b.openFile(name)
 	if err != nil {
@@ -128,7 +128,7 @@ func (b *Box) load(name string) ([]byte, error) {
 
 var errLarge = fmt.Errorf("the file is larger than %s bytes: it is not searched; read it in parts", count(maxGrepSize))
 
-// file searches one file of many: what cannot be searched is counted.
+// file searches one of many files. Files that cannot be searched are counted.
 func (s *search) file(ctx context.Context, b *Box, name string) error {
 	text, err := b.load(name)
 	switch {
@@ -137,18 +137,18 @@ func (s *search) file(ctx context.Context, b *Box, name string) error {
 	case errors.Is(err, errLarge):
 		s.skipped.large++
 	case err != nil:
-		s.skipped.links++ // hard links, mostly; or it cannot be read
+		s.skipped.links++ // mostly hard links; or it cannot be read
 	default:
 		return s.lines(ctx, name, text)
 	}
 	return nil
 }
 
-// lines searches a text. Only the lines before the current one that context
-// may ask for are kept: a text may be nothing but line breaks.
+// lines searches a text. It keeps only the preceding lines that may be needed
+// as context, because a text may consist of line breaks only.
 func (s *search) lines(ctx context.Context, name string, text []byte) error {
-	var before [][]byte      // the last lines, context at most
-	printed, until := -1, -1 // last line written; last line that is context of a hit
+	var before [][]byte      // the last lines, at most context
+	printed, until := -1, -1 // last line written; last line of the context after a hit
 	for i, more := 0, true; more; i++ {
 		if i%1000 == 0 && ctx.Err() != nil {
 			return errStopped
@@ -186,7 +186,7 @@ func (s *search) lines(ctx context.Context, name string, text []byte) error {
 	return nil
 }
 
-// write adds one line, cut around nothing in particular: the beginning counts.
+// write adds one line, truncated at its end.
 func (s *search) write(name string, i int, line []byte, mark byte) {
 	shown, total := lineWindow(task.CleanText(string(bytes.TrimSuffix(line, []byte("\r")))), 1, maxGrepLine)
 	if total > maxGrepLine {

@@ -17,11 +17,11 @@ import (
 	"taskyard/runner/tree"
 )
 
-// The file descriptors of a keeper besides those of the command.
+// The file descriptors of a keeper, in addition to those of the command.
 const (
 	jobFD    = 3
 	reportFD = 4
-	brokerFD = 5 // only of the second stage: a socket that takes the listener of its filter
+	brokerFD = 5 // second stage only: a socket that receives the listener of its filter
 )
 
 // enterArg makes the binary the second stage: the process that confines itself
@@ -30,13 +30,13 @@ const enterArg = "enter"
 
 const killUntil = 10 * time.Second
 
-// ToolShellMain is the body of the hidden subcommand. Without arguments it is
-// the keeper of one command: all that the command starts, in whatever session,
-// stays below it, and is killed when the command ends, when the server says
-// so, or when the server is gone. It returns the exit code of the keeper.
+// ToolShellMain runs the hidden subcommand. Without arguments, it is the keeper
+// of one command: everything that the command starts, in any session, remains
+// its descendant, and is killed when the command ends, when the server asks for
+// it, or when the server has ended. It returns the exit code of the keeper.
 func ToolShellMain(args []string) (exitCode int) {
-	// The death signal of the child is bound to this thread, as is what the
-	// second stage does to itself.
+	// The parent death signal of the child is bound to this thread, as are the
+	// changes that the second stage makes to itself.
 	runtime.LockOSThread()
 	if err := tree.Pipes(jobFD, reportFD); err != nil {
 		fmt.Fprintln(os.Stderr, "taskyard: "+ToolShellArg+" is started by the server only:", err)
@@ -58,7 +58,7 @@ func ToolShellMain(args []string) (exitCode int) {
 type keeper struct {
 	job     job
 	command *tree.Program
-	ends    chan os.Signal // the server, or somebody else, wants the end
+	ends    chan os.Signal // a signal from the server or another process to end
 	end     tree.End
 }
 
@@ -86,8 +86,8 @@ func (k *keeper) run() error {
 	return nil
 }
 
-// start makes the second stage and returns when it has become the command, or
-// with the reason why it could not.
+// start starts the second stage and returns when it has become the command, or
+// why it could not.
 func (k *keeper) start() error {
 	jobR, jobW, err := os.Pipe()
 	if err != nil {
@@ -132,7 +132,7 @@ func (k *keeper) start() error {
 	return nil
 }
 
-// receive takes the one file that a socket brings.
+// receive receives one file descriptor from a socket.
 func receive(socket int) (fd int, err error) {
 	rights := make([]byte, unix.CmsgSpace(4))
 	_, n, _, _, err := unix.Recvmsg(socket, make([]byte, 1), rights, unix.MSG_CMSG_CLOEXEC)
@@ -150,7 +150,8 @@ func receive(socket int) (fd int, err error) {
 	return fds[0], nil
 }
 
-// watch returns when nothing is left below, or what is left cannot be killed.
+// watch returns when no descendants are left, or the remaining ones cannot be
+// killed.
 func (k *keeper) watch() {
 	look := time.NewTicker(tree.CensusEvery)
 	census := tree.Census{Processes: k.job.Processes, Memory: tree.MostMemory()}
@@ -175,7 +176,7 @@ func (k *keeper) watch() {
 	}
 }
 
-// killAll kills until nothing is left.
+// killAll kills until no descendants are left.
 func (k *keeper) killAll() {
 	again := time.NewTicker(tree.KillPass)
 	defer again.Stop()

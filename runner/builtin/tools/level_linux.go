@@ -13,14 +13,14 @@ import (
 	"taskyard/runner/tree"
 )
 
-// choice is how bash will be confined.
+// choice describes how bash will be confined.
 type choice struct {
 	kernel
 	refusal string // why bash does not run at all, or ""
 }
 
-// choose picks the best confinement that there is. A network that is to be
-// closed and cannot be makes a confinement none.
+// choose returns the best available confinement. If the network must be closed
+// but cannot be, a confinement is not used.
 func choose(o Options) choice {
 	k := o.kernel
 	if k == nil {
@@ -76,13 +76,13 @@ func Level(o Options) string {
 // Level returns how bash is confined in this box.
 func (b *Box) Level() string { return Level(b.opts) }
 
-// machine asks this machine once.
+// machine examines this machine once.
 var machine = sync.OnceValue(func() *kernel {
 	return &kernel{Kernel: confine.Machine(), bwrap: workingBubblewrap()}
 })
 
-// workingBubblewrap finds bubblewrap; it may be there and yet be forbidden to
-// make namespaces.
+// workingBubblewrap returns the path of bubblewrap. It may be installed but not
+// allowed to create namespaces.
 func workingBubblewrap() string {
 	path, err := exec.LookPath("bwrap")
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 // The bounds of list.
 const (
 	maxEntries = 1000
-	maxFolder  = 100_000 // entries of a folder that are looked at at all
+	maxFolder  = 100_000 // entries of a folder that are read at all
 )
 
 const listAbout = "List a folder of the workspace, sorted by name: folders end with /, files have their " +
@@ -57,7 +57,8 @@ func (b *Box) list(ctx context.Context, a listArgs) (Result, error) {
 	return Result{Text: out.String()}, nil
 }
 
-// entry is one line: names with line breaks and the like are quoted.
+// entry returns one line. Names with line breaks and similar characters are
+// quoted.
 func (b *Box) entry(folder string, e fs.DirEntry) string {
 	name := quoteOdd(e.Name())
 	switch {
@@ -79,7 +80,7 @@ func (b *Box) entry(folder string, e fs.DirEntry) string {
 	return fmt.Sprintf("%s (%s)", name, plural(int(info.Size()), "byte"))
 }
 
-// quoteOdd quotes a name that would break out of its line.
+// quoteOdd quotes a name that would break its line.
 func quoteOdd(name string) string {
 	if strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		return fmt.Sprintf("%q", name)
@@ -87,8 +88,8 @@ func quoteOdd(name string) string {
 	return name
 }
 
-// entries reads a folder, sorted by name; whole is false when it has more
-// entries than most, and only so many are returned.
+// entries reads a folder, sorted by name; whole is false if it has more than
+// most entries, and only that many are returned.
 func (b *Box) entries(ctx context.Context, name string, most int) (list []fs.DirEntry, whole bool, err error) {
 	dir, err := b.openDir(name)
 	if err != nil {

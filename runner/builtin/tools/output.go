@@ -7,10 +7,10 @@ import (
 	"taskyard/task"
 )
 
-// keepBytes is enough for half the characters of an output.
+// keepBytes is enough for half of the characters of an output.
 const keepBytes = utf8.UTFMax * maxOutput / 2
 
-// output keeps the beginning and the end of what a command says.
+// output keeps the beginning and the end of a command's output.
 type output struct {
 	head, tail []byte
 	total      int64 // bytes
@@ -31,7 +31,8 @@ func (o *output) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// text is all of it, or the beginning and the end with what is missing.
+// text returns the whole output, or its beginning and end with a note about
+// what is missing.
 func (o *output) text() string {
 	all := o.total == int64(len(o.head)+len(o.tail))
 	if all {
@@ -39,7 +40,7 @@ func (o *output) text() string {
 		if utf8.RuneCount(joined) <= maxOutput {
 			return task.CleanText(string(joined))
 		}
-		o.tail = joined // the halves may overlap in it, but what is shown does not
+		o.tail = joined // the halves may overlap, but what is shown does not
 	}
 	head, tail := o.head[:firstChars(o.head, maxOutput/2)], o.tail[lastChars(o.tail, maxOutput/2):]
 	missing := o.total - int64(len(head)+len(tail))

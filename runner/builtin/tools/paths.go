@@ -16,9 +16,9 @@ import (
 // maxPath bounds a path, in bytes.
 const maxPath = 4096
 
-// place turns the path that a model gives into one below the workspace:
-// cleaned, relative, "." for the workspace itself. Nothing is opened yet; that
-// symbolic links stay inside is seen to by os.Root.
+// place converts the path that a model gives to one below the workspace:
+// cleaned, relative, "." for the workspace itself. It opens nothing; os.Root
+// ensures that symbolic links stay inside.
 func (b *Box) place(given string) (string, error) {
 	switch {
 	case len(given) > maxPath:
@@ -48,8 +48,8 @@ func outside(given string) error {
 	return fmt.Errorf("path: %s is outside the workspace: use paths below it, such as src/main.go", task.ClipChars(given, 200))
 }
 
-// explain turns an error of the file system into one for the model, without
-// paths of this machine.
+// explain converts a file system error to one for the model, without paths of
+// this machine.
 func explain(name string, err error) error {
 	var pathErr *fs.PathError
 	var linkErr *os.LinkError
@@ -71,14 +71,14 @@ func explain(name string, err error) error {
 	return fmt.Errorf("%s: %w", name, err)
 }
 
-// openFile opens a regular file that is wholly of this workspace: no device,
-// pipe or socket, no second name elsewhere, no other file system.
+// openFile opens a regular file that belongs only to this workspace: no device,
+// pipe or socket, no hard link from elsewhere, no other file system.
 func (b *Box) openFile(name string) (*os.File, fs.FileInfo, error) {
 	return b.open(b.root, name, name, true, b.refuseFile)
 }
 
-// open opens a file or folder by its name below dir. Opening one can have
-// effects, so it is looked at first: see instance.Open.
+// open opens a file or folder by its name below dir. Opening can have side
+// effects, so the file is examined first: see instance.Open.
 func (b *Box) open(dir *os.Root, base, name string, follow bool, refuse func(string, fs.FileInfo) error) (*os.File, fs.FileInfo, error) {
 	var why error
 	f, info, err := instance.Open(dir, base, follow, func(info fs.FileInfo) error {
@@ -94,7 +94,7 @@ func (b *Box) open(dir *os.Root, base, name string, follow bool, refuse func(str
 	return f, info, nil
 }
 
-// refuseFile returns why a file is not to be touched, or nil.
+// refuseFile returns why a file must not be used, or nil.
 func (b *Box) refuseFile(name string, info fs.FileInfo) error {
 	id := instance.Identify(info)
 	switch {
@@ -129,7 +129,7 @@ func (b *Box) refuseDir(name string, info fs.FileInfo) error {
 	return nil
 }
 
-// kind names what is neither a file nor a folder.
+// kind names a file type other than file and folder.
 func kind(m fs.FileMode) string {
 	switch {
 	case m&fs.ModeSymlink != 0:

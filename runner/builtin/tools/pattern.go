@@ -14,17 +14,17 @@ import (
 // The bounds of a pattern. Matching takes at most the product of both in steps.
 const (
 	maxProgram = 20_000  // instructions
-	atOnce     = 4 << 20 // steps that are made without asking whether to stop
+	atOnce     = 4 << 20 // steps between two checks for cancellation
 )
 
 // pattern is a regular expression that is matched in linear time and can be
 // interrupted.
 type pattern struct {
 	re   *regexp.Regexp
-	size int // about how many instructions it has
+	size int // approximate number of instructions
 }
 
-// compilePattern refuses expressions that repetitions blow up.
+// compilePattern rejects expressions whose repetitions expand too much.
 func compilePattern(expr string) (*pattern, error) {
 	tree, err := syntax.Parse(expr, syntax.Perl)
 	if err != nil {
@@ -38,7 +38,8 @@ func compilePattern(expr string) (*pattern, error) {
 	return &pattern{re, size}, err
 }
 
-// programSize estimates the instructions of an expression before they exist.
+// programSize estimates the number of instructions of an expression before it
+// is compiled.
 func programSize(e *syntax.Regexp) int {
 	size := 1 + len(e.Rune)
 	for _, sub := range e.Sub {
@@ -50,7 +51,7 @@ func programSize(e *syntax.Regexp) int {
 	return min(size, 100*maxProgram)
 }
 
-// match reports whether the pattern matches, false when ctx ends meanwhile.
+// match reports whether the pattern matches; false if ctx ends first.
 func (p *pattern) match(ctx context.Context, text []byte) bool {
 	if len(text) <= atOnce/p.size {
 		return p.re.Match(text)
@@ -62,7 +63,7 @@ func (p *pattern) match(ctx context.Context, text []byte) bool {
 type interruptible struct {
 	ctx   context.Context //nolint:containedctx // a reader of runes is given none
 	text  []byte
-	every int // runes between two looks
+	every int // runes between two checks of ctx
 	left  int
 }
 
@@ -83,10 +84,10 @@ func (r *interruptible) ReadRune() (c rune, size int, err error) {
 
 var errUnclosed = errors.New("a bracket or brace is not closed")
 
-// globExpr translates a glob of paths into a regular expression, which is
-// matched in linear time: * and ? stay within a folder, ** as a whole part
-// crosses folders, {a,b} is a choice, [a-z] and [!a-z] are sets, \ takes the
-// next character as it is.
+// globExpr translates a path glob to a regular expression, which is matched in
+// linear time: * and ? match within a folder, ** as a whole element crosses
+// folders, {a,b} is a choice, [a-z] and [!a-z] are sets, \ escapes the next
+// character.
 func globExpr(glob string) (string, error) {
 	var out strings.Builder
 	out.WriteString(`(?s)\A(?:`)
@@ -96,7 +97,7 @@ func globExpr(glob string) (string, error) {
 		rest := glob[i+size:]
 		switch {
 		case strings.HasPrefix(glob[i:], "/**") && ends(glob[i+3:]):
-			out.WriteString(`(?:/.*)?`) // the folder itself, too
+			out.WriteString(`(?:/.*)?`) // includes the folder itself
 			size = 3
 		case strings.HasPrefix(glob[i:], "**") && begins(glob[:i]) && strings.HasPrefix(glob[i+2:], "/"):
 			out.WriteString(`(?:[^/]*/)*`)
@@ -141,16 +142,16 @@ func globExpr(glob string) (string, error) {
 	return out.String() + `)\z`, nil
 }
 
-// begins and ends report whether a part of a path begins after, or ends before,
-// a piece of a glob.
+// begins and ends report whether a path element begins after, or ends before, a
+// piece of a glob.
 func begins(before string) bool {
 	return before == "" || strings.ContainsRune("/{,", rune(before[len(before)-1]))
 }
 
 func ends(after string) bool { return after == "" || strings.ContainsRune("},", rune(after[0])) }
 
-// globSet translates what follows "[" and returns how many bytes it took. No
-// set holds the slash.
+// globSet translates the text after "[" and returns how many bytes it consumed.
+// No set matches a slash.
 func globSet(text string) (set string, n int, err error) {
 	var out strings.Builder
 	out.WriteByte('[')
@@ -187,7 +188,7 @@ func globSet(text string) (set string, n int, err error) {
 		writeRange(&out, low, high, negated)
 	}
 	if out.Len() == 1 {
-		return `[^\x00-\x{10FFFF}]`, n, nil // nothing but the slash: it fits nothing
+		return `[^\x00-\x{10FFFF}]`, n, nil // only a slash: it matches nothing
 	}
 	return out.String() + "]", n, nil
 }

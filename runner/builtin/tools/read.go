@@ -32,13 +32,13 @@ type readArgs struct {
 	Column int    `json:"column"`
 }
 
-// page is what a read shows.
+// page is the part of a file that a read shows.
 type page struct {
-	from, limit, column int // first line, lines, first character; from 1
+	from, limit, column int // first line, number of lines, first character; counted from 1
 	out                 strings.Builder
-	chars, shown, lines int  // characters written, lines written, lines of the file
+	chars, shown, lines int  // characters written, lines written, lines in the file
 	full                bool // no more lines fit
-	cutLine, cutColumn  int  // the first line that was cut, and where it continues
+	cutLine, cutColumn  int  // the first truncated line, and where it continues
 }
 
 func (b *Box) read(ctx context.Context, a readArgs) (Result, error) {
@@ -68,7 +68,7 @@ func (b *Box) read(ctx context.Context, a readArgs) (Result, error) {
 	return p.result(name)
 }
 
-// add takes one line of the file.
+// add adds one line of the file.
 func (p *page) add(line string) {
 	p.lines++
 	if p.lines < p.from || p.shown >= p.limit || p.full {
@@ -91,7 +91,7 @@ func (p *page) add(line string) {
 	p.out.WriteByte('\n')
 }
 
-// result is the text with what was left out and how to get it.
+// result returns the text, with what was left out and how to read it.
 func (p *page) result(name string) (Result, error) {
 	switch {
 	case p.lines == 0:
@@ -112,8 +112,8 @@ func (p *page) result(name string) (Result, error) {
 
 var errBinary = errors.New("binary")
 
-// eachLine hands over every line without its end; errBinary when a NUL is
-// near the beginning.
+// eachLine calls each with every line without its ending. It returns errBinary
+// if there is a NUL near the beginning.
 func eachLine(ctx context.Context, r io.Reader, each func(string)) error {
 	in := bufio.NewReaderSize(r, 64<<10)
 	if head, _ := in.Peek(sniff); binary(head) {

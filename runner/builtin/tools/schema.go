@@ -13,18 +13,18 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// maxArgs bounds the arguments of a call, in bytes of JSON: a file of 1 MiB
-// whose every byte is escaped.
+// maxArgs bounds the arguments of a call, in bytes of JSON: a file of 1 MiB in
+// which every byte is escaped.
 const maxArgs = 6*maxWrite + 64<<10
 
-// tool is one line of the table.
+// tool is an entry of the table.
 type tool struct {
 	name, description string
 	raw               json.RawMessage
 	run               func(context.Context, *Box, json.RawMessage) (Result, error)
 }
 
-// table lists the tools, harmless first.
+// table lists the tools, harmless ones first.
 var table = sync.OnceValue(func() []tool {
 	path := text("path below the workspace", 1, maxPath)
 	offset := func(of string) *jsonschema.Schema { return number("first "+of+" to show, from 1", 1, 1<<31-1) }
@@ -72,7 +72,7 @@ func number(about string, least, most float64) *jsonschema.Schema {
 	return &jsonschema.Schema{Type: "integer", Description: about, Minimum: &least, Maximum: &most}
 }
 
-// find returns the tool of a name, or nil.
+// find returns a tool by name, or nil.
 func find(name string) *tool {
 	for i, t := range table() {
 		if t.name == name {
@@ -82,7 +82,7 @@ func find(name string) *tool {
 	return nil
 }
 
-// declare makes a tool whose arguments are checked by schema and then read
+// declare returns a tool whose arguments are validated by a schema and decoded
 // into A.
 func declare[A any](name, about string, run func(*Box, context.Context, A) (Result, error), props fields, required ...string) tool {
 	schema := &jsonschema.Schema{
@@ -92,7 +92,7 @@ func declare[A any](name, about string, run func(*Box, context.Context, A) (Resu
 	resolved, err := schema.Resolve(nil)
 	raw, err2 := json.Marshal(schema)
 	if err := errors.Join(err, err2); err != nil {
-		panic(fmt.Sprintf("the schema of %s is wrong: %v", name, err)) // our own text, met by every test
+		panic(fmt.Sprintf("the schema of %s is wrong: %v", name, err)) // the schema is our own, and every test compiles it
 	}
 	return tool{name: name, description: about, raw: raw, run: func(ctx context.Context, b *Box, args json.RawMessage) (Result, error) {
 		var a A
@@ -106,10 +106,10 @@ func declare[A any](name, about string, run func(*Box, context.Context, A) (Resu
 	}}
 }
 
-// errStopped is the answer of a call whose run was stopped.
+// errStopped is the result of a call whose run is stopped.
 var errStopped = errors.New("the call was stopped, because the run is being stopped")
 
-// decode checks arguments and reads them. The error names the field.
+// decode validates and decodes arguments. The error names the field.
 func decode(schema *jsonschema.Resolved, args json.RawMessage, into any) error {
 	if len(args) > maxArgs {
 		return fmt.Errorf("they are %s bytes long, at most %s are allowed", count(len(args)), count(maxArgs))
@@ -143,12 +143,13 @@ func decode(schema *jsonschema.Resolved, args json.RawMessage, into any) error {
 	return nil
 }
 
-// habits are names of arguments that models know from the tools of other
-// programs, with ours. A model that is refused for one uses it again.
+// habits maps argument names that models know from the tools of other programs
+// to ours. A model repeats such a name even after an error.
 var habits = map[string]string{"file_path": "path", "old_string": "old_text", "new_string": "new_text"}
 
 // forgive renames and drops arguments that models send out of habit, and
-// reports whether there were any. What a schema declares is never touched.
+// reports whether there were any. Arguments that a schema declares are never
+// changed.
 func forgive(args map[string]any, declared fields) (changed bool) {
 	for theirs, ours := range habits {
 		v, sent := args[theirs]
@@ -158,7 +159,7 @@ func forgive(args map[string]any, declared fields) (changed bool) {
 			args[ours], changed = v, true
 		}
 	}
-	// Other shells take a description of the command for the person who watches.
+	// Other shells accept a description of the command for people who watch.
 	if _, sent := args["description"]; sent && declared["command"] != nil && declared["description"] == nil {
 		delete(args, "description")
 		changed = true
@@ -167,7 +168,7 @@ func forgive(args map[string]any, declared fields) (changed bool) {
 }
 
 // schemaError shortens "validating root: validating /properties/limit: …" to
-// "limit: …". The library repeats whole values, which nobody needs, and writes
+// "limit: …". The library repeats whole values, which is noise, and writes
 // numbers as fractions.
 func schemaError(err error) string {
 	s := strings.TrimPrefix(err.Error(), "validating root: ")

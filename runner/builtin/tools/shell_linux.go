@@ -22,12 +22,12 @@ import (
 	"taskyard/runner/tree"
 )
 
-// killWait is the time that a keeper gets to end its command, after which it
-// is killed itself.
+// killWait is how long a keeper may take to end its command before it is killed
+// itself.
 const killWait = 15 * time.Second
 
-// shell runs a command under a keeper, a process of its own between the server
-// and bash, and returns when nothing of it is left.
+// shell runs a command under a keeper, which is a separate process between the
+// server and bash, and returns when all processes of the command have ended.
 func (b *Box) shell(ctx context.Context, a bashArgs) (Result, error) {
 	private, err := b.privateFolder()
 	if err != nil {
@@ -52,8 +52,8 @@ func (b *Box) shell(ctx context.Context, a bashArgs) (Result, error) {
 	return r, nil
 }
 
-// Exec runs a command as bash does, for as long as ctx lasts, and writes what it
-// prints. Error: it could not be run.
+// Exec runs a command as bash does, until ctx ends, and writes its output to
+// out. It returns an error if the command could not be run.
 func (b *Box) Exec(ctx context.Context, command string, out io.Writer) (tree.End, error) {
 	if why := refusedShell(b.opts); why != "" {
 		return tree.End{}, errors.New(why)
@@ -69,7 +69,7 @@ func (b *Box) Exec(ctx context.Context, command string, out io.Writer) (tree.End
 	return end, err
 }
 
-// verdict adds to an output how the command ended.
+// verdict appends to an output how the command ended.
 func verdict(text string, end tree.End, a bashArgs, stopped bool) (string, bool) {
 	if text != "" && !strings.HasSuffix(text, "\n") {
 		text += "\n"
@@ -105,7 +105,7 @@ func processes(n int) string {
 	return count(n) + " processes"
 }
 
-// privateFolder makes HOME and TMPDIR once for all commands of the box.
+// privateFolder creates HOME and TMPDIR once for all commands of the box.
 func (b *Box) privateFolder() (string, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -128,15 +128,16 @@ func (b *Box) privateFolder() (string, error) {
 	return dir.Path, nil
 }
 
-// environment is what a command sees: nothing of the server's own but PATH.
+// environment returns the environment of a command: only PATH comes from the
+// server.
 func (b *Box) environment(private string, j job) []string {
 	env := append([]string{}, b.opts.Env...)
 	return append(env, j.Mark, "PATH="+pathWithin(os.Getenv("PATH"), j.Readable), "LANG=C.UTF-8", "TERM=dumb",
 		"HOME="+filepath.Join(private, "home"), "TMPDIR="+filepath.Join(private, "tmp"))
 }
 
-// pathWithin is a PATH without the folders that a command cannot read, so that
-// a program found there does not hide the one of the system.
+// pathWithin returns PATH without the folders that a command cannot read, so
+// that a program in them does not hide that of the system.
 func pathWithin(path string, readable []string) string {
 	var kept []string
 	for _, dir := range filepath.SplitList(path) {
@@ -169,7 +170,7 @@ func (b *Box) job(command, private string) job {
 	return j
 }
 
-// shellFile is bash, or the shell that every system has.
+// shellFile returns bash, or else the standard shell.
 func shellFile() string {
 	if path, err := exec.LookPath("bash"); err == nil {
 		return path
@@ -177,8 +178,8 @@ func shellFile() string {
 	return "/bin/sh"
 }
 
-// keep starts a keeper, gives it the job of a command, takes the output, and
-// asks it to end the command when ctx ends.
+// keep starts a keeper for a command, reads the output, and asks it to end the
+// command when ctx ends.
 func (b *Box) keep(ctx context.Context, command, private string, out io.Writer) (end tree.End, err error) {
 	j := b.job(command, private)
 	var p [6]*os.File // output, job, report: read and write ends
@@ -207,7 +208,7 @@ func (b *Box) keep(ctx context.Context, command, private string, out io.Writer) 
 	}()
 	end, err = attend(ctx, cmd, job, report, j)
 	reaped()
-	_ = output.SetReadDeadline(time.Now().Add(time.Second)) // what survived may hold it open
+	_ = output.SetReadDeadline(time.Now().Add(time.Second)) // surviving processes may hold it open
 	<-read
 	closeFiles([]*os.File{output, report})
 	return end, err
@@ -218,7 +219,7 @@ func attend(ctx context.Context, cmd *exec.Cmd, lifeline, report *os.File, j job
 	told := make(chan error, 1)
 	go func() { told <- json.NewDecoder(report).Decode(&end) }()
 	_ = lifeline.SetWriteDeadline(time.Now().Add(killWait))
-	_ = json.NewEncoder(lifeline).Encode(j) // a keeper that is gone is noticed below
+	_ = json.NewEncoder(lifeline).Encode(j) // an ended keeper is noticed below
 	select {
 	case err = <-told:
 		_ = lifeline.Close()
@@ -228,7 +229,7 @@ func attend(ctx context.Context, cmd *exec.Cmd, lifeline, report *os.File, j job
 		err = <-told
 	}
 	if err != nil {
-		_ = cmd.Process.Kill() // the command dies with it, but not what it has started
+		_ = cmd.Process.Kill() // the command dies with it, but not its descendants
 		err = errors.New("bash was lost: its keeper was killed, or did not end in time")
 	}
 	_ = cmd.Wait()
@@ -244,7 +245,7 @@ func closeFiles(files []*os.File) {
 	}
 }
 
-// mark returns the time of the kernel's files, as that of one made now.
+// mark returns the current time of the file system, taken from a new file.
 func mark(dir string) (nanoseconds int64, err error) {
 	name := filepath.Join(dir, "mark")
 	if err := os.WriteFile(name, nil, 0o600); err != nil {
@@ -257,14 +258,14 @@ func mark(dir string) (nanoseconds int64, err error) {
 	return instance.Identify(info).Touched, os.Remove(name)
 }
 
-// The bounds of the look for changed files after a command.
+// The bounds of the search for changed files after a command.
 const (
 	changedTime = 10 * time.Second
 	maxChanged  = 1000 // files that are found
 )
 
-// changedSince returns the files that were made or changed, sorted, at most maxFiles
-// of those that are found within the bounds. A file that was removed is not found.
+// changedSince returns the files that were created or changed, sorted: at most
+// maxFiles of those found within the bounds. Removed files are not found.
 func (b *Box) changedSince(nanoseconds int64) []string {
 	var names []string
 	ctx, cancel := context.WithTimeout(context.Background(), changedTime)

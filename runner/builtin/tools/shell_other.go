@@ -16,7 +16,7 @@ func refusedShell(Options) string { return "bash is off: it is confined on Linux
 // Level returns how bash is confined.
 func Level(Options) string { return "none" }
 
-// ToolShellMain is for Linux; elsewhere there is no keeper.
+// ToolShellMain is supported on Linux only; there is no keeper elsewhere.
 func ToolShellMain([]string) (exitCode int) { return 2 }
 
 func (b *Box) shell(context.Context, bashArgs) (Result, error) {
@@ -26,7 +26,7 @@ func (b *Box) shell(context.Context, bashArgs) (Result, error) {
 // Level returns how bash is confined in this box.
 func (b *Box) Level() string { return Level(b.opts) }
 
-// Exec is for Linux.
+// Exec is supported on Linux only.
 func (b *Box) Exec(context.Context, string, io.Writer) (tree.End, error) {
 	return tree.End{}, errors.New(refusedShell(b.opts))
 }

@@ -1,7 +1,8 @@
 package tools
 
-// systemFolders lists what programs need to run, and no more: nothing of /etc
-// that may hold a secret, no processes of /proc, no /home, /opt, /srv, /var.
+// systemFolders returns the folders that programs need to run, and no more:
+// nothing in /etc that may hold a secret, no processes in /proc, no /home,
+// /opt, /srv, /var.
 func systemFolders() []string {
 	return []string{
 		"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store",
@@ -15,7 +16,7 @@ func systemFolders() []string {
 	}
 }
 
-// bubblewrapped is the command line of a job in namespaces of its own.
+// bubblewrapped returns the command line of a job in its own namespaces.
 func bubblewrapped(bwrap string, j job) []string {
 	argv := []string{bwrap, "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL"}
 	if j.Network {
@@ -24,7 +25,7 @@ func bubblewrapped(bwrap string, j job) []string {
 	argv = append(argv, "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp")
 	for _, path := range j.Readable {
 		if len(path) > 5 && (path[:5] == "/proc" || path[:5] == "/sys/") {
-			continue // it has its own
+			continue // bubblewrap mounts its own
 		}
 		argv = append(argv, "--ro-bind-try", path, path)
 	}

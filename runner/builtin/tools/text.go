@@ -5,15 +5,15 @@ import (
 	"strconv"
 )
 
-// sniff is how much of a file decides whether it is binary.
+// sniff is how many bytes decide whether a file is binary.
 const sniff = 8000
 
-// binary reports whether a file that begins with b is no text.
+// binary reports whether a file that begins with b is not text.
 func binary(b []byte) bool {
 	return bytes.IndexByte(b[:min(len(b), sniff)], 0) >= 0
 }
 
-// cutMiddle leaves out the middle of a text longer than limit characters.
+// cutMiddle removes the middle of a text that is longer than limit characters.
 func cutMiddle(s string, limit int) string {
 	r := []rune(s)
 	if len(r) <= limit {
@@ -22,7 +22,7 @@ func cutMiddle(s string, limit int) string {
 	return string(r[:limit/2]) + " … " + string(r[len(r)-limit/2:])
 }
 
-// count writes a number with commas: 12,345.
+// count formats a number with commas: 12,345.
 func count[N int | int64](n N) string {
 	s := strconv.FormatInt(int64(n), 10)
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
@@ -31,7 +31,7 @@ func count[N int | int64](n N) string {
 	return s
 }
 
-// plural writes "1 line", "2 lines".
+// plural returns "1 line", "2 lines".
 func plural(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
@@ -39,8 +39,8 @@ func plural(n int, what string) string {
 	return count(n) + " " + what + "s"
 }
 
-// lineWindow returns the characters of a line from column on (from 1), at most limit, and
-// how many characters the line has in all.
+// lineWindow returns at most limit characters of a line from column (counted
+// from 1), and the number of characters in the line.
 func lineWindow(line string, column, limit int) (shown string, total int) {
 	from, to := len(line), len(line)
 	for at := range line {

@@ -1,7 +1,7 @@
-// Package tools holds the built-in tools of an agent: read, list, glob, grep,
-// fetch, create, edit and bash. A Box confines them to one folder, the
-// workspace of a run, and decides at each call whether the agent may use the
-// tool. What a tool is given, and what it finds, is taken for hostile.
+// Package tools implements the built-in tools of an agent: read, list, glob,
+// grep, fetch, create, edit and bash. A Box confines them to one folder, the
+// workspace of a run, and checks at each call whether the agent may use the
+// tool. Arguments and file contents are untrusted.
 package tools
 
 import (
@@ -26,56 +26,57 @@ import (
 // maxFiles bounds the paths of one Result.
 const maxFiles = 200
 
-// Options say what a Box may do.
+// Options configures a Box.
 type Options struct {
 	Root    string   // the workspace: an existing folder, absolute
-	Agent   string   // whose calls these are, for refusals
-	Granted []string // the tools that the agent may use; none when empty
+	Agent   string   // the agent, for error messages
+	Granted []string // the tools that the agent may use; empty: none
 	Network bool     // bash may use the network
 
-	Shell                 ShellLevel       // how bash is confined; "" is the best that there is
-	AcceptUnconfinedShell bool             // run bash without confinement where there is none
+	Shell                 ShellLevel       // how bash is confined; "": the best that is available
+	AcceptUnconfinedShell bool             // run bash without confinement if none is available
 	ReadOnly              []string         // folders, besides those of the system, that bash may read; absolute
-	Private               string           // folder of home and tmp, which exist and stay; "": one of this box
+	Private               string           // existing folder with home and tmp, which is kept; "": a temporary one
 	Env                   []string         // NAME=value, besides PATH, HOME, TMPDIR, LANG and TERM, for bash
-	ShellStart            []string         // the command line of the keeper; nil: this binary and ToolShellArg
-	FetchAllow            []netip.AddrPort // addresses that fetch may dial although they are not public
+	ShellStart            []string         // command line of the keeper; nil: this binary with ToolShellArg
+	FetchAllow            []netip.AddrPort // non-public addresses that fetch may dial
 
-	resolver  *net.Resolver // of fetch; nil is the system's
-	kernel    *kernel       // what it can enforce; nil: it is asked
-	processes int           // of a command; 0 is maxProcesses
+	resolver  *net.Resolver // for fetch; nil: that of the system
+	kernel    *kernel       // what it can enforce; nil: detected
+	processes int           // of a command; 0: maxProcesses
 
-	searchTime time.Duration // of glob and grep; 0 is searchTime
+	searchTime time.Duration // of glob and grep; 0: searchTime
 }
 
-// Box is the tools of one run. It is safe for concurrent use. Close it.
+// Box holds the tools of one run. It is safe for concurrent use and must be
+// closed.
 type Box struct {
 	opts    Options
 	root    *os.Root
-	device  uint64 // the file system of the workspace; others are refused
+	device  uint64 // file system of the workspace; others are rejected
 	places  []string
-	private *scratch.Folder // for bash: HOME and TMPDIR
-	client  *http.Client    // of fetch
+	private *scratch.Folder // HOME and TMPDIR of bash
+	client  *http.Client    // for fetch
 
 	mu   sync.Mutex
-	seen map[string][32]byte // SHA-256 of files as they were read or written here, by path
+	seen map[string][32]byte // SHA-256 of files when they were read or written here, by path
 }
 
-// Tool is what a model is told of a tool.
+// Tool describes a tool to a model.
 type Tool struct {
 	Name, Description string
 	Schema            json.RawMessage // JSON schema of the arguments
 }
 
-// Result is the answer of a tool. Text is valid UTF-8 without NUL.
+// Result is the result of a tool call. Text is valid UTF-8 without NUL.
 type Result struct {
 	Text    string
 	IsError bool
-	Denied  bool     // the agent may not use the tool: to be recorded; the run continues
-	Files   []string // what the call changed: slash-separated paths below the workspace, sorted, at most 200
+	Denied  bool     // the agent may not use the tool; to be recorded, the run continues
+	Files   []string // changed files: slash-separated paths below the workspace, sorted, at most 200
 }
 
-// Open makes a box. The error says that the workspace cannot be used.
+// Open opens a box. It returns an error if the workspace cannot be used.
 func Open(o Options) (*Box, error) {
 	if !filepath.IsAbs(o.Root) {
 		return nil, fmt.Errorf("the workspace must be an absolute path, is %q", o.Root)
@@ -98,7 +99,7 @@ func Open(o Options) (*Box, error) {
 	return b, nil
 }
 
-// Close releases what the box holds, and removes its private folder. The
+// Close releases the resources of the box and removes its private folder. The
 // workspace stays.
 func (b *Box) Close() error {
 	b.client.CloseIdleConnections()
@@ -113,7 +114,7 @@ func (b *Box) Close() error {
 }
 
 // Declared returns the tools among names that the agent may use and that work
-// here, harmless first.
+// here, harmless ones first.
 func (b *Box) Declared(names []string) []Tool {
 	var out []Tool
 	for _, t := range table() {
@@ -128,7 +129,7 @@ func (b *Box) Declared(names []string) []Tool {
 	return out
 }
 
-// Call runs a tool. It never fails: what goes wrong is told to the model.
+// Call runs a tool. Failures are part of the result, which the model reads.
 func (b *Box) Call(ctx context.Context, name string, args json.RawMessage) Result {
 	t := find(name)
 	switch {
@@ -151,7 +152,7 @@ func (b *Box) Call(ctx context.Context, name string, args json.RawMessage) Resul
 	return r
 }
 
-// granted lists what the agent may use, for a refusal.
+// granted lists the tools that the agent may use, for an error message.
 func (b *Box) granted() string {
 	if len(b.opts.Granted) == 0 {
 		return "none"
@@ -159,7 +160,7 @@ func (b *Box) granted() string {
 	return strings.Join(b.opts.Granted, ", ")
 }
 
-// remember keeps how a file looked when the agent saw it.
+// remember records a file as the agent saw it.
 func (b *Box) remember(name string, sum [32]byte) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -12,11 +12,11 @@ import (
 
 // The bounds of one search.
 const (
-	maxWalk  = 200_000 // entries that are looked at
-	maxDepth = 100     // folders below each other
+	maxWalk  = 200_000 // entries that are visited
+	maxDepth = 100     // nested folders
 )
 
-// searchTime bounds a search.
+// searchTime bounds the duration of a search.
 const searchTime = 30 * time.Second
 
 var (
@@ -26,12 +26,13 @@ var (
 		searchTime)
 )
 
-// timed bounds the time of a search.
+// timed limits the duration of a search.
 func (b *Box) timed(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, cmp.Or(b.opts.searchTime, searchTime), errTooLong)
 }
 
-// interrupted is the error of a search that its context may have cut short.
+// interrupted returns the error of a search that may have been cut short by its
+// context.
 func interrupted(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(context.Cause(ctx), errTooLong):
@@ -42,10 +43,9 @@ func interrupted(ctx context.Context, err error) error {
 	return err
 }
 
-// walk calls each for every entry below a folder but other folders, in the
-// order of names. Links are not followed; .git folders, other file systems and
-// folders that cannot be read are passed over. whole is false when a bound cut
-// the walk short.
+// walk calls each for every entry below a folder except folders, in order of
+// name. Links are not followed; .git folders, other file systems and unreadable
+// folders are skipped. whole is false if a bound cut the walk short.
 func (b *Box) walk(ctx context.Context, folder string, each func(name string, e fs.DirEntry) error) (whole bool, err error) {
 	w := &walk{left: maxWalk, whole: true, each: each}
 	err = b.descend(ctx, folder, 0, w)
@@ -58,7 +58,7 @@ func (b *Box) walk(ctx context.Context, folder string, each func(name string, e 
 // walk is one search.
 type walk struct {
 	left  int // entries
-	held  int // entries of the folders on the way down, at most maxFolder
+	held  int // entries of the open folders, at most maxFolder
 	whole bool
 	each  func(string, fs.DirEntry) error
 }
@@ -91,7 +91,7 @@ func (b *Box) descend(ctx context.Context, folder string, depth int, w *walk) er
 		default:
 			err = b.descend(ctx, name, depth+1, w)
 			if !errors.Is(err, errEnough) && !errors.Is(err, errStopped) {
-				err = nil // gone, forbidden or of another file system
+				err = nil // deleted, forbidden or on another file system
 			}
 		}
 		if err != nil {

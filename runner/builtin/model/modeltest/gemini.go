@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// geminiUsage counts as Google does: promptTokenCount has the cached tokens too.
+// geminiUsage counts as Google does: promptTokenCount includes cached tokens.
 func geminiUsage(u Usage) object {
 	return object{
 		"promptTokenCount": u.In, "candidatesTokenCount": u.Out, "totalTokenCount": u.In + u.Out, "cachedContentTokenCount": u.Cached,
@@ -22,7 +22,7 @@ func geminiStop(r reply) string {
 	return "STOP"
 }
 
-// candidate is a reply, or a part of one that is streamed; its last part has the
+// candidate returns a reply, or a part of a streamed one. The last part has the
 // finish reason and the usage.
 func candidate(r reply, parts []object, last bool) object {
 	c := object{"index": 0, "content": object{"role": "model", "parts": parts}}
@@ -66,8 +66,8 @@ func streamGemini(r reply, out *sse) {
 	out.event("", candidate(r, geminiCalls(r), true))
 }
 
-// geminiAt reads the model and whether its reply is streamed from the path of
-// a request, such as /v1beta/models/test-model:streamGenerateContent.
+// geminiAt parses the model, and whether its reply is streamed, from the path
+// of a request, such as /v1beta/models/test-model:streamGenerateContent.
 func geminiAt(path string) (model string, stream, ok bool) {
 	model, method, found := strings.Cut(strings.TrimPrefix(path, "/v1beta/models/"), ":")
 	stream = method == "streamGenerateContent"
@@ -98,7 +98,7 @@ func readGemini(r *Request) {
 		}
 	}
 	if json.Unmarshal(r.Body, &in) != nil {
-		return // what is wrong with it shows in Body
+		return // the test sees the problem in Body
 	}
 	for _, p := range in.SystemInstruction.Parts {
 		r.System += p.Text

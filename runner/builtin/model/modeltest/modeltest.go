@@ -1,7 +1,7 @@
-// Package modeltest is a model server that plays a script. It speaks the real
+// Package modeltest is a model server that plays a script. It implements the
 // wire formats of Anthropic messages, OpenAI chat completions, OpenAI responses
-// and Google's generateContent, streamed and whole, so that runners and foreign
-// programs can be tested without a model. It keeps every request.
+// and Google's generateContent, streamed and whole, so that runners and
+// external programs can be tested without a model. It records every request.
 package modeltest
 
 import (
@@ -17,13 +17,13 @@ import (
 	"time"
 )
 
-// Break says how a stream ends before its time.
+// Break is the way in which a stream is cut off.
 type Break string
 
 // The ways to break a stream, each after half of the reply.
 const (
 	BreakCut   Break = "cut"   // the connection is cut
-	BreakEnd   Break = "end"   // it ends in order, but without its last events
+	BreakEnd   Break = "end"   // it ends normally, but without its last events
 	BreakError Break = "error" // an event says that the server is overloaded
 )
 
@@ -32,46 +32,46 @@ type Step struct {
 	Text    string
 	Calls   []Call
 	Usage   Usage  // zero: 10 in, 5 out
-	NoUsage bool   // tell nothing of usage, where the format allows that
+	NoUsage bool   // report no usage, if the format allows that
 	Stop    string // "" (by itself), "length" or "refusal"
 
-	Status  int    // from 400: a refusal
-	Kind    string // its type or code; "" means the usual one of the status
-	Message string // its words; "" means some
-	After   string // its header Retry-After
+	Status  int    // an error status, 400 or higher
+	Kind    string // its type or code; "": the usual one for the status
+	Message string // its message; "": a default
+	After   string // its Retry-After header
 
 	Break Break
 	Flood int             // bytes of text, in place of Text
 	Raw   string          // the body of a stream, byte for byte
-	Wait  <-chan struct{} // answer when it is closed, or never
-	Times int             // how often the step is played; 0 means once
+	Wait  <-chan struct{} // answer when it is closed
+	Times int             // how often the step is played; 0: once
 }
 
 // Call is a call of a tool in a reply.
 type Call struct {
-	ID   string // "" makes one
+	ID   string // "": generated
 	Name string
-	Args string // JSON, or what the test wants; "" means {}
+	Args string // JSON, or whatever the test needs; "": {}
 
-	Namespace string // of responses, where a program groups its tools; "" for none
+	Namespace string // for responses, where a program groups its tools; "": none
 }
 
-// Usage is what a reply reports of its use. In counts the cached tokens too.
+// Usage is the usage that a reply reports. In includes cached tokens.
 type Usage struct{ In, Out, Cached int }
 
-// Server plays a script. Its requests may come from any program.
+// Server plays a script. Requests may come from any program.
 type Server struct {
-	URL    string // without a path: add /v1 where a program wants it
+	URL    string // without a path: append /v1 if a program requires it
 	Models []string
 
 	mu     sync.Mutex
 	script func(Request) Step
 	seen   []Request
-	made   int // replies, for ids
+	made   int // replies so far, for IDs
 }
 
 // New starts a server that answers with the steps, one after another, and
-// refuses what comes after them. It ends with the test.
+// rejects further requests. It stops at the end of the test.
 func New(t testing.TB, steps ...Step) *Server {
 	t.Helper()
 	played := 0
@@ -87,8 +87,8 @@ func New(t testing.TB, steps ...Step) *Server {
 	})
 }
 
-// NewFunc starts a server that asks f for each answer; f is called one at a
-// time.
+// NewFunc starts a server that calls f for each answer. Calls of f are
+// sequential.
 func NewFunc(t testing.TB, f func(Request) Step) *Server {
 	t.Helper()
 	s := &Server{script: f, Models: []string{"test-model"}}
@@ -101,8 +101,8 @@ func NewFunc(t testing.TB, f func(Request) Step) *Server {
 	return s
 }
 
-// WithTools plays the steps to requests that offer tools, and answers others,
-// such as the side questions of some programs, with "ok".
+// WithTools plays the steps for requests that offer tools, and answers others,
+// such as auxiliary requests of some programs, with "ok".
 func WithTools(t testing.TB, steps ...Step) *Server {
 	t.Helper()
 	main := New(t, steps...)
@@ -123,7 +123,7 @@ func (s *Server) Requests() []Request {
 	return slices.Clone(s.seen)
 }
 
-// Turns returns those requests that asked a model for a reply.
+// Turns returns the requests that asked a model for a reply.
 func (s *Server) Turns() []Request {
 	return slices.DeleteFunc(s.Requests(), func(r Request) bool { return r.API == "" })
 }
@@ -157,7 +157,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// next keeps the request and takes the step that answers it.
+// next records the request and returns the step that answers it.
 func (s *Server) next(r *Request) (Step, int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -278,7 +278,7 @@ type object = map[string]any
 func writeJSON(w http.ResponseWriter, status int, v object) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // a client that is gone hears nothing
+	_ = json.NewEncoder(w).Encode(v) // the client may have disconnected
 }
 
 // now is the creation time of replies, in seconds.

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// reply is what a step says, ready for any format.
+// reply is the reply of a step, independent of the format.
 type reply struct {
 	Step
 	id    string
@@ -33,8 +33,8 @@ func newReply(step Step, req Request, n int) reply {
 	return r
 }
 
-// pieces cuts a text as a model would say it. The flood comes from here too:
-// its pieces are made as they are sent.
+// pieces splits a text as a model would stream it. It also generates the pieces
+// of a flood.
 func (r reply) pieces(yield func(string) bool) {
 	if r.Flood > 0 {
 		piece := strings.Repeat("flood ", 40)
@@ -52,7 +52,7 @@ func (r reply) pieces(yield func(string) bool) {
 	}
 }
 
-// said is the whole text.
+// said returns the whole text.
 func (r reply) said() string {
 	var b strings.Builder
 	for p := range r.pieces {
@@ -61,8 +61,8 @@ func (r reply) said() string {
 	return b.String()
 }
 
-// half breaks the stream where the script says so, between the text and the
-// calls, and reports whether it has; overloaded writes the event of BreakError.
+// half breaks the stream between the text and the calls if the script says so,
+// and reports whether it did; overloaded writes the event of BreakError.
 func (r reply) half(overloaded func()) bool {
 	switch r.Break {
 	case BreakCut:
@@ -76,7 +76,7 @@ func (r reply) half(overloaded func()) bool {
 	return false
 }
 
-// cut splits a text into pieces of about 7 bytes, never within a character.
+// cut splits a text into pieces of about 7 bytes, at character boundaries.
 func cut(text string) (list []string) {
 	from := 0
 	for at := range text {
@@ -91,15 +91,15 @@ func cut(text string) (list []string) {
 	return list
 }
 
-// sse writes server-sent events, each flushed at once. When the client is
-// gone it writes nothing more.
+// sse writes server-sent events and flushes each. After the client disconnects,
+// it writes nothing more.
 type sse struct {
 	w   http.ResponseWriter
 	rc  *http.ResponseController
 	err error
 }
 
-// event writes one event; name "" leaves its name out.
+// event writes one event; an empty name is omitted.
 func (s *sse) event(name string, v any) {
 	var b bytes.Buffer
 	if name != "" {
@@ -110,7 +110,7 @@ func (s *sse) event(name string, v any) {
 	if !ok {
 		j, err := json.Marshal(v)
 		if err != nil {
-			panic(err) // maps of plain values
+			panic(err) // only maps of plain values
 		}
 		text = string(j)
 	}

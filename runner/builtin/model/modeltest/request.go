@@ -15,8 +15,8 @@ const (
 	Gemini    = "gemini" // generateContent of Google
 )
 
-// Request is what a program sent. API is "" for what asks for no reply, such
-// as the list of models.
+// Request is a request of a program. API is "" if it asks for no reply, such as
+// the list of models.
 type Request struct {
 	Method, Path string
 	Header       http.Header
@@ -27,11 +27,11 @@ type Request struct {
 	System   string
 	Messages []Message
 	Tools    []string
-	NoCalls  bool // tools are declared, but none may be called
+	NoCalls  bool // tools are declared, but must not be called
 	Stream   bool
 }
 
-// Message is a message of the conversation, in the words of no format.
+// Message is a message of the conversation, independent of the format.
 type Message struct {
 	Role    string
 	Text    string
@@ -39,7 +39,7 @@ type Message struct {
 	Results []Result
 }
 
-// Result is what a program told of a call.
+// Result is the result of a call as the program sent it.
 type Result struct {
 	ID, Text string
 	IsError  bool
@@ -53,7 +53,7 @@ func (r Request) Last() Message {
 	return r.Messages[len(r.Messages)-1]
 }
 
-// Key returns the key of the request.
+// Key returns the API key of the request.
 func (r Request) Key() string {
 	for _, name := range []string{"X-Api-Key", "X-Goog-Api-Key"} {
 		if k := r.Header.Get(name); k != "" {
@@ -94,7 +94,7 @@ func read(path string, body []byte) Request {
 		}
 	}
 	if json.Unmarshal(body, &in) != nil {
-		return r // what is wrong with it shows in Body
+		return r // the test sees the problem in Body
 	}
 	r.Model, r.Stream, r.System = in.Model, in.Stream, contentText(in.System)+in.Instructions
 	for _, t := range in.Tools {
@@ -115,7 +115,7 @@ func read(path string, body []byte) Request {
 	return r
 }
 
-// item is a message, a block or an item of any format.
+// item is a message, block or item of any format.
 type item struct {
 	Type, Role string
 	Content    json.RawMessage
@@ -166,7 +166,7 @@ func (i item) message() Message {
 	return m
 }
 
-// contentText reads a text, or the texts of a list of blocks.
+// contentText returns a text, or the joined texts of a list of blocks.
 func contentText(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {

@@ -9,7 +9,7 @@ func responseUsage(u Usage) object {
 	}
 }
 
-// response is the envelope of a reply in a state.
+// response returns the envelope of a reply in the given status.
 func response(r reply, status string, output []object) object {
 	o := object{
 		"id": "resp_" + r.id, "object": "response", "created_at": now(), "status": status, "model": r.model, "output": output,
