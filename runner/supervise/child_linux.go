@@ -17,38 +17,38 @@ import (
 	"taskyard/task"
 )
 
-// shimStart bounds the wait for the shim's first word.
+// shimStart bounds the wait for the shim's first message.
 const shimStart = 30 * time.Second
 
-// forceAfter is the time, besides the grace, that a shim gets to end its tree
-// before the server does it.
+// forceAfter is how long, in addition to the grace period, a shim may take to
+// end its tree before the server does.
 const forceAfter = 3 * time.Second
 
-// child is a started program with the shim above it.
+// child is a started program with its shim.
 type child struct {
-	process        Process // of the shim: the root of the whole tree
+	process        Process // the shim: the root of the whole tree
 	runID          task.ID
 	stdin          *os.File
 	stdout, stderr *os.File
 	lifeline       *os.File
 	status         *os.File
 	cmd            *exec.Cmd
-	reaped         func()        // to be called when the shim was waited for
-	done           chan struct{} // closed when the shim has ended; then report holds
-	report         report        // not Ended: the shim died without a word
+	reaped         func()        // to be called after the shim was waited for
+	done           chan struct{} // closed when the shim has ended; then report is set
+	report         report        // not Ended: the shim died without a report
 	stopping       sync.Once
 }
 
-// pipes makes five pipes and remembers which ends to close.
+// pipes creates five pipes and tracks which ends to close.
 type pipes struct {
 	ours, theirs []*os.File
 	err          error
 }
 
-// out makes a pipe that we write.
+// out creates a pipe that we write to.
 func (p *pipes) out() (mine, yours *os.File) { yours, mine = p.pipe(); return p.add(mine, yours) }
 
-// in makes a pipe that we read.
+// in creates a pipe that we read from.
 func (p *pipes) in() (mine, yours *os.File) { return p.add(p.pipe()) }
 
 func (p *pipes) pipe() (r, w *os.File) {
@@ -63,8 +63,8 @@ func (p *pipes) add(mine, yours *os.File) (*os.File, *os.File) {
 	return mine, yours
 }
 
-// startChild starts the shim and through it the program. The error is a
-// *startError when the program itself is to blame.
+// startChild starts the shim, which starts the program. It returns a
+// *startError if the program itself is the cause.
 func startChild(p program) (*child, error) {
 	c := &child{runID: p.RunID, done: make(chan struct{})}
 	var all pipes
@@ -84,7 +84,7 @@ func startChild(p program) (*child, error) {
 	c.cmd = &exec.Cmd{
 		Path: path, Args: append(args, p.Argv...), Env: p.Env, Dir: p.Dir,
 		Stdin: stdin, Stdout: stdout, Stderr: stderr, ExtraFiles: []*os.File{lifeline, status},
-		SysProcAttr: &syscall.SysProcAttr{Setsid: true}, // a Ctrl-C at the server's terminal is not for agents
+		SysProcAttr: &syscall.SysProcAttr{Setsid: true}, // a Ctrl-C at the server's terminal must not reach agents
 	}
 	var err error
 	c.reaped, err = tree.Begin(c.cmd)
@@ -96,7 +96,7 @@ func startChild(p program) (*child, error) {
 	return c, c.begin()
 }
 
-// begin waits until the program runs, and then waits for its end.
+// begin waits until the program runs, and starts waiting for its end.
 func (c *child) begin() (err error) {
 	var first report
 	lines := json.NewDecoder(io.LimitReader(c.status, 64<<10))
@@ -115,7 +115,7 @@ func (c *child) begin() (err error) {
 		go c.await(lines)
 		return nil
 	}
-	// The program may run already, and may even have stopped the shim.
+	// The program may already be running, and may even have stopped the shim.
 	c.force()
 	_ = c.cmd.Process.Kill()
 	_ = c.cmd.Wait()
@@ -124,7 +124,8 @@ func (c *child) begin() (err error) {
 	return err
 }
 
-// await closes done when the shim has said how the program ended, or died.
+// await closes done when the shim has reported how the program ended, or has
+// died.
 func (c *child) await(lines *json.Decoder) {
 	defer close(c.done)
 	var last report
@@ -132,15 +133,15 @@ func (c *child) await(lines *json.Decoder) {
 		c.report = last
 	}
 	if !c.report.Ended {
-		// It was killed, or stop has given it up: it is of no more use.
+		// It was killed, or stop has given up on it: it is no longer needed.
 		_ = c.cmd.Process.Kill()
 	}
 	_ = c.cmd.Wait()
 	c.reaped()
 }
 
-// stop asks the shim to end the tree, by KILL after the grace at the latest,
-// and sees to it that this happens even when the shim itself hangs. It returns
+// stop asks the shim to end the tree, with SIGKILL after the grace period at
+// the latest, and ensures that this happens even if the shim hangs. It returns
 // at once.
 func (c *child) stop(grace time.Duration) {
 	c.stopping.Do(func() {
@@ -162,7 +163,7 @@ func (c *child) stop(grace time.Duration) {
 	})
 }
 
-// force kills the tree from here, the shim too.
+// force kills the tree directly, including the shim.
 func (c *child) force() {
 	ctx, cancel := context.WithTimeout(context.Background(), killPatience)
 	defer cancel()
@@ -170,9 +171,8 @@ func (c *child) force() {
 	_ = c.status.SetReadDeadline(time.Now())
 }
 
-// sweep is the second net: it kills what is not below the shim any more,
-// because somebody killed the shim, and has the marks of the run, or has
-// become the server's own.
+// sweep kills what is no longer below the shim because the shim was killed:
+// processes that have the marks of the run, or were reparented to the server.
 func (c *child) sweep() int {
 	ctx, cancel := context.WithTimeout(context.Background(), killPatience)
 	defer cancel()
@@ -180,7 +180,7 @@ func (c *child) sweep() int {
 	return killed
 }
 
-// close closes every file; what still reads or writes them is woken.
+// close closes all files, which also wakes their readers and writers.
 func (c *child) close() {
 	closeAll([]*os.File{c.stdin, c.stdout, c.stderr, c.lifeline, c.status})
 }

@@ -16,8 +16,8 @@ import (
 	"taskyard/task"
 )
 
-// child is a started program. Without a sub-reaper only the program itself is
-// ended, not what it has started: Taskyard runs agents for real on Linux.
+// child is a started program. Without a subreaper, only the program itself is
+// stopped, not its descendants: Taskyard runs agents in production on Linux.
 type child struct {
 	process        Process
 	stdin          *os.File
@@ -79,14 +79,14 @@ func (c *child) sweep() int { return 0 }
 
 func (c *child) close() { closeAll([]*os.File{c.stdin, c.stdout, c.stderr}) }
 
-// ShimMain is for Linux; elsewhere there is no shim.
+// ShimMain is supported on Linux only; there is no shim elsewhere.
 func ShimMain([]string) (exitCode int) { return 2 }
 
-// Adopt is for Linux; elsewhere it does nothing.
+// Adopt is supported on Linux only; elsewhere it does nothing.
 func Adopt() error { return nil }
 
-// KillOrphan is for Linux; elsewhere it finds nothing.
+// KillOrphan is supported on Linux only; elsewhere it finds nothing.
 func KillOrphan(context.Context, Process, task.ID) (killed int, err error) { return 0, nil }
 
-// InstanceProcesses finds nothing: it is supported only on Linux.
+// InstanceProcesses is supported on Linux only; elsewhere it finds nothing.
 func InstanceProcesses(string) []int { return nil }

@@ -5,18 +5,18 @@ import (
 	"time"
 )
 
-// clock measures how long a run worked, and since when it made no progress.
-// Time in which the agent waits for us is not idle; time in which it waits for
-// a person, or for what it delegated, does not count at all. It is safe for
-// concurrent use.
+// clock measures how long a run has worked, and how long it has made no
+// progress. Time in which the agent waits for us is not idle time; time in
+// which it waits for a person, or for a delegated run, does not count at all.
+// It is safe for concurrent use.
 type clock struct {
 	mu    sync.Mutex
 	begin time.Time
-	last  time.Duration // of the last progress, in the time that counts
-	busy  int           // how often the agent waits for us
-	open  int           // how many persons and delegated runs are waited for
-	since time.Time     // from when on, while open
-	held  time.Duration // for which they were waited for before
+	last  time.Duration // time of the last progress, in counted time
+	busy  int           // number of reasons why the agent waits for us
+	open  int           // number of people and delegated runs that the agent waits for
+	since time.Time     // start of the current wait, while open > 0
+	held  time.Duration // duration of earlier waits
 }
 
 func newClock(begin time.Time) *clock {
@@ -25,7 +25,7 @@ func newClock(begin time.Time) *clock {
 	return c
 }
 
-// now is the time that counts, since begin. It is called under mu.
+// now returns the counted time since begin. The caller holds mu.
 func (c *clock) now() time.Duration {
 	at := time.Now()
 	if c.open > 0 {
@@ -34,14 +34,14 @@ func (c *clock) now() time.Duration {
 	return at.Sub(c.begin) - c.held
 }
 
-// grant ends an idle time; the next one begins after d.
+// grant resets the idle time and delays its start by d.
 func (c *clock) grant(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.last = c.now() + d
 }
 
-// during runs f, which may block, with the idle clock paused. f reports
+// during calls f, which may block, with the idle timeout paused. f reports
 // whether there was progress.
 func (c *clock) during(f func() (progress bool)) {
 	c.mu.Lock()
@@ -60,13 +60,13 @@ func (c *clock) during(f func() (progress bool)) {
 	}
 }
 
-// aside is what a sign of work counts for, at most, while a person is waited
-// for: a stray word does not make hours of waiting count.
+// aside is the most that a sign of work counts while the agent waits for a
+// person, so that a stray word does not make hours of waiting count.
 const aside = 5 * time.Second
 
-// besides has the time count in which an agent works although it waits for a
-// person: else a question would stop the clocks of one that never waits. It is
-// called under mu.
+// besides counts the time in which an agent works although it waits for a
+// person. Otherwise, a question would stop the timeouts of an agent that does
+// not wait for the answer. The caller holds mu.
 func (c *clock) besides() {
 	if c.open == 0 {
 		return
@@ -76,7 +76,7 @@ func (c *clock) besides() {
 	c.since = c.since.Add(passed)
 }
 
-// pause runs f, which waits for a person, with both clocks paused.
+// pause calls f, which waits for a person, with both timeouts paused.
 func (c *clock) pause(f func()) {
 	c.stop()
 	defer c.resume()
@@ -99,7 +99,7 @@ func (c *clock) resume() {
 	}
 }
 
-// follow pauses both clocks while the last value of waits is true, until done
+// follow pauses both timeouts while the last value of waits is true, until done
 // is closed. A nil channel has no values.
 func (c *clock) follow(waits <-chan bool, done <-chan struct{}) {
 	paused := false
@@ -124,8 +124,9 @@ func (c *clock) follow(waits <-chan bool, done <-chan struct{}) {
 	}
 }
 
-// left returns how much of a time limit is left: the run may have been paused
-// since a timer was set. At least minCheckPause, unless it is over.
+// left returns how much of a time limit is left, because the run may have been
+// paused since a timer was set. left is at least minCheckPause unless over is
+// true.
 func (c *clock) left(limit time.Duration) (left time.Duration, over bool) {
 	if left = limit - c.ran(); left <= 0 {
 		return 0, true
@@ -133,14 +134,14 @@ func (c *clock) left(limit time.Duration) (left time.Duration, over bool) {
 	return max(left, minCheckPause), false
 }
 
-// ran returns for how long the run worked.
+// ran returns how long the run has worked.
 func (c *clock) ran() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.now()
 }
 
-// idle returns for how long there was no progress.
+// idle returns how long there has been no progress.
 func (c *clock) idle() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -11,17 +11,17 @@ import (
 	"taskyard/runner/instance"
 )
 
-// Confinement says which files a program and all that it starts may change:
-// those of its workspace, of the run's folders, and Writable. It needs landlock
-// (Linux 6.2). The zero value confines nothing.
+// Confinement restricts which files a program and its descendants may change:
+// those of its workspace, of the run's folders, and Writable. It requires
+// landlock (Linux 6.2). The zero value restricts nothing.
 type Confinement struct {
 	On       bool
-	Writable []string        // further folders, absolute; those that are missing are passed over
-	Hidden   []string        // folders that are not to be read, but for what of the run lies in them
-	Kernel   *confine.Kernel // nil: this machine's
+	Writable []string        // additional folders, absolute; missing ones are skipped
+	Hidden   []string        // folders that may not be read, except for the run's folders in them
+	Kernel   *confine.Kernel // nil: that of this machine
 }
 
-// Machine is what the kernel can enforce.
+// Machine returns what the kernel can enforce.
 func (c Confinement) Machine() confine.Kernel {
 	if c.Kernel != nil {
 		return *c.Kernel
@@ -29,7 +29,7 @@ func (c Confinement) Machine() confine.Kernel {
 	return confine.Machine()
 }
 
-// Works reports whether access to files is confined, and if not, why.
+// Works reports whether file access is confined, and if not, why.
 func (c Confinement) Works() (bool, string) {
 	switch {
 	case !c.On:
@@ -40,8 +40,8 @@ func (c Confinement) Works() (bool, string) {
 	return true, ""
 }
 
-// Describe says for people how a program and its commands are confined. more is said
-// of what they still can.
+// Describe describes for people how a program and its commands are confined.
+// more is appended about what remains possible.
 func (c Confinement) Describe(more string) string {
 	if ok, why := c.Works(); !ok {
 		return "not confined (" + why + "): commands run as the account of the server"
@@ -53,13 +53,14 @@ func (c Confinement) Describe(more string) string {
 	return text
 }
 
-// ownFolders are the variables that name folders of the program itself. What
-// the configuration sets them to may be written.
+// ownFolders are the variables that name the program's own folders. If they are
+// configured, those folders are writable.
 var ownFolders = []string{"HOME", "TMPDIR", "CLAUDE_CONFIG_DIR"}
 
-// Rules are for a run whose program has these configured variables; nil where
-// nothing is held. The folder of the run itself is not writable, only those in it: what points the program
-// to its tools lies there.
+// Rules returns the rules for a run whose program has these configured
+// variables; nil if nothing is confined. Only the subfolders of the run's
+// folder are writable, because the folder itself contains the configuration of
+// the program's tools.
 func (c Confinement) Rules(spec Spec, configured map[string]string) *confine.Rules {
 	if ok, _ := c.Works(); !ok {
 		return nil
@@ -97,13 +98,13 @@ func (c Confinement) Rules(spec Spec, configured map[string]string) *confine.Rul
 	return rules
 }
 
-// Within reports whether a path lies below one of the folders. Symbolic links
-// are followed as far as the path exists.
+// Within reports whether a path is below one of the folders. Symbolic links are
+// followed as far as the path exists.
 func Within(folders []string, path string) bool {
 	return slices.ContainsFunc(folders, func(base string) bool { return instance.Within(base, path) })
 }
 
-// Files is how far a program is confined to its work folder.
+// Files returns how well a program is confined to its working folder.
 func (c Confinement) Files() enforce.Level {
 	if ok, why := c.Works(); !ok {
 		return enforce.No("not confined (" + why + "): " + enforce.OwnAccount)

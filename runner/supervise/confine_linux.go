@@ -13,19 +13,19 @@ import (
 	"taskyard/runner/confine"
 )
 
-// rulesArg hands rules to the shim, as an argument before the program.
+// rulesArg encodes rules for the shim, as an argument before the program.
 func rulesArg(r *confine.Rules) []string {
 	if r == nil {
 		return nil
 	}
 	text, err := json.Marshal(r)
 	if err != nil {
-		panic(err) // it is plain data
+		panic(err) // plain data
 	}
 	return []string{string(text)}
 }
 
-// takeRules takes the rules out of a shim's arguments. A program is an
+// takeRules extracts the rules from a shim's arguments. A program is an
 // absolute path and never begins with a brace.
 func takeRules(args []string) (*confine.Rules, []string, error) {
 	if len(args) < 3 || !strings.HasPrefix(args[2], "{") {
@@ -36,8 +36,9 @@ func takeRules(args []string) (*confine.Rules, []string, error) {
 	return &r, slices.Delete(slices.Clone(args), 2, 3), err
 }
 
-// hold confines this thread, which is locked and nothing else runs on, and so
-// the program that it starts. The broker, nil for none, is to be served.
+// hold confines this thread, which must be locked and run nothing else, and
+// thus the program that it starts. The caller must serve the broker, which is
+// nil if none is needed.
 func hold(r *confine.Rules) (*confine.Broker, error) {
 	if r == nil {
 		return nil, nil
@@ -56,7 +57,7 @@ func hold(r *confine.Rules) (*confine.Broker, error) {
 }
 
 // shellMain becomes a shell for one command of an agent: args are the file with
-// the rules, and the command. It returns only when it could not.
+// the rules, and the command. It returns only on failure.
 func shellMain(args []string) (exitCode int) {
 	runtime.LockOSThread()
 	err := fmt.Errorf("it takes a file and a command, not %d arguments", len(args))
@@ -85,8 +86,8 @@ func becomeShell(file, command string) error {
 			return err
 		}
 	}
-	// A domain of its own: it cannot read the memory and the environment of
-	// the program above it, where the credentials are.
+	// Use a separate domain, so that it cannot read the memory and environment
+	// of the parent program, which hold the credentials.
 	if rules.Files != nil {
 		if err := rules.Files.Enter(); err != nil {
 			return err

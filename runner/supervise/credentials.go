@@ -8,11 +8,11 @@ import (
 var unauthorized = lazyregexp.New(`(?i)\b40[13] (unauthorized|forbidden)|incorrect api key|invalid_api_key|invalid api ` +
 	`key|missing environment variable|not logged in|codex login|authentication required|token (has )?expired`)
 
-// BlamesCredentials reports whether an error, in the words of an agent, says
-// that its model does not know us.
+// BlamesCredentials reports whether an agent's error message says that its
+// model rejected the credentials.
 func BlamesCredentials(text string) bool { return unauthorized().MatchString(text) }
 
-// RefusedCredentials is the outcome of such a run.
+// RefusedCredentials returns the outcome of such a run.
 func RefusedCredentials(reason string) Outcome {
 	return Permanent(task.PhaseAuth, "The model provider refused the credentials: "+reason)
 }

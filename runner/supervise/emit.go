@@ -13,15 +13,15 @@ import (
 
 const (
 	maxRun       = 16 << 20  // bytes of all events of a run
-	eventCost    = 64        // bytes that an event counts besides its text and data
-	usageRoom    = 1 << 20   // of maxRun, for events of usage only
+	eventCost    = 64        // overhead of an event in bytes, in addition to text and data
+	usageRoom    = 1 << 20   // part of maxRun that is reserved for usage events
 	maxOverflow  = 256 << 20 // bytes of the overflow file
 	overflowName = "output.log"
-	noteRoom     = 128 // bytes kept free in an event for a note
+	noteRoom     = 128 // bytes reserved in an event for a note
 )
 
-// emitter hands events to the sink up to the limits of a run; the rest goes to
-// a file, and what is too much for the file is counted.
+// emitter passes events to the sink up to the limits of a run. The rest goes to
+// a file; what exceeds the limit of the file is counted.
 type emitter struct {
 	sink      Sink
 	dir       string
@@ -34,16 +34,16 @@ type emitter struct {
 	trouble   error // of the file
 }
 
-// Event hands on one event; raw is what goes to the file instead, when the
-// run has said too much.
+// Event passes on one event; raw is written to the file instead if the run has
+// reached its limit.
 func (e *emitter) Event(ev Event, raw []byte) {
 	if !e.begin(ev, raw) {
 		e.Overflow([]byte{'\n'})
 	}
 }
 
-// begin is Event for the beginning of a line, whose rest goes to the same line
-// of the file. It reports whether the event was handed on.
+// begin is like Event, for the beginning of a line whose rest goes to the same
+// line of the file. It reports whether the event was passed on.
 func (e *emitter) begin(ev Event, raw []byte) bool {
 	cost := len(ev.Text) + len(ev.Data) + eventCost
 	room := maxRun - 4*MaxEvent - e.spent - cost
@@ -66,12 +66,12 @@ func (e *emitter) begin(ev Event, raw []byte) bool {
 	return true
 }
 
-// note informs the reader about the transcript itself; there is always room.
+// note adds a note about the transcript itself; there is always room for it.
 func (e *emitter) note(text string) {
 	e.sink.Event(Event{Type: EventLog, Text: task.CutText(task.CleanText(text), MaxEvent)})
 }
 
-// Overflow puts bytes into the file.
+// Overflow writes bytes to the file.
 func (e *emitter) Overflow(b []byte) {
 	if e.file == nil && e.trouble == nil {
 		e.file, e.trouble = openOverflow(filepath.Join(e.dir, overflowName))
@@ -88,9 +88,9 @@ func (e *emitter) Overflow(b []byte) {
 	e.discarded += int64(len(b)) - room
 }
 
-// openOverflow opens the file, which a former start of the run may have made.
-// A program that nothing holds may have put something else in its place: a
-// pipe would be waited for until somebody reads it, and the run never end.
+// openOverflow opens the file, which an earlier attempt of the run may have
+// created. An unconfined program may have replaced it: opening a pipe would
+// block forever, and the run would never end.
 func openOverflow(name string) (*os.File, error) {
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_APPEND|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
 	if err != nil {
@@ -104,13 +104,14 @@ func openOverflow(name string) (*os.File, error) {
 	return f, nil
 }
 
-// onlyName reports whether a file has no other name, which may lie anywhere.
+// onlyName reports whether a file has no other hard links, which could be
+// anywhere.
 func onlyName(info os.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	return ok && st.Nlink == 1
 }
 
-// Close ends the file and says what was discarded.
+// Close closes the file and reports what was discarded.
 func (e *emitter) Close() {
 	if e.file != nil {
 		if err := e.out.Flush(); e.trouble == nil {

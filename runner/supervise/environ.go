@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 )
 
-// The variables that mark every process of a run. KillOrphan finds them by it.
+// The variables that mark every process of a run, for KillOrphan.
 const (
 	envRunID      = "TASKYARD_RUN_ID"
 	envInstanceID = "TASKYARD_YARD_ID"
@@ -18,9 +18,9 @@ const (
 var instanceID atomic.Value
 
 // SetInstance sets the ID of this instance, so that two servers on one machine
-// don't kill each other's processes. Call it once, before the first Run or
+// do not kill each other's processes. Call it once, before the first Run or
 // KillOrphan, with a value that is stored in the data folder. Without it,
-// processes are never found by their environment after a crash.
+// processes cannot be found by their environment after a crash.
 func SetInstance(id string) { instanceID.Store(id) }
 
 func currentInstance() string {
@@ -28,9 +28,9 @@ func currentInstance() string {
 	return id
 }
 
-// Environment returns what the program sees: nothing of the server's own
-// environment but PATH and the names that the plan lists. The variables of
-// Taskyard cannot be overridden; HOME and TMPDIR only by the configuration.
+// Environment returns the environment of the program: from the server, only
+// PATH and the variables that the plan lists. Taskyard's variables cannot be
+// overridden; HOME and TMPDIR only by the configuration.
 func Environment(spec Spec, configured map[string]string) []string {
 	vars := map[string]string{
 		"PATH":   os.Getenv("PATH"),

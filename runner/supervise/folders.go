@@ -12,12 +12,12 @@ import (
 	"taskyard/task"
 )
 
-// errWorkspace marks a workspace that a retry would not fix.
+// errWorkspace marks a problem of a workspace that a retry would not fix.
 var errWorkspace = errors.New("workspace")
 
-// MakeFolders creates the private folders of a run: HOME, TMPDIR and, where the
-// plan names no workspace, which must exist, a working folder. If it cannot, it
-// returns what the run becomes, with an error that is for the server's log.
+// MakeFolders creates the private folders of a run: HOME, TMPDIR and, unless
+// the plan names a workspace, which must exist, a working folder. If that
+// fails, it returns the outcome of the run, with an error for the server's log.
 func MakeFolders(ctx context.Context, spec Spec) (refused *Outcome, err error) {
 	err = makeFolders(ctx, spec)
 	if err == nil {
@@ -48,12 +48,12 @@ func makeFolders(ctx context.Context, spec Spec) error {
 	return CheckWorkspace(spec.Plan.Workspace)
 }
 
-// FormerHome is where the HOME of a former start lies, in its folder.
+// FormerHome is the folder of the previous attempt's HOME, in the run's folder.
 const FormerHome = "former-home"
 
-// freshHome moves aside the HOME of the former start of a run that continues in
-// its folder: what it was told to obey there, settings and hooks, is not for
-// this one. Only its conversation is taken over.
+// freshHome moves the HOME of the previous attempt aside when a run continues
+// in its folder: its settings and hooks must not apply to this attempt. Only
+// the conversation is taken over.
 func freshHome(ctx context.Context, spec Spec) error {
 	if spec.Former == "" || spec.Former != spec.Dir {
 		return nil
@@ -63,7 +63,7 @@ func freshHome(ctx context.Context, spec Spec) error {
 		return err
 	}
 	defer func() { _ = root.Close() }()
-	away := remove.All(ctx, root, FormerHome) // it is out of the way, though some of it may resist
+	away := remove.All(ctx, root, FormerHome) // it is out of the way, even if some of it cannot be deleted
 	if err := root.Rename("home", FormerHome); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return errors.Join(err, away)
 	}
@@ -78,7 +78,7 @@ func workDir(spec Spec) string {
 	return filepath.Join(spec.Dir, "work")
 }
 
-// CheckWorkspace returns why a folder cannot be a workspace, in words for people.
+// CheckWorkspace returns why a folder cannot be a workspace, for people.
 func CheckWorkspace(path string) error {
 	if !filepath.IsAbs(path) {
 		return fmt.Errorf("%w %s is not an absolute path", errWorkspace, path)

@@ -2,17 +2,18 @@ package supervise
 
 import "taskyard/task"
 
-// Inbox holds what people say to a run while it works. Its functions may be
+// Inbox holds messages from people to a working run. Its functions may be
 // called from any goroutine.
 type Inbox struct {
-	Said   <-chan struct{}          // signaled when a message may wait
-	Queued func() []task.RunMessage // those that the agent did not get yet, oldest first
-	// Deliver notes that the agent gets a message, which is then in the
-	// transcript. False: it stays queued and must not be given to the agent.
+	Said   <-chan struct{}          // signaled when a message may be queued
+	Queued func() []task.RunMessage // messages that the agent has not received yet, oldest first
+	// Deliver records that the agent receives a message, which is then in the
+	// transcript. If it returns false, the message stays queued and must not be
+	// given to the agent.
 	Deliver func(task.ID) bool
 }
 
-// Messages takes what people said to the run, in the words for the agent,
+// Messages returns the queued messages from people, worded for the agent,
 // oldest first. They count as delivered.
 func (r *Run) Messages() (texts []string) {
 	in := r.Spec.Inbox
@@ -27,5 +28,6 @@ func (r *Run) Messages() (texts []string) {
 	return texts
 }
 
-// Ran returns how long the run worked, in seconds that count for its limit.
+// Ran returns how long the run has worked, in seconds that count toward its
+// limit.
 func (r *Run) Ran() int { return int(r.clock.ran().Seconds()) }

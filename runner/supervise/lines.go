@@ -2,34 +2,34 @@ package supervise
 
 import "bytes"
 
-// MaxEvent is how many bytes text and data of one event may have together.
+// MaxEvent is the maximum size of an event's text and data together, in bytes.
 const MaxEvent = 32 << 10
 
-// maxJSONLine is how many bytes of a line are read as JSON.
+// maxJSONLine is how many bytes of a line are parsed as JSON.
 const maxJSONLine = 1 << 20
 
-// LineKind says what of a line is given.
+// LineKind says which part of a line is passed.
 type LineKind int
 
 // The kinds. A long line has more than 32 KiB, or 1 MiB if it begins like a JSON
 // object.
 const (
-	WholeLine   LineKind = iota // a line, or the rest of one whose beginning was given
+	WholeLine   LineKind = iota // a whole line, or the rest of one whose beginning was passed
 	PartialLine                 // the beginning of a line; the rest follows
 	LongLine                    // the beginning of a line that is too long
 	LongRest                    // the rest of a long line, in pieces
 	LongEnd                     // the end of a long line
 )
 
-// lineBuffer cuts a stream into lines. It holds one line, up to a bound.
+// lineBuffer splits a stream into lines. It holds one line, up to a bound.
 type lineBuffer struct {
-	emit func(kind LineKind, b []byte) // b is valid during the call
+	emit func(kind LineKind, b []byte) // b is valid only during the call
 	buf  []byte
-	long bool // the present line is too long; its rest is handed on as it comes
-	cont bool // the beginning of the present line was given
+	long bool // the current line is too long; its rest is passed on as it arrives
+	cont bool // the beginning of the current line was passed
 }
 
-// Write takes the next bytes.
+// Write processes the next bytes.
 func (l *lineBuffer) Write(b []byte) {
 	for len(b) > 0 {
 		i := bytes.IndexByte(b, '\n')
@@ -60,8 +60,8 @@ func (l *lineBuffer) add(b []byte) {
 	}
 }
 
-// limit is how much of the present line may be held. What begins like an
-// object may be one, and is worth waiting for.
+// limit returns how much of the current line may be held. A line that begins
+// like an object may be one, and is worth waiting for.
 func (l *lineBuffer) limit(next []byte) int {
 	if !l.cont && (IsObject(l.buf) || len(l.buf) == 0 && IsObject(next)) {
 		return maxJSONLine
@@ -88,7 +88,7 @@ func (l *lineBuffer) reset() {
 	l.buf, l.long, l.cont = l.buf[:0], false, false
 }
 
-// Flush emits the beginning of a line that has waited long enough.
+// Flush emits the beginning of a line that has been held long enough.
 func (l *lineBuffer) Flush() {
 	n := whole(l.buf)
 	if l.long || n == 0 || !l.cont && IsObject(l.buf) {
@@ -98,7 +98,7 @@ func (l *lineBuffer) Flush() {
 	l.buf, l.cont = l.buf[:copy(l.buf, l.buf[n:])], true
 }
 
-// Close emits a last line without a line end.
+// Close emits a last line without a line ending.
 func (l *lineBuffer) Close() {
 	if len(l.buf) > 0 || l.long {
 		l.end()

@@ -13,22 +13,23 @@ import (
 	"taskyard/task"
 )
 
-// killPatience is the time after which what cannot be killed is given up.
+// killPatience is how long to try to kill processes before giving up.
 const killPatience = 20 * time.Second
 
-// KillOrphan kills what a former server left of a run: the tree of p, if p is
-// still that very process, and every process that has the marks of the run
-// (see SetInstance), of this instance or of p's: a server that stopped in the middle of a
-// start has not noted the process. It returns how many processes it killed. The error says that
-// ctx ended while some were still alive.
+// KillOrphan kills the remaining processes of a run after its server ended: the
+// tree of p, if p is still the same process, and every process with the marks
+// of the run (see SetInstance), of this instance or of p's: a server that
+// stopped during a start has not recorded the process. It returns how many
+// processes it killed. The error says that ctx ended while some were still
+// running.
 func KillOrphan(ctx context.Context, p Process, runID task.ID) (killed int, err error) {
 	all := func() []tree.Proc {
 		return append(processTree(p), processesOfRun(runID, cmp.Or(p.Instance, currentInstance()))...)
 	}
-	// The shim goes last: while it is there all others stay below it.
+	// Kill the shim last: while it runs, all others stay below it.
 	if root, ok := findProcess(p); ok {
 		root.Signal(unix.SIGSTOP)
-		defer root.Signal(unix.SIGCONT) // should it be left after all
+		defer root.Signal(unix.SIGCONT) // in case it is left
 	}
 	killed, err = tree.KillAll(ctx, func() []tree.Proc {
 		return slices.DeleteFunc(all(), func(q tree.Proc) bool { return q.PID == p.PID && q.Start == p.Start })
@@ -41,12 +42,13 @@ func KillOrphan(ctx context.Context, p Process, runID task.ID) (killed int, err 
 }
 
 // Adopt makes this process the parent of agents' processes whose shim was
-// killed, so that they are found and ended whatever they did to hide. It is
-// only for the program's main function: what else this process starts, other
-// than by a Runner, may be taken for such a one. Error: the kernel refuses.
+// killed, so that they are found and stopped even if they tried to hide. Only
+// the program's main function may call it: other child processes of this
+// process, unless a Runner started them, may be mistaken for such a process. It
+// returns an error if the kernel refuses.
 func Adopt() error { return tree.Adopt() }
 
-// processTree lists p and what is below it, if p is still the process it was.
+// processTree lists p and its descendants, if p is still the same process.
 func processTree(p Process) []tree.Proc {
 	root, ok := findProcess(p)
 	if !ok {
@@ -59,7 +61,7 @@ func processTree(p Process) []tree.Proc {
 	return list
 }
 
-// findProcess returns p, and whether it is still the process it was.
+// findProcess returns p, and whether it is still the same process.
 func findProcess(p Process) (tree.Proc, bool) {
 	if p.PID <= 1 || p.Start == "" || p.BootID == "" || p.BootID != tree.BootID() {
 		return tree.Proc{}, false
@@ -68,8 +70,8 @@ func findProcess(p Process) (tree.Proc, bool) {
 	return root, ok && root.Start == p.Start
 }
 
-// ProcessesOfRun lists the living processes that were started with the marks of a
-// run, without this one; none if no instance is set.
+// ProcessesOfRun lists the running processes with the marks of a run, except
+// this one; none if no instance is set.
 func ProcessesOfRun(runID task.ID) []tree.Proc {
 	return processesOfRun(runID, currentInstance())
 }
@@ -81,7 +83,7 @@ func processesOfRun(runID task.ID, instance string) []tree.Proc {
 	return tree.Marked(envRunID+"="+runID.String(), envInstanceID+"="+instance)
 }
 
-// InstanceProcesses lists the ids of the living processes of an instance.
+// InstanceProcesses returns the PIDs of the running processes of an instance.
 func InstanceProcesses(instance string) (pids []int) {
 	for _, p := range tree.Marked(envInstanceID + "=" + instance) {
 		pids = append(pids, p.PID)

@@ -12,11 +12,11 @@ import (
 	"taskyard/task"
 )
 
-// RunOwn runs a program for the server itself, not for a task: in a folder of its
-// own, with the environment of the server but for Taskyard's variables. say gets
-// each line that it prints. It returns when the whole process tree has ended.
-// Error: the program did not start, did not exit with 0, or took longer than
-// timeout (whole seconds).
+// RunOwn runs a program for the server itself, not for a task: in a separate
+// folder, with the environment of the server except for Taskyard's variables.
+// say receives each line of its output. RunOwn returns when the whole process
+// tree has ended. Errors: the program did not start, did not exit with 0, or
+// took longer than timeout (whole seconds).
 func RunOwn(ctx context.Context, argv []string, timeout time.Duration, say func(line string)) error {
 	p := Program{Argv: argv, Env: map[string]string{}}
 	for _, entry := range os.Environ() {
@@ -30,11 +30,11 @@ func RunOwn(ctx context.Context, argv []string, timeout time.Duration, say func(
 	return err
 }
 
-// alone numbers the programs that are run for no task: the end of one must not
-// end the processes of another.
+// alone numbers the programs that run for no task, so that the end of one does
+// not end the processes of another.
 var alone atomic.Int64
 
-// runAlone runs a program for no task, in a folder of its own.
+// runAlone runs a program for no task, in a separate folder.
 func (p Program) runAlone(ctx context.Context, timeout time.Duration, sink Sink, read func(*Run) Reader) (Outcome, error) {
 	dir, err := scratch.New("own")
 	if err != nil {
@@ -47,7 +47,7 @@ func (p Program) runAlone(ctx context.Context, timeout time.Duration, sink Sink,
 	return p.Run(ctx, spec, sink, func(r *Run) (Talk, error) { return Talk{Reader: read(r)}, nil })
 }
 
-// silent reads a program of which nothing is expected but exit code 0.
+// silent reads a program of which only exit code 0 is expected.
 type silent struct{ *Run }
 
 func (r silent) Verdict(e Exit) Outcome {
@@ -57,7 +57,7 @@ func (r silent) Verdict(e Exit) Outcome {
 	return Completed("")
 }
 
-// sayer is a sink that passes on what is printed.
+// sayer is a sink that passes on the output.
 type sayer func(string)
 
 func (sayer) Started(Process) error { return nil }

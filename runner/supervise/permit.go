@@ -6,39 +6,38 @@ import (
 	"errors"
 )
 
-// PermissionRequest is a tool call that an agent may make only when a person
-// allows it.
+// PermissionRequest is a tool call for which an agent needs a person's
+// permission.
 type PermissionRequest struct {
 	Tool   string          // its name, at most task.MaxPermissionTool bytes
-	Input  json.RawMessage // its arguments whole, one JSON value, at most task.MaxPermissionInput bytes
-	Reason string          // what the agent or its program says to it, or ""
+	Input  json.RawMessage // its complete arguments, one JSON value, at most task.MaxPermissionInput bytes
+	Reason string          // explanation of the agent or its program, or ""
 }
 
-// PermissionAnswer is what a person decided, or what follows from nobody
-// deciding in time.
+// PermissionAnswer is a person's decision, or the result of an expired request.
 type PermissionAnswer struct {
 	Allow   bool
-	Message string // for the agent: why not; "" when allowed
+	Message string // for the agent: why not; "" if allowed
 }
 
 // Permitter is a Sink that can ask people before a tool call. Permit returns
-// when somebody decided, the question expired, or ctx ended; it may be called
-// from several goroutines, and beside the other methods of the sink. While it
-// waits, the clocks of the run are paused. An error means that there will be
-// no answer: the run has ended or the request cannot be recorded; the call
-// must then not be made.
+// when someone has decided, the request has expired, or ctx has ended. It may
+// be called from several goroutines, and concurrently with the other methods of
+// the sink. While it waits, the timeouts of the run are paused. An error means
+// that there will be no answer, because the run has ended or the request cannot
+// be recorded; the call must then not be made.
 type Permitter interface {
 	Permit(ctx context.Context, req PermissionRequest) (PermissionAnswer, error)
 }
 
-// CanAsk reports whether there are people to ask.
+// CanAsk reports whether the sink can ask people.
 func (r *Run) CanAsk() bool {
 	_, ok := r.sink.(Permitter)
 	return ok
 }
 
-// Permit asks people through the sink, with the clocks of the run paused
-// still. A sink that cannot ask is an error.
+// Permit asks people through the sink, with the timeouts of the run paused. It
+// returns an error if the sink cannot ask.
 func (r *Run) Permit(ctx context.Context, req PermissionRequest) (a PermissionAnswer, err error) {
 	p, ok := r.sink.(Permitter)
 	if !ok {

@@ -15,24 +15,24 @@ import (
 	"taskyard/task"
 )
 
-// Program is how the program of a runner is started.
+// Program describes how to start the program of a runner.
 type Program struct {
-	Argv  []string          // the program and its first arguments; never the prompt
-	Env   map[string]string // set for the program; names that begin with TASKYARD_ are passed over
-	Grace time.Duration     // between the steps of a stop; 0: 5 s
-	Shim  []string          // the command line of the shim; nil: this binary and ShimArg
+	Argv  []string          // the program and its first arguments, never the prompt
+	Env   map[string]string // variables for the program; names that begin with TASKYARD_ are skipped
+	Grace time.Duration     // time between the steps of a stop; 0: 5 s
+	Shim  []string          // command line of the shim; nil: this binary with ShimArg
 
-	Confine Confinement // of the program and all that it starts
+	Confine Confinement // of the program and its descendants
 }
 
-// Talk is how a run is talked to.
+// Talk describes the conversation with a program.
 type Talk struct {
 	Reader Reader
-	Args   []string // after those of the program
-	Input  string   // the first that is written to stdin
+	Args   []string // appended to those of the program
+	Input  string   // the first text written to stdin
 }
 
-// Prompt is what a program reads: system prompt, blank line, prompt.
+// Prompt returns the text for a program: system prompt, blank line, prompt.
 func Prompt(plan task.Spec) string {
 	text := plan.Prompt + "\n"
 	if plan.SystemPrompt != "" {
@@ -41,8 +41,8 @@ func Prompt(plan task.Spec) string {
 	return text
 }
 
-// With returns the program with the given arguments where it has none, and with
-// variables that its own take precedence over.
+// With returns the program with the given arguments if it has none, and with
+// additional variables, which its own take precedence over.
 func (p Program) With(argv []string, env map[string]string) Program {
 	if len(p.Argv) == 0 {
 		p.Argv = argv
@@ -61,7 +61,7 @@ func (p Program) grace() time.Duration {
 	return DefaultGrace
 }
 
-// LookPath returns the absolute path of the program of a command line.
+// LookPath returns the absolute path of a command line's program.
 func LookPath(argv []string) (string, error) {
 	if len(argv) == 0 || argv[0] == "" {
 		return "", errors.New("no program is configured")
@@ -73,12 +73,12 @@ func LookPath(argv []string) (string, error) {
 	return filepath.Abs(path)
 }
 
-// versionTime is how long a program may take to tell its version.
+// versionTime is how long a program may take to print its version.
 const versionTime = 10 * time.Second
 
-// Probe adds to what is known of a kind what this machine has of the program:
-// where it is and, if versionArgs are given, the first line that it then
-// prints, at most 200 characters, within 10 s.
+// Probe completes the description of a kind with what this machine has: the
+// path of the program and, if versionArgs are given, the first line that it
+// prints with them, at most 200 characters, within 10 s.
 func (p Program) Probe(ctx context.Context, kind Probe, versionArgs ...string) Probe {
 	path, err := LookPath(p.Argv)
 	if err != nil {
@@ -108,9 +108,9 @@ type nobody struct{}
 func (nobody) Started(Process) error { return nil }
 func (nobody) Event(Event)           {}
 
-// Run starts the program for a run and returns when its whole process tree is
-// gone. prepare is called when the folders of the run exist. What the names in
-// the program's environment say is secret is redacted.
+// Run starts the program for a run and returns when its whole process tree has
+// ended. prepare is called when the folders of the run exist. Values of
+// variables whose names mark them as secret are redacted.
 func (p Program) Run(ctx context.Context, spec Spec, sink Sink, prepare func(*Run) (Talk, error)) (Outcome, error) {
 	if ctx.Err() != nil {
 		return Canceled(context.Cause(ctx)), nil
@@ -148,7 +148,7 @@ func (p Program) Run(ctx context.Context, spec Spec, sink Sink, prepare func(*Ru
 	return out, err
 }
 
-// noteLeftover says which processes the program left.
+// noteLeftover notes which processes the program left behind.
 func (r *Run) noteLeftover(end ending) {
 	if n := end.Report.Leftover + end.Swept; n > 0 {
 		r.out.note(fmt.Sprintf("The program left processes running; they were stopped: %d.", n))
@@ -158,7 +158,7 @@ func (r *Run) noteLeftover(end ending) {
 	}
 }
 
-// outcome is the verdict, with what was used.
+// outcome returns the verdict, including usage.
 func outcome(name string, end ending, err error, reader Reader) Outcome {
 	var out Outcome
 	no := startFailure(err)
@@ -179,7 +179,7 @@ func outcome(name string, end ending, err error, reader Reader) Outcome {
 	return out
 }
 
-// Output takes the next bytes of a stream; whatever they are is progress.
+// Output handles the next bytes of a stream, all of which are progress.
 func (r *Run) Output(from Stream, b []byte) bool {
 	if !r.raw || from != Stdout {
 		b = r.streams[from].red.Write(b)
@@ -188,14 +188,14 @@ func (r *Run) Output(from Stream, b []byte) bool {
 	return true
 }
 
-// Quiet passes on the beginning of a line, but of a raw one.
+// Quiet passes on the beginning of a line, unless lines are raw.
 func (r *Run) Quiet(from Stream) {
 	if !r.raw || from != Stdout {
 		r.streams[from].lines.Flush()
 	}
 }
 
-// Closed takes the end of a stream.
+// Closed handles the end of a stream.
 func (r *Run) Closed(from Stream) {
 	if !r.raw || from != Stdout {
 		r.streams[from].lines.Write(r.streams[from].red.Close())
@@ -203,7 +203,7 @@ func (r *Run) Closed(from Stream) {
 	r.streams[from].lines.Close()
 }
 
-// flooded reports whether so much was said that reading may slow down.
+// flooded reports whether there is so much output that reading may slow down.
 func (r *Run) flooded() bool { return r.out.over || r.streams[Stdout].lines.long }
 
 // End adds nothing to the transcript.
@@ -211,15 +211,15 @@ func (r *Run) End(*Outcome) {}
 
 func (r *Run) run() *Run { return r }
 
-// ReadLines has each line of stdout given to line; b is valid during the call.
-// Lines are redacted unless raw is true: then secrets must be taken out of all
-// that is reported of them, as all methods of a Run do.
+// ReadLines passes each line of stdout to line; b is valid only during the
+// call. Lines are redacted unless raw is true: then everything that is reported
+// must be redacted, as the methods of Run do.
 func (r *Run) ReadLines(raw bool, line func(kind LineKind, b []byte)) {
 	r.raw, r.streams[Stdout].lines.emit = raw, line
 }
 
-// Verdict is the outcome of a program that prints text: completed if it ended
-// with exit code 0 and said anything.
+// Verdict returns the outcome of a program that prints text: completed if it
+// exited with code 0 and printed anything.
 func (r *Run) Verdict(e Exit) Outcome {
 	if bad := r.Abnormal(e); bad != nil {
 		return *bad
@@ -227,8 +227,8 @@ func (r *Run) Verdict(e Exit) Outcome {
 	return r.Judge(nil)
 }
 
-// Abnormal is the outcome of a program that crashed or has an exit code other
-// than 0, with its last words; nil for others.
+// Abnormal returns the outcome of a program that crashed or exited with a code
+// other than 0, with its last output; nil for others.
 func (r *Run) Abnormal(e Exit) *Outcome {
 	var out Outcome
 	switch {

@@ -7,14 +7,14 @@ import (
 )
 
 const (
-	chunkSize  = 32 << 10               // bytes read at once
-	quietFlush = 200 * time.Millisecond // after which the beginning of a line is passed on
+	chunkSize  = 32 << 10               // bytes per read
+	quietFlush = 200 * time.Millisecond // delay after which the beginning of a line is passed on
 	floodPause = time.Millisecond       // after each chunk of a flood: at most 32 MiB/s
-	drainWait  = 500 * time.Millisecond // for output once the tree is dead
+	drainWait  = 500 * time.Millisecond // for remaining output after the tree has ended
 	drainBytes = 1 << 20                // at most; no pipe holds more
 )
 
-// chunk is a piece of output on its way from a reader to the pump.
+// chunk is a piece of output between a reader and the pump.
 type chunk struct {
 	from Stream
 	data []byte // nil: the stream has ended
@@ -22,15 +22,15 @@ type chunk struct {
 }
 
 // pump passes the output of the child to r until both streams have ended, or
-// the whole tree has and what the pipes held is read. Streams wait for r: a
-// slow one fills the pipes, which makes the program wait.
+// the whole tree has ended and the pipes are empty. Streams wait for r: if r is
+// slow, the pipes fill up and the program blocks.
 func pump(c *child, r Reader, run *Run) {
 	chunks := make(chan chunk)
 	go read(c.stdout, Stdout, c.done, chunks)
 	go read(c.stderr, Stderr, c.done, chunks)
 	go func() {
 		<-c.done
-		// Something may still hold the pipes open; wake what waits for it.
+		// Something may still hold the pipes open; wake the readers.
 		_ = c.stdout.SetReadDeadline(time.Now())
 		_ = c.stderr.SetReadDeadline(time.Now())
 		_ = c.stdin.SetWriteDeadline(time.Now())
@@ -59,7 +59,7 @@ func pump(c *child, r Reader, run *Run) {
 	<-c.done
 }
 
-// read sends what comes from f, one chunk at a time, and nil at the end.
+// read sends the data of f in chunks, and nil at the end.
 func read(f *os.File, from Stream, done <-chan struct{}, chunks chan<- chunk) {
 	buf, ack := make([]byte, chunkSize), make(chan struct{})
 	drained := 0

@@ -8,22 +8,22 @@ import (
 	"taskyard/task"
 )
 
-// NewRedactor is the one place that decides what no record of a run may show:
-// its token, the server's secrets, and what its definition's env names.
+// NewRedactor is the only place that decides what is redacted in the records of
+// a run: its token, the server's secrets, and the variables in its definition's
+// env.
 func NewRedactor(spec Spec) *task.Redactor {
 	secrets := append([]string{spec.Token}, spec.Secrets...)
 	return task.NewRedactor(append(secrets, SecretsNamed(spec.Plan.Env)...)...)
 }
 
-// secretName fits the names of variables whose values are secrets.
+// secretName matches the names of variables whose values are secrets.
 var secretName = lazyregexp.New(`(?i)KEY|TOKEN|SECRET|PASSWORD`)
 
-// minSecret is the length in bytes below which a value is no secret: it would
-// blot out common words.
+// minSecret is the minimum length of a secret in bytes: redacting shorter
+// values would remove common words.
 const minSecret = 8
 
-// secretsIn returns the values of an environment whose names say that no
-// transcript may show them.
+// secretsIn returns the values of variables whose names mark them as secret.
 func secretsIn(env []string) (list []string) {
 	for _, v := range env {
 		name, value, _ := strings.Cut(v, "=")
@@ -34,9 +34,9 @@ func secretsIn(env []string) (list []string) {
 	return list
 }
 
-// SecretsNamed returns the values, as this process has them, of the variables
-// that a definition's env names. An agent is given them because it needs them
-// and others do not have them, so all count as secrets but paths.
+// SecretsNamed returns the values, in this process, of the variables that a
+// definition's env names. An agent receives them because it needs them and
+// others do not have them, so all of them count as secrets except paths.
 func SecretsNamed(names []string) (list []string) {
 	for _, name := range names {
 		value := os.Getenv(name)

@@ -7,7 +7,7 @@ import (
 	"taskyard/task"
 )
 
-// Result is what an agent says came of its run:
+// Result is the result of a run as reported by its agent:
 //
 //	{"summary":"what was done","success":true,"artifacts":["notes.md"]}
 //
@@ -16,10 +16,10 @@ type Result struct {
 	Summary   string
 	Success   *bool
 	Artifacts []string
-	malformed bool // success is there, but neither true nor false
+	malformed bool // success is present, but neither true nor false
 }
 
-// ParseResult reads a result; nil when the object is none.
+// ParseResult parses a result; it returns nil if the object is not one.
 func (r *Run) ParseResult(fields map[string]json.RawMessage) *Result {
 	var res Result
 	found := false
@@ -41,11 +41,11 @@ func (r *Run) ParseResult(fields map[string]json.RawMessage) *Result {
 	return &res
 }
 
-// Failed reports whether the agent says that it failed.
+// Failed reports whether the agent reported a failure.
 func (r *Result) Failed() bool { return r != nil && r.Success != nil && !*r.Success }
 
-// Judge is the outcome of an agent that ended well, with a result or, if res is
-// nil, with only its text.
+// Judge returns the outcome of an agent that exited successfully, with a result
+// or, if res is nil, with only its text.
 func (r *Run) Judge(res *Result) Outcome {
 	switch {
 	case res != nil && res.malformed:
@@ -69,5 +69,5 @@ func (r *Run) Judge(res *Result) Outcome {
 	return out
 }
 
-// NoResult is the reason of a program that ended well and said nothing.
+// NoResult is the reason of a program that exited successfully without output.
 const NoResult = "It ended without a result"

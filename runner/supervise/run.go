@@ -8,17 +8,17 @@ import (
 	"taskyard/task"
 )
 
-// Run is one run as its runner sees it: its transcript, which holds no
-// secret and stays within bounds, a clock that pauses while people are waited
-// for, and the first reason to stop. The transcript is for one goroutine at a
-// time; Stop, EndSoon, Stopped, Send, CloseInput, Permit and the clock are safe for
+// Run is one run as its runner sees it: a transcript, which is redacted and
+// bounded, a clock that pauses while people are waited for, and the first
+// reason to stop. The transcript must be used by one goroutine at a time; Stop,
+// EndSoon, Stopped, Send, CloseInput, Permit and the clock are safe for
 // concurrent use.
 //
-// A kind of runner embeds a Run and adds what its agent says and hears. As it
-// is, a Run is the Reader of a program that prints text.
+// A kind of runner embeds a Run and adds the protocol of its agent. By itself,
+// a Run is the Reader of a program that prints text.
 type Run struct {
 	Spec  Spec
-	Work  string     // the working folder of the run, absolute
+	Work  string     // working folder of the run, absolute
 	Usage task.Usage // so far
 
 	sink    Sink
@@ -28,26 +28,27 @@ type Run struct {
 		red   *task.Redactor
 		lines lineBuffer
 	}
-	raw       bool // lines of stdout are given as they are, with secrets
+	raw       bool // lines of stdout are not redacted
 	said      Tail // the end of the text
 	errorTail Tail // the end of stderr
 
-	kept string // what the program calls its session
+	kept string // the program's name for its session
 
 	clock *clock
 	ctx   context.Context // ends when the program is being stopped, or has ended
 	in    *input          // nil: there is no program
 
-	grace time.Duration // for a program that has said its result
+	grace time.Duration // for a program that has reported its result
 
 	mu      sync.Mutex
 	stopped *Outcome
 	asked   chan struct{} // closed when stopped is set
-	reached *Outcome      // what EndSoon was last given
-	linger  *time.Timer   // stops a program that stays
+	reached *Outcome      // last argument of EndSoon
+	linger  *time.Timer   // stops a program that does not exit
 }
 
-// NewRun makes the Run of a start. The clock starts at once, or with the program.
+// NewRun returns the Run of an attempt. The clock starts at once, or with the
+// program.
 func NewRun(spec Spec, sink Sink) *Run {
 	red := NewRedactor(spec)
 	r := &Run{
@@ -63,8 +64,7 @@ func NewRun(spec Spec, sink Sink) *Run {
 	return r
 }
 
-// Stop asks for the end of the run; o is what it then becomes. Only the first
-// call counts.
+// Stop stops the run with outcome o. Only the first call has an effect.
 func (r *Run) Stop(o Outcome) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -74,10 +74,10 @@ func (r *Run) Stop(o Outcome) {
 	}
 }
 
-// EndSoon says that the program has said its result: it gets the grace of a stop
-// to end by itself. Then, or at a limit of time or a stop of the server before, it
-// is stopped, and the run becomes o. Nil: it works on, and what was said before
-// does not count.
+// EndSoon records that the program has reported its result. The program may
+// take the grace period to exit. After that, or if a time limit is reached or
+// the server stops before that, it is stopped with outcome o. nil means that it
+// is working again, and cancels the earlier call.
 func (r *Run) EndSoon(o *Outcome) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -89,8 +89,8 @@ func (r *Run) EndSoon(o *Outcome) {
 	}
 }
 
-// expire stops the run at a limit of time, or because the server stops. One that
-// has said its result has reached that.
+// expire stops the run at a time limit, or because the server stops. A run that
+// has reported its result keeps the outcome of that.
 func (r *Run) expire(o Outcome) {
 	r.mu.Lock()
 	if r.reached != nil {
@@ -100,15 +100,16 @@ func (r *Run) expire(o Outcome) {
 	r.Stop(o)
 }
 
-// Stopped is what Stop was first given; nil if it was not called.
+// Stopped returns the outcome of the first call of Stop; nil if it was not
+// called.
 func (r *Run) Stopped() *Outcome {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.stopped
 }
 
-// Cut is the outcome of work whose context ended: that of Stop, else that of
-// the context's cause.
+// Cut returns the outcome of work whose context ended: that of Stop, or else
+// that of the context's cause.
 func (r *Run) Cut(ctx context.Context) Outcome {
 	if o := r.Stopped(); o != nil {
 		return *o
@@ -116,34 +117,36 @@ func (r *Run) Cut(ctx context.Context) Outcome {
 	return Canceled(context.Cause(ctx))
 }
 
-// Context ends when the program is being stopped, or has ended.
+// Context returns a context that ends when the program is being stopped, or has
+// ended.
 func (r *Run) Context() context.Context { return r.ctx }
 
-// Send queues a message for the program's stdin. It returns false when the
-// program has left too much unread.
+// Send queues a message for the program's stdin. It returns false if the
+// program has too many unread messages.
 func (r *Run) Send(b []byte) bool { return r.in.post(b) }
 
-// CloseInput ends the program's stdin once all that was sent is written. It
+// CloseInput closes the program's stdin after everything queued is written. It
 // does not wait.
 func (r *Run) CloseInput() { r.in.close() }
 
-// During runs f, for which the agent waits, with the idle clock paused.
+// During calls f, which the agent waits for, with the idle timeout paused.
 func (r *Run) During(f func()) { r.clock.during(func() bool { f(); return true }) }
 
-// Progress ends an idle time; the next one begins after d.
+// Progress resets the idle time and delays its start by d.
 func (r *Run) Progress(d time.Duration) { r.clock.grant(d) }
 
-// holder is a sink that reserves what a turn of a model can use at most.
+// holder is a sink that reserves what the next turn of a model can use at most.
 type holder interface {
-	// HoldTurn blocks while turns of other runs hold what this one needs.
+	// HoldTurn blocks while turns of other runs have reserved what this one
+	// needs.
 	HoldTurn(context.Context, task.Turn) (task.TurnGrant, error)
 	ReleaseTurn()
 }
 
 // HoldTurn reserves what the next turn of a model can use at most, and returns
-// how long its reply may be. While it waits for turns of other runs, the run is
-// not idle. release follows when the use of the turn was reported, and can be
-// called again.
+// how long its reply may be. Waiting for turns of other runs is not idle time.
+// Call release after the usage of the turn was reported; it may be called
+// again.
 func (r *Run) HoldTurn(ctx context.Context, most task.Turn) (grant task.TurnGrant, release func(), err error) {
 	h, ok := r.sink.(holder)
 	if !ok {
@@ -153,8 +156,8 @@ func (r *Run) HoldTurn(ctx context.Context, most task.Turn) (grant task.TurnGran
 	return grant, h.ReleaseTurn, err
 }
 
-// Condensing tells the sink that the agent is about to sum up what it did. An
-// error means that it must not.
+// Condensing notifies the sink that the agent is about to summarize its work.
+// If it returns an error, the agent must not.
 func (r *Run) Condensing() error {
 	if c, ok := r.sink.(interface{ Condensing() error }); ok {
 		return c.Condensing()

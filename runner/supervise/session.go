@@ -11,23 +11,22 @@ import (
 	"taskyard/runner/instance"
 )
 
-// SessionKeeper is what a Sink may be besides: somebody who remembers the
-// session of the agent's program, for a later run to continue from.
+// SessionKeeper is an optional interface of a Sink that stores the session of
+// the agent's program, so that a later run can continue it.
 type SessionKeeper interface {
-	// Session is called once the program has told it, one call at a time with
-	// the methods of Sink. id has at most 100 characters.
+	// Session is called once the program has reported its session, one call at
+	// a time with the methods of Sink. id has at most 100 characters.
 	Session(id string)
 }
 
-// sessionID is what a session may be called: it becomes part of a path.
+// sessionID matches valid session names, which become part of a path.
 var sessionID = lazyregexp.New(`^[0-9a-fA-F-]{8,64}$`)
 
-// ValidSession reports whether a program may call its session so: then the
-// name can be part of a path.
+// ValidSession reports whether a session name can be part of a path.
 func ValidSession(id string) bool { return sessionID().MatchString(id) }
 
-// KeepSession notes what the program calls its session, for a later run to
-// continue from. An invalid name is passed over.
+// KeepSession stores the program's name for its session, so that a later run
+// can continue it. Invalid names are ignored.
 func (r *Run) KeepSession(id string) {
 	if !ValidSession(id) || id == r.kept {
 		return
@@ -38,23 +37,23 @@ func (r *Run) KeepSession(id string) {
 	}
 }
 
-// SessionFolder lies in the folder of a run, for a session that the program
-// may write.
+// SessionFolder is a folder in the folder of a run, for a session that the
+// program may write.
 const SessionFolder = "session"
 
-// maxSession is how many bytes of a session are taken over.
+// maxSession bounds the size of a session that is taken over, in bytes.
 const maxSession = 64 << 20
 
-// TakeSession copies the file of an interrupted attempt's session to where to
-// says, and returns the path of the copy; "" where there is none. Then the
-// program starts over, which does no harm. The file is the only one of a
-// pattern of fs.Glob below the folder of that attempt; the first pattern that
-// has one counts. to gets its path there, and may return "".
+// TakeSession copies the session file of an interrupted attempt to the path
+// that to returns, and returns that path, or "" if there is none. The program
+// then starts over, which does no harm. The file must be the only match of an
+// fs.Glob pattern below the folder of that attempt; the first pattern with a
+// match is used. to receives the path of the file, and may return "".
 func TakeSession(spec Spec, to func(found string) string, patterns ...string) (path string) {
 	if spec.Former == "" || !ValidSession(spec.Session) {
 		return ""
 	}
-	// What lies there was written by an agent: no link may lead out of it.
+	// An agent has written this folder: no link may lead out of it.
 	root, err := os.OpenRoot(spec.Former)
 	if err != nil {
 		return ""

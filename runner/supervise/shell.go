@@ -12,23 +12,23 @@ import (
 	"taskyard/runner/confine"
 )
 
-// shellArg makes the shim a shell for one command, see shellMain.
+// shellArg makes the shim a shell for one command; see shellMain.
 const shellArg = "shell"
 
-// ShellRules say what a command of an agent's shell may do.
+// ShellRules restrict a command of an agent's shell.
 type ShellRules struct {
-	Files   *confine.Rules `json:"files,omitempty"`   // nil: as the program above it
-	Sockets bool           `json:"sockets,omitempty"` // those that reach other things than the network are closed
-	Network bool           `json:"network,omitempty"` // else, with Sockets, these too
-	Keep    []string       `json:"keep,omitempty"`    // names of variables that hold secrets and are meant for commands
+	Files   *confine.Rules `json:"files,omitempty"`   // nil: the same as the parent program
+	Sockets bool           `json:"sockets,omitempty"` // block sockets except those of the network
+	Network bool           `json:"network,omitempty"` // with Sockets: block network sockets too, unless set
+	Keep    []string       `json:"keep,omitempty"`    // names of secret variables that commands may see
 }
 
-// hides reports whether a variable is not for commands of the agent.
+// hides reports whether a variable is hidden from commands of the agent.
 func (r ShellRules) hides(name string) bool {
 	return secretName().MatchString(name) && !slices.Contains(r.Keep, name)
 }
 
-// The files of a run that hold its shell.
+// The files in a run's folder that form its shell.
 const (
 	shellName      = "shell"
 	shellRulesName = "shell.json"
@@ -61,15 +61,15 @@ func WriteShell(spec Spec, rules ShellRules, shim []string) (path string, err er
 	return path, WriteNew(path, "#!/bin/sh\nexec"+line.String()+` "$1"`+"\n", 0o700)
 }
 
-// ShellPath is where WriteShell writes the program.
+// ShellPath returns the path of the program that WriteShell writes.
 func ShellPath(spec Spec) string { return filepath.Join(spec.Dir, shellName) }
 
-// quoted is a word for sh.
+// quoted quotes a word for sh.
 func quoted(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
 
-// WriteNew writes a file in place of whatever has its name. No process is
-// started meanwhile: it would have the file open until it executes its own
-// program, and nobody executes a file that is open for writing.
+// WriteNew replaces a file. No process is started in the meantime, because it
+// would inherit the open file until its exec, and a file that is open for
+// writing cannot be executed.
 func WriteNew(file, text string, mode os.FileMode) error {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()

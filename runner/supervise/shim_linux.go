@@ -18,15 +18,15 @@ import (
 	"taskyard/runner/tree"
 )
 
-// leftoverGrace bounds the time that processes get which outlive the program.
+// leftoverGrace is how long processes that outlive the program may take to end.
 const leftoverGrace = 2 * time.Second
 
-// programLimits are those of each process of a program. Data is left open:
-// what programs reserve says little. The keeper counts what they hold.
+// programLimits apply to each process of a program. Data is not limited,
+// because reserved memory says little; the keeper measures actual use.
 var programLimits = tree.Limits{FileSize: 64 << 30, OpenFiles: 65_536}
 
-// shim is the parent of one program: all that the program starts, in whatever
-// session, ends up below it and cannot leave.
+// shim is the parent of one program. All processes that the program starts, in
+// any session, remain below it.
 type shim struct {
 	grace   time.Duration
 	limits  tree.Limits
@@ -34,21 +34,21 @@ type shim struct {
 	program *tree.Program
 	status  *os.File         // to the server
 	asks    chan byte        // from the lifeline and from signals
-	report  report           // what will be said at the end
+	report  report           // sent at the end
 	rules   *confine.Rules   // which files the program may change; nil: any
-	kill    <-chan time.Time // when patience with TERM ends
-	pass    <-chan time.Time // when to look again while killing
-	give    <-chan time.Time // when patience with KILL ends
-	signals chan os.Signal   // from others; never end the shim itself
+	kill    <-chan time.Time // when SIGTERM has had enough time
+	pass    <-chan time.Time // next pass while killing
+	give    <-chan time.Time // when to give up on SIGKILL
+	signals chan os.Signal   // from outside; they never end the shim itself
 }
 
-// ShimMain is the body of the hidden subcommand: it starts a program, keeps
-// every process of it below itself, and ends them all when the program ends,
-// when the server says so, or when the server is gone. args are the command
-// line after ShimArg: the grace in milliseconds, the processor time of each
-// process in seconds (0: any), rules as JSON where the program is to be
-// confined, then the program and its arguments. It returns the exit code of the
-// shim, not of the program.
+// ShimMain runs the hidden subcommand: it starts a program, keeps all of its
+// processes below itself, and ends them when the program ends, when the server
+// asks for it, or when the server has ended. args are the command line after
+// ShimArg: the grace period in milliseconds, the CPU time of each process in
+// seconds (0: unlimited), rules as JSON if the program is confined, then the
+// program and its arguments. It returns the exit code of the shim, not of the
+// program.
 func ShimMain(args []string) (exitCode int) {
 	if len(args) > 0 && args[0] == shellArg {
 		return shellMain(args[1:])
@@ -78,8 +78,8 @@ func ShimMain(args []string) (exitCode int) {
 	return 0
 }
 
-// passing reports whether a program could not be started for lack of processes,
-// memory or files, or because it is being replaced.
+// passing reports whether a program could not be started due to a lack of
+// processes, memory or files, or because it is being replaced.
 func passing(err error) bool {
 	var no syscall.Errno
 	return errors.As(err, &no) && slices.Contains([]syscall.Errno{
@@ -113,14 +113,15 @@ func newShim(args []string) (*shim, error) {
 		asks:    make(chan byte),
 		signals: make(chan os.Signal, 8),
 	}
-	// Caught, not ignored: what is ignored would stay so in the program.
+	// Catch them instead of ignoring them: the program would inherit ignored
+	// signals.
 	signal.Notify(s.signals, unix.SIGTERM, unix.SIGINT, unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2, unix.SIGALRM, unix.SIGPIPE)
 	return s, nil
 }
 
-// abandoned reports whether the lifeline has ended already. A shim whose server
-// was killed before it came to life must not start anything: the next server
-// may have looked for it in vain, and have started the run again.
+// abandoned reports whether the lifeline is already closed. A shim whose server
+// was killed while it was starting must not start anything: the next server may
+// have looked for it in vain and started the run again.
 func abandoned() bool {
 	fds := []unix.PollFd{{Fd: lifelineFD, Events: unix.POLLIN}}
 	n, err := unix.Poll(fds, 0)
@@ -128,17 +129,17 @@ func abandoned() bool {
 }
 
 func (s *shim) tell(r report) {
-	// When the server is gone nobody reads this, and nobody needs to.
+	// Nobody reads this after the server has ended.
 	_ = json.NewEncoder(s.status).Encode(r)
 }
 
-// start makes the program, with less rights than this process, and begins to
+// start starts the program, with fewer rights than this process, and begins to
 // listen.
 func (s *shim) start(argv []string) error {
 	started := make(chan error)
 	go func() {
-		// What is taken here is taken from this thread only, and the program
-		// dies with it: nothing else may ever run on it.
+		// The restrictions apply only to this thread, and the program dies with
+		// it: nothing else may ever run on it.
 		runtime.LockOSThread()
 		started <- s.make(argv)
 		select {}
@@ -173,7 +174,8 @@ func (s *shim) make(argv []string) (err error) {
 	return err
 }
 
-// listen passes on what the lifeline says. Its end means that the server died.
+// listen passes on the bytes of the lifeline. Its end means that the server has
+// died.
 func (s *shim) listen(lifeline *os.File) {
 	b := make([]byte, 1)
 	for {
@@ -188,8 +190,8 @@ func (s *shim) listen(lifeline *os.File) {
 	}
 }
 
-// watch returns when nothing is left below the shim, or what is left cannot
-// be killed.
+// watch returns when no descendants are left, or the remaining ones cannot be
+// killed.
 func (s *shim) watch() {
 	running := true
 	look := time.NewTicker(tree.CensusEvery)
@@ -200,7 +202,7 @@ func (s *shim) watch() {
 			running = false
 			s.mainEnded(status)
 		case ask := <-s.asks:
-			// An end that came first stays the program's own.
+			// If the program ended first, it was not stopped.
 			s.report.Stopped = s.report.Stopped || running && len(s.program.Exits) == 0
 			s.asked(ask)
 		case sig := <-s.signals:
@@ -237,7 +239,7 @@ func (s *shim) mainEnded(status unix.WaitStatus) {
 	s.kill = time.After(min(s.grace, leftoverGrace))
 }
 
-// asked begins to end the tree; asking again changes nothing, but for KILL
+// asked begins to end the tree; repeated requests have no effect, except KILL
 // after TERM.
 func (s *shim) asked(ask byte) {
 	switch {
@@ -251,7 +253,7 @@ func (s *shim) asked(ask byte) {
 	}
 }
 
-// count ends a tree that is larger than a program may be.
+// count ends a tree that exceeds the process or memory limit.
 func (s *shim) count() {
 	if s.report.Over != "" || s.pass != nil {
 		return

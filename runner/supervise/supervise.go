@@ -1,7 +1,7 @@
-// Package supervise starts the programs of agents under a shim, keeps their
-// limits, ends their whole process trees, and keeps the transcript of a run.
-// It knows no kind of agent: a kind embeds a Run, reads what its agent
-// says (Reader, Talker) and lets a Program run.
+// Package supervise starts the programs of agents under a shim, enforces their
+// limits, ends their whole process trees, and records the transcript of a run.
+// It is independent of the kind of agent: a kind embeds a Run, parses the
+// output of its agent (Reader, Talker) and starts it with a Program.
 package supervise
 
 import (
@@ -15,23 +15,24 @@ import (
 	"taskyard/task"
 )
 
-// DefaultGrace is the time between the steps of a stop: asking in the
-// program's protocol, TERM, KILL.
+// DefaultGrace is the time between the steps of a stop: a request in the
+// program's protocol, SIGTERM, SIGKILL.
 const DefaultGrace = 5 * time.Second
 
-// Reader reads what a program says, and says how it ended. Its methods are
-// called from one goroutine; while one runs, the program waits and its idle
-// clock is paused. A kind embeds *Run, which has all of them, and has its
-// own where its program speaks another protocol.
+// Reader parses the output of a program and decides its outcome. Its methods
+// are called from one goroutine; while one runs, the program waits and its idle
+// timeout is paused. A kind embeds *Run, which implements all of them, and
+// overrides those that its program's protocol needs.
 type Reader interface {
-	// Output takes the next bytes of a stream; they are valid during the call.
-	// It reports whether they show progress: without any the program is idle.
+	// Output handles the next bytes of a stream, which are valid only during
+	// the call. It reports whether they are progress; without any, the program
+	// is idle.
 	Output(s Stream, b []byte) (progress bool)
-	// Quiet says that a stream has been silent for 200 ms.
+	// Quiet is called when a stream has been silent for 200 ms.
 	Quiet(s Stream)
-	// Closed says that a stream has ended.
+	// Closed is called when a stream has ended.
 	Closed(s Stream)
-	// Verdict is the outcome of a program that ended by itself.
+	// Verdict returns the outcome of a program that ended by itself.
 	Verdict(Exit) Outcome
 	// End is called with the outcome, before the transcript is closed.
 	End(*Outcome)
@@ -45,12 +46,12 @@ type Talker interface {
 	Reader
 	// Begin is called once, before anything else.
 	Begin()
-	// Interrupt asks the program in its protocol to stop, and reports whether it
-	// could. It is called from another goroutine and does not wait.
+	// Interrupt asks the program in its protocol to stop, and reports whether
+	// it could. It is called from another goroutine and does not wait.
 	Interrupt() bool
 }
 
-// Stream is one of the two outputs of a program.
+// Stream is an output stream of a program.
 type Stream int
 
 // The streams.
@@ -60,42 +61,43 @@ const (
 	streams
 )
 
-// Exit is how a program ended by itself.
+// Exit describes how a program ended by itself.
 type Exit struct {
 	Code   int
-	Signal int  // that killed it
-	Lost   bool // its shim was killed, and nothing is known
+	Signal int  // signal that killed it
+	Lost   bool // its shim was killed, so nothing is known
 }
 
-// Crashed reports whether the program, or the shim, was killed by others.
+// Crashed reports whether something else killed the program or its shim.
 func (e Exit) Crashed() bool { return e.Lost || e.Signal != 0 }
 
-// program is what the supervisor starts.
+// program describes what the supervisor starts.
 type program struct {
 	RunID  task.ID
 	Argv   []string // Argv[0] is an absolute path
 	Env    []string
 	Dir    string
-	Input  string // written to stdin, which is then closed, but for a Talker
+	Input  string // written to stdin, which is then closed unless the reader is a Talker
 	Limits task.Limits
 	Grace  time.Duration
 	Shim   []string // nil: this binary
 	Rules  *confine.Rules
 }
 
-// input writes to a program's stdin, in the order of the messages.
+// input writes messages to a program's stdin, in order.
 type input struct {
 	w       *os.File
 	mu      sync.Mutex
-	queue   [][]byte // not written yet; nil: close stdin
+	queue   [][]byte // unwritten messages; nil: close stdin
 	writing bool
 }
 
-// maxUnread is how many messages may wait for a program to read them.
+// maxUnread bounds the messages that the program has not read.
 const maxUnread = 100
 
-// post writes a message without waiting; what cannot be written is lost with the
-// program. It returns false when the program has left too much unread.
+// post queues a message without waiting. Messages that cannot be written are
+// lost with the program. It returns false if the program has too many unread
+// messages.
 func (in *input) post(b []byte) bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -106,7 +108,7 @@ func (in *input) post(b []byte) bool {
 	return true
 }
 
-// close closes stdin once all that was posted is written. It does not wait.
+// close closes stdin after everything queued is written. It does not wait.
 func (in *input) close() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -117,7 +119,7 @@ func (in *input) add(b []byte) {
 	in.queue = append(in.queue, b)
 	if !in.writing {
 		in.writing = true
-		go in.write() // the program may not read
+		go in.write() // the program may not be reading
 	}
 }
 
@@ -143,17 +145,17 @@ func closeAll(files []*os.File) {
 	}
 }
 
-// ending is how a program ended.
+// ending describes how a program ended.
 type ending struct {
 	Report report
-	Stop   *Outcome // why we stopped it; nil when it ended by itself
-	Swept  int      // processes that had got away from the shim and were killed
+	Stop   *Outcome // why we stopped it; nil if it ended by itself
+	Swept  int      // processes that had escaped from the shim and were killed
 }
 
-// supervise starts the program, tells the sink, passes its output to r and
-// returns when nothing of it is left. It stops the program when ctx ends, when
-// a limit is reached, or when the run is asked to. The error is a
-// *startError when the program could not be started, or that of the sink.
+// supervise starts the program, notifies the sink, passes its output to r and
+// returns when all of its processes have ended. It stops the program when ctx
+// ends, when a limit is reached, or when Stop is called. The error is a
+// *startError if the program could not be started, or that of the sink.
 func supervise(ctx context.Context, p program, r Reader) (ending, error) {
 	run := r.run()
 	run.clock = newClock(time.Now())
@@ -182,7 +184,7 @@ func supervise(ctx context.Context, p program, r Reader) (ending, error) {
 	wg.Go(func() { run.clock.follow(run.Spec.Waits, c.done) })
 	interrupted := false
 	wg.Go(func() { interrupted = run.stopChild(ctx, c, p.Grace, interrupt) })
-	run.During(func() { err = run.sink.Started(c.process) }) // the server may be away
+	run.During(func() { err = run.sink.Started(c.process) }) // the server may be unreachable
 	if err != nil {
 		run.Stop(Failed(task.PhaseError, "The start of the run could not be recorded"))
 		r = discard{Reader: r}
@@ -198,14 +200,15 @@ func supervise(ctx context.Context, p program, r Reader) (ending, error) {
 	return e, err
 }
 
-// discard is the Reader that reads and forgets.
+// discard is a Reader that ignores the output.
 type discard struct{ Reader }
 
 func (discard) Output(Stream, []byte) bool { return true }
 func (discard) Quiet(Stream)               {}
 func (discard) Closed(Stream)              {}
 
-// startFailure returns the error that blames the program itself; nil for others.
+// startFailure returns err as a *startError if the program itself is the cause,
+// otherwise nil.
 func startFailure(err error) *startError {
 	var s *startError
 	errors.As(err, &s)

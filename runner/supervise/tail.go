@@ -11,7 +11,7 @@ type Tail struct {
 	buf   []byte
 }
 
-// Add adds to the text.
+// Add appends s.
 func (t *Tail) Add(s string) {
 	t.buf = append(t.buf, s...)
 	if len(t.buf) > 2*t.Limit {
@@ -19,11 +19,11 @@ func (t *Tail) Add(s string) {
 	}
 }
 
-// Reset forgets the text.
+// Reset clears the text.
 func (t *Tail) Reset() { t.buf = nil }
 
-// Last returns the last characters, at most most of them, without the blanks
-// around them; a cut begins with "…".
+// Last returns at most most characters from the end, without surrounding white
+// space; truncated text begins with "…".
 func (t *Tail) Last(most int) string {
 	b := t.buf
 	for len(b) > 0 && len(t.buf) >= t.Limit && !utf8.RuneStart(b[0]) {
@@ -32,7 +32,8 @@ func (t *Tail) Last(most int) string {
 	return lastChars(strings.TrimSpace(string(b)), most)
 }
 
-// lastChars returns the last limit characters of s; a cut begins with "…".
+// lastChars returns the last limit characters of s; truncated text begins with
+// "…".
 func lastChars(s string, limit int) string {
 	if utf8.RuneCountInString(s) <= limit {
 		return s
@@ -41,8 +42,8 @@ func lastChars(s string, limit int) string {
 	return "…" + string(runes[len(runes)-limit+1:])
 }
 
-// whole returns how many bytes of b are whole characters: all but a character
-// at the end that has only begun.
+// whole returns how many bytes of b are complete characters, without an
+// incomplete one at the end.
 func whole(b []byte) int {
 	for i := len(b) - 1; i >= 0 && i >= len(b)-utf8.UTFMax; i-- {
 		if utf8.RuneStart(b[i]) {

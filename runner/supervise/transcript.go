@@ -14,18 +14,18 @@ import (
 // reasonTail is how many characters of output a reason quotes.
 const reasonTail = 1500
 
-// Clean returns text that may be stored: without secrets, invalid UTF-8 and
+// Clean returns a text that may be stored: without secrets, invalid UTF-8 and
 // NUL.
 func (r *Run) Clean(text string) string { return task.CleanText(r.red.Text(text)) }
 
-// CleanJSON returns one JSON value whose strings are clean, and whose objects
-// have no name twice; nil if there is none.
+// CleanJSON returns a JSON value whose strings are clean and whose objects have
+// no duplicate names; nil if raw is not one.
 func (r *Run) CleanJSON(raw json.RawMessage) json.RawMessage {
 	if string(raw) == "null" {
 		return nil
 	}
-	// What needs no change stays as it is: a model that is given its calls again
-	// must find them as it wrote them. IsValid refuses a name that is there twice.
+	// Return clean input unchanged: a model that receives its calls again must
+	// find them as it wrote them. IsValid rejects duplicate names.
 	if bytes.IndexByte(raw, '\\') < 0 && jsontext.Value(raw).IsValid() && r.red.Text(string(raw)) == string(raw) {
 		return bytes.Clone(raw)
 	}
@@ -65,13 +65,13 @@ func (r *Run) cleanValue(v any) any {
 	return v
 }
 
-// Redactor returns one for a text that comes in pieces.
+// Redactor returns a redactor for a text that arrives in pieces.
 func (r *Run) Redactor() *task.Redactor { return r.red.Fresh() }
 
-// Event reports what the agent said or did, and counts it: text is remembered
-// for the summary, tool calls and usage are added up. data, nil for
-// none, is marshaled; both are cleaned. line, clean, is what goes to the
-// overflow file when the event is too large; nil: text and data.
+// Event reports an action or output of the agent and updates the counters: text
+// is kept for the summary, tool calls and usage are summed. data, nil for none,
+// is marshaled; both are cleaned. line, which must be clean, goes to the
+// overflow file if the event is too large; nil: text and data.
 func (r *Run) Event(typ, text string, data any, line []byte) {
 	ev := r.event(typ, text, data)
 	switch typ {
@@ -85,7 +85,7 @@ func (r *Run) Event(typ, text string, data any, line []byte) {
 	r.report(ev, line)
 }
 
-// Report is Event without counting and without a line.
+// Report is like Event, without counters and without a line.
 func (r *Run) Report(typ, text string, data any) { r.report(r.event(typ, text, data), nil) }
 
 func (r *Run) event(typ, text string, data any) Event {
@@ -100,7 +100,7 @@ func (r *Run) event(typ, text string, data any) Event {
 	return ev
 }
 
-// report hands on an event that may be larger than one may be.
+// report passes on an event, which may exceed the size limit.
 func (r *Run) report(ev Event, line []byte) {
 	if line == nil {
 		line = []byte(strings.TrimSpace(ev.Text + " " + string(ev.Data)))
@@ -119,19 +119,19 @@ func (r *Run) report(ev Event, line []byte) {
 	r.out.Event(ev, line)
 }
 
-// Note informs the reader about the transcript or the run itself; there is
-// always room.
+// Note adds a note about the transcript or the run itself; there is always room
+// for it.
 func (r *Run) Note(text string) { r.out.note(r.red.Text(text)) }
 
 // TextLine reports a line of stdout as text, which may become the summary.
 func (r *Run) TextLine(kind LineKind, b []byte) { r.keep(&r.said, EventText, kind, b) }
 
-// LogLine reports a line of stdout that is none of the agent's protocol.
+// LogLine reports a line of stdout that is not part of the agent's protocol.
 func (r *Run) LogLine(kind LineKind, b []byte) { r.line(EventLog, kind, b) }
 
 func (r *Run) stderrLine(kind LineKind, b []byte) { r.keep(&r.errorTail, EventLog, kind, b) }
 
-// keep emits one event of text whose end is remembered.
+// keep emits a text event and keeps the end of the text.
 func (r *Run) keep(end *Tail, typ string, kind LineKind, b []byte) {
 	end.Add(r.line(typ, kind, b))
 	if kind == WholeLine {
@@ -139,8 +139,8 @@ func (r *Run) keep(end *Tail, typ string, kind LineKind, b []byte) {
 	}
 }
 
-// line emits one event of text and returns the text. What an event cannot hold
-// goes to the overflow file.
+// line emits a text event and returns the text. What exceeds the size of an
+// event goes to the overflow file.
 func (r *Run) line(typ string, kind LineKind, b []byte) string {
 	if kind == LongRest || kind == LongEnd {
 		r.SpillLine(kind, b)
@@ -172,8 +172,8 @@ func (r *Run) line(typ string, kind LineKind, b []byte) string {
 	return ev.Text
 }
 
-// SpillLine puts what a long line has more than an event may hold into the
-// overflow file; of a raw line all of it, with a note.
+// SpillLine writes the part of a long line that exceeds an event to the
+// overflow file, or all of a raw line, with a note.
 func (r *Run) SpillLine(kind LineKind, b []byte) {
 	if r.raw {
 		red := r.streams[Stdout].red
@@ -194,15 +194,15 @@ func (r *Run) SpillLine(kind LineKind, b []byte) {
 	r.out.Overflow(b)
 }
 
-// Said is the end of the text that the agent said, at most
-// task.MaxSummaryRun characters.
+// Said returns the end of the agent's text, at most task.MaxSummaryRun
+// characters.
 func (r *Run) Said() string { return r.said.Last(task.MaxSummaryRun) }
 
-// Stderr is the end of what the program wrote there, at most 1,500 characters.
+// Stderr returns the end of stderr, at most 1,500 characters.
 func (r *Run) Stderr() string { return r.errorTail.Last(reasonTail) }
 
-// LastOutput returns the end of stderr, or of the text when stderr is empty, as
-// the end of a reason: ": text", or "".
+// LastOutput returns the end of stderr, or of the text if stderr is empty,
+// formatted as the end of a reason: ": text", or "".
 func (r *Run) LastOutput() string {
 	words := r.Stderr()
 	if words == "" {

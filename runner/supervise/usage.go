@@ -9,7 +9,7 @@ import (
 )
 
 // AddUsage adds {"tokensIn":1,"tokensOut":2,"costUsd":0.01}, each optional, and
-// stops the run over a limit. What is no such object is passed over.
+// stops the run if it exceeds a limit. Other data is ignored.
 func (r *Run) AddUsage(data json.RawMessage) {
 	var u struct {
 		TokensIn  float64 `json:"tokensIn"`
@@ -25,17 +25,17 @@ func (r *Run) AddUsage(data json.RawMessage) {
 	r.CheckUsage()
 }
 
-// AddTokens adds a number that a program gave, whatever it is: below 0 counts
-// as 0, and the sum is at most 10^12.
+// AddTokens adds a number from a program to a sum: negative numbers count as 0,
+// and the sum is at most 10^12.
 func AddTokens(sum int, n float64) int {
 	const most = 1e12
 	return min(sum+int(math.Min(math.Max(n, 0), most)), most)
 }
 
-// BoundCost is a cost that a program gave, in US dollars: 0 to 10^9.
+// BoundCost limits a cost from a program, in US dollars, to 0 to 10^9.
 func BoundCost(usd float64) float64 { return math.Min(math.Max(usd, 0), 1e9) }
 
-// CheckUsage stops the run if its usage is over a limit.
+// CheckUsage stops the run if its usage exceeds a limit.
 func (r *Run) CheckUsage() {
 	limits := r.Spec.Plan.Limits
 	if used, limit := r.Usage.TokensIn+r.Usage.TokensOut, limits.MaxTokens; limit > 0 && used > limit {

@@ -9,20 +9,20 @@ import (
 	"taskyard/task"
 )
 
-// leaseLostGrace is the time between TERM and KILL for a program whose run is
-// over.
+// leaseLostGrace is the time between SIGTERM and SIGKILL for a program whose
+// run has ended.
 const leaseLostGrace = time.Second
 
 // minCheckPause is the shortest time between two checks of a clock that may be
 // paused.
 const minCheckPause = 20 * time.Millisecond
 
-// Watch does the work of a run here, not in a program, within the limits of
-// time. It tells the sink that the run has started, closes the transcript, and
-// returns the outcome of work, cleaned and with what was used. The context of
-// work ends with ctx, when a limit is reached, and when Stop is called. silent
-// says who is idle, such as "The model said nothing"; each of signs, which may
-// be nil, is progress. The error is that of the sink.
+// Watch executes the work of a run in this process, within its time limits. It
+// notifies the sink that the run has started, closes the transcript, and
+// returns the outcome of work, cleaned and with usage. The context of work ends
+// with ctx, when a limit is reached, and when Stop is called. silent is the
+// reason of an idle timeout, such as "The model said nothing"; each value of
+// signs, which may be nil, is progress. The error is that of the sink.
 func (r *Run) Watch(
 	ctx context.Context, silent string, signs <-chan struct{}, work func(context.Context) Outcome,
 ) (out Outcome, err error) {
@@ -45,11 +45,11 @@ func (r *Run) Watch(
 	return out, nil
 }
 
-// maxArtifacts bounds the names of what a run made, in bytes of JSON: they are in
-// every list of runs.
+// maxArtifacts bounds the names of a run's artifacts, in bytes of JSON, because
+// they are in every list of runs.
 const maxArtifacts = 64 << 10
 
-// close cleans an outcome and adds what was used.
+// close cleans an outcome and adds usage.
 func (r *Run) close(out *Outcome) {
 	size := 0
 	for n, a := range out.Artifacts {
@@ -65,8 +65,8 @@ func (r *Run) close(out *Outcome) {
 	out.Usage = r.Usage
 }
 
-// enforceTime stops the run when a limit of time is reached. It returns when
-// done is closed, or when the run is to be stopped for whatever reason.
+// enforceTime stops the run when a time limit is reached. It returns when done
+// is closed, or when the run is being stopped for any reason.
 func (r *Run) enforceTime(done <-chan struct{}, silent string, signs <-chan struct{}) {
 	limits := r.Spec.Plan.Limits
 	wall := timer(limits.Timeout()-r.clock.ran(), limits.TimeoutSeconds)
@@ -97,9 +97,9 @@ func (r *Run) enforceTime(done <-chan struct{}, silent string, signs <-chan stru
 	}
 }
 
-// stopChild stops the child when ctx ends or the run is asked to. It
-// returns when the child is done or being stopped, and reports whether
-// interrupt asked the program to stop; interrupt may be nil.
+// stopChild stops the child when ctx ends or Stop is called. It returns when
+// the child has ended or is being stopped, and reports whether interrupt asked
+// the program to stop; interrupt may be nil.
 func (r *Run) stopChild(ctx context.Context, c *child, grace time.Duration, interrupt func() bool) (interrupted bool) {
 	select {
 	case <-c.done:
@@ -126,7 +126,7 @@ func (r *Run) stopChild(ctx context.Context, c *child, grace time.Duration, inte
 	return interrupted
 }
 
-// timer fires after d, or never when there is no limit.
+// timer fires after d, or never if there is no limit.
 func timer(d time.Duration, limit int) <-chan time.Time {
 	if limit <= 0 {
 		return nil
