@@ -11,8 +11,8 @@ type enforcer interface {
 	Enforcement(plan task.Spec) enforce.Levels
 }
 
-// Enforces lists what a spec asks for, each tool and limit once, and whether
-// the runner enforces it. A nil runner works elsewhere, as a worker does: then
+// Enforces lists the tools and limits of a spec, each once, and whether the
+// runner enforces them. A nil runner executes elsewhere, like a worker: then
 // nothing is known to be enforced.
 func Enforces(r supervise.Runner, plan task.Spec) []task.Enforcement {
 	if known, ok := r.(enforcer); ok {

@@ -29,9 +29,9 @@ func Execute(ctx context.Context, r supervise.Runner, spec supervise.Spec, sink 
 	if why := notShared(r, spec); why != "" {
 		repository, tree := task.ParseWorktree(spec.Plan.Workspace)
 		if !tree || supervise.CheckWorkspace(repository) != nil {
-			spec.Plan.Workspace = "" // it was named for the machine of the other run
+			spec.Plan.Workspace = "" // it exists on the machine of the other run
 		}
-		spec.Shared, spec.Plan.ReadOnly = "", false // what it gets is its own
+		spec.Shared, spec.Plan.ReadOnly = "", false // its workspace is not shared
 		apart := "It works apart from run " + spec.Plan.SharedRun.String() + ", which delegated it: " + why + "."
 		sink.Event(supervise.Event{Type: supervise.EventLog, Text: apart})
 	}
@@ -58,7 +58,7 @@ func Execute(ctx context.Context, r supervise.Runner, spec supervise.Spec, sink 
 	spec.Readable = func() []string { return space.Readable(ctx) }
 	out, err := r.Run(ctx, spec, sink)
 	if out.Status == task.RunCanceled && out.Phase == task.PhaseShutdown {
-		space.Suspend() // the run continues when the server is back
+		space.Suspend() // the run continues after the server has restarted
 		return out, err
 	}
 	out.Work = space.Close(context.WithoutCancel(ctx), out.Status == task.RunCompleted)
@@ -68,9 +68,9 @@ func Execute(ctx context.Context, r supervise.Runner, spec supervise.Spec, sink 
 // setupTime bounds one command that prepares a worktree.
 const setupTime = 30 * time.Minute
 
-// setUp runs the commands that prepare a new worktree; what they print is part
-// of the transcript. They may use the network: they fetch what the checks need,
-// which have none.
+// setUp runs the commands that prepare a new worktree; their output is part of
+// the transcript. They may use the network, to download what the checks need,
+// which have no network.
 func setUp(ctx context.Context, spec supervise.Spec, sink supervise.Sink, folder, home string) error {
 	redact := supervise.NewRedactor(spec).Text
 	runner := check.Runner{Redact: redact, Unconfined: spec.Unconfined}
@@ -92,7 +92,7 @@ func setUp(ctx context.Context, spec supervise.Spec, sink supervise.Sink, folder
 	return nil
 }
 
-// maxEvent bounds the characters of an event that holds a part of an output.
+// maxEvent bounds the characters of an event with a part of an output.
 const maxEvent = 8000
 
 func lastLine(log string) string {
@@ -103,12 +103,12 @@ func lastLine(log string) string {
 	return ""
 }
 
-// readOnlyRunner is a Runner that keeps an agent without tools that write from
-// writing into its workspace.
+// readOnlyRunner is a Runner that can prevent an agent without writing tools
+// from writing to its workspace.
 type readOnlyRunner interface{ EnforcesReadOnly() bool }
 
-// notShared returns why a run that shares the workspace of another cannot,
-// "" if it can or shares none.
+// notShared returns why a run cannot share another run's workspace, "" if it
+// can or does not share one.
 func notShared(r supervise.Runner, spec supervise.Spec) string {
 	if spec.Plan.SharedRun == 0 {
 		return ""
@@ -122,11 +122,11 @@ func notShared(r supervise.Runner, spec supervise.Spec) string {
 	return ""
 }
 
-// sharedDir is the private folder of the run whose workspace a run shares.
+// sharedDir returns the private folder of the run whose workspace is shared.
 func sharedDir(spec supervise.Spec) string { return filepath.Join(filepath.Dir(spec.Dir), spec.Shared) }
 
-// Salvage keeps and returns what an interrupted run, whose server or worker
-// stopped, left in its worktree; nil if it left nothing.
+// Salvage stores and returns what an interrupted run, whose server or worker
+// stopped, left in its worktree, or nil if it left nothing.
 func Salvage(ctx context.Context, spec supervise.Spec) *task.Work {
 	return workspace.Salvage(ctx, workspaceOptions(spec))
 }

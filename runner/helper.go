@@ -5,10 +5,10 @@ import (
 	"taskyard/runner/supervise"
 )
 
-// HelperMain runs one of the processes between the server and an agent, when
-// args, those of the program without its name, ask for one: the shim of a run
-// or the keeper of a shell command. It reports whether they did, with the exit
-// code. A program that starts runs calls it before all else.
+// HelperMain runs one of the processes between the server and an agent if args,
+// those of the program without its name, ask for one: the shim of a run or the
+// keeper of a shell command. ok reports whether they did; code is the exit
+// code. A program that starts runs calls it before anything else.
 func HelperMain(args []string) (code int, ok bool) {
 	if len(args) == 0 {
 		return 0, false

@@ -12,21 +12,21 @@ import (
 )
 
 const (
-	probeTime  = 15 * time.Second // at most for one probe
-	probesOnce = 4                // at the same time
-	lookEvery  = 15 * time.Second // for programs that came, changed or went
-	probeFresh = 10 * time.Second // younger ones outlast a change of definitions
+	probeTime  = 15 * time.Second // timeout of one probe
+	probesOnce = 4                // parallel probes
+	lookEvery  = 15 * time.Second // interval for checking whether programs were installed, changed or removed
+	probeFresh = 10 * time.Second // results that are younger survive a change of definitions
 )
 
-// Source is a runner that a Prober looks at.
+// Source is a runner for a Prober.
 type Source struct {
 	Name, Kind string
-	Runner     supervise.Runner // nil: nothing of it is started here
-	Argv       []string         // its program, nil for none
+	Runner     supervise.Runner // nil: not started here
+	Argv       []string         // its program, nil: none
 	Remedy     string           // how to fix what is wrong with it; "" for programs
 }
 
-// Prober looks at runners in the background and keeps what it found: no
+// Prober probes runners in the background and caches the results, so that no
 // request waits for a program. It is safe for concurrent use.
 type Prober struct {
 	tell    func()
@@ -36,19 +36,19 @@ type Prober struct {
 
 	mu    sync.Mutex
 	known []*probed // replaced as a whole
-	all   bool      // somebody asked for a look at all of them
+	all   bool      // all of them are to be probed
 }
 
-// probed is a source and what was found out about it.
+// probed is a source with its result.
 type probed struct {
 	Source
 	info task.RunnerInfo
-	file string // what the program's file was
-	busy bool   // a probe is under way
+	file string // state of the program's file
+	busy bool   // a probe is running
 }
 
-// NewProber makes a prober; Run lets it look. tell, if not nil, is called
-// after each change of what is known, on the prober's goroutines.
+// NewProber returns a Prober; Run starts it. tell, if not nil, is called after
+// each change of the results, on the prober's goroutines.
 func NewProber(sources []Source, tell func()) *Prober {
 	return &Prober{
 		tell: tell, kicked: make(chan struct{}, 1), slots: make(chan struct{}, probesOnce), known: unprobed(sources, false),
@@ -64,8 +64,8 @@ func unprobed(sources []Source, probing bool) []*probed {
 	return list
 }
 
-// Use replaces the runners that it looks at, and has them looked at, soon. It
-// does not wait; what a probe that is under way finds is dropped.
+// Use replaces the runners and schedules probes of them. It does not wait; the
+// results of running probes are dropped.
 func (p *Prober) Use(sources []Source) {
 	p.mu.Lock()
 	p.known, p.all = unprobed(sources, true), true
@@ -73,7 +73,7 @@ func (p *Prober) Use(sources []Source) {
 	p.kick()
 }
 
-// Runners returns what is known, without waiting for anything.
+// Runners returns the cached results without waiting.
 func (p *Prober) Runners() []task.RunnerInfo {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -84,7 +84,7 @@ func (p *Prober) Runners() []task.RunnerInfo {
 	return list
 }
 
-// Refresh has all runners looked at again, soon. It does not wait.
+// Refresh schedules probes of all runners. It does not wait.
 func (p *Prober) Refresh() {
 	p.mu.Lock()
 	p.all = true
@@ -95,18 +95,18 @@ func (p *Prober) Refresh() {
 	p.kick()
 }
 
-// Changed notifies that definitions changed: runners that were not looked at just
-// now are looked at again. It does not wait.
+// Changed reports that definitions changed: runners without a fresh result are
+// probed again. It does not wait.
 func (p *Prober) Changed() { p.kick() }
 
 func (p *Prober) kick() {
 	select {
 	case p.kicked <- struct{}{}:
-	default: // it looks soon anyway
+	default: // a probe is scheduled already
 	}
 }
 
-// asked reports whether all are to be looked at, and forgets it.
+// asked reports whether all runners are to be probed, and resets the request.
 func (p *Prober) asked() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -115,8 +115,8 @@ func (p *Prober) asked() bool {
 	return all
 }
 
-// Run looks at every runner, and again when asked or when a program's file is
-// another one, until ctx ends. It returns when no program of it is left.
+// Run probes every runner, and again when requested or when a program's file
+// changes, until ctx ends. It returns when all of its programs have ended.
 func (p *Prober) Run(ctx context.Context) {
 	defer p.flights.Wait()
 	tick := time.NewTicker(lookEvery)
@@ -141,7 +141,7 @@ func (p *Prober) stale(k *probed) bool {
 	return time.Since(k.info.ProbedAt.Std()) >= probeFresh
 }
 
-// moved reports whether the program's file is another one than it was.
+// moved reports whether the program's file has changed.
 func (p *Prober) moved(k *probed) bool {
 	now := programState(k.Argv)
 	p.mu.Lock()
@@ -149,7 +149,7 @@ func (p *Prober) moved(k *probed) bool {
 	return now != k.file
 }
 
-// programState identifies the state of a program's file; "" is none.
+// programState identifies the state of a program's file; "": no file.
 func programState(argv []string) string {
 	path, err := supervise.LookPath(argv)
 	if err != nil {
@@ -162,8 +162,7 @@ func programState(argv []string) string {
 	return path + " " + strconv.FormatInt(info.Size(), 10) + " " + info.ModTime().String()
 }
 
-// look starts the probes that are wanted; one that is under way is not
-// started twice.
+// look starts the wanted probes, unless they are already running.
 func (p *Prober) look(ctx context.Context, want func(*probed) bool) {
 	p.mu.Lock()
 	known := p.known
@@ -193,7 +192,8 @@ func (p *Prober) begin(k *probed) bool {
 	return true
 }
 
-// probe looks at one runner. What a stop of the server cuts is not kept.
+// probe probes one runner. Results that were cut off by the end of the server
+// are dropped.
 func (p *Prober) probe(ctx context.Context, k *probed) {
 	s := k.Source
 	within, cancel := context.WithTimeout(ctx, probeTime)
@@ -215,8 +215,8 @@ func (p *Prober) probe(ctx context.Context, k *probed) {
 	}
 }
 
-// capabilities is what a runner of a kind can enforce, before this machine is
-// looked at.
+// capabilities returns what a kind of runner can enforce, before this machine
+// is probed.
 func capabilities(kind string) supervise.Probe {
 	k, _ := FindKind(kind)
 	return k.Capabilities
@@ -230,7 +230,7 @@ func toRunnerInfo(s Source, found supervise.Probe) task.RunnerInfo {
 		EnforcesTools: found.EnforcesTools, Tools: found.Tools, Shell: found.Shell, Network: found.Network, Remedy: s.Remedy,
 	}
 	if s.Runner == nil {
-		info.Installed = true // elsewhere
+		info.Installed = true // installed elsewhere
 	}
 	switch {
 	case info.Problem == "":

@@ -16,40 +16,40 @@ import (
 	"taskyard/task"
 )
 
-// Place is where the agents of a kind of runner work.
+// Place is where the agents of a runner kind execute.
 type Place int
 
 // The places.
 const (
 	Here     Place = iota // on this machine
-	Receiver              // behind the address that gets the run
-	Worker                // on the machine of a worker, which starts them
+	Receiver              // behind the URL that receives the run
+	Worker                // on the machine of a worker
 )
 
-// Kind is one kind of runner: all that the rest of the program knows about it.
+// Kind describes one kind of runner to the rest of the program.
 type Kind struct {
 	task.RunnerKind
 	Place   Place
-	Program string // the program that it starts unless another one is configured; "" for none
-	Steers  bool   // it passes messages of people on to a run that works
-	MCP     bool   // its programs are given Taskyard's MCP server
+	Program string // its default program; "": none
+	Steers  bool   // it delivers messages from people to a working run
+	MCP     bool   // its programs receive Taskyard's MCP server
 
-	Converses bool // its runs can begin with the conversation of former runs
+	Converses bool // its runs can begin with the conversation of earlier runs
 
-	// New makes a runner; nil where a worker does.
+	// New creates a runner; nil if workers execute the runs.
 	New func(Settings) supervise.Runner
-	// Missing returns why no run can be started now, or "". It is called often
-	// and starts nothing; nil: runs can always be started.
+	// Missing returns why no run can start now, or "". It is called often and
+	// starts nothing; nil: runs can always start.
 	Missing func(Settings) string
-	// Capabilities is what can be enforced, before this machine is looked at.
+	// Capabilities is what can be enforced, before this machine is probed.
 	Capabilities supervise.Probe
-	// Fix returns how to fix a runner that cannot start anything; nil for
-	// programs, which must be installed.
+	// Fix returns how to fix a runner that cannot start; nil for programs,
+	// which must be installed.
 	Fix func(Settings) string
 }
 
-// Settings is the configuration of one runner. Each kind reads the fields that
-// it needs.
+// Settings is the configuration of one runner. Each kind reads only its own
+// fields.
 type Settings struct {
 	Name         string // of the runner
 	Argv         []string
@@ -77,11 +77,11 @@ type Provider struct {
 	Problem      string // why it cannot be called, or ""
 }
 
-// Price is what a million tokens of a model cost.
+// Price is the price of a million tokens of a model.
 type Price = builtin.Price
 
-// program is how the program of a runner is started; it is confined where its
-// kind asks for that.
+// program returns how to start the program of a runner, confined if its kind
+// requires that.
 func (s Settings) program() supervise.Program { return supervise.Program{Argv: s.Argv, Env: s.Env} }
 
 func (s Settings) confined() supervise.Program {
@@ -90,7 +90,7 @@ func (s Settings) confined() supervise.Program {
 	return p
 }
 
-// Tools that a new definition begins with.
+// Tools of a new definition.
 const (
 	readingTools = "read, list, grep, glob"
 	editingTools = readingTools + ", create, edit"
@@ -187,7 +187,7 @@ var kinds = []Kind{
 	},
 }
 
-// FindKind returns the kind with a name, and false if this version has none.
+// FindKind returns a kind by name; ok is false if this version has none.
 func FindKind(name string) (Kind, bool) {
 	for _, k := range kinds {
 		if k.Name == name {
@@ -197,7 +197,7 @@ func FindKind(name string) (Kind, bool) {
 	return Kind{RunnerKind: task.RunnerKind{Name: name}, Capabilities: supervise.Probe{Kind: name}}, false
 }
 
-// missingProgram is Missing of kinds that start a program.
+// missingProgram is the Missing function of kinds that start a program.
 func missingProgram(s Settings) string {
 	if _, err := supervise.LookPath(s.Argv); err != nil {
 		return err.Error()

@@ -12,17 +12,18 @@ import (
 	"taskyard/task"
 )
 
-// retireBatch is how many folders are asked about at a time.
+// retireBatch is the number of folders per call of expired.
 const retireBatch = 500
 
-// Retire removes those of the folders of runs below dir that expired names,
-// and returns how many. A worktree in which files are left stays, but that of a task:
-// they may be on no branch. Whatever else lies in dir is left alone. The error names
-// what could not be removed; it is tried again by the next call.
+// Retire deletes those run folders below dir that expired returns, and returns
+// how many. A worktree in which files are left stays, unless it belongs to a
+// task: its files may be on no branch. Everything else in dir is left alone.
+// The error names folders that could not be deleted; the next call retries
+// them.
 func Retire(ctx context.Context, dir string, expired func([]task.RunFolder) ([]task.RunFolder, error)) (int, error) {
 	root, err := os.OpenRoot(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return 0, nil // there was no run yet
+		return 0, nil // there has been no run yet
 	}
 	if err != nil {
 		return 0, err
@@ -42,7 +43,7 @@ func Retire(ctx context.Context, dir string, expired func([]task.RunFolder) ([]t
 	return gone, err
 }
 
-// retired returns the names of the folders that may go.
+// retired returns the names of the folders to delete.
 func retired(ctx context.Context, root *os.Root, expired func([]task.RunFolder) ([]task.RunFolder, error)) ([]string, error) {
 	f, err := root.Open(".")
 	if err != nil {
@@ -65,7 +66,7 @@ func retired(ctx context.Context, root *os.Root, expired func([]task.RunFolder) 
 		}
 		for _, old := range list {
 			if old.Tree && !workspace.Emptied(root, old.Name) {
-				// Of a task, its files are on its branch.
+				// The files of a task are on its branch.
 				if task, err := workspace.RetireFolder(ctx, root.Name(), old.Name); !task || err != nil {
 					continue
 				}

@@ -1,6 +1,6 @@
 // Package check runs the commands of projects: checks, which are evidence, and
-// what prepares a worktree. They execute what agents wrote, and are therefore
-// confined as the shell of the built-in agent is.
+// the commands that prepare a worktree. They execute code that agents wrote,
+// and are therefore confined like the shell of the built-in agent.
 package check
 
 import (
@@ -24,16 +24,16 @@ import (
 
 // Runner runs commands. It is safe for concurrent use.
 type Runner struct {
-	Redact     func(string) string // takes secrets out of what is printed; nil: there are none
-	Unconfined bool                // run commands without confinement where there is none
-	Shell      []string            // the command line of the keeper; nil: this binary
+	Redact     func(string) string // removes secrets from the output; nil: there are none
+	Unconfined bool                // run commands without confinement if none is available
+	Shell      []string            // command line of the keeper; nil: this binary
 }
 
 // Command is one command of a project.
 type Command struct {
 	Run      string
-	Folder   string // in which it runs, and may write
-	Home     string // which it may write, too, and which stays; "": one of its own
+	Folder   string // working folder, which it may write to
+	Home     string // folder that it may also write to, and which is kept; "": a temporary one
 	Readable []string
 	Network  bool
 	Timeout  time.Duration
@@ -45,7 +45,7 @@ type Outcome struct {
 	Verdict  task.Verdict
 	ExitCode int
 	Reason   string // why it did not pass
-	Log      string // the end of what it printed, at most task.MaxCheckLog bytes
+	Log      string // the end of its output, at most task.MaxCheckLog bytes
 	Millis   int64
 	Level    string // how it was confined
 }
@@ -53,11 +53,12 @@ type Outcome struct {
 // errStopped is the reason of a command that ended with the server.
 var errStopped = errors.New("the server stopped it")
 
-// Run runs a command and returns when nothing of it is left.
+// Run runs a command and returns when all of its processes have ended.
 func (r Runner) Run(ctx context.Context, c Command) Outcome {
 	o := tools.Options{
 		Root: c.Folder, Network: c.Network, AcceptUnconfinedShell: r.Unconfined, ReadOnly: c.Readable, ShellStart: r.Shell,
-		// A repository that a command cannot read is none whose state Go could write into a program.
+		// Go must not stamp the state of a repository that the command cannot
+		// read into a program.
 		Env: []string{"CI=true", "TASKYARD_TASK_ID=" + c.Task.String(), "GOFLAGS=-buildvcs=false"},
 	}
 	out := Outcome{Verdict: task.CheckNotRun, Level: tools.Level(o)}
@@ -103,17 +104,17 @@ func (r Runner) Run(ctx context.Context, c Command) Outcome {
 	return out
 }
 
-// Sum is the SHA-256 of a log, in hexadecimal.
+// Sum returns the SHA-256 of a log, in hexadecimal.
 func Sum(log string) string {
 	sum := sha256.Sum256([]byte(log))
 	return hex.EncodeToString(sum[:])
 }
 
-// homes holds a mutex for each HOME that stays: its TMPDIR is that of one
-// command at a time.
+// homes holds a mutex for each HOME that is kept: only one command at a time
+// may use its TMPDIR.
 var homes sync.Map
 
-// privateFolder makes a folder with home and tmp; tmp is removed by done.
+// privateFolder creates a folder with home and tmp; done removes tmp.
 func privateFolder(ctx context.Context, dir string) (done func(), err error) {
 	m, _ := homes.LoadOrStore(dir, &sync.Mutex{})
 	mu := m.(*sync.Mutex)
@@ -130,7 +131,7 @@ func privateFolder(ctx context.Context, dir string) (done func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = remove.All(ctx, root, "tmp"); err == nil { // of a killed server
+	if err = remove.All(ctx, root, "tmp"); err == nil { // left by a killed server
 		err = errors.Join(root.MkdirAll("home", 0o700), root.Mkdir("tmp", 0o700))
 	}
 	if err != nil {
@@ -150,8 +151,8 @@ type tail struct {
 	cut bool
 }
 
-// spare are the bytes besides those of a log, so that a secret at the cut is cut
-// off with its line.
+// spare is the number of bytes kept in addition to a log, so that a secret at
+// the cut is dropped with its line.
 const spare = 64 << 10
 
 func (t *tail) Write(p []byte) (int, error) {
@@ -187,6 +188,6 @@ func (t *tail) text(redact func(string) string) string {
 	return s
 }
 
-// Glob returns the test of a slash-separated path against a pattern, in which **
-// matches any folders.
+// Glob returns a function that tests a slash-separated path against a pattern,
+// in which ** matches any folders.
 func Glob(pattern string) (func(path string) bool, error) { return tools.Glob(pattern) }

@@ -1,6 +1,6 @@
-// Package checkout checks the branch of a task out into a worktree on the machine
-// of a person. It is a command's, not the server's. No hook or filter of the
-// repository is run.
+// Package checkout checks out the branch of a task into a worktree on a
+// person's machine. It is used by a command, not by the server. It runs no hook
+// or filter of the repository.
 package checkout
 
 import (
@@ -16,32 +16,33 @@ import (
 	"taskyard/runner/git"
 )
 
-// Options say what is checked out where.
+// Options says what to check out, and where.
 type Options struct {
-	Repository string // absolute path; with Remote any folder of a clone
-	Remote     string // URL, or name of a remote, from which the branch is fetched; "" for none
-	Branch     string // "" where Pattern finds it
-	Pattern    string // the branch is that, or that with - and more behind it
-	Dir        string // absolute path of the worktree, which is made if there is none
+	Repository string // absolute path; with Remote, any folder of a clone
+	Remote     string // URL or name of the remote to fetch from; "": none
+	Branch     string // "" if Pattern finds it
+	Pattern    string // matches this branch, or this name followed by - and more
+	Dir        string // absolute path of the worktree, which is created if it does not exist
 }
 
-// Done is what was checked out.
+// Done describes what was checked out.
 type Done struct {
 	Path   string `json:"path"`
 	Branch string `json:"branch"`
 	Commit string `json:"commit"`
-	From   string `json:"from,omitempty"` // commit on which the worktree was; "" for a new one
+	From   string `json:"from,omitempty"` // previous commit of the worktree; "" for a new one
 }
 
-// placed remembers, only in the worktree, which commit was checked out last.
+// placed records, only in the worktree, which commit was checked out last.
 const placed = "refs/worktree/taskyard"
 
-// transports are those that may be fetched over.
+// transports lists the allowed transports.
 var transports = []string{"file", "git", "http", "https", "ssh"}
 
-// Checkout makes the worktree, or brings it to the tip of the branch. HEAD names
-// the commit, not the branch, which the runs of the task have to themselves.
-// Local changes and commits are never lost. Errors say what is in the way.
+// Checkout creates the worktree, or updates it to the tip of the branch. HEAD
+// points to the commit, not the branch, which is reserved for the runs of the
+// task. Local changes and commits are never lost. Errors say what is in the
+// way.
 func Checkout(ctx context.Context, o Options) (Done, error) {
 	r, err := open(ctx, o)
 	if err != nil {
@@ -86,7 +87,7 @@ type checkout struct {
 	o Options
 }
 
-// tip returns the branch and its commit, which is fetched from a remote.
+// tip returns the branch and its commit, which it fetches if there is a remote.
 func (c *checkout) tip(ctx context.Context) (branch, commit string, err error) {
 	where, list := c.r.Path, c.local
 	if c.o.Remote != "" {
@@ -121,7 +122,7 @@ func (c *checkout) tip(ctx context.Context) (branch, commit string, err error) {
 	return branch, commit, nil
 }
 
-// wanted are the references that are asked for.
+// wanted returns the references to fetch.
 func (c *checkout) wanted() []string {
 	if c.o.Branch != "" {
 		return []string{"refs/heads/" + c.o.Branch}
@@ -140,7 +141,7 @@ func (c *checkout) distant(ctx context.Context) ([]string, error) {
 	return branches(said), err
 }
 
-// branches reads the names of references, one at the end of each line.
+// branches parses reference names, one at the end of each line.
 func branches(said string) (list []string) {
 	for line := range strings.Lines(said) {
 		_, name, ok := strings.Cut(strings.TrimSpace(line), "refs/heads/")
@@ -151,8 +152,8 @@ func branches(said string) (list []string) {
 	return list
 }
 
-// fetching is Git that may use the network, with the keys and the helpers of the
-// person, not with those that the repository names.
+// fetching returns a Git that may use the network, with the keys and helpers of
+// the person, not those that the repository configures.
 func (c *checkout) fetching(ctx context.Context) git.Git {
 	g := c.r.Git.Set("core.sshCommand=ssh")
 	for _, name := range transports {
@@ -173,7 +174,7 @@ func (c *checkout) fetching(ctx context.Context) git.Git {
 	return g
 }
 
-// occupied reports whether a folder holds something.
+// occupied reports whether a folder is not empty.
 func occupied(dir string) (bool, error) {
 	list, err := os.ReadDir(dir)
 	switch {
@@ -185,9 +186,10 @@ func occupied(dir string) (bool, error) {
 	return len(list) > 0, nil
 }
 
-// add makes a worktree without a branch and fills it.
+// add creates a worktree without a branch and fills it.
 func (c *checkout) add(ctx context.Context, commit string) error {
-	// Forced, since the repository may still know a worktree that a person removed.
+	// Force it, because the repository may still list a worktree that a person
+	// removed.
 	args := []string{"worktree", "add", "--force", "--quiet", "--no-checkout", "--detach", c.o.Dir, commit}
 	if _, err := c.r.Git.Run(ctx, nil, args...); err != nil {
 		return fmt.Errorf("no worktree could be made in %s: %s", c.o.Dir, git.Reason(err))
@@ -207,7 +209,8 @@ func (c *checkout) add(ctx context.Context, commit string) error {
 	return nil
 }
 
-// admin returns what the repository keeps of the worktree.
+// admin returns the folder in which the repository stores the worktree's
+// metadata.
 func (c *checkout) admin() (string, error) {
 	refuse := fmt.Errorf("%s is there and is no worktree of %s: name another folder", c.o.Dir, c.r.Path)
 	b, err := os.ReadFile(filepath.Join(c.o.Dir, ".git"))
@@ -221,8 +224,8 @@ func (c *checkout) admin() (string, error) {
 	return admin, nil
 }
 
-// filled runs a command on the files by our own Git, and gives its index to the
-// worktree.
+// filled runs a command on the files with our own Git, and passes its index to
+// the worktree.
 func (c *checkout) filled(ctx context.Context, admin string, args ...string) error {
 	p := c.private(admin)
 	if err := p.Make(ctx, ""); err != nil {
@@ -250,10 +253,10 @@ func copyFile(from, to string) error {
 	return os.WriteFile(to, b, 0o600)
 }
 
-// inside is Git in the repository as the worktree sees it.
+// inside returns Git in the repository as the worktree sees it.
 func (c *checkout) inside(admin string) git.Git { return c.r.Git.At(c.o.Dir, "--git-dir="+admin) }
 
-// note moves HEAD to a commit and remembers it.
+// note moves HEAD to a commit and records it.
 func (c *checkout) note(ctx context.Context, admin, commit string) error {
 	g := c.inside(admin)
 	if _, err := g.Run(ctx, nil, "update-ref", "--no-deref", "-m", "taskyard task checkout", "HEAD", commit); err != nil {
@@ -263,7 +266,8 @@ func (c *checkout) note(ctx context.Context, admin, commit string) error {
 	return err
 }
 
-// update brings a worktree to the tip of the branch and returns where it was.
+// update brings a worktree to the tip of the branch and returns its previous
+// commit.
 func (c *checkout) update(ctx context.Context, to Done) (from string, err error) {
 	admin, err := c.admin()
 	if err != nil {
@@ -299,7 +303,7 @@ func (c *checkout) update(ctx context.Context, to Done) (from string, err error)
 	return from, c.note(ctx, admin, to.Commit)
 }
 
-// source is where commits are pushed to.
+// source returns where commits are pushed to.
 func (c *checkout) source() string {
 	return cmp.Or(c.o.Remote, ".")
 }

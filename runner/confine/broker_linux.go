@@ -16,14 +16,14 @@ import (
 )
 
 // attribute is a system call that changes a mode or times. Its fields are the
-// numbers of its arguments, -1 where it has none.
+// positions of its arguments, -1 if it has none.
 type attribute struct {
 	nr                            uint32
 	dir, path, mode, times, flags int
 	unit                          timeUnit
 }
 
-// timeUnit is how a call gives its times.
+// timeUnit is the representation of times in a call.
 type timeUnit int
 
 const (
@@ -32,7 +32,7 @@ const (
 	wholeSeconds
 )
 
-// attributesAt are those of every processor.
+// attributesAt are the calls that every processor has.
 var attributesAt = []attribute{
 	{nr: unix.SYS_FCHMOD, dir: 0, path: -1, mode: 1, times: -1, flags: -1},
 	{nr: unix.SYS_FCHMODAT, dir: 0, path: 1, mode: 2, times: -1, flags: -1},
@@ -40,10 +40,10 @@ var attributesAt = []attribute{
 	{nr: unix.SYS_UTIMENSAT, dir: 0, path: 1, mode: -1, times: 2, flags: 3},
 }
 
-// Broker changes modes and times for filtered programs, below some folders
-// only: landlock does not hold these, and a filter sees no paths. It opens what
-// a program names and changes that itself, so that nothing can be exchanged in
-// between.
+// Broker changes modes and times for filtered programs, only below some
+// folders: landlock does not restrict these calls, and a filter cannot see
+// paths. It opens the file that a program names and changes it through the
+// descriptor, so that it cannot be replaced in between.
 type Broker struct {
 	listener int
 	folders  []string // as the kernel names them
@@ -66,10 +66,11 @@ type response struct {
 	flags uint32
 }
 
-// HasBroker reports whether a Broker works here: the kernel asks it, nobody
-// listens already, and it may read the paths that programs name.
+// HasBroker reports whether a Broker works here: the kernel supports
+// notifications, no other listener is installed, and it may read the paths that
+// programs pass.
 var HasBroker = sync.OnceValue(func() bool {
-	scope, _ := os.ReadFile("/proc/sys/kernel/yama/ptrace_scope") // where it is missing nothing is restricted
+	scope, _ := os.ReadFile("/proc/sys/kernel/yama/ptrace_scope") // if it is missing, nothing is restricted
 	if s := strings.TrimSpace(string(scope)); !HasSeccomp() || s == "3" || s == "2" && os.Geteuid() != 0 {
 		return false
 	}
@@ -88,8 +89,8 @@ var HasBroker = sync.OnceValue(func() bool {
 	return <-works
 })
 
-// NewBroker makes the broker of a listener, for what lies below the folders.
-// Those that are missing are passed over.
+// NewBroker returns the broker of a listener, for everything below the folders.
+// Missing folders are skipped.
 func NewBroker(listener int, folders []string) *Broker {
 	b := &Broker{listener: listener}
 	for _, folder := range folders {
@@ -103,10 +104,11 @@ func NewBroker(listener int, folders []string) *Broker {
 	return b
 }
 
-// fdPath returns the path of an open file, as the kernel names it.
+// fdPath returns the kernel's path of an open file.
 func fdPath(fd int) (string, error) { return os.Readlink("/proc/self/fd/" + strconv.Itoa(fd)) }
 
-// Serve answers until no filtered program is left, or the listener fails.
+// Serve answers requests until no filtered program is left or the listener
+// fails.
 func (b *Broker) Serve() {
 	defer func() { _ = unix.Close(b.listener) }()
 	for {
@@ -122,13 +124,13 @@ func (b *Broker) Serve() {
 		}
 		var n notification
 		if err := b.ioctl(unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(&n)); err != 0 {
-			if err == unix.EINTR || err == unix.ENOENT { // who asked is gone
+			if err == unix.EINTR || err == unix.ENOENT { // the caller has ended
 				continue
 			}
 			return
 		}
 		answer := response{id: n.id, errno: -int32(b.change(&n))}
-		_ = b.ioctl(unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&answer)) // who asked may be gone
+		_ = b.ioctl(unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&answer)) // the caller may have ended
 	}
 }
 
@@ -137,7 +139,7 @@ func (b *Broker) ioctl(what uint, data unsafe.Pointer) unix.Errno {
 	return errno
 }
 
-// change does what a program asked for, and returns what the call would.
+// change performs the call of a program, and returns its error.
 func (b *Broker) change(n *notification) unix.Errno {
 	for _, a := range attributes {
 		if int32(a.nr) != n.nr {
@@ -152,7 +154,7 @@ func (b *Broker) change(n *notification) unix.Errno {
 			return errno
 		}
 		defer func() { _ = unix.Close(fd) }()
-		// Until now another program may have got the number of the one that asked.
+		// Only now is it certain that the PID still belongs to the caller.
 		if errno := b.ioctl(unix.SECCOMP_IOCTL_NOTIF_ID_VALID, unsafe.Pointer(&n.id)); errno != 0 {
 			return unix.EPERM
 		}
@@ -161,7 +163,7 @@ func (b *Broker) change(n *notification) unix.Errno {
 			return toErrno(err)
 		}
 		if !b.inside(fd) || os.Geteuid() == 0 && st.Uid != 0 && (a.mode >= 0 || times != nil) {
-			return unix.EPERM // root's programs do not have root's rights over files of others
+			return unix.EPERM // root's programs have no rights over other users' files
 		}
 		if a.mode >= 0 {
 			return setMode(fd, uint32(n.args[a.mode])&0o7777, st.Mode)
@@ -171,8 +173,8 @@ func (b *Broker) change(n *notification) unix.Errno {
 	return unix.ENOSYS
 }
 
-// inside reports whether an open file lies below one of the folders. A program
-// can move nothing into them from outside, so its name says it.
+// inside reports whether an open file is below one of the folders. Programs
+// cannot move files into them from outside, so the path is sufficient.
 func (b *Broker) inside(fd int) bool {
 	name, err := fdPath(fd)
 	if err != nil {
@@ -186,8 +188,7 @@ func (b *Broker) inside(fd int) bool {
 	return false
 }
 
-// setMode refuses the bits that make a file run as its owner. A folder that
-// hands its group on keeps doing so.
+// setMode rejects setuid and setgid bits, but keeps the setgid bit of a folder.
 func setMode(fd int, mode, was uint32) unix.Errno {
 	kept := uint32(0)
 	if was&unix.S_IFMT == unix.S_IFDIR {
@@ -209,7 +210,7 @@ func setTimes(fd int, times []unix.Timespec) unix.Errno {
 	return toErrno(unix.UtimesNanoAt(fd, "", times, unix.AT_EMPTY_PATH))
 }
 
-// readTimes reads the times that a call gives; nil: now.
+// readTimes returns the times in the arguments of a call; nil means now.
 func (a attribute) readTimes(n *notification) ([]unix.Timespec, unix.Errno) {
 	if a.times < 0 || n.args[a.times] == 0 {
 		return nil, 0
@@ -223,7 +224,7 @@ func (a attribute) readTimes(n *notification) ([]unix.Timespec, unix.Errno) {
 	if errno != 0 {
 		return nil, errno
 	}
-	_ = binary.Read(bytes.NewReader(b), binary.LittleEndian, raw[:size/8]) // it is that long
+	_ = binary.Read(bytes.NewReader(b), binary.LittleEndian, raw[:size/8]) // it has that length
 	switch {
 	case a.unit == wholeSeconds:
 		raw = [4]int64{raw[0], 0, raw[1], 0}
@@ -235,8 +236,8 @@ func (a attribute) readTimes(n *notification) ([]unix.Timespec, unix.Errno) {
 	return []unix.Timespec{{Sec: raw[0], Nsec: raw[1]}, {Sec: raw[2], Nsec: raw[3]}}, 0
 }
 
-// open opens what a call names, as its program sees it, without any effect on
-// it.
+// open opens the file that a call names, as the calling program sees it,
+// without side effects.
 func (a attribute) open(n *notification) (int, unix.Errno) {
 	proc := "/proc/" + strconv.Itoa(int(n.pid))
 	flags, how := 0, unix.O_PATH|unix.O_CLOEXEC
@@ -262,7 +263,7 @@ func (a attribute) open(n *notification) (int, unix.Errno) {
 			return -1, unix.ENOENT
 		}
 	}
-	if name == "" { // what dir names
+	if name == "" { // the file of dir itself
 		return opened(unix.Open(dir, how, 0))
 	}
 	if flags&unix.AT_SYMLINK_NOFOLLOW != 0 {
@@ -279,7 +280,7 @@ func (a attribute) open(n *notification) (int, unix.Errno) {
 	return opened(unix.Openat(at, name, how, 0))
 }
 
-// ofProgram is a path whose own process is the one that asks.
+// ofProgram resolves /proc/self in a path to the calling process.
 func ofProgram(name, proc string) string {
 	for own, its := range map[string]string{"/proc/self/": proc + "/", "/proc/thread-self/": proc + "/", "/dev/fd/": proc + "/fd/"} {
 		if rest, ok := strings.CutPrefix(name, own); ok {
@@ -289,7 +290,8 @@ func ofProgram(name, proc string) string {
 	return name
 }
 
-// opened returns a bad descriptor as EBADF, which the file below /proc is not.
+// opened returns EBADF for a bad descriptor, which is not what opening the file
+// in /proc returns.
 func opened(fd int, err error) (int, unix.Errno) { return fd, toErrno(err) }
 
 func toErrno(err error) unix.Errno {
@@ -303,8 +305,8 @@ func toErrno(err error) unix.Errno {
 	return unix.EPERM
 }
 
-// readPath reads a path of another process. It never asks for more than one
-// page at a time, for the next one may not be there.
+// readPath reads a path from another process. It reads at most one page at a
+// time, because the next page may not be mapped.
 func readPath(pid uint32, at uint64) (string, unix.Errno) {
 	page := uint64(os.Getpagesize())
 	var text []byte

@@ -2,7 +2,7 @@ package confine
 
 import "golang.org/x/sys/unix"
 
-// Calls that newer processors do not have.
+// Calls that newer processors lack.
 var (
 	ownerCalls  = []uint32{unix.SYS_CHOWN, unix.SYS_LCHOWN}
 	makingRules = []rule{

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// filterArch is the kernel's name of a processor, 0 when no filter is written
-// for it.
+// filterArch returns the kernel's constant for a processor, 0 if there is no
+// filter for it.
 func filterArch(arch string) uint32 {
 	switch arch {
 	case "amd64":
@@ -25,12 +25,12 @@ func filterArch(arch string) uint32 {
 const (
 	offNr   = 0
 	offArch = 4
-	offArgs = 16 // 8 bytes each; of what is tested the low half counts
+	offArgs = 16 // 8 bytes each; tests use the low half
 )
 
 const (
-	x32Bit     = 0x40000000 // the second numbering of system calls on amd64
-	socketKind = 0xf        // of the second argument of socketpair
+	x32Bit     = 0x40000000 // marks x32 system calls on amd64
+	socketKind = 0xf        // type bits in the second argument of socketpair
 	setIDs     = unix.S_ISUID | unix.S_ISGID
 	makesFile  = unix.O_CREAT | unix.O_TMPFILE&^unix.O_DIRECTORY
 	namespaces = unix.CLONE_NEWNS | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER |
@@ -39,15 +39,15 @@ const (
 	unchanged = 0xffffffff
 )
 
-// HasSeccomp reports whether Filter works here: a filter can refuse a system
-// call with an error, and one is written for this processor.
+// HasSeccomp reports whether Filter works here: a filter can make a system call
+// fail, and one exists for this processor.
 func HasSeccomp() bool {
 	action := uint32(unix.SECCOMP_RET_ERRNO)
 	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_GET_ACTION_AVAIL, 0, uintptr(unsafe.Pointer(&action)))
 	return errno == 0 && filterArch(runtime.GOARCH) != 0
 }
 
-// What a filter does.
+// The actions of a filter.
 const (
 	permit  = unix.SECCOMP_RET_ALLOW
 	ask     = unix.SECCOMP_RET_USER_NOTIF
@@ -62,8 +62,8 @@ const (
 type test struct {
 	arg    int
 	mask   uint32   // only these bits; 0: all
-	values []uint32 // it is one of them
-	not    bool     // it is none of them
+	values []uint32 // equal to one of them
+	not    bool     // equal to none of them
 }
 
 func is(arg int, values ...uint32) test  { return test{arg: arg, values: values} }
@@ -72,8 +72,8 @@ func has(arg int, bits uint32) test {
 	return test{arg: arg, mask: bits, values: []uint32{0}, not: true}
 }
 
-// rule says what becomes of a system call when all tests hold. The first rule
-// that fits counts.
+// rule is the action for a system call if all tests match. The first matching
+// rule applies.
 type rule struct {
 	nr     uint32
 	tests  []test
@@ -82,9 +82,9 @@ type rule struct {
 
 func on(nr, action uint32, tests ...test) rule { return rule{nr, tests, action} }
 
-// refused are system calls that reach the server or other programs of the
-// account, make namespaces, in which a program would be another, or are ways
-// around a filter.
+// refused are system calls that affect the server or other programs of the
+// account, create namespaces, in which a program would have other rights, or
+// bypass a filter.
 var refused = map[uint32][]uint32{
 	forbid: {
 		unix.SYS_UNSHARE, unix.SYS_SETNS, unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT, unix.SYS_MOVE_MOUNT,
@@ -95,7 +95,7 @@ var refused = map[uint32][]uint32{
 		unix.SYS_KCMP, unix.SYS_MIGRATE_PAGES, unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY, unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN,
 		unix.SYS_USERFAULTFD, unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_QUOTACTL, unix.SYS_ACCT, unix.SYS_SWAPON, unix.SYS_SWAPOFF,
 	},
-	// Programs know what to do where these are missing.
+	// Programs can handle that these are missing.
 	absent: {
 		unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER,
 		unix.SYS_OPENAT2, unix.SYS_CLONE3, unix.SYS_FILE_SETATTR,
@@ -106,35 +106,36 @@ var refused = map[uint32][]uint32{
 	},
 }
 
-// Filter takes system calls from a thread, and from all that it becomes.
-// Always: limits, priorities and processors of other processes, namespaces and
-// mounts, the bits that make a file run as its owner, owners, extended
-// attributes, tracing, and what would pass by the filter itself.
+// Filter blocks system calls of a thread and of everything that it starts. It
+// always blocks limits, priorities and CPU affinity of other processes,
+// namespaces and mounts, setuid and setgid bits, ownership, extended
+// attributes, tracing, and ways around the filter itself.
 type Filter struct {
-	Sockets    bool // sockets that reach other things than the network are closed
-	Network    bool // else, with Sockets, those of the network too
+	Sockets    bool // block sockets except those of the network
+	Network    bool // with Sockets: block network sockets too, unless set
 	Attributes bool // modes and times are changed only by a Broker
 }
 
-// rules are those of a filter.
+// rules returns the rules of the filter.
 func (f Filter) rules() (list []rule) {
 	for action, calls := range refused {
 		for _, nr := range calls {
 			list = append(list, on(nr, action))
 		}
 	}
-	// The clone3 of programs is absent, for its flags cannot be seen.
+	// clone3 is reported as missing, because a filter cannot see its flags.
 	list = append(list, on(unix.SYS_CLONE, forbid, has(0, namespaces)))
 	for _, nr := range []uint32{
 		unix.SYS_PRLIMIT64, unix.SYS_SCHED_SETAFFINITY, unix.SYS_SCHED_SETATTR,
 		unix.SYS_SCHED_SETSCHEDULER, unix.SYS_SCHED_SETPARAM, unix.SYS_MOVE_PAGES,
 	} {
-		list = append(list, on(nr, forbid, not(0, 0))) // 0 is the process, or thread, itself
+		list = append(list, on(nr, forbid, not(0, 0))) // 0 is the calling process or thread
 	}
 	list = append(list,
 		on(unix.SYS_SETPRIORITY, forbid, not(1, 0)), on(unix.SYS_SETPRIORITY, forbid, is(0, unix.PRIO_USER)),
 		on(unix.SYS_IOPRIO_SET, forbid, not(1, 0)), on(unix.SYS_IOPRIO_SET, forbid, is(0, ioUser)))
-	// To give a file to its owner does nothing; whose file it is, is not asked.
+	// Setting the owner to oneself has no effect on one's own files. The filter
+	// cannot see who owns a file.
 	own := func(nr uint32, uid int) {
 		list = append(list, on(nr, nothing, is(uid, unchanged, uint32(os.Geteuid())), is(uid+1, unchanged, uint32(os.Getegid()))), on(nr, forbid))
 	}
@@ -153,7 +154,7 @@ func (f Filter) rules() (list []rule) {
 		}
 	}
 	if f.Sockets {
-		// Pairs of stream sockets, which lead nowhere, stay.
+		// Pairs of stream sockets stay allowed, because they lead nowhere.
 		pairs := test{arg: 1, mask: socketKind, values: []uint32{unix.SOCK_STREAM, unix.SOCK_SEQPACKET}, not: true}
 		list = append(list, on(unix.SYS_SOCKETPAIR, denied, pairs))
 		if f.Network {
@@ -175,8 +176,8 @@ func jump(k uint32, yes, no int) unix.SockFilter {
 
 func ret(k uint32) unix.SockFilter { return unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: k} }
 
-// program is the filter for the kernel. A program of another architecture,
-// whose calls have other numbers, is killed; the numbering of x32 is absent.
+// program returns the filter for the kernel. A program of another architecture,
+// whose calls have other numbers, is killed; x32 calls are reported as missing.
 func (f Filter) program() []unix.SockFilter {
 	prog := []unix.SockFilter{
 		load(offArch), jump(filterArch(runtime.GOARCH), 1, 0), ret(unix.SECCOMP_RET_KILL_PROCESS),
@@ -191,15 +192,15 @@ func (f Filter) program() []unix.SockFilter {
 	return append(prog, ret(permit))
 }
 
-// body is a rule for a call that has its number. Where a test fails, it goes
-// on behind, with the number of the call loaded again.
+// body returns the instructions of a rule for a call with its number. If a test
+// fails, execution continues after it, with the call number loaded again.
 func (r rule) body() (body []unix.SockFilter) {
 	if len(r.tests) == 0 {
 		return []unix.SockFilter{ret(r.action)}
 	}
-	body = []unix.SockFilter{ret(r.action), load(offNr)} // written from its end
+	body = []unix.SockFilter{ret(r.action), load(offNr)} // built from the end
 	for _, t := range slices.Backward(r.tests) {
-		fail := len(body) - 1 // from the next instruction to the last
+		fail := len(body) - 1 // jump from the next instruction to the last
 		var part []unix.SockFilter
 		for i := range t.values {
 			left := len(t.values) - 1 - i
@@ -221,15 +222,16 @@ func (r rule) body() (body []unix.SockFilter) {
 	return body
 }
 
-// Bytes is the filter as the file that bubblewrap reads. It has no Attributes.
+// Bytes returns the filter in the file format of bubblewrap. It does not
+// include Attributes.
 func (f Filter) Bytes() []byte {
 	prog := f.program()
 	return slices.Clone(unsafe.Slice((*byte)(unsafe.Pointer(&prog[0])), len(prog)*int(unsafe.Sizeof(prog[0]))))
 }
 
-// Enter filters this thread, and all that it becomes. It comes after
-// NoNewRights. With Attributes it returns the file descriptor that a Broker
-// listens on, else -1.
+// Enter installs the filter for this thread and everything that it starts. Call
+// it after NoNewRights. With Attributes, it returns the file descriptor for a
+// Broker, otherwise -1.
 func (f Filter) Enter() (listener int, err error) {
 	flags := uintptr(0)
 	if f.Attributes {

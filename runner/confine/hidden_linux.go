@@ -9,14 +9,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxBeside bounds the rules that hiding a folder takes: one for each file and
-// folder that lies beside it or beside a folder that holds it.
+// maxBeside bounds the number of rules for hidden folders: one for each file
+// and folder next to them or to one of their parents.
 const maxBeside = 20_000
 
-// allowBeside lets every file be read but those below the hidden folders.
-// Landlock knows no exceptions, so all else is listed; what is made later
-// beside a hidden folder, or beside one that holds it, cannot be read either,
-// nor can those folders be listed.
+// allowBeside makes every file readable except those below the hidden folders.
+// Landlock has no exceptions, so everything else is listed. Therefore, files
+// that are created later next to a hidden folder, or next to one of its
+// parents, cannot be read either, and those folders cannot be listed.
 func allowBeside(set int, hidden []string) error {
 	hide, above := map[string]bool{}, map[string]bool{}
 	for _, dir := range hidden {
@@ -43,11 +43,12 @@ func allowBeside(set int, hidden []string) error {
 		}
 		for _, e := range entries {
 			path := filepath.Join(dir, e.Name())
-			// What a link leads to has a rule of its own, or is not to be read.
+			// The target of a link has its own rule, or must not be read.
 			if hide[path] || above[path] || e.Type()&os.ModeSymlink != 0 {
 				continue
 			}
-			// A file may vanish meanwhile, or be a link by now.
+			// A file may have been deleted or replaced by a link in the
+			// meantime.
 			if err := allow(set, path, fsRead); err != nil && !passing(err) {
 				return fmt.Errorf("%s: %w", path, err)
 			}

@@ -2,23 +2,23 @@ package confine
 
 import "strings"
 
-// Kernel is what a machine can enforce.
+// Kernel describes what a machine can enforce.
 type Kernel struct {
-	Landlock   int  // version; 0: there is none
-	Seccomp    bool // system calls can be filtered
-	Attributes bool // with Seccomp: modes and times can be changed only by a Broker
+	Landlock   int  // version; 0: none
+	Seccomp    bool // supports system call filters
+	Attributes bool // with Seccomp: supports changing modes and times through a Broker
 }
 
-// Machine is this machine's.
+// Machine returns what this machine can enforce.
 func Machine() Kernel {
 	return Kernel{Landlock: Version(), Seccomp: HasSeccomp(), Attributes: HasBroker()}
 }
 
-// scopesSignals is the first version of landlock that confines signals.
+// scopesSignals is the first landlock version that restricts signals.
 const scopesSignals = 6
 
-// Unenforced says what of the server landlock does not keep a program from
-// here, "" when there is nothing.
+// Unenforced returns what landlock does not protect of the server on this
+// machine, "" if it protects everything.
 func (k Kernel) Unenforced() string {
 	var list []string
 	if k.Landlock < scopesSignals {

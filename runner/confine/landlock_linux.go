@@ -19,7 +19,7 @@ const (
 	fsWork  = fsAll &^ (unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK)
 )
 
-// Version is that of landlock here; 0: there is none.
+// Version returns the landlock version of this machine; 0: none.
 func Version() int {
 	v, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {
@@ -28,9 +28,9 @@ func Version() int {
 	return int(v)
 }
 
-// NoNewRights makes sure that no program that this thread becomes has more
-// rights than it, and leaves root, should the server run as root, nothing but
-// files of others, which landlock confines. Enter and Sockets come after it.
+// NoNewRights ensures that no program that this thread executes gains rights.
+// If the server runs as root, it drops all capabilities except access to other
+// users' files, which landlock restricts. Call it before Enter and Sockets.
 func NoNewRights() error {
 	if os.Geteuid() == 0 {
 		for c := uintptr(0); c <= unix.CAP_LAST_CAP; c++ {
@@ -39,7 +39,7 @@ func NoNewRights() error {
 				continue
 			}
 			err = unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0)
-			if err != nil && !errors.Is(err, unix.EINVAL) { // the kernel knows fewer
+			if err != nil && !errors.Is(err, unix.EINVAL) { // an older kernel does not know the capability
 				return err
 			}
 		}
@@ -47,10 +47,10 @@ func NoNewRights() error {
 	return unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 }
 
-// Enter confines this thread, and all that it becomes, to the rules. Whatever
-// is outside can then neither be traced nor, from version 6, be sent signals.
-// The rules are added here rather than by go-landlock, because one thread is
-// enough and the version is to be known exactly.
+// Enter confines this thread and everything that it starts to the rules.
+// Processes outside can then not be traced nor, from version 6, be sent
+// signals. It does not use go-landlock, because one thread is enough and the
+// exact version matters.
 func (r Rules) Enter() error {
 	set, err := r.set()
 	if err != nil {
@@ -84,10 +84,10 @@ func (r Rules) Enter() error {
 	return nil
 }
 
-// holdsReads reports whether not every file may be read.
+// holdsReads reports whether reading is restricted.
 func (r Rules) holdsReads() bool { return r.ReadsFew || len(r.Hidden) > 0 }
 
-// set makes an empty set of rules: it forbids all that it handles.
+// set creates an empty ruleset, which denies everything that it handles.
 func (r Rules) set() (int, error) {
 	attr := unix.LandlockRulesetAttr{Handled_access_fs: fsWrite}
 	if r.holdsReads() {
@@ -115,7 +115,7 @@ func (r Rules) set() (int, error) {
 	return int(set), nil
 }
 
-// allow adds a file or a folder with all below it to a set of rules.
+// allow adds a file, or a folder with everything below it, to a ruleset.
 func allow(set int, path string, access uint64) error {
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {

@@ -6,7 +6,7 @@ import "errors"
 
 var errLinux = errors.New("programs are confined on Linux only")
 
-// Version is that of landlock here: there is none.
+// Version returns 0: there is no landlock here.
 func Version() int { return 0 }
 
 // HasSeccomp reports whether Filter works here.
@@ -15,8 +15,8 @@ func HasSeccomp() bool { return false }
 // HasBroker reports whether a Broker works here.
 func HasBroker() bool { return false }
 
-// NoNewRights is for Linux.
+// NoNewRights is supported on Linux only.
 func NoNewRights() error { return errLinux }
 
-// Enter is for Linux.
+// Enter is supported on Linux only.
 func (r Rules) Enter() error { return errLinux }

@@ -1,5 +1,5 @@
-// Package enforce says what a runner enforces of what a run asks for: tools,
-// files, network and limits.
+// Package enforce describes which parts of a run's plan a runner enforces:
+// tools, files, network and limits.
 package enforce
 
 import (
@@ -10,22 +10,22 @@ import (
 	"taskyard/task"
 )
 
-// Level is how far one thing is enforced, and by what, or why not.
+// Level says whether something is enforced, and by what, or why not.
 type Level struct {
 	task.EnforcementLevel
 	how string
 }
 
-// Yes is what is enforced, and by what.
+// Yes returns the level of something that is enforced, and by what.
 func Yes(how string) Level { return Level{task.Enforced, how} }
 
-// Partly is what is enforced in part, and by what.
+// Partly returns the level of something that is partly enforced, and by what.
 func Partly(how string) Level { return Level{task.PartlyEnforced, how} }
 
-// No is what is not enforced, and why.
+// No returns the level of something that is not enforced, and why.
 func No(how string) Level { return Level{task.NotEnforced, how} }
 
-// If is Yes or No.
+// If returns Yes or No.
 func If(ok bool, how string) Level {
 	if ok {
 		return Yes(how)
@@ -33,22 +33,22 @@ func If(ok bool, how string) Level {
 	return No(how)
 }
 
-// Every is the level of all tools alike.
+// Every returns the same level for all tools.
 func Every(l Level) func(string) Level { return func(string) Level { return l } }
 
-// Levels is what a runner enforces of one spec on this machine.
+// Levels holds what a runner enforces of one spec on this machine.
 type Levels struct {
-	Tool                      func(name string) Level // of one that is not allowed
+	Tool                      func(name string) Level // of a tool that is not allowed
 	Files, Network            Level
 	Time, Tokens, Turns, Cost Level
 }
 
-// List lists what a spec asks for, each tool and limit once, and how far it is
+// List returns the tools and limits of a spec, each once, and how they are
 // enforced.
 func (h Levels) List(plan task.Spec) (list []task.Enforcement) {
 	for _, tool := range task.KnownTools {
 		l := h.Tool(tool)
-		if tool == "task" { // who may delegate is looked at here, whatever the program is
+		if tool == "task" { // delegation rights are checked by the server, for every program
 			l = Yes("Taskyard refuses it")
 		}
 		list = append(list, ofTool(tool, slices.Contains(plan.Tools, tool), l))
@@ -89,7 +89,7 @@ func ofTool(tool string, allowed bool, l Level) task.Enforcement {
 	return task.Enforcement{What: tool, Asked: "not allowed", Level: l.EnforcementLevel, How: l.how}
 }
 
-// What several kinds say.
+// Texts that several kinds share.
 const (
 	TreeEnds   = "its whole process tree is ended"
 	ReportsUse = "by what the program reports of its use"
@@ -97,10 +97,10 @@ const (
 	OwnAccount = "it can do all that the account of the server can"
 )
 
-// AcceptWeaker is the hint of a refusal because of an enforcement gap.
+// AcceptWeaker is the hint in an error about an enforcement gap.
 const AcceptWeaker = `Give the agent these tools, choose another runner, or set accept_weaker = true for this one.`
 
-// Beyond returns those of names that are not among tools.
+// Beyond returns the names that are not among tools.
 func Beyond(tools []string, names ...string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(tools, name) })
 }

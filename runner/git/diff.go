@@ -12,11 +12,11 @@ import (
 	"taskyard/task"
 )
 
-// maxContents bounds what a comparison reads, in bytes.
+// maxContents bounds the contents that a comparison reads, in bytes.
 const maxContents = 64 << 20
 
 // Changes calls each for every file that differs between two commits or trees,
-// in the order of their paths. It needs a Git of a Private.
+// in path order. It requires a Git of a Private.
 func (g Git) Changes(ctx context.Context, from, to string, each func(Change) error) error {
 	return g.Stream(ctx, nil, func(r io.Reader) error {
 		var head string
@@ -35,12 +35,12 @@ func (g Git) Changes(ctx context.Context, from, to string, each func(Change) err
 // Change is a line of a comparison of two commits.
 type Change struct {
 	WasMode, IsMode string // six digits
-	Was, Is         string // names of the contents
+	Was, Is         string // object names of the contents
 	Kind            task.Change
 	Path            string
 }
 
-// readChange reads ":100644 100755 <was> <is> M" and its path.
+// readChange parses ":100644 100755 <was> <is> M" and its path.
 func readChange(head, path string) Change {
 	f := strings.Fields(strings.TrimPrefix(head, ":"))
 	if len(f) < 5 {
@@ -56,11 +56,11 @@ func readChange(head, path string) Change {
 	return c
 }
 
-// modeNames says what Git's modes are.
+// modeNames maps Git's file modes to descriptions.
 var modeNames = map[string]string{"100644": "file", "100755": "executable", "120000": "symbolic link", "160000": "submodule"}
 
-// Note says what the lines of the change do not: what it is, when it is no plain
-// file, or becomes.
+// Note describes what the lines of the change do not show: that the file is, or
+// becomes, something other than a regular file.
 func (c Change) Note() string {
 	switch {
 	case c.Kind == task.FileAdded && c.IsMode != "100644":
@@ -75,23 +75,23 @@ func (c Change) Note() string {
 	return ""
 }
 
-// Blobs are contents by their names; those that are too large are known by
-// their size alone.
+// Blobs maps object names to contents. Of contents that are too large, only the
+// size is known.
 type Blobs map[string]textdiff.Side
 
-// Side is what a change has on one side.
+// Side returns one side of a change.
 func (b Blobs) Side(mode, name string) textdiff.Side {
 	if mode == "160000" && strings.Trim(name, "0") != "" {
 		return textdiff.Side{Text: []byte("commit " + name + "\n"), Known: true}
 	}
 	if strings.Trim(name, "0") == "" {
-		return textdiff.Side{Known: true} // there is none
+		return textdiff.Side{Known: true} // no file on this side
 	}
 	return b[name]
 }
 
-// Contents reads what changed: files of at most limit bytes, within the bound of
-// what is read in all.
+// Contents reads the contents of changes: files of at most limit bytes, within
+// the bound of the whole comparison.
 func (g Git) Contents(ctx context.Context, changed []Change, limit int64) (Blobs, error) {
 	found := Blobs{}
 	var ask []string
@@ -137,7 +137,9 @@ func (g Git) Contents(ctx context.Context, changed []Change, limit int64) (Blobs
 	}, "cat-file", "--batch")
 }
 
-// readBlob reads "<name> blob <size>\n<contents>\n".
+// readBlob parses "<name> blob <size>
+// <contents>
+// ".
 func readBlob(in *bufio.Reader, into Blobs, limit int64) error {
 	head, err := in.ReadString('\n')
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package git calls Git on repositories that are hostile: nothing that one names
-// in its configuration, hooks or attributes is ever run.
+// Package git runs Git on untrusted repositories: nothing that their
+// configuration, hooks or attributes name is ever executed.
 package git
 
 import (
@@ -21,12 +21,12 @@ import (
 	"taskyard/task"
 )
 
-// callTime bounds one call of Git: a pipe in the place of a file it reads would
-// hold it up for ever.
+// callTime bounds one call of Git, which would block forever on a pipe in place
+// of a file.
 const callTime = 2 * time.Minute
 
-// quiet keeps Git from running anything that a repository's configuration
-// names, from asking anybody, and from reaching the network.
+// quiet prevents Git from executing anything that a repository's configuration
+// names, from prompting, and from using the network.
 var quiet = []string{
 	"--no-pager", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false",
 	"-c", "core.pager=cat", "-c", "core.editor=false", "-c", "core.askPass=", "-c", "credential.helper=",
@@ -34,11 +34,11 @@ var quiet = []string{
 	"-c", "submodule.recurse=false", "-c", "advice.detachedHead=false",
 }
 
-// Git calls Git in one place and way.
+// Git runs Git in one folder with fixed settings.
 type Git struct {
-	Dir  string   // where it is called
-	path string   // of the program
-	env  []string // besides what every call has
+	Dir  string   // working folder
+	path string   // of the executable
+	env  []string // in addition to what every call has
 	args []string // before the command
 }
 
@@ -54,13 +54,13 @@ func Find() (Git, error) {
 	return Git{path: path}, nil
 }
 
-// At is the same Git, called elsewhere.
+// At returns the same Git for another folder.
 func (g Git) At(dir string, args ...string) Git {
 	g.Dir, g.args = dir, args
 	return g
 }
 
-// Set is the same Git with more settings, name=value.
+// Set returns the same Git with additional settings, name=value.
 func (g Git) Set(settings ...string) Git {
 	g.args = slices.Clone(g.args)
 	for _, s := range settings {
@@ -69,13 +69,13 @@ func (g Git) Set(settings ...string) Git {
 	return g
 }
 
-// With is the same Git with more variables, NAME=value.
+// With returns the same Git with additional variables, NAME=value.
 func (g Git) With(env ...string) Git {
 	g.env = append(slices.Clone(g.env), env...)
 	return g
 }
 
-// Error is what Git said when it failed.
+// Error is a failure that Git reported.
 type Error struct {
 	Command string
 	Text    string // for people
@@ -83,7 +83,7 @@ type Error struct {
 
 func (e *Error) Error() string { return "git " + e.Command + ": " + e.Text }
 
-// Reason is what Git said, or another error, for people.
+// Reason returns Git's message, or another error, for people.
 func Reason(err error) string {
 	var e *Error
 	if errors.As(err, &e) {
@@ -104,8 +104,8 @@ func (g Git) command(ctx context.Context, args []string) *exec.Cmd {
 	return cmd
 }
 
-// Stream calls Git and has read take what it prints. The error is a *Error,
-// that of read, or the end of ctx.
+// Stream runs Git and passes its output to read. The error is a *Error, that of
+// read, or the cause of ctx.
 func (g Git) Stream(ctx context.Context, in io.Reader, read func(io.Reader) error, args ...string) error {
 	within, stop := context.WithTimeout(ctx, callTime)
 	defer stop()
@@ -123,7 +123,7 @@ func (g Git) Stream(ctx context.Context, in io.Reader, read func(io.Reader) erro
 	defer reaped()
 	readErr := read(out)
 	if readErr != nil {
-		stop() // what it still has to say is of no use
+		stop() // the rest of its output is not needed
 	}
 	err = cmd.Wait()
 	switch {
@@ -139,8 +139,8 @@ func (g Git) Stream(ctx context.Context, in io.Reader, read func(io.Reader) erro
 	return nil
 }
 
-// Run calls Git and returns the little that it prints, without the newline at
-// its end.
+// Run runs Git and returns its output, which must be short, without the final
+// newline.
 func (g Git) Run(ctx context.Context, in io.Reader, args ...string) (string, error) {
 	var b []byte
 	err := g.Stream(ctx, in, func(r io.Reader) (err error) {
@@ -150,7 +150,7 @@ func (g Git) Run(ctx context.Context, in io.Reader, args ...string) (string, err
 	return strings.TrimSuffix(string(b), "\n"), err
 }
 
-// errorText returns what Git complained of, on one line.
+// errorText returns Git's error message on one line.
 func errorText(said string, err error) string {
 	var list []string
 	for line := range strings.Lines(said) {
@@ -172,13 +172,13 @@ func errorText(said string, err error) string {
 	return task.ClipText(textdiff.Printable(strings.Join(list, " ")), 400)
 }
 
-// Locked reports whether Git failed because another holds a lock.
+// Locked reports whether Git failed because another process holds a lock.
 func Locked(err error) bool {
 	var e *Error
 	return errors.As(err, &e) && strings.Contains(e.Text, ".lock") && strings.Contains(e.Text, "File exists")
 }
 
-// Patiently calls fn again while a lock is held, for about 2 s.
+// Patiently retries fn while a lock is held, for about 2 s.
 func Patiently(ctx context.Context, fn func() error) error {
 	for wait := 50 * time.Millisecond; ; wait *= 2 {
 		err := fn()
@@ -191,7 +191,7 @@ func Patiently(ctx context.Context, fn func() error) error {
 	}
 }
 
-// bounded keeps the beginning of what is written.
+// bounded keeps the beginning of what is written to it.
 type bounded struct {
 	buf  *bytes.Buffer
 	left int
@@ -204,8 +204,8 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// EachName calls Git and then each for every name that it prints, which ends with
-// NUL. There may be as many as the repository has files.
+// EachName runs Git and calls each for every NUL-terminated name in its output.
+// There may be as many names as the repository has files.
 func (g Git) EachName(ctx context.Context, each func(string), args ...string) error {
 	return g.Stream(ctx, nil, func(r io.Reader) error {
 		return Names(r, func(s string) error {
@@ -215,13 +215,13 @@ func (g Git) EachName(ctx context.Context, each func(string), args ...string) er
 	}, args...)
 }
 
-// List is EachName that returns all names.
+// List is like EachName, but returns all names.
 func (g Git) List(ctx context.Context, args ...string) (list []string, err error) {
 	err = g.EachName(ctx, func(s string) { list = append(list, s) }, args...)
 	return list, err
 }
 
-// Names calls each for every name that ends with NUL.
+// Names calls each for every NUL-terminated name.
 func Names(r io.Reader, each func(string) error) error {
 	in := bufio.NewReader(r)
 	for {

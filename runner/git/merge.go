@@ -9,19 +9,19 @@ import (
 	"taskyard/task"
 )
 
-// ConflictError names the files that two sides changed differently.
+// ConflictError lists the files that both sides changed differently.
 type ConflictError struct{ Files []string }
 
 func (e *ConflictError) Error() string {
 	return "conflicts in " + task.ClipText(textdiff.Printable(strings.Join(e.Files, ", ")), 1000)
 }
 
-// MergeTrees merges the files of two commits that both come from a third, and
-// returns the tree. Error: a *ConflictError, or what Git said. It needs a Git
-// of a Private.
+// MergeTrees merges the files of two commits with a common base, and returns
+// the tree. It returns a *ConflictError, or Git's error. It requires a Git of a
+// Private.
 func (g Git) MergeTrees(ctx context.Context, base, ours, theirs string) (tree string, err error) {
 	sides := [2]string{ours, theirs}
-	for i, side := range sides { // each as if it were made on the base: so that is what Git compares them with
+	for i, side := range sides { // make base the parent of each side, so that Git uses it as the merge base
 		commit, err := g.CommitTree(ctx, side+"^{tree}", "side\n", base)
 		if err != nil {
 			return "", err
@@ -39,7 +39,7 @@ func (g Git) MergeTrees(ctx context.Context, base, ours, theirs string) (tree st
 	return "", fmt.Errorf("it could not be merged (%s)", Reason(err))
 }
 
-// CommitTree makes a commit of a tree.
+// CommitTree creates a commit of a tree.
 func (g Git) CommitTree(ctx context.Context, files, message string, parents ...string) (commit string, err error) {
 	args := []string{"commit-tree", files}
 	for _, p := range parents {
@@ -48,7 +48,7 @@ func (g Git) CommitTree(ctx context.Context, files, message string, parents ...s
 	return g.Run(ctx, strings.NewReader(message), args...)
 }
 
-// As is Git with the author of commits: an agent or person of Taskyard.
+// As returns Git with a commit author: an agent or person of Taskyard.
 func (g Git) As(name string) Git {
 	name = strings.Map(func(r rune) rune {
 		if r < ' ' || strings.ContainsRune("<>\x7f", r) {

@@ -8,25 +8,25 @@ import (
 	"strings"
 )
 
-// Private is a repository of our own over the objects of another: its
-// configuration is ours, so that no filter, monitor or helper that the other
-// names is ever run.
+// Private is our own repository on top of another one's objects. It has its own
+// configuration, so that no filter, monitor or helper of the other one is ever
+// executed.
 type Private struct {
 	dir  string
 	repo *Repository
 }
 
-// Private returns that in a folder, whether it is made or not.
+// Private returns the private repository in a folder, which may not exist yet.
 func (r *Repository) Private(dir string) Private { return Private{dir, r} }
 
-// settings are those of a repository, of its core.*, that say how its files
-// look, with the values that are copied.
+// settings lists the core.* settings of a repository that determine its file
+// contents, with the values that are copied.
 var settings = map[string][]string{
 	"sharedrepository": {"group", "all", "world", "true"}, "filemode": {"false"}, "symlinks": {"false"},
 	"autocrlf": {"true", "input"}, "eol": {"lf", "crlf"},
 }
 
-// Make writes it. exclude are the patterns of ignored files.
+// Make creates the repository. exclude contains the ignore patterns.
 func (p Private) Make(ctx context.Context, exclude string) error {
 	for _, name := range []string{"objects", "refs", "info"} {
 		if err := os.MkdirAll(filepath.Join(p.dir, name), 0o700); err != nil {
@@ -49,13 +49,13 @@ func (p Private) Make(ctx context.Context, exclude string) error {
 	return nil
 }
 
-// Index is the file of its index.
+// Index returns the path of its index.
 func (p Private) Index() string { return filepath.Join(p.dir, "index") }
 
-// In is Git in it over a folder of files.
+// In returns Git with a folder of files as its working tree.
 func (p Private) In(work string) Git { return p.git(work).With("GIT_WORK_TREE=" + work) }
 
-// Bare is Git in it without files: no attributes are read.
+// Bare returns Git without a working tree: no attributes are read.
 func (p Private) Bare() Git { return p.git(p.dir, "-c", "core.bare=true") }
 
 // git also reads from the repository where its history ends: that of a shallow

@@ -15,19 +15,19 @@ import (
 // Repository is a Git repository.
 type Repository struct {
 	Path   string
-	Git    Git    // called in it, with its own configuration
+	Git    Git    // runs in it, with its own configuration
 	Common string // its folder of objects and references
-	Head   string // commit; "" before the first, or where HEAD names no branch that there is
+	Head   string // commit; "" before the first one, or if HEAD names a branch that does not exist
 	Bare   bool
 	format string // sha1 or sha256
 }
 
-// UnusableError says why a folder is no repository that can be worked in.
+// UnusableError says why a folder cannot be used as a repository.
 type UnusableError struct{ Reason string }
 
 func (e *UnusableError) Error() string { return e.Reason }
 
-// Open looks at a repository. Errors: ErrMissing; an *UnusableError; the end of
+// Open opens a repository. Errors: ErrMissing; an *UnusableError; the cause of
 // ctx.
 func Open(ctx context.Context, path string) (*Repository, error) {
 	g, err := Find()
@@ -52,8 +52,8 @@ func Open(ctx context.Context, path string) (*Repository, error) {
 		return refuse("it is not a folder")
 	}
 	r := &Repository{Path: path, Git: g.At(path)}
-	// One call: a process is what a look at a repository costs. Each line is an
-	// answer; the last one is missing where there is no commit.
+	// A single call, because starting a process is expensive. It prints one
+	// line per answer; the last one is missing if there is no commit.
 	said, err := r.Git.Run(ctx, nil, "rev-parse", "--path-format=absolute", "--is-bare-repository", "--is-inside-work-tree",
 		"--show-prefix", "--absolute-git-dir", "--git-common-dir", "--show-object-format", "--revs-only", "HEAD^{commit}")
 	lines := append(strings.Split(said, "\n"), "")
@@ -77,19 +77,19 @@ func Open(ctx context.Context, path string) (*Repository, error) {
 	return r, nil
 }
 
-// SameFolder reports whether two paths lead to one folder.
+// SameFolder reports whether two paths lead to the same folder.
 func SameFolder(a, b string) bool {
 	x, err := os.Stat(a)
 	y, err2 := os.Stat(b)
 	return err == nil && err2 == nil && os.SameFile(x, y)
 }
 
-// Tip returns the commit of a branch, "" when there is none.
+// Tip returns the commit of a branch, "" if there is none.
 func (r *Repository) Tip(ctx context.Context, branch string) string {
 	return r.Commit(ctx, "refs/heads/"+branch)
 }
 
-// Commit returns the commit that a reference names, "" when there is none.
+// Commit returns the commit that a reference points to, "" if there is none.
 func (r *Repository) Commit(ctx context.Context, ref string) string {
 	commit, err := r.Git.Run(ctx, nil, "rev-parse", "--verify", "--quiet", ref+"^{commit}")
 	if err != nil {
@@ -98,7 +98,7 @@ func (r *Repository) Commit(ctx context.Context, ref string) string {
 	return commit
 }
 
-// Free returns the first name of a branch that is not taken.
+// Free returns the first branch name, derived from branch, that is not in use.
 func (r *Repository) Free(ctx context.Context, branch string) string {
 	name := branch
 	for n := 2; r.Tip(ctx, name) != "" && n < 1000; n++ {
@@ -107,22 +107,23 @@ func (r *Repository) Free(ctx context.Context, branch string) string {
 	return name
 }
 
-// Holds reports whether one commit is among the forefathers of another, or the
-// same.
+// Holds reports whether forefather is an ancestor of commit, or the same
+// commit.
 func (r *Repository) Holds(ctx context.Context, commit, forefather string) bool {
 	_, err := r.Git.Run(ctx, nil, "merge-base", "--is-ancestor", forefather, commit)
 	return err == nil
 }
 
-// Move has a branch name a commit if it names old: a commit, or "" when it must
-// not exist. Error: a *Error, also when it names another one.
+// Move points a branch to a commit if it currently points to old: a commit, or
+// "" if it must not exist. It returns a *Error, also if the branch points
+// elsewhere.
 func (r *Repository) Move(ctx context.Context, branch, commit, old string) error {
 	old = cmp.Or(old, r.Zero())
 	_, err := r.Git.Run(ctx, nil, "update-ref", "-m", "taskyard", "refs/heads/"+branch, commit, old)
 	return err
 }
 
-// Zero is the name of no object.
+// Zero returns the null object name.
 func (r *Repository) Zero() string {
 	if r.format == "sha256" {
 		return strings.Repeat("0", 64)
@@ -133,8 +134,8 @@ func (r *Repository) Zero() string {
 // Checkout is a folder in which a branch of a repository is checked out.
 type Checkout struct{ Folder, Branch string }
 
-// Checkouts lists the folders in which branches are checked out, that of the
-// repository itself among them.
+// Checkouts lists the folders in which branches are checked out, including the
+// repository itself.
 func (r *Repository) Checkouts(ctx context.Context) (list []Checkout, err error) {
 	said, err := r.Git.Run(ctx, nil, "worktree", "list", "--porcelain", "-z")
 	folder := ""
@@ -149,8 +150,8 @@ func (r *Repository) Checkouts(ctx context.Context) (list []Checkout, err error)
 	return list, err
 }
 
-// core returns the settings core.* of the repository, by the rest of their names
-// in lower case; {} where there is none.
+// core returns the core.* settings of the repository, keyed by the rest of
+// their names in lower case; empty if there are none.
 func (r *Repository) core(ctx context.Context) map[string]string {
 	found := map[string]string{}
 	said, err := r.Git.Run(ctx, nil, "config", "--null", "--get-regexp", `^core\.`)
@@ -159,24 +160,25 @@ func (r *Repository) core(ctx context.Context) map[string]string {
 	}
 	for setting := range strings.SplitSeq(said, "\x00") {
 		name, value, _ := strings.Cut(strings.TrimPrefix(setting, "core."), "\n")
-		found[name] = value // the last one holds
+		found[name] = value // the last one applies
 	}
 	return found
 }
 
-// plainSections are the sections of a configuration that hold no passwords, apart
-// from addresses and programs.
+// plainSections are configuration sections that contain no passwords, except in
+// addresses and programs.
 var plainSections = []string{
 	"advice", "blame", "branch", "color", "column", "commit", "core", "diff", "extensions", "feature", "fetch", "format", "gc", "grep",
 	"gui", "i18n", "index", "init", "log", "maintenance", "merge", "pack", "pull", "push", "rebase", "receive", "remote", "rerere",
 	"status", "submodule", "tag", "taskyard", "transfer", "user", "versionsort",
 }
 
-// programs are settings of core that name programs, whose arguments may be passwords.
+// programs are core settings that name programs, whose arguments may be
+// passwords.
 var programs = []string{"core.askpass", "core.gitproxy", "core.sshcommand"}
 
-// signsIn reports whether a text is an address with which one signs in: for SSH an
-// account alone is not enough.
+// signsIn reports whether a text is an address that contains credentials: an
+// account name alone is not enough for SSH.
 func signsIn(text string) bool {
 	scheme, rest, _ := strings.Cut(text, "://")
 	authority, _, _ := strings.Cut(rest, "/")
@@ -184,9 +186,9 @@ func signsIn(text string) bool {
 	return named && (strings.Contains(account, ":") || !strings.HasSuffix(scheme, "ssh"))
 }
 
-// Readable reports whether agents may read what the repository keeps besides its
-// files: whether its configuration holds nothing with which one signs in. Programs
-// such as those of CI write passwords there.
+// Readable reports whether agents may read the repository's metadata, because
+// its configuration contains no credentials. CI programs, among others, write
+// passwords there.
 func (r *Repository) Readable(ctx context.Context) bool {
 	said, err := r.Git.Run(ctx, nil, "config", "--local", "--null", "--list")
 	if err != nil {
@@ -195,7 +197,7 @@ func (r *Repository) Readable(ctx context.Context) bool {
 	for setting := range strings.SplitSeq(strings.TrimSuffix(said, "\x00"), "\x00") {
 		name, value, _ := strings.Cut(setting, "\n")
 		section, _, _ := strings.Cut(name, ".")
-		further := name == "extensions.worktreeconfig" // other files are read then
+		further := name == "extensions.worktreeconfig" // Git then reads other files too
 		if further || !slices.Contains(plainSections, section) || slices.Contains(programs, name) || signsIn(name) || signsIn(value) {
 			return false
 		}

@@ -1,8 +1,8 @@
-// Package instance keeps the server from opening the files of its own data
-// folder for an agent. Opening one is the harm: when a process closes any
-// descriptor of a file, POSIX drops all locks that the process holds on it, and
-// SQLite relies on those of its database. A file is therefore compared by
-// device and inode before it is opened.
+// Package instance prevents the server from opening files of its own data
+// folder for an agent. Opening one is harmful by itself: when a process closes
+// any descriptor of a file, POSIX drops all locks that the process holds on it,
+// and SQLite relies on its locks. Therefore, a file is compared by device and
+// inode before it is opened.
 package instance
 
 import (
@@ -18,19 +18,19 @@ import (
 )
 
 // RunsName is the folder of an instance in which runs work. Its files are not
-// among those that are kept from agents.
+// protected from agents.
 const RunsName = "runs"
 
 // ErrProtected says that a file belongs to an instance.
 var ErrProtected = errors.New("it belongs to Taskyard's own data folder: it is never opened for an agent")
 
 const (
-	remembered = time.Second // files that rarely come and go are listed again after it
-	maxFiles   = 20_000      // that are listed at all
+	remembered = time.Second // how long the list of files that rarely change is cached
+	maxFiles   = 20_000      // files that are listed at most
 )
 
-// suffixes are those of the files that SQLite and the server's lock put beside
-// the database. They come and go, so they are looked at every time.
+// suffixes are those of the files that SQLite and the server's lock create next
+// to the database. They come and go, so they are checked every time.
 var suffixes = []string{"", "-wal", "-shm", "-journal", ".lock"}
 
 // key identifies a file.
@@ -44,10 +44,11 @@ func fileKey(info fs.FileInfo) (key, bool) {
 	return key{uint64(st.Dev), st.Ino}, true //nolint:unconvert // their types differ between machines
 }
 
-// Identity is a file, whatever its name, and when it was last touched.
+// Identity identifies a file independently of its name, and holds when it was
+// last changed.
 type Identity struct {
-	Device, Inode, Links uint64 // 0 elsewhere than on Linux
-	Touched              int64  // nanoseconds; contents or attributes: unlike the time of the contents, it cannot be set back
+	Device, Inode, Links uint64 // nanoseconds; last change of contents or attributes, which cannot be set back
+	Touched              int64  // nanoseconds; last change of contents or attributes, which, unlike the modification time, cannot be set back
 }
 
 // folder is one data folder.
@@ -59,10 +60,10 @@ type folder struct {
 	files  map[key]bool
 }
 
-var folders sync.Map // those that are protected
+var folders sync.Map // the protected folders
 
-// Protect keeps the files of the folder in which a database lies from Open and
-// Holds, and the folder from CheckFolder, until release is called.
+// Protect protects the files in a database's folder from Open and Holds, and
+// the folder from CheckFolder, until release is called.
 func Protect(database string) (release func(), err error) {
 	database, err = filepath.Abs(database)
 	if err != nil {
@@ -78,7 +79,7 @@ func protected() (list []*folder) {
 	return list
 }
 
-// Holds reports whether a file or folder is one of an instance.
+// Holds reports whether a file or folder belongs to an instance.
 func Holds(info fs.FileInfo) bool {
 	k, ok := fileKey(info)
 	return ok && slices.ContainsFunc(protected(), func(f *folder) bool { return f.holds(k) })
@@ -100,8 +101,9 @@ func (f *folder) holds(k key) bool {
 	return f.files[k]
 }
 
-// list returns the files and folders of a data folder, itself among them, but
-// for those of runs. What cannot be read is left out: no agent reads it either.
+// list returns the files and folders of a data folder, including itself, but
+// without those of runs. Unreadable ones are omitted: agents cannot read them
+// either.
 func list(dir string) map[key]bool {
 	files := map[key]bool{}
 	runs := filepath.Join(dir, RunsName)
@@ -132,9 +134,9 @@ func Folders() (list []string) {
 	return list
 }
 
-// CheckApart says why a folder may not be an agent's: it is the data folder,
-// contains it, or lies in it. Links and mounts of the same folder are seen
-// through. Neither needs to exist.
+// CheckApart returns why a folder may not be used for an agent: it is the data
+// folder, contains it, or is inside it. Links and mounts of the same folder are
+// recognized. Neither folder needs to exist.
 func CheckApart(path, data string) error {
 	if Within(path, data) && !Within(data, path) {
 		return fmt.Errorf("%s contains Taskyard's data folder %s; %s", path, data, fix)
@@ -142,8 +144,8 @@ func CheckApart(path, data string) error {
 	return CheckOutside(path, data)
 }
 
-// CheckOutside says why a folder may not be an agent's: it is the data folder,
-// or lies in it.
+// CheckOutside returns why a folder may not be used for an agent: it is the
+// data folder, or is inside it.
 func CheckOutside(path, data string) error {
 	switch {
 	case !Within(data, path):
@@ -156,7 +158,7 @@ func CheckOutside(path, data string) error {
 
 const fix = "use a folder that is neither inside nor above it, such as /srv/work"
 
-// Within reports whether path is outer or lies below it.
+// Within reports whether path is outer or is below it.
 func Within(outer, path string) bool {
 	outer, path = Resolve(outer), Resolve(path)
 	top, err := os.Stat(outer)
@@ -175,8 +177,8 @@ func Within(outer, path string) bool {
 	}
 }
 
-// Resolve follows the symbolic links of a path as far as it exists, and makes
-// it absolute.
+// Resolve returns the absolute path with symbolic links resolved as far as it
+// exists.
 func Resolve(path string) string {
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs

@@ -13,16 +13,16 @@ import (
 // maxLinks bounds the symbolic links at the end of a name.
 const maxLinks = 40
 
-// Open opens a file or folder below root for reading. It neither waits for the
-// other end of a pipe nor takes a terminal. check sees what it is before it is
-// opened, and its error is returned; so is ErrProtected for a file of an
-// instance. What was checked is what is opened: the name cannot be exchanged in
-// between. Symbolic links at the end of the name are followed with follow,
-// inside root; else check is shown the link.
+// Open opens a file or folder below root for reading. It neither blocks on a
+// pipe nor acquires a controlling terminal. check examines the file before it
+// is opened, and its error is returned; files of an instance return
+// ErrProtected. The checked file is the one that is opened: it cannot be
+// replaced in between. With follow, symbolic links at the end of the name are
+// followed, inside root; otherwise check receives the link.
 func Open(root *os.Root, name string, follow bool, check func(fs.FileInfo) error) (*os.File, fs.FileInfo, error) {
 	for range maxLinks {
-		// Such a descriptor names a file without opening it, and no lock is lost
-		// when it is closed.
+		// Such a descriptor refers to a file without opening it, so closing it
+		// drops no lock.
 		f, err := root.OpenFile(name, unix.O_PATH, 0)
 		if err != nil {
 			return nil, nil, err
@@ -32,9 +32,10 @@ func Open(root *os.Root, name string, follow bool, check func(fs.FileInfo) error
 			var target string
 			if target, err = readLink(f); err == nil {
 				_ = f.Close()
-				// Not cleaned: ".." after a link is above where the link leads.
+				// Do not clean the path: ".." after a link refers to the parent
+				// of the link's target.
 				if name = path.Dir(name) + "/" + target; path.IsAbs(target) {
-					name = target // root refuses it
+					name = target // root rejects it
 				}
 				continue
 			}
@@ -65,7 +66,7 @@ func readLink(f *os.File) (string, error) {
 	return string(b[:n]), nil
 }
 
-// Identify returns which file an info is about.
+// Identify returns the identity of a file.
 func Identify(info fs.FileInfo) Identity {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
@@ -75,8 +76,7 @@ func Identify(info fs.FileInfo) Identity {
 	return Identity{Device: uint64(st.Dev), Inode: st.Ino, Links: uint64(st.Nlink), Touched: st.Ctim.Nano()}
 }
 
-// reopen opens what a descriptor names. The file has the name that it was
-// looked up by.
+// reopen opens the file of a descriptor, with the name that was looked up.
 func reopen(f *os.File) (*os.File, error) {
 	fd, err := unix.Open("/proc/self/fd/"+strconv.Itoa(int(f.Fd())), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	if err != nil {

@@ -7,10 +7,10 @@ import (
 	"os"
 )
 
-// Open opens a file or folder below root for reading. check sees what it is
-// before it is opened, and its error is returned; so is ErrProtected for a file
-// of an instance. Elsewhere than on Linux a name could still be exchanged in
-// between.
+// Open opens a file or folder below root for reading. check examines the file
+// before it is opened, and its error is returned; files of an instance return
+// ErrProtected. On systems other than Linux, the file could still be replaced
+// in between.
 func Open(root *os.Root, name string, follow bool, check func(fs.FileInfo) error) (*os.File, fs.FileInfo, error) {
 	look := root.Lstat
 	if follow {
@@ -41,6 +41,6 @@ func Open(root *os.Root, name string, follow bool, check func(fs.FileInfo) error
 	return f, now, nil
 }
 
-// Identify returns no more than the time: links and devices are counted on Linux
-// only, where agents run for real.
+// Identify returns only the time: links and devices are used only on Linux,
+// where agents run in production.
 func Identify(info fs.FileInfo) Identity { return Identity{Touched: info.ModTime().UnixNano()} }

@@ -1,6 +1,6 @@
-// Package remove removes folders that programs have filled which nobody
-// trusts. It follows no link, needs no more memory or open files for a deep
-// folder than for a flat one, and gets at what its owner has shut.
+// Package remove deletes folders that untrusted programs have filled. It
+// follows no link, needs no more memory or open files for a deep folder than
+// for a flat one, and deletes folders even if their permissions deny access.
 package remove
 
 import (
@@ -13,17 +13,17 @@ import (
 	"os"
 )
 
-// pit is the folder in which things are removed: what is there is given
-// up, whoever put it there, and an interrupted removal continues with it.
+// pit is the folder in which files are deleted: everything in it will be
+// deleted, and an interrupted deletion continues there.
 const pit = ".removing"
 
-// batch bounds how many folders of one folder are taken out of it at a time.
+// batch bounds how many subfolders of a folder are moved out of it at a time.
 const batch = 500
 
-// All removes the named things of root with all that lies below them, and what
-// an earlier call left. Each is gone from its place at once or not at all. The
-// error says how many could not be removed, and why the first could not; the
-// others are gone all the same. No program may work in them any more.
+// All deletes the named entries of root with everything below them, and what an
+// earlier call left. Each entry disappears from root atomically or not at all.
+// The error says how many could not be deleted, and why the first could not;
+// the others are deleted all the same. No program may work in them any more.
 func All(ctx context.Context, root *os.Root, names ...string) error {
 	r := &remover{ctx: ctx, mark: rand.Text()}
 	if err := r.open(root); err != nil {
@@ -37,13 +37,13 @@ func All(ctx context.Context, root *os.Root, names ...string) error {
 		return err
 	}
 	if r.failures == 0 {
-		_ = root.Remove(pit) // a moment later it may be in use again
+		_ = root.Remove(pit) // another call may already use it again
 		return nil
 	}
 	return fmt.Errorf("%d files or folders could not be removed, the first: %w", r.failures, r.first)
 }
 
-// Folder removes a folder that is named by its path. Error as of All.
+// Folder deletes a folder by its path. Errors: those of All.
 func Folder(ctx context.Context, path string) error {
 	root, err := os.OpenRoot(path)
 	if err != nil {
@@ -72,14 +72,14 @@ func readNames(root *os.Root) ([]string, error) {
 type remover struct {
 	ctx      context.Context
 	pit      *os.Root
-	mark     string // begins the names of what this call puts into the pit
+	mark     string // prefix of the names that this call uses in the pit
 	n        int
-	todo     []string // folders in the pit, the last first
+	todo     []string // folders in the pit, the last one first
 	failures int
 	first    error
 }
 
-// open opens the pit, which is made when there is none.
+// open opens the pit and creates it if it does not exist.
 func (r *remover) open(root *os.Root) error {
 	if err := root.Mkdir(pit, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
@@ -92,8 +92,8 @@ func (r *remover) open(root *os.Root) error {
 	return err
 }
 
-// enter opens a folder, and makes it one that can be read and changed. Error
-// for anything else under that name.
+// enter opens a folder and makes it readable and writable. It returns an error
+// for anything else with that name.
 func enter(parent *os.Root, name string, info fs.FileInfo) (*os.Root, error) {
 	if !info.IsDir() {
 		return nil, fmt.Errorf("%s is not a folder", name)
@@ -107,14 +107,14 @@ func enter(parent *os.Root, name string, info fs.FileInfo) (*os.Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	if now, err := dir.Stat("."); err != nil || !os.SameFile(info, now) { // it was exchanged for a link
+	if now, err := dir.Stat("."); err != nil || !os.SameFile(info, now) { // it was replaced by a link
 		_ = dir.Close()
 		return nil, errors.Join(fmt.Errorf("%s changed meanwhile", name), err)
 	}
 	return dir, nil
 }
 
-// give moves a thing into the pit. What is not there needs no removing.
+// give moves an entry into the pit, if it exists.
 func (r *remover) give(parent *os.Root, name string) error {
 	info, err := parent.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -123,7 +123,7 @@ func (r *remover) give(parent *os.Root, name string) error {
 	if err != nil {
 		return err
 	}
-	if info.IsDir() && info.Mode().Perm()&0o700 != 0o700 { // else it cannot be moved
+	if info.IsDir() && info.Mode().Perm()&0o700 != 0o700 { // otherwise it cannot be moved
 		if err := parent.Chmod(name, 0o700); err != nil {
 			return err
 		}
@@ -131,7 +131,7 @@ func (r *remover) give(parent *os.Root, name string) error {
 	return parent.Rename(name, pit+"/"+r.fresh())
 }
 
-// fresh is a name that nothing in the pit has.
+// fresh returns an unused name in the pit.
 func (r *remover) fresh() string {
 	r.n++
 	return fmt.Sprintf("%s-%d", r.mark, r.n)
@@ -146,9 +146,8 @@ func (r *remover) failed(err error) {
 	}
 }
 
-// empty removes what lies in the pit. Folders within folders are brought up
-// into the pit first, so that no path is ever long. The error is the end of
-// ctx.
+// empty deletes the contents of the pit. Nested folders are first moved up into
+// the pit, so that paths stay short. The error is the cause of ctx.
 func (r *remover) empty() error {
 	if err := r.each(r.pit, func(name string) bool {
 		r.todo = append(r.todo, name)
@@ -166,8 +165,8 @@ func (r *remover) empty() error {
 	return nil
 }
 
-// one removes a thing of the pit, or notes why it cannot. A folder that has
-// not come to its end is put back, below those that were within it.
+// one deletes an entry of the pit, or records why it cannot. A folder that is
+// not finished is pushed back, below those that were inside it.
 func (r *remover) one(name string) error {
 	info, err := r.pit.Lstat(name)
 	if err != nil || !info.IsDir() {
@@ -197,13 +196,13 @@ func (r *remover) one(name string) error {
 	if end != nil {
 		return end
 	}
-	if len(r.todo) > at+1 { // it is looked at again after those within it
+	if len(r.todo) > at+1 { // it is processed again after the folders inside it
 		r.failures = firsts
 		return nil
 	}
 	err = r.pit.Remove(name)
 	switch {
-	case err != nil && gone > 0: // a long folder may not be told wholly while it shrinks
+	case err != nil && gone > 0: // a long folder may be listed incompletely while it shrinks
 		r.failures = firsts
 	case err != nil && r.failures == firsts:
 		r.failed(err)
@@ -214,8 +213,8 @@ func (r *remover) one(name string) error {
 	return nil
 }
 
-// child removes a thing within a folder of the pit; a folder that is not empty
-// is brought up.
+// child deletes an entry of a folder in the pit; a folder that is not empty is
+// moved up.
 func (r *remover) child(dir *os.Root, name, child string) error {
 	err := dir.Remove(child)
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
@@ -238,8 +237,8 @@ func (r *remover) child(dir *os.Root, name, child string) error {
 	return nil
 }
 
-// each calls do for the names in a folder until it says no. The error is the
-// end of ctx; a folder that cannot be read is noted.
+// each calls do for the names in a folder until do returns false. The error is
+// the cause of ctx; an unreadable folder is recorded.
 func (r *remover) each(dir *os.Root, do func(name string) bool) error {
 	f, err := dir.Open(".")
 	if err != nil {

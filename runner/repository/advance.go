@@ -11,12 +11,12 @@ import (
 	"taskyard/task"
 )
 
-// Advance moves the target from one commit to another, and with it the files of
-// the folders in which it is checked out. When the server is killed meanwhile,
-// the target names the one or the other; called again, it finishes what is left,
-// also where the target has moved on. Errors: a *task.Error of CodeMergeWaits
-// where local changes or a lock are in the way, and of CodeMergeMoved where the
-// target is elsewhere; nothing is changed then.
+// Advance moves the target from one commit to another, and updates the folders
+// in which it is checked out. If the server is killed in the meantime, the
+// target points to one or the other commit; called again, Advance finishes the
+// rest, even if the target has moved on. It returns a *task.Error with
+// CodeMergeWaits if local changes or a lock are in the way, and with
+// CodeMergeMoved if the target points elsewhere; nothing is changed then.
 func (rs *Repositories) Advance(ctx context.Context, o task.MergeOrder, before, after string) error {
 	r, err := rs.open(ctx, o.Repository)
 	if err != nil {
@@ -39,7 +39,8 @@ func (rs *Repositories) Advance(ctx context.Context, o task.MergeOrder, before, 
 	return rs.advance(ctx, r, o, before, after)
 }
 
-// advanceTree merges into the worktree of a parent, in which a run may work.
+// advanceTree merges into the worktree of a parent task, in which a run may be
+// working.
 func (rs *Repositories) advanceTree(ctx context.Context, r *repo, tree *workspace.Task, o task.MergeOrder, before, after string) error {
 	err := tree.Advance(ctx, before, after, o.ParentTree.Title, "")
 	var known *task.Error
@@ -114,7 +115,7 @@ func (rs *Repositories) advance(ctx context.Context, r *repo, o task.MergeOrder,
 	return r.finish(ctx, o, after)
 }
 
-// finish pushes where that is asked for, and forgets the merge.
+// finish pushes if required, and removes the records of the merge.
 func (r *repo) finish(ctx context.Context, o task.MergeOrder, after string) error {
 	if o.Push != "" {
 		if err := r.push(ctx, o, after); err != nil {
@@ -125,7 +126,7 @@ func (r *repo) finish(ctx context.Context, o task.MergeOrder, after string) erro
 	return nil
 }
 
-// holdUp is the error of a folder that cannot be updated.
+// holdUp returns the error for a folder that cannot be updated.
 func holdUp(ctx context.Context, o task.MergeOrder, folder string, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

@@ -15,16 +15,16 @@ import (
 	"taskyard/task"
 )
 
-// keptFor is how long a commit that was made for a merge is kept from Git's
-// garbage collection, when nobody ever advances the target to it.
+// keptFor is how long a commit that was created for a merge is protected from
+// Git's garbage collection if the target is never advanced to it.
 const keptFor = 30 * 24 * time.Hour
 
-// keptUnder is the folder of references that keep them.
+// keptUnder is the prefix of the references that protect such commits.
 const keptUnder = "refs/taskyard/merge/"
 
 func kept(o task.MergeOrder) string { return keptUnder + o.ID.String() }
 
-// refused is why a change cannot be merged.
+// refused is the reason why a change cannot be merged.
 type refused struct{ code, reason string }
 
 func (e *refused) Error() string { return e.reason }
@@ -36,8 +36,8 @@ const (
 )
 
 // Apply applies an accepted change to the head of its target, and runs the
-// checks on that in a folder of its own. The target does not move. What prevents
-// the merge is in the Merged; errors are a *task.Error or the end of ctx.
+// checks on the result in a separate folder. The target does not move. Merged
+// says what prevents the merge; errors are a *task.Error or the cause of ctx.
 func (rs *Repositories) Apply(ctx context.Context, o task.MergeOrder) (*task.Merged, error) {
 	r, err := rs.open(ctx, o.Repository)
 	if err != nil {
@@ -66,10 +66,10 @@ func (rs *Repositories) Apply(ctx context.Context, o task.MergeOrder) (*task.Mer
 	return nil, failed(ctx, o.Repository, "Merging into "+o.Into, err)
 }
 
-// target is the commit onto which a change is applied.
+// target returns the commit that a change is applied to.
 func (rs *Repositories) target(ctx context.Context, r *repo, o task.MergeOrder) (string, error) {
 	if o.ParentTree.Origin != 0 {
-		return rs.save(ctx, r, o.ParentTree, "") // its own agent made it
+		return rs.save(ctx, r, o.ParentTree, "") // the parent's own agent made it
 	}
 	if tip := r.Tip(ctx, o.Into); tip != "" {
 		return tip, nil
@@ -96,12 +96,12 @@ func (rs *Repositories) apply(ctx context.Context, r *repo, o task.MergeOrder, m
 	return commit, rs.proveMerge(ctx, r, o, commit, m)
 }
 
-// onto makes the commit that the target is to become.
+// onto creates the commit that the target will point to.
 func (r *repo) onto(ctx context.Context, o task.MergeOrder, target string) (string, error) {
 	switch {
 	case o.Method == task.MergeSquash:
 		return r.squash(ctx, o, target)
-	case r.Holds(ctx, o.Head, target): // its commits continue the target as they are
+	case r.Holds(ctx, o.Head, target): // its commits already continue the target
 		return o.Head, nil
 	case o.Method == task.MergeRebase:
 		return r.rebase(ctx, o, target)
@@ -110,7 +110,7 @@ func (r *repo) onto(ctx context.Context, o task.MergeOrder, target string) (stri
 		"rebase the branch onto %s", o.Into, o.Into)}
 }
 
-// conflict makes the reason of a change that does not fit.
+// conflict returns the reason for a change with conflicts.
 func conflict(o task.MergeOrder, err error) error {
 	var c *git.ConflictError
 	if errors.As(err, &c) {
@@ -128,8 +128,8 @@ func (r *repo) squash(ctx context.Context, o task.MergeOrder, target string) (st
 	return r.bare.As(o.Author).CommitTree(ctx, files, message, target)
 }
 
-// rebase applies the commits of the branch one by one. Merges are left out:
-// what they brought is compared at the end.
+// rebase applies the commits of the branch one by one. Merge commits are
+// skipped: their content is compared at the end.
 func (r *repo) rebase(ctx context.Context, o task.MergeOrder, target string) (string, error) {
 	said, err := r.Git.Run(ctx, nil, "rev-list", "--reverse", "--topo-order", "--no-merges", "--parents", o.Base+".."+o.Head)
 	if err != nil {
@@ -139,7 +139,7 @@ func (r *repo) rebase(ctx context.Context, o task.MergeOrder, target string) (st
 	for line := range strings.Lines(said) {
 		f := strings.Fields(line)
 		if len(f) < 2 {
-			continue // a root
+			continue // a root commit
 		}
 		files, err := r.bare.MergeTrees(ctx, f[1], tip, f[0])
 		if err != nil {
@@ -148,7 +148,7 @@ func (r *repo) rebase(ctx context.Context, o task.MergeOrder, target string) (st
 		if had, err := r.bare.Run(ctx, nil, "rev-parse", tip+"^{tree}"); err != nil {
 			return "", err
 		} else if had == files {
-			continue // the target has it
+			continue // the target already has it
 		}
 		if tip, err = r.copyCommit(ctx, f[0], files, tip); err != nil {
 			return "", err
@@ -157,7 +157,7 @@ func (r *repo) rebase(ctx context.Context, o task.MergeOrder, target string) (st
 	return tip, nil
 }
 
-// copyCommit makes a commit with the author and the message of another.
+// copyCommit creates a commit with the author and message of another.
 func (r *repo) copyCommit(ctx context.Context, commit, files, parent string) (string, error) {
 	text, err := r.bare.Run(ctx, nil, "cat-file", "commit", commit)
 	if err != nil {
@@ -178,8 +178,8 @@ func (r *repo) copyCommit(ctx context.Context, commit, files, parent string) (st
 	return g.CommitTree(ctx, files, message+"\n", parent)
 }
 
-// proveMerge runs the checks on the merged files. Each must pass that is
-// required.
+// proveMerge runs the checks on the merged files. All required checks must
+// pass.
 func (rs *Repositories) proveMerge(ctx context.Context, r *repo, o task.MergeOrder, commit string, m *task.Merged) error {
 	if len(o.Checks) == 0 {
 		return nil
@@ -189,8 +189,8 @@ func (rs *Repositories) proveMerge(ctx context.Context, r *repo, o task.MergeOrd
 		return err
 	}
 	defer f.remove(ctx)
-	// A compiler begins with what former merges built: a small Go module takes
-	// 1 s then, not 40 s.
+	// Reuse the build cache of earlier merges: a small Go module then takes 1 s
+	// instead of 40 s.
 	f.home = filepath.Join(rs.o.Runs, homePrefix+storeName(r.Common))
 	for _, command := range o.Setup {
 		out := rs.o.Check.Run(ctx, check.Command{
@@ -222,7 +222,7 @@ func (rs *Repositories) proveMerge(ctx context.Context, r *repo, o task.MergeOrd
 	return nil
 }
 
-// endOfLog is how much of a log is in a reason, in bytes.
+// endOfLog is how much of a log's end is included in a reason, in bytes.
 const endOfLog = 2000
 
 func ending(log string) string {
@@ -236,7 +236,7 @@ func ending(log string) string {
 	return "\n" + log
 }
 
-// keep keeps a commit until the target is moved to it.
+// keep protects a commit until the target is moved to it.
 func (rs *Repositories) keep(ctx context.Context, r *repo, o task.MergeOrder, commit string) error {
 	defer rs.lock(r)()
 	r.forget(ctx)
@@ -246,7 +246,7 @@ func (rs *Repositories) keep(ctx context.Context, r *repo, o task.MergeOrder, co
 	})
 }
 
-// release lets Git collect a commit that was made for a merge.
+// release lets Git collect a commit that was created for a merge.
 func (r *repo) release(ctx context.Context, o task.MergeOrder) {
 	ctx = context.WithoutCancel(ctx)
 	_ = r.guarded(ctx, kept(o), func() error {
@@ -255,7 +255,7 @@ func (r *repo) release(ctx context.Context, o task.MergeOrder) {
 	})
 }
 
-// forget releases the commits of merges that nobody finished.
+// forget releases the commits of merges that were never finished.
 func (r *repo) forget(ctx context.Context) {
 	said, err := r.Git.Run(ctx, nil, "for-each-ref", "--format=%(committerdate:unix) %(refname)", keptUnder)
 	for line := range strings.Lines(said) {
@@ -266,7 +266,8 @@ func (r *repo) forget(ctx context.Context) {
 	}
 }
 
-// waits is the error of a merge that something of the repository holds up.
+// waits returns the error of a merge that is held up by the state of the
+// repository.
 func waits(format string, args ...any) error {
 	return task.Errorf(task.Conflict, task.CodeMergeWaits, "%s", textdiff.Printable(fmt.Sprintf(format, args...)))
 }

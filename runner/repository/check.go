@@ -17,9 +17,9 @@ import (
 	"taskyard/task"
 )
 
-// Check executes a check on a revision of a task: a command in its worktree,
-// or, where there is none, in a folder of its own. Kind url is the caller's. What
-// cannot be run is a verdict.
+// Check executes a check on a revision of a task: a command in its worktree or,
+// if there is none, in a separate folder. The caller handles the kind url. A
+// check that cannot run is a verdict.
 func (rs *Repositories) Check(ctx context.Context, w task.Worktree, at *task.Revision, c task.Check) task.CheckRun {
 	run := task.CheckRun{TaskID: w.TaskID, Name: c.Name, Command: c.Run, Required: c.Required, Commit: at.Head, Verdict: task.CheckNotRun}
 	r, err := rs.open(ctx, w.Repository)
@@ -46,7 +46,7 @@ func (rs *Repositories) Check(ctx context.Context, w task.Worktree, at *task.Rev
 	return run
 }
 
-// judge sets the verdict of a check that only looks.
+// judge sets the verdict of a check that runs no command.
 func judge(run *task.CheckRun, passed bool, otherwise string) {
 	run.Verdict = task.CheckPassed
 	if !passed {
@@ -54,14 +54,14 @@ func judge(run *task.CheckRun, passed bool, otherwise string) {
 	}
 }
 
-// checkFile looks for a file in the revision.
+// checkFile checks whether a file exists in the revision.
 func (r *repo) checkFile(ctx context.Context, at *task.Revision, c task.Check, run *task.CheckRun) error {
 	said, err := r.bare.Run(ctx, nil, "ls-tree", "-z", at.Head, "--", filepath.Clean(c.Path))
 	judge(run, strings.HasPrefix(said, "100") || strings.HasPrefix(said, "120"), "there is no such file")
 	return err
 }
 
-// checkChanged looks for a changed file whose path matches.
+// checkChanged checks whether a changed file's path matches.
 func (r *repo) checkChanged(ctx context.Context, at *task.Revision, c task.Check, run *task.CheckRun) error {
 	matches, err := check.Glob(c.Glob)
 	if err != nil {
@@ -105,32 +105,32 @@ func (rs *Repositories) checkCommand(
 	return err
 }
 
-// record notes the outcome of a command.
+// record stores the outcome of a command.
 func record(run *task.CheckRun, out check.Outcome) {
 	run.Verdict, run.ExitCode, run.Reason, run.Millis = out.Verdict, out.ExitCode, out.Reason, out.Millis
 	run.Log, run.LogSHA256, run.Level = out.Log, check.Sum(out.Log), out.Level
 }
 
-// spoil takes its verdict from a check that passed while a file changed: it says
-// nothing of the revision.
+// spoil revokes the verdict of a check that passed although a file changed: it
+// says nothing about the revision.
 func spoil(run *task.CheckRun, name string) {
 	if name != "" && run.Verdict == task.CheckPassed {
 		run.Verdict, run.Reason = task.CheckFailed, "files changed while it ran: "+task.ClipText(textdiff.Printable(name), 300)
 	}
 }
 
-// folder is a folder with the files of a commit, below that of the runs, which
-// nothing but checks uses. It is no worktree that its repository knows.
+// folder is a folder with the files of a commit, below the folder of the runs,
+// that only checks use. Its repository has no record of it as a worktree.
 type folder struct {
-	dir    string // holds work, git and home
+	dir    string // contains work, git and home
 	name   string
 	commit string
 	git    git.Private
-	home   string // of commands
+	home   string // HOME of commands
 	runs   *os.Root
 }
 
-// newFolder makes one, in place of any that is left of its name.
+// newFolder creates a folder and replaces an existing one of that name.
 func (rs *Repositories) newFolder(ctx context.Context, r *repo, name, commit string) (*folder, error) {
 	if err := os.MkdirAll(rs.o.Runs, 0o700); err != nil {
 		return nil, err
@@ -166,7 +166,7 @@ func (f *folder) fill(ctx context.Context) error {
 	return err
 }
 
-// remove removes the folder; what resists is tried again by Sweep.
+// remove deletes the folder; Sweep retries what cannot be deleted.
 func (f *folder) remove(ctx context.Context) {
 	_ = remove.All(context.WithoutCancel(ctx), f.runs, f.name)
 	_ = f.runs.Close()
@@ -178,8 +178,8 @@ func (f *folder) check(ctx context.Context, runner check.Runner, id task.ID, c t
 	}))
 }
 
-// unchanged checks that the files are still those of the commit. Nothing runs in
-// the folder any more.
+// unchanged checks that the files are still those of the commit. No process may
+// be running in the folder.
 func (f *folder) unchanged(ctx context.Context, run *task.CheckRun) error {
 	g := f.git.In(f.work())
 	_, _ = g.Run(ctx, nil, "update-index", "-q", "--refresh") // some may have been touched
@@ -189,18 +189,18 @@ func (f *folder) unchanged(ctx context.Context, run *task.CheckRun) error {
 	return err
 }
 
-// Names of folders below that of the runs begin with these.
+// Prefixes of folders below the folder of the runs.
 const (
-	checkPrefix = "check-" // the files of a revision that has no worktree
-	mergePrefix = "merge-" // the files of a merge
+	checkPrefix = "check-" // files of a revision without a worktree
+	mergePrefix = "merge-" // files of a merge
 	homePrefix  = "cache-" // HOME of the commands of all merges into a repository
 )
 
-// homeFor is how long a HOME of merges stays unused.
+// homeFor is how long an unused HOME of merges is kept.
 const homeFor = 30 * 24 * time.Hour
 
-// Sweep removes what a killed server left below the folder of the runs, and what
-// was not used for long. Call it at the start, before anything else.
+// Sweep deletes what a killed server left below the folder of the runs, and
+// what has been unused for long. Call it at startup, before anything else.
 func (rs *Repositories) Sweep(ctx context.Context) error {
 	root, err := os.OpenRoot(rs.o.Runs)
 	if errors.Is(err, os.ErrNotExist) {

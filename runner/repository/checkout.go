@@ -20,21 +20,22 @@ import (
 	"taskyard/task"
 )
 
-// checkout is a folder of people in which a branch is checked out that moves
-// from one commit to another. Its index is locked from open to close.
+// checkout is a person's folder in which the branch that is moving is checked
+// out. Its index is locked from open to close.
 type checkout struct {
 	folder string
-	admin  string // what Git knows of the folder: its index is there
+	admin  string // Git's metadata of the folder, with its index
 	locked bool
-	git    git.Git // over the folder, with an index of our own
-	dir    string  // ours: holds index and files
+	git    git.Git // for the folder, with our own index
+	dir    string  // our own folder, with index and files
 	after  string
 
-	gone, files []string // to be removed, and to be written
-	nothing     bool     // it is as it should be
+	gone, files []string // to be deleted, and to be written
+	nothing     bool     // nothing needs to be changed
 }
 
-// lockMark is in an index.lock of ours: that of a killed server is known by it.
+// lockMark is the content of our index.lock, by which we recognize that of a
+// killed server.
 const lockMark = "Taskyard merges into the branch that is checked out here.\n"
 
 // dirtyError says why a folder cannot be updated.
@@ -42,9 +43,10 @@ type dirtyError string
 
 func (e dirtyError) Error() string { return string(e) }
 
-// openCheckout prepares what has to be written, and writes nothing yet. again: the
-// branch has moved already, and a killed server may have written a part. The
-// error says, for people, what is in the way. The caller closes it, if it is one.
+// openCheckout prepares the update without writing to the folder. With again,
+// the branch has already moved, and a killed server may have written a part.
+// The error says, for people, what is in the way. The caller must close a
+// non-nil checkout.
 func (rs *Repositories) openCheckout(ctx context.Context, r *repo, folder, before, after string, again bool) (*checkout, error) {
 	c, err := rs.lookInto(ctx, r, folder)
 	if err != nil {
@@ -58,7 +60,7 @@ func (rs *Repositories) openCheckout(ctx context.Context, r *repo, folder, befor
 		switch at, err := c.staged(ctx, before); {
 		case err != nil:
 			return c, err
-		case at != "": // its index is that of the new commit, or people continued
+		case at != "": // its index is that of the new commit, or people have continued
 			c.nothing = true
 			return c, nil
 		}
@@ -68,7 +70,7 @@ func (rs *Repositories) openCheckout(ctx context.Context, r *repo, folder, befor
 	return c, c.plan(ctx, before, again)
 }
 
-// lookInto makes a checkout with a copy of the index of a folder.
+// lookInto returns a checkout with a copy of a folder's index.
 func (rs *Repositories) lookInto(ctx context.Context, r *repo, folder string) (*checkout, error) {
 	admin, err := r.Git.At(folder).Run(ctx, nil, "rev-parse", "--path-format=absolute", "--git-dir")
 	if err != nil {
@@ -92,12 +94,13 @@ func (rs *Repositories) lookInto(ctx context.Context, r *repo, folder string) (*
 		err = os.WriteFile(own.Index(), b, 0o600)
 	}
 	if err == nil {
-		_, _ = c.git.Run(ctx, nil, "update-index", "-q", "--refresh") // it fails where files changed
+		_, _ = c.git.Run(ctx, nil, "update-index", "-q", "--refresh") // it fails if files changed
 	}
 	return c, err
 }
 
-// local returns why a folder has local changes, against its own commit.
+// local returns an error if a folder has local changes compared to its own
+// commit.
 func (r *repo) local(ctx context.Context, folder string) (err error) {
 	commit, err := r.Git.At(folder).Run(ctx, nil, "rev-parse", "--verify", "HEAD^{commit}")
 	if err != nil {
@@ -111,18 +114,18 @@ func (r *repo) local(ctx context.Context, folder string) (err error) {
 	return c.clean(ctx, commit)
 }
 
-// lock keeps other Gits from the index.
+// lock locks the index against other Git processes.
 func (c *checkout) lock() error {
 	name, mark := filepath.Join(c.admin, "index.lock"), filepath.Join(c.admin, "index.lock.taskyard")
 	if err := os.WriteFile(mark, []byte(lockMark), 0o600); err != nil {
 		return err
 	}
 	defer func() { _ = os.Remove(mark) }()
-	err := os.Link(mark, name) // with what is in it, or not at all
+	err := os.Link(mark, name) // atomic, with its content
 	if errors.Is(err, fs.ErrExist) {
 		b, e := os.ReadFile(name)
 		if e == nil && string(b) == lockMark {
-			c.locked = true // of a server that was killed
+			c.locked = true // left by a server that was killed
 			return nil
 		}
 		return dirtyError("its index is locked by " + name + ". If no Git works there, delete that file")
@@ -139,12 +142,13 @@ func (c *checkout) close() {
 	_ = remove.Folder(context.Background(), c.dir)
 }
 
-// staged names a file of the index that differs from a commit, "" when none does.
+// staged returns a file of the index that differs from a commit, "" if there is
+// none.
 func (c *checkout) staged(ctx context.Context, commit string) (name string, err error) {
 	return c.first(ctx, "diff-index", "-z", "--cached", "--name-only", "--no-ext-diff", "--no-renames", commit)
 }
 
-// clean returns an error when the folder has local changes.
+// clean returns an error if the folder has local changes.
 func (c *checkout) clean(ctx context.Context, commit string) error {
 	name, err := c.staged(ctx, commit)
 	if err == nil && name == "" {
@@ -163,8 +167,8 @@ func (c *checkout) first(ctx context.Context, args ...string) (name string, err 
 	return name, err
 }
 
-// plan finds what has to be written, checks that it loses nothing, and puts the
-// new files into a folder of ours.
+// plan determines what must be written, checks that nothing would be lost, and
+// puts the new files into our own folder.
 func (c *checkout) plan(ctx context.Context, before string, again bool) error {
 	var added []string
 	err := c.git.Changes(ctx, before, c.after, func(d git.Change) error {
@@ -185,7 +189,7 @@ func (c *checkout) plan(ctx context.Context, before string, again bool) error {
 	if err != nil {
 		return err
 	}
-	touched, err := c.git.List(ctx, diffFiles...) // none, unless again
+	touched, err := c.git.List(ctx, diffFiles...) // none, unless again is set
 	if err != nil {
 		return err
 	}
@@ -206,8 +210,8 @@ func (c *checkout) plan(ctx context.Context, before string, again bool) error {
 	return c.fetch(ctx)
 }
 
-// filtered returns an error when a file to be written passes through a filter,
-// which is never run.
+// filtered returns an error if a file that must be written uses a filter,
+// because filters are never executed.
 func (c *checkout) filtered(ctx context.Context) error {
 	in := strings.NewReader(strings.Join(append(slices.Clone(c.files), ""), "\x00"))
 	return c.git.Stream(ctx, in, func(r io.Reader) error {
@@ -225,9 +229,9 @@ func (c *checkout) filtered(ctx context.Context) error {
 	}, "check-attr", "--cached", "--stdin", "-z", "filter")
 }
 
-// inTheWay returns an error for a file that is neither as it was nor as it is to
-// be. touched are those that are not as they were, differ those that are not as
-// they are to be.
+// inTheWay returns an error for a file that has neither its old nor its new
+// content. touched are the files without their old content, differ those
+// without their new content.
 func (c *checkout) inTheWay(added, touched, differ []string, again bool) error {
 	root, err := os.OpenRoot(c.folder)
 	if err != nil {
@@ -257,7 +261,7 @@ func (c *checkout) inTheWay(added, touched, differ []string, again bool) error {
 
 func (c *checkout) copied() string { return filepath.Join(c.dir, "files") }
 
-// fetch puts the files into our folder.
+// fetch writes the files to our own folder.
 func (c *checkout) fetch(ctx context.Context) error {
 	if err := os.Mkdir(c.copied(), 0o700); err != nil {
 		return err
@@ -267,8 +271,7 @@ func (c *checkout) fetch(ctx context.Context) error {
 	return err
 }
 
-// write updates the folder and its index. Nothing that people wrote is in the
-// way.
+// write updates the folder and its index. No local changes are in the way.
 func (c *checkout) write(ctx context.Context) error {
 	if c.nothing {
 		return nil
@@ -294,7 +297,7 @@ func (c *checkout) write(ctx context.Context) error {
 	return workspace.WriteIn(c.admin, "index", b, info.Mode().Perm())
 }
 
-// tidy removes what a killed server left of a file that it was about to write.
+// tidy deletes partially written files of a killed server.
 func (c *checkout) tidy(root *os.Root) {
 	seen := map[string]bool{}
 	for _, name := range c.files {

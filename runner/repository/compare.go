@@ -16,7 +16,7 @@ import (
 	"taskyard/task"
 )
 
-// comparison is what differs between two commits.
+// comparison is the difference between two commits.
 type comparison struct {
 	sum   string // SHA-256 of the canonical patch, in hexadecimal
 	files []task.FileChange
@@ -26,11 +26,10 @@ type comparison struct {
 // maxCompared bounds the files of a comparison.
 const maxCompared = 200_000
 
-// compare compares two commits. The canonical patch has the files by their
-// paths, each with its modes; hunks with 3 lines of context, without the numbers
-// of lines and without the names of functions; binary files, and those larger
-// than 16 MiB, by the names of their contents. It is streamed: only the list of
-// files is held.
+// compare compares two commits. The canonical patch contains the files in path
+// order with their modes; hunks with 3 lines of context, without line numbers
+// and function names; and for binary files and those larger than 16 MiB, their
+// object names. It is streamed: only the list of files is held in memory.
 func compare(ctx context.Context, g git.Git, from, to string, redact func(string) string) (*comparison, error) {
 	p := &patch{sum: sha256.New(), list: textdiff.NewList(redact)}
 	err := g.Changes(ctx, from, to, func(c git.Change) error {
@@ -59,15 +58,15 @@ func compare(ctx context.Context, g git.Git, from, to string, redact func(string
 	return &comparison{hex.EncodeToString(p.sum.Sum(nil)), p.list.Work.Files, len(p.changes)}, nil
 }
 
-// patch reads what Git prints of the changes, file by file.
+// patch parses Git's patch, file by file.
 type patch struct {
 	changes []git.Change
 	sum     hash.Hash
 	list    *textdiff.List
 
-	next     int  // change after that of the present section
-	sections int  // that its change still has
-	hunks    bool // the header of the section is over
+	next     int  // index of the change after the current section
+	sections int  // sections that the current change still has
+	hunks    bool // after the header of the section
 	binary   bool
 	added    int
 	removed  int
@@ -75,10 +74,11 @@ type patch struct {
 
 var errPatch = errors.New("Git printed another patch than was expected")
 
-// read reads a patch. A line is taken in pieces: it may be as long as a file.
+// read parses a patch. Lines are read in pieces, because a line may be as long
+// as a file.
 func (p *patch) read(r io.Reader) error {
 	in := bufio.NewReaderSize(r, 64<<10)
-	begins := true // the piece begins a line
+	begins := true // the piece is at the beginning of a line
 	skip := false  // the line is not part of the canonical patch
 	for {
 		piece, err := in.ReadSlice('\n')
@@ -100,7 +100,7 @@ func (p *patch) read(r io.Reader) error {
 	}
 }
 
-// failed is errPatch when there was a section too many.
+// failed returns errPatch if there were too many sections.
 func (p *patch) failed(err error) error {
 	if p.next > len(p.changes) {
 		return errPatch
@@ -108,7 +108,8 @@ func (p *patch) failed(err error) error {
 	return err
 }
 
-// line takes the beginning of a line, and reports whether it does not count.
+// line handles the beginning of a line, and reports whether the line is not
+// part of the canonical patch.
 func (p *patch) line(b []byte) (skip bool) {
 	switch {
 	case bytes.HasPrefix(b, []byte("diff --git ")):
@@ -131,8 +132,8 @@ func (p *patch) line(b []byte) (skip bool) {
 	return !p.hunks
 }
 
-// section begins the next one: a change has one, and two when a file becomes
-// something else, such as a link.
+// section begins the next section. A change has one section, or two if a file
+// becomes something else, such as a link.
 func (p *patch) section() {
 	p.hunks = false
 	if p.sections--; p.sections > 0 {
@@ -150,7 +151,7 @@ func (p *patch) section() {
 	fmt.Fprintf(p.sum, "file %d:%s %s %s\n", len(c.Path), c.Path, c.WasMode, c.IsMode)
 }
 
-// finish lists the change of which all was read.
+// finish adds a change after all of it was read.
 func (p *patch) finish() {
 	if p.next == 0 || p.next > len(p.changes) || p.list.Full() {
 		return
@@ -177,8 +178,8 @@ func (p *patch) end() error {
 // maxOpened bounds the files that FileDiff compares, in bytes.
 const maxOpened = 2 << 20
 
-// FileDiff compares one file in two commits, with so many lines of context. The
-// path is as Files shows it. Error: a *task.Error.
+// FileDiff compares one file in two commits, with the given number of lines of
+// context. The path is as returned by Files. It returns a *task.Error.
 func (rs *Repositories) FileDiff(ctx context.Context, repository, from, to, path string, lines int) (*task.FileChange, error) {
 	r, err := rs.open(ctx, repository)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"taskyard/task"
 )
 
-// findings collects what was found.
+// findings collects findings.
 type findings []task.Finding
 
 func (f *findings) ok(format string, args ...any) {
@@ -31,8 +31,8 @@ func (f *findings) fail(fix, format string, args ...any) {
 	*f = append(*f, task.Finding{Level: task.LevelError, Message: fmt.Sprintf(format, args...), Fix: fix})
 }
 
-// Examine looks at the repository of a project: whether it exists, its branches
-// too, and the server may write it.
+// Examine checks the repository of a project: whether it and its branches
+// exist, and whether the server can write to it.
 func (rs *Repositories) Examine(ctx context.Context, p *task.Project) []task.Finding {
 	var f findings
 	if p.Repository == "" {
@@ -80,7 +80,7 @@ func (r *repo) examineBranches(ctx context.Context, p *task.Project, f *findings
 			f.ok("Branch %s is at %s.", name, tip[:12])
 		}
 	}
-	// refs/heads/taskyard leaves no place for refs/heads/taskyard/42-fix.
+	// The branch refs/heads/taskyard prevents refs/heads/taskyard/42-fix.
 	for dir := filepath.Dir(p.BranchPrefix + "x"); dir != "."; dir = filepath.Dir(dir) {
 		if r.Tip(ctx, dir) != "" {
 			f.fail("Rename that branch, or choose another prefix.", "A branch %s leaves no place for branches %s….", dir, p.BranchPrefix)
@@ -88,7 +88,7 @@ func (r *repo) examineBranches(ctx context.Context, p *task.Project, f *findings
 	}
 }
 
-// examineWriting tries to write where merges and worktrees write.
+// examineWriting writes, as a test, where merges and worktrees write.
 func (r *repo) examineWriting(ctx context.Context, p *task.Project, f *findings) {
 	for _, name := range []string{"objects", "refs/heads", ""} {
 		dir := filepath.Join(r.Common, name)
@@ -125,7 +125,8 @@ func (r *repo) setting(ctx context.Context, name string) bool {
 	return err == nil && value != "" && value != "false"
 }
 
-// examineContents warns of what Git runs programs for, or looks for elsewhere.
+// examineContents warns about features for which Git runs programs, or reads
+// data from elsewhere.
 func (r *repo) examineContents(ctx context.Context, p *task.Project, f *findings) {
 	tip := r.Tip(ctx, p.DefaultBranch)
 	if tip == "" {
@@ -141,7 +142,7 @@ func (r *repo) examineContents(ctx context.Context, p *task.Project, f *findings
 	}
 }
 
-// examineCheckouts warns of local changes that would hold up a merge.
+// examineCheckouts warns about local changes that would hold up a merge.
 func (r *repo) examineCheckouts(ctx context.Context, p *task.Project, f *findings) {
 	if p.Merge == nil {
 		return

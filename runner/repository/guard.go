@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// guardName is a file in the folder of references that names the one which is
-// being moved: after a kill of the server together with its Git, the locks of
-// that one are known by it.
+// guardName is a file in the references folder that names the reference being
+// moved. If the server is killed together with its Git, it identifies the stale
+// locks.
 const guardName = "taskyard-moves"
 
-// lockTime is how long a Git that outlived its server may need with a lock.
+// lockTime is how long a Git that outlived its server may hold a lock.
 const lockTime = time.Second
 
-// guarded calls Git to change a reference. The repository is locked.
+// guarded runs Git to change a reference. The repository must be locked.
 func (r *repo) guarded(_ context.Context, ref string, change func() error) error {
 	r.recover()
 	guard := filepath.Join(r.Common, guardName)
@@ -27,8 +27,8 @@ func (r *repo) guarded(_ context.Context, ref string, change func() error) error
 	return change()
 }
 
-// recover removes the locks of a Git that was killed with its server. Those that
-// are older than its guard are of others.
+// recover removes the locks of a Git that was killed with its server. Locks
+// older than its guard belong to other processes.
 func (r *repo) recover() {
 	guard := filepath.Join(r.Common, guardName)
 	b, err := os.ReadFile(guard)

@@ -8,8 +8,8 @@ import (
 	"taskyard/task"
 )
 
-// push brings a merge to a remote. What the repository names is not run: the
-// credentials are those of the account of the server.
+// push pushes a merge to a remote. It executes nothing that the repository
+// names, and uses the credentials of the server's account.
 func (r *repo) push(ctx context.Context, o task.MergeOrder, after string) error {
 	if !task.ValidBranch(o.Push) {
 		return waits("%s is merged, but not pushed: %s cannot be the name of a remote", o.Into, o.Push)
@@ -53,7 +53,7 @@ func (r *repo) onRemote(ctx context.Context, g git.Git, o task.MergeOrder, after
 	return r.Holds(ctx, tip, after)
 }
 
-// account is a setting of the account of the server, never of the repository.
+// account returns a setting of the server's account, never of the repository.
 func (r *repo) account(ctx context.Context, name, otherwise string) string {
 	value, err := r.Git.Run(ctx, nil, "config", "--global", "--get", name)
 	if err != nil || strings.TrimSpace(value) == "" {

@@ -1,6 +1,7 @@
-// Package repository is what Taskyard does in the Git repositories of projects:
-// it reads what a task changed, runs checks on it, and merges it. Nothing that a
-// repository names is ever run. It is what service.Repositories asks for.
+// Package repository implements Taskyard's operations on the Git repositories
+// of projects: it reads what a task changed, runs checks on it, and merges it.
+// Nothing that a repository names is ever executed. It implements
+// service.Repositories.
 package repository
 
 import (
@@ -20,24 +21,25 @@ import (
 	"taskyard/task"
 )
 
-// Options say how repositories are used.
+// Options configures Repositories.
 type Options struct {
-	Runs   string              // the folder of the runs, absolute: worktrees of tasks and of merges are below it
-	Redact func(string) string // takes secrets out of what is shown; nil: there are none
-	Check  check.Runner        // its Redact is that of the Options
+	Runs   string              // the folder of the runs, absolute, with the worktrees of tasks and merges
+	Redact func(string) string // removes secrets from results; nil: there are none
+	Check  check.Runner        // its Redact is replaced by that of the Options
 }
 
-// Repositories are all of the projects. It is safe for concurrent use. Close it.
+// Repositories gives access to the repositories of all projects. It is safe for
+// concurrent use and must be closed.
 type Repositories struct {
 	o Options
 
 	mu      sync.Mutex
-	scratch *scratch.Folder // holds a private repository for each that was used
+	scratch *scratch.Folder // holds a private repository for each one that was used
 	made    map[string]bool
-	locks   sync.Map // a mutex for each repository, by its folder of objects: one merge at a time
+	locks   sync.Map // a mutex for each repository, by its objects folder: one merge at a time
 }
 
-// New makes them.
+// New returns Repositories with the given options.
 func New(o Options) *Repositories {
 	if o.Redact == nil {
 		o.Redact = func(s string) string { return s }
@@ -46,7 +48,7 @@ func New(o Options) *Repositories {
 	return &Repositories{o: o, made: map[string]bool{}}
 }
 
-// Close removes what they keep for themselves.
+// Close deletes its private repositories.
 func (rs *Repositories) Close() error {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
@@ -58,14 +60,14 @@ func (rs *Repositories) Close() error {
 	return dir.Remove(context.Background())
 }
 
-// repo is one repository, and a Git over it that reads none of its configuration.
+// repo is one repository, with a Git that reads none of its configuration.
 type repo struct {
 	*git.Repository
 	bare git.Git
 	all  *Repositories
 }
 
-// open opens a repository. Error: a *task.Error, or the end of ctx.
+// open opens a repository. It returns a *task.Error, or the cause of ctx.
 func (rs *Repositories) open(ctx context.Context, path string) (*repo, error) {
 	r, err := git.Open(ctx, path)
 	if err != nil {
@@ -78,7 +80,7 @@ func (rs *Repositories) open(ctx context.Context, path string) (*repo, error) {
 	return &repo{r, p.Bare(), rs}, nil
 }
 
-// unusable is the error of a repository that cannot be used.
+// unusable returns the error for a repository that cannot be used.
 func unusable(path string, err error) error {
 	var no *git.UnusableError
 	switch {
@@ -90,7 +92,8 @@ func unusable(path string, err error) error {
 	return err
 }
 
-// failed is the error of a call of Git, or of its files, in a repository.
+// failed returns the error for a failed Git call or file operation in a
+// repository.
 func failed(ctx context.Context, path, what string, err error) error {
 	var known *task.Error
 	switch {
@@ -105,14 +108,14 @@ func failed(ctx context.Context, path, what string, err error) error {
 	return task.Errorf(task.Conflict, task.CodeRepository, "%s failed in the repository %s: %s", what, path, git.Reason(err))
 }
 
-// storeName returns the name of what is kept for a repository, by its folder of
-// objects.
+// storeName returns a name for data about a repository, derived from its
+// objects folder.
 func storeName(common string) string {
 	sum := sha256.Sum256([]byte(common))
 	return hex.EncodeToString(sum[:8])
 }
 
-// private returns our own repository over the objects of another.
+// private returns our own repository on top of another one's objects.
 func (rs *Repositories) private(ctx context.Context, r *git.Repository) (git.Private, error) {
 	name := storeName(r.Common)
 	rs.mu.Lock()
@@ -135,7 +138,7 @@ func (rs *Repositories) private(ctx context.Context, r *git.Repository) (git.Pri
 	return p, nil
 }
 
-// lock lets one merge at a time into a repository.
+// lock allows one merge at a time in a repository.
 func (rs *Repositories) lock(r *repo) (unlock func()) {
 	m, _ := rs.locks.LoadOrStore(r.Common, &sync.Mutex{})
 	mu := m.(*sync.Mutex)
@@ -143,9 +146,10 @@ func (rs *Repositories) lock(r *repo) (unlock func()) {
 	return mu.Unlock
 }
 
-// Snapshot puts what lies in the worktree of a task on its branch, by an author,
-// and returns where the branch is against its target. Without a worktree the
-// branch alone counts. Error: a *task.Error, or the end of ctx.
+// Snapshot commits the contents of a task's worktree to its branch, with the
+// given author, and returns the state of the branch relative to its target.
+// Without a worktree, only the branch counts. It returns a *task.Error, or the
+// cause of ctx.
 func (rs *Repositories) Snapshot(ctx context.Context, w task.Worktree, author string) (*task.Revision, error) {
 	r, err := rs.open(ctx, w.Repository)
 	if err != nil {
@@ -172,7 +176,8 @@ func (rs *Repositories) Snapshot(ctx context.Context, w task.Worktree, author st
 	return &task.Revision{Base: base, Head: head, Patch: c.sum, Files: c.files, Total: c.total}, nil
 }
 
-// save returns the commit of a task's branch, with what lies in its worktree.
+// save returns the commit of a task's branch, including the contents of its
+// worktree.
 func (rs *Repositories) save(ctx context.Context, r *repo, w task.Worktree, author string) (string, error) {
 	tree, err := workspace.OpenTask(rs.o.Runs, r.Repository, w)
 	if err != nil {
@@ -188,8 +193,8 @@ func (rs *Repositories) save(ctx context.Context, r *repo, w task.Worktree, auth
 		"The repository %s has no branch %s: create it on %s, and commit the work there", w.Repository, w.Branch, w.Target)
 }
 
-// Files lists what differs between two commits, by path, without lines; at most
-// task.MaxFiles, of total.
+// Files lists the files that differ between two commits, by path, without
+// lines: at most task.MaxFiles, out of total.
 func (rs *Repositories) Files(ctx context.Context, repository, from, to string) (list []task.FileChange, total int, err error) {
 	r, err := rs.open(ctx, repository)
 	if err != nil {
@@ -205,7 +210,7 @@ func (rs *Repositories) Files(ctx context.Context, repository, from, to string) 
 	return c.files, c.total, nil
 }
 
-// known returns an error unless the names are those of commits of the repository.
+// known returns an error unless the names are commits of the repository.
 func (r *repo) known(ctx context.Context, commits ...string) error {
 	ask := ""
 	for _, c := range commits {
@@ -230,7 +235,7 @@ func (r *repo) lost(commit string) error {
 	return task.Errorf(task.NotFound, task.CodeRepository, "The repository %s no longer has commit %.64s", r.Path, commit)
 }
 
-// isCommit reports whether s can be the whole name of a commit.
+// isCommit reports whether s has the form of a full commit name.
 func isCommit(s string) bool {
 	return (len(s) == 40 || len(s) == 64) && strings.Trim(s, "0123456789abcdef") == ""
 }
@@ -245,9 +250,10 @@ func (rs *Repositories) Holds(ctx context.Context, repository, branch, commit st
 	return tip != "" && isCommit(commit) && r.Holds(ctx, tip, commit), context.Cause(ctx)
 }
 
-// Retire removes the worktree of a task, and its branch if that still names a
-// commit, "" for none: what was pushed to it later stays. Nothing of it there is
-// nothing to do. Error: a *task.Error where the branch is checked out.
+// Retire deletes the worktree of a task, and its branch if that still names the
+// commit head ("" keeps the branch): what was pushed to it later stays. If
+// neither exists, it does nothing. It returns a *task.Error if the branch is
+// checked out.
 func (rs *Repositories) Retire(ctx context.Context, w task.Worktree, head string) error {
 	r, err := rs.open(ctx, w.Repository)
 	if err != nil {

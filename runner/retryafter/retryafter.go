@@ -1,4 +1,4 @@
-// Package retryafter reads how long the answer of a server asks to wait.
+// Package retryafter parses how long a server's response asks to wait.
 package retryafter
 
 import (
@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Parse returns how long the headers of an answer ask to wait, in seconds,
-// milliseconds or as a date; 0 when they do not.
+// Parse returns how long the headers of a response ask to wait, given in
+// seconds, milliseconds or as a date; 0 if they do not.
 func Parse(h http.Header, now time.Time) time.Duration {
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 && ms < 1e9 {
 		return time.Duration(ms * float64(time.Millisecond))

@@ -10,7 +10,7 @@ import (
 	"taskyard/task"
 )
 
-// Inbox is what people say to a run of a test.
+// Inbox holds the messages to a run in a test.
 type Inbox struct {
 	mu        sync.Mutex
 	said      chan struct{}
@@ -19,7 +19,7 @@ type Inbox struct {
 	last      task.ID
 }
 
-// NewInbox makes one with messages of a person called Ann.
+// NewInbox returns an inbox with messages from a person called Ann.
 func NewInbox(texts ...string) *Inbox {
 	in := &Inbox{said: make(chan struct{}, 1)}
 	in.Say(texts...)
@@ -40,14 +40,14 @@ func (in *Inbox) Say(texts ...string) {
 	}
 }
 
-// Delivered returns the texts that the agent got.
+// Delivered returns the texts that the agent received.
 func (in *Inbox) Delivered() []string {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	return slices.Clone(in.delivered)
 }
 
-// Spec is the inbox as a run has it.
+// Spec returns the inbox in the form that a run uses.
 func (in *Inbox) Spec() *supervise.Inbox {
 	return &supervise.Inbox{
 		Said: in.said,

@@ -1,7 +1,7 @@
 //go:build linux
 
-// Package runnertest is what the tests of runners share: a run of its own, a
-// sink that keeps everything, and this binary as the shim and as agents.
+// Package runnertest contains what the tests of runners share: a run spec, a
+// sink that records everything, and the test binary as the shim and as agents.
 package runnertest
 
 import (
@@ -26,7 +26,7 @@ import (
 	"taskyard/task"
 )
 
-// Deadline is how long a run of a test may take; the machine may be busy.
+// Deadline is how long a run in a test may take; the machine may be busy.
 const Deadline = 60 * time.Second
 
 // Grace is the time between the steps of a stop.
@@ -34,8 +34,9 @@ const Grace = 300 * time.Millisecond
 
 const agentArg = "__agent"
 
-// Main is the TestMain of a package: it makes the test binary a shim, what
-// tries to escape, and the named agents, and checks that no goroutine is left.
+// Main is the TestMain of a package. It lets the test binary act as a shim, as
+// the escape tester, and as the named agents, and checks that no goroutine
+// leaks.
 func Main(m *testing.M, agents map[string]func(args []string)) {
 	if len(os.Args) > 2 {
 		switch os.Args[1] {
@@ -50,24 +51,24 @@ func Main(m *testing.M, agents map[string]func(args []string)) {
 		}
 	}
 	supervise.SetInstance(fmt.Sprintf("test-%d-%d", os.Getpid(), time.Now().UnixNano()))
-	testkit.RunBeside(6) // they wait for programs
+	testkit.RunBeside(6) // the tests mostly wait for programs
 	goleak.VerifyTestMain(m)
 }
 
-// Agent is an agent of this binary.
+// Agent returns an agent that the test binary implements.
 func Agent(name string, args ...string) supervise.Program {
 	return Program(append([]string{os.Args[0], agentArg, name}, args...)...)
 }
 
-// Program is a program that is stopped quickly.
+// Program returns a program with a short grace period.
 func Program(argv ...string) supervise.Program {
 	return supervise.Program{Argv: argv, Grace: Grace}
 }
 
 var lastRun atomic.Int64
 
-// NewSpec returns a run of its own; at the end of the test no process of it
-// may be left.
+// NewSpec returns a run spec. At the end of the test, it fails if a process of
+// the run is left.
 func NewSpec(t *testing.T) supervise.Spec {
 	t.Helper()
 	id := task.ID(1_000_000 + lastRun.Add(1))
@@ -82,26 +83,26 @@ func NewSpec(t *testing.T) supervise.Spec {
 	}
 }
 
-// Recorder is a sink that keeps everything.
+// Recorder is a sink that records everything.
 type Recorder struct {
 	OnEvent func(supervise.Event)         // called for every event
 	OnStart func(supervise.Process) error // called by Started
 
-	Events []supervise.Event // to be read when the run has ended
-	Bytes  int               // of their texts and data
+	Events []supervise.Event // read only after the run has ended
+	Bytes  int               // of texts and data
 
 	mu      sync.Mutex
 	process supervise.Process
 }
 
-// Process is what Started was given.
+// Process returns the argument of Started.
 func (r *Recorder) Process() supervise.Process {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.process
 }
 
-// Started is called when the program was started.
+// Started is called when the program has started.
 func (r *Recorder) Started(p supervise.Process) error {
 	r.mu.Lock()
 	r.process = p
@@ -112,7 +113,7 @@ func (r *Recorder) Started(p supervise.Process) error {
 	return nil
 }
 
-// Event keeps an event.
+// Event records an event.
 func (r *Recorder) Event(e supervise.Event) {
 	r.mu.Lock()
 	r.Events = append(r.Events, e)
@@ -144,7 +145,7 @@ func (r *Recorder) Data(typ string) string {
 	return b.String()
 }
 
-// Lines counts the lines that were told; one that paused halfway is told in
+// Lines counts the reported lines; a line that paused halfway is reported in
 // parts.
 func (r *Recorder) Lines() (n int) {
 	for _, e := range r.Events {
@@ -155,7 +156,7 @@ func (r *Recorder) Lines() (n int) {
 	return n
 }
 
-// Types lists the types of the events, equal neighbors once.
+// Types lists the types of the events, without repetitions.
 func (r *Recorder) Types() string {
 	var list []string
 	for _, e := range r.Events {
@@ -166,17 +167,17 @@ func (r *Recorder) Types() string {
 	return strings.Join(list, " ")
 }
 
-// Keeper is a Recorder that remembers sessions.
+// Keeper is a Recorder that also records sessions.
 type Keeper struct {
 	*Recorder
 	Sessions []string
 }
 
-// Session keeps the name of a session.
+// Session records the name of a session.
 func (k *Keeper) Session(id string) { k.Sessions = append(k.Sessions, id) }
 
-// CancelAt returns a context that is canceled, with the cause, by an event
-// whose text is word.
+// CancelAt returns a context that is canceled, with the cause, when an event
+// has the text word.
 func CancelAt(t *testing.T, word string, cause error) (context.Context, *Recorder) {
 	t.Helper()
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -188,14 +189,14 @@ func CancelAt(t *testing.T, word string, cause error) (context.Context, *Recorde
 	}}
 }
 
-// Run runs r to its end, within the deadline.
+// Run executes r until it ends, within the deadline.
 func Run(t *testing.T, r supervise.Runner, spec supervise.Spec) (supervise.Outcome, *Recorder) {
 	t.Helper()
 	rec := &Recorder{}
 	return RunWith(t, t.Context(), r, spec, rec), rec
 }
 
-// RunWith is Run with a context and a sink.
+// RunWith is like Run, with a context and a sink.
 func RunWith(t *testing.T, ctx context.Context, r supervise.Runner, spec supervise.Spec, sink supervise.Sink) supervise.Outcome {
 	t.Helper()
 	ctx, cancel := context.WithTimeoutCause(ctx, Deadline, context.DeadlineExceeded)
@@ -210,7 +211,8 @@ func RunWith(t *testing.T, ctx context.Context, r supervise.Runner, spec supervi
 	return out
 }
 
-// WantState fails the test unless the run ended so; the reason contains reason.
+// WantState fails the test unless the outcome has this status and phase and its
+// reason contains reason.
 func WantState(t *testing.T, out supervise.Outcome, status task.RunStatus, phase task.Phase, reason string) {
 	t.Helper()
 	if out.Status != status || out.Phase != phase || !strings.Contains(out.Reason, reason) {
@@ -221,7 +223,7 @@ func WantState(t *testing.T, out supervise.Outcome, status task.RunStatus, phase
 	}
 }
 
-// Gone reports whether a process is no more.
+// Gone reports whether a process has ended.
 func Gone(pid int) bool {
 	p, ok := tree.Read(pid)
 	return !ok || p.Dead
@@ -242,8 +244,8 @@ func PIDAfter(t *testing.T, texts []string, word string) int {
 	return 0
 }
 
-// Confined confines programs; the test is skipped where the machine has no
-// landlock that will do.
+// Confined returns a confinement for programs. It skips the test if the machine
+// lacks a suitable landlock.
 func Confined(t *testing.T) supervise.Confinement {
 	t.Helper()
 	c := supervise.Confinement{On: true}
@@ -253,7 +255,7 @@ func Confined(t *testing.T) supervise.Confinement {
 	return c
 }
 
-// ReadText is the text of a file.
+// ReadText returns the text of a file.
 func ReadText(t *testing.T, file string) string {
 	t.Helper()
 	b, err := os.ReadFile(file)
@@ -263,8 +265,8 @@ func ReadText(t *testing.T, file string) string {
 	return string(b)
 }
 
-// MaxTranscript is how many bytes a sink gets of a run, besides the notes on
-// its transcript.
+// MaxTranscript is how many bytes of a run a sink receives, in addition to
+// notes about its transcript.
 const MaxTranscript = 16 << 20
 
 // CheckEvents fails the test unless all events are within their bounds.
@@ -281,7 +283,7 @@ func CheckEvents(t *testing.T, r *Recorder) {
 	}
 }
 
-// Hang never returns. An empty select would be taken for a deadlock.
+// Hang never returns. An empty select would be reported as a deadlock.
 func Hang() {
 	for {
 		time.Sleep(time.Hour)

@@ -15,24 +15,24 @@ import (
 	"taskyard/task"
 )
 
-// LoginName is a variable that a definition's env names. Its name does not say
-// that it holds a secret.
+// LoginName is a variable in a definition's env. Its name does not suggest that
+// it holds a secret.
 const LoginName = "TEST_DEPLOY_LOGIN"
 
 // Login is its value.
 const Login = `hun"ter/zebra-crossing <9> ü&`
 
-// Secrets is the value of the variable and the token of NewSpec, as a text of
-// JSON: what an agent says to be found out.
+// Secrets is the value of the variable and the token of NewSpec, encoded as a
+// JSON string: what an agent prints in the test.
 var Secrets = JSONText(Login + " and ty_token-of-this-run")
 
-// JSONText is a text as JSON.
+// JSONText encodes a text as JSON, without the quotes.
 func JSONText(s string) string {
 	b, _ := json.Marshal(s) // never fails
 	return string(b)
 }
 
-// Leaks returns the form of the secrets that a text holds, or "".
+// Leaks returns the encoding of a secret that a text contains, or "".
 func Leaks(t *testing.T, all ...any) string {
 	t.Helper()
 	b, err := json.Marshal(all)
@@ -50,9 +50,9 @@ func Leaks(t *testing.T, all ...any) string {
 	return ""
 }
 
-// TellsNoSecret runs agents that say both secrets in every place where they can
-// say something: text, tools, results, log, summary, error. Their plan names
-// the variable. It sets the environment, so the test cannot be parallel.
+// TellsNoSecret runs agents that print both secrets wherever they can: text,
+// tools, results, log, summary, error. Their plan names the variable. It sets
+// the environment, so the test cannot be parallel.
 func TellsNoSecret(t *testing.T, runs map[string]func(t *testing.T) (supervise.Outcome, *Recorder)) {
 	t.Setenv(LoginName, Login)
 	for name, run := range runs {

@@ -1,5 +1,5 @@
-// Package scratch makes folders in the system's temporary directory that are
-// removed after a crash too, at the next start.
+// Package scratch creates folders in the system's temporary directory. If the
+// process crashes, they are deleted at the next start.
 package scratch
 
 import (
@@ -22,9 +22,9 @@ var ErrTemporary = errors.New("the temporary directory cannot be used")
 // prefix begins the names of all scratch folders.
 const prefix = "taskyard-"
 
-// lockName is a file of each folder that is locked as long as its process
-// lives. It is put in its place with the lock, so that none is taken for
-// abandoned while it is made.
+// lockName is a file in each folder that is locked while its process runs. It
+// is moved into place with the lock held, so that a new folder is never
+// considered abandoned.
 const lockName = "lock"
 
 // Folder is a folder of this process.
@@ -33,8 +33,8 @@ type Folder struct {
 	lock *os.File
 }
 
-// New makes a folder that only this account can read. what is a part of its name. Error:
-// ErrTemporary.
+// New creates a folder that only this account can read. what becomes a part of
+// its name. Error: ErrTemporary.
 func New(what string) (*Folder, error) {
 	dir, err := os.MkdirTemp("", prefix+what+"-")
 	if err != nil {
@@ -52,7 +52,7 @@ func New(what string) (*Folder, error) {
 	return f, nil
 }
 
-// Remove removes the folder with all in it.
+// Remove deletes the folder and everything in it.
 func (f *Folder) Remove(ctx context.Context) error {
 	err := remove.Folder(ctx, f.Path)
 	if f.lock != nil {
@@ -61,8 +61,8 @@ func (f *Folder) Remove(ctx context.Context) error {
 	return err
 }
 
-// Prepare is Clear for the start of a program: it logs what it did, and when no
-// folder can be made.
+// Prepare calls Clear when a program starts. It logs what was deleted, and an
+// error if no folder can be created.
 func Prepare(log *slog.Logger) {
 	f, err := New("start")
 	if err == nil {
@@ -81,9 +81,9 @@ func Prepare(log *slog.Logger) {
 	}
 }
 
-// Clear removes the folders that processes of this account left behind when
-// they were killed, and returns how many. Those of living processes stay, also
-// where these run in another container.
+// Clear deletes the folders that killed processes of this account left behind,
+// and returns how many. Those of running processes stay, even if they run in
+// another container.
 func Clear(ctx context.Context) (removed int, err error) {
 	list, err := filepath.Glob(filepath.Join(os.TempDir(), prefix+"*", lockName))
 	if err != nil {
@@ -102,7 +102,7 @@ func Clear(ctx context.Context) (removed int, err error) {
 func removeFolder(ctx context.Context, dir string) (bool, error) {
 	info, err := os.Lstat(dir)
 	if err != nil || !info.IsDir() {
-		return false, nil // gone meanwhile, or a link of a stranger
+		return false, nil // deleted in the meantime, or another user's link
 	}
 	if st, ok := info.Sys().(*syscall.Stat_t); !ok || int(st.Uid) != os.Geteuid() || info.Mode().Perm() != 0o700 {
 		return false, nil
@@ -118,7 +118,7 @@ func removeFolder(ctx context.Context, dir string) (bool, error) {
 	}
 	defer func() { _ = lock.Close() }()
 	if unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
-		return false, nil // it is in use
+		return false, nil // in use
 	}
 	return true, remove.Folder(ctx, dir)
 }

@@ -1,5 +1,5 @@
 // Package textdiff lists changed files with their lines, within bounds, and
-// with nothing in them that would steer a terminal.
+// without control sequences for terminals.
 package textdiff
 
 import (
@@ -13,22 +13,21 @@ import (
 	"taskyard/task"
 )
 
-// MaxText bounds the files whose lines are compared, in bytes, unless told
-// otherwise.
+// MaxText is the default limit for files whose lines are compared, in bytes.
 const MaxText = 256 << 10
 
 // List collects changed files within the bounds of task.Work.
 type List struct {
 	Work    *task.Work
-	Context int   // lines around a change
+	Context int   // lines of context around a change
 	Limit   int64 // bytes of a file whose lines are compared
 	redact  func(string) string
 	names   int // bytes of names so far
 	lines   int // bytes of diffs so far
 }
 
-// NewList makes an empty list. Lines and names are redacted before they are
-// compared; nil: they are not.
+// NewList returns an empty list. redact is applied to lines and names before
+// they are compared; nil: none.
 func NewList(redact func(string) string) *List {
 	if redact == nil {
 		redact = func(s string) string { return s }
@@ -36,18 +35,18 @@ func NewList(redact func(string) string) *List {
 	return &List{Work: &task.Work{Files: []task.FileChange{}}, Context: 3, Limit: MaxText, redact: redact}
 }
 
-// Full reports whether no further file is named.
+// Full reports whether no more files can be added.
 func (l *List) Full() bool { return len(l.Work.Files) >= task.MaxFiles || l.names >= task.MaxFilePaths }
 
-// Side is a file before or after.
+// Side is one side of a change: the file before or after.
 type Side struct {
 	Text  []byte
-	Known bool   // Text is all of it
-	Kind  string // what it is when it is no plain file
+	Known bool   // Text is complete
+	Kind  string // file type, unless it is a regular file
 	Size  int64
 }
 
-// Add names a file that changed. Of more than fit only the number is kept.
+// Add adds a changed file. Files beyond the bounds are only counted.
 func (l *List) Add(path string, change task.Change, before, after Side, note string) {
 	l.Work.Total++
 	if l.Full() {
@@ -64,19 +63,19 @@ func (l *List) Add(path string, change task.Change, before, after Side, note str
 	l.Put(f)
 }
 
-// Put lists a file as it is.
+// Put adds a file unchanged.
 func (l *List) Put(f task.FileChange) {
 	l.names += len(f.Path)
 	f.Note = task.ClipText(f.Note, task.MaxFileNote)
 	l.Work.Files = append(l.Work.Files, f)
 }
 
-// Name is a path as it is shown.
+// Name returns a path in the form that is shown.
 func (l *List) Name(path string) string {
 	return task.ClipText(strings.ReplaceAll(Printable(l.redact(path)), "\r", "^M"), task.MaxFilePath)
 }
 
-// fill compares the lines of a file, or says why it does not.
+// fill compares the lines of a file, or returns why it does not.
 func (l *List) fill(f *task.FileChange, before, after Side) (note string) {
 	switch {
 	case !before.Known || !after.Known:
@@ -105,12 +104,12 @@ func (l *List) fill(f *task.FileChange, before, after Side) (note string) {
 	return ""
 }
 
-// clean makes text of contents: without secrets, valid, and with nothing that
-// would steer a terminal.
+// clean converts contents to text: redacted, valid, and without control
+// sequences for terminals.
 func (l *List) clean(b []byte) string { return Printable(l.redact(string(b))) }
 
-// Printable replaces what is no UTF-8 and the control characters but newline,
-// tab and the return of a line of Windows.
+// Printable replaces invalid UTF-8 and control characters other than newline,
+// tab and the carriage return of a Windows line ending.
 func Printable(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if !strings.ContainsFunc(s, control) {
@@ -121,7 +120,7 @@ func Printable(s string) string {
 		switch {
 		case r == '\r' && strings.HasPrefix(s[i+1:], "\n"), !control(r):
 			b.WriteRune(r)
-		case r <= 0x7f: // ^[, as terminals write it
+		case r <= 0x7f: // ^[, as terminals show it
 			b.WriteRune('^')
 			b.WriteRune(r ^ 0x40)
 		default:
@@ -136,11 +135,11 @@ func control(r rune) bool {
 }
 
 // unified returns the hunks of a unified diff without its header. Its time is
-// bounded: where the texts differ too much, it is not the shortest one.
+// bounded: if the texts differ too much, the diff is not minimal.
 func unified(before, after string, lines int) string {
 	text, err := udiff.ToUnified("a", "b", before, udiff.Lines(before, after), lines)
 	if err != nil {
-		return "" // never: the edits are those of this text
+		return "" // impossible: the edits belong to this text
 	}
 	_, text, _ = strings.Cut(text, "\n")
 	_, text, _ = strings.Cut(text, "\n")
@@ -161,7 +160,7 @@ func count(hunks string) (added, removed int) {
 }
 
 // cutLines returns the first lines of hunks, at most limit bytes, and how many
-// are left out.
+// lines are left out.
 func cutLines(hunks string, limit int) (shown string, left int) {
 	if len(hunks) <= limit {
 		return hunks, 0
@@ -170,7 +169,7 @@ func cutLines(hunks string, limit int) (shown string, left int) {
 	return hunks[:end], strings.Count(hunks[end:], "\n")
 }
 
-// sizes says how large a file was and is.
+// sizes describes the sizes of a file before and after.
 func sizes(change task.Change, before, after Side) string {
 	switch change {
 	case task.FileAdded:
@@ -181,7 +180,7 @@ func sizes(change task.Change, before, after Side) string {
 	return task.ByteSize(before.Size) + " → " + task.ByteSize(after.Size)
 }
 
-// Thousands writes a number with commas.
+// Thousands formats a number with commas.
 func Thousands(n int) string {
 	if n < 1000 {
 		return fmt.Sprint(n)

@@ -8,17 +8,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// family is what the server has started itself, and whether it takes in what
-// lost its keeper.
+// family tracks the processes that the server itself has started, and whether
+// it adopts orphaned processes.
 var family struct {
 	mu     sync.Mutex
 	adopts bool
 	own    map[int]bool
 }
 
-// Adopt makes this process the parent of what loses its keeper, so that Strays
-// finds it. Every process that it starts from then on must be started by
-// Begin. Call it once, first of all.
+// Adopt makes this process adopt processes that lose their keeper, so that
+// Strays finds them. Every process that it starts from then on must be started
+// by Begin. Call it once, before anything else.
 func Adopt() error {
 	if err := BecomeKeeper(); err != nil {
 		return err
@@ -29,7 +29,8 @@ func Adopt() error {
 	return nil
 }
 
-// Begin starts a child of the server's own. Call done when it was waited for.
+// Begin starts a child of the server itself. Call done after the child was
+// waited for.
 func Begin(cmd *exec.Cmd) (done func(), err error) {
 	family.mu.Lock()
 	defer family.mu.Unlock()
@@ -48,8 +49,8 @@ func Begin(cmd *exec.Cmd) (done func(), err error) {
 	}, nil
 }
 
-// Strays lists the living processes below this one that it did not start and
-// that have no keeper any more, and buries the dead among them.
+// Strays lists the running descendants that this process did not start and that
+// have no keeper any more, and reaps dead ones.
 func Strays() []Proc {
 	family.mu.Lock()
 	defer family.mu.Unlock()

@@ -6,21 +6,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// signalLandlock is the first version of landlock that can confine signals.
+// signalLandlock is the first landlock version that can restrict signals.
 const signalLandlock = 6
 
-// pastLimits are the rights by which root would pass by what is taken here:
-// to read of others, and to raise limits.
+// pastLimits are the capabilities with which root could bypass these
+// restrictions: reading other processes, and raising limits.
 var pastLimits = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SYS_PTRACE, unix.CAP_PERFMON, unix.CAP_SYS_RESOURCE}
 
-// Alone takes from this thread, and from all that it starts, the way to other
-// programs of the account: nothing gains rights by running a file (sudo, su),
-// which the server could not kill, and, from Linux 6.12 on, no signal reaches a
-// process outside, and neither memory nor environment of one can be read. So
-// the program cannot kill its keeper or take another run's token.
+// Alone isolates this thread, and everything that it starts, from other
+// programs of the account: executing a file (sudo, su) grants no rights, since
+// the server could not kill such a process, and, from Linux 6.12 on, no signal
+// reaches a process outside, and neither memory nor environment of one can be
+// read. So the program cannot kill its keeper or steal another run's token.
 func Alone() error {
 	for _, c := range pastLimits {
-		// Who may not drop one is not root, or not one with all rights.
+		// Dropping fails for non-root users, and for root without all
+		// capabilities.
 		_ = unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0)
 	}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
@@ -31,7 +32,7 @@ func Alone() error {
 		return nil
 	}
 	attr := unix.LandlockRulesetAttr{Scoped: unix.LANDLOCK_SCOPE_SIGNAL}
-	// What newer kernels know besides is not used, and left out for older ones.
+	// Omit the newer fields, which are not used, for older kernels.
 	size := unsafe.Offsetof(attr.Scoped) + unsafe.Sizeof(attr.Scoped)
 	set, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), size, 0)
 	if errno != 0 {
@@ -44,6 +45,6 @@ func Alone() error {
 	return nil
 }
 
-// Hide keeps the files of this process below /proc, its pipes among them, from
+// Hide protects this process's files in /proc, including its pipes, from
 // programs of the same account.
 func Hide() error { return unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }

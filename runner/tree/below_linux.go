@@ -9,17 +9,17 @@ import (
 	"sync"
 )
 
-// How often at most one look goes through a tree that does not hold still, and
-// through one of which it has met nobody alive so far.
+// How many times a tree is walked at most: one that keeps changing, and one in
+// which no running process has been found so far.
 const (
 	walks     = 5
 	mostWalks = 1000
 )
 
-// Below lists the living processes below root, without root. It goes through
-// the tree again until two walks agree, the dead included: a process whose
-// parent ends meanwhile is somewhere else. A tree that never holds still is
-// told as it was last seen, and is not told to be empty.
+// Below lists the running processes below root, without root. It repeats the
+// walk until two walks agree, including dead processes, because a process whose
+// parent ends in the meantime moves elsewhere. A tree that keeps changing is
+// returned as last seen, and never as empty.
 func Below(root int) []Proc {
 	seen, _ := walk(root)
 	for i := 0; i < walks || i < mostWalks && len(living(seen)) == 0; i++ {
@@ -37,8 +37,8 @@ func living(list []Proc) []Proc {
 	return slices.DeleteFunc(slices.Clone(list), func(p Proc) bool { return p.Dead })
 }
 
-// walk goes through a tree once. It is not whole when a process was gone
-// before it was looked at.
+// walk walks a tree once. whole is false if a process ended before it was
+// examined.
 func walk(root int) (seen []Proc, whole bool) {
 	whole = true
 	for queue := []int{root}; len(queue) > 0; queue = queue[1:] {
@@ -52,9 +52,9 @@ func walk(root int) (seen []Proc, whole bool) {
 	return seen, whole
 }
 
-// children lists the children of a process, the dead ones too. It asks the
-// process itself, so that what forks and ends in a moment is found in time;
-// where the kernel does not tell, it looks at all.
+// children lists the children of a process, including dead ones. It asks the
+// process itself, so that short-lived processes are found in time; if the
+// kernel does not support that, it examines all processes.
 func children(pid int) (list []int) {
 	dir := "/proc/" + strconv.Itoa(pid) + "/task/"
 	threads, _ := os.ReadDir(dir)

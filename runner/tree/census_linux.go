@@ -14,24 +14,25 @@ import (
 const CensusEvery = 50 * time.Millisecond
 
 const (
-	wholeEvery = 500 * time.Millisecond // between two looks at each process
-	rush       = 200                    // new threads on the machine since then make it look at once
+	wholeEvery = 500 * time.Millisecond // between two examinations of each process
+	rush       = 200                    // new threads on the machine that trigger one at once
 )
 
-// Census counts what is below this process, for the limits that the kernel
-// keeps for accounts and single processes only. The zero value has no limits.
+// Census measures the descendants of this process, for limits that the kernel
+// enforces only per account or per process. The zero value has no limits.
 type Census struct {
-	Processes int    // at one time
-	Memory    uint64 // bytes that all of them hold at one time
+	Processes int    // at the same time
+	Memory    uint64 // bytes that all of them use at the same time
 
 	last    time.Time
-	threads uint16 // of the machine, at last
+	threads uint16 // on the machine, at the last look
 }
 
-// MostMemory is how much a tree may hold: three quarters of the machine's.
+// MostMemory returns the memory limit of a tree: three quarters of the
+// machine's memory.
 func MostMemory() uint64 { return memory() / 4 * 3 }
 
-// Look returns which limit is passed, "" for none. It is cheap to call often.
+// Look returns which limit is exceeded, "" for none. Frequent calls are cheap.
 func (c *Census) Look() (over string) {
 	var info unix.Sysinfo_t
 	_ = unix.Sysinfo(&info)
@@ -49,13 +50,13 @@ func (c *Census) Look() (over string) {
 	return ""
 }
 
-// held sums up the bytes of memory that processes share with no other.
+// held returns the total private memory of processes in bytes.
 func held(list []Proc) (bytes uint64) {
 	for _, p := range list {
 		b, _ := os.ReadFile("/proc/" + strconv.Itoa(p.PID) + "/statm")
 		f := strings.Fields(string(b))
 		if len(f) < 3 {
-			continue // it is gone
+			continue // it has ended
 		}
 		resident, _ := strconv.ParseUint(f[1], 10, 64)
 		shared, _ := strconv.ParseUint(f[2], 10, 64)

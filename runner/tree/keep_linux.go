@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Pipes returns an error unless each of the file descriptors is a pipe, as the
-// server hands them over, and keeps them from the programs that this process
-// starts.
+// Pipes returns an error unless each of the file descriptors is a pipe, as
+// passed by the server, and prevents programs that this process starts from
+// inheriting them.
 func Pipes(fds ...int) error {
 	for _, fd := range fds {
 		var st unix.Stat_t
@@ -25,9 +25,9 @@ func Pipes(fds ...int) error {
 	return nil
 }
 
-// BecomeKeeper makes this process the parent of all that will lose its own
-// below it. Of the files that this process was started with, its programs
-// inherit only those that are named for them.
+// BecomeKeeper makes this process the parent of all descendants that lose
+// theirs. Of the files that this process was started with, its programs inherit
+// only those that are passed explicitly.
 func BecomeKeeper() error {
 	keepFiles()
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
@@ -36,13 +36,13 @@ func BecomeKeeper() error {
 	return nil
 }
 
-// keepFiles closes every file but the first three to what this process starts.
-// The runtime's own are closed already.
+// keepFiles prevents processes that this one starts from inheriting any file
+// except the first three. Those of the Go runtime are not inherited anyway.
 func keepFiles() {
 	if unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) == nil {
 		return
 	}
-	list, _ := os.ReadDir("/proc/self/fd") // before Linux 5.11; what cannot be seen stays as it is
+	list, _ := os.ReadDir("/proc/self/fd") // before Linux 5.11; files that cannot be listed are inherited
 	for _, e := range list {
 		if fd, err := strconv.Atoi(e.Name()); err == nil && fd > 2 {
 			unix.CloseOnExec(fd)
@@ -50,17 +50,17 @@ func keepFiles() {
 	}
 }
 
-// Program is the one program that a keeper has started.
+// Program is the program that a keeper has started.
 type Program struct {
 	PID   int
-	Exits chan unix.WaitStatus // the program has ended; holds one
-	Empty chan struct{}        // closed when nothing is left below the keeper
+	Exits chan unix.WaitStatus // receives the program's status; capacity one
+	Empty chan struct{}        // closed when no descendants of the keeper are left
 }
 
-// Start makes the program, in a session of its own and with the environment of
-// this process, and lets go of the keeper's first three files, so that their
-// other ends see when the program closes them. The program dies with the
-// calling thread, which is therefore to be locked. Call Reap next.
+// Start starts the program in its own session with the environment of this
+// process, and closes the keeper's first three files, so that their other ends
+// notice when the program closes them. The program dies with the calling
+// thread, which must therefore be locked. Call Reap next.
 func Start(path string, argv []string, files []uintptr) (*Program, error) {
 	pid, err := syscall.ForkExec(path, argv, &syscall.ProcAttr{
 		Env: os.Environ(), Files: files,
@@ -77,7 +77,7 @@ func Start(path string, argv []string, files []uintptr) (*Program, error) {
 	return &Program{PID: pid, Exits: make(chan unix.WaitStatus, 1), Empty: make(chan struct{})}, nil
 }
 
-// Reap waits for all that ends below the keeper, until there is nothing left.
+// Reap waits for all descendants of the keeper until none are left.
 func (p *Program) Reap() {
 	for {
 		var status unix.WaitStatus
@@ -93,7 +93,7 @@ func (p *Program) Reap() {
 	}
 }
 
-// Exited notes how the program ended.
+// Exited records how the program ended.
 func (e *End) Exited(status unix.WaitStatus) {
 	if status.Signaled() {
 		e.Signal = int(status.Signal())

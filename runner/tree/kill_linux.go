@@ -7,10 +7,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// KillPass is the time between two looks at a tree that is being killed.
+// KillPass is the interval between two passes over a tree that is being killed.
 const KillPass = 20 * time.Millisecond
 
-// Terminate asks every process politely. A stopped one is woken to hear it.
+// Terminate sends SIGTERM to every process, and SIGCONT so that stopped ones
+// receive it.
 func Terminate(list []Proc) {
 	for _, p := range list {
 		p.Signal(unix.SIGTERM)
@@ -18,9 +19,9 @@ func Terminate(list []Proc) {
 	}
 }
 
-// KillOnce kills what list finds. It stops the processes first, again and
-// again until no new one turns up, so that a program that forks faster than
-// it is killed cannot get away. It returns those it killed.
+// KillOnce kills the processes that list returns. It first stops them until no
+// new ones appear, so that a program that forks faster than it is killed cannot
+// escape. It returns the killed processes.
 func KillOnce(list func() []Proc) []Proc {
 	seen := map[Proc]bool{}
 	for range 50 {
@@ -44,9 +45,9 @@ func KillOnce(list func() []Proc) []Proc {
 	return killed
 }
 
-// KillAll kills until list finds nothing more and all that it found is dead,
-// and returns how many processes that were. On a busy machine the killed live
-// on for a moment. It gives up when ctx ends, with the cause.
+// KillAll kills until list returns nothing and all processes that it returned
+// have ended, and returns how many there were. On a busy machine, killed
+// processes take a moment to end. It gives up when ctx ends, with the cause.
 func KillAll(ctx context.Context, list func() []Proc) (int, error) {
 	killed := map[Proc]bool{}
 	for {

@@ -8,20 +8,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Niceness is that of all that the server starts: the server goes first.
+// Niceness is the niceness of all processes that the server starts, so that the
+// server has priority.
 const Niceness = 10
 
-// Limits are what each process of a program may use, and all that it starts;
-// 0 leaves a thing as it is. Nobody writes a core.
+// Limits are the limits of each process of a program and its descendants; 0
+// leaves a limit unchanged. Core dumps are disabled.
 type Limits struct {
 	FileSize   uint64 // bytes of a file
-	Data       uint64 // bytes of private memory that can be written
+	Data       uint64 // bytes of writable private memory
 	OpenFiles  uint64
-	Threads    uint64 // of the whole account; root has no such limit
+	Threads    uint64 // of the whole account; does not apply to root
 	CPUSeconds uint64
 }
 
-// Set takes from this process, for good, what is beyond the limits.
+// Set permanently lowers the limits of this process.
 func (l Limits) Set() error {
 	for what, most := range map[int]uint64{
 		unix.RLIMIT_FSIZE: l.FileSize, unix.RLIMIT_DATA: l.Data, unix.RLIMIT_NOFILE: l.OpenFiles,
@@ -42,9 +43,9 @@ func (l Limits) Set() error {
 	return nil
 }
 
-// Yield puts this thread, and what it starts, behind the server for the
-// processor, and this process first in line when memory runs short. The
-// returned function takes the latter back.
+// Yield lowers the CPU priority of this thread and what it starts below that of
+// the server, and makes this process the first to be killed when memory runs
+// out. restore undoes the latter.
 func Yield() (restore func()) {
 	_ = unix.Setpriority(unix.PRIO_PROCESS, 0, Niceness)
 	file, err := os.OpenFile("/proc/self/oom_score_adj", os.O_RDWR, 0)
@@ -59,7 +60,7 @@ func Yield() (restore func()) {
 	}
 }
 
-// memory is that of the machine in bytes, 0 when it is not known.
+// memory returns the memory of the machine in bytes, 0 if unknown.
 func memory() uint64 {
 	var info unix.Sysinfo_t
 	if unix.Sysinfo(&info) != nil {

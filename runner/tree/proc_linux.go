@@ -13,20 +13,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Proc is one line of the process table.
+// Proc is an entry of the process table.
 type Proc struct {
 	PID, Parent int
-	Start       string // kernel ticks since boot; distinguishes a reused pid
-	Dead        bool   // a zombie: it runs no more and waits for its parent
+	Start       string // kernel ticks since boot; distinguishes a reused PID
+	Dead        bool   // a zombie: it has ended and waits for its parent
 }
 
-// Read reads /proc/PID/stat; false when there is no such process.
+// Read parses /proc/PID/stat; ok is false if there is no such process.
 func Read(pid int) (Proc, bool) {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		return Proc{}, false
 	}
-	// The name, in parentheses, may hold spaces and parentheses itself.
+	// The name, in parentheses, may itself contain spaces and parentheses.
 	end := bytes.LastIndexByte(b, ')')
 	if end < 0 {
 		return Proc{}, false
@@ -39,12 +39,13 @@ func Read(pid int) (Proc, bool) {
 	if err != nil {
 		return Proc{}, false
 	}
-	// One whose first thread has ended looks like a zombie while others keep running.
+	// A process whose first thread has ended looks like a zombie while other
+	// threads run.
 	dead := (f[0] == "Z" || f[0] == "X") && (f[17] == "0" || f[17] == "1")
 	return Proc{PID: pid, Parent: parent, Start: f[19], Dead: dead}, true
 }
 
-// pids lists every process that can be seen.
+// pids lists all visible processes.
 func pids() []int {
 	dir, err := os.Open("/proc")
 	if err != nil {
@@ -61,12 +62,12 @@ func pids() []int {
 	return list
 }
 
-// beginning bounds how long Marked waits for processes that have no
-// environment yet.
+// beginning is how long Marked waits for processes that have no environment
+// yet.
 const beginning = time.Second
 
-// Marked lists the living processes, without this one, that were started
-// with all of the marks, each NAME=value, in their environment.
+// Marked lists the running processes, except this one, that were started with
+// all of the marks, each NAME=value, in their environment.
 func Marked(marks ...string) []Proc {
 	until := time.Now().Add(beginning)
 	var found []Proc
@@ -95,9 +96,9 @@ func hasMarks(pid int, marks []string, until time.Time) bool {
 	return true
 }
 
-// environ is what a process was started with. One whose first thread has ended
-// says it by another. One that is becoming another program has none for a
-// moment, and is looked at again until then.
+// environ returns the initial environment of a process. If its first thread has
+// ended, another one has it. During exec, the environment is missing for a
+// moment, so it is read again until the deadline.
 func environ(proc string, until time.Time) []byte {
 	settled := false
 	for {
@@ -111,8 +112,9 @@ func environ(proc string, until time.Time) []byte {
 				return env
 			}
 		}
-		// One look may meet the moment in which the kernel has set the place of
-		// the environment and not yet its end: only the second one is believed.
+		// A read may fall between the moments when the kernel sets the
+		// beginning and the end of the environment, so only a second read
+		// counts.
 		switch {
 		case becoming(proc):
 			settled = false
@@ -129,9 +131,9 @@ func environ(proc string, until time.Time) []byte {
 	}
 }
 
-// becoming reports whether a process has memory, and no environment in it yet,
-// or one by now. The kernel's own have no memory, nor have the dead; and who
-// was started without environment has an empty one at some place.
+// becoming reports whether a process has memory, but no environment yet, or one
+// by now. Kernel threads and dead processes have no memory; a process that was
+// started without variables has an empty environment at some address.
 func becoming(proc string) bool {
 	b, err := os.ReadFile(proc + "/stat")
 	if err != nil {
@@ -145,8 +147,8 @@ func becoming(proc string) bool {
 	return f[envEnd] == "0" || f[envStart] != f[envEnd]
 }
 
-// Signal sends a signal to exactly this process, never to one that got its
-// pid later.
+// Signal sends a signal to exactly this process, never to one that reused its
+// PID.
 func (p Proc) Signal(sig syscall.Signal) {
 	fd, err := unix.PidfdOpen(p.PID, 0)
 	if err != nil {
@@ -166,7 +168,7 @@ func (p Proc) alive() bool {
 	return ok && !now.Dead && now.Start == p.Start
 }
 
-// BootID names this run of the kernel; "" when it cannot be read.
+// BootID identifies this boot of the kernel; "" if it cannot be read.
 var BootID = sync.OnceValue(func() string {
 	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {

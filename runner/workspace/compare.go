@@ -17,7 +17,7 @@ import (
 // maxReadAll bounds what a comparison reads, in bytes.
 const maxReadAll = 64 << 20
 
-// comparison compares a folder with its former state.
+// comparison compares a folder with its previous state.
 type comparison struct {
 	before *snapshot
 	root   *os.Root
@@ -25,7 +25,7 @@ type comparison struct {
 	budget int64
 }
 
-// compare returns what has changed. after is the present state of the folder.
+// compare returns the changes. after is the current state of the folder.
 func compare(before, after *snapshot, folder string, redact func(string) string) *task.Work {
 	l := textdiff.NewList(redact)
 	for _, s := range []*snapshot{before, after} {
@@ -66,17 +66,17 @@ func (c *comparison) file(name string, was entry, before bool, is entry, now boo
 	}
 }
 
-// modified compares contents where the state of the files does not tell.
+// modified compares contents if the file metadata is not conclusive.
 func (c *comparison) modified(name string, was, is entry) {
 	if was.same(is) {
 		return
 	}
 	now := c.new(name, is)
 	if was.mode == is.mode && now.Known && was.known && contentSum(now.Text) == was.sum {
-		return // touched, or written as it was
+		return // touched, or rewritten with the same content
 	}
 	if was.mode == is.mode && special(is.mode) != "" && is.mode&fs.ModeSymlink == 0 {
-		return // a pipe is a pipe
+		return // special files have no content to compare
 	}
 	text := note(was, is)
 	if was.mode == is.mode && !was.known && was.size == is.size {
@@ -92,7 +92,7 @@ func joinNotes(a, b string) string {
 	return a + "; " + b
 }
 
-// old is a file as it was.
+// old returns a file before the change.
 func (c *comparison) old(e entry) textdiff.Side {
 	if kind := special(e.mode); kind != "" && e.mode&fs.ModeSymlink == 0 {
 		return textdiff.Side{Known: true, Kind: kind}
@@ -104,7 +104,7 @@ func (c *comparison) old(e entry) textdiff.Side {
 	return textdiff.Side{Text: b, Known: ok, Size: e.size}
 }
 
-// new is a file as it is.
+// new returns a file after the change.
 func (c *comparison) new(name string, e entry) textdiff.Side {
 	if kind := special(e.mode); kind != "" && e.mode&fs.ModeSymlink == 0 {
 		return textdiff.Side{Known: true, Kind: kind}
@@ -122,8 +122,8 @@ func (c *comparison) new(name string, e entry) textdiff.Side {
 	return s
 }
 
-// read reads a file below the folder; its folder is opened first, so that a
-// long way down costs no more than a short one.
+// read reads a file below the folder. It opens the parent folder first, so that
+// deep paths cost no more than short ones.
 func (c *comparison) read(name string) ([]byte, error) {
 	dir, base := path.Split(name)
 	if dir == "" {
@@ -137,8 +137,8 @@ func (c *comparison) read(name string) ([]byte, error) {
 	return readPlain(root, base, textdiff.MaxText)
 }
 
-// note says what lines do not tell of a file that was there before: that it is
-// a link or something special, and a changed mode.
+// note describes changes of an existing file that lines do not show: that it is
+// a link or special file, and a changed mode.
 func note(was, is entry) string {
 	from, to := special(was.mode), special(is.mode)
 	switch {
@@ -150,7 +150,7 @@ func note(was, is entry) string {
 	return to
 }
 
-// fileKind returns what a new file is, "" for a plain one.
+// fileKind describes a new file, "" for a regular one.
 func fileKind(m fs.FileMode) string {
 	if m.IsRegular() && m&0o111 != 0 {
 		return "executable"
@@ -162,7 +162,7 @@ func plain(kind string) string {
 	return cmp.Or(kind, "file")
 }
 
-// special names what is no plain file.
+// special names a file type other than a regular file.
 func special(m fs.FileMode) string {
 	switch {
 	case m.IsRegular():

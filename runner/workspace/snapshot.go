@@ -11,34 +11,34 @@ import (
 	"taskyard/runner/instance"
 )
 
-// What a snapshot keeps of contents.
+// The bounds of the contents in a snapshot.
 const (
 	maxKept    = 64 << 10 // bytes of one file
 	maxKeptAll = 64 << 20 // bytes of all files, on disk
 )
 
-// snapshot is the state of a folder at one moment.
+// snapshot is the state of a folder at one time.
 type snapshot struct {
 	files map[string]entry // by path below the folder, with slashes
-	cut   string           // why it is not whole; then files do not count
-	deep  bool             // folders far below were left out
+	cut   string           // why it is incomplete; files are then not compared
+	deep  bool             // deeply nested folders were left out
 	spool *os.File         // earlier contents; nil: none are kept
-	size  int64            // of the spool
+	size  int64            // bytes in the spool
 }
 
-// entry is one file, link, or something special.
+// entry is one file, link or special file.
 type entry struct {
 	mode           fs.FileMode
 	size, modified int64
 	inode          uint64
 	touched        int64
-	sum            [8]byte // of its contents, when known
+	sum            [8]byte // of its contents, if known
 	known          bool
-	binary         bool  // it held NUL; its contents are not kept
-	at             int64 // in the spool, -1: not kept
+	binary         bool  // it contains NUL; its contents are not kept
+	at             int64 // offset in the spool, -1: not kept
 }
 
-// same reports whether nothing was done to a file between two looks.
+// same reports whether a file is unchanged between two snapshots.
 func (e entry) same(f entry) bool {
 	return e.mode == f.mode && e.size == f.size && e.modified == f.modified && e.inode == f.inode && e.touched == f.touched
 }
@@ -48,8 +48,8 @@ func look(ctx context.Context, folder string) *snapshot {
 	return (&snapshot{}).fill(ctx, folder, func(*os.Root, string, *entry) {})
 }
 
-// take takes a snapshot that keeps the contents of small text files in dir,
-// so that their lines can be compared later.
+// take takes a snapshot and keeps the contents of small text files in dir, so
+// that their lines can be compared later.
 func take(ctx context.Context, folder, dir string) *snapshot {
 	s := &snapshot{}
 	if err := os.MkdirAll(dir, 0o700); err == nil {
@@ -66,7 +66,7 @@ func take(ctx context.Context, folder, dir string) *snapshot {
 		}
 		budget -= int64(len(b))
 		e.sum, e.known = contentSum(b), true
-		e.size = int64(len(b)) // what was read is what counts
+		e.size = int64(len(b)) // the bytes that were read count
 		if e.binary = bytes.IndexByte(b, 0) >= 0; !e.binary {
 			e.at = s.keep(b)
 		}
@@ -95,20 +95,20 @@ func (s *snapshot) fill(ctx context.Context, folder string, more func(*os.Root, 
 	return s
 }
 
-// keep appends contents to the spool and returns where they begin.
+// keep appends contents to the spool and returns their offset.
 func (s *snapshot) keep(b []byte) int64 {
 	if s.spool == nil {
 		return -1
 	}
 	at := s.size
 	if _, err := s.spool.WriteAt(b, at); err != nil {
-		return -1 // a full disk: the lines of this file will not be told
+		return -1 // disk full: the lines of this file will not be compared
 	}
 	s.size += int64(len(b))
 	return at
 }
 
-// contents returns what was kept of a file.
+// contents returns the kept contents of a file.
 func (s *snapshot) contents(e entry) ([]byte, bool) {
 	if s.spool == nil || e.at < 0 {
 		return nil, false
@@ -118,7 +118,7 @@ func (s *snapshot) contents(e entry) ([]byte, bool) {
 	return b, err == nil || len(b) == 0
 }
 
-// close drops the kept contents.
+// close deletes the kept contents.
 func (s *snapshot) close() {
 	if s.spool != nil {
 		_ = s.spool.Close()

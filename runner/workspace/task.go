@@ -13,14 +13,14 @@ import (
 	"taskyard/task"
 )
 
-// Task is the worktree of a task with a branch of its own, as it lies on this
-// machine. A run may work in it at the same time.
+// Task is the worktree of a task with its own branch on this machine. A run may
+// be working in it.
 type Task struct{ t *tree }
 
-// ErrMoved says that a branch does not name the commit that was expected.
+// ErrMoved says that a branch does not point to the expected commit.
 var ErrMoved = errors.New("the branch moved meanwhile")
 
-// OpenTask returns the worktree of a task below the folder of the runs; nil when
+// OpenTask returns the worktree of a task below the folder of the runs; nil if
 // there is none.
 func OpenTask(runs string, repo *git.Repository, w task.Worktree) (*Task, error) {
 	if w.Origin == 0 {
@@ -28,7 +28,7 @@ func OpenTask(runs string, repo *git.Repository, w task.Worktree) (*Task, error)
 	}
 	dir, err := filepath.EvalSymlinks(filepath.Join(runs, task.TreeFolder(w.Origin).Name))
 	if err != nil {
-		return nil, nil // it was never made, or is removed
+		return nil, nil // it was never created, or was deleted
 	}
 	t := &tree{dir: dir, repo: repo}
 	defer t.lock()()
@@ -38,21 +38,21 @@ func OpenTask(runs string, repo *git.Repository, w task.Worktree) (*Task, error)
 	return &Task{t}, nil
 }
 
-// Folder is where its files are.
+// Folder returns the folder with its files.
 func (w *Task) Folder() string { return w.t.work() }
 
-// Home is the HOME of commands that Taskyard runs in it.
+// Home returns the HOME of commands that Taskyard runs in it.
 func (w *Task) Home() string { return filepath.Join(w.t.dir, homeName) }
 
-// reload locks the worktree and reads its state again.
+// reload locks the worktree and reloads its state.
 func (w *Task) reload() (unlock func()) {
 	unlock = w.t.lock()
 	w.t.load()
 	return unlock
 }
 
-// Save puts what lies in the folder on the branch, by an author ("": the agent
-// of its last run), and returns the tip.
+// Save commits the contents of the folder to the branch, with an author ("":
+// the agent of its last run), and returns the tip.
 func (w *Task) Save(ctx context.Context, title, author string) (commit string, err error) {
 	defer w.reload()()
 	w.t.author = author
@@ -63,8 +63,8 @@ func (w *Task) Save(ctx context.Context, title, author string) (commit string, e
 	return commit, err
 }
 
-// Changed names a file that a commit has and that lies otherwise in the folder,
-// "" when there is none. New files do not count.
+// Changed returns a file of a commit that differs in the folder, "" if there is
+// none. New files are ignored.
 func (w *Task) Changed(ctx context.Context, commit string) (name string, err error) {
 	defer w.reload()()
 	t := w.t
@@ -94,12 +94,12 @@ func (w *Task) Changed(ctx context.Context, commit string) (name string, err err
 	return name, err
 }
 
-// move is a change of the files of a folder from one commit to another.
+// move is an update of a folder's files from one commit to another.
 type move struct{ From, To string }
 
-// Advance moves the branch and the files from one commit to another. Error:
-// ErrMoved when the branch is elsewhere, or the folder holds more; others name
-// what is in the way.
+// Advance moves the branch and the files from one commit to another. It returns
+// ErrMoved if the branch points elsewhere or the folder has other changes;
+// other errors say what is in the way.
 func (w *Task) Advance(ctx context.Context, before, after, title, author string) error {
 	defer w.reload()()
 	t := w.t
@@ -130,7 +130,7 @@ func (w *Task) Advance(ctx context.Context, before, after, title, author string)
 	return t.rewrite(ctx)
 }
 
-// rewrite finishes writing the files of a commit to which the branch was moved.
+// rewrite finishes writing the files of a commit that the branch was moved to.
 func (t *tree) rewrite(ctx context.Context) error {
 	m := t.state.Write
 	if m == nil {
@@ -161,10 +161,10 @@ func (t *tree) rewrite(ctx context.Context) error {
 	return t.save()
 }
 
-// ErrOpen says that a run works in a worktree.
+// ErrOpen says that a run is working in a worktree.
 var ErrOpen = errors.New("a run works there")
 
-// Retire removes the worktree. What lies there and is not on the branch is lost.
+// Retire deletes the worktree. Contents that are not on the branch are lost.
 // Error: ErrOpen.
 func (w *Task) Retire(ctx context.Context) error {
 	defer w.reload()()
@@ -187,8 +187,9 @@ func (t *tree) retire(ctx context.Context) error {
 	return nil
 }
 
-// RetireFolder removes the worktree of a task that is archived, by the name of
-// its folder, and reports whether it was one. That of an interrupted run stays.
+// RetireFolder deletes the worktree of an archived task, by the name of its
+// folder, and reports whether it was one. The worktree of an interrupted run
+// stays.
 func RetireFolder(ctx context.Context, runs, name string) (bool, error) {
 	dir, err := filepath.EvalSymlinks(filepath.Join(runs, name))
 	t := &tree{dir: dir}
@@ -196,7 +197,7 @@ func RetireFolder(ctx context.Context, runs, name string) (bool, error) {
 		return false, nil
 	}
 	if t.repo, err = git.Open(ctx, t.state.Repository); err != nil {
-		return false, nil // its branch is gone with it, or comes back
+		return false, nil // its branch was deleted with it, or will be restored
 	}
 	defer t.lock()()
 	return true, t.retire(ctx)

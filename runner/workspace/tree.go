@@ -18,14 +18,13 @@ import (
 	"taskyard/task"
 )
 
-// tree is a worktree of a run, and of the runs that try it again. What it
-// needs to know of it between two runs is in its state file, out of the
-// agent's folder.
+// tree is the worktree of a run, and of its retries. Its state between two runs
+// is in a state file outside the agent's folder.
 type tree struct {
-	dir    string // holds state, work and git
+	dir    string // contains state, work and git
 	repo   *git.Repository
 	state  treeState
-	author string // of commits, where the task has a branch; "": Taskyard
+	author string // of commits if the task has a branch; "": Taskyard
 }
 
 // treeState is the state file.
@@ -35,27 +34,27 @@ type treeState struct {
 	Root       string  `json:"root"`           // commit on which the branch began
 	Base       string  `json:"base"`           // commit on which the last run began
 	Run        task.ID `json:"run"`            // the last run
-	Admin      string  `json:"admin"`          // what the repository knows of the worktree; "" before it is made
+	Admin      string  `json:"admin"`          // the repository's metadata folder of the worktree; "" before it is created
 	Open       bool    `json:"open,omitempty"` // the last run has not been finished
 
-	Parent string `json:"parent,omitempty"` // name of the folder of the worktree from whose state it began
-	Merged string `json:"merged,omitempty"` // commit up to which it was merged there
+	Parent string `json:"parent,omitempty"` // folder name of the worktree from whose state it began
+	Merged string `json:"merged,omitempty"` // last commit that was merged there
 
-	Task  bool   `json:"task,omitempty"`  // the branch is that of a task: folder and branch stay between runs
-	Agent string `json:"agent,omitempty"` // of a task: of the last run
-	Ready bool   `json:"ready,omitempty"` // of a task: it was prepared
-	Write *move  `json:"write,omitempty"` // of a task: files that are being written into the folder
+	Task  bool   `json:"task,omitempty"`  // the branch belongs to a task: folder and branch stay between runs
+	Agent string `json:"agent,omitempty"` // for a task: agent of the last run
+	Ready bool   `json:"ready,omitempty"` // for a task: it was prepared
+	Write *move  `json:"write,omitempty"` // for a task: files that are being written into the folder
 }
 
-// treeDir is where the worktree of a run lies.
+// treeDir returns the folder for the worktree of a run.
 func treeDir(o Options) string {
 	return filepath.Join(filepath.Dir(o.Dir), task.TreeFolder(o.Origin).Name)
 }
 
 func (t *tree) work() string { return filepath.Join(t.dir, "work") }
 
-// openTree makes the worktree of a run, or takes up that of the run that it
-// tries again. Errors as Open.
+// openTree creates the worktree of a run, or continues that of the run that it
+// retries. Errors: those of Open.
 func openTree(ctx context.Context, o Options, path string) (*tree, error) {
 	repo, err := openRepository(ctx, path, o.Branch != "")
 	if err != nil {
@@ -65,7 +64,7 @@ func openTree(ctx context.Context, o Options, path string) (*tree, error) {
 	if err := os.MkdirAll(t.dir, 0o700); err != nil {
 		return nil, err
 	}
-	if t.dir, err = filepath.EvalSymlinks(t.dir); err != nil { // as Git writes it
+	if t.dir, err = filepath.EvalSymlinks(t.dir); err != nil { // the form in which Git writes it
 		return nil, err
 	}
 	defer t.lock()()
@@ -92,7 +91,7 @@ func openTree(ctx context.Context, o Options, path string) (*tree, error) {
 	return t, err
 }
 
-// openRepository opens the repository of a worktree. Errors as Open.
+// openRepository opens the repository of a worktree. Errors: those of Open.
 func openRepository(ctx context.Context, path string, bare bool) (*git.Repository, error) {
 	repo, err := git.Open(ctx, path)
 	var no *git.UnusableError
@@ -113,7 +112,7 @@ func openRepository(ctx context.Context, path string, bare bool) (*git.Repositor
 	return repo, nil
 }
 
-// load reads the state file and reports whether there was one.
+// load loads the state file and reports whether there was one.
 func (t *tree) load() bool {
 	b, err := readIn(t.dir, stateName)
 	return err == nil && json.Unmarshal(b, &t.state) == nil && t.state.Branch != ""
@@ -121,7 +120,8 @@ func (t *tree) load() bool {
 
 const stateName = "state.json"
 
-// readIn reads a small plain file of a folder that an agent may have filled.
+// readIn reads a small regular file from a folder that an agent may have
+// filled.
 func readIn(dir, name string) ([]byte, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -131,9 +131,9 @@ func readIn(dir, name string) ([]byte, error) {
 	return readPlain(root, name, textdiff.MaxText)
 }
 
-const nextName = ".taskyard" // added to the name of a file that is being written
+const nextName = ".taskyard" // suffix of a file that is being written
 
-// WriteIn replaces a file of a folder that an agent may have filled.
+// WriteIn replaces a file in a folder that an agent may have filled.
 func WriteIn(dir, name string, b []byte, perm fs.FileMode) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -165,7 +165,7 @@ func (t *tree) save() error {
 	return WriteIn(t.dir, stateName, b, 0o600)
 }
 
-// begin makes a branch on what the repository has checked out, and its
+// begin creates a branch from the repository's current checkout, and its
 // worktree.
 func (t *tree) begin(ctx context.Context, o Options) error {
 	if o.Branch != "" {
@@ -188,9 +188,10 @@ func (t *tree) begin(ctx context.Context, o Options) error {
 	return t.add(ctx, "--no-track", "-b", t.state.Branch, t.work(), head)
 }
 
-// takeUp continues where another run, or a former start of this one, stopped.
+// takeUp continues the work of another run, or of an earlier attempt of this
+// one.
 func (t *tree) takeUp(ctx context.Context, o Options) error {
-	if t.state.Open && t.whole() && (t.state.Run != o.Run || t.taken()) { // it was lost: what it left is kept first
+	if t.state.Open && t.whole() && (t.state.Run != o.Run || t.taken()) { // it was lost: save what it left first
 		t.finish(ctx, Options{Run: t.state.Run, Agent: o.Agent, Title: o.Title})
 	}
 	if t.state.Run != o.Run {
@@ -225,7 +226,7 @@ func (t *tree) takeUp(ctx context.Context, o Options) error {
 	return t.add(ctx, t.work(), t.state.Branch)
 }
 
-// whole reports whether folder and repository still know each other.
+// whole reports whether folder and repository still refer to each other.
 func (t *tree) whole() bool {
 	if info, err := os.Lstat(t.work()); err != nil || !info.IsDir() || !t.ours() {
 		return false
@@ -234,18 +235,19 @@ func (t *tree) whole() bool {
 	return err == nil
 }
 
-// ours reports whether what the repository knows under the state's name is this
-// worktree.
+// ours reports whether the repository's metadata under the state's name belongs
+// to this worktree.
 func (t *tree) ours() bool {
 	all := filepath.Join(t.repo.Common, "worktrees")
 	return t.state.Admin != "" && git.SameFolder(filepath.Dir(t.state.Admin), all) && t.names(t.state.Admin)
 }
 
-// ownerName is the file, in the folder of all runs and in what a repository knows of
-// each of their worktrees, that says whose they are.
+// ownerName is a file in the folder of all runs, and in the metadata folder of
+// each of their worktrees, that identifies the owner.
 const ownerName = "worktree-owner"
 
-// owner is a random name of the folder of all runs; "" where none has had a worktree.
+// owner returns the random name of the folder of all runs; "" if it never had a
+// worktree.
 func (t *tree) owner() string {
 	b, err := readIn(filepath.Dir(t.dir), ownerName)
 	if err != nil {
@@ -254,26 +256,27 @@ func (t *tree) owner() string {
 	return string(b)
 }
 
-// names reports whether a folder of the repository is about this worktree. Servers
+// names reports whether a metadata folder belongs to this worktree. Servers
 // that share a repository may have worktrees at the same path.
 func (t *tree) names(admin string) bool {
 	owner, err := readIn(admin, ownerName)
 	return t.at(admin) && (err != nil || string(owner) == t.owner())
 }
 
-// at reports whether a folder of the repository is about the path of this worktree,
-// or is one that had to give way there.
+// at reports whether a metadata folder refers to the path of this worktree, or
+// was displaced from it.
 func (t *tree) at(admin string) bool {
 	path := worktreePath(admin)
 	return path == t.work() || path == t.elsewhere(admin)
 }
 
-// elsewhere is the path at which the worktree of another server gives way.
+// elsewhere returns the path that a displaced worktree of another server gets.
 func (t *tree) elsewhere(admin string) string {
 	return filepath.Join(t.dir, "elsewhere", filepath.Base(admin))
 }
 
-// worktreePath returns the path of the worktree that a folder of the repository is about.
+// worktreePath returns the path of the worktree that a metadata folder belongs
+// to.
 func worktreePath(admin string) string {
 	b, err := readIn(admin, "gitdir")
 	if err != nil {
@@ -282,7 +285,7 @@ func worktreePath(admin string) string {
 	return filepath.Dir(strings.TrimSpace(string(b)))
 }
 
-// claim has the repository know whose the worktree is, and that it is at its path.
+// claim records this worktree's owner and path in the repository.
 func (t *tree) claim() error {
 	if err := t.makeOwner(); err != nil {
 		return err
@@ -293,7 +296,7 @@ func (t *tree) claim() error {
 	return errors.Join(t.displace(), t.call(t.state.Admin, t.work()))
 }
 
-var ownerMu sync.Mutex // held while a name is made
+var ownerMu sync.Mutex // held while a name is generated
 
 func (t *tree) makeOwner() error {
 	ownerMu.Lock()
@@ -304,8 +307,8 @@ func (t *tree) makeOwner() error {
 	return WriteIn(filepath.Dir(t.dir), ownerName, []byte(rand.Text()), 0o600)
 }
 
-// displace has the worktrees of other servers at this path give way: of two at one
-// path, Git removes one.
+// displace moves the metadata of other servers' worktrees away from this path:
+// Git removes one of two worktrees with the same path.
 func (t *tree) displace() error {
 	for _, admin := range t.admins() {
 		if worktreePath(admin) == t.work() && !t.names(admin) {
@@ -317,12 +320,12 @@ func (t *tree) displace() error {
 	return nil
 }
 
-// call has a folder of the repository be about a path.
+// call sets the worktree path in a metadata folder.
 func (t *tree) call(admin, path string) error {
 	return WriteIn(admin, "gitdir", []byte(filepath.Join(path, ".git")+"\n"), 0o600)
 }
 
-// admins lists the folders of the repository that are about worktrees.
+// admins lists the metadata folders of all worktrees in the repository.
 func (t *tree) admins() (list []string) {
 	all := filepath.Join(t.repo.Common, "worktrees")
 	entries, _ := os.ReadDir(all) // there may be none
@@ -332,7 +335,7 @@ func (t *tree) admins() (list []string) {
 	return list
 }
 
-// repair undoes what a Git that was killed, or a hostile agent, left.
+// repair cleans up after a killed Git or a hostile agent.
 func (t *tree) repair(ctx context.Context) error {
 	for _, name := range []string{"index.lock", "HEAD.lock"} {
 		_ = os.Remove(filepath.Join(t.state.Admin, name))
@@ -344,8 +347,8 @@ func (t *tree) repair(ctx context.Context) error {
 	return errors.Join(t.claim(), os.WriteFile(link, []byte("gitdir: "+t.state.Admin+"\n"), 0o600))
 }
 
-// clear removes the folder, and what the repository knows of it. Other
-// worktrees, even such as are missing now, are left alone.
+// clear deletes the folder and its metadata in the repository. Other worktrees,
+// even missing ones, are left alone.
 func (t *tree) clear(ctx context.Context) error {
 	if err := t.remove(ctx, "work", "git"); err != nil {
 		return err
@@ -360,8 +363,8 @@ func (t *tree) clear(ctx context.Context) error {
 	return t.displace()
 }
 
-// remove takes away what the agent may have filled. The error says that it is
-// still in its place.
+// remove deletes what the agent may have filled. The error says that it is
+// still in place.
 func (t *tree) remove(ctx context.Context, names ...string) error {
 	root, err := os.OpenRoot(t.dir)
 	if err != nil {
@@ -374,10 +377,10 @@ func (t *tree) remove(ctx context.Context, names ...string) error {
 			return errors.Join(err, there)
 		}
 	}
-	return nil // what resisted is tried again with the next removal
+	return nil // the next removal retries the rest
 }
 
-// add makes the worktree and checks it out.
+// add creates the worktree and checks it out.
 func (t *tree) add(ctx context.Context, args ...string) error {
 	all := append([]string{"worktree", "add", "--quiet", "--no-checkout"}, args...)
 	if _, err := t.repo.Git.Run(ctx, nil, all...); err != nil {
@@ -409,7 +412,7 @@ func (t *tree) copyIndex() error {
 	return WriteIn(t.state.Admin, "index", b, 0o600)
 }
 
-// private makes the repository of our own.
+// private creates our own repository.
 func (t *tree) private(ctx context.Context) error {
 	exclude, err := excludes(t.repo.Common)
 	if err != nil {
@@ -420,7 +423,7 @@ func (t *tree) private(ctx context.Context) error {
 
 func (t *tree) own() git.Private { return t.repo.Private(filepath.Join(t.dir, "git")) }
 
-// excludes reads the patterns of the repository's own ignored files.
+// excludes reads the repository's ignore patterns.
 func excludes(common string) (string, error) {
 	root, err := os.OpenRoot(common)
 	if err != nil {
@@ -439,14 +442,14 @@ func excludes(common string) (string, error) {
 	return string(b), nil
 }
 
-// git is Git in our own repository over the worktree.
+// git returns Git for our own repository with the worktree.
 func (t *tree) git() git.Git { return t.own().In(t.work()) }
 
-// admin is Git in the repository, as the worktree sees it.
+// admin returns Git for the repository as the worktree sees it.
 func (t *tree) admin() git.Git { return t.repo.Git.At(t.dir, "--git-dir="+t.state.Admin) }
 
-// Emptied reports whether nothing of a run's work is left in the folder of a
-// worktree: all of it is on a branch, or there was none.
+// Emptied reports whether the folder of a worktree contains no unsaved work of
+// a run: all of it is on a branch, or there was none.
 func Emptied(runs *os.Root, name string) bool {
 	dir, err := runs.OpenRoot(name)
 	if err != nil {

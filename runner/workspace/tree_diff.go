@@ -10,7 +10,7 @@ import (
 	"taskyard/task"
 )
 
-// changes lists what differs between where the run began and a commit.
+// changes lists the differences between the start of the run and a commit.
 func (t *tree) changes(ctx context.Context, l *textdiff.List, commit string) error {
 	g := t.git()
 	var changed []git.Change
@@ -35,8 +35,8 @@ func (t *tree) changes(ctx context.Context, l *textdiff.List, commit string) err
 	return nil
 }
 
-// Salvage keeps what a run left in its worktree whose server ended under it,
-// and returns what that is; nil when there is nothing of it.
+// Salvage saves what a run left in its worktree after its server stopped, and
+// returns it; nil if there is nothing.
 func Salvage(ctx context.Context, o Options) *task.Work {
 	path, ok := task.ParseWorktree(o.Workspace)
 	if !ok {
@@ -49,7 +49,7 @@ func Salvage(ctx context.Context, o Options) *task.Work {
 	}
 	repo, err := openRepository(ctx, path, o.Branch != "")
 	if err != nil {
-		return nil // the next run of the task says why
+		return nil // the next run of the task reports why
 	}
 	if t.repo = repo; !t.whole() {
 		return nil
@@ -57,8 +57,8 @@ func Salvage(ctx context.Context, o Options) *task.Work {
 	return t.close(ctx, o, false)
 }
 
-// Interrupted lists the runs that left a worktree below the folder of all runs without
-// an end of their work there.
+// Interrupted lists the runs with an unfinished worktree below the folder of
+// all runs.
 func Interrupted(runs string) (ids []task.ID) {
 	entries, _ := os.ReadDir(runs) // there may have been no run yet
 	for _, e := range entries {

@@ -19,14 +19,14 @@ import (
 	"taskyard/task"
 )
 
-// While a run works in a folder, its agent may exchange any file there for a
-// link at any moment. Git follows such links, so it neither reads nor writes
-// there: files are copied between that folder and one of ours, through os.Root.
+// While a run works in a folder, its agent may replace any file with a link at
+// any time. Git follows such links, so it neither reads nor writes there: files
+// are copied between that folder and one of ours, through os.Root.
 
-// copyName is our folder below that of a worktree.
+// copyName is our own folder below that of a worktree.
 const copyName = "copy"
 
-// snapshot returns a commit of what lies in the folder of a run that works.
+// snapshot returns a commit of the contents of a working run's folder.
 func (t *tree) snapshot(ctx context.Context, message string) (string, error) {
 	copied, done, err := t.copyFolder(ctx)
 	if err != nil {
@@ -36,7 +36,7 @@ func (t *tree) snapshot(ctx context.Context, message string) (string, error) {
 	return t.commit(ctx, message, t.own().In(copied))
 }
 
-// copyFolder makes our folder, empty. The caller calls done.
+// copyFolder creates our own folder, empty. The caller must call done.
 func (t *tree) copyFolder(ctx context.Context) (folder string, done func(), err error) {
 	if err := t.remove(ctx, copyName); err != nil {
 		return "", nil, err
@@ -45,9 +45,9 @@ func (t *tree) copyFolder(ctx context.Context) (folder string, done func(), err 
 	return folder, func() { _ = t.remove(ctx, copyName) }, os.Mkdir(folder, 0o700)
 }
 
-// write changes the files of a folder in which a run works from those of the
-// commit ours to those of the tree merged. A file that is in the way stops it
-// before anything is written.
+// write changes the files of a working run's folder from those of the commit
+// ours to those of the tree merged. If a file is in the way, it fails before
+// anything is written.
 func (t *tree) write(ctx context.Context, ours, merged string) error {
 	c, err := t.changedFiles(ctx, ours, merged)
 	if err == nil {
@@ -59,7 +59,7 @@ func (t *tree) write(ctx context.Context, ours, merged string) error {
 	return t.put(ctx, merged, c)
 }
 
-// unoccupied says which file is in the way of new ones: an ignored one.
+// unoccupied returns an error if an ignored file is in the way of a new one.
 func (t *tree) unoccupied(added []string) error {
 	work, err := os.OpenRoot(t.work())
 	if err != nil {
@@ -124,10 +124,10 @@ func (t *tree) changedFiles(ctx context.Context, from, to string) (c fileChanges
 	return c, err
 }
 
-// ReplaceAll is what a Git that follows links must not do in a folder in which
-// others work: it removes files, and takes over others from a folder, each at
-// once. Names are slash-separated. The error names the file that could not be
-// written.
+// ReplaceAll does what a Git that follows links must not do in a folder where
+// others work: it deletes files, and replaces others with those of a folder,
+// each atomically. Names are slash-separated. The error names the file that
+// could not be written.
 func ReplaceAll(from string, to *os.Root, gone, files []string) error {
 	root, err := os.OpenRoot(from)
 	if err != nil {
@@ -138,7 +138,7 @@ func ReplaceAll(from string, to *os.Root, gone, files []string) error {
 		if err := to.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return notWritten(name, err)
 		}
-		for dir := path.Dir(name); dir != "." && to.Remove(dir) == nil; dir = path.Dir(dir) { // those that are empty now
+		for dir := path.Dir(name); dir != "." && to.Remove(dir) == nil; dir = path.Dir(dir) { // delete folders that are empty now
 		}
 	}
 	for _, name := range files {
@@ -157,8 +157,8 @@ func notWritten(name string, err error) error {
 	return fmt.Errorf("%s could not be written there: %w", task.ClipText(textdiff.Printable(name), 200), err)
 }
 
-// copyAll copies files into our folder. What is neither a file nor a link by
-// now is left out, and so is what is gone.
+// copyAll copies files into our own folder. Files that have been deleted, or
+// are no longer a file or link, are skipped.
 func copyAll(from *os.Root, folder string, files []string) error {
 	to, err := os.OpenRoot(folder)
 	if err != nil {
@@ -173,17 +173,17 @@ func copyAll(from *os.Root, folder string, files []string) error {
 	return nil
 }
 
-// nextPrefix begins the name of a file that is about to take the place of another.
+// nextPrefix begins the name of a file that will replace another.
 const nextPrefix = ".taskyard-"
 
-// IsNext reports whether a name is that of such a file, which a killed server may
-// leave.
+// IsNext reports whether a name is that of such a file, which a killed server
+// may leave behind.
 func IsNext(name string) bool {
 	return strings.HasPrefix(name, nextPrefix) && len(name) == len(nextPrefix)+len(rand.Text())
 }
 
-// copyFile puts a file or a link in the place of that of the same name in
-// another folder.
+// copyFile replaces a file or link with that of the same name from another
+// folder.
 func copyFile(from, to *os.Root, name string) error {
 	var target string
 	f, info, err := instance.Open(from, name, false, func(info fs.FileInfo) (err error) {

@@ -13,8 +13,8 @@ import (
 	"taskyard/task"
 )
 
-// treeLocks holds a mutex for each worktree, by folder: the runs that a run
-// delegates begin from its worktree and are merged into it while it works. A
+// treeLocks holds a mutex for each worktree, by folder: delegated runs begin
+// from the worktree of their parent and are merged into it while it works. A
 // worktree is locked before the one from which it began.
 var treeLocks sync.Map
 
@@ -26,7 +26,7 @@ func (t *tree) lock() (unlock func()) {
 }
 
 // from returns the commit on which a branch begins, and the folder of the
-// worktree whose state that is: of the run that delegated this one, else "".
+// worktree with that state: that of the delegating run, or else "".
 func (t *tree) from(ctx context.Context, o Options) (commit, parent string, err error) {
 	p, unlock := t.sibling(o)
 	defer unlock()
@@ -41,8 +41,8 @@ func (t *tree) from(ctx context.Context, o Options) (commit, parent string, err 
 	return commit, filepath.Base(p.dir), err
 }
 
-// sibling locks and returns the worktree of the run that delegated this one;
-// nil: none. The caller calls unlock.
+// sibling locks and returns the worktree of the delegating run; nil: none. The
+// caller must call unlock.
 func (t *tree) sibling(o Options) (p *tree, unlock func()) {
 	p = &tree{dir: filepath.Join(filepath.Dir(t.dir), task.TreeFolder(o.SharedTree).Name), repo: t.repo}
 	if o.Shared == "" || p.dir == t.dir {
@@ -56,11 +56,11 @@ func (t *tree) sibling(o Options) (p *tree, unlock func()) {
 }
 
 // close finishes the work of a run, and merges that of a completed one into the
-// worktree of the run that delegated it.
+// worktree of the delegating run.
 func (t *tree) close(ctx context.Context, o Options, completed bool) *task.Work {
 	defer t.lock()()
 	w := t.finish(ctx, o)
-	if o.Shared == "" || w.Branch == "" || t.state.Task { // the change of a task is merged when it was accepted
+	if o.Shared == "" || w.Branch == "" || t.state.Task { // the change of a task is merged after it is accepted
 		return w
 	}
 	if err := t.merge(ctx, o, w, completed); err != nil {
@@ -72,9 +72,9 @@ func (t *tree) close(ctx context.Context, o Options, completed bool) *task.Work 
 	return w
 }
 
-// merge brings what changed on the branch since it began, or was merged last,
-// into the worktree from which it began: all of it or, where files are in
-// conflict or in the way, nothing.
+// merge brings the changes on the branch since its start, or since the last
+// merge, into the worktree from which it began: all of them or, if files
+// conflict or are in the way, none.
 func (t *tree) merge(ctx context.Context, o Options, w *task.Work, completed bool) error {
 	p, unlock := t.sibling(o)
 	defer unlock()
@@ -104,7 +104,7 @@ func (t *tree) merge(ctx context.Context, o Options, w *task.Work, completed boo
 	return t.save()
 }
 
-// applyToFolder merges into the folder in which a run works.
+// applyToFolder merges into the folder of a working run.
 func (t *tree) applyToFolder(ctx context.Context, base, theirs string, o Options) error {
 	ours, err := t.snapshot(ctx, fmt.Sprintf("Taskyard run %d\n", o.SharedRun))
 	if err != nil {
@@ -117,7 +117,7 @@ func (t *tree) applyToFolder(ctx context.Context, base, theirs string, o Options
 	return t.write(ctx, ours, merged)
 }
 
-// applyToBranch merges into the branch of a run that has ended.
+// applyToBranch merges into the branch of a finished run.
 func (t *tree) applyToBranch(ctx context.Context, base, theirs string, o Options) error {
 	old := t.repo.Tip(ctx, t.state.Branch)
 	ours := cmp.Or(old, t.state.Root)
@@ -143,5 +143,5 @@ func (t *tree) applyToBranch(ctx context.Context, base, theirs string, o Options
 	return t.repo.Move(ctx, t.state.Branch, commit, old)
 }
 
-// plain is Git in our own repository, without the files.
+// plain returns Git for our own repository, without a working tree.
 func (t *tree) plain() git.Git { return t.own().Bare() }

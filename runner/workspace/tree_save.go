@@ -18,19 +18,19 @@ import (
 	"taskyard/task"
 )
 
-// The bounds of what is put on a branch without a person.
+// The bounds of what is committed to a branch automatically.
 const (
 	maxSaved      = 20_000    // files
-	maxSavedBytes = 512 << 20 // of them all
+	maxSavedBytes = 512 << 20 // bytes of all files
 	maxSaving     = 10 * time.Minute
 )
 
-// unsavedError says why the work of a run is left in its folder.
+// unsavedError says why the work of a run stays in its folder.
 type unsavedError string
 
 func (e unsavedError) Error() string { return string(e) }
 
-// finish puts the work on the branch, removes the folder when nothing in it
+// finish commits the work to the branch, deletes the folder if nothing in it
 // would be lost, and reports what changed since the run began.
 func (t *tree) finish(ctx context.Context, o Options) *task.Work {
 	ctx, stop := context.WithTimeout(ctx, maxSaving)
@@ -65,18 +65,20 @@ func (t *tree) finish(ctx context.Context, o Options) *task.Work {
 	return l.Work
 }
 
-// ended notes that the last run is finished, or why what it left stays as it is.
+// ended records that the last run is finished, or why its files stay
+// uncommitted.
 func (t *tree) ended(l *textdiff.List, err error) {
 	if err != nil {
 		l.Work.Folder = t.work()
 		l.Work.Note = task.ClipText(joined(l.Work.Note, "Its folder is left as it is: "+git.Reason(err)+"."), task.MaxWorkNote)
 	}
 	t.state.Open = false
-	_ = t.save() // the next run of this task would look again
+	_ = t.save() // otherwise the next run of this task checks again
 }
 
-// finishAside is finish where another server has continued the branch: what the run
-// left gets a branch of its own, and the folder can follow the other one.
+// finishAside is used instead of finish if another server has continued the
+// branch: the run's changes get a separate branch, and the folder can follow
+// the other one.
 func (t *tree) finishAside(ctx context.Context, o Options, l *textdiff.List) *task.Work {
 	commit, err := t.commit(ctx, t.message(o), t.git())
 	if err == nil {
@@ -97,8 +99,8 @@ func (t *tree) finishAside(ctx context.Context, o Options, l *textdiff.List) *ta
 	return l.Work
 }
 
-// keep commits what is not committed, has the branch name it, and returns the
-// commit. The error says why that was not done.
+// keep commits uncommitted changes, points the branch to the commit, and
+// returns it. The error says why that was not possible.
 func (t *tree) keep(ctx context.Context, o Options) (string, error) {
 	head, err := t.commit(ctx, t.message(o), t.git())
 	if err != nil {
@@ -107,7 +109,7 @@ func (t *tree) keep(ctx context.Context, o Options) (string, error) {
 	return head, t.name(ctx, head)
 }
 
-// message is that of a commit of what a run left.
+// message returns the message for a commit of a run's changes.
 func (t *tree) message(o Options) string {
 	if t.state.Task {
 		return titled(o.Title, t.state.Branch)
@@ -115,13 +117,13 @@ func (t *tree) message(o Options) string {
 	return fmt.Sprintf("Taskyard run %d\n\nLeft by agent %s without a commit.\n", o.Run, o.Agent)
 }
 
-// commit returns a commit of what lies in the folder: that of the branch where
-// there is nothing more. Our index is then what lies there. The contents of
-// files are read by contents, in whose folder those that changed lie.
+// commit returns a commit of the contents of the folder, which is that of the
+// branch if nothing has changed. Our index then matches the contents. Changed
+// files are read through contents, whose folder contains them.
 func (t *tree) commit(ctx context.Context, message string, contents git.Git) (string, error) {
 	head, err := t.admin().Run(ctx, nil, "rev-parse", "--verify", "HEAD^{commit}")
 	if err != nil {
-		head = t.repo.Tip(ctx, t.state.Branch) // the agent spoilt it
+		head = t.repo.Tip(ctx, t.state.Branch) // the agent damaged it
 	}
 	if head == "" {
 		return "", unsavedError("its branch " + t.state.Branch + " is gone")
@@ -146,8 +148,9 @@ func (t *tree) commit(ctx context.Context, message string, contents git.Git) (st
 	return head, nil
 }
 
-// unblock removes what has the name of a file that Git reads by itself, and
-// would be waited for without end: nobody writes into such a pipe any more.
+// unblock deletes special files with the names of files that Git reads by
+// itself: reading such a pipe would block forever, because no process writes to
+// it any more.
 func (t *tree) unblock(ctx context.Context) {
 	_, _ = walk(ctx, t.work(), func(root *os.Root, name, _ string, info fs.FileInfo) {
 		const special = fs.ModeNamedPipe | fs.ModeSocket | fs.ModeDevice | fs.ModeCharDevice
@@ -157,8 +160,8 @@ func (t *tree) unblock(ctx context.Context) {
 	})
 }
 
-// name has the branch name a commit. A branch that the agent left behind keeps
-// its own, and the commit gets another.
+// name points the branch to a commit. If the agent's branch has diverged, it
+// stays, and the commit gets another branch.
 func (t *tree) name(ctx context.Context, commit string) error {
 	return git.Patiently(ctx, func() error {
 		tip := t.repo.Tip(ctx, t.state.Branch)
@@ -175,9 +178,9 @@ func (t *tree) name(ctx context.Context, commit string) error {
 	})
 }
 
-// stage brings the index of g to what lies in the folder: changed, deleted and,
-// with others, new files, but none that the repository ignores. It reports whether
-// any may differ from what the index held.
+// stage updates the index of g to the contents of the folder: changed and
+// deleted files and, with others, new files, except those that the repository
+// ignores. It reports whether any may differ from the index.
 func (t *tree) stage(ctx context.Context, g, contents git.Git, others bool) (differs bool, err error) {
 	s := &staging{}
 	root, err := os.OpenRoot(t.work())
@@ -218,7 +221,7 @@ func (t *tree) stage(ctx context.Context, g, contents git.Git, others bool) (dif
 	return true, err
 }
 
-// staging sorts names by what lies there.
+// staging sorts names by file type.
 type staging struct {
 	root        *os.Root
 	there, gone []string
@@ -227,7 +230,7 @@ type staging struct {
 
 func (s *staging) take(name string) error {
 	if strings.HasSuffix(name, "/") {
-		return nil // a repository within: see leftover
+		return nil // a nested repository: see leftover
 	}
 	info, err := s.root.Lstat(name)
 	switch {
@@ -238,7 +241,7 @@ func (s *staging) take(name string) error {
 		s.there = append(s.there, name)
 	case info.Mode()&fs.ModeSymlink != 0:
 		s.there = append(s.there, name)
-	default: // a pipe in the place of a file
+	default: // a pipe in place of a file
 		s.gone = append(s.gone, name)
 	}
 	if n := len(s.there) + len(s.gone); n > maxSaved {
@@ -250,7 +253,7 @@ func (s *staging) take(name string) error {
 	return nil
 }
 
-// settle makes the folder that of no run. The error says that it must stay.
+// settle detaches the folder from its run. The error says that it must stay.
 func (t *tree) settle(ctx context.Context) error {
 	if t.state.Task {
 		return t.detach(ctx)
@@ -258,8 +261,8 @@ func (t *tree) settle(ctx context.Context) error {
 	return t.leftover(ctx)
 }
 
-// leftover returns why the folder must stay although its files are on the
-// branch: it holds repositories of its own, whose commits are nowhere else.
+// leftover returns an error if the folder must stay although its files are on
+// the branch: it contains nested repositories, whose commits are nowhere else.
 func (t *tree) leftover(ctx context.Context) error {
 	var inner string
 	err := t.git().Stream(ctx, nil, func(r io.Reader) error {
@@ -287,13 +290,13 @@ func (t *tree) leftover(ctx context.Context) error {
 	return err
 }
 
-// submodule reads a line of the index: "160000 <commit> 0\t<path>".
+// submodule parses a line of the index: "160000 <commit> 0\t<path>".
 func submodule(line string) (name string, ok bool) {
 	about, name, _ := strings.Cut(line, "\t")
 	return name, strings.HasPrefix(about, "160000 ")
 }
 
-// filled reports whether a folder holds anything.
+// filled reports whether a folder is not empty.
 func (t *tree) filled(name string) bool {
 	root, err := os.OpenRoot(t.work())
 	if err != nil {

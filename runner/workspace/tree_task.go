@@ -11,9 +11,9 @@ import (
 	"taskyard/runner/git"
 )
 
-// The worktree of a task with a branch of its own is that of all its runs. Its
-// HEAD names the branch while a run works there; between runs it names a commit,
-// so that people may check the branch out elsewhere, and push to it.
+// All runs of a task with its own branch share one worktree. Its HEAD points to
+// the branch while a run works there; between runs it points to a commit, so
+// that people may check out the branch elsewhere, and push to it.
 
 // errApart says that the commits of a folder do not continue the branch.
 var errApart = errors.New("its commits do not continue its branch: somebody rewrote one of them meanwhile")
@@ -23,8 +23,8 @@ type SetupError struct{ Reason string }
 
 func (e *SetupError) Error() string { return e.Reason }
 
-// prepare runs what has to run once in a new worktree of a task. Nobody waits
-// for its lock meanwhile.
+// prepare runs the setup commands of a new worktree of a task. The lock is
+// released in the meantime.
 func (t *tree) prepare(ctx context.Context, o Options) error {
 	if !t.state.Task || t.state.Ready {
 		return nil
@@ -39,10 +39,11 @@ func (t *tree) prepare(ctx context.Context, o Options) error {
 	return t.save()
 }
 
-// homeName is the HOME of commands in the worktree of a task, below its folder.
+// homeName is the HOME of commands in a task's worktree, below its folder.
 const homeName = "home"
 
-// beginTask makes the branch of a task where there is none, and its worktree.
+// beginTask creates the branch of a task, if it does not exist, and its
+// worktree.
 func (t *tree) beginTask(ctx context.Context, o Options) error {
 	tip := t.repo.Tip(ctx, o.Branch)
 	start := tip
@@ -70,13 +71,13 @@ func (t *tree) beginTask(ctx context.Context, o Options) error {
 	return t.add(ctx, "--no-track", "-b", o.Branch, t.work(), start)
 }
 
-// fromBranch is the commit on which the branch of a task begins: the tip of
-// another one, with what lies in the worktree of that task.
+// fromBranch returns the commit on which the branch of a task begins: the tip
+// of another branch, including the contents of that task's worktree.
 func (t *tree) fromBranch(ctx context.Context, o Options) (string, error) {
 	p, unlock := t.sibling(o)
 	defer unlock()
 	if p != nil && p.state.Task && p.state.Branch == o.From && p.whole() {
-		p.author = "" // its own agent made it
+		p.author = "" // that task's agent made the changes
 		if _, err := p.saveLive(ctx, titled("", p.state.Branch)); err != nil {
 			return "", err
 		}
@@ -87,8 +88,8 @@ func (t *tree) fromBranch(ctx context.Context, o Options) (string, error) {
 	return "", &UnusableError{fmt.Sprintf("The repository %s has no branch %s, on which %s begins", t.repo.Path, o.From, o.Branch)}
 }
 
-// free says where else the branch is checked out. From another server it takes the
-// branch: no run of the task works there any more.
+// free returns an error if the branch is checked out elsewhere. It takes the
+// branch from other servers, on which no run of the task works any more.
 func (t *tree) free(ctx context.Context) error {
 	list, err := t.repo.Checkouts(ctx)
 	for _, c := range list {
@@ -106,18 +107,18 @@ func (t *tree) free(ctx context.Context) error {
 	return err
 }
 
-// takenName marks what the repository knows of a worktree whose branch another
-// server has continued.
+// takenName marks the metadata of a worktree whose branch another server has
+// continued.
 const takenName = "taskyard-taken"
 
-// take has the worktrees of other servers at a path name the commit of the branch in
-// the place of the branch, and reports whether there were any: what their runs left,
-// or an agent that is still alive commits there, does not change the branch.
+// take detaches other servers' worktrees at a path from the branch, and reports
+// whether there were any. Whatever their runs left, or an agent that is still
+// running commits there, does not change the branch.
 func (t *tree) take(ctx context.Context, folder string) (took bool, err error) {
 	for _, admin := range t.admins() {
 		owner, err := readIn(admin, ownerName)
 		if err != nil || string(owner) == t.owner() || worktreePath(admin) != folder {
-			continue // of this server, of a person, or elsewhere
+			continue // of this server or a person, or elsewhere
 		}
 		if err := WriteIn(admin, takenName, nil, 0o600); err != nil {
 			return took, err
@@ -137,7 +138,8 @@ func (t *tree) taken() bool {
 	return err == nil
 }
 
-// attach brings the folder to the tip of the branch, and has it name the branch.
+// attach updates the folder to the tip of the branch, and points its HEAD to
+// the branch.
 func (t *tree) attach(ctx context.Context) error {
 	if err := t.free(ctx); err != nil {
 		return err
@@ -154,7 +156,7 @@ func (t *tree) attach(ctx context.Context) error {
 	return t.copyIndex()
 }
 
-// detach has the folder name the commit of the branch.
+// detach points the HEAD of the folder to the commit of the branch.
 func (t *tree) detach(ctx context.Context) error {
 	if err := t.point(ctx, t.repo.Tip(ctx, t.state.Branch)); err != nil {
 		return err
@@ -167,8 +169,8 @@ func (t *tree) point(ctx context.Context, commit string) error {
 	return err
 }
 
-// catchUp takes up what was pushed to the branch while no run worked in the
-// folder. Local changes stay; where they are in the way, that is the error.
+// catchUp applies what was pushed to the branch while no run worked in the
+// folder. Local changes stay; if they are in the way, it returns an error.
 func (t *tree) catchUp(ctx context.Context) error {
 	if err := t.rewrite(ctx); err != nil {
 		return err
@@ -190,8 +192,8 @@ func (t *tree) catchUp(ctx context.Context) error {
 	return t.copyIndex()
 }
 
-// saveLive puts what lies in the folder on the branch of the task, while a run
-// may work there, and returns the commit.
+// saveLive commits the contents of the folder to the branch of the task, while
+// a run may work there, and returns the commit.
 func (t *tree) saveLive(ctx context.Context, message string) (commit string, err error) {
 	if !t.state.Open {
 		t.unblock(ctx)
@@ -202,7 +204,7 @@ func (t *tree) saveLive(ctx context.Context, message string) (commit string, err
 	if err != nil {
 		return "", err
 	}
-	for range 3 { // its agent may commit at the same time
+	for range 3 { // the agent may commit at the same time
 		if commit, err = t.snapshot(ctx, message); err != nil {
 			return "", err
 		}
@@ -219,7 +221,7 @@ func (t *tree) saveLive(ctx context.Context, message string) (commit string, err
 	return commit, errors.Join(err, t.copyIndex())
 }
 
-// titled is the message of a commit of Taskyard on the branch of a task.
+// titled returns the message of a Taskyard commit on the branch of a task.
 func titled(title, branch string) string {
 	if title = strings.TrimSpace(title); title == "" {
 		title = "Work on " + branch
@@ -227,7 +229,7 @@ func titled(title, branch string) string {
 	return title + "\n"
 }
 
-// signed is Git with the author of what lies in the folder of a task.
+// signed returns Git with the author of a task's changes.
 func (t *tree) signed(g git.Git) git.Git {
 	if !t.state.Task {
 		return g

@@ -14,19 +14,19 @@ import (
 	"taskyard/runner/textdiff"
 )
 
-// The bounds of a look at a folder.
+// The bounds of a walk through a folder.
 const (
 	maxEntries = 50_000 // files and folders
-	maxDepth   = 100    // folders below each other
+	maxDepth   = 100    // nested folders
 	maxLook    = 30 * time.Second
 )
 
-// passedOver are folders that hold what tools keep for themselves.
+// passedOver are folders with the internal data of tools.
 var passedOver = map[string]bool{
 	".git": true, ".hg": true, ".svn": true, "node_modules": true, ".venv": true, "__pycache__": true, ".cache": true, ".tox": true,
 }
 
-// cutError says why a look was cut short, for people.
+// cutError says why a walk was cut short, for people.
 type cutError string
 
 func (e cutError) Error() string { return string(e) }
@@ -36,9 +36,9 @@ var (
 	errLong = cutError(fmt.Sprintf("To look at the folder took longer than %d s: it was not compared.", int(maxLook.Seconds())))
 )
 
-// walker looks at every entry below a folder but other folders. Links are not
-// followed, other file systems not entered, and what cannot be read is passed
-// over. Folders deeper than maxDepth are, too; deep says so.
+// walker visits every entry below a folder except folders. It does not follow
+// links or enter other file systems, and skips unreadable entries. Folders
+// deeper than maxDepth are skipped too; deep reports that.
 type walker struct {
 	ctx    context.Context
 	left   int
@@ -47,12 +47,12 @@ type walker struct {
 	each   func(root *os.Root, name, path string, info fs.FileInfo)
 }
 
-// walk looks through a folder. The error is an cutError.
+// walk walks through a folder. The error is a cutError.
 func walk(ctx context.Context, folder string, each func(root *os.Root, name, path string, info fs.FileInfo)) (deep bool, err error) {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			return false, nil // nothing was made
+			return false, nil // nothing was created
 		}
 		return false, cutError("The folder could not be read: it was not compared.")
 	}
@@ -115,7 +115,7 @@ func (w *walker) entry(root *os.Root, name, at string, depth int) error {
 		return nil
 	}
 	defer func() { _ = below.Close() }()
-	// It may have been exchanged for a link in between.
+	// It may have been replaced by a link in between.
 	if now, err := below.Stat("."); err != nil || !os.SameFile(info, now) {
 		return nil
 	}
@@ -127,8 +127,8 @@ func (w *walker) entry(root *os.Root, name, at string, depth int) error {
 
 var errNotPlain = errors.New("not a plain file")
 
-// readPlain reads a plain file of at most limit bytes, or the target of a
-// link. It never waits for a pipe and follows no link.
+// readPlain reads a regular file of at most limit bytes, or the target of a
+// link. It never blocks on a pipe and follows no link.
 func readPlain(root *os.Root, name string, limit int64) ([]byte, error) {
 	var target []byte
 	f, _, err := instance.Open(root, name, false, func(info fs.FileInfo) error {

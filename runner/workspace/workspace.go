@@ -1,8 +1,8 @@
 // Package workspace prepares the folder in which a run works, and reports
 // afterwards what changed in it. It does not ask the agent: it compares the
-// folder before and after. All that lies there is hostile: no link is
-// followed, nothing but plain files is opened, and no program that a
-// repository names is run.
+// folder before and after. The contents are untrusted: no link is followed,
+// only regular files are opened, and no program that a repository names is
+// executed.
 package workspace
 
 import (
@@ -16,28 +16,28 @@ import (
 	"taskyard/task"
 )
 
-// Options say whose workspace it is.
+// Options describes the run of a workspace.
 type Options struct {
 	Run       task.ID
-	Origin    task.ID // the first of the runs that this one tries again; itself when it is none
-	Lease     int64   // distinguishes the starts of one run; 1 is the first
+	Origin    task.ID // the first of the runs that this one retries; itself if there is none
+	Lease     int64   // distinguishes the attempts of one run; 1 is the first
 	Agent     string
 	Workspace string // as planned: see task.CheckWorkspace
-	Dir       string // private folder of this start, absolute; its work folder is the workspace where none is planned
+	Dir       string // private folder of this attempt, absolute; its work folder is the workspace if none is planned
 	Redact    func(string) string
 
-	// Of a run that shares the workspace of the run that delegated it.
+	// For a run that shares the workspace of the delegating run.
 	SharedRun  task.ID
 	Shared     string  // private folder of that run, absolute; "" for none
 	SharedTree task.ID // Origin of that run
-	ReadOnly   bool    // nothing changes in the folder that it shares
+	ReadOnly   bool    // the shared folder must not change
 
-	// Of a run of a task that has a branch of its own: the workspace is its
+	// For a run of a task with its own branch: the workspace is the task's
 	// worktree, which stays until the task is archived.
-	Branch  string                                               // "": the run has a branch of its own
-	From    string                                               // branch on which that one begins
-	Title   string                                               // of the task; the message of commits
-	Prepare func(ctx context.Context, folder, home string) error // runs once after the worktree is made; nil: nothing
+	Branch  string                                               // "": the run has its own branch
+	From    string                                               // branch on which Branch begins
+	Title   string                                               // title of the task, for commit messages
+	Prepare func(ctx context.Context, folder, home string) error // runs once after the worktree is created; nil: nothing
 }
 
 // UnusableError says why a workspace cannot be used; a retry would not fix it.
@@ -54,8 +54,8 @@ type Space struct {
 	share  *share    // of a planned folder
 }
 
-// Open prepares the workspace. Errors: a *UnusableError; the end of ctx; others,
-// such as a full disk, which a retry may fix.
+// Open prepares the workspace. Errors: a *UnusableError; the cause of ctx;
+// others, such as a full disk, which a retry may fix.
 func Open(ctx context.Context, o Options) (*Space, error) {
 	s := &Space{o: o}
 	for _, data := range instance.Folders() {
@@ -77,23 +77,23 @@ func Open(ctx context.Context, o Options) (*Space, error) {
 	case o.Shared != "":
 		s.folder = filepath.Join(o.Shared, "work")
 	default:
-		s.folder = filepath.Join(o.Dir, "work") // made by the runner, empty
+		s.folder = filepath.Join(o.Dir, "work") // created empty by the runner
 		return s, nil
 	}
 	if o.ReadOnly {
 		return s, nil
 	}
 	if info, err := os.Stat(s.folder); err != nil || !info.IsDir() || !filepath.IsAbs(s.folder) {
-		return s, nil // the runner says so
+		return s, nil // the runner reports the error
 	}
 	s.share = enter(s.folder)
 	s.before = take(ctx, s.folder, o.Dir)
 	return s, nil
 }
 
-// CheckApart says why no run may work in a workspace on the machine of a data
-// folder: its files would be those of the run. A worktree lies elsewhere than
-// its repository, which therefore may contain the data folder.
+// CheckApart returns an error if no run may work in a workspace because of the
+// data folder on the same machine, whose files it would expose. A worktree is
+// outside its repository, which may therefore contain the data folder.
 func CheckApart(workspace, data string) error {
 	path, tree := task.ParseWorktree(workspace)
 	switch {
@@ -105,7 +105,8 @@ func CheckApart(workspace, data string) error {
 	return instance.CheckApart(path, data)
 }
 
-// Folder is where the run works, absolute; "" for its private folder.
+// Folder returns the folder in which the run works, absolute; "": its private
+// folder.
 func (s *Space) Folder() string {
 	if s.o.Workspace == "" && s.o.Shared == "" {
 		return ""
@@ -113,10 +114,9 @@ func (s *Space) Folder() string {
 	return s.folder
 }
 
-// Readable names the folders, besides its own, in which a confined program may
-// read: the repository of a worktree, unless its configuration holds passwords or
-// the data folder lies in it. Git in the worktree needs it to show the log and
-// differences.
+// Readable returns additional folders that a confined program may read: the
+// repository of a worktree, unless its configuration contains passwords or the
+// data folder is inside it. Git needs it in the worktree for logs and diffs.
 func (s *Space) Readable(ctx context.Context) []string {
 	if s.tree == nil || !s.tree.repo.Readable(ctx) {
 		return nil
@@ -130,7 +130,7 @@ func (s *Space) Readable(ctx context.Context) []string {
 	return []string{common}
 }
 
-// Suspend leaves the workspace as it is, for another start of the same run.
+// Suspend leaves the workspace unchanged for another attempt of the same run.
 func (s *Space) Suspend() {
 	if s.before != nil {
 		s.before.close()
@@ -138,10 +138,10 @@ func (s *Space) Suspend() {
 	}
 }
 
-// Close returns what changed. The work in a worktree is put on its branch, and
-// its folder is removed when nothing in it would be lost; that of a completed
-// run is merged into the worktree that it shares. Nothing may run in the
-// workspace any more.
+// Close returns what changed. The work in a worktree is committed to its
+// branch, and the folder is deleted if nothing in it would be lost; that of a
+// completed run is merged into the worktree that it shares. No process may be
+// running in the workspace any more.
 func (s *Space) Close(ctx context.Context, completed bool) *task.Work {
 	switch {
 	case s.tree != nil:
@@ -174,10 +174,10 @@ func joined(a, b string) string {
 	return a + " " + b
 }
 
-// share is the use of one folder by several runs of this process.
+// share is the concurrent use of one folder by runs of this process.
 type share struct {
 	folder string
-	over   bool // left already
+	over   bool // already left
 	others bool // another run used it at the same time
 }
 
@@ -186,7 +186,7 @@ var (
 	shares  = map[string][]*share{}
 )
 
-// enter notes that a run uses a folder.
+// enter records that a run uses a folder.
 func enter(folder string) *share {
 	if resolved, err := filepath.EvalSymlinks(folder); err == nil {
 		folder = resolved
@@ -201,7 +201,8 @@ func enter(folder string) *share {
 	return s
 }
 
-// leave ends the use, once, and reports whether there was another meanwhile.
+// leave ends the use, once, and reports whether another run used it in the
+// meantime.
 func (s *share) leave() bool {
 	shareMu.Lock()
 	defer shareMu.Unlock()

@@ -1,5 +1,5 @@
-// Package escape tries, for tests, what a confined program must not be able to
-// do to the server that started it.
+// Package escape attempts, in tests, what a confined program must not be able
+// to do to the server that started it.
 package escape
 
 import (
@@ -20,14 +20,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Arg is the first argument that makes a test binary try all escapes. The
-// process of the server and its data folder follow. It works in the workspace.
+// Arg is the first argument that makes a test binary try all escapes. The PID
+// of the server and its data folder follow. The attempts run in the workspace.
 const Arg = "__escape"
 
-// target is what is attacked.
+// target is the server under attack.
 type target struct {
 	pid  int
-	data string // a folder with the file db in it
+	data string // a folder that contains the file db
 	db   string
 }
 
@@ -44,7 +44,8 @@ func ptr(s string) uintptr {
 	return uintptr(unsafe.Pointer(b))
 }
 
-// byPath calls try with a file that is open without a way to read or write it.
+// byPath calls try with a path-only descriptor of a file, which can be neither
+// read nor written.
 func byPath(file string, try func(fd int) error) error {
 	fd, err := unix.Open(file, unix.O_PATH, 0)
 	if err != nil {
@@ -206,12 +207,12 @@ func makes(fd int, err error) error {
 	return err
 }
 
-// refusals are the errors of what is held. Any other means that the call came
-// through.
+// refusals are the errors of blocked calls. Any other error means that the call
+// was executed.
 var refusals = []error{unix.EPERM, unix.EACCES, unix.ENOSYS, unix.EOPNOTSUPP, unix.EROFS, unix.EXDEV, unix.ENOENT, unix.ESRCH}
 
-// Main tries all and prints on its first line what came through:
-// "47 refused" or "escaped: …".
+// Main makes all attempts and prints the result on its first line: "47 refused"
+// or "escaped: …".
 func Main(args []string, out io.Writer) {
 	pid, _ := strconv.Atoi(args[0])
 	t := target{pid: pid, data: args[1], db: filepath.Join(args[1], "db")}
@@ -229,11 +230,11 @@ func Main(args []string, out io.Writer) {
 	fmt.Fprintln(out, Refused())
 }
 
-// Refused is what Main prints when all is held.
+// Refused returns what Main prints if all attempts were blocked.
 func Refused() string { return strconv.Itoa(len(attempts)) + " refused" }
 
-// Data makes a data folder, and returns it and what checks at the end that
-// nothing was done to it and to this process.
+// Data creates a data folder. check verifies at the end that neither it nor
+// this process was affected.
 func Data(t testing.TB) (data string, check func()) {
 	t.Helper()
 	data = filepath.Join(t.TempDir(), "data")
@@ -264,8 +265,8 @@ func Data(t testing.TB) (data string, check func()) {
 	}
 }
 
-// AsNobody runs the calling test once more as a plain user, where this is
-// root, from a copy of the test binary.
+// AsNobody runs the calling test again as an unprivileged user if this process
+// is root, from a copy of the test binary.
 func AsNobody(t *testing.T) {
 	if os.Geteuid() != 0 {
 		return
@@ -280,9 +281,9 @@ func AsNobody(t *testing.T) {
 		binary := filepath.Join(dir, "bin", "test")
 		text, err := os.ReadFile("/proc/self/exe")
 		if err == nil {
-			// A program that another test starts meanwhile would inherit the open
-			// file until its exec, and the system runs no file that is open for
-			// writing.
+			// A program that another test starts at the same time would inherit
+			// the open file until its exec, and a file that is open for writing
+			// cannot be executed.
 			syscall.ForkLock.RLock()
 			err = errors.Join(os.Mkdir(filepath.Dir(binary), 0o755), os.Chmod(filepath.Dir(binary), 0o755),
 				os.WriteFile(binary, text, 0o755), os.Chmod(binary, 0o755), os.Mkdir(filepath.Join(dir, "tmp"), 0o777),
@@ -296,7 +297,7 @@ func AsNobody(t *testing.T) {
 		cmd.Dir = dir
 		cmd.Env = append(os.Environ(), "TMPDIR="+filepath.Join(dir, "tmp"), "HOME="+filepath.Join(dir, "tmp"))
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}, Pdeathsig: syscall.SIGKILL}
-		runtime.LockOSThread() // the death signal is bound to it
+		runtime.LockOSThread() // the parent death signal is bound to it
 		defer runtime.UnlockOSThread()
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("%v\n%s", err, out)
