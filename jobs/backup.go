@@ -13,18 +13,18 @@ import (
 	"taskyard/task"
 )
 
-// Backup says when backups of the instance are made, and where.
+// Backup configures when and where backups of the instance are made.
 type Backup struct {
-	Cron  string // "" means never
+	Cron  string // "": never
 	Dir   string
 	Keep  int
 	Write func(ctx context.Context, file string) error // a new file
-	After []string                                     // program and arguments that are started with the file; nil: none
-	Limit time.Duration                                // of that program
+	After []string                                     // program and arguments that receive the file; nil: none
+	Limit time.Duration                                // timeout of that program
 }
 
-// backup writes one, drops the oldest ones, and starts the program that takes
-// it elsewhere.
+// backup writes a backup, deletes the oldest ones, and starts the program that
+// copies it elsewhere.
 func (j *Jobs) backup(ctx context.Context) error {
 	b := j.plan.Load().Backup
 	if err := os.MkdirAll(b.Dir, 0o700); err != nil {
@@ -36,7 +36,7 @@ func (j *Jobs) backup(ctx context.Context) error {
 		return err
 	}
 	old := b.files()
-	if i := slices.Index(old, file) + 1; i > 0 { // those after it are of a clock that was ahead
+	if i := slices.Index(old, file) + 1; i > 0 { // later names come from a clock that was ahead
 		old = slices.Concat(old[i:], old[:i])
 	}
 	for ; len(old) > b.Keep; old = old[1:] {
@@ -56,14 +56,13 @@ func (j *Jobs) backup(ctx context.Context) error {
 	return nil
 }
 
-// backupTime is the time in the name of a scheduled backup.
+// backupTime is the format of the time in the name of a scheduled backup.
 const backupTime = "20060102T150405.000"
 
-// files lists the scheduled backups, the oldest first: archives, and the copies
-// of the database that earlier versions made. What people put beside them is none
-// of them.
+// files lists the scheduled backups, oldest first: archives, and the database
+// copies of earlier versions. Other files in the folder are ignored.
 func (b Backup) files() (list []string) {
-	entries, err := os.ReadDir(b.Dir) // in the order of the names, which have the time
+	entries, err := os.ReadDir(b.Dir) // sorted by name, which contains the time
 	if err != nil {
 		return nil
 	}
@@ -79,8 +78,8 @@ func (b Backup) files() (list []string) {
 	return list
 }
 
-// after is the command line with the name of the file, which comes last where
-// no argument says otherwise.
+// after returns the command line with the name of the file, which is the last
+// argument unless a placeholder marks its position.
 func (b Backup) after(file string) []string {
 	argv, named := make([]string, len(b.After)), false
 	for i, arg := range b.After {
@@ -93,8 +92,8 @@ func (b Backup) after(file string) []string {
 	return argv
 }
 
-// newest is when the newest scheduled backup was written, 0 for none, and how
-// many bytes it has.
+// newest returns when the newest scheduled backup was written, 0 for none, and
+// its size in bytes.
 func (b Backup) newest() (at task.Time, size int64) {
 	for _, f := range b.files() {
 		if fi, err := os.Stat(f); err == nil && task.TimeFromStd(fi.ModTime()) >= at {

@@ -15,27 +15,27 @@ import (
 
 const (
 	watchEvery = time.Second
-	jumpLimit  = 5 * time.Second // wall against monotonic time
+	jumpLimit  = 5 * time.Second // difference of wall and monotonic clock
 	stopLimit  = 5 * time.Second
 	lookLimit  = 2 * time.Second
 
-	// standByLimit is how long a job may wait for a server that leads. A tick that
-	// comes later than that is as good as the next one.
+	// standByLimit is how long a job may wait for a leading server. A later
+	// tick can be skipped, because the next one follows soon.
 	standByLimit = 5 * time.Minute
-	// unequalClocks is by how much the clock of the server that did a job may be
-	// behind ours. Cron lines are a minute apart at least.
+	// unequalClocks is how far the clock of the server that did a job may lag
+	// behind ours. Cron lines fire at most once a minute.
 	unequalClocks = 30 * time.Second
 )
 
-// clock turns the table of jobs. gocron stops firing after the wall clock
-// steps back; a watchdog on the monotonic clock then builds it again.
+// clock runs the table of jobs. gocron stops firing after the wall clock steps
+// back; a watchdog on the monotonic clock then rebuilds its schedule.
 type clock struct {
 	table []job
 	loc   *time.Location
 	note  func(job, time.Duration, error)
 	log   *slog.Logger
 	wall  func() time.Time            // stripped of its monotonic reading
-	look  func(context.Context) error // at every turn of the watchdog
+	look  func(context.Context) error // called on every turn of the watchdog
 	lead  func(context.Context) (context.Context, bool)
 	did   func(ctx context.Context, name string, since time.Time) (bool, error)
 
@@ -43,9 +43,9 @@ type clock struct {
 	cron  gocron.Scheduler
 	ids   map[string]gocron.Job
 	state map[string]*task.JobInfo
-	looks atomic.Int64 // unix nanoseconds of the watchdog's last look
+	looks atomic.Int64 // Unix nanoseconds of the watchdog's last turn
 	ended chan struct{}
-	under sync.WaitGroup // jobs that run; added to under mu while the context lasts
+	under sync.WaitGroup // running jobs; added to under mu while the context lasts
 }
 
 func newClock(table []job, loc *time.Location, note func(job, time.Duration, error), log *slog.Logger) (*clock, error) {
@@ -59,8 +59,8 @@ func newClock(table []job, loc *time.Location, note func(job, time.Duration, err
 	return c, c.describe(table, loc)
 }
 
-// describe makes what is known of each job of a table. Error: a cron line cannot
-// be read; nothing is changed then.
+// describe creates the info of each job in a table. It returns an error if a
+// cron line cannot be parsed; nothing is changed then.
 func (c *clock) describe(table []job, loc *time.Location) error {
 	for _, jb := range table {
 		if jb.every == 0 {
@@ -104,10 +104,11 @@ func (c *clock) start(ctx context.Context) error {
 	return nil
 }
 
-// build makes gocron's schedule from the table; c.mu is held. That no job runs
-// beside itself is once's doing: gocron's singleton mode notifies its scheduler
-// of a run's start and of its rescheduling from two goroutines, and a firing
-// whose start is heard of first is scheduled again for the same moment.
+// build creates gocron's schedule from the table; the caller holds c.mu. once
+// prevents concurrent runs of a job, because gocron's singleton mode does not
+// work reliably: it notifies its scheduler of a run's start and of its
+// rescheduling from two goroutines, and if the start arrives first, the job is
+// scheduled again for the same time.
 func (c *clock) build(ctx context.Context) error {
 	s, err := gocron.NewScheduler(gocron.WithLocation(c.loc), gocron.WithStopTimeout(stopLimit))
 	if err != nil {
@@ -134,8 +135,9 @@ func (c *clock) build(ctx context.Context) error {
 	return nil
 }
 
-// replace has another table turn, in another zone. Before the start it is only
-// noted. Error: a cron line cannot be read; the former table turns on.
+// replace sets another table and zone. Before the start it only stores them. It
+// returns an error if a cron line cannot be parsed; the previous table then
+// stays.
 func (c *clock) replace(ctx context.Context, table []job, loc *time.Location) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -149,8 +151,8 @@ func (c *clock) replace(ctx context.Context, table []job, loc *time.Location) er
 	return c.rebuild(ctx)
 }
 
-// rebuild puts a schedule of the table in the place of the one that turns; c.mu
-// is held.
+// rebuild replaces the running schedule with one of the table; the caller holds
+// c.mu.
 func (c *clock) rebuild(ctx context.Context) error {
 	old := c.cron
 	if err := c.build(ctx); err != nil {
@@ -164,9 +166,9 @@ func (c *clock) rebuild(ctx context.Context) error {
 	return nil
 }
 
-// stop ends the clock after its context has ended. It waits for the jobs that
-// run, whoever started them, before it asks gocron: that waits in a loop which
-// burns the processor. Both need mu, so it is not held.
+// stop stops the clock after its context has ended. It waits for the running
+// jobs before it stops gocron, which busy-waits for them. Both need mu, so it
+// must not be held.
 func (c *clock) stop() {
 	<-c.ended
 	c.mu.Lock()
@@ -184,8 +186,8 @@ func (c *clock) stop() {
 	}
 }
 
-// due runs a job whose time has come, if it is for this server. gocron's own
-// elector decides for a whole schedule, and some jobs are each server's own.
+// due runs a job that is due, if this server is responsible for it. gocron's
+// own elector decides for a whole schedule, but some jobs run on every server.
 func (c *clock) due(ctx context.Context, jb job) {
 	if !jb.each {
 		lead, ok := c.lead(ctx)
@@ -200,9 +202,9 @@ func (c *clock) due(ctx context.Context, jb job) {
 	c.once(ctx, jb)
 }
 
-// standBy does a job that is due on another server, should this one lead soon
-// and the other not have done it: it may be due when one has ceased to lead and
-// no other does yet. Those that come every few seconds need no such care.
+// standBy runs a job that is due on another server if this server becomes the
+// leader soon and the other has not run it: there may be no leader when the job
+// is due. Jobs that run every few seconds do not need this.
 func (c *clock) standBy(ctx context.Context, jb job) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -231,7 +233,7 @@ func (c *clock) standBy(ctx context.Context, jb job) {
 	})
 }
 
-// once runs a job unless it runs already.
+// once runs a job unless it is already running.
 func (c *clock) once(ctx context.Context, jb job) {
 	c.mu.Lock()
 	info := c.state[jb.name]
@@ -262,7 +264,7 @@ func (c *clock) once(ctx context.Context, jb job) {
 	c.note(jb, took, err)
 }
 
-// jobs is the table that turns.
+// jobs returns the current table.
 func (c *clock) jobs() []job {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -310,9 +312,8 @@ func (c *clock) alive() bool {
 	return time.Since(time.Unix(0, c.looks.Load())) < 30*time.Second
 }
 
-// watch compares, every second, how far the wall and the monotonic clock
-// went. After a jump the schedule is built again, and ticks that the jump
-// passed over are folded into one.
+// watch compares the progress of the wall clock and the monotonic clock every
+// second. After a jump, it rebuilds the schedule and runs skipped ticks once.
 func (c *clock) watch(ctx context.Context) {
 	defer close(c.ended)
 	mono, wall := time.Now(), c.wall()
@@ -328,8 +329,8 @@ func (c *clock) watch(ctx context.Context) {
 	}
 }
 
-// looked notes that the server runs. A database that cannot be written is
-// asked again at the next turn.
+// looked records that the server is running. If the database cannot be written,
+// the next turn retries.
 func (c *clock) looked(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, lookLimit)
 	defer cancel()
@@ -355,7 +356,7 @@ func (c *clock) jumped(ctx context.Context, from, to time.Time) {
 	}
 }
 
-// passed reports whether a cron line fires between two moments.
+// passed reports whether a cron line fires between two times.
 func passed(line string, loc *time.Location, from, to time.Time) bool {
 	next := nextTime(line, loc, from)
 	return !next.IsZero() && !next.After(to)

@@ -8,9 +8,9 @@ import (
 	"github.com/robfig/cron/v3"
 )
 
-// wallCron is a cron line in a time zone that changes its clock. It computes
-// on the wall clock: a time that a spring gap swallows fires once at the next
-// valid minute; a time that an autumn overlap repeats fires once.
+// wallCron is a cron line in a time zone with clock changes. It computes with
+// wall clock times: a time in a spring gap fires once at the next valid minute;
+// a time that an autumn overlap repeats fires once.
 type wallCron struct {
 	sched cron.Schedule
 	loc   *time.Location
@@ -30,11 +30,11 @@ func newWallCron(line string, loc *time.Location) (*wallCron, error) {
 	return &wallCron{sched, loc}, nil
 }
 
-// IsValid is asked by gocron; the line was parsed already.
+// IsValid is called by gocron; the line has already been parsed.
 func (w *wallCron) IsValid(string, *time.Location, time.Time) error { return nil }
 
-// Next returns the first firing after last, or the zero time when there is
-// none within five years.
+// Next returns the first firing after last, or the zero time if there is none
+// within five years.
 func (w *wallCron) Next(last time.Time) time.Time {
 	local := last.In(w.loc)
 	floating := time.Date(local.Year(), local.Month(), local.Day(), local.Hour(), local.Minute(), local.Second(), local.Nanosecond(), time.UTC)
@@ -50,9 +50,9 @@ func (w *wallCron) Next(last time.Time) time.Time {
 	return time.Time{}
 }
 
-// real places a wall clock time in the zone: at its first coming where the
-// clock shows it twice, so that a schedule built again between the two neither
-// repeats nor forgets it.
+// real converts a wall clock time to a time in the zone. If the clock shows it
+// twice, it returns the first one, so that a schedule that is rebuilt between
+// the two neither repeats nor skips it.
 func (w *wallCron) real(f time.Time) time.Time {
 	t := time.Date(f.Year(), f.Month(), f.Day(), f.Hour(), f.Minute(), f.Second(), 0, w.loc)
 	if !shows(t, f) {

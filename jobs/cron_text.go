@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// cronText describes a cron line as people do, such as "every hour from 6:00 to
-// 21:00"; "" where that would not be shorter than the line.
+// cronText describes a cron line in words, such as "every hour from 6:00 to
+// 21:00"; "" if that would not be shorter than the line.
 func cronText(line string) string {
 	f := strings.Fields(line)
 	if len(f) != 5 {
@@ -27,8 +27,8 @@ func cronText(line string) string {
 	return at + " " + days
 }
 
-// timeText describes minute and hour; single reports whether it is certain
-// times of a day.
+// timeText describes minute and hour; single reports whether they are specific
+// times of day.
 func timeText(minute, hour string) (words string, single bool) {
 	if every, ok := step(minute); ok {
 		words = "every minute"
@@ -112,7 +112,7 @@ func weekdayText(dow string) (string, bool) {
 	return "on " + listed(days), true
 }
 
-// step reads * and */n.
+// step parses * and */n.
 func step(s string) (n int, ok bool) {
 	if s == "*" {
 		return 1, true
@@ -122,7 +122,7 @@ func step(s string) (n int, ok bool) {
 	return n, ok && err == nil && n > 0
 }
 
-// span reads a number or a range.
+// span parses a number or a range.
 func span(s string, most int) (from, to int, ok bool) {
 	a, b, ranged := strings.Cut(s, "-")
 	if !ranged {

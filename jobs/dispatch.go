@@ -15,8 +15,8 @@ import (
 	"taskyard/task"
 )
 
-// dispatch starts queued runs as soon as they may start: after each commit
-// that queues one or frees a place, and when a back-off is over.
+// dispatch starts queued runs as soon as they may start: after each commit that
+// queues one or frees a slot, and when a backoff ends.
 func (j *Jobs) dispatch() {
 	for {
 		later := j.startAll()
@@ -29,10 +29,10 @@ func (j *Jobs) dispatch() {
 	}
 }
 
-// maxSleep bounds how long the dispatcher sleeps without a word.
+// maxSleep bounds how long the dispatcher sleeps without a notification.
 const maxSleep = 30 * time.Second
 
-// startAll starts what may start and returns how long to wait for more.
+// startAll starts all runs that may start and returns when to look again.
 func (j *Jobs) startAll() time.Duration {
 	for {
 		started, later := j.startOne()
@@ -42,9 +42,8 @@ func (j *Jobs) startAll() time.Duration {
 	}
 }
 
-// startOne starts one run, or returns how long to wait for one. It counts as a
-// flight from before the run is claimed: a stop that comes meanwhile waits for
-// what becomes of it.
+// startOne starts one run, or returns how long to wait for one. The run counts
+// as in flight before it is claimed, so that a concurrent stop waits for it.
 func (j *Jobs) startOne() (started bool, later time.Duration) {
 	j.mu.Lock()
 	busy, closing := maps.Clone(j.busy), j.closing
@@ -67,18 +66,18 @@ func (j *Jobs) startOne() (started bool, later time.Duration) {
 	case err != nil || at == 0:
 		return false, maxSleep
 	}
-	// The moment may have passed since the database looked.
+	// The time may have passed since the database was read.
 	return false, min(max(at.Sub(j.opt.Service.Now()), time.Millisecond), maxSleep)
 }
 
-// inFlight returns the tasks whose run this process executes.
+// inFlight returns the tasks whose runs this process executes.
 func (j *Jobs) inFlight() map[task.ID]bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return maps.Clone(j.busy)
 }
 
-// launch executes a run that counts as a flight already.
+// launch executes a run that already counts as in flight.
 func (j *Jobs) launch(start *service.Start) {
 	id, taskID := start.Run.ID, start.Run.TaskID
 	ctx, cancel := context.WithCancelCause(j.runCtx)
@@ -154,14 +153,14 @@ func (j *Jobs) outcome(ctx context.Context, start *service.Start, sink *sink) su
 		spec.Session, spec.Former = start.Run.Session, spec.Dir
 	}
 	out, err := runner.Execute(ctx, r, spec, sink)
-	if err != nil && !task.IsCode(err, task.CodeStaleLease) { // one that was ended while its program started is none
+	if err != nil && !task.IsCode(err, task.CodeStaleLease) { // no error if the run was ended while its program started
 		j.log.Error("supervisor failed", "run_id", start.Run.ID, "error", err)
 	}
 	return out
 }
 
 // heartbeats returns a channel of the heartbeats of a run, for runners that
-// cannot see any.
+// cannot observe their agent.
 func (j *Jobs) heartbeats(r supervise.Runner, id task.ID) (<-chan struct{}, func()) {
 	if !runner.IsRemote(r) {
 		return nil, func() {}
@@ -170,7 +169,7 @@ func (j *Jobs) heartbeats(r supervise.Runner, id task.ID) (<-chan struct{}, func
 	return sub.C, sub.Close
 }
 
-// waits sends whether a run waits for what it delegated, at each change, until
+// waits sends whether a run waits for a delegated run, at each change, until
 // stop is called.
 func (j *Jobs) waits(ctx context.Context, id task.ID) (values <-chan bool, stop func()) {
 	out, done := make(chan bool), make(chan struct{})
@@ -192,7 +191,7 @@ func (j *Jobs) waits(ctx context.Context, id task.ID) (values <-chan bool, stop 
 	return out, func() { close(done) }
 }
 
-// beat renews the lease of a run until the returned function is called; a run
+// beat renews the lease of a run until the returned function is called. A run
 // that lost its lease is stopped.
 func (j *Jobs) beat(ctx context.Context, cancel context.CancelCauseFunc, r *task.Run) (stop func()) {
 	beating, end := context.WithCancel(context.Background())

@@ -12,14 +12,15 @@ import (
 )
 
 const (
-	firstRetry = 50 * time.Millisecond // to store the end of a run
+	firstRetry = 50 * time.Millisecond // before storing the end of a run again
 	lastRetry  = 5 * time.Second
 	toldEvery  = time.Minute
 )
 
 // finish stores the end of a run, however long the database is busy, full or
-// failing: the run keeps its lease and its place meanwhile. A server that
-// stops tries for stopLimit more; then the next one finds the run lost.
+// failing; the run keeps its lease and its slot in the meantime. When the
+// server stops, it retries for another stopLimit; after that, the next server
+// finds the run lost.
 func (j *Jobs) finish(r *task.Run, out supervise.Outcome, log *slog.Logger) {
 	var stopping, told time.Time
 	closing := j.runCtx.Done()
@@ -48,8 +49,8 @@ func (j *Jobs) finish(r *task.Run, out supervise.Outcome, log *slog.Logger) {
 	}
 }
 
-// store writes the end of a run once. One that somebody else ended already is
-// left as it is. The error is worth another try.
+// store tries to write the end of a run. If the run has already been ended, it
+// changes nothing. An error means that a retry may help.
 func (j *Jobs) store(r *task.Run, out supervise.Outcome) (err error) {
 	ctx := context.Background()
 	if out.Status == task.RunCanceled && out.Phase == task.PhaseShutdown {

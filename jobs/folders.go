@@ -7,7 +7,7 @@ import (
 	"taskyard/task"
 )
 
-// folders removes the folders of runs to which nobody comes back.
+// folders deletes run folders that no run will use again.
 func (j *Jobs) folders(ctx context.Context) error {
 	n, err := runner.Retire(ctx, j.opt.RunsDir, func(list []task.RunFolder) ([]task.RunFolder, error) {
 		return j.opt.Service.OrphanedFolders(ctx, list)

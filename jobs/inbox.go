@@ -7,7 +7,8 @@ import (
 	"taskyard/task"
 )
 
-// inbox returns what people say to a run while it works, until stop is called.
+// inbox returns the messages from people to a working run, until stop is
+// called.
 func (j *Jobs) inbox(s *sink) (in *supervise.Inbox, stop func()) {
 	ctx, sub := context.Background(), j.opt.Service.FollowRunMessages(s.run.ID)
 	failed := func(what string, err error) {
@@ -23,7 +24,7 @@ func (j *Jobs) inbox(s *sink) (in *supervise.Inbox, stop func()) {
 			return list
 		},
 		Deliver: func(id task.ID) bool {
-			s.flush() // what was said before comes first
+			s.flush() // write earlier events first
 			err := j.opt.Service.DeliverRunMessage(ctx, s.run.ID, s.run.Lease, id)
 			failed("message to the run not delivered", err)
 			return err == nil

@@ -1,5 +1,5 @@
-// Package jobs is the clock of the instance and the place where runs are carried
-// out. Only it knows gocron, which does nothing but call at its time; each
+// Package jobs schedules the background jobs of the instance and executes runs.
+// Only this package imports gocron, which merely fires at the right times; each
 // job calls one service method that is safe to run twice.
 package jobs
 
@@ -17,28 +17,28 @@ import (
 	"taskyard/task"
 )
 
-// Options say what the clock does and with what.
+// Options configures the jobs and how runs are executed.
 type Options struct {
 	Service    *service.Service
-	Secrets    func() []string // those that never appear in a transcript; nil: there are none
-	URL        string          // under which runs reach the server
-	PublicURL  string          // under which people reach it, for the links of notices
-	RunsDir    string          // a private folder of each run is made below it
+	Secrets    func() []string // values that must never appear in a transcript; nil: there are none
+	URL        string          // the server's URL for runs
+	PublicURL  string          // the server's URL for people, for links in notices
+	RunsDir    string          // parent of the private folders of runs
 	Plan       Plan
-	Unconfined bool                          // the setup of a worktree runs where nothing can confine it, too
-	Copied     bool                          // the data folder is a copy: processes of earlier runs may be another server's
-	Recovered  func() error                  // called when the runs of a former server have ended, before any starts
-	Notify     []Outlet                      // external services that are notified of what waits, until Retarget
-	TryAgain   func(tries int) time.Duration // after a message that was not sent; negative: never; default: for about an hour
-	Beat       time.Duration                 // between heartbeats of a run; default 10 s
+	Unconfined bool                          // run the setup of a worktree even if nothing can confine it
+	Copied     bool                          // the data folder is a copy: processes of earlier runs may belong to another server
+	Recovered  func() error                  // called after the runs of the previous server have been ended, before any starts
+	Notify     []Outlet                      // external services to notify, until Retarget
+	TryAgain   func(tries int) time.Duration // delay after a failed message; negative: never; default: for about an hour
+	Beat       time.Duration                 // interval between heartbeats of a run; default 10 s
 	Now        func() time.Time              // the wall clock; default time.Now
 	Log        *slog.Logger
 }
 
-// Plan says when the jobs come whose times are configured.
+// Plan configures the times of the scheduled jobs.
 type Plan struct {
-	Enabled  bool   // ticks
-	Cron     string // of the tick, five fields
+	Enabled  bool   // ticks are enabled
+	Cron     string // cron line of the tick, five fields
 	Location *time.Location
 	Backup   Backup
 }
@@ -46,14 +46,14 @@ type Plan struct {
 // job is one row of the table.
 type job struct {
 	name, about string
-	every       time.Duration // or
+	every       time.Duration // alternative to cron
 	cron        string
-	each        bool // by each of the servers that share a database, not by one of them
-	keep        bool // note each run in the database, for the jobs that run rarely
+	each        bool // runs on each server of a shared database, not only on the leader
+	keep        bool // record each run in the database, for jobs that run rarely
 	run         func(context.Context) error
 }
 
-// table names every background job. Each is one call that is safe to repeat.
+// table lists all background jobs. Each is one call that is safe to repeat.
 func (j *Jobs) table(p *Plan) []job {
 	svc := j.opt.Service
 	count := func(fn func(context.Context) (int, error)) func(context.Context) error {
@@ -88,10 +88,11 @@ func (j *Jobs) table(p *Plan) []job {
 
 const (
 	reapEvery    = 5 * time.Second
-	recoverAgain = 2 * time.Second // while the store cannot be written at the start
+	recoverAgain = 2 * time.Second // while the store cannot be written at startup
 )
 
-// Jobs is the running clock. It is safe for concurrent use.
+// Jobs runs the background jobs and executes runs. It is safe for concurrent
+// use.
 type Jobs struct {
 	opt   Options
 	log   *slog.Logger
@@ -103,18 +104,18 @@ type Jobs struct {
 	loops  sync.WaitGroup
 
 	mu      sync.Mutex
-	busy    map[task.ID]bool // tasks whose process is not gone yet
+	busy    map[task.ID]bool // tasks whose process has not ended
 	flights sync.WaitGroup
 	closing bool
-	started time.Time    // by the wall clock
-	outlets *outletLoops // nil until it starts
+	started time.Time    // by wall clock
+	outlets *outletLoops // nil before the start
 	killed  atomic.Int64
-	copied  atomic.Bool // processes of runs may be another server's, until it has recovered
+	copied  atomic.Bool // processes of runs may belong to another server, until recovery is done
 	stopRun context.CancelCauseFunc
 	runCtx  context.Context
 }
 
-// New makes the clock; Start lets it run.
+// New returns Jobs with the given options; Start starts them.
 func New(opt Options) (*Jobs, error) {
 	if opt.Log == nil {
 		opt.Log = slog.Default()
@@ -134,7 +135,8 @@ func New(opt Options) (*Jobs, error) {
 	j := &Jobs{opt: opt, log: opt.Log, started: time.Now().Round(0), busy: map[task.ID]bool{}}
 	j.plan.Store(&opt.Plan)
 	j.copied.Store(opt.Copied)
-	// Made here, not in Start: people may ask for a job before that is through.
+	// Create it here, not in Start: people may start a job before Start has
+	// finished.
 	j.ctx, j.cancel = context.WithCancel(context.Background())
 	j.runCtx, j.stopRun = context.WithCancelCause(context.Background())
 	var err error
@@ -148,8 +150,8 @@ func New(opt Options) (*Jobs, error) {
 	return j, nil
 }
 
-// Start ends what a former server left behind, then lets the clock turn and
-// dispatches runs. It returns once that is under way.
+// Start ends the runs that a previous server left, then starts the jobs and
+// dispatches runs. It does not wait for them.
 func (j *Jobs) Start(ctx context.Context) error {
 	unwell := j.recover(ctx)
 	if unwell != nil && j.opt.Service.Fault() == nil {
@@ -172,9 +174,9 @@ func (j *Jobs) Start(ctx context.Context) error {
 	return nil
 }
 
-// recovered tries to end the runs of a former server until the store takes it,
-// as when the disk was full at the start. It reports false when the clock
-// stops before.
+// recovered retries ending the runs of the previous server until the store can
+// be written, for example if the disk was full at startup. It returns false if
+// the clock stops before that.
 func (j *Jobs) recovered(err error) bool {
 	for err != nil {
 		j.log.Error("runs of the former server not ended yet; nothing is started before", "error", err)
@@ -186,15 +188,15 @@ func (j *Jobs) recovered(err error) bool {
 	return true
 }
 
-// Retire claims no further runs from now on. Stop follows.
+// Retire stops claiming runs. Call Stop afterwards.
 func (j *Jobs) Retire() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.closing = true
 }
 
-// Stop claims no further runs, stops those that run (they go back into the
-// queue), and ends the clock. It returns when no process is left or ctx ends.
+// Stop stops claiming runs, stops running ones (they return to the queue), and
+// stops the clock. It returns when no process is left or ctx ends.
 func (j *Jobs) Stop(ctx context.Context) error {
 	j.Retire()
 	j.stopRun(supervise.ErrShutdown)
@@ -212,7 +214,7 @@ func (j *Jobs) Stop(ctx context.Context) error {
 	return err
 }
 
-// note records a run of a job: rare ones in the database, failures in the log.
+// note records a run of a job: rare jobs in the database, failures in the log.
 func (j *Jobs) note(jb job, took time.Duration, err error) {
 	if err != nil {
 		j.log.Error("job failed", "job", jb.name, "error", err)
@@ -225,12 +227,12 @@ func (j *Jobs) note(jb job, took time.Duration, err error) {
 	}
 }
 
-// NextTick is when the next tick is planned, 0 for never.
+// NextTick returns when the next tick is planned, 0 for never.
 func (j *Jobs) NextTick() task.Time { return j.clock.next("tick") }
 
-// Reschedule has the jobs come by another plan from now on; how backups are made
-// stays. What runs now runs to its end. Error: a line of the plan cannot be read;
-// the former one is in use.
+// Reschedule replaces the plan of the jobs, except how backups are made.
+// Running jobs finish. It returns an error if a line of the plan cannot be
+// parsed; the previous plan then stays.
 func (j *Jobs) Reschedule(p Plan) error {
 	backup := j.plan.Load().Backup
 	backup.Cron, backup.Keep = p.Backup.Cron, p.Backup.Keep
@@ -242,8 +244,8 @@ func (j *Jobs) Reschedule(p Plan) error {
 	return nil
 }
 
-// Ticks returns the plan of a cron line: the first tick after a moment, 0 for
-// none. Error: the line cannot be read.
+// Ticks returns a function that returns the first tick after a time, 0 for
+// none. It returns an error if the line cannot be parsed.
 func Ticks(line string, loc *time.Location) (func(after task.Time) task.Time, error) {
 	w, err := newWallCron(line, loc)
 	if err != nil {
@@ -254,7 +256,7 @@ func Ticks(line string, loc *time.Location) (func(after task.Time) task.Time, er
 	}, nil
 }
 
-// Window says in words when ticks come.
+// Window describes when ticks occur.
 func (j *Jobs) Window() string {
 	p := j.plan.Load()
 	if !p.Enabled {
@@ -270,8 +272,8 @@ func (j *Jobs) Window() string {
 	return words + ", " + zone
 }
 
-// NextTicks returns when the next n ticks are planned; fewer, or none, where
-// there are no more.
+// NextTicks returns when the next n ticks are planned, fewer if there are not
+// that many.
 func (j *Jobs) NextTicks(n int) []task.Time {
 	var list []task.Time
 	first := j.NextTick()
@@ -292,8 +294,8 @@ func (j *Jobs) NextTicks(n int) []task.Time {
 // Jobs lists every background job.
 func (j *Jobs) Jobs() []task.JobInfo { return j.clock.infos() }
 
-// RunJob starts a job now. The tick may be started even where ticks are off.
-// Errors: NotFound for an unknown name.
+// RunJob starts a job now. The tick can be started even if ticks are disabled.
+// It returns NotFound for an unknown name.
 func (j *Jobs) RunJob(name string) error {
 	jb, err := j.clock.find(name)
 	if name == "tick" {
@@ -304,10 +306,10 @@ func (j *Jobs) RunJob(name string) error {
 	}
 	go func() {
 		j.clock.once(j.ctx, jb)
-		j.opt.Service.Hub().Publish([]string{"scheduler"}) // who asked looks at the page
+		j.opt.Service.Hub().Publish([]string{"scheduler"}) // the page updates for the person who asked
 	}()
 	return nil
 }
 
-// Alive reports whether the clock turns: its watchdog looked lately.
+// Alive reports whether the clock is running: its watchdog has looked recently.
 func (j *Jobs) Alive() bool { return j.clock.alive() }

@@ -7,11 +7,11 @@ import (
 	"taskyard/task"
 )
 
-// mergers is how many merges are made at a time, each into a target of its own.
+// mergers is how many merges run in parallel, each into a different target.
 const mergers = 2
 
-// merge makes the merges of the queue as they come, and again those that were
-// cut off or wait.
+// merge executes queued merges as they arrive, and retries those that were
+// interrupted or wait.
 func (j *Jobs) merge() {
 	sub := j.opt.Service.Hub().Subscribe(service.TopicMerges)
 	defer sub.Close()

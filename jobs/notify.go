@@ -12,21 +12,21 @@ import (
 	"taskyard/task"
 )
 
-// Outlet is an external service that is notified of what waits.
+// Outlet is an external service that receives notifications.
 type Outlet struct {
 	Name string // as configured
-	// Send sends it; an error means that it may not have it. Its text goes
-	// into the log.
+	// Send sends a message; an error means that the service may not have
+	// received it. Its text is logged.
 	Send func(ctx context.Context, title, text, link string) error
 }
 
 const (
 	sendLimit = 20 * time.Second
-	outLines  = 10 // lines of a message; the rest is counted
-	maxTries  = 12 // about an hour
+	outLines  = 10 // lines of a message; the others are counted
+	maxTries  = 12 // in about an hour
 )
 
-// tryAgain says after how long the next try comes; negative: never.
+// tryAgain returns the delay before the next attempt; negative: never.
 func tryAgain(tries int) time.Duration {
 	if tries >= maxTries {
 		return -1
@@ -34,14 +34,14 @@ func tryAgain(tries int) time.Duration {
 	return min(5*time.Second<<(tries-1), 15*time.Minute)
 }
 
-// outletLoops are the loops that empty the outboxes of services.
+// outletLoops are the goroutines that send the outboxes of the services.
 type outletLoops struct {
 	stop context.CancelFunc
 	all  sync.WaitGroup
 }
 
-// Retarget has these services notified, in place of those before. A message that is
-// under way arrives first.
+// Retarget replaces the services to notify. Messages that are being sent are
+// finished first.
 func (j *Jobs) Retarget(list []Outlet) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -66,8 +66,8 @@ func (j *Jobs) Retarget(list []Outlet) {
 	}
 }
 
-// emptyOutbox empties the outbox of one service until ctx ends. What comes while a
-// message is under way goes out as one.
+// emptyOutbox sends the outbox of one service until ctx ends. Lines that arrive
+// while a message is being sent become one message.
 func (j *Jobs) emptyOutbox(ctx context.Context, o Outlet) {
 	sub := j.opt.Service.Hub().Subscribe(service.TopicOutbox)
 	defer sub.Close()
@@ -76,7 +76,7 @@ func (j *Jobs) emptyOutbox(ctx context.Context, o Outlet) {
 		list, next, err := j.opt.Service.Outgoing(lead, o.Name)
 		wait := time.Minute
 		switch {
-		case !leads: // another server tells them
+		case !leads: // another server sends them
 		case err != nil:
 			j.log.Error("failed to read the outbox", "service", o.Name, "error", err)
 		case len(list) > 0:
@@ -96,21 +96,22 @@ func (j *Jobs) emptyOutbox(ctx context.Context, o Outlet) {
 	}
 }
 
-// deliver sends one message for all lines. It notes that only afterwards, so
-// that a line is told twice rather than never. It pauses until ctx ends.
+// deliver sends one message for all lines. It records that only afterwards, so
+// that a line may be sent twice, but is never lost. It waits between attempts
+// until ctx ends.
 func (j *Jobs) deliver(ctx context.Context, o Outlet, list []task.Outgoing) {
 	title, text, link := j.message(list)
 	limited, cancel := context.WithTimeout(j.ctx, sendLimit)
 	defer cancel()
 	sent := o.Send(limited, title, text, link)
 	if j.ctx.Err() != nil && sent != nil {
-		return // told after the next start
+		return // sent after the next start
 	}
 	if sent == nil {
-		// A stop that came while it was sent must not have it told again.
+		// Record it even during a stop, or it would be sent again.
 		if err := j.opt.Service.OutgoingSent(context.WithoutCancel(j.ctx), list); err != nil {
 			j.log.Error("failed to empty the outbox", "service", o.Name, "error", err)
-			sleep.For(ctx, time.Minute) // or it would be told again at once
+			sleep.For(ctx, time.Minute) // otherwise it would be sent again at once
 		}
 		return
 	}
@@ -122,13 +123,14 @@ func (j *Jobs) deliver(ctx context.Context, o Outlet, list []task.Outgoing) {
 	j.log.Warn("failed to send notices", "service", o.Name, "notices", len(list), "tries", list[0].Tries+1, "dropped", dropped, "error", sent)
 }
 
-// outTitles are ASCII, as headers like it.
+// outTitles are ASCII, because they become headers.
 var outTitles = map[task.OutKind]string{
 	task.OutQuestion: "a question from an agent", task.OutApproval: "a run waits for approval", task.OutFailure: "a task failed",
 	task.OutBlocked: "a task is blocked", task.OutNotice: "a message from an agent",
 }
 
-// message sums lines up: one leads to its own decision, several to the inbox.
+// message summarizes lines: one line links to its own decision, several link to
+// the inbox.
 func (j *Jobs) message(list []task.Outgoing) (title, text, link string) {
 	base := strings.TrimSuffix(j.opt.PublicURL, "/")
 	if len(list) == 1 {

@@ -9,10 +9,11 @@ import (
 
 var _ supervise.Permitter = (*sink)(nil)
 
-// Permit asks people before a tool call and waits for their decision. A run
-// asks one thing at a time; what it asks beside that waits for its turn.
-// The timeouts of the run are paused meanwhile, so that one question without an
-// answer is the last: else a run that asks again and again would never end.
+// Permit asks people before a tool call and waits for their decision. A run has
+// one pending request at a time; others wait for their turn. The timeouts of
+// the run are paused in the meantime. Therefore, after one request has expired,
+// further ones are not asked: otherwise, a run that keeps asking would never
+// end.
 func (s *sink) Permit(ctx context.Context, req supervise.PermissionRequest) (supervise.PermissionAnswer, error) {
 	select {
 	case s.asking <- struct{}{}:
@@ -24,7 +25,7 @@ func (s *sink) Permit(ctx context.Context, req supervise.PermissionRequest) (sup
 		return supervise.PermissionAnswer{Message: "Nobody decided on an earlier call in time, so " +
 			"this one is denied, and so is every later one in this run"}, nil
 	}
-	s.flush() // what led to the call comes before it
+	s.flush() // write the preceding events first
 	svc := s.j.opt.Service
 	p, err := svc.AskPermission(ctx, s.run.ID, s.run.Lease, task.Permission{Tool: req.Tool, Input: req.Input, Reason: req.Reason})
 	if err == nil && p.Waits() {

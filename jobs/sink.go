@@ -17,8 +17,8 @@ const (
 	flushAt    = 50 // lines
 )
 
-// sink takes what a run reports and writes it to the store in batches. A store
-// that is slow slows the program.
+// sink writes the events of a run to the store in batches. A slow store slows
+// the program.
 type sink struct {
 	j   *Jobs
 	run *task.Run
@@ -28,23 +28,23 @@ type sink struct {
 	lines []task.Message
 	timer *time.Timer
 
-	folder string // name of the run's folder
+	folder string // the run's folder
 
-	asking     chan struct{} // holds one: the permission that is asked for
-	unanswered bool          // nobody decided on one in time; under asking
+	asking     chan struct{} // capacity one: the pending permission request
+	unanswered bool          // a request has expired; guarded by asking
 }
 
 func newSink(j *Jobs, r *task.Run, log *slog.Logger) *sink {
 	return &sink{j: j, run: r, log: log, folder: r.FolderName(), asking: make(chan struct{}, 1)}
 }
 
-// Started notes the process. An error, such as a lost lease, stops the run.
+// Started records the process. An error, such as a lost lease, stops the run.
 func (s *sink) Started(p supervise.Process) error {
 	return s.j.opt.Service.RunWorking(context.Background(), s.run.ID, s.run.Lease, p.PID, p.Start, p.BootID)
 }
 
-// Session notes the conversation of the program. Without the note a start after
-// a cut begins again, which does no harm.
+// Session records the session of the program. Without it, the next attempt
+// starts over, which does no harm.
 func (s *sink) Session(id string) {
 	err := s.j.opt.Service.RunSession(context.Background(), s.run.ID, s.run.Lease, id, s.folder)
 	if err != nil && !task.IsCode(err, task.CodeStaleLease) {
@@ -52,7 +52,7 @@ func (s *sink) Session(id string) {
 	}
 }
 
-// Condensing notes that the summary is being made.
+// Condensing records that the summary is being made.
 func (s *sink) Condensing() error {
 	return s.j.opt.Service.RunCondensing(context.Background(), s.run.ID, s.run.Lease)
 }
@@ -62,7 +62,7 @@ func (s *sink) HoldTurn(ctx context.Context, most task.Turn) (task.TurnGrant, er
 	return s.j.opt.Service.HoldTurn(ctx, s.run.ID, s.run.Lease, most)
 }
 
-// ReleaseTurn writes what the turn used, and then ends what is reserved for it.
+// ReleaseTurn writes the usage of the turn, and then ends its reservation.
 func (s *sink) ReleaseTurn() {
 	s.flush()
 	s.j.opt.Service.ReleaseTurn(s.run.ID)
@@ -103,7 +103,7 @@ func (s *sink) flushLocked() {
 
 func (s *sink) close() { s.ReleaseTurn() }
 
-// flush writes the lines that wait.
+// flush writes the buffered lines.
 func (s *sink) flush() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

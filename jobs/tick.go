@@ -18,9 +18,9 @@ func (j *Jobs) tick(cause string) func(context.Context) error {
 	}
 }
 
-// reap ends runs whose lease is over because nobody executes them. Those
-// that this process executes have a supervisor; their lease is over only
-// when it could not be renewed, and the next heartbeat renews it.
+// reap ends runs whose lease has expired because nobody executes them. Runs of
+// this process have a supervisor; their lease expires only if it could not be
+// renewed, and the next heartbeat renews it.
 func (j *Jobs) reap(ctx context.Context) error {
 	list, err := j.opt.Service.LeaseLost(ctx)
 	if err != nil {
@@ -38,8 +38,8 @@ func (j *Jobs) reap(ctx context.Context) error {
 	return nil
 }
 
-// recover ends the runs that a former server left running: first their
-// processes, then the runs, before anything is dispatched.
+// recover ends the runs that a previous server left: first their processes,
+// then the runs, before anything is dispatched.
 func (j *Jobs) recover(ctx context.Context) error {
 	list, err := j.opt.Service.Orphans(ctx)
 	if err != nil {
@@ -47,7 +47,7 @@ func (j *Jobs) recover(ctx context.Context) error {
 	}
 	for _, r := range list {
 		if r.Worker != 0 {
-			continue // its worker may be well; the lease decides
+			continue // its worker may still be running; the lease decides
 		}
 		if err := j.lose(ctx, r, "the server ended while it ran", j.opt.Service.LoseRun); err != nil {
 			return err
@@ -75,14 +75,14 @@ func (j *Jobs) lose(ctx context.Context, r *task.Run, reason string, end func(co
 	j.log.Warn("run lost", "run_id", r.ID, "task_id", r.TaskID, "killed", killed, "reason", reason)
 	err = end(ctx, r, reason)
 	if task.IsCode(err, task.CodeStaleLease) || task.IsCode(err, task.CodeRunEnded) {
-		return nil // somebody else ended it meanwhile
+		return nil // already ended
 	}
 	return err
 }
 
-// killOrphan ends what is left of a run on this machine; those of workers run
-// elsewhere, and end with their worker. Those of a copied folder may belong to
-// its original.
+// killOrphan kills the remaining processes of a run on this machine. Runs of
+// workers end with their worker. In a copied folder, processes may belong to
+// the original.
 func (j *Jobs) killOrphan(ctx context.Context, r *task.Run) (int, error) {
 	if r.Worker != 0 || j.copied.Load() {
 		return 0, nil
@@ -90,11 +90,11 @@ func (j *Jobs) killOrphan(ctx context.Context, r *task.Run) (int, error) {
 	return supervise.KillOrphan(ctx, supervise.Process{PID: r.PID, Start: r.PIDStart, BootID: r.BootID, Instance: r.Server}, r.ID)
 }
 
-// indexAfter is how long changes gather before the search sees them.
+// indexAfter is how long changes are collected before they are indexed.
 const indexAfter = 100 * time.Millisecond
 
-// index keeps the full-text search up to date: a moment after each burst of
-// changes, never by polling.
+// index updates the full-text search shortly after each burst of changes,
+// without polling.
 func (j *Jobs) index() {
 	sub := j.opt.Service.Hub().Subscribe("events")
 	defer sub.Close()

@@ -7,14 +7,13 @@ import (
 )
 
 const (
-	tickGrace   = 10 * time.Minute // after a tick was due
-	backupGrace = time.Hour        // after the second backup in a row was due
+	tickGrace   = 10 * time.Minute // after a missed tick
+	backupGrace = time.Hour        // after the second missed backup in a row
 )
 
-// Vitals returns when ticks and backups were last, and which are late. A
-// server that was off is given its time: what was due before its start is not
-// late. Of several servers, the one that leads makes them, so the others miss
-// none.
+// Vitals returns when the last tick and backup were, and which are late.
+// Whatever was due before the start of the server is not late. With several
+// servers, only the leader can be late, because it does the work.
 func (j *Jobs) Vitals() task.Vitals {
 	p := j.plan.Load()
 	v := task.Vitals{Late: map[string]string{}, Killed: j.killed.Load()}
@@ -56,7 +55,7 @@ func (j *Jobs) Vitals() task.Vitals {
 	return v
 }
 
-// nextTime returns when a cron line fires next after a moment, zero for never.
+// nextTime returns when a cron line next fires after a time, zero for never.
 func nextTime(line string, loc *time.Location, after time.Time) time.Time {
 	w, err := newWallCron(line, loc)
 	if err != nil {

@@ -10,13 +10,14 @@ import (
 	"taskyard/task"
 )
 
-// runDir returns the private folder of a start of a run.
+// runDir returns the private folder of an attempt of a run.
 func (j *Jobs) runDir(r *task.Run) string {
 	return filepath.Join(j.opt.RunsDir, r.FolderName())
 }
 
-// recordWork writes what a run left whose end somebody else wrote, such as a
-// person who canceled it. A run that was started again meanwhile reports itself.
+// recordWork writes the files that a run left if something else ended it, such
+// as a person who canceled it. A run that has been restarted in the meantime
+// reports its own.
 func (j *Jobs) recordWork(ctx context.Context, r *task.Run, w *task.Work) error {
 	if w == nil {
 		return nil
@@ -28,13 +29,13 @@ func (j *Jobs) recordWork(ctx context.Context, r *task.Run, w *task.Work) error 
 	return err
 }
 
-// salvageEnded keeps what runs of a former process of this server left that another
-// server has ended meanwhile.
+// salvageEnded saves the files of runs of this server's previous process that
+// another server has ended in the meantime.
 func (j *Jobs) salvageEnded(ctx context.Context) {
 	for _, id := range workspace.Interrupted(j.opt.RunsDir) {
 		r, err := j.opt.Service.Run(ctx, task.SystemActor, id)
 		if err != nil || !r.Status.Final() {
-			continue // of a database that was restored, or it continues
+			continue // unknown after a restore, or still running
 		}
 		if _, err := j.killOrphan(ctx, r); err != nil {
 			j.log.Error("failed to kill an orphaned process", "run_id", r.ID, "error", err)
@@ -45,7 +46,7 @@ func (j *Jobs) salvageEnded(ctx context.Context) {
 			j.log.Warn("work of a run that another server has ended is kept", "run_id", r.ID, "task_id", r.TaskID, "branch", w.Branch)
 		}
 		if !j.opt.Service.Executed(r) {
-			continue // its last start was on another server, which has reported
+			continue // its last attempt was on another server, which has reported it
 		}
 		if err := j.recordWork(ctx, r, w); err != nil {
 			j.log.Error("failed to store the work of a lost run", "run_id", r.ID, "error", err)
@@ -53,8 +54,8 @@ func (j *Jobs) salvageEnded(ctx context.Context) {
 	}
 }
 
-// salvage keeps what a run of a former server left in its worktree, and reports
-// what that is. Those of workers lie elsewhere.
+// salvage saves and returns what a run of a previous server left in its
+// worktree. Worktrees of workers are on other machines.
 func (j *Jobs) salvage(ctx context.Context, r *task.Run) *task.Work {
 	if r.Worker != 0 || r.Spec == nil {
 		return nil

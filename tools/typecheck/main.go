@@ -1,6 +1,6 @@
-// Typecheck type-checks a package, and all that it imports, for another
-// platform: go run ./tools/typecheck darwin/arm64 . It needs no C compiler of
-// that platform: what comes from C is taken as it is used.
+// Typecheck type-checks a package and everything that it imports for another
+// platform: go run ./tools/typecheck darwin/arm64 . It needs no C compiler for
+// that platform: cgo declarations are accepted as they are used.
 package main
 
 import (
@@ -19,7 +19,7 @@ import (
 	"strings"
 )
 
-// pkg is what go list says of a package.
+// pkg is a package as listed by go list.
 type pkg struct {
 	ImportPath        string
 	Dir               string
@@ -41,7 +41,7 @@ func main() {
 	fmt.Printf("%s: %s and %d packages that it imports are fine\n", os.Args[1], os.Args[2], n-1)
 }
 
-// check reads packages in the order in which they import each other.
+// check checks packages in dependency order.
 func check(platform, name string) (n int, err error) {
 	goos, arch, _ := strings.Cut(platform, "/")
 	list := exec.CommandContext(context.Background(), "go", "list", "-deps", "-json=ImportPath,Dir,GoFiles,CgoFiles,ImportMap,Module", name)
@@ -68,8 +68,8 @@ func check(platform, name string) (n int, err error) {
 	}
 }
 
-// check returns the first errors of one package of our own; those of others are
-// not looked into.
+// check returns the first errors of a package of our own; function bodies of
+// others are not checked.
 func (p *pkg) check(arch string, done map[string]*types.Package) (*types.Package, error) {
 	fset := token.NewFileSet()
 	var files []*ast.File
@@ -99,7 +99,7 @@ func (p *pkg) check(arch string, done map[string]*types.Package) (*types.Package
 			}
 		},
 	}
-	q, _ := conf.Check(p.ImportPath, fset, files, nil) // Error has them all
+	q, _ := conf.Check(p.ImportPath, fset, files, nil) // Error collects them all
 	if !own {
 		return q, nil
 	}
@@ -108,5 +108,5 @@ func (p *pkg) check(arch string, done map[string]*types.Package) (*types.Package
 
 type importer func(path string) (*types.Package, error)
 
-// Import returns a package that was checked before.
+// Import returns a package that was already checked.
 func (f importer) Import(path string) (*types.Package, error) { return f(path) }
