@@ -35,8 +35,8 @@ func (s *Server) login(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, next)
 }
 
-// loginLink signs in with a one-time link. A GET only shows a button, so that
-// a preview of the link does not use it up.
+// loginLink signs in with a one-time link. A GET only shows a button, so that a
+// link preview does not use it up.
 func (s *Server) loginLink(c echo.Context) error {
 	if c.Request().Method == http.MethodGet {
 		return s.render(c, http.StatusOK, views.LinkPage(s.bareChrome(c), c.QueryParam("token")))
@@ -54,15 +54,15 @@ func (s *Server) loginLink(c echo.Context) error {
 func (s *Server) logout(c echo.Context) error {
 	if a := actorFrom(c); a.UserID != 0 {
 		err := s.svc.SignOut(c.Request().Context(), a, s.sessionHash(c))
-		if kind := errorKind(err); err != nil && kind != task.NotFound && kind != task.Unauthorized { // it has ended already
+		if kind := errorKind(err); err != nil && kind != task.NotFound && kind != task.Unauthorized { // the session has already ended
 			return err
 		}
 	}
 	return s.signedOut(c)
 }
 
-// signedOut takes the session's cookie from the browser, and what the browser
-// stored of the instance.
+// signedOut deletes the session's cookie and the instance's data in the
+// browser.
 func (s *Server) signedOut(c echo.Context) error {
 	c.Response().Header().Set("Clear-Site-Data", `"storage"`)
 	if err := s.sessions.Destroy(c.Request().Context()); err != nil {

@@ -18,7 +18,7 @@ import (
 	"taskyard/task"
 )
 
-// newAPI returns the JSON API: huma over the same echo, with strict JSON and our
+// newAPI returns the JSON API: huma on the same echo, with strict JSON and our
 // problem bodies.
 func (s *Server) newAPI() huma.API {
 	cfg := huma.DefaultConfig("Taskyard", s.opt.Build.Version)
@@ -38,7 +38,8 @@ func (s *Server) newAPI() huma.API {
 	return humaecho.New(s.echo, cfg)
 }
 
-// schemaName names a type in the document. Two of ours have the same name.
+// schemaName returns the name of a type in the document. Two of our types have
+// the same name.
 func schemaName(t reflect.Type, hint string) string {
 	if t == reflect.TypeFor[Problem]() || t == reflect.TypeFor[*Problem]() {
 		return "Error"
@@ -60,11 +61,11 @@ func apiDescription() string {
 // bodyTimeout bounds how long a caller may take to send a body.
 const bodyTimeout = 30 * time.Second
 
-// apiDoc is what the reference says of an endpoint.
+// apiDoc documents an endpoint in the reference.
 type apiDoc struct {
 	Status       int    // on success; 0 means 200
-	Also         int    // another status of success, with the same answer; 0 means none
-	Type         string // of the answer, when that is text and not JSON
+	Also         int    // another success status with the same answer; 0: none
+	Type         string // media type of the answer, if it is not JSON
 	Tag, Summary string
 	Desc         string
 }
@@ -76,17 +77,17 @@ type op struct {
 	apiDoc
 }
 
-// refusedName is the name of the response of requests that are refused.
+// refusedName is the name of the shared error response.
 const refusedName = "Refused"
 
-// handle registers an endpoint, "METHOD /path": its permission goes into the
-// one table, its types and its apiDocs into the OpenAPI document, its errors
-// through problemFromError. What fn returns beside an error is not used.
+// handle registers an endpoint, "METHOD /path": its permission in the one
+// table, its types and its apiDocs in the OpenAPI document, its errors through
+// problemFromError. If fn returns an error, its other result is ignored.
 func handle[I, O any](s *Server, endpoint string, need task.Perm, fn func(context.Context, *I) (*O, error)) {
 	handleStream(s, endpoint, need, fn, nil)
 }
 
-// handleStream is handle for an endpoint that answers callers who accept
+// handleStream is like handle, but answers callers that accept
 // text/event-stream with a stream.
 func handleStream[I, O any](s *Server, endpoint string, need task.Perm, fn func(context.Context, *I) (*O, error), stream echo.HandlerFunc) {
 	method, path, _ := strings.Cut(endpoint, " ")
@@ -104,7 +105,7 @@ func handleStream[I, O any](s *Server, endpoint string, need task.Perm, fn func(
 		OperationID: operationID(o), Method: o.Method, Path: o.Path, Summary: o.Summary, Tags: []string{o.Tag},
 		Description:   strings.TrimSpace(o.Desc + "\n\nPermission: " + string(o.Need) + "."),
 		DefaultStatus: o.Status, BodyReadTimeout: bodyTimeout,
-		MaxBodyBytes: maxBody + 1, // limitBody refuses first
+		MaxBodyBytes: maxBody + 1, // limitBody rejects it first
 	}
 	if o.Type != "" {
 		hop.Responses = map[string]*huma.Response{statusKey(o.Status): {
@@ -145,7 +146,7 @@ func handleStream[I, O any](s *Server, endpoint string, need task.Perm, fn func(
 	}
 }
 
-// streamed returns a middleware that answers callers who accept a stream with h.
+// streamed returns a middleware that uses h for callers that accept a stream.
 func (s *Server) streamed(h echo.HandlerFunc) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
 		if !strings.Contains(ctx.Header("Accept"), "text/event-stream") {
@@ -159,22 +160,22 @@ func (s *Server) streamed(h echo.HandlerFunc) func(huma.Context, func(huma.Conte
 	}
 }
 
-// extendDeadlines gives a request that is held for wait so much more time than
-// the server's limits on reading and writing; 0 leaves them.
+// extendDeadlines extends the read and write deadlines of a request that is
+// held for wait; 0 leaves them.
 func (s *Server) extendDeadlines(ctx context.Context, wait time.Duration) {
 	if wait == 0 {
 		return
 	}
 	rc := http.NewResponseController(requestInfoFromContext(ctx).w)
 	end := time.Now().Add(wait + 30*time.Second)
-	// While a request is held, the server reads ahead to see whether the caller
-	// is still there: a read limit that ends would pass for a caller gone.
+	// While a request is held, the server reads ahead to notice a disconnect:
+	// an expired read deadline would look like one.
 	if err := errors.Join(rc.SetReadDeadline(end), rc.SetWriteDeadline(end)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		s.log.DebugContext(ctx, "failed to extend the deadline", "error", err)
 	}
 }
 
-// withHeaders adds the headers that some refusals carry.
+// withHeaders adds the headers that some errors need.
 func withHeaders(p *Problem) error {
 	if p.Status == http.StatusUnauthorized {
 		return huma.ErrorWithHeaders(p, http.Header{"WWW-Authenticate": {challenge}})
@@ -192,8 +193,8 @@ func operationID(o op) string {
 	return strings.Join(words, "-")
 }
 
-// apiGuard checks what huma does not: the content type, and the idempotency key,
-// which covers the body.
+// apiGuard checks what huma does not: the content type, and the idempotency
+// key, which covers the body.
 func (s *Server) apiGuard(c echo.Context) error {
 	r := c.Request()
 	if r.Method == http.MethodGet || r.Method == http.MethodHead || !isAPI(r.URL.Path) {
@@ -203,7 +204,7 @@ func (s *Server) apiGuard(c echo.Context) error {
 		return task.Errorf(kindMedia, task.CodeUnsupportedMedia, "Send Content-Type: application/json, not %q", headerText(ct))
 	}
 	if ct := r.Header["Content-Type"]; len(ct) > 0 && ct[0] != jsonType {
-		r.Header.Set("Content-Type", jsonType) // huma knows no other spelling
+		r.Header.Set("Content-Type", jsonType) // huma supports no other spelling
 	}
 	key := r.Header.Get("Idempotency-Key")
 	if key == "" || r.Method != http.MethodPost {

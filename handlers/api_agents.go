@@ -6,7 +6,7 @@ import (
 	"taskyard/task"
 )
 
-// AgentLoad is how busy an agent is. It is exported for huma.
+// AgentLoad says how busy an agent is. It is exported for huma.
 type AgentLoad struct {
 	Queued   int       `json:"queued" doc:"active tasks without a live claim"`
 	Working  int       `json:"working" doc:"active tasks with a live claim"`
@@ -16,8 +16,8 @@ type AgentLoad struct {
 	OldestAt task.Time `json:"oldestAt,omitzero" doc:"creation of the oldest queued task"`
 }
 
-// AgentView is a definition with its load. Its name is exported, as embedded
-// types that are not do not reach the OpenAPI document.
+// AgentView is a definition with its load. It is exported because unexported
+// embedded types are missing from the OpenAPI document.
 type AgentView struct {
 	task.Agent
 	TimeoutSeconds     int       `json:"timeoutSeconds,omitzero"`

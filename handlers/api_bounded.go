@@ -15,20 +15,19 @@ import (
 )
 
 const (
-	// smallBody is how many bytes a body may have to be checked only by huma,
-	// whose cost per wrong field is fine for as many as fit in here.
+	// smallBody is the largest body, in bytes, that only huma checks. Its cost
+	// per wrong field is acceptable for that size.
 	smallBody = 4 << 10
-	// maxListed is how many items a list in a body may have where its schema
-	// names no bound.
+	// maxListed bounds lists whose schema has no bound.
 	maxListed = 1000
-	// maxFreeValue is how many bytes a value of any form may have.
+	// maxFreeValue bounds values of any type, in bytes.
 	maxFreeValue = task.MaxReportText
 )
 
-// bounded refuses a body with more mistakes than an error lists, before huma
-// builds values and one error per mistake from all of it: that costs minutes
-// for a body of 1 MiB. It reads the body once, token by token, against the
-// schema of the operation; what is unknown or over a bound is counted.
+// bounded rejects a body with more mistakes than an error lists, before huma
+// builds values and one error per mistake from all of it, which takes minutes
+// for 1 MiB. It reads the body once, token by token, against the schema of the
+// operation, and counts unknown fields and exceeded bounds.
 func (s *Server) bounded(path, method string) func(huma.Context, func(huma.Context)) {
 	schema := sync.OnceValue(func() *huma.Schema { return bodySchema(findOperation(s.api.OpenAPI().Paths[path], method)) })
 	return func(ctx huma.Context, next func(huma.Context)) {
@@ -58,7 +57,7 @@ func bodySchema(o *huma.Operation) *huma.Schema {
 	return o.RequestBody.Content[jsonType].Schema
 }
 
-// resolved returns the schema to which a reference leads; nil stays nil.
+// resolved returns the schema that a reference points to; nil stays nil.
 func resolved(registry huma.Registry, s *huma.Schema) *huma.Schema {
 	for s != nil && s.Ref != "" {
 		s = registry.SchemaFromRef(s.Ref)
@@ -67,7 +66,7 @@ func resolved(registry huma.Registry, s *huma.Schema) *huma.Schema {
 }
 
 // checkShape returns an error if the body has more wrong fields than an error
-// lists, or is over a bound. What is no JSON passes: readJSON says why.
+// lists, or exceeds a bound. Invalid JSON passes, because readJSON reports it.
 func (s *Server) checkShape(schema *huma.Schema, body []byte) error {
 	w := &shapeWalk{schemas: s.api.OpenAPI().Components.Schemas, d: jsontext.NewDecoder(bytes.NewBuffer(body),
 		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))}
@@ -77,18 +76,18 @@ func (s *Server) checkShape(schema *huma.Schema, body []byte) error {
 	return w.bad.Err()
 }
 
-// shapeWalk counts what is wrong with a body, as far as a schema says by
-// names and numbers of things.
+// shapeWalk counts the mistakes in a body, as far as a schema limits names and
+// counts.
 type shapeWalk struct {
 	schemas huma.Registry
 	d       *jsontext.Decoder
 	bad     task.Problems
-	over    bool // something is over a bound
+	over    bool // a bound was exceeded
 }
 
 var errNotWalked = errors.New("nests too deep")
 
-// value reads one value. at is its name in errors; "" is the body itself.
+// value reads one value. at is its name in errors; "": the body itself.
 func (w *shapeWalk) value(schema *huma.Schema, at string) error {
 	if w.d.StackDepth() > maxDepth {
 		return errNotWalked
@@ -108,7 +107,7 @@ func (w *shapeWalk) value(schema *huma.Schema, at string) error {
 	return w.d.SkipValue()
 }
 
-// expected is huma's message for a value of the wrong type.
+// expected returns huma's message for a value of the wrong type.
 func expected(t string) string {
 	switch t {
 	case huma.TypeObject:
@@ -127,8 +126,8 @@ func expected(t string) string {
 	return validation.MsgExpectedMatchExactlyOneSchema
 }
 
-// wrong notes a value and passes it over. A large one is refused for it here:
-// huma would build all of it first.
+// wrong counts a wrong value and skips it. A large one is rejected at once,
+// because huma would build all of it first.
 func (w *shapeWalk) wrong(at, message string) error {
 	from := w.d.InputOffset()
 	w.bad.Add(at, "%s", message)
@@ -137,7 +136,7 @@ func (w *shapeWalk) wrong(at, message string) error {
 	return err
 }
 
-// free reads a value that may be anything of a bounded size.
+// free reads a value of any type and bounded size.
 func (w *shapeWalk) free(at string) error {
 	from := w.d.InputOffset()
 	err := w.d.SkipValue()
@@ -199,7 +198,8 @@ func (w *shapeWalk) list(schema *huma.Schema, at string) error {
 	return err
 }
 
-// within names a field of an object as errors do: "steps[0].title".
+// within returns the name of a nested field as used in errors:
+// "steps[0].title".
 func within(at, name string) string {
 	if at == "" {
 		return name

@@ -27,7 +27,7 @@ type delegateIn struct {
 	}
 }
 
-// delegation checks what only this surface knows.
+// delegation validates what only the API can.
 func (in *delegateIn) delegation() (task.Delegation, error) {
 	b := in.Body
 	if b.Task != "" && b.Description != "" {
@@ -41,7 +41,7 @@ func (in *delegateIn) delegation() (task.Delegation, error) {
 
 func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
 
-// delegateBody is the state of a delegation, or with agentType list the agents.
+// delegateBody is the state of a delegation or, for agentType list, the agents.
 type delegateBody struct {
 	run    *task.Delegated
 	agents *agentTypes
@@ -51,7 +51,7 @@ type agentTypes struct {
 	Agents []task.AgentType `json:"agents"`
 }
 
-// MarshalJSON writes the one that is there.
+// MarshalJSON writes whichever is set.
 func (b delegateBody) MarshalJSON() ([]byte, error) {
 	if b.agents != nil {
 		return marshalJSON(b.agents)
@@ -59,7 +59,7 @@ func (b delegateBody) MarshalJSON() ([]byte, error) {
 	return marshalJSON(b.run)
 }
 
-// Schema tells huma both forms.
+// Schema describes both forms for huma.
 func (delegateBody) Schema(r huma.Registry) *huma.Schema {
 	return &huma.Schema{OneOf: []*huma.Schema{
 		r.Schema(reflect.TypeFor[task.Delegated](), true, "Delegated"), r.Schema(reflect.TypeFor[agentTypes](), true, "AgentTypes"),
@@ -76,7 +76,7 @@ type delegatedOut struct {
 	Body   task.Delegated
 }
 
-// delegatedAnswer is 200 for what has ended and 202 for what has not.
+// delegatedAnswer answers 200 if the delegation has ended, otherwise 202.
 func delegatedAnswer(d task.Delegated, err error) (*delegatedOut, error) {
 	return &delegatedOut{delegatedStatus(d), d}, err
 }

@@ -2,7 +2,7 @@ package handlers
 
 import "net/http"
 
-// apiDocs is what the reference says of each endpoint.
+// apiDocs documents each endpoint in the reference.
 var apiDocs = map[string]apiDoc{
 	"GET /api/tasks": {
 		Tag:     "Tasks",

@@ -30,7 +30,7 @@ type statsIn struct {
 	Project string    `query:"project" doc:"only of the tasks of one project; its queue is not measured"`
 }
 
-// runTotals sums the ended runs of an hour or day.
+// runTotals are the sums of the runs that ended in an hour or day.
 type runTotals struct {
 	Hour   task.Time `json:"from,omitzero" doc:"start of the hour or day, UTC"`
 	Agent  string    `json:"agent,omitempty"`
@@ -67,7 +67,7 @@ func (s *Server) apiEvents(ctx context.Context, in *eventsIn) (*eventsOut, error
 		return out, err
 	}
 	last, err := s.svc.LastEvent(ctx)
-	if err == nil && in.After.ID > last { // else it were silent until the log is as long again
+	if err == nil && in.After.ID > last { // otherwise the stream stays silent until the log has grown to that length
 		err = task.FieldErrorf("after", "is beyond the end of the log, whose last line is %d: "+
 			"the database may have been restored from a backup; continue after %[1]d", last)
 	}
@@ -95,7 +95,7 @@ func (s *Server) followEvents(c echo.Context) error {
 	if err := at.UnmarshalText([]byte(from)); err != nil {
 		return task.FieldErrorf("after", "%s", err)
 	}
-	// A database that was restored has fewer lines than the caller has read.
+	// After a restore, the database has fewer lines than the caller has read.
 	return s.eventLog(c, min(at.ID, last))
 }
 
@@ -135,7 +135,7 @@ func (s *Server) apiStats(ctx context.Context, in *statsIn) (*statsOut, error) {
 	return out, err
 }
 
-// byDay folds hours into days of UTC, in the order in which they first come.
+// byDay sums hours per UTC day, in order of first occurrence.
 func byDay(hours []runTotals) []runTotals {
 	type key struct {
 		day           task.Time

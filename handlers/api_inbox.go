@@ -6,7 +6,7 @@ import (
 	"taskyard/task"
 )
 
-// NoticePath is the message id of a notice in the path.
+// NoticePath is the message ID of a notice in the path.
 type NoticePath struct {
 	ID pathID `path:"id"`
 }

@@ -28,7 +28,7 @@ func (s *Server) apiMe(ctx context.Context, _ *struct{}) (*meOut, error) {
 	return out, nil
 }
 
-// actorScope returns the scope with which a token could do what the caller may.
+// actorScope returns the token scope that is equivalent to the caller's rights.
 func actorScope(a task.Actor) string {
 	var scopes []string
 	if a.IsAgent() {

@@ -93,8 +93,8 @@ func (s *Server) apiRevokeToken(ctx context.Context, in *idPath) (*struct{}, err
 }
 
 func (s *Server) apiAddUser(ctx context.Context, in *newUserIn) (*newUserOut, error) {
-	// The key's record would hold a plain hash of a body with a password. A
-	// repeat is refused anyway: the name is taken.
+	// The key's record would contain an unsalted hash of a body with a
+	// password. A repeated request fails anyway, because the name is in use.
 	ctx = service.WithIdempotency(ctx, nil)
 	u, err := s.svc.AddUser(ctx, actorIn(ctx), in.Body.Name, in.Body.Password, in.Body.Role)
 	return &newUserOut{"/api/users/" + u.ID.String(), u}, err

@@ -9,16 +9,16 @@ import (
 	"taskyard/task"
 )
 
-// PermissionPath is a run and the number of what it asks for in the path.
+// PermissionPath is a run and the number of one of its permissions in the path.
 type PermissionPath struct {
 	RunPath
 	N permissionN `path:"n" doc:"permission.n of the run"`
 }
 
-// permissionN counts what a run asks for, from 1.
+// permissionN is the number of a run's permission, from 1.
 type permissionN struct{ int }
 
-// UnmarshalText reads a whole number from 1.
+// UnmarshalText parses a whole number, at least 1.
 func (n *permissionN) UnmarshalText(b []byte) error {
 	i, err := strconv.ParseInt(string(b), 10, 32)
 	if err != nil || i < 1 {
@@ -28,7 +28,7 @@ func (n *permissionN) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// Schema tells huma that it is a decimal string.
+// Schema describes it as a decimal string for huma.
 func (permissionN) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: "string", Pattern: "^[1-9][0-9]*$", Examples: []any{"1"}}
 }

@@ -14,10 +14,10 @@ import (
 	"taskyard/task"
 )
 
-// huma's words and switches are variables of its package: they are set once,
-// before any server is made.
+// huma's texts and switches are package variables. They are set once, before
+// any server is created.
 func init() {
-	huma.ValidateStrictCasing = true // else "Title" would pass for "title" and be lost
+	huma.ValidateStrictCasing = true // otherwise "Title" would be accepted as "title" and lost
 	huma.DefaultArrayNullable = false
 	huma.NewError = func(status int, msg string, errs ...error) huma.StatusError {
 		return newProblem(status, msg, errs, nil)
@@ -45,8 +45,9 @@ func init() {
 
 const isRequired = " is required"
 
-// parameterText returns what is said of a parameter that does not parse: the text
-// for the same mistake in a body. huma's own texts for it cannot be set.
+// parameterText returns the text for a parameter that cannot be parsed: the
+// same as for that mistake in a body. huma's own texts for it cannot be
+// changed.
 func parameterText(message string) string {
 	switch message {
 	case "invalid integer":
@@ -59,10 +60,12 @@ func parameterText(message string) string {
 	return strings.TrimPrefix(message, "invalid value: ")
 }
 
-// immutable names what a caller may never write. The last is a step's.
+// immutable contains fields that callers may never set. The last one belongs to
+// steps.
 var immutable = map[string]bool{"id": true, "createdBy": true, "createdAt": true, "threadId": true, "taskId": true}
 
-// newProblem gives huma's own refusals of an operation, if known, our body and codes.
+// newProblem converts huma's own errors of an operation, if known, to our body
+// and codes.
 func newProblem(status int, msg string, errs []error, op *huma.Operation) *Problem {
 	if msg == "request body is required" {
 		msg = "The body is missing: send a JSON object"
@@ -93,7 +96,7 @@ func newProblem(status int, msg string, errs []error, op *huma.Operation) *Probl
 
 var unreadable = task.Errorf(task.Malformed, task.CodeInvalidJSON, "The body could not be read to its end")
 
-// note adds one finding of huma's.
+// note adds one error detail of huma.
 func (p *Problem) note(d *huma.ErrorDetail, known *nameFolds, op *huma.Operation) {
 	malformed := func(why string) {
 		p.Status, p.Code, p.Detail = http.StatusBadRequest, string(task.CodeInvalidJSON), why
@@ -110,8 +113,8 @@ func (p *Problem) note(d *huma.ErrorDetail, known *nameFolds, op *huma.Operation
 		malformed("The body must be one JSON object")
 		return
 	case d.Location == "body" && !strings.HasSuffix(message, isRequired):
-		// The types fit, the value does not, as with a number too large for
-		// its field; readJSON puts the field first.
+		// The type matches, but the value does not, such as a number too large
+		// for its field; readJSON puts the field first.
 		if f, m, ok := strings.Cut(message, ": "); ok {
 			field, message = f, m
 		}
@@ -144,11 +147,12 @@ func (p *Problem) note(d *huma.ErrorDetail, known *nameFolds, op *huma.Operation
 	p.Errors = append(p.Errors, task.FieldError{Field: task.ClipText(field, 200), Message: task.ClipText(message, 2000)})
 }
 
-// registryKey is where an operation keeps the registry of its schemas.
+// registryKey is the key under which an operation stores the registry of its
+// schemas.
 const registryKey = "registry"
 
-// knownFields says which fields the object of a body has in which a field lies, such
-// as steps[0].title; "" where the body is of no such form.
+// knownFields lists the fields of the object that contains a field, such as
+// steps[0].title; "" if the body has no such object.
 func knownFields(op *huma.Operation, field string) string {
 	object := bodySchema(op)
 	if object == nil {
@@ -179,15 +183,15 @@ func knownFields(op *huma.Operation, field string) string {
 }
 
 // nameFolds finds names of an object that differ only in case. It folds the
-// names of each object once: a request may hold as many as fit into its body.
+// names of each object once, because a request may contain very many.
 type nameFolds struct {
 	object uintptr // the object whose names are in first
 	first  map[string][]string
-	told   bool // the names that are known
+	told   bool // the known names were reported
 }
 
-// otherCase returns another name of the object that differs from name in case
-// alone, or "".
+// otherCase returns another name of the object that differs from name only in
+// case, or "".
 func (f *nameFolds) otherCase(object any, name string) string {
 	m, ok := object.(map[string]any)
 	if !ok {
@@ -208,7 +212,7 @@ func (f *nameFolds) otherCase(object any, name string) string {
 	return ""
 }
 
-// fieldFromLocation turns huma's "body.steps[0].title" into "steps[0].title".
+// fieldFromLocation converts huma's "body.steps[0].title" to "steps[0].title".
 func fieldFromLocation(location string) string {
 	for _, p := range []string{"body.", "query.", "path.", "header."} {
 		if f, ok := strings.CutPrefix(location, p); ok {

@@ -12,8 +12,8 @@ type ProjectPath struct {
 	Key string `path:"key" pattern:"^[a-z0-9-]{1,32}$" doc:"key of a project"`
 }
 
-// ProjectBody is a project as it is sent. It is exported for huma, which looks
-// only into exported types.
+// ProjectBody is a project in a request. It is exported for huma, which ignores
+// unexported types.
 type ProjectBody struct {
 	Name          string       `json:"name,omitempty" doc:"1 to 100 characters; the key unless given"`
 	Description   string       `json:"description,omitempty" doc:"at most 64 KiB"`

@@ -8,7 +8,7 @@ import (
 	"taskyard/task"
 )
 
-// AgentPath is the id of an agent in the path.
+// AgentPath is the ID of an agent in the path.
 type AgentPath struct {
 	ID string `path:"id" maxLength:"200" doc:"agent id"`
 }
@@ -32,7 +32,7 @@ type signupIn struct {
 }
 
 // signupOutBody has task, which may be null, or with count tasks, or with
-// maxConcurrent tasks and held; held also where nothing was claimed and the
+// maxConcurrent tasks and held; held is also set if nothing was claimed and the
 // agent still holds tasks.
 type signupOutBody struct {
 	Task  **task.Task   `json:"task,omitzero" doc:"null when nothing is free"`
@@ -40,7 +40,7 @@ type signupOutBody struct {
 	Held  *[]task.ID    `json:"held,omitzero" doc:"every task that the agent holds now, at most 500: with maxConcurrent, and where nothing is free although it holds some"`
 }
 
-// TransformSchema tells huma that there may be no task.
+// TransformSchema declares for huma that task may be null.
 func (signupOutBody) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
 	return orNull(s, "task")
 }
@@ -63,7 +63,7 @@ type finishOutBody struct {
 	Held      []task.ID  `json:"held,omitempty" doc:"tasks that the agent still holds, where task is null"`
 }
 
-// TransformSchema tells huma that there may be no next task.
+// TransformSchema declares for huma that the next task may be null.
 func (finishOutBody) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
 	return orNull(s, "task")
 }

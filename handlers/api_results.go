@@ -41,7 +41,8 @@ type resultDiffIn struct {
 	Lines int    `query:"lines" minimum:"0" maximum:"1000" default:"3" doc:"of context"`
 }
 
-// resultFile is a file of a result, with its lines if one was asked for.
+// resultFile is a file of a result, with its lines if the request names one
+// file.
 type resultFile struct {
 	task.FileChange
 	Hunks string `json:"hunks,omitempty" doc:"hunks of a unified diff, at most 64 KiB"`

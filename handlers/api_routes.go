@@ -2,8 +2,8 @@ package handlers
 
 import "taskyard/task"
 
-// apiRoutes names every endpoint of the JSON API, with what it needs. What the
-// reference says of each is in apiDocs.
+// apiRoutes registers every endpoint of the JSON API with its permission.
+// apiDocs has the documentation of each.
 func (s *Server) apiRoutes() {
 	s.api = s.newAPI()
 

@@ -8,7 +8,7 @@ import (
 	"taskyard/task"
 )
 
-// RunPath is the id of a run in the path.
+// RunPath is the ID of a run in the path.
 type RunPath struct {
 	ID pathID `path:"id"`
 }
@@ -39,7 +39,7 @@ type runsOut struct {
 	}
 }
 
-// shownRun is a run as a reviewer needs it.
+// shownRun is a run with the details that a reviewer needs.
 type shownRun struct {
 	task.Run
 	Spec     *task.Spec         `json:"spec,omitempty" doc:"exactly what will run, while an approval is waited for"`

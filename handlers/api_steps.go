@@ -23,7 +23,7 @@ type stepIn struct {
 	}
 }
 
-// IndexPath is the place of a step or resource in a task.
+// IndexPath is the index of a step or resource in a task.
 type IndexPath struct {
 	TaskPath
 	Index int `path:"index" minimum:"0" doc:"0-based"`

@@ -1,6 +1,6 @@
 package handlers
 
-// apiTags is what the reference says of each group of endpoints.
+// apiTags documents each group of endpoints in the reference.
 var apiTags = map[string]string{
 	"Agents":     "Definitions of agents, their queues, and the runners that start them.",
 	"Approvals":  "Decisions of people on runs that wait, and on tool calls that ask.",

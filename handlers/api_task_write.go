@@ -94,7 +94,7 @@ func (s *Server) apiUpdateTask(ctx context.Context, in *patchIn) (*taskOut, erro
 	return taskAnswer(s.svc.UpdateTask(ctx, actorIn(ctx), in.ID.ID, p))
 }
 
-// etagVersion reads the version out of an ETag; 0 stands for any.
+// etagVersion parses the version in an ETag; 0 means any.
 func etagVersion(tag string) (int64, error) {
 	if tag == "*" {
 		return 0, nil
@@ -106,8 +106,8 @@ func etagVersion(tag string) (int64, error) {
 	return v, nil
 }
 
-// etagText is what an ETag holds. A proxy that compresses answers makes it a weak
-// one, which names the same version all the same.
+// etagText returns the content of an ETag. A proxy that compresses answers
+// turns it into a weak one, which still names the same version.
 func etagText(tag string) string {
 	tag = strings.TrimPrefix(tag, "W/")
 	if n := len(tag); n >= 2 && tag[0] == '"' && tag[n-1] == '"' {

@@ -8,8 +8,8 @@ import (
 	"taskyard/task"
 )
 
-// TaskPath is the id of a task in the path. It is exported, as are the other
-// embedded inputs, because huma looks only into exported types.
+// TaskPath is the ID of a task in the path. It is exported, like the other
+// embedded inputs, because huma ignores unexported types.
 type TaskPath struct {
 	ID pathID `path:"id"`
 }
@@ -62,7 +62,7 @@ type listTasksIn struct {
 	Full       bool            `query:"full" doc:"true: with descriptions"`
 }
 
-// agentLine is how busy an agent is.
+// agentLine says how busy an agent is.
 type agentLine struct {
 	ID      string           `json:"id"`
 	Status  task.AgentStatus `json:"status" enum:"valid,warning,invalid"`

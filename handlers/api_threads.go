@@ -6,7 +6,7 @@ import (
 	"taskyard/task"
 )
 
-// afterIn is a page of a list that grows at its end.
+// afterIn selects a page of a list that grows at its end.
 type afterIn struct {
 	TaskPath
 	After cursor `query:"after" doc:"entries with a greater id; the cursor next of the page before"`

@@ -27,7 +27,7 @@ type workBody struct {
 	Merge      string        `json:"merge,omitempty" doc:"at most 2000 bytes"`
 }
 
-// work is the body as a noun; nil stays nil.
+// work converts the body to task.Work; nil stays nil.
 func (b *workBody) work() *task.Work {
 	if b == nil {
 		return nil
@@ -39,7 +39,8 @@ func (b *workBody) work() *task.Work {
 	return w
 }
 
-// WorkAnswer is what a run left, beside the run. It is exported for huma.
+// WorkAnswer is the work of a run, in the answer about the run. It is exported
+// for huma.
 type WorkAnswer struct {
 	Files      []task.FileChange `json:"files,omitzero" doc:"what it changed in its workspace, as the supervisor found it, by path, at most 1000; absent until it has ended, and when it was not checked"`
 	FilesTotal int               `json:"filesTotal,omitzero" doc:"of all changed files"`
@@ -50,7 +51,7 @@ type WorkAnswer struct {
 	Merge      string            `json:"merge,omitempty" doc:"whether its files were merged into the worktree of the run that delegated it, and if not, why"`
 }
 
-// withWork adds to the answer about a run what it left.
+// withWork adds the work of a run to the answer about it.
 func (s *Server) withWork(ctx context.Context, out *runOut, err error) (*runOut, error) {
 	if err != nil {
 		return nil, err
@@ -70,7 +71,7 @@ type diffOut struct {
 
 const diffType = "text/x-diff"
 
-// apiRunDiff answers the whole diff of a run as text.
+// apiRunDiff returns the whole diff of a run as text.
 func (s *Server) apiRunDiff(ctx context.Context, in *RunPath) (*diffOut, error) {
 	w, err := s.svc.Work(ctx, actorIn(ctx), in.ID.ID, true)
 	if err != nil {

@@ -26,7 +26,7 @@ type leaseOutBody struct {
 	Run *task.Leased `json:"run" doc:"null when there is none"`
 }
 
-// TransformSchema tells huma that there may be no run.
+// TransformSchema declares for huma that the run may be null.
 func (leaseOutBody) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
 	return orNull(s, "run")
 }

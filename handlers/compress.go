@@ -9,21 +9,21 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// From how many bytes on an answer is compressed. The first 14 kB travel
-// together whatever they are: programs, which read no slow lines, get their
-// answers to single tasks sooner as they are.
+// The minimum sizes for compression. The first 14 kB fit into one round trip in
+// any case, and programs, which rarely have slow connections, get small answers
+// sooner without compression.
 const (
 	pageCompressed = 1 << 10
 	apiCompressed  = 14 << 10
 )
 
-// compressedTypes are the media types that are compressed. Streams of events
-// are not among them: each event must leave at once.
+// compressedTypes are the media types that are compressed. Event streams are
+// not: each event must be sent at once.
 var compressedTypes = []string{
 	"text/html", "text/plain", "text/markdown", "text/csv", "application/json", "application/problem+json",
 }
 
-// acceptsGzip reports whether a caller takes gzip.
+// acceptsGzip reports whether a caller accepts gzip.
 func acceptsGzip(r *http.Request) bool {
 	for part := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
 		name, q, _ := strings.Cut(strings.ReplaceAll(part, " ", ""), ";")
@@ -34,13 +34,14 @@ func acceptsGzip(r *http.Request) bool {
 	return false
 }
 
-// compress wraps a handler: it compresses what it answers to those who accept
-// that. Secrets that pages hold are masked (formToken), so that the length of
-// an answer tells nothing of them.
+// compress returns a handler that compresses the answers of h for callers that
+// accept it. Secrets in pages are masked (formToken), so that the length of an
+// answer reveals nothing about them.
 func compress(h http.Handler) (http.Handler, error) {
 	wrap := func(least int) (http.Handler, error) {
 		w, err := gzhttp.NewWrapper(gzhttp.MinSize(least), gzhttp.ContentTypes(compressedTypes),
-			// One level more holds 2.1 MiB for each reader, this one 0.9; answers are 8 % larger.
+			// The next level uses 2.1 MiB per reader, this one 0.9; answers are
+			// 8 % larger.
 			gzhttp.ZstdCompressionLevel(int(zstd.SpeedFastest)))
 		if err != nil {
 			return nil, err

@@ -9,27 +9,27 @@ import (
 	"sync/atomic"
 )
 
-// Connections are limited before anything is read from them: a caller who opens
-// many and sends nothing leaves room for all others. Silent connections are
-// closed by the timeouts of the HTTP server.
+// Connections are limited before anything is read from them, so that a caller
+// who opens many and sends nothing does not block others. The timeouts of the
+// HTTP server close silent connections.
 const (
 	connsTotal   = 8192
-	connsAddress = 1024 // from one remote address
+	connsAddress = 1024 // per remote address
 )
 
-// conns counts open connections and closes those beyond the limits. It is safe
-// for concurrent use.
+// conns counts open connections and closes those that exceed the limits. It is
+// safe for concurrent use.
 type conns struct {
 	total, address int
-	trusted        []netip.Prefix // speak for many: only the total holds for them
+	trusted        []netip.Prefix // forward for many callers: only the total limit applies
 	refused        atomic.Int64
 
 	mu   sync.Mutex
-	all  map[net.Conn]netip.Prefix // the zero prefix: trusted
+	all  map[net.Conn]netip.Prefix // zero prefix: trusted
 	from map[netip.Prefix]int
 }
 
-// newConns trusts this machine and the proxies.
+// newConns returns conns that trust this machine and the proxies.
 func newConns(proxies []string) (*conns, error) {
 	l := &conns{total: connsTotal, address: connsAddress, all: map[net.Conn]netip.Prefix{}, from: map[netip.Prefix]int{}}
 	for _, p := range append([]string{"127.0.0.0/8", "::1/128"}, proxies...) {
@@ -42,7 +42,7 @@ func newConns(proxies []string) (*conns, error) {
 	return l, nil
 }
 
-// proxyRange reads an address or a range of addresses of trusted proxies.
+// proxyRange parses an address or address range of trusted proxies.
 func proxyRange(s string) (netip.Prefix, error) {
 	if a, err := netip.ParseAddr(s); err == nil {
 		return netip.PrefixFrom(a, a.BitLen()), nil
@@ -54,13 +54,13 @@ func proxyRange(s string) (netip.Prefix, error) {
 	return p.Masked(), nil
 }
 
-// state is the ConnState of an HTTP server.
+// state is the ConnState hook of an HTTP server.
 func (l *conns) state(c net.Conn, s http.ConnState) {
 	switch s {
 	case http.StateNew:
 		if !l.enter(c) {
 			l.refused.Add(1)
-			_ = c.Close() // the server finds it closed
+			_ = c.Close() // the server notices that it is closed
 		}
 	case http.StateClosed, http.StateHijacked:
 		l.leave(c)
@@ -97,8 +97,9 @@ func (l *conns) leave(c net.Conn) {
 	}
 }
 
-// source returns what counts as one address, the zero prefix for trusted ones.
-// For IPv6 it is a network of 64 bits: one machine may use all addresses of it.
+// source returns the prefix that counts as one address, the zero prefix for
+// trusted ones. For IPv6, it has 64 bits, because one machine may use all
+// addresses in it.
 func (l *conns) source(a net.Addr) netip.Prefix {
 	tcp, ok := a.(*net.TCPAddr)
 	if !ok {

@@ -13,10 +13,10 @@ import (
 	"taskyard/views"
 )
 
-// docsPath is a page, though it lies beside what it describes.
+// docsPath is a page, although its path is below /api.
 const docsPath = "/api/docs"
 
-// openapi answers the OpenAPI document.
+// openapi returns the OpenAPI document.
 func (s *Server) openapi(c echo.Context) error {
 	b, err := s.spec()
 	if err != nil {
@@ -25,8 +25,8 @@ func (s *Server) openapi(c echo.Context) error {
 	return c.Blob(http.StatusOK, jsonType, b)
 }
 
-// docsPage shows what the OpenAPI document says, for people. A signed-in
-// person sees it inside the dashboard; nobody needs to be one.
+// docsPage shows the OpenAPI document to people. Signed-in people see it inside
+// the dashboard; signing in is not required.
 func (s *Server) docsPage(c echo.Context) error {
 	ch, err := s.openChrome(c)
 	if err != nil {
@@ -35,14 +35,14 @@ func (s *Server) docsPage(c echo.Context) error {
 	return s.render(c, http.StatusOK, views.DocsPage(ch, s.docs()))
 }
 
-// openChrome is the frame of a page that everybody may see: that of the
-// dashboard for signed-in people, and none for others.
+// openChrome returns the frame of a public page: the dashboard for signed-in
+// people, none for others.
 func (s *Server) openChrome(c echo.Context) (views.Chrome, error) {
 	if a := actorFrom(c); a.UserID != 0 && a.TokenID == 0 {
 		return s.chrome(c)
 	}
 	ch := s.bareChrome(c)
-	ch.User = "" // a token has no session, so none of the dashboard
+	ch.User = "" // a token has no session, so no dashboard
 	return ch, nil
 }
 
@@ -111,8 +111,8 @@ func parameterRank(in string) int { return strings.Index("path query header", in
 
 func statusKey(status int) string { return task.ID(status).String() }
 
-// answer returns the types that an answer may be of, or, where it is the wrapper
-// of one operation, its fields.
+// answer returns the possible types of an answer or, if it is the wrapper of
+// one operation, its fields.
 func (w *docsWriter) answer(s *huma.Schema) ([]views.DocRef, []views.DocField) {
 	if strings.HasSuffix(refName(s), "Body") {
 		if s = resolved(w.schemas, s); len(s.OneOf) == 0 {

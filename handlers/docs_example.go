@@ -9,8 +9,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// samples are what the commands of the reference send, by the name of the
-// field. The test of the reference sends them all.
+// samples are the values in the commands of the reference, by field name. The
+// test of the reference sends them all.
 var samples = map[string]any{
 	"title": "Fix the build", "owner": "coder", "agent": "coder", "newAgent": "reviewer", "currentAgent": "coder",
 	"comment": "The tests pass; please review.", "content": "Looks good.", "message": "Which branch?", "reason": "No longer needed",
@@ -20,13 +20,13 @@ var samples = map[string]any{
 	"key": "web", "digest": strings.Repeat("0", 64),
 }
 
-// sentToo are fields that a command needs although each alone may be left out.
+// sentToo are fields that a command needs although each is optional.
 var sentToo = map[string][]string{
 	"POST /api/tokens": {"agent"}, "POST /api/agents/{id}/todo": {"item"}, "POST /api/delegate": {"task", "agentType"},
 	"POST /api/tasks/{id}/review-comments/{comment}/reply": {"text"}, "PUT /api/projects/{key}": {"name"},
 }
 
-// curl is a command that works once both variables are set.
+// curl returns a command that works once both variables are set.
 func (w *docsWriter) curl(o op, body *huma.Schema, optional bool) string {
 	var b strings.Builder
 	b.WriteString(`curl -s -H "Authorization: Bearer $TASKYARD_TOKEN"`)
@@ -38,7 +38,7 @@ func (w *docsWriter) curl(o op, body *huma.Schema, optional bool) string {
 		for _, name := range sentToo[o.Method+" "+o.Path] {
 			fields[name] = samples[name]
 		}
-		sent, _ := json.Marshal(fields) // plain values: it cannot fail
+		sent, _ := json.Marshal(fields) // plain values: never fails
 		b.WriteString(" -H 'Content-Type: application/json' \\\n  -d '" + strings.ReplaceAll(string(sent), "'", `'\''`) + `'`)
 	}
 	b.WriteString(" \\\n  \"$TASKYARD_URL" + samplePath(o.Path) + `"`)
@@ -54,9 +54,9 @@ func samplePath(path string) string {
 		"{key}", "web").Replace(path)
 }
 
-// sample is a value that the schema allows. Of an object it fills what is
-// required, or, when nothing is, the first field that has a sample if some is
-// to be sent.
+// sample returns a value that the schema allows. For an object, it fills the
+// required fields; if there are none and some is set, the first field that has
+// a sample.
 func (w *docsWriter) sample(name string, s *huma.Schema, some bool) any {
 	s = resolved(w.schemas, s)
 	switch {

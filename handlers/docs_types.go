@@ -12,8 +12,8 @@ import (
 	"taskyard/views"
 )
 
-// docsWriter turns schemas into words, and remembers which types it named, so
-// that all of them are described.
+// docsWriter describes schemas, and records the types that it names, so that
+// all of them are documented.
 type docsWriter struct {
 	schemas huma.Registry
 	seen    map[string]bool
@@ -24,7 +24,7 @@ const refPrefix = "#/components/schemas/"
 
 func refName(s *huma.Schema) string { return strings.TrimPrefix(s.Ref, refPrefix) }
 
-// named notes a type that is to be described.
+// named records a type that must be described.
 func (w *docsWriter) named(name string) {
 	if w.seen == nil {
 		w.seen = map[string]bool{}
@@ -35,17 +35,17 @@ func (w *docsWriter) named(name string) {
 	}
 }
 
-// types describes every type that was named, and those that they name.
+// types describes every recorded type, and those that they name.
 func (w *docsWriter) types() []views.DocType {
 	var out []views.DocType
-	for i := 0; i < len(w.list); i++ { // the list grows meanwhile
+	for i := 0; i < len(w.list); i++ { // the list grows in the loop
 		out = append(out, views.DocType{Name: w.list[i], Fields: w.fields(w.schemas.Map()[w.list[i]])})
 	}
 	slices.SortFunc(out, func(a, b views.DocType) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
 
-// fields lists the fields of an object: the required ones first.
+// fields lists the fields of an object, required ones first.
 func (w *docsWriter) fields(s *huma.Schema) []views.DocField {
 	var out []views.DocField
 	for _, name := range fieldNames(s) {
@@ -58,7 +58,7 @@ func (w *docsWriter) fields(s *huma.Schema) []views.DocField {
 	return out
 }
 
-// schemaDoc returns what a schema says beyond its type.
+// schemaDoc returns the constraints of a schema beyond its type.
 func schemaDoc(s *huma.Schema) string {
 	if s.Description == "id" {
 		return ""
@@ -81,10 +81,10 @@ func rank(first bool) int {
 	return 1
 }
 
-// ref names the type of a schema.
+// ref returns the type name of a schema.
 func (w *docsWriter) ref(s *huma.Schema) views.DocRef {
 	switch {
-	case len(s.AnyOf) > 0: // or null, which the text of the field explains
+	case len(s.AnyOf) > 0: // or null, which the field's text explains
 		return w.ref(s.AnyOf[0])
 	case s.Ref != "":
 		w.named(refName(s))
@@ -107,7 +107,7 @@ func (w *docsWriter) ref(s *huma.Schema) views.DocRef {
 	return views.DocRef{Name: s.Type}
 }
 
-// bounds returns the limits of a value in words, or "".
+// bounds describes the limits of a value, or returns "".
 func bounds(s *huma.Schema) string {
 	var parts []string
 	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }

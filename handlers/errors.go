@@ -14,7 +14,7 @@ import (
 	"taskyard/views"
 )
 
-// Kinds of errors that only HTTP knows.
+// Error kinds that exist only in HTTP.
 const (
 	kindMisdirected task.Kind = "misdirected"
 	kindTooLarge    task.Kind = "too_large"
@@ -55,7 +55,8 @@ type Problem struct {
 	retry int
 }
 
-// Error, GetStatus and ContentType make a Problem an error that huma can answer.
+// Error, GetStatus and ContentType make a Problem an error that huma can
+// return.
 func (p *Problem) Error() string { return p.Detail }
 
 // GetStatus returns the HTTP status.
@@ -64,9 +65,9 @@ func (p *Problem) GetStatus() int { return p.Status }
 // ContentType returns the media type of RFC 9457.
 func (p *Problem) ContentType(string) string { return "application/problem+json" }
 
-// problemFromError converts an error to an answer; it is the only place that
-// does. What is not a task.Error is our fault: logged, and reported only by its
-// request ID.
+// problemFromError converts an error to an answer; nothing else does. An error
+// other than a task.Error is internal: it is logged, and the caller sees only
+// its request ID.
 func (s *Server) problemFromError(ctx context.Context, err error) *Problem {
 	p := &Problem{RequestID: requestIDFromContext(ctx)}
 	var e *task.Error
@@ -98,7 +99,7 @@ func (s *Server) problemFromError(ctx context.Context, err error) *Problem {
 	return p
 }
 
-// What is said of an unknown path: of pages, and of endpoints.
+// The messages for an unknown path: of a page, and of an endpoint.
 const (
 	pathNotFound     = "Not found"
 	endpointNotFound = "No endpoint has this path; " + docsPath + " lists all of them"
@@ -112,15 +113,15 @@ func problemFromTaskError(e *task.Error) *Problem {
 		Task: e.Task, Version: e.Version, retry: e.Retry,
 	}
 	if e.Code == task.CodeInvalidField && len(p.Errors) > 0 {
-		p.Detail = task.JoinFields(p.Errors, p.More) // a message of one field does not name it
+		p.Detail = task.JoinFields(p.Errors, p.More) // the message of a single field does not name it
 	}
 	return p
 }
 
 const challenge = `Bearer realm="taskyard"`
 
-// fail answers a request that ended in an error: as JSON below /api and /mcp,
-// else as a page.
+// fail answers a request that failed: as JSON below /api and /mcp, otherwise as
+// a page.
 func (s *Server) fail(err error, c echo.Context) {
 	if c.Response().Committed {
 		return
@@ -176,9 +177,9 @@ func (s *Server) sendProblem(c echo.Context, p *Problem) {
 	}
 }
 
-// toLogin redirects a browser to the sign-in page, which leads back here. A script
-// that requests a part of a page gets an error instead, so that what was typed
-// there is not lost; so does a plain form with text.
+// toLogin redirects a browser to the sign-in page, which leads back. A script
+// that requests a part of a page gets an error instead, so that typed text is
+// not lost; so does a plain form with text.
 func (s *Server) toLogin(c echo.Context, p *Problem) {
 	if byScript(c) || sentByScript(c) {
 		s.errorPage(c, p)

@@ -14,7 +14,7 @@ import (
 // taskRows is how many rows a page of a list of tasks has.
 const taskRows = 100
 
-// queueFilter reads the filter of the board or of a list from the address.
+// queueFilter parses the filter of the board or of a list from the URL.
 func queueFilter(c echo.Context) views.QueueFilter { return filterFromQuery(c.QueryParams()) }
 
 func filterFromQuery(v url.Values) views.QueueFilter {
@@ -25,7 +25,7 @@ func filterFromQuery(v url.Values) views.QueueFilter {
 	}
 }
 
-// taskFilter is the filter of a page as the service takes it.
+// taskFilter converts the filter of a page to that of the service.
 func taskFilter(f views.QueueFilter) (task.TaskFilter, error) {
 	t := task.TaskFilter{
 		Owner: f.Agent, Query: f.Query, Label: f.Label, Project: f.Project, CreatedBy: f.CreatedBy,
@@ -47,14 +47,14 @@ func taskFilter(f views.QueueFilter) (task.TaskFilter, error) {
 	}
 	column, desc := strings.CutPrefix(f.Sort, "-")
 	if t.Sort, t.Desc = task.TaskSort(column), desc; f.Sort == "-priority" {
-		t.Sort, t.Desc = "", false // the order of queues, which has an index
+		t.Sort, t.Desc = "", false // queue order, which has an index
 	}
 	return t, nil
 }
 
-// openTaskPage returns a page of a list of open tasks, the cursor of the next, and
-// how many match on all pages. A filter that leaves out none has the number of
-// the navigation; others are counted up to one more than task.MaxCounted.
+// openTaskPage returns a page of a list of open tasks, the cursor of the next
+// page, and how many tasks match in total. A filter that excludes nothing uses
+// the count of the navigation; others count up to task.MaxCounted plus one.
 func (s *Server) openTaskPage(c echo.Context, ch views.Chrome, f views.QueueFilter) ([]*task.Task, string, int, error) {
 	ctx, a := c.Request().Context(), actorFrom(c)
 	t, err := taskFilter(f)
@@ -74,7 +74,7 @@ func (s *Server) openTaskPage(c echo.Context, ch views.Chrome, f views.QueueFilt
 	return p.Tasks, p.Next, n, err
 }
 
-// filterFromAddress reads the filter that the address of a list holds.
+// filterFromAddress parses the filter in the URL of a list.
 func filterFromAddress(back string) views.QueueFilter {
 	u, err := url.Parse(back)
 	if err != nil {

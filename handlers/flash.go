@@ -9,14 +9,14 @@ import (
 	"taskyard/views"
 )
 
-// Where a session keeps the sentence for the next page, and what that page says
-// besides.
+// Session keys of the message for the next page, and of what that page shows
+// with it.
 const (
 	keyFlash = "flash"
 	keyMore  = "flash-more"
 )
 
-// more is what the next page says besides its sentence.
+// more is what the next page shows in addition to its message.
 type more struct {
 	Undo    *views.Undo
 	Skipped []string
@@ -25,8 +25,8 @@ type more struct {
 // flashMore adds m to the flash of this request.
 func flashMore(c echo.Context, m more) { c.Set(keyMore, m) }
 
-// undoable offers to undo the act by a form that posts to action; pairs are its
-// fields. If things have changed meanwhile, that act is refused.
+// undoable offers to undo the action with a form that posts to action; pairs
+// are its fields. If things have changed in the meantime, the undo fails.
 func undoable(c echo.Context, action string, pairs ...string) {
 	u := &views.Undo{Action: action, Fields: [][2]string{{"undo", "1"}}}
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -35,7 +35,7 @@ func undoable(c echo.Context, action string, pairs ...string) {
 	flashMore(c, more{Undo: u})
 }
 
-// flash keeps a sentence for the next page. Scripts that fetch parts of a page
+// flash stores a message for the next page. Scripts that fetch parts of a page
 // show the change itself.
 func (s *Server) flash(c echo.Context, format string, args ...any) {
 	ctx := c.Request().Context()
@@ -43,18 +43,18 @@ func (s *Server) flash(c echo.Context, format string, args ...any) {
 		return
 	}
 	s.sessions.Put(ctx, keyFlash, fmt.Sprintf(format, args...))
-	s.sessions.Remove(ctx, keyMore) // of an earlier act, which no page has shown
+	s.sessions.Remove(ctx, keyMore) // of an earlier action that no page has shown
 	if m, ok := c.Get(keyMore).(more); ok && (m.Undo != nil || len(m.Skipped) > 0) {
 		b, err := json.Marshal(m)
 		if err != nil {
-			s.log.Error("failed to store the flash message", "error", err) // plain texts: cannot be
+			s.log.Error("failed to store the flash message", "error", err) // impossible for plain texts
 			return
 		}
 		s.sessions.Put(ctx, keyMore, string(b))
 	}
 }
 
-// flashed removes and returns what was kept for this page.
+// flashed removes and returns the message for this page.
 func (s *Server) flashed(c echo.Context) (f views.Flash) {
 	ctx := c.Request().Context()
 	if !s.sessions.Exists(ctx, keyFlash) {

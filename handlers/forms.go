@@ -13,15 +13,16 @@ import (
 	"taskyard/views/ui"
 )
 
-// done answers a form that was accepted: it redirects to the page to, with a
-// sentence for that page. The form's own "back" takes precedence over to.
+// done answers a successful form: it redirects to the page to, with a message
+// for that page. The form's own "back" takes precedence over to.
 func (s *Server) done(c echo.Context, to, format string, args ...any) error {
 	s.flash(c, format, args...)
 	return c.Redirect(http.StatusSeeOther, backOr(c, to))
 }
 
-// sentHeader marks a form that a script sends: instead of a redirect, the answer
-// is 204 with the page as Location, so that the script can go there itself.
+// sentHeader marks a form that a script sends. Instead of a redirect, the
+// answer is 204 with the page as Location, so that the script can navigate
+// itself.
 const sentHeader = "Taskyard-Send"
 
 func sentByScript(c echo.Context) bool { return c.Request().Header.Get(sentHeader) != "" }
@@ -50,14 +51,14 @@ func backOr(c echo.Context, to string) string {
 	return to
 }
 
-// again shows a form again, with what was typed and what is wrong. page is the
-// address from which its live parts are fetched.
+// again shows a form again, with the typed values and the errors. page is the
+// URL from which its live parts are fetched.
 func (s *Server) again(c echo.Context, e *task.Error, page string, fn func(views.Chrome) (templ.Component, error)) error {
 	setRetry(c, e.Retry)
 	return s.show(c, statuses[e.Kind], page, fn)
 }
 
-// show answers a form with a page instead of a redirect. page is the address from
+// show answers a form with a page instead of a redirect. page is the URL from
 // which its live parts are fetched.
 func (s *Server) show(c echo.Context, status int, page string, fn func(views.Chrome) (templ.Component, error)) error {
 	ch, err := s.chrome(c)
@@ -86,7 +87,7 @@ func withBack(c echo.Context, err error, back string) error {
 	return err
 }
 
-// renamed renames fields of the service to those of a form; pairs are service
+// renamed renames the service's fields to those of a form; pairs are service
 // name, form name.
 func renamed(fe ui.FieldErrors, pairs ...string) ui.FieldErrors {
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -98,13 +99,13 @@ func renamed(fe ui.FieldErrors, pairs ...string) ui.FieldErrors {
 	return fe
 }
 
-// text returns a field of several lines; browsers send its line ends as CRLF.
+// text returns a multi-line field; browsers send its line endings as CRLF.
 func text(c echo.Context, name string) string { return unixLineEndings(c.FormValue(name)) }
 
 // unixLineEndings replaces CRLF by LF.
 func unixLineEndings(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") }
 
-// wholeNumber reads a field that holds a whole number; empty means 0.
+// wholeNumber parses a field that contains a whole number; empty means 0.
 func wholeNumber(c echo.Context, name string) (int, error) {
 	s := strings.TrimSpace(c.FormValue(name))
 	if s == "" {
@@ -117,7 +118,8 @@ func wholeNumber(c echo.Context, name string) (int, error) {
 	return n, nil
 }
 
-// index reads a 0-based index of the path. Error: CodeNotFound if it is none.
+// index parses a 0-based index in the path. It returns CodeNotFound if it is
+// invalid.
 func index(c echo.Context) (int, error) {
 	n, err := strconv.Atoi(c.Param("n"))
 	if err != nil || n < 0 {
@@ -126,7 +128,7 @@ func index(c echo.Context) (int, error) {
 	return n, nil
 }
 
-// lines returns the lines of a field that are not blank, trimmed.
+// lines returns the non-blank lines of a field, trimmed.
 func lines(s string) []string {
 	var list []string
 	for line := range strings.SplitSeq(s, "\n") {
@@ -137,18 +139,18 @@ func lines(s string) []string {
 	return list
 }
 
-// stepLines reads a plan, one step per line.
+// stepLines parses a plan with one step per line.
 func stepLines(s string) []task.Step {
 	titles := lines(s)
-	list := make([]task.Step, len(titles)) // at once: a form may hold 500,000 lines
+	list := make([]task.Step, len(titles)) // allocate once: a form may contain 500,000 lines
 	for i, title := range titles {
 		list[i].Title = title
 	}
 	return list
 }
 
-// linkLines reads resources, one per line: an address or an absolute path, then
-// a label.
+// linkLines parses resources, one per line: a URL or an absolute path, then a
+// label.
 func linkLines(s string) []task.Resource {
 	var list []task.Resource
 	for _, line := range lines(s) {
@@ -162,7 +164,7 @@ func linkLines(s string) []task.Resource {
 	return list
 }
 
-// baseURL is the address of this server as the caller knows it.
+// baseURL returns the URL of this server from the caller's perspective.
 func (s *Server) baseURL(c echo.Context) string {
 	if s.opt.PublicURL != "" {
 		return strings.TrimSuffix(s.opt.PublicURL, "/")
@@ -174,7 +176,7 @@ func (s *Server) baseURL(c echo.Context) string {
 	return scheme + "://" + c.Request().Host
 }
 
-// values turns pointers into the values that some views take.
+// values dereferences a list of pointers, for views that take values.
 func values[T any](list []*T) []T {
 	out := make([]T, len(list))
 	for i, p := range list {

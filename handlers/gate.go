@@ -16,39 +16,41 @@ import (
 	"taskyard/task"
 )
 
-// Bounds of what requests may hold in memory at the same time. An answer is
-// built whole before it is sent, and stays there while a slow reader takes it.
+// Bounds of the memory that concurrent requests may use. An answer is built
+// completely before it is sent, and stays in memory while a slow reader
+// receives it.
 const (
-	gateBytes   = 12 << 20        // of all callers
-	callerShare = 6 << 20         // of one of them
-	gateWait    = 8 * time.Second // until a place is free: longer than a reader may stall
-	bodyFactor  = 4               // bytes that a request of one byte takes, with what is made of it
-	// compressorBytes is what a compressor holds while a reader takes its answer.
+	gateBytes   = 12 << 20        // for all callers
+	callerShare = 6 << 20         // for one caller
+	gateWait    = 8 * time.Second // until memory is free: longer than a reader may stall
+	bodyFactor  = 4               // bytes of memory per byte of a request body
+	// compressorBytes is the memory of a compressor while a reader receives its
+	// answer.
 	compressorBytes = 1 << 20
 )
 
-// gate shares the memory for large requests and answers among the callers. A
-// request waits until enough of the whole is free. A caller whose own share is
-// used up waits only for their own requests, so a slow reader of many answers
-// blocks nobody else.
+// gate distributes the memory for large requests and answers among the callers.
+// A request waits until enough is free. A caller whose own share is used up
+// waits only for their own requests, so a slow reader of many answers blocks
+// nobody else.
 type gate struct {
 	all     *semaphore.Weighted
 	mu      sync.Mutex
 	callers map[holder]*share
 }
 
-// share is what one caller holds.
+// share is the memory of one caller.
 type share struct {
 	sem   *semaphore.Weighted
-	users int // requests that hold or wait for some of it
+	users int // requests that use or wait for the share
 }
 
 func newGate() *gate {
 	return &gate{all: semaphore.NewWeighted(gateBytes), callers: map[holder]*share{}}
 }
 
-// enter acquires bytes for a caller and returns the function that releases them.
-// Errors: that of the context; CodeRateLimited when nothing became free.
+// enter acquires bytes for a caller and returns the function that releases
+// them. Errors: that of the context; CodeRateLimited if nothing became free.
 func (g *gate) enter(ctx context.Context, who holder, bytes int64) (leave func(), err error) {
 	bytes = min(bytes, callerShare)
 	own := g.shareFor(who)
@@ -66,8 +68,8 @@ func (g *gate) enter(ctx context.Context, who holder, bytes int64) (leave func()
 	}, nil
 }
 
-// acquire takes bytes of the caller's share and of the whole. Nearly always
-// they are free: the timer of the wait is made only when they are not.
+// acquire takes bytes from the caller's share and from the total. They are
+// nearly always free, so the timer is created only if they are not.
 func (g *gate) acquire(ctx context.Context, own *share, bytes int64) error {
 	if own.sem.TryAcquire(bytes) {
 		if g.all.TryAcquire(bytes) {
@@ -94,7 +96,7 @@ func errBusy() error {
 	return e
 }
 
-// shareFor returns the share of a caller, with one user more.
+// shareFor returns the share of a caller with its users incremented.
 func (g *gate) shareFor(who holder) *share {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -107,7 +109,7 @@ func (g *gate) shareFor(who holder) *share {
 	return own
 }
 
-// leave removes a user of a share, and with the last one the share.
+// leave removes a user of a share, and the share with its last user.
 func (g *gate) leave(who holder, own *share) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -116,7 +118,7 @@ func (g *gate) leave(who holder, own *share) {
 	}
 }
 
-// holder is who a request counts for: a token, a person, or an address.
+// holder identifies the caller of a request: a token, a person, or an address.
 type holder struct {
 	token, user task.ID
 	address     string
@@ -132,9 +134,10 @@ func requestHolder(c echo.Context) holder {
 	return holder{address: c.RealIP()}
 }
 
-// admit makes a request that may need much memory wait for its share: a read of
-// lists or pages for that of an answer, a large body for its own. The share is
-// released when the request has been answered, or waits for something else.
+// admit makes a request that may need much memory wait for its share: reading
+// lists or pages needs memory for the answer, a large body for itself. The
+// share is released when the request has been answered, or waits for something
+// else.
 func (s *Server) admit(c echo.Context) (err error) {
 	r := c.Request()
 	bytes := int64(0)
@@ -163,9 +166,9 @@ func (s *Server) admit(c echo.Context) (err error) {
 	return nil
 }
 
-// bufferBody reads a body whose length is unknown and reduces the request's share
-// of the memory to what that body needs: the call may wait long for something
-// else. It comes after the caller's permission is checked.
+// bufferBody reads a body of unknown length and reduces the request's share of
+// the memory to what that body needs, because the call may wait long for
+// something else. It runs after the caller's permission is checked.
 func (s *Server) bufferBody(c echo.Context) error {
 	r := c.Request()
 	info := requestInfoFromContext(r.Context())
@@ -182,22 +185,23 @@ func (s *Server) bufferBody(c echo.Context) error {
 	return s.admit(c)
 }
 
-// answerShare is how many bytes the answer to a request may hold until it is read.
+// answerShare returns how many bytes the answer to a request may use until it
+// is read.
 func answerShare(r *http.Request) int64 {
-	if acceptsGzip(r) { // whoever takes zstd takes this too
+	if acceptsGzip(r) { // callers that accept zstd also accept gzip
 		return answerBytes + compressorBytes
 	}
 	return answerBytes
 }
 
-// readBody reads a body whose length is bounded, and leaves it to be read again.
-// It takes as much memory as that needs: growing step by step, a body of 1 MiB
-// would make garbage of 5 MiB. Errors: CodeBodyTooLarge, that of a quota,
-// CodeInvalidJSON when the body breaks off.
+// readBody reads a body of bounded length, and makes it readable again. It
+// allocates only what is needed: growing step by step, a body of 1 MiB would
+// create 5 MiB of garbage. Errors: CodeBodyTooLarge, that of a quota,
+// CodeInvalidJSON if the body is cut off.
 func readBody(r *http.Request) ([]byte, error) {
 	var b bytes.Buffer
 	if n := r.ContentLength; n > 0 {
-		b.Grow(int(min(n, maxBody)) + bytes.MinRead) // the end is found in what is left
+		b.Grow(int(min(n, maxBody)) + bytes.MinRead) // room to notice the end
 	}
 	_, err := b.ReadFrom(r.Body)
 	switch _, tooLarge := errors.AsType[*http.MaxBytesError](err); {
@@ -212,28 +216,29 @@ func readBody(r *http.Request) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// largeBody is how many bytes a body may have without a share of the memory.
+// largeBody is the largest body, in bytes, that needs no share of the memory.
 const largeBody = 32 << 10
 
-// hasSmallAnswer reports whether an answer is small whatever the instance holds, or is
-// a stream, which writes piece by piece.
+// hasSmallAnswer reports whether an answer is small regardless of the
+// instance's size, or is a stream, which is written piece by piece.
 func hasSmallAnswer(c echo.Context) bool {
 	switch c.Path() {
 	case "/healthz", "/readyz", "/metrics", profilePath, "/static/*", "/live", "/login", "/login/link",
-		"/setup", mcpPath, "/api/me", "/api/delegate/:id": // the last may wait
+		"/setup", mcpPath, "/api/me", "/api/delegate/:id": // the last one may wait
 		return true
 	}
 	return c.Path() == "" || strings.Contains(c.Request().Header.Get("Accept"), "text/event-stream")
 }
 
-// Pace of an answer: a reader who takes nothing for stallLimit is gone.
+// Pace of an answer: a reader who accepts nothing for stallLimit is
+// disconnected.
 const (
 	stallLimit = 5 * time.Second
 	writePiece = 64 << 10
 )
 
-// pieceWriter sends an answer piece by piece, so that a reader who stops
-// holds it for stallLimit and no longer.
+// pieceWriter sends an answer in pieces, so that a reader who stops blocks it
+// for at most stallLimit.
 type pieceWriter struct {
 	http.ResponseWriter
 	sent int
@@ -258,7 +263,7 @@ func (w *pieceWriter) Write(b []byte) (n int, err error) {
 	return n, err
 }
 
-// sendInPieces sends the answer to a request in pieces.
+// sendInPieces makes the answer to a request be sent in pieces.
 func sendInPieces(c echo.Context) {
 	c.Response().Writer = &pieceWriter{ResponseWriter: c.Response().Writer}
 }
@@ -269,7 +274,7 @@ var readsLists = [][]byte{
 	[]byte("get_task"), []byte("todo_list"), []byte("resources/read"),
 }
 
-// admitMCP is admit for a call of a tool that reads lists, which its body says.
+// admitMCP is like admit, for a tool call that reads lists, as its body says.
 func (s *Server) admitMCP(c echo.Context) (leave func(), err error) {
 	r := c.Request()
 	if r.Method != http.MethodPost || r.ContentLength <= 0 || r.ContentLength > largeBody {

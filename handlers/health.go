@@ -17,18 +17,18 @@ import (
 )
 
 const (
-	probeLimit = 2 * time.Second // a write that takes longer is a failure
-	probeEvery = time.Second     // askers in between get the last verdict
+	probeLimit = 2 * time.Second // a slower write is a failure
+	probeEvery = time.Second     // requests in between get the last result
 )
 
-// readiness is the last verdict on whether the server can do its work.
+// readiness caches whether the server can do its work.
 type readiness struct {
 	mu       sync.Mutex
 	at       time.Time
 	problems map[string]string
 }
 
-// aliveBody is the answer of a process that is alive.
+// aliveBody is the answer of a running process.
 type aliveBody struct {
 	Status string `json:"status"`
 	buildinfo.Info
@@ -39,8 +39,9 @@ type readyBody struct {
 	Problems map[string]string `json:"problems,omitempty"`
 }
 
-// readyz reports whether the database can be written, has room and its schema,
-// and whether the scheduler turns and ticks and backups come.
+// readyz reports whether the database can be written and has space and its
+// schema, whether the scheduler is running, and whether ticks and backups are
+// on time.
 func (s *Server) readyz(c echo.Context) error {
 	problems := s.problems(c.Request().Context())
 	status := http.StatusOK
@@ -54,17 +55,17 @@ func (s *Server) readyz(c echo.Context) error {
 	return c.Blob(status, "application/json", b)
 }
 
-// isHealthCheck reports whether a route is one that proxies ask.
+// isHealthCheck reports whether a route is a health check for proxies.
 func isHealthCheck(route string) bool { return route == "/healthz" || route == "/readyz" }
 
-// problems probes at most once a second: each probe is a synced write, and
-// anybody may ask.
+// problems probes at most once a second, because each probe is a synced write,
+// and anyone may request it.
 func (s *Server) problems(ctx context.Context) map[string]string {
 	if s.svc.Stopping() {
 		return map[string]string{"server": "is stopping; another one may answer"}
 	}
 	if err := s.svc.Fault(); err != nil {
-		return map[string]string{"database": err.Error()} // known without a probe, and at once
+		return map[string]string{"database": err.Error()} // known immediately, without a probe
 	}
 	r := &s.ready
 	r.mu.Lock()
@@ -87,8 +88,8 @@ func (s *Server) problems(ctx context.Context) map[string]string {
 	return found
 }
 
-// probe returns why the database cannot be written now, or "". A write whose
-// file was deleted or replaced is refused by the store.
+// probe returns why the database cannot be written now, or "". The store
+// rejects writes if its file was deleted or replaced.
 func (s *Server) probe(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), probeLimit)
 	defer cancel()
@@ -114,8 +115,9 @@ func (s *Server) probe(ctx context.Context) string {
 }
 
 // checkMetricsAccess returns CodeUnauthorized unless the caller may read the
-// metrics: with a token, or from this machine. Behind a local proxy everybody
-// seems to be on this machine, so that counts only where nothing suggests a proxy.
+// metrics: with a token, or from this machine. Behind a local proxy, every
+// caller appears to be on this machine, so that counts only if nothing suggests
+// a proxy.
 func (s *Server) checkMetricsAccess(c echo.Context) error {
 	if actorFrom(c).May(task.Read) {
 		return nil
@@ -127,8 +129,8 @@ func (s *Server) checkMetricsAccess(c echo.Context) error {
 	return nil
 }
 
-// forwarded reports whether a request shows that a proxy sent it. nginx, as it
-// comes, adds no header, but speaks HTTP/1.0, which no collector does.
+// forwarded reports whether a request shows signs of a proxy. By default, nginx
+// adds no header, but uses HTTP/1.0, which no collector does.
 func forwarded(r *http.Request) bool {
 	for name := range r.Header {
 		switch name {

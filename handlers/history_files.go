@@ -14,8 +14,8 @@ import (
 	"taskyard/task"
 )
 
-// fileTimeout bounds how long one part of a file, about 200 tasks, may take
-// to be read by who asked for it.
+// fileTimeout bounds how long a reader may take for one part of a file, about
+// 200 tasks.
 const fileTimeout = 30 * time.Second
 
 // tasksWriter writes a file of tasks, part by part.
@@ -33,10 +33,10 @@ func (s *Server) historyJSON(c echo.Context) error {
 	return s.historyFile(c, "json", "application/json", &jsonTasks{w: c.Response(), enc: json.NewEncoder(c.Response())})
 }
 
-// historyFile sends all tasks of a filter as they are read, so that it needs
-// the same memory for any number. What fails before the first part is an
-// answer as any other; what fails later breaks the connection off, so that
-// half a file is never taken for a whole one.
+// historyFile sends all tasks of a filter while they are read, so that it needs
+// the same memory for any number. An error before the first part is answered
+// normally; a later one closes the connection, so that a partial file is never
+// mistaken for a complete one.
 func (s *Server) historyFile(c echo.Context, ext, media string, w tasksWriter) error {
 	_, f, err := s.historyQuery(c)
 	if err != nil {
@@ -107,7 +107,7 @@ func (w *csvTasks) end() error {
 	return w.Error()
 }
 
-// cell is a text that no table program takes for a formula.
+// cell returns a text that no spreadsheet interprets as a formula.
 func cell(s string) string {
 	if s != "" && strings.ContainsRune("=+-@\t\r\n|%", rune(s[0])) {
 		return "'" + s
@@ -115,7 +115,7 @@ func cell(s string) string {
 	return s
 }
 
-// jsonTasks is {"tasks":[…]}, a task a line.
+// jsonTasks is {"tasks":[…]}, one task per line.
 type jsonTasks struct {
 	w   io.Writer
 	enc *json.Encoder

@@ -12,16 +12,16 @@ import (
 	"taskyard/views"
 )
 
-// maxKey is how many bytes an idempotency key may have.
+// maxKey bounds an idempotency key, in bytes.
 const maxKey = 200
 
 // withKey returns the request's context with its idempotency key, if it has
-// one. The same key with another method, path or body is refused.
+// one. The same key with another method, path or body is an error.
 func withKey(r *http.Request, a task.Actor, key, body string) context.Context {
 	return withIdempotency(r, &service.Idempotency{Caller: a.Name, Key: key}, body)
 }
 
-// withFormKey is withKey for a form.
+// withFormKey is like withKey, for a form.
 func withFormKey(r *http.Request, a task.Actor, key, body string) context.Context {
 	return withIdempotency(r, &service.Idempotency{Caller: a.Name, Key: key, Form: true}, body)
 }
@@ -40,8 +40,8 @@ func withIdempotency(r *http.Request, i *service.Idempotency, body string) conte
 	return service.WithIdempotency(ctx, i)
 }
 
-// nextKey returns the key of a form that is shown again with an error: one that was
-// used is not offered again.
+// nextKey returns the key for a form that is shown again with an error; a used
+// key is not offered again.
 func nextKey(c echo.Context, e *task.Error) string {
 	if e.Code == task.CodeIdempotencyReuse {
 		return views.NewKey()
@@ -49,8 +49,8 @@ func nextKey(c echo.Context, e *task.Error) string {
 	return c.FormValue("_key")
 }
 
-// formContext returns a context with the idempotency key of the form, so that a
-// triple click is one act.
+// formContext returns a context with the idempotency key of the form, so that
+// repeated clicks have one effect.
 func formContext(c echo.Context) context.Context {
 	return withFormKey(c.Request(), actorFrom(c), c.FormValue("_key"), c.Request().PostForm.Encode())
 }

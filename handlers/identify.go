@@ -17,7 +17,7 @@ import (
 	"taskyard/task"
 )
 
-// identify finds out who calls: a bearer token, else a session cookie, else
+// identify determines the caller: by bearer token, else by session cookie, else
 // nobody.
 func (s *Server) identify(c echo.Context) error {
 	r := c.Request()
@@ -40,13 +40,13 @@ func (s *Server) identify(c echo.Context) error {
 		return s.loadEmptySession(c)
 	}
 	if isMCP(r.URL.Path) {
-		return nil // no cookie counts there
+		return nil // cookies are ignored there
 	}
 	return s.loadSession(c)
 }
 
-// loadEmptySession gives pages that a token reads an empty session, which is
-// never saved; the JSON endpoints use none.
+// loadEmptySession gives pages that are read with a token an empty session,
+// which is never saved. The JSON endpoints use none.
 func (s *Server) loadEmptySession(c echo.Context) error {
 	r := c.Request()
 	if isAPI(r.URL.Path) || isMCP(r.URL.Path) {
@@ -68,7 +68,7 @@ func setActor(c echo.Context, a task.Actor) {
 	info.actor = a
 }
 
-// caller is what is known of somebody who is about to sign in.
+// caller returns what is known about someone who is signing in.
 func caller(c echo.Context) task.Actor {
 	return task.Actor{Addr: c.RealIP(), RequestID: requestIDFromContext(c.Request().Context())}
 }
@@ -76,11 +76,11 @@ func caller(c echo.Context) task.Actor {
 // actorFrom returns the caller; the zero Actor is nobody.
 func actorFrom(c echo.Context) task.Actor { return actorIn(c.Request().Context()) }
 
-// actorIn is actorFrom for operations, which have only the context.
+// actorIn is like actorFrom, for operations, which have only the context.
 func actorIn(ctx context.Context) task.Actor { return requestInfoFromContext(ctx).actor }
 
-// sameSite refuses cross-site requests that ride on a cookie. Browsers say
-// where a request comes from; for those that do not, the form token must.
+// sameSite rejects cross-site requests that use a cookie. Browsers report the
+// origin of a request; for those that do not, the form token is required.
 func (s *Server) sameSite(c echo.Context) error {
 	r := c.Request()
 	if isMCP(r.URL.Path) {
@@ -93,7 +93,7 @@ func (s *Server) sameSite(c echo.Context) error {
 		return nil // no browser sends this by itself
 	}
 	if actorFrom(c).Role == task.RoleNone && isAPI(r.URL.Path) {
-		return nil // nobody: there is no cookie to ride on, and authorize says so
+		return nil // nobody: without a cookie there is nothing to protect, and authorize rejects the request
 	}
 	if err := s.origin.Check(r); err != nil {
 		return errCrossSite
@@ -107,12 +107,12 @@ func (s *Server) sameSite(c echo.Context) error {
 var errCrossSite = task.Errorf(task.Forbidden, task.CodeCrossSite,
 	"The request came from another site, or from a page that was open too long: reload the page and send it again")
 
-// formCookie is the name of the cookie that form tokens fit.
+// formCookie returns the name of the cookie that form tokens belong to.
 func (s *Server) formCookie() string { return s.cookieName("taskyard_form") }
 
-// cookieName is a cookie's name with the prefix that keeps other names of the
-// domain, and plain http, from setting it. __Host- is for cookies of a whole
-// host: below a path the cookie is sent to nobody else instead.
+// cookieName returns a cookie's name with the prefix that prevents other hosts
+// of the domain, and plain http, from setting it. __Host- requires the path /:
+// below a prefix, the cookie has that path instead.
 func (s *Server) cookieName(name string) string {
 	switch {
 	case !s.secure():
@@ -123,13 +123,13 @@ func (s *Server) cookieName(name string) string {
 	return "__Host-" + name
 }
 
-// cookiePath is the path of all cookies.
+// cookiePath returns the path of all cookies.
 func (s *Server) cookiePath() string { return cmp.Or(s.prefix, "/") }
 
-// formToken returns the token that this browser's forms carry: it fits the
-// nonce in the browser's own cookie and nobody else's. It is masked by other
-// bytes in each page: if it stayed the same, the lengths of compressed pages
-// would tell it to who can put guesses beside it (BREACH).
+// formToken returns the token for this browser's forms: it matches only the
+// nonce in the browser's cookie. It is masked with different bytes in each
+// page. If it stayed the same, the lengths of compressed pages would reveal it
+// to someone who can insert guesses (BREACH).
 func (s *Server) formToken(c echo.Context) string {
 	nonce := ""
 	if cookie, err := c.Cookie(s.formCookie()); err == nil && len(cookie.Value) >= 20 && len(cookie.Value) <= 64 {
@@ -148,7 +148,7 @@ func (s *Server) formToken(c echo.Context) string {
 	return base64.RawURLEncoding.EncodeToString(token)
 }
 
-// sign returns the token that fits a nonce, of sha256.Size bytes.
+// sign returns the token for a nonce, with sha256.Size bytes.
 func (s *Server) sign(nonce string) []byte {
 	m := hmac.New(sha256.New, s.formKey)
 	m.Write([]byte(nonce))
@@ -169,11 +169,11 @@ func (s *Server) formTokenGood(c echo.Context) bool {
 	return hmac.Equal(plain, s.sign(cookie.Value))
 }
 
-// secure reports whether cookies travel only over https.
+// secure reports whether cookies are sent only over https.
 func (s *Server) secure() bool { return strings.HasPrefix(s.opt.PublicURL, "https://") }
 
-// unencrypted reports whether a request travels in the clear over a network: passwords
-// and cookies can be read on the way.
+// unencrypted reports whether a request is sent unencrypted over a network,
+// where passwords and cookies can be read.
 func (s *Server) unencrypted(c echo.Context) bool {
 	if s.secure() || c.Request().TLS != nil {
 		return false

@@ -14,22 +14,23 @@ import (
 	"taskyard/task"
 )
 
-// maxDepth is how deep the JSON of a request may nest.
+// maxDepth bounds the nesting of JSON in requests.
 const maxDepth = 32
 
-// strictJSON refuses duplicate and case-twin names, invalid UTF-8, NUL,
-// trailing values, and depth over maxDepth.
+// strictJSON rejects duplicate names, names that differ only in case, invalid
+// UTF-8, NUL, trailing values, and depth over maxDepth.
 var strictJSON = huma.Format{
 	Marshal:   func(w io.Writer, v any) error { return json.MarshalWrite(w, v, jsonOut) },
 	Unmarshal: readJSON,
 }
 
-// jsonOut fixes invalid UTF-8, which an error may repeat from a path, and lets
-// data of a transcript pass in which a name appears twice.
+// jsonOut replaces invalid UTF-8, which an error may repeat from a path, and
+// allows duplicate names in transcript data.
 var jsonOut = json.JoinOptions(jsontext.EscapeForHTML(true), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true),
 	json.WithMarshalers(json.JoinMarshalers(json.MarshalToFunc(fittedTask), json.MarshalToFunc(fittedMessage))))
 
-// fittedTask writes a task that is over the bytes of an answer in part.
+// fittedTask writes a truncated version of a task that exceeds the size of an
+// answer.
 func fittedTask(e *jsontext.Encoder, t *task.Task) error {
 	if t == nil {
 		return errors.ErrUnsupported
@@ -38,17 +39,18 @@ func fittedTask(e *jsontext.Encoder, t *task.Task) error {
 	if short == t {
 		return errors.ErrUnsupported
 	}
-	type plain task.Task // without this function
+	type plain task.Task // without this method
 	return json.MarshalEncode(e, (*plain)(short), jsontext.EscapeForHTML(true), jsontext.AllowInvalidUTF8(true))
 }
 
-// fittedMessage writes a message that is over the bytes of an answer in part.
+// fittedMessage writes a truncated version of a message that exceeds the size
+// of an answer.
 func fittedMessage(e *jsontext.Encoder, m task.Message) error {
 	short := m.Fitted(listBytes)
 	if short.ContentCut == m.ContentCut {
 		return errors.ErrUnsupported
 	}
-	type plain task.Message // without this function
+	type plain task.Message // without this method
 	return json.MarshalEncode(e, plain(short), jsontext.EscapeForHTML(true), jsontext.AllowInvalidUTF8(true))
 }
 
@@ -71,7 +73,7 @@ func readJSON(data []byte, v any) error {
 	return nil
 }
 
-// typeMismatch names the field whose value does not fit its type.
+// typeMismatch names the field whose value has the wrong type.
 func typeMismatch(e *json.SemanticError) error {
 	field := strings.ReplaceAll(strings.TrimPrefix(string(e.JSONPointer), "/"), "/", ".")
 	if field == "" {

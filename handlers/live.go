@@ -15,14 +15,14 @@ import (
 
 const (
 	heartbeat  = 15 * time.Second
-	coalesce   = 40 * time.Millisecond // changes of one burst travel together
+	coalesce   = 40 * time.Millisecond // changes of one burst are sent together
 	maxTopics  = 300                   // of all tabs of a browser
-	streamLife = time.Hour             // then the browser connects again
+	streamLife = time.Hour             // then the browser reconnects
 	recheck    = 30 * time.Second
 )
 
-// live is the one stream of a browser tab: names of topics that changed. The
-// page fetches its parts again by itself.
+// live is the only stream of a browser tab: names of topics that changed. The
+// page then fetches its parts again.
 func (s *Server) live(c echo.Context) error {
 	topics := strings.Split(c.QueryParam("topics"), ",")
 	if c.QueryParam("topics") == "" || len(topics) > maxTopics {
@@ -36,7 +36,7 @@ func (s *Server) live(c echo.Context) error {
 	sub := s.svc.Hub().Subscribe(topics...)
 	defer sub.Close()
 	st := s.stream(c)
-	// A change between the page and this stream is told by the number of changes.
+	// The generation reveals a change between the page and this stream.
 	if err := st.send(fmt.Sprintf("retry: 1000\nevent: hello\ndata: %d\n\n", s.svc.Hub().Generation())); err != nil {
 		return nil
 	}
@@ -61,26 +61,26 @@ func (s *Server) live(c echo.Context) error {
 			err = st.send(": beat\n\n")
 		case <-sub.C:
 			time.Sleep(coalesce)
-			gen := s.svc.Hub().Generation() // asked first: what comes in between is told once more
+			gen := s.svc.Hub().Generation() // read it first: changes in between are sent twice
 			b, _ := json.Marshal(sub.Take())
 			err = st.send(fmt.Sprintf("id: %d\ndata: %s\n\n", gen, b))
 		}
 		if err != nil {
-			return nil // the browser is gone
+			return nil // the browser has disconnected
 		}
 	}
 }
 
-// enterStream lets a caller open one more stream. The context ends with the
-// caller's token; leave gives the stream back. Errors: an agent that does not
-// see all, a token that was revoked meanwhile, too many streams.
+// enterStream opens another stream for a caller. The context ends with the
+// caller's token; leave closes the stream. Errors: an agent with restricted
+// access, a token that was revoked in the meantime, too many streams.
 func (s *Server) enterStream(c echo.Context) (ctx context.Context, leave func(), err error) {
 	a := actorFrom(c)
 	if err := s.svc.SeesAll(a); err != nil {
 		return nil, nil, err
 	}
 	ctx, end := s.svc.WhileValid(c.Request().Context(), a)
-	if !s.stillIn(c) { // revoked since the request was let in
+	if !s.stillIn(c) { // revoked since the request was accepted
 		end()
 		return nil, nil, errSignIn
 	}
@@ -92,8 +92,8 @@ func (s *Server) enterStream(c echo.Context) (ctx context.Context, leave func(),
 	return ctx, func() { closed(); end() }, nil
 }
 
-// stillIn reports whether the caller of a long stream may still read what the
-// stream was opened for: who has another role by now opens it again.
+// stillIn reports whether the caller of a long stream may still read it. A
+// caller whose role has changed must open it again.
 func (s *Server) stillIn(c echo.Context) bool {
 	a := actorFrom(c)
 	if a.TokenID == 0 && a.UserID != 0 {
@@ -123,7 +123,8 @@ func (s *Server) stream(c echo.Context) eventStream {
 	return eventStream{c.Response(), http.NewResponseController(c.Response())}
 }
 
-// send writes one message; a browser that does not take it in 10 s is gone.
+// send writes one message; a browser that does not accept it within 10 s is
+// disconnected.
 func (st eventStream) send(msg string) error {
 	if err := st.rc.SetWriteDeadline(time.Now().Add(10 * time.Second)); err != nil {
 		return err
@@ -134,7 +135,7 @@ func (st eventStream) send(msg string) error {
 	return st.rc.Flush()
 }
 
-// eventLog streams the audit log to programs, from Last-Event-ID or after on.
+// eventLog streams the audit log, from Last-Event-ID or after.
 func (s *Server) eventLog(c echo.Context, after task.ID) error {
 	a := actorFrom(c)
 	ctx, leave, err := s.enterStream(c)
@@ -145,15 +146,15 @@ func (s *Server) eventLog(c echo.Context, after task.ID) error {
 	sub := s.svc.Hub().Subscribe("events")
 	defer sub.Close()
 	st := s.stream(c)
-	// The id says where the stream begins, for those who lose it before the
-	// first line comes.
+	// The ID says where the stream begins, for callers that disconnect before
+	// the first line.
 	if st.send(fmt.Sprintf("retry: 1000\nid: %d\n\n", after)) != nil {
 		return nil
 	}
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()
 	for {
-		if !s.stillIn(c) { // who is far behind reads for long without a beat
+		if !s.stillIn(c) { // a caller that is far behind reads for long without a heartbeat
 			return nil
 		}
 		list, err := s.svc.Events(ctx, a, task.EventFilter{After: after, Limit: 200})

@@ -13,7 +13,7 @@ const mcpPath = "/mcp"
 
 func isMCP(path string) bool { return path == mcpPath }
 
-// mcp hands a request on to the MCP server, with its caller.
+// mcp passes a request to the MCP server, with its caller.
 func (s *Server) mcp(c echo.Context) error {
 	leave, err := s.admitMCP(c)
 	if err != nil {
@@ -27,12 +27,12 @@ func (s *Server) mcp(c echo.Context) error {
 	return nil
 }
 
-// mcpOrigin refuses what a page of another site sends, with a token too: the
-// protocol asks for it, as MCP clients keep their tokens where pages may find
-// a way to them.
+// mcpOrigin rejects requests from pages of other sites, even with a token: the
+// protocol requires that, because pages may find a way to use the tokens of MCP
+// clients.
 func (s *Server) mcpOrigin(r *http.Request) error {
 	unsafe := *r
-	unsafe.Method = http.MethodPost // Check lets reads pass
+	unsafe.Method = http.MethodPost // Check always permits reads
 	if err := s.origin.Check(&unsafe); err != nil {
 		return errCrossSite
 	}

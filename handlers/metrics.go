@@ -17,7 +17,7 @@ import (
 	"taskyard/task"
 )
 
-// metrics counts requests and hands out what Prometheus collects.
+// metrics counts requests and serves Prometheus.
 type metrics struct {
 	requests *prometheus.HistogramVec
 	page     http.Handler
@@ -39,7 +39,7 @@ func newMetrics(svc *service.Service, clock Scheduler, open *conns, log *slog.Lo
 	return m
 }
 
-// observe counts a request. Labels come from a bounded set: callers choose
+// observe counts a request. Labels come from a bounded set: callers can choose
 // neither route nor method.
 func (m *metrics) observe(c echo.Context, took time.Duration) {
 	method := c.Request().Method
@@ -59,7 +59,7 @@ func (s *Server) metricsPage(c echo.Context) error {
 	return nil
 }
 
-// descs are all that desc made.
+// descs are all descriptors that desc created.
 var descs []*prometheus.Desc
 
 func desc(name, help string, labels ...string) *prometheus.Desc {
@@ -103,7 +103,7 @@ var (
 	descReady     = desc("ready", "1 when the database can be written, else 0.")
 )
 
-// instanceCollector reads the state of the server when it is asked.
+// instanceCollector reads the state of the server on each scrape.
 type instanceCollector struct {
 	svc   *service.Service
 	log   *slog.Logger
@@ -117,7 +117,7 @@ func (c instanceCollector) Describe(ch chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect reads them; what cannot be read now is left out.
+// Collect collects the metrics; those that cannot be read now are omitted.
 func (c instanceCollector) Collect(ch chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()

@@ -19,14 +19,14 @@ import (
 	"taskyard/task"
 )
 
-// answerBytes is how many bytes a JSON answer may have; listBytes are those of
-// a list in it, which ends with a cursor where it is longer.
+// answerBytes bounds a JSON answer; listBytes bounds a list in it, which ends
+// with a cursor if it is longer.
 const (
 	answerBytes = 1 << 20
 	listBytes   = answerBytes - 64<<10
 )
 
-// maxBody is how many bytes a request may send.
+// maxBody bounds the body of a request, in bytes.
 const maxBody = 1 << 20
 
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; " +
@@ -39,28 +39,29 @@ const (
 	keyLoaded
 )
 
-// requestInfo is what the server knows of a request while it lasts.
+// requestInfo is what the server knows about a request while it is being
+// handled.
 type requestInfo struct {
 	id    string
 	route string // method and path template
 	actor task.Actor
 	w     http.ResponseWriter
-	leave func() // gives back the share of the memory, or nil
-	end   func() // gives back what the quotas count of it
+	leave func() // releases the share of the memory, or nil
+	end   func() // releases the quota
 }
 
 func requestInfoFromContext(ctx context.Context) *requestInfo {
 	info, _ := ctx.Value(keyRequestInfo).(*requestInfo)
 	if info == nil {
-		return &requestInfo{} // a context of no request
+		return &requestInfo{} // not a request context
 	}
 	return info
 }
 
 func requestIDFromContext(ctx context.Context) string { return requestInfoFromContext(ctx).id }
 
-// middleware is what every request passes through. It is one middleware over a
-// list of checks, because echo builds the chain of middlewares for each request.
+// middleware handles every request. It is one middleware with a list of checks,
+// because echo builds the chain of middlewares for each request.
 func (s *Server) middleware(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		start := time.Now()
@@ -87,7 +88,8 @@ func (s *Server) middleware(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// runChecks runs every check, then the handler, and turns a panic into an error.
+// runChecks runs every check, then the handler, and converts a panic to an
+// error.
 func (s *Server) runChecks(c echo.Context, next echo.HandlerFunc) (err error) {
 	defer func() {
 		p := recover()
@@ -108,14 +110,14 @@ func (s *Server) runChecks(c echo.Context, next echo.HandlerFunc) (err error) {
 	return next(c)
 }
 
-// logRequest counts the request and writes its line in the log.
+// logRequest counts and logs the request.
 func (s *Server) logRequest(c echo.Context, info *requestInfo, took time.Duration) {
 	s.metrics.observe(c, took)
 	level := slog.LevelDebug
 	status := c.Response().Status
 	ctx := c.Request().Context()
-	// A failing health check is not an error of the server, which may just be
-	// starting or stopping; the problem itself is logged where it is found.
+	// A failing health check is not a server error: the server may just be
+	// starting or stopping, and the problem itself is logged elsewhere.
 	meant := status == http.StatusServiceUnavailable && (ctx.Err() != nil || isHealthCheck(c.Path()))
 	if status >= 500 && !meant {
 		level = slog.LevelError
@@ -126,9 +128,9 @@ func (s *Server) logRequest(c echo.Context, info *requestInfo, took time.Duratio
 	}
 }
 
-// fixedHeaders are on every answer. Their values are shared: they are
-// replaced with Set, never added to. With those of one call they are at most
-// eight, which a map holds without growing.
+// fixedHeaders are in every answer. Their values are shared: replace them with
+// Set, never append. With those of one call there are at most eight, which a
+// map holds without growing.
 var fixedHeaders = map[string][]string{
 	"Content-Security-Policy":      {policy},
 	"X-Content-Type-Options":       {"nosniff"},
@@ -137,8 +139,8 @@ var fixedHeaders = map[string][]string{
 	"Cross-Origin-Resource-Policy": {"same-origin"},
 }
 
-// pageHeaders are on every page besides: no page of another site holds on to
-// its window, and it uses none of the browser's devices.
+// pageHeaders are also in every page: no page of another site keeps a reference
+// to its window, and it uses none of the browser's devices.
 var pageHeaders = map[string][]string{
 	"Cross-Origin-Opener-Policy": {"same-origin"},
 	"Permissions-Policy": {"accelerometer=(), camera=(), display-capture=(), geolocation=(), " +
@@ -146,8 +148,8 @@ var pageHeaders = map[string][]string{
 		"screen-wake-lock=(), serial=(), usb=(), xr-spatial-tracking=()"},
 }
 
-// overTLS is added where the server is reached over https: browsers then never
-// ask by http again. Other names of the domain are not ours to bind.
+// overTLS is added if the server is reached over https: browsers then never use
+// http again. It excludes subdomains, which may not be ours.
 var overTLS = map[string][]string{"Strict-Transport-Security": {"max-age=31536000"}}
 
 func (s *Server) setHeaders(h http.Header, id string) {
@@ -158,8 +160,8 @@ func (s *Server) setHeaders(h http.Header, id string) {
 	h["X-Request-Id"] = []string{id}
 }
 
-// allowedHosts are the Host headers that the server answers to; others are
-// somebody's name for our address (DNS rebinding).
+// allowedHosts are the Host headers that the server accepts; others are names
+// of someone else for our address (DNS rebinding).
 func allowedHosts(opt Options) map[string]bool {
 	hosts := map[string]bool{"localhost": true, "127.0.0.1": true, "::1": true}
 	for _, h := range opt.AllowedHosts {
@@ -189,7 +191,7 @@ func (s *Server) host(c echo.Context) error {
 	return nil
 }
 
-// headerText makes a header's value fit to be shown.
+// headerText makes a header's value printable.
 func headerText(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
@@ -200,7 +202,7 @@ func headerText(s string) string {
 	return s[:min(len(s), 100)]
 }
 
-// limitBody refuses bodies over maxBody, at once where their length is told.
+// limitBody rejects bodies over maxBody, at once if their length is known.
 func (s *Server) limitBody(c echo.Context) error {
 	r := c.Request()
 	if r.ContentLength > maxBody {
@@ -212,8 +214,8 @@ func (s *Server) limitBody(c echo.Context) error {
 
 var errTooLarge = task.Errorf(kindTooLarge, task.CodeBodyTooLarge, "The body is over %d bytes", maxBody)
 
-// readForm reads the fields of a form, so that none is taken in part: the
-// readers of single fields pass over an error.
+// readForm parses the whole form first, because the readers of single fields
+// ignore errors.
 func (s *Server) readForm(c echo.Context) error {
 	r := c.Request()
 	if path := r.URL.Path; r.Method != http.MethodPost || isAPI(path) || isMCP(path) {
@@ -230,16 +232,16 @@ func (s *Server) readForm(c echo.Context) error {
 	return nil
 }
 
-// quota counts the request for its caller and refuses it when the caller has
-// too many at a time, or sent too much today.
+// quota counts the request for its caller and rejects it if the caller has too
+// many concurrent requests, or sent too much today.
 func (s *Server) quota(c echo.Context) (err error) {
 	r, info := c.Request(), requestInfoFromContext(c.Request().Context())
 	r.Body, info.end, err = s.svc.BeginRequest(info.actor, r.ContentLength, r.Body)
 	return err
 }
 
-// authorize checks the route's permission against the one table. An agent
-// without the capability for tasks gets into no route that needs more than a
+// authorize checks the route's permission in the one table. An agent without
+// the capability for tasks has no access to routes that require more than a
 // sign-in.
 func (s *Server) authorize(c echo.Context) error {
 	need, known := s.perms[c.Request().Method+" "+c.Path()]
@@ -248,7 +250,7 @@ func (s *Server) authorize(c echo.Context) error {
 			need, known = s.perms["GET "+c.Path()]
 		}
 		if !known {
-			return nil // echo answers 404 or 405 for these
+			return nil // echo answers 404 or 405
 		}
 	}
 	a := actorFrom(c)

@@ -14,7 +14,7 @@ import (
 	"taskyard/views"
 )
 
-// unnamed is the id by which a new definition is checked before it has one.
+// unnamed is the ID for checking a new definition before it has one.
 const unnamed = "new-agent"
 
 func (s *Server) newAgentPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
@@ -25,8 +25,8 @@ func (s *Server) newAgentPage(c echo.Context, ch views.Chrome) (templ.Component,
 	return s.editor(c, ch, m)
 }
 
-// applyTemplate fills the editor of a new definition from a template; an unknown
-// key means the first.
+// applyTemplate fills the editor of a new definition from a template; an
+// unknown key means the first.
 func (s *Server) applyTemplate(c echo.Context, m *views.AgentEditModel) (err error) {
 	if m.Templates, err = s.svc.AgentTemplates(actorFrom(c)); err != nil {
 		return err
@@ -53,7 +53,7 @@ func (s *Server) editAgentPage(c echo.Context, ch views.Chrome) (templ.Component
 	return s.editor(c, ch, views.AgentEditModel{ID: a.ID, Text: text, Base: text, Hash: a.FileHash})
 }
 
-// editor is the page with the check of what it holds.
+// editor returns the page with the check of its text.
 func (s *Server) editor(c echo.Context, ch views.Chrome, m views.AgentEditModel) (templ.Component, error) {
 	a, id := actorFrom(c), m.ID
 	switch {
@@ -67,7 +67,7 @@ func (s *Server) editor(c echo.Context, ch views.Chrome, m views.AgentEditModel)
 		m.IDProblem = "There is already an agent " + id
 	}
 	if !task.ValidAgentID(id) || task.ReservedAgentID(id) {
-		id = unnamed // told beside its field
+		id = unnamed // reported at its field
 	}
 	def, err := s.svc.CheckAgent(c.Request().Context(), a, id, m.Text)
 	m.Check = views.AgentCheck{Agent: def, EnforcementGap: s.enforcementGap(def.Runner, def.Tools), Runner: s.runner(a, def.Runner)}
@@ -80,7 +80,7 @@ func (s *Server) editor(c echo.Context, ch views.Chrome, m views.AgentEditModel)
 // fileText returns the text of the file, which may be newer than the one in use.
 func fileText(a *task.Agent) string { return cmp.Or(a.FileText, a.Text) }
 
-// editorForm is what was typed.
+// editorForm parses the form of the editor.
 func (s *Server) editorForm(c echo.Context) (m views.AgentEditModel, err error) {
 	m = views.AgentEditModel{
 		New: c.FormValue("new") != "", ID: strings.TrimSpace(c.FormValue("id")), From: c.FormValue("from"),
@@ -92,8 +92,8 @@ func (s *Server) editorForm(c echo.Context) (m views.AgentEditModel, err error) 
 	return m, err
 }
 
-// checkAgent shows the editor again with what is wrong in it; nothing is
-// written. Scripts take one part of the page while somebody types.
+// checkAgent shows the editor again with the errors in its text; nothing is
+// written. Scripts fetch one part of the page while someone types.
 func (s *Server) checkAgent(c echo.Context) error {
 	m, err := s.editorForm(c)
 	if err != nil {
@@ -137,7 +137,7 @@ func (s *Server) updateAgent(c echo.Context) error {
 func (s *Server) saveAgent(c echo.Context, m views.AgentEditModel) error {
 	_, err := s.svc.SaveAgent(formContext(c), actorFrom(c), m.ID, m.Text, m.Hash, c.FormValue("force") != "")
 	if task.IsCode(err, task.CodeStaleAgent) {
-		// The same form sent twice finds its own text.
+		// If the same form is sent twice, the second finds its own text.
 		if now, e := s.svc.Agent(actorFrom(c), m.ID); e == nil && fileText(&now) == m.Text {
 			err = nil
 		}
@@ -148,8 +148,7 @@ func (s *Server) saveAgent(c echo.Context, m views.AgentEditModel) error {
 	return s.done(c, views.URL.Agent(m.ID), "Saved %s", m.ID)
 }
 
-// agentAgain shows the editor with the text as typed and why it was not
-// saved.
+// agentAgain shows the editor with the typed text and why it was not saved.
 func (s *Server) agentAgain(c echo.Context, m views.AgentEditModel, err error) error {
 	e, ok := refusal(err)
 	if !ok {
@@ -160,7 +159,7 @@ func (s *Server) agentAgain(c echo.Context, m views.AgentEditModel, err error) e
 		if err := s.loadConflict(c, &m); err != nil {
 			return err
 		}
-	case e.Field == "id": // told beside its field
+	case e.Field == "id": // reported at its field
 	case e.Kind == task.Invalid && slices.ContainsFunc(e.Fields, func(f task.FieldError) bool { return f.Field == "text" }):
 		m.Invalid = true
 	case m.IDProblem == "":
@@ -169,8 +168,8 @@ func (s *Server) agentAgain(c echo.Context, m views.AgentEditModel, err error) e
 	return s.again(c, e, editorPath(&m), func(ch views.Chrome) (templ.Component, error) { return s.editor(c, ch, m) })
 }
 
-// loadConflict fills in how the file has changed meanwhile. Saving again then
-// overwrites that.
+// loadConflict adds how the file has changed in the meantime. Saving again then
+// overwrites that change.
 func (s *Server) loadConflict(c echo.Context, m *views.AgentEditModel) error {
 	ctx, a := c.Request().Context(), actorFrom(c)
 	if err := s.svc.ReloadAgents(a); err != nil { // the folder may not have been read since
@@ -193,8 +192,8 @@ func (s *Server) loadConflict(c echo.Context, m *views.AgentEditModel) error {
 	return nil
 }
 
-// madeVersion reports whether an event is the change after which the file has
-// this hash, or is gone.
+// madeVersion reports whether an event is the change that gave the file this
+// hash, or deleted it.
 func madeVersion(e *task.Event, hash string, gone bool) bool {
 	if e.Kind == task.EvAgentDeleted {
 		return gone

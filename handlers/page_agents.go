@@ -19,7 +19,7 @@ const agentsShown = 48
 // agentRuns is how many runs the page of an agent lists.
 const agentRuns = 20
 
-// agentStrip is how many runs the picture of the last ones has.
+// agentStrip is how many runs the chart of recent runs shows.
 const agentStrip = 12
 
 func (s *Server) agentsPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
@@ -108,8 +108,8 @@ func (s *Server) deleteAgent(c echo.Context) error {
 	})
 }
 
-// probeRunners checks the runners again in the background; the page shows what is
-// found as it comes in.
+// probeRunners probes the runners again in the background; the page shows the
+// results as they arrive.
 func (s *Server) probeRunners(c echo.Context) error {
 	if s.opt.Runners != nil {
 		s.opt.Runners.Refresh()

@@ -12,8 +12,8 @@ import (
 	"taskyard/views/ui"
 )
 
-// themeCookie keeps the theme in the browser, so that a page has it before
-// anything is known of the person. Scripts write it as well.
+// themeCookie stores the theme in the browser, so that a page has it before the
+// person is known. Scripts write it as well.
 const themeCookie = "theme"
 
 func themeFromCookie(c echo.Context) string {
@@ -25,7 +25,7 @@ func themeFromCookie(c echo.Context) string {
 
 const keyPrefs = "preferences"
 
-// preferences are those of the caller, read once a request.
+// preferences returns those of the caller, read once per request.
 func (s *Server) preferences(c echo.Context) (task.Preferences, error) {
 	if p, ok := c.Get(keyPrefs).(task.Preferences); ok {
 		return p, nil
@@ -37,7 +37,7 @@ func (s *Server) preferences(c echo.Context) (task.Preferences, error) {
 	return p, err
 }
 
-// applyPreferences sets what the person chose for their pages.
+// applyPreferences applies a person's preferences to their pages.
 func applyPreferences(ch *views.Chrome, p task.Preferences) {
 	ch.KeysOff = p[task.PrefKeys] == "off"
 	ch.Appearance = views.Appearance{Density: p[task.PrefDensity], Motion: p[task.PrefMotion], Zone: p[task.PrefZone]}
@@ -51,7 +51,7 @@ func (s *Server) appearancePage(c echo.Context, ch views.Chrome) (templ.Componen
 	return views.AppearancePage(ch, views.AppearanceModel{Form: f, Browser: cookieZone(c)}), nil
 }
 
-// setAppearance keeps the theme in this browser and the rest with the person.
+// setAppearance stores the theme in this browser and the rest for the person.
 func (s *Server) setAppearance(c echo.Context) error {
 	f := views.AppearanceForm{
 		Theme: c.FormValue("theme"), Density: c.FormValue("density"),
@@ -63,7 +63,7 @@ func (s *Server) setAppearance(c echo.Context) error {
 			return views.AppearancePage(ch, views.AppearanceModel{Form: f, Browser: cookieZone(c), Errors: ui.FieldErrorsFrom(e)}), nil
 		})
 	}
-	for p, v := range chosen { // each says the same when it is said twice
+	for p, v := range chosen { // each is idempotent
 		if err := s.svc.SetPreference(c.Request().Context(), actorFrom(c), p, v); err != nil {
 			return withBack(c, err, views.URL.Settings("appearance"))
 		}

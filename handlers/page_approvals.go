@@ -8,10 +8,10 @@ import (
 	"taskyard/views"
 )
 
-// recentRuns is how many runs of an agent a reviewer compares with.
+// recentRuns is how many runs of an agent a reviewer can compare with.
 const recentRuns = 12
 
-// waiting returns the runs that wait for a reviewer: first those that run and
+// waiting returns the runs that wait for a reviewer: first running ones that
 // ask before a tool call, then those that have not started.
 func (s *Server) waiting(c echo.Context) ([]*task.Run, error) {
 	ctx, a := c.Request().Context(), actorFrom(c)
@@ -23,13 +23,13 @@ func (s *Server) waiting(c echo.Context) ([]*task.Run, error) {
 	return append(asking, list...), err
 }
 
-// approvalsPage shows the first run that waits beside the list.
+// approvalsPage shows the first waiting run next to the list.
 func (s *Server) approvalsPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
 	waiting, err := s.waiting(c)
 	if err != nil || len(waiting) == 0 {
 		return views.ApprovalsPage(ch, views.ApprovalsModel{}), err
 	}
-	// Live parts must keep showing this run when it is decided meanwhile.
+	// Live parts must keep showing this run if it is decided in the meantime.
 	ch.Path = views.URL.Approval(waiting[0].ID)
 	return s.approvals(c, ch, waiting, waiting[0].ID, views.DecideForm{})
 }
@@ -58,8 +58,8 @@ func (s *Server) approvals(c echo.Context, ch views.Chrome, waiting []*task.Run,
 	return views.ApprovalsPage(ch, m), err
 }
 
-// specBefore returns what a run would have done when this reviewer looked at
-// it, else before it was asked again; nil when it was not.
+// specBefore returns the spec of a run when this reviewer last looked at it, or
+// else before it changed; nil if it did not.
 func (s *Server) specBefore(c echo.Context, id task.ID, form views.DecideForm) (*task.Spec, error) {
 	ctx, a := c.Request().Context(), actorFrom(c)
 	if form.Changed {
@@ -70,7 +70,7 @@ func (s *Server) specBefore(c echo.Context, id task.ID, form views.DecideForm) (
 	return s.svc.SpecBefore(ctx, a, id, "")
 }
 
-// readOnly picks the runs that may do nothing but read, and are held to it.
+// readOnly returns the runs that may only read, which is enforced.
 func (s *Server) readOnly(waiting []*task.Run) (list []task.Run) {
 	for _, r := range waiting {
 		if r.Spec != nil && r.Phase == task.PhaseApproval && task.ReadOnly(r.Spec.Tools) && s.unenforced(r) == "" {
@@ -80,7 +80,7 @@ func (s *Server) readOnly(waiting []*task.Run) (list []task.Run) {
 	return list
 }
 
-// recentRunsByAgent returns the last runs of each agent that waits.
+// recentRunsByAgent returns the last runs of each agent with a waiting run.
 func (s *Server) recentRunsByAgent(c echo.Context, waiting []*task.Run) (map[string][]task.Run, error) {
 	by := map[string][]task.Run{}
 	for _, r := range waiting {
@@ -124,8 +124,8 @@ func (s *Server) approvalDetail(c echo.Context, ch views.Chrome, id task.ID) (*v
 	return d, s.loadParent(c, t, d)
 }
 
-// loadParent sets the parent of the run's task, and which step of it the task
-// is.
+// loadParent sets the parent of the run's task, and which step of the parent
+// the task is.
 func (s *Server) loadParent(c echo.Context, t *task.Task, d *views.ApprovalDetail) (err error) {
 	if t.ParentTaskID == 0 {
 		return nil

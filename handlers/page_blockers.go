@@ -12,7 +12,7 @@ import (
 )
 
 // setBlockers writes the whole set that a person typed, unless it has changed
-// since the page was made.
+// since the page was rendered.
 func (s *Server) setBlockers(c echo.Context, id task.ID) (string, error) {
 	set, err := parseIDs("taskIds", c.FormValue("taskIds"))
 	if err != nil {
@@ -39,7 +39,7 @@ func (s *Server) setBlockers(c echo.Context, id task.ID) (string, error) {
 	return "Edit blockers", nil
 }
 
-// sameIDs compares two sets of ids.
+// sameIDs reports whether two sets of IDs are equal.
 func sameIDs(a, b []task.ID) bool {
 	a, b = slices.Clone(a), slices.Clone(b)
 	slices.Sort(a)
@@ -57,7 +57,7 @@ func words(s string) []string {
 	return strings.FieldsFunc(s, func(r rune) bool { return r == ' ' || r == ',' || r == '\t' })
 }
 
-// parseIDs reads the ids in a field: 40 41, or #40, #41.
+// parseIDs parses the IDs in a field: 40 41, or #40, #41.
 func parseIDs(field, s string) ([]task.ID, error) {
 	list := []task.ID{}
 	for _, w := range words(s) {

@@ -30,7 +30,7 @@ func (s *Server) agentQueuePage(c echo.Context, ch views.Chrome) (templ.Componen
 	return s.queuesPage(c, ch)
 }
 
-// postMove hands a task over from whom the person saw it with.
+// postMove hands over a task from the owner that the person saw.
 func (s *Server) postMove(c echo.Context, t *task.Task) error {
 	m := views.MoveModel{Task: t, To: c.FormValue("to"), Comment: text(c, "comment")}
 	h := service.HandOver{
@@ -57,7 +57,7 @@ func (s *Server) postMove(c echo.Context, t *task.Task) error {
 	})
 }
 
-// wasQuiet is "1" for a task on which nothing happened: to give it back starts
+// wasQuiet returns "1" for a task without activity: returning it starts
 // nothing.
 func wasQuiet(t *task.Task) string {
 	if t.Claim != nil || t.OpenRunID != 0 {
@@ -66,8 +66,8 @@ func wasQuiet(t *task.Task) string {
 	return "1"
 }
 
-// postPriority changes a priority from what the person saw: "5 6". The same
-// change from the same page is one act.
+// postPriority changes a priority from the value that the person saw: "5 6".
+// The same change from the same page has one effect.
 func (s *Server) postPriority(c echo.Context, id task.ID) error {
 	home := backOr(c, views.URL.Task(id))
 	was, to, err := parsePriorityChange(c.FormValue("change"))

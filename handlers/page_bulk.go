@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	bulkShown = 100 // tasks that the question before an act on many names
-	bulkTold  = 50  // skipped tasks that are told with their reasons
+	bulkShown = 100 // tasks that the confirmation lists
+	bulkTold  = 50  // skipped tasks that are reported with reasons
 )
 
-// bulkPage asks for confirmation before an act on the tasks that were selected, or
+// bulkPage asks for confirmation before a bulk action on the selected tasks, or
 // on all that match the filter of their list.
 func (s *Server) bulkPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
 	m := views.BulkModel{Act: c.QueryParam("act"), Back: c.QueryParam("back")}
@@ -46,7 +46,7 @@ func (s *Server) selectedTasks(c echo.Context, back string) ([]task.ID, error) {
 	return ids, err
 }
 
-// bulkAgain fills in what the question shows besides its own fields.
+// bulkAgain adds what the confirmation shows besides its own fields.
 func (s *Server) bulkAgain(c echo.Context, ch views.Chrome, m views.BulkModel) (_ templ.Component, err error) {
 	m.Back = localPath(m.Back)
 	switch {
@@ -68,7 +68,7 @@ func (s *Server) bulkAgain(c echo.Context, ch views.Chrome, m views.BulkModel) (
 	return views.BulkPage(ch, m), err
 }
 
-// postBulk does it. What was left as it was is told with the reasons.
+// postBulk does it. Skipped tasks are reported with reasons.
 func (s *Server) postBulk(c echo.Context) error {
 	m := views.BulkModel{
 		Act: c.FormValue("act"), Back: c.FormValue("back"), To: c.FormValue("to"), Text: text(c, "text"),
@@ -85,7 +85,7 @@ func (s *Server) postBulk(c echo.Context) error {
 			Act: service.BulkAct(m.Act), IDs: m.IDs, To: m.To, Priority: prio, Labels: words(m.Labels), Text: m.Text,
 		})
 	}
-	// More tasks than one act takes are a form that nobody can correct.
+	// Nobody can correct a form with more tasks than one action takes.
 	if e, ok := refusal(err); ok && views.KnownBulkAct(m.Act) && len(m.IDs) > 0 && len(m.IDs) <= task.MaxBulk {
 		m.Errors = renamed(ui.FieldErrorsFrom(e), "comment", "text", "summary", "text", "reason", "text", "newAgent", "to")
 		return s.again(c, e, views.URL.Bulk(), func(ch views.Chrome) (templ.Component, error) { return s.bulkAgain(c, ch, m) })
@@ -104,7 +104,7 @@ var bulkTexts = map[service.BulkAct]string{
 	service.BulkComplete: "Completed %s", service.BulkCancel: "Canceled %s",
 }
 
-// bulkSummary sums up what was done and what was skipped.
+// bulkSummary summarizes what was done and what was skipped.
 func bulkSummary(act service.BulkAct, to string, out service.BulkDone) string {
 	said := fmt.Sprintf(bulkTexts[act], ui.Count(len(out.Done), "task", "tasks"))
 	if act == service.BulkMove {

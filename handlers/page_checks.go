@@ -14,8 +14,8 @@ import (
 	"taskyard/views/ui"
 )
 
-// checksPage shows which checks of a task are in force and who must accept, and
-// lets reviewers change what the task itself asks.
+// checksPage shows which checks of a task apply and who must accept, and lets
+// reviewers change the task's own requirements.
 func (s *Server) checksPage(c echo.Context, ch views.Chrome, id task.ID) (templ.Component, error) {
 	m, err := s.checksModel(c, id)
 	if err == nil {
@@ -43,7 +43,7 @@ func (s *Server) checksModel(c echo.Context, id task.ID) (m views.ChecksModel, e
 	return m, err
 }
 
-// setDemands does what the form asks for: adds or removes a check, or saves.
+// setDemands handles the form: it adds or removes a check, or saves.
 func (s *Server) setDemands(c echo.Context, id task.ID) error {
 	form := projectForm(c)
 	status, fails, problem, key := http.StatusOK, ui.FieldErrors{}, "", c.FormValue("_key")
@@ -76,7 +76,7 @@ func (s *Server) setDemands(c echo.Context, id task.ID) error {
 	})
 }
 
-// demandErrors names the fields of a policy as the form does.
+// demandErrors renames the fields of a policy to those of the form.
 func demandErrors(e *task.Error) ui.FieldErrors {
 	fails := ui.FieldErrors{}
 	for field, text := range ui.FieldErrorsFrom(e) {
@@ -88,7 +88,7 @@ func demandErrors(e *task.Error) ui.FieldErrors {
 	return fails
 }
 
-// runCheck runs one check again and says what it found.
+// runCheck runs one check again and reports its result.
 func (s *Server) runCheck(c echo.Context, id task.ID) error {
 	s.extendDeadlines(c.Request().Context(), task.MaxWait)
 	run, err := s.svc.RunCheck(formContext(c), actorFrom(c), id, c.Param("name"))

@@ -28,8 +28,8 @@ func (s *Server) connect(c echo.Context, ch views.Chrome, m views.ConnectModel) 
 	return views.ConnectPage(ch, m), err
 }
 
-// connectAgent makes a token for the agent; the secret is shown in this very
-// answer and nowhere else.
+// connectAgent creates a token for the agent; the secret is shown only in this
+// answer.
 func (s *Server) connectAgent(c echo.Context) error {
 	f := views.TokenForm{Name: c.FormValue("name"), Days: c.FormValue("days")}
 	page := views.URL.AgentAct(c.Param("id"), "connect")

@@ -36,8 +36,8 @@ func (s *Server) approveRun(c echo.Context, id task.ID) error {
 	return s.done(c, next, "")
 }
 
-// formLimits reads the tighter limits of an approval; empty fields stay. Its
-// error names every field that is wrong.
+// formLimits parses the tighter limits of an approval; empty fields change
+// nothing. Its error names every wrong field.
 func formLimits(c echo.Context) (l task.Limits, err error) {
 	var p task.Problems
 	for _, f := range []struct {
@@ -73,7 +73,7 @@ func (s *Server) denyRun(c echo.Context, id task.ID) error {
 	return s.done(c, next, "")
 }
 
-// nextWaiting is the review that follows after that of a run.
+// nextWaiting returns the URL of the next review after that of a run.
 func (s *Server) nextWaiting(c echo.Context, id task.ID) (string, error) {
 	list, err := s.waiting(c)
 	if err != nil {
@@ -82,7 +82,7 @@ func (s *Server) nextWaiting(c echo.Context, id task.ID) (string, error) {
 	next := views.URL.Approvals()
 	for i := len(list) - 1; i >= 0; i-- {
 		if list[i].ID == id && next != views.URL.Approvals() {
-			break // what comes after it
+			break // the one after it
 		}
 		if list[i].ID != id {
 			next = views.URL.Approval(list[i].ID)
@@ -91,7 +91,7 @@ func (s *Server) nextWaiting(c echo.Context, id task.ID) (string, error) {
 	return next, nil
 }
 
-// decideAgain shows the review again, with why the decision was refused.
+// decideAgain shows the review again, with why the decision failed.
 func (s *Server) decideAgain(c echo.Context, id task.ID, err error, form views.DecideForm) error {
 	e, ok := refusal(err)
 	if !ok {
@@ -119,8 +119,8 @@ func (s *Server) decideAgain(c echo.Context, id task.ID, err error, form views.D
 	})
 }
 
-// approveMany approves the checked runs that only read: those that were
-// decided or changed meanwhile are told.
+// approveMany approves the selected read-only runs; those that were decided or
+// changed in the meantime are reported.
 func (s *Server) approveMany(c echo.Context) error {
 	form, err := c.FormParams()
 	if err != nil {
@@ -150,7 +150,7 @@ func (s *Server) approveMany(c echo.Context) error {
 	return s.done(c, views.URL.Approvals(), "%s", skippedText(len(d.Done), "approved", d.Skipped))
 }
 
-// skippedText returns what an act on many runs left alone; "" for nothing.
+// skippedText says which runs a bulk action skipped; "" if none.
 func skippedText(done int, what string, list []task.Skipped) string {
 	if len(list) == 0 {
 		return ""

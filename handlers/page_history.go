@@ -31,8 +31,8 @@ func (s *Server) historyPage(c echo.Context, ch views.Chrome) (templ.Component, 
 	}), err
 }
 
-// historyQuery reads the filter of the history: as the page writes it into
-// addresses, and as the service takes it.
+// historyQuery parses the filter of the history, in the form of the page's URLs
+// and in that of the service.
 func (s *Server) historyQuery(c echo.Context) (q views.HistoryQuery, f task.HistoryFilter, err error) {
 	q = views.HistoryQuery{
 		Agent: c.QueryParam("agent"), CreatedBy: s.actorNamed(c.QueryParam("by")), Label: strings.TrimSpace(c.QueryParam("label")),
@@ -47,7 +47,7 @@ func (s *Server) historyQuery(c echo.Context) (q views.HistoryQuery, f task.Hist
 	return q, f, err
 }
 
-// actorNamed is the actor that people mean by a name: an agent, or a person.
+// actorNamed returns the actor that a name refers to: an agent, or a person.
 func (s *Server) actorNamed(name string) string {
 	name = strings.TrimSpace(name)
 	if name == "" || name == task.System || task.IsUserName(name) || s.svc.KnowsAgent(name) {
@@ -56,9 +56,9 @@ func (s *Server) actorNamed(name string) string {
 	return task.UserActorName(name)
 }
 
-// timeBounds reads the bounds of a list: how long before now it begins, its
-// first and its last day, in the zone of the person who asks. Of two bounds
-// the narrower counts; "" is none.
+// timeBounds parses the bounds of a list: how long before now it begins, its
+// first and its last day, in the caller's time zone. Of two bounds, the
+// narrower applies; "" is none.
 func (s *Server) timeBounds(c echo.Context, since, from, to string) (first, end task.Time, err error) {
 	zone := s.userZone(c)
 	if first, err = dayBound("from", from, 0, zone); err != nil {
@@ -75,7 +75,7 @@ func (s *Server) timeBounds(c echo.Context, since, from, to string) (first, end 
 	return first, end, err
 }
 
-// dayBound reads a day of the calendar, moved by days.
+// dayBound parses a calendar day, shifted by days.
 func dayBound(field, s string, days int, zone *time.Location) (task.Time, error) {
 	if s == "" {
 		return 0, nil

@@ -24,7 +24,7 @@ func (s *Server) inboxPage(c echo.Context, ch views.Chrome) (templ.Component, er
 	if err != nil {
 		return nil, err
 	}
-	// The navigation's own count may be a moment old; this page knows better.
+	// The navigation's count may be outdated; this page has the current one.
 	ch.Nav.Inbox = p.Totals.All()
 	guide, err := s.guide(c, ch)
 	return views.InboxPage(ch, views.InboxModel{
@@ -47,8 +47,8 @@ func inboxQuery(c echo.Context) (q views.InboxQuery, err error) {
 	return q, nil
 }
 
-// oldest is since when the oldest of the shown things waits, 0 for none. The
-// first question and the first approval are the oldest of their kind.
+// oldest returns since when the oldest item shown has been waiting, 0 for none.
+// The first question and the first approval are the oldest of their kind.
 func oldest(b *task.Inbox) (at task.Time) {
 	older := func(t task.Time) {
 		if t != 0 && (at == 0 || t < at) {
@@ -84,7 +84,7 @@ func (s *Server) restoreNotice(c echo.Context, id task.ID) error {
 	return s.done(c, views.URL.Inbox(), "The notice is back in the inbox")
 }
 
-// waitForm reads what a form of the inbox is about.
+// waitForm parses which item a form of the inbox refers to.
 func waitForm(c echo.Context) (kind task.InboxKind, ref task.ID, err error) {
 	if ref, err = task.ParseID(c.FormValue("ref")); err != nil {
 		return "", 0, task.FieldErrorf("ref", "%s", err)
@@ -110,8 +110,8 @@ func (s *Server) snooze(c echo.Context) error {
 	return s.done(c, views.URL.Inbox(), "Snoozed #%d until %s", z.TaskID, z.Until.Std().In(zone).Format("Mon 15:04"))
 }
 
-// snoozeUntil is when something comes back that a person puts off: at 9:00 by
-// their own clock, or after an hour.
+// snoozeUntil returns when a snoozed item returns: at 9:00 in the person's time
+// zone, or after an hour.
 func snoozeUntil(now time.Time, choice string) (time.Time, error) {
 	y, m, d := now.Date()
 	switch choice {

@@ -7,7 +7,7 @@ import (
 	"taskyard/views"
 )
 
-// limitsPage shows what is bounded, and what is used of the budgets.
+// limitsPage shows the limits, and how much of the budgets is used.
 func (s *Server) limitsPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
 	ctx, a := c.Request().Context(), actorFrom(c)
 	var m views.LimitsModel

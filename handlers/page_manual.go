@@ -13,11 +13,11 @@ import (
 	"taskyard/views"
 )
 
-// maxManualQuery bounds what is searched for, in bytes.
+// maxManualQuery bounds a search query, in bytes.
 const maxManualQuery = 200
 
-// manualPage shows a document of this version of the program, or what a search
-// of all of them found. Nobody needs to be signed in.
+// manualPage shows a document of this version, or the results of a search in
+// all of them. Signing in is not required.
 func (s *Server) manualPage(c echo.Context) error {
 	name := c.Param("page")
 	switch path.Ext(name) {

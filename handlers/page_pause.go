@@ -46,7 +46,7 @@ func (s *Server) postResume(c echo.Context) error {
 	} else {
 		_, err = s.svc.Resume(formContext(c), actorFrom(c), agent, text(c, "reason"))
 	}
-	if task.IsCode(err, task.CodeNotPaused) { // somebody was faster: it is as wanted
+	if task.IsCode(err, task.CodeNotPaused) { // someone else was faster
 		return s.done(c, pausePlace(agent), "%s is no longer paused", pausedName(agent))
 	}
 	if err != nil {

@@ -51,8 +51,8 @@ func (s *Server) enablePerson(c echo.Context, id task.ID) error {
 	return s.changePerson(c, id, service.UserChange{Disabled: new(false)})
 }
 
-// changePerson ends the sessions of the person; one's own continues under a new
-// token, unless one has shut oneself out.
+// changePerson ends the sessions of the person; one's own session continues
+// with a new token, unless one has disabled oneself.
 func (s *Server) changePerson(c echo.Context, id task.ID, change service.UserChange) error {
 	u, err := s.svc.UpdateUser(formContext(c), actorFrom(c), id, change)
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 	"taskyard/views"
 )
 
-// permissionParam reads which permission of a run a form means, counted from 1.
+// permissionParam parses which permission of a run a form refers to, counted
+// from 1.
 func permissionParam(c echo.Context, run task.ID) (int, error) {
 	n, err := strconv.ParseInt(c.Param("n"), 10, 32)
 	if err != nil || n < 1 {

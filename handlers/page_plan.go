@@ -12,8 +12,9 @@ import (
 	"taskyard/views/ui"
 )
 
-// postPlan takes an act on the order of a plan: "move 3 2 MARK", "delete 3
-// MARK", "restore EVENT". Indexes are 0-based; the mark is that of the step's title as it was seen.
+// postPlan handles a change of a plan's order: "move 3 2 MARK", "delete 3
+// MARK", "restore EVENT". Indexes are 0-based; the mark is that of the step's
+// title as the person saw it.
 func (s *Server) postPlan(c echo.Context, id task.ID) error {
 	at, said, err := s.plan(c, id, strings.Fields(c.FormValue("act")))
 	if e, ok := refusal(err); ok {
@@ -27,7 +28,7 @@ func (s *Server) postPlan(c echo.Context, id task.ID) error {
 
 var errPlanAct = task.FieldErrorf("act", "must be move, delete or restore, with its numbers")
 
-// plan does an act, and returns the step whose panel is to be open, or -1.
+// plan applies a change, and returns the step whose panel stays open, or -1.
 func (s *Server) plan(c echo.Context, id task.ID, act []string) (at int, said string, err error) {
 	ctx, a := formContext(c), actorFrom(c)
 	verb, nums, seen, err := planAct(act)
@@ -47,7 +48,7 @@ func (s *Server) plan(c echo.Context, id task.ID, act []string) (at int, said st
 	return -1, "Put the step back", err
 }
 
-// planAct reads the words of an act.
+// planAct parses a change.
 func planAct(act []string) (verb string, nums [2]int, seen task.StepSeen, err error) {
 	counts := map[string]int{"move": 2, "delete": 1, "restore": 1}
 	if len(act) == 0 || counts[act[0]] == 0 || len(act) < 1+counts[act[0]] || len(act) > 2+counts[act[0]] {
@@ -65,7 +66,7 @@ func planAct(act []string) (verb string, nums [2]int, seen task.StepSeen, err er
 	return verb, nums, seen, nil
 }
 
-// withPlanChange adds to a refusal of what was seen who changed the plan.
+// withPlanChange adds to a conflict who changed the plan.
 func (s *Server) withPlanChange(c echo.Context, id task.ID, e *task.Error) *task.Error {
 	if e.Code != task.CodeStaleVersion {
 		return e
@@ -79,7 +80,7 @@ func (s *Server) withPlanChange(c echo.Context, id task.ID, e *task.Error) *task
 	return &told
 }
 
-// addStep puts a step at the end of the plan, or where the form says.
+// addStep adds a step at the end of the plan, or where the form says.
 func (s *Server) addStep(c echo.Context, id task.ID) (string, error) {
 	at := task.MaxSteps
 	if v := c.FormValue("at"); v != "" {

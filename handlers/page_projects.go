@@ -13,7 +13,7 @@ import (
 	"taskyard/views/ui"
 )
 
-// examineTime bounds how long a page waits for a look at repositories.
+// examineTime bounds how long a page waits for the examination of repositories.
 const examineTime = 2 * time.Second
 
 func (s *Server) projectsPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
@@ -34,8 +34,8 @@ func (s *Server) projectsPage(c echo.Context, ch views.Chrome) (templ.Component,
 	return views.ProjectsPage(ch, rows), nil
 }
 
-// repositoryFindings examines the repository of a project; an error that keeps it
-// from being examined is a finding, too.
+// repositoryFindings examines the repository of a project; an error that
+// prevents it is also a finding.
 func (s *Server) repositoryFindings(ctx context.Context, a task.Actor, p task.Project) []task.Finding {
 	list, err := s.svc.ExamineProject(ctx, a, p)
 	if e, ok := knownError(err); ok {
@@ -80,8 +80,8 @@ func (s *Server) updateProject(c echo.Context) error {
 	})
 }
 
-// saveProject does what the form of a project asks for: adds or removes a
-// check, looks at the repository, or saves.
+// saveProject handles the form of a project: it adds or removes a check,
+// examines the repository, or saves.
 func (s *Server) saveProject(c echo.Context, m views.ProjectModel, archived bool,
 	save func(context.Context, task.Actor, task.Project) (*task.Project, error),
 ) error {
@@ -90,7 +90,7 @@ func (s *Server) saveProject(c echo.Context, m views.ProjectModel, archived bool
 	}
 	p, err := projectFromForm(m.Form)
 	p.Archived = archived
-	if c.FormValue("act") == "examine" { // whatever else is wrong with it
+	if c.FormValue("act") == "examine" { // regardless of other errors
 		m.Findings, err = s.svc.ExamineProject(c.Request().Context(), actorFrom(c), task.Project{
 			Key: "checked", Repository: p.Repository, DefaultBranch: p.DefaultBranch, BranchPrefix: p.BranchPrefix, Merge: repositoryMerge(p.Merge),
 		})
@@ -123,7 +123,7 @@ func (s *Server) saveProject(c echo.Context, m views.ProjectModel, archived bool
 	return s.done(c, views.URL.Project(saved.Key), "Saved the project %s", saved.Key)
 }
 
-// repositoryMerge returns the settings of a merge that concern the repository.
+// repositoryMerge returns the merge settings that concern the repository.
 func repositoryMerge(m *task.Merge) *task.Merge {
 	if m == nil {
 		return nil
@@ -131,7 +131,7 @@ func repositoryMerge(m *task.Merge) *task.Merge {
 	return &task.Merge{Into: m.Into, Push: m.Push}
 }
 
-// showProject shows the form once more as it was sent.
+// showProject shows the form again as it was sent.
 func (s *Server) showProject(c echo.Context, m views.ProjectModel, status int) error {
 	page := views.URL.NewProject()
 	if !m.New {

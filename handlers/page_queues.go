@@ -14,7 +14,7 @@ import (
 	"taskyard/views/ui"
 )
 
-// queues is the board. Its list is /tasks: addresses of earlier versions lead
+// queues shows the board. Its list is /tasks: URLs of earlier versions redirect
 // there.
 func (s *Server) queues(c echo.Context) error {
 	if c.QueryParam("view") == "list" {
@@ -26,7 +26,7 @@ func (s *Server) queues(c echo.Context) error {
 func (s *Server) queuesPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
 	f := queueFilter(c)
 	filter, err := taskFilter(f)
-	f.After = "" // an agent here, a task in the list
+	f.After = "" // here an agent, in the list a task
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func (s *Server) queuesPage(c echo.Context, ch views.Chrome) (templ.Component, e
 	return views.QueuesPage(ch, m), nil
 }
 
-// boardSum says how much the board shows: what the filter leaves, not the
+// boardSum returns how much the board shows: what matches the filter, not the
 // whole server.
 func boardSum(f views.QueueFilter, open, agents int, columns []views.QueueColumn) string {
 	more := ""

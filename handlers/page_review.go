@@ -12,11 +12,11 @@ import (
 	"taskyard/views"
 )
 
-// How much of a change a review shows at once: files are opened until this
-// many lines; the others come when they are opened.
+// How much of a change a review shows initially: files are opened until this
+// many lines are reached; the others are loaded when they are opened.
 const (
 	reviewLines   = 400
-	reviewFiles   = 12 // at most, each of which is read from the repository
+	reviewFiles   = 12 // at most; each is read from the repository
 	reviewContext = 3  // unchanged lines around a change
 )
 
@@ -28,8 +28,8 @@ func (s *Server) reviewPage(c echo.Context, ch views.Chrome, id task.ID) (templ.
 	return views.ReviewPage(ch, m), nil
 }
 
-// reviewFilePage shows the change of one file, with the form for a comment
-// where the address asks for it.
+// reviewFilePage shows the change of one file, with the form for a comment if
+// the URL requests it.
 func (s *Server) reviewFilePage(c echo.Context, ch views.Chrome, id task.ID) (templ.Component, error) {
 	m, err := s.reviewFile(c, id, reviewQuery(c))
 	if err != nil {
@@ -52,7 +52,7 @@ func (s *Server) checkPage(c echo.Context, ch views.Chrome, id task.ID) (templ.C
 }
 
 func reviewQuery(c echo.Context) views.ReviewQuery {
-	n := func(name string) int { // what is no number is none
+	n := func(name string) int { // invalid numbers count as 0
 		n, _ := strconv.Atoi(c.QueryParam(name))
 		return max(0, n)
 	}
@@ -66,7 +66,7 @@ func reviewQuery(c echo.Context) views.ReviewQuery {
 	return q
 }
 
-// reviewBase reads what both pages of a review show.
+// reviewBase loads what both pages of a review show.
 func (s *Server) reviewBase(c echo.Context, id task.ID, q views.ReviewQuery) (m views.ReviewModel, err error) {
 	ctx, a := c.Request().Context(), actorFrom(c)
 	m = views.ReviewModel{Query: q, Key: views.NewKey()}
@@ -82,7 +82,7 @@ func (s *Server) reviewBase(c echo.Context, id task.ID, q views.ReviewQuery) (m 
 	}
 	if i := slices.IndexFunc(results, func(r *task.Result) bool { return q.Result == 0 || r.Number == q.Result }); i >= 0 {
 		m.Result = results[i]
-	} else if m.Result, err = s.svc.Result(ctx, a, id, q.Result); err != nil { // none, or an older one than are listed
+	} else if m.Result, err = s.svc.Result(ctx, a, id, q.Result); err != nil { // none, or older than those listed
 		return m, err
 	}
 	prefs, err := s.preferences(c)
@@ -94,7 +94,7 @@ func (s *Server) reviewBase(c echo.Context, id task.ID, q views.ReviewQuery) (m 
 		return m, err
 	}
 	if m.Result.Number != m.Newest {
-		m.Comments = nil // their lines are those of the newest
+		m.Comments = nil // their line numbers refer to the newest result
 	}
 	m.Reviewed = reviewedBefore(a.Name, m.Result.Number, results, m.Comments)
 	m.Missing = m.Result.VotesMissing()
@@ -115,8 +115,8 @@ func (s *Server) reviewBase(c echo.Context, id task.ID, q views.ReviewQuery) (m 
 	return m, nil
 }
 
-// reviewedBefore is the last result before number that a person voted on or
-// commented, 0 for none.
+// reviewedBefore returns the last result before number that a person voted on
+// or commented on, 0 for none.
 func reviewedBefore(name string, number int, results []*task.Result, comments []task.ReviewComment) int {
 	last := 0
 	for _, r := range results {
@@ -137,7 +137,7 @@ func reviewedBefore(name string, number int, results []*task.Result, comments []
 	return last
 }
 
-// review reads the page of a result, with the lines of its first files.
+// review loads the page of a result, with the lines of its first files.
 func (s *Server) review(c echo.Context, id task.ID, q views.ReviewQuery) (views.ReviewModel, error) {
 	ctx, a := c.Request().Context(), actorFrom(c)
 	m, err := s.reviewBase(c, id, q)
@@ -162,8 +162,8 @@ func (s *Server) review(c echo.Context, id task.ID, q views.ReviewQuery) (views.
 	return m, s.openFiles(c, &m)
 }
 
-// openFiles reads the lines of the files that the page shows at once: the
-// first ones, and those with comments.
+// openFiles loads the lines of the files that are initially open: the first
+// ones, and those with comments.
 func (s *Server) openFiles(c echo.Context, m *views.ReviewModel) error {
 	commented := map[string]bool{}
 	for i := range m.Comments {
@@ -188,8 +188,7 @@ func (s *Server) openFiles(c echo.Context, m *views.ReviewModel) error {
 	return nil
 }
 
-// loadFile reads the lines of a file; what keeps them from being shown is
-// said in their place.
+// loadFile loads the lines of a file, or sets why they cannot be shown.
 func (s *Server) loadFile(c echo.Context, m *views.ReviewModel, f *views.ReviewFile) error {
 	got, err := s.svc.ResultDiff(c.Request().Context(), actorFrom(c), m.Task.ID, m.Result.Number, m.Query.Since, f.Path, reviewContext)
 	if e, ok := knownError(err); ok && e.Kind != task.NotFound {
@@ -204,7 +203,7 @@ func (s *Server) loadFile(c echo.Context, m *views.ReviewModel, f *views.ReviewF
 	return nil
 }
 
-// reviewFile reads the page of one file.
+// reviewFile loads the page of one file.
 func (s *Server) reviewFile(c echo.Context, id task.ID, q views.ReviewQuery) (views.ReviewModel, error) {
 	m, err := s.reviewBase(c, id, q)
 	if err != nil {
@@ -217,25 +216,25 @@ func (s *Server) reviewFile(c echo.Context, id task.ID, q views.ReviewQuery) (vi
 	return m, s.markViewed(c, &m)
 }
 
-// A mark of a viewed file is that of its diff, and the result in which it was
-// seen: "3f…@2".
+// viewedMark returns the mark of a viewed file: that of its diff, and the
+// result in which it was seen: "3f…@2".
 func viewedMark(f *task.FileChange, result int) string {
 	return views.ReviewMark(f) + "@" + strconv.Itoa(result)
 }
 
-// maxMarks is how many marks a page compares with a diff.
+// maxMarks bounds the marks that a page compares with a diff.
 const maxMarks = 50
 
-// markViewed says which files the reader has viewed as they are. Files that no
-// commit has touched since they were viewed are as they were; only those that
-// a rebase may have moved are compared.
+// markViewed marks the files that the reader has viewed in their current state.
+// Files that no commit has changed since then are unchanged; only those that a
+// rebase may have moved are compared.
 func (s *Server) markViewed(c echo.Context, m *views.ReviewModel) error {
 	ctx, a := c.Request().Context(), actorFrom(c)
 	viewed, err := s.svc.ViewedFiles(ctx, a, m.Task.ID)
 	if err != nil || len(viewed) == 0 {
 		return err
 	}
-	touched := map[int]map[string]bool{} // by the result of the mark; nil: its branch began elsewhere
+	touched := map[int]map[string]bool{} // by result of the mark; nil: its branch began elsewhere
 	compared := 0
 	for i := range m.Files {
 		f := &m.Files[i]
@@ -267,8 +266,9 @@ func (s *Server) markViewed(c echo.Context, m *views.ReviewModel) error {
 	return nil
 }
 
-// touchedSince names the files that differ between an earlier result and the
-// shown one; nil where they began at different commits, or it cannot be said.
+// touchedSince returns the files that differ between an earlier result and the
+// one shown; nil if they began at different commits, or the difference is
+// unknown.
 func (s *Server) touchedSince(c echo.Context, m *views.ReviewModel, number int) (map[string]bool, error) {
 	ctx, a := c.Request().Context(), actorFrom(c)
 	before, err := s.svc.Result(ctx, a, m.Task.ID, number)

@@ -53,7 +53,7 @@ func (s *Server) decideResult(c echo.Context, id task.ID, form, said string,
 	return s.done(c, views.URL.Review(id, views.ReviewQuery{}), said, number, id)
 }
 
-// reviewAgain shows the newest result again with why an act was refused.
+// reviewAgain shows the newest result again with why an action failed.
 func (s *Server) reviewAgain(c echo.Context, id task.ID, e *task.Error, change func(*views.ReviewModel) error) error {
 	return s.again(c, e, views.URL.Review(id, views.ReviewQuery{}), func(ch views.Chrome) (templ.Component, error) {
 		m, err := s.review(c, id, views.ReviewQuery{})
@@ -64,8 +64,8 @@ func (s *Server) reviewAgain(c echo.Context, id task.ID, e *task.Error, change f
 	})
 }
 
-// resultDifferences lists how the shown result differs from the one that the
-// reader saw, as sentences.
+// resultDifferences describes how the result shown differs from the one that
+// the reader saw.
 func (s *Server) resultDifferences(c echo.Context, m *views.ReviewModel, seen int) ([]string, error) {
 	if seen == m.Result.Number {
 		return nil, nil
@@ -93,7 +93,7 @@ func (s *Server) resultDifferences(c echo.Context, m *views.ReviewModel, seen in
 	return list, nil
 }
 
-// draftComment keeps a comment that only its author sees.
+// draftComment stores a comment that only its author sees.
 func (s *Server) draftComment(c echo.Context, id task.ID) error {
 	d := task.ReviewComment{Path: c.FormValue("path"), Side: c.FormValue("side"), Text: text(c, "text")}
 	var err error
@@ -121,19 +121,19 @@ func (s *Server) draftComment(c echo.Context, id task.ID) error {
 	return toComment(c, id, made.ID)
 }
 
-// excerpt is what the lines of a comment say in the result of a number.
+// excerpt returns the commented lines in the result with this number.
 func (s *Server) excerpt(c echo.Context, id task.ID, number int, d task.ReviewComment) string {
 	if d.Path == "" || d.Line == 0 {
 		return ""
 	}
 	got, err := s.svc.ResultDiff(c.Request().Context(), actorFrom(c), id, number, 0, d.Path, reviewContext)
 	if err != nil {
-		return "" // the comment says it without them
+		return "" // the comment is shown without them
 	}
 	return task.ClipText(task.HunkExcerpt(got.Diff, d.Side, d.Line, max(d.Line, d.EndLine)), task.MaxText)
 }
 
-// draftAgain shows the form of a comment with what is wrong with it.
+// draftAgain shows the form of a comment with its errors.
 func (s *Server) draftAgain(c echo.Context, id task.ID, e *task.Error, d task.ReviewComment) error {
 	fill := func(m *views.ReviewModel) error {
 		m.Form, m.Draft, m.Errors = "comment", d, ui.FieldErrorsFrom(e)
@@ -152,7 +152,7 @@ func (s *Server) draftAgain(c echo.Context, id task.ID, e *task.Error, d task.Re
 	})
 }
 
-// toComment leads back to the page of a form, at a comment; 0 is none. The form
+// toComment redirects to the page of a form, at a comment; 0 is none. The form
 // is closed there.
 func toComment(c echo.Context, id, comment task.ID) error {
 	to := backOr(c, views.URL.Review(id, views.ReviewQuery{}))
@@ -208,7 +208,7 @@ func (s *Server) submitComments(c echo.Context, id task.ID) error {
 	return s.done(c, views.URL.Review(id, views.ReviewQuery{}), "Sent %s", ui.Count(n, "comment", "comments"))
 }
 
-// setViewed notes that a file was viewed as it is in the result that was shown.
+// setViewed records that a file was viewed in its state in the result shown.
 func (s *Server) setViewed(c echo.Context, id task.ID) error {
 	number, err := wholeNumber(c, "result")
 	if err != nil {
@@ -228,7 +228,7 @@ func (s *Server) setViewed(c echo.Context, id task.ID) error {
 	return toComment(c, id, 0)
 }
 
-// setDiffView keeps how the caller likes to see diffs.
+// setDiffView stores how the caller prefers to see diffs.
 func (s *Server) setDiffView(c echo.Context, id task.ID) error {
 	if err := s.svc.SetPreference(formContext(c), actorFrom(c), task.PrefDiff, c.FormValue("view")); err != nil {
 		return err

@@ -16,9 +16,9 @@ import (
 
 const (
 	runRows         = 50
-	transcriptLines = 500       // lines that are read at a time for the whole text
-	textBytes       = 128 << 10 // of those lines, about
-	streamLines     = 100       // lines of one answer to a script, which asks for the rest
+	transcriptLines = 500       // lines per read for the whole text
+	textBytes       = 128 << 10 // approximate bytes of those lines
+	streamLines     = 100       // lines of one answer to a script, which requests the rest
 )
 
 func (s *Server) runsPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
@@ -54,7 +54,7 @@ func (s *Server) runsPage(c echo.Context, ch views.Chrome) (templ.Component, err
 	return views.RunsPage(ch, m), err
 }
 
-// queryID reads an id of the query; absent is 0.
+// queryID parses an ID in the query; absent is 0.
 func queryID(c echo.Context, name string) (task.ID, error) {
 	raw := c.QueryParam(name)
 	if raw == "" || raw == "0" {
@@ -110,10 +110,10 @@ func (s *Server) runPage(c echo.Context, ch views.Chrome, id task.ID) (templ.Com
 	return views.RunPage(ch, m), err
 }
 
-// maxSearch bounds what is looked for in a transcript, in bytes.
+// maxSearch bounds a search query in a transcript, in bytes.
 const maxSearch = 200
 
-// transcriptQuery reads which part of a transcript a page is to show.
+// transcriptQuery parses which part of a transcript a page shows.
 func transcriptQuery(c echo.Context) (q task.TranscriptQuery, err error) {
 	q = task.TranscriptQuery{Kind: c.QueryParam("type"), Text: strings.TrimSpace(c.QueryParam("q"))}
 	if len(q.Text) > maxSearch || !utf8.ValidString(q.Text) {
@@ -131,8 +131,8 @@ func transcriptQuery(c echo.Context) (q task.TranscriptQuery, err error) {
 	return q, err
 }
 
-// transcript answers the lines of a run after one, as list items for the page
-// that shows them; without after, all of them as plain text.
+// transcript returns the lines of a run after a given one, as list items for
+// the page that shows them; without after, all of them as plain text.
 func (s *Server) transcript(c echo.Context, id task.ID) error {
 	if c.QueryParam("after") == "" {
 		return s.wholeTranscript(c, id)
@@ -148,7 +148,7 @@ func (s *Server) transcript(c echo.Context, id task.ID) error {
 	return s.render(c, http.StatusOK, views.TranscriptItems(views.TranscriptView{Zone: s.userZone(c)}, list))
 }
 
-// runLine shows one line of a transcript, whole.
+// runLine shows one complete line of a transcript.
 func (s *Server) runLine(c echo.Context, ch views.Chrome, id task.ID) (templ.Component, error) {
 	line, err := idParam(c, "line")
 	if err != nil {
@@ -172,8 +172,8 @@ func (s *Server) runLine(c echo.Context, ch views.Chrome, id task.ID) (templ.Com
 }
 
 // wholeTranscript sends all lines as text while they are read, so that it needs
-// the same memory for any number. What fails later than the first part breaks
-// the connection off.
+// the same memory for any number. An error after the first part closes the
+// connection.
 func (s *Server) wholeTranscript(c echo.Context, id task.ID) error {
 	ctx := task.WithBudget(c.Request().Context(), textBytes)
 	for after, begun := task.ID(0), false; ; begun = true {
@@ -190,7 +190,7 @@ func (s *Server) wholeTranscript(c echo.Context, id task.ID) error {
 		}
 		for _, m := range list {
 			if err := writeLine(c.Response(), m); err != nil {
-				return nil // the reader is gone
+				return nil // the reader has disconnected
 			}
 			after = m.ID
 		}
@@ -226,8 +226,8 @@ func (s *Server) retryRun(c echo.Context, id task.ID) error {
 	return s.done(c, views.URL.Run(r.ID), "Run %d tries it again", r.ID)
 }
 
-// sendRunMessage leads to what was said: by that scripts know that a draft has
-// done its work.
+// sendRunMessage redirects to the message, which tells scripts to discard the
+// draft.
 func (s *Server) sendRunMessage(c echo.Context, id task.ID) error {
 	m, err := s.svc.SendRunMessage(formContext(c), actorFrom(c), id, text(c, "text"))
 	if err != nil {
@@ -236,7 +236,7 @@ func (s *Server) sendRunMessage(c echo.Context, id task.ID) error {
 	return s.done(c, views.URL.Run(id)+"#said-"+m.ID.String(), "Sent")
 }
 
-// diff answers what a run changed as plain text, which every browser shows.
+// diff returns the changes of a run as plain text, which every browser shows.
 func (s *Server) diff(c echo.Context, id task.ID) error {
 	w, err := s.svc.Work(c.Request().Context(), actorFrom(c), id, true)
 	if err != nil {

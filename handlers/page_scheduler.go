@@ -10,7 +10,7 @@ import (
 	"taskyard/views/ui"
 )
 
-// shownTicks is how many ticks to come the page names.
+// shownTicks is how many upcoming ticks the page lists.
 const shownTicks = 5
 
 func (s *Server) schedulerPage(c echo.Context, ch views.Chrome) (templ.Component, error) {

@@ -11,7 +11,7 @@ import (
 	"taskyard/views"
 )
 
-// How much a search shows of each kind, and how long it may be.
+// How many matches of each kind a search shows, and how long the query may be.
 const (
 	foundTasks   = 8
 	foundOld     = 5
@@ -19,7 +19,7 @@ const (
 	maxSearching = 200 // runes
 )
 
-// searchPage finds pages, agents and tasks; the palette asks here too.
+// searchPage finds pages, agents and tasks; the palette uses it too.
 func (s *Server) searchPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
 	m := views.SearchModel{Query: searched(c)}
 	if m.Query == "" {
@@ -42,7 +42,7 @@ func (s *Server) searchPage(c echo.Context, ch views.Chrome) (templ.Component, e
 	return views.SearchPage(ch, m), nil
 }
 
-// findTasks finds the task of a number and tasks by their words.
+// findTasks finds a task by its number and tasks by their words.
 func (s *Server) findTasks(c echo.Context, m *views.SearchModel) error {
 	ctx, a := c.Request().Context(), actorFrom(c)
 	if id, err := task.ParseID(strings.TrimPrefix(m.Query, "#")); err == nil {
@@ -77,7 +77,7 @@ func (s *Server) findTasks(c echo.Context, m *views.SearchModel) error {
 	return err
 }
 
-// searched is what a person typed, in one line and not without end.
+// searched returns the query of a person, on one line and truncated.
 func searched(c echo.Context) string {
 	r := []rune(strings.Join(strings.Fields(strings.ToValidUTF8(c.QueryParam("q"), "")), " "))
 	return strings.TrimSpace(string(r[:min(len(r), maxSearching)]))

@@ -8,7 +8,8 @@ import (
 	"taskyard/views/ui"
 )
 
-// serverPage shows admins the settings that a running server takes over.
+// serverPage shows admins the settings that can be changed while the server
+// runs.
 func (s *Server) serverPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
 	return s.server(c, ch, views.ServerModel{})
 }
@@ -21,8 +22,9 @@ func (s *Server) server(c echo.Context, ch views.Chrome, m views.ServerModel) (_
 	return views.ServerPage(ch, m), err
 }
 
-// setSettings takes the fields of the form that were changed: each comes with
-// what it was when the page was made. An empty one returns to its default.
+// setSettings applies the changed fields of the form, each of which is sent
+// with its value when the page was rendered. An empty one resets to its
+// default.
 func (s *Server) setSettings(c echo.Context) error {
 	ctx, a := formContext(c), actorFrom(c)
 	list, err := s.svc.Settings(ctx, a)

@@ -51,7 +51,7 @@ func (s *Server) changePassword(c echo.Context) error {
 	})
 }
 
-// sessionHash is the name under which the browser's session is stored.
+// sessionHash returns the key under which the browser's session is stored.
 func (s *Server) sessionHash(c echo.Context) string {
 	token := s.sessions.Token(c.Request().Context())
 	if token == "" {
@@ -61,7 +61,7 @@ func (s *Server) sessionHash(c echo.Context) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// oneProblem is the first wrong field of an error, "" where it names none.
+// oneProblem returns the first wrong field of an error, "" if it names none.
 func oneProblem(e *task.Error) (field, message string) {
 	if all := e.AllFields(); len(all) > 0 {
 		return all[0].Field, all[0].Message
@@ -76,7 +76,7 @@ func (s *Server) signOutEverywhere(c echo.Context) error {
 	return s.signedOut(c)
 }
 
-// endSession signs another browser of the caller out, or this one.
+// endSession signs out another browser of the caller, or this one.
 func (s *Server) endSession(c echo.Context) error {
 	hash := c.FormValue("session")
 	if hash == s.sessionHash(c) {
@@ -88,7 +88,7 @@ func (s *Server) endSession(c echo.Context) error {
 	return s.done(c, views.URL.Settings(""), "Signed out that browser")
 }
 
-// aboutBuild lists what is known of the build.
+// aboutBuild lists facts about the build.
 func aboutBuild(b buildinfo.Info) []views.Fact {
 	var list []views.Fact
 	for _, f := range []views.Fact{

@@ -33,7 +33,7 @@ func (s *Server) stepModel(c echo.Context, t *task.Task) (views.StepModel, error
 	}, err
 }
 
-// updateStep takes both forms of a step: the tick, and title and details.
+// updateStep handles both forms of a step: the checkbox, and title and details.
 func (s *Server) updateStep(c echo.Context, t *task.Task) error {
 	m, err := s.stepModel(c, t)
 	if err != nil {
@@ -61,7 +61,7 @@ func (s *Server) updateStep(c echo.Context, t *task.Task) error {
 	return s.stepDone(c, m, err, fmt.Sprintf("Saved step %d", m.Index+1))
 }
 
-// answerInlineStep answers the form of a step that is in the plan itself.
+// answerInlineStep answers the form of a step within the plan.
 func (s *Server) answerInlineStep(c echo.Context, m views.StepModel, err error) error {
 	if e, ok := refusal(err); ok {
 		typed := views.TaskEntries{StepAt: m.Index + 1, StepTitle: m.Title, StepDetails: m.Details, Errors: ui.FieldErrors{}}
@@ -106,7 +106,7 @@ func (s *Server) createSubtask(c echo.Context, t *task.Task) error {
 }
 
 // stepDone answers a form of the step's page: back to the task, or the page
-// again with what m says about the form that was sent.
+// again with what m says about the form.
 func (s *Server) stepDone(c echo.Context, m views.StepModel, err error, said string) error {
 	if err == nil {
 		return s.done(c, views.URL.Task(m.Task.ID), "%s", said)
@@ -115,7 +115,7 @@ func (s *Server) stepDone(c echo.Context, m views.StepModel, err error, said str
 	if !ok {
 		return err
 	}
-	if e.Kind == task.Conflict { // the form that was sent may be gone
+	if e.Kind == task.Conflict { // the form may no longer exist
 		m.Errors, m.SubErrors = ui.FieldErrorsFrom(e), nil
 		if m.Task.Steps[m.Index].TaskID != 0 && m.Sub.Owner != "" {
 			m.Unsaved = unsavedText(c)

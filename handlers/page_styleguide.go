@@ -7,7 +7,7 @@ import (
 	"taskyard/views"
 )
 
-// styleguidePage shows those who build the pages every part of them.
+// styleguidePage shows every component of the pages, for their developers.
 func (s *Server) styleguidePage(_ echo.Context, ch views.Chrome) (templ.Component, error) {
 	return views.StyleguidePage(ch), nil
 }

@@ -23,7 +23,7 @@ func (s *Server) taskPage(c echo.Context, ch views.Chrome, id task.ID) (templ.Co
 	return views.TaskPage(ch, m), err
 }
 
-// taskView reads which part of a task is to be seen.
+// taskView parses which part of a task is shown.
 func taskView(c echo.Context) (v views.TaskView, err error) {
 	v = views.TaskView{Tab: c.QueryParam("tab"), Show: c.QueryParam("show"), Before: c.QueryParam("before"), Since: c.QueryParam("since")}
 	switch v.Tab {
@@ -36,12 +36,12 @@ func taskView(c echo.Context) (v views.TaskView, err error) {
 	default:
 		return v, task.FieldErrorf("show", "must be comments, changes or runs")
 	}
-	v.Step, _ = strconv.Atoi(c.QueryParam("step")) // what is none opens nothing
+	v.Step, _ = strconv.Atoi(c.QueryParam("step")) // an invalid number opens nothing
 	v.After, err = queryID(c, "after")
 	return v, err
 }
 
-// taskModel reads all that the page of a task shows.
+// taskModel loads everything that the page of a task shows.
 func (s *Server) taskModel(c echo.Context, id task.ID, v views.TaskView) (m views.TaskModel, err error) {
 	ctx, a := c.Request().Context(), actorFrom(c)
 	p, err := s.svc.TaskPage(ctx, a, id, s.userZone(c))
@@ -82,7 +82,7 @@ func (s *Server) taskModel(c echo.Context, id task.ID, v views.TaskView) (m view
 	return m, err
 }
 
-// loadTab reads what only the open tab shows.
+// loadTab loads what only the open tab shows.
 func (s *Server) loadTab(c echo.Context, m *views.TaskModel, p service.TaskPage) (err error) {
 	ctx, a := c.Request().Context(), actorFrom(c)
 	switch {
@@ -99,7 +99,7 @@ func (s *Server) loadTab(c echo.Context, m *views.TaskModel, p service.TaskPage)
 	return err
 }
 
-// subtasks is a page of all subtasks by their numbers, and after which one the
+// subtasks returns a page of all subtasks by number, and after which one the
 // next page begins.
 func (s *Server) subtasks(c echo.Context, id, after task.ID) (list []*task.Task, next task.ID, err error) {
 	ctx, a := c.Request().Context(), actorFrom(c)
@@ -117,9 +117,9 @@ func (s *Server) subtasks(c echo.Context, id, after task.ID) (list []*task.Task,
 	return list, next, err
 }
 
-// taskAct returns the handler of most posts of the task page: one act on the task,
-// and a sentence about it. A refusal is shown on the task's own page, with what
-// was typed, which entries returns.
+// taskAct returns the handler of most posts of the task page: one action on the
+// task, and a message about it. An error is shown on the task's own page, with
+// the typed text, which entries returns.
 func (s *Server) taskAct(act func(echo.Context, task.ID) (string, error), entries func(echo.Context) views.TaskEntries) echo.HandlerFunc {
 	return withID(func(c echo.Context, id task.ID) error {
 		said, err := act(c, id)
@@ -134,10 +134,10 @@ func (s *Server) taskAct(act func(echo.Context, task.ID) (string, error), entrie
 	})
 }
 
-// noEntries is the entries of acts without input.
+// noEntries returns the entries of actions without input.
 func noEntries(echo.Context) views.TaskEntries { return views.TaskEntries{} }
 
-// taskAgain shows the page of a task again with why an act was refused.
+// taskAgain shows the page of a task again with why an action failed.
 func (s *Server) taskAgain(c echo.Context, id task.ID, e *task.Error, typed views.TaskEntries) error {
 	return s.again(c, e, views.URL.Task(id), func(ch views.Chrome) (templ.Component, error) {
 		m, err := s.taskTyped(c, id, typed)
@@ -156,7 +156,7 @@ func (s *Server) taskAgain(c echo.Context, id task.ID, e *task.Error, typed view
 	})
 }
 
-// taskTyped is the page of a task with what was typed into a form of it.
+// taskTyped returns the page of a task with the typed text of one of its forms.
 func (s *Server) taskTyped(c echo.Context, id task.ID, typed views.TaskEntries) (views.TaskModel, error) {
 	v := views.TaskView{}
 	if typed.ResourceAt > 0 {
@@ -167,7 +167,7 @@ func (s *Server) taskTyped(c echo.Context, id task.ID, typed views.TaskEntries) 
 	return m, err
 }
 
-// typedErrors puts an error beside the one form that was sent.
+// typedErrors shows an error at the form that was sent.
 func typedErrors(e *task.Error, typed views.TaskEntries) ui.FieldErrors {
 	fe := ui.FieldErrorsFrom(e)
 	for to, from := range typed.Errors {

@@ -43,8 +43,7 @@ func (s *Server) releaseClaim(c echo.Context, id task.ID) (string, error) {
 	return "Released the claim", err
 }
 
-// comment leads to what was said: by that scripts know that a draft has done
-// its work.
+// comment redirects to the comment, which tells scripts to discard the draft.
 func (s *Server) comment(c echo.Context, id task.ID) (string, error) {
 	m, err := s.svc.Comment(formContext(c), actorFrom(c), id, text(c, "content"))
 	c.Set("anchor", "#msg-"+m.ID.String())
@@ -56,7 +55,7 @@ func commentEntries(c echo.Context) views.TaskEntries {
 }
 
 func (s *Server) reply(c echo.Context, id task.ID) (string, error) {
-	var question task.ID // that the person has read
+	var question task.ID // the question that the person has read
 	if raw := c.FormValue("question"); raw != "" {
 		var err error
 		if question, err = task.ParseID(raw); err != nil {

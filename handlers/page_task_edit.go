@@ -43,7 +43,7 @@ func (s *Server) editTask(c echo.Context, t *task.Task) error {
 	saved := t
 	if err == nil {
 		p := task.Patch{Title: &m.Title, Description: &m.Description, Owner: &m.Owner, Priority: &prio, Version: m.Version}
-		if tags := words(m.Labels); c.Request().Form.Has("labels") { // an older page has no such field
+		if tags := words(m.Labels); c.Request().Form.Has("labels") { // a page of an earlier version lacks the field
 			p.Labels = &tags
 		}
 		if c.Request().Form.Has("project") {
@@ -61,8 +61,8 @@ func (s *Server) editTask(c echo.Context, t *task.Task) error {
 	return s.editAgain(c, m, err)
 }
 
-// editAgain keeps what was typed; after a change by somebody else it says
-// whose, and the next attempt is made on the present version.
+// editAgain keeps the typed text; after a change by someone else, it says
+// whose, and the next attempt is based on the current version.
 func (s *Server) editAgain(c echo.Context, m views.EditModel, err error) error {
 	e, ok := refusal(err)
 	if !ok {
@@ -84,11 +84,11 @@ func (s *Server) editAgain(c echo.Context, m views.EditModel, err error) error {
 	})
 }
 
-// editTries is how often a change of one field meets a change of another.
+// editTries bounds the retries of a field change after changes of other fields.
 const editTries = 5
 
-// editField changes one field from the task's own page. Only a change of that
-// field by somebody else speaks against it: agents tick steps all the time.
+// editField changes one field from the task's own page. Only a change of the
+// same field by someone else is a conflict: agents tick steps all the time.
 func (s *Server) editField(c echo.Context, id task.ID, field string) error {
 	typed := views.TaskEntries{Field: field, Value: text(c, field), Errors: ui.FieldErrors{}}
 	if typed.Preview = c.FormValue("preview") != ""; typed.Preview {
@@ -117,17 +117,17 @@ func (s *Server) editField(c echo.Context, id task.ID, field string) error {
 	return s.done(c, views.URL.Task(id), "Saved the %s of #%d", field, id)
 }
 
-// undoLimit is how many bytes of former text the toast of an edit may hold.
+// undoLimit bounds the former text in the toast of an edit, in bytes.
 const undoLimit = 16 << 10
 
-// undoEdit offers to give fields of a task their former values.
+// undoEdit offers to restore the former values of a task's fields.
 func (s *Server) undoEdit(c echo.Context, id task.ID, pairs ...string) {
 	if c.FormValue("undo") == "" && len(strings.Join(pairs, "")) <= undoLimit {
 		undoable(c, views.URL.TaskAct(id, "edit"), pairs...)
 	}
 }
 
-// fieldPatch reads the one field that a form of the task's page changes.
+// fieldPatch parses the field that a form of the task's page changes.
 func fieldPatch(c echo.Context, field string) (p task.Patch, err error) {
 	v := c.FormValue(field)
 	switch field {
@@ -153,7 +153,7 @@ func fieldPatch(c echo.Context, field string) (p task.Patch, err error) {
 	return p, err
 }
 
-// fieldTexts are the present text of a field, and what a patch wants.
+// fieldTexts returns the current text of a field, and that of a patch.
 func fieldTexts(t *task.Task, field string, p task.Patch) (now, want string) {
 	switch field {
 	case "title":
@@ -172,8 +172,8 @@ func fieldTexts(t *task.Task, field string, p task.Patch) (now, want string) {
 }
 
 // patchSeen changes one field that the reader saw with the mark was, and
-// returns its text before and after. Changes of other fields meanwhile do not
-// matter.
+// returns its text before and after. Changes of other fields in the meantime do
+// not matter.
 func (s *Server) patchSeen(c echo.Context, id task.ID, field, was string, p task.Patch) (before, after string, err error) {
 	ctx, a := formContext(c), actorFrom(c)
 	for range editTries {

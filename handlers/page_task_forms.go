@@ -11,7 +11,7 @@ import (
 	"taskyard/views/ui"
 )
 
-// taskForm is a page below a task that holds one form.
+// taskForm returns the handler of a page below a task that contains one form.
 func (s *Server) taskForm(show func(echo.Context, views.Chrome, *task.Task) (templ.Component, error)) echo.HandlerFunc {
 	return s.pageWithID(func(c echo.Context, ch views.Chrome, id task.ID) (templ.Component, error) {
 		t, err := s.svc.Task(c.Request().Context(), actorFrom(c), id)
@@ -22,7 +22,7 @@ func (s *Server) taskForm(show func(echo.Context, views.Chrome, *task.Task) (tem
 	})
 }
 
-// withTask returns the handler of a form of the task whose id is in the path.
+// withTask returns the handler of a form of the task whose ID is in the path.
 func (s *Server) withTask(fn func(echo.Context, *task.Task) error) echo.HandlerFunc {
 	return withID(func(c echo.Context, id task.ID) error {
 		t, err := s.svc.Task(c.Request().Context(), actorFrom(c), id)
@@ -38,7 +38,7 @@ func (s *Server) movePage(c echo.Context, ch views.Chrome, t *task.Task) (templ.
 	return views.MovePage(ch, views.MoveModel{Task: t, To: c.QueryParam("to"), Agents: agents}), err
 }
 
-// maxCanceled is how many subtasks the page that asks before a cancel names.
+// maxCanceled is how many subtasks the confirmation of a cancel lists.
 const maxCanceled = 50
 
 func (s *Server) cancelPage(c echo.Context, ch views.Chrome, t *task.Task) (templ.Component, error) {
@@ -60,7 +60,7 @@ func (s *Server) postCancel(c echo.Context, id task.ID) (string, error) {
 	return fmt.Sprintf("Canceled #%d", id), err
 }
 
-// fieldErrors returns the problems of a form, by field.
+// fieldErrors returns the errors of a form, by field.
 func fieldErrors(err error) ui.FieldErrors {
 	e, _ := refusal(err)
 	return ui.FieldErrorsFrom(e)

@@ -23,7 +23,7 @@ func resourceEntries(c echo.Context) views.TaskEntries {
 	return views.TaskEntries{Resource: resourceFromForm(c), Errors: ui.FieldErrors{}}
 }
 
-// editResource changes one link or file; the form says which of the two it is.
+// editResource changes one link or file; the form says which.
 func (s *Server) editResource(c echo.Context, id task.ID) error {
 	n, err := index(c)
 	if err != nil {
@@ -36,7 +36,7 @@ func (s *Server) editResource(c echo.Context, id task.ID) error {
 	_, err = s.svc.UpdateResource(formContext(c), actorFrom(c), id, n, c.FormValue("had"), r)
 	if e, ok := refusal(err); ok {
 		typed := views.TaskEntries{Resource: r, ResourceAt: n + 1, Errors: ui.FieldErrors{}}
-		if e.Field == "index" { // no form is there to tell it
+		if e.Field == "index" { // there is no form that could show it
 			typed.Errors = nil
 		}
 		return s.taskAgain(c, id, e, typed)
@@ -56,7 +56,7 @@ func (s *Server) removeResource(c echo.Context, id task.ID) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// The list may have moved since the page was made.
+	// The list may have changed since the page was rendered.
 	if v := c.FormValue("value"); v != "" && n < len(t.Resources) && t.Resources[n].Value != v {
 		return "", task.Errorf(task.Conflict, task.CodeStaleVersion, "The links of this task have changed since you read them; read them again")
 	}

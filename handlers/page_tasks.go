@@ -36,7 +36,7 @@ func (s *Server) newTaskPage(c echo.Context, ch views.Chrome) (templ.Component, 
 	return views.NewTaskPage(ch, m), err
 }
 
-// follow reads which archived task the new one follows.
+// follow parses which archived task the new one follows.
 func (s *Server) follow(c echo.Context, m *views.NewTaskModel, id string) error {
 	if id == "" {
 		return nil
@@ -56,9 +56,8 @@ func (s *Server) follow(c echo.Context, m *views.NewTaskModel, id string) error 
 	return s.prefill(c, m, old)
 }
 
-// prefill takes over from the task that is followed what the form does not
-// tell by itself: all of it when the form is new, the chosen links when it was
-// sent.
+// prefill copies from the followed task what the form does not contain:
+// everything for a new form, the chosen links for one that was sent.
 func (s *Server) prefill(c echo.Context, m *views.NewTaskModel, old *task.Task) error {
 	if c.Request().Method == http.MethodPost {
 		form, err := c.FormParams()
@@ -138,7 +137,7 @@ func (s *Server) newTask(c echo.Context, m *views.NewTaskModel, prio int) task.N
 	return in
 }
 
-// agentOptions are the agents as choices of an owner.
+// agentOptions returns the agents as choices of an owner.
 func (s *Server) agentOptions(c echo.Context) ([]views.AgentOption, error) {
 	agents, err := s.svc.Agents(actorFrom(c))
 	if err != nil {

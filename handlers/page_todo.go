@@ -11,11 +11,11 @@ import (
 	"taskyard/views"
 )
 
-// todoSizes are how many items of a todo list a page shows, step by step.
+// todoSizes are the page sizes of a todo list.
 var todoSizes = []int{20, 200, task.MaxTodoPage}
 
 func (s *Server) todoModel(c echo.Context, agent string) (m views.TodoModel, err error) {
-	wanted, _ := strconv.Atoi(c.QueryParam("todos")) // what is no number means the smallest
+	wanted, _ := strconv.Atoi(c.QueryParam("todos")) // an invalid number means the smallest
 	at := 0
 	for at < len(todoSizes)-1 && todoSizes[at] < wanted {
 		at++
@@ -36,7 +36,7 @@ func (s *Server) todoModel(c echo.Context, agent string) (m views.TodoModel, err
 	return m, nil
 }
 
-// postTodo is a person's push or pop.
+// postTodo handles push and pop by a person.
 func (s *Server) postTodo(c echo.Context) error {
 	id, call := c.Param("id"), task.TodoCall{Op: task.TodoOp(c.FormValue("operation"))}
 	entry := text(c, "item")
@@ -59,7 +59,7 @@ func (s *Server) postTodo(c echo.Context) error {
 	case call.Op.Pops():
 		return s.done(c, to, "The todo list of %s is empty", id)
 	}
-	return c.Redirect(http.StatusSeeOther, backOr(c, to)) // nothing to tell
+	return c.Redirect(http.StatusSeeOther, backOr(c, to)) // nothing to report
 }
 
 func (s *Server) todoAgain(c echo.Context, id, entry string, err error) error {

@@ -30,8 +30,8 @@ func (s *Server) tokens(c echo.Context, ch views.Chrome, m views.TokensModel) (t
 	return views.TokensPage(ch, m), nil
 }
 
-// createToken shows the secret in this very answer and nowhere else: it is
-// neither stored nor cached.
+// createToken shows the secret only in this answer: it is neither stored nor
+// cached.
 func (s *Server) createToken(c echo.Context) error {
 	f := views.TokenForm{
 		Name: c.FormValue("name"), Scope: c.FormValue("scope"), ActAs: c.FormValue("act_as") != "",
@@ -59,7 +59,7 @@ func (s *Server) createToken(c echo.Context) error {
 	})
 }
 
-// freshToken makes a token, with its secret.
+// freshToken creates a token, with its secret.
 func (s *Server) freshToken(c echo.Context, in service.NewToken) (*views.FreshToken, error) {
 	made, err := s.svc.CreateToken(formContext(c), actorFrom(c), in)
 	return &views.FreshToken{Token: made.Token, Secret: made.Secret, URL: s.baseURL(c)}, err

@@ -7,8 +7,8 @@ import (
 	"taskyard/views"
 )
 
-// guide is what the inbox says to try: in the demo its tour; on a new instance
-// the first steps, until they are done. nil: the person dismissed it, or knows.
+// guide returns suggestions for the inbox: in the demo its tour; on a new
+// instance the first steps, until they are done. nil: dismissed or not needed.
 func (s *Server) guide(c echo.Context, ch views.Chrome) (*views.Guide, error) {
 	if ch.Prefs[task.PrefGuide] == "off" || !s.opt.Demo && !ch.CanWrite {
 		return nil, nil

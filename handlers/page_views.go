@@ -14,7 +14,7 @@ func (s *Server) viewsPage(_ echo.Context, ch views.Chrome) (templ.Component, er
 	return views.ViewsPage(ch, views.ViewsModel{Views: ch.Views}), nil
 }
 
-// saveView keeps the filter of a list under a name.
+// saveView stores the filter of a list under a name.
 func (s *Server) saveView(c echo.Context) error {
 	home := backOr(c, views.URL.Views())
 	path, err := listPath(c.FormValue("path"))
@@ -28,7 +28,7 @@ func (s *Server) saveView(c echo.Context) error {
 	return s.done(c, home, "Saved the view %s", v.Name)
 }
 
-// listPath is the address of a list with what it knows of its filter.
+// listPath returns the URL of a list with only the known parts of its filter.
 func listPath(s string) (string, error) {
 	u, err := url.Parse(s)
 	switch {

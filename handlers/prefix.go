@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// The server answers below the path of its public address. Inside of this file
-// there is no such path: requests lose it here, and links in headers and pages
-// get it here, so that no page, redirect or form has to know it.
+// The server may be served below the path of its public URL. Only this file
+// knows that path: it removes it from requests, and adds it to links in headers
+// and pages, so that no page, redirect or form needs to handle it.
 
-// pathPrefix returns the path of the public address, without a slash at its end;
-// "" for the root of a host.
+// pathPrefix returns the path of the public URL without a trailing slash; ""
+// for the root of a host.
 func pathPrefix(publicURL string) string {
 	u, err := url.Parse(publicURL)
 	if err != nil {
@@ -21,8 +21,8 @@ func pathPrefix(publicURL string) string {
 	return strings.TrimSuffix(u.Path, "/")
 }
 
-// withPrefix serves h below a prefix. Probes are answered without it, too: they
-// come from the machine itself, past the proxy.
+// withPrefix serves h below a prefix. Health checks are also answered without
+// it, because they come from the machine itself and not through the proxy.
 func withPrefix(prefix string, h http.Handler) http.Handler {
 	if prefix == "" {
 		return h
@@ -46,10 +46,10 @@ func withPrefix(prefix string, h http.Handler) http.Handler {
 	})
 }
 
-// linkHeaders hold addresses of this server.
+// linkHeaders contain URLs of this server.
 var linkHeaders = []string{"Location", "Hx-Location", "Hx-Redirect", "Hx-Push-Url", "Hx-Replace-Url"}
 
-// prefixWriter adds the prefix to the addresses in headers.
+// prefixWriter adds the prefix to URLs in headers.
 type prefixWriter struct {
 	http.ResponseWriter
 	prefix string
@@ -90,15 +90,16 @@ func (p *prefixWriter) Flush() {
 // Unwrap returns the writer below, for deadlines.
 func (p *prefixWriter) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 
-// linkAttributes are the attributes of our pages that hold addresses. Others,
-// such as the value of a field, hold paths within the server.
+// linkAttributes are the attributes of our pages that contain URLs. Others,
+// such as the value of a field, contain paths within the server.
 var linkAttributes = map[string]bool{
 	"href": true, "src": true, "action": true, "formaction": true, "data-href": true, "data-stream": true,
 	"hx-get": true, "hx-post": true,
 }
 
-// addPrefix adds the prefix to the addresses in a page, and tells its scripts.
-// Within text every quote is escaped, so what looks like an attribute is one.
+// addPrefix adds the prefix to the URLs in a page, and passes it to its
+// scripts. In text, every quote is escaped, so whatever looks like an attribute
+// is one.
 func addPrefix(page []byte, prefix string) []byte {
 	out := make([]byte, 0, len(page)+len(page)/16)
 	if at := bytes.Index(page[:min(len(page), 256)], []byte("<html ")); at >= 0 {

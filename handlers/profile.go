@@ -10,15 +10,15 @@ import (
 	"taskyard/task"
 )
 
-// profilePath is that of Go's profiles.
+// profilePath is the path of Go's profiles.
 const profilePath = "/debug/pprof/:name"
 
 const maxProfile = 60 // seconds
 
-// goProfile sends one of Go's profiles, such as heap or goroutine, or, with the
-// name profile, that of the CPU over ?seconds= (1 to maxProfile, default 30).
-// They hold names of functions, no data. Errors: bad seconds, another profile
-// is being taken.
+// goProfile sends one of Go's profiles, such as heap or goroutine, or, for the
+// name profile, that of the CPU during ?seconds= (1 to maxProfile, default 30).
+// They contain function names, but no data. Errors: invalid seconds, another
+// profile is being taken.
 func (s *Server) goProfile(c echo.Context) error {
 	name := c.Param("name")
 	if name != "profile" && runtimepprof.Lookup(name) == nil {

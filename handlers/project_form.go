@@ -12,9 +12,9 @@ import (
 	"taskyard/views"
 )
 
-// projectForm reads a project as the form of its page holds it.
+// projectForm parses the form of a project.
 func projectForm(c echo.Context) views.ProjectForm {
-	version, _ := strconv.ParseInt(c.FormValue("version"), 10, 64) // what is no number is none
+	version, _ := strconv.ParseInt(c.FormValue("version"), 10, 64) // an invalid number counts as 0
 	return views.ProjectForm{
 		Key: strings.TrimSpace(c.FormValue("key")), Name: strings.TrimSpace(c.FormValue("name")), Description: text(c, "description"),
 		Repository: strings.TrimSpace(c.FormValue("repository")), DefaultBranch: strings.TrimSpace(c.FormValue("defaultBranch")),
@@ -27,7 +27,7 @@ func projectForm(c echo.Context) views.ProjectForm {
 	}
 }
 
-// checkRows reads the rows of checks of a form: as many as have a name field.
+// checkRows parses the rows of checks in a form: as many as have a name field.
 func checkRows(c echo.Context, list string) []views.CheckForm {
 	var rows []views.CheckForm
 	form := c.Request().Form
@@ -44,7 +44,7 @@ func checkRows(c echo.Context, list string) []views.CheckForm {
 	return rows
 }
 
-// changeRows adds or removes a check, where the pressed button asks for that.
+// changeRows adds or removes a check if the pressed button says so.
 func changeRows(f *views.ProjectForm, act string) bool {
 	words := strings.Fields(act)
 	if len(words) < 2 {
@@ -69,7 +69,8 @@ func changeRows(f *views.ProjectForm, act string) bool {
 	return false
 }
 
-// projectFromForm returns the project that a form describes. Errors name its fields.
+// projectFromForm returns the project that a form describes. Errors name the
+// form's fields.
 func projectFromForm(f views.ProjectForm) (task.Project, error) {
 	var bad task.Problems
 	number := func(field, s string) int {

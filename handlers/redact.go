@@ -13,15 +13,14 @@ import (
 	"taskyard/task"
 )
 
-// redact takes secrets out of what the agent of a run sends, before anything
-// reads it: comments, summaries, tasks, notices, whatever the route or the
-// tool is. Its events, results and errors come from its runner, which does the
-// same.
+// redact removes secrets from requests of a run's agent before anything else
+// reads them: comments, summaries, tasks, notices, on any route and in any
+// tool. The runner redacts the run's events, results and errors.
 func (s *Server) redact(c echo.Context) error {
 	r, a := c.Request(), actorFrom(c)
 	run := a.RunID
 	if a.Role == task.RoleWorker && strings.HasPrefix(c.Path(), "/api/worker/runs/:id/") {
-		run, _ = task.ParseID(c.Param("id")) // what is none is refused later
+		run, _ = task.ParseID(c.Param("id")) // an invalid ID is rejected later
 	}
 	if run == 0 || r.Body == nil || r.Body == http.NoBody {
 		return nil
@@ -37,7 +36,7 @@ func (s *Server) redact(c echo.Context) error {
 	return nil
 }
 
-// redactedBody reads a body of bounded size at the first read.
+// redactedBody reads and redacts a bounded body on the first read.
 type redactedBody struct {
 	from io.ReadCloser
 	red  *task.Redactor
@@ -60,10 +59,11 @@ func (b *redactedBody) Read(p []byte) (int, error) {
 
 func (b *redactedBody) Close() error { return b.from.Close() }
 
-// redactJSON redacts each string of a JSON text, names too, whatever way it is
-// escaped. All else stays as it is; what is no JSON is redacted as plain text.
+// redactJSON redacts each string of a JSON text, including names, regardless of
+// escapes. Everything else stays unchanged; invalid JSON is redacted as plain
+// text.
 func redactJSON(raw []byte, red func(string) string) []byte {
-	if bytes.IndexByte(raw, '\\') < 0 { // nothing is escaped: most bodies need no second look
+	if bytes.IndexByte(raw, '\\') < 0 { // nothing is escaped: most bodies need no parsing
 		if s := string(raw); red(s) == s {
 			return raw
 		}
@@ -86,7 +86,7 @@ func redactJSON(raw []byte, red func(string) string) []byte {
 		}
 		text, err := jsontext.AppendUnquote(nil, v)
 		if err != nil {
-			continue // refused by who reads it
+			continue // rejected by the reader
 		}
 		if clean := red(string(text)); clean != string(text) {
 			quoted, err := jsontext.AppendQuote(nil, clean)

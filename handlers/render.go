@@ -18,20 +18,21 @@ import (
 	"taskyard/views/ui"
 )
 
-const maxPooled = 512 << 10 // bytes of a buffer that is used again
+const maxPooled = 512 << 10 // bytes of a buffer that is reused
 
-// heldHeader lists the parts of a page that the browser has already; see ui.Part.
+// heldHeader lists the parts of a page that the browser already has; see
+// ui.Part.
 const heldHeader = "Taskyard-Held"
 
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 // render answers with a page in which hidden characters of untrusted texts are
-// visible. The page is rendered in full before the first byte is sent, so that an
-// error never becomes half a page with status 200.
+// visible. The page is rendered completely before the first byte is sent, so
+// that an error never results in half a page with status 200.
 func (s *Server) render(c echo.Context, status int, page templ.Component) error {
 	buf := buffers.Get().(*bytes.Buffer)
 	defer func() {
-		if buf.Cap() <= maxPooled { // one huge page must not stay for ever
+		if buf.Cap() <= maxPooled { // do not keep the memory of a huge page
 			buffers.Put(buf)
 		}
 	}()
@@ -48,7 +49,7 @@ func (s *Server) render(c echo.Context, status int, page templ.Component) error 
 	return c.HTMLBlob(status, html)
 }
 
-// chrome gathers what every page shows around its own content.
+// chrome returns what every page shows around its own content.
 func (s *Server) chrome(c echo.Context) (views.Chrome, error) {
 	a := actorFrom(c)
 	ctx := c.Request().Context()
@@ -96,15 +97,15 @@ func (s *Server) chrome(c echo.Context) (views.Chrome, error) {
 		}
 		ch.PendingDecisions = values(held)
 	}
-	// A live part that fetches itself again must not use up the sentence that
-	// the page after it is to show.
+	// A live part that is fetched again must not consume the message for the
+	// next page.
 	if !byScript(c) {
 		ch.Flash = s.flashed(c)
 	}
 	return ch, nil
 }
 
-// bareChrome is chrome without reading the store.
+// bareChrome is like chrome, without reading the store.
 func (s *Server) bareChrome(c echo.Context) views.Chrome {
 	a := actorFrom(c)
 	ch := views.Chrome{
@@ -123,11 +124,11 @@ func (s *Server) bareChrome(c echo.Context) views.Chrome {
 	return ch
 }
 
-// maxNavAgents is how many agents the navigation of each page names.
+// maxNavAgents is how many agents the navigation lists.
 const maxNavAgents = 40
 
-// navAgents returns the agents of the navigation, by ID, and how many it leaves
-// out: if there are too many, idle ones first.
+// navAgents returns the agents of the navigation, by ID, and how many are
+// omitted: if there are too many, idle ones first.
 func navAgents(agents []task.Agent, o service.Overview) (list []views.NavAgent, more int) {
 	list = make([]views.NavAgent, len(agents))
 	for i, a := range agents {
@@ -146,7 +147,7 @@ func navAgents(agents []task.Agent, o service.Overview) (list []views.NavAgent, 
 	return list, more
 }
 
-// navRank orders agents by how much there is to see of them.
+// navRank ranks agents by how much there is to see.
 func navRank(a views.NavAgent) int {
 	switch {
 	case a.Glyph != ui.GlyphIdle || a.Invalid:
@@ -188,7 +189,7 @@ func (s *Server) page(fn func(c echo.Context, ch views.Chrome) (templ.Component,
 	}
 }
 
-// pageWithID is page for a path with an id.
+// pageWithID is like page, for a path with an ID.
 func (s *Server) pageWithID(fn func(c echo.Context, ch views.Chrome, id task.ID) (templ.Component, error)) echo.HandlerFunc {
 	return s.page(func(c echo.Context, ch views.Chrome) (templ.Component, error) {
 		id, err := idParam(c, "id")
@@ -199,7 +200,7 @@ func (s *Server) pageWithID(fn func(c echo.Context, ch views.Chrome, id task.ID)
 	})
 }
 
-// withID returns the handler of a path with an id.
+// withID returns the handler of a path with an ID.
 func withID(fn func(c echo.Context, id task.ID) error) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		id, err := idParam(c, "id")
@@ -225,12 +226,12 @@ func (s *Server) errorPage(c echo.Context, p *Problem) {
 	if r := c.Request(); r.Method == http.MethodGet && (p.Status >= 500 || p.Status == http.StatusTooManyRequests) {
 		m.Again = r.URL.RequestURI()
 	}
-	if err := s.render(c, p.Status, views.ErrorPage(ch, m)); err != nil && c.Request().Context().Err() == nil { // else the caller is gone
+	if err := s.render(c, p.Status, views.ErrorPage(ch, m)); err != nil && c.Request().Context().Err() == nil { // otherwise a disconnect
 		s.log.Error("error page failed", "error", err)
 	}
 }
 
-// problemMessage is what a problem says where no field is there to say it beside.
+// problemMessage returns the message of a problem on a page without its field.
 func problemMessage(p *Problem) string {
 	if len(p.Errors) != 1 || p.Detail != task.JoinFields(p.Errors, p.More) {
 		return p.Detail
@@ -242,8 +243,8 @@ func problemMessage(p *Problem) string {
 	return field + " " + message
 }
 
-// whoMay returns the roles of people that may do what this caller may not, nil if
-// a role is not what is missing.
+// whoMay returns the roles that may do what this caller may not, nil if the
+// role is not the reason.
 func (s *Server) whoMay(c echo.Context, p *Problem) []task.Role {
 	need, known := s.perms[c.Request().Method+" "+c.Path()]
 	if p.Status != http.StatusForbidden || !known || actorFrom(c).May(need) {
@@ -258,7 +259,7 @@ func (s *Server) whoMay(c echo.Context, p *Problem) []task.Role {
 	return list
 }
 
-// idParam reads an id of the path. Error: CodeNotFound if it is none.
+// idParam parses an ID in the path. It returns CodeNotFound if it is invalid.
 func idParam(c echo.Context, name string) (task.ID, error) {
 	id, err := task.ParseID(c.Param(name))
 	if err != nil {

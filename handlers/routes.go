@@ -11,8 +11,8 @@ import (
 	"taskyard/task"
 )
 
-// routes names every route of the pages, with what it needs. apiRoutes names
-// those of the JSON API.
+// routes registers every route of the pages with its permission. apiRoutes
+// registers those of the JSON API.
 func (s *Server) routes() {
 	s.apiRoutes()
 
@@ -24,13 +24,13 @@ func (s *Server) routes() {
 	}{
 		{"GET", "/healthz", task.Everyone, s.healthz},
 		{"GET", "/readyz", task.Everyone, s.readyz},
-		{"GET", "/metrics", task.Everyone, s.metricsPage}, // by token, or from this machine
+		{"GET", "/metrics", task.Everyone, s.metricsPage}, // with a token, or from this machine
 		{"GET", profilePath, task.Admin, s.goProfile},
 		{"GET", "/api/openapi.json", task.Everyone, s.openapi},
 		{"GET", docsPath, task.Everyone, s.docsPage},
 		{"GET", "/docs", task.Everyone, s.manualPage},
 		{"GET", "/docs/:page", task.Everyone, s.manualPage},
-		{"POST", "/mcp", task.SignedIn, s.mcp}, // only by token
+		{"POST", "/mcp", task.SignedIn, s.mcp}, // only with a token
 		{"GET", "/mcp", task.SignedIn, s.mcp},
 		{"DELETE", "/mcp", task.SignedIn, s.mcp},
 		{"GET", "/static/*", task.Everyone, s.static},
@@ -178,12 +178,12 @@ func (s *Server) routes() {
 		s.perms[r.method+" "+r.path] = r.need
 		s.echo.Add(r.method, r.path, r.h)
 		if r.method == http.MethodGet && !endless[r.path] {
-			s.echo.Add(http.MethodHead, r.path, r.h) // net/http leaves the body out
+			s.echo.Add(http.MethodHead, r.path, r.h) // net/http omits the body
 		}
 	}
 }
 
-// endless are the addresses whose answers have no end, or none that is known.
+// endless are the paths whose answers have no end, or no known length.
 var endless = map[string]bool{"/live": true, "/mcp": true, profilePath: true}
 
 func (s *Server) healthz(c echo.Context) error {
@@ -193,8 +193,8 @@ func (s *Server) healthz(c echo.Context) error {
 	return c.Blob(http.StatusOK, "application/json", s.alive)
 }
 
-// static serves the embedded files; with their hash in the address they may
-// be kept for ever.
+// static serves the embedded files; with their hash in the URL, they may be
+// cached forever.
 func (s *Server) static(c echo.Context) error {
 	name := c.Param("*")
 	f, ok := static.Read(name)

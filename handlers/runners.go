@@ -2,15 +2,14 @@ package handlers
 
 import "taskyard/task"
 
-// Runners is what is known of the runners of this server. It never waits
-// for a program.
+// Runners provides the state of this server's runners. It never waits for a
+// program.
 type Runners interface {
 	Runners() []task.RunnerInfo
-	Refresh() // has them looked at again
+	Refresh() // schedules probes of them
 }
 
-// runners lists what is known of the runners. Where their programs lie is for
-// admins alone.
+// runners lists the runners. Only admins see the paths of their programs.
 func (s *Server) runners(a task.Actor) []task.RunnerInfo {
 	if s.opt.Runners == nil {
 		return []task.RunnerInfo{}
@@ -28,8 +27,7 @@ func (s *Server) runners(a task.Actor) []task.RunnerInfo {
 	return list
 }
 
-// runner returns what is known of the runner of an agent, nil when that is
-// nothing.
+// runner returns the info of an agent's runner, nil if there is none.
 func (s *Server) runner(a task.Actor, name string) *task.RunnerInfo {
 	for _, r := range s.runners(a) {
 		if r.Name == name {
@@ -39,8 +37,8 @@ func (s *Server) runner(a task.Actor, name string) *task.RunnerInfo {
 	return nil
 }
 
-// enforcementGap says what an agent with these tools could do beyond them under a
-// runner, as a sentence, or "".
+// enforcementGap describes what an agent with these tools could do beyond them
+// under a runner, as a sentence, or returns "".
 func (s *Server) enforcementGap(runner string, tools []string) string {
 	if s.opt.EnforcementGap == nil {
 		return ""
@@ -48,8 +46,8 @@ func (s *Server) enforcementGap(runner string, tools []string) string {
 	return s.opt.EnforcementGap(runner, tools)
 }
 
-// enforcement is each tool and limit that a run asks for, and whether its
-// runner enforces it; nothing without a spec.
+// enforcement returns each tool and limit that a run requests, and whether its
+// runner enforces it; nil without a spec.
 func (s *Server) enforcement(spec *task.Spec) []task.Enforcement {
 	if spec == nil || s.opt.Enforces == nil {
 		return nil
@@ -57,7 +55,7 @@ func (s *Server) enforcement(spec *task.Spec) []task.Enforcement {
 	return s.opt.Enforces(*spec)
 }
 
-// unenforced is what the runner of a run cannot enforce of what was asked for.
+// unenforced describes which requirements of a run its runner cannot enforce.
 func (s *Server) unenforced(r *task.Run) string {
 	if r.Spec == nil {
 		return ""

@@ -1,6 +1,6 @@
-// Package handlers serves pages, fragments and JSON endpoints over one
-// service. Only it knows echo, huma and scs. A handler parses, makes one
-// service call, and renders.
+// Package handlers serves pages, fragments and JSON endpoints on top of one
+// service. Only this package imports echo, huma and scs. A handler parses the
+// request, makes one service call, and renders the result.
 package handlers
 
 import (
@@ -24,67 +24,67 @@ import (
 	"taskyard/views/ui"
 )
 
-// Scheduler is what the pages need of the scheduler.
+// Scheduler is the part of the scheduler that the pages use.
 type Scheduler interface {
 	NextTick() task.Time // 0: none is planned
 	NextTicks(n int) []task.Time
 	Window() string           // the cron line and its zone, in words
 	Jobs() []task.JobInfo     // every background job
-	RunJob(name string) error // starts one now; unknown names are NotFound
+	RunJob(name string) error // starts one now; returns NotFound for unknown names
 	Alive() bool              // false: it has not run for too long
 	Vitals() task.Vitals
 }
 
-// Options say how an instance is served.
+// Options configures how an instance is served.
 type Options struct {
 	Service        *service.Service
 	Scheduler      Scheduler
 	Log            *slog.Logger
 	Build          buildinfo.Info
 	DataDir        string
-	Listen         net.Addr // where it listens; its host names are answered to
-	PublicURL      string   // "https://…" when behind a proxy, else ""
+	Listen         net.Addr // listening address; its host names are accepted
+	PublicURL      string   // "https://…" if behind a proxy, otherwise ""
 	AllowedHosts   []string
-	TrustedProxies []string                                   // addresses and ranges whose X-Forwarded-For is believed
-	Enforces       func(task.Spec) []task.Enforcement         // what a runner enforces of a spec; nil: nothing is known
-	EnforcementGap func(runner string, tools []string) string // what an agent could do beyond its tools, or ""; nil: never anything
-	Runners        Runners                                    // what is known of the runners; nil: pages tell nothing of them
-	Demo           bool                                       // an instance to look around in: the inbox says what to try
-	MCP            http.Handler                               // serves /mcp to callers with a token; nil: nothing is there
-	FormKey        []byte                                     // by which servers know each other's forms; nil: no other is there
+	TrustedProxies []string                                   // addresses and ranges whose X-Forwarded-For is trusted
+	Enforces       func(task.Spec) []task.Enforcement         // what a runner enforces of a spec; nil: unknown
+	EnforcementGap func(runner string, tools []string) string // what an agent could do beyond its tools, or ""; nil: always ""
+	Runners        Runners                                    // state of the runners; nil: not shown
+	Demo           bool                                       // a demo instance: the inbox suggests what to try
+	MCP            http.Handler                               // serves /mcp to callers with a token; nil: disabled
+	FormKey        []byte                                     // with which servers recognize each other's forms; nil: there are no others
 }
 
-// Server is the HTTP side of an instance.
+// Server serves an instance over HTTP.
 type Server struct {
 	opt      Options
-	prefix   string // of all paths, "" at the root of the host
+	prefix   string // prefix of all paths, "" at the root of the host
 	svc      *service.Service
 	log      *slog.Logger
 	echo     *echo.Echo
 	handler  http.Handler // echo, compressed
 	alive    []byte       // the answer of /healthz
-	leaving  []byte       // the same while the server stops
+	leaving  []byte       // the same while the server is stopping
 	api      huma.API
 	sessions *scs.SessionManager
 	origin   *http.CrossOriginProtection
 	formKey  []byte
 	hosts    map[string]bool
-	perms    map[string]task.Perm // "METHOD /route/:param" → what it needs
+	perms    map[string]task.Perm // "METHOD /route/:param" → required permission
 	checks   []func(echo.Context) error
 	started  time.Time
 	metrics  *metrics
 	ready    readiness
 	ops      []op                    // the JSON operations, in the order of the reference
-	spec     func() ([]byte, error)  // the OpenAPI document, made at first use
-	docs     func() *views.DocsModel // the reference of the JSON endpoints, made at first use
+	spec     func() ([]byte, error)  // the OpenAPI document, created on first use
+	docs     func() *views.DocsModel // the reference of the JSON endpoints, created on first use
 	gate     *gate
 	conns    *conns
 	drawn    ui.PartCache
 
-	profiling sync.Mutex // the one profile that is taken at a time
+	profiling sync.Mutex // held while a profile is taken
 }
 
-// New makes the server with all its routes.
+// New returns a server with all its routes.
 func New(opt Options) (*Server, error) {
 	if opt.Log == nil {
 		opt.Log = slog.Default()
@@ -136,9 +136,9 @@ func New(opt Options) (*Server, error) {
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
-// HTTP returns a server with the limits against slow and large
-// requests: headers 5 s and 32 KB, bodies 30 s, answers 30 s (streams extend
-// theirs), idle connections 60 s, and those on the number of connections.
+// HTTP returns a server with limits on slow and large requests: headers 5 s and
+// 32 KB, bodies 30 s, answers 30 s (streams extend theirs), idle connections 60
+// s, and those on the number of connections.
 func (s *Server) HTTP() *http.Server {
 	return &http.Server{
 		Handler: s, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: 30 * time.Second,

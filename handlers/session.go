@@ -21,11 +21,11 @@ import (
 const (
 	sessionIdle  = 8 * time.Hour
 	sessionLife  = 30 * 24 * time.Hour
-	sessionTouch = 5 * time.Minute // how often "seen" is written
+	sessionTouch = 5 * time.Minute // interval for writing "seen"
 	keyUser      = "uid"
 	keySeen      = "seen"
 
-	// For the list of sessions: since when, from where and with which program.
+	// For the list of sessions: since when, from where and with which browser.
 	keySince   = "since"
 	keyAddress = "from"
 	keyProgram = "by"
@@ -37,7 +37,7 @@ func (s *Server) newSessions() *scs.SessionManager {
 	m.Codec = leanCodec{}
 	m.HashTokenInStore = true
 	m.Lifetime = sessionLife
-	// scs's own idle timeout writes at every request; ours does not.
+	// scs's own idle timeout writes on every request; ours does not.
 	m.IdleTimeout = 0
 	m.Cookie = scs.SessionCookie{
 		Name: s.cookieName("taskyard"), Path: s.cookiePath(), HttpOnly: true,
@@ -46,7 +46,7 @@ func (s *Server) newSessions() *scs.SessionManager {
 	return m
 }
 
-// sessionStore keeps sessions in the server's own database.
+// sessionStore stores sessions in the server's own database.
 type sessionStore struct{ svc *service.Service }
 
 func (st sessionStore) FindCtx(ctx context.Context, token string) ([]byte, bool, error) {
@@ -88,7 +88,8 @@ func (st sessionStore) Commit(token string, b []byte, expiry time.Time) error {
 
 func (st sessionStore) Delete(token string) error { return st.DeleteCtx(context.Background(), token) }
 
-// leanCodec holds the few values that we keep; gob costs ten times as much.
+// leanCodec encodes the few values that we store; gob is ten times as
+// expensive.
 type leanCodec struct{}
 
 type leanSession struct {
@@ -125,9 +126,9 @@ func (leanCodec) Decode(b []byte) (time.Time, map[string]any, error) {
 	return time.Unix(l.Deadline, 0), values, nil
 }
 
-// loadSession reads the browser's session and has it written once, right
-// before the answer, if it changed. scs's own middleware, wrapped by echo,
-// would commit twice when a handler errors.
+// loadSession loads the browser's session and writes it once, right before the
+// answer, if it changed. scs's own middleware, wrapped by echo, would commit
+// twice if a handler returns an error.
 func (s *Server) loadSession(c echo.Context) error {
 	r := c.Request()
 	token := ""
@@ -139,13 +140,13 @@ func (s *Server) loadSession(c echo.Context) error {
 		return err
 	}
 	c.SetRequest(r.WithContext(ctx))
-	loaded := s.sessions.Token(ctx) // "" when the store does not have it
+	loaded := s.sessions.Token(ctx) // "" if the store does not have it
 	c.Response().Before(func() { s.commitSession(c, loaded) })
 	uid := s.sessions.GetInt64(ctx, keyUser)
 	if uid == 0 {
 		return nil
 	}
-	now := s.svc.Awake() // a suspended server sees nobody
+	now := s.svc.Awake() // no activity is recorded while the server is suspended
 	seen := task.Time(s.sessions.GetInt64(ctx, keySeen))
 	if now.Sub(seen) > sessionIdle {
 		return s.sessions.Destroy(ctx)
@@ -173,7 +174,7 @@ func (s *Server) commitSession(c echo.Context, loaded string) {
 	switch s.sessions.Status(ctx) {
 	case scs.Modified:
 		token, expiry, err := s.sessions.Commit(ctx)
-		if errors.Is(err, errSignedOut) || err != nil && ctx.Err() != nil { // signed out meanwhile, or gone
+		if errors.Is(err, errSignedOut) || err != nil && ctx.Err() != nil { // signed out in the meantime, or disconnected
 			return
 		}
 		if err != nil {
@@ -187,7 +188,7 @@ func (s *Server) commitSession(c echo.Context, loaded string) {
 	}
 }
 
-// signIn binds the browser's session to a person, under a new token.
+// signIn binds the browser's session to a person, with a new token.
 func (s *Server) signIn(c echo.Context, u task.User) error {
 	ctx := c.Request().Context()
 	if err := s.sessions.RenewToken(ctx); err != nil {
@@ -201,7 +202,7 @@ func (s *Server) signIn(c echo.Context, u task.User) error {
 	return nil
 }
 
-// userSessions lists the live sessions of the caller, the latest used first.
+// userSessions lists the live sessions of the caller, most recently used first.
 func (s *Server) userSessions(c echo.Context) ([]views.Session, error) {
 	stored, err := s.svc.Sessions(c.Request().Context(), actorFrom(c))
 	if err != nil {
@@ -218,7 +219,7 @@ func (s *Server) userSessions(c echo.Context) ([]views.Session, error) {
 		since, _ := values[keySince].(int64)
 		idle := s.svc.Awake().Sub(task.Time(seen))
 		if idle > sessionIdle {
-			continue // it has ended; the sweep has not come by yet
+			continue // expired, but not yet swept
 		}
 		v.SeenAt, v.SignedInAt = s.svc.Now().Add(-idle), task.Time(since)
 		v.Address, _ = values[keyAddress].(string)
@@ -230,8 +231,8 @@ func (s *Server) userSessions(c echo.Context) ([]views.Session, error) {
 	return list, nil
 }
 
-// parseBrowser returns the browser and the system that a User-Agent header names, each
-// "" where it does not.
+// parseBrowser returns the browser and the operating system in a User-Agent
+// header, each "" if unknown.
 func parseBrowser(header string) (browser, system string) {
 	ua := useragent.Parse(header)
 	return headerText(ua.Name), headerText(ua.OS)

@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	maxActivity = 50  // entries of a task's stream that one page shows
-	maxLive     = 250 // entries of the live list, which grows while one looks
+	maxActivity = 50  // entries of a task's stream per page
+	maxLive     = 250 // entries of the live list, which grows while it is watched
 )
 
-// family is the task among its family, as far as the page shows it.
+// family returns the relatives of the task, as far as the page shows them.
 func family(p service.TaskPage) views.FamilyTree {
 	f := views.FamilyTree{
 		Ancestors: p.Ancestors, Self: p.Task, Subtasks: p.Subtasks.Tasks,
@@ -32,7 +32,7 @@ func family(p service.TaskPage) views.FamilyTree {
 	return f
 }
 
-// loadActivity reads the part of the task's stream that its page shows.
+// loadActivity loads the part of the task's stream that its page shows.
 func (s *Server) loadActivity(c echo.Context, m *views.TaskModel) error {
 	q := service.StreamQuery{SkipEvents: views.HiddenEvents(), Limit: maxActivity + 1}
 	if m.View.Tab == "" {
@@ -69,8 +69,8 @@ func (s *Server) loadActivity(c echo.Context, m *views.TaskModel) error {
 	return nil
 }
 
-// activityMarks returns the mark before which the entries are that are not shown,
-// and the one after which all shown ones are.
+// activityMarks returns the mark before which further entries exist, and the
+// one after the shown ones.
 func activityMarks(cut, shown []views.ActivityItem, q service.StreamQuery) (older, since task.StreamMark) {
 	first, last := task.StreamMark{Message: math.MaxInt64, Event: math.MaxInt64, Run: math.MaxInt64}, q.After
 	for _, a := range shown {
@@ -80,7 +80,7 @@ func activityMarks(cut, shown []views.ActivityItem, q service.StreamQuery) (olde
 		raiseTo(&last, a)
 	}
 	one := func(first, before, last task.ID) (task.ID, task.ID) {
-		if first == math.MaxInt64 { // nothing of this sort is shown
+		if first == math.MaxInt64 { // nothing of this type is shown
 			if before == 0 && last > 0 {
 				before = last + 1
 			}
@@ -116,7 +116,7 @@ func raiseTo(m *task.StreamMark, a views.ActivityItem) {
 	}
 }
 
-// streamMark reads a place in a stream: 12.340.5; "" is none.
+// streamMark parses a position in a stream: 12.340.5; "" is none.
 func streamMark(field, s string) (m task.StreamMark, err error) {
 	if s == "" {
 		return m, nil
@@ -143,10 +143,10 @@ func pointers[T any](list []T) []*T {
 	return out
 }
 
-// place says where a task is in its queue: "2 of 6".
+// place returns the position of a task in its queue: "2 of 6".
 func place(n, total int) string { return fmt.Sprintf("%d of %d", n, max(total, n)) }
 
-// changedBy returns who changed a task last, and what.
+// changedBy returns who last changed a task, and what.
 func changedBy(p service.TaskPage) string {
 	if len(p.Events) == 0 {
 		return "The task has changed since."

@@ -10,7 +10,7 @@ import (
 	"taskyard/views"
 )
 
-// prose lists the fields with text that people would not like to write again;
+// prose lists the fields with text that people would not want to type again;
 // never a password or a token.
 var prose = []struct{ name, label string }{
 	{"title", "Title"},
@@ -29,7 +29,7 @@ var prose = []struct{ name, label string }{
 	{"text", "Text"},
 }
 
-// unsavedText is what was typed into a form that was refused, for a page that
+// unsavedText returns the text typed into a form that failed, for a page that
 // does not show the form again.
 func unsavedText(c echo.Context) (list []views.UnsavedField) {
 	r := c.Request()
@@ -47,7 +47,8 @@ func unsavedText(c echo.Context) (list []views.UnsavedField) {
 	return list
 }
 
-// unsavedTextFor is unsavedText unless the form may not be the reader's own.
+// unsavedTextFor is like unsavedText, unless the form may not be the reader's
+// own.
 func unsavedTextFor(c echo.Context, p *Problem) []views.UnsavedField {
 	if task.Code(p.Code) == task.CodeCrossSite || p.Status == http.StatusMisdirectedRequest || p.Status == http.StatusRequestEntityTooLarge {
 		return nil

@@ -8,10 +8,10 @@ import (
 	"taskyard/task"
 )
 
-// userZone returns the time zone of the person who asks: the one that they chose,
-// else that of their browser; without either, that of the server.
+// userZone returns the time zone of the caller: the one that they chose, or
+// else that of their browser, or else that of the server.
 func (s *Server) userZone(c echo.Context) *time.Location {
-	if p, err := s.preferences(c); err == nil { // what is wrong with the store is told elsewhere
+	if p, err := s.preferences(c); err == nil { // store errors are reported elsewhere
 		if z, ok := task.Zone(p[task.PrefZone]); ok {
 			return z
 		}
@@ -19,7 +19,7 @@ func (s *Server) userZone(c echo.Context) *time.Location {
 	return browserZone(c)
 }
 
-// browserZone is the time zone that the browser says in a cookie, else that of
+// browserZone returns the time zone in the browser's cookie, or else that of
 // the server.
 func browserZone(c echo.Context) *time.Location {
 	if z, ok := task.Zone(cookieZone(c)); ok {
@@ -28,8 +28,8 @@ func browserZone(c echo.Context) *time.Location {
 	return time.Local
 }
 
-// cookieZone returns the name of the time zone that the browser reports in its
-// cookie, "" if it reports none or one that does not exist.
+// cookieZone returns the name of the time zone in the browser's cookie, "" if
+// there is none or it does not exist.
 func cookieZone(c echo.Context) string {
 	cookie, err := c.Cookie("zone")
 	if err != nil {
