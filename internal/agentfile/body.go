@@ -9,7 +9,7 @@ import (
 	"taskyard/task"
 )
 
-// body reads what follows the front matter: sections, or the prompt.
+// body parses what follows the front matter: sections, or the prompt.
 func (p *parser) body(doc frontmatter.Document) {
 	o := scan(doc.Body, doc.BodyLine)
 	hasTools := p.seen["tools"] > 0
@@ -53,7 +53,7 @@ func (p *parser) prompt(o outline) {
 	p.swallowed(s)
 }
 
-// swallowed explains why a section with too low a heading is missing.
+// swallowed explains why a section whose heading level is too low is missing.
 func (p *parser) swallowed(prompt *section) {
 	for i, l := range scan(texts(prompt.lines), prompt.line+1).sections {
 		name := key(l.name)
@@ -73,7 +73,7 @@ func texts(lines []line) []string {
 	return out
 }
 
-// checkSections notes duplicate and unknown sections.
+// checkSections reports duplicate and unknown sections.
 func (p *parser) checkSections(o outline) {
 	first := map[string]int{}
 	for _, s := range o.sections {
@@ -108,8 +108,8 @@ func titleCase(s string) string {
 	return strings.Join(words, " ")
 }
 
-// bullets reads the items of the tools section: one a bullet, or names with
-// commas between them on plain lines.
+// bullets parses the items of the tools section: one per bullet, or
+// comma-separated names on plain lines.
 func (p *parser) bullets(s *section) []item {
 	var items []item
 	for _, l := range s.lines {
@@ -137,7 +137,7 @@ func (p *parser) bullets(s *section) []item {
 	return slices.DeleteFunc(items, func(it item) bool { return it.text == "" })
 }
 
-// bullet returns the text behind a list mark (-, *, + or "1.").
+// bullet returns the text after a list marker (-, *, + or "1.").
 func bullet(s string) (string, bool) {
 	if rest := strings.TrimLeft(s, "0123456789"); rest != s && rest != "" && (rest[0] == '.' || rest[0] == ')') {
 		return strings.TrimSpace(rest[1:]), true

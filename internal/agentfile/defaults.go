@@ -13,11 +13,11 @@ import (
 //go:embed defaults/*.md
 var defaults embed.FS
 
-// marker notes that the defaults were written once, so that a deleted default
+// marker records that the defaults were written once, so that a deleted default
 // stays deleted.
 const marker = ".defaults-written"
 
-// writeDefaults puts the embedded definitions into a folder that never had
+// writeDefaults writes the embedded definitions to a folder that never had
 // them. It never overwrites a file.
 func writeDefaults(dir string) error {
 	mark := filepath.Join(dir, marker)
@@ -30,9 +30,9 @@ func writeDefaults(dir string) error {
 	return writeAtomic(mark, []byte("The default agents were written once. While this file is here they are not written again.\n"))
 }
 
-// Restore writes the named default agents, without names all of them, into a
-// folder, and returns those that were missing there. It never overwrites a file.
-// Error: not a default agent; the folder cannot be written.
+// Restore writes the named default agents, or all of them without names, to a
+// folder, and returns those that were missing. It never overwrites a file.
+// Errors: not a default agent; the folder cannot be written.
 func Restore(dir string, names []string) (written []string, err error) {
 	if len(names) == 0 {
 		names = defaultNames()
@@ -57,7 +57,7 @@ func Restore(dir string, names []string) (written []string, err error) {
 func defaultNames() (names []string) {
 	entries, err := defaults.ReadDir("defaults")
 	if err != nil {
-		return nil // embedded: never
+		return nil // embedded: never fails
 	}
 	for _, e := range entries {
 		names = append(names, strings.TrimSuffix(e.Name(), ext))

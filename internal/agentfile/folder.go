@@ -16,13 +16,13 @@ import (
 
 const (
 	ext         = ".md"
-	debounce    = 100 * time.Millisecond // quiet time after a change before it is read
-	rescanEvery = 30 * time.Second       // second net below the file events
-	pollEvery   = time.Second            // where there are no file events
+	debounce    = 100 * time.Millisecond // quiet time after a change before reading
+	rescanEvery = 30 * time.Second       // in case file events are lost
+	pollEvery   = time.Second            // without file events
 )
 
-// Folder holds the agents that one folder defines. Its reading methods never
-// wait for the disk and may be called from everywhere.
+// Folder holds the agents that one folder defines. Its read methods never wait
+// for the disk and may be called from any goroutine.
 type Folder struct {
 	dir    string
 	opt    func() *Options
@@ -32,22 +32,22 @@ type Folder struct {
 	snap atomic.Pointer[snapshot]
 
 	mu      sync.Mutex // held while the folder is read or written
-	checked *Options   // what the agents were checked against
+	checked *Options   // options with which the agents were checked
 	good    map[string]task.Agent
-	changed map[string]bool // ids that Watch has not told yet
+	changed map[string]bool // IDs that Watch has not reported yet
 	kick    chan struct{}   // wakes Watch when changed grows
 }
 
 type snapshot struct {
-	agents   []task.Agent // by id
+	agents   []task.Agent // by ID
 	problems []string
 }
 
-// Open creates the folder (mode 0700) where it is absent, writes the two
-// default agents into a folder that never had them, and reads every file. A
-// broken file is no error; a folder that cannot be made or listed is. opt returns
-// what files are checked against now; once that is another pointer, the next
-// reading checks all files again.
+// Open creates the folder (mode 0700) if it does not exist, writes the two
+// default agents to a folder that never had them, and reads every file. A
+// broken file is not an error; a folder that cannot be created or listed is.
+// opt returns the current options for checks; if it returns another pointer,
+// the next read checks all files again.
 func Open(dir string, opt func() *Options, log *slog.Logger) (*Folder, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -67,7 +67,7 @@ func Open(dir string, opt func() *Options, log *slog.Logger) (*Folder, error) {
 		return nil, fmt.Errorf("read agents folder: %w", err)
 	}
 	f.mu.Lock()
-	clear(f.changed) // the first reading is no change
+	clear(f.changed) // the first read is not a change
 	f.mu.Unlock()
 	return f, nil
 }
@@ -75,11 +75,11 @@ func Open(dir string, opt func() *Options, log *slog.Logger) (*Folder, error) {
 // Dir returns the folder's path.
 func (f *Folder) Dir() string { return f.dir }
 
-// Agents returns all agents by id, the invalid ones too. The slice is shared:
-// do not change it.
+// Agents returns all agents by ID, including invalid ones. The slice is shared
+// and must not be modified.
 func (f *Folder) Agents() []task.Agent { return f.snap.Load().agents }
 
-// Agent returns the agent of this id.
+// Agent returns an agent by ID.
 func (f *Folder) Agent(id string) (task.Agent, bool) {
 	list := f.snap.Load().agents
 	i, found := slices.BinarySearchFunc(list, id, func(a task.Agent, id string) int { return strings.Compare(a.ID, id) })
@@ -89,14 +89,15 @@ func (f *Folder) Agent(id string) (task.Agent, bool) {
 	return list[i], true
 }
 
-// Problems returns a sentence for each file that makes no agent: wrong names,
-// symbolic links, folders. The slice is shared: do not change it.
+// Problems returns a sentence for each file that does not define an agent:
+// wrong names, symbolic links, folders. The slice is shared and must not be
+// modified.
 func (f *Folder) Problems() []string { return f.snap.Load().problems }
 
-// Reload reads the folder again. Where the folder cannot be listed, all stays
-// as it was and Problems says so.
+// Reload reads the folder again. If the folder cannot be listed, everything
+// stays as it was and Problems says so.
 func (f *Folder) Reload() {
-	_ = f.reload() // logged there; nobody here can do better
+	_ = f.reload() // logged there
 }
 
 func (f *Folder) reload() error {
@@ -110,7 +111,7 @@ func (f *Folder) reloadLocked() error {
 	old := f.snap.Load()
 	if err != nil {
 		problems := []string{"the agents folder cannot be read, so the agents stay as they were: " + reason(err)}
-		if !slices.Equal(old.problems, problems) { // once, not at every rescan
+		if !slices.Equal(old.problems, problems) { // once, not on every rescan
 			f.log.Error("failed to read the agents folder", "dir", f.dir, "err", err)
 		}
 		f.snap.Store(&snapshot{agents: old.agents, problems: problems})
@@ -138,8 +139,9 @@ func (f *Folder) reloadLocked() error {
 	return nil
 }
 
-// recheck checks the last valid versions against other options. One that they do not
-// let start anything is not served any more, as after a start of the server.
+// recheck checks the last valid versions with other options. A version that
+// cannot start anything with them is no longer served, as after a restart of
+// the server.
 func (f *Folder) recheck() {
 	for id, was := range f.good {
 		now := Parse(id, was.Text, *f.checked)
@@ -150,7 +152,7 @@ func (f *Folder) recheck() {
 	}
 }
 
-// note logs the differences between two snapshots and keeps them for Watch.
+// note logs the differences between two snapshots and stores them for Watch.
 func (f *Folder) note(old, next *snapshot) {
 	was := map[string]task.Agent{}
 	for _, a := range old.agents {
@@ -182,7 +184,7 @@ func (f *Folder) note(old, next *snapshot) {
 	if len(f.changed) > 0 {
 		select {
 		case f.kick <- struct{}{}:
-		default: // Watch is awake already
+		default: // Watch is already awake
 		}
 	}
 }

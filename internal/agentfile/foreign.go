@@ -10,17 +10,16 @@ import (
 	"taskyard/task"
 )
 
-// foreignTools maps what Claude Code, gemini, opencode and others call their
-// tools, in lower case, to ours. A name is here only where it means no more
-// than ours does.
+// foreignTools maps the tool names of Claude Code, gemini, opencode and others,
+// in lower case, to ours. It only contains names that mean no more than ours.
 var foreignTools = map[string]string{
 	"ls": "list", "webfetch": "fetch", "web_fetch": "fetch", "write": "create", "multiedit": "edit", "agent": "task",
 	"read_file": "read", "read_many_files": "read", "list_directory": "list", "grep_search": "grep", "search_file_content": "grep",
 	"write_file": "create", "replace": "edit", "run_shell_command": "bash", "shell": "bash",
 }
 
-// foreignHints say what became of tools and servers that agents are not given
-// here.
+// foreignHints explain why tools and servers of other programs are not
+// available here.
 var foreignHints = map[string]string{
 	"*":       "Here each tool is named: " + strings.Join(task.KnownTools, ", "),
 	"all":     "Here each tool is named: " + strings.Join(task.KnownTools, ", "),
@@ -41,7 +40,7 @@ var foreignHints = map[string]string{
 	"slashcommand":      "It is never granted: write what the agent must know into its prompt",
 }
 
-// foreignHint says why a tool that others know is not granted, or "".
+// foreignHint returns why a tool of other programs is not granted, or "".
 func foreignHint(text string) string {
 	name := strings.ToLower(strings.TrimSpace(text))
 	switch {
@@ -53,8 +52,8 @@ func foreignHint(text string) string {
 	return foreignHints[name]
 }
 
-// keyHints say what to use here instead of keys that mean something
-// elsewhere and nothing here. Some of them hold an agent back there.
+// keyHints say what to use instead of keys that have a meaning elsewhere but
+// not here. Some of them restrict an agent there.
 var keyHints = map[string]string{
 	"permission_mode": "Here the list of tools alone decides, and approval (always, delegated, never) says which " +
 		"runs a person must approve. A mode plan means: leave create, edit and bash out of tools",
@@ -69,12 +68,12 @@ var keyHints = map[string]string{
 	"disable":      "Remove the file from the folder, or pause the agent",
 }
 
-// aliases are further names of our keys.
+// aliases are alternative names of our keys.
 var aliases = map[string]string{"allowed_tools": "tools"}
 
-// toolItems takes a list of tools, or opencode's map from tool to true or
-// false. There a tool that is not named is allowed; here only those with true
-// are. It is false where nothing can be made of it, which is noted.
+// toolItems parses a list of tools, or opencode's map from tool to true or
+// false. There, tools that are not named are allowed; here only those with true
+// are. It returns false and reports a problem if the value is neither.
 func (p *parser) toolItems(f field) ([]item, bool) {
 	m, ok := f.node.(*ast.MappingNode)
 	if !ok {
@@ -107,14 +106,14 @@ func (p *parser) disallow(text string) {
 	}
 }
 
-// others are the harmless tools that are not disallowed.
+// others returns the harmless tools that are not disallowed.
 func (p *parser) others() []string {
 	return slices.DeleteFunc([]string{"read", "list", "glob", "grep", "fetch"},
 		func(t string) bool { return slices.Contains(p.disallowed, t) })
 }
 
-// setPermission takes opencode's permissions as far as they forbid: what is
-// denied there is not granted here.
+// setPermission applies the restrictions in opencode's permissions: tools
+// denied there are not granted here.
 func (p *parser) setPermission(f field) {
 	m, ok := f.node.(*ast.MappingNode)
 	if !ok {
@@ -135,11 +134,11 @@ func (p *parser) setPermission(f field) {
 	}
 }
 
-// modelAliases are Claude Code's short names of models.
+// modelAliases are Claude Code's short model names.
 var modelAliases = []string{"sonnet", "opus", "haiku", "default", "best", "opusplan"}
 
-// settleModel replaces a short name of a model that the agent's runner does
-// not understand, and reports a model that it does not have.
+// settleModel replaces a short model name that the agent's runner does not
+// support, and reports a model that the runner does not have.
 func (p *parser) settleModel() {
 	name, line := p.a.Model, p.seen["model"]
 	kind := p.opt.Runners[p.a.Runner]
@@ -168,7 +167,8 @@ func (p *parser) settleModel() {
 	}
 }
 
-// onlyOne returns the one name that holds a word, "" where none or several do.
+// onlyOne returns the only name that contains a word, "" if there are none or
+// several.
 func onlyOne(names []string, word string) (found string) {
 	for _, n := range names {
 		if strings.Contains(strings.ToLower(n), word) {

@@ -14,14 +14,14 @@ import (
 
 // field is one top-level key of the front matter.
 type field struct {
-	key  string // normalised
+	key  string // normalized
 	name string // as written
 	line int
 	node ast.Node
-	base int // line of the file before the first line of the YAML
+	base int // number of lines in the file before the YAML
 }
 
-// at is the line of a node inside the field, as the file counts.
+// at returns the line of a node in the file.
 func (f field) at(n ast.Node) int {
 	if n == nil || n.GetToken() == nil {
 		return f.line
@@ -29,7 +29,8 @@ func (f field) at(n ast.Node) int {
 	return f.base + n.GetToken().Position.Line
 }
 
-// frontMatter reads the YAML at the top; false means that it is broken.
+// frontMatter parses the YAML at the top; it returns false if the YAML is
+// invalid.
 func (p *parser) frontMatter(doc frontmatter.Document) bool {
 	fields, err := p.fields(doc)
 	if err != nil {
@@ -72,7 +73,7 @@ func (p *parser) fields(doc frontmatter.Document) ([]field, *frontmatter.Error) 
 	return out, nil
 }
 
-// normalKey makes maxTurns, max-turns and "Max Turns" the same as max_turns.
+// normalKey converts maxTurns, max-turns and "Max Turns" to max_turns.
 func normalKey(s string) string {
 	var b strings.Builder
 	lower := false

@@ -13,10 +13,10 @@ import (
 	"taskyard/task"
 )
 
-// setters take the keys that mean something here.
+// setters handle the supported keys.
 var setters map[string]func(*parser, field)
 
-func init() { // not in the declaration: the setters' hints list the keys
+func init() { // avoids an initialization cycle: the setters' hints list the keys
 	setters = map[string]func(*parser, field){
 		"name":                 (*parser).setName,
 		"description":          (*parser).setDescription,
@@ -47,7 +47,7 @@ func init() { // not in the declaration: the setters' hints list the keys
 	}
 }
 
-// ignoredKeys belong to the sub-agent files of coding agents and mean nothing
+// ignoredKeys belong to the subagent files of coding agents and have no meaning
 // here.
 var ignoredKeys = []string{
 	"color", "permission_mode", "mcp_servers", "hooks", "skills", "memory", "background", "effort",
@@ -126,7 +126,7 @@ func (p *parser) setRunner(f field) {
 }
 
 func (p *parser) setModel(f field) {
-	// "inherit" is how coding agents say: the model of whoever asks.
+	// In coding agents, "inherit" means the caller's model.
 	if s, ok := p.word(f); ok && s != "inherit" {
 		p.a.Model = s
 	}
@@ -219,7 +219,7 @@ func (p *parser) setEnv(f field) {
 	items, _ := p.list(f)
 	for _, it := range items {
 		if !envName().MatchString(it.text) {
-			// The text is not shown: it may be a secret.
+			// Do not show the text: it may be a secret.
 			p.fatal(it.line, "Write only names, such as GITHUB_TOKEN; the values come from the server's environment",
 				"env contains something that is not the name of a variable")
 		} else if !slices.Contains(p.a.Env, it.text) {
@@ -228,7 +228,7 @@ func (p *parser) setEnv(f field) {
 	}
 }
 
-// finish checks what the file as a whole must hold.
+// finish checks the required parts of the file.
 func (p *parser) finish() {
 	if p.a.Description == "" {
 		p.missing("description", "## Description", "the description is missing")
@@ -247,7 +247,7 @@ func (p *parser) finish() {
 	p.a.PullOnly = p.a.PullReason != ""
 }
 
-// checkWorkspace refuses a workspace in which its runner cannot let runs work.
+// checkWorkspace rejects a workspace in which its runner cannot execute runs.
 func (p *parser) checkWorkspace() {
 	if p.a.Workspace == "" || p.opt.Workspace == nil {
 		return
@@ -265,8 +265,8 @@ func pullReason(runner string, opt Options) string {
 	return opt.PullOnly(runner)
 }
 
-// noTools reports what a missing list means. Coding agents give such a sub-agent
-// every tool; here that is never what nobody said.
+// noTools explains a missing list. Coding agents grant such a subagent every
+// tool; here, every grant must be explicit.
 func (p *parser) noTools() {
 	if p.headings {
 		p.missing("tools", "## Allowed Tools", "the list of allowed tools is missing")
@@ -276,8 +276,8 @@ func (p *parser) noTools() {
 		"` to the front matter, and what else it needs of create, edit, bash and task", "the list of allowed tools is missing")
 }
 
-// missing notes what neither notation gives, at its empty key or section if
-// there is one.
+// missing reports something that neither notation contains, at its empty key or
+// section if there is one.
 func (p *parser) missing(key, heading, message string) {
 	hint := "Add a line `" + key + ": …` to the front matter"
 	switch {

@@ -18,8 +18,8 @@ import (
 
 var errNotRegular = errors.New("it is not a regular file")
 
-// listFolder returns the names of the files that should make agents, and what
-// is wrong with other names that end in .md. Dotfiles are nobody's business.
+// listFolder returns the names of the files that should define agents, and
+// problems of other names that end in .md. Dotfiles are ignored.
 func listFolder(dir string) (files, problems []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -49,8 +49,8 @@ func notRegular(name string) string {
 	return fmt.Sprintf("%q is not a regular file and is not read: put the file itself into the folder", name)
 }
 
-// load reads one file, and checks it if it changed or again is true. An agent of
-// nil and no problem means that the file has gone meanwhile.
+// load reads one file, and checks it if it changed or again is true. If it
+// returns neither an agent nor a problem, the file was deleted in the meantime.
 func (f *Folder) load(name string, again bool) (*task.Agent, string) {
 	id := strings.TrimSuffix(name, ext)
 	text, err := readFile(filepath.Join(f.dir, name))
@@ -74,8 +74,8 @@ func (f *Folder) load(name string, again bool) (*task.Agent, string) {
 	return f.serve(a), ""
 }
 
-// unchanged keeps what was read before; only the runner may have become able
-// or unable to start something.
+// unchanged returns the agent as read before, except that its runner may have
+// become able or unable to start.
 func (f *Folder) unchanged(a task.Agent) *task.Agent {
 	if a.Serving && a.Runner != RunnerNone {
 		a.PullReason = pullReason(a.Runner, *f.checked)
@@ -107,7 +107,7 @@ func unreadable(id string, err error) task.Agent {
 	return p.verdict()
 }
 
-// reason is an error of the file system without the path.
+// reason returns a file system error without the path.
 func reason(err error) string {
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
@@ -116,8 +116,8 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// readFile reads a regular file up to one byte over MaxFile. It follows no
-// link and does not wait on a pipe.
+// readFile reads a regular file up to one byte over MaxFile. It follows no link
+// and does not block on a pipe.
 func readFile(path string) (string, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.ENXIO) {

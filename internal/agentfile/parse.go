@@ -1,9 +1,10 @@
-// Package agentfile reads and checks agent definitions, which are markdown
-// files, and watches the folder that holds them.
+// Package agentfile parses and checks agent definitions, which are Markdown
+// files, and watches the folder that contains them.
 //
-// A definition comes in one of two notations with one meaning: headings
-// (`## Description`, `## Allowed Tools`, `## System Prompt`) or YAML front
-// matter whose body is the prompt. Where both say something, front matter wins.
+// A definition uses one of two equivalent notations: headings (`##
+// Description`, `## Allowed Tools`, `## System Prompt`) or YAML front matter
+// whose body is the prompt. If both define something, the front matter takes
+// precedence.
 package agentfile
 
 import (
@@ -20,19 +21,19 @@ import (
 // Bounds of a definition file.
 const (
 	MaxFile    = 256 << 10 // bytes of a file
-	maxUnknown = 50        // unknown tools told of one file
+	maxUnknown = 50        // unknown tools reported per file
 )
 
 // RunnerNone is the runner of an agent that Taskyard never starts.
 const RunnerNone = "none"
 
-// Options say what the configuration knows of runners.
+// Options describes the configured runners.
 type Options struct {
-	Runners       map[string]task.RunnerKind           // kind of each configured runner, by its name
-	AnyRunner     bool                                 // a name that is not configured is a warning: nothing is known of the configuration
-	DefaultRunner string                               // where a definition names none; "" means "builtin"
-	Models        func(runner string) []string         // the models that a runner has, nil where any will do; may be nil
-	PullOnly      func(runner string) string           // why nothing can be started by this runner, or ""; may be nil
+	Runners       map[string]task.RunnerKind           // kind of each configured runner, by name
+	AnyRunner     bool                                 // unconfigured names are only a warning, because the configuration is unknown
+	DefaultRunner string                               // for definitions without a runner; "": "builtin"
+	Models        func(runner string) []string         // the models of a runner, nil if any will do; may be nil
+	PullOnly      func(runner string) string           // why this runner cannot start anything, or ""; may be nil
 	Workspace     func(runner, workspace string) error // why its runs may not work there, or nil; may be nil
 }
 
@@ -40,19 +41,19 @@ func (o Options) defaultRunner() string {
 	return cmp.Or(o.DefaultRunner, "builtin")
 }
 
-// parser gathers the findings on one file.
+// parser collects the problems of one file.
 type parser struct {
 	a          task.Agent
 	opt        Options
 	front      bool           // the file begins with front matter
-	headings   bool           // the body is read as sections
+	headings   bool           // the body consists of sections
 	seen       map[string]int // front matter key to its line
 	disallowed []string
 }
 
-// Parse reads and checks the text of one definition file. It never fails: what
-// is wrong is told in Problems, and Status is the verdict. The text is kept as
-// it is, except where it is not UTF-8 or holds NUL: those bytes are replaced.
+// Parse parses and checks the text of a definition file. It never fails:
+// Problems lists the problems, and Status is the verdict. The text is kept
+// unchanged, except that invalid UTF-8 and NUL are replaced.
 func Parse(id, text string, opt Options) task.Agent {
 	p := &parser{opt: opt, seen: map[string]int{}}
 	p.a = task.Agent{
@@ -88,7 +89,7 @@ func (p *parser) read(text string) {
 	p.finish()
 }
 
-// checkBytes reports whether the text can be read at all.
+// checkBytes reports whether the text can be parsed at all.
 func (p *parser) checkBytes(text string) bool {
 	if len(text) > MaxFile {
 		p.fatal(1, "Shorten the prompt, or let it name files that the agent reads", "the file is larger than %d KiB", MaxFile>>10)
@@ -133,7 +134,7 @@ func (p *parser) add(pr task.Problem) {
 	p.a.Problems = append(p.a.Problems, pr)
 }
 
-// verdict orders the problems by line and draws status and serving from them.
+// verdict sorts the problems by line and derives status and serving from them.
 func (p *parser) verdict() task.Agent {
 	a := p.a
 	sortByLine(a.Problems)
@@ -155,8 +156,7 @@ func sortByLine(list []task.Problem) {
 	slices.SortStableFunc(list, func(a, b task.Problem) int { return cmp.Compare(a.Line, b.Line) })
 }
 
-// capped keeps the problems that a person can still read, the fatal ones
-// before all others.
+// capped limits the problems to a readable number, fatal ones first.
 func capped(all []task.Problem) []task.Problem {
 	if len(all) <= task.MaxProblems {
 		return all

@@ -16,7 +16,7 @@ import (
 	"taskyard/task"
 )
 
-// setProjects takes the only projects whose tasks the agent works on.
+// setProjects sets the projects that the agent's work is limited to.
 func (p *parser) setProjects(f field) {
 	items, ok := p.list(f)
 	if ok && len(items) == 0 {
@@ -35,8 +35,8 @@ func (p *parser) setProjects(f field) {
 
 const checkHint = `Write each check as a list entry such as {name: test, run: "go test ./...", timeout: 10m, required: true}`
 
-// setChecks takes a list of checks. Whatever is wrong makes the definition
-// invalid: a check that is read wrongly would bind nobody.
+// setChecks sets the checks. Any mistake makes the definition invalid, because
+// a misread check would not be enforced.
 func (p *parser) setChecks(f field) {
 	seq, ok := f.node.(*ast.SequenceNode)
 	if !ok {
@@ -66,7 +66,7 @@ func (p *parser) setChecks(f field) {
 	}
 }
 
-// check reads one check, and the line of each of its keys.
+// check parses one check, and the line of each of its keys.
 func (p *parser) check(f field, n ast.Node) (c task.Check, lines map[string]int, ok bool) {
 	flag := func(into *bool) func(field) { return func(f field) { p.flag(f, f.name, into) } }
 	word := func(into *string) func(field) { return func(f field) { *into, _ = p.text(f) } }
@@ -86,7 +86,7 @@ func (p *parser) check(f field, n ast.Node) (c task.Check, lines map[string]int,
 	return c, lines, ok
 }
 
-// checkKind returns the kind that the given evidence shows.
+// checkKind infers the kind of a check from its fields.
 func checkKind(c task.Check) task.CheckKind {
 	switch {
 	case c.Run == "" && c.Path != "":
@@ -99,7 +99,7 @@ func checkKind(c task.Check) task.CheckKind {
 
 const reviewHint = "Write none, required, or {approvals: 2, from: [maya, reviewer], expires: 72h, standIn: oleg}"
 
-// setReview takes none, required, or a policy.
+// setReview accepts none, required, or a policy.
 func (p *parser) setReview(f field) {
 	if s, ok := frontmatter.Scalar(f.node); ok {
 		switch strings.ToLower(strings.TrimSpace(s)) {
@@ -144,9 +144,9 @@ func (p *parser) setReview(f field) {
 	p.a.Review = &r
 }
 
-// mapping gives the value of each key of a mapping to its setter, and returns
-// the line of each key. An unknown key is fatal: a policy that is misspelt would
-// be none.
+// mapping passes the value of each key in a mapping to its setter, and returns
+// the line of each key. An unknown key is fatal, because a misspelled policy
+// would not be enforced.
 func (p *parser) mapping(f field, n ast.Node, hint string, set map[string]func(field)) (lines map[string]int, ok bool) {
 	m, ok := n.(*ast.MappingNode)
 	if !ok {
@@ -171,8 +171,8 @@ func (p *parser) mapping(f field, n ast.Node, hint string, set map[string]func(f
 	return lines, true
 }
 
-// faults notes problems that the rules of a project find, each at its key, or
-// where its mapping begins.
+// faults reports problems found by the rules of a project, each at its key, or
+// at the beginning of its mapping.
 func (p *parser) faults(f field, err error, prefix string, lines map[string]int, at int, hint string) {
 	var found *task.Error
 	if !errors.As(err, &found) {

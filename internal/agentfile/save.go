@@ -13,10 +13,10 @@ import (
 	"taskyard/task"
 )
 
-// Save writes a definition and returns the agent as it is served then. Invalid
-// text is refused with every problem named (Invalid), unless force is set; text
-// that is no text (not UTF-8, NUL, over MaxFile) is refused always. Where ifHash
-// is not "", the file on disk must have this hash, else the error is
+// Save writes a definition and returns the agent as it is then served. Invalid
+// text is rejected with all problems (Invalid), unless force is set; text that
+// is not UTF-8, contains NUL or exceeds MaxFile is always rejected. If ifHash
+// is not "", the file on disk must have this hash; otherwise the error is
 // task.CodeStaleAgent.
 func (f *Folder) Save(id, text, ifHash string, force bool) (task.Agent, error) {
 	if a, err := f.Accept(id, text, force); err != nil {
@@ -41,8 +41,8 @@ func (f *Folder) Save(id, text, ifHash string, force bool) (task.Agent, error) {
 	return saved, nil
 }
 
-// Accept returns what a definition would be, or the error with which Save would
-// refuse its text.
+// Accept returns the agent that a text defines, or the error with which Save
+// would reject it.
 func (f *Folder) Accept(id, text string, force bool) (task.Agent, error) {
 	if !task.ValidAgentID(id) {
 		return task.Agent{}, task.FieldErrorf("id", "must be 1 to 63 of a-z, 0-9 and -, beginning with a letter or digit")
@@ -62,8 +62,8 @@ func isText(s string) bool {
 	return len(s) <= MaxFile && utf8.ValidString(s) && strings.IndexByte(s, 0) < 0
 }
 
-// Delete removes a definition. The error is task.CodeAgentNotFound where there
-// is none.
+// Delete deletes a definition. It returns task.CodeAgentNotFound if there is
+// none.
 func (f *Folder) Delete(id string) error {
 	notFound := task.Errorf(task.NotFound, task.CodeAgentNotFound, "Agent not found: %s", task.ClipChars(id, 60))
 	if !task.ValidAgentID(id) {
@@ -87,7 +87,8 @@ func (f *Folder) Delete(id string) error {
 	return nil
 }
 
-// checkHash refuses to write over a file that its author has not seen.
+// checkHash returns an error if the file is not the version that its author has
+// seen.
 func (f *Folder) checkHash(path, id, ifHash string) error {
 	text, err := readFile(path)
 	switch {
@@ -106,8 +107,8 @@ func (f *Folder) checkHash(path, id, ifHash string) error {
 	return nil
 }
 
-// Stale is the error for an author whose definition another one changed, or
-// deleted, meanwhile.
+// Stale returns the error for an author whose definition was changed or deleted
+// by someone else in the meantime.
 func Stale(id string, deleted bool) error {
 	how := "changed"
 	if deleted {
@@ -138,11 +139,10 @@ func writeErr(err error) error {
 	return fmt.Errorf("write agent definition: %w", err)
 }
 
-// writeAtomic puts a file in place so that a reader, or a power cut, meets the
-// old text or the new one and nothing between.
+// writeAtomic replaces a file atomically, also if the power fails.
 func writeAtomic(path string, text []byte) (err error) {
 	dir, name := filepath.Split(path)
-	tmp, err := os.CreateTemp(dir, "."+strings.TrimPrefix(name, ".")+".tmp-*") // a dotfile: no agent
+	tmp, err := os.CreateTemp(dir, "."+strings.TrimPrefix(name, ".")+".tmp-*") // a dotfile: not an agent
 	if err != nil {
 		return err
 	}
@@ -170,8 +170,8 @@ func syncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// Defined reports whether a file of this agent's name exists, whatever it
-// holds. Where that cannot be found out, it does.
+// Defined reports whether a file with this agent's name exists, valid or not,
+// or whether its existence cannot be determined.
 func (f *Folder) Defined(id string) bool {
 	_, err := os.Lstat(filepath.Join(f.dir, id+ext))
 	return !errors.Is(err, fs.ErrNotExist)

@@ -14,7 +14,7 @@ const (
 
 var sectionNames = []string{secDescription, secTools, secPrompt}
 
-// section is a `##` heading and the lines below it.
+// section is a `##` heading with the lines below it.
 type section struct {
 	name  string // as written
 	line  int    // of the heading
@@ -24,13 +24,13 @@ type section struct {
 type line struct {
 	text   string
 	number int
-	fenced bool // inside a code fence, or one of its marks
+	fenced bool // inside a code fence, or part of one
 }
 
-// outline is the body read as headings.
+// outline is a body with headings.
 type outline struct {
 	title    string // of the first `#` heading
-	intro    int    // first line of prose outside every section, or 0
+	intro    int    // first line of text outside every section, or 0
 	sections []section
 }
 
@@ -43,13 +43,13 @@ func (o outline) find(name string) *section {
 	return nil
 }
 
-// known reports whether any section is one of a definition.
+// known reports whether any section belongs to a definition.
 func (o outline) known() bool {
 	return slices.ContainsFunc(sectionNames, func(name string) bool { return o.find(name) != nil })
 }
 
-// scan reads the headings of the body up to and with the system prompt, which
-// takes all that follows.
+// scan parses the headings of the body up to and including the system prompt,
+// which extends to the end.
 func scan(body []string, first int) outline {
 	var o outline
 	var fence string
@@ -81,7 +81,8 @@ func scan(body []string, first int) outline {
 	return o
 }
 
-// heading returns level and title of an ATX heading; level 0 is none.
+// heading returns the level and title of an ATX heading; level 0: not a
+// heading.
 func heading(text string) (level int, title string) {
 	s := strings.TrimLeft(text, " ")
 	if len(text)-len(s) > 3 {
@@ -99,8 +100,8 @@ func heading(text string) (level int, title string) {
 	return level, title
 }
 
-// nextFence returns the code fence that is open after this line: the run of
-// marks that opened it, or "".
+// nextFence returns the code fence that is open after this line, as its opening
+// marks, or "".
 func nextFence(open, text string) string {
 	s := strings.TrimLeft(text, " ")
 	if len(text)-len(s) > 3 || len(s) < 3 || s[0] != '`' && s[0] != '~' {

@@ -14,21 +14,21 @@ import (
 	"taskyard/task"
 )
 
-// baseName is the file that names the versions which the folder and the database
-// had in common last, as lines of sha256sum. By it a server knows which of the
-// two changed since, also after it was stopped.
+// baseName is the file that records the last versions that the folder and the
+// database had in common, in the format of sha256sum. With it, a server knows
+// which of the two has changed since, even after a restart.
 const baseName = ".in-database"
 
-// File is a file of a name that an agent can have.
+// File is a file whose name is a valid agent name.
 type File struct {
 	Text string
 	Hash string
-	// Unfit files cannot be stored elsewhere: links, files that cannot be read,
-	// and what is no text.
+	// Unfit files cannot be stored in the database: links, unreadable files,
+	// and files that are not text.
 	Unfit bool
 }
 
-// Files reads the folder. A file of a name that no agent can have is left out.
+// Files reads the folder. Files without a valid agent name are omitted.
 func (f *Folder) Files() (map[string]File, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -53,10 +53,10 @@ func (f *Folder) Files() (map[string]File, error) {
 	return all, nil
 }
 
-// Replace puts a file in place of the one that has the hash was, "" for none; nil
-// removes it. It does nothing and returns false where another one is
-// there by now. With keep, what is there is copied first, to a name that defines
-// no agent, which is returned.
+// Replace replaces the file that has the hash was, "" for none; nil deletes it.
+// If the file has changed by now, it does nothing and returns false. With keep,
+// the existing file is first copied to a name that defines no agent, which is
+// returned.
 func (f *Folder) Replace(id, was string, text *string, keep bool) (kept string, done bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -86,13 +86,13 @@ func (f *Folder) Replace(id, was string, text *string, keep bool) (kept string, 
 	return kept, true, f.reloadLocked()
 }
 
-// isDefault reports whether a text is one that the server wrote itself.
+// isDefault reports whether a text is a default that the server wrote.
 func isDefault(id, text string) bool {
 	b, err := defaults.ReadFile("defaults/" + id + ext)
 	return err == nil && string(b) == text
 }
 
-// keepCopy writes a text beside the file that had it, over no other file.
+// keepCopy writes a text next to its original file, without overwriting a file.
 func keepCopy(path, text string) (name string, err error) {
 	at := path + ".before-" + time.Now().UTC().Format("20060102T150405Z")
 	name = at
@@ -110,7 +110,7 @@ func keepCopy(path, text string) (name string, err error) {
 	}
 }
 
-// Base returns the hashes that SetBase stored last, nil where it never did.
+// Base returns the hashes that SetBase last stored, nil if there are none.
 func (f *Folder) Base() (map[string]string, error) {
 	b, err := os.ReadFile(filepath.Join(f.dir, baseName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -127,8 +127,8 @@ func (f *Folder) Base() (map[string]string, error) {
 	return base, nil
 }
 
-// SetBase stores the hashes of what the folder and the database have in common,
-// by agent.
+// SetBase stores the hashes of the versions that the folder and the database
+// have in common, by agent.
 func (f *Folder) SetBase(base map[string]string) error {
 	var b strings.Builder
 	for _, id := range slices.Sorted(maps.Keys(base)) {

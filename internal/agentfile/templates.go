@@ -10,7 +10,7 @@ import (
 	"taskyard/task"
 )
 
-// Check parses a text as Save would, and writes nothing.
+// Check parses a text as Save would, without writing it.
 func (f *Folder) Check(id, text string) task.Agent { return Parse(id, text, *f.opt()) }
 
 const blank = `---
@@ -22,11 +22,11 @@ You are …
 Say what to do, how to check it, and when to stop and ask.
 `
 
-// readingTools are those of a definition that says nothing else.
+// readingTools are the tools in a template without others.
 const readingTools = "read, list, grep, glob"
 
-// Templates returns what a new definition may begin with: a blank one, the
-// default agents, and one for each configured runner.
+// Templates returns the templates for a new definition: a blank one, the
+// default agents, and one per configured runner.
 func (f *Folder) Templates() []task.AgentTemplate {
 	list := []task.AgentTemplate{{
 		Key: "blank", Title: "Blank", About: "Description, tools and prompt, no more.",
@@ -35,7 +35,7 @@ func (f *Folder) Templates() []task.AgentTemplate {
 	for _, id := range defaultNames() {
 		text, err := defaults.ReadFile("defaults/" + id + ext)
 		if err != nil {
-			continue // embedded: never
+			continue // embedded: never fails
 		}
 		a := Parse(id, string(text), Options{AnyRunner: true})
 		list = append(list, task.AgentTemplate{Key: id, Title: a.Name, About: a.Description, ID: id, Text: string(text)})

@@ -13,8 +13,8 @@ type item struct {
 	line int
 }
 
-// tool returns our name of a tool and the pattern in brackets behind it, if
-// that is not for all of it. The name is "" for an unknown tool.
+// tool returns our name of a tool and the pattern in brackets after it, if that
+// restricts the tool. The name is "" for an unknown tool.
 func tool(text string) (name, pattern string) {
 	base := text
 	if i := strings.IndexByte(text, '('); i > 0 && strings.HasSuffix(text, ")") {
@@ -43,7 +43,7 @@ func splitNames(it item) []item {
 	return list
 }
 
-// tools takes the list of allowed tools that begins at a line.
+// tools handles the list of allowed tools that begins at a line.
 func (p *parser) tools(line int, items []item) {
 	if len(items) == 0 {
 		p.fatal(line, "Name at least one of: "+strings.Join(task.KnownTools, ", "), "the list of tools is empty")
@@ -56,8 +56,8 @@ func (p *parser) tools(line int, items []item) {
 	}
 }
 
-// grant takes one allowed tool. One that is allowed in part is not granted:
-// nothing here could hold an agent to the part.
+// grant handles one allowed tool. A tool with a restriction is not granted,
+// because the restriction could not be enforced.
 func (p *parser) grant(it item) {
 	name, pattern := tool(it.text)
 	switch {
@@ -90,7 +90,7 @@ func (p *parser) notGranted(it item) {
 	}
 }
 
-// withhold takes the disallowed tools off the allowed ones.
+// withhold removes the disallowed tools from the allowed ones.
 func (p *parser) withhold() {
 	if len(p.disallowed) == 0 || len(p.a.Tools) == 0 {
 		return
@@ -102,7 +102,7 @@ func (p *parser) withhold() {
 	}
 }
 
-// splitList cuts at commas and line ends outside brackets.
+// splitList splits at commas and line endings outside brackets.
 func splitList(s string) []string {
 	var parts []string
 	depth, from := 0, 0

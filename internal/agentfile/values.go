@@ -18,7 +18,7 @@ const (
 	maxDuration = 7 * 24 * time.Hour
 )
 
-// text takes a scalar, or notes that the value is none.
+// text returns a scalar, or reports that the value is not one.
 func (p *parser) text(f field) (string, bool) {
 	s, ok := frontmatter.Scalar(f.node)
 	if !ok {
@@ -27,7 +27,7 @@ func (p *parser) text(f field) (string, bool) {
 	return strings.TrimSpace(s), ok
 }
 
-// word takes a scalar of one line.
+// word returns a single-line scalar.
 func (p *parser) word(f field) (string, bool) {
 	s, ok := p.text(f)
 	if ok && strings.ContainsAny(s, "\r\n") {
@@ -37,7 +37,7 @@ func (p *parser) word(f field) (string, bool) {
 	return s, ok
 }
 
-// list takes a YAML list, or text with commas.
+// list parses a YAML list, or comma-separated text.
 func (p *parser) list(f field) ([]item, bool) {
 	seq, isSeq := f.node.(*ast.SequenceNode)
 	if !isSeq {

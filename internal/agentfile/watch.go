@@ -11,14 +11,15 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// maxDelay bounds how long a stream of changes may put off the reading.
+// maxDelay bounds how long a stream of changes can delay reading.
 const maxDelay = 5 * debounce
 
 // Watch reads the folder again whenever a file changes, until ctx ends, and
-// then returns nil. It calls onChange (if not nil) with the ids that came, changed
-// or went, also by Save, Delete and Reload; the snapshot is new by then.
-// onChange runs on Watch's goroutine and may call the folder. Without file
-// events the folder is read once a second. Run at most one Watch at a time.
+// then returns nil. It calls onChange (if not nil) with the IDs of agents that
+// were added, changed or removed, including by Save, Delete and Reload, after
+// the snapshot was updated. onChange runs on Watch's goroutine and may call the
+// folder. Without file events, the folder is read once a second. At most one
+// Watch may run at a time.
 func (f *Folder) Watch(ctx context.Context, onChange func(ids []string)) error {
 	w, err := f.watcher()
 	rescan := f.rescan
@@ -35,7 +36,7 @@ func (f *Folder) Watch(ctx context.Context, onChange func(ids []string)) error {
 	defer tick.Stop()
 	var due <-chan time.Time
 	var since time.Time
-	f.Reload() // what happened between Open and now
+	f.Reload() // changes between Open and now
 	for {
 		select {
 		case <-ctx.Done():
@@ -61,7 +62,7 @@ func (f *Folder) Watch(ctx context.Context, onChange func(ids []string)) error {
 			f.Reload()
 		case <-tick.C:
 			if w != nil {
-				_ = w.Add(f.dir) // the folder may be another one by now
+				_ = w.Add(f.dir) // the folder may have been replaced
 			}
 			f.Reload()
 		case <-f.kick:

@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// agentsPoll is how often a server looks for definitions that another one changed,
-// where it was not told.
+// agentsPoll is how often a server looks for definitions changed by another
+// one, in case a notification was lost.
 const agentsPoll = 5 * time.Second
 
-// followAgents has the agents folder follow the database until ctx ends, where
-// several servers share that.
+// followAgents keeps the agents folder in sync with the database until ctx
+// ends, if several servers share the database.
 func (in *Instance) followAgents(ctx context.Context) {
 	if !in.DB.Shared() {
 		return
@@ -33,15 +33,15 @@ func (in *Instance) followAgents(ctx context.Context) {
 	}
 }
 
-// agentsChanged does what follows from a change of the agents folder.
+// agentsChanged handles a change of the agents folder.
 func (in *Instance) agentsChanged(ctx context.Context, ids []string) {
 	in.Service.AgentsChanged(ids)
 	in.syncAgents(ctx, in.Service.SyncAgents)
 	in.revokeRemoved(ctx)
 }
 
-// syncAgents compares the agents folder with the database. What could not be done
-// is tried again by followAgents.
+// syncAgents synchronizes the agents folder with the database. followAgents
+// retries after an error.
 func (in *Instance) syncAgents(ctx context.Context, compare func(context.Context) error) {
 	if err := compare(ctx); err != nil && ctx.Err() == nil {
 		in.opt.Log.Error("agents folder and database differ", "error", err)

@@ -1,6 +1,6 @@
-// Package app turns a configuration into a running server: Open reads the data
-// folder, Serve answers until its context ends and then drains, Close lets the
-// folder go.
+// Package app turns a configuration into a running server: Open opens the data
+// folder, Serve serves until its context ends and then drains, Close closes the
+// data folder.
 package app
 
 import (
@@ -38,12 +38,12 @@ import (
 	"taskyard/views"
 )
 
-// Options are what an instance needs besides its configuration.
+// Options is what an instance needs in addition to its configuration.
 type Options struct {
 	Log    *slog.Logger
-	Now    func() time.Time    // the wall clock of a test; nil: that of the database
-	Getenv func(string) string // the variables that the configuration names
-	Level  *slog.LevelVar      // of Log; nil: it stays
+	Now    func() time.Time    // wall clock for tests; nil: that of the database
+	Getenv func(string) string // looks up the variables that the configuration names
+	Level  *slog.LevelVar      // level of Log; nil: fixed
 }
 
 func (o Options) setLevel(c config.Log) {
@@ -61,14 +61,14 @@ type Instance struct {
 	Service *service.Service
 
 	opt     Options
-	release func() // of the protection of the data folder
+	release func() // ends the protection of the data folder
 
 	settings     *Settings
 	repositories *repository.Repositories
 }
 
-// Open opens the database and the agents of a data folder, which it makes when
-// it is absent.
+// Open opens the database and the agents of a data folder, which it creates if
+// it does not exist.
 func Open(ctx context.Context, c *config.Config, o Options) (*Instance, error) {
 	if err := MakeData(c.Data); err != nil {
 		return nil, err
@@ -110,18 +110,18 @@ func Open(ctx context.Context, c *config.Config, o Options) (*Instance, error) {
 	return in, nil
 }
 
-// Close ends the use of the data folder.
+// Close closes the data folder.
 func (in *Instance) Close() error {
 	in.release()
 	return errors.Join(in.repositories.Close(), in.DB.Close())
 }
 
-// FirstLine returns the line that a server prints first, once its instance is
-// open. base is the address under which people reach it.
+// FirstLine returns the line that a server prints first, after its instance is
+// open. base is the server's URL for people.
 type FirstLine func(ctx context.Context, in *Instance, base string) (string, error)
 
-// SetupLink returns the set-up link of an instance without people, else the
-// address of the sign-in page.
+// SetupLink returns the setup link of an instance without people, otherwise the
+// URL of the sign-in page.
 func SetupLink(ctx context.Context, in *Instance, base string) (string, error) {
 	secret, err := in.Service.SetupLink(ctx)
 	if err != nil || secret == "" {
@@ -130,15 +130,15 @@ func SetupLink(ctx context.Context, in *Instance, base string) (string, error) {
 	return base + views.URL.Setup() + "?token=" + secret, nil
 }
 
-// ServeOptions are what a server needs besides its configuration.
+// ServeOptions is what a server needs in addition to its configuration.
 type ServeOptions struct {
 	Options
 	Stdout    io.Writer // for the first line
 	FirstLine FirstLine
-	Hangup    <-chan struct{} // each value has the configuration and the definitions of agents read again
+	Hangup    <-chan struct{} // each value triggers a reload of the configuration and the agent definitions
 	Build     buildinfo.Info
 	Manager   *systemd.Notifier // the service manager
-	Passed    net.Listener      // to serve on in place of the configured address; nil: none
+	Passed    net.Listener      // listener to use instead of the configured address; nil: none
 	Demo      bool              // the pages guide through the tasks of the demo
 }
 
@@ -213,7 +213,7 @@ func (in *Instance) serveOn(ctx context.Context, at doors, o ServeOptions) error
 		return err
 	}
 	probes := runner.NewProber(in.settings.runners().sources(), func() {
-		in.Agents.Reload() // what can be started may be another thing now
+		in.Agents.Reload() // other runners may be able to start now
 		in.Service.AgentsChanged(nil)
 	})
 	in.settings.Use(in.Service, clock, func() {
@@ -235,11 +235,11 @@ func (in *Instance) serveOn(ctx context.Context, at doors, o ServeOptions) error
 	if err := in.Service.Join(ctx, this); err != nil {
 		return err
 	}
-	if err := in.Service.CheckClock(ctx); err != nil { // before anybody acts on a lease
+	if err := in.Service.CheckClock(ctx); err != nil { // before anything relies on a lease
 		in.opt.Log.Error("failed to check the clock", "error", err)
 	}
 	in.syncAgents(ctx, in.Service.SyncAgents)
-	in.revokeRemoved(ctx) // files may have been removed while no server ran
+	in.revokeRemoved(ctx) // files may have been deleted while no server was running
 	srv := h.HTTP()
 	failed := make(chan error, 2)
 	go func() { failed <- crypt.serveHTTP(srv, ln) }()
@@ -257,7 +257,7 @@ func (in *Instance) serveOn(ctx context.Context, at doors, o ServeOptions) error
 	}
 	first, err := o.FirstLine(ctx, in, base)
 	if err != nil && in.DB.Fault() != nil {
-		first, err = base+"/login", nil // a full disk: people may read
+		first, err = base+"/login", nil // the disk is full: people can still read
 	}
 	if err != nil {
 		return errors.Join(err, in.drain(srv, clock))
@@ -290,9 +290,9 @@ func inTheClear(publicURL string, listens net.Addr) bool {
 }
 
 // checkTail compares the end of the log with its own count and with the newest
-// backup, and notes it in the server's log: whoever keeps that elsewhere can
-// compare, too. A truncated log is reported, and the server keeps serving: to stop would
-// help whoever cut it.
+// backup, and writes it to the server's log, so that an external copy can be
+// compared too. It reports a truncated log, but the server keeps running:
+// stopping would help whoever truncated it.
 func (in *Instance) checkTail(ctx context.Context) {
 	err := in.DB.Snapshot(ctx, func(rx *db.Rx) error {
 		h, err := rx.Head()
@@ -315,8 +315,8 @@ func (in *Instance) checkTail(ctx context.Context) {
 	}
 }
 
-// watch follows the agents folder, the runners and the memory until the returned function
-// is called, which waits until no program of a probe is left.
+// watch watches the agents folder, the runners and the memory until the
+// returned function is called, which waits until all probe programs have ended.
 func (in *Instance) watch(ctx context.Context, o ServeOptions, base string, probes *runner.Prober, crypt *encryption) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var all sync.WaitGroup
@@ -342,14 +342,14 @@ func (in *Instance) watch(ctx context.Context, o ServeOptions, base string, prob
 	}
 }
 
-// reread reads the configuration and the agents' definitions again at each hangup.
+// reread reloads the configuration and the agent definitions on each SIGHUP.
 func (in *Instance) reread(ctx context.Context, o ServeOptions, base string) {
 	for {
 		select {
 		case <-o.Hangup:
 			in.tell(o.Manager.Reloading())
 			in.opt.Log.Info("SIGHUP: reloading agent definitions and configuration")
-			in.reloadSettings(ctx) // before the definitions, which name its runners
+			in.reloadSettings(ctx) // before the definitions, which refer to its runners
 			in.Agents.Reload()
 			in.tell(o.Manager.Ready("Serving on " + base))
 		case <-ctx.Done():
@@ -358,15 +358,15 @@ func (in *Instance) reread(ctx context.Context, o ServeOptions, base string) {
 	}
 }
 
-// revokeRemoved ends the tokens of agents that are not defined any more.
+// revokeRemoved revokes the tokens of agents that are no longer defined.
 func (in *Instance) revokeRemoved(ctx context.Context) {
 	if err := in.Service.RevokeRemoved(ctx); err != nil && ctx.Err() == nil {
 		in.opt.Log.Error("failed to revoke the tokens of removed agents", "error", err)
 	}
 }
 
-// drain stops in order: no new runs, health checks told, running ones told,
-// streams closed, then the last requests answered.
+// drain stops in order: no new runs, health checks fail, running runs stop,
+// streams are closed, then the last requests are answered.
 func (in *Instance) drain(srv *http.Server, clock *jobs.Jobs) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 35*time.Second)
 	defer cancel()
@@ -387,13 +387,14 @@ func (in *Instance) drain(srv *http.Server, clock *jobs.Jobs) error {
 	return err
 }
 
-// seenAfter is how long a server that stops answers as before, where others can
-// answer in its place: a proxy that asks for its health every second sends it
-// nothing any more by then. Otherwise connections are closed under requests.
+// seenAfter is how long a stopping server continues to answer if others can
+// answer in its place. By then, a proxy that checks its health every second has
+// stopped sending requests; otherwise connections would be closed during
+// requests.
 const seenAfter = 3 * time.Second
 
-// lastRequests bounds how long a stop waits for requests, such as a body that
-// comes slowly. All others are answered at once.
+// lastRequests bounds how long a stop waits for requests, such as a slow body.
+// Others are answered at once.
 const lastRequests = 5 * time.Second
 
 func (in *Instance) newJobs(ctx context.Context, id *identity, data, url, version string) (*jobs.Jobs, error) {
@@ -420,7 +421,7 @@ func (in *Instance) newJobs(ctx context.Context, id *identity, data, url, versio
 	})
 }
 
-// pathPrefix returns the path below which the server answers.
+// pathPrefix returns the path below which the server is served.
 func pathPrefix(c *config.Config) string {
 	u, err := url.Parse(c.PublicURL)
 	if err != nil {
@@ -429,6 +430,5 @@ func pathPrefix(c *config.Config) string {
 	return u.Path
 }
 
-// baseURL is the address under which people reach the server; local is that of
-// this machine.
+// baseURL returns the server's URL for people; local is that for this machine.
 func baseURL(c *config.Config, local string) string { return cmp.Or(c.PublicURL, local) }

@@ -20,20 +20,20 @@ import (
 	"taskyard/task"
 )
 
-// ArchiveSuffix ends the names of backups of a whole instance.
+// ArchiveSuffix is the file name suffix of backups of a whole instance.
 const ArchiveSuffix = ".tar.zst"
 
-// BackupOptions say how a backup is made.
+// BackupOptions configures a backup.
 type BackupOptions struct {
-	Runs         bool   // with the folders of runs
+	Runs         bool   // include the folders of runs
 	Version      string // of this program
 	CopyDatabase func(ctx context.Context, file string) error
 }
 
 // WriteBackup writes the instance of c to a new archive: a checked copy of the
-// database, the agents, the configuration, and all else in the data folder that
-// is not derived. The archive gets its name when it is whole. Errors: to is
-// there already, or its disk is full.
+// database, the agents, the configuration, and everything else in the data
+// folder that cannot be derived. The archive gets its name when it is complete.
+// Errors: to already exists, or the disk is full.
 func WriteBackup(ctx context.Context, c *config.Config, to string, o BackupOptions) (*archive.Manifest, error) {
 	if _, err := os.Lstat(to); err == nil {
 		return nil, fmt.Errorf("%s exists already; give a new name", to)
@@ -78,7 +78,7 @@ func writeBackup(ctx context.Context, c *config.Config, to string, o BackupOptio
 	return m, out.Publish(to)
 }
 
-// backups are those that the server makes by itself.
+// backups configures the server's scheduled backups.
 func (in *Instance) backups(data, version string) jobs.Backup {
 	c := in.Config.Backup
 	return jobs.Backup{
@@ -90,7 +90,8 @@ func (in *Instance) backups(data, version string) jobs.Backup {
 	}
 }
 
-// addDatabase adds a copy that lies beside the archive meanwhile.
+// addDatabase adds a copy of the database, which is stored next to the archive
+// in the meantime.
 func addDatabase(ctx context.Context, w *archive.Writer, m *archive.Manifest, to string, write func(context.Context, string) error) error {
 	tmp, err := db.NewPartial(to)
 	if err != nil {
@@ -113,9 +114,9 @@ func addDatabase(ctx context.Context, w *archive.Writer, m *archive.Manifest, to
 }
 
 // stays reports whether a file or folder at the top of a data folder belongs to
-// the place and not to the instance, or has a name that an archive cannot hold:
-// neither is it in a backup, nor does a restore touch it. The database is handled
-// by itself.
+// the machine and not to the instance, or has a name that an archive cannot
+// contain. It is neither backed up nor changed by a restore. The database is
+// handled separately.
 func stays(name string) bool {
 	switch name {
 	case filepath.Base(BackupDir("")), instance.RunsName, db.StagedName, acmeName, "lost+found":
@@ -133,7 +134,8 @@ type backup struct {
 	own  []fs.FileInfo // of the database, which must not be opened
 }
 
-// addAll adds all but the database. configFile is the configuration in use.
+// addAll adds everything except the database. configFile is the configuration
+// in use.
 func (b *backup) addAll(configFile string, m *archive.Manifest, runs bool) error {
 	for _, suffix := range []string{"", "-wal", "-shm", "-journal", ".lock"} {
 		if fi, err := os.Stat(DBPath(b.data) + suffix); err == nil {
@@ -177,8 +179,8 @@ func (b *backup) addAll(configFile string, m *archive.Manifest, runs bool) error
 	return nil
 }
 
-// isRunFolder reports whether a folder below runs is one of a run. Those of
-// worktrees belong to repositories, which a backup does not hold.
+// isRunFolder reports whether a folder below runs belongs to a run. Worktree
+// folders belong to repositories, which are not backed up.
 func isRunFolder(name string) bool { return strings.HasPrefix(name, "run-") }
 
 func sameFile(a, b string) bool {
@@ -187,13 +189,13 @@ func sameFile(a, b string) bool {
 	return errX == nil && errY == nil && os.SameFile(x, y)
 }
 
-// add adds a file, or a folder with all in it. A link at the top of a data
-// folder, as to agents in a repository, is followed.
+// add adds a file or folder. A link at the top of a data folder, such as to
+// agents in a repository, is followed.
 func (b *backup) add(path, name string) error {
 	fi, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil // removed meanwhile, or a link to nothing
+		return nil // deleted in the meantime, or a broken link
 	case err != nil:
 		return err
 	case fi.IsDir():
@@ -220,7 +222,7 @@ func (b *backup) addTree(dir, name string) error {
 	return fs.WalkDir(root.FS(), ".", func(p string, e fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return nil // removed meanwhile
+			return nil // deleted in the meantime
 		case err != nil:
 			return err
 		case !e.Type().IsRegular() || !archive.IsName(name+"/"+p):
@@ -255,13 +257,13 @@ func (b *backup) addFile(root *os.Root, p, name string) error {
 	return b.to.Add(name, f, fi.Size(), fi.Mode().Perm()&0o100 != 0)
 }
 
-// isOwn reports whether a file is one of the database: to close it would drop
+// isOwn reports whether a file belongs to the database: closing it would drop
 // the locks of SQLite.
 func (b *backup) isOwn(fi fs.FileInfo) bool {
 	return slices.ContainsFunc(b.own, func(own fs.FileInfo) bool { return os.SameFile(own, fi) })
 }
 
-// BackupEnds returns where the logs of the newest n scheduled backups end.
+// BackupEnds returns the log ends of the newest n scheduled backups.
 func BackupEnds(ctx context.Context, data string, n int) ([]db.BackupEnd, error) {
 	entries, err := os.ReadDir(BackupDir(data))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -278,7 +280,7 @@ func BackupEnds(ctx context.Context, data string, n int) ([]db.BackupEnd, error)
 		}
 		fi, err := os.Stat(path)
 		if err != nil {
-			continue // dropped meanwhile
+			continue // deleted in the meantime
 		}
 		end, err := readLogEnd(ctx, path)
 		if err != nil {
@@ -289,7 +291,7 @@ func BackupEnds(ctx context.Context, data string, n int) ([]db.BackupEnd, error)
 	return list, nil
 }
 
-// isBackup reports whether a file is a backup by its name.
+// isBackup reports whether a file name is that of a backup.
 func isBackup(name string) bool {
 	return !strings.HasPrefix(name, ".") && (strings.HasSuffix(name, ArchiveSuffix) || filepath.Ext(name) == ".db")
 }

@@ -12,7 +12,7 @@ import (
 	"taskyard/runner/supervise"
 )
 
-// builtinName is the runner of agents that name none.
+// builtinName is the runner of agents without a runner.
 const builtinName = "builtin"
 
 // runnerProvider returns the name of the provider of a runner of kind builtin, or
@@ -32,8 +32,8 @@ func runnerProvider(c *config.Config, name string) (provider, problem string) {
 	return names[0], ""
 }
 
-// newBuiltins makes the runners that call the models of a provider: those that
-// are configured, and the one that needs no configuration except a provider.
+// newBuiltins creates the runners that call models: the configured ones, and
+// the default one, which needs only a provider.
 func newBuiltins(c *config.Config, getenv func(string) string) (map[string]supervise.Runner, error) {
 	list := map[string]supervise.Runner{}
 	names := append(slices.Collect(maps.Keys(c.Runners)), builtinName)
@@ -41,7 +41,7 @@ func newBuiltins(c *config.Config, getenv func(string) string) (map[string]super
 		kind := runnerKind(c, name)
 		provider, problem := runnerProvider(c, name)
 		if problem != "" || !kind.Models {
-			continue // its agents are pull-only, or it is another kind
+			continue // its agents are pull-only, or it is of another kind
 		}
 		settings := runnerSettings(c, name)
 		var err error
@@ -70,8 +70,8 @@ func openProvider(p config.Provider, getenv func(string) string) (runner.Provide
 	return out, err
 }
 
-// runnerModels returns the models that a runner has; nil where any will do, or
-// nobody here knows.
+// runnerModels returns a function that returns the models of a runner; nil if
+// any will do, or they are unknown here.
 func runnerModels(c *config.Config) func(runner string) []string {
 	return func(name string) []string {
 		if _, configured := c.Runners[name]; configured && !runnerKind(c, name).Models {
@@ -85,7 +85,7 @@ func runnerModels(c *config.Config) func(runner string) []string {
 	}
 }
 
-// defaultModel is the one that is named, or the only one.
+// defaultModel returns the configured default, or the only model.
 func defaultModel(p config.Provider) string {
 	if p.DefaultModel == "" && len(p.Models) == 1 {
 		return p.Models[0]

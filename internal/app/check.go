@@ -9,8 +9,9 @@ import (
 	"taskyard/internal/config"
 )
 
-// CheckConfig looks at what a configuration names outside itself. errs keep a
-// server from starting; warnings leave something out of use until they are fixed.
+// CheckConfig checks what a configuration refers to outside itself. errs
+// prevent a server from starting; warnings disable something until they are
+// fixed.
 func CheckConfig(c *config.Config, getenv func(string) string) (errs []error, warnings []string) {
 	if _, err := newTicks(c); err != nil {
 		errs = append(errs, err)
@@ -29,7 +30,7 @@ func CheckConfig(c *config.Config, getenv func(string) string) (errs []error, wa
 	return errs, runnerWarnings(c, getenv)
 }
 
-// runnerWarnings says which runners cannot start anything, and why.
+// runnerWarnings returns which runners cannot start, and why.
 func runnerWarnings(c *config.Config, getenv func(string) string) (warnings []string) {
 	for _, name := range slices.Sorted(maps.Keys(c.Providers)) {
 		if v := c.Providers[name].APIKeyEnv; v != "" && getenv(v) == "" {

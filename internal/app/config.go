@@ -15,7 +15,8 @@ func serviceConfig(c *config.Config, o Options, ticks func(task.Time) task.Time)
 	}
 }
 
-// newTicks returns when the scheduler ticks, nil where it is off.
+// newTicks returns a function that returns when the scheduler ticks, nil if it
+// is disabled.
 func newTicks(c *config.Config) (func(task.Time) task.Time, error) {
 	if !c.Scheduler.Enabled {
 		return nil, nil
@@ -27,10 +28,10 @@ func newTicks(c *config.Config) (func(task.Time) task.Time, error) {
 	return jobs.Ticks(c.Scheduler.Cron, loc)
 }
 
-// secretName fits the names of variables whose values are secrets.
+// secretName matches the names of variables whose values are secrets.
 var secretName = lazyregexp.New(`(?i)KEY|TOKEN|SECRET|PASSWORD`)
 
-// collectSecrets lists the values that must never be in a transcript.
+// collectSecrets returns the values that must never be in a transcript.
 func collectSecrets(c *config.Config, getenv func(string) string) []string {
 	var list []string
 	for _, p := range c.Providers {

@@ -11,13 +11,14 @@ import (
 	"taskyard/internal/config"
 )
 
-// DemoMark is a file that separates the data folder of a demo from a real one.
+// DemoMark is a file that distinguishes the data folder of a demo from a real
+// one.
 const DemoMark = "demo-yard"
 
 const dbName = "taskyard.db"
 
-// HasDatabase reports whether an instance has its database already; that of
-// PostgreSQL has to be there.
+// HasDatabase reports whether an instance already has its database; with
+// PostgreSQL, it must exist.
 func HasDatabase(c *config.Config) bool {
 	_, err := os.Stat(DBPath(c.Data))
 	return c.Database != "" || !errors.Is(err, fs.ErrNotExist)
@@ -29,7 +30,7 @@ func DBPath(data string) string { return filepath.Join(data, dbName) }
 // BackupDir returns the folder of scheduled backups.
 func BackupDir(data string) string { return filepath.Join(data, "backups") }
 
-// MakeData makes the data folder, readable only by its owner.
+// MakeData creates the data folder, readable only by its owner.
 func MakeData(dir string) error {
 	syscall.Umask(0o077)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -51,8 +52,8 @@ func MakeData(dir string) error {
 	return nil
 }
 
-// ownFolder reports whether a folder is empty or holds an instance: any other,
-// such as /tmp, must not be closed to others.
+// ownFolder reports whether a folder is empty or contains an instance. The
+// permissions of any other folder, such as /tmp, must not be changed.
 func ownFolder(dir string) bool {
 	list, err := os.ReadDir(dir)
 	for _, f := range list {

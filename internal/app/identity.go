@@ -15,17 +15,17 @@ import (
 	"taskyard/runner/supervise"
 )
 
-// Files of the data folder.
+// Files in the data folder.
 const (
 	idName    = "yard-id"
 	placeName = "instance-place"
 )
 
-// identity separates the processes of this instance from those of another on
-// the machine.
+// identity distinguishes the processes of this instance from those of another
+// one on the same machine.
 type identity struct {
-	ID     string // of the processes that this server starts
-	Copied bool   // the processes of earlier runs may belong to another server
+	ID     string // marks the processes that this server starts
+	Copied bool   // processes of earlier runs may belong to another server
 
 	idFile, placeFile string
 	place             string // device and inode of the data folder
@@ -33,11 +33,11 @@ type identity struct {
 	log               *slog.Logger
 }
 
-// identify reads the id that is kept in the data folder. It belongs to one
-// folder on one device: a copy of the folder gets a new id, since its original
-// may be running and has the processes of the runs that the copy finds. A
-// folder without a noted place is one of a version that noted none, and keeps
-// its id. Nothing is written before settle.
+// identify reads the ID stored in the data folder. It is valid for one folder
+// on one device: a copy of the folder gets a new ID, because its original may
+// be running and own the processes of the runs that the copy finds. A folder
+// without a recorded place comes from an earlier version, and keeps its ID.
+// Nothing is written before settle.
 func identify(data string, log *slog.Logger) (*identity, error) {
 	fi, err := os.Stat(data)
 	if err != nil {
@@ -71,10 +71,11 @@ func identify(data string, log *slog.Logger) (*identity, error) {
 	return i, nil
 }
 
-// settle notes that the id belongs to this folder. It is called once the runs
-// of a former server are lost and before any is started: a copy that is killed
-// earlier is a copy at the next start, too. An original that cannot note its
-// place, as on a full disk, does so at a later start.
+// settle records that the ID belongs to this folder. It is called after the
+// runs of the previous server are marked lost and before any starts: a copy
+// that is killed before that is still a copy at the next start. An original
+// that cannot record its place, for example on a full disk, does so at a later
+// start.
 func (i *identity) settle() error {
 	if i.noted {
 		return nil

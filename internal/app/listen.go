@@ -16,9 +16,9 @@ import (
 	"taskyard/internal/sleep"
 )
 
-// listen takes the address. A server that was killed while it started a
-// program leaves its socket, for a moment, to that program's process; so an
-// address in use is asked for again, for a second.
+// listen listens on the address. If a server is killed while it starts a
+// program, that program's process may hold the socket for a moment, so an
+// address in use is retried for a second.
 func listen(ctx context.Context, address string) (net.Listener, error) {
 	const patience, pause = time.Second, 20 * time.Millisecond
 	if socket, ok := strings.CutPrefix(address, "unix:"); ok {
@@ -39,11 +39,11 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 	}
 }
 
-// socketMode lets the group of the server connect.
+// socketMode lets the server's group connect.
 const socketMode = 0o660
 
-// listenUnix makes a socket. One that a killed server left is replaced; one that
-// somebody listens on, and any other file, stay as they are.
+// listenUnix creates a socket. It replaces one left by a killed server, but not
+// one that is in use, or any other file.
 func listenUnix(ctx context.Context, socket string) (net.Listener, error) {
 	path, octal, moded := strings.Cut(socket, "|")
 	mode := fs.FileMode(socketMode)
@@ -79,8 +79,8 @@ func listenUnix(ctx context.Context, socket string) (net.Listener, error) {
 	return ln, nil
 }
 
-// localPeers is a Unix socket whose peers count as 127.0.0.1: they are on
-// this machine, and that is the address which rules on proxies and limits know.
+// localPeers is a Unix socket whose peers count as 127.0.0.1: they are on this
+// machine, and the rules for proxies and limits need an address.
 type localPeers struct{ net.Listener }
 
 func (l localPeers) Accept() (net.Conn, error) {
@@ -95,15 +95,15 @@ type localPeer struct{ net.Conn }
 
 func (localPeer) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} }
 
-// doors are where the server listens.
+// doors are the listeners of the server.
 type doors struct {
 	main net.Listener
-	runs net.Listener // for the runs of this machine, which speak plain HTTP over TCP; nil: they use main
+	runs net.Listener // for the runs of this machine, which use plain HTTP over TCP; nil: they use main
 }
 
-// openDoors listens on the address, or takes the listener that is passed. A Unix
-// socket gets a port of the loopback interface beside it: programs of agents reach
-// MCP servers only over TCP.
+// openDoors listens on the address, or uses the passed listener. For a Unix
+// socket, it also opens a loopback port, because agents' programs reach MCP
+// servers only over TCP.
 func openDoors(ctx context.Context, address string, passed net.Listener) (d doors, err error) {
 	if d.main = passed; passed == nil {
 		if d.main, err = listen(ctx, address); err != nil {
@@ -121,13 +121,13 @@ func openDoors(ctx context.Context, address string, passed net.Listener) (d door
 }
 
 func (d doors) close() {
-	_ = d.main.Close() // a stopped server has closed it
+	_ = d.main.Close() // a stopped server has already closed it
 	if d.runs != nil {
 		_ = d.runs.Close()
 	}
 }
 
-// runsURL is the address under which runs reach the server.
+// runsURL returns the server's URL for runs.
 func (d doors) runsURL() string {
 	if d.runs != nil {
 		return loopbackURL(d.runs.Addr())
@@ -135,8 +135,8 @@ func (d doors) runsURL() string {
 	return loopbackURL(d.main.Addr())
 }
 
-// clientURL is the address for client commands of this machine: the socket, unless the
-// server answers below a path, which only an address of HTTP can have.
+// clientURL returns the URL for client commands on this machine: the socket,
+// unless the server is served below a path, which only HTTP URLs support.
 func (d doors) clientURL(prefix string) string {
 	if _, tcp := d.main.Addr().(*net.TCPAddr); !tcp && prefix == "" {
 		return loopbackURL(d.main.Addr())
@@ -144,7 +144,7 @@ func (d doors) clientURL(prefix string) string {
 	return d.runsURL() + prefix
 }
 
-// loopbackURL is the address under which this machine reaches the server.
+// loopbackURL returns the server's URL on this machine.
 func loopbackURL(addr net.Addr) string {
 	t, ok := addr.(*net.TCPAddr)
 	if !ok {
@@ -157,9 +157,9 @@ func loopbackURL(addr net.Addr) string {
 	return "http://" + net.JoinHostPort(ip.String(), strconv.Itoa(t.Port))
 }
 
-// noteAddress writes where this machine reaches the server into the folder that
-// the service manager made for it, for the client commands of everybody. It
-// returns what removes it again.
+// noteAddress writes the server's URL on this machine to the runtime folder of
+// the service, for the client commands of all users. The returned function
+// deletes it.
 func (in *Instance) noteAddress(address string) (remove func()) {
 	folder := in.opt.Getenv("RUNTIME_DIRECTORY")
 	if folder == "" || strings.Contains(folder, ":") {
@@ -173,5 +173,5 @@ func (in *Instance) noteAddress(address string) (remove func()) {
 	if err != nil {
 		in.opt.Log.Warn("failed to record the address: client commands of this machine need TASKYARD_URL", "file", file, "error", err)
 	}
-	return func() { _ = os.Remove(file) } // the manager removes the folder, too
+	return func() { _ = os.Remove(file) } // the manager also deletes the folder
 }

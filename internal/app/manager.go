@@ -8,16 +8,16 @@ import (
 	"taskyard/internal/systemd"
 )
 
-// tell notes that the service manager could not be told something.
+// tell logs an error of a notification to the service manager.
 func (in *Instance) tell(err error) {
 	if err != nil {
 		in.opt.Log.Warn("failed to notify the service manager", "error", err)
 	}
 }
 
-// feedWatchdog tells the service manager that the server works, as long as the clock
-// turns, until the returned function is called. A
-// server that hangs is restarted by the manager.
+// feedWatchdog notifies the service manager's watchdog while the job clock is
+// alive, until the returned function is called. The manager restarts a server
+// that hangs.
 func (in *Instance) feedWatchdog(m *systemd.Notifier, alive func() bool) (stop func()) {
 	every := m.WatchdogEvery()
 	if every == 0 {

@@ -10,24 +10,25 @@ import (
 	"taskyard/internal/sleep"
 )
 
-// Go gives memory back by itself, but only after the next collections, which an
-// idle server makes every two minutes: a burst of large answers would be held
-// for as long. So a server that has become quiet is made to.
+// Go returns memory by itself only after further collections, which an idle
+// server makes every two minutes, so memory of a burst of large answers would
+// be held for that long. Therefore, memory is released when the server has
+// become quiet.
 const (
 	memoryLook  = 5 * time.Second
-	memoryQuiet = 8 << 20 // bytes that are allocated between two looks
-	memoryWorth = 8 << 20 // bytes beyond the last time
+	memoryQuiet = 8 << 20 // bytes allocated between two checks
+	memoryWorth = 8 << 20 // bytes more than the last time
 )
 
-// burstRoom is how many bytes Go may hold beyond those of a quiet server before
-// it collects more often. By itself it collects when the heap has doubled, and
-// later where others compute too: half of the memory of a burst was garbage.
+// burstRoom is how many bytes more than a quiet server Go may hold before it
+// collects more often. By default, it collects when the heap has doubled, and
+// later if the CPU is busy: half of the memory of a burst was garbage.
 const burstRoom = 28 << 20
 
 // releaseMemory bounds the garbage of a burst and returns its memory to the
 // system soon after it, until ctx ends.
 func releaseMemory(ctx context.Context) {
-	bounds := debug.SetMemoryLimit(-1) == math.MaxInt64 // otherwise GOMEMLIMIT does
+	bounds := debug.SetMemoryLimit(-1) == math.MaxInt64 // otherwise GOMEMLIMIT is set
 	m := memoryOfGo()
 	b := burst{base: m.held, steady: m.live}
 	var kept uint64
@@ -50,15 +51,15 @@ func releaseMemory(ctx context.Context) {
 	}
 }
 
-// burst tells a burst from an instance that has become larger.
+// burst distinguishes a burst from an instance that has grown.
 type burst struct {
-	base   uint64 // bytes that Go held when the server was quiet
-	steady uint64 // bytes of the heap that were in use over the last minute
+	base   uint64 // bytes that Go held while the server was quiet
+	steady uint64 // bytes of the heap in use during the last minute
 }
 
-// limit returns how many bytes Go may hold when the last collection left live.
-// What lives on for minutes is no burst, and an instance that needs most of the
-// limit has none: Go would do little but collect.
+// limit returns how many bytes Go may hold if the last collection left live
+// bytes. Memory in use for minutes is not a burst. There is no limit if the
+// instance needs most of it: Go would do little but collect.
 func (b *burst) limit(live uint64) int64 {
 	if live < b.steady {
 		b.steady = live
@@ -72,8 +73,8 @@ func (b *burst) limit(live uint64) int64 {
 	return int64(limit) //nolint:gosec // far below the largest number
 }
 
-// goMemory is what Go holds of the system, what of the heap the last collection
-// left, and what was allocated since the start, in bytes.
+// goMemory is what Go holds from the system, what the last collection left of
+// the heap, and what was allocated since the start, in bytes.
 type goMemory struct{ held, live, allocated uint64 }
 
 func memoryOfGo() goMemory {

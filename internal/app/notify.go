@@ -13,7 +13,7 @@ import (
 	"taskyard/task"
 )
 
-// notifyTargets returns which external services are notified of what.
+// notifyTargets returns which external services receive which notifications.
 func notifyTargets(c *config.Config) []service.NotifyTarget {
 	var list []service.NotifyTarget
 	for _, name := range slices.Sorted(maps.Keys(c.Notify)) {
@@ -26,7 +26,8 @@ func notifyTargets(c *config.Config) []service.NotifyTarget {
 	return list
 }
 
-// OpenTarget reads the address of a configured service from its variable.
+// OpenTarget opens the address of a configured service, which its variable
+// contains.
 func OpenTarget(name string, n config.Notify, getenv func(string) string) (*notify.Target, error) {
 	t, err := notify.Open(getenv(n.URLEnv))
 	if err != nil {
@@ -35,8 +36,8 @@ func OpenTarget(name string, n config.Notify, getenv func(string) string) (*noti
 	return t, nil
 }
 
-// newOutlets opens the services outside. Error: a variable is empty, or holds
-// no address.
+// newOutlets opens the external services. It returns an error if a variable is
+// empty or does not contain an address.
 func newOutlets(c *config.Config, getenv func(string) string) ([]jobs.Outlet, error) {
 	var list []jobs.Outlet
 	for _, name := range slices.Sorted(maps.Keys(c.Notify)) {

@@ -21,24 +21,24 @@ import (
 	"taskyard/runner/instance"
 )
 
-// RestoreOptions say how a backup is restored.
+// RestoreOptions configures a restore.
 type RestoreOptions struct {
-	Replace bool // what is in the data folder, which is kept
-	Revive  bool // tokens and sessions that were ended since
+	Replace bool // replace the contents of the data folder, which are kept
+	Revive  bool // restore tokens and sessions that have been revoked since
 }
 
-// Restored is what a restore did.
+// Restored is the result of a restore.
 type Restored struct {
-	Manifest   *archive.Manifest // nil: the backup is only a copy of the database
-	Kept       string            // where the former instance, or database, is; "" if there was none
-	ConfigFile string            // where the configuration of the backup is, when another one is in use
+	Manifest   *archive.Manifest // nil: the backup is only a database copy
+	Kept       string            // location of the previous instance or database; "" if there was none
+	ConfigFile string            // location of the backup's configuration, if another one is in use
 	Rights     db.Revived
 }
 
-// Restore puts a backup in the data folder of c, whose server must not run: an
-// archive, or a copy of the database as earlier versions made it. The backup is
-// verified as a whole before anything changes. After a kill at any moment the
-// next command or start finds the old or the new instance.
+// Restore restores a backup to the data folder of c, whose server must not be
+// running: an archive, or a database copy of an earlier version. The backup is
+// verified completely before anything changes. If Restore is killed at any
+// time, the next command or start finds the old or the new instance.
 func Restore(ctx context.Context, c *config.Config, file string, o RestoreOptions) (r Restored, err error) {
 	if c.Database != "" {
 		return r, errors.New("the instance is on PostgreSQL: restore the backup into a new folder, without the key database, " +
@@ -72,7 +72,7 @@ func Restore(ctx context.Context, c *config.Config, file string, o RestoreOption
 	return r, err
 }
 
-// isArchive tells the kinds of backups apart by their first bytes.
+// isArchive determines the kind of a backup by its first bytes.
 func isArchive(file string) (bool, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -92,7 +92,8 @@ func isArchive(file string) (bool, error) {
 	return false, fmt.Errorf("%s is not a backup: it is neither an archive of taskyard backup nor a copy of a database", file)
 }
 
-// replaceable refuses a folder in which something is.
+// replaceable returns an error if the folder is not empty, unless replace is
+// set.
 func replaceable(data string, replace bool) error {
 	list, err := os.ReadDir(data)
 	if err != nil || replace {
@@ -123,7 +124,7 @@ func restoreWhole(ctx context.Context, c *config.Config, file string, o RestoreO
 	if err := extract(ctx, file, w.Dir); err != nil {
 		return r, err
 	}
-	// An instance belongs to its place: what is noted there of processes holds on.
+	// The records about processes belong to the machine, so keep them.
 	if _, err := os.Lstat(filepath.Join(c.Data, idName)); err == nil {
 		if err := remove(filepath.Join(w.Dir, idName), filepath.Join(w.Dir, placeName)); err != nil {
 			return r, err
@@ -143,7 +144,7 @@ func restoreWhole(ctx context.Context, c *config.Config, file string, o RestoreO
 	return r, err
 }
 
-// verify reads an archive from its beginning to its end.
+// verify reads a whole archive.
 func verify(file, data string) (*archive.Manifest, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -177,7 +178,7 @@ func verify(file, data string) (*archive.Manifest, error) {
 	return m, nil
 }
 
-// isOfInstance reports whether a backup may hold a file of this name.
+// isOfInstance reports whether a backup may contain a file with this name.
 func isOfInstance(name string) bool {
 	top, below, _ := strings.Cut(name, "/")
 	if top == instance.RunsName {
@@ -239,7 +240,7 @@ func writeFile(root *os.Root, f archive.File, r io.Reader) error {
 	return errors.Join(err, to.Sync(), to.Close())
 }
 
-// syncFolders syncs a folder and those above it.
+// syncFolders syncs a folder and its parents.
 func syncFolders(root *os.Root, folder string) error {
 	for {
 		d, err := root.Open(folder)
@@ -265,9 +266,9 @@ func remove(files ...string) error {
 	return nil
 }
 
-// moves returns what of staged is put in place, and what of the data folder goes
-// although nothing comes in its place. Folders of runs are put in place each by
-// itself: worktrees beside them stay.
+// moves returns which entries of staged are put in place, and which entries of
+// the data folder are removed without a replacement. Run folders are moved
+// individually, so that worktrees next to them stay.
 func moves(staged, data string) (add, old []string, err error) {
 	list, err := os.ReadDir(staged)
 	if err != nil {

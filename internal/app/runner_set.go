@@ -12,18 +12,18 @@ import (
 	"taskyard/task"
 )
 
-// runnerSet is everything that a configuration says about runners. It is made as
-// a whole and never changed: whoever asks several things of one set is told what
-// belongs together.
+// runnerSet is everything that a configuration says about runners. It is
+// created as a whole and never changed, so that several lookups in one set are
+// consistent.
 type runnerSet struct {
 	config  *config.Config
-	started map[string]supervise.Runner // by name, those that this server starts
+	started map[string]supervise.Runner // runners that this server starts, by name
 	byName  map[string]service.Runner
 	agents  *agentfile.Options
 }
 
-// newRunnerSet makes the runners of a configuration. Error: one of them cannot be
-// made.
+// newRunnerSet creates the runners of a configuration. It returns an error if
+// one of them cannot be created.
 func newRunnerSet(c *config.Config, getenv func(string) string) (*runnerSet, error) {
 	list, err := newBuiltins(c, getenv)
 	if err != nil {
@@ -48,7 +48,7 @@ func (s *runnerSet) names() []string {
 	return names
 }
 
-// describe returns what the service is told of a runner.
+// describe returns a runner's description for the service.
 func (s *runnerSet) describe(name string) service.Runner {
 	r, kind := s.config.Runners[name], runnerKind(s.config, name)
 	out := service.Runner{
@@ -66,7 +66,7 @@ func (s *runnerSet) describe(name string) service.Runner {
 	return out
 }
 
-// sources lists what a prober looks at, by name.
+// sources lists the runners to probe, by name.
 func (s *runnerSet) sources() []runner.Source {
 	var list []runner.Source
 	for _, name := range s.names() {
@@ -79,7 +79,7 @@ func (s *runnerSet) source(name string) runner.Source {
 	kind, settings := runnerKind(s.config, name), runnerSettings(s.config, name)
 	out := runner.Source{Name: name, Kind: kind.Name, Runner: s.started[name]}
 	if out.Runner == nil && kind.New != nil {
-		out.Runner = kind.New(settings) // it has no provider, and says so
+		out.Runner = kind.New(settings) // it has no provider, and reports that
 	}
 	if kind.Fix != nil {
 		out.Remedy = kind.Fix(settings)
@@ -90,13 +90,15 @@ func (s *runnerSet) source(name string) runner.Source {
 	return out
 }
 
-// enforcementGap says what an agent with these tools could do beyond them under a
-// runner, as sentences; "" when the runner holds it to them, or is not ours.
+// enforcementGap describes what an agent with these tools could do beyond them
+// under a runner, as sentences; "" if the runner enforces them, or is not
+// started here.
 func (s *runnerSet) enforcementGap(name string, tools []string) string {
 	return EnforcementGap(s.config, s.started, name, tools)
 }
 
-// enforces lists what a run asks for, and what its runner enforces of it.
+// enforces returns the requirements of a plan, and which of them its runner
+// enforces.
 func (s *runnerSet) enforces(plan task.Spec) []task.Enforcement {
 	return runner.Enforces(s.started[plan.Runner], plan)
 }

@@ -12,7 +12,8 @@ import (
 	"taskyard/task"
 )
 
-// runnerKind is the kind of a runner. The built-in one needs no configuration.
+// runnerKind returns the kind of a runner. The built-in one needs no
+// configuration.
 func runnerKind(c *config.Config, name string) runner.Kind {
 	r, configured := c.Runners[name]
 	if !configured && name == builtinName {
@@ -22,7 +23,7 @@ func runnerKind(c *config.Config, name string) runner.Kind {
 	return kind
 }
 
-// runnerSettings is the configuration of a runner, but for its provider.
+// runnerSettings returns the configuration of a runner, except its provider.
 func runnerSettings(c *config.Config, name string) runner.Settings {
 	r, kind := c.Runners[name], runnerKind(c, name)
 	s := runner.Settings{
@@ -38,7 +39,7 @@ func runnerSettings(c *config.Config, name string) runner.Settings {
 	return s
 }
 
-// Runners makes the runners that need no model provider.
+// Runners creates the runners that need no model provider.
 func Runners(c *config.Config) map[string]supervise.Runner {
 	known := map[string]supervise.Runner{}
 	for name := range c.Runners {
@@ -49,7 +50,7 @@ func Runners(c *config.Config) map[string]supervise.Runner {
 	return known
 }
 
-// AgentOptions returns what definitions of agents are checked against.
+// AgentOptions returns the options for checking agent definitions.
 func AgentOptions(c *config.Config) agentfile.Options {
 	kinds := map[string]task.RunnerKind{builtinName: runnerKind(c, builtinName).RunnerKind}
 	for name := range c.Runners {
@@ -57,27 +58,27 @@ func AgentOptions(c *config.Config) agentfile.Options {
 	}
 	apart := func(name, s string) error {
 		if runnerKind(c, name).Place != runner.Here {
-			return nil // it is a folder of another machine
+			return nil // it is a folder on another machine
 		}
 		return workspace.CheckApart(s, c.Data)
 	}
 	pullOnly := func(name string) string {
 		kind, ok := runner.FindKind(kinds[name].Name)
 		switch {
-		case kinds[name].Name == "": // of another configuration
+		case kinds[name].Name == "": // in another configuration
 			return ""
 		case !ok:
 			return "runners of kind " + kinds[name].Name + " are not part of this version"
 		case kind.Missing == nil:
 			return ""
 		}
-		return kind.Missing(runnerSettings(c, name)) // at each reading: its program may be installed meanwhile
+		return kind.Missing(runnerSettings(c, name)) // on each read, because its program may have been installed
 	}
 	return agentfile.Options{Runners: kinds, DefaultRunner: builtinName, Models: runnerModels(c), Workspace: apart, PullOnly: pullOnly}
 }
 
-// mcpBridge is the command line that makes this program an MCP server on its
-// stdin and stdout; nil when its file is not known.
+// mcpBridge returns the command line that runs this program as an MCP server on
+// stdin and stdout; nil if its path is unknown.
 func mcpBridge() []string {
 	self, err := os.Executable()
 	if err != nil {
@@ -86,9 +87,9 @@ func mcpBridge() []string {
 	return []string{self, "mcp"}
 }
 
-// EnforcementGap says what an agent with these tools could do beyond them under a
-// runner of the configuration, as sentences; "" when the runner holds it to
-// them, or is not known.
+// EnforcementGap describes what an agent with these tools could do beyond them
+// under a configured runner, as sentences; "" if the runner enforces them, or
+// is unknown.
 func EnforcementGap(cfg *config.Config, known map[string]supervise.Runner, name string, tools []string) string {
 	if runnerKind(cfg, name).Place == runner.Worker {
 		return "A worker on another machine starts it; enforcement of these tools is configured there."

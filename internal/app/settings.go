@@ -14,29 +14,31 @@ import (
 	"taskyard/task"
 )
 
-// Settings are the configuration that is in use, and what has to know when a
-// part of it changes while the server runs. Whoever depends on what can change
-// asks here each time that it matters.
+// Settings holds the configuration in use, and notifies its users when a part
+// of it changes while the server runs. Values that can change must be read from
+// here each time.
 type Settings struct {
 	opt Options
 	now atomic.Pointer[inUse]
 
-	mu             sync.Mutex       // of changes, one at a time
-	service        *service.Service // nil until it serves
+	mu             sync.Mutex       // serializes changes
+	service        *service.Service // nil before serving
 	jobs           *jobs.Jobs
 	runnersChanged func()
 }
 
-// inUse is a configuration with what follows from it. It is replaced as a whole.
+// inUse is a configuration with everything derived from it. It is replaced as a
+// whole.
 type inUse struct {
 	config   *config.Config
 	runners  *runnerSet
-	secrets  []string       // of all configurations since the start: runs of former ones may still write
-	redactor *task.Redactor // of them
+	secrets  []string       // of all configurations since the start, because earlier runs may still write
+	redactor *task.Redactor // for secrets
 }
 
-// next returns what a configuration gives that follows upon u, which may be nil.
-// The runners are the same where all of them are. Error: a runner cannot be made.
+// next returns the successor of u, which may be nil, for a configuration. With
+// sameRunners, it reuses the runners. It returns an error if a runner cannot be
+// created.
 func (u *inUse) next(c *config.Config, sameRunners bool, getenv func(string) string) (*inUse, error) {
 	n := &inUse{config: c, secrets: collectSecrets(c, getenv)}
 	if u != nil {
@@ -54,8 +56,8 @@ func (u *inUse) next(c *config.Config, sameRunners bool, getenv func(string) str
 	return n, err
 }
 
-// NewSettings makes the settings of a configuration. Error: a runner cannot be
-// made.
+// NewSettings returns the settings of a configuration. It returns an error if a
+// runner cannot be created.
 func NewSettings(c *config.Config, o Options) (*Settings, error) {
 	s := &Settings{opt: o}
 	now, err := s.now.Load().next(c, false, o.Getenv)
@@ -63,34 +65,34 @@ func NewSettings(c *config.Config, o Options) (*Settings, error) {
 	return s, err
 }
 
-// Use names what has to know of changes. runnersChanged is called after the
-// runners were replaced; nil: nobody keeps anything of them.
+// Use sets what must be notified of changes. runnersChanged is called after the
+// runners were replaced; nil: nothing.
 func (s *Settings) Use(svc *service.Service, clock *jobs.Jobs, runnersChanged func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.service, s.jobs, s.runnersChanged = svc, clock, runnersChanged
 }
 
-// runners returns what is configured about runners.
+// runners returns the runners in use.
 func (s *Settings) runners() *runnerSet { return s.now.Load().runners }
 
-// runner returns what the service is told of a runner.
+// runner returns a runner's description for the service.
 func (s *Settings) runner(name string) service.Runner { return s.runners().byName[name] }
 
-// agentOptions returns what definitions of agents are checked against.
+// agentOptions returns the options for checking agent definitions.
 func (s *Settings) agentOptions() *agentfile.Options { return s.runners().agents }
 
-// secrets lists the values that must never be in a transcript. The caller may
-// append to it.
+// secrets returns the values that must never be in a transcript. The caller may
+// append to the slice.
 func (s *Settings) secrets() []string { return slices.Clip(s.now.Load().secrets) }
 
-// redact takes the secrets out of a text.
+// redact removes the secrets from a text.
 func (s *Settings) redact(text string) string { return s.now.Load().redactor.Text(text) }
 
-// List returns what can be changed.
+// List returns the settings that can be changed.
 func (s *Settings) List() []task.Setting { return s.now.Load().config.Settings() }
 
-// Edit checks new values. The caller makes one edit at a time.
+// Edit validates new values. The caller must serialize edits.
 func (s *Settings) Edit(values map[string]*string) (out service.SettingsEdit, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -141,7 +143,7 @@ func (s *Settings) Edit(values map[string]*string) (out service.SettingsEdit, er
 	return out, nil
 }
 
-// keysOfRunners lists the changed keys that are those of runners.
+// keysOfRunners returns the changed keys that belong to runners.
 func keysOfRunners(changed []config.Change) (keys []string) {
 	for _, c := range changed {
 		if config.OfRunners(c.Key) {
@@ -151,8 +153,8 @@ func keysOfRunners(changed []config.Change) (keys []string) {
 	return keys
 }
 
-// apply has the server use a configuration. ofRunners are the keys of runners that
-// differ.
+// apply makes the server use a configuration. ofRunners are the changed keys of
+// runners.
 func (s *Settings) apply(ready *inUse, ofRunners []string, ticks func(task.Time) task.Time, plan jobs.Plan) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -174,7 +176,7 @@ func (s *Settings) apply(ready *inUse, ofRunners []string, ticks func(task.Time)
 	}
 }
 
-// settingsError is a refusal that people may read.
+// settingsError returns an error that people may read.
 func settingsError(err error) error {
 	var bad *config.EditError
 	if !errors.As(err, &bad) {
@@ -186,8 +188,8 @@ func settingsError(err error) error {
 	return e
 }
 
-// newPlan returns when the jobs run whose times are configured, but not how
-// backups are made.
+// newPlan returns the times of the scheduled jobs, but not how backups are
+// made.
 func newPlan(c *config.Config) (jobs.Plan, error) {
 	loc, err := c.Scheduler.Location()
 	return jobs.Plan{
@@ -196,7 +198,7 @@ func newPlan(c *config.Config) (jobs.Plan, error) {
 	}, err
 }
 
-// reloadSettings reads the configuration again.
+// reloadSettings reloads the configuration.
 func (in *Instance) reloadSettings(ctx context.Context) {
 	if _, err := in.Service.ChangeSettings(ctx, task.SystemActor, nil); err != nil {
 		in.opt.Log.Error("failed to reload the configuration; the last valid version is still in use", "error", err)

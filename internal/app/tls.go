@@ -24,21 +24,21 @@ import (
 	"taskyard/internal/sleep"
 )
 
-// acmeName is the folder of certificates that were obtained by ACME. They are no
-// part of backups: private keys stay on their machine.
+// acmeName is the folder of certificates obtained by ACME. They are not backed
+// up: private keys stay on their machine.
 const acmeName = "acme"
 
-const certificateLook = 2 * time.Second // between two looks at the certificate's files
+const certificateLook = 2 * time.Second // interval for checking the certificate's files
 
-// encryption is how the server speaks TLS.
+// encryption is the TLS setup of the server.
 type encryption struct {
 	config *tls.Config
-	plain  http.Handler          // answers on the address of plain HTTP
+	plain  http.Handler          // handles plain HTTP
 	watch  func(context.Context) // runs until its context ends
 }
 
-// newEncryption returns nil where the server speaks plain HTTP. Error: the
-// certificate cannot be read.
+// newEncryption returns nil if the server uses plain HTTP. It returns an error
+// if the certificate cannot be read.
 func newEncryption(c *config.Config, log *slog.Logger) (*encryption, error) {
 	to := httpsRedirect(c.PublicURL)
 	switch {
@@ -64,8 +64,8 @@ func newEncryption(c *config.Config, log *slog.Logger) (*encryption, error) {
 	}, nil
 }
 
-// onlyHost allows certificates for one name. Requests name it with or without a
-// port.
+// onlyHost allows certificates for one name. Requests contain it with or
+// without a port.
 func onlyHost(name string) autocert.HostPolicy {
 	return func(_ context.Context, host string) error {
 		if h, _, err := net.SplitHostPort(host); err == nil {
@@ -88,7 +88,7 @@ func hostFromURL(address string) string {
 
 type certificateSource = func(*tls.ClientHelloInfo) (*tls.Certificate, error)
 
-// loggedErrors logs why there is no certificate: the client is told nothing.
+// loggedErrors logs why there is no certificate, which the client does not see.
 func loggedErrors(get certificateSource, log *slog.Logger) certificateSource {
 	return func(h *tls.ClientHelloInfo) (*tls.Certificate, error) {
 		c, err := get(h)
@@ -99,9 +99,9 @@ func loggedErrors(get certificateSource, log *slog.Logger) certificateSource {
 	}
 }
 
-// httpsRedirect leads plain requests to the public address. It never takes the
-// host from the request, and redirects reading alone: what else came has
-// traveled in the clear, and must not seem to work.
+// httpsRedirect redirects plain requests to the public URL. It never uses the
+// host of the request, and redirects only reads: the content of other requests
+// was sent unencrypted, and must not seem to work.
 func httpsRedirect(publicURL string) http.Handler {
 	to, _ := url.Parse(publicURL)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -114,16 +114,16 @@ func httpsRedirect(publicURL string) http.Handler {
 	})
 }
 
-// keyPair is a certificate in files, which are read again when they change.
+// keyPair is a certificate in files, which are reloaded when they change.
 type keyPair struct {
 	certFile, keyFile string
 	log               *slog.Logger
 	now               atomic.Pointer[tls.Certificate]
-	cert, key         []byte // as they were last read
+	cert, key         []byte // contents when last read
 }
 
-// load reads the files, and reports whether they have changed. The last valid
-// pair stays in use when the new one is not one.
+// load reads the files, and reports whether they have changed. If the new pair
+// is invalid, the last valid one stays in use.
 func (k *keyPair) load() (changed bool, err error) {
 	cert, err := os.ReadFile(k.certFile)
 	if err != nil {
@@ -147,8 +147,8 @@ func (k *keyPair) load() (changed bool, err error) {
 
 func (k *keyPair) get(*tls.ClientHelloInfo) (*tls.Certificate, error) { return k.now.Load(), nil }
 
-// watch follows the files. They are compared by their content: certificates are
-// often links that are exchanged.
+// watch watches the files. It compares contents, because certificates are often
+// links that are replaced.
 func (k *keyPair) watch(ctx context.Context) {
 	said := ""
 	for sleep.For(ctx, certificateLook) {
@@ -165,7 +165,7 @@ func (k *keyPair) watch(ctx context.Context) {
 	}
 }
 
-// serveHTTP answers on ln, by TLS if it is configured, until srv is shut down.
+// serveHTTP serves on ln, with TLS if configured, until srv is shut down.
 func (e *encryption) serveHTTP(srv *http.Server, ln net.Listener) error {
 	if e == nil {
 		return srv.Serve(ln)
@@ -174,14 +174,13 @@ func (e *encryption) serveHTTP(srv *http.Server, ln net.Listener) error {
 	return srv.ServeTLS(ln, "", "")
 }
 
-// insideListener is where runs on this machine reach a server that speaks TLS to
-// all others: its certificate is for its public name.
+// insideListener returns a listener for runs on this machine if the server uses
+// TLS for all others, because its certificate is for its public name.
 func insideListener(ctx context.Context) (net.Listener, error) {
 	return (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 }
 
-// servePlain answers plain HTTP on an address with a redirect, until stop is
-// called.
+// servePlain redirects plain HTTP on an address, until stop is called.
 func (e *encryption) servePlain(ctx context.Context, address string, log *slog.Logger) (stop func(), err error) {
 	if e == nil || address == "" {
 		return func() {}, nil

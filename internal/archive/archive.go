@@ -1,7 +1,7 @@
-// Package archive reads and writes backups of an instance: a tar file, compressed
-// by zstd, whose first entry is a manifest with the size and the SHA-256 of all
-// others. Each entry is a zstd frame of its own, so that damage is found where
-// it is; `tar --zstd -xf` reads the file as any other.
+// Package archive reads and writes backups of an instance: a tar file,
+// compressed with zstd, whose first entry is a manifest with the size and
+// SHA-256 of all others. Each entry is a separate zstd frame, so that damage
+// can be located; `tar --zstd -xf` can read the file.
 package archive
 
 import (
@@ -17,16 +17,16 @@ import (
 // ManifestName is the first entry.
 const ManifestName = "manifest.json"
 
-// Format is the version of what a manifest says. A reader refuses a newer one.
+// Format is the version of the manifest. Newer ones are rejected.
 const Format = 1
 
 const (
 	maxManifest = 64 << 20 // bytes, about 400,000 files
 	maxName     = 1024     // bytes
-	maxWindow   = 8 << 20  // bytes of memory for what is decompressed
+	maxWindow   = 8 << 20  // bytes of memory for decompression
 )
 
-// Manifest says what an archive holds.
+// Manifest describes the contents of an archive.
 type Manifest struct {
 	Format   int       `json:"format"`
 	Version  string    `json:"version"` // of the program that wrote it
@@ -34,9 +34,9 @@ type Manifest struct {
 	Created  time.Time `json:"created"`
 	Instance string    `json:"instance"`         // its id
 	LogEnd   string    `json:"log_end"`          // LINE:HASH of the last event
-	Config   string    `json:"config,omitempty"` // where the configuration was, if outside of the data folder
-	Runs     bool      `json:"runs"`             // with the folders of runs
-	Files    []File    `json:"files"`            // in the order of the archive
+	Config   string    `json:"config,omitempty"` // path of the configuration, if outside the data folder
+	Runs     bool      `json:"runs"`             // includes the folders of runs
+	Files    []File    `json:"files"`            // in archive order
 }
 
 // File is one entry.
@@ -47,12 +47,12 @@ type File struct {
 	Executable bool   `json:"executable,omitempty"`
 }
 
-// Has reports whether the archive holds a file.
+// Has reports whether the archive contains a file.
 func (m *Manifest) Has(name string) bool {
 	return slices.ContainsFunc(m.Files, func(f File) bool { return f.Name == name })
 }
 
-// Size returns the bytes of all files.
+// Size returns the total size of all files in bytes.
 func (m *Manifest) Size() (n int64) {
 	for _, f := range m.Files {
 		n += f.Size
@@ -60,7 +60,7 @@ func (m *Manifest) Size() (n int64) {
 	return n
 }
 
-// check refuses what no backup holds.
+// check returns an error if the manifest cannot be that of a backup.
 func (m *Manifest) check() error {
 	if m.Format > Format {
 		return fmt.Errorf("it has format %d, and this program knows formats up to %d: use a newer taskyard", m.Format, Format)
@@ -86,8 +86,8 @@ func (m *Manifest) check() error {
 	return nil
 }
 
-// checkName refuses names that lead out of a folder, or that a terminal or
-// another system would read as something else.
+// checkName rejects names that lead out of a folder, or that a terminal or
+// another system could misinterpret.
 func checkName(name string) error {
 	odd := func(r rune) bool { return r == '\\' || r == unicode.ReplacementChar || unicode.IsControl(r) }
 	if !fs.ValidPath(name) || name == "." || name == ManifestName || len(name) > maxName || strings.ContainsFunc(name, odd) {
@@ -96,5 +96,5 @@ func checkName(name string) error {
 	return nil
 }
 
-// IsName reports whether an archive can hold a file of this name.
+// IsName reports whether an archive can contain a file with this name.
 func IsName(name string) bool { return checkName(name) == nil }

@@ -12,7 +12,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// DamagedError says that a part of an archive is not what was written.
+// DamagedError says that a part of an archive is damaged.
 type DamagedError struct {
 	Part string // name of the entry
 	Err  error
@@ -31,8 +31,8 @@ type Reader struct {
 	tar      *tar.Reader
 }
 
-// NewReader reads the manifest of an archive. Close it after use. Errors:
-// *DamagedError.
+// NewReader reads the manifest of an archive. The Reader must be closed.
+// Errors: *DamagedError.
 func NewReader(r io.Reader) (*Reader, error) {
 	z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
 		zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderMaxMemory(4*maxWindow))
@@ -67,13 +67,13 @@ func (a *Reader) readManifest() error {
 	return m.check()
 }
 
-// Close ends the reading.
+// Close releases the reader's resources.
 func (a *Reader) Close() { a.zstd.Close() }
 
-// Files reads all files and has take, unless it is nil, take each. It compares
-// every byte with the manifest; a file that take got is verified when the next
-// one comes, and the last one when Files returns. Errors: *DamagedError, and those
-// of take.
+// Files reads all files and passes each to take, unless take is nil. It
+// compares every byte with the manifest; a file is verified when the next one
+// is read, and the last one when Files returns. Errors: *DamagedError, and
+// those of take.
 func (a *Reader) Files(take func(f File, r io.Reader) error) error {
 	last := ManifestName
 	for _, f := range a.Manifest.Files {
@@ -103,7 +103,7 @@ func (a *Reader) file(f File, take func(f File, r io.Reader) error) error {
 		}
 	}
 	if source.err == nil {
-		_, _ = io.Copy(io.Discard, r) // what take left
+		_, _ = io.Copy(io.Discard, r) // the rest that take did not read
 	}
 	if source.err != nil {
 		return &DamagedError{f.Name, plain(source.err)}
@@ -114,7 +114,7 @@ func (a *Reader) file(f File, take func(f File, r io.Reader) error) error {
 	return nil
 }
 
-// end reads to the end of the file, where nothing more may be.
+// end reads to the end of the file, which must contain nothing else.
 func (a *Reader) end(last string) error {
 	h, err := a.tar.Next()
 	switch {
@@ -133,7 +133,7 @@ func (a *Reader) end(last string) error {
 	return nil
 }
 
-// noted remembers the error of a reader.
+// noted records the error of a reader.
 type noted struct {
 	r   io.Reader
 	err error
@@ -147,7 +147,7 @@ func (n *noted) Read(p []byte) (int, error) {
 	return c, err
 }
 
-// plain says of an end in the middle what it is.
+// plain replaces an unexpected EOF with a clearer error.
 func plain(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return errors.New("the file ends there: it was cut off")

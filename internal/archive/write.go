@@ -13,8 +13,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Writer gathers the entries of an archive. The manifest comes first and is
-// known last, so the entries wait, compressed, in a file of their own.
+// Writer collects the entries of an archive. The manifest comes first but is
+// known last, so the compressed entries are stored in a separate file.
 type Writer struct {
 	body  io.ReadWriteSeeker
 	tar   *tar.Writer
@@ -23,8 +23,8 @@ type Writer struct {
 	at    time.Time
 }
 
-// NewWriter makes a writer whose entries wait in body, an empty file. at is the
-// time of all entries.
+// NewWriter returns a writer that stores the entries in body, an empty file. at
+// is the time of all entries.
 func NewWriter(body io.ReadWriteSeeker, at time.Time) (*Writer, error) {
 	z, err := newEncoder(body)
 	if err != nil {
@@ -33,14 +33,15 @@ func NewWriter(body io.ReadWriteSeeker, at time.Time) (*Writer, error) {
 	return &Writer{body: body, zstd: z, tar: tar.NewWriter(z), at: at.UTC().Truncate(time.Second)}, nil
 }
 
-// newEncoder makes one that needs about 10 MB of memory and one thread.
+// newEncoder returns an encoder that needs about 10 MB of memory and one
+// thread.
 func newEncoder(w io.Writer) (*zstd.Encoder, error) {
 	return zstd.NewWriter(w, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20), zstd.WithLowerEncoderMem(true))
 }
 
-// Add writes one file of size bytes. What r holds beyond that is left out, and
-// what it lacks is filled with zeros: the file of a program that is running may
-// change meanwhile.
+// Add writes one file of size bytes. If r has more, the rest is ignored; if it
+// has fewer, zeros are added, because the file of a running program may change
+// in the meantime.
 func (w *Writer) Add(name string, r io.Reader, size int64, executable bool) error {
 	if err := checkName(name); err != nil {
 		return err
@@ -77,8 +78,7 @@ func (w *Writer) endFrame(err error) error {
 	return nil
 }
 
-// Finish writes the whole archive to out, and completes m by the files that
-// were added.
+// Finish writes the whole archive to out, and adds the files to m.
 func (w *Writer) Finish(out io.Writer, m *Manifest) error {
 	m.Format, m.Files, m.Created = Format, w.files, w.at
 	text, err := json.MarshalIndent(m, "", "\t")
@@ -106,7 +106,7 @@ func (w *Writer) Finish(out io.Writer, m *Manifest) error {
 	return err
 }
 
-// zeros is an endless reader.
+// zeros is an infinite reader of zeros.
 type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) {

@@ -1,4 +1,4 @@
-// Package buildinfo says which build of Taskyard is running.
+// Package buildinfo identifies the running build of Taskyard.
 package buildinfo
 
 import (
@@ -9,19 +9,19 @@ import (
 	"strings"
 )
 
-// Info identifies a build. A field is "" where the build does not know it.
+// Info identifies a build. A field is "" if unknown.
 type Info struct {
-	Version string `json:"version"`          // such as v0.1.0; "dev" when nothing names one
-	Commit  string `json:"commit,omitempty"` // of Git, 40 digits; with "+changes" when files differ from it
+	Version string `json:"version"`          // such as v0.1.0; "dev" if unknown
+	Commit  string `json:"commit,omitempty"` // Git commit, 40 digits; with "+changes" if files differ from it
 	Date    string `json:"date,omitempty"`   // of the commit, RFC 3339
 	Go      string `json:"go"`               // version and platform
 	SQLite  string `json:"sqlite,omitempty"` // "" in a client without a database
 }
 
-// The linker writes these into a release, with
-// -X taskyard/internal/buildinfo.linkedVersion=v0.1.0 and so on. Go's own build
-// information fills in the rest: go install and go build know the version of a
-// module, or the commit.
+// The linker sets these in a release, with -X
+// taskyard/internal/buildinfo.linkedVersion=v0.1.0 and so on. Otherwise, Go's
+// own build information is used: go install and go build record the version of
+// the module, or the commit.
 var linkedVersion, linkedCommit, linkedDate string
 
 // Read returns the build of this program.
@@ -61,7 +61,7 @@ func read(b *debug.BuildInfo) Info {
 	return i
 }
 
-// String returns one line for each field, the version first.
+// String returns one line per field, the version first.
 func (i Info) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "taskyard %s\n", i.Version)
