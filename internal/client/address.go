@@ -11,17 +11,17 @@ import (
 	"strings"
 )
 
-// DefaultURL is the address of the server if nothing names another one.
+// DefaultURL is the default URL of the server.
 const DefaultURL = "http://127.0.0.1:8080"
 
-// AddressFile is where the service of this machine notes its address.
+// AddressFile is where the service of this machine writes its address.
 const AddressFile = "/run/taskyard/address"
 
-// maxAddress bounds what is read of an address file, in bytes.
+// maxAddress bounds how much of an address file is read, in bytes.
 const maxAddress = 4096
 
-// address is that of TASKYARD_URL, else of the service of this machine, else
-// the default.
+// address returns TASKYARD_URL, or else the address of the service on this
+// machine, or else the default.
 func (e *Env) address() (string, error) {
 	if at := e.Getenv("TASKYARD_URL"); at != "" {
 		return at, checkAddress("TASKYARD_URL", at)
@@ -56,8 +56,8 @@ func checkAddress(source, at string) error {
 // unix:/run/taskyard/taskyard.sock.
 func socketPath(at string) (path string, ok bool) { return strings.CutPrefix(at, "unix:") }
 
-// Over returns the base of the addresses of requests to a server, and what carries
-// them: nil for the default, where the server is not behind a socket.
+// Over returns the base URL for requests to a server, and their transport: nil
+// for the default, unless the server is behind a socket.
 func Over(at string) (base string, carrier http.RoundTripper) {
 	socket, ok := socketPath(at)
 	if !ok {

@@ -15,7 +15,7 @@ import (
 // AgentList lists the agents.
 type AgentList struct{ Quiet }
 
-// agentLine is what the server returns of an agent.
+// agentLine is an agent in the server's list.
 type agentLine struct {
 	task.Agent
 	Load struct {
@@ -27,7 +27,7 @@ type agentLine struct {
 	RunnerInfo     *task.RunnerInfo `json:"runnerInfo"`
 }
 
-// state is the verdict on an agent, and whether it is paused.
+// state returns the verdict on an agent, and whether it is paused.
 func (a *agentLine) state() string {
 	if a.Pause != nil {
 		return string(a.Status) + ", paused"
@@ -35,7 +35,7 @@ func (a *agentLine) state() string {
 	return string(a.Status)
 }
 
-// runner names the runner of an agent, and what is wrong with it.
+// runner returns the runner of an agent, and its problem.
 func (a *agentLine) runner(runners []task.RunnerInfo) string {
 	if a.PullOnly {
 		return "pull-only"
@@ -52,7 +52,7 @@ func (a *agentLine) runner(runners []task.RunnerInfo) string {
 	return a.Runner + " (not enforced)"
 }
 
-// marks stand for the verdicts on definitions, as on the page of agents.
+// marks are the symbols for verdicts on definitions, as on the page of agents.
 var marks = map[task.AgentStatus]string{task.AgentValid: "✓ ", task.AgentWarning: "⚠ ", task.AgentInvalid: "✗ "}
 
 // Run lists the agents with their load and tools.
@@ -73,7 +73,7 @@ func (c AgentList) Run(e *Env) error {
 	})
 }
 
-// OneAgent names an agent.
+// OneAgent is the argument for an agent.
 type OneAgent struct {
 	ID string `arg:"" optional:"" name:"agent" help:"ID of the agent (default: TASKYARD_AGENT, or the agent of the token)." complete:"agent"`
 }
@@ -104,7 +104,7 @@ func (c *AgentShow) Run(e *Env) error {
 	})
 }
 
-// meantAgent adds to the refusal of an unknown agent which one was probably
+// meantAgent adds to the error for an unknown agent which one was probably
 // meant.
 func (e *Env) meantAgent(id string, err error) error {
 	var no *ResponseError
@@ -113,7 +113,7 @@ func (e *Env) meantAgent(id string, err error) error {
 	}
 	var known struct{ Agents []agentLine }
 	if _, listErr := e.call("GET", "/api/agents", nil, &known); listErr != nil {
-		return err // who may not list agents is told no names
+		return err // callers who may not list agents see no names
 	}
 	ids := make([]string, len(known.Agents))
 	for i, a := range known.Agents {
@@ -150,7 +150,7 @@ func (e *Env) showAgent(a *agentLine) {
 
 func counted(n int, what string) string { return strconv.Itoa(n) + " " + what }
 
-// ProblemLine is a finding in a definition file as people read it.
+// ProblemLine returns a problem of a definition file as text.
 func ProblemLine(p task.Problem) string {
 	mark, place := "⚠", ""
 	if p.Fatal {
@@ -183,9 +183,9 @@ func (c *AgentQueue) Run(e *Env) error {
 	return e.listTasks(params{}.num("limit", c.Limit).set("after", c.After).on(agentPath(id, "/queue")), "--after", c.Quiet.Quiet)
 }
 
-// Names asks the server for the ids of all agents or projects, and for the tasks of the
-// caller's queue, in so much time; what cannot be had is left out. It serves
-// the completion of the shell.
+// Names returns the IDs of all agents or projects, or the tasks of the caller's
+// queue, for shell completion. It returns whatever it gets within the given
+// time.
 func (e *Env) Names(kind string, within time.Duration) [][2]string {
 	short := *e
 	var cancel context.CancelFunc

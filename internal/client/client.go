@@ -1,6 +1,6 @@
-// Package client holds what talks to a server from outside, over the JSON
-// endpoints: the commands for people and agents in a shell, the small client
-// below them, and the scripted agent of the demo.
+// Package client contains what talks to a server from outside, over the JSON
+// API: the commands for people and agents in a shell, the small client that
+// they use, and the scripted agent of the demo.
 package client
 
 import (
@@ -21,26 +21,26 @@ import (
 type Client struct {
 	URL   string // such as http://127.0.0.1:8080, or unix: and the path of a socket
 	Token string
-	HTTP  *http.Client // nil means one that follows no redirects, and calls of at most 30 s
+	HTTP  *http.Client // nil: a client that follows no redirects, with calls of at most 30 s
 
 	connected sync.Once
 	base      string
 	plain     *http.Client
 }
 
-// maxAnswer bounds what is read of an answer, in bytes.
+// maxAnswer bounds how much of an answer is read, in bytes.
 const maxAnswer = 16 << 20
 
-// callTime bounds a call, beyond what the server may wait on purpose.
+// callTime bounds a call, in addition to what the server may wait
+// intentionally.
 const callTime = 30 * time.Second
 
-// plainHTTP follows no redirects: they would turn a POST into a GET.
+// plainHTTP follows no redirects, which would turn a POST into a GET.
 var plainHTTP = &http.Client{CheckRedirect: noRedirect}
 
 func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// connect returns the base of the addresses of requests, and what sends them
-// without a limit of time.
+// connect returns the base URL of requests, and a client without a timeout.
 func (c *Client) connect() (base string, hc *http.Client) {
 	c.connected.Do(func() {
 		var carrier http.RoundTripper
@@ -53,9 +53,9 @@ func (c *Client) connect() (base string, hc *http.Client) {
 	return c.base, c.plain
 }
 
-// Do sends one request and reads the answer into out; in and out may be nil.
-// A problem body is returned as a *ResponseError, a server that cannot be reached
-// as an *UnreachableError.
+// Do sends one request and decodes the answer into out; in and out may be nil.
+// It returns a problem body as a *ResponseError, and an unreachable server as
+// an *UnreachableError.
 func (c *Client) Do(ctx context.Context, method, path string, in, out any) error {
 	b, err := c.send(ctx, method, path, in, 0)
 	if err != nil || out == nil || len(b) == 0 {
@@ -64,11 +64,12 @@ func (c *Client) Do(ctx context.Context, method, path string, in, out any) error
 	return json.Unmarshal(b, out)
 }
 
-// send returns the body of a good answer. The server may hold the answer back
-// for wait. A POST has a key by which the server knows a repeat, so it is
-// sent once more when the connection is lost, as a GET is, be it ours or that of
-// a proxy, which may pass it on to another server. The error is then
-// that of the first time: the server may have done what it was asked to.
+// send returns the body of a successful answer. The server may delay the answer
+// by wait. A POST has a key by which the server recognizes a repetition, so
+// POST and GET are retried once if the connection is lost, either our own or
+// that of a proxy, which may use another server for the retry. If the retry
+// fails, the error is the first one, because the server may have handled the
+// request.
 func (c *Client) send(ctx context.Context, method, path string, in any, wait time.Duration) ([]byte, error) {
 	var body []byte
 	if in != nil {
@@ -90,13 +91,13 @@ func (c *Client) send(ctx context.Context, method, path string, in any, wait tim
 		}
 	}
 	if err != nil && ctx.Err() != nil {
-		err = ctx.Err() // canceled: no fault of the server
+		err = ctx.Err() // canceled: not the server's fault
 	}
 	return b, err
 }
 
-// lost reports whether a connection broke after it was made: the server may or may
-// not have done what it was asked to. That is what a bad gateway is.
+// lost reports whether a connection broke after it was established, so that the
+// server may have handled the request. A bad gateway means the same.
 func lost(err error) bool {
 	var u *UnreachableError
 	if !errors.As(err, &u) {
@@ -123,8 +124,9 @@ func (c *Client) once(ctx context.Context, method, path string, body []byte, key
 		return nil, err
 	}
 	if key != "" {
-		// Spelt so that net/http does not see it, which would send the request
-		// again by itself and hide that the first may have been received.
+		// The spelling hides the key from net/http, which would otherwise retry
+		// the request by itself and hide that the first one may have been
+		// received.
 		req.Header["idempotency-key"] = []string{key}
 	}
 	res, err := hc.Do(req)
@@ -155,8 +157,8 @@ func (c *Client) request(ctx context.Context, method, path string, body []byte) 
 	return req, nil
 }
 
-// refused is nil for a good answer, whose body is not read yet. A gateway that
-// has lost its server speaks for nobody: its answers have no code.
+// refused returns nil for a successful answer, whose body has not been read. A
+// gateway that lost its server is not the server: its answers have no code.
 func (c *Client) refused(res *http.Response) error {
 	switch {
 	case res.StatusCode < http.StatusMultipleChoices:
@@ -169,7 +171,7 @@ func (c *Client) refused(res *http.Response) error {
 		return &UnreachableError{URL: c.URL, Err: err}
 	}
 	r := &ResponseError{Status: res.StatusCode, Detail: http.StatusText(res.StatusCode)}
-	_ = json.Unmarshal(body, r) // a body that is no problem leaves the status
+	_ = json.Unmarshal(body, r) // if it is not a problem body, the status remains
 	r.RetryAfter, _ = strconv.Atoi(res.Header.Get("Retry-After"))
 	if r.Code == "" && r.Status >= http.StatusBadGateway && r.Status <= http.StatusGatewayTimeout {
 		return &UnreachableError{URL: c.URL, Err: r, Gateway: true}

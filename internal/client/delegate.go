@@ -6,7 +6,7 @@ import (
 	"taskyard/task"
 )
 
-// Delegate are the commands on work that sub-agents do.
+// Delegate contains the commands for work of subagents.
 type Delegate struct {
 	Start DelegateStart `cmd:"" default:"withargs" help:"Delegate work to an agent (the default): creates a subtask and its run."`
 	Show  DelegateShow  `cmd:"" help:"Show its state, or wait for its end; exit code 1 if it ended without success."`
@@ -15,7 +15,7 @@ type Delegate struct {
 	JSON JSONFlag `name:"json" help:"Print the server's JSON answer."`
 }
 
-// Waiting bounds how long the server holds its answer.
+// Waiting bounds how long the server delays its answer.
 type Waiting struct {
 	Wait int `help:"Seconds to wait for the end (0 to 50)." placeholder:"SECONDS"`
 }
@@ -37,7 +37,7 @@ type DelegateStart struct {
 	Quiet
 }
 
-// Run delegates. Work that has ended without success is Failed.
+// Run delegates. Work that ended without success returns Failed.
 func (c *DelegateStart) Run(e *Env) error {
 	if c.Task == "" && c.File == "" {
 		return usagef("say what to do: as an argument, from stdin with -, or with --file FILE")
@@ -69,7 +69,7 @@ type DelegateShow struct {
 	Waiting
 }
 
-// Run shows it. Work that has ended without success is Failed.
+// Run shows the state. Work that ended without success returns Failed.
 func (c *DelegateShow) Run(e *Env) error {
 	id, err := parseID(c.ID)
 	if err != nil {
@@ -78,13 +78,13 @@ func (c *DelegateShow) Run(e *Env) error {
 	return e.delegated(c.Waiting, "GET", params{}.num("waitSeconds", c.Wait).on("/api/delegate/"+id), nil, false)
 }
 
-// DelegateStop gives delegated work up.
+// DelegateStop stops delegated work.
 type DelegateStop struct {
 	OneRun
 	Reason string `help:"Reason; - reads it from stdin." placeholder:"TEXT"`
 }
 
-// Run stops it.
+// Run stops the work.
 func (c *DelegateStop) Run(e *Env) error {
 	id, err := parseID(c.ID)
 	if err != nil {

@@ -12,16 +12,16 @@ import (
 	"taskyard/task"
 )
 
-// DemoOptions are the surroundings of one run of the scripted agent.
+// DemoOptions is the environment of a run of the scripted agent.
 type DemoOptions struct {
 	Getenv         func(string) string
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
-	Fast           bool // no pauses
+	Fast           bool // without pauses
 }
 
-// demoAgent plays one run: it reads its task, acts over the JSON endpoints,
-// and reports what it does in the line protocol of the command runner.
+// demoAgent plays one run: it reads its task, acts through the JSON API, and
+// reports what it does in the line protocol of the command runner.
 type demoAgent struct {
 	DemoOptions
 	ctx  context.Context
@@ -31,8 +31,8 @@ type demoAgent struct {
 	task *task.Task
 }
 
-// DemoAgent is the body of the demo's agents planner, builder and reviewer.
-// It needs the environment and the prompt that Taskyard gives to a run.
+// DemoAgent implements the demo's agents planner, builder and reviewer. It
+// needs the environment and the prompt of a Taskyard run.
 func DemoAgent(ctx context.Context, opt DemoOptions) error {
 	prompt, err := io.ReadAll(io.LimitReader(opt.Stdin, 4<<20))
 	if err != nil {
@@ -80,7 +80,7 @@ func (a *demoAgent) pause(d time.Duration) {
 	}
 }
 
-// call makes one request and shows it as a tool call with its result.
+// call makes one request and reports it as a tool call with its result.
 func (a *demoAgent) call(what, method, path string, in, out any) error {
 	a.line("tool_call", what, map[string]any{"tool": what, "method": method, "path": path, "input": in})
 	var raw json.RawMessage

@@ -7,7 +7,7 @@ import (
 	"taskyard/task"
 )
 
-// play chooses what to do by who plays and how far the task is, so that each
+// play selects what to do by agent and by progress of the task, so that each
 // run continues where the last one ended.
 func (a *demoAgent) play() (summary string, err error) {
 	switch a.name {
@@ -67,8 +67,8 @@ func (a *demoAgent) finishPlan() (string, error) {
 	return a.complete("The release notes are written, checked against the merged changes, and announced.")
 }
 
-// playBuilder works through a plan of its own; guides it hands to the
-// reviewer half-way.
+// playBuilder works through its own plan; it hands guides over to the reviewer
+// halfway.
 func (a *demoAgent) playBuilder() (string, error) {
 	if a.task.Project != "" {
 		return a.playSite()

@@ -14,8 +14,8 @@ const (
 	allHours  = someHours + "Sunday            closed\n"
 )
 
-// playSite changes a file of the project's repository: it forgets a day, learns
-// it from the check, and answers what reviewers say.
+// playSite changes a file in the project's repository: it forgets a day, is
+// corrected by the check, and answers review comments.
 func (a *demoAgent) playSite() (string, error) {
 	if a.task.Review != nil && len(a.task.Review.Comments) > 0 {
 		return a.answerReview()
@@ -38,7 +38,7 @@ func (a *demoAgent) playSite() (string, error) {
 	return a.handInSite(allHours)
 }
 
-// answerReview takes each comment up in the file, and says so.
+// answerReview applies each comment to the file, and replies.
 func (a *demoAgent) answerReview() (string, error) {
 	text := allHours
 	for _, c := range a.task.Review.Comments {

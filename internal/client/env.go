@@ -14,31 +14,31 @@ import (
 	"taskyard/task"
 )
 
-// Env is the environment of a command, and the server it talks to.
+// Env is the environment of a command, including its server.
 type Env struct {
 	Ctx            context.Context
 	Getenv         func(string) string
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
-	Width          int // columns of the terminal on Stdout; 0: it is none
+	Width          int // columns of the terminal on Stdout; 0: not a terminal
 	JSON           bool
-	Command        string // name of the command, such as lpop
-	AddressFile    string // where the service of this machine notes its address; "" for none
+	Command        string // command name, such as lpop
+	AddressFile    string // where the service of this machine writes its address; "": none
 
 	client *Client
 	me     *Me
 }
 
-// JSONFlag prints the server's answer instead of text for people.
+// JSONFlag prints the server's answer instead of text.
 type JSONFlag bool
 
-// BeforeApply sets the form of the answer.
+// BeforeApply sets the output format.
 func (JSONFlag) BeforeApply(e *Env) error {
 	e.JSON = true
 	return nil
 }
 
-// api is the client, made of the environment.
+// api returns the client that the environment configures.
 func (e *Env) api() (*Client, error) {
 	if e.client != nil {
 		return e.client, nil
@@ -51,9 +51,9 @@ func (e *Env) api() (*Client, error) {
 	return e.client, nil
 }
 
-// Connection returns the address and the token of the server that the
-// environment names, or of the service of this machine. A token is never taken from argv, which other programs can
-// read. The error is one of usage.
+// Connection returns the address and token of the server that the environment
+// names, or of the service on this machine. A token is never taken from argv,
+// which other programs can read. It returns a usage error.
 func (e *Env) Connection() (at, token string, err error) {
 	if at, err = e.address(); err != nil {
 		return "", "", err
@@ -62,8 +62,8 @@ func (e *Env) Connection() (at, token string, err error) {
 	return at, token, err
 }
 
-// Token is the one that the environment holds, or names a file of. The error is
-// one of usage.
+// Token returns the token in the environment, or in the file that it names. It
+// returns a usage error.
 func (e *Env) Token() (string, error) {
 	token, file := strings.TrimSpace(e.Getenv("TASKYARD_TOKEN")), e.Getenv("TASKYARD_TOKEN_FILE")
 	if token == "" && file != "" {
@@ -83,13 +83,13 @@ func (e *Env) Token() (string, error) {
 	return token, nil
 }
 
-// call makes one request and reads the answer into out, which may be nil. It
-// returns the answer as it came.
+// call makes one request and decodes the answer into out, which may be nil. It
+// also returns the raw answer.
 func (e *Env) call(method, path string, in, out any) ([]byte, error) {
 	return e.wait(0, method, path, in, out)
 }
 
-// wait is call for requests that the server may hold for a time.
+// wait is like call, for requests that the server may delay.
 func (e *Env) wait(d time.Duration, method, path string, in, out any) ([]byte, error) {
 	c, err := e.api()
 	if err != nil {
@@ -100,12 +100,12 @@ func (e *Env) wait(d time.Duration, method, path string, in, out any) ([]byte, e
 		return raw, err
 	}
 	if err := json.Unmarshal(raw, out); err != nil {
-		return nil, &UnreachableError{URL: c.URL, Err: err, Gateway: true} // something else lives there
+		return nil, &UnreachableError{URL: c.URL, Err: err, Gateway: true} // another program is running there
 	}
 	return raw, nil
 }
 
-// Me is who the token speaks for.
+// Me is the owner of the token.
 type Me struct {
 	Name  string    `json:"name"`
 	Role  task.Role `json:"role"`
@@ -113,8 +113,9 @@ type Me struct {
 	Agent string    `json:"agent"`
 }
 
-// agent is the agent that a command is about: the one given, else that of
-// the environment, else the token's own. how is how the command is given one.
+// agent returns the agent that a command refers to: the argument, or else that
+// of the environment, or else the token's own. how says how to specify an
+// agent.
 func (e *Env) agent(how, given string) (string, error) {
 	if given = cmp.Or(given, e.Getenv("TASKYARD_AGENT")); given != "" {
 		return given, nil
@@ -131,7 +132,7 @@ func (e *Env) agent(how, given string) (string, error) {
 	return e.me.Agent, nil
 }
 
-// id reads a task's id; within a run it may be left out.
+// id parses a task ID; within a run it may be omitted.
 func (e *Env) id(given string) (string, error) {
 	if given = cmp.Or(given, e.Getenv("TASKYARD_TASK_ID")); given == "" {
 		return "", usagef("name the task by its ID, such as 5; TASKYARD_TASK_ID is the default within a run")
@@ -147,11 +148,11 @@ func parseID(given string) (string, error) {
 	return id.String(), nil
 }
 
-// maxText bounds what is read of a text, in bytes; the server takes less.
+// maxText bounds how much of a text is read, in bytes; the server accepts less.
 const maxText = 1 << 20
 
-// text is an argument, or with "-" stdin, or a file. The newline at the end
-// of stdin or file is not part of it.
+// text returns an argument, or with "-" stdin, or a file. A final newline in
+// stdin or the file is removed.
 func (e *Env) text(arg, file string) (string, error) {
 	if arg != "" && file != "" {
 		return "", usagef("give the text once: as an argument, or with --file")
@@ -185,7 +186,7 @@ func (e *Env) text(arg, file string) (string, error) {
 	return checked(s)
 }
 
-// checked refuses what JSON would silently replace.
+// checked rejects what JSON would silently replace.
 func checked(s string) (string, error) {
 	if !utf8.ValidString(s) {
 		return "", usagef("the text is not UTF-8")
@@ -193,13 +194,13 @@ func checked(s string) (string, error) {
 	return s, nil
 }
 
-// TextFile lets a text come from a file.
+// TextFile is the flag for reading a text from a file.
 type TextFile struct {
 	File string `help:"Read the text from this file; - is stdin." short:"f" placeholder:"FILE" complete:"file"`
 }
 
-// taskAndText reads what follows a command: the task's id and a text. Within
-// a run the id may be left out; a text alone must then not look like one.
+// taskAndText parses the arguments of a command: the task ID and a text. Within
+// a run the ID may be omitted; a text alone must then not look like one.
 func (e *Env) taskAndText(id, arg string, w TextFile) (string, string, error) {
 	if arg == "" && w.File == "" {
 		if _, err := parseID(id); id != "" && err == nil {

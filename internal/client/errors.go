@@ -14,13 +14,13 @@ import (
 // The exit codes of the command line.
 const (
 	ExitDone        = 0
-	ExitRefused     = 1 // the server, or a check, said no
-	ExitUsage       = 2 // the command was given wrongly
+	ExitRefused     = 1 // the server, or a check, rejected it
+	ExitUsage       = 2 // wrong usage of the command
 	ExitNothing     = 3 // nothing to claim, pop or peek at
 	ExitUnreachable = 4 // no server answered
 )
 
-// ExitCode returns the exit code of an error.
+// ExitCode returns the exit code for an error.
 func ExitCode(err error) int {
 	var usage *UsageError
 	var gone *UnreachableError
@@ -37,10 +37,10 @@ func ExitCode(err error) int {
 	return ExitRefused
 }
 
-// ErrNothing is the normal answer of an empty queue or list.
+// ErrNothing is the normal result for an empty queue or list.
 var ErrNothing = errors.New("there is nothing")
 
-// nothing is ErrNothing in words that fit.
+// nothing is an ErrNothing with a specific message.
 type nothing string
 
 func (n nothing) Error() string      { return string(n) }
@@ -57,14 +57,14 @@ func usagef(format string, args ...any) error { return &UsageError{fmt.Sprintf(f
 type UnreachableError struct {
 	URL     string
 	Err     error
-	Gateway bool // something answered in its place
+	Gateway bool // something else answered
 }
 
 func (u *UnreachableError) Error() string {
 	err := u.Err
 	var at *url.Error
 	if errors.As(err, &at) {
-		err = at.Err // without the address, which is told already
+		err = at.Err // without the address, which the message already has
 	}
 	return fmt.Sprintf("cannot reach the server at %s: %v (check TASKYARD_URL)", u.URL, err)
 }
@@ -81,14 +81,14 @@ type ResponseError struct {
 	RetryAfter int               `json:"-"` // seconds, or 0
 }
 
-// unknownPath begins what a server says of a path that it does not know; of one
-// thing that is missing it says what is.
+// unknownPath is the beginning of the server's message for an unknown path; for
+// a missing object, the message names that.
 const unknownPath = "No endpoint has this path"
 
-// Error is the message with its fields, one per line, and the remedy where the
+// Error returns the message with its fields, one per line, and a remedy if the
 // server cannot know it.
 func (r *ResponseError) Error() string {
-	detail := strings.ReplaceAll(strings.TrimRight(r.Detail, "\n"), "\n", "\n  ") // it may end with the reason of a run
+	detail := strings.ReplaceAll(strings.TrimRight(r.Detail, "\n"), "\n", "\n  ") // it may end with a run's reason
 	lines := []string{fmt.Sprintf("%s (%s)", detail, strings.TrimSpace(fmt.Sprint(r.Status, " ", r.Code)))}
 	for _, f := range r.Errors {
 		if !strings.Contains(r.Detail, f.Message) {

@@ -15,7 +15,7 @@ import (
 	"taskyard/task"
 )
 
-// Events is the command on the log.
+// Events is the command for the log.
 type Events struct {
 	Follow bool     `short:"f" help:"Print what happens from now on, until interrupted; reconnects when the server is back."`
 	After  string   `help:"Start after this event (default: now with --follow, otherwise the beginning)." placeholder:"ID"`
@@ -23,9 +23,9 @@ type Events struct {
 	JSON   JSONFlag `name:"json" help:"Print the server's JSON answer; with --follow, one event per line."`
 }
 
-// Bounds of following.
+// Limits for following the log.
 const (
-	silence    = 45 * time.Second // the server says something every 15 s
+	silence    = 45 * time.Second // the server sends something every 15 s
 	firstPause = 200 * time.Millisecond
 	longPause  = 5 * time.Second
 	maxLine    = 4 << 20 // bytes
@@ -63,8 +63,8 @@ func (e *Env) sayEvent(ev *task.Event) {
 	e.say("%s", e.oneLine(strings.TrimRight(line, " ")))
 }
 
-// follow prints events as they come, each once. When the stream breaks off it
-// is asked for again behind the last event. The first connection must succeed.
+// follow prints events as they arrive, each once. If the stream breaks, it
+// reconnects after the last event. The first connection must succeed.
 func (e *Env) follow(after string) error {
 	c, err := e.api()
 	if err != nil {
@@ -76,7 +76,7 @@ func (e *Env) follow(after string) error {
 		var halt *unprintable
 		switch {
 		case e.Ctx.Err() != nil:
-			return nil // interrupted: that is how following ends
+			return nil // interrupted: the normal end
 		case errors.As(err, &halt):
 			return halt.error
 		case opened:
@@ -91,7 +91,7 @@ func (e *Env) follow(after string) error {
 	}
 }
 
-// passing reports whether an error may be gone in a moment.
+// passing reports whether an error may be temporary.
 func passing(err error) bool {
 	var gone *UnreachableError
 	var r *ResponseError
@@ -99,11 +99,12 @@ func passing(err error) bool {
 		(r.Status >= http.StatusInternalServerError || r.Status == http.StatusTooManyRequests)
 }
 
-// unprintable is the failure of our own output: no reason to connect again.
+// unprintable is an error of our own output, after which reconnecting is
+// pointless.
 type unprintable struct{ error }
 
-// stream reads one connection to its end, and reports whether there was one. After
-// moves with what was read.
+// stream reads one connection to its end, and reports whether it was
+// established. It advances after.
 func (e *Env) stream(c *Client, after *string) (opened bool, err error) {
 	ctx, cancel := context.WithCancel(e.Ctx)
 	defer cancel()
@@ -129,8 +130,8 @@ func (e *Env) stream(c *Client, after *string) (opened bool, err error) {
 	return true, e.messages(res.Body, after, func() { watch.Reset(silence) })
 }
 
-// messages prints the events of a stream. An event counts as read when its
-// last line, which is blank, was.
+// messages prints the events of a stream. An event counts as read after its
+// final blank line.
 func (e *Env) messages(stream io.Reader, after *string, alive func()) error {
 	sc := bufio.NewScanner(stream)
 	sc.Buffer(nil, maxLine)

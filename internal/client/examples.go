@@ -6,10 +6,11 @@ import (
 	"taskyard/internal/lazyregexp"
 )
 
-// textNote is in the help of commands that take texts.
+// textNote is in the help of commands that accept texts.
 const textNote = "Shells execute text in backticks, even inside double quotes: pass long texts with - (stdin) or --file."
 
-// examples teach each command, by its path. What is not indented is a remark.
+// examples contains the examples of each command, by its path. Lines without
+// indentation are remarks.
 var examples = map[string]string{
 	"": "Client commands take the server's address from TASKYARD_URL (default http://127.0.0.1:8080) and the token from " +
 		"TASKYARD_TOKEN, or from the file in TASKYARD_TOKEN_FILE. TASKYARD_AGENT and TASKYARD_TASK_ID are the default agent " +
@@ -288,13 +289,13 @@ Agents start it themselves, as one of their MCP servers.`,
 Add the line for your shell to its startup file. Agents and tasks come from the server; they are left out if it does not answer.`,
 }
 
-// Examples is what the help of a command adds to its description, or "".
+// Examples returns the examples for a command's help, or "".
 func Examples(path string) string {
 	text := examples[path]
 	if !strings.HasPrefix(text, "\n") {
 		return text
 	}
-	// A remark is a paragraph of its own.
+	// Make a remark a separate paragraph.
 	return "Examples:\n" + lastExample().ReplaceAllString(text, "$1\n\n$2")
 }
 

@@ -6,7 +6,7 @@ import (
 	"taskyard/task"
 )
 
-// Inbox are the commands on what waits for people.
+// Inbox contains the commands for the inbox.
 type Inbox struct {
 	List        InboxList `cmd:"" default:"1" help:"List questions, permissions, approvals, results, stuck tasks, canceled blockers, notices (default)."`
 	Acknowledge InboxAck  `cmd:"" help:"Dismiss a notice from the inbox."`
@@ -17,7 +17,7 @@ type Inbox struct {
 // InboxList lists what waits for people.
 type InboxList struct{}
 
-// Run prints each kind with how to settle it.
+// Run prints each kind with how to handle it.
 func (InboxList) Run(e *Env) error {
 	return printCall(e, "GET", "/api/inbox", nil, func(in *task.Inbox) {
 		for _, a := range in.Alerts {
@@ -75,7 +75,7 @@ func (e *Env) inboxPermissions(list []*task.Run) {
 	}
 }
 
-// showPermission prints what a run asks before a tool call.
+// showPermission prints a run's permission request.
 func (e *Env) showPermission(p *task.Permission) {
 	if p == nil {
 		return
@@ -87,7 +87,7 @@ func (e *Env) showPermission(p *task.Permission) {
 	indented(e.Stdout, "    ", string(p.Input))
 }
 
-// heading begins a part, if there is anything in it.
+// heading prints the heading of a section if it is not empty.
 func (e *Env) heading(title string, n int) {
 	if n > 0 {
 		e.say("%s", title)
@@ -99,7 +99,7 @@ type InboxAck struct {
 	ID string `arg:"" name:"n" help:"Number of the notice, as the inbox shows it."`
 }
 
-// Run takes the notice out of the inbox.
+// Run removes the notice from the inbox.
 func (c *InboxAck) Run(e *Env) error {
 	id, err := parseID(c.ID)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"taskyard/task"
 )
 
-// Merges are the commands on the merge queue.
+// Merges contains the commands for the merge queue.
 type Merges struct {
 	List MergeList `cmd:"" default:"withargs" help:"List pending merges and the latest finished ones (the default)."`
 
@@ -21,7 +21,7 @@ type MergeList struct {
 	Quiet
 }
 
-// Run lists the queue in its order, then ended merges, the newest first.
+// Run lists the queue in its order, then finished merges, newest first.
 func (c *MergeList) Run(e *Env) error {
 	q := params{}.set("project", c.Project).num("limit", c.Limit).set("before", c.Before)
 	return printCall(e, "GET", q.on("/api/merges"), nil, func(out *struct{ Queue, Ended []*task.MergeEntry }) {
@@ -44,5 +44,5 @@ func (c *MergeList) Run(e *Env) error {
 	})
 }
 
-// short is the beginning of the name of a commit, or of a digest.
+// short returns the beginning of a commit name or digest.
 func short(name string) string { return name[:min(len(name), 12)] }

@@ -6,7 +6,7 @@ import (
 	"taskyard/task"
 )
 
-// WhoAmI shows whose token it is.
+// WhoAmI shows the owner of the token.
 type WhoAmI struct {
 	JSON JSONFlag `name:"json" help:"Print the server's JSON answer."`
 }
@@ -18,7 +18,7 @@ func (WhoAmI) Run(e *Env) error {
 	})
 }
 
-// Pause stops dispatch and claims.
+// Pause pauses dispatch and claims.
 type Pause struct {
 	Agent  string   `arg:"" optional:"" help:"One agent (default: the whole instance)." complete:"agent"`
 	Reason string   `required:"" help:"Reason, shown wherever the pause is visible; - reads it from stdin." placeholder:"TEXT"`
@@ -86,7 +86,7 @@ func (e *Env) hold(path, agent, reason, done string, flags ...string) error {
 	})
 }
 
-// instance is what is meant where no agent is named.
+// instance is the text for a command without an agent.
 const instance = "the whole instance"
 
 func pauseLine(p task.Pause) string {

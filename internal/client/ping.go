@@ -10,12 +10,12 @@ import (
 	"strings"
 )
 
-// Ping asks a server whether it can do its work. It needs no token.
+// Ping checks whether a server is ready. It needs no token.
 type Ping struct {
 	JSON JSONFlag `name:"json" help:"Print JSON."`
 }
 
-// Run asks /readyz. Errors: the server is not ready, or not reached.
+// Run requests /readyz. Errors: the server is not ready, or unreachable.
 func (*Ping) Run(e *Env) error {
 	at, err := e.address()
 	if err != nil {

@@ -12,12 +12,12 @@ import (
 	"taskyard/task"
 )
 
-// printable makes a text of strangers fit for a terminal, on one line: what is
-// not printable is spelt out, so that no text can move the cursor, color
-// the screen or turn the direction of reading.
+// printable makes an untrusted text safe for one line of a terminal: it escapes
+// unprintable characters, so that no text can move the cursor, color the screen
+// or change the text direction.
 func printable(s string) string { return spell(s, false) }
 
-// printableLines is printable for texts of several lines.
+// printableLines is like printable, for multi-line texts.
 func printableLines(s string) string { return spell(strings.ReplaceAll(s, "\r\n", "\n"), true) }
 
 func spell(s string, lines bool) string {
@@ -38,7 +38,7 @@ func spell(s string, lines bool) string {
 // zeroWidthJoiner binds emoji together.
 const zeroWidthJoiner = '\u200d'
 
-// cut shortens a text to so many columns.
+// cut truncates a text to a number of columns.
 func cut(s string, columns int) string {
 	used, end := 0, 0
 	for i, r := range s {
@@ -46,14 +46,15 @@ func cut(s string, columns int) string {
 		if used > columns {
 			return s[:end] + "…"
 		}
-		if used < columns { // there is room for the mark behind it
+		if used < columns { // leave room for the ellipsis
 			end = i + len(string(r))
 		}
 	}
 	return s
 }
 
-// runeWidth returns 2 for what may be wide: too short is better than wrapped.
+// runeWidth returns 2 for characters that may be wide: too short is better than
+// wrapped.
 func runeWidth(r rune) int {
 	if r >= 0x1100 && r != '…' && (r < 0x2000 || r > 0x2bff) {
 		return 2
@@ -72,8 +73,8 @@ func (e *Env) listed(quiet bool, head []string, rows [][]string) {
 	}
 }
 
-// table prints rows with aligned columns. The last one takes what is left of
-// the terminal's width.
+// table prints rows with aligned columns. The last column gets the rest of the
+// terminal's width.
 func (e *Env) table(head []string, rows [][]string) {
 	if len(rows) == 0 {
 		if e.Width > 0 {
@@ -101,14 +102,14 @@ func (e *Env) table(head []string, rows [][]string) {
 		}
 		line(r)
 	}
-	_ = w.Flush() // a reader that went away is no fault of the command
+	_ = w.Flush() // a closed pipe is not an error of the command
 }
 
 // say prints one line for people.
 func (e *Env) say(format string, args ...any) { fmt.Fprintf(e.Stdout, format+"\n", args...) }
 
-// answer prints the server's JSON as it came, or else what people read. What
-// the server left out because of its size is said on stderr in both forms.
+// answer prints the server's JSON unchanged, or otherwise text. In both cases,
+// it reports on stderr what the server left out because of its size.
 func (e *Env) answer(raw []byte, people func()) error {
 	defer e.tellCut(raw)
 	if !e.JSON {
@@ -119,7 +120,7 @@ func (e *Env) answer(raw []byte, people func()) error {
 	return err
 }
 
-// printCall makes a request and prints its answer: the JSON, or what people read.
+// printCall makes a request and prints its answer as JSON or text.
 func printCall[T any](e *Env, method, path string, in any, people func(*T)) error {
 	var out T
 	raw, err := e.call(method, path, in, &out)
@@ -129,8 +130,8 @@ func printCall[T any](e *Env, method, path string, in any, people func(*T)) erro
 	return e.answer(raw, func() { people(&out) })
 }
 
-// Fields prints names and values, one per line; empty values are left out. The
-// further lines of a value are below its first.
+// Fields prints names and values, one per line; empty values are omitted.
+// Further lines of a value are aligned with its first.
 func Fields(out io.Writer, pairs ...string) { fields(out, pairs...) }
 
 func fields(out io.Writer, pairs ...string) {
@@ -147,20 +148,20 @@ func fields(out io.Writer, pairs ...string) {
 	_ = w.Flush()
 }
 
-// indented prints a text of strangers, each line moved to the right.
+// indented prints an untrusted text with each line indented.
 func indented(out io.Writer, by, text string) {
 	for l := range strings.SplitSeq(printableLines(strings.TrimRight(text, "\n")), "\n") {
 		fmt.Fprintln(out, strings.TrimRight(by+l, " "))
 	}
 }
 
-// hanging returns a text of strangers for the end of a line, safe to print, with
+// hanging returns an untrusted text for the end of a line, safe to print, with
 // indent before each further line.
 func hanging(indent, text string) string {
 	return strings.ReplaceAll(printableLines(strings.TrimRight(text, "\n")), "\n", "\n"+indent)
 }
 
-// at is a moment as people read it, in UTC.
+// at formats a time in UTC.
 func at(t task.Time) string {
 	if t == 0 {
 		return ""
@@ -168,7 +169,7 @@ func at(t task.Time) string {
 	return t.Std().Format("2006-01-02 15:04Z")
 }
 
-// hash is #5, or nothing for no id.
+// hash returns #5, or "" for no ID.
 func hash(id task.ID) string {
 	if id == 0 {
 		return ""
@@ -191,11 +192,11 @@ func (e *Env) more(flag, next string) {
 	}
 }
 
-// Printable makes a text of strangers fit for a terminal; its lines stay.
+// Printable makes an untrusted text safe for a terminal; it keeps line breaks.
 func Printable(s string) string { return printableLines(s) }
 
-// tellCut says what an answer leaves out because of its size, and how to read
-// on.
+// tellCut reports what an answer leaves out because of its size, and how to
+// read on.
 func (e *Env) tellCut(raw []byte) {
 	var a struct {
 		ID        task.ID

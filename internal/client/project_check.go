@@ -9,12 +9,12 @@ import (
 	"taskyard/task"
 )
 
-// checkForm shows how a check is written.
+// checkForm explains how to write a check.
 const checkForm = "write 'name=test,run=go test ./...,timeout=10m,required', and run=, file= or changed= or the word url; " +
 	`a part that holds a comma is quoted: '"run=echo a,b"'`
 
-// readChecks reads the values of a flag; without any, what was there stays. An
-// empty value alone takes all off.
+// readChecks parses the values of a flag; without any, the existing checks
+// stay. A single empty value removes all.
 func readChecks(flag string, values []string, had []task.Check) ([]task.Check, error) {
 	if values == nil {
 		return had, nil
@@ -30,7 +30,7 @@ func readChecks(flag string, values []string, had []task.Check) ([]task.Check, e
 	return list, nil
 }
 
-// readCheck reads one check: parts separated by commas, as a line of CSV.
+// readCheck parses one check: comma-separated parts, as a line of CSV.
 func readCheck(flag, text string) (c task.Check, err error) {
 	r := csv.NewReader(strings.NewReader(text))
 	r.LazyQuotes = true
@@ -78,7 +78,8 @@ func readCheck(flag, text string) (c task.Check, err error) {
 	return c, nil
 }
 
-// readSpan reads a duration of whole seconds: 7d, 90m, 1h30m. An empty one is 0.
+// readSpan parses a duration of whole seconds: 7d, 90m, 1h30m. An empty one is
+// 0.
 func readSpan(what, text string) (time.Duration, error) {
 	if text == "" {
 		return 0, nil

@@ -12,8 +12,8 @@ import (
 	"taskyard/task"
 )
 
-// ProjectFields are the flags that set fields of a project. What is not given
-// stays; an empty value takes off what there is.
+// ProjectFields are the flags that set fields of a project. Fields without a
+// flag stay; an empty value clears a field.
 type ProjectFields struct {
 	Name          *string  `help:"Name (default: the key)."`
 	Description   *string  `short:"d" help:"Markdown; - reads it from stdin." placeholder:"TEXT"`
@@ -37,7 +37,7 @@ type ProjectFields struct {
 	File string `short:"f" help:"Read the whole project from this file, in the form of project show --json; - is stdin." placeholder:"FILE" complete:"file"`
 }
 
-// apply changes p by the flags that were given.
+// apply changes p according to the flags.
 func (f *ProjectFields) apply(e *Env, p *task.Project) error {
 	if f.File != "" {
 		if err := f.read(e, p); err != nil {
@@ -111,7 +111,7 @@ func (f *ProjectFields) applyMerge(p *task.Project) error {
 	return err
 }
 
-// read replaces p, but for its key unless that is unknown, by what a file says.
+// read replaces p with the contents of a file, except its key if that is known.
 func (f *ProjectFields) read(e *Env, p *task.Project) error {
 	if f.File == "-" && f.Description != nil && *f.Description == "-" {
 		return usagef("stdin is either the project or its description")
@@ -138,19 +138,20 @@ func (f *ProjectFields) read(e *Env, p *task.Project) error {
 	return nil
 }
 
-// given sets what was given.
+// given assigns a value that was given.
 func given[T any](to, value *T) {
 	if value != nil {
 		*to = *value
 	}
 }
 
-// filled leaves out empty values: one alone takes all off.
+// filled removes empty values, so that a single one clears the list.
 func filled(list []string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return s == "" })
 }
 
-// projectBody is a project as it is sent: without what only the server sets.
+// projectBody returns a project as request body, without fields that only the
+// server sets.
 func projectBody(p *task.Project, also map[string]any) (map[string]any, error) {
 	raw, err := json.Marshal(p)
 	if err != nil {
@@ -184,7 +185,7 @@ type ProjectAdd struct {
 	ProjectFields
 }
 
-// Run adds it.
+// Run adds the project.
 func (c *ProjectAdd) Run(e *Env) error {
 	p := task.Project{Key: c.Key}
 	if err := c.apply(e, &p); err != nil {
@@ -206,7 +207,7 @@ type ProjectEdit struct {
 	ProjectFields
 }
 
-// Run changes what was given, on the version that it read.
+// Run changes the given fields, based on the version that it read.
 func (c *ProjectEdit) Run(e *Env) error {
 	return c.change(e, "changed", func(p *task.Project) error {
 		if !c.any() {
@@ -229,8 +230,8 @@ func (f *ProjectFields) any() bool {
 	return f.File != "" || f.Setup != nil || f.Check != nil || f.Reviewer != nil || f.MergeCheck != nil || f.Approvals != nil
 }
 
-// change reads a project, has edit change it, and sends it with the version
-// that was read: a change of somebody else in between is refused.
+// change reads a project, calls edit, and sends it with the version that was
+// read, so that a concurrent change is a conflict.
 func (p OneProject) change(e *Env, did string, edit func(*task.Project) error) error {
 	var now task.Project
 	if _, err := e.call("GET", p.path(""), nil, &now); err != nil {

@@ -10,7 +10,7 @@ import (
 	"taskyard/task"
 )
 
-// Projects are the commands on projects.
+// Projects contains the commands for projects.
 type Projects struct {
 	List    ProjectList    `cmd:"" help:"List the projects with their open tasks."`
 	Show    ProjectShow    `cmd:"" help:"Show a project: repository, checks, who accepts, where it merges."`
@@ -23,7 +23,7 @@ type Projects struct {
 	JSON JSONFlag `name:"json" help:"Print the server's JSON answer."`
 }
 
-// OneProject names a project.
+// OneProject is the argument for a project.
 type OneProject struct {
 	Key string `arg:"" name:"key" help:"Key of the project." complete:"project"`
 }
@@ -32,7 +32,7 @@ func (p OneProject) path(rest string) string {
 	return "/api/projects/" + url.PathEscape(p.Key) + rest
 }
 
-// projectLine is what a list of projects says of one.
+// projectLine is a project in the server's list.
 type projectLine struct {
 	task.Project
 	OpenTasks, InReview, InMerge int
@@ -47,7 +47,7 @@ func (e *Env) projects() (raw []byte, list []projectLine, err error) {
 // ProjectList lists projects.
 type ProjectList struct{ Quiet }
 
-// Run lists them by key.
+// Run lists projects by key.
 func (c ProjectList) Run(e *Env) error {
 	raw, list, err := e.projects()
 	if err != nil {
@@ -69,7 +69,7 @@ func (c ProjectList) Run(e *Env) error {
 // ProjectShow shows a project.
 type ProjectShow struct{ OneProject }
 
-// Run shows all of it.
+// Run shows the whole project.
 func (c *ProjectShow) Run(e *Env) error {
 	return printCall(e, "GET", c.path(""), nil, e.showProject)
 }
@@ -143,7 +143,7 @@ func reviewText(r task.Review) string {
 	return text
 }
 
-// acceptText is every policy of a result.
+// acceptText describes a result's policies.
 func acceptText(a task.Accept) string {
 	all := a.All()
 	if len(all) == 0 {
@@ -167,7 +167,7 @@ func mergeText(m *task.Merge) string {
 	return text
 }
 
-// spanText is a duration as the flags take it: 7d, 90m, 45s.
+// spanText formats a duration as the flags accept it: 7d, 90m, 45s.
 func spanText(d time.Duration) string {
 	for _, unit := range []struct {
 		d    time.Duration
@@ -186,7 +186,7 @@ type ProjectArchive struct{ OneProject }
 // Run archives it.
 func (c *ProjectArchive) Run(e *Env) error { return c.archive(e, true, "archived") }
 
-// ProjectRestore takes a project out of the archive.
+// ProjectRestore restores an archived project.
 type ProjectRestore struct{ OneProject }
 
 // Run restores it.
@@ -202,8 +202,7 @@ func (p OneProject) archive(e *Env, archived bool, did string) error {
 // ProjectExamine examines the repository of a project.
 type ProjectExamine struct{ OneProject }
 
-// Run prints what was found. The error is that something keeps the project from
-// being used.
+// Run prints the findings. It returns an error if the project cannot be used.
 func (c *ProjectExamine) Run(e *Env) error {
 	var out struct{ Findings []task.Finding }
 	raw, err := e.call("POST", c.path("/examine"), nil, &out)
@@ -230,5 +229,5 @@ func (c *ProjectExamine) Run(e *Env) error {
 	return err
 }
 
-// findingMarks stand for levels, as marks does for definitions.
+// findingMarks are the symbols for levels, as marks is for definitions.
 var findingMarks = map[task.Level]string{task.LevelOK: "✓", task.LevelWarning: "⚠", task.LevelError: "✗"}

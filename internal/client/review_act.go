@@ -18,7 +18,7 @@ type ReviewComment struct {
 	Quiet
 }
 
-// Run drafts the comment, with the lines that it is about.
+// Run drafts the comment, with the lines that it refers to.
 func (c *ReviewComment) Run(e *Env) error {
 	id, text, err := e.taskAndText(c.ID, c.Text, c.TextFile)
 	if err != nil {
@@ -39,7 +39,7 @@ func (c *ReviewComment) Run(e *Env) error {
 	})
 }
 
-// lines adds the place and what is there.
+// lines adds the position and its lines.
 func (c *ReviewComment) lines(e *Env, id string, body payload) error {
 	from, to, ranged := strings.Cut(c.Line, "-")
 	first, err := strconv.Atoi(from)
@@ -100,7 +100,7 @@ type ReviewAccept struct {
 	Comment string `help:"Text of your vote; - reads it from stdin." placeholder:"TEXT"`
 }
 
-// Run accepts the result of the digest that was given, or that it shows.
+// Run accepts the result with the given digest, or the one that it shows.
 func (c *ReviewAccept) Run(e *Env) error {
 	text, err := e.text(c.Comment, "")
 	if err != nil {
@@ -109,7 +109,7 @@ func (c *ReviewAccept) Run(e *Env) error {
 	return c.vote(e, "accept", c.Digest, text)
 }
 
-// vote decides on a result and says on which.
+// vote votes on a result and prints which.
 func (c *OneResult) vote(e *Env, act, digest, text string) error {
 	_, path, _, r, err := c.find(e)
 	if err != nil {
@@ -139,7 +139,7 @@ type ReviewRequest struct {
 	TextFile
 }
 
-// Run sends it back.
+// Run requests changes.
 func (c *ReviewRequest) Run(e *Env) error {
 	text, err := e.text(c.Text, c.File)
 	if err != nil {
@@ -148,7 +148,7 @@ func (c *ReviewRequest) Run(e *Env) error {
 	return c.vote(e, "request-changes", c.Digest, text)
 }
 
-// ReviewReply answers a comment.
+// ReviewReply replies to a comment.
 type ReviewReply struct {
 	ID      string `arg:"" name:"id" help:"ID of the task." complete:"task"`
 	Comment string `arg:"" help:"Number of the comment, as review show prints it."`
@@ -157,7 +157,7 @@ type ReviewReply struct {
 	TextFile
 }
 
-// Run answers it.
+// Run replies to the comment.
 func (c *ReviewReply) Run(e *Env) error {
 	id, err := e.id(c.ID)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"taskyard/task"
 )
 
-// ReviewDiff prints what a result changes.
+// ReviewDiff prints the changes of a result.
 type ReviewDiff struct {
 	OneResult
 	Since   int    `help:"Number of an earlier result: what changed since then." placeholder:"N"`
@@ -16,7 +16,7 @@ type ReviewDiff struct {
 	Context int    `help:"Lines of context (0 to 1000; default 3)." default:"3" placeholder:"N"`
 }
 
-// resultFiles are files of a result, with their lines where they were asked for.
+// resultFiles are files of a result, with their lines if requested.
 type resultFiles struct {
 	Files []resultFile `json:"files"`
 	Total int          `json:"total"`
@@ -27,8 +27,8 @@ type resultFile struct {
 	Hunks string `json:"hunks,omitempty"`
 }
 
-// Run prints a patch. Of a result whose lines are too many for one answer, each
-// file is asked for on its own.
+// Run prints a patch. If a result has too many lines for one answer, it
+// requests each file separately.
 func (c *ReviewDiff) Run(e *Env) error {
 	_, path, _, r, err := c.find(e)
 	if err != nil {
@@ -83,7 +83,8 @@ func (c *ReviewDiff) files(e *Env, path string) (all resultFiles, err error) {
 	return all, nil
 }
 
-// excerpt returns lines of one side of hunks, "" unless all of them are there.
+// excerpt returns lines of one side of hunks, "" unless all of them are
+// included.
 func excerpt(hunks, side string, first, last int) string {
 	text := task.HunkExcerpt(hunks, side, first, last)
 	if strings.Count(text, "\n") != last-first+1 {

@@ -10,7 +10,7 @@ import (
 	"taskyard/task"
 )
 
-// Reviews are the commands on results of tasks.
+// Reviews contains the commands for results of tasks.
 type Reviews struct {
 	List    ReviewList    `cmd:"" help:"List the results that are waiting for a review."`
 	Show    ReviewShow    `cmd:"" help:"Show a result: summary, flags, checks, votes, files, comments."`
@@ -27,7 +27,7 @@ type Reviews struct {
 // ReviewList lists results that wait for people.
 type ReviewList struct{ Quiet }
 
-// Run lists the results of the inbox, the oldest first.
+// Run lists the results in the inbox, oldest first.
 func (c ReviewList) Run(e *Env) error {
 	return printCall(e, "GET", "/api/inbox", nil, func(in *task.Inbox) {
 		rows := make([][]string, len(in.Reviews))
@@ -41,7 +41,7 @@ func (c ReviewList) Run(e *Env) error {
 	})
 }
 
-// OneResult names a result of a task.
+// OneResult is the argument for a result of a task.
 type OneResult struct {
 	OneTask
 	Result int `help:"Number of the result (default: the newest)." placeholder:"N"`
@@ -71,7 +71,7 @@ func (c *OneResult) find(e *Env) (id, path string, raw []byte, r *task.Result, e
 // ReviewShow shows a result.
 type ReviewShow struct{ OneResult }
 
-// Run shows what a reviewer has to see, and how to decide.
+// Run shows what a reviewer needs, and how to decide.
 func (c *ReviewShow) Run(e *Env) error {
 	id, path, raw, r, err := c.find(e)
 	if err != nil {

@@ -9,7 +9,7 @@ type RunnerList struct {
 	Probe bool `help:"Check all runners again; the results follow when they are ready. For admins."`
 }
 
-// Run lists the runners: what each can start, and what it holds an agent to.
+// Run lists the runners: whether each can start, and what it enforces.
 func (c *RunnerList) Run(e *Env) error {
 	method, path := "GET", "/api/runners"
 	if c.Probe {
@@ -24,7 +24,7 @@ func (c *RunnerList) Run(e *Env) error {
 	})
 }
 
-// showRunner prints what is known of a runner.
+// showRunner prints the info of a runner.
 func (e *Env) showRunner(r *task.RunnerInfo) {
 	enforced := "not enforced: "
 	if r.EnforcesTools {

@@ -8,7 +8,7 @@ import (
 	"taskyard/task"
 )
 
-// Runs are the commands on runs.
+// Runs contains the commands for runs.
 type Runs struct {
 	List    RunList    `cmd:"" help:"List runs, newest first."`
 	Show    RunShow    `cmd:"" help:"Show a run: its result, or what will run while it waits for approval."`
@@ -24,12 +24,12 @@ type Runs struct {
 	JSON JSONFlag `name:"json" help:"Print the server's JSON answer."`
 }
 
-// OneRun names a run.
+// OneRun is the argument for a run.
 type OneRun struct {
 	ID string `arg:"" name:"id" help:"ID of the run."`
 }
 
-// shownRun is a run with what will run, while that is asked for.
+// shownRun is a run with its plan while it waits for approval.
 type shownRun struct {
 	task.Run
 	ranWork
@@ -115,7 +115,7 @@ func (e *Env) showRun(r *shownRun) {
 	e.showApproval(r)
 }
 
-// causeLine says why a run was made, and who asked for it.
+// causeLine returns why a run was created, and who asked for it.
 func causeLine(r *task.Run) string {
 	line := string(r.Cause)
 	if r.RetryOf != 0 {
@@ -127,7 +127,7 @@ func causeLine(r *task.Run) string {
 	return line + ", asked by " + r.AskedBy
 }
 
-// showApproval prints what a reviewer must know, and how to decide.
+// showApproval prints what a reviewer needs, and how to decide.
 func (e *Env) showApproval(r *shownRun) {
 	if r.Approval == nil {
 		return
@@ -152,7 +152,7 @@ func (e *Env) showApproval(r *shownRun) {
 	e.say("       or: taskyard run deny %s --reason TEXT", r.ID)
 }
 
-// showEnforcement prints what is asked for beside what the runner enforces.
+// showEnforcement prints the requirements and whether the runner enforces them.
 func (e *Env) showEnforcement(list []task.Enforcement) {
 	if len(list) == 0 {
 		return
@@ -165,7 +165,7 @@ func (e *Env) showEnforcement(list []task.Enforcement) {
 	e.table([]string{"TOOL OR LIMIT", "ASKED FOR", "ENFORCED", "HOW"}, rows)
 }
 
-// RunLog shows what an agent said and did.
+// RunLog prints the transcript of a run.
 type RunLog struct {
 	OneRun
 	Limit int    `help:"Maximum number of lines (1 to 500; default 100)." placeholder:"N"`
@@ -202,7 +202,7 @@ type RunWait struct {
 	Timeout time.Duration `help:"Timeout, such as 10m; 0 means none." default:"0"`
 }
 
-// Run asks again until the run has ended.
+// Run polls until the run has ended.
 func (c *RunWait) Run(e *Env) error {
 	id, err := parseID(c.ID)
 	if err != nil {
@@ -235,7 +235,7 @@ func (c *RunWait) Run(e *Env) error {
 	}
 }
 
-// ended prints a run that has ended; only a completed one is a success.
+// ended prints a finished run; it returns an error unless the run completed.
 func (e *Env) ended(raw []byte, r *shownRun) error {
 	if err := e.answer(raw, func() { e.showRun(r) }); err != nil {
 		return err
@@ -246,7 +246,7 @@ func (e *Env) ended(raw []byte, r *shownRun) error {
 	return nil
 }
 
-// WaitError means that what was waited for did not happen.
+// WaitError means that the expected result did not occur.
 type WaitError struct{ Message string }
 
 func (f *WaitError) Error() string { return f.Message }

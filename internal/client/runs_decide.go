@@ -23,7 +23,7 @@ func (c *RunApprove) Run(e *Env) error {
 	return e.decide(c.ID, "/approve", body)
 }
 
-// RunDeny denies a run, or a call for which a run asks permission.
+// RunDeny denies a run, or one of its permission requests.
 type RunDeny struct {
 	OneRun
 	Permission string `arg:"" optional:"" help:"Number of the permission that it asks for, as run show prints it."`
@@ -42,7 +42,7 @@ func (c *RunDeny) Run(e *Env) error {
 	return e.decide(c.ID, "/deny", payload{"reason": reason})
 }
 
-// RunAllow allows a call for which a run asks permission.
+// RunAllow allows a permission request of a run.
 type RunAllow struct {
 	OneRun
 	Permission string `arg:"" help:"Number of the permission that it asks for, as run show prints it."`
@@ -54,7 +54,7 @@ func (c *RunAllow) Run(e *Env) error {
 	return e.permission(c.OneRun, c.Permission, "/allow", payload{}.text("scope", c.Scope))
 }
 
-// permission decides on a call for which a run asks permission.
+// permission decides on a permission request of a run.
 func (e *Env) permission(run OneRun, number, act string, body payload) error {
 	id, err := parseID(run.ID)
 	if err != nil {
@@ -100,7 +100,7 @@ type RunRetry struct {
 	Quiet
 }
 
-// Run makes the new run.
+// Run creates the new run.
 func (c *RunRetry) Run(e *Env) error {
 	return e.onRun(c.ID, "/retry", nil, c.Quiet.Quiet)
 }

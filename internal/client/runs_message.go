@@ -2,7 +2,7 @@ package client
 
 import "taskyard/task"
 
-// RunMessage sends the agent of a run a message.
+// RunMessage sends a message to the agent of a run.
 type RunMessage struct {
 	OneRun
 	Text string `arg:"" help:"Message; - reads it from stdin." placeholder:"TEXT"`
@@ -23,7 +23,7 @@ func (c *RunMessage) Run(e *Env) error {
 	})
 }
 
-// showSaid lists what people said to a run.
+// showSaid lists the messages that people sent to a run.
 func (e *Env) showSaid(list []task.RunMessage) {
 	if len(list) == 0 {
 		return

@@ -6,7 +6,7 @@ import (
 	"taskyard/task"
 )
 
-// ranWork is what a run left in its workspace, as the server returns it.
+// ranWork is the work that a run left, as the server returns it.
 type ranWork struct {
 	Files      []task.FileChange
 	FilesTotal int

@@ -7,7 +7,8 @@ import (
 	"taskyard/task"
 )
 
-// Settings are what admins change while the server runs.
+// Settings contains the commands for settings that admins can change while the
+// server runs.
 type Settings struct {
 	List  SettingsList  `cmd:"" default:"1" help:"List the settings with their values (the default command)."`
 	Set   SettingsSet   `cmd:"" help:"Change one setting; it takes effect at once and is written to the configuration file."`
@@ -33,7 +34,7 @@ func (c *SettingsSet) Run(e *Env) error {
 	return e.settings(http.MethodPatch, payload{"set": map[string]string{c.Key: c.Value}}, c.Key)
 }
 
-// SettingsReset returns some to their defaults.
+// SettingsReset resets settings to their defaults.
 type SettingsReset struct {
 	Keys []string `arg:"" help:"Keys, such as scheduler.cron."`
 }
@@ -43,7 +44,7 @@ func (c *SettingsReset) Run(e *Env) error {
 	return e.settings(http.MethodPatch, payload{"reset": c.Keys}, c.Keys...)
 }
 
-// settings sends a request and prints the settings of these keys, or all.
+// settings sends a request and prints the settings with these keys, or all.
 func (e *Env) settings(method string, body payload, keys ...string) error {
 	var send any
 	if body != nil {

@@ -6,14 +6,14 @@ import (
 	"taskyard/task"
 )
 
-// TaskBranch is where the change of a task is.
+// TaskBranch says where the change of a task is.
 type TaskBranch struct {
 	Task    *task.Task
 	Project *task.Project
-	Branch  string // of its newest result; "" before the first
+	Branch  string // branch of its newest result; "" before the first
 }
 
-// TaskBranch asks for the branch of a task of a project with a repository.
+// TaskBranch returns the branch of a task in a project with a repository.
 func (e *Env) TaskBranch(given string) (b TaskBranch, err error) {
 	id, err := e.id(given)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"taskyard/task"
 )
 
-// Demanded is what a task itself asks before it is done.
+// Demanded are a task's own requirements before it is done.
 type Demanded struct {
 	Check     []string `help:"Check of this task, such as 'name=e2e,run=make e2e,required'; may be repeated. Needs a reviewer, as the next flags do." placeholder:"CHECK" sep:"none"`
 	Approvals *int     `help:"How many people must accept the result, in addition to what the project requires; 0: nobody." placeholder:"N"`
@@ -17,12 +17,12 @@ type Demanded struct {
 	StandIn   *string  `help:"Person who may also accept after that time." placeholder:"NAME"`
 }
 
-// changesPolicy reports whether a flag says who must accept.
+// changesPolicy reports whether a flag sets who must accept.
 func (d *Demanded) changesPolicy() bool {
 	return d.Approvals != nil || d.Reviewer != nil || d.Expires != nil || d.StandIn != nil
 }
 
-// put adds what was given to a request; had is the policy so far.
+// put adds the given flags to a request; had is the current policy.
 func (d *Demanded) put(body map[string]any, had *task.Review) error {
 	if d.Check != nil {
 		list, err := readChecks("--check", d.Check, nil)
@@ -52,7 +52,8 @@ type TaskCheck struct {
 	Name string `arg:"" optional:"" name:"check" help:"Check to run again; without it the checks are listed."`
 }
 
-// Run lists or runs. The error is that the check did not pass.
+// Run lists the checks or runs one. It returns an error if the check did not
+// pass.
 func (c *TaskCheck) Run(e *Env) error {
 	id, err := parseID(c.ID)
 	if err != nil {
@@ -81,7 +82,7 @@ func (c *TaskCheck) Run(e *Env) error {
 	return nil
 }
 
-// listChecks prints what is in force, and what was found last.
+// listChecks prints the checks in effect, and their last results.
 func (e *Env) listChecks(path string) error {
 	type answer struct {
 		InForce []task.InForce

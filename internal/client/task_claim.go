@@ -18,7 +18,7 @@ type TaskClaim struct {
 	Quiet
 }
 
-// Run claims; an empty queue is ErrNothing.
+// Run claims tasks; it returns ErrNothing for an empty queue.
 func (c *TaskClaim) Run(e *Env) error {
 	agent, err := e.agent("with --agent", c.Agent)
 	if err != nil {
@@ -46,8 +46,8 @@ func (c *TaskClaim) Run(e *Env) error {
 	return e.claimed(raw, agent, out.Tasks, out.Held, c.Quiet.Quiet)
 }
 
-// claimed prints claimed tasks; none is ErrNothing, which names what the agent
-// still holds.
+// claimed prints claimed tasks. If there are none, it returns ErrNothing with
+// the tasks that the agent still holds.
 func (e *Env) claimed(raw []byte, agent string, list []*task.Task, held []task.ID, quiet bool) error {
 	err := e.answer(raw, func() {
 		for i, t := range list {
@@ -111,7 +111,7 @@ func (c *TaskDone) Run(e *Env) error {
 	})
 }
 
-// completed says what became of a task that was completed.
+// completed returns the state of a task after its completion was requested.
 func completed(t *task.Task) string {
 	switch t.WaitingFor {
 	case task.WaitsReview:
@@ -122,10 +122,11 @@ func completed(t *task.Task) string {
 	return "is done"
 }
 
-// checksPause is between two calls that wait for the checks of a task.
+// checksPause is the pause between two calls that wait for the checks of a
+// task.
 const checksPause = time.Second
 
-// complete posts a completion, again while the checks of the task run.
+// complete posts a completion, and repeats it while the checks of the task run.
 func (e *Env) complete(path string, body, out any) ([]byte, error) {
 	for {
 		raw, err := e.wait(task.MaxWait, http.MethodPost, path, body, out)
@@ -176,8 +177,8 @@ func (c Claimed) fence(body payload) payload {
 	return body
 }
 
-// act posts to a task, or without an id to all of them, and prints the task
-// that comes back.
+// act posts to a task, or without an ID to all of them, and prints the task in
+// the answer.
 func (e *Env) act(id, rest string, body any, people func(*task.Task)) error {
 	return e.change("POST", id, rest, body, people)
 }
@@ -186,7 +187,7 @@ func (e *Env) change(method, id, rest string, body any, people func(*task.Task))
 	return printCall(e, method, strings.TrimSuffix("/api/tasks/"+id, "/")+rest, body, people)
 }
 
-// TaskRelease gives a claim back.
+// TaskRelease releases a claim.
 type TaskRelease struct {
 	OneTask
 	Claimed
@@ -256,7 +257,7 @@ type TaskCancel struct {
 	Reason string `help:"Reason; - reads it from stdin." placeholder:"TEXT"`
 }
 
-// Run cancels the task and what is below it.
+// Run cancels the task and its subtasks.
 func (c *TaskCancel) Run(e *Env) error {
 	id, err := e.id(c.ID)
 	if err != nil {
@@ -272,13 +273,13 @@ func (c *TaskCancel) Run(e *Env) error {
 	})
 }
 
-// TaskRun dispatches a run.
+// TaskRun starts a run.
 type TaskRun struct {
 	OneTask
 	Quiet
 }
 
-// Run asks for a run now.
+// Run requests a run now.
 func (c *TaskRun) Run(e *Env) error {
 	id, err := e.id(c.ID)
 	if err != nil {
@@ -287,7 +288,7 @@ func (c *TaskRun) Run(e *Env) error {
 	return printCall(e, "POST", "/api/tasks/"+id+"/run", nil, func(out *struct{ Run task.Run }) { e.sayRun(&out.Run, c.Quiet.Quiet) })
 }
 
-// sayRun prints in a line what became of a run.
+// sayRun prints the state of a run on one line.
 func (e *Env) sayRun(r *task.Run, quiet bool) {
 	if quiet {
 		e.say("%s", r.ID)

@@ -43,11 +43,11 @@ func (c *TaskSteps) Run(e *Env) error {
 	return e.change("PUT", id, "/steps", map[string]any{"steps": steps}, e.stepLines)
 }
 
-// listMark is what a line of a Markdown list begins with.
+// listMark matches the beginning of a line in a Markdown list.
 var listMark = lazyregexp.New(`^(?:[-*](?: |$)|\d+[.)] )?\s*(?:\[([ xX])\] )?\s*`)
 
-// stepsFromLines makes a step of each line that is not blank. Marks of Markdown
-// lists are dropped, and [x] ticks the step.
+// stepsFromLines converts each non-blank line to a step. Markdown list markers
+// are dropped, and [x] ticks the step.
 func stepsFromLines(lines []string) []map[string]any {
 	var steps []map[string]any
 	for _, l := range lines {
@@ -115,8 +115,8 @@ func (c *TaskAddStep) Run(e *Env) error {
 	return e.change("POST", id, "/steps", body, e.stepLines)
 }
 
-// taskAndIndex reads an id and the index of a step; of one alone the task is
-// the run's own.
+// taskAndIndex parses a task ID and the index of a step; a single argument is
+// an index in the run's own task.
 func (e *Env) taskAndIndex(first, second string) (id, index string, err error) {
 	if second == "" {
 		first, second = "", first
@@ -132,7 +132,7 @@ func (e *Env) idAndIndex(first, second string) (id, index string, err error) {
 	return id, second, err
 }
 
-// TaskSubtask makes a subtask.
+// TaskSubtask creates a subtask.
 type TaskSubtask struct {
 	First       string `arg:"" name:"id" help:"ID of the task; optional within a run." complete:"task"`
 	Second      string `arg:"" name:"index" help:"Index of the step, counted from 0."`
@@ -144,7 +144,7 @@ type TaskSubtask struct {
 	Quiet
 }
 
-// Run makes the subtask and links it to the step.
+// Run creates the subtask and links it to the step.
 func (c *TaskSubtask) Run(e *Env) error {
 	first, second, title := c.First, c.Second, c.Third
 	if title == "" {
@@ -188,13 +188,13 @@ func (c *TaskAttach) Run(e *Env) error {
 	return e.act(id, "/resources", newResource(value, c.Label), e.resourceLines)
 }
 
-// TaskDetach takes a resource off.
+// TaskDetach removes a resource.
 type TaskDetach struct {
 	First  string `arg:"" name:"id" help:"ID of the task; optional within a run." complete:"task"`
 	Second string `arg:"" optional:"" name:"index" help:"Index of the resource, counted from 0."`
 }
 
-// Run takes the resource off.
+// Run removes the resource.
 func (c *TaskDetach) Run(e *Env) error {
 	id, index, err := e.taskAndIndex(c.First, c.Second)
 	if err != nil {
@@ -203,14 +203,14 @@ func (c *TaskDetach) Run(e *Env) error {
 	return e.change("DELETE", id, "/resources/"+index, nil, e.resourceLines)
 }
 
-// TaskBlock sets what a task waits for.
+// TaskBlock sets the blockers of a task.
 type TaskBlock struct {
 	ID   string   `arg:"" name:"id" help:"The task that waits." complete:"task"`
 	By   []string `arg:"" optional:"" name:"blocker" help:"Every task that must be done first." complete:"task"`
 	None bool     `help:"Remove all blockers."`
 }
 
-// Run sets the whole list of blockers.
+// Run replaces the whole list of blockers.
 func (c *TaskBlock) Run(e *Env) error {
 	id, err := parseID(c.ID)
 	if err != nil {

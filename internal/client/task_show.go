@@ -63,7 +63,7 @@ func (e *Env) showTask(t *task.Task, why []reason) {
 	}
 }
 
-// ownReview is the policy of the task itself.
+// ownReview describes the task's own policy.
 func ownReview(r *task.Review) string {
 	if r == nil {
 		return ""
@@ -85,7 +85,8 @@ func statusLine(t *task.Task) string {
 	return s
 }
 
-// showReview prints what those who work on a task must know of its last result.
+// showReview prints what someone who works on a task must know about its last
+// result.
 func (e *Env) showReview(t *task.Task) {
 	r := t.Review
 	if r == nil {
@@ -115,14 +116,14 @@ func (e *Env) showReview(t *task.Task) {
 	}
 }
 
-// part begins a part of the page, if there is anything in it.
+// part prints the heading of a section if it is not empty.
 func (e *Env) part(title string, n int) {
 	if n > 0 {
 		e.say("\n%s", title)
 	}
 }
 
-// showSteps prints the plan with the indexes that commands take.
+// showSteps prints the plan with the indexes that commands accept.
 func (e *Env) showSteps(t *task.Task) {
 	done, total := t.DoneSteps()
 	e.part(fmt.Sprintf("Steps (%d of %d done)", done, total), total)
@@ -146,7 +147,7 @@ func (e *Env) stepLines(t *task.Task) {
 	}
 }
 
-// showPast prints what became of the last subtasks and runs.
+// showPast prints how the last subtasks and runs ended.
 func (e *Env) showPast(t *task.Task) {
 	e.part("Subtasks", len(t.Subtasks))
 	for _, s := range t.Subtasks {

@@ -2,14 +2,14 @@ package client
 
 import "taskyard/task"
 
-// TaskText is a task and a text.
+// TaskText are the arguments for a task and a text.
 type TaskText struct {
 	ID   string `arg:"" optional:"" name:"id" help:"ID of the task; optional within a run." complete:"task"`
 	Text string `arg:"" optional:"" name:"text" help:"The text; - reads it from stdin."`
 	TextFile
 }
 
-// TaskComment comments.
+// TaskComment adds a comment.
 type TaskComment struct{ TaskText }
 
 // Run adds the comment.
@@ -17,7 +17,7 @@ func (c *TaskComment) Run(e *Env) error {
 	return e.talk(c.TaskText, "/comments", func(text string) any { return map[string]any{"content": text} }, "commented on")
 }
 
-// TaskAsk asks people.
+// TaskAsk asks people a question.
 type TaskAsk struct {
 	TaskText
 	KeepClaim bool `help:"Keep your claim while the task waits."`
@@ -30,7 +30,7 @@ func (c *TaskAsk) Run(e *Env) error {
 	}, "asked people on")
 }
 
-// TaskNotify sends people a message.
+// TaskNotify sends people a notice.
 type TaskNotify struct{ TaskText }
 
 // Run adds a notice.

@@ -7,7 +7,7 @@ import (
 	"taskyard/task"
 )
 
-// TaskCreate makes a task.
+// TaskCreate creates a task.
 type TaskCreate struct {
 	Title       string   `arg:"" help:"What to do, in 1 to 200 characters; - reads it from stdin."`
 	Owner       string   `help:"Owner of the task (default: TASKYARD_AGENT, or the agent of the token)." placeholder:"AGENT" complete:"agent"`
@@ -79,7 +79,8 @@ func (c *TaskCreate) body(e *Env) (map[string]any, error) {
 	return body, c.put(body, nil)
 }
 
-// payload gathers the fields of a request: what was not given is left out.
+// payload holds the fields of a request; fields that were not given are
+// omitted.
 type payload map[string]any
 
 func (b payload) text(name, value string) payload {
@@ -108,7 +109,7 @@ func parseIDs(list []string) ([]string, error) {
 	return out, nil
 }
 
-// newResource makes a file of an absolute path, and a URL of anything else.
+// newResource returns a file for an absolute path, and a URL for anything else.
 func newResource(value, label string) map[string]any {
 	kind := "url"
 	if strings.HasPrefix(value, "/") {
@@ -117,7 +118,7 @@ func newResource(value, label string) map[string]any {
 	return payload{"type": kind, "value": value}.text("label", label)
 }
 
-// sayTask prints in a line what became of a task.
+// sayTask prints the state of a task on one line.
 func (e *Env) sayTask(what string, t *task.Task, quiet bool) {
 	if quiet {
 		e.say("%s", t.ID)
@@ -187,7 +188,7 @@ func (c *TaskUpdate) Run(e *Env) error {
 	return e.change("PATCH", id, "", body, func(t *task.Task) { e.sayTask("changed", t, false) })
 }
 
-// put sets a field that was given.
+// put sets a field if it was given.
 func put[T any](body map[string]any, name string, value *T) {
 	if value != nil {
 		body[name] = *value

@@ -9,7 +9,7 @@ import (
 	"taskyard/task"
 )
 
-// Tasks are the commands on tasks.
+// Tasks contains the commands for tasks.
 type Tasks struct {
 	List    TaskList    `cmd:"" help:"List the open tasks of all agents, in the order of their queues."`
 	Show    TaskShow    `cmd:"" help:"Show a task with its plan, comments, and why it is or is not running."`
@@ -40,12 +40,12 @@ type Tasks struct {
 	JSON JSONFlag `name:"json" help:"Print the server's JSON answer."`
 }
 
-// OneTask names a task.
+// OneTask is the argument for a task.
 type OneTask struct {
 	ID string `arg:"" optional:"" name:"id" help:"ID of the task (default within a run: the task of the run)." complete:"task"`
 }
 
-// Claimed fences a call by the claim that the caller holds.
+// Claimed fences a call with the caller's claim.
 type Claimed struct {
 	Claim int64 `help:"Number of your claim; the call fails if it is no longer the current one." placeholder:"N"`
 }
@@ -55,7 +55,7 @@ type Quiet struct {
 	Quiet bool `short:"q" help:"Print only IDs."`
 }
 
-// params gathers a query.
+// params builds a query.
 type params url.Values
 
 func (p params) set(name, value string) params {

@@ -5,7 +5,8 @@ import (
 	"strconv"
 )
 
-// Todos are the commands on an agent's todo list. L is the front, R the back.
+// Todos contains the commands for an agent's todo list. L is the front, R the
+// back.
 type Todos struct {
 	LPush TodoPush  `cmd:"" name:"lpush" help:"Add an item at the front."`
 	RPush TodoPush  `cmd:"" name:"rpush" help:"Add an item at the back."`
@@ -28,7 +29,7 @@ type todoAnswer struct {
 	Next  string   `json:"next"`
 }
 
-// todo does one operation on the list of the agent.
+// todo performs one operation on the agent's list.
 func (e *Env) todo(list *Todos, body payload) ([]byte, todoAnswer, error) {
 	var out todoAnswer
 	agent, err := e.agent("with --agent", list.Agent)
@@ -44,7 +45,7 @@ type TodoPush struct {
 	Item string `arg:"" help:"The item; - reads it from stdin."`
 }
 
-// Run adds the item to the end that the command names.
+// Run adds the item at the end that the command names.
 func (c *TodoPush) Run(e *Env, list *Todos) error {
 	item, err := e.text(c.Item, "")
 	if err != nil {
@@ -60,8 +61,8 @@ func (c *TodoPush) Run(e *Env, list *Todos) error {
 // TodoTake pops or peeks.
 type TodoTake struct{}
 
-// Run prints the item. To a program it is kept to the letter; on a terminal
-// it is spelt out. An empty list is ErrNothing.
+// Run prints the item: verbatim for a program, escaped on a terminal. For an
+// empty list, it returns ErrNothing.
 func (TodoTake) Run(e *Env, list *Todos) error {
 	raw, out, err := e.todo(list, payload{"operation": e.Command})
 	if err != nil {
@@ -106,7 +107,7 @@ func (c *TodoList) Run(e *Env, list *Todos) error {
 	})
 }
 
-// oneLine is a text that takes one line of the terminal.
+// oneLine returns a text on one line of the terminal.
 func (e *Env) oneLine(s string) string {
 	if s = printable(s); e.Width > 0 {
 		return cut(s, max(e.Width-1, 12))

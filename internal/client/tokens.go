@@ -6,7 +6,7 @@ import (
 	"taskyard/task"
 )
 
-// Tokens prints tokens as they may be shown.
+// Tokens prints tokens without their secrets.
 func (e *Env) Tokens(list []task.Token) {
 	rows := make([][]string, len(list))
 	for i, t := range list {

@@ -8,11 +8,12 @@ import (
 	"syscall"
 )
 
-// ErrInterrupted ends the reading of what nobody gives.
+// ErrInterrupted ends a read that was interrupted.
 var ErrInterrupted = errors.New("interrupted while waiting for input")
 
-// Until reads from r until ctx ends: whoever waits for a terminal or a pipe
-// can be stopped by Ctrl-C. What r gives afterwards is lost.
+// Until returns a reader that reads from r until ctx ends, so that Ctrl-C can
+// stop waiting for a terminal or a pipe. Data that r returns afterwards is
+// lost.
 func Until(ctx context.Context, r io.Reader) io.Reader { return &until{ctx, r} }
 
 type until struct {
@@ -27,7 +28,7 @@ func (u *until) Read(p []byte) (int, error) {
 	}
 	done := make(chan read, 1)
 	go func() {
-		b := make([]byte, len(p)) // p is the caller's again as soon as ctx ends
+		b := make([]byte, len(p)) // p belongs to the caller again as soon as ctx ends
 		n, err := u.r.Read(b)
 		done <- read{b[:n], err}
 	}()
@@ -39,7 +40,7 @@ func (u *until) Read(p []byte) (int, error) {
 	}
 }
 
-// OpenUntil opens a file as Until reads it. A pipe to which nobody writes is
+// OpenUntil opens a file and reads it like Until. A pipe without a writer is
 // empty.
 func OpenUntil(ctx context.Context, name string) (io.ReadCloser, error) {
 	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)

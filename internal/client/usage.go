@@ -8,7 +8,7 @@ import (
 	"taskyard/task"
 )
 
-// UsageReport sums up what was used.
+// UsageReport prints usage totals.
 type UsageReport struct {
 	By   string `help:"Group by day, agent, model, project, task or run." enum:"day,agent,model,project,task,run" default:"day"`
 	From string `help:"From this moment, such as 2026-01-01T00:00:00Z (default 30 days before --to)." placeholder:"TIME"`
@@ -17,7 +17,7 @@ type UsageReport struct {
 	JSON JSONFlag `name:"json" help:"Print JSON."`
 }
 
-// Run prints the sums, the total, and what is used of the budgets of today.
+// Run prints the sums, the total, and how much of today's budgets is used.
 func (c *UsageReport) Run(e *Env) error {
 	q := params{}.set("by", c.By).set("from", c.From).set("to", c.To)
 	return printCall(e, "GET", q.on("/api/usage"), nil, func(out *task.UsageReport) {
@@ -46,7 +46,7 @@ func usageCells(r task.UsageRow) []string {
 	}
 }
 
-// approx marks figures that are in part estimated.
+// approx marks figures that are partly estimated.
 func approx(estimated bool) string {
 	if estimated {
 		return "≈"

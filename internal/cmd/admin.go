@@ -20,16 +20,18 @@ import (
 	"taskyard/task"
 )
 
-// admin is who the command line acts as: whoever may read the data folder.
+// admin is the actor of the command line, because its user can read the data
+// folder.
 var admin = task.Actor{Name: task.System, Role: task.RoleAdmin, Addr: "command line"}
 
-// withInstance opens an existing data folder beside a running server, or alone.
+// withInstance opens an existing data folder, whether or not a server is
+// running.
 func (s settings) withInstance(e *Env, fn func(*app.Instance) error) error {
 	cfg, _, err := s.load(e, nil)
 	if err != nil {
 		return err
 	}
-	log := newLogger(e, config.Log{Level: "error"}) // what is wrong with a definition is the server's to tell
+	log := newLogger(e, config.Log{Level: "error"}) // the server reports problems of definitions
 	if err := app.MakeData(cfg.Data); err != nil {
 		return err
 	}
@@ -140,7 +142,7 @@ func (c *tokenCreateCmd) Run(e *Env) error {
 	})
 }
 
-// maker is who makes the token: the person to whom it belongs, else an admin.
+// maker returns the creator of the token: its person, or else an admin.
 func (c *tokenCreateCmd) maker(ctx context.Context, in *app.Instance) (task.Actor, error) {
 	if c.User == "" {
 		return admin, nil
@@ -177,7 +179,7 @@ type tokenListCmd struct {
 	JSON client.JSONFlag `name:"json" help:"Print JSON."`
 }
 
-// Run lists tokens, also when the server does not run.
+// Run lists tokens, even if the server is not running.
 func (c *tokenListCmd) Run(e *Env, ce *client.Env) error {
 	return c.withInstance(e, func(in *app.Instance) error {
 		list, err := in.Service.Tokens(e.Ctx, admin)

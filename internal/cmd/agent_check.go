@@ -26,7 +26,7 @@ type agentCheckCmd struct {
 	Files []string `arg:"" name:"file" help:"Definition files, such as coder.md." complete:"file"`
 }
 
-// verdict is what was found of one file, and what the agent would be.
+// verdict is the result for one file, and the agent that it defines.
 type verdict struct {
 	File string `json:"file"`
 	task.Agent
@@ -78,9 +78,9 @@ type checker struct {
 	opt   agentfile.Options
 }
 
-// checker reads the configuration: the one that is named, else that of the
-// instance in whose agents folder the first file lies, else that of ./data. Where
-// there is none, nothing is known of runners.
+// checker loads the configuration: the one that is named, or else that of the
+// instance whose agents folder contains the first file, or else that of ./data.
+// Without one, nothing is known about runners.
 func (c *agentCheckCmd) checker(e *Env) (*checker, error) {
 	named := c.Data != "" || c.Config != ""
 	if dir, ok := instanceOfFile(c.Files[0]); !named && ok {
@@ -97,7 +97,7 @@ func (c *agentCheckCmd) checker(e *Env) (*checker, error) {
 	return ck, nil
 }
 
-// instanceOfFile finds the data folder whose agents folder holds a file.
+// instanceOfFile finds the data folder whose agents folder contains a file.
 func instanceOfFile(file string) (string, bool) {
 	agents, err := filepath.Abs(filepath.Dir(file))
 	if err != nil || filepath.Base(agents) != "agents" {
@@ -135,7 +135,8 @@ func (ck *checker) check(e *Env, file string) (verdict, error) {
 	return v, nil
 }
 
-// seconds is the agent's own limit of time, else that of the configuration.
+// seconds returns the agent's own time limit, or else that of the
+// configuration.
 func seconds(own, configured time.Duration) int {
 	return int(cmp.Or(own, configured).Seconds())
 }

@@ -13,7 +13,7 @@ import (
 	"taskyard/task"
 )
 
-// sayVerdict prints a mark and the file, then each finding with line, reason
+// sayVerdict prints a symbol and the file, then each problem with line, reason
 // and hint.
 func sayVerdict(w io.Writer, v *verdict) {
 	mark := map[task.AgentStatus]string{task.AgentValid: "✓", task.AgentWarning: "⚠", task.AgentInvalid: "✗"}[v.Status]
@@ -85,7 +85,7 @@ func spending(tokens int, usd float64) (list []string) {
 	return list
 }
 
-// shortDuration writes a duration without units that are zero: 5m, 2h, 1h30m.
+// shortDuration formats a duration without zero units: 5m, 2h, 1h30m.
 func shortDuration(d time.Duration) string {
 	s := d.String()
 	for _, zero := range []string{"m0s", "h0m"} {
@@ -96,7 +96,7 @@ func shortDuration(d time.Duration) string {
 	return s
 }
 
-// dollars writes an amount; 0 is no bound.
+// dollars formats an amount; 0 means no limit.
 func dollars(v float64) string {
 	if v == 0 {
 		return "no bound"

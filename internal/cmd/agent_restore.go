@@ -9,13 +9,13 @@ import (
 	"taskyard/internal/agentfile"
 )
 
-// agentRestoreCmd writes default agents again.
+// agentRestoreCmd restores default agents.
 type agentRestoreCmd struct {
 	settings
 	Names []string `arg:"" optional:"" name:"name" help:"Default agents, such as code-focused (default: all of them)."`
 }
 
-// Run writes those that are missing; a running server serves them at once.
+// Run writes the missing ones; a running server serves them at once.
 func (c *agentRestoreCmd) Run(e *Env) error {
 	cfg, _, err := c.load(e, nil)
 	if err != nil {

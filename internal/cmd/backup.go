@@ -51,8 +51,8 @@ func (c *backupCmd) Run(e *Env) error {
 	return nil
 }
 
-// hasDatabase refuses a folder without an instance, which is mostly another one than
-// was meant.
+// hasDatabase returns an error for a folder without an instance, which is
+// usually the wrong folder.
 func hasDatabase(e *Env, cfg *config.Config) error {
 	if cfg.Database != "" {
 		return nil
@@ -91,7 +91,7 @@ func (c *restoreCmd) Run(e *Env) error {
 	return nil
 }
 
-// report says what was put in place.
+// report prints what was restored.
 func (c *restoreCmd) report(out io.Writer, data string, r app.Restored) {
 	former := "instance"
 	if m := r.Manifest; m != nil {
@@ -109,7 +109,7 @@ func (c *restoreCmd) report(out io.Writer, data string, r app.Restored) {
 	}
 }
 
-// tell says which rights the backup brings back that were ended since.
+// tell prints which revoked rights the backup restores.
 func (c *restoreCmd) tell(out io.Writer, v db.Revived) {
 	if !v.Compared {
 		fmt.Fprintln(out, "there was no previous database to compare with: tokens that were revoked since "+

@@ -28,7 +28,7 @@ func (c *checkCmd) Run(e *Env) error {
 	if err := hasDatabase(e, cfg); err != nil {
 		return err
 	}
-	if cfg.Database == "" { // PostgreSQL sees to that itself
+	if cfg.Database == "" { // PostgreSQL does that itself
 		if err := db.CheckFileIntegrity(e.Ctx, app.DBPath(cfg.Data)); err != nil {
 			return err
 		}
@@ -66,9 +66,9 @@ func checkInstance(ctx context.Context, in *app.Instance, out io.Writer, head st
 	return checkAgents(ctx, in, out)
 }
 
-// checkAgents reports definitions that are invalid, and reviewers in them who
-// cannot vote. Error: open tasks have an
-// owner without a definition, as in an instance whose agents were lost.
+// checkAgents reports invalid definitions, and reviewers in them who cannot
+// vote. It returns an error if the owner of open tasks has no definition, as in
+// an instance whose agents were lost.
 func checkAgents(ctx context.Context, in *app.Instance, out io.Writer) error {
 	bad := 0
 	for _, a := range in.Agents.Agents() {
@@ -101,7 +101,7 @@ func checkAgents(ctx context.Context, in *app.Instance, out io.Writer) error {
 	return err
 }
 
-// checkLog looks for lines that were changed, left out or cut off.
+// checkLog looks for lines that were changed, removed or cut off.
 func checkLog(ctx context.Context, in *app.Instance, rx *db.Rx, out io.Writer, noted string) error {
 	n, err := rx.CheckChain()
 	if err != nil {
@@ -142,5 +142,5 @@ func checkLog(ctx context.Context, in *app.Instance, rx *db.Rx, out io.Writer, n
 	return nil
 }
 
-// allBackups is more than a folder holds.
+// allBackups is more than a folder contains.
 const allBackups = 1 << 30

@@ -12,7 +12,7 @@ import (
 	"taskyard/internal/client"
 )
 
-// clientCommands speak to a running server, wherever it is.
+// clientCommands talk to a running server, on any machine.
 type clientCommands struct {
 	Task     taskCmd               `cmd:"" help:"Create, claim, plan, hand over and finish tasks."`
 	Todo     client.Todos          `cmd:"" help:"Use the todo list of an agent."`
@@ -33,7 +33,7 @@ type clientCommands struct {
 	WhoAmI   client.WhoAmI         `cmd:"" name:"whoami" help:"Show who the token belongs to."`
 }
 
-// Groups are the parts of the commands in the help.
+// Groups are the groups of commands in the help.
 var Groups = []kong.Group{
 	{Key: "serve", Title: "Run a server:"},
 	{Key: "work", Title: "Work with a server:"},
@@ -49,7 +49,7 @@ func clientEnv(e *Env) *client.Env {
 	}
 }
 
-// withExamples shows the examples of each command in its help.
+// withExamples adds the examples of each command to its help.
 func withExamples(k *kong.Kong) error {
 	k.Model.Detail = client.Examples("")
 	return kong.Visit(k.Model, func(v kong.Visitable, next kong.Next) error {
@@ -60,9 +60,9 @@ func withExamples(k *kong.Kong) error {
 	})
 }
 
-// misused returns what is wrong with a command line, and where to read more. The
-// default command takes no arguments: a first word that is left over was to be
-// a command.
+// misused prints what is wrong with a command line, and where to read more. The
+// default command takes no arguments, so an extra first word was meant as a
+// command.
 func misused(e *Env, args []string, err error) int {
 	at := "taskyard"
 	var p *kong.ParseError
@@ -74,7 +74,7 @@ func misused(e *Env, args []string, err error) int {
 		return client.ExitUsage
 	}
 	if flag, isFlag := strings.CutPrefix(err.Error(), "unknown flag "); isFlag {
-		flag, _, _ = strings.Cut(flag, ",") // "did you mean" a flag, which is no number
+		flag, _, _ = strings.Cut(flag, ",") // "did you mean" another flag
 		if _, no := strconv.ParseFloat(flag, 64); no == nil {
 			fmt.Fprintf(e.Stderr, "taskyard: %s looks like a flag; write -- %s for a negative value; see %s --help\n", flag, flag, at)
 			return client.ExitUsage
@@ -90,15 +90,15 @@ func misused(e *Env, args []string, err error) int {
 	return client.ExitUsage
 }
 
-// otherNames are what people call commands of ours elsewhere, where the names are
-// too far apart to be taken for a typo.
+// otherNames are names that our commands have in other programs, and that
+// differ too much to be detected as typos.
 var otherNames = map[string]string{
 	"add": "create", "close": "complete", "delete": "cancel", "done": "complete", "edit": "update", "finish": "complete",
 	"get": "show", "ls": "list", "new": "create", "rm": "cancel", "start": "run", "take": "claim", "view": "show",
 }
 
-// meant returns the first word of args that is no command of a group, and the one
-// that it means there, or "".
+// meant returns the first word of args that is not a command of a group, and
+// the command that it probably means, or "".
 func meant(group *kong.Node, args []string) (word, name string) {
 	if group == nil {
 		return "", ""

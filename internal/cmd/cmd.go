@@ -1,5 +1,5 @@
-// Package cmd is the command line: the tree of commands, and those that work on
-// a data folder.
+// Package cmd implements the command line: the tree of commands, and those that
+// work on a data folder.
 package cmd
 
 import (
@@ -17,30 +17,30 @@ import (
 	"taskyard/internal/roots"
 )
 
-// Exit codes of the command line; client knows the rest.
+// Exit codes of the command line; package client has the others.
 const (
 	exitOK      = client.ExitDone
 	exitRefused = client.ExitRefused
 	exitUsage   = client.ExitUsage
 )
 
-// Env is what a command gets from its process.
+// Env is the environment of a command.
 type Env struct {
-	Ctx            context.Context // ends when the program is told to stop
+	Ctx            context.Context // ends when the program must stop
 	Getenv         func(string) string
 	Environ        []string
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
-	Now            func() time.Time // the wall clock of a test; nil: that of the database, which for SQLite is the machine's
+	Now            func() time.Time // wall clock for tests; nil: that of the database, which for SQLite is the machine's
 	Build          buildinfo.Info
-	SystemConfig   string // configuration file of the service of this machine; "" for none
-	AddressFile    string // where that service notes its address; "" for none
+	SystemConfig   string // configuration file of the service on this machine; "": none
+	AddressFile    string // where that service writes its address; "": none
 
-	level slog.LevelVar // of the server's log
+	level slog.LevelVar // level of the server's log
 }
 
-// Run is the program without its process: it runs the command of args and
-// returns the exit code.
+// Run executes the command in args and returns the exit code. It leaves the
+// handling of the process to its caller.
 func Run(e *Env, args []string) int {
 	roots.Use(e.Getenv)
 	var cmds Commands
@@ -57,10 +57,10 @@ func Run(e *Env, args []string) int {
 		fmt.Fprintln(e.Stderr, "taskyard:", err)
 		return exitUsage
 	}
-	if len(args) == 1 && (args[0] == "--version" || args[0] == "-v") { // no flag of the parser: commands have a --version of their own
+	if len(args) == 1 && (args[0] == "--version" || args[0] == "-v") { // commands have their own --version
 		args = []string{"version"}
 	}
-	if len(args) > 0 && args[0] == "help" { // as of git and go: "help task claim"
+	if len(args) > 0 && args[0] == "help" { // as in git and go: "help task claim"
 		args = append(args[1:len(args):len(args)], "--help")
 	}
 	kctx, err := parser.Parse(args)
@@ -73,13 +73,12 @@ func Run(e *Env, args []string) int {
 	ce.Command = kctx.Selected().Name
 	err = kctx.Run(e)
 	if g := kctx.Selected().Group; err == nil && (g == nil || g.Key != "serve") {
-		err = out.failure() // of a server only the first line is lost, and what it did is not
+		err = out.failure() // a server has lost only its first line, but not its work
 	}
 	return ended(e, err)
 }
 
-// help prints the help of a command, and that of the subcommand which its name
-// alone means.
+// help prints the help of a command, including that of its default subcommand.
 func help(options kong.HelpOptions, ctx *kong.Context) error {
 	if err := kong.DefaultHelpPrinter(options, ctx); err != nil {
 		return err
@@ -101,7 +100,7 @@ type usageError struct{ msg string }
 
 func (u *usageError) Error() string { return u.msg }
 
-// exitError is an error with an exit code of its own.
+// exitError is an error with its own exit code.
 type exitError struct {
 	code int
 	error

@@ -39,7 +39,7 @@ type Commands struct {
 	Scripted demoAgentCmd `cmd:"" group:"self" name:"demo-agent" hidden:"" help:"The scripted agent of the demo."`
 }
 
-// agentCmd are the commands on agents; check and restore need no server.
+// agentCmd contains the commands for agents; check and restore need no server.
 type agentCmd struct {
 	List    client.AgentList  `cmd:"" help:"List the agents with their load."`
 	Show    client.AgentShow  `cmd:"" help:"Show an agent, or the text of its definition."`
@@ -51,7 +51,7 @@ type agentCmd struct {
 	JSON client.JSONFlag `name:"json" help:"Print JSON."`
 }
 
-// appOptions are those of an instance that this command opens.
+// appOptions returns the options for an instance that this command opens.
 func (e *Env) appOptions(log *slog.Logger) app.Options {
 	return app.Options{Log: log, Now: e.Now, Getenv: e.Getenv, Level: &e.level}
 }
@@ -60,12 +60,12 @@ type demoAgentCmd struct {
 	Fast bool `help:"Do not pause between steps."`
 }
 
-// Run is one run of the scripted agent.
+// Run executes one run of the scripted agent.
 func (c *demoAgentCmd) Run(e *Env) error {
 	return client.DemoAgent(e.Ctx, client.DemoOptions{Getenv: e.Getenv, Stdin: e.Stdin, Stdout: e.Stdout, Stderr: e.Stderr, Fast: c.Fast})
 }
 
-// Build returns the build of this program, with the version of SQLite in it.
+// Build returns the build of this program, including the version of SQLite.
 func Build() buildinfo.Info {
 	i := buildinfo.Read()
 	i.SQLite = db.SQLiteVersion()

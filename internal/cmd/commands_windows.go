@@ -5,8 +5,9 @@ import (
 	"taskyard/internal/client"
 )
 
-// Commands is the command line on Windows: the client. A server stops whole
-// process trees and confines them, which it does only on Linux and macOS.
+// Commands is the command line on Windows, which has only the client. A server
+// stops and confines whole process trees, which is supported only on Linux and
+// macOS.
 type Commands struct {
 	Serve  refusedCmd `cmd:"" group:"serve" default:"withargs" help:"Run a server. Not on Windows: use WSL."`
 	Demo   refusedCmd `cmd:"" group:"serve" help:"Run a server to explore. Not on Windows: use WSL."`
@@ -22,17 +23,17 @@ type Commands struct {
 	Complete completeCmd `cmd:"" group:"self" name:"complete-words" hidden:"" help:"Answer the completion scripts."`
 }
 
-// refusedCmd is a command that this system cannot run.
+// refusedCmd is a command that is not supported on this system.
 type refusedCmd struct {
 	Rest []string `arg:"" optional:"" passthrough:"" hidden:""`
 }
 
-// Run refuses the command.
+// Run returns an error.
 func (refusedCmd) Run() error {
 	return &usageError{"this command does not run on Windows: use WSL, and Taskyard for Linux in it"}
 }
 
-// agentCmd are the commands on agents.
+// agentCmd contains the commands for agents.
 type agentCmd struct {
 	List    client.AgentList  `cmd:"" help:"List the agents with their load."`
 	Show    client.AgentShow  `cmd:"" help:"Show an agent, or the text of its definition."`

@@ -15,14 +15,14 @@ type completionCmd struct {
 	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
 }
 
-// Run prints the script of a shell. It asks this program for every word, so
-// it knows what the program knows, and the agents of the server.
+// Run prints the completion script of a shell. It calls this program for every
+// word, so it also completes the server's agents.
 func (c *completionCmd) Run(e *Env) error {
 	_, err := io.WriteString(e.Stdout, completionScripts[c.Shell])
 	return err
 }
 
-// filesWanted is the one answer by which the shell offers files.
+// filesWanted is the answer that makes the shell complete file names.
 const filesWanted = ":files"
 
 var completionScripts = map[string]string{
@@ -75,8 +75,8 @@ type completeCmd struct {
 	Words []string `arg:"" optional:"" help:"The words so far, the last of them unfinished."`
 }
 
-// Run prints the completions of the last word: one per line, with a tab before
-// what it means.
+// Run prints the completions of the last word, one per line, each followed by a
+// tab and its description.
 func (c *completeCmd) Run(e *Env, ce *client.Env, k *kong.Context) error {
 	words := c.Words
 	if len(words) == 0 {

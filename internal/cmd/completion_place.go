@@ -7,16 +7,16 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// place is where in the command line a word is, as kong would read it.
+// place is the position of a word in the command line, as kong would parse it.
 type place struct {
 	node  *kong.Node
 	flag  *kong.Flag // the flag whose value comes next, or nil
-	args  int        // positional arguments before
-	plain bool       // behind "--": no flags any more
+	args  int        // number of preceding positional arguments
+	plain bool       // after "--": no more flags
 	names func(kind string) [][2]string
 }
 
-// pass goes past a finished word.
+// pass advances past a complete word.
 func (p *place) pass(w string) {
 	switch {
 	case p.flag != nil && w == "=": // bash splits --flag=value
@@ -33,7 +33,7 @@ func (p *place) pass(w string) {
 	}
 }
 
-// passFlag notes the flag that waits for its value.
+// passFlag records the flag that expects a value.
 func (p *place) passFlag(w string) {
 	if strings.Contains(w, "=") {
 		return
@@ -53,7 +53,7 @@ func (p *place) passWord(w string) {
 	p.args++
 }
 
-// meant is the command so far, or the one that runs where none is named.
+// meant returns the command so far, or its default subcommand.
 func (p *place) meant() *kong.Node {
 	if p.node.DefaultCmd != nil {
 		return p.node.DefaultCmd
@@ -61,7 +61,7 @@ func (p *place) meant() *kong.Node {
 	return p.node
 }
 
-// flags are those that are valid here.
+// flags returns the valid flags.
 func (p *place) flags() (list []*kong.Flag) {
 	for _, level := range p.meant().AllFlags(true) {
 		list = append(list, level...)
@@ -79,7 +79,7 @@ func (p *place) findFlag(w string) *kong.Flag {
 	return nil
 }
 
-// offers lists what the unfinished word may become, each with its meaning.
+// offers lists the completions of the unfinished word, with descriptions.
 func (p *place) offers(w string) [][2]string {
 	name, value, assigned := strings.Cut(w, "=")
 	switch {
@@ -122,8 +122,8 @@ func (p *place) flagNames() (list [][2]string) {
 	return list
 }
 
-// arguments are the values of the positional argument that is due; the last
-// one of a list takes all that follow.
+// arguments returns the values of the next positional argument; the last one of
+// a list accepts all that follow.
 func (p *place) arguments() [][2]string {
 	all := p.meant().Positional
 	switch {
@@ -135,8 +135,8 @@ func (p *place) arguments() [][2]string {
 	return nil
 }
 
-// values are what a value may be, as its tag says: the agents, tasks or projects of the
-// server, files, or the words that it lists.
+// values returns the possible values, as the value's tag says: the agents,
+// tasks or projects of the server, files, or fixed words.
 func (p *place) values(v *kong.Value) (list [][2]string) {
 	kind := v.Tag.Get("complete")
 	switch kind {
@@ -155,7 +155,7 @@ func (p *place) values(v *kong.Value) (list [][2]string) {
 	return list
 }
 
-// begins keeps what begins with the unfinished word; each meaning is one line.
+// begins filters by the prefix w; each description is one line.
 func begins(list [][2]string, w string) (out [][2]string) {
 	for _, one := range list {
 		if one[0] == filesWanted || strings.HasPrefix(one[0], w) {

@@ -28,7 +28,7 @@ func (c *configShowCmd) Run(e *Env) error {
 
 type configCheckCmd struct{ settings }
 
-// Run checks the configuration as a start or a reload of the server does.
+// Run checks the configuration like a start or reload of the server.
 func (c *configCheckCmd) Run(e *Env) error {
 	cfg, _, err := c.load(e, nil)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"taskyard/internal/app"
 )
 
-// dbCmd are the commands on the database itself.
+// dbCmd contains the commands for the database itself.
 type dbCmd struct {
 	Copy dbCopyCmd `cmd:"" help:"Copy the whole database into a new one, on SQLite or PostgreSQL, and verify the copy."`
 }
@@ -44,7 +44,7 @@ func (c *dbCopyCmd) Run(e *Env) error {
 	return nil
 }
 
-// databaseName returns what db calls the database of a flag.
+// databaseName converts the value of a flag to a database name of package db.
 func databaseName(flag, value string) (string, error) {
 	path, ok := strings.CutPrefix(value, "sqlite:")
 	switch {
@@ -56,7 +56,7 @@ func databaseName(flag, value string) (string, error) {
 	return "", &usageError{flag + ": name a database as sqlite:PATH or postgres://USER@HOST/NAME"}
 }
 
-// nextStep says how the copy is put to use.
+// nextStep prints how to use the copy.
 func nextStep(out io.Writer, to string) {
 	switch dir := filepath.Dir(to); {
 	case db.IsPostgres(to):

@@ -20,7 +20,7 @@ import (
 	"taskyard/views"
 )
 
-// demoConfig lets other commands on the folder know the demo's runner; the
+// demoConfig declares the demo's runner for other commands on the folder; the
 // demo itself starts this very binary.
 const demoConfig = `[runners.demo]
 kind = "command"
@@ -48,22 +48,22 @@ func (c *demoCmd) Run(e *Env) error {
 	if err != nil {
 		return err
 	}
-	cfg.Database = "" // the demo keeps to its folder
+	cfg.Database = "" // the demo always uses its own folder
 	argv := []string{exe, "demo-agent"}
 	if c.Fast {
 		argv = append(argv, "--fast")
 	}
 	if cfg.Runners == nil {
-		cfg.Runners = map[string]config.Runner{} // a folder made without the file
+		cfg.Runners = map[string]config.Runner{} // the folder was created without the file
 	}
 	cfg.Runners["demo"] = config.Runner{Kind: "command", Command: argv}
-	cfg.Checks.AcceptWeaker = true // the one check is the demo's own
+	cfg.Checks.AcceptWeaker = true // the only check is the demo's own
 	return serve(e, cfg, func(ctx context.Context, in *app.Instance, base string) (string, error) {
 		return demoLink(ctx, e, in, base)
 	}, true)
 }
 
-// prepare makes the data folder with the demo's agents, once.
+// prepare creates the data folder with the demo's agents, once.
 func (c *demoCmd) prepare() error {
 	mark := filepath.Join(c.Data, app.DemoMark)
 	_, err := os.Stat(mark)
@@ -107,7 +107,7 @@ func (c *demoCmd) prepare() error {
 	return os.WriteFile(mark, []byte("made by taskyard demo\n"), 0o600)
 }
 
-// demoFiles are the files that a demo puts into its data folder, by name.
+// demoFiles returns the files of a demo's data folder, by name.
 func demoFiles() (map[string]string, error) {
 	list, err := fs.Glob(examples.Demo, "demo/*.md")
 	if err != nil {
@@ -124,7 +124,8 @@ func demoFiles() (map[string]string, error) {
 	return files, nil
 }
 
-// address is where the demo listens: the usual port, unless it is taken.
+// address returns the demo's listening address: the usual port, unless it is in
+// use.
 func (c *demoCmd) address(e *Env) string {
 	if c.Listen != "" {
 		return c.Listen
@@ -140,7 +141,7 @@ func (c *demoCmd) address(e *Env) string {
 	return usual
 }
 
-// demoLink fills an empty demo with tasks and makes the link that signs in.
+// demoLink fills an empty demo with tasks and returns a sign-in link.
 func demoLink(ctx context.Context, e *Env, in *app.Instance, base string) (string, error) {
 	users, err := in.Service.Users(ctx, admin)
 	if err != nil {
@@ -163,7 +164,7 @@ func demoLink(ctx context.Context, e *Env, in *app.Instance, base string) (strin
 	return base + views.URL.LoginLink() + "?token=" + secret, err
 }
 
-// fillDemo makes a handful of tasks, as the person who looks on.
+// fillDemo creates a few tasks as the demo's user.
 func fillDemo(ctx context.Context, in *app.Instance, u task.User) error {
 	me := task.Actor{Name: task.UserActorName(u.Name), Role: u.Role, UserID: u.ID}
 	for _, n := range []task.New{

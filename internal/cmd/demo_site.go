@@ -14,8 +14,8 @@ import (
 	"taskyard/views"
 )
 
-// demoSite is the repository of the demo's project: a bakery's site, and the
-// check that its hours are complete.
+// demoSite contains the repository of the demo's project: a bakery's site, and
+// a check that its opening hours are complete.
 var demoSite = map[string]string{
 	"index.html": "<h1>The bakery</h1>\n<p>Bread, rolls and cake.</p>\n",
 	"hours.txt":  "Opening hours\n",
@@ -27,8 +27,8 @@ echo "hours.txt: complete"
 `,
 }
 
-// fillDemoSite makes a project with a small repository and a task in it, as the
-// person who looks on. Without Git there is none.
+// fillDemoSite creates a project with a small repository and a task in it, as
+// the demo's user. It does nothing if Git is not installed.
 func fillDemoSite(ctx context.Context, in *app.Instance, u task.User) error {
 	g, err := git.Find()
 	if errors.Is(err, git.ErrMissing) {
@@ -43,7 +43,7 @@ func fillDemoSite(ctx context.Context, in *app.Instance, u task.User) error {
 	}
 	repository := filepath.Join(filepath.Dir(data), filepath.Base(data)+"-site")
 	if _, err := os.Stat(repository); err == nil && !isDemoSite(repository) {
-		return nil // it is somebody's
+		return nil // it belongs to someone else
 	}
 	if err := makeDemoSite(ctx, g, repository); err != nil {
 		return err
@@ -64,7 +64,7 @@ func fillDemoSite(ctx context.Context, in *app.Instance, u task.User) error {
 	return err
 }
 
-// makeDemoSite makes the repository again.
+// makeDemoSite creates the repository, replacing an existing one.
 func makeDemoSite(ctx context.Context, g git.Git, dir string) error {
 	if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o700)); err != nil {
 		return err
@@ -85,7 +85,7 @@ func makeDemoSite(ctx context.Context, g git.Git, dir string) error {
 	return os.WriteFile(filepath.Join(dir, ".git", demoSiteMark), nil, 0o600)
 }
 
-// demoSiteMark is a file by which the demo knows a repository that it made.
+// demoSiteMark is a file that identifies a repository that the demo created.
 const demoSiteMark = "taskyard-demo"
 
 func isDemoSite(dir string) bool {

@@ -22,7 +22,7 @@ type exportCmd struct {
 	Dir   string `arg:"" help:"Folder for tasks.json, history.jsonl, todos.json and projects.json; created if missing."`
 }
 
-// Run writes the tasks of an instance to files, beside a running server too.
+// Run writes the tasks of an instance to files, even while a server is running.
 func (c *exportCmd) Run(e *Env) error {
 	cfg, _, err := c.load(e, nil)
 	if err != nil {
@@ -34,8 +34,8 @@ func (c *exportCmd) Run(e *Env) error {
 	return c.withInstance(e, func(in *app.Instance) error { return exportTo(e.Ctx, in, e.Stdout, c.Dir, c.Force) })
 }
 
-// exportTo writes each file under a temporary name and syncs it; only when all
-// are whole they get their names.
+// exportTo writes each file under a temporary name and syncs it. The files get
+// their names after all are complete.
 func exportTo(ctx context.Context, in *app.Instance, out io.Writer, dir string, force bool) (err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -72,7 +72,7 @@ func exportTo(ctx context.Context, in *app.Instance, out io.Writer, dir string, 
 	return nil
 }
 
-// exportFile is a file that has its name only when it is whole.
+// exportFile is a file that gets its name when it is complete.
 type exportFile struct {
 	*bufio.Writer
 	f         *os.File
@@ -90,18 +90,18 @@ func newExportFile(path string, force bool) (*exportFile, error) {
 	return &exportFile{bufio.NewWriterSize(f, 1<<18), f, path, f.Name()}, nil
 }
 
-// done writes and syncs what is left and closes the file.
+// done writes and syncs the remaining data and closes the file.
 func (x *exportFile) done() error {
 	return errors.Join(x.Flush(), x.f.Sync(), x.f.Close())
 }
 
-// dropAll removes what has no name yet.
+// dropAll deletes the files that have no name yet.
 func dropAll(files []*exportFile) (err error) {
 	for _, f := range files {
 		if f == nil {
 			continue
 		}
-		_ = f.f.Close() // closed already when all were written
+		_ = f.f.Close() // already closed if all were written
 		if e := os.Remove(f.tmp); !errors.Is(e, os.ErrNotExist) {
 			err = errors.Join(err, e)
 		}
@@ -117,7 +117,7 @@ func syncFolder(dir string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// plural writes a count with its noun.
+// plural returns a count with its noun.
 func plural(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one

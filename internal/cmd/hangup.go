@@ -9,10 +9,10 @@ import (
 	"syscall"
 )
 
-// surviveTerminal keeps a server or a worker running when its terminal closes, or
-// the program that reads its log: both are told by signals that would end it.
-// Each hangup calls onHangup, until ctx ends. Programs that it starts get the
-// signals as usual.
+// surviveTerminal keeps a server or worker running when its terminal or the
+// program that reads its log closes, which would otherwise end it with a
+// signal. Each SIGHUP calls onHangup, until ctx ends. Programs that it starts
+// receive the signals as usual.
 func surviveTerminal(ctx context.Context, onHangup func()) {
 	ch := make(chan os.Signal, 1)
 	signal.Notify(ch, syscall.SIGHUP, syscall.SIGPIPE)

@@ -2,5 +2,5 @@
 
 package cmd
 
-// hide does nothing where there is no such call.
+// hide does nothing on this system.
 func hide() error { return nil }

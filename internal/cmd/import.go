@@ -31,8 +31,8 @@ type importCmd struct {
 	Path    string            `arg:"" help:"File, or folder: of an export, or of the other program's project."`
 }
 
-// importBeside is how many tasks are imported while a server runs: a larger
-// import would keep its writes waiting for too long.
+// importBeside is the largest import while a server is running: a larger one
+// would block its writes for too long.
 const importBeside = 10_000
 
 // Run imports tasks, all or nothing.
@@ -73,8 +73,8 @@ func (c *importCmd) Run(e *Env) error {
 	return c.withInstance(e, into)
 }
 
-// rehearse refuses what cannot be imported into a data folder without a
-// database, before one is made there.
+// rehearse validates an import into a data folder without a database, before
+// one is created there.
 func (c *importCmd) rehearse(e *Env) error {
 	cfg, _, err := c.load(e, nil)
 	if err != nil {
@@ -83,7 +83,7 @@ func (c *importCmd) rehearse(e *Env) error {
 	if app.HasDatabase(cfg) {
 		return nil
 	}
-	plan, err := c.read() // that of the import itself is changed by its preparation
+	plan, err := c.read() // preparing a plan for import changes it
 	if err != nil {
 		return err
 	}
@@ -100,8 +100,9 @@ func (c *importCmd) options() service.ImportOptions {
 	return service.ImportOptions{Owner: c.Owner, Map: c.Map}
 }
 
-// withNewInstance is withInstance that leaves a data folder without a database as it
-// is: fn gets an empty instance elsewhere, with the agents of that folder.
+// withNewInstance is like withInstance, but does not change a data folder
+// without a database: fn receives an empty instance elsewhere, with the agents
+// of that folder.
 func (c *importCmd) withNewInstance(e *Env, fn func(*app.Instance) error) error {
 	cfg, _, err := c.load(e, nil)
 	if err != nil {
@@ -114,7 +115,7 @@ func (c *importCmd) withNewInstance(e *Env, fn func(*app.Instance) error) error 
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir) // what is left of it holds no task
+	defer os.RemoveAll(dir) // it contains no tasks
 	agents := filepath.Join(cfg.Data, "agents")
 	if err := os.CopyFS(filepath.Join(dir, "agents"), os.DirFS(agents)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -143,7 +144,8 @@ func (c *importCmd) read() (*exchange.Plan, error) {
 	return exchange.Read(c.From, folder, name, history)
 }
 
-// splitPath returns a folder and the name of a file in it, "." for the folder.
+// splitPath returns a folder and the name of a file in it, "." for the folder
+// itself.
 func splitPath(path string) (fs.FS, string, error) {
 	fi, err := os.Stat(path)
 	if err != nil {
@@ -192,7 +194,8 @@ func printIDs(out io.Writer, got service.Imported) {
 	}
 }
 
-// printReport prints what becomes what, what is left out, and every problem.
+// printReport prints how values are mapped, what is left out, and every
+// problem.
 func printReport(out io.Writer, p *exchange.Plan) {
 	fmt.Fprintf(out, "Tasks from %s: %d, of which %d draft, %d active, %d done, %d canceled.\n", p.From, len(p.Items),
 		p.ByStatus(task.Draft), p.ByStatus(task.Active), p.ByStatus(task.Done), p.ByStatus(task.Canceled))
@@ -225,10 +228,10 @@ func printCounts(out io.Writer, title string, list exchange.Counts) {
 		}
 		fmt.Fprintf(w, "  %s\t%d\t%s\n", plain(c.What), c.N, first)
 	}
-	_ = w.Flush() // as stdout's errors elsewhere
+	_ = w.Flush() // like other errors of stdout
 }
 
-// plain keeps a file's text from steering the terminal.
+// plain makes a file's text safe for the terminal.
 func plain(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {

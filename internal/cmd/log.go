@@ -13,7 +13,7 @@ import (
 	"taskyard/internal/config"
 )
 
-// newLogger logs to stderr.
+// newLogger returns a logger to stderr.
 func newLogger(e *Env, c config.Log) *slog.Logger {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(c.Level)); err != nil {
@@ -27,13 +27,13 @@ func newLogger(e *Env, c config.Log) *slog.Logger {
 	return slog.New(newRepeatsHandler(slog.NewJSONHandler(e.Stderr, opt)))
 }
 
-// textHandler writes lines that people read: the time of day, the level, the
-// message, then the attributes as key=value.
+// textHandler writes lines for people: the time of day, the level, the message,
+// then the attributes as key=value.
 type textHandler struct {
 	mu    *sync.Mutex
 	out   io.Writer
 	line  *bytes.Buffer
-	attrs slog.Handler // writes attributes, and nothing else, to line
+	attrs slog.Handler // writes only attributes, to line
 }
 
 func newTextHandler(out io.Writer, opt *slog.HandlerOptions) *textHandler {

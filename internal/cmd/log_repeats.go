@@ -8,16 +8,15 @@ import (
 	"time"
 )
 
-// repeatPause is how long an error that is logged again and again, word for
-// word, is left out.
+// repeatPause is how long identical errors are suppressed.
 const repeatPause = time.Minute
 
-// repeatsHandler leaves out errors that equal one of the last minute, and says
-// with the next one how many it left out. What is tried every second would
-// fill the log while the database is gone.
+// repeatsHandler suppresses errors that equal one of the last minute, and
+// reports how many with the next one. Otherwise, operations that are retried
+// every second would fill the log while the database is unavailable.
 type repeatsHandler struct {
 	slog.Handler
-	within string // attributes and groups of all of its records
+	within string // attributes and groups of all its records
 	seen   *seenErrors
 }
 
@@ -60,8 +59,8 @@ func recordKey(r *slog.Record) string {
 	return b.String()
 }
 
-// note reports whether an error repeats one of the last minute; otherwise how
-// many such were left out.
+// note reports whether an error repeats one of the last minute; otherwise, it
+// returns how many were suppressed.
 func (s *seenErrors) note(key string, now time.Time) (leftOut int, again bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,7 +81,7 @@ func (s *seenErrors) note(key string, now time.Time) (leftOut int, again bool) {
 	return leftOut, false
 }
 
-// WithAttrs returns a handler with further attributes.
+// WithAttrs returns a handler with additional attributes.
 func (h *repeatsHandler) WithAttrs(list []slog.Attr) slog.Handler {
 	other := *h
 	other.Handler = h.Handler.WithAttrs(list)
@@ -92,7 +91,7 @@ func (h *repeatsHandler) WithAttrs(list []slog.Attr) slog.Handler {
 	return &other
 }
 
-// WithGroup returns a handler whose further attributes are in a group.
+// WithGroup returns a handler whose additional attributes are in a group.
 func (h *repeatsHandler) WithGroup(name string) slog.Handler {
 	other := *h
 	other.Handler = h.Handler.WithGroup(name)

@@ -10,13 +10,13 @@ import (
 
 type manCmd struct{}
 
-// Run prints the manual page, made of the same tree as the help.
+// Run prints the manual page, generated from the same tree as the help.
 func (manCmd) Run(e *Env, k *kong.Context) error {
 	_, err := io.WriteString(e.Stdout, manual(k.Model, e.Build.Version, e.Build.Date))
 	return err
 }
 
-// manual returns the manual page in the language of man(7).
+// manual returns the manual page in man(7) format.
 func manual(app *kong.Application, version, date string) string {
 	var b strings.Builder
 	date, _, _ = strings.Cut(date, "T")
@@ -63,7 +63,7 @@ Stop: running agents are put back into the queue, the last requests are answered
 0 done, 1 refused, 2 wrong usage, 3 nothing to claim, 4 server not reached.
 `
 
-// roff writes a text so that it means nothing but itself.
+// roff escapes a text.
 func roff(s string) string {
 	s = strings.NewReplacer(`\`, `\e`, "-", `\-`, "\n", " ", "…", "...").Replace(s)
 	if strings.HasPrefix(s, ".") || strings.HasPrefix(s, "'") {

@@ -26,7 +26,7 @@ type notifyTestCmd struct {
 
 const testLimit = 30 * time.Second
 
-// Run sends a message and reports whether the service took it.
+// Run sends a message and reports whether the service accepted it.
 func (c *notifyTestCmd) Run(e *Env) error {
 	cfg, _, err := c.load(e, nil)
 	if err != nil {

@@ -6,14 +6,14 @@ import (
 	"sync/atomic"
 )
 
-// printed is stdout that remembers its first failure, so that a command whose
-// answer did not get through does not end as if it had.
+// printed is a stdout that records its first failure, so that a command whose
+// output was lost does not exit successfully.
 type printed struct {
 	to  io.Writer
 	err atomic.Pointer[error]
 }
 
-// Write hands on.
+// Write passes the bytes on.
 func (p *printed) Write(b []byte) (int, error) {
 	n, err := p.to.Write(b)
 	if err != nil {
@@ -22,7 +22,7 @@ func (p *printed) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// failure is nil when all was printed.
+// failure returns nil if everything was printed.
 func (p *printed) failure() error {
 	if err := p.err.Load(); err != nil {
 		return fmt.Errorf("done, but the answer could not be printed: %w", *err)

@@ -43,7 +43,7 @@ func serve(e *Env, cfg *config.Config, first app.FirstLine, demo bool) error {
 		log.Warn("memory and environment are open to programs of the same account", "error", err)
 	}
 	hangup := make(chan struct{}, 1)
-	surviving, cancel := context.WithCancel(context.WithoutCancel(e.Ctx)) // also while it stops
+	surviving, cancel := context.WithCancel(context.WithoutCancel(e.Ctx)) // including during the stop
 	defer cancel()
 	surviveTerminal(surviving, func() {
 		select {
@@ -57,15 +57,15 @@ func serve(e *Env, cfg *config.Config, first app.FirstLine, demo bool) error {
 	})
 }
 
-// forgetManager removes what is meant only for this process: programs that it
-// starts would inherit it.
+// forgetManager removes variables that are meant only for this process, because
+// programs that it starts would inherit them.
 func forgetManager() {
 	for _, name := range []string{"NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"} {
-		_ = os.Unsetenv(name) // fails for a name that is none
+		_ = os.Unsetenv(name) // fails only for an invalid name
 	}
 }
 
-// isDemo reports whether a data folder was made by the demo.
+// isDemo reports whether the demo created a data folder.
 func isDemo(data string) bool {
 	_, err := os.Stat(filepath.Join(data, app.DemoMark))
 	return err == nil

@@ -11,15 +11,15 @@ import (
 	"taskyard/runner/workspace"
 )
 
-// settings are the flags that every command on the data folder takes.
+// settings are the flags of every command for the data folder.
 type settings struct {
 	Data   string            `help:"Data folder (default TASKYARD_DATA, else ./data)." placeholder:"DIR"`
 	Config string            `help:"Configuration file (default taskyard.toml in the data folder or in /etc/taskyard)." placeholder:"FILE"`
 	Set    map[string]string `help:"Set any configuration key, such as --set scheduler.concurrency=2." placeholder:"KEY=VALUE"`
 }
 
-// load reads the configuration. A restore that was cut off is finished first:
-// the configuration is among what it puts in place.
+// load loads the configuration. It first finishes an interrupted restore, which
+// may replace the configuration.
 func (s settings) load(e *Env, more map[string]string) (*config.Config, config.Sources, error) {
 	c, src, err := s.read(e, more)
 	if err != nil || !db.PendingWhole(app.DBPath(c.Data)) {

@@ -12,7 +12,7 @@ import (
 	"taskyard/runner/checkout"
 )
 
-// taskCmd are the commands on tasks; checkout works with Git on this machine.
+// taskCmd contains the commands for tasks; checkout uses Git on this machine.
 type taskCmd struct {
 	client.Tasks `embed:""`
 	Checkout     taskCheckoutCmd `cmd:"" help:"Check the branch of a task out into a Git worktree on this machine, and print its path."`
@@ -24,7 +24,7 @@ type taskCheckoutCmd struct {
 	Remote string `help:"Fetch the branch from this URL or remote, into the clone that the current folder is in." placeholder:"URL"`
 }
 
-// Run makes the worktree or brings it to the tip of the branch.
+// Run creates the worktree or updates it to the tip of the branch.
 func (c *taskCheckoutCmd) Run(e *Env, ce *client.Env) error {
 	b, err := ce.TaskBranch(c.ID)
 	if err != nil {
@@ -58,7 +58,7 @@ func (c *taskCheckoutCmd) target() string {
 	return cmp.Or(c.Remote, ".")
 }
 
-// folder is the one that was named, or that of the task.
+// folder returns the folder that was named, or that of the task.
 func (c *taskCheckoutCmd) folder(e *Env, name string) (string, error) {
 	if c.Dir != "" {
 		return filepath.Abs(c.Dir)

@@ -7,7 +7,8 @@ import (
 	"os"
 )
 
-// columns takes a console for 80 columns wide; what is none has 0.
+// columns assumes that a console is 80 columns wide; it returns 0 for anything
+// else.
 func columns(w io.Writer) int {
 	f, ok := w.(*os.File)
 	if !ok {

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// columns is the width of the terminal that w is, or 0 when it is none.
+// columns returns the width of the terminal w, or 0 if w is not a terminal.
 func columns(w io.Writer) int {
 	f, ok := w.(*os.File)
 	if !ok {
@@ -20,7 +20,7 @@ func columns(w io.Writer) int {
 	case err != nil:
 		return 0
 	case size.Col == 0:
-		return 80 // a terminal that does not say
+		return 80 // the terminal does not report its width
 	}
 	return int(size.Col)
 }

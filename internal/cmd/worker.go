@@ -30,8 +30,8 @@ type workerCmd struct {
 	Keep time.Duration `help:"How long to keep the folders of runs, such as 720h; at least 1h." default:"2160h" placeholder:"TIME"`
 }
 
-// Run takes runs of a server and executes them until it is told to stop. The
-// token, one of the scope worker, is never an argument.
+// Run leases runs of a server and executes them until it is told to stop. The
+// token, which has the scope worker, is never an argument.
 func (c *workerCmd) Run(e *Env) error {
 	o, err := c.options(e)
 	if err != nil {
@@ -77,8 +77,8 @@ func (c *workerCmd) options(e *Env) (worker.Options, error) {
 	return o, err
 }
 
-// runners returns what finds the runner of a name, and the names that this
-// worker has: none for all.
+// runners returns a function that finds a runner by name, and the names of this
+// worker's runners: none for all.
 func (c *workerCmd) runners(e *Env) (find func(name string) supervise.Runner, names []string, err error) {
 	argv := strings.Fields(c.Exec)
 	switch {
