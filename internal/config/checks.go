@@ -35,7 +35,7 @@ func notEmpty(s string) error {
 	return nil
 }
 
-// workspace is where runs work: a folder, or a worktree of a repository.
+// workspace checks where runs work: a folder, or a worktree of a repository.
 func workspace(s string) error {
 	if err := notEmpty(s); err != nil {
 		return err
@@ -47,8 +47,8 @@ func workspace(s string) error {
 	return nil
 }
 
-// matching returns a check of values against an expression. refusal names the
-// value by its %q.
+// matching returns a function that checks values against an expression. refusal
+// formats the value with %q.
 func matching(expr, refusal string) func(string) error {
 	form := lazyregexp.New(expr)
 	return func(s string) error {
@@ -68,7 +68,8 @@ func orEmpty(check func(string) error) func(string) error {
 	}
 }
 
-// listenAddress is host:port, or unix: and the absolute path of a socket, which | and an octal mode may follow.
+// listenAddress checks host:port, or unix: and the absolute path of a socket,
+// optionally followed by | and an octal mode.
 func listenAddress(s string) error {
 	path, ok := strings.CutPrefix(s, "unix:")
 	if !ok {
@@ -85,7 +86,8 @@ func listenAddress(s string) error {
 	return nil
 }
 
-// maxSocketPath is what sockaddr_un holds on every system, with its final NUL.
+// maxSocketPath is the size of sockaddr_un on every system, without the final
+// NUL.
 const maxSocketPath = 103
 
 func hostPort(s string) error {
@@ -102,7 +104,7 @@ func hostPort(s string) error {
 func httpURL(s string) error {
 	u, err := url.Parse(s)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" {
-		return errors.New("is not a URL: give one such as \"https://host/path\"") // may hold a secret: not shown
+		return errors.New("is not a URL: give one such as \"https://host/path\"") // do not show it: it may contain a secret
 	}
 	if u.User != nil {
 		return errors.New("must not contain a user or password: name a variable that holds the secret instead")
@@ -117,15 +119,15 @@ func mailAddress(s string) error {
 	return nil
 }
 
-// pathPrefixes are paths that need no escaping and have no dots as names.
+// pathPrefixes matches paths that need no escaping and have no elements of
+// dots.
 var pathPrefixes = lazyregexp.New(`^(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+$`)
 
-// postgresURL checks the address of a database of PostgreSQL. What it leaves out
-// comes from the variables and files of PostgreSQL, such as PGPASSWORD and
-// ~/.pgpass.
+// postgresURL checks the URL of a PostgreSQL database. Missing parts come from
+// PostgreSQL's variables and files, such as PGPASSWORD and ~/.pgpass.
 func postgresURL(s string) error {
 	u, err := url.Parse(s)
-	if err != nil { // with the password in it
+	if err != nil { // which contains the password
 		return errors.New(`is not a URL: give one such as "postgres://taskyard@db.example.org/taskyard"`)
 	}
 	if u.Scheme != "postgres" && u.Scheme != "postgresql" || strings.Trim(u.Path, "/") == "" {
@@ -165,8 +167,8 @@ var hostName = matching(`^[A-Za-z0-9.-]+(:[0-9]{1,5})?$`,
 
 var variableNames = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// variableName keeps the value out of its error: people paste keys where the
-// name of a variable is asked for.
+// variableName checks the name of a variable. Its error omits the value,
+// because people paste keys instead of names.
 func variableName(s string) error {
 	if variableNames().MatchString(s) {
 		return nil
@@ -180,8 +182,8 @@ var sectionName = matching(`^[a-z0-9][a-z0-9_-]{0,39}$`,
 var label = matching(`^[a-z0-9][a-z0-9._-]{0,62}$`,
 	"%q is not a label: use 1 to 63 of a-z, 0-9, dot, dash and underscore")
 
-// noticeKinds are what services outside may be told; the first four are told
-// where nothing is said.
+// noticeKinds are the kinds of notifications for external services; the first
+// four are the default.
 var noticeKinds = []string{"question", "approval", "failure", "blocked", "notice"}
 
 func noticeKind(s string) error {
@@ -193,8 +195,8 @@ func noticeKind(s string) error {
 
 var cronParser = cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow)
 
-// cronLine wants five fields that fire some day. The parser panics on some
-// lines with a time zone in them, so these are refused first.
+// cronLine requires five fields that fire at some time. Lines with a time zone
+// are rejected first, because the parser panics on some of them.
 func cronLine(s string) error {
 	const hint = `give five fields (minute hour day month weekday) such as "0 6-21 * * *"`
 	if strings.Contains(s, "=") {

@@ -1,23 +1,23 @@
-// Package config reads the configuration of a Taskyard server: defaults, then
+// Package config loads the configuration of a Taskyard server: defaults, then
 // taskyard.toml, then TASKYARD_… variables, then flags. Each value is checked
-// where it comes in, and an error names the file and line, the variable or
-// the flag, and the values that are valid.
+// where it is read, and an error names the file and line, the variable or the
+// flag, and the valid values.
 package config
 
 import (
 	"time"
-	_ "time/tzdata" // time zones work in images without zoneinfo
+	_ "time/tzdata" // for images without zoneinfo
 )
 
-// Config is the effective configuration. Load makes it; every value of it has
+// Config is the effective configuration. Load creates it; all its values have
 // been checked.
 type Config struct {
 	Listen         string   `toml:"listen"`          // host:port, or unix: and the path of a socket
 	Data           string   `toml:"data"`            // folder, relative to the working directory
-	Database       string   `toml:"database"`        // URL of PostgreSQL; "" is SQLite in the data folder
-	PublicURL      string   `toml:"public_url"`      // "" when not behind a proxy; no trailing slash
+	Database       string   `toml:"database"`        // PostgreSQL URL; "": SQLite in the data folder
+	PublicURL      string   `toml:"public_url"`      // "" without a proxy; no trailing slash
 	TrustedProxies []string `toml:"trusted_proxies"` // addresses or CIDR ranges
-	AllowedHosts   []string `toml:"allowed_hosts"`   // further names under which the server answers
+	AllowedHosts   []string `toml:"allowed_hosts"`   // additional names that the server accepts
 
 	Log       Log                 `toml:"log"`
 	TLS       TLS                 `toml:"tls"`
@@ -33,80 +33,81 @@ type Config struct {
 	Runners   map[string]Runner   `toml:"runners"`
 	Notify    map[string]Notify   `toml:"notify"`
 
-	values  map[string]any // by dotted key, as checked; what Print shows
+	values  map[string]any // by dotted key, as checked; printed by Print
 	sources Sources
-	opts    LoadOptions // those that it was loaded with
+	opts    LoadOptions // options that it was loaded with
 	file    string
 }
 
-// File returns the path of the file that was read, "" for none.
+// File returns the path of the configuration file, "" if there is none.
 func (c *Config) File() string { return c.file }
 
-// TLS says by which certificate the server itself speaks https: one in files, or
-// one that it obtains by ACME for the host of PublicURL. Both empty: plain HTTP.
+// TLS configures the certificate with which the server itself serves https: one
+// in files, or one obtained by ACME for the host of PublicURL. Both empty:
+// plain HTTP.
 type TLS struct {
 	Cert          string `toml:"cert"` // file, PEM
 	Key           string `toml:"key"`  // file, PEM
-	ACME          string `toml:"acme"` // mail address of the account
+	ACME          string `toml:"acme"` // email address of the account
 	ACMEDirectory string `toml:"acme_directory"`
-	Redirect      string `toml:"redirect"` // address that leads plain HTTP to https; "" for none
+	Redirect      string `toml:"redirect"` // address that redirects plain HTTP to https; "": none
 }
 
-// Log says what the server logs, and how.
+// Log configures the server's log.
 type Log struct {
 	Level  string `toml:"level"`  // debug, info, warn or error
 	Format string `toml:"format"` // text, json, or auto: text on a terminal, JSON otherwise
 }
 
-// Scheduler says when and how ticks run.
+// Scheduler configures ticks.
 type Scheduler struct {
 	Enabled           bool   `toml:"enabled"`     // false: no ticks and no wakes
 	Cron              string `toml:"cron"`        // five fields
 	Timezone          string `toml:"timezone"`    // of the cron line
-	Concurrency       int    `toml:"concurrency"` // runs of one tick at a time
+	Concurrency       int    `toml:"concurrency"` // parallel runs of one tick
 	WakeBudgetPerHour int    `toml:"wake_budget_per_hour"`
 }
 
 // Location returns the time zone of the cron lines.
 func (s Scheduler) Location() (*time.Location, error) { return time.LoadLocation(s.Timezone) }
 
-// Runs bounds runs where their agent does not say otherwise.
+// Runs are the limits of runs unless their agent overrides them.
 type Runs struct {
-	MaxParallel   int           `toml:"max_parallel"` // in all
+	MaxParallel   int           `toml:"max_parallel"` // in total
 	Timeout       time.Duration `toml:"timeout"`      // wall clock
 	IdleTimeout   time.Duration `toml:"idle_timeout"` // without progress
 	Attempts      int           `toml:"attempts"`
-	EqualFailures int           `toml:"equal_failures"` // in a row, which pause an agent; 0: never
-	// MaxCheckAttempts is how often a run may complete its task with red checks:
-	// the last of them goes to people.
+	EqualFailures int           `toml:"equal_failures"` // consecutive equal failures that pause an agent; 0: never
+	// MaxCheckAttempts is how often a run may complete its task with failing
+	// checks. After the last attempt, people decide.
 	MaxCheckAttempts int           `toml:"max_check_attempts"`
 	KeepTranscripts  time.Duration `toml:"keep_transcripts"`
 }
 
-// Claims says how long a claim holds without a heartbeat.
+// Claims configures how long a claim lasts without a heartbeat.
 type Claims struct {
 	Lease time.Duration `toml:"lease"`
 }
 
-// Budget is what the whole instance may use per UTC day; 0 means no limit.
+// Budget limits the usage of the whole instance per UTC day; 0: no limit.
 type Budget struct {
 	MaxCostUSDPerDay float64 `toml:"max_cost_usd_per_day"`
 	MaxTokensPerDay  int     `toml:"max_tokens_per_day"`
 }
 
-// Approval says which runs a person must approve, unless the agent's
-// definition says so itself, and for how long the question stays open.
+// Approval configures which runs a person must approve, unless the agent's
+// definition overrides it, and when requests expire.
 type Approval struct {
 	Policy  string        `toml:"policy"` // always, delegated or never
 	Expires time.Duration `toml:"expires"`
 }
 
-// Checks are the commands that projects have the server run.
+// Checks configures the commands of projects.
 type Checks struct {
-	AcceptWeaker bool `toml:"accept_weaker"` // run them although this machine cannot confine them
+	AcceptWeaker bool `toml:"accept_weaker"` // run them even if this machine cannot confine them
 }
 
-// TaskTool bounds delegation between agents.
+// TaskTool limits delegation between agents.
 type TaskTool struct {
 	Enabled               bool `toml:"enabled"`
 	MaxDepth              int  `toml:"max_depth"`
@@ -117,11 +118,12 @@ type TaskTool struct {
 	MaxPerHour            int  `toml:"max_per_hour"`
 }
 
-// Backup says when the instance is backed up and how many backups stay.
+// Backup configures when the instance is backed up and how many backups are
+// kept.
 type Backup struct {
 	Cron         string        `toml:"cron"`
 	Keep         int           `toml:"keep"`
-	After        []string      `toml:"after"` // program and arguments, started with the file of each backup; {file} is its name
+	After        []string      `toml:"after"` // program and arguments, started for each backup; {file} is its path
 	AfterTimeout time.Duration `toml:"after_timeout"`
 }
 
@@ -129,35 +131,35 @@ type Backup struct {
 type Provider struct {
 	API          string           `toml:"api"` // openai or anthropic
 	BaseURL      string           `toml:"base_url"`
-	APIKeyEnv    string           `toml:"api_key_env"` // name of the variable that holds the key; "" for none
+	APIKeyEnv    string           `toml:"api_key_env"` // variable with the key; "": none
 	Models       []string         `toml:"models"`      // empty: any
 	DefaultModel string           `toml:"default_model"`
 	PricePerMtok map[string]Price `toml:"price_per_mtok"` // by model
 }
 
-// Price is what a million tokens cost, in US dollars. Cached is that of tokens
-// read from the provider's cache: the same as In where it is not given.
+// Price is the price of a million tokens, in US dollars. Cached is that of
+// tokens read from the provider's cache; the default is In.
 type Price struct{ In, Out, Cached float64 }
 
-// Runner says how the agents that name it are started.
+// Runner configures how the agents that name it are started.
 type Runner struct {
 	Kind         string            `toml:"kind"`
 	Command      []string          `toml:"command"`       // program and arguments
 	Env          map[string]string `toml:"env"`           // added to the program's environment
-	Workspace    string            `toml:"workspace"`     // absolute path of a folder, or worktree: and that of a repository; "" makes a folder per run
-	AcceptWeaker bool              `toml:"accept_weaker"` // run although a limit cannot be enforced
-	Confine      *bool             `toml:"confine"`       // of kind claude and acp: files are confined by landlock; nil is true
-	Writable     []string          `toml:"writable"`      // of the same kinds: folders outside the workspace that may be written
-	Network      bool              `toml:"network"`       // of kind codex: commands that may write may reach the network
-	Provider     string            `toml:"provider"`      // of kind builtin; "" when only one is configured
-	URL          string            `toml:"url"`           // of kind webhook
-	SecretEnv    string            `toml:"secret_env"`    // variable that holds the signing secret (webhook) or the credential handed on (claude)
-	AllowPrivate bool              `toml:"allow_private"` // of kind webhook: loopback and private addresses too
-	Labels       []string          `toml:"labels"`        // of kind worker: what a worker must offer
+	Workspace    string            `toml:"workspace"`     // absolute path, or worktree: and that of a repository; "": a folder per run
+	AcceptWeaker bool              `toml:"accept_weaker"` // run even if a limit cannot be enforced
+	Confine      *bool             `toml:"confine"`       // kinds claude and acp: confine files with landlock; nil: true
+	Writable     []string          `toml:"writable"`      // same kinds: writable folders outside the workspace
+	Network      bool              `toml:"network"`       // kind codex: commands that may write have network access
+	Provider     string            `toml:"provider"`      // kind builtin; "" if only one is configured
+	URL          string            `toml:"url"`           // kind webhook
+	SecretEnv    string            `toml:"secret_env"`    // variable with the signing secret (webhook) or credential (claude)
+	AllowPrivate bool              `toml:"allow_private"` // kind webhook: permit private addresses
+	Labels       []string          `toml:"labels"`        // kind worker: labels that a worker must have
 }
 
-// Notify is a service outside that is told what waits for a person.
+// Notify is an external service that is notified of what waits for people.
 type Notify struct {
-	URLEnv string   `toml:"url_env"` // variable that holds its address
-	Kinds  []string `toml:"kinds"`   // what it is told
+	URLEnv string   `toml:"url_env"` // variable with its URL
+	Kinds  []string `toml:"kinds"`   // kinds of notifications
 }

@@ -17,7 +17,7 @@ import (
 	"taskyard/task"
 )
 
-// EditError is an edit that was refused because of its values. The fields are keys.
+// EditError is an edit with invalid values. The fields are keys.
 type EditError struct{ Problems []task.FieldError }
 
 func (e *EditError) Error() string {
@@ -28,19 +28,19 @@ func (e *EditError) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Edit is a checked change of the file, which is not written yet.
+// Edit is a validated change of the file that has not been written yet.
 type Edit struct {
-	Next *Config // what the layers give with it
+	Next *Config // resulting configuration of all layers
 
 	path          string
-	former, after []byte // former is nil where there is no file
+	former, after []byte // former is nil if there is no file
 }
 
-// Edit checks new values of settings; nil removes a key from the file, so
-// that its default applies. Without values the file is only read again. Errors:
-// *EditError for the values; any other names what is wrong with the file.
+// Edit validates new values of settings; nil removes a key from the file, so
+// that its default applies. Without values, the file is only read again.
+// Errors: *EditError for the values; any other describes a problem of the file.
 func (c *Config) Edit(values map[string]*string) (*Edit, error) {
-	if c.file != "" && !exists(c.file) { // an editor or a mistake took it away: its values must not be lost with it
+	if c.file != "" && !exists(c.file) { // if the file was deleted by mistake, writing a new one would lose its values
 		return nil, fmt.Errorf("%s: the file in use is missing: restore it, or create an empty one to use the defaults", c.file)
 	}
 	path, _, named := c.opts.path()
@@ -107,7 +107,7 @@ func changesOnly(before, after []byte, values map[string]*string) bool {
 	a, errA := flat(before)
 	b, errB := flat(after)
 	if errA != nil || errB != nil {
-		return errA != nil // loadFrom says what is wrong with it
+		return errA != nil // loadFrom reports the error
 	}
 	for name, v := range values {
 		if k, _ := lookup(name); v == nil {
@@ -125,7 +125,7 @@ func changesOnly(before, after []byte, values map[string]*string) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// flat parses a file into values by dotted name.
+// flat parses a file to values by dotted name.
 func flat(text []byte) (map[string]any, error) {
 	var tree map[string]any
 	if err := toml.Unmarshal(bytes.TrimPrefix(text, bom), &tree); err != nil {
@@ -146,10 +146,10 @@ func flat(text []byte) (map[string]any, error) {
 	return out, nil
 }
 
-// Write replaces the file, at once and as a whole.
+// Write replaces the file atomically.
 func (e *Edit) Write() error { return e.replace(e.after) }
 
-// Undo puts the former file back.
+// Undo restores the previous file.
 func (e *Edit) Undo() error { return e.replace(e.former) }
 
 func (e *Edit) replace(text []byte) error {
@@ -190,7 +190,7 @@ func syncFolder(path string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// fileLock says why the file cannot be replaced, or "".
+// fileLock returns why the file cannot be replaced, or "".
 func fileLock(path string) string {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target

@@ -10,13 +10,13 @@ import (
 
 var bom = []byte("\xef\xbb\xbf")
 
-// tomlValue is a key with a value on one line: what leads to the value, the
-// value, and what follows it.
+// tomlValue matches a key with a value on one line: what precedes the value,
+// the value, and what follows it.
 var tomlValue = lazyregexp.New(`^([^=]*=\s*)("(?:[^"\\]|\\.)*"|'[^']*'|[^\s#"']+)(\s*(?:#.*)?)$`)
 
-// setKey returns the text of a file with another value for a setting, or
-// without it for nil. Comments and everything else stay as they are. What it
-// cannot write stays, too: changesOnly finds that.
+// setKey returns the text of a file with a new value for a setting, or without
+// it for nil. Comments and everything else stay unchanged, including values
+// that it cannot write, which changesOnly detects.
 func setKey(text []byte, name string, value *string) []byte {
 	body, marked := bytes.CutPrefix(text, bom)
 	end := "\n"
@@ -66,8 +66,8 @@ func setLine(lines []string, name string, value *string) []string {
 	return append(lines, "["+table+"]", line, "")
 }
 
-// lastKey is the number of the last line of a table that holds a key, or that
-// of its head.
+// lastKey returns the index of the last line of a table that has a key, or that
+// of its header.
 func lastKey(lines []string, head int) int {
 	last := head
 	for i := head; i < len(lines) && !tomlTable().MatchString(lines[i]); i++ {

@@ -7,7 +7,7 @@ import (
 )
 
 // key is one setting: its dotted name, where "*" stands for a name that the
-// user chooses, its default (nil: none) and what it accepts.
+// user chooses, its default (nil: none) and its type.
 type key struct {
 	name string
 	def  any
@@ -21,7 +21,7 @@ const (
 	day    = 24 * time.Hour
 )
 
-// keys lists every setting in the order in which Print shows them.
+// keys lists all settings in the order of Print.
 var keys = []key{
 	{"listen", "127.0.0.1:8080", text(listenAddress)},
 	{"data", "./data", text(notEmpty)},
@@ -101,7 +101,7 @@ var keys = []key{
 	{"notify.*.kinds", nil, list(noticeKind)},
 }
 
-// pattern turns "runners.coder.kind" into "runners.*.kind".
+// pattern converts "runners.coder.kind" to "runners.*.kind".
 func pattern(name string) string {
 	parts := strings.SplitN(name, ".", 3)
 	if len(parts) > 1 && slices.Contains(groups, parts[0]) {
@@ -110,10 +110,10 @@ func pattern(name string) string {
 	return strings.Join(parts, ".")
 }
 
-// groups are the tables whose sections the user names.
+// groups are the tables whose sections have user-defined names.
 var groups = []string{"providers", "runners", "notify"}
 
-// lookup finds the setting of a dotted name.
+// lookup returns the setting with a dotted name.
 func lookup(name string) (key, bool) {
 	want := pattern(name)
 	i := slices.IndexFunc(keys, func(k key) bool { return k.name == want })
@@ -123,7 +123,7 @@ func lookup(name string) (key, bool) {
 	return keys[i], true
 }
 
-// section splits a dotted name into the table that holds it and its own name.
+// section splits a dotted name into its table and its own name.
 func section(name string) (table, own string) {
 	if i := strings.LastIndexByte(name, '.'); i >= 0 {
 		return name[:i], name[i+1:]
@@ -137,7 +137,7 @@ func isTable(name string) bool {
 	return slices.ContainsFunc(keys, func(k key) bool { return strings.HasPrefix(k.name, p) })
 }
 
-// valid names the settings that are valid in place of the unknown name.
+// valid lists the valid settings in place of an unknown name.
 func valid(unknown string) string {
 	table, _ := section(unknown)
 	if table != "" && !isTable(table) {

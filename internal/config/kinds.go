@@ -10,18 +10,18 @@ import (
 	"time"
 )
 
-// kind is a type of setting. read checks a value as TOML gives it and returns
-// it typed; text turns a variable or flag into such a value (nil: it cannot
-// be set that way).
+// kind is a type of setting. read checks a TOML value and returns it typed;
+// text converts a variable or flag to such a value (nil: it cannot be set that
+// way).
 type kind struct {
 	read  func(v any) (any, error)
 	text  func(s string) any
-	words []string // the only values that are valid; nil: there are others
+	words []string // the only valid values; nil: any
 }
 
 func asIs(s string) any { return s }
 
-// text is a string that passes check.
+// text is the kind of a string that passes check.
 func text(check func(string) error) kind {
 	return kind{text: asIs, read: func(v any) (any, error) {
 		s, ok := v.(string)
@@ -32,7 +32,7 @@ func text(check func(string) error) kind {
 	}}
 }
 
-// enum accepts one of the given words.
+// enum is the kind of a string that is one of the given words.
 func enum(words ...string) kind {
 	k := text(func(s string) error {
 		if slices.Contains(words, s) {
@@ -63,7 +63,7 @@ var boolean = kind{
 	},
 }
 
-// number is a whole number from low to high.
+// number is the kind of a whole number from low to high.
 func number(low, high int64) kind {
 	return kind{
 		text: func(s string) any {
@@ -81,7 +81,7 @@ func number(low, high int64) kind {
 	}
 }
 
-// money is an amount in US dollars; 0 means none.
+// money is an amount in US dollars; 0: none.
 var money = kind{
 	text: func(s string) any {
 		if f, err := strconv.ParseFloat(s, 64); err == nil {
@@ -100,7 +100,7 @@ var money = kind{
 	},
 }
 
-// duration is a time span with a unit, from low to high.
+// duration is the kind of a duration with a unit, from low to high.
 func duration(low, high time.Duration) kind {
 	return kind{text: asIs, read: func(v any) (any, error) {
 		s, _ := v.(string)
@@ -111,8 +111,8 @@ func duration(low, high time.Duration) kind {
 	}}
 }
 
-// list is a list of strings that pass check. A variable gives it separated
-// by commas, or as a JSON list where a comma belongs to a value.
+// list is the kind of a list of strings that pass check. In a variable, it is
+// separated by commas, or a JSON list if values contain commas.
 func list(check func(string) error) kind {
 	return kind{
 		text: func(s string) any {
@@ -148,13 +148,14 @@ func list(check func(string) error) kind {
 	}
 }
 
-// inFile is a setting that only the file has: it says what is executed.
+// inFile restricts a setting to the file, because it determines what is
+// executed.
 func inFile(k kind) kind {
 	k.text = nil
 	return k
 }
 
-// variables is a table of environment variables.
+// variables is the kind of a table of environment variables.
 var variables = kind{read: func(v any) (any, error) {
 	table, ok := v.(map[string]any)
 	if !ok {
@@ -174,8 +175,8 @@ var variables = kind{read: func(v any) (any, error) {
 	return out, nil
 }}
 
-// prices is a table of models with the price of a million tokens in and out,
-// and maybe of those read from a cache.
+// prices is the kind of a table of models with their prices per million tokens:
+// in, out, and optionally cached.
 var prices = kind{read: func(v any) (any, error) {
 	table, ok := v.(map[string]any)
 	if !ok {
@@ -207,7 +208,7 @@ func dollars(v any) (float64, bool) {
 	return f, ok && !math.IsNaN(f) && f >= 0 && f <= 100_000
 }
 
-// shown is a value as an error may show it: quoted, and never endless.
+// shown formats a value for an error: quoted and truncated.
 func shown(v any) string {
 	s := fmt.Sprintf("%v", v)
 	if t, ok := v.(string); ok {
@@ -219,7 +220,7 @@ func shown(v any) string {
 	return s
 }
 
-// short writes a duration without the zeros: 2h, not 2h0m0s.
+// short formats a duration without zeros: 2h, not 2h0m0s.
 func short(d time.Duration) string {
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {

@@ -14,44 +14,45 @@ import (
 // FileName is the file that Load looks for in the data folder.
 const FileName = "taskyard.toml"
 
-// SystemFile is the configuration of the service that a package installs.
+// SystemFile is the configuration of the packaged service.
 const SystemFile = "/etc/taskyard/" + FileName
 
-// database is the file that makes a folder the data folder of an instance.
+// database is the file that identifies the data folder of an instance.
 const database = "taskyard.db"
 
-// LoadOptions says where the layers come from.
+// LoadOptions configures the layers.
 type LoadOptions struct {
-	File    string            // "" means TASKYARD_CONFIG, else FileName in the data folder, else System; those two may be absent
-	System  string            // SystemFile, or "" for none
-	Environ []string          // "NAME=value", as os.Environ gives it
-	Flags   map[string]string // by dotted key, only those that were given
+	File    string            // "": TASKYARD_CONFIG, else FileName in the data folder, else System; those two may not exist
+	System  string            // SystemFile, or "": none
+	Environ []string          // "NAME=value", as returned by os.Environ
+	Flags   map[string]string // by dotted key, only flags that were given
 
-	// Workspace says why runs may not work in a workspace of the runners, or
-	// write in a folder, when data is the data folder; nil: they may anywhere.
+	// Workspace returns why runs may not work in a runner's workspace, or write
+	// to a folder, if data is the data folder; nil: any is allowed.
 	Workspace func(workspace, data string) error
 }
 
-// Sources says by dotted key where a value came from: "default",
-// "data/taskyard.toml:12", "TASKYARD_LISTEN", "flag --listen" or "flag --set runs.attempts".
+// Sources maps dotted keys to where their values came from: "default",
+// "data/taskyard.toml:12", "TASKYARD_LISTEN", "flag --listen" or "flag --set
+// runs.attempts".
 type Sources map[string]string
 
 const fromDefault = "default"
 
-// loader gathers values, their sources and everything that is wrong.
+// loader collects values, their sources and all errors.
 type loader struct {
 	values  map[string]any
 	sources Sources
-	refused map[string]bool // names whose value was wrong
+	refused map[string]bool // names with invalid values
 	errs    []error
 
 	read      string   // path of the file
-	strangers []string // variables that are no key
+	strangers []string // variables that are not keys
 	workspace func(workspace, data string) error
 }
 
-// Load reads all layers: defaults, file, variables, flags; later ones win.
-// The error joins one line for each wrong key or value.
+// Load loads all layers: defaults, file, variables, flags; later ones take
+// precedence. The error joins one line for each wrong key or value.
 func Load(opts LoadOptions) (*Config, Sources, error) {
 	c, err := loadFrom(opts, os.ReadFile)
 	if err != nil {
@@ -60,7 +61,7 @@ func Load(opts LoadOptions) (*Config, Sources, error) {
 	return c, c.sources, nil
 }
 
-// loadFrom is Load with what reads the file.
+// loadFrom is like Load, with a function that reads the file.
 func loadFrom(opts LoadOptions, read func(path string) ([]byte, error)) (*Config, error) {
 	l := &loader{values: map[string]any{}, sources: Sources{}, refused: map[string]bool{}, workspace: opts.Workspace}
 	for _, k := range keys {
@@ -81,8 +82,8 @@ func loadFrom(opts LoadOptions, read func(path string) ([]byte, error)) (*Config
 	return c, nil
 }
 
-// dataFolder returns where to look for the file before it can be read, and
-// whether a flag or a variable names it.
+// dataFolder returns where to look for the file before it is read, and whether
+// a flag or a variable names the folder.
 func (o LoadOptions) dataFolder() (folder string, named bool) {
 	if d := cmp.Or(o.Flags["data"], o.variable(envName("data"))); d != "" {
 		return d, true
@@ -100,9 +101,9 @@ func (o LoadOptions) variable(name string) string {
 	return ""
 }
 
-// path is where the file is. own: it is the one in the data folder; named: it
-// must be there. An instance in ./data is never configured by the system's file, which
-// is about another one.
+// path returns the path of the file. own: it is in the data folder; named: it
+// must exist. An instance in ./data never uses the system's file, which
+// configures another one.
 func (o LoadOptions) path() (path string, own, named bool) {
 	if path = cmp.Or(o.File, o.variable(ConfigVariable)); path != "" {
 		return path, false, true
@@ -120,10 +121,10 @@ func exists(path string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// set checks one value and keeps it with its source, or notes what is wrong.
+// set checks one value and stores it with its source, or records the error.
 func (l *loader) set(name string, v any, source string) {
 	if name == "log_level" {
-		name = "log.level" // as it was called before there was a section
+		name = "log.level" // its name in earlier versions
 	}
 	k, ok := lookup(name)
 	if !ok {
@@ -139,12 +140,12 @@ func (l *loader) set(name string, v any, source string) {
 	l.values[name], l.sources[name] = typed, source
 }
 
-// file reads the TOML file.
+// file loads the TOML file.
 func (l *loader) file(opts LoadOptions, read func(path string) ([]byte, error)) {
 	path, own, named := opts.path()
 	text, err := read(path)
 	if !named && (errors.Is(err, fs.ErrNotExist) || !own && errors.Is(err, fs.ErrPermission)) {
-		return // the file of the service is not for everybody
+		return // only the service can read its file
 	}
 	if err != nil {
 		l.errs = append(l.errs, fmt.Errorf("configuration file: %w", err))
@@ -165,7 +166,7 @@ func sameFolder(a, b string) bool {
 	return errA == nil && errB == nil && a == b
 }
 
-// config turns the values into the struct.
+// config stores the values in the struct.
 func (l *loader) config() *Config {
 	c := &Config{values: l.values, file: l.read}
 	for name, v := range l.values {
@@ -174,9 +175,9 @@ func (l *loader) config() *Config {
 	return c
 }
 
-// assign stores a checked value in the field that has its dotted name as tag,
-// directly or within structs and maps of structs. TestKeysAndFieldsAgree holds
-// that there is one.
+// assign stores a checked value in the field whose tags form its dotted name,
+// directly or within structs and maps of structs. TestKeysAndFieldsAgree
+// ensures that it exists.
 func assign(to reflect.Value, name string, v reflect.Value) {
 	own, rest, below := strings.Cut(name, ".")
 	var field reflect.Value

@@ -2,6 +2,6 @@
 
 package config
 
-// mayWrite says nothing: there is no server on this system, and clients write
-// no configuration.
+// mayWrite returns nil: there is no server on this system, and clients write no
+// configuration.
 func mayWrite(string) error { return nil }

@@ -4,7 +4,7 @@ package config
 
 import "syscall"
 
-// mayWrite returns why this process may not make files in a folder, or nil.
+// mayWrite returns why this process may not create files in a folder, or nil.
 func mayWrite(folder string) error {
 	const write = 2
 	return syscall.Access(folder, write)

@@ -15,15 +15,15 @@ const envPrefix = "TASKYARD_"
 // ConfigVariable names the configuration file.
 const ConfigVariable = envPrefix + "CONFIG"
 
-// ClientVariables are those that clients and started agents read, and the marks
-// by which a server knows the processes of its runs. They may be in the
-// environment of any command and mean nothing to its configuration.
+// ClientVariables are variables of clients and started agents, and marks by
+// which a server recognizes the processes of its runs. They may be in the
+// environment of any command and are ignored by its configuration.
 var ClientVariables = []string{
 	"TASKYARD_URL", "TASKYARD_TOKEN", "TASKYARD_TOKEN_FILE", "TASKYARD_TASK_ID", "TASKYARD_RUN_ID", "TASKYARD_AGENT", "TASKYARD_MODEL",
 	"TASKYARD_YARD_ID", "TASKYARD_SHELL_ID", ConfigVariable,
 }
 
-// environ reads the TASKYARD_… variables.
+// environ loads the TASKYARD_… variables.
 func (l *loader) environ(environ []string) {
 	for _, entry := range slices.Sorted(slices.Values(environ)) {
 		variable, value, _ := strings.Cut(entry, "=")
@@ -42,12 +42,13 @@ func (l *loader) environ(environ []string) {
 	}
 }
 
-// serviceLink fits what Kubernetes puts into the environment of each container
-// for a service whose name begins with taskyard.
+// serviceLink matches the variables that Kubernetes adds to each container for
+// a service whose name begins with taskyard.
 var serviceLink = lazyregexp.New(`^TASKYARD_([A-Z0-9_]+_)?` +
 	`(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT(_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$`)
 
-// meant is the variable of a key that an unknown one is probably a misspelling of, or "".
+// meant returns the known variable that an unknown one probably misspells, or
+// "".
 func meant(variable string) string {
 	var known []string
 	for _, k := range keys {
@@ -64,27 +65,27 @@ func meant(variable string) string {
 	return ""
 }
 
-// flags reads the flags that were given.
+// flags loads the flags that were given.
 func (l *loader) flags(flags map[string]string) {
 	for _, name := range slices.Sorted(maps.Keys(flags)) {
 		l.override(name, flags[name], flagName(name))
 	}
 }
 
-// flagName is the source of a value that a flag gave.
+// flagName returns the source of a flag's value.
 func flagName(name string) string {
 	if name == "listen" || name == "data" {
-		return "flag --" + name // these have one of their own
+		return "flag --" + name // these have their own flags
 	}
 	return "flag --set " + name
 }
 
-// override sets a value that came as text.
+// override sets a value that is given as text.
 func (l *loader) override(name, value, source string) {
 	k, ok := lookup(name)
 	switch {
 	case !ok:
-		l.set(name, value, source) // notes the unknown key
+		l.set(name, value, source) // reports the unknown key
 	case k.kind.text == nil:
 		l.errs = append(l.errs, fmt.Errorf("%s: %s can only be set in the file: put it in %s", source, name, FileName))
 	default:
@@ -92,8 +93,9 @@ func (l *loader) override(name, value, source string) {
 	}
 }
 
-// keyFromVariable finds the dotted key of a variable: TASKYARD_RUNNERS_CODER_KIND is
-// runners.coder.kind. Names with a dash cannot be written so.
+// keyFromVariable returns the dotted key of a variable:
+// TASKYARD_RUNNERS_CODER_KIND is runners.coder.kind. Names with a dash cannot
+// be expressed.
 func keyFromVariable(variable string) (string, bool) {
 	for _, k := range keys {
 		before, after, dynamic := strings.Cut(k.name, "*")

@@ -13,13 +13,13 @@ import (
 	"taskyard/internal/lazyregexp"
 )
 
-// Hidden is printed in place of a secret.
+// Hidden replaces secrets.
 const Hidden = "***"
 
 var secretNames = lazyregexp.New(`(?i)key|token|secret|password`)
 
-// Print writes the configuration as TOML, each line with a comment that says
-// where its value came from. Values of environment variables whose names look
+// Print writes the configuration as TOML, each line with a comment that names
+// the source of its value. Values of environment variables whose names look
 // like secrets are hidden.
 func (c *Config) Print(w io.Writer, sources Sources) error {
 	var b strings.Builder
@@ -37,7 +37,7 @@ func (c *Config) Print(w io.Writer, sources Sources) error {
 }
 
 // names lists the keys that have values, in the order of the table of keys,
-// and the sections of a group one after another.
+// with the sections of a group one after another.
 func (c *Config) names() []string {
 	rank := make(map[string]int, len(keys))
 	for i, k := range keys {
@@ -55,10 +55,10 @@ func (c *Config) names() []string {
 
 var urlPasswords = lazyregexp.New(`^(postgres(?:ql)?://[^/@]*?:)[^@]*@`)
 
-// withoutPassword hides the password in the address of a database.
+// withoutPassword hides the password in a database URL.
 func withoutPassword(v string) string { return urlPasswords().ReplaceAllString(v, "${1}"+Hidden+"@") }
 
-// literal writes a checked value as TOML.
+// literal formats a checked value as TOML.
 func literal(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -107,7 +107,7 @@ func quoteAll(list []string) []string {
 	return out
 }
 
-// quote writes a JSON string, which TOML reads as a basic string.
+// quote formats a JSON string, which is also a valid TOML basic string.
 func quote(s string) string {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
@@ -118,7 +118,7 @@ func quote(s string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// float writes a number as a TOML float: always with a point.
+// float formats a number as a TOML float, which always has a decimal point.
 func float(f float64) string {
 	s := strconv.FormatFloat(f, 'f', -1, 64)
 	if !strings.Contains(s, ".") {

@@ -6,7 +6,7 @@ import (
 	"taskyard/task"
 )
 
-// Rules returns what the service keeps to.
+// Rules returns the rules of the service.
 func (c *Config) Rules() task.Rules {
 	return task.Rules{
 		Lease: c.Claims.Lease, RunTimeout: c.Runs.Timeout, IdleTimeout: c.Runs.IdleTimeout,
@@ -20,7 +20,7 @@ func (c *Config) Rules() task.Rules {
 }
 
 // delegation returns the rules of delegation, with the models of the providers.
-// A default model is one only where a single provider names one.
+// There is a default model only if exactly one provider names one.
 func (c *Config) delegation() task.DelegationRules {
 	t := c.TaskTool
 	rules := task.DelegationRules{

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// checkSections checks what no single value can tell: the rules between the
-// keys of one provider or runner.
+// checkSections checks the rules between several keys of one provider or
+// runner.
 func (l *loader) checkSections() {
 	l.checkTLS()
 	for _, s := range l.sections("providers") {
@@ -25,7 +25,7 @@ func (l *loader) checkSections() {
 	}
 }
 
-// checkTLS holds that there is one certificate, for an address of https.
+// checkTLS checks that there is at most one certificate, for an https URL.
 func (l *loader) checkTLS() {
 	given := func(name string) bool { s, _ := l.values[name].(string); return s != "" }
 	address, _ := l.values["public_url"].(string)
@@ -46,7 +46,7 @@ func (l *loader) checkTLS() {
 	}
 }
 
-// checkNotify fills in what is told where nothing is said.
+// checkNotify sets the default kinds of notifications.
 func (l *loader) checkNotify(s string) {
 	l.require(s, "url_env", `name the variable that holds the address of the service such as "TASKYARD_NOTIFY_OPS"`)
 	if kinds, ok := l.values[s+"kinds"].([]string); ok && len(kinds) == 0 {
@@ -59,8 +59,8 @@ func (l *loader) checkNotify(s string) {
 	}
 }
 
-// checkVariables refuses variables that are no key, unless a key names them as
-// the holder of a secret.
+// checkVariables rejects unknown variables, unless a key names them as holding
+// a secret.
 func (l *loader) checkVariables() {
 	for _, variable := range l.strangers {
 		named := func(name string) bool { return strings.HasSuffix(name, "_env") && l.values[name] == variable }
@@ -94,7 +94,7 @@ func (l *loader) checkProvider(s string) {
 	}
 }
 
-// needs names the key without which a runner of a kind cannot start anything.
+// needs maps the kinds of runners to the key that each requires.
 var needs = map[string][2]string{
 	"command": {"command", `give the program and its arguments such as ["python3", "agent.py"]`},
 	"acp":     {"command", `give the program and its arguments such as ["gemini", "--acp"]`},
@@ -123,13 +123,13 @@ func (l *loader) checkRunner(s string) {
 	}
 }
 
-// checkFolders refuses folders of a runner that are the data folder, contain
-// it, or lie in it.
+// checkFolders rejects folders of a runner that are the data folder, contain
+// it, or are inside it.
 func (l *loader) checkFolders(s string) {
 	data, _ := l.values["data"].(string)
 	kind, _ := l.values[s+"kind"].(string)
 	if l.workspace == nil || data == "" || kind == "worker" || kind == "webhook" {
-		return // those are folders of another machine
+		return // those are folders on another machine
 	}
 	check := func(own, folder string) {
 		if folder == "" {
@@ -148,14 +148,14 @@ func (l *loader) checkFolders(s string) {
 	if confine, ok := l.values[s+"confine"].(bool); ok && !confine || kind != "claude" && kind != "acp" {
 		return
 	}
-	// What these name may be written, too.
+	// The folders in these variables are writable, too.
 	env, _ := l.values[s+"env"].(map[string]string)
 	for _, name := range []string{"HOME", "TMPDIR", "CLAUDE_CONFIG_DIR"} {
 		check("env."+name, env[name])
 	}
 }
 
-// require notes a key that is missing, unless its value was already refused.
+// require reports a missing key, unless its value was already rejected.
 func (l *loader) require(s, own, hint string) {
 	if _, ok := l.values[s+own]; ok || l.refused[s+own] {
 		return

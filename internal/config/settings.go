@@ -12,8 +12,8 @@ import (
 	"taskyard/task"
 )
 
-// settings are the keys that a running server takes over without a restart, in
-// the order in which people see them, with what each one is.
+// settings are the keys that can be changed while the server runs, in display
+// order, with descriptions.
 var settings = []struct{ name, about string }{
 	{"scheduler.enabled", "ticks and wakes start runs"},
 	{"scheduler.cron", "when ticks happen: minute, hour, day, month, weekday"},
@@ -52,14 +52,14 @@ var settings = []struct{ name, about string }{
 }
 
 // Settings lists the keys that can be changed while the server runs. Values are
-// text, as variables and flags give them.
+// text, in the form of variables and flags.
 func (c *Config) Settings() []task.Setting {
 	path, _, _ := c.opts.path()
 	shut := fileLock(path)
 	list := make([]task.Setting, 0, len(settings))
 	for _, s := range settings {
 		k, _ := lookup(s.name)
-		def, _ := k.kind.read(k.def) // TestDefaults: it is valid
+		def, _ := k.kind.read(k.def) // valid: see TestDefaults
 		one := task.Setting{
 			Key: s.name, About: s.about, Value: plain(c.values[s.name]), Default: plain(def),
 			Source: c.sources[s.name], Locked: shut, Choices: k.kind.words,
@@ -72,7 +72,8 @@ func (c *Config) Settings() []task.Setting {
 	return list
 }
 
-// overriddenBy says which variable or flag outranks the file for a key, or "".
+// overriddenBy returns which variable or flag overrides the file for a key, or
+// "".
 func (c *Config) overriddenBy(name string) string {
 	switch source := c.sources[name]; {
 	case source == envName(name):
@@ -93,13 +94,13 @@ func isSetting(name string) bool {
 	return false
 }
 
-// Change is a setting that has another value now. The value is text.
+// Change is a changed setting. Values are text.
 type Change struct{ Key, Before, After string }
 
-// reloaded reports whether a running server takes a key over from its file: the
-// settings, notification targets, runners and their providers. The links of
-// notifications need the public URL that the server started with, and folders of
-// runners were checked against its data folder.
+// reloaded reports whether a running server applies changes of a key in its
+// file: the settings, notification targets, runners and their providers. Links
+// in notifications use the public URL at the start of the server, and folders
+// of runners were checked against its data folder.
 func (c *Config) reloaded(name string, next *Config) bool {
 	switch group, _, _ := strings.Cut(name, "."); group {
 	case "notify":
@@ -110,14 +111,14 @@ func (c *Config) reloaded(name string, next *Config) bool {
 	return isSetting(name)
 }
 
-// OfRunners reports whether a key is one of runners or of their providers.
+// OfRunners reports whether a key belongs to runners or their providers.
 func OfRunners(key string) bool {
 	return strings.HasPrefix(key, "runners.") || strings.HasPrefix(key, "providers.")
 }
 
-// Takeover returns c with the settings, notification targets, runners and providers
-// of next, what that changes, and the keys of next that differ from c and need a
-// restart.
+// Takeover returns c with the settings, notification targets, runners and
+// providers of next, the changes, and the keys of next that differ from c and
+// require a restart.
 func (c *Config) Takeover(next *Config) (merged *Config, changed []Change, restart []string) {
 	m := *c
 	m.file = next.file
@@ -152,7 +153,7 @@ func (c *Config) Takeover(next *Config) (merged *Config, changed []Change, resta
 	return &m, changed, restart
 }
 
-// takeSection takes over the section of a key from next.
+// takeSection copies the section of a key from next.
 func (c *Config) takeSection(name string, next *Config) {
 	parts := strings.SplitN(name, ".", 3)
 	switch group, own := parts[0], parts[1]; group {
@@ -165,7 +166,8 @@ func (c *Config) takeSection(name string, next *Config) {
 	}
 }
 
-// replaced puts one section in place of that in the table, which may be nil.
+// replaced replaces one section of the table, which may be nil, with that of
+// next.
 func replaced[T any](table, next map[string]T, own string) map[string]T {
 	section, ok := next[own]
 	if !ok {
@@ -179,8 +181,8 @@ func replaced[T any](table, next map[string]T, own string) map[string]T {
 	return table
 }
 
-// inEvent writes a value as everybody may read it in the log of events. Variables,
-// arguments and paths of addresses of runners may be secrets.
+// inEvent formats a value for the event log, which everyone may read.
+// Variables, arguments and URL paths of runners may be secrets.
 func inEvent(name string, v any) string {
 	if !OfRunners(name) {
 		return plain(v)
@@ -200,7 +202,7 @@ func inEvent(name string, v any) string {
 	return plain(v)
 }
 
-// plain writes a checked value as variables and flags give it.
+// plain formats a checked value in the form of variables and flags.
 func plain(v any) string {
 	switch v := v.(type) {
 	case nil:

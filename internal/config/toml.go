@@ -13,7 +13,7 @@ import (
 	"taskyard/internal/lazyregexp"
 )
 
-// toml reads the text of a file into the loader.
+// toml loads the text of a file.
 func (l *loader) toml(path string, text []byte) {
 	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
 	var tree map[string]any
@@ -27,7 +27,7 @@ func (l *loader) toml(path string, text []byte) {
 	})
 }
 
-// syntaxError puts the line of a TOML error where editors look for it.
+// syntaxError adds the line of a TOML error in the form that editors recognize.
 func syntaxError(path string, err error) error {
 	var at interface{ Position() (row, column int) }
 	if errors.As(err, &at) {
@@ -37,8 +37,8 @@ func syntaxError(path string, err error) error {
 	return fmt.Errorf("%s: %w", path, err)
 }
 
-// walk sets every value of a table. Names are visited in order, so that
-// errors come in the same order each time.
+// walk sets every value of a table, in the order of names, so that errors are
+// in a stable order.
 func (l *loader) walk(prefix string, tree map[string]any, source func(string) string) {
 	for _, own := range slices.Sorted(maps.Keys(tree)) {
 		name := prefix + own
@@ -50,7 +50,7 @@ func (l *loader) walk(prefix string, tree map[string]any, source func(string) st
 		switch {
 		case ok && isTable(name):
 			if pattern(name) != name {
-				l.sources[name] = source(name) // an empty section is still one to check
+				l.sources[name] = source(name) // an empty section must be checked, too
 			}
 			l.walk(name+".", table, source)
 		case isTable(name):
@@ -61,10 +61,10 @@ func (l *loader) walk(prefix string, tree map[string]any, source func(string) st
 	}
 }
 
-// lineIndex holds the line, counted from 1, of each dotted name.
+// lineIndex contains the line, counted from 1, of each dotted name.
 type lineIndex map[string]int
 
-// line returns the line of a name, or of the nearest table that holds it.
+// line returns the line of a name, or of the innermost table that contains it.
 func (x lineIndex) line(name string) int {
 	for {
 		if n, ok := x[name]; ok {
@@ -84,8 +84,8 @@ var (
 	tomlPart  = lazyregexp.New(`[A-Za-z0-9_-]+|"[^"]*"|'[^']*'`)
 )
 
-// scanLines finds tables and keys by their looks; the parser does not tell
-// where it found a key. Lines inside a multi-line string are passed over.
+// scanLines finds the lines of tables and keys textually, because the parser
+// does not report them. Lines inside a multi-line string are skipped.
 func scanLines(text string) lineIndex {
 	x, table, quote := lineIndex{}, "", ""
 	for i, line := range strings.Split(text, "\n") {
@@ -120,7 +120,7 @@ func (x lineIndex) note(name string, line int) {
 	}
 }
 
-// dotted turns `runners . "coder"` into runners.coder.
+// dotted converts `runners . "coder"` to runners.coder.
 func dotted(s string) string {
 	parts := tomlPart().FindAllString(s, -1)
 	for i, p := range parts {

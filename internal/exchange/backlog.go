@@ -7,8 +7,8 @@ import (
 	"taskyard/task"
 )
 
-// Backlog reads the task files of Backlog.md. Names hold the folder that each
-// file is in: tasks, drafts, completed or archive.
+// Backlog parses the task files of Backlog.md. Names contain the folder of each
+// file: tasks, drafts, completed or archive.
 func Backlog(files []Source) *Plan {
 	p := &Plan{From: FromBacklog}
 	for _, f := range files {
@@ -56,7 +56,7 @@ func (p *Plan) backlog(s Source) {
 	p.add(it)
 }
 
-// backlogStatus goes by the folder first: files move when their task ends.
+// backlogStatus prefers the folder: files move when their task ends.
 func (p *Plan) backlogStatus(it *Item, name, status string) {
 	t := &it.Task
 	folder := "/" + name
@@ -135,7 +135,7 @@ func (p *Plan) backlogText(it *Item, f *matter, id, body string) {
 		}
 		d.note("Assignee", name)
 	}
-	f.texts("subtasks") // said by the subtasks themselves
+	f.texts("subtasks") // the subtasks themselves name their parent
 	d.note("Imported from Backlog.md", id)
 	t.Description = d.String()
 }

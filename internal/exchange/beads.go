@@ -10,7 +10,7 @@ import (
 	"taskyard/task"
 )
 
-// Beads reads the issues of Beads (bd): JSON Lines, one issue a line.
+// Beads parses the issues of Beads (bd): JSON Lines, one issue per line.
 func Beads(issues Source) *Plan {
 	p := &Plan{From: FromBeads}
 	lines(issues, p.bead)
@@ -80,8 +80,7 @@ func (p *Plan) beadStatus(it *Item, f *fields, status string) {
 	p.Report.maps(fmt.Sprintf("beads.status %s → %s", task.Quote(status), t.Status))
 }
 
-// beadLinks reads the dependencies that say what comes first and what is
-// part of what.
+// beadLinks parses the dependencies: blockers and parents.
 func (p *Plan) beadLinks(it *Item, f *fields) {
 	r := &p.Report
 	for d := range f.objects("dependencies") {

@@ -1,7 +1,7 @@
-// Package exchange reads tasks that other programs wrote, and those of an
-// export, into one plan for an import. It writes nothing and opens no file by
-// itself; every problem is collected with its place, so that all are told at
-// once, before the first write.
+// Package exchange parses tasks of other programs, and those of an export, into
+// one plan for an import. It writes nothing and opens no files by itself. It
+// collects all problems with their locations, so that they are reported
+// together, before the first write.
 package exchange
 
 import (
@@ -18,7 +18,7 @@ const (
 	maxLabel = 32 // characters of a label
 )
 
-// The formats that can be read.
+// The supported formats.
 const (
 	FromTaskyard   = "taskyard"
 	FromBeads      = "beads"
@@ -28,23 +28,23 @@ const (
 
 // Source is one file in memory.
 type Source struct {
-	Name string // as messages name it
+	Name string // as used in messages
 	Data []byte
 }
 
-// Plan is what files hold, in the order of the files.
+// Plan is the contents of files, in the order of the files.
 type Plan struct {
 	From     string
 	Items    []*Item
 	NextID   task.ID // the file's counter, or 0
 	Todos    []Todos
-	Projects []task.Project // filled and valid, by key
+	Projects []task.Project // completed and valid, by key
 	Report   Report
 
 	byRef map[string]*Item
 }
 
-// Foreign reports whether another kind of program wrote the files.
+// Foreign reports whether another program wrote the files.
 func (p *Plan) Foreign() bool { return p.From != FromTaskyard }
 
 // Todos is the todo list of one agent, front first.
@@ -53,17 +53,17 @@ type Todos struct {
 	Items []string
 }
 
-// Item is one task. Its links use the ids of the file, until the
-// import knows the new ones.
+// Item is one task. Its links use the IDs of the file, until the import assigns
+// new ones.
 type Item struct {
-	Where     string // file and place, for messages
-	Ref       string // its id in the file
+	Where     string // file and position, for messages
+	Ref       string // its ID in the file
 	Task      task.Task
-	Parent    string   // id of the parent, or ""
-	Subtasks  []string // id of each step's subtask, or ""
+	Parent    string   // ID of the parent, or ""
+	Subtasks  []string // ID of each step's subtask, or ""
 	BlockedBy []string
 	Asked     bool // its last question is still open
-	Withheld  bool // a person has not consented to its runs
+	Withheld  bool // its runs require a person's consent
 	order     int
 }
 
@@ -76,7 +76,7 @@ type Count struct {
 // Counts are lines in the order of their first use.
 type Counts []Count
 
-// maxCounts bounds what hostile names of fields can add to a report.
+// maxCounts bounds how many field names of hostile files a report can contain.
 const maxCounts = 200
 
 // countKey is one line of one of a report's lists.
@@ -85,7 +85,7 @@ type countKey struct {
 	what string
 }
 
-// count adds to a line of one of the lists, or begins it.
+// count increments a line in one of the lists, or adds it.
 func (r *Report) count(list *Counts, what, where string) {
 	if r.lines == nil {
 		r.lines = map[countKey]int{}
@@ -103,19 +103,19 @@ func (r *Report) count(list *Counts, what, where string) {
 	*list = append(*list, Count{what, where, 1})
 }
 
-// Report says what an import does with each field, what it leaves out, and
-// what forbids it.
+// Report says how an import maps each field, what it leaves out, and what
+// prevents it.
 type Report struct {
 	Maps     Counts
 	Left     Counts
 	Notes    Counts
-	Problems []task.FieldError // the first task.MaxProblems; Field is the place
+	Problems []task.FieldError // the first task.MaxProblems; Field is the location
 	More     int               // further problems
 
-	lines map[countKey]int // places in the lists above
+	lines map[countKey]int // positions in the lists above
 }
 
-// Bad notes a problem: nothing is written while there is one.
+// Bad records a problem, which prevents the import.
 func (r *Report) Bad(where, format string, args ...any) {
 	if len(r.Problems) >= task.MaxProblems {
 		r.More++
@@ -132,7 +132,7 @@ func (r *Report) Note(where, format string, args ...any) {
 func (r *Report) maps(what string)        { r.count(&r.Maps, what, "") }
 func (r *Report) left(where, what string) { r.count(&r.Left, what, where) }
 
-// Err returns nil, or one error with every noted problem.
+// Err returns nil, or one error with all problems.
 func (r *Report) Err() error {
 	if len(r.Problems) == 0 {
 		return nil
@@ -143,7 +143,7 @@ func (r *Report) Err() error {
 	}
 }
 
-// add appends an item and refuses more than an import may hold.
+// add appends an item and rejects more than an import may contain.
 func (p *Plan) add(it *Item) {
 	if len(p.Items) == MaxTasks {
 		p.Report.Bad(it.Where, "is beyond the %d tasks that one import takes; use backup and restore to move a whole instance", MaxTasks)
@@ -154,10 +154,10 @@ func (p *Plan) add(it *Item) {
 	}
 }
 
-// Item returns the task of an id of the file, or nil.
+// Item returns the task with an ID of the file, or nil.
 func (p *Plan) Item(ref string) *Item { return p.byRef[ref] }
 
-// ByStatus counts the tasks of a status.
+// ByStatus counts the tasks with a status.
 func (p *Plan) ByStatus(s task.Status) (n int) {
 	for _, it := range p.Items {
 		if it.Task.Status == s {
@@ -167,7 +167,7 @@ func (p *Plan) ByStatus(s task.Status) (n int) {
 	return n
 }
 
-// ParentsFirst returns the items so that each comes after its parent.
+// ParentsFirst returns the items with each one after its parent.
 func (p *Plan) ParentsFirst() []*Item {
 	list := slices.Clone(p.Items)
 	slices.SortStableFunc(list, func(a, b *Item) int { return a.Task.Nesting - b.Task.Nesting })

@@ -17,8 +17,8 @@ import (
 	"taskyard/task"
 )
 
-// fields are the members of one JSON object. What is never asked for is told
-// as left out.
+// fields are the members of one JSON object. Members that are never read are
+// reported as left out.
 type fields struct {
 	r     *Report
 	where string
@@ -26,7 +26,7 @@ type fields struct {
 	asked map[string]bool
 }
 
-// object reads the members of a JSON object; nil means that it is none.
+// object parses a JSON object; nil: v is not an object.
 func (r *Report) object(where string, v jsontext.Value) *fields {
 	f := &fields{r, where, map[string]jsontext.Value{}, map[string]bool{}}
 	d := jsontext.NewDecoder(bytes.NewReader(v))
@@ -63,7 +63,7 @@ func (r *Report) object(where string, v jsontext.Value) *fields {
 
 var errMore = errors.New("there is something after its end")
 
-// plainJSON is a syntax error in words that need no knowledge of the library.
+// plainJSON describes a syntax error without terms of the library.
 func plainJSON(err error) string {
 	var s *jsontext.SyntacticError
 	if errors.As(err, &s) && s.Err != nil {
@@ -90,7 +90,7 @@ func describeKind(v jsontext.Value) string {
 
 func (f *fields) at(name string) string { return f.where + "." + name }
 
-// get returns a member, or nil when it is absent or null.
+// get returns a member, or nil if it is absent or null.
 func (f *fields) get(name string) jsontext.Value {
 	f.asked[name] = true
 	if v := f.m[name]; v != nil && v.Kind() != 'n' {
@@ -124,7 +124,7 @@ func unquote(v jsontext.Value) string {
 	return string(b)
 }
 
-// ref reads an id: text, or a whole number in its decimal form.
+// ref reads an ID: text, or a whole number in decimal form.
 func (f *fields) ref(name string) string {
 	v := f.get(name)
 	if v == nil {
@@ -148,7 +148,7 @@ func parseRef(v jsontext.Value) (string, bool) {
 	return "", false
 }
 
-// refs reads a list of ids.
+// refs reads a list of IDs.
 func (f *fields) refs(name string) []string {
 	var out []string
 	for i, v := range f.list(name) {
@@ -175,7 +175,7 @@ func (f *fields) texts(name string) []string {
 	return out
 }
 
-// whole reads a whole number; ok is false when it is absent or wrong.
+// whole reads a whole number; ok is false if it is absent or wrong.
 func (f *fields) whole(name string) (n int, ok bool) {
 	v := f.get(name)
 	if v == nil {
@@ -200,7 +200,7 @@ func (f *fields) flag(name string) bool {
 	return v.Kind() == 't'
 }
 
-// list reads an array; nil when absent or wrong.
+// list reads an array; nil if absent or wrong.
 func (f *fields) list(name string) []jsontext.Value {
 	v := f.get(name)
 	if v == nil {
@@ -226,7 +226,7 @@ func (f *fields) objects(name string) iter.Seq[*fields] {
 	}
 }
 
-// elements calls fn with each element of the array that d is about to read.
+// elements calls fn for each element of the array that d reads next.
 func elements(d *jsontext.Decoder, fn func(jsontext.Value)) error {
 	if _, err := d.ReadToken(); err != nil {
 		return err
@@ -242,7 +242,7 @@ func elements(d *jsontext.Decoder, fn func(jsontext.Value)) error {
 	return err
 }
 
-// time reads a moment, 0 when absent.
+// time reads a time, 0 if absent.
 func (f *fields) time(name string) task.Time {
 	s := f.text(name)
 	if s == "" {
@@ -255,7 +255,7 @@ func (f *fields) time(name string) task.Time {
 	return t
 }
 
-// timeLayouts are the forms of a moment, all read as UTC unless they say more.
+// timeLayouts are the formats of times, in UTC unless they have a zone.
 var timeLayouts = []string{
 	time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02T15:04",
 	"2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02",
@@ -277,7 +277,7 @@ func parseTime(s string) (task.Time, error) {
 
 func sortedKeys(m map[string]jsontext.Value) []string { return slices.Sorted(maps.Keys(m)) }
 
-// rest notes every member that nobody asked for.
+// rest reports the members that were not read.
 func (f *fields) rest() {
 	for _, name := range sortedKeys(f.m) {
 		if !f.asked[name] {
@@ -286,7 +286,7 @@ func (f *fields) rest() {
 	}
 }
 
-// lines calls fn with each line of a JSON Lines file that is not blank.
+// lines calls fn for each non-blank line of a JSON Lines file.
 func lines(s Source, fn func(where string, v jsontext.Value)) {
 	n := 0
 	for line := range bytes.Lines(s.Data) {

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// candidates are where each program keeps its file, seen from the folder of
-// a project or from its own.
+// candidates are the locations of each program's file, relative to the folder
+// of a project or to its own.
 var candidates = map[string][]string{
 	FromTaskyard:   {"tasks.json"},
 	FromBeads:      {".beads/issues.jsonl", "issues.jsonl", ".beads/beads.jsonl", "beads.jsonl"},
@@ -23,11 +23,10 @@ var (
 	backlogFolders = []string{"tasks", "drafts", "completed", "archive/tasks", "archive/drafts"}
 )
 
-// Read reads the files of a format and returns what they hold. name is a
-// file, or "." for the whole of a folder; history may name a further file,
-// only for the taskyard format. Errors: a file is missing, is no regular
-// file, or all together are over MaxBytes. Problems inside the files are in
-// the plan's report.
+// Read reads the files of a format. name is a file, or "." for the whole
+// folder; history may name an additional file, only for the taskyard format.
+// Errors: a file is missing, is not a regular file, or all together exceed
+// MaxBytes. Problems inside the files are in the plan's report.
 func Read(from string, folder fs.FS, name string, history func() (fs.FS, string)) (*Plan, error) {
 	l := &loader{left: MaxBytes}
 	if from == FromBacklog {
@@ -92,7 +91,7 @@ func (l *loader) file(folder fs.FS, name string) (Source, error) {
 		return Source{}, err
 	}
 	defer f.Close()
-	// The size is asked first, so that no memory is taken for a file of 1 GB.
+	// Check the size first, so that no memory is allocated for a file of 1 GB.
 	if fi.Size() > l.left {
 		return Source{}, l.tooBig(name)
 	}
@@ -119,7 +118,7 @@ func (l *loader) optional(folder fs.FS, name string) (*Source, error) {
 	return &s, err
 }
 
-// first reads the named file, or in a folder the first candidate that exists.
+// first reads the named file, or in a folder the first existing candidate.
 func (l *loader) first(folder fs.FS, name string, names []string) (Source, error) {
 	if name != "." {
 		return l.file(folder, name)

@@ -12,8 +12,8 @@ import (
 	"taskyard/task"
 )
 
-// line makes one line of a text, at most limit characters long. The rest, when
-// there is one, is the whole text.
+// line converts a text to one line of at most limit characters. If that loses
+// anything, rest is the whole text.
 func line(s string, limit int) (short, rest string) {
 	short = strings.Join(strings.Fields(s), " ")
 	if utf8.RuneCountInString(short) > limit {
@@ -34,8 +34,8 @@ func above(top, text string) string {
 	return top + "\n\n" + text
 }
 
-// fit makes an item fit the bounds where nothing is lost by it, and notes a
-// problem where it cannot.
+// fit adapts an item to the bounds if nothing is lost, and reports a problem
+// otherwise.
 func (p *Plan) fit(it *Item) {
 	r, t := &p.Report, &it.Task
 	fitLine(r, it.Where+".title", &t.Title, &t.Description, task.MaxTitle, "title", "description")
@@ -64,7 +64,7 @@ func (p *Plan) fit(it *Item) {
 	p.fitLabels(it)
 }
 
-// problems takes over what checks have noted of a task or project.
+// problems adds the problems that checks found in a task or project.
 func (r *Report) problems(where string, p *task.Problems) {
 	var e *task.Error
 	if errors.As(p.Err(), &e) {
@@ -77,12 +77,12 @@ func (r *Report) problems(where string, p *task.Problems) {
 
 func fitLine(r *Report, where string, short, long *string, limit int, what, rest string) {
 	if !utf8.ValidString(*short) || strings.ContainsRune(*short, 0) {
-		return // a problem, told by the checks
+		return // a problem that the checks report
 	}
 	if strings.TrimSpace(*short) == "" {
 		return
 	}
-	// A line that fits stays to the letter.
+	// Do not change a line that fits.
 	if utf8.RuneCountInString(*short) <= limit && !strings.ContainsAny(*short, "\r\n") {
 		return
 	}
@@ -94,7 +94,7 @@ func fitLine(r *Report, where string, short, long *string, limit int, what, rest
 	}
 }
 
-// fitLabels sorts the labels. Those of other programs are rewritten.
+// fitLabels sorts the labels. Those of other programs are converted.
 func (p *Plan) fitLabels(it *Item) {
 	var bad task.Problems
 	if !p.Foreign() {
@@ -123,7 +123,7 @@ func (p *Plan) fitLabels(it *Item) {
 	it.Task.Labels = out
 }
 
-// slug makes a label of any text; "" when nothing is left.
+// slug converts any text to a label; "" if nothing is left.
 func slug(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
@@ -141,7 +141,7 @@ func slug(s string) string {
 	return s
 }
 
-// attach adds a link as a resource when it is one, and reports whether it did.
+// attach adds a link as a resource if it is one, and reports whether it did.
 func (it *Item) attach(value, label string) bool {
 	kind := ""
 	switch u, err := url.Parse(value); {
@@ -157,7 +157,7 @@ func (it *Item) attach(value, label string) bool {
 	return true
 }
 
-// person makes an author of another program's name for one.
+// person converts the name of a person in another program to an author.
 func person(name string) string {
 	s, _ := line(strings.TrimPrefix(strings.TrimSpace(name), "@"), 60)
 	if s == "" {
@@ -166,8 +166,8 @@ func person(name string) string {
 	return task.UserActorName(s)
 }
 
-// text puts a description together: its own words, then sections, then what
-// has no field here.
+// text assembles a description: the original text, then sections, then
+// everything without a field.
 type text struct{ parts, foot []string }
 
 func (t *text) add(s string) {

@@ -13,7 +13,7 @@ import (
 	"taskyard/task"
 )
 
-// names are the fields whose values begin with an @, which YAML reserves.
+// names matches the fields whose values begin with an @, which YAML reserves.
 var names = lazyregexp.New(`^(assignee|reporter):[ \t]*(@.*|\[.*@.*\])[ \t]*$`)
 
 func quoteNames(lineOf string) string {
@@ -28,7 +28,7 @@ func quoteNames(lineOf string) string {
 	return m[1] + ": [" + strings.Join(list, ", ") + "]"
 }
 
-// readMatter reads the front matter of a file, and returns the text below it.
+// readMatter parses the front matter of a file, and returns the text below it.
 func (p *Plan) readMatter(src Source) (f *matter, body string, ok bool) {
 	doc := frontmatter.Split(string(src.Data))
 	if doc.Front == nil || doc.Unclosed {
@@ -116,11 +116,11 @@ func (f *matter) rest() {
 
 type section struct{ title, text string }
 
-// marker fits the comments by which Backlog.md finds its sections again.
+// marker matches the comments with which Backlog.md marks its sections.
 var marker = lazyregexp.New(`(?m)^[ \t]*<!-- (SECTION:[A-Z_]+|AC|DOD|COMMENTS):(BEGIN|END) -->[ \t]*\n?`)
 
-// splitSections splits a text at its headings of the second level, outside of
-// fenced code.
+// splitSections splits a text at its second-level headings, outside fenced
+// code.
 func splitSections(body string) []section {
 	list := []section{{}}
 	fenced := false

@@ -14,8 +14,8 @@ import (
 	"taskyard/task"
 )
 
-// Taskyard reads tasks.json, history.jsonl and todos.json, as an export and
-// as the first program of that format write them. history and todos may be nil.
+// Taskyard parses tasks.json, history.jsonl and todos.json of an export or of
+// the original program with that format. history and todos may be nil.
 func Taskyard(tasks Source, history, todos *Source) *Plan {
 	p := &Plan{From: FromTaskyard}
 	p.readTasks(tasks)
@@ -102,7 +102,7 @@ func (p *Plan) member(file, key string, v jsontext.Value) {
 	p.NextID = id
 }
 
-// maxID leaves room for ever.
+// maxID leaves enough room for new IDs.
 const maxID = 1 << 53
 
 // native reads one task.
@@ -181,7 +181,7 @@ func (p *Plan) demands(t *task.Task, f *fields) {
 	p.Report.problems(f.where, &bad)
 }
 
-// status reads the state of a task, which must fit its file.
+// status reads the status of a task, which must match its file.
 func (p *Plan) status(it *Item, f *fields, history bool) {
 	t := &it.Task
 	t.Status = task.Status(f.text("status"))

@@ -10,7 +10,7 @@ import (
 	"taskyard/task"
 )
 
-// ReadProjects reads {"projects": […]}, as an export writes it, into the plan.
+// ReadProjects parses {"projects": […]} of an export and adds it to the plan.
 func (p *Plan) ReadProjects(s Source) {
 	f := p.Report.object(s.Name, jsontext.Value(bytes.TrimSpace(s.Data)))
 	if f == nil {
@@ -32,7 +32,7 @@ func (p *Plan) ReadProjects(s Source) {
 	f.rest()
 }
 
-// project reads one project; nil means that it is none.
+// project parses one project; nil: v is not one.
 func (p *Plan) project(where string, v jsontext.Value) *task.Project {
 	f := p.Report.object(where, v)
 	if f == nil {

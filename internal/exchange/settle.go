@@ -8,8 +8,8 @@ import (
 	"taskyard/task"
 )
 
-// settle resolves the links between the tasks and checks them, fills
-// Nesting, and makes every item fit. The readers end with it.
+// settle resolves and checks the links between the tasks, sets Nesting, and
+// fits every item. It is the last step of the readers.
 func (p *Plan) settle() *Plan {
 	p.index()
 	for _, it := range p.Items {
@@ -26,7 +26,7 @@ func (p *Plan) index() {
 	p.byRef = make(map[string]*Item, len(p.Items))
 	for _, it := range p.Items {
 		if it.Ref == "" {
-			continue // told already
+			continue // already reported
 		}
 		if first := p.byRef[it.Ref]; first != nil {
 			p.Report.Bad(it.Where+".id", "appears twice: %s is also the id of %s", task.Quote(it.Ref), first.Where)
@@ -36,7 +36,7 @@ func (p *Plan) index() {
 	}
 }
 
-// links checks that every link of an item leads to a task of the files.
+// links checks that every link of an item refers to a task in the files.
 func (p *Plan) links(it *Item) {
 	for i, ref := range it.Subtasks {
 		if ref == "" {
@@ -48,7 +48,7 @@ func (p *Plan) links(it *Item) {
 		case sub == nil:
 			p.Report.Bad(where, "leads to task %s, which the files do not hold; give tasks.json and history.jsonl together", task.Quote(ref))
 		case sub.Parent == "":
-			sub.Parent = it.Ref // the format of the first hour says it at the step alone
+			sub.Parent = it.Ref // the earliest format has the link only in the step
 		case sub.Parent != it.Ref:
 			p.Report.Bad(where, "leads to task %s, which is a subtask of %s already: a task has one parent and one step",
 				task.Quote(ref), task.Quote(sub.Parent))
@@ -76,7 +76,7 @@ func (p *Plan) links(it *Item) {
 	p.oneStep(it)
 }
 
-// oneStep refuses two steps of one plan for one subtask.
+// oneStep rejects two steps of one plan with the same subtask.
 func (p *Plan) oneStep(it *Item) {
 	seen := map[string]bool{}
 	for i, ref := range it.Subtasks {
@@ -88,7 +88,7 @@ func (p *Plan) oneStep(it *Item) {
 	}
 }
 
-// nest returns the depth of each task; a circle of parents has no depth.
+// nest returns the depth of each task; cycles of parents have no depth.
 func (p *Plan) nest() {
 	for _, it := range p.Items {
 		depth, up := 0, it
@@ -110,14 +110,14 @@ func (p *Plan) nest() {
 	}
 }
 
-// cycles names every circle of blockers, with its path. History waits for
-// nothing any more, so none goes through it.
+// cycles reports every cycle of blockers, with its path. Archived tasks no
+// longer wait, so they cannot be in a cycle.
 func (p *Plan) cycles() {
 	type frame struct {
 		it   *Item
 		next int
 	}
-	at := map[*Item]int{} // place in the stack from 1 on, or done
+	at := map[*Item]int{} // 1-based position on the stack, or done
 	const done = -1
 	for _, start := range p.Items {
 		if at[start] != 0 {
@@ -166,7 +166,7 @@ func (p *Plan) waiting() {
 	}
 }
 
-// circle says who waits for whom; of a long one the ends.
+// circle describes a cycle; of a long one, only its ends.
 func circle(refs []string) string {
 	first := refs[0]
 	if len(refs) > 20 {
@@ -175,7 +175,8 @@ func circle(refs []string) string {
 	return strings.Join(append(refs, first), " waits for ")
 }
 
-// known drops links to tasks that a foreign file does not hold, and notes it.
+// known drops links to tasks that another program's file does not contain, and
+// reports them.
 func (p *Plan) known(what string) {
 	p.byRef = map[string]*Item{}
 	for _, it := range p.Items {
@@ -198,8 +199,8 @@ func (p *Plan) known(what string) {
 	}
 }
 
-// stepsOfChildren gives each parent a step a child, as a delegated step has
-// it, while there is room.
+// stepsOfChildren adds a step for each child to its parent, as delegation does,
+// while there is room.
 func (p *Plan) stepsOfChildren() {
 	for _, it := range p.Items {
 		up := p.byRef[it.Parent]

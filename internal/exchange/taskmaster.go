@@ -11,7 +11,7 @@ import (
 	"taskyard/task"
 )
 
-// TaskMaster reads the tasks.json of Task Master: one list of tasks a tag,
+// TaskMaster parses the tasks.json of Task Master: one list of tasks per tag,
 // or the older form with one list.
 func TaskMaster(tasks Source) *Plan {
 	p := &Plan{From: FromTaskMaster}
@@ -32,7 +32,7 @@ func TaskMaster(tasks Source) *Plan {
 	return p.settle()
 }
 
-// tag reads the tasks of one tag. IDs start over in each.
+// tag reads the tasks of one tag. Each tag has its own IDs.
 func (p *Plan) tag(name string, f *fields) {
 	var created task.Time
 	if m := f.get("metadata"); m != nil && m.Kind() == '{' {
@@ -116,7 +116,7 @@ func (p *Plan) taskMasterStatus(it *Item, f *fields) {
 	p.Report.maps(fmt.Sprintf("taskmaster.status %s → %s", task.Quote(status), t.Status))
 }
 
-// subtasks become steps: they have no owner of their own.
+// subtasks converts subtasks to steps, because they have no owner.
 func (p *Plan) subtasks(it *Item, f *fields) {
 	for s := range f.objects("subtasks") {
 		var d text

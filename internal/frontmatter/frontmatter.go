@@ -1,6 +1,6 @@
-// Package frontmatter reads the YAML at the top of Markdown files that come from
-// strangers: in bounded time and memory, without anchors, and with the line of
-// everything that is wrong.
+// Package frontmatter parses the YAML at the top of untrusted Markdown files:
+// in bounded time and memory, without anchors, and with the line of every
+// error.
 package frontmatter
 
 import (
@@ -24,11 +24,11 @@ const (
 // Field is one top-level key.
 type Field struct {
 	Name  string // as written
-	Line  int    // of the YAML, from 1
+	Line  int    // line of the YAML, from 1
 	Value ast.Node
 }
 
-// Error is what is wrong on which line of the YAML, from 1.
+// Error is an error on a line of the YAML, counted from 1.
 type Error struct {
 	Line    int
 	Message string
@@ -37,8 +37,8 @@ type Error struct {
 
 const yamlHint = "Put values that hold `: `, ` #` or begin with a sign in quotes, indent with spaces, close every quote and bracket"
 
-// Fields returns the top-level keys of YAML in their order. A key may be there
-// twice.
+// Fields returns the top-level keys of the YAML in order. Keys may be
+// duplicate.
 func Fields(lines []string) ([]Field, *Error) {
 	if bad := tooMuch(lines); bad != nil {
 		return nil, bad
@@ -67,7 +67,7 @@ func Fields(lines []string) ([]Field, *Error) {
 	return out, nil
 }
 
-// Scalar returns the text of a plain value; nothing at all is "".
+// Scalar returns the text of a scalar; an empty value is "".
 func Scalar(n ast.Node) (string, bool) {
 	switch n := n.(type) {
 	case nil, *ast.NullNode:
@@ -85,8 +85,8 @@ func Scalar(n ast.Node) (string, bool) {
 	return "", false
 }
 
-// parse returns the root of the one document, or nil for none. The library is
-// kept from taking the server down: a panic in it becomes an error.
+// parse returns the root of the only document, or nil if there is none. A panic
+// in the library becomes an error.
 func parse(lines []string) (root ast.Node, bad *Error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -117,8 +117,9 @@ func invalid(err error) *Error {
 	return &Error{1, task.ClipChars(strings.Join(strings.Fields(err.Error()), " "), 60), yamlHint}
 }
 
-// tooMuch refuses YAML that the library would need too much time or memory
-// for: it recurses into brackets and dashes and is quadratic in keys.
+// tooMuch rejects YAML for which the library would need too much time or
+// memory: it recurses into brackets and dashes and takes quadratic time in the
+// number of keys.
 func tooMuch(lines []string) *Error {
 	const maxOpen, maxDashes, maxIndent = 50, 8, 60
 	if len(lines) > maxLines {

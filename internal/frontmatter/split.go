@@ -2,18 +2,19 @@ package frontmatter
 
 import "strings"
 
-// Document is a file cut into front matter and body. Line numbers are 1-based
-// and count the file as an editor shows it.
+// Document is a file split into front matter and body. Line numbers are 1-based
+// and refer to the file as an editor shows it.
 type Document struct {
-	Front     []string // lines between the dashes; nil where there is no front matter
+	Front     []string // lines between the dashes; nil without front matter
 	FrontLine int      // line of Front[0]
 	Body      []string
 	BodyLine  int // line of Body[0]
 	Unclosed  bool
 }
 
-// Split takes off a byte order mark, makes line ends plain and finds the front
-// matter: a line of three dashes before anything but blank lines, to the next.
+// Split removes a byte order mark, normalizes line endings and finds the front
+// matter: from a line of three dashes, before which only blank lines are
+// allowed, to the next such line.
 func Split(text string) Document {
 	text = strings.ReplaceAll(strings.TrimPrefix(text, "\uFEFF"), "\r\n", "\n")
 	lines := strings.Split(text, "\n")
