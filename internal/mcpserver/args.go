@@ -8,14 +8,14 @@ import (
 	"taskyard/task"
 )
 
-// kind is what an argument may be.
+// kind is the type of an argument.
 type kind int
 
-// The kinds. Each has a schema here and a reader in decode.go.
+// The kinds. Each has a schema here and a decoder in decode.go.
 const (
 	isText   kind = iota
-	isID          // "5", and 5 too
-	isCursor      // an id, or 0
+	isID          // "5" or 5
+	isCursor      // an ID, or 0
 	isCount       // a whole number between min and max
 	isBool
 	isIDs
@@ -23,19 +23,18 @@ const (
 	isIndexes
 	isSteps
 	isResources
-	isNever // may not be sent; doc says why
+	isNever // not allowed; doc says why
 )
 
-// arg is one argument of a tool: what is in its schema, and what a call
-// is checked against.
+// arg is an argument of a tool: its schema, and the constraints for a call.
 type arg struct {
 	name     string
 	kind     kind
-	doc      string // a few words: agents pay for them in every session
+	doc      string // a few words: they cost tokens in every session
 	required bool
-	hidden   bool     // taken, but in no schema
-	min, max int      // of a number
-	enum     []string // of a text
+	hidden   bool     // accepted, but not in the schema
+	min, max int      // for numbers
+	enum     []string // for texts
 }
 
 // must marks an argument as required.
@@ -44,7 +43,7 @@ func (a arg) must() arg {
 	return a
 }
 
-// hide takes an argument out of the schema; it is taken all the same.
+// hide removes an argument from the schema; it is still accepted.
 func (a arg) hide() arg {
 	a.hidden = true
 	return a
@@ -64,8 +63,9 @@ func choice(name, doc string, enum ...string) arg {
 	return arg{name: name, kind: isText, doc: doc, enum: enum}
 }
 
-// oneID is what answers hold. A number is taken too, but not declared: there
-// are models that refuse a tool whose schema has two types for one argument.
+// oneID is the type of IDs in answers. A number is accepted too, but not
+// declared, because some models reject a tool whose schema has two types for
+// one argument.
 const oneID = `"type":"string"`
 
 // stepArgs and resourceArgs are the members of the objects in a list.
@@ -109,10 +109,9 @@ func (a arg) schema() string {
 	return `{` + s + `,"description":` + quote(a.doc) + `}`
 }
 
-// argsSchema returns the flat schema of a tool's arguments. It is made by hand
-// for its order: agents read the required ones first. It does not forbid other
-// names, which decode does, since both spellings of a name are taken: task_id
-// for taskId.
+// argsSchema returns the flat schema of a tool's arguments. It is assembled by
+// hand for its order: agents read the required ones first. It does not forbid
+// other names, because decode does that and also accepts task_id for taskId.
 func argsSchema(args []arg) json.RawMessage {
 	props, required := []string{}, []string{}
 	for _, a := range args {
@@ -134,12 +133,12 @@ func argsSchema(args []arg) json.RawMessage {
 func quote(s string) string {
 	b, err := json.Marshal(s)
 	if err != nil {
-		panic(err) // a string always encodes
+		panic(err) // a string can always be encoded
 	}
 	return string(b)
 }
 
-// snake returns the snake_case twin of a camelCase name; agents use both.
+// snake returns the snake_case form of a camelCase name; agents use both.
 func snake(name string) string {
 	var b strings.Builder
 	for _, r := range name {
@@ -152,7 +151,7 @@ func snake(name string) string {
 	return b.String()
 }
 
-// camel returns the camelCase twin of a snake_case name.
+// camel returns the camelCase form of a snake_case name.
 func camel(name string) string {
 	head, rest, more := strings.Cut(name, "_")
 	for more {

@@ -16,30 +16,30 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// ErrNotReached is why Bridge ends when there was never an answer.
+// ErrNotReached is the error of Bridge if the server never answered.
 var ErrNotReached = errors.New("the server is not reached")
 
-// ErrRefused is why Bridge ends when the server does not take the token.
+// ErrRefused is the error of Bridge if the server rejects the token.
 var ErrRefused = errors.New("the server refuses the token")
 
-// BridgeOptions say between what Bridge carries messages.
+// BridgeOptions configures both ends of a Bridge.
 type BridgeOptions struct {
 	URL     string // of the server, such as http://127.0.0.1:8080
 	Token   string
-	Profile string // all or core; "" is all
+	Profile string // all or core; "": all
 	Stdin   io.Reader
-	Stdout  io.Writer // takes only protocol messages
+	Stdout  io.Writer // receives only protocol messages
 	HTTP    http.RoundTripper
 }
 
 const (
-	inFlight = 32              // messages that the server may be working on
-	grace    = 5 * time.Second // for their answers when stdin has ended
+	inFlight = 32              // concurrent requests to the server
+	grace    = 5 * time.Second // for pending answers after the end of stdin
 )
 
-// Bridge carries messages between a client that speaks over pipes and the
-// server's /mcp, until stdin ends. Each message is a request of its own, so
-// that a failed one harms no other.
+// Bridge passes messages between a client on pipes and the server's /mcp, until
+// stdin ends. Each message is a separate request, so that a failed one does not
+// affect others.
 func Bridge(ctx context.Context, opt BridgeOptions) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -48,8 +48,8 @@ func Bridge(ctx context.Context, opt BridgeOptions) error {
 		calls: map[jsonrpc.ID]context.CancelFunc{},
 	}
 	err := b.carry(ctx)
-	// Who closed stdin is gone, or piped its calls in and reads on: what is
-	// answered soon is waited for, and a signup that waits claims nothing.
+	// The client that closed stdin has ended, or piped its calls in and still
+	// reads: wait briefly for answers, but a waiting signup must claim nothing.
 	late := time.AfterFunc(grace, func() { cancel(nil) })
 	b.open.Wait()
 	late.Stop()
@@ -71,13 +71,13 @@ type bridge struct {
 
 	mu       sync.Mutex
 	answered bool   // the server was reached at least once
-	version  string // of the protocol, as the server answered it
+	version  string // protocol version of the server's answer
 
-	calls map[jsonrpc.ID]context.CancelFunc // those under way
+	calls map[jsonrpc.ID]context.CancelFunc // pending calls
 }
 
-// carry reads messages and hands each to a goroutine. What a session begins
-// with is waited for, as its answer says how the rest is spoken.
+// carry reads messages and passes each to a goroutine. It waits for the
+// initialization, because the answer determines the protocol version.
 func (b *bridge) carry(ctx context.Context) error {
 	lines := b.lines(ctx)
 	for {
@@ -98,13 +98,13 @@ func (b *bridge) carry(ctx context.Context) error {
 	}
 }
 
-// pipedLine is what a line of the client holds, or why there is no more.
+// pipedLine is a line from the client, or the reason why there are no more.
 type pipedLine struct {
 	messages []jsonrpc.Message
 	err      error
 }
 
-// lines reads lines until the client ends or ctx does: a read cannot be
+// lines reads lines until the client or ctx ends, because a read cannot be
 // interrupted.
 func (b *bridge) lines(ctx context.Context) <-chan pipedLine {
 	lines := make(chan pipedLine)
@@ -124,7 +124,7 @@ func (b *bridge) lines(ctx context.Context) <-chan pipedLine {
 	return lines
 }
 
-// begin hands a message to a goroutine.
+// begin passes a message to a goroutine.
 func (b *bridge) begin(ctx context.Context, msg jsonrpc.Message) error {
 	select {
 	case b.slots <- struct{}{}:
@@ -154,8 +154,8 @@ func (b *bridge) begin(ctx context.Context, msg jsonrpc.Message) error {
 	return nil
 }
 
-// cancelable returns the context of a call that its client may cancel. done must
-// be called when it has ended.
+// cancelable returns the context of a call that its client may cancel. done
+// must be called after the call.
 func (b *bridge) cancelable(ctx context.Context, id jsonrpc.ID) (call context.Context, done func()) {
 	call, end := context.WithCancel(ctx)
 	b.mu.Lock()
@@ -169,8 +169,8 @@ func (b *bridge) cancelable(ctx context.Context, id jsonrpc.ID) (call context.Co
 	}
 }
 
-// cancel ends the request of a call that is canceled, which the client expects
-// no answer to. The notification alone may reach another server than the call.
+// cancel ends the request of a canceled call, for which the client expects no
+// answer. The notification alone might reach another server than the call.
 func (b *bridge) cancel(notification *jsonrpc.Request) {
 	id, err := canceledCall(notification)
 	if err != nil {
@@ -183,7 +183,7 @@ func (b *bridge) cancel(notification *jsonrpc.Request) {
 	}
 }
 
-// send posts one message and writes what comes back.
+// send posts one message and writes the answer.
 func (b *bridge) send(ctx context.Context, msg jsonrpc.Message) {
 	err := b.exchange(ctx, msg)
 	if err == nil || ctx.Err() != nil {
@@ -195,7 +195,7 @@ func (b *bridge) send(ctx context.Context, msg jsonrpc.Message) {
 	}
 	if r, ok := msg.(*jsonrpc.Request); ok && r.IsCall() {
 		res := &jsonrpc.Response{ID: r.ID, Error: &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}}
-		_ = b.pipe.write(res) // the client is gone if it fails
+		_ = b.pipe.write(res) // if it fails, the client has ended
 	}
 }
 
@@ -206,7 +206,7 @@ func (b *bridge) silent() bool {
 	return !b.answered
 }
 
-// plain leaves out what the layers between say of an error.
+// plain removes the wrapping of an error by other layers.
 func (b *bridge) plain(err error) error {
 	var answer *answerError
 	var op *net.OpError
@@ -221,7 +221,7 @@ func (b *bridge) plain(err error) error {
 
 func (b *bridge) exchange(ctx context.Context, msg jsonrpc.Message) error {
 	endpoint := strings.TrimSuffix(b.opt.URL, "/") + "/mcp"
-	if p := b.opt.Profile; p != "" && p != string(profileFull) { // older servers know no profile "all"
+	if p := b.opt.Profile; p != "" && p != string(profileFull) { // older servers do not support the profile "all"
 		endpoint += "?profile=" + b.opt.Profile
 	}
 	conn, err := (&mcp.StreamableClientTransport{
@@ -253,7 +253,7 @@ func (b *bridge) exchange(ctx context.Context, msg jsonrpc.Message) error {
 	}
 }
 
-// note keeps the version of the protocol, which all later requests send.
+// note stores the protocol version, which all later requests send.
 func (b *bridge) note(res *jsonrpc.Response) {
 	var r struct {
 		Version string `json:"protocolVersion"`
@@ -265,7 +265,7 @@ func (b *bridge) note(res *jsonrpc.Response) {
 	}
 }
 
-// RoundTrip sends the token, and reports why the server refuses a request.
+// RoundTrip adds the token, and returns why the server rejects a request.
 func (b *bridge) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.Header.Set("Authorization", "Bearer "+b.opt.Token)
@@ -291,7 +291,7 @@ func (b *bridge) RoundTrip(r *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// refusedBy returns an answer that is none of the protocol's as an error.
+// refusedBy returns an error for an answer outside the protocol.
 func refusedBy(res *http.Response) error {
 	if res.StatusCode < http.StatusBadRequest || strings.HasPrefix(res.Header.Get("Content-Type"), "application/json") {
 		return nil
@@ -311,7 +311,7 @@ func refusedBy(res *http.Response) error {
 	return &answerError{res.StatusCode, why}
 }
 
-// answerError is an answer of the server that is none of the protocol's.
+// answerError is an answer of the server outside the protocol.
 type answerError struct {
 	status int
 	why    string

@@ -12,10 +12,10 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// maxLine bounds a message over a pipe, in bytes: more than the server takes.
+// maxLine bounds a message on a pipe, in bytes: more than the server accepts.
 const maxLine = 4 << 20
 
-// pipe speaks with a client over stdin and stdout, one message per line.
+// pipe exchanges messages with a client on stdin and stdout, one per line.
 type pipe struct {
 	in *bufio.Reader
 
@@ -25,8 +25,8 @@ type pipe struct {
 
 func newPipe(in io.Reader, out io.Writer) *pipe { return &pipe{in: bufio.NewReader(in), out: out} }
 
-// read returns the messages of the next line, of which a batch has several. A
-// line that is none is answered with an error of JSON-RPC. Error: the end.
+// read returns the messages of the next line; a batch has several. It answers
+// an invalid line with a JSON-RPC error. It returns an error at the end.
 func (p *pipe) read() ([]jsonrpc.Message, error) {
 	for {
 		line, err := p.line()
@@ -45,8 +45,8 @@ func (p *pipe) read() ([]jsonrpc.Message, error) {
 	}
 }
 
-// line reads a line. Of one that is too long the beginning is returned, which
-// is no message.
+// line reads a line. If it is too long, its beginning is returned, which is not
+// a valid message.
 func (p *pipe) line() (line []byte, err error) {
 	for {
 		part, err := p.in.ReadSlice('\n')
@@ -59,8 +59,8 @@ func (p *pipe) line() (line []byte, err error) {
 	}
 }
 
-// messages reads what a line holds, or returns the answer to one that holds no
-// messages.
+// messages parses the messages of a line, or returns the answer to an invalid
+// line.
 func messages(line []byte) (list []jsonrpc.Message, bad []byte) {
 	if len(line) > maxLine {
 		return nil, newRPCError(nil, jsonrpc.CodeInvalidRequest, "Invalid request: a message is at most %d MiB", maxLine>>20)

@@ -15,12 +15,12 @@ import (
 	"taskyard/task"
 )
 
-// values are the arguments of one call by their names in the schema, each of
+// values are the arguments of a call by their names in the schema, each with
 // the Go type of its kind.
 type values map[string]any
 
-// decode reads the arguments of a call strictly: unknown, missing, repeated,
-// wrongly typed and blank ones are all told at once, by name.
+// decode decodes the arguments of a call strictly: unknown, missing, repeated,
+// wrongly typed and blank ones are reported together, by name.
 func decode(args []arg, raw json.RawMessage) (values, error) {
 	if depth, _ := scan(raw); depth > maxDepth {
 		return nil, malformed("they nest deeper than 32 levels")
@@ -55,13 +55,13 @@ type field struct {
 	value jsontext.Value
 }
 
-// fields returns the members of an object in their order. It refuses repeated
-// names, invalid UTF-8, and more than maxMembers.
+// fields returns the members of an object in order. It rejects repeated names,
+// invalid UTF-8, and more than maxMembers.
 func fields(raw json.RawMessage) ([]field, error) {
 	if raw = bytes.TrimSpace(raw); len(raw) == 0 || string(raw) == "null" {
 		return nil, nil
 	}
-	d := jsontext.NewDecoder(bytes.NewBuffer(raw)) // a buffer is read in place
+	d := jsontext.NewDecoder(bytes.NewBuffer(raw)) // the decoder uses the buffer in place
 	if t, err := d.ReadToken(); err != nil {
 		return nil, malformed(err.Error())
 	} else if t.Kind() != '{' {
@@ -79,7 +79,7 @@ func fields(raw json.RawMessage) ([]field, error) {
 			return nil, malformed(err.Error())
 		}
 		end := int(d.InputOffset())
-		f.value = jsontext.Value(raw[end-len(value) : end]) // value itself lasts until the next read
+		f.value = jsontext.Value(raw[end-len(value) : end]) // value itself is valid only until the next read
 		if list = append(list, f); len(list) > maxMembers {
 			return nil, malformed("an object has more than 64 members")
 		}
@@ -97,7 +97,7 @@ func malformed(why string) error {
 	return task.Errorf(task.Malformed, task.CodeInvalidJSON, "The arguments are not acceptable JSON: %s", why)
 }
 
-// find returns the argument of a name in either spelling.
+// find returns the argument with a name in either spelling.
 func find(args []arg, name string) (arg, bool) {
 	i := slices.IndexFunc(args, func(a arg) bool { return a.name == name || snake(a.name) == name || camel(a.name) == name })
 	if i < 0 {
@@ -106,10 +106,10 @@ func find(args []arg, name string) (arg, bool) {
 	return args[i], true
 }
 
-// immutable names what a caller may never write.
+// immutable contains fields that callers may never set.
 var immutable = []string{"id", "createdBy", "createdAt", "threadId", "created_by", "created_at", "thread_id"}
 
-// spelledOut are the shortest descriptions of arguments, where a sentence needs more.
+// spelledOut expands the shortest descriptions of arguments for sentences.
 var spelledOut = map[string]string{"you": "the ID of the agent that you are", "task": "the ID of the task"}
 
 func unknown(args []arg, got []field, name string) string {
@@ -136,7 +136,7 @@ func unknown(args []arg, got []field, name string) string {
 	return "is not a known argument; known are " + strings.Join(known, ", ")
 }
 
-// read returns the value of one argument, or notes what is wrong with it.
+// read returns the value of one argument, or reports its problem.
 func read(p *problems, a arg, name string, raw jsontext.Value) any {
 	bad := func(why string) any {
 		if raw.Kind() == 'n' {
@@ -203,11 +203,11 @@ func readCount(p *problems, a arg, name string, raw jsontext.Value, bad func(str
 	return n
 }
 
-// unquote returns the string that a JSON string stands for.
+// unquote decodes a JSON string.
 func unquote(raw jsontext.Value) string {
 	b, err := jsontext.AppendUnquote(nil, raw)
 	if err != nil {
-		return "" // the decoder has checked it
+		return "" // the decoder has validated it
 	}
 	return string(b)
 }

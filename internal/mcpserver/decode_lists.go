@@ -10,8 +10,8 @@ import (
 	"taskyard/task"
 )
 
-// listItems returns the items of a list that is correct JSON, unless it has more
-// than maxListed.
+// listItems returns the items of a valid JSON list, unless it has more than
+// maxListed.
 func listItems(raw jsontext.Value) (items []jsontext.Value, ok bool) {
 	d := jsontext.NewDecoder(bytes.NewBuffer(raw))
 	if _, err := d.ReadToken(); err != nil {
@@ -61,7 +61,7 @@ func readList(p *problems, k kind, name string, items []jsontext.Value) any {
 	})
 }
 
-// object reads an object in a list; its problems have the name of their place.
+// object decodes an object in a list; its problems include its position.
 func object(p *problems, at string, raw jsontext.Value, args []arg) values {
 	if raw.Kind() != '{' {
 		p.Add(at, "must be an object")

@@ -10,10 +10,10 @@ import (
 	"taskyard/task"
 )
 
-// direct answers the call of a known tool without the SDK, which would make a
-// session of its own for it: five times the work of the claim itself, and a
-// third of a megabyte for the collector. It takes what is plain, and leaves
-// everything else, and with it every refusal of the protocol, to the SDK.
+// direct handles the call of a known tool without the SDK, which would create a
+// session for it: five times the work of the claim itself, and a third of a
+// megabyte of garbage. It handles only plain requests, and leaves everything
+// else, including all protocol errors, to the SDK.
 func (h *handler) direct(w http.ResponseWriter, r *http.Request, body []byte) bool {
 	if !plain(r) {
 		return false
@@ -32,7 +32,7 @@ func (h *handler) direct(w http.ResponseWriter, r *http.Request, body []byte) bo
 		res.Meta, end = mcp.Meta{mcp.MetaKeyServerInfo: h.self}, `,"resultType":"complete"}}`
 	}
 	result, err := json.Marshal(res)
-	if err != nil { // the SDK must not do it again
+	if err != nil { // the SDK must not repeat it
 		h.log.Error("failed to encode the result", "tool", t.name, "error", err)
 		http.Error(w, "internal error", http.StatusInternalServerError)
 		return true
@@ -42,11 +42,11 @@ func (h *handler) direct(w http.ResponseWriter, r *http.Request, body []byte) bo
 	}
 	w.Header().Set("Content-Type", "application/json")
 	answer := bytes.Join([][]byte{[]byte(`{"jsonrpc":"2.0","id":`), c.id, []byte(`,"result":`), result, []byte(end)}, nil)
-	_, _ = w.Write(answer) // a caller that is gone hears nothing
+	_, _ = w.Write(answer) // the caller may have disconnected
 	return true
 }
 
-// offered finds a tool among those that the caller is offered.
+// offered finds a tool among those offered to the caller.
 func (h *handler) offered(r *http.Request, name string) (tool, bool) {
 	p := profileIn(r)
 	t, ok := byName[name]

@@ -10,7 +10,8 @@ import (
 //go:embed guide.md
 var guide string
 
-// instructions are read at the start of every session: the shortest way in.
+// instructions are read at the start of every session: the quickest
+// introduction.
 const instructions = "Taskyard holds your work. signup_for_task claims your next task; " +
 	"plan it with update_steps, mark steps with update_step, " +
 	"ask people with notify_user, hand over with move_task, finish with complete_task. The prompt work-guide says more."

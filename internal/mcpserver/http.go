@@ -14,19 +14,20 @@ import (
 
 const (
 	maxBody  = 1 << 20          // bytes of a request
-	maxBatch = 20               // messages of a batch, which old protocols allow
+	maxBatch = 20               // messages of a batch, which old protocol versions allow
 	longest  = 80 * time.Second // a request with the longest wait, and its answer
 )
 
-// requestKey holds a context that ends when the caller hangs up.
+// requestKey is the key of a context that ends when the caller disconnects.
 type requestKey struct{}
 
-// textOnlyKey says whether the caller wants answers without structured content.
-// Some clients give their model both forms, which costs twice the tokens.
+// textOnlyKey is the key of whether the caller wants answers without structured
+// content. Some clients pass both forms to their model, which costs twice the
+// tokens.
 type textOnlyKey struct{}
 
-// ServeHTTP answers one request. It reads the body, lets long waits have
-// their time, and notifies the tools when the caller hangs up.
+// ServeHTTP handles one request. It reads the body, extends the deadlines for
+// long waits, and notifies the tools when the caller disconnects.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if p := profileIn(r); p != profileFull && p != profileCore {
 		http.Error(w, "unknown profile: ask for profile=all, the default, or profile=core", http.StatusBadRequest)
@@ -53,15 +54,15 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	rc := http.NewResponseController(w)
 	end := time.Now().Add(longest)
-	// Where a deadline cannot be moved, as in tests without a network, there
-	// is none to move.
+	// If a deadline cannot be changed, as in tests without a network, there is
+	// none.
 	_, _ = rc.SetWriteDeadline(end), rc.SetReadDeadline(end)
 
-	// New clients may listen for ever; nothing will come.
+	// New clients may listen forever, but nothing will be sent.
 	ctx, cancel := context.WithDeadline(r.Context(), end)
 	defer cancel()
-	// The SDK lets handlers keep running when an old client hangs up, and knows of no
-	// cancellation by a later request; a wait must end in both cases.
+	// The SDK lets handlers keep running when an old client disconnects, and
+	// ignores a cancellation by a later request; a wait must end in both cases.
 	gone, hangUp := context.WithCancel(ctx)
 	defer hangUp()
 	defer h.waits.note(task.ActorIn(ctx), body, hangUp)()
@@ -77,7 +78,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // whileThere returns a context that ends with the tool call, and when its
-// caller hangs up or cancels it.
+// caller disconnects or cancels it.
 func whileThere(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	r, ok := ctx.Value(requestKey{}).(context.Context)
@@ -91,8 +92,8 @@ func whileThere(ctx context.Context) (context.Context, context.CancelFunc) {
 	}
 }
 
-// overBatched reports whether a body holds too many messages; one that is no
-// list, or no JSON, is for the SDK to judge.
+// overBatched reports whether a body contains too many messages. The SDK
+// handles bodies that are not a list, or not JSON.
 func overBatched(body []byte) bool {
 	body = bytes.TrimLeft(body, " \t\r\n")
 	if len(body) == 0 || body[0] != '[' {

@@ -1,7 +1,7 @@
 // Package mcpserver serves Taskyard over the Model Context Protocol: tools for
-// agents, one resource and one prompt, over the same service as every other
-// surface. A failure of the domain is a tool result with isError, never a
-// protocol error; nothing is kept between two requests.
+// agents, one resource and one prompt, on the same service as all other
+// interfaces. A failure of the domain is a tool result with isError, never a
+// protocol error. No state is kept between requests.
 package mcpserver
 
 import (
@@ -16,25 +16,26 @@ import (
 	"taskyard/task"
 )
 
-// Options say what is served.
+// Options configures the handler.
 type Options struct {
 	Service *service.Service
-	Log     *slog.Logger // nil means slog.Default
+	Log     *slog.Logger // nil: slog.Default
 	Version string
 }
 
-// profile is a choice of tools.
+// profile is a set of tools.
 type profile string
 
-// The profiles that a caller may ask for by ?profile=, and that of callers
-// without the right to any.
+// The profiles that a caller can select with ?profile=, and that of callers
+// without any rights.
 const (
 	profileFull profile = "all"
 	profileCore profile = "core"
 	profileNone profile = "none of the tools"
 )
 
-// profileIn returns the profile that a request asks for, by default all tools.
+// profileIn returns the profile that a request selects; the default is all
+// tools.
 func profileIn(r *http.Request) profile {
 	return profile(cmp.Or(r.URL.Query().Get("profile"), string(profileFull)))
 }
@@ -49,8 +50,8 @@ type handler struct {
 	http    *mcp.StreamableHTTPHandler
 }
 
-// New makes the handler of /mcp. It expects task.WithActor in the context of
-// each request; the caller has checked token, Host and Origin.
+// New returns the handler of /mcp. It expects task.WithActor in the context of
+// each request; the caller must have checked token, Host and Origin.
 func New(opt Options) http.Handler {
 	h := &handler{
 		svc: opt.Service, log: opt.Log, servers: map[profile]*mcp.Server{},
@@ -64,21 +65,21 @@ func New(opt Options) http.Handler {
 	}
 	h.http = mcp.NewStreamableHTTPHandler(h.serverFor, &mcp.StreamableHTTPOptions{
 		Stateless: true, JSONResponse: true, MaxRequestBodyBytes: -1, // bounded by ServeHTTP
-		DisableLocalhostProtection: true, // the caller knows which names are ours
+		DisableLocalhostProtection: true, // the caller checks host names
 	})
 	return h
 }
 
-// server makes one server with the tools of a profile. It serves every caller
-// of the profile, so that no request makes schemas.
+// server returns a server with the tools of a profile. It is shared by all
+// callers of the profile, so that requests do not build schemas.
 func (h *handler) server(p profile) *mcp.Server {
 	s := mcp.NewServer(h.self, &mcp.ServerOptions{
 		Instructions: instructions,
-		// The lists never change while a session lasts: nothing is announced.
+		// The lists never change during a session, so no changes are announced.
 		Capabilities: &mcp.ServerCapabilities{
 			Tools: &mcp.ToolCapabilities{}, Prompts: &mcp.PromptCapabilities{}, Resources: &mcp.ResourceCapabilities{},
 		},
-		// What is listed and read depends on who asks.
+		// Lists and reads depend on the caller.
 		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" },
 	})
 	s.AddReceivingMiddleware(h.survive)
@@ -96,12 +97,12 @@ func (h *handler) server(p profile) *mcp.Server {
 	return s
 }
 
-// lists reports whether a tool is listed here: those that delegate are not
-// where nobody may.
+// lists reports whether a tool is listed: delegation tools are not if nobody
+// may delegate.
 func (h *handler) lists(t tool) bool { return !t.delegates || h.svc.Delegates() }
 
-// serverFor returns the server of a request's profile; an agent without the
-// capability tasks gets one without tools.
+// serverFor returns the server of a request's profile; for an agent without the
+// capability tasks, one without tools.
 func (h *handler) serverFor(r *http.Request) *mcp.Server {
 	if h.svc.CheckUsesTasks(task.ActorIn(r.Context())) != nil {
 		return h.servers[profileNone]

@@ -11,8 +11,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// newProtocol is the version in which each call says who makes it, in headers
-// and in _meta, and each answer who gives it.
+// newProtocol is the version in which each call names its client, in headers
+// and in _meta, and each answer its server.
 const newProtocol = "2026-07-28"
 
 const (
@@ -22,8 +22,8 @@ const (
 	toolsCall     = "tools/call"
 )
 
-// plain reports whether the headers are those of a client that takes both kinds
-// of answers, of a version that the SDK knows too.
+// plain reports whether the headers are those of a client that accepts both
+// kinds of answers, with a version that the SDK also supports.
 func plain(r *http.Request) bool {
 	if r.Method != http.MethodPost || r.Header.Get("Content-Type") != "application/json" || len(r.Header.Values("Last-Event-ID")) > 0 {
 		return false
@@ -41,7 +41,7 @@ func plain(r *http.Request) bool {
 
 var versions = mcp.SupportedProtocolVersions()
 
-// rpcCall is the call of a tool. id, name and arguments are as they were sent.
+// rpcCall is a tool call. id, name and arguments are unchanged.
 type rpcCall struct {
 	id        jsontext.Value
 	name      string
@@ -49,7 +49,7 @@ type rpcCall struct {
 	meta      []field
 }
 
-// plainCall reads one tools/call with an id, and nothing that it does not know.
+// plainCall parses one tools/call with an ID and only known fields.
 func plainCall(body []byte) (c rpcCall, ok bool) {
 	if depth, numbers := scan(body); depth > maxDepth || !numbers {
 		return c, false
@@ -77,14 +77,14 @@ func plainCall(body []byte) (c rpcCall, ok bool) {
 	return c, c.read(params)
 }
 
-// plainID reports whether an id is a string, or a number that comes back as it
-// was sent.
+// plainID reports whether an ID is a string, or a number that can be returned
+// unchanged.
 func plainID(raw jsontext.Value) bool {
 	n, err := strconv.ParseInt(string(raw), 10, 64)
 	return raw.Kind() == '"' || err == nil && strconv.FormatInt(n, 10) == string(raw)
 }
 
-// read takes the parameters of a call.
+// read parses the parameters of a call.
 func (c *rpcCall) read(params jsontext.Value) bool {
 	inner, err := fields(json.RawMessage(params))
 	if err != nil {
@@ -107,8 +107,8 @@ func (c *rpcCall) read(params jsontext.Value) bool {
 	return true
 }
 
-// fits reports whether a call is such as its version asks for. Before the new
-// protocol it names no version, and all that it says of itself counts nothing.
+// fits reports whether a call has the form that its version requires. Before
+// the new protocol, a call names no version, and its metadata is ignored.
 func (c *rpcCall) fits(h http.Header) bool {
 	fresh := h.Get(headerVersion) == newProtocol
 	named, able := false, false

@@ -7,14 +7,14 @@ import (
 )
 
 const (
-	maxMembers = 64   // of an object in the arguments; no tool has so many
-	maxListed  = 1000 // of a list in the arguments; the service takes fewer
+	maxMembers = 64   // of an object in the arguments; no tool has as many
+	maxListed  = 1000 // of a list in the arguments; the service accepts fewer
 )
 
 // problems are the wrong arguments of one call.
 type problems struct{ task.Problems }
 
-// take notes what another check has found, under the place where it looked.
+// take adds the problems of another check, below the given position.
 func (p *problems) take(at string, err error) {
 	var e *task.Error
 	if !errors.As(err, &e) {
@@ -29,5 +29,5 @@ func (p *problems) take(at string, err error) {
 	p.AddMore(e.More)
 }
 
-// checkText notes a text that nothing may hold.
+// checkText checks a text against the general limits.
 func (p *problems) checkText(field, s string) { p.CheckText(field, s, task.MaxText) }

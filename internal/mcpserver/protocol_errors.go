@@ -10,10 +10,10 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// rpcError is the answer of JSON-RPC to a request that could not be taken.
+// rpcError is the JSON-RPC answer to an invalid request.
 type rpcError struct {
 	Version string          `json:"jsonrpc"`
-	ID      json.RawMessage `json:"id"` // null where it is not known
+	ID      json.RawMessage `json:"id"` // null if unknown
 	Error   struct {
 		Code    int64  `json:"code"`
 		Message string `json:"message"`
@@ -33,9 +33,8 @@ func newRPCError(id json.RawMessage, code int64, format string, args ...any) []b
 	return b
 }
 
-// misread says in JSON-RPC why a body is no message that there is an answer to.
-// why is what the SDK says of it. Status: 400, but 200 for a method that there
-// is not.
+// misread returns the JSON-RPC error for a body that is not a valid message.
+// why is the SDK's text. The status is 400, or 200 for an unknown method.
 func misread(body []byte, why string) (status int, answer []byte) {
 	if !json.Valid(body) {
 		return http.StatusBadRequest, newRPCError(nil, jsonrpc.CodeParseError, "Parse error: the body is not JSON")
@@ -55,16 +54,16 @@ func misread(body []byte, why string) (status int, answer []byte) {
 
 const notAMessage = "Invalid request: it is not a message of JSON-RPC 2.0, an object with jsonrpc, method and usually id"
 
-// refusals turns what the SDK refuses in plain text into answers of JSON-RPC.
+// refusals converts plain-text errors of the SDK to JSON-RPC answers.
 type refusals struct {
 	http.ResponseWriter
-	said *bytes.Buffer // what it refuses with; nil: it answers
+	said *bytes.Buffer // text of the error; nil: no error
 }
 
 // Unwrap is for http.ResponseController.
 func (r *refusals) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
-// WriteHeader keeps a refusal back.
+// WriteHeader holds an error back.
 func (r *refusals) WriteHeader(status int) {
 	if status == http.StatusBadRequest && strings.HasPrefix(r.Header().Get("Content-Type"), "text/plain") {
 		r.said = &bytes.Buffer{}
@@ -80,7 +79,7 @@ func (r *refusals) Write(b []byte) (int, error) {
 	return r.ResponseWriter.Write(b)
 }
 
-// end answers a refusal.
+// end writes the answer for an error.
 func (r *refusals) end(body []byte) {
 	if r.said == nil {
 		return
@@ -89,5 +88,5 @@ func (r *refusals) end(body []byte) {
 	r.Header().Set("Content-Type", "application/json")
 	r.Header().Del("Content-Length")
 	r.ResponseWriter.WriteHeader(status)
-	_, _ = r.ResponseWriter.Write(answer) // a caller that is gone hears nothing
+	_, _ = r.ResponseWriter.Write(answer) // the caller may have disconnected
 }

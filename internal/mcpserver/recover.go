@@ -9,8 +9,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// survive turns a panic into an error of the protocol: the SDK handles
-// requests in goroutines of its own, in which one would end the whole server.
+// survive converts a panic to a protocol error: the SDK handles requests in its
+// own goroutines, where a panic would end the whole server.
 func (h *handler) survive(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (res mcp.Result, err error) {
 		defer func() {
@@ -23,5 +23,5 @@ func (h *handler) survive(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// internalMessage is all that a caller reads of an error that is our fault.
+// internalMessage is what a caller sees of an internal error.
 const internalMessage = "Internal error; the server's log tells more"

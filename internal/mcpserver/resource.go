@@ -17,7 +17,8 @@ const (
 	todoSuffix = "/tasks.json"
 )
 
-// addResource offers the todo list of each agent under its old address.
+// addResource adds the todo list of each agent as a resource, with its original
+// URI.
 func (h *handler) addResource(s *mcp.Server) {
 	s.AddResourceTemplate(&mcp.ResourceTemplate{
 		URITemplate: todoPrefix + "{agent_id}" + todoSuffix, Name: "todo list", MIMEType: "application/json",
@@ -43,11 +44,11 @@ func (h *handler) readTodo(ctx context.Context, req *mcp.ReadResourceRequest) (*
 	return res, nil
 }
 
-// maxItems bounds the resource, as answerBytes does.
+// maxItems bounds the resource, in addition to answerBytes.
 const maxItems = 10_000
 
-// todoItems reads the items that fit into an answer. cut says how to read on
-// when there are more.
+// todoItems reads the items that fit into an answer. If there are more, cut
+// says how to read them.
 func (h *handler) todoItems(ctx context.Context, agent string) (items []string, cut string, err error) {
 	items = []string{}
 	bytes := 0
@@ -78,8 +79,8 @@ func todoCut(agent string, n int, after string) string {
 		"read on with todo_list, agent_id %q, after %q", n, agent, after)
 }
 
-// unread is why a resource cannot be read, as an error of the protocol: there
-// is no other for resources.
+// unread returns why a resource cannot be read as a protocol error, the only
+// kind that resources have.
 func (h *handler) unread(uri string, err error) error {
 	var e *task.Error
 	switch {

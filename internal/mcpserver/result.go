@@ -13,7 +13,8 @@ import (
 	"taskyard/task"
 )
 
-// result is a success: text for agents, and the same as structured content.
+// result returns a success: text for agents, and the same as structured
+// content.
 func (a answer) result() (*mcp.CallToolResult, error) {
 	structured, err := encode(a.structured)
 	if err != nil {
@@ -38,12 +39,12 @@ func (a answer) result() (*mcp.CallToolResult, error) {
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text.String()}}, StructuredContent: structured}, nil
 }
 
-// none as the body of an answer leaves its line alone.
+// none as the body of an answer means that it has only its line.
 var none any = struct{ none bool }{true}
 
-// encode leaves <, > and & as they are: nothing of this is a page. Every
-// character that somebody may take for the end of a line is escaped, so that
-// no text of others looks like a line of its own.
+// encode leaves <, > and & unescaped, because the result is not HTML. It
+// escapes every character that could be taken for a line ending, so that
+// untrusted text cannot look like a separate line.
 func encode(v any) (json.RawMessage, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -72,14 +73,14 @@ type refusal struct {
 	Code    task.Code         `json:"code"`
 	Message string            `json:"message"`
 	Errors  []task.FieldError `json:"errors,omitempty"`
-	More    int               `json:"moreErrors,omitempty"` // wrong arguments beyond those in Errors
-	Task    *taskView         `json:"task,omitempty"`       // the present one, with stale_version
+	More    int               `json:"moreErrors,omitempty"` // wrong arguments in addition to Errors
+	Task    *taskView         `json:"task,omitempty"`       // the current task, for stale_version
 	Retry   int               `json:"retryAfter,omitempty"`
 }
 
-// failure is the result of a call that was refused, or that failed through
-// our fault: then only the log says why. words are the arguments by whose names
-// the error's fields go; nil leaves them.
+// failure returns the result of a call that was rejected or failed internally;
+// in the latter case, only the log has the reason. words are the arguments
+// whose names replace those of the error's fields; nil: unchanged.
 func (h *handler) failure(t tool, words []arg, err error) *mcp.CallToolResult {
 	r := refusal{Code: task.CodeInternal, Message: internalMessage}
 	var e *task.Error
@@ -104,11 +105,11 @@ func (h *handler) failure(t tool, words []arg, err error) *mcp.CallToolResult {
 	return res
 }
 
-// otherNames are arguments whose names differ by more than their spelling
-// from those of the service.
+// otherNames are arguments whose names differ from the service's fields in more
+// than spelling.
 var otherNames = map[string][]string{"index": {"stepIndex"}, "agent": {"agent_name", "agent_id"}}
 
-// withSchemaNames returns a list with the field names of a tool's schema.
+// withSchemaNames renames the fields of errors to those of a tool's schema.
 func withSchemaNames(words []arg, list []task.FieldError) []task.FieldError {
 	list = slices.Clone(list)
 	for i, f := range list {

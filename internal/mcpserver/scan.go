@@ -1,13 +1,13 @@
 package mcpserver
 
-// maxDepth is how deep the JSON of a call may nest, as everywhere in Taskyard.
+// maxDepth bounds the nesting of JSON in a call, as everywhere in Taskyard.
 const maxDepth = 32
 
-// scan returns how deep JSON nests, and whether each of its numbers is so short
-// that every reader takes it for the same. It reads what is no JSON too, and
-// then means nothing.
+// scan returns the nesting depth of JSON, and whether all its numbers are short
+// enough that every parser reads the same value. For invalid JSON, the results
+// are meaningless.
 func scan(raw []byte) (deepest int, numbers bool) {
-	const longest = 15 // digits that a float64 keeps
+	const longest = 15 // digits that a float64 preserves
 	numbers = true
 	for i, depth := 0, 0; i < len(raw); i++ {
 		switch b := raw[i]; {
@@ -30,7 +30,7 @@ func scan(raw []byte) (deepest int, numbers bool) {
 	return deepest, numbers
 }
 
-// closing returns the place of the quote that ends a string.
+// closing returns the position of the quote that ends a string.
 func closing(raw []byte, i int) int {
 	for i < len(raw) && raw[i] != '"' {
 		if raw[i] == '\\' {

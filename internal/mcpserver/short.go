@@ -6,11 +6,11 @@ import (
 	"taskyard/task"
 )
 
-// fullAnswer is an argument of every tool that changes a task. It is in no
-// schema, since agents seldom need it; the work guide names it.
+// fullAnswer is an argument of every tool that changes a task. It is not in the
+// schemas, because agents rarely need it; the work guide mentions it.
 var fullAnswer = flag("full", "the whole task in place of what changed").hide()
 
-// changedView is the answer of a change: the caller knows the rest of the task.
+// changedView is the answer to a change, without what the caller already knows.
 type changedView struct {
 	ID         task.ID         `json:"id"`
 	Version    int64           `json:"version"`
@@ -19,15 +19,15 @@ type changedView struct {
 	WorkStatus task.WorkStatus `json:"workStatus,omitempty"`
 	WaitingFor task.WaitingFor `json:"waitingFor,omitempty"`
 	Parent     task.ID         `json:"parentTaskId,omitzero"`
-	Steps      string          `json:"steps,omitempty"` // done of all, as 3/10
-	Next       string          `json:"next,omitempty"`  // the first step that is not done, with its index
+	Steps      string          `json:"steps,omitempty"` // completed steps, such as 3/10
+	Next       string          `json:"next,omitempty"`  // the first open step, with its index
 	Resources  int             `json:"resources,omitzero"`
 	Result     *resultView     `json:"result,omitempty"` // while it waits for people or for its merge
 
-	NextDetails string `json:"nextDetails,omitempty"` // of that step, or their beginning, when another was done
+	NextDetails string `json:"nextDetails,omitempty"` // details of that step, possibly truncated, if another step was completed
 }
 
-// resultView is a result to the agent that handed it in.
+// resultView is a result for the agent that submitted it.
 type resultView struct {
 	Number int              `json:"number"`
 	State  task.ResultState `json:"state"`
@@ -36,8 +36,8 @@ type resultView struct {
 
 const nextDetailsBytes = 120
 
-// nextDetails returns the details of the first step that is not done, which a
-// claim left out. What is cut ends in an ellipsis: get_task has the whole.
+// nextDetails returns the details of the first open step, which a claim left
+// out. Truncated details end with an ellipsis: get_task has all of them.
 func nextDetails(t *task.Task) string {
 	for _, s := range t.Steps {
 		if !s.Done && t.Status == task.Active {
@@ -64,7 +64,7 @@ func changedTask(t *task.Task) changedView {
 	return v
 }
 
-// progress says how many steps of how many are done, "" if there are none.
+// progress returns how many steps are completed, "" if there are none.
 func progress(t *task.Task) string {
 	done, total := t.DoneSteps()
 	if total == 0 {
@@ -73,8 +73,8 @@ func progress(t *task.Task) string {
 	return strconv.Itoa(done) + "/" + strconv.Itoa(total)
 }
 
-// changed is the answer of tools that change one task: short, unless the whole
-// task was asked for.
+// changed returns the answer of tools that change one task: short, unless the
+// whole task was requested.
 func (c *call) changed(t *task.Task, err error) (answer, error) {
 	if err != nil {
 		return answer{}, err
@@ -82,7 +82,8 @@ func (c *call) changed(t *task.Task, err error) (answer, error) {
 	return answer{structured: c.short(t), compact: true}, nil
 }
 
-// short is a task after a change: in short, unless the whole was asked for.
+// short returns a task after a change: short, unless the whole task was
+// requested.
 func (c *call) short(t *task.Task) any {
 	if c.yes("full") {
 		return view(t)
@@ -90,7 +91,7 @@ func (c *call) short(t *task.Task) any {
 	return changedTask(t)
 }
 
-// listedView is a task in a list: without its plan, thread and resources.
+// listedView is a task in a list, without its plan, thread and resources.
 type listedView struct {
 	ID         task.ID         `json:"id"`
 	Title      string          `json:"title"`
@@ -102,7 +103,7 @@ type listedView struct {
 	Parent     task.ID         `json:"parentTaskId,omitzero"`
 	BlockedBy  []task.ID       `json:"blockedBy,omitempty"`
 	Labels     []string        `json:"labels,omitempty"`
-	Steps      string          `json:"steps,omitempty"` // done of all, as 3/10
+	Steps      string          `json:"steps,omitempty"` // completed steps, such as 3/10
 	Summary    string          `json:"summary,omitempty"`
 	ArchivedAt task.Time       `json:"archivedAt,omitzero"`
 }

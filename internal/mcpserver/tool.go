@@ -13,47 +13,47 @@ import (
 	"taskyard/task"
 )
 
-// tool is one tool: what agents are told of it, and what it does.
+// tool is one tool: its description for agents, and its implementation.
 type tool struct {
 	name    string
-	doc     string // one line: agents pay for it in every session
+	doc     string // one line, because it costs tokens in every session
 	core    bool   // part of the profile core
 	reads   bool   // changes nothing
 	args    []arg
 	changes bool   // its answer is short, unless fullAnswer is set
-	fails   string // the prefix of the message of a failure
-	as      string // the argument that names the agent for which it acts, see call.who
+	fails   string // prefix of the message of a failure
+	as      string // the argument that names the acting agent, see call.who
 	run     func(*call) (answer, error)
 
-	delegates  bool // not listed where nobody may delegate
-	destroys   bool // ends or removes what nobody can bring back
-	idempotent bool // a second call with the same arguments changes nothing
+	delegates  bool // not listed if nobody may delegate
+	destroys   bool // deletes or ends something irreversibly
+	idempotent bool // repeating a call with the same arguments changes nothing
 }
 
-// call is one call of a tool with its checked arguments.
+// call is a tool call with its validated arguments.
 type call struct {
 	values
 	tool  string
 	ctx   context.Context
 	svc   *service.Service
 	actor task.Actor
-	who   string // the agent for which a tool acts
+	who   string // the agent that a tool acts for
 }
 
-// answer is the success of a call; beside an error it is not used. line is text
-// before the JSON, structured what is in the JSON, body what the text shows, nil
-// for the same.
+// answer is the success of a call; with an error it is ignored. line is the
+// text before the JSON, structured the JSON content, body what the text shows,
+// nil: the same.
 type answer struct {
 	line       string
 	structured any
 	body       any
-	compact    bool // no indentation: long lists cost less
+	compact    bool // no indentation, which makes long lists cheaper
 }
 
 // tools are all tools, in the order of the documentation.
 var tools = concat(queueTools, taskTools, stepTools, threadTools, delegateTools, todoTools)
 
-// byName finds a tool.
+// byName maps names to tools.
 var byName = func() map[string]tool {
 	m := make(map[string]tool, len(tools))
 	for _, t := range tools {
@@ -73,8 +73,8 @@ func concat(lists ...[]tool) []tool {
 	return all
 }
 
-// declared is what tools/list says of the tool. Claude Code finds most tools by
-// a search, and loads those at once that ask for it.
+// declared returns the declaration of the tool in tools/list. Claude Code finds
+// most tools by a search, but loads those at once that request it.
 func (t tool) declared(p profile) *mcp.Tool {
 	d := &mcp.Tool{Name: t.name, Description: t.doc, InputSchema: argsSchema(t.args), Annotations: t.hints()}
 	if t.core && p == profileFull { // the short profile is short enough
@@ -83,9 +83,9 @@ func (t tool) declared(p profile) *mcp.Tool {
 	return d
 }
 
-// hints are the annotations of the tool. Clients without a person to ask, such
-// as codex exec, refuse a tool that writes unless both of its other hints are
-// false. Of a tool that reads, the specification gives neither a meaning.
+// hints returns the annotations of the tool. Clients without a person to ask,
+// such as codex exec, reject a tool that writes unless both other hints are
+// false. For tools that only read, the specification defines neither.
 func (t tool) hints() *mcp.ToolAnnotations {
 	if t.reads {
 		return &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true}
@@ -94,16 +94,16 @@ func (t tool) hints() *mcp.ToolAnnotations {
 	return &mcp.ToolAnnotations{DestructiveHint: &t.destroys, IdempotentHint: t.idempotent, OpenWorldHint: &openWorld}
 }
 
-// toolHandler returns the handler that the SDK calls for a tool.
+// toolHandler returns the SDK handler for a tool.
 func (h *handler) toolHandler(t tool) mcp.ToolHandler {
 	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return h.perform(ctx, t, req.Params.Arguments), nil
 	}
 }
 
-// perform checks the arguments, runs the tool, and turns every outcome into a
-// result: a panic too, which would end the whole server, as the SDK runs tools
-// in goroutines of its own.
+// perform validates the arguments, runs the tool, and converts every outcome to
+// a result, including a panic, which would otherwise end the whole server,
+// because the SDK runs tools in its own goroutines.
 func (h *handler) perform(ctx context.Context, t tool, arguments json.RawMessage) (res *mcp.CallToolResult) {
 	ctx, done := whileThere(ctx)
 	defer done()
@@ -137,8 +137,8 @@ func (h *handler) perform(ctx context.Context, t tool, arguments json.RawMessage
 	return res
 }
 
-// decode reads the arguments of a call. The token of a run may leave out which
-// task is meant, its own, but where that would destroy something.
+// decode decodes the arguments of a call. With the token of a run, the task
+// defaults to its own, except if the tool is destructive.
 func (h *handler) decode(ctx context.Context, t tool, who task.Actor, arguments json.RawMessage) (values, error) {
 	own := slices.IndexFunc(t.args, func(a arg) bool { return a.required && a.kind == isID && camel(a.name) == "taskId" })
 	if who.RunID == 0 || own < 0 || t.destroys {
@@ -158,8 +158,8 @@ func (h *handler) decode(ctx context.Context, t tool, who task.Actor, arguments 
 	return v, nil
 }
 
-// agent returns the agent that an argument names, by default the caller, if
-// the caller may speak for it.
+// agent returns the agent that an argument names, by default the caller, if the
+// caller may act for it.
 func (c *call) agent(name string) (string, error) {
 	who := c.text(name)
 	if who == "" && c.actor.IsAgent() {

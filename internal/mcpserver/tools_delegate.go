@@ -23,7 +23,8 @@ var delegateTools = []tool{
 			count("wait_seconds", "for the result, default 50", 0, maxWait), id("taskId", "parent, default your run's task"),
 			count("stepIndex", "its step, 0-based", 0, 0),
 			list("resources", isIndexes, "its resources to hand on"),
-			// The tool's other form, a todo list: its own tools are listed instead.
+			// The arguments of the tool's other form, a todo list, which has
+			// its own tools in the list.
 			text("agent_id", "todo: whose list").hide(), choice("operation", "todo", todoNames()...).hide(), text("item", "todo: to push").hide(),
 		},
 	},
@@ -49,7 +50,8 @@ func todoNames() []string {
 	return names
 }
 
-// forms is the one error of a call of task that is of no form, or of several.
+// forms is the error of a call of task that matches none of the forms, or
+// several.
 var forms = &task.Error{
 	Kind: task.Invalid, Code: task.CodeInvalidField,
 	Message: "task takes one of three forms: to delegate, task (or description) with agent_type, model, estimated_complexity, " +
@@ -57,7 +59,7 @@ var forms = &task.Error{
 		"agent_id and operation (" + strings.Join(todoNames(), ", ") + ") with item to push",
 }
 
-// delegateOrTodo finds out which of its three forms a call of task has.
+// delegateOrTodo determines which of its three forms a call of task has.
 func delegateOrTodo(c *call) (answer, error) {
 	sent := slices.Sorted(maps.Keys(c.values))
 	todoForm := within(sent, "agent_id", "item", "operation")
@@ -83,7 +85,7 @@ func agentTypes(c *call) (answer, error) {
 	list, err := c.svc.AgentTypes(c.actor)
 	list = slices.DeleteFunc(list, func(a task.AgentType) bool { return !a.Startable })
 	how := service.DelegationGuide
-	if len(list) == 0 || c.actor.RunID != 0 { // the prompt of a run has it
+	if len(list) == 0 || c.actor.RunID != 0 { // it is in the prompt of a run
 		how = ""
 	}
 	return answer{structured: struct {
@@ -119,7 +121,7 @@ type delegatedView struct {
 	Transcript *transcriptPage `json:"transcript,omitempty"`
 }
 
-// nextCall says what a delegation that has not ended waits for, and the call to
+// nextCall says what an unfinished delegation waits for, and which call to
 // make.
 func nextCall(d task.Delegated) string {
 	if d.Ended() {
@@ -136,7 +138,7 @@ func nextCall(d task.Delegated) string {
 	return "It has not ended: " + call
 }
 
-// followDelegated serves task_status, which does not wait, and task_wait.
+// followDelegated implements task_status, which does not wait, and task_wait.
 func followDelegated(c *call) (answer, error) {
 	wait := 0
 	if c.tool == "task_wait" {

@@ -15,8 +15,8 @@ const (
 	maxWait     = int(task.MaxWait / time.Second)
 )
 
-// claimID fences a call by the claim that the caller holds. It is in the
-// schemas of two tools alone, for it is seldom needed.
+// claimID fences a call with the caller's claim. Only two schemas contain it,
+// because it is rarely needed.
 var claimID = count("claim", "id of your claim", 1, 0)
 
 var queueTools = []tool{
@@ -87,8 +87,9 @@ func signup(c *call) (answer, error) {
 	return answer{line: claimedLine(list), structured: oneTask{Task: v}, body: v}, nil
 }
 
-// nothingFree is the answer of a signup that claimed nothing. It names what the
-// agent holds, so that one that was restarted finds its work.
+// nothingFree returns the answer of a signup that claimed nothing. It lists the
+// tasks that the agent holds, so that an agent that was restarted finds its
+// work.
 func (c *call) nothingFree(structured func(held []task.ID) any) (answer, error) {
 	held, err := c.svc.Held(c.ctx, c.actor, c.who)
 	a := answer{line: nothingIdle(c.who), structured: structured(held), body: none}
@@ -104,12 +105,12 @@ func stillHeld(held []task.ID) string {
 
 type oneTask struct {
 	Task *claimView `json:"task"`
-	Held []task.ID  `json:"held,omitempty"` // where nothing was claimed
+	Held []task.ID  `json:"held,omitempty"` // if nothing was claimed
 }
 
 type manyTasks struct {
 	Tasks []*claimView `json:"tasks"`
-	Held  []task.ID    `json:"held,omitempty"` // where nothing was claimed
+	Held  []task.ID    `json:"held,omitempty"` // if nothing was claimed
 }
 
 func nothingIdle(agent string) string { return "No idle tasks available in queue for agent: " + agent }
@@ -118,7 +119,7 @@ func claimedLine(list []*task.Task) string {
 	return numbers(list) + " claimed and set to working status"
 }
 
-// numbers says "Task #1", or "Tasks #1, #2".
+// numbers returns "Task #1", or "Tasks #1, #2".
 func numbers(list []*task.Task) string {
 	ids := make([]task.ID, len(list))
 	for i, t := range list {
@@ -130,7 +131,7 @@ func numbers(list []*task.Task) string {
 	return "Tasks " + hashes(ids)
 }
 
-// hashes says "#1, #2".
+// hashes returns "#1, #2".
 func hashes(ids []task.ID) string {
 	words := make([]string, len(ids))
 	for i, id := range ids {
@@ -150,7 +151,7 @@ func batchSignup(c *call) (answer, error) {
 	return claimedTasks(c.who, list, manyTasks{Tasks: claimedMany(list)}), nil
 }
 
-// claimedTasks is the answer of tools that claim several tasks.
+// claimedTasks returns the answer of tools that claim several tasks.
 func claimedTasks(agent string, list []*task.Task, structured any) answer {
 	if len(list) == 0 {
 		return answer{line: nothingIdle(agent), structured: structured, body: none}
@@ -200,7 +201,7 @@ func release(c *call) (answer, error) {
 	return answer{structured: claimAnswer{ID: t.ID}}, nil
 }
 
-// claimAnswer is the state of a claim; nothing else of the task has changed.
+// claimAnswer is the state of a claim; the rest of the task is unchanged.
 type claimAnswer struct {
 	ID    task.ID     `json:"id"`
 	Claim *task.Claim `json:"claim"`
@@ -210,7 +211,7 @@ type completedAndNext struct {
 	Completed any        `json:"completed"`
 	Task      *claimView `json:"task"`
 	Paused    string     `json:"paused,omitempty"`
-	Held      []task.ID  `json:"held,omitempty"` // where nothing was claimed
+	Held      []task.ID  `json:"held,omitempty"` // if nothing was claimed
 }
 
 func completeAndSignup(c *call) (answer, error) {
@@ -256,8 +257,8 @@ func myQueue(c *call) (answer, error) {
 	return c.page(c.svc.QueueLines(c.ctx, c.actor, c.who, c.count("limit", openLimit), c.text("after")))
 }
 
-// page is the answer of a list: tasks in short or, if the caller asked for full,
-// with descriptions and plans.
+// page returns the answer of a list: short tasks or, if the caller requested
+// full, with descriptions and plans.
 func (c *call) page(p service.Page, err error) (answer, error) {
 	m := listedTasks{Tasks: listed(p.Tasks), Next: p.Next, Indexing: p.Indexing}
 	if c.yes("full") {
@@ -272,9 +273,9 @@ func (c *call) page(p service.Page, err error) (answer, error) {
 type listedTasks struct {
 	Tasks any    `json:"tasks"`
 	Next  string `json:"next,omitempty"`
-	Note  string `json:"note,omitempty"` // that the list was cut by its size
+	Note  string `json:"note,omitempty"` // says that the list was cut because of its size
 
-	Indexing int `json:"indexing,omitempty"` // per cent, while a search does not find all
+	Indexing int `json:"indexing,omitempty"` // per cent, while a search may miss tasks
 }
 
 // cutNote says that a list is shorter than its limit, and how to continue.

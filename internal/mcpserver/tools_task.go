@@ -135,7 +135,7 @@ func setBlockedBy(c *call) (answer, error) {
 	return c.changed(c.svc.SetBlockedBy(c.ctx, c.actor, c.id("taskId"), c.ids("taskIds")))
 }
 
-// listTasks lists the caller's own: an agent sees others' tasks by their ids.
+// listTasks lists the caller's own tasks: an agent sees those of others by ID.
 func listTasks(c *call) (answer, error) {
 	read := c.svc.TaskLines
 	if c.yes("full") {

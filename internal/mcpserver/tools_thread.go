@@ -26,7 +26,7 @@ var threadTools = []tool{
 	},
 }
 
-// repliedView is the answer of reply_review: the comment is known already.
+// repliedView is the answer of reply_review, without the known comment.
 type repliedView struct {
 	ID    task.ID           `json:"id"`
 	State task.CommentState `json:"state"`

@@ -18,7 +18,7 @@ var todoTools = []tool{
 
 func todoTool(op task.TodoOp, doc string) tool {
 	who := text("agent_id", "default you")
-	if op != task.TodoRPush && op != task.TodoList && op != task.TodoCount { // those three show that there is a list
+	if op != task.TodoRPush && op != task.TodoList && op != task.TodoCount { // those three show that the list exists
 		who = who.hide()
 	}
 	t := tool{name: "todo_" + string(op), doc: doc, reads: !op.Changes(), args: []arg{who}}
@@ -37,8 +37,8 @@ func todoTool(op task.TodoOp, doc string) tool {
 	return t
 }
 
-// todoLimit is how many items a list answers by itself; other operations take
-// no limit.
+// todoLimit returns the default number of items in a list; other operations
+// have no limit.
 func todoLimit(op task.TodoOp) int {
 	if op == task.TodoList {
 		return 100
@@ -46,7 +46,8 @@ func todoLimit(op task.TodoOp) int {
 	return 0
 }
 
-// todo does one operation on the list of agent_id: any agent may use any.
+// todo performs one operation on the list of agent_id: any agent may use any
+// list.
 func todo(c *call, op task.TodoCall) (answer, error) {
 	who := c.text("agent_id")
 	if who == "" && c.has("agent_id") {

@@ -11,13 +11,13 @@ const (
 	transcriptLines = 50
 	transcriptBytes = 12 << 10
 	transcriptText  = 1500 // bytes of a line
-	transcriptData  = 500  // bytes of the details of a line; longer ones are left out
+	transcriptData  = 500  // bytes of the details of a line; longer ones are omitted
 )
 
-// transcriptPage is a page of what a delegated run did and said.
+// transcriptPage is a page of a delegated run's transcript.
 type transcriptPage struct {
 	Lines []transcriptLine `json:"lines"`
-	Next  task.ID          `json:"next,omitzero"` // transcript_after of the next page; 0: this is the last so far
+	Next  task.ID          `json:"next,omitzero"` // transcript_after of the next page; 0: there are no more lines so far
 }
 
 type transcriptLine struct {

@@ -2,7 +2,7 @@ package mcpserver
 
 import "taskyard/task"
 
-// has reports whether an argument was sent, right or wrong.
+// has reports whether an argument was sent, valid or not.
 func (v values) has(name string) bool { _, ok := v[name]; return ok }
 
 func value[T any](v values, name string) T {
@@ -23,7 +23,7 @@ func (v values) id(name string) task.ID    { return value[task.ID](v, name) }
 func (v values) yes(name string) bool      { return value[bool](v, name) }
 func (v values) ids(name string) []task.ID { return value[[]task.ID](v, name) }
 
-// count returns a number, or the default when none was sent.
+// count returns a number, or the default if none was sent.
 func (v values) count(name string, otherwise int) int {
 	if n, ok := v[name].(int); ok {
 		return n

@@ -7,29 +7,29 @@ import (
 )
 
 const (
-	lastComments = 10      // that are in a task
-	commentBytes = 8 << 10 // that they may have in all
-	pageComments = 50      // of a page of get_task
+	lastComments = 10      // included in a task
+	commentBytes = 8 << 10 // of all comments together
+	pageComments = 50      // in a page of get_task
 	pageBytes    = 48 << 10
 
-	// answerBytes is how many bytes of JSON an answer may hold, of which it has
-	// two copies: the structured one, and the text, in which each quote is
-	// escaped once more. Together they stay below 256 KiB.
+	// answerBytes bounds the JSON of an answer, which contains it twice: as
+	// structured content, and as text, in which each quote is escaped again.
+	// Together they stay below 256 KiB.
 	answerBytes = 80 << 10
 )
 
-// taskView is a task as agents read it: with only the end of its thread.
+// taskView is a task as agents see it: with only the end of its thread.
 type taskView struct {
 	*task.Task
 	Note string `json:"commentsNote,omitempty"`
 	Next string `json:"commentsNext,omitempty"`
 
-	Why []task.Reason `json:"why,omitzero"` // most decisive first, when it was asked for
+	Why []task.Reason `json:"why,omitzero"` // most decisive first, if requested
 }
 
 const note = "older comments are left out: get_task with comments_after 0 reads from the first"
 
-// view leaves out what agents would pay for and seldom need.
+// view leaves out what would cost tokens and is rarely needed.
 func view(t *task.Task) *taskView {
 	if t == nil {
 		return nil
@@ -48,7 +48,7 @@ func viewWithin(t *task.Task, bytes int) *taskView {
 	return v
 }
 
-// withoutKind leaves out the kind of comments that are just that.
+// withoutKind omits the kind of ordinary comments.
 func withoutKind(list []task.Comment) []task.Comment {
 	out := slices.Clone(list)
 	for i := range out {
@@ -59,8 +59,8 @@ func withoutKind(list []task.Comment) []task.Comment {
 	return out
 }
 
-// withoutDoneDetails leaves out the details of steps that are done: get_task
-// with stepIndex reads them.
+// withoutDoneDetails omits the details of completed steps: get_task with
+// stepIndex returns them.
 func withoutDoneDetails(list []task.Step) []task.Step {
 	out := slices.Clone(list)
 	for i, s := range out {
@@ -71,7 +71,7 @@ func withoutDoneDetails(list []task.Step) []task.Step {
 	return out
 }
 
-const leastDetails = 40 // bytes; to say that so few are left out costs as much
+const leastDetails = 40 // bytes; a note about fewer would cost as much
 
 func views(list []*task.Task) []*taskView {
 	out := make([]*taskView, len(list))
@@ -81,7 +81,7 @@ func views(list []*task.Task) []*taskView {
 	return out
 }
 
-// pages is views of a list that was read within the budget of the answer.
+// pages returns views of a list that was read within the budget of the answer.
 func pages(list []*task.Task) []*taskView {
 	out := make([]*taskView, len(list))
 	for i, t := range list {
@@ -90,7 +90,7 @@ func pages(list []*task.Task) []*taskView {
 	return out
 }
 
-// oneStep shows a task by one of its steps, which is whole.
+// oneStep returns a task with only one of its steps, which is complete.
 func oneStep(v *taskView, at int, st task.Step) *taskView {
 	short := *v.Task
 	short.Comments = []task.Comment{}
@@ -104,7 +104,7 @@ func oneStep(v *taskView, at int, st task.Step) *taskView {
 }
 
 // last returns the newest comments within the bounds, at least one, and before
-// them those that outlast others.
+// them those that are kept longer.
 func last(list []task.Comment) []task.Comment {
 	from, size := len(list), 0
 	for from > 0 && len(list)-from < lastComments {
@@ -123,8 +123,8 @@ func last(list []task.Comment) []task.Comment {
 	return out
 }
 
-// thread puts a page of the thread in the place of its end. cut tells that the
-// page is shorter than was asked for, as an answer holds no more.
+// thread replaces the end of the thread with a page of it. cut means that the
+// page is shorter than requested, because of the size of an answer.
 func thread(t *task.Task, page []task.Message, cut bool) *taskView {
 	v := &taskView{}
 	size := 0

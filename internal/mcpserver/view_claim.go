@@ -6,19 +6,19 @@ import (
 	"taskyard/task"
 )
 
-// claimView is a task as those who claim and hand over read it: whole but for
-// what the caller knows, what another field says too, and the details of steps
-// that are not the next one.
+// claimView is a task as those who claim and hand over see it: complete, except
+// for what the caller knows, duplicate fields, and the details of steps other
+// than the next one.
 type claimView struct {
 	*taskView
 	StepsNote string `json:"stepsNote,omitempty"`
 
-	// These take the place of fields of the task.
-	Resources []task.Resource `json:"resources,omitempty"` // never: links has them, in the same order
+	// These replace fields of the task.
+	Resources []task.Resource `json:"resources,omitempty"` // never set: links has them, in the same order
 	BlockedBy []task.ID       `json:"blockedBy,omitempty"`
 	Labels    []string        `json:"labels,omitempty"`
-	ThreadID  task.ID         `json:"threadId,omitzero"` // never: it is that of the task
-	Channel   string          `json:"channel,omitempty"` // where it is not web
+	ThreadID  task.ID         `json:"threadId,omitzero"` // never set: it equals the task's ID
+	Channel   string          `json:"channel,omitempty"` // if it is not web
 	Claim     *ownClaim       `json:"claim,omitempty"`
 }
 

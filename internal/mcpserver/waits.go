@@ -11,22 +11,22 @@ import (
 	"taskyard/task"
 )
 
-// waitKey names a waiting call as its client does. Two clients with one token
-// may choose the same: then both stop waiting, which costs one of them a call.
+// waitKey identifies a waiting call as its client does. If two clients with one
+// token choose the same ID, both stop waiting, which costs one of them a call.
 type waitKey struct {
 	token task.ID
 	call  jsonrpc.ID
 }
 
-// waits are the calls that may be waiting now, so that a notification, which
-// comes in a request of its own, can end them. The zero value is ready.
+// waits are the calls that may be waiting, so that a notification, which is a
+// separate request, can end them. The zero value is ready to use.
 type waits struct {
-	open sync.Map // waitKeys, by what ends the request
+	open sync.Map // waitKeys to the functions that end the requests
 }
 
 const cancelled = "notifications/cancelled"
 
-// note looks whether a body may wait or takes a wait back, and does its part.
+// note registers a body that may wait, or handles one that cancels a wait.
 // forget must be called when the request ends.
 func (w *waits) note(a task.Actor, body []byte, hangUp context.CancelFunc) (forget func()) {
 	takesBack := bytes.Contains(body, []byte(cancelled))
@@ -46,7 +46,7 @@ func (w *waits) note(a task.Actor, body []byte, hangUp context.CancelFunc) (forg
 	return func() {}
 }
 
-// canceledCall returns which call a notification cancels.
+// canceledCall returns the ID of the call that a notification cancels.
 func canceledCall(notification *jsonrpc.Request) (jsonrpc.ID, error) {
 	var p struct {
 		RequestID any `json:"requestId"`
