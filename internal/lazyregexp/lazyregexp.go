@@ -1,7 +1,6 @@
-// Package lazyregexp compiles regular expressions when they are first used.
-// Every process between the server and an agent, and every command of the
-// client, is this one binary: what its packages compile at the start, each of
-// them pays for.
+// Package lazyregexp compiles regular expressions on first use. Every process
+// between the server and an agent, and every client command, is the same
+// binary: each of them would pay for expressions compiled at startup.
 package lazyregexp
 
 import (
@@ -11,8 +10,8 @@ import (
 	"sync"
 )
 
-// New returns a function that gives the compiled expression. One that is not
-// valid panics at its first use, in the programs of tests at once.
+// New returns a function that returns the compiled expression. An invalid
+// expression panics on first use; in test binaries, at once.
 func New(expr string) func() *regexp.Regexp {
 	get := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 	if strings.HasSuffix(os.Args[0], ".test") {

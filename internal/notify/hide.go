@@ -8,15 +8,15 @@ import (
 	"taskyard/internal/lazyregexp"
 )
 
-// hider takes the secrets of an address out of a text.
+// hider removes the secrets of a URL from a text.
 type hider struct{ secrets []string }
 
-// anyAddress fits an address of any kind.
+// anyAddress matches a URL of any scheme.
 var anyAddress = lazyregexp.New(`[A-Za-z][A-Za-z0-9+.-]*://[^\s"'<>]+`)
 
 const (
 	hidden    = "***"
-	minSecret = 4 // shorter parts would tear words apart
+	minSecret = 4 // replacing shorter parts would break words
 )
 
 func newHider(address string, u *url.URL) hider {
@@ -32,7 +32,7 @@ func newHider(address string, u *url.URL) hider {
 		}
 	}
 	if !strings.Contains(u.Host, ".") {
-		add(u.Host) // of tokens in the place of a host; of hosts without a dot, too
+		add(u.Host) // tokens in place of a host; also hosts without a dot
 	}
 	add(u.Path)
 	for _, values := range u.Query() {
@@ -41,7 +41,7 @@ func newHider(address string, u *url.URL) hider {
 		}
 	}
 	parts = slices.DeleteFunc(parts, func(s string) bool { return len(s) < minSecret })
-	// The longest first, so that no part is left of one that held another.
+	// Replace the longest first, so that no remainder of a longer part is left.
 	slices.SortFunc(parts, func(a, b string) int { return len(b) - len(a) })
 	return hider{slices.Compact(parts)}
 }

@@ -1,6 +1,6 @@
-// Package notify tells external services what waits: webhooks, ntfy, Slack and
-// mail. Only addresses that were configured are reached, and no error of it
-// holds an address or a part of one that is secret.
+// Package notify notifies external services: webhooks, ntfy, Slack and email.
+// It connects only to configured addresses, and none of its errors contains an
+// address or a secret part of one.
 package notify
 
 import (
@@ -23,35 +23,35 @@ import (
 	"github.com/nicholas-fedor/shoutrrr/pkg/types"
 )
 
-// Schemes are the kinds of services, as their addresses begin.
+// Schemes are the supported URL schemes.
 var Schemes = []string{"generic", "generic+http", "generic+https", "ntfy", "slack", "smtp"}
 
-// Message is what is told.
+// Message is a notification.
 type Message struct {
 	Title string // one line
 	Text  string // the lines, without the link
-	Link  string // where the decision is made
+	Link  string // URL where the decision is made
 }
 
-// Target is one service outside. It is safe for concurrent use.
+// Target is one external service. It is safe for concurrent use.
 type Target struct {
 	url     *url.URL
-	service types.Service // one for all messages: each keeps connections of its own
+	service types.Service // shared by all messages, because each instance has its own connections
 	hide    hider
-	busy    chan struct{} // holds one token while a message is under way
+	busy    chan struct{} // contains one token while a message is being sent
 }
 
-// maxSend is how long one message may take. The other services of the library have
-// shorter limits of their own.
+// maxSend bounds the time for one message. The library's other services have
+// shorter timeouts.
 const maxSend = 30 * time.Second
 
-// boundGeneric gives the client of the library's service for webhooks, which is
-// that of the whole process and used by nothing else here, the limit that it lacks:
-// a request without an answer would keep all later messages from being sent.
+// boundGeneric adds the missing timeout to the client of the library's webhook
+// service, which is the default client of the process and not used elsewhere: a
+// request without an answer would block all later messages.
 var boundGeneric = sync.OnceFunc(func() { http.DefaultClient.Timeout = maxSend })
 
-// Open reads the address of a service. Errors: no address, an unknown kind,
-// something that the kind needs is missing; none of them shows the address.
+// Open parses the URL of a service. Errors: no URL, an unknown scheme, a
+// missing part; none of them contains the URL.
 func Open(address string) (*Target, error) {
 	if strings.TrimSpace(address) == "" {
 		return nil, errors.New("there is no address: it begins with one of " + kinds())
@@ -73,13 +73,13 @@ func Open(address string) (*Target, error) {
 
 func kinds() string { return strings.Join(Schemes, "://, ") + "://" }
 
-// Kind is the kind of the service, such as ntfy.
+// Kind returns the kind of the service, such as ntfy.
 func (t *Target) Kind() string {
 	kind, _, _ := strings.Cut(t.url.Scheme, "+")
 	return kind
 }
 
-// client makes the library's service of the address.
+// client creates the library's service for the URL.
 func (t *Target) client() (types.Service, error) {
 	u := *t.url
 	var s types.Service
@@ -101,12 +101,12 @@ func (t *Target) client() (types.Service, error) {
 		}
 		s = g
 	}
-	return s, s.Initialize(&u, log.New(io.Discard, "", 0)) // what the library logs may hold the address
+	return s, s.Initialize(&u, log.New(io.Discard, "", 0)) // the library may log the URL
 }
 
-// Send sends a message. The library knows no context: when ctx ends, Send
-// returns, and until the message under way has ended, too, the next is
-// refused.
+// Send sends a message. The library does not support contexts: when ctx ends,
+// Send returns, but until the pending message has ended, the next one is
+// rejected.
 func (t *Target) Send(ctx context.Context, m Message) error {
 	select {
 	case t.busy <- struct{}{}:
@@ -139,11 +139,11 @@ func (t *Target) send(m Message) (err error) {
 	return nil
 }
 
-// slackEscapes are what Slack asks for. Otherwise the text of an agent could call
-// everybody of a channel, or hide an address behind other words.
+// slackEscapes are the escapes that Slack requires. Otherwise, an agent's text
+// could mention everyone in a channel, or hide a URL behind other text.
 var slackEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
-// text is the text and the link as the service expects them.
+// text returns the text and the link in the form that the service expects.
 func (t *Target) text(m Message) string {
 	text := m.Text
 	if t.Kind() == slack.Scheme {
@@ -152,15 +152,15 @@ func (t *Target) text(m Message) string {
 	return text + "\n" + m.Link
 }
 
-// params are what is sent with the text. Services keep those of the last
-// message, so that each message must bring the same ones.
+// params returns the parameters of a message. Services keep those of the last
+// message, so every message must set all of them.
 func (t *Target) params(m Message) *types.Params {
 	p := types.Params{types.TitleKey: m.Title}
 	switch t.Kind() {
 	case ntfy.Scheme:
 		p["click"] = m.Link
 	case generic.Scheme:
-		p["link"] = m.Link // is in the JSON, with ?template=json
+		p["link"] = m.Link // included in the JSON, with ?template=json
 	}
 	return &p
 }

@@ -1,5 +1,5 @@
-// Package roots brings the root certificates of Mozilla to machines that have
-// none, such as an empty container.
+// Package roots provides Mozilla's root certificates to machines without any,
+// such as an empty container.
 package roots
 
 import (
@@ -9,16 +9,16 @@ import (
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 )
 
-// places are where systems keep their root certificates; crypto/x509 looks
+// places are where systems store their root certificates; crypto/x509 looks
 // there, too.
 var places = []string{
 	"/etc/ssl/certs", "/etc/pki/tls/certs", "/etc/ssl/cert.pem", "/etc/ssl/ca-bundle.pem", "/etc/pki/tls/cacert.pem",
 	"/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem", "/system/etc/security/cacerts", "/usr/local/share/certs",
 }
 
-// Use has this process verify with the certificates of this program where the system has
-// none. It is called once, before anything is verified. Other processes pay
-// nothing: the certificates of a process take 7 MB of memory.
+// Use makes this process verify with the embedded certificates if the system
+// has none. Call it once, before anything is verified. Other processes do not
+// need it: the certificates take 7 MB of memory per process.
 func Use(getenv func(string) string) {
 	if !wanted(getenv, places) {
 		return
@@ -26,13 +26,13 @@ func Use(getenv func(string) string) {
 	x509.SetFallbackRoots(embedded())
 }
 
-// embedded returns the certificates of this program.
+// embedded returns the embedded certificates.
 func embedded() *x509.CertPool {
 	pool := x509.NewCertPool()
 	for root := range bundle.Roots() {
 		cert, err := x509.ParseCertificate(root.Certificate)
 		if err != nil {
-			continue // a newer program than Go's library reads it
+			continue // requires a newer version of Go's library
 		}
 		if root.Constraint == nil {
 			pool.AddCert(cert)
@@ -43,8 +43,8 @@ func embedded() *x509.CertPool {
 	return pool
 }
 
-// wanted reports whether the system has no certificates and nobody names any. An
-// empty folder holds none.
+// wanted reports whether the system has no certificates and no variable names
+// any. An empty folder has none.
 func wanted(getenv func(string) string, places []string) bool {
 	if getenv("SSL_CERT_FILE") != "" || getenv("SSL_CERT_DIR") != "" {
 		return false

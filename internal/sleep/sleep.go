@@ -1,4 +1,4 @@
-// Package sleep waits for as long as it is wanted.
+// Package sleep waits until a time or the end of a context.
 package sleep
 
 import (
@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// For waits for d or until ctx ends, and reports whether ctx still lasts.
+// For waits for d or until ctx ends, and reports whether ctx has not ended.
 func For(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():

@@ -2,7 +2,7 @@ package systemd
 
 import "golang.org/x/sys/unix"
 
-// monotonic returns the microseconds of the clock that systemd compares with.
+// monotonic returns the clock that systemd uses, in microseconds.
 func monotonic() int64 {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &t); err != nil {

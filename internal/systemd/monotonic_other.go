@@ -2,5 +2,5 @@
 
 package systemd
 
-// monotonic is 0 where there is no systemd.
+// monotonic returns 0: there is no systemd.
 func monotonic() int64 { return 0 }

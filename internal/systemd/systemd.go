@@ -1,5 +1,5 @@
-// Package systemd speaks the protocol of a service manager: it is told the
-// state of the service, and passes sockets that it listens on itself.
+// Package systemd implements the protocol of a service manager, which receives
+// the state of the service, and passes sockets that it listens on.
 package systemd
 
 import (
@@ -12,15 +12,16 @@ import (
 	"time"
 )
 
-// Notifier tells the service manager about the state of this process. One
-// without a manager does nothing, and neither does nil.
+// Notifier notifies the service manager of the state of this process. Without a
+// manager, and if nil, it does nothing.
 type Notifier struct {
 	socket string
 	every  time.Duration
 }
 
-// NewNotifier returns what tells the manager that started this process, if one
-// did. Programs that this process starts must not inherit its variables.
+// NewNotifier returns a notifier for the manager that started this process, if
+// there is one. Programs that this process starts must not inherit its
+// variables.
 func NewNotifier(getenv func(string) string) *Notifier {
 	n := &Notifier{socket: getenv("NOTIFY_SOCKET")}
 	if pid := getenv("WATCHDOG_PID"); pid != "" && pid != strconv.Itoa(os.Getpid()) {
@@ -32,8 +33,8 @@ func NewNotifier(getenv func(string) string) *Notifier {
 	return n
 }
 
-// WatchdogEvery is how often the manager wants to hear that the process works:
-// twice within its patience. 0: it does not.
+// WatchdogEvery returns the interval for Watchdog, half of the manager's
+// timeout; 0: disabled.
 func (n *Notifier) WatchdogEvery() time.Duration {
 	if n == nil {
 		return 0
@@ -41,23 +42,23 @@ func (n *Notifier) WatchdogEvery() time.Duration {
 	return n.every
 }
 
-// Ready tells that the service is up, or up again after a reload, and what it does.
+// Ready reports that the service has started or reloaded, and its status.
 func (n *Notifier) Ready(status string) error { return n.send("READY=1", statusLine(status)) }
 
-// Reloading tells that the configuration is being read again; Ready ends it.
+// Reloading reports that the configuration is being reloaded; Ready ends it.
 func (n *Notifier) Reloading() error {
 	return n.send("RELOADING=1", fmt.Sprintf("MONOTONIC_USEC=%d", monotonic()), "STATUS=Reloading the configuration")
 }
 
-// Stopping tells that the service is going down.
+// Stopping reports that the service is stopping.
 func (n *Notifier) Stopping(status string) error { return n.send("STOPPING=1", statusLine(status)) }
 
-// Watchdog tells that the process works.
+// Watchdog reports that the process is working.
 func (n *Notifier) Watchdog() error { return n.send("WATCHDOG=1") }
 
 func statusLine(s string) string { return "STATUS=" + strings.ReplaceAll(s, "\n", " ") }
 
-// patience bounds how long a manager that does not read holds the server up.
+// patience bounds how long a manager that does not read can block the server.
 const patience = time.Second
 
 // send writes one datagram of assignments, one per line.
@@ -67,7 +68,7 @@ func (n *Notifier) send(lines ...string) error {
 	}
 	name := n.socket
 	if name[0] == '@' {
-		name = "\x00" + name[1:] // of the abstract name space
+		name = "\x00" + name[1:] // in the abstract namespace
 	}
 	c, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: name, Net: "unixgram"})
 	if err != nil {
@@ -79,11 +80,12 @@ func (n *Notifier) send(lines ...string) error {
 	return errors.Join(err, c.Close())
 }
 
-// firstFD is the descriptor of the first socket that is passed.
+// firstFD is the descriptor of the first passed socket.
 const firstFD = 3
 
-// Listener returns the socket that the manager listens on for this process, or nil.
-// Error: there are several, or it is none that accepts connections.
+// Listener returns the socket that the manager passed to this process, or nil.
+// It returns an error if there are several, or if the socket does not accept
+// connections.
 func Listener(getenv func(string) string) (net.Listener, error) {
 	if getenv("LISTEN_PID") != strconv.Itoa(os.Getpid()) {
 		return nil, nil

@@ -10,7 +10,7 @@ import (
 	"taskyard/task"
 )
 
-// WriteAgents writes definitions, by agent ID, into a folder.
+// WriteAgents writes definitions, by agent ID, to a folder.
 func WriteAgents(t testing.TB, dir string, definitions map[string]string) {
 	t.Helper()
 	for id, text := range definitions {
@@ -20,8 +20,8 @@ func WriteAgents(t testing.TB, dir string, definitions map[string]string) {
 	}
 }
 
-// OpenAgents opens a folder of definitions. Without options there is one
-// runner, script, which every agent uses that names none.
+// OpenAgents opens a folder of definitions. Without options, there is one
+// runner, script, which is the default of all agents.
 func OpenAgents(t testing.TB, dir string, opt *agentfile.Options) *agentfile.Folder {
 	t.Helper()
 	if opt == nil {

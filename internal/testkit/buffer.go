@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Buffer keeps what is written to it: a log, or the output of a program. It is
+// Buffer stores what is written to it: a log, or the output of a program. It is
 // safe for concurrent use.
 type Buffer struct {
 	mu   sync.Mutex
@@ -24,13 +24,13 @@ func (b *Buffer) String() string {
 	return b.text.String()
 }
 
-// Tail returns the last n bytes, or all when there are fewer.
+// Tail returns the last n bytes, or all if there are fewer.
 func (b *Buffer) Tail(n int) string {
 	text := b.String()
 	return text[max(0, len(text)-n):]
 }
 
-// Take returns what was written since it was called last.
+// Take returns what was written since its last call.
 func (b *Buffer) Take() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

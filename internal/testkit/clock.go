@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// Clock is the clock of a test, which only the test moves: it is stopped, or
-// runs beside the real one until it is. It is safe for concurrent use.
+// Clock is a clock that only the test moves: it is stopped, or runs with the
+// real one until it is moved. It is safe for concurrent use.
 type Clock struct {
 	mu    sync.Mutex
-	now   time.Time // zero: of the real clock
+	now   time.Time // zero: real time
 	ahead time.Duration
 	reads int
 }
@@ -20,7 +20,7 @@ func NewClock() *Clock { return &Clock{now: time.Date(2026, 3, 2, 9, 0, 0, 0, ti
 // RunningClock returns a clock that shows the real time until it is moved.
 func RunningClock() *Clock { return &Clock{} }
 
-// Now returns the time that the clock shows.
+// Now returns the time of the clock.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -31,7 +31,7 @@ func (c *Clock) Now() time.Time {
 	return c.now.Add(c.ahead)
 }
 
-// Stop stops the clock at the time that it shows.
+// Stop stops the clock at its current time.
 func (c *Clock) Stop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -40,14 +40,14 @@ func (c *Clock) Stop() {
 	}
 }
 
-// Forward moves the clock; a negative span moves it back.
+// Forward moves the clock; a negative duration moves it back.
 func (c *Clock) Forward(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ahead += d
 }
 
-// Behind sets the clock to a span before the time that it began with.
+// Behind sets the clock to d before its initial time.
 func (c *Clock) Behind(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

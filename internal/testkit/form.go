@@ -7,9 +7,8 @@ import (
 	"testing"
 )
 
-// formKey selects the form of the tests that find more the longer they run:
-// the short one when it is unset, "whole", or a number of trials for the
-// thorough one.
+// formKey selects the form of tests that find more the longer they run: short
+// if unset, "whole", or a number of trials for the thorough form.
 const formKey = "TASKYARD_TRIALS"
 
 type testForm struct {
@@ -17,8 +16,8 @@ type testForm struct {
 	trials int
 }
 
-// form is the selected form. The variable is removed from the environment: the
-// server refuses one of its prefix that it does not know.
+// form is the selected form. The variable is removed from the environment,
+// because the server rejects unknown variables with its prefix.
 var form = func() testForm {
 	f, err := parseForm(os.Getenv(formKey))
 	if err != nil {
@@ -40,9 +39,9 @@ func parseForm(v string) (testForm, error) {
 }
 
 // Whole reports whether tests try all cases, as in `make check` and CI, and not
-// only a few. The thorough form is whole too.
+// only a few. The thorough form is also whole.
 func Whole() bool {
-	_ = os.Getenv(formKey) // read during the tests, it invalidates their cached result
+	_ = os.Getenv(formKey) // reading it during the test invalidates its cached result
 	return form.whole
 }
 
@@ -53,11 +52,11 @@ func Trials() int {
 	return form.trials
 }
 
-// Thorough reports whether tests try as much as Trials says.
+// Thorough reports whether the thorough form is selected; see Trials.
 func Thorough() bool { return Trials() > 0 }
 
-// OneGoroutine skips a test under the race detector: it handles many bytes in one
-// goroutine, where the detector finds nothing and takes ten times as long.
+// OneGoroutine skips a test under the race detector: it processes many bytes in
+// one goroutine, where the detector finds nothing and takes ten times as long.
 func OneGoroutine(t testing.TB) {
 	t.Helper()
 	if Race {
@@ -65,7 +64,7 @@ func OneGoroutine(t testing.TB) {
 	}
 }
 
-// ByForm returns the value of the selected form.
+// ByForm returns the value for the selected form.
 func ByForm[T any](short, whole, thorough T) T {
 	switch {
 	case Thorough():
@@ -76,8 +75,8 @@ func ByForm[T any](short, whole, thorough T) T {
 	return short
 }
 
-// Few returns every nth element of a list, from the first on; in the whole form
-// all of them.
+// Few returns every nth element of a list, starting with the first; in the
+// whole form, all of them.
 func Few[T any](n int, list []T) []T { return few(Whole(), n, list) }
 
 func few[T any](whole bool, n int, list []T) []T {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Git calls Git in a folder as a person would, Maya, and returns what it
-// printed without the newlines at the end.
+// Git runs Git in a folder as a person named Maya, and returns its output
+// without trailing newlines.
 func Git(t testing.TB, dir string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command("git", append([]string{"-c", "gc.auto=0", "-c", "maintenance.auto=false"}, args...)...)
@@ -23,9 +23,9 @@ func Git(t testing.TB, dir string, args ...string) string {
 	return strings.TrimRight(string(out), "\n")
 }
 
-// Repository makes a Git repository with a work tree, whose branch main has one
-// commit of files, by path, and returns its folder. Where Git is not installed,
-// it skips the test.
+// Repository creates a Git repository with a working tree whose branch main has
+// one commit with files, by path, and returns its folder. If Git is not
+// installed, it skips the test.
 func Repository(t testing.TB, files map[string]string) (dir string) {
 	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {

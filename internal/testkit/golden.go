@@ -9,7 +9,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files of testdata again")
 
-// Golden fails the test when got is not what a file of testdata holds.
+// Golden fails the test if got differs from a file in testdata.
 func Golden(t testing.TB, name, got string) {
 	t.Helper()
 	if want := GoldenFile(t, name, got); got != want {
@@ -17,7 +17,8 @@ func Golden(t testing.TB, name, got string) {
 	}
 }
 
-// GoldenFile returns what a file of testdata holds: got, with the flag -update.
+// GoldenFile returns the content of a file in testdata; with the flag -update,
+// it writes and returns got.
 func GoldenFile(t testing.TB, name, got string) (want string) {
 	t.Helper()
 	file := filepath.Join("testdata", name)

@@ -17,15 +17,14 @@ import (
 	"time"
 )
 
-// PostgresServer is a running server of the installed programs.
+// PostgresServer is a running server of the installed PostgreSQL.
 type PostgresServer struct {
-	URL string // of its first database
+	URL string // URL of its first database
 	dir string
-	bin string // the folder of the programs
+	bin string // folder of the programs
 }
 
-// Crash stops the server at once, as a power cut would, and starts it
-// again.
+// Crash stops the server immediately, like a power failure, and restarts it.
 func (p *PostgresServer) Crash() error {
 	pid, err := p.pid()
 	if err != nil {
@@ -34,7 +33,7 @@ func (p *PostgresServer) Crash() error {
 	return syscall.Kill(pid, syscall.SIGQUIT)
 }
 
-// pid is the id of its first process.
+// pid returns the PID of its main process.
 func (p *PostgresServer) pid() (int, error) {
 	b, err := os.ReadFile(filepath.Join(p.dir, "data", "postmaster.pid"))
 	if err != nil {
@@ -44,17 +43,17 @@ func (p *PostgresServer) pid() (int, error) {
 	return strconv.Atoi(first)
 }
 
-// StartPostgres starts a server of the installed programs, with sockets in a
-// temporary folder and nothing on the network. It ends, and its folder goes,
-// when this process ends, however it ends. It syncs nothing to the disk.
+// StartPostgres starts a server of the installed PostgreSQL, with sockets in a
+// temporary folder and no network. When this process ends for any reason, the
+// server stops and its folder is deleted. It does not sync to the disk.
 func StartPostgres() (*PostgresServer, error) {
 	return startPostgres(roomyMemory(), notDurable...)
 }
 
 var notDurable = []string{"-c", "fsync=off", "-c", "full_page_writes=off"}
 
-// StartDurablePostgres is StartPostgres for measurements: each commit is synced
-// to a disk.
+// StartDurablePostgres is like StartPostgres, for measurements: each commit is
+// synced to the disk.
 func StartDurablePostgres() (*PostgresServer, error) { return startPostgres("/var/tmp") }
 
 func startPostgres(place string, settings ...string) (*PostgresServer, error) {
@@ -69,7 +68,7 @@ func startPostgres(place string, settings ...string) (*PostgresServer, error) {
 	return p, p.start(settings)
 }
 
-// newPostgres makes the folder of a server.
+// newPostgres creates the folder of a server.
 func newPostgres(place string) (*PostgresServer, error) {
 	bin, err := programs()
 	if err != nil {
@@ -91,7 +90,7 @@ func newPostgres(place string) (*PostgresServer, error) {
 	return &PostgresServer{URL: postgresURL(dir), dir: dir, bin: bin}, nil
 }
 
-// postgresURL is the address of the first database of the servers with these
+// postgresURL returns the URL of the first database of the servers with these
 // folders.
 func postgresURL(dirs ...string) string {
 	u := url.URL{
@@ -101,7 +100,8 @@ func postgresURL(dirs ...string) string {
 	return u.String()
 }
 
-// postgresUser are the attributes of its processes, which refuse to be root's.
+// postgresUser returns process attributes for PostgreSQL, which refuses to run
+// as root.
 func postgresUser() (*syscall.SysProcAttr, error) {
 	attr := &syscall.SysProcAttr{Setpgid: true}
 	if os.Getuid() != 0 {
@@ -117,7 +117,7 @@ func postgresUser() (*syscall.SysProcAttr, error) {
 	return attr, nil
 }
 
-// command is a program of PostgreSQL, or one that starts it.
+// command returns a command of PostgreSQL, or one that starts it.
 func (p *PostgresServer) command(name string, args ...string) (*exec.Cmd, error) {
 	attr, err := postgresUser()
 	if err != nil {
@@ -128,7 +128,7 @@ func (p *PostgresServer) command(name string, args ...string) (*exec.Cmd, error)
 	return cmd, nil
 }
 
-// do runs a program of PostgreSQL to its end.
+// do runs a program of PostgreSQL and waits for it.
 func (p *PostgresServer) do(program string, args ...string) error {
 	cmd, err := p.command(filepath.Join(p.bin, program), args...)
 	if err != nil {
@@ -164,8 +164,9 @@ func (p *PostgresServer) start(settings []string) error {
 	return fmt.Errorf("it does not start: %s", log)
 }
 
-// roomyMemory is a file system in memory, where a database for each test is
-// made ten times as fast; "" is the usual place, where there is none with room.
+// roomyMemory returns a folder in a memory file system, where creating a
+// database per test is ten times as fast; "": the usual place, if there is none
+// with enough space.
 func roomyMemory() string {
 	const place, room = "/dev/shm", 4 << 30
 	var st syscall.Statfs_t
@@ -175,8 +176,8 @@ func roomyMemory() string {
 	return place
 }
 
-// keepRunning is a shell that runs the server, again and again, until the
-// process that started the shell is gone.
+// keepRunning is a shell script that restarts the server until the process that
+// started the shell has ended.
 const keepRunning = `bin=$1 dir=$2; shift 2; cd "$dir" && touch run
 while [ -e run ]; do "$bin/postgres" -D data -k "$dir" "$@" -c listen_addresses= \
  -c max_connections=400 -c shared_buffers=64MB -c log_min_messages=fatal >>log 2>&1; done &
@@ -185,7 +186,7 @@ read _; rm run; kill -INT "$(head -n 1 data/postmaster.pid)"; wait; cd / && rm -
 // hold are the pipes that servers read until this process ends.
 var hold []io.Closer
 
-// programs is the folder with the programs of the newest PostgreSQL.
+// programs returns the folder with the programs of the newest PostgreSQL.
 func programs() (string, error) {
 	list, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
 	if p, err := exec.LookPath("postgres"); err == nil {

@@ -8,9 +8,10 @@ import (
 	"time"
 )
 
-// StartReplicatedPostgres is StartPostgres of a primary and a standby that follows
-// it by streaming replication. A synchronous one has each commit before it is
-// acknowledged. The URL of both is that of two hosts, of which the primary is used.
+// StartReplicatedPostgres is like StartPostgres, with a primary and a standby
+// that follows it by streaming replication. A synchronous standby has each
+// commit before it is acknowledged. The URL of both contains both hosts, of
+// which the primary is used.
 func StartReplicatedPostgres(synchronous bool) (primary, standby *PostgresServer, err error) {
 	const name = "standby"
 	settings := notDurable
@@ -35,7 +36,7 @@ func StartReplicatedPostgres(synchronous bool) (primary, standby *PostgresServer
 	return primary, standby, nil
 }
 
-// End stops the server at once, for good, and returns when it has ended.
+// End stops the server permanently and immediately, and waits for its end.
 func (p *PostgresServer) End() error {
 	pid, err := p.pid()
 	if err != nil {
@@ -58,6 +59,6 @@ func (p *PostgresServer) Promote() error {
 	return p.do("pg_ctl", "promote", "-D", filepath.Join(p.dir, "data"))
 }
 
-// Return starts a server that was ended, on the data that it left: a former primary
-// takes writes again.
+// Return restarts a server that was ended, with its data: a former primary
+// accepts writes again.
 func (p *PostgresServer) Return() error { return p.start(notDurable) }

@@ -1,4 +1,4 @@
-// Package testkit holds what the tests of several packages share.
+// Package testkit contains what the tests of several packages share.
 package testkit
 
 import (
@@ -9,13 +9,13 @@ import (
 )
 
 // EndHelper ends a process that a test started from its own binary, with an
-// exit code. Unlike os.Exit it does not wait for the second that the race
+// exit code. Unlike os.Exit, it does not wait for the second that the race
 // detector sleeps at the end of every process.
 func EndHelper(code int) { syscall.Exit(code) }
 
-// RunBeside lets n tests of a package run beside each other, or as many as
-// there are cores if that is more. It is for tests that wait for other
-// processes more than they compute. The flag -parallel wins.
+// RunBeside lets n tests of a package run in parallel, or one per core if there
+// are more cores. It is for tests that mostly wait for other processes. The
+// flag -parallel takes precedence.
 func RunBeside(n int) {
 	flag.Parse()
 	given := false

@@ -2,6 +2,6 @@
 
 package testkit
 
-// Race reports whether the race detector watches: it makes a program up to
-// 20 times slower.
+// Race reports whether the race detector is enabled, which makes a program up
+// to 20 times slower.
 const Race = false

@@ -16,8 +16,8 @@ var configured = sync.OnceValue(func() task.Rules {
 	return c.Rules()
 })
 
-// Rules returns those of an instance without configuration, but that it has no
-// ticks and no wakes: nothing happens by itself.
+// Rules returns the rules of an instance without configuration, except that it
+// has no ticks and no wakes: nothing happens by itself.
 func Rules() task.Rules {
 	rules := configured()
 	rules.Wakes = false

@@ -7,10 +7,10 @@ import (
 	"syscall"
 )
 
-// StartTied starts a command that is killed when this process ends, however it
-// ends. The kernel ties that to the thread which starts it, and threads of a Go
-// program end whenever a goroutine ends that is locked to its own: so one
-// thread, which never ends, starts them all.
+// StartTied starts a command that is killed when this process ends for any
+// reason. The kernel ties the command to the thread that starts it, and a
+// thread of a Go program ends with a goroutine that is locked to it. Therefore,
+// a single thread, which never ends, starts all commands.
 func StartTied(cmd *exec.Cmd) error {
 	tied.once.Do(func() {
 		tied.starts = make(chan func())

@@ -20,11 +20,11 @@ import (
 )
 
 // beatWait is how long the server may hold a heartbeat. Canceling a run ends
-// that wait, so its program is stopped at once.
+// the wait, so that its program is stopped at once.
 const beatWait = 10 * time.Second
 
-// leavePatience bounds how long a worker that stops takes to end its programs,
-// and to give their runs back.
+// leavePatience bounds how long a stopping worker may take to end its programs
+// and return their runs.
 const leavePatience = 20 * time.Second
 
 // execution is one run on this machine.
@@ -32,11 +32,11 @@ type execution struct {
 	w     *Worker
 	run   *task.Leased
 	log   *slog.Logger
-	waits chan bool       // whether the run waits for what it delegated
-	lost  context.Context // ends when the server does not take this run's word any more
+	waits chan bool       // whether the run waits for a delegated run
+	lost  context.Context // ends when the server no longer accepts reports of this run
 	lose  context.CancelFunc
-	over  chan struct{} // closed when nothing is left of it here
-	idle  chan struct{} // has one while the run waits for what it delegated
+	over  chan struct{} // closed when nothing of it is left here
+	idle  chan struct{} // contains a value while the run waits for a delegated run
 }
 
 // execute executes one run and reports its end.
@@ -52,11 +52,12 @@ func (w *Worker) execute(ctx context.Context, leased *task.Leased) {
 	defer stop(nil)
 	defer context.AfterFunc(ctx, func() {
 		if errors.Is(context.Cause(ctx), supervise.ErrShutdown) {
-			// The server may be away for long: the lease then decides.
+			// The server may be unreachable for long: the lease then decides.
 			time.AfterFunc(leavePatience, c.lose)
 		}
 	})()
-	// Whichever report is refused first: nobody takes what the program does now.
+	// Whichever report is rejected first: the server no longer accepts this
+	// run's work.
 	defer context.AfterFunc(c.lost, func() {
 		stop(supervise.ErrLeaseLost)
 	})()
@@ -76,10 +77,10 @@ func (w *Worker) execute(ctx context.Context, leased *task.Leased) {
 	c.log.Info("run ended", "status", out.Status, "phase", out.Phase, "reason", out.Reason)
 }
 
-// takePlace ends what this worker still executes of the same task and waits for
-// that: the server has ended that run, or was restored from a backup and starts
-// it again. Both would work in one folder. It returns what notes the end of this
-// one.
+// takePlace stops what this worker still executes of the same task and waits
+// for that: the server has ended that run, or was restored from a backup and
+// starts it again. Both would work in the same folder. The returned function
+// records the end of this one.
 func (c *execution) takePlace() (leave func()) {
 	for {
 		had, busy := c.w.placed.LoadOrStore(c.run.TaskID, c)
@@ -92,8 +93,8 @@ func (c *execution) takePlace() (leave func()) {
 	}
 }
 
-// lend executes what the run delegated in its own place while it waits for that:
-// a worker that has no other place would never come to it.
+// lend executes delegated runs in the run's own slot while it waits for them: a
+// worker without another slot would never execute them.
 func (c *execution) lend(ctx, runs context.Context) {
 	offer := map[string]any{"parentRun": c.run.RunID}
 	maps.Copy(offer, c.w.offer)
@@ -122,7 +123,7 @@ func (c *execution) outcome(ctx context.Context, lines supervise.Sink) supervise
 		}
 	}
 	dir := filepath.Join(c.w.dir, task.StartFolder(l.RunID, l.Lease).Name)
-	if _, err := os.Lstat(dir); err == nil { // what lies there is none of this server's: no start has the name of another
+	if _, err := os.Lstat(dir); err == nil { // it is from another server: every attempt has its own name
 		return supervise.Failed(task.PhaseError, "The worker has a folder "+dir+", which a run of another server left: "+
 			"start the worker with a folder of its own for this server (--dir), or remove that one")
 	}
@@ -131,7 +132,7 @@ func (c *execution) outcome(ctx context.Context, lines supervise.Sink) supervise
 		URL: c.w.client.URL, Token: l.Token,
 		Dir: dir, Secrets: []string{c.w.client.Token},
 	}, lines)
-	if err != nil && c.lost.Err() == nil { // one that was ended while its program started is no failure
+	if err != nil && c.lost.Err() == nil { // ending the run while its program starts is not a failure
 		c.log.Error("supervisor failed", "error", err)
 	}
 	return out
@@ -139,8 +140,9 @@ func (c *execution) outcome(ctx context.Context, lines supervise.Sink) supervise
 
 func (c *execution) hold() task.Hold { return task.Hold{Attempt: c.run.Attempt, Lease: c.run.Lease} }
 
-// report sends a report until the server takes or refuses it, or this run is
-// lost: while the server is away the run continues. The error is the refusal.
+// report repeats a report until the server accepts or rejects it, or this run
+// is lost; the run continues while the server is unreachable. The error is the
+// rejection.
 func (c *execution) report(ctx context.Context, what string, in, out any) error {
 	pause := newBackoff()
 	for {
@@ -162,8 +164,8 @@ func (c *execution) report(ctx context.Context, what string, in, out any) error 
 	}
 }
 
-// beat renews the lease, and stops the run when the server says so or has given
-// it to somebody else.
+// beat renews the lease, and stops the run if the server requests that or has
+// assigned it to another worker.
 func (c *execution) beat(ctx context.Context, stop context.CancelCauseFunc) {
 	in := struct {
 		task.Hold
@@ -201,15 +203,15 @@ func (c *execution) beat(ctx context.Context, stop context.CancelCauseFunc) {
 			case c.waits <- beat.Waits:
 				in.Waits = beat.Waits
 				continue
-			case <-time.After(time.Second): // its runner has not begun to look
+			case <-time.After(time.Second): // its runner is not reading yet
 			case <-ctx.Done():
 			}
 		}
-		sleep.For(ctx, time.Second-time.Since(begin)) // where it was not held
+		sleep.For(ctx, time.Second-time.Since(begin)) // if the server did not hold it
 	}
 }
 
-// finish reports the end. A run that the server has ended needs none.
+// finish reports the end of the run, unless the server has ended it.
 func (c *execution) finish(out supervise.Outcome) {
 	in := endReport(c.run, out)
 	switch {

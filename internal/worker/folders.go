@@ -13,10 +13,11 @@ import (
 	"taskyard/task"
 )
 
-// foldersInUse has the names of the folders that a worker's runs use now.
+// foldersInUse contains the names of the folders that a worker's runs are
+// using.
 type foldersInUse struct{ byRun sync.Map }
 
-// take notes that a run begins, and returns what notes its end.
+// take records that a run begins; the returned function records its end.
 func (u *foldersInUse) take(l *task.Leased) func() {
 	u.byRun.Store(l, []string{task.StartFolder(l.RunID, l.Lease).Name, task.TreeFolder(l.Origin).Name})
 	return func() { u.byRun.Delete(l) }
@@ -30,7 +31,7 @@ func (u *foldersInUse) has(name string) (found bool) {
 	return found
 }
 
-// tidy removes, now and every hour, the folders of runs that ended long ago.
+// tidy deletes the folders of runs that ended long ago, now and every hour.
 func (w *Worker) tidy(ctx context.Context) {
 	for {
 		n, err := runner.Retire(ctx, w.dir, func(list []task.RunFolder) ([]task.RunFolder, error) { return w.expired(list), nil })
@@ -46,8 +47,8 @@ func (w *Worker) tidy(ctx context.Context) {
 	}
 }
 
-// expired returns those of the folders that no run uses, and in which none
-// began or ended for as long as they are kept.
+// expired returns the folders that no run uses, and in which none began or
+// ended for as long as they are kept.
 func (w *Worker) expired(list []task.RunFolder) (old []task.RunFolder) {
 	before := time.Now().Add(-w.keep)
 	for _, f := range list {

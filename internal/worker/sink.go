@@ -12,19 +12,19 @@ import (
 const (
 	sendEvery  = 200 * time.Millisecond
 	sendEvents = 50        // of one report
-	sendBytes  = 256 << 10 // of one report as JSON, about
-	waitEvents = 2000      // kept while the server is away; more slow the program
+	sendBytes  = 256 << 10 // of one report as JSON, approximately
+	waitEvents = 2000      // buffered while the server is unreachable; more block the program
 )
 
-// sink sends what a run reports, in numbered batches. A batch is sent
-// until it is taken, and the server passes over what it has.
+// sink sends the events of a run in numbered batches. A batch is repeated until
+// it is accepted, and the server skips events that it already has.
 type sink struct {
 	c *execution
 
 	mu     sync.Mutex
-	room   *sync.Cond // there is room again, or nothing is taken any more
+	room   *sync.Cond // there is room again, or the sink is closed
 	queue  []task.RunLine
-	closed bool // nothing is taken any more
+	closed bool // events are no longer accepted
 	done   bool
 	next   int64 // number of the first event in the queue
 
@@ -39,7 +39,7 @@ func newSink(c *execution) *sink {
 	return s
 }
 
-// Started reports that the program runs; an error stops it.
+// Started reports that the program is running; an error stops it.
 func (s *sink) Started(supervise.Process) error {
 	return s.c.report(s.c.lost, "working", s.c.hold(), nil)
 }
@@ -65,7 +65,8 @@ func (s *sink) tell() {
 	}
 }
 
-// close sends what is left and returns when it is taken, or never will be.
+// close sends the remaining events and returns when they are accepted, or never
+// will be.
 func (s *sink) close() {
 	s.mu.Lock()
 	s.done = true
@@ -106,7 +107,7 @@ func (s *sink) batch() (from int64, batch []task.RunLine, done bool) {
 	defer s.mu.Unlock()
 	size := 0
 	for i, l := range s.queue {
-		size += task.JSONBytes(l.Text) + task.JSONBytes(string(l.Data)) // the server takes no body of more than 1 MiB
+		size += task.JSONBytes(l.Text) + task.JSONBytes(string(l.Data)) // the server rejects bodies of more than 1 MiB
 		if i == sendEvents || i > 0 && size > sendBytes {
 			break
 		}
@@ -115,8 +116,8 @@ func (s *sink) batch() (from int64, batch []task.RunLine, done bool) {
 	return s.next, batch, s.done
 }
 
-// deliver sends a batch and takes it off the queue; false when the server takes
-// nothing more.
+// deliver sends a batch and removes it from the queue; false if the server no
+// longer accepts events.
 func (s *sink) deliver(from int64, batch []task.RunLine) bool {
 	in := struct {
 		task.Hold

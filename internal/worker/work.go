@@ -11,10 +11,10 @@ import (
 )
 
 // maxReport bounds the report of the end of a run, in bytes of JSON: the server
-// takes no body of more than 1 MiB.
+// rejects bodies of more than 1 MiB.
 const maxReport = 1<<20 - 16<<10
 
-// maxReportedArtifacts bounds the names of what a run made, in bytes of JSON.
+// maxReportedArtifacts bounds the names of a run's artifacts, in bytes of JSON.
 const maxReportedArtifacts = 256 << 10
 
 // maxRetryAfter is the longest wait before a retry that the server accepts.
@@ -36,17 +36,17 @@ func endReport(run *task.Leased, out supervise.Outcome) map[string]any {
 	return report
 }
 
-// maxDataDepth is how deep the data of an event may nest: a body may have 32
-// levels, of which the report takes 3.
+// maxDataDepth bounds the nesting of an event's data: a body may have 32
+// levels, of which the report uses 3.
 const maxDataDepth = 29
 
-// reportedData returns the data of an event as the server accepts it.
+// reportedData returns the data of an event in a form that the server accepts.
 func reportedData(data json.RawMessage) json.RawMessage {
 	dec, depth := json.NewDecoder(bytes.NewReader(data)), 0
 	for {
 		token, err := dec.Token()
 		if err != nil {
-			return data // its end: an event has one valid value, or none
+			return data // the end: an event has one valid value, or none
 		}
 		switch token {
 		case json.Delim('{'), json.Delim('['):
@@ -81,9 +81,9 @@ type reportedFile struct {
 	Diff string `json:"diff,omitempty"`
 }
 
-// reportedWork returns what a run left, in at most limit bytes of JSON: without the
-// lines of some files if all lines would be too long, and then without the names
-// of some.
+// reportedWork returns the work of a run in at most limit bytes of JSON:
+// without the lines of some files if necessary, and then without some of the
+// names.
 func reportedWork(w *task.Work, limit int) any {
 	report := struct {
 		task.Work
@@ -97,7 +97,8 @@ func reportedWork(w *task.Work, limit int) any {
 		return err == nil && len(b) <= limit
 	}
 	for i := len(report.Files) - 1; i >= 0 && !fits(); i-- {
-		// Halves the lines with each look, not one file at a time.
+		// Halve the number of files with lines each time, instead of removing
+		// one at a time.
 		for n := max(1, i/2); n > 0 && i >= 0; n-- {
 			report.Files[i].Diff, report.Files[i].Note = "", "its lines were too long to be reported"
 			i--

@@ -1,5 +1,5 @@
 // Package worker executes runs of a server on another machine: it leases them
-// over the JSON API, starts the agent's program, and reports what it does.
+// through the JSON API, starts the agent's program, and reports what it does.
 package worker
 
 import (
@@ -21,33 +21,33 @@ import (
 	"taskyard/task"
 )
 
-// Options say whom a worker serves, and how.
+// Options configures a worker.
 type Options struct {
 	URL, Token string
-	Name       string                             // what the server calls this machine; "" for its host name
-	Labels     []string                           // what this machine offers
-	Runners    []string                           // names of the runners that it has; empty for all
-	Runner     func(name string) supervise.Runner // nil for a name that it has not
-	Dir        string                             // for the private folders of the runs; made when absent
-	Slots      int                                // runs at a time
-	Keep       time.Duration                      // the folders of runs that ended
+	Name       string                             // name of this machine on the server; "": its host name
+	Labels     []string                           // labels of this machine
+	Runners    []string                           // names of its runners; empty: all
+	Runner     func(name string) supervise.Runner // returns nil for an unknown name
+	Dir        string                             // for the private folders of the runs; created if it does not exist
+	Slots      int                                // parallel runs
+	Keep       time.Duration                      // how long folders of ended runs are kept
 	Log        *slog.Logger
 }
 
-// Worker is a program that executes runs of a server elsewhere.
+// Worker executes runs of a server on another machine.
 type Worker struct {
 	client *client.Client
 	runner func(name string) supervise.Runner
-	offer  map[string]any // what it sends when it asks for a run
+	offer  map[string]any // sent with each request for a run
 	dir    string
 	slots  int
 	keep   time.Duration
 	used   foldersInUse
-	placed sync.Map // *execution by the task.ID of its task
+	placed sync.Map // *execution by task.ID
 	log    *slog.Logger
 }
 
-// New makes a worker and its folder.
+// New returns a worker and creates its folder.
 func New(o Options) (*Worker, error) {
 	dir, err := filepath.Abs(o.Dir)
 	if err != nil {
@@ -72,8 +72,8 @@ func New(o Options) (*Worker, error) {
 	}, nil
 }
 
-// Run takes runs, as many at a time as there are slots, until ctx ends. It then
-// returns to the server what still runs.
+// Run leases runs, as many in parallel as there are slots, until ctx ends. It
+// then returns the remaining runs to the server.
 func (w *Worker) Run(ctx context.Context) error {
 	scratch.Prepare(w.log)
 	runs, stop := context.WithCancelCause(context.Background())
@@ -87,7 +87,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	for range w.slots {
 		wg.Go(func() {
 			if err := w.slot(asking, runs); err != nil {
-				quit(err) // what runs still ends in order
+				quit(err) // running runs end normally
 			}
 		})
 	}
@@ -99,7 +99,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	return nil
 }
 
-// slot takes one run after the other. The error is permanent.
+// slot executes runs one after another. The error is permanent.
 func (w *Worker) slot(asking, runs context.Context) error {
 	pause, reached := newBackoff(), false
 	for asking.Err() == nil {
@@ -124,7 +124,7 @@ func (w *Worker) slot(asking, runs context.Context) error {
 	return nil
 }
 
-// ask asks for a run; nil when there is none.
+// ask requests a run; nil if there is none.
 func (w *Worker) ask(ctx context.Context, offer map[string]any) (*task.Leased, error) {
 	var out struct {
 		Run *task.Leased `json:"run"`
@@ -133,8 +133,8 @@ func (w *Worker) ask(ctx context.Context, offer map[string]any) (*task.Leased, e
 	return out.Run, err
 }
 
-// permanent reports whether a refusal will not change by trying again. A proxy
-// that has no server for the moment may answer 404; the server's has a code.
+// permanent reports whether an error will not change by retrying. A proxy
+// without a running server may answer 404; an answer of the server has a code.
 func permanent(no *client.ResponseError) bool {
 	return permanentStatus(no.Status) && (no.Status != http.StatusNotFound || no.Code != "")
 }
@@ -143,7 +143,7 @@ func permanentStatus(status int) bool {
 	return status >= 400 && status < 500 && status != http.StatusTooManyRequests && status != http.StatusRequestTimeout
 }
 
-// backoff grows from try to try, up to 4 s: a server that restarts must
+// backoff grows from attempt to attempt, up to 4 s: a restarted server must
 // hear from its workers before it declares their runs lost.
 type backoff struct{ d time.Duration }
 

@@ -1,6 +1,6 @@
-// Package testgit gives tests a small real Git repository, and the service its
-// way into it. The TestMain of the tests must call runner.HelperMain: checks are
-// kept by the test binary.
+// Package testgit provides a small real Git repository, and the service's
+// access to it. The TestMain of the tests must call runner.HelperMain, because
+// the test binary is the keeper of checks.
 package testgit
 
 import (
@@ -12,7 +12,7 @@ import (
 	"taskyard/runner/repository"
 )
 
-// Open returns what the service asks of repositories.
+// Open returns the repositories for the service.
 func Open(t testing.TB) *repository.Repositories {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -28,21 +28,20 @@ func Open(t testing.TB) *repository.Repositories {
 	return rs
 }
 
-// Repo is a repository with a work tree, on whose branch main it begins.
+// Repo is a repository with a working tree, starting on branch main.
 type Repo struct {
 	t   testing.TB
 	Dir string
 }
 
-// New makes a repository with files on its branch main: path and content of
-// each.
+// New creates a repository with files on its branch main, by path.
 func New(t testing.TB, files map[string]string) *Repo {
 	t.Helper()
 	return &Repo{t: t, Dir: testkit.Repository(t, files)}
 }
 
-// Commit puts files on a branch, which begins at main unless it is there; an
-// empty content deletes a file. The work tree stays as it is.
+// Commit commits files to a branch, which is created from main if needed; an
+// empty content deletes a file. The working tree does not change.
 func (r *Repo) Commit(branch string, files map[string]string) {
 	r.t.Helper()
 	tree := filepath.Join(r.t.TempDir(), "tree")
@@ -56,7 +55,7 @@ func (r *Repo) Commit(branch string, files map[string]string) {
 	testkit.Git(r.t, r.Dir, "worktree", "remove", "--force", tree)
 }
 
-// Write writes files below a folder; an empty content deletes one.
+// Write writes files below a folder; an empty content deletes a file.
 func (r *Repo) Write(dir string, files map[string]string) {
 	r.t.Helper()
 	for name, content := range files {

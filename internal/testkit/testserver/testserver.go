@@ -1,5 +1,5 @@
-// Package testserver gives each test a server on 127.0.0.1 over a service of its
-// own. What is served is for the test to make: it may need the address.
+// Package testserver provides a server on 127.0.0.1 with its own service. The
+// test creates the handler, because it may need the address.
 package testserver
 
 import (
@@ -20,16 +20,17 @@ import (
 type Server struct {
 	*testservice.Instance
 	URL     string                      // such as http://127.0.0.1:34567
-	Client  *http.Client                // follows no redirect
-	Callers map[string]service.NewToken // who has a token, by name
+	Client  *http.Client                // follows no redirects
+	Callers map[string]service.NewToken // callers with a token, by name
 
 	t      testing.TB
 	ln     net.Listener
 	mu     sync.Mutex
-	tokens map[string]string // made so far, by the caller's name
+	tokens map[string]string // created so far, by caller name
 }
 
-// New listens on a free port for an instance. Requests wait until Serve is called.
+// New listens on a free port for an instance. Requests wait until Serve is
+// called.
 func New(t testing.TB, inst *testservice.Instance) *Server {
 	t.Helper()
 	ln, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -48,7 +49,7 @@ func New(t testing.TB, inst *testservice.Instance) *Server {
 	}
 }
 
-// Addr is the address it listens on.
+// Addr returns the listening address.
 func (s *Server) Addr() net.Addr { return s.ln.Addr() }
 
 // Serve serves until the test ends.
@@ -56,7 +57,7 @@ func (s *Server) Serve(srv *http.Server) {
 	done := make(chan error, 1)
 	go func() { done <- srv.Serve(s.ln) }()
 	s.t.Cleanup(func() {
-		s.Service.Hub().Close() // ends what waits for changes
+		s.Service.Hub().Close() // ends requests that wait for changes
 		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 		defer cancel()
 		if err := errors.Join(srv.Shutdown(ctx), srv.Close()); err != nil {
@@ -68,7 +69,7 @@ func (s *Server) Serve(srv *http.Server) {
 	})
 }
 
-// Mint makes a token of a caller, which replaces the one before.
+// Mint creates a token for a caller, which replaces the previous one.
 func (s *Server) Mint(caller string, n service.NewToken) task.ID {
 	s.t.Helper()
 	s.mu.Lock()
@@ -87,15 +88,15 @@ func (s *Server) mint(caller string, n service.NewToken) task.ID {
 	return made.ID
 }
 
-// SetToken gives a caller a token that was made elsewhere.
+// SetToken sets a caller's token that was created elsewhere.
 func (s *Server) SetToken(caller, secret string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.tokens[caller] = secret
 }
 
-// Token returns the token of a caller, made at its first use, and "" for one
-// without.
+// Token returns the token of a caller, created on first use, and "" for a
+// caller without one.
 func (s *Server) Token(caller string) string {
 	s.t.Helper()
 	s.mu.Lock()

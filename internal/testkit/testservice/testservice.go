@@ -1,5 +1,5 @@
-// Package testservice gives each test a real service over a database and an
-// agents folder of its own.
+// Package testservice provides a real service with its own database and agents
+// folder.
 package testservice
 
 import (
@@ -13,7 +13,7 @@ import (
 	"taskyard/service"
 )
 
-// Options say how an instance differs from the usual one.
+// Options overrides the defaults of an instance.
 type Options struct {
 	Agents   map[string]string     // definitions by agent ID
 	Runners  *agentfile.Options    // nil: as in testkit.OpenAgents
@@ -24,7 +24,7 @@ type Options struct {
 	Folder   string                // of the agents; "": a temporary one
 }
 
-// Instance is what New made.
+// Instance is an instance that New created.
 type Instance struct {
 	Service *service.Service
 	DB      *db.DB
@@ -32,8 +32,8 @@ type Instance struct {
 	Clock   *testkit.Clock
 }
 
-// New makes an instance in which nothing happens by itself. Its passwords cost
-// next to nothing.
+// New creates an instance in which nothing happens by itself. Its passwords are
+// cheap to hash.
 func New(t testing.TB, opt Options) *Instance {
 	t.Helper()
 	inst := &Instance{DB: opt.Database, Dir: opt.Folder, Clock: opt.Clock}
