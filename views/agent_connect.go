@@ -6,7 +6,7 @@ import (
 	"taskyard/task"
 )
 
-// ConnectModel is the page that makes a token for one agent.
+// ConnectModel is the page that creates a token for one agent.
 type ConnectModel struct {
 	Agent  task.Agent
 	Tokens []task.Token // of the agent
@@ -18,11 +18,11 @@ type ConnectModel struct {
 
 var nameAttrs = templ.Attributes{"required": true, "autocomplete": "off"}
 
-// snippet is what connects one program.
+// snippet is the configuration that connects one program.
 type snippet struct{ ID, Label, Text string }
 
-// clients are the lines that connect programs over MCP. Most name the
-// variable, so that the secret is in no configuration file.
+// clients returns the configurations that connect programs over MCP. Most name
+// the variable, so that no configuration file contains the secret.
 func (f *FreshToken) clients() []snippet {
 	return []snippet{
 		{"claude", "Claude Code", f.mcpLine()},

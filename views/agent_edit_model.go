@@ -11,36 +11,36 @@ import (
 
 // AgentEditModel is the editor of a definition file.
 type AgentEditModel struct {
-	ID        string // "" for a new agent until it is typed
+	ID        string // "" for a new agent until typed
 	New       bool
-	Text      string // what the editor holds
-	Base      string // the file that the text was made from, "" for a new one
+	Text      string // contents of the editor
+	Base      string // the file that the text is based on, "" for a new one
 	Hash      string // SHA-256 of Base, "" for a new one
 	Check     AgentCheck
 	Templates []task.AgentTemplate // for a new agent
-	From      string               // the key of the template that was chosen
-	Invalid   bool                 // saving was refused for the problems; offers to save all the same
+	From      string               // key of the selected template
+	Invalid   bool                 // saving failed because of problems; offers to save anyway
 	IDProblem string               // what is wrong with the file name, or ""
-	Error     string               // why saving was refused otherwise, or ""
-	Conflict  *AgentConflict       // the file is another one by now, or nil
+	Error     string               // another reason why saving failed, or ""
+	Conflict  *AgentConflict       // the file has changed since, or nil
 }
 
-// AgentCheck is what a text means as a definition.
+// AgentCheck is the definition that a text results in.
 type AgentCheck struct {
 	Agent          task.Agent
 	EnforcementGap string           // what it could do beyond its tools under its runner, or ""
-	Runner         *task.RunnerInfo // nil: nothing is known of it
+	Runner         *task.RunnerInfo // nil: unknown
 }
 
-// AgentConflict is a file that was changed or deleted while somebody edited it.
+// AgentConflict is a file that was changed or deleted while someone edited it.
 type AgentConflict struct {
 	Gone bool
-	Now  string    // the file as it is
+	Now  string    // current text of the file
 	By   string    // who changed it through Taskyard; "" for another program
 	At   task.Time // when, or 0
 }
 
-// who names the one who changed the file.
+// who returns who changed the file.
 func (k *AgentConflict) who() string {
 	if k.By == "" {
 		return "Another program"
@@ -62,8 +62,8 @@ func (m *AgentEditModel) title() string {
 	return "Edit " + m.ID
 }
 
-// maxBase is the size in bytes up to which the form includes the original file: it
-// shows what changed meanwhile, and both must fit into one request.
+// maxBase is the size in bytes up to which the form includes the original file,
+// to show changes in the meantime; both must fit into one request.
 const maxBase = 64 << 10
 
 func (m *AgentEditModel) base() string {
@@ -73,7 +73,7 @@ func (m *AgentEditModel) base() string {
 	return m.Base
 }
 
-// action is where the editor posts.
+// action returns the URL that the editor posts to.
 func (m *AgentEditModel) action() string {
 	if m.New || m.Conflict != nil && m.Conflict.Gone {
 		return URL.Agents()
@@ -107,11 +107,11 @@ var agentIDAttrs = templ.Attributes{
 
 func knownTools() string { return strings.Join(task.KnownTools, ", ") }
 
-// areaText returns a text for a textarea: the parser drops one newline at its
-// start.
+// areaText returns a text for a textarea: the HTML parser drops one newline at
+// its start.
 func areaText(s string) string { return "\n" + s }
 
-// verdictText describes the verdict of a check in a line.
+// verdictText describes the verdict of a check on one line.
 func (k *AgentCheck) verdictText() string {
 	fatal := 0
 	for _, p := range k.Agent.Problems {
@@ -133,7 +133,7 @@ func (k *AgentCheck) verdictText() string {
 	return "Valid"
 }
 
-// fileDiff compares two files; the newline that ends both is no line.
+// fileDiff compares two files; the newline at the end of both is not a line.
 func fileDiff(before, after string) []diffLine {
 	a, ended := strings.CutSuffix(before, "\n")
 	b, too := strings.CutSuffix(after, "\n")
@@ -156,7 +156,7 @@ func diffCounts(list []diffLine) (added, removed int) {
 	return added, removed
 }
 
-// grantedChips returns the granted tools, the most harmless first.
+// grantedChips returns the granted tools, most harmless first.
 func grantedChips(tools []string) (list []ToolChip) {
 	for _, t := range toolChips(tools) {
 		if t.Granted {
@@ -166,7 +166,7 @@ func grantedChips(tools []string) (list []ToolChip) {
 	return list
 }
 
-// promptSize says how long a prompt is.
+// promptSize describes the length of a prompt.
 func promptSize(prompt string) string {
 	lines := 0
 	if prompt != "" {

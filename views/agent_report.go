@@ -7,14 +7,14 @@ import (
 	"taskyard/views/ui"
 )
 
-// AgentReport is how an agent's runs went in the last 30 days.
+// AgentReport summarizes an agent's runs of the last 30 days.
 type AgentReport struct {
 	Runs, Completed, Failed int
 	CostUSD                 float64
 	Last                    []task.Run // ended, newest first
 }
 
-// rate is the share of runs that went well among those that went either way.
+// rate returns the share of completed runs among completed and failed ones.
 func (r *AgentReport) rate() string {
 	judged := r.Completed + r.Failed
 	if judged == 0 {
@@ -23,7 +23,7 @@ func (r *AgentReport) rate() string {
 	return strconv.Itoa(100*r.Completed/judged) + "%"
 }
 
-// rateClass colors a rate that deserves a look.
+// rateClass returns the color class of a rate that needs attention.
 func (r *AgentReport) rateClass() string {
 	if judged := r.Completed + r.Failed; judged >= 5 && 2*r.Completed < judged {
 		return "text-bad"
@@ -31,7 +31,7 @@ func (r *AgentReport) rateClass() string {
 	return ""
 }
 
-// openTasksText names the open tasks of an agent, "" for none.
+// openTasksText describes the open tasks of an agent, "" for none.
 func (m *AgentModel) openTasksText() string {
 	active := m.Queued + m.Working
 	switch {

@@ -12,13 +12,13 @@ import (
 
 // AgentsModel is the list of agents.
 type AgentsModel struct {
-	Agents  []AgentRow // of this page, by id
-	Query   string     // words that they are called or described by
-	After   string     // the last agent of the page before
+	Agents  []AgentRow // of this page, by ID
+	Query   string     // words in names or descriptions
+	After   string     // last agent of the previous page
 	More    int        // agents on later pages
-	All     int        // agents of the instance
-	Folder  string     // where the definition files lie
-	Strays  []string   // files there that make no agent, and why, as sentences
+	All     int        // agents in the instance
+	Folder  string     // folder of the definition files
+	Strays  []string   // files there that define no agent, and why, as sentences
 	Runners []task.RunnerInfo
 }
 
@@ -27,31 +27,31 @@ type AgentRow struct {
 	Agent          task.Agent
 	Queued         int // active tasks without a live claim
 	Working        int // active tasks with one
-	Drafts         int // tasks that are not active yet
+	Drafts         int // tasks that are drafts
 	Report         AgentReport
 	EnforcementGap string           // what it could do beyond its tools under its runner, as a sentence, or ""
-	Runner         *task.RunnerInfo // nil: nothing is known of it
+	Runner         *task.RunnerInfo // nil: unknown
 }
 
 // AgentModel is the page of one agent.
 type AgentModel struct {
 	AgentRow
-	Budgets []task.Budget // of the day, that bound it
+	Budgets []task.Budget // of the day, that apply to it
 	Runs    []task.Run    // newest first, at most 20
-	Error   string        // why deleting was refused, or ""
+	Error   string        // why deleting failed, or ""
 	Todo    TodoModel
 }
 
-// TodoModel is an agent's todo list, as far as it is shown.
+// TodoModel is the displayed part of an agent's todo list.
 type TodoModel struct {
 	Items   []string // front to back
 	Count   int      // of the whole list
-	More    int      // how many the link for more shows, or 0
-	Entry   string   // what was typed and refused, or ""
+	More    int      // how many the link for more would show, or 0
+	Entry   string   // the rejected input, or ""
 	Problem string   // why, or ""
 }
 
-// countText returns how long the list is and how much of it is shown.
+// countText returns the length of the list and how much of it is shown.
 func (m TodoModel) countText() string {
 	switch n := len(m.Items); {
 	case n == 0:
@@ -63,7 +63,7 @@ func (m TodoModel) countText() string {
 	}
 }
 
-// verdict says an agent's status by glyph, class and word.
+// verdict returns an agent's status as glyph, class and word.
 func verdict(a *task.Agent) (glyph, class, word string) {
 	switch {
 	case a.Status == task.AgentInvalid && a.Serving:
@@ -76,7 +76,7 @@ func verdict(a *task.Agent) (glyph, class, word string) {
 	return "✓", "text-ok", "Valid"
 }
 
-// worstProblem returns the finding that decides the status, or nil.
+// worstProblem returns the problem that determines the status, or nil.
 func worstProblem(list []task.Problem) *task.Problem {
 	for i := range list {
 		if list[i].Fatal {
@@ -89,7 +89,7 @@ func worstProblem(list []task.Problem) *task.Problem {
 	return nil
 }
 
-// problemPlace says where a finding is: "line 7", or "whole file".
+// problemPlace returns the location of a problem: "line 7", or "whole file".
 func problemPlace(p task.Problem) string {
 	if p.Line == 0 {
 		return "whole file"
@@ -97,14 +97,14 @@ func problemPlace(p task.Problem) string {
 	return fmt.Sprintf("line %d", p.Line)
 }
 
-// codeLine is one line of a shown file.
+// codeLine is one line of a displayed file.
 type codeLine struct {
 	N    int
 	Text string
-	Mark string // "bad" or "warn" when a finding names the line
+	Mark string // "bad" or "warn" if a problem is on the line
 }
 
-// codeLines splits a text into numbered lines and marks those that findings name.
+// codeLines splits a text into numbered lines and marks those with problems.
 func codeLines(text string, problems []task.Problem) []codeLine {
 	marks := map[int]string{}
 	for _, p := range problems {
@@ -125,20 +125,20 @@ func codeLines(text string, problems []task.Problem) []codeLine {
 	return list
 }
 
-// Bounds of a numbered text: each line is markup of its own.
+// Bounds of a numbered text, whose lines are separate elements.
 const (
 	maxCodeLines = 5000
-	maxCodeBytes = 256 << 10 // the most that a definition may have
+	maxCodeBytes = 256 << 10 // the maximum size of a definition
 )
 
-// shownText returns the text that the findings are about: the file on disk
-// where it is newer, else what serves.
+// shownText returns the text that the problems refer to: the file on disk if it
+// is newer, otherwise the one in use.
 func shownText(a *task.Agent) string { return cmp.Or(a.FileText, a.Text) }
 
-// hash8 shortens a hash for reading.
+// hash8 shortens a hash.
 func hash8(h string) string { return h[:min(len(h), 8)] }
 
-// durOr writes a duration, or "" for none.
+// durOr formats a duration, or returns "" for none.
 func durOr(d time.Duration) string {
 	if d == 0 {
 		return ""

@@ -2,22 +2,22 @@ package views
 
 import "taskyard/views/ui"
 
-// AppearanceModel is the settings page of how pages look to a person.
+// AppearanceModel is the settings page for the appearance of pages.
 type AppearanceModel struct {
 	Form    AppearanceForm
-	Browser string // the time zone that the browser told, or ""
+	Browser string // time zone reported by the browser, or ""
 	Errors  ui.FieldErrors
 }
 
-// AppearanceForm is what was chosen; "" is always what the system says.
+// AppearanceForm contains the choices; "" always means the system's setting.
 type AppearanceForm struct {
 	Theme, Density, Zone, Motion string
 }
 
-// choice is one of a few.
+// choice is an option.
 type choice struct{ Value, Label string }
 
-// zoneHint says what an empty field means here.
+// zoneHint explains an empty field.
 func zoneHint(c Chrome, browser string) string {
 	now := "It is now " + c.Clock(c.Now) + " " + c.zone(c.Now) + "."
 	if browser != "" {
@@ -26,7 +26,7 @@ func zoneHint(c Chrome, browser string) string {
 	return "For example Europe/Berlin. Leave blank for the time zone of the browser, or of the server if the browser reports none. " + now
 }
 
-// commonZones are offered; any name of the time zone database is taken.
+// commonZones are suggested; any name in the time zone database is accepted.
 var commonZones = []string{
 	"UTC", "Africa/Cairo", "Africa/Johannesburg", "Africa/Lagos", "Africa/Nairobi",
 	"America/Anchorage", "America/Argentina/Buenos_Aires", "America/Bogota",

@@ -10,7 +10,7 @@ import (
 	"taskyard/views/ui"
 )
 
-// version is the hash that a decision must carry.
+// version returns the hash that a decision must contain.
 func (d *ApprovalDetail) version() string {
 	if d.Run.Approval == nil {
 		return ""
@@ -18,8 +18,8 @@ func (d *ApprovalDetail) version() string {
 	return d.Run.Approval.Version
 }
 
-// titleOr returns the title of a run's task, or its number where the title is
-// not known.
+// titleOr returns the title of a run's task, or its number if the title is
+// unknown.
 func titleOr(r *task.Run) string { return cmp.Or(r.TaskTitle, "Task #"+r.TaskID.String()) }
 
 func currentIf(yes bool) templ.Attributes {
@@ -31,7 +31,7 @@ func currentIf(yes bool) templ.Attributes {
 
 func iconRef(name string) string { return static.URL("icons.svg") + "#i-" + name }
 
-// limitStep is how fine a limit may be.
+// limitStep returns the step size of a limit.
 func limitStep(name string) string {
 	if name == "maxCostUsd" {
 		return "any"
@@ -39,7 +39,8 @@ func limitStep(name string) string {
 	return "1"
 }
 
-// limitAttrs bound a field for a tighter limit and show the present one.
+// limitAttrs returns the attributes of a field for a tighter limit, with the
+// current one as placeholder.
 func limitAttrs(name string, limit float64) templ.Attributes {
 	a := templ.Attributes{"min": "1", "placeholder": "no limit"}
 	if name == "maxCostUsd" {
@@ -64,13 +65,13 @@ func runStateText(r *task.Run, now task.Time) string {
 	return words + "."
 }
 
-// use is what recent runs used, for a reviewer to compare with.
+// use is the usage of recent runs, for comparison.
 type use struct {
 	Label, Range string
 	MaxTokens    int
 }
 
-// typicalUse sums up what recent runs used: dollars where prices are known,
+// typicalUse summarizes the usage of recent runs: dollars if prices are known,
 // else tokens, else tool calls.
 func typicalUse(runs []task.Run) use {
 	runs = lastRuns(runs)

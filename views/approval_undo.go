@@ -7,13 +7,13 @@ import (
 	"taskyard/views/ui"
 )
 
-// ApproveMany is where the form posts that approves several runs.
+// ApproveMany is the target of the form that approves several runs.
 func (urls) ApproveMany() string { return "/approvals/approve" }
 
-// Undo is where a form posts that undoes decisions.
+// Undo is the target of forms that undo decisions.
 func (urls) Undo() string { return "/approvals/undo" }
 
-// decisionWord is a decision as reviewers read it.
+// decisionWord returns a decision in words.
 func decisionWord(decision string) string {
 	if decision == "denied" {
 		return "rejected"
@@ -21,7 +21,7 @@ func decisionWord(decision string) string {
 	return decision
 }
 
-// decisionText says what was decided just now.
+// decisionText describes the latest decision.
 func decisionText(held []task.Run) string {
 	if len(held) == 1 {
 		return "Run " + held[0].ID.String() + " " + decisionWord(held[0].PendingDecision.Decision) + "."
@@ -39,7 +39,7 @@ func decisionText(held []task.Run) string {
 	return strings.Join(parts, ", ") + "."
 }
 
-// decisionEffect says what a pending decision does when its time has come.
+// decisionEffect describes what a pending decision will do.
 func decisionEffect(h *task.PendingDecision) string {
 	if h.Decision == "denied" {
 		return "it is canceled"
@@ -47,7 +47,8 @@ func decisionEffect(h *task.PendingDecision) string {
 	return "it is queued"
 }
 
-// earlierDecisionText returns who decided before this reviewer, what and when.
+// earlierDecisionText describes the decision before this reviewer's: who, what
+// and when.
 func earlierDecisionText(d *ApprovalDetail, now task.Time) string {
 	r := &d.Run
 	if p := d.permission(); p != nil && r.PendingDecision == nil {

@@ -13,10 +13,10 @@ type ApprovalsModel struct {
 	Waiting  []task.Run            // the list on the left, oldest first
 	Selected *ApprovalDetail       // the run on the right, or nil
 	Recent   map[string][]task.Run // by agent of Waiting: its ended runs, newest first
-	ReadOnly []task.Run            // those of Waiting that may do nothing but read
+	ReadOnly []task.Run            // those of Waiting that can only read
 }
 
-// beside returns the rows before and after the selected one, 0 where there is
+// beside returns the rows before and after the selected one, 0 if there is
 // none.
 func (m *ApprovalsModel) beside() (prev, next task.ID) {
 	for i := range m.Waiting {
@@ -37,29 +37,29 @@ func (m *ApprovalsModel) beside() (prev, next task.ID) {
 	return 0, next
 }
 
-// ApprovalDetail is one run as a reviewer sees it. Its Run.Spec holds the
-// bytes that will run.
+// ApprovalDetail is one run for a reviewer. Its Run.Spec contains exactly what
+// will run.
 type ApprovalDetail struct {
 	Run        task.Run
-	Parent     *task.Task         // the task it is a part of, or nil
-	Asked      *task.Permission   // what the run asked for last, or nil
-	ParentStep int                // 1-based step of Parent that it stands for, or 0
-	Agent      *task.Agent        // the definition that serves now, or nil when it is gone
+	Parent     *task.Task         // the parent task, or nil
+	Asked      *task.Permission   // the run's latest permission request, or nil
+	ParentStep int                // 1-based step of Parent that it implements, or 0
+	Agent      *task.Agent        // the current definition, or nil if it was deleted
 	MaxDepth   int                // the configured depth limit
 	Recent     []task.Run         // ended runs of the agent, newest first, at most 12
-	Enforced   []task.Enforcement // each tool and limit: asked for, and enforced or not
-	WhyNot     string             // why this person may not decide; "" when they may
-	Before     *task.Spec         // what it would have done before it was asked again, or nil
-	Form       DecideForm         // what was typed, when a decision was refused
+	Enforced   []task.Enforcement // each requested tool and limit, and whether it is enforced
+	WhyNot     string             // why this person may not decide, or ""
+	Before     *task.Spec         // its plan before it changed, or nil
+	Form       DecideForm         // the typed values, if a decision failed
 }
 
-// DecideForm keeps what a reviewer typed through a refusal.
+// DecideForm keeps what a reviewer typed when a decision fails.
 type DecideForm struct {
-	Error          string         // why it was refused, where no field is to blame
-	Errors         ui.FieldErrors // what is wrong with each field
+	Error          string         // why it failed, if no field is wrong
+	Errors         ui.FieldErrors // the error of each field
 	Tried          string         // approval or rejection
-	Late           bool           // somebody or something was faster
-	Changed        bool           // what would run is not what was looked at
+	Late           bool           // someone or something was faster
+	Changed        bool           // the plan differs from the one that was reviewed
 	Reason         string
 	ScopeTask      bool
 	TimeoutSeconds string
@@ -67,15 +67,16 @@ type DecideForm struct {
 	MaxTokens      string
 	MaxTurns       string
 	MaxCost        string
-	Unsaved        []UnsavedField // what was typed into a form that is not there any more
+	Unsaved        []UnsavedField // text typed into a form that no longer exists
 }
 
-// limited reports whether a tighter limit was typed, which opens its disclosure.
+// limited reports whether a tighter limit was typed, so that its section is
+// open.
 func (f DecideForm) limited() bool {
 	return f.TimeoutSeconds+f.IdleSeconds+f.MaxTokens+f.MaxTurns+f.MaxCost != ""
 }
 
-// spec returns what will run.
+// spec returns the plan that will run.
 func (d *ApprovalDetail) spec() task.Spec { return specFromRun(&d.Run) }
 
 // waits reports whether the run still waits for a decision.
@@ -83,14 +84,14 @@ func (d *ApprovalDetail) waits() bool {
 	return d.Run.PendingDecision == nil && d.Run.State() == task.State{Status: task.RunPending, Phase: task.PhaseApproval}
 }
 
-// changed reports whether the definition that serves now differs from the one
-// that will run.
+// changed reports whether the current definition differs from the one that will
+// run.
 func (d *ApprovalDetail) changed() bool {
 	h := d.spec().DefinitionHash
 	return d.Agent != nil && h != "" && d.Agent.Hash != h
 }
 
-// why says in a sentence how the run came about.
+// why explains in a sentence how the run came about.
 func (d *ApprovalDetail) why() string {
 	switch {
 	case d.Run.RetryOf != 0:
@@ -105,7 +106,7 @@ func (d *ApprovalDetail) why() string {
 type ToolChip struct {
 	Name    string
 	Granted bool
-	Danger  int // as task.Danger says
+	Danger  int // see task.Danger
 }
 
 // toolChips lists the granted tools, most harmless first, then the known
@@ -127,7 +128,7 @@ func toolChips(granted []string) []ToolChip {
 	return list
 }
 
-// Ability is what a run may do, in words: the worst first, in bold.
+// Ability describes what a run may do: the most dangerous part first, in bold.
 type Ability struct {
 	Danger int    // of the most dangerous tool
 	Bold   string // "This run may execute shell commands"
@@ -135,14 +136,14 @@ type Ability struct {
 }
 
 // abilityFromSpec describes what a run with this spec may do and may not do.
-// agent is the definition that it was made from, or nil when that is gone.
+// agent is the definition that it is based on, or nil if it was deleted.
 func abilityFromSpec(spec task.Spec, agent *task.Agent) Ability {
 	has := func(tool string) bool { return slices.Contains(spec.Tools, tool) }
 	worst := 0
 	for _, t := range spec.Tools {
 		worst = max(worst, task.Danger(t))
 	}
-	shell := worst == 3 // bash, or a tool that Taskyard does not know
+	shell := worst == 3 // bash, or an unknown tool
 	var can, cannot []string
 	note := func(yes bool, what string) {
 		if yes {
@@ -184,7 +185,7 @@ func shellNetwork(on bool) string {
 	return "Its shell has no network."
 }
 
-// joinList joins words as a sentence does: "a, b and c".
+// joinList joins words: "a, b and c".
 func joinList(list []string, last string) string {
 	n := len(list)
 	if n < 2 {
@@ -193,7 +194,7 @@ func joinList(list []string, last string) string {
 	return strings.Join(list[:n-1], ", ") + " " + last + " " + list[n-1]
 }
 
-// dangerText describes how much harm a tool can do, as task.Danger ranks it.
+// dangerText describes how dangerous a tool is, according to task.Danger.
 func dangerText(danger int) string {
 	return [...]string{"reads", "reaches out or delegates", "writes files", "runs commands"}[min(max(danger, 0), 3)]
 }

@@ -9,8 +9,8 @@ import (
 	"taskyard/views/ui"
 )
 
-// approvalAbility describes what a run can do: what it asks for where its runner
-// holds it to that, else that it can do more. Danger is 4 where it can.
+// approvalAbility describes what a run can do: what it requests if its runner
+// enforces that, otherwise that it can do more. Danger is 4 if it can.
 func approvalAbility(d *ApprovalDetail) Ability {
 	gaps := task.Unenforced(d.Enforced)
 	if len(gaps) == 0 {
@@ -24,7 +24,7 @@ func approvalAbility(d *ApprovalDetail) Ability {
 		" does not fully enforce: " + joinList(names, "and") + "."}
 }
 
-// enforcedNames names what can be enforced besides tools.
+// enforcedNames are the names of what can be enforced besides tools.
 var enforcedNames = map[string]string{
 	"files": "Files", "network": "Network", "timeout": "Time limit", "idleTimeout": "Idle limit",
 	"maxTokens": "Token limit", "maxTurns": "Turn limit", "maxCostUsd": "Cost limit",
@@ -32,7 +32,7 @@ var enforcedNames = map[string]string{
 
 func enforcedName(what string) string { return cmp.Or(enforcedNames[what], what) }
 
-// alike joins entries that differ only in their names, which it lists.
+// alike merges entries that differ only in their names, which it lists.
 func alike(list []task.Enforcement) (rows []task.Enforcement) {
 	at := map[task.Enforcement]int{}
 	for _, e := range list {
@@ -49,7 +49,7 @@ func alike(list []task.Enforcement) (rows []task.Enforcement) {
 	return rows
 }
 
-// askedText returns what is asked for, with limits written as on other pages:
+// askedText returns what is requested, with limits formatted as on other pages:
 // "900 s" as 15m, "50000" as 50,000, "1.50 USD" as $1.50.
 func askedText(e task.Enforcement) string {
 	value, unit, _ := strings.Cut(e.Asked, " ")

@@ -13,7 +13,8 @@ func without(ids []task.ID, id task.ID) []task.ID {
 	return slices.DeleteFunc(slices.Clone(ids), func(i task.ID) bool { return i == id })
 }
 
-// blockers returns what the form shows: what was typed, else the current set.
+// blockers returns the content of the form: what was typed, otherwise the
+// current set.
 func (e TaskEntries) blockers(t *task.Task) string {
 	if e.BlockedBy != nil {
 		return *e.BlockedBy
@@ -21,7 +22,7 @@ func (e TaskEntries) blockers(t *task.Task) string {
 	return task.JoinIDs(t.BlockedBy, " ")
 }
 
-// blockedLabel says what blocks a task, in a word or two.
+// blockedLabel describes what blocks a task, in a word or two.
 func blockedLabel(t *task.Task) string {
 	switch {
 	case t.BlockersCanceled > 0:
@@ -32,7 +33,7 @@ func blockedLabel(t *task.Task) string {
 	return "Blocked by " + strconv.Itoa(t.Blocked)
 }
 
-// stateLabel is the glyph's label, but says what only waits for other tasks.
+// stateLabel returns the glyph's label, or that the task waits for other tasks.
 func stateLabel(t *task.Task) string {
 	switch t.WaitingFor {
 	case task.WaitsReview:
@@ -46,7 +47,7 @@ func stateLabel(t *task.Task) string {
 	return "Blocked"
 }
 
-// whyText is a reason's sentence around the task or run that it names.
+// whyText is a reason split around the task or run that it names.
 type whyText struct{ before, link, after, href string }
 
 func whyParts(r task.Reason) whyText {
@@ -60,7 +61,7 @@ func whyParts(r task.Reason) whyText {
 		{r.Run, "run " + r.Run.String(), URL.Run(r.Run)},
 	} {
 		if before, after, found := strings.Cut(r.Message, l.name); found && l.id != 0 {
-			return whyText{strings.TrimSuffix(before, " "), l.name, after, l.href} // templ puts the space
+			return whyText{strings.TrimSuffix(before, " "), l.name, after, l.href} // templ adds the space
 		}
 	}
 	return whyText{before: r.Message}

@@ -10,7 +10,7 @@ import (
 	"taskyard/views/ui"
 )
 
-// tiles are the tiles above the board.
+// tiles returns the tiles above the board.
 func (s *QueueStats) tiles(now task.Time) []chart.Tile {
 	done, depth, took := byHour(s.Rows, now, doneValue), s.depth(now), s.took(now)
 	return []chart.Tile{
@@ -29,8 +29,8 @@ func (s *QueueStats) tiles(now task.Time) []chart.Tile {
 	}
 }
 
-// depth returns how many tasks waited, by hour. Hours without a measurement repeat
-// the one before.
+// depth returns the number of waiting tasks by hour. Hours without a
+// measurement repeat the previous one.
 func (s *QueueStats) depth(now task.Time) []float64 {
 	list, last := make([]float64, task.DayHours), 0.0
 	for i := range list {
@@ -43,8 +43,8 @@ func (s *QueueStats) depth(now task.Time) []float64 {
 	return list
 }
 
-// took returns the mean duration of runs in ms, by hour. Hours without a run repeat
-// the one before.
+// took returns the mean duration of runs in ms by hour. Hours without a run
+// repeat the previous one.
 func (s *QueueStats) took(now task.Time) []float64 {
 	list := byHour(s.Rows, now, func(r *task.StatRow) float64 { return float64(r.Millis) / float64(max(r.Runs(), 1)) })
 	for i := 1; i < len(list); i++ {

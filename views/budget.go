@@ -8,7 +8,7 @@ import (
 	"taskyard/views/ui"
 )
 
-// approx marks a figure that is partly an estimate of a runner.
+// approx marks a figure that is partly estimated.
 func approx(estimated bool, figure string) string {
 	if estimated {
 		return "≈ " + figure
@@ -16,13 +16,13 @@ func approx(estimated bool, figure string) string {
 	return figure
 }
 
-// formatTokens formats the tokens of a use.
+// formatTokens formats the tokens of a usage.
 func formatTokens(u task.Usage) string { return approx(u.Estimated, ui.Tokens(u.Tokens())) }
 
-// formatCost formats the cost of a use.
+// formatCost formats the cost of a usage.
 func formatCost(u task.Usage) string { return approx(u.Estimated, ui.Money(u.CostUSD)) }
 
-// budgetBars compares the budgets of a day with what is used of them.
+// budgetBars compares the budgets of a day with their usage.
 func budgetBars(list []task.Budget) []limitBar {
 	var out []limitBar
 	add := func(b *task.Budget, what, used, full string, v, f float64) {
@@ -40,7 +40,8 @@ func budgetBars(list []task.Budget) []limitBar {
 	return out
 }
 
-// spent returns a budget that is used up, so that nothing starts today, or nil.
+// spent returns a budget that is used up, so that no more runs start today, or
+// nil.
 func spent(list []task.Budget) *task.Budget {
 	for i := range list {
 		if list[i].Over() != "" {
@@ -55,23 +56,23 @@ type LimitsModel struct {
 	Budgets []task.Budget
 	Usage   []task.UsageReport // by agent, by model, by day: the last 30 days
 	Limits  []Limit            // of the configuration
-	Quotas  []Limit            // of each token and each person
+	Quotas  []Limit            // per token and per person
 	Conns   []Limit
 }
 
-// Limit is one limit that the server keeps.
+// Limit is one limit that the server enforces.
 type Limit struct {
-	Key   string // as in taskyard.toml, in errors or in the metrics; "" has none
+	Key   string // its key in taskyard.toml, in errors or in metrics; "": none
 	Value string
-	About string // what it bounds, in words
+	About string // what it limits, in words
 }
 
-// usageTitle heads a table of use.
+// usageTitle returns the heading of a usage table.
 func usageTitle(by string) string {
 	return map[string]string{"agent": "By agent", "model": "By model", "day": "By day"}[by]
 }
 
-// usageKey names a row of use.
+// usageKey returns the name of a usage row.
 func usageKey(by, key string) string {
 	if key == "" {
 		return map[string]string{"model": "runner default"}[by]
@@ -79,7 +80,7 @@ func usageKey(by, key string) string {
 	return key
 }
 
-// newest returns the rows of a report, days the newest first, at most so many.
+// newest returns at most most rows of a report, days newest first.
 func newest(u *task.UsageReport, most int) []task.UsageRow {
 	rows := slices.Clone(u.Rows)
 	if u.By == "day" {

@@ -5,9 +5,9 @@ import (
 	"taskyard/views/ui"
 )
 
-// BulkModel is the question before one act on many tasks.
+// BulkModel is the confirmation of a bulk action on tasks.
 type BulkModel struct {
-	Act      string // as in bulkActs
+	Act      string // see bulkActs
 	IDs      []task.ID
 	Tasks    []*task.Task // the first of them
 	Below    int          // subtasks that are canceled with them
@@ -20,10 +20,10 @@ type BulkModel struct {
 	Errors   ui.FieldErrors
 }
 
-// bulkAct is an act on many tasks.
+// bulkAct is a bulk action on tasks.
 type bulkAct struct{ Act, Label, Verb, Effect string }
 
-// bulkActs are the acts on many tasks, in the order shown.
+// bulkActs are the bulk actions on tasks, in display order.
 var bulkActs = []bulkAct{
 	{"move", "Move…", "Move", "Moves them and stops current work."},
 	{"priority", "Priority…", "Set the priority of", "Higher runs first. Default 0."},
@@ -35,8 +35,7 @@ var bulkActs = []bulkAct{
 	{"cancel", "Cancel…", "Cancel", "They are archived and their runs are stopped; archived tasks are read-only."},
 }
 
-// findBulkAct returns the act of a name; the zero one, whose Act is "", where
-// pages offer none.
+// findBulkAct returns a bulk action by name, or the zero one, whose Act is "".
 func findBulkAct(name string) (act bulkAct) {
 	for _, a := range bulkActs {
 		if a.Act == name {
@@ -46,14 +45,14 @@ func findBulkAct(name string) (act bulkAct) {
 	return act
 }
 
-// KnownBulkAct reports whether pages offer an act.
+// KnownBulkAct reports whether a bulk action exists.
 func KnownBulkAct(act string) bool { return findBulkAct(act).Act != "" }
 
 func (m BulkModel) title() string {
 	return findBulkAct(m.Act).Verb + " " + ui.Count(len(m.IDs), "task", "tasks")
 }
 
-// effect says what the act does.
+// effect describes the effect of the action.
 func (m BulkModel) effect() string {
 	s := findBulkAct(m.Act).Effect
 	if m.Below > 0 {

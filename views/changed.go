@@ -7,12 +7,12 @@ import (
 	"taskyard/views/ui"
 )
 
-// ChangedBy says who changed something meanwhile, and what.
+// ChangedBy says who changed something in the meantime, and what.
 func ChangedBy(e *task.Event) string {
 	return ui.ActorLabel(e.Actor) + " " + EventSentence(e) + " meanwhile."
 }
 
-// FieldChangedBy says who changed a field of a task last, and to what; events
+// FieldChangedBy says who last changed a field of a task, and to what; events
 // are oldest first.
 func FieldChangedBy(events []task.Event, field string) string {
 	for i := len(events) - 1; i >= 0; i-- {
@@ -27,7 +27,7 @@ func FieldChangedBy(events []task.Event, field string) string {
 	return "The " + field + " was changed in the meantime."
 }
 
-// PlanChangedBy says who changed the plan last, and how; events are oldest
+// PlanChangedBy says who last changed the plan, and how; events are oldest
 // first.
 func PlanChangedBy(events []task.Event) string {
 	for i := len(events) - 1; i >= 0; i-- {

@@ -13,49 +13,49 @@ import (
 	"taskyard/views/ui"
 )
 
-// Chrome is what every page needs besides its own model: who looks, what the
-// navigation shows, and the page's own address.
+// Chrome is what every page needs in addition to its own model: the viewer, the
+// contents of the navigation, and the page's own URL.
 type Chrome struct {
-	User             string // bare name, such as maya; "" when nobody is signed in
+	User             string // bare name, such as maya; "": not signed in
 	Role             task.Role
-	FormToken        string // goes into every form as _token
+	FormToken        string // in every form as _token
 	Nav              NavCounts
 	Agents           []NavAgent
-	MoreAgents       int              // agents that the navigation leaves out
+	MoreAgents       int              // agents that the navigation omits
 	Views            []task.SavedView // the person's own
-	Projects         []string         // keys of those that take tasks
+	Projects         []string         // keys of those that accept tasks
 	Scheduler        SchedulerLine
 	Pauses           task.Pauses // what is paused now
-	Fault            string      // why nothing can be stored, with what to do; "" when all is well
+	Fault            string      // why nothing can be stored, and what to do; "": no problem
 	Prefs            task.Preferences
-	KeysOff          bool   // this person wants no single-key shortcuts
-	Theme            string // "light", "dark" or "" for the browser's wish
+	KeysOff          bool   // this person has disabled single-key shortcuts
+	Theme            string // "light", "dark" or "": the browser's preference
 	Appearance       Appearance
-	Zone             *time.Location // in which times are told; nil means UTC
+	Zone             *time.Location // time zone for times; nil: UTC
 	Flash            Flash
 	PendingDecisions []task.Run // decisions of this person that can still be undone
 	CanWrite         bool       // may create and change tasks
 	CanDecide        bool       // may decide approvals
 	CanAdmin         bool       // may change agents, people, tokens, settings
 	Now              task.Time
-	Gen              uint64        // changes so far; the live stream compares it with its own
-	Drawn            *ui.PartCache // parts of boards, for everybody; nil keeps none
-	Path             string        // path and query of this page; live parts refetch it
+	Gen              uint64        // changes so far; compared by the live stream
+	Drawn            *ui.PartCache // rendered parts of boards, shared by everyone; nil: no cache
+	Path             string        // path and query of this page, to refetch its live parts
 	Plain            bool          // the request came unencrypted over a network
-	From             string        // the page that asked for this one, where it said so; its form leads there
+	From             string        // the page that linked to this one, if known; its form returns there
 }
 
-// state is what parts of a board are drawn from.
+// state returns the state for the cache of board parts.
 func (c Chrome) state() ui.PartState {
 	return ui.PartState{Gen: c.Gen, Second: int64(c.Now) / 1000}
 }
 
 // NavCounts are the numbers of the navigation.
 type NavCounts struct {
-	Inbox     int // what waits for a person, approvals too
+	Inbox     int // items that wait for a person, including approvals
 	Approvals int // runs that wait for a decision
 	Queued    int // active tasks
-	Open      int // open tasks, drafts too
+	Open      int // open tasks, including drafts
 }
 
 // NavAgent is an agent in the navigation.
@@ -66,21 +66,21 @@ type NavAgent struct {
 	Invalid bool     // its definition is invalid
 }
 
-// SchedulerLine is the foot of the navigation.
+// SchedulerLine is the footer of the navigation.
 type SchedulerLine struct {
 	On       bool
 	NextTick task.Time
 }
 
-// Flash is what the last act says on the next page.
+// Flash is the message of the last action on the next page.
 type Flash struct {
 	Text    string
 	Bad     bool
-	Skipped []string // what an act on many left as it was, and why
-	Undo    *Undo    // takes the act back
+	Skipped []string // what a bulk action skipped, and why
+	Undo    *Undo    // undoes the action
 }
 
-// title returns the tab's title: what waits for a person comes first.
+// title returns the tab's title, beginning with what waits for a person.
 func (c Chrome) title(title string) string {
 	t := title + " · Taskyard"
 	if c.Nav.Inbox > 0 {
@@ -89,10 +89,10 @@ func (c Chrome) title(title string) string {
 	return t
 }
 
-// generation is the number of changes as the page carries it.
+// generation returns the number of changes in the form that the page contains.
 func generation(c Chrome) string { return strconv.FormatUint(c.Gen, 10) }
 
-// needYou follows a number of things that wait for the reader.
+// needYou returns the text after a number of items that wait for the reader.
 func needYou(n int) string {
 	if n == 1 {
 		return " needs you"
@@ -100,7 +100,7 @@ func needYou(n int) string {
 	return " need you"
 }
 
-// keys says whether single keys do anything, as scripts read it.
+// keys returns whether single-key shortcuts are enabled, for scripts.
 func (c Chrome) keys() string {
 	if c.KeysOff {
 		return "off"
@@ -108,14 +108,14 @@ func (c Chrome) keys() string {
 	return "on"
 }
 
-// path returns the address of this page without its query.
+// path returns the URL of this page without its query.
 func (c Chrome) path() string {
 	p, _, _ := strings.Cut(c.Path, "?")
 	return p
 }
 
-// current returns the attributes of a link of the navigation: aria-current on the
-// page itself and on the pages below it.
+// current returns the attributes of a link in the navigation: aria-current on
+// the page itself and on the pages below it.
 func (c Chrome) current(path string) templ.Attributes {
 	if p := c.path(); p == path || strings.HasPrefix(p, path+"/") {
 		return templ.Attributes{"aria-current": "page"}
@@ -123,13 +123,13 @@ func (c Chrome) current(path string) templ.Attributes {
 	return nil
 }
 
-// wayBack returns the page that somebody came from, else to.
+// wayBack returns the page that linked to this one, or else to.
 func (c Chrome) wayBack(to string) string { return cmp.Or(c.From, to) }
 
-// Live returns the attributes of a part that refetches itself when one of its
-// topics (separated by spaces) is named by the server. id is the part's own id;
-// also are ids of other parts of the page to be renewed by the same answer.
-// The navigation and the frame always are.
+// Live returns the attributes of a part that is refetched when the server
+// reports a change of one of its topics (separated by spaces). id is the part's
+// own ID; also contains IDs of other parts of the page that the same answer
+// updates. It always updates the navigation and the frame.
 func Live(c Chrome, id, topics string, also ...string) templ.Attributes {
 	oob := "#nav:morph,#clock:morph,#frame:morph"
 	for _, a := range also {

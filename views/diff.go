@@ -12,7 +12,7 @@ import (
 )
 
 // diffLine is one line of a comparison: unchanged (' '), removed ('-'), added
-// ('+'), or the count of unchanged lines that are left out ('@').
+// ('+'), or the number of omitted unchanged lines ('@').
 type diffLine struct {
 	Kind byte
 	Text string
@@ -22,14 +22,14 @@ const diffContext = 2 // unchanged lines around a change
 
 var diffKinds = map[udiff.OpKind]byte{udiff.Equal: ' ', udiff.Delete: '-', udiff.Insert: '+'}
 
-// compareLines compares two texts line by line; nil when they are the same.
+// compareLines compares two texts line by line; nil if they are equal.
 func compareLines(before, after string) (list []diffLine) {
 	before, after = endLine(before), endLine(after)
 	diff, err := udiff.ToUnifiedDiff("", "", before, udiff.Lines(before, after), diffContext)
 	if err != nil {
-		panic(err) // the edits are of this text
+		panic(err) // impossible: the edits belong to this text
 	}
-	next := 1 // the first line of before that list does not hold; counted from 1
+	next := 1 // the first line of before that is not in list; counted from 1
 	fold := func(until int) {
 		if n := until - next; n > 0 {
 			list = append(list, diffLine{'@', ui.Count(n, "unchanged line", "unchanged lines")})
@@ -52,7 +52,7 @@ func compareLines(before, after string) (list []diffLine) {
 	return list
 }
 
-// endLine terminates the last line, too.
+// endLine adds a missing final newline.
 func endLine(s string) string {
 	if s == "" {
 		return ""
@@ -60,8 +60,8 @@ func endLine(s string) string {
 	return s + "\n"
 }
 
-// diffBlock shows a comparison. The texts are untrusted; it is written here
-// and not in templ, which may add white space.
+// diffBlock renders a comparison. The texts are untrusted. It does not use
+// templ, which may add white space.
 func diffBlock(name string, lines []diffLine) templ.Component {
 	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
 		var b strings.Builder

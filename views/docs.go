@@ -7,7 +7,7 @@ import (
 	"taskyard/task"
 )
 
-// DocsModel is the reference of the JSON endpoints, made from the OpenAPI
+// DocsModel is the reference of the JSON API, generated from the OpenAPI
 // document.
 type DocsModel struct {
 	Version string
@@ -28,7 +28,7 @@ func (g DocGroup) ID() string { return "tag-" + strings.ReplaceAll(strings.ToLow
 // DocOp is one operation.
 type DocOp struct {
 	ID, Method, Path string
-	Summary, Desc    string // markdown's backticks and no more
+	Summary, Desc    string // Markdown, but only backticks
 	Need             task.Perm
 	Params           []DocField
 	Body             []DocField
@@ -36,15 +36,15 @@ type DocOp struct {
 	BodyOptional     bool
 	Status           int        // on success
 	Answer           []DocRef   // one of these types
-	Fields           []DocField // instead, of an answer that is no type of its own
-	Headers          []string   // that the answer may carry
+	Fields           []DocField // alternatively, of an answer without a type
+	Headers          []string   // that the answer may have
 	Curl             string
 }
 
 // Anchor is the operation's anchor.
 func (o DocOp) Anchor() string { return "op-" + o.ID }
 
-// found is what the search field compares with.
+// found returns the text that the search field matches.
 func (o DocOp) found() string {
 	return strings.ToLower(o.Method + " " + o.Path + " " + o.Summary)
 }
@@ -59,14 +59,13 @@ type DocField struct {
 	Doc      string
 }
 
-// DocRef names a type: "list of " and "Step". Only a Linked one is described
-// on the page.
+// DocRef names a type: "list of " and "Step". If Linked, the page describes it.
 type DocRef struct {
 	Before, Name string
 	Linked       bool
 }
 
-// DocType is an object that answers hold.
+// DocType is an object in answers.
 type DocType struct {
 	Name   string
 	Fields []DocField
@@ -75,7 +74,7 @@ type DocType struct {
 // DocCode is an error code.
 type DocCode struct{ Code, Doc string }
 
-// permTexts says what a permission is for.
+// permTexts describe the permissions.
 var permTexts = map[task.Perm]string{
 	task.Everyone: "No sign-in and no token.",
 	task.SignedIn: "Any person or token.",
@@ -90,7 +89,7 @@ var permTexts = map[task.Perm]string{
 	task.Admin:    "Agents, people, tokens, settings.",
 }
 
-// rolesWith lists the roles that have a permission, weakest first.
+// rolesWith lists the roles with a permission, lowest first.
 func rolesWith(p task.Perm) string {
 	if task.RoleNone.May(p) {
 		return "everyone"
@@ -104,8 +103,8 @@ func rolesWith(p task.Perm) string {
 	return strings.Join(list, ", ")
 }
 
-// Manual is a document of the program, or its section of an anchor; README is
-// the list of all.
+// Manual is a document of the program, or one of its sections; README is the
+// list of all.
 func (urls) Manual(page, anchor string) string {
 	to := "/docs"
 	if page != "README" {
@@ -117,11 +116,11 @@ func (urls) Manual(page, anchor string) string {
 	return to
 }
 
-// ManualFile is a picture of the documents.
+// ManualFile is an image in the documents.
 func (urls) ManualFile(name string) string { return "/docs/" + url.PathEscape(name) }
 
 // API is the reference of the JSON endpoints.
 func (urls) API() string { return "/api/docs" }
 
-// OpenAPI is the document that the reference is made from.
+// OpenAPI is the document that the reference is generated from.
 func (urls) OpenAPI() string { return "/api/openapi.json" }

@@ -12,21 +12,21 @@ import (
 // ErrorModel is a page that says what went wrong and what to do.
 type ErrorModel struct {
 	Status    int
-	Title     string // "" is the usual one of the status
+	Title     string // "": the usual one for the status
 	Message   string
-	RequestID string      // "" is not shown
-	Back      string      // where to continue; "" means the inbox
-	Again     string      // what to ask for once more; "" where that is no use
+	RequestID string      // "": not shown
+	Back      string      // where to continue; "": the inbox
+	Again     string      // URL to retry; "": a retry does not help
 	Retry     int         // seconds to wait before that, or 0
-	May       []task.Role // who may do it, where a role is what is missing
+	May       []task.Role // roles that may do it, if the role is the reason
 	Code      task.Code
-	Address   bool           // what is wrong is in the address, not in a form
-	Unsaved   []UnsavedField // what the refused form held
+	Address   bool           // the error is in the URL, not in a form
+	Unsaved   []UnsavedField // contents of the rejected form
 }
 
 func (m ErrorModel) back() string { return cmp.Or(m.Back, URL.Inbox()) }
 
-// titles say a status as a person would.
+// titles are the titles by status.
 var titles = map[int]string{
 	http.StatusBadRequest:            "Invalid request",
 	http.StatusUnauthorized:          "Sign in first",
@@ -52,7 +52,7 @@ func (m ErrorModel) title() string {
 	return m.Title
 }
 
-// remedies say what to do, where the status alone says it.
+// remedies say what to do, if the status determines that.
 var remedies = map[int]string{
 	http.StatusBadRequest:   "Go back and fix it; your input is still there.",
 	http.StatusUnauthorized: "Sign in again; you'll return to this page.",
@@ -83,7 +83,7 @@ func (m ErrorModel) remedy() string {
 	return remedies[m.Status]
 }
 
-// backLabel names the way on.
+// backLabel returns the label of the link to continue.
 func (m ErrorModel) backLabel() string {
 	switch {
 	case m.Status == http.StatusConflict && m.Back != "":

@@ -8,23 +8,22 @@ import (
 	"taskyard/views/ui"
 )
 
-// estimateFrom is how many completed runs an estimate needs.
+// estimateFrom is the minimum number of completed runs for an estimate.
 const estimateFrom = 3
 
-// estimate is what a run will probably use, by the agent's last completed
-// runs: the middle half of them, as people read it. Words are "" where it is
-// not known.
+// estimate is the probable usage of a run, based on the middle half of the
+// agent's last completed runs. Texts are "" if unknown.
 type estimate struct {
-	Runs               int // it rests on so many
+	Runs               int // number of runs that it is based on
 	Cost, Tokens, Time string
-	TypicalCost        float64 // the middle one
+	TypicalCost        float64 // the median
 	TypicalTokens      int
 	TypicalTime        time.Duration
-	OverTokens         bool // it may well use more tokens than its limit
-	Guessed            bool // some figures that it rests on were estimated
+	OverTokens         bool // it may exceed its token limit
+	Guessed            bool // some of the underlying figures were estimated
 }
 
-// newEstimate returns nil when history does not allow an estimate.
+// newEstimate returns nil if there are too few runs for an estimate.
 func newEstimate(recent []task.Run, limits task.Limits) *estimate {
 	var costs []float64
 	var tokens []int
@@ -62,8 +61,7 @@ func quartiles[T int | float64 | time.Duration](list []T) (low, mid, high T) {
 	return list[n/4], list[n/2], list[(3*n)/4]
 }
 
-// short says the estimate in a word for a list: dollars, else tokens, else
-// time.
+// short returns the estimate for a list: dollars, else tokens, else time.
 func (e *estimate) short() string {
 	switch {
 	case e == nil:
@@ -76,7 +74,7 @@ func (e *estimate) short() string {
 	return "~" + ui.Dur(e.TypicalTime)
 }
 
-// head is the figure shown large, and what it is.
+// head returns the main figure and its label.
 func (e *estimate) head() (label, figure string) {
 	switch {
 	case e.Cost != "":
@@ -87,7 +85,7 @@ func (e *estimate) head() (label, figure string) {
 	return "Estimated time", e.Time
 }
 
-// rest says what else is estimated, and on what it rests.
+// rest returns the other estimates, and what they are based on.
 func (e *estimate) rest() string {
 	s := ""
 	if e.Cost != "" && e.Tokens != "" {

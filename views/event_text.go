@@ -10,11 +10,11 @@ import (
 	"taskyard/task"
 )
 
-// maxChange is how many characters of a changed value are shown.
+// maxChange bounds the characters of a changed value.
 const maxChange = 60
 
-// changeText says the changed fields of an event: "priority 0 → 5, title".
-// Of long values only the names are shown.
+// changeText describes the changed fields of an event: "priority 0 → 5, title".
+// For long values, it has only the names.
 func changeText(e *task.Event) string {
 	switch e.Kind {
 	case task.EvBlockersSet, task.EvBlockerDone, task.EvBlockerLost:
@@ -68,7 +68,7 @@ func fieldText(name string, raw json.RawMessage) string {
 	return name
 }
 
-// valueText returns a short value as text, and "" for what is long or has parts.
+// valueText returns a short value as text, and "" if it is long or has parts.
 func valueText(v any) string {
 	s := ""
 	switch v := v.(type) {
@@ -86,11 +86,11 @@ func valueText(v any) string {
 	return s
 }
 
-// stepText says which step changed, counted from 1 as people do, and how.
+// stepText describes which step changed, counted from 1, and how.
 func stepText(fields map[string]json.RawMessage) string {
 	var at int
 	var done []bool
-	_ = json.Unmarshal(fields["step"], &at) // our own writing; 0 at worst
+	_ = json.Unmarshal(fields["step"], &at) // written by us; 0 at worst
 	_ = json.Unmarshal(fields["done"], &done)
 	text := "step " + task.ID(at+1).String()
 	switch {
@@ -107,15 +107,15 @@ func stepText(fields map[string]json.RawMessage) string {
 	return text
 }
 
-// subtaskText says which step went to whom, counted from 1 as people do:
-// "step 2 to worker as #43". What was delegated beside the plan has no step.
+// subtaskText describes which step was delegated to whom, counted from 1: "step
+// 2 to worker as #43". Delegations outside the plan have no step.
 func subtaskText(raw json.RawMessage) string {
 	var c struct {
 		Step    *int    `json:"step"`
 		Subtask task.ID `json:"subtask"`
 		Owner   string  `json:"owner"`
 	}
-	_ = json.Unmarshal(raw, &c) // our own writing; nothing at worst
+	_ = json.Unmarshal(raw, &c) // written by us; empty at worst
 	text := "a part"
 	if c.Step != nil {
 		text = "step " + strconv.Itoa(*c.Step+1)
@@ -129,7 +129,7 @@ func subtaskText(raw json.RawMessage) string {
 	return text
 }
 
-// listText is a list of short words, or "none".
+// listText returns a list of short words, or "none".
 func listText(list []any) string {
 	words := make([]string, len(list))
 	for i, v := range list {
@@ -143,14 +143,14 @@ func listText(list []any) string {
 	return strings.Join(words, " ")
 }
 
-// blockerText says which tasks block another by now: "#40, #41", "nothing".
+// blockerText lists the current blockers of a task: "#40, #41", "nothing".
 func blockerText(raw json.RawMessage) string {
 	var c struct {
 		BlockedBy [][]task.ID `json:"blockedBy"`
 		Blocker   task.ID     `json:"blocker"`
 		Left      *int        `json:"left"`
 	}
-	_ = json.Unmarshal(raw, &c) // our own writing; nothing at worst
+	_ = json.Unmarshal(raw, &c) // written by us; empty at worst
 	switch {
 	case c.Blocker != 0 && c.Left != nil && *c.Left == 0:
 		return "#" + c.Blocker.String() + ", and nothing blocks it now"

@@ -8,7 +8,7 @@ import (
 	"taskyard/views/ui"
 )
 
-// FilterModel is what the filter of a list of open tasks shows and offers.
+// FilterModel is the filter of a list of open tasks, with its choices.
 type FilterModel struct {
 	List   bool // on /tasks, not on /queues
 	Filter QueueFilter
@@ -16,7 +16,7 @@ type FilterModel struct {
 	Sum    string // "17 open, 4 agents"
 }
 
-// at is the address of the same page with another filter.
+// at returns the URL of the same page with another filter.
 func (m FilterModel) at(f QueueFilter) string {
 	if m.List {
 		return URL.Tasks(f)
@@ -24,13 +24,13 @@ func (m FilterModel) at(f QueueFilter) string {
 	return URL.Queues(f)
 }
 
-// chosen is one choice of the filter, in words, and the filter without it.
+// chosen is one active criterion, in words, and the filter without it.
 type chosen struct {
 	text    string
 	without QueueFilter
 }
 
-// chosen lists what narrows the list. Taking one back begins at the first page.
+// chosen lists the active criteria. Removing one returns to the first page.
 func (f QueueFilter) chosen() []chosen {
 	var list []chosen
 	add := func(set bool, text string, drop func(*QueueFilter)) {
@@ -52,7 +52,7 @@ func (f QueueFilter) chosen() []chosen {
 	return list
 }
 
-// Narrowed reports whether the filter leaves tasks out.
+// Narrowed reports whether the filter excludes tasks.
 func (f QueueFilter) Narrowed() bool { return len(f.chosen()) > 0 }
 
 // From returns the filter with a cursor.
@@ -61,8 +61,8 @@ func (f QueueFilter) From(cursor string) QueueFilter {
 	return f
 }
 
-// sorted returns the filter with the list sorted by a column: in the direction that
-// people want first, or reversed if it is sorted that way already.
+// sorted returns the filter with the list sorted by a column: in the default
+// direction, or reversed if it is already sorted that way.
 func (f QueueFilter) sorted(column string) QueueFilter {
 	first := column
 	if slices.Contains([]string{"priority", "changed"}, column) {
@@ -80,7 +80,7 @@ func (f QueueFilter) sorted(column string) QueueFilter {
 	return f
 }
 
-// ariaSort says the order of a column for screen readers.
+// ariaSort returns the order of a column for screen readers.
 func (f QueueFilter) ariaSort(column string) string {
 	switch f.Sort {
 	case column:
@@ -98,8 +98,8 @@ var (
 	sinceChoices    = [][2]string{{"24h", "Last 24 hours"}, {"7d", "Last 7 days"}, {"30d", "Last 30 days"}}
 )
 
-// byChoices are those of whom the filter offers the tasks: oneself and the
-// agents.
+// byChoices returns the choices of whose tasks to show: one's own and those of
+// the agents.
 func byChoices(c Chrome, m FilterModel) [][2]string {
 	list := [][2]string{{task.UserActorName(c.User), "me"}}
 	for _, a := range m.Agents {
@@ -117,7 +117,8 @@ func choiceLabel(choices [][2]string, value string) string {
 	return value
 }
 
-// OpenTasks says how many open tasks fit a filter, of those that are counted.
+// OpenTasks describes how many open tasks match a filter, up to the counting
+// limit.
 func OpenTasks(n int, narrowed bool) string {
 	if narrowed && n > task.MaxCounted {
 		return "over " + strconv.Itoa(task.MaxCounted) + " open tasks"
@@ -130,6 +131,6 @@ type TasksModel struct {
 	Filter TaskListFilter
 	Bar    FilterModel
 	Tasks  []*task.Task
-	Total  int    // open tasks that fit, on all pages
+	Total  int    // matching open tasks, on all pages
 	Next   string // cursor of the next page, or ""
 }

@@ -9,7 +9,7 @@ import (
 	"taskyard/views/ui"
 )
 
-// chart draws the outcomes of a filter over time; each bar leads to its days.
+// chart returns the outcomes of a filter over time; each bar links to its days.
 func (m *HistoryModel) chart(now task.Time) chart.Data {
 	c := chart.Data{
 		Title: "Outcomes", Head: capital(m.Times.Unit),
@@ -56,7 +56,7 @@ func (m *HistoryModel) chartRow(t task.HistoryTime, end, now task.Time) chart.Ro
 	}
 	r.Values = []float64{float64(t.Done), float64(t.Canceled), float64(t.Failed)}[:len(m.series())]
 	if t.Done+t.Canceled+t.Failed == 0 {
-		return r // nothing to go to
+		return r // nothing to link to
 	}
 	done, canceled := q, q
 	done.Status, canceled.Status = string(task.Done), string(task.Canceled)
@@ -79,7 +79,7 @@ func (m *HistoryModel) series() []chart.Series {
 	return list
 }
 
-// hitPlace says where a search matched, and the address of that place.
+// hitPlace describes where a search matched, with the URL of that place.
 func hitPlace(id task.ID, h *task.Hit) (words, link string) {
 	switch h.Place {
 	case task.HitSummary:

@@ -12,13 +12,13 @@ import (
 type HistoryModel struct {
 	Tasks  []task.Task
 	Hits   map[task.ID]task.Hit // where a search matched
-	Times  task.HistoryTimes    // of the chart
+	Times  task.HistoryTimes    // data of the chart
 	Query  HistoryQuery         // the filter of this page
-	Zone   *time.Location       // in which days are told apart; nil means UTC
-	Agents []string             // ids that the filter offers
+	Zone   *time.Location       // time zone for days; nil: UTC
+	Agents []string             // IDs that the filter offers
 	Next   string               // the cursor of the next page, or ""
 
-	Indexing int // per cent of the history that a search finds, while that is not all
+	Indexing int // per cent of the history that is indexed, while incomplete
 }
 
 func (m *HistoryModel) zone() *time.Location { return cmp.Or(m.Zone, time.UTC) }
@@ -29,7 +29,7 @@ func (m *HistoryModel) filtered() bool {
 	return q != HistoryQuery{}
 }
 
-// historyDay is the tasks archived on one day.
+// historyDay contains the tasks archived on one day.
 type historyDay struct {
 	Label string // "Friday 20 November 2026"
 	Tasks []task.Task
@@ -50,7 +50,7 @@ func (m *HistoryModel) days(now task.Time) []historyDay {
 	return list
 }
 
-// dayLabel names a day as seen from now: "Today, 20 November".
+// dayLabel returns the name of a day relative to now: "Today, 20 November".
 func dayLabel(day, now time.Time) string {
 	switch {
 	case sameDay(day, now):
@@ -69,7 +69,7 @@ func sameDay(a, b time.Time) bool {
 	return y1 == y2 && m1 == m2 && d1 == d2
 }
 
-// counts says how the day's tasks ended.
+// counts describes how the day's tasks ended.
 func (d historyDay) counts() string {
 	canceled := 0
 	for i := range d.Tasks {
@@ -97,10 +97,10 @@ func (m *HistoryModel) older() string {
 	return URL.History(q)
 }
 
-// historyChip is one active filter and the list without it.
+// historyChip is one active criterion and the list without it.
 type historyChip struct{ Text, Without string }
 
-// chips lists the active filters.
+// chips lists the active criteria.
 func (q HistoryQuery) chips() []historyChip {
 	q.Before = ""
 	var list []historyChip

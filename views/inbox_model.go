@@ -8,16 +8,16 @@ import (
 	"taskyard/views/ui"
 )
 
-// InboxModel is the first page: what waits for a person, and what is under way.
+// InboxModel is the home page: what waits for a person, and what is running.
 type InboxModel struct {
 	Inbox   task.Inbox
 	Query   InboxQuery
-	Next    task.ID // of a list of one kind: where the next page begins, 0 at the end
+	Next    task.ID // for a list of one kind: start of the next page, 0 at the end
 	Snoozed []task.Snooze
-	Running []*task.Run // the first of those that Numbers counts
+	Running []*task.Run // the first of the runs that Numbers counts
 	Recent  []*task.Task
 	Numbers InboxNumbers
-	Guide   *Guide // what to try, or nil
+	Guide   *Guide // suggestions, or nil
 }
 
 // InboxQuery narrows the inbox to one kind, and pages it.
@@ -26,52 +26,52 @@ type InboxQuery struct {
 	After task.ID
 }
 
-// How many entries of a kind the inbox shows, and a page of one kind alone: pages
-// stay small although each entry may hold a long text.
+// How many entries per kind the inbox shows, and a page of one kind: pages stay
+// small although each entry may contain a long text.
 const (
 	InboxFirst = 10
 	InboxRows  = 20
 )
 
-// Inbox is the first page.
+// Inbox is the home page.
 func (urls) Inbox() string { return "/" }
 
-// InboxList returns the address of the list of one kind of what waits.
+// InboxList is the list of one kind of items.
 func (urls) InboxList(q InboxQuery) string {
 	return query("/", "only", string(q.Only), "after", idOrNone(q.After))
 }
 
-// NoticeAct is where a form posts an act on a notice: acknowledge, restore.
+// NoticeAct is the target of forms for a notice: acknowledge, restore.
 func (urls) NoticeAct(message task.ID, act string) string {
 	return "/inbox/notices/" + message.String() + "/" + act
 }
 
-// Snooze and Wake are where forms post to put something off, or show it again.
+// Snooze is the target of forms that snooze an item.
 func (urls) Snooze() string { return "/inbox/snooze" }
 
-// Wake is where a form posts to show again what was snoozed.
+// Wake is the target of forms that unsnooze an item.
 func (urls) Wake() string { return "/inbox/wake" }
 
-// inboxTitles head the sections, in the order of the page.
+// inboxTitles are the headings of the sections, in page order.
 var inboxTitles = map[task.InboxKind]string{
 	task.WaitQuestion: "Questions", task.WaitPermission: "Permissions", task.WaitApproval: "Approvals",
 	task.WaitReview: "Results to review",
 	task.WaitStuck:  "Failed, needs attention", task.WaitLost: "Blocked by a canceled task", task.WaitNotice: "Notices",
 }
 
-// snoozeNouns name one thing of each kind.
+// snoozeNouns are the singular nouns of the kinds.
 var snoozeNouns = map[task.InboxKind]string{
 	task.WaitQuestion: "Question", task.WaitPermission: "Permission", task.WaitApproval: "Approval", task.WaitReview: "Result",
 	task.WaitStuck: "Failure", task.WaitLost: "Blocked", task.WaitNotice: "Notice",
 }
 
-// SnoozeChoices are the moments that a menu offers, and their labels.
+// SnoozeChoices are the times in the snooze menu, with labels.
 var SnoozeChoices = [][2]string{{"hour", "For an hour"}, {"tomorrow", "Until tomorrow, 9:00"}, {"week", "Until next Monday, 9:00"}}
 
 // shows reports whether the page shows a kind.
 func (m *InboxModel) shows(k task.InboxKind) bool { return m.Query.Only == "" || m.Query.Only == k }
 
-// also returns the parts that change with what waits.
+// also returns the parts that change with the inbox.
 func (m *InboxModel) also() []string {
 	if m.Query.Only != "" {
 		return nil
@@ -82,7 +82,7 @@ func (m *InboxModel) also() []string {
 	return []string{"tiles"}
 }
 
-// waiting is how many of the kinds that the page shows wait.
+// waiting returns the number of waiting items of the kinds shown.
 func (m *InboxModel) waiting() int {
 	if m.Query.Only != "" {
 		return *m.Inbox.Totals.ByKind(m.Query.Only)
@@ -90,11 +90,11 @@ func (m *InboxModel) waiting() int {
 	return m.Inbox.Totals.All()
 }
 
-// maxInboxText is how many bytes of a question or notice the inbox shows; the
-// task's page has all of it.
+// maxInboxText bounds how much of a question or notice the inbox shows, in
+// bytes; the task's page has all of it.
 const maxInboxText = 1200
 
-// inboxText returns what is shown of a text and whether that is all of it.
+// inboxText returns the displayed part of a text and whether it is complete.
 func inboxText(s string) (string, bool) {
 	if len(s) <= maxInboxText {
 		return s, true
@@ -106,7 +106,7 @@ func inboxText(s string) (string, bool) {
 	return s[:end] + "…", false
 }
 
-// emptyText describes why the inbox is empty, what to do next, and where.
+// emptyText explains an empty inbox, with what to do next, and where.
 func (m *InboxModel) emptyText(c Chrome) (why, next, href string) {
 	switch {
 	case m.Query.Only != "":
@@ -126,7 +126,7 @@ func (m *InboxModel) emptyText(c Chrome) (why, next, href string) {
 	return why, "View queues", URL.Queues(QueueFilter{})
 }
 
-// snoozeHref is where what was snoozed is found meanwhile.
+// snoozeHref returns the page of a snoozed item.
 func snoozeHref(z *task.Snooze) string {
 	if z.Kind == task.WaitApproval || z.Kind == task.WaitPermission {
 		return URL.Approval(z.Ref)
@@ -137,8 +137,8 @@ func snoozeHref(z *task.Snooze) string {
 	return URL.Task(z.TaskID)
 }
 
-// retryText returns the label of the button that retries the stuck tasks that
-// are shown.
+// retryText returns the label of the button that retries the displayed stuck
+// tasks.
 func retryText(shown, all int) string {
 	if shown < all {
 		return "Retry these " + strconv.Itoa(shown)
@@ -146,7 +146,7 @@ func retryText(shown, all int) string {
 	return "Retry all " + strconv.Itoa(shown)
 }
 
-// taskIDs lists the tasks of entries, as a form of the bulk page names them.
+// taskIDs lists the tasks of entries for a form of the bulk page.
 func taskIDs(list []task.InboxItem) string {
 	ids := make([]task.ID, len(list))
 	for i := range list {
@@ -155,15 +155,15 @@ func taskIDs(list []task.InboxItem) string {
 	return task.JoinIDs(ids, " ")
 }
 
-// rowID is the id of an entry on the page.
+// rowID returns the HTML ID of an entry.
 func rowID(k task.InboxKind, ref task.ID) string { return string(k) + "-" + ref.String() }
 
-// zoned is a moment as the person's clock shows it: "Tue 09:00".
+// zoned formats a time in the person's time zone: "Tue 09:00".
 func (m *InboxModel) zoned(t task.Time) string {
 	return t.Std().In(m.Numbers.zone()).Format("Mon 15:04")
 }
 
-// Thousands writes a number with separators: "8,192".
+// Thousands formats a number with separators: "8,192".
 func Thousands(n int) string {
 	s := strconv.Itoa(n)
 	for i := len(s) - 3; i > 0; i -= 3 {

@@ -11,15 +11,15 @@ import (
 	"taskyard/views/ui"
 )
 
-// InsightsModel is what happened over time.
+// InsightsModel contains statistics over time.
 type InsightsModel struct {
 	task.Insights
 	Query  InsightQuery
-	Zone   *time.Location // in which hours and days are told apart
+	Zone   *time.Location // time zone for hours and days
 	Agents []string       // choices of the filter
 }
 
-// insightRanges are the times that can be chosen.
+// insightRanges are the available time ranges.
 var insightRanges = []struct {
 	name, label, words string
 	span               time.Duration
@@ -32,7 +32,8 @@ var insightRanges = []struct {
 
 const usualRange = "7d"
 
-// InsightSpan is how long a range is. Error: unknown name.
+// InsightSpan returns the duration of a range. It returns an error for an
+// unknown name.
 func InsightSpan(name string) (time.Duration, error) {
 	for _, r := range insightRanges {
 		if r.name == cmp.Or(name, usualRange) {
@@ -51,13 +52,13 @@ func (m *InsightsModel) rangeText() string {
 	return ""
 }
 
-// nothing reports whether nothing at all happened.
+// nothing reports whether there was no activity.
 func (m *InsightsModel) nothing() bool {
 	t := m.Total.StatRow
 	return t == (task.StatRow{}) && !m.queued()
 }
 
-// queued reports whether a queue was ever seen with a task in it.
+// queued reports whether a queue ever had a task.
 func (m *InsightsModel) queued() bool {
 	for _, t := range m.Times {
 		if t.Depth != nil && t.Depth.Queued+t.Depth.Working > 0 {
@@ -67,10 +68,10 @@ func (m *InsightsModel) queued() bool {
 	return false
 }
 
-// numbers takes the values of a moment of a chart.
+// numbers extracts the values of a row in a chart.
 type numbers func(t *task.InsightTime) []float64
 
-// chart makes a chart of every moment; words tell what it shows.
+// chart returns a chart of all rows; words describe what it shows.
 func (m *InsightsModel) chart(title, words string, series []chart.Series, of numbers) chart.Data {
 	c := chart.Data{Title: title, Label: words + ", by hour, in " + m.rangeText(), Head: "Hour", Series: series}
 	if m.Daily {
@@ -178,7 +179,7 @@ func (m *InsightsModel) cost() chart.Data {
 	return c
 }
 
-// mark marks the moments with estimated figures.
+// mark marks the rows with estimated figures.
 func (m *InsightsModel) mark(c *chart.Data) {
 	for i := range c.Rows {
 		c.Rows[i].About = m.Times[i].Estimated
@@ -195,7 +196,7 @@ func msText(ms int64) string {
 	return ui.Dur(time.Duration(ms) * time.Millisecond)
 }
 
-// success says how many of the ended runs were completed: "92%".
+// success returns the share of ended runs that completed: "92%".
 func success(r *task.StatRow) string {
 	if r.Runs() == 0 {
 		return "–"

@@ -7,20 +7,20 @@ import (
 	"taskyard/views/ui"
 )
 
-// Command is one thing that a key or the palette does. The table below is the
-// only place that names keys: help and palette are drawn from it, and scripts
-// read what is drawn.
+// Command is an action of a key or the palette. The table below is the only
+// place that defines keys: help and palette are rendered from it, and scripts
+// read the rendered elements.
 type Command struct {
-	Keys  string // as they are pressed one after the other: "j", "g i"; "" is only in the palette
-	Shown string // how the keys are written, where that differs: "Ctrl K"
+	Keys  string // keys in order: "j", "g i"; "": only in the palette
+	Shown string // displayed keys, if different: "Ctrl K"
 	Label string
-	Group string // its heading in the help
-	Icon  string // in the palette; "" is not offered there
-	Href  string // where it leads
-	Press string // selectors of what it presses, the first that is there: in the row that has the focus, else on the page
-	Do    string // what scripts do themselves
+	Group string // heading in the help
+	Icon  string // in the palette; "": not in the palette
+	Href  string // link target
+	Press string // selectors of the element to click, the first that exists: in the focused row, otherwise on the page
+	Do    string // action implemented in scripts
 	Needs func(Chrome) bool
-	Open  bool // also for people who have not signed in
+	Open  bool // also without signing in
 }
 
 // commands is the table.
@@ -31,7 +31,7 @@ var commands = []Command{
 	{Keys: "x", Label: "Select the row", Group: "Lists", Press: "[data-pick]"},
 	{Keys: "+", Label: "Raise the priority", Group: "Lists", Press: "[data-key-up]"},
 	{Keys: "-", Label: "Lower the priority", Group: "Lists", Press: "[data-key-down]"},
-	{Keys: "b", Label: "Snooze in the inbox", Group: "Lists"}, // rows of the inbox say themselves what a key presses
+	{Keys: "b", Label: "Snooze in the inbox", Group: "Lists"}, // rows of the inbox define their own keys
 
 	{Keys: "m", Label: "Move to another agent", Group: "Tasks", Icon: "forward", Press: "[data-key-move]"},
 	{Keys: "e", Label: "Edit", Group: "Tasks", Icon: "pencil", Press: "[data-key-edit]"},
@@ -40,13 +40,13 @@ var commands = []Command{
 	{Keys: "a", Label: "Approve, answer or view", Group: "Tasks", Icon: "check", Press: "[data-approve]"},
 	{Keys: "r", Label: "Reject", Group: "Tasks", Icon: "x", Press: "[data-reject]"},
 
-	{Shown: "J", Label: "Next file", Group: "Review"}, // the files are rows
+	{Shown: "J", Label: "Next file", Group: "Review"}, // files are rows
 	{Shown: "K", Label: "Previous file", Group: "Review"},
 	{Keys: "n", Label: "Next comment", Group: "Review", Do: "nextComment"},
 	{Keys: "p", Label: "Previous comment", Group: "Review", Do: "previousComment"},
 	{Shown: "C", Label: "Comment on the line, the file or the result", Group: "Review"},
 	{Shown: "V", Label: "Mark the file as viewed", Group: "Review"},
-	{Shown: "A", Label: "Accept", Group: "Review"}, // as approve above
+	{Shown: "A", Label: "Accept", Group: "Review"}, // see approve above
 	{Shown: "R", Label: "Request changes", Group: "Review"},
 
 	{
@@ -99,8 +99,8 @@ func writers(c Chrome) bool { return c.CanWrite }
 // keyGroups are the headings of the help.
 var keyGroups = []string{"Everywhere", "Go to", "Lists", "Tasks", "Review"}
 
-// groupCommands returns the commands of a group that this person has; "" are
-// those of the palette only.
+// groupCommands returns the commands of a group that are available to this
+// person; "" selects those that are only in the palette.
 func groupCommands(c Chrome, group string) []Command {
 	var list []Command
 	for i := range commands {
@@ -111,13 +111,13 @@ func groupCommands(c Chrome, group string) []Command {
 	return list
 }
 
-// keysDrawn keeps the help of each kind of person: without it an inbox takes 5 %
-// longer.
+// keysDrawn caches the help for each kind of person: without it, rendering an
+// inbox takes 5 % longer.
 var keysDrawn ui.PartCache
 
-// keysKey is all that the help shows.
+// keysKey determines the contents of the help.
 type keysKey struct {
-	commands      [2]uint64 // which of them, by bits
+	commands      [2]uint64 // bits of the available commands
 	signedIn      bool
 	keysTurnedOff bool
 }
@@ -132,13 +132,13 @@ func newKeysKey(c Chrome) keysKey {
 	return k
 }
 
-// offered reports whether a person has the command.
+// offered reports whether the command is available to a person.
 func (k Command) offered(c Chrome) bool {
 	return (k.Needs == nil || k.Needs(c)) && (k.Open || c.User != "")
 }
 
-// kinds names for the palette what a command is: a place, an act on the page, or
-// neither.
+// kind returns the type of a command for the palette: a place, an action on the
+// page, or neither.
 func (k Command) kind() string {
 	switch {
 	case k.Icon == "":
@@ -151,7 +151,7 @@ func (k Command) kind() string {
 	return "command"
 }
 
-// caps are the keys as they are drawn.
+// caps returns the keys as displayed.
 func (k Command) caps() []string {
 	if k.Shown != "" {
 		return strings.Fields(k.Shown)
@@ -159,7 +159,7 @@ func (k Command) caps() []string {
 	return strings.Fields(strings.ToUpper(k.Keys))
 }
 
-// Places are the pages that fit words, as a person without scripts finds them.
+// Places returns the pages that match words, for people without scripts.
 func Places(c Chrome, words string) []Command {
 	var list []Command
 	for _, k := range commands {

@@ -9,7 +9,7 @@ import (
 	"taskyard/views/ui"
 )
 
-// stripBar is one bar of the strip of last runs, in the units of its picture.
+// stripBar is one bar of the chart of recent runs, in its coordinates.
 type stripBar struct {
 	X, Y, W, H int
 	Class      string
@@ -21,8 +21,8 @@ const (
 	stripStep   = 19 // a bar of 13 and a gap of 6
 )
 
-// stripBars turns runs, newest first, into bars, oldest on the left. Height is
-// duration, compared with the longest; color is outcome.
+// stripBars converts runs, newest first, to bars, oldest on the left. The
+// height is the duration relative to the longest; the color is the outcome.
 func stripBars(runs []task.Run, now task.Time) []stripBar {
 	runs = lastRuns(runs)
 	longest := time.Second
@@ -55,7 +55,7 @@ func outcomeFill(s task.RunStatus) string {
 	return "fill-off"
 }
 
-// stripText describes the strip in a sentence: "11 ok, 1 failed, median 3m
+// stripText describes the chart in a sentence: "11 ok, 1 failed, median 3m
 // 12s".
 func stripText(runs []task.Run, now task.Time) string {
 	runs = lastRuns(runs)

@@ -22,13 +22,13 @@ import (
 
 // ManualPage is one document of the program.
 type ManualPage struct {
-	Name     string // of its file without .md; README is the list of all
+	Name     string // file name without .md; README is the list of all
 	Title    string
 	HTML     string
 	Sections []ManualSection
 }
 
-// ManualSection is what lies between two headings of a document.
+// ManualSection is the text between two headings of a document.
 type ManualSection struct {
 	ID    string // of its heading
 	Title string
@@ -58,7 +58,7 @@ var ManualPages = sync.OnceValue(func() []ManualPage {
 	return list
 })
 
-// FindManualPage returns the document of a name, or nil.
+// FindManualPage returns a document by name, or nil.
 func FindManualPage(name string) *ManualPage {
 	for i := range ManualPages() {
 		if p := &ManualPages()[i]; p.Name == name {
@@ -68,17 +68,17 @@ func FindManualPage(name string) *ManualPage {
 	return nil
 }
 
-// maxManualHits bounds what a search of the documents lists.
+// maxManualHits bounds the results of a search.
 const maxManualHits = 30
 
-// SearchManual returns the sections that hold every word of q, those with a
+// SearchManual returns the sections that contain every word of q, those with a
 // word in their heading first.
 func SearchManual(q string) []ManualHit {
 	m := task.NewMatcher(q)
 	var inTitle, inText []ManualHit
 	for i := range ManualPages() {
 		p := &ManualPages()[i]
-		if p.Name == "README" { // it names all others
+		if p.Name == "README" { // it mentions all others
 			continue
 		}
 		for j := range p.Sections {
@@ -99,8 +99,8 @@ func SearchManual(q string) []ManualHit {
 	return inTitle[:min(len(inTitle), maxManualHits)]
 }
 
-// manualMarkdown renders documents of our own: unlike texts of tasks they have
-// headings with IDs, pictures and links to each other.
+// manualMarkdown renders our own documents: unlike texts of tasks, they have
+// headings with IDs, images and links to each other.
 var manualMarkdown = goldmark.New(
 	goldmark.WithExtensions(
 		extension.Linkify, extension.Strikethrough,
@@ -139,13 +139,13 @@ func newManualPage(name string, src []byte) ManualPage {
 	})
 	var buf bytes.Buffer
 	if err := manualMarkdown.Renderer().Render(&buf, src, doc); err != nil {
-		panic(err) // a buffer takes everything
+		panic(err) // a buffer never fails
 	}
 	p.HTML = buf.String()
 	return p
 }
 
-// manualLink turns a link between files of the repository into one between
+// manualLink converts a link between files of the repository to one between
 // pages of the server.
 func manualLink(dest string) string {
 	file, anchor, _ := strings.Cut(dest, "#")
@@ -190,11 +190,11 @@ func nodeText(n ast.Node, src []byte) string {
 	return b.String()
 }
 
-// ManualModel is what ManualView shows: a document, or what a search found.
+// ManualModel is the data of ManualView: a document, or search results.
 type ManualModel struct {
 	Version string
 	Pages   []ManualPage
-	Page    *ManualPage // nil: the answer to Query
+	Page    *ManualPage // nil: results for Query
 	Query   string
 	Hits    []ManualHit
 }

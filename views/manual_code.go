@@ -8,8 +8,7 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// manualCode draws blocks of code as everywhere on pages, with a button that
-// copies them.
+// manualCode renders code blocks like other pages, with a copy button.
 type manualCode struct{}
 
 func (r manualCode) RegisterFuncs(reg renderer.NodeRendererFuncRegisterer) {

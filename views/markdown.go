@@ -15,7 +15,8 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// maxHTML bounds what a text may become, in bytes; beyond it is shown as plain text.
+// maxHTML bounds the HTML of a text, in bytes; longer ones are shown as plain
+// text.
 const maxHTML = 1 << 20
 
 var (
@@ -24,10 +25,9 @@ var (
 	rendered  htmlCache
 )
 
-// RenderMarkdown returns safe HTML of a text of GitHub's flavour of markdown.
-// Raw HTML is shown as text, images become links, #123 and @agent become
-// links to the task and the agent. A text that would grow beyond bounds is
-// shown as plain text.
+// RenderMarkdown renders GitHub Flavored Markdown as safe HTML. Raw HTML is
+// shown as text, images become links, #123 and @agent become links to the task
+// and the agent. A text whose HTML would be too large is shown as plain text.
 func RenderMarkdown(src string) string {
 	key := sha256.Sum256([]byte(src))
 	if out, ok := rendered.get(key); ok {
@@ -94,8 +94,8 @@ func newSanitizer() *bluemonday.Policy {
 // cacheBytes bounds each of the two halves of the cache.
 const cacheBytes = 4 << 20
 
-// htmlCache keeps rendered texts in two generations: when the young one is
-// full, it becomes the old one, and what nobody asked for falls out.
+// htmlCache caches rendered texts in two generations: when the young one is
+// full, it becomes the old one, and unused texts are dropped.
 type htmlCache struct {
 	mu         sync.Mutex
 	young, old map[[32]byte]string

@@ -2,12 +2,12 @@ package views
 
 import "strings"
 
-// Bounds of a text that is given to the Markdown parser: small texts can grow
-// without limit (16 KB of table become 71 MB).
+// Bounds of a text for the Markdown parser, because the output of small texts
+// can be huge (a table of 16 KB becomes 71 MB).
 const (
 	maxSource   = 64 << 10 // bytes
-	maxNesting  = 32       // quotes and lists inside each other
-	maxBrackets = 2000     // "[", each may open a link
+	maxNesting  = 32       // nested quotes and lists
+	maxBrackets = 2000     // "[", each of which may open a link
 	maxCells    = 5000     // cells of all tables together
 )
 
@@ -16,8 +16,8 @@ func withinBounds(src string) bool {
 	return len(src) <= maxSource && strings.Count(src, "[") <= maxBrackets && nestingWithinBounds(src) && cells(src) <= maxCells
 }
 
-// nestingWithinBounds reports whether no line is in too many quotes and lists. Indentation
-// counts where a marker follows it, two columns a level.
+// nestingWithinBounds reports whether no line has too many nested quotes and
+// lists. Indentation counts if a marker follows it, two columns per level.
 func nestingWithinBounds(src string) bool {
 	for line := range strings.Lines(src) {
 		depth, blank := 0, 0
@@ -65,8 +65,8 @@ func marker(s string) int {
 	return 0
 }
 
-// cells returns at least as many cells as the parser would make: the columns
-// of each delimiter row times the lines up to the next blank one.
+// cells returns an upper bound of the parser's cells: the columns of each
+// delimiter row times the lines up to the next blank one.
 func cells(src string) int {
 	total, columns := 0, 0
 	for line := range strings.Lines(src) {

@@ -20,7 +20,7 @@ var (
 	agentRef = lazyregexp.New(`^@([a-z0-9][a-z0-9-]{0,62})(?:[^0-9A-Za-z_@]|$)`)
 )
 
-// refParser makes links of #123 and @agent where they appear as words.
+// refParser converts #123 and @agent to links if they are separate words.
 type refParser struct{}
 
 func (refParser) Trigger() []byte { return []byte{'#', '@'} }
@@ -52,8 +52,8 @@ func (refParser) Parse(_ ast.Node, block text.Reader, pc parser.Context) ast.Nod
 }
 
 // ownDirection gives lists and quotes the direction of their script: the marker
-// of an Arabic item is on its right. Style sheets cannot: paragraphs have theirs
-// by unicode-bidi, which moves no marker.
+// of an Arabic item is on its right. CSS cannot do that: unicode-bidi on
+// paragraphs moves no marker.
 type ownDirection struct{}
 
 func (ownDirection) Transform(doc *ast.Document, _ text.Reader, _ parser.Context) {
@@ -65,8 +65,8 @@ func (ownDirection) Transform(doc *ast.Document, _ text.Reader, _ parser.Context
 	})
 }
 
-// quietRenderer renders what untrusted text must not control: headings would break
-// the outline of the page, images would load, raw HTML would run.
+// quietRenderer replaces what untrusted text must not control: headings would
+// break the outline of the page, images would load, raw HTML would run.
 type quietRenderer struct{}
 
 func (r quietRenderer) RegisterFuncs(reg renderer.NodeRendererFuncRegisterer) {

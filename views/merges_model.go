@@ -2,17 +2,16 @@ package views
 
 import "taskyard/task"
 
-// MergesModel is the merge queue: what is on its way into a branch, and what
-// became of the others.
+// MergesModel is the merge queue: pending merges, and finished ones.
 type MergesModel struct {
-	Project string             // "" is all
-	Queue   []*task.MergeEntry // in its order
-	Ended   []*task.MergeEntry // the newest first
-	Before  task.ID            // where this page of the ended ones begins, 0 for the first
-	Next    task.ID            // where the next one does, 0 for none
+	Project string             // "": all
+	Queue   []*task.MergeEntry // in queue order
+	Ended   []*task.MergeEntry // newest first
+	Before  task.ID            // start of this page of finished ones, 0 for the first
+	Next    task.ID            // start of the next page, 0 for none
 }
 
-// state returns the merges of the queue in a state, in their order.
+// state returns the merges of the queue with a state, in order.
 func (m *MergesModel) state(s task.MergeState) []*task.MergeEntry {
 	var list []*task.MergeEntry
 	for _, e := range m.Queue {
@@ -23,7 +22,7 @@ func (m *MergesModel) state(s task.MergeState) []*task.MergeEntry {
 	return list
 }
 
-// mergeGroups are the parts of the queue, in the order of the page.
+// mergeGroups are the sections of the queue, in page order.
 var mergeGroups = []struct {
 	state task.MergeState
 	title string
@@ -43,7 +42,7 @@ func mergeTitle(m *MergesModel) string {
 	return "Merge queue of " + m.Project
 }
 
-// mergeSince is the moment that the line of a merge tells.
+// mergeSince returns the time that the row of a merge shows.
 func mergeSince(e *task.MergeEntry) task.Time {
 	switch {
 	case e.EndedAt != 0:

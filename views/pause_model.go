@@ -24,7 +24,7 @@ func (m *PauseModel) title() string {
 	return "Pause " + m.Agent
 }
 
-// back is where the page was opened.
+// back returns the page that linked to this one.
 func (m *PauseModel) back() string {
 	if m.Agent == "" {
 		return URL.Scheduler()
@@ -32,10 +32,10 @@ func (m *PauseModel) back() string {
 	return URL.Agent(m.Agent)
 }
 
-// StopModel is the page that asks before everything is stopped.
+// StopModel is the confirmation before everything is stopped.
 type StopModel struct {
-	Running []task.Run // they would end
-	Queued  int        // runs that would stay
+	Running []task.Run // runs that would be stopped
+	Queued  int        // queued runs, which stay
 	Reason  string     // as typed
 	Errors  ui.FieldErrors
 }
@@ -47,14 +47,14 @@ func (m *StopModel) label() string {
 	return "Stop " + ui.Count(len(m.Running), "run", "runs") + " and pause"
 }
 
-// Pause is the page that asks for a reason, and where its form posts; the
+// Pause is the page that asks for a reason, and the target of its form; the
 // agent "" is the whole server.
 func (u urls) Pause(agent string) string { return u.pauseAct(agent, "pause") }
 
-// Resume is where a form posts the end of a pause.
+// Resume is the target of forms that end a pause.
 func (u urls) Resume(agent string) string { return u.pauseAct(agent, "resume") }
 
-// StopEverything is the page that asks, and where its form posts.
+// StopEverything is the confirmation page, and the target of its form.
 func (u urls) StopEverything() string { return u.SchedulerAct("stop-everything") }
 
 func (u urls) pauseAct(agent, act string) string {
@@ -64,10 +64,10 @@ func (u urls) pauseAct(agent, act string) string {
 	return u.AgentAct(agent, act)
 }
 
-// pausedWho names what is paused.
+// pausedWho returns the name of what is paused.
 func pausedWho(p *task.Pause) string { return cmp.Or(p.Agent, "Taskyard") }
 
-// pausedAgents leaves out the server.
+// pausedAgents returns the pauses of agents.
 func pausedAgents(ps task.Pauses) (list []task.Pause) {
 	for _, p := range ps {
 		if p.Agent != "" {
@@ -77,9 +77,9 @@ func pausedAgents(ps task.Pauses) (list []task.Pause) {
 	return list
 }
 
-// frame gives the attributes of the part of every page that reports on the server
-// as a whole. Other live parts bring it with them, so it asks by itself only
-// where there is none.
+// frame returns the attributes of the part of every page that reports on the
+// server as a whole. Other live parts update it, so it only refetches itself if
+// there are none.
 func frame(c Chrome) templ.Attributes {
 	return templ.Attributes{
 		"id": "frame", "data-live": TopicFrame, "data-live-frame": true, "hx-get": c.Path, "hx-trigger": "live", "hx-target": "#frame",

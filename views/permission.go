@@ -8,14 +8,14 @@ import (
 	"taskyard/task"
 )
 
-// PermissionAct is where a form posts a decision on what a run asks for: allow
-// or deny.
+// PermissionAct is the target of forms that decide on a permission: allow or
+// deny.
 func (u urls) PermissionAct(run task.ID, n int, act string) string {
 	return u.RunAct(run, "permissions/"+strconv.Itoa(n)+"/"+act)
 }
 
-// permission returns what the run asks for, or asked for last, or nil. A run
-// that must itself be approved first has nothing to say.
+// permission returns the run's current or latest permission request, or nil. A
+// run that needs an approval first has none.
 func (d *ApprovalDetail) permission() *task.Permission {
 	switch {
 	case d.waits():
@@ -29,8 +29,8 @@ func (d *ApprovalDetail) permission() *task.Permission {
 // asks reports whether the run waits for a permission.
 func (d *ApprovalDetail) asks() bool { return d.Run.Permission != nil && d.Run.Permission.Waits() }
 
-// formatArgs returns the arguments of a call for a reviewer: indented, and to
-// the letter.
+// formatArgs returns the arguments of a call for a reviewer: indented, but
+// otherwise unchanged.
 func formatArgs(p *task.Permission) string {
 	var b bytes.Buffer
 	if json.Indent(&b, p.Input, "", "  ") != nil {
@@ -39,7 +39,7 @@ func formatArgs(p *task.Permission) string {
 	return b.String()
 }
 
-// callText returns what a call is about in a line: its most telling argument.
+// callText summarizes a call with its most informative argument.
 func callText(p *task.Permission) string {
 	if _, hint := indentArgs(p.Input); hint != "" {
 		return p.Tool + ": " + hint
@@ -47,7 +47,7 @@ func callText(p *task.Permission) string {
 	return p.Tool
 }
 
-// waitsFor is the moment at which a decision comes too late, or 0.
+// waitsFor returns when a pending decision expires, or 0.
 func waitsFor(r *task.Run) task.Time {
 	switch {
 	case r.Permission != nil:
@@ -58,7 +58,7 @@ func waitsFor(r *task.Run) task.Time {
 	return 0
 }
 
-// expiryText introduces the end of a wait, where it has one.
+// expiryText introduces the expiry, if there is one.
 func expiryText(r *task.Run) string {
 	if waitsFor(r) == 0 {
 		return ""

@@ -6,7 +6,7 @@ import (
 	"taskyard/task"
 )
 
-// planText says what became of a step, counted from 1 as people do.
+// planText describes a change of a step, counted from 1.
 func planText(e *task.Event) string {
 	c := e.PlanChange()
 	n := "step " + strconv.Itoa(c.Step+1)
@@ -21,17 +21,17 @@ func planText(e *task.Event) string {
 	return n + ": " + c.Title
 }
 
-// PlanUndo is the last change of a plan, as long as it can be undone.
+// PlanUndo is the last change of a plan, while it can be undone.
 type PlanUndo struct {
-	Text string // what was done, a sentence
-	Act  string // the act of the plan's form that undoes it
+	Text string // what was done, as a sentence
+	Act  string // value of the plan's form that undoes it
 }
 
-// undoFor is how long the undo of a change of the plan is offered.
+// undoFor is how long undoing a change of the plan is offered.
 const undoFor = 2 * 60 * 1000 // milliseconds
 
-// FindUndo returns how the newest change of a task's plan is undone, if the
-// actor made it a short while ago; events are oldest first.
+// FindUndo returns how to undo the newest change of a task's plan, if the actor
+// made it recently; events are oldest first.
 func FindUndo(events []task.Event, actor string, now task.Time) *PlanUndo {
 	for i := len(events) - 1; i >= 0; i-- {
 		e := &events[i]
@@ -51,8 +51,8 @@ func FindUndo(events []task.Event, actor string, now task.Time) *PlanUndo {
 	return nil
 }
 
-// planMove and planAt are acts of the plan's form: what, where, and the mark
-// of the step's title, by which a change by somebody else is noticed.
+// planMove and planAt return values of the plan's form: what, where, and the
+// mark of the step's title, to detect changes by others.
 func planMove(from, to int, title string) string {
 	return "move " + strconv.Itoa(from) + " " + strconv.Itoa(to) + " " + task.Mark(title)
 }

@@ -13,7 +13,7 @@ import (
 type ProjectRow struct {
 	Project                  *task.Project
 	OpenTasks, Review, Merge int
-	Findings                 []task.Finding // of its repository; nil where it was not looked at
+	Findings                 []task.Finding // for its repository; nil: not examined
 }
 
 // ProjectModel is the page of one project, or the form for a new one.
@@ -22,14 +22,14 @@ type ProjectModel struct {
 	OfTask   bool // the checks and the review of a task
 	Form     ProjectForm
 	Archived bool
-	Findings []task.Finding // of the repository as it is in the form; nil: not looked at
-	Looked   bool           // somebody asked for them just now
-	Changed  string         // what somebody else changed meanwhile, or ""
-	Key      string         // idempotency key; the same again after an error
+	Findings []task.Finding // for the repository in the form; nil: not examined
+	Looked   bool           // someone has just requested them
+	Changed  string         // changes by someone else in the meantime, or ""
+	Key      string         // idempotency key, kept after an error
 	Errors   ui.FieldErrors
 }
 
-// ProjectForm is a project as a form holds it: numbers as they were typed.
+// ProjectForm contains the form fields of a project: numbers as typed.
 type ProjectForm struct {
 	Key, Name, Description, Repository, DefaultBranch, BranchPrefix string
 	Setup                                                           string // one command per line
@@ -40,13 +40,13 @@ type ProjectForm struct {
 	Version                                                         int64
 }
 
-// CheckForm is a check as a form holds it.
+// CheckForm contains the form fields of a check.
 type CheckForm struct {
-	Name, Kind, What, Timeout string // What: the command, path or pattern, by its kind
+	Name, Kind, What, Timeout string // What: the command, path or pattern, depending on the kind
 	Required, Network         bool
 }
 
-// NewProjectForm fills the form with a project as it is.
+// NewProjectForm returns the form for a project.
 func NewProjectForm(p *task.Project) ProjectForm {
 	f := ProjectForm{
 		Key: p.Key, Name: p.Name, Description: p.Description, Repository: p.Repository, DefaultBranch: p.DefaultBranch,
@@ -83,7 +83,7 @@ func checkForms(list []task.Check) []CheckForm {
 	return forms
 }
 
-// checkKinds are the kinds of evidence that a form offers.
+// checkKinds are the kinds of evidence in the form.
 var checkKinds = [][2]string{
 	{string(task.CheckCommand), "Command exits with 0"},
 	{string(task.CheckFile), "File exists"},
@@ -108,12 +108,12 @@ func worst(list []task.Finding) task.Level {
 	return level
 }
 
-// levelSigns are the signs of the levels, their class, and how they are read.
+// levelSigns are the symbols of the levels, their class, and their text.
 var levelSigns = map[task.Level][3]string{
 	task.LevelOK: {"✓", "text-ok", "OK"}, task.LevelWarning: {"⚠", "text-warn", "Warning"}, task.LevelError: {"✗", "text-bad", "Error"},
 }
 
-// reviewText describes a policy in short.
+// reviewText summarizes a policy.
 func reviewText(r task.Review) string {
 	if r.Approvals == 0 {
 		return "None"
@@ -139,12 +139,12 @@ func checksText(list []task.Check) string {
 	return strings.Join(names, ", ")
 }
 
-// checkField names a field of a check in a form, as the service names it.
+// checkField returns the service's name for a field of a check.
 func checkField(list string, i int, field string) string {
 	return list + "[" + strconv.Itoa(i) + "]." + field
 }
 
-// whatProblem is what is wrong with what a check runs or looks for.
+// whatProblem returns the error in what a check runs or looks for.
 func (m *ProjectModel) whatProblem(list string, i int) string {
 	for _, field := range []string{"run", "path", "glob"} {
 		if p := m.Errors[checkField(list, i, field)]; p != "" {
@@ -154,7 +154,7 @@ func (m *ProjectModel) whatProblem(list string, i int) string {
 	return ""
 }
 
-// firstProblem is the first finding that is not as it should be, nil for none.
+// firstProblem returns the first finding that is a problem, nil for none.
 func firstProblem(list []task.Finding) *task.Finding {
 	for i := range list {
 		if list[i].Level == task.LevelError {
@@ -169,7 +169,7 @@ func firstProblem(list []task.Finding) *task.Finding {
 	return nil
 }
 
-// projectChoices are the projects that take tasks, and the one that is chosen.
+// projectChoices returns the projects that accept tasks, and the selected one.
 func projectChoices(c Chrome, chosen string) []string {
 	if chosen == "" || slices.Contains(c.Projects, chosen) {
 		return c.Projects
@@ -177,7 +177,7 @@ func projectChoices(c Chrome, chosen string) []string {
 	return append([]string{chosen}, c.Projects...)
 }
 
-// approvalsHint explains how many votes a form asks for.
+// approvalsHint explains the number of votes in the form.
 func approvalsHint(m *ProjectModel) string {
 	if m.OfTask {
 		return "0: nobody besides those required by its project and its agent."

@@ -11,24 +11,25 @@ import (
 // QueuesModel is the board.
 type QueuesModel struct {
 	Filter  QueueFilter
-	Stats   *QueueStats // nil: no tiles
+	Stats   *QueueStats // nil: none
 	Columns []QueueColumn
-	After   string // the last agent of the page before
+	After   string // last agent of the previous page
 	More    int    // agents whose queues are on later pages
 	Bar     FilterModel
 }
 
-// columnsAtOnce is for how many columns the style sheet makes room before they
-// are all there: more than 8 have their least width on nearly every screen.
+// columnsAtOnce returns for how many columns the style sheet reserves space
+// before they are loaded: more than 8 have their minimum width on nearly every
+// screen.
 func (m QueuesModel) columnsAtOnce() string { return strconv.Itoa(min(len(m.Columns), 8)) }
 
 // QueueStats are the tiles above the board.
 type QueueStats struct {
 	Done24h   int            // tasks completed in the last 24 hours
-	Waiting   int            // active tasks that nobody works on
-	Oldest    time.Duration  // age of the oldest of them
-	MedianRun time.Duration  // of the last runs that completed; 0 for none
-	Rows      []task.StatRow // by hour, those in which something happened
+	Waiting   int            // active tasks without a worker
+	Oldest    time.Duration  // age of the oldest waiting one
+	MedianRun time.Duration  // median of the last completed runs; 0: none
+	Rows      []task.StatRow // by hour, only hours with activity
 	Depths    map[task.Time]task.Depth
 	Today     task.Usage
 	Budget    task.Budget
@@ -38,14 +39,14 @@ type QueueStats struct {
 type QueueColumn struct {
 	Agent   string
 	Invalid bool      // its definition is invalid
-	Running int       // runs under way
-	Slots   int       // runs that may run at once; 0 where Taskyard never starts it
+	Running int       // active runs
+	Slots   int       // maximum of parallel runs; 0: Taskyard never starts it
 	LastRun task.Time // end of its last run
 	Groups  []CardGroup
-	Cut     bool // more tasks fit the filter than were read
+	Cut     bool // more tasks match the filter than were read
 }
 
-// title names the tab: of one queue by its agent.
+// title returns the tab's title: for one queue, its agent.
 func (m QueuesModel) title() string {
 	if m.Filter.Agent != "" {
 		return m.Filter.Agent + " · Queues"
@@ -53,21 +54,22 @@ func (m QueuesModel) title() string {
 	return "Queues"
 }
 
-// CardGroup is one heading of a column and its cards.
+// CardGroup is a group of cards in a column.
 type CardGroup struct {
 	Glyph ui.Glyph
 	Cards []Card
-	More  int // cards that are left out
+	More  int // cards that are omitted
 }
 
 // Card is one task on the board.
 type Card struct {
 	Task     *task.Task
-	Activity string // what its run does now, where known
-	Why      string // why it does not run, where a word is enough
+	Activity string // what its run is doing, if known
+	Why      string // why it does not run, if a word is enough
 }
 
-// groupLabels name the groups; groupStatus are the filters behind "n more".
+// groupLabels are the labels of the groups; groupStatus are the filters of "n
+// more".
 var (
 	groupLabels = map[ui.Glyph]string{
 		ui.GlyphWork:  "Working",
@@ -85,12 +87,12 @@ var (
 	}
 )
 
-// StatusChoices are the values that the status filters take, with labels.
+// StatusChoices are the values of the status filters, with labels.
 var StatusChoices = [][2]string{
 	{"working", "Working"}, {"waiting", "Waiting for you"}, {"failed", "Failed"}, {"idle", "Idle"}, {"draft", "Draft"},
 }
 
-// size returns how many tasks of a glyph the column has, shown or not.
+// size returns how many tasks with a glyph the column has, displayed or not.
 func (col QueueColumn) size(g ui.Glyph) int {
 	for _, gr := range col.Groups {
 		if gr.Glyph == g {
@@ -100,7 +102,7 @@ func (col QueueColumn) size(g ui.Glyph) int {
 	return 0
 }
 
-// Total is how many tasks the column has, shown or not.
+// Total returns how many tasks the column has, displayed or not.
 func (col QueueColumn) Total() int {
 	n := 0
 	for _, gr := range col.Groups {
@@ -109,8 +111,8 @@ func (col QueueColumn) Total() int {
 	return n
 }
 
-// columnKey is all that a column shows beside the cards, which change with the
-// instance.
+// columnKey determines what a column shows besides the cards, which change with
+// the instance.
 type columnKey struct {
 	filter              QueueFilter
 	agent               string
@@ -133,8 +135,8 @@ func (col QueueColumn) key(c Chrome, f QueueFilter) columnKey {
 	return k
 }
 
-// line is the small print under the column's name; showLast reports whether the
-// time of the last run follows it.
+// line returns the small text below the column's name; showLast reports whether
+// the time of the last run follows it.
 func (col QueueColumn) line() (text string, showLast bool) {
 	s := "Claims its own work"
 	if col.Invalid && col.Slots == 0 {
@@ -149,7 +151,7 @@ func (col QueueColumn) line() (text string, showLast bool) {
 	return s, col.LastRun != 0
 }
 
-// rest is the list behind "n more" of a column.
+// rest returns the filter of "n more" in a column.
 func (f QueueFilter) rest(agent string, g ui.Glyph) QueueFilter {
 	f.Agent, f.Status, f.After = agent, groupStatus[g], ""
 	return f
@@ -158,7 +160,7 @@ func (f QueueFilter) rest(agent string, g ui.Glyph) QueueFilter {
 // boardTopics are the topics of the board.
 const boardTopics = "queues views"
 
-// waitLabel says what a task waits for, in a word or two.
+// waitLabel describes what a task waits for, in a word or two.
 func waitLabel(t *task.Task) string {
 	switch t.WaitingFor {
 	case task.WaitsUser:
@@ -174,7 +176,8 @@ func waitLabel(t *task.Task) string {
 	return taskWaits(t)
 }
 
-// age is since when the task is as it is: its claim's begin, else its creation.
+// age returns since when the task has its state: the start of its claim, or its
+// creation.
 func age(t *task.Task) task.Time {
 	switch {
 	case t.ArchivedAt != 0:

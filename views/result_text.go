@@ -11,54 +11,55 @@ import (
 	"taskyard/views/ui"
 )
 
-// resultTexts say the state of a result, and the look of its pill.
+// resultTexts are the labels of result states, with their pill classes.
 var resultTexts = map[task.ResultState][2]string{
 	task.ResultReview: {"warn", "in review"}, task.ResultAccepted: {"run", "accepted"},
 	task.ResultChanges: {"warn", "changes requested"}, task.ResultSuperseded: {"", "replaced by a newer one"},
 	task.ResultMerged: {"ok", "merged"}, task.ResultDone: {"ok", "done"}, task.ResultCanceled: {"", "canceled"},
 }
 
-// verdictTexts say what a check found, its sign, and its look.
+// verdictTexts are the labels of verdicts, with their symbols and classes.
 var verdictTexts = map[task.Verdict][3]string{
 	task.CheckPassed: {"✓", "text-ok", "passed"}, task.CheckFailed: {"✗", "text-bad", "failed"},
 	task.CheckTimedOut: {"✗", "text-bad", "timed out"}, task.CheckNotRun: {"⚠", "text-warn", "was not run"},
 }
 
-// mergeStates say where a merge is, and the look of its pill.
+// mergeStates are the labels of merge states, with their pill classes.
 var mergeStates = map[task.MergeState][2]string{
 	task.MergeQueued: {"", "queued"}, task.MergeRunning: {"run", "merging"}, task.MergeWaiting: {"warn", "waiting"},
 	task.MergeDone: {"ok", "merged"}, task.MergeFailed: {"bad", "failed"}, task.MergeStopped: {"", "canceled"},
 }
 
-// mergeCodes say why a merge failed.
+// mergeCodes explain why a merge failed.
 var mergeCodes = map[string]string{
 	"merge_conflict": "Conflict with the branch", "merge_checks_failed": "A merge check failed",
 	"merge_changed": "The change became a different one on the branch",
 }
 
-// commentTexts say what became of a review comment, and the look of its pill.
+// commentTexts are the labels of review comment states, with their pill
+// classes.
 var commentTexts = map[task.CommentState][2]string{
 	task.CommentDraft: {"", "Draft, only visible to you"}, task.CommentOpen: {"warn", "Open"}, task.CommentFixed: {"ok", "Fixed"},
 	task.CommentDeclined: {"bad", "Declined"}, task.CommentResolved: {"ok", "Resolved"},
 }
 
-// replyTexts say what a reply did, after its author's name.
+// replyTexts describe a reply, after its author's name.
 var replyTexts = map[task.CommentState]string{
 	task.CommentFixed: "fixed it", task.CommentDeclined: "declined", task.CommentResolved: "resolved it", task.CommentOpen: "reopened it",
 }
 
 func checkTime(c *task.CheckRun) string { return ui.Dur(time.Duration(c.Millis) * time.Millisecond) }
 
-// shortCommit is a commit as people name it.
+// shortCommit returns a shortened commit.
 func shortCommit(s string) string { return s[:min(len(s), 10)] }
 
-// resultText says what an event of a project, result or merge is about:
+// resultText describes what an event of a project, result or merge refers to:
 // "result 2 (no changes)", "result 2 into main as 3f2a…".
 func resultText(raw json.RawMessage) string {
 	var c struct {
 		Project  string
 		Result   int
-		Checks   json.RawMessage // names; of a project: how many
+		Checks   json.RawMessage // names, or for a project their number
 		Check    string
 		Verdict  task.Verdict
 		Attempt  int
@@ -71,9 +72,9 @@ func resultText(raw json.RawMessage) string {
 		Reason   string
 		Archived bool
 	}
-	_ = json.Unmarshal(raw, &c) // our own writing; nothing at worst
+	_ = json.Unmarshal(raw, &c) // written by us; empty at worst
 	var names []string
-	_ = json.Unmarshal(c.Checks, &names) // or a number
+	_ = json.Unmarshal(c.Checks, &names) // may be a number
 	var b strings.Builder
 	add := func(on bool, text string) {
 		if on {
@@ -101,7 +102,7 @@ func resultText(raw json.RawMessage) string {
 	return b.String()
 }
 
-// taskWaits says what the result of a task waits for, "" for nothing.
+// taskWaits describes what the result of a task waits for, "" for nothing.
 func taskWaits(t *task.Task) string {
 	switch t.WaitingFor {
 	case task.WaitsReview:

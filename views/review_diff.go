@@ -12,7 +12,7 @@ import (
 	"taskyard/views/ui"
 )
 
-// diffWriter writes the lines of one file as a table.
+// diffWriter renders the lines of one file as a table.
 type diffWriter struct {
 	ctx     context.Context
 	w       io.Writer
@@ -20,13 +20,13 @@ type diffWriter struct {
 	m       *ReviewModel
 	f       *ReviewFile
 	id      string
-	link    string                           // of a comment on a line, but for side and line; "": none may be written
+	link    string                           // to comment on a line, without side and line; "": not allowed
 	threads map[string][]*task.ReviewComment // by side and line
 	err     error
 }
 
-// reviewDiff shows the lines of a file with the comments below theirs. It is
-// written here and not in templ, for its size and its white space.
+// reviewDiff renders the lines of a file with their comments. It does not use
+// templ, because of size and white space.
 func reviewDiff(c Chrome, m *ReviewModel, f *ReviewFile) templ.Component {
 	return templ.ComponentFunc(func(ctx context.Context, w io.Writer) error {
 		d := &diffWriter{ctx: ctx, w: w, c: c, m: m, f: f, id: fileID(f.Path), threads: map[string][]*task.ReviewComment{}}
@@ -91,7 +91,7 @@ func (d *diffWriter) number(n int) {
 	d.write(`<td class="no">` + strconv.Itoa(n) + `</td>`)
 }
 
-// plus is the link that writes a comment on a line.
+// plus writes the link for a comment on a line.
 func (d *diffWriter) plus(side string, line int) {
 	if d.link == "" || side == "old" && d.m.Query.Since != 0 {
 		return
@@ -130,7 +130,7 @@ func (d *diffWriter) unified(l *task.HunkLine) {
 	}
 }
 
-// full is a row over all columns.
+// full writes a row that spans all columns.
 func (d *diffWriter) full(class string, columns int, l *task.HunkLine) {
 	d.write(`<tr class="` + class + `"><td colspan="` + strconv.Itoa(columns) + `">`)
 	if l.Kind == '\\' {
@@ -140,7 +140,7 @@ func (d *diffWriter) full(class string, columns int, l *task.HunkLine) {
 	d.write("</td></tr>")
 }
 
-// below writes the comments on a line, and the form for one more.
+// below writes the comments on a line, and the form for a new one.
 func (d *diffWriter) below(columns int, side string, line int) {
 	list := d.threads[place(side, line)]
 	q := d.m.Query
@@ -160,7 +160,7 @@ func (d *diffWriter) below(columns int, side string, line int) {
 	d.write("</div></td></tr>")
 }
 
-// split writes removed and added lines beside each other.
+// split writes removed and added lines side by side.
 func (d *diffWriter) split(lines []task.HunkLine) {
 	for i := 0; i < len(lines); {
 		l := &lines[i]
@@ -182,7 +182,7 @@ func (d *diffWriter) split(lines []task.HunkLine) {
 	}
 }
 
-// beside pairs the removed and the added lines of one change.
+// beside pairs the removed and added lines of one change.
 func (d *diffWriter) beside(change []task.HunkLine) {
 	var olds, news []*task.HunkLine
 	for i := range change {

@@ -15,24 +15,24 @@ import (
 // ReviewModel is the page on which people decide on a result.
 type ReviewModel struct {
 	Task     *task.Task
-	Result   *task.Result // the one that is shown
+	Result   *task.Result // the displayed one
 	Newest   int          // number of the newest result
 	Query    ReviewQuery
 	Split    bool // the diffs are side by side
 	Files    []ReviewFile
-	Total    int    // of all files, of which Files may name the first ones
+	Total    int    // number of all files, of which Files may contain only the first
 	NoFiles  string // why the files cannot be shown, or ""
 	Comments []task.ReviewComment
 	Reviewed int                // number of the last earlier result that the reader reviewed, 0 for none
-	MayVote  string             // "": the reader may decide; else why not
+	MayVote  string             // "": the reader may vote; otherwise why not
 	Missing  int                // votes that it still needs
-	Then     string             // what follows from the last vote, a sentence
-	Notice   string             // why the last act was refused
-	Differs  []string           // what is different from what the reader decided on
+	Then     string             // effect of the last vote, as a sentence
+	Notice   string             // why the last action failed
+	Differs  []string           // differences from what the reader decided on
 	Seen     int                // number of the result that they decided on
-	Text     string             // typed into a form that was refused
-	Form     string             // which one: accept, request-changes, comment
-	Draft    task.ReviewComment // the comment that was refused
+	Text     string             // text in a form that failed
+	Form     string             // which form: accept, request-changes, comment
+	Draft    task.ReviewComment // the comment that failed
 	Key      string
 	Errors   ui.FieldErrors
 }
@@ -41,23 +41,24 @@ type ReviewModel struct {
 type ReviewFile struct {
 	task.FileChange
 	Loaded bool // its lines are in Diff
-	Left   int  // lines of it that are left out
-	Viewed bool // by the reader, as it is
+	Left   int  // lines of it that are omitted
+	Viewed bool // by the reader, in its current state
 }
 
-// ReviewMark is the mark of the changes of a file: it ends when they change.
+// ReviewMark returns a mark for the changes of a file, which differs after
+// further changes.
 func ReviewMark(f *task.FileChange) string {
 	sum := sha256.Sum256([]byte(string(f.Change) + "\x00" + f.Note + "\x00" + f.Diff))
 	return hex.EncodeToString(sum[:])[:24]
 }
 
-// fileID is the id of a file on the page.
+// fileID returns the HTML ID of a file.
 func fileID(path string) string {
 	sum := sha256.Sum256([]byte(path))
 	return "f-" + hex.EncodeToString(sum[:])[:10]
 }
 
-// current reports whether the newest result is shown: comments belong to it.
+// current reports whether the newest result is shown, to which comments belong.
 func (m *ReviewModel) current() bool { return m.Result.Number == m.Newest }
 
 // commentable reports whether the reader may comment on lines here.
@@ -70,19 +71,19 @@ func (m *ReviewModel) decidable() bool {
 	return m.current() && m.Result.State == task.ResultReview && m.Task.Awaits == task.WaitsReview
 }
 
-// query is the query of this page with the shown result named.
+// query returns the query of this page with an explicit result.
 func (m *ReviewModel) query() ReviewQuery {
 	return ReviewQuery{Result: m.Result.Number, Since: m.Query.Since, View: m.Query.View}
 }
 
-// file is the address of the page of one file.
+// file returns the URL of one file's page.
 func (m *ReviewModel) file(path string) string {
 	q := m.query()
 	q.Path = path
 	return URL.ReviewFile(m.Task.ID, q)
 }
 
-// threads are the comments on a file, by line; drafts too.
+// threads returns the comments on a file, including drafts, by line.
 func (m *ReviewModel) threads(path string) []*task.ReviewComment {
 	var list []*task.ReviewComment
 	for i := range m.Comments {
@@ -94,10 +95,10 @@ func (m *ReviewModel) threads(path string) []*task.ReviewComment {
 	return list
 }
 
-// general are the comments on the whole result.
+// general returns the comments on the whole result.
 func (m *ReviewModel) general() []*task.ReviewComment { return m.threads("") }
 
-// Commented counts the comments on a file that are neither resolved nor
+// commented counts the comments on a file that are neither resolved nor
 // answered, and all.
 func (m *ReviewModel) commented(path string) (open, all int) {
 	for _, c := range m.threads(path) {
@@ -109,7 +110,7 @@ func (m *ReviewModel) commented(path string) (open, all int) {
 	return open, all
 }
 
-// drafts counts the reader's comments that nobody else sees.
+// drafts counts the reader's unsent comments.
 func (m *ReviewModel) drafts() int {
 	n := 0
 	for i := range m.Comments {
@@ -153,7 +154,7 @@ func (m *ReviewModel) lines() (added, removed int) {
 	return added, removed
 }
 
-// filesText returns the number of files, and of those that are viewed.
+// filesText returns the number of files, and of viewed ones.
 func (m *ReviewModel) filesText() string {
 	text := ui.Count(m.Total, "file", "files")
 	if n := m.viewed(); n > 0 {
@@ -162,7 +163,7 @@ func (m *ReviewModel) filesText() string {
 	return text
 }
 
-// placeText describes where a comment is.
+// placeText describes the position of a comment.
 func placeText(c *task.ReviewComment) string {
 	side := ""
 	if c.Side == "old" {
@@ -179,13 +180,13 @@ func placeText(c *task.ReviewComment) string {
 	return "line " + strconv.Itoa(c.Line) + side
 }
 
-// missingVotesText describes who may still decide.
+// missingVotesText describes who can still vote.
 func missingVotesText(m *ReviewModel) string {
 	who := cmp.Or(m.Result.Asked(), "any reviewer")
 	return ui.Count(m.Missing, "more vote is", "more votes are") + " needed, from " + who + "."
 }
 
-// live is the address at which the live part renews itself: the same result.
+// live returns the Chrome with the URL of the live part: the same result.
 func (m *ReviewModel) live(c Chrome) Chrome {
 	c.Path = URL.Review(m.Task.ID, m.query())
 	return c
@@ -196,7 +197,7 @@ func (m *ReviewModel) shows(path string) bool {
 	return slices.ContainsFunc(m.Files, func(f ReviewFile) bool { return f.Path == path && f.Loaded })
 }
 
-// places are the lines of a file that are shown, by side and number.
+// places returns the displayed lines of a file, by side and number.
 func (f *ReviewFile) places() map[string]bool {
 	shown := map[string]bool{}
 	for _, l := range task.HunkLines(f.Diff) {
@@ -210,7 +211,8 @@ func (f *ReviewFile) places() map[string]bool {
 	return shown
 }
 
-// unplaced are the comments on a file that are not below a shown line of it.
+// unplaced returns the comments on a file that are not below one of its
+// displayed lines.
 func (m *ReviewModel) unplaced(f *ReviewFile) []*task.ReviewComment {
 	shown := f.places()
 	var list []*task.ReviewComment
@@ -222,22 +224,22 @@ func (m *ReviewModel) unplaced(f *ReviewFile) []*task.ReviewComment {
 	return list
 }
 
-// writesOn reports whether the form for a comment is open above the lines: one
-// on the whole file, or on a line that is not shown.
+// writesOn reports whether the comment form is open above the lines: for the
+// whole file, or for a line that is not shown.
 func (m *ReviewModel) writesOn(c Chrome, f *ReviewFile) bool {
 	q := m.Query
 	return m.commentable(c) && q.Path == f.Path && (q.Form || q.Line > 0 && !f.places()[place(q.Side, q.Line)])
 }
 
-// commentFile is where a comment on a whole file is written.
+// commentFile returns the URL for a comment on a whole file.
 func (m *ReviewModel) commentFile(path string) string {
 	q := m.query()
 	q.Path, q.Form = path, true
 	return URL.ReviewFile(m.Task.ID, q)
 }
 
-// draftAt is the comment that is about to be written on a line: what was typed
-// and refused, or a blank one.
+// draftAt returns the draft of a comment on a line: what was typed and failed,
+// or a blank one.
 func (m *ReviewModel) draftAt(path, side string, line int) task.ReviewComment {
 	if m.Form == "comment" && m.Draft.Path == path && m.Draft.Side == side {
 		return m.Draft
@@ -245,7 +247,7 @@ func (m *ReviewModel) draftAt(path, side string, line int) task.ReviewComment {
 	return task.ReviewComment{Path: path, Side: side, Line: line, EndLine: line}
 }
 
-// draftAbove is the comment that is about to be written above the lines.
+// draftAbove returns the draft of a comment above the lines.
 func (m *ReviewModel) draftAbove(path string) task.ReviewComment {
 	if m.Query.Line > 0 {
 		return m.draftAt(path, m.Query.Side, m.Query.Line)
@@ -260,8 +262,8 @@ func (m *ReviewModel) typedDraft(path, side string, line int) string {
 	return ""
 }
 
-// draftPlace is where the browser keeps what is typed about a place until the
-// server has it; from then on, under the draft itself.
+// draftPlace returns the key under which the browser keeps unsaved text for a
+// position; after it was saved, the key of the draft.
 func (m *ReviewModel) draftPlace(c Chrome, at *task.ReviewComment) string {
 	place := c.User + ":" + m.Task.ID.String() + ":review:"
 	if at.ID != 0 {
@@ -270,7 +272,7 @@ func (m *ReviewModel) draftPlace(c Chrome, at *task.ReviewComment) string {
 	return place + strings.Join([]string{strconv.Itoa(m.Result.Number), at.Side, strconv.Itoa(at.Line), at.Path}, ":")
 }
 
-// draftProblem is why the comment on a place was refused.
+// draftProblem returns why a comment at a position failed.
 func (m *ReviewModel) draftProblem(at task.ReviewComment) string {
 	if m.Form != "comment" || m.Draft.Path != at.Path || m.Draft.Side != at.Side || len(m.Errors) == 0 {
 		return ""
@@ -304,7 +306,7 @@ func changesHint(m *ReviewModel) string {
 	return "The owner of the task is woken and continues."
 }
 
-// acceptText describes what follows from an acceptance.
+// acceptText describes the effect of accepting.
 func acceptText(m *ReviewModel) string {
 	text := "You accept exactly what is shown: digest " + shortCommit(m.Result.Digest) + "."
 	if m.Missing > 1 {
@@ -313,8 +315,8 @@ func acceptText(m *ReviewModel) string {
 	return text + " " + m.Then
 }
 
-// AfterAcceptance is what follows when a result is accepted: into is the branch of the
-// project that results are merged into, "" for none.
+// AfterAcceptance describes what happens after a result is accepted: into is
+// the branch that the project's results are merged into, "" for none.
 func AfterAcceptance(t *task.Task, r *task.Result, into string) string {
 	switch {
 	case r.Head == "" || r.Head == r.Base:
@@ -327,10 +329,10 @@ func AfterAcceptance(t *task.Task, r *task.Result, into string) string {
 	return "The task is then done. Its project merges nothing: the change stays on its branch."
 }
 
-// maxReviewLines is how many lines of one file a page shows.
+// maxReviewLines bounds the lines of one file on a page.
 const maxReviewLines = 4000
 
-// Cut bounds the lines of a file to what a page can show.
+// Cut truncates the lines of a file to what a page can show.
 func (f *ReviewFile) Cut() {
 	all := strings.Count(f.Diff, "\n")
 	if f.Left = max(0, all-maxReviewLines); f.Left > 0 {

@@ -7,7 +7,7 @@ import (
 	"taskyard/views/ui"
 )
 
-// cancelNote says what else ends with a run.
+// cancelNote describes what else ends with a run.
 func cancelNote(m *RunModel) string {
 	open := 0
 	for i := range m.Children {
@@ -22,8 +22,8 @@ func cancelNote(m *RunModel) string {
 	return s
 }
 
-// specFromRun returns what a run did or will do; a run that has not started and
-// needed no approval has only a part of it.
+// specFromRun returns the plan of a run; for a run that has not started and
+// needed no approval, it is incomplete.
 func specFromRun(r *task.Run) task.Spec {
 	if r.Spec != nil {
 		return *r.Spec
@@ -31,10 +31,10 @@ func specFromRun(r *task.Run) task.Spec {
 	return task.Spec{Agent: r.Agent, DefinitionHash: r.DefinitionHash, Model: r.Model, Depth: r.Depth, Limits: r.Limits}
 }
 
-// attemptChanges lists in what a run differs from the attempt before it.
+// attemptChanges lists the differences between a run and the previous attempt.
 func attemptChanges(m *RunModel) []specChange {
 	last, now := specFromRun(m.Attempts.Last), specFromRun(&m.Run)
-	if m.Run.Spec == nil || m.Attempts.Last.Spec == nil { // compare what both tell
+	if m.Run.Spec == nil || m.Attempts.Last.Spec == nil { // compare only what both have
 		for _, s := range []*task.Spec{&last, &now} {
 			s.Prompt, s.SystemPrompt, s.Tools, s.Runner, s.Env, s.Network = "", "", nil, "", nil, false
 			s.Workspace, s.SharedRun, s.ReadOnly, s.Continues = "", 0, false, 0
@@ -58,8 +58,8 @@ func changeNames(list []specChange) string {
 	return strings.Join(names, ", ")
 }
 
-// retryChanges compares the definition that an unsuccessful run had with the
-// one that serves now; nil where nothing is to be told.
+// retryChanges compares the definition of an unsuccessful run with the current
+// one; nil if there is nothing to report.
 func retryChanges(m *RunModel) []diffLine {
 	if !m.Run.Status.Final() || m.Run.Status == task.RunCompleted || m.RetriedBy != 0 || m.Agent == nil || m.Attempts.Text == "" {
 		return nil

@@ -11,19 +11,19 @@ import (
 	"taskyard/views/ui"
 )
 
-// How many lines of diffs a page shows; the rest is in the diff as text.
+// Bounds of the diffs on a page; the diff as text has all lines.
 const (
 	maxFileLines = 1000
 	maxPageLines = 4000
 )
 
-// shownFile is a changed file as far as the page shows it.
+// shownFile is the displayed part of a changed file.
 type shownFile struct {
 	task.FileChange
-	Left int // lines that are left out
+	Left int // lines that are omitted
 }
 
-// shownFiles bounds the lines of the files to what a page can show.
+// shownFiles truncates the lines of the files to what a page can show.
 func shownFiles(w *task.Work) []shownFile {
 	list := make([]shownFile, len(w.Files))
 	budget := maxPageLines
@@ -52,7 +52,7 @@ func firstLines(s string, n int) string {
 	return s[:end]
 }
 
-// changeLetter is how a change is drawn; its word is beside it.
+// changeLetter returns the letter of a change; the word is next to it.
 func changeLetter(c task.Change) string {
 	switch c {
 	case task.FileAdded:
@@ -63,13 +63,13 @@ func changeLetter(c task.Change) string {
 	return "M"
 }
 
-// mergeCommands are for the shell of somebody who reads the page.
+// mergeCommands returns shell commands for the reader.
 func mergeCommands(w *task.Work) string {
 	repo, branch := shellWord(w.Repository), shellWord(w.Branch)
 	return "git -C " + repo + " diff HEAD..." + branch + "\ngit -C " + repo + " merge " + branch
 }
 
-// shellWord quotes a word for a shell where that is needed.
+// shellWord quotes a word for a shell if necessary.
 func shellWord(s string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+@:", r)
@@ -80,8 +80,8 @@ func shellWord(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// diffLines shows the lines of a file: added and removed ones by their sign
-// and their color.
+// diffLines renders the lines of a file: added and removed ones with sign and
+// color.
 func diffLines(f shownFile) templ.Component {
 	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
 		_, err := io.WriteString(w, "<pre class=\"code diff\" tabindex=\"0\" role=\"region\" aria-label=\"Change of "+
@@ -98,7 +98,7 @@ func diffLines(f shownFile) templ.Component {
 	})
 }
 
-// diffClasses are those of the lines by their first character.
+// diffClasses are the classes of lines by their first character.
 var diffClasses = map[byte]string{'+': ` class="add"`, '-': ` class="del"`, '@': ` class="hunk"`, '\\': ` class="hunk"`}
 
 func writeDiffLine(w io.Writer, line string) error {
@@ -108,7 +108,7 @@ func writeDiffLine(w io.Writer, line string) error {
 	if _, err := io.WriteString(w, "<span"+diffClasses[line[0]]+">"); err != nil {
 		return err
 	}
-	// The end of a line of Windows would be marked on every line.
+	// Otherwise, a Windows line ending would be marked on every line.
 	text, windows := strings.CutSuffix(line, "\r")
 	if err := ui.WriteVisible(w, text); err != nil {
 		return err
@@ -121,12 +121,12 @@ func writeDiffLine(w io.Writer, line string) error {
 	return err
 }
 
-// oneLine shows the ends of lines in a name.
+// oneLine makes line endings in a name visible.
 func oneLine(s string) string {
 	return strings.NewReplacer("\n", "‹U+000A›", "\t", "‹U+0009›").Replace(s)
 }
 
-// mergeTone is the look of what became of a branch.
+// mergeTone returns the class for the state of a branch.
 func mergeTone(w *task.Work) string {
 	if strings.HasPrefix(w.Merge, "Merged") {
 		return "ok"

@@ -2,8 +2,8 @@ package views
 
 import "taskyard/task"
 
-// Bounds of what the page shows of messages to a run; the transcript has all
-// that was delivered.
+// Bounds of the displayed messages to a run; the transcript has all delivered
+// ones.
 const (
 	shownMessages = 5   // the last ones
 	messageChars  = 300 // of each
@@ -12,18 +12,18 @@ const (
 // RunMessages is what people sent to a run.
 type RunMessages struct {
 	List   []task.RunMessage
-	Closed string // why nothing can be sent now, as the rest of a sentence; "" when something can
+	Closed string // why nothing can be sent now, as the rest of a sentence; "": sending is possible
 }
 
-// last returns the messages that are shown.
+// last returns the displayed messages.
 func (s *RunMessages) last() []task.RunMessage { return s.List[max(0, len(s.List)-shownMessages):] }
 
-// takesNoMessages reports whether the run works and nothing can be sent to it.
+// takesNoMessages reports whether the run is working but accepts no messages.
 func (m *RunModel) takesNoMessages() bool {
 	return m.Run.Status == task.RunRunning && m.Messages.Closed != ""
 }
 
-// messageState is the pill of a message: its kind and text.
+// messageState returns the pill of a message: its kind and text.
 func (m *RunModel) messageState(s *task.RunMessage) (kind, text string) {
 	switch {
 	case s.Delivered():

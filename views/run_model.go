@@ -11,27 +11,27 @@ import (
 // RunModel is the page of one run.
 type RunModel struct {
 	Run       task.Run
-	Agent     *task.Agent // the definition that serves now, or nil
+	Agent     *task.Agent // the current definition, or nil
 	Part      task.TranscriptPart
-	Query     task.TranscriptQuery // what of the transcript is asked for
+	Query     task.TranscriptQuery // the requested part of the transcript
 	Attempts  RunAttempts
-	Work      *task.Work     // what it changed, with lines; nil when nobody looked
+	Work      *task.Work     // its changes, with lines; nil: not compared
 	Messages  RunMessages    // what people sent it
 	RetriedBy task.ID        // a later run that retries this one, or 0
 	Children  []task.Run     // runs of subtasks that this run delegated
-	Zone      *time.Location // of the reader; nil is UTC
-	Expired   string         // why the transcript is gone, or ""
+	Zone      *time.Location // of the reader; nil: UTC
+	Expired   string         // why the transcript was deleted, or ""
 }
 
-// RunAttempts are the runs of the same task around one, and the one that it is
-// compared with: the run that it tries again, else the one before.
+// RunAttempts contains the runs of the same task around a run, and the one that
+// it is compared with: the run that it retries, or else the previous one.
 type RunAttempts struct {
 	Prev, Next     task.ID
 	Last           *task.Run // or nil
-	LastText, Text string    // definitions of Last and of this run, as they were
+	LastText, Text string    // definitions of Last and of this run at the time
 }
 
-// lastID returns the id after which the stream continues.
+// lastID returns the ID after which the stream continues.
 func (m *RunModel) lastID() task.ID {
 	if n := len(m.Part.Lines); n > 0 {
 		return m.Part.Lines[n-1].ID
@@ -39,7 +39,7 @@ func (m *RunModel) lastID() task.ID {
 	return 0
 }
 
-// firstID returns the id before which earlier lines come.
+// firstID returns the ID before which earlier lines are.
 func (m *RunModel) firstID() task.ID {
 	if len(m.Part.Lines) > 0 {
 		return m.Part.Lines[0].ID
@@ -47,7 +47,7 @@ func (m *RunModel) firstID() task.ID {
 	return 0
 }
 
-// transcriptView is how the transcript is shown.
+// transcriptView returns how the transcript is shown.
 func (m *RunModel) transcriptView() TranscriptView {
 	l := TranscriptView{Query: m.Query.Text, At: m.Query.At, Zone: m.Zone}
 	if m.Part.HitID != 0 {
@@ -56,20 +56,20 @@ func (m *RunModel) transcriptView() TranscriptView {
 	return l
 }
 
-// narrowed reports whether not all of the transcript is asked for.
+// narrowed reports whether only a part of the transcript is requested.
 func (m *RunModel) narrowed() bool { return m.Query.Kind != "" || m.Query.Text != "" }
 
 // open reports whether the run has not ended.
 func (m *RunModel) open() bool { return !m.Run.Status.Final() }
 
-// limitBar is one limit of a run against what is used of it.
+// limitBar compares one limit of a run with its usage.
 type limitBar struct {
 	Name  string
-	Used  string // as people read it
+	Used  string // as text
 	Max   string
 	Value float64 // 0 to Full
 	Full  float64
-	Hot   bool // four fifths are used
+	Hot   bool // at least four fifths are used
 }
 
 // limitBars compares usage with the limits that are set.
@@ -89,7 +89,8 @@ func limitBars(r *task.Run, turns int, now task.Time) []limitBar {
 	return list
 }
 
-// tokensOfRun is what a run used, unless its program does not say.
+// tokensOfRun returns the tokens that a run used, unless its program does not
+// report them.
 func tokensOfRun(r *task.Run) string {
 	if r.UsageUnknown() {
 		return "unknown"
@@ -97,7 +98,8 @@ func tokensOfRun(r *task.Run) string {
 	return formatTokens(r.Usage)
 }
 
-// unknownTokensText describes why the tokens of a run are not known, and what follows.
+// unknownTokensText explains why the tokens of a run are unknown, and the
+// consequence.
 func unknownTokensText(r *task.Run) string {
 	if r.Limits.MaxTokens > 0 {
 		return "its program reports none, so its token limit could not be enforced"
@@ -105,7 +107,7 @@ func unknownTokensText(r *task.Run) string {
 	return "its program reports none"
 }
 
-// causeText describes why a run was made.
+// causeText describes why a run was created.
 func causeText(r *task.Run) string {
 	switch r.Cause {
 	case task.CauseTick:
@@ -127,7 +129,7 @@ func causeText(r *task.Run) string {
 	return string(r.Cause)
 }
 
-// startedText says why a run was made, and who asked for it.
+// startedText describes why a run was created, and who requested it.
 func startedText(r *task.Run) string {
 	text := causeText(r) + whySuffix(r)
 	if r.Automatic() {
@@ -136,8 +138,8 @@ func startedText(r *task.Run) string {
 	return text + ", asked by " + ui.ActorLabel(r.AskedBy)
 }
 
-// whySuffix returns what made a run start, to follow its cause; "" where
-// nothing is recorded.
+// whySuffix returns what caused a run, to follow its cause; "" if nothing is
+// recorded.
 func whySuffix(r *task.Run) string {
 	if r.Why == "" {
 		return ""
@@ -145,7 +147,7 @@ func whySuffix(r *task.Run) string {
 	return " (" + task.WhyText(r.Why) + ")"
 }
 
-// runPill says a run's state in words, with the class of its color.
+// runPill returns a run's state in words, with its color class.
 func runPill(r *task.Run, now task.Time) (class, words string) {
 	switch r.Status {
 	case task.RunPending:

@@ -6,8 +6,8 @@ import (
 	"taskyard/task"
 )
 
-// phaseTexts say a phase of a run after its name, where its state alone would be
-// no sentence.
+// phaseTexts describe a phase after the run's name, where the state alone is
+// not a sentence.
 var phaseTexts = map[task.Phase]string{
 	task.PhaseApproval: "waits for approval", task.PhaseQueued: "is queued",
 	task.PhaseStarting: "is starting", task.PhaseWorking: "is working",
@@ -16,8 +16,8 @@ var phaseTexts = map[task.Phase]string{
 	task.PhaseTaskClosed: "was stopped: its task closed", task.PhaseShutdown: "was stopped: the server shut down",
 }
 
-// RunSentence says a run's state after its name: "is working", "failed: no
-// progress".
+// RunSentence describes a run's state, after its name: "is working", "failed:
+// no progress".
 func RunSentence(r *task.Run) string {
 	if w := phaseTexts[r.Phase]; w != "" && r.Status != task.RunFailed {
 		return w
@@ -25,7 +25,7 @@ func RunSentence(r *task.Run) string {
 	return r.State().Text()
 }
 
-// eventTexts say the kinds of events after the actor's name.
+// eventTexts describe the kinds of events, after the actor's name.
 var eventTexts = map[string]string{
 	task.EvTaskCreated: "created this task", task.EvTaskUpdated: "changed", task.EvTaskStarted: "started this task",
 	task.EvTaskCompleted: "completed this task", task.EvTaskCanceled: "canceled this task", task.EvTaskMoved: "moved it",
@@ -61,8 +61,8 @@ var eventTexts = map[string]string{
 	task.EvRunMessage: "sent a message to a run",
 }
 
-// EventSentence says an event after its actor's name, with the changed fields
-// in short.
+// EventSentence describes an event after its actor's name, with a summary of
+// the changed fields.
 func EventSentence(e *task.Event) string {
 	words := eventTexts[e.Kind]
 	if words == "" {

@@ -2,7 +2,7 @@ package views
 
 import "taskyard/task"
 
-// runnerState says by color and word whether a runner can start anything.
+// runnerState returns by color and word whether a runner can start.
 func runnerState(r *task.RunnerInfo) (class, words string) {
 	switch {
 	case r.Probing:
@@ -17,7 +17,7 @@ func runnerState(r *task.RunnerInfo) (class, words string) {
 	return "ok", "Ready"
 }
 
-// notReady says what a runner lacks.
+// notReady describes what a runner lacks.
 func notReady(lack task.RunnerLack) (class, words string) {
 	switch lack {
 	case task.LacksConfiguration:
@@ -28,7 +28,7 @@ func notReady(lack task.RunnerLack) (class, words string) {
 	return "bad", "Not installed"
 }
 
-// runnerNote says what an agent is not started for, "" for nothing.
+// runnerNote explains why an agent is not started, "" if it is.
 func runnerNote(a *task.Agent, r *task.RunnerInfo) string {
 	switch {
 	case a.PullOnly && a.PullReason != "":

@@ -6,8 +6,8 @@ import "taskyard/task"
 type RunsModel struct {
 	Runs   []task.Run
 	Query  RunQuery // the filter of this page
-	Agents []string // ids that the filter offers
-	Next   task.ID  // the cursor of the next page, or 0
+	Agents []string // IDs that the filter offers
+	Next   task.ID  // cursor of the next page, or 0
 }
 
 func (m *RunsModel) filtered() bool {
@@ -29,7 +29,7 @@ func (m *RunsModel) older() string {
 	return URL.Runs(q)
 }
 
-// chips lists the active filters.
+// chips lists the active criteria.
 func (q RunQuery) chips() (list []historyChip) {
 	q.Before = 0
 	add := func(text string, drop func(*RunQuery)) {

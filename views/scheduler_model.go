@@ -11,24 +11,24 @@ import (
 	"taskyard/views/ui"
 )
 
-// SchedulerModel is the page of the clock: ticks, jobs, and what waits.
+// SchedulerModel is the page of the scheduler: ticks, jobs, and what waits.
 type SchedulerModel struct {
 	Enabled     bool
 	Next        task.Time   // the next tick, or 0
-	NextTicks   []task.Time // that and some after it
-	Window      string      // the window in words, such as "hourly from 6:00 to 21:00"
-	Concurrency int         // runs of one tick at a time
-	MaxParallel int         // runs in all at a time
+	NextTicks   []task.Time // the next tick and some after it
+	Window      string      // the schedule in words, such as "hourly from 6:00 to 21:00"
+	Concurrency int         // parallel runs of one tick
+	MaxParallel int         // parallel runs in total
 	Ticks       []TickRow   // newest first
 	Jobs        []JobRow
 	InFlight    []task.Run
 	Queued      []QueuedRow // pending/queued, in order
-	Skipped     []SkipRow   // tasks that the last tick left alone
-	Claims      []ClaimRow  // claims, the first to run out first
+	Skipped     []SkipRow   // tasks that the last tick skipped
+	Claims      []ClaimRow  // claims, the first to expire first
 	Wakes       []WakeRow   // of the last hour
-	WakeBudget  int         // wakes a task an hour; 0: nothing is woken
+	WakeBudget  int         // wakes per task and hour; 0: none
 	BackupAt    task.Time   // the newest scheduled backup, or 0
-	BackupSize  int64       // its bytes
+	BackupSize  int64       // its size in bytes
 }
 
 // QueuedRow is a run that has not started.
@@ -37,7 +37,7 @@ type QueuedRow struct {
 	Why string // "": it is next
 }
 
-// text says whose run it is, why it was made and why it waits.
+// text describes a queued run: its agent, why it was created and why it waits.
 func (q *QueuedRow) text() string {
 	return q.Run.Agent + ", " + causeText(&q.Run) + ": " + cmp.Or(q.Why, "next to start")
 }
@@ -48,10 +48,10 @@ type ClaimRow struct {
 	Title        string
 	Holder       string
 	Since, Until task.Time
-	Run          task.ID // the run in flight that holds it, or 0
+	Run          task.ID // the active run that holds it, or 0
 }
 
-// WakeRow is what a task used of its wake budget.
+// WakeRow is the used part of a task's wake budget.
 type WakeRow struct {
 	Task         task.ID
 	Title, Owner string
@@ -59,7 +59,7 @@ type WakeRow struct {
 	Last         task.Time
 }
 
-// lateBeat is the age of a heartbeat that deserves a look: three are missing.
+// lateBeat is the age of a heartbeat that needs attention: three are missing.
 const lateBeat = 30 * time.Second
 
 func (m *SchedulerModel) late(r *task.Run, now task.Time) bool {
@@ -79,8 +79,8 @@ func processText(r *task.Run) string {
 	return "without a process"
 }
 
-// schedulerLive is a live part that looks by itself, too: heartbeats and the
-// quick jobs are told to nobody.
+// schedulerLive returns the attributes of a live part that also polls, because
+// heartbeats and frequent jobs publish no changes.
 func schedulerLive(c Chrome) templ.Attributes {
 	a := Live(c, "sched-now", TopicScheduler, "sched-jobs", "sched-rest", "sched-acts")
 	a["hx-trigger"] = "live, every 15s"
@@ -90,14 +90,14 @@ func schedulerLive(c Chrome) templ.Attributes {
 // TickRow is one round of the scheduler.
 type TickRow struct {
 	At      task.Time
-	Ended   task.Time // 0: it did not end
-	By      string    // who asked for it: "" for the clock
+	Ended   task.Time // 0: it has not ended
+	By      string    // who requested it: "": the schedule
 	Queued  int
 	Skipped int
 }
 
-// result says what a tick did, by color and word; only the newest can be
-// under way still.
+// result returns the result of a tick, by color and word; only the newest can
+// still be running.
 func (t *TickRow) result(newest bool) (class, words string) {
 	switch {
 	case t.Ended == 0 && newest:
@@ -110,10 +110,10 @@ func (t *TickRow) result(newest bool) (class, words string) {
 	return "ok", strconv.Itoa(t.Queued) + " queued"
 }
 
-// JobRow is one job of the clock.
+// JobRow is one background job.
 type JobRow struct {
 	Name     string
-	About    string // what it does, in a few words
+	About    string // short description
 	Schedule string
 	LastRun  task.Time // 0: not since the start
 	Took     time.Duration
@@ -125,17 +125,17 @@ type JobRow struct {
 // SkipRow is a task that a tick skipped, with its receipt.
 type SkipRow struct {
 	Task   task.Task
-	Reason string // in a word or two; rows are gathered by it
-	Detail string // what exactly
+	Reason string // a word or two, by which rows are grouped
+	Detail string // details
 }
 
-// skipGroup is the tasks skipped for one reason.
+// skipGroup contains the tasks skipped for one reason.
 type skipGroup struct {
 	Reason string
 	Rows   []SkipRow
 }
 
-// skipGroups gathers skipped tasks by reason, in the order of first sight.
+// skipGroups groups skipped tasks by reason, in order of first occurrence.
 func skipGroups(rows []SkipRow) []skipGroup {
 	at := map[string]int{}
 	var list []skipGroup
@@ -151,7 +151,7 @@ func skipGroups(rows []SkipRow) []skipGroup {
 	return list
 }
 
-// noWakes says what wakes tasks, where none was woken.
+// noWakes explains an empty list of wakes.
 func noWakes(budget int) string {
 	return "None. Answers, comments and closed subtasks wake a task's owner, at most " +
 		ui.Count(budget, "time", "times") + " per task, per hour."

@@ -2,20 +2,20 @@ package views
 
 import "taskyard/task"
 
-// SearchModel is what a person looks for and what was found.
+// SearchModel is a search query with its results.
 type SearchModel struct {
 	Query  string
 	Places []Command
 	Agents []task.Agent
-	Tasks  []*task.Task // open ones, and the one of that number first
-	Old    []*task.Task // of the history
+	Tasks  []*task.Task // open tasks, the one with that number first
+	Old    []*task.Task // archived tasks
 
-	Indexing int // per cent of the history that the search finds, while that is not all
+	Indexing int // per cent of the history that is indexed, while incomplete
 
-	Hits map[task.ID]task.Hit // where the words appear in the tasks; nil for the palette, which has no room for it
+	Hits map[task.ID]task.Hit // where the words appear in the tasks; nil for the palette, which has no space for it
 }
 
-// hit is where the search matched a task.
+// hit returns where the search matched a task.
 func (m SearchModel) hit(t *task.Task) task.Hit {
 	if h, ok := m.Hits[t.ID]; ok {
 		return h

@@ -7,15 +7,16 @@ import (
 	"taskyard/views/ui"
 )
 
-// ServerModel is the settings page of what admins change while the server runs.
+// ServerModel is the page of the settings that admins can change while the
+// server runs.
 type ServerModel struct {
 	Settings []task.Setting
-	Form     map[string]string // as typed, when it was refused
+	Form     map[string]string // the typed values, if saving failed
 	Errors   ui.FieldErrors
-	Servers  []task.Server // that share the database; none: no other can be there
+	Servers  []task.Server // servers on the database; none: only one is possible
 }
 
-// ofOneServer says which of several servers the settings apply to.
+// ofOneServer explains which of several servers the settings apply to.
 func ofOneServer(servers []task.Server) string {
 	address := ""
 	for _, s := range servers {
@@ -27,7 +28,7 @@ func ofOneServer(servers []task.Server) string {
 		"change those as well."
 }
 
-// settingGroup is the settings of one section of the file.
+// settingGroup contains the settings of one section of the file.
 type settingGroup struct {
 	Name, Title string
 	List        []task.Setting
@@ -50,7 +51,7 @@ func settingGroups(list []task.Setting) (out []settingGroup) {
 	return out
 }
 
-// value is what a field holds: as typed, else as in use.
+// value returns the value of a field: as typed, otherwise the current one.
 func (m *ServerModel) value(s task.Setting) string {
 	if v, ok := m.Form[s.Key]; ok {
 		return v
@@ -58,8 +59,8 @@ func (m *ServerModel) value(s task.Setting) string {
 	return s.Value
 }
 
-// settingHint says the default, where the value comes from, and why it cannot be
-// changed.
+// settingHint describes the default, where the value comes from, and why it
+// cannot be changed.
 func settingHint(s task.Setting) string {
 	hint := "Default: " + settingWord(s.Default)
 	if s.Source != "" && s.Source != "default" && !strings.Contains(s.Locked, s.Source) {
@@ -71,7 +72,7 @@ func settingHint(s task.Setting) string {
 	return hint
 }
 
-// settingWord is a value as people read it.
+// settingWord returns a value in words.
 func settingWord(v string) string {
 	switch v {
 	case "true":

@@ -12,22 +12,22 @@ import (
 // ProfileModel is the settings page of the person who is signed in.
 type ProfileModel struct {
 	User     task.User
-	Sessions []Session // of this person, the latest used first
+	Sessions []Session // of this person, most recently used first
 
-	Error string // why changing the password was refused, or ""
-	Field string // the field that Error is about
+	Error string // why changing the password failed, or ""
+	Field string // the field of Error
 }
 
-// Session is a browser that is signed in.
+// Session is a signed-in browser.
 type Session struct {
-	ID                 string // what ends it
-	Browser, System    string // as the browser says; "" is unknown
-	Address            string // network address that it signed in from, or ""
+	ID                 string // identifies the session to end
+	Browser, System    string // as reported by the browser; "": unknown
+	Address            string // network address at sign-in, or ""
 	SignedInAt, SeenAt task.Time
-	Current            bool // the one that asks
+	Current            bool // the session of this request
 }
 
-// name says which browser it is.
+// name describes the browser.
 func (s Session) name() string {
 	browser := cmp.Or(s.Browser, "Unknown browser")
 	if s.System == "" {
@@ -39,7 +39,7 @@ func (s Session) name() string {
 // PeopleModel is the settings page of the people, for admins.
 type PeopleModel struct {
 	People []task.User
-	Name   string // as typed, when adding was refused
+	Name   string // as typed, if adding failed
 	Role   task.Role
 	Error  string
 	Field  string
@@ -48,43 +48,43 @@ type PeopleModel struct {
 // TokensModel is the settings page of bearer tokens.
 type TokensModel struct {
 	Tokens []task.Token
-	Agents []string // ids that a token may be bound to
+	Agents []string // IDs that a token may be bound to
 	Fresh  *FreshToken
 	Form   TokenForm
 	Error  string
 	Field  string
 }
 
-// TokenForm is what was typed in the form for a new token.
+// TokenForm contains the fields of the form for a new token.
 type TokenForm struct {
 	Name  string
 	Scope string // agent, read, operate, review or admin
 	ActAs bool
-	Own   bool // of the person's own account
+	Own   bool // for the person's own account
 	Agent string
 	Days  string
 }
 
-// FreshToken is a token just made: the only time its secret is shown.
+// FreshToken is a new token with its secret, which is shown only once.
 type FreshToken struct {
 	Token  task.Token
 	Secret string
-	URL    string // the base address of this server
+	URL    string // base URL of this server
 }
 
 // AboutModel is the settings page about this server.
 type AboutModel struct {
 	Build      []Fact // version, commit and so on
 	Schema     int
-	DataFolder string // "" is not shown
+	DataFolder string // "": not shown
 	Engine     string // such as "PostgreSQL 17.2"
 	DBBytes    int64
 	StartedAt  task.Time
 	Counts     []Tally // tasks, runs, messages and so on
 
-	OpenIndexed, HistoryIndexed int // per cent, 0 when up to date
+	OpenIndexed, HistoryIndexed int // per cent, 0 if up to date
 
-	Servers []task.Server // that share the database; none: no other can be there
+	Servers []task.Server // servers on the database; none: only one is possible
 }
 
 // describeServer describes what is known of one of several servers.
@@ -99,7 +99,7 @@ func describeServer(c Chrome, s task.Server) string {
 	return words
 }
 
-// indexText describes how far an index has come, and what that means for people.
+// indexText describes the progress of an index, and its effect.
 func indexText(percent int, meanwhile string) string {
 	if percent == 0 {
 		return "up to date"
@@ -116,7 +116,7 @@ type Tally struct {
 	N    int
 }
 
-// NewTokenForm is the form for a new token as it is first shown.
+// NewTokenForm returns the initial form for a new token.
 func NewTokenForm(c Chrome) TokenForm {
 	if c.CanAdmin {
 		return TokenForm{Scope: "agent"}
@@ -125,8 +125,8 @@ func NewTokenForm(c Chrome) TokenForm {
 	return TokenForm{Scope: scopes[len(scopes)-1].Value, Own: true}
 }
 
-// scopesFor returns the choices of a person: admins have all, others those of
-// the roles up to their own.
+// scopesFor returns a person's choices: all for admins, for others those of the
+// roles up to their own.
 func scopesFor(c Chrome) []tokenScope {
 	if c.CanAdmin {
 		return tokenScopes
@@ -152,7 +152,7 @@ var tokenScopes = []tokenScope{
 	{task.ScopeWorker, "Worker: executes runs on another machine, sees nothing else"},
 }
 
-// tokenState says whether a token works: "active", "expired" or "revoked".
+// tokenState returns the state of a token: "active", "expired" or "revoked".
 func tokenState(t task.Token, now task.Time) string {
 	switch {
 	case t.RevokedAt != 0:
@@ -168,7 +168,7 @@ func (f *FreshToken) envLines() string {
 	return "export TASKYARD_URL=" + f.URL + "\nexport TASKYARD_TOKEN=" + f.Secret
 }
 
-// curlLine returns a request that proves the token.
+// curlLine returns a request that tests the token.
 func (f *FreshToken) curlLine() string {
 	if f.Token.Agent == "" {
 		return `curl -H "Authorization: Bearer $TASKYARD_TOKEN" $TASKYARD_URL/api/tasks`
@@ -178,13 +178,15 @@ func (f *FreshToken) curlLine() string {
 		`  $TASKYARD_URL/api/agents/` + f.Token.Agent + `/signup`
 }
 
-// mcpLine connects Claude Code. The single quotes leave the variable's name,
-// not the secret, in the shell's history and in the configuration.
+// mcpLine returns the command that connects Claude Code. The single quotes keep
+// the variable's name, not the secret, in the shell's history and in the
+// configuration.
 func (f *FreshToken) mcpLine() string {
 	return `claude mcp add --transport http taskyard ` + f.URL + `/mcp --header 'Authorization: Bearer ${TASKYARD_TOKEN}'`
 }
 
-// mcpConfig connects the other coding agents: most read this block.
+// mcpConfig returns the configuration for other coding agents, most of which
+// accept this block.
 func (f *FreshToken) mcpConfig() string {
 	return `{
   "mcpServers": {
@@ -197,7 +199,8 @@ func (f *FreshToken) mcpConfig() string {
 }`
 }
 
-// mcpProgram connects agents that start their servers as programs.
+// mcpProgram returns the configuration for agents that start their MCP servers
+// as programs.
 func (f *FreshToken) mcpProgram() string {
 	return `{
   "mcpServers": {
@@ -210,7 +213,7 @@ func (f *FreshToken) mcpProgram() string {
 }`
 }
 
-// scopeText returns a token's scope as people read it.
+// scopeText returns a token's scope in words.
 func scopeText(scope string) string {
 	var words []string
 	for _, s := range strings.Fields(scope) {

@@ -28,7 +28,7 @@ func roleText(r task.Role) string {
 	return string(r)
 }
 
-// wrongIf returns the problem where it is about this field.
+// wrongIf returns the problem if it belongs to this field.
 func wrongIf(wrong, field, problem string) string {
 	if wrong == field {
 		return problem

@@ -9,7 +9,7 @@ import (
 	"taskyard/views/ui"
 )
 
-// specChange is one thing in which two specs differ: a short value, or a text
+// specChange is one difference between two specs: a short value, or a text
 // compared line by line.
 type specChange struct {
 	Name          string
@@ -17,7 +17,7 @@ type specChange struct {
 	Lines         []diffLine
 }
 
-// specChanges lists in what b differs from a.
+// specChanges lists the differences of b from a.
 func specChanges(a, b task.Spec) (list []specChange) {
 	short := func(name, before, after string) {
 		if before != after {
@@ -45,7 +45,7 @@ func specChanges(a, b task.Spec) (list []specChange) {
 	short("Token limit", ui.LimitCount(a.Limits.MaxTokens), ui.LimitCount(b.Limits.MaxTokens))
 	short("Turn limit", ui.LimitCount(a.Limits.MaxTurns), ui.LimitCount(b.Limits.MaxTurns))
 	short("Cost limit", limitMoney(a.Limits.MaxCostUSD), limitMoney(b.Limits.MaxCostUSD))
-	if a.Boundary != "" { // it is another one in each prompt, which says nothing
+	if a.Boundary != "" { // it is random in each prompt
 		a.Prompt = strings.ReplaceAll(a.Prompt, a.Boundary, b.Boundary)
 	}
 	text("Prompt", a.Prompt, b.Prompt)

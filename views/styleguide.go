@@ -8,16 +8,16 @@ import (
 	"taskyard/views/ui"
 )
 
-// guide is what the styleguide shows its parts with.
+// guide contains the samples of the styleguide.
 type guide struct {
 	theme string
 	c     Chrome
 }
 
-// id keeps the ids of the two themes apart.
+// id returns an HTML ID that is unique for the theme.
 func (g guide) id(s string) string { return "sg-" + g.theme + "-" + s }
 
-// guideGlyphs are all of the glyphs.
+// guideGlyphs are all glyphs.
 var guideGlyphs = []ui.Glyph{ui.GlyphDraft, ui.GlyphIdle, ui.GlyphWork, ui.GlyphWait, ui.GlyphFail, ui.GlyphDone, ui.GlyphCanceled}
 
 // guidePills are the kinds of pills, each with a text.
@@ -31,7 +31,7 @@ var guidePills = [][2]string{
 	{"tag", "label"},
 }
 
-// guideTools are tools of every danger.
+// guideTools are tools of every danger level.
 var guideTools = []ToolChip{
 	{Name: "read", Granted: true},
 	{Name: "edit", Granted: true, Danger: 1},
@@ -43,7 +43,7 @@ func (g guide) spark(line bool) chart.Spark {
 	return chart.Spark{Label: "Eight hours: 2, 5, 3, 8, 6, 9, 4 and 7", Values: []float64{2, 5, 3, 8, 6, 9, 4, 7}, Line: line}
 }
 
-// runs are the last runs of a sample, one of every outcome.
+// runs returns sample runs, one with every outcome.
 func (g guide) runs() []task.Run {
 	var list []task.Run
 	for i, s := range []task.RunStatus{
@@ -64,5 +64,5 @@ const guideTerm = "$ go test ./...\nok  example.com/limit  0.8s"
 const guideMarkdown = "Text with **weight**, `code`, a [link](https://example.com) and #1.\n\n- " +
 	"one\n- two\n\n```go\nfunc main() {}\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n"
 
-// Styleguide is the page that shows every part.
+// Styleguide is the page that shows every component.
 func (urls) Styleguide() string { return "/styleguide" }

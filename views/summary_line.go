@@ -13,8 +13,8 @@ var (
 	codeMarks   = lazyregexp.New("`([^`]+)`")
 )
 
-// summaryLine returns the first line of a Markdown text as a person reads it in
-// a list: without marks, and without a heading where text follows.
+// summaryLine returns the first line of a Markdown text for a list: without
+// markup, and without a heading if text follows.
 func summaryLine(s string) string {
 	heading := ""
 	for line := range strings.Lines(s) {

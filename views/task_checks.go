@@ -8,16 +8,16 @@ import (
 	"taskyard/views/ui"
 )
 
-// ChecksModel is the page of what a task must show before it is done.
+// ChecksModel is the page of a task's requirements before it is done.
 type ChecksModel struct {
 	Task    *task.Task
 	InForce []task.InForce
 	Policy  task.Accept
-	Last    map[string]*task.CheckRun // the newest execution by the name of its check
-	Form    ProjectModel              // what the task itself asks, in the fields of a project
+	Last    map[string]*task.CheckRun // the newest execution of each check, by name
+	Form    ProjectModel              // the task's own requirements, in the fields of a project
 }
 
-// DemandsForm fills the form with what a task itself asks.
+// DemandsForm returns the form with a task's own requirements.
 func DemandsForm(t *task.Task) ProjectForm {
 	p := task.Project{Checks: t.Checks, Version: t.Version}
 	if t.Policy != nil {
@@ -33,13 +33,13 @@ func (m *ChecksModel) rerunnable() bool {
 	return !t.Status.Archived() && t.Awaits != task.WaitsMerge && (t.OpenRunID == 0 || waits)
 }
 
-// checkLooks is what a check looks at, in short.
+// checkLooks summarizes what a check examines.
 func checkLooks(c task.Check) string {
 	text := strings.TrimPrefix(strings.TrimSuffix(c.Text(), " (required)"), c.Name+": ")
 	return oneLine(task.ClipText(text, 200))
 }
 
-// policyLines say every policy, one per line.
+// policyLines describes every policy, one per line.
 func policyLines(a task.Accept) []string {
 	var list []string
 	for _, r := range a.All() {
@@ -56,7 +56,7 @@ func hoursText(seconds int) string {
 	return number(float64(seconds)/3600) + " h"
 }
 
-// requirementsText sums up what a task must show: "3 checks, 2 votes".
+// requirementsText summarizes the requirements of a task: "3 checks, 2 votes".
 func requirementsText(checks []task.InForce, a task.Accept) string {
 	var list []string
 	if n := len(checks); n > 0 {

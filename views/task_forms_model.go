@@ -8,7 +8,7 @@ import (
 	"taskyard/views/ui"
 )
 
-// AgentOption is an agent as a choice of owner.
+// AgentOption is an agent as a possible owner.
 type AgentOption struct {
 	ID       string
 	Name     string
@@ -17,7 +17,7 @@ type AgentOption struct {
 	PullOnly bool // Taskyard never starts it
 }
 
-// label is the text of the option: name, queue length, validity.
+// label returns the text of the option: name, queue length, validity.
 func (a AgentOption) label() string {
 	parts := []string{a.ID, ui.Count(a.Queue, "task in its queue", "tasks in its queue")}
 	if a.Invalid {
@@ -28,7 +28,7 @@ func (a AgentOption) label() string {
 	return strings.Join(parts, " · ")
 }
 
-// MoveModel is the page that hands a task to another agent.
+// MoveModel is the page that hands a task over.
 type MoveModel struct {
 	Task    *task.Task
 	Agents  []AgentOption
@@ -37,32 +37,32 @@ type MoveModel struct {
 	Errors  ui.FieldErrors
 }
 
-// CancelModel is the page that asks before a task is canceled.
+// CancelModel is the confirmation before a task is canceled.
 type CancelModel struct {
 	Task     *task.Task
-	Subtasks []*task.Task // not archived, at any depth: they go with it; the first of them
-	Count    int          // how many they are
+	Subtasks []*task.Task // open subtasks at any depth, which are canceled too; only the first
+	Count    int          // number of all of them
 	OpenRuns int          // runs that would be stopped
 	Errors   ui.FieldErrors
 }
 
-// EditModel is the form that changes a task.
+// EditModel is the form for changing a task.
 type EditModel struct {
-	Task        *task.Task // as it is now
+	Task        *task.Task // current state
 	Title       string
 	Description string
 	Owner       string
 	Priority    string // as typed
 	Labels      string // as typed
 	Project     string // key
-	Version     int64  // that the person read
+	Version     int64  // version that the person read
 	Agents      []AgentOption
-	Changed     string // who changed what meanwhile, after a stale version; or ""
-	Preview     bool   // the description is to be seen as it will be
+	Changed     string // changes by others since that version, or ""
+	Preview     bool   // show a preview of the description
 	Errors      ui.FieldErrors
 }
 
-// NewEditModel fills the form with a task as it is.
+// NewEditModel returns the form for a task.
 func NewEditModel(t *task.Task, agents []AgentOption) EditModel {
 	return EditModel{
 		Task: t, Title: t.Title, Description: t.Description, Owner: t.Owner,
@@ -80,24 +80,24 @@ type NewTaskModel struct {
 	Project     string // key
 	BlockedBy   string // as typed
 	Steps       string // one per line
-	Links       string // one per line: an address or absolute path, then a label
+	Links       string // one per line: a URL or absolute path, then a label
 	Draft       bool
 	Follow      task.ID // the archived task that it follows, or 0
 	FollowTitle string
-	Take        []FollowUpLink // links of the task that it follows
-	Preview     bool           // the description is to be seen as it will be
+	Take        []FollowUpLink // links of the followed task
+	Preview     bool           // show a preview of the description
 	Agents      []AgentOption
-	Key         string // idempotency key; the same again after an error
+	Key         string // idempotency key, kept after an error
 	Errors      ui.FieldErrors
 }
 
-// FollowUpLink is a link of an archived task that a follow-up may get too.
+// FollowUpLink is a link of an archived task that a follow-up can copy.
 type FollowUpLink struct {
 	Resource task.Resource
 	On       bool
 }
 
-// StepModel is the page that edits one step, or delegates it.
+// StepModel is the page that edits or delegates one step.
 type StepModel struct {
 	Task    *task.Task
 	Index   int // 0-based
@@ -108,10 +108,10 @@ type StepModel struct {
 	Sub       SubtaskEntry
 	SubErrors ui.FieldErrors
 	Agents    []AgentOption
-	Unsaved   []UnsavedField // what was typed to delegate a step that is delegated by now
+	Unsaved   []UnsavedField // text typed to delegate a step that has been delegated by now
 }
 
-// SubtaskEntry is what a person typed to delegate a step.
+// SubtaskEntry contains the typed values for delegating a step.
 type SubtaskEntry struct {
 	Title, Owner, Description, Priority string
 }
@@ -125,7 +125,7 @@ type LoginModel struct {
 	Error string
 }
 
-// SetupModel is the page that makes the first admin.
+// SetupModel is the page that creates the first admin.
 type SetupModel struct {
 	Name   string
 	Token  string // of the one-time link

@@ -15,59 +15,60 @@ import (
 type TaskModel struct {
 	Task        *task.Task
 	Family      FamilyTree
-	Subtasks    map[task.ID]*task.Task // by id, for the chips of steps
+	Subtasks    map[task.ID]*task.Task // by ID, for the chips of steps
 	View        TaskView
 	Activity    []ActivityItem // oldest first
 	Counts      ActivityCounts
 	Earlier     string         // mark of the entries before the first one, or ""
-	LivePath    string         // where the live parts are found; "" is the page's own address
+	LivePath    string         // URL of the live parts; "": the page's own
 	Question    *task.Message  // the open question, or nil
 	Runs        []*task.Run    // newest first
 	Why         []task.Reason  // why it is or is not running
-	Blockers    []*task.Task   // must be done first, those done by now too
-	Blocks      []*task.Task   // wait for it, or did
-	Usage       task.Usage     // of all its runs together
-	FamilyUsage task.Usage     // with those of everything below it
-	Notice      string         // what went wrong with the last act: stale, refused
-	Unsaved     []UnsavedField // what was typed into a form that is not there any more
+	Blockers    []*task.Task   // tasks that must be done first, including those already done
+	Blocks      []*task.Task   // tasks that wait or waited for it
+	Usage       task.Usage     // of all its runs
+	FamilyUsage task.Usage     // including all its subtasks
+	Notice      string         // error of the last action: stale, rejected
+	Unsaved     []UnsavedField // text typed into a form that no longer exists
 	Undo        *PlanUndo      // the last change of the plan, while it can be undone
 	Prev, Next  task.ID        // neighbours in the owner's queue, or 0
 	Place       string         // "2 of 6", or ""
-	Agents      []AgentOption  // whom it may be handed to
-	Results     []*task.Result // of a task of a project, the newest first
+	Agents      []AgentOption  // possible new owners
+	Results     []*task.Result // for tasks of a project, newest first
 	InForce     []task.InForce
 	Policy      task.Accept
-	Checks      []task.CheckRun // their last executions, the newest first, without logs
+	Checks      []task.CheckRun // latest executions, newest first, without logs
 	Transcript  *RunModel       // of the newest run, for its tab
 	Below       []*task.Task    // a page of all subtasks, for their tab
-	BelowNext   task.ID         // where the next page begins, or 0
-	Key         string          // begins the idempotency keys of this page's forms
+	BelowNext   task.ID         // start of the next page, or 0
+	Key         string          // prefix of the idempotency keys of this page's forms
 	Entries     TaskEntries
 }
 
-// Lacks reports whether the form of the entries is not on the page any more.
+// Lacks reports whether the form of the entries is no longer on the page.
 func (m TaskModel) Lacks(e TaskEntries) bool {
 	return m.Task.Status.Archived() || e.Reply != "" && m.Question == nil ||
 		e.StepAt > len(m.Task.Steps) || e.ResourceAt > len(m.Task.Resources)
 }
 
-// ActivityCounts are the lengths of a task's stream; 1,000 stands for more.
+// ActivityCounts are the numbers of entries in a task's stream; 1,000 means
+// more.
 type ActivityCounts struct{ Messages, Changes, Runs int }
 
-// TaskEntries are what a person typed into the forms of the task page, shown
-// again with what is wrong with it. Errors are by the names of the fields:
-// content (comment), reply, step, value, label, taskIds; of a field that is
-// edited: its name; of a step: step-title, step-details.
+// TaskEntries contains what a person typed into the forms of the task page,
+// shown again with the errors. Errors are keyed by field name: content
+// (comment), reply, step, value, label, taskIds; for an edited field: its name;
+// for a step: step-title, step-details.
 type TaskEntries struct {
 	Comment, Reply, Step string
 	Resource             task.Resource
-	BlockedBy            *string // the set of blockers; nil: nothing was typed
-	Field, Value         string  // a field that is edited, and its text
-	Preview              bool    // the description is to be seen as it will be
-	StepAt               int     // the step that is edited, from 1; 0: none
+	BlockedBy            *string // the set of blockers; nil: not typed
+	Field, Value         string  // the edited field, and its text
+	Preview              bool    // show a preview of the description
+	StepAt               int     // the edited step, from 1; 0: none
 	StepTitle            string
 	StepDetails          string
-	ResourceAt           int // the resource that is edited, from 1; 0: none
+	ResourceAt           int // the edited resource, from 1; 0: none
 	Errors               ui.FieldErrors
 }
 
@@ -79,14 +80,15 @@ type ActivityItem struct {
 	Run     *task.Run
 }
 
-// hiddenEvents are the kinds of events whose message or run is in the stream anyway.
+// hiddenEvents are the kinds of events whose message or run is in the stream
+// anyway.
 var hiddenEvents = map[string]bool{
 	task.EvCommented: true, task.EvNotified: true, task.EvAsked: true, task.EvAnswered: true,
 	task.EvRunCreated: true, task.EvRunStarted: true, task.EvRunCompleted: true, task.EvRunFailed: true, task.EvRunCanceled: true,
 }
 
-// Stream merges messages, events and runs into one stream, oldest first; of one
-// moment the events come first. Transcript lines and hiddenEvents are left out.
+// Stream merges messages, events and runs into one stream, oldest first; events
+// come first if times are equal. Transcript lines and hiddenEvents are omitted.
 func Stream(messages []*task.Message, events []*task.Event, runs []*task.Run) []ActivityItem {
 	var out []ActivityItem
 	for _, e := range events {
@@ -109,14 +111,14 @@ func Stream(messages []*task.Message, events []*task.Event, runs []*task.Run) []
 // taskTopic is the topic of one task.
 func taskTopic(id task.ID) string { return "task:" + id.String() }
 
-// taskParts are the parts of the task page that one answer renews.
+// taskParts are the parts of the task page that one answer updates.
 var taskParts = []string{"task-bar", "task-tabs", "feed", "reply", "task-side"}
 
-// HiddenEvents returns the kinds of events that the stream leaves out, since a
+// HiddenEvents returns the kinds of events that the stream omits because a
 // message or a run shows them, sorted.
 func HiddenEvents() []string { return slices.Sorted(maps.Keys(hiddenEvents)) }
 
-// key is the idempotency key of one form of this page.
+// key returns the idempotency key of a form on this page.
 func (m TaskModel) key(form string) string {
 	if m.Key == "" {
 		return ""
@@ -124,10 +126,11 @@ func (m TaskModel) key(form string) string {
 	return m.Key + "-" + form
 }
 
-// edits reports whether a field's form was sent and is to be seen again.
+// edits reports whether a field's form was sent and is shown again.
 func (m TaskModel) edits(field string) bool { return m.Entries.Field == field }
 
-// entry is what is in a field's form: what was typed, else the present text.
+// entry returns the content of a field's form: what was typed, otherwise the
+// current text.
 func (m TaskModel) entry(field, now string) string {
 	if m.edits(field) {
 		return m.Entries.Value
@@ -135,12 +138,12 @@ func (m TaskModel) entry(field, now string) string {
 	return now
 }
 
-// total is the length of the whole stream, as people read it.
+// total returns the length of the whole stream as text.
 func (n ActivityCounts) total() string {
 	return counted(n.Messages + n.Changes + n.Runs)
 }
 
-// counted writes a count, "999+" from 1,000.
+// counted formats a count, "999+" from 1,000.
 func counted(n int) string {
 	if n >= 1000 {
 		return "999+"
@@ -162,13 +165,14 @@ func (m TaskModel) may(c Chrome) bool { return c.CanWrite && !m.Task.Status.Arch
 
 func (m TaskModel) active(c Chrome) bool { return c.CanWrite && m.Task.Status == task.Active }
 
-// runnable reports whether the viewer may have it run now: nobody works on it,
-// no question is open, nothing blocks it, and its agent can be started.
+// runnable reports whether the viewer may start a run now: the task is not
+// being worked on, has no open question and no blockers, and its agent can be
+// started.
 func (m TaskModel) runnable(c Chrome) bool {
 	return m.active(c) && m.openRun() == nil && m.Task.Claim == nil && m.Task.QuestionID == 0 && m.Task.Blocked == 0 && m.startable()
 }
 
-// startable reports whether nothing keeps the owner from being started.
+// startable reports whether nothing prevents the owner from being started.
 func (m TaskModel) startable() bool {
 	return !slices.ContainsFunc(m.Why, func(r task.Reason) bool {
 		switch r.Code {
@@ -179,8 +183,8 @@ func (m TaskModel) startable() bool {
 	})
 }
 
-// currentStep is the index of the first step that is not done while somebody
-// works on the task, else -1.
+// currentStep returns the index of the first open step while the task is being
+// worked on, otherwise -1.
 func (m TaskModel) currentStep() int {
 	if m.Task.WorkStatus != task.Working {
 		return -1
@@ -198,10 +202,10 @@ func stepClass(s task.Step, current bool) string {
 	return ""
 }
 
-// flipped is the value of a step's form: the opposite of what is there.
+// flipped returns the value of a step's form: the opposite of its state.
 func flipped(done bool) string { return strconv.FormatBool(!done) }
 
-// messageVerb says what a message is, after its author's name.
+// messageVerb describes a message, after its author's name.
 func messageVerb(k task.MessageKind) string {
 	switch k {
 	case task.KindHandoff:
@@ -227,21 +231,21 @@ func resourceIcon(r task.Resource) string {
 
 func resourceName(r task.Resource) string { return cmp.Or(r.Label, r.Value) }
 
-// tickOOB names the parts that the answer to a ticked step renews besides the
-// task itself.
+// tickOOB names the parts that the answer to a ticked step updates in addition
+// to the task itself.
 func tickOOB() string {
 	return "#nav:morph,#" + strings.Join(taskParts, ":morph,#") + ":morph"
 }
 
-// stepSeen is the mark of a step's title, as the page shows it.
+// stepSeen returns the mark of a step's title as displayed.
 func stepSeen(s task.Step) string { return task.Mark(s.Title) }
 
-// ActivityMark writes a place in the stream as an address holds it.
+// ActivityMark formats a position in the stream for a URL.
 func ActivityMark(m task.StreamMark) string {
 	return m.Message.String() + "." + m.Event.String() + "." + m.Run.String()
 }
 
-// livePath is the address at which the live parts renew themselves.
+// livePath returns the Chrome with the URL of the live parts.
 func (m TaskModel) livePath(c Chrome) Chrome {
 	if m.LivePath != "" {
 		c.Path = m.LivePath
@@ -249,7 +253,8 @@ func (m TaskModel) livePath(c Chrome) Chrome {
 	return c
 }
 
-// feedID is the id of the list of entries; only the newest ones are live.
+// feedID returns the HTML ID of the list of entries; only the newest ones are
+// live.
 func (m TaskModel) feedID() string {
 	if m.View.Before != "" {
 		return "feed-" + strings.ReplaceAll(m.View.Before, ".", "-")
@@ -264,8 +269,8 @@ func besideKey(rel string) string {
 	return " (])"
 }
 
-// stepEntry is what is in the form of a step: what was typed and what is
-// wrong with it, else the step as it is.
+// stepEntry returns the contents of a step's form: the typed values and errors,
+// otherwise the step itself.
 func (m TaskModel) stepEntry(i int, s task.Step) (title, details string, bad ui.FieldErrors) {
 	if m.Entries.StepAt == i+1 {
 		return m.Entries.StepTitle, m.Entries.StepDetails, m.Entries.Errors
@@ -273,8 +278,8 @@ func (m TaskModel) stepEntry(i int, s task.Step) (title, details string, bad ui.
 	return s.Title, s.Details, nil
 }
 
-// resourceEntry is what is in the form of a resource: what was typed and
-// what is wrong with it, else the resource as it is.
+// resourceEntry returns the contents of a resource's form: the typed values and
+// errors, otherwise the resource itself.
 func (m TaskModel) resourceEntry(i int, r task.Resource) (task.Resource, ui.FieldErrors) {
 	if m.Entries.ResourceAt == i+1 {
 		return m.Entries.Resource, m.Entries.Errors
@@ -295,7 +300,7 @@ func nothingShown(show string) string {
 	return "No activity."
 }
 
-// costText writes what something cost, "–" for nothing.
+// costText formats a cost, "–" for none.
 func costText(u task.Usage) string {
 	if u.CostUSD == 0 {
 		return "–"
@@ -303,7 +308,7 @@ func costText(u task.Usage) string {
 	return approx(u.Estimated, ui.Money(u.CostUSD))
 }
 
-// authorText describes who wrote title and description last, where that was not
+// authorText describes who last changed title and description, if that was not
 // the creator of the task.
 func authorText(title, description string) string {
 	label := func(actor string) string {

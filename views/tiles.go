@@ -12,9 +12,9 @@ import (
 
 // InboxNumbers are what the tiles of the inbox tell.
 type InboxNumbers struct {
-	Rows    []task.StatRow // by hour, those in which something happened
+	Rows    []task.StatRow // by hour, only hours with activity
 	Zone    *time.Location // of the person; nil: UTC
-	Oldest  task.Time      // since when the oldest thing waits, 0 for none
+	Oldest  task.Time      // since when the oldest item has been waiting, 0 for none
 	Waiting int
 	Running int
 	Today   task.Usage
@@ -23,14 +23,14 @@ type InboxNumbers struct {
 
 func (n *InboxNumbers) zone() *time.Location { return cmp.Or(n.Zone, time.UTC) }
 
-// HoursSince is where the numbers must begin: with today there, or with the
-// first hour of the pictures, whichever is earlier.
+// HoursSince returns when the numbers must begin: at the start of today in the
+// zone, or of the first hour in the sparklines, whichever is earlier.
 func HoursSince(now task.Time, zone *time.Location) task.Time {
 	return min(task.TimeFromStd(task.Midnight(now, zone)), task.StatDay(now))
 }
 
-// tiles are the tiles of the inbox and the names of the hours in their table,
-// the oldest first.
+// tiles returns the tiles of the inbox and the names of the hours in their
+// table, oldest first.
 func (n *InboxNumbers) tiles(now task.Time) (list []chart.Tile, hours []string) {
 	doneToday, day := 0, task.TimeFromStd(task.Midnight(now, n.Zone))
 	for _, r := range n.Rows {
@@ -68,7 +68,7 @@ func (n *InboxNumbers) oldest(now task.Time) string {
 	return "oldest " + ui.Short(now.Sub(n.Oldest))
 }
 
-// costTile is what today has cost, of what it may.
+// costTile returns the tile with today's cost and its budget.
 func costTile(rows []task.StatRow, today task.Usage, most task.Budget, now task.Time) chart.Tile {
 	cost := byHour(rows, now, func(r *task.StatRow) float64 { return r.CostUSD })
 	t := chart.Tile{
@@ -85,7 +85,8 @@ func costTile(rows []task.StatRow, today task.Usage, most task.Budget, now task.
 	return t
 }
 
-// byHour is a number of each hour of a picture, 0 where nothing happened.
+// byHour returns a number for each hour of a sparkline, 0 if there was no
+// activity.
 func byHour(rows []task.StatRow, now task.Time, number func(*task.StatRow) float64) []float64 {
 	list, first := make([]float64, task.DayHours), task.StatDay(now)
 	for i := range rows {
@@ -98,7 +99,7 @@ func byHour(rows []task.StatRow, now task.Time, number func(*task.StatRow) float
 
 func doneValue(r *task.StatRow) float64 { return float64(r.Done) }
 
-// daySum is the sentence of a picture of counts.
+// daySum returns the description of a sparkline of counts.
 func daySum(v []float64, what string) string {
 	return number(sum(v)) + " " + what + " in the last 24 hours, by hour"
 }

@@ -9,8 +9,8 @@ import (
 	"taskyard/views/ui"
 )
 
-// Timeline draws the runs of a task and its subtasks, by the clock of the
-// reader. A run that has not begun is no bar.
+// Timeline returns the timeline of a task's runs and subtasks, in the reader's
+// time zone. Runs that have not started are omitted.
 func (c Chrome) Timeline(runs []*task.Run, subtasks []*task.Task) chart.Gantt {
 	var bars []chart.GanttBar
 	add := func(label, what, href, class string, from, to task.Time) {

@@ -10,16 +10,16 @@ import (
 	"taskyard/views/ui"
 )
 
-// toolCall is what a line says of a tool call, read from data that an agent
-// wrote and that may be anything.
+// toolCall is the displayed content of a tool call, parsed from untrusted data
+// of an agent.
 type toolCall struct {
 	Tool string
-	Hint string // its most telling argument, one line
+	Hint string // its most informative argument, on one line
 	Args string // all arguments, indented
 	Bad  bool   // refused or failed
 }
 
-// readToolCall reads the data of a tool_call or tool_result message.
+// readToolCall parses the data of a tool_call or tool_result message.
 func readToolCall(m task.Message) toolCall {
 	var d map[string]json.RawMessage
 	if json.Unmarshal(m.Data, &d) != nil {
@@ -38,10 +38,10 @@ func readToolCall(m task.Message) toolCall {
 	return c
 }
 
-// indentArgs returns arguments as indented JSON, and the one that says most.
+// indentArgs returns arguments as indented JSON, and the most informative one.
 func indentArgs(raw json.RawMessage) (args, hint string) {
 	var text string
-	if json.Unmarshal(raw, &text) == nil { // arguments as a string of JSON
+	if json.Unmarshal(raw, &text) == nil { // arguments as a JSON string
 		raw = json.RawMessage(text)
 	}
 	var buf bytes.Buffer
@@ -81,8 +81,8 @@ func firstLine(s string) string {
 	return ""
 }
 
-// lengthText returns the length of a text: "96 lines", or "48 characters" of
-// one.
+// lengthText returns the length of a text: "96 lines", or "48 characters" for a
+// single line.
 func lengthText(s string) string {
 	if n := strings.Count(strings.TrimSuffix(s, "\n"), "\n") + 1; n > 1 {
 		return fmt.Sprintf("%d lines", n)
@@ -90,7 +90,7 @@ func lengthText(s string) string {
 	return ui.Count(len([]rune(s)), "character", "characters")
 }
 
-// toolIcon names the symbol of a tool.
+// toolIcon returns the icon of a tool.
 func toolIcon(tool string) string {
 	switch strings.ToLower(tool) {
 	case "read", "list":

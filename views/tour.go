@@ -2,7 +2,7 @@ package views
 
 import "taskyard/task"
 
-// Titles of tasks of the demo that its tour names.
+// Titles of demo tasks that the tour mentions.
 const (
 	TourHandover = "Write the backup guide"
 	TourQuestion = "Review the retry policy"
@@ -10,23 +10,23 @@ const (
 	TourReview   = "Put the opening hours on the site"
 )
 
-// Guide is what the inbox says to try: the tour of the demo, or the first
-// steps on a new instance.
+// Guide contains the suggestions in the inbox: the tour of the demo, or the
+// first steps on a new instance.
 type Guide struct {
 	Demo   bool
 	Firsts task.Firsts
 }
 
-// guideStep is one thing to try.
+// guideStep is one suggestion.
 type guideStep struct {
 	Do   string
 	Why  string
 	Href string
-	Now  int  // how many such things wait for the person now
-	Done bool // somebody has done it
+	Now  int  // how many such items are waiting for the person
+	Done bool // already done
 }
 
-// steps is what to try; n is what waits in the inbox.
+// steps returns the suggestions; n are the totals of the inbox.
 func (g *Guide) steps(n *task.InboxTotals) []guideStep {
 	f := g.Firsts
 	if !g.Demo {
@@ -68,5 +68,5 @@ func (g *Guide) title() string {
 	return "First steps"
 }
 
-// Tour is where a form dismisses the guide.
+// Tour is the target of the form that dismisses the guide.
 func (urls) Tour() string { return "/tour" }

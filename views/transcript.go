@@ -12,7 +12,7 @@ import (
 	"taskyard/views/ui"
 )
 
-// itemKind says how a message of a transcript is drawn.
+// itemKind returns the display type of a transcript message.
 func itemKind(m task.Message) string {
 	switch m.Type {
 	case "prompt", "usage", "log", "error", "result", task.TypeMessage:
@@ -34,7 +34,8 @@ func promptLabel(m task.Message) string {
 	return "Prompt"
 }
 
-// messageLabel says who sent the run a message, and whether its agent got it.
+// messageLabel describes who sent a message to the run, and whether its agent
+// received it.
 func messageLabel(m task.Message) string {
 	var d struct{ Undelivered bool }
 	if json.Unmarshal(m.Data, &d) == nil && d.Undelivered {
@@ -43,12 +44,12 @@ func messageLabel(m task.Message) string {
 	return ui.ActorLabel(m.Author)
 }
 
-// failed reports whether a tool call was refused or went wrong.
+// failed reports whether a tool call was denied or failed.
 func (e entry) failed() bool {
 	return readToolCall(e.Msg.Message).Bad || e.Result != nil && readToolCall(e.Result.Message).Bad
 }
 
-// note is the state of a tool call: what came back, or that it is awaited.
+// note describes the state of a tool call: its result, or that it is pending.
 func (e entry) note() string {
 	switch {
 	case e.Result == nil && e.Msg.Type == "tool_call":
@@ -61,7 +62,7 @@ func (e entry) note() string {
 	return lengthText(e.Result.Content)
 }
 
-// describeUsage describes a usage message: what has been used so far.
+// describeUsage describes a usage message: the usage so far.
 func describeUsage(m task.Message) string {
 	var u task.Usage
 	if json.Unmarshal(m.Data, &u) != nil || u == (task.Usage{}) {
@@ -80,7 +81,7 @@ func describeUsage(m task.Message) string {
 	return s
 }
 
-// cachedText describes how much of what was read came from the provider's cache.
+// cachedText describes how much of the input came from the provider's cache.
 func cachedText(u task.Usage) string {
 	if u.TokensCached == 0 {
 		return ""
@@ -88,7 +89,8 @@ func cachedText(u task.Usage) string {
 	return " (" + ui.Tokens(u.TokensCached) + " cached)"
 }
 
-// runStateAttrs is for style sheet and scripts: which acts a run's state allows.
+// runStateAttrs returns attributes for styles and scripts: which actions a
+// run's state allows.
 func runStateAttrs(r *task.Run) templ.Attributes {
 	switch {
 	case !r.Status.Final():
@@ -115,7 +117,7 @@ func runReason(r *task.Run) string {
 	return r.Reason
 }
 
-// capital returns a word with its first letter large.
+// capital capitalizes a word.
 func capital(s string) string {
 	if s == "" {
 		return ""

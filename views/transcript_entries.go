@@ -13,12 +13,12 @@ type entry struct {
 	Result *task.TranscriptLine
 }
 
-// entriesFromLines joins each tool call with its result: the one that names the same
-// call, else the one that follows right after. A result whose call is not
-// among the lines stays an entry of its own.
+// entriesFromLines joins each tool call with its result: the one with the same
+// call ID, or else the one that follows immediately. A result without its call
+// becomes a separate entry.
 func entriesFromLines(lines []task.TranscriptLine) []entry {
 	list := make([]entry, 0, len(lines))
-	calls := map[string]int{} // open calls by their id → index in list
+	calls := map[string]int{} // open calls: ID → index in list
 	for i := range lines {
 		l := lines[i]
 		if l.Type != "tool_result" {
@@ -44,7 +44,7 @@ func entriesFromLines(lines []task.TranscriptLine) []entry {
 	return list
 }
 
-// callID is how a runner names a tool call, in the call and in its result.
+// callID returns a runner's ID of a tool call, in the call and in its result.
 func callID(m task.Message) string {
 	if m.Type != "tool_call" && m.Type != "tool_result" {
 		return ""
@@ -56,7 +56,7 @@ func callID(m task.Message) string {
 	return firstString(d, "id", "callId", "call_id")
 }
 
-// lastID returns the id of the entry's last message.
+// lastID returns the ID of the entry's last message.
 func (e entry) lastID() task.ID {
 	if e.Result != nil {
 		return max(e.Result.ID, e.Msg.ID)
@@ -64,8 +64,8 @@ func (e entry) lastID() task.ID {
 	return e.Msg.ID
 }
 
-// open reports whether the entry is unfolded at first: it failed, is asked for,
-// or holds what is searched.
+// open reports whether the entry is initially expanded: it failed, was
+// requested, or contains a match.
 func (e entry) open(view TranscriptView) bool {
 	if e.failed() || e.Msg.ID == view.At || e.Result != nil && e.Result.ID == view.At {
 		return true
@@ -77,7 +77,7 @@ func contains(l *task.TranscriptLine, query string) bool {
 	return ui.FoldIndex(l.Content, query) >= 0 || ui.FoldIndex(string(l.Data), query) >= 0
 }
 
-// RunPart names a part of the transcript on a run's page.
+// RunPart selects a part of the transcript on a run's page.
 type RunPart = task.TranscriptQuery
 
 // RunPart is a run's page with a part of its transcript.
@@ -94,12 +94,12 @@ func (u urls) RunLine(run, line task.ID, q string) string {
 	return query(u.RunAct(run, "lines/"+line.String()), "q", q)
 }
 
-// TranscriptStream answers lines of a kind as they come.
+// TranscriptStream is the stream of lines of a kind.
 func (u urls) TranscriptStream(run task.ID, kind string) string {
 	return query(u.Transcript(run), "type", kind)
 }
 
-// kindTabs are the choices of what to show of a transcript.
+// kindTabs are the filters of a transcript.
 var kindTabs = []struct{ Kind, Name string }{
 	{"", "All"},
 	{"said", "Messages"},

@@ -10,17 +10,17 @@ import (
 	"taskyard/views/ui"
 )
 
-// RunLineModel is one line of a transcript, whole.
+// RunLineModel is one complete line of a transcript.
 type RunLineModel struct {
 	Run   task.Run
 	Line  task.Message
-	Query string // its hits are marked
-	Cut   bool   // its end is left out
+	Query string // matches are highlighted
+	Cut   bool   // its end is omitted
 }
 
-// Fit leaves out the end of a line whose page would have more bytes.
+// Fit truncates a line whose page would exceed a size in bytes.
 func (m *RunLineModel) Fit(bytes int) {
-	if n := len(m.Query); n > 0 { // each hit may be marked
+	if n := len(m.Query); n > 0 { // each match may be highlighted
 		bytes = bytes * n / (n + len("<mark></mark>"))
 	}
 	args := readToolCall(m.Line).Args
@@ -45,7 +45,8 @@ func (m *RunLineModel) title() string {
 	return "What the agent said"
 }
 
-// stream is for scripts: where the transcript continues, where its end is shown.
+// stream returns attributes for scripts: where the transcript continues, if its
+// end is shown.
 func (m *RunModel) stream() templ.Attributes {
 	if m.Part.Later {
 		return nil
@@ -56,8 +57,8 @@ func (m *RunModel) stream() templ.Attributes {
 	}
 }
 
-// callAttrs tell scripts which call an item is, or answers: its result may
-// come later than it.
+// callAttrs returns attributes that tell scripts which call an item is, or
+// answers, because its result may arrive later.
 func (e entry) callAttrs() templ.Attributes {
 	id := callID(e.Msg.Message)
 	switch {
@@ -76,7 +77,7 @@ func termIf(yes bool) string {
 	return ""
 }
 
-// cutNotice describes what is left out of a text.
+// cutNotice describes what is omitted from a text.
 func cutNotice(p shown) string {
 	switch {
 	case p.Before && p.After:

@@ -10,25 +10,25 @@ import (
 
 // TranscriptView is how a part of a transcript is shown.
 type TranscriptView struct {
-	Query string         // its hits are marked
-	At    task.ID        // the line that is asked for
-	Zone  *time.Location // of the reader; nil is UTC
+	Query string         // matches are highlighted
+	At    task.ID        // the requested line
+	Zone  *time.Location // of the reader; nil: UTC
 }
 
-// Bounds of what a page shows of one text at first.
+// Bounds of the initially displayed part of one text.
 const (
 	cutChars = 2000
 	cutLines = 60
-	cutAhead = 200 // characters before the first hit
+	cutAhead = 200 // characters before the first match
 )
 
-// shown is the part of a text that a page shows at first.
+// shown is the initially displayed part of a text.
 type shown struct {
 	Text          string
-	Before, After bool // something is left out there
+	Before, After bool // text is omitted there
 }
 
-// shownPart cuts a text, to its start or to its first hit.
+// shownPart truncates a text, to its start or around its first match.
 func shownPart(s, query string) shown {
 	p := shown{Text: s}
 	if at := ui.FoldIndex(s, query); query != "" && at > cutChars-cutAhead {

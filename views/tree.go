@@ -8,11 +8,11 @@ import (
 	"taskyard/views/ui"
 )
 
-// treeShown is how many subtasks the tree shows before it folds the rest.
+// treeShown is how many subtasks the tree shows before the rest is collapsed.
 const treeShown = 8
 
-// FamilyTree is a task among its family. The lists may be a part of it; the
-// counts are of all.
+// FamilyTree contains the relatives of a task. The lists may be incomplete; the
+// counts include all.
 type FamilyTree struct {
 	Ancestors            []*task.Task // from the root down
 	Self                 *task.Task
@@ -30,7 +30,7 @@ func (f FamilyTree) empty() bool { return len(f.Ancestors) == 0 && f.Total() == 
 
 func (f FamilyTree) depth() int { return len(f.Ancestors) }
 
-// first and folded split the subtasks that were read.
+// first and folded split the loaded subtasks.
 func (f FamilyTree) first() []*task.Task { return f.Subtasks[:min(treeShown, len(f.Subtasks))] }
 
 func (f FamilyTree) folded() []*task.Task { return f.Subtasks[len(f.first()):] }
@@ -57,7 +57,8 @@ func (f FamilyTree) summary() string {
 	return "Family: " + strings.Join(parts, "; ")
 }
 
-// edgeWidth, edgeBox and edgePath draw the edge of a line of the tree; depth is at least 1.
+// edgeWidth, edgeBox and edgePath describe the edge of a row in the tree; depth
+// is at least 1.
 func edgeWidth(depth int) string { return strconv.Itoa(14 * depth) }
 
 func edgeBox(depth int) string { return "0 0 " + edgeWidth(depth) + " 16" }

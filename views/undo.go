@@ -2,13 +2,13 @@ package views
 
 import "strings"
 
-// Undo is the act that undoes the last one: a form that a toast offers.
+// Undo undoes the last action: a form in a toast.
 type Undo struct {
-	Action string      `json:"a"` // path to which the form posts
+	Action string      `json:"a"` // path that the form posts to
 	Fields [][2]string `json:"f,omitempty"`
 }
 
-// action returns the path, never an address of another site.
+// action returns the path, never a URL of another site.
 func (u *Undo) action() string {
 	if strings.HasPrefix(u.Action, "/") && !strings.HasPrefix(u.Action, "//") && !strings.Contains(u.Action, `\`) {
 		return u.Action

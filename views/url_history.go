@@ -10,7 +10,7 @@ func (q HistoryQuery) at(path string) string {
 // History is the list of archived tasks, filtered.
 func (urls) History(q HistoryQuery) string { return q.at("/history") }
 
-// HistoryFile is all of the filter's tasks as a file; kind is csv or json.
+// HistoryFile is a file with all tasks of the filter; kind is csv or json.
 func (urls) HistoryFile(kind string, q HistoryQuery) string {
 	q.Before = ""
 	return q.at("/history." + kind)
@@ -26,14 +26,14 @@ func (u urls) Comment(id, message task.ID) string {
 	return u.Task(id) + "#msg-" + message.String()
 }
 
-// InsightQuery chooses what the insights tell of.
+// InsightQuery selects the statistics.
 type InsightQuery struct {
-	Range   string // "24h", "7d", "30d" or "90d"; "" means 7d
+	Range   string // "24h", "7d", "30d" or "90d"; "": 7d
 	Agent   string
 	Project string
 }
 
-// Insights is the page of what happened over time.
+// Insights is the page of statistics over time.
 func (urls) Insights(q InsightQuery) string {
 	return query("/insights", "range", q.Range, "agent", q.Agent, "project", q.Project)
 }

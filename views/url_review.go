@@ -7,15 +7,15 @@ import (
 	"taskyard/task"
 )
 
-// ReviewQuery says which result of a task is looked at, and how.
+// ReviewQuery selects a result of a task, and how it is shown.
 type ReviewQuery struct {
 	Result int    // its number; 0: the newest
-	Since  int    // number of an earlier result that it is compared with; 0: where its branch began
-	View   string // "split" or "unified"; "": as the person likes it
-	Path   string // of the file whose changes are shown
-	Side   string // "old" or "new": of the line that a comment is written on
+	Since  int    // number of an earlier result to compare with; 0: the start of its branch
+	View   string // "split" or "unified"; "": the person's preference
+	Path   string // the file whose changes are shown
+	Side   string // "old" or "new": side of the line for a new comment
 	Line   int    // that line; 0: none, or the whole file
-	Form   bool   // a comment is written on the whole file
+	Form   bool   // for a new comment on the whole file
 }
 
 func numberOrNone(n int) string {
@@ -43,22 +43,22 @@ func (u urls) Review(id task.ID, q ReviewQuery) string {
 // ReviewFile is the page of the changes of one file.
 func (u urls) ReviewFile(id task.ID, q ReviewQuery) string { return q.at(u.Task(id) + "/review/file") }
 
-// ReviewAct is where forms of a review post: accept, request-changes,
+// ReviewAct is the target of the forms of a review: accept, request-changes,
 // comments, submit, viewed, view.
 func (u urls) ReviewAct(id task.ID, act string) string { return u.Task(id) + "/review/" + act }
 
-// ReviewComment is where a form posts a draft that was edited.
+// ReviewComment is the target of forms that edit a draft.
 func (u urls) ReviewComment(id, comment task.ID) string {
 	return u.ReviewAct(id, "comments") + "/" + comment.String()
 }
 
-// ReviewReply is where a form posts an answer to a comment.
+// ReviewReply is the target of forms that answer a comment.
 func (u urls) ReviewReply(id, comment task.ID) string { return u.ReviewComment(id, comment) + "/reply" }
 
-// Checks is the page of the checks of a task and of who must accept its result.
+// Checks is the page of a task's checks and of who must accept its result.
 func (u urls) Checks(id task.ID) string { return u.Task(id) + "/checks" }
 
-// CheckAct is where a form posts that a check is to be run again.
+// CheckAct is the target of the form that runs a check again.
 func (u urls) CheckAct(id task.ID, name string) string {
 	return u.Checks(id) + "/" + url.PathEscape(name) + "/run"
 }
@@ -66,8 +66,8 @@ func (u urls) CheckAct(id task.ID, name string) string {
 // CheckLog is the page of one execution of a check.
 func (u urls) CheckLog(id, check task.ID) string { return u.Task(id) + "/checks/" + check.String() }
 
-// Merges is the merge queue of a project, "" for all; before is where a later
-// page of the ended merges begins, 0 for the first.
+// Merges is the merge queue of a project, "": all; before is the start of a
+// later page of finished merges, 0 for the first.
 func (urls) Merges(project string, before task.ID) string {
 	return query("/merges", "project", project, "before", idOrNone(before))
 }
@@ -81,5 +81,5 @@ func (u urls) NewProject() string { return u.Projects() + "/new" }
 // Project is the page of one project.
 func (u urls) Project(key string) string { return u.Projects() + "/" + url.PathEscape(key) }
 
-// ProjectAct is where a form posts an act on a project: archive, restore.
+// ProjectAct is the target of forms for a project: archive, restore.
 func (u urls) ProjectAct(key, act string) string { return u.Project(key) + "/" + act }

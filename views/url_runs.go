@@ -7,15 +7,15 @@ import (
 	"taskyard/task"
 )
 
-// RunQuery narrows the list of runs. Zero fields do not narrow.
+// RunQuery filters the list of runs. Zero fields have no effect.
 type RunQuery struct {
 	Status string // a task.RunStatus
 	Agent  string
 	Task   task.ID
-	Since  string  // a time before now in which it ended: a value of sinceChoices
-	From   string  // day on which it ended, or later: 2006-01-02
-	To     string  // day on which it ended, or earlier
-	Before task.ID // the cursor of the page before
+	Since  string  // maximum time since its end: a value of sinceChoices
+	From   string  // first day of its end: 2006-01-02
+	To     string  // last day of its end
+	Before task.ID // cursor of the previous page
 }
 
 // Runs is the list of runs, filtered.
@@ -31,44 +31,44 @@ func idOrNone(id task.ID) string {
 	return id.String()
 }
 
-// Transcript answers the items of a run's transcript after a message id, as
-// list items alone; the id is the parameter "after".
+// Transcript returns the items of a run's transcript after a message ID, as
+// list items only; the ID is the parameter "after".
 func (u urls) Transcript(run task.ID) string { return u.RunAct(run, "transcript") }
 
-// RunDiff is what a run changed, as text.
+// RunDiff is the diff of a run, as text.
 func (u urls) RunDiff(run task.ID) string { return u.RunAct(run, "diff") }
 
 // NewAgent is the editor of a definition that does not exist yet.
 func (u urls) NewAgent() string { return u.Agents() + "/new" }
 
-// NewAgentFrom is the editor of a new definition that begins with a template.
+// NewAgentFrom is the editor of a new definition from a template.
 func (u urls) NewAgentFrom(key string) string { return query(u.NewAgent(), "from", key) }
 
-// AgentsCheck answers the editor with what is wrong with its text.
+// AgentsCheck returns the editor with the problems of its text.
 func (u urls) AgentsCheck() string { return u.NewAgent() + "/check" }
 
-// AgentTodo is an agent's page with so many items of its todo list.
+// AgentTodo is an agent's page with a number of items of its todo list.
 func (u urls) AgentTodo(id string, items int) string {
 	return query(u.Agent(id), "todos", strconv.Itoa(items)) + "#todo"
 }
 
-// AgentsReload is where a form posts the wish to read all definitions again.
+// AgentsReload is the target of the form that reloads all definitions.
 func (u urls) AgentsReload() string { return u.Agents() + "/reload" }
 
-// RunnersProbe is where a form posts the wish to look at all runners again.
+// RunnersProbe is the target of the form that probes all runners again.
 func (urls) RunnersProbe() string { return "/runners/probe" }
 
-// SchedulerJob is where a form posts the wish to run a job now.
+// SchedulerJob is the target of the form that runs a job now.
 func (u urls) SchedulerJob(name string) string {
 	return u.SchedulerAct("jobs/" + url.PathEscape(name) + "/run")
 }
 
-// UserAct is where a form posts an act on a person: role, disable, enable.
+// UserAct is the target of forms for a person: role, disable, enable.
 func (u urls) UserAct(id task.ID, act string) string {
 	return u.Settings("people/" + id.String() + "/" + act)
 }
 
-// TokenAct is where a form posts an act on a token: revoke.
+// TokenAct is the target of forms for a token: revoke.
 func (u urls) TokenAct(id task.ID, act string) string {
 	return u.Settings("tokens/" + id.String() + "/" + act)
 }

@@ -6,11 +6,11 @@ import (
 	"taskyard/task"
 )
 
-// TaskView is what of a task its page shows below the plan. Zero fields are
-// the whole stream, newest entries.
+// TaskView selects what a task's page shows below the plan. Zero fields select
+// the newest entries of the whole stream.
 type TaskView struct {
-	Tab    string // transcript, runs, links, subtasks; "" is the stream
-	Show   string // comments, changes, runs; "" is all
+	Tab    string // transcript, runs, links, subtasks; "": the stream
+	Show   string // comments, changes, runs; "": all
 	Before string // entries of the stream before this mark
 	Since  string // entries after this mark, for the live part
 	After  task.ID
@@ -23,7 +23,7 @@ func (u urls) TaskView(id task.ID, v TaskView) string {
 		"after", idOrNone(v.After), "step", numberOrNone(max(v.Step, 0)))
 }
 
-// ResourceAt is where a form posts a change of one resource; index is 0-based.
+// ResourceAt is the target of forms that change a resource; index is 0-based.
 func (u urls) ResourceAt(id task.ID, index int) string {
 	return u.TaskAct(id, "resources") + "/" + strconv.Itoa(index)
 }

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// line returns the path of one series; it has gaps where nothing was measured, and
-// a single measurement is a short stroke.
+// line returns the path of one series. It has gaps where nothing was measured;
+// a single measurement is a short line.
 func (c *Data) line(series int) string {
 	var b strings.Builder
 	top := max(c.top(false), 1e-9)
@@ -29,7 +29,7 @@ func (c *Data) line(series int) string {
 	return b.String()
 }
 
-// area closes the line of the first series below, part by part.
+// area returns the area below the line of the first series, in parts.
 func (c *Data) area() string {
 	var b strings.Builder
 	top := max(c.top(false), 1e-9)
@@ -53,5 +53,5 @@ func (c *Data) point(row, series int, top float64) (x, y float64) {
 	return float64(row*chartStep) + chartStep/2, chartHeight - 2 - c.Rows[row].Values[series]/top*(chartHeight-6)
 }
 
-// lineClass turns the class of a filled color into that of a stroke.
+// lineClass converts the class of a fill color to that of a stroke.
 func lineClass(fill string) string { return "plot-line stroke-" + strings.TrimPrefix(fill, "fill-") }

@@ -1,5 +1,5 @@
-// Package chart draws numbers over time: bars, lines, sparklines and tiles,
-// each with the same numbers as a table.
+// Package chart draws time series: bars, lines, sparklines and tiles, each with
+// its numbers as a table.
 package chart
 
 import (
@@ -7,37 +7,37 @@ import (
 	"strconv"
 )
 
-// Series is one row of numbers of a chart: its name, and the class of its
-// color.
+// Series is one series of a chart: its name, and the class of its color.
 type Series struct{ Name, Class string }
 
-// Row is one moment of a chart: the value of each series. NaN was not measured.
+// Row is one point in time of a chart: the value of each series. NaN means not
+// measured.
 type Row struct {
-	Name   string // as a sentence begins: "Monday, 2 March"
-	Short  string // below the chart: "2 Mar"
+	Name   string // long name, capitalized: "Monday, 2 March"
+	Short  string // short name below the chart: "2 Mar"
 	Values []float64
 	About  bool     // some of it is estimated
-	Link   string   // of all of it, or ""
-	Links  []string // of each value, where they have links
-	Chosen bool     // it is what the page shows
+	Link   string   // of the whole row, or ""
+	Links  []string // of each value, if they have links
+	Chosen bool     // the page shows this row
 }
 
-// Data is a picture of numbers over time, the oldest first.
+// Data is a chart of numbers over time, oldest first.
 type Data struct {
 	Title  string
 	Label  string // what it shows, as a sentence
-	Head   string // of the column of moments: "Day"
+	Head   string // heading of the time column: "Day"
 	Series []Series
 	Rows   []Row
 	Linked bool // rows may have links
-	Beside bool // bars are beside each other, not on top
+	Beside bool // bars are side by side, not stacked
 	Note   string
-	Unit   func(float64) string // writes a number; nil: as it is
-	lines  bool                 // it is drawn as lines: sums mean nothing
+	Unit   func(float64) string // formats a number; nil: unchanged
+	lines  bool                 // drawn as lines: sums are meaningless
 }
 
-// The geometry of a chart: a row is so wide, and all of it so high. Browsers
-// stretch it to the room there is.
+// The geometry of a chart: the width of a row and the total height. Browsers
+// stretch it to the available space.
 const (
 	chartStep   = 10
 	chartHeight = 100
@@ -57,7 +57,7 @@ func (c *Data) write(v float64) string {
 	return strconv.FormatFloat(v, 'f', -1, 64)
 }
 
-// cell writes a number in the table.
+// cell formats a number in the table.
 func (c *Data) cell(r *Row, i int) string {
 	if r.About && r.Values[i] != 0 {
 		return "≈ " + c.write(r.Values[i])
@@ -65,7 +65,7 @@ func (c *Data) cell(r *Row, i int) string {
 	return c.write(r.Values[i])
 }
 
-// top is the number at the upper edge of bars or, with lines, of each series.
+// top returns the number at the top edge of bars or, for lines, of each series.
 func (c *Data) top(stacked bool) (top float64) {
 	for _, r := range c.Rows {
 		sum := 0.0
@@ -94,7 +94,7 @@ func (c *Data) total(i int) (sum float64) {
 	return sum
 }
 
-// sum writes what one series adds up to, where that means something.
+// sum formats the sum of one series, if it is meaningful.
 func (c *Data) sum(i int) string {
 	if c.lines {
 		return ""
@@ -102,7 +102,7 @@ func (c *Data) sum(i int) string {
 	return c.write(c.total(i))
 }
 
-// scale writes the number at the upper edge.
+// scale formats the number at the top edge.
 func (c *Data) scale() string {
 	if top := c.top(!c.lines && !c.Beside); top > 0 {
 		return c.write(top)
@@ -110,21 +110,21 @@ func (c *Data) scale() string {
 	return ""
 }
 
-// grid draws the upper edge, the middle and the ground.
+// grid returns the path of the top, middle and bottom lines.
 func (c *Data) grid() string {
 	end := strconv.Itoa(chartStep * max(len(c.Rows), 1))
 	return "M0 4H" + end + "M0 52H" + end + "M0 99.5H" + end
 }
 
-// bar is one rectangle; Link is "" where there is none.
+// bar is one rectangle; Link is "" if there is none.
 type bar struct{ X, Y, W, H, Class, Link, Label string }
 
-// bars are the rectangles of one row; a number above 0 is never invisible.
+// bars returns the rectangles of one row; a number above 0 is never invisible.
 func (c *Data) bars(row int) (list []bar) {
 	r := &c.Rows[row]
 	top := max(c.top(!c.Beside), 1e-9)
 	width, left := 8.0, float64(row*chartStep)+1
-	if len(c.Rows) < 15 { // few bars need not be as wide as boards
+	if len(c.Rows) < 15 { // few bars need not be very wide
 		width, left = 4, float64(row*chartStep)+3
 	}
 	if c.Beside {
@@ -151,7 +151,7 @@ func (c *Data) bars(row int) (list []bar) {
 	return list
 }
 
-// back is the whole height of a row, to be pointed at.
+// back returns a bar with the full height of a row, as a pointer target.
 func (c *Data) back(row int) bar {
 	return bar{
 		X: strconv.Itoa(row * chartStep), Y: "0", W: strconv.Itoa(chartStep), H: strconv.Itoa(chartHeight),
@@ -159,7 +159,7 @@ func (c *Data) back(row int) bar {
 	}
 }
 
-// edges are the names below the chart: the first, the middle and the last.
+// edges returns the names below the chart: the first, the middle and the last.
 func (c *Data) edges() []string {
 	n := len(c.Rows)
 	switch {

@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// GanttBar is one line of a timeline. Its times are in the zone of the reader.
+// GanttBar is one row of a timeline. Its times are in the reader's time zone.
 type GanttBar struct {
-	Label string // short, beside the bar
-	What  string // what came of it, in words
+	Label string // short text next to the bar
+	What  string // its outcome, in words
 	Href  string
 	Class string // fill: fill-ok, fill-bad, fill-run, fill-warn or fill-off
 	From  time.Time
 	To    time.Time // zero while it continues
-	Exact string    // From to the second, for a title
+	Exact string    // From and To to the second, for a title
 }
 
-// The picture: names on the left, bars on the right, times below.
+// The layout: names on the left, bars on the right, times below.
 const (
 	ganttWide  = 264
 	ganttLeft  = 46
@@ -27,11 +27,11 @@ const (
 	ganttRows  = 12
 )
 
-// Gantt is a timeline ready to be drawn.
+// Gantt is a timeline that is ready to be drawn.
 type Gantt struct {
 	Bars  []ganttRow
 	Ticks []ganttTick
-	More  int // bars that are left out
+	More  int // bars that are omitted
 	Label string
 	now   time.Time
 }
@@ -50,7 +50,7 @@ func (g Gantt) box() string { return "0 0 " + strconv.Itoa(ganttWide) + " " + st
 
 func (r ganttRow) textY() string { return strconv.Itoa(r.Y + 9) }
 
-// end is the moment at which the bar ends.
+// end returns when the bar ends.
 func (b GanttBar) end(now time.Time) time.Time {
 	if b.To.IsZero() {
 		return now
@@ -58,8 +58,8 @@ func (b GanttBar) end(now time.Time) time.Time {
 	return b.To
 }
 
-// NewGantt lays the newest bars out over the time that they span, in the order
-// of their beginning.
+// NewGantt lays out the newest bars over the time that they span, ordered by
+// start.
 func NewGantt(now time.Time, bars []GanttBar) Gantt {
 	bars = slices.Clone(bars)
 	slices.SortStableFunc(bars, func(a, b GanttBar) int { return a.From.Compare(b.From) })
@@ -100,7 +100,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// ganttClock writes a moment as exactly as the span needs it.
+// ganttClock formats a time with the precision that the span needs.
 func ganttClock(t time.Time, span time.Duration) string {
 	switch {
 	case span > 4*24*time.Hour:

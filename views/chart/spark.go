@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// Spark is a small picture of a row of numbers, the oldest first.
+// Spark is a sparkline of numbers, oldest first.
 type Spark struct {
 	Label  string // what it shows, as a sentence
 	Values []float64
-	Line   bool   // a line with its area; else bars
-	Fill   string // class of the bars; "" for the accent
+	Line   bool   // a line with its area; otherwise bars
+	Fill   string // class of the bars; "": the accent color
 }
 
 const (
@@ -21,7 +21,7 @@ const (
 
 type sparkBar struct{ X, Y, W, H string }
 
-// bars are the bars of the numbers; a number above 0 is never invisible.
+// bars returns the bars of the numbers; a number above 0 is never invisible.
 func (s Spark) bars() []sparkBar {
 	if len(s.Values) == 0 {
 		return nil
@@ -50,7 +50,8 @@ func (s Spark) top() float64 {
 	return top
 }
 
-// line is the path through the numbers, and area the same closed below.
+// line returns the path through the numbers, and area the same closed at the
+// bottom.
 func (s Spark) line() string {
 	var b strings.Builder
 	top := s.top()

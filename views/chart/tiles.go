@@ -6,12 +6,12 @@ import (
 	"taskyard/views/ui"
 )
 
-// Tile is one number above a page.
+// Tile is one number at the top of a page.
 type Tile struct {
 	Name   string
 	Value  string
-	Small  string // beside it, or ""
-	Column string // what its picture shows by hour, as the head of a column
+	Small  string // next to it, or ""
+	Column string // what its sparkline shows by hour, as a column heading
 	Money  bool   // the numbers are US dollars
 	Spark  Spark
 }

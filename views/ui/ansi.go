@@ -8,9 +8,10 @@ import (
 	"github.com/a-h/templ"
 )
 
-// ansiStyle is how a terminal would draw letters, as far as it is drawn here.
+// ansiStyle is the terminal style of characters, as far as it is supported
+// here.
 type ansiStyle struct {
-	fg, bg                        int // 0 for none, else 1 more than the number of the color, 0 to 15; bright ones look the same
+	fg, bg                        int // 0 for none, otherwise 1 plus the color number, 0 to 15; bright ones look the same
 	bold, faint, italic, under, x bool
 }
 
@@ -19,7 +20,7 @@ func (s ansiStyle) class() string {
 	if s.fg > 0 && s.bg == 0 {
 		list = append(list, "fg-"+strconv.Itoa((s.fg-1)%8))
 	}
-	if s.bg > 0 { // the color of letters on it is fixed, so that they can be read
+	if s.bg > 0 { // a fixed text color keeps text on it readable
 		list = append(list, "bg-"+strconv.Itoa((s.bg-1)%8))
 	}
 	for _, f := range []struct {
@@ -33,10 +34,10 @@ func (s ansiStyle) class() string {
 	return strings.Join(list, " ")
 }
 
-// writeANSI writes an untrusted text with its colors. Colors alone are taken
-// from it: what would move the cursor, hide or overwrite something is shown
-// for what it is, and a line that a program drew over is a line of its
-// own, so that nothing of the text is lost.
+// writeANSI writes an untrusted text with its colors. Only colors are
+// interpreted: sequences that would move the cursor, hide or overwrite text are
+// shown literally, and an overwritten line becomes a separate line, so that no
+// text is lost.
 func writeANSI(w io.Writer, s string, text func(io.Writer, string) error) error {
 	s = strings.ReplaceAll(s, "\r\n", "\n")
 	s = strings.ReplaceAll(s, "\r", "\n")
@@ -47,7 +48,7 @@ func writeANSI(w io.Writer, s string, text func(io.Writer, string) error) error 
 			return writeStyled(w, style, s, text)
 		}
 		codes, rest, ok := cutSGR(s[at+2:])
-		if !ok { // another sequence: it stays, made visible
+		if !ok { // another sequence: shown literally
 			at += 2
 			if err := writeStyled(w, style, s[:at], text); err != nil {
 				return err
@@ -79,9 +80,8 @@ func writeStyled(w io.Writer, style ansiStyle, s string, text func(io.Writer, st
 	return err
 }
 
-// cutSGR reads the numbers of a sequence that sets colors. Erasing the rest
-// of a line, which programs send with each, changes nothing here and is read
-// as no number at all.
+// cutSGR parses the numbers of a color sequence. Erasing the rest of a line,
+// which programs often send with it, has no effect here and returns no numbers.
 func cutSGR(s string) (codes []int, rest string, ok bool) {
 	end := strings.IndexFunc(s[:min(len(s), 64)], func(r rune) bool { return (r < '0' || r > '9') && r != ';' && r != ':' })
 	if end < 0 || s[end] != 'm' && s[end] != 'K' {
@@ -152,8 +152,8 @@ func (s ansiStyle) apply(codes []int) ansiStyle {
 	return s
 }
 
-// extended reads a color of 256 or of 24 bits as the nearest of the sixteen,
-// and how many numbers it took; -1 for none.
+// extended converts a 256-color or 24-bit color to the nearest of the sixteen,
+// and returns how many numbers it used; -1 for none.
 func extended(codes []int) (color, used int) {
 	switch {
 	case len(codes) >= 2 && codes[0] == 5:
@@ -175,7 +175,7 @@ func extended(codes []int) (color, used int) {
 	return -1, len(codes)
 }
 
-// nearest returns which of the sixteen colors is most like one of 24 bits.
+// nearest returns the closest of the sixteen colors to a 24-bit color.
 func nearest(r, g, b int) int {
 	most, least := max(r, g, b), min(r, g, b)
 	if most-least < 40 { // a grey

@@ -10,10 +10,10 @@ import (
 	"taskyard/task"
 )
 
-// FieldErrors says by field name what is wrong; the key "" is for the whole form.
+// FieldErrors maps field names to errors; the key "" is for the whole form.
 type FieldErrors map[string]string
 
-// FieldErrorsFrom turns an error that a caller may read into FieldErrors.
+// FieldErrorsFrom converts an error that a caller may read to FieldErrors.
 func FieldErrorsFrom(err *task.Error) FieldErrors {
 	fe := FieldErrors{}
 	if err == nil {
@@ -28,7 +28,7 @@ func FieldErrorsFrom(err *task.Error) FieldErrors {
 	return fe
 }
 
-// Under returns the first problem of a field or of an entry of it: that of
+// Under returns the first error of a field or of an entry of it: that of
 // steps[1].title as "step 2 …", which a person finds in the form.
 func (fe FieldErrors) Under(field string) string {
 	if p := fe[field]; p != "" {
@@ -49,7 +49,8 @@ func (fe FieldErrors) Under(field string) string {
 	return entryText(field, first[len(field):]) + " " + fe[first]
 }
 
-// entryText names an entry of a field, such as steps and [1].title.
+// entryText returns the name of an entry of a field, such as steps and
+// [1].title.
 func entryText(field, rest string) string {
 	index, part, _ := strings.Cut(strings.TrimPrefix(rest, "["), "]")
 	n, err := strconv.Atoi(index)
@@ -63,13 +64,13 @@ func entryText(field, rest string) string {
 	return text
 }
 
-// entries are the names of one entry of a field in forms.
+// entries are the names of a field's entries in forms.
 var entries = map[string]string{
 	"steps": "step", "resources": "link", "labels": "label", "blockedBy": "blocker", "taskIds": "blocker", "setup": "command",
 }
 
-// FieldAttrs ties a control to its hint and its error for screen readers. The
-// first that is wrong has the focus: it may be far down the page.
+// FieldAttrs links a control to its hint and its error for screen readers. The
+// first invalid control gets the focus, because it may be far down the page.
 func FieldAttrs(id, hint, problem string) templ.Attributes {
 	a := templ.Attributes{}
 	var by []string

@@ -6,7 +6,7 @@ import (
 	"taskyard/task"
 )
 
-// Glyph is a state as it is drawn: by shape and by color.
+// Glyph is the graphical representation of a state, by shape and color.
 type Glyph int
 
 // The glyphs.
@@ -35,7 +35,7 @@ func (g Glyph) Label() string { return glyphs[g].label }
 
 func (g Glyph) class() string { return "glyph " + glyphs[g].class }
 
-// GlyphFromTask returns the state of a task as it is drawn.
+// GlyphFromTask returns the glyph of a task.
 func GlyphFromTask(t *task.Task) Glyph {
 	switch t.Status {
 	case task.Done:
@@ -61,7 +61,7 @@ func ShownGlyph(s task.Shown) Glyph {
 	return GlyphIdle
 }
 
-// RunGlyph returns the state of a run as it is drawn.
+// RunGlyph returns the glyph of a run.
 func RunGlyph(r *task.Run) Glyph {
 	switch r.Status {
 	case task.RunRunning:
@@ -82,8 +82,8 @@ func RunGlyph(r *task.Run) Glyph {
 	return GlyphIdle
 }
 
-// pie returns the dash array of a pie that is filled by done of total; with
-// no steps it is half full.
+// pie returns the dash array of a pie filled by done of total; without steps it
+// is half full.
 func pie(done, total int) string {
 	if total == 0 {
 		return "50 100"
@@ -102,8 +102,8 @@ func priorityBars(p int) int {
 	return 1
 }
 
-// priorityClass and barClass are plain strings: boards draw hundreds, and a list
-// of classes costs templ more than the rest of the mark.
+// priorityClass and barClass are plain strings, because boards render hundreds,
+// and a list of classes costs templ more than the rest of the mark.
 func priorityClass(p int) string {
 	if p >= 9 {
 		return "priority urgent"

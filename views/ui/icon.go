@@ -1,5 +1,5 @@
-// Package ui holds what all pages are made of: icons, glyphs, fields, and the
-// words for numbers and times. It knows no page.
+// Package ui contains what all pages use: icons, glyphs, fields, and the
+// formatting of numbers and times. It knows no page.
 package ui
 
 import (
@@ -10,17 +10,17 @@ import (
 	"taskyard/static"
 )
 
-// icons keeps each icon's markup: a board draws hundreds of a dozen icons.
+// icons caches each icon's markup: a board renders hundreds of a dozen icons.
 // Names come only from our own pages, so it stays small.
 var icons sync.Map // "class name" → templ.Component
 
-// Icon draws an icon of icons.svg at 16 px; it is decoration for screen readers.
+// Icon renders an icon of icons.svg at 16 px, hidden from screen readers.
 func Icon(name string) templ.Component { return icon("icon", name) }
 
-// IconSmall draws an icon at 14 px.
+// IconSmall renders an icon at 14 px.
 func IconSmall(name string) templ.Component { return icon("icon icon-sm", name) }
 
-// IconLarge draws an icon at 20 px.
+// IconLarge renders an icon at 20 px.
 func IconLarge(name string) templ.Component { return icon("icon icon-lg", name) }
 
 func icon(class, name string) templ.Component {

@@ -11,8 +11,8 @@ import (
 	"taskyard/task"
 )
 
-// FoldIndex finds sub in s, letters of ASCII in either case, as the search
-// does; -1 when it is not there.
+// FoldIndex returns the index of sub in s, ignoring the case of ASCII letters,
+// like the search; -1 if it is not found.
 func FoldIndex(s, sub string) int {
 	return strings.Index(foldASCII(s), foldASCII(sub))
 }
@@ -27,7 +27,7 @@ func foldASCII(s string) string {
 	return string(b)
 }
 
-// Marked is Visible with each match of a search marked.
+// Marked is like Visible, with the matches of a search highlighted.
 func Marked(s, query string) templ.Component {
 	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error { return writeMarked(w, s, query) })
 }
@@ -49,7 +49,7 @@ func writeMarked(w io.Writer, s, query string) error {
 	return WriteVisible(w, s)
 }
 
-// Spans is Visible for a text whose matches are known.
+// Spans is like Visible, for a text with known matches.
 func Spans(list []task.Span) templ.Component {
 	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
 		for _, s := range list {
@@ -70,7 +70,7 @@ func writeMark(w io.Writer, s string) error {
 	return err
 }
 
-// Colored is Marked, with the colors of a terminal.
+// Colored is like Marked, with terminal colors.
 func Colored(s, query string) templ.Component {
 	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
 		return writeANSI(w, s, func(w io.Writer, s string) error { return writeMarked(w, s, query) })

@@ -12,15 +12,16 @@ import (
 	"github.com/a-h/templ"
 )
 
-// maxHeld bounds how many parts of a page a browser may say it holds.
+// maxHeld bounds how many parts of a page a browser may report as held.
 const maxHeld = 1000
 
 type heldKey struct{}
 
 var partSeed = maphash.MakeSeed()
 
-// WithHeld returns a context for rendering a page of which the browser holds
-// some parts: versions separated by spaces, as Part wrote them into data-part.
+// WithHeld returns a context for rendering a page of which the browser already
+// has some parts: versions separated by spaces, as Part writes them to
+// data-part.
 func WithHeld(ctx context.Context, versions string) context.Context {
 	list := strings.Fields(versions)
 	if len(list) == 0 || len(list) > maxHeld {
@@ -33,15 +34,14 @@ func WithHeld(ctx context.Context, versions string) context.Context {
 	return context.WithValue(ctx, heldKey{}, held)
 }
 
-// Holds reports whether the browser has the page already and asks for what is
-// new in it.
+// Holds reports whether the browser already has the page and requests updates.
 func Holds(ctx context.Context) bool { return ctx.Value(heldKey{}) != nil }
 
-// Part is an element that travels once: a page that is asked for again by a
-// live part holds in its place an empty element with data-same, as long as it
-// is what the browser has. The element carries its version in data-part, which
-// covers its id, attributes and children, but not relative times: those age in
-// the browser. A part with a form in it is new each time, by the form's key.
+// Part is an element that is sent only once: when a live part refetches the
+// page, it contains an empty element with data-same instead, if the browser has
+// the current version. The element has its version in data-part, which covers
+// its ID, attributes and children, but not relative times, which the browser
+// updates. A part with a form is new each time, because of the form's key.
 func Part(tag, id string, attrs templ.Attributes) templ.Component {
 	return templ.ComponentFunc(func(ctx context.Context, w io.Writer) error {
 		b := templ.GetBuffer()
@@ -54,7 +54,7 @@ func Part(tag, id string, attrs templ.Attributes) templ.Component {
 	})
 }
 
-// drawnPart is a part from its attributes to its end tag.
+// drawnPart is a rendered part from its attributes to its end tag.
 type drawnPart struct {
 	version string
 	rest    []byte
@@ -87,7 +87,7 @@ func writePart(ctx context.Context, w io.Writer, tag, head string, p drawnPart) 
 	return err
 }
 
-// partVersion returns 8 characters that name what a part says.
+// partVersion returns 8 characters that identify the content of a part.
 func partVersion(head string, rest []byte) string {
 	var h maphash.Hash
 	h.SetSeed(partSeed)

@@ -9,27 +9,27 @@ import (
 	"github.com/a-h/templ"
 )
 
-// PartCache keeps parts that many people look at, until anything changes: of a
-// board that 200 people watch, each column is drawn once per change. nil keeps
-// nothing.
+// PartCache caches parts that many people view, until anything changes: for a
+// board that 200 people watch, each column is rendered once per change. nil
+// caches nothing.
 type PartCache struct {
 	mu    sync.Mutex
 	state PartState
 	kept  map[any]drawnPart
 }
 
-// PartState is what parts are drawn from. Some things happen without a change,
-// so it also passes with time.
+// PartState is the state that parts depend on. Some content changes without a
+// write, so a state also expires.
 type PartState struct {
 	Gen    uint64 // changes of the instance so far
 	Second int64
 }
 
-// maxKept is how many parts are kept at most; a column takes up to 80 kB.
+// maxKept bounds the number of cached parts; a column takes up to 80 kB.
 const maxKept = 100
 
-// Part is ui.Part, which draws the part again only where the state has passed,
-// or where something else in the key differs: all that the part shows.
+// Part is like ui.Part, but renders the part again only if the state has
+// expired, or if key differs, which must determine what the part shows.
 func (c *PartCache) Part(now PartState, key any, tag, id string, attrs templ.Attributes) templ.Component {
 	if c == nil {
 		return Part(tag, id, attrs)

@@ -25,7 +25,7 @@ func Short(d time.Duration) string {
 	return strconv.Itoa(int(d/(24*time.Hour))) + "d"
 }
 
-// Dur returns a duration as people read it, to two units: 4.2s, 6m 12s, 3h 05m, 2d 4h.
+// Dur returns a duration with up to two units: 4.2s, 6m 12s, 3h 05m, 2d 4h.
 func Dur(d time.Duration) string {
 	d = max(d, 0)
 	switch {
@@ -41,7 +41,7 @@ func Dur(d time.Duration) string {
 	return fmt.Sprintf("%dd %dh", int(d/(24*time.Hour)), int(d/time.Hour)%24)
 }
 
-// Ago returns a moment relative to now: "2h ago", or "in 5m" for the future.
+// Ago returns a time relative to now: "2h ago", or "in 5m" for the future.
 func Ago(t, now task.Time) string {
 	if t > now {
 		return "in " + Short(t.Sub(now))
@@ -49,7 +49,7 @@ func Ago(t, now task.Time) string {
 	return Short(now.Sub(t)) + " ago"
 }
 
-// Exact returns a moment to the second, UTC, for titles.
+// Exact returns a time to the second in UTC, for titles.
 func Exact(t task.Time) string { return t.Std().Format("2006-01-02 15:04:05") + " UTC" }
 
 // Count returns a number with the noun in the singular or plural: "1 step", "3 steps".
@@ -60,7 +60,7 @@ func Count(n int, one, many string) string {
 	return strconv.Itoa(n) + " " + many
 }
 
-// Tokens returns a number of tokens in short: 950, 48.1k, 1.2M.
+// Tokens returns a shortened number of tokens: 950, 48.1k, 1.2M.
 func Tokens(n int) string {
 	switch {
 	case n < 1000:
@@ -98,7 +98,8 @@ func initials(actor string) string {
 	return out
 }
 
-// hue returns the class of an avatar's color, hue-1 to hue-6, by the name's hash.
+// hue returns the class of an avatar's color, hue-1 to hue-6, based on a hash
+// of the name.
 func hue(actor string) string {
 	if actor == task.System {
 		return "hue-6"
@@ -119,5 +120,5 @@ func avatarClass(actor, size string) string {
 	return class
 }
 
-// Millis is a moment as data-now carries it.
+// Millis returns a time as stored in data-now.
 func Millis(t task.Time) string { return strconv.FormatInt(int64(t), 10) }

@@ -8,7 +8,7 @@ import (
 	"github.com/a-h/templ"
 )
 
-// WithCode shows a text in which what is between backticks is code.
+// WithCode renders a text whose parts between backticks are code.
 func WithCode(text string) templ.Component {
 	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
 		for {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// LimitSpan writes a limit of seconds: "15m", "90s", "none" for 0.
+// LimitSpan formats a limit in seconds: "15m", "90s", "none" for 0.
 func LimitSpan(seconds int) string {
 	switch {
 	case seconds == 0:
@@ -21,7 +21,7 @@ func LimitSpan(seconds int) string {
 	return fmt.Sprintf("%dm %02ds", seconds/60, seconds%60)
 }
 
-// LimitCount writes a limit of tokens or turns: "50k", "none" for 0.
+// LimitCount formats a limit of tokens or turns: "50k", "none" for 0.
 func LimitCount(n int) string {
 	if n == 0 {
 		return "none"
@@ -29,7 +29,7 @@ func LimitCount(n int) string {
 	return Tokens(n)
 }
 
-// Money writes dollars: "$0.31"; four decimals below a cent.
+// Money formats dollars: "$0.31"; four decimals below a cent.
 func Money(usd float64) string {
 	if usd > 0 && usd < 0.01 {
 		return fmt.Sprintf("$%.4f", usd)
@@ -37,7 +37,7 @@ func Money(usd float64) string {
 	return USD(usd)
 }
 
-// Took writes how long a job took; jobs often take less than a tenth of a
+// Took formats the duration of a job; jobs often take less than a tenth of a
 // second.
 func Took(d time.Duration) string {
 	if d < time.Second {
@@ -46,5 +46,5 @@ func Took(d time.Duration) string {
 	return Dur(d)
 }
 
-// WordCount returns how long a text is, in words.
+// WordCount returns the length of a text in words.
 func WordCount(s string) string { return Count(len(strings.Fields(s)), "word", "words") }

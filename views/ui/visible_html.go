@@ -7,29 +7,29 @@ import (
 	"github.com/a-h/templ"
 )
 
-// Visible shows an untrusted text to the letter. MarkHidden marks what hides
-// in it, as in everything else of a page. It is written here and not in templ,
-// which may add white space.
+// Visible renders an untrusted text unchanged. MarkHidden marks its hidden
+// characters, as everywhere in a page. It does not use templ, which may add
+// white space.
 func Visible(s string) templ.Component {
 	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
 		return WriteVisible(w, s)
 	})
 }
 
-// WriteVisible writes what Visible shows.
+// WriteVisible writes the output of Visible.
 func WriteVisible(w io.Writer, s string) error {
 	_, err := io.WriteString(w, templ.EscapeString(s))
 	return err
 }
 
-// Pre shows an untrusted text whole, to the letter, in the letters of code.
-// class is a further class, or ""; term shows the colors of a terminal.
+// Pre renders an untrusted text completely and unchanged, in a monospaced font.
+// class is an additional class, or ""; term shows terminal colors.
 func Pre(label, class, s string) templ.Component { return PreMarked(label, class, s, "") }
 
-// PreMarked is Pre with each match of a search marked.
+// PreMarked is like Pre, with the matches of a search highlighted.
 func PreMarked(label, class, s, query string) templ.Component {
 	return templ.ComponentFunc(func(ctx context.Context, w io.Writer) error {
-		// The parser drops the newline right after the tag, and only that one.
+		// The HTML parser drops only the newline right after the tag.
 		_, err := io.WriteString(w, `<pre class="code wrap `+templ.EscapeString(class)+
 			`" tabindex="0" role="region" aria-label="`+templ.EscapeString(label)+"\">\n")
 		if err != nil {
@@ -47,7 +47,7 @@ func PreMarked(label, class, s, query string) templ.Component {
 	})
 }
 
-// Code is one line of a shown file, to the letter.
+// Code renders one line of a file unchanged.
 func Code(s string) templ.Component {
 	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
 		_, err := io.WriteString(w, "<code>"+templ.EscapeString(s)+"</code>")

@@ -13,12 +13,12 @@ import (
 	"taskyard/internal/lazyregexp"
 )
 
-// MarkHidden returns a page, or a part of one, in which nothing hides: every
-// character that does not print or that reorders others is shown as its name,
-// such as ‹U+202E›. It is the one place that does so, for every text of every
-// page. Values of fields stay to the letter, as they are sent back; behind
-// such a field is what hides in it. A page without such characters is
-// returned as it is.
+// MarkHidden returns a page, or a part of one, without hidden characters: every
+// character that does not print or that reorders others is replaced by its
+// name, such as ‹U+202E›. No other code does that, for any text of any page.
+// Values of fields stay unchanged, because they are sent back; a note after the
+// field names its hidden characters. A page without such characters is returned
+// unchanged.
 func MarkHidden(page []byte) []byte {
 	if !hides(page) {
 		return page
@@ -35,8 +35,9 @@ func MarkHidden(page []byte) []byte {
 	}
 }
 
-// hides reports whether a page may hold a character that hides. It reads every
-// byte of every page: what is no letter of a plain text is looked at closer.
+// hides reports whether a page may contain a hidden character. It reads every
+// byte of every page, and examines everything that is not plain text more
+// closely.
 func hides(page []byte) bool {
 	for i := 0; ; {
 		for i+8 <= len(page) && allPlain(binary.LittleEndian.Uint64(page[i:])) {
@@ -50,7 +51,7 @@ func hides(page []byte) bool {
 		}
 		switch rest := page[i:]; {
 		case rest[0] == '&':
-			// The two that every escaped quote is written as.
+			// The two escapes of quotes.
 			if len(rest) > 1 && rest[1] == '#' && !bytes.HasPrefix(rest, []byte("&#34;")) && !bytes.HasPrefix(rest, []byte("&#39;")) {
 				return true
 			}
@@ -67,8 +68,8 @@ func hides(page []byte) bool {
 	}
 }
 
-// allPlain reports whether eight bytes are surely all plain: each is of ASCII,
-// at least a space, no DEL and no '&'. Of each byte that is not, the highest bit
+// allPlain reports whether eight bytes are certainly all plain: each is ASCII,
+// at least a space, not DEL and not '&'. For every other byte, the highest bit
 // is set in one of the four words; a carry can only set more.
 func allPlain(w uint64) bool {
 	const each, highest = 0x0101010101010101, 0x8080808080808080
@@ -76,8 +77,8 @@ func allPlain(w uint64) bool {
 	return (w|(w-' '*each)|(w+each)|(amp-each)&^amp)&highest == 0
 }
 
-// plainByte holds, for each byte, whether it is a character that does not hide
-// and begins no name of one.
+// plainByte reports, for each byte, whether it is a character that is not
+// hidden and cannot begin a character reference.
 var plainByte = func() (plain [256]bool) {
 	for b := range utf8.RuneSelf {
 		plain[b] = b != '&' && !hidden(rune(b))
@@ -88,9 +89,9 @@ var plainByte = func() (plain [256]bool) {
 // hiddenMarker rewrites a page, token by token.
 type hiddenMarker struct {
 	out   *bytes.Buffer
-	raw   string // the element whose text is no markup, or ""
-	svg   int    // depth: there is no place for a span in a picture
-	field string // what a textarea hides, until it ends
+	raw   string // the element whose text is not markup, or ""
+	svg   int    // depth: an image has no place for a span
+	field string // hidden characters of a textarea, until it ends
 }
 
 func (m *hiddenMarker) token(kind nethtml.TokenType, raw string, z *nethtml.Tokenizer) {
@@ -111,7 +112,7 @@ func (m *hiddenMarker) token(kind nethtml.TokenType, raw string, z *nethtml.Toke
 	m.out.WriteString(raw)
 }
 
-// start writes a tag, with those attributes marked that people read or hear.
+// start writes a tag and marks those attributes that people read or hear.
 func (m *hiddenMarker) start(name string, closed bool, raw string) {
 	switch {
 	case name == "svg" && !closed:
@@ -133,7 +134,7 @@ func (m *hiddenMarker) start(name string, closed bool, raw string) {
 }
 
 var (
-	// The start of the match is not a letter, so that data-title is not title.
+	// The match must not start inside a name, so that data-title is not title.
 	shownAttrs = lazyregexp.New(`[\s](?:title|alt|label|placeholder|content|aria-label|aria-description|aria-valuetext|` +
 		`aria-roledescription|data-text)="[^"]*"`)
 	fieldValue  = lazyregexp.New(`\svalue="([^"]*)"`)
@@ -151,7 +152,7 @@ func (m *hiddenMarker) end(name string) {
 	}
 }
 
-// note says behind a field what hides in it.
+// note writes the hidden characters of a field after it.
 func (m *hiddenMarker) note(names string) {
 	if names != "" {
 		m.out.WriteString(`<span class="nonprint nonprint-note">Hidden characters: ` + templ.EscapeString(names) + `</span>`)
@@ -179,7 +180,7 @@ func (m *hiddenMarker) text(raw string) {
 	}
 }
 
-// named is a text with what hides in it named.
+// named returns a text with its hidden characters named.
 func named(s string) string {
 	var b strings.Builder
 	for _, seg := range VisibleText(s) {
@@ -188,7 +189,7 @@ func named(s string) string {
 	return b.String()
 }
 
-// hiddenIn names what hides in a text, each once.
+// hiddenIn lists the hidden characters of a text, each once.
 func hiddenIn(s string) string {
 	var names []string
 	seen := map[string]bool{}
