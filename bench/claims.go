@@ -10,9 +10,9 @@ import (
 	"taskyard/db"
 )
 
-// claims compares an agent that may hold as many claims as there are
-// callers with one that has no such limit, in turn: each caller completes the
-// task that it holds and claims the next.
+// claims compares, in turn, an agent that may hold as many claims as there are
+// callers with one without such a limit: each caller completes its task and
+// claims the next.
 func (b *bench) claims(ctx context.Context) error {
 	const callers, left = 64, 20_000
 	unlimited := fmt.Sprintf(pullOnly, queues[0])

@@ -10,17 +10,17 @@ import (
 	"taskyard/task"
 )
 
-// The words of the texts that are searched: a rare one in 1 of 50,000 tasks,
-// a common one in every other, a pair of which each is in 2 of 100, and two
-// that are in 1 of 10 but never in the same.
+// The words in the searched texts: a rare one in 1 of 50,000 tasks, a common
+// one in every second task, a pair of which each is in 2 of 100, and two that
+// are each in 1 of 10 but never together.
 const (
 	rareWord, commonWord = "quokka", "deploy"
 	pairA, pairB         = "billing", "timeout"
 	apartA, apartB       = "berlin", "lisbon"
 )
 
-// author makes texts out of 5,000 words, of which few are frequent, as in
-// people's texts.
+// author generates texts from 5,000 words, of which few are frequent, as in
+// natural texts.
 type author struct {
 	words []string
 	rnd   *rand.Rand
@@ -42,7 +42,7 @@ func newAuthor() *author {
 	return a
 }
 
-// text is the description of the nth task: about 30 words.
+// text returns the description of the nth task: about 30 words.
 func (a *author) text(n int) string {
 	list := make([]string, 0, 36)
 	for range 30 {
@@ -68,8 +68,8 @@ func (a *author) text(n int) string {
 	return strings.Join(list, " ")
 }
 
-// yearBefore is a clock that goes through the year before end while so many
-// tasks are written.
+// yearBefore returns a clock that advances through the year before end while
+// the given number of tasks is written.
 func yearBefore(end time.Time, tasks int) func() time.Time {
 	const year = 365 * 24 * time.Hour
 	writes := tasks/archiveChunk + 1
@@ -83,12 +83,12 @@ func yearBefore(end time.Time, tasks int) func() time.Time {
 	}
 }
 
-// archiveChunk is how many tasks are archived at the same moment: about as
-// many as on a day.
+// archiveChunk is how many tasks are archived at the same time: about as many
+// as on a day.
 const archiveChunk = 2500
 
-// fillArchive writes size archived tasks with their texts indexed, then open
-// ones of the given owners.
+// fillArchive writes size archived tasks with indexed texts, then open ones of
+// the given owners.
 func fillArchive(ctx context.Context, d *db.DB, size, open int, owners []string) error {
 	a := newAuthor()
 	err := writeChunks(ctx, d, archiveChunk, size, func(tx *db.Tx, n int) error {
@@ -110,17 +110,17 @@ func fillArchive(ctx context.Context, d *db.DB, size, open int, owners []string)
 	return catchUp(ctx, d)
 }
 
-// catchUp indexes what is not indexed yet, as fast as can be.
+// catchUp indexes the remaining history as fast as possible.
 func catchUp(ctx context.Context, d *db.DB) error {
 	return writeAll(ctx, d, (*db.Rx).ToIndex, (*db.Tx).Index)
 }
 
-// catchUpOpen does it for what lists know of open tasks.
+// catchUpOpen does the same for open tasks.
 func catchUpOpen(ctx context.Context, d *db.DB) error {
 	return writeAll(ctx, d, (*db.Rx).ToOpenTexts, (*db.Tx).WriteOpenTexts)
 }
 
-// writeAll writes what find returns until there is nothing more.
+// writeAll writes what find returns until it returns nothing.
 func writeAll[T any](ctx context.Context, d *db.DB, find func(*db.Rx) ([]T, error), write func(*db.Tx, T) error) error {
 	for {
 		var list []T

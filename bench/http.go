@@ -13,24 +13,24 @@ import (
 	"taskyard/task"
 )
 
-// httpRow is one thing that callers ask for over HTTP.
+// httpRow is one kind of request.
 type httpRow struct {
-	takes   bool // tasks away, many: half the time, so that some are left
+	takes   bool // consumes tasks, many: runs half as long, so that some are left
 	name    string
 	callers int
 	op      func(*client, *wire, int64) error
 	rate    aim
 	p50     aim
 	p99     aim
-	units   aim    // CPU in units of the empty handler
-	base    string // name of a row before, whose last rate is the unit of share
+	units   aim    // CPU time in units of the empty handler
+	base    string // name of an earlier row, whose last rate is the unit of share
 	share   aim
-	syncs   aim // the median time in units of one write and fsync of the disk, measured right after it
+	syncs   aim // median time in units of one write and fsync of the disk, measured right after it
 }
 
 var none aim
 
-// against says what a row's rate is compared with.
+// against returns what a row's rate is compared with.
 func (r httpRow) against() string {
 	if r.name == "claim over MCP" {
 		return "that over JSON"
@@ -38,8 +38,8 @@ func (r httpRow) against() string {
 	return r.base
 }
 
-// httpRows are measured in this order. The first is the empty handler, in
-// whose CPU time the others are counted. What creates leave behind comes last.
+// httpRows are measured in this order. The first is the empty handler, the unit
+// of CPU time for the others. Those that need the results of creates come last.
 var httpRows = []httpRow{
 	{name: "empty handler", callers: 64, op: (*client).empty},
 	{name: "GET task", callers: 64, op: (*client).get, rate: atLeast(10_000, 22_000), units: atMost(4, 2)},
@@ -53,22 +53,22 @@ var httpRows = []httpRow{
 	{name: "create", callers: 64, op: (*client).create, rate: atLeast(8_000, 18_000)},
 }
 
-// client speaks to one server. Every caller has a wire of its own.
+// client sends requests to one server. Every caller has its own wire.
 type client struct {
 	host                          string
-	other                         string    // another server on the same database, "" where there is none
-	server                        *instance // nil: a server that somebody else started
+	other                         string    // another server on the same database, "" if there is none
+	server                        *instance // nil: an external server
 	gets                          [][]byte
 	claimReq, createReq, emptyReq []byte
 	mcpReq                        []byte
 	queueReq, deepReq, longReq    []byte
 	agent, auth                   string
-	held                          sync.Map // by *wire: the id of the task that its caller finishes next
+	held                          sync.Map // by *wire: the ID of the task that its caller completes next
 }
 
 const createBody = `{"title":"a task of the bench","description":"%s","owner":"%s","start":false}`
 
-// newClient prepares the requests. ids are tasks that the server has.
+// newClient prepares the requests. ids is the number of tasks on the server.
 func newClient(host, token, agent string, inst *instance, ids int) *client {
 	auth := "Authorization: Bearer " + token
 	c := &client{host: host, server: inst, agent: agent, auth: auth}
@@ -94,8 +94,8 @@ func (c *client) claimMCP(w *wire, _ int64) error {
 	return err
 }
 
-// finish completes the task that the caller holds and claims the next; its first
-// call only claims.
+// finish completes the caller's task and claims the next; its first call only
+// claims.
 func (c *client) finish(w *wire, n int64) error {
 	if _, ok := c.held.Load(w); !ok {
 		if err := c.claim(w, n); err != nil {
@@ -115,7 +115,7 @@ func (c *client) finish(w *wire, n int64) error {
 
 var idPrefix = []byte(`"id":"`)
 
-// holds notes which task a caller holds: the first id of an answer. Without one,
+// holds records the task of a caller: the first ID of an answer. Without one,
 // the queue is empty.
 func (c *client) holds(w *wire, answer []byte) error {
 	_, rest, ok := bytes.Cut(answer, idPrefix)
@@ -128,8 +128,8 @@ func (c *client) holds(w *wire, answer []byte) error {
 	return nil
 }
 
-// prepare makes what the rows ask for: a long task, and a cursor behind most of
-// the queue.
+// prepare creates what the rows request: a long task, and a cursor near the end
+// of the queue.
 func (c *client) prepare() error {
 	w, err := dial(c.host)
 	if err != nil {
@@ -149,7 +149,8 @@ func (c *client) prepare() error {
 		return fmt.Errorf("id of the long task: %w", err)
 	}
 	c.longReq = request("GET", "/api/tasks/"+string(id), c.host, "", c.auth)
-	// All tasks have the same priority, so the cursor is that, an age and an id.
+	// All tasks have the same priority, so the cursor consists of that, an age
+	// and an ID.
 	deep := max(1, last-max(200, last/100))
 	var at struct{ CreatedAt task.Time }
 	if body, err = w.call(request("GET", "/api/tasks/"+strconv.Itoa(deep), c.host, "", c.auth)); err != nil {
@@ -162,7 +163,7 @@ func (c *client) prepare() error {
 	return nil
 }
 
-// The rows that ask the same each time; see prepare for getLong and queueDeep.
+// The rows with constant requests; see prepare for getLong and queueDeep.
 func (c *client) empty(w *wire, _ int64) error     { return w.ask(c.emptyReq) }
 func (c *client) create(w *wire, _ int64) error    { return w.ask(c.createReq) }
 func (c *client) queue(w *wire, _ int64) error     { return w.ask(c.queueReq) }
@@ -181,12 +182,12 @@ func (c *client) claim(w *wire, _ int64) error {
 	return err
 }
 
-// lap has callers do op for d and returns what they did and the CPU time that
-// the server took for each, 0 for somebody else's server.
+// lap runs op with callers for d and returns the results and the server's CPU
+// time per operation, 0 for an external server.
 func (c *client) lap(callers int, d time.Duration, op func(*wire, int64) error) (lap, time.Duration, error) {
 	var before, after time.Duration
 	if c.server != nil {
-		// The server closes a connection on which nothing comes for 5 s.
+		// The server closes a connection that is idle for 5 s.
 		if err := c.server.settle(); err != nil {
 			return lap{}, 0, err
 		}
@@ -217,8 +218,8 @@ func (c *client) lap(callers int, d time.Duration, op func(*wire, int64) error) 
 	return l, (after - before) / time.Duration(l.ops), err
 }
 
-// measure runs every row in rounds; a round goes through all rows, so that
-// each is compared with the empty handler of its own round.
+// measure runs all rows in rounds, so that each is compared with the empty
+// handler of the same round.
 func (c *client) measure(s *sheet, rows []httpRow, rounds int, d time.Duration) error {
 	if err := c.prepare(); err != nil {
 		return err
@@ -267,7 +268,7 @@ func (c *client) measure(s *sheet, rows []httpRow, rounds int, d time.Duration) 
 	return nil
 }
 
-// checkURL takes the host out of -url.
+// checkURL returns the host of -url.
 func checkURL(url string) (string, error) {
 	host, ok := strings.CutPrefix(strings.TrimSuffix(url, "/"), "http://")
 	if !ok || host == "" || strings.Contains(host, "/") {

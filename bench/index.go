@@ -11,8 +11,8 @@ import (
 	"taskyard/task"
 )
 
-// measureIndexing compares creates while the search follows them with creates
-// while it does not.
+// measureIndexing compares creates with and without concurrent indexing for the
+// search.
 func measureIndexing(ctx context.Context, s *sheet, folder string, rounds int, d time.Duration) error {
 	svc, store, err := openService(ctx, filepath.Join(folder, "index"), fmt.Sprintf(pullOnly, "bench"), "")
 	if err != nil {
@@ -32,7 +32,7 @@ func measureIndexing(ctx context.Context, s *sheet, folder string, rounds int, d
 	}
 	for range rounds {
 		off, e := create()
-		// What the round left behind must not weigh on the next one.
+		// The remaining work of the round must not affect the next one.
 		err = errors.Join(err, e, catchUp(ctx, store))
 		stop := follow(ctx, svc)
 		on, e := create()
@@ -46,7 +46,8 @@ func measureIndexing(ctx context.Context, s *sheet, folder string, rounds int, d
 	return errors.Join(err, store.Close())
 }
 
-// follow keeps the search up to date as the server does, until it is stopped.
+// follow keeps the search index up to date like the server, until it is
+// stopped.
 func follow(ctx context.Context, svc *service.Service) (stop func() error) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)

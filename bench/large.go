@@ -10,25 +10,26 @@ import (
 	"taskyard/db/dbfill"
 )
 
-// largeCase is an instance that is large in one way, and what is asked of it.
+// largeCase is an instance that is large in one way, with the requests to
+// measure.
 type largeCase struct {
 	name   string // of its size
 	size   dbfill.Size
-	agents int // beside those of a year
-	first  aim // wall time of the first page after a start, in ms
+	agents int // in addition to those of a year
+	first  aim // time of the first page after a start, in ms
 	pages  []largePage
 }
 
-// largePage is a page, the CPU time that it may take, in ms, and its size in kB
-// as it goes over the wire to a client that asks for no compression.
+// largePage is a page with the CPU time that it may take, in ms, and its
+// uncompressed size in kB.
 type largePage struct {
 	path  string
 	cpu   aim
 	bytes aim
 }
 
-// largeCases are what people and monitors ask of large instances. Lists name no
-// agent, so that each could read all tasks.
+// largeCases are typical requests of people and monitors to large instances.
+// Lists name no agent, so that each could read all tasks.
 func (b *bench) largeCases() []largeCase {
 	n := func(tasks int) int {
 		if b.quick {
@@ -79,7 +80,8 @@ func (b *bench) largeCases() []largeCase {
 	}
 }
 
-// large measures them one after another; each is removed before the next.
+// large measures all cases, one after another; each instance is deleted before
+// the next.
 func (b *bench) large(ctx context.Context) error {
 	for _, c := range b.largeCases() {
 		agents := yearAgents[:len(yearAgents):len(yearAgents)]
@@ -107,8 +109,8 @@ func (b *bench) large(ctx context.Context) error {
 	return nil
 }
 
-// largeTries is how often each page is asked for in each round; the least counts,
-// since what other programs of the machine do only adds to it.
+// largeTries is how often each page is requested per round. The minimum counts,
+// because other programs on the machine only add to it.
 const largeTries = 5
 
 func (b *bench) largePages(c *yearClient, inst *instance, of largeCase) error {
@@ -134,7 +136,7 @@ func (b *bench) largePages(c *yearClient, inst *instance, of largeCase) error {
 	return nil
 }
 
-// firstPages starts the server again in each round and asks for the inbox at once.
+// firstPages restarts the server in each round and requests the inbox at once.
 func (b *bench) firstPages(ctx context.Context, c *yearClient, inst *instance, of largeCase) error {
 	for range b.rounds {
 		if err := inst.stop(); err != nil {

@@ -1,8 +1,8 @@
 package main
 
 /*
-// The driver's object holds the sqlite3 symbols; this package's own link step
-// does not see it, the last one does.
+// The driver's object file has the sqlite3 symbols; they are resolved only in
+// the final link step.
 #cgo linux LDFLAGS: -Wl,--unresolved-symbols=ignore-all
 #cgo darwin LDFLAGS: -Wl,-undefined,dynamic_lookup
 #include <stdlib.h>
@@ -23,11 +23,11 @@ type limit struct {
 	l *C.limit
 }
 
-// statements holds the texts that package db runs for a claim and a create.
+// statements contains the SQL of a claim and a create in package db.
 type statements struct{ claim, tail, event, insert, hour, count string }
 
-// record runs fn and returns the text of every statement that connections
-// opened by fn ran.
+// record runs fn and returns the SQL of every statement on connections that fn
+// opened.
 func record(fn func() error) ([]string, error) {
 	C.record_start()
 	err := fn()
@@ -39,7 +39,7 @@ func record(fn func() error) ([]string, error) {
 	return texts, err
 }
 
-// choose finds the statements of a claim and a create among recorded texts.
+// choose finds the statements of a claim and a create among recorded ones.
 func choose(texts []string) (statements, error) {
 	var s statements
 	wanted := []struct {
@@ -86,8 +86,8 @@ func openLimit(path string, s statements) (*limit, error) {
 
 func (l *limit) close() { C.limit_close(l.l) }
 
-// run does the work for at most d and returns how much was done in how long;
-// fewer than perTx in all means that the queues are empty.
+// run works for at most d and returns how many operations it did and how long
+// they took; fewer than perTx mean that the queues are empty.
 func (l *limit) run(w work, perTx int, d time.Duration) (int, time.Duration, error) {
 	create := C.int(0)
 	if w == creating {
@@ -101,7 +101,7 @@ func (l *limit) run(w work, perTx int, d time.Duration) (int, time.Duration, err
 	return int(n), time.Duration(float64(elapsed) * float64(time.Second)), nil
 }
 
-// rest gives claimed tasks back and empties the write-ahead log.
+// rest releases claimed tasks and empties the write-ahead log.
 func (l *limit) rest() error {
 	if C.limit_rest(l.l) != 0 {
 		return errors.New(C.GoString(C.limit_error(l.l)))

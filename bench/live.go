@@ -10,14 +10,14 @@ import (
 
 const (
 	browsers = 200 // open live pages
-	liveTask = "1" // the task that they all show
+	liveTask = "1" // the task on all pages
 )
 
 // measureLive opens the live streams of many browsers, changes a task, and
-// measures how long after the request was sent each of them has heard of it,
-// and has fetched the board again. (A real browser waits 100 ms before it asks,
-// so that a burst of changes costs it one page.) The changes go to another server
-// where the client has one.
+// measures how long after the request each of them is notified, and has
+// refetched the board. (A real browser waits 100 ms before it refetches, so
+// that a burst of changes causes one request.) If the client has another
+// server, the changes are sent there.
 func (c *client) measureLive(s *sheet, token, cookie string, changes int) error {
 	heard, fetched := make(chan time.Time, browsers), make(chan time.Time, browsers)
 	page := request("GET", "/queues", c.host, "", "Cookie: "+cookie, "Accept-Encoding: gzip")
@@ -81,8 +81,8 @@ func (c *client) measureLive(s *sheet, token, cookie string, changes int) error 
 	return nil
 }
 
-// browsers adds how long after begin each browser does something, which it tells
-// by done; then is called for each.
+// browsers records how long after begin each browser does something, which it
+// reports on done; then is called for each.
 func (l *lap) browsers(begin time.Time, done <-chan time.Time, what string, then func(i int)) error {
 	for i := range browsers {
 		select {
@@ -96,8 +96,8 @@ func (l *lap) browsers(begin time.Time, done <-chan time.Time, what string, then
 	return nil
 }
 
-// openStream opens a stream and waits for its first message, from which on it
-// hears of every change.
+// openStream opens a stream and waits for its first message, after which it
+// receives every change.
 func (c *client) openStream(cookie string) (*wire, error) {
 	w, err := dial(c.host)
 	if err != nil {
@@ -123,7 +123,7 @@ func (c *client) openStream(cookie string) (*wire, error) {
 	return w, nil
 }
 
-// listen sends when each message came, until the stream ends.
+// listen sends the arrival time of each message, until the stream ends.
 func listen(w *wire, heard chan<- time.Time) {
 	for {
 		line, err := w.r.ReadSlice('\n')

@@ -12,15 +12,15 @@ import (
 // errEmpty ends a lap: there is nothing left to do.
 var errEmpty = errors.New("nothing left to do")
 
-// lap is what some callers did together.
+// lap is the result of concurrent callers.
 type lap struct {
 	ops     int
 	elapsed time.Duration
-	cpu     time.Duration   // of this process; 0 where it was not asked for
-	took    []time.Duration // each operation
+	cpu     time.Duration   // of this process; 0 if not measured
+	took    []time.Duration // duration of each operation
 }
 
-// add joins a further lap of the same row.
+// add adds another lap of the same row.
 func (l *lap) add(m lap) {
 	l.ops += m.ops
 	l.elapsed += m.elapsed
@@ -28,7 +28,7 @@ func (l *lap) add(m lap) {
 	l.took = append(l.took, m.took...)
 }
 
-// rate is operations per second.
+// rate returns operations per second.
 func (l *lap) rate() float64 {
 	if l.elapsed <= 0 {
 		return 0
@@ -36,11 +36,11 @@ func (l *lap) rate() float64 {
 	return float64(l.ops) / l.elapsed.Seconds()
 }
 
-// cpuEach is the processor time of one operation in seconds.
+// cpuEach returns the CPU time per operation in seconds.
 func (l *lap) cpuEach() float64 { return l.cpu.Seconds() / float64(max(l.ops, 1)) }
 
-// percentile returns the time within which that share (0 to 1) of the
-// operations ended.
+// percentile returns the duration that this share (0 to 1) of the operations
+// did not exceed.
 func (l *lap) percentile(share float64) time.Duration {
 	if len(l.took) == 0 {
 		return 0
@@ -49,9 +49,9 @@ func (l *lap) percentile(share float64) time.Duration {
 	return l.took[min(int(share*float64(len(l.took))), len(l.took)-1)]
 }
 
-// drive has callers call op, each at least once and then again and again, for
-// d or until op says errEmpty or fails. op gets the number of its caller, from 0, and the number
-// of the call, which no other call has.
+// drive makes each caller call op at least once and then repeatedly, for d or
+// until op returns errEmpty or another error. op receives the number of its
+// caller, from 0, and the unique number of the call.
 func drive(callers int, d time.Duration, op func(caller int, n int64) error) (lap, error) {
 	var (
 		next   atomic.Int64
@@ -71,15 +71,15 @@ func drive(callers int, d time.Duration, op func(caller int, n int64) error) (la
 	l.ops = len(l.took)
 	for _, err := range failed {
 		if err != nil {
-			return l, err // one is enough: the others failed alike
+			return l, err // one is enough: the others failed for the same reason
 		}
 	}
 	return l, nil
 }
 
-// again calls op at least once, since a lap that was short and began late still
-// did something, and until the end, or until a caller that shares halt has nothing
-// left to do or fails. It returns how long each call took.
+// again calls op at least once, so that a short lap that began late still has a
+// result, and then until the end, or until a caller with the same halt has
+// nothing left to do or fails. It returns the duration of each call.
 func again(end time.Time, halt *atomic.Bool, op func() error) (took []time.Duration, err error) {
 	for begin := time.Now(); !halt.Load(); {
 		if err := op(); err != nil {
@@ -98,7 +98,7 @@ func again(end time.Time, halt *atomic.Bool, op func() error) (took []time.Durat
 	return took, nil
 }
 
-// ownCPU is the processor time that this process has used.
+// ownCPU returns the CPU time of this process.
 func ownCPU() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -1,6 +1,6 @@
-// Command bench measures the store and the server: each figure beside the
+// Command bench measures the store and the server: each result relative to the
 // limit of this machine, or in units of an empty handler, in the same run.
-// Absolute figures differ from machine to machine; compare ratios.
+// Absolute results depend on the machine; compare ratios.
 package main
 
 import (
@@ -94,7 +94,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		b.say("done")
 		err = tooLarge(b.sheet.pages)
 	}
-	return errors.Join(o.write(newReport(b.sheet), stdout), err) // the parts before one that failed are worth as much
+	return errors.Join(o.write(newReport(b.sheet), stdout), err) // the completed parts are still valid
 }
 
 func (o options) write(r report, stdout io.Writer) error {

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// boardCards is what a signed-in person sees of two long queues: two full
-// columns.
+// boardCards is how many cards a signed-in person sees of two long queues: two
+// full columns.
 const boardCards = 50
 
-// measureBoard measures the queue board, and what a session costs a request
-// that does nothing else.
+// measureBoard measures the board, and the cost of a session for a request that
+// does nothing else.
 func (c *client) measureBoard(s *sheet, what, cookie string, rounds int, d time.Duration) error {
 	page := request("GET", "/queues", c.host, "", "Cookie: "+cookie)
 	if err := c.checkBoard(page); err != nil {
@@ -35,8 +35,8 @@ func (c *client) measureBoard(s *sheet, what, cookie string, rounds int, d time.
 	return nil
 }
 
-// checkBoard lets one of the queues be worked on, and makes sure that the page
-// holds what the row says.
+// checkBoard starts work on one of the queues, and verifies that the page
+// contains what the row says.
 func (c *client) checkBoard(page []byte) error {
 	w, err := dial(c.host)
 	if err != nil {
@@ -58,7 +58,8 @@ func (c *client) checkBoard(page []byte) error {
 	return nil
 }
 
-// measureSession compares a request of nobody with the same of a person.
+// measureSession compares an anonymous request with the same request of a
+// person.
 func (c *client) measureSession(s *sheet, cookie string, rounds int, d time.Duration) error {
 	reqs := [][]byte{c.emptyReq, request("GET", "/readyz", c.host, ""), request("GET", "/readyz", c.host, "", "Cookie: "+cookie)}
 	for range rounds {
@@ -74,8 +75,8 @@ func (c *client) measureSession(s *sheet, cookie string, rounds int, d time.Dura
 	return nil
 }
 
-// searches are what people look for in history; see words for how often each
-// word occurs.
+// searches are typical searches in the history; see words for the frequency of
+// each word.
 var searches = []struct {
 	name, query string
 	aim         aim
@@ -87,7 +88,7 @@ var searches = []struct {
 	{"two common words that never meet", apartA + " " + apartB, none},
 }
 
-// measureSearch asks for the newest 50 matches, one caller after another.
+// measureSearch requests the newest 50 matches, one caller after another.
 func (c *client) measureSearch(s *sheet, token string, size int, d time.Duration) error {
 	for _, q := range searches {
 		req := request("GET", "/api/tasks/history?limit=50&q="+url.QueryEscape(q.query), c.host, "", "Authorization: Bearer "+token)

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// What a page may take: time on the server, and bytes over the network. Times
-// depend on the machine, so that only sizes fail the run.
+// The limits of a page: server time, and bytes over the network. Times depend
+// on the machine, so only sizes fail the run.
 const (
 	pageMillis = 30
 	pageBytes  = 60_000 // compressed, with headers
 )
 
-// pageFigure is what one page took in all rounds.
+// pageFigure contains the results of one page.
 type pageFigure struct {
 	Path   string  `json:"path"`
 	N      int     `json:"n"`
@@ -43,8 +43,8 @@ func (f *pageFigure) verdict() string {
 	return "ok"
 }
 
-// tooLarge is the error of a run in which a page was larger than it may be; it
-// comes after the tables.
+// tooLarge returns the error of a run with a page that was too large; it is
+// printed after the tables.
 func tooLarge(list []*pageFigure) error {
 	var names []string
 	for _, f := range list {
@@ -58,11 +58,11 @@ func tooLarge(list []*pageFigure) error {
 	return errors.New("too large: " + strings.Join(names, ", "))
 }
 
-// perRound is how often a page is asked for in each round.
+// perRound is how often a page is requested per round.
 const perRound = 12
 
-// measurePages asks for every page, in rounds. A change comes before each
-// request: what the server keeps between two of them is of no use.
+// measurePages requests every page, in rounds. Before each request, it makes a
+// change, so that the server's caches do not help.
 func (b *bench) measurePages(c *yearClient, inst *instance, paths []string) error {
 	figures := make([]*pageFigure, len(paths))
 	for i, p := range paths {
@@ -85,7 +85,7 @@ func (b *bench) measurePages(c *yearClient, inst *instance, paths []string) erro
 
 func (c *yearClient) measurePage(inst *instance, f *pageFigure) error {
 	req := request("GET", f.Path, c.host, "", "Cookie: "+c.cookie, "Accept: text/html")
-	if _, err := c.look.call(req); err != nil { // unmeasured: it prepares the statements
+	if _, err := c.look.call(req); err != nil { // not measured: it prepares the statements
 		return err
 	}
 	for range perRound {
@@ -96,8 +96,8 @@ func (c *yearClient) measurePage(inst *instance, f *pageFigure) error {
 	return nil
 }
 
-// askPage changes something, asks for a page and returns the CPU time that the
-// server took for it. Then it asks as a browser does, for the bytes on the wire.
+// askPage makes a change, requests a page and returns the server's CPU time.
+// Then it requests the page as a browser would, for the bytes on the wire.
 func (c *yearClient) askPage(inst *instance, f *pageFigure) (time.Duration, error) {
 	if err := c.change(); err != nil {
 		return 0, err
@@ -132,7 +132,7 @@ func (f *pageFigure) sum() {
 	f.CPU = millis(f.cpu / time.Duration(max(f.N, 1)))
 }
 
-// printPages prints the table of pages with the limits in its head.
+// printPages prints the table of pages with the limits in its header.
 func printPages(out io.Writer, list []*pageFigure) error {
 	if len(list) == 0 {
 		return nil

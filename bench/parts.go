@@ -21,14 +21,14 @@ type bench struct {
 	lap    time.Duration
 	stderr io.Writer
 	start  time.Time
-	folder string // for what is measured; removed afterwards
+	folder string // for measured instances; deleted afterwards
 }
 
-// queues are the owners in the instances that are measured over HTTP: two long
+// queues are the owners in instances that are measured over HTTP: two long
 // queues fill the board.
 var queues = []string{"bench", "bench-too"}
 
-// parts are measured in this order; those that take long only when they are named.
+// parts are measured in this order; slow ones only if they are named.
 var parts = []struct {
 	name  string
 	run   func(*bench, context.Context) error
@@ -45,9 +45,9 @@ var parts = []struct {
 	{"dispatch", (*bench).runs, false},
 	{"pages", func(b *bench, ctx context.Context) error { return b.pages(ctx, (*instance).start) }, false},
 	{"large", (*bench).large, true},
-	{"postgres", (*bench).postgres, true}, // needs the programs of PostgreSQL
+	{"postgres", (*bench).postgres, true}, // requires the programs of PostgreSQL
 	{"postgres-pages", func(b *bench, ctx context.Context) error { return b.pages(ctx, (*instance).moveToPostgres) }, true},
-	{"peers", (*bench).peers, true}, // needs these and the module proxy
+	{"peers", (*bench).peers, true}, // requires these and the module proxy
 }
 
 func partNames() []string {
@@ -58,12 +58,12 @@ func partNames() []string {
 	return names
 }
 
-// say prints how far the run is.
+// say prints the progress of the run.
 func (b *bench) say(format string, args ...any) {
 	fmt.Fprintf(b.stderr, "%4.0f s  %s\n", time.Since(b.start).Seconds(), fmt.Sprintf(format, args...))
 }
 
-// local measures everything on servers of its own.
+// local measures everything on its own servers.
 func (b *bench) local(ctx context.Context) error {
 	if err := os.MkdirAll(b.dir, 0o700); err != nil {
 		return err
@@ -73,7 +73,7 @@ func (b *bench) local(ctx context.Context) error {
 		return err
 	}
 	defer os.RemoveAll(b.folder)
-	// Recording hears every database that is opened, so it comes first.
+	// Recording affects every open database, so it comes first.
 	if _, err := said(); err != nil {
 		return err
 	}
@@ -95,14 +95,14 @@ func (b *bench) local(ctx context.Context) error {
 	return nil
 }
 
-// remote measures the HTTP rows on somebody else's server.
+// remote measures the HTTP rows on an external server.
 func (b *bench) remote() error {
 	host, err := checkURL(b.url)
 	if err != nil {
 		return err
 	}
 	c := newClient(host, b.token, b.agent, nil, 1)
-	// What is claimed must be created first, here.
+	// Tasks must be created before they can be claimed.
 	var rows []httpRow
 	creates := httpRows[len(httpRows)-1]
 	for _, r := range httpRows[:len(httpRows)-1] {
@@ -137,7 +137,7 @@ func (b *bench) http(ctx context.Context) error {
 		return err
 	}
 	err = inst.fill(ctx, nil, func(d *db.DB) error {
-		return inChunks(ctx, d, b.open, func(tx *db.Tx, n int) error { return insert(tx, queues[n%10/9]) }) // most are claimed
+		return inChunks(ctx, d, b.open, func(tx *db.Tx, n int) error { return insert(tx, queues[n%10/9]) }) // most will be claimed
 	})
 	if err != nil {
 		return err
@@ -162,7 +162,8 @@ func (b *bench) http(ctx context.Context) error {
 	}), inst.stop())
 }
 
-// memoryAfter notes what the server keeps of its memory once the traffic is over.
+// memoryAfter records the memory that the server keeps after the load has
+// ended.
 func (b *bench) memoryAfter(inst *instance) error {
 	time.Sleep(idle)
 	if err := inst.settle(); err != nil {
@@ -173,10 +174,10 @@ func (b *bench) memoryAfter(inst *instance) error {
 	return err
 }
 
-// openInArchive is how many open tasks there are beside the archived ones.
+// openInArchive is the number of open tasks in addition to the archived ones.
 const openInArchive = 1000
 
-// history measures an instance whose tasks are nearly all archived.
+// history measures an instance with mostly archived tasks.
 func (b *bench) history(ctx context.Context) error {
 	begin := time.Now()
 	inst, err := newInstance(b.bin, filepath.Join(b.folder, "history"), queues)

@@ -19,27 +19,28 @@ import (
 	"taskyard/task"
 )
 
-// peerPlace is a database on which Taskyard and its peers finish and claim in turn.
+// peerPlace is a database on which Taskyard and its peers finish and claim in
+// turn.
 type peerPlace struct {
 	name  string
-	url   string // of PostgreSQL, or ""
+	url   string // PostgreSQL URL, or ""
 	inst  *instance
-	aim   aim      // Taskyard to the better of River's configurations
-	most  float64  // operations per second that the queue is filled for
+	aim   aim      // Taskyard relative to the better configuration of River
+	most  float64  // operations per second for which the queue is filled
 	args  []string // of bench/peers
 	peers []string
-	left  int // claimable tasks of the queue
+	left  int // claimable tasks left in the queue
 }
 
-// peerRow is what bench/peers prints.
+// peerRow is a result of bench/peers.
 type peerRow struct {
 	Peer, Version, Operation string
 	PerSecond, P50, P99      float64
 }
 
-// peers measures finish and claim in turn with other job queues. They are in a
-// module of their own in bench/peers, which says how they are measured; Go loads
-// it from the module proxy.
+// peers compares finish and claim with other job queues. They are in a separate
+// module in bench/peers, which documents how they are measured; Go downloads it
+// from the module proxy.
 func (b *bench) peers(ctx context.Context) error {
 	program, err := buildPeers(ctx, b.folder)
 	if err != nil {
@@ -79,8 +80,8 @@ func (b *bench) peers(ctx context.Context) error {
 	return nil
 }
 
-// peersRound has Taskyard and each peer work in turn: what other programs of the
-// machine do meanwhile meets both.
+// peersRound runs Taskyard and each peer in turn, so that other programs on the
+// machine affect both.
 func (b *bench) peersRound(ctx context.Context, program peersProgram, places []*peerPlace) error {
 	ours, river := make([]float64, len(places)), make([]float64, len(places))
 	for i, p := range places {
@@ -121,8 +122,8 @@ func (b *bench) peersRound(ctx context.Context, program peersProgram, places []*
 
 func finishName(p *peerPlace) string { return "finish and claim on " + p.name + ", 64 callers" }
 
-// finishAndClaim measures Taskyard inside this process, as its peers are measured
-// inside theirs. It returns the operations per second.
+// finishAndClaim measures Taskyard inside this process, like its peers in
+// theirs. It returns the operations per second.
 func (b *bench) finishAndClaim(ctx context.Context, p *peerPlace) (float64, error) {
 	svc, d, err := openService(ctx, p.inst.data, fmt.Sprintf(pullOnly, queues[0]), p.url)
 	if err != nil {
@@ -167,8 +168,8 @@ func (b *bench) addFinished(p *peerPlace, name string, l lap) {
 	b.sheet.add(name+": p99", "ms", none, millis(l.percentile(0.99)))
 }
 
-// newFinisher returns an operation for drive, in which each caller completes the
-// task that it holds and claims the next. Its first call only claims.
+// newFinisher returns an operation for drive in which each caller completes its
+// task and claims the next. Its first call only claims.
 func newFinisher(ctx context.Context, svc *service.Service, callers int) func(int, int64) error {
 	agent := queues[0]
 	actor := task.Actor{Name: agent, Role: task.RoleAgent}
@@ -195,8 +196,8 @@ func newFinisher(ctx context.Context, svc *service.Service, callers int) func(in
 	}
 }
 
-// peersProgram is bench/peers, built. It works in its folder, where Go knows its
-// modules.
+// peersProgram is the built bench/peers. It runs in its folder, where Go finds
+// its modules.
 type peersProgram struct{ bin, dir string }
 
 func buildPeers(ctx context.Context, folder string) (p peersProgram, err error) {
@@ -216,7 +217,7 @@ func buildPeers(ctx context.Context, folder string) (p peersProgram, err error) 
 	return p, nil
 }
 
-// lap has one peer of a place work for d.
+// lap runs one peer on a place for d.
 func (p peersProgram) lap(ctx context.Context, d time.Duration, at *peerPlace, peer string) (r peerRow, err error) {
 	jobs := max(5000, int(30_000*d.Seconds()))
 	args := append(slices.Clone(at.args), "-only", peer, "-json", "-lap", d.String(), "-jobs", strconv.Itoa(jobs))

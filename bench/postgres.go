@@ -14,13 +14,13 @@ import (
 	"taskyard/internal/testkit"
 )
 
-// pgTasks is how many claimable tasks the database has: half of them for the
-// rows of the store, half for those over HTTP.
+// pgTasks is the number of claimable tasks in the database: half of them for
+// the rows of the store, half for those over HTTP.
 const pgTasks = 40_000
 
-// What raw SQL does for a claim and a create: the row and a line of the log, in
-// a transaction, by as many connections as there are callers. No hashes, no
-// rules, no counts.
+// The raw SQL of a claim and a create: the row and a line of the log, in a
+// transaction, on as many connections as there are callers. No hashes, no
+// rules, no counters.
 const (
 	rawClaim = `UPDATE raw_tasks SET claim_seq = claim_seq + 1, claim_holder = $1, claim_since = $2,
  claim_expires = $3, resumes = 0, version = version + 1, updated_at = $2
@@ -33,9 +33,9 @@ const (
 	unclaim  = "UPDATE %s SET claim_holder = NULL, claim_since = NULL, claim_expires = NULL WHERE claim_holder IS NOT NULL"
 )
 
-// rawTables are copies of the tables with their checks and indexes, without the
-// triggers, and with ids that PostgreSQL counts: those of the store have no gaps,
-// for which each transaction would wait for the one before.
+// rawTables are copies of the tables with their checks and indexes, without
+// triggers, and with IDs from sequences: those of the store have no gaps, so
+// each transaction waits for the previous one.
 var rawTables = []string{
 	"CREATE TABLE raw_tasks (LIKE tasks INCLUDING ALL)", "CREATE SEQUENCE raw_task_ids CACHE 32",
 	"ALTER TABLE raw_tasks ALTER COLUMN id SET DEFAULT nextval('raw_task_ids')",
@@ -45,9 +45,9 @@ var rawTables = []string{
 		"SELECT title, description, owner, created_by, status, channel, created_at, updated_at FROM tasks",
 }
 
-// postgres measures the store on PostgreSQL, and the server on it, beside raw
-// SQL on the same server. It starts one of the installed programs, whose
-// commits are synced to the disk.
+// postgres measures the store on PostgreSQL, and the server on it, relative to
+// raw SQL on the same server. It starts one of the installed programs, with
+// commits synced to the disk.
 func (b *bench) postgres(ctx context.Context) error {
 	pg, err := testkit.StartDurablePostgres()
 	if err != nil {
@@ -180,13 +180,13 @@ func rawWork(ctx context.Context, c *pgx.Conn, w work, who string) error {
 	})
 }
 
-// pgRest gives claimed tasks back and removes the dead rows.
+// pgRest releases claimed tasks and removes dead rows.
 func pgRest(ctx context.Context, url string) error {
 	return onPostgres(ctx, url, fmt.Sprintf(unclaim, "tasks"), fmt.Sprintf(unclaim, "raw_tasks"), "VACUUM ANALYZE", "CHECKPOINT")
 }
 
-// moveToPostgres copies the database of an instance to a PostgreSQL that it starts,
-// has its tables looked at and indexed, and starts the server over that.
+// moveToPostgres copies the database of an instance to a PostgreSQL that it
+// starts, analyzes and indexes its tables, and starts the server on it.
 func (inst *instance) moveToPostgres(ctx context.Context) (time.Duration, error) {
 	pg, err := testkit.StartDurablePostgres()
 	if err != nil {

@@ -18,15 +18,15 @@ import (
 	"taskyard/task"
 )
 
-// stamp is an agent's program: it says when it has read its whole prompt, in
+// stamp is an agent's program: it prints when it has read its whole prompt, in
 // nanoseconds since 1970.
 const stamp = "cat >/dev/null\ndate +%s%N\n"
 
 const stampAgent = "---\nname: stamp\ndescription: Says when it has its prompt.\ntools: " +
 	"read\nrunner: stamp\napproval: never\n---\nTell the time.\n"
 
-// measureDispatch lets runs start one after another: how long from the
-// creation of the run until its process has read the prompt.
+// measureDispatch starts runs one after another, and measures the time from the
+// creation of a run until its process has read the prompt.
 func measureDispatch(ctx context.Context, s *sheet, bin, folder string, runs int) error {
 	inst, err := newInstance(bin, filepath.Join(folder, "dispatch"), nil)
 	if err != nil {
@@ -108,8 +108,8 @@ func stamped(r task.Run) (time.Duration, error) {
 	return time.Unix(0, nanos).Sub(r.CreatedAt.Std()), nil
 }
 
-// measureTick measures one round of the scheduler over tasks that all get a
-// run, and over tasks that all get a receipt.
+// measureTick measures one round of the scheduler for tasks that all get a run,
+// and for tasks that are all skipped.
 func measureTick(ctx context.Context, s *sheet, folder string, tasks int) error {
 	for _, kind := range []struct{ what, runner string }{{"each gets a run", "stamp"}, {"none may run", agentfile.RunnerNone}} {
 		dir, err := os.MkdirTemp(folder, "tick-")

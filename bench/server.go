@@ -18,7 +18,7 @@ import (
 	"taskyard/db"
 )
 
-// buildServer makes the binary that is measured, as `make build` does.
+// buildServer builds the binary to measure, like `make build`.
 func buildServer(ctx context.Context, folder string) (string, error) {
 	bin := filepath.Join(folder, "taskyard")
 	out, err := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", bin, "taskyard").CombinedOutput()
@@ -28,10 +28,10 @@ func buildServer(ctx context.Context, folder string) (string, error) {
 	return filepath.Abs(bin)
 }
 
-// instance is a data folder and the server on it.
+// instance is a data folder with its server.
 type instance struct {
 	bin, data string
-	env       []string // besides that of this process
+	env       []string // in addition to that of this process
 	addr      string   // host:port
 	cmd       *exec.Cmd
 	cookie    string // of a session, "" before the first
@@ -40,7 +40,7 @@ type instance struct {
 // pullOnly is an agent that claims its work itself.
 const pullOnly = "---\nname: %s\ndescription: Claims its work itself.\ntools: read\nrunner: none\n---\nWork through your queue.\n"
 
-// newInstance makes a data folder with pull-only agents.
+// newInstance creates a data folder with pull-only agents.
 func newInstance(bin, data string, agents []string) (*instance, error) {
 	inst := &instance{bin: bin, data: data}
 	if err := os.MkdirAll(filepath.Join(data, "agents"), 0o700); err != nil {
@@ -54,8 +54,8 @@ func newInstance(bin, data string, agents []string) (*instance, error) {
 	return inst, nil
 }
 
-// fill writes to the database before the server starts. now is the clock of
-// what is written; nil means the present.
+// fill writes to the database before the server starts. now is the clock for
+// the data; nil: the current time.
 func (inst *instance) fill(ctx context.Context, now func() time.Time, write func(*db.DB) error) error {
 	d, err := db.Open(ctx, db.Options{Path: filepath.Join(inst.data, "taskyard.db"), Now: now})
 	if err != nil {
@@ -68,7 +68,7 @@ func (inst *instance) write(name, text string) error {
 	return os.WriteFile(filepath.Join(inst.data, name), []byte(text), 0o600)
 }
 
-// start runs the server until its first answer and returns how long that took.
+// start starts the server and returns the time until its first answer.
 func (inst *instance) start(ctx context.Context) (time.Duration, error) {
 	log, err := os.OpenFile(filepath.Join(inst.data, "server.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -110,7 +110,7 @@ func (inst *instance) logTail() string {
 	return string(b[max(0, len(b)-500):])
 }
 
-// stop ends the server as an operator would.
+// stop stops the server as an operator would.
 func (inst *instance) stop() error {
 	if err := inst.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		return err
@@ -118,7 +118,8 @@ func (inst *instance) stop() error {
 	return inst.cmd.Wait()
 }
 
-// command runs a command of the binary on the data folder, beside the server.
+// command runs a command of the binary on the data folder, while the server is
+// running.
 func (inst *instance) command(ctx context.Context, stdin string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, inst.bin, append(args, "--data", inst.data)...)
 	cmd.Env = append(os.Environ(), inst.env...)
@@ -132,13 +133,13 @@ func (inst *instance) command(ctx context.Context, stdin string, args ...string)
 	return strings.TrimSpace(string(out)), nil
 }
 
-// token makes a token that may do what the rows do.
+// token creates a token with the rights for the rows.
 func (inst *instance) token(ctx context.Context) (string, error) {
 	return inst.command(ctx, "", "token", "create", "--scope", "operate act-as")
 }
 
-// session adds a person, signs in over the form, and returns the cookie, which
-// outlives a restart.
+// session adds a person, signs in with the form, and returns the cookie, which
+// remains valid after a restart.
 func (inst *instance) session(ctx context.Context, role string) (string, error) {
 	const password = "correct horse battery"
 	if inst.cookie != "" {
@@ -162,13 +163,13 @@ func (inst *instance) session(ctx context.Context, role string) (string, error) 
 	return a.cookie, err
 }
 
-// cpu is the processor time that the server has used, in steps of 10 ms.
+// cpu returns the server's CPU time, with a resolution of 10 ms.
 func (inst *instance) cpu() (time.Duration, error) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", inst.cmd.Process.Pid))
 	if err != nil {
 		return 0, err
 	}
-	// The fields behind the name, which may hold anything but ends with ")".
+	// The fields after the name, which may contain anything but ends with ")".
 	f := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
 	if len(f) < 13 {
 		return 0, fmt.Errorf("unknown form of /proc/PID/stat: %s", b)
@@ -178,13 +179,13 @@ func (inst *instance) cpu() (time.Duration, error) {
 	return time.Duration(user+system) * 10 * time.Millisecond, errors.Join(err1, err2)
 }
 
-// cpuExact is cpu to the nanosecond, for what is short.
+// cpuExact is like cpu, with nanosecond resolution.
 func (inst *instance) cpuExact() (sum time.Duration, err error) {
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", inst.cmd.Process.Pid))
 	for _, t := range threads {
 		b, e := os.ReadFile(t)
 		if e != nil {
-			continue // a thread that is gone
+			continue // the thread has ended
 		}
 		first, _, _ := strings.Cut(string(b), " ")
 		n, e := strconv.ParseInt(first, 10, 64)
@@ -194,7 +195,7 @@ func (inst *instance) cpuExact() (sum time.Duration, err error) {
 	return sum, err
 }
 
-// rss is the memory of the server in MiB.
+// rss returns the server's memory in MiB.
 func (inst *instance) rss() (float64, error) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", inst.cmd.Process.Pid))
 	if err != nil {
@@ -209,8 +210,8 @@ func (inst *instance) rss() (float64, error) {
 	return 0, errors.New("no VmRSS in /proc/PID/status")
 }
 
-// settle waits until the server rests: what an earlier row left to be done in
-// the background must not count for the next.
+// settle waits until the server is idle, so that background work of an earlier
+// row does not affect the next.
 func (inst *instance) settle() error {
 	before, err := inst.cpu()
 	for range 600 {

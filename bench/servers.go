@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// severalServers measures two more servers beside the one of a client: claims of
-// all of them together, beside those of one alone, and how soon a page of the
+// severalServers measures two more servers in addition to that of a client:
+// claims on all of them compared with those on one, and how soon a page of the
 // first shows a change on another.
 func (b *bench) severalServers(ctx context.Context, url string, first *client, token string, alone float64) (err error) {
 	hosts := []string{first.host}

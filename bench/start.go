@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// idle is how long a server rests before its memory is read.
+// idle is how long a server is idle before its memory is measured.
 const idle = 2 * time.Second
 
-// measureEmpty starts the server on an empty folder: how long until its first
-// answer, and how much memory and disk it takes.
+// measureEmpty starts the server with an empty folder, and measures the time
+// until its first answer, and its memory and disk usage.
 func measureEmpty(ctx context.Context, s *sheet, bin, folder string, rounds int) error {
 	fi, err := os.Stat(bin)
 	if err != nil {

@@ -14,26 +14,26 @@ import (
 )
 
 const (
-	owners = 16 // queues that the tasks are spread over; limit.c has the same
+	owners = 16 // number of queues; limit.c has the same
 	lease  = 2 * time.Hour
 )
 
-// work is what one operation of the store does.
+// work is an operation of the store.
 type work string
 
 const (
-	claiming work = "claim"  // select, update, event, read back with relations
+	claiming work = "claim"  // select, update, event, read with relations
 	creating work = "create" // insert, event
 )
 
 type storeRow struct {
 	work    work
 	callers int
-	perTx   int // the limit's transaction size beside it
-	aim     aim // of the share of the limit, in percent
+	perTx   int // transaction size of the corresponding limit
+	aim     aim // of the share of the limit, in per cent
 }
 
-// storeRows is the table of what is measured at the store.
+// storeRows are the measured operations of the store.
 var storeRows = []storeRow{
 	{claiming, 1, 1, none},
 	{claiming, 64, 64, atLeast(55, 80)},
@@ -41,8 +41,8 @@ var storeRows = []storeRow{
 	{creating, 64, 64, atLeast(55, 80)},
 }
 
-// store is a database with tasks, and the limit program on the same file. A copy
-// of the file as it was filled is beside it.
+// store is a database with tasks, and the limit program on the same file. There
+// is a copy of the initial file.
 type store struct {
 	db    *db.DB
 	limit *limit
@@ -52,8 +52,9 @@ type store struct {
 
 func owner(n int64) string { return fmt.Sprintf("bench-%d", n%owners) }
 
-// said is what package db says for one create and one claim. It is recorded
-// once, before any other database is open: recording hears all of them.
+// said returns the statements of package db for one create and one claim. It is
+// called once, before any other database is open, because recording affects all
+// of them.
 var said = sync.OnceValues(func() (statements, error) {
 	folder, err := os.MkdirTemp("", "taskyard-bench-")
 	if err != nil {
@@ -61,7 +62,7 @@ var said = sync.OnceValues(func() (statements, error) {
 	}
 	defer os.RemoveAll(folder)
 	ctx, opt := context.Background(), db.Options{Path: filepath.Join(folder, "record.db")}
-	d, err := db.Open(ctx, opt) // makes the schema, unheard
+	d, err := db.Open(ctx, opt) // creates the schema, which is not recorded
 	if err != nil {
 		return statements{}, err
 	}
@@ -85,10 +86,10 @@ var said = sync.OnceValues(func() (statements, error) {
 	return choose(texts)
 })
 
-// chunk is how many tasks are written in each transaction of a fill.
+// chunk is the number of tasks per transaction of a fill.
 const chunk = 20_000
 
-// inChunks calls write for 0 to size-1, many in each transaction.
+// inChunks calls write for 0 to size-1, with many calls per transaction.
 func inChunks(ctx context.Context, d *db.DB, size int, write func(tx *db.Tx, n int) error) error {
 	return writeChunks(ctx, d, chunk, size, write)
 }
@@ -159,11 +160,11 @@ func claim(ctx context.Context, d *db.DB, n int64) error {
 	})
 }
 
-// measureStores runs every store row on every database, in rounds: each figure
-// is compared with what was measured right before or after it.
+// measureStores measures every store row on every database, in rounds: each
+// result is compared with what was measured right before or after it.
 func measureStores(ctx context.Context, out *sheet, stores []*store, rounds int, d time.Duration) error {
 	for round := range rounds {
-		var first float64 // claims a second in the smallest database
+		var first float64 // claims per second in the smallest database
 		for _, s := range stores {
 			if round > 0 {
 				if err := s.again(ctx); err != nil {
@@ -190,7 +191,7 @@ func measureStores(ctx context.Context, out *sheet, stores []*store, rounds int,
 	return nil
 }
 
-// measure runs one row once, beside its limit, and returns its rate.
+// measure measures one row once, with its limit, and returns its rate.
 func (s *store) measure(ctx context.Context, out *sheet, spec storeRow, d time.Duration) (float64, error) {
 	name := fmt.Sprintf("store %s, %s tasks, %d callers", spec.work, number(float64(s.size)), spec.callers)
 	if spec.callers == 1 {
@@ -210,7 +211,7 @@ func (s *store) measure(ctx context.Context, out *sheet, spec storeRow, d time.D
 	out.add(name, "/s", none, ours.rate())
 	out.add(name+": p99", "ms", none, millis(ours.percentile(0.99)))
 	out.add(name+": of the C limit", "%", spec.aim, 100*ours.rate()/limit.rate())
-	// Where other programs share the machine, this share is steadier.
+	// If other programs use the machine, this share is more stable.
 	out.add(name+": of the C limit by CPU time", "%", none, 100*limit.cpuEach()/ours.cpuEach())
 	return ours.rate(), nil
 }
@@ -223,8 +224,8 @@ func (s *store) drive(ctx context.Context, w work, callers int, d time.Duration)
 	return drive(callers, d, func(_ int, n int64) error { return op(ctx, s.db, n) })
 }
 
-// laps repeats run until it was at work for d: claims empty the queues, which
-// are filled again while no clock runs.
+// laps repeats run until it has worked for d: claims empty the queues, which
+// are refilled outside the measured time.
 func (s *store) laps(d time.Duration, run func(time.Duration) (lap, error)) (lap, error) {
 	var sum lap
 	for sum.elapsed < d {

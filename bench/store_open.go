@@ -11,8 +11,8 @@ import (
 	"taskyard/db"
 )
 
-// openStore makes a database of size claimable tasks, each with two steps, a
-// resource and a comment, in folder.
+// openStore creates a database of size claimable tasks in folder, each with two
+// steps, a resource and a comment.
 func openStore(ctx context.Context, folder string, size int) (*store, error) {
 	s := &store{size: size, path: filepath.Join(folder, fmt.Sprintf("bench-%d.db", size))}
 	d, err := db.Open(ctx, db.Options{Path: s.path})
@@ -39,8 +39,8 @@ func (s *store) open(ctx context.Context) error {
 	return nil
 }
 
-// again puts the database back as it was filled: a round of creates would leave
-// the next one a larger one.
+// again restores the initial database: creates would make that of the next
+// round larger.
 func (s *store) again(ctx context.Context) error {
 	return errors.Join(s.close(), removeDatabase(s.path), copyFile(s.path, s.path+".filled"), s.open(ctx))
 }
@@ -50,7 +50,7 @@ func (s *store) close() error {
 	return s.db.Close()
 }
 
-// removeDatabase removes a database with what SQLite keeps beside it.
+// removeDatabase deletes a database with its additional SQLite files.
 func removeDatabase(path string) (err error) {
 	for _, end := range []string{"", "-wal", "-shm"} {
 		if e := os.Remove(path + end); e != nil && !os.IsNotExist(e) {

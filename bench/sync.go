@@ -7,15 +7,14 @@ import (
 	"time"
 )
 
-// About what a commit of a claim appends to the write-ahead log, and how often
-// that is done to learn what the disk takes for it.
+// The approximate size of a claim's commit in the write-ahead log, and how
+// often it is written to measure the disk.
 const (
 	syncBytes = 32 << 10
 	syncs     = 200
 )
 
-// syncTime is the median time in which a file of a folder takes a write and is
-// synced.
+// syncTime returns the median time for a write and fsync of a file in a folder.
 func syncTime(folder string) (time.Duration, error) {
 	f, err := os.Create(filepath.Join(folder, "sync"))
 	if err != nil {

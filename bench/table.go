@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// aim is what a figure must reach, and the goal beyond. The zero aim asks for
-// nothing: the figure explains others.
+// aim is the limit of a result, and a stricter goal. The zero aim has no limit:
+// the result is informational.
 type aim struct {
 	Must float64 `json:"must,omitempty"`
 	Goal float64 `json:"goal,omitempty"`
@@ -22,7 +22,7 @@ type aim struct {
 func atLeast(must, goal float64) aim { return aim{must, goal, false} }
 func atMost(must, goal float64) aim  { return aim{must, goal, true} }
 
-// verdict is "goal", "ok" or "MISS", or "" where nothing is asked for.
+// verdict returns "goal", "ok" or "MISS", or "" if there is no limit.
 func (a aim) verdict(v float64) string {
 	reaches := func(bound float64) bool {
 		if a.Most {
@@ -41,7 +41,7 @@ func (a aim) verdict(v float64) string {
 	return "MISS"
 }
 
-// figure is one row: a value that was measured in one round or several.
+// figure is one row: a value that was measured in one or more rounds.
 type figure struct {
 	Name   string    `json:"name"`
 	Unit   string    `json:"unit"`
@@ -51,13 +51,13 @@ type figure struct {
 	Verdict string `json:"verdict,omitempty"`
 }
 
-// sheet gathers figures in the order in which they first come.
+// sheet collects figures in order of first occurrence.
 type sheet struct {
 	figures []*figure
 	pages   []*pageFigure
 }
 
-// add notes what one round measured.
+// add records the value of one round.
 func (s *sheet) add(name, unit string, a aim, v float64) {
 	i := slices.IndexFunc(s.figures, func(f *figure) bool { return f.Name == name })
 	if i < 0 {
@@ -83,7 +83,7 @@ func median(list []float64) float64 {
 
 func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// report is what the JSON file holds.
+// report is the content of the JSON file.
 type report struct {
 	CPUs    int           `json:"cpus"`
 	Go      string        `json:"go"`
@@ -122,7 +122,7 @@ func (r report) print(w io.Writer) error {
 	return t.Flush()
 }
 
-// number writes v with about three digits, and commas between thousands.
+// number formats v with about three digits, and commas between thousands.
 func number(v float64) string {
 	digits := 2
 	switch {

@@ -10,12 +10,12 @@ import (
 )
 
 const (
-	sleepers = 1000            // signups that wait
-	atRest   = 5 * time.Second // how long they are watched
+	sleepers = 1000            // waiting signups
+	atRest   = 5 * time.Second // how long they are measured
 )
 
-// waiting holds many signups on a server of their own: what they take while
-// nothing comes, and how soon each has a task once tasks come.
+// waiting measures many waiting signups on a separate server: their cost while
+// there are no tasks, and how soon each gets a task.
 func (b *bench) waiting(ctx context.Context) error {
 	inst, err := newInstance(b.bin, filepath.Join(b.folder, "waiting"), queues[:1])
 	if err != nil {
@@ -84,7 +84,7 @@ func (b *bench) measureWaiting(ctx context.Context, inst *instance) error {
 	return nil
 }
 
-// asleep waits until so many signups wait.
+// asleep waits until n signups are waiting.
 func asleep(w *wire, addr string, n int) error {
 	line := fmt.Appendf(nil, "taskyard_signups_waiting %d\n", n)
 	req := request("GET", "/metrics", addr, "")
@@ -98,7 +98,7 @@ func asleep(w *wire, addr string, n int) error {
 	return errors.New("the signups do not come to wait")
 }
 
-// recordIdle notes what the server takes while nothing happens.
+// recordIdle records the resource usage of an idle server.
 func (b *bench) recordIdle(inst *instance, before float64) error {
 	if err := inst.settle(); err != nil {
 		return err

@@ -11,15 +11,14 @@ import (
 	"time"
 )
 
-// wire is a lean HTTP/1.1 client: one connection, requests as ready bytes, an
-// answer read with as little work as can be. The client of net/http takes more
-// CPU for a request than the server does, on the same cores, so that one would
-// measure the client.
+// wire is a minimal HTTP/1.1 client: one connection, prepared requests, and
+// minimal parsing of answers. The client of net/http uses more CPU per request
+// than the server does, on the same cores, so it would dominate the results.
 type wire struct {
 	conn  net.Conn
 	r     *bufio.Reader
 	body  []byte
-	bytes int64 // received so far, headers too
+	bytes int64 // received so far, including headers
 }
 
 func dial(addr string) (*wire, error) {
@@ -32,7 +31,7 @@ func dial(addr string) (*wire, error) {
 	return w, nil
 }
 
-// Read receives what the server sends, and counts it.
+// Read reads and counts what the server sends.
 func (w *wire) Read(p []byte) (int, error) {
 	n, err := w.conn.Read(p)
 	w.bytes += int64(n)
@@ -41,8 +40,8 @@ func (w *wire) Read(p []byte) (int, error) {
 
 func (w *wire) close() { w.conn.Close() }
 
-// request makes the bytes of a request. headers are whole lines without their
-// ends.
+// request returns the bytes of a request. headers are complete lines without
+// line endings.
 func request(method, path, host, body string, headers ...string) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: %s\r\n", method, path, host)
@@ -56,15 +55,16 @@ func request(method, path, host, body string, headers ...string) []byte {
 	return b.Bytes()
 }
 
-// answer is what a server sent. body is valid until the next call on the wire.
+// answer is an answer of a server. body is valid until the next call on the
+// wire.
 type answer struct {
 	status int
 	body   []byte
-	cookie string // name=value of the session's cookie, where one was set
+	cookie string // name=value of the session's cookie, if one was set
 }
 
-// call sends a request and reads the whole answer. One outside 2xx is an
-// error that shows it.
+// call sends a request and reads the whole answer. A status other than 2xx is
+// an error with the answer.
 func (w *wire) call(req []byte) ([]byte, error) {
 	a, err := w.exchange(req)
 	if err != nil {
@@ -77,13 +77,13 @@ func (w *wire) call(req []byte) ([]byte, error) {
 	return a.body, nil
 }
 
-// ask is call where only success matters.
+// ask is like call, if only success matters.
 func (w *wire) ask(req []byte) error {
 	_, err := w.call(req)
 	return err
 }
 
-// exchange sends a request and reads the whole answer, whatever its status.
+// exchange sends a request and reads the whole answer, with any status.
 func (w *wire) exchange(req []byte) (answer, error) {
 	if err := w.conn.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
 		return answer{}, err
@@ -117,7 +117,7 @@ var (
 	crlf       = []byte("\r\n")
 )
 
-// head reads status line and headers. size is -1 for a body in chunks.
+// head reads status line and headers. size is -1 for a chunked body.
 func (w *wire) head() (a answer, size int, err error) {
 	line, err := w.r.ReadSlice('\n')
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"taskyard/task"
 )
 
-// yearAgents own the tasks of an instance with a year of work. A worker that never comes
-// executes their runs, so that the instance stays as it was filled.
+// yearAgents own the tasks of an instance with a year of work. Their runner
+// needs a worker, which never connects, so that the instance does not change.
 var yearAgents = []string{
 	"coder", "planner", "reviewer", "researcher", "tester", "writer", "translator", "designer", "releaser",
 	"keeper", "support", "analyst", "auditor", "builder", "scout", "painter",
@@ -26,7 +26,7 @@ const (
 	farConfig = "log.level = \"warn\"\n[scheduler]\ncron = \"0 5 1 1 *\"\n[backup]\ncron = \"0 5 1 1 *\"\n[runners.far]\nkind = \"worker\"\n"
 )
 
-// yearSize is what the pages are measured with.
+// yearSize returns the size for measuring pages.
 func (b *bench) yearSize() dbfill.Size {
 	s := dbfill.Size{Open: 10_000, Archived: 100_000, Approvals: 1000, Subtasks: 1000, Comments: 2000, Lines: 10_000}
 	if b.quick {
@@ -35,7 +35,7 @@ func (b *bench) yearSize() dbfill.Size {
 	return s
 }
 
-// yearInstance makes an instance with a year of work.
+// yearInstance creates an instance with a year of work.
 func (b *bench) yearInstance(ctx context.Context, folder string, s dbfill.Size, agents []string) (*instance, dbfill.Marks, error) {
 	begin := time.Now()
 	inst, err := newInstance(b.bin, filepath.Join(b.folder, folder), nil)
@@ -51,7 +51,7 @@ func (b *bench) yearInstance(ctx context.Context, folder string, s dbfill.Size, 
 		return nil, dbfill.Marks{}, err
 	}
 	var m dbfill.Marks
-	err = inst.fill(ctx, nil, func(*db.DB) error { return nil }) // makes the schema
+	err = inst.fill(ctx, nil, func(*db.DB) error { return nil }) // creates the schema
 	if err == nil {
 		m, err = dbfill.Year(ctx, filepath.Join(inst.data, "taskyard.db"), s, agents, time.Now())
 	}
@@ -65,7 +65,8 @@ func (b *bench) yearInstance(ctx context.Context, folder string, s dbfill.Size, 
 	return inst, m, nil
 }
 
-// yearPages are the pages that people open, each in the state that costs most.
+// yearPages returns the pages that people open, each in its most expensive
+// state.
 func yearPages(m dbfill.Marks) []string {
 	at := func(before string, id task.ID, after string) string { return before + id.String() + after }
 	return []string{
@@ -100,13 +101,13 @@ func (b *bench) pages(ctx context.Context, start func(*instance, context.Context
 	}), inst.stop())
 }
 
-// yearClient is somebody who looks at the pages, and a program that changes it.
+// yearClient is a person who views pages, and a program that makes changes.
 type yearClient struct {
 	look, act    *wire
 	cookie, auth string
 	host         string
-	open         task.ID // what is changed
-	priority     int     // of it
+	open         task.ID // the task to change
+	priority     int     // its priority
 }
 
 func (b *bench) onYear(ctx context.Context, inst *instance, fn func(*yearClient) error) error {
@@ -129,8 +130,8 @@ func (b *bench) onYear(ctx context.Context, inst *instance, fn func(*yearClient)
 	return fn(c)
 }
 
-// change changes a task, so that nothing that is kept holds any more. A token may
-// not write that many comments in a minute.
+// change changes a task, so that all caches are invalid. It does not add a
+// comment, because a token may not write as many per minute.
 func (c *yearClient) change() error {
 	c.priority = 3 - c.priority
 	_, err := c.act.call(request("PATCH", "/api/tasks/"+c.open.String(), c.host,

@@ -18,8 +18,8 @@ import (
 
 const goqiteModule = "maragu.dev/goqite"
 
-// goqiteOnSQLite has callers delete the message that they hold and receive the
-// next, as finish and claim do, until none is left or the lap is over.
+// goqiteOnSQLite makes callers delete their message and receive the next, like
+// finish and claim, until none is left or the lap is over.
 func goqiteOnSQLite(ctx context.Context, o options, dir string) (row, error) {
 	db, err := openSQLite(filepath.Join(dir, "goqite.db"))
 	if err != nil {
@@ -90,7 +90,7 @@ func inTx(ctx context.Context, db *sql.DB, do func(*sql.Tx) error) error {
 	return tx.Commit()
 }
 
-// goqiteSchema reads the schema out of the module, which does not export it.
+// goqiteSchema reads the schema from the module, which does not export it.
 func goqiteSchema(ctx context.Context) (string, error) {
 	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", goqiteModule).Output()
 	if err != nil {

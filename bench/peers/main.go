@@ -39,12 +39,12 @@ type options struct {
 	stderr   io.Writer
 }
 
-// row is what one peer did in one lap. The names in JSON are read by bench.
+// row is the result of one peer in one lap. bench reads the JSON names.
 type row struct {
 	Peer      string  `json:"peer"`
 	Version   string  `json:"version"`
 	Operation string  `json:"operation"`
-	Jobs      int     `json:"jobs"` // that were finished
+	Jobs      int     `json:"jobs"` // completed jobs
 	PerSecond float64 `json:"perSecond"`
 	P50       float64 `json:"p50"` // milliseconds
 	P99       float64 `json:"p99"`
@@ -136,7 +136,7 @@ func measure(ctx context.Context, o options) ([]row, error) {
 	return rows, nil
 }
 
-// newRow makes the row of what n jobs took.
+// newRow returns the result for n jobs.
 func newRow(peer, module, operation string, n int, elapsed time.Duration, took []time.Duration) row {
 	slices.Sort(took)
 	at := func(share float64) float64 {
@@ -148,7 +148,7 @@ func newRow(peer, module, operation string, n int, elapsed time.Duration, took [
 	return row{peer, version(module), operation, n, float64(n) / max(elapsed.Seconds(), 1e-9), at(0.5), at(0.99)}
 }
 
-// version is that of a module in this program.
+// version returns the version of a module in this program.
 func version(module string) string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -22,7 +22,7 @@ const (
 	callers      = 64
 	benchWorkers = 2000 // what `river bench` uses
 
-	// schema is River's own one on PostgreSQL, which is made and dropped.
+	// schema is River's own schema on PostgreSQL, which is created and dropped.
 	schema = "taskyard_bench_peers"
 )
 
@@ -72,7 +72,7 @@ func riverOnSQLite(workers int) func(context.Context, options, string) (row, err
 			return row{}, err
 		}
 		defer db.Close()
-		o.jobs = max(o.jobs/3, 100) // they are inserted one by one
+		o.jobs = max(o.jobs/3, 100) // they are inserted individually
 		l := riverLap{options: o, workers: workers, ready: func() error {
 			_, err := db.ExecContext(ctx, "ANALYZE")
 			return err
@@ -81,7 +81,7 @@ func riverOnSQLite(workers int) func(context.Context, options, string) (row, err
 	}
 }
 
-// openSQLite opens a database as both peers advise, and syncs each commit.
+// openSQLite opens a database as both peers recommend, and syncs each commit.
 func openSQLite(path string) (*sql.DB, error) {
 	db, err := sql.Open("sqlite3", "file:"+path+"?_journal_mode=WAL&_synchronous=FULL&_txlock=immediate&_busy_timeout=5000")
 	if err != nil {
@@ -95,7 +95,7 @@ type riverLap struct {
 	options
 	schema  string
 	workers int
-	ready   func() error // what makes the database ready once it is filled
+	ready   func() error // prepares the filled database
 }
 
 func workRiver[T any](ctx context.Context, driver riverdriver.Driver[T], place string, l riverLap) (row, error) {
@@ -112,8 +112,8 @@ func workRiver[T any](ctx context.Context, driver riverdriver.Driver[T], place s
 		return row{}, err
 	}
 	client, err := river.NewClient(driver, &river.Config{
-		// The defaults are for jobs that take a while; jobs that do nothing are
-		// fetched as often as it allows.
+		// The defaults are for longer jobs; jobs that do nothing are fetched as
+		// often as possible.
 		FetchCooldown:     river.FetchCooldownMin,
 		FetchPollInterval: 20 * time.Millisecond,
 		JobTimeout:        -1,
@@ -154,10 +154,11 @@ func insertJobs[T any](ctx context.Context, client *river.Client[T], jobs int) e
 }
 
 // drain works jobs until all are completed or the lap is over, and returns how
-// many were, until the last of them, and how long each completion took.
+// many were completed, the time until the last of them, and how long each
+// completion took.
 func drain[T any](ctx context.Context, client *river.Client[T], l riverLap,
 ) (n int, elapsed time.Duration, took []time.Duration, err error) {
-	// Room for all: events without room are dropped.
+	// Provide space for all, because events are dropped otherwise.
 	events, cancel := client.SubscribeConfig(&river.SubscribeConfig{
 		ChanSize: l.jobs, Kinds: []river.EventKind{river.EventKindJobCompleted, river.EventKindJobFailed},
 	})
