@@ -1,5 +1,5 @@
-// Boards and lists of tasks: acts without leaving the page, selection, the dialog of a hand-over, focus. Every act is
-// a form of the page, and its answer the page that the form leads to: what has changed is taken out of that.
+// Boards and lists of tasks: actions without leaving the page, selection, the hand-over dialog, focus. Every action is
+// a form of the page. Its answer is the page that the form leads to, of which only the changes are used.
 (() => {
   const q = (s, r = document) => r.querySelector(s);
   const all = (s, r = document) => [...r.querySelectorAll(s)];
@@ -7,8 +7,9 @@
   const say = text => { const s = q("#said"); if (s) s.textContent = text; };
   const taskyard = window.taskyard;
 
-  // Focus that a change took away stays in its row: on the same control, else on the row's link; a row that went hands
-  // it to the next. Focus that somebody has is left alone: answers, and the word that a dialog has closed, may be late.
+  // If a change removes the focused element, the focus stays in its row: on the same control, or else on the row's
+  // link; if the row is removed, it moves to the next. It is never taken from another element, because answers and the
+  // close event of a dialog may be late.
   const controls = ["[data-key-up]", "[data-key-down]", "[data-pick]", "summary"];
   const marked = id => {
     const at = document.activeElement, row = id ? document.getElementById(id) : at?.closest?.("[data-row]");
@@ -26,7 +27,7 @@
     ((next && q(".title a, a.title", next)) || q("main h1"))?.focus();
   };
 
-  // Selection outlives what live answers redraw.
+  // Selection survives live updates.
   let picked = new Set();
   const count = () => {
     const n = picked.size, whole = q("[data-pick-matching]")?.checked, box = q("[data-picked]");
@@ -50,13 +51,13 @@
   });
   document.addEventListener("reset", e => { if (e.target.id === "bulk") setTimeout(() => { picked.clear(); count(); say("Nothing is selected"); }); });
 
-  // Live answers keep the focus.
+  // Live updates keep the focus.
   let mark = null;
   document.addEventListener("htmx:beforeSwap", e => { if (e.target === area()) mark = marked(); });
   document.addEventListener("htmx:afterSwap", () => { restore(); refocus(mark); mark = null; });
   const renew = () => { if (area()) htmx.trigger(area(), "live"); };
 
-  // take shows of an answered page what differs here.
+  // take updates this page with the differences of an answered page.
   const take = (doc, id) => {
     const m = marked(id);
     for (const part of [area().id, "nav", "sum", "bulk-all"]) {
@@ -77,8 +78,8 @@
     return { res, doc: new DOMParser().parseFromString(await res.text(), "text/html") };
   };
   const busy = new Set();
-  let crossed = false; // answers of acts that were under way together may come in any order: the last may be old
-  // post sends an act once, however often it is asked for while it lasts.
+  let crossed = false; // concurrent answers may arrive in any order: the last may be outdated
+  // post sends a form once, even if it is submitted again in the meantime.
   const post = async (action, body, id, refused, done) => {
     if (busy.has(action)) return;
     if (busy.size) crossed = true;
@@ -103,7 +104,7 @@
     return post(`${taskyard.prefix}/tasks/${id}/priority`, body, `t-${id}`);
   };
 
-  // The dialog holds the inner part of the page that the link leads to.
+  // The dialog contains the inner part of the linked page.
   const dialog = () => {
     let d = q("#act-dialog");
     if (!d) {
@@ -133,7 +134,7 @@
     if (to) url.searchParams.set("to", to);
     try {
       const a = await ask(url);
-      if (!a || mine !== asked || q("dialog[open]")) return; // another was asked for since, or is open
+      if (!a || mine !== asked || q("dialog[open]")) return; // another one was requested since, or is open
       d.mark = { id: row.id, after: [] };
       if (!fill(d, a.doc)) location.assign(href);
     } catch { taskyard.toast("The server cannot be reached.", true); }
@@ -147,7 +148,7 @@
     link.closest("details").open = false;
     taskyard.handOver(link.href, link.closest("[data-row]"));
   });
-  // Before the guard of plain forms: these may be sent again and again.
+  // Run before the guard of plain forms, because these may be sent repeatedly.
   document.addEventListener("submit", e => {
     const f = e.target, b = e.submitter;
     if (!area() || !(f.id === "act" || f.matches("#act-dialog form, form:has([data-undo])"))) return;

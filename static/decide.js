@@ -1,19 +1,20 @@
-// A panel that opens for typing takes the focus into its first field, or into the first that is wrong.
+// When a panel for typing opens, its first invalid field gets the focus, or else its first field.
 document.addEventListener("toggle", e => {
   if (!e.target.matches?.("details[data-panel]") || e.newState !== "open") return;
-  const at = document.activeElement; // somebody may be typing there by now
+  const at = document.activeElement; // the person may already be typing there
   if (!e.target.contains(at) || at.localName === "summary") (e.target.querySelector("[aria-invalid]") || e.target.querySelector("select, textarea, input:not([type=hidden])"))?.focus();
 }, true);
 document.addEventListener("keydown", e => {
-  // Escape closes it again.
+  // Escape closes the panel.
   const open = e.key === "Escape" && document.querySelector("details[data-panel][open]");
   if (open) { open.open = false; open.querySelector("summary").focus(); return; }
   if (e.metaKey || e.ctrlKey || e.altKey || e.target.closest?.("input:not([type=checkbox]),textarea,select") || document.querySelector("dialog[open]")) return;
-  // Here j and k move to the next request itself: a and r decide on what is shown, never on a row that only has the focus.
+  // On this page, j and k open the next request: a and r decide on the displayed request, never on a row that merely
+  // has the focus.
   const link = { j: "[data-go-next]", k: "[data-go-prev]" }[e.key];
   if (link && document.getElementById("ap-list")) { e.stopImmediatePropagation(); document.querySelector(link)?.click(); }
 }, true);
-// How many runs the button will approve.
+// Show how many runs the button approves.
 (() => {
   const words = () => document.querySelectorAll("form[data-bulk-approve]").forEach(f => {
     const n = f.querySelectorAll("input[name=run]:checked").length, b = f.querySelector("button[type=submit]");
@@ -23,13 +24,13 @@ document.addEventListener("keydown", e => {
   document.addEventListener("change", e => { if (e.target.closest("form[data-bulk-approve]")) words(); });
   words();
 })();
-// A yes counts only for a request that was in view for 700 ms. A key that is held down, a double click or a click through
-// the queue would else approve what nobody has seen.
+// An approval counts only if the request was visible for 700 ms. Otherwise, a key that is held down, a double click or
+// clicking through the queue would approve requests that nobody has seen.
 (() => {
   const least = 700, decides = 'form[action$="/approve"], form[action$="/allow"], form[data-bulk-approve]';
-  // What a form decides on: its address and the version that was looked at. A live part may change both under the reader.
+  // What a form decides on: its URL and the version that was reviewed. A live update may change both.
   const subject = f => [f.getAttribute("action"), ...[...f.querySelectorAll("input[name=version], input[name=run]")].map(i => i.value)].join(" ");
-  const views = new WeakMap(); // form → what it decides on, whether that is in view, and since when
+  const views = new WeakMap(); // form → what it decides on, whether it is visible, and since when
   const watched = new WeakMap(); // button → its form
   const look = new IntersectionObserver(list => list.forEach(e => {
     const v = views.get(watched.get(e.target));

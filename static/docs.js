@@ -1,4 +1,4 @@
-// The field above the reference leaves the operations in sight that hold every word of it.
+// The search field of the reference hides the operations that do not contain every word.
 (() => {
   const field = document.querySelector("[data-docs-find]");
   if (!field) return;

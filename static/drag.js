@@ -1,11 +1,11 @@
-// Cards are dragged with mouse or pen: into another column is a hand-over, up or down in the own one a priority. What
-// dragging does, the menu of each card and the keys do too; fingers scroll.
+// Cards are dragged with mouse or pen: to another column to hand them over, up or down in their own to change the
+// priority. The menu of each card and keys do the same; touch scrolls.
 (() => {
   const all = (s, r = document) => [...r.querySelectorAll(s)];
   const num = card => ({ id: Number(card.id.slice(2)), p: Number(card.dataset.p) });
   let drag = null, dropped = false;
 
-  // The least change of priority that puts a task between two others; a queue goes by priority, then by number.
+  // The smallest priority change that moves a task between two others; a queue is sorted by priority, then by number.
   const between = (me, above, below, up) => {
     const fits = n => (!above || above.p > n || above.p === n && above.id < me.id) && (!below || n > below.p || n === below.p && me.id < below.id);
     const near = [me.p, below && below.p, below && below.p + 1, above && above.p, above && above.p - 1].filter(Number.isFinite);
@@ -87,7 +87,7 @@
   });
   document.addEventListener("pointermove", e => {
     if (!drag) return;
-    if (!(e.buttons & 1)) { end(); return; } // the button was let go where nobody told us
+    if (!(e.buttons & 1)) { end(); return; } // the button was released outside the window
     if (!drag.ghost) {
       if (Math.hypot(e.clientX - drag.x, e.clientY - drag.y) < 6) return;
       start();
@@ -103,7 +103,7 @@
     drop();
   });
   addEventListener("pointercancel", () => { if (drag) end(); });
-  // The click that ends a drag opens nothing.
+  // Ignore the click that ends a drag.
   addEventListener("click", e => { if (dropped) { dropped = false; e.preventDefault(); e.stopPropagation(); } }, true);
   addEventListener("keydown", e => { if (drag?.ghost && e.key === "Escape") { e.stopPropagation(); end(); dropped = true; } }, true);
 })();

@@ -1,4 +1,4 @@
-// The editor of a definition: numbered lines under the text follow what is typed, and have the marks of the check.
+// The editor of a definition: numbered lines below the text follow the input and show the problems of the check.
 (() => {
   const area = document.querySelector("#text"), list = document.querySelector(".editor-lines");
   if (!area || !list) return;
@@ -25,8 +25,8 @@
   };
   area.addEventListener("input", draw);
   document.addEventListener("htmx:afterSettle", mark);
-  addEventListener("pageshow", () => { draw(); mark(); }); // back to a page brings its text back
-  // A finding leads into its line.
+  addEventListener("pageshow", () => { draw(); mark(); }); // going back restores the text
+  // A problem links to its line.
   document.addEventListener("click", e => {
     const link = e.target.closest("[data-line-link]");
     if (!link) return;
@@ -37,7 +37,7 @@
     area.setSelectionRange(at, at + lines[n - 1].length);
     list.children[n - 1]?.scrollIntoView({ block: "center" });
   });
-  // The button checks without leaving the page, once at a time.
+  // The button checks without leaving the page, one check at a time.
   let checking = false;
   document.addEventListener("submit", e => {
     if (!e.submitter?.hasAttribute("data-check")) return;

@@ -1,4 +1,4 @@
-// The inbox: the next row gets the focus after an act.
+// The inbox: the next row gets the focus after an action.
 (() => {
   const rows = () => [...document.querySelectorAll("main [data-row]")].filter(r => r.offsetParent);
   const store = {
@@ -8,7 +8,7 @@
   addEventListener("submit", e => {
     const row = e.target.closest("[data-row]");
     if (!row) return;
-    // The row itself goes; the ones after it are tried first, then those before.
+    // The row itself is removed; try the following ones first, then the preceding ones.
     const list = rows(), at = list.indexOf(row);
     store.set("focus", [...list.slice(at + 1), ...list.slice(0, at).reverse()].map(r => r.id).slice(0, 30).join(" "));
   }, true);

@@ -1,16 +1,16 @@
-// The review of a result. Without this script every act is a form or a link of its own page; with it they happen in
-// place: comments open below their line, drafts are stored while one types, and a file is renewed after each act.
+// The review of a result. Without this script, every action is a form or a link to its own page; with it, they work in
+// place: comments open below their line, drafts are saved while typing, and a file is updated after each action.
 (() => {
   const { taskyard } = window;
   const q = (s, r = document) => r.querySelector(s);
   const all = (s, r = document) => [...r.querySelectorAll(s)];
   const page = url => fetch(url).then(async res => (res.ok ? new DOMParser().parseFromString(await res.text(), "text/html") : null)).catch(() => null);
   const fileOf = el => el.closest?.("[data-file]");
-  // A result may have been handed in since: what is renewed stays that of the shown one.
+  // A newer result may have been submitted: updates stay on the displayed one.
   const address = () => q("#review-state")?.getAttribute("hx-get") ?? location.pathname + location.search;
   const settled = el => { htmx.process(el); taskyard.restoreDrafts(el); document.dispatchEvent(new Event("taskyard:arrived")); };
 
-  // renew shows a file, or the comments on the result, as the server has it now.
+  // renew updates a file, or the comments on the result, from the server.
   const renew = async el => {
     const file = fileOf(el), id = file?.id ?? "general";
     const doc = await page(file ? file.dataset.file : address());
@@ -23,7 +23,7 @@
     settled(fresh);
     acts();
   };
-  // acts renews the decisions, which tell how many drafts there are.
+  // acts updates the decision forms, which show the number of drafts.
   const acts = async () => {
     const doc = await page(address());
     for (const id of ["review-acts", "drafts-bar", "files-sum"]) {
@@ -32,7 +32,7 @@
     }
   };
 
-  // send posts a form and returns the place that the answer leads to, null where it was refused.
+  // send posts a form and returns the URL that the answer leads to, null if it failed.
   const send = async (form, submitter, key) => {
     const body = new URLSearchParams(new FormData(form, submitter));
     if (key) body.set("_key", key);
@@ -44,7 +44,7 @@
     return null;
   };
 
-  // --- drafts are stored while one types ---
+  // --- drafts are saved while typing ---
   const timers = new WeakMap(), busy = new WeakMap();
   const say = (form, text) => { const s = q("[data-saved]", form); if (s) s.textContent = text; };
   const store = async form => {
@@ -58,12 +58,12 @@
       if (!id) { say(form, ""); return; }
       form.dataset.stored = text;
       taskyard.forgetDrafts(form);
-      q(".hint[role=status]", form)?.remove(); // that it was not saved
+      q(".hint[role=status]", form)?.remove(); // the message that it was not saved
       if (form.getAttribute("action").endsWith("/comments")) {
         form.setAttribute("action", `${form.getAttribute("action")}/${id}`);
         field.dataset.draft = field.dataset.draft.replace(/:review:.*/s, `:review:${id}`);
       }
-      if (field.value !== text) field.dispatchEvent(new Event("input", { bubbles: true })); // typed meanwhile
+      if (field.value !== text) field.dispatchEvent(new Event("input", { bubbles: true })); // typed in the meantime
       say(form, "Draft saved");
     }, () => say(form, "Not saved: the server cannot be reached"));
     busy.set(form, sent);
@@ -94,14 +94,14 @@
       if (to === null) return;
       const place = form.closest("[data-file], #general") ?? form;
       taskyard.forgetDrafts(form);
-      form.removeAttribute("data-keep"); // what it held is stored: nothing of it has to stay
+      form.removeAttribute("data-keep"); // its content is saved: it need not be kept
       form.reset();
       const file = fileOf(place);
       if (file) file.dataset.keepOpen = form.querySelector("[name=viewed]") ? "" : "1";
       if (form.closest("#comment-result")) q("#comment-result").open = false;
       await renew(place);
       const comment = /#(c-\d+)$/.exec(to)?.[1];
-      if (comment && !document.getElementById(comment)) { location.assign(to); location.reload(); return; } // it is with the newest result
+      if (comment && !document.getElementById(comment)) { location.assign(to); location.reload(); return; } // it belongs to the newest result
       (comment && document.getElementById(comment) || q("summary", document.getElementById(place.id) ?? document))?.focus();
     } catch { taskyard.unreachable(); }
     finally { delete form.dataset.sent; }
@@ -111,7 +111,7 @@
   const openForm = async (link, row) => {
     const file = fileOf(link);
     const old = file && q("#c", file);
-    // A second line, with Shift, makes a range of the form that is open.
+    // Selecting a second line with Shift extends the open form to a range.
     if (row?.shift && old?.elements.line && old.elements.side.value === link.dataset.line.split(" ")[0]) {
       const n = +link.dataset.line.split(" ")[1], first = +old.elements.line.value;
       old.elements.line.value = Math.min(first, n);
@@ -161,7 +161,7 @@
     back?.focus();
   });
 
-  // --- keys: lines are reached by arrows, not by a Tab for each ---
+  // --- keys: arrow keys move between lines, instead of a Tab for each ---
   const roving = table => all("a.plus", table).forEach((a, i) => { a.tabIndex = i ? -1 : 0; });
   const tables = () => all(".difftable:not([data-roving])").forEach(t => { t.dataset.roving = "1"; roving(t); });
   document.addEventListener("htmx:afterSettle", tables);
@@ -178,7 +178,7 @@
       to.focus();
       return;
     }
-    // C is for the line or the file that has the focus, else for the whole result; elsewhere it makes a task.
+    // C comments on the focused line or file, or else on the whole result; elsewhere it creates a task.
     if (e.key !== "c" || e.ctrlKey || e.metaKey || e.altKey || e.target.closest?.("textarea, input, select, dialog")) return;
     const whole = q("#comment-result");
     const row = e.target.closest?.("[data-row]");
@@ -188,7 +188,7 @@
     e.preventDefault();
     e.stopImmediatePropagation();
   }, true);
-  // A decision opens with its first field.
+  // When a decision opens, its first field gets the focus.
   document.addEventListener("toggle", e => {
     if (e.target.matches?.("#changes-menu[open], #accept-menu[open]")) q(e.target.id === "accept-menu" ? "button[type=submit]" : "textarea", e.target).focus();
     else if (e.target.matches?.("#comment-result[open]")) q("textarea", e.target)?.focus();

@@ -1,11 +1,12 @@
-// The page of a task: ticks show at once, steps move by drag, button and key, entries of the stream are found by address.
+// The page of a task: ticks show at once, steps move by dragging, buttons and keys, entries of the stream are found by
+// URL.
 (() => {
   const q = (s, r = document) => r.querySelector(s);
   const rows = () => [...document.querySelectorAll("#plan .steps > li")];
   document.documentElement.dataset.scripted = "";
 
-  // --- ticks: the mark changes with the click, and goes back when the server says no ---
-  const flying = new Set(); // rows whose tick the server has not answered; older answers leave them alone
+  // --- ticks: the mark changes with the click, and is reverted if the server rejects it ---
+  const flying = new Set(); // rows whose tick is pending; older answers do not change them
   if (window.Idiomorph) {
     const calls = Idiomorph.defaults.callbacks, before = calls.beforeNodeMorphed;
     calls.beforeNodeMorphed = (old, now) => !(old.id && flying.has(old.id)) && (!before || before(old, now));
@@ -15,7 +16,7 @@
     if (bar) bar.value = n;
     if (said) said.textContent = `${n} of ${all.length}`;
   };
-  const source = e => e.detail.requestConfig?.elt ?? e.detail.elt; // events of a swap name its target, not who asked
+  const source = e => e.detail.requestConfig?.elt ?? e.detail.elt; // swap events have the target, not the source
   let held = "";
   const giveBack = row => {
     if (held !== row.id) return;
@@ -41,7 +42,7 @@
       const box = q(".tick", form);
       flying.delete(row.id);
       box.disabled = false;
-      if (e.type === "htmx:responseError") box.checked = box.defaultChecked; // else it is sent again
+      if (e.type === "htmx:responseError") box.checked = box.defaultChecked; // otherwise it is sent again
       row.classList.toggle("done", box.checked);
       count();
       giveBack(row);
@@ -49,12 +50,12 @@
     const plan = document.getElementById("plan-form");
     if (plan) delete plan.dataset.busy;
     after = null;
-    const wrote = e.detail.requestConfig?.verb !== "get"; // the part itself may be what is refused
+    const wrote = e.detail.requestConfig?.verb !== "get"; // the failed request may be that of the part itself
     if (e.type === "htmx:responseError" && wrote && q("#task")) htmx.trigger(q("#task"), "live"); // see what has changed
   };
   for (const name of ["htmx:responseError", "htmx:sendError", "htmx:timeout", "htmx:sendAbort"]) document.addEventListener(name, refused);
 
-  // --- the order of the plan: one form takes every act ---
+  // --- the order of the plan: one form handles every change ---
   let after = null; // what to do once the new plan is shown
   const act = (words, then) => {
     const form = document.getElementById("plan-form");
@@ -71,7 +72,7 @@
     if (from >= 0 && to >= 0 && to < rows().length && to !== from) act(`move ${from} ${to} ${row.dataset.mark}`, then);
   };
   const focusTick = at => q(".tick", document.getElementById(`step-${Math.min(at, rows().length - 1)}`) ?? undefined)?.focus();
-  // A button of a panel that moved with its step keeps the focus.
+  // A button in a panel that moved with its step keeps the focus.
   const follow = (from, to, label) => {
     const old = panel(from), now = panel(to);
     if (!now) return;
@@ -95,7 +96,7 @@
       } else focusTick(0);
     });
   });
-  // What a second click of a double click would meet is another step by then.
+  // The second click of a double click would hit another step by then.
   document.addEventListener("click", e => {
     if (e.detail > 1 && e.target.closest("[form=plan-form]")) e.preventDefault();
   }, true);
@@ -106,7 +107,7 @@
     if (source(e)?.id !== "plan-form" || !after) return;
     const then = after, at = document.activeElement;
     after = null;
-    if (!at?.checkVisibility() || at === document.body || at.closest("#plan")) then(); // else somebody is at something else by now
+    if (!at?.checkVisibility() || at === document.body || at.closest("#plan")) then(); // otherwise the person is doing something else by now
   });
   document.addEventListener("htmx:afterRequest", e => {
     if (source(e)?.id === "plan-form") { const f = document.getElementById("plan-form"); if (f) { delete f.dataset.busy; q("input[name=act]", f)?.remove(); } }
@@ -157,12 +158,12 @@
     }
   });
 
-  // --- an entry of the stream by its address: earlier ones are fetched until it is there ---
+  // --- an entry of the stream by its URL: earlier ones are fetched until it is found ---
   let looks = 20;
   const reveal = () => {
     if (!/^#(msg|ev|run)-\d+$/.test(location.hash)) return;
     const el = q(location.hash), more = q("[data-earlier]");
-    if (el && !el.matches(":target")) location.replace(location.href); // it was not there when the page came
+    if (el && !el.matches(":target")) location.replace(location.href); // it was missing when the page was loaded
     if (el) el.scrollIntoView({ block: "center" });
     else if (more && looks-- > 0) more.click();
   };

@@ -1,6 +1,6 @@
-// The live transcript of a run. <ol id="transcript" data-stream="URL" data-after="ID" data-live="run:ID"> grows by
-// what URL?after=ID answers: list items alone, in order. It continues where it stopped, adds nothing twice, and moves
-// the page only for a reader who is at its end. Everything else here works by links too.
+// The live transcript of a run. <ol id="transcript" data-stream="URL" data-after="ID" data-live="run:ID"> is extended
+// with the answer of URL?after=ID, which consists of list items in order. It continues where it stopped, adds nothing
+// twice, and scrolls only if the reader is at the end. Everything else here also works with links.
 (() => {
   const near = 80; // pixels that still count as the end
   const pollEvery = 10000;
@@ -16,7 +16,7 @@
   const atEnd = box => box.scrollHeight - box.scrollTop - box.clientHeight < near;
   const following = () => document.querySelector("[data-follow]")?.checked ?? true;
 
-  // The way to the end, where a reader is elsewhere.
+  // The link to the end, if the reader is elsewhere.
   const jump = () => {
     const b = id("tr-newest"), ol = list();
     if (!b || !ol) return;
@@ -25,7 +25,7 @@
     b.querySelector("span").textContent = unseen ? `${unseen} new ${unseen === 1 ? "line" : "lines"}` : "Jump to newest";
   };
 
-  // A result that comes after its call moves into it, and takes its id along.
+  // A result that arrives after its call is moved into the call, with its ID.
   const joined = li => {
     const calls = li.dataset.answers ? [...list().querySelectorAll("li[data-call]")].filter(c => c.dataset.call === li.dataset.answers) : [];
     const into = calls.at(-1)?.querySelector("details"), from = li.querySelector("details");
@@ -41,7 +41,7 @@
   };
   const items = html => new DOMParser().parseFromString(`<ol>${html}</ol>`, "text/html").querySelectorAll("body > ol > li[id]");
 
-  // Returns how many items came. Known ids are passed over, and the cursor moves past them all the same.
+  // Returns the number of new items. Known IDs are skipped, but also advance the cursor.
   const append = (ol, html) => {
     const came = items(html), box = scroller(ol), stay = atEnd(box) && following();
     let fresh = 0;
@@ -84,7 +84,7 @@
     return new DOMParser().parseFromString(await res.text(), "text/html");
   };
 
-  // Earlier lines come on top, and what is looked at stays where it is.
+  // Earlier lines are added at the top without moving what the reader sees.
   const earlier = async link => {
     const page = await load(link), ol = list(), box = scroller(ol), height = box.scrollHeight, first = ol.firstElementChild;
     for (const li of page.querySelectorAll("#transcript > li[id]")) if (!id(li.id)) first.before(document.importNode(li, true));
@@ -116,7 +116,7 @@
   });
   addEventListener("scroll", jump, { capture: true, passive: true });
 
-  // A line that the address names is unfolded.
+  // Expand the line in the URL.
   const unfold = () => {
     const el = /^#m\d+$/.test(location.hash) && id(location.hash.slice(1));
     if (!el) return;

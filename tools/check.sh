@@ -35,14 +35,14 @@ if command -v pg_ctl >/dev/null || compgen -G '/usr/lib/postgresql/*/bin/initdb'
 	TASKYARD_TEST_POSTGRES=start check ./db
 	step "stories on three servers"
 	stories='0[1-9]|1[0-28]|23'
-	[ -z "${CI:-}" ] || [ "$SECONDS" -le 200 ] || stories='01|05|08|09|12|23' # all take a minute more here
+	[ -z "${CI:-}" ] || [ "$SECONDS" -le 200 ] || stories='01|05|08|09|12|23' # all of them take a minute longer here
 	TASKYARD_TEST_SERVERS=3 check -run "TestStory($stories)" ./e2e
 fi
 
-# The race detector makes processes start slowly and does not see into those of
-# others. On a machine of CI that has needed more than 140 s until here, all
-# would take more than 15 minutes: it watches where the most goroutines meet, and
-# the other packages run in their short form.
+# The race detector slows down process starts and cannot observe other processes.
+# On a CI machine that has taken more than 140 s so far, all packages would take
+# more than 15 minutes: it then checks those with the most concurrency, and the
+# other packages run in their short form.
 form=${TASKYARD_TRIALS:-whole}
 watched=$(go list ./... | grep -Ev '/(e2e|jobs/trials|runner/builtin/tools|runner/repository)(/|$)')
 if [ -n "${CI:-}" ] && [ "$SECONDS" -gt 140 ]; then
@@ -50,11 +50,11 @@ if [ -n "${CI:-}" ] && [ "$SECONDS" -gt 140 ]; then
 	form=
 	watched=$(go list ./... | grep -E '/(service|jobs|internal/worker)$')
 fi
-# Not watched, or with tests that are skipped under the detector.
+# Packages without the detector, or with tests that are skipped under it.
 others=$(go list ./... | grep -vxF "$(grep -Ev '/(handlers|internal/mcpserver)$' <<<"$watched")")
 
 step "go test with the race detector"
-# Without the second that the detector sleeps at the end of every process.
+# Skip the second that the detector sleeps at the end of every process.
 # shellcheck disable=SC2086
 GORACE=atexit_sleep_ms=0 check -race $watched
 

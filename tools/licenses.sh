@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Prints the licenses of everything that is in the binary: the modules of Go and
-# the files below static/vendor. It fails for one that has none.
+# Prints the licenses of everything in the binary: the Go modules and the files
+# in static/vendor. It fails if a license is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

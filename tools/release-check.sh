@@ -2,9 +2,9 @@
 # Checks the release in dist/ that tools/release.sh made, as root on Debian:
 #   tools/release-check.sh v0.1.0
 # It needs debootstrap, curl and systemd's systemd-analyze; qemu-user-static for
-# the binary of arm64, rpm for the .rpm, buildah for the image. ROOT names a root
-# file system of Debian to copy, GO_IMAGE and BASE_IMAGE the images on which ours
-# is built, so that none is downloaded.
+# the arm64 binary, rpm for the .rpm, buildah for the image. To avoid downloads,
+# ROOT names a Debian root file system to copy, and GO_IMAGE and BASE_IMAGE the
+# base images.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 repository=$PWD
@@ -81,7 +81,7 @@ curl -fsS -b "$work/jar" -c "$work/jar" -o /dev/null -H "Origin: http://127.0.0.
 curl -fsS -b "$work/jar" http://127.0.0.1:18080/settings/about | grep "$version" >/dev/null || fail "the About page of a signed-in person does not name $version"
 curl -fsS -b "$work/jar" http://127.0.0.1:18080/scheduler | grep New_York >/dev/null || fail "the zone data is not in the binary"
 echo "served, set up and signed in; zone America/New_York"
-# A certificate that nobody signed must be refused by the roots of the binary, and accepted when it is named.
+# A self-signed certificate must be rejected by the embedded roots, and accepted if it is configured.
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout "$work/key.pem" -out "$work/empty/cert.pem" -days 2 \
 	-subj /CN=localhost -addext subjectAltName=IP:127.0.0.1 2>/dev/null
 openssl s_server -quiet -accept 127.0.0.1:18443 -cert "$work/empty/cert.pem" -key "$work/key.pem" -www >/dev/null 2>&1 &
@@ -130,7 +130,7 @@ MODES
 in_root systemd-analyze verify /usr/lib/systemd/system/taskyard.service 2>&1 | grep -v 'man taskyard' || true
 "$repository/tools/check-unit.sh" "$work/root/usr/lib/systemd/system/taskyard.service"
 
-# Starts what the unit starts, as its user.
+# Starts the command of the unit, as its user.
 start_service() {
 	local command
 	command=$(sed -n 's/^ExecStart=//p' "$work/root/usr/lib/systemd/system/taskyard.service")
@@ -176,7 +176,7 @@ if command -v rpm >/dev/null; then
 	rpm -qp --qf '%{NAME} %{VERSION} %{ARCH} %{LICENSE}\n' "dist/taskyard-${number}-1.x86_64.rpm"
 	rpm -qpl "dist/taskyard-${number}-1.x86_64.rpm" | grep -x /usr/lib/systemd/system/taskyard.service >/dev/null || fail "the rpm has no unit"
 	rpm -qpc "dist/taskyard-${number}-1.x86_64.rpm" | grep -x /etc/taskyard/taskyard.toml >/dev/null || fail "the rpm does not mark the configuration"
-	# Its dependencies are those of a system of rpm; its files and scripts are tried on what there is.
+	# Its dependencies exist only on an RPM system; its files and scripts are tested on this one.
 	rm -rf "$work/root/var/lib/rpm" && rpm --root "$work/root" --initdb
 	rpm --root "$work/root" --nodeps -i "$repository/dist/taskyard-${number}-1.x86_64.rpm"
 	[ "$(in_root taskyard --version | head -1)" = "taskyard $version" ] || fail "the rpm installs another version"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Builds a release of what this machine can build into dist/, from a clean clone:
+# Builds a release for all platforms that this machine supports into dist/, from a clean clone:
 #   tools/release.sh v0.1.0
-# TARGETS names other platforms than those that are found (linux/amd64 and, with
-# a cross compiler, linux/arm64; on macOS darwin). The same commit gives the same
-# bytes: paths are trimmed and times are those of the commit.
+# TARGETS overrides the detected platforms (linux/amd64 and, with a cross
+# compiler, linux/arm64; on macOS darwin). Builds are reproducible: paths are
+# trimmed and times are those of the commit.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -49,8 +49,7 @@ for target in $TARGETS; do
 	mkdir -p "$stage/completions"
 	tags='' external=''
 	if [ "$goos" = linux ]; then
-		# One file that needs nothing of the system: names are looked up by Go, and
-		# SQLite loads no extensions.
+		# A static binary: Go resolves host names, and SQLite loads no extensions.
 		tags=netgo,osusergo,sqlite_omit_load_extension
 		external="-linkmode external -extldflags '-static -Wl,--build-id=none'"
 	fi
@@ -80,7 +79,7 @@ step "container files and checksums"
 cp packaging/Containerfile packaging/compose.yaml packaging/kubernetes.yaml dist/
 cp -R packaging/cluster "$work/taskyard_${version#v}_cluster"
 packer "$work" "taskyard_${version#v}_cluster" >"dist/taskyard_${version#v}_cluster.tar.gz"
-# The entry for the registry of MCP servers is named after the owner of the repository.
+# The name of the MCP registry entry contains the owner of the repository.
 if [ -n "${GITHUB_REPOSITORY:-}" ]; then
 	repository=$(tr '[:upper:]' '[:lower:]' <<<"$GITHUB_REPOSITORY")
 	sed "s|\${REPOSITORY}|$repository|g; s|\${VERSION}|${version#v}|g" packaging/server.json >dist/server.json
