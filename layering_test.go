@@ -19,10 +19,10 @@ import (
 
 const module = "taskyard"
 
-// mayImport is the one table of who imports whom. A folder without an entry
+// mayImport is the only table of allowed imports. A folder without an entry
 // inherits from the nearest folder above; packages below one top folder may
-// import each other. Files that end in _test.go may import anything: they are
-// not in the binary.
+// import each other. Files that end in _test.go may import anything, because
+// they are not in the binary.
 var mayImport = map[string][]string{
 	"task":      {},
 	"static":    {},
@@ -70,15 +70,15 @@ var mayImport = map[string][]string{
 
 var everything = []string{"*"}
 
-// These import nothing of ours, and any package may import them, as it may import
+// These import none of our packages, and any package may import them, like
 // regexp and time.
 const (
 	lazyregexp = "internal/lazyregexp"
 	sleep      = "internal/sleep"
 )
 
-// mayImportInRunner is who imports whom below runner. Only the registry, which
-// is in runner itself, knows the kinds: they are without an entry on the right.
+// mayImportInRunner lists the allowed imports below runner. Only the registry,
+// in runner itself, knows the kinds, so they have no entry on the right.
 var mayImportInRunner = map[string][]string{
 	"runner": everything,
 
@@ -106,10 +106,10 @@ var mayImportInRunner = map[string][]string{
 	"runner/workspace": {"runner/git", "runner/instance", "runner/remove", "runner/textdiff"},
 }
 
-// kindsOfRunners are imported by the registry alone.
+// kindsOfRunners may be imported only by the registry.
 var kindsOfRunners = []string{"runner/acp", "runner/builtin", "runner/claude", "runner/codex", "runner/command", "runner/webhook"}
 
-// soleUsers names the packages that may import a library.
+// soleUsers lists the only packages that may import a library.
 var soleUsers = map[string][]string{
 	"database/sql":                    {"db"},
 	"github.com/mattn/go-sqlite3":     {"db"},
@@ -137,8 +137,8 @@ const (
 	maxTemplLines = 150
 )
 
-// Columns of a line, a tab counting one. What cannot be broken may be longer:
-// the tag of a field, and in a test a long literal.
+// Columns of a line, with a tab counting as one. Lines that cannot be broken
+// may be longer: the tag of a field, and in a test a long literal.
 const (
 	maxGoColumns    = 140
 	maxTemplColumns = 160
@@ -149,7 +149,7 @@ var (
 	longLiteral = regexp.MustCompile("`[^`]{80,}|\"([^\"\\\\]|\\\\.){80,}\"")
 )
 
-// source is what the rules check in one file.
+// source contains what the rules check in one file.
 type source struct {
 	folder  string // slash-separated, "." for the root
 	name    string
@@ -163,8 +163,8 @@ func (s source) path() string { return path.Join(s.folder, s.name) }
 func (s source) test() bool   { return strings.HasSuffix(s.name, "_test.go") }
 func (s source) top() string  { return topFolder(s.folder) }
 
-// topFolder returns the folder whose packages belong together: the first part of
-// a path, or the first two below internal.
+// topFolder returns the folder whose packages belong together: the first
+// element of a path, or the first two below internal.
 func topFolder(folder string) string {
 	top, below, _ := strings.Cut(folder, "/")
 	if top == "internal" {

@@ -18,7 +18,7 @@ import (
 )
 
 func main() {
-	// The processes between the server and an agent are this binary too.
+	// The processes between the server and an agent use the same binary.
 	if code, ok := runner.HelperMain(os.Args[1:]); ok {
 		os.Exit(code)
 	}

@@ -1,5 +1,4 @@
-// Package examples holds the definitions of agents that the program uses
-// itself.
+// Package examples contains the agent definitions that the program itself uses.
 package examples
 
 import "embed"

@@ -9,8 +9,8 @@ import (
 	"taskyard/task"
 )
 
-// Nobody looks at a log: that copies are no longer made must come to those who
-// can do something about it, and disappear when it is fixed.
+// Nobody reads the log: admins must be notified that backups fail, and the
+// notice must disappear after the problem is fixed.
 func TestAFailedBackupEntersTheInboxOfAdmins(t *testing.T) {
 	t.Parallel()
 	const why = "no space left on device"

@@ -204,7 +204,7 @@ func TestOtherContentTypesAreRefused(t *testing.T) {
 	}
 }
 
-// An agent that guesses the names of fields is told them.
+// An agent that guesses field names receives the known ones.
 func TestUnknownFieldsAreAnsweredWithTheKnownOnes(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

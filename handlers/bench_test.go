@@ -10,7 +10,7 @@ import (
 	"taskyard/task"
 )
 
-// quiet is an answer that nobody reads.
+// quiet is a response writer that discards its output.
 type quiet struct {
 	head   http.Header
 	status int

@@ -34,8 +34,8 @@ var likeRole = []struct{ caller, like string }{
 	{"an admin who is signed in", "admin"},
 }
 
-// muteMay are the permissions of the routes that an agent without
-// capabilities gets into: what needs no sign-in, and what tells it who it is.
+// muteMay are the permissions of the routes that an agent without capabilities
+// may use: those without sign-in, and those about itself.
 var muteMay = []task.Perm{task.Everyone, task.SignedIn}
 
 // TestEveryRouteForEveryKindOfCaller asks every route of the router as every
@@ -84,13 +84,14 @@ func TestEveryRouteForEveryKindOfCaller(t *testing.T) {
 	}
 }
 
-// harmless reports whether the request was refused for what it asks for,
-// before anybody looked at who asks: nothing is told and nothing is done.
+// harmless reports whether the request itself was rejected before the caller
+// was checked: nothing is revealed and nothing is done.
 func harmless(rec *httptest.ResponseRecorder) bool {
 	return rec.Code >= 400 && rec.Code < 500
 }
 
-// credentials returns what makes a request that of each kind of caller.
+// credentials returns functions that authenticate a request as each kind of
+// caller.
 func (s *site) credentials() map[string]func(*http.Request) {
 	t, ctx := s.t, context.Background()
 	t.Helper()

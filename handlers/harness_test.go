@@ -36,8 +36,8 @@ type site struct {
 	log   *testkit.Buffer
 }
 
-// siteRoles are the callers of the matrix; each but nobody has a token of its
-// name. The agent is coder.
+// siteRoles are the callers of the matrix; each except nobody has a token with
+// its name. The agent is coder.
 var siteRoles = []string{"nobody", "agent", "viewer", "operator", "reviewer", "admin", "worker"}
 
 var siteCallers = map[string]service.NewToken{

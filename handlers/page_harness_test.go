@@ -82,7 +82,7 @@ func (s *site) maya() *browser {
 	return s.signIn("maya")
 }
 
-// person adds somebody and signs them in.
+// person adds a person and signs them in.
 func (s *site) person(name string, role task.Role) *browser {
 	s.t.Helper()
 	_, err := s.svc.AddUser(context.Background(), mayaActor, name, pagePassword, role)
@@ -99,7 +99,7 @@ func (s *site) signIn(name string) *browser {
 }
 
 // browser is a browser without scripts: a cookie jar, and forms sent with the
-// headers that browsers send. It does not follow redirects by itself.
+// headers of browsers. It does not follow redirects automatically.
 type browser struct {
 	y      *site
 	client *http.Client

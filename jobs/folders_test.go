@@ -30,7 +30,7 @@ func (inst *instance) make(dir string, names ...string) {
 	}
 }
 
-// sweeps has the job run twice, and tells what is left.
+// sweeps runs the job twice, and returns what is left.
 func (inst *instance) sweeps(j *Jobs) string {
 	inst.t.Helper()
 	for range 2 {

@@ -21,7 +21,7 @@ func TestAJobThatIsDueWhileNobodyLeadsIsDone(t *testing.T) {
 		name   string
 		leads  time.Duration // after the job was due; 0: never
 		done   bool          // by another server
-		broken time.Duration // for how long nobody knows
+		broken time.Duration // how long the failure lasts
 		want   time.Duration // after the job was due; 0: never
 	}{
 		{name: "by the server that leads a moment later", leads: 10 * time.Second, want: 10 * time.Second},

@@ -40,7 +40,8 @@ func (o *outside) send(ctx context.Context, title, text, link string) error {
 	}
 }
 
-// newOutside is an instance that tells a service outside of questions.
+// newOutside returns an instance that notifies an external service of
+// questions.
 func newOutside(t *testing.T, again func(int) time.Duration) (*instance, *outside, *testkit.Buffer) {
 	t.Helper()
 	o, log := &outside{got: make(chan said), answer: make(chan error)}, &testkit.Buffer{}

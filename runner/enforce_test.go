@@ -16,7 +16,8 @@ import (
 )
 
 // TestWhatIsAskedForIsEnforcedOrSaidNotToBe compares, for every kind of runner,
-// what a spec asks for with what is told of it. No tool or limit is left out.
+// the requirements of a spec with what is reported about them. No tool or limit
+// is omitted.
 func TestWhatIsAskedForIsEnforcedOrSaidNotToBe(t *testing.T) {
 	t.Parallel()
 	on, off := supervise.Confinement{On: true, Kernel: &confine.Kernel{Landlock: 9, Seccomp: true, Attributes: true}}, supervise.Confinement{}
@@ -27,7 +28,7 @@ func TestWhatIsAskedForIsEnforcedOrSaidNotToBe(t *testing.T) {
 		name   string
 		runner supervise.Runner
 		plan   task.Spec
-		not    []string // told not, or not wholly, to be enforced
+		not    []string // reported as not, or only partly, enforced
 	}{
 		{"the built-in agent", &builtin.Runner{}, plan, nil},
 		{"its shell, confined", &builtin.Runner{Shell: func() string { return "bash: landlock v6 + no network" }}, shell, nil},

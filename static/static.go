@@ -1,6 +1,6 @@
-// Package static holds the files that browsers load: style sheet, scripts,
-// icons and the vendored parts. Everything is embedded, and every file has a
-// hash, so that an address never changes its meaning.
+// Package static contains the files that browsers load: style sheets, scripts,
+// icons and vendored files. All files are embedded and have a hash in their
+// URL, so that the content of a URL never changes.
 package static
 
 import (
@@ -23,18 +23,18 @@ var embedded embed.FS
 // Prefix is the path under which the files are served.
 const Prefix = "/static/"
 
-// styleSheet is what every page loads: the files of css, joined.
+// styleSheet is loaded by every page: the joined files of css.
 const styleSheet = "app.css"
 
-// script is what every page runs: the files of js, joined in this order. Each
-// is a function of its own that may use what those before it put into
+// script is loaded by every page: the files of js, joined in this order. Each
+// is a separate function that may use what the previous ones added to
 // window.taskyard.
 const script = "app.js"
 
 var scriptParts = []string{"toasts", "send", "app", "keys", "palette", "newtask", "live", "notify"}
 
-// sheets are the files of css that each served style sheet is joined of, in
-// that order. Rules of later files of the same layer win.
+// sheets lists the files of css in each served style sheet, in order. Within a
+// layer, rules of later files take precedence.
 var sheets = map[string][]string{
 	styleSheet: {
 		"layers", "reset", "tokens", "base", "layout",
@@ -44,29 +44,29 @@ var sheets = map[string][]string{
 		"board", "task", "plan", "feed", "approvals", "transcript", "lists", "agents", "settings",
 		"utilities", "responsive",
 	},
-	"docs.css":       {"docs"},       // of one page, which few open
-	"styleguide.css": {"styleguide"}, // of one page, for who changes pages
-	"review.css":     {"review"},     // of reviews, projects and merges
+	"docs.css":       {"docs"},       // for one page that few people open
+	"styleguide.css": {"styleguide"}, // for one page, for developers
+	"review.css":     {"review"},     // for reviews, projects and merges
 	"print.css":      {"print"},      // which no page waits for
 }
 
-// hashLen is how many hex digits of a file's SHA-256 its address carries.
+// hashLen is how many hex digits of a file's SHA-256 are in its URL.
 const hashLen = 12
 
 // File is a served file.
 type File struct {
 	Content []byte
 	Hash    string        // the first digits of its SHA-256
-	Gzip    func() []byte // compressed content; nil where that is no smaller
+	Gzip    func() []byte // compressed content; nil if it is not smaller
 }
 
-// files are all files that are served under Prefix, by name. They are read once
-// they are asked for: the processes between the server and an agent are this
-// program too, and start without them in two thirds of the time.
+// files returns all files served under Prefix, by name. They are read on first
+// use: the processes between the server and an agent use the same binary, and
+// start a third faster without them.
 var files = sync.OnceValue(readAll)
 
-// compressible are the kinds of files that compression makes smaller: fonts
-// are compressed already.
+// compressible are the file types that compression makes smaller; fonts are
+// already compressed.
 var compressible = map[string]bool{".css": true, ".js": true, ".svg": true, ".LICENSE": true}
 
 func readAll() map[string]File {
@@ -102,12 +102,12 @@ func readAll() map[string]File {
 	return m
 }
 
-// pack compresses as well as gzip can: it is done once for each file that is
-// asked for.
+// pack uses the best compression of gzip, because each file is compressed only
+// once.
 func pack(content []byte) []byte {
 	var out bytes.Buffer
 	w, _ := gzip.NewWriterLevel(&out, gzip.BestCompression) // that level exists
-	_, _ = w.Write(content)                                 // a buffer takes all
+	_, _ = w.Write(content)                                 // a buffer never fails
 	_ = w.Close()
 	return out.Bytes()
 }
@@ -133,13 +133,12 @@ func joinScripts(parts []string) []byte {
 	return out.Bytes()
 }
 
-// withoutComments leaves out the lines of a script that hold nothing but a
-// comment.
+// withoutComments removes the lines of a script that contain only a comment.
 func withoutComments(js []byte) []byte { return lineComment.ReplaceAll(js, nil) }
 
-// joinSheets joins files of css without comments and needless blanks: a line
-// of them holds one declaration or selector, as a test says. The addresses of
-// served files in them get the hash of what they name.
+// joinSheets joins files of css without comments and unnecessary white space. A
+// test ensures that each line has one declaration or selector. URLs of served
+// files in them get the hash of the file.
 func joinSheets(served map[string]File, parts []string) []byte {
 	var out bytes.Buffer
 	for _, name := range parts {
@@ -169,14 +168,14 @@ func joinSheets(served map[string]File, parts []string) []byte {
 	})
 }
 
-// Read returns a served file, and whether there is one of that name.
+// Read returns a served file, and whether it exists.
 func Read(name string) (File, bool) {
 	f, ok := files()[name]
 	return f, ok
 }
 
-// URL returns the address of a file, with its hash: it may be cached for ever.
-// A name that is not embedded is a mistake in the program and panics.
+// URL returns the URL of a file with its hash, which may be cached forever. An
+// unknown name is a programming error and panics.
 func URL(name string) string { return address(files(), name) }
 
 func address(served map[string]File, name string) string {
@@ -187,8 +186,8 @@ func address(served map[string]File, name string) string {
 	return Prefix + name + "?v=" + f.Hash
 }
 
-// ContentType returns the media type of a file by its name. The system's own
-// table is not asked, so that every machine answers the same.
+// ContentType returns the media type of a file by its name, independently of
+// the system's own table.
 func ContentType(name string) string {
 	switch path.Ext(name) {
 	case ".css":

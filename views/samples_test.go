@@ -29,7 +29,7 @@ func renderHTML(t *testing.T, comp templ.Component) string {
 	return string(ui.MarkHidden([]byte(b.String())))
 }
 
-// formToken is that of every form of the samples.
+// formToken is the token in all forms of the samples.
 const formToken = "form-token"
 
 func sampleChrome(path string) Chrome {

@@ -220,7 +220,7 @@ func TestARunnerThatComesAliveEndsPullOnly(t *testing.T) {
 	equal(t, "pull-only", agent(t, f, "a").PullOnly, false)
 }
 
-// watch runs Watch until the test ends and gives what it tells.
+// watch runs Watch until the test ends and returns what it reports.
 func watch(t *testing.T, f *Folder) <-chan []string {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -235,7 +235,8 @@ func watch(t *testing.T, f *Folder) <-chan []string {
 	return told
 }
 
-// wantTold waits until just these are told, at once or one after the other.
+// wantTold waits until exactly these IDs are reported, at once or one after
+// another.
 func wantTold(t *testing.T, told <-chan []string, want ...string) {
 	t.Helper()
 	late := time.After(30 * time.Second) // the machine may be busy

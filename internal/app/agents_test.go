@@ -33,7 +33,7 @@ func TestInstancesOnOneDatabaseHaveTheSameAgents(t *testing.T) {
 	b.eventually(t, "novel", text)
 
 	testkit.WriteAgents(t, b.Agents.Dir(), map[string]string{"novel": text + "More.\n"})
-	a.eventually(t, "novel", text+"More.\n") // nobody tells it
+	a.eventually(t, "novel", text+"More.\n") // it gets no notification
 
 	if err := os.Remove(filepath.Join(a.Agents.Dir(), "novel.md")); err != nil {
 		t.Fatal(err)

@@ -105,8 +105,8 @@ func (srv *reloadable) write(toml string) {
 	}
 }
 
-// reload has the server read another configuration, as SIGHUP does, and returns what
-// it logs.
+// reload makes the server load another configuration, like SIGHUP, and returns
+// its log.
 func (srv *reloadable) reload(toml string) string {
 	srv.t.Helper()
 	srv.log.Take()

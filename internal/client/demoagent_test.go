@@ -91,7 +91,7 @@ func newTask(id task.ID, title, owner string) *task.Task {
 	}
 }
 
-// play runs the agent once on task 7 and returns what it printed last.
+// play runs the agent once on task 7 and returns its last output.
 func (p *paper) play(agent string) (summary string, lines []map[string]any, err error) {
 	p.t.Helper()
 	web := httptest.NewServer(p)

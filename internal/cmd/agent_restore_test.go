@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// runs runs a command and returns its exit code and what it printed.
+// runs runs a command and returns its exit code and output.
 func runs(t *testing.T, args ...string) (code int, out string) {
 	t.Helper()
 	var b bytes.Buffer

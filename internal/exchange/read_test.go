@@ -12,7 +12,7 @@ import (
 	"taskyard/task"
 )
 
-// sample reads a folder of testdata and wants no problem.
+// sample reads a folder of testdata and expects no problems.
 func sample(t *testing.T, from, dir string) *Plan {
 	t.Helper()
 	p, err := Read(from, os.DirFS("testdata/"+dir), ".", nil)

@@ -77,7 +77,7 @@ func (ts *testServer) tools(caller string) (names []string) {
 	return names
 }
 
-// turnedAway reports whether the caller is refused for who it is.
+// turnedAway reports whether the caller is rejected because of its identity.
 func (ts *testServer) turnedAway(caller, tool string, a args) bool {
 	ts.t.Helper()
 	c := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)

@@ -12,7 +12,7 @@ import (
 	"taskyard/service"
 )
 
-// tools returns what tools/list tells a caller.
+// tools returns the answer of tools/list for a caller.
 func (c *client) tools() (names []string, res *mcp.ListToolsResult) {
 	c.ts.t.Helper()
 	res, err := c.ListTools(context.Background(), nil)

@@ -39,7 +39,7 @@ func setHeader(name, value string) func(*http.Request) {
 // parameter.
 func theLongWay(r *http.Request) { r.Header.Set("Content-Type", "application/json; charset=utf-8") }
 
-// isShort tells by the headers of an answer whether the SDK has given it.
+// isShort reports, by the headers of an answer, whether the SDK sent it.
 func isShort(h http.Header) bool { return h.Get("Cache-Control") == "no-store" }
 
 func readJSON(t *testing.T, body string) (v any) {

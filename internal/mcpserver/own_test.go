@@ -23,9 +23,9 @@ func (ts *testServer) keeper() {
 	ts.Mint("own", service.NewToken{Agent: "own"})
 }
 
-// TestNoToolTellsOfAnothersTasks calls every tool that the server lists for a
-// stranger's task or run as an agent with tasks:own: the answer is that for
-// one that there is not, and tells nothing of it.
+// TestNoToolTellsOfAnothersTasks calls every listed tool for someone else's
+// task or run as an agent with tasks:own. The answer must be the same as for
+// one that does not exist, and reveal nothing.
 func TestNoToolTellsOfAnothersTasks(t *testing.T) {
 	t.Parallel()
 	const secret, none = "Zebra", 999999

@@ -12,9 +12,9 @@ import (
 	"taskyard/task"
 )
 
-// TestBadInputIsRefusedByName sends each tool what it must not take: the
-// answer is a result with isError that names the thing, the session continues,
-// and nothing is written.
+// TestBadInputIsRefusedByName sends invalid input to each tool: the answer is a
+// result with isError that names the input, the session continues, and nothing
+// is written.
 func TestBadInputIsRefusedByName(t *testing.T) {
 	t.Parallel()
 	ts := newTestServer(t)

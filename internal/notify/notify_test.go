@@ -32,7 +32,7 @@ type received struct {
 	header     http.Header
 }
 
-// sink is a server that answers with a status and hands over what it gets.
+// sink is a server that answers with a status and passes on what it receives.
 func sink(t *testing.T, status int) (address string, got chan received) {
 	t.Helper()
 	got = make(chan received, 10)

@@ -160,7 +160,7 @@ func TestNoTextMakesAReportTooLarge(t *testing.T) {
 	}
 }
 
-// starting is a patient runner that tells of each start and end.
+// starting is a patient runner that reports each start and end.
 type starting struct{ told chan<- string }
 
 func (starting) Probe(context.Context) supervise.Probe { return supervise.Probe{Installed: true} }
@@ -226,8 +226,8 @@ func takesPlace(t *testing.T, second *task.Leased) {
 	ended.Wait()
 }
 
-// A worker with one place has to execute in it what its run delegates, and
-// waits for.
+// A worker with one slot must execute delegated runs in it while their parent
+// waits for them.
 func TestAWorkerExecutesWhatItsRunWaitsFor(t *testing.T) {
 	t.Parallel()
 	var asked, leased atomic.Int64

@@ -90,7 +90,7 @@ func bomb() {
 	_ = syscall.Exec("/bin/sh", []string{"sh", "-c", "while :; do sleep 600 & done"}, os.Environ())
 }
 
-// stay leaves processes of a kind behind, and never ends by itself.
+// stay leaves processes of a kind behind, and never ends.
 func stay(kind string) {
 	switch kind {
 	case "deaf":

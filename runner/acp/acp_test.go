@@ -198,7 +198,7 @@ func TestPermissionOfAnACPAgent(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name, kind, title string
-		person            *supervise.PermissionAnswer // nil: nobody can be asked
+		person            *supervise.PermissionAnswer // nil: the sink cannot ask
 		answer            string
 		asked             int
 	}{
@@ -249,7 +249,8 @@ func TestAnAgentThatClosesItsOutputAndStaysHasAnswered(t *testing.T) {
 	runnertest.WantState(t, out, task.RunCompleted, task.PhaseEnded, "")
 }
 
-// The protocol lets an agent leave out of its question what it has told.
+// The protocol allows an agent to omit from its request what it reported
+// before.
 func TestPeopleSeeWhatACallWasToldToBe(t *testing.T) {
 	t.Parallel()
 	person := &asking{Recorder: &runnertest.Recorder{}, answer: supervise.PermissionAnswer{Allow: true}}

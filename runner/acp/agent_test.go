@@ -22,8 +22,8 @@ type heard struct {
 	Result json.RawMessage `json:"result"`
 }
 
-// play speaks the Agent Client Protocol, with the misbehavior of args[0].
-// It logs what it hears to the file heard in its folder.
+// play speaks the Agent Client Protocol, with the misbehavior of args[0]. It
+// logs its input to the file heard in its folder.
 func play(args []string) {
 	how := args[0]
 	in := bufio.NewScanner(os.Stdin)
@@ -122,7 +122,7 @@ func play(args []string) {
 				finish("end_turn")
 			case "ask":
 				ask(args[1], args[2])
-			case "ask before": // with what it told of the call before, and only then
+			case "ask before": // only with what it reported about the call before
 				update(`{"sessionUpdate":"tool_call","toolCallId":"c9","kind":"other","title":"deploy","status":"pending","rawInput":{"to":"production"}}`)
 				say(`{"jsonrpc":"2.0","id":"p1","method":"session/request_permission","params":{"sessionId":"s1","toolCall":{"toolCallId":"c9"},"options":[{"optionId":"once","name":"O","kind":"allow_once"}]}}`)
 			case "calls": // as opencode, Gemini CLI and Qwen Code report them
@@ -160,7 +160,7 @@ func play(args []string) {
 			if how != "deaf" {
 				finish("cancelled")
 			}
-		case "": // an answer: to what it asked
+		case "": // a response to its request
 			if how == "calls" {
 				update(`{"sessionUpdate":"tool_call_update","toolCallId":"c9","status":"completed","content":[]}`)
 				update(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"Done."},"_meta":{"usage":{"inputTokens":200,"outputTokens":9}}}`)

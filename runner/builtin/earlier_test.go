@@ -13,8 +13,9 @@ import (
 	"taskyard/task"
 )
 
-// former is the transcript of a run that was cut once, was told something, made
-// two calls in one reply and one without a word, whose result is missing.
+// former is the transcript of a run that was interrupted once, received a
+// message, made two calls in one reply, and one without text whose result is
+// missing.
 func former(secret string) task.Exchange {
 	line := func(typ, text, data string) task.Message {
 		return task.Message{Type: typ, Content: text, Data: json.RawMessage(data), Author: "user:maya"}

@@ -166,7 +166,7 @@ func TestALongReplyIsToldWhileItComesIn(t *testing.T) {
 	})
 }
 
-// summing is a sink that is told when the summary is made.
+// summing is a sink that is notified when the summary is made.
 type summing struct {
 	runnertest.Recorder
 	at []string // the types of events before it

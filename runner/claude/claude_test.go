@@ -192,7 +192,7 @@ func TestClaudeGetsItsWorkAndNoSecretOnTheCommandLine(t *testing.T) {
 	}
 }
 
-// permitting is a sink that somebody watches.
+// permitting is a sink with a person who decides.
 type permitting struct {
 	*runnertest.Recorder
 	asked  []supervise.PermissionRequest
@@ -462,8 +462,8 @@ func TestADeniedCallIsTheReasonOfAFailureOfClaude(t *testing.T) {
 	}
 }
 
-// A limit of time that passes while the program may still end by itself takes
-// nothing from a result; one that works on after a result is held to it.
+// A time limit that is reached while the program may still exit does not affect
+// its result; a program that continues to work after a result is stopped.
 func TestALimitOfTimeAfterAResultOfClaude(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -12,8 +12,8 @@ import (
 	"taskyard/task"
 )
 
-// TestAProgramWhoseRunIsOverIsNotAskedToStop: it had its time to end by
-// itself, and an answer would take what is left of it. One that is deaf is
+// TestAProgramWhoseRunIsOverIsNotAskedToStop: the program had time to end by
+// itself, and an answer would use up the rest. One that ignores signals is
 // killed after a second.
 func TestAProgramWhoseRunIsOverIsNotAskedToStop(t *testing.T) {
 	t.Parallel()

@@ -17,9 +17,9 @@ const (
 	fakeDone = `{"type":"result","subtype":"success","is_error":false,"num_turns":2,"result":" All done. ","total_cost_usd":0.25,"usage":{"input_tokens":10,"cache_creation_input_tokens":5,"cache_read_input_tokens":1000,"output_tokens":7},"permission_denials":[]}`
 )
 
-// play speaks stream-json with every misbehavior. Its script is one
-// step an argument: "say LINE", "read" (prints what it reads as an answer),
-// "eof" (waits for the end of stdin), "exit N", "hang", "flood N".
+// play speaks stream-json with every misbehavior. Each argument is a step of
+// its script: "say LINE", "read" (prints its input as an answer), "eof" (waits
+// for the end of stdin), "exit N", "hang", "flood N".
 func play(steps []string) {
 	in := bufio.NewReader(os.Stdin)
 	prompt, _ := in.ReadString('\n')

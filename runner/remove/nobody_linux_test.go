@@ -14,8 +14,8 @@ import (
 // keep, as a user's number, is "as it is".
 const keep = ^uintptr(0)
 
-// nobody makes the test, when root runs it, one of an account for which modes
-// hold, and gives it a folder. Only this thread changes.
+// nobody switches the test to an account to which file modes apply, if root
+// runs it, and returns a folder for it. Only this thread is changed.
 func nobody(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -4,5 +4,5 @@ package remove_test
 
 import "testing"
 
-// nobody gives the test a folder.
+// nobody returns a folder for the test.
 func nobody(t *testing.T) string { return t.TempDir() }

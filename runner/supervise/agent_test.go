@@ -128,7 +128,7 @@ func readStat(pid int) string {
 	return string(b)
 }
 
-// server runs one agent for ever, as a server would, and tells what it says.
+// server runs one agent forever, like a server, and reports its output.
 func server(args []string) {
 	supervise.SetInstance(args[0])
 	id, _ := strconv.Atoi(args[1])

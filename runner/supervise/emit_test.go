@@ -58,8 +58,8 @@ func TestTheUseOfARunThatSaidTooMuchIsHandedOn(t *testing.T) {
 	r.out.Close()
 }
 
-// A model may write a name twice; strict readers, such as that of the server,
-// refuse such an object.
+// A model may write a name twice; strict parsers, such as that of the server,
+// reject such an object.
 func TestDataHasNoNameTwice(t *testing.T) {
 	t.Parallel()
 	r := NewRun(Spec{Dir: t.TempDir()}, nobody{})

@@ -344,8 +344,8 @@ func TestStartedNamesTheProcess(t *testing.T) {
 	}
 }
 
-// A worker notes the start once its server answers. What the program says
-// meanwhile is read then.
+// A worker records the start after its server answers. The program's output is
+// read in the meantime.
 func TestAProgramWhoseStartIsNotNotedYetIsNotIdle(t *testing.T) {
 	t.Parallel()
 	spec := runnertest.NewSpec(t)

@@ -28,7 +28,7 @@ func ok(t *testing.T, err error) {
 	}
 }
 
-// told is what a run left, in one line a file.
+// told returns the work of a run, one line per file.
 func told(w *task.Work) string {
 	var b strings.Builder
 	for _, f := range w.Files {

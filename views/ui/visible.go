@@ -8,16 +8,16 @@ import (
 )
 
 // Segment is a piece of a text: plain, or the name of one character that a
-// reader would not see or that would reorder what is around it.
+// reader would not see or that would reorder the text around it.
 type Segment struct {
 	Text   string
 	Marked bool
 }
 
-// VisibleText splits s into segments so that nothing in it can hide: each
-// control, zero-width, bidirectional, tag and invalid character becomes a
-// marked segment such as ‹U+202E›. Newline and tab stay as they are, as do the
-// characters that join and color an emoji.
+// VisibleText splits s into segments without hidden characters: each control,
+// zero-width, bidirectional, tag and invalid character becomes a marked segment
+// such as ‹U+202E›. Newline and tab stay unchanged, as do the characters that
+// join and style emoji.
 func VisibleText(s string) []Segment {
 	var list []Segment
 	plain := 0
@@ -46,8 +46,8 @@ func VisibleText(s string) []Segment {
 	return list
 }
 
-// belongs reports whether r, which does not print, is part of what does: the
-// line end of Windows, the style of an emoji or keycap, or the joint between
+// belongs reports whether r, which does not print, belongs to printed text: as
+// a Windows line ending, the style of an emoji or keycap, or the joiner between
 // two emoji.
 func belongs(before, r rune, rest string) bool {
 	next, _ := utf8.DecodeRuneInString(rest)
@@ -67,26 +67,26 @@ func belongs(before, r rune, rest string) bool {
 const (
 	nonJoiner  = 0x200c
 	joiner     = 0x200d
-	emojiStyle = 0xfe0f // the style before it, 0xfe0e, is that of text
+	emojiStyle = 0xfe0f // 0xfe0e, before it, is the text style
 	keycap     = 0x20e3
 )
 
-// pictures reports whether a character is a symbol that may be drawn as an
+// pictures reports whether a character is a symbol that may be displayed as an
 // emoji.
 func pictures(r rune) bool {
 	return unicode.Is(unicode.So, r) || unicode.Is(unicode.Sk, r) && r >= 0x1f3fb || unicode.Is(unicode.Sm, r) && r >= 0x2190 && r <= 0x2b55
 }
 
-// joining reports whether a character is of a script that is written with the
-// two joiners between its letters, as Persian and Hindi are.
+// joining reports whether a character belongs to a script that uses the two
+// joiners between its letters, such as Persian and Hindi.
 func joining(r rune) bool {
 	return unicode.In(r, unicode.Arabic, unicode.Syriac, unicode.Mongolian, unicode.Devanagari,
 		unicode.Bengali, unicode.Gurmukhi, unicode.Gujarati,
 		unicode.Oriya, unicode.Tamil, unicode.Telugu, unicode.Kannada, unicode.Malayalam, unicode.Sinhala, unicode.Khmer)
 }
 
-// hiddenName returns the visible name of a character that must not stay as it
-// is, or "". raw is its encoding, which names a byte that is no UTF-8.
+// hiddenName returns the visible name of a character that must be replaced, or
+// "". raw is its encoding, for bytes that are not UTF-8.
 func hiddenName(r rune, raw string) string {
 	switch {
 	case r == utf8.RuneError && len(raw) == 1:

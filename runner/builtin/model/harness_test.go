@@ -45,7 +45,8 @@ func each(t *testing.T, f func(t *testing.T, open func(steps ...modeltest.Step) 
 // hello is the smallest request.
 var hello = Request{Model: "test-model", Messages: []Message{{Role: User, Text: "Hello"}}}
 
-// turn makes one turn that must succeed, and returns what was said meanwhile.
+// turn makes one turn that must succeed, and returns the text that was
+// streamed.
 func turn(t *testing.T, m Model, req Request) (Reply, string) {
 	t.Helper()
 	said := ""

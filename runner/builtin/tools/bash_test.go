@@ -160,8 +160,8 @@ func TestBashHasNoNetworkUnlessAllowed(t *testing.T) {
 	}
 }
 
-// daemon starts a process in a session of its own, without a parent, and
-// tells its pid.
+// daemon starts a process in its own session, without a parent, and prints its
+// PID.
 const daemon = `setsid sh -c 'sleep 600 >/dev/null 2>&1 </dev/null & echo $! > pid' ; cat pid; `
 
 func gone(t *testing.T, text string) {

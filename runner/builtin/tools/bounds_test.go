@@ -56,7 +56,7 @@ func TestASearchHoldsNoMoreThanALargeFolder(t *testing.T) {
 	}
 }
 
-// Each tool is given what costs it most, and must end by itself.
+// Each tool gets its most expensive input, and must end without being stopped.
 func TestEveryToolEndsWhateverItIsGiven(t *testing.T) {
 	const most = 3 * searchTime // the machine may be busy, and the race detector on
 	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -224,7 +224,8 @@ func TestANameThatChangesItsAddressIsCheckedAtEachDial(t *testing.T) {
 	dns := rebinder(t)
 	b := newBox(t, allowing(t, outer), func(o *Options) { o.resolver = dns })
 	has(t, ok(t, b, "fetch", args{"url": "http://rebind.test:" + port + "/first"}), "from rebind.test")
-	// From its second answer on the name leads to 127.0.0.2, which nobody allowed.
+	// From the second lookup on, the name resolves to 127.0.0.2, which is not
+	// allowed.
 	refused(t, b, "fetch", args{"url": "http://rebind.test:" + port + "/second"}, "only the ports")
 	refused(t, b, "fetch", args{"url": "http://rebind.test/"}, "not public")
 	if hits.Load() != 1 {
