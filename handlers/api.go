@@ -30,7 +30,7 @@ func (s *Server) newAPI() huma.API {
 	cfg.Info.License = &huma.License{Name: "MIT", Identifier: "MIT"}
 	cfg.Components.Schemas = huma.NewMapRegistry("#/components/schemas/", schemaName)
 	cfg.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
-		"token": {Type: "http", Scheme: "bearer", Description: "A token of an agent or a person (prefix ty_)."},
+		"token": {Type: "http", Scheme: "bearer", Description: "The token of an agent or a person (prefix ty_)."},
 	}
 	cfg.Servers = []*huma.Server{{URL: cmp.Or(strings.TrimSuffix(s.opt.PublicURL, "/"), "/")}}
 	cfg.Security = []map[string][]string{{"token": {}}}
@@ -49,9 +49,9 @@ func schemaName(t reflect.Type, hint string) string {
 
 func apiDescription() string {
 	var b strings.Builder
-	b.WriteString("Tasks, queues, claims, runs and approvals for agents and people.\n\nAn answer is at most 1 MiB. A list " +
-		"that would be longer ends early with `cutBySize` and continues from `next`; a task that is larger names in `cut` " +
-		"what is left out, and where it is read.\n\nErrors are `application/problem+json`; their `code` is one of:\n\n")
+	b.WriteString("Tasks, queues, claims, runs and approvals for agents and people.\n\nA response is at most 1 MiB. A list " +
+		"that would be longer ends early with `cutBySize` and continues from `next`; the `cut` of a task that is too large " +
+		"names what was left out and where to read it.\n\nErrors are `application/problem+json`; their `code` is one of:\n\n")
 	for _, c := range task.Codes {
 		b.WriteString("- `" + string(c.Code) + "`: " + c.Doc + "\n")
 	}
@@ -134,7 +134,7 @@ func handleStream[I, O any](s *Server, endpoint string, need task.Perm, fn func(
 	if o.Need != task.Everyone {
 		if doc.Components.Responses == nil {
 			doc.Components.Responses = map[string]*huma.Response{refusedName: {
-				Description: "Refused: `code` says why.", Content: answers["default"].Content,
+				Description: "The request was refused; `code` says why.", Content: answers["default"].Content,
 			}}
 		}
 		answers["4XX"] = &huma.Response{Ref: "#/components/responses/" + refusedName}

@@ -10,7 +10,7 @@ import (
 type AgentLoad struct {
 	Queued   int       `json:"queued" doc:"active tasks without a live claim"`
 	Working  int       `json:"working" doc:"active tasks with a live claim"`
-	Waiting  int       `json:"waiting" doc:"active tasks that wait for people"`
+	Waiting  int       `json:"waiting" doc:"active tasks that are waiting for people"`
 	Failed   int       `json:"failed" doc:"active tasks whose last run failed"`
 	Drafts   int       `json:"drafts"`
 	OldestAt task.Time `json:"oldestAt,omitzero" doc:"creation of the oldest queued task"`
@@ -24,8 +24,8 @@ type AgentView struct {
 	IdleTimeoutSeconds int       `json:"idleTimeoutSeconds,omitzero"`
 	Load               AgentLoad `json:"load"`
 
-	Weaker string      `json:"weaker,omitempty" doc:"what it could do beyond its tools, as its runner does not enforce them; absent: they are enforced"`
-	Pause  *task.Pause `json:"pause,omitempty" doc:"what keeps it from being started and from signing up: the pause of the server, else its own"`
+	Weaker string      `json:"weaker,omitempty" doc:"what it can do beyond its listed tools because its runner does not enforce them; absent: they are enforced"`
+	Pause  *task.Pause `json:"pause,omitempty" doc:"the pause that keeps it from starting and signing up: that of the server, else its own"`
 }
 
 func (s *Server) agentView(def task.Agent, load AgentLoad, pauses task.Pauses) AgentView {
@@ -38,7 +38,7 @@ func (s *Server) agentView(def task.Agent, load AgentLoad, pauses task.Pauses) A
 type agentsOut struct {
 	Body struct {
 		Agents  []AgentView       `json:"agents"`
-		Runners []task.RunnerInfo `json:"runners" doc:"what each runner can start and enforce, as GET /api/runners"`
+		Runners []task.RunnerInfo `json:"runners" doc:"what each runner can start and enforce, as in GET /api/runners"`
 	}
 }
 
@@ -46,15 +46,15 @@ type agentOut struct {
 	ETag string `header:"ETag"`
 	Body struct {
 		AgentView
-		RunnerInfo *task.RunnerInfo `json:"runnerInfo,omitempty" doc:"of its runner"`
+		RunnerInfo *task.RunnerInfo `json:"runnerInfo,omitempty" doc:"problem of its runner"`
 		Definition string           `json:"definition" doc:"the text of the file"`
-		Served     string           `json:"served,omitempty" doc:"the older text that keeps serving while the file is invalid"`
+		Served     string           `json:"served,omitempty" doc:"the last valid text, which is in use while the file is invalid"`
 	}
 }
 
 type saveAgentIn struct {
 	AgentPath
-	IfMatch string `header:"If-Match" doc:"the ETag that was read"`
+	IfMatch string `header:"If-Match" doc:"the ETag that you read"`
 	Body    struct {
 		Text  string `json:"text" doc:"the whole Markdown file"`
 		Force bool   `json:"force,omitzero" doc:"true: save it even if it is invalid"`

@@ -9,13 +9,13 @@ import (
 type blockersIn struct {
 	TaskPath
 	Body struct {
-		TaskIDs []apiID `json:"taskIds" doc:"the whole set, at most 100; an empty one blocks nothing"`
+		TaskIDs []apiID `json:"taskIds" doc:"the complete set, at most 100; an empty set removes all blockers"`
 	}
 }
 
 type whyOut struct {
 	Body struct {
-		Reasons []task.Reason `json:"reasons" doc:"the most decisive first"`
+		Reasons []task.Reason `json:"reasons" doc:"most important first"`
 	}
 }
 

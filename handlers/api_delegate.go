@@ -13,17 +13,17 @@ import (
 
 type delegateIn struct {
 	Body struct {
-		Task        string      `json:"task,omitempty" doc:"what is to be done; its first line becomes the title"`
-		Description string      `json:"description,omitempty" doc:"the same under another name"`
-		AgentType   string      `json:"agentType,omitempty" doc:"who does it: an agent id; default general-purpose; list answers the agents instead"`
-		Model       string      `json:"model,omitempty" doc:"default: by estimatedComplexity, else the agent's, the caller's, the provider's"`
+		Task        string      `json:"task,omitempty" doc:"what to do; the first line becomes the title"`
+		Description string      `json:"description,omitempty" doc:"another name for task"`
+		AgentType   string      `json:"agentType,omitempty" doc:"agent id; default general-purpose; list: return the available agents instead"`
+		Model       string      `json:"model,omitempty" doc:"default: by estimatedComplexity, else the model of the agent, of the caller, or of the provider"`
 		Complexity  string      `json:"estimatedComplexity,omitempty" enum:"low,medium,high"`
-		StepIndex   *int        `json:"stepIndex,omitempty" doc:"0-based step of the caller's task that the subtask is linked to"`
-		Resources   []int       `json:"resources,omitempty" doc:"0-based resources of the caller's task that it is given"`
-		Tools       []string    `json:"tools,omitempty" doc:"fewer tools than the agent's that the caller has too"`
-		Limits      task.Limits `json:"limits,omitzero" doc:"tighter limits than the agent's and what is left of the caller's"`
-		TaskID      apiID       `json:"taskId,omitempty" doc:"the caller's task; left out inside a run"`
-		WaitSeconds int         `json:"waitSeconds,omitempty" minimum:"0" maximum:"50" doc:"wait so long for the end"`
+		StepIndex   *int        `json:"stepIndex,omitempty" doc:"0-based step of the caller's task to link to the subtask"`
+		Resources   []int       `json:"resources,omitempty" doc:"0-based indexes of the caller's resources to pass on"`
+		Tools       []string    `json:"tools,omitempty" doc:"a subset of the tools that both the agent and the caller have"`
+		Limits      task.Limits `json:"limits,omitzero" doc:"tighter limits than those of the agent, and than what is left of the caller's"`
+		TaskID      apiID       `json:"taskId,omitempty" doc:"the caller's task; leave it out inside a run"`
+		WaitSeconds int         `json:"waitSeconds,omitempty" minimum:"0" maximum:"50" doc:"how long to wait for the end"`
 	}
 }
 
@@ -90,7 +90,7 @@ func delegatedStatus(d task.Delegated) int {
 
 type followIn struct {
 	RunPath
-	WaitSeconds int `query:"waitSeconds" minimum:"0" maximum:"50" doc:"wait so long for the end"`
+	WaitSeconds int `query:"waitSeconds" minimum:"0" maximum:"50" doc:"how long to wait for the end"`
 }
 
 func (s *Server) apiDelegation(ctx context.Context, in *followIn) (*delegatedOut, error) {

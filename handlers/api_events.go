@@ -11,7 +11,7 @@ import (
 )
 
 type eventsIn struct {
-	After cursor `query:"after" doc:"lines with a greater id; the cursor next of the page before"`
+	After cursor `query:"after" doc:"only entries with a greater id; use next of the previous page"`
 	Limit int    `query:"limit" minimum:"1" maximum:"500" default:"100"`
 }
 
@@ -26,8 +26,8 @@ type eventsOut struct {
 type statsIn struct {
 	Since   queryTime `query:"since" doc:"RFC 3339; default: 24 hours ago, or with by=day 30 days ago"`
 	By      string    `query:"by" enum:"hour,day" default:"hour"`
-	Agent   string    `query:"agent" doc:"only times, groups and spans of one agent"`
-	Project string    `query:"project" doc:"only of the tasks of one project; its queue is not measured"`
+	Agent   string    `query:"agent" doc:"only times, groups and durations of one agent"`
+	Project string    `query:"project" doc:"only tasks of this project; queue lengths are not measured per project"`
 }
 
 // runTotals are the sums of the runs that ended in an hour or day.
@@ -50,12 +50,12 @@ type statsOut struct {
 	Body struct {
 		Open        int           `json:"open" doc:"draft and active tasks"`
 		Active      int           `json:"active"`
-		Approvals   int           `json:"approvals" doc:"runs that wait for approval"`
+		Approvals   int           `json:"approvals" doc:"runs that are waiting for approval"`
 		InFlight    []task.ID     `json:"inFlight" doc:"tasks with a queued or running run"`
 		Agents      []agentCounts `json:"agents"`
 		Done24h     int           `json:"done24h"`
 		Canceled24h int           `json:"canceled24h"`
-		MedianRunMs int64         `json:"medianRunMs" doc:"of the last 100 completed runs"`
+		MedianRunMs int64         `json:"medianRunMs" doc:"median duration of the last 100 completed runs"`
 		Runs        []runTotals   `json:"runs" doc:"by time, agent and outcome"`
 		InsightsBody
 	}

@@ -11,10 +11,10 @@ type meOut struct {
 	Body struct {
 		Name   string    `json:"name" doc:"agent id or user:NAME"`
 		Role   task.Role `json:"role" enum:"agent,viewer,operator,reviewer,admin"`
-		Scope  string    `json:"scope" doc:"as of a token: agent:ID, read, operate, review or admin, and act-as"`
+		Scope  string    `json:"scope" doc:"the scope of the token: agent:ID, read, operate, review or admin, optionally with act-as"`
 		Agent  string    `json:"agent,omitempty" doc:"the agent that the token speaks for"`
 		RunID  task.ID   `json:"runId,omitzero" doc:"the run that the token is bound to"`
-		UserID task.ID   `json:"userId,omitzero" doc:"the person, where it is one"`
+		UserID task.ID   `json:"userId,omitzero" doc:"the person, if it is one"`
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 type pauseIn struct {
 	Body struct {
 		Agent  string `json:"agent,omitempty" doc:"agent id; absent: the whole server"`
-		Reason string `json:"reason" doc:"why, for everybody who finds it paused; 1 byte to 64 KiB"`
+		Reason string `json:"reason" doc:"why, for everyone who finds it paused; 1 byte to 64 KiB"`
 	}
 }
 
@@ -21,18 +21,18 @@ type resumeBody struct {
 	Agent  string `json:"agent,omitempty" doc:"agent id; absent: the whole server"`
 	Reason string `json:"reason,omitempty" doc:"at most 64 KiB"`
 
-	Restart bool `json:"restart,omitempty" doc:"of the whole server: restart the runs that were stopped with everything"`
+	Restart bool `json:"restart,omitempty" doc:"only for the whole server: restart the runs that stop-everything canceled"`
 }
 
 type stopIn struct {
 	Body struct {
-		Reason string `json:"reason" doc:"why, for everybody who finds it stopped; 1 byte to 64 KiB"`
+		Reason string `json:"reason" doc:"why, for everyone who finds it stopped; 1 byte to 64 KiB"`
 	}
 }
 
 type pausesOut struct {
 	Body struct {
-		Pauses task.Pauses `json:"pauses" doc:"what is paused now, the whole server first"`
+		Pauses task.Pauses `json:"pauses" doc:"what is paused now, with the whole server first"`
 	}
 }
 
@@ -50,9 +50,9 @@ type stoppedOut struct {
 	Body task.Stopped
 }
 
-const pauseDesc = "None of its runs is dispatched and no agent can sign up (409 `paused`); " +
-	"ticks skip it, wakes queue runs that start at the resume. " +
-	"Running runs, claims, comments and completing continue. It survives restarts. What is paused already is a 409."
+const pauseDesc = "Runs are not dispatched and agents cannot sign up (409 `paused`); " +
+	"ticks are skipped, and wakes queue runs that start after the resume. Active runs continue, and agents can still renew claims, " +
+	"comment and complete tasks. A pause survives restarts. Pausing what is already paused returns 409."
 
 func (s *Server) apiPauses(ctx context.Context, _ *struct{}) (*pausesOut, error) {
 	return pausesAnswer(s.svc.Pauses(ctx, actorIn(ctx)))

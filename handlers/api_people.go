@@ -34,7 +34,7 @@ type userPatchIn struct {
 	ID   pathID `path:"id"`
 	Body struct {
 		Role     *task.Role `json:"role,omitempty" enum:"viewer,operator,reviewer,admin"`
-		Disabled *bool      `json:"disabled,omitempty" doc:"true: may not sign in any more"`
+		Disabled *bool      `json:"disabled,omitempty" doc:"true: can no longer sign in"`
 		Password *string    `json:"password,omitempty" doc:"12 to 512 characters"`
 	}
 }
@@ -49,9 +49,9 @@ type newTokenIn struct {
 	Body struct {
 		Name  string `json:"name" doc:"what it is for, 1 to 60 characters"`
 		Agent string `json:"agent,omitempty" doc:"agent id, for an agent's token"`
-		Scope string `json:"scope,omitempty" doc:"read, operate, review or admin, and act-as beside it: for people and programs"`
-		Days  int    `json:"days,omitempty" doc:"until it expires: 1 to 3650; 0 for the default; -1 for no end"`
-		Own   bool   `json:"own,omitempty" doc:"true: bound to the caller's account and role"`
+		Scope string `json:"scope,omitempty" doc:"for people and programs: read, operate, review or admin, optionally with act-as"`
+		Days  int    `json:"days,omitempty" doc:"days until it expires: 1 to 3650; 0: the default; -1: never"`
+		Own   bool   `json:"own,omitempty" doc:"true: a token of the caller's account, with at most its role"`
 	}
 }
 

@@ -45,13 +45,13 @@ type allowBody struct {
 type denyPermissionIn struct {
 	PermissionPath
 	Body struct {
-		Reason string `json:"reason" doc:"the agent gets it, and continues without the call"`
+		Reason string `json:"reason" doc:"sent to the agent, which continues without the call"`
 	}
 }
 
-const permissionDesc = "A run that asks is running/permission, and `permission` of GET " +
-	"/api/runs/{id} shows what it asks; its time limits are paused. " +
-	"Decided already: 409 `run_already_decided` with the outcome. No agent decides."
+const permissionDesc = "A run that asks for permission is running/permission, with its timeouts paused; `permission` of GET " +
+	"/api/runs/{id} shows the tool call. If it has already been decided: 409 `run_already_decided` with the outcome. " +
+	"Agents can never decide."
 
 func (s *Server) apiAllowPermission(ctx context.Context, in *allowIn) (*runOut, error) {
 	return runAnswer(s.svc.AllowPermission(ctx, actorIn(ctx), in.ID.ID, in.N.int, in.body().Scope))

@@ -15,11 +15,11 @@ type ProjectPath struct {
 // ProjectBody is a project in a request. It is exported for huma, which ignores
 // unexported types.
 type ProjectBody struct {
-	Name          string       `json:"name,omitempty" doc:"1 to 100 characters; the key unless given"`
+	Name          string       `json:"name,omitempty" doc:"1 to 100 characters; default: the key"`
 	Description   string       `json:"description,omitempty" doc:"at most 64 KiB"`
 	Repository    string       `json:"repository,omitempty" doc:"absolute path of a Git repository on the server"`
-	DefaultBranch string       `json:"defaultBranch,omitempty" doc:"main unless given"`
-	BranchPrefix  string       `json:"branchPrefix,omitempty" doc:"taskyard/ unless given"`
+	DefaultBranch string       `json:"defaultBranch,omitempty" doc:"default main"`
+	BranchPrefix  string       `json:"branchPrefix,omitempty" doc:"default taskyard/"`
 	Setup         []string     `json:"setup,omitempty" doc:"commands that run once in a new worktree"`
 	Checks        []checkBody  `json:"checks,omitempty"`
 	Review        *task.Review `json:"review,omitempty"`
@@ -39,7 +39,7 @@ type checkBody struct {
 }
 
 type mergeBody struct {
-	Into            string           `json:"into,omitempty" doc:"the default branch unless given"`
+	Into            string           `json:"into,omitempty" doc:"default: the default branch"`
 	Method          task.MergeMethod `json:"method,omitempty" enum:"squash,rebase,ff"`
 	Checks          []checkBody      `json:"checks,omitempty"`
 	KeepBranchHours int              `json:"keepBranchHours,omitempty"`
@@ -70,7 +70,7 @@ func (b ProjectBody) project(key string) task.Project {
 
 type newProjectIn struct {
 	Body struct {
-		Key string `json:"key" doc:"1 to 32 characters of a-z, 0-9 and -; never changes"`
+		Key string `json:"key" doc:"1 to 32 characters of a-z, 0-9 and -; cannot be changed"`
 		ProjectBody
 	}
 }
@@ -79,7 +79,7 @@ type projectIn struct {
 	ProjectPath
 	Body struct {
 		ProjectBody
-		Version int64 `json:"version,omitempty" minimum:"1" doc:"the version that was read"`
+		Version int64 `json:"version,omitempty" minimum:"1" doc:"the version that you read"`
 	}
 }
 
@@ -135,13 +135,13 @@ func (s *Server) apiExamineProject(ctx context.Context, in *ProjectPath) (*findi
 type mergesIn struct {
 	Project string `query:"project" doc:"only merges of this project"`
 	Before  cursor `query:"before" doc:"only ended merges with a smaller id"`
-	Limit   int    `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"of ended merges"`
+	Limit   int    `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"page size of the ended merges"`
 }
 
 type mergesOut struct {
 	Body struct {
-		Queue []*task.MergeEntry `json:"queue" doc:"in its order"`
-		Ended []*task.MergeEntry `json:"ended" doc:"the newest first"`
+		Queue []*task.MergeEntry `json:"queue" doc:"in queue order"`
+		Ended []*task.MergeEntry `json:"ended" doc:"newest first"`
 	}
 }
 

@@ -16,14 +16,14 @@ type AgentPath struct {
 type queueIn struct {
 	AgentPath
 	Limit int    `query:"limit" minimum:"1" maximum:"500" default:"100"`
-	After string `query:"after" doc:"the cursor next of the page before"`
-	Full  bool   `query:"full" doc:"true: with descriptions"`
+	After string `query:"after" doc:"next of the previous page"`
+	Full  bool   `query:"full" doc:"true: include descriptions"`
 }
 
 type signupBody struct {
-	Count         int `json:"count,omitempty" minimum:"1" maximum:"50" doc:"claim up to so many, fewer where they are long; the answer is then {tasks}"`
-	WaitSeconds   int `json:"waitSeconds,omitempty" minimum:"0" maximum:"50" doc:"when nothing is free, wait so long for a task"`
-	MaxConcurrent int `json:"maxConcurrent,omitempty" minimum:"1" maximum:"50" doc:"instead of count and waitSeconds: claim until so many are held, those held already included; the answer is {tasks, held}"`
+	Count         int `json:"count,omitempty" minimum:"1" maximum:"50" doc:"claim at most this many, fewer if they are long; the response is then {tasks}"`
+	WaitSeconds   int `json:"waitSeconds,omitempty" minimum:"0" maximum:"50" doc:"how long to wait for a task if none is free"`
+	MaxConcurrent int `json:"maxConcurrent,omitempty" minimum:"1" maximum:"50" doc:"instead of count and waitSeconds: claim until the agent holds this many in total; the response is {tasks, held}"`
 }
 
 type signupIn struct {
@@ -36,8 +36,8 @@ type signupIn struct {
 // agent still holds tasks.
 type signupOutBody struct {
 	Task  **task.Task   `json:"task,omitzero" doc:"null when nothing is free"`
-	Tasks *[]*task.Task `json:"tasks,omitzero" doc:"instead of task, when count or maxConcurrent was sent"`
-	Held  *[]task.ID    `json:"held,omitzero" doc:"every task that the agent holds now, at most 500: with maxConcurrent, and where nothing is free although it holds some"`
+	Tasks *[]*task.Task `json:"tasks,omitzero" doc:"instead of task, if count or maxConcurrent was sent"`
+	Held  *[]task.ID    `json:"held,omitzero" doc:"all tasks that the agent holds now, at most 500: with maxConcurrent, and if nothing is free but it holds some"`
 }
 
 // TransformSchema declares for huma that task may be null.
@@ -59,8 +59,8 @@ type finishIn struct {
 type finishOutBody struct {
 	Completed *task.Task `json:"completed"`
 	Task      *task.Task `json:"task" doc:"null when nothing is free"`
-	Paused    string     `json:"paused,omitempty" doc:"by whom and why the agent or the server is paused, when that is why task is null"`
-	Held      []task.ID  `json:"held,omitempty" doc:"tasks that the agent still holds, where task is null"`
+	Paused    string     `json:"paused,omitempty" doc:"who paused the agent or the server and why, if that is why task is null"`
+	Held      []task.ID  `json:"held,omitempty" doc:"tasks that the agent still holds, if task is null"`
 }
 
 // TransformSchema declares for huma that the next task may be null.
@@ -75,7 +75,7 @@ type reassignIn struct {
 	Body struct {
 		TaskIDs  []apiID `json:"taskIds" doc:"1 to 500 tasks of this agent"`
 		NewAgent string  `json:"newAgent"`
-		Comment  string  `json:"comment" doc:"what the new owner must know"`
+		Comment  string  `json:"comment" doc:"what the new owner needs to know"`
 	}
 }
 

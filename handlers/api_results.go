@@ -9,12 +9,12 @@ import (
 // ResultPath is a result of a task in the path.
 type ResultPath struct {
 	TaskPath
-	Number int `path:"number" minimum:"1" doc:"number of the result: 1 for the first of its task"`
+	Number int `path:"number" minimum:"1" doc:"number of the result; the first one of a task is 1"`
 }
 
 type resultsOut struct {
 	Body struct {
-		Results []*task.Result `json:"results" doc:"the newest first, at most 100"`
+		Results []*task.Result `json:"results" doc:"newest first, at most 100"`
 	}
 }
 
@@ -36,9 +36,9 @@ func (s *Server) apiResult(ctx context.Context, in *ResultPath) (*resultOut, err
 
 type resultDiffIn struct {
 	ResultPath
-	Since int    `query:"since" minimum:"1" doc:"number of an earlier result: what changed since then"`
-	Path  string `query:"path" doc:"of one file, with its lines; without it the files are listed"`
-	Lines int    `query:"lines" minimum:"0" maximum:"1000" default:"3" doc:"of context"`
+	Since int    `query:"since" minimum:"1" doc:"number of an earlier result, to see what changed since then"`
+	Path  string `query:"path" doc:"path of one file, to get its lines; absent: list the files"`
+	Lines int    `query:"lines" minimum:"0" maximum:"1000" default:"3" doc:"lines of context"`
 }
 
 // resultFile is a file of a result, with its lines if the request names one
@@ -51,7 +51,7 @@ type resultFile struct {
 type resultDiffOut struct {
 	Body struct {
 		Files []resultFile `json:"files" doc:"by path, at most 1000"`
-		Total int          `json:"total" doc:"of all changed files"`
+		Total int          `json:"total" doc:"number of all changed files"`
 	}
 }
 
@@ -76,7 +76,7 @@ func (s *Server) apiResultDiff(ctx context.Context, in *resultDiffIn) (*resultDi
 type voteIn struct {
 	ResultPath
 	Body struct {
-		Digest string `json:"digest" doc:"of the result that you saw"`
+		Digest string `json:"digest" doc:"digest of the result that you saw"`
 		Text   string `json:"text,omitempty" doc:"at most 64 KiB"`
 	}
 }
@@ -93,7 +93,7 @@ type checkRunsOut struct {
 	Body struct {
 		InForce []task.InForce  `json:"inForce" doc:"what the server checks before the task is done"`
 		Policy  task.Accept     `json:"policy" doc:"who must accept its result"`
-		Checks  []task.CheckRun `json:"checks" doc:"the newest first, at most 100, without logs"`
+		Checks  []task.CheckRun `json:"checks" doc:"newest first, at most 100, without logs"`
 	}
 }
 
@@ -109,7 +109,7 @@ func (s *Server) apiCheckRuns(ctx context.Context, in *TaskPath) (*checkRunsOut,
 
 type runCheckIn struct {
 	TaskPath
-	Name string `path:"name" doc:"of a check that is in force"`
+	Name string `path:"name" doc:"name of a check that applies to the task"`
 	optional[nothing]
 }
 
@@ -136,7 +136,7 @@ func (s *Server) apiCheckRun(ctx context.Context, in *CheckRunPath) (*checkRunOu
 
 type reviewCommentsOut struct {
 	Body struct {
-		Comments []task.ReviewComment `json:"comments" doc:"the oldest first: what was sent, and your own drafts"`
+		Comments []task.ReviewComment `json:"comments" doc:"oldest first: all comments that were sent, and your own drafts"`
 	}
 }
 
@@ -150,11 +150,11 @@ func (s *Server) apiReviewComments(ctx context.Context, in *TaskPath) (*reviewCo
 type draftIn struct {
 	TaskPath
 	Body struct {
-		Path    string `json:"path,omitempty" doc:"empty: about the whole result"`
-		Side    string `json:"side,omitempty" enum:"old,new" doc:"new unless given"`
-		Line    int    `json:"line,omitempty" minimum:"0" doc:"first line; 0: about the whole file"`
-		EndLine int    `json:"endLine,omitempty" minimum:"0" doc:"last line; the first unless given"`
-		Excerpt string `json:"excerpt,omitempty" doc:"the lines as you see them, at most 64 KiB"`
+		Path    string `json:"path,omitempty" doc:"empty: the whole result"`
+		Side    string `json:"side,omitempty" enum:"old,new" doc:"default new"`
+		Line    int    `json:"line,omitempty" minimum:"0" doc:"first line; 0: the whole file"`
+		EndLine int    `json:"endLine,omitempty" minimum:"0" doc:"last line; default: the first line"`
+		Excerpt string `json:"excerpt,omitempty" doc:"the lines as you saw them, at most 64 KiB"`
 		Text    string `json:"text" doc:"1 byte to 64 KiB"`
 	}
 }
@@ -179,7 +179,7 @@ type ReviewCommentPath struct {
 type editDraftIn struct {
 	ReviewCommentPath
 	Body struct {
-		Text string `json:"text" doc:"blank: the draft is deleted"`
+		Text string `json:"text" doc:"empty: delete the draft"`
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 
 type runnersOut struct {
 	Body struct {
-		Runners []task.RunnerInfo `json:"runners" doc:"by name; builtin is there without configuration"`
+		Runners []task.RunnerInfo `json:"runners" doc:"by name; builtin is available without configuration"`
 	}
 }
 

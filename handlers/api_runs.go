@@ -16,7 +16,7 @@ type RunPath struct {
 // RunsPage is a page of a list of runs.
 type RunsPage struct {
 	Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50"`
-	Before cursor `query:"before" doc:"runs with a smaller id; the cursor next of the page before"`
+	Before cursor `query:"before" doc:"only runs with a smaller id; use next of the previous page"`
 }
 
 type runsIn struct {
@@ -42,9 +42,9 @@ type runsOut struct {
 // shownRun is a run with the details that a reviewer needs.
 type shownRun struct {
 	task.Run
-	Spec     *task.Spec         `json:"spec,omitempty" doc:"exactly what will run, while an approval is waited for"`
-	Enforced []task.Enforcement `json:"enforcement,omitempty" doc:"each tool and limit of spec, and whether the runner enforces it"`
-	Said     []task.RunMessage  `json:"said,omitempty" doc:"messages that people sent the agent while it works"`
+	Spec     *task.Spec         `json:"spec,omitempty" doc:"exactly what will run; only while the run is waiting for approval"`
+	Enforced []task.Enforcement `json:"enforcement,omitempty" doc:"each tool and limit in spec, and whether the runner enforces it"`
+	Said     []task.RunMessage  `json:"said,omitempty" doc:"messages that people sent to the agent during the run"`
 	WorkAnswer
 }
 
@@ -65,26 +65,26 @@ func runAnswer(r *task.Run, err error) (*runOut, error) {
 
 type transcriptIn struct {
 	RunPath
-	After cursor `query:"after" doc:"lines with a greater id; the cursor next of the page before"`
+	After cursor `query:"after" doc:"only entries with a greater id; use next of the previous page"`
 	Limit int    `query:"limit" minimum:"1" maximum:"500" default:"100"`
 }
 
 type lineIn struct {
 	RunPath
-	Message pathID `path:"message" doc:"id of a line of this run"`
-	From    int    `query:"from" minimum:"0" doc:"bytes of the content that were read already: the answer continues behind them"`
+	Message pathID `path:"message" doc:"id of a line of this transcript"`
+	From    int    `query:"from" minimum:"0" doc:"bytes of the content to skip because you have them already"`
 }
 
 type approveBody struct {
 	Scope   task.Scope  `json:"scope,omitempty" enum:"once,task" doc:"default once: this run; task: all runs of this task until it closes"`
 	Limits  task.Limits `json:"limits,omitzero" doc:"tighter limits"`
-	Version string      `json:"version,omitempty" doc:"approval.version as it was reviewed"`
+	Version string      `json:"version,omitempty" doc:"the approval.version that you reviewed"`
 	UndoWindow
 }
 
 // UndoWindow is how long a decision can be undone.
 type UndoWindow struct {
-	UndoSeconds int `json:"undoSeconds,omitzero" minimum:"0" maximum:"60" doc:"how long the decision can be undone; it takes effect only then. Default 0: at once"`
+	UndoSeconds int `json:"undoSeconds,omitzero" minimum:"0" maximum:"60" doc:"how long the decision can be undone before it takes effect; default 0: it takes effect at once"`
 }
 
 func (u UndoWindow) window() time.Duration { return seconds(u.UndoSeconds) }
@@ -97,7 +97,7 @@ type approveIn struct {
 type denyIn struct {
 	RunPath
 	Body struct {
-		Reason string `json:"reason" doc:"the agent that asked gets it"`
+		Reason string `json:"reason" doc:"sent to the agent that requested the run"`
 		UndoWindow
 	}
 }

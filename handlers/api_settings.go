@@ -8,14 +8,14 @@ import (
 
 type settingsOut struct {
 	Body struct {
-		Settings []task.Setting `json:"settings" doc:"what can be changed while the server runs"`
+		Settings []task.Setting `json:"settings" doc:"settings that can be changed while the server is running"`
 	}
 }
 
 type settingsIn struct {
 	Body struct {
-		Set   map[string]string `json:"set,omitempty" doc:"new values by key, as text"`
-		Reset []string          `json:"reset,omitempty" doc:"keys whose line is removed from the file, so that the default applies"`
+		Set   map[string]string `json:"set,omitempty" doc:"new values by key, as strings"`
+		Reset []string          `json:"reset,omitempty" doc:"keys to remove from the file, so that their defaults apply"`
 	}
 }
 

@@ -19,7 +19,7 @@ type stepIn struct {
 		Title   string `json:"title" doc:"1 to 60 characters"`
 		Details string `json:"details,omitempty"`
 		Done    bool   `json:"done,omitempty"`
-		Index   *int   `json:"index,omitempty" minimum:"0" doc:"0-based: before the step that is there now; left out: at the end"`
+		Index   *int   `json:"index,omitempty" minimum:"0" doc:"0-based; the new step goes before the step that has this index; default: at the end"`
 	}
 }
 
@@ -42,7 +42,7 @@ type subtaskIn struct {
 	IndexPath
 	Body struct {
 		Title       string `json:"title" doc:"1 to 200 characters"`
-		Owner       string `json:"owner,omitempty" doc:"agent id; default: the caller, or for people the parent's owner"`
+		Owner       string `json:"owner,omitempty" doc:"agent id; default: the caller, or for people the owner of the parent"`
 		Description string `json:"description,omitempty"`
 		Priority    int    `json:"priority,omitempty"`
 	}

@@ -23,7 +23,7 @@ type claimBody struct {
 type canceledOut struct {
 	Body struct {
 		Task     *task.Task `json:"task"`
-		Canceled []task.ID  `json:"canceled" doc:"every task that was canceled, the named one first"`
+		Canceled []task.ID  `json:"canceled" doc:"all tasks that were canceled, the requested one first"`
 	}
 }
 
@@ -36,9 +36,9 @@ type runAnswerOut struct {
 type moveIn struct {
 	TaskPath
 	Body struct {
-		CurrentAgent string `json:"currentAgent" doc:"the owner, who hands over"`
+		CurrentAgent string `json:"currentAgent" doc:"the current owner"`
 		NewAgent     string `json:"newAgent"`
-		Comment      string `json:"comment" doc:"what the new owner must know"`
+		Comment      string `json:"comment" doc:"what the new owner needs to know"`
 		Claim        int64  `json:"claim,omitempty" minimum:"1" doc:"id of the claim that the caller holds"`
 	}
 }

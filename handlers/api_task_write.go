@@ -13,16 +13,16 @@ type newTaskBody struct {
 	Description string         `json:"description,omitempty" doc:"Markdown, at most 64 KiB; with the steps at most 1 MiB"`
 	Owner       string         `json:"owner" doc:"agent id"`
 	Status      task.Status    `json:"status,omitempty" enum:"draft,active" doc:"default active"`
-	Priority    int            `json:"priority,omitempty" doc:"higher comes first; default 0"`
+	Priority    int            `json:"priority,omitempty" doc:"higher values come first; default 0"`
 	Steps       []stepBody     `json:"steps,omitempty"`
 	Resources   []resourceBody `json:"resources,omitempty"`
 	Labels      []string       `json:"labels,omitempty" doc:"at most 20, each 1 to 32 characters of a-z, 0-9 and -"`
 	BlockedBy   []apiID        `json:"blockedBy,omitempty" doc:"tasks that must be done first, at most 100"`
 	Channel     string         `json:"channel,omitempty" doc:"default web"`
 	Project     string         `json:"project,omitempty" doc:"key of a project"`
-	Checks      []checkBody    `json:"checks,omitempty" doc:"beyond those of its project and its agent, at most 20. Only reviewers and admins"`
-	Policy      *task.Review   `json:"policy,omitempty" doc:"who must accept its result, beyond what its project and its agent ask. Only reviewers and admins"`
-	Start       *bool          `json:"start,omitempty" doc:"false: an active task does not wake its owner"`
+	Checks      []checkBody    `json:"checks,omitempty" doc:"in addition to those of its project and agent, at most 20. Only reviewers and admins"`
+	Policy      *task.Review   `json:"policy,omitempty" doc:"who must accept its result, in addition to what its project and agent require. Only reviewers and admins"`
+	Start       *bool          `json:"start,omitempty" doc:"false: do not wake the owner of an active task"`
 }
 
 type stepBody struct {
@@ -59,18 +59,18 @@ func toSteps(list []stepBody) []task.Step {
 
 type patchIn struct {
 	TaskPath
-	IfMatch string `header:"If-Match" doc:"the ETag that was read"`
+	IfMatch string `header:"If-Match" doc:"the ETag that you read"`
 	Body    struct {
 		Title       *string      `json:"title,omitempty"`
 		Description *string      `json:"description,omitempty"`
 		Priority    *int         `json:"priority,omitempty"`
 		Owner       *string      `json:"owner,omitempty"`
 		Status      *string      `json:"status,omitempty" doc:"draft, active, done, canceled; or idle, working, complete"`
-		Labels      *[]string    `json:"labels,omitempty" doc:"the whole list; an empty one takes all off"`
-		Project     *string      `json:"project,omitempty" doc:"key of a project; empty for none. Only people, and not while a run is open"`
-		Checks      *[]checkBody `json:"checks,omitempty" doc:"its own checks as a whole list; an empty one takes all off. Only reviewers and admins"`
-		Policy      *task.Review `json:"policy,omitempty" doc:"who must accept beyond what its project and its agent ask; 0 approvals: nobody. Only reviewers and admins"`
-		Version     int64        `json:"version,omitempty" minimum:"1" doc:"the version that was read"`
+		Labels      *[]string    `json:"labels,omitempty" doc:"the complete list; an empty list removes all"`
+		Project     *string      `json:"project,omitempty" doc:"key of a project; empty for none. Only people can change it, and only while no run is open"`
+		Checks      *[]checkBody `json:"checks,omitempty" doc:"the complete list of its own checks; an empty list removes all. Only reviewers and admins"`
+		Policy      *task.Review `json:"policy,omitempty" doc:"who must accept, in addition to what its project and agent require; 0 approvals: nobody. Only reviewers and admins"`
+		Version     int64        `json:"version,omitempty" minimum:"1" doc:"the version that you read"`
 	}
 }
 

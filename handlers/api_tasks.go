@@ -53,13 +53,13 @@ type listTasksIn struct {
 	Owner      string          `query:"owner" doc:"agent id"`
 	Status     task.Status     `query:"status" enum:"draft,active"`
 	WorkStatus task.WorkStatus `query:"workStatus" enum:"idle,working"`
-	Query      string          `query:"q" doc:"words in title or description; the last may be the beginning of one"`
+	Query      string          `query:"q" doc:"words in the title or description; the last one can be a prefix"`
 	Parent     pathID          `query:"parent" doc:"only subtasks of this task"`
 	Label      string          `query:"label" doc:"only tasks with this label"`
 	Project    string          `query:"project" doc:"only tasks of this project"`
 	Limit      int             `query:"limit" minimum:"1" maximum:"500" default:"100"`
-	After      string          `query:"after" doc:"the cursor next of the page before"`
-	Full       bool            `query:"full" doc:"true: with descriptions"`
+	After      string          `query:"after" doc:"next of the previous page"`
+	Full       bool            `query:"full" doc:"true: include descriptions"`
 }
 
 // agentLine says how busy an agent is.
@@ -118,18 +118,18 @@ type historyIn struct {
 	CreatedBy string      `query:"createdBy" doc:"an actor: coder, or user:maya"`
 	Label     string      `query:"label" doc:"only tasks with this label"`
 	Project   string      `query:"project" doc:"only tasks of this project"`
-	Query     string      `query:"q" doc:"full text: words in title, description, comments, summaries, or in one line of a run's transcript"`
-	From      queryTime   `query:"from" doc:"archived at or after, RFC 3339"`
-	To        queryTime   `query:"to" doc:"archived before, RFC 3339"`
+	Query     string      `query:"q" doc:"full-text search in titles, descriptions, comments, summaries, and lines of transcripts"`
+	From      queryTime   `query:"from" doc:"archived at or after this time, RFC 3339"`
+	To        queryTime   `query:"to" doc:"archived before this time, RFC 3339"`
 	Limit     int         `query:"limit" minimum:"1" maximum:"200" default:"50"`
-	Before    string      `query:"before" doc:"the cursor next of the page before"`
+	Before    string      `query:"before" doc:"next of the previous page"`
 }
 
 type pageOut struct {
 	Body struct {
 		Tasks    []*task.Task `json:"tasks"`
 		Next     string       `json:"next,omitempty" doc:"cursor of the next page; absent at the end"`
-		Indexing int          `json:"indexing,omitzero" doc:"of a search that is still indexing: per cent of the history that it finds; absent when it finds all"`
+		Indexing int          `json:"indexing,omitzero" doc:"percentage of the history that is indexed for search; absent when all of it is"`
 		CutMark
 	}
 }

@@ -9,7 +9,7 @@ import (
 // afterIn selects a page of a list that grows at its end.
 type afterIn struct {
 	TaskPath
-	After cursor `query:"after" doc:"entries with a greater id; the cursor next of the page before"`
+	After cursor `query:"after" doc:"only entries with a greater id; use next of the previous page"`
 	Limit int    `query:"limit" minimum:"1" maximum:"500" default:"100"`
 }
 
@@ -24,7 +24,7 @@ type replyIn struct {
 	TaskPath
 	Body struct {
 		Content    string `json:"content" doc:"Markdown, at most 64 KiB"`
-		QuestionID apiID  `json:"questionId,omitempty" doc:"the message that you answer; refused with no_question if another question is open by now"`
+		QuestionID apiID  `json:"questionId,omitempty" doc:"the message that you are answering; refused with no_open_question if a different question is open now"`
 	}
 }
 

@@ -10,8 +10,8 @@ type todoIn struct {
 	AgentPath
 	Body struct {
 		Operation string  `json:"operation" enum:"list,count,lpush,rpush,lpop,rpop,lpeek,rpeek" doc:"l is the front, r is the back"`
-		Item      *string `json:"item,omitempty" doc:"only for lpush and rpush: 1 to 4096 characters, not only white space; kept to the letter"`
-		After     string  `json:"after,omitempty" doc:"only for list: the cursor next of the page before"`
+		Item      *string `json:"item,omitempty" doc:"only for lpush and rpush: 1 to 4096 characters, not only white space; stored exactly as sent"`
+		After     string  `json:"after,omitempty" doc:"only for list: next of the previous page"`
 		Limit     int     `json:"limit,omitempty" doc:"only for list: 1 to 1000, default 1000"`
 	}
 }

@@ -99,7 +99,7 @@ func orNull(s *huma.Schema, field string) *huma.Schema {
 // CutMark is part of every answer with a list that a cursor continues. It is
 // exported for huma.
 type CutMark struct {
-	CutBySize bool `json:"cutBySize,omitzero" doc:"true: the page ends early because the answer is at most 1 MiB; next continues it"`
+	CutBySize bool `json:"cutBySize,omitzero" doc:"true: the page was cut off at 1 MiB; continue with next"`
 }
 
 // cutMark reports whether the last list of an answer was cut.

@@ -8,8 +8,8 @@ import (
 
 type usageIn struct {
 	By   string    `query:"by" enum:"day,agent,model,project,task,run" default:"day"`
-	From queryTime `query:"from" doc:"default 30 days before to"`
-	To   queryTime `query:"to" doc:"default now; at most 366 days after from"`
+	From queryTime `query:"from" doc:"default: 30 days before to"`
+	To   queryTime `query:"to" doc:"default: now; at most 366 days after from"`
 }
 
 type usageOut struct {

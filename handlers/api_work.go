@@ -13,13 +13,13 @@ type changedFile struct {
 	Added   int         `json:"added,omitempty" minimum:"0" maximum:"1000000000"`
 	Removed int         `json:"removed,omitempty" minimum:"0" maximum:"1000000000"`
 	Note    string      `json:"note,omitempty" doc:"at most 400 bytes"`
-	Diff    string      `json:"diff,omitempty" doc:"hunks of a unified diff, at most 64 KiB, 256 KiB of all files"`
+	Diff    string      `json:"diff,omitempty" doc:"hunks of a unified diff, at most 64 KiB, and 256 KiB for all files"`
 }
 
 // workBody is task.Work with the lines of the files.
 type workBody struct {
 	Files      []changedFile `json:"files,omitempty" maxItems:"1000"`
-	Total      int           `json:"total" minimum:"0" maximum:"1000000000" doc:"of all changed files"`
+	Total      int           `json:"total" minimum:"0" maximum:"1000000000" doc:"number of all changed files"`
 	Note       string        `json:"note,omitempty" doc:"at most 2000 bytes"`
 	Repository string        `json:"repository,omitempty"`
 	Branch     string        `json:"branch,omitempty"`
@@ -42,12 +42,12 @@ func (b *workBody) work() *task.Work {
 // WorkAnswer is the work of a run, in the answer about the run. It is exported
 // for huma.
 type WorkAnswer struct {
-	Files      []task.FileChange `json:"files,omitzero" doc:"what it changed in its workspace, as the supervisor found it, by path, at most 1000; absent until it has ended, and when it was not checked"`
-	FilesTotal int               `json:"filesTotal,omitzero" doc:"of all changed files"`
-	FilesNote  string            `json:"filesNote,omitempty" doc:"why files are not named or could not be compared"`
-	Repository string            `json:"repository,omitempty" doc:"of its worktree"`
-	Branch     string            `json:"branch,omitempty" doc:"of that repository, which holds its work"`
-	WorkFolder string            `json:"workFolder,omitempty" doc:"where its work is left, when it could not be put on a branch whole"`
+	Files      []task.FileChange `json:"files,omitzero" doc:"what the run changed in its workspace, by path, at most 1000; absent until the run has ended, and when the workspace was not compared"`
+	FilesTotal int               `json:"filesTotal,omitzero" doc:"number of all changed files"`
+	FilesNote  string            `json:"filesNote,omitempty" doc:"why files are left out or could not be compared"`
+	Repository string            `json:"repository,omitempty" doc:"repository of its worktree"`
+	Branch     string            `json:"branch,omitempty" doc:"branch of that repository that has its work"`
+	WorkFolder string            `json:"workFolder,omitempty" doc:"folder with its work, if not all of it could be committed to a branch"`
 	Merge      string            `json:"merge,omitempty" doc:"whether its files were merged into the worktree of the run that delegated it, and if not, why"`
 }
 

@@ -11,11 +11,11 @@ import (
 )
 
 type leaseBody struct {
-	Name        string   `json:"name,omitempty" doc:"of the machine, at most 100 characters"`
-	Labels      []string `json:"labels,omitempty" doc:"what the worker offers; a runner's labels must all be among them"`
-	Runners     []string `json:"runners,omitempty" doc:"the runners it can execute; default any"`
-	ParentRun   task.ID  `json:"parentRun,omitempty" doc:"only a run that this one delegated: for a worker that has no other place, while this one waits"`
-	WaitSeconds int      `json:"waitSeconds,omitempty" minimum:"0" maximum:"50" doc:"when there is no run, wait so long for one"`
+	Name        string   `json:"name,omitempty" doc:"name of the machine, at most 100 characters"`
+	Labels      []string `json:"labels,omitempty" doc:"what the worker offers; it must have all labels of a runner to execute its runs"`
+	Runners     []string `json:"runners,omitempty" doc:"runners that it can execute; default all"`
+	ParentRun   task.ID  `json:"parentRun,omitempty" doc:"take only runs that this run delegated: for a worker whose only free slot is that of this waiting run"`
+	WaitSeconds int      `json:"waitSeconds,omitempty" minimum:"0" maximum:"50" doc:"how long to wait for a run if there is none"`
 }
 
 type leaseIn struct {
@@ -42,8 +42,8 @@ type beatIn struct {
 	RunPath
 	Body struct {
 		task.Hold
-		WaitSeconds int  `json:"waitSeconds,omitempty" minimum:"0" maximum:"50" doc:"for workers: hold the answer so long, or until the run ends or waits differs"`
-		Waits       bool `json:"waits,omitempty" doc:"for workers: what the answer before said of waits"`
+		WaitSeconds int  `json:"waitSeconds,omitempty" minimum:"0" maximum:"50" doc:"for workers: hold the response this long, or until the run ends or waits changes"`
+		Waits       bool `json:"waits,omitempty" doc:"for workers: the value of waits in the previous response"`
 	}
 }
 
@@ -55,7 +55,7 @@ type linesIn struct {
 	RunPath
 	Body struct {
 		task.Hold
-		From   int64 `json:"from" minimum:"1" doc:"number of the first event, counted from 1 at each start of the run; what came before is passed over"`
+		From   int64 `json:"from" minimum:"1" doc:"number of the first event, counted from 1 at each start of the run; events that were already received are ignored"`
 		Events []struct {
 			Type string `json:"type" enum:"text,tool_call,tool_result,usage,permission,log,error"`
 			Text string `json:"text,omitempty" doc:"at most 32 KiB"`
@@ -74,15 +74,15 @@ type endIn struct {
 	RunPath
 	Body struct {
 		task.Hold
-		Status    string     `json:"status" enum:"completed,failed,returned" doc:"returned, only for workers: back into the queue, the attempt uncounted"`
-		Phase     task.Phase `json:"phase,omitempty" enum:"error,timeout,idle,tokens,cost,turns,crash,protocol,auth" doc:"of a failure; default error"`
-		Reason    string     `json:"reason,omitempty" doc:"of a failure, at most 2000 characters"`
-		Summary   string     `json:"summary,omitempty" doc:"of a success, at most 8000 characters"`
-		Artifacts []string   `json:"artifacts,omitempty" maxItems:"100" doc:"names of what was made"`
+		Status    string     `json:"status" enum:"completed,failed,returned" doc:"returned is only for workers: it puts the run back into the queue and does not count the attempt"`
+		Phase     task.Phase `json:"phase,omitempty" enum:"error,timeout,idle,tokens,cost,turns,crash,protocol,auth" doc:"only for failures; default error"`
+		Reason    string     `json:"reason,omitempty" doc:"only for failures, at most 2000 characters"`
+		Summary   string     `json:"summary,omitempty" doc:"only for successes, at most 8000 characters"`
+		Artifacts []string   `json:"artifacts,omitempty" maxItems:"100" doc:"names of the artifacts"`
 		Usage     usageBody  `json:"usage,omitzero"`
-		Permanent bool       `json:"permanent,omitempty" doc:"another try would be useless"`
-		After     int        `json:"retryAfterSeconds,omitempty" minimum:"0" maximum:"86400" doc:"of a failure: a retry starts no earlier than this"`
-		Work      *workBody  `json:"work,omitempty" doc:"what it changed in its workspace, as the worker saw it"`
+		Permanent bool       `json:"permanent,omitempty" doc:"true: a retry would not help"`
+		After     int        `json:"retryAfterSeconds,omitempty" minimum:"0" maximum:"86400" doc:"only for failures: seconds until the earliest retry"`
+		Work      *workBody  `json:"work,omitempty" doc:"what the run changed in its workspace, as seen by the worker"`
 	}
 }
 
@@ -100,7 +100,7 @@ type endOut struct {
 }
 
 const reportDoc = " For the worker that executes the run, and for the receiver of a webhook " +
-	"with the token of the run. A lease that is over: 409 `stale_lease`."
+	"with the token of the run. If the lease has expired: 409 `stale_lease`."
 
 func (s *Server) apiLease(ctx context.Context, in *leaseIn) (*leaseOut, error) {
 	b, out := in.body(), &leaseOut{}

@@ -43,13 +43,13 @@ func errorKind(err error) task.Kind {
 //nolint:errname // the standard's own name
 type Problem struct {
 	Status    int               `json:"status" doc:"HTTP status"`
-	Title     string            `json:"title" doc:"the status in words"`
+	Title     string            `json:"title" doc:"name of the status"`
 	Code      string            `json:"code" doc:"stable name of the error; the list is in the description"`
-	Detail    string            `json:"detail" doc:"what happened, for people"`
-	Errors    []task.FieldError `json:"errors,omitempty" doc:"the wrong fields, at most 20"`
-	More      int               `json:"moreErrors,omitempty" doc:"how many wrong fields there are beyond those in errors"`
-	Task      *task.Task        `json:"task,omitempty" doc:"the present task, with stale_version"`
-	Version   string            `json:"version,omitempty" doc:"the present version, with run_changed"`
+	Detail    string            `json:"detail" doc:"what happened, in plain text"`
+	Errors    []task.FieldError `json:"errors,omitempty" doc:"invalid fields, at most 20"`
+	More      int               `json:"moreErrors,omitempty" doc:"how many more invalid fields there are"`
+	Task      *task.Task        `json:"task,omitempty" doc:"with stale_version: the current task"`
+	Version   string            `json:"version,omitempty" doc:"with run_changed: the current version"`
 	RequestID string            `json:"requestId"`
 
 	retry int

@@ -13,10 +13,10 @@ import (
 
 // InsightsBody is what GET /api/stats returns besides counts.
 type InsightsBody struct {
-	Times    []task.InsightTime  `json:"times" doc:"every hour or day (UTC) since then, those without anything too; at most 400 days"`
-	Groups   []task.InsightGroup `json:"byAgent" doc:"tasks by owner, and runs, the costliest first"`
-	Models   []task.StatRow      `json:"byModel" doc:"runs by model, the costliest first"`
-	Projects []task.StatRow      `json:"byProject" doc:"tasks and runs by project, the costliest first; empty where nothing has a project"`
+	Times    []task.InsightTime  `json:"times" doc:"every hour or day (UTC) since then, including empty ones; at most 400 days"`
+	Groups   []task.InsightGroup `json:"byAgent" doc:"tasks and runs by agent, most expensive first"`
+	Models   []task.StatRow      `json:"byModel" doc:"runs by model, most expensive first"`
+	Projects []task.StatRow      `json:"byProject" doc:"tasks and runs by project, most expensive first; empty if nothing has a project"`
 	Total    task.InsightGroup   `json:"total"`
 }
 

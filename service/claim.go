@@ -32,8 +32,8 @@ func (s *Service) maySignup(a task.Actor, agent string, count int) error {
 
 // AutoSignup is the answer of AutoSignup.
 type AutoSignup struct {
-	Tasks []*task.Task `json:"tasks" doc:"what this call claimed, with relations"`
-	Held  []task.ID    `json:"held" doc:"every task that the agent works on now, at most 500"`
+	Tasks []*task.Task `json:"tasks" doc:"tasks that this call claimed, with relations"`
+	Held  []task.ID    `json:"held" doc:"all tasks that the agent is working on, at most 500"`
 }
 
 // AutoSignup claims tasks of an agent's queue until it holds maxConcurrent (1

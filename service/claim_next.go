@@ -11,8 +11,8 @@ import (
 type CompletedAndNext struct {
 	Completed *task.Task `json:"completed"`
 	Task      *task.Task `json:"task" doc:"null when the queue is empty"`
-	Paused    string     `json:"paused,omitempty" doc:"why nothing was claimed, when a pause keeps the agent from it"`
-	Held      []task.ID  `json:"held,omitempty" doc:"tasks that the agent still holds, where nothing was claimed"`
+	Paused    string     `json:"paused,omitempty" doc:"why nothing was claimed, if a pause prevents it"`
+	Held      []task.ID  `json:"held,omitempty" doc:"tasks that the agent still holds, if nothing was claimed"`
 }
 
 // CompleteAndSignup completes one task of an agent and claims its next, in

@@ -14,8 +14,8 @@ import (
 type ProjectView struct {
 	*task.Project
 	OpenTasks int `json:"openTasks"`
-	InReview  int `json:"inReview" doc:"tasks whose result waits for people"`
-	InMerge   int `json:"inMerge" doc:"tasks whose accepted result waits for its merge"`
+	InReview  int `json:"inReview" doc:"tasks whose result is waiting for people"`
+	InMerge   int `json:"inMerge" doc:"tasks whose accepted result is waiting to be merged"`
 }
 
 // Projects returns all projects by key. Error: may not read.

@@ -9,7 +9,7 @@ import (
 // Canceled is the answer of CancelTask.
 type Canceled struct {
 	Task     *task.Task `json:"task"`
-	Canceled []task.ID  `json:"canceled" doc:"every task that was canceled, the named one first"`
+	Canceled []task.ID  `json:"canceled" doc:"all tasks that were canceled, the requested one first"`
 }
 
 // CancelTask archives a task as canceled, and every linked subtask below it

@@ -215,7 +215,7 @@ type Stats struct {
 	InFlight    []task.ID      // tasks that have a queued or running run
 	Done24h     int            `json:"done24h"`
 	Canceled24h int            `json:"canceled24h"`
-	MedianRunMs int64          `json:"medianRunMs" doc:"of the last 100 completed runs"`
+	MedianRunMs int64          `json:"medianRunMs" doc:"median duration of the last 100 completed runs"`
 	Hours       []db.RunTotals `json:"hours"`
 }
 

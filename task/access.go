@@ -140,10 +140,10 @@ type User struct {
 type Token struct {
 	ID        ID     `json:"id"`
 	Name      string `json:"name"`
-	Hint      string `json:"hint" doc:"the first characters, to tell tokens apart"`
-	Scope     string `json:"scope" doc:"agent:ID, read, operate, review or admin, and act-as; or worker"`
+	Hint      string `json:"hint" doc:"the first characters, to identify the token"`
+	Scope     string `json:"scope" doc:"agent:ID; read, operate, review or admin, optionally with act-as; or worker"`
 	Agent     string `json:"agent,omitempty"`
-	Person    string `json:"person,omitempty" doc:"the person to whom it belongs: it acts as them, with at most their role"`
+	Person    string `json:"person,omitempty" doc:"its owner: it acts as this person, with at most their role"`
 	CreatedBy string `json:"createdBy"`
 	CreatedAt Time   `json:"createdAt"`
 	ExpiresAt Time   `json:"expiresAt,omitzero"`

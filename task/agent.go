@@ -65,23 +65,23 @@ type Agent struct {
 	MaxParallel      int               `json:"maxParallel"`
 	Approval         Policy            `json:"approval,omitempty"` // "" means the configured policy
 	Capabilities     []string          `json:"capabilities"`
-	TaskTools        string            `json:"taskTools,omitempty" enum:"all" doc:"all: the built-in agent is shown every task tool and the todo list, not only those that most work needs"`
+	TaskTools        string            `json:"taskTools,omitempty" enum:"all" doc:"all: the built-in agent has every task tool and the todo list, not only the core tools"`
 	Workspace        string            `json:"workspace,omitempty"`
 	Network          bool              `json:"network"`
 	Env              []string          `json:"env,omitempty"`
-	Projects         []string          `json:"projects,omitempty" doc:"the only projects whose tasks it works on; absent: all"`
-	Checks           []Check           `json:"checks,omitempty" doc:"run before a task of the agent is done, with those of its project"`
-	Review           *Review           `json:"review,omitempty" doc:"who must accept the results of the agent, beyond what their project asks"`
+	Projects         []string          `json:"projects,omitempty" doc:"projects whose tasks it works on; absent: all"`
+	Checks           []Check           `json:"checks,omitempty" doc:"checks that run before a task of the agent is done, with those of its project"`
+	Review           *Review           `json:"review,omitempty" doc:"who must accept results of the agent, in addition to what their project requires"`
 
 	Status     AgentStatus `json:"status" enum:"valid,warning,invalid"`
 	Problems   []Problem   `json:"problems"`
-	Serving    bool        `json:"serving" doc:"false: there is no valid version; it may own drafts only"`
-	PullOnly   bool        `json:"pullOnly" doc:"true: Taskyard never starts it; it claims its work itself"`
+	Serving    bool        `json:"serving" doc:"false: there is no valid version; it can own only drafts"`
+	PullOnly   bool        `json:"pullOnly" doc:"true: Taskyard never starts it; it claims its own work"`
 	PullReason string      `json:"pullReason,omitempty"`
-	Hash       string      `json:"hash" doc:"SHA-256 of the text that serves"`
+	Hash       string      `json:"hash" doc:"SHA-256 of the text that is in use"`
 	Text       string      `json:"-"` // the text that serves
 	FileText   string      `json:"-"` // the text on disk, where it is newer and invalid
-	FileHash   string      `json:"fileHash" doc:"SHA-256 of the file as it is"`
+	FileHash   string      `json:"fileHash" doc:"SHA-256 of the file as it is now"`
 	LoadedAt   Time        `json:"loadedAt"`
 }
 

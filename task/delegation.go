@@ -45,22 +45,22 @@ var Complexities = []string{"low", "medium", "high"}
 // Delegated is the state of a delegation. Until it has ended, status is pending
 // or running and success is false.
 type Delegated struct {
-	RunID         ID        `json:"runId" doc:"its last run: each retry has its own id; every one of these ids names the delegation"`
+	RunID         ID        `json:"runId" doc:"its last run; each retry has its own id, and all of these ids identify the delegation"`
 	TaskID        ID        `json:"taskId"`
 	Status        RunStatus `json:"status" enum:"pending,running,completed,failed,canceled"`
-	Phase         Phase     `json:"phase" doc:"pending: approval, queued, question (a person must answer first) or handed_on (another agent has the task); else the phase of the run"`
+	Phase         Phase     `json:"phase" doc:"while pending: approval, queued, question (a person must answer first) or handed_on (another agent has the task); else the phase of the run"`
 	Success       bool      `json:"success"`
-	Summary       string    `json:"summary" doc:"at most 8000 characters; the transcript stays readable by runId"`
-	FilesModified []string  `json:"filesModified" doc:"of its last run, as the supervisor saw its workspace, at most 1000; until that has ended, and where the workspace was not compared, what its tools create and edit wrote"`
-	FilesRead     []string  `json:"filesRead,omitempty" doc:"that its tool read was given, at most 200"`
-	Merge         string    `json:"merge,omitempty" doc:"whether its files were merged into your worktree, and if not, why: the files in conflict, and the branch that has them"`
+	Summary       string    `json:"summary" doc:"at most 8000 characters; the transcript can be read by runId"`
+	FilesModified []string  `json:"filesModified" doc:"files that its last run changed, at most 1000; until it has ended, and if the workspace was not compared, what its tools create and edit wrote"`
+	FilesRead     []string  `json:"filesRead,omitempty" doc:"files that it read with its tool read, at most 200"`
+	Merge         string    `json:"merge,omitempty" doc:"whether its files were merged into your worktree, and if not, why, with the files in conflict and the branch that has them"`
 	Artifacts     []string  `json:"artifacts" doc:"sorted"`
 	Model         string    `json:"model,omitempty"`
 	ToolCalls     int       `json:"toolCalls"`
-	TokensUsed    int       `json:"tokensUsed" doc:"all runs of the task together"`
-	Joined        bool      `json:"joined,omitzero" doc:"the same request was open already, and no second one was made"`
-	Error         string    `json:"error" doc:"what failed and why, when it ended without success"`
-	LastWords     string    `json:"lastWords,omitempty" doc:"what a failed run said last"`
+	TokensUsed    int       `json:"tokensUsed" doc:"total of all runs of the task"`
+	Joined        bool      `json:"joined,omitzero" doc:"true: the same request was already open, so no second one was created"`
+	Error         string    `json:"error" doc:"what failed and why, if it ended without success"`
+	LastWords     string    `json:"lastWords,omitempty" doc:"last message of a failed run"`
 }
 
 // Ended reports whether nothing more comes of the delegation by itself.

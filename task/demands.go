@@ -12,9 +12,9 @@ import (
 // Demands are what a task itself must show before it is done, beyond what its
 // project and its agents ask.
 type Demands struct {
-	Checks  []Check  `json:"checks,omitempty" doc:"only for this task, at most 20; GET /api/tasks/{id}/checks has all that are in force"`
-	Policy  *Review  `json:"policy,omitempty" doc:"who must accept a result of this task, beyond what its project and its agents ask"`
-	BoundBy []string `json:"boundBy,omitempty" doc:"agents whose checks and review stay in force although the task may be another's by now"`
+	Checks  []Check  `json:"checks,omitempty" doc:"only for this task, at most 20; GET /api/tasks/{id}/checks has all checks that apply"`
+	Policy  *Review  `json:"policy,omitempty" doc:"who must accept a result of this task, in addition to what its project and agents require"`
+	BoundBy []string `json:"boundBy,omitempty" doc:"agents whose checks and review still apply, even if another agent owns the task now"`
 }
 
 // Empty reports whether nothing is asked.
@@ -118,7 +118,7 @@ func sameEvidence(a, b Check) bool {
 // Accept is who must accept a result: every policy in force by itself.
 type Accept struct {
 	Review
-	Also []Review `json:"also,omitempty" doc:"further policies, each of which must be met by itself"`
+	Also []Review `json:"also,omitempty" doc:"additional policies, each of which must be met on its own"`
 }
 
 // Add adds a policy that must be met too. The one whose reviewers are reminded

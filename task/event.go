@@ -10,7 +10,7 @@ type Event struct {
 	ID      ID              `json:"id"`
 	At      Time            `json:"at"`
 	Actor   string          `json:"actor"`
-	Kind    string          `json:"kind" doc:"noun.verb, such as task.created or run.approved"`
+	Kind    string          `json:"kind" doc:"noun.verb, for example task.created or run.approved"`
 	TaskID  ID              `json:"taskId,omitzero"`
 	RunID   ID              `json:"runId,omitzero"`
 	Agent   string          `json:"agent,omitempty"`

@@ -31,10 +31,10 @@ type InboxQuery struct {
 // Snooze hides something from one person's inbox until a moment.
 type Snooze struct {
 	Kind   InboxKind `json:"kind"`
-	Ref    ID        `json:"ref" doc:"the question's or notice's message, the run, or the task"`
+	Ref    ID        `json:"ref" doc:"id of the message (of a question or notice), the run, or the task"`
 	Mark   ID        `json:"-"` // distinguishes this cause from the next
 	TaskID ID        `json:"taskId"`
-	Title  string    `json:"title" doc:"of the task"`
+	Title  string    `json:"title" doc:"title of the task"`
 	Owner  string    `json:"owner"`
 	Until  Time      `json:"until"`
 }
@@ -42,14 +42,14 @@ type Snooze struct {
 // Inbox is what waits for a person. Each list holds at most MaxInbox entries;
 // Totals counts them all.
 type Inbox struct {
-	Questions       []InboxItem  `json:"questions" doc:"open questions, the oldest first"`
-	Approvals       []*Run       `json:"approvals" doc:"runs that wait for a reviewer, the first to expire first"`
-	Permissions     []*Run       `json:"permissions" doc:"runs that ask before a tool call, the first to expire first"`
-	Reviews         []InboxItem  `json:"reviews" doc:"results that wait for people, the oldest first"`
-	Stuck           []InboxItem  `json:"stuck" doc:"active tasks that nothing tries again by itself: runs failed in a row, or one was denied"`
-	BlockerCanceled []InboxItem  `json:"blockerCanceled" doc:"tasks that wait for a task that was canceled"`
+	Questions       []InboxItem  `json:"questions" doc:"open questions, oldest first"`
+	Approvals       []*Run       `json:"approvals" doc:"runs that are waiting for a reviewer; those that expire soonest first"`
+	Permissions     []*Run       `json:"permissions" doc:"runs that ask before a tool call; those that expire soonest first"`
+	Reviews         []InboxItem  `json:"reviews" doc:"results that are waiting for people, oldest first"`
+	Stuck           []InboxItem  `json:"stuck" doc:"active tasks that are not retried automatically: several runs failed in a row, or one was denied"`
+	BlockerCanceled []InboxItem  `json:"blockerCanceled" doc:"tasks that are blocked by a canceled task"`
 	Notices         []InboxItem  `json:"notices" doc:"unacknowledged notices, newest first"`
-	Alerts          []InboxAlert `json:"alerts,omitempty" doc:"scheduled backups that failed last, and merges that a repository is in the way of; for admins, until they succeed"`
+	Alerts          []InboxAlert `json:"alerts,omitempty" doc:"for admins: failed scheduled backups and blocked merges, until they succeed"`
 	Totals          InboxTotals  `json:"totals" doc:"without alerts"`
 }
 
@@ -67,11 +67,11 @@ type InboxItem struct {
 	Title     string `json:"title"`
 	Owner     string `json:"owner"`
 	MessageID ID     `json:"messageId,omitzero" doc:"the question or the notice"`
-	RunID     ID     `json:"runId,omitzero" doc:"the run that failed last"`
+	RunID     ID     `json:"runId,omitzero" doc:"the last run that failed"`
 	ResultID  ID     `json:"resultId,omitzero"`
-	Number    int    `json:"number,omitzero" doc:"of the result"`
-	Author    string `json:"author,omitempty" doc:"who asks or tells"`
-	Text      string `json:"text,omitempty" doc:"question, notice, or why the last run ended"`
+	Number    int    `json:"number,omitzero" doc:"number of the result"`
+	Author    string `json:"author,omitempty" doc:"who asks or notifies"`
+	Text      string `json:"text,omitempty" doc:"the question, the notice, or why the last run ended"`
 	At        Time   `json:"at" doc:"when it was asked, reported, or last changed"`
 }
 

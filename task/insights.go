@@ -6,7 +6,7 @@ import "time"
 type Depth struct {
 	Queued  int `json:"queued" doc:"active tasks without a live claim"`
 	Working int `json:"working" doc:"active tasks with a live claim"`
-	Waiting int `json:"waiting" doc:"of both, those that wait for a person"`
+	Waiting int `json:"waiting" doc:"of both, those that are waiting for a person"`
 }
 
 // Add adds another queue.
@@ -27,8 +27,8 @@ type InsightFilter struct {
 
 // RunSpans are how long the runs took that completed; 0 where none did.
 type RunSpans struct {
-	P50Ms int64 `json:"p50Ms" doc:"half of the completed runs took at most so long"`
-	P95Ms int64 `json:"p95Ms" doc:"of twenty completed runs nineteen took at most so long"`
+	P50Ms int64 `json:"p50Ms" doc:"median of the completed runs"`
+	P95Ms int64 `json:"p95Ms" doc:"95th percentile of the completed runs"`
 }
 
 // InsightTime is what happened within an hour or a day. Depth is the length of
@@ -37,7 +37,7 @@ type RunSpans struct {
 type InsightTime struct {
 	StatRow
 	RunSpans
-	Depth *Depth `json:"depth,omitempty" doc:"the queue at the end of the hour, or the longest of the day; absent where it was not measured, and of one project"`
+	Depth *Depth `json:"depth,omitempty" doc:"length of the queue at the end of the hour, or its maximum of the day; absent if it was not measured, and for a project"`
 }
 
 // InsightGroup is what an agent did, or what was done with a model.

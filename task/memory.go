@@ -13,7 +13,7 @@ type PastRun struct {
 	Reason  string    `json:"reason,omitempty" doc:"why it failed or was canceled"`
 	EndedAt Time      `json:"endedAt"`
 
-	LastWords string `json:"lastWords,omitempty" doc:"what a failed run said last"`
+	LastWords string `json:"lastWords,omitempty" doc:"last message of a failed run"`
 }
 
 // Subtask is a subtask as the agent of its parent reads it.
@@ -22,8 +22,8 @@ type Subtask struct {
 	Title   string   `json:"title"`
 	Owner   string   `json:"owner"`
 	Status  Status   `json:"status" enum:"draft,active,done,canceled"`
-	Summary string   `json:"summary,omitempty" doc:"its result; the reason, where it was canceled"`
-	LastRun *PastRun `json:"lastRun,omitempty" doc:"of an open subtask: its last run, where that failed or was denied"`
+	Summary string   `json:"summary,omitempty" doc:"its result, or the reason if it was canceled"`
+	LastRun *PastRun `json:"lastRun,omitempty" doc:"only for open subtasks: the last run, if it failed or was denied"`
 	Merge   string   `json:"merge,omitempty" doc:"whether the files of its last run were merged into the worktree of the run that delegated it"`
 }
 

@@ -40,10 +40,10 @@ type Message struct {
 	RunID      ID              `json:"runId,omitzero"`
 	Kind       MessageKind     `json:"kind"`
 	Role       Speaker         `json:"role,omitempty"`
-	Type       string          `json:"type,omitempty" doc:"for transcript lines: prompt, message, text, tool_call, tool_result, usage, log, error, result; imported for a comment that came from foreign files; stopped for a notice of a run that was stopped with everything"`
+	Type       string          `json:"type,omitempty" doc:"for transcript lines: prompt, message, text, tool_call, tool_result, usage, log, error, result; imported for an imported comment; stopped for a notice about a run that stop-everything canceled"`
 	Author     string          `json:"author"`
 	Content    string          `json:"content"`
-	ContentCut int             `json:"contentCut,omitzero" doc:"bytes of the content that are left out at its end, as the answer is at most 1 MiB; /api/runs/{id}/messages/{message} reads on"`
+	ContentCut int             `json:"contentCut,omitzero" doc:"bytes cut off at the end of the content, as responses are at most 1 MiB; read on at /api/runs/{id}/messages/{message}"`
 	Data       json.RawMessage `json:"data,omitempty" doc:"details of a tool call or of usage"`
 	CreatedAt  Time            `json:"createdAt"`
 }
@@ -59,7 +59,7 @@ type RunMessage struct {
 	Author      string `json:"author"`
 	Text        string `json:"text"`
 	CreatedAt   Time   `json:"createdAt"`
-	DeliveredAt Time   `json:"deliveredAt,omitzero" doc:"when the agent got it; absent while it is queued, and if the run ended before"`
+	DeliveredAt Time   `json:"deliveredAt,omitzero" doc:"when the agent received it; absent while it is queued, and if the run ended first"`
 }
 
 // Delivered reports whether the agent got the message.

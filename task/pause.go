@@ -5,18 +5,18 @@ package task
 // running continues.
 type Pause struct {
 	Agent  string `json:"agent,omitempty" doc:"agent id; absent: the whole server"`
-	By     string `json:"by" doc:"user:NAME, or system after equal failures"`
+	By     string `json:"by" doc:"user:NAME, or system after identical failures"`
 	Reason string `json:"reason"`
 	Since  Time   `json:"since"`
 
-	Stopped     int  `json:"stopped,omitzero" doc:"of the whole server: runs that were stopped with everything and can be restarted with the resume"`
+	Stopped     int  `json:"stopped,omitzero" doc:"only for the whole server: runs that stop-everything canceled and that resume can restart"`
 	StoppedRuns []ID `json:"-"`
 }
 
 // Restarted is what a resume did that restarts what was stopped.
 type Restarted struct {
-	Pauses Pauses `json:"pauses" doc:"what is paused now, the whole server first"`
-	Runs   []ID   `json:"restarted,omitempty" doc:"the new runs of the tasks whose runs were stopped with everything"`
+	Pauses Pauses `json:"pauses" doc:"what is paused now, with the whole server first"`
+	Runs   []ID   `json:"restarted,omitempty" doc:"new runs of the tasks whose runs stop-everything canceled"`
 }
 
 // Err returns the error for what a pause stops. A pause ends when a person
@@ -58,6 +58,6 @@ func (ps Pauses) Own(agent string) *Pause {
 
 // Stopped is what stopping everything did.
 type Stopped struct {
-	Pauses Pauses `json:"pauses" doc:"what is paused by now"`
-	Runs   []ID   `json:"stopped" doc:"the runs that are canceled: those that were running, and what they had delegated"`
+	Pauses Pauses `json:"pauses" doc:"what is paused now"`
+	Runs   []ID   `json:"stopped" doc:"the canceled runs: those that were running, and what they had delegated"`
 }

@@ -30,17 +30,17 @@ const (
 // said to it.
 type Permission struct {
 	Run       ID              `json:"runId"`
-	N         int             `json:"n" doc:"1 for the first that the run asked for"`
+	N         int             `json:"n" doc:"counted from 1 in each run"`
 	Tool      string          `json:"tool"`
-	Input     json.RawMessage `json:"input" doc:"the arguments of the call, whole"`
-	Reason    string          `json:"reason,omitempty" doc:"what the agent says to it"`
+	Input     json.RawMessage `json:"input" doc:"the complete arguments of the call"`
+	Reason    string          `json:"reason,omitempty" doc:"the explanation of the agent"`
 	AskedAt   Time            `json:"askedAt"`
 	ExpiresAt Time            `json:"expiresAt"`
-	Decision  string          `json:"decision,omitempty" enum:"allowed,denied,expired,void" doc:"absent while it waits"`
+	Decision  string          `json:"decision,omitempty" enum:"allowed,denied,expired,void" doc:"absent while it is pending"`
 	Scope     Scope           `json:"scope,omitempty" enum:"once,run"`
 	By        string          `json:"by,omitempty"`
 	At        Time            `json:"at,omitzero"`
-	Message   string          `json:"message,omitempty" doc:"why not"`
+	Message   string          `json:"message,omitempty" doc:"why it was denied"`
 }
 
 // Waits reports whether nobody has decided yet.

@@ -35,15 +35,15 @@ type Project struct {
 	Key           string   `json:"key" doc:"1 to 32 characters of a-z, 0-9 and -"`
 	Name          string   `json:"name" doc:"1 to 100 characters"`
 	Description   string   `json:"description,omitempty" doc:"at most 64 KiB"`
-	Repository    string   `json:"repository,omitempty" doc:"absolute path of a Git repository on the server; empty: its tasks have checks and reviews, and no branch"`
-	DefaultBranch string   `json:"defaultBranch,omitempty" doc:"on which the branches of tasks begin"`
-	BranchPrefix  string   `json:"branchPrefix,omitempty" doc:"of the branches of tasks"`
+	Repository    string   `json:"repository,omitempty" doc:"absolute path of a Git repository on the server; empty: its tasks have checks and reviews, but no branch"`
+	DefaultBranch string   `json:"defaultBranch,omitempty" doc:"where the branches of tasks start"`
+	BranchPrefix  string   `json:"branchPrefix,omitempty" doc:"prefix of the branches of tasks"`
 	Setup         []string `json:"setup" doc:"commands that run once in a new worktree, in order; at most 10"`
 	Checks        []Check  `json:"checks" doc:"at most 20"`
 	Review        Review   `json:"review"`
 	Merge         *Merge   `json:"merge,omitempty" doc:"absent: nothing is merged"`
 	Archived      bool     `json:"archived,omitempty" doc:"true: it takes no new tasks"`
-	Version       int64    `json:"version" doc:"moves with every change"`
+	Version       int64    `json:"version" doc:"increases with every change"`
 	CreatedAt     Time     `json:"createdAt"`
 	UpdatedAt     Time     `json:"updatedAt"`
 }
@@ -51,12 +51,12 @@ type Project struct {
 // Check is evidence that the server gathers itself before a task is done.
 type Check struct {
 	Name           string    `json:"name" doc:"1 to 32 characters of a-z, 0-9, - and _"`
-	Kind           CheckKind `json:"kind,omitempty" enum:"command,file,changed,url" doc:"command unless given"`
-	Run            string    `json:"run,omitempty" doc:"of a command: the shell command, which runs in the worktree"`
-	Path           string    `json:"path,omitempty" doc:"of a file: its path below the worktree; it must exist"`
-	Glob           string    `json:"glob,omitempty" doc:"of changed: a file whose path matches must have changed; ** matches any folders"`
-	TimeoutSeconds int       `json:"timeoutSeconds,omitempty" doc:"of a command: 1 to 3600; 600 unless given"`
-	Required       bool      `json:"required" doc:"true: without it the task cannot be completed"`
+	Kind           CheckKind `json:"kind,omitempty" enum:"command,file,changed,url" doc:"default command"`
+	Run            string    `json:"run,omitempty" doc:"for kind command: the shell command, which runs in the worktree"`
+	Path           string    `json:"path,omitempty" doc:"for kind file: its path in the worktree; it must exist"`
+	Glob           string    `json:"glob,omitempty" doc:"for kind changed: a file whose path matches must have changed; ** matches any folders"`
+	TimeoutSeconds int       `json:"timeoutSeconds,omitempty" doc:"for kind command: 1 to 3600; default 600"`
+	Required       bool      `json:"required" doc:"true: the task cannot be completed until it passes"`
 	Network        bool      `json:"network,omitempty" doc:"true: the command may use the network"`
 }
 
@@ -79,18 +79,18 @@ func (c Check) Timeout() time.Duration {
 // Review says who must accept a result before its task is done.
 type Review struct {
 	Approvals      int      `json:"approvals" doc:"how many people must accept; 0: nobody"`
-	From           []string `json:"from,omitempty" doc:"names of people or roles whose votes count; empty: every reviewer"`
-	ExpiresSeconds int      `json:"expiresSeconds,omitempty" doc:"after which the reviewers are reminded and the stand-in is asked; it never accepts"`
-	StandIn        string   `json:"standIn,omitempty" doc:"name of a person who may accept after that"`
+	From           []string `json:"from,omitempty" doc:"names of people or roles whose votes count; empty: all reviewers"`
+	ExpiresSeconds int      `json:"expiresSeconds,omitempty" doc:"after this time the reviewers are reminded and the stand-in is asked; nothing is accepted automatically"`
+	StandIn        string   `json:"standIn,omitempty" doc:"name of a person who may also accept after that"`
 }
 
 // Merge says where accepted results go.
 type Merge struct {
-	Into            string      `json:"into" doc:"the branch; the default branch unless given"`
-	Method          MergeMethod `json:"method" enum:"squash,rebase,ff" doc:"squash unless given"`
-	Checks          []Check     `json:"checks" doc:"commands that run on the merged tree before the branch moves; each must pass, so all are required"`
-	KeepBranchHours int         `json:"keepBranchHours,omitempty" doc:"how long the branch of a merged task stays; 168 unless given"`
-	Push            string      `json:"push,omitempty" doc:"name of a remote to which the branch is pushed; empty: none"`
+	Into            string      `json:"into" doc:"target branch; default: the default branch"`
+	Method          MergeMethod `json:"method" enum:"squash,rebase,ff" doc:"default squash"`
+	Checks          []Check     `json:"checks" doc:"commands that run on the merged tree before the branch moves; all of them must pass"`
+	KeepBranchHours int         `json:"keepBranchHours,omitempty" doc:"how long the branch of a merged task is kept; default 168"`
+	Push            string      `json:"push,omitempty" doc:"name of the remote to push the branch to; empty: none"`
 }
 
 // MergeMethod says how a change gets onto its target.

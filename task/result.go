@@ -20,11 +20,11 @@ type Worktree struct {
 
 // Revision is a state of a task's branch, against its target.
 type Revision struct {
-	Base  string       `json:"base" doc:"commit at which the branch left the target"`
+	Base  string       `json:"base" doc:"commit where the branch left the target"`
 	Head  string       `json:"head" doc:"commit"`
-	Patch string       `json:"patch" doc:"SHA-256 of the change in its canonical form, which a rebase leaves as it is"`
+	Patch string       `json:"patch" doc:"SHA-256 of the change in its canonical form, which a rebase does not change"`
 	Files []FileChange `json:"files" doc:"by path, at most 1000; without lines"`
-	Total int          `json:"total" doc:"of all changed files"`
+	Total int          `json:"total" doc:"number of all changed files"`
 }
 
 // Verdict is what a check found.
@@ -43,18 +43,18 @@ type CheckRun struct {
 	ID        ID      `json:"id"`
 	TaskID    ID      `json:"taskId"`
 	Name      string  `json:"name"`
-	Command   string  `json:"command,omitempty" doc:"what was run, or which file or pattern was looked for"`
+	Command   string  `json:"command,omitempty" doc:"the command that ran, or the file or pattern that was checked"`
 	Required  bool    `json:"required"`
 	Commit    string  `json:"commit,omitempty"`
 	Verdict   Verdict `json:"verdict" enum:"passed,failed,timed_out,not_run"`
 	ExitCode  int     `json:"exitCode"`
-	Reason    string  `json:"reason,omitempty" doc:"why it was not run, or did not pass"`
+	Reason    string  `json:"reason,omitempty" doc:"why it did not run or did not pass"`
 	Millis    int64   `json:"millis"`
-	Log       string  `json:"log,omitempty" doc:"the end of what it printed, at most 256 KiB, without secrets"`
-	LogSHA256 string  `json:"logSha256,omitempty" doc:"of the log as it is kept"`
-	Level     string  `json:"level,omitempty" doc:"how it was confined, in words"`
-	Merge     bool    `json:"merge,omitempty" doc:"true: on the merged tree"`
-	AskedBy   string  `json:"askedBy,omitempty" doc:"the person who had it run again; empty: a completion or a merge did"`
+	Log       string  `json:"log,omitempty" doc:"the end of its output, at most 256 KiB, without secrets"`
+	LogSHA256 string  `json:"logSha256,omitempty" doc:"SHA-256 of the stored log"`
+	Level     string  `json:"level,omitempty" doc:"how it was confined, in plain text"`
+	Merge     bool    `json:"merge,omitempty" doc:"true: it ran on the merged tree"`
+	AskedBy   string  `json:"askedBy,omitempty" doc:"the person who ran it again; empty: it ran for a completion or a merge"`
 	CreatedAt Time    `json:"createdAt"`
 }
 
@@ -63,7 +63,7 @@ type CheckRun struct {
 type Result struct {
 	ID        ID          `json:"id"`
 	TaskID    ID          `json:"taskId"`
-	Number    int         `json:"number" doc:"1 for the first of its task"`
+	Number    int         `json:"number" doc:"counted from 1 in each task"`
 	RunID     ID          `json:"runId,omitzero"`
 	Author    string      `json:"author"`
 	Summary   string      `json:"summary,omitempty"`
@@ -74,23 +74,23 @@ type Result struct {
 	Base      string      `json:"base,omitempty"`
 	Head      string      `json:"head,omitempty"`
 	Patch     string      `json:"patch,omitempty"`
-	Digest    string      `json:"digest" doc:"SHA-256 over the change, the summary and the verdicts of required checks: accept it with this"`
-	Policy    Accept      `json:"policy" doc:"in force when it was made"`
-	Flags     []string    `json:"flags" doc:"what a reviewer should see first, such as: no changes; check test failed"`
+	Digest    string      `json:"digest" doc:"SHA-256 of the change, the summary and the verdicts of required checks; send it to accept"`
+	Policy    Accept      `json:"policy" doc:"the policy when the result was created"`
+	Flags     []string    `json:"flags" doc:"warnings for reviewers, for example: no changes; check test failed"`
 	CreatedAt Time        `json:"createdAt"`
 	State     ResultState `json:"state" enum:"review,accepted,changes_requested,superseded,merged,done,canceled"`
 	Votes     []Vote      `json:"votes"`
-	Overlaps  []Overlap   `json:"alsoChangedBy,omitempty" doc:"other open results of the project that change files of this one, at most 10"`
+	Overlaps  []Overlap   `json:"alsoChangedBy,omitempty" doc:"other open results of the project that change the same files, at most 10"`
 }
 
 // Overlap is another open result of the project that changes the same files.
 type Overlap struct {
 	TaskID ID          `json:"taskId"`
 	Title  string      `json:"title"`
-	Result int         `json:"result" doc:"its number"`
+	Result int         `json:"result" doc:"number of that result"`
 	State  ResultState `json:"state" enum:"review,accepted"`
-	Files  []string    `json:"files" doc:"that both change, at most 5"`
-	Total  int         `json:"total" doc:"of these files"`
+	Files  []string    `json:"files" doc:"files that both change, at most 5"`
+	Total  int         `json:"total" doc:"number of these files"`
 }
 
 // Bounds of overlaps.
@@ -128,7 +128,7 @@ func (s ResultState) Final() bool { return s != ResultReview && s != ResultAccep
 // Vote is the decision of one person on one digest.
 type Vote struct {
 	By     string `json:"by"`
-	Role   Role   `json:"role,omitempty" doc:"of the person when they voted"`
+	Role   Role   `json:"role,omitempty" doc:"role of the person when they voted"`
 	Accept bool   `json:"accept" doc:"false: changes requested"`
 	Digest string `json:"digest"`
 	Text   string `json:"text,omitempty"`
@@ -165,16 +165,16 @@ func ResultDigest(patch, summary string, checks []CheckRun) string {
 type ReviewComment struct {
 	ID          ID            `json:"id"`
 	TaskID      ID            `json:"taskId"`
-	ResultID    ID            `json:"resultId" doc:"about which it was written"`
+	ResultID    ID            `json:"resultId" doc:"number of the result on which it was written"`
 	Author      string        `json:"author"`
-	Path        string        `json:"path,omitempty" doc:"empty: about the whole result"`
+	Path        string        `json:"path,omitempty" doc:"empty: the whole result"`
 	Side        string        `json:"side,omitempty" enum:"old,new"`
-	Line        int           `json:"line,omitempty" doc:"first line; 0: about the whole file"`
+	Line        int           `json:"line,omitempty" doc:"first line; 0: the whole file"`
 	EndLine     int           `json:"endLine,omitempty" doc:"last line"`
-	Excerpt     string        `json:"excerpt,omitempty" doc:"the lines as they were"`
+	Excerpt     string        `json:"excerpt,omitempty" doc:"the lines at that time"`
 	Text        string        `json:"text"`
 	State       CommentState  `json:"state" enum:"draft,open,fixed,declined,resolved"`
-	Outdated    bool          `json:"outdated,omitempty" doc:"true: its lines are not in the present result"`
+	Outdated    bool          `json:"outdated,omitempty" doc:"true: its lines are not in the current result"`
 	Replies     []ReviewReply `json:"replies,omitempty"`
 	CreatedAt   Time          `json:"createdAt"`
 	SubmittedAt Time          `json:"submittedAt,omitzero"`
@@ -219,15 +219,15 @@ type MergeEntry struct {
 	TaskID     ID         `json:"taskId"`
 	TaskTitle  string     `json:"taskTitle,omitempty"`
 	ResultID   ID         `json:"resultId"`
-	Number     int        `json:"number" doc:"of the result"`
+	Number     int        `json:"number" doc:"number of the result"`
 	Project    string     `json:"project"`
 	Repository string     `json:"repository"`
 	Into       string     `json:"into"`
 	State      MergeState `json:"state" enum:"queued,running,waiting,merged,failed,canceled"`
 	Code       string     `json:"code,omitempty" enum:"merge_conflict,merge_checks_failed,merge_changed"`
 	Reason     string     `json:"reason,omitempty"`
-	Before     string     `json:"before,omitempty" doc:"head of the target"`
-	After      string     `json:"after,omitempty" doc:"commit that becomes its head"`
+	Before     string     `json:"before,omitempty" doc:"head of the target branch"`
+	After      string     `json:"after,omitempty" doc:"commit that becomes the new head"`
 	CreatedAt  Time       `json:"createdAt"`
 	StartedAt  Time       `json:"startedAt,omitzero"`
 	EndedAt    Time       `json:"endedAt,omitzero"`
@@ -263,12 +263,12 @@ type Merged struct {
 // TaskReview is what those who work on a task must know of its last result.
 type TaskReview struct {
 	ID           ID              `json:"-"`
-	Result       int             `json:"result,omitzero" doc:"number of the last result; absent: there is none"`
+	Result       int             `json:"result,omitzero" doc:"number of the last result; absent if there is none"`
 	State        ResultState     `json:"state,omitempty" enum:"review,accepted,changes_requested,superseded,merged,done,canceled"`
 	Flags        []string        `json:"flags,omitempty"`
-	FailedChecks []CheckRun      `json:"failedChecks,omitempty" doc:"of the last completion or merge that checks refused, with the end of their logs"`
-	Comments     []ReviewComment `json:"comments,omitempty" doc:"that are open, with path, lines and excerpt: answer each with reply_review"`
-	MoreComments int             `json:"moreComments,omitzero" doc:"how many more are open: read the task again when those are answered"`
+	FailedChecks []CheckRun      `json:"failedChecks,omitempty" doc:"checks that refused the last completion or merge, with the end of their logs"`
+	Comments     []ReviewComment `json:"comments,omitempty" doc:"open comments with path, lines and excerpt: answer each with reply_review"`
+	MoreComments int             `json:"moreComments,omitzero" doc:"how many more comments are open: read the task again after answering these"`
 	Merge        string          `json:"merge,omitempty" doc:"why its last merge failed"`
 	Overlaps     []Overlap       `json:"alsoChangedBy,omitempty" doc:"other open results of the project that change the same files, at most 10"`
 }

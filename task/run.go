@@ -216,8 +216,8 @@ type Usage struct {
 	TokensOut int     `json:"tokensOut"`
 	CostUSD   float64 `json:"costUsd,omitzero"`
 
-	TokensCached int  `json:"tokensCached,omitzero" doc:"of tokensIn: read from the provider's cache"`
-	Estimated    bool `json:"estimated,omitzero" doc:"the provider did not tell all of it"`
+	TokensCached int  `json:"tokensCached,omitzero" doc:"part of tokensIn that was read from the provider's cache"`
+	Estimated    bool `json:"estimated,omitzero" doc:"true: the provider did not report all of it"`
 }
 
 // Plus returns both uses together.
@@ -243,14 +243,14 @@ const (
 
 // Approval is a reviewer's decision, or the wait for it.
 type Approval struct {
-	Version   string `json:"version" doc:"hash of what will run; approve it with this"`
+	Version   string `json:"version" doc:"hash of what will run; send it to approve"`
 	ExpiresAt Time   `json:"expiresAt,omitzero"`
 	Decision  string `json:"decision,omitempty" enum:"approved,denied,expired"`
 	By        string `json:"by,omitempty"`
 	At        Time   `json:"at,omitzero"`
 	Scope     Scope  `json:"scope,omitempty" enum:"once,task"`
 	Reason    string `json:"reason,omitempty"`
-	Why       string `json:"why,omitempty" doc:"why it is needed, as: handed over by reader, who lacks bash"`
+	Why       string `json:"why,omitempty" doc:"why it is needed, for example: handed over by reader, who lacks bash"`
 }
 
 // Spec is exactly what will run, as a reviewer sees it.
@@ -262,24 +262,24 @@ type Spec struct {
 	Tools          []string `json:"tools"`
 	SystemPrompt   string   `json:"systemPrompt"`
 	Prompt         string   `json:"prompt"`
-	Continues      ID       `json:"continues,omitzero" doc:"the run of the same agent with whose conversation it begins"`
-	Boundary       string   `json:"boundary,omitempty" doc:"random word between the texts of different authors in the prompt"`
+	Continues      ID       `json:"continues,omitzero" doc:"the run of the same agent whose conversation it continues"`
+	Boundary       string   `json:"boundary,omitempty" doc:"random delimiter between texts of different authors in the prompt"`
 	Workspace      string   `json:"workspace,omitempty"`
-	SharedRun      ID       `json:"sharedRun,omitzero" doc:"the run that delegated it and whose workspace it shares: a folder, or, of a worktree, a branch from its state that is merged back"`
-	ReadOnly       bool     `json:"readOnly,omitzero" doc:"it may only read the folder that it shares"`
+	SharedRun      ID       `json:"sharedRun,omitzero" doc:"the run that delegated it and whose workspace it shares: the folder itself, or a branch of its worktree that is merged back"`
+	ReadOnly       bool     `json:"readOnly,omitzero" doc:"true: it may only read the shared folder"`
 	Depth          int      `json:"depth"`
 	Limits         Limits   `json:"limits"`
-	Env            []string `json:"env,omitempty" doc:"names of variables handed on, never their values"`
-	Network        bool     `json:"network,omitzero" doc:"commands of its tool bash may use the network"`
-	TaskTools      string   `json:"taskTools,omitempty" doc:"all: it is shown every task tool and the todo list"`
-	Project        string   `json:"project,omitempty" doc:"of its task: the workspace is the worktree of the task, shared by all its runs"`
-	Branch         string   `json:"branch,omitempty" doc:"of its task, in the repository of the project"`
-	BranchFrom     string   `json:"branchFrom,omitempty" doc:"branch on which that one begins"`
+	Env            []string `json:"env,omitempty" doc:"names of the environment variables that are passed on, without their values"`
+	Network        bool     `json:"network,omitzero" doc:"true: commands of its tool bash may use the network"`
+	TaskTools      string   `json:"taskTools,omitempty" doc:"all: it has every task tool and the todo list"`
+	Project        string   `json:"project,omitempty" doc:"project of its task; the workspace is the worktree of the task, shared by all its runs"`
+	Branch         string   `json:"branch,omitempty" doc:"branch of its task, in the repository of the project"`
+	BranchFrom     string   `json:"branchFrom,omitempty" doc:"branch from which that branch was created"`
 	Setup          []string `json:"setup,omitempty" doc:"commands that run once in a new worktree of the task"`
-	Checks         []string `json:"checks,omitempty" doc:"commands that execute its changes before the task is done"`
+	Checks         []string `json:"checks,omitempty" doc:"commands that run on its changes before the task is done"`
 
 	// Traits are set when the run starts; what was approved leaves them open.
-	Traits RunnerTraits `json:"traits,omitzero" doc:"what its runner was when the run started"`
+	Traits RunnerTraits `json:"traits,omitzero" doc:"properties of its runner when the run started"`
 }
 
 // Run is one attempt of an agent on a task, started by Taskyard.
@@ -292,10 +292,10 @@ type Run struct {
 	Phase           Phase            `json:"phase"`
 	Cause           Cause            `json:"cause" enum:"tick,wake,manual,retry,follow_up,delegate"`
 	AskedBy         string           `json:"askedBy"`
-	Why             string           `json:"why,omitempty" doc:"what made it start, one reason per line, as: answer by user:maya"`
+	Why             string           `json:"why,omitempty" doc:"why it started, one reason per line, for example: answer by user:maya"`
 	Attempt         int              `json:"attempt"`
 	RetryOf         ID               `json:"retryOf,omitzero"`
-	Reason          string           `json:"reason,omitempty" doc:"why it ended so, for people"`
+	Reason          string           `json:"reason,omitempty" doc:"why it ended this way, in plain text"`
 	Summary         string           `json:"summary,omitempty"`
 	Artifacts       []string         `json:"artifacts"`
 	Usage           Usage            `json:"usage"`
@@ -306,10 +306,10 @@ type Run struct {
 	ParentRunTask   ID               `json:"parentRunTask,omitzero" doc:"the task of that run"`
 	DefinitionHash  string           `json:"definitionHash,omitempty"`
 	Approval        *Approval        `json:"approval,omitempty"`
-	PendingDecision *PendingDecision `json:"held,omitempty" doc:"a decision that can still be undone, and takes effect at its until"`
-	Permission      *Permission      `json:"permission,omitempty" doc:"what it asks before a tool call, while it waits"`
-	WaitedMs        int64            `json:"waitedMs,omitzero" doc:"how long it waited for permissions; its time limits were paused"`
-	FollowUp        bool             `json:"followUp,omitzero" doc:"a wake met this open run; one more run follows"`
+	PendingDecision *PendingDecision `json:"held,omitempty" doc:"a decision that can still be undone; it takes effect at until"`
+	Permission      *Permission      `json:"permission,omitempty" doc:"the permission that it is waiting for, for a tool call"`
+	WaitedMs        int64            `json:"waitedMs,omitzero" doc:"how long it waited for permissions, while its timeouts were paused"`
+	FollowUp        bool             `json:"followUp,omitzero" doc:"true: a wake arrived during this run, so one more run follows"`
 	CreatedAt       Time             `json:"createdAt"`
 	NotBefore       Time             `json:"notBefore,omitzero"`
 	StartedAt       Time             `json:"startedAt,omitzero"`

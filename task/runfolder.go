@@ -15,9 +15,9 @@ type RunFolder struct {
 
 // RunFolders names folders of other runs that a run works in.
 type RunFolders struct {
-	Origin     ID     `json:"originRunId,omitzero" doc:"the first of the runs in whose worktree it continues; itself when it is none"`
+	Origin     ID     `json:"originRunId,omitzero" doc:"the first run of the worktree in which it continues; its own id if it continues none"`
 	Shared     string `json:"sharedFolder,omitempty" doc:"folder of the run whose workspace it shares"`
-	SharedTree ID     `json:"sharedOriginRunId,omitzero" doc:"the first of the runs in whose worktree that run works"`
+	SharedTree ID     `json:"sharedOriginRunId,omitzero" doc:"the first run of the worktree of that run"`
 }
 
 // StartFolder is the folder of one start of a run.

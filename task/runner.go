@@ -3,24 +3,24 @@ package task
 // RunnerInfo is what is known of a runner: whether it can start anything, and
 // what it holds an agent to.
 type RunnerInfo struct {
-	Name      string `json:"name" doc:"as definitions name it"`
+	Name      string `json:"name" doc:"as in definitions"`
 	Kind      string `json:"kind"`
-	Installed bool   `json:"installed" doc:"true: it can start something, as far as was found out"`
-	Version   string `json:"version,omitempty" doc:"first line of what the program says of itself"`
-	Path      string `json:"path,omitempty" doc:"the program's file; only for admins"`
-	Problem   string `json:"problem,omitempty" doc:"why it cannot start anything, or what could not be found out"`
-	Remedy    string `json:"remedy,omitempty" doc:"what would fix the problem"`
+	Installed bool   `json:"installed" doc:"true: it can start agents, as far as is known"`
+	Version   string `json:"version,omitempty" doc:"first line of what the program reports about itself"`
+	Path      string `json:"path,omitempty" doc:"path of the program; only for admins"`
+	Problem   string `json:"problem,omitempty" doc:"why it cannot start agents, or what could not be determined"`
+	Remedy    string `json:"remedy,omitempty" doc:"how to fix the problem"`
 
-	EnforcesTools bool   `json:"holdsTools" doc:"true: tools that an agent's definition does not list are refused; false: the agent is only informed of its tools"`
-	Tools         string `json:"tools" doc:"how, in a sentence"`
-	Shell         string `json:"shell" doc:"how commands of the agent are confined, in words"`
-	Network       string `json:"network" doc:"what of the network it can reach, in words"`
+	EnforcesTools bool   `json:"holdsTools" doc:"true: tools that an agent's definition does not list are refused; false: the agent is only told which tools it has"`
+	Tools         string `json:"tools" doc:"how, in one sentence"`
+	Shell         string `json:"shell" doc:"how commands of the agent are confined, in plain text"`
+	Network       string `json:"network" doc:"what it can reach over the network, in plain text"`
 
 	Title string     `json:"-"` // of its kind, for people, such as "Claude Code"
 	Lack  RunnerLack `json:"-"` // what it lacks unless it is installed
 
 	ProbedAt Time `json:"probedAt,omitzero" doc:"absent: not checked yet"`
-	Probing  bool `json:"probing,omitzero" doc:"true: it is being checked now"`
+	Probing  bool `json:"probing,omitzero" doc:"true: a check is in progress"`
 }
 
 // RunnerKind is what the parts of the program that start nothing know of a kind
@@ -42,9 +42,9 @@ type RunnerKind struct {
 // runs: the configuration of that name may have changed or gone since.
 type RunnerTraits struct {
 	Kind     string `json:"kind,omitempty"`
-	Receiver bool   `json:"receiver,omitzero" doc:"its receiver reports over the API"`
-	Steers   bool   `json:"steers,omitzero" doc:"it passes messages of people on while the run works"`
-	MCP      bool   `json:"mcp,omitzero" doc:"its program is given the MCP server"`
+	Receiver bool   `json:"receiver,omitzero" doc:"true: its receiver reports over the API"`
+	Steers   bool   `json:"steers,omitzero" doc:"true: it delivers messages from people during a run"`
+	MCP      bool   `json:"mcp,omitzero" doc:"true: its program gets the MCP server"`
 }
 
 // RunnerLack is what a runner that can start nothing lacks.
@@ -86,7 +86,7 @@ type Enforcement struct {
 	What  string           `json:"what" doc:"a tool by its name, or files, network, timeout, idleTimeout, maxTokens, maxTurns, maxCostUsd"`
 	Asked string           `json:"asked" doc:"such as: allowed, not allowed, work folder only, closed, 300 s, none"`
 	Level EnforcementLevel `json:"enforced" enum:"enforced,partly,not_enforced,not_asked"`
-	How   string           `json:"how,omitempty" doc:"by what, or what is not enforced"`
+	How   string           `json:"how,omitempty" doc:"what enforces it, or what is not enforced"`
 }
 
 // Unenforced returns what is requested but not, or only partly, enforced.

@@ -30,15 +30,15 @@ type StatRow struct {
 	Created       int     `json:"tasksCreated"`
 	Done          int     `json:"tasksDone"`
 	Canceled      int     `json:"tasksCanceled"`
-	Asked         int     `json:"asked" doc:"what started to wait for a person"`
+	Asked         int     `json:"asked" doc:"items that started to wait for a person"`
 	RunsCompleted int     `json:"runsCompleted"`
 	RunsFailed    int     `json:"runsFailed"`
 	RunsCanceled  int     `json:"runsCanceled"`
-	Millis        int64   `json:"durationMs" doc:"of the runs that ended, summed"`
+	Millis        int64   `json:"durationMs" doc:"total of the runs that ended"`
 	TokensIn      int     `json:"tokensIn"`
 	TokensOut     int     `json:"tokensOut"`
 	CostUSD       float64 `json:"costUsd"`
-	Estimated     bool    `json:"estimated,omitzero" doc:"tokens or cost are estimated, in part"`
+	Estimated     bool    `json:"estimated,omitzero" doc:"true: tokens or cost are partly estimated"`
 }
 
 // Runs is how many runs ended.

@@ -9,16 +9,16 @@ type Task struct {
 	Description  string     `json:"description,omitempty" doc:"at most 64 KiB"`
 	Owner        string     `json:"owner" doc:"agent id"`
 	CreatedBy    string     `json:"createdBy" doc:"agent id, user:NAME or system"`
-	TitleBy      string     `json:"titleBy,omitempty" doc:"who wrote the title last, where that is not createdBy; import for what came from foreign files"`
-	TextBy       string     `json:"descriptionBy,omitempty" doc:"who wrote the description last, where that is not createdBy"`
+	TitleBy      string     `json:"titleBy,omitempty" doc:"who last changed the title, if not createdBy; import if it was imported"`
+	TextBy       string     `json:"descriptionBy,omitempty" doc:"who last changed the description, if not createdBy"`
 	Status       Status     `json:"status" enum:"draft,active,done,canceled"`
 	WorkStatus   WorkStatus `json:"workStatus,omitempty" enum:"idle,working,complete"`
-	Priority     int        `json:"priority" doc:"higher comes first"`
-	Version      int64      `json:"version" doc:"moves with every change"`
+	Priority     int        `json:"priority" doc:"higher values come first"`
+	Version      int64      `json:"version" doc:"increases with every change"`
 	Steps        []Step     `json:"steps"`
 	Resources    []Resource `json:"resources"`
 	ParentTaskID ID         `json:"parentTaskId,omitzero"`
-	BlockedBy    []ID       `json:"blockedBy" doc:"tasks that must be done first, by id; those that are done by now too"`
+	BlockedBy    []ID       `json:"blockedBy" doc:"ids of tasks that must be done first, including those that are done"`
 	Labels       []string   `json:"labels" doc:"sorted words of a-z, 0-9 and -"`
 	ThreadID     ID         `json:"threadId"`
 	Channel      string     `json:"channel,omitempty"`
@@ -33,17 +33,17 @@ type Task struct {
 
 	// Comments and Links are there "with relations" only.
 	Comments []Comment `json:"comments,omitzero"`
-	Links    []Link    `json:"links,omitzero" doc:"the resources under the names url and description"`
+	Links    []Link    `json:"links,omitzero" doc:"the resources, with the names url and description"`
 
 	// Runs and Subtasks are the task's history, with relations and if there is
 	// any: the newest ones, in the order of their creation.
-	Runs     []PastRun `json:"runs,omitempty" doc:"its last ended runs, at most 5"`
-	Subtasks []Subtask `json:"subtasks,omitempty" doc:"its last subtasks, at most 20"`
+	Runs     []PastRun `json:"runs,omitempty" doc:"its most recent ended runs, at most 5"`
+	Subtasks []Subtask `json:"subtasks,omitempty" doc:"its most recent subtasks, at most 20"`
 
 	// Review is the state of the last result, for a task of a project.
 	Review *TaskReview `json:"review,omitempty"`
 
-	Cut []string `json:"cut,omitzero" doc:"what is left out or shortened because of its size: comments (GET /api/tasks/{id}/comments has all), details (of steps with detailsCut: GET /api/tasks/{id}/steps/{index}), runs (GET /api/tasks/{id}/runs), subtasks (each by its id), checks (GET /api/tasks/{id}/checks), resources, description"`
+	Cut []string `json:"cut,omitzero" doc:"what was left out or shortened to limit the size: comments (GET /api/tasks/{id}/comments has all), details (of steps with detailsCut: GET /api/tasks/{id}/steps/{index}), runs (GET /api/tasks/{id}/runs), subtasks (each by its id), checks (GET /api/tasks/{id}/checks), resources, description"`
 
 	// For the server's own use; never in JSON.
 	QuestionID   ID         `json:"-"` // open question's message, or 0
@@ -76,7 +76,7 @@ func (t *Task) Responsible() []string {
 
 // Claim is the lease of whoever is working on a task.
 type Claim struct {
-	ID        int64  `json:"id" doc:"fences: a stale id is refused"`
+	ID        int64  `json:"id" doc:"fencing token: a stale id is refused"`
 	Holder    string `json:"holder"`
 	Since     Time   `json:"since"`
 	ExpiresAt Time   `json:"expiresAt"`
@@ -92,7 +92,7 @@ type Step struct {
 	Done    bool   `json:"done"`
 	TaskID  ID     `json:"taskId,omitzero" doc:"the linked subtask"`
 
-	DetailsCut int `json:"detailsCut,omitzero" doc:"bytes of details that are left out because of the size of the answer"`
+	DetailsCut int `json:"detailsCut,omitzero" doc:"bytes of details that were left out to limit the size of the response"`
 }
 
 // Resource is an attached URL or file.
@@ -124,7 +124,7 @@ type Comment struct {
 	Kind      MessageKind `json:"kind,omitempty"`
 	Content   string      `json:"content"`
 	CreatedAt Time        `json:"createdAt"`
-	Imported  bool        `json:"imported,omitzero" doc:"it came from foreign files, with the author that they name"`
+	Imported  bool        `json:"imported,omitzero" doc:"true: it was imported, with the author named in the file"`
 }
 
 // Derive fills WorkStatus and WaitingFor and drops a claim that is no longer

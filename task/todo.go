@@ -130,9 +130,9 @@ func ClipTodo(item string) (short string, cut bool) {
 // are there. OK is false when there is nothing to pop or to peek at, which is
 // no error.
 type TodoAnswer struct {
-	OK    bool      `json:"ok" doc:"false: the list is empty, so there is nothing to pop or to peek at"`
-	Count *int      `json:"count,omitzero" doc:"items in the list; beside items only when these are not all of it"`
+	OK    bool      `json:"ok" doc:"false: the list is empty, so there is nothing to pop or peek at"`
+	Count *int      `json:"count,omitzero" doc:"number of items in the list; included with items only if those are not all of them"`
 	Item  *string   `json:"item,omitzero"`
 	Items *[]string `json:"items,omitzero" doc:"front to back"`
-	Next  string    `json:"next,omitempty" doc:"cursor of the following items; absent at the end"`
+	Next  string    `json:"next,omitempty" doc:"cursor of the next page; absent at the end"`
 }

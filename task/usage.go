@@ -68,8 +68,8 @@ type Budget struct {
 	MaxCostUSD float64 `json:"maxCostUsdPerDay,omitzero"`
 	Tokens     int     `json:"tokens"`
 	CostUSD    float64 `json:"costUsd"`
-	Estimated  bool    `json:"estimated,omitzero" doc:"true: in part estimated by a runner"`
-	Until      Time    `json:"until" doc:"when the next day begins"`
+	Estimated  bool    `json:"estimated,omitzero" doc:"true: partly estimated by a runner"`
+	Until      Time    `json:"until" doc:"start of the next day"`
 }
 
 // Set reports whether there is a bound at all.
@@ -107,14 +107,14 @@ func StartOfDay(t Time) Time { return TimeFromStd(t.Std().UTC().Truncate(24 * ti
 
 // UsageRow is what a day, an agent, a model, a task or a run used.
 type UsageRow struct {
-	Key       string  `json:"key" doc:"day as 2026-01-31 (UTC), agent id, model, task id, or run id"`
-	Title     string  `json:"title,omitempty" doc:"of the task, by task and by run"`
+	Key       string  `json:"key" doc:"day such as 2026-01-31 (UTC), agent id, model, task id, or run id"`
+	Title     string  `json:"title,omitempty" doc:"title of the task, when grouped by task or run"`
 	Runs      int     `json:"runs" doc:"runs that ended"`
 	ToolCalls int     `json:"toolCalls"`
 	TokensIn  int     `json:"tokensIn"`
 	TokensOut int     `json:"tokensOut"`
 	CostUSD   float64 `json:"costUsd"`
-	Estimated bool    `json:"estimated" doc:"true: in part estimated by a runner"`
+	Estimated bool    `json:"estimated" doc:"true: partly estimated by a runner"`
 }
 
 // UsageReport is the use within a time, by something.
@@ -122,9 +122,9 @@ type UsageReport struct {
 	By      string     `json:"by" enum:"day,agent,model,project,task,run"`
 	From    Time       `json:"from"`
 	To      Time       `json:"to"`
-	Rows    []UsageRow `json:"rows" doc:"days in order; else the costliest first, at most 500"`
-	Total   UsageRow   `json:"total" doc:"of these rows"`
-	Budgets []Budget   `json:"budgets" doc:"the budgets of the day, and what is used of them"`
+	Rows    []UsageRow `json:"rows" doc:"days in order; other groups most expensive first, at most 500"`
+	Total   UsageRow   `json:"total" doc:"total of these rows"`
+	Budgets []Budget   `json:"budgets" doc:"the budgets of the day, and how much of them is used"`
 }
 
 // Turn is the most that the next turn of a model can use: tokens read, tokens

@@ -4,8 +4,8 @@ package task
 type Reason struct {
 	Code    WhyCode `json:"code" enum:"archived,draft,permission,running,claimed,paused,approval,queued,no_worker,budget,review,merge,question,blocker_canceled,blocked,owner_missing,owner_invalid,pull_only,stuck,failed,wake_skipped,outside_window,next_tick,no_tick"`
 	Message string  `json:"message" doc:"a sentence; times in it are UTC"`
-	Task    ID      `json:"task,omitzero" doc:"the task that it waits for"`
-	Run     ID      `json:"run,omitzero" doc:"the run that waits, runs or failed"`
+	Task    ID      `json:"task,omitzero" doc:"the task that it is waiting for"`
+	Run     ID      `json:"run,omitzero" doc:"the run that is waiting, is running or failed"`
 	Until   Time    `json:"until,omitzero" doc:"when the reason may end by itself"`
 }
 

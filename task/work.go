@@ -31,25 +31,25 @@ const (
 // FileChange is one file that is not as it was before the run, as the
 // supervisor saw it.
 type FileChange struct {
-	Path    string `json:"path" doc:"below the workspace, with slashes; what is no UTF-8 or a control character is replaced"`
+	Path    string `json:"path" doc:"relative to the workspace, with slashes; control characters and invalid UTF-8 are replaced"`
 	Change  Change `json:"change" enum:"added,modified,deleted"`
 	Added   int    `json:"added" doc:"lines"`
 	Removed int    `json:"removed" doc:"lines"`
-	Note    string `json:"note,omitempty" doc:"what the lines do not tell, or why there are none: binary, too large"`
+	Note    string `json:"note,omitempty" doc:"what the lines do not show, or why there are none: binary, too large"`
 	Diff    string `json:"-"` // hunks of a unified diff, without the header; "" where there is none
 }
 
 // Work is what a run left in its workspace.
 type Work struct {
 	Files []FileChange `json:"files" doc:"by path, at most 1000"`
-	Total int          `json:"total" doc:"of all changed files"`
-	Note  string       `json:"note,omitempty" doc:"why files are not named or could not be compared"`
+	Total int          `json:"total" doc:"number of all changed files"`
+	Note  string       `json:"note,omitempty" doc:"why files are left out or could not be compared"`
 
 	// Of a worktree.
 	Repository string `json:"repository,omitempty"`
-	Branch     string `json:"branch,omitempty" doc:"that holds its work; empty when it left none"`
-	Folder     string `json:"folder,omitempty" doc:"where its work is left, when it could not be put on a branch whole"`
-	Merge      string `json:"merge,omitempty" doc:"whether its files were merged into the worktree of the run that delegated it, and if not, why: the files in conflict"`
+	Branch     string `json:"branch,omitempty" doc:"branch that has its work; empty if there is none"`
+	Folder     string `json:"folder,omitempty" doc:"folder with its work, if not all of it could be committed to a branch"`
+	Merge      string `json:"merge,omitempty" doc:"whether its files were merged into the worktree of the run that delegated it, and if not, why, with the files in conflict"`
 }
 
 // SharedFolder reports whether a run works in the folder of the run that

@@ -27,10 +27,10 @@ type Leased struct {
 	RunID   ID     `json:"runId"`
 	TaskID  ID     `json:"taskId"`
 	Attempt int    `json:"attempt"`
-	Lease   int64  `json:"lease" doc:"goes with every report, beside attempt"`
+	Lease   int64  `json:"lease" doc:"send it with every report, together with attempt"`
 	Spec    Spec   `json:"spec"`
-	Token   string `json:"token" doc:"the agent's; dies with the run"`
-	Seconds int    `json:"leaseSeconds" doc:"without a heartbeat the run is lost after so long"`
+	Token   string `json:"token" doc:"the agent's token; expires with the run"`
+	Seconds int    `json:"leaseSeconds" doc:"the run is lost after this time without a heartbeat"`
 
 	RunFolders
 }
@@ -43,8 +43,8 @@ type Hold struct {
 
 // Beat answers a heartbeat.
 type Beat struct {
-	Cancel bool   `json:"cancel" doc:"true: the run has ended here; stop its program"`
-	Waits  bool   `json:"waits,omitzero" doc:"true: the run waits for what it delegated; its timeouts are paused"`
+	Cancel bool   `json:"cancel" doc:"true: the run has ended on the server; stop its program"`
+	Waits  bool   `json:"waits,omitzero" doc:"true: the run is waiting for what it delegated; its timeouts are paused"`
 	Phase  Phase  `json:"phase,omitempty"`
 	Reason string `json:"reason,omitempty"`
 }
