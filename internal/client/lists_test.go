@@ -77,3 +77,32 @@ func TestTheInboxListsMergesThatWait(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+func TestATranscriptShowsUsageAndTheArgumentsOfCalls(t *testing.T) {
+	t.Parallel()
+	const when = `"createdAt":"2026-01-02T03:04:05Z"`
+	e, out := onPaper(t, map[string]string{"GET /api/runs/7/messages": `{"messages":[
+{"id":"1","role":"system","type":"usage","content":"","data":{"tokensIn":1200,"tokensOut":80,"costUsd":0.0123,"estimated":true},` + when + `},
+{"id":"2","role":"agent","type":"tool_call","content":"read","data":{"id":"a","tool":"read","input":{"path":"main.go", "from":1}},` + when + `},
+{"id":"3","role":"agent","type":"tool_call","content":"look","data":{"arguments":"{\"n\":1}"},` + when + `},
+{"id":"4","role":"agent","type":"tool_call","content":"todo_lpop","data":{"input":{}},` + when + `},
+{"id":"5","role":"system","type":"usage","content":"3 turns","data":{"tokensIn":5},` + when + `},
+{"id":"6","role":"system","type":"usage","content":"",` + when + `}]}`})
+	if err := (&RunLog{OneRun: OneRun{"7"}}).Run(e); err != nil {
+		t.Fatal(err)
+	}
+	const want = `TIME system usage
+  ≈1200 tokens in, ≈80 out, ≈$0.01
+TIME agent tool_call
+  read {"path":"main.go","from":1}
+TIME agent tool_call
+  look {"n":1}
+TIME agent tool_call
+  todo_lpop
+TIME system usage
+  3 turns
+`
+	if got := strings.ReplaceAll(out.String(), at(task.Time(1767323045000)), "TIME"); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}

@@ -1,7 +1,6 @@
 package client
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
@@ -163,37 +162,6 @@ func (e *Env) showEnforcement(list []task.Enforcement) {
 		rows[i] = []string{level.What, level.Asked, strings.ReplaceAll(string(level.Level), "_", " "), level.How}
 	}
 	e.table([]string{"TOOL OR LIMIT", "ASKED FOR", "ENFORCED", "HOW"}, rows)
-}
-
-// RunLog prints the transcript of a run.
-type RunLog struct {
-	OneRun
-	Limit int    `help:"Maximum number of lines (1 to 500; default 100)." placeholder:"N"`
-	After string `help:"Continue after an earlier page." placeholder:"CURSOR"`
-}
-
-// Run prints the transcript of a run, oldest line first.
-func (c *RunLog) Run(e *Env) error {
-	id, err := parseID(c.ID)
-	if err != nil {
-		return err
-	}
-	type page struct {
-		Messages []task.Message
-		Next     string
-	}
-	path := params{}.num("limit", c.Limit).set("after", c.After).on("/api/runs/" + id + "/messages")
-	return printCall(e, "GET", path, nil, func(p *page) {
-		for _, m := range p.Messages {
-			e.say("%s %s %s", at(m.CreatedAt), printable(string(m.Role)), printable(m.Type))
-			indented(e.Stdout, "  ", m.Content)
-			if m.ContentCut > 0 {
-				fmt.Fprintf(e.Stderr, "line %d is truncated by %d bytes: GET /api/runs/%s/messages/%d?from=%d returns the rest\n",
-					m.ID, m.ContentCut, id, m.ID, len(m.Content))
-			}
-		}
-		e.more("--after", p.Next)
-	})
 }
 
 // RunWait waits for the end of a run.
