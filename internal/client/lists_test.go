@@ -106,3 +106,17 @@ TIME system usage
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
 }
+
+func TestUsageHasTitlesOnlyWhereItIsAboutTasks(t *testing.T) {
+	t.Parallel()
+	for by, want := range map[string]string{
+		"day":  "DAY    RUNS  CALLS  TOKENS IN  OUT  COST\nx      1     0      0          0    $0.00\ntotal  1     0      0          0    $0.00\n",
+		"task": "TASK   RUNS  CALLS  TOKENS IN  OUT  COST   TITLE\nx      1     0      0          0    $0.00  Fix it\ntotal  1     0      0          0    $0.00\n",
+	} {
+		title := map[string]string{"task": `"title":"Fix it",`}[by]
+		e, out := onPaper(t, map[string]string{"GET /api/usage": `{"rows":[{"key":"x",` + title + `"runs":1}],"total":{"key":"total","runs":1}}`})
+		if err := (&UsageReport{By: by}).Run(e); err != nil || out.String() != want {
+			t.Errorf("%s: %q, %v; want %q", by, out.String(), err, want)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"taskyard/task"
 )
@@ -21,14 +22,20 @@ type UsageReport struct {
 func (c *UsageReport) Run(e *Env) error {
 	q := params{}.set("by", c.By).set("from", c.From).set("to", c.To)
 	return printCall(e, "GET", q.on("/api/usage"), nil, func(out *task.UsageReport) {
+		head := []string{strings.ToUpper(c.By), "RUNS", "CALLS", "TOKENS IN", "OUT", "COST"}
+		titled := c.By == "task" || c.By == "run"
+		if titled {
+			head = append(head, "TITLE")
+		}
 		rows := make([][]string, 0, len(out.Rows)+1)
 		for _, r := range append(out.Rows, out.Total) {
-			rows = append(rows, usageCells(r))
+			cells := usageCells(r)
+			if titled {
+				cells = append(cells, r.Title)
+			}
+			rows = append(rows, cells)
 		}
-		e.table([]string{
-			map[string]string{"day": "DAY", "agent": "AGENT", "model": "MODEL", "project": "PROJECT", "task": "TASK", "run": "RUN"}[c.By],
-			"RUNS", "CALLS", "TOKENS IN", "OUT", "COST", "TITLE",
-		}, rows)
+		e.table(head, rows)
 		if len(out.Budgets) > 0 {
 			e.say("\nBudgets of today, until 00:00 UTC:")
 		}
@@ -42,7 +49,7 @@ func usageCells(r task.UsageRow) []string {
 	mark := approx(r.Estimated)
 	return []string{
 		cmp.Or(r.Key, "(none)"), strconv.Itoa(r.Runs), strconv.Itoa(r.ToolCalls), mark + strconv.Itoa(r.TokensIn),
-		mark + strconv.Itoa(r.TokensOut), mark + usd(r.CostUSD), r.Title,
+		mark + strconv.Itoa(r.TokensOut), mark + usd(r.CostUSD),
 	}
 }
 
