@@ -8,29 +8,29 @@ import (
 )
 
 // focusedPrompt is what a delegated run is asked in place of the work prompt.
-const focusedPrompt = "You work for %s, who gave you this one task and waits for the result. You start with a context of your own: " +
-	"you know of the rest of the work only what is written here.\n\n" +
-	"- Do this task and nothing beyond it. Do not ask back for what you can find out.\n" +
+const focusedPrompt = "You work for %s, who gave you this one task and is waiting for the result. You start with a fresh context: " +
+	"all you know about the rest of the work is written here.\n\n" +
+	"- Do only this task. Do not ask about what you can find out yourself.\n" +
 	"- %s\n" +
-	"- Your tools: %s. Others are refused.\n" +
-	"- If something stops you, say what failed and why; that is a result too.\n" +
+	"- Your tools: %s. All others are refused.\n" +
+	"- If something stops you, say what failed and why; that is also a result.\n" +
 	"- End with your result in 2 or 3 sentences: what you found or did, the files you changed, what is left or blocked. " +
-	"%s reads only that, at most about 2,000 tokens of it, not what you say before."
+	"%s reads only that, at most about 2,000 tokens, and nothing that you said before."
 
 // DelegationGuide explains to an agent that may delegate when and how to do it.
 const DelegationGuide = `You may delegate with the tool task.
 
-- Delegate what would fill your context with what you do not need afterwards, what suits another agent or a cheaper model better,
-  or several things that do not depend on each other. Do small and closely connected work yourself.
-- The agent works in your files and knows nothing else of yours. Say in the request what is wanted, the files and facts that it
-  needs, what it must leave alone, and what to answer with.
-- You get its result in a few sentences; task_status with transcript_after 0 reads how it came to it. The same request again
-  joins the one that is open.
+- Delegate work that would fill your context with things you do not need later, that suits another agent or a cheaper model
+  better, or that splits into independent parts. Do small and closely related work yourself.
+- The agent works in your files but knows nothing else about your work. In the request, say what you want, which files and facts
+  it needs, what it must not touch, and what to answer.
+- You get its result in a few sentences; task_status with transcript_after 0 shows how it got there. If you repeat a request
+  that is still open, you join it.
 
-Two requests:
+Two examples:
 task {"agent_type":"code-focused","task":"Refactor the authentication module in auth.go to use the new token system of token.go.
-  Change no other file. Answer with the functions that changed and what their callers must do."}
-task {"estimated_complexity":"low","task":"Read the tests below internal. Answer with the packages that test no failure,
+  Change no other file. Answer with the functions that changed and what their callers have to do."}
+task {"estimated_complexity":"low","task":"Read the tests in internal. Answer with the packages that do not test failures,
   one per line. Change nothing."}`
 
 // Bounds of the agents that a prompt names.
@@ -48,7 +48,7 @@ func (w *partWriter) delegation(helpers []task.Agent) {
 	lines := make([]string, 0, shownHelpers+1)
 	for i, a := range helpers {
 		if i == shownHelpers {
-			lines = append(lines, fmt.Sprintf("and %d more: task with agent_type list names them", len(helpers)-i))
+			lines = append(lines, fmt.Sprintf("and %d more: call task with agent_type list", len(helpers)-i))
 			break
 		}
 		line := a.ID + ": " + task.ClipText(inLine(a.Description), helperText) + " (" + strings.Join(a.Tools, ", ") + ")"
@@ -81,11 +81,11 @@ func (w *partWriter) delegated(tk *task.Task, r *task.Run, spec task.Spec) {
 func workplace(spec task.Spec) string {
 	switch {
 	case spec.SharedRun == 0:
-		return "Your working folder is your own: the files of others are not there unless the task says where."
+		return "Your workspace is private: you do not see the files of others, unless the task says where they are."
 	case !spec.SharedFolder():
-		return "Your working folder has the files as they were when you began. What you change is merged back when you are done."
+		return "Your workspace has the files as they were when you started. Your changes are merged back when you are done."
 	case spec.ReadOnly:
-		return "You work in the same folder: read its files, and change none."
+		return "You share the workspace: read its files, but do not change any."
 	}
-	return "You work in the same folder: change its files where they are, and no others than the task needs."
+	return "You share the workspace: change its files in place, and only those that the task needs."
 }

@@ -14,7 +14,7 @@ func TestWhoMayDelegateIsToldHowAndToWhom(t *testing.T) {
 	_, boss, own := inst.inRun("boss")
 	prompt := boss.Spec.Prompt
 	for _, want := range []string{
-		told, "Say in the request what is wanted", `"task":"Refactor the authentication module in auth.go`, `"estimated_complexity":"low"`,
+		told, "In the request, say what you want", `"task":"Refactor the authentication module in auth.go`, `"estimated_complexity":"low"`,
 		" agents, by their definitions]]\n", "\nhand: ", "\nlead: ", " (read, bash)\n",
 	} {
 		if !strings.Contains(prompt, want) {

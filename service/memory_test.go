@@ -138,7 +138,7 @@ func TestHistoryInPromptsIsBounded(t *testing.T) {
 	})
 	t.Run("it says where the rest is", func(t *testing.T) {
 		for _, s := range []string{
-			"subtasks (the newest; get_task reads each of them whole):", "/api/tasks/1/runs has all",
+			"subtasks (the newest; read each with get_task):", "/api/tasks/1/runs has all",
 			"28 earlier ones are left out: get_task with comments_after 0", " comment 29\n",
 		} {
 			if !strings.Contains(prompt, s) {
@@ -183,7 +183,7 @@ func TestALongMessageIsCutInThePromptAndNamed(t *testing.T) {
 	inst := newInstance(t)
 	tk := inst.create(maya, "coder")
 	m := must(inst.s.Comment(inst.ctx(), maya, tk.ID, strings.Repeat("long ", 3000)))
-	_, text := promptPart(t, inst.specNow(tk.ID), "comment "+m.ID.String()+", cut: get_task with comments_after 0 reads it whole")
+	_, text := promptPart(t, inst.specNow(tk.ID), "comment "+m.ID.String()+", cut: get_task with comments_after 0 reads all of it")
 	equal(t, "bytes", len(text), newestMessage)
 }
 

@@ -30,7 +30,7 @@ func (w *partWriter) review(tk *task.Task) {
 	if len(r.Comments) == 0 {
 		return
 	}
-	w.WriteString("open review comments (answer each with reply_review: fixed, or declined with a reason):\n")
+	w.WriteString("open review comments (reply to each with reply_review: fixed, or declined with a reason):\n")
 	for _, c := range r.Comments {
 		text := c.Text
 		if c.Excerpt != "" {

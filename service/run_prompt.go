@@ -17,15 +17,15 @@ import (
 // specifics are in the <Task> block before it.
 const workPrompt = `Work on the task above.
 
-1. Read the <Task> block: what is wanted, what is done, what was said last.
-2. Compare the steps with what you find; mark what is done with update_step.
-3. If there is no plan yet, make one with update_steps: a few short steps.
-4. Before you pass a step that has a subtask, look at that subtask's status with get_task.
+1. Read the <Task> block: the goal, what is done, and the latest messages.
+2. Compare the steps with the actual state; mark finished ones with update_step.
+3. If there is no plan yet, write one with update_steps: a few short steps.
+4. Before you move past a step that has a subtask, check the subtask with get_task.
 5. Work on the next step that is not done.
-6. If you need a person, ask with notify_user (needs_reply) and end your turn.
+6. If you need an answer from a person, call notify_user with needs_reply and end your turn.
 7. When everything is done, call complete_task with a short summary.
 
-Work on this task only.`
+Work only on this task.`
 
 // Bounds of what a prompt repeats of a task's thread: the rest is one call away.
 const (
@@ -95,7 +95,7 @@ func (w *partWriter) task(tk *task.Task, r *task.Run) {
 		fmt.Fprintf(w, "project: %s\n", tk.Project)
 	}
 	if len(tk.BlockedBy) > 0 {
-		fmt.Fprintf(w, "comes after the tasks: %s\n", task.JoinIDs(tk.BlockedBy, ", "))
+		fmt.Fprintf(w, "comes after tasks: %s\n", task.JoinIDs(tk.BlockedBy, ", "))
 	}
 	w.part("title", writtenBy(tk, tk.TitleBy), inLine(tk.Title))
 	if tk.Description != "" {
@@ -159,7 +159,7 @@ func (w *partWriter) subtasks(tk *task.Task) (bytes int) {
 	}
 	w.WriteString("subtasks")
 	if slices.Contains(tk.Cut, "subtasks") {
-		w.WriteString(" (the newest; get_task reads each of them whole)")
+		w.WriteString(" (the newest; read each with get_task)")
 	}
 	w.WriteString(":\n")
 	for _, s := range tk.Subtasks {
@@ -212,7 +212,7 @@ func (w *partWriter) pastRun(before string, r task.PastRun) int {
 	}
 	w.part(heading, author, text)
 	if r.LastWords != "" {
-		w.part("what it said last", authorLabel(r.Agent), r.LastWords)
+		w.part("its last message", authorLabel(r.Agent), r.LastWords)
 	}
 	return len(text) + len(r.LastWords)
 }
@@ -240,7 +240,7 @@ func (w *partWriter) lastMessages(tk *task.Task, room int) {
 		show(i, room)
 	}
 	if n := max(tk.CommentCount, len(list)) - len(texts); n > 0 {
-		fmt.Fprintf(w, "last messages (%d earlier ones are left out: get_task with comments_after 0 reads from the first):\n", n)
+		fmt.Fprintf(w, "last messages (%d earlier ones are left out: get_task with comments_after 0 reads all):\n", n)
 	} else {
 		w.WriteString("last messages:\n")
 	}
@@ -248,7 +248,7 @@ func (w *partWriter) lastMessages(tk *task.Task, room int) {
 		c, text := list[i], texts[i]
 		heading := string(c.Kind) + " " + c.ID.String()
 		if len(text) < len(c.Content) {
-			heading += fmt.Sprintf(", cut: get_task with comments_after %d reads it whole", c.ID-1)
+			heading += fmt.Sprintf(", cut: get_task with comments_after %d reads all of it", c.ID-1)
 		}
 		w.part(heading, commentAuthor(c), text)
 	}

@@ -163,9 +163,9 @@ func TestTheWorkPromptHasItsSevenPoints(t *testing.T) {
 		t.Fatalf("the prompt has no <Task> block:\n%s", st.Spec.Prompt)
 	}
 	for _, point := range []string{
-		"1. Read the <Task> block", "2. Compare the steps", "3. If there is no plan yet, make one with update_steps",
-		"4. Before you pass a step that has a subtask, look at that subtask's status", "5. Work on the next step that is not done",
-		"6. If you need a person, ask with notify_user", "7. When everything is done, call complete_task",
+		"1. Read the <Task> block", "2. Compare the steps", "3. If there is no plan yet, write one with update_steps",
+		"4. Before you move past a step that has a subtask, check the subtask", "5. Work on the next step that is not done",
+		"6. If you need an answer from a person, call notify_user", "7. When everything is done, call complete_task",
 	} {
 		if _, after, found := strings.Cut(work, "\n"+point); found {
 			work = after

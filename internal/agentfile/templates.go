@@ -29,7 +29,7 @@ const readingTools = "read, list, grep, glob"
 // default agents, and one per configured runner.
 func (f *Folder) Templates() []task.AgentTemplate {
 	list := []task.AgentTemplate{{
-		Key: "blank", Title: "Blank", About: "Description, tools and prompt, no more.",
+		Key: "blank", Title: "Blank", About: "Only a description, tools and a prompt.",
 		Text: fmt.Sprintf(blank, "", readingTools),
 	}}
 	for _, id := range defaultNames() {

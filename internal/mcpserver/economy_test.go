@@ -177,7 +177,7 @@ func TestTheListOfAgentsSaysHowToDelegate(t *testing.T) {
 	_, m := c.ok("task", args{"agent_type": "list"})
 	how, _ := m["how"].(string)
 	for _, want := range []string{
-		"Delegate what would fill your context", "Say in the request what is wanted", "Refactor the authentication module in auth.go",
+		"Delegate work that would fill your context", "In the request, say what you want", "Refactor the authentication module in auth.go",
 	} {
 		if !strings.Contains(how, want) {
 			t.Errorf("%q is not in %q", want, how)

@@ -10,11 +10,10 @@ import (
 //go:embed guide.md
 var guide string
 
-// instructions are read at the start of every session: the quickest
-// introduction.
-const instructions = "Taskyard holds your work. signup_for_task claims your next task; " +
+// instructions are read at the start of every session: the shortest introduction.
+const instructions = "Taskyard manages your work. signup_for_task claims your next task; " +
 	"plan it with update_steps, mark steps with update_step, " +
-	"ask people with notify_user, hand over with move_task, finish with complete_task. The prompt work-guide says more."
+	"ask people with notify_user, hand over with move_task, finish with complete_task. The prompt work-guide has details."
 
 func (h *handler) addGuide(s *mcp.Server) {
 	const doc = "How to claim, plan, hand over, delegate, ask and finish"

@@ -24,4 +24,4 @@ func (h *handler) survive(next mcp.MethodHandler) mcp.MethodHandler {
 }
 
 // internalMessage is what a caller sees of an internal error.
-const internalMessage = "Internal error; the server's log tells more"
+const internalMessage = "Internal error; the server's log has the details"

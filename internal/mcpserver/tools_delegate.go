@@ -10,34 +10,33 @@ import (
 	"taskyard/task"
 )
 
-var runID = id("run_id", "runId of the answer").must()
+var runID = id("run_id", "runId from the response").must()
 
 var delegateTools = []tool{
 	{
 		name: "task", delegates: true, run: delegateOrTodo,
-		doc: "Delegate to a sub-agent and get its short result; or list the agents, and how to ask them",
+		doc: "Delegate to a sub-agent and get its short result, or list the agents and how to use them",
 		args: []arg{
-			text("task", "what to do"), text("description", "the same as task").hide(),
-			text("agent_type", "who does it, default general-purpose; list: list the agents"),
-			text("model", "default: the agent's"), choice("estimated_complexity", "chooses a model", task.Complexities...),
+			text("task", "what to do"), text("description", "another name for task").hide(),
+			text("agent_type", "default general-purpose; list: list the agents"),
+			text("model", "default: the agent's"), choice("estimated_complexity", "selects a model", task.Complexities...),
 			count("wait_seconds", "for the result, default 50", 0, maxWait), id("taskId", "parent, default your run's task"),
-			count("stepIndex", "its step, 0-based", 0, 0),
-			list("resources", isIndexes, "its resources to hand on"),
-			// The arguments of the tool's other form, a todo list, which has
-			// its own tools in the list.
+			count("stepIndex", "step of the parent, 0-based", 0, 0),
+			list("resources", isIndexes, "resources to pass on"),
+			// The tool's other form, a todo list: its own tools are listed instead.
 			text("agent_id", "todo: whose list").hide(), choice("operation", "todo", todoNames()...).hide(), text("item", "todo: to push").hide(),
 		},
 	},
 	{
 		name: "task_status", delegates: true, doc: "Show the state of a delegated run", reads: true, run: followDelegated,
-		args: []arg{runID, cursor("transcript_after", "with its transcript after this id, 0: all")},
+		args: []arg{runID, cursor("transcript_after", "include its transcript after this id, 0 for all")},
 	},
 	{
 		name: "task_wait", delegates: true, doc: "Wait for the result of a delegated run", reads: true, run: followDelegated,
 		args: []arg{runID, count("wait_seconds", "default 50", 0, maxWait)},
 	},
 	{
-		name: "task_stop", delegates: true, doc: "Give a delegated run up", run: stopDelegated, idempotent: true,
+		name: "task_stop", delegates: true, doc: "Stop a delegated run", run: stopDelegated, idempotent: true,
 		args: []arg{runID, text("reason", "why")},
 	},
 }
@@ -128,14 +127,14 @@ func nextCall(d task.Delegated) string {
 		return ""
 	}
 	call := "task_wait with run_id " + d.RunID.String() + " waits for the result"
-	const or = ", or end your turn; you are started again when it has ended"
+	const or = ", or end your turn; you are started again when it ends"
 	switch d.Phase {
 	case task.PhaseApproval:
 		return "A person must approve it first: " + call + or
 	case task.PhaseQuestion:
 		return "A person must answer its question first: " + call + or
 	}
-	return "It has not ended: " + call
+	return "It has not ended yet: " + call
 }
 
 // followDelegated implements task_status, which does not wait, and task_wait.

@@ -22,30 +22,30 @@ var claimID = count("claim", "id of your claim", 1, 0)
 var queueTools = []tool{
 	{
 		name: "signup_for_task", core: true, doc: "Claim the first idle task of your queue", fails: failsSignup, run: signup, as: "agent_name",
-		args: []arg{text("agent_name", "you").must(), count("wait_seconds", "wait for a task", 0, maxWait)},
+		args: []arg{text("agent_name", "you").must(), count("wait_seconds", "time to wait for a task", 0, maxWait)},
 	},
 	{
-		name: "move_task", core: true, doc: "Hand your working task to another agent, who finds it idle", fails: failsMove, run: move,
+		name: "move_task", core: true, doc: "Hand a task you are working on to another agent, as idle", fails: failsMove, run: move,
 		args: []arg{
 			id("task_id", "task").must(), text("current_agent", "you").must(),
-			text("new_agent", "new owner").must(), text("comment", "what they must know").must(),
+			text("new_agent", "new owner").must(), text("comment", "what they need to know").must(),
 			claimID,
 		},
 	},
 	{
-		name: "heartbeat", doc: "Keep your claim of a task while you make no other call on it", run: heartbeat,
+		name: "heartbeat", doc: "Renew your claim while you make no other calls", run: heartbeat,
 		args: []arg{taskID, claimID.hide()},
 	},
 	{
-		name: "release_task", doc: "Give your claim up; the task is idle again", run: release,
+		name: "release_task", doc: "Release your claim; the task becomes idle", run: release,
 		args: []arg{taskID, claimID.hide()},
 	},
 	{
 		name: "batch_signup_for_tasks", doc: "Claim several tasks of your queue", fails: failsSignup, run: batchSignup, as: "agent_name",
-		args: []arg{text("agent_name", "you").must(), count("count", "at most so many", 1, task.MaxBatch).must()},
+		args: []arg{text("agent_name", "you").must(), count("count", "at most this many", 1, task.MaxBatch).must()},
 	},
 	{
-		name: "auto_signup", doc: "Claim tasks until you hold so many", fails: failsSignup, run: autoSignup, as: "agent_name",
+		name: "auto_signup", doc: "Claim tasks until you hold this many", fails: failsSignup, run: autoSignup, as: "agent_name",
 		args: []arg{text("agent_name", "you").must(), count("max_concurrent", "claims to hold", 1, task.MaxBatch).must()},
 	},
 	{
@@ -61,7 +61,7 @@ var queueTools = []tool{
 		fails: failsMove, run: reassign, as: "current_agent", changes: true,
 		args: []arg{
 			list("task_ids", isIDs, "your tasks").must(), text("new_agent", "new owner").must(),
-			text("comment", "what they must know").must(), text("current_agent", "default you"),
+			text("comment", "what they need to know").must(), text("current_agent", "default you"),
 		},
 	},
 	{
@@ -71,7 +71,7 @@ var queueTools = []tool{
 }
 
 // paging are the arguments of lists of open tasks.
-var paging = []arg{flag("full", "with descriptions"), count("limit", "default 50", 1, 500), text("after", "cursor next")}
+var paging = []arg{flag("full", "include descriptions"), count("limit", "default 50", 1, 500), text("after", "next cursor")}
 
 const openLimit = 50
 

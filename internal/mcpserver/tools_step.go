@@ -12,24 +12,24 @@ var (
 
 var stepTools = []tool{
 	{
-		name: "update_steps", core: true, doc: "Write the whole plan, while no step has a subtask", run: updateSteps, changes: true,
+		name: "update_steps", core: true, doc: "Replace the plan; only while no step has a subtask", run: updateSteps, changes: true,
 		args: []arg{taskID, list("steps", isSteps, "all steps").must()},
 	},
 	{
 		name: "update_step", core: true, doc: "Change one step, or mark it done", run: updateStep, changes: true,
 		idempotent: true,
-		args:       []arg{taskID, stepIndex, text("title", "1-60 characters"), text("details", "more words"), flag("done", "finished")},
+		args:       []arg{taskID, stepIndex, text("title", "1-60 characters"), text("details", "details"), flag("done", "finished")},
 	},
 	{
 		name: "append_step", core: true, doc: "Add a step at the end", run: insertStep, changes: true,
-		args: []arg{taskID, stepTitle, text("details", "more words")},
+		args: []arg{taskID, stepTitle, text("details", "details")},
 	},
 	{
 		name: "insert_step", doc: "Add a step before another", run: insertStep, changes: true,
-		args: []arg{taskID, stepIndex, stepTitle, text("details", "more words")},
+		args: []arg{taskID, stepIndex, stepTitle, text("details", "details")},
 	},
 	{
-		name: "create_subtask", core: true, doc: "Delegate a step of your task as a task of its own", run: createSubtask, changes: true,
+		name: "create_subtask", core: true, doc: "Turn a step of your task into a subtask", run: createSubtask, changes: true,
 		args: []arg{
 			taskID, stepIndex, text("title", "1-200 characters").must(), text("owner", "agent, default you"),
 			text("description", "Markdown"), count("priority", "higher comes first", -task.MaxPriority, task.MaxPriority),

@@ -18,8 +18,8 @@ var taskTools = []tool{
 	{
 		name: "get_task", core: true, reads: true, doc: "Read any task with its latest comments", run: getTask,
 		args: []arg{
-			id("taskId", "task").must(), flag("why", "tell what it waits for"),
-			cursor("comments_after", "read older comments after this id, 0 for all"), count("stepIndex", "with this step's details whole", 0, 0),
+			id("taskId", "task").must(), flag("why", "explain what it waits for"),
+			cursor("comments_after", "read comments after this id, 0 for all"), count("stepIndex", "include this step's details", 0, 0),
 		},
 	},
 	{
@@ -27,13 +27,13 @@ var taskTools = []tool{
 		idempotent: true,
 		args: []arg{
 			id("taskId", "task").must(), text("title", "1-200 characters"), text("description", "Markdown"), text("owner", "agent"),
-			choice("status", "next state", "draft", "active", "done", "canceled", "idle", "working", "complete"),
+			choice("status", "new status", "draft", "active", "done", "canceled", "idle", "working", "complete"),
 			count("priority", "higher comes first", -task.MaxPriority, task.MaxPriority),
-			list("labels", isTexts, "all of them"), count("version", "as you read it", 1, 0).hide(),
+			list("labels", isTexts, "the whole list"), count("version", "the version you read", 1, 0).hide(),
 		},
 	},
 	{
-		name: "complete_task", core: true, doc: "Finish a task for good", run: completeTask, changes: true,
+		name: "complete_task", core: true, doc: "Complete a task; this is final", run: completeTask, changes: true,
 		idempotent: true,
 		args:       []arg{id("taskId", "task").must(), text("summary", "what was done"), claimID},
 	},
@@ -43,16 +43,16 @@ var taskTools = []tool{
 		args: []arg{id("taskId", "task").must(), text("reason", "why")},
 	},
 	{
-		name: "set_blocked_by", doc: "Say which tasks must be done before this one", run: setBlockedBy, changes: true,
+		name: "set_blocked_by", doc: "Set the tasks to finish before this one", run: setBlockedBy, changes: true,
 		idempotent: true,
-		args:       []arg{id("taskId", "task").must(), list("taskIds", isIDs, "all of them; none: []").must()},
+		args:       []arg{id("taskId", "task").must(), list("taskIds", isIDs, "the whole list; [] for none").must()},
 	},
 	{
 		name: "list_tasks", reads: true, doc: "List your draft and active tasks", run: listTasks, as: "owner",
 		args: append([]arg{
-			text("owner", "for people: agent"), choice("status", "only these", "draft", "active"),
+			text("owner", "agent; only for people"), choice("status", "only these", "draft", "active"),
 			choice("workStatus", "only these", "idle", "working").hide(), text("project", "only its").hide(),
-			text("q", "words"), text("label", "only with it").hide(), id("parent", "only its subtasks"),
+			text("q", "words"), text("label", "only with it").hide(), id("parent", "only subtasks of this task"),
 		}, paging...),
 	},
 	{
@@ -61,7 +61,7 @@ var taskTools = []tool{
 			text("owner", "agent"), choice("status", "only these", "done", "canceled").hide(), text("q", "full text"),
 			text("project", "only its").hide(),
 			text("from", "archived since, RFC 3339").hide(), text("to", "archived before").hide(),
-			count("limit", "default 20", 1, 200), text("before", "cursor next"),
+			count("limit", "default 20", 1, 200), text("before", "next cursor"),
 		},
 	},
 }

@@ -6,7 +6,7 @@ import (
 
 var threadTools = []tool{
 	{
-		name: "add_comment", core: true, doc: "Comment on any task; wakes nobody", run: addComment,
+		name: "add_comment", core: true, doc: "Comment on any task; does not wake its owner", run: addComment,
 		args: []arg{taskID, text("content", "Markdown").must()},
 	},
 	{
@@ -14,13 +14,13 @@ var threadTools = []tool{
 		args: []arg{
 			taskID, text("message", "Markdown").must(),
 			flag("needs_reply", "a question: the task waits, your claim ends; signup returns it with the answer"),
-			flag("keep_claim", "keep the claim meanwhile"),
+			flag("keep_claim", "keep your claim while waiting"),
 		},
 	},
 	{
-		name: "reply_review", doc: "Answer an open review comment of your task", run: replyReview,
+		name: "reply_review", doc: "Reply to an open review comment on your task", run: replyReview,
 		args: []arg{
-			taskID, id("comment", "its id").must(), choice("state", "what became of it", "fixed", "declined").must(),
+			taskID, id("comment", "its id").must(), choice("state", "outcome", "fixed", "declined").must(),
 			text("text", "reason"),
 		},
 	},

@@ -8,10 +8,10 @@ import (
 var todoTools = []tool{
 	todoTool(task.TodoLPush, "Add to the front of a todo list (urgent)"),
 	todoTool(task.TodoRPush, "Add to the back of a todo list"),
-	todoTool(task.TodoLPop, "Take the front item of a todo list"),
-	todoTool(task.TodoRPop, "Take the back item of a todo list"),
-	todoTool(task.TodoLPeek, "Look at the front item"),
-	todoTool(task.TodoRPeek, "Look at the back item"),
+	todoTool(task.TodoLPop, "Pop the front item of a todo list"),
+	todoTool(task.TodoRPop, "Pop the back item of a todo list"),
+	todoTool(task.TodoLPeek, "Peek at the front item"),
+	todoTool(task.TodoRPeek, "Peek at the back item"),
 	todoTool(task.TodoList, "Read a todo list, front to back"),
 	todoTool(task.TodoCount, "Count the items of a todo list"),
 }
@@ -26,7 +26,7 @@ func todoTool(op task.TodoOp, doc string) tool {
 	case op.Pushes():
 		t.args = append([]arg{text("item", "1-4096 characters").must()}, t.args...)
 	case op == task.TodoList:
-		t.args = append(t.args, count("limit", "default 100", 1, task.MaxTodoPage), text("after", "cursor next"))
+		t.args = append(t.args, count("limit", "default 100", 1, task.MaxTodoPage), text("after", "next cursor"))
 	}
 	t.run = func(c *call) (answer, error) {
 		return todo(c, task.TodoCall{

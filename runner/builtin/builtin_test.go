@@ -137,7 +137,7 @@ func TestHowARunOfTheBuiltinAgentEnds(t *testing.T) {
 			"with a reply that is cut before it began",
 			[]modeltest.Step{{Stop: "length"}},
 			task.Limits{},
-			task.RunFailed, task.PhaseError, "cut before it said anything", false,
+			task.RunFailed, task.PhaseError, "cut off before it contained anything", false,
 		},
 		{
 			"at its limit of turns",

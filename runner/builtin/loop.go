@@ -69,7 +69,7 @@ func (s *modelLoop) run(ctx context.Context) supervise.Outcome {
 		if ctx.Err() != nil {
 			return s.Cut(ctx)
 		}
-		return supervise.Failed(task.PhaseError, "The server's tools could not be listed: "+err.Error())
+		return supervise.Failed(task.PhaseError, "The tools of the server could not be listed: "+err.Error())
 	}
 	for {
 		if out := s.over(); out != nil {
@@ -78,7 +78,7 @@ func (s *modelLoop) run(ctx context.Context) supervise.Outcome {
 		told := s.hear()
 		reply, err := s.turn(ctx)
 		if s.recalled > 0 && s.turns == 0 && tooLong(err) {
-			s.log("The conversation of former runs is too long for the model: the run begins without it.")
+			s.log("The conversation of earlier runs is too long for the model: the run starts without it.")
 			s.forget()
 			if told != "" {
 				s.say(told)
@@ -138,7 +138,7 @@ func (s *modelLoop) follow(ctx context.Context, r model.Reply) *supervise.Outcom
 		}
 		return nil
 	case text == "" && r.Stop == model.StopLength:
-		return new(supervise.Failed(task.PhaseError, "The model's reply was cut before it said anything"))
+		return new(supervise.Failed(task.PhaseError, "The model's reply was cut off before it contained anything"))
 	case text == "":
 		return new(supervise.Failed(task.PhaseError, "The model's reply is empty"))
 	case r.Stop == model.StopLength:

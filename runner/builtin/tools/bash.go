@@ -15,9 +15,9 @@ const (
 )
 
 const bashAbout = "Run a command with bash in the workspace; each call starts fresh there. Returns stdout and stderr " +
-	"together, at most 30,000 characters of beginning and end. The timeout is 120 s by default, at most 600 s; then, " +
-	"and at its end, all its processes are killed, those in the background too. It reaches the workspace, its own " +
-	"HOME and TMPDIR, and reads the system's programs; the network only when the agent may."
+	"together, at most 30,000 characters from the beginning and the end. The timeout is 120 s by default, at most 600 s. When " +
+	"the command ends or times out, all its processes are killed, including background ones. It can use the workspace, its own " +
+	"HOME and TMPDIR, and the system's programs; the network only if the agent is allowed to."
 
 type bashArgs struct {
 	Command string `json:"command"`

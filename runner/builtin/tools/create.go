@@ -14,8 +14,8 @@ import (
 // maxWrite bounds a file that a tool writes, in bytes.
 const maxWrite = 1 << 20
 
-const createAbout = "Create a new file of the workspace, of 1 MiB at most, with its " +
-	"parent folders. It never overwrites: use edit to change a file."
+const createAbout = "Create a new file in the workspace, at most 1 MiB, with its " +
+	"parent folders. It never overwrites a file: use edit to change one."
 
 type createArgs struct {
 	Path    string `json:"path"`

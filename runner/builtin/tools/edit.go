@@ -15,8 +15,8 @@ import (
 	"taskyard/runner/instance"
 )
 
-const editAbout = "Change a text file of the workspace: replaces old_text, which must occur exactly once, with " +
-	"new_text. Read the file first; when it changed since, read it again. 1 MiB at most."
+const editAbout = "Change a text file in the workspace: replaces old_text, which must occur exactly once, with " +
+	"new_text. Read the file first; if it has changed since, read it again. At most 1 MiB."
 
 type editArgs struct {
 	Path string `json:"path"`

@@ -13,8 +13,8 @@ import (
 // maxGlob bounds the files of one result.
 const maxGlob = 200
 
-const globAbout = "Find files of the workspace by name: * within a folder, ** across folders, {a,b}, " +
-	"[a-z]. Sorted, 200 at most; offset shows the rest. .git is passed over."
+const globAbout = "Find files in the workspace by name: * within a folder, ** across folders, {a,b}, " +
+	"[a-z]. Sorted, at most 200; offset shows the rest. .git is skipped."
 
 type globArgs struct {
 	Pattern string `json:"pattern"`

@@ -21,8 +21,8 @@ const (
 	maxGrepChars = 200_000  // of one answer
 )
 
-const grepAbout = "Search the text files of the workspace by regular expression (RE2): path:line:text, context lines " +
-	"as path-line-text. 100 hits at most; offset shows the rest. Binary files, links and .git are passed over."
+const grepAbout = "Search the text files in the workspace by regular expression (RE2): path:line:text, context lines " +
+	"as path-line-text. At most 100 matches; offset shows the rest. Binary files, links and .git are skipped."
 
 type grepArgs struct {
 	Pattern    string `json:"pattern"`

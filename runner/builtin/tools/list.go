@@ -18,8 +18,8 @@ const (
 	maxFolder  = 100_000 // entries of a folder that are read at all
 )
 
-const listAbout = "List a folder of the workspace, sorted by name: folders end with /, files have their " +
-	"size in bytes, links their target. 1,000 entries at most; offset shows the rest."
+const listAbout = "List a folder in the workspace, sorted by name: folders end with /, files show their " +
+	"size in bytes, links their target. At most 1,000 entries; offset shows the rest."
 
 type listArgs struct {
 	Path   string `json:"path"`

@@ -22,7 +22,7 @@ const (
 	maxReadSize  = 16 << 20 // bytes of a file
 )
 
-const readAbout = "Read a text file of the workspace, with line numbers: 500 lines by default, 2,000 at most. " +
+const readAbout = "Read a text file in the workspace, with line numbers: 500 lines by default, at most 2,000. " +
 	"Lines are cut at 2,000 characters; column shows the rest. Binary files are refused."
 
 type readArgs struct {

@@ -26,7 +26,7 @@ type tool struct {
 
 // table lists the tools, harmless ones first.
 var table = sync.OnceValue(func() []tool {
-	path := text("path below the workspace", 1, maxPath)
+	path := text("path in the workspace", 1, maxPath)
 	offset := func(of string) *jsonschema.Schema { return number("first "+of+" to show, from 1", 1, 1<<31-1) }
 	return []tool{
 		declare("read", readAbout, (*Box).read, fields{
@@ -34,11 +34,11 @@ var table = sync.OnceValue(func() []tool {
 			"column": number("first character of each line to show, from 1", 1, 1<<31-1),
 		}, "path"),
 		declare("list", listAbout, (*Box).list, fields{
-			"path": text("folder below the workspace; the workspace itself by default", 0, maxPath), "offset": offset("entry"),
+			"path": text("folder in the workspace; the workspace itself by default", 0, maxPath), "offset": offset("entry"),
 		}),
 		declare("glob", globAbout, (*Box).glob, fields{
 			"pattern": text("pattern such as src/**/*.go", 1, 1000), "offset": offset("file"),
-			"path": text("folder to look in; the workspace by default", 0, maxPath),
+			"path": text("folder to search; the workspace by default", 0, maxPath),
 		}, "pattern"),
 		declare("grep", grepAbout, (*Box).grep, fields{
 			"pattern": text("regular expression (RE2)", 1, 1000), "offset": offset("hit"),
@@ -50,10 +50,10 @@ var table = sync.OnceValue(func() []tool {
 			"url": text("http or https address", 1, 2000), "offset": number("first byte of the text to show, from 1", 1, 1<<31-1),
 		}, "url"),
 		declare("create", createAbout, (*Box).create, fields{
-			"path": path, "content": text("the whole text of the file", 0, maxWrite),
+			"path": path, "content": text("the complete text of the file", 0, maxWrite),
 		}, "path", "content"),
 		declare("edit", editAbout, (*Box).edit, fields{
-			"path": path, "old_text": text("the present text, exactly; it must occur once in the file", 1, maxWrite),
+			"path": path, "old_text": text("the exact current text; it must occur once in the file", 1, maxWrite),
 			"new_text": text("the text that replaces it", 0, maxWrite),
 		}, "path", "old_text", "new_text"),
 		declare("bash", bashAbout, (*Box).bash, fields{
