@@ -84,7 +84,7 @@ const (
 // enforces it.
 type Enforcement struct {
 	What  string           `json:"what" doc:"a tool by its name, or files, network, timeout, idleTimeout, maxTokens, maxTurns, maxCostUsd"`
-	Asked string           `json:"asked" doc:"such as: allowed, not allowed, work folder only, closed, 300 s, none"`
+	Asked string           `json:"asked" doc:"for example: allowed, not allowed, writes only in its workspace, closed, 300 s, none"`
 	Level EnforcementLevel `json:"enforced" enum:"enforced,partly,not_enforced,not_asked"`
 	How   string           `json:"how,omitempty" doc:"what enforces it, or what is not enforced"`
 }

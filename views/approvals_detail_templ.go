@@ -696,7 +696,7 @@ func approvalFacts(d *ApprovalDetail) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = fact("Work folder").Render(templ.WithChildren(ctx, templ_7745c5c3_Var33), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = fact("Workspace").Render(templ.WithChildren(ctx, templ_7745c5c3_Var33), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -163,7 +163,7 @@ func abilityFromSpec(spec task.Spec, agent *task.Agent) Ability {
 	}
 	rest := ""
 	if can[0] == "execute shell commands" || can[0] == "write files" {
-		rest = " in its work folder"
+		rest = " in its workspace"
 	}
 	if len(can) > 1 {
 		rest += " and " + joinList(can[1:], "and")

@@ -10,7 +10,7 @@ func TestLimitsThatARunAsksForReadAsOnOtherPages(t *testing.T) {
 	t.Parallel()
 	for asked, want := range map[string]string{
 		"900 s": "15m", "899 s": "14m 59s", "50000": "50,000", "1.50 USD": "$1.50",
-		"not allowed": "not allowed", "writes in its work folder only": "writes in its work folder only",
+		"not allowed": "not allowed", "writes only in its workspace": "writes only in its workspace",
 	} {
 		if got := askedText(task.Enforcement{Asked: asked}); got != want {
 			t.Errorf("%q reads %q, want %q", asked, got, want)

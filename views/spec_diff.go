@@ -34,7 +34,7 @@ func specChanges(a, b task.Spec) (list []specChange) {
 	short("Runner", cmp.Or(a.Runner, "default"), cmp.Or(b.Runner, "default"))
 	short("Model", cmp.Or(a.Model, "runner default"), cmp.Or(b.Model, "runner default"))
 	short("Tools", cmp.Or(strings.Join(a.Tools, ", "), "none"), cmp.Or(strings.Join(b.Tools, ", "), "none"))
-	short("Work folder", cmp.Or(a.Place(), "own, fresh"), cmp.Or(b.Place(), "own, fresh"))
+	short("Workspace", cmp.Or(a.Place(), "own, fresh"), cmp.Or(b.Place(), "own, fresh"))
 	short("Task tools", cmp.Or(a.TaskTools, "few"), cmp.Or(b.TaskTools, "few"))
 	short("Network", onOff(a.Network), onOff(b.Network))
 	short("Environment", cmp.Or(strings.Join(a.Env, ", "), "nothing"), cmp.Or(strings.Join(b.Env, ", "), "nothing"))

@@ -27,20 +27,20 @@ func TestAbilityText(t *testing.T) {
 			"a shell comes first and says its network",
 			[]string{"read", "bash", "create"},
 			&task.Agent{},
-			"This run may execute shell commands in its work folder and write files. Its shell has no network. It may not create further tasks.",
+			"This run may execute shell commands in its workspace and write files. Its shell has no network. It may not create further tasks.",
 		},
 		{
 			"a shell with network says so",
 			[]string{"bash"},
 			&task.Agent{Network: true},
-			"This run may execute shell commands in its work folder and write files. Its shell " +
+			"This run may execute shell commands in its workspace and write files. Its shell " +
 				"may reach the network. It may not create further tasks.",
 		},
 		{
 			"a shell alone is never said to be without the web",
 			[]string{"bash"},
 			nil,
-			"This run may execute shell commands in its work folder and write files. It may not create further tasks.",
+			"This run may execute shell commands in its workspace and write files. It may not create further tasks.",
 		},
 		{
 			"fetch reaches out",
@@ -52,13 +52,13 @@ func TestAbilityText(t *testing.T) {
 			"an unknown tool counts as the worst",
 			[]string{"launch"},
 			nil,
-			"This run may execute shell commands in its work folder and write files. It may not create further tasks.",
+			"This run may execute shell commands in its workspace and write files. It may not create further tasks.",
 		},
 		{
 			"delegation is named",
 			[]string{"edit", "task"},
 			nil,
-			"This run may write files in its work folder and create further tasks. It may not execute shell commands or read web pages.",
+			"This run may write files in its workspace and create further tasks. It may not execute shell commands or read web pages.",
 		},
 	}
 	for _, tt := range tests {

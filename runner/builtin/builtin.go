@@ -132,7 +132,7 @@ func (b *Runner) Run(ctx context.Context, spec supervise.Spec, sink supervise.Si
 func (b *Runner) Enforcement(plan task.Spec) enforce.Levels {
 	h := enforce.Levels{
 		Tool:    enforce.Every(enforce.Yes("each call is checked when it is made")),
-		Files:   enforce.Yes("tools open only files below the work folder"),
+		Files:   enforce.Yes("tools open only files in the workspace"),
 		Network: enforce.Yes("fetch reaches only public addresses, and only where it is allowed"),
 		Time:    enforce.Yes("the run is ended"), Tokens: enforce.Yes("counted with each reply of the model"),
 		Turns: enforce.Yes("counted"), Cost: enforce.Yes("by the price table"),

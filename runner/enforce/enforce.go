@@ -63,7 +63,7 @@ func (h Levels) List(plan task.Spec) (list []task.Enforcement) {
 		network, level = "open", Level{task.NotAsked, ""}
 	}
 	list = append(list, task.Enforcement{
-		What: "files", Asked: "writes in its work folder only",
+		What: "files", Asked: "writes only in its workspace",
 		Level: h.Files.EnforcementLevel, How: h.Files.how,
 	},
 		task.Enforcement{What: "network", Asked: network, Level: level.EnforcementLevel, How: level.how})

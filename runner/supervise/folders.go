@@ -70,7 +70,7 @@ func freshHome(ctx context.Context, spec Spec) error {
 	return nil
 }
 
-// workDir returns the working folder of a run.
+// workDir returns the working directory of a run.
 func workDir(spec Spec) string {
 	if spec.Plan.Workspace != "" {
 		return spec.Plan.Workspace
