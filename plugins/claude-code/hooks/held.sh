@@ -5,5 +5,5 @@
 agent=$(taskyard whoami 2>/dev/null | sed -n 's/^ *agent  *//p')
 [ -n "$agent" ] || exit 0
 held=$(taskyard task list --owner "$agent" --work-status working -q 2>/dev/null | tr '\n' ' ')
-[ -n "$held" ] && echo "In Taskyard you hold task ${held}from before: read it with get_task, and continue or release it."
+[ -n "$held" ] && echo "In Taskyard you hold task ${held}from an earlier session: read it with get_task, and continue or release it."
 exit 0
