@@ -71,7 +71,7 @@ const oneID = `"type":"string"`
 // stepArgs and resourceArgs are the members of the objects in a list.
 var (
 	stepArgs = []arg{
-		text("title", "1-60 characters").must(), text("details", "details"), flag("done", "finished"),
+		text("title", "1-60 characters").must(), text("details", "how"), flag("done", "finished"),
 		{name: "taskId", kind: isNever, doc: "is written only by create_subtask; leave it out"},
 	}
 	resourceArgs = []arg{choice("type", "kind", "url", "file").must(), text("value", "URL or absolute path").must(), text("label", "name")}

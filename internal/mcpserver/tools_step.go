@@ -18,15 +18,15 @@ var stepTools = []tool{
 	{
 		name: "update_step", core: true, doc: "Change one step, or mark it done", run: updateStep, changes: true,
 		idempotent: true,
-		args:       []arg{taskID, stepIndex, text("title", "1-60 characters"), text("details", "details"), flag("done", "finished")},
+		args:       []arg{taskID, stepIndex, text("title", "1-60 characters"), text("details", "how"), flag("done", "finished")},
 	},
 	{
 		name: "append_step", core: true, doc: "Add a step at the end", run: insertStep, changes: true,
-		args: []arg{taskID, stepTitle, text("details", "details")},
+		args: []arg{taskID, stepTitle, text("details", "how")},
 	},
 	{
 		name: "insert_step", doc: "Add a step before another", run: insertStep, changes: true,
-		args: []arg{taskID, stepIndex, stepTitle, text("details", "details")},
+		args: []arg{taskID, stepIndex, stepTitle, text("details", "how")},
 	},
 	{
 		name: "create_subtask", core: true, doc: "Turn a step of your task into a subtask", run: createSubtask, changes: true,
