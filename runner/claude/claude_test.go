@@ -474,7 +474,9 @@ func TestALimitOfTimeAfterAResultOfClaude(t *testing.T) {
 	}{
 		{"the result stays", []string{"hang"}, runnertest.Deadline, task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}},
 		{
-			"who works on is idle", []string{`say {"type":"assistant","message":{"id":"b","content":[]}}`, "hang"}, runnertest.Grace,
+			"who works on is idle",
+			[]string{`say {"type":"assistant","message":{"id":"b","content":[]}}`, "hang"},
+			runnertest.Grace,
 			task.State{Status: task.RunFailed, Phase: task.PhaseIdle},
 		},
 	} {
