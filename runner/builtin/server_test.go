@@ -86,16 +86,14 @@ func TestWhoMayDelegateIsOfferedTheTools(t *testing.T) {
 func TestAServerThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	t.Run("fails the run, when it does not tell its tools", func(t *testing.T) {
-		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter,
-			_ *http.Request,
-		) {
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			http.Error(w, "closed", http.StatusServiceUnavailable)
 		}))
 		t.Cleanup(srv.Close)
 		l, spec := newLoop(t, "openai"), newSpec(t)
 		spec.URL = srv.URL
 		out, _ := l.play(t, spec)
-		runnertest.WantState(t, out, task.RunFailed, task.PhaseError, "The server's tools could not be listed: it answered 503 Service Unavailable: closed")
+		runnertest.WantState(t, out, task.RunFailed, task.PhaseError, "The tools of the server could not be listed: it answered 503 Service Unavailable: closed")
 	})
 	t.Run("is told to the model, when it does not take a call", func(t *testing.T) {
 		srv, url := newFakeServer(t)
