@@ -56,6 +56,10 @@ func checkPostgresPlans(t *testing.T, statements []string) {
 				t.Errorf("%s\n in %s", line, q)
 			}
 		}
+		// After a change of a table or its statistics, a statement is analyzed
+		// again, now with the types that its arguments were given.
+		run("DISCARD PLANS")
+		explained(t, c, values)
 		run("DEALLOCATE q")
 		planned++
 	}

@@ -81,6 +81,10 @@ func (t *translation) next() {
 	case tok == "INDEXED": // BY name
 		t.skip(2)
 	case tok == "CROSS" && t.hasOn():
+	case tok == "COLLATE" && t.peek() == "BINARY" && strings.HasPrefix(t.before(2), "?"):
+		// Only SQLite needs it, for a number. PostgreSQL takes it until it analyzes
+		// the prepared statement again, with the type of the argument.
+		t.skip(1)
 	case tok == "MATCH":
 		t.out.WriteString("@@ (SELECT words_query(") // once for all rows
 		t.word()
