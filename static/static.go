@@ -80,17 +80,19 @@ func readAll() map[string]File {
 		m[name] = f
 	}
 	err := fs.WalkDir(embedded, ".", func(name string, d fs.DirEntry, err error) error {
-		if dir := path.Dir(name); err != nil || d.IsDir() || dir == "css" || dir == "js" {
+		dir := path.Dir(name)
+		if err != nil || d.IsDir() || dir == "css" || dir == "js" {
 			return err
 		}
 		content, err := embedded.ReadFile(name)
-		if path.Ext(name) == ".js" && path.Dir(name) == "." {
+		if err != nil {
+			return err
+		}
+		if path.Ext(name) == ".js" && dir == "." {
 			content = withoutComments(content)
 		}
-		if err == nil {
-			add(name, content)
-		}
-		return err
+		add(name, content)
+		return nil
 	})
 	if err != nil {
 		panic(err) // embedded files are always readable
@@ -120,7 +122,7 @@ var (
 	linked     = regexp.MustCompile(`url\(` + Prefix + `([^)]*)\)`)
 )
 
-// joinScripts joins files of js.
+// joinScripts joins files of js without their comments.
 func joinScripts(parts []string) []byte {
 	var out bytes.Buffer
 	for _, name := range parts {
