@@ -1,5 +1,5 @@
 #!/bin/sh
-# Lets a standby follow the new database. It runs when that is made.
+# Allows a standby to replicate the database. Runs once, when the database is created.
 set -eu
 psql -v ON_ERROR_STOP=1 -v password="$(cat "${SECRETS:-/run/secrets}/replication_password")" \
 	--username "$POSTGRES_USER" --dbname "$POSTGRES_DB" <<'SQL'

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Starts PostgreSQL as the primary where that is this host, and as a standby of
-# $PRIMARY elsewhere, from a copy of it at the first start.
+# Starts PostgreSQL as the primary if this host is $PRIMARY, and otherwise as its
+# standby, which is created from a base backup at the first start.
 set -eu
 [ "$PRIMARY" = "$(hostname)" ] && exec docker-entrypoint.sh "$@"
 if [ ! -s "$PGDATA/PG_VERSION" ]; then
@@ -17,8 +17,8 @@ if [ ! -s "$PGDATA/PG_VERSION" ]; then
 	chmod 0700 "$PGDATA"
 	unset PGPASSWORD
 elif [ ! -e "$PGDATA/standby.signal" ]; then
-	echo "$(hostname) has the data of a primary, but $PRIMARY is the primary. If $(hostname) was promoted, name it" >&2
-	echo "in POSTGRES_PRIMARY. Else remove its container and volume: it then begins as a copy of $PRIMARY." >&2
+	echo "$(hostname) has the data of a primary, but $PRIMARY is the primary. If $(hostname) was promoted, set" >&2
+	echo "POSTGRES_PRIMARY to it. Otherwise remove its container and volume: it then starts as a copy of $PRIMARY." >&2
 	exit 1
 fi
 exec docker-entrypoint.sh "$@" -c cluster_name=standby

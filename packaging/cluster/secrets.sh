@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes the passwords of the database, in the folder secrets. The files can be read
-# by the accounts of the containers, the folder by yours alone.
+# Creates the database passwords in the folder secrets. The files are readable by the
+# users of the containers, but only your account can access the folder.
 set -eu
 cd "$(dirname "$0")"
 umask 077

@@ -1,6 +1,6 @@
 #!/bin/sh
-# A removal keeps data, configuration and user; only a purge (deb) removes the
-# first two. The user stays, so that its number is never given to another one.
+# Removing the package keeps data, configuration and user. Purging it (deb) deletes
+# data and configuration; the user stays, so that its UID is never reused.
 set -e
 [ ! -d /run/systemd/system ] || systemctl daemon-reload || true
 if [ "$1" = purge ]; then

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes the user of the service. Safe to run again.
+# Creates the user of the service. Safe to run again.
 set -e
 if ! getent group taskyard >/dev/null; then
 	groupadd --system taskyard

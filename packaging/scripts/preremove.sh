@@ -1,5 +1,5 @@
 #!/bin/sh
-# deb: "remove", or "upgrade". rpm: 0 for a removal, 1 for an upgrade.
+# Argument of deb: "remove" or "upgrade"; of rpm: 0 for a removal, 1 for an upgrade.
 set -e
 case "$1" in
 remove | 0)
