@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Checks the service unit: systemd knows every line, and its exposure is at most
-# 3.0. It needs no running systemd.
+# Checks that systemd accepts every line of the service unit, and that its exposure
+# level is at most 3.0. systemd need not be running.
 set -euo pipefail
-unit=${1:?give the unit}
+unit=${1:?specify the unit file}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 # The programs in the unit need not be installed here.

@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-echo "Taskyard contains the following software of others."
+echo "Taskyard contains the following third-party software."
 go list -deps -f '{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{.Dir}}{{end}}{{end}}' . | sort -u | while read -r path version dir; do
 	found=
 	for f in "$dir"/LICENSE* "$dir"/LICENCE* "$dir"/COPYING* "$dir"/NOTICE* "$dir"/License*; do
@@ -13,11 +13,11 @@ go list -deps -f '{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{.Dir}
 		printf '\n\n=== %s %s (%s)\n\n' "$path" "$version" "${f##*/}"
 		cat "$f"
 	done
-	[ -n "$found" ] || { echo "no license of $path in $dir" >&2; exit 1; }
+	[ -n "$found" ] || { echo "no license for $path in $dir" >&2; exit 1; }
 done
 for f in static/vendor/*.LICENSE; do
 	printf '\n\n=== %s\n\n' "$(basename "$f" .LICENSE)"
 	cat "$f"
 done
-printf '\n\n=== Go and its library\n\n'
+printf '\n\n=== Go and its standard library\n\n'
 cat "$(go env GOROOT)/LICENSE"

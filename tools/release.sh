@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
-# Builds a release for all platforms that this machine supports into dist/, from a clean clone:
+# Builds a release into dist/ from a clean clone, for all platforms that this machine
+# supports:
 #   tools/release.sh v0.1.0
-# TARGETS overrides the detected platforms (linux/amd64 and, with a cross
-# compiler, linux/arm64; on macOS darwin). Builds are reproducible: paths are
-# trimmed and times are those of the commit.
+# TARGETS overrides the detected platforms (linux/amd64 and, with a cross compiler,
+# linux/arm64; on macOS, darwin). Builds are reproducible: paths are trimmed, and
+# timestamps are that of the commit.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-version=${1:?give the version, such as v0.1.0}
-[[ $version =~ ^v[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$ ]] || { echo "$version is no version such as v0.1.0" >&2; exit 2; }
-[ -z "$(git status --porcelain)" ] || { echo "uncommitted changes: a release is that of a commit" >&2; git status --short >&2; exit 1; }
+version=${1:?specify the version, such as v0.1.0}
+[[ $version =~ ^v[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$ ]] || { echo "$version is not a version such as v0.1.0" >&2; exit 2; }
+[ -z "$(git status --porcelain)" ] || { echo "commit or stash these changes first: a release is built from a commit" >&2; git status --short >&2; exit 1; }
 
 nfpm=github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.44.0
 sbom=github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0
@@ -49,7 +50,7 @@ for target in $TARGETS; do
 	mkdir -p "$stage/completions"
 	tags='' external=''
 	if [ "$goos" = linux ]; then
-		# A static binary: Go resolves host names, and SQLite loads no extensions.
+		# For a static binary, Go resolves host names, and SQLite cannot load extensions.
 		tags=netgo,osusergo,sqlite_omit_load_extension
 		external="-linkmode external -extldflags '-static -Wl,--build-id=none'"
 	fi
@@ -79,19 +80,19 @@ step "container files and checksums"
 cp packaging/Containerfile packaging/compose.yaml packaging/kubernetes.yaml dist/
 cp -R packaging/cluster "$work/taskyard_${version#v}_cluster"
 packer "$work" "taskyard_${version#v}_cluster" >"dist/taskyard_${version#v}_cluster.tar.gz"
-# The name of the MCP registry entry contains the owner of the repository.
+# The name of the MCP registry entry includes the owner of the repository.
 if [ -n "${GITHUB_REPOSITORY:-}" ]; then
 	repository=$(tr '[:upper:]' '[:lower:]' <<<"$GITHUB_REPOSITORY")
 	sed "s|\${REPOSITORY}|$repository|g; s|\${VERSION}|${version#v}|g" packaging/server.json >dist/server.json
 else
-	echo "server.json left out: GITHUB_REPOSITORY names no owner"
+	echo "server.json skipped: GITHUB_REPOSITORY is not set"
 fi
 cat >dist/PROVENANCE.md <<NOTE
-# Where these files come from
+# Provenance
 
 Taskyard $version, commit $commit of $date.
 Built by tools/release.sh of that commit with $(go env GOVERSION) for $TARGETS.
-The same commit and the same compilers give the same bytes; SHA256SUMS lists them.
+The same commit and compilers produce identical files; SHA256SUMS has their checksums.
 NOTE
 (cd dist && sha256sum -- * >"$work/SHA256SUMS" && mv "$work/SHA256SUMS" SHA256SUMS)
 (cd dist && ls -l | awk 'NR > 1 {printf "%12d  %s\n", $5, $9}')

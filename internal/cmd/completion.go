@@ -26,7 +26,7 @@ func (c *completionCmd) Run(e *Env) error {
 const filesWanted = ":files"
 
 var completionScripts = map[string]string{
-	"bash": `# bash completion of taskyard; put it to use with: source <(taskyard completion bash)
+	"bash": `# bash completion for taskyard. To load it: source <(taskyard completion bash)
 _taskyard() {
   local out IFS=$'\n'
   out=$("${COMP_WORDS[0]}" complete-words -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null) || return
@@ -41,7 +41,7 @@ _taskyard() {
 complete -F _taskyard taskyard
 `,
 	"zsh": `#compdef taskyard
-# zsh completion of taskyard; put it to use with: source <(taskyard completion zsh)
+# zsh completion for taskyard. To load it: source <(taskyard completion zsh)
 _taskyard() {
   local out line; local -a list
   out=$("${words[1]}" complete-words -- "${(@)words[2,CURRENT]}" 2>/dev/null) || return
@@ -56,7 +56,7 @@ _taskyard() {
 }
 if [[ ${funcstack[1]} == _taskyard ]]; then _taskyard "$@"; else compdef _taskyard taskyard; fi
 `,
-	"fish": `# fish completion of taskyard; put it to use with: taskyard completion fish | source
+	"fish": `# fish completion for taskyard. To load it: taskyard completion fish | source
 function __taskyard
   set -l words (commandline -opc)
   set -l last (commandline -ct)
