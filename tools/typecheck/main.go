@@ -38,7 +38,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	fmt.Printf("%s: %s and %d packages that it imports are fine\n", os.Args[1], os.Args[2], n-1)
+	fmt.Printf("%s: %s and the %d packages that it imports are OK\n", os.Args[1], os.Args[2], n-1)
 }
 
 // check checks packages in dependency order.
@@ -68,8 +68,8 @@ func check(platform, name string) (n int, err error) {
 	}
 }
 
-// check returns the first errors of a package of our own; function bodies of
-// others are not checked.
+// check returns the first errors of a package of this module. Function bodies of
+// other packages are not checked.
 func (p *pkg) check(arch string, done map[string]*types.Package) (*types.Package, error) {
 	fset := token.NewFileSet()
 	var files []*ast.File
@@ -91,7 +91,7 @@ func (p *pkg) check(arch string, done map[string]*types.Package) (*types.Package
 			if q := done[path]; q != nil {
 				return q, nil
 			}
-			return nil, fmt.Errorf("%s is not there", path)
+			return nil, fmt.Errorf("package %s was not checked yet", path)
 		}),
 		Error: func(err error) {
 			if len(errs) < 10 {
