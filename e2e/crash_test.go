@@ -262,6 +262,7 @@ func TestDeletedDatabaseIsNoticed(t *testing.T) {
 
 func TestStartAndIdleAreCheap(t *testing.T) {
 	s := newServer(t, "serve")
+	s.env = append(s.env, testkit.DefaultGC)
 	binary(t)
 	begin := time.Now()
 	s.start()

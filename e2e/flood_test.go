@@ -73,6 +73,7 @@ func TestFloodsCostTheServerLittle(t *testing.T) {
 		floods = floods[:3] // processes without end are a test of jobs/trials too, and take their time
 	}
 	s, config := newServer(t, "serve"), "[runs]\nattempts = 1\n"
+	s.env = append(s.env, testkit.DefaultGC)
 	for _, f := range floods {
 		script := put(t, filepath.Join(t.TempDir(), f.agent+".sh"), f.script)
 		config += fmt.Sprintf("[runners.%s]\nkind = \"command\"\ncommand = [\"/bin/sh\", %q]\n", f.agent, script)

@@ -18,6 +18,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -58,6 +59,9 @@ func TestMain(m *testing.M) {
 	}
 	if err := os.Chdir(".."); err != nil { // paths are those of the repository
 		panic(err)
+	}
+	if os.Getenv("GOGC") == "" { // else somebody compares
+		_ = os.Setenv("GOGC", strconv.Itoa(testkit.TestGC))
 	}
 	atOnce := 6 // they wait for other processes
 	if testkit.Whole() {

@@ -337,6 +337,7 @@ func newAssault(t *testing.T) *assault {
 		Transport:     &http.Transport{MaxIdleConnsPerHost: 16},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
+	a.env = append(a.env, testkit.DefaultGC)
 	t.Cleanup(a.client.CloseIdleConnections)
 	if v := os.Getenv("HOSTILE_SEED"); v != "" {
 		var err error

@@ -203,6 +203,7 @@ func TestStory19NobodyWaitsForALargeNeighbor(t *testing.T) {
 	t.Cleanup(func() { close(hang); hook.Close() })
 	t.Setenv("TEST_HOOK", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYq=")
 	s := newServer(t, "serve")
+	s.env = append(s.env, testkit.DefaultGC)
 	inst := fillLarge(t, s, comments, lines, 2*n+10)
 	s.file("taskyard.toml", fmt.Sprintf("[runners.hook]\nkind = \"webhook\"\nurl = "+
 		"%q\nsecret_env = \"TEST_HOOK\"\nallow_private = true\n", hook.URL))
@@ -265,6 +266,7 @@ var encodings = []string{"identity", "gzip", "gzip, deflate, br, zstd"}
 func TestAnyMixOfCallersCostsLittleMemory(t *testing.T) {
 	rounds := testkit.ByForm(2, 4, 60)
 	s := newServer(t, "serve")
+	s.env = append(s.env, testkit.DefaultGC)
 	inst := fillLarge(t, s, 300, 640, 10)
 	s.start()
 	tokens := []string{
