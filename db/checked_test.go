@@ -9,9 +9,9 @@ import (
 	"taskyard/task"
 )
 
-// What a transaction keeps of tokens and pauses is asked again after it changed
-// them, and after a change was undone.
-func TestATransactionSeesItsOwnChangesOfAccess(t *testing.T) {
+// A transaction caches the tokens and pauses that it has checked, and reads them
+// again after it changes them or such a change is undone.
+func TestATransactionSeesItsOwnAccessChanges(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t)
 	var token, person, hers task.ID
@@ -27,7 +27,7 @@ func TestATransactionSeesItsOwnChangesOfAccess(t *testing.T) {
 	write(t, d, func(tx *db.Tx) error {
 		state := func(when string, valid bool, pauses int) {
 			t.Helper()
-			for range 2 { // the second answer is kept
+			for range 2 { // the second answer comes from the cache
 				is, _, err := tx.TokenValid(token)
 				ok(t, err)
 				equal(t, when+": the token is valid", is, valid)

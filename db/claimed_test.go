@@ -11,9 +11,9 @@ import (
 	"taskyard/task"
 )
 
-// TestTheListOfClaimedTasksIsInQueueOrder pages through few claims and many:
-// they are read in two ways.
-func TestTheListOfClaimedTasksIsInQueueOrder(t *testing.T) {
+// TestClaimedTasksAreListedInQueueOrder pages through few and through many
+// claimed tasks, which are read in two different ways.
+func TestClaimedTasksAreListedInQueueOrder(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t)
 	type place struct {
@@ -61,11 +61,11 @@ func TestTheListOfClaimedTasksIsInQueueOrder(t *testing.T) {
 				}
 			}
 			if !slices.Equal(got, want[owner]) {
-				t.Errorf("%q: %d tasks in another order than %d", owner, len(got), n)
+				t.Errorf("%q with %d claims per agent: got %d tasks, not in queue order", owner, n, len(got))
 			}
 			ids, err := rx.OpenTaskIDs(f, 3)
-			equal(t, "first ids", len(ids), 3)
-			equal(t, "first id", ids[0], want[owner][0].id)
+			equal(t, "first IDs", len(ids), 3)
+			equal(t, "first ID", ids[0], want[owner][0].id)
 			return err
 		}))
 	}

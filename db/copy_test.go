@@ -12,10 +12,10 @@ import (
 	"taskyard/task"
 )
 
-// onSQLite opens a database of SQLite, whatever store the tests use.
+// onSQLite opens a SQLite database, whichever store the tests use.
 func onSQLite(o *db.Options) { o.URL = "" }
 
-// copyTargets names an empty database of each store that the tests have.
+// copyTargets returns an empty database of each store available to the tests.
 func copyTargets(t *testing.T) map[string]string {
 	t.Helper()
 	list := map[string]string{"SQLite": filepath.Join(t.TempDir(), "copy.db")}
@@ -25,7 +25,7 @@ func copyTargets(t *testing.T) map[string]string {
 	return list
 }
 
-// dump is every row of a SQLite file that is copied, by table, in its order.
+// dump returns all rows that a copy includes, by table, in a fixed order.
 func dump(t *testing.T, path string) map[string]string {
 	t.Helper()
 	c := raw(t, path)
@@ -61,11 +61,11 @@ func texts(t *testing.T, c *sql.DB, q string) (list []string) {
 	return list
 }
 
-// fullSource is a database with rows in every table that is copied, and with
-// texts that copies have to escape.
+// fullSource returns a database with rows in every table that is copied, and
+// with texts that a copy has to escape.
 func fullSource(t *testing.T) *db.DB {
 	t.Helper()
-	d := toured(t, onSQLite)
+	d := tourDatabase(t, onSQLite)
 	const awkward = "'a\tb\\c\r\nd\\N\\.''\"ü\u2028'"
 	for _, q := range []string{
 		"UPDATE tasks SET labels = 'api web' WHERE id = (SELECT max(id) FROM tasks WHERE archived_at IS NULL)",
@@ -89,25 +89,25 @@ func fullSource(t *testing.T) *db.DB {
 	}
 	for table, rows := range dump(t, d.Path()) {
 		if rows == "" {
-			t.Errorf("the test has no row of %s", table)
+			t.Errorf("the test has no row in %s", table)
 		}
 	}
 	return d
 }
 
-func sameDump(t *testing.T, got, want map[string]string) {
+func checkDump(t *testing.T, got, want map[string]string) {
 	t.Helper()
 	equal(t, "tables", len(got), len(want))
 	for table := range want {
 		if got[table] != want[table] {
-			t.Errorf("table %s differs: got\n%s\nwant\n%s", table, got[table], want[table])
+			t.Errorf("table %s: got\n%s\nwant\n%s", table, got[table], want[table])
 		}
 	}
 }
 
-func TestACopyHasEverything(t *testing.T) {
+func TestACopyIsComplete(t *testing.T) {
 	t.Parallel()
-	src := fullSource(t) // a server has it open
+	src := fullSource(t) // open, as in a running server
 	want := dump(t, src.Path())
 	for store, to := range copyTargets(t) {
 		t.Run("on "+store, func(t *testing.T) {
@@ -123,19 +123,19 @@ func TestACopyHasEverything(t *testing.T) {
 			back := filepath.Join(t.TempDir(), "back.db")
 			_, err = db.Copy(t.Context(), to, back, nil)
 			ok(t, err)
-			sameDump(t, dump(t, back), want)
+			checkDump(t, dump(t, back), want)
 			ok(t, db.CheckFileIntegrity(t.Context(), back))
-			found := worksOn(t, src, to)
+			found := useCopy(t, src, to)
 			if len(found) == 0 {
-				t.Error("the search finds no archived task")
+				t.Error("the search found no archived task")
 			}
 		})
 	}
 }
 
-// worksOn continues with a copy as a server does, and returns archived tasks that
-// a search finds.
-func worksOn(t *testing.T, src *db.DB, to string) (found []*task.Task) {
+// useCopy uses a copy as a server would and returns archived tasks that a search
+// finds.
+func useCopy(t *testing.T, src *db.DB, to string) (found []*task.Task) {
 	t.Helper()
 	opt := db.Options{Path: to, Log: slog.New(slog.DiscardHandler)}
 	if db.IsPostgres(to) {
@@ -149,7 +149,7 @@ func worksOn(t *testing.T, src *db.DB, to string) (found []*task.Task) {
 	if _, err := checkChain(d); err != nil {
 		t.Error(err)
 	}
-	says(t, d.Write(t.Context(), func(tx *db.Tx) error { return tx.Exec("DELETE FROM events") }), "the log is append-only")
+	errorContains(t, d.Write(t.Context(), func(tx *db.Tx) error { return tx.Exec("DELETE FROM events") }), "the log is append-only")
 	indexHistory(t, d)
 	ok(t, d.Read(t.Context(), func(rx *db.Rx) error {
 		ok(t, rx.CheckSearch())
@@ -161,8 +161,8 @@ func worksOn(t *testing.T, src *db.DB, to string) (found []*task.Task) {
 	return found
 }
 
-// A copy that was killed while it made the schema can be made again.
-func TestCopyIntoAHalfMadeDatabase(t *testing.T) {
+// A copy that was killed while it created the schema can be repeated.
+func TestCopyIntoAPartlyCreatedDatabase(t *testing.T) {
 	t.Parallel()
 	src := dbtest.New(t, onSQLite)
 	makeTask(t, src, "one")
@@ -190,25 +190,25 @@ func TestCopyIntoAHalfMadeDatabase(t *testing.T) {
 	}
 }
 
-func TestCopyRefuses(t *testing.T) {
+func TestRefusedCopies(t *testing.T) {
 	t.Parallel()
 	src := dbtest.New(t, onSQLite)
 	makeTask(t, src, "one")
 	for store, to := range copyTargets(t) {
-		t.Run("a target on "+store+" that is not empty", func(t *testing.T) {
+		t.Run("a nonempty target on "+store, func(t *testing.T) {
 			_, err := db.Copy(t.Context(), src.Path(), to, nil)
 			ok(t, err)
 			_, err = db.Copy(t.Context(), src.Path(), to, nil)
-			says(t, err, "is not empty", "copy into a new database")
+			errorContains(t, err, "is not empty", "copy into a new database")
 		})
 	}
-	t.Run("a file of another program, which stays as it is", func(t *testing.T) {
+	t.Run("a file of another program is left unchanged", func(t *testing.T) {
 		to := filepath.Join(t.TempDir(), "theirs.db")
 		theirs := raw(t, to)
 		_, err := theirs.ExecContext(t.Context(), "CREATE TABLE theirs AS SELECT 42 AS x")
 		ok(t, err)
 		_, err = db.Copy(t.Context(), src.Path(), to, nil)
-		says(t, err, "not a Taskyard database")
+		errorContains(t, err, "not a Taskyard database")
 		var x int
 		ok(t, theirs.QueryRowContext(t.Context(), "SELECT x FROM theirs").Scan(&x))
 		equal(t, "what it has", x, 42)
@@ -219,40 +219,40 @@ func TestCopyRefuses(t *testing.T) {
 		ok(t, err)
 		defer func() { ok(t, lock.Release()) }()
 		_, err = db.Copy(t.Context(), src.Path(), other.Path(), nil)
-		says(t, err, "another taskyard", "stop it first")
+		errorContains(t, err, "another taskyard", "stop it first")
 	})
 	t.Run("a source that does not exist", func(t *testing.T) {
 		dir := t.TempDir()
 		_, err := db.Copy(t.Context(), filepath.Join(dir, "none.db"), filepath.Join(dir, "to.db"), nil)
-		says(t, err, "no database")
+		errorContains(t, err, "no database")
 	})
 	for change, want := range map[string]string{
 		"INSERT INTO goose_db_version (version_id, is_applied) VALUES (999, 1)":                          "use a newer taskyard",
 		"DELETE FROM goose_db_version WHERE version_id = (SELECT max(version_id) FROM goose_db_version)": "start the server on it once",
 		"DROP TABLE goose_db_version": "not a Taskyard database",
 	} {
-		t.Run("a source because: "+want, func(t *testing.T) {
+		t.Run("source: "+want, func(t *testing.T) {
 			old := dbtest.New(t, onSQLite)
 			write(t, old, func(tx *db.Tx) error { return tx.Exec(change) })
 			_, err := db.Copy(t.Context(), old.Path(), filepath.Join(t.TempDir(), "to.db"), nil)
-			says(t, err, want)
+			errorContains(t, err, want)
 		})
 	}
 }
 
-func TestACopyThatFailsLeavesTheTargetEmpty(t *testing.T) {
+func TestAFailedCopyLeavesTheTargetEmpty(t *testing.T) {
 	t.Parallel()
 	for what, damage := range map[string]struct {
 		change []string
 		says   string
 	}{
-		"a row that the target refuses": {
+		"a row that the target rejects": {
 			[]string{"PRAGMA foreign_keys = OFF", "INSERT INTO votes VALUES (99, 'd', 'p', 1, '', 1, '')"}, "votes",
 		},
-		"a log that was changed": {
+		"a tampered log": {
 			[]string{"DROP TRIGGER events_update", "UPDATE events SET actor = 'user:oleg'"}, "table events: line 1 of the log was changed",
 		},
-		"an invariant that is broken": {
+		"a broken invariant": {
 			[]string{"UPDATE task_counts SET n = n + 1"}, "a wrong count of the tasks of an owner",
 		},
 	} {
@@ -267,18 +267,18 @@ func TestACopyThatFailsLeavesTheTargetEmpty(t *testing.T) {
 		for store, to := range copyTargets(t) {
 			t.Run(what+", on "+store, func(t *testing.T) {
 				_, err := db.Copy(t.Context(), src.Path(), to, nil)
-				says(t, err, damage.says)
+				errorContains(t, err, damage.says)
 				good := dbtest.New(t, onSQLite)
 				makeTask(t, good, "good")
-				_, err = db.Copy(t.Context(), good.Path(), to, nil) // is still empty
+				_, err = db.Copy(t.Context(), good.Path(), to, nil) // the target is still empty
 				ok(t, err)
-				worksOn(t, good, to)
+				useCopy(t, good, to)
 			})
 		}
 	}
 }
 
-func TestABackupOfPostgreSQLIsASQLiteFile(t *testing.T) {
+func TestAPostgreSQLBackupIsASQLiteFile(t *testing.T) {
 	t.Parallel()
 	if !dbtest.Postgres() {
 		t.Skip("needs PostgreSQL")
@@ -302,12 +302,12 @@ func TestABackupOfPostgreSQLIsASQLiteFile(t *testing.T) {
 		defer p.Discard()
 		ok(t, write(p.Name()))
 		ok(t, p.Publish(file))
-		says(t, write(file), "already exists")
-		sameDump(t, dump(t, file), want)
+		errorContains(t, write(file), "already exists")
+		checkDump(t, dump(t, file), want)
 		_, _, err = db.Describe(t.Context(), file)
 		ok(t, err)
 	}
-	t.Run("of one state while others write", func(t *testing.T) {
+	t.Run("is a snapshot while others write", func(t *testing.T) {
 		stop, ended := make(chan struct{}), make(chan error)
 		go func() {
 			for {
@@ -331,7 +331,7 @@ func TestABackupOfPostgreSQLIsASQLiteFile(t *testing.T) {
 	})
 }
 
-func TestAShownDatabaseHasNoPassword(t *testing.T) {
+func TestADisplayedDatabaseURLHasNoPassword(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
 		"postgres://u:secret@h/d":                    "postgres://u:xxxxx@h/d",

@@ -10,9 +10,9 @@ import (
 	"taskyard/task"
 )
 
-// TestTasksAreCountedAsTheyChange changes tasks in every way that changes how
-// many an owner has of a status.
-func TestTasksAreCountedAsTheyChange(t *testing.T) {
+// TestTaskCountsFollowChanges changes tasks in every way that affects the
+// counts per owner and status.
+func TestTaskCountsFollowChanges(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t)
 	var ids []task.ID
@@ -74,7 +74,7 @@ func TestTasksAreCountedAsTheyChange(t *testing.T) {
 		ok(t, err)
 		ok(t, c.Commit())
 		ok(t, d.Read(t.Context(), func(rx *db.Rx) error {
-			says(t, rx.CheckInvariants(), "a wrong count of the tasks of an owner")
+			errorContains(t, rx.CheckInvariants(), "a wrong count of the tasks of an owner")
 			return nil
 		}))
 		_, err = raw(t, d.Path()).ExecContext(t.Context(), "DELETE FROM task_counts; INSERT INTO task_counts "+
@@ -83,9 +83,9 @@ func TestTasksAreCountedAsTheyChange(t *testing.T) {
 	}
 }
 
-// TestCountsFitWhatIsCommitted lets writes of a batch fail in every way that
-// undoes what they counted.
-func TestCountsFitWhatIsCommitted(t *testing.T) {
+// TestCountsMatchCommittedWrites makes writes of a batch fail in every way that
+// rolls back what they counted.
+func TestCountsMatchCommittedWrites(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t)
 	open := func(rx *db.Rx, want int) {
@@ -130,8 +130,8 @@ func TestCountsFitWhatIsCommitted(t *testing.T) {
 	}))
 }
 
-// TestTheOldestOfAQueueIsNotOneThatIsWorkedOn claims the oldest task.
-func TestTheOldestOfAQueueIsNotOneThatIsWorkedOn(t *testing.T) {
+// TestTheOldestTaskOfAQueueIsUnclaimed claims the oldest task.
+func TestTheOldestTaskOfAQueueIsUnclaimed(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t)
 	oldest := func() (at task.Time) {
@@ -162,8 +162,8 @@ func TestTheOldestOfAQueueIsNotOneThatIsWorkedOn(t *testing.T) {
 	equal(t, "released", oldest(), 1000)
 }
 
-// TestEarlierTasksAreCounted migrates tasks of schema 12.
-func TestEarlierTasksAreCounted(t *testing.T) {
+// TestMigrationCountsExistingTasks migrates tasks of schema 12.
+func TestMigrationCountsExistingTasks(t *testing.T) {
 	t.Parallel()
 	dbtest.SQLiteOnly(t)
 	const row = "INSERT INTO tasks (title, owner, created_by, created_at, updated_at, archived_at, status) VALUES ('t', '%s', 'user:maya', 1, 1, %s)"

@@ -11,9 +11,9 @@ import (
 	"taskyard/task"
 )
 
-// PostgreSQL gets statements whose result nobody reads together with a later
-// one, which may be of another write.
-func TestAStatementThatFailsLateFailsItsOwnWriteAlone(t *testing.T) {
+// Statements whose result nobody reads are sent to PostgreSQL together with a
+// later statement, which may belong to another write.
+func TestAStatementThatFailsLateFailsOnlyItsOwnWrite(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t)
 	id := makeTask(t, d, "first")
@@ -25,7 +25,7 @@ func TestAStatementThatFailsLateFailsItsOwnWriteAlone(t *testing.T) {
 			if first {
 				first = false
 				close(running)
-				<-queued // so that the writes below are of one batch
+				<-queued // so that the writes below share a batch
 			}
 			return nil
 		})
@@ -46,7 +46,7 @@ func TestAStatementThatFailsLateFailsItsOwnWriteAlone(t *testing.T) {
 	ok(t, <-held)
 	ok(t, <-errs[0])
 	if err := <-errs[1]; err == nil {
-		t.Error("a step of no task was written")
+		t.Error("a step without a task was written")
 	}
 	ok(t, <-errs[2])
 	equal(t, "steps", count(t, d, "SELECT count(*) FROM steps WHERE position >= 100"), 2)
@@ -62,24 +62,24 @@ func TestNestedReturnsTheErrorOfAStatementThatFailsLate(t *testing.T) {
 		}
 		err := tx.Nested(func() error { return tx.InsertStep(id+1000, 100, task.Step{Title: "of no task"}) })
 		if err == nil {
-			t.Error("the error of the nested statement is lost")
+			t.Error("the error of the nested statement was lost")
 		}
 		return tx.InsertStep(id, 101, task.Step{Title: "after"})
 	})
 	equal(t, "steps", count(t, d, "SELECT count(*) FROM steps WHERE position >= 100"), 2)
 }
 
-// A claim that sorts the queue takes the longer the more wait in it.
-func TestAClaimReadsItsQueueInTheOrderOfTheIndex(t *testing.T) {
+// A claim that sorts the queue slows down as the queue grows.
+func TestAClaimReadsItsQueueInIndexOrder(t *testing.T) {
 	t.Parallel()
-	onPostgres(t)
+	postgresOnly(t)
 	c, err := sql.Open("pgx", dbtest.PostgresURL(t, t.Name()))
 	ok(t, err)
 	t.Cleanup(func() { ok(t, c.Close()) })
 	tx, err := c.BeginTx(t.Context(), nil)
 	ok(t, err)
 	defer func() { _ = tx.Rollback() }()
-	// The table is empty: without these, other plans are as good.
+	// The table is empty, so without these settings other plans cost the same.
 	_, err = tx.ExecContext(t.Context(), "SET LOCAL enable_seqscan = off")
 	ok(t, err)
 	_, err = tx.ExecContext(t.Context(), "SET LOCAL enable_sort = off")
@@ -93,7 +93,7 @@ func TestAClaimReadsItsQueueInTheOrderOfTheIndex(t *testing.T) {
 		var line string
 		ok(t, rows.Scan(&line))
 		if strings.Contains(line, "Sort") {
-			t.Errorf("the claim sorts: %s", line)
+			t.Errorf("the claim sorts its queue: %s", line)
 		}
 	}
 	ok(t, rows.Err())

@@ -17,7 +17,7 @@ import (
 	"taskyard/task"
 )
 
-// until polls for what a background job brings about.
+// until polls until ok returns true.
 func until(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	end := time.Now().Add(20 * time.Second)
@@ -25,7 +25,7 @@ func until(t testing.TB, what string, ok func() bool) {
 	defer tick.Stop()
 	for !ok() {
 		if <-tick.C; time.Now().After(end) {
-			t.Fatalf("never: %s", what)
+			t.Fatalf("timed out waiting until %s", what)
 		}
 	}
 }
@@ -34,7 +34,7 @@ func tryTask(d *db.DB, title string) error {
 	return d.Write(context.Background(), func(tx *db.Tx) error { _, err := newTask(tx, title); return err })
 }
 
-func TestWhatDeletedFilesHoldIsSaved(t *testing.T) {
+func TestDataOfDeletedFilesIsSaved(t *testing.T) {
 	t.Parallel()
 	dbtest.SQLiteOnly(t)
 	for name, files := range map[string][]string{
@@ -50,13 +50,13 @@ func TestWhatDeletedFilesHoldIsSaved(t *testing.T) {
 				ok(t, os.Remove(d.Path()+f))
 			}
 			if err := tryTask(d, "refused"); !task.IsCode(err, task.CodeUnavailable) {
-				t.Errorf("a write afterwards: %v", err)
+				t.Errorf("write after the deletion: got %v, want %s", err, task.CodeUnavailable)
 			}
 			equal(t, "tasks read meanwhile", count(t, d, "SELECT count(*) FROM tasks"), 31)
 			until(t, "the data are saved", func() bool {
 				return d.Fault() != nil && len(globs(t, d.Path()+".rescued-*")) == 1 && len(globs(t, d.Path()+".restore")) == 1
 			})
-			// The server is killed: a copy of the folder is what it leaves.
+			// Copy the folder, as a killed server would leave it.
 			dir := t.TempDir()
 			for _, f := range globs(t, d.Path()+"*") {
 				b, err := os.ReadFile(f)
@@ -65,7 +65,7 @@ func TestWhatDeletedFilesHoldIsSaved(t *testing.T) {
 			}
 			path := filepath.Join(dir, filepath.Base(d.Path()))
 			_, err := db.Open(t.Context(), db.Options{Path: path})
-			says(t, err, "restore is not finished")
+			errorContains(t, err, "restore is not finished")
 			ok(t, db.FinishRestore(path, slog.New(slog.DiscardHandler)))
 			again := dbtest.Open(t, path)
 			equal(t, "tasks after the restart", count(t, again, "SELECT count(*) FROM tasks WHERE title = 'kept'"), 31)
@@ -81,9 +81,9 @@ func globs(t *testing.T, pattern string) []string {
 	return list
 }
 
-// What the server has open is read on, as often as anybody asks, and nothing
-// looks at what lies at the path instead.
-func TestReadsOutliveTheFilesUnderThem(t *testing.T) {
+// A server keeps reading the files that it has open, and never reads whatever is at
+// their path instead.
+func TestReadsSurviveTheLossOfTheirFiles(t *testing.T) {
 	t.Parallel()
 	dbtest.SQLiteOnly(t)
 	for name, spoil := range map[string]func(path string) error{
@@ -102,7 +102,7 @@ func TestReadsOutliveTheFilesUnderThem(t *testing.T) {
 			d := dbtest.New(t, func(o *db.Options) { o.Log = slog.New(slog.NewTextHandler(t.Output(), nil)) })
 			makeTask(t, d, "kept")
 			var others sync.WaitGroup
-			ok(t, d.Read(t.Context(), func(*db.Rx) error { // takes the one connection that is open
+			ok(t, d.Read(t.Context(), func(*db.Rx) error { // occupies the one open connection
 				for range 64 {
 					others.Go(func() { equal(t, "tasks read meanwhile", count(t, d, "SELECT count(*) FROM tasks"), 1) })
 				}
@@ -111,8 +111,8 @@ func TestReadsOutliveTheFilesUnderThem(t *testing.T) {
 				return nil
 			}))
 			others.Wait()
-			says(t, d.Fault(), "deleted or replaced")
-			says(t, tryTask(d, "refused"), "deleted or replaced")
+			errorContains(t, d.Fault(), "deleted or replaced")
+			errorContains(t, tryTask(d, "refused"), "deleted or replaced")
 			until(t, "the data are saved", func() bool { return len(globs(t, d.Path()+".rescued-*")) == 1 })
 		})
 	}
@@ -124,6 +124,6 @@ func TestASearchThatTakesTooLongIsUnavailable(t *testing.T) {
 	err := d.Read(t.Context(), func(*db.Rx) error { return fmt.Errorf("read rows: %w", context.DeadlineExceeded) })
 	var e *task.Error
 	if !errors.As(err, &e) || e.Code != task.CodeUnavailable || !strings.Contains(e.Message, "took too long") {
-		t.Errorf("got %v, want %s that says so", err, task.CodeUnavailable)
+		t.Errorf("got %v, want %s that says the read took too long", err, task.CodeUnavailable)
 	}
 }

@@ -22,7 +22,7 @@ func TestBackupAndRestore(t *testing.T) {
 		return id
 	}
 	waits := makeRun(d, kept)
-	// held claims the task, starts the run, and returns what their holders get.
+	// held claims the task, starts the run, and returns the claim and lease numbers.
 	held := func(d *db.DB) (h string) {
 		write(t, d, func(tx *db.Tx) error {
 			if err := tx.Claim(kept, "coder", time.Hour); err != nil {
@@ -51,18 +51,18 @@ func TestBackupAndRestore(t *testing.T) {
 	later := makeTask(t, d, "later")
 	ran, before := makeRun(d, later), held(d)
 
-	t.Run("a backup is whole and leaves nothing beside it", func(t *testing.T) {
+	t.Run("a backup is complete and leaves no other files", func(t *testing.T) {
 		ok(t, db.CheckFileIntegrity(t.Context(), to))
 		files, err := os.ReadDir(dir)
 		ok(t, err)
 		equal(t, "files", len(files), 1)
 	})
-	t.Run("a copy overwrites nothing", func(t *testing.T) {
-		says(t, d.CopyInto(t.Context(), to), "already exists")
+	t.Run("a copy does not overwrite a file", func(t *testing.T) {
+		errorContains(t, d.CopyInto(t.Context(), to), "already exists")
 	})
-	t.Run("a database that nobody serves is backed up, too", func(t *testing.T) {
+	t.Run("a database without a server is backed up too", func(t *testing.T) {
 		ok(t, db.CopyFileInto(t.Context(), to, filepath.Join(dir, "second.db")))
-		says(t, db.CopyFileInto(t.Context(), filepath.Join(dir, "none.db"), filepath.Join(dir, "third.db")), "no database")
+		errorContains(t, db.CopyFileInto(t.Context(), filepath.Join(dir, "none.db"), filepath.Join(dir, "third.db")), "no database")
 	})
 	path := d.Path()
 	ok(t, d.Close())
@@ -80,36 +80,37 @@ func TestBackupAndRestore(t *testing.T) {
 		foreign := filepath.Join(dir, "foreign.db")
 		_, err = raw(t, foreign).ExecContext(t.Context(), "CREATE TABLE tasks (id)")
 		ok(t, err)
-		says(t, restore(t, foreign, path), "not a Taskyard database")
+		errorContains(t, restore(t, foreign, path), "not a Taskyard database")
 		d := dbtest.Open(t, path)
 		equal(t, "tasks", count(t, d, "SELECT count(*) FROM tasks"), 2)
 		ok(t, d.Close())
 	})
-	t.Run("a restore brings back what was, and keeps what it replaced", func(t *testing.T) {
+	t.Run("a restore brings back the earlier state and keeps what it replaced", func(t *testing.T) {
 		ok(t, restore(t, to, path))
 		d := dbtest.Open(t, path)
 		equal(t, "tasks", count(t, d, "SELECT count(*) FROM tasks"), 1)
 		n, err := checkChain(d)
 		ok(t, err)
 		equal(t, "lines of the log", n, 1)
-		// Folders and branches of the task and the run that are not there any more may be.
+		// Folders and branches of the task and run that are no longer in the database
+		// may still exist.
 		next := makeTask(t, d, "next")
-		equal(t, "next id", next, later+1)
+		equal(t, "next ID", next, later+1)
 		equal(t, "next run", makeRun(d, next), ran+1)
-		// Workers and agents that were at work still are.
+		// Workers and agents may still be working.
 		if now := held(d); now == before {
-			t.Errorf("the holders of today are those of before: %s", now)
+			t.Errorf("claim and lease numbers are reused: %s", now)
 		}
 		ok(t, d.Close())
 		old := dbtest.Open(t, path+".replaced")
 		equal(t, "tasks of the old one", count(t, old, "SELECT count(*) FROM tasks"), 2)
 	})
 	t.Run("a second restore does not overwrite what the first one kept", func(t *testing.T) {
-		says(t, restore(t, to, path), ".replaced exists")
+		errorContains(t, restore(t, to, path), ".replaced exists")
 	})
 }
 
-func TestAClosedDatabaseLeavesAnEmptyLog(t *testing.T) {
+func TestClosingADatabaseEmptiesItsWAL(t *testing.T) {
 	t.Parallel()
 	dbtest.SQLiteOnly(t)
 	d := dbtest.New(t)
@@ -123,8 +124,8 @@ func TestAClosedDatabaseLeavesAnEmptyLog(t *testing.T) {
 	equal(t, "bytes of the log", log.Size(), 0)
 	index, err := os.Stat(d.Path() + "-shm")
 	ok(t, err)
-	equal(t, "the index keeps its room", index.Size() >= 32<<10, true)
-	// Somebody copies a backup over it instead of restoring it.
+	equal(t, "the -shm file keeps its size", index.Size() >= 32<<10, true)
+	// Copy a backup over the database instead of restoring it.
 	b, err := os.ReadFile(backup)
 	ok(t, err)
 	ok(t, os.WriteFile(d.Path(), b, 0o600))
@@ -133,12 +134,12 @@ func TestAClosedDatabaseLeavesAnEmptyLog(t *testing.T) {
 	ok(t, db.CheckFileIntegrity(t.Context(), d.Path()))
 }
 
-func TestASecondServerIsToldWhoServes(t *testing.T) {
+func TestALockErrorNamesTheProcessThatHoldsIt(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.db")
 	first, err := db.AcquireLock(path)
 	ok(t, err)
 	_, err = db.AcquireLock(path)
-	says(t, err, fmt.Sprintf("process %d", os.Getpid()), path)
+	errorContains(t, err, fmt.Sprintf("process %d", os.Getpid()), path)
 	ok(t, first.Release())
 	again, err := db.AcquireLock(path)
 	ok(t, err)
@@ -154,13 +155,13 @@ func TestSchemas(t *testing.T) {
 	ok(t, err)
 	ok(t, d.Close())
 
-	t.Run("one that is up to date is opened without a copy", func(t *testing.T) {
+	t.Run("a current schema is opened without a copy", func(t *testing.T) {
 		ok(t, dbtest.Open(t, path).Close())
 		copies, err := filepath.Glob(path + ".before-*")
 		ok(t, err)
 		equal(t, "copies", len(copies), 0)
 	})
-	t.Run("a newer one is refused and left as it is", func(t *testing.T) {
+	t.Run("a newer schema is refused and left unchanged", func(t *testing.T) {
 		c := raw(t, path)
 		_, err := c.ExecContext(t.Context(), "INSERT INTO goose_db_version (version_id, is_applied) VALUES (999, 1)")
 		ok(t, err)
@@ -168,7 +169,7 @@ func TestSchemas(t *testing.T) {
 		before, err := os.ReadFile(path)
 		ok(t, err)
 		_, err = db.Open(t.Context(), db.Options{Path: path})
-		says(t, err, "schema 999", fmt.Sprintf("up to %d", v), "nothing was changed")
+		errorContains(t, err, "schema 999", fmt.Sprintf("up to %d", v), "nothing was changed")
 		after, err := os.ReadFile(path)
 		ok(t, err)
 		equal(t, "file unchanged", string(after) == string(before), true)
@@ -203,35 +204,35 @@ func TestSchemas(t *testing.T) {
 	})
 }
 
-func TestADatabaseThatIsDeletedUnderTheServer(t *testing.T) {
+func TestADatabaseDeletedWhileOpen(t *testing.T) {
 	dbtest.SQLiteOnly(t)
 	d := dbtest.New(t)
 	makeTask(t, d, "x")
 	away := d.Path() + ".away"
 	ok(t, os.Rename(d.Path(), away))
 	if err := tryTask(d, "y"); !task.IsCode(err, task.CodeUnavailable) {
-		t.Errorf("write: got %v", err)
+		t.Errorf("write: got %v, want %s", err, task.CodeUnavailable)
 	}
 	if err := d.Probe(context.Background()); !task.IsCode(err, task.CodeUnavailable) {
-		t.Errorf("probe: got %v", err)
+		t.Errorf("probe: got %v, want %s", err, task.CodeUnavailable)
 	}
-	t.Run("is read from the open file, even when another one is in its place", func(t *testing.T) {
+	t.Run("reads use the open file even if another file replaced it", func(t *testing.T) {
 		ok(t, os.WriteFile(d.Path(), nil, 0o600))
 		equal(t, "tasks", count(t, d, "SELECT count(*) FROM tasks"), 1)
 	})
-	t.Run("is not written again before a restart: who knows what was done to it", func(t *testing.T) {
+	t.Run("writes are refused until a restart, even if the file is back", func(t *testing.T) {
 		ok(t, os.Rename(away, d.Path()))
 		d.CheckFile()
 		if err := d.Probe(context.Background()); !task.IsCode(err, task.CodeUnavailable) {
-			t.Errorf("got %v", err)
+			t.Errorf("got %v, want %s", err, task.CodeUnavailable)
 		}
 	})
 }
 
-func TestNothingIsRestoredToAPathWithoutAName(t *testing.T) {
+func TestRestoreRequiresAFileName(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t)
 	file := filepath.Join(t.TempDir(), "backup.db")
 	ok(t, d.CopyInto(t.Context(), file))
-	says(t, restore(t, file, ""), "no database file is named")
+	errorContains(t, restore(t, file, ""), "no database file is named")
 }

@@ -30,15 +30,15 @@ func equal[T comparable](t testing.TB, what string, got, want T) {
 	}
 }
 
-// says checks that an error holds some words.
-func says(t testing.TB, err error, words ...string) {
+// errorContains checks that the text of err contains all of words.
+func errorContains(t testing.TB, err error, words ...string) {
 	t.Helper()
 	if err == nil {
-		t.Fatalf("no error, want one with %q", words)
+		t.Fatalf("got no error, want one that contains %q", words)
 	}
 	for _, w := range words {
 		if !strings.Contains(err.Error(), w) {
-			t.Fatalf("error %q does not hold %q", err, w)
+			t.Fatalf("got error %q, want one that contains %q", err, w)
 		}
 	}
 }
@@ -57,7 +57,7 @@ func count(t testing.TB, d *db.DB, q string, args ...any) (n int) {
 	return n
 }
 
-// newTask writes a task of coder.
+// newTask inserts a task of coder.
 func newTask(tx *db.Tx, title string) (task.ID, error) {
 	id, err := tx.InsertTask(&task.Task{
 		Title: title, Owner: "coder", CreatedBy: "user:maya", Status: task.Active, Channel: "web",
@@ -79,10 +79,10 @@ func makeTask(t testing.TB, d *db.DB, title string) (id task.ID) {
 }
 
 func init() {
-	sql.Register("sqlite3_raw", &sqlite3.SQLiteDriver{ConnectHook: db.AddWordsFit}) // so that it prepares every statement
+	sql.Register("sqlite3_raw", &sqlite3.SQLiteDriver{ConnectHook: db.AddWordsFit}) // with the function that some statements need
 }
 
-// raw opens a database file past all that package db guards.
+// raw opens a database without the protections of package db.
 func raw(t testing.TB, path string) *sql.DB {
 	t.Helper()
 	driver, name := "sqlite3_raw", "file:"+path+"?_busy_timeout=5000"
@@ -105,7 +105,7 @@ func checkChain(d *db.DB) (n int, err error) {
 
 var errOwn = errors.New("its own error")
 
-// restore puts a backup in place and forgets what it brings back.
+// restore restores a backup and discards the report.
 func restore(t testing.TB, from, path string) error {
 	t.Helper()
 	_, err := db.Restore(t.Context(), from, path, false)

@@ -9,8 +9,8 @@ import (
 	"taskyard/task"
 )
 
-// The ids of tasks and of lines of the log have no gaps, whatever was undone.
-func TestWhatIsUndoneGivesItsIDsBack(t *testing.T) {
+// The IDs of tasks and log lines have no gaps, whatever is rolled back.
+func TestARolledBackWriteReleasesItsIDs(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t)
 	first := makeTask(t, d, "first")
@@ -21,7 +21,7 @@ func TestWhatIsUndoneGivesItsIDsBack(t *testing.T) {
 			if _, err := newTask(tx, "undone"); err != nil {
 				return err
 			}
-			if _, err := tx.Counts(); err != nil { // stores what is gathered
+			if _, err := tx.Counts(); err != nil { // stores the gathered counts
 				return err
 			}
 			return undone
@@ -32,7 +32,7 @@ func TestWhatIsUndoneGivesItsIDsBack(t *testing.T) {
 		kept, err = newTask(tx, "kept")
 		return err
 	})
-	equal(t, "the id after one that was undone", kept, first+1)
+	equal(t, "ID after a nested rollback", kept, first+1)
 	err := d.Write(t.Context(), func(tx *db.Tx) error {
 		if _, err := newTask(tx, "undone"); err != nil {
 			return err
@@ -42,7 +42,7 @@ func TestWhatIsUndoneGivesItsIDsBack(t *testing.T) {
 	if !errors.Is(err, undone) {
 		t.Fatal(err)
 	}
-	equal(t, "the id after a write that was undone", makeTask(t, d, "last"), kept+1)
+	equal(t, "ID after a rolled-back write", makeTask(t, d, "last"), kept+1)
 	ok(t, d.Read(t.Context(), func(rx *db.Rx) error { return rx.CheckTail() }))
 	write(t, d, func(tx *db.Tx) error {
 		if _, err := newTask(tx, "counted at once"); err != nil {

@@ -11,8 +11,8 @@ import (
 	"taskyard/db/dbtest"
 )
 
-// atSchema makes a database as the program of an earlier schema left it, with
-// the rows that fill writes.
+// atSchema creates a database at an earlier schema version, with the rows that the
+// statements in fill insert.
 func atSchema(t *testing.T, version int64, fill ...string) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "taskyard.db")
@@ -31,9 +31,9 @@ func atSchema(t *testing.T, version int64, fill ...string) (path string) {
 	return path
 }
 
-// TestTheAuthorsOfTextsAreReadFromTheLog migrates tasks of schema 4, which did
-// not store who wrote their title and description last.
-func TestTheAuthorsOfTextsAreReadFromTheLog(t *testing.T) {
+// TestMigrationReadsTextAuthorsFromTheLog migrates tasks of schema 4, which did not
+// store the last author of the title and the description.
+func TestMigrationReadsTextAuthorsFromTheLog(t *testing.T) {
 	t.Parallel()
 	dbtest.SQLiteOnly(t)
 	const archived = "archived_at, status) VALUES (%d, 'T', 'coder', '%s', 1, 1, 1, 'done')"
@@ -62,21 +62,21 @@ func TestTheAuthorsOfTextsAreReadFromTheLog(t *testing.T) {
 	)
 	d := dbtest.Open(t, path)
 	for id, want := range map[int][2]string{
-		1: {"", ""},            // never changed
+		1: {"", ""},            // never edited
 		2: {"coder", "reader"}, // each by its last author
-		3: {"", "reader"},      // the creator had the last word on the title
-		4: {"", "import"},      // what is no update tells of no author
-		5: {"", ""},            // history is never changed
+		3: {"", "reader"},      // the creator edited the title last
+		4: {"", "import"},      // only update events name an author
+		5: {"", ""},            // archived tasks are read-only
 	} {
 		q := fmt.Sprintf("SELECT count(*) FROM tasks WHERE id = %d AND title_by = '%s' AND description_by = '%s'", id, want[0], want[1])
 		if count(t, d, q) != 1 {
 			var title, description string
 			ok(t, raw(t, path).QueryRowContext(t.Context(), "SELECT title_by, description_by "+
 				"FROM tasks WHERE id = ?", id).Scan(&title, &description))
-			t.Errorf("task %d: the title is by %q, the description by %q, want %q", id, title, description, want)
+			t.Errorf("task %d: got title by %q and description by %q, want %q", id, title, description, want)
 		}
 	}
 	if _, err := os.Stat(path + ".before-4"); err != nil {
-		t.Errorf("no copy was made before: %v", err)
+		t.Errorf("no copy was made before the migration: %v", err)
 	}
 }

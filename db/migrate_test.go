@@ -10,9 +10,9 @@ import (
 	"taskyard/db"
 )
 
-// TestManyMayOpenANewInstanceAtOnce: a script that starts a server and makes a
-// token beside it has two processes that find no schema.
-func TestManyMayOpenANewInstanceAtOnce(t *testing.T) {
+// A script that starts a server and creates a token at the same time runs two
+// processes that find no schema.
+func TestSeveralProcessesMayOpenANewInstanceAtOnce(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "taskyard.db")
 	var all sync.WaitGroup
@@ -33,6 +33,6 @@ func TestManyMayOpenANewInstanceAtOnce(t *testing.T) {
 	close(begin)
 	all.Wait()
 	if left, err := filepath.Glob(path + ".before-*"); err != nil || len(left) != 0 {
-		t.Errorf("copies of a database that was new: %v, %v", left, err)
+		t.Errorf("copies of a new database: got %v, %v, want none", left, err)
 	}
 }

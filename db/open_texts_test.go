@@ -14,8 +14,8 @@ import (
 	"taskyard/task"
 )
 
-// openList is an instance with more tasks of one word than a search puts in order,
-// and what its lists are compared with: a look at each task.
+// openList is an instance with more tasks that contain the same word than a search
+// sorts, and the tasks by ID to compute the expected lists from.
 type openList struct {
 	*testing.T
 	d   *db.DB
@@ -23,7 +23,7 @@ type openList struct {
 }
 
 func newOpenList(t *testing.T, n int) *openList {
-	var moments atomic.Int64 // each write has another, in no order
+	var moments atomic.Int64 // each write has a different time, in no order
 	clock := func() time.Time { return time.Unix(1_800_000_000+moments.Add(1)*7919%997, 0) }
 	l := &openList{t, dbtest.New(t, func(o *db.Options) { o.Now = clock }), map[task.ID]*task.Task{}}
 	for first := 0; first < n; first += 100 {
@@ -32,7 +32,7 @@ func newOpenList(t *testing.T, n int) *openList {
 	return l
 }
 
-// create makes the tasks of a list of n from one number to before another.
+// create inserts the tasks first to end-1 of a list of n.
 func (l *openList) create(first, end, n int) {
 	l.Helper()
 	write(l, l.d, func(tx *db.Tx) error {
@@ -85,7 +85,7 @@ func (l *openList) archive(id task.ID) {
 	delete(l.all, id)
 }
 
-// index writes all that open_texts lacks and returns in how many writes.
+// index writes all missing rows of open_texts and returns the number of writes.
 func (l *openList) index() (n int) {
 	l.Helper()
 	for {
@@ -101,7 +101,7 @@ func (l *openList) index() (n int) {
 	}
 }
 
-// check compares every list with one that looks at each task.
+// check compares every list with one computed from all tasks.
 func (l *openList) check() {
 	l.Helper()
 	times := l.times()
@@ -122,7 +122,7 @@ func (l *openList) check() {
 			{Sort: task.SortChanged, Desc: true},
 		} {
 			if q != "" && q != "list" && f.Sort != "" && f.Sort != task.SortTitle {
-				continue // these orders are taken from tables without texts
+				continue // these orders come from tables without texts
 			}
 			f.Query, f.Limit = q, 100
 			want := l.want(f, times)
@@ -130,7 +130,7 @@ func (l *openList) check() {
 			ok(l, l.d.Read(l.Context(), func(rx *db.Rx) error {
 				n, err := rx.CountOpenTasks(f)
 				if bound := task.MaxCounted + 1; q != "" && n != min(bound, len(want)) {
-					l.Errorf("%+v: counted %d of %d", f, n, len(want))
+					l.Errorf("%+v: got a count of %d, want %d", f, n, len(want))
 				}
 				for f.After = ""; err == nil && len(got) < 400; {
 					var page []*task.Task
@@ -145,7 +145,8 @@ func (l *openList) check() {
 				return err
 			}))
 			if !slices.Equal(got, want[:min(len(want), len(got))]) || len(got) < min(400, len(want)) {
-				l.Errorf("%+v: found %d, expected %d; they begin %v and %v", f, len(got), len(want), got[:min(9, len(got))], want[:min(9, len(want))])
+				l.Errorf("%+v: got %d tasks, want %d; they begin with %v and %v",
+					f, len(got), len(want), got[:min(9, len(got))], want[:min(9, len(want))])
 			}
 		}
 	}
@@ -212,18 +213,18 @@ func (l *openList) want(f task.TaskFilter, times map[task.ID][2]int64) []task.ID
 	return ids
 }
 
-func TestListsOfOpenTasksAreExactWhateverIsIndexed(t *testing.T) {
+func TestOpenTaskListsAreExactHoweverMuchIsIndexed(t *testing.T) {
 	t.Parallel()
 	l := newOpenList(t, 10_600)
 	equal(t, "writes of the index", l.index() > 9, true)
-	equal(t, "rows", count(t, l.d, "SELECT count(*) FROM open_texts"), 10_000) // and 600 that lists look at themselves
+	equal(t, "rows", count(t, l.d, "SELECT count(*) FROM open_texts"), 10_000) // lists scan the other 600 themselves
 	check := func() {
-		if !dbtest.Postgres() { // there it takes 20 s, and the state with changes has what the others have
+		if !dbtest.Postgres() { // takes 20 s there, and the state with changes covers the others
 			l.check()
 		}
 	}
 	check()
-	for id := range task.ID(40) { // fewer changes than are written
+	for id := range task.ID(40) { // too few changes to be indexed
 		l.edit(id*7+1, fmt.Sprintf("a changed item %d", id), "Nothing of what it was.")
 		l.archive(id*7 + 2)
 	}
@@ -246,13 +247,13 @@ func TestListsOfOpenTasksAreExactWhateverIsIndexed(t *testing.T) {
 	ok(t, search())
 	_, err := raw(t, l.d.Path()).ExecContext(t.Context(), "DELETE FROM open_texts WHERE task_id = 10")
 	ok(t, err)
-	says(t, search(), "the search lacks", "task 10")
+	errorContains(t, search(), "the search lacks", "task 10")
 	_, err = raw(t, l.d.Path()).ExecContext(t.Context(), "DELETE FROM open_times WHERE task_id = 6")
 	ok(t, err)
-	says(t, search(), "the search lacks", "task 6")
+	errorContains(t, search(), "the search lacks", "task 6")
 }
 
-func TestListsOfOpenTasksReadAllWhileTheIndexIsFarBehind(t *testing.T) {
+func TestOpenTaskListsReadEveryTaskWhileTheIndexIsFarBehind(t *testing.T) {
 	t.Parallel()
 	l := newOpenList(t, 5100)
 	var found []*task.Task

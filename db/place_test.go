@@ -10,8 +10,8 @@ import (
 	"taskyard/db/dbtest"
 )
 
-// TestAnEmptyDatabaseIsNeverCreatedBesideLeftovers leaves one file of a former
-// database at a time, with no database or an empty one.
+// TestAnEmptyDatabaseIsNeverCreatedBesideLeftovers leaves one file of an earlier
+// database at a time, with a missing or an empty database.
 func TestAnEmptyDatabaseIsNeverCreatedBesideLeftovers(t *testing.T) {
 	t.Parallel()
 	dbtest.SQLiteOnly(t)
@@ -35,26 +35,26 @@ func TestAnEmptyDatabaseIsNeverCreatedBesideLeftovers(t *testing.T) {
 				"empty":   func(path string) error { return os.WriteFile(path, nil, 0o600) },
 			} {
 				if what == "empty" && left == name+"-journal" {
-					continue // a first start that was cut off leaves this; SQLite rolls it back
+					continue // left by an interrupted first start; SQLite rolls it back
 				}
 				dir := t.TempDir()
 				path, file := filepath.Join(dir, name), filepath.Join(dir, left)
 				ok(t, os.MkdirAll(filepath.Dir(file), 0o700))
 				ok(t, os.WriteFile(file, []byte("what is left"), 0o600))
 				ok(t, prepare(path))
-				says(t, open(t, path), "is missing or empty", file, "no new database is made", "taskyard restore")
+				errorContains(t, open(t, path), "is missing or empty", file, "no new database is made", "taskyard restore")
 				if fi, err := os.Stat(path); what == "missing" && err == nil || what == "empty" && (err != nil || fi.Size() != 0) {
-					t.Errorf("%s database: now %v, %v", what, fi, err)
+					t.Errorf("%s database was changed: %v, %v", what, fi, err)
 				}
 				if b, err := os.ReadFile(file); err != nil || string(b) != "what is left" {
-					t.Errorf("%s database: %s holds %q, %v", what, left, b, err)
+					t.Errorf("%s database: %s was changed: %q, %v", what, left, b, err)
 				}
 				ok(t, os.Remove(file))
-				ok(t, open(t, path)) // as the message says
+				ok(t, open(t, path)) // as the message advises
 			}
 		})
 	}
-	t.Run("files of no length are those of a first start that was cut off", func(t *testing.T) {
+	t.Run("empty files are leftovers of an interrupted first start", func(t *testing.T) {
 		t.Parallel()
 		path := filepath.Join(t.TempDir(), name)
 		for _, suffix := range []string{"-wal", "-shm"} {
@@ -62,7 +62,7 @@ func TestAnEmptyDatabaseIsNeverCreatedBesideLeftovers(t *testing.T) {
 		}
 		ok(t, open(t, path))
 	})
-	t.Run("a backup is restored where it lies", func(t *testing.T) {
+	t.Run("a backup is restored from its folder in the instance", func(t *testing.T) {
 		t.Parallel()
 		d := dbtest.New(t)
 		makeTask(t, d, "kept")

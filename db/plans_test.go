@@ -22,8 +22,8 @@ import (
 	"taskyard/db/dbtest"
 )
 
-// liveIndexes hold live rows alone, so that walking one costs what is open
-// now, never what is history.
+// liveIndexes contain only open rows, so that the cost of a scan does not grow with
+// history.
 var liveIndexes = []string{
 	"tasks_open", "tasks_owner", "tasks_claimable", "tasks_lease", "runs_running",
 	"runs_queued", "runs_approval", "permissions_expiry", "tasks_question", "tasks_stuck",
@@ -32,61 +32,61 @@ var liveIndexes = []string{
 	"tasks_project", "tasks_awaits", "results_review", "merges_queue",
 }
 
-// allowedScans names the statements that may walk more, with the reason.
+// allowedScans lists the other statements that may scan, with the reason.
 var allowedScans = []struct{ statement, scan, reason string }{
-	{"SELECT hash FROM events ORDER BY id DESC LIMIT 1", "SCAN events", "the last row alone"},
-	{"hash FROM events ORDER BY id", "SCAN events", "the check of the whole chain reads the whole log"},
+	{"SELECT hash FROM events ORDER BY id DESC LIMIT 1", "SCAN events", "only the last row"},
+	{"hash FROM events ORDER BY id", "SCAN events", "the check of the chain reads the whole log"},
 	{
 		"FROM tokens WHERE run_id IS NULL ORDER BY id DESC LIMIT 500", "SCAN tokens",
 		"the admin's list of tokens, newest first, ended by its LIMIT; tokens of runs are deleted with them",
 	},
 	{"FROM projects", "SCAN projects", "at most 500"},
-	{"WITH o AS", "SCAN o", "files that open results have in common, at most 5,000"},
-	{"FROM users", "SCAN users", "people are few"},
-	{"FROM jobs", "SCAN jobs", "one row a job"},
-	{"version FROM agent_files ORDER BY agent", "SCAN agent_files", "one row an agent"},
-	{"FROM task_counts c CROSS JOIN tasks t", "SCAN c", "a row for each status of an owner"},
-	{"FROM task_counts c WHERE status IN", "SCAN c", "a row for each status of an owner"},
-	{"FROM task_counts WHERE status IN", "SCAN task_counts", "a row for each status of an owner"},
-	{"FROM pauses", "SCAN pauses", "one row a paused agent"},
-	{"FROM ticks ORDER BY id DESC LIMIT", "SCAN ticks", "the last rows alone"},
+	{"WITH o AS", "SCAN o", "files that open results share, at most 5,000"},
+	{"FROM users", "SCAN users", "there are few people"},
+	{"FROM jobs", "SCAN jobs", "one row per job"},
+	{"version FROM agent_files ORDER BY agent", "SCAN agent_files", "one row per agent"},
+	{"FROM task_counts c CROSS JOIN tasks t", "SCAN c", "a row per owner and status"},
+	{"FROM task_counts c WHERE status IN", "SCAN c", "a row per owner and status"},
+	{"FROM task_counts WHERE status IN", "SCAN task_counts", "a row per owner and status"},
+	{"FROM pauses", "SCAN pauses", "one row per paused agent"},
+	{"FROM ticks ORDER BY id DESC LIMIT", "SCAN ticks", "only the last rows"},
 	{"FROM search s WHERE search MATCH", "SCAN s VIRTUAL TABLE", "the full-text index itself"},
 	{"FROM search s CROSS JOIN tasks", "SCAN s VIRTUAL TABLE", "the full-text index itself"},
 	{"FROM search_lines s CROSS JOIN", "SCAN s VIRTUAL TABLE", "the full-text index itself"},
 	{"FROM search_lines s WHERE", "SCAN s VIRTUAL TABLE", "the full-text index itself"},
 	{"FROM open_search WHERE", "SCAN open_search VIRTUAL TABLE", "the full-text index itself"},
-	{"INDEXED BY open_texts_title", "SCAN o USING COVERING INDEX open_texts_title", "in the order of titles, ended by its LIMIT"},
-	{"INDEXED BY open_times_created", "SCAN o USING COVERING INDEX open_times_created", "in the order of age, ended by its LIMIT"},
-	{"INDEXED BY open_times_updated", "SCAN o USING COVERING INDEX open_times_updated", "in the order of changes, ended by its LIMIT"},
-	{"FROM open_times o CROSS JOIN", "SCAN o", "in the order of ids, ended by its LIMIT"},
+	{"INDEXED BY open_texts_title", "SCAN o USING COVERING INDEX open_texts_title", "by title, ended by its LIMIT"},
+	{"INDEXED BY open_times_created", "SCAN o USING COVERING INDEX open_times_created", "by age, ended by its LIMIT"},
+	{"INDEXED BY open_times_updated", "SCAN o USING COVERING INDEX open_times_updated", "by last change, ended by its LIMIT"},
+	{"FROM open_times o CROSS JOIN", "SCAN o", "by ID, ended by its LIMIT"},
 	{"FROM search_parts WHERE", "SCAN search_parts VIRTUAL TABLE", "the full-text index itself"},
 	{"DELETE FROM search WHERE docid", "SCAN search VIRTUAL TABLE INDEX 1", "one row, by its docid"},
 	{"DELETE FROM search_lines WHERE docid", "SCAN search_lines VIRTUAL TABLE INDEX 1", "one row, by its docid"},
 	{"pragma_page_count", "SCAN pragma_page", "a table of one row"},
-	{"UPDATE outbox SET not_before = not_before +", "SCAN outbox", "what is not sent yet, after a step back of the clock"},
-	{"FROM sqlite_sequence", "SCAN sqlite_sequence", "one row a table"},
-	{"UPDATE sqlite_sequence", "SCAN sqlite_sequence", "one row a table"},
+	{"UPDATE outbox SET not_before = not_before +", "SCAN outbox", "unsent notifications, after the clock was set back"},
+	{"FROM sqlite_sequence", "SCAN sqlite_sequence", "one row per table"},
+	{"UPDATE sqlite_sequence", "SCAN sqlite_sequence", "one row per table"},
 }
 
-// harmless are the scans of what a statement itself has computed.
+// harmless matches scans of rows that the statement itself computes.
 var harmless = regexp.MustCompile(`^SCAN (up|down|below|page|CONSTANT ROW|\(subquery-\d+\)|SUBQUERY \d+|(j|json_each)( VIRTUAL TABLE INDEX \d+:)?)$`)
 
-// ordered are the queues and lists that may be long: their index gives the
-// order, so that a page costs the same in any instance. few have short lists.
+// ordered matches queues and lists that may be long: their index must provide the
+// order, so that a page costs the same in any instance. few matches short lists.
 var (
 	ordered = regexp.MustCompile(`ORDER BY (t\.)?(priority|archived_at) DESC|ORDER BY (t\.question_id|n\.message_id)\b|ORDER BY (r\.|s\.doc)?id DESC LIMIT \?$`)
 	few     = regexp.MustCompile(`t\.parent_id = \?|archived_at IS NULL AND FALSE `)
 )
 
-// cursors are the places in a queue where a page begins; wholeMoment shows a look at
-// all tasks of that moment.
+// cursors matches conditions on the place in a queue where a page begins; wholeMoment
+// matches plans that read all tasks of the same time.
 var (
 	cursors     = regexp.MustCompile(`created_at, (t\.)?id\) [<>] \(`)
 	wholeMoment = regexp.MustCompile(` created_at[<>]\?\)$`)
 )
 
-// rare are conditions that few rows fit, and the indexes of many rows that
-// SQLite may take for them, since it does not know that they are few.
+// rare lists conditions that few rows meet, and the large indexes that SQLite might
+// use for them because it does not know that.
 var rare = []struct{ condition, wide *regexp.Regexp }{
 	{
 		regexp.MustCompile(`(WHERE|AND) (r\.)?status = 'pending'\s+AND (r\.)?phase = '`),
@@ -109,29 +109,29 @@ func TestEveryStatementUsesAnIndex(t *testing.T) {
 			seen = append(seen, q)
 		}
 	})
-	t.Cleanup(undo) // after the tour's database is closed
+	t.Cleanup(undo) // runs after the tour's database is closed
 	t.Run("tour", tour)
 	mu.Lock()
 	statements := slices.Clone(seen)
 	mu.Unlock()
-	t.Run("and the tour meets every statement of the package", func(t *testing.T) { complete(t, statements) })
+	t.Run("the tour prepares every statement of the package", func(t *testing.T) { checkTourIsComplete(t, statements) })
 	if dbtest.Postgres() {
-		t.Run("in an instance of a year", func(t *testing.T) { checkPostgresPlans(t, statements) })
+		t.Run("in a one-year-old instance", func(t *testing.T) { checkPostgresPlans(t, statements) })
 		return
 	}
 	used := map[string]bool{}
 	t.Run("in a new instance", func(t *testing.T) { checkPlans(t, dbtest.New(t).Path(), statements, used) })
 	for _, a := range allowedScans {
 		if !used[a.statement] {
-			t.Errorf("the exception %q is not needed", a.statement)
+			t.Errorf("the exception %q is unused", a.statement)
 		}
 	}
-	t.Run("and none is prepared again for other arguments", func(t *testing.T) { preparedOnce(t, statements) })
+	t.Run("no statement is prepared again for other arguments", func(t *testing.T) { checkPreparedOnce(t, statements) })
 }
 
-// TestPlansDoNotDependOnTheMoment: statistics of a moment are removed, whoever
-// gathered them, and a server gathers none.
-func TestPlansDoNotDependOnTheMoment(t *testing.T) {
+// Statistics describe one moment: a server gathers none, and at its start removes
+// those that somebody else gathered.
+func TestQueryPlansDoNotDependOnStatistics(t *testing.T) {
 	t.Parallel()
 	dbtest.SQLiteOnly(t)
 	path := filepath.Join(t.TempDir(), "taskyard.db")
@@ -152,7 +152,7 @@ func TestPlansDoNotDependOnTheMoment(t *testing.T) {
 	ok(t, d.Close())
 }
 
-// oldInstance is a database of a server that ran for long.
+// oldInstance returns the path of a database with a year of work.
 func oldInstance(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "taskyard.db")
@@ -167,22 +167,22 @@ func oldInstance(t *testing.T) string {
 
 func checkPlans(t *testing.T, path string, statements []string, used map[string]bool) {
 	for _, q := range statements {
-		q, _, _ = strings.Cut(q, " RETURNING ") // what is read back is read by a SELECT, too
+		q, _, _ = strings.Cut(q, " RETURNING ") // a SELECT reads the same rows
 		lines := plan(t, path, q)
 		for _, line := range lines {
-			if strings.Contains(line, "TEMP B-TREE FOR ORDER") && !shortList(lines) && ordered.MatchString(q) && !few.MatchString(q) {
+			if strings.Contains(line, "TEMP B-TREE FOR ORDER") && !sortsShortIndex(lines) && ordered.MatchString(q) && !few.MatchString(q) {
 				t.Errorf("%s\n in %s", line, q)
 			}
 			for _, r := range rare {
 				if r.condition.MatchString(q) && r.wide.MatchString(line) && !strings.Contains(q, "INDEXED BY tasks_o") {
-					t.Errorf("what few rows have is looked for in many: %s\n in %s", line, q)
+					t.Errorf("few rows are searched for in a large index: %s\n in %s", line, q)
 				}
 			}
 			if strings.Contains(q, "FROM events WHERE id > ?") && strings.Contains(line, "INDEX events_") && !strings.Contains(line, "=?") {
-				t.Errorf("the end of the log is read from its index of another column: %s\n in %s", line, q)
+				t.Errorf("the end of the log is read from an index on another column: %s\n in %s", line, q)
 			}
 			if cursors.MatchString(q) && wholeMoment.MatchString(line) {
-				t.Errorf("it begins to look with the first or last task of the moment: %s\n in %s", line, q)
+				t.Errorf("the page begins with the first or last task of the same time: %s\n in %s", line, q)
 			}
 			if !strings.HasPrefix(line, "SCAN ") || harmless.MatchString(line) {
 				continue
@@ -190,16 +190,16 @@ func checkPlans(t *testing.T, path string, statements []string, used map[string]
 			if _, index, found := strings.Cut(line, "INDEX "); found && slices.Contains(liveIndexes, index) {
 				continue
 			}
-			if !allowed(q, line, used) {
+			if !isAllowedScan(q, line, used) {
 				t.Errorf("%s\n in %s", line, q)
 			}
 		}
 	}
 }
 
-// shortList reports whether a plan sorts what a short index gives: tasks that are
-// worked on, failed or ask.
-func shortList(lines []string) bool {
+// sortsShortIndex reports whether a plan sorts rows of a short index: tasks that are
+// claimed, have failed, or have an open question.
+func sortsShortIndex(lines []string) bool {
 	return slices.ContainsFunc(lines, func(line string) bool {
 		return strings.HasPrefix(line, "SEARCH t USING INDEX tasks_lease ") ||
 			line == "SCAN t USING INDEX tasks_lease" || strings.HasPrefix(line, "SCAN t USING INDEX tasks_stuck") ||
@@ -207,7 +207,7 @@ func shortList(lines []string) bool {
 	})
 }
 
-func allowed(q, line string, used map[string]bool) bool {
+func isAllowedScan(q, line string, used map[string]bool) bool {
 	for _, a := range allowedScans {
 		if strings.Contains(q, a.statement) && strings.HasPrefix(line, a.scan) {
 			used[a.statement] = true
@@ -217,7 +217,7 @@ func allowed(q, line string, used map[string]bool) bool {
 	return false
 }
 
-// plan returns the lines of EXPLAIN QUERY PLAN with nothing bound.
+// plan returns the lines of EXPLAIN QUERY PLAN without bound arguments.
 func plan(t *testing.T, path, q string) (lines []string) {
 	t.Helper()
 	verb, _, _ := strings.Cut(strings.TrimSpace(q), " ")
@@ -249,14 +249,14 @@ func plan(t *testing.T, path, q string) (lines []string) {
 	return lines
 }
 
-// peeked are the conditions whose argument SQLite must know to choose an index: it
-// prepares their statements again each time. Virtual tables prepare statements of
-// their own.
+// peeked matches conditions whose argument SQLite must know to choose an index, so
+// that it prepares the statement again each time. Virtual tables prepare statements
+// of their own.
 var peeked = regexp.MustCompile(`\bstatus = \?| LIKE \?| MATCH |pragma_`)
 
-// preparedOnce runs every statement that reads with other arguments each time;
-// SQLite asks the authorizer whenever it prepares one.
-func preparedOnce(t *testing.T, statements []string) {
+// checkPreparedOnce runs every reading statement with different arguments and fails the
+// test if SQLite calls the authorizer, which it does for each preparation.
+func checkPreparedOnce(t *testing.T, statements []string) {
 	c, err := raw(t, oldInstance(t)).Conn(t.Context())
 	ok(t, err)
 	defer c.Close()
@@ -281,7 +281,7 @@ func preparedOnce(t *testing.T, statements []string) {
 				if err != nil {
 					return err
 				}
-				_ = rows.Next(make([]driver.Value, len(rows.Columns()))) // what it finds, or that the argument makes no sense
+				_ = rows.Next(make([]driver.Value, len(rows.Columns()))) // neither rows nor invalid arguments matter
 				if err := rows.Close(); err != nil {
 					return err
 				}
@@ -297,16 +297,16 @@ func preparedOnce(t *testing.T, statements []string) {
 	}))
 }
 
-// isDual reports whether a type is that of a statement that the two stores
-// write differently.
+// isDual reports whether an expression is the type of statements that differ between
+// the two stores.
 func isDual(e ast.Expr) bool {
 	id, is := e.(*ast.Ident)
 	return is && id.Name == "dual"
 }
 
-// complete reads the package's own source: each piece of SQL in it must occur
-// in a statement that was prepared.
-func complete(t *testing.T, statements []string) {
+// checkTourIsComplete reads the package's source: each piece of SQL in it must occur in a
+// prepared statement.
+func checkTourIsComplete(t *testing.T, statements []string) {
 	all := strings.Join(statements, "\n")
 	sqlText := regexp.MustCompile(`\b(FROM|UPDATE|INSERT|DELETE) `)
 	files, err := os.ReadDir(".")
@@ -316,9 +316,9 @@ func complete(t *testing.T, statements []string) {
 		switch name := f.Name(); {
 		case !strings.HasSuffix(name, ".go"), strings.HasSuffix(name, "_test.go"), name == "restore.go", name == "revive.go",
 			name == "head.go", name == "backup.go", name == "migrate.go", name == "check.go", strings.HasPrefix(name, "copy"):
-			continue // files of their own, and checks that read everything
+			continue // statements on other files, and checks that read everything
 		case dbtest.Postgres() && name == "db.go", !dbtest.Postgres() && strings.HasPrefix(name, "postgres"):
-			continue // of the other store
+			continue // the other store
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), f.Name(), nil, 0)
 		ok(t, err)
@@ -342,16 +342,16 @@ func complete(t *testing.T, statements []string) {
 			}
 			if strings.Contains(text, "FROM commits") || strings.Contains(text, "FROM pg_control_system") || strings.Contains(text, "FROM m ") ||
 				strings.Contains(text, "MATERIALIZED") {
-				return true // of a connection that was lost, or is not admitted yet, or of what is old: they have tests of their own
+				return true // statements for lost or not yet admitted connections and for old data have their own tests
 			}
 			if pieces++; !strings.Contains(all, text) {
-				t.Errorf("%s: the tour does not meet %q", f.Name(), text)
+				t.Errorf("%s: the tour does not prepare %q", f.Name(), text)
 			}
 			return true
 		}
 		ast.Inspect(file, visit)
 	}
 	if pieces < 50 {
-		t.Errorf("only %d pieces of SQL were found", pieces)
+		t.Errorf("found only %d pieces of SQL", pieces)
 	}
 }

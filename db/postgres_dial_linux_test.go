@@ -13,20 +13,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A host that loses its power acknowledges nothing any more, and closes nothing.
-func TestAHostThatVanishesIsNoticed(t *testing.T) {
+// A host that loses power stops acknowledging packets and does not close its connections.
+func TestAVanishedHostIsNoticed(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {
-		t.Skip("only root can make a network of its own")
+		t.Skip("requires root to create a network namespace")
 	}
 	const limit = 2 * time.Second
 	for name, sends := range map[string]bool{"while it is asked": true, "while it is not": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			// The thread with the network ends with this goroutine, as it stays locked.
+			// The goroutine stays locked to its thread, so the namespace ends with it.
 			runtime.LockOSThread()
 			if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
-				t.Skip("no network of its own: ", err)
+				t.Skip("cannot create a network namespace: ", err)
 			}
 			loopback(t, true)
 			ln, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -51,7 +51,7 @@ func TestAHostThatVanishesIsNoticed(t *testing.T) {
 			}
 			_, err = c.Read(make([]byte, 1))
 			if !errors.Is(err, unix.ETIMEDOUT) || !isLost(err) {
-				t.Errorf("after %v the read says %v", time.Since(begin), err)
+				t.Errorf("after %v the read returned %v", time.Since(begin), err)
 			}
 			t.Logf("noticed after %v", time.Since(begin).Round(10*time.Millisecond))
 		})
@@ -84,11 +84,11 @@ func TestConnectionsNoticeTheLossOfTheirHost(t *testing.T) {
 		t.Fatal(e)
 	}
 	if want := int(hostLostAfter.Milliseconds()); err != nil || got != want {
-		t.Errorf("sent data may stay unacknowledged for %d ms (%v), want %d", got, err, want)
+		t.Errorf("TCP_USER_TIMEOUT: got %d ms (%v), want %d ms", got, err, want)
 	}
 }
 
-// loopback switches the loopback device of the thread's network on or off.
+// loopback switches the loopback device of the thread's network namespace on or off.
 func loopback(t *testing.T, on bool) {
 	t.Helper()
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)

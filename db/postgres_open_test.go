@@ -15,7 +15,7 @@ import (
 	"taskyard/db/dbtest"
 )
 
-// waitLog is a log that reports each line that says that the database is waited for.
+// waitLog receives each log line that says the server is waiting for the database.
 type waitLog chan string
 
 func (waitLog) Enabled(context.Context, slog.Level) bool { return true }
@@ -34,8 +34,8 @@ func (w waitLog) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// opening opens a database and sends the result.
-func opening(ctx context.Context, url string) (lines waitLog, result chan error) {
+// openInBackground opens a database in the background and sends the result.
+func openInBackground(ctx context.Context, url string) (lines waitLog, result chan error) {
 	lines, result = make(waitLog, 100), make(chan error, 1)
 	go func() {
 		d, err := db.Open(ctx, db.Options{URL: url, Log: slog.New(lines)})
@@ -47,55 +47,55 @@ func opening(ctx context.Context, url string) (lines waitLog, result chan error)
 	return lines, result
 }
 
-// firstWait is the first line that says why the database is waited for.
+// firstWait returns the first line that says why the server waits for the database.
 func firstWait(t *testing.T, lines waitLog, result chan error) string {
 	t.Helper()
 	select {
 	case line := <-lines:
 		return line
 	case err := <-result:
-		t.Fatalf("the database was not waited for: %v", err)
+		t.Fatalf("Open did not wait for the database: %v", err)
 	}
 	return ""
 }
 
 func TestOpeningWaitsForPostgreSQL(t *testing.T) {
 	t.Parallel()
-	onPostgres(t)
+	postgresOnly(t)
 	var p dropper
 	address, start := p.away(t, dbtest.PostgresURL(t, t.Name()))
-	lines, result := opening(t.Context(), address)
+	lines, result := openInBackground(t.Context(), address)
 	if why := firstWait(t, lines, result); !strings.Contains(why, "no such file or directory") {
-		t.Errorf("the line says %q", why)
+		t.Errorf("got reason %q", why)
 	}
 	start()
 	ok(t, <-result)
 	equal(t, "further lines", len(lines), 0)
 }
 
-func TestTheWaitForPostgreSQLEndsWithItsContext(t *testing.T) {
+func TestWaitingForPostgreSQLEndsWithTheContext(t *testing.T) {
 	t.Parallel()
-	onPostgres(t)
+	postgresOnly(t)
 	var p dropper
 	address, _ := p.away(t, dbtest.PostgresURL(t, t.Name()))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	lines, result := opening(ctx, address)
+	lines, result := openInBackground(ctx, address)
 	firstWait(t, lines, result)
 	begin := time.Now()
 	cancel()
 	if err := <-result; !errors.Is(err, context.Canceled) {
-		t.Errorf("the error is %v", err)
+		t.Errorf("got error %v", err)
 	}
 	if took := time.Since(begin); took > 10*time.Second {
-		t.Errorf("it ended after %v", took)
+		t.Errorf("Open returned after %v", took)
 	}
 }
 
-// What does not pass by itself is no reason to wait.
-func TestAnUnknownPostgreSQLDatabaseIsNotWaitedFor(t *testing.T) {
+// Open does not wait for problems that do not resolve themselves.
+func TestOpeningDoesNotWaitForAnUnknownPostgreSQLDatabase(t *testing.T) {
 	t.Parallel()
-	onPostgres(t)
+	postgresOnly(t)
 	for what, change := range map[string]func(*url.URL){
 		"database \"unknown\" does not exist": func(u *url.URL) { u.Path = "/unknown" },
 		"role \"stranger\" does not exist":    func(u *url.URL) { u.User = url.User("stranger") },
@@ -103,19 +103,19 @@ func TestAnUnknownPostgreSQLDatabaseIsNotWaitedFor(t *testing.T) {
 		u, err := url.Parse(dbtest.PostgresURL(t, t.Name()))
 		ok(t, err)
 		change(u)
-		lines, result := opening(t.Context(), u.String())
+		lines, result := openInBackground(t.Context(), u.String())
 		if err := <-result; err == nil || !strings.Contains(err.Error(), what) {
-			t.Errorf("expected %s, got %v", what, err)
+			t.Errorf("got %v, want an error that contains %q", err, what)
 		}
-		equal(t, "lines that say that it waits", len(lines), 0)
+		equal(t, "log lines about waiting", len(lines), 0)
 	}
 }
 
-// The address of a primary and its standby, as libpq has it. A host that cannot be
-// reached is passed over.
+// The address lists a primary and its standby in libpq's syntax. An unreachable host
+// is skipped.
 func TestAnAddressMayNameSeveralHosts(t *testing.T) {
 	t.Parallel()
-	onPostgres(t)
+	postgresOnly(t)
 	u, err := url.Parse(dbtest.PostgresURL(t, t.Name()))
 	ok(t, err)
 	host, port := cmp.Or(u.Query().Get("host"), u.Hostname()), cmp.Or(u.Query().Get("port"), u.Port(), "5432")
@@ -125,10 +125,10 @@ func TestAnAddressMayNameSeveralHosts(t *testing.T) {
 	_, silentPort, err := net.SplitHostPort(silent.Addr().String())
 	ok(t, err)
 	for _, tt := range []struct{ name, host, port, attrs string }{
-		{"nobody listens on the first", t.TempDir(), "5432", ""},
-		{"nobody answers on the first", "127.0.0.1", silentPort, ""},
-		{"it says what it needs", host, port, "read-write"},
-		{"it says so in other words", host, port, "primary"},
+		{"the first host does not listen", t.TempDir(), "5432", ""},
+		{"the first host does not answer", "127.0.0.1", silentPort, ""},
+		{"with target_session_attrs=read-write", host, port, "read-write"},
+		{"with target_session_attrs=primary", host, port, "primary"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -10,20 +10,19 @@ import (
 	"taskyard/db"
 )
 
-// On PostgreSQL no statement walks over a table that grows with history, but for
-// these.
+// On PostgreSQL only these statements may scan a table that grows with history.
 var (
 	walksHistory = regexp.MustCompile(`Seq Scan on (tasks|runs|run_files|run_work|messages|events|steps|resources|history_labels|stats_hours)\b`)
 	mayWalk      = []string{
-		"INSERT INTO stats_hours", // sums up the last days again
-		"UPDATE run_files SET",    // removes old diffs, once a day
+		"INSERT INTO stats_hours", // recounts the last days
+		"UPDATE run_files SET",    // removes old diffs once per day
 	}
 	argument = regexp.MustCompile(`\$\d+`)
-	bounds   = regexp.MustCompile(`^(BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE) ?`) // of a transaction: they have no plan
+	bounds   = regexp.MustCompile(`^(BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE) ?`) // statements of transactions, which have no plan
 )
 
-// checkPostgresPlans reads the plans of statements on a copy of an old instance,
-// as connections have them made: without knowing their arguments.
+// checkPostgresPlans checks the generic plans of statements on a copy of an old
+// instance, as connections use them.
 func checkPostgresPlans(t *testing.T, statements []string) {
 	to := copyTargets(t)["PostgreSQL"]
 	_, err := db.Copy(t.Context(), oldInstance(t), to, nil)
@@ -51,25 +50,25 @@ func checkPostgresPlans(t *testing.T, statements []string) {
 			values = "(NULL" + strings.Repeat(", NULL", len(slices.Compact(args))-1) + ")"
 		}
 		run("PREPARE q AS " + text)
-		for _, line := range explained(t, c, values) {
+		for _, line := range explainPlan(t, c, values) {
 			if walksHistory.MatchString(line) && !slices.ContainsFunc(mayWalk, func(s string) bool { return strings.Contains(q, s) }) {
 				t.Errorf("%s\n in %s", line, q)
 			}
 		}
-		// After a change of a table or its statistics, a statement is analyzed
-		// again, now with the types that its arguments were given.
+		// After a change to a table or its statistics, PostgreSQL analyzes a statement
+		// again, now with the types of the given arguments.
 		run("DISCARD PLANS")
-		explained(t, c, values)
+		explainPlan(t, c, values)
 		run("DEALLOCATE q")
 		planned++
 	}
 	if planned < 300 {
-		t.Errorf("only %d statements were planned", planned)
+		t.Errorf("planned only %d statements", planned)
 	}
 }
 
-// explained returns the lines of the plan of q, which is prepared.
-func explained(t *testing.T, c *sql.Conn, values string) (lines []string) {
+// explainPlan returns the lines of the plan of the prepared statement q.
+func explainPlan(t *testing.T, c *sql.Conn, values string) (lines []string) {
 	t.Helper()
 	rows, err := c.QueryContext(t.Context(), "EXPLAIN EXECUTE q"+values)
 	ok(t, err)

@@ -10,7 +10,7 @@ import (
 	"taskyard/task"
 )
 
-// indexHistory writes all that the search of history lacks.
+// indexHistory brings the search index of history up to date.
 func indexHistory(t *testing.T, d *db.DB) {
 	t.Helper()
 	for more := true; more; {
@@ -23,11 +23,11 @@ func indexHistory(t *testing.T, d *db.DB) {
 	}
 }
 
-// An instance has more rows in its indexes of words than PostgreSQL looks at one by
-// one: what is older is found by its words.
-func TestOnPostgresASearchFindsWhatIsOld(t *testing.T) {
+// The word indexes have more rows than PostgreSQL scans one by one; older entries
+// must be found through the index.
+func TestASearchOnPostgreSQLFindsOldEntries(t *testing.T) {
 	t.Parallel()
-	onPostgres(t)
+	postgresOnly(t)
 	d := dbtest.New(t)
 	var all, said []task.ID
 	for _, title := range []string{"one quokka", "two", "three quokkas", "four Quokka"} {

@@ -13,7 +13,7 @@ import (
 	"taskyard/task"
 )
 
-// lead tries to make a server the leader.
+// lead tries to make the server with an ID the leader.
 func lead(t *testing.T, d *db.DB, id string) (leads, did bool) {
 	t.Helper()
 	write(t, d, func(tx *db.Tx) (err error) {
@@ -25,32 +25,32 @@ func lead(t *testing.T, d *db.DB, id string) (leads, did bool) {
 
 func TestOneServerLeads(t *testing.T) {
 	t.Parallel()
-	onPostgres(t)
+	postgresOnly(t)
 	clock := testkit.NewClock()
 	d := dbtest.New(t, func(o *db.Options) { o.Now = clock.Now })
-	says := func(what, id string, leads, did bool) {
+	checkLead := func(what, id string, leads, did bool) {
 		t.Helper()
 		l, was := lead(t, d, id)
 		equal(t, what+": leads", l, leads)
 		equal(t, what+": did", was, did)
 	}
-	says("the first", "a", true, false)
-	says("the second", "b", false, false)
+	checkLead("the first", "a", true, false)
+	checkLead("the second", "b", false, false)
 	clock.Forward(50 * time.Second)
-	says("the first again", "a", true, true)
+	checkLead("the first again", "a", true, true)
 	clock.Forward(50 * time.Second)
-	says("the second, while the first is renewed", "b", false, false)
+	checkLead("the second, while the first is renewed", "b", false, false)
 	clock.Forward(20 * time.Second)
-	says("the second, once the first is silent", "b", true, false)
-	says("the first, too late", "a", false, false)
+	checkLead("the second, once the first is silent", "b", true, false)
+	checkLead("the first, too late", "a", false, false)
 	write(t, d, func(tx *db.Tx) error { return tx.Resign("b") })
-	says("the first, after the second resigned", "a", true, false)
+	checkLead("the first, after the second resigned", "a", true, false)
 }
 
-// A server that led when its work began, and does not any more, writes nothing.
-func TestWhatAFormerLeaderWritesIsRefused(t *testing.T) {
+// A server that loses leadership during its work can no longer write.
+func TestWritesOfAFormerLeaderAreRefused(t *testing.T) {
 	t.Parallel()
-	onPostgres(t)
+	postgresOnly(t)
 	clock := testkit.NewClock()
 	d := dbtest.New(t, func(o *db.Options) { o.Now = clock.Now })
 	lead(t, d, "a")
@@ -61,87 +61,88 @@ func TestWhatAFormerLeaderWritesIsRefused(t *testing.T) {
 	ok(t, add("while it leads"))
 	clock.Forward(2 * time.Minute)
 	if err := add("after its lease"); !task.IsCode(err, task.CodeUnavailable) {
-		t.Errorf("the error is %v", err)
+		t.Errorf("got error %v", err)
 	}
 	lead(t, d, "b")
 	if err := add("after another one took over"); !task.IsCode(err, task.CodeUnavailable) {
-		t.Errorf("the error is %v", err)
+		t.Errorf("got error %v", err)
 	}
 	equal(t, "tasks", count(t, d, "SELECT count(*) FROM tasks"), 1)
 }
 
-// hearing returns what a database hears of the others, until the test ends.
-func hearing(t *testing.T, d *db.DB) <-chan *task.News {
+// listenForNews returns the news that a database receives from other servers until the
+// test ends.
+func listenForNews(t *testing.T, d *db.DB) <-chan *task.News {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	heard, done := make(chan *task.News, 1000), make(chan struct{})
+	news, done := make(chan *task.News, 1000), make(chan struct{})
 	go func() {
 		defer close(done)
-		d.Listen(ctx, func(n *task.News) { heard <- n })
+		d.Listen(ctx, func(n *task.News) { news <- n })
 	}()
 	t.Cleanup(func() { cancel(); <-done })
-	if n := <-heard; !n.All {
-		t.Errorf("the first thing heard is %+v: what was before it must be looked at", n)
+	if n := <-news; !n.All {
+		t.Errorf("first news: got %+v, want one that calls for a look at everything", n)
 	}
-	return heard
+	return news
 }
 
-func TestServersHearWhatOthersChange(t *testing.T) {
+func TestServersHearEachOthersChanges(t *testing.T) {
 	t.Parallel()
-	onPostgres(t)
+	postgresOnly(t)
 	address := dbtest.PostgresURL(t, t.Name())
 	a, b := beside(t, address), beside(t, address)
-	heard := hearing(t, b)
+	news := listenForNews(t, b)
 	announce := func(n *task.News) {
 		t.Helper()
 		write(t, a, func(tx *db.Tx) error { tx.Announce(n); _, err := newTask(tx, "one"); return err })
 	}
 	announce(&task.News{Topics: []string{"task:1", "events"}, Freed: []string{"coder"}, Queued: true})
-	n := <-heard
+	n := <-news
 	equal(t, "topics", strings.Join(n.Topics, " "), "task:1 events")
 	equal(t, "freed", strings.Join(n.Freed, " "), "coder")
 	equal(t, "queued", n.Queued, true)
 
-	t.Run("what is undone is not heard", func(t *testing.T) {
+	t.Run("a rolled-back change is not sent", func(t *testing.T) {
 		err := a.Write(t.Context(), func(tx *db.Tx) error {
 			tx.Announce(&task.News{Topics: []string{"never"}})
 			return context.Canceled
 		})
 		if err == nil {
-			t.Fatal("the write went well")
+			t.Fatal("the write succeeded")
 		}
 		announce(&task.News{Topics: []string{"after"}})
-		equal(t, "topics", strings.Join((<-heard).Topics, " "), "after")
+		equal(t, "topics", strings.Join((<-news).Topics, " "), "after")
 	})
 	t.Run("too much for a notification", func(t *testing.T) {
 		announce(&task.News{Topics: []string{strings.Repeat("x", 9000)}})
-		equal(t, "all", (<-heard).All, true)
+		equal(t, "all", (<-news).All, true)
 	})
-	t.Run("its own changes are not heard", func(t *testing.T) {
+	t.Run("its own changes are not sent", func(t *testing.T) {
 		write(t, b, func(tx *db.Tx) error {
 			tx.Announce(&task.News{Topics: []string{"own"}})
 			_, err := newTask(tx, "two")
 			return err
 		})
 		announce(&task.News{Topics: []string{"other"}})
-		equal(t, "topics", strings.Join((<-heard).Topics, " "), "other")
+		equal(t, "topics", strings.Join((<-news).Topics, " "), "other")
 	})
-	t.Run("after the connection was lost", func(t *testing.T) {
+	t.Run("after a lost connection", func(t *testing.T) {
 		c := raw(t, address)
 		_, err := c.ExecContext(t.Context(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() "+
 			"AND pid <> pg_backend_pid() AND (query LIKE 'LISTEN%' OR query LIKE '%FROM commits WHERE writer <>%')")
 		ok(t, err)
-		equal(t, "all", (<-heard).All, true)
+		equal(t, "all", (<-news).All, true)
 		announce(&task.News{Topics: []string{"again"}})
-		equal(t, "topics", strings.Join((<-heard).Topics, " "), "again")
+		equal(t, "topics", strings.Join((<-news).Topics, " "), "again")
 	})
 }
 
-// A server whose folders have the files of a task continues it, while it
-// lives; afterwards any does.
+// A server whose folders contain the files of a task continues the task while that
+// server is alive; afterwards any server does.
 func TestRunsStayWithTheServerThatHasTheirFolder(t *testing.T) {
 	t.Parallel()
-	onPostgres(t)
+	postgresOnly(t)
 	clock := testkit.NewClock()
 	d := dbtest.New(t, func(o *db.Options) { o.Now = clock.Now })
 	run := func(id task.ID) (r *task.Run) {
@@ -182,7 +183,7 @@ func TestRunsStayWithTheServerThatHasTheirFolder(t *testing.T) {
 		r := *run(first)
 		r.Spec, r.Server = &task.Spec{}, "a"
 		if done, err := tx.StartRun(&r, 1, time.Minute); err != nil || !done {
-			t.Errorf("not started: %v", err)
+			t.Errorf("the run was not started: %v", err)
 		}
 		return nil
 	})
@@ -205,7 +206,7 @@ func TestRunsStayWithTheServerThatHasTheirFolder(t *testing.T) {
 	second := queue(tk, 0)
 	equal(t, "server of the second run", run(second).Server, "a")
 	if next("b") != nil {
-		t.Error("another server takes it")
+		t.Error("another server took the run")
 	}
 	equal(t, "a takes it", next("a") != nil, true)
 
@@ -225,7 +226,7 @@ func TestRunsStayWithTheServerThatHasTheirFolder(t *testing.T) {
 	equal(t, "its conversation", r.Session, "")
 }
 
-// servers does what servers that share a database do.
+// servers performs the statements of servers that share a database.
 func servers(t *testing.T, d *db.DB) {
 	if !d.Shared() {
 		return

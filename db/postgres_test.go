@@ -18,15 +18,15 @@ import (
 	"taskyard/task"
 )
 
-// onPostgres skips a test of what PostgreSQL alone has.
-func onPostgres(t *testing.T) {
+// postgresOnly skips a test that needs PostgreSQL if the tests use SQLite.
+func postgresOnly(t *testing.T) {
 	t.Helper()
 	if !dbtest.Postgres() {
-		t.Skip("of PostgreSQL")
+		t.Skip("PostgreSQL only")
 	}
 }
 
-// beside opens a database a further time, as another process would.
+// beside opens a database again, as another process would.
 func beside(t *testing.T, url string) *db.DB {
 	t.Helper()
 	d, err := db.Open(t.Context(), db.Options{URL: url})
@@ -37,7 +37,7 @@ func beside(t *testing.T, url string) *db.DB {
 
 func TestABatchWhoseConnectionIsLostIsWrittenOnce(t *testing.T) {
 	t.Parallel()
-	onPostgres(t)
+	postgresOnly(t)
 	d := dbtest.New(t)
 	calls := 0
 	write(t, d, func(tx *db.Tx) error {
@@ -57,7 +57,7 @@ func TestABatchWhoseConnectionIsLostIsWrittenOnce(t *testing.T) {
 
 func TestWritesThatWaitForAnotherServerShareACommit(t *testing.T) {
 	t.Parallel()
-	onPostgres(t)
+	postgresOnly(t)
 	d := dbtest.New(t)
 	other := dbtest.Beside(t, d)
 	writes, free := make(chan struct{}), make(chan struct{})
@@ -93,9 +93,9 @@ func TestWritesThatWaitForAnotherServerShareACommit(t *testing.T) {
 	equal(t, "commits", after.Batches-before.Batches, 1)
 }
 
-// dropper is between a database and its server. It forwards everything
-// until it is armed; then it ends the next connection whose transaction the
-// server has committed, before the client is told.
+// dropper is a proxy between a database and its server. It forwards everything until
+// it is armed; then it closes the next connection whose transaction the server has
+// committed, before the client gets the response.
 type dropper struct {
 	armed   atomic.Bool
 	dropped atomic.Int64
@@ -108,7 +108,7 @@ func (p *dropper) listen(t *testing.T, to string) (address string) {
 	return address
 }
 
-// away is listen of a server that is not there before start is called.
+// away is like listen, but the address refuses connections until start is called.
 func (p *dropper) away(t *testing.T, to string) (address string, start func()) {
 	t.Helper()
 	u, err := url.Parse(to)
@@ -159,9 +159,9 @@ func (p *dropper) answers(client, server net.Conn) {
 	}
 }
 
-func TestACommitWhoseAnswerIsLostIsFound(t *testing.T) {
+func TestACommitWhoseResponseIsLostIsFound(t *testing.T) {
 	t.Parallel()
-	onPostgres(t)
+	postgresOnly(t)
 	var p dropper
 	d := beside(t, p.listen(t, dbtest.PostgresURL(t, t.Name())))
 	calls := 0
@@ -180,11 +180,11 @@ func TestACommitWhoseAnswerIsLostIsFound(t *testing.T) {
 	equal(t, "lines of the log", n, 2)
 }
 
-// Whoever follows the log sees each line once and in order, whichever process
-// wrote it.
+// A follower of the log sees each line once and in order, whichever process wrote
+// it.
 func TestTheLogOfSeveralProcessesHasNoGaps(t *testing.T) {
 	t.Parallel()
-	onPostgres(t)
+	postgresOnly(t)
 	address := dbtest.PostgresURL(t, t.Name())
 	const processes, callers, each = 3, 8, 20
 	stop := make(chan struct{})
@@ -195,7 +195,7 @@ func TestTheLogOfSeveralProcessesHasNoGaps(t *testing.T) {
 		for {
 			ended := false
 			select {
-			case <-stop: // before the read, which finds all that was written until then
+			case <-stop: // checked before the read, which then finds everything
 				ended = true
 			default:
 			}
@@ -210,7 +210,7 @@ func TestTheLogOfSeveralProcessesHasNoGaps(t *testing.T) {
 			}
 			for _, e := range list {
 				if e.ID != seen+1 {
-					t.Errorf("line %d follows line %d", e.ID, seen)
+					t.Errorf("got line %d after line %d", e.ID, seen)
 				}
 				seen = e.ID
 			}

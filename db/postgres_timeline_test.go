@@ -12,11 +12,11 @@ import (
 	"taskyard/task"
 )
 
-// A host whose standby was promoted takes writes when it is back, and is the first
-// in the address. Nobody would find what is written there.
+// A former primary whose standby was promoted accepts writes when it comes back, and
+// it is the first host in the address. Anything written there would be lost.
 func TestAFormerPrimaryIsNotUsed(t *testing.T) {
 	t.Parallel()
-	onPostgres(t)
+	postgresOnly(t)
 	primary, standby, err := testkit.StartReplicatedPostgres(true)
 	ok(t, err)
 	var log testkit.Buffer
@@ -54,7 +54,7 @@ func TestAFormerPrimaryIsNotUsed(t *testing.T) {
 	ok(t, standby.Promote())
 	add(d, "after")
 	ok(t, primary.Return())
-	ok(t, standby.Crash()) // all connections are made again
+	ok(t, standby.Crash()) // breaks all connections
 	add(d, "later")
 	equal(t, "names in the running server", strings.Join(names(d), " "), "after before later")
 	ok(t, d.Close())
@@ -63,10 +63,10 @@ func TestAFormerPrimaryIsNotUsed(t *testing.T) {
 	equal(t, "names after the next start", strings.Join(names(d), " "), "after before later")
 	ok(t, d.Close())
 	if !strings.Contains(log.String(), "a former primary of the database takes connections") {
-		t.Errorf("the log does not name the former primary: %s", log.String())
+		t.Errorf("the log does not name the former primary:\n%s", log.String())
 	}
 
-	// Where the file is deleted, as for a restored copy, that host is used.
+	// Without the file, as after restoring a copy, that host is used.
 	ok(t, os.Remove(filepath.Join(folder, "postgres-timeline")))
 	d = open()
 	defer d.Close()

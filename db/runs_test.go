@@ -10,7 +10,7 @@ import (
 	"taskyard/task"
 )
 
-func TestRunWritesAreGuardedByOldStateAndLease(t *testing.T) {
+func TestRunWritesRequireThePreviousStateAndLease(t *testing.T) {
 	d := dbtest.New(t)
 	id := makeTask(t, d, "x")
 	var run task.ID
@@ -47,7 +47,7 @@ func TestRunWritesAreGuardedByOldStateAndLease(t *testing.T) {
 				"lease":  func(r *task.Run) { r.Lease++ },
 				"id":     func(r *task.Run) { r.ID++ },
 			} {
-				t.Run(name+" of a run that is "+state+" with another "+how+" changes nothing", func(t *testing.T) {
+				t.Run(name+" of a "+state+" run with another "+how+" changes nothing", func(t *testing.T) {
 					write(t, d, func(tx *db.Tx) error {
 						before, r := row(tx), now(tx)
 						spoil(r)
@@ -72,7 +72,7 @@ func TestRunWritesAreGuardedByOldStateAndLease(t *testing.T) {
 		"session":   func(tx *db.Tx, lease int64) (bool, error) { return tx.SetSession(run, lease, "s", "run-1-1") },
 		"process":   func(tx *db.Tx, lease int64) (bool, error) { return tx.SetProcess(run, lease, 1, "2", "3") },
 	} {
-		t.Run(name+" needs the lease", func(t *testing.T) {
+		t.Run(name+" requires the lease", func(t *testing.T) {
 			write(t, d, func(tx *db.Tx) error {
 				r := now(tx)
 				done, err := fn(tx, r.Lease-1)
@@ -84,7 +84,7 @@ func TestRunWritesAreGuardedByOldStateAndLease(t *testing.T) {
 			})
 		})
 	}
-	t.Run("an end opens the task's gate", func(t *testing.T) {
+	t.Run("the end of a run frees its task", func(t *testing.T) {
 		equal(t, "gated", count(t, d, "SELECT count(*) FROM tasks WHERE run_id = ?", run), 1)
 		write(t, d, func(tx *db.Tx) error {
 			done, err := writes["end"](tx, now(tx))

@@ -8,9 +8,9 @@ import (
 	"taskyard/task"
 )
 
-// The search reads the log in batches. One that reaches the end says so: what
-// others write meanwhile is no reason to write once more at once.
-func TestABatchOfTheSearchSaysWhetherTheLogHasMore(t *testing.T) {
+// The search reads the log in batches. A batch that reaches the end says so: lines
+// that others write meanwhile do not require another write at once.
+func TestASearchBatchReportsWhetherTheLogHasMore(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t)
 	id := makeTask(t, d, "a quokka")
@@ -29,7 +29,7 @@ func TestABatchOfTheSearchSaysWhetherTheLogHasMore(t *testing.T) {
 		var list []db.IndexWrite
 		ok(t, d.Read(t.Context(), func(rx *db.Rx) (err error) { list, err = rx.ToIndex(); return err }))
 		if len(list) != 1 || list[0].More != more {
-			t.Fatalf("%s: %+v, want one write, more of the log %v", what, list, more)
+			t.Fatalf("%s: got %+v, want one write with More %v", what, list, more)
 		}
 		write(t, d, func(tx *db.Tx) error { return tx.Index(list[0]) })
 	}

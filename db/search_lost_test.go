@@ -8,9 +8,9 @@ import (
 	"taskyard/task"
 )
 
-// A standby that is promoted may lack the last lines of the log: what was read of
-// them for the search is not written, since other lines have their ids by now.
-func TestWhatWasReadOfALostLogIsNotIndexed(t *testing.T) {
+// A promoted standby may lack the last lines of the log. What the search read from
+// them is not written, because other lines may have their IDs by now.
+func TestLostLogLinesAreNotIndexed(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t)
 	id := makeTask(t, d, "a quokka")
@@ -23,7 +23,7 @@ func TestWhatWasReadOfALostLogIsNotIndexed(t *testing.T) {
 	var read []db.IndexWrite
 	ok(t, d.Read(t.Context(), func(rx *db.Rx) (err error) { read, err = rx.ToIndex(); return err }))
 	if len(read) == 0 {
-		t.Fatal("nothing is to be indexed")
+		t.Fatal("there is nothing to index")
 	}
 	drop := "DROP TRIGGER events_update"
 	if dbtest.Postgres() {

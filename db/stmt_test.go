@@ -21,7 +21,7 @@ func TestValues(t *testing.T) {
 		}
 	})
 	read := func(fn func(rx *Rx) error) error { return d.Read(t.Context(), fn) }
-	t.Run("named types go in and come out", func(t *testing.T) {
+	t.Run("named types are stored and read", func(t *testing.T) {
 		var id task.ID
 		var at task.Time
 		var status task.Status
@@ -37,15 +37,15 @@ func TestValues(t *testing.T) {
 		}
 	})
 	for what, scan := range map[string]func(rx *Rx) error{
-		"NULL in a text is an error":                func(rx *Rx) error { return rx.row("SELECT NULL").Scan(new(string)) },
-		"a text in a number is an error":            func(rx *Rx) error { return rx.row("SELECT 'x'").Scan(new(int)) },
-		"a column without a place is an error":      func(rx *Rx) error { return rx.row("SELECT 1, 2").Scan(new(int)) },
-		"an argument of another kind is an error":   func(rx *Rx) error { return rx.row("SELECT ?", struct{}{}).Scan(new(int)) },
-		"broken SQL is an error":                    func(rx *Rx) error { return rx.row("SELEC").Scan(new(int)) },
-		"a failure while stepping is an error":      func(rx *Rx) error { return rx.row("SELECT abs(-9223372036854775807 - 1)").Scan(new(int)) },
-		"a write of a reader is an error":           func(rx *Rx) error { return rx.row("DELETE FROM settings RETURNING key").Scan(new(string)) },
-		"a number beyond the columns' is an error":  func(rx *Rx) error { return rx.row("SELECT 1").Scan(new(int), new(int)) },
-		"a failing statement can be used once more": func(rx *Rx) error { return rx.row("SELECT abs(-9223372036854775807 - 1)").Scan(new(int)) },
+		"NULL in a text is an error":              func(rx *Rx) error { return rx.row("SELECT NULL").Scan(new(string)) },
+		"a text in a number is an error":          func(rx *Rx) error { return rx.row("SELECT 'x'").Scan(new(int)) },
+		"a column without a target is an error":   func(rx *Rx) error { return rx.row("SELECT 1, 2").Scan(new(int)) },
+		"an argument of another kind is an error": func(rx *Rx) error { return rx.row("SELECT ?", struct{}{}).Scan(new(int)) },
+		"broken SQL is an error":                  func(rx *Rx) error { return rx.row("SELEC").Scan(new(int)) },
+		"a failure while stepping is an error":    func(rx *Rx) error { return rx.row("SELECT abs(-9223372036854775807 - 1)").Scan(new(int)) },
+		"a write by a reader is an error":         func(rx *Rx) error { return rx.row("DELETE FROM settings RETURNING key").Scan(new(string)) },
+		"more targets than columns is an error":   func(rx *Rx) error { return rx.row("SELECT 1").Scan(new(int), new(int)) },
+		"a failed statement can be used again":    func(rx *Rx) error { return rx.row("SELECT abs(-9223372036854775807 - 1)").Scan(new(int)) },
 	} {
 		t.Run(what, func(t *testing.T) {
 			if err := read(scan); err == nil {
@@ -53,7 +53,7 @@ func TestValues(t *testing.T) {
 			}
 		})
 	}
-	t.Run("no row is ErrNoRows", func(t *testing.T) {
+	t.Run("a missing row is ErrNoRows", func(t *testing.T) {
 		err := read(func(rx *Rx) error { return rx.row("SELECT 1 WHERE 0").Scan(new(int)) })
 		if !errors.Is(err, sql.ErrNoRows) {
 			t.Error(err)

@@ -9,9 +9,9 @@ import (
 	"taskyard/task"
 )
 
-// heldDecisions decides on a waiting run and undoes it, twice; what it
-// would do changes meanwhile.
-func heldDecisions(t *testing.T, s *service.Service, id task.ID) {
+// undoneDecisions decides on a waiting run and undoes the decision, twice; the run's
+// content changes in between.
+func undoneDecisions(t *testing.T, s *service.Service, id task.ID) {
 	ctx := context.Background()
 	r := must(s.ApproveRun(ctx, admin, id, service.Approve{Undo: time.Minute}))
 	must(s.PendingDecisions(ctx, admin))

@@ -9,10 +9,10 @@ import (
 	"taskyard/task"
 )
 
-// delegations has a run delegate twice, and follows, ends and stops that.
+// delegations has a run delegate twice, and follows, ends and stops the delegated runs.
 func delegations(t *testing.T, s *service.Service) {
 	ctx := context.Background()
-	for { // nothing else is to be in the way
+	for { // end everything else first
 		st, _, err := s.NextRun(ctx, nil)
 		ok(t, err)
 		if st == nil {
@@ -54,7 +54,7 @@ func delegations(t *testing.T, s *service.Service) {
 		service.Finished{State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}, Summary: "done"}))
 	must(s.DelegatedRun(ctx, a, first.RunID, time.Second))
 	if kids := must(s.Children(ctx, admin, parent.Run.ID)); len(kids) != 1 {
-		t.Errorf("%d delegated runs, want 1", len(kids))
+		t.Errorf("got %d delegated runs, want 1", len(kids))
 	}
 	second := must(s.Delegate(ctx, a, task.Delegation{Task: "Do more", AgentType: "other"}))
 	must(s.StopDelegated(ctx, a, second.RunID, "enough"))
@@ -81,7 +81,7 @@ func conversation(t *testing.T, s *service.Service) {
 	next, _, err := s.NextRun(ctx, nil)
 	ok(t, err)
 	if list := must(s.Conversation(ctx, next.Run)); len(list) != 1 {
-		t.Errorf("the conversation has %d runs", len(list))
+		t.Errorf("the conversation has %d runs, want 2", len(list))
 	}
 	must(s.CancelTask(ctx, admin, tk.ID, ""))
 }

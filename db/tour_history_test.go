@@ -10,8 +10,8 @@ import (
 	"taskyard/task"
 )
 
-// history searches, counts and sums up what was done, with each filter and
-// with all of them. It wants a day on which transcripts are dropped.
+// history searches, counts and summarizes finished work with each filter and with all
+// of them. It requires a day on which transcripts are dropped.
 func history(t *testing.T, s *service.Service) {
 	ctx := context.Background()
 	long := create(t, s, admin, task.New{Description: strings.Repeat("a long task ", 2000), NoStart: true})

@@ -9,8 +9,8 @@ import (
 	"taskyard/task"
 )
 
-// inbox asks for each part of the inbox, snoozes, and empties the outbox;
-// plain is the same instance without services outside.
+// inbox reads each part of the inbox, snoozes entries, and empties the outbox. plain
+// is the same instance without external notifications.
 func inbox(t *testing.T, s, plain *service.Service) {
 	ctx := context.Background()
 	for _, kind := range append(task.InboxKinds, "") {
@@ -25,9 +25,9 @@ func inbox(t *testing.T, s, plain *service.Service) {
 	}
 	tk := create(t, s, admin, task.New{NoStart: true})
 	asked := must(s.Ask(ctx, agent, tk.ID, "?", false))
-	told := must(s.Notify(ctx, agent, tk.ID, "!"))
-	must(s.AcknowledgeNotice(ctx, admin, told.ID))
-	must(s.RestoreNotice(ctx, admin, told.ID))
+	notice := must(s.Notify(ctx, agent, tk.ID, "!"))
+	must(s.AcknowledgeNotice(ctx, admin, notice.ID))
+	must(s.RestoreNotice(ctx, admin, notice.ID))
 	must(s.Snooze(ctx, admin, task.WaitQuestion, asked.ID, later))
 	must(s.Snoozed(ctx, admin))
 	ok(t, s.Wake(ctx, admin, task.WaitQuestion, asked.ID))
@@ -45,5 +45,5 @@ func inbox(t *testing.T, s, plain *service.Service) {
 	ok(t, s.OutgoingSent(ctx, list[1:]))
 	_, _, err = s.Outgoing(ctx, "ops")
 	ok(t, err)
-	ok(t, plain.Sweep(ctx)) // it knows no ops
+	ok(t, plain.Sweep(ctx)) // it has no target ops
 }

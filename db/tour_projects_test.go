@@ -9,11 +9,11 @@ import (
 	"taskyard/task"
 )
 
-// scriptedGit answers as the repository of the tour.
+// scriptedGit stands in for the repository of the tour.
 type scriptedGit struct {
 	head    string
 	verdict task.Verdict
-	apply   []task.Merged // answers, in order
+	apply   []task.Merged // results, in order
 	cut     bool          // Advance fails
 }
 
@@ -54,8 +54,7 @@ func (g *scriptedGit) Holds(context.Context, string, string, string) (bool, erro
 
 func (g *scriptedGit) Retire(context.Context, task.Worktree, string) error { return nil }
 
-// projects takes tasks from their completion to the merge, in all the ways that
-// it can end.
+// projects takes tasks from completion to merge, with every outcome.
 func projects(t *testing.T, s *service.Service, git *scriptedGit) {
 	ctx := context.Background()
 	project := task.Project{
@@ -82,7 +81,7 @@ func projects(t *testing.T, s *service.Service, git *scriptedGit) {
 	git.verdict = task.CheckFailed
 	must(s.RunCheck(ctx, admin, tk.ID, "test"))
 	if _, err := s.CompleteTask(ctx, agent, tk.ID, "", 0); !task.IsCode(err, task.CodeChecksFailed) {
-		t.Fatalf("completing with a red check: %v", err)
+		t.Fatalf("completing with a failed check: %v", err)
 	}
 	must(s.Task(ctx, admin, tk.ID))
 	git.verdict = task.CheckPassed
@@ -112,10 +111,10 @@ func projects(t *testing.T, s *service.Service, git *scriptedGit) {
 	git.head = "second"
 	must(s.CompleteTask(ctx, agent, tk.ID, "two", 0))
 	git.verdict = task.CheckFailed
-	must(s.RunCheck(ctx, admin, tk.ID, "test")) // a result of another digest takes its place
+	must(s.RunCheck(ctx, admin, tk.ID, "test")) // replaced by a result with another digest
 	git.verdict = task.CheckPassed
 	git.head = "third"
-	must(s.CompleteTask(ctx, agent, tk.ID, "three", 0)) // takes the place of the second
+	must(s.CompleteTask(ctx, agent, tk.ID, "three", 0)) // replaces the second
 	r = must(s.Result(ctx, admin, tk.ID, 0))
 	must(s.AcceptResult(ctx, admin, tk.ID, 0, r.Digest, "good"))
 	must(s.Why(ctx, admin, tk.ID))
@@ -123,10 +122,10 @@ func projects(t *testing.T, s *service.Service, git *scriptedGit) {
 	merge(t, s, true)
 	must(s.Task(ctx, admin, tk.ID))
 
-	must(s.CompleteTask(ctx, agent, tk.ID, "three", 0)) // the digest that was accepted
+	must(s.CompleteTask(ctx, agent, tk.ID, "three", 0)) // the accepted digest
 	git.apply, git.cut = []task.Merged{{Before: "base", After: "new"}, {Before: "base", After: "new"}}, true
 	merge(t, s, true)
-	merge(t, s, false) // it waits
+	merge(t, s, false) // the merge waits
 	must(s.Why(ctx, admin, tk.ID))
 	_, _, err := s.ProjectMerges(ctx, admin, "web", 0, 5)
 	ok(t, err)
@@ -138,7 +137,7 @@ func projects(t *testing.T, s *service.Service, git *scriptedGit) {
 	must(s.AcceptResult(ctx, admin, second.ID, 0, must(s.Result(ctx, admin, second.ID, 0)).Digest, ""))
 	merge(t, s, true)
 	if tk := must(s.Task(ctx, admin, second.ID)); tk.Status != task.Done {
-		t.Fatalf("the merged task is %s", tk.Status)
+		t.Fatalf("the merged task has status %s, want done", tk.Status)
 	}
 	_, _, err = s.ProjectMerges(ctx, admin, "", 0, 5)
 	ok(t, err)
@@ -152,7 +151,7 @@ func merge(t *testing.T, s *service.Service, want bool) {
 	equal(t, "a merge was made", did, want)
 }
 
-// overdue looks at what time does to results and branches, a year later.
+// overdue runs the periodic work on results and branches a year later.
 func overdue(t *testing.T, s *service.Service) {
 	ctx := context.Background()
 	waits := create(t, s, admin, task.New{NoStart: true, Project: "web"})

@@ -9,8 +9,8 @@ import (
 	"taskyard/task"
 )
 
-// taskPages reads what the page of a task shows, and rearranges its plan.
-// Step 0 of the task is linked to the subtask.
+// taskPages reads what a task's page shows, and rearranges its plan. Step 0 of the
+// task is linked to the subtask.
 func taskPages(t *testing.T, s *service.Service, id, sub task.ID) {
 	ctx := context.Background()
 	for _, p := range []task.ID{id, sub} {

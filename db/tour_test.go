@@ -24,13 +24,13 @@ var (
 	agent = task.Actor{Name: "coder", Role: task.RoleAgent}
 )
 
-// tour goes through the service, and through the lists in all their forms, so
-// that every statement is prepared once.
-func tour(t *testing.T) { toured(t) }
+// tour calls the service and reads the lists in all their forms, so that every
+// statement is prepared once.
+func tour(t *testing.T) { tourDatabase(t) }
 
-// toured returns a database after a tour.
-func toured(t *testing.T, with ...func(*db.Options)) *db.DB {
-	var ahead atomic.Int64 // of the clock of the database
+// tourDatabase returns the database after a tour.
+func tourDatabase(t *testing.T, with ...func(*db.Options)) *db.DB {
+	var ahead atomic.Int64 // offset of the database's clock
 	with = append(with, func(o *db.Options) { o.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) } })
 	d := dbtest.New(t, with...)
 	dir := t.TempDir()
@@ -68,10 +68,10 @@ func toured(t *testing.T, with ...func(*db.Options)) *db.DB {
 	})
 	ahead.Store(int64(2 * time.Second))
 	if n := must(later.RemindReviewers(context.Background())); n != 1 {
-		t.Errorf("%d reviewers are reminded, want of one result", n)
+		t.Errorf("got reminders for %d results, want 1", n)
 	}
 	if n := must(later.RetireBranches(context.Background())); n != 1 {
-		t.Errorf("%d branches are removed, want one", n)
+		t.Errorf("got %d removed branches, want 1", n)
 	}
 	ok(t, serve(d, func(c *service.Config) { c.KeepTranscripts = time.Nanosecond }).Sweep(context.Background()))
 	rest(t, d)
@@ -81,7 +81,7 @@ func toured(t *testing.T, with ...func(*db.Options)) *db.DB {
 	return d
 }
 
-// exports reads files into an instance, empty or not, and writes them again.
+// exports imports files into an empty and a nonempty instance and exports them again.
 func exports(t *testing.T, s *service.Service) {
 	ctx := context.Background()
 	plan := exchange.Taskyard(
@@ -99,8 +99,8 @@ func exports(t *testing.T, s *service.Service) {
 	must(s.Export(ctx, admin, service.ExportTo{Tasks: io.Discard, History: io.Discard, Todos: io.Discard, Projects: io.Discard}))
 }
 
-// must returns the value of a call that has to succeed. It panics otherwise, as
-// template.Must does: testing names the test and prints the line.
+// must returns the value of a call that must succeed. Like template.Must, it panics
+// otherwise; testing then prints the test and the line.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
@@ -134,8 +134,8 @@ func tasks(t *testing.T, s *service.Service) {
 	must(s.AutoSignup(ctx, agent, "coder", 1))
 	must(s.ReleaseClaim(ctx, agent, claimed[0].ID, 0))
 	must(s.ReleaseExpired(ctx))
-	told := must(s.Notify(ctx, agent, tk.ID, "!"))
-	must(s.AcknowledgeNotice(ctx, admin, told.ID))
+	notice := must(s.Notify(ctx, agent, tk.ID, "!"))
+	must(s.AcknowledgeNotice(ctx, admin, notice.ID))
 	must(s.Inbox(ctx, admin))
 	must(s.UpdateTask(ctx, admin, sub.ID, task.Patch{Status: &working}))
 	must(s.UpdateTask(ctx, admin, sub.ID, task.Patch{Owner: &owner}))
@@ -155,8 +155,8 @@ func tasks(t *testing.T, s *service.Service) {
 	}
 }
 
-// openTexts lets so much happen that the texts of open tasks are written, and
-// those of a task that is not open any more are removed.
+// openTexts makes enough changes that the texts of open tasks are indexed and those
+// of an archived task are removed.
 func openTexts(t *testing.T, s *service.Service) {
 	ctx := context.Background()
 	a, b := create(t, s, admin, task.New{NoStart: true}), create(t, s, admin, task.New{NoStart: true})
@@ -176,7 +176,7 @@ func openTexts(t *testing.T, s *service.Service) {
 	must(s.CancelTask(ctx, admin, a.ID, "x"))
 }
 
-// waits has a task wait for two others, of which one is done and one canceled.
+// waits has a task wait for two others; one is completed, the other canceled.
 func waits(t *testing.T, s *service.Service) {
 	ctx := context.Background()
 	a, b := create(t, s, admin, task.New{NoStart: true}), create(t, s, admin, task.New{NoStart: true})
@@ -231,7 +231,7 @@ func runs(t *testing.T, s *service.Service) {
 	must(s.CompleteTask(ctx, admin, tk.ID, "done", 0))
 	create(t, s, agent, task.New{})
 	waiting := must(s.Waiting(ctx, admin))
-	heldDecisions(t, s, waiting[0].ID)
+	undoneDecisions(t, s, waiting[0].ID)
 	must(s.ApproveRun(ctx, admin, waiting[0].ID, service.Approve{Scope: task.ScopeTask}))
 	st = start()
 	ok(t, s.FinishRun(ctx, st.Run.ID, st.Run.Lease, service.Finished{State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}}))
@@ -247,7 +247,7 @@ func runs(t *testing.T, s *service.Service) {
 	must(s.LeaseLost(ctx))
 	must(s.Orphans(ctx))
 	create(t, s, admin, task.New{NoStart: true})
-	must(s.Signup(ctx, agent, "coder", 1)) // something to skip
+	must(s.Signup(ctx, agent, "coder", 1)) // a claimed task to skip
 	must(s.Tick(ctx, "cron"))
 	must(s.Scheduler(ctx, admin))
 	ok(t, s.NoteJob(ctx, "x", time.Second, nil))
@@ -300,7 +300,7 @@ func views(t *testing.T, s *service.Service, a task.Actor) {
 	ok(t, s.SetPreference(ctx, a, task.PrefKeys, ""))
 }
 
-// lists asks for each list with each filter, and with all of them.
+// lists reads each list with each filter, and with all of them.
 func lists(t *testing.T, s *service.Service) {
 	ctx := context.Background()
 	low := 1
@@ -335,7 +335,7 @@ func lists(t *testing.T, s *service.Service) {
 		f.Limit = 1
 		must(s.OpenTasks(ctx, admin, f))
 		must(s.Cards(ctx, admin, f))
-		if f.WorkStatus != task.Complete { // no board asks for it
+		if f.WorkStatus != task.Complete { // no board requests it
 			must(s.Board(ctx, admin, f))
 		}
 		_, _, err := s.Matching(ctx, admin, f, 1)
@@ -384,7 +384,7 @@ func lists(t *testing.T, s *service.Service) {
 	must(s.LastEvent(ctx))
 }
 
-// rest calls what the service has no use case for yet.
+// rest calls the methods that no use case needs yet.
 func rest(t *testing.T, d *db.DB) {
 	ok(t, d.Read(context.Background(), func(rx *db.Rx) error {
 		if _, err := rx.Kinship("coder", 0, 1); err != nil {
@@ -402,7 +402,7 @@ func rest(t *testing.T, d *db.DB) {
 		was := must(tx.AgentFilesVersion())
 		ok(t, errors.Join(tx.SaveDefinition("h", "x", "x"), tx.SetAgentFile("x", "h"), tx.SetAgentFile("x", "")))
 		if f := must(tx.AgentFile("x")); f.Hash != "" || f.Version != was+2 || !slices.Contains(must(tx.AgentFiles()), f) {
-			t.Errorf("the agent is %+v, want a removed one of version %d", f, was+2)
+			t.Errorf("got agent %+v, want a removed one of version %d", f, was+2)
 		}
 		return nil
 	}))

@@ -8,7 +8,7 @@ import (
 	"taskyard/task"
 )
 
-// work tells twice what a run left, and reads it.
+// work reports twice what a run left behind, and reads it.
 func work(t *testing.T, s *service.Service, st *service.Start) {
 	ctx := context.Background()
 	left := &task.Work{Total: 1, Files: []task.FileChange{{Path: "a", Change: task.FileAdded, Added: 1, Diff: "+a\n"}}}

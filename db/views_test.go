@@ -8,7 +8,7 @@ import (
 	"taskyard/task"
 )
 
-func TestTheViewsBearTheWordsOfTheExecutionModel(t *testing.T) {
+func TestTheViewsUseTheTermsOfTheExecutionModel(t *testing.T) {
 	d := dbtest.New(t)
 	ok(t, d.Write(t.Context(), func(tx *db.Tx) error {
 		id, err := tx.InsertTask(&task.Task{Title: "survey", Owner: "coder", CreatedBy: "user:maya", Status: task.Active, Channel: "web"})

@@ -14,8 +14,8 @@ import (
 	"taskyard/task"
 )
 
-// hold keeps the writer busy until release is called.
-func hold(t testing.TB, d *db.DB) (release func()) {
+// blockWriter blocks the writer until release is called.
+func blockWriter(t testing.TB, d *db.DB) (release func()) {
 	t.Helper()
 	entered, gate := make(chan struct{}), make(chan struct{})
 	done := make(chan error, 1)
@@ -34,12 +34,12 @@ func hold(t testing.TB, d *db.DB) (release func()) {
 	}
 }
 
-// queued waits until n writes wait behind a held writer.
-func queued(t testing.TB, d *db.DB, n int) {
+// waitQueued waits until n writes are queued behind a blocked writer.
+func waitQueued(t testing.TB, d *db.DB, n int) {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); d.Metrics().Queued < n; {
 		if time.Now().After(deadline) {
-			t.Fatalf("%d writes are queued, want %d", d.Metrics().Queued, n)
+			t.Fatalf("got %d queued writes, want %d", d.Metrics().Queued, n)
 		}
 	}
 }
@@ -47,12 +47,12 @@ func queued(t testing.TB, d *db.DB, n int) {
 // batch runs writes in one commit and returns their errors.
 func batch(t testing.TB, d *db.DB, fns ...func(*db.Tx) error) []error {
 	t.Helper()
-	release := hold(t, d)
+	release := blockWriter(t, d)
 	errs := make([]error, len(fns))
 	var wg sync.WaitGroup
 	for i, fn := range fns {
 		wg.Go(func() { errs[i] = d.Write(context.Background(), fn) })
-		queued(t, d, i+1)
+		waitQueued(t, d, i+1)
 	}
 	release()
 	wg.Wait()
@@ -94,18 +94,18 @@ func TestGroupCommit(t *testing.T) {
 			return errOwn
 		}, "its own error"},
 	} {
-		t.Run(name+" undoes only itself among 64", func(t *testing.T) {
+		t.Run(name+" rolls back only itself among 64", func(t *testing.T) {
 			d := dbtest.New(t)
 			for i, err := range batch(t, d, many(c.odd)...) {
 				if i == 31 {
-					says(t, err, c.want)
+					errorContains(t, err, c.want)
 					continue
 				}
 				ok(t, err)
 			}
 			equal(t, "tasks", count(t, d, "SELECT count(*) FROM tasks"), 63)
 			equal(t, "odd tasks", count(t, d, "SELECT count(*) FROM tasks WHERE title = 'odd'"), 0)
-			equal(t, "highest id", count(t, d, "SELECT max(id) FROM tasks"), 63)
+			equal(t, "highest ID", count(t, d, "SELECT max(id) FROM tasks"), 63)
 			n, err := checkChain(d)
 			ok(t, err)
 			equal(t, "lines of the log", n, 63)
@@ -121,31 +121,31 @@ func TestGroupCommit(t *testing.T) {
 		equal(t, "commits", after.Batches-before.Batches, 1)
 		equal(t, "writes", after.Writes-before.Writes, 64)
 	})
-	t.Run("what runs after a commit does so once, and not after a failure", func(t *testing.T) {
+	t.Run("a hook after a commit runs once, and not after a failure", func(t *testing.T) {
 		d := dbtest.New(t)
 		var mu sync.Mutex
-		var told []string
+		var ran []string
 		note := func(s string, err error) func(*db.Tx) error {
 			return func(tx *db.Tx) error {
-				tx.After(func() { mu.Lock(); defer mu.Unlock(); told = append(told, s) })
+				tx.After(func() { mu.Lock(); defer mu.Unlock(); ran = append(ran, s) })
 				return errors.Join(insert(s)(tx), err)
 			}
 		}
 		batch(t, d, note("a", nil), note("b", errOwn))
-		equal(t, "told", strings.Join(told, " "), "a")
+		equal(t, "ran", strings.Join(ran, " "), "a")
 	})
 }
 
-func TestAContextThatEndsInTheQueueWritesNothing(t *testing.T) {
+func TestAWriteCanceledInTheQueueWritesNothing(t *testing.T) {
 	d := dbtest.New(t)
-	t.Run("while it waits", func(t *testing.T) {
-		release := hold(t, d)
+	t.Run("while it is queued", func(t *testing.T) {
+		release := blockWriter(t, d)
 		ctx, cancel := context.WithCancel(context.Background())
 		done := make(chan error)
 		go func() {
 			done <- d.Write(ctx, func(tx *db.Tx) error { _, err := newTask(tx, "x"); return err })
 		}()
-		queued(t, d, 1)
+		waitQueued(t, d, 1)
 		cancel()
 		if err := <-done; !errors.Is(err, context.Canceled) {
 			t.Fatalf("got %v", err)
@@ -154,7 +154,7 @@ func TestAContextThatEndsInTheQueueWritesNothing(t *testing.T) {
 		makeTask(t, d, "next")
 		equal(t, "tasks", count(t, d, "SELECT count(*) FROM tasks"), 1)
 	})
-	t.Run("before it waits", func(t *testing.T) {
+	t.Run("before it is queued", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
 		for range 200 {
@@ -165,7 +165,7 @@ func TestAContextThatEndsInTheQueueWritesNothing(t *testing.T) {
 		}
 		equal(t, "tasks", count(t, d, "SELECT count(*) FROM tasks WHERE title = 'y'"), 0)
 	})
-	t.Run("but not once it is being written", func(t *testing.T) {
+	t.Run("a write in progress is finished", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		ok(t, d.Write(ctx, func(tx *db.Tx) error {
 			cancel()
@@ -176,19 +176,19 @@ func TestAContextThatEndsInTheQueueWritesNothing(t *testing.T) {
 	})
 }
 
-func TestAfterClose(t *testing.T) {
+func TestOperationsAfterClose(t *testing.T) {
 	d := dbtest.New(t)
 	makeTask(t, d, "x")
-	release := hold(t, d)
+	release := blockWriter(t, d)
 	done := make(chan error, 1)
 	go func() {
 		done <- d.Write(context.Background(), func(tx *db.Tx) error { _, err := newTask(tx, "y"); return err })
 	}()
-	queued(t, d, 1)
+	waitQueued(t, d, 1)
 	closed := make(chan error, 1)
 	go func() { closed <- d.Close() }()
 	release()
-	t.Run("what was queued before is written", func(t *testing.T) {
+	t.Run("queued writes are finished", func(t *testing.T) {
 		ok(t, <-done)
 		ok(t, <-closed)
 	})
@@ -213,8 +213,8 @@ func TestReadsCannotWrite(t *testing.T) {
 		_, err := rx.Count("INSERT INTO settings VALUES ('a', 'b') RETURNING 1")
 		return err
 	})
-	if !task.IsCode(err, task.CodeUnavailable) { // to PostgreSQL it is the mistake of a standby, which is not the database that is meant
-		t.Errorf("got %v", err)
+	if !task.IsCode(err, task.CodeUnavailable) { // on PostgreSQL, only a standby returns this error
+		t.Errorf("got %v, want %s", err, task.CodeUnavailable)
 	}
 	equal(t, "settings", count(t, d, "SELECT count(*) FROM settings"), 0)
 }

@@ -12,9 +12,9 @@ import (
 	"taskyard/task"
 )
 
-// TestShortWaysAgreeWithTheLongOnes compares, in an instance of a year, what is
-// counted in indexes and read in outlines with what the whole rows say.
-func TestShortWaysAgreeWithTheLongOnes(t *testing.T) {
+// TestCountsAndOutlinesAgreeWithFullRows compares counts from indexes and outlines with
+// the full rows of a one-year-old instance.
+func TestCountsAndOutlinesAgreeWithFullRows(t *testing.T) {
 	dbtest.SQLiteOnly(t)
 	path := filepath.Join(t.TempDir(), "taskyard.db")
 	ok(t, dbtest.Open(t, path).Close())
@@ -47,7 +47,7 @@ func TestShortWaysAgreeWithTheLongOnes(t *testing.T) {
 				if o.ID != tk.ID || o.Status != tk.Status || o.WorkStatus != tk.WorkStatus || o.WaitingFor != tk.WaitingFor ||
 					o.Failures != tk.Failures || o.OpenRunID != tk.OpenRunID || o.OpenRunPhase != tk.OpenRunPhase ||
 					o.BlockersCanceled != tk.BlockersCanceled {
-					t.Fatalf("outline %+v of %+v", o, tk)
+					t.Fatalf("got outline %+v of task %+v", o, tk)
 				}
 			}
 			if after = next; after == "" {
@@ -58,14 +58,14 @@ func TestShortWaysAgreeWithTheLongOnes(t *testing.T) {
 		for owner, l := range want {
 			equal(t, "load of "+owner, loads[owner], l)
 			if l.Waiting == 0 || l.Working == 0 || l.Failed == 0 || l.Drafts == 0 {
-				t.Errorf("%s has too little to compare: %+v", owner, l)
+				t.Errorf("%s has too few tasks to compare: %+v", owner, l)
 			}
 		}
 		return nil
 	}))
 }
 
-// with is a load with one more task.
+// with returns l with one more task.
 func with(l db.AgentLoad, tk *task.Task) db.AgentLoad {
 	switch {
 	case tk.Status == task.Draft:

@@ -2,7 +2,7 @@ package task
 
 import "testing"
 
-func TestARefusalNamesWhoMay(t *testing.T) {
+func TestAPermissionErrorNamesWhoIsAllowed(t *testing.T) {
 	t.Parallel()
 	for p, want := range map[Perm]string{
 		Decide:  "reviewer or admin; use a token of scope review or higher",
@@ -13,12 +13,12 @@ func TestARefusalNamesWhoMay(t *testing.T) {
 		want = "coder (agent) may not do this: it requires the role " + want
 		err := Actor{Name: "coder", Role: RoleAgent, TokenID: 1}.Lacks(p)
 		if err.Message != want || err.Code != CodeForbidden {
-			t.Errorf("%v, want %s", err, want)
+			t.Errorf("got %v, want %s", err, want)
 		}
 	}
-	// Who is signed in needs another role, not a token.
+	// A signed-in person needs another role, not a token.
 	got, want := Actor{Name: "vera", Role: RoleViewer}.Lacks(Admin).Message, "vera (viewer) may not do this: it requires the role admin"
 	if got != want {
-		t.Errorf("%s, want %s", got, want)
+		t.Errorf("got %s, want %s", got, want)
 	}
 }

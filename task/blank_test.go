@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestWhatNobodySeesIsBlank(t *testing.T) {
+func TestInvisibleTextIsBlank(t *testing.T) {
 	for name, c := range map[string]struct {
 		text  string
 		blank bool
@@ -13,7 +13,7 @@ func TestWhatNobodySeesIsBlank(t *testing.T) {
 		"spaces":                 {" \t ", true},
 		"a no-break space":       {"\u00a0", true},
 		"characters of no width": {"\u200b\u200d\ufeff", true},
-		"marks of direction":     {"\u202e\u202e", true},
+		"direction marks":        {"\u202e\u202e", true},
 		"a letter among them":    {"\u202ea", false},
 		"an emoji":               {"👩‍👩‍👧‍👦", false},
 		"a sign":                 {"-", false},
@@ -23,15 +23,15 @@ func TestWhatNobodySeesIsBlank(t *testing.T) {
 			p.CheckLine("title", c.text, MaxTitle)
 			p.CheckComment("comment", c.text)
 			if got := p.Err() != nil; got != c.blank {
-				t.Errorf("%q: refused %v, want %v", c.text, got, c.blank)
+				t.Errorf("%q: got blank %v, want %v", c.text, got, c.blank)
 			}
 		})
 	}
 }
 
-// TestALineIsMeasuredInCharacters: also far over its limit, which 4 bytes a
-// character bounded once.
-func TestALineIsMeasuredInCharacters(t *testing.T) {
+// TestLineLengthIsMeasuredInCharacters also covers lines far over the limit, which used to
+// be cut at 4 bytes per character.
+func TestLineLengthIsMeasuredInCharacters(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]string{
 		60:  "",
@@ -45,7 +45,7 @@ func TestALineIsMeasuredInCharacters(t *testing.T) {
 			got = err.Error()
 		}
 		if !strings.HasSuffix(got, want) || want == "" && got != "" {
-			t.Errorf("%d characters: %q, want %q", n, got, want)
+			t.Errorf("%d characters: got %q, want %q", n, got, want)
 		}
 	}
 }

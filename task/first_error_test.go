@@ -19,7 +19,7 @@ func TestLooksLikeError(t *testing.T) {
 		"main.c:3:5: error: expected ';'", "Segmentation fault (core dumped)", "Uncaught Exception", "make: *** [Makefile:3: all] Error 2",
 	} {
 		if !looksLikeError(line) {
-			t.Errorf("%q does not look like an error", line)
+			t.Errorf("%q: got false, want true", line)
 		}
 	}
 	for _, line := range []string{
@@ -27,12 +27,12 @@ func TestLooksLikeError(t *testing.T) {
 		"errors: 0", "compiling error.go", "the error handling is better now", "FAILOVER is on", "see main.go:12 for more",
 	} {
 		if looksLikeError(line) {
-			t.Errorf("%q looks like an error", line)
+			t.Errorf("%q: got true, want false", line)
 		}
 	}
 }
 
-func TestErrorScannerTakesSixLinesAroundTheFirstError(t *testing.T) {
+func TestErrorScannerKeepsSixLinesAroundTheFirstError(t *testing.T) {
 	t.Parallel()
 	log := func(id ID, text string) Message { return Message{ID: id, Type: "log", Content: text} }
 	result := func(id ID, text, data string) Message {
@@ -49,11 +49,11 @@ func TestErrorScannerTakesSixLinesAroundTheFirstError(t *testing.T) {
 			[]Message{log(1, "a"), log(2, "b"), log(3, "c"), log(4, "error: d"), log(5, "e"), log(6, "f"), log(7, "error: g"), log(8, "h")},
 			4, 2, "b|c|error: d|e|f|error: g",
 		},
-		"within one message":     {[]Message{log(1, "a\nb\nc\n\x1b[31merror: d\x1b[0m\r\ne\n")}, 1, 2, "b|c|error: d|e"},
-		"a failed call counts":   {[]Message{result(1, "exit status 1\nno more", `{"isError":true}`)}, 1, 0, "exit status 1|no more"},
-		"a good answer does not": {[]Message{result(1, "error: in a file that was read", `{}`), log(2, "error: x")}, 2, 0, "error: x"},
-		"nor does a prompt":      {[]Message{{ID: 1, Type: "prompt", Content: "error: x"}}, 0, 0, ""},
-		"other output is left out": {
+		"within one message":           {[]Message{log(1, "a\nb\nc\n\x1b[31merror: d\x1b[0m\r\ne\n")}, 1, 2, "b|c|error: d|e"},
+		"a failed tool call":           {[]Message{result(1, "exit status 1\nno more", `{"isError":true}`)}, 1, 0, "exit status 1|no more"},
+		"a successful call is ignored": {[]Message{result(1, "error: in a file that was read", `{}`), log(2, "error: x")}, 2, 0, "error: x"},
+		"a prompt is ignored":          {[]Message{{ID: 1, Type: "prompt", Content: "error: x"}}, 0, 0, ""},
+		"other output is omitted": {
 			[]Message{log(1, "a"), result(2, "read", `{}`), log(3, "error: x"), result(4, "y", `{}`), log(5, "z")},
 			3, 0, "error: x",
 		},
@@ -73,7 +73,7 @@ func TestErrorScannerTakesSixLinesAroundTheFirstError(t *testing.T) {
 			}
 			lines := strings.FieldsFunc(c.lines, func(r rune) bool { return r == '|' })
 			if e.Line != c.line || e.Line != 0 && e.Error != e.Lines[c.at] || !slices.Equal(e.Lines, lines) {
-				t.Errorf("found %+v, want line %d, %d of %q", e, c.line, c.at, c.lines)
+				t.Errorf("got %+v, want line %d, %d of %q", e, c.line, c.at, c.lines)
 			}
 		})
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestAStateSaysWhatItsPhaseAdds(t *testing.T) {
+func TestAStateTextIncludesItsPhase(t *testing.T) {
 	t.Parallel()
 	for s, want := range map[State]string{
 		{RunPending, PhaseQueued}:      "pending: queued",
@@ -18,12 +18,12 @@ func TestAStateSaysWhatItsPhaseAdds(t *testing.T) {
 		{RunStatus("x"), Phase("y")}:   "x",
 	} {
 		if got := s.Text(); got != want {
-			t.Errorf("%s: %q, want %q", s, got, want)
+			t.Errorf("%s: got %q, want %q", s, got, want)
 		}
 	}
 	for _, s := range States {
 		if s.Status == RunFailed && !strings.HasPrefix(s.Text(), "failed: ") {
-			t.Errorf("%s has no text", s)
+			t.Errorf("%s: got %q, want a text that begins with failed:", s, s.Text())
 		}
 	}
 }

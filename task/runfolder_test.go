@@ -2,10 +2,10 @@ package task
 
 import "testing"
 
-func TestFoldersOfRunsAreKnownByTheirNamesAlone(t *testing.T) {
+func TestRunFoldersAreRecognizedByName(t *testing.T) {
 	for _, f := range []RunFolder{StartFolder(1, 1), StartFolder(1234567, 89), TreeFolder(5), TreeFolder(1 << 60)} {
 		if got, ok := ParseRunFolder(f.Name); !ok || got != f {
-			t.Errorf("%s is read as %+v, %v", f.Name, got, ok)
+			t.Errorf("%s: got %+v, %v", f.Name, got, ok)
 		}
 	}
 	for _, name := range []string{
@@ -15,7 +15,7 @@ func TestFoldersOfRunsAreKnownByTheirNamesAlone(t *testing.T) {
 		".removing", "..", "run-+1-1", "run-1-1/", "tree-run-1-1",
 	} {
 		if f, ok := ParseRunFolder(name); ok {
-			t.Errorf("%q is read as %+v", name, f)
+			t.Errorf("%q: got %+v, want no folder", name, f)
 		}
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-func TestIDsAreReadAndRefused(t *testing.T) {
+func TestParseID(t *testing.T) {
 	for _, good := range []string{"1", "5", "9223372036854775807"} {
 		if id, err := ParseID(good); err != nil || id.String() != good {
 			t.Errorf("%q: %v, %v", good, id, err)
@@ -29,10 +29,10 @@ func TestTimesAreUTCInMilliseconds(t *testing.T) {
 		t.Error(back, err)
 	}
 	if back.UnmarshalText([]byte("yesterday")) == nil {
-		t.Error("yesterday was read as a time")
+		t.Error("yesterday was parsed as a time")
 	}
 	if !Time(0).Std().IsZero() || TimeFromStd(time.Time{}) != 0 {
-		t.Error("never is zero on both sides")
+		t.Error("a zero time was not formatted and parsed as zero")
 	}
 }
 
@@ -51,7 +51,7 @@ func TestLimitsAreOnlyTightened(t *testing.T) {
 	}
 }
 
-func TestStatusWordsOfBothVocabularies(t *testing.T) {
+func TestStatusesOfBothVocabularies(t *testing.T) {
 	for _, s := range Statuses {
 		if got, work, err := ParseStatus(string(s)); got != s || work != "" || err != nil {
 			t.Error(s, got, work, err)
@@ -68,7 +68,7 @@ func TestStatusWordsOfBothVocabularies(t *testing.T) {
 	}
 }
 
-func TestTheClaimDecidesTheWorkStatus(t *testing.T) {
+func TestTheClaimDeterminesTheWorkStatus(t *testing.T) {
 	claim := &Claim{ID: 1, Holder: "coder", ExpiresAt: 100}
 	for _, c := range []struct {
 		name string
@@ -78,23 +78,23 @@ func TestTheClaimDecidesTheWorkStatus(t *testing.T) {
 		wait WaitingFor
 	}{
 		{"active with a live claim works", Task{Status: Active, Claim: claim}, 99, Working, ""},
-		{"a claim ends at its expiry", Task{Status: Active, Claim: claim}, 100, Idle, ""},
+		{"a claim ends when it expires", Task{Status: Active, Claim: claim}, 100, Idle, ""},
 		{"drafts have none", Task{Status: Draft}, 0, "", ""},
 		{"done is complete", Task{Status: Done}, 0, Complete, ""},
 		{"canceled has none", Task{Status: Canceled}, 0, "", ""},
-		{"an open question waits for the user", Task{Status: Active, QuestionID: 3, OpenRunPhase: PhaseApproval}, 0, Idle, WaitsUser},
-		{"a run before approval waits for that", Task{Status: Active, OpenRunPhase: PhaseApproval}, 0, Idle, WaitsApproval},
+		{"a task with an open question waits for the user", Task{Status: Active, QuestionID: 3, OpenRunPhase: PhaseApproval}, 0, Idle, WaitsUser},
+		{"a task whose run needs approval waits for it", Task{Status: Active, OpenRunPhase: PhaseApproval}, 0, Idle, WaitsApproval},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.task.Derive(c.now)
 			if c.task.WorkStatus != c.want || c.task.WaitingFor != c.wait {
-				t.Errorf("%s, %s", c.task.WorkStatus, c.task.WaitingFor)
+				t.Errorf("got %s, %s", c.task.WorkStatus, c.task.WaitingFor)
 			}
 		})
 	}
 }
 
-func TestScopesGiveRoles(t *testing.T) {
+func TestScopesGrantRoles(t *testing.T) {
 	for _, c := range []struct {
 		scope, agent string
 		role         Role
@@ -111,19 +111,19 @@ func TestScopesGiveRoles(t *testing.T) {
 	} {
 		role, agent, actAs := ParseScope(c.scope)
 		if role != c.role || agent != c.agent || actAs != c.actAs {
-			t.Errorf("%q: %s %s %v", c.scope, role, agent, actAs)
+			t.Errorf("%q: got role %s, agent %q, act-as %v", c.scope, role, agent, actAs)
 		}
 	}
 	if Role("root").May(Everyone) || !RoleNone.May(Everyone) {
-		t.Error("unknown roles may nothing, nobody may what is for everyone")
+		t.Error("unknown roles have permissions, or a public permission is denied")
 	}
 }
 
-func TestEveryCodeIsDocumentedOnce(t *testing.T) {
+func TestEveryErrorCodeIsDocumentedOnce(t *testing.T) {
 	seen := map[Code]bool{}
 	for _, c := range Codes {
 		if c.Doc == "" || seen[c.Code] {
-			t.Errorf("%s: documented %q, twice: %v", c.Code, c.Doc, seen[c.Code])
+			t.Errorf("%s: documented as %q, more than once: %v", c.Code, c.Doc, seen[c.Code])
 		}
 		seen[c.Code] = true
 	}

@@ -8,7 +8,7 @@ import (
 func TestZonesAreFoundByName(t *testing.T) {
 	for range 2 {
 		if z, ok := Zone("UTC"); !ok || z.String() != "UTC" {
-			t.Errorf("UTC is %v", z)
+			t.Errorf("UTC: got %v", z)
 		}
 	}
 	for _, name := range []string{
@@ -16,12 +16,12 @@ func TestZonesAreFoundByName(t *testing.T) {
 		strings.Repeat("a", 99), "Europe/", "<b>", "a\x00", "A/B/C/D",
 	} {
 		if z, ok := Zone(name); ok {
-			t.Errorf("%q is %v", name, z)
+			t.Errorf("%q: got %v", name, z)
 		}
 	}
 }
 
-func TestPreferencesTakeWhatTheyMean(t *testing.T) {
+func TestPreferencesAreParsedOrRefused(t *testing.T) {
 	for _, c := range []struct {
 		p     Preference
 		value string
@@ -37,7 +37,7 @@ func TestPreferencesTakeWhatTheyMean(t *testing.T) {
 		{"color", "red", false},
 	} {
 		if err := c.p.Check(c.value); (err == nil) != c.ok {
-			t.Errorf("%s %q: %v", c.p, c.value, err)
+			t.Errorf("%s %q: got %v", c.p, c.value, err)
 		}
 	}
 }

@@ -1,5 +1,5 @@
-// Package dbfill fills a database as a year of work would have, in seconds:
-// for measurements and for tests of what pages do in a large instance.
+// Package dbfill fills a database with a year of sample work within seconds, for
+// measurements and for tests of pages in a large instance.
 package dbfill
 
 import (
@@ -18,33 +18,33 @@ import (
 	"taskyard/task"
 )
 
-// Size says how much an instance holds.
+// Size is the number of rows to create.
 type Size struct {
 	Open      int // tasks, at least 1,000
 	Archived  int // tasks, at least 1,000
-	Approvals int // runs that wait, at most a tenth of Open
-	Subtasks  int // of the one task that has many, at least 200
-	Comments  int // of that task; as many items are in each todo list
-	Lines     int // of the two long transcripts
+	Approvals int // runs that wait for approval, at most a tenth of Open
+	Subtasks  int // of task Marks.Much, at least 200
+	Comments  int // of the same task; also the number of items in each todo list
+	Lines     int // in each of the two long transcripts
 }
 
-// Marks are what is worth a look in a filled instance.
+// Marks identifies the tasks and runs of a filled instance that tests look at.
 type Marks struct {
 	Much      task.ID // the task with subtasks, steps, comments, events, runs
 	Sub       task.ID // one of its subtasks
 	Open      task.ID // an open task
-	Archived  task.ID // a task of history
-	Asking    task.ID // an open task with a question
+	Archived  task.ID // an archived task
+	Asking    task.ID // an open task with an open question
 	Approval  task.ID // a run that waits for approval
 	LongRun   task.ID // an ended run with a long transcript
-	LongLive  task.ID // a running one
+	LongLive  task.ID // a running run with a long transcript
 	FailedRun task.ID
 }
 
 //go:embed year.sql
 var year string
 
-// driverName is registered once, with the functions that year.sql calls.
+// driverName names the driver, registered once, with the functions that year.sql calls.
 const driverName = "sqlite3_dbfill"
 
 func init() {
@@ -53,8 +53,8 @@ func init() {
 	}})
 }
 
-// chained returns a function that returns the hashes of the lines of a log, from the
-// first one on.
+// chained returns a function that computes the hashes of consecutive log lines,
+// starting with the first.
 func chained() func(at int64, actor, kind string, id, run int64, agent, changes string) []byte {
 	var last []byte
 	return func(at int64, actor, kind string, id, run int64, agent, changes string) []byte {
@@ -67,15 +67,15 @@ func chained() func(at int64, actor, kind string, id, run int64, agent, changes 
 	}
 }
 
-// Year fills a migrated database that nothing else has open. Tasks belong to
-// agents; now is the end of the year. The search index is left to others.
+// Year fills a migrated database that nothing else has open. The tasks belong to
+// agents; now is the end of the year. Year does not build the search index.
 func Year(ctx context.Context, path string, s Size, agents []string, now time.Time) (m Marks, err error) {
 	d, err := sql.Open(driverName, "file:"+path+"?_foreign_keys=off")
 	if err != nil {
 		return m, err
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
-	d.SetMaxOpenConns(1) // temporary tables belong to a connection
+	d.SetMaxOpenConns(1) // temporary tables exist per connection
 	triggers, err := takeTriggers(ctx, d)
 	if err != nil {
 		return m, err
@@ -95,8 +95,8 @@ func Year(ctx context.Context, path string, s Size, agents []string, now time.Ti
 	return marks(ctx, d, s)
 }
 
-// takeTriggers drops what keeps history as it is and returns how to make it
-// again.
+// takeTriggers drops the triggers that protect history and returns the statements
+// that create them again.
 func takeTriggers(ctx context.Context, d *sql.DB) (again []string, err error) {
 	rows, err := d.QueryContext(ctx, "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")
 	if err != nil {
@@ -122,7 +122,7 @@ func takeTriggers(ctx context.Context, d *sql.DB) (again []string, err error) {
 	return again, nil
 }
 
-// statements splits a script at the ends of its lines.
+// statements splits a script after semicolons at the end of a line.
 func statements(script string) []string {
 	var list []string
 	for part := range strings.SplitSeq(script, ";\n") {
@@ -133,7 +133,7 @@ func statements(script string) []string {
 	return list
 }
 
-// parameters makes the temporary tables of the script, and the words of agents.
+// parameters returns statements that create the script's temporary tables.
 func parameters(s Size, agents []string, now time.Time) []string {
 	spec, _ := json.Marshal(task.Spec{
 		Agent: agents[0], DefinitionHash: "hash-of-" + agents[0], Runner: "far", Model: "sonnet", Tools: []string{"read", "grep", "edit", "bash"},

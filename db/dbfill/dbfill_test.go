@@ -10,7 +10,7 @@ import (
 	"taskyard/task"
 )
 
-func TestYearIsAnInstanceThatReadsAsOne(t *testing.T) {
+func TestYearFillsAValidInstance(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "taskyard.db")
 	open := func() *db.DB {
 		d, err := db.Open(t.Context(), db.Options{Path: path})
@@ -42,7 +42,7 @@ func TestYearIsAnInstanceThatReadsAsOne(t *testing.T) {
 		lines, err := rx.Transcript(m.LongRun, 0, 5000)
 		ok(t, err)
 		if len(lines) < 1200 {
-			t.Errorf("the long transcript has %d lines", len(lines))
+			t.Errorf("the long transcript has %d lines, want at least 1200", len(lines))
 		}
 		waits, err := rx.InboxTotals(0, 3)
 		ok(t, err)
@@ -53,10 +53,10 @@ func TestYearIsAnInstanceThatReadsAsOne(t *testing.T) {
 		ok(t, err)
 		return rx.CheckInvariants()
 	}))
-	t.Run("and the triggers hold history again", func(t *testing.T) {
+	t.Run("the triggers protect history again", func(t *testing.T) {
 		err := d.Write(t.Context(), func(tx *db.Tx) error { return tx.Touch(m.Archived) })
 		if err == nil {
-			t.Error("a task of history was changed")
+			t.Error("an archived task was changed")
 		}
 	})
 }

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// mix is a number that looks as if by chance, from 0 to 2^31-1.
+// mix returns a pseudorandom number from 0 to 2^31-1.
 func mix(n int64) int64 {
 	x := uint64(n) * 0x9e3779b97f4a7c15
 	return int64(x>>17) & 0x7fffffff
@@ -16,8 +16,8 @@ var agentWords atomic.Pointer[[]string]
 
 func setAgents(list []string) { agentWords.Store(&list) }
 
-// word is the nth of a kind of words, from 0, over and over. Unknown kinds
-// have none.
+// word returns the nth word of a kind, starting over after the last. Unknown kinds
+// have no words.
 func word(kind string, n int64) string {
 	if n < 0 {
 		n = -n
@@ -35,7 +35,7 @@ func word(kind string, n int64) string {
 	return list[n%int64(len(list))]
 }
 
-// sentence is one of about 400,000.
+// sentence returns the nth of about 400,000 sentences.
 func sentence(n int64) string {
 	x := mix(n)
 	part := func(list []string) string {

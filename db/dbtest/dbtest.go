@@ -1,4 +1,4 @@
-// Package dbtest gives each test a real, migrated database of its own.
+// Package dbtest provides each test with its own migrated database.
 package dbtest
 
 import (
@@ -18,15 +18,15 @@ import (
 )
 
 // New opens a migrated database in a temporary folder and closes it when the
-// test ends. Each with may change the options, the clock for instance.
+// test ends. Each with may change the options, such as the clock.
 // Commits do not wait for the disk.
 func New(t testing.TB, with ...func(*db.Options)) *db.DB {
 	t.Helper()
 	return Open(t, filepath.Join(t.TempDir(), "taskyard.db"), with...)
 }
 
-// Open is New for a file that the caller names, which may exist already.
-// Closing it earlier is allowed.
+// Open is like New for a named file, which may already exist. The test may close
+// the database earlier.
 func Open(t testing.TB, path string, with ...func(*db.Options)) *db.DB {
 	t.Helper()
 	opt := db.Options{Path: path, Log: slog.New(slog.DiscardHandler), NoSync: true}
@@ -59,14 +59,14 @@ func open(t testing.TB, opt db.Options) *db.DB {
 	return d
 }
 
-// Beside opens the PostgreSQL database of d a further time, as another server
-// would, and closes it when the test ends.
+// Beside opens the PostgreSQL database of d again, as another server would, and
+// closes it when the test ends.
 func Beside(t testing.TB, d *db.DB) *db.DB {
 	t.Helper()
 	return open(t, *options(t, d))
 }
 
-// opened has the *db.Options of each database that Open opened.
+// opened maps each database that Open opened to its *db.Options.
 var opened sync.Map
 
 func options(t testing.TB, d *db.DB) *db.Options {
@@ -78,7 +78,7 @@ func options(t testing.TB, d *db.DB) *db.Options {
 	return opt.(*db.Options)
 }
 
-// Raw opens the database of d past all that package db guards. It is closed
+// Raw opens the database of d without the protections of package db, and closes it
 // when the test ends.
 func Raw(t testing.TB, d *db.DB) *sql.DB {
 	t.Helper()
@@ -94,8 +94,8 @@ func Raw(t testing.TB, d *db.DB) *sql.DB {
 	return c
 }
 
-// Refuse makes the database refuse a change, such as "UPDATE OF ended_at ON
-// runs", of the rows that a condition on new fits; "" is all. undo ends it.
+// Refuse makes the database reject a change, such as "UPDATE OF ended_at ON runs",
+// of rows whose new version meets condition ("" means all). undo removes the rule.
 func Refuse(t testing.TB, d *db.DB, change, condition, why string) (undo func()) {
 	t.Helper()
 	c := Raw(t, d)
@@ -117,7 +117,7 @@ func Refuse(t testing.TB, d *db.DB, change, condition, why string) (undo func())
 	return func() { exec("DROP TRIGGER a_refusal") }
 }
 
-// fresh is an empty database: the migrations run once per test process.
+// fresh is an empty migrated database. The migrations run once per test process.
 var fresh struct {
 	once sync.Once
 	file []byte

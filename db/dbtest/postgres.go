@@ -11,16 +11,16 @@ import (
 	"sync"
 	"testing"
 
-	_ "github.com/jackc/pgx/v5/stdlib" // to make databases
+	_ "github.com/jackc/pgx/v5/stdlib" // to create databases
 
 	"taskyard/db"
 	"taskyard/internal/testkit"
 )
 
-// postgresKey selects PostgreSQL as the store of the tests: "start" starts a
-// server of the installed programs, else it is the URL of a server whose user
-// may make databases. The variable is removed from the environment: the server
-// refuses one of its prefix that it does not know.
+// postgresKey selects PostgreSQL as the store of the tests. "start" starts a server
+// from the installed programs; any other value is the URL of a server whose user may
+// create databases. The variable is removed from the environment because the server
+// rejects unknown variables with its prefix.
 const postgresKey = "TASKYARD_TEST_POSTGRES"
 
 var wanted = func() string {
@@ -31,16 +31,16 @@ var wanted = func() string {
 
 // Postgres reports whether the tests use PostgreSQL.
 func Postgres() bool {
-	_ = os.Getenv(postgresKey) // read during the tests, it invalidates their cached result
+	_ = os.Getenv(postgresKey) // reading it during the tests invalidates cached results
 	return wanted != ""
 }
 
-// SQLiteOnly skips a test of what only SQLite has: files, their copies and
-// their damages.
+// SQLiteOnly skips a test of something that only SQLite has, such as copies of
+// database files and damage to them.
 func SQLiteOnly(t testing.TB) {
 	t.Helper()
 	if Postgres() {
-		t.Skip("of the files of SQLite")
+		t.Skip("SQLite only")
 	}
 }
 
@@ -52,11 +52,11 @@ var server struct {
 
 	mu    sync.Mutex
 	count int
-	of    map[string]string // databases by the path that a test gave them
+	of    map[string]string // databases by the path that a test passed
 }
 
-// PostgresURL returns the URL of a migrated database of its own, by the name
-// path; the same one for the same path.
+// PostgresURL returns the URL of a migrated database for path. The same path always
+// gets the same database.
 func PostgresURL(t testing.TB, path string) string {
 	t.Helper()
 	server.once.Do(startServer)
@@ -85,8 +85,8 @@ func PostgresURL(t testing.TB, path string) string {
 	return databaseURL(name)
 }
 
-// PostgresAhead returns the URL of a database as PostgresURL does, whose clock is
-// an hour ahead of that of this machine.
+// PostgresAhead is like PostgresURL for a database whose clock is an hour ahead of
+// this machine's clock.
 func PostgresAhead(t testing.TB) string {
 	t.Helper()
 	u, err := url.Parse(PostgresURL(t, t.TempDir()))
@@ -135,7 +135,7 @@ func startServer() {
 	server.err = d.Close()
 }
 
-// do runs a statement over a connection of its own.
+// do runs a statement on a separate connection.
 func do(url, statement string) error {
 	c, err := sql.Open("pgx", url)
 	if err != nil {
