@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func TestStopWaitsForTheJobsThatRun(t *testing.T) {
+func TestStopWaitsForRunningJobs(t *testing.T) {
 	t.Parallel()
 	lasting := func(ended *bool) job {
 		return job{name: "lasting", every: 10 * time.Second, run: func(ctx context.Context) error {
@@ -17,7 +17,7 @@ func TestStopWaitsForTheJobsThatRun(t *testing.T) {
 			return nil
 		}}
 	}
-	t.Run("one that its time started holds the stop up until it ends, and no longer", func(t *testing.T) {
+	t.Run("the stop waits for a scheduled job, and no longer", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var ended bool
 			b := newBench(t, time.UTC, lasting(&ended))
@@ -27,11 +27,11 @@ func TestStopWaitsForTheJobsThatRun(t *testing.T) {
 			start := time.Now()
 			b.stop()
 			if took := time.Since(start); took > 2*time.Second || !ended {
-				t.Errorf("stopped after %v, the job has ended: %v", took, ended)
+				t.Errorf("stopped after %v, job ended: %v", took, ended)
 			}
 		})
 	})
-	t.Run("one that a person started is waited for as well", func(t *testing.T) {
+	t.Run("the stop also waits for a job that a person started", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var ended bool
 			b := newBench(t, time.UTC, lasting(&ended))
@@ -48,7 +48,7 @@ func TestStopWaitsForTheJobsThatRun(t *testing.T) {
 			cancel()
 			b.clock.stop()
 			if !ended {
-				t.Error("the stop did not wait for it")
+				t.Error("the stop did not wait for the job")
 			}
 		})
 	})

@@ -15,7 +15,7 @@ import (
 	"taskyard/task"
 )
 
-// bench is a clock with a few jobs, in a bubble whose time a test moves.
+// bench is a clock with a few jobs, in a synctest bubble.
 type bench struct {
 	*clock
 	stop func()
@@ -70,16 +70,16 @@ func (b *bench) scheduler() any {
 	return b.cron
 }
 
-// shift makes the wall clock show d more than it would.
+// shift returns an offset that is added to the wall clock.
 func (b *bench) shift() *atomic.Int64 {
 	var offset atomic.Int64
 	b.wall = func() time.Time { return time.Now().Round(0).Add(time.Duration(offset.Load())) }
 	return &offset
 }
 
-// The clock of a bubble begins at midnight UTC of 2000-01-01.
+// The clock of a bubble starts at midnight UTC on 2000-01-01.
 
-func TestClockFiresThroughChangesOfTheWallClock(t *testing.T) {
+func TestJobsFireOnDaysOfClockChanges(t *testing.T) {
 	t.Parallel()
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {
@@ -103,7 +103,7 @@ func TestClockFiresThroughChangesOfTheWallClock(t *testing.T) {
 				for name, line := range map[string]string{"hourly": "0 * * * *", "night": "30 2 * * *"} {
 					want := firings(t, line, berlin, start.Add(-30*time.Second), start.Add(12*time.Hour))
 					if got := b.times(name); !slices.EqualFunc(got, want, time.Time.Equal) {
-						t.Errorf("%s fired at %v, want %v", name, got, want)
+						t.Errorf("%s: fired at %v, want %v", name, got, want)
 					}
 				}
 			})
@@ -116,7 +116,7 @@ func TestClockSurvivesJumps(t *testing.T) {
 	hourly := func() job { return job{name: "hourly", cron: "0 * * * *"} }
 	often := func() job { return job{name: "often", every: 10 * time.Second} }
 
-	t.Run("missed times of a step forward are folded into one", func(t *testing.T) {
+	t.Run("times missed by a step forward fire once", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := newBench(t, time.UTC, hourly(), often())
 			offset := b.shift()
@@ -128,10 +128,10 @@ func TestClockSurvivesJumps(t *testing.T) {
 			time.Sleep(2 * time.Second)
 			synctest.Wait()
 			if got := b.times("hourly"); len(got) != 1 {
-				t.Errorf("fired %d times, want once for the five that were missed", len(got))
+				t.Errorf("fired %d times, want once for the five missed times", len(got))
 			}
 			if b.scheduler() == old {
-				t.Error("the schedule was not built again")
+				t.Error("the schedule was not rebuilt")
 			}
 		})
 	})
@@ -146,11 +146,11 @@ func TestClockSurvivesJumps(t *testing.T) {
 			time.Sleep(2 * time.Second)
 			synctest.Wait()
 			if got := b.times("hourly"); len(got) != 0 {
-				t.Errorf("fired at %v", got)
+				t.Errorf("fired at %v, want no firing", got)
 			}
 		})
 	})
-	t.Run("after a step back the schedule is built again and continues", func(t *testing.T) {
+	t.Run("after a step back the schedule is rebuilt and continues", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := newBench(t, time.UTC, hourly(), often())
 			offset := b.shift()
@@ -162,7 +162,7 @@ func TestClockSurvivesJumps(t *testing.T) {
 			time.Sleep(2 * time.Second)
 			synctest.Wait()
 			if b.scheduler() == old {
-				t.Error("the schedule was not built again")
+				t.Error("the schedule was not rebuilt")
 			}
 			if got := b.times("hourly"); len(got) != 0 {
 				t.Errorf("a step back fired at %v", got)
@@ -171,29 +171,29 @@ func TestClockSurvivesJumps(t *testing.T) {
 			time.Sleep(time.Minute)
 			synctest.Wait()
 			if got := len(b.times("often")) - before; got < 5 || got > 7 {
-				t.Errorf("a job of every 10 s ran %d times in the minute after the step", got)
+				t.Errorf("a job that is due every 10 s ran %d times in the minute after the step", got)
 			}
 		})
 	})
-	t.Run("a clock that is corrected by a little is left alone", func(t *testing.T) {
+	t.Run("a small correction of the clock changes nothing", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := newBench(t, time.UTC, hourly())
 			offset := b.shift()
 			b.startIn(t)
 			defer func() { b.stop() }()
 			old := b.scheduler()
-			time.Sleep(500 * time.Millisecond) // between two looks of the watchdog
+			time.Sleep(500 * time.Millisecond) // between two checks of the watchdog
 			for range 10 {
 				offset.Add(int64(4 * time.Second))
 				time.Sleep(time.Second)
 			}
 			synctest.Wait()
 			if b.scheduler() != old {
-				t.Error("the schedule was built again")
+				t.Error("the schedule was rebuilt")
 			}
 		})
 	})
-	t.Run("it is alive while the watchdog looks, and only then", func(t *testing.T) {
+	t.Run("the clock is alive only while the watchdog runs", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := newBench(t, time.UTC, hourly())
 			if b.alive() {
@@ -202,7 +202,7 @@ func TestClockSurvivesJumps(t *testing.T) {
 			b.startIn(t)
 			time.Sleep(time.Hour)
 			if !b.alive() {
-				t.Error("not alive while it runs")
+				t.Error("not alive while running")
 			}
 			b.stop()
 			time.Sleep(31 * time.Second)
@@ -213,7 +213,7 @@ func TestClockSurvivesJumps(t *testing.T) {
 	})
 }
 
-func TestJobRunsOnceAtATime(t *testing.T) {
+func TestAJobRunsOnceAtATime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
@@ -229,16 +229,16 @@ func TestJobRunsOnceAtATime(t *testing.T) {
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		if got := b.times("slow"); len(got) != 1 {
-			t.Errorf("started %d times while it ran", len(got))
+			t.Errorf("started %d times while running, want once", len(got))
 		}
 		if info := b.infos()[0]; !info.Running {
-			t.Error("is not said to run")
+			t.Error("not reported as running")
 		}
 		close(gate)
 		time.Sleep(25 * time.Second)
 		synctest.Wait()
 		if got := b.times("slow"); len(got) < 2 {
-			t.Errorf("started %d times, want it to continue", len(got))
+			t.Errorf("started %d times, want it to start again", len(got))
 		}
 		b.stop()
 	})
@@ -252,7 +252,7 @@ func TestJobsAreDescribed(t *testing.T) {
 			return errors.New("disk full")
 		}}, job{name: "nightly", cron: "30 3 * * *"})
 		if got := b.next("nightly"); got != 0 {
-			t.Errorf("before the start the next run is at %v", got)
+			t.Errorf("before the start: next run at %v, want none", got)
 		}
 		b.startIn(t)
 		defer func() { b.stop() }()
@@ -266,14 +266,14 @@ func TestJobsAreDescribed(t *testing.T) {
 			Failure: "disk full", Runs: 1, Next: task.TimeFromStd(start.Add(10 * time.Minute)),
 		}
 		if infos[0] != want {
-			t.Errorf("told %+v, want %+v", infos[0], want)
+			t.Errorf("got %+v, want %+v", infos[0], want)
 		}
 		if got, want := infos[1].Next, task.TimeFromStd(time.Date(2000, 1, 1, 3, 30, 0, 0, time.UTC)); got != want ||
 			infos[1].Schedule != "30 3 * * *" {
-			t.Errorf("nightly is told as %+v, want next %v", infos[1], want)
+			t.Errorf("nightly: got %+v, want next %v", infos[1], want)
 		}
 		if _, err := b.find("nothing"); errorKind(err) != task.NotFound {
-			t.Errorf("an unknown job: %v", err)
+			t.Errorf("unknown job: got %v", err)
 		}
 	})
 }
@@ -286,7 +286,7 @@ func errorKind(err error) task.Kind {
 	return ""
 }
 
-func TestAnotherPlanReplacesTheFormer(t *testing.T) {
+func TestRescheduleReplacesThePlan(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t, setup{jobs: func(o *Options) { o.Plan.Enabled, o.Plan.Cron = true, "0 6 * * *" }})
 	berlin, err := time.LoadLocation("Europe/Berlin")
@@ -298,10 +298,10 @@ func TestAnotherPlanReplacesTheFormer(t *testing.T) {
 		t.Helper()
 		next := inst.jobs.NextTick()
 		if next == 0 || next == before || next.Std().In(berlin).Format("15:04") != want {
-			t.Errorf("next tick %v, want %s in Berlin", next.Std().In(berlin), want)
+			t.Errorf("next tick: got %v, want %s in Berlin", next.Std().In(berlin), want)
 		}
 		if list := inst.jobs.NextTicks(2); len(list) != 2 || list[0] != next {
-			t.Errorf("next ticks %v", list)
+			t.Errorf("next ticks: got %v", list)
 		}
 	}
 	if err := inst.jobs.Reschedule(Plan{Enabled: true, Cron: "35 17 * * *", Location: berlin}); err != nil {
@@ -312,20 +312,20 @@ func TestAnotherPlanReplacesTheFormer(t *testing.T) {
 		t.Error(got)
 	}
 	if err := inst.jobs.Reschedule(Plan{Enabled: true, Cron: "35 17 * *", Location: berlin}); err == nil {
-		t.Error("a line of four fields was taken")
+		t.Error("a line of four fields was accepted")
 	}
 	at("17:35")
 	if err := inst.jobs.Reschedule(Plan{Location: berlin, Backup: Backup{Cron: "0 1 * * *", Dir: t.TempDir(), Keep: 1}}); err != nil {
 		t.Fatal(err)
 	}
 	if next := inst.jobs.NextTick(); next != 0 {
-		t.Errorf("a tick is planned at %v although ticks are off", next)
+		t.Errorf("a tick is scheduled for %v although ticks are off", next)
 	}
 	names := ""
 	for _, jb := range inst.jobs.Jobs() {
 		names += jb.Name + " "
 	}
 	if !strings.HasSuffix(names, "folders backup ") || strings.Contains(names, "tick ") {
-		t.Errorf("jobs: %s", names)
+		t.Errorf("got jobs %s", names)
 	}
 }

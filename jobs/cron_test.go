@@ -10,9 +10,9 @@ import (
 	"taskyard/task"
 )
 
-// firings is what a cron line must do from one moment to another, found minute
-// by minute: each wall time once, the first time it comes; times that a gap
-// swallows once, at the gap's end.
+// firings returns the times at which a cron line must fire between two times,
+// computed minute by minute: each wall time once, at its first occurrence, and times
+// skipped by a gap once, at the end of the gap.
 func firings(t *testing.T, line string, loc *time.Location, from, to time.Time) []time.Time {
 	t.Helper()
 	sched, err := cron.ParseStandard(line)
@@ -22,7 +22,7 @@ func firings(t *testing.T, line string, loc *time.Location, from, to time.Time) 
 	matches := func(wall time.Time) bool { return sched.Next(wall.Add(-time.Second)).Equal(wall) }
 	seen := map[time.Time]bool{}
 	var list []time.Time
-	var before time.Time // the minute before, on the wall
+	var before time.Time // the previous minute's wall time
 	for at := from; at.Before(to); at = at.Add(time.Minute) {
 		wall := floating(at.In(loc))
 		due := false
@@ -40,7 +40,7 @@ func firings(t *testing.T, line string, loc *time.Location, from, to time.Time) 
 	return list
 }
 
-// floating is what a clock on the wall shows, without its zone.
+// floating returns the wall time of t without its zone.
 func floating(t time.Time) time.Time {
 	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), 0, 0, time.UTC)
 }
@@ -80,8 +80,8 @@ func TestCronOnDaysOfClockChanges(t *testing.T) {
 	}
 }
 
-// checkLine asks for the next firing after every tenth minute, also in the
-// middle of gaps and overlaps, and follows the line from firing to firing.
+// checkLine checks the next firing after every tenth minute, including those within
+// gaps and overlaps, and follows the line from firing to firing.
 func checkLine(t *testing.T, line string, loc *time.Location, from, to time.Time) {
 	t.Helper()
 	w, err := newWallCron(line, loc)
@@ -93,7 +93,7 @@ func checkLine(t *testing.T, line string, loc *time.Location, from, to time.Time
 	for i, f := range want {
 		got := w.Next(at)
 		if !got.Equal(f) {
-			t.Fatalf("%q: firing %d after %v is %v, want %v", line, i, at.In(loc), got.In(loc), f.In(loc))
+			t.Fatalf("%q: firing %d after %v: got %v, want %v", line, i, at.In(loc), got.In(loc), f.In(loc))
 		}
 		at = got
 	}
@@ -106,25 +106,25 @@ func checkLine(t *testing.T, line string, loc *time.Location, from, to time.Time
 			break
 		}
 		if got := w.Next(last); !got.Equal(want[i]) {
-			t.Errorf("%q: after %v comes %v, want %v", line, last.In(loc), got.In(loc), want[i].In(loc))
+			t.Errorf("%q: firing after %v: got %v, want %v", line, last.In(loc), got.In(loc), want[i].In(loc))
 		}
 	}
 }
 
 func TestCronLines(t *testing.T) {
 	t.Parallel()
-	t.Run("a wrong line is told", func(t *testing.T) {
+	t.Run("an invalid line is refused", func(t *testing.T) {
 		if _, err := newWallCron("0 25 * * *", time.UTC); err == nil {
-			t.Error("taken")
+			t.Error("accepted")
 		}
 	})
-	t.Run("a line that never fires ends", func(t *testing.T) {
+	t.Run("a line that never fires does not loop", func(t *testing.T) {
 		w, err := newWallCron("0 0 31 2 *", time.UTC)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got := w.Next(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)); !got.IsZero() {
-			t.Errorf("next is %v", got)
+			t.Errorf("got next %v, want none", got)
 		}
 	})
 }
@@ -147,25 +147,25 @@ func FuzzCron(f *testing.F) {
 		}
 		last := time.Unix(unix%4e9, 0)
 		if next := w.Next(last); !next.IsZero() && !next.After(last) {
-			t.Errorf("%q: after %v comes %v", line, last, next)
+			t.Errorf("%q: firing after %v: got %v", line, last, next)
 		}
 	})
 }
 
-func TestThePlanOfTicks(t *testing.T) {
+func TestTicks(t *testing.T) {
 	plan, err := Ticks("0 6-21 * * *", time.UTC)
 	if err != nil {
 		t.Fatal(err)
 	}
 	evening := task.TimeFromStd(time.Date(2026, 3, 2, 21, 30, 0, 0, time.UTC))
 	if got := plan(evening).String(); got != "2026-03-03T06:00:00.000Z" {
-		t.Errorf("after %s comes %s", evening, got)
+		t.Errorf("tick after %s: got %s", evening, got)
 	}
 	never, err := Ticks("0 0 31 2 *", time.UTC)
 	if err != nil || never(evening) != 0 {
-		t.Errorf("the 31st of February comes at %s (%v)", never(evening), err)
+		t.Errorf("tick on the 31st of February: got %s (%v)", never(evening), err)
 	}
 	if _, err := Ticks("never", time.UTC); err == nil {
-		t.Error("no cron line is a plan")
+		t.Error("an empty cron line was accepted")
 	}
 }

@@ -17,7 +17,7 @@ func TestCronText(t *testing.T) {
 		"* * * * *":        "every minute",
 		"0 0 1 * *":        "at 0:00 on day 1 of each month",
 		"0 0 24 12 *":      "at 0:00 on 24 December",
-		"0 0 1 1 1":        "", // either the day or the weekday: no words are short enough
+		"0 0 1 1 1":        "", // day or weekday: too long to describe
 		"0 0 1-3 * *":      "",
 		"1,2 3 * * *":      "",
 		"0 6-21/2 * * *":   "",
@@ -38,24 +38,24 @@ func TestCronText(t *testing.T) {
 		"99999999999999 ?": "",
 	} {
 		if got := cronText(line); got != want {
-			t.Errorf("%q is %q, want %q", line, got, want)
+			t.Errorf("%q: got %q, want %q", line, got, want)
 		}
 	}
 }
 
-func TestTheNextTicksAreThoseOfTheClock(t *testing.T) {
+func TestNextTicksMatchTheClock(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t, setup{jobs: func(o *Options) { o.Plan.Enabled, o.Plan.Cron = true, "0 6-21 * * *" }})
 	list := inst.jobs.NextTicks(5)
 	if len(list) != 5 || list[0] != inst.jobs.NextTick() {
-		t.Fatalf("next ticks %v, the first at %v", list, inst.jobs.NextTick())
+		t.Fatalf("got next ticks %v and NextTick %v", list, inst.jobs.NextTick())
 	}
 	for i, at := range list {
 		if hour := at.Std().In(inst.opt.Plan.Location).Hour(); hour < 6 || hour > 21 || i > 0 && at <= list[i-1] {
-			t.Errorf("tick %d at %v", i, at)
+			t.Errorf("tick %d: got %v", i, at)
 		}
 	}
 	if off := newInstance(t, setup{}); len(off.jobs.NextTicks(5)) != 0 {
-		t.Error("ticks are planned where they are off")
+		t.Error("ticks are scheduled although they are off")
 	}
 }

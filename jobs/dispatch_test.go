@@ -19,53 +19,53 @@ import (
 
 func TestDispatchOrderAndLimits(t *testing.T) {
 	t.Parallel()
-	t.Run("an agent's runs start one after another, in the order in which they were queued", func(t *testing.T) {
+	t.Run("an agent's runs start one at a time, in queue order", func(t *testing.T) {
 		inst := newInstance(t, setup{})
 		tasks := []*task.Task{inst.create("coder"), inst.create("coder"), inst.create("coder")}
 		for i, tk := range tasks {
 			f := inst.next()
 			if f.TaskID != tk.ID {
-				t.Errorf("run %d is of task %d, want %d", i, f.TaskID, tk.ID)
+				t.Errorf("run %d: got task %d, want %d", i, f.TaskID, tk.ID)
 			}
-			inst.only(1)
+			inst.checkRunning(1)
 			f.complete()
 		}
 	})
-	t.Run("max_parallel of an agent lets as many run", func(t *testing.T) {
+	t.Run("an agent runs up to max_parallel runs", func(t *testing.T) {
 		inst := newInstance(t, setup{agents: map[string]string{"coder": "max_parallel: 2"}})
 		for range 3 {
 			inst.create("coder")
 		}
 		a, b := inst.next(), inst.next()
-		inst.only(2)
+		inst.checkRunning(2)
 		b.complete()
 		c := inst.next()
-		inst.only(2)
+		inst.checkRunning(2)
 		a.complete()
 		c.complete()
 	})
-	t.Run("no more run in all than the instance allows, the oldest first", func(t *testing.T) {
+	t.Run("the instance's limit applies across agents, oldest first", func(t *testing.T) {
 		two := func(c *service.Config) { c.MaxParallel = 2 }
 		inst := newInstance(t, setup{cfg: two, agents: map[string]string{"a": "", "b": "", "c": "", "d": ""}})
 		inst.create("c")
 		inst.create("a")
 		first, second := inst.next(), inst.next()
 		third, fourth := inst.create("d"), inst.create("b")
-		inst.only(2)
+		inst.checkRunning(2)
 		first.complete()
 		f := inst.next()
 		if f.TaskID != third.ID {
-			t.Errorf("task %d came next, want %d", f.TaskID, third.ID)
+			t.Errorf("next task: got %d, want %d", f.TaskID, third.ID)
 		}
 		second.complete()
 		g := inst.next()
 		if g.TaskID != fourth.ID {
-			t.Errorf("task %d came last, want %d", g.TaskID, fourth.ID)
+			t.Errorf("last task: got %d, want %d", g.TaskID, fourth.ID)
 		}
 		f.complete()
 		g.complete()
 	})
-	t.Run("runs of ticks go one at a time, others pass them", func(t *testing.T) {
+	t.Run("runs of ticks start one at a time, and others overtake them", func(t *testing.T) {
 		inst := newInstance(t, setup{agents: map[string]string{"a": "", "b": "", "c": ""}, stopped: true})
 		var tasks []*task.Task
 		for _, owner := range []string{"a", "b", "c"} {
@@ -83,26 +83,26 @@ func TestDispatchOrderAndLimits(t *testing.T) {
 		}
 		inst.start()
 		first := inst.next()
-		inst.only(1)
+		inst.checkRunning(1)
 		inst.create("c")
 		woken := inst.next()
 		if woken.Plan.Agent != "c" {
-			t.Errorf("%s passed the tick, want c", woken.Plan.Agent)
+			t.Errorf("got a run of %s before the tick's run, want c", woken.Plan.Agent)
 		}
-		inst.only(2)
+		inst.checkRunning(2)
 		first.complete()
 		second := inst.next()
 		if second.TaskID != tasks[1].ID {
-			t.Errorf("task %d is second, want %d", second.TaskID, tasks[1].ID)
+			t.Errorf("second task: got %d, want %d", second.TaskID, tasks[1].ID)
 		}
 		second.complete()
 		woken.complete()
 	})
 }
 
-func TestStopMeetsTheStartOfARun(t *testing.T) {
+func TestStopWhileARunStarts(t *testing.T) {
 	t.Parallel()
-	t.Run("a run that is claimed while the server stops is back in the queue when it has stopped", func(t *testing.T) {
+	t.Run("a run claimed while the server stops is queued again afterwards", func(t *testing.T) {
 		var armed atomic.Bool
 		held, free := make(chan struct{}), make(chan struct{})
 		inst := newInstance(t, setup{stopped: true, db: func(o *db.Options) {
@@ -117,26 +117,26 @@ func TestStopMeetsTheStartOfARun(t *testing.T) {
 		inst.create("coder")
 		armed.Store(true)
 		inst.start()
-		<-held // within the transaction that claims it
+		<-held // within the transaction that claims the run
 		stopped := make(chan struct{})
 		go func() { defer close(stopped); inst.end() }()
 		select {
-		case <-inst.jobs.ctx.Done(): // too early: it thinks that no run is left
+		case <-inst.jobs.ctx.Done(): // too early: the stop believes that no run is left
 		case <-time.After(200 * time.Millisecond):
 		}
 		close(free)
 		<-stopped
 		list, err := inst.svc.Runs(context.Background(), maya, task.RunFilter{Limit: 10})
 		if err != nil || len(list) != 1 {
-			t.Fatalf("%d runs, %v", len(list), err)
+			t.Fatalf("got %d runs, %v; want 1", len(list), err)
 		}
 		if got := list[0].State().String(); got != "pending/queued" || list[0].Attempt != 1 {
-			t.Errorf("the run is %s in attempt %d", got, list[0].Attempt)
+			t.Errorf("got run %s in attempt %d", got, list[0].Attempt)
 		}
 	})
 }
 
-func TestRetryStartsWhenItsBackOffIsOver(t *testing.T) {
+func TestARetryStartsAfterItsBackoff(t *testing.T) {
 	t.Parallel()
 	backoff := func(d time.Duration) func(*service.Config) {
 		return func(c *service.Config) { c.Backoff = func(int) time.Duration { return d } }
@@ -145,8 +145,8 @@ func TestRetryStartsWhenItsBackOffIsOver(t *testing.T) {
 		name  string
 		setup setup
 	}{
-		{"nobody signals it", setup{cfg: backoff(300 * time.Millisecond)}},
-		{"the moment passes while the dispatcher looks", setup{cfg: backoff(300 * time.Millisecond), ahead: time.Second}},
+		{"without a signal", setup{cfg: backoff(300 * time.Millisecond)}},
+		{"the time passes during a dispatch", setup{cfg: backoff(300 * time.Millisecond), ahead: time.Second}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -160,56 +160,56 @@ func TestRetryStartsWhenItsBackOffIsOver(t *testing.T) {
 			took := time.Since(begin)
 			r := inst.run(again.RunID)
 			if r.RetryOf != first || r.Attempt != 2 || r.Cause != task.CauseRetry {
-				t.Errorf("run %d is attempt %d by %s of %d", r.ID, r.Attempt, r.Cause, r.RetryOf)
+				t.Errorf("run %d: got attempt %d, cause %s, retry of %d", r.ID, r.Attempt, r.Cause, r.RetryOf)
 			}
 			if early := r.NotBefore.Sub(r.StartedAt); early > 0 {
-				t.Errorf("it started %v too early", early)
+				t.Errorf("started %v too early", early)
 			}
 			if took > 10*time.Second {
-				t.Errorf("it took %v", took)
+				t.Errorf("started after %v", took)
 			}
 			again.complete()
 		})
 	}
 }
 
-func TestLeaseOfARun(t *testing.T) {
+func TestRunLease(t *testing.T) {
 	t.Parallel()
-	t.Run("heartbeats renew it, and the reaper leaves the run alone", func(t *testing.T) {
+	t.Run("heartbeats renew the lease, and the reaper keeps the run", func(t *testing.T) {
 		t.Parallel()
 		inst := newInstance(t, setup{cfg: func(c *service.Config) { c.RunLease = 2 * time.Second }})
 		inst.create("coder")
 		f := inst.next()
 		start := inst.run(f.RunID)
-		testkit.EventuallyWithin(inst.t, patience, "the lease outlives its first end", func() bool {
+		testkit.EventuallyWithin(inst.t, patience, "the lease is renewed", func() bool {
 			return inst.run(f.RunID).LeaseExpires.Sub(start.LeaseExpires) > time.Second
 		})
 		if err := inst.jobs.reap(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if got := inst.run(f.RunID).Status; got != task.RunRunning {
-			t.Errorf("it is %s", got)
+			t.Errorf("got %s", got)
 		}
 		f.complete()
 		inst.awaitRun(f.RunID, "completed/ended")
 	})
-	t.Run("a jump of the wall clock does not cost a run that this server executes", func(t *testing.T) {
+	t.Run("a jump of the wall clock does not end a run of this server", func(t *testing.T) {
 		t.Parallel()
 		inst := newInstance(t,
 			setup{cfg: func(c *service.Config) { c.RunLease = time.Millisecond }, jobs: func(o *Options) { o.Beat = time.Hour }})
 		inst.create("coder")
 		f := inst.next()
-		testkit.EventuallyWithin(inst.t, patience, "the lease is over", func() bool { return inst.run(f.RunID).LeaseExpires < inst.svc.Now() })
+		testkit.EventuallyWithin(inst.t, patience, "the lease expires", func() bool { return inst.run(f.RunID).LeaseExpires < inst.svc.Now() })
 		if err := inst.jobs.reap(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if got := inst.run(f.RunID); got.Status != task.RunRunning || f.ctx.Err() != nil {
-			t.Errorf("it is %s: %s", got.State(), got.Reason)
+			t.Errorf("got %s: %s", got.State(), got.Reason)
 		}
 		f.complete()
 		inst.awaitRun(f.RunID, "completed/ended")
 	})
-	t.Run("a run that lost it is stopped, and its last words change nothing", func(t *testing.T) {
+	t.Run("a run that lost its lease is stopped, and its outcome is ignored", func(t *testing.T) {
 		t.Parallel()
 		inst := newInstance(t, setup{})
 		inst.create("coder")
@@ -223,9 +223,9 @@ func TestLeaseOfARun(t *testing.T) {
 		}
 		f.sink.Event(supervise.Event{Type: supervise.EventText, Text: "too late"})
 		f.complete()
-		retry := inst.next() // only now: the former process must be gone first
+		retry := inst.next() // not earlier, because the previous process must end first
 		if got := inst.run(f.RunID); got.State().String() != "failed/lost" || got.Reason != "taken away" {
-			t.Errorf("run is %s: %s", got.State(), got.Reason)
+			t.Errorf("got %s: %s", got.State(), got.Reason)
 		}
 		for _, m := range inst.transcript(f.RunID) {
 			if m.Content == "too late" {
@@ -234,15 +234,15 @@ func TestLeaseOfARun(t *testing.T) {
 		}
 		retry.complete()
 	})
-	t.Run("a run that nobody executes is reaped and tried again", func(t *testing.T) {
+	t.Run("a run that nobody executes is reaped and retried", func(t *testing.T) {
 		t.Parallel()
 		inst := newInstance(t, setup{cfg: func(c *service.Config) { c.RunLease = time.Millisecond }, stopped: true})
 		inst.create("coder")
-		start, _, err := inst.svc.NextRun(t.Context(), nil) // by a runner that dies at once
+		start, _, err := inst.svc.NextRun(t.Context(), nil) // by a runner that exits at once
 		if err != nil || start == nil {
 			t.Fatalf("%v, %v", start, err)
 		}
-		testkit.EventuallyWithin(inst.t, patience, "the lease is over",
+		testkit.EventuallyWithin(inst.t, patience, "the lease expires",
 			func() bool { return inst.run(start.Run.ID).LeaseExpires < inst.svc.Now() })
 		if inst.jobs, err = New(inst.opt); err != nil {
 			t.Fatal(err)
@@ -251,16 +251,16 @@ func TestLeaseOfARun(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := inst.run(start.Run.ID); got.State().String() != "failed/lost" {
-			t.Errorf("it is %s", got.State())
+			t.Errorf("got %s", got.State())
 		}
 		inst.start()
 		f := inst.next()
 		if r := inst.run(f.RunID); r.RetryOf != start.Run.ID || r.Attempt != 2 {
-			t.Errorf("attempt %d of run %d", r.Attempt, r.RetryOf)
+			t.Errorf("got attempt %d, retry of %d", r.Attempt, r.RetryOf)
 		}
 		f.complete()
 	})
-	t.Run("what a former server left running is ended before anything starts", func(t *testing.T) {
+	t.Run("runs left by an earlier server process are ended before anything starts", func(t *testing.T) {
 		t.Parallel()
 		inst := newInstance(t, setup{stopped: true})
 		inst.create("coder")
@@ -270,29 +270,29 @@ func TestLeaseOfARun(t *testing.T) {
 		}
 		inst.start()
 		if got := inst.run(start.Run.ID); got.State().String() != "failed/lost" || got.Reason != "the server ended while it ran" {
-			t.Errorf("it is %s: %s", got.State(), got.Reason)
+			t.Errorf("got %s: %s", got.State(), got.Reason)
 		}
 		inst.next().complete()
 	})
 }
 
-func TestStopOrdersReachTheRun(t *testing.T) {
+func TestStopsReachTheRun(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name  string
-		act   func(*instance, *flight) error
+		act   func(*instance, *manualRun) error
 		cause error
 		state string
 	}{
-		{"a canceled run", func(inst *instance, f *flight) error {
+		{"a canceled run", func(inst *instance, f *manualRun) error {
 			_, err := inst.svc.CancelRun(context.Background(), maya, f.RunID, "not needed")
 			return err
 		}, supervise.ErrCanceled, "canceled/by"},
-		{"a run whose task was completed", func(inst *instance, f *flight) error {
+		{"a run whose task was completed", func(inst *instance, f *manualRun) error {
 			_, err := inst.svc.CompleteTask(context.Background(), maya, f.TaskID, "done by hand", 0)
 			return err
 		}, supervise.ErrTaskClosed, "canceled/task_closed"},
-		{"a run whose task was canceled", func(inst *instance, f *flight) error {
+		{"a run whose task was canceled", func(inst *instance, f *manualRun) error {
 			_, err := inst.svc.CancelTask(context.Background(), maya, f.TaskID, "")
 			return err
 		}, supervise.ErrTaskClosed, "canceled/task_closed"},
@@ -308,19 +308,19 @@ func TestStopOrdersReachTheRun(t *testing.T) {
 			select {
 			case <-f.ctx.Done():
 			case <-time.After(patience):
-				t.Fatal("the run is not stopped")
+				t.Fatal("the run was not stopped")
 			}
 			if cause := context.Cause(f.ctx); !errors.Is(cause, tt.cause) {
 				t.Errorf("stopped by %v, want %v", cause, tt.cause)
 			}
-			f.land(stoppedBy(f))
-			testkit.EventuallyWithin(inst.t, patience, "it has landed", func() bool { return len(inst.busy()) == 0 })
+			f.finish(stoppedBy(f))
+			testkit.EventuallyWithin(inst.t, patience, "the run is finished", func() bool { return len(inst.busy()) == 0 })
 			if got := inst.run(f.RunID).State().String(); got != tt.state {
-				t.Errorf("it is %s, want %s", got, tt.state)
+				t.Errorf("got %s, want %s", got, tt.state)
 			}
 		})
 	}
-	t.Run("the next run of the task waits until the stopped one is gone", func(t *testing.T) {
+	t.Run("the task's next run waits until the stopped run has ended", func(t *testing.T) {
 		t.Parallel()
 		inst := newInstance(t, setup{})
 		tk := inst.create("coder")
@@ -332,15 +332,15 @@ func TestStopOrdersReachTheRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-f.ctx.Done()
-		inst.only(0)
-		f.land(stoppedBy(f))
+		inst.checkRunning(0)
+		f.finish(stoppedBy(f))
 		again := inst.next()
 		if again.TaskID != tk.ID {
-			t.Errorf("task %d runs", again.TaskID)
+			t.Errorf("got a run of task %d", again.TaskID)
 		}
 		again.complete()
 	})
-	t.Run("a runner that is not configured fails the run for good", func(t *testing.T) {
+	t.Run("an unconfigured runner is a permanent failure", func(t *testing.T) {
 		t.Parallel()
 		inst := newInstance(t, setup{cfg: func(c *service.Config) { c.Runner = nil }, stopped: true})
 		tk := inst.create("coder")
@@ -352,11 +352,11 @@ func TestStopOrdersReachTheRun(t *testing.T) {
 	})
 }
 
-func TestACancelWhileTheProgramStartsIsNoError(t *testing.T) {
+func TestACancelDuringTheStartIsNotLoggedAsAnError(t *testing.T) {
 	t.Parallel()
 	log := &testkit.Buffer{}
 	inst := newInstance(t, setup{stopped: true, jobs: func(o *Options) { o.Log = slog.New(slog.NewTextHandler(log, nil)) }})
-	inst.tower.starting = func(spec supervise.Spec) {
+	inst.manualRunner.starting = func(spec supervise.Spec) {
 		if _, err := inst.svc.CancelRun(context.Background(), maya, spec.RunID, "not needed"); err != nil {
 			t.Error(err)
 		}
@@ -366,25 +366,25 @@ func TestACancelWhileTheProgramStartsIsNoError(t *testing.T) {
 	inst.awaitRun(1, "canceled/by")
 	inst.end()
 	if got := log.String(); strings.Contains(got, "level=ERROR") || !strings.Contains(got, "run ended") {
-		t.Errorf("the log says:\n%s", got)
+		t.Errorf("got log:\n%s", got)
 	}
 }
 
 func TestStopRequeuesRuns(t *testing.T) {
 	t.Parallel()
-	t.Run("running ones go back into the queue uncounted, and nothing more starts", func(t *testing.T) {
+	t.Run("running runs are queued again without counting the attempt, and nothing starts", func(t *testing.T) {
 		inst := newInstance(t, setup{agents: map[string]string{"coder": "max_parallel: 2"}})
 		for range 3 {
 			inst.create("coder")
 		}
 		a, b := inst.next(), inst.next()
 		inst.end()
-		for _, f := range []*flight{a, b} {
+		for _, f := range []*manualRun{a, b} {
 			if cause := context.Cause(f.ctx); !errors.Is(cause, supervise.ErrShutdown) {
 				t.Errorf("stopped by %v", cause)
 			}
 			if r := inst.run(f.RunID); r.State().String() != "pending/queued" || r.Attempt != 1 || r.PID != 0 {
-				t.Errorf("run %d is %s, attempt %d", r.ID, r.State(), r.Attempt)
+				t.Errorf("run %d: got %s, attempt %d", r.ID, r.State(), r.Attempt)
 			}
 		}
 		inst.start()
@@ -393,16 +393,16 @@ func TestStopRequeuesRuns(t *testing.T) {
 		}
 		inst.next().complete()
 	})
-	t.Run("a run that does not end is told of, and the stop ends with its context", func(t *testing.T) {
+	t.Run("Stop returns when its context ends, even if a run does not end", func(t *testing.T) {
 		inst := newInstance(t, setup{})
 		inst.create("coder")
 		f := inst.next()
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		defer cancel()
 		if err := inst.jobs.Stop(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("stop answers %v", err)
+			t.Errorf("got %v", err)
 		}
-		f.land(stoppedBy(f))
+		f.finish(stoppedBy(f))
 		inst.awaitRun(f.RunID, "pending/queued")
 	})
 }

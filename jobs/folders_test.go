@@ -12,8 +12,8 @@ import (
 	"taskyard/task"
 )
 
-// make makes files below a folder; a name that ends in / is a folder.
-func (inst *instance) make(dir string, names ...string) {
+// makeFiles creates files below a folder; a name that ends in / is a folder.
+func (inst *instance) makeFiles(dir string, names ...string) {
 	inst.t.Helper()
 	for _, name := range names {
 		file := filepath.Join(dir, name)
@@ -30,8 +30,8 @@ func (inst *instance) make(dir string, names ...string) {
 	}
 }
 
-// sweeps runs the job twice, and returns what is left.
-func (inst *instance) sweeps(j *Jobs) string {
+// sweep runs the job twice and returns the remaining folders.
+func (inst *instance) sweep(j *Jobs) string {
 	inst.t.Helper()
 	for range 2 {
 		if err := j.folders(context.Background()); err != nil {
@@ -44,74 +44,74 @@ func (inst *instance) sweeps(j *Jobs) string {
 	}
 	var names []string
 	for _, e := range list {
-		if e.Name() != "worktree-owner" { // it stays
+		if e.Name() != "worktree-owner" { // is kept
 			names = append(names, e.Name())
 		}
 	}
 	return strings.Join(names, " ")
 }
 
-// left waits until the job leaves just these.
-func (inst *instance) left(what string, want ...string) {
+// awaitFolders waits until only the wanted folders remain after the job.
+func (inst *instance) awaitFolders(what string, want ...string) {
 	inst.t.Helper()
-	testkit.EventuallyWithin(inst.t, patience, what, func() bool { return inst.sweeps(inst.jobs) == strings.Join(want, " ") })
+	testkit.EventuallyWithin(inst.t, patience, what, func() bool { return inst.sweep(inst.jobs) == strings.Join(want, " ") })
 }
 
-func TestFoldersOfRunsAreRemovedWhenNobodyComesBackToThem(t *testing.T) {
+func TestRunFoldersAreRemovedWhenNoRunNeedsThem(t *testing.T) {
 	t.Parallel()
 	kept := func(c *service.Config) { c.KeepTranscripts = 1 } // a nanosecond
-	t.Run("that of a run which ended, when transcripts are not kept any more", func(t *testing.T) {
+	t.Run("the folder of an ended run is removed with its transcript", func(t *testing.T) {
 		inst := newInstance(t, setup{cfg: kept})
 		inst.create("coder")
 		f := inst.next()
-		inst.make(f.Dir, "home/.cache/a", "tmp/", "work/b", "overflow.txt")
-		if got := inst.sweeps(inst.jobs); got != "run-1-1" {
-			t.Errorf("while it runs %q is left", got)
+		inst.makeFiles(f.Dir, "home/.cache/a", "tmp/", "work/b", "overflow.txt")
+		if got := inst.sweep(inst.jobs); got != "run-1-1" {
+			t.Errorf("while it runs: got folders %q", got)
 		}
 		f.complete()
 		inst.awaitRun(f.RunID, "completed/ended")
 		inst.opt.Service = service.New(inst.db, nil, service.Config{Rules: testkit.Rules()})
-		patient, err := New(inst.opt)
+		keeping, err := New(inst.opt)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := inst.sweeps(patient); got != "run-1-1" {
-			t.Errorf("after a moment %q is left", got)
+		if got := inst.sweep(keeping); got != "run-1-1" {
+			t.Errorf("while the transcript is kept: got folders %q", got)
 		}
-		inst.left("it is gone")
+		inst.awaitFolders("the folder is removed")
 	})
-	t.Run("not that of a run which continues, after a stop or after it was lost", func(t *testing.T) {
+	t.Run("the folder of a run that continues after a stop or a lost lease is kept", func(t *testing.T) {
 		inst := newInstance(t, setup{cfg: kept})
 		inst.create("coder")
 		f := inst.next()
-		inst.make(f.Dir, "home/conversation")
-		f.talks("conversation")
+		inst.makeFiles(f.Dir, "home/conversation")
+		f.reportSession("conversation")
 		inst.end()
-		if got := inst.sweeps(inst.jobs); got != "run-1-1" {
-			t.Errorf("while it is queued %q is left", got)
+		if got := inst.sweep(inst.jobs); got != "run-1-1" {
+			t.Errorf("while it is queued: got folders %q", got)
 		}
 		inst.start()
 		f = inst.next()
 		if err := inst.svc.LoseRun(t.Context(), inst.run(f.RunID), "gone"); err != nil {
 			t.Fatal(err)
 		}
-		f.land(stoppedOr(f))
+		f.finish(stoppedOrLost(f))
 		again := inst.next()
-		if got := inst.sweeps(inst.jobs); got != "run-1-1" || again.RunID != 2 {
-			t.Errorf("while run %d continues in it %q is left", again.RunID, got)
+		if got := inst.sweep(inst.jobs); got != "run-1-1" || again.RunID != 2 {
+			t.Errorf("while run %d continues in it: got folders %q", again.RunID, got)
 		}
 		again.complete()
 		inst.awaitRun(again.RunID, "completed/ended")
-		inst.left("it is gone")
+		inst.awaitFolders("the folder is removed")
 	})
-	t.Run("nothing that is not ours", func(t *testing.T) {
+	t.Run("other files are kept", func(t *testing.T) {
 		inst := newInstance(t, setup{cfg: kept})
 		inst.create("coder")
 		f := inst.next()
 		outside := t.TempDir()
-		inst.make(outside, "precious")
+		inst.makeFiles(outside, "precious")
 		mine := []string{"run-01-1/a", "run-1-1.bak/a", "run-1-3", "run-1/a", "run-99-1/a", "tree-99/a", "work/a"}
-		inst.make(inst.opt.RunsDir, append(mine, "run-1-1/a", "run-1-7/a")...)
+		inst.makeFiles(inst.opt.RunsDir, append(mine, "run-1-1/a", "run-1-7/a")...)
 		if err := os.Symlink(outside, filepath.Join(inst.opt.RunsDir, "run-1-2")); err != nil {
 			t.Fatal(err)
 		}
@@ -120,38 +120,39 @@ func TestFoldersOfRunsAreRemovedWhenNobodyComesBackToThem(t *testing.T) {
 		}
 		f.complete()
 		inst.awaitRun(f.RunID, "completed/ended")
-		inst.left("the folders of run 1 are gone", "run-01-1", "run-1", "run-1-1.bak", "run-1-2", "run-1-3", "run-99-1", "tree-99", "work")
+		inst.awaitFolders("the folders of run 1 are removed",
+			"run-01-1", "run-1", "run-1-1.bak", "run-1-2", "run-1-3", "run-99-1", "tree-99", "work")
 		if _, err := os.Stat(filepath.Join(outside, "precious")); err != nil {
 			t.Error(err)
 		}
 	})
 }
 
-func TestWorktreesAreKeptWhileTheirWorkMayBeLost(t *testing.T) {
+func TestWorktreesAreKeptUntilTheirWorkIsSafe(t *testing.T) {
 	t.Parallel()
 	repo := testkit.Repository(t, nil)
 	kept := func(c *service.Config) { c.KeepTranscripts = 1 }
 	inst := newInstance(t, setup{cfg: kept, agents: map[string]string{"coder": "workspace: worktree:" + repo}})
 	tk := inst.create("coder")
 	f := inst.next()
-	inst.make(f.Plan.Workspace, "new.txt")
+	inst.makeFiles(f.Plan.Workspace, "new.txt")
 	f.fail()
 	inst.awaitRun(f.RunID, "failed/error")
-	inst.left("its branch is known while the task may be tried again", "tree-1")
+	inst.awaitFolders("the branch is kept while the task can be retried", "tree-1")
 	if _, err := inst.svc.CompleteTask(t.Context(), maya, tk.ID, "", 0); err != nil {
 		t.Fatal(err)
 	}
-	inst.make(inst.opt.RunsDir, "tree-1/work/")
-	if got := inst.sweeps(inst.jobs); got != "tree-1" {
-		t.Errorf("with a folder of work %q is left", got)
+	inst.makeFiles(inst.opt.RunsDir, "tree-1/work/")
+	if got := inst.sweep(inst.jobs); got != "tree-1" {
+		t.Errorf("with a folder work: got folders %q", got)
 	}
 	if err := os.Remove(filepath.Join(inst.opt.RunsDir, "tree-1", "work")); err != nil {
 		t.Fatal(err)
 	}
-	inst.left("it is gone when the task is closed and its work is on the branch")
+	inst.awaitFolders("it is removed when the task is closed and its work is on the branch")
 }
 
-func TestTheFoldersJobIsOnThePage(t *testing.T) {
+func TestTheFoldersJobIsListed(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t, setup{stopped: true})
 	inst.opt.RunsDir = filepath.Join(t.TempDir(), "not", "there")
@@ -160,7 +161,7 @@ func TestTheFoldersJobIsOnThePage(t *testing.T) {
 		t.Fatal(err)
 	}
 	var info task.JobInfo
-	testkit.EventuallyWithin(inst.t, patience, "it has run", func() bool {
+	testkit.EventuallyWithin(inst.t, patience, "the job has run", func() bool {
 		for _, i := range inst.jobs.Jobs() {
 			if i.Name == "folders" {
 				info = i
@@ -169,6 +170,6 @@ func TestTheFoldersJobIsOnThePage(t *testing.T) {
 		return info.Runs == 1
 	})
 	if info.Failure != "" || info.Schedule == "" || info.About == "" {
-		t.Errorf("it says %+v", info)
+		t.Errorf("got %+v", info)
 	}
 }

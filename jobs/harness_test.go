@@ -21,7 +21,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// The program after a backup is started by helpers from this very binary.
+	// Helper processes of this binary start the program after a backup.
 	if code, ok := runner.HelperMain(os.Args[1:]); ok {
 		testkit.EndHelper(code)
 	}
@@ -32,67 +32,68 @@ const patience = 30 * time.Second // the machine may be busy
 
 var maya = task.Actor{Name: "user:maya", Role: task.RoleAdmin, UserID: 1}
 
-// flight is a run that the test executes by hand, in the place of an agent
-// program.
-type flight struct {
+// manualRun is a run that the test executes in place of an agent program.
+type manualRun struct {
 	supervise.Spec
 	sink supervise.Sink
 	ctx  context.Context
 	end  chan supervise.Outcome
 }
 
-// land ends the flight.
-func (f *flight) land(o supervise.Outcome) { f.end <- o }
+// finish ends the run.
+func (f *manualRun) finish(o supervise.Outcome) { f.end <- o }
 
-func (f *flight) complete() {
-	f.land(supervise.Outcome{Status: task.RunCompleted, Phase: task.PhaseEnded, Summary: "done"})
+func (f *manualRun) complete() {
+	f.finish(supervise.Outcome{Status: task.RunCompleted, Phase: task.PhaseEnded, Summary: "done"})
 }
 
-func (f *flight) fail() {
-	f.land(supervise.Outcome{Status: task.RunFailed, Phase: task.PhaseError, Reason: "it went wrong"})
+func (f *manualRun) fail() {
+	f.finish(supervise.Outcome{Status: task.RunFailed, Phase: task.PhaseError, Reason: "it went wrong"})
 }
 
-// tower is a runner that hands its runs to the test. A run that is stopped
-// stays until the test lets it land, as a program that takes its time.
-type tower struct {
-	flights  chan *flight
+// manualRunner is a runner that passes its runs to the test. A stopped run stays until the
+// test ends it, like a program that takes time to exit.
+type manualRunner struct {
+	runs     chan *manualRun
 	starting func(supervise.Spec) // called before a run is reported as started; may be nil
 }
 
-func (w *tower) Probe(context.Context) supervise.Probe { return supervise.Probe{Installed: true} }
+func (w *manualRunner) Probe(context.Context) supervise.Probe {
+	return supervise.Probe{Installed: true}
+}
 
-func (w *tower) Run(ctx context.Context, spec supervise.Spec, sink supervise.Sink) (supervise.Outcome, error) {
-	f := &flight{Spec: spec, sink: sink, ctx: ctx, end: make(chan supervise.Outcome)}
+func (w *manualRunner) Run(ctx context.Context, spec supervise.Spec, sink supervise.Sink) (supervise.Outcome, error) {
+	f := &manualRun{Spec: spec, sink: sink, ctx: ctx, end: make(chan supervise.Outcome)}
 	if w.starting != nil {
 		w.starting(spec)
 	}
 	if err := sink.Started(supervise.Process{}); err != nil {
 		return supervise.Outcome{Status: task.RunFailed, Phase: task.PhaseError, Reason: "not recorded"}, err
 	}
-	w.flights <- f
+	w.runs <- f
 	return <-f.end, nil
 }
 
 // instance is a service with a clock over a real database.
 type instance struct {
-	t     *testing.T
-	db    *db.DB
-	svc   *service.Service
-	jobs  *Jobs
-	tower *tower
-	dir   string
-	opt   Options
-	end   func()         // stops the jobs, once
-	seen  []*flight      // by the test
-	clock *testkit.Clock // of service and database
+	t            *testing.T
+	db           *db.DB
+	svc          *service.Service
+	jobs         *Jobs
+	manualRunner *manualRunner
+	dir          string
+	opt          Options
+	end          func()         // stops the jobs, once
+	seen         []*manualRun   // runs that the test received
+	clock        *testkit.Clock // of service and database
 }
 
-// setup says how an instance differs from the usual one.
+// setup overrides the defaults of an instance.
 type setup struct {
 	cfg     func(*service.Config) // may be nil
 	jobs    func(*Options)
 	agents  map[string]string // id → lines of the front matter
-	ahead   time.Duration     // of the service's clock before the database's
+	ahead   time.Duration     // by which the service's clock is ahead of the database's
 	stopped bool              // the test starts the jobs itself
 	db      func(*db.Options)
 }
@@ -103,12 +104,12 @@ func newInstance(t *testing.T, s setup) *instance {
 	if s.db == nil {
 		s.db = func(*db.Options) {}
 	}
-	inst := &instance{t: t, clock: testkit.RunningClock(), tower: &tower{flights: make(chan *flight, 100)}, dir: t.TempDir()}
+	inst := &instance{t: t, clock: testkit.RunningClock(), manualRunner: &manualRunner{runs: make(chan *manualRun, 100)}, dir: t.TempDir()}
 	inst.db = dbtest.New(t, func(o *db.Options) { o.Now = inst.clock.Now }, s.db)
 	if s.agents == nil {
 		s.agents = map[string]string{"coder": ""}
 	}
-	err := inst.db.Write(t.Context(), func(tx *db.Tx) error { // token 1, of a worker
+	err := inst.db.Write(t.Context(), func(tx *db.Tx) error { // token 1, for a worker
 		_, err := tx.InsertToken(task.Token{Name: "box", Scope: task.ScopeWorker, CreatedBy: maya.Name}, []byte("box"))
 		return err
 	})
@@ -128,7 +129,7 @@ func newInstance(t *testing.T, s setup) *instance {
 		if name != "hand" {
 			return service.Runner{}
 		}
-		return service.Runner{Executor: inst.tower}
+		return service.Runner{Executor: inst.manualRunner}
 	}
 	if s.cfg != nil {
 		s.cfg(&cfg)
@@ -148,8 +149,8 @@ func newInstance(t *testing.T, s setup) *instance {
 	return inst
 }
 
-// start makes the jobs and starts them; at the end of the test they stop, and
-// what is still in the air lands.
+// start creates and starts the jobs. At the end of the test they are stopped, which
+// ends the remaining runs.
 func (inst *instance) start() {
 	inst.t.Helper()
 	var err error
@@ -163,17 +164,17 @@ func (inst *instance) start() {
 	inst.t.Cleanup(inst.end)
 }
 
-// stop stops the jobs while every flight that is stopped lands by itself.
+// stop stops the jobs, and every stopped run ends by itself.
 func (inst *instance) stop() {
 	done := make(chan struct{})
 	for _, f := range inst.seen {
-		go inst.landStopped(f, done)
+		go inst.finishStopped(f, done)
 	}
 	go func() {
 		for {
 			select {
-			case f := <-inst.tower.flights:
-				go inst.landStopped(f, done)
+			case f := <-inst.manualRunner.runs:
+				go inst.finishStopped(f, done)
 			case <-done:
 				return
 			}
@@ -187,7 +188,7 @@ func (inst *instance) stop() {
 	close(done)
 }
 
-func (inst *instance) landStopped(f *flight, done chan struct{}) {
+func (inst *instance) finishStopped(f *manualRun, done chan struct{}) {
 	select {
 	case <-f.ctx.Done():
 		select {
@@ -198,8 +199,8 @@ func (inst *instance) landStopped(f *flight, done chan struct{}) {
 	}
 }
 
-// stoppedBy is the outcome of a flight that its context stopped.
-func stoppedBy(f *flight) supervise.Outcome {
+// stoppedBy returns the outcome of a run whose context was canceled.
+func stoppedBy(f *manualRun) supervise.Outcome {
 	phase := map[error]task.Phase{
 		supervise.ErrCanceled: task.PhaseBy, supervise.ErrTaskClosed: task.PhaseTaskClosed,
 		supervise.ErrShutdown: task.PhaseShutdown,
@@ -207,7 +208,7 @@ func stoppedBy(f *flight) supervise.Outcome {
 	return supervise.Outcome{Status: task.RunCanceled, Phase: phase, Reason: context.Cause(f.ctx).Error()}
 }
 
-// create makes an active task, which wakes its owner.
+// create creates an active task, which wakes its owner.
 func (inst *instance) create(owner string) *task.Task {
 	inst.t.Helper()
 	tk, err := inst.svc.CreateTask(inst.t.Context(), maya, task.New{Title: "Do it", Owner: owner})
@@ -217,11 +218,11 @@ func (inst *instance) create(owner string) *task.Task {
 	return tk
 }
 
-// next waits for the next flight.
-func (inst *instance) next() *flight {
+// next waits for the next run.
+func (inst *instance) next() *manualRun {
 	inst.t.Helper()
 	select {
-	case f := <-inst.tower.flights:
+	case f := <-inst.manualRunner.runs:
 		inst.seen = append(inst.seen, f)
 		return f
 	case <-time.After(patience):
@@ -230,16 +231,16 @@ func (inst *instance) next() *flight {
 	}
 }
 
-// only checks that n runs run and that no further one may start.
-func (inst *instance) only(n int) {
+// checkRunning checks that n runs are running and that no other may start.
+func (inst *instance) checkRunning(n int) {
 	inst.t.Helper()
 	start, _, err := inst.svc.NextRun(inst.t.Context(), inst.busy())
 	if err != nil || start != nil {
-		inst.t.Errorf("a further run may start: %v, %v", start, err)
+		inst.t.Errorf("another run may start: %v, %v", start, err)
 	}
 	st, err := inst.svc.Scheduler(inst.t.Context(), maya)
 	if err != nil || len(st.Running) != n {
-		inst.t.Errorf("%d runs are running, %v; want %d", len(st.Running), err, n)
+		inst.t.Errorf("got %d running runs, %v; want %d", len(st.Running), err, n)
 	}
 }
 

@@ -13,27 +13,27 @@ import (
 	"taskyard/task"
 )
 
-// A job that is due when one server has ceased to lead and no other does yet is
-// done by the one that leads next, once.
-func TestAJobThatIsDueWhileNobodyLeadsIsDone(t *testing.T) {
+// A job that comes due between one server losing leadership and another gaining it is
+// done once, by the next leader.
+func TestAJobDueWhileNoServerLeadsIsDone(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name   string
-		leads  time.Duration // after the job was due; 0: never
+		leads  time.Duration // after the job is due; 0: never
 		done   bool          // by another server
 		broken time.Duration // how long the failure lasts
-		want   time.Duration // after the job was due; 0: never
+		want   time.Duration // after the job is due; 0: never
 	}{
-		{name: "by the server that leads a moment later", leads: 10 * time.Second, want: 10 * time.Second},
-		{name: "but not when another one did it", leads: 10 * time.Second, done: true},
-		{name: "nor when this one never leads"},
-		{name: "nor when it leads much later", leads: 2 * standByLimit},
-		{name: "as soon as it is known that nobody did", leads: 10 * time.Second, broken: 20 * time.Second, want: 20 * time.Second},
+		{name: "by the server that leads soon after", leads: 10 * time.Second, want: 10 * time.Second},
+		{name: "not if another server did it", leads: 10 * time.Second, done: true},
+		{name: "not if this server never leads"},
+		{name: "not if it leads much later", leads: 2 * standByLimit},
+		{name: "as soon as it is known that no server did it", leads: 10 * time.Second, broken: 20 * time.Second, want: 20 * time.Second},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newBench(t, time.UTC, job{name: "hourly", cron: "0 * * * *"}, job{name: "often", every: 10 * time.Second})
-				due := time.Now().Add(time.Hour) // a bubble begins at midnight
+				due := time.Now().Add(time.Hour) // a bubble starts at midnight
 				var asked atomic.Bool
 				b.lead = func(ctx context.Context) (context.Context, bool) {
 					return ctx, c.leads > 0 && time.Since(due) >= c.leads
@@ -41,10 +41,10 @@ func TestAJobThatIsDueWhileNobodyLeadsIsDone(t *testing.T) {
 				b.did = func(_ context.Context, name string, since time.Time) (bool, error) {
 					asked.Store(true)
 					if name != "hourly" || since.After(due) || due.Sub(since) > time.Minute {
-						t.Errorf("asked for %s since %v, due was %v", name, since, due)
+						t.Errorf("asked about %s since %v, want due time %v", name, since, due)
 					}
 					if time.Since(due) < c.broken {
-						return false, errors.New("the database is away")
+						return false, errors.New("the database is unreachable")
 					}
 					return c.done, nil
 				}
@@ -54,21 +54,21 @@ func TestAJobThatIsDueWhileNobodyLeadsIsDone(t *testing.T) {
 				got := b.times("hourly")
 				switch {
 				case c.want == 0 && len(got) > 0:
-					t.Errorf("it was done at %v", got)
+					t.Errorf("done at %v, want never", got)
 				case c.want > 0 && (len(got) != 1 || got[0].Sub(due) < c.want || got[0].Sub(due) > c.want+2*watchEvery):
-					t.Errorf("it was done at %v, want %v after %v", got, c.want, due)
+					t.Errorf("done at %v, want %v after %v", got, c.want, due)
 				}
 				if asked.Load() != (c.leads > 0 && c.leads < standByLimit) {
-					t.Errorf("asked for what others did: %v", asked.Load())
+					t.Errorf("asked what other servers did: got %v", asked.Load())
 				}
 			})
 		})
 	}
 }
 
-// Of several servers, only the one that leads is to blame for a tick or a backup
-// that did not come, and not for what was due before it led.
-func TestOnlyTheServerThatLeadsIsLate(t *testing.T) {
+// Of several servers, only the leader reports a tick or backup as late, and only if
+// it was due after the server became the leader.
+func TestOnlyTheLeaderReportsLateJobs(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t, setup{stopped: true, jobs: func(o *Options) {
 		o.Plan = Plan{Enabled: true, Cron: "0 * * * *", Location: time.UTC, Backup: Backup{Cron: "0 0 * * *", Keep: 1, Dir: t.TempDir()}}
@@ -81,12 +81,12 @@ func TestOnlyTheServerThatLeadsIsLate(t *testing.T) {
 	late := func(what string, want int) {
 		t.Helper()
 		if got := inst.jobs.Vitals().Late; len(got) != want {
-			t.Errorf("%s these are late: %v", what, got)
+			t.Errorf("%s: got late jobs %v, want %d", what, got, want)
 		}
 	}
 	late("alone", 2)
 	if !dbtest.Postgres() {
-		return // one server alone can be there
+		return // SQLite has only one server
 	}
 	lead := func(id string, d time.Duration) {
 		t.Helper()
@@ -106,27 +106,27 @@ func TestOnlyTheServerThatLeadsIsLate(t *testing.T) {
 	}
 	since, leads := inst.svc.LeadsSince()
 	if !leads {
-		t.Fatal("it does not lead after the other one")
+		t.Fatal("the server did not become the leader")
 	}
-	late("when it has just begun to lead", 0)
+	late("when it has just become the leader", 0)
 	inst.clock.Forward(5 * time.Second)
 	if err := inst.svc.CheckClock(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if again, leads := inst.svc.LeadsSince(); !leads || !again.Equal(since) {
-		t.Errorf("it leads %v, since %v and not %v", leads, again, since)
+		t.Errorf("got leader %v since %v, want since %v", leads, again, since)
 	}
 }
 
-// What others did is known from the database.
-func TestWhatAnotherServerDidIsKnown(t *testing.T) {
+// The database shows what other servers did.
+func TestJobsDoneByOtherServersAreKnown(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t, setup{})
 	start := inst.clock.Now().Add(-time.Second)
 	did := func(what, name string, want bool) {
 		t.Helper()
 		if got, err := inst.svc.JobDone(t.Context(), name, start); err != nil || got != want {
-			t.Errorf("%s, %s is done: %v, %v", what, name, got, err)
+			t.Errorf("%s, %s done: got %v, %v", what, name, got, err)
 		}
 	}
 	did("at first", task.JobTick, false)
@@ -134,7 +134,7 @@ func TestWhatAnotherServerDidIsKnown(t *testing.T) {
 	if err := inst.db.Write(t.Context(), func(tx *db.Tx) error { _, err := tx.BeginTick("cron"); return err }); err != nil {
 		t.Fatal(err)
 	}
-	did("after one that was cut off", task.JobTick, false)
+	did("after an interrupted one", task.JobTick, false)
 	if _, err := inst.svc.Tick(t.Context(), "cron"); err != nil {
 		t.Fatal(err)
 	}

@@ -13,23 +13,23 @@ import (
 	"taskyard/task"
 )
 
-// said is a message as a service outside got it.
-type said struct{ title, text, link string }
+// sentMessage is a message as the external service received it.
+type sentMessage struct{ title, text, link string }
 
-// outside is a service outside that the test plays: it answers each message.
-type outside struct {
-	got    chan said
-	answer chan error
-	deaf   bool // it hears not that the caller has gone
+// receiver is an external service that the test controls.
+type receiver struct {
+	got           chan sentMessage
+	answer        chan error
+	ignoresCancel bool // keeps waiting for an answer after a request is canceled
 }
 
-func (o *outside) send(ctx context.Context, title, text, link string) error {
+func (o *receiver) send(ctx context.Context, title, text, link string) error {
 	select {
-	case o.got <- said{title, text, link}:
+	case o.got <- sentMessage{title, text, link}:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if o.deaf {
+	if o.ignoresCancel {
 		return <-o.answer
 	}
 	select {
@@ -40,11 +40,11 @@ func (o *outside) send(ctx context.Context, title, text, link string) error {
 	}
 }
 
-// newOutside returns an instance that notifies an external service of
+// newReceiver returns an instance that notifies an external service of
 // questions.
-func newOutside(t *testing.T, again func(int) time.Duration) (*instance, *outside, *testkit.Buffer) {
+func newReceiver(t *testing.T, again func(int) time.Duration) (*instance, *receiver, *testkit.Buffer) {
 	t.Helper()
-	o, log := &outside{got: make(chan said), answer: make(chan error)}, &testkit.Buffer{}
+	o, log := &receiver{got: make(chan sentMessage), answer: make(chan error)}, &testkit.Buffer{}
 	inst := newInstance(t, setup{
 		cfg: func(c *service.Config) {
 			c.Notify = []service.NotifyTarget{{Name: "ops", Kinds: []task.OutKind{task.OutQuestion}}}
@@ -70,20 +70,20 @@ func (inst *instance) ask(text string) *task.Task {
 	return tk
 }
 
-// heard waits for a message and answers it.
-func (o *outside) heard(t *testing.T, answer error) said {
+// receive waits for a message and responds to it.
+func (o *receiver) receive(t *testing.T, answer error) sentMessage {
 	t.Helper()
 	select {
 	case s := <-o.got:
 		o.answer <- answer
 		return s
 	case <-time.After(patience):
-		t.Fatal("nothing was said")
-		return said{}
+		t.Fatal("no message was sent")
+		return sentMessage{}
 	}
 }
 
-func (inst *instance) emptied() {
+func (inst *instance) awaitEmptyOutbox() {
 	inst.t.Helper()
 	testkit.EventuallyWithin(inst.t, patience, "the outbox is empty", func() bool {
 		list, next, err := inst.svc.Outgoing(inst.t.Context(), "ops")
@@ -91,35 +91,35 @@ func (inst *instance) emptied() {
 	})
 }
 
-func TestAQuestionIsToldOutsideWithALinkToIt(t *testing.T) {
-	inst, o, _ := newOutside(t, nil)
+func TestANotificationOfAQuestionLinksToItsTask(t *testing.T) {
+	inst, o, _ := newReceiver(t, nil)
 	tk := inst.ask("North?")
-	s := o.heard(t, nil)
+	s := o.receive(t, nil)
 	if s.title != "Taskyard: a question from an agent" || !strings.Contains(s.text, "coder asks: North?") ||
 		s.link != "https://tasks.example/tasks/"+tk.ID.String() {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v", s)
 	}
-	inst.emptied()
+	inst.awaitEmptyOutbox()
 }
 
-func TestWhatComesMeanwhileGoesOutAsOneMessage(t *testing.T) {
-	inst, o, _ := newOutside(t, nil)
+func TestQueuedNoticesAreSentAsOneMessage(t *testing.T) {
+	inst, o, _ := newReceiver(t, nil)
 	inst.ask("first?")
 	<-o.got
 	for range 14 {
 		inst.ask("another?")
 	}
 	o.answer <- nil
-	s := o.heard(t, nil)
+	s := o.receive(t, nil)
 	if s.title != "Taskyard: 14 things wait for you" || strings.Count(s.text, "another?") != 10 ||
 		!strings.HasSuffix(s.text, "\nand 4 more") || s.link != "https://tasks.example/" {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v", s)
 	}
-	inst.emptied()
+	inst.awaitEmptyOutbox()
 }
 
-func TestAMessageIsTriedAgainAndGivenUpInTheEnd(t *testing.T) {
-	inst, o, log := newOutside(t, func(n int) time.Duration {
+func TestAMessageIsRetriedAndFinallyDropped(t *testing.T) {
+	inst, o, log := newReceiver(t, func(n int) time.Duration {
 		if n > 2 {
 			return -1
 		}
@@ -127,49 +127,49 @@ func TestAMessageIsTriedAgainAndGivenUpInTheEnd(t *testing.T) {
 	})
 	inst.ask("North?")
 	for range 3 {
-		o.heard(t, errors.New("no answer from ***"))
+		o.receive(t, errors.New("no response from ***"))
 	}
-	inst.emptied()
-	testkit.EventuallyWithin(inst.t, patience, "the log tells", func() bool { return strings.Contains(log.String(), "dropped=1") })
+	inst.awaitEmptyOutbox()
+	testkit.EventuallyWithin(inst.t, patience, "the drop is logged", func() bool { return strings.Contains(log.String(), "dropped=1") })
 	if n := strings.Count(log.String(), `msg="failed to send notices" service=ops`); n != 3 {
-		t.Errorf("%d lines in\n%s", n, log)
+		t.Errorf("got %d lines in\n%s", n, log)
 	}
 	inst.ask("South?")
-	if s := o.heard(t, nil); !strings.Contains(s.text, "South?") {
-		t.Errorf("the next one: %+v", s)
+	if s := o.receive(t, nil); !strings.Contains(s.text, "South?") {
+		t.Errorf("next message: got %+v", s)
 	}
-	inst.emptied()
+	inst.awaitEmptyOutbox()
 }
 
-func TestWhatAStopCutOffIsToldAfterTheNextStart(t *testing.T) {
-	inst, o, log := newOutside(t, nil)
+func TestAMessageInterruptedByAStopIsSentAfterTheNextStart(t *testing.T) {
+	inst, o, log := newReceiver(t, nil)
 	inst.ask("North?")
-	<-o.got // and no answer
+	<-o.got // without a response
 	inst.end()
 	if strings.Contains(log.String(), "failed to send notices") {
-		t.Error("the stop counts as a failure")
+		t.Error("the stop was logged as a failure")
 	}
 	inst.start()
-	if s := o.heard(t, nil); !strings.Contains(s.text, "North?") {
-		t.Errorf("%+v", s)
+	if s := o.receive(t, nil); !strings.Contains(s.text, "North?") {
+		t.Errorf("got %+v", s)
 	}
-	inst.emptied()
+	inst.awaitEmptyOutbox()
 }
 
-func TestWhatWasTakenDuringAStopIsNotToldTwice(t *testing.T) {
-	inst, o, _ := newOutside(t, nil)
-	o.deaf = true
+func TestAMessageAcceptedDuringAStopIsNotSentTwice(t *testing.T) {
+	inst, o, _ := newReceiver(t, nil)
+	o.ignoresCancel = true
 	inst.ask("North?")
 	<-o.got
 	stopped := make(chan struct{})
 	go func() { defer close(stopped); inst.end() }()
 	<-inst.jobs.ctx.Done()
-	o.answer <- nil // it took the message all the same
+	o.answer <- nil // the message was accepted anyway
 	<-stopped
-	inst.emptied()
+	inst.awaitEmptyOutbox()
 }
 
-func TestTriesGoOnForAboutAnHour(t *testing.T) {
+func TestRetriesContinueForAboutAnHour(t *testing.T) {
 	var all time.Duration
 	n := 1
 	for ; ; n++ {
@@ -180,6 +180,6 @@ func TestTriesGoOnForAboutAnHour(t *testing.T) {
 		all += d
 	}
 	if n != maxTries || all < 45*time.Minute || all > 2*time.Hour {
-		t.Errorf("%d tries in %v", n, all)
+		t.Errorf("got %d attempts in %v", n, all)
 	}
 }

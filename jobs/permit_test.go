@@ -18,8 +18,8 @@ type permitted struct {
 	err    error
 }
 
-// asks has a flight ask for a call of a tool, as its runner does.
-func (f *flight) asks(tool string) <-chan permitted {
+// requestPermission asks for a tool call, as a runner does.
+func (f *manualRun) requestPermission(tool string) <-chan permitted {
 	got := make(chan permitted, 1)
 	go func() {
 		request := supervise.PermissionRequest{Tool: tool, Input: json.RawMessage(`{"command":"make"}`)}
@@ -29,43 +29,43 @@ func (f *flight) asks(tool string) <-chan permitted {
 	return got
 }
 
-func TestARunnerIsAnsweredByPeople(t *testing.T) {
+func TestPeopleAnswerARunnersPermissionRequests(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t, setup{})
 	inst.create("coder")
 	f := inst.next()
 	f.sink.Event(supervise.Event{Type: supervise.EventText, Text: "I will build it."})
-	got := f.asks("bash")
+	got := f.requestPermission("bash")
 	r := inst.awaitRun(f.RunID, "running/permission")
-	t.Run("what it said before is before what it asks", func(t *testing.T) {
+	t.Run("earlier output comes before the request in the transcript", func(t *testing.T) {
 		var types []string
 		for _, m := range inst.transcript(f.RunID) {
 			types = append(types, m.Type)
 		}
 		if n := len(types); n < 2 || types[n-1] != "permission" || types[n-2] != supervise.EventText {
-			t.Errorf("transcript %v", types)
+			t.Errorf("got transcript %v", types)
 		}
 	})
-	t.Run("what it asks beside that waits for its turn", func(t *testing.T) {
-		second := f.asks("edit")
+	t.Run("a second request waits for the first", func(t *testing.T) {
+		second := f.requestPermission("edit")
 		decide(t, inst, r, "")
 		if p := <-got; p.err != nil || !p.answer.Allow {
-			t.Fatalf("%+v", p)
+			t.Fatalf("got %+v", p)
 		}
-		testkit.EventuallyWithin(inst.t, patience, "the second is asked", func() bool { r = inst.run(f.RunID); return r.Permission != nil && r.Permission.Tool == "edit" })
+		testkit.EventuallyWithin(inst.t, patience, "the second request is pending", func() bool { r = inst.run(f.RunID); return r.Permission != nil && r.Permission.Tool == "edit" })
 		if _, err := inst.svc.DenyPermission(t.Context(), maya, r.ID, r.Permission.N, "no edits"); err != nil {
 			t.Fatal(err)
 		}
 		if p := <-second; p.err != nil || p.answer.Allow || p.answer.Message != "A person denied this call: no edits" {
-			t.Fatalf("%+v", p)
+			t.Fatalf("got %+v", p)
 		}
 	})
-	t.Run("for this run is asked once", func(t *testing.T) {
-		got := f.asks("bash")
+	t.Run("permission for the whole run is requested once", func(t *testing.T) {
+		got := f.requestPermission("bash")
 		decide(t, inst, inst.awaitRun(f.RunID, "running/permission"), task.ScopeRun)
-		for _, c := range []<-chan permitted{got, f.asks("bash"), f.asks("bash")} {
+		for _, c := range []<-chan permitted{got, f.requestPermission("bash"), f.requestPermission("bash")} {
 			if p := <-c; p.err != nil || !p.answer.Allow {
-				t.Fatalf("%+v", p)
+				t.Fatalf("got %+v", p)
 			}
 		}
 	})
@@ -80,12 +80,12 @@ func decide(t *testing.T, inst *instance, r *task.Run, scope task.Scope) {
 	}
 }
 
-func TestARunThatIsCanceledWhileItAsksIsNotAnswered(t *testing.T) {
+func TestARunCanceledWhileItAsksGetsNoAnswer(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t, setup{})
 	inst.create("coder")
 	f := inst.next()
-	got := f.asks("bash")
+	got := f.requestPermission("bash")
 	r := inst.awaitRun(f.RunID, "running/permission")
 	if _, err := inst.svc.CancelRun(context.Background(), maya, r.ID, "enough"); err != nil {
 		t.Fatal(err)
@@ -93,28 +93,28 @@ func TestARunThatIsCanceledWhileItAsksIsNotAnswered(t *testing.T) {
 	p := <-got
 	if p.err == nil || p.answer.Allow || !errors.Is(p.err, supervise.ErrCanceled) &&
 		!task.IsCode(p.err, task.CodeRunEnded) && !errors.Is(p.err, context.Canceled) {
-		t.Fatalf("%+v", p)
+		t.Fatalf("got %+v", p)
 	}
-	f.land(stoppedBy(f))
+	f.finish(stoppedBy(f))
 }
 
-func TestAPermissionThatNobodyGivesIsDenied(t *testing.T) {
+func TestAPermissionThatNobodyDecidesIsDenied(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t, setup{cfg: func(c *service.Config) { c.ApprovalExpires = 1 }}) // a nanosecond: at once
 	inst.create("coder")
 	f := inst.next()
-	got := f.asks("bash")
+	got := f.requestPermission("bash")
 	inst.awaitRun(f.RunID, "running/permission")
 	if err := inst.jobs.RunJob("approvals"); err != nil {
 		t.Fatal(err)
 	}
 	if p := <-got; p.err != nil || p.answer.Allow || p.answer.Message == "" {
-		t.Fatalf("%+v", p)
+		t.Fatalf("got %+v", p)
 	}
-	// Time limits are paused while people are asked: one that asks again and again
-	// would never end.
-	if p := <-f.asks("bash"); p.err != nil || p.answer.Allow || !strings.Contains(p.answer.Message, "an earlier call") {
-		t.Errorf("it asks again after nobody decided: %+v", p)
+	// Time limits are paused while people are asked, so a program that asks again and
+	// again would never end.
+	if p := <-f.requestPermission("bash"); p.err != nil || p.answer.Allow || !strings.Contains(p.answer.Message, "an earlier call") {
+		t.Errorf("request after one that nobody decided: got %+v", p)
 	}
 	f.complete()
 }

@@ -13,9 +13,9 @@ var gpuBox = task.Actor{Name: "worker:box", Role: task.RoleWorker, TokenID: 1}
 
 func byWorkers(string) service.Runner { return service.Runner{Worker: true} }
 
-// TestRunsOfWorkersAreLeftToTheirLease starts a server again over a run that a
-// worker executes.
-func TestRunsOfWorkersAreLeftToTheirLease(t *testing.T) {
+// TestRunsOfWorkersKeepTheirLeaseAcrossARestart restarts a server while a worker executes a
+// run.
+func TestRunsOfWorkersKeepTheirLeaseAcrossARestart(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t, setup{cfg: func(c *service.Config) {
 		c.Runner, c.RunLease = byWorkers, 300*time.Millisecond
@@ -23,15 +23,15 @@ func TestRunsOfWorkersAreLeftToTheirLease(t *testing.T) {
 	tk := inst.create("coder")
 	l, err := inst.svc.LeaseRun(t.Context(), gpuBox, task.WorkerAsk{})
 	if err != nil || l == nil {
-		t.Fatalf("leased %v, %v", l, err)
+		t.Fatalf("got lease %v, %v", l, err)
 	}
 	hold := task.Hold{Attempt: l.Attempt, Lease: l.Lease}
 	inst.start()
 	if got := inst.run(l.RunID).Status; got != task.RunRunning {
-		t.Fatalf("after the start the run is %s", got)
+		t.Fatalf("after the start: got %s", got)
 	}
 	if _, err := inst.svc.ReportAlive(t.Context(), gpuBox, l.RunID, hold, false, 0); err != nil {
-		t.Fatalf("a heartbeat after the start: %v", err)
+		t.Fatalf("heartbeat after the start: %v", err)
 	}
 	testkit.EventuallyWithin(inst.t, patience, "the run is lost when its heartbeats stop", func() bool {
 		if err := inst.jobs.RunJob("reaper"); err != nil {
@@ -41,21 +41,21 @@ func TestRunsOfWorkersAreLeftToTheirLease(t *testing.T) {
 	})
 	again, err := inst.svc.LeaseRun(t.Context(), gpuBox, task.WorkerAsk{})
 	if err != nil || again == nil || again.TaskID != tk.ID || again.RunID == l.RunID || again.Attempt != 2 {
-		t.Fatalf("leased %+v, %v", again, err)
+		t.Fatalf("got lease %+v, %v", again, err)
 	}
 	if err := inst.svc.ReportEnd(t.Context(), gpuBox, l.RunID, hold,
 		service.Finished{State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}}); !task.IsCode(err, task.CodeStaleLease) {
-		t.Errorf("the end of the lost run: %v", err)
+		t.Errorf("end of the lost run: got %v", err)
 	}
 }
 
-func TestAServerThatStoodStillGivesWorkersTheirTimeBack(t *testing.T) {
+func TestASuspendedServerDoesNotExpireLeasesOfWorkers(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t, setup{cfg: func(c *service.Config) { c.Runner = byWorkers }, stopped: true})
 	inst.create("coder")
 	l, err := inst.svc.LeaseRun(t.Context(), gpuBox, task.WorkerAsk{})
 	if err != nil || l == nil {
-		t.Fatalf("leased %v, %v", l, err)
+		t.Fatalf("got lease %v, %v", l, err)
 	}
 	inst.start()
 	if err := inst.svc.CheckClock(t.Context()); err != nil {
@@ -67,10 +67,10 @@ func TestAServerThatStoodStillGivesWorkersTheirTimeBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		if n, err := inst.svc.ReleaseExpired(t.Context()); n != 0 || err != nil {
-			t.Fatalf("%d claims were released, %v", n, err)
+			t.Fatalf("got %d released claims, %v", n, err)
 		}
 	}
 	if got := inst.run(l.RunID).Status; got != task.RunRunning {
-		t.Errorf("the run is %s", got)
+		t.Errorf("got %s", got)
 	}
 }

@@ -7,13 +7,13 @@ import (
 	"taskyard/task"
 )
 
-func TestTimesAreThoseOfThePerson(t *testing.T) {
+func TestTimesUseThePersonsZone(t *testing.T) {
 	at := task.TimeFromStd(time.Date(2026, 3, 2, 23, 30, 5, 0, time.UTC))
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {
 		t.Fatal(err)
 	}
-	dubai, err := time.LoadLocation("Asia/Dubai") // has no letters
+	dubai, err := time.LoadLocation("Asia/Dubai") // has no abbreviation
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,10 +28,10 @@ func TestTimesAreThoseOfThePerson(t *testing.T) {
 	} {
 		ch := Chrome{Zone: c.zone, Now: at.Add(-4 * time.Hour)}
 		if got := [3]string{ch.Clock(at), ch.Exact(at), ch.When(at)}; got != [3]string{c.clock, c.exact, c.when} {
-			t.Errorf("in %v: %q", c.zone, got)
+			t.Errorf("in %v: got %q", c.zone, got)
 		}
 	}
 	if got := (Chrome{Now: at.Add(-365 * 24 * time.Hour)}).When(at); got != "2 Mar 2026, 23:30" {
-		t.Errorf("a year later: %q", got)
+		t.Errorf("a year later: got %q", got)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"taskyard/task"
 )
 
-func TestTilesOfTheBoard(t *testing.T) {
+func TestBoardTiles(t *testing.T) {
 	now := task.TimeFromStd(time.Date(2026, 5, 4, 12, 40, 0, 0, time.UTC))
 	first := task.StatDay(now)
 	s := QueueStats{
@@ -22,7 +22,7 @@ func TestTilesOfTheBoard(t *testing.T) {
 	}
 	tiles := s.tiles(now)
 	if len(tiles) != 4 {
-		t.Fatalf("%d tiles", len(tiles))
+		t.Fatalf("got %d tiles", len(tiles))
 	}
 	for i, want := range []struct {
 		what string
@@ -30,28 +30,28 @@ func TestTilesOfTheBoard(t *testing.T) {
 		list []float64
 	}{
 		{"tasks done", 1, []float64{0, 2, 0}},
-		{"queues keep their length until somebody looks", 0, []float64{0, 7, 7, 7}},
-		{"durations continue until the next run", 1, []float64{0, 2000, 2000}},
+		{"queue lengths stay constant between samples", 0, []float64{0, 7, 7, 7}},
+		{"durations stay constant until the next run", 1, []float64{0, 2000, 2000}},
 	} {
 		if got := tiles[i].Spark.Values; len(got) != task.DayHours || !slices.Equal(got[want.from:want.from+len(want.list)], want.list) {
-			t.Errorf("%s: %v", want.what, got)
+			t.Errorf("%s: got %v", want.what, got)
 		}
 	}
 	if got := tiles[1].Spark.Values[task.DayHours-1]; got != 4 {
-		t.Errorf("the last hour of the queues is %v, not what waits now", got)
+		t.Errorf("last hour of the queues: got %v, want the tasks that wait now", got)
 	}
 	if tiles[2].Small != "1 of 4 failed" {
-		t.Errorf("runs: %q", tiles[2].Small)
+		t.Errorf("runs: got %q", tiles[2].Small)
 	}
 }
 
-func TestTheNumbersBeginWithTheFirstHourOfThePictures(t *testing.T) {
+func TestTheNumbersBeginWithTheFirstHourOfTheCharts(t *testing.T) {
 	now := task.TimeFromStd(time.Date(2026, 5, 4, 12, 40, 0, 0, time.UTC))
 	want := task.TimeFromStd(time.Date(2026, 5, 3, 13, 0, 0, 0, time.UTC))
 	if got := HoursSince(now, time.UTC); got != want {
-		t.Errorf("they begin at %s, want %s", got, want)
+		t.Errorf("got start %s, want %s", got, want)
 	}
 	if got := HoursSince(now, time.FixedZone("west", -13*3600)); got != want {
-		t.Errorf("where today began as early they begin at %s, want %s", got, want)
+		t.Errorf("if today began at the same time: got start %s, want %s", got, want)
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"taskyard/views/ui"
 )
 
-// BenchmarkMarkHidden looks through the page of BenchmarkBoard, in which
-// nothing hides.
+// BenchmarkMarkHidden scans the page of BenchmarkBoard, which contains no hidden
+// characters.
 func BenchmarkMarkHidden(b *testing.B) {
 	var buf bytes.Buffer
 	if err := QueuesPage(board()).Render(b.Context(), &buf); err != nil {
@@ -22,7 +22,7 @@ func BenchmarkMarkHidden(b *testing.B) {
 	}
 }
 
-// BenchmarkBoard renders a board of 50 cards, as the board of a busy server is.
+// BenchmarkBoard renders a board of 50 cards, like the board of a busy server.
 func BenchmarkBoard(b *testing.B) {
 	c, m := board()
 	var buf bytes.Buffer

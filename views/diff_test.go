@@ -17,12 +17,12 @@ func diffText(list []diffLine) string {
 func TestCompareLines(t *testing.T) {
 	long := strings.Repeat("x\n", 40)
 	for _, tt := range []struct{ name, before, after, want string }{
-		{"equal texts have no difference", "a\nb", "a\nb", ""},
+		{"equal texts have no diff", "a\nb", "a\nb", ""},
 		{"a changed line is removed and added", "a\nb\nc", "a\nB\nc", " a|-b|+B| c|"},
 		{"a line is added at the end", "a", "a\nb", " a|+b|"},
 		{"a line is removed at the start", "a\nb", "b", "-a| b|"},
-		{"everything is new where nothing was", "", "a\nb", "+a|+b|"},
-		{"what lies far from a change is left out", long + "a", long + "b", "@38 unchanged lines| x| x|-a|+b|"},
+		{"every line of a new text is added", "", "a\nb", "+a|+b|"},
+		{"lines far from a change are omitted", long + "a", long + "b", "@38 unchanged lines| x| x|-a|+b|"},
 		{"common lines are kept between changes", "1\n2\n3\n4", "0\n2\n3\n5", "-1|+0| 2| 3|-4|+5|"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -31,10 +31,10 @@ func TestCompareLines(t *testing.T) {
 			}
 		})
 	}
-	t.Run("long texts without a common line are shown whole", func(t *testing.T) {
+	t.Run("long texts without common lines are shown in full", func(t *testing.T) {
 		a, b := strings.Repeat("a\n", 3000), strings.Repeat("b\n", 3000)
 		if got := compareLines(a, b); len(got) != 6001 {
-			t.Errorf("%d lines, want 6001", len(got))
+			t.Errorf("got %d lines, want 6001", len(got))
 		}
 	})
 }
@@ -68,10 +68,10 @@ func FuzzDiffLosesNothing(f *testing.F) {
 			}
 		}
 		if before != endLine(a) {
-			t.Errorf("before %q, want %q", before, a)
+			t.Errorf("before: got %q, want %q", before, a)
 		}
 		if after != endLine(b) {
-			t.Errorf("after %q, want %q", after, b)
+			t.Errorf("after: got %q, want %q", after, b)
 		}
 	})
 }

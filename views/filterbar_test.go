@@ -6,7 +6,7 @@ import (
 	"taskyard/task"
 )
 
-func TestOpenTasksAreCountedSoFar(t *testing.T) {
+func TestTheCountOfOpenTasksIsBounded(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		n        int
@@ -19,7 +19,7 @@ func TestOpenTasksAreCountedSoFar(t *testing.T) {
 		{1_290_000, false, "1290000 open tasks"}, // known without counting
 	} {
 		if got := OpenTasks(c.n, c.narrowed); got != c.want {
-			t.Errorf("%d, narrowed %t: %q, want %q", c.n, c.narrowed, got, c.want)
+			t.Errorf("%d, narrowed %t: got %q, want %q", c.n, c.narrowed, got, c.want)
 		}
 	}
 }

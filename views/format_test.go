@@ -18,8 +18,8 @@ func TestGlyphOfATask(t *testing.T) {
 		"a claimed task is a pie":                    {claimed(time.Minute, 1, 2), ui.GlyphWork},
 		"an open question waits":                     {func(t *task.Task) { t.QuestionID = 1 }, ui.GlyphWait},
 		"a run that waits for approval waits":        {func(t *task.Task) { t.OpenRunPhase = task.PhaseApproval }, ui.GlyphWait},
-		"a failure without a further run is a fault": {func(t *task.Task) { t.Failures = 1 }, ui.GlyphFail},
-		"a failure with a further run is idle":       {func(t *task.Task) { t.Failures, t.OpenRunID = 1, 4 }, ui.GlyphIdle},
+		"a failure without another run is a failure": {func(t *task.Task) { t.Failures = 1 }, ui.GlyphFail},
+		"a failure with another run is idle":         {func(t *task.Task) { t.Failures, t.OpenRunID = 1, 4 }, ui.GlyphIdle},
 		"done is a check":                            {func(t *task.Task) { t.Status = task.Done }, ui.GlyphDone},
 		"canceled is a crossed ring":                 {func(t *task.Task) { t.Status = task.Canceled }, ui.GlyphCanceled},
 	} {
@@ -34,12 +34,12 @@ func TestGlyphOfATask(t *testing.T) {
 func TestEveryStateOfARunHasText(t *testing.T) {
 	for _, s := range task.States {
 		if got := RunSentence(&task.Run{Status: s.Status, Phase: s.Phase}); got == string(s.Status) && s.Status != task.RunCompleted {
-			t.Errorf("%s has no words", s)
+			t.Errorf("%s has no text", s)
 		}
 	}
 }
 
-func TestStreamTellsEachThingOnce(t *testing.T) {
+func TestStreamShowsEachEntryOnce(t *testing.T) {
 	got := Stream(
 		[]*task.Message{{ID: 1, Kind: task.KindComment, CreatedAt: 20}, {ID: 2, Kind: task.KindRun, CreatedAt: 21}},
 		[]*task.Event{{ID: 1, Kind: task.EvTaskCreated, At: 10}, {ID: 2, Kind: task.EvCommented, At: 20}},
@@ -49,7 +49,7 @@ func TestStreamTellsEachThingOnce(t *testing.T) {
 	}
 }
 
-func TestURLLeavesOutWhatDoesNotNarrow(t *testing.T) {
+func TestURLOmitsFiltersThatDoNotNarrow(t *testing.T) {
 	for got, want := range map[string]string{
 		URL.Queues(QueueFilter{}):                            "/queues",
 		URL.Queues(QueueFilter{Query: "a&b", Sort: "title"}): "/queues?q=a%26b",

@@ -10,7 +10,7 @@ import (
 	"taskyard/task"
 )
 
-func TestFormsAreDisabledWhileTheyAreSent(t *testing.T) {
+func TestFormsAreDisabledWhileBeingSent(t *testing.T) {
 	for name, page := range hostilePages() {
 		for _, n := range nodes(t, renderHTML(t, page)) {
 			action := attr(n, "action")
@@ -21,9 +21,9 @@ func TestFormsAreDisabledWhileTheyAreSent(t *testing.T) {
 	}
 }
 
-func TestNoFormStandsInALivePart(t *testing.T) {
+func TestLivePartsKeepTypedForms(t *testing.T) {
 	for name, page := range hostilePages() {
-		t.Run(name+" keeps what is typed", func(t *testing.T) {
+		t.Run(name+" keeps typed text", func(t *testing.T) {
 			all := nodes(t, renderHTML(t, page))
 			renewed := map[string]bool{}
 			for _, n := range all {
@@ -35,18 +35,18 @@ func TestNoFormStandsInALivePart(t *testing.T) {
 					renewed[strings.TrimSuffix(strings.TrimPrefix(part, "#"), ":morph")] = true
 				}
 			}
-			delete(renewed, "") // the transcript renews nothing, it grows
+			delete(renewed, "") // the transcript is appended to, not replaced
 			for _, n := range all {
 				if n.DataAtom == atom.Form && !hasAttr(n, "data-keep") && typed(n) && inside(n, renewed) {
-					t.Errorf("the form to %s is morphed away while somebody types", attr(n, "action"))
+					t.Errorf("the form to %s would be replaced while someone types", attr(n, "action"))
 				}
 			}
 		})
 	}
 }
 
-// typed reports whether a form holds more than buttons. Where a form is marked
-// by data-keep, the script of the pages keeps morphs off what is typed.
+// typed reports whether a form contains more than buttons. For forms marked with
+// data-keep, the pages' script prevents morphs of typed text.
 func typed(form *xhtml.Node) bool {
 	for d := range form.Descendants() {
 		if d.DataAtom == atom.Textarea || d.DataAtom == atom.Select || d.DataAtom == atom.Input && attr(d, "type") != "hidden" {
@@ -73,7 +73,7 @@ func TestDecideBar(t *testing.T) {
 			m.Selected.Run.Approval.Version, m.Selected.WhyNot, m.Selected.Run.PendingDecision = "v-1", whyNot, nil
 		})
 	}
-	t.Run("a reviewer decides on the version that is shown", func(t *testing.T) {
+	t.Run("a reviewer decides on the displayed version", func(t *testing.T) {
 		page := renderHTML(t, ApprovalsPage(c, model("", task.PhaseApproval)))
 		for _, want := range []string{
 			`action="/runs/61/approve"`, `action="/runs/61/deny"`, `name="version" value="v-1"`,
@@ -84,21 +84,21 @@ func TestDecideBar(t *testing.T) {
 			}
 		}
 	})
-	t.Run("who may not decide reads why and gets no form", func(t *testing.T) {
+	t.Run("a person who may not decide sees why and gets no form", func(t *testing.T) {
 		page := renderHTML(t, ApprovalsPage(c, model("You asked for this run yourself.", task.PhaseApproval)))
 		if !strings.Contains(page, "You asked for this run yourself.") ||
 			strings.Contains(page, "/runs/61/approve") || strings.Contains(page, "/runs/61/deny") {
 			t.Error("the reason is missing, or a decision is offered")
 		}
 	})
-	t.Run("what is decided offers no decision", func(t *testing.T) {
+	t.Run("a decided run offers no decision", func(t *testing.T) {
 		if page := renderHTML(t, ApprovalsPage(c, model("", task.PhaseQueued))); strings.Contains(page, "/runs/61/approve") {
 			t.Error("a decision is offered")
 		}
 	})
 }
 
-func TestPromptIsShownToTheLetter(t *testing.T) {
+func TestThePromptIsShownVerbatim(t *testing.T) {
 	c := hostileChrome()
 	const prompt = "\n  first line\n\tsecond\u202e <b>bold</b>\n\n"
 	m := poisoned(func(m *ApprovalsModel) {

@@ -13,14 +13,14 @@ import (
 	"taskyard/views/ui"
 )
 
-// evil is a text that breaks out of every place where it is not escaped.
+// evil is a text that breaks out of any context in which it is not escaped.
 const evil = "x'\"></pre></textarea></script><script>alert(1)</script><img src=x onerror=alert(2)>\u202e"
 
 const someTime = task.Time(1_795_185_082_000)
 
-// poison puts evil into every plain string of a model, one element into every
-// slice and map, a value behind every pointer, and a true into every bool.
-// Named string types are states that the server sets; they are left alone.
+// poison sets every plain string of a model to evil, adds one element to every slice
+// and map, allocates every pointer, and sets every bool. Named string types are
+// states that the server sets, so they are left alone.
 func poison(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -83,8 +83,8 @@ func hostileChrome() Chrome {
 	return c
 }
 
-// hostilePages are the pages, in each state that draws other parts, full of
-// evil.
+// hostilePages returns the pages full of evil, in each state that renders different
+// parts.
 func hostilePages() map[string]templ.Component {
 	c := hostileChrome()
 	asking := func(m *ApprovalsModel) {
@@ -153,8 +153,8 @@ func hostilePages() map[string]templ.Component {
 	return list
 }
 
-// hostileTaskPages are pages whose models are more than their texts: samples,
-// with evil in the texts.
+// hostileTaskPages returns pages whose models need realistic values: samples with
+// evil in their texts.
 func hostileTaskPages() map[string]templ.Component {
 	m := sampleTaskModel()
 	m.Task.Title, m.Task.Description, m.Task.Summary, m.Task.LastFailure = evil, evil+
@@ -199,18 +199,19 @@ func hostileLines() []task.TranscriptLine {
 	return list
 }
 
-// TestHostileTextStaysText: TestPagesKeepThePolicy finds nothing else in these pages.
-func TestHostileTextStaysText(t *testing.T) {
+// TestHostileTextIsEscaped complements TestPagesFollowTheContentSecurityPolicy, which
+// checks the same pages.
+func TestHostileTextIsEscaped(t *testing.T) {
 	pages := hostilePages()
 	maps.Copy(pages, hostileTaskPages())
 	for name, page := range pages {
-		t.Run(name+" shows it", func(t *testing.T) {
+		t.Run(name+" shows hostile text", func(t *testing.T) {
 			if !strings.Contains(renderHTML(t, page), "&lt;img src=x onerror=alert(2)&gt;") {
-				t.Error("the hostile text is not shown at all")
+				t.Error("the hostile text is not shown")
 			}
 		})
 	}
-	t.Run("a live piece of a transcript lets nothing through", func(t *testing.T) {
+	t.Run("a live update of a transcript is escaped", func(t *testing.T) {
 		wantNothingForbidden(t, "<ol>"+renderHTML(t, TranscriptItems(TranscriptView{Query: "src"}, hostileLines()))+"</ol>")
 	})
 }

@@ -32,30 +32,30 @@ func TestTheInboxPutsQuestionsFirst(t *testing.T) {
 	for _, h := range []string{"Questions", "Approvals", "Failed, needs attention", "Blocked by a canceled task", "Notices"} {
 		next := strings.Index(page, `">`+h+` <span class="muted">`)
 		if next <= at {
-			t.Errorf("%s is at %d, what comes before it at %d", h, next, at)
+			t.Errorf("%s is at %d, the previous section at %d", h, next, at)
 		}
 		at = next
 	}
-	t.Run("a long text is cut and says where the rest is", func(t *testing.T) {
+	t.Run("a long text is cut and links to the rest", func(t *testing.T) {
 		if n := strings.Count(page, "long "); n > 320 || !strings.Contains(page, "Read more") {
-			t.Errorf("%d words, link: %v", n, strings.Contains(page, "Read more"))
+			t.Errorf("got %d words, link: %v", n, strings.Contains(page, "Read more"))
 		}
 	})
-	t.Run("what is not shown is counted", func(t *testing.T) {
+	t.Run("omitted entries are counted", func(t *testing.T) {
 		if !strings.Contains(page, `href="/?only=notice">Show all 30`) {
-			t.Error("there is no way to the rest of the notices")
+			t.Error("the remaining notices are not linked")
 		}
 	})
-	t.Run("the tab says how much waits", func(t *testing.T) {
+	t.Run("the title shows the number of waiting entries", func(t *testing.T) {
 		if !strings.Contains(page, "<title>(3) Inbox · Taskyard</title>") {
-			t.Error("no number in the title")
+			t.Error("the title has no number")
 		}
 	})
 }
 
 func TestAnEmptyInboxSaysWhy(t *testing.T) {
 	c := sampleChrome("/")
-	says := func(c Chrome, words ...string) {
+	shows := func(c Chrome, words ...string) {
 		t.Helper()
 		page := renderHTML(t, InboxPage(c, InboxModel{
 			Running: []*task.Run{{ID: 9, Agent: "coder", Status: task.RunRunning}}, Numbers: InboxNumbers{Running: 1},
@@ -66,16 +66,16 @@ func TestAnEmptyInboxSaysWhy(t *testing.T) {
 			}
 		}
 	}
-	says(c, "23 tasks are open, 1 run is running", "View queues")
+	shows(c, "23 tasks are open, 1 run is running", "View queues")
 	c.Nav.Open = 0
-	says(c, "No open tasks", "Create a task")
+	shows(c, "No open tasks", "Create a task")
 	c.CanWrite = false
-	says(c, "No open tasks", "View history")
+	shows(c, "No open tasks", "View history")
 	c.Agents = nil
-	says(c, "No agents yet", "Go to Agents")
+	shows(c, "No agents yet", "Go to Agents")
 }
 
-func TestAPauseStandsOnEveryPage(t *testing.T) {
+func TestAPauseIsShownOnEveryPage(t *testing.T) {
 	c := sampleChrome("/")
 	c.Pauses = task.Pauses{
 		{By: "user:jonas", Reason: "The key leaked.", Since: ago(5 * time.Minute)},
@@ -98,14 +98,14 @@ func TestAPauseStandsOnEveryPage(t *testing.T) {
 		if page := renderHTML(t, AgentPage(c, AgentModel{AgentRow: AgentRow{Agent: task.Agent{ID: "coder"}}})); !strings.Contains(page,
 			"coder is paused") || !strings.Contains(page, "by Taskyard") ||
 			!strings.Contains(page, `action="/agents/coder/resume"`) || strings.Contains(page, "Pause…") {
-			t.Error("the agent's page does not tell it")
+			t.Error("the agent's page does not show the pause")
 		}
 		m := QueuesModel{Columns: []QueueColumn{{Agent: "coder"}, {Agent: "planner"}}}
 		if n := strings.Count(renderHTML(t, QueuesPage(c, m)), ">Paused<"); n != 1 {
-			t.Errorf("%d columns are marked as paused", n)
+			t.Errorf("got %d columns marked as paused", n)
 		}
 	})
-	t.Run("who may not change it gets no button", func(t *testing.T) {
+	t.Run("a person who may not change it gets no button", func(t *testing.T) {
 		c := c
 		c.CanWrite = false
 		for _, page := range []string{
@@ -119,7 +119,7 @@ func TestAPauseStandsOnEveryPage(t *testing.T) {
 			}
 		}
 	})
-	t.Run("the page before the stop names the number of runs", func(t *testing.T) {
+	t.Run("the confirmation page states the number of runs", func(t *testing.T) {
 		page := renderHTML(t, StopPage(c, StopModel{Running: []task.Run{{ID: 1}, {ID: 2}, {ID: 3}}}))
 		for _, want := range []string{"3 runs will be stopped", "Stop 3 runs and pause"} {
 			if !strings.Contains(page, want) {
@@ -129,7 +129,7 @@ func TestAPauseStandsOnEveryPage(t *testing.T) {
 	})
 }
 
-func TestAMergeThatWaitsLeadsToTheQueue(t *testing.T) {
+func TestAWaitingMergeLinksToTheQueue(t *testing.T) {
 	page := renderHTML(t, InboxPage(sampleChrome("/"), InboxModel{Inbox: task.Inbox{
 		Alerts: []task.InboxAlert{{Job: task.AlertMerge, Text: "#2 into main: no such repository", At: ago(time.Hour)}},
 	}}))

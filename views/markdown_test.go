@@ -17,9 +17,9 @@ func TestMarkdown(t *testing.T) {
 			"![cat](https://x.test/c.png)",
 			`<p><a href="https://x.test/c.png" rel="nofollow noreferrer">cat</a></p>`,
 		},
-		"a javascript address is dropped":    {"[x](javascript:alert(1))", `<p>x</p>`},
-		"a heading does not join the page's": {"# Big", `<p class="md-heading">Big</p>`},
-		"a task list shows boxes as text":    {"- [x] a\n- [ ] b", "<ul dir=\"auto\">\n<li>☑ a</li>\n<li>☐ b</li>\n</ul>"},
+		"a javascript address is dropped":             {"[x](javascript:alert(1))", `<p>x</p>`},
+		"a heading is not one of the page's headings": {"# Big", `<p class="md-heading">Big</p>`},
+		"a task list shows boxes as text":             {"- [x] a\n- [ ] b", "<ul dir=\"auto\">\n<li>☑ a</li>\n<li>☐ b</li>\n</ul>"},
 		"a quote has the direction of its script": {
 			"> 1. שלום", "<blockquote dir=\"auto\"><ol dir=\"auto\">\n<li>שלום</li>\n</ol>\n</blockquote>",
 		},
@@ -41,11 +41,11 @@ func TestMarkdownBombsBecomePlainText(t *testing.T) {
 	row := strings.Repeat("|", 200) + "\n"
 	for name, src := range map[string]string{
 		"a text over 64 KiB":          strings.Repeat("a", maxSource+1),
-		"33 quotes inside each other": strings.Repeat(">", 33) + " x",
-		"33 lists inside each other":  strings.Repeat("- ", 33) + "x",
+		"33 nested quotes":            strings.Repeat(">", 33) + " x",
+		"33 nested lists":             strings.Repeat("- ", 33) + "x",
 		"deep lists line by line":     "- a\n" + strings.Repeat(" ", 70) + "- b",
 		"2,001 brackets":              strings.Repeat("[", 2001),
-		"a table of too many cells":   row + strings.Repeat("|-", 200) + "|\n" + strings.Repeat("|\n", 5000),
+		"a table with too many cells": row + strings.Repeat("|-", 200) + "|\n" + strings.Repeat("|\n", 5000),
 		"a table inside a quote":      "> " + row + "> " + strings.Repeat("|-", 200) + "|\n" + strings.Repeat("> |\n", 5000),
 		"a table below text": "intro\n" + strings.Repeat("a|", 400) + "\n" +
 			strings.Repeat("-|", 400) + "\n" + strings.Repeat("x\n", 4000),
@@ -54,7 +54,7 @@ func TestMarkdownBombsBecomePlainText(t *testing.T) {
 			begin := time.Now()
 			got := RenderMarkdown(src)
 			if !strings.HasPrefix(got, `<p class="plain">`) {
-				t.Errorf("was parsed, %d bytes: %.60s", len(got), got)
+				t.Errorf("parsed into %d bytes: %.60s", len(got), got)
 			}
 			if took := time.Since(begin); took > 2*time.Second {
 				t.Errorf("took %v", took)
@@ -63,7 +63,7 @@ func TestMarkdownBombsBecomePlainText(t *testing.T) {
 	}
 }
 
-func TestMarkdownOfOrdinaryTextsIsParsed(t *testing.T) {
+func TestOrdinaryMarkdownIsParsed(t *testing.T) {
 	for name, src := range map[string]string{
 		"a list of six levels": "- a\n  - b\n    - c\n      - d\n        - e\n          - f",
 		"deeply indented code": "```\n" + strings.Repeat(" ", 90) + "x := 1\n```",
@@ -72,23 +72,23 @@ func TestMarkdownOfOrdinaryTextsIsParsed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := RenderMarkdown(src); strings.HasPrefix(got, `<p class="plain">`) {
-				t.Error("was shown as plain text")
+				t.Error("shown as plain text")
 			}
 		})
 	}
 }
 
-func TestMarkdownCacheIsBounded(t *testing.T) {
+func TestTheMarkdownCacheIsBounded(t *testing.T) {
 	var c htmlCache
 	big := strings.Repeat("x", 1<<20)
 	for i := range 64 {
 		c.put([32]byte{byte(i)}, big)
 	}
 	if n := len(c.young) + len(c.old); n > 12 {
-		t.Errorf("%d MiB kept, want at most 12", n)
+		t.Errorf("got %d MiB, want at most 12", n)
 	}
 	if _, ok := c.get([32]byte{63}); !ok {
-		t.Error("the newest text fell out")
+		t.Error("the newest text was evicted")
 	}
 }
 

@@ -34,7 +34,7 @@ func nodes(t *testing.T, page string) []*xhtml.Node {
 	return out
 }
 
-// attr returns the value of an attribute, "" for none.
+// attr returns the value of an attribute, or "" if there is none.
 func attr(n *xhtml.Node, key string) string {
 	for _, a := range n.Attr {
 		if a.Key == key {
@@ -48,7 +48,7 @@ func hasAttr(n *xhtml.Node, key string) bool {
 	return slices.ContainsFunc(n.Attr, func(a xhtml.Attribute) bool { return a.Key == key })
 }
 
-// allPages are the samples and those full of hostile texts.
+// allPages returns the sample pages and the hostile pages.
 func allPages() map[string]templ.Component {
 	pages := hostilePages()
 	maps.Copy(pages, hostileTaskPages())
@@ -58,15 +58,15 @@ func allPages() map[string]templ.Component {
 	return pages
 }
 
-// forbidden names what in an element the content security policy or the
-// configuration of htmx would drop, or a hostile text would have put there, or
-// returns "".
+// forbidden describes what in an element the content security policy or the
+// configuration of htmx would block, or what a hostile text would have inserted. It
+// returns "" if there is nothing.
 func forbidden(n *xhtml.Node) string {
 	switch {
 	case n.DataAtom == atom.Img, n.DataAtom == atom.Style, n.DataAtom == atom.Iframe:
-		return "no business here"
+		return "an element that is not allowed"
 	case n.DataAtom == atom.Script && (!strings.HasPrefix(attr(n, "src"), "/static/") || n.FirstChild != nil):
-		return "inline or foreign code"
+		return "inline or external code"
 	}
 	for _, a := range n.Attr {
 		value := strings.ToLower(a.Val)
@@ -74,19 +74,19 @@ func forbidden(n *xhtml.Node) string {
 		case a.Key == "style", strings.HasPrefix(a.Key, "on"), strings.HasPrefix(a.Key, "hx-on"), strings.HasPrefix(a.Key, "data-hx-on"):
 			return "attribute " + a.Key
 		case a.Key == "hx-trigger" && strings.Contains(value, "["), a.Key == "hx-swap" && strings.HasPrefix(value, "morph:{"):
-			return "a dropped " + a.Key
+			return "a blocked " + a.Key
 		case strings.HasPrefix(a.Key, "hx-") && strings.Contains(value, "js:"):
 			return "evaluated " + a.Key
 		case (a.Key == "href" || a.Key == "action") && strings.HasPrefix(strings.TrimSpace(value), "javascript"):
-			return "a javascript address"
+			return "a javascript URL"
 		}
 	}
 	return ""
 }
 
-func TestPagesKeepThePolicy(t *testing.T) {
+func TestPagesFollowTheContentSecurityPolicy(t *testing.T) {
 	for name, page := range allPages() {
-		t.Run(name+" lets nothing through", func(t *testing.T) { wantNothingForbidden(t, renderHTML(t, page)) })
+		t.Run(name+" follows the policy", func(t *testing.T) { wantNothingForbidden(t, renderHTML(t, page)) })
 	}
 }
 
@@ -99,10 +99,10 @@ func wantNothingForbidden(t *testing.T, page string) {
 	}
 }
 
-func TestFormsThatChangeSomething(t *testing.T) {
+func TestPostFormsAreProtected(t *testing.T) {
 	forms := 0
 	for name, page := range allPages() {
-		t.Run(name+" guards its forms", func(t *testing.T) {
+		t.Run(name+" protects its forms", func(t *testing.T) {
 			for _, n := range nodes(t, renderHTML(t, page)) {
 				if n.DataAtom != atom.Form || attr(n, "method") != "post" {
 					continue
@@ -119,20 +119,20 @@ func TestFormsThatChangeSomething(t *testing.T) {
 					t.Errorf("form to %s has token %q and key %q", action, fields["_token"], fields["_key"])
 				}
 				if !strings.HasPrefix(action, "/") {
-					t.Errorf("form posts to %q", action)
+					t.Errorf("form posts to an external URL %q", action)
 				}
 			}
 		})
 	}
 	if forms < 50 {
-		t.Errorf("only %d forms seen", forms)
+		t.Errorf("found only %d forms", forms)
 	}
 }
 
 func TestHeadingsAreInOrder(t *testing.T) {
 	levels := map[atom.Atom]int{atom.H1: 1, atom.H2: 2, atom.H3: 3, atom.H4: 4, atom.H5: 5, atom.H6: 6}
 	for name, page := range allPages() {
-		t.Run(name+" has one first heading and skips no level", func(t *testing.T) {
+		t.Run(name+" has one h1 and skips no level", func(t *testing.T) {
 			last, first := 0, 0
 			for _, n := range nodes(t, renderHTML(t, page)) {
 				level := levels[n.DataAtom]
@@ -140,7 +140,7 @@ func TestHeadingsAreInOrder(t *testing.T) {
 					continue
 				}
 				if level > last+1 {
-					t.Errorf("h%d after h%d", level, last)
+					t.Errorf("got h%d after h%d", level, last)
 				}
 				if level == 1 {
 					first++
@@ -148,13 +148,13 @@ func TestHeadingsAreInOrder(t *testing.T) {
 				last = level
 			}
 			if first != 1 {
-				t.Errorf("%d headings of the first level, want 1", first)
+				t.Errorf("got %d h1 elements, want 1", first)
 			}
 		})
 	}
 }
 
-func TestIDsAreUniqueAndReferencesMeetThem(t *testing.T) {
+func TestIDsAreUniqueAndReferencesResolve(t *testing.T) {
 	for name, page := range allPages() {
 		t.Run(name, func(t *testing.T) {
 			all := nodes(t, renderHTML(t, page))
@@ -169,7 +169,7 @@ func TestIDsAreUniqueAndReferencesMeetThem(t *testing.T) {
 				for _, key := range []string{"for", "form", "aria-labelledby", "aria-describedby"} {
 					for id := range strings.FieldsSeq(attr(n, key)) {
 						if !ids[id] {
-							t.Errorf("%s=%q meets no element", key, id)
+							t.Errorf("%s=%q refers to no element", key, id)
 						}
 					}
 				}
@@ -178,7 +178,7 @@ func TestIDsAreUniqueAndReferencesMeetThem(t *testing.T) {
 	}
 }
 
-func TestLivePartsNameThemselves(t *testing.T) {
+func TestLivePartsSelectThemselves(t *testing.T) {
 	for _, p := range samplePages() {
 		page := nodes(t, renderHTML(t, p.comp))
 		var again strings.Builder
@@ -199,7 +199,7 @@ func TestLivePartsNameThemselves(t *testing.T) {
 			}
 			for part := range strings.SplitSeq(attr(n, "hx-select-oob"), ",") {
 				if name := strings.TrimSuffix(strings.TrimPrefix(part, "#"), ":morph"); !ids[name] {
-					t.Errorf("%s: live part %q renews %q, which the answer has not", p.name, id, name)
+					t.Errorf("%s: live part %q refreshes %q, which the response lacks", p.name, id, name)
 				}
 			}
 		}
@@ -222,19 +222,19 @@ func TestViewersSeeNoForms(t *testing.T) {
 	}
 }
 
-func TestTitlesSayWhatThePageIs(t *testing.T) {
+func TestPageTitles(t *testing.T) {
 	c := sampleChrome("/tasks/142")
 	if got := renderHTML(t, TaskPage(c, sampleTaskModel())); !strings.Contains(got,
 		"<title>(3) #142 Add rate limiting to the public API · Taskyard</title>") {
-		t.Error("wrong title: ", regexp.MustCompile(`<title>.*?</title>`).FindString(got))
+		t.Error("got title ", regexp.MustCompile(`<title>.*?</title>`).FindString(got))
 	}
 	c.Nav.Inbox = 0
 	if got := renderHTML(t, QueuesPage(c, QueuesModel{})); !strings.Contains(got, "<title>Queues · Taskyard</title>") {
-		t.Error("wrong title: ", regexp.MustCompile(`<title>.*?</title>`).FindString(got))
+		t.Error("got title ", regexp.MustCompile(`<title>.*?</title>`).FindString(got))
 	}
 }
 
-func TestBoardOfManyTasksStaysSmall(t *testing.T) {
+func TestABoardOfManyTasksStaysSmall(t *testing.T) {
 	m := QueuesModel{}
 	for a := range 10 {
 		var tasks []*task.Task
@@ -245,7 +245,7 @@ func TestBoardOfManyTasksStaysSmall(t *testing.T) {
 		m.Columns = append(m.Columns, QueueColumn{Agent: fmt.Sprintf("agent-%d", a), Slots: 1, Groups: groupCards(tasks, 8, nil)})
 	}
 	if got := testkit.Gzipped(renderHTML(t, QueuesPage(sampleChrome("/queues"), m))); got > 60<<10 {
-		t.Errorf("%d bytes gzipped, want at most 60 KiB", got)
+		t.Errorf("got %d bytes gzipped, want at most 60 KiB", got)
 	}
 }
 

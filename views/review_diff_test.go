@@ -9,7 +9,7 @@ import (
 
 const someDiff = "@@ -3,4 +3,5 @@ func x() {\n same\n-gone\n+came\n+more\n last\n\\ No newline at end of file\n"
 
-func TestLinesOfHunksHaveTheirNumbers(t *testing.T) {
+func TestHunkLinesHaveNumbers(t *testing.T) {
 	t.Parallel()
 	var got []string
 	for _, l := range task.HunkLines(someDiff) {
@@ -19,11 +19,11 @@ func TestLinesOfHunksHaveTheirNumbers(t *testing.T) {
 		t.Errorf("%q", s)
 	}
 	for _, broken := range []string{"@@", "@@ - + @@\n+x\n", "@@ -a,b +c,d @@\n x\n", "\n\n"} {
-		task.HunkLines(broken) // nothing panics
+		task.HunkLines(broken) // must not panic
 	}
 }
 
-func TestExcerptsAreTheLinesOfASide(t *testing.T) {
+func TestExcerptsContainTheLinesOfOneSide(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		side        string
@@ -33,7 +33,7 @@ func TestExcerptsAreTheLinesOfASide(t *testing.T) {
 		{"new", 4, 5, "came\nmore\n"}, {"old", 4, 4, "gone\n"}, {"new", 6, 9, "last\n"}, {"old", 3, 5, "same\ngone\nlast\n"}, {"new", 90, 91, ""},
 	} {
 		if got := task.HunkExcerpt(someDiff, tt.side, tt.first, tt.last); got != tt.want {
-			t.Errorf("%s %d-%d: %q, want %q", tt.side, tt.first, tt.last, got, tt.want)
+			t.Errorf("%s %d-%d: got %q, want %q", tt.side, tt.first, tt.last, got, tt.want)
 		}
 	}
 }
@@ -69,28 +69,28 @@ func sampleReview(split bool) ReviewModel {
 	}
 }
 
-func TestACommentIsBelowItsLineOnEitherView(t *testing.T) {
+func TestACommentIsBelowItsLineInBothViews(t *testing.T) {
 	t.Parallel()
 	for _, split := range []bool{false, true} {
 		page := renderHTML(t, ReviewPage(sampleChrome("/tasks/7/review"), sampleReview(split)))
 		gone, why, last := strings.Index(page, ">gone<"), strings.Index(page, "Why was it removed?"), strings.Index(page, ">last<")
 		if gone < 0 || why < gone || last < why {
-			t.Errorf("split %v: the line is at %d, its comment at %d, the last line at %d", split, gone, why, last)
+			t.Errorf("split %v: got the line at %d, its comment at %d, the last line at %d", split, gone, why, last)
 		}
 		for _, id := range []string{"c-5", "c-6", "c-7", "c-8"} {
 			if n := strings.Count(page, `id="`+id+`"`); n != 1 {
-				t.Errorf("split %v: comment %s is %d times on the page", split, id, n)
+				t.Errorf("split %v: got comment %s %d times", split, id, n)
 			}
 		}
 		for _, want := range []string{"No changes", "was here", "2 drafts are sent along", "Outdated"} {
 			if !strings.Contains(page, want) {
-				t.Errorf("split %v: no %q", split, want)
+				t.Errorf("split %v: %q is missing", split, want)
 			}
 		}
 	}
 }
 
-func TestEventsOfResultsHaveText(t *testing.T) {
+func TestResultEventsHaveText(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ kind, changes, want string }{
 		{task.EvProjectCreated, `{"project":"web","checks":2}`, "created the project web"},
@@ -112,7 +112,7 @@ func TestEventsOfResultsHaveText(t *testing.T) {
 		{task.EvRunMessage, `{}`, "sent a message to a run"},
 	} {
 		if got := EventSentence(&task.Event{Kind: tt.kind, Changes: []byte(tt.changes)}); got != tt.want {
-			t.Errorf("%s: %q, want %q", tt.kind, got, tt.want)
+			t.Errorf("%s: got %q, want %q", tt.kind, got, tt.want)
 		}
 	}
 }

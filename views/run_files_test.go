@@ -7,7 +7,7 @@ import (
 	"taskyard/task"
 )
 
-// runPage draws the page of an ended run that left this.
+// runPage renders the page of an ended run that changed these files.
 func runPage(t *testing.T, w *task.Work) string {
 	t.Helper()
 	m := RunModel{Run: task.Run{ID: 7, TaskID: 3, Status: task.RunCompleted, Phase: task.PhaseEnded}, Work: w}
@@ -24,15 +24,15 @@ func TestChangedFilesOfARun(t *testing.T) {
 		has  []string
 		not  []string
 	}{
-		{"nothing is there when nobody looked", nil, nil, []string{"Changed files"}},
-		{"no changes are said to be none", &task.Work{}, []string{"Changed files", "No files changed."}, []string{"Raw diff"}},
+		{"unknown changes are not shown", nil, nil, []string{"Changed files"}},
+		{"a run without changes says so", &task.Work{}, []string{"Changed files", "No files changed."}, []string{"Raw diff"}},
 		{
-			"what could not be compared is not said to be unchanged", &task.Work{Note: "More than 50,000 files"},
+			"files that could not be compared are not called unchanged", &task.Work{Note: "More than 50,000 files"},
 			[]string{"More than 50,000 files"},
 			[]string{"No files changed"},
 		},
 		{
-			"lines are marked by sign and class, escaped, with what hides marked",
+			"lines have a sign and a class, are escaped, and hidden characters are marked",
 			&task.Work{Total: 1, Files: []task.FileChange{file("a\n<b>\u202e.go", "@@ -1 +1 @@\n-old<i>\n+new\u202e\r\n \n")}},
 			[]string{
 				`<span class="hunk">@@ -1 +1 @@</span>`, `<span class="del">-old&lt;i&gt;</span>`,
@@ -42,13 +42,13 @@ func TestChangedFilesOfARun(t *testing.T) {
 			[]string{"<i>", "<b>\u202e", "\u202e"},
 		},
 		{
-			"a branch is told with the commands that take it over, quoted for a shell",
+			"a branch is shown with the commands that merge it, quoted for a shell",
 			&task.Work{Total: 1, Branch: "taskyard/run-7", Repository: "/srv/it's here", Files: []task.FileChange{file("a", "+x\n")}},
 			[]string{"taskyard/run-7", `git -C &#39;/srv/it&#39;\&#39;&#39;s here&#39; merge taskyard/run-7`},
 			nil,
 		},
 		{
-			"files that are not named are counted", &task.Work{Total: 5, Files: []task.FileChange{file("a", "")}},
+			"unlisted files are counted", &task.Work{Total: 5, Files: []task.FileChange{file("a", "")}},
 			[]string{"4 more files are not listed"},
 			nil,
 		},
@@ -58,7 +58,7 @@ func TestChangedFilesOfARun(t *testing.T) {
 			nil,
 		},
 		{
-			"so are many of them",
+			"many diffs are cut",
 			&task.Work{Total: 6, Files: []task.FileChange{
 				file("a", strings.Repeat("+x\n", 1000)),
 				file("b", strings.Repeat("+x\n", 1000)), file("c", strings.Repeat("+x\n", 1000)), file("d", strings.Repeat("+x\n", 990)),
@@ -78,7 +78,7 @@ func TestChangedFilesOfARun(t *testing.T) {
 			}
 			for _, s := range tt.not {
 				if strings.Contains(page, s) {
-					t.Errorf("%q is there", s)
+					t.Errorf("unexpected %q", s)
 				}
 			}
 		})

@@ -14,12 +14,12 @@ import (
 	"taskyard/views/ui"
 )
 
-// now is the moment at which the samples are looked at.
+// now is the current time of the samples.
 const now = task.Time(1_795_185_082_000)
 
 func ago(d time.Duration) task.Time { return now.Add(-d) }
 
-// renderHTML returns a component's HTML as it is served.
+// renderHTML returns a component's HTML as the server sends it.
 func renderHTML(t *testing.T, comp templ.Component) string {
 	t.Helper()
 	var b strings.Builder
@@ -29,7 +29,7 @@ func renderHTML(t *testing.T, comp templ.Component) string {
 	return string(ui.MarkHidden([]byte(b.String())))
 }
 
-// formToken is the token in all forms of the samples.
+// formToken is the token of all forms in the samples.
 const formToken = "form-token"
 
 func sampleChrome(path string) Chrome {
@@ -66,7 +66,7 @@ func claimed(since time.Duration, done, total int) func(*task.Task) {
 	}
 }
 
-// sampleByOwner are the open tasks of three agents.
+// sampleByOwner returns the open tasks of three agents.
 func sampleByOwner() (planner, coder, reviewer []*task.Task) {
 	coder = []*task.Task{
 		sampleTask(142, "Add rate limiting to the public API", "coder", 9, claimed(6*time.Minute, 3, 5)),
@@ -210,7 +210,7 @@ type samplePage struct {
 	comp templ.Component
 }
 
-// samplePages are all pages of this package's own, with every part filled.
+// samplePages returns all pages of this package, with every part filled.
 func samplePages() []samplePage {
 	m := sampleTaskModel()
 	at := sampleChrome
@@ -301,7 +301,7 @@ func samplePages() []samplePage {
 	}
 }
 
-// groupCards makes the groups of a column, at most limit cards each.
+// groupCards returns the groups of a column, with at most limit cards each.
 func groupCards(tasks []*task.Task, limit int, doing map[task.ID]string) (groups []CardGroup) {
 	for _, glyph := range []ui.Glyph{ui.GlyphWork, ui.GlyphWait, ui.GlyphFail, ui.GlyphIdle, ui.GlyphDraft} {
 		g := CardGroup{Glyph: glyph}

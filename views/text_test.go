@@ -17,45 +17,45 @@ func TestAbilityText(t *testing.T) {
 		want  string
 	}{
 		{
-			"readers only read",
+			"an agent with read only reads",
 			[]string{"read", "grep"},
 			nil,
 			"This run may only read what is in its workspace. It may not execute shell " +
 				"commands, write files, read web pages or create further tasks.",
 		},
 		{
-			"a shell comes first and says its network",
+			"a shell comes first and its network is stated",
 			[]string{"read", "bash", "create"},
 			&task.Agent{},
 			"This run may execute shell commands in its workspace and write files. Its shell has no network. It may not create further tasks.",
 		},
 		{
-			"a shell with network says so",
+			"a shell with network access",
 			[]string{"bash"},
 			&task.Agent{Network: true},
 			"This run may execute shell commands in its workspace and write files. Its shell " +
 				"may reach the network. It may not create further tasks.",
 		},
 		{
-			"a shell alone is never said to be without the web",
+			"a shell alone does not rule out web pages",
 			[]string{"bash"},
 			nil,
 			"This run may execute shell commands in its workspace and write files. It may not create further tasks.",
 		},
 		{
-			"fetch reaches out",
+			"fetch reads web pages",
 			[]string{"fetch"},
 			nil,
 			"This run may read web pages. It may not execute shell commands, write files or create further tasks.",
 		},
 		{
-			"an unknown tool counts as the worst",
+			"an unknown tool counts as the most dangerous",
 			[]string{"launch"},
 			nil,
 			"This run may execute shell commands in its workspace and write files. It may not create further tasks.",
 		},
 		{
-			"delegation is named",
+			"delegation is mentioned",
 			[]string{"edit", "task"},
 			nil,
 			"This run may write files in its workspace and create further tasks. It may not execute shell commands or read web pages.",
@@ -71,7 +71,7 @@ func TestAbilityText(t *testing.T) {
 	}
 }
 
-func TestToolChipsStandByDanger(t *testing.T) {
+func TestToolChipsAreSortedByRisk(t *testing.T) {
 	var names []string
 	for _, c := range toolChips([]string{"bash", "launch", "create", "read"}) {
 		if !c.Granted {
@@ -84,19 +84,19 @@ func TestToolChipsStandByDanger(t *testing.T) {
 	}
 }
 
-func TestStripOfRuns(t *testing.T) {
+func TestRunStrip(t *testing.T) {
 	at := task.Time(1_795_185_082_000)
 	run := func(s task.RunStatus, d time.Duration) task.Run {
 		return task.Run{Status: s, StartedAt: at.Add(-d), EndedAt: at}
 	}
 	runs := []task.Run{run(task.RunCompleted, time.Minute), run(task.RunFailed, 2*time.Minute), run(task.RunCompleted, 192*time.Second)}
-	t.Run("draws the oldest first and the longest highest", func(t *testing.T) {
+	t.Run("the oldest run comes first and the longest is highest", func(t *testing.T) {
 		bars := stripBars(runs, at)
 		if len(bars) != 3 || bars[0].H != stripHeight-2 || bars[1].Class != "fill-bad" || bars[2].H >= bars[1].H || bars[2].X <= bars[0].X {
-			t.Errorf("bars %+v", bars)
+			t.Errorf("got bars %+v", bars)
 		}
 	})
-	t.Run("says itself in a sentence", func(t *testing.T) {
+	t.Run("the strip has a text alternative", func(t *testing.T) {
 		if got, want := stripText(runs, at), "2 ok, 1 failed, median 2m 00s"; got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
@@ -104,9 +104,9 @@ func TestStripOfRuns(t *testing.T) {
 			t.Errorf("got %s", got)
 		}
 	})
-	t.Run("shows no more than fit", func(t *testing.T) {
+	t.Run("the number of bars is bounded", func(t *testing.T) {
 		if n := len(stripBars(make([]task.Run, 40), at)); n != stripRuns {
-			t.Errorf("%d bars", n)
+			t.Errorf("got %d bars", n)
 		}
 	})
 }
@@ -115,18 +115,18 @@ func TestTranscriptEntries(t *testing.T) {
 	msg := func(id task.ID, typ string) task.TranscriptLine {
 		return task.TranscriptLine{Message: task.Message{ID: id, Type: typ}}
 	}
-	t.Run("a result joins the call right before it", func(t *testing.T) {
+	t.Run("a result joins the call directly before it", func(t *testing.T) {
 		list := entriesFromLines([]task.TranscriptLine{msg(1, "text"), msg(2, "tool_call"), msg(3, "tool_result"), msg(4, "tool_call")})
 		if len(list) != 3 || list[1].Result == nil || list[1].lastID() != 3 || list[2].Result != nil || list[2].lastID() != 4 {
-			t.Errorf("entries %+v", list)
+			t.Errorf("got entries %+v", list)
 		}
 	})
-	t.Run("a result that comes alone is on its own", func(t *testing.T) {
+	t.Run("a result without a call is a separate entry", func(t *testing.T) {
 		if list := entriesFromLines([]task.TranscriptLine{msg(3, "tool_result")}); len(list) != 1 || list[0].Msg.ID != 3 {
-			t.Errorf("entries %+v", list)
+			t.Errorf("got entries %+v", list)
 		}
 	})
-	t.Run("each item knows the last message that it shows", func(t *testing.T) {
+	t.Run("each item names its last message", func(t *testing.T) {
 		var b strings.Builder
 		if err := TranscriptItems(TranscriptView{}, []task.TranscriptLine{
 			msg(2, "tool_call"),
@@ -149,13 +149,13 @@ func TestReadToolCall(t *testing.T) {
 	}{
 		{"arguments as an object", "", `{"tool":"read","args":{"path":"a.go"}}`, toolCall{"read", "a.go", "{\n  \"path\": \"a.go\"\n}", false}},
 		{
-			"arguments as a string of JSON", "", `{"name":"bash","arguments":"{\"command\":\"ls\\nrm\"}"}`,
+			"arguments as a JSON string", "", `{"name":"bash","arguments":"{\"command\":\"ls\\nrm\"}"}`,
 			toolCall{"bash", "ls", "{\n  \"command\": \"ls\\nrm\"\n}", false},
 		},
-		{"arguments that are no JSON", "", `{"name":"x","input":"plain words"}`, toolCall{"x", "plain words", "plain words", false}},
+		{"arguments that are not JSON", "", `{"name":"x","input":"plain words"}`, toolCall{"x", "plain words", "plain words", false}},
 		{"a refusal", "", `{"tool":"fetch","isError":true}`, toolCall{"fetch", "", "", true}},
-		{"no data at all", "grep\nfoo", ``, toolCall{"grep", "", "", false}},
-		{"data that is broken", "grep", `{"tool":`, toolCall{"grep", "", "", false}},
+		{"no data", "grep\nfoo", ``, toolCall{"grep", "", "", false}},
+		{"invalid data", "grep", `{"tool":`, toolCall{"grep", "", "", false}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -180,7 +180,7 @@ func TestHistoryByDay(t *testing.T) {
 		{Status: task.Done, ArchivedAt: at("2026-11-19T22:30:00Z")},
 		{Status: task.Done, ArchivedAt: at("2025-12-31T12:00:00Z")},
 	}}
-	t.Run("days are those of the person's zone", func(t *testing.T) {
+	t.Run("days follow the person's time zone", func(t *testing.T) {
 		var got []string
 		for _, d := range m.days(at("2026-11-20T12:00:00Z")) {
 			got = append(got, d.Label+": "+d.counts())
@@ -190,15 +190,15 @@ func TestHistoryByDay(t *testing.T) {
 			t.Errorf("got %s", strings.Join(got, "|"))
 		}
 	})
-	t.Run("a chip takes its own filter away and keeps the others", func(t *testing.T) {
+	t.Run("a chip removes its own filter and keeps the others", func(t *testing.T) {
 		chips := HistoryQuery{Query: "a b", Agent: "coder", Before: "9"}.chips()
 		if len(chips) != 2 || chips[0].Without != "/history?agent=coder" || chips[1].Without != "/history?q=a+b" {
-			t.Errorf("chips %+v", chips)
+			t.Errorf("got chips %+v", chips)
 		}
 	})
 }
 
-func TestLimitBarsShowWhatIsLimited(t *testing.T) {
+func TestLimitBarsShowLimitedUsage(t *testing.T) {
 	at := task.Time(1_795_185_082_000)
 	r := task.Run{
 		StartedAt: at.Add(-5 * time.Minute), EndedAt: at, Usage: task.Usage{TokensIn: 900, TokensOut: 300},
@@ -208,21 +208,21 @@ func TestLimitBarsShowWhatIsLimited(t *testing.T) {
 	bars := limitBars(&r, 7, at)
 	if len(bars) != 3 || bars[0].Hot || !bars[1].Hot || bars[1].Value != bars[1].Full || bars[1].Used != "≈ 1.2k" ||
 		bars[2].Name != "Turns" || bars[2].Used != "7" || !bars[2].Hot {
-		t.Errorf("bars %+v", bars)
+		t.Errorf("got bars %+v", bars)
 	}
 }
 
 func TestCodeLinesMarkFindings(t *testing.T) {
 	lines := codeLines("a\r\nb\nc\n", []task.Problem{{Line: 2}, {Line: 2, Fatal: true}, {Line: 3}, {Line: 0, Fatal: true}})
 	if len(lines) != 3 || lines[0] != (codeLine{1, "a", ""}) || lines[1].Mark != "bad" || lines[2].Mark != "warn" {
-		t.Errorf("lines %+v", lines)
+		t.Errorf("got lines %+v", lines)
 	}
 }
 
 func TestDelegationText(t *testing.T) {
 	for name, c := range map[string]struct{ changes, want string }{
-		"a step":              {`{"step":1,"subtask":"43","owner":"worker"}`, "delegated step 2 to worker as #43"},
-		"a part beside steps": {`{"subtask":"43","owner":"worker"}`, "delegated a part to worker as #43"},
+		"a step":                    {`{"step":1,"subtask":"43","owner":"worker"}`, "delegated step 2 to worker as #43"},
+		"a part that is not a step": {`{"subtask":"43","owner":"worker"}`, "delegated a part to worker as #43"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := EventSentence(&task.Event{Kind: task.EvSubtaskCreated, Changes: json.RawMessage(c.changes)}); got != c.want {
@@ -240,7 +240,7 @@ func TestARetryNamesWhoOrWhatAskedForIt(t *testing.T) {
 	} {
 		retry.AskedBy = by
 		if got := startedText(&retry); got != want {
-			t.Errorf("by %s it is started %q, want %q", by, got, want)
+			t.Errorf("requested by %s: got %q, want %q", by, got, want)
 		}
 	}
 }

@@ -18,32 +18,32 @@ func TestATimelineDrawsRunsAndSubtasks(t *testing.T) {
 	m := sampleTaskModel()
 	g := Chrome{Now: now}.Timeline(m.Runs, m.Family.Subtasks)
 	html := renderHTML(t, chart.GanttChart(g))
-	t.Run("each is a bar within the picture, in the order of their beginning", func(t *testing.T) {
+	t.Run("each is a bar within the chart, ordered by start", func(t *testing.T) {
 		bars := barBox.FindAllStringSubmatch(html, -1)
 		if len(bars) != 5 {
-			t.Fatalf("%d bars in %s", len(bars), html)
+			t.Fatalf("got %d bars in %s", len(bars), html)
 		}
 		last := 0.0
 		for _, b := range bars {
 			x, _ := strconv.ParseFloat(b[2], 64)
 			w, _ := strconv.ParseFloat(b[4], 64)
 			if x < last || x < 46 || x+w > 256.1 || w < 3 {
-				t.Errorf("bar from %v, %v wide, after one from %v", x, w, last)
+				t.Errorf("got a bar at %v, %v wide, after one at %v", x, w, last)
 			}
 			last = x
 		}
 	})
-	t.Run("a sentence says it, and a table", func(t *testing.T) {
+	t.Run("the chart has a text alternative and a table", func(t *testing.T) {
 		for _, want := range []string{
 			`role="img" aria-label="Timeline: `, "Run 30 failed: the program ended with an error after 2m 00s",
 			"Run 33 is working", "<caption class=\"sr-only\">Timeline</caption>", `href="/runs/31"`,
 		} {
 			if !strings.Contains(html, want) {
-				t.Errorf("no %q in %s", want, html)
+				t.Errorf("%q is missing in %s", want, html)
 			}
 		}
 	})
-	t.Run("a run that has not begun is no bar, many are cut", func(t *testing.T) {
+	t.Run("an unstarted run has no bar, and many bars are cut", func(t *testing.T) {
 		var runs []*task.Run
 		for i := range 30 {
 			runs = append(runs, &task.Run{
@@ -54,24 +54,24 @@ func TestATimelineDrawsRunsAndSubtasks(t *testing.T) {
 		runs = append(runs, &task.Run{ID: 99, Status: task.RunPending, Phase: task.PhaseQueued})
 		g := Chrome{Now: now}.Timeline(runs, nil)
 		if len(g.Bars) != 12 || g.More != 18 || g.Bars[11].Label != "Run 30" {
-			t.Fatalf("%d bars, %d left out", len(g.Bars), g.More)
+			t.Fatalf("got %d bars, %d omitted", len(g.Bars), g.More)
 		}
 	})
-	t.Run("its clock is the reader's", func(t *testing.T) {
+	t.Run("times are in the reader's zone", func(t *testing.T) {
 		run := &task.Run{ID: 1, Status: task.RunRunning, StartedAt: ago(time.Hour)}
 		g := Chrome{Now: now, Zone: time.FixedZone("", 9*3600)}.Timeline([]*task.Run{run}, nil)
 		if want := now.Std().Add(8 * time.Hour).Format("15:04"); g.Ticks[0].Text != want {
-			t.Fatalf("begins at %s, want %s", g.Ticks[0].Text, want)
+			t.Fatalf("got start %s, want %s", g.Ticks[0].Text, want)
 		}
 	})
-	t.Run("one moment alone is drawn too", func(t *testing.T) {
+	t.Run("a single point in time is drawn too", func(t *testing.T) {
 		run := &task.Run{ID: 1, Status: task.RunCompleted, StartedAt: now, EndedAt: now}
 		g := Chrome{Now: now}.Timeline([]*task.Run{run}, nil)
 		if len(g.Bars) != 1 || strings.Contains(fmt.Sprint(g.Bars), "NaN") {
-			t.Fatalf("%+v", g)
+			t.Fatalf("got %+v", g)
 		}
 		if got := (Chrome{Now: now}).Timeline(nil, nil); len(got.Bars) != 0 {
-			t.Fatal("nothing is something")
+			t.Fatal("an empty timeline is not empty")
 		}
 	})
 }
@@ -91,18 +91,18 @@ func TestATreeIsBounded(t *testing.T) {
 		`<a class="link" href="/all">All 1000 subtasks</a>`, "52 more", `href="/tasks/1?tab=subtasks"`, "10 more",
 	} {
 		if !strings.Contains(html, want) {
-			t.Errorf("no %q", want)
+			t.Errorf("%q is missing", want)
 		}
 	}
 	if n := strings.Count(html, "<li>"); n != 1+1+60+1+60+1 {
-		t.Errorf("%d lines", n)
+		t.Errorf("got %d lines", n)
 	}
 	if !(FamilyTree{Self: f.Self}).empty() {
-		t.Error("a task alone has no family")
+		t.Error("a task without relatives has a family")
 	}
 }
 
-func TestAChangeOfThePlanIsTakenBack(t *testing.T) {
+func TestUndoOfPlanChanges(t *testing.T) {
 	ev := func(id task.ID, kind, actor string, before time.Duration, changes string) task.Event {
 		return task.Event{ID: id, Kind: kind, Actor: actor, At: ago(before), Changes: []byte(changes)}
 	}
@@ -111,19 +111,19 @@ func TestAChangeOfThePlanIsTakenBack(t *testing.T) {
 		events []task.Event
 		want   string
 	}{
-		"a deletion is": {[]task.Event{removed}, "restore 7"},
-		"after a tick and a comment it still is": {[]task.Event{
+		"a deletion is restored": {[]task.Event{removed}, "restore 7"},
+		"a deletion is restored after a checked step and a comment": {[]task.Event{
 			removed, ev(8, task.EvStepUpdated, "coder", 0, `{"step":1}`),
 			ev(9, task.EvCommented, "coder", 0, ""),
 		}, "restore 7"},
-		"a move goes the other way": {
+		"a move is reversed": {
 			[]task.Event{ev(1, task.EvStepMoved, "user:maya", 0, `{"from":3,"to":1,"title":"x"}`)},
 			"move 1 3 " + task.Mark("x"),
 		},
-		"not after another change of the plan": {[]task.Event{removed, ev(8, task.EvStepAdded, "user:maya", 0, `{"step":0}`)}, ""},
-		"not what somebody else did":           {[]task.Event{ev(7, task.EvStepRemoved, "user:jonas", 0, `{}`)}, ""},
-		"not after minutes":                    {[]task.Event{ev(7, task.EvStepRemoved, "user:maya", 3*time.Minute, `{}`)}, ""},
-		"nothing is nothing":                   {nil, ""},
+		"no undo after another change of the plan": {[]task.Event{removed, ev(8, task.EvStepAdded, "user:maya", 0, `{"step":0}`)}, ""},
+		"no undo of another person's change":       {[]task.Event{ev(7, task.EvStepRemoved, "user:jonas", 0, `{}`)}, ""},
+		"no undo after some minutes":               {[]task.Event{ev(7, task.EvStepRemoved, "user:maya", 3*time.Minute, `{}`)}, ""},
+		"no undo without changes":                  {nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := ""

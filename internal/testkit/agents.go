@@ -20,8 +20,8 @@ func WriteAgents(t testing.TB, dir string, definitions map[string]string) {
 	}
 }
 
-// OpenAgents opens a folder of definitions. Without options, there is one
-// runner, script, which is the default of all agents.
+// OpenAgents opens a folder of definitions. Without options, the only runners are
+// script, the default of all agents, and other.
 func OpenAgents(t testing.TB, dir string, opt *agentfile.Options) *agentfile.Folder {
 	t.Helper()
 	if opt == nil {

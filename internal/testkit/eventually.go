@@ -6,7 +6,7 @@ import (
 )
 
 // Patience is how long Eventually waits in a test without a deadline. With all
-// tests running on two slow cores, a story that takes 5 s takes more than a
+// tests running on two slow cores, a test that normally takes 5 s takes more than a
 // minute.
 const Patience = 3 * time.Minute
 

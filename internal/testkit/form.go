@@ -60,7 +60,7 @@ func Thorough() bool { return Trials() > 0 }
 func OneGoroutine(t testing.TB) {
 	t.Helper()
 	if Race {
-		t.Skip("nothing in it happens at once, and the race detector makes it slow")
+		t.Skip("uses one goroutine, which the race detector only slows down")
 	}
 }
 

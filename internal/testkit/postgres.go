@@ -161,7 +161,7 @@ func (p *PostgresServer) start(settings []string) error {
 		time.Sleep(50 * time.Millisecond)
 	}
 	log, _ := os.ReadFile(filepath.Join(p.dir, "log"))
-	return fmt.Errorf("it does not start: %s", log)
+	return fmt.Errorf("PostgreSQL does not start: %s", log)
 }
 
 // roomyMemory returns a folder in a memory file system, where creating a

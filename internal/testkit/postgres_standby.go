@@ -51,7 +51,7 @@ func (p *PostgresServer) End() error {
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	return errors.New("it does not end")
+	return errors.New("PostgreSQL does not stop")
 }
 
 // Promote makes a standby the primary.

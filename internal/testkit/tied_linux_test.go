@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// onAThreadThatEnds runs f on a thread that ends when f has. The first thread
-// of a process never does.
+// onAThreadThatEnds runs f on a thread that ends after f, which the first thread of
+// a process never does.
 func onAThreadThatEnds(f func()) {
 	done := make(chan struct{})
 	go func() {
@@ -23,7 +23,7 @@ func onAThreadThatEnds(f func()) {
 	<-done
 }
 
-func TestATiedProgramOutlivesTheThreadThatAskedForIt(t *testing.T) {
+func TestATiedProgramOutlivesTheThreadThatRequestedIt(t *testing.T) {
 	t.Parallel()
 	cmd := exec.CommandContext(t.Context(), "cat")
 	in, err := cmd.StdinPipe()
@@ -38,13 +38,13 @@ func TestATiedProgramOutlivesTheThreadThatAskedForIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for syscall.Tgkill(syscall.Getpid(), thread, 0) == nil { // the thread is there
+	for syscall.Tgkill(syscall.Getpid(), thread, 0) == nil { // the thread still exists
 		runtime.Gosched()
 	}
 	if err := in.Close(); err != nil {
 		t.Error(err)
 	}
 	if err := cmd.Wait(); err != nil {
-		t.Errorf("the program ended by %v", err)
+		t.Errorf("the program ended with signal %v", err)
 	}
 }

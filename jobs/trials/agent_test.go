@@ -16,18 +16,18 @@ import (
 	"time"
 )
 
-// agentArg makes the test binary the program of an agent.
+// agentArg makes the test binary act as an agent's program.
 const agentArg = "__misbehave"
 
-// runMarker returns an argument that identifies processes of a run that have
-// lost their environment.
+// runMarker returns an argument that identifies a run's processes after they lose
+// their environment.
 func runMarker(run, instance string) string { return "of-run-" + run + "-of-" + instance + "." }
 
 var self = runMarker(os.Getenv("TASKYARD_RUN_ID"), os.Getenv("TASKYARD_YARD_ID"))
 
 const result = `{"summary":"all is done","success":true}`
 
-// agent plays one of the parts.
+// agent plays the part named what.
 func agent(what string, args []string) {
 	switch what {
 	case "hang":
@@ -75,22 +75,22 @@ func agent(what string, args []string) {
 
 func ignore() { signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP) }
 
-// raceFile is what the part race makes in each of its lives.
+// raceFile is the file that each process of the part race creates.
 const raceFile = "alive"
 
-// hang is not select{}, which the Go runtime would notice.
+// hang does not use select{}, which the Go runtime reports as a deadlock.
 func hang() {
 	for {
 		time.Sleep(time.Hour)
 	}
 }
 
-// bomb starts processes without end.
+// bomb starts processes forever.
 func bomb() {
 	_ = syscall.Exec("/bin/sh", []string{"sh", "-c", "while :; do sleep 600 & done"}, os.Environ())
 }
 
-// stay leaves processes of a kind behind, and never ends.
+// stay starts processes of a kind and never exits.
 func stay(kind string) {
 	switch kind {
 	case "deaf":
@@ -101,7 +101,7 @@ func stay(kind string) {
 		bare(self, "deaf-middle")
 	case "hop":
 		bare(self, "hop")
-	case "race": // as hop, and too fast to be listed
+	case "race": // like hop, but too fast to be listed
 		ignore()
 		script := `: >"$1"; sh -c "$0" "$0" "$1" &`
 		c := exec.Command("/bin/sh", "-c", script, script, filepath.Join(os.TempDir(), raceFile))
@@ -116,7 +116,7 @@ func stay(kind string) {
 	hang()
 }
 
-// child starts this program in another part.
+// child starts this program with another part.
 func child(out *os.File, part string, attr *syscall.SysProcAttr) {
 	c := exec.Command(os.Args[0], agentArg, part, self)
 	c.SysProcAttr, c.Stdout = attr, out
@@ -125,7 +125,7 @@ func child(out *os.File, part string, attr *syscall.SysProcAttr) {
 	}
 }
 
-// bare starts this program in a session of its own, without its environment.
+// bare starts this program in a new session, without an environment.
 func bare(name, part string) {
 	c := exec.Command(os.Args[0], agentArg, part, name)
 	c.SysProcAttr, c.Env = &syscall.SysProcAttr{Setsid: true}, []string{"PATH=/bin"}
@@ -133,11 +133,11 @@ func bare(name, part string) {
 		fmt.Println("not started:", err)
 	}
 	if strings.HasSuffix(part, "middle") {
-		_ = c.Wait() // its own child is an orphan then
+		_ = c.Wait() // its child then is an orphan
 	}
 }
 
-// below plays the parts of those below an agent.
+// below plays the parts of an agent's descendants.
 func below(what string, args []string) {
 	name := args[0]
 	switch what {
@@ -146,7 +146,7 @@ func below(what string, args []string) {
 	case "deaf-middle":
 		ignore()
 		bare(name, "deaf-sleep")
-	case "hop": // is never the same process for long
+	case "hop": // replaces its process again and again
 		ignore()
 		bare(name, "hop")
 	case "deaf-sleep":

@@ -29,7 +29,7 @@ import (
 	"taskyard/task"
 )
 
-const patience = 3 * time.Minute // the machine may be busy, and a flood takes its time
+const patience = 3 * time.Minute // the machine may be busy, and a flood takes long
 
 var (
 	maya       = task.Actor{Name: "user:maya", Role: task.RoleAdmin, UserID: 1}
@@ -55,11 +55,11 @@ type part struct {
 	grace  time.Duration // 0: as in the server
 }
 
-// instance is a server without its surfaces. Run ids are of one instance: two at the
-// same time would end each other's processes.
+// instance is a server without its surfaces. Run IDs are unique only within an
+// instance, so two at the same time would stop each other's processes.
 type instance struct {
 	svc  *service.Service
-	runs string // the folder of the runs' folders
+	runs string // contains the runs' folders
 }
 
 func newInstance(t *testing.T, parts map[string]part) *instance {
@@ -98,13 +98,13 @@ func newInstance(t *testing.T, parts map[string]part) *instance {
 			t.Error(err)
 		}
 		if left := tree.Marked("TASKYARD_YARD_ID=" + instanceID); len(left) > 0 {
-			t.Errorf("%d processes are left: %v", len(left), left)
+			t.Errorf("%d processes remain: %v", len(left), left)
 		}
 	})
 	return inst
 }
 
-// begin makes a task of an agent and returns its run.
+// begin creates a task for an agent and returns the task and its run.
 func (inst *instance) begin(t *testing.T, agent string) (*task.Task, task.ID) {
 	t.Helper()
 	tk, err := inst.svc.CreateTask(t.Context(), maya, task.New{Title: "Misbehave", Owner: agent})
@@ -113,7 +113,7 @@ func (inst *instance) begin(t *testing.T, agent string) (*task.Task, task.ID) {
 	}
 	runs, err := inst.svc.Runs(t.Context(), maya, task.RunFilter{TaskID: tk.ID, Limit: 5})
 	if err != nil || len(runs) != 1 {
-		t.Fatalf("%d runs, %v", len(runs), err)
+		t.Fatalf("got %d runs, %v; want 1", len(runs), err)
 	}
 	return tk, runs[0].ID
 }
@@ -145,9 +145,8 @@ func (inst *instance) transcript(t *testing.T, id task.ID) (texts []string) {
 	}
 }
 
-// alive lists the living processes of a run: those that have its marks in
-// their environment, and those that have lost it but are named in their
-// arguments.
+// alive returns the living processes of a run: those with its markers in their
+// environment, and those that lost it but have a marker in their arguments.
 func alive(id task.ID) []tree.Proc {
 	found := tree.Marked("TASKYARD_RUN_ID="+id.String(), "TASKYARD_YARD_ID="+instanceID)
 	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")

@@ -12,11 +12,11 @@ import (
 	"taskyard/task"
 )
 
-// quick is a short grace, for the table; the trials have that of the server.
+// quick is a short grace period for the table; the trials use the server's.
 const quick = 300 * time.Millisecond
 
-func TestEveryMisbehaviourHasItsEndAndLeavesNothing(t *testing.T) {
-	// More than the transcript holds; in the thorough form more than its file holds too.
+func TestEveryMisbehavingProgramEndsAndLeavesNothing(t *testing.T) {
+	// More than the transcript keeps; in the thorough form also more than its file keeps.
 	flood, line, said := "30000000", "30000000", "This run has said more than 16 MiB."
 	if testkit.Thorough() {
 		flood, line, said = "1000000000", "200000000", "bytes of output were discarded"
@@ -37,15 +37,15 @@ func TestEveryMisbehaviourHasItsEndAndLeavesNothing(t *testing.T) {
 			part{limits: "timeout: 1s", args: []string{"deaf"}},
 			"failed/timeout", "It ran longer than its time limit of 1 s", "ready",
 		},
-		{"a grandchild that holds stdout is ended", "grandchild", part{args: []string{"grandchild"}}, "completed/ended", "", "stopped: 1"},
-		{"a grandchild in another session is ended", "setsid", part{args: []string{"setsid"}}, "completed/ended", "", "stopped: 1"},
-		{"a daemon without environment is ended", "daemon", part{args: []string{"daemon"}}, "completed/ended", "", "stopped: 1"},
-		{"output without measure is taken", "flood", part{args: []string{"flood", flood}}, "completed/ended", "", said},
-		{"a line without end is taken", "line", part{args: []string{"line", line}}, "completed/ended", "", "the line is too long"},
-		{"output that is no text is made text", "garbage", part{args: []string{"garbage"}}, "completed/ended", "", "a\uFFFDb\uFFFDc"},
+		{"a grandchild that keeps stdout open is killed", "grandchild", part{args: []string{"grandchild"}}, "completed/ended", "", "stopped: 1"},
+		{"a grandchild in another session is killed", "setsid", part{args: []string{"setsid"}}, "completed/ended", "", "stopped: 1"},
+		{"a daemon without an environment is killed", "daemon", part{args: []string{"daemon"}}, "completed/ended", "", "stopped: 1"},
+		{"unlimited output is bounded", "flood", part{args: []string{"flood", flood}}, "completed/ended", "", said},
+		{"an endless line is cut", "line", part{args: []string{"line", line}}, "completed/ended", "", "the line is too long"},
+		{"invalid UTF-8 is replaced", "garbage", part{args: []string{"garbage"}}, "completed/ended", "", "a\uFFFDb\uFFFDc"},
 		{"exit 0 without a result is a failure", "nothing", part{args: []string{"nothing"}}, "failed/error", "It ended without a result", ""},
 		{
-			"a flood of processes is ended", "bomb",
+			"a fork bomb is killed", "bomb",
 			part{args: []string{"bomb"}},
 			"failed/error",
 			"It had more than 2048 processes at one time", "",
@@ -63,20 +63,21 @@ func TestEveryMisbehaviourHasItsEndAndLeavesNothing(t *testing.T) {
 			_, id := inst.begin(t, tt.agent)
 			var r *task.Run
 			if !within(patience, func() bool { r = inst.run(t, id); return r.EndedAt != 0 }) {
-				t.Fatalf("the run is %s", r.State())
+				t.Fatalf("got %s", r.State())
 			}
 			if left := alive(id); len(left) > 0 {
-				t.Errorf("%d processes are left: %v", len(left), left)
+				t.Errorf("%d processes remain: %v", len(left), left)
 			}
 			if r.State().String() != tt.state || r.Reason != tt.reason {
-				t.Errorf("it is %s: %s, want %s: %s", r.State(), r.Reason, tt.state, tt.reason)
+				t.Errorf("got %s: %s, want %s: %s", r.State(), r.Reason, tt.state, tt.reason)
 			}
 			if r.Status == task.RunCompleted && r.Summary != "all is done" {
-				t.Errorf("summary %q", r.Summary)
+				t.Errorf("got summary %q", r.Summary)
 			}
 			said := strings.Join(inst.transcript(t, id), "\n")
 			if !strings.Contains(said, tt.wantSaid) || !utf8.ValidString(said) || strings.ContainsRune(said, 0) {
-				t.Errorf("transcript of %d bytes has no %q, or is no text: %.300q … %q", len(said), tt.wantSaid, said, said[max(0, len(said)-300):])
+				t.Errorf("the transcript of %d bytes lacks %q or is not valid text: %.300q … %q",
+					len(said), tt.wantSaid, said, said[max(0, len(said)-300):])
 			}
 		})
 	}

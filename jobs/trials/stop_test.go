@@ -16,11 +16,11 @@ import (
 	"taskyard/task"
 )
 
-// mostStop is the promise: from the stop to the empty tree.
-const mostStop = 10 * time.Second
+// maxStop is the guaranteed time from the stop to an empty process tree.
+const maxStop = 10 * time.Second
 
-// trials is how many stops are tried: one of each kind, or as many as the
-// thorough form is asked for.
+// trials returns how many stops to try: one per kind of process, or the number given
+// for the thorough form.
 func trials() int {
 	if testkit.Thorough() {
 		return testkit.Trials()
@@ -68,7 +68,7 @@ func TestStoppedTreesAreEmptyWithinTenSeconds(t *testing.T) {
 		t.FailNow()
 	}
 	slices.Sort(took)
-	t.Logf("%d trials: half were empty within %v, the slowest within %v", len(took), took[len(took)/2], took[len(took)-1])
+	t.Logf("%d trials: median %v, slowest %v", len(took), took[len(took)/2], took[len(took)-1])
 }
 
 // trial starts a run, stops it in one way and returns how long it took until
@@ -77,10 +77,10 @@ func (inst *instance) trial(t *testing.T, kind, stop string) time.Duration {
 	t.Helper()
 	tk, id := inst.begin(t, kind+"-"+stop)
 	if !within(patience, func() bool { return slices.Contains(inst.transcript(t, id), "ready") || inst.run(t, id).EndedAt != 0 }) {
-		t.Fatal("the program is not at work")
+		t.Fatal("the program did not start")
 	}
 	if n := len(alive(id)); n < 2 && stop != "timeout" {
-		t.Errorf("it has %d processes", n)
+		t.Errorf("got %d processes, want at least 2", n)
 	}
 	var begin time.Time
 	var err error
@@ -92,7 +92,7 @@ func (inst *instance) trial(t *testing.T, kind, stop string) time.Duration {
 	case "close":
 		begin, want = time.Now(), "canceled/task_closed"
 		_, err = inst.svc.CancelTask(t.Context(), maya, tk.ID, "")
-	case "done": // by the run itself, which then lives on
+	case "done": // by the run itself, whose program keeps running
 		begin, want = time.Now(), "completed/ended"
 		_, err = inst.svc.CompleteTask(t.Context(), task.Actor{Name: tk.Owner, Role: task.RoleAgent, RunID: id}, tk.ID, "", 0)
 	case "timeout":
@@ -103,28 +103,28 @@ func (inst *instance) trial(t *testing.T, kind, stop string) time.Duration {
 		t.Fatal(err)
 	}
 	if !within(patience, func() bool { return len(alive(id)) == 0 }) {
-		t.Errorf("processes are left: %v", alive(id))
+		t.Errorf("processes remain: %v", alive(id))
 	}
 	if kind == "race" {
 		inst.raced(t, id, begin)
 	}
 	took := time.Since(begin)
-	if took > mostStop {
-		t.Errorf("the tree was empty after %v, want %v at most", took, mostStop)
+	if took > maxStop {
+		t.Errorf("the tree was empty after %v, want at most %v", took, maxStop)
 	}
 	var r *task.Run
 	if !within(patience, func() bool { r = inst.run(t, id); return r.EndedAt != 0 }) || !strings.HasPrefix(r.State().String(), want) {
-		t.Errorf("the run is %s: %s, want %s", r.State(), r.Reason, want)
+		t.Errorf("got %s: %s, want %s", r.State(), r.Reason, want)
 	}
 	return took
 }
 
-// raced returns when what makes a file in each of its lives is dead: the file
-// is gone and stays so.
+// raced returns when the processes that keep creating a file are dead: the file is
+// removed and not created again.
 func (inst *instance) raced(t *testing.T, id task.ID, begin time.Time) {
 	t.Helper()
 	file := filepath.Join(inst.runs, fmt.Sprintf("run-%d-1", id), "tmp", raceFile)
-	for time.Since(begin) < mostStop {
+	for time.Since(begin) < maxStop {
 		if err := os.Remove(file); err != nil {
 			t.Fatal(err)
 		}
@@ -132,11 +132,11 @@ func (inst *instance) raced(t *testing.T, id task.ID, begin time.Time) {
 			return
 		}
 	}
-	t.Error("it races on")
-	_ = os.RemoveAll(filepath.Dir(file)) // its shell ends for want of it
+	t.Error("the processes keep running")
+	_ = os.RemoveAll(filepath.Dir(file)) // its shell exits without the folder
 }
 
-// within polls until ok, and reports whether that came in time.
+// within polls until ok returns true, and reports whether it did within limit.
 func within(limit time.Duration, ok func() bool) bool {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()

@@ -2,7 +2,7 @@ package ui
 
 import "testing"
 
-func TestAFieldOfEntriesNamesTheWrongOne(t *testing.T) {
+func TestAFieldErrorNamesTheWrongEntry(t *testing.T) {
 	t.Parallel()
 	fe := FieldErrors{
 		"steps[10].title": "is too long", "steps[2].title": "must not be blank", "resources[0].label": "is too long",

@@ -24,20 +24,20 @@ func renderPart(t *testing.T, held, inner string) string {
 	return b.String()
 }
 
-func TestAPartTravelsOnce(t *testing.T) {
+func TestAnUnchangedPartIsNotSentAgain(t *testing.T) {
 	t.Parallel()
 	const now = `One <time datetime="2026-01-01T00:00:00Z" title="1 Jan" data-rel="ago">3m ago</time> end`
 	version := func(html string) string {
 		t.Helper()
 		m := regexp.MustCompile(`^<li id="t-1" data-part="([\w-]{8})" class="row">`).FindStringSubmatch(html)
 		if m == nil {
-			t.Fatalf("no version in %s", html)
+			t.Fatalf("there is no version in %s", html)
 		}
 		return m[1]
 	}
 	first := renderPart(t, "", now)
 	if want := now + "</li>"; !strings.HasSuffix(first, want) {
-		t.Errorf("got %s, want the end %s", first, want)
+		t.Errorf("got %s, want the suffix %s", first, want)
 	}
 	held := "aaaaaaaa " + version(first) + " bbbbbbbb"
 	for _, c := range []struct {
@@ -45,13 +45,13 @@ func TestAPartTravelsOnce(t *testing.T) {
 		same              bool
 	}{
 		{"held", held, now, true},
-		{"a relative time has aged", held, strings.Replace(now, "3m ago", "4m ago", 1), true},
+		{"an older relative time", held, strings.Replace(now, "3m ago", "4m ago", 1), true},
 		{"another time", held, strings.Replace(now, "2026-01-01", "2026-01-02", 1), false},
 		{"another text before the time", held, "Two" + now[3:], false},
 		{"another text after it", held, now + "!", false},
-		{"another version is held", "aaaaaaaa", now, false},
-		{"nothing is held", "", now, false},
-		{"more is held than a page has parts", strings.Repeat("aaaaaaaa ", maxHeld) + version(first), now, false},
+		{"the client has another version", "aaaaaaaa", now, false},
+		{"the client has no version", "", now, false},
+		{"the client has more versions than a page has parts", strings.Repeat("aaaaaaaa ", maxHeld) + version(first), now, false},
 	} {
 		got := renderPart(t, c.held, c.inner)
 		if c.same != (got == `<li id="t-1" data-same></li>`) {
@@ -63,7 +63,7 @@ func TestAPartTravelsOnce(t *testing.T) {
 	}
 }
 
-func TestAKeptPartIsDrawnOncePerStateAndKey(t *testing.T) {
+func TestACachedPartIsRenderedOncePerStateAndKey(t *testing.T) {
 	t.Parallel()
 	var c PartCache
 	drawn := 0
@@ -92,8 +92,8 @@ func TestAKeptPartIsDrawnOncePerStateAndKey(t *testing.T) {
 		{"again", 5, 1, "a", "1"},
 		{"another key", 5, 1, "b", "2"},
 		{"a change", 6, 1, "a", "3"},
-		{"somebody who began before the change", 5, 1, "a", "4"},
-		{"what they drew is not kept", 6, 1, "a", "3"},
+		{"a request that began before the change", 5, 1, "a", "4"},
+		{"its rendering is not cached", 6, 1, "a", "3"},
 		{"a second later", 6, 2, "a", "5"},
 	} {
 		m := text.FindStringSubmatch(ask(step.gen, step.second, step.key, ""))
@@ -103,12 +103,12 @@ func TestAKeptPartIsDrawnOncePerStateAndKey(t *testing.T) {
 	}
 	version := text.FindStringSubmatch(ask(6, 2, "a", ""))[1]
 	if got := ask(6, 2, "a", version); got != `<li id="t-1" data-same></li>` {
-		t.Errorf("of a part that is held: got %s", got)
+		t.Errorf("part that the client has: got %s", got)
 	}
 	for i := range 2 * maxKept {
 		ask(6, 2, i, "")
 	}
 	if len(c.kept) > maxKept {
-		t.Errorf("%d parts are kept", len(c.kept))
+		t.Errorf("got %d cached parts", len(c.kept))
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"taskyard/task"
 )
 
-func TestDurationsReadAsPeopleSayThem(t *testing.T) {
+func TestDurationText(t *testing.T) {
 	for d, want := range map[time.Duration][2]string{
 		4200 * time.Millisecond: {"4s", "4.2s"}, 42 * time.Second: {"42s", "42s"}, 372 * time.Second: {"6m", "6m 12s"},
 		3*time.Hour + 5*time.Minute: {"3h", "3h 05m"}, 52 * time.Hour: {"2d", "2d 4h"}, -time.Second: {"0s", "0.0s"},
@@ -19,10 +19,10 @@ func TestDurationsReadAsPeopleSayThem(t *testing.T) {
 	}
 	now := task.Time(1_795_185_082_000)
 	if got := Ago(now.Add(5*time.Minute), now); got != "in 5m" {
-		t.Errorf("future: %s", got)
+		t.Errorf("future: got %s", got)
 	}
 	if got := Tokens(48_100) + " " + Tokens(999) + " " + Tokens(2_000_000); got != "48.1k 999 2M" {
-		t.Errorf("tokens: %s", got)
+		t.Errorf("tokens: got %s", got)
 	}
 }
 

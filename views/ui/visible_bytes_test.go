@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Eight bytes at a time miss no character that hides, wherever it is.
-func TestHidesAtEveryPlace(t *testing.T) {
+// Processing eight bytes at a time misses no hidden character at any offset.
+func TestHiddenCharactersAreFoundAtEveryOffset(t *testing.T) {
 	t.Parallel()
 	for _, hiding := range []string{"\x00", "\x1f", "\r", "\x7f", "\u0085", "\u00ad", "\u202e", "\ufeff", "\xff", "&#8238;", "&#x202e;"} {
 		for _, around := range []string{"a", "~", " ", "é", "&amp;", "&#34;", "\n"} {
@@ -14,7 +14,7 @@ func TestHidesAtEveryPlace(t *testing.T) {
 				page := append(bytes.Repeat([]byte(around), n), hiding...)
 				page = append(page, bytes.Repeat([]byte(around), 20)...)
 				if !hides(page) {
-					t.Errorf("%q is not seen after %d of %q", hiding, n, around)
+					t.Errorf("%q was not found after %d times %q", hiding, n, around)
 				}
 			}
 		}
@@ -22,7 +22,7 @@ func TestHidesAtEveryPlace(t *testing.T) {
 	for _, plain := range []string{"a", "~", " ", "é", "·", "–", "&amp;", "&#34;", "&#39;", "\n", "\t", "&", ""} {
 		for n := range 40 {
 			if page := bytes.Repeat([]byte(plain), n); hides(page) {
-				t.Errorf("%q is said to hide something", page)
+				t.Errorf("%q: got true, want false", page)
 			}
 		}
 	}

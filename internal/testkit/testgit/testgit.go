@@ -1,6 +1,6 @@
-// Package testgit provides a small real Git repository, and the service's
-// access to it. The TestMain of the tests must call runner.HelperMain, because
-// the test binary is the keeper of checks.
+// Package testgit provides a small real Git repository, and the service's access to
+// it. The TestMain of the tests must call runner.HelperMain, because checks run
+// under a helper process of the test binary.
 package testgit
 
 import (
