@@ -13,7 +13,7 @@ import (
 	"taskyard/task"
 )
 
-// largeTasks is how many tasks of a largeSite are larger than an answer.
+// largeTasks returns how many tasks of a largeSite together exceed a response.
 func largeTasks() int {
 	if testkit.Whole() {
 		return 20
@@ -21,7 +21,7 @@ func largeTasks() int {
 	return 6
 }
 
-// largeSite holds tasks, comments and lines that are larger than an answer.
+// largeSite returns a site with tasks, comments and lines that exceed a response.
 func largeSite(t *testing.T) (s *site, one task.ID) {
 	s = newSite(t)
 	ctx := context.Background()
@@ -33,7 +33,7 @@ func largeSite(t *testing.T) (s *site, one task.ID) {
 		if one == 0 {
 			one = tk.ID
 		}
-		// Larger than what the service takes today: it is from earlier.
+		// Larger than the service accepts today, as written by an earlier version.
 		err = s.db.Write(ctx, func(tx *db.Tx) error {
 			steps := make([]task.Step, 30)
 			for n := range steps {
@@ -61,7 +61,7 @@ func largeSite(t *testing.T) (s *site, one task.ID) {
 	return s, one
 }
 
-// page is any page of a list.
+// page is a page of any list.
 type anyPage struct {
 	Tasks     []struct{ ID string }
 	Comments  []struct{ ID string }
@@ -71,7 +71,7 @@ type anyPage struct {
 	CutBySize bool
 }
 
-func TestAnswersEndBeforeTheirBytes(t *testing.T) {
+func TestListResponsesStayWithinTheirSizeLimit(t *testing.T) {
 	t.Parallel()
 	testkit.OneGoroutine(t)
 	s, one := largeSite(t)
@@ -89,10 +89,10 @@ func TestAnswersEndBeforeTheirBytes(t *testing.T) {
 		for range 200 {
 			a := s.do("viewer", "GET", c.path+"&after="+url.QueryEscape(after), "").want(200)
 			if after == "" && strings.Contains(c.path, "queue") {
-				t.Logf("%s: %d bytes in the first answer", c.path, len(a.Body))
+				t.Logf("%s: %d bytes in the first response", c.path, len(a.Body))
 			}
 			if len(a.Body) > answerBytes {
-				t.Fatalf("%s: an answer of %d bytes", c.path, len(a.Body))
+				t.Fatalf("%s: got a response of %d bytes", c.path, len(a.Body))
 			}
 			p := decode[anyPage](a)
 			for _, x := range c.ids(p) {
@@ -106,35 +106,35 @@ func TestAnswersEndBeforeTheirBytes(t *testing.T) {
 			}
 		}
 		if len(seen) != c.want || cut == 0 {
-			t.Errorf("%s: %d of %d are read, %d answers say that they were cut", c.path, len(seen), c.want, cut)
+			t.Errorf("%s: read %d of %d entries, %d responses report a cut", c.path, len(seen), c.want, cut)
 		}
 	}
 }
 
-func TestALargeTaskIsDeliveredInParts(t *testing.T) {
+func TestALargeTaskIsReturnedInParts(t *testing.T) {
 	t.Parallel()
 	s, one := largeSite(t)
 	a := s.do("viewer", "GET", "/api/tasks/"+one.String(), "").want(200)
 	if len(a.Body) > answerBytes {
-		t.Fatalf("%d bytes", len(a.Body))
+		t.Fatalf("got %d bytes", len(a.Body))
 	}
 	tk := decode[task.Task](a)
 	if strings.Join(tk.Cut, " ") != "comments details" || len(tk.Steps) != 30 || tk.Steps[3].DetailsCut == 0 || len(tk.Comments) == 0 {
-		t.Fatalf("cut %v, %d steps, %d bytes cut, %d comments", tk.Cut, len(tk.Steps), tk.Steps[3].DetailsCut, len(tk.Comments))
+		t.Fatalf("got cut %v, %d steps, %d bytes cut, %d comments", tk.Cut, len(tk.Steps), tk.Steps[3].DetailsCut, len(tk.Comments))
 	}
 	st := decode[task.Step](s.do("viewer", "GET", "/api/tasks/"+one.String()+"/steps/3", "").want(200))
 	if len(st.Details) != 60_000 || st.DetailsCut != 0 {
-		t.Errorf("%d bytes of details, %d cut", len(st.Details), st.DetailsCut)
+		t.Errorf("got %d bytes of details, %d cut", len(st.Details), st.DetailsCut)
 	}
 	s.do("viewer", "GET", "/api/tasks/"+one.String()+"/steps/30", "").field(task.CodeInvalidField, "index")
 	got := s.do("pull", "POST", "/api/agents/pull/signup", `{"count":50}`).want(200)
 	if n := len(got.Body); n > answerBytes {
-		t.Errorf("a signup of many answers %d bytes", n)
+		t.Errorf("a signup for many tasks: got %d bytes", n)
 	}
 	if n := len(decode[anyPage](got).Tasks); n == 0 || n > 5 {
-		t.Errorf("%d long tasks are claimed at once", n)
+		t.Errorf("claimed %d long tasks at once", n)
 	}
 	if bytes.Contains(s.do("viewer", "GET", "/api/tasks/"+s.create("pull", ""), "").Body, []byte(`"cut"`)) {
-		t.Error("a small task tells of a cut")
+		t.Error("a small task reports a cut")
 	}
 }

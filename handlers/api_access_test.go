@@ -9,14 +9,14 @@ import (
 	"taskyard/task"
 )
 
-func TestWithoutAGoodTokenNobodyGetsIn(t *testing.T) {
+func TestRequestsWithoutAValidTokenAreRefused(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	unauthorized := func(t *testing.T, a answer) {
 		t.Helper()
 		a.problem(401, task.CodeUnauthorized)
 		if !strings.HasPrefix(a.Header.Get("WWW-Authenticate"), "Bearer") {
-			t.Errorf("WWW-Authenticate: %q", a.Header.Get("WWW-Authenticate"))
+			t.Errorf("got WWW-Authenticate %q", a.Header.Get("WWW-Authenticate"))
 		}
 	}
 	both := func(t *testing.T, caller string, headers ...string) {
@@ -28,7 +28,7 @@ func TestWithoutAGoodTokenNobodyGetsIn(t *testing.T) {
 	t.Run("an unknown token", func(t *testing.T) { both(t, "nobody", "Authorization", "Bearer ty_unknown") })
 	t.Run("an empty token", func(t *testing.T) { both(t, "nobody", "Authorization", "Bearer ") })
 	t.Run("another scheme", func(t *testing.T) { both(t, "nobody", "Authorization", "Basic dTpw") })
-	t.Run("a token of odd bytes", func(t *testing.T) { both(t, "nobody", "Authorization", "Bearer ty_\xff\xfe") })
+	t.Run("a token with invalid bytes", func(t *testing.T) { both(t, "nobody", "Authorization", "Bearer ty_\xff\xfe") })
 	t.Run("an expired token", func(t *testing.T) {
 		s.host.Mint("short", service.NewToken{Scope: "read", Days: 1})
 		s.do("short", "GET", "/api/tasks", "").want(200)
@@ -43,7 +43,7 @@ func TestWithoutAGoodTokenNobodyGetsIn(t *testing.T) {
 	})
 }
 
-func TestRolesThatAreTooLowAreRefusedAndPutOnRecord(t *testing.T) {
+func TestInsufficientRolesAreRefusedAndLogged(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.create("pull", "")
@@ -54,11 +54,11 @@ func TestRolesThatAreTooLowAreRefusedAndPutOnRecord(t *testing.T) {
 	s.do("mute", "GET", "/api/tasks", "").problem(403, task.CodeForbidden)
 	events := string(s.do("admin", "GET", "/api/events", "").want(200).Body)
 	if !strings.Contains(events, task.EvRefused) || !strings.Contains(events, "POST /api/tasks") {
-		t.Errorf("no refusal on record: %s", events)
+		t.Errorf("no refusal in the log: %s", events)
 	}
 }
 
-func TestAgentsSpeakAsThemselvesAlone(t *testing.T) {
+func TestAgentsActOnlyAsThemselves(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.create("pull", "")
@@ -81,16 +81,16 @@ func TestIdempotencyKeys(t *testing.T) {
 	}
 	first := post("operator", "/api/tasks", fine, "a").want(201)
 	again := post("operator", "/api/tasks", fine, "a").want(201)
-	t.Run("a repeat gets the first answer again", func(t *testing.T) {
+	t.Run("a repeated request gets the first response", func(t *testing.T) {
 		if string(first.Body) != string(again.Body) || again.Header.Get("Location") != first.Header.Get("Location") ||
 			again.Header.Get("ETag") != first.Header.Get("ETag") {
-			t.Errorf("%s\n%s", first.Body, again.Body)
+			t.Errorf("got\n%s\nthen\n%s", first.Body, again.Body)
 		}
 		if first.Header.Get("Idempotency-Replayed") != "" || again.Header.Get("Idempotency-Replayed") != "true" {
-			t.Errorf("Idempotency-Replayed: %q, %q", first.Header.Get("Idempotency-Replayed"), again.Header.Get("Idempotency-Replayed"))
+			t.Errorf("got Idempotency-Replayed %q, then %q", first.Header.Get("Idempotency-Replayed"), again.Header.Get("Idempotency-Replayed"))
 		}
 		if n := len(decode[struct{ Tasks []any }](s.do("viewer", "GET", "/api/tasks", "")).Tasks); n != 1 {
-			t.Errorf("%d tasks", n)
+			t.Errorf("got %d tasks", n)
 		}
 	})
 	t.Run("another body is refused", func(t *testing.T) {
@@ -99,25 +99,25 @@ func TestIdempotencyKeys(t *testing.T) {
 	t.Run("another path is refused", func(t *testing.T) {
 		post("operator", "/api/tasks/1/comments", `{"content":"c"}`, "a").problem(422, task.CodeIdempotencyReuse)
 	})
-	t.Run("another caller's key is another key", func(t *testing.T) {
+	t.Run("the same key of another caller is independent", func(t *testing.T) {
 		if a := post("agent", "/api/tasks", fine, "a").want(201); string(a.Body) == string(first.Body) {
-			t.Error("the answer is another caller's")
+			t.Error("the response is another caller's")
 		}
 	})
-	t.Run("a claim is given once", func(t *testing.T) {
+	t.Run("a repeated signup gets the same claim", func(t *testing.T) {
 		one, two := post("pull", "/api/agents/pull/signup", "", "c").want(200), post("pull", "/api/agents/pull/signup", "", "c").want(200)
 		if string(one.Body) != string(two.Body) {
-			t.Errorf("%s\n%s", one.Body, two.Body)
+			t.Errorf("got\n%s\nthen\n%s", one.Body, two.Body)
 		}
 	})
-	t.Run("a refusal is not kept", func(t *testing.T) {
+	t.Run("a refusal is not stored", func(t *testing.T) {
 		post("operator", "/api/tasks", `{"title":"x","owner":"ghost"}`, "r").problem(422, task.CodeUnknownAgent)
 		post("operator", "/api/tasks", fine, "r").want(201)
 	})
-	t.Run("after a day the key is free", func(t *testing.T) {
+	t.Run("after a day the key can be used again", func(t *testing.T) {
 		s.Forward(24*time.Hour + time.Second)
 		if a := post("operator", "/api/tasks", fine, "a").want(201); a.Header.Get("Idempotency-Replayed") != "" {
-			t.Error("replayed")
+			t.Error("the response was replayed")
 		}
 	})
 	t.Run("an overlong key is refused", func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 
 // Nobody reads the log: admins must be notified that backups fail, and the
 // notice must disappear after the problem is fixed.
-func TestAFailedBackupEntersTheInboxOfAdmins(t *testing.T) {
+func TestAFailedBackupAppearsInTheInboxOfAdmins(t *testing.T) {
 	t.Parallel()
 	const why = "no space left on device"
 	inst := newSite(t)
@@ -30,9 +30,9 @@ func TestAFailedBackupEntersTheInboxOfAdmins(t *testing.T) {
 
 	s := newSite(t)
 	s.ok(s.svc.NoteJob(t.Context(), task.JobBackup, time.Second, errors.New(why)))
-	for caller, told := range map[string]bool{"admin": true, "reviewer": false, "operator": false, "viewer": false, "agent": false} {
+	for caller, listed := range map[string]bool{"admin": true, "reviewer": false, "operator": false, "viewer": false, "agent": false} {
 		body := string(s.do(caller, "GET", "/api/inbox", "").want(200).Body)
-		if strings.Contains(body, why) != told {
+		if strings.Contains(body, why) != listed {
 			t.Errorf("%s: %s", caller, body)
 		}
 	}

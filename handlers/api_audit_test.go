@@ -21,8 +21,8 @@ func (s *site) auditLog(caller string) []task.Event {
 	return page.Events
 }
 
-// last returns the newest line of a kind.
-func (s *site) last(caller, kind string) task.Event {
+// lastEvent returns the newest line of a kind.
+func (s *site) lastEvent(caller, kind string) task.Event {
 	s.t.Helper()
 	var found task.Event
 	for _, e := range s.auditLog(caller) {
@@ -31,23 +31,23 @@ func (s *site) last(caller, kind string) task.Event {
 		}
 	}
 	if found.ID == 0 {
-		s.t.Fatalf("%s is not on record", kind)
+		s.t.Fatalf("%s is not in the log", kind)
 	}
 	return found
 }
 
-func TestEventsNameTokenRequestAndForAdminsTheAddress(t *testing.T) {
+func TestEventsNameTokenAndRequestAndShowTheAddressToAdmins(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	id := s.host.Mint("ci", service.NewToken{Name: "nightly", Scope: "operate"})
 	answer := s.do("ci", "POST", "/api/tasks", fine).want(201)
-	e := s.last("admin", task.EvTaskCreated)
+	e := s.lastEvent("admin", task.EvTaskCreated)
 	if e.TokenID != id || e.RequestID != answer.Header.Get("X-Request-Id") || e.Address != "127.0.0.1" {
-		t.Errorf("token %d, request %q, address %q; want %d, %q, 127.0.0.1", e.TokenID,
+		t.Errorf("got token %d, request %q, address %q; want %d, %q, 127.0.0.1", e.TokenID,
 			e.RequestID, e.Address, id, answer.Header.Get("X-Request-Id"))
 	}
 	for _, caller := range []string{"viewer", "operator", "reviewer", "agent"} {
-		if e := s.last(caller, task.EvTaskCreated); e.Address != "" || e.TokenID != id {
+		if e := s.lastEvent(caller, task.EvTaskCreated); e.Address != "" || e.TokenID != id {
 			t.Errorf("%s sees token %d and address %q", caller, e.TokenID, e.Address)
 		}
 	}
@@ -58,9 +58,9 @@ func TestRefusalsAreCountedAndSampled(t *testing.T) {
 	s := newSite(t)
 	s.create("pull", "")
 	for range 5 {
-		s.do("viewer", "POST", "/api/tasks", fine).want(403)          // the role lacks it
-		s.do("agent", "POST", "/api/tasks/1/complete", "").want(403)  // the task is another's
-		s.host.SetToken("guess", "ty_"+strings.Repeat("guess", 8))    // nobody's
+		s.do("viewer", "POST", "/api/tasks", fine).want(403)          // the role lacks the permission
+		s.do("agent", "POST", "/api/tasks/1/complete", "").want(403)  // the task belongs to another agent
+		s.host.SetToken("guess", "ty_"+strings.Repeat("guess", 8))    // not a valid token
 		s.do("guess", "GET", "/api/tasks", "").want(401)              //
 		s.do("viewer", "POST", "/api/tasks/1/complete", "").want(403) // another route
 	}
@@ -73,10 +73,10 @@ func TestRefusalsAreCountedAndSampled(t *testing.T) {
 		s.ok(json.Unmarshal(e.Changes, &why))
 		got[fmt.Sprintf("%s: %s %s%s", e.Actor, why.Reason, why.What, why.Hint)]++
 		if e.RequestID == "" || e.Address != "127.0.0.1" {
-			t.Errorf("a refusal without request or address: %+v", e)
+			t.Errorf("got a refusal without request or address: %+v", e)
 		}
 		if strings.Contains(string(e.Changes), "guessguess") {
-			t.Errorf("more of a secret than its first characters: %s", e.Changes)
+			t.Errorf("got more of a secret than its first characters: %s", e.Changes)
 		}
 	}
 	want := []string{
@@ -85,22 +85,22 @@ func TestRefusalsAreCountedAndSampled(t *testing.T) {
 	}
 	for _, w := range want {
 		if got[w] != 1 {
-			t.Errorf("%s: on record %d times, want once", w, got[w])
+			t.Errorf("%s: logged %d times, want once", w, got[w])
 		}
 	}
 	if len(got) != len(want) {
-		t.Errorf("on record: %v", got)
+		t.Errorf("got log %v", got)
 	}
 	metrics := string(s.do("viewer", "GET", "/metrics", "").want(200).Body)
 	for _, m := range []string{`{reason="permission"} 10`, `{reason="relation"} 5`, `{reason="token"} 5`} {
 		if !strings.Contains(metrics, "taskyard_refusals_total"+m) {
-			t.Errorf("no metric %s", m)
+			t.Errorf("metric %s is missing", m)
 		}
 	}
 }
 
-// Callers and actions without end do not fill the log.
-func TestRefusalsOnRecordAreBoundedByTheMinute(t *testing.T) {
+// An unlimited number of callers and actions does not fill the log.
+func TestLoggedRefusalsAreBoundedPerMinute(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	for i := range 80 {
@@ -113,11 +113,11 @@ func TestRefusalsOnRecordAreBoundedByTheMinute(t *testing.T) {
 		}
 	}
 	if n != 60 || s.svc.Refusals()["permission"] != 80 {
-		t.Errorf("%d on record, %v counted; want 60 and 80", n, s.svc.Refusals())
+		t.Errorf("got %d logged, %v counted; want 60 and 80", n, s.svc.Refusals())
 	}
 }
 
-func TestNamesOfTokensAreUniqueWhileTheyHold(t *testing.T) {
+func TestTokenNamesAreUniqueWhileValid(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	const body = `{"name":"nightly","scope":"read"}`
@@ -127,14 +127,14 @@ func TestNamesOfTokensAreUniqueWhileTheyHold(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.do("admin", "POST", "/api/tokens", body).problem(409, task.CodeNameTaken)
-	s.Forward(25 * 3600e9) // the first has expired
+	s.Forward(25 * 3600e9) // the first token has expired
 	s.do("admin", "POST", "/api/tokens", body).want(201)
 	s.do("admin", "POST", "/api/tokens", body).problem(409, task.CodeNameTaken)
 	list, err := s.svc.Tokens(t.Context(), task.Actor{Role: task.RoleAdmin})
 	s.ok(err)
 	for _, tok := range list {
 		if tok.ID == made.ID && tok.RevokedAt == 0 {
-			t.Error("the expired token that gave its name up is not revoked")
+			t.Error("the expired token whose name is used again was not revoked")
 		}
 	}
 }

@@ -11,17 +11,17 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// declaration is the OpenAPI document as a client reads it. Every site serves
-// the same one.
+// declaration is the OpenAPI document as a client reads it. Every site serves the
+// same document.
 var declaration struct {
 	once sync.Once
 	doc  *openapi3.T
 	err  error
 }
 
-// declared fails the test unless the answer to a request of the API is one
-// that the OpenAPI document declares.
-func (s *site) declared(req *http.Request, a answer) {
+// checkDeclared fails the test unless the OpenAPI document declares the response to a
+// request of the API.
+func (s *site) checkDeclared(req *http.Request, a answer) {
 	s.t.Helper()
 	if _, test := s.t.(*testing.T); !test || !isAPI(req.URL.Path) {
 		return
@@ -43,8 +43,8 @@ func (s *site) declared(req *http.Request, a answer) {
 	}
 }
 
-// undeclared says what of an answer the document does not declare; "" when it
-// declares all of it, or does not describe the request.
+// undeclared describes what the document does not declare about a response. It
+// returns "" if everything is declared or the request is not in the document.
 func undeclared(doc *openapi3.T, req *http.Request, a answer) string {
 	o := operationAt(doc, req.Method, req.URL.Path)
 	if o == nil {
@@ -77,22 +77,22 @@ func undeclared(doc *openapi3.T, req *http.Request, a answer) string {
 	return ""
 }
 
-// operationAt finds the operation of a request: one whose path has a name
-// where the request has it goes before one with a parameter there.
+// operationAt returns the operation of a request. Paths with more literal parts take
+// precedence over parameters.
 func operationAt(doc *openapi3.T, method, path string) (found *openapi3.Operation) {
 	named := -1
 	parts := strings.Split(path, "/")
 	for template, item := range doc.Paths.Map() {
-		if n := sameNames(strings.Split(template, "/"), parts); n > named && item.GetOperation(method) != nil {
+		if n := countLiteralMatches(strings.Split(template, "/"), parts); n > named && item.GetOperation(method) != nil {
 			found, named = item.GetOperation(method), n
 		}
 	}
 	return found
 }
 
-// sameNames returns how many parts of a path a template names; -1 when it does
-// not match.
-func sameNames(template, parts []string) (n int) {
+// countLiteralMatches returns how many literal parts of a template match a path, or -1
+// if the template does not match.
+func countLiteralMatches(template, parts []string) (n int) {
 	if len(template) != len(parts) {
 		return -1
 	}

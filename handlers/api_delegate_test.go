@@ -12,8 +12,8 @@ import (
 	"taskyard/task"
 )
 
-// boss defines an agent that may delegate, and a token of its name.
-func (s *site) boss() {
+// defineBoss defines an agent boss that may delegate, and its token.
+func (s *site) defineBoss() {
 	s.t.Helper()
 	text, err := json.Marshal(object{"text": "---\ndescription: asks\ntools: read, task\nrunner: script\n---\nAsk.\n"})
 	s.ok(err)
@@ -28,34 +28,34 @@ type delegatedBody struct {
 	Success                       bool
 }
 
-func TestDelegatingOverHTTP(t *testing.T) {
+func TestDelegationOverHTTP(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	a := s.do("operator", "POST", "/api/delegate", `{"task":"Read it","agentType":"coder"}`).want(202)
-	t.Run("the answer has its fields, all of them and no other", func(t *testing.T) {
+	t.Run("the response has exactly its fields", func(t *testing.T) {
 		want := []string{
 			"artifacts", "error", "filesModified", "phase", "runId", "status",
 			"success", "summary", "taskId", "tokensUsed", "toolCalls",
 		}
 		if got := slices.Sorted(maps.Keys(decode[object](a))); !slices.Equal(got, want) {
-			t.Errorf("%v", got)
+			t.Errorf("got %v", got)
 		}
 	})
 	d := decode[delegatedBody](a)
-	t.Run("202 while it has not ended, 200 when it has", func(t *testing.T) {
+	t.Run("202 while the run has not ended, then 200", func(t *testing.T) {
 		s.do("operator", "GET", "/api/delegate/"+d.RunID, "").want(202)
 		s.endRun(s.startRun(), "It says hello.")
 		got := decode[delegatedBody](s.do("operator", "GET", "/api/delegate/"+d.RunID+"?waitSeconds=50", "").want(200))
 		if !got.Success || got.Summary != "It says hello." || got.Status != task.RunCompleted {
-			t.Errorf("%+v", got)
+			t.Errorf("got %+v", got)
 		}
 	})
-	t.Run("the run tells of it", func(t *testing.T) {
+	t.Run("the run shows the delegation", func(t *testing.T) {
 		if r := decode[object](s.do("viewer", "GET", "/api/runs/"+d.RunID, "").want(200)); r["cause"] != "delegate" || r["depth"] != 1.0 {
-			t.Errorf("%v", r)
+			t.Errorf("got %v", r)
 		}
 	})
-	t.Run("200 when it ends within the wait, which may be longer than the server's own limits", func(t *testing.T) {
+	t.Run("200 if the run ends within the wait, which may exceed the server's timeouts", func(t *testing.T) {
 		short := newSite(t, func(o setup) {
 			o.HTTP.ReadTimeout, o.HTTP.WriteTimeout = time.Second, time.Second
 		})
@@ -67,30 +67,30 @@ func TestDelegatingOverHTTP(t *testing.T) {
 		}()
 		<-sub.C
 		st := short.startRun()
-		<-time.After(1500 * time.Millisecond) // longer than those limits
+		<-time.After(1500 * time.Millisecond) // longer than those timeouts
 		short.endRun(st, "At last.")
 		if d := decode[delegatedBody]((<-got).want(200)); d.Summary != "At last." {
-			t.Errorf("%+v", d)
+			t.Errorf("got %+v", d)
 		}
 	})
-	t.Run("description is another name of task", func(t *testing.T) {
+	t.Run("description is an alias of task", func(t *testing.T) {
 		s.do("operator", "POST", "/api/delegate", `{"description":"Read it","agentType":"coder"}`).want(202)
 		s.do("operator", "POST", "/api/delegate",
 			`{"description":"Read it","task":"Read","agentType":"coder"}`).field(task.CodeInvalidField, "description")
 	})
-	t.Run("stop cancels it, once", func(t *testing.T) {
+	t.Run("stop cancels the run, once", func(t *testing.T) {
 		d := decode[delegatedBody](s.do("operator", "POST", "/api/delegate", `{"task":"Read it","agentType":"coder"}`).want(202))
 		got := decode[delegatedBody](s.do("operator", "POST", "/api/delegate/"+d.RunID+"/stop", `{"reason":"enough"}`).want(200))
 		if got.Status != task.RunCanceled || !strings.HasSuffix(got.Error, "stopped by user:operator: enough") {
-			t.Errorf("%+v", got)
+			t.Errorf("got %+v", got)
 		}
 		s.do("operator", "POST", "/api/delegate/"+d.RunID+"/stop", "").problem(409, task.CodeRunEnded)
 	})
-	t.Run("list answers the agents", func(t *testing.T) {
+	t.Run("list returns the agents", func(t *testing.T) {
 		list := decode[struct{ Agents []task.AgentType }](s.do("operator", "POST", "/api/delegate", `{"agentType":"list"}`).want(200)).Agents
 		i := slices.IndexFunc(list, func(a task.AgentType) bool { return a.ID == "pull" })
 		if i < 0 || list[i].Startable || list[i].Reason == "" || len(list[i].Tools) != 1 || list[i].Description != "claims itself" {
-			t.Errorf("%+v", list)
+			t.Errorf("got %+v", list)
 		}
 	})
 	t.Run("the same key delegates once", func(t *testing.T) {
@@ -98,15 +98,15 @@ func TestDelegatingOverHTTP(t *testing.T) {
 		one := decode[delegatedBody](s.do("operator", "POST", "/api/delegate", body, "Idempotency-Key", "d").want(202))
 		a := s.do("operator", "POST", "/api/delegate", body, "Idempotency-Key", "d").want(202)
 		if two := decode[delegatedBody](a); two.RunID != one.RunID || a.Header.Get("Idempotency-Replayed") != "true" {
-			t.Errorf("%+v, %+v", one, two)
+			t.Errorf("got %+v, %+v", one, two)
 		}
 	})
 }
 
-func TestWrongDelegations(t *testing.T) {
+func TestInvalidDelegationsAreRefused(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.boss()
+	s.defineBoss()
 	id := s.create("boss", `"start":false,"steps":[{"title":"a"}]`)
 	for _, c := range []struct {
 		name, body, field string
@@ -115,18 +115,18 @@ func TestWrongDelegations(t *testing.T) {
 		{"nothing", `{}`, "task", task.CodeInvalidField},
 		{"an unknown agent", `{"task":"x","agentType":"ghost"}`, "agentType", task.CodeUnknownAgent},
 		{"an invalid agent", `{"task":"x","agentType":"bad"}`, "agentType", task.CodeInvalidAgent},
-		{"another complexity", `{"task":"x","agentType":"coder","estimatedComplexity":"huge"}`, "estimatedComplexity", task.CodeInvalidField},
+		{"an unknown complexity", `{"task":"x","agentType":"coder","estimatedComplexity":"huge"}`, "estimatedComplexity", task.CodeInvalidField},
 		{"an unknown model", `{"task":"x","agentType":"coder","model":"gamma"}`, "model", task.CodeInvalidField},
 		{"a step out of range", `{"task":"x","agentType":"coder","taskId":` + id + `,"stepIndex":1}`, "stepIndex", task.CodeInvalidField},
 		{"a resource out of range", `{"task":"x","agentType":"coder","taskId":` + id +
 			`,"resources":[0]}`, "resources[0]", task.CodeInvalidField},
-		{"a step of nothing", `{"task":"x","agentType":"coder","stepIndex":0}`, "stepIndex", task.CodeInvalidField},
+		{"a step without a task", `{"task":"x","agentType":"coder","stepIndex":0}`, "stepIndex", task.CodeInvalidField},
 		{"an unknown tool", `{"task":"x","agentType":"coder","tools":["sword"]}`, "tools", task.CodeInvalidField},
 		{"a wider tool", `{"task":"x","agentType":"coder","tools":["bash"]}`, "tools", task.CodeInvalidField},
 		{"wider limits", `{"task":"x","agentType":"coder","limits":{"timeoutSeconds":99999}}`, "limits.timeoutSeconds", task.CodeInvalidField},
 		{"a long wait", `{"task":"x","agentType":"coder","waitSeconds":51}`, "waitSeconds", task.CodeInvalidField},
-		{"half an id", `{"task":"x","agentType":"coder","taskId":"7a"}`, "taskId", task.CodeInvalidField},
-		{"another spelling", `{"task":"x","agent_type":"coder"}`, "agent_type", task.CodeInvalidField},
+		{"an invalid ID", `{"task":"x","agentType":"coder","taskId":"7a"}`, "taskId", task.CodeInvalidField},
+		{"a misspelled field", `{"task":"x","agent_type":"coder"}`, "agent_type", task.CodeInvalidField},
 	} {
 		t.Run(c.name, func(t *testing.T) { s.do("boss", "POST", "/api/delegate", c.body).field(c.code, c.field) })
 	}
@@ -143,7 +143,7 @@ func TestWrongDelegations(t *testing.T) {
 		a := s.do("boss", "POST", "/api/delegate", `{"task":"x","agentType":"coder"}`)
 		a.problem(429, task.CodeRateLimited)
 		if got := a.Header.Get("Retry-After"); got != "3600" {
-			t.Errorf("Retry-After: %q", got)
+			t.Errorf("got Retry-After %q", got)
 		}
 	})
 }

@@ -15,7 +15,7 @@ import (
 	"taskyard/task"
 )
 
-func TestTheOpenAPIDocumentIsValidAndWhole(t *testing.T) {
+func TestTheOpenAPIDocumentIsValidAndComplete(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	a := s.do("nobody", "GET", "/api/openapi.json", "").want(200)
@@ -24,15 +24,15 @@ func TestTheOpenAPIDocumentIsValidAndWhole(t *testing.T) {
 	s.ok(err)
 	s.ok(doc.Validate(loader.Context))
 	if !strings.HasPrefix(doc.OpenAPI, "3.1") {
-		t.Errorf("version %s", doc.OpenAPI)
+		t.Errorf("got version %s", doc.OpenAPI)
 	}
 	for _, c := range task.Codes {
 		if !strings.Contains(doc.Info.Description, "`"+string(c.Code)+"`") {
-			t.Errorf("the code %s is not described", c.Code)
+			t.Errorf("error code %s is not described", c.Code)
 		}
 	}
 	if len(doc.Servers) != 1 || doc.Servers[0].URL != "/" {
-		t.Errorf("servers %+v", doc.Servers)
+		t.Errorf("got servers %+v", doc.Servers)
 	}
 	described := []string{}
 	ids := map[string]bool{}
@@ -40,15 +40,15 @@ func TestTheOpenAPIDocumentIsValidAndWhole(t *testing.T) {
 		for method, o := range item.Operations() {
 			described = append(described, method+" "+strings.NewReplacer("{", ":", "}", "").Replace(path))
 			if o.Summary == "" || len(o.Tags) != 1 || doc.Tags.Get(o.Tags[0]) == nil || ids[o.OperationID] {
-				t.Errorf("%s %s: summary %q, tags %v, id %s", method, path, o.Summary, o.Tags, o.OperationID)
+				t.Errorf("%s %s: got summary %q, tags %v, id %s", method, path, o.Summary, o.Tags, o.OperationID)
 			}
 			ids[o.OperationID] = true
 			if o.Description == "" || doc.Tags.Get(o.Tags[0]).Description == "" {
-				t.Errorf("%s %s: no description, or none of its tag", method, path)
+				t.Errorf("%s %s: the operation or its tag has no description", method, path)
 			}
 			if public := o.Security != nil && len(*o.Security) == 0; !public && (o.Responses.Value("4XX") == nil ||
 				o.Responses.Value("4XX").Value.Content.Get("application/problem+json") == nil) {
-				t.Errorf("%s %s does not say how it refuses", method, path)
+				t.Errorf("%s %s does not declare its errors", method, path)
 			}
 			if o.Responses.Default() == nil || o.Responses.Default().Value.Content.Get("application/problem+json") == nil {
 				t.Errorf("%s %s does not describe its errors", method, path)
@@ -56,7 +56,7 @@ func TestTheOpenAPIDocumentIsValidAndWhole(t *testing.T) {
 		}
 	}
 	if len(described) != len(apiDocs) {
-		t.Errorf("%d endpoints, %d texts about endpoints", len(described), len(apiDocs))
+		t.Errorf("got %d endpoints and %d descriptions", len(described), len(apiDocs))
 	}
 	for _, route := range s.routes() {
 		if strings.Contains(route, " /api/") && route != "GET /api/openapi.json" &&
@@ -66,7 +66,7 @@ func TestTheOpenAPIDocumentIsValidAndWhole(t *testing.T) {
 	}
 	k := doc.Components.Schemas["Task"].Value.Properties
 	if !k["id"].Value.Type.Is("string") || !k["createdAt"].Value.Type.Is("string") || !k["version"].Value.Type.Is("integer") {
-		t.Error("ids and times are strings in JSON")
+		t.Error("IDs and times must be strings in JSON")
 	}
 }
 
@@ -75,12 +75,12 @@ func TestTheOpenAPIDocumentNamesThePublicURL(t *testing.T) {
 	s := newSite(t, func(o setup) { o.PublicURL = "https://tasks.example/" })
 	doc := decode[struct{ Servers []struct{ URL string } }](s.do("nobody", "GET", "/api/openapi.json", "").want(200))
 	if len(doc.Servers) != 1 || doc.Servers[0].URL != "https://tasks.example" {
-		t.Errorf("servers %+v", doc.Servers)
+		t.Errorf("got servers %+v", doc.Servers)
 	}
 }
 
-// TestNullIsDeclaredWhereThereIsNothingToDo relies on the check of every answer.
-func TestNullIsDeclaredWhereThereIsNothingToDo(t *testing.T) {
+// TestNullIsDeclaredForAnEmptyResponse relies on the check of every response.
+func TestNullIsDeclaredForAnEmptyResponse(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	for path, c := range map[string]struct{ caller, want string }{
@@ -88,27 +88,27 @@ func TestNullIsDeclaredWhereThereIsNothingToDo(t *testing.T) {
 		"/api/worker/lease":        {"worker", `{"run":null}`},
 	} {
 		if a := s.do(c.caller, "POST", path, "{}").want(200); strings.TrimSpace(string(a.Body)) != c.want {
-			t.Errorf("%s answers %s", path, a.Body)
+			t.Errorf("%s: got %s", path, a.Body)
 		}
 	}
 }
 
-// TestWhatIsNotDeclaredIsFound tests the check that all tests of the API use.
-func TestWhatIsNotDeclaredIsFound(t *testing.T) {
+// TestUndeclaredResponsesAreFound tests the check that all tests of the API use.
+func TestUndeclaredResponsesAreFound(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	doc, err := openapi3.NewLoader().LoadFromData(s.do("nobody", "GET", "/api/openapi.json", "").want(200).Body)
 	s.ok(err)
 	me := s.do("viewer", "GET", "/api/me", "").want(200)
 	for _, c := range []struct{ name, path, kind, body, want string }{
-		{"the answer itself", "/api/me", jsonType, string(me.Body), ""},
-		{"a field that is not declared", "/api/me", jsonType, `{"x":1,` + string(me.Body[1:]), `"x" is unsupported`},
+		{"the actual response", "/api/me", jsonType, string(me.Body), ""},
+		{"an undeclared field", "/api/me", jsonType, `{"x":1,` + string(me.Body[1:]), `"x" is unsupported`},
 		{"a required field is missing", "/api/me", jsonType, `{}`, "is missing"},
-		{"another type", "/api/tasks/history", jsonType, `{"tasks":5}`, `"/tasks"`},
-		{"null where it is not declared", "/api/tasks/5", jsonType, `null`, "not nullable"},
-		{"another content type", "/api/me", "text/plain", string(me.Body), "text/plain is not declared"},
-		{"no JSON", "/api/me", jsonType, `{`, "JSON"},
-		{"no operation", "/api/nothing", jsonType, `{"x":1}`, ""},
+		{"a wrong type", "/api/tasks/history", jsonType, `{"tasks":5}`, `"/tasks"`},
+		{"an undeclared null", "/api/tasks/5", jsonType, `null`, "not nullable"},
+		{"a wrong content type", "/api/me", "text/plain", string(me.Body), "text/plain is not declared"},
+		{"invalid JSON", "/api/me", jsonType, `{`, "JSON"},
+		{"an unknown operation", "/api/nothing", jsonType, `{"x":1}`, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -126,16 +126,16 @@ func TestEveryErrorCodeIsUsedAndListed(t *testing.T) {
 	text := sources(t, "..")
 	names := regexp.MustCompile(`(?m)^\t(Code\w+)\s+Code = "(\w+)"`).FindAllStringSubmatch(text, -1)
 	if len(names) != len(task.Codes) {
-		t.Fatalf("%d codes, %d documented", len(names), len(task.Codes))
+		t.Fatalf("got %d codes, %d documented", len(names), len(task.Codes))
 	}
 	uses := map[string]int{}
 	for _, word := range regexp.MustCompile(`Code[A-Z]\w+`).FindAllString(text, -1) {
 		uses[word]++
 	}
 	for _, n := range names {
-		// Once where it is defined and once in the list; then where it is used.
+		// One occurrence is the definition and one is the list; others are uses.
 		if uses[n[1]] < 3 {
-			t.Errorf("nothing answers %s (%s)", n[1], n[2])
+			t.Errorf("nothing returns %s (%s)", n[1], n[2])
 		}
 		if !slices.ContainsFunc(task.Codes, func(c struct {
 			Code task.Code
@@ -149,7 +149,7 @@ func TestEveryErrorCodeIsUsedAndListed(t *testing.T) {
 	}
 }
 
-// sources returns the text of all Go files that are no tests.
+// sources returns the text of all Go files that are not tests.
 func sources(t *testing.T, root string) string {
 	t.Helper()
 	var b strings.Builder

@@ -8,9 +8,9 @@ import (
 	"taskyard/task"
 )
 
-// TestEventsAboutPeopleAreForAdmins signs somebody in and fails to, makes a
-// token and is refused, and then reads the log as every role on every surface
-// that shows it.
+// TestEventsAboutPeopleAreForAdmins signs a person in, has a sign-in fail, creates a
+// token and has a request refused, and then reads the log as every role on every
+// surface that shows it.
 func TestEventsAboutPeopleAreForAdmins(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -40,13 +40,13 @@ func TestEventsAboutPeopleAreForAdmins(t *testing.T) {
 			}
 			for _, word := range secret {
 				if got := strings.Contains(page, word); got != (role == "admin") {
-					t.Errorf("the log tells of %s: %v", word, got)
+					t.Errorf("the log contains %s: %v", word, got)
 				}
 				if got := strings.Contains(live.String(), word); got != (role == "admin") {
-					t.Errorf("the stream tells of %s: %v", word, got)
+					t.Errorf("the stream contains %s: %v", word, got)
 				}
 				if strings.Contains(one, word) {
-					t.Errorf("the log of a task tells of %s", word)
+					t.Errorf("the log of a task contains %s", word)
 				}
 			}
 			if !strings.Contains(page, task.EvTaskCreated) || !strings.Contains(one, task.EvTaskCreated) {
@@ -54,13 +54,13 @@ func TestEventsAboutPeopleAreForAdmins(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a page of the log is full although lines are left out", func(t *testing.T) {
+	t.Run("a page of the log is full although lines are omitted", func(t *testing.T) {
 		a := decode[struct{ Events []task.Event }](s.do("viewer", "GET", "/api/events?limit=1", "").want(200))
 		if len(a.Events) != 1 {
-			t.Errorf("%d events", len(a.Events))
+			t.Errorf("got %d events", len(a.Events))
 		}
 	})
-	t.Run("a kind that nobody has decided on is for admins", func(t *testing.T) {
+	t.Run("an unknown kind is for admins", func(t *testing.T) {
 		for _, r := range []task.Role{task.RoleAgent, task.RoleViewer, task.RoleOperator, task.RoleReviewer, task.RoleNone, "new"} {
 			if task.EventNouns(r) == nil {
 				t.Errorf("%q may read everything", r)

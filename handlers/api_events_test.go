@@ -20,7 +20,7 @@ type stream struct {
 	close context.CancelFunc
 }
 
-// follow opens a stream; it fails unless it is one.
+// follow opens a stream, and fails the test if the response is not a stream.
 func (s *site) follow(t *testing.T, caller, path string, headers ...string) *stream {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -28,7 +28,7 @@ func (s *site) follow(t *testing.T, caller, path string, headers ...string) *str
 	res, err := s.http.Do(req)
 	s.ok(err)
 	if res.StatusCode != 200 || res.Header.Get("Content-Type") != "text/event-stream" || res.Header.Get("X-Request-Id") == "" {
-		t.Fatalf("no stream: %d %v", res.StatusCode, res.Header)
+		t.Fatalf("not a stream: %d %v", res.StatusCode, res.Header)
 	}
 	st := &stream{t, make(chan string, 100), cancel}
 	go func() {
@@ -42,7 +42,7 @@ func (s *site) follow(t *testing.T, caller, path string, headers ...string) *str
 	return st
 }
 
-// next returns the next line that begins so.
+// next returns the next line with a prefix.
 func (st *stream) next(prefix string) string {
 	st.t.Helper()
 	late := time.After(10 * time.Second)
@@ -56,15 +56,15 @@ func (st *stream) next(prefix string) string {
 				return rest
 			}
 		case <-late:
-			st.t.Fatalf("no line %q came", prefix)
+			st.t.Fatalf("no line %q arrived", prefix)
 		}
 	}
 }
 
-func TestEventsAreReadInPagesOrFollowed(t *testing.T) {
+func TestEventsAreReadInPagesOrAsAStream(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.host.Token("admin") // its creation is an event, too
+	s.host.Token("admin") // its creation is an event too
 	s.create("pull", "")
 	type page struct {
 		Events []task.Event
@@ -73,50 +73,50 @@ func TestEventsAreReadInPagesOrFollowed(t *testing.T) {
 	all := decode[page](s.do("admin", "GET", "/api/events?limit=500", "").want(200))
 	first := decode[page](s.do("admin", "GET", "/api/events?limit=2&after=0", "").want(200))
 	if len(first.Events) != 2 || first.Next != first.Events[1].ID.String() || all.Next != "" {
-		t.Errorf("%+v", first)
+		t.Errorf("got %+v", first)
 	}
 	last := all.Events[len(all.Events)-1]
 	if last.Kind != task.EvTaskCreated || last.Actor != "user:operator" || last.TaskID != 1 {
-		t.Errorf("%+v", last)
+		t.Errorf("got %+v", last)
 	}
-	t.Run("without a place the stream begins now", func(t *testing.T) {
+	t.Run("without a position the stream begins now", func(t *testing.T) {
 		st := s.follow(t, "admin", "/api/events")
 		st.next("retry:")
 		if id := st.next("id: "); id != last.ID.String() {
-			t.Errorf("it begins behind %s", id)
+			t.Errorf("got start after %s", id)
 		}
 		s.do("operator", "PATCH", "/api/tasks/1", `{"title":"now"}`).want(200)
 		if id := st.next("id: "); id != (last.ID + 1).String() {
-			t.Errorf("id %s", id)
+			t.Errorf("got id %s", id)
 		}
 		if kind := st.next("event: "); kind != task.EvTaskUpdated {
-			t.Errorf("event %s", kind)
+			t.Errorf("got event %s", kind)
 		}
 		if data := st.next("data: "); !strings.Contains(data, `"taskId":"1"`) {
-			t.Errorf("data %s", data)
+			t.Errorf("got data %s", data)
 		}
 	})
-	t.Run("it continues after Last-Event-ID, which wins over after", func(t *testing.T) {
+	t.Run("the stream continues after Last-Event-ID, which takes precedence over after", func(t *testing.T) {
 		before := last.ID - 1
 		for _, st := range []*stream{
 			s.follow(t, "admin", "/api/events?after="+before.String()),
 			s.follow(t, "admin", "/api/events?after=1", "Last-Event-ID", before.String()),
 		} {
 			if id := st.next("id: "); id != before.String() {
-				t.Errorf("it begins behind %s", id)
+				t.Errorf("got start after %s", id)
 			}
 			if id := st.next("id: "); id != last.ID.String() {
-				t.Errorf("id %s", id)
+				t.Errorf("got id %s", id)
 			}
 		}
 		all := s.follow(t, "admin", "/api/events?after=0")
 		all.next("id: 0")
 		if id := all.next("id: "); id != "1" {
-			t.Errorf("id %s", id)
+			t.Errorf("got id %s", id)
 		}
 	})
-	t.Run("a place beyond the end, as after a restore, is refused and says where to continue", func(t *testing.T) {
-		s.host.Token("viewer") // its creation is an event, too
+	t.Run("a position beyond the end, as after a restore, is refused with the position to continue at", func(t *testing.T) {
+		s.host.Token("viewer") // its creation is an event too
 		end, err := s.svc.LastEvent(t.Context())
 		s.ok(err)
 		s.do("viewer", "GET", "/api/events?after="+end.String(), "").want(200)
@@ -125,7 +125,7 @@ func TestEventsAreReadInPagesOrFollowed(t *testing.T) {
 			t.Error(p.Detail)
 		}
 	})
-	t.Run("a bad place is refused", func(t *testing.T) {
+	t.Run("an invalid position is refused", func(t *testing.T) {
 		s.do("viewer", "GET", "/api/events?after=x", "", "Accept", "text/event-stream").field(task.CodeInvalidField, "after")
 		s.do("viewer", "GET", "/api/events", "", "Accept", "text/event-stream", "Last-Event-ID", "-1").field(task.CodeInvalidField, "after")
 		s.do("viewer", "GET", "/api/events?after=-1", "").field(task.CodeInvalidField, "after")
@@ -143,14 +143,14 @@ func TestStreamsOutliveTheReadTimeout(t *testing.T) {
 	log, live := s.follow(t, "viewer", "/api/events"), s.follow(t, "viewer", "/live?topics=events")
 	log.next("id: ")
 	live.next("event: hello")
-	<-time.After(1500 * time.Millisecond) // well past both
+	<-time.After(1500 * time.Millisecond) // well past both timeouts
 	s.create("pull", "")
 	log.next("id: ")
 	live.next(`data: ["events"]`)
 }
 
-// Who loses a right hears nothing more: what the browser holds open ends at once,
-// not when the server looks again.
+// A caller who loses a right gets no more events: open streams end at once, not at
+// the server's next check.
 func TestStreamsEndWithTheSession(t *testing.T) {
 	t.Parallel()
 	viewer, disabled, password := task.RoleViewer, true, "correct horse battery staple"
@@ -175,7 +175,7 @@ func TestStreamsEndWithTheSession(t *testing.T) {
 			}
 			s.ok(err)
 			for _, st := range []*stream{live, log} {
-				for range st.lines { // until it ends
+				for range st.lines { // until the stream ends
 				}
 			}
 			s.do("nobody", "GET", "/api/events", "", "Accept", "text/event-stream", "Cookie", session).problem(401, task.CodeUnauthorized)
@@ -189,13 +189,13 @@ func TestStreamsEndWithTheHub(t *testing.T) {
 	st := s.follow(t, "viewer", "/api/events")
 	st.next("retry:")
 	s.svc.Hub().Close()
-	for range st.lines { // until it ends
+	for range st.lines { // until the stream ends
 	}
 }
 
-// A database that is restored from a backup, or a standby that is promoted, does
-// not have the lines that were read last.
-func TestAStreamBehindTheEndOfTheLogContinuesThere(t *testing.T) {
+// A database restored from a backup, or a promoted standby, may lack the last lines
+// that were read.
+func TestAStreamBeyondTheEndOfTheLogContinuesAtTheEnd(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.create("pull", "")
@@ -204,16 +204,16 @@ func TestAStreamBehindTheEndOfTheLogContinuesThere(t *testing.T) {
 	st := s.follow(t, "admin", "/api/events", "Last-Event-ID", (last + 1000).String())
 	begin, err := task.ParseID(st.next("id: "))
 	s.ok(err)
-	if begin > last+1 { // the token of the stream is made with it
-		t.Fatalf("it begins behind %d, but the newest line is %d", begin, last)
+	if begin > last+1 { // creating the stream's token adds a line
+		t.Fatalf("got start after %d, but the newest line is %d", begin, last)
 	}
 	s.do("operator", "PATCH", "/api/tasks/1", `{"title":"now"}`).want(200)
 	if kind := st.next("event: "); kind != task.EvTaskUpdated {
-		t.Errorf("event %s", kind)
+		t.Errorf("got event %s", kind)
 	}
 }
 
-// revokingWriter takes a stream in, and ends the caller's token at its first event.
+// revokingWriter receives a stream and revokes the caller's token at its first event.
 type revokingWriter struct {
 	*httptest.ResponseRecorder
 	revoke func()
@@ -232,8 +232,8 @@ func (w *revokingWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// A command beside the server revokes in the database only.
-func TestARevokedTokenThatIsFarBehindReadsNoMoreOfTheLog(t *testing.T) {
+// A command outside the server revokes tokens only in the database.
+func TestARevokedTokenThatIsFarBehindStopsReadingTheLog(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	id := s.host.Mint("late", service.NewToken{Scope: "read"})
@@ -252,6 +252,6 @@ func TestARevokedTokenThatIsFarBehindReadsNoMoreOfTheLog(t *testing.T) {
 	defer cancel()
 	s.srv.ServeHTTP(w, s.request("late", "GET", "/api/events?after=0", "", "Accept", "text/event-stream").WithContext(ctx))
 	if w.events == 0 || w.events > 200 {
-		t.Errorf("%d events were read, not one batch", w.events)
+		t.Errorf("got %d events, want at most one batch", w.events)
 	}
 }

@@ -43,64 +43,64 @@ func TestReadiness(t *testing.T) {
 		return s.do("nobody", "GET", "/readyz", "")
 	}
 	if a := ask().want(200); string(a.Body) != `{"ready":true}` {
-		t.Errorf("%s", a.Body)
+		t.Errorf("got %s", a.Body)
 	}
-	t.Run("a scheduler that makes no progress is reported", func(t *testing.T) {
+	t.Run("a stalled scheduler is reported", func(t *testing.T) {
 		clock.dead.Store(true)
 		if a := ask().want(503); !strings.Contains(string(a.Body), `"scheduler"`) {
-			t.Errorf("%s", a.Body)
+			t.Errorf("got %s", a.Body)
 		}
 		clock.dead.Store(false)
 		ask().want(200)
 	})
-	t.Run("a tick or a backup that is late is told", func(t *testing.T) {
+	t.Run("a late tick or backup is reported", func(t *testing.T) {
 		clock.vitals.Store(&task.Vitals{Late: map[string]string{"backup": "two scheduled backups in a row are missing"}})
 		if a := ask().want(503); !strings.Contains(string(a.Body), `"backup":"two scheduled`) {
-			t.Errorf("%s", a.Body)
+			t.Errorf("got %s", a.Body)
 		}
 		clock.vitals.Store(nil)
 		ask().want(200)
 	})
-	t.Run("many askers cost one probe a second", func(t *testing.T) {
+	t.Run("many requests cost one probe per second", func(t *testing.T) {
 		s.do("nobody", "GET", "/readyz", "").want(200)
 		clock.dead.Store(true)
 		s.do("nobody", "GET", "/readyz", "").want(200)
 		clock.dead.Store(false)
 	})
-	t.Run("a deleted database is told", func(t *testing.T) {
+	t.Run("a deleted database is reported", func(t *testing.T) {
 		dbtest.SQLiteOnly(t)
-		s.host.Token("operator") // while one can be made
+		s.host.Token("operator") // while a token can be created
 		s.ok(os.Remove(s.db.Path()))
 		s.db.CheckFile()
 		if a := ask().want(503); !strings.Contains(string(a.Body), "deleted") {
-			t.Errorf("%s", a.Body)
+			t.Errorf("got %s", a.Body)
 		}
 		s.do("operator", "POST", "/api/tasks", fine).want(503)
 		s.do("nobody", "GET", "/healthz", "").want(200)
 		s.do("nobody", "HEAD", "/healthz", "").want(200)
 		s.do("nobody", "HEAD", "/readyz", "").want(503)
 	})
-	t.Run("an answer of a health check is no error of the server", func(t *testing.T) {
+	t.Run("a failed health check is not logged as a server error", func(t *testing.T) {
 		if log := s.log.String(); strings.Contains(log, "route=/readyz") {
 			t.Error(log)
 		}
 	})
 }
 
-func TestHealthChecksSeeThatAServerStops(t *testing.T) {
+func TestHealthChecksReportAStoppingServer(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.do("nobody", "GET", "/healthz", "").want(200)
 	if s.svc.BeginStop(t.Context()) {
-		t.Error("no other server is there")
+		t.Error("there is no other server")
 	}
 	if a := s.do("nobody", "GET", "/healthz", "").want(503); !strings.HasPrefix(string(a.Body), `{"status":"stopping",`) {
-		t.Errorf("%s", a.Body)
+		t.Errorf("got %s", a.Body)
 	}
 	if a := s.do("nobody", "GET", "/readyz", "").want(503); !strings.Contains(string(a.Body), `"server":"is stopping`) {
-		t.Errorf("%s", a.Body)
+		t.Errorf("got %s", a.Body)
 	}
-	s.do("operator", "POST", "/api/tasks", fine).want(201) // what comes meanwhile is answered
+	s.do("operator", "POST", "/api/tasks", fine).want(201) // requests are served meanwhile
 }
 
 func TestMetrics(t *testing.T) {
@@ -109,7 +109,7 @@ func TestMetrics(t *testing.T) {
 	s.create("pull", "")
 	s.create("pull", "")
 	s.claim("pull", "pull")
-	s.ask("reviewer")
+	s.requestRun("reviewer")
 	s.do("viewer", "GET", "/api/tasks/77", "").want(404)
 	s.do("pull", "POST", "/api/tasks/1/heartbeat", `{"claim":77}`)
 	s.do("nobody", "BREW", "/nothing/here", "")
@@ -126,26 +126,26 @@ func TestMetrics(t *testing.T) {
 		`taskyard_commit_duration_seconds_bucket{le="+Inf"}`, "taskyard_ready ", "taskyard_open_index_behind ", "go_goroutines ",
 	} {
 		if dbtest.Postgres() && strings.HasPrefix(line, "taskyard_disk_free_bytes") {
-			continue // the disk is that of another machine
+			continue // the disk is on another machine
 		}
 		if !strings.Contains(text, line) {
-			t.Errorf("no line %s", line)
+			t.Errorf("line %s is missing", line)
 		}
 	}
 	if strings.Contains(text, "BREW") || strings.Contains(text, "nothing") {
-		t.Error("callers choose labels")
+		t.Error("callers can choose metric labels")
 	}
-	t.Run("from elsewhere they need a token", func(t *testing.T) {
+	t.Run("requests from other hosts need a token", func(t *testing.T) {
 		for caller, want := range map[string]int{"nobody": 401, "viewer": 200, "agent": 200} {
 			if rec := s.serveFrom("192.0.2.7:1", caller, "/metrics"); rec != want {
-				t.Errorf("%s: %d", caller, rec)
+				t.Errorf("%s: got %d", caller, rec)
 			}
 		}
 		s.do("nobody", "GET", "/metrics", "", "X-Forwarded-For", "192.0.2.7").problem(401, task.CodeUnauthorized)
 	})
 }
 
-// Servers that share a database count each other, and one of them leads.
+// Servers that share a database count each other, and one leads.
 func TestMetricsAndAboutShowTheServers(t *testing.T) {
 	t.Parallel()
 	inst := newSite(t)
@@ -159,7 +159,7 @@ func TestMetricsAndAboutShowTheServers(t *testing.T) {
 	metrics := maya.get("/metrics").is(200).body
 	for _, line := range []string{"taskyard_servers 2\n", "taskyard_server_leads 1\n"} {
 		if strings.Contains(metrics, line) != dbtest.Postgres() {
-			t.Errorf("%q is a line: %v", line, !dbtest.Postgres())
+			t.Errorf("%q is present: got %v", line, !dbtest.Postgres())
 		}
 	}
 	about, others := maya.get("/settings/about").is(200), []string{"<dt>Servers</dt>", "127.0.0.1:7081, version 1.0.1"}

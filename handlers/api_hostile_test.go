@@ -9,7 +9,7 @@ import (
 	"taskyard/task"
 )
 
-// hostileIDs stand in for every parameter of a path.
+// hostileIDs replace every parameter of a path.
 var hostileIDs = []string{
 	"1", "2", "0", "-1", "7a", "7.5", "9223372036854775807", "9223372036854775808", "%00",
 	"%FF%FE", "%2e%2e%2f", "coder", "bad", "a%20b", "%F0%9F%92%A9", "%7B%7D", "';--",
@@ -25,8 +25,8 @@ var hostileQueries = []string{
 	"?q=" + strings.Repeat("a%20", 500),
 }
 
-// hostileBodies are sent to everything that takes one. Each known field comes
-// with values that it must not take, and with values that it might.
+// hostileBodies are sent to every route that accepts a body. Each known field has
+// values that must be refused and values that may be accepted.
 func hostileBodies() []string {
 	list := []string{
 		"", "{}", "[]", "null", "true", "7", `"x"`, "{", "}", "\x00", "\xff\xfe", `{"a":1}`, `{"":""}`,
@@ -66,7 +66,7 @@ func hostileBodies() []string {
 	return list
 }
 
-func TestNoInputMakesAnInternalError(t *testing.T) {
+func TestNoInputCausesAnInternalError(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.create("coder", `"steps":[{"title":"a"}],"resources":[{"type":"url","value":"https://example.org"}]`)
@@ -77,7 +77,7 @@ func TestNoInputMakesAnInternalError(t *testing.T) {
 	for _, c := range task.Codes {
 		codes[string(c.Code)] = true
 	}
-	some := 6 // the part of the inputs that a route gets in the short form; another from route to route
+	some := 6 // in the short form, each route gets a different sixth of the inputs
 	if testkit.Whole() {
 		some = 1
 	}
@@ -105,38 +105,38 @@ func TestNoInputMakesAnInternalError(t *testing.T) {
 				allowed = append(allowed, role)
 				continue
 			}
-			for _, id := range hostileIDs[:4] { // turned away before anything is read
-				check(role, method, filled(path, id, id), "{}")
+			for _, id := range hostileIDs[:4] { // refused before anything is read
+				check(role, method, fillPath(path, id, id), "{}")
 			}
 		}
 		for r, role := range allowed {
-			turn := func(i int) bool { // each input once, the roles in turn
+			turn := func(i int) bool { // each input once, with alternating roles
 				return testkit.Thorough() || i%some == at%some && i/some%len(allowed) == r
 			}
 			for i, id := range hostileIDs {
 				if turn(i) {
-					check(role, method, filled(path, id, id), "")
+					check(role, method, fillPath(path, id, id), "")
 				}
 			}
 			if method == http.MethodGet {
 				for i, q := range hostileQueries {
 					if turn(i) {
-						check(role, method, filled(path, "1", "0")+q, "")
+						check(role, method, fillPath(path, "1", "0")+q, "")
 					}
 				}
 				continue
 			}
 			for i, id := range hostileIDs {
 				if turn(i) {
-					check(role, method, filled(path, id, "0"), "{}")
+					check(role, method, fillPath(path, id, "0"), "{}")
 				}
 			}
 			for i, b := range bodies {
 				if turn(i) {
-					check(role, method, filled(path, "1", "0"), b)
+					check(role, method, fillPath(path, "1", "0"), b)
 				}
 			}
-			check(role, method, filled(path, "1", "0"), "{}", "Idempotency-Key", "\xff\xfe", "If-Match", "\xff")
+			check(role, method, fillPath(path, "1", "0"), "{}", "Idempotency-Key", "\xff\xfe", "If-Match", "\xff")
 		}
 	}
 	if out := s.log.String(); strings.Contains(out, "internal error") {
@@ -145,7 +145,7 @@ func TestNoInputMakesAnInternalError(t *testing.T) {
 	t.Logf("%d requests", n)
 }
 
-// may reports whether the one table lets a role through.
+// may reports whether the permission table allows a role to use a route.
 func (s *site) may(role, route string) bool {
 	r := task.Role(role)
 	if role == "nobody" {

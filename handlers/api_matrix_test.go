@@ -13,7 +13,7 @@ import (
 	"taskyard/task"
 )
 
-// serve makes a request without a network.
+// serve serves a request without a network.
 func (s *site) serve(caller, method, path, body string, headers ...string) *httptest.ResponseRecorder {
 	s.t.Helper()
 	return s.serveWith(caller, method, path, body, func(r *http.Request) {
@@ -48,7 +48,7 @@ func setPath(req *http.Request, path string) error {
 	return err
 }
 
-// routes returns "METHOD /path" of everything that is served, sorted.
+// routes returns the "METHOD /path" of every route, sorted.
 func (s *site) routes() []string {
 	var list []string
 	for route := range s.srv.perms {
@@ -58,8 +58,8 @@ func (s *site) routes() []string {
 	return list
 }
 
-// filled puts values for the parameters of a route.
-func filled(path, id, index string) string {
+// fillPath replaces the parameters of a route.
+func fillPath(path, id, index string) string {
 	parts := strings.Split(path, "/")
 	for i, p := range parts {
 		switch {
@@ -72,9 +72,9 @@ func filled(path, id, index string) string {
 	return strings.Join(parts, "/")
 }
 
-// TestEveryRouteIsDecidedForEveryRole asks every route as every role and
-// compares who gets past the one table with what was decided. A new route
-// must be added there (go test ./handlers -run Decided -update) and looked at.
+// TestEveryRouteIsDecidedForEveryRole requests every route as every role and compares
+// who is allowed with the golden file. A new route must be added to it
+// (go test ./handlers -run Decided -update) and reviewed.
 func TestEveryRouteIsDecidedForEveryRole(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -83,7 +83,7 @@ func TestEveryRouteIsDecidedForEveryRole(t *testing.T) {
 		method, path, _ := strings.Cut(route, " ")
 		may := []string{}
 		for _, role := range siteRoles {
-			rec := s.serve(role, method, filled(path, "999999", "0"), "", "Sec-Fetch-Site", "same-origin", "HX-Request", "true")
+			rec := s.serve(role, method, fillPath(path, "999999", "0"), "", "Sec-Fetch-Site", "same-origin", "HX-Request", "true")
 			if !refused(rec) {
 				may = append(may, role)
 			}
@@ -94,19 +94,19 @@ func TestEveryRouteIsDecidedForEveryRole(t *testing.T) {
 	got, decided := matrixLines(table.String()), matrixLines(want)
 	for _, l := range got {
 		if !slices.Contains(decided, l) {
-			t.Errorf("not decided: %s", l)
+			t.Errorf("not in the golden file: %s", l)
 		}
 	}
 	for _, l := range decided {
 		if !slices.Contains(got, l) {
-			t.Errorf("decided, but not so: %s", l)
+			t.Errorf("in the golden file, but not allowed so: %s", l)
 		}
 	}
 }
 
 func matrixLines(s string) []string { return strings.Split(strings.TrimSpace(s), "\n") }
 
-// refused reports whether the one table turned the caller away.
+// refused reports whether the permission table refused the caller.
 func refused(rec *httptest.ResponseRecorder) bool {
 	switch rec.Code {
 	case http.StatusUnauthorized:
@@ -117,24 +117,24 @@ func refused(rec *httptest.ResponseRecorder) bool {
 	return false
 }
 
-func TestEveryRouteStandsInTheOneTable(t *testing.T) {
+func TestEveryRouteIsInThePermissionTable(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	for _, r := range s.srv.echo.Routes() {
 		method := r.Method
 		if method == http.MethodHead {
-			method = http.MethodGet // needs the same
+			method = http.MethodGet // needs the same permission
 		}
 		need, known := s.srv.perms[method+" "+r.Path]
 		if !known || !slices.Contains(task.Perms, need) {
-			t.Errorf("%s %s needs nothing that is known", r.Method, r.Path)
+			t.Errorf("%s %s needs no known permission", r.Method, r.Path)
 		}
 	}
 }
 
-// TestTheGrantsAreThoseOfTheProduct states the table of the product page a
-// second time, so that a slip in either is seen.
-func TestTheGrantsAreThoseOfTheProduct(t *testing.T) {
+// TestPermissionsMatchTheDocumentedTable repeats the documented table, so that a mistake in
+// either is noticed.
+func TestPermissionsMatchTheDocumentedTable(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		perm task.Perm
@@ -150,7 +150,7 @@ func TestTheGrantsAreThoseOfTheProduct(t *testing.T) {
 		{task.Decide, "reviewer admin"},
 		{task.Admin, "admin"},
 		{task.Execute, "worker"},
-		{"unheard of", ""},
+		{"unknown", ""},
 	} {
 		may := []string{}
 		for _, role := range siteRoles {
@@ -163,7 +163,7 @@ func TestTheGrantsAreThoseOfTheProduct(t *testing.T) {
 			}
 		}
 		if got := strings.Join(may, " "); got != c.may {
-			t.Errorf("%s: %s, want %s", c.perm, got, c.may)
+			t.Errorf("%s: got %s, want %s", c.perm, got, c.may)
 		}
 	}
 }

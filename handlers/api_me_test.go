@@ -6,7 +6,7 @@ import (
 	"taskyard/service"
 )
 
-func TestCallersAreToldWhoTheyAre(t *testing.T) {
+func TestMeDescribesTheCaller(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.host.Mint("act-as", service.NewToken{Scope: "operate act-as"})
@@ -23,5 +23,5 @@ func TestCallersAreToldWhoTheyAre(t *testing.T) {
 			}
 		})
 	}
-	t.Run("nobody is nobody", func(t *testing.T) { s.do("", "GET", "/api/me", "").want(401) })
+	t.Run("a caller without a token is refused", func(t *testing.T) { s.do("", "GET", "/api/me", "").want(401) })
 }

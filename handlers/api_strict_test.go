@@ -16,56 +16,56 @@ import (
 
 const fine = `{"title":"x","owner":"pull"}`
 
-func TestWhatIsNoGoodJSONIsRefused(t *testing.T) {
+func TestInvalidJSONIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	for name, body := range map[string]string{
-		"a name twice":                  `{"title":"x","title":"y","owner":"pull"}`,
-		"names that differ in case":     `{"title":"x","Title":"y","owner":"pull"}`,
-		"such names further down":       `{"title":"x","owner":"pull","steps":[{"title":"a","TITLE":"b"}]}`,
-		"an escaped NUL":                `{"title":"a\u0000b","owner":"pull"}`,
-		"a raw NUL":                     "{\"title\":\"a\x00b\",\"owner\":\"pull\"}",
-		"invalid UTF-8":                 "{\"title\":\"a\xffb\",\"owner\":\"pull\"}",
-		"half a surrogate":              `{"title":"a\ud800b","owner":"pull"}`,
-		"a value after the end":         fine + `{}`,
-		"a comma after the end":         fine + `,`,
-		"33 levels":                     `{"title":"x","owner":"pull","steps":` + strings.Repeat("[", 33) + strings.Repeat("]", 33) + `}`,
-		"100,000 levels":                strings.Repeat("[", 100_000),
-		"a list":                        `[` + fine + `]`,
-		"a string":                      `"x"`,
-		"null":                          `null`,
-		"a number":                      `7`,
-		"half an object":                `{"title":"x"`,
-		"spaces alone":                  `   `,
-		"a comment":                     `{"title":"x",/* */"owner":"pull"}`,
-		"a name without quotes":         `{title:"x"}`,
-		"a byte order mark":             "\ufeff" + fine,
-		"NaN":                           `{"title":"x","owner":"pull","priority":NaN}`,
-		"a comma before the last brace": `{"title":"x","owner":"pull",}`,
+		"a duplicate name":          `{"title":"x","title":"y","owner":"pull"}`,
+		"names that differ in case": `{"title":"x","Title":"y","owner":"pull"}`,
+		"nested names by case":      `{"title":"x","owner":"pull","steps":[{"title":"a","TITLE":"b"}]}`,
+		"an escaped NUL":            `{"title":"a\u0000b","owner":"pull"}`,
+		"a raw NUL":                 "{\"title\":\"a\x00b\",\"owner\":\"pull\"}",
+		"invalid UTF-8":             "{\"title\":\"a\xffb\",\"owner\":\"pull\"}",
+		"half a surrogate":          `{"title":"a\ud800b","owner":"pull"}`,
+		"a value after the object":  fine + `{}`,
+		"a comma after the object":  fine + `,`,
+		"33 levels":                 `{"title":"x","owner":"pull","steps":` + strings.Repeat("[", 33) + strings.Repeat("]", 33) + `}`,
+		"100,000 levels":            strings.Repeat("[", 100_000),
+		"a list":                    `[` + fine + `]`,
+		"a string":                  `"x"`,
+		"null":                      `null`,
+		"a number":                  `7`,
+		"an open object":            `{"title":"x"`,
+		"only spaces":               `   `,
+		"a comment":                 `{"title":"x",/* */"owner":"pull"}`,
+		"a name without quotes":     `{title:"x"}`,
+		"a byte order mark":         "\ufeff" + fine,
+		"NaN":                       `{"title":"x","owner":"pull","priority":NaN}`,
+		"a trailing comma":          `{"title":"x","owner":"pull",}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			s.do("operator", "POST", "/api/tasks", body).problem(http.StatusBadRequest, task.CodeInvalidJSON)
 		})
 	}
-	t.Run("no body where one is needed", func(t *testing.T) {
+	t.Run("a missing body", func(t *testing.T) {
 		s.do("operator", "POST", "/api/tasks", "").problem(http.StatusBadRequest, task.CodeInvalidJSON)
 	})
-	t.Run("32 levels are no syntax error", func(t *testing.T) {
+	t.Run("32 levels are not a syntax error", func(t *testing.T) {
 		body := `{"title":"x","owner":"pull","steps":` + strings.Repeat("[", 31) + strings.Repeat("]", 31) + `}`
 		s.do("operator", "POST", "/api/tasks", body).problem(422, task.CodeInvalidField)
 	})
-	t.Run("an escaped backslash before u0000 is no NUL", func(t *testing.T) {
+	t.Run("an escaped backslash before u0000 is not a NUL", func(t *testing.T) {
 		s.do("operator", "POST", "/api/tasks", `{"title":"a\\u0000b","owner":"pull"}`).want(201)
 	})
-	t.Run("braces in text are no levels", func(t *testing.T) {
+	t.Run("braces in text are not levels", func(t *testing.T) {
 		s.do("operator", "POST", "/api/tasks", `{"title":"`+strings.Repeat("{", 60)+`","owner":"pull"}`).want(201)
 	})
 	if n := len(decode[struct{ Tasks []any }](s.do("viewer", "GET", "/api/tasks", "")).Tasks); n != 2 {
-		t.Errorf("%d tasks were written", n)
+		t.Errorf("got %d tasks", n)
 	}
 }
 
-func TestWrongFieldsAreNamed(t *testing.T) {
+func TestErrorsNameInvalidFields(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.create("pull", "")
@@ -75,21 +75,21 @@ func TestWrongFieldsAreNamed(t *testing.T) {
 	}{
 		{"an unknown field", "POST", "/api/tasks", `{"title":"x","owner":"pull","color":"red"}`, "color", task.CodeInvalidField},
 		{
-			"an unknown field further down", "POST", "/api/tasks", `{"title":"x","owner":"pull","steps":[{"title":"a","why":1}]}`,
+			"an unknown nested field", "POST", "/api/tasks", `{"title":"x","owner":"pull","steps":[{"title":"a","why":1}]}`,
 			"steps[0].why", task.CodeInvalidField,
 		},
-		{"another case", "POST", "/api/tasks", `{"Title":"x","owner":"pull"}`, "Title", task.CodeInvalidField},
+		{"a field in another case", "POST", "/api/tasks", `{"Title":"x","owner":"pull"}`, "Title", task.CodeInvalidField},
 		{"a missing title", "POST", "/api/tasks", `{"owner":"pull"}`, "title", task.CodeInvalidField},
-		{"a missing title of a step", "POST", "/api/tasks", `{"title":"x","owner":"pull","steps":[{}]}`, "steps[0].title", task.CodeInvalidField},
+		{"a step without a title", "POST", "/api/tasks", `{"title":"x","owner":"pull","steps":[{}]}`, "steps[0].title", task.CodeInvalidField},
 		{"a word for a number", "POST", "/api/tasks", `{"title":"x","owner":"pull","priority":"high"}`, "priority", task.CodeInvalidField},
-		{"half a number", "POST", "/api/tasks", `{"title":"x","owner":"pull","priority":1.5}`, "priority", task.CodeInvalidField},
-		{"a number over all bounds", "POST", "/api/tasks", `{"title":"x","owner":"pull","priority":1e300}`, "priority", task.CodeInvalidField},
+		{"a fraction", "POST", "/api/tasks", `{"title":"x","owner":"pull","priority":1.5}`, "priority", task.CodeInvalidField},
+		{"a huge number", "POST", "/api/tasks", `{"title":"x","owner":"pull","priority":1e300}`, "priority", task.CodeInvalidField},
 		{
 			"a number over 64 bits", "POST", "/api/tasks", `{"title":"x","owner":"pull","priority":99999999999999999999}`,
 			"priority", task.CodeInvalidField,
 		},
 		{"a status", "POST", "/api/tasks", `{"title":"x","owner":"pull","status":"done"}`, "status", task.CodeInvalidField},
-		{"null for what is needed", "POST", "/api/tasks", `{"title":null,"owner":"pull"}`, "title", task.CodeInvalidField},
+		{"null for a required field", "POST", "/api/tasks", `{"title":null,"owner":"pull"}`, "title", task.CodeInvalidField},
 		{"null for a list", "PUT", "/api/tasks/1/steps", `{"steps":null}`, "steps", task.CodeInvalidField},
 		{"an unknown owner", "POST", "/api/tasks", `{"title":"x","owner":"ghost"}`, "owner", task.CodeUnknownAgent},
 		{"an invalid owner", "POST", "/api/tasks", `{"title":"x","owner":"bad"}`, "owner", task.CodeInvalidAgent},
@@ -99,34 +99,34 @@ func TestWrongFieldsAreNamed(t *testing.T) {
 		{"id", "PATCH", "/api/tasks/1", `{"id":"2","title":"y"}`, "id", task.CodeImmutableField},
 		{"threadId", "PATCH", "/api/tasks/1", `{"threadId":"2"}`, "threadId", task.CodeImmutableField},
 		{
-			"a bad id in a list", "POST", "/api/agents/pull/reassign", `{"taskIds":["5a"],"newAgent":"coder","comment":"c"}`,
+			"an invalid ID in a list", "POST", "/api/agents/pull/reassign", `{"taskIds":["5a"],"newAgent":"coder","comment":"c"}`,
 			"taskIds[0]", task.CodeInvalidField,
 		},
 		{
-			"an id over 64 bits", "POST", "/api/agents/pull/reassign",
+			"an ID over 64 bits", "POST", "/api/agents/pull/reassign",
 			`{"taskIds":["99999999999999999999"],"newAgent":"coder","comment":"c"}`, "taskIds.0", task.CodeInvalidField,
 		},
-		{"a negative id", "POST", "/api/agents/pull/complete-and-signup", `{"taskId":-1}`, "taskId", task.CodeInvalidField},
-		{"half an id", "POST", "/api/agents/pull/complete-and-signup", `{"taskId":7.5}`, "taskId", task.CodeInvalidField},
+		{"a negative ID", "POST", "/api/agents/pull/complete-and-signup", `{"taskId":-1}`, "taskId", task.CodeInvalidField},
+		{"a fractional ID", "POST", "/api/agents/pull/complete-and-signup", `{"taskId":7.5}`, "taskId", task.CodeInvalidField},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s.do("operator", c.method, c.path, c.body).field(c.code, c.field)
 		})
 	}
-	t.Run("all at once", func(t *testing.T) {
+	t.Run("all errors at once", func(t *testing.T) {
 		p := s.do("operator", "POST", "/api/tasks", `{"priority":"high","steps":3,"color":1}`).problem(422, task.CodeInvalidField)
 		if len(p.Errors) != 5 {
-			t.Errorf("%+v", p.Errors)
+			t.Errorf("got %+v", p.Errors)
 		}
 	})
-	t.Run("ids are taken as number and as text", func(t *testing.T) {
+	t.Run("IDs are accepted as numbers and as strings", func(t *testing.T) {
 		for _, id := range []string{`"1"`, `1`} {
 			s.do("operator", "POST", "/api/agents/pull/reassign", `{"taskIds":[`+id+`],"newAgent":"pull","comment":"c"}`).want(200)
 		}
 	})
 }
 
-func TestWrongIdsInThePathAreNamed(t *testing.T) {
+func TestErrorsNameInvalidIDsInThePath(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	for _, id := range []string{"7a", "0", "-1", "7.5", "007", "+7", "%20", "99999999999999999999", "%ff", "7%00"} {
@@ -148,7 +148,7 @@ func TestWrongIdsInThePathAreNamed(t *testing.T) {
 	s.do("admin", "DELETE", "/api/tokens/77", "").problem(404, task.CodeNotFound)
 }
 
-func TestNoErrorIsLoggedForACallerWhoIsGone(t *testing.T) {
+func TestNoErrorIsLoggedForADisconnectedCaller(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	gone, leave := context.WithCancel(t.Context())
@@ -184,7 +184,7 @@ func TestLargeBodiesAreRefused(t *testing.T) {
 		s.send(req).problem(413, task.CodeBodyTooLarge)
 	}
 	just := `{"title":"x","owner":"pull","description":"` + strings.Repeat("x", 1<<20) + `"}`
-	s.do("operator", "POST", "/api/tasks", just[:1<<20]).problem(400, task.CodeInvalidJSON) // cut off, but not too large
+	s.do("operator", "POST", "/api/tasks", just[:1<<20]).problem(400, task.CodeInvalidJSON) // cut off, but within the limit
 }
 
 func TestOtherContentTypesAreRefused(t *testing.T) {
@@ -204,8 +204,8 @@ func TestOtherContentTypesAreRefused(t *testing.T) {
 	}
 }
 
-// An agent that guesses field names receives the known ones.
-func TestUnknownFieldsAreAnsweredWithTheKnownOnes(t *testing.T) {
+// An agent that guesses field names gets the known ones.
+func TestErrorsForUnknownFieldsListTheKnownOnes(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.create("pull", "")
@@ -219,16 +219,16 @@ func TestUnknownFieldsAreAnsweredWithTheKnownOnes(t *testing.T) {
 		a := s.do("operator", c.method, c.path, c.body)
 		a.problem(422, task.CodeInvalidField)
 		if !strings.Contains(string(a.Body), c.want) {
-			t.Errorf("%s %s answers %s, want %q", c.method, c.path, string(a.Body), c.want)
+			t.Errorf("%s %s: got %s, want %q", c.method, c.path, string(a.Body), c.want)
 		}
 	}
 	a := s.do("operator", "POST", "/api/tasks/1/complete", `{"one":1,"two":2}`)
-	if strings.Count(string(a.Body), "known are") != 2 { // in the detail and at the first of them
-		t.Errorf("two unknown fields are answered %s", string(a.Body))
+	if strings.Count(string(a.Body), "known are") != 2 { // in the detail and at the first field
+		t.Errorf("two unknown fields: got %s", string(a.Body))
 	}
 }
 
-func TestTheDetailNamesTheFieldAndTheFix(t *testing.T) {
+func TestErrorDetailsNameTheFieldAndTheFix(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.create("pull", "")
@@ -250,16 +250,16 @@ func TestTheDetailNamesTheFieldAndTheFix(t *testing.T) {
 	} {
 		p := decode[Problem](s.do("operator", c.method, c.path, c.body).want(c.status))
 		if p.Detail != c.want {
-			t.Errorf("%s %s answers %q, want %q", c.method, c.path, p.Detail, c.want)
+			t.Errorf("%s %s: got %q, want %q", c.method, c.path, p.Detail, c.want)
 		}
 	}
 	p := s.do("operator", "POST", "/api/tasks", fine, "Idempotency-Key", strings.Repeat("k", 300)).problem(422, task.CodeInvalidField)
 	if p.Detail != "Idempotency-Key: must be at most 200 bytes" {
-		t.Errorf("a long key is answered with %q", p.Detail)
+		t.Errorf("long key: got %q", p.Detail)
 	}
 	p = s.do("operator", "PATCH", "/api/tasks/1", `{"title":"a"}`, "If-Match", "x").problem(422, task.CodeInvalidField)
 	if p.Detail != "If-Match: must be an ETag that this task had" {
-		t.Errorf("a tag of no form is answered with %q", p.Detail)
+		t.Errorf("invalid tag: got %q", p.Detail)
 	}
 }
 
@@ -276,10 +276,10 @@ func TestUnknownPathsAndMethods(t *testing.T) {
 	a.problem(405, task.CodeMethodNotAllowed)
 	allow := a.Header.Get("Allow")
 	if !strings.Contains(allow, "GET") || !strings.Contains(allow, "POST") {
-		t.Errorf("Allow: %q", allow)
+		t.Errorf("got Allow %q", allow)
 	}
 	if !strings.Contains(string(a.Body), "not with this method; it has "+allow) {
-		t.Errorf("the answer is %s", string(a.Body))
+		t.Errorf("got %s", string(a.Body))
 	}
 	s.do("viewer", "BREW", "/api/tasks/1", "").problem(405, task.CodeMethodNotAllowed)
 }
@@ -295,27 +295,27 @@ func TestForeignHostNamesAreRefused(t *testing.T) {
 	}
 }
 
-func TestAnEchoedByteStringDoesNotBreakTheAnswer(t *testing.T) {
+func TestAnEchoedByteStringDoesNotBreakTheResponse(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	a := s.do("viewer", "GET", "/api/agents/%FF%FE%00x", "")
 	a.problem(404, task.CodeAgentNotFound)
 	if !bytes.Contains(a.Body, []byte("\ufffd")) {
-		t.Errorf("%s", a.Body)
+		t.Errorf("got %s", a.Body)
 	}
 }
 
-func TestARefusalForNowTellsWhenToTryAgain(t *testing.T) {
+func TestATemporaryRefusalSaysWhenToRetry(t *testing.T) {
 	t.Parallel()
 	e := task.Errorf(task.TooMany, task.CodeQueueFull, "full")
 	e.Retry = 7
 	var h huma.HeadersError
 	if err := withHeaders(problemFromTaskError(e)); !errors.As(err, &h) || h.GetHeaders().Get("Retry-After") != "7" {
-		t.Errorf("%v", err)
+		t.Errorf("got %v", err)
 	}
 }
 
-func TestAHistoryThatIsIndexedSaysNothingOfIt(t *testing.T) {
+func TestAnIndexedHistoryDoesNotMentionTheIndex(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	if b := string(s.do("viewer", "GET", "/api/tasks/history", "").want(200).Body); strings.Contains(b, "indexing") {

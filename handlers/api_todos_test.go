@@ -14,7 +14,7 @@ func TestTodoListsOverHTTP(t *testing.T) {
 		t.Helper()
 		return s.do(caller, "POST", "/api/agents/"+agent+"/todo", body, headers...)
 	}
-	t.Run("answers are those of the product, letter by letter", func(t *testing.T) {
+	t.Run("responses match the specification exactly", func(t *testing.T) {
 		for _, c := range []struct{ body, want string }{
 			{`{"operation":"lpop"}`, `{"ok":false}`},
 			{`{"operation":"rpeek"}`, `{"ok":false}`},
@@ -30,11 +30,11 @@ func TestTodoListsOverHTTP(t *testing.T) {
 			{`{"operation":"lpop"}`, `{"ok":true,"item":"first"}`},
 		} {
 			if got := string(todo("agent", "coder", c.body).want(200).Body); strings.TrimSpace(got) != c.want {
-				t.Errorf("%s: %s, want %s", c.body, got, c.want)
+				t.Errorf("%s: got %s, want %s", c.body, got, c.want)
 			}
 		}
 	})
-	t.Run("bad input names the field", func(t *testing.T) {
+	t.Run("errors name the invalid field", func(t *testing.T) {
 		for body, field := range map[string]string{
 			`{}`:                                             "operation",
 			`{"operation":"push","item":"x"}`:                "operation",
@@ -52,10 +52,10 @@ func TestTodoListsOverHTTP(t *testing.T) {
 		} {
 			todo("agent", "coder", body).field(task.CodeInvalidField, field)
 		}
-		told := todo("agent", "coder", `{"operation":"push","item":"x"}`).field(task.CodeInvalidField, "operation").Errors[0].Message
+		message := todo("agent", "coder", `{"operation":"push","item":"x"}`).field(task.CodeInvalidField, "operation").Errors[0].Message
 		for _, op := range task.TodoOps {
-			if !strings.Contains(told, string(op)) {
-				t.Errorf("%s is not named: %s", op, told)
+			if !strings.Contains(message, string(op)) {
+				t.Errorf("%s is not mentioned: %s", op, message)
 			}
 		}
 		todo("agent", "coder", `{"operation":"lpush","item":"a\u0000"}`).problem(400, task.CodeInvalidJSON)
@@ -64,7 +64,7 @@ func TestTodoListsOverHTTP(t *testing.T) {
 		todo("agent", "coder", `{"operation":"lpush","item":"`+strings.Repeat("é", 4096)+`"}`).want(200)
 		todo("agent", "coder", `{"operation":"lpop"}`).want(200)
 	})
-	t.Run("an agent that is not known is told with the known ones", func(t *testing.T) {
+	t.Run("the error for an unknown agent names the known ones", func(t *testing.T) {
 		for _, id := range []string{"nobody", "..%2fcoder", "coder.md", "%00"} {
 			p := todo("agent", id, `{"operation":"count"}`).problem(404, task.CodeAgentNotFound)
 			if !strings.Contains(p.Detail, "coder, general-purpose, mute, planner, pull") {
@@ -72,7 +72,7 @@ func TestTodoListsOverHTTP(t *testing.T) {
 			}
 		}
 	})
-	t.Run("any agent and person may use any list, viewers only look", func(t *testing.T) {
+	t.Run("any agent and person may use any list, and viewers may only read", func(t *testing.T) {
 		for _, caller := range []string{"agent", "pull", "operator", "reviewer", "admin"} {
 			todo(caller, "reviewer", `{"operation":"lpush","item":"x"}`).want(200)
 			todo(caller, "reviewer", `{"operation":"rpop"}`).want(200)
@@ -85,17 +85,17 @@ func TestTodoListsOverHTTP(t *testing.T) {
 		todo("mute", "reviewer", `{"operation":"count"}`).problem(403, task.CodeForbidden)
 		todo("nobody", "reviewer", `{"operation":"count"}`).problem(401, task.CodeUnauthorized)
 	})
-	t.Run("an idempotency key makes one push and one pop", func(t *testing.T) {
+	t.Run("a repeated idempotency key pushes once and pops once", func(t *testing.T) {
 		for i := range 3 {
 			a := todo("agent", "pull", `{"operation":"rpush","item":"x"}`, "Idempotency-Key", "push").want(200)
 			if replayed := a.Header.Get("Idempotency-Replayed") == "true"; replayed != (i > 0) || !strings.Contains(string(a.Body), `"count":1`) {
-				t.Errorf("call %d: %s, replayed %v", i, a.Body, replayed)
+				t.Errorf("call %d: got %s, replayed %v", i, a.Body, replayed)
 			}
 		}
 		for range 3 {
 			if a := todo("agent", "pull", `{"operation":"lpop"}`, "Idempotency-Key",
 				"pop").want(200); !strings.Contains(string(a.Body), `"item":"x"`) {
-				t.Errorf("%s", a.Body)
+				t.Errorf("got %s", a.Body)
 			}
 		}
 	})

@@ -9,10 +9,10 @@ import (
 	"taskyard/task"
 )
 
-func TestADecisionIsTakenBackOverTheAPI(t *testing.T) {
+func TestADecisionIsUndoneOverTheAPI(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	path, made := s.ask("reviewer")
+	path, made := s.requestRun("reviewer")
 	s.do("reviewer", "POST", path+"/undo", "").problem(409, task.CodeRunDecided)
 	for _, bad := range []string{"-1", "61", "1e9", `"5"`} {
 		s.do("reviewer", "POST", path+"/approve", `{"undoSeconds":`+bad+`}`).problem(422, task.CodeInvalidField)
@@ -21,12 +21,12 @@ func TestADecisionIsTakenBackOverTheAPI(t *testing.T) {
 	for act, body := range map[string]string{"approve": `{"undoSeconds":5}`, "deny": `{"reason":"no","undoSeconds":5}`} {
 		r := decode[runBody](s.do("reviewer", "POST", path+"/"+act, body).want(200))
 		if r.Phase != task.PhaseApproval || r.Held == nil || !strings.HasPrefix(r.Held.Decision, act) && r.Held.Decision != "denied" {
-			t.Fatalf("%+v", r)
+			t.Fatalf("got %+v", r)
 		}
 		s.do("admin", "POST", path+"/approve", "").problem(409, task.CodeRunDecided)
 		s.do("admin", "POST", path+"/undo", "").problem(403, task.CodeForbidden)
 		if r := decode[runBody](s.do("reviewer", "POST", path+"/undo", "{}").want(200)); r.Held != nil || r.Phase != task.PhaseApproval {
-			t.Fatalf("%+v", r)
+			t.Fatalf("got %+v", r)
 		}
 	}
 	s.do("reviewer", "POST", path+"/deny", `{"reason":"no","undoSeconds":5}`).want(200)
@@ -37,6 +37,6 @@ func TestADecisionIsTakenBackOverTheAPI(t *testing.T) {
 	}
 	if r := decode[runBody](s.do("viewer", "GET", path, "").want(200)); r.Phase != task.PhaseDenied ||
 		r.Held != nil || r.TaskID != made.TaskID {
-		t.Fatalf("%+v", r)
+		t.Fatalf("got %+v", r)
 	}
 }

@@ -15,9 +15,8 @@ import (
 	"taskyard/task"
 )
 
-// hold sends a signup over a connection of its own and does not read the
-// answer.
-func (s *site) hold(caller, agent, body string) net.Conn {
+// sendSignup sends a signup over a separate connection and does not read the response.
+func (s *site) sendSignup(caller, agent, body string) net.Conn {
 	s.t.Helper()
 	c, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
 	s.ok(err)
@@ -29,8 +28,8 @@ func (s *site) hold(caller, agent, body string) net.Conn {
 	return c
 }
 
-// heard reads the answer of a held signup.
-func (s *site) heard(c net.Conn) answer {
+// readResponse reads the response to a waiting signup.
+func (s *site) readResponse(c net.Conn) answer {
 	s.t.Helper()
 	res, err := http.ReadResponse(bufio.NewReader(c), nil)
 	s.ok(err)
@@ -40,70 +39,70 @@ func (s *site) heard(c net.Conn) answer {
 	return answer{s.t, res.StatusCode, res.Header, b}
 }
 
-func (s *site) waiters(n int) {
+func (s *site) awaitWaiters(n int) {
 	s.t.Helper()
 	for end := time.Now().Add(30 * time.Second); s.svc.WaitingSignups() != n; runtime.Gosched() {
 		if time.Now().After(end) {
-			s.t.Fatalf("%d signups wait, want %d", s.svc.WaitingSignups(), n)
+			s.t.Fatalf("got %d waiting signups, want %d", s.svc.WaitingSignups(), n)
 		}
 	}
 }
 
-func TestAHeldSignup(t *testing.T) {
+func TestAWaitingSignup(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	wait := `{"waitSeconds":50}`
-	t.Run("gets the task that comes", func(t *testing.T) {
-		c := s.hold("agent", "coder", wait)
-		s.waiters(1)
+	t.Run("gets the next task", func(t *testing.T) {
+		c := s.sendSignup("agent", "coder", wait)
+		s.awaitWaiters(1)
 		if text := string(s.do("nobody", "GET", "/metrics", "").want(200).Body); !strings.Contains(text, "taskyard_signups_waiting 1\n") {
-			t.Error("the metrics do not tell of it")
+			t.Error("the metrics do not count the signup")
 		}
 		id := s.create("coder", "")
-		if a := s.heard(c).want(200); !strings.Contains(string(a.Body), `{"task":{"id":"`+id+`"`) {
-			t.Errorf("%s", a.Body)
+		if a := s.readResponse(c).want(200); !strings.Contains(string(a.Body), `{"task":{"id":"`+id+`"`) {
+			t.Errorf("got %s", a.Body)
 		}
 	})
-	t.Run("gets tasks with count", func(t *testing.T) {
-		c := s.hold("agent", "coder", `{"waitSeconds":50,"count":5}`)
-		s.waiters(1)
+	t.Run("gets the number of tasks in count", func(t *testing.T) {
+		c := s.sendSignup("agent", "coder", `{"waitSeconds":50,"count":5}`)
+		s.awaitWaiters(1)
 		s.create("coder", "")
-		if a := s.heard(c).want(200); len(decode[struct{ Tasks []object }](a).Tasks) != 1 {
-			t.Errorf("%s", a.Body)
+		if a := s.readResponse(c).want(200); len(decode[struct{ Tasks []object }](a).Tasks) != 1 {
+			t.Errorf("got %s", a.Body)
 		}
 	})
-	t.Run("of a caller that is gone claims nothing", func(t *testing.T) {
-		c := s.hold("agent", "coder", wait)
-		s.waiters(1)
+	t.Run("claims nothing after the caller disconnects", func(t *testing.T) {
+		c := s.sendSignup("agent", "coder", wait)
+		s.awaitWaiters(1)
 		s.ok(c.Close())
-		s.waiters(0)
+		s.awaitWaiters(0)
 		id := s.create("coder", "")
 		if got := decode[task.Task](s.do("viewer", "GET", "/api/tasks/"+id, "").want(200)); got.WorkStatus != task.Idle || got.Version != 1 {
-			t.Errorf("work status %s, version %d", got.WorkStatus, got.Version)
+			t.Errorf("got work status %s, version %d", got.WorkStatus, got.Version)
 		}
 		s.claim("agent", "coder")
 	})
-	t.Run("is answered when the server stops", func(t *testing.T) {
-		c, d := s.hold("agent", "coder", wait), s.hold("agent", "coder", `{"waitSeconds":50,"count":2}`)
-		s.waiters(2)
+	t.Run("gets a response when the server stops", func(t *testing.T) {
+		c, d := s.sendSignup("agent", "coder", wait), s.sendSignup("agent", "coder", `{"waitSeconds":50,"count":2}`)
+		s.awaitWaiters(2)
 		s.svc.Hub().Close()
 		for c, want := range map[net.Conn]string{c: `{"task":null,"held":["1","2","3"]}`, d: `{"tasks":[],"held":["1","2","3"]}`} {
-			if a := s.heard(c).want(200); strings.TrimSpace(string(a.Body)) != want {
-				t.Errorf("%s, want %s", a.Body, want)
+			if a := s.readResponse(c).want(200); strings.TrimSpace(string(a.Body)) != want {
+				t.Errorf("got %s, want %s", a.Body, want)
 			}
 		}
 	})
 }
 
-// The limits hold for each request of the test, so this is its only one.
-func TestASignupIsHeldLongerThanTheServersLimits(t *testing.T) {
+// The timeouts apply to each request of the test, so it makes only one.
+func TestASignupMayWaitLongerThanTheServersTimeouts(t *testing.T) {
 	t.Parallel()
 	const limit = time.Second
 	s := newSite(t, func(o setup) { o.HTTP.ReadTimeout, o.HTTP.WriteTimeout = limit, limit })
 	begin := time.Now()
 	a := s.do("agent", "POST", "/api/agents/coder/signup", `{"waitSeconds":2}`).want(200)
 	if took := time.Since(begin); took < 2*limit || strings.TrimSpace(string(a.Body)) != `{"task":null}` {
-		t.Errorf("%s after %s", a.Body, took)
+		t.Errorf("got %s after %s", a.Body, took)
 	}
 }
 
@@ -127,12 +126,12 @@ func TestSignupBodies(t *testing.T) {
 	} {
 		signup("agent", body).field(task.CodeInvalidField, field)
 	}
-	t.Run("no wait is the usual signup", func(t *testing.T) {
+	t.Run("without a wait it is a plain signup", func(t *testing.T) {
 		if a := signup("agent", `{"waitSeconds":0}`).want(200); strings.TrimSpace(string(a.Body)) != `{"task":null}` {
-			t.Errorf("%s", a.Body)
+			t.Errorf("got %s", a.Body)
 		}
 	})
-	t.Run("maxConcurrent answers what was claimed and what is held", func(t *testing.T) {
+	t.Run("maxConcurrent returns claimed and held tasks", func(t *testing.T) {
 		for range 3 {
 			s.create("coder", "")
 		}
@@ -147,15 +146,16 @@ func TestSignupBodies(t *testing.T) {
 				Held  []string
 			}](a)
 			if len(got.Tasks) != c.tasks || got.Tasks == nil || len(got.Held) != c.held || got.Task != nil {
-				t.Errorf("%s: %s", c.body, a.Body)
+				t.Errorf("%s: got %s", c.body, a.Body)
 			}
 		}
 		signup("pull", `{"maxConcurrent":2}`).problem(403, task.CodeNotYourName)
 	})
 }
 
-// inUse is the memory that a server with its callers takes after a collection.
-func inUse() float64 {
+// memoryInUse returns the memory of the server and its callers after a garbage
+// collection, in MiB.
+func memoryInUse() float64 {
 	runtime.GC()
 	runtime.GC()
 	var m runtime.MemStats
@@ -163,25 +163,25 @@ func inUse() float64 {
 	return float64(m.HeapInuse+m.StackInuse) / (1 << 20)
 }
 
-// TestAThousandHeldSignups is not parallel: it measures memory.
-func TestAThousandHeldSignups(t *testing.T) {
+// TestAThousandWaitingSignups is not parallel: it measures memory.
+func TestAThousandWaitingSignups(t *testing.T) {
 	const n = 1000
 	s := newSite(t)
-	s.waiters(0)
-	before := inUse()
+	s.awaitWaiters(0)
+	before := memoryInUse()
 	conns := make([]net.Conn, n)
 	for i := range conns {
-		conns[i] = s.hold("agent", "coder", `{"waitSeconds":50}`)
+		conns[i] = s.sendSignup("agent", "coder", `{"waitSeconds":50}`)
 	}
-	s.waiters(n)
-	more := inUse() - before
-	t.Logf("%.1f MiB more", more)
+	s.awaitWaiters(n)
+	more := memoryInUse() - before
+	t.Logf("%.1f MiB more in use", more)
 	if more > 64 {
-		t.Errorf("%d waiting signups take %.1f MiB", n, more)
+		t.Errorf("%d waiting signups use %.1f MiB", n, more)
 	}
-	s.create("pull", "") // of no interest to them
+	s.create("pull", "") // a task that they do not wait for
 	if s.svc.WaitingSignups() != n {
-		t.Errorf("%d signups wait", s.svc.WaitingSignups())
+		t.Errorf("got %d waiting signups", s.svc.WaitingSignups())
 	}
 	for range n {
 		if _, err := s.svc.CreateTask(t.Context(), mayaActor, task.New{Title: "x", Owner: "coder"}); err != nil {
@@ -191,15 +191,16 @@ func TestAThousandHeldSignups(t *testing.T) {
 	seen := map[task.ID]bool{}
 	for _, c := range conns {
 		var got struct{ Task *task.Task }
-		if a := s.heard(c).want(200); json.Unmarshal(a.Body, &got) != nil || got.Task == nil || got.Task.Claim == nil || got.Task.Claim.ID != 1 {
-			t.Fatalf("%s", a.Body)
+		a := s.readResponse(c).want(200)
+		if json.Unmarshal(a.Body, &got) != nil || got.Task == nil || got.Task.Claim == nil || got.Task.Claim.ID != 1 {
+			t.Fatalf("got %s", a.Body)
 		}
 		seen[got.Task.ID] = true
 	}
 	if len(seen) != n {
-		t.Errorf("%d tasks for %d callers", len(seen), n)
+		t.Errorf("got %d tasks for %d callers", len(seen), n)
 	}
 	if list, err := s.svc.Signup(t.Context(), mayaActor, "coder", 1); err != nil || len(list) != 0 {
-		t.Errorf("left over: %v, %v", list, err)
+		t.Errorf("remaining tasks: got %v, %v", list, err)
 	}
 }

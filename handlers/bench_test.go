@@ -10,28 +10,31 @@ import (
 	"taskyard/task"
 )
 
-// quiet is a response writer that discards its output.
-type quiet struct {
+// discardWriter is a response writer that discards its output.
+type discardWriter struct {
 	head   http.Header
 	status int
 	body   []byte
 }
 
-func (q *quiet) Header() http.Header         { return q.head }
-func (q *quiet) WriteHeader(n int)           { q.status = n }
-func (q *quiet) Write(p []byte) (int, error) { q.body = append(q.body, p...); return len(p), nil }
+func (q *discardWriter) Header() http.Header { return q.head }
+func (q *discardWriter) WriteHeader(n int)   { q.status = n }
+func (q *discardWriter) Write(p []byte) (int, error) {
+	q.body = append(q.body, p...)
+	return len(p), nil
+}
 
-// hit serves one request with a token and without a network.
-func (s *site) hit(b *testing.B, req *http.Request, body string, want int) *quiet {
+// serveBench serves one request with a token and without a network.
+func (s *site) serveBench(b *testing.B, req *http.Request, body string, want int) *discardWriter {
 	again := *req
 	req = &again
 	if body != "" {
 		req.Body, req.ContentLength = nopBody{strings.NewReader(body)}, int64(len(body))
 	}
-	q := &quiet{head: http.Header{}}
+	q := &discardWriter{head: http.Header{}}
 	s.srv.ServeHTTP(q, req)
 	if q.status != want {
-		b.Fatalf("%d: %s", q.status, q.body)
+		b.Fatalf("got %d: %s", q.status, q.body)
 	}
 	return q
 }
@@ -40,7 +43,7 @@ type nopBody struct{ *strings.Reader }
 
 func (nopBody) Close() error { return nil }
 
-func (s *site) timed(b *testing.B, caller, method, path string) *http.Request {
+func (s *site) benchRequest(b *testing.B, caller, method, path string) *http.Request {
 	req := httptest.NewRequest(method, "http://127.0.0.1"+path, nil)
 	req.Header.Set("Authorization", "Bearer "+s.host.Token(caller))
 	req.Header.Set("Content-Type", "application/json")
@@ -54,49 +57,48 @@ const benchTask = `{"title":"a task of the bench","description":"some words to r
 func BenchmarkGetTask(b *testing.B) {
 	s := newSite(b)
 	s.create("pull", `"description":"some words to read"`)
-	req := s.timed(b, "pull", "GET", "/api/tasks/1")
+	req := s.benchRequest(b, "pull", "GET", "/api/tasks/1")
 	for b.Loop() {
-		s.hit(b, req, "", 200)
+		s.serveBench(b, req, "", 200)
 	}
 }
 
 func BenchmarkCreate(b *testing.B) {
 	s := newSite(b)
-	req := s.timed(b, "pull", "POST", "/api/tasks")
+	req := s.benchRequest(b, "pull", "POST", "/api/tasks")
 	for b.Loop() {
-		s.hit(b, req, benchTask, 201)
+		s.serveBench(b, req, benchTask, 201)
 	}
 }
 
-// BenchmarkCreateParallel shows the cost of a request where commits are
-// shared.
+// BenchmarkCreateParallel measures requests whose writes share commits.
 func BenchmarkCreateParallel(b *testing.B) {
 	s := newSite(b)
-	req := s.timed(b, "pull", "POST", "/api/tasks")
+	req := s.benchRequest(b, "pull", "POST", "/api/tasks")
 	b.SetParallelism(32)
 	b.RunParallel(func(p *testing.PB) {
 		for p.Next() {
-			s.hit(b, req, benchTask, 201)
+			s.serveBench(b, req, benchTask, 201)
 		}
 	})
 }
 
 func BenchmarkClaimParallel(b *testing.B) {
 	s := newSite(b)
-	s.fill(b, b.N)
-	req := s.timed(b, "pull", "POST", "/api/agents/pull/signup")
+	s.fillQueue(b, b.N)
+	req := s.benchRequest(b, "pull", "POST", "/api/agents/pull/signup")
 	b.SetParallelism(32)
 	b.RunParallel(func(p *testing.PB) {
 		for p.Next() {
-			if q := s.hit(b, req, "{}", 200); len(q.body) < 100 {
-				b.Fatalf("%s", q.body)
+			if q := s.serveBench(b, req, "{}", 200); len(q.body) < 100 {
+				b.Fatalf("got %s", q.body)
 			}
 		}
 	})
 }
 
-// fill puts n tasks into the queue of pull.
-func (s *site) fill(b *testing.B, n int) {
+// fillQueue adds n tasks to the queue of pull.
+func (s *site) fillQueue(b *testing.B, n int) {
 	a := task.Actor{Name: "user:bench", Role: task.RoleAdmin}
 	done := make(chan error)
 	for w := range 64 {
@@ -116,18 +118,18 @@ func (s *site) fill(b *testing.B, n int) {
 	}
 }
 
-// BenchmarkRefuse is the way of a request through all that comes before a
-// handler, without the store's part in a handler.
+// BenchmarkRefuse measures everything that a request passes before a handler,
+// without the handler's use of the store.
 func BenchmarkRefuse(b *testing.B) {
 	s := newSite(b)
-	req := s.timed(b, "pull", "GET", "/api/nothing")
+	req := s.benchRequest(b, "pull", "GET", "/api/nothing")
 	for b.Loop() {
-		s.hit(b, req, "", 404)
+		s.serveBench(b, req, "", 404)
 	}
 }
 
-// BenchmarkHandlersShare calls the service alone, to be taken from the above.
-func BenchmarkHandlersShare(b *testing.B) {
+// BenchmarkServiceOnly calls the service directly, to be subtracted from the above.
+func BenchmarkServiceOnly(b *testing.B) {
 	s := newSite(b)
 	s.create("pull", `"description":"some words to read"`)
 	a := task.Actor{Name: "pull", Role: task.RoleAgent}
@@ -160,7 +162,7 @@ func BenchmarkHandlersShare(b *testing.B) {
 	})
 	b.Run("claim", func(b *testing.B) {
 		s := newSite(b)
-		s.fill(b, b.N)
+		s.fillQueue(b, b.N)
 		b.ReportAllocs()
 		b.ResetTimer()
 		b.SetParallelism(32)

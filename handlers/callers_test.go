@@ -13,9 +13,8 @@ import (
 	"taskyard/task"
 )
 
-// likeRole says which caller of the matrix each further kind of caller is
-// like, at every route. What the relation to one task decides has its own
-// tests.
+// likeRole maps further kinds of callers to the role that decides for them at every
+// route. Rules that depend on the relation to a task have their own tests.
 var likeRole = []struct{ caller, like string }{
 	{"a forged token", "nobody"},
 	{"a revoked token", "nobody"},
@@ -24,23 +23,23 @@ var likeRole = []struct{ caller, like string }{
 	{"a session that was signed out", "nobody"},
 	{"the token of a run", "agent"},
 	{"another agent", "agent"},
-	{"an agent with its own tasks alone", "agent"},
+	{"an agent restricted to its own tasks", "agent"},
 	{"a token that acts as agents", "operator"},
 	{"an admin's token that acts as agents", "admin"},
 	{"a person's own token", "reviewer"},
-	{"a viewer who is signed in", "viewer"},
-	{"an operator who is signed in", "operator"},
-	{"a reviewer who is signed in", "reviewer"},
-	{"an admin who is signed in", "admin"},
+	{"a signed-in viewer", "viewer"},
+	{"a signed-in operator", "operator"},
+	{"a signed-in reviewer", "reviewer"},
+	{"a signed-in admin", "admin"},
 }
 
-// muteMay are the permissions of the routes that an agent without capabilities
-// may use: those without sign-in, and those about itself.
+// muteMay lists the permissions of routes that an agent without capabilities may use:
+// those without sign-in, and those about itself.
 var muteMay = []task.Perm{task.Everyone, task.SignedIn}
 
-// TestEveryRouteForEveryKindOfCaller asks every route of the router as every
-// kind of caller. The matrix of roles decides; this holds every other kind of
-// caller to the role that it has, so that a new route is in it by itself.
+// TestEveryRouteForEveryKindOfCaller requests every route as every kind of caller. The
+// matrix of roles decides; every other kind of caller must be treated like its role,
+// so that new routes are covered automatically.
 func TestEveryRouteForEveryKindOfCaller(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -50,30 +49,30 @@ func TestEveryRouteForEveryKindOfCaller(t *testing.T) {
 		method, path, _ := strings.Cut(route, " ")
 		for _, c := range likeRole {
 			n++
-			rec := s.serveWith("nobody", method, filled(path, "999999", "0"), "", func(r *http.Request) {
+			rec := s.serveWith("nobody", method, fillPath(path, "999999", "0"), "", func(r *http.Request) {
 				r.Header.Set("Sec-Fetch-Site", "same-origin")
 				r.Header.Set("HX-Request", "true")
 				credentials[c.caller](r)
 			})
 			may, like := !refused(rec) && (rec.Code != http.StatusUnauthorized || path == "/login"), s.may(c.like, route)
 			if like && c.like == "nobody" {
-				may = true // bad credentials may be worse than none
+				may = true // invalid credentials may be refused where none are needed
 			}
-			if rec.Code >= 500 && rec.Code != http.StatusServiceUnavailable { // there is no scheduler here
-				t.Errorf("%s for %s: %d %s", route, c.caller, rec.Code, rec.Body)
+			if rec.Code >= 500 && rec.Code != http.StatusServiceUnavailable { // these sites have no scheduler
+				t.Errorf("%s for %s: got %d %s", route, c.caller, rec.Code, rec.Body)
 			}
-			if strings.HasSuffix(c.caller, "is signed in") && strings.HasPrefix(path, "/mcp") {
-				like = false // it takes tokens alone
+			if strings.Contains(c.caller, "signed-in") && strings.HasPrefix(path, "/mcp") {
+				like = false // it accepts only tokens
 			}
 			if may != like {
-				t.Errorf("%s for %s, as %s: %v, want %v (%d %.200s)", route, c.caller, c.like, may, like, rec.Code, rec.Body)
+				t.Errorf("%s for %s, like %s: got allowed %v, want %v (%d %.200s)", route, c.caller, c.like, may, like, rec.Code, rec.Body)
 			}
 		}
 		n++
-		rec := s.serve("mute", method, filled(path, "999999", "0"), "{}", "Sec-Fetch-Site", "same-origin", "HX-Request", "true")
+		rec := s.serve("mute", method, fillPath(path, "999999", "0"), "{}", "Sec-Fetch-Site", "same-origin", "HX-Request", "true")
 		may := !refused(rec) && rec.Code != http.StatusForbidden
-		if want := slices.Contains(muteMay, s.srv.perms[route]); rec.Code < 300 && !want || may && !want && !harmless(rec) {
-			t.Errorf("%s (%s) for an agent without capabilities: %d %.200s", route, s.srv.perms[route], rec.Code, rec.Body)
+		if want := slices.Contains(muteMay, s.srv.perms[route]); rec.Code < 300 && !want || may && !want && !rejectedEarly(rec) {
+			t.Errorf("%s (%s) for an agent without capabilities: got %d %.200s", route, s.srv.perms[route], rec.Code, rec.Body)
 		}
 	}
 	t.Logf("%d routes, %d cases", len(s.routes()), n)
@@ -84,9 +83,9 @@ func TestEveryRouteForEveryKindOfCaller(t *testing.T) {
 	}
 }
 
-// harmless reports whether the request itself was rejected before the caller
-// was checked: nothing is revealed and nothing is done.
-func harmless(rec *httptest.ResponseRecorder) bool {
+// rejectedEarly reports whether the request was rejected before the caller was checked,
+// so that nothing was revealed or done.
+func rejectedEarly(rec *httptest.ResponseRecorder) bool {
 	return rec.Code >= 400 && rec.Code < 500
 }
 
@@ -112,8 +111,8 @@ func (s *site) credentials() map[string]func(*http.Request) {
 		"a token that acts as agents":          token("actor", service.NewToken{Scope: "operate act-as"}),
 		"an admin's token that acts as agents": token("chief", service.NewToken{Scope: "admin act-as"}),
 	}
-	s.keeper()
-	all["an agent with its own tasks alone"] = bearer(s.host.Token("own"))
+	s.defineOwnAgent()
+	all["an agent restricted to its own tasks"] = bearer(s.host.Token("own"))
 	gone := s.host.Mint("gone", service.NewToken{Scope: "admin"})
 	all["a revoked token"] = bearer(s.host.Token("gone"))
 	ok(s.svc.RevokeToken(ctx, task.SystemActor, gone))
@@ -126,11 +125,11 @@ func (s *site) credentials() map[string]func(*http.Request) {
 		ok(err)
 		return u, func(r *http.Request) { s.addSession(name, r) }
 	}
-	_, all["a viewer who is signed in"] = person("vera", task.RoleViewer)
-	_, all["an operator who is signed in"] = person("oleg", task.RoleOperator)
+	_, all["a signed-in viewer"] = person("vera", task.RoleViewer)
+	_, all["a signed-in operator"] = person("oleg", task.RoleOperator)
 	rita, reviewer := person("rita", task.RoleReviewer)
-	all["a reviewer who is signed in"] = reviewer
-	_, all["an admin who is signed in"] = person("anna", task.RoleAdmin)
+	all["a signed-in reviewer"] = reviewer
+	_, all["a signed-in admin"] = person("anna", task.RoleAdmin)
 	made, err := s.svc.CreateToken(ctx, task.Actor{Name: "user:rita", Role: task.RoleAdmin, UserID: rita.ID},
 		service.NewToken{Name: "rita's own", Scope: "review", Own: true})
 	ok(err)
@@ -151,11 +150,11 @@ func (s *site) credentials() map[string]func(*http.Request) {
 		r.Header["Cookie"] = asOtto.Header["Cookie"]
 	})
 	all["a session that was signed out"] = func(r *http.Request) { r.Header["Cookie"] = asOtto.Header["Cookie"] }
-	s.Forward(25 * 60 * 60 * 1e9) // the token of one day is over
+	s.Forward(25 * 60 * 60 * 1e9) // the one-day token has expired
 	return all
 }
 
-// addSession gives a request a new session: some routes end the one they get.
+// addSession gives a request a new session, because some routes end it.
 func (s *site) addSession(name string, r *http.Request) {
 	s.t.Helper()
 	rec := s.serveWith("nobody", "POST", "/login", fmt.Sprintf("name=%s&password=%s", name,
@@ -166,7 +165,7 @@ func (s *site) addSession(name string, r *http.Request) {
 	res := rec.Result()
 	defer res.Body.Close()
 	if len(res.Cookies()) == 0 {
-		s.t.Fatalf("%s does not sign in: %d %.300s", name, rec.Code, rec.Body)
+		s.t.Fatalf("%s could not sign in: %d %.300s", name, rec.Code, rec.Body)
 	}
 	for _, c := range res.Cookies() {
 		r.AddCookie(c)

@@ -11,8 +11,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// unpacked returns the body of an answer as it was before it was compressed.
-func unpacked(t *testing.T, coding string, body []byte) string {
+// decompress returns the uncompressed body of a response.
+func decompress(t *testing.T, coding string, body []byte) string {
 	t.Helper()
 	var r io.Reader = bytes.NewReader(body)
 	switch coding {
@@ -31,7 +31,7 @@ func unpacked(t *testing.T, coding string, body []byte) string {
 		defer z.Close()
 		r = z
 	default:
-		t.Fatalf("coding %q", coding)
+		t.Fatalf("got coding %q", coding)
 	}
 	b, err := io.ReadAll(r)
 	if err != nil {
@@ -40,7 +40,7 @@ func unpacked(t *testing.T, coding string, body []byte) string {
 	return string(b)
 }
 
-func TestAnswersAreCompressedForThoseWhoAcceptIt(t *testing.T) {
+func TestResponsesAreCompressedForClientsThatAcceptIt(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	for _, c := range []struct{ path, accepts, coding, holds string }{
@@ -50,12 +50,12 @@ func TestAnswersAreCompressedForThoseWhoAcceptIt(t *testing.T) {
 		{"/login", "", "", "</html>"},
 		{"/api/docs", "gzip", "gzip", "</html>"},
 		{"/api/openapi.json", "gzip", "gzip", `"openapi"`},
-		{"/api/me", "gzip", "", `"name"`}, // small, and for programs
+		{"/api/me", "gzip", "", `"name"`}, // small, and not for browsers
 		{"/static/app.css", "gzip", "gzip", "@layer"},
 		{"/static/app.css", "gzip;q=0, deflate", "", "@layer"},
 		{"/static/vendor/inter-latin.woff2", "gzip", "", "wOF2"},
 	} {
-		// A header "" keeps the client from asking for gzip by itself.
+		// An empty header keeps the client from requesting gzip automatically.
 		caller := "nobody"
 		if c.path == "/api/me" {
 			caller = "admin"
@@ -63,16 +63,16 @@ func TestAnswersAreCompressedForThoseWhoAcceptIt(t *testing.T) {
 		a := s.do(caller, "GET", c.path, "", "Accept-Encoding", c.accepts).want(200)
 		coding := a.Header.Get("Content-Encoding")
 		if coding != c.coding {
-			t.Errorf("%s for %q is coded %q, want %q", c.path, c.accepts, coding, c.coding)
+			t.Errorf("%s for %q: got coding %q, want %q", c.path, c.accepts, coding, c.coding)
 			continue
 		}
-		if got := unpacked(t, coding, a.Body); !strings.Contains(got, c.holds) {
-			t.Errorf("%s for %q: %.200s", c.path, c.accepts, got)
+		if got := decompress(t, coding, a.Body); !strings.Contains(got, c.holds) {
+			t.Errorf("%s for %q: got %.200s", c.path, c.accepts, got)
 		}
 	}
 }
 
-func TestFilesAreAskedForOnce(t *testing.T) {
+func TestStaticFilesAreCached(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	page := string(s.do("nobody", "GET", "/login", "").want(200).Body)
@@ -82,22 +82,22 @@ func TestFilesAreAskedForOnce(t *testing.T) {
 	font, _, _ = strings.Cut(font, `"`)
 	a := s.do("nobody", "GET", font, "").want(200)
 	if got := a.Header.Get("Cache-Control"); !strings.Contains(got, "immutable") {
-		t.Errorf("the font %s has Cache-Control %q", font, got)
+		t.Errorf("font %s: got Cache-Control %q", font, got)
 	}
 	plain, _, _ := strings.Cut(font, "?")
 	a = s.do("nobody", "GET", plain, "").want(200)
 	if got := a.Header.Get("Cache-Control"); strings.Contains(got, "immutable") {
-		t.Errorf("without the hash Cache-Control is %q", got)
+		t.Errorf("without the hash: got Cache-Control %q", got)
 	}
 	s.do("nobody", "GET", plain, "", "If-None-Match", a.Header.Get("ETag")).want(http.StatusNotModified)
 	s.do("nobody", "GET", plain, "", "If-None-Match", `W/"another"`).want(200)
 	if got := s.do("nobody", "GET", plain+"?v=another", "").want(200).Header.Get("Cache-Control"); strings.Contains(got, "immutable") {
-		t.Error("a hash that is not the file's is kept for ever")
+		t.Error("a wrong hash is cached forever")
 	}
 }
 
-// A secret that stays the same beside words of a request could be guessed
-// from the lengths of compressed pages.
+// A secret that is constant next to text from the request could be guessed from the
+// lengths of compressed pages.
 func TestFormTokensAreMasked(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -111,11 +111,11 @@ func TestFormTokensAreMasked(t *testing.T) {
 	second := s.do("nobody", "GET", "/login", "", "Cookie", cookie).want(200)
 	one, two := token(string(first.Body)), token(string(second.Body))
 	if len(one) < 64 || len(two) < 64 || one == two {
-		t.Fatalf("tokens %q and %q", one, two)
+		t.Fatalf("got tokens %q and %q", one, two)
 	}
 	for i := range len(one) - 8 {
 		if strings.Contains(two, one[i:i+8]) {
-			t.Fatalf("the tokens %s and %s have %s in common", one, two, one[i:i+8])
+			t.Fatalf("tokens %s and %s share %s", one, two, one[i:i+8])
 		}
 	}
 	send := func(token string, status int) {

@@ -51,26 +51,26 @@ func dialFrom(t *testing.T, ip, address string) net.Conn {
 	return c
 }
 
-// asks reports whether a new connection from an address is answered.
-func asks(t *testing.T, ip, address string) bool {
+// canConnect reports whether a new connection from an address gets a response.
+func canConnect(t *testing.T, ip, address string) bool {
 	t.Helper()
 	c := dialFrom(t, ip, address)
 	defer c.Close()
 	if err := c.SetDeadline(time.Now().Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
-	_, _ = io.WriteString(c, "GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n") // a refused one fails here or below
+	_, _ = io.WriteString(c, "GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n") // if refused, this or the read fails
 	b, err := io.ReadAll(c)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Fatal("neither answered nor refused within a minute")
+		t.Fatal("neither served nor refused within a minute")
 	}
 	return strings.HasPrefix(string(b), "HTTP/1.1 200 ")
 }
 
-func TestSilentConnectionsLeaveRoomForOthers(t *testing.T) {
+func TestIdleConnectionsLeaveRoomForOthers(t *testing.T) {
 	t.Parallel()
-	patient := func(h *http.Server) { h.ReadHeaderTimeout = 10 * time.Minute } // silence lasts as long as the test
-	t.Run("those of one address are bounded", func(t *testing.T) {
+	patient := func(h *http.Server) { h.ReadHeaderTimeout = 10 * time.Minute } // idle connections outlast the test
+	t.Run("connections from one address are bounded", func(t *testing.T) {
 		t.Parallel()
 		s, address := connSite(t, patient)
 		var silent []net.Conn
@@ -78,12 +78,12 @@ func TestSilentConnectionsLeaveRoomForOthers(t *testing.T) {
 			silent = append(silent, dialFrom(t, "127.0.0.2", address))
 		}
 		testkit.Eventually(t, "200 of 500 are refused", func() bool { return s.srv.conns.refused.Load() == 200 })
-		if asks(t, "127.0.0.2", address) {
-			t.Error("one more of the same address is answered")
+		if canConnect(t, "127.0.0.2", address) {
+			t.Error("a connection over the address limit got a response")
 		}
 		for _, ip := range []string{"127.0.0.3", "127.0.0.1"} {
-			if !asks(t, ip, address) {
-				t.Errorf("%s is not answered", ip)
+			if !canConnect(t, ip, address) {
+				t.Errorf("%s got no response", ip)
 			}
 		}
 		if b := string(s.do("admin", "GET", "/metrics", "").want(200).Body); !strings.Contains(b, "taskyard_connections_refused_total 201\n") {
@@ -92,35 +92,35 @@ func TestSilentConnectionsLeaveRoomForOthers(t *testing.T) {
 		for _, c := range silent {
 			_ = c.Close()
 		}
-		testkit.Eventually(t, "the address is answered after it closed the others", func() bool { return asks(t, "127.0.0.2", address) })
+		testkit.Eventually(t, "the address is served after it closes the others", func() bool { return canConnect(t, "127.0.0.2", address) })
 	})
-	t.Run("a trusted address speaks for many, up to the total", func(t *testing.T) {
+	t.Run("a trusted address may use all connections", func(t *testing.T) {
 		t.Parallel()
 		s, address := connSite(t, patient)
 		var silent []net.Conn
 		for range 350 {
 			silent = append(silent, dialFrom(t, "127.0.0.1", address))
 		}
-		if !asks(t, "127.0.0.1", address) {
-			t.Error("a trusted address is held to the limit of one address")
+		if !canConnect(t, "127.0.0.1", address) {
+			t.Error("a trusted address is subject to the address limit")
 		}
 		for range 60 {
 			silent = append(silent, dialFrom(t, "127.0.0.1", address))
 		}
-		testkit.Eventually(t, "those over the total are refused", func() bool { return s.srv.conns.refused.Load() >= 10 })
-		if asks(t, "127.0.0.1", address) {
-			t.Error("one more than the total is answered")
+		testkit.Eventually(t, "connections over the total are refused", func() bool { return s.srv.conns.refused.Load() >= 10 })
+		if canConnect(t, "127.0.0.1", address) {
+			t.Error("a connection over the total got a response")
 		}
 		for _, c := range silent {
 			_ = c.Close()
 		}
-		testkit.Eventually(t, "the count falls as connections end", func() bool { return asks(t, "127.0.0.1", address) })
+		testkit.Eventually(t, "the count falls as connections end", func() bool { return canConnect(t, "127.0.0.1", address) })
 	})
-	t.Run("silence ends a connection, before the first request and after it", func(t *testing.T) {
+	t.Run("idle connections are closed, before and after the first request", func(t *testing.T) {
 		t.Parallel()
 		_, address := connSite(t, func(h *http.Server) {
 			if h.ReadHeaderTimeout <= 0 || h.IdleTimeout <= 0 || h.ReadHeaderTimeout > 10*time.Second || h.IdleTimeout > 2*time.Minute {
-				t.Errorf("silent connections live for %v, idle ones for %v", h.ReadHeaderTimeout, h.IdleTimeout)
+				t.Errorf("got ReadHeaderTimeout %v, IdleTimeout %v", h.ReadHeaderTimeout, h.IdleTimeout)
 			}
 			h.ReadHeaderTimeout, h.IdleTimeout = 100*time.Millisecond, 100*time.Millisecond
 		})
@@ -129,15 +129,15 @@ func TestSilentConnectionsLeaveRoomForOthers(t *testing.T) {
 			if err := c.SetDeadline(time.Now().Add(time.Minute)); err != nil {
 				t.Fatal(err)
 			}
-			_, _ = io.WriteString(c, first) // a slow test finds it closed already
+			_, _ = io.WriteString(c, first) // in a slow test it is already closed
 			if _, err := io.ReadAll(c); errors.Is(err, os.ErrDeadlineExceeded) {
-				t.Errorf("after %q it is still open", first)
+				t.Errorf("after %q the connection is still open", first)
 			}
 		}
 	})
 }
 
-func TestWhatCountsAsOneAddress(t *testing.T) {
+func TestClientAddressGroups(t *testing.T) {
 	t.Parallel()
 	l, err := newConns([]string{"10.0.0.0/8", "fd00::/8"})
 	if err != nil {
@@ -150,7 +150,7 @@ func TestWhatCountsAsOneAddress(t *testing.T) {
 	} {
 		got := l.source(&net.TCPAddr{IP: net.ParseIP(address), Port: 1})
 		if text := strings.TrimPrefix(got.String(), "invalid Prefix"); text != want {
-			t.Errorf("%s counts as %q, want %q", address, text, want)
+			t.Errorf("%s: got %q, want %q", address, text, want)
 		}
 	}
 }

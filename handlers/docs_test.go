@@ -13,7 +13,7 @@ import (
 	"taskyard/task"
 )
 
-// reference returns the page and its elements by their id.
+// reference returns the page and its elements by ID.
 func reference(s *site) (page string, byID map[string]*html.Node) {
 	s.t.Helper()
 	page = s.serve("nobody", "GET", "/api/docs", "").Body.String()
@@ -23,7 +23,7 @@ func reference(s *site) (page string, byID map[string]*html.Node) {
 	for n := range doc.Descendants() {
 		if id := nodeAttr(n, "id"); id != "" {
 			if byID[id] != nil {
-				s.t.Errorf("two elements have the id %s", id)
+				s.t.Errorf("two elements have the ID %s", id)
 			}
 			byID[id] = n
 		}
@@ -54,19 +54,19 @@ func operations(s *site) iter.Seq2[string, *huma.Operation] {
 	}
 }
 
-// mixedCase matches names of fields, and identifiers that a rename put into a text.
+// mixedCase matches field names, and identifiers that a rename inserted into a text.
 var mixedCase = regexp.MustCompile(`\b[a-z]+[A-Z]\w*`)
 
-func TestTheReferenceIsWhole(t *testing.T) {
+func TestTheReferenceIsComplete(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	page, byID := reference(s)
-	t.Run("every operation is there with its permission", func(t *testing.T) {
+	t.Run("every operation is listed with its permission", func(t *testing.T) {
 		for path, o := range operations(s) {
 			method := o.Method
 			n := byID["op-"+o.OperationID]
 			if n == nil {
-				t.Errorf("%s %s is not there", method, path)
+				t.Errorf("%s %s is missing", method, path)
 				continue
 			}
 			text := nodeText(n)
@@ -83,7 +83,7 @@ func TestTheReferenceIsWhole(t *testing.T) {
 			}
 		}
 	})
-	t.Run("every error code is there with what to do", func(t *testing.T) {
+	t.Run("every error code is listed with its fix", func(t *testing.T) {
 		for _, c := range task.Codes {
 			n := byID["code-"+string(c.Code)]
 			if n == nil || !strings.Contains(nodeText(n), strings.ReplaceAll(c.Doc, "`", "")) {
@@ -91,7 +91,7 @@ func TestTheReferenceIsWhole(t *testing.T) {
 			}
 		}
 	})
-	t.Run("every permission is there with who holds it", func(t *testing.T) {
+	t.Run("every permission is listed with the roles that have it", func(t *testing.T) {
 		for _, p := range task.Perms {
 			if n := byID["perm-"+string(p)]; n == nil || len(nodeText(n)) < len(p)+20 {
 				t.Errorf("%s is not described", p)
@@ -107,7 +107,7 @@ func TestTheReferenceIsWhole(t *testing.T) {
 			}
 		}
 	})
-	t.Run("a text names no field that no request and no answer has", func(t *testing.T) {
+	t.Run("texts name only fields of requests and responses", func(t *testing.T) {
 		names := map[string]bool{}
 		for _, schema := range s.srv.api.OpenAPI().Components.Schemas.Map() {
 			for name := range schema.Properties {
@@ -122,19 +122,19 @@ func TestTheReferenceIsWhole(t *testing.T) {
 		for path, o := range operations(s) {
 			for _, word := range mixedCase.FindAllString(o.Summary+" "+o.Description, -1) {
 				if !names[word] {
-					t.Errorf("%s %s: %q is no field", o.Method, path, word)
+					t.Errorf("%s %s: %q is not a field", o.Method, path, word)
 				}
 			}
 		}
 	})
-	t.Run("an answer with another type inside shows all of it", func(t *testing.T) {
+	t.Run("a response with a nested type shows all of it", func(t *testing.T) {
 		if text := nodeText(byID["op-get-agents-id"]); !strings.Contains(text, "definition") || !strings.Contains(text, "problems") {
-			t.Errorf("the answer of an agent: %s", text)
+			t.Errorf("got response of an agent: %s", text)
 		}
 	})
-	t.Run("bounds are in words", func(t *testing.T) {
+	t.Run("limits are written out", func(t *testing.T) {
 		if text := nodeText(byID["op-post-agents-id-signup"]); !strings.Contains(text, "1 to 50") {
-			t.Errorf("no bounds: %s", text)
+			t.Errorf("limits are missing: %s", text)
 		}
 	})
 }
@@ -146,23 +146,23 @@ func TestTheReferenceIsForEveryone(t *testing.T) {
 		rec := s.serve(caller, "GET", "/api/docs", "")
 		if rec.Code != http.StatusOK || rec.Header().Get("Content-Security-Policy") != policy ||
 			!strings.HasPrefix(rec.Header().Get("Content-Type"), "text/html") {
-			t.Errorf("%s: %d %v", caller, rec.Code, rec.Header())
+			t.Errorf("%s: got %d %v", caller, rec.Code, rec.Header())
 		}
 		if strings.Contains(rec.Body.String(), `id="nav"`) {
-			t.Errorf("%s, who has no session, gets the dashboard's navigation", caller)
+			t.Errorf("%s has no session but gets the dashboard's navigation", caller)
 		}
 	}
 	inst := newSite(t)
 	inst.maya().get("/api/docs").is(http.StatusOK).shows(`id="nav"`, "Sign out")
 }
 
-// TestEveryCommandOfTheReferenceFits sends what the commands send: the server
-// may refuse it for the state of things, but never for its form.
-func TestEveryCommandOfTheReferenceFits(t *testing.T) {
+// TestEveryCommandInTheReferenceIsValid sends the documented commands. The server may
+// refuse them because of the current state, but never as malformed.
+func TestEveryCommandInTheReferenceIsValid(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	_, byID := reference(s)
-	for range 42 { // the task that the commands speak of
+	for range 42 { // the commands refer to task 42
 		s.create("coder", `"start":false,"steps":[{"title":"first"}]`)
 	}
 	sent := 0
@@ -171,7 +171,7 @@ func TestEveryCommandOfTheReferenceFits(t *testing.T) {
 		text := nodeText(byID["curl-"+hop.OperationID])
 		rest, path, ok := strings.Cut(text, `"$TASKYARD_URL`)
 		if !ok || !strings.HasSuffix(path, `"`) {
-			t.Errorf("%s %s has no address: %s", o.Method, o.Path, text)
+			t.Errorf("%s %s has no URL: %s", o.Method, o.Path, text)
 			continue
 		}
 		body := ""
@@ -181,13 +181,13 @@ func TestEveryCommandOfTheReferenceFits(t *testing.T) {
 		rec := s.serve("admin", o.Method, strings.TrimSuffix(path, `"`), body)
 		switch rec.Code {
 		case 400, 405, 413, 415, 422, 500:
-			t.Errorf("%s: %d %s", text, rec.Code, rec.Body)
+			t.Errorf("%s: got %d %s", text, rec.Code, rec.Body)
 		}
 		if rec.Code < 300 {
 			sent++
 		}
 	}
 	if sent < 20 {
-		t.Errorf("only %d commands did something", sent)
+		t.Errorf("only %d commands succeeded", sent)
 	}
 }

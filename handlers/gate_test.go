@@ -11,9 +11,9 @@ import (
 	"taskyard/task"
 )
 
-// The length of a body that is sent in pieces is not told, and some clients and
-// proxies send all of them so. A large one is not needed any more once it is read.
-func TestACallThatWaitsHoldsNoMoreMemoryThanItsBodyNeeds(t *testing.T) {
+// The length of a chunked body is unknown in advance, and some clients and proxies
+// send all bodies so. Once read, a large body is no longer needed.
+func TestAWaitingCallReservesOnlyTheMemoryOfItsBody(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	waiting := 0
@@ -33,7 +33,7 @@ func TestACallThatWaitsHoldsNoMoreMemoryThanItsBodyNeeds(t *testing.T) {
 		testkit.EventuallyWithin(t, 20*time.Second, "the signup waits", func() bool { return s.svc.WaitingSignups() == waiting })
 	}
 	if !s.srv.gate.all.TryAcquire(gateBytes) {
-		t.Fatal("the memory of all callers is held by calls that wait")
+		t.Fatal("waiting calls occupy the memory of all callers")
 	}
 	s.srv.gate.all.Release(gateBytes)
 	for _, agent := range []string{"coder", "reviewer", "pull", "pull"} {
@@ -44,8 +44,8 @@ func TestACallThatWaitsHoldsNoMoreMemoryThanItsBodyNeeds(t *testing.T) {
 	}
 }
 
-// The name of a tool that reads lists may be in the text of a task that is delegated.
-func TestAnMCPCallThatWaitsHoldsNoShareOfAList(t *testing.T) {
+// The text of a delegated task may contain the name of a tool that reads lists.
+func TestAWaitingMCPCallReservesNoMemoryForLists(t *testing.T) {
 	t.Parallel()
 	waits, end := make(chan bool), make(chan bool)
 	s := newSite(t, func(o setup) {
@@ -61,7 +61,7 @@ func TestAnMCPCallThatWaitsHoldsNoShareOfAList(t *testing.T) {
 	}()
 	<-waits
 	if !s.srv.gate.all.TryAcquire(gateBytes) {
-		t.Error("the memory of all callers is held by a call that waits")
+		t.Error("a waiting call occupies the memory of all callers")
 	} else {
 		s.srv.gate.all.Release(gateBytes)
 	}

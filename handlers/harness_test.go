@@ -21,7 +21,7 @@ import (
 	"taskyard/task"
 )
 
-// site is a whole server on 127.0.0.1: real service, database and folder.
+// site is a complete server on 127.0.0.1 with a real service, database and folder.
 type site struct {
 	*testkit.Clock
 	t     testing.TB
@@ -36,8 +36,8 @@ type site struct {
 	log   *testkit.Buffer
 }
 
-// siteRoles are the callers of the matrix; each except nobody has a token with
-// its name. The agent is coder.
+// siteRoles are the callers of the matrix. Each except nobody has a token with its
+// name. The agent is coder.
 var siteRoles = []string{"nobody", "agent", "viewer", "operator", "reviewer", "admin", "worker"}
 
 var siteCallers = map[string]service.NewToken{
@@ -55,14 +55,14 @@ var siteAgents = map[string]string{
 	"bad":      "---\nname: bad\n---\nno description, no tools\n",
 }
 
-// setup is how a site begins.
+// setup contains the options of a site.
 type setup struct {
 	*Options
 	Config *service.Config
-	HTTP   *http.Server // its limits
+	HTTP   *http.Server // the server's timeouts
 }
 
-// newSite starts a server. with may change how it begins.
+// newSite starts a server. Each with may change its options.
 func newSite(t testing.TB, with ...func(setup)) *site {
 	t.Helper()
 	s := &site{t: t, log: &testkit.Buffer{}, sched: &pageScheduler{}}
@@ -105,7 +105,7 @@ func (s *site) ok(err error) {
 	}
 }
 
-// answer is a whole answer.
+// answer is a complete response.
 type answer struct {
 	t      testing.TB
 	Status int
@@ -113,8 +113,8 @@ type answer struct {
 	Body   []byte
 }
 
-// request makes one request. body is "" for none; a body is sent as JSON
-// unless headers, given as name and value, say otherwise.
+// request returns a request. A body is sent as JSON unless headers, given as names
+// and values, say otherwise; "" means no body.
 func (s *site) request(caller, method, path, body string, headers ...string) *http.Request {
 	s.t.Helper()
 	var r io.Reader
@@ -146,7 +146,7 @@ func (s *site) do(caller, method, path, body string, headers ...string) answer {
 
 func (s *site) send(req *http.Request) answer {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(req.Context(), time.Minute) // a stream that should have been refused
+	ctx, cancel := context.WithTimeout(req.Context(), time.Minute) // ends a stream that should have been refused
 	defer cancel()
 	res, err := s.http.Do(req.WithContext(ctx))
 	s.ok(err)
@@ -154,11 +154,11 @@ func (s *site) send(req *http.Request) answer {
 	b, err := io.ReadAll(res.Body)
 	s.ok(err)
 	a := answer{s.t, res.StatusCode, res.Header, b}
-	s.declared(req, a)
+	s.checkDeclared(req, a)
 	return a
 }
 
-// want fails unless the status is so.
+// want fails the test unless the response has a status.
 func (a answer) want(status int) answer {
 	a.t.Helper()
 	if a.Status != status {
@@ -167,30 +167,30 @@ func (a answer) want(status int) answer {
 	return a
 }
 
-// problem checks that the answer is a problem of this status and code, which
-// carries the request id, and returns it.
+// problem checks that the response is a problem with a status and a code and that it
+// has the request ID, and returns it.
 func (a answer) problem(status int, code task.Code) Problem {
 	a.t.Helper()
 	a.want(status)
 	if got := a.Header.Get("Content-Type"); got != "application/problem+json" {
-		a.t.Fatalf("content type %q", got)
+		a.t.Fatalf("got content type %q", got)
 	}
 	p := decode[Problem](a)
 	if p.Code != string(code) || p.Status != status || p.Title == "" || p.Detail == "" {
-		a.t.Fatalf("want %d %s, got %s", status, code, a.Body)
+		a.t.Fatalf("got %s, want %d %s", a.Body, status, code)
 	}
 	if id := a.Header.Get("X-Request-Id"); id == "" || p.RequestID != id {
-		a.t.Fatalf("request id %q in the header, %q in the body", id, p.RequestID)
+		a.t.Fatalf("got request ID %q in the header, %q in the body", id, p.RequestID)
 	}
 	return p
 }
 
-// field checks that the answer is a 422 that names the field.
+// field checks that the response is a 422 that names a field.
 func (a answer) field(code task.Code, field string) Problem {
 	a.t.Helper()
 	p := a.problem(http.StatusUnprocessableEntity, code)
 	if !slices.ContainsFunc(p.Errors, func(f task.FieldError) bool { return f.Field == field && f.Message != "" }) {
-		a.t.Fatalf("field %s is not named: %s", field, a.Body)
+		a.t.Fatalf("field %s is not mentioned: %s", field, a.Body)
 	}
 	return p
 }
@@ -206,7 +206,7 @@ func decode[T any](a answer) (v T) {
 // object is any JSON object.
 type object = map[string]any
 
-// create makes a task as the operator, over the API, and returns its id.
+// create creates a task as the operator over the API and returns its ID.
 func (s *site) create(owner, more string) string {
 	s.t.Helper()
 	if more != "" {

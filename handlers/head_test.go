@@ -11,7 +11,7 @@ func TestPagesAnswerHEADAsGETWithoutABody(t *testing.T) {
 	t.Parallel()
 	inst := newSite(t)
 	maya := inst.maya()
-	head := func(b *browser, path string) *seenPage {
+	head := func(b *browser, path string) *webPage {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodHead, inst.url+path, http.NoBody)
 		inst.ok(err)
 		return b.do(req)
@@ -22,7 +22,7 @@ func TestPagesAnswerHEADAsGETWithoutABody(t *testing.T) {
 		got, want := head(maya, path), maya.get(path)
 		got.is(want.status)
 		if a, b := got.header.Get("Content-Type"), want.header.Get("Content-Type"); a != b || got.body != "" {
-			t.Errorf("HEAD %s: %q with %d bytes, GET: %q", path, a, len(got.body), b)
+			t.Errorf("HEAD %s: got %q with %d bytes, want %q as for GET", path, a, len(got.body), b)
 		}
 	}
 	head(maya, "/live").is(http.StatusMethodNotAllowed)

@@ -8,7 +8,7 @@ import (
 	"taskyard/runner"
 )
 
-// TestMain is the tests, and, started again by a check, what keeps it.
+// TestMain runs the tests, or the helper process of a check that the tests start.
 func TestMain(m *testing.M) {
 	if code, ok := runner.HelperMain(os.Args[1:]); ok {
 		testkit.EndHelper(code)

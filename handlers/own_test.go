@@ -14,18 +14,18 @@ import (
 
 const ownAgent = "---\ndescription: keeps to itself\ntools: read, task\nrunner: script\ncapabilities: [tasks:own]\n---\nKeep to it.\n"
 
-// secret is in every text of what the agent must not see.
+// secret is part of every text that the agent must not see.
 const secret = "Zebra"
 
-// ownFamily is a task of an agent with tasks:own, and what is around it.
+// ownFamily is a task of an agent with tasks:own, and the related tasks.
 type ownFamily struct {
 	own, parent, child  task.ID
 	sibling, stranger   task.ID
-	archived, run, held task.ID // run works, held has ended
+	archived, run, held task.ID // run is running, held has ended
 }
 
-// keeper defines the agent own with its token.
-func (s *site) keeper() {
+// defineOwnAgent defines the agent own and its token.
+func (s *site) defineOwnAgent() {
 	s.t.Helper()
 	if _, err := s.svc.SaveAgent(s.t.Context(), mayaActor, "own", ownAgent, "", false); err != nil {
 		s.t.Fatal(err)
@@ -33,7 +33,7 @@ func (s *site) keeper() {
 	s.host.Mint("own", service.NewToken{Agent: "own"})
 }
 
-// family makes new tasks; with strangers also what others have.
+// family creates tasks; with strangers also tasks of other agents.
 func (s *site) family(strangers bool) (f ownFamily) {
 	s.t.Helper()
 	ctx := s.t.Context()
@@ -57,7 +57,7 @@ func (s *site) family(strangers bool) (f ownFamily) {
 		Resources: []task.Resource{{Type: "url", Value: "https://example.org/" + secret}}, Labels: []string{"striped"},
 	}
 	link := []task.Resource{{Type: "url", Value: "https://example.org"}}
-	if strangers { // first, so that the numbers of their runs are none of the family
+	if strangers { // first, so that the family has other run IDs
 		f.archived = made(s.svc.CreateTask(ctx, mayaActor, other))
 		run := func(id task.ID) *service.Start {
 			start := s.runTask(id)
@@ -90,8 +90,8 @@ func (s *site) family(strangers bool) (f ownFamily) {
 	return f
 }
 
-// ownBodies are what the routes want, so that no request is refused for its
-// body. ID stands for the id in the path.
+// ownBodies are valid bodies of routes, so that no request is refused because of its
+// body. ID is replaced by the ID in the path.
 var ownBodies = map[string]string{
 	"PATCH /api/tasks/:id":                     `{"priority":3}`,
 	"PATCH /api/tasks/:id/steps/:index":        `{"done":true}`,
@@ -121,20 +121,20 @@ func ownBody(route string, id task.ID) string {
 	return strings.ReplaceAll(ownBodies[route], "ID", id.String())
 }
 
-// TestAnAgentWithItsOwnTasksAloneIsToldOfNoOther asks every route of the
-// router for what is not the agent's: nothing of it may be told, and the
-// answer of /api is the one for what there is not.
-func TestAnAgentWithItsOwnTasksAloneIsToldOfNoOther(t *testing.T) {
+// TestAnAgentRestrictedToItsOwnTasksSeesNoOthers requests every route for objects of
+// other agents: no response may reveal anything, and the response of /api must be the
+// same as for objects that do not exist.
+func TestAnAgentRestrictedToItsOwnTasksSeesNoOthers(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.keeper()
+	s.defineOwnAgent()
 	f := s.family(true)
 	last, err := s.svc.LastEvent(t.Context())
 	s.ok(err)
-	told, cases := 0, 0
+	seen, cases := 0, 0
 	ask := func(caller, route string, id task.ID) (int, string) {
 		method, path, _ := strings.Cut(strings.TrimSpace(route), " ")
-		rec := s.serve(caller, method, filled(path, id.String(), "0"), ownBody(route, id),
+		rec := s.serve(caller, method, fillPath(path, id.String(), "0"), ownBody(route, id),
 			"Sec-Fetch-Site", "same-origin", "Accept", "application/json")
 		return rec.Code, rec.Body.String()
 	}
@@ -152,16 +152,16 @@ func TestAnAgentWithItsOwnTasksAloneIsToldOfNoOther(t *testing.T) {
 			method, _, _ := strings.Cut(route, " ")
 			if method == http.MethodGet {
 				if _, body := ask("viewer", route, id); strings.Contains(body, secret) {
-					told++
+					seen++
 				}
 			}
 			cases++
 			code, body := ask("own", route, id)
 			if strings.Contains(strings.ReplaceAll(body, "q="+secret, ""), secret) {
-				t.Errorf("%s of %d tells: %d %.300s", route, id, code, body)
+				t.Errorf("%s of %d reveals a secret: %d %.300s", route, id, code, body)
 			}
 			if code >= 500 && code != http.StatusServiceUnavailable {
-				t.Errorf("%s of %d: %d %.300s", route, id, code, body)
+				t.Errorf("%s of %d: got %d %.300s", route, id, code, body)
 			}
 			aims := strings.Contains(route, " /api/") && (strings.Contains(route, ":id") || strings.Contains(ownBodies[route], "ID"))
 			if !aims {
@@ -169,38 +169,37 @@ func TestAnAgentWithItsOwnTasksAloneIsToldOfNoOther(t *testing.T) {
 			}
 			none, want := ask("own", route, 999999)
 			if code != none || comparableBody(body, id) != comparableBody(want, 999999) {
-				t.Errorf("%s of %d is not answered as of what there is not: %d %.300s, want %d %.300s", route, id, code, body, none, want)
+				t.Errorf("%s of %d differs from a missing object: got %d %.300s, want %d %.300s", route, id, code, body, none, want)
 			}
 		}
 	}
-	t.Logf("%d routes, %d cases; a viewer is told %d times", len(routes), cases, told)
-	if told < 30 {
-		t.Errorf("a viewer is told %d times alone: the walk reaches nothing", told)
+	t.Logf("%d routes, %d cases; a viewer sees the secret %d times", len(routes), cases, seen)
+	if seen < 30 {
+		t.Errorf("a viewer sees the secret only %d times: the test reaches nothing", seen)
 	}
 	list, err := s.svc.Events(t.Context(), task.SystemActor, task.EventFilter{After: last, Limit: 500})
 	s.ok(err)
 	for _, e := range list {
 		if e.Kind != task.EvRefused && (e.TaskID != 0 || e.RunID != 0 || e.Agent != "") {
-			t.Errorf("it did something: %+v", e)
+			t.Errorf("the agent changed something: %+v", e)
 		}
 	}
 }
 
-// comparableBody returns an answer without what differs between requests, and
-// without the ID that was asked for.
+// comparableBody returns a response without the parts that differ between requests
+// and without the requested ID.
 func comparableBody(body string, id task.ID) string {
 	body, _, _ = strings.Cut(body, `"requestId"`)
 	return regexp.MustCompile(`\b`+id.String()+`\b`).ReplaceAllString(body, "N")
 }
 
-// TestAnAgentWithItsOwnTasksAloneHasItsFamilies asks each use case of a task
-// for each member of a family: what it owns, what is above and what is below.
-// The codes are own, parent, child; parents are for reading, as for every
-// agent.
-func TestAnAgentWithItsOwnTasksAloneHasItsFamilies(t *testing.T) {
+// TestAnAgentRestrictedToItsOwnTasksReachesTheirFamilies requests each use case for
+// each member of a family: an own task, its parent and its child. The codes are in this
+// order. Parents can only be read, as by every agent.
+func TestAnAgentRestrictedToItsOwnTasksReachesTheirFamilies(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.keeper()
+	s.defineOwnAgent()
 	for route, want := range map[string]string{
 		"GET /api/tasks/:id":                       "200 200 200",
 		"GET /api/tasks/:id/comments":              "200 200 200",
@@ -216,38 +215,38 @@ func TestAnAgentWithItsOwnTasksAloneHasItsFamilies(t *testing.T) {
 		"POST /api/tasks/:id/cancel":               "200 403 200",
 		"POST /api/tasks/:id/comments":             "201 201 201",
 		"POST /api/tasks/:id/complete":             "200 403 200",
-		"POST /api/tasks/:id/heartbeat":            "409 403 409", // nobody claimed it
-		"POST /api/tasks/:id/move":                 "409 409 409", // nobody works on it
+		"POST /api/tasks/:id/heartbeat":            "409 403 409", // not claimed
+		"POST /api/tasks/:id/move":                 "409 409 409", // not claimed
 		"POST /api/tasks/:id/notify":               "201 403 201",
 		"POST /api/tasks/:id/release":              "409 403 409",
 		"POST /api/tasks/:id/resources":            "201 403 201",
 		"DELETE /api/tasks/:id/resources/:index":   "200 403 200",
 		"POST /api/tasks/:id/run":                  "202 403 202",
-		"POST /api/tasks/:id/steps/:index/subtask": "409 403 403", // has one; is not its own
+		"POST /api/tasks/:id/steps/:index/subtask": "409 403 403", // the step has a subtask; the others are not own tasks
 	} {
 		var got []string
 		for _, of := range []func(ownFamily) task.ID{
 			func(f ownFamily) task.ID { return f.own }, func(f ownFamily) task.ID { return f.parent }, func(f ownFamily) task.ID { return f.child },
 		} {
-			id := of(s.family(false)) // as it was made
+			id := of(s.family(false)) // newly created
 			method, path, _ := strings.Cut(route, " ")
-			rec := s.serve("own", method, filled(path, id.String(), "0"), ownBody(route, id))
+			rec := s.serve("own", method, fillPath(path, id.String(), "0"), ownBody(route, id))
 			got = append(got, fmt.Sprint(rec.Code))
 			if strings.Contains(rec.Body.String(), "tasks:own") {
-				t.Errorf("%s of %d: %s", route, id, rec.Body)
+				t.Errorf("%s of %d: got %s", route, id, rec.Body)
 			}
 		}
 		if strings.Join(got, " ") != want {
-			t.Errorf("%s: own, parent, child %v, want %s", route, got, want)
+			t.Errorf("%s for own, parent, child: got %v, want %s", route, got, want)
 		}
 	}
 }
 
-// TestListsOfAnAgentWithItsOwnTasksAlone holds what is not about one task.
-func TestListsOfAnAgentWithItsOwnTasksAlone(t *testing.T) {
+// TestListsOfAnAgentRestrictedToItsOwnTasks covers routes that are not about one task.
+func TestListsOfAnAgentRestrictedToItsOwnTasks(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.keeper()
+	s.defineOwnAgent()
 	f := s.family(true)
 	titles := func(path string) string {
 		t.Helper()
@@ -273,7 +272,7 @@ func TestListsOfAnAgentWithItsOwnTasksAlone(t *testing.T) {
 		"/api/tasks/history?createdBy=user:maya&q=" + secret: "",
 	} {
 		if got := titles(path); got != want {
-			t.Errorf("%s: %q, want %q", path, got, want)
+			t.Errorf("%s: got %q, want %q", path, got, want)
 		}
 	}
 	for _, path := range []string{
@@ -281,39 +280,39 @@ func TestListsOfAnAgentWithItsOwnTasksAlone(t *testing.T) {
 		"/live?topics=events", "/live?topics=task:" + f.stranger.String(),
 	} {
 		if a := s.do("own", "GET", path, ""); a.Status != 403 || !strings.Contains(string(a.Body), "tasks:own") {
-			t.Errorf("%s: %d %s", path, a.Status, a.Body)
+			t.Errorf("%s: got %d %s", path, a.Status, a.Body)
 		}
 	}
 	if a := s.do("own", "GET", "/api/events?after=0", "", "Accept", "text/event-stream"); a.Status != 403 ||
 		!strings.Contains(string(a.Body), "tasks:own") {
-		t.Errorf("the stream of events: %d %s", a.Status, a.Body)
+		t.Errorf("event stream: got %d %s", a.Status, a.Body)
 	}
 	for _, op := range []string{`"list"`, `"count"`, `"lpeek"`, `"rpop"`, `"rpush","item":"x"`} {
 		if a := s.do("own", "POST", "/api/agents/coder/todo", `{"operation":`+op+`}`); a.Status != 403 ||
 			!strings.Contains(string(a.Body), "tasks:own") {
-			t.Errorf("another's todo list, %s: %d %s", op, a.Status, a.Body)
+			t.Errorf("todo list of another agent, %s: got %d %s", op, a.Status, a.Body)
 		}
 	}
 	s.do("own", "POST", "/api/agents/own/todo", `{"operation":"rpush","item":"x"}`).want(200)
 	if a := string(s.do("own", "GET", "/api/runs", "").want(200).Body); !strings.Contains(a, `"runs":[]`) {
-		t.Errorf("runs: %s", a)
+		t.Errorf("runs: got %s", a)
 	}
 	if a := string(s.do("own", "GET", "/api/tasks", "").want(200).Body); !strings.Contains(a, `"inFlight":[]`) {
-		t.Errorf("tasks with a run: %s", a)
+		t.Errorf("tasks with a run: got %s", a)
 	}
-	t.Run("no message of another's run", func(t *testing.T) {
+	t.Run("messages of other agents' runs are hidden", func(t *testing.T) {
 		list := decode[struct{ Messages []task.Message }](s.do("viewer", "GET", "/api/runs/"+f.run.String()+"/messages", "").want(200)).Messages
 		i := slices.IndexFunc(list, func(m task.Message) bool { return m.Content == secret })
 		if i < 0 {
-			t.Fatalf("%+v", list)
+			t.Fatalf("got %+v", list)
 		}
 		path := "/api/runs/" + f.run.String() + "/messages/" + list[i].ID.String()
 		if a := s.do("viewer", "GET", path, "").want(200); !strings.Contains(string(a.Body), secret) {
-			t.Errorf("a viewer is told %s", a.Body)
+			t.Errorf("viewer: got %s", a.Body)
 		}
 		s.do("own", "GET", path, "").problem(404, task.CodeRunNotFound)
 	})
-	t.Run("its own it claims, and what it makes is its own", func(t *testing.T) {
+	t.Run("the agent claims its own tasks and owns what it creates", func(t *testing.T) {
 		if a := string(s.do("own", "POST", "/api/agents/own/signup", "").want(200).Body); !strings.Contains(a, `"title":"Own"`) {
 			t.Error(a)
 		}
@@ -321,12 +320,12 @@ func TestListsOfAnAgentWithItsOwnTasksAlone(t *testing.T) {
 		s.do("own", "GET", "/api/tasks/"+made.ID.String(), "").want(200)
 		s.do("own", "POST", "/api/tasks/"+made.ID.String()+"/cancel", `{}`).want(200)
 	})
-	t.Run("a run that is its own it reads", func(t *testing.T) {
+	t.Run("the agent reads its own runs", func(t *testing.T) {
 		g := s.family(false)
 		s.do("own", "POST", "/api/tasks/"+g.own.String()+"/run", "").want(202)
 		runs := decode[struct{ Runs []runBody }](s.do("own", "GET", "/api/runs", "").want(200)).Runs
 		if len(runs) != 1 {
-			t.Fatalf("%+v", runs)
+			t.Fatalf("got %+v", runs)
 		}
 		s.do("own", "GET", "/api/runs/"+runs[0].ID+"/messages", "").want(200)
 	})

@@ -16,26 +16,26 @@ func TestSignInByPassword(t *testing.T) {
 	b := inst.maya()
 	b.get("/queues").is(200).shows("maya")
 
-	t.Run("a wrong password is told without saying which part was wrong", func(t *testing.T) {
+	t.Run("a failed sign-in does not say which part was wrong", func(t *testing.T) {
 		n := inst.browser()
 		n.post("/login", "name", "maya", "password", "wrong").is(401).shows("Wrong name or password", `value="maya"`)
 		n.post("/login", "name", "nobody", "password", "wrong").is(401).shows("Wrong name or password")
 	})
-	t.Run("whoever is not signed in is led to the sign-in page and back", func(t *testing.T) {
+	t.Run("a person who is not signed in is redirected to sign in and back", func(t *testing.T) {
 		n := inst.browser()
-		n.get("/tasks?q=x").leadsTo("/login?next=%2Ftasks%3Fq%3Dx").is(200).shows(`value="/tasks?q=x"`)
-		n.post("/login", "name", "maya", "password", pagePassword, "next", "/tasks?q=x").leadsTo("/tasks?q=x").is(200)
+		n.get("/tasks?q=x").redirectsTo("/login?next=%2Ftasks%3Fq%3Dx").is(200).shows(`value="/tasks?q=x"`)
+		n.post("/login", "name", "maya", "password", pagePassword, "next", "/tasks?q=x").redirectsTo("/tasks?q=x").is(200)
 	})
-	t.Run("another site is never where sign-in leads", func(t *testing.T) {
+	t.Run("sign-in never redirects to another site", func(t *testing.T) {
 		n := inst.browser()
 		for _, next := range []string{"https://evil.example/", "//evil.example/", `/\evil.example`} {
-			n.post("/login", "name", "maya", "password", pagePassword, "next", next).leadsTo("/")
+			n.post("/login", "name", "maya", "password", pagePassword, "next", next).redirectsTo("/")
 		}
 	})
 	t.Run("signing out ends the session", func(t *testing.T) {
 		n := inst.signIn("maya")
-		n.post("/logout").leadsTo("/login")
-		n.get("/queues").leadsTo("/login?next=%2Fqueues")
+		n.post("/logout").redirectsTo("/login")
+		n.get("/queues").redirectsTo("/login?next=%2Fqueues")
 	})
 	t.Run("too many failures are slowed down", func(t *testing.T) {
 		n := inst.browser()
@@ -44,7 +44,7 @@ func TestSignInByPassword(t *testing.T) {
 		}
 		a := n.post("/login", "name", "oleg", "password", "wrong").is(429).shows("Too many failed attempts")
 		if a.header.Get("Retry-After") == "" {
-			t.Error("no Retry-After")
+			t.Error("Retry-After is missing")
 		}
 		inst.Forward(time.Hour)
 		n.post("/login", "name", "oleg", "password", "wrong").is(401)
@@ -57,16 +57,16 @@ func TestSignInLinksWorkOnce(t *testing.T) {
 	link, err := inst.svc.SetupLink(context.Background())
 	inst.ok(err)
 
-	t.Run("the set-up page keeps the name when the passwords differ", func(t *testing.T) {
+	t.Run("the setup page keeps the name if the passwords differ", func(t *testing.T) {
 		b := inst.browser()
 		b.get("/setup?token=" + link).is(200).shows(`value="` + link + `"`)
 		b.post("/setup", "token", link, "name", "maya", "password", pagePassword, "password2",
 			"other").is(422).shows("is not the same as the first", `value="maya"`)
 		b.post("/setup", "token", link, "name", "maya", "password", "short", "password2", "short").is(422).shows("must be at least 12 characters")
 	})
-	t.Run("the set-up link makes the first admin and is used up", func(t *testing.T) {
+	t.Run("the setup link creates the first admin and works once", func(t *testing.T) {
 		b := inst.browser()
-		b.post("/setup", "token", link, "name", "maya", "password", pagePassword, "password2", pagePassword).leadsTo("/")
+		b.post("/setup", "token", link, "name", "maya", "password", pagePassword, "password2", pagePassword).redirectsTo("/")
 		b.get("/settings/people").is(200)
 		inst.browser().get("/setup?token=" + link).is(404)
 		inst.browser().post("/setup", "token", link, "name", "mallory", "password", pagePassword, "password2", pagePassword).is(404)
@@ -77,35 +77,35 @@ func TestSignInLinksWorkOnce(t *testing.T) {
 		b := inst.browser()
 		b.get("/login/link?token=" + secret).is(200)
 		b.get("/login/link?token=" + secret).is(200)
-		b.post("/login/link", "token", secret).leadsTo("/")
+		b.post("/login/link", "token", secret).redirectsTo("/")
 		b.get("/queues").is(200)
 		inst.browser().post("/login/link", "token", secret).is(403)
 	})
 }
 
-func TestFormsOfOtherSitesAreRefused(t *testing.T) {
+func TestCrossSiteFormsAreRefused(t *testing.T) {
 	t.Parallel()
 	inst := newSite(t)
 	b := inst.maya()
-	post := func(b *browser, pairs ...string) *seenPage {
+	post := func(b *browser, pairs ...string) *webPage {
 		return b.post("/tasks", append([]string{"title", "Forged", "owner", "coder"}, pairs...)...)
 	}
 	t.Run("by their origin", func(t *testing.T) {
 		b.origin = "https://evil.example"
 		post(b).is(403).shows("came from another site")
 	})
-	t.Run("by what the browser says of the site", func(t *testing.T) {
+	t.Run("by Sec-Fetch-Site", func(t *testing.T) {
 		b.origin, b.header = "", http.Header{"Sec-Fetch-Site": {"cross-site"}}
 		post(b).is(403)
 		b.header = http.Header{"Sec-Fetch-Site": {"same-site"}}
 		post(b).is(403)
 	})
-	t.Run("a browser that says nothing needs the form token", func(t *testing.T) {
+	t.Run("without these headers the form token is required", func(t *testing.T) {
 		b.header = http.Header{}
 		post(b).is(403)
 		post(b, "_token", "wrong").is(403)
 		token := b.get("/tasks/new").field("/tasks", "_token")
-		post(inst.signIn("maya"), "_token", token).is(303) // the origin says enough
+		post(inst.signIn("maya"), "_token", token).is(303) // the origin is enough
 		other := inst.signIn("maya")
 		other.origin = ""
 		post(other, "_token", token).is(403) // another browser's token
@@ -114,30 +114,30 @@ func TestFormsOfOtherSitesAreRefused(t *testing.T) {
 	p, err := inst.svc.OpenTasks(context.Background(), mayaActor, task.TaskFilter{Limit: 10})
 	inst.ok(err)
 	if len(p.Tasks) != 2 {
-		t.Fatalf("%d tasks were made, want 2", len(p.Tasks))
+		t.Fatalf("got %d tasks, want 2", len(p.Tasks))
 	}
 }
 
-func TestSettingsOfOnesOwn(t *testing.T) {
+func TestPersonalSettings(t *testing.T) {
 	t.Parallel()
 	inst := newSite(t)
 	b, other := inst.maya(), inst.signIn("maya")
 	const fresh = "a much better sentence"
 
-	t.Run("a wrong current password is told beside its field", func(t *testing.T) {
+	t.Run("a wrong current password is reported at its field", func(t *testing.T) {
 		b.post("/settings/password", "current", "wrong", "password", fresh).is(422).shows("is not your current password", `id="current-err"`)
 		b.post("/settings/password", "current", pagePassword, "password",
 			"short").is(422).shows("must be at least 12 characters", `id="password-err"`)
 	})
 	t.Run("a new password ends the other sessions and keeps this one", func(t *testing.T) {
-		b.post("/settings/password", "current", pagePassword, "password", fresh).leadsTo("/settings").is(200).shows("Changed the password")
-		other.get("/queues").leadsTo("/login?next=%2Fqueues")
+		b.post("/settings/password", "current", pagePassword, "password", fresh).redirectsTo("/settings").is(200).shows("Changed the password")
+		other.get("/queues").redirectsTo("/login?next=%2Fqueues")
 		inst.browser().post("/login", "name", "maya", "password", pagePassword).is(401)
 		third := inst.browser()
 		third.post("/login", "name", "maya", "password", fresh).is(303)
-		third.post("/logout").is(303) // else the list below has two sessions of the same millisecond
+		third.post("/logout").is(303) // otherwise two sessions in the list below have the same time
 	})
-	t.Run("each session is listed, and ends by its own button", func(t *testing.T) {
+	t.Run("each session is listed and has a button that ends it", func(t *testing.T) {
 		another := inst.browser()
 		another.post("/login", "name", "maya", "password", fresh).is(303)
 		page := b.get("/settings").shows("This browser", "Sign out")
@@ -145,8 +145,8 @@ func TestSettingsOfOnesOwn(t *testing.T) {
 		vera := inst.person("vera", task.RoleViewer)
 		vera.post("/settings/sessions/end", "session", id).is(404) // not hers
 		another.get("/queues").is(200)
-		b.post("/settings/sessions/end", "session", id).leadsTo("/settings").shows("Signed out that browser")
-		another.get("/queues").leadsTo("/login?next=%2Fqueues")
+		b.post("/settings/sessions/end", "session", id).redirectsTo("/settings").shows("Signed out that browser")
+		another.get("/queues").redirectsTo("/login?next=%2Fqueues")
 		b.get("/settings").hides(id)
 		b.post("/settings/sessions/end", "session", id).is(404)
 	})
@@ -155,11 +155,11 @@ func TestSettingsOfOnesOwn(t *testing.T) {
 		third.post("/login", "name", "maya", "password", fresh).is(303)
 		gone := b.post("/settings/signout")
 		if got := gone.header.Get("Clear-Site-Data"); got != `"storage"` {
-			t.Errorf("the browser is told to clear %q", got)
+			t.Errorf("got Clear-Site-Data %q", got)
 		}
-		gone.leadsTo("/login")
-		b.get("/queues").leadsTo("/login?next=%2Fqueues")
-		third.get("/queues").leadsTo("/login?next=%2Fqueues")
+		gone.redirectsTo("/login")
+		b.get("/queues").redirectsTo("/login?next=%2Fqueues")
+		third.get("/queues").redirectsTo("/login?next=%2Fqueues")
 	})
 }
 
@@ -175,40 +175,40 @@ func TestPeople(t *testing.T) {
 			shows("must be at least 12 characters", `value="vera"`, `value="viewer" selected`)
 	})
 	b.post("/settings/people", "name", "vera", "password", pagePassword, "role",
-		"viewer").leadsTo("/settings/people").shows("Added vera", `id="user-2"`, ">now<", "no spaces")
-	t.Run("a name is given once", func(t *testing.T) {
+		"viewer").redirectsTo("/settings/people").shows("Added vera", `id="user-2"`, ">now<", "no spaces")
+	t.Run("names are unique", func(t *testing.T) {
 		b.post("/settings/people", "name", "vera", "password", pagePassword, "role", "viewer").is(409).shows("the name vera is taken")
 	})
 	t.Run("a new role ends the sessions of the person", func(t *testing.T) {
 		vera := inst.signIn("vera")
-		b.post("/settings/people/2/role", "role", "operator").leadsTo("/settings/people").shows("Saved vera")
-		vera.get("/queues").leadsTo("/login?next=%2Fqueues")
+		b.post("/settings/people/2/role", "role", "operator").redirectsTo("/settings/people").shows("Saved vera")
+		vera.get("/queues").redirectsTo("/login?next=%2Fqueues")
 		inst.signIn("vera").get("/tasks/new").is(200)
 	})
-	t.Run("a disabled person is out at once and may come back", func(t *testing.T) {
+	t.Run("a disabled person is signed out at once and can be enabled again", func(t *testing.T) {
 		vera := inst.signIn("vera")
-		b.post("/settings/people/2/disable").leadsTo("/settings/people").shows("disabled")
+		b.post("/settings/people/2/disable").redirectsTo("/settings/people").shows("disabled")
 		vera.get("/queues").is(303)
 		inst.browser().post("/login", "name", "vera", "password", pagePassword).is(401)
-		b.post("/settings/people/2/enable").leadsTo("/settings/people")
+		b.post("/settings/people/2/enable").redirectsTo("/settings/people")
 		inst.signIn("vera")
 	})
-	t.Run("the last admin stays one", func(t *testing.T) {
+	t.Run("the last admin cannot be removed", func(t *testing.T) {
 		b.post("/settings/people/1/role", "role", "viewer").is(409).shows("is the last admin")
 		b.get("/settings/people").is(200)
 	})
 	t.Run("an admin who disables themselves is signed out", func(t *testing.T) {
 		b.post("/settings/people", "name", "iris", "password", pagePassword, "role", "admin").is(303)
-		inst.signIn("iris").post("/settings/people/3/disable").leadsTo("/login")
+		inst.signIn("iris").post("/settings/people/3/disable").redirectsTo("/login")
 	})
 	t.Run("an admin who steps down stays signed in with the new role", func(t *testing.T) {
 		b.post("/settings/people/2/role", "role", "admin").is(303)
-		b.post("/settings/people/1/role", "role", "operator").leadsTo("/settings").is(200)
+		b.post("/settings/people/1/role", "role", "operator").redirectsTo("/settings").is(200)
 		b.get("/settings/people").is(403)
 	})
 }
 
-func TestAReviewerMakesTokensOfTheirOwn(t *testing.T) {
+func TestAReviewerCreatesPersonalTokens(t *testing.T) {
 	t.Parallel()
 	inst := newSite(t)
 	admin, b := inst.maya(), inst.person("rita", task.RoleReviewer)
@@ -221,13 +221,13 @@ func TestAReviewerMakesTokensOfTheirOwn(t *testing.T) {
 	_, rest, _ := strings.Cut(a.body, "TASKYARD_TOKEN=")
 	who, err := inst.svc.Authenticate(t.Context(), rest[:strings.IndexAny(rest, "<\n& ")], "")
 	if err != nil || who.Name != "user:rita" || who.Role != task.RoleReviewer {
-		t.Fatalf("the token speaks for %+v, %v", who, err)
+		t.Fatalf("got token of %+v, %v", who, err)
 	}
 	b.post("/settings/tokens", "name", "more", "scope", "admin", "days", "30").is(422).shows("must not exceed the role of rita")
 	b.post("/settings/tokens", "name", "more", "scope", "agent", "agent", "coder", "days", "30").is(422).shows("must be left out")
 	admin.get("/settings/tokens").is(200).shows("as rita", "as maya")
 	b.post("/settings/tokens/1/revoke").is(404)
-	b.post("/settings/tokens/2/revoke").leadsTo("/settings/tokens").shows("revoked")
+	b.post("/settings/tokens/2/revoke").redirectsTo("/settings/tokens").shows("revoked")
 }
 
 func TestTokensAreShownOnce(t *testing.T) {
@@ -239,44 +239,44 @@ func TestTokensAreShownOnce(t *testing.T) {
 		"claude mcp add --transport http taskyard "+inst.url+"/mcp --header", "&#34;url&#34;: &#34;"+
 			inst.url+"/mcp&#34;", "&#34;args&#34;: [&#34;mcp&#34;]")
 	if cc := a.header.Get("Cache-Control"); cc != "no-store" {
-		t.Errorf("Cache-Control is %q, want no-store", cc)
+		t.Errorf("got Cache-Control %q, want no-store", cc)
 	}
 	_, rest, _ := strings.Cut(a.body, "TASKYARD_TOKEN=")
 	secret := rest[:strings.IndexAny(rest, "<\n& ")]
 	if _, err := inst.svc.Authenticate(context.Background(), secret, ""); err != nil {
-		t.Fatalf("the shown token %q does not work: %v", secret, err)
+		t.Fatalf("the displayed token %q does not work: %v", secret, err)
 	}
 	b.get("/settings/tokens").is(200).hides(secret).shows("laptop", secret[:9])
 
-	t.Run("what is wrong keeps the form", func(t *testing.T) {
+	t.Run("an invalid form keeps its input", func(t *testing.T) {
 		b.post("/settings/tokens", "name", "", "scope", "read", "days", "30").is(422).shows("must not be blank", `value="read" selected`)
 		b.post("/settings/tokens", "name", "x", "scope", "agent", "days", "30").is(422).shows("choose an agent", `value="x"`)
 		b.post("/settings/tokens", "name", "x", "scope", "read", "days", "many").is(422).shows("must be a whole number", `value="many"`)
 		b.post("/settings/tokens", "name", "x", "scope", "agent", "agent", "ghost", "days", "1").is(422).shows("unknown agent")
 	})
-	t.Run("a revoked token ends at once", func(t *testing.T) {
-		b.post("/settings/tokens/1/revoke").leadsTo("/settings/tokens").shows("revoked")
+	t.Run("a revoked token stops working at once", func(t *testing.T) {
+		b.post("/settings/tokens/1/revoke").redirectsTo("/settings/tokens").shows("revoked")
 		if _, err := inst.svc.Authenticate(context.Background(), secret, ""); err == nil {
 			t.Fatal("the revoked token still works")
 		}
 		b.post("/settings/tokens/99/revoke").is(404)
 	})
-	t.Run("act-as goes beside a scope", func(t *testing.T) {
+	t.Run("act-as is combined with a scope", func(t *testing.T) {
 		b.post("/settings/tokens", "name", "bridge", "scope", "operate", "act_as", "1", "days", "1").is(200).shows("operate, act-as")
 	})
 }
 
-func TestASuspendedServerSignsNobodyOut(t *testing.T) {
+func TestASuspendedServerEndsNoSessions(t *testing.T) {
 	inst := newSite(t)
 	b := inst.maya()
 	look := func() { inst.ok(inst.svc.CheckClock(context.Background())) }
 	look()
-	inst.Forward(9 * time.Hour) // nobody looked: the machine slept
+	inst.Forward(9 * time.Hour) // the machine slept
 	look()
 	b.get("/queues").is(200).shows("maya")
-	for range 9 * 60 * 60 / 5 { // it ran, and nobody came
+	for range 9 * 60 * 60 / 5 { // the server ran without requests
 		inst.Forward(5 * time.Second)
 		look()
 	}
-	b.get("/queues").leadsTo("/login?next=%2Fqueues")
+	b.get("/queues").redirectsTo("/login?next=%2Fqueues")
 }

@@ -6,7 +6,7 @@ import (
 	"taskyard/task"
 )
 
-func TestAWrongAddressNamesWhatIsWrongAndLeadsOn(t *testing.T) {
+func TestAnInvalidAddressNamesTheErrorAndLinksOn(t *testing.T) {
 	t.Parallel()
 	inst := newSite(t)
 	b := inst.maya()

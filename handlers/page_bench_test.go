@@ -9,8 +9,8 @@ import (
 	"taskyard/task"
 )
 
-// BenchmarkQueuesPage answers the board of two busy agents, 25 cards each, to
-// somebody who is signed in, without a network.
+// BenchmarkQueuesPage renders the board of two busy agents with 25 cards each for a
+// signed-in person, without a network.
 func BenchmarkQueuesPage(b *testing.B) {
 	inst := newSite(b)
 	who := inst.maya()

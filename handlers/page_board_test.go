@@ -13,11 +13,11 @@ import (
 	"taskyard/task"
 )
 
-// undo sends the form of the toast, which must lead to action.
-func (a *seenPage) undo(action string) *seenPage {
-	a.b.y.t.Helper()
+// undo submits the toast's form, which must post to action.
+func (a *webPage) undo(action string) *webPage {
+	a.b.site.t.Helper()
 	doc, err := html.Parse(strings.NewReader(a.body))
-	a.b.y.ok(err)
+	a.b.site.ok(err)
 	for f := range doc.Descendants() {
 		var pairs []string
 		toast := false
@@ -31,11 +31,11 @@ func (a *seenPage) undo(action string) *seenPage {
 			return a.b.post(action, pairs...)
 		}
 	}
-	a.b.y.t.Fatalf("%s: no toast leads to %s", a.url, action)
+	a.b.site.t.Fatalf("%s: no toast posts to %s", a.url, action)
 	return nil
 }
 
-func TestActsOnTheBoard(t *testing.T) {
+func TestBoardActions(t *testing.T) {
 	t.Parallel()
 	inst := newSite(t)
 	b := inst.maya()
@@ -50,36 +50,36 @@ func TestActsOnTheBoard(t *testing.T) {
 		return got
 	}
 
-	t.Run("a hand-over leads to the same filtered board and can be undone", func(t *testing.T) {
+	t.Run("a hand-over returns to the same filtered board and can be undone", func(t *testing.T) {
 		b.get(at+"/move?to=pull&back="+url.QueryEscape(home)).is(200).shows(`value="pull" selected`,
 			`name="back" value="/queues?agent=coder&amp;q=work"`)
 		page := b.post(at+"/move", "from", "coder", "to", "pull", "comment", "yours", "back",
-			home).leadsTo(home).shows("Moved #1 to pull", "data-undo")
+			home).redirectsTo(home).shows("Moved #1 to pull", "data-undo")
 		if now().Owner != "pull" {
-			t.Fatalf("owner is %s", now().Owner)
+			t.Fatalf("got owner %s", now().Owner)
 		}
-		page.undo(at + "/move").leadsTo(home).shows("#1 is coder’s again").hides("data-undo>")
+		page.undo(at + "/move").redirectsTo(home).shows("#1 is coder’s again").hides("data-undo>")
 		if now().Owner != "coder" || now().OpenRunID != 0 {
-			t.Errorf("%+v", now())
+			t.Errorf("got %+v", now())
 		}
 	})
-	t.Run("who comes too late is told what changed and who did it", func(t *testing.T) {
+	t.Run("a late change is refused and says who changed what", func(t *testing.T) {
 		b.post(at+"/move", "from", "coder", "to", "pull", "comment", "yours").is(303)
 		b.post(at+"/move", "from", "coder", "to", "planner", "comment", "kept words", "back", home).is(409).
 			shows("is no longer assigned to coder (currently assigned to: pull), by maya at 09:00 UTC",
 				"kept words", `name="back" value="/queues`)
 		b.post(at+"/move", "from", "pull", "to", "coder", "comment", "back").is(303)
 	})
-	t.Run("a priority changes from what was seen, once for a form, and can be undone", func(t *testing.T) {
+	t.Run("a priority changes once per form, only from the displayed value, and can be undone", func(t *testing.T) {
 		for range 2 {
-			b.post(at+"/priority", "change", "5 6", "_key", "P", "back", home).leadsTo(home).shows("Priority of #1: 5 → 6")
+			b.post(at+"/priority", "change", "5 6", "_key", "P", "back", home).redirectsTo(home).shows("Priority of #1: 5 → 6")
 		}
 		v := now().Version
-		page := b.post(at+"/priority", "change", "6 8", "_key", "P", "back", home).leadsTo(home).shows("6 → 8")
+		page := b.post(at+"/priority", "change", "6 8", "_key", "P", "back", home).redirectsTo(home).shows("6 → 8")
 		if now().Version != v+1 {
-			t.Errorf("version %d after %d", now().Version, v)
+			t.Errorf("got version %d after %d", now().Version, v)
 		}
-		page.undo(at + "/priority").leadsTo(home).shows("8 → 6").hides("data-undo>")
+		page.undo(at + "/priority").redirectsTo(home).shows("8 → 6").hides("data-undo>")
 		b.post(at+"/priority", "change", "5 4", "back", home).is(409).shows("The priority of task 1 is now 6, not 5, by maya",
 			`href="/queues?agent=coder&amp;q=work"`)
 	})
@@ -89,16 +89,16 @@ func TestActsOnTheBoard(t *testing.T) {
 		}
 		b.post("/tasks/999/priority", "change", "1 2").is(404)
 		b.post("/tasks/x/priority", "change", "1 2").is(404)
-		b.post(at+"/priority", "change", "6 7", "back", "https://example.com/").leadsTo("/")
+		b.post(at+"/priority", "change", "6 7", "back", "https://example.com/").redirectsTo("/")
 	})
-	t.Run("the board of one agent has an address of its own", func(t *testing.T) {
+	t.Run("the board of one agent has its own address", func(t *testing.T) {
 		inst.newTask(mayaActor, task.New{Owner: "pull", Title: "Elsewhere"})
 		b.get("/queues/coder").is(200).shows("The work").hides("Elsewhere")
 		b.get("/queues/nobody").is(404)
 	})
 }
 
-func TestFiltersNarrowSortAndStay(t *testing.T) {
+func TestBoardFilters(t *testing.T) {
 	t.Parallel()
 	inst := newSite(t)
 	b := inst.maya()
@@ -113,7 +113,7 @@ func TestFiltersNarrowSortAndStay(t *testing.T) {
 			b.get(path+q).is(200).shows(want+"</a>", "remove filter").hides(other + "</a>")
 		}
 	}
-	t.Run("wrong ones are refused", func(t *testing.T) {
+	t.Run("invalid filters are refused", func(t *testing.T) {
 		for _, q := range []string{
 			"priority=x", "blocked=maybe", "status=dancing", "sort=color",
 			"label=No+Label", "sort=title&after=-1", "after=x",
@@ -124,16 +124,16 @@ func TestFiltersNarrowSortAndStay(t *testing.T) {
 	t.Run("a list is sorted by column", func(t *testing.T) {
 		a, z := b.get("/tasks?sort=title").is(200).body, b.get("/tasks?sort=-title").is(200).body
 		if strings.Index(a, "Alpha</a>") > strings.Index(a, "Beta</a>") || strings.Index(z, "Alpha</a>") < strings.Index(z, "Beta</a>") {
-			t.Error("the order is wrong")
+			t.Error("wrong order")
 		}
 	})
-	t.Run("a chip takes its choice back and keeps the rest", func(t *testing.T) {
+	t.Run("a chip removes its filter and keeps the others", func(t *testing.T) {
 		b.get("/tasks?priority=5&by=planner&sort=title").shows(`href="/tasks?by=planner&amp;sort=title"`,
 			`href="/tasks?priority=5&amp;sort=title"`)
 	})
 }
 
-func TestActsOnMany(t *testing.T) {
+func TestBulkActions(t *testing.T) {
 	t.Parallel()
 	inst := newSite(t)
 	b := inst.maya()
@@ -144,43 +144,44 @@ func TestActsOnMany(t *testing.T) {
 	const home = "/tasks?agent=coder"
 	ask := "/tasks/bulk?back=" + url.QueryEscape(home)
 
-	t.Run("names the thing and the count first", func(t *testing.T) {
+	t.Run("names the action and the count first", func(t *testing.T) {
 		b.get(ask+"&act=cancel&id=1&id=2").is(200).shows("Cancel 2 tasks", "One of them 0", `name="ids" value="1 2"`).hides("One of them 2")
 		b.get(ask + "&act=move&all=1").shows("Move 3 tasks")
 	})
-	t.Run("needs tasks and a known act", func(t *testing.T) {
+	t.Run("needs tasks and a known action", func(t *testing.T) {
 		b.get(ask+"&act=move").is(422).shows("Select at least one task", `href="/tasks?agent=coder"`)
 		b.get(ask + "&act=explode&id=1").is(422)
 		b.get(ask + "&act=move&id=x").is(422)
 		b.post("/tasks/bulk", "act", "move", "ids", "", "back", home).is(422)
 		b.post("/tasks/bulk", "act", "nothing", "ids", "1").is(422)
 	})
-	t.Run("a wrong input keeps what was typed", func(t *testing.T) {
+	t.Run("an invalid input keeps the typed text", func(t *testing.T) {
 		b.post("/tasks/bulk", "act", "move", "ids", "1 2", "to", "pull", "text", " ", "back",
 			home).is(422).shows("must not be blank", `value="pull" selected`, `name="ids" value="1 2"`)
 		b.post("/tasks/bulk", "act", "priority", "ids", "1", "priority", "many").is(422).shows("must be a whole number", `value="many"`)
 		b.post("/tasks/bulk", "act", "label", "ids", "1", "labels", "Not Good").is(422).shows("must be 1 to 32", `value="Not Good"`)
 	})
-	t.Run("says what was done and what was skipped, once for a form", func(t *testing.T) {
+	t.Run("reports done and skipped tasks, once per form", func(t *testing.T) {
 		b.post("/tasks/" + ids[2] + "/complete").is(303)
 		for range 2 {
-			b.post("/tasks/bulk", "act", "priority", "ids", strings.Join(ids, " "), "priority", "4", "back", home, "_key", "B1").leadsTo(home).
+			b.post("/tasks/bulk", "act", "priority", "ids", strings.Join(ids, " "), "priority", "4", "back", home, "_key", "B1").redirectsTo(home).
 				shows("Set the priority of 2 tasks; 1 skipped", "#3: Task 3 is done, by maya at 09:00 UTC")
 		}
 		b.get(home).hides("1 skipped")
 	})
 }
 
-func TestViewsOfAPerson(t *testing.T) {
+func TestSavedViewsOfAPerson(t *testing.T) {
 	t.Parallel()
 	inst := newSite(t)
 	b := inst.maya()
 	other := inst.person("vera", task.RoleViewer)
-	b.post("/views", "name", "Hot", "path", "/tasks?priority=6&after=5.1&evil=1", "back", "/tasks?priority=6").leadsTo("/tasks?priority=6").
+	b.post("/views", "name", "Hot", "path", "/tasks?priority=6&after=5.1&evil=1", "back", "/tasks?priority=6").
+		redirectsTo("/tasks?priority=6").
 		shows("Saved the view Hot", `href="/tasks?priority=6"`)
 	b.get("/").shows("Hot<")
 	other.get("/tasks").hides("Hot<", `Hot"`)
-	other.post("/views", "name", "Hers", "path", "/queues?status=waiting").leadsTo("/views").shows("Hers")
+	other.post("/views", "name", "Hers", "path", "/queues?status=waiting").redirectsTo("/views").shows("Hers")
 	other.post("/views/1/delete").is(404)
 	b.post("/views", "name", "hot", "path", "/tasks").is(409).shows("you already have a view of this name")
 	b.post("/views", "name", "x", "path", "https://example.com/tasks").is(422)
@@ -188,11 +189,11 @@ func TestViewsOfAPerson(t *testing.T) {
 	b.post("/views", "name", strings.Repeat("x", 61), "path", "/tasks").is(422)
 	b.post("/views/1/rename", "name", " ").is(422).shows("must not be blank", `id="v-1-err"`)
 	b.post("/views/x/rename", "name", "a").is(404)
-	b.post("/views/1/rename", "name", "Hotter").leadsTo("/views").shows("The view is now called Hotter")
-	b.post("/views/1/delete").leadsTo("/views").shows("Deleted the view Hotter", "No views yet")
+	b.post("/views/1/rename", "name", "Hotter").redirectsTo("/views").shows("The view is now called Hotter")
+	b.post("/views/1/delete").redirectsTo("/views").shows("Deleted the view Hotter", "No views yet")
 }
 
-// TestABoardOfManyTasksIsSmall holds the bound of a page at 1,000 open tasks.
+// TestABoardOfManyTasksIsSmall checks the size of pages with 1,000 open tasks.
 func TestABoardOfManyTasksIsSmall(t *testing.T) {
 	t.Parallel()
 	inst := newSite(t)
@@ -209,7 +210,7 @@ func TestABoardOfManyTasksIsSmall(t *testing.T) {
 	}
 }
 
-func TestColumnsAreKeptForThoseWhoSeeTheSame(t *testing.T) {
+func TestColumnsAreCachedPerVisibleContent(t *testing.T) {
 	inst := newSite(t)
 	maya, vera := inst.maya(), inst.person("vera", task.RoleViewer)
 	tk := inst.newTask(mayaActor, task.New{Title: "Paint the fence", Owner: "pull", NoStart: true})
@@ -218,7 +219,7 @@ func TestColumnsAreKeptForThoseWhoSeeTheSame(t *testing.T) {
 		a := b.get(path)
 		_, rest, found := strings.Cut(a.body, `id="t-`+tk.ID.String()+`"`)
 		if !found {
-			t.Fatalf("%s: no card in %s", path, a.body)
+			t.Fatalf("%s: there is no card in %s", path, a.body)
 		}
 		rest, _, _ = strings.Cut(rest, "</article>")
 		return rest
@@ -226,18 +227,18 @@ func TestColumnsAreKeptForThoseWhoSeeTheSame(t *testing.T) {
 	acts, back := "Raise priority", `move?back=%2Fqueues%3Fseen`
 	for range 2 {
 		if c := card(maya, "/queues"); !strings.Contains(c, acts) || strings.Contains(c, back) {
-			t.Errorf("an admin sees %s", c)
+			t.Errorf("admin: got %s", c)
 		}
 		if c := card(vera, "/queues"); strings.Contains(c, acts) {
-			t.Errorf("a viewer sees %s", c)
+			t.Errorf("viewer: got %s", c)
 		}
 		if c := card(maya, "/queues?seen=1"); !strings.Contains(c, back) {
-			t.Errorf("on another page an admin sees %s", c)
+			t.Errorf("admin on another page: got %s", c)
 		}
 	}
 	_, err := inst.svc.Comment(t.Context(), mayaActor, tk.ID, "green, please")
 	inst.ok(err)
 	if c := card(vera, "/queues"); !strings.Contains(c, "Comments") {
-		t.Errorf("after a comment a viewer sees %s", c)
+		t.Errorf("viewer after a comment: got %s", c)
 	}
 }

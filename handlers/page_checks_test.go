@@ -11,7 +11,7 @@ import (
 
 func TestChecksOfATaskOnPages(t *testing.T) {
 	t.Parallel()
-	inst, b, _ := reviewed(t)
+	inst, b, _ := newReviewSite(t)
 	inst.person("rita", task.RoleReviewer)
 	at := "/tasks/1/checks"
 	b.get("/tasks/1").shows(`href="/tasks/1/checks"`, "1 check, 1 vote")
@@ -28,33 +28,33 @@ func TestChecksOfATaskOnPages(t *testing.T) {
 		b.post(at, fields("act", "add checks")...).is(200).shows(`name="checks[1].name"`, "exit 7", `value="maya rita"`)
 		b.post(at, fields("act", "remove checks 0")...).is(200).hides(`name="checks[0].name"`)
 	})
-	t.Run("what is wrong is said beside its field", func(t *testing.T) {
+	t.Run("an error is shown at its field", func(t *testing.T) {
 		b.post(at, "act", "save", "version", version, "checks[0].name", "a b", "checks[0].kind", "command",
 			"review.approvals", "11").is(422).shows("must be 1 to 32 characters", "must be 0 to 10", `value="a b"`)
 	})
-	t.Run("it is in force, and the result under review is void", func(t *testing.T) {
-		b.post(at, fields("act", "save")...).leadsTo(at).shows("Saved the checks and the review of #1")
+	t.Run("the checks apply, and the result under review is void", func(t *testing.T) {
+		b.post(at, fields("act", "save")...).redirectsTo(at).shows("Saved the checks and the review of #1")
 		b.post(at, "act", "save", "version", version, "review.approvals", "0").is(409).shows("read it again", "From task")
 		b.get(at).shows("e2e", "exit 7", "From task", "2 votes from maya or rita")
 		b.get("/tasks/1").hides("Waiting for review").shows("The checks of this task have changed")
 	})
-	t.Run("a check is run again by who may change tasks", func(t *testing.T) {
+	t.Run("a person who may change tasks can run a check again", func(t *testing.T) {
 		b.get(at).shows("/tasks/1/checks/e2e/run")
-		b.post(at+"/e2e/run").leadsTo(at).shows("Check e2e of #1: failed with exit code 7", "✗")
+		b.post(at+"/e2e/run").redirectsTo(at).shows("Check e2e of #1: failed with exit code 7", "✗")
 		b.post(at + "/none/run").is(404)
-		inst.person("otto", task.RoleOperator).post(at + "/test/run").leadsTo(at)
+		inst.person("otto", task.RoleOperator).post(at + "/test/run").redirectsTo(at)
 		v := inst.person("vera", task.RoleViewer)
 		v.get(at).is(200).shows("Active checks").hides("/e2e/run", "Only for this task")
 		v.post(at + "/test/run").is(403)
 	})
-	t.Run("who decides nothing changes nothing", func(t *testing.T) {
+	t.Run("a person who may not decide cannot change checks", func(t *testing.T) {
 		o := inst.person("olga", task.RoleOperator)
 		o.get(at).is(200).hides("Only for this task")
 		o.post(at, "act", "save", "review.approvals", "0").is(403)
 	})
 }
 
-func TestARunOfACheckIsHeldLongerThanTheServersLimits(t *testing.T) {
+func TestACheckMayRunLongerThanTheServersTimeouts(t *testing.T) {
 	t.Parallel()
 	git := testgit.Open(t)
 	inst := newSite(t, func(o setup) {
@@ -70,7 +70,7 @@ func TestARunOfACheckIsHeldLongerThanTheServersLimits(t *testing.T) {
 	inst.newTask(mayaActor, task.New{Title: "Change it", Owner: "pull", Project: "web", Status: task.Active})
 	repo.Commit("taskyard/1-change-it", map[string]string{"main.go": "two\n"})
 	inst.do("operator", "POST", "/api/tasks/1/checks/slow/run", "").want(200)
-	b.post("/tasks/1/checks/slow/run").leadsTo("/tasks/1/checks").shows("Check slow of #1: passed")
+	b.post("/tasks/1/checks/slow/run").redirectsTo("/tasks/1/checks").shows("Check slow of #1: passed")
 }
 
 func TestDefinitionsShowTheirChecks(t *testing.T) {

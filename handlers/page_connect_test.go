@@ -8,7 +8,7 @@ import (
 	"taskyard/task"
 )
 
-func TestAnAgentIsConnected(t *testing.T) {
+func TestConnectAnAgent(t *testing.T) {
 	t.Parallel()
 	inst := newSite(t)
 	b := inst.maya()
@@ -22,21 +22,21 @@ func TestAnAgentIsConnected(t *testing.T) {
 	secret := rest[:strings.IndexAny(rest, "<\n& ")]
 	who, err := inst.svc.Authenticate(context.Background(), secret, "")
 	if err != nil || who.Name != "coder" {
-		t.Fatalf("the shown token %q is %+v: %v", secret, who, err)
+		t.Fatalf("the displayed token %q is %+v: %v", secret, who, err)
 	}
 	t.Run("the secret is shown once", func(t *testing.T) {
 		b.get("/agents/coder/connect").is(200).hides(secret).shows("laptop", secret[:9], "/settings/tokens/1/revoke")
 		b.get("/agents/pull/connect").hides("laptop")
 		if cc := a.header.Get("Cache-Control"); cc != "no-store" {
-			t.Errorf("Cache-Control is %q, want no-store", cc)
+			t.Errorf("got Cache-Control %q, want no-store", cc)
 		}
 	})
-	t.Run("what is wrong keeps the form", func(t *testing.T) {
+	t.Run("an invalid form keeps its input", func(t *testing.T) {
 		b.post("/agents/coder/connect", "name", "", "days", "30").is(422).shows("must not be blank", `value="30"`)
 		b.post("/agents/coder/connect", "name", "x", "days", "many").is(422).shows("must be a whole number", `value="many"`)
 		b.post("/agents/ghost/connect", "name", "x", "days", "1").is(404)
 	})
-	t.Run("others may not", func(t *testing.T) {
+	t.Run("other roles are refused", func(t *testing.T) {
 		oleg := inst.person("oleg", task.RoleOperator)
 		oleg.get("/agents/coder").hides("/connect")
 		oleg.get("/agents/coder/connect").is(403)
@@ -44,7 +44,7 @@ func TestAnAgentIsConnected(t *testing.T) {
 	})
 }
 
-func TestAgentsAreListedWithHowTheyDo(t *testing.T) {
+func TestAgentsAreListedWithTheirOutcomes(t *testing.T) {
 	t.Parallel()
 	inst := newSite(t)
 	b := inst.maya()
@@ -54,7 +54,7 @@ func TestAgentsAreListedWithHowTheyDo(t *testing.T) {
 	b.get("/agents/coder").shows("Last 30 days")
 }
 
-func TestDeletingAnAgentNamesWhatIsOpen(t *testing.T) {
+func TestDeletingAnAgentNamesItsOpenTasks(t *testing.T) {
 	t.Parallel()
 	inst := newSite(t)
 	b := inst.maya()

@@ -10,11 +10,11 @@ import (
 	"taskyard/task"
 )
 
-// What is read for a page is bounded, in bytes: of long texts it has few, and the
-// way to the others.
-func TestAPageOfLongTextsLeadsToTheOthers(t *testing.T) {
+// The bytes that are read for a page are bounded: it shows few long texts, and links
+// to the others.
+func TestAPageOfLongTextsLinksToTheRest(t *testing.T) {
 	t.Parallel()
-	// follow visits a page and those before it, and returns how often they show a text.
+	// follow visits a page and the pages before it, and returns how often they show a text.
 	follow := func(b *browser, path, text string, next *regexp.Regexp) (n int) {
 		for path != "" {
 			a := b.get(path).is(200)
@@ -36,7 +36,7 @@ func TestAPageOfLongTextsLeadsToTheOthers(t *testing.T) {
 		}
 		earlier := regexp.MustCompile(`href="([^"]*)"[^>]* data-earlier`)
 		if n := follow(inst.maya(), "/tasks/"+id.String(), "Marked.", earlier); n < want {
-			t.Errorf("%d of %d comments are found", n, want)
+			t.Errorf("got %d of %d comments", n, want)
 		}
 	})
 	t.Run("of runs", func(t *testing.T) {
@@ -56,7 +56,7 @@ func TestAPageOfLongTextsLeadsToTheOthers(t *testing.T) {
 		}
 		older := regexp.MustCompile(`href="(/runs\?[^"]*before=[^"]*)"`)
 		if n := follow(inst.maya(), "/runs", "Marked.", older); n < want {
-			t.Errorf("%d of %d runs are found", n, want)
+			t.Errorf("got %d of %d runs", n, want)
 		}
 	})
 }

@@ -8,7 +8,7 @@ import (
 	"taskyard/task"
 )
 
-func TestPagesTellWhoDelegated(t *testing.T) {
+func TestPagesShowWhoDelegated(t *testing.T) {
 	t.Parallel()
 	inst := newSite(t)
 	b := inst.maya()
@@ -22,19 +22,19 @@ func TestPagesTellWhoDelegated(t *testing.T) {
 	d, err := inst.svc.Delegate(t.Context(), a, task.Delegation{Task: "The <b>part</b>", AgentType: "coder"})
 	inst.ok(err)
 	want := []string{"delegated by", `href="/runs/` + parent.Run.ID.String() + `"`, `href="/tasks/` + tk.ID.String() + `"`, "depth 1"}
-	t.Run("the run", func(t *testing.T) {
+	t.Run("on the run's page", func(t *testing.T) {
 		b.get("/runs/" + d.RunID.String()).is(http.StatusOK).shows(append(want, "by delegation")...)
 	})
-	t.Run("the approval, with the agent that asks", func(t *testing.T) {
+	t.Run("in the approval, with the delegating agent", func(t *testing.T) {
 		b.get("/approvals/" + d.RunID.String()).is(http.StatusOK).shows(append(want, "planner", "asks to delegate")...).hides("<b>part</b>")
 	})
-	t.Run("the run that asked lists it", func(t *testing.T) {
+	t.Run("on the page of the delegating run", func(t *testing.T) {
 		b.get("/runs/"+parent.Run.ID.String()).is(http.StatusOK).shows("1 delegated run", `href="/runs/`+d.RunID.String()+`"`)
 	})
-	t.Run("a run that nobody delegated says nothing of it", func(t *testing.T) {
+	t.Run("not on the page of another run", func(t *testing.T) {
 		b.get("/runs/" + parent.Run.ID.String()).hides("delegated by")
 	})
-	t.Run("the task's log tells it in words", func(t *testing.T) {
+	t.Run("in the task's log", func(t *testing.T) {
 		_, err := inst.svc.ApproveRun(t.Context(), task.Actor{Name: "user:maya", Role: task.RoleAdmin}, d.RunID, service.Approve{})
 		inst.ok(err)
 		b.get("/tasks/" + d.TaskID.String()).is(http.StatusOK).shows("planner")

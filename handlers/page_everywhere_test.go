@@ -10,11 +10,11 @@ func TestTheTourOfTheDemo(t *testing.T) {
 	t.Parallel()
 	inst := newSite(t)
 	b := inst.maya()
-	t.Run("no other instance has it", func(t *testing.T) {
+	t.Run("other instances do not have it", func(t *testing.T) {
 		b.get("/").is(200).hides("Welcome to the demo")
 	})
 	inst.srv.opt.Demo = true
-	t.Run("it is shown until a person puts it away, for them alone", func(t *testing.T) {
+	t.Run("it is shown until a person dismisses it, for each person", func(t *testing.T) {
 		b.get("/").is(200).shows("Welcome to the demo", "Write the backup guide")
 		b.post("/tour").is(303)
 		b.get("/").is(200).hides("Welcome to the demo")
@@ -34,7 +34,7 @@ func TestThePreferencesOfAPerson(t *testing.T) {
 	b.get("/").shows(`data-keys="on"`)
 }
 
-func TestTheSearch(t *testing.T) {
+func TestSearchPage(t *testing.T) {
 	t.Parallel()
 	inst := newSite(t)
 	b := inst.maya()
@@ -49,7 +49,7 @@ func TestTheSearch(t *testing.T) {
 	} {
 		b.get(path).is(200).shows(text)
 	}
-	t.Run("places that one may not see are not offered", func(t *testing.T) {
+	t.Run("pages that a person may not see are not offered", func(t *testing.T) {
 		inst.person("vera", task.RoleViewer).get("/search").is(200).hides("Invite a person", "Styleguide")
 	})
 }

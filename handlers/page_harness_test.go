@@ -17,7 +17,7 @@ import (
 	"taskyard/task"
 )
 
-// pageScheduler is the clock as the pages see it.
+// pageScheduler is the scheduler that the pages see.
 type pageScheduler struct {
 	vitals task.Vitals
 	next   task.Time
@@ -47,22 +47,22 @@ func (f *pageScheduler) RunJob(name string) error {
 	return nil
 }
 
-// weakerScript is what the runner of the tests does not enforce.
+// weakerScript returns what the runner of the tests does not enforce.
 func weakerScript(runner string, tools []string) string {
 	if runner != "script" {
 		return ""
 	}
-	return "Of " + strings.Join(tools, ", ") + " it is told, and not held to them."
+	return "It is told to use only " + strings.Join(tools, ", ") + ", but nothing enforces it."
 }
 
-// enforcedScript is what the runner of the tests enforces.
+// enforcedScript returns what the runner of the tests enforces.
 func enforcedScript(plan task.Spec) (list []task.Enforcement) {
 	for _, tool := range plan.Tools {
 		list = append(list, task.Enforcement{What: tool, Asked: "allowed", Level: task.NotAsked})
 	}
 	return append(list, task.Enforcement{
 		What: "bash", Asked: "not allowed",
-		Level: task.NotEnforced, How: "the program is told, and not held to it",
+		Level: task.NotEnforced, How: "the program is told, but nothing enforces it",
 	},
 		task.Enforcement{What: "timeout", Asked: "300 s", Level: task.Enforced, How: "its whole process tree is ended"})
 }
@@ -72,7 +72,7 @@ const pagePassword = "correct horse battery"
 // The people of the tests, as the service knows them.
 var mayaActor = task.Actor{Name: "user:maya", Role: task.RoleAdmin, UserID: 1}
 
-// maya makes the first admin and signs her in.
+// maya creates the first admin and signs her in.
 func (s *site) maya() *browser {
 	s.t.Helper()
 	link, err := s.svc.SetupLink(context.Background())
@@ -94,14 +94,14 @@ func (s *site) signIn(name string) *browser {
 	s.t.Helper()
 	b := s.browser()
 	a := b.post("/login", "name", name, "password", pagePassword)
-	a.leadsTo("/")
+	a.redirectsTo("/")
 	return b
 }
 
-// browser is a browser without scripts: a cookie jar, and forms sent with the
-// headers of browsers. It does not follow redirects automatically.
+// browser is a browser without scripts: it has a cookie jar and submits forms with a
+// browser's headers. It does not follow redirects automatically.
 type browser struct {
-	y      *site
+	site   *site
 	client *http.Client
 	origin string // "" sends none
 	header http.Header
@@ -110,26 +110,26 @@ type browser struct {
 func (s *site) browser() *browser {
 	jar, err := cookiejar.New(nil)
 	s.ok(err)
-	return &browser{y: s, origin: s.url, header: http.Header{}, client: &http.Client{
+	return &browser{site: s, origin: s.url, header: http.Header{}, client: &http.Client{
 		Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, Timeout: 30 * time.Second,
 	}}
 }
 
-// session is the cookie of the session, as name=value.
+// session returns the session cookie as name=value.
 func (b *browser) session() string {
-	at, err := url.Parse(b.y.url)
-	b.y.ok(err)
+	at, err := url.Parse(b.site.url)
+	b.site.ok(err)
 	for _, k := range b.client.Jar.Cookies(at) {
 		if k.Name == "taskyard" {
 			return k.Name + "=" + k.Value
 		}
 	}
-	b.y.t.Fatal("no session cookie")
+	b.site.t.Fatal("there is no session cookie")
 	return ""
 }
 
-// seenPage is what came back.
-type seenPage struct {
+// webPage is the response to a browser.
+type webPage struct {
 	b      *browser
 	url    string
 	status int
@@ -137,34 +137,34 @@ type seenPage struct {
 	body   string
 }
 
-func (b *browser) do(req *http.Request) *seenPage {
-	b.y.t.Helper()
+func (b *browser) do(req *http.Request) *webPage {
+	b.site.t.Helper()
 	for k, v := range b.header {
 		req.Header[k] = v
 	}
 	res, err := b.client.Do(req)
-	b.y.ok(err)
+	b.site.ok(err)
 	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)
-	b.y.ok(err)
-	return &seenPage{b, req.Method + " " + req.URL.RequestURI(), res.StatusCode, res.Header, string(body)}
+	b.site.ok(err)
+	return &webPage{b, req.Method + " " + req.URL.RequestURI(), res.StatusCode, res.Header, string(body)}
 }
 
-func (b *browser) get(path string) *seenPage {
-	b.y.t.Helper()
-	req, err := http.NewRequestWithContext(b.y.t.Context(), http.MethodGet, b.y.url+path, http.NoBody)
-	b.y.ok(err)
+func (b *browser) get(path string) *webPage {
+	b.site.t.Helper()
+	req, err := http.NewRequestWithContext(b.site.t.Context(), http.MethodGet, b.site.url+path, http.NoBody)
+	b.site.ok(err)
 	return b.do(req)
 }
 
-func (b *browser) post(path string, pairs ...string) *seenPage {
-	b.y.t.Helper()
+func (b *browser) post(path string, pairs ...string) *webPage {
+	b.site.t.Helper()
 	v := url.Values{}
 	for i := 0; i+1 < len(pairs); i += 2 {
 		v.Add(pairs[i], pairs[i+1])
 	}
-	req, err := http.NewRequestWithContext(b.y.t.Context(), http.MethodPost, b.y.url+path, strings.NewReader(v.Encode()))
-	b.y.ok(err)
+	req, err := http.NewRequestWithContext(b.site.t.Context(), http.MethodPost, b.site.url+path, strings.NewReader(v.Encode()))
+	b.site.ok(err)
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	if b.origin != "" {
 		req.Header.Set("Origin", b.origin)
@@ -173,50 +173,50 @@ func (b *browser) post(path string, pairs ...string) *seenPage {
 }
 
 // is checks the status.
-func (a *seenPage) is(status int) *seenPage {
-	a.b.y.t.Helper()
+func (a *webPage) is(status int) *webPage {
+	a.b.site.t.Helper()
 	if a.status != status {
-		a.b.y.t.Errorf("%s: status %d, want %d; %s", a.url, a.status, status, a.problem())
+		a.b.site.t.Errorf("%s: status %d, want %d; %s", a.url, a.status, status, a.problem())
 	}
 	return a
 }
 
-// isSmall checks that the page, compressed, is at most 60 kB.
-func (a *seenPage) isSmall() {
-	a.b.y.t.Helper()
+// isSmall checks that the compressed page is at most 60 kB.
+func (a *webPage) isSmall() {
+	a.b.site.t.Helper()
 	n := testkit.Gzipped(a.body)
-	a.b.y.t.Logf("%-30s %4d kB, %5.1f kB gzip", a.url, len(a.body)/1000, float64(n)/1000)
+	a.b.site.t.Logf("%-30s %4d kB, %5.1f kB gzip", a.url, len(a.body)/1000, float64(n)/1000)
 	if n > 60_000 {
-		a.b.y.t.Errorf("%s is %d bytes compressed, at most 60000 are allowed", a.url, n)
+		a.b.site.t.Errorf("%s: got %d bytes compressed, want at most 60000", a.url, n)
 	}
 }
 
-// leadsTo checks a 303 and returns the page that it leads to.
-func (a *seenPage) leadsTo(path string) *seenPage {
-	a.b.y.t.Helper()
+// redirectsTo checks for a 303 redirect to a path and returns the target page.
+func (a *webPage) redirectsTo(path string) *webPage {
+	a.b.site.t.Helper()
 	a.is(http.StatusSeeOther)
-	if got, _, _ := strings.Cut(a.header.Get("Location"), "#"); got != path { // a place on the page is no other page
-		a.b.y.t.Errorf("%s leads to %s, want %s", a.url, got, path)
+	if got, _, _ := strings.Cut(a.header.Get("Location"), "#"); got != path { // a fragment is not another page
+		a.b.site.t.Errorf("%s: got redirect to %s, want %s", a.url, got, path)
 	}
 	return a.b.get(path)
 }
 
-// shows checks that texts are on the page, hides that they do not.
-func (a *seenPage) shows(texts ...string) *seenPage {
-	a.b.y.t.Helper()
+// shows checks that texts are on the page; hides checks that they are not.
+func (a *webPage) shows(texts ...string) *webPage {
+	a.b.site.t.Helper()
 	for _, s := range texts {
 		if !strings.Contains(a.body, s) {
-			a.b.y.t.Errorf("%s (%d) does not show %q; %s", a.url, a.status, s, a.problem())
+			a.b.site.t.Errorf("%s (%d) does not show %q; %s", a.url, a.status, s, a.problem())
 		}
 	}
 	return a
 }
 
-func (a *seenPage) hides(texts ...string) *seenPage {
-	a.b.y.t.Helper()
+func (a *webPage) hides(texts ...string) *webPage {
+	a.b.site.t.Helper()
 	for _, s := range texts {
 		if strings.Contains(a.body, s) {
-			a.b.y.t.Errorf("%s shows %q", a.url, s)
+			a.b.site.t.Errorf("%s shows %q", a.url, s)
 		}
 	}
 	return a
@@ -224,17 +224,17 @@ func (a *seenPage) hides(texts ...string) *seenPage {
 
 var problemText = regexp.MustCompile(`data-problem>([^<]*)|class="error[^>]*>(?s:.*?)</svg>\s*([^<]*)`)
 
-func (a *seenPage) problem() string {
+func (a *webPage) problem() string {
 	return strings.Join(problemText.FindAllString(a.body, -1), " | ")
 }
 
-// links returns every local address that a page links to, and every address
-// that its forms send to by method.
-func (a *seenPage) links() (hrefs []string, forms map[string]string) {
-	a.b.y.t.Helper()
+// links returns every local address that a page links to, and every address that its
+// forms submit to with the method.
+func (a *webPage) links() (hrefs []string, forms map[string]string) {
+	a.b.site.t.Helper()
 	forms = map[string]string{}
 	doc, err := html.Parse(strings.NewReader(a.body))
-	a.b.y.ok(err)
+	a.b.site.ok(err)
 	for n := range doc.Descendants() {
 		attr := map[string]string{}
 		for _, at := range n.Attr {
@@ -261,19 +261,19 @@ func (a *seenPage) links() (hrefs []string, forms map[string]string) {
 }
 
 // field returns the value of a named input of a form.
-func (a *seenPage) field(action, name string) string {
-	a.b.y.t.Helper()
+func (a *webPage) field(action, name string) string {
+	a.b.site.t.Helper()
 	v, is := a.formField(action, name)
 	if !is {
-		a.b.y.t.Fatalf("%s has no input %s in a form to %s", a.url, name, action)
+		a.b.site.t.Fatalf("%s has no input %s in a form to %s", a.url, name, action)
 	}
 	return v
 }
 
-func (a *seenPage) formField(action, name string) (value string, is bool) {
-	a.b.y.t.Helper()
+func (a *webPage) formField(action, name string) (value string, is bool) {
+	a.b.site.t.Helper()
 	doc, err := html.Parse(strings.NewReader(a.body))
-	a.b.y.ok(err)
+	a.b.site.ok(err)
 	for f := range doc.Descendants() {
 		if f.Data != "form" || nodeAttr(f, "action") != action {
 			continue
@@ -296,7 +296,7 @@ func nodeAttr(n *html.Node, key string) string {
 	return ""
 }
 
-// newTask makes a task through the service.
+// newTask creates a task through the service.
 func (s *site) newTask(a task.Actor, in task.New) *task.Task {
 	s.t.Helper()
 	if in.Title == "" {
@@ -307,7 +307,7 @@ func (s *site) newTask(a task.Actor, in task.New) *task.Task {
 	return t
 }
 
-// startRun starts the next run that may start, and returns it.
+// startRun starts the next run and returns it.
 func (s *site) startRun() *service.Start {
 	s.t.Helper()
 	st, _, err := s.svc.NextRun(s.t.Context(), nil)
@@ -323,7 +323,7 @@ func (s *site) endRun(st *service.Start, summary string) {
 	s.ok(s.svc.FinishRun(s.t.Context(), st.Run.ID, st.Run.Lease, end))
 }
 
-// startWorking starts the next run that may start, and has it work.
+// startWorking starts the next run and marks it as working.
 func (s *site) startWorking() *service.Start {
 	s.t.Helper()
 	st := s.startRun()
@@ -331,7 +331,7 @@ func (s *site) startWorking() *service.Start {
 	return st
 }
 
-// runTask has maya start a run of a task, which must be the next, and has it work.
+// runTask has maya start a run of a task, which must be next, and marks it as working.
 func (s *site) runTask(id task.ID) *service.Start {
 	s.t.Helper()
 	r, err := s.svc.RunNow(context.Background(), mayaActor, id)
@@ -343,7 +343,7 @@ func (s *site) runTask(id task.ID) *service.Start {
 	return st
 }
 
-// runNew is runTask of a new task of coder.
+// runNew is runTask for a new task of coder.
 func (s *site) runNew() *service.Start {
 	s.t.Helper()
 	return s.runTask(s.newTask(mayaActor, task.New{Title: "Fix the build", Owner: "coder", NoStart: true}).ID)

@@ -16,25 +16,25 @@ import (
 	"taskyard/views/ui"
 )
 
-// hiding are characters that do not print or that reorder others, one of each
-// family: C0 and C1 controls, zero-width, bidirectional, line separators, tags,
-// fillers, soft hyphen, byte order mark, a variation selector after a letter.
+// hiding has one character of each family of nonprinting or reordering characters: C0
+// and C1 controls, zero-width, bidirectional, line separators, tags, fillers, soft
+// hyphen, byte order mark, and a variation selector after a letter.
 const hiding = "\u200bzero\u202eover\u2066iso\u2069\U000E0041\U000E0062tag\ufeffbom\u00adsoft\u3164fill\u061calm\ufe0fvs\u2060wj"
 
-// hidingLines may appear in texts of several lines alone.
+// hidingLines are the ones that only multi-line texts may contain.
 const hidingLines = hiding + "\u2028line\u2029par\u0085nel\u009bcsi\x1b[2Jesc\x07bel\x7fdel\rcr"
 
-// seeds are the families that must be found, named, on the pages all together.
+// seeds are the families whose names must appear on at least one page.
 var seeds = []string{
 	"‹U+200B›", "‹U+202E›", "‹U+2066›", "‹U+E0041›", "‹U+FEFF›", "‹U+00AD›", "‹U+3164›", "‹U+061C›",
 	"‹U+FE0F›", "‹U+2028›", "‹U+2029›", "‹U+0085›", "‹U+009B›", "‹U+001B›", "‹U+0007›", "‹U+007F›", "‹U+000D›",
 }
 
-// readAttr are the attributes that people see or hear.
+// readAttr lists the attributes that people see or hear.
 var readAttr = regexp.MustCompile(`^(title|alt|label|placeholder|content|data-text|aria-(label|description|valuetext|roledescription))$`)
 
-// hiddenOn returns the first text or attribute of a page in which something
-// hides. What is in a field is sent back, so it stays to the letter.
+// hiddenOn returns the first text or attribute of a page that contains a hidden
+// character. Values of fields are excluded because they are sent back verbatim.
 func hiddenOn(t *testing.T, page string) string {
 	t.Helper()
 	doc, err := html.Parse(strings.NewReader(page))
@@ -54,7 +54,7 @@ func hiddenOn(t *testing.T, page string) string {
 	return ""
 }
 
-func TestNothingHidesOnAnyPage(t *testing.T) {
+func TestHiddenCharactersAreVisibleOnEveryPage(t *testing.T) {
 	inst := newSite(t)
 	ctx := context.Background()
 	inst.ok(os.WriteFile(filepath.Join(inst.dir, "tricky.md"),
@@ -93,35 +93,35 @@ func TestNothingHidesOnAnyPage(t *testing.T) {
 	for _, p := range pages {
 		a := b.get(p)
 		if a.status >= 500 {
-			t.Errorf("%s: %d", p, a.status)
+			t.Errorf("%s: got status %d", p, a.status)
 		}
 		if !strings.HasPrefix(a.header.Get("Content-Type"), "text/html") {
-			continue // a file, to the letter
+			continue // files are verbatim
 		}
 		if found := hiddenOn(t, a.body); found != "" {
-			t.Errorf("%s hides something in %.300q", p, found)
+			t.Errorf("%s contains a hidden character in %.300q", p, found)
 		}
 		all.WriteString(a.body)
 	}
 	for _, name := range seeds {
 		if !strings.Contains(all.String(), name) {
-			t.Errorf("%s is named on no page: the test does not look where it is", name)
+			t.Errorf("%s is not named on any page: the test does not reach it", name)
 		}
 	}
-	t.Run("a field keeps its value to the letter, and what hides in it is told behind it", func(t *testing.T) {
+	t.Run("a field keeps its value verbatim, and its hidden characters are named after it", func(t *testing.T) {
 		page := b.get("/tasks/" + more.String() + "/edit")
 		page.shows(`value="More `+hiding+`"`, `‹U+202E›`)
 	})
-	t.Run("the check finds what it looks for", func(t *testing.T) {
+	t.Run("the check finds hidden characters", func(t *testing.T) {
 		for _, s := range []string{
 			"<p>a\u202eb</p>", "<title>\u200b</title>", "<option>\U000E0041</option>",
 			`<a title="&#x202e;">x</a>`, "<svg><text>\u2066</text></svg>", `<button aria-label="&#8203;"></button>`,
 		} {
 			if hiddenOn(t, s) == "" {
-				t.Errorf("%q is not found", s)
+				t.Errorf("%q was not found", s)
 			}
 			if found := hiddenOn(t, string(ui.MarkHidden([]byte(s)))); found != "" {
-				t.Errorf("%q stays in %q", s, found)
+				t.Errorf("%q remains in %q", s, found)
 			}
 		}
 	})

@@ -12,8 +12,8 @@ import (
 	"taskyard/task"
 )
 
-// finish makes a task and completes it.
-func (s *site) finish(in task.New, summary string) task.ID {
+// completeNew creates a task and completes it.
+func (s *site) completeNew(in task.New, summary string) task.ID {
 	s.t.Helper()
 	tk := s.newTask(mayaActor, in)
 	_, err := s.svc.CompleteTask(s.t.Context(), mayaActor, tk.ID, summary, 0)
@@ -21,7 +21,7 @@ func (s *site) finish(in task.New, summary string) task.ID {
 	return tk.ID
 }
 
-func TestHistoryTellsWhereItMatched(t *testing.T) {
+func TestHistoryShowsWhereItMatched(t *testing.T) {
 	t.Parallel()
 	inst := newSite(t)
 	b := inst.maya()
@@ -46,32 +46,32 @@ func TestHistoryTellsWhereItMatched(t *testing.T) {
 	t.Run("in a description, escaped", func(t *testing.T) {
 		b.get("/history?q=squeaks").shows("in the description", "It <mark>squeaks</mark> &lt;b&gt;badly&lt;/b&gt; &amp; long.")
 	})
-	t.Run("in a comment, with who wrote it and the way to it", func(t *testing.T) {
+	t.Run("in a comment, with its author and a link", func(t *testing.T) {
 		b.get("/history?q=hinge").shows("in a comment by maya", `href="/tasks/1#msg-`, "The <mark>hinge</mark> is bent.")
 	})
-	t.Run("the search of everything tells it too, but the palette", func(t *testing.T) {
+	t.Run("in the full search, but not in the palette", func(t *testing.T) {
 		b.get("/search?q=hinge").shows("in a comment by maya", `href="/tasks/1#msg-`, "The <mark>hinge</mark> is bent.")
 		palette := inst.person("ada", task.RoleViewer)
 		palette.header = http.Header{"Hx-Request": {"true"}}
 		palette.get("/search?q=hinge").is(200).shows(`href="/tasks/1"`).hides("<mark>")
 	})
-	t.Run("in a run's transcript, with the way to its line", func(t *testing.T) {
+	t.Run("in a run's transcript, with a link to its line", func(t *testing.T) {
 		id := lines[len(lines)-1].ID
 		b.get("/history?q=chameleon").shows("in run 1&#39;s transcript", fmt.Sprintf(`href="/runs/1?at=%d#m%d"`, id, id),
 			"&lt;script&gt;<mark>chameleon</mark>&lt;/script&gt;").hides("<script>chameleon", "\u202e")
 		b.get("/runs/1").shows(fmt.Sprintf(`id="m%d"`, id))
 	})
-	t.Run("each can be followed up by those who may write", func(t *testing.T) {
+	t.Run("people who may write can create a follow-up", func(t *testing.T) {
 		b.get("/history").shows(`href="/tasks/new?follow=1"`)
 		inst.person("vera", task.RoleViewer).get("/history").shows("Fix the gate").hides("follow=1")
 	})
-	t.Run("filters are addresses, with chips that take each back", func(t *testing.T) {
+	t.Run("filters are in the URL, with chips that remove them", func(t *testing.T) {
 		b.get("/history?by=maya&label=garden").shows("Fix the gate", "by maya", "label garden",
 			`href="/history?label=garden"`, `href="/history?by=user%3Amaya"`)
 		b.get("/history?by=coder").shows("No results")
 		b.get("/history?label=kitchen").shows("No results")
 	})
-	t.Run("bars lead to their day and outcome, failed runs to the runs", func(t *testing.T) {
+	t.Run("bars link to their day and outcome, failed runs to the list of runs", func(t *testing.T) {
 		day := inst.Now().In(time.Local).Format(time.DateOnly)
 		b.get("/history").shows(`href="/history?from=`+day+`&amp;to=`+day+`"`,
 			"status=done&amp;to="+day, "1 task done, 0 canceled, 0 failed runs")
@@ -81,31 +81,31 @@ func TestHistoryTellsWhereItMatched(t *testing.T) {
 	})
 }
 
-func TestHistoryIsSavedAsFiles(t *testing.T) {
+func TestHistoryIsExportedAsFiles(t *testing.T) {
 	t.Parallel()
 	inst := newSite(t)
 	b := inst.maya()
 	for i, title := range []string{"=1+2", "+1", "-1", "@x", "plain, with \"quotes\"\u00fc"} {
-		inst.finish(task.New{Owner: "coder", Title: title, NoStart: true, Priority: -i}, "=HYPERLINK(\"x\")\nnext")
+		inst.completeNew(task.New{Owner: "coder", Title: title, NoStart: true, Priority: -i}, "=HYPERLINK(\"x\")\nnext")
 	}
 	for range 300 {
-		inst.finish(task.New{Owner: "planner", Title: "A brick", NoStart: true}, "")
+		inst.completeNew(task.New{Owner: "planner", Title: "A brick", NoStart: true}, "")
 	}
-	t.Run("as CSV that no program takes for formulas", func(t *testing.T) {
+	t.Run("as CSV that no program reads as formulas", func(t *testing.T) {
 		a := b.get("/history.csv?agent=coder").is(200)
 		if got := a.header.Get("Content-Type") + " " +
 			a.header.Get("Content-Disposition"); got != `text/csv; charset=utf-8 attachment; filename="history.csv"` {
-			t.Errorf("headers %s", got)
+			t.Errorf("got headers %s", got)
 		}
 		rows, err := csv.NewReader(strings.NewReader(a.body)).ReadAll()
 		inst.ok(err)
 		if len(rows) != 6 || strings.Join(rows[0],
 			",") != "id,title,status,owner,created_by,labels,priority,created_at,archived_at,parent_id,summary" {
-			t.Fatalf("%q", rows)
+			t.Fatalf("got %q", rows)
 		}
 		for i, want := range []string{"plain, with \"quotes\"\u00fc", "'@x", "'-1", "'+1", "'=1+2"} {
 			if row := rows[i+1]; row[1] != want || row[10] != "'=HYPERLINK(\"x\")\nnext" || row[4] != "user:maya" {
-				t.Errorf("row %q", row)
+				t.Errorf("got row %q", row)
 			}
 		}
 	})
@@ -113,16 +113,16 @@ func TestHistoryIsSavedAsFiles(t *testing.T) {
 		var out struct{ Tasks []task.Task }
 		inst.ok(json.Unmarshal([]byte(b.get("/history.json").is(200).body), &out))
 		if len(out.Tasks) != 305 || out.Tasks[0].ID != 305 || out.Tasks[304].ID != 1 {
-			t.Fatalf("%d tasks", len(out.Tasks))
+			t.Fatalf("got %d tasks", len(out.Tasks))
 		}
 	})
-	t.Run("of the filter that the page shows", func(t *testing.T) {
+	t.Run("with the page's filter", func(t *testing.T) {
 		b.get("/history?agent=coder&q=plain").shows(`href="/history.csv?agent=coder&amp;q=plain"`, `href="/history.json?agent=coder&amp;q=plain"`)
 		if n := strings.Count(b.get("/history.csv?status=canceled").is(200).body, "\n"); n != 1 {
-			t.Errorf("%d lines for nothing", n)
+			t.Errorf("got %d lines without matches", n)
 		}
 		if body := b.get("/history.json?status=canceled").is(200).body; !json.Valid([]byte(body)) || strings.Contains(body, "{\"id\"") {
-			t.Errorf("nothing is %q", body)
+			t.Errorf("without matches: got %q", body)
 		}
 	})
 }
@@ -136,10 +136,10 @@ func TestInsightsOnPages(t *testing.T) {
 		b.get("/insights?range=90d").shows("Create a task")
 	})
 	inst.sample("")
-	t.Run("charts have a sentence and their numbers", func(t *testing.T) {
+	t.Run("charts have a text alternative and their numbers", func(t *testing.T) {
 		for _, r := range []string{"24h", "7d", "30d", "90d"} {
 			b.get("/insights?range="+r).is(200).shows(`role="img" aria-label="`, "created,",
-				"Show data", "By agent", "By model").hides("style=", ">NaN", " NaN", `"NaN`) // tokens of forms may have the letters
+				"Show data", "By agent", "By model").hides("style=", ">NaN", " NaN", `"NaN`) // form tokens may contain the letters
 		}
 		b.get("/insights?range=24h").shows("by hour, in the last 24 hours")
 		b.get("/insights").shows("by day, in the last 7 days")
@@ -151,12 +151,12 @@ func TestInsightsOnPages(t *testing.T) {
 	t.Run("viewers may look", func(t *testing.T) { inst.person("vera", task.RoleViewer).get("/insights").is(200) })
 }
 
-func TestListsOfTheLastDays(t *testing.T) {
+func TestListsOfRecentDays(t *testing.T) {
 	t.Parallel()
 	inst := newSite(t)
-	inst.finish(task.New{Owner: "coder", Title: "Long ago", NoStart: true}, "")
+	inst.completeNew(task.New{Owner: "coder", Title: "Long ago", NoStart: true}, "")
 	inst.Forward(8 * 24 * time.Hour)
-	inst.finish(task.New{Owner: "coder", Title: "Of late", NoStart: true}, "")
+	inst.completeNew(task.New{Owner: "coder", Title: "Of late", NoStart: true}, "")
 	inst.Forward(2 * time.Hour)
 	b := inst.maya()
 	for since, longAgo := range map[string]bool{"24h": false, "7d": false, "30d": true} {

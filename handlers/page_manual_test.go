@@ -32,7 +32,7 @@ func TestTheDocumentation(t *testing.T) {
 		inst.ok(err)
 		return string(b)
 	}
-	t.Run("every document is listed, and opens without a sign-in", func(t *testing.T) {
+	t.Run("every document is listed and can be read without signing in", func(t *testing.T) {
 		files, err := fs.Glob(docs.Files, "*.md")
 		inst.ok(err)
 		for _, f := range files {
@@ -42,7 +42,7 @@ func TestTheDocumentation(t *testing.T) {
 		}
 		for _, name := range docs.Order[1:] {
 			if page := get(t, "/docs/"+name); !strings.Contains(page, `aria-current="page"`) || strings.Contains(page, `id="nav"`) {
-				t.Errorf("%s is not shown as it should be", name)
+				t.Errorf("%s is not rendered correctly", name)
 			}
 		}
 	})
@@ -67,27 +67,27 @@ func TestTheDocumentation(t *testing.T) {
 					at = get(t, to)
 				}
 				if has && !slices.Contains(ids(at), anchor) {
-					t.Errorf("%s links to %s, which is not there", path, m[1])
+					t.Errorf("%s links to %s, which does not exist", path, m[1])
 				}
 				links++
 			}
 		}
 		if links < 100 {
-			t.Errorf("only %d links were followed", links)
+			t.Errorf("followed only %d links", links)
 		}
 	})
-	t.Run("a search finds sections by all of their words", func(t *testing.T) {
+	t.Run("a search finds sections that contain all words", func(t *testing.T) {
 		if page := get(t, "/docs?q=restore+backup"); !strings.Contains(page, `href="/docs/operations#`) || !strings.Contains(page, "<mark>") {
-			t.Errorf("found %s", page)
+			t.Errorf("got %s", page)
 		}
 		if page := get(t, "/docs?q=qwertyuiop"); !strings.Contains(page, "Nothing found") {
-			t.Error("something was found for nonsense")
+			t.Error("a nonsense search found something")
 		}
 	})
 	t.Run("a signed-in person has the navigation", func(t *testing.T) {
 		inst.maya().get("/docs/concepts").is(http.StatusOK).shows(`id="nav"`, "Hand-over and delegation")
 	})
-	t.Run("what is not there is not found, and a long search is refused", func(t *testing.T) {
+	t.Run("unknown documents are not found, and a long search is refused", func(t *testing.T) {
 		for path, want := range map[string]int{
 			"/docs/nothing": http.StatusNotFound, "/docs/nothing.svg": http.StatusNotFound, "/docs/..%2fgo.svg": http.StatusNotFound,
 			"/docs?q=" + strings.Repeat("a", maxManualQuery+1): http.StatusUnprocessableEntity, "/docs/concepts.svg": http.StatusOK,
@@ -97,7 +97,7 @@ func TestTheDocumentation(t *testing.T) {
 			inst.ok(err)
 			_ = res.Body.Close()
 			if res.StatusCode != want {
-				t.Errorf("GET %.40s: %s, want %d", path, res.Status, want)
+				t.Errorf("GET %.40s: got %s, want %d", path, res.Status, want)
 			}
 		}
 	})

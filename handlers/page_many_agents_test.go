@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestManyAgentsAreOnPages follows the links of both lists of agents to their
-// end, without scripts.
-func TestManyAgentsAreOnPages(t *testing.T) {
+// TestManyAgentsArePaged follows the links of both lists of agents to the last page,
+// without scripts.
+func TestManyAgentsArePaged(t *testing.T) {
 	t.Parallel()
 	inst := newSite(t)
 	b := inst.maya()
@@ -31,7 +31,7 @@ func TestManyAgentsAreOnPages(t *testing.T) {
 			}
 		}
 		if seen != 120 || pages < 3 {
-			t.Errorf("%s: %d agents on %d pages", first, seen, pages)
+			t.Errorf("%s: got %d agents on %d pages", first, seen, pages)
 		}
 	}
 	b.get("/agents?q=MANY-11+one").is(200).shows("many-110", "many-119").hides("agent-many-001", `rel="next"`)

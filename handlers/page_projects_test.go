@@ -36,21 +36,21 @@ func TestProjectsOnPages(t *testing.T) {
 		b.get(add).is(200).shows("Add check", "Add merge check").hides(`name="checks[0].name"`)
 		p := b.post(list, fields("act", "add checks")...).is(200).shows(`name="checks[2].name"`, "docs/**", "npm run build")
 		if got := p.field(list, "checks[0].what"); got != "go test ./..." {
-			t.Errorf("the first check runs %q", got)
+			t.Errorf("first check: got command %q", got)
 		}
 		p = b.post(list, fields("act", "remove checks 0")...).is(200).hides(`name="checks[1].name"`)
 		if got := p.field(list, "checks[0].name"); got != "docs" {
-			t.Errorf("left is the check %q", got)
+			t.Errorf("remaining check: got %q", got)
 		}
 		b.post(list, fields("act", "add merge.checks")...).is(200).shows(`name="merge.checks[0].name"`)
 		b.get(list).shows("No projects yet")
 	})
-	t.Run("the repository is looked at before it is saved", func(t *testing.T) {
+	t.Run("the repository is checked before saving", func(t *testing.T) {
 		b.post(list, fields("act", "examine")...).is(200).shows("✓", "main")
 		b.post(list, fields("act", "examine", "defaultBranch", "trunk")...).is(200).
 			shows("✗", "trunk", `role="alert"`)
 	})
-	t.Run("what is wrong is said beside its field, and what was typed stays", func(t *testing.T) {
+	t.Run("errors are shown at their fields, and the typed text is kept", func(t *testing.T) {
 		b.post(list, fields("key", "Web!", "act", "save", "defaultBranch", "trunk")...).is(422).shows("trunk", "cannot be used", "npm run build")
 		p := b.post(list, "key", "w w", "repository", "relative", "checks[0].name", "a b",
 			"checks[0].kind", "command", "checks[0].timeoutSeconds", "soon").is(422)
@@ -60,31 +60,32 @@ func TestProjectsOnPages(t *testing.T) {
 			"must be 1 to 32 characters of a-z, 0-9 and -", "must be the absolute path",
 			"must be 1 to 32 characters of a-z, A-Z", "must not be blank")
 	})
-	t.Run("it is saved whole, and shown as it is", func(t *testing.T) {
-		b.post(list, fields("act", "save")...).leadsTo("/settings/projects/web").shows("Saved the project web", "Website", "✓", `value="1.5"`)
+	t.Run("all settings are saved and shown", func(t *testing.T) {
+		b.post(list, fields("act", "save")...).redirectsTo("/settings/projects/web").shows("Saved the project web", "Website", "✓", `value="1.5"`)
 		p, err := inst.svc.Project(t.Context(), mayaActor, "web")
 		inst.ok(err)
 		if p.Review.ExpiresSeconds != 5400 || len(p.Setup) != 2 || len(p.Checks) != 2 || p.Checks[0].TimeoutSeconds != 90 ||
 			!p.Checks[0].Required || p.Checks[1].Glob != "docs/**" || p.Merge.Into != "main" || strings.Join(p.Review.From, " ") != "maya admin" {
-			t.Errorf("saved is %+v", p)
+			t.Errorf("got %+v", p)
 		}
 		b.get(list).shows("web", "Website", "test, docs", "1 vote from maya or any admin", "squash into main")
-		// The list waits for 2 s for a look at the repositories, which a busy machine takes longer for.
+		// The list waits at most 2 s for the repository checks, which take longer on a
+		// busy machine.
 		testkit.Eventually(t, "the list says that the repository is fine", func() bool { return strings.Contains(b.get(list).body, "✓") })
 		b.get("/").shows(`href="/merges"`)
 	})
-	t.Run("somebody else's change is told, not overwritten", func(t *testing.T) {
+	t.Run("another person's change is reported, not overwritten", func(t *testing.T) {
 		b.post("/settings/projects/web", fields("act", "save", "version", "99", "description", "Mine")...).is(409).
 			shows("Someone else has changed this project", "Mine")
 	})
-	t.Run("archived it takes no tasks, and an undo brings it back", func(t *testing.T) {
-		p := b.post("/settings/projects/web/archive").leadsTo(list).shows("Archived the project web", "archived")
+	t.Run("an archived project accepts no tasks, and an undo restores it", func(t *testing.T) {
+		p := b.post("/settings/projects/web/archive").redirectsTo(list).shows("Archived the project web", "archived")
 		p.shows("/settings/projects/web/restore")
 		b.get("/tasks/new").hides(`name="project"`)
-		b.post("/settings/projects/web/restore", "undo", "1").leadsTo(list).hides(">archived<")
+		b.post("/settings/projects/web/restore", "undo", "1").redirectsTo(list).hides(">archived<")
 		b.get("/tasks/new").shows(`name="project"`, `value="web"`)
 	})
-	t.Run("others look and change nothing", func(t *testing.T) {
+	t.Run("other roles can only read", func(t *testing.T) {
 		o := inst.person("otto", task.RoleOperator)
 		o.get(list).is(200).shows("web").hides("New project")
 		o.get("/settings/projects/web").is(200).shows("Only admins can change projects", "disabled").hides("Save project")
@@ -101,10 +102,10 @@ func TestTasksOfProjectsOnPages(t *testing.T) {
 	inst.project("web", "")
 	inst.project("docs", "")
 	t.Run("a new task names its project", func(t *testing.T) {
-		b.post("/tasks", "title", "Write it", "owner", "coder", "project", "web", "status", "draft").leadsTo("/tasks/1").shows(">web<")
-		b.post("/tasks", "title", "Beside", "owner", "coder", "status", "draft").leadsTo("/tasks/2")
+		b.post("/tasks", "title", "Write it", "owner", "coder", "project", "web", "status", "draft").redirectsTo("/tasks/1").shows(">web<")
+		b.post("/tasks", "title", "Beside", "owner", "coder", "status", "draft").redirectsTo("/tasks/2")
 	})
-	t.Run("lists, board and history are narrowed by it", func(t *testing.T) {
+	t.Run("lists, board and history can be filtered by project", func(t *testing.T) {
 		for _, at := range []string{"/tasks", "/queues"} {
 			b.get(at).shows("Write it", "Beside", `name="project"`)
 			b.get(at+"?project=web").shows("Write it", "Project web").hides("Beside")
@@ -114,20 +115,20 @@ func TestTasksOfProjectsOnPages(t *testing.T) {
 		b.get("/history").shows("Beside", `name="project"`)
 		b.get("/history?project=web").hides("Beside").shows("project web")
 	})
-	t.Run("the forms of a task change it, and an undo is offered", func(t *testing.T) {
+	t.Run("a task's forms change its project and offer an undo", func(t *testing.T) {
 		b.get("/tasks/1/edit").shows(`name="project"`)
-		b.post("/tasks/1/edit", "field", "project", "project", "docs", "was", task.Mark("web")).leadsTo("/tasks/1").
+		b.post("/tasks/1/edit", "field", "project", "project", "docs", "was", task.Mark("web")).redirectsTo("/tasks/1").
 			shows("/settings/projects/docs")
 		b.post("/tasks/1/edit", "field", "project", "project", "none").is(422).shows("there is no project none")
-		b.post("/tasks/1/edit", "title", "Write it", "owner", "coder", "priority", "0", "project", "").leadsTo("/tasks/1")
+		b.post("/tasks/1/edit", "title", "Write it", "owner", "coder", "priority", "0", "project", "").redirectsTo("/tasks/1")
 		if tk, err := inst.svc.Task(t.Context(), mayaActor, 1); err != nil || tk.Project != "" {
-			t.Errorf("the project is %q: %v", tk.Project, err)
+			t.Errorf("got project %q: %v", tk.Project, err)
 		}
 	})
 }
 
-// project makes a project; without repository its tasks have checks and
-// reviews alone.
+// project creates a project. Without a repository, its tasks only have checks and
+// reviews.
 func (s *site) project(key, repository string) {
 	s.t.Helper()
 	p := task.Project{Key: key, Repository: repository, Review: task.Review{Approvals: 1}}

@@ -12,8 +12,8 @@ import (
 	"taskyard/task"
 )
 
-// handIn puts files on the branch of a task and completes it as its owner.
-func (s *site) handIn(repo *testgit.Repo, id task.ID, summary string, files map[string]string) *task.Result {
+// submitResult commits files to the branch of a task and completes it as its owner.
+func (s *site) submitResult(repo *testgit.Repo, id task.ID, summary string, files map[string]string) *task.Result {
 	s.t.Helper()
 	repo.Commit(fmt.Sprintf("taskyard/%d-change-it", id), files)
 	_, err := s.svc.CompleteTask(s.t.Context(), mayaActor, id, summary, 0)
@@ -31,8 +31,8 @@ func numbered(prefix string, n int) string {
 	return b.String()
 }
 
-// reviewed is a site with a task whose result waits for review.
-func reviewed(t *testing.T) (*site, *browser, *testgit.Repo) {
+// newReviewSite returns a site with a task whose result waits for review.
+func newReviewSite(t *testing.T) (*site, *browser, *testgit.Repo) {
 	t.Helper()
 	inst := gitSite(t)
 	b := inst.maya()
@@ -41,7 +41,7 @@ func reviewed(t *testing.T) (*site, *browser, *testgit.Repo) {
 	inst.newTask(mayaActor, task.New{
 		Title: "Change it", Description: "Make it *better*.", Owner: "pull", Project: "web", Status: task.Active,
 	})
-	inst.handIn(repo, 1, "It is **done**.", map[string]string{
+	inst.submitResult(repo, 1, "It is **done**.", map[string]string{
 		"main.go":      strings.Replace(numbered("line", 40), "line 20\n", "line twenty\nand more\n", 1),
 		"gone.txt":     "",
 		"a \u202eb.md": "new \u202etext\n",
@@ -51,19 +51,19 @@ func reviewed(t *testing.T) (*site, *browser, *testgit.Repo) {
 
 func TestReviewNamesOtherResultsOfTheSameFiles(t *testing.T) {
 	t.Parallel()
-	inst, b, repo := reviewed(t)
+	inst, b, repo := newReviewSite(t)
 	b.get("/tasks/1/review").is(200).hides("change the same files")
 	tk := inst.newTask(mayaActor, task.New{Title: "Change it", Owner: "pull", Project: "web", Status: task.Active})
-	inst.handIn(repo, tk.ID, "Shorter.", map[string]string{"main.go": "short\n", "a \u202eb.md": "other\n", "new.txt": "new\n"})
+	inst.submitResult(repo, tk.ID, "Shorter.", map[string]string{"main.go": "short\n", "a \u202eb.md": "other\n", "new.txt": "new\n"})
 	b.get("/tasks/1/review").is(200).shows("Other open results change the same files", "/tasks/2/review", "in review", "main.go", "‹U+202E›")
 	b.get("/tasks/2/review").is(200).shows("/tasks/1/review").hides(", new.txt")
 	b.get("/api/tasks/2/results/1").is(200).shows(`"alsoChangedBy"`, `"taskId":"1"`, `"total":2`)
 	b.get("/api/tasks/2").is(200).shows(`"alsoChangedBy"`)
 }
 
-func TestReviewShowsWhatIsDecided(t *testing.T) {
+func TestReviewShowsTheResult(t *testing.T) {
 	t.Parallel()
-	inst, b, _ := reviewed(t)
+	inst, b, _ := newReviewSite(t)
 	page := b.get("/tasks/1/review").is(200)
 	page.shows("Result 1", "in review", "<strong>done</strong>", "✓", "passed", "main.go", "gone.txt", "line twenty", "line 20",
 		"1 more vote is needed, from any reviewer.", "Mark as viewed", "Accept result 1", "‹U+202E›",
@@ -72,21 +72,21 @@ func TestReviewShowsWhatIsDecided(t *testing.T) {
 	b.get("/tasks/1").shows("Results", "Waiting for review", "in review", "/tasks/1/checks/1")
 	b.get("/tasks").shows("In review")
 	b.get("/tasks/1/checks/1").is(200).shows("echo all is well", "passed")
-	t.Run("old and new side by side, as the person likes it", func(t *testing.T) {
+	t.Run("side by side or unified, as the person prefers", func(t *testing.T) {
 		page.shows(`class="difftable unified"`)
 		b.get("/tasks/1/review?view=split").shows(`class="difftable split"`)
-		b.post("/tasks/1/review/view", "view", "split").leadsTo("/tasks/1/review").shows(`class="difftable split"`)
+		b.post("/tasks/1/review/view", "view", "split").redirectsTo("/tasks/1/review").shows(`class="difftable split"`)
 		b.post("/tasks/1/review/view", "view", "sideways").is(422)
-		b.post("/tasks/1/review/view", "view", "").leadsTo("/tasks/1/review").shows(`class="difftable unified"`)
+		b.post("/tasks/1/review/view", "view", "").redirectsTo("/tasks/1/review").shows(`class="difftable unified"`)
 	})
-	t.Run("a viewed file stays viewed as long as it is the same", func(t *testing.T) {
-		b.post("/tasks/1/review/viewed", "path", "main.go", "result", "1", "viewed", "true").leadsTo("/tasks/1/review").
+	t.Run("a viewed file stays viewed while it is unchanged", func(t *testing.T) {
+		b.post("/tasks/1/review/viewed", "path", "main.go", "result", "1", "viewed", "true").redirectsTo("/tasks/1/review").
 			shows(">Viewed<", "3 files, 1 viewed")
 		inst.person("rita", task.RoleReviewer).get("/tasks/1/review").hides(">Viewed<")
-		b.post("/tasks/1/review/viewed", "path", "main.go", "result", "1", "viewed", "false").leadsTo("/tasks/1/review").hides(">Viewed<")
+		b.post("/tasks/1/review/viewed", "path", "main.go", "result", "1", "viewed", "false").redirectsTo("/tasks/1/review").hides(">Viewed<")
 		b.post("/tasks/1/review/viewed", "path", "none.go", "result", "1", "viewed", "true").is(404)
 	})
-	t.Run("who may not decide is not asked to", func(t *testing.T) {
+	t.Run("a person who may not decide gets no form", func(t *testing.T) {
 		o := inst.person("otto", task.RoleOperator)
 		o.get("/tasks/1/review").is(200).hides("Accept result")
 		o.post("/tasks/1/review/accept", "result", "1").is(403)
@@ -99,69 +99,69 @@ func TestReviewShowsWhatIsDecided(t *testing.T) {
 
 func TestReviewCommentsWithoutScripts(t *testing.T) {
 	t.Parallel()
-	inst, b, repo := reviewed(t)
+	inst, b, repo := newReviewSite(t)
 	file := "/tasks/1/review/file?path=main.go"
-	t.Run("each line leads to a form, and the draft is below the line", func(t *testing.T) {
+	t.Run("each line links to a form, and the draft is below the line", func(t *testing.T) {
 		b.get("/tasks/1/review").shows(url.QueryEscape("main.go")+`&amp;result=1&amp;side=new&amp;line=21#c`, "side=old&amp;line=20#c")
 		b.get(file+"&side=new&line=21").is(200).shows(`name="endLine"`, "Save draft")
 		back := file + "&side=new&line=21"
 		b.post("/tasks/1/review/comments", "path", "main.go", "side", "new", "line", "20", "endLine", "21", "text", "Say why.",
-			"back", back).leadsTo("/tasks/1/review/file?path=main.go").shows("Say why.", "Draft, only visible to you")
+			"back", back).redirectsTo("/tasks/1/review/file?path=main.go").shows("Say why.", "Draft, only visible to you")
 		b.get("/tasks/1/review").shows("Say why.", "Send 1 comment without")
 		inst.person("rita", task.RoleReviewer).get("/tasks/1/review").hides("Say why.")
 	})
-	t.Run("an excerpt is kept of the lines", func(t *testing.T) {
+	t.Run("an excerpt of the lines is stored", func(t *testing.T) {
 		list, err := inst.svc.ReviewComments(t.Context(), mayaActor, 1)
 		inst.ok(err)
 		if len(list) != 1 || list[0].Excerpt != "line twenty\nand more\n" {
-			t.Errorf("%+v", list)
+			t.Errorf("got %+v", list)
 		}
 	})
-	t.Run("what is refused is told beside what was typed", func(t *testing.T) {
+	t.Run("an error is shown with the typed text", func(t *testing.T) {
 		b.post("/tasks/1/review/comments", "path", "main.go", "side", "new", "line", "9", "endLine", "3", "text", "Look here").is(422).shows(
 			"Look here", "at most endLine")
 		b.post("/tasks/1/review/comments", "text", " ").is(422).shows(`role="alert"`)
 	})
 	t.Run("a draft is edited and deleted", func(t *testing.T) {
-		b.post("/tasks/1/review/comments/1", "text", "Say exactly why.").leadsTo("/tasks/1/review").shows("Say exactly why.")
-		b.post("/tasks/1/review/comments", "text", "Of all.").leadsTo("/tasks/1/review").shows("Of all.", "Send 2 comments")
-		b.post("/tasks/1/review/comments/2", "act", "delete", "text", "x").leadsTo("/tasks/1/review").hides("Of all.")
+		b.post("/tasks/1/review/comments/1", "text", "Say exactly why.").redirectsTo("/tasks/1/review").shows("Say exactly why.")
+		b.post("/tasks/1/review/comments", "text", "Of all.").redirectsTo("/tasks/1/review").shows("Of all.", "Send 2 comments")
+		b.post("/tasks/1/review/comments/2", "act", "delete", "text", "x").redirectsTo("/tasks/1/review").hides("Of all.")
 	})
-	t.Run("a request for changes sends them, and a new result shows what became of them", func(t *testing.T) {
+	t.Run("a request for changes sends the comments, and a new result shows their state", func(t *testing.T) {
 		digest := b.get("/tasks/1/review").field("/tasks/1/review/request-changes", "digest")
-		b.post("/tasks/1/review/request-changes", "result", "1", "digest", digest, "text", "Please.").leadsTo("/tasks/1/review").shows(
+		b.post("/tasks/1/review/request-changes", "result", "1", "digest", digest, "text", "Please.").redirectsTo("/tasks/1/review").shows(
 			"changes requested", "Say exactly why.", ">Open<", "Resolve")
 		b.get("/").hides("Results to review")
-		b.post("/tasks/1/review/comments/1/reply", "text", "Fine now?").leadsTo("/tasks/1/review").shows("Fine now?")
-		inst.handIn(repo, 1, "Again.", map[string]string{"main.go": "top\n" +
+		b.post("/tasks/1/review/comments/1/reply", "text", "Fine now?").redirectsTo("/tasks/1/review").shows("Fine now?")
+		inst.submitResult(repo, 1, "Again.", map[string]string{"main.go": "top\n" +
 			strings.Replace(numbered("line", 40), "line 20\n", "line twenty\nand more\n", 1)})
 		b.get("/tasks/1/review").shows("Result 2", "You reviewed result 1", "since=1", "lines 21–22").hides("Outdated")
 		b.get("/tasks/1/review?since=1").shows("what changed since result 1", "1 file", "top").hides("gone.txt")
 		b.get("/tasks/1/review?result=1").shows("not the newest result").hides("Save draft", "Accept result")
-		inst.handIn(repo, 1, "Once more.", map[string]string{"main.go": numbered("other", 40)})
+		inst.submitResult(repo, 1, "Once more.", map[string]string{"main.go": numbered("other", 40)})
 		b.get("/tasks/1/review").shows("Outdated", "line twenty")
-		b.post("/tasks/1/review/comments/1/reply", "state", "resolved").leadsTo("/tasks/1/review").shows("Resolved", "Reopen")
+		b.post("/tasks/1/review/comments/1/reply", "state", "resolved").redirectsTo("/tasks/1/review").shows("Resolved", "Reopen")
 	})
-	t.Run("a mark ends when the file changes", func(t *testing.T) {
+	t.Run("a file is unviewed after it changes", func(t *testing.T) {
 		b.post("/tasks/1/review/viewed", "path", "main.go", "result", "3", "viewed", "true").is(303)
 		b.post("/tasks/1/review/viewed", "path", "gone.txt", "result", "3", "viewed", "true").is(303)
 		b.get("/tasks/1/review").shows("2 viewed")
-		inst.handIn(repo, 1, "Four.", map[string]string{"main.go": numbered("fourth", 40)})
+		inst.submitResult(repo, 1, "Four.", map[string]string{"main.go": numbered("fourth", 40)})
 		b.get("/tasks/1/review").shows("3 files, 1 viewed")
 	})
 }
 
-func TestAcceptingIsOfWhatWasSeen(t *testing.T) {
+func TestAcceptingRequiresTheReviewedResult(t *testing.T) {
 	t.Parallel()
-	inst, b, repo := reviewed(t)
+	inst, b, repo := newReviewSite(t)
 	digest := b.get("/tasks/1/review").field("/tasks/1/review/accept", "digest")
-	inst.handIn(repo, 1, "Another summary.", map[string]string{"main.go": numbered("other", 3)})
+	inst.submitResult(repo, 1, "Another summary.", map[string]string{"main.go": numbered("other", 3)})
 	b.post("/tasks/1/review/accept", "result", "1", "digest", digest).is(409).shows(
 		"You decided on result 1; the newest is result 2.", "The change is another one.", "The summary is another one.", "since=1", "other 3")
 	b.post("/tasks/1/review/request-changes", "result", "2", "digest", digest, "text", "Why?").is(409).shows("Why?")
 	now := b.get("/tasks/1/review").field("/tasks/1/review/accept", "digest")
 	b.post("/tasks/1/review/request-changes", "result", "2", "digest", now, "text", " ").is(422).shows("must not be blank")
-	b.post("/tasks/1/review/accept", "result", "2", "digest", now, "text", "Fine.").leadsTo("/tasks/1/review").shows("accepted", "Fine.")
+	b.post("/tasks/1/review/accept", "result", "2", "digest", now, "text", "Fine.").redirectsTo("/tasks/1/review").shows("accepted", "Fine.")
 	b.get("/tasks/1").shows("Done")
 	b.get("/tasks/1/review").is(200).hides("Accept result", "Save draft", "Run one again")
 }
@@ -182,7 +182,7 @@ func TestMergesOnPages(t *testing.T) {
 		if id == 0 {
 			continue
 		}
-		r := inst.handIn(repo, task.ID(id), "Done.", map[string]string{"a.txt": text})
+		r := inst.submitResult(repo, task.ID(id), "Done.", map[string]string{"a.txt": text})
 		b.get(fmt.Sprintf("/tasks/%d/review", id)).shows("then merged into main, and the task is done")
 		_, err := inst.svc.AcceptResult(t.Context(), mayaActor, task.ID(id), 1, r.Digest, "")
 		inst.ok(err)
@@ -201,8 +201,8 @@ func TestMergesOnPages(t *testing.T) {
 	b.get("/merges?project=nothing").is(404)
 }
 
-// TestAReviewOf200FilesIsSmall holds the sizes of a large review; its times
-// depend on the machine.
+// TestAReviewOf200FilesIsSmall checks the sizes of a large review. Its times depend on
+// the machine.
 func TestAReviewOf200FilesIsSmall(t *testing.T) {
 	t.Parallel()
 	testkit.OneGoroutine(t)
@@ -215,13 +215,13 @@ func TestAReviewOf200FilesIsSmall(t *testing.T) {
 	for i := range 200 {
 		files[fmt.Sprintf("pkg%02d/some_longer_name_%03d.go", i/10, i)] = numbered(fmt.Sprintf("func f%d() { return }", i), 100)
 	}
-	inst.handIn(repo, 1, "Much.", files)
+	inst.submitResult(repo, 1, "Much.", files)
 	b.header.Set("Accept-Encoding", "gzip")
 	page := b.get("/tasks/1/review").is(200)
 	if n := len(page.body); n > 300<<10 {
-		t.Errorf("the page has %d bytes packed", n)
+		t.Errorf("got %d bytes compressed", n)
 	}
-	t.Logf("the page has %d bytes packed", len(page.body))
+	t.Logf("%d bytes uncompressed", len(page.body))
 	b.header.Del("Accept-Encoding")
 	for _, at := range []string{"/tasks/1/review", "/tasks/1/review/file?path=pkg19%2Fsome_longer_name_199.go", "/tasks/1/review?view=split"} {
 		best := time.Hour
@@ -230,10 +230,10 @@ func TestAReviewOf200FilesIsSmall(t *testing.T) {
 			b.get(at).is(200)
 			best = min(best, time.Since(begin))
 		}
-		t.Logf("%s takes %v", at, best)
+		t.Logf("%s took %v", at, best)
 	}
 	page = b.get("/tasks/1/review").is(200).shows("200 files", "some_longer_name_199.go")
 	if n := strings.Count(page.body, `class="difftable`); n < 2 || n > 12 {
-		t.Errorf("%d files are open", n)
+		t.Errorf("got %d expanded files", n)
 	}
 }

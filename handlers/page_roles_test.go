@@ -24,7 +24,7 @@ func TestPagesByRole(t *testing.T) {
 			b.get(p).is(200)
 		}
 	})
-	t.Run("others see what they may", func(t *testing.T) {
+	t.Run("other roles see the pages that they may", func(t *testing.T) {
 		for _, who := range []*browser{viewer, operator, reviewer} {
 			for _, p := range m.pages() {
 				who.get(p).is(200)
@@ -38,12 +38,12 @@ func TestPagesByRole(t *testing.T) {
 			operator.get(p).is(200)
 		}
 	})
-	t.Run("nobody sees nothing", func(t *testing.T) {
+	t.Run("without a session no page is shown", func(t *testing.T) {
 		for _, p := range slices.Concat(m.pages()[1:], m.writerPages(), adminPages) {
-			inst.browser().get(p).leadsTo("/login?next=" + url.QueryEscape(p)).is(200)
+			inst.browser().get(p).redirectsTo("/login?next=" + url.QueryEscape(p)).is(200)
 		}
 	})
-	t.Run("a viewer is offered no act on tasks, and has none", func(t *testing.T) {
+	t.Run("a viewer is offered no actions and cannot perform any", func(t *testing.T) {
 		own := []string{
 			"/logout", "/settings/appearance", "/settings/keys", "/settings/password",
 			"/settings/signout", "/settings/sessions/end", "/settings/tokens", "/views",
@@ -52,7 +52,7 @@ func TestPagesByRole(t *testing.T) {
 			_, forms := viewer.get(p).links()
 			for action, method := range forms {
 				if method == "POST" && !slices.Contains(own, action) {
-					t.Errorf("%s offers a viewer to post to %s", p, action)
+					t.Errorf("%s offers a viewer a form to %s", p, action)
 				}
 			}
 		}
@@ -69,7 +69,7 @@ func TestPagesByRole(t *testing.T) {
 			inst.browser().post(p).is(303)
 		}
 	})
-	t.Run("who may not decide is told so and is refused", func(t *testing.T) {
+	t.Run("a person who may not decide is told so and refused", func(t *testing.T) {
 		at := "/approvals/" + m.approval.String()
 		operator.get(at).shows("Only reviewers and admins can decide").hides("data-approve>")
 		operator.post("/runs/" + m.approval.String() + "/approve").is(403)
@@ -78,9 +78,9 @@ func TestPagesByRole(t *testing.T) {
 	})
 }
 
-// TestEveryAddressOnEveryPageLeadsSomewhere follows each link of each page and
-// checks that each form has a route.
-func TestEveryAddressOnEveryPageLeadsSomewhere(t *testing.T) {
+// TestEveryLinkAndFormHasATarget follows every link of every page and
+// checks that every form has a route.
+func TestEveryLinkAndFormHasATarget(t *testing.T) {
 	t.Parallel()
 	testkit.OneGoroutine(t)
 	inst := newSite(t)
@@ -98,7 +98,7 @@ func TestEveryAddressOnEveryPageLeadsSomewhere(t *testing.T) {
 		seen[p] = true
 		a := b.get(p)
 		if a.status >= 400 {
-			t.Errorf("%s answers %d", p, a.status)
+			t.Errorf("%s: got %d", p, a.status)
 			continue
 		}
 		if !strings.HasPrefix(a.header.Get("Content-Type"), "text/html") {
@@ -113,7 +113,7 @@ func TestEveryAddressOnEveryPageLeadsSomewhere(t *testing.T) {
 			actions[method+" "+action] = p
 		}
 		if len(seen) > 1000 {
-			t.Fatal("the pages never end")
+			t.Fatal("the pages do not end")
 		}
 	}
 	for action, page := range actions {
@@ -124,12 +124,12 @@ func TestEveryAddressOnEveryPageLeadsSomewhere(t *testing.T) {
 	}
 	t.Logf("%d addresses, %d forms", len(seen), len(actions))
 	if len(seen) < 60 || len(actions) < 40 {
-		t.Errorf("only %d addresses and %d forms were found", len(seen), len(actions))
+		t.Errorf("found only %d addresses and %d forms", len(seen), len(actions))
 	}
 }
 
-// shorter leaves out what makes many addresses of one page: where it leads
-// back to, and each order of each filtered list.
+// shorter removes parameters that give one page many addresses: the page to return
+// to, and the order of a filtered list.
 func shorter(p string) string {
 	u, err := url.Parse(p)
 	if err != nil {
@@ -144,8 +144,8 @@ func shorter(p string) string {
 	return u.String()
 }
 
-// hasRoute asks as another site does: a route refuses that with 403, an
-// address without one is not there.
+// hasRoute sends a cross-site request: a route refuses it with 403, and an address
+// without a route is not found.
 func (s *site) hasRoute(path string) bool {
 	for route := range s.srv.perms {
 		method, pattern, _ := strings.Cut(route, " ")
@@ -169,7 +169,7 @@ func matches(pattern, path string) bool {
 	return true
 }
 
-func TestHostileTextsStayTexts(t *testing.T) {
+func TestHostileTextsAreEscapedOnPages(t *testing.T) {
 	t.Parallel()
 	const evil = `"><script>alert(1)</script><img src=x onerror=alert(2)>'`
 	inst := newSite(t)
@@ -184,11 +184,11 @@ func TestHostileTextsStayTexts(t *testing.T) {
 		if strings.HasPrefix(a.header.Get("Content-Type"), "text/html") {
 			a.hides("<script>alert", "<img src=x", evil)
 		} else if a.header.Get("X-Content-Type-Options") != "nosniff" {
-			t.Errorf("%s may be taken for a page", p)
+			t.Errorf("%s may be interpreted as HTML", p)
 		}
 	}
 	b.get("/tasks/" + m.work.String()).shows(html.EscapeString("<script>alert"))
-	t.Run("neither in the answers to forms", func(t *testing.T) {
+	t.Run("in the responses to forms", func(t *testing.T) {
 		b.post("/tasks", "title", "", "description", evil, "owner", evil, "steps", evil, "links",
 			evil, "priority", evil).is(422).hides("<script>alert", "<img src=x")
 		b.post("/agents", "id", evil, "text", evil).is(422).hides("<script>alert", "<img src=x")

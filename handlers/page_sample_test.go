@@ -10,8 +10,8 @@ import (
 	"taskyard/task"
 )
 
-// sample fills an instance with something of everything; mark goes into every text
-// that people and agents may write. It returns a task of each sort.
+// sample fills an instance with some of everything and inserts mark into every text
+// that people and agents can write. It returns a task of each kind.
 type sample struct {
 	work, asked, waits, stuck, draft, done, canceled, parent task.ID
 	running, ended, failed, approval                         task.ID
@@ -89,8 +89,8 @@ func (s *site) ok2(_ any, err error) {
 	s.ok(err)
 }
 
-// makeRun makes a run of a task by hand, with a transcript, and ends it unless f
-// names no end.
+// makeRun creates a manual run of a task, with a transcript, and ends it unless f has
+// no status.
 func (s *site) makeRun(id task.ID, f service.Finished, mark string) task.ID {
 	s.t.Helper()
 	ctx := context.Background()
@@ -126,7 +126,7 @@ func (s *site) makeRun(id task.ID, f service.Finished, mark string) task.ID {
 	return r.ID
 }
 
-// pages are the addresses of every page, in an instance with a sample.
+// pages returns the addresses of all pages in an instance with a sample.
 func (m sample) pages() []string {
 	id := func(path string, id task.ID, rest string) string { return path + id.String() + rest }
 	list := []string{
@@ -149,7 +149,7 @@ func (m sample) pages() []string {
 	return list
 }
 
-// writerPages are for those who may change tasks, adminPages for admins.
+// writerPages returns the pages for people who may change tasks.
 func (m sample) writerPages() []string {
 	t := "/tasks/" + m.parent.String()
 	return []string{

@@ -10,7 +10,7 @@ import (
 	"taskyard/task"
 )
 
-func TestTheSchedulerTellsWhatIsToCome(t *testing.T) {
+func TestTheSchedulerShowsTheNextTicks(t *testing.T) {
 	t.Parallel()
 	inst := newSite(t)
 	b := inst.maya()
@@ -19,7 +19,7 @@ func TestTheSchedulerTellsWhatIsToCome(t *testing.T) {
 		">15:00</time>", "hourly from 6:00 to 21:00").hides(">16:00</time>")
 }
 
-func TestTheSchedulerTellsWhatWaitsAndWhy(t *testing.T) {
+func TestTheSchedulerShowsWhatWaitsAndWhy(t *testing.T) {
 	t.Parallel()
 	inst := newSite(t)
 	b, ctx := inst.maya(), context.Background()
@@ -30,11 +30,11 @@ func TestTheSchedulerTellsWhatWaitsAndWhy(t *testing.T) {
 		inst.ok(err)
 		ids = append(ids, tk.ID)
 	}
-	row := func(p *seenPage, id string) string {
+	row := func(p *webPage, id string) string {
 		t.Helper()
 		_, rest, found := strings.Cut(p.body, `id="`+id+`"`)
 		if !found {
-			t.Fatalf("%s: no row %s", p.url, id)
+			t.Fatalf("%s: there is no row %s", p.url, id)
 		}
 		rest, _, _ = strings.Cut(rest, "</li>")
 		return rest
@@ -46,7 +46,7 @@ func TestTheSchedulerTellsWhatWaitsAndWhy(t *testing.T) {
 		}
 	}
 
-	t.Run("the first is next, those behind it are counted", func(t *testing.T) {
+	t.Run("the first run is next, and those behind it are counted", func(t *testing.T) {
 		p := b.get("/scheduler").hides("<b>of</b>")
 		has(row(p, "run-1"), "next to start")
 		has(row(p, "run-2"), "1 of coder before it")
@@ -56,7 +56,7 @@ func TestTheSchedulerTellsWhatWaitsAndWhy(t *testing.T) {
 	start, _, err := inst.svc.NextRun(ctx, nil)
 	inst.ok(err)
 	inst.ok(inst.svc.RunWorking(ctx, start.Run.ID, start.Run.Lease, 4711, "1", "boot"))
-	t.Run("what runs has its process and the age of its heartbeat", func(t *testing.T) {
+	t.Run("a running run shows its process and the age of its heartbeat", func(t *testing.T) {
 		inst.Forward(45 * time.Second)
 		p := b.get("/scheduler")
 		has(row(p, "fly-1"), "coder, process 4711")
@@ -64,28 +64,28 @@ func TestTheSchedulerTellsWhatWaitsAndWhy(t *testing.T) {
 		has(row(p, "fly-1"), `class="text-warn"`)
 		has(row(p, "run-2"), "coder runs 1 at a time")
 	})
-	t.Run("a claim that a run holds is not released here", func(t *testing.T) {
+	t.Run("a claim of a run cannot be released here", func(t *testing.T) {
 		held := row(b.get("/scheduler"), "held-"+ids[0].String())
 		has(held, "run 1")
 		if strings.Contains(held, "Release") {
-			t.Error("it offers to release the claim of a run")
+			t.Error("the page offers to release the claim of a run")
 		}
 	})
-	t.Run("another claim is, with a way back", func(t *testing.T) {
+	t.Run("another claim can be released, with an undo", func(t *testing.T) {
 		tk := inst.newTask(mayaActor, task.New{Owner: "pull", Title: "Claimed by hand"})
 		_, err := inst.svc.Signup(ctx, asAgent("pull"), "pull", 1)
 		inst.ok(err)
 		has(row(b.get("/scheduler"), "held-"+tk.ID.String()), "/tasks/"+tk.ID.String()+"/release")
 		b.post("/tasks/"+tk.ID.String()+"/release", "back",
-			"/scheduler").leadsTo("/scheduler").shows("Released the claim").hides("held-" + tk.ID.String())
+			"/scheduler").redirectsTo("/scheduler").shows("Released the claim").hides("held-" + tk.ID.String())
 	})
-	t.Run("a pause is the reason of all", func(t *testing.T) {
+	t.Run("during a pause it is the reason for all tasks", func(t *testing.T) {
 		b.post("/agents/coder/pause", "reason", "no").is(303)
 		has(row(b.get("/scheduler"), "run-2"), "coder is paused by maya")
 		b.post("/scheduler/pause", "reason", "no").is(303)
 		has(row(b.get("/scheduler"), "run-2"), "the server is paused by maya")
 	})
-	t.Run("a viewer may look", func(t *testing.T) {
+	t.Run("a viewer can read the page", func(t *testing.T) {
 		inst.person("vera", task.RoleViewer).get("/scheduler").is(200).shows("Second to it").hides("/release",
 			`action="/scheduler/tick"`, "Run now")
 	})
@@ -101,7 +101,7 @@ func TestTheRunPageNamesWhatStartedTheRun(t *testing.T) {
 	b.get("/runs/1").is(200).shows("by a wake (comment by maya), asked by")
 }
 
-func TestTheSchedulerTellsOfWakes(t *testing.T) {
+func TestTheSchedulerShowsWakes(t *testing.T) {
 	t.Parallel()
 	inst := newSite(t, func(o setup) { o.Config.Wakes, o.Config.WakeBudget = true, 2 })
 	b, ctx := inst.maya(), context.Background()

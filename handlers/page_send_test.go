@@ -7,7 +7,7 @@ import (
 	"taskyard/task"
 )
 
-func TestAScriptIsToldWhereAFormLeads(t *testing.T) {
+func TestAScriptGetsTheRedirectOfAForm(t *testing.T) {
 	t.Parallel()
 	inst := newSite(t)
 	tk := inst.newTask(mayaActor, task.New{Owner: "coder", Title: "Talked about", NoStart: true})
@@ -15,7 +15,7 @@ func TestAScriptIsToldWhereAFormLeads(t *testing.T) {
 	b.header = http.Header{sentHeader: {"1"}}
 	path := "/tasks/" + tk.ID.String() + "/comments"
 	if got := b.post(path, "content", "Said").is(204).header.Get("Location"); got != "/tasks/1#msg-1" {
-		t.Errorf("the form leads to %q", got)
+		t.Errorf("got redirect to %q", got)
 	}
 	b.get("/tasks/1").is(200).shows("Said")
 	b.post(path, "content", "   ").is(422).shows("must not be blank")

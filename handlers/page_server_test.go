@@ -12,8 +12,8 @@ import (
 	"taskyard/task"
 )
 
-// sampleSettings are three settings in the place of a file: a number, one that
-// is locked, and a choice.
+// sampleSettings are three settings in place of a configuration file: a number, a
+// locked one, and a choice.
 type sampleSettings struct {
 	mu     sync.Mutex
 	values map[string]string
@@ -71,47 +71,47 @@ func (f *sampleSettings) Edit(values map[string]*string) (out service.SettingsEd
 	}}, nil
 }
 
-func TestAdminsChangeSettingsInThePage(t *testing.T) {
+func TestAdminsChangeSettingsOnThePage(t *testing.T) {
 	t.Parallel()
 	file := &sampleSettings{}
 	inst := newSite(t, func(o setup) { o.Config.Settings = file })
 	maya := inst.maya()
-	send := func(pairs ...string) *seenPage {
+	send := func(pairs ...string) *webPage {
 		return maya.post("/settings/server", append([]string{"was.runs.attempts", "3", "was.approval.policy", "delegated"}, pairs...)...)
 	}
 	t.Run("the page shows value, default, source and lock", func(t *testing.T) {
 		maya.get("/settings/server").shows("Failures in a row", "Default: 3", "now from TASKYARD_RUNS_TIMEOUT", "Locked: the variable sets it")
 	})
-	t.Run("fields that were not changed are not written", func(t *testing.T) {
-		send("runs.attempts", "5", "approval.policy", "delegated").leadsTo("/settings/server")
+	t.Run("unchanged fields are not written", func(t *testing.T) {
+		send("runs.attempts", "5", "approval.policy", "delegated").redirectsTo("/settings/server")
 		if len(file.edits) != 1 || len(file.edits[0]) != 1 || *file.edits[0]["runs.attempts"] != "5" {
-			t.Errorf("%v", file.edits)
+			t.Errorf("got %v", file.edits)
 		}
-		send("runs.attempts", "3", "approval.policy", "delegated").leadsTo("/settings/server")
+		send("runs.attempts", "3", "approval.policy", "delegated").redirectsTo("/settings/server")
 		if len(file.edits) != 1 {
 			t.Errorf("a form without changes wrote %v", file.edits[1:])
 		}
 		if got := maya.get("/settings/server").field("/settings/server", "runs.attempts"); got != "5" {
-			t.Errorf("what was not changed in the form went back to %q", got)
+			t.Errorf("an unchanged field was reset to %q", got)
 		}
 	})
-	t.Run("an empty field is the default", func(t *testing.T) {
-		send("runs.attempts", "").leadsTo("/settings/server")
+	t.Run("an empty field restores the default", func(t *testing.T) {
+		send("runs.attempts", "").redirectsTo("/settings/server")
 		if v, ok := file.edits[len(file.edits)-1]["runs.attempts"]; !ok || v != nil {
-			t.Errorf("%v", file.edits)
+			t.Errorf("got %v", file.edits)
 		}
 	})
-	t.Run("what is wrong is told beside its field, and the input stays", func(t *testing.T) {
+	t.Run("an error is shown at its field, and the input is kept", func(t *testing.T) {
 		page := send("runs.attempts", "many", "approval.policy", "always").is(http.StatusUnprocessableEntity)
 		page.shows(`&#34;many&#34; is not valid: give a whole number from 1 to 10`)
 		if got := page.field("/settings/server", "runs.attempts"); got != "many" {
-			t.Errorf("the field has %q", got)
+			t.Errorf("got field %q", got)
 		}
 		if !strings.Contains(page.body, `<option value="always" selected`) {
-			t.Error("the choice that was made is gone")
+			t.Error("the selected choice was lost")
 		}
 	})
-	t.Run("others do not see it", func(t *testing.T) {
+	t.Run("other roles do not see the page", func(t *testing.T) {
 		vera := inst.person("vera", task.RoleViewer)
 		vera.get("/settings/server").is(http.StatusForbidden)
 		vera.post("/settings/server", "runs.attempts", "1").is(http.StatusForbidden)

@@ -15,8 +15,8 @@ import (
 	"taskyard/views"
 )
 
-// asks has coder ask something on a new task.
-func (s *site) asks(title, text string) (*task.Task, task.ID) {
+// askQuestion has coder ask a question on a new task.
+func (s *site) askQuestion(title, text string) (*task.Task, task.ID) {
 	s.t.Helper()
 	tk := s.newTask(mayaActor, task.New{Owner: "coder", Title: title, NoStart: true})
 	m, err := s.svc.Ask(context.Background(), asAgent("coder"), tk.ID, text, false)
@@ -28,26 +28,26 @@ func TestSnoozeOnPages(t *testing.T) {
 	t.Parallel()
 	inst := newSite(t)
 	b, oleg := inst.maya(), inst.person("oleg", task.RoleOperator)
-	tk, q := inst.asks("Choose a color", "Blue or green?")
-	snooze := func(pairs ...string) *seenPage {
+	tk, q := inst.askQuestion("Choose a color", "Blue or green?")
+	snooze := func(pairs ...string) *webPage {
 		return b.post("/inbox/snooze", append([]string{"kind", "question", "ref", q.String(), "back", "/"}, pairs...)...)
 	}
 	b.get("/").shows("Blue or green?", "Until tomorrow, 9:00", `name="ref" value="`+q.String()+`"`)
 
-	t.Run("hides it from the person, who is told until when and may undo it", func(t *testing.T) {
-		p := snooze("for", "hour").leadsTo("/").hides("Blue or green?").shows("<title>Inbox ·", "Snoozed #"+tk.ID.String()+
+	t.Run("hides the entry from the person, who sees until when and can undo it", func(t *testing.T) {
+		p := snooze("for", "hour").redirectsTo("/").hides("Blue or green?").shows("<title>Inbox ·", "Snoozed #"+tk.ID.String()+
 			" until", "Snoozed (1)", "Choose a color", "data-undo", "returns automatically")
 		b.get("/queues").shows("<title>Queues ·").hides("data-undo>")
 		oleg.get("/").shows("Blue or green?", "<title>(1) Inbox").hides("Snoozed (")
 		b.post("/inbox/wake", "kind", "question", "ref", q.String(), "_key",
-			p.field("/inbox/wake", "_key")).leadsTo("/").shows("Blue or green?", "back in your inbox").hides("Snoozed (")
+			p.field("/inbox/wake", "_key")).redirectsTo("/").shows("Blue or green?", "back in your inbox").hides("Snoozed (")
 	})
-	t.Run("it returns automatically", func(t *testing.T) {
-		snooze("for", "hour").leadsTo("/").hides("Blue or green?")
+	t.Run("the entry returns automatically", func(t *testing.T) {
+		snooze("for", "hour").redirectsTo("/").hides("Blue or green?")
 		inst.Forward(time.Hour)
 		b.get("/").shows("Blue or green?", "(1) Inbox")
 	})
-	t.Run("a double click makes one effect", func(t *testing.T) {
+	t.Run("a double click has one effect", func(t *testing.T) {
 		count := func() int {
 			list, err := inst.svc.Events(context.Background(), mayaActor, task.EventFilter{TaskID: tk.ID, Limit: 500})
 			inst.ok(err)
@@ -57,10 +57,10 @@ func TestSnoozeOnPages(t *testing.T) {
 		snooze("for", "week", "_key", "one").is(303)
 		snooze("for", "week", "_key", "one").is(303)
 		if got := count() - before; got != 1 {
-			t.Errorf("%d events", got)
+			t.Errorf("got %d events", got)
 		}
 	})
-	t.Run("nonsense is refused", func(t *testing.T) {
+	t.Run("invalid input is refused", func(t *testing.T) {
 		for _, in := range [][]string{
 			{"for", "ever"},
 			{"for", "hour", "kind", "mood"},
@@ -77,15 +77,15 @@ func TestSnoozeOnPages(t *testing.T) {
 		b.get("/?only=question&after=x").is(422)
 		b.post("/inbox/notices/9999/restore").is(404)
 	})
-	t.Run("a viewer is offered nothing", func(t *testing.T) {
+	t.Run("a viewer cannot snooze", func(t *testing.T) {
 		inst.person("vera", task.RoleViewer).get("/").is(200).shows("Blue or green?").hides("/inbox/snooze")
 	})
 	t.Run("an acknowledgment can be undone", func(t *testing.T) {
 		m, err := inst.svc.Notify(context.Background(), asAgent("coder"), tk.ID, "Half of it is done.")
 		inst.ok(err)
 		at := "/inbox/notices/" + m.ID.String()
-		b.post(at+"/acknowledge", "back", "/").leadsTo("/").hides("Half of it is done.").shows(`action="`+at+`/restore"`, "data-undo")
-		b.post(at+"/restore", "back", "/").leadsTo("/").shows("Half of it is done.")
+		b.post(at+"/acknowledge", "back", "/").redirectsTo("/").hides("Half of it is done.").shows(`action="`+at+`/restore"`, "data-undo")
+		b.post(at+"/restore", "back", "/").redirectsTo("/").shows("Half of it is done.")
 	})
 }
 
@@ -103,7 +103,7 @@ func TestLongInboxesArePagedAndSmall(t *testing.T) {
 		return s.String()
 	}
 	for range 45 {
-		inst.asks("Question "+noise()[:100], noise())
+		inst.askQuestion("Question "+noise()[:100], noise())
 		tk := inst.newTask(mayaActor, task.New{Owner: "coder", Title: "Note " + noise()[:100], NoStart: true})
 		_, err := inst.svc.Notify(context.Background(), asAgent("coder"), tk.ID, noise())
 		inst.ok(err)
@@ -115,7 +115,7 @@ func TestLongInboxesArePagedAndSmall(t *testing.T) {
 			n := strings.Count(page.body, `<li class="card comment`)
 			seen += n
 			if n > views.InboxRows {
-				t.Fatalf("%d on a page", n)
+				t.Fatalf("got %d on a page", n)
 			}
 			_, rest, more := strings.Cut(page.body, `href="/?after=`)
 			if !more {
@@ -125,7 +125,7 @@ func TestLongInboxesArePagedAndSmall(t *testing.T) {
 			page = b.get("/?only=" + kind + "&after=" + after)
 		}
 		if seen != 45 {
-			t.Errorf("%d of %s on all pages", seen, kind)
+			t.Errorf("got %d of %s on all pages", seen, kind)
 		}
 	}
 	b.get("/?only=stuck").is(200).shows("Inbox is empty", "Show the whole inbox")
@@ -149,13 +149,13 @@ func TestSnoozesEndInTheMorningOfThePerson(t *testing.T) {
 		{"2026-03-02 08:59", "tomorrow", "2026-03-03 09:00"}, // a Monday
 		{"2026-03-02 08:59", "week", "2026-03-09 09:00"},
 		{"2026-03-01 23:30", "week", "2026-03-02 09:00"},     // a Sunday
-		{"2026-03-28 20:00", "tomorrow", "2026-03-29 09:00"}, // the night of 23 hours
-		{"2026-10-24 20:00", "tomorrow", "2026-10-25 09:00"}, // and of 25
+		{"2026-03-28 20:00", "tomorrow", "2026-03-29 09:00"}, // a day of 23 hours
+		{"2026-10-24 20:00", "tomorrow", "2026-10-25 09:00"}, // a day of 25 hours
 		{"2026-12-31 12:00", "tomorrow", "2027-01-01 09:00"},
 	} {
 		t.Run(c.choice+" from "+c.now, func(t *testing.T) {
 			if got, err := snoozeUntil(at(c.now), c.choice); err != nil || !got.Equal(at(c.want)) {
-				t.Errorf("%v, %v", got, err)
+				t.Errorf("got %v, %v", got, err)
 			}
 		})
 	}

@@ -8,10 +8,10 @@ import (
 	"taskyard/task"
 )
 
-// typedText is what a person typed: no part of any page by itself.
+// typedText is typed by a person; no page contains it otherwise.
 const typedText = "Half an hour of careful words"
 
-func TestTypedTextComesBackWhenItsFormIsGone(t *testing.T) {
+func TestTypedTextIsReturnedWhenItsFormIsGone(t *testing.T) {
 	t.Parallel()
 	inst := newSite(t)
 	b := inst.maya()
@@ -36,7 +36,7 @@ func TestTypedTextComesBackWhenItsFormIsGone(t *testing.T) {
 		{"a hand-over", "/move", "from=coder|to=planner|comment=*"},
 		{"a subtask", "/steps/0/subtask", "title=Part|owner=planner|description=*"},
 	} {
-		t.Run("of "+form.says+" on a task that was archived meanwhile", func(t *testing.T) {
+		t.Run("of "+form.says+" on a task archived meanwhile", func(t *testing.T) {
 			var pairs []string
 			for f := range strings.SplitSeq(form.fields, "|") {
 				name, value, _ := strings.Cut(f, "=")
@@ -45,11 +45,11 @@ func TestTypedTextComesBackWhenItsFormIsGone(t *testing.T) {
 			b.post(at+form.path, pairs...).is(409).shows(typedText)
 		})
 	}
-	t.Run("of an answer to a question that is answered", func(t *testing.T) {
+	t.Run("of an answer to an answered question", func(t *testing.T) {
 		open := inst.newTask(mayaActor, task.New{Title: "Open", Owner: "coder"})
 		b.post("/tasks/"+open.ID.String()+"/reply", "content", typedText).is(409).shows(typedText)
 	})
-	t.Run("of a reason on a run that is over", func(t *testing.T) {
+	t.Run("of a reason for an ended run", func(t *testing.T) {
 		open := inst.newTask(mayaActor, task.New{Title: "Asked", Owner: "reviewer"})
 		r, err := inst.svc.RunNow(context.Background(), mayaActor, open.ID)
 		inst.ok(err)
@@ -58,34 +58,34 @@ func TestTypedTextComesBackWhenItsFormIsGone(t *testing.T) {
 		b.post("/runs/"+r.ID.String()+"/deny", "reason", typedText).is(409).shows(typedText)
 		b.post("/runs/"+r.ID.String()+"/cancel", "reason", typedText).is(409).shows(typedText)
 	})
-	t.Run("of a form of which nothing is left", func(t *testing.T) {
+	t.Run("of a form that no longer exists", func(t *testing.T) {
 		b.post("/tasks/99/comments", "content", typedText).is(404).shows(typedText)
 	})
-	t.Run("but what the page itself sent does not", func(t *testing.T) {
+	t.Run("but not of text that the page itself sent", func(t *testing.T) {
 		b.post(at+"/resources/0/delete", "value", "https://example.com/a").hides("data-kept")
 		b.post(at+"/steps/0", "done", "true", "seen", "Do").is(409).hides("data-kept")
 	})
 }
 
-func TestTypedTextComesBackWhenTheSessionHasEnded(t *testing.T) {
+func TestTypedTextIsReturnedWhenTheSessionHasEnded(t *testing.T) {
 	t.Parallel()
 	inst := newSite(t)
 	inst.maya()
 	tk := inst.newTask(mayaActor, task.New{Title: "Open", Owner: "coder"})
 	at := "/tasks/" + tk.ID.String()
 	lone := inst.browser()
-	t.Run("it is shown with the way to sign in", func(t *testing.T) {
+	t.Run("it is shown with a sign-in link", func(t *testing.T) {
 		lone.post(at+"/comments", "content", typedText, "back", at).is(401).shows(typedText,
 			"Sign in", "/login?next="+strings.ReplaceAll(at, "/", "%2F"))
 	})
-	t.Run("a form without words leads to the sign-in page", func(t *testing.T) {
+	t.Run("a form without text redirects to the sign-in page", func(t *testing.T) {
 		lone.post(at+"/run", "back", at).is(303)
 	})
-	t.Run("a password never comes back", func(t *testing.T) {
+	t.Run("a password is never shown", func(t *testing.T) {
 		lone.post("/settings/password", "current", typedText, "password", typedText).is(303).hides(typedText)
 		lone.post("/settings/people", "name", "x", "password", typedText).hides(typedText)
 	})
-	t.Run("words that another site sends never appear on a page", func(t *testing.T) {
+	t.Run("text from another site is never shown", func(t *testing.T) {
 		lone.origin = "https://elsewhere.example"
 		lone.post(at+"/comments", "content", typedText).is(403).hides(typedText)
 	})

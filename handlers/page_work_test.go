@@ -26,45 +26,45 @@ func TestDecisionsOnRuns(t *testing.T) {
 	two, _ := waiting("Second of them")
 	at := "/runs/" + one.String()
 
-	t.Run("the first that waits is shown, whole", func(t *testing.T) {
+	t.Run("the first waiting run is shown in full", func(t *testing.T) {
 		b.get("/approvals").is(200).shows("2 waiting", "First of them", "Second of them", "Do what the task says.",
 			"asks to run", `hx-get="/approvals/1"`).hides(`hx-get="/approvals"`)
 		b.get("/approvals/2").is(200).shows("Second of them", "This run could do more than it asks for.", "not enforced",
-			"the program is told, and not held to it", "its whole process tree is ended").hides("It may not execute shell commands")
+			"the program is told, but nothing enforces it", "its whole process tree is ended").hides("It may not execute shell commands")
 		b.get("/api/runs/2").is(200).shows(`"enforcement":[{"what":"read","asked":"allowed","enforced":"not_asked"}`,
-			`{"what":"bash","asked":"not allowed","enforced":"not_enforced","how":"the program is told, and not held to it"}`)
+			`{"what":"bash","asked":"not allowed","enforced":"not_enforced","how":"the program is told, but nothing enforces it"}`)
 		b.get("/queues").shows(`(2) Queues`, "Approve run")
 	})
-	t.Run("a rejection needs a reason", func(t *testing.T) {
+	t.Run("a denial needs a reason", func(t *testing.T) {
 		b.post(at+"/deny", "reason", "  ").is(422).shows("is required")
 	})
-	t.Run("limits can only be tightened, and what was typed stays", func(t *testing.T) {
+	t.Run("limits can only be tightened, and the input is kept", func(t *testing.T) {
 		b.post(at+"/approve", "version", version, "timeoutSeconds", "999999").is(422).shows("may only be tightened", `value="999999"`)
 		b.post(at+"/approve", "version", version, "maxTokens", "many", "scope",
 			"task").is(422).shows("must be a whole number", `value="task" form="approve" checked`)
 	})
-	t.Run("what was not looked at is not approved", func(t *testing.T) {
+	t.Run("a version that was not reviewed is not approved", func(t *testing.T) {
 		b.post(at+"/approve", "version", strings.Repeat("0", 64)).is(409).shows("has changed since you reviewed it")
 	})
-	t.Run("an approval with limits lets it run, once for a form", func(t *testing.T) {
+	t.Run("an approval with limits starts the run, once per form", func(t *testing.T) {
 		for range 2 {
 			b.post(at+"/approve", "version", version, "timeoutSeconds", "60", "_key",
-				"A1").leadsTo("/approvals/2").shows("Run 1 approved.", "1 waiting", "Second of them", "/approvals/undo")
+				"A1").redirectsTo("/approvals/2").shows("Run 1 approved.", "1 waiting", "Second of them", "/approvals/undo")
 		}
 		b.get("/approvals/1").shows("Approved by maya", "it is queued")
 		inst.Forward(task.UndoWindow)
-		inst.settle()
+		inst.settleDecisions()
 		b.get("/approvals/1").shows("Approved by maya").hides("Run 1 approved.", "/approvals/undo")
 		b.get(at).shows("of 1m")
 	})
-	t.Run("a decision is not taken twice", func(t *testing.T) {
+	t.Run("a decision is made only once", func(t *testing.T) {
 		b.post(at+"/approve", "version", version).is(409).shows("Your approval was too late", "maya approved this run")
 		b.post(at+"/deny", "reason", "too late").is(409).shows("Your rejection was too late", "maya approved this run")
 	})
-	t.Run("a rejection goes into the thread", func(t *testing.T) {
-		b.post("/runs/"+two.String()+"/deny", "reason", "Not this way").leadsTo("/approvals").shows("Run 2 rejected.", "No approvals waiting")
+	t.Run("a denial is added to the thread", func(t *testing.T) {
+		b.post("/runs/"+two.String()+"/deny", "reason", "Not this way").redirectsTo("/approvals").shows("Run 2 rejected.", "No approvals waiting")
 		inst.Forward(task.UndoWindow)
-		inst.settle()
+		inst.settleDecisions()
 		b.get("/tasks/2").shows("Run 2 was denied: Not this way")
 		b.get("/approvals/2").shows("Denied by maya", "Not this way")
 	})
@@ -81,26 +81,26 @@ func TestRunsAndTheirTranscripts(t *testing.T) {
 	}, "mark")
 	at := "/runs/" + failed.String()
 
-	t.Run("a run shows its outcome and what was said", func(t *testing.T) {
+	t.Run("a run shows its outcome and transcript", func(t *testing.T) {
 		b.get(at).is(200).shows("exit code 2", "I read the settings first.", "Raw log", "Retry")
 		b.get("/runs").shows("The work", "exit code 2")
 		b.get("/runs?status=completed").shows("No results")
 	})
-	t.Run("the stream answers items alone, after a line", func(t *testing.T) {
+	t.Run("the stream returns only items, after a line", func(t *testing.T) {
 		all := b.get(at + "/transcript?after=0").is(200).hides("<html")
 		if n := strings.Count(all.body, `<li id="m`); n != 8 {
-			t.Errorf("%d items, want 8: a call and its answer are one", n)
+			t.Errorf("got %d items, want 8: a call and its result are one", n)
 		}
 		first, _, _ := strings.Cut(all.body[strings.Index(all.body, `id="m`)+5:], `"`)
 		if n := strings.Count(b.get(at+"/transcript?after="+first).body, `<li id="m`); n != 7 {
-			t.Errorf("%d items after the first, want 7", n)
+			t.Errorf("got %d items after the first, want 7", n)
 		}
 		b.get(at + "/transcript?after=x").is(422)
 	})
 	t.Run("the whole transcript is plain text", func(t *testing.T) {
 		a := b.get(at+"/transcript").is(200).shows("I read the settings first. mark\n", "stderr: warning")
 		if ct := a.header.Get("Content-Type"); ct != "text/plain; charset=utf-8" {
-			t.Errorf("Content-Type is %q", ct)
+			t.Errorf("got Content-Type %q", ct)
 		}
 	})
 	t.Run("a long transcript is read in parts to its end", func(t *testing.T) {
@@ -116,10 +116,10 @@ func TestRunsAndTheirTranscripts(t *testing.T) {
 		long := "/runs/" + r.ID.String()
 		b.get(long).shows("line 519.", "Show earlier lines").hides("line 100.")
 		b.get(long+"/transcript").shows("line 0.", "line 519.")
-		b.post(long + "/cancel").leadsTo(long).shows("was stopped")
+		b.post(long + "/cancel").redirectsTo(long).shows("was stopped")
 	})
-	t.Run("a retry is a run of its own that names the old one", func(t *testing.T) {
-		b.post(at+"/retry").leadsTo("/runs/3").shows("tries it again", "a retry of")
+	t.Run("a retry is a separate run that names the previous one", func(t *testing.T) {
+		b.post(at+"/retry").redirectsTo("/runs/3").shows("tries it again", "a retry of")
 		b.get(at).shows("retried as").hides(at + "/retry")
 		b.post(at+"/retry").is(409).shows("is in flight", `href="`+at+`"`)
 	})
@@ -147,7 +147,7 @@ func TestAgentDefinitionsOnPages(t *testing.T) {
 	b := inst.maya()
 	const good = "---\ndescription: tests things\ntools: read\n---\nTest.\n"
 
-	t.Run("verdicts show with line and reason", func(t *testing.T) {
+	t.Run("problems are shown with line and reason", func(t *testing.T) {
 		b.get("/agents").is(200).shows("coder", "Valid", "Invalid", filepath.Dir(inst.dir))
 		inst.ok(os.WriteFile(filepath.Join(inst.dir, "My Agent.md"), []byte(good), 0o600))
 		b.post("/agents/reload")
@@ -155,46 +155,48 @@ func TestAgentDefinitionsOnPages(t *testing.T) {
 		b.get("/agents/bad").shows("This definition can't run", "tools")
 		b.get("/agents/pull").shows("Pull only")
 	})
-	t.Run("an invalid text is refused with every problem and kept", func(t *testing.T) {
+	t.Run("an invalid text is refused with all problems and kept", func(t *testing.T) {
 		b.post("/agents", "id", "tester", "text", "---\r\nname: x\r\n---\r\nkept words\r\n").is(422).
 			shows("is not valid and was not saved", "description", "tools", "kept words", `value="tester"`, `name="force"`)
 		b.post("/agents", "id", "No Good", "text", good).is(422).shows("must be 1 to 63 of")
 		b.get("/agents/tester").is(404)
 	})
-	t.Run("a good one is written as it was typed", func(t *testing.T) {
+	t.Run("a valid text is saved as typed", func(t *testing.T) {
 		b.post("/agents", "id", "tester", "text",
-			strings.ReplaceAll(good, "\n", "\r\n")).leadsTo("/agents/tester").shows("Saved tester", "tests things")
+			strings.ReplaceAll(good, "\n", "\r\n")).redirectsTo("/agents/tester").shows("Saved tester", "tests things")
 		text, err := os.ReadFile(filepath.Join(inst.dir, "tester.md"))
 		inst.ok(err)
 		if string(text) != good {
-			t.Errorf("the file holds %q, want %q", text, good)
+			t.Errorf("got file %q, want %q", text, good)
 		}
 		b.post("/agents", "id", "tester", "text", good+"over").is(409).shows("There is already an agent tester")
 	})
-	t.Run("a change made meanwhile is not written over unseen", func(t *testing.T) {
+	t.Run("a concurrent change is not silently overwritten", func(t *testing.T) {
 		hash := b.get("/agents/tester/edit").is(200).field("/agents/tester", "hash")
-		for range 2 { // the same form twice finds its own text
-			b.post("/agents/tester", "hash", hash, "text", good+"More.\n").leadsTo("/agents/tester").shows("More.")
+		for range 2 { // submitting the same form twice
+			b.post("/agents/tester", "hash", hash, "text", good+"More.\n").redirectsTo("/agents/tester").shows("More.")
 		}
 		stale := b.post("/agents/tester", "hash", hash, "text", good+"Mine.\n").is(409).shows("changed this file while you edited it",
 			"The file as it is now", "More.", "Mine.")
-		b.post("/agents/tester", "hash", stale.field("/agents/tester", "hash"), "text", good+"Mine.\n").leadsTo("/agents/tester").shows("Mine.")
+		b.post("/agents/tester", "hash", stale.field("/agents/tester", "hash"), "text", good+"Mine.\n").
+			redirectsTo("/agents/tester").shows("Mine.")
 	})
-	t.Run("an invalid text is saved when that is insisted on", func(t *testing.T) {
+	t.Run("an invalid text is saved on request", func(t *testing.T) {
 		hash := b.get("/agents/tester/edit").field("/agents/tester", "hash")
-		b.post("/agents/tester", "hash", hash, "text", "broken", "force", "1").leadsTo("/agents/tester").shows("the last valid version is in use")
+		b.post("/agents/tester", "hash", hash, "text", "broken", "force", "1").
+			redirectsTo("/agents/tester").shows("the last valid version is in use")
 		b.get("/agents/tester/edit").shows("broken")
 	})
-	t.Run("what owns open tasks is not deleted", func(t *testing.T) {
+	t.Run("an agent with open tasks is not deleted", func(t *testing.T) {
 		tk := inst.newTask(mayaActor, task.New{Owner: "tester"})
 		b.post("/agents/tester/delete").is(409).shows("owns 1 open tasks")
 		b.post("/tasks/" + tk.ID.String() + "/complete").is(303)
-		b.post("/agents/tester/delete").leadsTo("/agents").shows("Deleted tester")
+		b.post("/agents/tester/delete").redirectsTo("/agents").shows("Deleted tester")
 		b.get("/agents/tester").is(404)
 	})
-	t.Run("files put there by hand are read again", func(t *testing.T) {
+	t.Run("files written by hand are reloaded", func(t *testing.T) {
 		inst.ok(os.WriteFile(filepath.Join(inst.dir, "byhand.md"), []byte(good), 0o600))
-		b.post("/agents/reload").leadsTo("/agents").shows("byhand")
+		b.post("/agents/reload").redirectsTo("/agents").shows("byhand")
 	})
 }
 
@@ -208,11 +210,11 @@ func TestTheScheduler(t *testing.T) {
 	b.get("/scheduler").shows("Last backup", "3.2 MiB", "1h ago")
 	b.get("/scheduler").is(200).shows("hourly from 6:00 to 21:00", "Add a dark mode", "pull-only",
 		"question open", "its runs failed or were denied", "context deadline exceeded")
-	b.post("/scheduler/tick").leadsTo("/scheduler").shows("Tick: ", "by maya")
-	b.post("/scheduler/jobs/backup/run").leadsTo("/scheduler").shows("Job backup runs now")
+	b.post("/scheduler/tick").redirectsTo("/scheduler").shows("Tick: ", "by maya")
+	b.post("/scheduler/jobs/backup/run").redirectsTo("/scheduler").shows("Job backup runs now")
 	b.post("/scheduler/jobs/other/run").is(404).shows("No job has the name other", `href="/scheduler"`)
 	if len(inst.sched.ran) != 1 || inst.sched.ran[0] != "backup" {
-		t.Errorf("jobs run: %v", inst.sched.ran)
+		t.Errorf("got jobs %v", inst.sched.ran)
 	}
 	inst.sched.next = 0
 	b.get("/scheduler").shows("The scheduler is disabled")
@@ -229,20 +231,20 @@ func TestTheBoard(t *testing.T) {
 	_, err := inst.svc.Ask(context.Background(), asAgent("planner"), tk.ID, "What now?", false)
 	inst.ok(err)
 
-	t.Run("a column holds 25 cards and counts the rest", func(t *testing.T) {
+	t.Run("a column shows 25 cards and counts the rest", func(t *testing.T) {
 		a := b.get("/queues").is(200).shows("105 more in Idle", "Needs you 1", "Queue is empty")
 		if n := strings.Count(a.body, "One of many</a>"); n != 25 {
-			t.Errorf("%d cards, want 25", n)
+			t.Errorf("got %d cards, want 25", n)
 		}
 	})
-	t.Run("a filter narrows columns", func(t *testing.T) {
+	t.Run("a filter applies to columns", func(t *testing.T) {
 		b.get("/queues?status=waiting").shows("A question of mine").hides("One of many", "Queue is empty")
 		b.get("/queues?agent=planner").hides("One of many")
 		b.get("/queues?q=question").shows("A question of mine").hides("One of many")
 		b.get("/queues?status=failed").shows("No results")
 	})
-	t.Run("the list of earlier versions is the list of tasks", func(t *testing.T) {
-		b.get("/queues?view=list&status=waiting").leadsTo("/tasks?status=waiting").shows("A question of mine").hides("One of many")
+	t.Run("the list's address in earlier versions shows the list of tasks", func(t *testing.T) {
+		b.get("/queues?view=list&status=waiting").redirectsTo("/tasks?status=waiting").shows("A question of mine").hides("One of many")
 	})
 	t.Run("tasks are paged", func(t *testing.T) {
 		a := b.get("/tasks?agent=coder").is(200)
@@ -254,13 +256,13 @@ func TestTheBoard(t *testing.T) {
 			}
 		}
 		if !strings.Contains(next, "agent=coder") {
-			t.Fatalf("the next page is %q", next)
+			t.Fatalf("got next page %q", next)
 		}
 		if n := strings.Count(b.get(next).is(200).hides(`rel="next"`).body, "One of many"); n != 30 {
-			t.Errorf("the second page has %d tasks, want 30", n)
+			t.Errorf("second page: got %d tasks, want 30", n)
 		}
 	})
-	t.Run("an owner whose definition is gone still has a column", func(t *testing.T) {
+	t.Run("an owner without a definition still has a column", func(t *testing.T) {
 		inst.ok(os.Remove(filepath.Join(inst.dir, "planner.md")))
 		b.post("/agents/reload").is(303)
 		b.get("/queues").shows("A question of mine")

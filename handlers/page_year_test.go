@@ -23,7 +23,7 @@ import (
 	"taskyard/task"
 )
 
-// yearSite is a server over a year of work, whose clock is at its end.
+// yearSite returns a server with a year of work, whose clock is at the end of it.
 func yearSite(t testing.TB, size dbfill.Size) (*site, dbfill.Marks) {
 	t.Helper()
 	clock, quiet, path := testkit.NewClock(), slog.New(slog.DiscardHandler), filepath.Join(t.TempDir(), "taskyard.db")
@@ -50,8 +50,7 @@ func yearSite(t testing.TB, size dbfill.Size) (*site, dbfill.Marks) {
 	return inst.begin(made, Options{Scheduler: inst.sched, Log: quiet, Build: buildinfo.Info{Version: "test"}}, &http.Server{}), m
 }
 
-// yearPages are the pages that grow with an instance, each in the state in which it
-// is largest.
+// yearPages returns the pages that grow with an instance, each in its largest state.
 func yearPages(m dbfill.Marks) []string {
 	at := func(before string, id task.ID, after string) string { return before + id.String() + after }
 	return []string{
@@ -65,12 +64,12 @@ func yearPages(m dbfill.Marks) []string {
 	}
 }
 
-// TestPagesOfAYearAreSmall holds the bound of every page where there is much.
+// TestPagesOfAYearAreSmall checks the size of every page of a large instance.
 func TestPagesOfAYearAreSmall(t *testing.T) {
 	t.Parallel()
 	testkit.OneGoroutine(t)
-	dbtest.SQLiteOnly(t) // the instance is filled by statements of SQLite
-	// Of each thing more than one page lists.
+	dbtest.SQLiteOnly(t) // the instance is filled by SQLite statements
+	// More of everything than one page lists.
 	size := dbfill.Size{Open: 2000, Archived: 1000, Approvals: 200, Subtasks: 300, Comments: 300, Lines: 2000}
 	if testkit.Whole() {
 		size = dbfill.Size{Open: 10_000, Archived: 2000, Approvals: 1000, Subtasks: 1000, Comments: 1500, Lines: 10_000}
@@ -81,7 +80,7 @@ func TestPagesOfAYearAreSmall(t *testing.T) {
 	for _, path := range yearPages(m) {
 		b.get(path).is(200).isSmall()
 	}
-	t.Run("what is listed in part says so", func(t *testing.T) {
+	t.Run("partial lists say so", func(t *testing.T) {
 		b.get("/approvals").shows(fmt.Sprintf(">%d waiting<", size.Approvals), "The first 100 to expire are listed")
 	})
 }
@@ -92,8 +91,8 @@ func (s *site) newAdmin() {
 	s.ok(err)
 }
 
-// BenchmarkYearPages asks for every page of a year of work, each time after a
-// change, without a network.
+// BenchmarkYearPages requests every page of a year of work, each after a change,
+// without a network.
 func BenchmarkYearPages(b *testing.B) {
 	inst, m := yearSite(b, dbfill.Size{Open: 10_000, Archived: 5_000, Approvals: 1000, Subtasks: 1000, Comments: 2000, Lines: 10_000})
 	inst.newAdmin()

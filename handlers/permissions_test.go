@@ -9,8 +9,9 @@ import (
 	"taskyard/task"
 )
 
-// asking starts the run of a new task and has it ask before a tool call.
-func (s *site) asking(tool, input string) *task.Permission {
+// pendingPermission starts the run of a new task and has it request permission for a
+// tool call.
+func (s *site) pendingPermission(tool, input string) *task.Permission {
 	s.t.Helper()
 	run := s.runNew().Run
 	p, err := s.svc.AskPermission(context.Background(), run.ID, run.Lease, task.Permission{Tool: tool, Input: json.RawMessage(input)})
@@ -21,22 +22,22 @@ func (s *site) asking(tool, input string) *task.Permission {
 func TestPermissionsOverJSON(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	p := s.asking("bash", `{"command":"rm -r build"}`)
+	p := s.pendingPermission("bash", `{"command":"rm -r build"}`)
 	run := "/api/runs/" + p.Run.String()
 	at := run + "/permissions/1/"
 	type body struct {
 		Phase      task.Phase
 		Permission *task.Permission
 	}
-	t.Run("a run tells what it asks", func(t *testing.T) {
+	t.Run("a run shows its request", func(t *testing.T) {
 		r := decode[body](s.do("viewer", "GET", run, "").want(200))
 		if r.Phase != task.PhasePermission || r.Permission.Tool != "bash" ||
 			string(r.Permission.Input) != `{"command":"rm -r build"}` || r.Permission.ExpiresAt == 0 {
-			t.Fatalf("%+v", r)
+			t.Fatalf("got %+v", r)
 		}
 		s.do("viewer", "GET", "/api/inbox", "").want(200)
 	})
-	t.Run("reviewers decide, nobody else", func(t *testing.T) {
+	t.Run("only reviewers decide", func(t *testing.T) {
 		for _, who := range []string{"agent", "viewer", "operator"} {
 			s.do(who, "POST", at+"allow", "").problem(403, task.CodeForbidden)
 			s.do(who, "POST", at+"deny", `{"reason":"no"}`).problem(403, task.CodeForbidden)
@@ -52,18 +53,18 @@ func TestPermissionsOverJSON(t *testing.T) {
 			s.do("reviewer", "POST", run+"/permissions/"+n+"/allow", "").problem(422, task.CodeInvalidField)
 		}
 	})
-	t.Run("allowed once, the outcome is told, and told again", func(t *testing.T) {
+	t.Run("a permission is granted once, and a repeat reports the outcome", func(t *testing.T) {
 		r := decode[body](s.do("reviewer", "POST", at+"allow", "").want(200))
 		if r.Phase != task.PhaseWorking || r.Permission.Decision != task.PermissionAllowed ||
 			r.Permission.Scope != task.ScopeOnce || r.Permission.By != "user:reviewer" {
-			t.Fatalf("%+v", r)
+			t.Fatalf("got %+v", r)
 		}
 		if p := s.do("reviewer", "POST", at+"deny", `{"reason":"no"}`).problem(409,
 			task.CodeRunDecided); !strings.Contains(p.Detail, "allowed by user:reviewer") {
 			t.Error(p.Detail)
 		}
 		if r := decode[body](s.do("viewer", "GET", run, "").want(200)); r.Permission != nil {
-			t.Errorf("it still asks: %+v", r.Permission)
+			t.Errorf("the request is still pending: %+v", r.Permission)
 		}
 	})
 }
@@ -72,9 +73,9 @@ func TestPermissionsOnPages(t *testing.T) {
 	t.Parallel()
 	inst := newSite(t)
 	b := inst.maya()
-	p := inst.asking("bash", `{"command":"echo \u202e<b>x</b>\u200b"}`)
+	p := inst.pendingPermission("bash", `{"command":"echo \u202e<b>x</b>\u200b"}`)
 	page := "/approvals/" + p.Run.String()
-	t.Run("it is where approvals are, to the letter", func(t *testing.T) {
+	t.Run("it is shown verbatim among the approvals", func(t *testing.T) {
 		for _, at := range []string{"/approvals", page} {
 			b.get(at).is(200).shows("1 waiting", "Call bash", "Allow once", "Allow for this run",
 				`\u202e`, "Fix the build", "time limits on hold").hides("<b>x</b>")
@@ -85,16 +86,16 @@ func TestPermissionsOnPages(t *testing.T) {
 	t.Run("a denial needs a reason", func(t *testing.T) {
 		b.post("/runs/"+p.Run.String()+"/permissions/1/deny", "reason", " ").is(422).shows("is required")
 	})
-	t.Run("the decision leads back, and is on the page", func(t *testing.T) {
+	t.Run("the decision redirects back and is on the page", func(t *testing.T) {
 		b.post("/runs/"+p.Run.String()+"/permissions/1/deny", "reason",
-			"use read").leadsTo("/approvals").shows("was denied", "No approvals waiting")
+			"use read").redirectsTo("/approvals").shows("was denied", "No approvals waiting")
 		b.get(page).shows("Denied by maya", "use read")
 		b.post("/runs/"+p.Run.String()+"/permissions/1/allow", "scope", "run").is(409).shows("already denied")
 	})
-	t.Run("for this run", func(t *testing.T) {
+	t.Run("a permission for the run", func(t *testing.T) {
 		b.post("/runs/" + p.Run.String() + "/cancel")
-		q := inst.asking("edit", `{}`)
-		b.post("/runs/"+q.Run.String()+"/permissions/1/allow", "scope", "run").leadsTo("/approvals").shows("may call edit until it ends")
+		q := inst.pendingPermission("edit", `{}`)
+		b.post("/runs/"+q.Run.String()+"/permissions/1/allow", "scope", "run").redirectsTo("/approvals").shows("may call edit until it ends")
 		b.get("/approvals/"+q.Run.String()).shows("Allowed by maya", "until the run ends")
 		b.get("/runs/" + q.Run.String()).shows("edit may be called until this run ends, by maya")
 	})
@@ -106,7 +107,7 @@ func TestPermissionsOnPages(t *testing.T) {
 func TestUsageOverJSON(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	p := s.asking("bash", `{}`)
+	p := s.pendingPermission("bash", `{}`)
 	if _, err := s.svc.CancelRun(context.Background(), mayaActor, p.Run, ""); err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +118,7 @@ func TestUsageOverJSON(t *testing.T) {
 		}
 		r := decode[task.UsageReport](s.do("viewer", "GET", "/api/usage"+q, "").want(200))
 		if len(r.Rows) != 1 || r.Rows[0].Runs != 1 || r.Budgets == nil {
-			t.Errorf("by %q: %+v", by, r)
+			t.Errorf("by %q: got %+v", by, r)
 		}
 	}
 	s.do("viewer", "GET", "/api/usage?by=moon", "").field(task.CodeInvalidField, "by")

@@ -7,8 +7,8 @@ func TestProfilesAreForAdmins(t *testing.T) {
 	s := newSite(t)
 	for _, name := range []string{"heap", "goroutine", "profile?seconds=1"} {
 		a := s.do("admin", "GET", "/debug/pprof/"+name, "", "Accept-Encoding", "identity").want(200)
-		if b := a.Body; len(b) < 2 || b[0] != 0x1f || b[1] != 0x8b { // a profile is a packed file
-			t.Errorf("%s: %.80q", name, b)
+		if b := a.Body; len(b) < 2 || b[0] != 0x1f || b[1] != 0x8b { // a profile is a gzip file
+			t.Errorf("%s: got %.80q", name, b)
 		}
 		s.do("viewer", "GET", "/debug/pprof/"+name, "").want(403)
 		s.do("agent", "GET", "/debug/pprof/"+name, "").want(403)
@@ -20,7 +20,7 @@ func TestProfilesAreForAdmins(t *testing.T) {
 	}
 	s.srv.profiling.Lock()
 	if a := s.do("admin", "GET", "/debug/pprof/profile", "").want(429); a.Header.Get("Retry-After") != "60" {
-		t.Errorf("Retry-After is %q", a.Header.Get("Retry-After"))
+		t.Errorf("got Retry-After %q", a.Header.Get("Retry-After"))
 	}
 	s.srv.profiling.Unlock()
 }

@@ -13,7 +13,7 @@ import (
 	"taskyard/views"
 )
 
-func TestQuotasHoldOnEverySurface(t *testing.T) {
+func TestQuotasApplyOnEverySurface(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	id := s.create("pull", "")
@@ -21,11 +21,11 @@ func TestQuotasHoldOnEverySurface(t *testing.T) {
 		t.Helper()
 		p := a.problem(http.StatusTooManyRequests, task.CodeQuotaExceeded)
 		if n, err := strconv.Atoi(a.Header.Get("Retry-After")); err != nil || n < 1 {
-			t.Errorf("Retry-After is %q", a.Header.Get("Retry-After"))
+			t.Errorf("got Retry-After %q", a.Header.Get("Retry-After"))
 		}
 		for _, w := range words {
 			if !strings.Contains(p.Detail, w) {
-				t.Errorf("%q does not say %q", p.Detail, w)
+				t.Errorf("%q does not contain %q", p.Detail, w)
 			}
 		}
 	}
@@ -37,7 +37,7 @@ func TestQuotasHoldOnEverySurface(t *testing.T) {
 				break
 			}
 			if a.want(201); n > 1000 {
-				t.Fatal("a thousand notices were taken")
+				t.Fatal("a thousand notices were accepted")
 			}
 		}
 		s.do("operator", "POST", "/api/tasks/"+id+"/notify", `{"message":"look"}`).want(201)
@@ -51,7 +51,7 @@ func TestQuotasHoldOnEverySurface(t *testing.T) {
 		refused(t, s.do("viewer", "GET", "/api/events", "", "Accept", "text/event-stream"), `"streams"`)
 		s.follow(t, "operator", "/live?topics=events").close()
 		last.close()
-		s.do("viewer", "GET", "/api/me", "").want(200) // the other calls of the token continue
+		s.do("viewer", "GET", "/api/me", "").want(200) // the token can make other calls
 	})
 	t.Run("refusals are counted", func(t *testing.T) {
 		b := string(s.do("admin", "GET", "/metrics", "").want(200).Body)
@@ -60,14 +60,14 @@ func TestQuotasHoldOnEverySurface(t *testing.T) {
 			`taskyard_quota_refusals_total{quota="streams"} 2`, `taskyard_quota_refusals_total{quota="bytes"} 0`,
 		} {
 			if !strings.Contains(b, line) {
-				t.Errorf("no line %s", line)
+				t.Errorf("line %s is missing", line)
 			}
 		}
 	})
 }
 
-// TestQuotasAreListed holds the page of limits and the documentation to the
-// numbers that are enforced.
+// TestQuotasAreListed compares the page of limits and the documentation with the
+// enforced numbers.
 func TestQuotasAreListed(t *testing.T) {
 	t.Parallel()
 	inst := newSite(t)
@@ -76,7 +76,7 @@ func TestQuotasAreListed(t *testing.T) {
 	inst.ok(err)
 	list := inst.svc.Quotas()
 	if len(list) < 6 {
-		t.Fatalf("quotas are %v", list)
+		t.Fatalf("got quotas %v", list)
 	}
 	for _, q := range list {
 		page.shows("<code class=\"muted small\">"+q.Name+"</code>", "<dd>"+q.Limit+"</dd>")
@@ -92,9 +92,9 @@ func TestQuotasAreListed(t *testing.T) {
 	}
 }
 
-// TestAPersonWhoCommentsTooOftenKeepsTheText uses the quota up through the
-// form of the task's page.
-func TestAPersonWhoCommentsTooOftenKeepsTheText(t *testing.T) {
+// TestACommentOverTheQuotaKeepsItsText uses up the quota with the form on the
+// task's page.
+func TestACommentOverTheQuotaKeepsItsText(t *testing.T) {
 	t.Parallel()
 	inst := newSite(t)
 	b := inst.maya()
@@ -110,7 +110,7 @@ func TestAPersonWhoCommentsTooOftenKeepsTheText(t *testing.T) {
 			"The quota", "comments", "600 comments per minute", "free again in 1s")
 		n, err := strconv.Atoi(p.header.Get("Retry-After"))
 		if wait = n; err != nil || n < 1 {
-			t.Errorf("Retry-After is %q", p.header.Get("Retry-After"))
+			t.Errorf("got Retry-After %q", p.header.Get("Retry-After"))
 		}
 	}
 	b.header.Del("HX-Request")

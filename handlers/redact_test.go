@@ -10,8 +10,8 @@ import (
 	"taskyard/task"
 )
 
-// TestARunCannotPostItsSecrets has the agent of a run write the secrets that
-// it was given, in several forms, into everything that it may write.
+// TestARunCannotPostItsSecrets has a run's agent write its secrets, in several forms,
+// into everything that it can write.
 func TestARunCannotPostItsSecrets(t *testing.T) {
 	t.Parallel()
 	const secret = `pass"phrase/zebra ü`
@@ -34,7 +34,7 @@ func TestARunCannotPostItsSecrets(t *testing.T) {
 		req.Header.Set("Accept", "application/json, text/event-stream")
 		a := inst.browser().do(req)
 		if a.status >= 300 {
-			t.Errorf("%s %s: %d %s", method, path, a.status, a.body)
+			t.Errorf("%s %s: got %d %s", method, path, a.status, a.body)
 		}
 		return a.body
 	}
@@ -54,19 +54,19 @@ func TestARunCannotPostItsSecrets(t *testing.T) {
 	all, err := json.Marshal([]any{tk, events, todo})
 	inst.ok(err)
 	if s := string(all); strings.Contains(s, "zebra") || strings.Contains(s, st.Token[3:]) {
-		t.Errorf("a secret is kept: %s", s)
+		t.Errorf("a secret was stored: %s", s)
 	}
 	if n := strings.Count(string(all), task.Redacted); n < 8 {
-		t.Errorf("only %d texts were redacted: %s", n, all)
+		t.Errorf("got only %d redacted texts: %s", n, all)
 	}
-	t.Run("what people write stays", func(t *testing.T) {
+	t.Run("text by people is not redacted", func(t *testing.T) {
 		b := inst.maya()
 		other := inst.newTask(mayaActor, task.New{Owner: "coder", Title: "Other"}).ID
 		b.post("/tasks/"+other.String()+"/comments", "content", secret)
 		tk, err := inst.svc.Task(ctx, mayaActor, other)
 		inst.ok(err)
 		if len(tk.Comments) != 1 || tk.Comments[0].Content != secret {
-			t.Errorf("%+v", tk.Comments)
+			t.Errorf("got %+v", tk.Comments)
 		}
 	})
 }
@@ -78,12 +78,12 @@ func FuzzRedactingKeepsTheRestOfABody(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		same := redactJSON([]byte(s), func(s string) string { return s })
 		if string(same) != s {
-			t.Errorf("%q becomes %q", s, same)
+			t.Errorf("%q: got %q", s, same)
 		}
 		var before, after any
 		out := redactJSON([]byte(s), red.Text)
 		if json.Unmarshal([]byte(s), &before) == nil && json.Unmarshal(out, &after) != nil {
-			t.Errorf("%q becomes %q, which is no JSON", s, out)
+			t.Errorf("%q: got %q, which is not JSON", s, out)
 		}
 	})
 }

@@ -11,8 +11,8 @@ import (
 	"taskyard/task"
 )
 
-// TestWhatAWorkerReportsIsRedacted has a worker that redacts nothing report
-// the secrets that the server knows, and its agent write them.
+// TestWhatAWorkerReportsIsRedacted has a worker without redaction report secrets that
+// the server knows, and its agent write them.
 func TestWhatAWorkerReportsIsRedacted(t *testing.T) {
 	t.Parallel()
 	const secret = `pass"phrase/zebra ü`
@@ -35,14 +35,14 @@ func TestWhatAWorkerReportsIsRedacted(t *testing.T) {
 		req.Header.Set("Content-Type", "application/json")
 		a := inst.browser().do(req)
 		if a.status >= 300 {
-			t.Fatalf("POST %s: %d %s", path, a.status, a.body)
+			t.Fatalf("POST %s: got %d %s", path, a.status, a.body)
 		}
 		return a.body
 	}
 	var leased struct{ Run *task.Leased }
 	inst.ok(json.Unmarshal([]byte(send(worker.Secret, "/api/worker/lease", map[string]any{})), &leased))
 	if leased.Run == nil {
-		t.Fatal("no run is leased")
+		t.Fatal("no run was leased")
 	}
 	run := "/api/worker/runs/" + leased.Run.RunID.String()
 	held := func(more map[string]any) map[string]any {
@@ -74,11 +74,11 @@ func TestWhatAWorkerReportsIsRedacted(t *testing.T) {
 	all, err := json.Marshal([]any{transcript, r, tk, events})
 	inst.ok(err)
 	if s := string(all); strings.Contains(s, "zebra") {
-		t.Errorf("the secret is kept: %s", s)
+		t.Errorf("the secret was stored: %s", s)
 	}
 	for _, what := range []string{"text", "tool_call", "tool_result", "log", "error", "permission", "comment", "notice", "summary"} {
 		if want := what + ": the login is " + task.Redacted; !strings.Contains(string(all), want) {
-			t.Errorf("nothing says %q: %s", want, all)
+			t.Errorf("%q is missing: %s", want, all)
 		}
 	}
 }

@@ -14,10 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// refuseBudget is the CPU time that a test body may cost to be refused: for
-// 1 MiB 50 ms on a core of its own, twice that where another process has the
-// other half of it. Under the race detector an eighth of the body may cost 20
-// times as much as an eighth.
+// refuseBudget is the CPU time that refusing a test body may take: 50 ms for 1 MiB on
+// a dedicated core, twice that if another process uses half of it. Under the race
+// detector, an eighth of the body may take 20 times as long as an eighth.
 var refuseBudget, refuseSize = func() (time.Duration, int) {
 	if testkit.Race {
 		return 2 * 50 * time.Millisecond * 20 / 8, maxBody / 8
@@ -34,7 +33,7 @@ func filledTo(n int, part func(i int) string) string {
 	return strings.TrimSuffix(b.String(), ",")
 }
 
-// wrongBodies are bodies of nearly 1 MiB, each full of one kind of mistake.
+// wrongBodies returns bodies of nearly 1 MiB, each full of one kind of mistake.
 func wrongBodies() map[string]string {
 	n := refuseSize - 200
 	same := func(s string) func(int) string { return func(int) string { return s } }
@@ -44,7 +43,7 @@ func wrongBodies() map[string]string {
 		"unknown fields of a step":     `{"title":"x","owner":"pull","steps":[{` + names + `}]}`,
 		"unknown fields of many steps": `{"title":"x","owner":"pull","steps":[` + filledTo(n, same(`{"a":1,"b":2},`)) + `]}`,
 		"fields that differ in case": `{` +
-			filledTo(n, func(i int) string { return fmt.Sprintf(`"%s":1,`, cased("abcdefghijklmnop", i)) }) + `}`,
+			filledTo(n, func(i int) string { return fmt.Sprintf(`"%s":1,`, nthCasing("abcdefghijklmnop", i)) }) + `}`,
 		"one name again and again":      `{` + filledTo(n, same(`"title":"x",`)) + `}`,
 		"empty steps":                   `{"title":"x","owner":"pull","steps":[` + filledTo(n, same(`{},`)) + `]}`,
 		"labels":                        `{"title":"x","owner":"pull","labels":[` + filledTo(n, same(`"a",`)) + `]}`,
@@ -70,8 +69,8 @@ func wrongBodies() map[string]string {
 	}
 }
 
-// cased returns a word in the i-th of its spellings by case.
-func cased(word string, i int) string {
+// nthCasing returns the i-th upper and lower case spelling of a word.
+func nthCasing(word string, i int) string {
 	b := []byte(word)
 	for at := range b {
 		if i>>at&1 == 1 {
@@ -81,7 +80,7 @@ func cased(word string, i int) string {
 	return string(b)
 }
 
-// cpuTime runs fn on a thread of its own and returns the CPU time that it took.
+// cpuTime runs fn on its own thread and returns the CPU time that it took.
 func cpuTime(fn func()) time.Duration {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -103,7 +102,7 @@ func TestABodyFullOfMistakesIsRefusedCheaply(t *testing.T) {
 	if testkit.Thorough() {
 		routes = s.routes()
 	}
-	bodiless := []string{"DELETE /api/tokens/:id", "POST /api/runners/probe"} // whatever is sent to them is not read
+	bodiless := []string{"DELETE /api/tokens/:id", "POST /api/runners/probe"} // they do not read a body
 	bodies := wrongBodies()
 	var worst time.Duration
 	for _, route := range routes {
@@ -113,22 +112,22 @@ func TestABodyFullOfMistakesIsRefusedCheaply(t *testing.T) {
 		}
 		for name, body := range bodies {
 			took, status, size := time.Hour, 0, 0
-			for try := 0; try < 3 && took > refuseBudget; try++ { // another process may have had the cache
+			for try := 0; try < 3 && took > refuseBudget; try++ { // another process may have used the cache
 				took = min(took, cpuTime(func() {
-					rec := s.serve("admin", method, filled(path, "1", "0"), body)
+					rec := s.serve("admin", method, fillPath(path, "1", "0"), body)
 					status, size = rec.Code, rec.Body.Len()
 				}))
 			}
 			worst = max(worst, took)
 			if took > refuseBudget {
-				t.Errorf("%s with %s: %v of CPU for %d bytes, status %d; want at most %v", route, name, took, len(body), status, refuseBudget)
+				t.Errorf("%s with %s: got %v of CPU time for %d bytes, status %d; want at most %v", route, name, took, len(body), status, refuseBudget)
 			}
 			if status < 400 || status >= 500 || size > 64<<10 {
-				t.Errorf("%s with %s: status %d, %d bytes", route, name, status, size)
+				t.Errorf("%s with %s: got status %d, %d bytes", route, name, status, size)
 			}
 		}
 	}
-	t.Logf("at most %v of CPU", worst)
+	t.Logf("at most %v of CPU time", worst)
 }
 
 func TestARefusalListsTwentyMistakes(t *testing.T) {
@@ -143,10 +142,10 @@ func TestARefusalListsTwentyMistakes(t *testing.T) {
 		}(), ","), ",")
 		p := s.do("operator", "POST", "/api/tasks", `{"title":"x","owner":"pull",`+fields+`}`).problem(422, "invalid_field")
 		if len(p.Errors) != 20 || p.More != n-20 {
-			t.Errorf("%d unknown fields: %d listed, %d more", n, len(p.Errors), p.More)
+			t.Errorf("%d unknown fields: got %d listed, %d more", n, len(p.Errors), p.More)
 		}
 		if n == 80_000 && !strings.HasSuffix(p.Detail, "; and 79,980 more") {
-			t.Errorf("detail ends with %q", p.Detail[max(0, len(p.Detail)-60):])
+			t.Errorf("got detail that ends with %q", p.Detail[max(0, len(p.Detail)-60):])
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"taskyard/task"
 )
 
-// wrongForms are forms of nearly 1 MiB by content type.
+// wrongForms returns forms of nearly 1 MiB with their content types.
 func wrongForms() map[string][2]string {
 	n := refuseSize - 200
 	plain := func(body string) [2]string { return [2]string{"application/x-www-form-urlencoded", body} }
@@ -65,7 +65,7 @@ func TestAFormFullOfMistakesIsRefusedCheaply(t *testing.T) {
 		paths = nil
 		for route := range inst.srv.perms {
 			if m, p, _ := strings.Cut(route, " "); m == http.MethodPost && !isAPI(p) && !isMCP(p) && p != "/logout" {
-				paths = append(paths, filled(p, "1", "0"))
+				paths = append(paths, fillPath(p, "1", "0"))
 			}
 		}
 	}
@@ -87,14 +87,14 @@ func TestAFormFullOfMistakesIsRefusedCheaply(t *testing.T) {
 			}
 			worst = max(worst, took)
 			if took > refuseBudget {
-				t.Errorf("%s with %s: %v of CPU, status %d, %d bytes; want at most %v", path, name, took, status, size, refuseBudget)
+				t.Errorf("%s with %s: got %v of CPU time, status %d, %d bytes; want at most %v", path, name, took, status, size, refuseBudget)
 			}
 			if status >= 500 || size > 3<<20 {
-				t.Errorf("%s with %s: status %d, %d bytes", path, name, status, size)
+				t.Errorf("%s with %s: got status %d, %d bytes", path, name, status, size)
 			}
 		}
 	}
-	t.Logf("at most %v of CPU", worst)
+	t.Logf("at most %v of CPU time", worst)
 }
 
 func mustURL(t *testing.T, s string) *url.URL {

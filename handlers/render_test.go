@@ -9,7 +9,7 @@ import (
 	"taskyard/task"
 )
 
-func TestTheNavigationNamesTheAgentsWithSomethingToSee(t *testing.T) {
+func TestTheNavigationListsAgentsThatNeedAttention(t *testing.T) {
 	t.Parallel()
 	agents := make([]task.Agent, 3*maxNavAgents)
 	for i := range agents {
@@ -19,14 +19,14 @@ func TestTheNavigationNamesTheAgentsWithSomethingToSee(t *testing.T) {
 	agents[119].Status = task.AgentInvalid
 	list, more := navAgents(agents, o)
 	if len(list) != maxNavAgents || more != 2*maxNavAgents {
-		t.Fatalf("%d agents and %d more", len(list), more)
+		t.Fatalf("got %d agents and %d more", len(list), more)
 	}
 	for i, want := range []string{"a100", "a110", "a119"} {
 		if got := list[maxNavAgents-3+i]; got.ID != want {
-			t.Errorf("agent %s, want %s", got.ID, want)
+			t.Errorf("got agent %s, want %s", got.ID, want)
 		}
 	}
 	if list, more = navAgents(agents[:maxNavAgents], o); len(list) != maxNavAgents || more != 0 {
-		t.Errorf("of few agents %d are named, %d are not", len(list), more)
+		t.Errorf("few agents: got %d named, %d not named", len(list), more)
 	}
 }

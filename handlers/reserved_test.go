@@ -7,7 +7,7 @@ import (
 	"taskyard/task"
 )
 
-func TestNoPageTakesTheNameOfAnAgent(t *testing.T) {
+func TestNoRouteConflictsWithAnAgentName(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	found := 0
@@ -26,6 +26,6 @@ func TestNoPageTakesTheNameOfAnAgent(t *testing.T) {
 		}
 	}
 	if found == 0 {
-		t.Error("no such route is known")
+		t.Error("found no such route")
 	}
 }

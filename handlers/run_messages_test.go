@@ -21,12 +21,12 @@ func TestMessagesToARunOverJSON(t *testing.T) {
 	s.do("operator", "POST", "/api/runs/99/messages", `{"text":"x"}`).problem(404, task.CodeRunNotFound)
 	m := decode[task.RunMessage](s.do("operator", "POST", at+"/messages", `{"text":"use tabs"}`).want(200))
 	if m.Text != "use tabs" || m.Delivered() {
-		t.Errorf("message %+v", m)
+		t.Errorf("got message %+v", m)
 	}
 	s.ok(s.svc.DeliverRunMessage(context.Background(), r.ID, r.Lease, m.ID))
 	got := decode[struct{ Said []task.RunMessage }](s.do("viewer", "GET", at, "").want(200))
 	if len(got.Said) != 1 || !got.Said[0].Delivered() {
-		t.Errorf("said %+v", got.Said)
+		t.Errorf("got messages %+v", got.Said)
 	}
 	if err := s.svc.FinishRun(context.Background(), r.ID, r.Lease,
 		service.Finished{State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}, Summary: "x"}); err != nil {
@@ -35,7 +35,7 @@ func TestMessagesToARunOverJSON(t *testing.T) {
 	s.do("operator", "POST", at+"/messages", `{"text":"x"}`).problem(409, task.CodeRunEnded)
 }
 
-func TestThePageOfARunSendsMessages(t *testing.T) {
+func TestTheRunPageSendsMessages(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	r := s.runNew().Run

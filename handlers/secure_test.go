@@ -9,7 +9,7 @@ import (
 
 const siteURL = "https://tasks.example"
 
-func TestHeadersThatEveryAnswerCarries(t *testing.T) {
+func TestSecurityHeadersOfEveryResponse(t *testing.T) {
 	t.Parallel()
 	want := map[string]string{
 		"Content-Security-Policy": policy, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
@@ -21,7 +21,7 @@ func TestHeadersThatEveryAnswerCarries(t *testing.T) {
 			a := s.do("nobody", "GET", path, "", "Host", "tasks.example")
 			for name, value := range want {
 				if got := a.Header.Get(name); got != value {
-					t.Errorf("%s: %s is %q, want %q", path, name, got, value)
+					t.Errorf("%s: %s: got %q, want %q", path, name, got, value)
 				}
 			}
 		}
@@ -29,7 +29,7 @@ func TestHeadersThatEveryAnswerCarries(t *testing.T) {
 			a := s.do("nobody", "GET", path, "", "Host", "tasks.example")
 			p, opener := a.Header.Get("Permissions-Policy"), a.Header.Get("Cross-Origin-Opener-Policy")
 			if strings.Contains(p, "camera=()") != page || strings.Contains(p, "microphone=()") != page || (opener == "same-origin") != page {
-				t.Errorf("%s, a page: %t: Permissions-Policy is %q, Cross-Origin-Opener-Policy %q", path, page, p, opener)
+				t.Errorf("%s, page %t: got Permissions-Policy %q, Cross-Origin-Opener-Policy %q", path, page, p, opener)
 			}
 		}
 	}
@@ -42,7 +42,7 @@ func TestHeadersThatEveryAnswerCarries(t *testing.T) {
 	})
 }
 
-// Names that begin with __Host- can be set by this host over https alone.
+// Cookies whose names begin with __Host- can only be set by this host over HTTPS.
 func TestCookiesAreBoundToTheHostOverHTTPS(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, func(o setup) { o.PublicURL = siteURL })
@@ -58,35 +58,35 @@ func TestCookiesAreBoundToTheHostOverHTTPS(t *testing.T) {
 		s.ok(err)
 		names[k.Name] = true
 		if !strings.HasPrefix(k.Name, "__Host-") || !k.Secure || !k.HttpOnly || k.Path != "/" || k.Domain != "" {
-			t.Errorf("cookie %s", line)
+			t.Errorf("got cookie %s", line)
 		}
 	}
 	if !names["__Host-taskyard"] || !names["__Host-taskyard_form"] {
-		t.Errorf("cookies %v", names)
+		t.Errorf("got cookies %v", names)
 	}
 }
 
-// Browsers take __Host- for the whole host alone.
+// Browsers accept __Host- only for the path /.
 func TestCookiesBelowAPathAreSentNowhereElse(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, func(o setup) { o.PublicURL = siteURL + "/team" })
 	res := s.do("nobody", "GET", "/team/login", "", "Host", "tasks.example").want(200)
 	cookies := res.Header.Values("Set-Cookie")
 	if len(cookies) == 0 {
-		t.Fatal("no cookie is set")
+		t.Fatal("no cookie was set")
 	}
 	for _, line := range cookies {
 		k, err := http.ParseSetCookie(line)
 		s.ok(err)
 		if !strings.HasPrefix(k.Name, "__Secure-") || !k.Secure || !k.HttpOnly || k.Path != "/team" || k.Domain != "" {
-			t.Errorf("cookie %s", line)
+			t.Errorf("got cookie %s", line)
 		}
 	}
 	if to := s.do("nobody", "GET", "/team/queues", "", "Host", "tasks.example").Header.Get("Location"); !strings.HasPrefix(to, "/team/login") {
-		t.Errorf("a page leads to %q", to)
+		t.Errorf("page: got redirect to %q", to)
 	}
 	if to := s.do("nobody", "GET", "/", "", "Host", "tasks.example").Header.Get("Location"); to != "/team/" {
-		t.Errorf("the root leads to %q", to)
+		t.Errorf("root: got redirect to %q", to)
 	}
 }
 
@@ -102,12 +102,12 @@ func TestAddressesInPagesGetThePrefix(t *testing.T) {
 		`="/`:                                      `="/`,
 	} {
 		if got := string(addPrefix([]byte(in), "/p")); got != want {
-			t.Errorf("%s becomes %s, want %s", in, got, want)
+			t.Errorf("%s: got %s, want %s", in, got, want)
 		}
 	}
 }
 
-func TestWhoSignsInIsWarnedOfAnOpenConnection(t *testing.T) {
+func TestSignInWarnsOfAnUnencryptedConnection(t *testing.T) {
 	t.Parallel()
 	const warning = "This connection is not encrypted"
 	for _, c := range []struct {
@@ -124,7 +124,7 @@ func TestWhoSignsInIsWarnedOfAnOpenConnection(t *testing.T) {
 		s := newSite(t, func(o setup) { o.PublicURL, o.AllowedHosts = c.public, []string{"tasks.example"} })
 		a := s.do("nobody", "GET", "/login", "", "Host", c.host).want(200)
 		if got := strings.Contains(string(a.Body), warning); got != c.warned {
-			t.Errorf("%s, public_url %q: warned %v", c.host, c.public, got)
+			t.Errorf("%s, public_url %q: got warned %v", c.host, c.public, got)
 		}
 	}
 }
@@ -140,14 +140,14 @@ func TestMetricsAreClosedBehindProxies(t *testing.T) {
 		s.do("nobody", "GET", "/metrics", "", header, "192.0.2.7").want(401)
 		s.do("viewer", "GET", "/metrics", "", header, "192.0.2.7").want(200)
 	}
-	t.Run("which speak HTTP/1.0, as nginx does", func(t *testing.T) {
+	t.Run("that use HTTP/1.0, as nginx does", func(t *testing.T) {
 		s := newSite(t)
 		old := func(r *http.Request) { r.RemoteAddr, r.Proto, r.ProtoMinor = "127.0.0.1:9", "HTTP/1.0", 0 }
 		if got := s.serveWith("nobody", "GET", "/metrics", "", old).Code; got != 401 {
 			t.Errorf("got %d", got)
 		}
 	})
-	t.Run("which the configuration tells of", func(t *testing.T) {
+	t.Run("that are configured", func(t *testing.T) {
 		newSite(t, func(o setup) { o.PublicURL = siteURL }).do("nobody", "GET", "/metrics", "").want(401)
 		newSite(t, func(o setup) { o.TrustedProxies = []string{"10.0.0.1/32"} }).do("nobody", "GET", "/metrics", "").want(401)
 	})
@@ -170,13 +170,13 @@ func TestAProxyIsAnAddressOrARange(t *testing.T) {
 		r.RemoteAddr = c.from
 		r.Header.Set("X-Forwarded-For", "192.0.2.7")
 		if got := extract(r); got != c.want {
-			t.Errorf("trusting %s, a request of %s is from %s, want %s", c.proxy, c.from, got, c.want)
+			t.Errorf("trusting %s, request from %s: got %s, want %s", c.proxy, c.from, got, c.want)
 		}
 		if conns, err := newConns([]string{c.proxy}); err != nil || len(conns.trusted) != 3 {
 			t.Errorf("%s: %v", c.proxy, err)
 		}
 	}
 	if _, err := ipExtractor([]string{"proxy"}); err == nil || !strings.Contains(err.Error(), `trusted_proxies: "proxy" is neither`) {
-		t.Errorf("the error is %v", err)
+		t.Errorf("got error %v", err)
 	}
 }

@@ -17,31 +17,31 @@ import (
 
 func TestASessionThatHasEndedStaysEnded(t *testing.T) {
 	t.Parallel()
-	t.Run("a request that is still under way does not bring it back", func(t *testing.T) {
+	t.Run("a request in progress does not restore the session", func(t *testing.T) {
 		inst := newSite(t)
 		b := inst.maya()
 		other := inst.signIn("maya")
-		inst.Forward(sessionTouch + time.Minute) // the request notes when it was seen
+		inst.Forward(sessionTouch + time.Minute) // the request updates the time of last use
 		body, send := io.Pipe()
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, inst.url+"/settings/keys", body)
 		inst.ok(err)
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		req.Header.Set("Origin", b.origin)
-		req.Header.Set("Expect", "100-continue") // sent when the body is read: the session is loaded by then
+		req.Header.Set("Expect", "100-continue") // sent when the body is read, after the session was loaded
 		b.client.Transport = &http.Transport{ExpectContinueTimeout: time.Minute, DisableKeepAlives: true}
-		answered := make(chan *seenPage)
+		answered := make(chan *webPage)
 		go func() { answered <- b.do(req) }()
 		_, err = send.Write([]byte("keys=on"))
 		inst.ok(err)
-		other.post("/settings/signout").leadsTo("/login")
+		other.post("/settings/signout").redirectsTo("/login")
 		inst.ok(send.Close())
 		a := <-answered
 		if a.header.Get("Set-Cookie") != "" {
-			t.Errorf("%s (%d) is given a cookie", a.url, a.status)
+			t.Errorf("%s (%d) got a cookie", a.url, a.status)
 		}
-		b.get("/queues").leadsTo("/login?next=%2Fqueues")
+		b.get("/queues").redirectsTo("/login?next=%2Fqueues")
 	})
-	t.Run("a request that is still under way does nothing more", func(t *testing.T) {
+	t.Run("a request in progress does nothing more", func(t *testing.T) {
 		inst := newSite(t)
 		b, other := inst.maya(), inst.signIn("maya")
 		body, send := io.Pipe()
@@ -51,19 +51,19 @@ func TestASessionThatHasEndedStaysEnded(t *testing.T) {
 		req.Header.Set("Origin", b.origin)
 		req.Header.Set("Expect", "100-continue")
 		b.client.Transport = &http.Transport{ExpectContinueTimeout: time.Minute, DisableKeepAlives: true}
-		answered := make(chan *seenPage)
+		answered := make(chan *webPage)
 		go func() { answered <- b.do(req) }()
 		_, err = send.Write([]byte(fine[:1]))
 		inst.ok(err)
-		other.post("/settings/signout").leadsTo("/login")
+		other.post("/settings/signout").redirectsTo("/login")
 		_, err = send.Write([]byte(fine[1:]))
 		inst.ok(err)
 		inst.ok(send.Close())
 		if a := <-answered; a.status != http.StatusUnauthorized {
-			t.Errorf("%s: %d", a.url, a.status)
+			t.Errorf("%s: got %d", a.url, a.status)
 		}
 	})
-	t.Run("a stream of it ends at its next look", func(t *testing.T) {
+	t.Run("a stream of the session ends at its next check", func(t *testing.T) {
 		inst := newSite(t)
 		b, other := inst.maya(), inst.signIn("maya")
 		ctx := context.WithValue(t.Context(), keyRequestInfo, &requestInfo{})
@@ -75,18 +75,18 @@ func TestASessionThatHasEndedStaysEnded(t *testing.T) {
 		c := echo.New().NewContext(req, httptest.NewRecorder())
 		inst.ok(inst.srv.identify(c))
 		if !inst.srv.stillIn(c) {
-			t.Error("signed in, and not let in")
+			t.Error("signed in, but refused")
 		}
-		other.post("/settings/signout").leadsTo("/login")
+		other.post("/settings/signout").redirectsTo("/login")
 		if inst.srv.stillIn(c) {
-			t.Error("it continues after signing out everywhere")
+			t.Error("the stream continues after signing out everywhere")
 		}
 	})
 }
 
-// The news of the change may have come before the stream was there to hear it, or
-// never, as from a server that is cut off.
-func TestAStreamEndsWithTheRoleThatItWasOpenedWith(t *testing.T) {
+// The news of the change may have arrived before the stream listened for it, or never,
+// as from a disconnected server.
+func TestAStreamEndsWhenTheRoleChanges(t *testing.T) {
 	t.Parallel()
 	inst := newSite(t)
 	ctx := t.Context()
@@ -110,11 +110,11 @@ func TestAStreamEndsWithTheRoleThatItWasOpenedWith(t *testing.T) {
 	_, err = inst.svc.UpdateUser(ctx, mayaActor, u.ID, service.UserChange{Role: &viewer})
 	inst.ok(err)
 	if _, _, err := inst.srv.enterStream(c); errorKind(err) != task.Unauthorized {
-		t.Errorf("a stream is opened with the role of before: %v", err)
+		t.Errorf("a stream was opened with the previous role: %v", err)
 	}
 }
 
-// lateWriter calls first before what is written first.
+// lateWriter calls first before the first write.
 type lateWriter struct {
 	http.ResponseWriter
 	first func()
@@ -128,12 +128,12 @@ func (w *lateWriter) Write(b []byte) (int, error) {
 	return w.ResponseWriter.Write(b)
 }
 
-// A file of all tasks may take hours to be read.
-func TestAFileOfTasksEndsWithTheRightToReadIt(t *testing.T) {
+// Reading a file of all tasks may take hours.
+func TestATaskExportEndsWhenTheTokenIsRevoked(t *testing.T) {
 	t.Parallel()
 	inst := newSite(t)
 	ctx := t.Context()
-	for range 201 { // a part has 200
+	for range 201 { // a part has 200 tasks
 		tk, err := inst.svc.CreateTask(ctx, mayaActor, task.New{Title: "x", Owner: "pull"})
 		inst.ok(err)
 		_, err = inst.svc.CancelTask(ctx, mayaActor, tk.ID, "")
@@ -157,10 +157,10 @@ func TestAFileOfTasksEndsWithTheRightToReadIt(t *testing.T) {
 		return n, whole
 	}
 	if n, whole := lines(nil); n != 202 || !whole {
-		t.Errorf("%d lines, whole: %t", n, whole)
+		t.Errorf("got %d lines, complete %t", n, whole)
 	}
 	n, whole := lines(func() { inst.ok(inst.svc.RevokeToken(ctx, mayaActor, made.ID)) })
 	if n != 201 || whole {
-		t.Errorf("%d lines after the token was revoked, whole: %t", n, whole)
+		t.Errorf("after the token was revoked: got %d lines, complete %t", n, whole)
 	}
 }

@@ -12,8 +12,7 @@ import (
 	"taskyard/task"
 )
 
-// hostileTexts are lines of 1 MiB that grow when they are written as JSON or
-// as a page.
+// hostileTexts returns texts of 1 MiB that grow when written as JSON or HTML.
 func hostileTexts() map[string]string {
 	const n = 1 << 20
 	return map[string]string{
@@ -28,7 +27,7 @@ func hostileTexts() map[string]string {
 
 const hostileCalls = 30
 
-// hostileLines are lines of a run with a text as their content or in their data.
+// hostileLines returns lines of a run that contain a text in their content or data.
 func hostileLines(text string) []task.Message {
 	arguments, err := json.Marshal(map[string]any{"id": "1", "tool": "bash", "input": map[string]string{"command": text[:30<<10]}})
 	if err != nil {
@@ -47,14 +46,14 @@ func hostileLines(text string) []task.Message {
 	return list
 }
 
-func TestALineOfATranscriptStaysWithinTheBytesOfAnAnswer(t *testing.T) {
+func TestALineOfATranscriptFitsAResponse(t *testing.T) {
 	t.Parallel()
 	testkit.OneGoroutine(t)
 	for name, text := range hostileTexts() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newSite(t)
-			_, r := s.ask("coder")
+			_, r := s.requestRun("coder")
 			ctx, st := context.Background(), s.startWorking()
 			want := hostileLines(text)
 			s.ok(s.svc.AppendTranscript(ctx, st.Run.ID, st.Run.Lease, want))
@@ -62,7 +61,7 @@ func TestALineOfATranscriptStaysWithinTheBytesOfAnAnswer(t *testing.T) {
 			get := func(path string) answer {
 				a := s.do("viewer", "GET", path, "").want(200)
 				if len(a.Body) > answerBytes {
-					t.Errorf("%s: %d bytes, want at most %d", path, len(a.Body), answerBytes)
+					t.Errorf("%s: got %d bytes, want at most %d", path, len(a.Body), answerBytes)
 				}
 				return a
 			}
@@ -76,19 +75,19 @@ func TestALineOfATranscriptStaysWithinTheBytesOfAnAnswer(t *testing.T) {
 			}
 			lines = lines[2:] // two prompts
 			if len(lines) != len(want) {
-				t.Fatalf("%d lines, want %d", len(lines), len(want))
+				t.Fatalf("got %d lines, want %d", len(lines), len(want))
 			}
 			for i := range 3 {
 				whole, left := lines[i].Content, lines[i].ContentCut
 				for left > 0 {
 					m := decode[task.Message](get(fmt.Sprintf("%s/%d?from=%d", path, lines[i].ID, len(whole))))
 					if len(m.Content)+m.ContentCut != left {
-						t.Fatalf("line %d: %d bytes and %d left, of %d", i, len(m.Content), m.ContentCut, left)
+						t.Fatalf("line %d: got %d bytes and %d remaining, want %d", i, len(m.Content), m.ContentCut, left)
 					}
 					whole, left = whole+m.Content, m.ContentCut
 				}
 				if whole != text {
-					t.Errorf("line %d: %d bytes are read in all, of %d", i, len(whole), len(text))
+					t.Errorf("line %d: read %d bytes in total, want %d", i, len(whole), len(text))
 				}
 			}
 			s.do("viewer", "GET", fmt.Sprintf("%s/%d?from=%d", path, lines[0].ID, len(text)+1), "").field(task.CodeInvalidField, "from")
@@ -97,7 +96,7 @@ func TestALineOfATranscriptStaysWithinTheBytesOfAnAnswer(t *testing.T) {
 	}
 }
 
-func TestPagesOfATranscriptStayWithinTheBytesOfAnAnswer(t *testing.T) {
+func TestPagesOfATranscriptFitAResponse(t *testing.T) {
 	t.Parallel()
 	testkit.OneGoroutine(t)
 	for name, text := range hostileTexts() {
@@ -105,12 +104,12 @@ func TestPagesOfATranscriptStayWithinTheBytesOfAnAnswer(t *testing.T) {
 			t.Parallel()
 			inst := newSite(t)
 			b := inst.maya()
-			st := inst.says(hostileLines(text)...)
+			st := inst.runWithLines(hostileLines(text)...)
 			at := "/runs/" + st.Run.ID.String()
-			small := func(path string) *seenPage {
+			small := func(path string) *webPage {
 				a := b.get(path).is(200)
 				if len(a.body) > answerBytes {
-					t.Errorf("%s: %d bytes, want at most %d", path, len(a.body), answerBytes)
+					t.Errorf("%s: got %d bytes, want at most %d", path, len(a.body), answerBytes)
 				}
 				return a
 			}
@@ -131,16 +130,16 @@ func TestPagesOfATranscriptStayWithinTheBytesOfAnAnswer(t *testing.T) {
 			}
 			whole := b.get(at + "/transcript").is(200).body
 			if n := strings.Count(whole, text); n != 3 {
-				t.Errorf("the transcript as text holds %d of 3 long lines in its %d bytes", n, len(whole))
+				t.Errorf("transcript as text: got %d of 3 long lines in %d bytes", n, len(whole))
 			}
 			if n := strings.Count(whole, "tool_call\n"); n != hostileCalls {
-				t.Errorf("the transcript as text holds %d of %d calls", n, hostileCalls)
+				t.Errorf("transcript as text: got %d of %d calls", n, hostileCalls)
 			}
 		})
 	}
 }
 
-// lastLine is the greatest id of a line on a page.
+// lastLine returns the highest ID of a line on a page.
 func lastLine(t *testing.T, page string) (last task.ID) {
 	t.Helper()
 	for part := range strings.SplitSeq(page, `id="m`) {
@@ -150,22 +149,22 @@ func lastLine(t *testing.T, page string) (last task.ID) {
 		}
 	}
 	if last == 0 {
-		t.Fatal("no line on the page")
+		t.Fatal("there is no line on the page")
 	}
 	return last
 }
 
-// A model may write an argument twice, and earlier versions stored it so.
-func TestATranscriptIsReadWhateverAModelWrote(t *testing.T) {
+// A model may repeat an argument, and earlier versions stored it unchanged.
+func TestATranscriptCanBeReadWhateverAModelWrote(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	_, r := s.ask("coder")
+	_, r := s.requestRun("coder")
 	st := s.startWorking()
 	s.ok(s.svc.AppendTranscript(t.Context(), st.Run.ID, st.Run.Lease, []task.Message{{
 		Role: task.SpeakerAssistant, Type: "tool_call", Content: "read", Data: json.RawMessage(`{"input":{"path":"a","path":"b"}}`),
 	}}))
 	a := s.do("viewer", "GET", "/api/runs/"+r.ID+"/messages", "").want(200)
 	if !json.Valid(a.Body) || !strings.Contains(string(a.Body), `"path":"b"`) {
-		t.Errorf("it is read as %s", a.Body)
+		t.Errorf("got %s", a.Body)
 	}
 }
