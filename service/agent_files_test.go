@@ -14,14 +14,14 @@ import (
 	"taskyard/task"
 )
 
-// server is one of several servers on one database, with a folder of its own.
+// server is one of several servers that share a database, with its own folder.
 type server struct {
 	t   testing.TB
 	s   *Service
 	dir string
 }
 
-// servers are two servers whose database has the definitions of the first one.
+// servers returns two servers whose database has the first one's definitions.
 func servers(t *testing.T) (inst *instance, a, b *server) {
 	t.Helper()
 	if !dbtest.Postgres() {
@@ -33,7 +33,7 @@ func servers(t *testing.T) (inst *instance, a, b *server) {
 	return inst, a, inst.server(t.TempDir())
 }
 
-// server starts one with a folder.
+// server starts a server with a folder.
 func (inst *instance) server(dir string) *server {
 	inst.t.Helper()
 	b := &server{inst.t, New(inst.db, testkit.OpenAgents(inst.t, dir, nil), *inst.s.config()), dir}
@@ -46,7 +46,7 @@ func (b *server) sync() {
 	ok(b.t, b.s.SyncAgents(b.t.Context()))
 }
 
-// follow is what a server does that heard of a change.
+// follow does what a server does after it hears of a change.
 func (b *server) follow() {
 	b.t.Helper()
 	ok(b.t, b.s.FollowAgents(b.t.Context()))
@@ -63,8 +63,8 @@ func (b *server) edit(id, text string) {
 	b.s.agents.Reload()
 }
 
-// has fails unless the folder, and what is served, have a text; "" is none.
-func (b *server) has(id, text string) {
+// checkText checks that the folder and the service have a text; "" means no file.
+func (b *server) checkText(id, text string) {
 	b.t.Helper()
 	got, err := os.ReadFile(filepath.Join(b.dir, id+".md"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -75,8 +75,8 @@ func (b *server) has(id, text string) {
 	equal(b.t, "served "+id, def.Text, text)
 }
 
-// kept returns the texts that were kept aside.
-func (b *server) kept() (list []string) {
+// setAside returns the contents of files that were set aside.
+func (b *server) setAside() (list []string) {
 	b.t.Helper()
 	for _, name := range must(filepath.Glob(filepath.Join(b.dir, "*.before-*"))) {
 		list = append(list, string(must(os.ReadFile(name))))
@@ -98,67 +98,67 @@ var (
 	thirdText  = definition("tools: read", "runner: none", "max_claims: 3")
 )
 
-func TestServersShareTheDefinitionsOfAgents(t *testing.T) {
-	t.Run("a new server has all, and not the default agents that were removed", func(t *testing.T) {
+func TestServersShareAgentDefinitions(t *testing.T) {
+	t.Run("a new server gets all definitions, without removed default agents", func(t *testing.T) {
 		_, _, b := servers(t)
 		for id, text := range definitions {
 			if id != "bad" {
-				b.has(id, text)
+				b.checkText(id, text)
 			}
 		}
 		bad, _ := b.s.agents.Agent("bad")
-		equal(t, "status of one that is invalid", bad.Status, task.AgentInvalid)
-		equal(t, "kept", len(b.kept()), 0)
+		equal(t, "status of an invalid one", bad.Status, task.AgentInvalid)
+		equal(t, "kept", len(b.setAside()), 0)
 	})
-	t.Run("what one saves, changes and removes, the other has", func(t *testing.T) {
+	t.Run("definitions saved, changed and removed on one server appear on the other", func(t *testing.T) {
 		inst, a, b := servers(t)
 		def := must(a.s.SaveAgent(inst.ctx(), maya, "novel", secondText, "", false))
 		b.follow()
-		b.has("novel", secondText)
-		a.has("novel", secondText)
+		b.checkText("novel", secondText)
+		a.checkText("novel", secondText)
 		must(b.s.SaveAgent(inst.ctx(), maya, "novel", thirdText, def.FileHash, false))
 		a.follow()
-		a.has("novel", thirdText)
+		a.checkText("novel", thirdText)
 		ok(t, a.s.DeleteAgent(inst.ctx(), maya, "novel"))
-		a.has("novel", "")
+		a.checkText("novel", "")
 		b.follow()
-		b.has("novel", "")
-		equal(t, "kept", len(a.kept())+len(b.kept()), 0)
-		equal(t, "events: none is an echo", inst.logged("novel"), 3)
+		b.checkText("novel", "")
+		equal(t, "kept", len(a.setAside())+len(b.setAside()), 0)
+		equal(t, "events, without echoes", inst.logged("novel"), 3)
 		refused(t, b.s.DeleteAgent(inst.ctx(), maya, "novel"), task.CodeAgentNotFound)
 	})
-	t.Run("so it is with changes of a folder", func(t *testing.T) {
+	t.Run("changes in a folder appear on the other server", func(t *testing.T) {
 		inst, a, b := servers(t)
 		b.edit("novel", secondText)
 		b.sync()
 		a.follow()
-		a.has("novel", secondText)
+		a.checkText("novel", secondText)
 		b.edit("novel", thirdText)
 		b.sync()
 		a.follow()
-		a.has("novel", thirdText)
+		a.checkText("novel", thirdText)
 		_, tok := inst.bearer(NewToken{Name: "n", Agent: "novel"})
 		a.edit("novel", "")
 		a.sync()
 		b.follow()
-		b.has("novel", "")
-		equal(t, "kept", len(a.kept())+len(b.kept()), 0)
-		equal(t, "events: none is an echo", inst.logged("novel"), 3)
+		b.checkText("novel", "")
+		equal(t, "kept", len(a.setAside())+len(b.setAside()), 0)
+		equal(t, "events, without echoes", inst.logged("novel"), 3)
 		_, err := b.s.Authenticate(inst.ctx(), tok.Secret, "")
 		refused(t, err, task.CodeUnauthorized)
 	})
-	t.Run("who saves what another server changed meanwhile is refused", func(t *testing.T) {
+	t.Run("saving what another server changed meanwhile is refused", func(t *testing.T) {
 		inst, a, b := servers(t)
 		def, _ := a.s.agents.Agent("pull")
 		must(b.s.SaveAgent(inst.ctx(), maya, "pull", thirdText, def.FileHash, false))
 		_, err := a.s.SaveAgent(inst.ctx(), maya, "pull", secondText, def.FileHash, false)
 		refused(t, err, task.CodeStaleAgent)
-		a.has("pull", thirdText) // as the page of the conflict shows it
+		a.checkText("pull", thirdText) // as the conflict page shows it
 		ok(t, b.s.DeleteAgent(inst.ctx(), maya, "pull"))
 		_, err = a.s.SaveAgent(inst.ctx(), maya, "pull", secondText, def.FileHash, false)
 		refused(t, err, task.CodeStaleAgent)
 	})
-	t.Run("of two that save at once, one wins", func(t *testing.T) {
+	t.Run("of two concurrent saves one succeeds", func(t *testing.T) {
 		inst, a, b := servers(t)
 		def, _ := a.s.agents.Agent("pull")
 		errs := make(chan error, 2)
@@ -172,66 +172,66 @@ func TestServersShareTheDefinitionsOfAgents(t *testing.T) {
 			}()
 		}
 		one, other := <-errs, <-errs
-		equal(t, "one is saved, and one refused", task.IsCode(one, task.CodeStaleAgent) != task.IsCode(other, task.CodeStaleAgent), true)
-		equal(t, "errors other than that", (one == nil) != (other == nil), true)
+		equal(t, "one is saved and one refused", task.IsCode(one, task.CodeStaleAgent) != task.IsCode(other, task.CodeStaleAgent), true)
+		equal(t, "exactly one error", (one == nil) != (other == nil), true)
 		a.follow()
 		b.follow()
 		now, _ := a.s.agents.Agent("pull")
-		b.has("pull", now.Text)
+		b.checkText("pull", now.Text)
 	})
-	t.Run("a file that is changed on two servers is kept aside on the later one", func(t *testing.T) {
+	t.Run("a file changed on two servers is set aside on the later one", func(t *testing.T) {
 		_, a, b := servers(t)
 		a.edit("pull", secondText+"a")
 		b.edit("pull", secondText+"b")
 		a.sync()
 		b.sync()
-		b.has("pull", secondText+"a")
-		equal(t, "kept", strings.Join(b.kept(), "\n"), secondText+"b")
+		b.checkText("pull", secondText+"a")
+		equal(t, "kept", strings.Join(b.setAside(), "\n"), secondText+"b")
 		a.follow()
-		a.has("pull", secondText+"a")
+		a.checkText("pull", secondText+"a")
 	})
 	t.Run("an agent that owns open tasks cannot be removed", func(t *testing.T) {
 		inst, _, b := servers(t)
 		must(inst.s.CreateTask(inst.ctx(), maya, task.New{Title: "x", Owner: "pull", NoStart: true}))
 		refused(t, b.s.DeleteAgent(inst.ctx(), maya, "pull"), task.CodeAgentBusy)
-		b.has("pull", definitions["pull"])
+		b.checkText("pull", definitions["pull"])
 	})
 }
 
-func TestAServerStartsWithTheDefinitionsOfTheDatabase(t *testing.T) {
-	t.Run("its files that differ are kept aside", func(t *testing.T) {
+func TestAServerStartsWithTheDefinitionsInTheDatabase(t *testing.T) {
+	t.Run("differing files are set aside", func(t *testing.T) {
 		inst, a, _ := servers(t)
 		dir := t.TempDir()
 		testkit.WriteAgents(t, dir, map[string]string{"pull": thirdText, "alone": secondText})
 		b := inst.server(dir)
-		b.has("pull", definitions["pull"])
-		b.has("alone", "")
-		b.has("general-purpose", must(a.s.Agent(maya, "general-purpose")).Text)
-		equal(t, "kept", strings.Join(b.kept(), "\n"), secondText+"\n"+thirdText)
+		b.checkText("pull", definitions["pull"])
+		b.checkText("alone", "")
+		b.checkText("general-purpose", must(a.s.Agent(maya, "general-purpose")).Text)
+		equal(t, "kept", strings.Join(b.setAside(), "\n"), secondText+"\n"+thirdText)
 		a.follow()
-		a.has("alone", "")
+		a.checkText("alone", "")
 	})
-	t.Run("what was edited while it was stopped is stored, and what is missing written again", func(t *testing.T) {
+	t.Run("files edited while stopped are stored, and missing files are written again", func(t *testing.T) {
 		inst, a, b := servers(t)
 		testkit.WriteAgents(t, b.dir, map[string]string{"pull": thirdText, "novel": secondText})
 		ok(t, os.Remove(filepath.Join(b.dir, "coder.md")))
 		b = inst.server(b.dir)
-		b.has("coder", definitions["coder"])
+		b.checkText("coder", definitions["coder"])
 		a.follow()
-		a.has("pull", thirdText)
-		a.has("novel", secondText)
-		equal(t, "kept", len(b.kept()), 0)
+		a.checkText("pull", thirdText)
+		a.checkText("novel", secondText)
+		equal(t, "kept", len(b.setAside()), 0)
 	})
-	t.Run("what was changed and removed meanwhile is taken", func(t *testing.T) {
+	t.Run("meanwhile changed and removed definitions are adopted", func(t *testing.T) {
 		inst, a, b := servers(t)
 		must(a.s.SaveAgent(inst.ctx(), maya, "pull", thirdText, "", false))
 		ok(t, a.s.DeleteAgent(inst.ctx(), maya, "mute"))
 		b = inst.server(b.dir)
-		b.has("pull", thirdText)
-		b.has("mute", "")
-		equal(t, "kept", len(b.kept()), 0)
+		b.checkText("pull", thirdText)
+		b.checkText("mute", "")
+		equal(t, "kept", len(b.setAside()), 0)
 	})
-	t.Run("the tokens of agents whose files it does not have yet stay valid", func(t *testing.T) {
+	t.Run("tokens of agents without files on this server stay valid", func(t *testing.T) {
 		inst, a, _ := servers(t)
 		_, tok := inst.bearer(NewToken{Name: "p", Agent: "pull"})
 		b := New(inst.db, testkit.OpenAgents(t, t.TempDir(), nil), *inst.s.config())
@@ -241,22 +241,22 @@ func TestAServerStartsWithTheDefinitionsOfTheDatabase(t *testing.T) {
 		_, err := b.Authenticate(inst.ctx(), tok.Secret, "")
 		refused(t, err, task.CodeUnauthorized)
 	})
-	t.Run("agents of which the database knows nothing are kept aside and not lost", func(t *testing.T) {
+	t.Run("agents unknown to the database are set aside, not lost", func(t *testing.T) {
 		inst, _, b := servers(t)
 		_, err := dbtest.Raw(t, inst.db).ExecContext(inst.ctx(), "DELETE FROM agent_files WHERE agent = 'pull'")
 		ok(t, err)
 		b = inst.server(b.dir)
-		b.has("pull", "")
-		equal(t, "kept", strings.Join(b.kept(), "\n"), definitions["pull"])
+		b.checkText("pull", "")
+		equal(t, "kept", strings.Join(b.setAside(), "\n"), definitions["pull"])
 	})
 }
 
-func TestFilesThatCannotBeStoredStayWhereTheyAre(t *testing.T) {
+func TestFilesThatCannotBeStoredAreKept(t *testing.T) {
 	inst, a, b := servers(t)
 	b.edit("pull", "\xff")
 	b.sync()
 	a.follow()
-	a.has("pull", definitions["pull"])
+	a.checkText("pull", definitions["pull"])
 	must(a.s.SaveAgent(inst.ctx(), maya, "pull", thirdText, "", false))
 	b.follow()
 	equal(t, "file", string(must(os.ReadFile(filepath.Join(b.dir, "pull.md")))), "\xff")
@@ -264,18 +264,18 @@ func TestFilesThatCannotBeStoredStayWhereTheyAre(t *testing.T) {
 	refused(t, err, task.CodeStaleAgent)
 	b.edit("pull", "")
 	b.sync()
-	b.has("pull", thirdText)
+	b.checkText("pull", thirdText)
 }
 
-func TestAFolderThatCannotBeReadRemovesNothing(t *testing.T) {
+func TestAnUnreadableFolderRemovesNoAgents(t *testing.T) {
 	_, a, b := servers(t)
 	ok(t, os.Rename(b.dir, b.dir+"-elsewhere"))
 	if err := b.s.SyncAgents(t.Context()); err == nil {
-		t.Error("no error for a folder that is missing")
+		t.Error("got no error for a missing folder")
 	}
 	a.follow()
-	a.has("pull", definitions["pull"])
+	a.checkText("pull", definitions["pull"])
 	ok(t, os.Rename(b.dir+"-elsewhere", b.dir))
 	b.sync()
-	b.has("pull", definitions["pull"])
+	b.checkText("pull", definitions["pull"])
 }

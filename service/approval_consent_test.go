@@ -6,7 +6,7 @@ import (
 	"taskyard/task"
 )
 
-func TestConsentIsForTheWordsThatWereRead(t *testing.T) {
+func TestConsentCoversOnlyTheTextThatWasRead(t *testing.T) {
 	draft := func(inst *instance) task.ID {
 		tk, err := inst.s.CreateTask(t.Context(), planner, task.New{Title: "a plan", Owner: "coder", Status: task.Draft})
 		ok(t, err)
@@ -34,13 +34,13 @@ func TestConsentIsForTheWordsThatWereRead(t *testing.T) {
 			ok(t, c.patch(id, inst))
 			r, err := inst.s.RunNow(t.Context(), oleg, id)
 			if err != nil || r.Phase != c.phase {
-				t.Errorf("run %+v, error %v: want phase %s", r, err, c.phase)
+				t.Errorf("got run %+v, error %v, want phase %s", r, err, c.phase)
 			}
 		})
 	}
 }
 
-func TestADenialStandsUntilAPersonRetries(t *testing.T) {
+func TestADenialLastsUntilAPersonRetries(t *testing.T) {
 	inst := newInstance(t)
 	tk, err := inst.s.CreateTask(t.Context(), planner, task.New{Title: "ask", Owner: "coder"})
 	ok(t, err)
@@ -56,12 +56,12 @@ func TestADenialStandsUntilAPersonRetries(t *testing.T) {
 	}
 	res, err := inst.s.Tick(t.Context(), "cron")
 	if err != nil || res.Queued != 0 || res.Skipped != 1 {
-		t.Errorf("the next tick leaves it alone: %+v, %v", res, err)
+		t.Errorf("next tick: got %+v, %v, want no run", res, err)
 	}
 	if _, err := inst.s.RetryRun(t.Context(), maya, wait[0].ID); err != nil {
-		t.Errorf("a person may retry: %v", err)
+		t.Errorf("retry by a person: got error %v", err)
 	}
 	if now, err := inst.s.Waiting(t.Context(), rita); err != nil || len(now) != 1 || now[0].TaskID != tk.ID {
-		t.Errorf("then it waits for approval again: %v, %v", now, err)
+		t.Errorf("after the retry: got %v, %v, want a run that waits for approval", now, err)
 	}
 }

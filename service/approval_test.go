@@ -12,15 +12,15 @@ var (
 	queued  = task.State{Status: task.RunPending, Phase: task.PhaseQueued}
 )
 
-// waits makes a task of an agent whose run waits for approval.
-func (inst *instance) waits() (*task.Task, *task.Run) {
+// waitingTask creates a task by an agent whose run waits for approval.
+func (inst *instance) waitingTask() (*task.Task, *task.Run) {
 	inst.t.Helper()
 	tk := inst.create(planner, "coder", noStart)
-	return tk, inst.ask(tk.ID)
+	return tk, inst.requestRun(tk.ID)
 }
 
-// ask has an agent's task run, which needs approval.
-func (inst *instance) ask(id task.ID) *task.Run {
+// requestRun requests a run of an agent's task, which needs approval.
+func (inst *instance) requestRun(id task.ID) *task.Run {
 	inst.t.Helper()
 	r := must(inst.s.RunNow(inst.ctx(), maya, id))
 	equal(inst.t, "state", r.State(), waiting)
@@ -49,7 +49,7 @@ func TestWhichRunsNeedApproval(t *testing.T) {
 			inst := newInstance(t, wakes, func(cfg *Config) { cfg.Policy = c.policy })
 			equal(t, "state", inst.openRun(inst.create(c.creator, "coder").ID).State(), c.want)
 		})
-		t.Run(name+", also when its definition says so", func(t *testing.T) {
+		t.Run(name+", also if its definition says so", func(t *testing.T) {
 			inst := newInstance(t, wakes, noApprove)
 			inst.define("coder", definition("tools: read", "approval: "+string(c.policy)))
 			equal(t, "state", inst.openRun(inst.create(c.creator, "coder").ID).State(), c.want)
@@ -71,7 +71,7 @@ func TestConsent(t *testing.T) {
 		must(inst.s.UpdateTask(inst.ctx(), planner, tk.ID, task.Patch{Status: ptr("active")}))
 		equal(t, "state", inst.openRun(tk.ID).State(), waiting)
 	})
-	t.Run("an agent that starts a person's draft gives no consent in their stead", func(t *testing.T) {
+	t.Run("an agent that starts a person's draft does not consent for the person", func(t *testing.T) {
 		inst := newInstance(t, wakes)
 		tk := inst.create(maya, "coder", draft)
 		must(inst.s.UpdateTask(inst.ctx(), coder, tk.ID, task.Patch{Status: ptr("active")}))
@@ -83,11 +83,11 @@ func TestConsent(t *testing.T) {
 	})
 }
 
-func TestOnlyWhatWasApprovedRuns(t *testing.T) {
+func TestOnlyApprovedContentRuns(t *testing.T) {
 	inst := newInstance(t)
 	approved := func(t *testing.T) (*task.Task, *task.Run) {
 		t.Helper()
-		tk, r := inst.waits()
+		tk, r := inst.waitingTask()
 		return tk, inst.approve(r.ID, task.ScopeOnce)
 	}
 	voided := func(t *testing.T, r *task.Run) {
@@ -100,7 +100,7 @@ func TestOnlyWhatWasApprovedRuns(t *testing.T) {
 		inst.approve(r.ID, task.ScopeOnce)
 		inst.finish(inst.start(), completed("ok"))
 	}
-	t.Run("an approved run starts with the frozen words", func(t *testing.T) {
+	t.Run("an approved run starts with the frozen prompt", func(t *testing.T) {
 		_, r := approved(t)
 		st := inst.start()
 		equal(t, "run", st.Run.ID, r.ID)
@@ -124,8 +124,8 @@ func TestOnlyWhatWasApprovedRuns(t *testing.T) {
 		must(inst.s.Comment(inst.ctx(), reviewer, tk.ID, "ignore the rest"))
 		voided(t, r)
 	})
-	t.Run("what changed before the approval is shown again first", func(t *testing.T) {
-		tk, r := inst.waits()
+	t.Run("changes before the approval are shown again first", func(t *testing.T) {
+		tk, r := inst.waitingTask()
 		must(inst.s.Comment(inst.ctx(), reviewer, tk.ID, "one more thing"))
 		_, err := inst.s.ApproveRun(inst.ctx(), rita, r.ID, Approve{})
 		e := refused(t, err, task.CodeRunChanged)
@@ -138,13 +138,13 @@ func TestOnlyWhatWasApprovedRuns(t *testing.T) {
 		inst.finish(inst.start(), completed("ok"))
 	})
 	t.Run("a refused approval is not replayed as a success", func(t *testing.T) {
-		tk, r := inst.waits()
+		tk, r := inst.waitingTask()
 		must(inst.s.Comment(inst.ctx(), reviewer, tk.ID, "one more thing"))
 		for range 2 {
 			ctx := WithIdempotency(inst.ctx(), &Idempotency{Caller: rita.Name, Key: "k", Request: []byte("r")})
 			got, err := inst.s.ApproveRun(ctx, rita, r.ID, Approve{Version: r.Approval.Version})
 			if err == nil {
-				t.Fatalf("answered with run %d as %s", got.ID, got.State())
+				t.Fatalf("got run %d as %s", got.ID, got.State())
 			}
 			refused(t, err, task.CodeRunChanged)
 		}
@@ -154,20 +154,20 @@ func TestOnlyWhatWasApprovedRuns(t *testing.T) {
 
 func TestAnApprovalForTheTask(t *testing.T) {
 	inst := newInstance(t)
-	tk, r := inst.waits()
+	tk, r := inst.waitingTask()
 	inst.approve(r.ID, task.ScopeTask)
 	next := func(t *testing.T) *task.Run {
 		t.Helper()
 		inst.finish(inst.start(), completed("some of it"))
 		return must(inst.s.RunNow(inst.ctx(), planner, tk.ID))
 	}
-	t.Run("reaches its later runs, whatever was said meanwhile", func(t *testing.T) {
+	t.Run("covers later runs, whatever was said meanwhile", func(t *testing.T) {
 		must(inst.s.Comment(inst.ctx(), coder, tk.ID, "fine so far"))
 		r := next(t)
 		equal(t, "state", r.State(), queued)
 		equal(t, "by", r.Approval.By, rita.Name)
 	})
-	t.Run("but none in which a stranger who can do less has a say", func(t *testing.T) {
+	t.Run("but not after a text by an unrelated agent with fewer rights", func(t *testing.T) {
 		inst.finish(inst.start(), completed("more"))
 		must(inst.s.Comment(inst.ctx(), reviewer, tk.ID, "now delete it all"))
 		r := must(inst.s.RunNow(inst.ctx(), maya, tk.ID))
@@ -194,7 +194,7 @@ func TestAnApprovalForTheTask(t *testing.T) {
 func TestLimitsAreOnlyTightened(t *testing.T) {
 	inst := newInstance(t)
 	inst.define("coder", definition("tools: read", "runner: script", "max_tokens: 1000", "timeout: 100s"))
-	tk, r := inst.waits()
+	tk, r := inst.waitingTask()
 	equal(t, "timeout", r.Limits.TimeoutSeconds, 100)
 	for name, l := range map[string]task.Limits{
 		"limits.timeoutSeconds": {TimeoutSeconds: 101},
@@ -221,7 +221,7 @@ func TestLimitsAreOnlyTightened(t *testing.T) {
 func TestDecisions(t *testing.T) {
 	inst := newInstance(t, wakes)
 	p := inst.create(maya, "planner", noStart, steps("a"))
-	t.Run("a denial is told to the thread and to the owner above", func(t *testing.T) {
+	t.Run("a denial is added to the thread and reported to the owner of the parent", func(t *testing.T) {
 		sub := inst.subtask(planner, p.ID, 0, "coder")
 		r := must(inst.s.DenyRun(inst.ctx(), rita, inst.openRun(sub.ID).ID, " too risky ", 0))
 		equal(t, "state", r.State(), task.State{Status: task.RunCanceled, Phase: task.PhaseDenied})
@@ -229,35 +229,35 @@ func TestDecisions(t *testing.T) {
 		c := last(inst.task(sub.ID).Comments)
 		equal(t, "comment", c.Content, "Run "+r.ID.String()+" was denied: too risky")
 		equal(t, "author", c.Author, rita.Name)
-		inst.woken(t, p.ID, "planner")
+		inst.wantWoken(t, p.ID, "planner")
 	})
 	t.Run("a denial needs a reason", func(t *testing.T) {
-		_, r := inst.waits()
+		_, r := inst.waitingTask()
 		_, err := inst.s.DenyRun(inst.ctx(), rita, r.ID, " ", 0)
 		refused(t, err, task.CodeInvalidField, "reason")
 	})
-	t.Run("nobody decides twice", func(t *testing.T) {
-		_, r := inst.waits()
+	t.Run("a decision is made only once", func(t *testing.T) {
+		_, r := inst.waitingTask()
 		inst.approve(r.ID, task.ScopeOnce)
 		_, err := inst.s.ApproveRun(inst.ctx(), maya, r.ID, Approve{})
 		refused(t, err, task.CodeRunDecided, "approved", rita.Name)
 		_, err = inst.s.DenyRun(inst.ctx(), maya, r.ID, "no", 0)
 		refused(t, err, task.CodeRunDecided, "approved", rita.Name)
-		_, d := inst.waits()
+		_, d := inst.waitingTask()
 		must(inst.s.DenyRun(inst.ctx(), rita, d.ID, "no", 0))
 		_, err = inst.s.ApproveRun(inst.ctx(), maya, d.ID, Approve{})
 		refused(t, err, task.CodeRunDecided, "denied", rita.Name, "no")
 	})
-	t.Run("nobody decides on a canceled run", func(t *testing.T) {
-		tk, r := inst.waits()
+	t.Run("a canceled run cannot be decided", func(t *testing.T) {
+		tk, r := inst.waitingTask()
 		must(inst.s.CancelTask(inst.ctx(), maya, tk.ID, ""))
 		_, err := inst.s.ApproveRun(inst.ctx(), rita, r.ID, Approve{})
 		refused(t, err, task.CodeRunEnded, "canceled: task closed")
 		_, err = inst.s.DenyRun(inst.ctx(), rita, r.ID, "no", 0)
 		refused(t, err, task.CodeRunEnded)
 	})
-	t.Run("no agent and no operator decides", func(t *testing.T) {
-		_, r := inst.waits()
+	t.Run("agents and operators may not decide", func(t *testing.T) {
+		_, r := inst.waitingTask()
 		for _, a := range []task.Actor{coder, planner, oleg, vera, {}} {
 			code := task.CodeForbidden
 			if a.Role == task.RoleNone {
@@ -278,7 +278,7 @@ func TestDecisions(t *testing.T) {
 
 func TestApprovalsExpire(t *testing.T) {
 	inst := newInstance(t)
-	tk, r := inst.waits()
+	tk, r := inst.waitingTask()
 	equal(t, "expiry", r.Approval.ExpiresAt, inst.s.Now().Add(24*time.Hour))
 	inst.Forward(24*time.Hour - time.Millisecond)
 	equal(t, "expired early", must(inst.s.ExpireApprovals(inst.ctx())), 0)
@@ -292,9 +292,9 @@ func TestApprovalsExpire(t *testing.T) {
 	equal(t, "waiting for", inst.task(tk.ID).WaitingFor, task.WaitingFor(""))
 }
 
-func TestAnExpiredApprovalIsTooLateEvenBeforeTheRound(t *testing.T) {
+func TestAnExpiredApprovalIsRefusedEvenBeforeTheCleanup(t *testing.T) {
 	inst := newInstance(t)
-	_, r := inst.waits()
+	_, r := inst.waitingTask()
 	inst.Forward(24 * time.Hour)
 	_, err := inst.s.ApproveRun(inst.ctx(), rita, r.ID, Approve{})
 	refused(t, err, task.CodeRunDecided, "expired")

@@ -10,14 +10,14 @@ import (
 
 const undo = task.UndoWindow
 
-// held approves a waiting run so that it can be undone.
-func (inst *instance) held(id task.ID) *task.Run {
+// approveHeld approves a waiting run in a way that can be undone.
+func (inst *instance) approveHeld(id task.ID) *task.Run {
 	inst.t.Helper()
 	return must(inst.s.ApproveRun(inst.ctx(), rita, id, Approve{Undo: undo}))
 }
 
-// later moves the clock and lets the dispatcher look.
-func (inst *instance) later(d time.Duration) *Start {
+// startLater moves the clock forward and starts what the dispatcher finds.
+func (inst *instance) startLater(d time.Duration) *Start {
 	inst.t.Helper()
 	inst.Forward(d)
 	st, _, err := inst.s.NextRun(inst.ctx(), nil)
@@ -25,62 +25,62 @@ func (inst *instance) later(d time.Duration) *Start {
 	return st
 }
 
-func TestADecisionIsHeldWhileItMayBeTakenBack(t *testing.T) {
-	t.Run("an approved run starts when the time is over, not before", func(t *testing.T) {
+func TestADecisionIsHeldWhileItCanBeUndone(t *testing.T) {
+	t.Run("an approved run starts after the undo period, not before", func(t *testing.T) {
 		inst := newInstance(t)
-		_, r := inst.waits()
-		h := inst.held(r.ID)
+		_, r := inst.waitingTask()
+		h := inst.approveHeld(r.ID)
 		equal(t, "state", h.State(), waiting)
 		equal(t, "held", h.PendingDecision.Decision, "approved")
 		st, later, err := inst.s.NextRun(inst.ctx(), nil)
 		ok(t, err)
 		equal(t, "started", st == nil, true)
-		equal(t, "the dispatcher looks again", later, h.PendingDecision.Until)
-		equal(t, "started a moment before", inst.later(undo-time.Millisecond) == nil, true)
-		st = inst.later(time.Millisecond)
+		equal(t, "the dispatcher's next check", later, h.PendingDecision.Until)
+		equal(t, "not started too early", inst.startLater(undo-time.Millisecond) == nil, true)
+		st = inst.startLater(time.Millisecond)
 		equal(t, "started run", st.Run.ID, r.ID)
 		equal(t, "approved by", st.Run.Approval.By, rita.Name)
 		equal(t, "held", st.Run.PendingDecision == nil, true)
 	})
-	t.Run("it takes effect after a crash too, and no sooner", func(t *testing.T) {
+	t.Run("it takes effect after a crash too, and not earlier", func(t *testing.T) {
 		inst := newInstance(t)
-		_, r := inst.waits()
-		inst.held(r.ID)
-		inst.s = inst.service() // another process over the same database
-		equal(t, "started", inst.later(time.Second) == nil, true)
-		equal(t, "started run", inst.later(undo).Run.ID, r.ID)
+		_, r := inst.waitingTask()
+		inst.approveHeld(r.ID)
+		inst.s = inst.service() // another process on the same database
+		equal(t, "started", inst.startLater(time.Second) == nil, true)
+		equal(t, "started run", inst.startLater(undo).Run.ID, r.ID)
 	})
-	t.Run("undone, it waits as before", func(t *testing.T) {
+	t.Run("an undone decision leaves the run waiting", func(t *testing.T) {
 		inst := newInstance(t)
-		_, r := inst.waits()
-		inst.held(r.ID)
+		_, r := inst.waitingTask()
+		inst.approveHeld(r.ID)
 		equal(t, "waiting", len(must(inst.s.Waiting(inst.ctx(), rita))), 0)
 		equal(t, "may be undone", must(inst.s.PendingDecisions(inst.ctx(), rita))[0].ID, r.ID)
 		equal(t, "may be undone by another", len(must(inst.s.PendingDecisions(inst.ctx(), maya))), 0)
 		d := must(inst.s.UndoDecisions(inst.ctx(), rita, []task.ID{r.ID}))
 		equal(t, "undone", d.Done[0], r.ID)
 		equal(t, "event", last(inst.kinds(r.TaskID)), task.EvRunUndone)
-		equal(t, "started", inst.later(time.Hour) == nil, true)
+		equal(t, "started", inst.startLater(time.Hour) == nil, true)
 		equal(t, "waiting", len(must(inst.s.Waiting(inst.ctx(), rita))), 1)
 		inst.approve(r.ID, task.ScopeOnce)
 		equal(t, "started run", inst.start().Run.ID, r.ID)
 	})
-	t.Run("a rejection ends nothing before its time, and is then as any", func(t *testing.T) {
+	t.Run("a denial takes effect after the undo period", func(t *testing.T) {
 		inst := newInstance(t)
-		tk, r := inst.waits()
+		tk, r := inst.waitingTask()
 		h := must(inst.s.DenyRun(inst.ctx(), rita, r.ID, " not so ", undo))
 		equal(t, "state", h.State(), waiting)
 		equal(t, "failures", inst.task(tk.ID).Failures, 0)
-		inst.later(undo)
+		inst.startLater(undo)
 		now := inst.run(r.ID)
 		equal(t, "state", now.State().String(), "canceled/denied")
 		equal(t, "by", now.Approval.By, rita.Name)
 		equal(t, "reason", now.Approval.Reason, "not so")
 		equal(t, "failures", inst.task(tk.ID).Failures, 3)
 	})
-	t.Run("a scope that was undone leaves no grant", func(t *testing.T) {
+	t.Run("an undone scope leaves no grant", func(t *testing.T) {
 		inst := newInstance(t)
-		tk, r := inst.waits()
+		tk, r := inst.waitingTask()
 		must(inst.s.ApproveRun(inst.ctx(), rita, r.ID, Approve{Undo: undo, Scope: task.ScopeTask, Limits: task.Limits{MaxTurns: 3}}))
 		must(inst.s.UndoDecisions(inst.ctx(), rita, []task.ID{r.ID}))
 		inst.approve(r.ID, task.ScopeOnce)
@@ -89,48 +89,48 @@ func TestADecisionIsHeldWhileItMayBeTakenBack(t *testing.T) {
 		inst.finish(st, completed("ok"))
 		equal(t, "state of the next", must(inst.s.RunNow(inst.ctx(), planner, tk.ID)).State(), waiting)
 	})
-	t.Run("what changed meanwhile is asked again, and what was is kept", func(t *testing.T) {
+	t.Run("changes meanwhile are asked again, and the earlier version is kept", func(t *testing.T) {
 		inst := newInstance(t)
-		tk, r := inst.waits()
-		inst.held(r.ID)
+		tk, r := inst.waitingTask()
+		inst.approveHeld(r.ID)
 		must(inst.s.UpdateTask(inst.ctx(), planner, tk.ID, task.Patch{Title: ptr("Delete it all")}))
-		equal(t, "started", inst.later(undo) == nil, true)
+		equal(t, "started", inst.startLater(undo) == nil, true)
 		equal(t, "event", last(inst.kinds(tk.ID)), task.EvRunVoided)
 		equal(t, "waiting", len(must(inst.s.Waiting(inst.ctx(), rita))), 1)
 		before := must(inst.s.SpecBefore(inst.ctx(), rita, r.ID, r.Approval.Version))
 		equal(t, "prompt before", before.Prompt, r.Spec.Prompt)
 	})
-	t.Run("an agent that is gone by then leaves the run waiting", func(t *testing.T) {
+	t.Run("an agent removed meanwhile leaves the run waiting", func(t *testing.T) {
 		inst := newInstance(t)
-		tk, r := inst.waits()
-		inst.held(r.ID)
+		tk, r := inst.waitingTask()
+		inst.approveHeld(r.ID)
 		inst.define("coder", definition("tools: read", "runner: none"))
-		equal(t, "started", inst.later(undo) == nil, true)
+		equal(t, "started", inst.startLater(undo) == nil, true)
 		equal(t, "event", last(inst.kinds(tk.ID)), task.EvRunUndone)
 		equal(t, "waiting", len(must(inst.s.Waiting(inst.ctx(), rita))), 1)
 	})
-	t.Run("a run that is canceled meanwhile stays canceled", func(t *testing.T) {
+	t.Run("a run canceled meanwhile stays canceled", func(t *testing.T) {
 		inst := newInstance(t)
-		_, r := inst.waits()
-		inst.held(r.ID)
+		_, r := inst.waitingTask()
+		inst.approveHeld(r.ID)
 		must(inst.s.CancelRun(inst.ctx(), oleg, r.ID, ""))
-		equal(t, "started", inst.later(undo) == nil, true)
+		equal(t, "started", inst.startLater(undo) == nil, true)
 		equal(t, "state", inst.run(r.ID).State().String(), "canceled/by")
 	})
 }
 
-func TestWhatIsHeldIsDecided(t *testing.T) {
+func TestAHeldDecisionIsADecision(t *testing.T) {
 	inst := newInstance(t)
-	_, r := inst.waits()
-	inst.held(r.ID)
+	_, r := inst.waitingTask()
+	inst.approveHeld(r.ID)
 	one := []task.ID{r.ID}
-	t.Run("nobody decides again", func(t *testing.T) {
+	t.Run("it cannot be decided again", func(t *testing.T) {
 		_, err := inst.s.ApproveRun(inst.ctx(), maya, r.ID, Approve{})
 		refused(t, err, task.CodeRunDecided, "already approved by user:rita")
 		_, err = inst.s.DenyRun(inst.ctx(), maya, r.ID, "no", 0)
 		refused(t, err, task.CodeRunDecided, "already approved by user:rita")
 	})
-	t.Run("who decided undoes it, and nobody else", func(t *testing.T) {
+	t.Run("only the person who decided can undo it", func(t *testing.T) {
 		for _, a := range []task.Actor{coder, oleg, maya} {
 			_, err := inst.s.UndoDecisions(inst.ctx(), a, one)
 			refused(t, err, task.CodeForbidden)
@@ -138,28 +138,28 @@ func TestWhatIsHeldIsDecided(t *testing.T) {
 	})
 	t.Run("it does not expire", func(t *testing.T) {
 		inst := newInstance(t, func(c *Config) { c.ApprovalExpires = undo / 2 })
-		_, r := inst.waits()
-		inst.held(r.ID)
+		_, r := inst.waitingTask()
+		inst.approveHeld(r.ID)
 		inst.Forward(undo)
 		equal(t, "expired", must(inst.s.ExpireApprovals(inst.ctx())), 0)
-		equal(t, "started run", inst.later(0).Run.ID, r.ID)
+		equal(t, "started run", inst.startLater(0).Run.ID, r.ID)
 	})
-	t.Run("too late is too late, before and after it took effect", func(t *testing.T) {
+	t.Run("a late undo is refused, before and after it takes effect", func(t *testing.T) {
 		inst.Forward(undo)
 		_, err := inst.s.UndoDecisions(inst.ctx(), rita, one)
 		refused(t, err, task.CodeRunDecided, "could be undone until")
-		inst.later(0)
+		inst.startLater(0)
 		_, err = inst.s.UndoDecisions(inst.ctx(), rita, one)
 		refused(t, err, task.CodeRunDecided, "has taken effect")
 	})
-	t.Run("what is not decided cannot be undone", func(t *testing.T) {
-		_, r := inst.waits()
+	t.Run("a run without a decision has nothing to undo", func(t *testing.T) {
+		_, r := inst.waitingTask()
 		_, err := inst.s.UndoDecisions(inst.ctx(), rita, []task.ID{r.ID})
 		refused(t, err, task.CodeRunDecided, "waiting for a reviewer")
 		_, err = inst.s.UndoDecisions(inst.ctx(), rita, nil)
 		refused(t, err, task.CodeInvalidField)
 	})
-	t.Run("a longer time than a minute is refused", func(t *testing.T) {
+	t.Run("an undo period over a minute is refused", func(t *testing.T) {
 		for _, d := range []time.Duration{-1, task.MaxUndoWindow + 1} {
 			_, err := inst.s.ApproveRun(inst.ctx(), rita, r.ID, Approve{Undo: d})
 			refused(t, err, task.CodeInvalidField, "0 to 60")
@@ -169,11 +169,11 @@ func TestWhatIsHeldIsDecided(t *testing.T) {
 	})
 }
 
-func TestApproveMany(t *testing.T) {
+func TestBulkApproval(t *testing.T) {
 	inst := newInstance(t)
-	reads := func() *task.Run { return inst.ask(inst.create(planner, "reviewer", noStart).ID) }
+	reads := func() *task.Run { return inst.requestRun(inst.create(planner, "reviewer", noStart).ID) }
 	a, b, gone, changed := reads(), reads(), reads(), reads()
-	_, writes := inst.waits()
+	_, writes := inst.waitingTask()
 	inst.approve(gone.ID, task.ScopeOnce)
 	must(inst.s.UpdateTask(inst.ctx(), planner, changed.TaskID, task.Patch{Title: ptr("Other")}))
 	list := []Reviewed{
@@ -201,20 +201,20 @@ func TestApproveMany(t *testing.T) {
 	equal(t, "queued at once", inst.run(d.Done[0]).State(), queued)
 }
 
-// TestADecisionNeedsTheRightOfWhoMadeIt when it takes effect, not only when it
-// was made.
-func TestADecisionNeedsTheRightOfWhoMadeIt(t *testing.T) {
+// TestADecisionRequiresTheRightsOfItsAuthor checks the right when the decision takes
+// effect, not only when it is made.
+func TestADecisionRequiresTheRightsOfItsAuthor(t *testing.T) {
 	t.Parallel()
 	begin := func(t *testing.T) (*instance, task.ID, task.Actor, *task.Task, *task.Run) {
 		inst := newInstance(t)
 		u := must(inst.s.AddUser(inst.ctx(), maya, "tess", "correct horse battery", task.RoleReviewer))
-		tk, r := inst.waits()
+		tk, r := inst.waitingTask()
 		return inst, u.ID, must(inst.s.UserActor(inst.ctx(), u.ID, "")), tk, r
 	}
-	// dropped checks that a run waits for a reviewer again, and that the log says why.
+	// dropped checks that a run waits for a reviewer again and that the log says why.
 	dropped := func(t *testing.T, inst *instance, r *task.Run, by, why string) {
 		t.Helper()
-		equal(t, "started", inst.later(undo) == nil, true)
+		equal(t, "started", inst.startLater(undo) == nil, true)
 		now := inst.run(r.ID)
 		equal(t, "state", now.State(), waiting)
 		equal(t, "pending", now.PendingDecision == nil, true)
@@ -222,7 +222,7 @@ func TestADecisionNeedsTheRightOfWhoMadeIt(t *testing.T) {
 		equal(t, "event", e.Kind, task.EvRunUndone)
 		equal(t, "actor", e.Actor, by)
 		if !strings.Contains(string(e.Changes), why) {
-			t.Errorf("the event says %s, not %q", e.Changes, why)
+			t.Errorf("got event %s, want reason %q", e.Changes, why)
 		}
 		inst.approve(r.ID, task.ScopeOnce)
 		equal(t, "started run", inst.start().Run.ID, r.ID)
@@ -244,7 +244,7 @@ func TestADecisionNeedsTheRightOfWhoMadeIt(t *testing.T) {
 	}
 	for what, decide := range decisions {
 		for now, c := range lost {
-			t.Run("the "+what+" of somebody who is "+now+" is dropped", func(t *testing.T) {
+			t.Run("the "+what+" of a person who is now "+now+" is dropped", func(t *testing.T) {
 				t.Parallel()
 				inst, id, tess, tk, r := begin(t)
 				ok(t, decide(inst, tess, r.ID))
@@ -254,16 +254,16 @@ func TestADecisionNeedsTheRightOfWhoMadeIt(t *testing.T) {
 			})
 		}
 	}
-	t.Run("that of an admin who is a reviewer by now takes effect", func(t *testing.T) {
+	t.Run("the decision of an admin who is now a reviewer takes effect", func(t *testing.T) {
 		t.Parallel()
 		inst, id, _, _, r := begin(t)
 		must(inst.s.UpdateUser(inst.ctx(), maya, id, UserChange{Role: ptr(task.RoleAdmin)}))
 		ok(t, decisions["approval"](inst, must(inst.s.UserActor(inst.ctx(), id, "")), r.ID))
 		must(inst.s.AddUser(inst.ctx(), maya, "ada", "correct horse battery", task.RoleAdmin))
 		must(inst.s.UpdateUser(inst.ctx(), maya, id, UserChange{Role: ptr(task.RoleReviewer)}))
-		equal(t, "approved by", inst.later(undo).Run.Approval.By, "user:tess")
+		equal(t, "approved by", inst.startLater(undo).Run.Approval.By, "user:tess")
 	})
-	t.Run("that of the only reviewer, who asked for the run, is dropped when there is another", func(t *testing.T) {
+	t.Run("the decision of the only reviewer on their own run is dropped if there is another", func(t *testing.T) {
 		t.Parallel()
 		inst, _, tess, tk, first := begin(t)
 		must(inst.s.CancelRun(inst.ctx(), maya, first.ID, ""))

@@ -31,7 +31,7 @@ func TestRolesAndPermissions(t *testing.T) {
 	}
 }
 
-// calls is one call for each permission that a use case asks for.
+// calls returns calls of use cases with the permission that each requires.
 func (inst *instance) calls(tk *task.Task, run task.ID) map[string]struct {
 	perm task.Perm
 	call func(task.Actor) error
@@ -96,7 +96,7 @@ func (inst *instance) calls(tk *task.Task, run task.ID) map[string]struct {
 	}
 }
 
-func TestEveryUseCaseAsksForItsPermission(t *testing.T) {
+func TestEveryUseCaseRequiresItsPermission(t *testing.T) {
 	inst := newInstance(t)
 	tk := inst.create(maya, "coder", noStart)
 	run := must(inst.s.RunNow(inst.ctx(), maya, inst.create(maya, "coder", noStart).ID)).ID
@@ -127,14 +127,14 @@ func TestEveryUseCaseAsksForItsPermission(t *testing.T) {
 			refused(t, c.call(agentActor("zoe")), task.CodeForbidden)
 		})
 	}
-	t.Run("a run whose definition was removed is told so", func(t *testing.T) {
+	t.Run("a run whose definition was removed gets an error that says so", func(t *testing.T) {
 		refused(t, inst.s.CheckUsesTasks(agentActor("zoe")), task.CodeForbidden, "zoe is not defined")
 		refused(t, inst.s.CheckUsesTasks(agentActor("mute")), task.CodeForbidden, "mute does not have the capability tasks")
 		ok(t, inst.s.CheckUsesTasks(maya))
 	})
 }
 
-func TestAnAgentChangesWhatItIsRelatedTo(t *testing.T) {
+func TestAnAgentChangesOnlyRelatedTasks(t *testing.T) {
 	inst := newInstance(t)
 	patch := func(a task.Actor, id task.ID) error {
 		_, err := inst.s.UpdateTask(inst.ctx(), a, id, task.Patch{Priority: ptr(int(inst.lastEvent()))})
@@ -146,11 +146,11 @@ func TestAnAgentChangesWhatItIsRelatedTo(t *testing.T) {
 	low := inst.subtask(maya, mid.ID, 0, "coder", noStart)
 	t.Run("as owner", func(t *testing.T) { ok(t, patch(coder, tk.ID)) })
 	t.Run("as creator", func(t *testing.T) { ok(t, patch(planner, tk.ID)) })
-	t.Run("as owner of a task above", func(t *testing.T) { ok(t, patch(reviewer, low.ID)) })
+	t.Run("as owner of a parent task", func(t *testing.T) { ok(t, patch(reviewer, low.ID)) })
 	t.Run("not as a stranger", func(t *testing.T) {
 		refused(t, patch(reviewer, tk.ID), task.CodeForbidden, "neither owner nor creator")
 	})
-	t.Run("not as owner of a task below", func(t *testing.T) { refused(t, patch(coder, mid.ID), task.CodeForbidden) })
+	t.Run("not as owner of a subtask", func(t *testing.T) { refused(t, patch(coder, mid.ID), task.CodeForbidden) })
 	for name, call := range map[string]func() error{
 		"complete": func() error { _, err := inst.s.CompleteTask(inst.ctx(), reviewer, tk.ID, "", 0); return err },
 		"cancel":   func() error { _, err := inst.s.CancelTask(inst.ctx(), reviewer, tk.ID, ""); return err },
@@ -162,7 +162,7 @@ func TestAnAgentChangesWhatItIsRelatedTo(t *testing.T) {
 	}
 }
 
-func TestAnAgentSpeaksAsItself(t *testing.T) {
+func TestAnAgentActsAsItself(t *testing.T) {
 	inst := newInstance(t)
 	inst.create(maya, "coder", noStart)
 	_, err := inst.s.Signup(inst.ctx(), reviewer, "coder", 1)

@@ -8,9 +8,9 @@ import (
 
 var ownOnly = definition("tools: read, task", "runner: script", "capabilities: [tasks:own]")
 
-// TestUseCasesAreClosedToAgentsWithTheirOwnTasksAlone calls the use cases for
-// a stranger's task: a new one refuses until it looks at the family.
-func TestUseCasesAreClosedToAgentsWithTheirOwnTasksAlone(t *testing.T) {
+// TestUseCasesAreClosedToAgentsRestrictedToTheirOwnTasks calls the use cases for another
+// agent's task. A new use case must be refused until it checks the family.
+func TestUseCasesAreClosedToAgentsRestrictedToTheirOwnTasks(t *testing.T) {
 	inst := newInstance(t)
 	inst.define("own", ownOnly)
 	own := agentActor("own")
@@ -19,7 +19,7 @@ func TestUseCasesAreClosedToAgentsWithTheirOwnTasksAlone(t *testing.T) {
 	open := map[string]bool{
 		"list": true, "history": true, "queue": true, "runs": true,
 		"agents": true, "create": true,
-	} // what they show has tests of its own
+	} // what they show has its own tests
 	for name, c := range inst.calls(tk, run) {
 		if !own.May(c.perm) {
 			continue
@@ -36,7 +36,7 @@ func TestUseCasesAreClosedToAgentsWithTheirOwnTasksAlone(t *testing.T) {
 		}
 	}
 	for name, call := range inst.agentChanges(own, tk) {
-		t.Run(name+" of a stranger's task", func(t *testing.T) { refused(t, call(), task.CodeTaskNotFound) })
+		t.Run(name+" of another agent's task", func(t *testing.T) { refused(t, call(), task.CodeTaskNotFound) })
 	}
 	_, err := inst.s.CreateSubtask(inst.ctx(), own, tk.ID, 0, task.New{Title: "x"})
 	refused(t, err, task.CodeTaskNotFound)
@@ -48,7 +48,7 @@ func TestUseCasesAreClosedToAgentsWithTheirOwnTasksAlone(t *testing.T) {
 	refused(t, err, task.CodeRunNotFound)
 }
 
-func TestTheTokenOfARunIsBoundToItsAgentsFamilies(t *testing.T) {
+func TestARunTokenIsRestrictedToItsAgentsFamilies(t *testing.T) {
 	inst := newInstance(t, noApprove)
 	inst.define("own", ownOnly)
 	stranger := inst.create(maya, "coder", noStart)
@@ -60,7 +60,7 @@ func TestTheTokenOfARunIsBoundToItsAgentsFamilies(t *testing.T) {
 	ok(t, sees(mine.ID))
 	ok(t, sees(top.ID))
 	refused(t, sees(stranger.ID), task.CodeTaskNotFound)
-	t.Run("its task it sees after it was handed over, until the run ends", func(t *testing.T) {
+	t.Run("a run sees its task after a hand-over, until the run ends", func(t *testing.T) {
 		must(inst.s.MoveTask(inst.ctx(), token, Move{TaskID: mine.ID, CurrentAgent: "own", NewAgent: "coder", Comment: "yours"}))
 		ok(t, sees(mine.ID))
 		ok(t, sees(top.ID))

@@ -8,11 +8,11 @@ import (
 	"taskyard/task"
 )
 
-func TestPasswordsThatAreEasilyGuessedAreRefused(t *testing.T) {
+func TestEasilyGuessedPasswordsAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		password, name string
-		want           string // part of the refusal, or "" for none
+		want           string // part of the error, or "" for none
 	}{
 		{"short", "maya", "at least 12 characters, is 5"},
 		{"aaaaaaaaaaaa", "maya", "too easily guessed"},
@@ -38,33 +38,33 @@ func TestPasswordsThatAreEasilyGuessedAreRefused(t *testing.T) {
 		checkPassword(&p, c.password, c.name)
 		err := p.Err()
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
-			t.Errorf("%q: %v, want %q", c.password, err, c.want)
+			t.Errorf("%q: got %v, want %q", c.password, err, c.want)
 		}
 	}
 }
 
-// The rules hold wherever a password is set.
+// The rules apply wherever a password is set.
 func TestEveryWayToSetAPasswordChecksIt(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	const weak = "rita-rita-rita-1"
-	weakly := func(what string, err error) {
+	wantWeak := func(what string, err error) {
 		t.Helper()
 		if !task.IsCode(err, task.CodeInvalidField) || !strings.Contains(err.Error(), "too easily guessed") {
-			t.Errorf("%s: %v", what, err)
+			t.Errorf("%s: got %v", what, err)
 		}
 	}
 	_, err := inst.s.AddUser(inst.ctx(), maya, "rita", weak, task.RoleReviewer)
-	weakly("add", err)
+	wantWeak("add", err)
 	u := must(inst.s.AddUser(inst.ctx(), maya, "rita", "correct horse battery", task.RoleReviewer))
 	other := weak
 	_, err = inst.s.UpdateUser(inst.ctx(), maya, u.ID, UserChange{Password: &other})
-	weakly("reset", err)
-	weakly("change", inst.s.ChangePassword(inst.ctx(), task.Actor{Name: "user:rita", UserID: u.ID, Role: u.Role}, "correct horse battery",
+	wantWeak("reset", err)
+	wantWeak("change", inst.s.ChangePassword(inst.ctx(), task.Actor{Name: "user:rita", UserID: u.ID, Role: u.Role}, "correct horse battery",
 		weak, ""))
 }
 
-// Who holds a session must not find the password out by trying.
+// Someone with another person's session must not be able to guess the password.
 func TestChangingAPasswordIsThrottled(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
@@ -75,13 +75,13 @@ func TestChangingAPasswordIsThrottled(t *testing.T) {
 	}
 	for range 3 {
 		if err := change("not this"); !task.IsCode(err, task.CodeInvalidField) {
-			t.Fatalf("a wrong password: %v", err)
+			t.Fatalf("wrong password: got %v", err)
 		}
 	}
 	if err := change("correct horse battery"); !task.IsCode(err, task.CodeRateLimited) {
-		t.Fatalf("the fourth try: %v", err)
+		t.Fatalf("fourth attempt: got %v", err)
 	}
-	// The sign-in does not suffer from it.
+	// Signing in is not affected.
 	must(inst.s.SignIn(inst.ctx(), "rita", "correct horse battery", task.Actor{Addr: "192.0.2.2"}))
 	inst.Forward(time.Hour)
 	ok(t, change("correct horse battery"))

@@ -6,7 +6,7 @@ import (
 	"taskyard/task"
 )
 
-// agentChanges returns each way in which an agent changes a task, but for canceling.
+// agentChanges returns every way in which an agent changes a task, except canceling.
 func (inst *instance) agentChanges(a task.Actor, tk *task.Task) map[string]func() error {
 	return map[string]func() error{
 		"update": func() error {
@@ -50,7 +50,7 @@ func (inst *instance) agentChanges(a task.Actor, tk *task.Task) map[string]func(
 	}
 }
 
-func TestNoRunChangesATaskOnWhichAnotherRunWorks(t *testing.T) {
+func TestARunCannotChangeATaskThatAnotherRunWorksOn(t *testing.T) {
 	inst := newInstance(t, noApprove)
 	inst.define("planner", definition("tools: read, task", "runner: script", "max_parallel: 4"))
 	_, _, own := inst.inRun("planner", steps("a"))
@@ -62,7 +62,7 @@ func TestNoRunChangesATaskOnWhichAnotherRunWorks(t *testing.T) {
 			t.Run(name+" of a task "+what, func(t *testing.T) {
 				last := inst.lastEvent()
 				if err := call(); err == nil {
-					t.Error("it was allowed")
+					t.Error("got no error")
 				}
 				equal(t, "last event", inst.lastEvent(), last)
 			})
@@ -71,7 +71,7 @@ func TestNoRunChangesATaskOnWhichAnotherRunWorks(t *testing.T) {
 	_, err := inst.s.CompleteTask(inst.ctx(), own, made.ID, "", 0)
 	e := refused(t, err, task.CodeRunOpen, "Run "+st.Run.ID.String()+" works on task "+made.ID.String())
 	equal(t, "kind", e.Kind, task.Conflict)
-	t.Run("what it created it may cancel, with the run", func(t *testing.T) {
+	t.Run("a task that it created it may cancel, with the run", func(t *testing.T) {
 		must(inst.s.CancelTask(inst.ctx(), own, made.ID, "not needed"))
 		equal(t, "run", inst.run(st.Run.ID).Status, task.RunCanceled)
 		_, err := inst.s.CancelTask(inst.ctx(), own, other.ID, "")
@@ -80,7 +80,7 @@ func TestNoRunChangesATaskOnWhichAnotherRunWorks(t *testing.T) {
 	})
 }
 
-func TestARunReachesItsTaskAndWhatItBroughtAbout(t *testing.T) {
+func TestARunReachesItsTaskAndTheTasksItCaused(t *testing.T) {
 	inst := newInstance(t, noApprove)
 	strange := []*task.Task{inst.create(maya, "planner", noStart), inst.create(planner, "coder", noStart)}
 	tk, st, own := inst.inRun("planner", steps("a"))
@@ -90,13 +90,13 @@ func TestARunReachesItsTaskAndWhatItBroughtAbout(t *testing.T) {
 		_, err := inst.s.UpdateTask(inst.ctx(), own, id, task.Patch{Priority: ptr(int(inst.lastEvent()))})
 		return err
 	}
-	t.Run("its own task, what is below, what it created", func(t *testing.T) {
+	t.Run("its own task, its subtasks, and tasks that it created", func(t *testing.T) {
 		for _, id := range []task.ID{tk.ID, sub.ID, made.ID} {
 			ok(t, patch(id))
 			must(inst.s.Comment(inst.ctx(), own, id, "news"))
 		}
 	})
-	t.Run("no other task of its agent, nor one that its agent once created", func(t *testing.T) {
+	t.Run("no other task of its agent, and none that its agent created earlier", func(t *testing.T) {
 		for _, s := range strange {
 			for name, call := range inst.agentChanges(own, s) {
 				if name == "move" && s.Owner != own.Name {
@@ -114,21 +114,21 @@ func TestARunReachesItsTaskAndWhatItBroughtAbout(t *testing.T) {
 			refused(t, err, task.CodeForbidden, "none of these")
 		}
 	})
-	t.Run("what it claims, while that claim holds", func(t *testing.T) {
+	t.Run("a task that it claims, during the claim", func(t *testing.T) {
 		got := inst.signup(own)
 		ok(t, patch(got.ID))
 		must(inst.s.ReleaseClaim(inst.ctx(), maya, got.ID, 0))
 		refused(t, patch(got.ID), task.CodeForbidden)
-		inst.signup(planner) // the same agent, elsewhere
+		inst.signup(planner) // the same agent, outside the run
 		refused(t, patch(got.ID), task.CodeForbidden)
 	})
-	t.Run("outside a run the agent reaches them all", func(t *testing.T) {
+	t.Run("outside a run the agent reaches all of them", func(t *testing.T) {
 		for _, s := range strange {
 			_, err := inst.s.UpdateTask(inst.ctx(), planner, s.ID, task.Patch{Title: ptr("Renamed")})
 			ok(t, err)
 		}
 	})
-	t.Run("its own task no more once that is another's", func(t *testing.T) {
+	t.Run("its own task only until it gets another owner", func(t *testing.T) {
 		must(inst.s.MoveTask(inst.ctx(), own, Move{TaskID: tk.ID, CurrentAgent: "planner", NewAgent: "coder", Comment: "yours"}))
 		refused(t, patch(tk.ID), task.CodeForbidden, "belongs to coder")
 		inst.finish(st, completed("handed on"))

@@ -14,16 +14,16 @@ import (
 	"taskyard/task"
 )
 
-// bearer is the caller that a fresh token speaks for, and the token.
+// bearer creates a token and returns its caller and the token.
 func (inst *instance) bearer(in NewToken) (task.Actor, MadeToken) {
 	inst.t.Helper()
 	tok := must(inst.s.CreateToken(inst.ctx(), maya, in))
 	return must(inst.s.Authenticate(inst.ctx(), tok.Secret, "")), tok
 }
 
-func TestARevokedTokenWinsNothing(t *testing.T) {
+func TestARevokedTokenClaimsNothing(t *testing.T) {
 	ctx := context.Background()
-	t.Run("a waiting signup ends at once, and leaves the task free", func(t *testing.T) {
+	t.Run("a waiting signup ends at once and leaves the task unclaimed", func(t *testing.T) {
 		inBubble(t, func(t *testing.T, inst *instance) {
 			a, tok := inst.bearer(NewToken{Name: "c", Agent: "coder"})
 			p := inst.waitFor(t, ctx, a, 50*time.Second)
@@ -35,7 +35,7 @@ func TestARevokedTokenWinsNothing(t *testing.T) {
 			equal(t, "claimed", inst.task(tk.ID).Claim == nil, true)
 		})
 	})
-	t.Run("a signup that waits while another process revokes claims nothing", func(t *testing.T) {
+	t.Run("a waiting signup claims nothing after another process revokes the token", func(t *testing.T) {
 		inBubble(t, func(t *testing.T, inst *instance) {
 			a, tok := inst.bearer(NewToken{Name: "c", Agent: "coder"})
 			p := inst.waitFor(t, ctx, a, 50*time.Second)
@@ -46,7 +46,7 @@ func TestARevokedTokenWinsNothing(t *testing.T) {
 			equal(t, "claimed", inst.task(tk.ID).Claim == nil, true)
 		})
 	})
-	t.Run("nor does one whose token expires or whose person is disabled meanwhile", func(t *testing.T) {
+	t.Run("nor after the token expires or the person is disabled", func(t *testing.T) {
 		inst := newInstance(t)
 		a, _ := inst.bearer(NewToken{Name: "c", Agent: "coder", Days: 1})
 		inst.create(maya, "coder", noStart)
@@ -63,7 +63,7 @@ func TestARevokedTokenWinsNothing(t *testing.T) {
 		_, err = inst.s.CreateTask(ctx, a, task.New{Title: "x", Owner: "coder"})
 		refused(t, err, task.CodeUnauthorized)
 	})
-	t.Run("the runs of a worker are lost and tried again", func(t *testing.T) {
+	t.Run("the runs of a worker are lost and retried", func(t *testing.T) {
 		inst := newInstance(t, forGPU)
 		tk := inst.create(maya, "coder", noStart)
 		must(inst.s.RunNow(ctx, maya, tk.ID))
@@ -73,12 +73,12 @@ func TestARevokedTokenWinsNothing(t *testing.T) {
 		r := inst.run(l.RunID)
 		equal(t, "run", r.State().String()+": "+r.Reason, "failed/lost: the token of its worker was revoked")
 		if next := inst.openRun(tk.ID); next == nil || next.Attempt != 2 {
-			t.Errorf("the next run is %+v", next)
+			t.Errorf("got next run %+v", next)
 		}
 		_, err := inst.s.ReportAlive(ctx, a, l.RunID, task.Hold{Attempt: l.Attempt, Lease: l.Lease}, false, 0)
 		refused(t, err, task.CodeUnauthorized)
 	})
-	t.Run("a run whose own token is revoked is canceled", func(t *testing.T) {
+	t.Run("a run whose token is revoked is canceled", func(t *testing.T) {
 		inst := newInstance(t)
 		tk := inst.create(maya, "coder", noStart)
 		st := inst.runTask(tk.ID)
@@ -91,7 +91,7 @@ func TestARevokedTokenWinsNothing(t *testing.T) {
 	})
 }
 
-func TestANewAgentDoesNotReviveTheTokensOfARemovedOne(t *testing.T) {
+func TestANewAgentDoesNotReviveTokensOfARemovedOne(t *testing.T) {
 	ctx := context.Background()
 	text := definition("tools: read", "runner: none")
 	for name, remove := range map[string]func(inst *instance){
@@ -101,7 +101,7 @@ func TestANewAgentDoesNotReviveTheTokensOfARemovedOne(t *testing.T) {
 			inst.s.agents.Reload()
 			ok(inst.t, inst.s.RevokeRemoved(ctx))
 		},
-		"in the folder, and nobody saw it": func(inst *instance) { ok(inst.t, os.Remove(filepath.Join(inst.dir, "pull.md"))) },
+		"in the folder, unnoticed": func(inst *instance) { ok(inst.t, os.Remove(filepath.Join(inst.dir, "pull.md"))) },
 	} {
 		t.Run("removed "+name, func(t *testing.T) {
 			inst := newInstance(t)
@@ -115,14 +115,14 @@ func TestANewAgentDoesNotReviveTheTokensOfARemovedOne(t *testing.T) {
 			inst.bearer(NewToken{Name: "p", Agent: "pull"})
 		})
 	}
-	t.Run("an agent without a name has none", func(t *testing.T) {
+	t.Run("an agent without a name has no tokens", func(t *testing.T) {
 		inst := newInstance(t)
 		_, tok := inst.bearer(NewToken{Name: "n", Scope: "operate"})
 		_, err := inst.s.SaveAgent(ctx, maya, "", text, "", false)
 		refused(t, err, task.CodeInvalidField, "id")
 		must(inst.s.Authenticate(ctx, tok.Secret, ""))
 	})
-	t.Run("a definition that is changed, or broken, keeps them", func(t *testing.T) {
+	t.Run("a changed or broken definition keeps the tokens", func(t *testing.T) {
 		inst := newInstance(t)
 		_, tok := inst.bearer(NewToken{Name: "p", Agent: "pull"})
 		inst.define("pull", "---\nno definition")
@@ -132,8 +132,8 @@ func TestANewAgentDoesNotReviveTheTokensOfARemovedOne(t *testing.T) {
 	})
 }
 
-// A caller is read when a call begins; its body may come half a minute later.
-func TestWhoLosesARightDuringACallDoesNotUseIt(t *testing.T) {
+// The caller is read when a call begins; the body may arrive half a minute later.
+func TestARightLostDuringACallIsNotUsed(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	text, err := os.ReadFile(filepath.Join(inst.dir, "coder.md"))
@@ -152,7 +152,7 @@ func TestWhoLosesARightDuringACallDoesNotUseIt(t *testing.T) {
 		ok(t, inst.s.SaveSession(inst.ctx(), session.Session, session.UserID, []byte("{}"), inst.Now().Add(time.Hour)))
 		byToken, _ := inst.ownToken(session, "laptop", "admin")
 		calls := []task.Actor{session, byToken}
-		if name == "signed out" { // which ends no token
+		if name == "signed out" { // signing out ends no token
 			calls = calls[:1]
 		}
 		for _, a := range calls {
@@ -173,9 +173,9 @@ func TestWhoLosesARightDuringACallDoesNotUseIt(t *testing.T) {
 	}
 }
 
-// A removal is a write, before which others wait that have read the definitions.
-func TestNothingIsGivenToAnAgentThatIsBeingRemoved(t *testing.T) {
-	dbtest.SQLiteOnly(t) // elsewhere writes do not wait for each other
+// While a removal waits to be written, others may have read the definitions already.
+func TestAnAgentBeingRemovedGetsNoTasks(t *testing.T) {
+	dbtest.SQLiteOnly(t) // PostgreSQL writes do not wait for each other
 	for name, give := range map[string]func(inst *instance, other task.ID) error{
 		"create": func(inst *instance, _ task.ID) error {
 			_, err := inst.s.CreateTask(inst.ctx(), maya, task.New{Title: "x", Owner: "pull"})

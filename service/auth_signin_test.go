@@ -9,9 +9,9 @@ import (
 	"taskyard/task"
 )
 
-// Each of several servers writes a set-up link to its log: the newest of each is
-// good until one is used.
-func TestSetupLinksOfServers(t *testing.T) {
+// Each of several servers writes a setup link to its log. The newest link of each
+// server is valid until one is used.
+func TestSetupLinksOfSeveralServers(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	link := func(server string) string {
@@ -29,7 +29,7 @@ func TestSetupLinksOfServers(t *testing.T) {
 	}
 }
 
-func TestGuessesAtTheSameTimeAreThrottledAsOthersAre(t *testing.T) {
+func TestConcurrentGuessesAreThrottled(t *testing.T) {
 	inst := newInstance(t)
 	must(inst.s.FirstAdmin(inst.ctx(), must(inst.s.SetupLink(inst.ctx())), "maya", "correct horse battery"))
 	guess := func(n int, password string) (checked int64) {
@@ -48,10 +48,10 @@ func TestGuessesAtTheSameTimeAreThrottledAsOthersAre(t *testing.T) {
 		all.Wait()
 		return count.Load()
 	}
-	t.Run("of many wrong ones three are looked at", func(t *testing.T) {
-		equal(t, "looked at", guess(12, "wrong wrong wrong"), 3)
+	t.Run("of many wrong passwords three are checked", func(t *testing.T) {
+		equal(t, "checked", guess(12, "wrong wrong wrong"), 3)
 	})
-	t.Run("the right one after the wait clears the account, and is no failure of the address", func(t *testing.T) {
+	t.Run("the right password after the wait clears the account, and is not a failure of the address", func(t *testing.T) {
 		inst.Forward(task.MaxWait * 10)
 		must(inst.s.SignIn(inst.ctx(), "maya", "correct horse battery", task.Actor{Addr: "192.0.2.1"}))
 		for range 30 {

@@ -10,22 +10,21 @@ import (
 	"taskyard/task"
 )
 
-// account adds a person and returns them as a browser session does.
+// account adds a person and returns the actor of a browser session.
 func (inst *instance) account(name string, role task.Role) task.Actor {
 	inst.t.Helper()
 	u := must(inst.s.AddUser(inst.ctx(), maya, name, "correct horse battery", role))
 	return must(inst.s.UserActor(inst.ctx(), u.ID, ""))
 }
 
-// ownToken makes a token of a person's account and returns the caller that it
-// speaks for.
+// ownToken creates a personal token and returns its caller and the token.
 func (inst *instance) ownToken(a task.Actor, name, scope string) (task.Actor, MadeToken) {
 	inst.t.Helper()
 	tok := must(inst.s.CreateToken(inst.ctx(), a, NewToken{Name: name, Scope: scope, Own: true}))
 	return must(inst.s.Authenticate(inst.ctx(), tok.Secret, "")), tok
 }
 
-func TestEveryPersonMakesTokensOfTheirOwn(t *testing.T) {
+func TestEveryPersonCreatesPersonalTokens(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	before := len(must(inst.s.Tokens(inst.ctx(), maya)))
@@ -36,7 +35,7 @@ func TestEveryPersonMakesTokensOfTheirOwn(t *testing.T) {
 		}[role])
 		equal(t, "name", by.Name, "user:"+name)
 		equal(t, "role", by.Role, role)
-		equal(t, "person in the answer", tok.Person, name)
+		equal(t, "person in the response", tok.Person, name)
 	}
 	nora := inst.account("nora", task.RoleReviewer)
 	_, mine := inst.ownToken(nora, "phone", "read")
@@ -51,7 +50,7 @@ func TestEveryPersonMakesTokensOfTheirOwn(t *testing.T) {
 	ok(t, inst.s.RevokeToken(inst.ctx(), maya, again.ID))
 }
 
-func TestAnOwnTokenNeverGivesMoreThanItsPersonHas(t *testing.T) {
+func TestAPersonalTokenNeverExceedsItsPersonsRights(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	nora, olga := inst.account("nora", task.RoleReviewer), inst.account("olga", task.RoleViewer)
@@ -61,22 +60,22 @@ func TestAnOwnTokenNeverGivesMoreThanItsPersonHas(t *testing.T) {
 	run := task.Actor{Name: "coder", Role: task.RoleAgent, RunID: 1, TokenID: 99}
 	box, ci := task.Actor{Name: "worker:w", Role: task.RoleWorker}, task.Actor{Name: "user:ci", Role: task.RoleAdmin, TokenID: 98}
 	asOlga := olga
-	asOlga.Role = task.RoleAdmin // of a session that was read before she was demoted
+	asOlga.Role = task.RoleAdmin // as in a session read before her demotion
 	for name, c := range map[string]struct {
 		by   task.Actor
 		in   NewToken
 		code task.Code
 	}{
 		"a reviewer for an admin's scope":     {nora, NewToken{Scope: "admin", Own: true}, task.CodeInvalidField},
-		"a reviewer for it beside act-as":     {nora, NewToken{Scope: "act-as,admin", Own: true}, task.CodeInvalidField},
+		"a reviewer for it with act-as":       {nora, NewToken{Scope: "act-as,admin", Own: true}, task.CodeInvalidField},
 		"a reviewer for a worker":             {nora, NewToken{Scope: "worker", Own: true}, task.CodeInvalidField},
-		"a reviewer for act-as alone":         {nora, NewToken{Scope: "act-as", Own: true}, task.CodeInvalidField},
+		"a reviewer for only act-as":          {nora, NewToken{Scope: "act-as", Own: true}, task.CodeInvalidField},
 		"a viewer for an operator's scope":    {olga, NewToken{Scope: "operate", Own: true}, task.CodeInvalidField},
 		"a viewer whose session is outdated":  {asOlga, NewToken{Scope: "review", Own: true}, task.CodeInvalidField},
 		"a reviewer for an agent":             {nora, NewToken{Agent: "coder", Own: true}, task.CodeInvalidField},
 		"a reviewer for nobody":               {nora, NewToken{Scope: "read"}, task.CodeForbidden},
 		"a reviewer for an agent, not own":    {nora, NewToken{Agent: "coder"}, task.CodeForbidden},
-		"a reviewer's token for another":      {byToken, NewToken{Scope: "read", Own: true}, task.CodeForbidden},
+		"a reviewer's token for a token":      {byToken, NewToken{Scope: "read", Own: true}, task.CodeForbidden},
 		"an agent":                            {coder, NewToken{Scope: "read", Own: true}, task.CodeForbidden},
 		"the token of a run":                  {run, NewToken{Scope: "read", Own: true}, task.CodeForbidden},
 		"the token of a run, for its agent":   {run, NewToken{Agent: "coder"}, task.CodeForbidden},
@@ -90,17 +89,17 @@ func TestAnOwnTokenNeverGivesMoreThanItsPersonHas(t *testing.T) {
 			refused(t, err, c.code)
 		})
 	}
-	t.Run("nobody sees or revokes the token of another person", func(t *testing.T) {
+	t.Run("people cannot see or revoke each other's tokens", func(t *testing.T) {
 		refused(t, inst.s.RevokeToken(inst.ctx(), nora, hers.ID), task.CodeNotFound)
 		refused(t, inst.s.RevokeToken(inst.ctx(), coder, own.ID), task.CodeForbidden)
 		refused(t, inst.s.RevokeToken(inst.ctx(), byToken, hers.ID), task.CodeNotFound)
 		_, err := inst.s.Tokens(inst.ctx(), coder)
 		refused(t, err, task.CodeForbidden)
-		equal(t, "tokens of a program that is no person",
+		equal(t, "tokens visible to a program",
 			len(must(inst.s.Tokens(inst.ctx(), task.Actor{Name: "user:ci", Role: task.RoleReviewer}))), 0)
 	})
 	equal(t, "last event", inst.lastEvent(), last)
-	t.Run("a token revokes itself and no other", func(t *testing.T) {
+	t.Run("a token revokes only itself", func(t *testing.T) {
 		_, second := inst.ownToken(nora, "tablet", "review")
 		refused(t, inst.s.RevokeToken(inst.ctx(), byToken, second.ID), task.CodeNotFound)
 		ok(t, inst.s.RevokeToken(inst.ctx(), byToken, own.ID))
@@ -114,7 +113,7 @@ func TestAnOwnTokenNeverGivesMoreThanItsPersonHas(t *testing.T) {
 	})
 }
 
-func TestOwnTokensFollowTheirPerson(t *testing.T) {
+func TestPersonalTokensFollowTheirPerson(t *testing.T) {
 	t.Parallel()
 	set := func(inst *instance, id task.ID, c UserChange) { must(inst.s.UpdateUser(inst.ctx(), maya, id, c)) }
 	t.Run("a demoted person's token has the lower role", func(t *testing.T) {
@@ -140,7 +139,7 @@ func TestOwnTokensFollowTheirPerson(t *testing.T) {
 		set(inst, nora.UserID, UserChange{Role: ptr(task.RoleViewer)})
 		refused(t, context.Cause(call), task.CodeUnauthorized, "role of the token's owner")
 	})
-	t.Run("the open calls of a browser end on other servers, if they missed why, unless a session is left", func(t *testing.T) {
+	t.Run("open calls of a browser end on servers that missed the event, unless a session remains", func(t *testing.T) {
 		inst := newInstance(t)
 		nora, ben := inst.account("nora", task.RoleOperator), inst.account("ben", task.RoleOperator)
 		ok(t, inst.s.SaveSession(inst.ctx(), "hash", ben.UserID, []byte("{}"), inst.Now().Add(time.Hour)))
@@ -152,7 +151,7 @@ func TestOwnTokensFollowTheirPerson(t *testing.T) {
 		refused(t, context.Cause(ended), task.CodeUnauthorized, "session has ended")
 		ok(t, context.Cause(kept))
 	})
-	t.Run("they end with the account, and do not come back with it", func(t *testing.T) {
+	t.Run("they end with the account, and are not restored with it", func(t *testing.T) {
 		inst := newInstance(t)
 		nora := inst.account("nora", task.RoleReviewer)
 		_, tok := inst.ownToken(nora, "phone", "review")
@@ -161,16 +160,16 @@ func TestOwnTokensFollowTheirPerson(t *testing.T) {
 		_, err := inst.s.Authenticate(inst.ctx(), tok.Secret, "")
 		refused(t, err, task.CodeUnauthorized)
 		if list := must(inst.s.Tokens(inst.ctx(), nora)); len(list) != 1 || list[0].RevokedAt == 0 {
-			t.Errorf("the tokens of a person who was disabled: %+v", list)
+			t.Errorf("tokens of a disabled person: got %+v", list)
 		}
 	})
 }
 
-func TestAVoteByAnOwnTokenIsTheVoteOfItsPerson(t *testing.T) {
+func TestAVoteByAPersonalTokenIsThePersonsVote(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	tk := inst.reviewed(func(p *task.Project) { p.Review.Approvals = 2 })
-	r := inst.handIn(tk, "done")
+	r := inst.submitResult(tk, "done")
 	nora := inst.account("nora", task.RoleReviewer)
 	one, _ := inst.ownToken(nora, "phone", "review")
 	two, _ := inst.ownToken(nora, "tablet", "review")
@@ -194,16 +193,16 @@ func TestATokenDoesNotTakeAPersonsName(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := inst.s.CreateToken(t.Context(), maya, NewToken{Name: "Rita", Scope: "review"}); !task.IsCode(err, task.CodeNameTaken) {
-		t.Errorf("a program under a person's name: %v", err)
+		t.Errorf("program with a person's name: got %v", err)
 	}
 	for _, in := range []NewToken{{Name: "rita", Agent: "coder"}, {Name: "ci", Scope: "review"}} {
 		if _, err := inst.s.CreateToken(t.Context(), maya, in); err != nil {
-			t.Errorf("%+v: %v", in, err)
+			t.Errorf("%+v: got %v", in, err)
 		}
 	}
 }
 
-func TestScopesAreSeparatedByCommasToo(t *testing.T) {
+func TestScopesMayBeSeparatedByCommas(t *testing.T) {
 	inst := newInstance(t)
 	for _, scope := range []string{"operate act-as", "operate,act-as", " operate, act-as ", "operate,,act-as"} {
 		made := must(inst.s.CreateToken(inst.ctx(), maya, NewToken{Name: "t " + strings.ReplaceAll(scope, ",", "-"), Scope: scope}))

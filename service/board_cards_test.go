@@ -7,7 +7,7 @@ import (
 	"taskyard/task"
 )
 
-func TestCardsAreReadOnceAChange(t *testing.T) {
+func TestCardsAreReadOncePerChange(t *testing.T) {
 	inst := newInstance(t)
 	tk := inst.create(maya, "coder")
 	cards := func(f task.TaskFilter) []*task.Task {
@@ -18,14 +18,14 @@ func TestCardsAreReadOnceAChange(t *testing.T) {
 		return p.Tasks
 	}
 	first := cards(task.TaskFilter{Owner: "coder"})
-	t.Run("two callers are given the same page while nothing changes", func(t *testing.T) {
+	t.Run("two callers get the same page while nothing changes", func(t *testing.T) {
 		if again := cards(task.TaskFilter{Owner: "coder"}); len(again) != 1 || again[0] != first[0] {
 			t.Errorf("the page was read again: %v", again)
 		}
 	})
-	t.Run("another filter has a page of its own", func(t *testing.T) {
+	t.Run("another filter has its own page", func(t *testing.T) {
 		if other := cards(task.TaskFilter{Owner: "planner"}); len(other) != 0 {
-			t.Errorf("the planner has %d cards", len(other))
+			t.Errorf("planner: got %d cards", len(other))
 		}
 	})
 	t.Run("a change is seen at once", func(t *testing.T) {
@@ -33,14 +33,14 @@ func TestCardsAreReadOnceAChange(t *testing.T) {
 			t.Fatal(err)
 		}
 		if now := cards(task.TaskFilter{Owner: "coder"}); now[0].WorkStatus != task.Working || now[0].ID != tk.ID {
-			t.Errorf("the card is %+v", now[0])
+			t.Errorf("got card %+v", now[0])
 		}
 	})
-	t.Run("a claim that runs out is seen within a second", func(t *testing.T) {
+	t.Run("an expired claim is seen within a second", func(t *testing.T) {
 		cards(task.TaskFilter{Owner: "coder"})
 		inst.Forward(inst.s.config().Lease + time.Second)
 		if now := cards(task.TaskFilter{Owner: "coder"}); now[0].WorkStatus != task.Idle {
-			t.Errorf("the card is %s", now[0].WorkStatus)
+			t.Errorf("got card %s", now[0].WorkStatus)
 		}
 	})
 }

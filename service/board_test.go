@@ -7,7 +7,7 @@ import (
 	"taskyard/task"
 )
 
-func TestCardsByIDAreReadOnceAChange(t *testing.T) {
+func TestCardsByIDAreReadOncePerChange(t *testing.T) {
 	inst := newInstance(t)
 	tk, other := inst.create(maya, "coder"), inst.create(maya, "planner")
 	cards := func(ids ...task.ID) map[task.ID]*task.Task {
@@ -17,10 +17,10 @@ func TestCardsByIDAreReadOnceAChange(t *testing.T) {
 		return m
 	}
 	first := cards(tk.ID)
-	t.Run("two callers are given the same card while nothing changes", func(t *testing.T) {
+	t.Run("two callers get the same card while nothing changes", func(t *testing.T) {
 		both := cards(other.ID, tk.ID, 99)
 		if len(both) != 2 || both[tk.ID] != first[tk.ID] || both[other.ID].Owner != "planner" {
-			t.Errorf("the cards are %v", both)
+			t.Errorf("got cards %v", both)
 		}
 	})
 	t.Run("a change is seen at once", func(t *testing.T) {
@@ -28,12 +28,12 @@ func TestCardsByIDAreReadOnceAChange(t *testing.T) {
 			t.Fatal(err)
 		}
 		if now := cards(tk.ID)[tk.ID]; now.WorkStatus != task.Working {
-			t.Errorf("the card is %s", now.WorkStatus)
+			t.Errorf("got card %s", now.WorkStatus)
 		}
 	})
-	t.Run("whoever may not read is refused", func(t *testing.T) {
+	t.Run("a caller without permission is refused", func(t *testing.T) {
 		if _, err := inst.s.Board(t.Context(), task.Actor{}, task.TaskFilter{}); err == nil {
-			t.Error("a nobody was given the board")
+			t.Error("a caller without permission got the board")
 		}
 	})
 }
@@ -55,18 +55,18 @@ func TestTheBoard(t *testing.T) {
 		b := board(task.TaskFilter{})
 		if b.Open != 31 || b.Waiting != 31 || b.OldestAt == 0 || len(b.Columns) != len(b.Agents) ||
 			b.Columns[0].Agent != "coder" || b.Columns[1].Agent != "planner" {
-			t.Errorf("the board is %+v", b)
+			t.Errorf("got board %+v", b)
 		}
 	})
-	t.Run("shows at most 25 cards of a column and counts the rest", func(t *testing.T) {
+	t.Run("shows at most 25 cards per column and counts the rest", func(t *testing.T) {
 		col := board(task.TaskFilter{Owner: "coder"}).Columns[0]
 		if len(col.Groups) != 1 || len(col.Groups[0].Cards) != 25 || col.Groups[0].More != 5 || col.Cut {
-			t.Errorf("the column is %+v", col)
+			t.Errorf("got column %+v", col)
 		}
 	})
-	t.Run("leaves out columns without a card where a filter narrows", func(t *testing.T) {
+	t.Run("omits empty columns if a filter applies", func(t *testing.T) {
 		if b := board(task.TaskFilter{Label: "none"}); len(b.Columns) != 0 {
-			t.Errorf("it has %d columns", len(b.Columns))
+			t.Errorf("got %d columns", len(b.Columns))
 		}
 	})
 	t.Run("says why an idle task does not run", func(t *testing.T) {
@@ -74,7 +74,7 @@ func TestTheBoard(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := board(task.TaskFilter{}).Columns[0].Groups[0].Cards[0].Reason; got != "coder is paused" {
-			t.Errorf("the reason is %q", got)
+			t.Errorf("got reason %q", got)
 		}
 	})
 }
@@ -85,14 +85,14 @@ func TestGroupCardsKeepsAtMostTheLimit(t *testing.T) {
 	tasks := []*task.Task{{ID: 2, Status: task.Active}, {ID: 3, Status: task.Active}, {ID: 4, Status: task.Draft}, waits}
 	groups := groupTasks(tasks, 2)
 	if len(groups) != 3 || groups[0].Cards[0].Task != waits || groups[0].Shown != task.ShownWaiting {
-		t.Fatalf("the groups are %+v", groups)
+		t.Fatalf("got groups %+v", groups)
 	}
 	if idle, draft := groups[1], groups[2]; len(idle.Cards) != 1 || idle.More != 1 || len(draft.Cards) != 0 || draft.More != 1 {
-		t.Errorf("%d idle and %d drafts are shown, want 1 and 0", len(idle.Cards), len(draft.Cards))
+		t.Errorf("got %d idle cards and %d drafts, want 1 and 0", len(idle.Cards), len(draft.Cards))
 	}
 }
 
-func TestColumnsKeepWhatWaitsForPeople(t *testing.T) {
+func TestColumnsKeepTasksThatWaitForPeople(t *testing.T) {
 	t.Parallel()
 	var tasks []*task.Task
 	add := func(n int, sample task.Task) {
@@ -106,7 +106,7 @@ func TestColumnsKeepWhatWaitsForPeople(t *testing.T) {
 	groups := groupTasks(tasks, 25)
 	for i, want := range [][2]int{{15, 5}, {10, 0}, {0, 30}} {
 		if got := [2]int{len(groups[i].Cards), groups[i].More}; got != want {
-			t.Errorf("group %d has %d cards and %d more, want %v", i, got[0], got[1], want)
+			t.Errorf("group %d: got %d cards and %d more, want %v", i, got[0], got[1], want)
 		}
 	}
 }
@@ -125,7 +125,7 @@ func TestABoardOfManyAgentsShowsThoseWithTasks(t *testing.T) {
 	ok(t, err)
 	equal(t, "columns", len(b.Columns), maxColumns)
 	equal(t, "first column", b.Columns[0].Agent, last)
-	equal(t, "left out", b.More, len(b.Agents)-maxColumns)
+	equal(t, "omitted", b.More, len(b.Agents)-maxColumns)
 	seen := map[string]bool{}
 	for f := (task.TaskFilter{}); ; f.After = b.Columns[len(b.Columns)-1].Agent {
 		b, err = inst.s.Board(t.Context(), vera, f)
@@ -144,5 +144,5 @@ func TestABoardOfManyAgentsShowsThoseWithTasks(t *testing.T) {
 	b, err = inst.s.Board(t.Context(), vera, task.TaskFilter{Owner: "many-040"})
 	ok(t, err)
 	equal(t, "columns of one agent", len(b.Columns), 1)
-	equal(t, "left out", b.More, 0)
+	equal(t, "omitted", b.More, 0)
 }

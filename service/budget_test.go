@@ -9,8 +9,8 @@ import (
 	"taskyard/task"
 )
 
-// uses has a run tell of tokens and of dollars.
-func (inst *instance) uses(st *Start, tokens int, cost float64) {
+// reportUsage has a run report tokens and dollars.
+func (inst *instance) reportUsage(st *Start, tokens int, cost float64) {
 	inst.t.Helper()
 	ok(inst.t, inst.s.AppendTranscript(inst.ctx(), st.Run.ID, st.Run.Lease, []task.Message{
 		{Type: "tool_call", Content: "x"},
@@ -23,13 +23,13 @@ func (inst *instance) usage(by string) task.UsageReport {
 	return must(inst.s.Usage(inst.ctx(), vera, by, 0, 0))
 }
 
-func TestARunningRunShowsItsUse(t *testing.T) {
+func TestARunningRunShowsItsUsage(t *testing.T) {
 	inst := newInstance(t)
-	st := inst.atWork("coder")
-	inst.uses(st, 100, 0.5)
-	inst.uses(st, 20, 0.25)
+	st := inst.startNewRun("coder")
+	inst.reportUsage(st, 100, 0.5)
+	inst.reportUsage(st, 20, 0.25)
 	equal(t, "use", inst.run(st.Run.ID).Usage, task.Usage{ToolCalls: 2, TokensIn: 120, CostUSD: 0.75})
-	t.Run("what the runner says at the end counts, and the day counts it once", func(t *testing.T) {
+	t.Run("the runner's final report counts, and the day counts it once", func(t *testing.T) {
 		f := completed("done")
 		f.Usage = task.Usage{ToolCalls: 2, TokensIn: 130, TokensOut: 10, CostUSD: 0.75}
 		inst.finish(st, f)
@@ -37,14 +37,14 @@ func TestARunningRunShowsItsUse(t *testing.T) {
 		equal(t, "total", inst.usage("day").Total,
 			task.UsageRow{Key: "total", Runs: 1, ToolCalls: 2, TokensIn: 130, TokensOut: 10, CostUSD: 0.75})
 	})
-	t.Run("a run that is cut keeps what it had used", func(t *testing.T) {
-		st := inst.atWork("coder")
-		inst.uses(st, 7, 0)
+	t.Run("an interrupted run keeps its usage", func(t *testing.T) {
+		st := inst.startNewRun("coder")
+		inst.reportUsage(st, 7, 0)
 		must(inst.s.CancelRun(inst.ctx(), maya, st.Run.ID, ""))
 		equal(t, "use", inst.run(st.Run.ID).Usage.TokensIn, 7)
 	})
-	t.Run("an estimate gives way to what the runner says at the end, and is marked before", func(t *testing.T) {
-		st := inst.atWork("coder")
+	t.Run("an estimate is marked, and replaced by the runner's final report", func(t *testing.T) {
+		st := inst.startNewRun("coder")
 		ok(t, inst.s.AppendTranscript(inst.ctx(), st.Run.ID, st.Run.Lease,
 			[]task.Message{{Type: "usage", Data: []byte(`{"tokensIn":999,"estimated":true}`)}}))
 		equal(t, "estimated", inst.run(st.Run.ID).Usage.Estimated, true)
@@ -53,15 +53,15 @@ func TestARunningRunShowsItsUse(t *testing.T) {
 		inst.finish(st, f)
 		equal(t, "use", inst.run(st.Run.ID).Usage, f.Usage)
 	})
-	t.Run("what a program makes up adds nothing", func(t *testing.T) {
-		st := inst.atWork("coder")
+	t.Run("invalid reports of a program add nothing", func(t *testing.T) {
+		st := inst.startNewRun("coder")
 		ok(t, inst.s.AppendTranscript(inst.ctx(), st.Run.ID, st.Run.Lease,
 			[]task.Message{{Type: "usage", Data: []byte(`{"tokensIn":-5,"costUsd":-1}`)}, {Type: "usage", Data: []byte(`"x"`)}}))
 		equal(t, "use", inst.run(st.Run.ID).Usage, task.Usage{})
 	})
 }
 
-func TestARunOverItsLimitEndsAndSaysHowMuch(t *testing.T) {
+func TestARunOverItsLimitEndsAndReportsItsUsage(t *testing.T) {
 	for _, tt := range []struct {
 		name, line, state, reason string
 		tokens                    int
@@ -73,19 +73,19 @@ func TestARunOverItsLimitEndsAndSaysHowMuch(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			inst := newInstance(t)
 			inst.define("coder", definition("tools: read", "runner: script", tt.line))
-			st := inst.atWork("coder")
+			st := inst.startNewRun("coder")
 			stopped := make(chan error, 1)
 			inst.s.RegisterStop(st.Run.ID, func(cause error) { stopped <- cause })
-			inst.uses(st, tt.tokens, tt.cost)
+			inst.reportUsage(st, tt.tokens, tt.cost)
 			r := inst.run(st.Run.ID)
 			equal(t, "state", r.State().String(), tt.state)
 			equal(t, "reason", r.Reason, tt.reason)
 			equal(t, "use", r.Usage.TokensIn, tt.tokens)
 			equal(t, "program stopped for", <-stopped, ErrStopCanceled)
-			inst.asleep(t, r.TaskID)
+			inst.wantNoRun(t, r.TaskID)
 		})
 	}
-	t.Run("what it delegated counts", func(t *testing.T) {
+	t.Run("delegated runs count", func(t *testing.T) {
 		inst := delegating(t)
 		_, st, own := inst.inRun("boss") // 1000 tokens
 		inst.delegate(own, task.Delegation{})
@@ -93,38 +93,38 @@ func TestARunOverItsLimitEndsAndSaysHowMuch(t *testing.T) {
 		f := completed("done")
 		f.Usage = task.Usage{TokensIn: 600}
 		inst.finish(child, f)
-		inst.uses(st, 500, 0)
+		inst.reportUsage(st, 500, 0)
 		r := inst.run(st.Run.ID)
 		equal(t, "state", r.State().String(), "failed/tokens")
 		equal(t, "reason", r.Reason, "It used 1100 tokens of at most 1000, what it delegated included")
 	})
 }
 
-func TestABudgetOfTheDayStopsItsAgent(t *testing.T) {
+func TestADailyBudgetStopsItsAgent(t *testing.T) {
 	inst := newInstance(t, wakes)
 	inst.define("coder", definition("tools: read", "runner: script", "max_parallel: 2", "max_cost_usd_per_day: 5"))
-	st, beside := inst.atWork("coder"), inst.atWork("coder")
-	other := inst.atWork("reviewer")
-	inst.uses(st, 10, 4.99)
+	st, beside := inst.startNewRun("coder"), inst.startNewRun("coder")
+	other := inst.startNewRun("reviewer")
+	inst.reportUsage(st, 10, 4.99)
 	equal(t, "under the budget", inst.run(st.Run.ID).Status, task.RunRunning)
-	inst.uses(st, 10, 0.03)
+	inst.reportUsage(st, 10, 0.03)
 	const words = "budget of coder for today is used up: $5.02 of $5.00, until 00:00 UTC"
-	t.Run("its runs end and say how much of what", func(t *testing.T) {
+	t.Run("its runs end and state the exceeded budget", func(t *testing.T) {
 		for _, id := range []task.ID{st.Run.ID, beside.Run.ID} {
 			equal(t, "state", inst.run(id).State().String(), "failed/cost")
 			equal(t, "reason", inst.run(id).Reason, "The "+words)
 		}
 		equal(t, "another agent's", inst.run(other.Run.ID).Status, task.RunRunning)
 	})
-	t.Run("nothing of it starts, and what is queued stays", func(t *testing.T) {
+	t.Run("no run of it starts, and queued runs stay queued", func(t *testing.T) {
 		inst.Forward(2 * time.Hour)
 		inst.nothingStarts()
 		equal(t, "retry", inst.openRun(st.Run.TaskID).State().String(), "pending/queued")
 		_, later, err := inst.s.NextRun(inst.ctx(), nil)
 		ok(t, err)
-		equal(t, "next look", later.String(), "2026-03-03T00:00:00.000Z")
+		equal(t, "next check", later.String(), "2026-03-03T00:00:00.000Z")
 	})
-	t.Run("it is told why", func(t *testing.T) {
+	t.Run("the reason is shown", func(t *testing.T) {
 		why := must(inst.s.Why(inst.ctx(), maya, st.Run.TaskID))
 		equal(t, "code", why[0].Code, task.WhyBudget)
 		equal(t, "message", why[0].Message, "The "+strings.Replace(words, "until 00:00", "until 2026-03-03 00:00", 1)+".")
@@ -139,7 +139,7 @@ func TestABudgetOfTheDayStopsItsAgent(t *testing.T) {
 		}
 		equal(t, "receipt", found, true)
 	})
-	t.Run("one notice a day", func(t *testing.T) {
+	t.Run("one notice per day", func(t *testing.T) {
 		b := inst.inbox()
 		equal(t, "notices", b.Totals.Notices, 1)
 		equal(t, "text", strings.Contains(b.Notices[0].Text, words), true)
@@ -148,29 +148,29 @@ func TestABudgetOfTheDayStopsItsAgent(t *testing.T) {
 		inst.Forward(24 * time.Hour)
 		inst.start()
 	})
-	inst.chain()
+	inst.checkChain()
 }
 
 func TestTheInstanceHasABudget(t *testing.T) {
 	inst := newInstance(t, func(c *Config) { c.Budget = task.Budget{MaxTokens: 100} })
-	st, other := inst.atWork("coder"), inst.atWork("reviewer")
+	st, other := inst.startNewRun("coder"), inst.startNewRun("reviewer")
 	f := completed("done")
 	f.Usage = task.Usage{TokensIn: 90, TokensOut: 10}
 	inst.finish(st, f)
-	equal(t, "the run that used it", inst.run(st.Run.ID).Status, task.RunCompleted)
+	equal(t, "the run that used the budget", inst.run(st.Run.ID).Status, task.RunCompleted)
 	r := inst.run(other.Run.ID)
-	equal(t, "what runs beside", r.State().String(), "failed/tokens")
+	equal(t, "another running run", r.State().String(), "failed/tokens")
 	equal(t, "reason", r.Reason, "The budget of the server for today is used up: 100 of 100 tokens, until 00:00 UTC")
 	inst.Forward(time.Hour)
 	inst.nothingStarts()
 	equal(t, "notices", inst.inbox().Totals.Notices, 1)
 }
 
-func TestUsageBySomething(t *testing.T) {
+func TestUsageReports(t *testing.T) {
 	inst := newInstance(t, func(c *Config) { c.Budget = task.Budget{MaxTokens: 1000} })
-	a, b := inst.atWork("coder"), inst.atWork("reviewer")
-	inst.uses(a, 10, 1)
-	inst.uses(b, 20, 2)
+	a, b := inst.startNewRun("coder"), inst.startNewRun("reviewer")
+	inst.reportUsage(a, 10, 1)
+	inst.reportUsage(b, 20, 2)
 	inst.finish(a, completed("done"))
 	for by, want := range map[string]string{
 		"day": "2026-03-02:30", "agent": "reviewer:20 coder:10", "model": ":30",
@@ -189,7 +189,7 @@ func TestUsageBySomething(t *testing.T) {
 		equal(t, "budgets", len(list), 1)
 		equal(t, "used", list[0].Tokens, 30)
 	})
-	t.Run("bad questions are refused", func(t *testing.T) {
+	t.Run("invalid queries are refused", func(t *testing.T) {
 		_, err := inst.s.Usage(inst.ctx(), vera, "moon", 0, 0)
 		refused(t, err, task.CodeInvalidField, "by")
 		_, err = inst.s.Usage(inst.ctx(), vera, "day", 5, 4)

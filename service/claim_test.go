@@ -10,7 +10,7 @@ import (
 )
 
 func TestSignup(t *testing.T) {
-	t.Run("twenty at once on one task make one winner and nineteen empty answers", func(t *testing.T) {
+	t.Run("of twenty concurrent signups for one task one succeeds and nineteen get nothing", func(t *testing.T) {
 		inst := newInstance(t)
 		tk := inst.create(maya, "coder", noStart)
 		var wg sync.WaitGroup
@@ -43,10 +43,10 @@ func TestSignup(t *testing.T) {
 		equal(t, "first of pull", inst.signup(pull).ID, b.ID)
 		equal(t, "second of pull", inst.signup(pull).ID, a.ID)
 		if tk := inst.signup(coder); tk != nil {
-			t.Fatalf("an empty queue gave task %d", tk.ID)
+			t.Fatalf("an empty queue returned task %d", tk.ID)
 		}
 	})
-	t.Run("the answer holds the claim and the relations", func(t *testing.T) {
+	t.Run("the response contains the claim and the related objects", func(t *testing.T) {
 		inst := newInstance(t)
 		tk := inst.create(maya, "coder", noStart, steps("one"), func(in *task.New) {
 			in.Description = "all of it"
@@ -59,7 +59,7 @@ func TestSignup(t *testing.T) {
 		equal(t, "description", got.Description, "all of it")
 		equal(t, "steps, links, comments", [3]int{len(got.Steps), len(got.Links), len(got.Comments)}, [3]int{1, 1, 1})
 	})
-	t.Run("a batch gives many in order, in one go", func(t *testing.T) {
+	t.Run("a batch returns several tasks in order", func(t *testing.T) {
 		inst := newInstance(t)
 		for range 5 {
 			inst.create(maya, "coder", noStart)
@@ -72,7 +72,7 @@ func TestSignup(t *testing.T) {
 			refused(t, err, task.CodeInvalidField, "count", "1 to 50")
 		}
 	})
-	t.Run("max_claims bounds what an agent holds", func(t *testing.T) {
+	t.Run("max_claims limits the claims of an agent", func(t *testing.T) {
 		inst := newInstance(t)
 		for range 4 {
 			inst.create(maya, "pull", noStart)
@@ -81,9 +81,9 @@ func TestSignup(t *testing.T) {
 		_, err := inst.s.Signup(inst.ctx(), pull, "pull", 1)
 		refused(t, err, task.CodeMaxClaims, "2 of 2")
 		inst.Forward(3 * time.Hour)
-		equal(t, "after the leases ran out", len(must(inst.s.Signup(inst.ctx(), pull, "pull", 1))), 1)
+		equal(t, "after the leases expired", len(must(inst.s.Signup(inst.ctx(), pull, "pull", 1))), 1)
 	})
-	t.Run("drafts, questions, runs and other claims keep a task out of it", func(t *testing.T) {
+	t.Run("drafts, questions, runs and other claims exclude a task", func(t *testing.T) {
 		inst := newInstance(t, noApprove)
 		inst.create(maya, "coder", draft)
 		asked := inst.create(maya, "coder", noStart)
@@ -91,10 +91,10 @@ func TestSignup(t *testing.T) {
 		inRun := inst.create(maya, "coder", noStart)
 		must(inst.s.RunNow(inst.ctx(), maya, inRun.ID))
 		if tk := inst.signup(coder); tk != nil {
-			t.Fatalf("task %d was given", tk.ID)
+			t.Fatalf("got task %d", tk.ID)
 		}
 	})
-	t.Run("an unknown agent is named", func(t *testing.T) {
+	t.Run("the error names an unknown agent", func(t *testing.T) {
 		inst := newInstance(t)
 		_, err := inst.s.Signup(inst.ctx(), maya, "zoe", 1)
 		_, near := inst.s.Signup(inst.ctx(), maya, "codr", 1)
@@ -103,7 +103,7 @@ func TestSignup(t *testing.T) {
 	})
 }
 
-func TestALeaseRunsOut(t *testing.T) {
+func TestALeaseExpires(t *testing.T) {
 	inst := newInstance(t)
 	tk := inst.create(maya, "coder", noStart)
 	claim := inst.signup(coder).Claim.ID
@@ -139,10 +139,10 @@ func TestALeaseRunsOut(t *testing.T) {
 		equal(t, "kind", c.Kind, task.KindSystem)
 		equal(t, "event", last(inst.kinds(tk.ID)), task.EvClaimExpired)
 	})
-	t.Run("the old claim id stays stale when another claim follows", func(t *testing.T) {
+	t.Run("the old claim ID stays stale after another claim", func(t *testing.T) {
 		now := inst.signup(coder)
 		if now.Claim.ID == claim {
-			t.Fatal("the claim id was used twice")
+			t.Fatal("the claim ID was used twice")
 		}
 		stale(t, "claimed")
 		must(inst.s.CompleteTask(inst.ctx(), coder, tk.ID, "", now.Claim.ID))
@@ -176,12 +176,12 @@ func TestTheHolderRenewsTheLease(t *testing.T) {
 			equal(t, "expiry", inst.task(tk.ID).Claim.ExpiresAt, inst.s.Now().Add(2*time.Hour))
 		})
 	}
-	t.Run("but not a comment by somebody else", func(t *testing.T) {
+	t.Run("but not a comment by another caller", func(t *testing.T) {
 		inst.Forward(time.Hour)
 		must(inst.s.Comment(inst.ctx(), maya, tk.ID, "continue"))
 		equal(t, "expiry", inst.task(tk.ID).Claim.ExpiresAt, inst.s.Now().Add(time.Hour))
 	})
-	t.Run("and a renewal is no change of the task", func(t *testing.T) {
+	t.Run("a renewal does not change the task", func(t *testing.T) {
 		v := inst.task(tk.ID).Version
 		must(inst.s.Heartbeat(inst.ctx(), coder, tk.ID, 0))
 		equal(t, "version", inst.task(tk.ID).Version, v)
@@ -199,19 +199,19 @@ func TestCompleteAndSignup(t *testing.T) {
 		equal(t, "next", out.Task.ID, b.ID)
 		equal(t, "work status", out.Task.WorkStatus, task.Working)
 	})
-	t.Run("refuses what belongs to another", func(t *testing.T) {
+	t.Run("refuses a task of another agent", func(t *testing.T) {
 		other := inst.create(maya, "pull", noStart)
 		_, err := inst.s.CompleteAndSignup(inst.ctx(), coder, "coder", other.ID, "", 0)
 		refused(t, err, task.CodeNotAssigned, "pull")
 	})
-	t.Run("gives no task when the queue is empty", func(t *testing.T) {
+	t.Run("returns no task if the queue is empty", func(t *testing.T) {
 		out := must(inst.s.CompleteAndSignup(inst.ctx(), coder, "coder", b.ID, "", 0))
 		if out.Task != nil {
 			t.Fatalf("got task %d", out.Task.ID)
 		}
 		equal(t, "status", inst.task(b.ID).Status, task.Done)
 	})
-	t.Run("names what the agent still holds when the queue is empty", func(t *testing.T) {
+	t.Run("names the agent's other claims if the queue is empty", func(t *testing.T) {
 		first, second := inst.create(maya, "coder", noStart), inst.create(maya, "coder", noStart)
 		inst.signup(coder)
 		inst.signup(coder)

@@ -13,7 +13,7 @@ import (
 	"taskyard/task"
 )
 
-// inBubble is an instance in a bubble of its own time.
+// inBubble calls fn with an instance in a synctest bubble.
 func inBubble(t *testing.T, fn func(t *testing.T, inst *instance), with ...func(*Config)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -26,7 +26,7 @@ func inBubble(t *testing.T, fn func(t *testing.T, inst *instance), with ...func(
 	})
 }
 
-// pending is a signup that waits.
+// pending is a waiting signup.
 type pending struct {
 	t    *testing.T
 	done chan struct{}
@@ -48,14 +48,14 @@ func (inst *instance) waitFor(t *testing.T, ctx context.Context, a task.Actor, w
 	return p
 }
 
-// claims checks that the wait has ended with this task; 0 with none.
-func (p *pending) claims(id task.ID) {
+// wantTask checks that the wait ended with a task; 0 means without one.
+func (p *pending) wantTask(id task.ID) {
 	p.t.Helper()
 	synctest.Wait()
 	select {
 	case <-p.done:
 	default:
-		p.t.Fatalf("still waits, want task %d", id)
+		p.t.Fatalf("still waiting, want task %d", id)
 	}
 	ok(p.t, p.err)
 	got := task.ID(0)
@@ -65,17 +65,17 @@ func (p *pending) claims(id task.ID) {
 	equal(p.t, "claimed", got, id)
 }
 
-func (p *pending) waits() {
+func (p *pending) wantWaiting() {
 	p.t.Helper()
 	synctest.Wait()
 	select {
 	case <-p.done:
-		p.t.Fatalf("waits no more: %v, %v", p.got, p.err)
+		p.t.Fatalf("the wait ended with %v, %v", p.got, p.err)
 	default:
 	}
 }
 
-func TestAWaitingSignupGetsWhatComesFree(t *testing.T) {
+func TestAWaitingSignupGetsTheNextTask(t *testing.T) {
 	ctx := context.Background()
 	claimed := func(inst *instance, a task.Actor) *task.Task {
 		inst.create(maya, a.Name, noStart)
@@ -136,7 +136,7 @@ func TestAWaitingSignupGetsWhatComesFree(t *testing.T) {
 				return tk.ID
 			}
 		},
-		"the blockers are left out": func(inst *instance) func() task.ID {
+		"the blockers are removed": func(inst *instance) func() task.ID {
 			first, tk := inst.create(maya, "pull", noStart), inst.create(maya, "coder", noStart)
 			must(inst.s.SetBlockedBy(ctx, maya, tk.ID, []task.ID{first.ID}))
 			return func() task.ID { return must(inst.s.SetBlockedBy(ctx, maya, tk.ID, nil)).ID }
@@ -160,7 +160,7 @@ func TestAWaitingSignupGetsWhatComesFree(t *testing.T) {
 			r := must(inst.s.RunNow(ctx, maya, tk.ID))
 			return func() task.ID { return must(inst.s.DenyRun(ctx, rita, r.ID, "no", 0)).TaskID }
 		},
-		"a run ends that handed its task over": func(inst *instance) func() task.ID {
+		"a run ends that handed over its task": func(inst *instance) func() task.ID {
 			tk := inst.create(maya, "planner", noStart)
 			st := inst.runTask(tk.ID)
 			must(inst.s.MoveTask(ctx, inst.actor(st), Move{TaskID: tk.ID, CurrentAgent: "planner", NewAgent: "coder", Comment: "yours"}))
@@ -171,8 +171,8 @@ func TestAWaitingSignupGetsWhatComesFree(t *testing.T) {
 			inBubble(t, func(t *testing.T, inst *instance) {
 				free := c(inst)
 				p := inst.waitFor(t, ctx, coder, 50*time.Second)
-				p.waits()
-				p.claims(free())
+				p.wantWaiting()
+				p.wantTask(free())
 			})
 		})
 	}
@@ -180,90 +180,90 @@ func TestAWaitingSignupGetsWhatComesFree(t *testing.T) {
 
 func TestAWaitingSignupWaits(t *testing.T) {
 	ctx := context.Background()
-	t.Run("not at all when something is free", func(t *testing.T) {
+	t.Run("not at all if a task is unclaimed", func(t *testing.T) {
 		inBubble(t, func(t *testing.T, inst *instance) {
 			tk := inst.create(maya, "coder")
 			p := inst.waitFor(t, ctx, coder, time.Second)
-			p.claims(tk.ID)
+			p.wantTask(tk.ID)
 			equal(t, "took", p.took, 0)
 		})
 	})
-	t.Run("as long as it was told, and ends without a task", func(t *testing.T) {
+	t.Run("for the requested time, and ends without a task", func(t *testing.T) {
 		inBubble(t, func(t *testing.T, inst *instance) {
 			p := inst.waitFor(t, ctx, coder, 50*time.Second)
 			time.Sleep(50*time.Second - time.Nanosecond)
-			p.waits()
+			p.wantWaiting()
 			time.Sleep(time.Nanosecond)
-			p.claims(0)
+			p.wantTask(0)
 			equal(t, "took", p.took, 50*time.Second)
 			if p.got == nil {
-				t.Error("the empty answer is no list")
+				t.Error("the empty response is not a list")
 			}
 		})
 	})
-	t.Run("without a word to the database", func(t *testing.T) {
+	t.Run("without reading or writing the database", func(t *testing.T) {
 		inBubble(t, func(t *testing.T, inst *instance) {
 			p := inst.waitFor(t, ctx, coder, 50*time.Second)
-			inst.create(maya, "pull", noStart) // of no interest here
+			inst.create(maya, "pull", noStart) // a task that nobody waits for
 			before := inst.Clock.Reads()
 			time.Sleep(40 * time.Second)
-			p.waits()
+			p.wantWaiting()
 			equal(t, "reads and writes", inst.Clock.Reads()-before, 0)
 		})
 	})
-	t.Run("until the server ends, which is no error", func(t *testing.T) {
+	t.Run("until the server stops, without an error", func(t *testing.T) {
 		inBubble(t, func(t *testing.T, inst *instance) {
 			p := inst.waitFor(t, ctx, coder, 50*time.Second)
 			inst.s.Hub().Close()
-			p.claims(0)
+			p.wantTask(0)
 			equal(t, "took", p.took, 0)
 		})
 	})
-	t.Run("until the caller is gone, who claims nothing", func(t *testing.T) {
+	t.Run("until the caller disconnects, and claims nothing", func(t *testing.T) {
 		inBubble(t, func(t *testing.T, inst *instance) {
 			gone, leave := context.WithCancel(ctx)
 			p, q := inst.waitFor(t, gone, coder, 50*time.Second), inst.waitFor(t, ctx, coder, 50*time.Second)
 			leave()
 			tk := inst.create(maya, "coder")
-			q.claims(tk.ID)
+			q.wantTask(tk.ID)
 			<-p.done
 			if !errors.Is(p.err, context.Canceled) || len(p.got) > 0 {
 				t.Errorf("got %v, %v", p.got, p.err)
 			}
 		})
 	})
-	t.Run("in the order in which callers came", func(t *testing.T) {
+	t.Run("in order of arrival", func(t *testing.T) {
 		inBubble(t, func(t *testing.T, inst *instance) {
 			var line []*pending
 			for range 5 {
 				line = append(line, inst.waitFor(t, ctx, coder, 50*time.Second))
 			}
 			for _, p := range line {
-				p.waits()
-				p.claims(inst.create(maya, "coder").ID)
+				p.wantWaiting()
+				p.wantTask(inst.create(maya, "coder").ID)
 			}
 		})
 	})
-	t.Run("and keeps its place when another was faster", func(t *testing.T) {
+	t.Run("and keeps its place if another was faster", func(t *testing.T) {
 		inBubble(t, func(t *testing.T, inst *instance) {
 			first, second := inst.waitFor(t, ctx, coder, 50*time.Second), inst.waitFor(t, ctx, coder, 50*time.Second)
 			tk := inst.create(maya, "coder", draft)
-			inst.s.waits.wake("coder") // for nothing
-			first.waits()
+			inst.s.waits.wake("coder") // without a task
+			first.wantWaiting()
 			active := "active"
 			must(inst.s.UpdateTask(ctx, maya, tk.ID, task.Patch{Status: &active}))
-			first.claims(tk.ID)
-			second.waits()
+			first.wantTask(tk.ID)
+			second.wantWaiting()
 		})
 	})
-	t.Run("until max_claims is reached, and then tells so as without waiting", func(t *testing.T) {
+	t.Run("until max_claims is reached, with the same error as without waiting", func(t *testing.T) {
 		inBubble(t, func(t *testing.T, inst *instance) {
 			var line []*pending
 			for range 3 {
 				line = append(line, inst.waitFor(t, ctx, pull, 50*time.Second))
 			}
-			line[0].claims(inst.create(maya, "pull").ID)
-			line[1].claims(inst.create(maya, "pull").ID)
+			line[0].wantTask(inst.create(maya, "pull").ID)
+			line[1].wantTask(inst.create(maya, "pull").ID)
 			synctest.Wait()
 			<-line[2].done
 			refused(t, line[2].err, task.CodeMaxClaims)
@@ -281,14 +281,14 @@ func TestAPauseDuringTheWait(t *testing.T) {
 				p, q := inst.waitFor(t, ctx, coder, 50*time.Second), inst.waitFor(t, ctx, coder, 50*time.Second)
 				must(inst.s.Pause(ctx, maya, agent, "lunch"))
 				a, b := inst.create(maya, "coder"), inst.create(maya, "coder")
-				p.waits()
-				q.waits()
+				p.wantWaiting()
+				q.wantWaiting()
 				_, err := inst.s.SignupWait(ctx, coder, "coder", 1, time.Second)
 				refused(t, err, task.CodePaused)
 				must(inst.s.Resume(ctx, maya, agent, ""))
 				<-p.done
 				<-q.done
-				// A resume lets both look; either may be faster.
+				// A resume wakes both; either may be faster.
 				got := []task.ID{p.got[0].ID, q.got[0].ID}
 				slices.Sort(got)
 				equal(t, "first claimed", got[0], a.ID)
@@ -311,11 +311,11 @@ func TestASignalIsNeverLost(t *testing.T) {
 	signals(0, 0, 0)
 	r.wake("coder")
 	signals(1, 0, 0)
-	r.leave(a) // without having looked: its time was over
+	r.leave(a) // without having checked, because its wait was over
 	signals(1, 1, 0)
 	<-b.woken
 	r.back(b)
-	r.wake("coder") // while b looks
+	r.wake("coder") // while b checks
 	signals(1, 1, 0)
 	r.wake("coder")
 	r.wake("coder")
@@ -341,12 +341,12 @@ func TestWaitsAreBounded(t *testing.T) {
 		p, q := inst.waitFor(t, ctx, coder, 50*time.Second), inst.waitFor(t, ctx, coder, 50*time.Second)
 		_, err = inst.s.SignupWait(ctx, pull, "pull", 1, time.Second)
 		if e := refused(t, err, task.CodeRateLimited, "too many"); e.Retry == 0 {
-			t.Error("no time to come again is told")
+			t.Error("the error has no retry time")
 		}
 		tk := inst.create(maya, "pull")
-		equal(t, "what is free needs no room", must(inst.s.SignupWait(ctx, pull, "pull", 1, time.Second))[0].ID, tk.ID)
-		p.claims(inst.create(maya, "coder").ID)
-		q.waits()
+		equal(t, "an unclaimed task needs no waiter slot", must(inst.s.SignupWait(ctx, pull, "pull", 1, time.Second))[0].ID, tk.ID)
+		p.wantTask(inst.create(maya, "coder").ID)
+		q.wantWaiting()
 	}, func(c *Config) { c.WaitLimit = 2 })
 }
 
@@ -358,33 +358,33 @@ func TestAWaitWithAnIdempotencyKey(t *testing.T) {
 		inBubble(t, func(t *testing.T, inst *instance) {
 			p, twin := inst.waitFor(t, key("k"), coder, 50*time.Second), inst.waitFor(t, key("k"), coder, 50*time.Second)
 			tk := inst.create(maya, "coder")
-			p.claims(tk.ID)
-			twin.claims(tk.ID)
+			p.wantTask(tk.ID)
+			twin.wantTask(tk.ID)
 			again := inst.waitFor(t, key("k"), coder, 50*time.Second)
-			again.claims(tk.ID)
+			again.wantTask(tk.ID)
 			equal(t, "claims", inst.task(tk.ID).Claim.ID, 1)
 		})
 	})
-	t.Run("keeps an empty answer once the time is over, and none before", func(t *testing.T) {
+	t.Run("stores an empty response only after the wait", func(t *testing.T) {
 		inBubble(t, func(t *testing.T, inst *instance) {
 			p := inst.waitFor(t, key("k"), coder, 10*time.Second)
 			time.Sleep(10 * time.Second)
-			p.claims(0)
+			p.wantTask(0)
 			inst.create(maya, "coder", noStart)
 			again := inst.waitFor(t, key("k"), coder, 10*time.Second)
-			again.claims(0)
+			again.wantTask(0)
 			equal(t, "took", again.took, 0)
 		})
 	})
 }
 
-func TestACallerThatLeftDuringTheClaimGivesItBack(t *testing.T) {
+func TestAClaimIsReleasedIfTheCallerDisconnected(t *testing.T) {
 	inBubble(t, func(t *testing.T, inst *instance) {
 		next := inst.waitFor(t, context.Background(), coder, 50*time.Second)
 		gone, leave := context.WithCancel(context.Background())
 		tk := inst.create(maya, "coder", draft)
 		active := "active"
-		// The claim and the start of the draft are one batch: the caller leaves
+		// The claim and the start of the draft share a batch: the caller disconnects
 		// while the writer is busy with it.
 		var wg sync.WaitGroup
 		hold := make(chan struct{})
@@ -407,8 +407,8 @@ func TestACallerThatLeftDuringTheClaimGivesItBack(t *testing.T) {
 		synctest.Wait()
 		close(hold)
 		wg.Wait()
-		next.claims(tk.ID)
-		inst.chain()
+		next.wantTask(tk.ID)
+		inst.checkChain()
 	})
 }
 
@@ -424,7 +424,7 @@ func manyWaiters(t *testing.T, inst *instance) {
 		wg.Go(func() {
 			list, err := inst.s.SignupWait(inst.ctx(), coder, "coder", 1, task.MaxWait)
 			if err != nil || len(list) != 1 {
-				t.Errorf("waiter %d: %v, %v", i, list, err)
+				t.Errorf("waiter %d: got %v, %v", i, list, err)
 				return
 			}
 			got[i] = list[0].ID
@@ -447,7 +447,7 @@ func manyWaiters(t *testing.T, inst *instance) {
 		seen[id] = true
 	}
 	equal(t, "distinct tasks", len(seen), n)
-	inst.chain()
+	inst.checkChain()
 }
 
 func TestAutoSignup(t *testing.T) {
@@ -461,7 +461,7 @@ func TestAutoSignup(t *testing.T) {
 		t.Helper()
 		return must(inst.s.AutoSignup(ctx, a, a.Name, n))
 	}
-	t.Run("claims until so many are held", func(t *testing.T) {
+	t.Run("claims until the agent has the requested number", func(t *testing.T) {
 		inst.signup(coder)
 		out := auto(coder, 3)
 		equal(t, "claimed and held", [2]int{len(out.Tasks), len(out.Held)}, [2]int{2, 3})
@@ -469,22 +469,22 @@ func TestAutoSignup(t *testing.T) {
 		out = auto(coder, 3)
 		equal(t, "claimed and held again", [2]int{len(out.Tasks), len(out.Held)}, [2]int{0, 3})
 		out = auto(coder, 2)
-		equal(t, "claimed and held with less", [2]int{len(out.Tasks), len(out.Held)}, [2]int{0, 3})
+		equal(t, "claimed and held with a lower number", [2]int{len(out.Tasks), len(out.Held)}, [2]int{0, 3})
 		out = auto(coder, 50)
-		equal(t, "claimed and held with more than there is", [2]int{len(out.Tasks), len(out.Held)}, [2]int{1, 4})
+		equal(t, "claimed and held with a higher number than available", [2]int{len(out.Tasks), len(out.Held)}, [2]int{1, 4})
 	})
 	t.Run("stops at max_claims without an error", func(t *testing.T) {
 		for range 2 {
 			equal(t, "held", len(auto(pull, 10).Held), 2)
 		}
 	})
-	t.Run("forgets claims that expired", func(t *testing.T) {
+	t.Run("ignores expired claims", func(t *testing.T) {
 		inst.Forward(3 * time.Hour)
 		equal(t, "held", len(auto(coder, 1).Held), 0)
 		must(inst.s.ReleaseExpired(ctx))
 		equal(t, "held", len(auto(coder, 1).Held), 1)
 	})
-	t.Run("refuses a bad number and another's name", func(t *testing.T) {
+	t.Run("refuses an invalid number and another agent", func(t *testing.T) {
 		for _, n := range []int{-1, 0, 51} {
 			_, err := inst.s.AutoSignup(ctx, coder, "coder", n)
 			refused(t, err, task.CodeInvalidField, "maxConcurrent", "1 to 50")
@@ -498,8 +498,8 @@ func TestAutoSignup(t *testing.T) {
 
 var errDry = errors.New("only a look")
 
-// freeNow returns what signups would claim now.
-func (inst *instance) freeNow(agents []string) map[string][]task.ID {
+// claimableNow returns what signups would claim now.
+func (inst *instance) claimableNow(agents []string) map[string][]task.ID {
 	inst.t.Helper()
 	free := map[string][]task.ID{}
 	err := inst.db.Write(inst.ctx(), func(tx *db.Tx) error {
@@ -524,10 +524,10 @@ func (inst *instance) freeNow(agents []string) map[string][]task.ID {
 	return free
 }
 
-// checkWaiters holds that whatever an act makes free wakes who waits for it.
+// checkWaiters checks that a task that becomes claimable wakes a waiter.
 func (s *machine) checkWaiters() {
 	s.t.Helper()
-	free := s.freeNow(modelOwners)
+	free := s.claimableNow(modelOwners)
 	for _, agent := range modelOwners {
 		w := s.waiters[agent]
 		if w == nil {
@@ -537,7 +537,7 @@ func (s *machine) checkWaiters() {
 		woken := len(w.woken) > 0
 		for _, id := range free[agent] {
 			if !slices.Contains(s.free[agent], id) && !woken {
-				s.t.Fatalf("task %d came free for %s and woke nobody", id, agent)
+				s.t.Fatalf("task %d became claimable for %s without waking a waiter", id, agent)
 			}
 		}
 		if woken {

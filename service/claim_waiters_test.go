@@ -4,8 +4,8 @@ import (
 	"testing"
 )
 
-// A thousand that wait cost nothing for what is of no interest to them.
-func TestATaskWakesOneThatWaitsForIt(t *testing.T) {
+// A thousand waiters cost nothing for tasks that they do not wait for.
+func TestATaskWakesOneWaiter(t *testing.T) {
 	t.Parallel()
 	var line claimWaiters
 	first, second, other := line.join("coder", 9), line.join("coder", 9), line.join("planner", 9)
@@ -13,11 +13,11 @@ func TestATaskWakesOneThatWaitsForIt(t *testing.T) {
 	line.wake("reviewer")
 	equal(t, "for another agent", woken(), [3]int{})
 	line.wake("coder")
-	equal(t, "for theirs", woken(), [3]int{1, 0, 0})
+	equal(t, "for their agent", woken(), [3]int{1, 0, 0})
 	line.wake("coder")
-	equal(t, "for one more", woken(), [3]int{1, 1, 0})
+	equal(t, "for a second task", woken(), [3]int{1, 1, 0})
 	line.wake("")
-	equal(t, "when all may look", woken(), [3]int{1, 1, 1})
+	equal(t, "when all are woken", woken(), [3]int{1, 1, 1})
 	line.leave(first)
-	equal(t, "signups that wait", line.n.Load(), 2)
+	equal(t, "waiting signups", line.n.Load(), 2)
 }

@@ -12,36 +12,36 @@ import (
 	"taskyard/task"
 )
 
-// look is a turn of the watchdog.
-func (inst *instance) look() {
+// checkClock runs the watchdog once.
+func (inst *instance) checkClock() {
 	inst.t.Helper()
 	ok(inst.t, inst.s.CheckClock(context.Background()))
 }
 
-// pass lets time go by with the server running.
-func (inst *instance) pass(d time.Duration) {
+// passTime moves the clock while the server is running.
+func (inst *instance) passTime(d time.Duration) {
 	inst.t.Helper()
 	for ; d > 0; d -= 5 * time.Second {
 		inst.Forward(min(d, 5*time.Second))
-		inst.look()
+		inst.checkClock()
 	}
 }
 
-func TestNobodyLosesTheTimeInWhichTheyCouldNotBeHeard(t *testing.T) {
+func TestDowntimeDoesNotConsumeLeases(t *testing.T) {
 	ctx := context.Background()
 	short := func(c *Config) { c.Lease = time.Minute; forGPU(c) }
 	released := func(inst *instance) int { return must(inst.s.ReleaseExpired(ctx)) }
 	lost := func(inst *instance) int { return len(must(inst.s.LeaseLost(ctx))) }
 	hold := func(t *testing.T) (*instance, *task.Task) {
 		inst := newInstance(t, short)
-		inst.look()
+		inst.checkClock()
 		inst.create(maya, "pull", noStart)
 		inst.queueRuns("coder", 1)
 		if inst.lease("gpu") == nil {
-			t.Fatal("no run")
+			t.Fatal("no run started")
 		}
 		tk := inst.signup(pull)
-		inst.pass(20 * time.Second)
+		inst.passTime(20 * time.Second)
 		return inst, tk
 	}
 	check := func(inst *instance, tk *task.Task) {
@@ -50,16 +50,16 @@ func TestNobodyLosesTheTimeInWhichTheyCouldNotBeHeard(t *testing.T) {
 		equal(inst.t, "lost at once", lost(inst), 0)
 		equal(inst.t, "time left of the claim", inst.task(tk.ID).Claim.ExpiresAt.Sub(inst.s.Now()), 40*time.Second)
 		must(inst.s.Heartbeat(ctx, pull, tk.ID, tk.Claim.ID))
-		inst.pass(65 * time.Second)
+		inst.passTime(65 * time.Second)
 		equal(inst.t, "released later", released(inst), 1)
 		equal(inst.t, "lost later", lost(inst), 1)
 	}
-	t.Run("after a suspend, or a step of the clock forward", func(t *testing.T) {
+	t.Run("after a suspend or a forward step of the clock", func(t *testing.T) {
 		inst, tk := hold(t)
 		inst.Forward(8 * time.Hour)
 		check(inst, tk)
 	})
-	t.Run("after a step of the clock back", func(t *testing.T) {
+	t.Run("after a backward step of the clock", func(t *testing.T) {
 		inst, tk := hold(t)
 		inst.Forward(-8 * time.Hour)
 		check(inst, tk)
@@ -68,14 +68,14 @@ func TestNobodyLosesTheTimeInWhichTheyCouldNotBeHeard(t *testing.T) {
 		inst, tk := hold(t)
 		inst.Forward(8 * time.Hour)
 		inst.s = inst.service(short)
-		inst.look()
+		inst.checkClock()
 		equal(t, "released at once", released(inst), 0)
 		equal(t, "lost at once", lost(inst), 0)
 		if left := inst.task(tk.ID).Claim.ExpiresAt.Sub(inst.s.Now()); left < 40*time.Second || left > 40*time.Second+clockStoreEvery {
-			t.Errorf("%v are left of the claim", left)
+			t.Errorf("got %v left of the claim", left)
 		}
 	})
-	t.Run("while nothing could be written", func(t *testing.T) {
+	t.Run("while the database could not be written", func(t *testing.T) {
 		inst, tk := hold(t)
 		gone, cancel := context.WithCancel(ctx)
 		cancel()
@@ -86,118 +86,118 @@ func TestNobodyLosesTheTimeInWhichTheyCouldNotBeHeard(t *testing.T) {
 		equal(t, "released at once", released(inst), 0)
 		equal(t, "lost at once", lost(inst), 0)
 		if left := inst.task(tk.ID).Claim.ExpiresAt.Sub(inst.s.Now()); left < 20*time.Second || left > 40*time.Second {
-			t.Errorf("%v are left of the claim", left)
+			t.Errorf("got %v left of the claim", left)
 		}
 	})
 }
 
-// setBackAfterFailure makes an instance whose run has failed just before its
-// clock was set back by an hour.
+// setBackAfterFailure returns an instance whose run failed just before its clock was
+// set back by an hour.
 func setBackAfterFailure(t *testing.T) *instance {
 	inst := newInstance(t)
 	tk := inst.create(maya, "coder", noStart)
 	st := inst.runTask(tk.ID)
-	inst.look()
+	inst.checkClock()
 	inst.finish(st, failure(task.PhaseError))
 	inst.Forward(-time.Hour)
 	return inst
 }
 
-func TestAStepBackOfTheClockMovesWhatIsDue(t *testing.T) {
+func TestSettingTheClockBackMovesDueTimes(t *testing.T) {
 	ctx := context.Background()
 	t.Run("a retry due in 30 s stays due in 30 s", func(t *testing.T) {
 		inst := setBackAfterFailure(t)
-		inst.look()
+		inst.checkClock()
 		_, due, err := inst.s.NextRun(ctx, nil)
 		ok(t, err)
 		equal(t, "due in", due.Sub(inst.s.Now()), 30*time.Second)
-		inst.pass(30 * time.Second)
+		inst.passTime(30 * time.Second)
 		if st, _, err := inst.s.NextRun(ctx, nil); err != nil || st == nil {
-			t.Errorf("started %v, %v", st, err)
+			t.Errorf("got %v, %v", st, err)
 		}
 	})
-	t.Run("also between the last look of a server and the first of the next", func(t *testing.T) {
+	t.Run("also between the last check of a server and the first of the next", func(t *testing.T) {
 		inst := setBackAfterFailure(t)
 		inst.s = inst.service()
-		inst.look()
+		inst.checkClock()
 		_, due, err := inst.s.NextRun(ctx, nil)
 		ok(t, err)
 		equal(t, "due in", due.Sub(inst.s.Now()), 30*time.Second)
 	})
-	t.Run("a decision takes effect, and an approval and a run's closing end, when they would have", func(t *testing.T) {
+	t.Run("decisions, approvals and the closing of runs keep their remaining time", func(t *testing.T) {
 		inst := newInstance(t)
-		_, r := inst.waits()
+		_, r := inst.waitingTask()
 		closes := inst.create(maya, "reviewer", noStart)
 		st := inst.runTask(closes.ID)
 		equal(t, "started", st.Run.TaskID, closes.ID)
-		inst.look()
+		inst.checkClock()
 		expires := r.Approval.ExpiresAt
 		must(inst.s.CompleteTask(ctx, inst.actor(st), closes.ID, "", 0))
 		must(inst.s.ApproveRun(ctx, rita, r.ID, Approve{Undo: 5 * time.Second}))
 		inst.Forward(-time.Hour)
-		inst.look()
+		inst.checkClock()
 		equal(t, "the approval ends", inst.run(r.ID).Approval.ExpiresAt, expires.Add(-time.Hour))
-		inst.pass(8 * time.Second)
+		inst.passTime(8 * time.Second)
 		next, _, err := inst.s.NextRun(ctx, nil)
 		ok(t, err)
 		if next == nil || next.Run.ID != r.ID {
-			t.Errorf("started %+v", next)
+			t.Errorf("got %+v", next)
 		}
 		equal(t, "the closed run", inst.run(st.Run.ID).State().String(), "completed/ended")
 	})
-	t.Run("what was within the last hour does not count for as long as the clock was ahead", func(t *testing.T) {
+	t.Run("limits per hour do not count what happened while the clock was ahead", func(t *testing.T) {
 		inst := newInstance(t, wakes, noApprove, func(c *Config) { c.WakeBudget = 1 })
 		tk := inst.create(maya, "coder")
-		inst.woken(t, tk.ID, "coder")
-		inst.look()
+		inst.wantWoken(t, tk.ID, "coder")
+		inst.checkClock()
 		inst.Forward(-8 * time.Hour)
-		inst.look()
-		inst.pass(2 * time.Hour)
+		inst.checkClock()
+		inst.passTime(2 * time.Hour)
 		must(inst.s.Comment(ctx, maya, tk.ID, "more"))
-		inst.woken(t, tk.ID, "coder")
+		inst.wantWoken(t, tk.ID, "coder")
 	})
-	t.Run("a merge that something was in the way of is tried again when it would have been", func(t *testing.T) {
+	t.Run("a blocked merge is retried after its remaining time", func(t *testing.T) {
 		inst, git, tk := newHeldTask(t)
 		git.merge = func() {}
 		close(git.let)
 		must(inst.s.CompleteTask(ctx, pull, tk.ID, "done", 0))
 		must(inst.s.AcceptResult(ctx, rita, tk.ID, 1, must(inst.s.Result(ctx, maya, tk.ID, 1)).Digest, ""))
-		inst.look()
+		inst.checkClock()
 		_, _, err := inst.s.MergeNext(ctx)
 		ok(t, err)
 		inst.Forward(-time.Hour)
-		inst.look()
+		inst.checkClock()
 		did, due, err := inst.s.MergeNext(ctx)
 		ok(t, err)
-		equal(t, "made at once", did, false)
+		equal(t, "merged at once", did, false)
 		equal(t, "due in", due.Sub(inst.s.Now()), mergeRetry)
 	})
 }
 
-func TestALookThatFailsHoldsNobodyUp(t *testing.T) {
+func TestAFailedClockCheckDelaysNobody(t *testing.T) {
 	var log bytes.Buffer
 	inst := newInstance(t, func(c *Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
-	inst.look()
+	inst.checkClock()
 	dbtest.Refuse(t, inst.db, "INSERT ON settings", "new.key = 'clock'", "no look today")
 	inst.Forward(time.Minute)
 	for range 5 {
 		inst.create(maya, "coder", noStart)
 	}
-	equal(t, "looks that failed", strings.Count(log.String(), "failed to check the clock"), 1)
+	equal(t, "failed checks", strings.Count(log.String(), "failed to check the clock"), 1)
 }
 
-// Requests come before the first look after a gap, too.
-func TestAwakeStandsStillInAGapThatNoLookHasMet(t *testing.T) {
+// Requests may arrive before the first check after a gap.
+func TestAwakeTimePausesDuringAnUncheckedGap(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
-	inst.look()
+	inst.checkClock()
 	before := inst.s.Awake()
 	for _, jump := range []time.Duration{8 * time.Hour, -40 * 24 * time.Hour, 40 * 24 * time.Hour} {
 		inst.Forward(jump)
-		equal(t, "awake before the look", inst.s.Awake(), before)
-		inst.look()
-		equal(t, "awake after it", inst.s.Awake(), before)
+		equal(t, "awake before the check", inst.s.Awake(), before)
+		inst.checkClock()
+		equal(t, "awake after the check", inst.s.Awake(), before)
 	}
-	inst.pass(10 * time.Second)
+	inst.passTime(10 * time.Second)
 	equal(t, "awake while the server runs", inst.s.Awake(), before.Add(10*time.Second))
 }

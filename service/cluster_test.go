@@ -8,7 +8,7 @@ import (
 	"taskyard/task"
 )
 
-// What a run delegates is executed where its files are.
+// Delegated runs are executed where the parent's files are.
 func TestADelegatedRunStaysWithTheServerOfItsParent(t *testing.T) {
 	t.Parallel()
 	inst := delegating(t)
@@ -20,25 +20,25 @@ func TestADelegatedRunStaysWithTheServerOfItsParent(t *testing.T) {
 		want = "a"
 	}
 	equal(t, "server of the parent", inst.run(parent.Run.ID).Server, want)
-	equal(t, "server of what it delegated", inst.run(d.RunID).Server, want)
+	equal(t, "server of the delegated run", inst.run(d.RunID).Server, want)
 	if dbtest.Postgres() {
 		other := inst.service()
 		ok(t, other.Join(inst.ctx(), task.Server{ID: "b"}))
 		st, _, err := other.NextRun(inst.ctx(), nil)
 		if err != nil || st != nil {
-			t.Errorf("another server starts %+v, %v", st, err)
+			t.Errorf("another server started %+v, %v", st, err)
 		}
 	}
-	equal(t, "what it starts", inst.start().Run.ID, d.RunID)
+	equal(t, "the run that it starts", inst.start().Run.ID, d.RunID)
 }
 
-// Servers that start at the same time on one database agree on the key of forms.
-func TestServersKnowEachOthersForms(t *testing.T) {
+// Servers that start at the same time on one database agree on the form key.
+func TestServersShareTheFormKey(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	if !dbtest.Postgres() {
 		if key, err := inst.s.FormKey(t.Context()); key != nil || err != nil {
-			t.Errorf("a server that is alone has the key %q, %v", key, err)
+			t.Errorf("single server: got key %q, %v", key, err)
 		}
 		return
 	}
@@ -57,18 +57,18 @@ func TestServersKnowEachOthersForms(t *testing.T) {
 	all.Wait()
 	for _, key := range keys {
 		if len(key) < 32 || key != keys[0] {
-			t.Errorf("the keys are %q", keys)
+			t.Errorf("got keys %q", keys)
 		}
 	}
 }
 
-// A server that stops knows those that came since its last heartbeat.
-func TestAServerThatStopsKnowsTheOthers(t *testing.T) {
+// A stopping server knows the servers that joined since its last heartbeat.
+func TestAStoppingServerKnowsTheOthers(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	ok(t, inst.s.Join(t.Context(), task.Server{ID: "first"}))
 	equal(t, "others, alone", inst.s.BeginStop(t.Context()), false)
 	ok(t, inst.service().Join(t.Context(), task.Server{ID: "second"}))
 	equal(t, "others", inst.s.BeginStop(t.Context()), dbtest.Postgres())
-	equal(t, "it stops", inst.s.Stopping(), true)
+	equal(t, "stopping", inst.s.Stopping(), true)
 }

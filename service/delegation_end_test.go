@@ -11,10 +11,10 @@ import (
 	"taskyard/task"
 )
 
-// states returns the present states of runs, in words.
+// state returns the current state of a run as text.
 func (inst *instance) state(run task.ID) string { return inst.run(run).State().String() }
 
-func TestADelegationThatFailsIsAnAnswer(t *testing.T) {
+func TestAFailedDelegationReturnsAResult(t *testing.T) {
 	inst := delegating(t)
 	_, parent, own := inst.inRun("boss")
 	d := inst.delegate(own, task.Delegation{})
@@ -26,14 +26,14 @@ func TestADelegationThatFailsIsAnAnswer(t *testing.T) {
 		got := inst.delegated(own, d.RunID)
 		if n < 3 {
 			equal(t, "status", got.Status, task.RunPending)
-			equal(t, "last run", got.RunID == st.Run.ID, false)
+			equal(t, "the last run is the first", got.RunID == st.Run.ID, false)
 			inst.Forward(20 * time.Second << n)
 			continue
 		}
 		equal(t, "status", got.Status, task.RunFailed)
 		equal(t, "success", got.Success, false)
 		if !strings.Contains(got.Error, "agent hand failed (crash) in attempt 3: it broke") {
-			t.Errorf("error is %q", got.Error)
+			t.Errorf("got error %q", got.Error)
 		}
 		equal(t, "last words", got.LastWords, "The disk is full.")
 		equal(t, "any run names it", inst.delegated(own, st.Run.ID).Error, got.Error)
@@ -49,7 +49,7 @@ func TestALimitThatEndsADelegatedRunIsFinal(t *testing.T) {
 		inst.finish(inst.start(), failure(phase))
 		equal(t, string(phase), inst.delegated(own, d.RunID).Status, task.RunFailed)
 	}
-	// Its parent would wait as long, with its timeouts paused.
+	// Its parent would wait just as long, with its timeouts paused.
 	for after, want := range map[time.Duration]task.RunStatus{time.Minute: task.RunPending, time.Hour: task.RunFailed} {
 		inst := delegating(t)
 		_, _, own := inst.inRun("boss")
@@ -57,14 +57,14 @@ func TestALimitThatEndsADelegatedRunIsFinal(t *testing.T) {
 		f := failure(task.PhaseError)
 		f.After = after
 		inst.finish(inst.start(), f)
-		equal(t, "a provider that asks to wait "+after.String(), inst.delegated(own, d.RunID).Status, want)
+		equal(t, "a provider that requests a wait of "+after.String(), inst.delegated(own, d.RunID).Status, want)
 	}
 }
 
 func TestADelegationIsApprovedByPolicy(t *testing.T) {
 	inst := delegating(t, func(c *Config) { c.Policy = task.ApproveDelegated })
 	_, _, own := inst.inRun("boss")
-	t.Run("what an agent asks for waits, and says so", func(t *testing.T) {
+	t.Run("a run requested by an agent waits and says so", func(t *testing.T) {
 		d := inst.delegate(own, task.Delegation{})
 		equal(t, "status", d.Status, task.RunPending)
 		equal(t, "phase", d.Phase, task.PhaseApproval)
@@ -76,7 +76,7 @@ func TestADelegationIsApprovedByPolicy(t *testing.T) {
 		inst.finish(st, completed("ok"))
 		equal(t, "success", inst.delegated(own, d.RunID).Success, true)
 	})
-	t.Run("the reason of a no reaches the agent that asked", func(t *testing.T) {
+	t.Run("the reason of a denial reaches the requesting agent", func(t *testing.T) {
 		d := inst.delegate(own, task.Delegation{})
 		must(inst.s.DenyRun(inst.ctx(), rita, d.RunID, "not today", 0))
 		got := inst.delegated(own, d.RunID)
@@ -84,12 +84,12 @@ func TestADelegationIsApprovedByPolicy(t *testing.T) {
 		equal(t, "phase", got.Phase, task.PhaseDenied)
 		equal(t, "error", got.Error, "denied by user:rita: not today")
 	})
-	t.Run("what a person asks for is approved by that", func(t *testing.T) {
+	t.Run("a person's request is its approval", func(t *testing.T) {
 		equal(t, "phase", inst.delegate(oleg, task.Delegation{}).Phase, task.PhaseQueued)
 	})
 }
 
-func TestTheEndOfARunEndsWhatItDelegated(t *testing.T) {
+func TestTheEndOfARunEndsItsDelegatedRuns(t *testing.T) {
 	chain := func(t *testing.T) (inst *instance, tk *task.Task, root, child, grandchild *Start) {
 		inst = delegating(t, wakes)
 		tk, root, own := inst.inRun("boss", steps("a"))
@@ -98,13 +98,13 @@ func TestTheEndOfARunEndsWhatItDelegated(t *testing.T) {
 		inst.delegate(inst.actor(child), task.Delegation{})
 		return inst, tk, root, child, inst.start()
 	}
-	gone := func(t *testing.T, inst *instance, root, child, grandchild *Start) {
+	wantCanceled := func(t *testing.T, inst *instance, root, child, grandchild *Start) {
 		for _, st := range []*Start{child, grandchild} {
 			equal(t, "run", inst.state(st.Run.ID), "canceled/task_closed")
 			equal(t, "task", inst.task(st.Run.TaskID).Status, task.Canceled)
 		}
 		if got := inst.task(child.Run.TaskID).Summary; !strings.Contains(got, "run "+root.Run.ID.String()+", which delegated it") {
-			t.Errorf("the reason is %q", got)
+			t.Errorf("got reason %q", got)
 		}
 	}
 	t.Run("canceled", func(t *testing.T) {
@@ -114,21 +114,21 @@ func TestTheEndOfARunEndsWhatItDelegated(t *testing.T) {
 			inst.s.RegisterStop(st.Run.ID, func(error) { stopped[st.Run.ID] = true })
 		}
 		must(inst.s.CancelRun(inst.ctx(), oleg, root.Run.ID, "wrong way"))
-		gone(t, inst, root, child, grandchild)
-		equal(t, "processes told", len(stopped), 3)
-		inst.chain()
+		wantCanceled(t, inst, root, child, grandchild)
+		equal(t, "stopped processes", len(stopped), 3)
+		inst.checkChain()
 	})
 	t.Run("failed, and the next attempt starts", func(t *testing.T) {
 		inst, tk, root, child, grandchild := chain(t)
 		inst.finish(root, failure(task.PhaseTimeout))
-		gone(t, inst, root, child, grandchild)
+		wantCanceled(t, inst, root, child, grandchild)
 		equal(t, "cause", inst.openRun(tk.ID).Cause, task.CauseRetry)
 	})
 	t.Run("with its canceled task", func(t *testing.T) {
 		inst, tk, root, child, grandchild := chain(t)
 		c := must(inst.s.CancelTask(inst.ctx(), maya, tk.ID, "no need"))
 		equal(t, "canceled tasks", len(c.Canceled), 3)
-		gone(t, inst, root, child, grandchild)
+		wantCanceled(t, inst, root, child, grandchild)
 	})
 	t.Run("waiting for approval", func(t *testing.T) {
 		inst := delegating(t, func(c *Config) { c.Policy = task.ApproveDelegated })
@@ -138,7 +138,7 @@ func TestTheEndOfARunEndsWhatItDelegated(t *testing.T) {
 		equal(t, "run", inst.state(d.RunID), "canceled/task_closed")
 		equal(t, "waiting", len(must(inst.s.Waiting(inst.ctx(), maya))), 0)
 	})
-	t.Run("but not when it completed: its owner is woken by what ends later", func(t *testing.T) {
+	t.Run("but not when it completed: later ends wake its owner", func(t *testing.T) {
 		inst, tk, root, child, grandchild := chain(t)
 		inst.finish(root, completed("I continue when it is done"))
 		equal(t, "child", inst.state(child.Run.ID), "running/working")
@@ -155,16 +155,16 @@ func TestTheEndOfARunEndsWhatItDelegated(t *testing.T) {
 	})
 }
 
-func TestOneFollowUpForWhatTheParentWasNotTold(t *testing.T) {
+func TestOneFollowUpRunForUnreportedResults(t *testing.T) {
 	inst := delegating(t, wakes)
-	after := func(told bool) *task.Run {
+	after := func(reported bool) *task.Run {
 		tk, parent, own := inst.inRun("boss")
 		d := inst.delegate(own, task.Delegation{})
 		e := inst.delegate(own, task.Delegation{})
 		inst.finish(inst.start(), completed("one"))
 		inst.finish(inst.start(), completed("two"))
 		inst.delegated(own, d.RunID)
-		if told {
+		if reported {
 			inst.delegated(own, e.RunID)
 		}
 		inst.finish(parent, completed("through"))
@@ -175,10 +175,10 @@ func TestOneFollowUpForWhatTheParentWasNotTold(t *testing.T) {
 		return r
 	}
 	if r := after(true); r != nil {
-		t.Errorf("a run that was told of everything is followed by run %d (%s)", r.ID, r.Cause)
+		t.Errorf("a run that got every result is followed by run %d (%s)", r.ID, r.Cause)
 	}
 	if r := after(false); r == nil || r.Cause != task.CauseFollowUp {
-		t.Errorf("a run that was not told of everything is followed by %v", r)
+		t.Errorf("a run that did not get every result is followed by %v", r)
 	}
 }
 
@@ -188,11 +188,11 @@ func TestStoppingADelegation(t *testing.T) {
 	d := inst.delegate(own, task.Delegation{AgentType: "lead"})
 	child := inst.start()
 	e := inst.delegate(inst.actor(child), task.Delegation{})
-	t.Run("is for the asking agent, the owners above and people", func(t *testing.T) {
+	t.Run("is for the delegating agent, the owners of parents, and people", func(t *testing.T) {
 		for _, a := range []task.Actor{coder, inst.actor(child), agentActor("hand"), vera} {
 			run := d.RunID
 			if a.Name == "lead" {
-				run = parent.Run.ID // was not delegated
+				run = parent.Run.ID // this run was not delegated
 			}
 			if _, err := inst.s.StopDelegated(inst.ctx(), a, run, ""); err == nil {
 				t.Errorf("%s stopped it", a.Name)
@@ -201,20 +201,20 @@ func TestStoppingADelegation(t *testing.T) {
 		_, err := inst.s.DelegatedRun(inst.ctx(), coder, d.RunID, 0)
 		refused(t, err, task.CodeForbidden, "delegated by boss")
 	})
-	t.Run("cancels its task and all below, and the parent continues", func(t *testing.T) {
+	t.Run("cancels its task and its subtasks, and the parent continues", func(t *testing.T) {
 		got := must(inst.s.StopDelegated(inst.ctx(), own, d.RunID, "found it myself"))
 		equal(t, "status", got.Status, task.RunCanceled)
 		equal(t, "error", got.Error, "task "+d.TaskID.String()+" was canceled: stopped by boss: found it myself")
 		equal(t, "task", inst.task(d.TaskID).Status, task.Canceled)
-		equal(t, "task below", inst.task(e.TaskID).Status, task.Canceled)
+		equal(t, "subtask", inst.task(e.TaskID).Status, task.Canceled)
 		equal(t, "parent", inst.state(parent.Run.ID), "running/working")
-		equal(t, "task above", inst.task(tk.ID).Status, task.Active)
+		equal(t, "parent task", inst.task(tk.ID).Status, task.Active)
 	})
 	t.Run("works once", func(t *testing.T) {
 		_, err := inst.s.StopDelegated(inst.ctx(), own, d.RunID, "")
 		refused(t, err, task.CodeRunEnded)
 	})
-	t.Run("needs a run that is there and was delegated", func(t *testing.T) {
+	t.Run("needs an existing, delegated run", func(t *testing.T) {
 		_, err := inst.s.StopDelegated(inst.ctx(), own, 999, "")
 		refused(t, err, task.CodeRunNotFound)
 		_, err = inst.s.DelegatedRun(inst.ctx(), own, parent.Run.ID, 0)
@@ -223,7 +223,7 @@ func TestStoppingADelegation(t *testing.T) {
 }
 
 func TestWaitingForADelegation(t *testing.T) {
-	t.Run("the end answers at once", func(t *testing.T) {
+	t.Run("the end of the run ends the wait at once", func(t *testing.T) {
 		inst := delegating(t)
 		_, _, own := inst.inRun("boss")
 		d := inst.delegate(own, task.Delegation{})
@@ -237,25 +237,25 @@ func TestWaitingForADelegation(t *testing.T) {
 			}
 			got <- v
 		}()
-		for inst.s.Hub().Subscribers() == subs { // until it waits
+		for inst.s.Hub().Subscribers() == subs { // until the call waits
 			<-time.After(time.Millisecond)
 		}
 		inst.finish(st, completed("there"))
 		equal(t, "summary", (<-got).Summary, "there")
 	})
-	t.Run("so does the end of the wait, with its state", func(t *testing.T) {
+	t.Run("a timeout returns the state", func(t *testing.T) {
 		inst := delegating(t)
 		d := inst.delegate(maya, task.Delegation{})
 		equal(t, "status", must(inst.s.DelegatedRun(inst.ctx(), maya, d.RunID, time.Millisecond)).Status, task.RunPending)
 		equal(t, "subscriptions", inst.s.Hub().Subscribers(), 0)
 	})
-	t.Run("a caller that is gone waits no longer", func(t *testing.T) {
+	t.Run("a disconnected caller stops waiting", func(t *testing.T) {
 		inst := delegating(t)
 		d := inst.delegate(maya, task.Delegation{})
 		ctx, cancel := context.WithCancel(inst.ctx())
 		cancel()
 		if _, err := inst.s.DelegatedRun(ctx, maya, d.RunID, time.Minute/2); err == nil {
-			t.Error("it answered")
+			t.Error("got a result")
 		}
 	})
 	t.Run("the wait is 0 to 50 seconds", func(t *testing.T) {
@@ -268,8 +268,8 @@ func TestWaitingForADelegation(t *testing.T) {
 	})
 }
 
-func TestARunDoesNotStarveWhatItWaitsFor(t *testing.T) {
-	t.Run("with one place in all", func(t *testing.T) {
+func TestARunDoesNotStarveTheRunsItWaitsFor(t *testing.T) {
+	t.Run("with one slot in total", func(t *testing.T) {
 		inst := delegating(t, func(c *Config) { c.MaxParallel = 1 })
 		_, root, own := inst.inRun("boss")
 		other := inst.create(maya, "coder", noStart)
@@ -277,7 +277,7 @@ func TestARunDoesNotStarveWhatItWaitsFor(t *testing.T) {
 		d, e := inst.delegate(own, task.Delegation{}), inst.delegate(own, task.Delegation{})
 		first := inst.start()
 		equal(t, "the delegated run", first.Run.ID, d.RunID)
-		inst.nothingStarts() // neither the second of them nor the other task's
+		inst.nothingStarts() // neither the second delegated run nor the other task's run
 		inst.finish(first, completed("ok"))
 		second := inst.start()
 		equal(t, "then the second", second.Run.ID, e.RunID)
@@ -286,13 +286,13 @@ func TestARunDoesNotStarveWhatItWaitsFor(t *testing.T) {
 		inst.finish(root, completed("ok"))
 		equal(t, "then the other", inst.start().Run.TaskID, other.ID)
 	})
-	t.Run("with one place for the agent, which delegates to itself", func(t *testing.T) {
+	t.Run("with one slot for the agent, which delegates to itself", func(t *testing.T) {
 		inst := delegating(t)
 		_, _, own := inst.inRun("boss")
 		d := inst.delegate(own, task.Delegation{AgentType: "boss"})
 		equal(t, "run", inst.start().Run.ID, d.RunID)
 	})
-	t.Run("two agents of one place that wait for each other", func(t *testing.T) {
+	t.Run("two agents with one slot each that wait for each other", func(t *testing.T) {
 		inst := delegating(t)
 		inst.define("twin", definition(bossTools, "runner: script"))
 		_, _, a := inst.inRun("boss")
@@ -302,7 +302,7 @@ func TestARunDoesNotStarveWhatItWaitsFor(t *testing.T) {
 		inst.start()
 		inst.start()
 	})
-	t.Run("but an agent at work keeps its place", func(t *testing.T) {
+	t.Run("but a working agent keeps its slot", func(t *testing.T) {
 		inst := delegating(t)
 		_, _, own := inst.inRun("boss")
 		inst.inRun("coder")
@@ -316,22 +316,22 @@ func TestARunDoesNotStarveWhatItWaitsFor(t *testing.T) {
 		inst.delegate(own, task.Delegation{})
 		must(inst.s.Pause(inst.ctx(), maya, "hand", "a look"))
 		inst.nothingStarts()
-		inst.refuses(own, task.Delegation{}, task.CodePaused)
+		inst.wantRefused(own, task.Delegation{}, task.CodePaused)
 	})
 }
 
-func TestALongSummaryIsCutHonestly(t *testing.T) {
+func TestACutSummarySaysSo(t *testing.T) {
 	inst := delegating(t)
 	d := inst.delegate(maya, task.Delegation{})
 	inst.finish(inst.start(), completed(strings.Repeat("ä", 9000)))
 	got := inst.delegated(maya, d.RunID).Summary
 	equal(t, "characters", len([]rune(got)), task.MaxSummaryRun)
 	if want := "ä… (cut; the whole transcript: run " + d.RunID.String() + ")"; !strings.HasSuffix(got, want) {
-		t.Errorf("it ends with %q", got[len(got)-80:])
+		t.Errorf("got end %q", got[len(got)-80:])
 	}
 }
 
-func TestWhatTheLogTellsOfDelegation(t *testing.T) {
+func TestDelegationLogLines(t *testing.T) {
 	for _, verbose := range []bool{false, true} {
 		var log bytes.Buffer
 		inst := delegating(t, func(c *Config) {
@@ -350,7 +350,7 @@ func TestWhatTheLogTellsOfDelegation(t *testing.T) {
 			`text="line of hand"`: verbose, "line of boss": false,
 		} {
 			if strings.Contains(log.String(), words) != want {
-				t.Errorf("verbose %v: %q in the log: want %v\n%s", verbose, words, want, log.String())
+				t.Errorf("verbose %v: %q in the log, want %v\n%s", verbose, words, want, log.String())
 			}
 		}
 	}

@@ -7,18 +7,18 @@ import (
 	"taskyard/task"
 )
 
-func TestWhoMayDelegateIsToldHowAndToWhom(t *testing.T) {
-	const told = "You may delegate with the tool task."
+func TestThePromptExplainsDelegation(t *testing.T) {
+	const explanation = "You may delegate with the tool task."
 	inst := delegating(t)
 	inst.define("invalid", "no definition")
 	_, boss, own := inst.inRun("boss")
 	prompt := boss.Spec.Prompt
 	for _, want := range []string{
-		told, "In the request, say what you want", `"task":"Refactor the authentication module in auth.go`, `"estimated_complexity":"low"`,
+		explanation, "In the request, say what you want", `"task":"Refactor the authentication module in auth.go`, `"estimated_complexity":"low"`,
 		" agents, by their definitions]]\n", "\nhand: ", "\nlead: ", " (read, bash)\n",
 	} {
 		if !strings.Contains(prompt, want) {
-			t.Errorf("the prompt lacks %q:\n%s", want, prompt)
+			t.Errorf("the prompt does not contain %q:\n%s", want, prompt)
 		}
 	}
 	for _, other := range []string{"\npull: ", "\ninvalid: ", "\nbad: "} {
@@ -28,13 +28,13 @@ func TestWhoMayDelegateIsToldHowAndToWhom(t *testing.T) {
 	}
 	inst.delegate(own, task.Delegation{AgentType: "lead"})
 	first := inst.start()
-	equal(t, "a child that may delegate is told", strings.Contains(first.Spec.Prompt, told), true)
+	equal(t, "in the prompt of a child that may delegate", strings.Contains(first.Spec.Prompt, explanation), true)
 	inst.delegate(inst.actor(first), task.Delegation{AgentType: "lead"})
-	equal(t, "one at the greatest depth is told", strings.Contains(inst.start().Spec.Prompt, told), false)
+	equal(t, "in the prompt at the greatest depth", strings.Contains(inst.start().Spec.Prompt, explanation), false)
 	inst.delegate(own, task.Delegation{AgentType: "hand"})
-	equal(t, "one without the tool is told", strings.Contains(inst.start().Spec.Prompt, told), false)
+	equal(t, "in the prompt without the tool", strings.Contains(inst.start().Spec.Prompt, explanation), false)
 
 	off := delegating(t, tool(func(c *task.DelegationRules) { c.Enabled = false }))
 	_, boss, _ = off.inRun("boss")
-	equal(t, "one is told where delegation is off", strings.Contains(boss.Spec.Prompt, told), false)
+	equal(t, "in the prompt with delegation disabled", strings.Contains(boss.Spec.Prompt, explanation), false)
 }

@@ -8,13 +8,13 @@ import (
 	"taskyard/task"
 )
 
-// boss may delegate; so may lead, which it delegates to; hand may not.
+// boss and lead, to which it delegates, may delegate; hand may not.
 const (
 	bossTools = "tools: read, grep, edit, task"
 	leadTools = "tools: read, edit, bash, task"
 )
 
-// delegating makes an instance with agents that delegate, without approvals.
+// delegating returns an instance with agents that delegate, without approvals.
 func delegating(t *testing.T, with ...func(*Config)) *instance {
 	t.Helper()
 	inst := newInstance(t, append([]func(*Config){noApprove}, with...)...)
@@ -34,7 +34,7 @@ func tool(change func(*task.DelegationRules)) func(*Config) {
 func (inst *instance) delegate(a task.Actor, d task.Delegation) task.Delegated {
 	inst.t.Helper()
 	if d.Task == "" {
-		d.Task = "Look into it after event " + inst.lastEvent().String() // the same request would join an open one
+		d.Task = "Look into it after event " + inst.lastEvent().String() // an identical request would join an open one
 	}
 	if d.AgentType == "" {
 		d.AgentType = "hand"
@@ -47,7 +47,7 @@ func (inst *instance) delegated(a task.Actor, run task.ID) task.Delegated {
 	return must(inst.s.DelegatedRun(inst.ctx(), a, run, 0))
 }
 
-func (inst *instance) refuses(a task.Actor, d task.Delegation, code task.Code, words ...string) *task.Error {
+func (inst *instance) wantRefused(a task.Actor, d task.Delegation, code task.Code, words ...string) *task.Error {
 	inst.t.Helper()
 	if d.Task == "" {
 		d.Task = "Look into it"
@@ -74,7 +74,7 @@ func TestARunDelegatesASubtaskAndItsRun(t *testing.T) {
 	})
 	d := inst.delegate(own, task.Delegation{Task: "Read the page\nand tell what it says.", StepIndex: ptr(1), Resources: []int{2, 1}})
 	sub, run := inst.task(d.TaskID), inst.run(d.RunID)
-	t.Run("the subtask is the caller's, owned by the agent", func(t *testing.T) {
+	t.Run("the subtask is created by the caller and owned by the agent", func(t *testing.T) {
 		equal(t, "parent", sub.ParentTaskID, tk.ID)
 		equal(t, "created by", sub.CreatedBy, "boss")
 		equal(t, "owner", sub.Owner, "hand")
@@ -83,25 +83,25 @@ func TestARunDelegatesASubtaskAndItsRun(t *testing.T) {
 		equal(t, "priority", sub.Priority, 7)
 	})
 	t.Run("it is linked to the step", func(t *testing.T) { equal(t, "step", inst.task(tk.ID).Steps[1].TaskID, d.TaskID) })
-	t.Run("it has the resources by reference, in the asked order", func(t *testing.T) {
+	t.Run("it refers to the resources in the requested order", func(t *testing.T) {
 		equal(t, "resources", fmt.Sprint(sub.Resources),
 			fmt.Sprint([]task.Resource{{Type: "file", Value: "/c"}, {Type: "url", Value: "https://example.com", Label: "the page"}}))
 	})
-	t.Run("its run names the run that asked", func(t *testing.T) {
+	t.Run("its run names the delegating run", func(t *testing.T) {
 		equal(t, "cause", run.Cause, task.CauseDelegate)
 		equal(t, "asked by", run.AskedBy, "boss")
 		equal(t, "parent run", run.ParentRun, st.Run.ID)
 		equal(t, "task of the parent run", run.ParentRunTask, tk.ID)
 		equal(t, "depth", run.Depth, 1)
 	})
-	t.Run("the answer is its state", func(t *testing.T) {
+	t.Run("the response is its state", func(t *testing.T) {
 		equal(t, "answer", fmt.Sprintf("%+v", d),
 			fmt.Sprintf("%+v", task.Delegated{
 				RunID: d.RunID, TaskID: d.TaskID, Status: task.RunPending,
 				Phase: task.PhaseQueued, FilesModified: []string{}, Artifacts: []string{}, Model: "own",
 			}))
 	})
-	t.Run("its end completes the task, and success tells so", func(t *testing.T) {
+	t.Run("its end completes the task, and the response reports success", func(t *testing.T) {
 		child := inst.start()
 		equal(t, "run", child.Run.ID, d.RunID)
 		equal(t, "status", inst.delegated(own, d.RunID).Status, task.RunRunning)
@@ -126,10 +126,10 @@ func TestARunDelegatesASubtaskAndItsRun(t *testing.T) {
 		equal(t, "task", inst.task(d.TaskID).Status, task.Done)
 		equal(t, "summary", inst.task(d.TaskID).Summary, "The page says hello.")
 	})
-	inst.chain()
+	inst.checkChain()
 }
 
-func TestWhatADelegationMustSay(t *testing.T) {
+func TestADelegationIsValidated(t *testing.T) {
 	inst := delegating(t)
 	_, _, own := inst.inRun("boss", steps("a"))
 	for name, c := range map[string]struct {
@@ -137,49 +137,49 @@ func TestWhatADelegationMustSay(t *testing.T) {
 		code  task.Code
 		words []string
 	}{
-		"a task":               {task.Delegation{Task: " \n"}, task.CodeInvalidField, []string{"task: is required"}},
-		"a known agent":        {task.Delegation{AgentType: "nobody"}, task.CodeUnknownAgent, []string{"nobody", "known agents", "hand"}},
-		"an agent that serves": {task.Delegation{AgentType: "bad"}, task.CodeInvalidAgent, []string{"bad"}},
-		"an agent that starts": {task.Delegation{AgentType: "pull"}, task.CodePullOnly, []string{"Taskyard cannot start agent pull: "}},
-		"a complexity of three": {
+		"a task":                       {task.Delegation{Task: " \n"}, task.CodeInvalidField, []string{"task: is required"}},
+		"a known agent":                {task.Delegation{AgentType: "nobody"}, task.CodeUnknownAgent, []string{"nobody", "known agents", "hand"}},
+		"a valid agent":                {task.Delegation{AgentType: "bad"}, task.CodeInvalidAgent, []string{"bad"}},
+		"an agent that can be started": {task.Delegation{AgentType: "pull"}, task.CodePullOnly, []string{"Taskyard cannot start agent pull: "}},
+		"a known complexity": {
 			task.Delegation{Complexity: "huge"},
 			task.CodeInvalidField,
 			[]string{"estimatedComplexity", "low, medium, high"},
 		},
-		"a step that is there":     {task.Delegation{StepIndex: ptr(1)}, task.CodeInvalidField, []string{"stepIndex", "steps 0 to 0"}},
-		"no negative step":         {task.Delegation{StepIndex: ptr(-1)}, task.CodeInvalidField, []string{"stepIndex"}},
-		"resources that are there": {task.Delegation{Resources: []int{0}}, task.CodeInvalidField, []string{"resources[0]", "has no resources"}},
-		"known tools":              {task.Delegation{Tools: []string{"sword"}}, task.CodeInvalidField, []string{"tools", "sword", "known are"}},
-		"no long wait":             {task.Delegation{Wait: 51 * time.Second}, task.CodeInvalidField, []string{"waitSeconds", "0 to 50"}},
-		"no other task in a run":   {task.Delegation{ParentTask: 999}, task.CodeInvalidField, []string{"taskId", "inside a run"}},
-		"positive limits":          {task.Delegation{Limits: task.Limits{MaxTokens: -1}}, task.CodeInvalidField, []string{"limits.maxTokens"}},
+		"an existing step":       {task.Delegation{StepIndex: ptr(1)}, task.CodeInvalidField, []string{"stepIndex", "steps 0 to 0"}},
+		"no negative step":       {task.Delegation{StepIndex: ptr(-1)}, task.CodeInvalidField, []string{"stepIndex"}},
+		"existing resources":     {task.Delegation{Resources: []int{0}}, task.CodeInvalidField, []string{"resources[0]", "has no resources"}},
+		"known tools":            {task.Delegation{Tools: []string{"sword"}}, task.CodeInvalidField, []string{"tools", "sword", "known are"}},
+		"a short wait":           {task.Delegation{Wait: 51 * time.Second}, task.CodeInvalidField, []string{"waitSeconds", "0 to 50"}},
+		"no other task in a run": {task.Delegation{ParentTask: 999}, task.CodeInvalidField, []string{"taskId", "inside a run"}},
+		"positive limits":        {task.Delegation{Limits: task.Limits{MaxTokens: -1}}, task.CodeInvalidField, []string{"limits.maxTokens"}},
 	} {
-		t.Run(name, func(t *testing.T) { inst.refuses(own, c.d, c.code, c.words...) })
+		t.Run(name, func(t *testing.T) { inst.wantRefused(own, c.d, c.code, c.words...) })
 	}
-	t.Run("a step has at most one", func(t *testing.T) {
+	t.Run("a step has at most one subtask", func(t *testing.T) {
 		d := inst.delegate(own, task.Delegation{StepIndex: ptr(0)})
-		inst.refuses(own, task.Delegation{StepIndex: ptr(0)}, task.CodeStepLinked, d.TaskID.String())
+		inst.wantRefused(own, task.Delegation{StepIndex: ptr(0)}, task.CodeStepLinked, d.TaskID.String())
 	})
 }
 
-func TestDelegationGoesAsDeepAsItsLimit(t *testing.T) {
+func TestDelegationDepthIsLimited(t *testing.T) {
 	inst := delegating(t, func(c *Config) { c.MaxParallel = 1 })
 	_, _, root := inst.inRun("boss")
-	t.Run("the first run and the one below it may delegate, the third may not", func(t *testing.T) {
+	t.Run("the first and second levels may delegate, the third may not", func(t *testing.T) {
 		inst.delegate(root, task.Delegation{AgentType: "lead"})
 		child := inst.actor(inst.start())
 		d := inst.delegate(child, task.Delegation{AgentType: "lead"})
 		equal(t, "depth", inst.run(d.RunID).Depth, 2)
 		grandchild := inst.actor(inst.start())
-		inst.refuses(grandchild, task.Delegation{}, task.CodeDepthExceeded, "maximum sub-agent depth exceeded (depth 2, limit 2)")
+		inst.wantRefused(grandchild, task.Delegation{}, task.CodeDepthExceeded, "maximum sub-agent depth exceeded (depth 2, limit 2)")
 	})
-	t.Run("a limit of 0 forbids all of it", func(t *testing.T) {
+	t.Run("a limit of 0 forbids delegation", func(t *testing.T) {
 		inst := delegating(t, tool(func(c *task.DelegationRules) { c.MaxDepth = 0 }))
 		_, _, own := inst.inRun("boss")
-		inst.refuses(own, task.Delegation{}, task.CodeDepthExceeded, "(depth 0, limit 0)")
-		inst.refuses(maya, task.Delegation{}, task.CodeDepthExceeded, "(depth 0, limit 0)")
+		inst.wantRefused(own, task.Delegation{}, task.CodeDepthExceeded, "(depth 0, limit 0)")
+		inst.wantRefused(maya, task.Delegation{}, task.CodeDepthExceeded, "(depth 0, limit 0)")
 	})
-	t.Run("a later run of a delegated task is as deep as the first", func(t *testing.T) {
+	t.Run("a later run of a delegated task has the same depth", func(t *testing.T) {
 		inst := delegating(t, wakes)
 		_, _, own := inst.inRun("boss")
 		d := inst.delegate(own, task.Delegation{AgentType: "lead"})
@@ -200,18 +200,18 @@ func TestDelegationGoesAsDeepAsItsLimit(t *testing.T) {
 }
 
 func TestWhoMayDelegate(t *testing.T) {
-	t.Run("an agent without the tool task may not, in a run or not", func(t *testing.T) {
+	t.Run("an agent without the tool task may not, inside or outside a run", func(t *testing.T) {
 		inst := delegating(t)
 		_, _, own := inst.inRun("hand")
-		inst.refuses(own, task.Delegation{}, task.CodeForbidden, "hand", "tool task")
-		inst.refuses(agentActor("hand"), task.Delegation{}, task.CodeForbidden, "hand", "tool task")
+		inst.wantRefused(own, task.Delegation{}, task.CodeForbidden, "hand", "tool task")
+		inst.wantRefused(agentActor("hand"), task.Delegation{}, task.CodeForbidden, "hand", "tool task")
 	})
-	t.Run("nor may a run that was not given it", func(t *testing.T) {
+	t.Run("nor may a run without the tool", func(t *testing.T) {
 		inst := delegating(t)
 		_, _, own := inst.inRun("boss")
 		inst.delegate(own, task.Delegation{AgentType: "lead", Tools: []string{"read"}})
 		child := inst.actor(inst.start())
-		inst.refuses(child, task.Delegation{}, task.CodeForbidden, "lead", "read")
+		inst.wantRefused(child, task.Delegation{}, task.CodeForbidden, "lead", "read")
 		_, err := inst.s.CreateTask(inst.ctx(), child, task.New{Title: "Around the corner", Owner: "hand"})
 		refused(t, err, task.CodeForbidden, "delegated")
 	})
@@ -222,17 +222,17 @@ func TestWhoMayDelegate(t *testing.T) {
 		equal(t, "parent", inst.task(d.TaskID).ParentTaskID, mine.ID)
 		equal(t, "parent run", inst.run(d.RunID).ParentRun, 0)
 		equal(t, "depth", inst.run(d.RunID).Depth, 1)
-		inst.refuses(agentActor("boss"), task.Delegation{ParentTask: others.ID}, task.CodeForbidden, "owner")
+		inst.wantRefused(agentActor("boss"), task.Delegation{ParentTask: others.ID}, task.CodeForbidden, "owner")
 	})
-	t.Run("without a task the new one has no parent, step or resource", func(t *testing.T) {
+	t.Run("without a task the new task has no parent, step or resource", func(t *testing.T) {
 		inst := delegating(t)
 		d := inst.delegate(oleg, task.Delegation{})
 		equal(t, "parent", inst.task(d.TaskID).ParentTaskID, 0)
-		inst.refuses(oleg, task.Delegation{StepIndex: ptr(0)}, task.CodeInvalidField, "stepIndex", "taskId")
-		inst.refuses(oleg, task.Delegation{Resources: []int{0}}, task.CodeInvalidField, "resources", "taskId")
+		inst.wantRefused(oleg, task.Delegation{StepIndex: ptr(0)}, task.CodeInvalidField, "stepIndex", "taskId")
+		inst.wantRefused(oleg, task.Delegation{Resources: []int{0}}, task.CodeInvalidField, "resources", "taskId")
 	})
-	t.Run("a viewer may not", func(t *testing.T) { delegating(t).refuses(vera, task.Delegation{}, task.CodeForbidden) })
-	t.Run("a task that was delegated hands on its depth and tools", func(t *testing.T) {
+	t.Run("a viewer may not", func(t *testing.T) { delegating(t).wantRefused(vera, task.Delegation{}, task.CodeForbidden) })
+	t.Run("a delegated task passes on its depth and tools", func(t *testing.T) {
 		inst := delegating(t)
 		_, _, own := inst.inRun("boss")
 		d := inst.delegate(own, task.Delegation{AgentType: "lead"})
@@ -241,22 +241,22 @@ func TestWhoMayDelegate(t *testing.T) {
 		f := inst.run(e.RunID)
 		equal(t, "tools", fmt.Sprint(f.Ask.Tools), "[read edit task]")
 	})
-	t.Run("nobody where it is switched off", func(t *testing.T) {
+	t.Run("nobody while delegation is disabled", func(t *testing.T) {
 		inst := delegating(t, tool(func(c *task.DelegationRules) { c.Enabled = false }))
-		inst.refuses(maya, task.Delegation{}, task.CodeDelegationOff, "turned off")
+		inst.wantRefused(maya, task.Delegation{}, task.CodeDelegationOff, "turned off")
 	})
 }
 
-func TestAnAgentDelegatesSoManyTimesAnHour(t *testing.T) {
+func TestDelegationsPerHourAreLimited(t *testing.T) {
 	inst := delegating(t, tool(func(c *task.DelegationRules) { c.MaxPerHour = 2 }))
 	_, _, own := inst.inRun("boss", func(in *task.New) {})
 	inst.delegate(own, task.Delegation{})
 	inst.Forward(time.Minute)
 	inst.delegate(own, task.Delegation{})
-	e := inst.refuses(own, task.Delegation{}, task.CodeRateLimited, "boss", "2 times")
+	e := inst.wantRefused(own, task.Delegation{}, task.CodeRateLimited, "boss", "2 times")
 	equal(t, "kind", e.Kind, task.TooMany)
 	equal(t, "seconds to wait", e.Retry, 59*60)
-	t.Run("people and other agents are not held up", func(t *testing.T) {
+	t.Run("people and other agents are not limited", func(t *testing.T) {
 		inst.delegate(maya, task.Delegation{})
 		inst.delegate(agentActor("lead"), task.Delegation{})
 	})

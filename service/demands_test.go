@@ -9,10 +9,10 @@ import (
 	"taskyard/task"
 )
 
-// judgeGit is a repository in which each command finds what its name says.
+// judgeGit is a repository in which checks have the configured verdicts.
 type judgeGit struct {
 	Repositories
-	verdicts map[string]task.Verdict // by name; passed unless it says otherwise
+	verdicts map[string]task.Verdict // by name; passed if missing
 	head     string
 }
 
@@ -30,7 +30,7 @@ func (g *judgeGit) Check(_ context.Context, _ task.Worktree, at *task.Revision, 
 	return run
 }
 
-// judged is an instance with the project web over such a repository.
+// judged returns an instance with project web on a judgeGit.
 func judged(t *testing.T, with ...func(*task.Project)) (*instance, *judgeGit) {
 	t.Helper()
 	git := &judgeGit{verdicts: map[string]task.Verdict{}, head: "head"}
@@ -51,7 +51,7 @@ func (inst *instance) inWeb(owner string, with ...func(*task.New)) *task.Task {
 	return inst.create(maya, owner, append([]func(*task.New){noStart, func(in *task.New) { in.Project = "web" }}, with...)...)
 }
 
-func (inst *instance) inForce(id task.ID) (texts []string, accept task.Accept) {
+func (inst *instance) requirements(id task.ID) (texts []string, accept task.Accept) {
 	list, accept, err := inst.s.ChecksInForce(inst.ctx(), maya, id)
 	ok(inst.t, err)
 	for _, c := range list {
@@ -60,7 +60,7 @@ func (inst *instance) inForce(id task.ID) (texts []string, accept task.Accept) {
 	return texts, accept
 }
 
-func TestWhatIsAskedOfATaskAddsUp(t *testing.T) {
+func TestRequirementsOfATaskAddUp(t *testing.T) {
 	t.Parallel()
 	inst, _ := judged(t)
 	inst.define("pull", definition("tools: read", "runner: none", "checks: [{name: test, run: make test}, {name: lint, run: make lint, required: true}]",
@@ -69,27 +69,27 @@ func TestWhatIsAskedOfATaskAddsUp(t *testing.T) {
 		in.Checks = []task.Check{{Name: "lint", Run: "true"}, {Name: "pr", Kind: task.CheckURL}}
 		in.Policy = &task.Review{Approvals: 2, From: []string{"reviewer"}, ExpiresSeconds: 60, StandIn: "maya"}
 	})
-	texts, accept := inst.inForce(tk.ID)
+	texts, accept := inst.requirements(tk.ID)
 	equal(t, "checks", strings.Join(texts, "; "), "test: make test (required) by project web; lint: make lint (required) by agent pull; "+
 		"lint.task: true by task; pr: a URL by task")
 	equal(t, "policies", len(accept.All()), 3)
-	equal(t, "the first that reminds leads", accept.StandIn, "maya")
+	equal(t, "the stand-in of the first policy", accept.StandIn, "maya")
 
-	t.Run("a definition takes nothing away", func(t *testing.T) {
+	t.Run("a definition only adds", func(t *testing.T) {
 		inst.define("pull", definition("tools: read", "runner: none", "checks: [{name: test, run: 'true'}]", "review: none"))
-		texts, accept := inst.inForce(inst.inWeb("pull").ID)
+		texts, accept := inst.requirements(inst.inWeb("pull").ID)
 		equal(t, "checks", strings.Join(texts, "; "), "test: make test (required) by project web; test.agent: true by agent pull")
 		equal(t, "votes", accept.Approvals, 1)
 	})
-	t.Run("files are looked at only where there are any", func(t *testing.T) {
+	t.Run("files are checked only if there are any", func(t *testing.T) {
 		inst.define("pull", definition("tools: read", "runner: none",
 			"checks: [{name: lint, run: make lint, required: true}, {name: pr, kind: url}]"))
-		texts, _ := inst.inForce(inst.create(maya, "pull").ID)
+		texts, _ := inst.requirements(inst.create(maya, "pull").ID)
 		equal(t, "checks", strings.Join(texts, "; "), "pr: a URL by agent pull")
 	})
 }
 
-func TestChecksOfADefinitionRefuseACompletion(t *testing.T) {
+func TestFailedChecksOfADefinitionRefuseACompletion(t *testing.T) {
 	t.Parallel()
 	inst, git := judged(t)
 	inst.define("pull", definition("tools: read", "runner: none", "checks: [{name: lint, run: make lint, required: true}]"))
@@ -102,8 +102,9 @@ func TestChecksOfADefinitionRefuseACompletion(t *testing.T) {
 	equal(t, "checks of the result", len(must(inst.s.Result(inst.ctx(), maya, tk.ID, 0)).Checks), 2)
 }
 
-// TestAnAgentHandsNoTaskOutOfItsChecks: what binds it stays with the task.
-func TestAnAgentHandsNoTaskOutOfItsChecks(t *testing.T) {
+// TestAnAgentCannotHandATaskOutOfItsChecks checks that an agent's requirements stay
+// with the task.
+func TestAnAgentCannotHandATaskOutOfItsChecks(t *testing.T) {
 	t.Parallel()
 	inst, git := judged(t)
 	inst.define("pull", definition("tools: read", "runner: none", "checks: [{name: lint, run: make lint, required: true}]",
@@ -133,11 +134,11 @@ func TestAnAgentHandsNoTaskOutOfItsChecks(t *testing.T) {
 			equal(t, "owner", inst.task(tk.ID).Owner, "lax")
 			_, err := inst.s.CompleteTask(inst.ctx(), lax, tk.ID, "done", 0)
 			refused(t, err, task.CodeChecksFailed, "lint")
-			_, accept := inst.inForce(tk.ID)
+			_, accept := inst.requirements(tk.ID)
 			equal(t, "votes", accept.All()[1].Approvals, 2)
 		})
 	}
-	t.Run("a person may decide otherwise", func(t *testing.T) {
+	t.Run("a person may remove them", func(t *testing.T) {
 		tk := inst.inWeb("pull")
 		to := "lax"
 		must(inst.s.UpdateTask(inst.ctx(), maya, tk.ID, task.Patch{Owner: &to}))
@@ -145,8 +146,8 @@ func TestAnAgentHandsNoTaskOutOfItsChecks(t *testing.T) {
 	})
 }
 
-// TestNoAgentWeakensItsOwnTask tries every way by which checks or the review of
-// a task could be set or removed.
+// TestNoAgentWeakensItsOwnTask tries every way of setting or removing the checks or
+// the review of a task.
 func TestNoAgentWeakensItsOwnTask(t *testing.T) {
 	t.Parallel()
 	inst, _ := judged(t)
@@ -199,16 +200,16 @@ func TestNoAgentWeakensItsOwnTask(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := try(); err == nil {
-				t.Error("it was not refused")
+				t.Error("got no error")
 			}
-			texts, accept := inst.inForce(tk.ID)
+			texts, accept := inst.requirements(tk.ID)
 			equal(t, "checks", strings.Join(texts, "; "), "test: make test (required) by project web; lint: make lint (required) by task")
 			equal(t, "policies", len(accept.All()), 2)
 		})
 	}
 }
 
-func TestAPolicyOfATaskAsksForASecondReviewer(t *testing.T) {
+func TestATaskPolicyRequiresASecondReviewer(t *testing.T) {
 	t.Parallel()
 	inst, _ := judged(t)
 	tk := inst.inWeb("pull", func(in *task.New) { in.Policy = &task.Review{Approvals: 1, From: []string{"nina"}} })
@@ -222,7 +223,7 @@ func TestAPolicyOfATaskAsksForASecondReviewer(t *testing.T) {
 	must(inst.s.AcceptResult(inst.ctx(), nina, tk.ID, 1, r.Digest, ""))
 	equal(t, "status", inst.task(tk.ID).Status, task.Done)
 
-	t.Run("of whom one vote meets both", func(t *testing.T) {
+	t.Run("one vote can meet both", func(t *testing.T) {
 		tk := inst.inWeb("pull", func(in *task.New) { in.Policy = &task.Review{Approvals: 1, From: []string{"nina"}} })
 		must(inst.s.CompleteTask(inst.ctx(), pull, tk.ID, "done", 0))
 		must(inst.s.AcceptResult(inst.ctx(), nina, tk.ID, 1, must(inst.s.Result(inst.ctx(), maya, tk.ID, 0)).Digest, ""))
@@ -230,7 +231,7 @@ func TestAPolicyOfATaskAsksForASecondReviewer(t *testing.T) {
 	})
 }
 
-func TestATaskWithoutProjectWaitsForItsOwnReview(t *testing.T) {
+func TestATaskWithoutAProjectWaitsForItsOwnReview(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	inst.define("pull", definition("tools: read", "runner: none", "review: required"))
@@ -251,20 +252,20 @@ func TestATaskWithoutProjectWaitsForItsOwnReview(t *testing.T) {
 				equal(t, "status", now.Status, task.Done)
 				return
 			}
-			equal(t, "waits for", now.WaitingFor, task.WaitsReview)
-			equal(t, "result that those see who work on it", now.Review.Result, 1)
+			equal(t, "waiting for", now.WaitingFor, task.WaitsReview)
+			equal(t, "result shown with the task", now.Review.Result, 1)
 			_, err = inst.s.UpdateTask(inst.ctx(), maya, tk.ID, task.Patch{Status: &done})
 			refused(t, err, task.CodeReviewNeeded)
 			must(inst.s.AcceptResult(inst.ctx(), rita, tk.ID, 1, must(inst.s.Result(inst.ctx(), maya, tk.ID, 0)).Digest, ""))
 			equal(t, "status", inst.task(tk.ID).Status, task.Done)
 		})
 	}
-	t.Run("one without anything is done at once", func(t *testing.T) {
+	t.Run("a task without requirements is done at once", func(t *testing.T) {
 		equal(t, "status", must(inst.s.CompleteTask(inst.ctx(), maya, inst.create(maya, "reviewer").ID, "", 0)).Status, task.Done)
 	})
 }
 
-func TestChangedDemandsVoidAResultUnderReview(t *testing.T) {
+func TestChangedRequirementsVoidAResultUnderReview(t *testing.T) {
 	t.Parallel()
 	inst, _ := judged(t, func(p *task.Project) { p.Review.Approvals = 2 })
 	tk := inst.inWeb("pull", func(in *task.New) { in.Checks = []task.Check{{Name: "lint", Run: "make lint", Required: true}} })
@@ -280,13 +281,13 @@ func TestChangedDemandsVoidAResultUnderReview(t *testing.T) {
 		equal(t, "votes", len(r.Votes), 1)
 		equal(t, "policies", len(r.Policy.All()), 2)
 		equal(t, "log of its check", must(inst.s.CheckRun(inst.ctx(), maya, tk.ID, r.Checks[0].ID)).Log, "log of test")
-		equal(t, "the first is", must(inst.s.Result(inst.ctx(), maya, tk.ID, 1)).State, task.ResultSuperseded)
+		equal(t, "state of the first", must(inst.s.Result(inst.ctx(), maya, tk.ID, 1)).State, task.ResultSuperseded)
 	})
-	t.Run("another check sends it back and drops them", func(t *testing.T) {
+	t.Run("another check sends the task back and drops the votes", func(t *testing.T) {
 		must(inst.s.UpdateTask(inst.ctx(), rita, tk.ID,
 			task.Patch{Checks: &[]task.Check{{Name: "lint", Run: "make lint STRICT=1", Required: true}}}))
 		now := inst.task(tk.ID)
-		equal(t, "waits for", now.WaitingFor, task.WaitingFor(""))
+		equal(t, "waiting for", now.WaitingFor, task.WaitingFor(""))
 		_, err := inst.s.AcceptResult(inst.ctx(), nina, tk.ID, 0, first.Digest, "")
 		refused(t, err, task.CodeResultClosed)
 		must(inst.s.CompleteTask(inst.ctx(), pull, tk.ID, "done", 0))
@@ -295,7 +296,7 @@ func TestChangedDemandsVoidAResultUnderReview(t *testing.T) {
 			t.Errorf("the digest %s with %d votes survived another check", r.Digest, len(r.Votes))
 		}
 	})
-	t.Run("nothing changes while it is merged", func(t *testing.T) {
+	t.Run("nothing can be changed during the merge", func(t *testing.T) {
 		inst, _ := judged(t, func(p *task.Project) { p.Merge = &task.Merge{} })
 		tk := inst.inWeb("pull")
 		must(inst.s.CompleteTask(inst.ctx(), pull, tk.ID, "done", 0))
@@ -305,7 +306,7 @@ func TestChangedDemandsVoidAResultUnderReview(t *testing.T) {
 	})
 }
 
-func TestInvalidDemandsAreRefused(t *testing.T) {
+func TestInvalidRequirementsAreRefused(t *testing.T) {
 	t.Parallel()
 	inst, _ := judged(t)
 	for name, c := range map[string]struct {
@@ -313,7 +314,7 @@ func TestInvalidDemandsAreRefused(t *testing.T) {
 		says string
 	}{
 		"a command without a repository": {func(in *task.New) { in.Project, in.Checks = "", []task.Check{{Name: "a", Run: "b"}} }, "must be url"},
-		"a name of another form":         {func(in *task.New) { in.Checks = []task.Check{{Name: "a.b", Run: "b"}} }, "1 to 32 characters"},
+		"an invalid name":                {func(in *task.New) { in.Checks = []task.Check{{Name: "a.b", Run: "b"}} }, "1 to 32 characters"},
 		"too many votes":                 {func(in *task.New) { in.Policy = &task.Review{Approvals: 11} }, "0 to 10"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -325,7 +326,7 @@ func TestInvalidDemandsAreRefused(t *testing.T) {
 	}
 }
 
-func TestDemandsAreExportedAndImported(t *testing.T) {
+func TestRequirementsAreExportedAndImported(t *testing.T) {
 	t.Parallel()
 	from := newInstance(t)
 	from.voters()
@@ -350,14 +351,14 @@ func TestDemandsAreExportedAndImported(t *testing.T) {
 	refused(t, err, task.CodeInvalidField, "checks[0].name")
 }
 
-func TestAResultGoesToPeopleAfterAsManyAttemptsAsAreConfigured(t *testing.T) {
+func TestAResultGoesToPeopleAfterTheConfiguredAttempts(t *testing.T) {
 	t.Parallel()
-	for _, most := range []int{1, 2} {
-		inst := newInstance(t, noApprove, func(c *Config) { c.CheckAttempts = most })
+	for _, limit := range []int{1, 2} {
+		inst := newInstance(t, noApprove, func(c *Config) { c.CheckAttempts = limit })
 		must(inst.s.CreateProject(inst.ctx(), maya,
 			task.Project{Key: "web", Checks: []task.Check{{Name: "pr", Kind: task.CheckURL, Required: true}}}))
 		tk, _, own := inst.inRun("coder", func(in *task.New) { in.Project = "web" })
-		for n := 1; n < most; n++ {
+		for n := 1; n < limit; n++ {
 			_, err := inst.s.CompleteTask(inst.ctx(), own, tk.ID, "done", 0)
 			refused(t, err, task.CodeChecksFailed, "attempt 1 of 2")
 		}

@@ -15,7 +15,7 @@ import (
 	"taskyard/task"
 )
 
-// exported are the files of an export.
+// exported contains the files of an export.
 type exported struct {
 	tasks, history, todos, projects string
 	n                               Exported
@@ -38,7 +38,7 @@ func (e exported) plan() *exchange.Plan {
 	return p
 }
 
-// imported writes a plan, which must have no problem.
+// imported imports a plan, which must have no problems.
 func (inst *instance) imported(p *exchange.Plan, opt ImportOptions) Imported {
 	inst.t.Helper()
 	r, err := inst.s.PrepareImport(maya, p, opt)
@@ -46,22 +46,22 @@ func (inst *instance) imported(p *exchange.Plan, opt ImportOptions) Imported {
 		inst.t.Fatalf("%v: %v", err, p.Report.Problems)
 	}
 	got := must(inst.s.Import(inst.ctx(), maya, r))
-	inst.whole()
+	inst.checkIntegrity()
 	return got
 }
 
-// whole checks all that the command check does.
-func (inst *instance) whole() {
+// checkIntegrity runs all checks of the command check.
+func (inst *instance) checkIntegrity() {
 	inst.t.Helper()
-	inst.chain()
+	inst.checkChain()
 	ok(inst.t, inst.db.Read(inst.ctx(), func(rx *db.Rx) error { return rx.CheckInvariants() }))
 	if !dbtest.Postgres() {
 		ok(inst.t, db.CheckFileIntegrity(inst.ctx(), inst.db.Path()))
 	}
 }
 
-// lived is an instance in which most things happened.
-func lived(t *testing.T) *instance {
+// newUsedInstance returns an instance in which most things have happened.
+func newUsedInstance(t *testing.T) *instance {
 	inst := newInstance(t)
 	inst.imported(planFromFiles(`{"id":"2","title":"Labelled","owner":"coder","status":"active","labels":["web","api"],"blockedBy":["5"]},
  {"id":"5","title":"First","owner":"coder","status":"active"}`, "", `{"coder":["one","two \"quoted\"\n"],"reviewer":["ü"]}`),
@@ -96,13 +96,13 @@ func (inst *instance) plan(id task.ID) int {
 	return 0
 }
 
-func TestAnExportGoesIntoAnEmptyInstanceAndOutAgainUnchanged(t *testing.T) {
+func TestAnExportSurvivesARoundTrip(t *testing.T) {
 	t.Parallel()
-	first := lived(t).export()
+	first := newUsedInstance(t).export()
 	inst := newInstance(t)
 	got := inst.imported(first.plan(), ImportOptions{})
 	second := inst.export()
-	equal(t, "ids are kept", got.Kept, true)
+	equal(t, "IDs are kept", got.Kept, true)
 	equal(t, "tasks.json", second.tasks, first.tasks)
 	equal(t, "history.jsonl", second.history, first.history)
 	equal(t, "todos.json", second.todos, first.todos)
@@ -114,15 +114,15 @@ func TestAnExportGoesIntoAnEmptyInstanceAndOutAgainUnchanged(t *testing.T) {
 		`"consent":"withheld"`, `"content":"comment 249"`, "<b>&",
 	} {
 		if !strings.Contains(first.tasks, words) {
-			t.Errorf("tasks.json lacks %s", words)
+			t.Errorf("tasks.json does not contain %s", words)
 		}
 	}
-	t.Run("and its questions, gates and counters work on", func(t *testing.T) {
+	t.Run("its questions, gates and counters keep working", func(t *testing.T) {
 		sub := inst.task(43)
 		equal(t, "waits", sub.WaitingFor, task.WaitsUser)
 		must(inst.s.Reply(inst.ctx(), maya, sub.ID, "That one"))
 		next := inst.create(maya, "coder")
-		equal(t, "next id", next.ID, first.n.NextID)
+		equal(t, "next ID", next.ID, first.n.NextID)
 		if _, err := inst.s.UpdateTask(inst.ctx(), maya, 46, task.Patch{Priority: new(int)}); !task.IsCode(err, task.CodeArchived) {
 			t.Errorf("history was changed: %v", err)
 		}
@@ -131,7 +131,7 @@ func TestAnExportGoesIntoAnEmptyInstanceAndOutAgainUnchanged(t *testing.T) {
 
 func TestHistoryIsExportedOldestFirst(t *testing.T) {
 	t.Parallel()
-	inst := lived(t)
+	inst := newUsedInstance(t)
 	lines := strings.Split(strings.TrimSpace(inst.export().history), "\n")
 	equal(t, "lines", len(lines), 3)
 	if !strings.Contains(lines[0], `"summary":"It works."`) || !strings.Contains(lines[0], `"content":"nearly"`) ||
@@ -151,21 +151,21 @@ func TestAnEmptyInstanceIsExported(t *testing.T) {
 
 func TestExportsThatFail(t *testing.T) {
 	t.Parallel()
-	inst := lived(t)
-	t.Run("for want of the right", func(t *testing.T) {
+	inst := newUsedInstance(t)
+	t.Run("without permission", func(t *testing.T) {
 		_, err := inst.s.Export(inst.ctx(), oleg, ExportTo{io.Discard, io.Discard, io.Discard, io.Discard})
 		refused(t, err, task.CodeForbidden)
 	})
-	t.Run("because the disk is full", func(t *testing.T) {
+	t.Run("on a full disk", func(t *testing.T) {
 		for room := range 4 {
 			to := []io.Writer{io.Discard, io.Discard, io.Discard, io.Discard}
 			to[room] = fullDisk{}
 			if _, err := inst.s.Export(inst.ctx(), maya, ExportTo{to[0], to[1], to[2], to[3]}); !errors.Is(err, errFullDisk) {
-				t.Errorf("file %d: %v", room, err)
+				t.Errorf("file %d: got %v", room, err)
 			}
 		}
 	})
-	t.Run("because nobody waits any more", func(t *testing.T) {
+	t.Run("after the caller disconnected", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		_, err := inst.s.Export(ctx, maya, ExportTo{cancels{cancel}, io.Discard, io.Discard, io.Discard})
 		if !errors.Is(err, context.Canceled) {

@@ -19,8 +19,8 @@ import (
 	"taskyard/task"
 )
 
-// Long sequences reach more than many short ones; the command line may ask
-// for more, -rapid.checks=1000 for instance. Passwords are hashed cheaply.
+// Long sequences find more than many short ones; the command line may request more,
+// for instance with -rapid.checks=1000. Passwords are cheap to hash.
 func TestMain(m *testing.M) {
 	for name, value := range map[string]string{"rapid.checks": "25", "rapid.steps": "60", "rapid.nofailfile": "true"} {
 		if err := flag.Set(name, value); err != nil {
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// instance is a service over a real database and a real agents folder.
+// instance is a service with a real database and a real agents folder.
 type instance struct {
 	t   testing.TB
 	s   *Service
@@ -69,8 +69,8 @@ func definition(lines ...string) string {
 	return "---\ndescription: for tests\n" + strings.Join(lines, "\n") + "\n---\nDo what the task says.\n"
 }
 
-// newInstance makes an instance in which nothing runs by itself: wakes are off unless
-// a test turns them on.
+// newInstance returns an instance in which nothing runs by itself: wakes are disabled
+// unless a test enables them.
 func newInstance(t testing.TB, with ...func(*Config)) *instance {
 	t.Helper()
 	inst := &instance{t: t, Clock: testkit.NewClock(), dir: t.TempDir()}
@@ -79,7 +79,7 @@ func newInstance(t testing.TB, with ...func(*Config)) *instance {
 	t.Cleanup(func() { everyChangeIsLogged(t, d) })
 	testkit.WriteAgents(t, inst.dir, definitions)
 	ok(t, inst.db.Write(inst.ctx(), func(tx *db.Tx) error {
-		for _, name := range []string{"box", "other"} { // the tokens 1 and 2, of the workers
+		for _, name := range []string{"box", "other"} { // tokens 1 and 2, for the workers
 			if _, err := tx.InsertToken(task.Token{Name: name, Scope: task.ScopeWorker, CreatedBy: maya.Name}, []byte(name)); err != nil {
 				return err
 			}
@@ -90,7 +90,7 @@ func newInstance(t testing.TB, with ...func(*Config)) *instance {
 	return inst
 }
 
-// voters adds maya, rita and nina as people, whom policies can name.
+// voters adds maya, rita and nina as people whom policies can name.
 func (inst *instance) voters() {
 	inst.t.Helper()
 	ok(inst.t, inst.db.Write(inst.ctx(), func(tx *db.Tx) error {
@@ -103,8 +103,8 @@ func (inst *instance) voters() {
 	}))
 }
 
-// everyChangeIsLogged fails the test when an open task changed without a line of
-// the log: lists find what is new by the log.
+// everyChangeIsLogged fails the test if an open task changed without a line in the
+// log, which lists need in order to notice changes.
 func everyChangeIsLogged(t testing.TB, d *db.DB) {
 	var id task.ID
 	err := dbtest.Raw(t, d).QueryRowContext(context.Background(), "SELECT id FROM tasks t WHERE archived_at IS NULL AND "+
@@ -114,7 +114,7 @@ func everyChangeIsLogged(t testing.TB, d *db.DB) {
 	}
 }
 
-// service makes a further service over the same database and folder.
+// service returns another service on the same database and folder.
 func (inst *instance) service(with ...func(*Config)) *Service {
 	inst.t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
@@ -131,7 +131,7 @@ func (inst *instance) service(with ...func(*Config)) *Service {
 func wakes(c *Config)     { c.Wakes = true }
 func noApprove(c *Config) { c.Policy = task.ApproveNever }
 
-// write puts a definition file in place; reload has the service read it.
+// write writes a definition file.
 func (inst *instance) write(id, text string) {
 	inst.t.Helper()
 	testkit.WriteAgents(inst.t, inst.dir, map[string]string{id: text})
@@ -145,8 +145,8 @@ func (inst *instance) define(id, text string) {
 
 func (inst *instance) ctx() context.Context { return context.Background() }
 
-// must returns the value of a call that has to succeed. It panics otherwise, as
-// template.Must does: testing names the test and prints the line.
+// must returns the value of a call that must succeed. Like template.Must, it panics
+// otherwise; testing then prints the test and the line.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
@@ -161,7 +161,7 @@ func ok(t testing.TB, err error) {
 	}
 }
 
-// refused checks the code of an error and the words that its message holds.
+// refused checks the code of an error and that its message contains words.
 func refused(t testing.TB, err error, code task.Code, words ...string) *task.Error {
 	t.Helper()
 	var e *task.Error
@@ -177,7 +177,7 @@ func refused(t testing.TB, err error, code task.Code, words ...string) *task.Err
 	}
 	for _, w := range words {
 		if !strings.Contains(text, w) {
-			t.Fatalf("message %q does not hold %q", text, w)
+			t.Fatalf("got message %q, want one that contains %q", text, w)
 		}
 	}
 	return e
@@ -190,7 +190,7 @@ func equal[T comparable](t testing.TB, what string, got, want T) {
 	}
 }
 
-// create makes a task by an actor; the first words are title and owner.
+// create creates a task by an actor for an owner.
 func (inst *instance) create(a task.Actor, owner string, with ...func(*task.New)) *task.Task {
 	inst.t.Helper()
 	in := task.New{Title: "A task of " + owner, Owner: owner}
@@ -256,19 +256,19 @@ func (inst *instance) signup(a task.Actor) *task.Task {
 	return list[0]
 }
 
-// start claims the next run, which must be there, and has it work.
+// start starts the next run, which must exist, and marks it as working.
 func (inst *instance) start() *Start {
 	inst.t.Helper()
 	st, _, err := inst.s.NextRun(inst.ctx(), nil)
 	ok(inst.t, err)
 	if st == nil {
-		inst.t.Fatal("no run could be started")
+		inst.t.Fatal("no run started")
 	}
 	ok(inst.t, inst.s.RunWorking(inst.ctx(), st.Run.ID, st.Run.Lease, 1, "1", "boot"))
 	return st
 }
 
-// runTask has maya start a run of a task, which must be the next, and has it work.
+// runTask has maya start a run of a task, which must be next, and marks it as working.
 func (inst *instance) runTask(id task.ID) *Start {
 	inst.t.Helper()
 	r := must(inst.s.RunNow(inst.ctx(), maya, id))
@@ -283,7 +283,7 @@ func (inst *instance) nothingStarts() {
 	st, _, err := inst.s.NextRun(inst.ctx(), nil)
 	ok(inst.t, err)
 	if st != nil {
-		inst.t.Fatalf("run %d of task %d started", st.Run.ID, st.Run.TaskID)
+		inst.t.Fatalf("got run %d of task %d, want none", st.Run.ID, st.Run.TaskID)
 	}
 }
 
@@ -300,13 +300,13 @@ func failure(p task.Phase) Finished {
 	return Finished{State: task.State{Status: task.RunFailed, Phase: p}, Reason: "it broke"}
 }
 
-// actor is who speaks with the token of a started run.
+// actor returns the caller with the token of a started run.
 func (inst *instance) actor(st *Start) task.Actor {
 	inst.t.Helper()
 	return must(inst.s.Authenticate(inst.ctx(), st.Token, "127.0.0.1"))
 }
 
-// kinds lists the kinds of a task's events, in order.
+// kinds returns the kinds of a task's events in order.
 func (inst *instance) kinds(id task.ID) []string {
 	inst.t.Helper()
 	var out []string
@@ -316,14 +316,14 @@ func (inst *instance) kinds(id task.ID) []string {
 	return out
 }
 
-// lastEvent is the id of the newest line: what did not move wrote nothing.
+// lastEvent returns the ID of the newest line. If it is unchanged, nothing was written.
 func (inst *instance) lastEvent() task.ID {
 	inst.t.Helper()
 	return must(inst.s.LastEvent(inst.ctx()))
 }
 
-// chain checks the hash chain of the log.
-func (inst *instance) chain() {
+// checkChain checks the hash chain of the log.
+func (inst *instance) checkChain() {
 	inst.t.Helper()
 	ok(inst.t, inst.db.Read(inst.ctx(), func(rx *db.Rx) error { _, err := rx.CheckChain(); return err }))
 }

@@ -113,7 +113,7 @@ func TestCompleteKeepsSubtasks(t *testing.T) {
 	inst := newInstance(t)
 	tk := inst.create(maya, "planner", noStart, steps("one", "two"))
 	sub := inst.subtask(planner, tk.ID, 0, "coder", noStart)
-	t.Run("completing a subtask does not tick the parent's step", func(t *testing.T) {
+	t.Run("completing a subtask does not check off the parent's step", func(t *testing.T) {
 		other := inst.subtask(planner, tk.ID, 1, "coder", noStart)
 		must(inst.s.CompleteTask(inst.ctx(), maya, other.ID, "", 0))
 		equal(t, "step done", inst.task(tk.ID).Steps[1].Done, false)
@@ -150,10 +150,10 @@ func TestCancelCascades(t *testing.T) {
 	equal(t, "first", c.Canceled[0], top.ID)
 	equal(t, "state of the run", inst.run(st.Run.ID).State(), task.State{Status: task.RunCanceled, Phase: task.PhaseTaskClosed})
 	equal(t, "cause of the stop", <-stopped, ErrStopTaskClosed)
-	inst.chain()
+	inst.checkChain()
 }
 
-func TestHistoryOfTenThousandStillFindsTheFirst(t *testing.T) {
+func TestTheFirstOfTenThousandArchivedTasksIsFound(t *testing.T) {
 	inst := newInstance(t, func(c *Config) { c.Wakes = false })
 	const total, callers = 10_000, 50
 	first := inst.create(maya, "pull", func(n *task.New) { n.Title = "The cornerstone" })
@@ -174,7 +174,7 @@ func TestHistoryOfTenThousandStillFindsTheFirst(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	t.Run("by its id", func(t *testing.T) { equal(t, "summary", inst.task(first.ID).Summary, "laid") })
+	t.Run("by its ID", func(t *testing.T) { equal(t, "summary", inst.task(first.ID).Summary, "laid") })
 	t.Run("by its words", func(t *testing.T) {
 		ok(t, inst.s.Index(inst.ctx()))
 		p := must(inst.s.History(inst.ctx(), vera, task.HistoryFilter{Query: "cornerstone", Limit: 20}))

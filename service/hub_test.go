@@ -12,7 +12,7 @@ import (
 )
 
 func TestHub(t *testing.T) {
-	t.Run("no topic is lost, however late it is taken", func(t *testing.T) {
+	t.Run("no topic is lost, however late it is read", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			h := newHub()
 			sub := h.Subscribe()
@@ -43,11 +43,11 @@ func TestHub(t *testing.T) {
 			h.Publish([]string{"end"})
 			<-read
 			if len(got) != 801 {
-				t.Fatalf("%d topics arrived, want 801", len(got))
+				t.Fatalf("got %d topics, want 801", len(got))
 			}
 		})
 	})
-	t.Run("a subscriber that never reads blocks nobody", func(t *testing.T) {
+	t.Run("a subscriber that never reads does not block", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			h := newHub()
 			sub := h.Subscribe("a")
@@ -61,7 +61,7 @@ func TestHub(t *testing.T) {
 			}
 		})
 	})
-	t.Run("only the topics that were asked for signal", func(t *testing.T) {
+	t.Run("only subscribed topics signal", func(t *testing.T) {
 		h := newHub()
 		sub := h.Subscribe("task:1", "queues")
 		h.Publish([]string{"task:2"})
@@ -69,7 +69,7 @@ func TestHub(t *testing.T) {
 		h.Publish([]string{"task:2", "task:1"})
 		equal(t, "signals", len(sub.C), 1)
 	})
-	t.Run("a closed subscription hears nothing more", func(t *testing.T) {
+	t.Run("a closed subscription gets no more topics", func(t *testing.T) {
 		h := newHub()
 		sub := h.Subscribe()
 		sub.Close()
@@ -78,7 +78,7 @@ func TestHub(t *testing.T) {
 		equal(t, "signals", len(sub.C), 0)
 		equal(t, "subscribers", h.Subscribers(), 0)
 	})
-	t.Run("Close ends all, also those who come later", func(t *testing.T) {
+	t.Run("Close ends all subscriptions, including later ones", func(t *testing.T) {
 		h := newHub()
 		subs := []*Sub{h.Subscribe(), h.Subscribe("a")}
 		h.Close()
@@ -91,15 +91,15 @@ func TestHub(t *testing.T) {
 	})
 }
 
-func TestAPageDrawnBeforeARestartIsOld(t *testing.T) {
+func TestAPageFromBeforeARestartIsOutdated(t *testing.T) {
 	before, after := newHub(), newHub()
 	before.Publish([]string{"task:1"})
 	if known := before.Generation(); after.Generation() == known || after.Generation() == known-1 {
-		t.Errorf("the hub of the next start counts from %d again", known)
+		t.Errorf("the hub counts from %d again after a restart", known)
 	}
 }
 
-func TestAChangeIsToldAfterTheCommit(t *testing.T) {
+func TestAChangeIsSignaledAfterTheCommit(t *testing.T) {
 	inst := newInstance(t)
 	tk := inst.create(maya, "coder", noStart)
 	sub := inst.s.Hub().Subscribe("task:"+tk.ID.String(), "queue:coder")
@@ -111,7 +111,7 @@ func TestAChangeIsToldAfterTheCommit(t *testing.T) {
 	if !slices.Equal(got, []string{"queue:coder", "task:" + tk.ID.String()}) {
 		t.Fatalf("got %v", got)
 	}
-	t.Run("a refused change tells nobody", func(t *testing.T) {
+	t.Run("a refused change does not signal", func(t *testing.T) {
 		_, err := inst.s.Comment(inst.ctx(), maya, tk.ID, " ")
 		refused(t, err, task.CodeInvalidField)
 		_, err = inst.s.Reply(inst.ctx(), maya, tk.ID, "x")

@@ -20,7 +20,7 @@ func TestIdempotency(t *testing.T) {
 	ctx, _ := inst.keyed("user:maya", "k1", "create")
 	first := must(inst.s.CreateTask(ctx, maya, in))
 	last := inst.lastEvent()
-	t.Run("a repeat gets the same answer and has no second effect", func(t *testing.T) {
+	t.Run("a repeat gets the same response and has no second effect", func(t *testing.T) {
 		ctx, i := inst.keyed("user:maya", "k1", "create")
 		again := must(inst.s.CreateTask(ctx, maya, in))
 		equal(t, "replayed", i.Replayed, true)
@@ -29,18 +29,18 @@ func TestIdempotency(t *testing.T) {
 		equal(t, "created at", again.CreatedAt, first.CreatedAt)
 		equal(t, "last event", inst.lastEvent(), last)
 	})
-	t.Run("also when the task changed meanwhile", func(t *testing.T) {
+	t.Run("also if the task changed meanwhile", func(t *testing.T) {
 		must(inst.s.UpdateTask(inst.ctx(), maya, first.ID, task.Patch{Title: ptr("Changed")}))
 		ctx, _ := inst.keyed("user:maya", "k1", "create")
 		equal(t, "title", must(inst.s.CreateTask(ctx, maya, in)).Title, "Once")
 	})
-	t.Run("another request under the key is refused", func(t *testing.T) {
+	t.Run("another request with the key is refused", func(t *testing.T) {
 		ctx, _ := inst.keyed("user:maya", "k1", "another")
 		_, err := inst.s.CreateTask(ctx, maya, in)
 		e := refused(t, err, task.CodeIdempotencyReuse)
 		equal(t, "kind", e.Kind, task.Invalid)
 	})
-	t.Run("the key of another caller is another key", func(t *testing.T) {
+	t.Run("the same key of another caller is independent", func(t *testing.T) {
 		ctx, i := inst.keyed("user:oleg", "k1", "create")
 		other := must(inst.s.CreateTask(ctx, oleg, in))
 		equal(t, "replayed", i.Replayed, false)
@@ -48,7 +48,7 @@ func TestIdempotency(t *testing.T) {
 			t.Fatal("oleg got maya's task")
 		}
 	})
-	t.Run("errors are not remembered", func(t *testing.T) {
+	t.Run("errors are not stored", func(t *testing.T) {
 		tk := inst.create(maya, "coder", draft)
 		ctx, _ := inst.keyed("user:maya", "k2", "complete")
 		_, err := inst.s.CompleteTask(ctx, maya, tk.ID, "", 0)
@@ -58,35 +58,35 @@ func TestIdempotency(t *testing.T) {
 		equal(t, "status", must(inst.s.CompleteTask(ctx, maya, tk.ID, "", 0)).Status, task.Done)
 		equal(t, "replayed", i.Replayed, false)
 	})
-	t.Run("an empty signup is an answer, too", func(t *testing.T) {
+	t.Run("an empty signup is stored too", func(t *testing.T) {
 		ctx, _ := inst.keyed("pull", "k3", "signup")
 		equal(t, "tasks", len(must(inst.s.Signup(ctx, pull, "pull", 1))), 0)
 		inst.create(maya, "pull")
 		ctx, _ = inst.keyed("pull", "k3", "signup")
 		equal(t, "tasks", len(must(inst.s.Signup(ctx, pull, "pull", 1))), 0)
 	})
-	t.Run("a day later the key is new", func(t *testing.T) {
+	t.Run("after a day the key can be used again", func(t *testing.T) {
 		inst.Forward(24 * time.Hour)
 		ctx, i := inst.keyed("user:maya", "k1", "create")
 		later := must(inst.s.CreateTask(ctx, maya, in))
 		equal(t, "replayed", i.Replayed, false)
 		if later.ID == first.ID {
-			t.Fatal("the old answer was given")
+			t.Fatal("got the old response")
 		}
 		ok(t, inst.s.Sweep(inst.ctx()))
 	})
-	t.Run("a token's secret is never remembered", func(t *testing.T) {
+	t.Run("a token's secret is never stored", func(t *testing.T) {
 		ctx, _ := inst.keyed("user:maya", "k4", "token")
 		a := must(inst.s.CreateToken(ctx, maya, NewToken{Name: "x", Scope: "read"}))
 		ctx, _ = inst.keyed("user:maya", "k4", "token")
 		if b, err := inst.s.CreateToken(ctx, maya, NewToken{Name: "x", Scope: "read"}); !task.IsCode(err, task.CodeNameTaken) ||
 			b.Secret == a.Secret {
-			t.Fatalf("asked again: %v", err)
+			t.Fatalf("repeat: got %v", err)
 		}
 	})
 }
 
-// together has the writes of acts share one batch of the writer.
+// together runs acts so that their writes share a batch.
 func (inst *instance) together(acts ...func()) {
 	inst.t.Helper()
 	entered, release := make(chan struct{}), make(chan struct{})
@@ -115,7 +115,7 @@ func (inst *instance) together(acts ...func()) {
 	}
 }
 
-func TestDeletingAnAgentInABatchThatBreaks(t *testing.T) {
+func TestDeletingAnAgentInAFailedBatch(t *testing.T) {
 	inst := newInstance(t)
 	var gone, broken error
 	inst.together(
@@ -136,7 +136,7 @@ func TestDeletingAnAgentInABatchThatBreaks(t *testing.T) {
 	equal(t, "event", e.Kind, task.EvAgentDeleted)
 }
 
-func TestAnAgentWithOpenTasksStays(t *testing.T) {
+func TestAnAgentWithOpenTasksCannotBeDeleted(t *testing.T) {
 	inst := newInstance(t)
 	tk := inst.create(maya, "coder", draft)
 	refused(t, inst.s.DeleteAgent(inst.ctx(), maya, "coder"), task.CodeAgentBusy, "1 open task")

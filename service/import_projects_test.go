@@ -11,14 +11,14 @@ func TestProjectsAreExportedAndImported(t *testing.T) {
 	t.Parallel()
 	from := newInstance(t)
 	tk := from.reviewed(func(p *task.Project) { p.Checks = []task.Check{{Name: "pr", Kind: task.CheckURL}} })
-	from.handIn(tk, "done")
+	from.submitResult(tk, "done")
 	canceled := from.create(maya, "pull", noStart, func(in *task.New) { in.Project = "web" }).ID
 	must(from.s.CancelTask(from.ctx(), maya, canceled, "no"))
 	first := from.export()
 	equal(t, "projects", first.n.Projects, 1)
 	for _, no := range []string{"createdAt", "version"} {
 		if strings.Contains(first.projects, no) {
-			t.Errorf("projects.json holds %s:\n%s", no, first.projects)
+			t.Errorf("projects.json contains %s:\n%s", no, first.projects)
 		}
 	}
 
@@ -29,15 +29,15 @@ func TestProjectsAreExportedAndImported(t *testing.T) {
 	equal(t, "projects.json", inst.export().projects, first.projects)
 	now := inst.task(tk.ID)
 	equal(t, "project", now.Project, "web")
-	equal(t, "waits for", now.WaitingFor, task.WaitingFor(""))
+	equal(t, "waiting for", now.WaitingFor, task.WaitingFor(""))
 	equal(t, "a canceled task keeps its project", inst.task(canceled).Project, "web")
 	if len(plan.Report.Left) != 1 || !strings.Contains(plan.Report.Left[0].What, "has to be completed again") {
-		t.Errorf("left out: %v", plan.Report.Left)
+		t.Errorf("got omitted %v", plan.Report.Left)
 	}
 	must(inst.s.CompleteTask(inst.ctx(), maya, tk.ID, "again", 0))
-	equal(t, "waits for", inst.task(tk.ID).WaitingFor, task.WaitsReview)
+	equal(t, "waiting for", inst.task(tk.ID).WaitingFor, task.WaitsReview)
 
-	t.Run("a project that is here stays as it is", func(t *testing.T) {
+	t.Run("an existing project is unchanged", func(t *testing.T) {
 		must(inst.s.UpdateProject(inst.ctx(), maya, task.Project{Key: "web", Name: "Mine", Review: task.Review{Approvals: 2}}, 0))
 		equal(t, "imported", inst.imported(first.plan(), ImportOptions{}).Projects, 0)
 		p := must(inst.s.Project(inst.ctx(), maya, "web"))
@@ -49,7 +49,7 @@ func TestProjectsAreExportedAndImported(t *testing.T) {
 const doneInProject = `{"id":"5","title":"Past","owner":"coder","createdBy":"user:maya","status":"done","summary":"Was good.","project":"web",
  "createdAt":"2025-01-02T03:04:05.678Z","updatedAt":"2025-01-03T03:04:05.678Z","archivedAt":"2025-01-04T03:04:05.678Z"}`
 
-func TestAnImportMakesNoDoneTasksOfAProject(t *testing.T) {
+func TestAnImportCreatesNoDoneTasksOfAProject(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	inst.reviewed()
@@ -59,24 +59,24 @@ func TestAnImportMakesNoDoneTasksOfAProject(t *testing.T) {
 	equal(t, "status", now.Status, task.Done)
 	equal(t, "project", now.Project, "")
 	if notes := plan.Report.Notes; len(notes) != 1 || !strings.Contains(notes[0].What, "done tasks of project web lose it") {
-		t.Errorf("notes: %v", notes)
+		t.Errorf("got notes %v", notes)
 	}
 	list, err := inst.s.History(inst.ctx(), maya, task.HistoryFilter{Project: "web", Limit: 10})
 	ok(t, err)
 	equal(t, "done tasks of the project", len(list.Tasks), 0)
 }
 
-func TestImportsOfProjectsThatAreRefused(t *testing.T) {
+func TestRefusedProjectImports(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	open := `{"id":"5","title":"Open","owner":"coder","status":"active","project":"web"}`
 	for _, c := range []struct{ name, tasks, projects, want string }{
-		{"nobody knows the project", open, "", "there is no project web"},
-		{"its key is none", strings.ReplaceAll(open, `"web"`, `"Web!"`), "", "is not the key of a project"},
-		{"it is invalid", open, `{"projects":[{"key":"web","checks":[{"name":"a","run":""}]}]}`, "projects.json.projects[0].checks[0].kind"},
-		{"there are two of a key", open, `{"projects":[{"key":"web"},{"key":"web"}]}`, "a second project web"},
-		{"it is of another shape", open, `{"projects":[{"key":"web","merge":true}]}`, "is no project"},
-		{"the file is no JSON", open, `{"projects":[`, "projects.json: is not JSON"},
+		{"an unknown project", open, "", "there is no project web"},
+		{"an invalid key", strings.ReplaceAll(open, `"web"`, `"Web!"`), "", "is not the key of a project"},
+		{"an invalid project", open, `{"projects":[{"key":"web","checks":[{"name":"a","run":""}]}]}`, "projects.json.projects[0].checks[0].kind"},
+		{"a duplicate key", open, `{"projects":[{"key":"web"},{"key":"web"}]}`, "a second project web"},
+		{"an unknown structure", open, `{"projects":[{"key":"web","merge":true}]}`, "is no project"},
+		{"invalid JSON", open, `{"projects":[`, "projects.json: is not JSON"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e := exported{tasks: `{"tasks":[` + c.tasks + `],"nextId":42}`, todos: "{}", projects: c.projects}

@@ -12,8 +12,8 @@ import (
 	"taskyard/task"
 )
 
-// planFromFiles returns the plan of a tasks.json with these tasks, a
-// history.jsonl and a todos.json.
+// planFromFiles returns the plan for a tasks.json with these tasks, a history.jsonl
+// and a todos.json.
 func planFromFiles(tasks, history, todos string) *exchange.Plan {
 	e := exported{tasks: `{"tasks":[` + tasks + `],"nextId":42}`, history: history, todos: todos}
 	if todos == "" {
@@ -35,7 +35,7 @@ func TestImportIntoAnEmptyInstance(t *testing.T) {
 	got := inst.imported(planFromFiles(linked, past, ""), ImportOptions{})
 	equal(t, "kept", got.Kept, true)
 	above, below, old := inst.task(3), inst.task(7), inst.task(5)
-	t.Run("ids, times, authors and links stay", func(t *testing.T) {
+	t.Run("IDs, times, authors and links are kept", func(t *testing.T) {
 		equal(t, "created", above.CreatedAt.String(), "2026-01-02T03:04:05.678Z")
 		equal(t, "updated", above.UpdatedAt.String(), "2026-01-03T03:04:05.678Z")
 		equal(t, "creator", below.CreatedBy, "planner")
@@ -46,23 +46,23 @@ func TestImportIntoAnEmptyInstance(t *testing.T) {
 		equal(t, "archived", old.ArchivedAt.String(), "2025-01-04T03:04:05.678Z")
 		equal(t, "summary", old.Summary, "Was good.")
 	})
-	t.Run("history keeps an owner that is no agent any more", func(t *testing.T) {
+	t.Run("history keeps an owner that is no longer an agent", func(t *testing.T) {
 		equal(t, "owner", old.Owner, "retired")
 	})
-	t.Run("nobody is woken, and the next tick takes what is active and free", func(t *testing.T) {
+	t.Run("no agent is woken, and the next tick runs active, unclaimed tasks", func(t *testing.T) {
 		equal(t, "runs", len(inst.runs(3))+len(inst.runs(7)), 0)
 		must(inst.s.Tick(inst.ctx(), "cron"))
 		equal(t, "runs", len(inst.runs(3)), 1)
 	})
-	t.Run("what waits for another task is in no signup", func(t *testing.T) {
+	t.Run("a blocked task is not returned by a signup", func(t *testing.T) {
 		if tk := inst.signup(coder); tk != nil {
 			t.Errorf("got task %d", tk.ID)
 		}
 	})
-	t.Run("ids continue behind the counter of the file", func(t *testing.T) {
+	t.Run("IDs continue after the counter in the file", func(t *testing.T) {
 		equal(t, "id", inst.create(maya, "coder", noStart).ID, 42)
 	})
-	t.Run("each task has a line in the log, and is found", func(t *testing.T) {
+	t.Run("each task has a line in the log and can be found", func(t *testing.T) {
 		equal(t, "events", inst.kinds(5)[0], task.EvTaskImported)
 		ok(t, inst.s.Index(inst.ctx()))
 		page := must(inst.s.History(inst.ctx(), maya, task.HistoryFilter{Query: "good", Limit: 5}))
@@ -76,7 +76,7 @@ func TestImportIntoAnInstanceWithTasks(t *testing.T) {
 	mine := inst.create(maya, "coder", noStart)
 	got := inst.imported(planFromFiles(linked, past, ""), ImportOptions{})
 	equal(t, "kept", got.Kept, false)
-	equal(t, "new ids", fmt.Sprint(got.IDs), "[{3 2} {5 3} {7 4}]")
+	equal(t, "new IDs", fmt.Sprint(got.IDs), "[{3 2} {5 3} {7 4}]")
 	equal(t, "untouched", inst.task(mine.ID).Title, mine.Title)
 	above, below := inst.task(2), inst.task(4)
 	equal(t, "step", above.Steps[1].TaskID, below.ID)
@@ -85,17 +85,17 @@ func TestImportIntoAnInstanceWithTasks(t *testing.T) {
 	if e := inst.export(); !strings.Contains(e.tasks, `"blockedBy":["2","3"]`) {
 		t.Errorf("got %s", e.tasks)
 	}
-	t.Run("its counter is not that of the file", func(t *testing.T) {
+	t.Run("its counter is not changed by the file", func(t *testing.T) {
 		equal(t, "id", inst.create(maya, "coder", noStart).ID, 5)
 	})
-	t.Run("and todo lists grow at their end", func(t *testing.T) {
+	t.Run("todo items are appended", func(t *testing.T) {
 		inst.imported(planFromFiles("", "", `{"coder":["a"]}`), ImportOptions{})
 		inst.imported(planFromFiles("", "", `{"coder":["b","c"]}`), ImportOptions{})
 		equal(t, "todos", inst.export().todos, "{\n\"coder\":[\"a\",\"b\",\"c\"]}\n")
 	})
 }
 
-func TestImportedTasksHaveTheirAgeInQueues(t *testing.T) {
+func TestImportedTasksKeepTheirAgeInQueues(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	label := func(in *task.New) { in.Labels = []string{"api"} }
@@ -121,7 +121,7 @@ func TestImportedTasksHaveTheirAgeInQueues(t *testing.T) {
 			}
 		}
 		if !slices.Equal(got, want) {
-			t.Errorf("%s in pages: %v, want %v", what, got, want)
+			t.Errorf("%s in pages: got %v, want %v", what, got, want)
 		}
 	}
 	for i, id := range want {
@@ -141,7 +141,7 @@ func TestImportedTasksHaveTheirAgeInQueues(t *testing.T) {
 
 func TestImportedTodoLists(t *testing.T) {
 	t.Parallel()
-	t.Run("are bounded, and then nothing is written", func(t *testing.T) {
+	t.Run("are bounded, and nothing is written beyond the limit", func(t *testing.T) {
 		inst := newInstance(t, func(c *Config) { c.TodoLimit = 2 })
 		inst.imported(planFromFiles("", "", `{"coder":["a"]}`), ImportOptions{})
 		before := inst.export()
@@ -151,7 +151,7 @@ func TestImportedTodoLists(t *testing.T) {
 		refused(t, err, task.CodeQueueFull, "coder would hold 3")
 		equal(t, "instance", inst.export(), before)
 	})
-	t.Run("of an agent that is mapped go to that one, of an unknown one wait for it", func(t *testing.T) {
+	t.Run("of a mapped agent go to its target, of an unknown agent are kept for it", func(t *testing.T) {
 		inst := newInstance(t)
 		p := planFromFiles("", "", `{"old":["a"],"zoe":["b"]}`)
 		inst.imported(p, ImportOptions{Map: map[string]string{"old": "coder"}})
@@ -160,7 +160,7 @@ func TestImportedTodoLists(t *testing.T) {
 	})
 }
 
-func TestTheCounterIsKeptWithoutAnyTask(t *testing.T) {
+func TestTheIDCounterIsKeptWithoutTasks(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	inst.imported(planFromFiles("", "", ""), ImportOptions{})
@@ -170,7 +170,7 @@ func TestTheCounterIsKeptWithoutAnyTask(t *testing.T) {
 func TestOwnersOfImportedTasks(t *testing.T) {
 	t.Parallel()
 	tasks := `{"id":"1","title":"a","owner":"zoe","createdBy":"zoe","status":"active","comments":[{"author":"zoe","content":"x"}]},{"id":"2","title":"a","owner":"yan","status":"draft"},{"id":"4","title":"b","owner":"yan","status":"active"},{"id":"6","title":"b","status":"active"}`
-	t.Run("all unknown ones are named at once, with what helps", func(t *testing.T) {
+	t.Run("all unknown owners are named at once, with the fix", func(t *testing.T) {
 		inst := newInstance(t)
 		_, err := inst.s.PrepareImport(maya, planFromFiles(tasks, past, ""), ImportOptions{})
 		e := refused(t, err, task.CodeInvalidField, `unknown agent "zoe", tasks: 1`,
@@ -178,19 +178,19 @@ func TestOwnersOfImportedTasks(t *testing.T) {
 			"--map 'zoe=AGENT'", "known agents: bad, code-focused, coder")
 		equal(t, "problems", len(e.Fields), 3)
 	})
-	t.Run("names are mapped, in authors too, and the rest gets the named owner", func(t *testing.T) {
+	t.Run("names are mapped, in authors too, and the rest gets the given owner", func(t *testing.T) {
 		inst := newInstance(t)
 		inst.imported(planFromFiles(tasks, past, ""), ImportOptions{Owner: "reviewer", Map: map[string]string{"zoe": "coder"}})
 		equal(t, "mapped", inst.task(1).Owner+inst.task(1).CreatedBy+inst.task(1).Comments[0].Author, "codercodercoder")
 		equal(t, "named", inst.task(2).Owner+inst.task(4).Owner+inst.task(6).Owner, "reviewerreviewerreviewer")
 		equal(t, "history", inst.task(5).Owner, "retired")
 	})
-	t.Run("agents that the flags name must be there", func(t *testing.T) {
+	t.Run("agents in flags must exist", func(t *testing.T) {
 		inst := newInstance(t)
 		_, err := inst.s.PrepareImport(maya, planFromFiles(tasks, "", ""), ImportOptions{Owner: "nobody", Map: map[string]string{"zoe": "none"}})
 		refused(t, err, task.CodeInvalidField, "--owner: unknown agent: nobody", "--map zoe: unknown agent: none")
 	})
-	t.Run("an agent with a broken definition takes drafts only", func(t *testing.T) {
+	t.Run("an agent with an invalid definition accepts only drafts", func(t *testing.T) {
 		inst := newInstance(t)
 		_, err := inst.s.PrepareImport(maya, planFromFiles(`{"id":"1","title":"a","owner":"bad","status":"active"},{"id":"2","title":"a","owner":"bad","status":"draft"}`, "", ""), ImportOptions{})
 		e := refused(t, err, task.CodeInvalidField, "tasks.json: tasks[0].owner", "drafts only")
@@ -207,17 +207,17 @@ func TestImportsThatWriteNothing(t *testing.T) {
 		equal(t, "log", inst.lastEvent(), 0)
 		equal(t, "instance", inst.export(), before)
 	}
-	t.Run("one that is only looked at", func(t *testing.T) {
+	t.Run("a dry run", func(t *testing.T) {
 		_, err := inst.s.PrepareImport(maya, planFromFiles(linked, past, `{"coder":["a"]}`), ImportOptions{})
 		ok(t, err)
 		quiet(t)
 	})
-	t.Run("one with a problem", func(t *testing.T) {
+	t.Run("an import with a problem", func(t *testing.T) {
 		_, err := inst.s.PrepareImport(maya, planFromFiles(linked, "{", ""), ImportOptions{})
 		refused(t, err, task.CodeInvalidField, "history.jsonl line 1: is not JSON")
 		quiet(t)
 	})
-	t.Run("one that breaks in the middle", func(t *testing.T) {
+	t.Run("an import that fails midway", func(t *testing.T) {
 		r, err := inst.s.PrepareImport(maya, planFromFiles(linked, past, ""), ImportOptions{})
 		ok(t, err)
 		r.plan.Items[2].Task.Summary = strings.Repeat("x", 1<<20) // refused by the schema, after all inserts
@@ -225,10 +225,10 @@ func TestImportsThatWriteNothing(t *testing.T) {
 			t.Fatalf("got %v", err)
 		}
 		quiet(t)
-		inst.whole()
+		inst.checkIntegrity()
 		inst.imported(planFromFiles(linked, past, ""), ImportOptions{})
 	})
-	t.Run("one by somebody who may not", func(t *testing.T) {
+	t.Run("an import without permission", func(t *testing.T) {
 		for _, a := range []task.Actor{oleg, rita, vera, coder} {
 			_, err := inst.s.PrepareImport(a, planFromFiles("", "", ""), ImportOptions{})
 			refused(t, err, task.CodeForbidden)
@@ -270,13 +270,13 @@ func TestTasksOfOtherProgramsAreImported(t *testing.T) {
 			for id := task.ID(1); id <= task.ID(len(p.Items)); id++ {
 				tk := inst.task(id)
 				if tk.CreatedAt < before || tk.CreatedAt == 0 || tk.UpdatedAt == 0 {
-					t.Errorf("task %d was made at %s, before the one with a smaller id", id, tk.CreatedAt)
+					t.Errorf("task %d was created at %s, before a task with a lower ID", id, tk.CreatedAt)
 				}
 				before = tk.CreatedAt
 			}
 		})
 	}
-	t.Run("the only agent owns what has no owner", func(t *testing.T) {
+	t.Run("the only agent gets tasks without an owner", func(t *testing.T) {
 		inst := newInstance(t)
 		for _, a := range inst.s.agents.Agents() {
 			if a.ID != "coder" {
@@ -287,6 +287,6 @@ func TestTasksOfOtherProgramsAreImported(t *testing.T) {
 		inst.imported(exchange.Beads(exchange.Source{Name: "issues.jsonl", Data: []byte(`{"id":"a","title":"t","created_by":"Coder"}`)}),
 			ImportOptions{})
 		equal(t, "owner", inst.task(1).Owner, "coder")
-		equal(t, "creator, an agent by its name", inst.task(1).CreatedBy, "coder")
+		equal(t, "creator, an agent found by its name", inst.task(1).CreatedBy, "coder")
 	})
 }

@@ -7,19 +7,19 @@ import (
 	"taskyard/task"
 )
 
-// inboxCase is something that waits, and how to have it wait again.
+// inboxCase is an inbox entry, and how to create it again.
 type inboxCase struct {
 	kind  task.InboxKind
 	ref   task.ID
-	again func() // ends it and lets the next cause come
+	again func() // ends the entry and causes a new one
 }
 
-// oneOfEach has one thing of each kind wait.
+// oneOfEach creates one inbox entry of each kind.
 func (inst *instance) oneOfEach() []inboxCase {
 	inst.t.Helper()
-	asked, told := inst.create(maya, "coder", noStart), inst.create(maya, "coder", noStart)
+	asked, noticed := inst.create(maya, "coder", noStart), inst.create(maya, "coder", noStart)
 	q := must(inst.s.Ask(inst.ctx(), coder, asked.ID, "left?", false))
-	n := must(inst.s.Notify(inst.ctx(), coder, told.ID, "done half"))
+	n := must(inst.s.Notify(inst.ctx(), coder, noticed.ID, "done half"))
 	f := failure(task.PhaseError)
 	f.Permanent = true
 	broken := inst.create(maya, "planner", noStart)
@@ -40,7 +40,7 @@ func (inst *instance) oneOfEach() []inboxCase {
 	}
 	ok(inst.t, inst.s.RunWorking(inst.ctx(), st.Run.ID, st.Run.Lease, 1, "1", "b"))
 	ask("bash")
-	_, r := inst.waits()
+	_, r := inst.waitingTask()
 	return []inboxCase{
 		{task.WaitQuestion, q.ID, func() {
 			must(inst.s.Reply(inst.ctx(), maya, asked.ID, "left"))
@@ -57,7 +57,7 @@ func (inst *instance) oneOfEach() []inboxCase {
 	}
 }
 
-func (inst *instance) waitsFor(a task.Actor, k task.InboxKind) int {
+func (inst *instance) countEntries(a task.Actor, k task.InboxKind) int {
 	inst.t.Helper()
 	b := must(inst.s.Inbox(inst.ctx(), a))
 	shown := map[task.InboxKind]int{
@@ -68,30 +68,30 @@ func (inst *instance) waitsFor(a task.Actor, k task.InboxKind) int {
 	return shown
 }
 
-func TestWhatIsSnoozedStaysAwayFromOnePerson(t *testing.T) {
+func TestASnoozedEntryIsHiddenFromOnePerson(t *testing.T) {
 	inst := newInstance(t)
 	for _, w := range inst.oneOfEach() {
 		t.Run(string(w.kind), func(t *testing.T) {
-			equal(t, "before", inst.waitsFor(maya, w.kind), 1)
+			equal(t, "before", inst.countEntries(maya, w.kind), 1)
 			z := must(inst.s.Snooze(inst.ctx(), maya, w.kind, w.ref, inst.s.Now().Add(time.Hour)))
 			equal(t, "until", z.Until, inst.s.Now().Add(time.Hour))
 			equal(t, "event", last(inst.kinds(z.TaskID)), task.EvSnoozed)
-			equal(t, "for maya", inst.waitsFor(maya, w.kind), 0)
-			equal(t, "for oleg", inst.waitsFor(oleg, w.kind), 1)
+			equal(t, "for maya", inst.countEntries(maya, w.kind), 0)
+			equal(t, "for oleg", inst.countEntries(oleg, w.kind), 1)
 			equal(t, "counted", *ptr(must(inst.s.Snoozed(inst.ctx(), maya))).ByKind(w.kind), 1)
 			p := must(inst.s.InboxPage(inst.ctx(), maya, task.InboxQuery{Limit: 5}, 0))
 			equal(t, "listed", p.Snoozed[0].Ref, w.ref)
 			ok(t, inst.s.Wake(inst.ctx(), maya, w.kind, w.ref))
-			equal(t, "woken", inst.waitsFor(maya, w.kind), 1)
-			equal(t, "event of waking", last(inst.kinds(z.TaskID)), task.EvWoken)
+			equal(t, "woken", inst.countEntries(maya, w.kind), 1)
+			equal(t, "event of the wake-up", last(inst.kinds(z.TaskID)), task.EvWoken)
 			before := inst.lastEvent()
 			ok(t, inst.s.Wake(inst.ctx(), maya, w.kind, w.ref))
-			equal(t, "events of waking twice", inst.lastEvent(), before)
+			equal(t, "last event after waking twice", inst.lastEvent(), before)
 			must(inst.s.Snooze(inst.ctx(), maya, w.kind, w.ref, inst.s.Now().Add(time.Hour)))
 			if w.again != nil {
 				w.again()
-				equal(t, "with the next cause", inst.waitsFor(maya, w.kind), 1)
-				equal(t, "snoozes that still hide something", must(inst.s.Snoozed(inst.ctx(), maya)).All(), 0)
+				equal(t, "after the next cause", inst.countEntries(maya, w.kind), 1)
+				equal(t, "active snoozes", must(inst.s.Snoozed(inst.ctx(), maya)).All(), 0)
 				return
 			}
 			ok(t, inst.s.Wake(inst.ctx(), maya, w.kind, w.ref))
@@ -99,7 +99,7 @@ func TestWhatIsSnoozedStaysAwayFromOnePerson(t *testing.T) {
 	}
 }
 
-func TestWhatIsSnoozedComesBack(t *testing.T) {
+func TestASnoozedEntryReturns(t *testing.T) {
 	inst := newInstance(t)
 	all := inst.oneOfEach()
 	q := all[0]
@@ -108,13 +108,13 @@ func TestWhatIsSnoozedComesBack(t *testing.T) {
 	defer sub.Close()
 	inst.Forward(time.Hour - time.Second)
 	equal(t, "woken too early", must(inst.s.WakeSnoozed(inst.ctx())), 0)
-	equal(t, "too early", inst.waitsFor(maya, q.kind), 0)
+	equal(t, "too early", inst.countEntries(maya, q.kind), 0)
 	inst.Forward(time.Second)
-	equal(t, "in time, even before the job", inst.waitsFor(maya, q.kind), 1)
+	equal(t, "on time, even before the job", inst.countEntries(maya, q.kind), 1)
 	equal(t, "woken", must(inst.s.WakeSnoozed(inst.ctx())), 1)
-	equal(t, "open pages are told", len(sub.Take()), 1)
+	equal(t, "open pages are notified", len(sub.Take()), 1)
 	equal(t, "woken again", must(inst.s.WakeSnoozed(inst.ctx())), 0)
-	t.Run("what expires comes back before", func(t *testing.T) {
+	t.Run("an entry that expires earlier returns before", func(t *testing.T) {
 		a := all[2]
 		expires := inst.run(a.ref).Approval.ExpiresAt
 		z := must(inst.s.Snooze(inst.ctx(), maya, a.kind, a.ref, expires.Add(time.Hour)))
@@ -125,7 +125,7 @@ func TestWhatIsSnoozedComesBack(t *testing.T) {
 	})
 }
 
-func TestWhoMaySnoozeWhat(t *testing.T) {
+func TestWhoMaySnooze(t *testing.T) {
 	inst := newInstance(t)
 	q := inst.oneOfEach()[0]
 	later := inst.s.Now().Add(time.Hour)
@@ -139,15 +139,15 @@ func TestWhoMaySnoozeWhat(t *testing.T) {
 		refused(t, try(coder, q.kind, q.ref, later), task.CodeForbidden)
 		refused(t, inst.s.Wake(inst.ctx(), vera, q.kind, q.ref), task.CodeForbidden)
 	})
-	t.Run("a token without a person has no inbox of its own", func(t *testing.T) {
+	t.Run("a token without a person has no inbox", func(t *testing.T) {
 		refused(t, try(task.Actor{Name: "token", Role: task.RoleOperator, TokenID: 3}, q.kind, q.ref, later), task.CodeForbidden, "account")
 	})
-	t.Run("only what waits", func(t *testing.T) {
+	t.Run("only waiting entries", func(t *testing.T) {
 		refused(t, try(maya, q.kind, 9999, later), task.CodeNotFound, "no longer waiting")
 		refused(t, try(maya, task.WaitNotice, q.ref, later), task.CodeNotFound)
 		refused(t, try(maya, "mood", q.ref, later), task.CodeInvalidField, "must be one of question, permission, approval, review")
 	})
-	t.Run("only for a while to come", func(t *testing.T) {
+	t.Run("only until a time in the future", func(t *testing.T) {
 		for _, until := range []task.Time{0, inst.s.Now(), inst.s.Now().Add(32 * 24 * time.Hour)} {
 			refused(t, try(maya, q.kind, q.ref, until), task.CodeInvalidField)
 		}
@@ -155,17 +155,17 @@ func TestWhoMaySnoozeWhat(t *testing.T) {
 	equal(t, "last event", inst.lastEvent(), before)
 }
 
-func TestAnAcknowledgmentIsTakenBack(t *testing.T) {
+func TestAnAcknowledgmentIsUndone(t *testing.T) {
 	inst := newInstance(t)
 	tk := inst.create(maya, "coder", noStart)
 	n := must(inst.s.Notify(inst.ctx(), coder, tk.ID, "half"))
 	must(inst.s.AcknowledgeNotice(inst.ctx(), maya, n.ID))
 	must(inst.s.RestoreNotice(inst.ctx(), maya, n.ID))
 	equal(t, "event", last(inst.kinds(tk.ID)), task.EvUnacknowledged)
-	equal(t, "waits", inst.waitsFor(maya, task.WaitNotice), 1)
+	equal(t, "waits", inst.countEntries(maya, task.WaitNotice), 1)
 	before := inst.lastEvent()
 	must(inst.s.RestoreNotice(inst.ctx(), maya, n.ID))
-	equal(t, "events of doing it twice", inst.lastEvent(), before)
+	equal(t, "last event after doing it twice", inst.lastEvent(), before)
 	_, err := inst.s.RestoreNotice(inst.ctx(), maya, 9999)
 	refused(t, err, task.CodeNotFound)
 	_, err = inst.s.RestoreNotice(inst.ctx(), vera, n.ID)

@@ -15,7 +15,7 @@ func TestARunKnowsHowEarlierRunsEnded(t *testing.T) {
 	inst.finish(inst.start(), failure(task.PhaseTimeout))
 	inst.Forward(time.Hour)
 	second := inst.start()
-	t.Run("a failure, by Taskyard", func(t *testing.T) {
+	t.Run("a failure, recorded by Taskyard", func(t *testing.T) {
 		author, text := promptPart(t, second.Spec, `run 1 of agent coder, failed \(timeout\)`)
 		equal(t, "author", author, "Taskyard, which may quote agents and programs")
 		equal(t, "text", text, "it broke")
@@ -23,16 +23,16 @@ func TestARunKnowsHowEarlierRunsEnded(t *testing.T) {
 	inst.finish(second, completed("Half of it is done."))
 	must(inst.s.Comment(inst.ctx(), maya, tk.ID, "Now the rest."))
 	third := inst.start()
-	t.Run("a result, by its agent, and what this run was started by", func(t *testing.T) {
+	t.Run("a result by its agent, and the cause of this run", func(t *testing.T) {
 		author, text := promptPart(t, third.Spec, `run 2 of agent coder, completed`)
 		equal(t, "author", author, "agent coder")
 		equal(t, "text", text, "Half of it is done.")
 		equal(t, "why", third.Run.Why, "comment by user:maya")
 		if !strings.Contains(third.Spec.Prompt, "\nreason for this run: comment by user:maya\n</Task>") {
-			t.Errorf("the prompt is %s", third.Spec.Prompt)
+			t.Errorf("got prompt %s", third.Spec.Prompt)
 		}
 	})
-	t.Run("news that came while a run was open start the next one, each once", func(t *testing.T) {
+	t.Run("events during a run start the next one, each once", func(t *testing.T) {
 		for range 2 {
 			must(inst.s.Comment(inst.ctx(), maya, tk.ID, "And this."))
 		}
@@ -51,7 +51,7 @@ func TestARunKnowsHowEarlierRunsEnded(t *testing.T) {
 	})
 }
 
-func TestAParentKnowsWhatBecameOfItsSubtasks(t *testing.T) {
+func TestAParentKnowsTheOutcomeOfItsSubtasks(t *testing.T) {
 	inst := delegating(t, wakes, func(c *Config) { c.Policy = task.ApproveDelegated })
 	tk, parent, own := inst.inRun("boss")
 	good := inst.delegate(own, task.Delegation{Task: "Read auth.go"})
@@ -59,24 +59,24 @@ func TestAParentKnowsWhatBecameOfItsSubtasks(t *testing.T) {
 	must(inst.s.ApproveRun(inst.ctx(), rita, good.RunID, Approve{Scope: task.ScopeOnce}))
 	inst.finish(parent, completed("I continue when both have ended."))
 	inst.finish(inst.start(), completed("It checks tokens twice."))
-	t.Run("it is not woken while another of its subtasks is open", func(t *testing.T) {
+	t.Run("it is not woken while another subtask is open", func(t *testing.T) {
 		equal(t, "run", inst.openRun(tk.ID), nil)
 	})
 	must(inst.s.DenyRun(inst.ctx(), rita, bad.RunID, "Only read it.", 0))
 	st := inst.start()
 	equal(t, "task", st.Run.TaskID, tk.ID)
 	inst.nothingStarts()
-	t.Run("the one that was done, with its result", func(t *testing.T) {
+	t.Run("the completed subtask, with its result", func(t *testing.T) {
 		author, text := promptPart(t, st.Spec, `subtask `+good.TaskID.String()+` of agent hand, done`)
 		equal(t, "author", author, "those who work on task "+good.TaskID.String())
 		equal(t, "text", text, "Read auth.go\nIt checks tokens twice.")
 	})
-	t.Run("the one that was denied, with the reason of the person", func(t *testing.T) {
+	t.Run("the denied subtask, with the person's reason", func(t *testing.T) {
 		author, text := promptPart(t, st.Spec, `subtask `+bad.TaskID.String()+`: run \d+ of agent hand, canceled \(denied\)`)
 		equal(t, "author", author, "person rita")
 		equal(t, "text", text, "Only read it.")
 	})
-	t.Run("its task, as JSON has it", func(t *testing.T) {
+	t.Run("the task in the API", func(t *testing.T) {
 		now := inst.task(tk.ID)
 		equal(t, "subtasks", len(now.Subtasks), 2)
 		equal(t, "summary", now.Subtasks[0].Summary, "It checks tokens twice.")
@@ -95,7 +95,7 @@ func TestAnIdenticalOpenRequestIsJoined(t *testing.T) {
 	equal(t, "joined", again.Joined, true)
 	equal(t, "run", again.RunID, first.RunID)
 	equal(t, "another request", inst.delegate(own, task.Delegation{Task: "Read main.go"}).Joined, false)
-	t.Run("by a later run of the task, too", func(t *testing.T) {
+	t.Run("by a later run of the task too", func(t *testing.T) {
 		inst.finish(st, completed("I wait."))
 		must(inst.s.RunNow(inst.ctx(), maya, tk.ID))
 		next := inst.start()
@@ -104,7 +104,7 @@ func TestAnIdenticalOpenRequestIsJoined(t *testing.T) {
 		}
 		equal(t, "run", inst.delegate(inst.actor(next), ask).RunID, first.RunID)
 	})
-	t.Run("until it has ended", func(t *testing.T) {
+	t.Run("until the request has ended", func(t *testing.T) {
 		must(inst.s.CompleteTask(inst.ctx(), maya, first.TaskID, "done", 0))
 		last := inst.delegate(maya, task.Delegation{ParentTask: tk.ID, Task: ask.Task})
 		equal(t, "joined", last.Joined, false)
@@ -131,24 +131,24 @@ func TestHistoryInPromptsIsBounded(t *testing.T) {
 	equal(t, "runs", len(now.Runs), task.MaxPastRuns)
 	equal(t, "subtasks", len(now.Subtasks), task.MaxSubtasks)
 	equal(t, "cut", strings.Join(now.Cut, " "), "runs subtasks")
-	t.Run("the newest are whole to 1,000 bytes", func(t *testing.T) {
+	t.Run("the newest are complete up to 1,000 bytes", func(t *testing.T) {
 		equal(t, "summary", len(now.Subtasks[task.MaxSubtasks-1].Summary), 1000)
 		equal(t, "summary", len(now.Runs[task.MaxPastRuns-1].Summary), 1000)
 		equal(t, "of an old one", now.Subtasks[0].Summary, "")
 	})
-	t.Run("it says where the rest is", func(t *testing.T) {
+	t.Run("the prompt says where the rest is", func(t *testing.T) {
 		for _, s := range []string{
 			"subtasks (the newest; read each with get_task):", "/api/tasks/1/runs has all",
 			"28 earlier ones are left out: get_task with comments_after 0", " comment 29\n",
 		} {
 			if !strings.Contains(prompt, s) {
-				t.Errorf("%q is not in\n%s", s, prompt)
+				t.Errorf("%q is missing in\n%s", s, prompt)
 			}
 		}
 	})
-	// The texts have 6,000 bytes; each of 27 parts costs two lines beside.
+	// The texts have 6,000 bytes; each of 27 parts adds two lines.
 	if n := len(prompt); n > 6000+27*140+2500 {
-		t.Errorf("the prompt has %d bytes", n)
+		t.Errorf("got a prompt of %d bytes", n)
 	}
 }
 
@@ -173,13 +173,13 @@ func TestCommentsOfAgentsDoNotDisplaceAnAnswer(t *testing.T) {
 	} {
 		next := strings.Index(prompt, want)
 		if next <= at {
-			t.Errorf("%q is not in its place in\n%s", want, prompt)
+			t.Errorf("%q is not at its position in\n%s", want, prompt)
 		}
 		at = next
 	}
 }
 
-func TestALongMessageIsCutInThePromptAndNamed(t *testing.T) {
+func TestALongMessageIsCutInThePrompt(t *testing.T) {
 	inst := newInstance(t)
 	tk := inst.create(maya, "coder")
 	m := must(inst.s.Comment(inst.ctx(), maya, tk.ID, strings.Repeat("long ", 3000)))
@@ -187,7 +187,7 @@ func TestALongMessageIsCutInThePromptAndNamed(t *testing.T) {
 	equal(t, "bytes", len(text), newestMessage)
 }
 
-func TestAnAnswerBringsTheTaskBackFirst(t *testing.T) {
+func TestAnAnswerPutsTheTaskFirstInItsQueue(t *testing.T) {
 	inst := newInstance(t)
 	urgent := func(n *task.New) { n.Priority = 9 }
 	asked := inst.create(maya, "coder")
@@ -199,29 +199,29 @@ func TestAnAnswerBringsTheTaskBackFirst(t *testing.T) {
 	got := inst.signup(coder)
 	equal(t, "task", got.ID, asked.ID)
 	equal(t, "answer", got.Comments[1].Content, "Green.")
-	t.Run("once: released again, it is in its place", func(t *testing.T) {
+	t.Run("once: released again, it has its usual place", func(t *testing.T) {
 		must(inst.s.ReleaseClaim(inst.ctx(), coder, asked.ID, 0))
 		equal(t, "priority", inst.signup(coder).Priority, 9)
 	})
-	t.Run("a claim that is kept stays", func(t *testing.T) {
+	t.Run("an explicitly kept claim stays", func(t *testing.T) {
 		kept := inst.signup(coder)
 		must(inst.s.Ask(inst.ctx(), coder, kept.ID, "Sure?", true))
 		equal(t, "claim", inst.task(kept.ID).Claim.ID, kept.Claim.ID)
 	})
-	t.Run("another's question does not end the claim of the holder", func(t *testing.T) {
+	t.Run("another agent's question does not end the holder's claim", func(t *testing.T) {
 		tk := inst.create(maya, "reviewer")
 		inst.signup(reviewer)
 		must(inst.s.Ask(inst.ctx(), maya, tk.ID, "Why so long?", false))
 		equal(t, "holder", inst.task(tk.ID).Claim.Holder, "reviewer")
 	})
-	t.Run("nor does a run's own end that of the run", func(t *testing.T) {
+	t.Run("a run's own question does not end the run's claim", func(t *testing.T) {
 		tk, st, own := inst.inRun("planner")
 		must(inst.s.Ask(inst.ctx(), own, tk.ID, "Which?", false))
 		equal(t, "claim", inst.task(tk.ID).Claim.ID, st.Run.ClaimID)
 	})
 }
 
-func TestTheEndOfASubtaskBringsTheParentBackFirst(t *testing.T) {
+func TestTheEndOfASubtaskPutsTheParentFirstInItsQueue(t *testing.T) {
 	inst := newInstance(t)
 	parent := inst.create(maya, "coder", steps("a"))
 	inst.signup(coder)
@@ -234,7 +234,7 @@ func TestTheEndOfASubtaskBringsTheParentBackFirst(t *testing.T) {
 	equal(t, "result", got.Subtasks[0].Summary, "It leaks.")
 }
 
-func TestReadingRenewsTheClaimOfTheHolder(t *testing.T) {
+func TestReadingATaskRenewsItsHoldersClaim(t *testing.T) {
 	inst := newInstance(t)
 	tk := inst.create(maya, "coder")
 	first := inst.signup(coder).Claim.ExpiresAt
@@ -254,7 +254,7 @@ func TestReadingRenewsTheClaimOfTheHolder(t *testing.T) {
 	equal(t, "and later", inst.task(tk.ID).Claim.ExpiresAt, first.Add(time.Hour+90*time.Second))
 }
 
-func TestWhatAnAgentHolds(t *testing.T) {
+func TestTheClaimsOfAnAgent(t *testing.T) {
 	inst := newInstance(t)
 	a, b := inst.create(maya, "pull"), inst.create(maya, "pull")
 	inst.signup(pull)
@@ -267,7 +267,7 @@ func TestWhatAnAgentHolds(t *testing.T) {
 	refused(t, err, task.CodeNotYourName)
 }
 
-func TestTheThreadHasTheRunsInTheirPlace(t *testing.T) {
+func TestTheThreadContainsRunsInOrder(t *testing.T) {
 	inst := newInstance(t, wakes)
 	tk := inst.create(maya, "coder")
 	first := inst.start()
@@ -285,7 +285,7 @@ func TestTheThreadHasTheRunsInTheirPlace(t *testing.T) {
 		}
 		return m.Content
 	}
-	t.Run("whole", func(t *testing.T) {
+	t.Run("complete", func(t *testing.T) {
 		var got []string
 		for _, m := range must(inst.s.Thread(inst.ctx(), vera, tk.ID, 0, 10)) {
 			got = append(got, text(m))
@@ -301,13 +301,13 @@ func TestTheThreadHasTheRunsInTheirPlace(t *testing.T) {
 		}
 		equal(t, "thread", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	})
-	t.Run("with how they ended", func(t *testing.T) {
+	t.Run("with their outcomes", func(t *testing.T) {
 		m := must(inst.s.Thread(inst.ctx(), vera, tk.ID, 0, 10))[1]
 		equal(t, "author", m.Author, "coder")
 		equal(t, "data", string(m.Data), `{"status":"failed","phase":"timeout"}`)
 		equal(t, "time", m.CreatedAt, inst.run(1).EndedAt)
 	})
-	t.Run("comments are a view of it", func(t *testing.T) {
+	t.Run("comments are a subset of it", func(t *testing.T) {
 		equal(t, "comments", len(must(inst.s.Comments(inst.ctx(), vera, tk.ID, 0, 10))), 2)
 	})
 }

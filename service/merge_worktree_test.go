@@ -17,8 +17,8 @@ type farGit struct{ *heldGit }
 func (farGit) Advance(context.Context, task.MergeOrder, string, string) error { return nil }
 func (farGit) Retire(context.Context, task.Worktree, string) error            { return nil }
 
-// The server that merges removes the worktree if it has it. Where another one has
-// it, that removes it by its next look at its folders, not only with the transcript.
+// The merging server removes the worktree if it has it. Otherwise the server with the
+// worktree removes it at its next check of its folders, not only with the transcript.
 func TestTheWorktreeOfAMergedTaskOnAnotherServerIsRemoved(t *testing.T) {
 	t.Parallel()
 	git := farGit{&heldGit{began: make(chan struct{}, 9), let: make(chan struct{}), merge: func() {}}}
@@ -41,12 +41,12 @@ func TestTheWorktreeOfAMergedTaskOnAnotherServerIsRemoved(t *testing.T) {
 	orphans(0)
 	_, _, err := inst.s.MergeNext(inst.ctx())
 	ok(t, err)
-	equal(t, "the task is", inst.task(tk.ID).Status, task.Done)
+	equal(t, "status of the task", inst.task(tk.ID).Status, task.Done)
 	orphans(1)
 }
 
-// What one project keeps for long does not keep the branches of others.
-func TestBranchesAreDeletedWhenTheirOwnProjectSaysSo(t *testing.T) {
+// A project's long retention does not keep the branches of other projects.
+func TestBranchesAreDeletedAfterTheirProjectsRetention(t *testing.T) {
 	t.Parallel()
 	git := farGit{&heldGit{began: make(chan struct{}, 9), let: make(chan struct{})}}
 	inst := newInstance(t, func(c *Config) { c.Repositories = git })
@@ -75,7 +75,7 @@ func TestBranchesAreDeletedWhenTheirOwnProjectSaysSo(t *testing.T) {
 	equal(t, "deleted after a year", must(inst.s.RetireBranches(inst.ctx()))+must(inst.s.RetireBranches(inst.ctx())), 150)
 }
 
-// waitingGit is a repository whose merges wait: before or after the target moved.
+// waitingGit is a repository whose merges wait, before or after the target moved.
 type waitingGit struct {
 	farGit
 	moved bool
@@ -89,9 +89,9 @@ func (g *waitingGit) Holds(context.Context, string, string, string) (bool, error
 	return g.moved, nil
 }
 
-// What is on its target and waits to be pushed is not canceled: the history would
-// say so of a change that everybody has.
-func TestATaskWhoseChangeIsOnItsTargetIsNotCanceled(t *testing.T) {
+// A task whose change is on its target and waits to be pushed cannot be canceled:
+// history would show as canceled a change that everyone has.
+func TestATaskWhoseChangeIsOnItsTargetCannotBeCanceled(t *testing.T) {
 	t.Parallel()
 	accepted := func(moved bool) (*instance, *waitingGit, *task.Task) {
 		git := &waitingGit{farGit{&heldGit{began: make(chan struct{}, 9), let: make(chan struct{}), merge: func() {}}}, moved}
@@ -100,7 +100,7 @@ func TestATaskWhoseChangeIsOnItsTargetIsNotCanceled(t *testing.T) {
 		tk := heldProject(inst)
 		must(inst.s.CompleteTask(inst.ctx(), pull, tk.ID, "done", 0))
 		must(inst.s.AcceptResult(inst.ctx(), rita, tk.ID, 1, must(inst.s.Result(inst.ctx(), maya, tk.ID, 1)).Digest, ""))
-		for range 2 { // the second try finds what the first one left
+		for range 2 { // the second attempt finds what the first one left
 			_, _, err := inst.s.MergeNext(inst.ctx())
 			ok(t, err)
 			inst.Forward(mergeRetry)
@@ -111,17 +111,17 @@ func TestATaskWhoseChangeIsOnItsTargetIsNotCanceled(t *testing.T) {
 		inst, _, tk := accepted(true)
 		_, err := inst.s.CancelTask(inst.ctx(), maya, tk.ID, "not needed")
 		refused(t, err, task.CodeTaskGated, "already on main")
-		equal(t, "the task is", inst.task(tk.ID).Status, task.Active)
-		equal(t, "its result is", must(inst.s.Result(inst.ctx(), maya, tk.ID, 1)).State, task.ResultAccepted)
+		equal(t, "status of the task", inst.task(tk.ID).Status, task.Active)
+		equal(t, "state of its result", must(inst.s.Result(inst.ctx(), maya, tk.ID, 1)).State, task.ResultAccepted)
 	})
-	t.Run("before that it is", func(t *testing.T) {
+	t.Run("before that it is canceled", func(t *testing.T) {
 		inst, _, tk := accepted(false)
 		must(inst.s.CancelTask(inst.ctx(), maya, tk.ID, "not needed"))
-		equal(t, "the task is", inst.task(tk.ID).Status, task.Canceled)
+		equal(t, "status of the task", inst.task(tk.ID).Status, task.Canceled)
 	})
 }
 
-func TestAMergeThatWaitsIsAnAlertForAdmins(t *testing.T) {
+func TestAWaitingMergeIsAnAlertForAdmins(t *testing.T) {
 	t.Parallel()
 	inst, git, tk := newHeldTask(t)
 	git.merge = func() {}
@@ -138,9 +138,9 @@ func TestAMergeThatWaitsIsAnAlertForAdmins(t *testing.T) {
 	list := alerts()
 	if len(list) != 1 || list[0].Job != task.AlertMerge || list[0].At == 0 ||
 		!strings.HasPrefix(list[0].Text, "#"+tk.ID.String()+" into main: ") || strings.HasSuffix(list[0].Text, ": ") {
-		t.Fatalf("alerts %+v", list)
+		t.Fatalf("got alerts %+v", list)
 	}
 	equal(t, "alerts of a reviewer", len(must(inst.s.Inbox(inst.ctx(), rita)).Alerts), 0)
 	must(inst.s.CancelTask(inst.ctx(), maya, tk.ID, "not needed"))
-	equal(t, "alerts when it has ended", len(alerts()), 0)
+	equal(t, "alerts after it has ended", len(alerts()), 0)
 }

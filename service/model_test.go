@@ -8,12 +8,12 @@ import (
 	"taskyard/task"
 )
 
-// model is the instance in memory, without wakes, as the design tells it. Each
-// method does one act and returns the code of the refusal, "" for none.
+// model is the instance in memory, without wakes, as designed. Each method performs
+// one action and returns the error code, or "" if it succeeds.
 type model struct {
 	now   task.Time
-	tasks []*mTask // by id, the first is 1
-	runs  []*mRun  // by id, the first is 1
+	tasks []*mTask // by ID, starting with 1
+	runs  []*mRun  // by ID, starting with 1
 }
 
 type mTask struct {
@@ -22,20 +22,20 @@ type mTask struct {
 	byAgent  bool
 	grant    string   // "", or the owner for whom a reviewer approved all runs
 	agreed   bool     // a person consented to an agent's task
-	spoke    []string // agents that spoke since
+	spoke    []string // agents that wrote text since
 	status   task.Status
 	parent   *mTask
 	linked   bool
 	child    *mTask // its subtask
 	last     *mRun  // its newest run
-	resumes  bool   // comes first in its queue
-	seq      int64  // id of the last claim
+	resumes  bool   // is first in its queue
+	seq      int64  // ID of the last claim
 	holder   string
 	expires  task.Time
 	question bool
-	blockers []*mTask // by id
+	blockers []*mTask // by ID
 	failures int
-	words    int // moves with everything else that a prompt shows
+	words    int // changes with every other change of the prompt
 }
 
 type mRun struct {
@@ -48,7 +48,7 @@ type mRun struct {
 	claim     int64
 	lease     int64
 	beats     task.Time // end of the lease
-	expires   task.Time // of the wait for approval
+	expires   task.Time // of the approval
 	approved  bool
 	scope     task.Scope
 	frozen    string // prompt at the time of the freeze
@@ -71,8 +71,8 @@ func (m *model) open(tk *mTask) *mRun {
 	return nil
 }
 
-// held reports whether a task in its set is not done; lost, whether one never
-// will be.
+// held reports whether a task in the set is not done; lost reports whether one was
+// canceled.
 func (tk *mTask) held() bool {
 	return slices.ContainsFunc(tk.blockers, func(b *mTask) bool { return b.status != task.Done })
 }
@@ -88,7 +88,7 @@ func (tk *mTask) reaches(to *mTask) bool {
 	})
 }
 
-// block sets the tasks that must be done before k.
+// block sets the blockers of tk.
 func (m *model) block(tk *mTask, set []*mTask, byAgent bool) task.Code {
 	if tk.status.Archived() {
 		return task.CodeArchived
@@ -120,7 +120,7 @@ func (m *model) claim(tk *mTask) {
 	tk.holder, tk.expires, tk.resumes = tk.owner, m.now.Add(modelLease), false
 }
 
-// resume puts a task first in its queue, unless somebody has it.
+// resume puts a task first in its queue unless it is claimed.
 func (tk *mTask) resume() {
 	if tk != nil && tk.status == task.Active && tk.holder == "" {
 		tk.resumes = true
@@ -129,7 +129,7 @@ func (tk *mTask) resume() {
 
 func (tk *mTask) release() { tk.holder, tk.expires = "", 0 }
 
-// end ends a run; its own claim ends with it, if it still holds.
+// end ends a run, and with it the run's claim if it is still valid.
 func (m *model) end(r *mRun, s task.State) {
 	r.state = s
 	if tk := r.task; r.claim != 0 && m.live(tk) && tk.seq == r.claim {
@@ -267,13 +267,13 @@ func (m *model) runnable(tk *mTask) task.Code {
 	return ""
 }
 
-// agree is a person's consent to a task as it is, by a grant or without.
+// agree records a person's consent to the current task, with or without a grant.
 func (tk *mTask) agree(grant string) { tk.grant, tk.agreed, tk.spoke = grant, true, nil }
 
-// waits reports whether not even a grant covers what agents did.
+// waits reports whether agents did something that not even a grant covers.
 func (tk *mTask) waits() bool {
 	return tk.byAgent && !tk.agreed || slices.ContainsFunc(tk.spoke, func(by string) bool {
-		return by != tk.owner && (tk.owner == "coder" || tk.owner == "planner") // the others have what all have
+		return by != tk.owner && (tk.owner == "coder" || tk.owner == "planner") // the others have no additional rights
 	})
 }
 
@@ -301,8 +301,8 @@ func (m *model) refreeze(r *mRun) {
 	r.frozen, r.state, r.approved, r.scope, r.expires = r.task.prompt(), waiting, false, "", m.now.Add(24*time.Hour)
 }
 
-// prompt stands for the bytes of the prompt, in which the subtask is, and its
-// last run if that went badly: blockers that come and go leave no trace in it.
+// prompt returns a stand-in for the prompt's bytes. It includes the subtask and, if
+// its last run went badly, that run; blockers that come and go leave no trace.
 func (tk *mTask) prompt() string {
 	s := strconv.Itoa(tk.words)
 	for _, b := range tk.blockers {
@@ -338,12 +338,12 @@ func (m *model) approve(r *mRun, scope task.Scope) task.Code {
 
 func (m *model) refuse(r *mRun, phase task.Phase) {
 	m.end(r, task.State{Status: task.RunCanceled, Phase: phase})
-	r.task.words++ // the notice in the thread
+	r.task.words++ // for the notice in the thread
 	r.task.parent.resume()
 }
 
-// next is the run that starts, or nil; those that may not start are ended or
-// sent back to the reviewers on the way.
+// next returns the run that starts, or nil. Runs that may not start are ended or sent
+// back to reviewers.
 func (m *model) next() *mRun {
 	limit := map[string]int{"coder": 1, "planner": 1, "reviewer": 2}
 	for {

@@ -8,7 +8,7 @@ import (
 	"taskyard/task"
 )
 
-func told(kinds ...task.OutKind) func(*Config) {
+func notifyTargets(kinds ...task.OutKind) func(*Config) {
 	return func(c *Config) { c.Notify = append(c.Notify, NotifyTarget{Name: "ops", Kinds: kinds}) }
 }
 
@@ -19,8 +19,8 @@ func (inst *instance) outgoing(target string) []task.Outgoing {
 	return list
 }
 
-func TestWhatComesToWaitIsToldOutside(t *testing.T) {
-	inst := newInstance(t, told(task.OutQuestion, task.OutApproval, task.OutFailure, task.OutBlocked))
+func TestNewInboxEntriesAreSentAsNotifications(t *testing.T) {
+	inst := newInstance(t, notifyTargets(task.OutQuestion, task.OutApproval, task.OutFailure, task.OutBlocked))
 	inst.oneOfEach()
 	got := map[string]string{}
 	for _, o := range inst.outgoing("ops") {
@@ -37,18 +37,18 @@ func TestWhatComesToWaitIsToldOutside(t *testing.T) {
 			found = found || strings.HasPrefix(k, want) && strings.Contains(v, text)
 		}
 		if !found {
-			t.Errorf("%s: %q is not told in %q", want, text, got)
+			t.Errorf("%s: %q is missing in %q", want, text, got)
 		}
 	}
-	t.Run("a permission, too", func(t *testing.T) {
+	t.Run("a permission too", func(t *testing.T) {
 		if !strings.Contains(strings.Join(values(got), "\n"), "reviewer asks to call bash") {
 			t.Errorf("got %q", got)
 		}
 	})
-	t.Run("notices are not, where nobody asked for them", func(t *testing.T) {
+	t.Run("notices are not sent where they are not configured", func(t *testing.T) {
 		equal(t, "lines", len(got), 5)
 	})
-	t.Run("and nothing of a write that failed", func(t *testing.T) {
+	t.Run("nothing is sent for a failed write", func(t *testing.T) {
 		before := len(inst.outgoing("ops"))
 		_, err := inst.s.Ask(inst.ctx(), coder, 1, "again?", false)
 		refused(t, err, task.CodeQuestionOpen)
@@ -63,8 +63,8 @@ func values(m map[string]string) (list []string) {
 	return list
 }
 
-func TestTheOutboxKeepsWhatWasNotTold(t *testing.T) {
-	inst := newInstance(t, told(task.OutNotice))
+func TestTheOutboxKeepsUnsentNotifications(t *testing.T) {
+	inst := newInstance(t, notifyTargets(task.OutNotice))
 	tk := inst.create(maya, "coder", noStart, title("Hostile  title"))
 	must(inst.s.Notify(inst.ctx(), coder, tk.ID, "one\r\nBcc: all@example.org\x07\u202e"+strings.Repeat("x", 999)))
 	first := inst.outgoing("ops")
@@ -72,10 +72,10 @@ func TestTheOutboxKeepsWhatWasNotTold(t *testing.T) {
 	t.Run("as one short line", func(t *testing.T) {
 		if s := first[0].Text; strings.ContainsAny(s, "\r\n\x07\u202e") || len([]rune(s)) > 301 ||
 			!strings.HasPrefix(s, "#1 Hostile title: coder says: one Bcc: all") {
-			t.Errorf("%q", s)
+			t.Errorf("got %q", s)
 		}
 	})
-	t.Run("until the next try", func(t *testing.T) {
+	t.Run("until the next attempt", func(t *testing.T) {
 		equal(t, "dropped", must(inst.s.OutgoingFailed(inst.ctx(), first,
 			func(n int) time.Duration { return time.Duration(n) * time.Minute })), 0)
 		list, next, err := inst.s.Outgoing(inst.ctx(), "ops")
@@ -85,29 +85,29 @@ func TestTheOutboxKeepsWhatWasNotTold(t *testing.T) {
 		inst.Forward(time.Minute)
 		equal(t, "tries", inst.outgoing("ops")[0].Tries, 1)
 	})
-	t.Run("or until it is told", func(t *testing.T) {
+	t.Run("or until it is sent", func(t *testing.T) {
 		ok(t, inst.s.OutgoingSent(inst.ctx(), first))
 		list, next, err := inst.s.Outgoing(inst.ctx(), "ops")
 		ok(t, err)
-		equal(t, "left", len(list), 0)
+		equal(t, "remaining", len(list), 0)
 		equal(t, "next", next, 0)
 	})
-	t.Run("or given up", func(t *testing.T) {
+	t.Run("or dropped", func(t *testing.T) {
 		must(inst.s.Notify(inst.ctx(), coder, tk.ID, "two"))
 		equal(t, "dropped", must(inst.s.OutgoingFailed(inst.ctx(), inst.outgoing("ops"), func(int) time.Duration { return -1 })), 1)
-		equal(t, "left", len(inst.outgoing("ops")), 0)
+		equal(t, "remaining", len(inst.outgoing("ops")), 0)
 	})
-	t.Run("or its service is configured no more", func(t *testing.T) {
+	t.Run("or its target is no longer configured", func(t *testing.T) {
 		must(inst.s.Notify(inst.ctx(), coder, tk.ID, "three"))
 		ok(t, inst.s.Sweep(inst.ctx()))
-		equal(t, "left while it is", len(inst.outgoing("ops")), 1)
+		equal(t, "remaining while it is configured", len(inst.outgoing("ops")), 1)
 		plain := inst.service()
 		ok(t, plain.Sweep(inst.ctx()))
-		equal(t, "left", len(inst.outgoing("ops")), 0)
+		equal(t, "remaining", len(inst.outgoing("ops")), 0)
 	})
 }
 
-func TestHoursAreCountedAsTheyHappen(t *testing.T) {
+func TestHourlyStatisticsAreCountedIncrementally(t *testing.T) {
 	inst := newInstance(t)
 	start := inst.s.Now()
 	inst.oneOfEach()
@@ -132,13 +132,13 @@ func TestHoursAreCountedAsTheyHappen(t *testing.T) {
 		}
 		equal(t, "runs", runs, 1)
 	})
-	t.Run("again gives the same", func(t *testing.T) {
+	t.Run("a repeated count is the same", func(t *testing.T) {
 		ok(t, inst.s.RollUp(inst.ctx()))
 		ok(t, inst.s.RollUp(inst.ctx()))
 		again := must(inst.s.StatHours(inst.ctx(), vera, task.StatFilter{From: start}))
 		equal(t, "first hour", again[0], first)
 	})
-	t.Run("within bounds, for those who may read", func(t *testing.T) {
+	t.Run("within limits, for callers who may read", func(t *testing.T) {
 		_, err := inst.s.StatHours(inst.ctx(), vera, task.StatFilter{From: start.Add(-500 * 24 * time.Hour)})
 		refused(t, err, task.CodeInvalidField)
 		_, err = inst.s.StatGroups(inst.ctx(), task.Actor{}, task.StatFilter{})

@@ -20,7 +20,7 @@ func (inst *instance) resume(agent string) {
 }
 
 func TestAPauseStopsSignups(t *testing.T) {
-	t.Run("of the agent alone", func(t *testing.T) {
+	t.Run("only of the agent", func(t *testing.T) {
 		inst := newInstance(t)
 		inst.create(maya, "coder", noStart)
 		inst.create(maya, "planner", noStart)
@@ -30,12 +30,12 @@ func TestAPauseStopsSignups(t *testing.T) {
 		equal(t, "kind", e.Kind, task.Conflict)
 		equal(t, "retry after", e.Retry, 60)
 		if inst.signup(planner) == nil {
-			t.Error("the other agent gets nothing")
+			t.Error("the other agent got nothing")
 		}
 	})
-	t.Run("of everybody, in every form", func(t *testing.T) {
+	t.Run("of all agents, in every form", func(t *testing.T) {
 		inst := newInstance(t)
-		tk, next := inst.working(coder), inst.create(maya, "coder", noStart)
+		tk, next := inst.claimedTask(coder), inst.create(maya, "coder", noStart)
 		inst.pause("")
 		for _, n := range []int{1, 5} {
 			_, err := inst.s.Signup(inst.ctx(), coder, "coder", n)
@@ -59,9 +59,9 @@ func TestAPauseStopsSignups(t *testing.T) {
 		inst.resume("coder")
 		equal(t, "task", inst.signup(coder).ID, tk.ID)
 	})
-	t.Run("and not what is held already", func(t *testing.T) {
+	t.Run("but not existing claims", func(t *testing.T) {
 		inst := newInstance(t)
-		tk := inst.working(coder)
+		tk := inst.claimedTask(coder)
 		inst.pause("")
 		must(inst.s.Heartbeat(inst.ctx(), coder, tk.ID, tk.Claim.ID))
 		must(inst.s.Comment(inst.ctx(), coder, tk.ID, "I continue"))
@@ -70,7 +70,7 @@ func TestAPauseStopsSignups(t *testing.T) {
 }
 
 func TestAPauseStopsDispatch(t *testing.T) {
-	t.Run("queued runs wait, of the agent alone", func(t *testing.T) {
+	t.Run("only the agent's queued runs wait", func(t *testing.T) {
 		inst := newInstance(t, noApprove)
 		inst.queueRuns("coder", 1)
 		other := inst.queueRuns("planner", 1)[0]
@@ -80,11 +80,11 @@ func TestAPauseStopsDispatch(t *testing.T) {
 		inst.resume("coder")
 		inst.start()
 	})
-	t.Run("wakes, answers, retries and approvals queue up and start at the resume", func(t *testing.T) {
+	t.Run("wakes, answers, retries and approvals are queued and start after the resume", func(t *testing.T) {
 		inst := newInstance(t, wakes)
 		asked, waiting := inst.create(maya, "coder", noStart), inst.create(planner, "coder", noStart)
 		must(inst.s.Ask(inst.ctx(), coder, asked.ID, "?", false))
-		r := inst.ask(waiting.ID)
+		r := inst.requestRun(waiting.ID)
 		inst.pause("")
 		woken := inst.create(maya, "reviewer")
 		must(inst.s.Reply(inst.ctx(), maya, asked.ID, "!"))
@@ -99,10 +99,10 @@ func TestAPauseStopsDispatch(t *testing.T) {
 		}
 		slices.Sort(started)
 		if !slices.Equal(started, []task.ID{asked.ID, waiting.ID, woken.ID}) {
-			t.Errorf("tasks %v started", started)
+			t.Errorf("got started tasks %v", started)
 		}
 	})
-	t.Run("ticks make no run and leave a receipt", func(t *testing.T) {
+	t.Run("ticks create no run and leave a receipt", func(t *testing.T) {
 		inst := newInstance(t)
 		tk := inst.create(maya, "coder", noStart)
 		must(inst.s.Pause(inst.ctx(), maya, "coder", strings.Repeat("long ", 1000)))
@@ -111,11 +111,11 @@ func TestAPauseStopsDispatch(t *testing.T) {
 		equal(t, "reason", inst.skips()[tk.ID], "paused")
 		for _, s := range must(inst.s.Scheduler(inst.ctx(), maya)).Skips {
 			if len(s.Detail) > 400 {
-				t.Errorf("the receipt is %d bytes long", len(s.Detail))
+				t.Errorf("got a receipt of %d bytes", len(s.Detail))
 			}
 		}
 	})
-	t.Run("runs by hand are refused", func(t *testing.T) {
+	t.Run("manual runs are refused", func(t *testing.T) {
 		inst := newInstance(t)
 		tk := inst.create(maya, "coder", noStart)
 		r := must(inst.s.RunNow(inst.ctx(), maya, tk.ID))
@@ -135,7 +135,7 @@ func TestAPauseStopsDispatch(t *testing.T) {
 		inst.finish(st, completed("done"))
 		equal(t, "status", inst.run(r.ID).Status, task.RunCompleted)
 	})
-	t.Run("a further server over the same database is paused, too", func(t *testing.T) {
+	t.Run("another server on the same database is paused too", func(t *testing.T) {
 		inst := newInstance(t, noApprove)
 		inst.queueRuns("coder", 1)
 		inst.pause("")
@@ -148,7 +148,7 @@ func TestAPauseStopsDispatch(t *testing.T) {
 	t.Run("a resume notifies the dispatcher", func(t *testing.T) {
 		inst := newInstance(t, noApprove)
 		inst.pause("")
-		inst.wokenAnyway()
+		inst.checkWakeQueuesRun()
 		for len(inst.s.Startable()) > 0 {
 			<-inst.s.Startable()
 		}
@@ -157,8 +157,8 @@ func TestAPauseStopsDispatch(t *testing.T) {
 	})
 }
 
-// wokenAnyway has a wake queue a run, which a pause allows.
-func (inst *instance) wokenAnyway() {
+// checkWakeQueuesRun checks that a wake queues a run, which a pause allows.
+func (inst *instance) checkWakeQueuesRun() {
 	inst.t.Helper()
 	inst.s.config().Wakes = true
 	inst.create(maya, "coder")
@@ -175,7 +175,7 @@ func TestWhoMayPause(t *testing.T) {
 			"stop":   func() error { _, err := inst.s.StopEverything(inst.ctx(), a, "x"); return err },
 		} {
 			if err := act(); err == nil {
-				t.Errorf("%s may %s", a.Name, name)
+				t.Errorf("%s could %s", a.Name, name)
 			}
 		}
 		equal(t, "events", inst.lastEvent(), before)
@@ -184,7 +184,7 @@ func TestWhoMayPause(t *testing.T) {
 	refused(t, err, task.CodeUnauthorized)
 }
 
-func TestWhatAPauseNeeds(t *testing.T) {
+func TestAPauseIsValidated(t *testing.T) {
 	inst := newInstance(t)
 	pause := func(agent, reason string) error {
 		_, err := inst.s.Pause(inst.ctx(), maya, agent, reason)
@@ -200,10 +200,10 @@ func TestWhatAPauseNeeds(t *testing.T) {
 		equal(t, "bytes", len(must(inst.s.Pauses(inst.ctx(), maya))[0].Reason), 64<<10-2)
 		inst.resume("coder")
 	})
-	t.Run("an agent that there is", func(t *testing.T) {
+	t.Run("an existing agent", func(t *testing.T) {
 		refused(t, pause("nobody", "x"), task.CodeUnknownAgent, "agent", "coder")
 	})
-	t.Run("no pause that holds already", func(t *testing.T) {
+	t.Run("no existing pause", func(t *testing.T) {
 		ok(t, pause("coder", "first"))
 		inst.Forward(1e9)
 		e := refused(t, pause("coder", "second"), task.CodePaused,
@@ -212,7 +212,7 @@ func TestWhatAPauseNeeds(t *testing.T) {
 		ok(t, pause("", "all of it"))
 		refused(t, pause("", "again"), task.CodePaused, "the server", "all of it")
 	})
-	t.Run("and a resume a pause", func(t *testing.T) {
+	t.Run("a resume requires a pause", func(t *testing.T) {
 		for _, agent := range []string{"", "coder"} {
 			inst.resume(agent)
 			_, err := inst.s.Resume(inst.ctx(), maya, agent, "")
@@ -223,7 +223,7 @@ func TestWhatAPauseNeeds(t *testing.T) {
 		_, err = inst.s.Resume(inst.ctx(), maya, "", strings.Repeat("x", 64<<10+1))
 		refused(t, err, task.CodeInvalidField, "reason")
 	})
-	t.Run("that of an agent whose file is gone ends, too", func(t *testing.T) {
+	t.Run("a pause of an agent without a file can be ended too", func(t *testing.T) {
 		inst.define("passing", definition("tools: read"))
 		ok(t, pause("passing", "x"))
 		ok(t, inst.s.DeleteAgent(inst.ctx(), maya, "passing"))
@@ -231,7 +231,7 @@ func TestWhatAPauseNeeds(t *testing.T) {
 	})
 }
 
-func TestStopEverythingEndsWhatRuns(t *testing.T) {
+func TestStopEverythingEndsRunningRuns(t *testing.T) {
 	inst := newInstance(t, noApprove, func(c *Config) { c.MaxParallel = 2 })
 	running := append(inst.queueRuns("coder", 1), inst.queueRuns("planner", 1)...)
 	stopped := map[task.ID]error{}
@@ -243,7 +243,7 @@ func TestStopEverythingEndsWhatRuns(t *testing.T) {
 	sub := inst.s.Hub().Subscribe("instance", "scheduler")
 	defer sub.Close()
 	out := must(inst.s.StopEverything(inst.ctx(), oleg, " a leak "))
-	t.Run("with the reason, and their processes are told", func(t *testing.T) {
+	t.Run("with the reason, and their processes are stopped", func(t *testing.T) {
 		equal(t, "runs", len(out.Runs), 2)
 		for _, r := range running {
 			now := inst.run(r.ID)
@@ -254,7 +254,7 @@ func TestStopEverythingEndsWhatRuns(t *testing.T) {
 			equal(t, "failures", inst.task(r.TaskID).Failures, 0)
 		}
 	})
-	t.Run("and pauses the instance, on record", func(t *testing.T) {
+	t.Run("and pauses the instance, with an event", func(t *testing.T) {
 		equal(t, "by", out.Pauses[0].By, "user:oleg")
 		equal(t, "reason", out.Pauses[0].Reason, "a leak")
 		events := must(inst.s.Events(inst.ctx(), maya, task.EventFilter{Limit: 500}))
@@ -268,24 +268,24 @@ func TestStopEverythingEndsWhatRuns(t *testing.T) {
 		if topics := sub.Take(); !slices.Contains(topics, "instance") || !slices.Contains(topics, "scheduler") {
 			t.Error(topics)
 		}
-		inst.chain()
+		inst.checkChain()
 	})
-	t.Run("what was queued stays, and starts after the resume", func(t *testing.T) {
+	t.Run("queued runs stay and start after the resume", func(t *testing.T) {
 		equal(t, "state", inst.run(queued.ID).State(), task.State{Status: task.RunPending, Phase: task.PhaseQueued})
 		inst.nothingStarts()
 		inst.resume("")
 		equal(t, "started", inst.start().Run.ID, queued.ID)
 	})
-	t.Run("again while it is paused it ends what still runs, and the pause stays as it was", func(t *testing.T) {
+	t.Run("again during the pause it ends running runs, and the pause is unchanged", func(t *testing.T) {
 		inst.pause("")
 		again := must(inst.s.StopEverything(inst.ctx(), oleg, "more"))
 		equal(t, "runs", len(again.Runs), 1)
 		equal(t, "by", again.Pauses[0].By, "user:maya")
-		equal(t, "nothing left", len(must(inst.s.StopEverything(inst.ctx(), oleg, "more")).Runs), 0)
+		equal(t, "remaining runs", len(must(inst.s.StopEverything(inst.ctx(), oleg, "more")).Runs), 0)
 	})
 }
 
-func TestAResumeRestartsWhatWasStopped(t *testing.T) {
+func TestAResumeRestartsStoppedRuns(t *testing.T) {
 	inst := newInstance(t, noApprove, func(c *Config) { c.MaxParallel = 3 })
 	first, second, third := inst.queueRuns("coder", 1)[0], inst.queueRuns("planner", 1)[0], inst.queueRuns("reviewer", 1)[0]
 	for range 3 {
@@ -293,20 +293,20 @@ func TestAResumeRestartsWhatWasStopped(t *testing.T) {
 	}
 	out := must(inst.s.StopEverything(inst.ctx(), oleg, "a leak"))
 	equal(t, "can be restarted", out.Pauses[0].Stopped, 3)
-	told := func() (list []string) {
+	inboxTexts := func() (list []string) {
 		for _, n := range must(inst.s.Inbox(inst.ctx(), maya)).Notices {
 			list = append(list, n.TaskID.String()+" "+n.Text)
 		}
 		return list
 	}
 	const notice = "Run 1 was stopped with everything else by user:oleg: a leak."
-	if got := told(); len(got) != 3 || !strings.Contains(strings.Join(got, "\n"), notice) {
-		t.Errorf("the inbox tells %q", got)
+	if got := inboxTexts(); len(got) != 3 || !strings.Contains(strings.Join(got, "\n"), notice) {
+		t.Errorf("got inbox %q", got)
 	}
 	must(inst.s.CompleteTask(inst.ctx(), maya, third.TaskID, "by hand", 0))
 	got := must(inst.s.ResumeAndRestart(inst.ctx(), oleg, ""))
 	equal(t, "restarted", len(got.Runs), 2)
-	equal(t, "left in the inbox", len(told()), 1) // that of the task that does not run again
+	equal(t, "remaining in the inbox", len(inboxTexts()), 1) // for the task that does not run again
 	for i, was := range []*task.Run{first, second} {
 		r := inst.run(got.Runs[i])
 		equal(t, "task", r.TaskID, was.TaskID)
@@ -319,7 +319,7 @@ func TestAResumeRestartsWhatWasStopped(t *testing.T) {
 	equal(t, "restarted", len(must(inst.s.ResumeAndRestart(inst.ctx(), oleg, "")).Runs), 0)
 }
 
-func TestStopEverythingNamesWhatWasDelegated(t *testing.T) {
+func TestStopEverythingNamesDelegatedRuns(t *testing.T) {
 	inst := delegating(t, func(c *Config) { c.MaxParallel = 3 })
 	_, boss, own := inst.inRun("boss")
 	running := inst.delegate(own, task.Delegation{AgentType: "lead"})
@@ -333,18 +333,18 @@ func TestStopEverythingNamesWhatWasDelegated(t *testing.T) {
 	equal(t, "runs", fmt.Sprint(out.Runs), fmt.Sprint(want))
 	for _, id := range want {
 		if got := inst.state(id); !strings.HasPrefix(got, "canceled/") {
-			t.Errorf("run %d is %s", id, got)
+			t.Errorf("run %d: got %s", id, got)
 		}
 	}
 	events := must(inst.s.Events(inst.ctx(), maya, task.EventFilter{Limit: 500}))
 	if last := events[len(events)-1]; last.Kind != task.EvInstanceStopped ||
 		strings.Count(string(last.Changes), `"`+below.RunID.String()+`"`) != 1 {
-		t.Errorf("the last event is %s %s", last.Kind, last.Changes)
+		t.Errorf("got last event %s %s", last.Kind, last.Changes)
 	}
 }
 
 func TestEqualFailuresPauseTheAgent(t *testing.T) {
-	// fail runs n tasks of the agent, each of which fails once and for good.
+	// fail runs n tasks of the agent, each of which fails permanently.
 	fail := func(inst *instance, n int, phase task.Phase, reason func(int) string) {
 		for i := range n {
 			tk := inst.create(maya, "coder", noStart)
@@ -362,11 +362,11 @@ func TestEqualFailuresPauseTheAgent(t *testing.T) {
 		fail(inst, 1, task.PhaseAuth, same)
 		p := pauses(inst).For("coder")
 		if p == nil || p.By != task.System || p.Reason != "5 runs in a row failed in the same way, the last of them run 5: no credit left" {
-			t.Fatalf("%+v", p)
+			t.Fatalf("got %+v", p)
 		}
 		equal(t, "others", pauses(inst).For("planner") == nil, true)
 	})
-	t.Run("counted again after a resume", func(t *testing.T) {
+	t.Run("counted again from zero after a resume", func(t *testing.T) {
 		inst := newInstance(t)
 		fail(inst, 5, task.PhaseAuth, same)
 		inst.resume("coder")
@@ -375,7 +375,7 @@ func TestEqualFailuresPauseTheAgent(t *testing.T) {
 		fail(inst, 1, task.PhaseAuth, same)
 		equal(t, "pauses", len(pauses(inst)), 1)
 	})
-	t.Run("not when they differ, or something went well between", func(t *testing.T) {
+	t.Run("not if they differ, or a run succeeds in between", func(t *testing.T) {
 		inst := newInstance(t)
 		fail(inst, 9, task.PhaseError, func(i int) string { return "exit code " + task.ID(i%4).String() })
 		fail(inst, 3, task.PhaseAuth, same)
@@ -386,7 +386,7 @@ func TestEqualFailuresPauseTheAgent(t *testing.T) {
 		fail(inst, 4, task.PhaseAuth, same)
 		equal(t, "pauses", len(pauses(inst)), 0)
 	})
-	t.Run("nor for what the server did to them, nor when it is turned off", func(t *testing.T) {
+	t.Run("not for failures caused by the server, and not if disabled", func(t *testing.T) {
 		inst := newInstance(t)
 		fail(inst, 6, task.PhaseLost, same)
 		equal(t, "pauses", len(pauses(inst)), 0)
@@ -394,7 +394,7 @@ func TestEqualFailuresPauseTheAgent(t *testing.T) {
 		fail(inst, 6, task.PhaseAuth, same)
 		equal(t, "pauses", len(pauses(inst)), 0)
 	})
-	t.Run("a changed definition begins again", func(t *testing.T) {
+	t.Run("a changed definition resets the count", func(t *testing.T) {
 		inst := newInstance(t)
 		fail(inst, 4, task.PhaseAuth, same)
 		inst.define("coder", definition("tools: read", "runner: script"))

@@ -11,25 +11,25 @@ import (
 	"taskyard/task"
 )
 
-// asks has a started run ask for a call of a tool.
-func (inst *instance) asks(st *Start, tool string) *task.Permission {
+// requestPermission has a started run request permission for a tool call.
+func (inst *instance) requestPermission(st *Start, tool string) *task.Permission {
 	inst.t.Helper()
 	return must(inst.s.AskPermission(inst.ctx(), st.Run.ID, st.Run.Lease,
 		task.Permission{Tool: tool, Input: json.RawMessage(`{"command":"ls"}`), Reason: "to look"}))
 }
 
-// atWork starts the run of a new task of an agent.
-func (inst *instance) atWork(agent string) *Start {
+// startNewRun starts a run of a new task of an agent.
+func (inst *instance) startNewRun(agent string) *Start {
 	inst.t.Helper()
 	tk := inst.create(maya, agent, noStart)
 	return inst.runTask(tk.ID)
 }
 
-func TestARunAsksAndGoesOnWhenAPersonDecides(t *testing.T) {
+func TestARunContinuesAfterAPersonDecides(t *testing.T) {
 	inst := newInstance(t)
-	st := inst.atWork("coder")
-	p := inst.asks(st, "bash")
-	t.Run("it waits, and everybody sees what for", func(t *testing.T) {
+	st := inst.startNewRun("coder")
+	p := inst.requestPermission(st, "bash")
+	t.Run("it waits, and everyone sees the request", func(t *testing.T) {
 		r := inst.run(st.Run.ID)
 		equal(t, "state", r.State().String(), "running/permission")
 		equal(t, "input", string(r.Permission.Input), `{"command":"ls"}`)
@@ -42,7 +42,7 @@ func TestARunAsksAndGoesOnWhenAPersonDecides(t *testing.T) {
 		why := must(inst.s.Why(inst.ctx(), maya, r.TaskID))
 		equal(t, "why", why[0].Code, task.WhyPermission)
 	})
-	t.Run("neither an agent nor an operator decides", func(t *testing.T) {
+	t.Run("agents and operators cannot decide", func(t *testing.T) {
 		for _, a := range []task.Actor{coder, inst.actor(st), oleg, vera} {
 			_, err := inst.s.AllowPermission(inst.ctx(), a, p.Run, p.N, "")
 			refused(t, err, task.CodeForbidden)
@@ -50,7 +50,7 @@ func TestARunAsksAndGoesOnWhenAPersonDecides(t *testing.T) {
 			refused(t, err, task.CodeForbidden)
 		}
 	})
-	t.Run("it asks one thing at a time", func(t *testing.T) {
+	t.Run("a run has one request at a time", func(t *testing.T) {
 		_, err := inst.s.AskPermission(inst.ctx(), st.Run.ID, st.Run.Lease, task.Permission{Tool: "edit"})
 		refused(t, err, task.CodeRunOpen)
 	})
@@ -62,7 +62,7 @@ func TestARunAsksAndGoesOnWhenAPersonDecides(t *testing.T) {
 		_, err = inst.s.AllowPermission(inst.ctx(), rita, 99, 1, "")
 		refused(t, err, task.CodeRunNotFound)
 	})
-	t.Run("allowed, it works on, and the wait counts as none of its time", func(t *testing.T) {
+	t.Run("once allowed it continues, and the wait does not count as its time", func(t *testing.T) {
 		inst.Forward(10 * time.Minute)
 		r := must(inst.s.AllowPermission(inst.ctx(), rita, p.Run, p.N, ""))
 		equal(t, "state", r.State().String(), "running/working")
@@ -76,30 +76,30 @@ func TestARunAsksAndGoesOnWhenAPersonDecides(t *testing.T) {
 		_, err := inst.s.DenyPermission(inst.ctx(), rita, p.Run, p.N, "no")
 		refused(t, err, task.CodeRunDecided, "already allowed by user:rita")
 	})
-	t.Run("the next call is asked for again", func(t *testing.T) {
-		equal(t, "waits", inst.asks(st, "bash").Waits(), true)
+	t.Run("the next call is requested again", func(t *testing.T) {
+		equal(t, "waits", inst.requestPermission(st, "bash").Waits(), true)
 	})
-	inst.chain()
+	inst.checkChain()
 }
 
 func TestAPermissionForTheRunAnswersLaterCallsOfThatTool(t *testing.T) {
 	inst := newInstance(t)
-	st := inst.atWork("coder")
-	p := inst.asks(st, "bash")
+	st := inst.startNewRun("coder")
+	p := inst.requestPermission(st, "bash")
 	must(inst.s.AllowPermission(inst.ctx(), rita, p.Run, p.N, task.ScopeRun))
-	equal(t, "bash waits", inst.asks(st, "bash").Waits(), false)
+	equal(t, "bash waits", inst.requestPermission(st, "bash").Waits(), false)
 	equal(t, "state", inst.run(p.Run).State().String(), "running/working")
-	equal(t, "edit waits", inst.asks(st, "edit").Waits(), true)
+	equal(t, "edit waits", inst.requestPermission(st, "edit").Waits(), true)
 	must(inst.s.DenyPermission(inst.ctx(), rita, p.Run, 2, "no edits"))
 	inst.finish(st, completed("done"))
-	next := inst.atWork("coder")
-	equal(t, "another run waits", inst.asks(next, "bash").Waits(), true)
+	next := inst.startNewRun("coder")
+	equal(t, "another run waits", inst.requestPermission(next, "bash").Waits(), true)
 }
 
-func TestDenyingNeedsAReasonAndLetsTheRunGoOn(t *testing.T) {
+func TestADenialRequiresAReasonAndTheRunContinues(t *testing.T) {
 	inst := newInstance(t)
-	st := inst.atWork("coder")
-	p := inst.asks(st, "bash")
+	st := inst.startNewRun("coder")
+	p := inst.requestPermission(st, "bash")
 	_, err := inst.s.DenyPermission(inst.ctx(), rita, p.Run, p.N, " ")
 	refused(t, err, task.CodeInvalidField, "reason")
 	r := must(inst.s.DenyPermission(inst.ctx(), rita, p.Run, p.N, "use read"))
@@ -111,8 +111,8 @@ func TestDenyingNeedsAReasonAndLetsTheRunGoOn(t *testing.T) {
 
 func TestAPermissionExpires(t *testing.T) {
 	inst := newInstance(t, func(c *Config) { c.ApprovalExpires = time.Hour })
-	st := inst.atWork("coder")
-	p := inst.asks(st, "bash")
+	st := inst.startNewRun("coder")
+	p := inst.requestPermission(st, "bash")
 	inst.Forward(59 * time.Minute)
 	equal(t, "expired early", must(inst.s.ExpireApprovals(inst.ctx())), 0)
 	inst.Forward(time.Minute)
@@ -125,7 +125,7 @@ func TestAPermissionExpires(t *testing.T) {
 	equal(t, "state", inst.run(p.Run).State().String(), "running/working")
 }
 
-func TestTheEndOfARunVoidsWhatItAsked(t *testing.T) {
+func TestTheEndOfARunVoidsItsPermissionRequest(t *testing.T) {
 	for name, end := range map[string]func(*instance, *Start) error{
 		"canceled by a person": func(inst *instance, st *Start) error {
 			_, err := inst.s.CancelRun(inst.ctx(), maya, st.Run.ID, "")
@@ -148,8 +148,8 @@ func TestTheEndOfARunVoidsWhatItAsked(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inst := newInstance(t)
-			st := inst.atWork("coder")
-			p := inst.asks(st, "bash")
+			st := inst.startNewRun("coder")
+			p := inst.requestPermission(st, "bash")
 			ok(t, end(inst, st))
 			got := must(inst.s.AwaitPermission(inst.ctx(), p.Run, p.N))
 			equal(t, "decision", got.Decision, task.PermissionVoid)
@@ -160,9 +160,9 @@ func TestTheEndOfARunVoidsWhatItAsked(t *testing.T) {
 	}
 }
 
-func TestWhoWaitsForAPermissionHearsOfIt(t *testing.T) {
+func TestAWaitForAPermissionEndsWithTheDecision(t *testing.T) {
 	inst := newInstance(t)
-	p := inst.asks(inst.atWork("coder"), "bash")
+	p := inst.requestPermission(inst.startNewRun("coder"), "bash")
 	t.Run("when it is decided", func(t *testing.T) {
 		got := make(chan string)
 		go func() {
@@ -176,28 +176,28 @@ func TestWhoWaitsForAPermissionHearsOfIt(t *testing.T) {
 		must(inst.s.AllowPermission(inst.ctx(), rita, p.Run, p.N, ""))
 		equal(t, "decision", <-got, task.PermissionAllowed)
 	})
-	t.Run("not when it gives up", func(t *testing.T) {
-		st := inst.atWork("reviewer")
-		q := inst.asks(st, "bash")
+	t.Run("not if it gives up", func(t *testing.T) {
+		st := inst.startNewRun("reviewer")
+		q := inst.requestPermission(st, "bash")
 		ctx, cancel := context.WithCancelCause(inst.ctx())
 		cause := errors.New("enough")
 		cancel(cause)
 		if _, err := inst.s.AwaitPermission(ctx, q.Run, q.N); !errors.Is(err, cause) && !errors.Is(err, context.Canceled) {
-			t.Fatalf("%v", err)
+			t.Fatalf("got %v", err)
 		}
 	})
 }
 
-func TestWhatCannotBeShownWholeIsNotAsked(t *testing.T) {
+func TestAPermissionRequestMustBeShownCompletely(t *testing.T) {
 	inst := newInstance(t)
-	st := inst.atWork("coder")
+	st := inst.startNewRun("coder")
 	for name, p := range map[string]task.Permission{
-		"no tool":             {},
-		"a tool too long":     {Tool: string(make([]byte, task.MaxPermissionTool+1))},
-		"arguments not JSON":  {Tool: "bash", Input: json.RawMessage(`{`)},
-		"a reason not UTF-8":  {Tool: "bash", Reason: "\xff"},
-		"arguments too large": {Tool: "bash", Input: json.RawMessage(`"` + strings.Repeat("a", task.MaxPermissionInput) + `"`)},
-		"arguments of markup": {Tool: "bash", Input: json.RawMessage(`"` + strings.Repeat("<", task.MaxPermissionInput/6+1) + `"`)},
+		"no tool":                     {},
+		"a long tool name":            {Tool: string(make([]byte, task.MaxPermissionTool+1))},
+		"invalid JSON arguments":      {Tool: "bash", Input: json.RawMessage(`{`)},
+		"a reason with invalid UTF-8": {Tool: "bash", Reason: "\xff"},
+		"large arguments":             {Tool: "bash", Input: json.RawMessage(`"` + strings.Repeat("a", task.MaxPermissionInput) + `"`)},
+		"markup arguments":            {Tool: "bash", Input: json.RawMessage(`"` + strings.Repeat("<", task.MaxPermissionInput/6+1) + `"`)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := inst.s.AskPermission(inst.ctx(), st.Run.ID, st.Run.Lease, p)

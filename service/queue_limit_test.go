@@ -7,7 +7,7 @@ import (
 	"taskyard/task"
 )
 
-func TestAFloodedQueueRefusesMore(t *testing.T) {
+func TestAFullQueueRefusesTasks(t *testing.T) {
 	inst := newInstance(t, func(c *Config) { c.QueueLimit = 3 })
 	add := func(owner string) error {
 		_, err := inst.s.CreateTask(t.Context(), maya, task.New{Title: "one more", Owner: owner})
@@ -18,10 +18,10 @@ func TestAFloodedQueueRefusesMore(t *testing.T) {
 	}
 	var e *task.Error
 	if err := add("pull"); !errors.As(err, &e) || e.Code != task.CodeQueueFull || e.Kind != task.TooMany || e.Retry < 1 {
-		t.Fatalf("the fourth: %v", err)
+		t.Fatalf("fourth task: got %v", err)
 	}
 	if err := add("coder"); err != nil {
-		t.Errorf("another queue is not hindered: %v", err)
+		t.Errorf("another queue: got %v, want no error", err)
 	}
 	got, err := inst.s.Signup(t.Context(), pull, "pull", 1)
 	if err != nil || len(got) != 1 {
@@ -31,6 +31,6 @@ func TestAFloodedQueueRefusesMore(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := add("pull"); err != nil {
-		t.Errorf("after one was done there is room again: %v", err)
+		t.Errorf("after one task was done: got %v, want no error", err)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"taskyard/task"
 )
 
-// withToken is a caller with a token of a number.
+// withToken returns the caller with a token ID.
 func withToken(a task.Actor, n task.ID) task.Actor {
 	a.TokenID = n
 	return a
@@ -25,18 +25,18 @@ func TestQuotas(t *testing.T) {
 		t.Helper()
 		var e *task.Error
 		if !errors.As(err, &e) || e.Code != task.CodeQuotaExceeded || e.Kind != task.TooMany || e.Retry < 1 {
-			t.Fatalf("the refusal is %#v", err)
+			t.Fatalf("got %#v", err)
 		}
 		for _, w := range words {
 			if !strings.Contains(e.Message, w) {
-				t.Errorf("%q does not say %q", e.Message, w)
+				t.Errorf("%q does not contain %q", e.Message, w)
 			}
 		}
 		return e
 	}
 	for of := range quotaKinds {
 		lim := quotaLimits[of]
-		t.Run(lim.name+" of one token are bounded, of others not touched", func(t *testing.T) {
+		t.Run(lim.name+" of one token are limited independently of others", func(t *testing.T) {
 			t.Parallel()
 			now := start
 			var q quotas
@@ -46,7 +46,7 @@ func TestQuotas(t *testing.T) {
 			e := refusal(t, err, lim.name, fmt.Sprintf("%.0f", lim.most), "one token")
 			_, err = q.take(other, of, lim.most, now)
 			ok(t, err)
-			equal(t, "refusals counted", q.refused[of].Load(), 1)
+			equal(t, "counted refusals", q.refused[of].Load(), 1)
 			if lim.per == 0 {
 				back()
 				back() // counts once
@@ -67,7 +67,7 @@ func TestQuotas(t *testing.T) {
 		_, err = q.take(maya, quotaComments, 200, start)
 		ok(t, err)
 	})
-	t.Run("what runs within the server is not counted", func(t *testing.T) {
+	t.Run("internal calls are not counted", func(t *testing.T) {
 		t.Parallel()
 		var q quotas
 		_, err := q.take(task.SystemActor, quotaComments, 1e9, start)
@@ -95,7 +95,7 @@ func TestQuotas(t *testing.T) {
 		}
 		equal(t, "streams", sum, int(quotaLimits[quotaStreams].most))
 	})
-	t.Run("counters of tokens that rest are dropped", func(t *testing.T) {
+	t.Run("counters of idle tokens are dropped", func(t *testing.T) {
 		t.Parallel()
 		var q quotas
 		for i := range task.ID(3 * quotaCap) {
@@ -104,41 +104,41 @@ func TestQuotas(t *testing.T) {
 			}
 		}
 		if len(q.used) > quotaCap {
-			t.Errorf("%d counters", len(q.used))
+			t.Errorf("got %d counters", len(q.used))
 		}
 	})
 }
 
-func TestUseCasesKeepQuotas(t *testing.T) {
+func TestUseCasesEnforceQuotas(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	tk := inst.create(maya, "pull")
 	mine := inst.create(maya, "coder")
-	flood, calm := oleg, rita // tokens must be stored, people need not
+	flood, calm := oleg, rita // tokens must be stored, people need not be
 	until := func(t *testing.T, act func() error) int {
 		t.Helper()
 		for n := 0; ; n++ {
 			if err := act(); task.IsCode(err, task.CodeQuotaExceeded) {
 				return n
 			} else if err != nil || n > 5000 {
-				t.Fatalf("after %d: %v", n, err)
+				t.Fatalf("after %d: got %v", n, err)
 			}
 		}
 	}
 	t.Run("comments", func(t *testing.T) {
-		comment := func() error { return second(inst.s.Comment(inst.ctx(), flood, tk.ID, "again")) }
+		comment := func() error { return onlyErr(inst.s.Comment(inst.ctx(), flood, tk.ID, "again")) }
 		equal(t, "comments", until(t, comment), 600)
 		must(inst.s.Comment(inst.ctx(), calm, mine.ID, "once"))
 		inst.Forward(time.Second)
 		equal(t, "comments a second later", until(t, comment), 10)
 	})
 	t.Run("notices", func(t *testing.T) {
-		equal(t, "notices", until(t, func() error { return second(inst.s.Notify(inst.ctx(), flood, tk.ID, "look")) }), 120)
+		equal(t, "notices", until(t, func() error { return onlyErr(inst.s.Notify(inst.ctx(), flood, tk.ID, "look")) }), 120)
 		must(inst.s.Notify(inst.ctx(), calm, mine.ID, "look"))
 	})
-	t.Run("what is refused for its fields costs nothing", func(t *testing.T) {
+	t.Run("a request with invalid fields does not count", func(t *testing.T) {
 		for range 300 {
-			if err := second(inst.s.Notify(inst.ctx(), calm, mine.ID, "")); !task.IsCode(err, task.CodeInvalidField) {
+			if err := onlyErr(inst.s.Notify(inst.ctx(), calm, mine.ID, "")); !task.IsCode(err, task.CodeInvalidField) {
 				t.Fatal(err)
 			}
 		}

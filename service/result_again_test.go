@@ -18,7 +18,7 @@ func TestACheckIsRunAgain(t *testing.T) {
 	equal(t, "asked by", kept.AskedBy, oleg.Name)
 	equal(t, "its log", kept.Log, "log of test")
 
-	t.Run("an unknown name says which there are", func(t *testing.T) {
+	t.Run("the error for an unknown name lists the checks", func(t *testing.T) {
 		_, err := inst.s.RunCheck(inst.ctx(), oleg, tk.ID, "tset")
 		refused(t, err, task.CodeNotFound, `no active check "tset"`, "its checks are test")
 		_, err = inst.s.RunCheck(inst.ctx(), oleg, inst.create(maya, "pull").ID, "test")
@@ -26,16 +26,16 @@ func TestACheckIsRunAgain(t *testing.T) {
 		_, err = inst.s.RunCheck(inst.ctx(), oleg, 999, "test")
 		refused(t, err, task.CodeTaskNotFound)
 	})
-	t.Run("it is no attempt to complete the task, and hides none", func(t *testing.T) {
+	t.Run("it is not an attempt to complete the task, and hides no attempt", func(t *testing.T) {
 		git.verdicts["test"] = task.CheckFailed
 		_, err := inst.s.CompleteTask(inst.ctx(), pull, tk.ID, "done", 0)
 		refused(t, err, task.CodeChecksFailed)
 		must(inst.s.RunCheck(inst.ctx(), oleg, tk.ID, "test"))
 		delete(git.verdicts, "test")
 		must(inst.s.RunCheck(inst.ctx(), oleg, tk.ID, "test"))
-		equal(t, "failed checks that the agent is told", len(inst.task(tk.ID).Review.FailedChecks), 1)
+		equal(t, "failed checks shown to the agent", len(inst.task(tk.ID).Review.FailedChecks), 1)
 	})
-	t.Run("another verdict makes another result, which nobody has accepted", func(t *testing.T) {
+	t.Run("another verdict creates another result without votes", func(t *testing.T) {
 		must(inst.s.CompleteTask(inst.ctx(), pull, tk.ID, "done", 0))
 		first := must(inst.s.Result(inst.ctx(), maya, tk.ID, 0))
 		must(inst.s.RunCheck(inst.ctx(), oleg, tk.ID, "test"))
@@ -62,7 +62,7 @@ func TestACheckIsRunAgain(t *testing.T) {
 	})
 }
 
-func TestARunOfACheckOutlivesItsCall(t *testing.T) {
+func TestACheckRunOutlivesItsCall(t *testing.T) {
 	t.Parallel()
 	inst, git, tk := newHeldTask(t)
 	ctx, cut := context.WithCancel(inst.ctx())
@@ -74,7 +74,7 @@ func TestARunOfACheckOutlivesItsCall(t *testing.T) {
 	<-git.began
 	cut()
 	if err := <-first; !errors.Is(err, context.Canceled) {
-		t.Fatalf("the call that was cut: %v", err)
+		t.Fatalf("interrupted call: got %v", err)
 	}
 	_, err := inst.s.CompleteTask(inst.ctx(), pull, tk.ID, "done", 0)
 	refused(t, err, task.CodeChecksRunning, "has its check slow run again by oleg")
@@ -85,7 +85,7 @@ func TestARunOfACheckOutlivesItsCall(t *testing.T) {
 	equal(t, "executions", len(must(inst.s.CheckRuns(inst.ctx(), maya, tk.ID))), 1)
 }
 
-func TestAnAgentWorksOnItsProjectsAlone(t *testing.T) {
+func TestAnAgentWorksOnlyOnItsProjects(t *testing.T) {
 	t.Parallel()
 	inst, _ := judged(t)
 	must(inst.s.CreateProject(inst.ctx(), maya, task.Project{Key: "api"}))
@@ -111,9 +111,9 @@ func TestAnAgentWorksOnItsProjectsAlone(t *testing.T) {
 	equal(t, "runs by a tick", res.Queued, 0)
 }
 
-// TestNoRunOfAProjectThatItsAgentLeavesOut: the definition changes, or the task
-// moves, after the run was asked for.
-func TestNoRunOfAProjectThatItsAgentLeavesOut(t *testing.T) {
+// TestNoRunOfAProjectThatItsAgentExcludes changes the definition, or moves the task,
+// after a run was requested.
+func TestNoRunOfAProjectThatItsAgentExcludes(t *testing.T) {
 	t.Parallel()
 	begin := func(t *testing.T) (*instance, *task.Task) {
 		inst := newInstance(t, wakes, noApprove)
@@ -123,7 +123,7 @@ func TestNoRunOfAProjectThatItsAgentLeavesOut(t *testing.T) {
 		return inst, inst.create(maya, "coder", func(in *task.New) { in.Project = "api" })
 	}
 	webAlone := definition("tools: read, edit", "runner: script", "projects: [web]")
-	t.Run("a queued run ends, and says why", func(t *testing.T) {
+	t.Run("a queued run ends with the reason", func(t *testing.T) {
 		t.Parallel()
 		inst, tk := begin(t)
 		r := inst.openRun(tk.ID)
@@ -134,17 +134,17 @@ func TestNoRunOfAProjectThatItsAgentLeavesOut(t *testing.T) {
 		equal(t, "reason", r.Reason, "Task 1 belongs to project api, and coder works only on web: move it to another agent")
 		equal(t, "failures", inst.task(tk.ID).Failures, 0)
 	})
-	t.Run("a failed run is not tried again", func(t *testing.T) {
+	t.Run("a failed run is not retried", func(t *testing.T) {
 		t.Parallel()
 		inst, tk := begin(t)
 		st := inst.start()
 		inst.define("coder", webAlone)
 		inst.finish(st, failure(task.PhaseError))
-		inst.asleep(t, tk.ID)
+		inst.wantNoRun(t, tk.ID)
 		equal(t, "ticked", must(inst.s.Tick(inst.ctx(), "cron")).Queued, 0)
 		equal(t, "reason", inst.skips()[tk.ID], "project")
 	})
-	t.Run("none follows for the agent to whom a run hands over", func(t *testing.T) {
+	t.Run("no run follows a hand-over to such an agent", func(t *testing.T) {
 		t.Parallel()
 		inst, tk := begin(t)
 		inst.define("reviewer", webAlone)
@@ -152,10 +152,10 @@ func TestNoRunOfAProjectThatItsAgentLeavesOut(t *testing.T) {
 		must(inst.s.Comment(inst.ctx(), maya, tk.ID, "and also this"))
 		must(inst.move(inst.actor(st), tk.ID, "coder", "reviewer", "yours"))
 		inst.finish(st, completed("moved"))
-		inst.asleep(t, tk.ID)
+		inst.wantNoRun(t, tk.ID)
 		equal(t, "why", must(inst.s.Why(inst.ctx(), maya, tk.ID))[0].Code, task.WhyOwnerProject)
 	})
-	t.Run("those of its projects run as ever", func(t *testing.T) {
+	t.Run("tasks of its projects run as usual", func(t *testing.T) {
 		t.Parallel()
 		inst, tk := begin(t)
 		inst.define("coder", definition("tools: read, edit", "runner: script", "projects: [api]"))

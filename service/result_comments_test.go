@@ -8,11 +8,11 @@ import (
 	"taskyard/task"
 )
 
-func TestAPromptHoldsWhatReviewersSaid(t *testing.T) {
+func TestAPromptContainsReviewComments(t *testing.T) {
 	t.Parallel()
 	inst, git := judged(t)
 	tk := inst.inWeb("coder")
-	handIn := func() {
+	submit := func() {
 		t.Helper()
 		must(inst.s.CompleteTask(inst.ctx(), maya, tk.ID, "done "+git.head, 0))
 	}
@@ -25,13 +25,13 @@ func TestAPromptHoldsWhatReviewersSaid(t *testing.T) {
 		r := must(inst.s.Result(inst.ctx(), maya, tk.ID, 0))
 		must(inst.s.RequestChanges(inst.ctx(), rita, tk.ID, 0, r.Digest, "See the comments."))
 	}
-	handIn()
+	submit()
 	first := comment(task.ReviewComment{Path: "main.go", Line: 3, Text: "Name the authors."})
 	sendBack()
 	must(inst.s.ReplyReview(inst.ctx(), maya, tk.ID, first.ID, task.CommentFixed, "One is named."))
 	must(inst.s.ReplyReview(inst.ctx(), rita, tk.ID, first.ID, task.CommentOpen, "There are two."))
 	git.head = "other"
-	handIn()
+	submit()
 	comment(task.ReviewComment{Path: "main.go", Line: 5, EndLine: 6, Side: "old", Text: "Why was this removed?"})
 	comment(task.ReviewComment{Path: "main.go", Line: 7, Text: "Close it."})
 	for i := range task.MaxReviewShown {
@@ -49,14 +49,14 @@ func TestAPromptHoldsWhatReviewersSaid(t *testing.T) {
 		equal(t, heading, text, want)
 	}
 	author, text := promptPart(t, spec, "answer to review comment 1")
-	equal(t, "the first answer", author+": "+text, "person maya: One is named.")
+	equal(t, "the first reply", author+": "+text, "person maya: One is named.")
 	if !strings.Contains(spec.Prompt, "There are two.") {
-		t.Error("the prompt lacks why the comment is open again")
+		t.Error("the prompt does not say why the comment is open again")
 	}
 	if want := "3 more review comments are open: read the task again when you have answered these"; !strings.Contains(spec.Prompt, want) {
-		t.Errorf("the prompt lacks %q", want)
+		t.Errorf("the prompt does not contain %q", want)
 	}
-	equal(t, "comments that are not shown", inst.task(tk.ID).Review.MoreComments, 3)
+	equal(t, "omitted comments", inst.task(tk.ID).Review.MoreComments, 3)
 }
 
 func TestACommentFollowsItsLines(t *testing.T) {
@@ -70,19 +70,19 @@ func TestACommentFollowsItsLines(t *testing.T) {
 		"lines were added before":          {"@@ -2,0 +3,4 @@\n", 4, true},
 		"lines were removed before":        {"@@ -2,3 +1,0 @@\n", -3, true},
 		"a line before was changed":        {"@@ -9 +9 @@\n", 0, true},
-		"lines were added just before":     {"@@ -9,0 +10 @@\n", 1, true},
+		"lines were added directly before": {"@@ -9,0 +10 @@\n", 1, true},
 		"lines were added between":         {"@@ -10,0 +11 @@\n", 0, false},
-		"lines were added just behind":     {"@@ -12,0 +13 @@\n", 0, true},
+		"lines were added directly after":  {"@@ -12,0 +13 @@\n", 0, true},
 		"the first was changed":            {"@@ -10 +10 @@\n", 0, false},
 		"the last was removed":             {"@@ -12,2 +11,0 @@\n", 0, false},
-		"lines behind were changed":        {"@@ -13,2 +13,9 @@\n", 0, true},
-		"several hunks, before and behind": {"@@ -1 +1,3 @@\n@@ -5,2 +7 @@\n@@ -20 +21 @@\n", 1, true},
+		"lines after were changed":         {"@@ -13,2 +13,9 @@\n", 0, true},
+		"several hunks, before and after":  {"@@ -1 +1,3 @@\n@@ -5,2 +7 @@\n@@ -20 +21 @@\n", 1, true},
 		"the file cannot be compared":      {"?", 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			by, ok := movedLine(tt.hunks, 10, 12)
 			if by != tt.by || ok != tt.ok {
-				t.Errorf("moved by %d, %v; want %d, %v", by, ok, tt.by, tt.ok)
+				t.Errorf("got move by %d, %v; want %d, %v", by, ok, tt.by, tt.ok)
 			}
 		})
 	}

@@ -10,11 +10,11 @@ import (
 	"taskyard/task"
 )
 
-// listedGit is a repository in which each task changes the files that its
-// title names.
+// listedGit is a repository in which each task changes the files that its title
+// lists.
 type listedGit struct {
 	Repositories
-	red *bool // the verdict of every check
+	red *bool // whether every check fails
 }
 
 func (listedGit) Examine(context.Context, *task.Project) []task.Finding { return nil }
@@ -35,8 +35,8 @@ func (listedGit) Snapshot(_ context.Context, w task.Worktree, _ string) (*task.R
 	return r, nil
 }
 
-// changing creates a task whose result changes files, and hands it in.
-func (inst *instance) changing(project, files string) *task.Task {
+// submitChanging creates a task whose result changes files, and submits it.
+func (inst *instance) submitChanging(project, files string) *task.Task {
 	inst.t.Helper()
 	tk := inst.create(maya, "pull", func(in *task.New) { in.Title, in.Project = files, project })
 	must(inst.s.CompleteTask(inst.ctx(), pull, tk.ID, "done", 0))
@@ -61,44 +61,44 @@ func overlapping(t *testing.T) *instance {
 	return inst
 }
 
-func TestOpenResultsThatChangeTheSameFilesAreShownToEachOther(t *testing.T) {
+func TestOpenResultsListOthersThatChangeTheSameFiles(t *testing.T) {
 	t.Parallel()
 	inst := overlapping(t)
-	one, two := inst.changing("web", "a.go b.go c.go"), inst.changing("web", "b.go c.go d.go")
-	alone, other := inst.changing("web", "e.go"), inst.changing("api", "a.go b.go")
+	one, two := inst.submitChanging("web", "a.go b.go c.go"), inst.submitChanging("web", "b.go c.go d.go")
+	alone, other := inst.submitChanging("web", "e.go"), inst.submitChanging("api", "a.go b.go")
 	equal(t, "of the first", inst.overlapText(maya, one.ID), "2: b.go, c.go")
 	equal(t, "of the second", inst.overlapText(maya, two.ID), "1: b.go, c.go")
-	equal(t, "of one that is alone", inst.overlapText(maya, alone.ID), "")
+	equal(t, "of one without overlaps", inst.overlapText(maya, alone.ID), "")
 	equal(t, "of another project", inst.overlapText(maya, other.ID), "")
 	equal(t, "in the list", len(must(inst.s.Results(inst.ctx(), maya, one.ID))[0].Overlaps), 1)
 	equal(t, "in the task", must(inst.s.Task(inst.ctx(), pull, one.ID)).Review.Overlaps[0].TaskID, two.ID)
-	t.Run("an agent with its own tasks alone is told of no others", func(t *testing.T) {
+	t.Run("an agent restricted to its own tasks sees no others", func(t *testing.T) {
 		inst.define("own", ownOnly)
 		own := agentActor("own")
 		tk := inst.create(maya, "own", func(in *task.New) { in.Title, in.Project = "b.go", "web" }, noStart)
 		must(inst.s.CompleteTask(inst.ctx(), own, tk.ID, "done", 0))
-		equal(t, "it sees", inst.overlapText(own, tk.ID), "")
-		equal(t, "others see", inst.overlapText(maya, tk.ID), "1: b.go; 2: b.go")
+		equal(t, "seen by the agent", inst.overlapText(own, tk.ID), "")
+		equal(t, "seen by others", inst.overlapText(maya, tk.ID), "1: b.go; 2: b.go")
 		must(inst.s.CancelTask(inst.ctx(), maya, tk.ID, ""))
 	})
-	t.Run("one that is closed is shown no more", func(t *testing.T) {
+	t.Run("a closed task is no longer shown", func(t *testing.T) {
 		r := must(inst.s.Result(inst.ctx(), maya, two.ID, 0))
 		must(inst.s.RequestChanges(inst.ctx(), rita, two.ID, 0, r.Digest, "smaller"))
 		equal(t, "of the first", inst.overlapText(maya, one.ID), "")
 		equal(t, "of the closed", inst.overlapText(maya, two.ID), "")
 		must(inst.s.CompleteTask(inst.ctx(), pull, two.ID, "smaller", 0))
-		equal(t, "after it was handed in again", inst.overlapText(maya, one.ID), "2: b.go, c.go")
+		equal(t, "after it was submitted again", inst.overlapText(maya, one.ID), "2: b.go, c.go")
 	})
 }
 
-func TestAResultThatACheckRunsAgainForKeepsItsFiles(t *testing.T) {
+func TestAResultKeepsItsFilesAfterARepeatedCheck(t *testing.T) {
 	t.Parallel()
 	red := false
 	inst := newInstance(t, func(c *Config) { c.Repositories = listedGit{red: &red} })
 	must(inst.s.CreateProject(inst.ctx(), maya, task.Project{
 		Key: "web", Repository: "/srv/web", Review: task.Review{Approvals: 1}, Checks: []task.Check{{Name: "test", Run: "make", Required: true}},
 	}))
-	one, two := inst.changing("web", "a.go b.go"), inst.changing("web", "b.go")
+	one, two := inst.submitChanging("web", "a.go b.go"), inst.submitChanging("web", "b.go")
 	red = true
 	must(inst.s.RunCheck(inst.ctx(), maya, two.ID, "test"))
 	equal(t, "number of the result", must(inst.s.Result(inst.ctx(), maya, two.ID, 0)).Number, 2)
@@ -113,17 +113,17 @@ func TestOverlapsAreBounded(t *testing.T) {
 	for i := range 12 {
 		fmt.Fprintf(&files, "f%02d.go ", i)
 	}
-	first := inst.changing("web", files.String())
+	first := inst.submitChanging("web", files.String())
 	for range task.MaxOverlaps + 2 {
-		inst.changing("web", files.String())
+		inst.submitChanging("web", files.String())
 	}
 	list := must(inst.s.Result(inst.ctx(), maya, first.ID, 0)).Overlaps
 	equal(t, "results", len(list), task.MaxOverlaps)
 	equal(t, "the oldest", list[0].Names(), "f00.go, f01.go, f02.go, f03.go, f04.go, 7 more")
 }
 
-// BenchmarkOverlaps reads the overlaps of a result of 1,000 files beside 50
-// others, all of the same files or of other ones.
+// BenchmarkOverlaps reads the overlaps of a result of 1,000 files with 50 others, all
+// with the same files or with different ones.
 func BenchmarkOverlaps(b *testing.B) {
 	for _, same := range []bool{false, true} {
 		b.Run(fmt.Sprintf("same files %v", same), func(b *testing.B) {

@@ -32,38 +32,38 @@ func (inst *instance) requestChanges(id task.ID, number int) {
 	must(inst.s.RequestChanges(inst.ctx(), rita, id, number, r.Digest, "not so"))
 }
 
-func TestARepeatedCompletionHandsInOneResult(t *testing.T) {
+func TestARepeatedCompletionSubmitsOneResult(t *testing.T) {
 	t.Parallel()
 	inst, _ := judged(t)
 	tk := inst.inWeb("pull")
 	first, i, err := inst.completeKeyed(inst.s, tk.ID, "k", "done")
 	ok(t, err)
 	equal(t, "the first answer is replayed", i.Replayed, false)
-	equal(t, "waits for", first.WaitingFor, task.WaitsReview)
+	equal(t, "waiting for", first.WaitingFor, task.WaitsReview)
 	inst.requestChanges(tk.ID, 1)
 	last := inst.lastEvent()
 
-	t.Run("a repeat after changes were requested gets the first answer", func(t *testing.T) {
+	t.Run("a repeat after a request for changes gets the first response", func(t *testing.T) {
 		again, i, err := inst.completeKeyed(inst.s, tk.ID, "k", "done")
 		ok(t, err)
 		equal(t, "replayed", i.Replayed, true)
-		equal(t, "waits for", again.WaitingFor, task.WaitsReview)
+		equal(t, "waiting for", again.WaitingFor, task.WaitsReview)
 	})
 	t.Run("also from another server", func(t *testing.T) {
 		_, i, err := inst.completeKeyed(inst.service(func(c *Config) { c.Repositories = inst.s.config().Repositories }), tk.ID, "k", "done")
 		ok(t, err)
 		equal(t, "replayed", i.Replayed, true)
 	})
-	t.Run("another request under the key is refused", func(t *testing.T) {
+	t.Run("another request with the key is refused", func(t *testing.T) {
 		_, _, err := inst.completeKeyed(inst.s, tk.ID, "k", "another summary")
 		refused(t, err, task.CodeIdempotencyReuse)
 	})
 	equal(t, "results", inst.countResults(tk.ID), 1)
 	equal(t, "executions of the check", inst.countCheckRuns(tk.ID), 1)
 	equal(t, "last event", inst.lastEvent(), last)
-	equal(t, "waits for", inst.task(tk.ID).WaitingFor, "")
+	equal(t, "waiting for", inst.task(tk.ID).WaitingFor, "")
 
-	t.Run("another key hands in another result", func(t *testing.T) {
+	t.Run("another key submits another result", func(t *testing.T) {
 		_, i, err := inst.completeKeyed(inst.s, tk.ID, "k2", "done now")
 		ok(t, err)
 		equal(t, "replayed", i.Replayed, false)
@@ -71,15 +71,15 @@ func TestARepeatedCompletionHandsInOneResult(t *testing.T) {
 	})
 }
 
-// accept accepts the newest result of a task as it is.
+// accept accepts the newest result of a task.
 func (inst *instance) accept(who task.Actor, id task.ID) *task.Task {
 	inst.t.Helper()
 	return must(inst.s.AcceptResult(inst.ctx(), who, id, 0, must(inst.s.Result(inst.ctx(), maya, id, 0)).Digest, ""))
 }
 
-// TestARepeatOfWhatCannotBeCompletedAnyMoreGetsTheFirstAnswer is about tasks that
-// are done or wait for their merge when the repeat arrives.
-func TestARepeatOfWhatCannotBeCompletedAnyMoreGetsTheFirstAnswer(t *testing.T) {
+// TestARepeatedCompletionOfAFinishedTaskGetsTheFirstResponse covers tasks that are
+// done or wait for their merge when the repeat arrives.
+func TestARepeatedCompletionOfAFinishedTaskGetsTheFirstResponse(t *testing.T) {
 	t.Parallel()
 	for name, with := range map[string]func(*task.Project){
 		"the task is done":             func(p *task.Project) { p.Review = task.Review{} },
@@ -97,7 +97,7 @@ func TestARepeatOfWhatCannotBeCompletedAnyMoreGetsTheFirstAnswer(t *testing.T) {
 			equal(t, "claimed", claimed.Task.ID, next.ID)
 			if first.WaitingFor == task.WaitsReview {
 				inst.accept(rita, one.ID)
-				equal(t, "waits for", inst.accept(rita, two.ID).WaitingFor, task.WaitsMerge)
+				equal(t, "waiting for", inst.accept(rita, two.ID).WaitingFor, task.WaitsMerge)
 			}
 			last := inst.lastEvent()
 
@@ -105,7 +105,7 @@ func TestARepeatOfWhatCannotBeCompletedAnyMoreGetsTheFirstAnswer(t *testing.T) {
 			ok(t, err)
 			equal(t, "replayed", i.Replayed, true)
 			equal(t, "status", again.Status, first.Status)
-			equal(t, "waits for", again.WaitingFor, first.WaitingFor)
+			equal(t, "waiting for", again.WaitingFor, first.WaitingFor)
 			both, i, err := inst.completeAndSignup(inst.s, two.ID, "k2")
 			ok(t, err)
 			equal(t, "replayed", i.Replayed, true)
@@ -113,7 +113,7 @@ func TestARepeatOfWhatCannotBeCompletedAnyMoreGetsTheFirstAnswer(t *testing.T) {
 			equal(t, "claimed by the repeat", both.Task.ID, next.ID)
 			equal(t, "last event", inst.lastEvent(), last)
 			if _, _, err = inst.completeKeyed(inst.s, one.ID, "k3", "done"); err == nil {
-				t.Fatal("another call has completed the task again")
+				t.Fatal("another call completed the task again")
 			}
 		})
 	}
@@ -125,30 +125,30 @@ func (inst *instance) completeAndSignup(s *Service, id task.ID, key string) (Com
 	return out, i, err
 }
 
-// TestARepeatedSignupAfterACompletionThatNobodyHeard is about a server that ended
-// when it had handed in the result and claimed nothing yet.
-func TestARepeatedSignupAfterACompletionThatNobodyHeard(t *testing.T) {
+// TestARepeatedSignupAfterALostCompletionResponse covers a server that stopped after
+// it submitted the result and before it claimed a task.
+func TestARepeatedSignupAfterALostCompletionResponse(t *testing.T) {
 	t.Parallel()
 	inst, git, tk := newHeldTask(t)
 	next := inst.create(maya, "pull")
-	running := inst.cutOff(git, tk.ID, func(ctx context.Context) error {
+	running := inst.interruptCall(git, tk.ID, func(ctx context.Context) error {
 		_, err := inst.s.CompleteAndSignup(ctx, pull, "pull", tk.ID, "done", 0)
 		return err
 	})
 	close(git.let)
 	<-running.done
-	equal(t, "the next is free", inst.task(next.ID).Claim == nil, true)
+	equal(t, "the next is unclaimed", inst.task(next.ID).Claim == nil, true)
 	inst.requestChanges(tk.ID, 1)
 
 	out, _, err := inst.completeAndSignup(inst.service(func(c *Config) { c.Repositories = git }), tk.ID, "k")
 	ok(t, err)
-	equal(t, "the completion that was answered", out.Completed.WaitingFor, task.WaitsReview)
+	equal(t, "the returned completion", out.Completed.WaitingFor, task.WaitsReview)
 	equal(t, "claimed", out.Task != nil, true)
 	equal(t, "executions of the check", inst.countCheckRuns(tk.ID), 1)
 	equal(t, "results", inst.countResults(tk.ID), 1)
 }
 
-func TestARepeatWaitsForTheChecksOfTheFirst(t *testing.T) {
+func TestARepeatedCompletionWaitsForTheFirstOnesChecks(t *testing.T) {
 	t.Parallel()
 	inst, git, tk := newHeldTask(t)
 	call := func() chan error {
@@ -172,9 +172,9 @@ func TestARepeatWaitsForTheChecksOfTheFirst(t *testing.T) {
 	equal(t, "results", inst.countResults(tk.ID), 1)
 }
 
-// TestARepeatOnAnotherServerHandsInNothing is about servers which do not know of
-// each other's checks.
-func TestARepeatOnAnotherServerHandsInNothing(t *testing.T) {
+// TestARepeatedCompletionOnAnotherServerSubmitsNothing covers servers that do not know
+// about each other's checks.
+func TestARepeatedCompletionOnAnotherServerSubmitsNothing(t *testing.T) {
 	t.Parallel()
 	one := &heldGit{began: make(chan struct{}, 9), let: make(chan struct{})}
 	two := &heldGit{began: make(chan struct{}, 9), let: make(chan struct{})}
@@ -201,13 +201,13 @@ func TestARepeatOnAnotherServerHandsInNothing(t *testing.T) {
 	equal(t, "the repeat is replayed", <-replayed, true)
 	ok(t, <-errs)
 	equal(t, "results", inst.countResults(tk.ID), 1)
-	equal(t, "waits for", inst.task(tk.ID).WaitingFor, "")
+	equal(t, "waiting for", inst.task(tk.ID).WaitingFor, "")
 }
 
-func TestAKeyThatHasJoinedACompletionGetsItsAnswer(t *testing.T) {
+func TestAKeyThatJoinedACompletionGetsItsResponse(t *testing.T) {
 	t.Parallel()
 	inst, git, tk := newHeldTask(t)
-	running := inst.cutOff(git, tk.ID, func(ctx context.Context) error {
+	running := inst.interruptCall(git, tk.ID, func(ctx context.Context) error {
 		_, err := inst.s.CompleteTask(ctx, pull, tk.ID, "done", 0)
 		return err
 	})
@@ -216,7 +216,7 @@ func TestAKeyThatHasJoinedACompletionGetsItsAnswer(t *testing.T) {
 	for _, replayed := range []bool{false, true} {
 		got, i, err := inst.completeKeyed(inst.s, tk.ID, "k2", "done")
 		ok(t, err)
-		equal(t, "waits for", got.WaitingFor, task.WaitsReview)
+		equal(t, "waiting for", got.WaitingFor, task.WaitsReview)
 		equal(t, "replayed", i.Replayed, replayed)
 		if !replayed {
 			inst.requestChanges(tk.ID, 1)
@@ -228,9 +228,9 @@ func TestAKeyThatHasJoinedACompletionGetsItsAnswer(t *testing.T) {
 	equal(t, "results", inst.countResults(tk.ID), 1)
 }
 
-// cutOff makes a call with the key k whose connection ends while its checks run,
-// and returns what continues.
-func (inst *instance) cutOff(git *heldGit, id task.ID, call func(context.Context) error) *submission {
+// interruptCall makes a call with key k whose connection ends during its checks, and
+// returns the submission that continues.
+func (inst *instance) interruptCall(git *heldGit, id task.ID, call func(context.Context) error) *submission {
 	inst.t.Helper()
 	ctx, _ := inst.keyed("pull", "k", "done")
 	ctx, cut := context.WithCancel(ctx)
@@ -239,12 +239,12 @@ func (inst *instance) cutOff(git *heldGit, id task.ID, call func(context.Context
 	<-git.began
 	cut()
 	if err := <-first; !errors.Is(err, context.Canceled) {
-		inst.t.Fatalf("the call that was cut: %v", err)
+		inst.t.Fatalf("interrupted call: got %v", err)
 	}
 	return inst.s.submissions.find(id, pull, "", "done", inst.s.Now())
 }
 
-func TestARepeatedRunOfACheckExecutesItOnce(t *testing.T) {
+func TestARepeatedCheckRunExecutesTheCheckOnce(t *testing.T) {
 	t.Parallel()
 	inst, _ := judged(t)
 	tk := inst.inWeb("pull")

@@ -9,8 +9,8 @@ import (
 	"taskyard/task"
 )
 
-// reviewed makes a project whose results people accept, with one check that a
-// URL among the resources meets, and returns a task in it.
+// reviewed creates a project with reviewed results and one check, which a URL among
+// the resources meets, and returns a task in it.
 func (inst *instance) reviewed(with ...func(*task.Project)) *task.Task {
 	inst.t.Helper()
 	p := task.Project{
@@ -25,8 +25,8 @@ func (inst *instance) reviewed(with ...func(*task.Project)) *task.Task {
 	return inst.create(maya, "pull", func(in *task.New) { in.Project = "web" })
 }
 
-// handIn attaches what the check asks for and completes the task.
-func (inst *instance) handIn(tk *task.Task, summary string) *task.Result {
+// submitResult attaches what the check requires and completes the task.
+func (inst *instance) submitResult(tk *task.Task, summary string) *task.Result {
 	inst.t.Helper()
 	if len(inst.task(tk.ID).Resources) == 0 {
 		must(inst.s.AddResource(inst.ctx(), pull, tk.ID, task.Resource{Type: "url", Value: "https://example.org/preview"}))
@@ -35,41 +35,41 @@ func (inst *instance) handIn(tk *task.Task, summary string) *task.Result {
 	return must(inst.s.Result(inst.ctx(), maya, tk.ID, 0))
 }
 
-func TestACompletionIsRefusedWhileARequiredCheckDoesNotPass(t *testing.T) {
+func TestACompletionIsRefusedWhileARequiredCheckFails(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	tk := inst.reviewed()
 	_, err := inst.s.CompleteTask(inst.ctx(), pull, tk.ID, "done", 0)
 	refused(t, err, task.CodeChecksFailed, "checks_failed: task 1 is not completed", "preview failed", "no resource of the type url")
 	equal(t, "status", inst.task(tk.ID).Status, task.Active)
-	equal(t, "failed checks that the agent is told", len(inst.task(tk.ID).Review.FailedChecks), 1)
+	equal(t, "failed checks shown to the agent", len(inst.task(tk.ID).Review.FailedChecks), 1)
 	list := must(inst.s.CheckRuns(inst.ctx(), maya, tk.ID))
-	equal(t, "check runs on record", len(list), 1)
+	equal(t, "stored check runs", len(list), 1)
 
-	r := inst.handIn(tk, "done")
+	r := inst.submitResult(tk, "done")
 	equal(t, "state", r.State, task.ResultReview)
 	equal(t, "checks of the result", len(r.Checks), 1)
 	equal(t, "its verdict", r.Checks[0].Verdict, task.CheckPassed)
 	now := inst.task(tk.ID)
-	equal(t, "waits for", now.WaitingFor, task.WaitsReview)
+	equal(t, "waiting for", now.WaitingFor, task.WaitsReview)
 	if now.Claim != nil {
-		t.Error("the claim of a result under review is still held")
+		t.Error("the task of a result under review is still claimed")
 	}
-	equal(t, "failed checks that are told after a result", len(now.Review.FailedChecks), 0)
+	equal(t, "failed checks shown after a result", len(now.Review.FailedChecks), 0)
 }
 
-func TestAResultWaitsForPeopleAndForNothingElse(t *testing.T) {
+func TestAResultWaitsOnlyForPeople(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	tk := inst.reviewed()
-	r := inst.handIn(tk, "done")
-	t.Run("no agent claims the task", func(t *testing.T) {
+	r := inst.submitResult(tk, "done")
+	t.Run("no agent can claim the task", func(t *testing.T) {
 		equal(t, "claimed", len(must(inst.s.Signup(inst.ctx(), pull, "pull", 1))), 0)
 		working := "working"
 		_, err := inst.s.UpdateTask(inst.ctx(), maya, tk.ID, task.Patch{Status: &working})
 		refused(t, err, task.CodeTaskGated, "waits for the review")
 	})
-	t.Run("why names who is asked", func(t *testing.T) {
+	t.Run("why names the reviewers", func(t *testing.T) {
 		list := must(inst.s.Why(inst.ctx(), maya, tk.ID))
 		equal(t, "the first reason", list[0].Code, task.WhyReview)
 	})
@@ -79,7 +79,7 @@ func TestAResultWaitsForPeopleAndForNothingElse(t *testing.T) {
 		equal(t, "number", b.Reviews[0].Number, 1)
 		equal(t, "result", b.Reviews[0].ResultID, r.ID)
 	})
-	t.Run("it is drawn as waiting", func(t *testing.T) {
+	t.Run("the board shows it as waiting", func(t *testing.T) {
 		equal(t, "tasks", len(must(inst.s.OpenTasks(inst.ctx(), maya, task.TaskFilter{Shown: task.ShownWaiting, Limit: 5})).Tasks), 1)
 	})
 	t.Run("accepting it ends the task with its summary", func(t *testing.T) {
@@ -93,13 +93,13 @@ func TestAResultWaitsForPeopleAndForNothingElse(t *testing.T) {
 	})
 }
 
-// TestNoTaskIsDoneWithoutAcceptance tries to get past the review in every way
-// that a caller has.
+// TestNoTaskIsDoneWithoutAcceptance tries every way that a caller has to bypass the
+// review.
 func TestNoTaskIsDoneWithoutAcceptance(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	tk := inst.reviewed()
-	r := inst.handIn(tk, "done")
+	r := inst.submitResult(tk, "done")
 	done, complete := "done", "complete"
 	token := task.Actor{Name: "token:ci", Role: task.RoleReviewer, TokenID: 1}
 	runToken := task.Actor{Name: "pull", Role: task.RoleAgent, RunID: 7}
@@ -149,7 +149,7 @@ func TestNoTaskIsDoneWithoutAcceptance(t *testing.T) {
 			_, err := inst.s.UpdateTask(inst.ctx(), maya, tk.ID, task.Patch{Project: &none})
 			return err
 		},
-		"an act on many tasks": func() error {
+		"a bulk action": func() error {
 			out, err := inst.s.Bulk(inst.ctx(), maya, Bulk{IDs: []task.ID{tk.ID}, Act: BulkComplete})
 			if err == nil && len(out.Done) == 0 {
 				err = task.Errorf(task.Conflict, task.CodeReviewNeeded, "it was skipped")
@@ -179,24 +179,24 @@ func TestNoTaskIsDoneWithoutAcceptance(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := try(); err == nil {
-				t.Error("it was not refused")
+				t.Error("got no error")
 			}
 			if now := inst.task(tk.ID); now.Status != task.Active || now.Project != "web" {
-				t.Fatalf("the task is %s in project %q", now.Status, now.Project)
+				t.Fatalf("got status %s in project %q", now.Status, now.Project)
 			}
 		})
 	}
 	equal(t, "votes", len(must(inst.s.Result(inst.ctx(), maya, tk.ID, 0)).Votes), 0)
 }
 
-func TestAPolicyHoldsForTheResultsThatWereMadeUnderIt(t *testing.T) {
+func TestAPolicyAppliesToResultsCreatedUnderIt(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	tk := inst.reviewed()
-	r := inst.handIn(tk, "done")
+	r := inst.submitResult(tk, "done")
 	must(inst.s.UpdateProject(inst.ctx(), maya, task.Project{Key: "web"}, 0))
 	now := inst.task(tk.ID)
-	equal(t, "waits for", now.WaitingFor, task.WaitsReview)
+	equal(t, "waiting for", now.WaitingFor, task.WaitsReview)
 	must(inst.s.AcceptResult(inst.ctx(), rita, tk.ID, 1, r.Digest, ""))
 	equal(t, "status", inst.task(tk.ID).Status, task.Done)
 }
@@ -204,11 +204,11 @@ func TestAPolicyHoldsForTheResultsThatWereMadeUnderIt(t *testing.T) {
 func TestVotesBelongToAPersonAndADigest(t *testing.T) {
 	t.Parallel()
 	two := func(p *task.Project) { p.Review = task.Review{Approvals: 2, From: []string{"Rita", "admin"}} }
-	t.Run("as many people as the policy asks for accept", func(t *testing.T) {
+	t.Run("as many people accept as the policy requires", func(t *testing.T) {
 		t.Parallel()
 		inst := newInstance(t)
 		tk := inst.reviewed(two)
-		r := inst.handIn(tk, "done")
+		r := inst.submitResult(tk, "done")
 		for range 2 { // one person, twice
 			must(inst.s.AcceptResult(inst.ctx(), rita, tk.ID, 1, r.Digest, ""))
 		}
@@ -216,66 +216,66 @@ func TestVotesBelongToAPersonAndADigest(t *testing.T) {
 		must(inst.s.AcceptResult(inst.ctx(), maya, tk.ID, 1, r.Digest, ""))
 		equal(t, "status after two", inst.task(tk.ID).Status, task.Done)
 	})
-	t.Run("votes of others do not count", func(t *testing.T) {
+	t.Run("votes of other people do not count", func(t *testing.T) {
 		t.Parallel()
 		inst := newInstance(t)
 		tk := inst.reviewed(two)
-		r := inst.handIn(tk, "done")
+		r := inst.submitResult(tk, "done")
 		other := task.Actor{Name: "user:nina", Role: task.RoleReviewer, UserID: 9}
 		_, err := inst.s.AcceptResult(inst.ctx(), other, tk.ID, 1, r.Digest, "")
 		refused(t, err, task.CodeForbidden, "nina may not decide", "Rita or any admin")
 	})
-	t.Run("another digest drops them, the same one keeps them", func(t *testing.T) {
+	t.Run("another digest drops votes, the same one keeps them", func(t *testing.T) {
 		t.Parallel()
 		inst := newInstance(t)
 		tk := inst.reviewed(two)
-		first := inst.handIn(tk, "done")
+		first := inst.submitResult(tk, "done")
 		must(inst.s.AcceptResult(inst.ctx(), rita, tk.ID, 1, first.Digest, ""))
-		second := inst.handIn(tk, "done, and more")
+		second := inst.submitResult(tk, "done, and more")
 		equal(t, "number", second.Number, 2)
 		equal(t, "votes on another summary", len(second.Votes), 0)
-		equal(t, "the first is", must(inst.s.Result(inst.ctx(), maya, tk.ID, 1)).State, task.ResultSuperseded)
+		equal(t, "state of the first", must(inst.s.Result(inst.ctx(), maya, tk.ID, 1)).State, task.ResultSuperseded)
 		_, err := inst.s.AcceptResult(inst.ctx(), maya, tk.ID, 0, first.Digest, "")
 		refused(t, err, task.CodeStaleDigest, second.Digest)
-		third := inst.handIn(tk, "done")
+		third := inst.submitResult(tk, "done")
 		equal(t, "votes on the first digest again", len(third.Votes), 1)
 		must(inst.s.AcceptResult(inst.ctx(), maya, tk.ID, 3, third.Digest, ""))
 		equal(t, "status", inst.task(tk.ID).Status, task.Done)
 	})
-	t.Run("the stand-in decides after the time, and nothing is accepted by itself", func(t *testing.T) {
+	t.Run("the stand-in decides after the deadline, and nothing is accepted automatically", func(t *testing.T) {
 		t.Parallel()
 		inst := newInstance(t)
 		tk := inst.reviewed(func(p *task.Project) {
 			p.Review = task.Review{Approvals: 1, From: []string{"maya"}, ExpiresSeconds: 3600, StandIn: "rita"}
 		})
-		r := inst.handIn(tk, "done")
+		r := inst.submitResult(tk, "done")
 		_, err := inst.s.AcceptResult(inst.ctx(), rita, tk.ID, 1, r.Digest, "")
 		refused(t, err, task.CodeForbidden)
 		equal(t, "reminders before the time", must(inst.s.RemindReviewers(inst.ctx())), 0)
 		inst.Forward(time.Hour + time.Minute)
 		equal(t, "reminders", must(inst.s.RemindReviewers(inst.ctx())), 1)
-		equal(t, "a second time", must(inst.s.RemindReviewers(inst.ctx())), 0)
+		equal(t, "reminders a second time", must(inst.s.RemindReviewers(inst.ctx())), 0)
 		equal(t, "status", inst.task(tk.ID).Status, task.Active)
 		must(inst.s.AcceptResult(inst.ctx(), rita, tk.ID, 1, r.Digest, ""))
 		equal(t, "status", inst.task(tk.ID).Status, task.Done)
 	})
-	t.Run("a person who voted and then wants changes has one vote", func(t *testing.T) {
+	t.Run("a person who accepts and then requests changes has one vote", func(t *testing.T) {
 		t.Parallel()
 		inst := newInstance(t)
 		tk := inst.reviewed(two)
-		r := inst.handIn(tk, "done")
+		r := inst.submitResult(tk, "done")
 		must(inst.s.AcceptResult(inst.ctx(), rita, tk.ID, 1, r.Digest, ""))
 		must(inst.s.RequestChanges(inst.ctx(), rita, tk.ID, 1, r.Digest, "after all, no"))
-		again := inst.handIn(tk, "done")
+		again := inst.submitResult(tk, "done")
 		equal(t, "accepting votes", again.VotesMissing(), 2)
 	})
 }
 
-func TestChangesThatAreRequestedReachTheOwner(t *testing.T) {
+func TestRequestedChangesReachTheOwner(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	tk := inst.reviewed()
-	r := inst.handIn(tk, "done")
+	r := inst.submitResult(tk, "done")
 	_, err := inst.s.RequestChanges(inst.ctx(), rita, tk.ID, 1, r.Digest, " ")
 	refused(t, err, task.CodeInvalidField, "text", "say what to change")
 	mine := must(inst.s.DraftComment(inst.ctx(), rita, tk.ID, 0, task.ReviewComment{Text: "Name the author."}))
@@ -283,7 +283,7 @@ func TestChangesThatAreRequestedReachTheOwner(t *testing.T) {
 	must(inst.s.DraftComment(inst.ctx(), maya, tk.ID, 0, task.ReviewComment{Text: "Maya's draft."}))
 	ok(t, inst.s.EditDraft(inst.ctx(), rita, tk.ID, gone.ID, ""))
 	ok(t, inst.s.EditDraft(inst.ctx(), rita, tk.ID, mine.ID, "Name the authors."))
-	t.Run("drafts are seen by their author alone", func(t *testing.T) {
+	t.Run("only the author sees drafts", func(t *testing.T) {
 		equal(t, "rita's", len(must(inst.s.ReviewComments(inst.ctx(), rita, tk.ID))), 1)
 		equal(t, "the agent's", len(must(inst.s.ReviewComments(inst.ctx(), pull, tk.ID))), 0)
 		refused(t, inst.s.EditDraft(inst.ctx(), maya, tk.ID, mine.ID, "x"), task.CodeForbidden)
@@ -291,14 +291,14 @@ func TestChangesThatAreRequestedReachTheOwner(t *testing.T) {
 		refused(t, err, task.CodeNotFound)
 	})
 	must(inst.s.RequestChanges(inst.ctx(), rita, tk.ID, 1, r.Digest, "Nearly."))
-	equal(t, "the result is", must(inst.s.Result(inst.ctx(), maya, tk.ID, 1)).State, task.ResultChanges)
+	equal(t, "state of the result", must(inst.s.Result(inst.ctx(), maya, tk.ID, 1)).State, task.ResultChanges)
 	claimed := must(inst.s.Signup(inst.ctx(), pull, "pull", 1))
 	equal(t, "claimed", len(claimed), 1)
 	equal(t, "comments with the claim", len(claimed[0].Review.Comments), 1)
 	equal(t, "its text", claimed[0].Review.Comments[0].Text, "Name the authors.")
-	equal(t, "the thread says", claimed[0].Comments[0].Content, "Changes requested on result 1: Nearly.\n(1 comment on the change)")
+	equal(t, "comment in the thread", claimed[0].Comments[0].Content, "Changes requested on result 1: Nearly.\n(1 comment on the change)")
 
-	t.Run("the agent answers each", func(t *testing.T) {
+	t.Run("the agent replies to each", func(t *testing.T) {
 		_, err := inst.s.ReplyReview(inst.ctx(), pull, tk.ID, mine.ID, task.CommentDeclined, "")
 		refused(t, err, task.CodeInvalidField, "say why")
 		_, err = inst.s.ReplyReview(inst.ctx(), pull, tk.ID, mine.ID, task.CommentResolved, "")
@@ -320,12 +320,12 @@ func TestAcceptingSendsTheDrafts(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	tk := inst.reviewed()
-	r := inst.handIn(tk, "done")
+	r := inst.submitResult(tk, "done")
 	must(inst.s.DraftComment(inst.ctx(), rita, tk.ID, 0, task.ReviewComment{Text: "Name the author next time."}))
 	must(inst.s.DraftComment(inst.ctx(), nina, tk.ID, 0, task.ReviewComment{Text: "Nina's draft."}))
 	must(inst.s.AcceptResult(inst.ctx(), rita, tk.ID, 1, r.Digest, ""))
 	list := must(inst.s.ReviewComments(inst.ctx(), maya, tk.ID))
-	equal(t, "comments that others see", len(list), 1)
+	equal(t, "comments visible to others", len(list), 1)
 	equal(t, "its text", list[0].Text, "Name the author next time.")
 	equal(t, "its state", list[0].State, task.CommentOpen)
 }
@@ -334,7 +334,7 @@ func TestReviewCommentsOfAnArchivedTaskAreReadOnly(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	tk := inst.reviewed()
-	r := inst.handIn(tk, "done")
+	r := inst.submitResult(tk, "done")
 	draft := func(text string) (task.ReviewComment, error) {
 		return inst.s.DraftComment(inst.ctx(), rita, tk.ID, 0, task.ReviewComment{Text: text})
 	}
@@ -356,11 +356,11 @@ func TestReviewCommentsOfAnArchivedTaskAreReadOnly(t *testing.T) {
 	ok(t, inst.s.EditDraft(inst.ctx(), rita, tk.ID, left.ID, ""))
 }
 
-func TestWithoutPolicyAResultEndsItsTask(t *testing.T) {
+func TestWithoutAPolicyAResultEndsItsTask(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	tk := inst.reviewed(func(p *task.Project) { p.Review = task.Review{} })
-	r := inst.handIn(tk, "done")
+	r := inst.submitResult(tk, "done")
 	equal(t, "state", r.State, task.ResultDone)
 	equal(t, "status", inst.task(tk.ID).Status, task.Done)
 }
@@ -369,7 +369,7 @@ func TestCancelingATaskEndsItsResult(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	tk := inst.reviewed()
-	inst.handIn(tk, "done")
+	inst.submitResult(tk, "done")
 	must(inst.s.CancelTask(inst.ctx(), maya, tk.ID, "not needed"))
 	equal(t, "state", must(inst.s.Result(inst.ctx(), maya, tk.ID, 1)).State, task.ResultCanceled)
 	equal(t, "reviews in the inbox", must(inst.s.Inbox(inst.ctx(), rita)).Totals.Reviews, 0)

@@ -48,17 +48,17 @@ func heldProject(inst *instance) *task.Task {
 	return inst.create(maya, "pull", func(in *task.New) { in.Project = "api" })
 }
 
-// newHeldTask makes an instance with a task of a project, and the repository that
-// holds its checks.
+// newHeldTask returns an instance with a task of a project, and the repository that
+// blocks its checks.
 func newHeldTask(t *testing.T) (*instance, *heldGit, *task.Task) {
 	git := &heldGit{began: make(chan struct{}, 9), let: make(chan struct{})}
 	inst := newInstance(t, func(c *Config) { c.Repositories = git })
 	return inst, git, heldProject(inst)
 }
 
-// TestChecksOutliveTheCallThatBeganThem is about a caller whose connection ends
-// while the checks run, as each does that is held too long.
-func TestChecksOutliveTheCallThatBeganThem(t *testing.T) {
+// TestChecksOutliveTheCallThatStartedThem covers a caller whose connection ends during
+// the checks, as happens to every long call.
+func TestChecksOutliveTheCallThatStartedThem(t *testing.T) {
 	t.Parallel()
 	inst, git, tk := newHeldTask(t)
 	ctx, cut := context.WithCancel(inst.ctx())
@@ -70,7 +70,7 @@ func TestChecksOutliveTheCallThatBeganThem(t *testing.T) {
 	<-git.began
 	cut()
 	if err := <-first; !errors.Is(err, context.Canceled) {
-		t.Fatalf("the call that was cut: %v", err)
+		t.Fatalf("interrupted call: got %v", err)
 	}
 	_, err := inst.s.CompleteTask(inst.ctx(), pull, tk.ID, "another summary", 0)
 	refused(t, err, task.CodeChecksRunning, "is being completed by pull")
@@ -78,12 +78,12 @@ func TestChecksOutliveTheCallThatBeganThem(t *testing.T) {
 	refused(t, err, task.CodeChecksRunning)
 	close(git.let)
 	again := must(inst.s.CompleteTask(inst.ctx(), pull, tk.ID, "done", 0))
-	equal(t, "waits for", again.WaitingFor, task.WaitsReview)
+	equal(t, "waiting for", again.WaitingFor, task.WaitsReview)
 	equal(t, "executions of the check", len(git.began), 0)
 	equal(t, "results", len(must(inst.s.Results(inst.ctx(), maya, tk.ID))), 1)
 }
 
-func TestATaskThatIsCanceledWhileItsMergeIsMadeDoesNotMoveTheTarget(t *testing.T) {
+func TestCancelingATaskDuringItsMergeDoesNotMoveTheTarget(t *testing.T) {
 	t.Parallel()
 	inst, git, tk := newHeldTask(t)
 	close(git.let)
@@ -95,6 +95,6 @@ func TestATaskThatIsCanceledWhileItsMergeIsMadeDoesNotMoveTheTarget(t *testing.T
 	equal(t, "a merge was made", did, true)
 	_, ended, err := inst.s.ProjectMerges(inst.ctx(), maya, "", 0, 5)
 	ok(t, err)
-	equal(t, "the merge is", ended[0].State, task.MergeStopped)
-	equal(t, "the task is", inst.task(tk.ID).Status, task.Canceled)
+	equal(t, "state of the merge", ended[0].State, task.MergeStopped)
+	equal(t, "status of the task", inst.task(tk.ID).Status, task.Canceled)
 }

@@ -20,7 +20,7 @@ func TestARunIsCondensedBeforeItIsComplete(t *testing.T) {
 	refused(t, inst.s.RunCondensing(inst.ctx(), r.ID, r.Lease), task.CodeStaleLease)
 }
 
-func TestWhatARunnerUsesStandsInThePlan(t *testing.T) {
+func TestThePlanNamesModelWorkspaceAndNetwork(t *testing.T) {
 	inst := newInstance(t, script(Runner{Model: "small", Workspace: "/srv/work"}))
 	tk := inst.create(maya, "coder", noStart)
 	spec := inst.runTask(tk.ID).Spec

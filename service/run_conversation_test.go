@@ -9,11 +9,11 @@ import (
 	"taskyard/task"
 )
 
-// converse makes the runner of the tests one that continues conversations.
+// converse gives the tests a runner that continues conversations.
 var converse = script(Runner{Converses: true})
 
-// asksAndEnds has a run say, call and ask, and ends it.
-func (inst *instance) asksAndEnds(st *Start, id task.ID) {
+// askAndEnd has a run report text, call a tool and ask a question, and ends it.
+func (inst *instance) askAndEnd(st *Start, id task.ID) {
 	inst.t.Helper()
 	ok(inst.t, inst.s.AppendTranscript(inst.ctx(), st.Run.ID, st.Run.Lease, []task.Message{
 		{Type: "text", Role: task.SpeakerAssistant, Content: "I look first."},
@@ -26,7 +26,7 @@ func (inst *instance) asksAndEnds(st *Start, id task.ID) {
 	inst.finish(st, completed("I wait."))
 }
 
-func TestAWokenRunBeginsWithTheConversationOfItsTask(t *testing.T) {
+func TestAWokenRunContinuesTheConversationOfItsTask(t *testing.T) {
 	t.Parallel()
 	begin := func(t *testing.T, with ...func(*Config)) (*instance, *task.Task, *Start) {
 		inst := newInstance(t, append([]func(*Config){noApprove, converse, func(c *Config) { c.Wakes = true }}, with...)...)
@@ -34,7 +34,7 @@ func TestAWokenRunBeginsWithTheConversationOfItsTask(t *testing.T) {
 		st := inst.start()
 		return inst, tk, st
 	}
-	said := func(inst *instance, st *Start) string {
+	transcriptText := func(inst *instance, st *Start) string {
 		inst.t.Helper()
 		list := must(inst.s.Conversation(inst.ctx(), inst.run(st.Run.ID)))
 		text := ""
@@ -47,28 +47,28 @@ func TestAWokenRunBeginsWithTheConversationOfItsTask(t *testing.T) {
 		}
 		return text
 	}
-	t.Run("by an answer, with results of tools cut, and again by the next one", func(t *testing.T) {
+	t.Run("after an answer, with tool results cut, and again after the next one", func(t *testing.T) {
 		inst, tk, st := begin(t)
-		inst.asksAndEnds(st, tk.ID)
+		inst.askAndEnd(st, tk.ID)
 		must(inst.s.Reply(inst.ctx(), maya, tk.ID, "green"))
 		second := inst.start()
 		equal(t, "continues", second.Spec.Continues, st.Run.ID)
 		const one = "prompt text:13 usage:0 tool_call:4 tool_result:4075\n"
-		equal(t, "conversation", said(inst, second), one)
-		inst.asksAndEnds(second, tk.ID)
+		equal(t, "conversation", transcriptText(inst, second), one)
+		inst.askAndEnd(second, tk.ID)
 		must(inst.s.Reply(inst.ctx(), maya, tk.ID, "really"))
 		third := inst.start()
-		equal(t, "conversation", said(inst, third), one+one)
-		t.Run("a retry begins where the run began that it repeats", func(t *testing.T) {
+		equal(t, "conversation", transcriptText(inst, third), one+one)
+		t.Run("a retry begins where the retried run began", func(t *testing.T) {
 			inst.finish(third, lost("killed"))
 			retry := inst.start()
 			equal(t, "cause", retry.Run.Cause, task.CauseRetry)
 			equal(t, "continues", retry.Spec.Continues, second.Run.ID)
 		})
 	})
-	t.Run("not after a hand-over, nor when the task comes back", func(t *testing.T) {
+	t.Run("not after a hand-over, nor after the task returns", func(t *testing.T) {
 		inst, tk, st := begin(t)
-		inst.asksAndEnds(st, tk.ID)
+		inst.askAndEnd(st, tk.ID)
 		must(inst.s.Reply(inst.ctx(), maya, tk.ID, "green"))
 		must(inst.s.HandOver(inst.ctx(), maya, HandOver{TaskID: tk.ID, From: "coder", To: "reviewer", Comment: "take it"}))
 		other := inst.start()
@@ -78,21 +78,21 @@ func TestAWokenRunBeginsWithTheConversationOfItsTask(t *testing.T) {
 		must(inst.s.HandOver(inst.ctx(), maya, HandOver{TaskID: tk.ID, From: "reviewer", To: "coder", Comment: "back"}))
 		equal(t, "continues", inst.start().Spec.Continues, 0)
 	})
-	t.Run("not under other instructions", func(t *testing.T) {
+	t.Run("not after the instructions changed", func(t *testing.T) {
 		inst, tk, st := begin(t)
-		inst.asksAndEnds(st, tk.ID)
+		inst.askAndEnd(st, tk.ID)
 		inst.define("coder", definition("tools: read", "runner: script"))
 		must(inst.s.Reply(inst.ctx(), maya, tk.ID, "green"))
 		equal(t, "continues", inst.start().Spec.Continues, 0)
 	})
-	t.Run("not when it takes more than a tenth of the tokens, or too much at all", func(t *testing.T) {
+	t.Run("not if it takes more than a tenth of the tokens, or exceeds the maximum", func(t *testing.T) {
 		for limit, want := range map[string]bool{"max_tokens: 10000": false, "max_tokens: 200000": true, "": true} {
 			inst, _, first := begin(t)
 			inst.finish(first, completed("Done."))
 			inst.define("coder", definition("tools: read, edit", "runner: script", limit))
 			tk := inst.create(maya, "coder")
 			st := inst.start()
-			inst.asksAndEnds(st, tk.ID)
+			inst.askAndEnd(st, tk.ID)
 			must(inst.s.Reply(inst.ctx(), maya, tk.ID, "green"))
 			equal(t, limit, inst.start().Spec.Continues != 0, want)
 		}
@@ -102,11 +102,11 @@ func TestAWokenRunBeginsWithTheConversationOfItsTask(t *testing.T) {
 			lines = append(lines, task.Message{Type: "text", Role: task.SpeakerAssistant, Content: strings.Repeat("a", 8000)})
 		}
 		ok(t, inst.s.AppendTranscript(inst.ctx(), st.Run.ID, st.Run.Lease, lines))
-		inst.asksAndEnds(st, tk.ID)
+		inst.askAndEnd(st, tk.ID)
 		must(inst.s.Reply(inst.ctx(), maya, tk.ID, "green"))
 		equal(t, "too long", inst.start().Spec.Continues, 0)
 	})
-	t.Run("a reviewer sees which run it continues, and approves that", func(t *testing.T) {
+	t.Run("a reviewer sees and approves which run it continues", func(t *testing.T) {
 		inst := newInstance(t, converse, func(c *Config) { c.Wakes, c.Policy = true, task.ApproveAlways })
 		tk := inst.create(maya, "coder")
 		approve := func() *Start {
@@ -116,7 +116,7 @@ func TestAWokenRunBeginsWithTheConversationOfItsTask(t *testing.T) {
 			inst.Forward(time.Minute)
 			return inst.start()
 		}
-		inst.asksAndEnds(approve(), tk.ID)
+		inst.askAndEnd(approve(), tk.ID)
 		must(inst.s.Reply(inst.ctx(), maya, tk.ID, "green"))
 		equal(t, "continues", inst.openRun(tk.ID).Spec.Continues, 1)
 		equal(t, "continues", approve().Spec.Continues, 1)

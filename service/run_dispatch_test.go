@@ -7,7 +7,7 @@ import (
 	"taskyard/task"
 )
 
-// queueRuns makes n tasks of an agent with a queued run each.
+// queueRuns creates n tasks of an agent with a queued run each.
 func (inst *instance) queueRuns(agent string, n int) []*task.Run {
 	inst.t.Helper()
 	var out []*task.Run
@@ -18,8 +18,8 @@ func (inst *instance) queueRuns(agent string, n int) []*task.Run {
 	return out
 }
 
-func TestHowManyRunsRun(t *testing.T) {
-	t.Run("one of an agent at a time unless its definition says more", func(t *testing.T) {
+func TestConcurrentRunsAreLimited(t *testing.T) {
+	t.Run("one per agent unless its definition allows more", func(t *testing.T) {
 		inst := newInstance(t)
 		runs := inst.queueRuns("coder", 2)
 		st := inst.start()
@@ -32,7 +32,7 @@ func TestHowManyRunsRun(t *testing.T) {
 		inst.finish(st, completed("ok"))
 		equal(t, "next of coder", inst.start().Run.ID, runs[1].ID)
 	})
-	t.Run("four in all", func(t *testing.T) {
+	t.Run("four in total", func(t *testing.T) {
 		inst := newInstance(t)
 		inst.define("coder", definition("tools: read", "max_parallel: 10"))
 		runs := inst.queueRuns("coder", 6)
@@ -46,7 +46,7 @@ func TestHowManyRunsRun(t *testing.T) {
 		inst.start()
 		inst.nothingStarts()
 	})
-	t.Run("as many of ticks as scheduler.concurrency, and others beside them", func(t *testing.T) {
+	t.Run("as many by ticks as scheduler.concurrency, plus others", func(t *testing.T) {
 		inst := newInstance(t)
 		inst.create(maya, "coder", noStart)
 		inst.create(maya, "planner", noStart)
@@ -58,26 +58,26 @@ func TestHowManyRunsRun(t *testing.T) {
 		inst.finish(st, completed("ok"))
 		equal(t, "cause", inst.start().Run.Cause, task.CauseTick)
 	})
-	t.Run("none of a task whose former process is not gone yet", func(t *testing.T) {
+	t.Run("none of a task whose previous process has not ended", func(t *testing.T) {
 		inst := newInstance(t)
 		r := inst.queueRuns("coder", 1)[0]
 		st, _, err := inst.s.NextRun(inst.ctx(), map[task.ID]bool{r.TaskID: true})
 		ok(t, err)
 		if st != nil {
-			t.Fatal("it started")
+			t.Fatal("the run started")
 		}
 		inst.start()
 	})
-	t.Run("the dispatcher is told when the next retry may start, whatever else waits", func(t *testing.T) {
+	t.Run("the dispatcher learns when the next retry may start, whatever else waits", func(t *testing.T) {
 		inst := newInstance(t)
 		inst.queueRuns("coder", 2)
-		inst.start() // the second one of coder waits for its end
+		inst.start() // the second run of coder waits for this one to end
 		inst.queueRuns("planner", 1)
 		inst.finish(inst.start(), failure(task.PhaseError))
 		st, later, err := inst.s.NextRun(inst.ctx(), nil)
 		ok(t, err)
 		if st != nil {
-			t.Fatalf("run %d started", st.Run.ID)
+			t.Fatalf("got run %d, want none", st.Run.ID)
 		}
 		equal(t, "later", later, inst.s.Now().Add(30*time.Second))
 	})
@@ -94,7 +94,7 @@ func TestStartOfARun(t *testing.T) {
 		equal(t, "holder", now.Claim.Holder, "coder")
 		equal(t, "claim", now.Claim.ID, st.Run.ClaimID)
 	})
-	t.Run("keeps the prompts in its transcript and the definition's text", func(t *testing.T) {
+	t.Run("stores the prompts in its transcript and the definition's text", func(t *testing.T) {
 		lines := must(inst.s.Transcript(inst.ctx(), vera, r.ID, 0, 10))
 		equal(t, "lines", len(lines), 2)
 		equal(t, "system prompt", lines[0].Content, st.Spec.SystemPrompt)
@@ -108,11 +108,11 @@ func TestStartOfARun(t *testing.T) {
 		equal(t, "lost", len(must(inst.s.LeaseLost(inst.ctx()))), 0)
 		equal(t, "claim", inst.task(tk.ID).Claim.ExpiresAt, inst.s.Now().Add(2*time.Hour-50*time.Second))
 	})
-	t.Run("a second run is refused meanwhile", func(t *testing.T) {
+	t.Run("a second run is refused during the first", func(t *testing.T) {
 		_, err := inst.s.RunNow(inst.ctx(), maya, tk.ID)
 		refused(t, err, task.CodeRunOpen, "in flight")
 	})
-	t.Run("its end frees the claim and kills its token", func(t *testing.T) {
+	t.Run("its end releases the claim and revokes its token", func(t *testing.T) {
 		own := inst.actor(st)
 		equal(t, "actor", own, task.Actor{Name: "coder", Role: task.RoleAgent, TokenID: own.TokenID, RunID: r.ID, Addr: "127.0.0.1"})
 		inst.finish(st, completed("all of it"))
@@ -130,15 +130,15 @@ func TestStartOfARun(t *testing.T) {
 
 func TestManualRunsAreRefusedWithTheReason(t *testing.T) {
 	inst := newInstance(t)
-	claimed := inst.working(coder)
+	claimed := inst.claimedTask(coder)
 	missing := inst.create(maya, "reviewer", noStart)
 	for name, c := range map[string]struct {
 		id   task.ID
 		code task.Code
 	}{
 		"unknown task":  {99999, task.CodeTaskNotFound},
-		"draft":         {inst.in(task.Draft).ID, task.CodeTaskNotActive},
-		"done":          {inst.in(task.Done).ID, task.CodeArchived},
+		"draft":         {inst.taskWithStatus(task.Draft).ID, task.CodeTaskNotActive},
+		"done":          {inst.taskWithStatus(task.Done).ID, task.CodeArchived},
 		"claimed":       {claimed.ID, task.CodeClaimed},
 		"pull-only":     {inst.create(maya, "pull", noStart).ID, task.CodePullOnly},
 		"invalid owner": {inst.create(maya, "bad", draft).ID, task.CodeInvalidAgent},
@@ -148,7 +148,7 @@ func TestManualRunsAreRefusedWithTheReason(t *testing.T) {
 			refused(t, err, c.code)
 		})
 	}
-	t.Run("an owner that is defined no more", func(t *testing.T) {
+	t.Run("an owner without a definition", func(t *testing.T) {
 		ok(t, inst.s.agents.Delete("reviewer"))
 		_, err := inst.s.RunNow(inst.ctx(), maya, missing.ID)
 		refused(t, err, task.CodeUnknownAgent, "reviewer")
@@ -169,12 +169,12 @@ func TestAQueuedRunThatCannotStartEndsWithTheReason(t *testing.T) {
 		must(inst.s.Ask(inst.ctx(), coder, r.TaskID, "?", false))
 		ended(t, r, task.PhaseTaskClosed, "the task waits for an answer")
 	})
-	t.Run("when the definition became pull-only", func(t *testing.T) {
+	t.Run("when the definition becomes pull-only", func(t *testing.T) {
 		r := inst.queueRuns("coder", 1)[0]
 		inst.define("coder", definition("tools: read", "runner: none"))
 		ended(t, r, task.PhaseBy, "Taskyard cannot start agent coder: its definition says `runner: none`")
 	})
-	t.Run("when the task went to another owner", func(t *testing.T) {
+	t.Run("when the task gets another owner", func(t *testing.T) {
 		r := inst.queueRuns("reviewer", 1)[0]
 		must(inst.s.UpdateTask(inst.ctx(), maya, r.TaskID, task.Patch{Owner: ptr("pull")}))
 		ended(t, r, task.PhaseTaskClosed, "the task moved to pull")
@@ -193,5 +193,5 @@ func TestCancelingARunStopsIt(t *testing.T) {
 	equal(t, "cause", <-stopped, ErrStopCanceled)
 	equal(t, "work status", inst.task(tk.ID).WorkStatus, task.Idle)
 	refused(t, inst.s.FinishRun(inst.ctx(), r.ID, st.Run.Lease, completed("too late")), task.CodeStaleLease)
-	inst.asleep(t, tk.ID)
+	inst.wantNoRun(t, tk.ID)
 }

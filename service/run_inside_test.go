@@ -19,7 +19,7 @@ func TestARunMayEndItsOwnTask(t *testing.T) {
 	tk, st, own := inst.inRun("coder")
 	must(inst.s.CompleteTask(inst.ctx(), own, tk.ID, "that was it", 0))
 	equal(t, "state", inst.run(st.Run.ID).Status, task.RunRunning)
-	t.Run("and still append its last words", func(t *testing.T) {
+	t.Run("and still append to its transcript", func(t *testing.T) {
 		ok(t, inst.s.AppendTranscript(inst.ctx(), st.Run.ID, st.Run.Lease,
 			[]task.Message{{Role: task.SpeakerAssistant, Type: "text", Content: "bye"}}))
 	})
@@ -29,17 +29,17 @@ func TestARunMayEndItsOwnTask(t *testing.T) {
 		lines := must(inst.s.Transcript(inst.ctx(), vera, st.Run.ID, 0, 10))
 		equal(t, "last line", last(lines).Content, "done")
 	})
-	t.Run("but nothing after its end", func(t *testing.T) {
+	t.Run("but not after its end", func(t *testing.T) {
 		err := inst.s.AppendTranscript(inst.ctx(), st.Run.ID, st.Run.Lease, []task.Message{{Content: "one more"}})
 		refused(t, err, task.CodeStaleLease)
 	})
-	t.Run("a failure after the task was done makes no retry", func(t *testing.T) {
+	t.Run("a failure after the task is done is not retried", func(t *testing.T) {
 		tk, st, own := inst.inRun("coder")
 		must(inst.s.CompleteTask(inst.ctx(), own, tk.ID, "", 0))
 		inst.finish(st, failure(task.PhaseError))
 		equal(t, "runs", len(inst.runs(tk.ID)), 1)
 	})
-	t.Run("a run whose task somebody else ends is stopped", func(t *testing.T) {
+	t.Run("a run is stopped when another caller ends its task", func(t *testing.T) {
 		tk, st, _ := inst.inRun("coder")
 		must(inst.s.CompleteTask(inst.ctx(), maya, tk.ID, "", 0))
 		equal(t, "state", inst.run(st.Run.ID).State(), task.State{Status: task.RunCanceled, Phase: task.PhaseTaskClosed})
@@ -48,7 +48,7 @@ func TestARunMayEndItsOwnTask(t *testing.T) {
 	})
 }
 
-func TestARunThatEndsHoldsNoClaimOfOtherTasks(t *testing.T) {
+func TestAnEndedRunHasNoClaims(t *testing.T) {
 	inst := newInstance(t, noApprove)
 	other, done, taken := inst.create(maya, "coder", noStart), inst.create(maya, "coder", noStart), inst.create(maya, "coder", noStart)
 	_, st, own := inst.inRun("coder")
@@ -57,12 +57,12 @@ func TestARunThatEndsHoldsNoClaimOfOtherTasks(t *testing.T) {
 	must(inst.s.ReleaseClaim(inst.ctx(), own, taken.ID, 0))
 	equal(t, "claimed by another", inst.signup(coder).ID, taken.ID)
 	inst.finish(st, completed("I leave the rest."))
-	equal(t, "the claim of a task that the run left", inst.task(other.ID).Claim, nil)
-	equal(t, "the holder of one that another claimed since", inst.task(taken.ID).Claim.Holder, "coder")
+	equal(t, "claim of another task after the run's end", inst.task(other.ID).Claim, nil)
+	equal(t, "holder of a task that another agent claimed since", inst.task(taken.ID).Claim.Holder, "coder")
 	equal(t, "claimed again", inst.signup(coder).ID, other.ID)
 }
 
-func TestARunMayNotChangeTheTaskAboveIt(t *testing.T) {
+func TestARunMayNotChangeItsParentTask(t *testing.T) {
 	inst := newInstance(t)
 	top := inst.create(maya, "planner", noStart, steps("a", "b"))
 	mid := inst.subtask(maya, top.ID, 0, "planner", noStart, steps("a", "b"))
@@ -107,7 +107,7 @@ func TestARunMayNotChangeTheTaskAboveIt(t *testing.T) {
 			})
 		}
 	}
-	t.Run("its own task it may change, and comment anywhere", func(t *testing.T) {
+	t.Run("it may change its own task and comment anywhere", func(t *testing.T) {
 		must(inst.s.UpdateTask(inst.ctx(), own, low.ID, task.Patch{Priority: ptr(1)}))
 		must(inst.s.Comment(inst.ctx(), own, top.ID, "news from below"))
 	})
@@ -137,19 +137,19 @@ func TestARunMayNotChangeTheTaskOfAnotherRun(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := call(); err == nil {
-				t.Error("it was allowed")
+				t.Error("got no error")
 			}
 			equal(t, "state", inst.run(st.Run.ID).Status, task.RunRunning)
 		})
 	}
-	t.Run("its own run still may", func(t *testing.T) {
+	t.Run("the task's own run still may", func(t *testing.T) {
 		must(inst.s.CompleteTask(inst.ctx(), theirs, tk.ID, "done", 0))
 	})
 }
 
-func TestTasksInsideARunNeedTheToolTask(t *testing.T) {
+func TestCreatingTasksInARunRequiresTheToolTask(t *testing.T) {
 	inst := newInstance(t)
-	t.Run("an agent without it creates nothing", func(t *testing.T) {
+	t.Run("an agent without the tool creates nothing", func(t *testing.T) {
 		tk, _, own := inst.inRun("coder", steps("a"))
 		inst.unchanged(t, func() {
 			_, err := inst.s.CreateTask(inst.ctx(), own, task.New{Title: "x", Owner: "coder"})
@@ -159,7 +159,7 @@ func TestTasksInsideARunNeedTheToolTask(t *testing.T) {
 		})
 	})
 	t.Run("outside a run it may", func(t *testing.T) { inst.create(coder, "coder", noStart) })
-	t.Run("an agent with it creates tasks and subtasks", func(t *testing.T) {
+	t.Run("an agent with the tool creates tasks and subtasks", func(t *testing.T) {
 		tk, _, own := inst.inRun("planner", steps("a"))
 		inst.create(own, "pull", noStart)
 		equal(t, "created by", inst.subtask(own, tk.ID, 0, "pull", noStart).CreatedBy, "planner")

@@ -12,20 +12,20 @@ import (
 	"taskyard/task"
 )
 
-// writers waits until n callers wait for the one writer.
-func writers(t *testing.T, n int) {
+// awaitWriters waits until n callers wait for the writer.
+func awaitWriters(t *testing.T, n int) {
 	t.Helper()
 	all := make([]byte, 1<<20)
 	for end := time.After(30 * time.Second); strings.Count(string(all[:runtime.Stack(all, true)]), "(*DB).Write(") < n; runtime.Gosched() {
 		select {
 		case <-end:
-			t.Fatalf("not %d writers", n)
+			t.Fatalf("timed out waiting for %d writers", n)
 		default:
 		}
 	}
 }
 
-func TestAReportedBatchThatIsWrittenTwiceLosesNothing(t *testing.T) {
+func TestABatchReportedTwiceLosesNothing(t *testing.T) {
 	inst := newInstance(t, forGPU)
 	l, hold := inst.leaseWorking()
 	lines := func(texts ...string) (list []task.Message) {
@@ -42,11 +42,11 @@ func TestAReportedBatchThatIsWrittenTwiceLosesNothing(t *testing.T) {
 		done <- inst.db.Write(context.Background(), func(*db.Tx) error { close(held); <-free; return nil })
 	}()
 	<-held
-	go func() { // its answer was lost on the way: the worker says two of them again
+	go func() { // the response was lost, so the worker repeats two lines
 		_, err := inst.s.ReportEvents(context.Background(), gpuBox, l.RunID, hold, 1, lines("one", "two", "three"))
 		done <- err
 	}()
-	writers(t, 2)
+	awaitWriters(t, 2)
 	undone := errors.New("it fails after it has written, and all that shares its commit is run again")
 	go func() {
 		err := inst.db.Write(context.Background(), func(tx *db.Tx) error {
@@ -57,7 +57,7 @@ func TestAReportedBatchThatIsWrittenTwiceLosesNothing(t *testing.T) {
 		}
 		done <- err
 	}()
-	writers(t, 3)
+	awaitWriters(t, 3)
 	close(free)
 	for range 3 {
 		ok(t, <-done)
@@ -71,7 +71,7 @@ func TestAReportedBatchThatIsWrittenTwiceLosesNothing(t *testing.T) {
 	equal(t, "transcript", strings.Join(got, " "), "one two three")
 }
 
-func TestARunThatIsHeardOfAgainIsNotLost(t *testing.T) {
+func TestALateHeartbeatKeepsARun(t *testing.T) {
 	inst := newInstance(t, forGPU)
 	inst.queueRuns("coder", 1)
 	l := inst.lease("gpu")

@@ -8,7 +8,7 @@ import (
 	"taskyard/task"
 )
 
-func TestARunSaysThatItsProgramNeverReachedMCP(t *testing.T) {
+func TestARunReportsThatItsProgramNeverReachedMCP(t *testing.T) {
 	given := script(Runner{RunnerTraits: task.RunnerTraits{MCP: true}})
 	for _, tt := range []struct {
 		name    string
@@ -17,11 +17,11 @@ func TestARunSaysThatItsProgramNeverReachedMCP(t *testing.T) {
 		end     Finished
 		want    bool
 	}{
-		{"one that never did", []func(*Config){given}, false, completed("done"), true},
-		{"a failed one too", []func(*Config){given}, false, failure(task.PhaseError), true},
-		{"not one that did", []func(*Config){given}, true, completed("done"), false},
-		{"not one whose credentials were refused", []func(*Config){given}, false, failure(task.PhaseAuth), false},
-		{"not one that is given none", nil, false, completed("done"), false},
+		{"a run that never reached it", []func(*Config){given}, false, completed("done"), true},
+		{"a failed run too", []func(*Config){given}, false, failure(task.PhaseError), true},
+		{"not a run that reached it", []func(*Config){given}, true, completed("done"), false},
+		{"not a run whose credentials were refused", []func(*Config){given}, false, failure(task.PhaseAuth), false},
+		{"not a run without an MCP server", nil, false, completed("done"), false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -31,18 +31,18 @@ func TestARunSaysThatItsProgramNeverReachedMCP(t *testing.T) {
 				inst.s.ReachedMCP(inst.ctx(), own)
 			}
 			inst.finish(st, tt.end)
-			told := ""
+			text := ""
 			for _, m := range must(inst.s.Transcript(inst.ctx(), maya, st.Run.ID, 0, 100)) {
-				told += m.Content
+				text += m.Content
 			}
-			equal(t, "said", strings.Contains(told, "never reached Taskyard's MCP server"), tt.want)
+			equal(t, "warning", strings.Contains(text, "never reached Taskyard's MCP server"), tt.want)
 			equal(t, "remembered", reached(inst.s, st.Run.ID), false)
 		})
 	}
 }
 
-// Programs reach the servers through a proxy, which need not pass on their calls to
-// the one that executes them.
+// Programs reach the servers through a proxy, which may send their calls to a server
+// other than the one that executes them.
 func TestARunReachesMCPOnAnyServer(t *testing.T) {
 	srv := newTwoServers(t, script(Runner{RunnerTraits: task.RunnerTraits{MCP: true}}))
 	_, st, own := srv.inRun("coder")
@@ -50,9 +50,9 @@ func TestARunReachesMCPOnAnyServer(t *testing.T) {
 	testkit.Eventually(t, "the server that executes the run knows", func() bool { return reached(srv.s, st.Run.ID) })
 	srv.finish(st, completed("done"))
 	for _, m := range must(srv.s.Transcript(srv.ctx(), maya, st.Run.ID, 0, 100)) {
-		equal(t, "said", strings.Contains(m.Content, "never reached Taskyard's MCP server"), false)
+		equal(t, "warning", strings.Contains(m.Content, "never reached Taskyard's MCP server"), false)
 	}
-	testkit.Eventually(t, "the other one forgets it", func() bool { return !reached(srv.b, st.Run.ID) })
+	testkit.Eventually(t, "the other server forgets it", func() bool { return !reached(srv.b, st.Run.ID) })
 }
 
 // reached reports whether a server remembers that a run has reached MCP.

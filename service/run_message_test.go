@@ -9,8 +9,8 @@ import (
 
 var steerable = script(Runner{RunnerTraits: task.RunnerTraits{Steers: true}})
 
-// steered starts a run of coder that works.
-func (inst *instance) steered(t *testing.T) *Start {
+// startSteerable starts a run of coder and marks it as working.
+func (inst *instance) startSteerable(t *testing.T) *Start {
 	t.Helper()
 	tk := inst.create(maya, "coder", noStart)
 	st := inst.runTask(tk.ID)
@@ -38,32 +38,32 @@ func (inst *instance) deliver(t *testing.T, r *task.Run) (texts []string) {
 func TestAMessageReachesTheRunOnce(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t, noApprove, steerable)
-	r := inst.steered(t).Run
+	r := inst.startSteerable(t).Run
 	sub := inst.s.FollowRunMessages(r.ID)
 	defer sub.Close()
 	m := must(inst.s.SendRunMessage(inst.ctx(), oleg, r.ID, " use tabs \n"))
 	if m.Author != "user:oleg" || m.Text != "use tabs" || m.Delivered() {
-		t.Errorf("message %+v", m)
+		t.Errorf("got message %+v", m)
 	}
 	select {
 	case <-sub.C:
 	default:
-		t.Error("whoever follows the run was told nothing")
+		t.Error("followers of the run were not notified")
 	}
 	equal(t, "delivered", strings.Join(inst.deliver(t, r), "|"), "use tabs")
-	ok(t, inst.s.DeliverRunMessage(inst.ctx(), r.ID, r.Lease, m.ID)) // again
+	ok(t, inst.s.DeliverRunMessage(inst.ctx(), r.ID, r.Lease, m.ID)) // a second time
 	equal(t, "queued", len(must(inst.s.QueuedRunMessages(inst.ctx(), r.ID, r.Lease))), 0)
 	list := must(inst.s.RunMessages(inst.ctx(), vera, r.ID))
 	equal(t, "state", len(list) == 1 && list[0].DeliveredAt == task.TimeFromStd(inst.Now()), true)
 	lines := must(inst.s.Transcript(inst.ctx(), maya, r.ID, 0, 100))
 	last := lines[len(lines)-1]
 	equal(t, "line", last.Author+" "+string(last.Role)+" "+last.Type+": "+last.Content, "user:oleg user message: use tabs")
-	equal(t, "lines said", len(must(inst.s.TranscriptAfter(inst.ctx(), maya, r.ID, "said", 0, 10))), 1)
+	equal(t, "message lines", len(must(inst.s.TranscriptAfter(inst.ctx(), maya, r.ID, "said", 0, 10))), 1)
 
 	ok(t, inst.s.FinishRun(inst.ctx(), r.ID, r.Lease, completed("in short")))
 	equal(t, "comments", len(inst.comments(r.TaskID)), 0)
 	if next := inst.openRun(r.TaskID); next != nil {
-		t.Errorf("run %d follows, although the agent got all", next.ID)
+		t.Errorf("run %d follows although the agent got all messages", next.ID)
 	}
 	_, err := inst.s.QueuedRunMessages(inst.ctx(), r.ID, r.Lease)
 	refused(t, err, task.CodeStaleLease)
@@ -73,7 +73,7 @@ func TestAMessageReachesTheRunOnce(t *testing.T) {
 func TestWhoMaySendAMessageAndWhen(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t, noApprove, steerable)
-	r := inst.steered(t).Run
+	r := inst.startSteerable(t).Run
 	send := func(a task.Actor, run task.ID, text string) error {
 		_, err := inst.s.SendRunMessage(inst.ctx(), a, run, text)
 		return err
@@ -97,59 +97,59 @@ func TestWhoMaySendAMessageAndWhen(t *testing.T) {
 	refused(t, send(maya, waiting.ID, "x"), task.CodeNoRunMessages, "has not started")
 
 	deaf := newInstance(t, noApprove)
-	_, err := deaf.s.SendRunMessage(deaf.ctx(), maya, deaf.steered(t).Run.ID, "x")
+	_, err := deaf.s.SendRunMessage(deaf.ctx(), maya, deaf.startSteerable(t).Run.ID, "x")
 	refused(t, err, task.CodeNoRunMessages, "its runner cannot pass them on", "comment on task 1 instead")
 }
 
-func TestWhatARunDidNotGetIsKept(t *testing.T) {
+func TestUndeliveredMessagesAreKept(t *testing.T) {
 	t.Parallel()
-	said := func(t *testing.T) (*instance, *task.Run) {
+	withMessages := func(t *testing.T) (*instance, *task.Run) {
 		t.Helper()
 		inst := newInstance(t, wakes, noApprove, steerable)
-		r := inst.steered(t).Run
+		r := inst.startSteerable(t).Run
 		must(inst.s.SendRunMessage(inst.ctx(), oleg, r.ID, "use tabs"))
 		ok(inst.t, inst.s.DeliverRunMessage(inst.ctx(), r.ID, r.Lease, 1))
 		must(inst.s.SendRunMessage(inst.ctx(), rita, r.ID, "and a test"))
 		must(inst.s.SendRunMessage(inst.ctx(), rita, r.ID, "two tests"))
 		return inst, r
 	}
-	t.Run("as comments and one more run, after a run that completed", func(t *testing.T) {
+	t.Run("as comments with another run, after a completed run", func(t *testing.T) {
 		t.Parallel()
-		inst, r := said(t)
+		inst, r := withMessages(t)
 		ok(t, inst.s.FinishRun(inst.ctx(), r.ID, r.Lease, completed("done")))
 		equal(t, "comments", strings.Join(inst.comments(r.TaskID), "|"), "user:rita: and a test|user:rita: two tests")
 		next := inst.openRun(r.TaskID)
 		if next == nil || next.Cause != task.CauseFollowUp || next.Why != "message by user:rita that run 1 did not get" {
-			t.Fatalf("next run %+v", next)
+			t.Fatalf("got next run %+v", next)
 		}
 		st := inst.start()
 		for _, text := range []string{"and a test", "two tests"} {
 			if !strings.Contains(st.Spec.Prompt, text) {
-				t.Errorf("the prompt lacks %q", text)
+				t.Errorf("the prompt does not contain %q", text)
 			}
 		}
 		ok(t, inst.s.FinishRun(inst.ctx(), st.Run.ID, st.Run.Lease, completed("done")))
-		inst.asleep(t, r.TaskID)
+		inst.wantNoRun(t, r.TaskID)
 	})
-	t.Run("as comments for the retry, all of them, after one that failed", func(t *testing.T) {
+	t.Run("as comments for the retry, all of them, after a failed run", func(t *testing.T) {
 		t.Parallel()
-		inst, r := said(t)
+		inst, r := withMessages(t)
 		ok(t, inst.s.LoseRun(inst.ctx(), inst.run(r.ID), "the server was killed"))
 		equal(t, "comments", strings.Join(inst.comments(r.TaskID), "|"), "user:oleg: use tabs|user:rita: and a test|user:rita: two tests")
 		if next := inst.openRun(r.TaskID); next == nil || next.Cause != task.CauseRetry {
-			t.Errorf("next run %+v", next)
+			t.Errorf("got next run %+v", next)
 		}
 	})
-	t.Run("as comments alone, after one that a person canceled", func(t *testing.T) {
+	t.Run("as comments only, after a canceled run", func(t *testing.T) {
 		t.Parallel()
-		inst, r := said(t)
+		inst, r := withMessages(t)
 		must(inst.s.CancelRun(inst.ctx(), maya, r.ID, ""))
 		equal(t, "comments", len(inst.comments(r.TaskID)), 3)
-		inst.asleep(t, r.TaskID)
+		inst.wantNoRun(t, r.TaskID)
 	})
-	t.Run("in the transcript, where the task is archived", func(t *testing.T) {
+	t.Run("in the transcript, if the task is archived", func(t *testing.T) {
 		t.Parallel()
-		inst, r := said(t)
+		inst, r := withMessages(t)
 		own := coder
 		own.RunID = r.ID
 		must(inst.s.CompleteTask(inst.ctx(), own, r.TaskID, "all done", 0))
@@ -164,25 +164,25 @@ func TestWhatARunDidNotGetIsKept(t *testing.T) {
 		equal(t, "lines", strings.Join(kept, "|"),
 			`user:oleg: use tabs|user:rita: and a test{"undelivered":true}|user:rita: two tests{"undelivered":true}`)
 	})
-	t.Run("queued for the next start, when the server stopped", func(t *testing.T) {
+	t.Run("queued for the next start, after the server stopped", func(t *testing.T) {
 		t.Parallel()
-		inst, r := said(t)
+		inst, r := withMessages(t)
 		ok(t, inst.s.RequeueRun(inst.ctx(), r.ID, r.Lease))
 		equal(t, "comments", len(inst.comments(r.TaskID)), 0)
 		again := inst.start().Run
 		equal(t, "run", again.ID, r.ID)
 		equal(t, "delivered to an agent that starts over", strings.Join(inst.deliver(t, again), "|"), "use tabs|and a test|two tests")
 	})
-	t.Run("once, when the agent continues its conversation", func(t *testing.T) {
+	t.Run("once, if the agent continues its conversation", func(t *testing.T) {
 		t.Parallel()
-		inst, r := said(t)
+		inst, r := withMessages(t)
 		ok(t, inst.s.RunSession(inst.ctx(), r.ID, r.Lease, "11111111-2222", "run-1"))
 		ok(t, inst.s.RequeueRun(inst.ctx(), r.ID, r.Lease))
 		equal(t, "delivered", strings.Join(inst.deliver(t, inst.start().Run), "|"), "and a test|two tests")
 	})
-	t.Run("as comments, when a run is canceled that the server put back", func(t *testing.T) {
+	t.Run("as comments, if a requeued run is canceled", func(t *testing.T) {
 		t.Parallel()
-		inst, r := said(t)
+		inst, r := withMessages(t)
 		ok(t, inst.s.RequeueRun(inst.ctx(), r.ID, r.Lease))
 		must(inst.s.CancelRun(inst.ctx(), maya, r.ID, ""))
 		equal(t, "comments", len(inst.comments(r.TaskID)), 3)

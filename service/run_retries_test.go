@@ -8,7 +8,7 @@ import (
 )
 
 func TestRetries(t *testing.T) {
-	t.Run("a failure is tried again after the back-off, three times in all", func(t *testing.T) {
+	t.Run("a failure is retried after the backoff, three attempts in total", func(t *testing.T) {
 		inst := newInstance(t)
 		tk := inst.create(maya, "coder", noStart)
 		first := inst.runTask(tk.ID)
@@ -26,10 +26,10 @@ func TestRetries(t *testing.T) {
 		equal(t, "not before", r.NotBefore, inst.s.Now().Add(time.Minute))
 		inst.Forward(time.Minute)
 		inst.finish(inst.start(), failure(task.PhaseIdle))
-		inst.asleep(t, tk.ID)
+		inst.wantNoRun(t, tk.ID)
 		equal(t, "event", last(inst.kinds(tk.ID)), task.EvTaskStuck)
 	})
-	t.Run("a failure is not tried again before its provider says, within a day", func(t *testing.T) {
+	t.Run("a failure is not retried before the time its provider gives, within a day", func(t *testing.T) {
 		inst := newInstance(t)
 		tk := inst.create(maya, "coder", noStart)
 		must(inst.s.RunNow(inst.ctx(), maya, tk.ID))
@@ -47,7 +47,7 @@ func TestRetries(t *testing.T) {
 		inst.finish(inst.start(), f)
 		equal(t, "not before", inst.openRun(tk.ID).NotBefore, inst.s.Now().Add(24*time.Hour))
 	})
-	t.Run("what is stuck waits for a person", func(t *testing.T) {
+	t.Run("a stuck task waits for a person", func(t *testing.T) {
 		inst := newInstance(t, wakes)
 		tk := inst.create(maya, "coder", noStart)
 		must(inst.s.RunNow(inst.ctx(), maya, tk.ID))
@@ -59,7 +59,7 @@ func TestRetries(t *testing.T) {
 		equal(t, "tick", must(inst.s.Tick(inst.ctx(), "cron")).Queued, 0)
 		equal(t, "reason", inst.skips()[tk.ID], "stuck")
 		must(inst.s.Comment(inst.ctx(), maya, tk.ID, "hm"))
-		inst.asleep(t, tk.ID)
+		inst.wantNoRun(t, tk.ID)
 
 		r := must(inst.s.RetryRun(inst.ctx(), oleg, st.Run.ID))
 		equal(t, "retry of", r.RetryOf, st.Run.ID)
@@ -69,18 +69,18 @@ func TestRetries(t *testing.T) {
 		equal(t, "attempt after the retry", inst.openRun(tk.ID).Attempt, 2)
 	})
 	for _, phase := range []task.Phase{task.PhaseTokens, task.PhaseCost, task.PhaseTurns} {
-		t.Run("over its "+string(phase)+" a run waits for a person", func(t *testing.T) {
+		t.Run("after exceeding its "+string(phase)+" a task waits for a person", func(t *testing.T) {
 			inst := newInstance(t, wakes)
 			tk := inst.create(maya, "coder", noStart)
 			st := inst.runTask(tk.ID)
 			inst.finish(st, failure(phase))
-			inst.asleep(t, tk.ID)
+			inst.wantNoRun(t, tk.ID)
 			equal(t, "event", last(inst.kinds(tk.ID)), task.EvTaskStuck)
 			equal(t, "tick", must(inst.s.Tick(inst.ctx(), "cron")).Queued, 0)
 			equal(t, "attempt", must(inst.s.RetryRun(inst.ctx(), oleg, st.Run.ID)).Attempt, 1)
 		})
 	}
-	t.Run("a lost run is tried again at once", func(t *testing.T) {
+	t.Run("a lost run is retried at once", func(t *testing.T) {
 		inst := newInstance(t)
 		tk := inst.create(maya, "coder", noStart)
 		st := inst.runTask(tk.ID)
@@ -93,7 +93,7 @@ func TestRetries(t *testing.T) {
 		equal(t, "attempt", next.Run.Attempt, 2)
 		equal(t, "work status", inst.task(tk.ID).WorkStatus, task.Working)
 	})
-	t.Run("a success ends the row of failures", func(t *testing.T) {
+	t.Run("a success resets the count of failures", func(t *testing.T) {
 		inst := newInstance(t)
 		tk := inst.create(maya, "coder", noStart)
 		inst.finish(inst.runTask(tk.ID), failure(task.PhaseError))
@@ -112,7 +112,7 @@ func TestRetries(t *testing.T) {
 		equal(t, "reason", r.Reason, "it broke")
 		equal(t, "summary", r.Summary, "")
 	})
-	t.Run("only an ended run is retried", func(t *testing.T) {
+	t.Run("only an ended run can be retried", func(t *testing.T) {
 		inst := newInstance(t)
 		tk := inst.create(maya, "coder", noStart)
 		r := must(inst.s.RunNow(inst.ctx(), maya, tk.ID))
@@ -126,13 +126,13 @@ func TestBackoffGrowsToAnHour(t *testing.T) {
 		base := min(30*time.Second<<min(n, 10), time.Hour)
 		for range 50 {
 			if d := backoff(n); d < base*8/10 || d > base*12/10 {
-				t.Fatalf("attempt %d: %s is not within 20 %% of %s", n, d, base)
+				t.Fatalf("attempt %d: got %s, want within 20 %% of %s", n, d, base)
 			}
 		}
 	}
 }
 
-func TestRequeueCountsNoAttempt(t *testing.T) {
+func TestARequeueIsNotAnAttempt(t *testing.T) {
 	inst := newInstance(t)
 	tk := inst.create(maya, "coder", noStart)
 	st := inst.runTask(tk.ID)
@@ -141,7 +141,7 @@ func TestRequeueCountsNoAttempt(t *testing.T) {
 	equal(t, "state", r.State(), queued)
 	equal(t, "attempt", r.Attempt, 1)
 	equal(t, "work status", inst.task(tk.ID).WorkStatus, task.Idle)
-	t.Run("its token and its lease are dead", func(t *testing.T) {
+	t.Run("its token and lease are no longer valid", func(t *testing.T) {
 		_, err := inst.s.Authenticate(inst.ctx(), st.Token, "")
 		refused(t, err, task.CodeUnauthorized)
 		refused(t, inst.s.RunHeartbeat(inst.ctx(), r.ID, st.Run.Lease), task.CodeStaleLease)
@@ -150,7 +150,7 @@ func TestRequeueCountsNoAttempt(t *testing.T) {
 		next := inst.start()
 		equal(t, "run", next.Run.ID, st.Run.ID)
 		if next.Run.Lease <= st.Run.Lease {
-			t.Fatalf("lease %d after %d", next.Run.Lease, st.Run.Lease)
+			t.Fatalf("got lease %d after %d", next.Run.Lease, st.Run.Lease)
 		}
 		for name, err := range map[string]error{
 			"heartbeat":  inst.s.RunHeartbeat(inst.ctx(), r.ID, st.Run.Lease),

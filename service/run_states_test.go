@@ -7,8 +7,8 @@ import (
 	"taskyard/task"
 )
 
-// runTable is the table of runs.md, section 3, by hand: from, and all that it
-// may become.
+// runTable is the table in runs.md, section 3: each state with the states that may
+// follow.
 var runTable = map[string]string{
 	"pending/approval":   "pending/queued canceled/by canceled/denied canceled/expired canceled/task_closed canceled/shutdown",
 	"pending/queued":     "running/starting pending/approval canceled/by canceled/task_closed canceled/shutdown",
@@ -34,17 +34,17 @@ func TestRunTransitions(t *testing.T) {
 		}
 		for _, to := range task.States {
 			if from.CanMove(to) != allowed[to.String()] {
-				t.Errorf("%s → %s: the code says %t", from, to, from.CanMove(to))
+				t.Errorf("%s → %s: got %t", from, to, from.CanMove(to))
 			}
 		}
 		if from.Status.Final() != (runTable[from.String()] == "") {
-			t.Errorf("%s: final is %t", from, from.Status.Final())
+			t.Errorf("%s: got final %t", from, from.Status.Final())
 		}
 	}
 	for from, row := range runTable {
 		for _, s := range append(strings.Fields(row), from) {
 			if !known[s] {
-				t.Errorf("the table names the unknown state %s", s)
+				t.Errorf("the table contains the unknown state %s", s)
 			}
 		}
 	}

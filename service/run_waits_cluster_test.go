@@ -10,7 +10,7 @@ import (
 	"taskyard/task"
 )
 
-// twoServers hear of each other. A worker executes a run for them.
+// twoServers are two servers that hear of each other. A worker executes a run for them.
 type twoServers struct {
 	*instance
 	b      *Service
@@ -46,7 +46,7 @@ func (srv *twoServers) join(id string) *Service {
 	return s
 }
 
-// follow has a server hear of the changes of the other, until the test ends.
+// follow lets a server hear of the other's changes until the test ends.
 func (srv *twoServers) follow(s *Service) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -62,15 +62,15 @@ func (srv *twoServers) beat(s *Service, known bool, wait time.Duration) bool {
 	return b.Waits
 }
 
-// waits checks what both servers say of the run.
-func (srv *twoServers) waits(what string, want bool) {
+// wantWaiting checks whether both servers report the run as waiting.
+func (srv *twoServers) wantWaiting(what string, want bool) {
 	srv.t.Helper()
 	equal(srv.t, what+": on a", srv.beat(srv.s, want, 0), want)
 	equal(srv.t, what+": on b", srv.beat(srv.b, want, 0), want)
 }
 
-// later lets time pass in which servers live.
-func (srv *twoServers) later(d time.Duration, alive ...*Service) {
+// passTime lets time pass while some servers are alive.
+func (srv *twoServers) passTime(d time.Duration, alive ...*Service) {
 	srv.t.Helper()
 	for range d / seenEvery {
 		srv.Forward(seenEvery)
@@ -81,45 +81,45 @@ func (srv *twoServers) later(d time.Duration, alive ...*Service) {
 }
 
 // The heartbeats of a worker, and the calls of its run, reach any server.
-func TestEveryServerKnowsThatARunOfAWorkerWaits(t *testing.T) {
+func TestEveryServerKnowsThatAWorkersRunWaits(t *testing.T) {
 	t.Parallel()
-	t.Run("a held heartbeat is answered when another server has the run wait", func(t *testing.T) {
+	t.Run("a waiting heartbeat returns when the run waits on another server", func(t *testing.T) {
 		t.Parallel()
 		srv := withWorker(t)
 		beats := make(chan bool, 1)
 		go func() { beats <- srv.beat(srv.s, false, task.MaxWait) }()
 		end := srv.b.beginWait(srv.leased.RunID)
-		equal(t, "when it begins", <-beats, true)
-		srv.waits("meanwhile", true)
+		equal(t, "when the wait begins", <-beats, true)
+		srv.wantWaiting("meanwhile", true)
 		go func() { beats <- srv.beat(srv.s, true, task.MaxWait) }()
 		end()
-		equal(t, "when it ends", <-beats, false)
-		srv.waits("afterwards", false)
+		equal(t, "when the wait ends", <-beats, false)
+		srv.wantWaiting("afterwards", false)
 	})
-	t.Run("while it waits on two of them, each minute counts once", func(t *testing.T) {
+	t.Run("while it waits on two servers, each minute counts once", func(t *testing.T) {
 		t.Parallel()
 		srv := withWorker(t)
 		endA := srv.s.beginWait(srv.leased.RunID)
-		srv.later(time.Minute, srv.s, srv.b)
+		srv.passTime(time.Minute, srv.s, srv.b)
 		endB := srv.b.beginWait(srv.leased.RunID)
-		srv.later(time.Minute, srv.s, srv.b)
+		srv.passTime(time.Minute, srv.s, srv.b)
 		endA()
-		srv.waits("after the first has ended", true)
-		srv.later(time.Minute, srv.s, srv.b)
+		srv.wantWaiting("after the first wait", true)
+		srv.passTime(time.Minute, srv.s, srv.b)
 		endB()
-		srv.waits("after both have ended", false)
+		srv.wantWaiting("after both waits", false)
 		equal(t, "waited", srv.run(srv.leased.RunID).WaitedMs, 3*time.Minute.Milliseconds())
 	})
-	t.Run("until the server with the call is gone", func(t *testing.T) {
+	t.Run("until the server with the call is lost", func(t *testing.T) {
 		t.Parallel()
 		srv := withWorker(t)
 		srv.b.beginWait(srv.leased.RunID)
-		srv.later(seenEvery, srv.s)
+		srv.passTime(seenEvery, srv.s)
 		equal(t, "a moment later", srv.beat(srv.s, true, 0), true)
-		srv.later(silentLimit+seenEvery, srv.s)
-		equal(t, "once it is gone", srv.beat(srv.s, true, 0), false)
+		srv.passTime(silentLimit+seenEvery, srv.s)
+		equal(t, "once it is lost", srv.beat(srv.s, true, 0), false)
 	})
-	t.Run("until the server with the call has started again", func(t *testing.T) {
+	t.Run("until the server with the call restarts", func(t *testing.T) {
 		t.Parallel()
 		srv := withWorker(t)
 		srv.b.beginWait(srv.leased.RunID)
@@ -127,7 +127,7 @@ func TestEveryServerKnowsThatARunOfAWorkerWaits(t *testing.T) {
 		srv.join("b")
 		equal(t, "on a", srv.beat(srv.s, true, 0), false)
 	})
-	t.Run("until it starts again itself", func(t *testing.T) {
+	t.Run("until the server restarts itself", func(t *testing.T) {
 		t.Parallel()
 		srv := withWorker(t)
 		srv.b.beginWait(srv.leased.RunID)
@@ -137,7 +137,7 @@ func TestEveryServerKnowsThatARunOfAWorkerWaits(t *testing.T) {
 	})
 }
 
-// The receiver of a webhook has its run with one server, and calls any.
+// A webhook's receiver may call servers other than the one that has its run.
 func TestTheServerOfARunKnowsThatItWaitsOnAnother(t *testing.T) {
 	t.Parallel()
 	srv := newTwoServers(t)
@@ -159,6 +159,6 @@ func TestTheServerOfARunKnowsThatItWaitsOnAnother(t *testing.T) {
 	equal(t, "afterwards", now, false)
 
 	end = srv.s.beginWait(id)
-	equal(t, "what the database has of a wait on the server of the run", shared(), "")
+	equal(t, "waits in the database for a wait on the run's own server", shared(), "")
 	end()
 }

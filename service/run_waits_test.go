@@ -8,7 +8,7 @@ import (
 	"taskyard/task"
 )
 
-func TestWhileARunWaitsForWhatItDelegatedItIsKnown(t *testing.T) {
+func TestWaitsForDelegatedRunsAreKnown(t *testing.T) {
 	inst := delegating(t)
 	tk, st, own := inst.inRun("boss")
 	d := inst.delegate(own, task.Delegation{})
@@ -40,7 +40,7 @@ func TestWhileARunWaitsForWhatItDelegatedItIsKnown(t *testing.T) {
 	equal(t, "task", inst.task(tk.ID).Status, task.Active)
 }
 
-func TestAnApprovalOutlivesTheFailedRunThatAskedForIt(t *testing.T) {
+func TestAnApprovalOutlivesTheFailedRunThatRequestedIt(t *testing.T) {
 	inst := delegating(t, wakes, func(c *Config) { c.Policy, c.Attempts = task.ApproveDelegated, 1 })
 	tk, st, own := inst.inRun("boss")
 	waiting := inst.delegate(own, task.Delegation{})
@@ -48,12 +48,12 @@ func TestAnApprovalOutlivesTheFailedRunThatAskedForIt(t *testing.T) {
 	must(inst.s.ApproveRun(inst.ctx(), rita, running.RunID, Approve{Scope: task.ScopeOnce}))
 	inst.start()
 	inst.finish(st, failure(task.PhaseTimeout))
-	equal(t, "what runs", inst.state(running.RunID), "canceled/task_closed")
-	equal(t, "what waits", inst.state(waiting.RunID), "pending/approval")
-	equal(t, "the task is stuck", inst.openRun(tk.ID), nil)
+	equal(t, "state of the running run", inst.state(running.RunID), "canceled/task_closed")
+	equal(t, "state of the waiting run", inst.state(waiting.RunID), "pending/approval")
+	equal(t, "open run of the stuck task", inst.openRun(tk.ID), nil)
 	must(inst.s.ApproveRun(inst.ctx(), rita, waiting.RunID, Approve{Scope: task.ScopeOnce}))
 	inst.finish(inst.start(), completed("found"))
-	equal(t, "and resumed", inst.openRun(tk.ID).Why, "subtask "+waiting.TaskID.String()+" completed")
+	equal(t, "cause of the run that resumes it", inst.openRun(tk.ID).Why, "subtask "+waiting.TaskID.String()+" completed")
 }
 
 func TestAHeartbeatTellsAWorkerThatItsRunWaits(t *testing.T) {
@@ -70,10 +70,10 @@ func TestAHeartbeatTellsAWorkerThatItsRunWaits(t *testing.T) {
 	}
 	go beat(false)
 	end := inst.s.beginWait(l.RunID)
-	equal(t, "the held one, when it begins", (<-beats).Waits, true)
+	equal(t, "the waiting heartbeat, when the wait begins", (<-beats).Waits, true)
 	go beat(true)
 	end()
-	equal(t, "the next one, when it ends", (<-beats).Waits, false)
+	equal(t, "the next heartbeat, when the wait ends", (<-beats).Waits, false)
 	must(inst.s.CancelRun(inst.ctx(), maya, l.RunID, ""))
-	equal(t, "what is known of runs that ended", len(inst.s.runWaits), 0)
+	equal(t, "entries of ended runs", len(inst.s.runWaits), 0)
 }

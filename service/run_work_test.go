@@ -16,65 +16,65 @@ func someWork() *task.Work {
 	}}
 }
 
-func TestWhatARunLeftIsKept(t *testing.T) {
+func TestChangedFilesOfARunAreStored(t *testing.T) {
 	inst := newInstance(t)
 	inst.queueRuns("coder", 1)
 	st := inst.start()
-	t.Run("nothing is told before it ends", func(t *testing.T) {
+	t.Run("nothing is reported before it ends", func(t *testing.T) {
 		equal(t, "work", must(inst.s.Work(inst.ctx(), maya, st.Run.ID, true)) == nil, true)
 	})
 	f := completed("done")
 	f.Work = someWork()
 	inst.finish(st, f)
-	t.Run("it is with the run, with its lines only when asked for", func(t *testing.T) {
+	t.Run("the run contains it, with lines only on request", func(t *testing.T) {
 		whole, brief := must(inst.s.Work(inst.ctx(), maya, st.Run.ID, true)),
 			must(inst.s.Work(inst.ctx(), maya, st.Run.ID, false))
 		equal(t, "work", fmt.Sprintf("%+v", *whole), fmt.Sprintf("%+v", *someWork()))
 		equal(t, "lines", brief.Files[0].Diff, "")
 	})
-	t.Run("an event tells of it", func(t *testing.T) {
-		equal(t, "told", strings.Contains(strings.Join(inst.kinds(st.Run.TaskID), " "), task.EvRunFiles), true)
+	t.Run("an event records it", func(t *testing.T) {
+		equal(t, "event", strings.Contains(strings.Join(inst.kinds(st.Run.TaskID), " "), task.EvRunFiles), true)
 	})
-	t.Run("an unknown run is none", func(t *testing.T) {
+	t.Run("an unknown run is not found", func(t *testing.T) {
 		_, err := inst.s.Work(inst.ctx(), maya, 999, false)
 		refused(t, err, task.CodeRunNotFound)
 	})
-	t.Run("its lines go when the transcript does, its list stays", func(t *testing.T) {
+	t.Run("its lines are dropped with the transcript, its list is kept", func(t *testing.T) {
 		inst.Forward(100 * 24 * time.Hour)
 		ok(t, inst.s.Sweep(inst.ctx()))
 		w := must(inst.s.Work(inst.ctx(), maya, st.Run.ID, true))
 		equal(t, "files", len(w.Files), 2)
 		equal(t, "lines", w.Files[0].Diff+"|"+w.Files[0].Note+"|"+w.Files[1].Note, "|its lines are not kept any more|binary")
 	})
-	inst.chain()
+	inst.checkChain()
 }
 
-func TestWorkIsToldByWhoHoldsTheRun(t *testing.T) {
+func TestOnlyTheHolderOfARunReportsItsWork(t *testing.T) {
 	inst := newInstance(t)
 	inst.queueRuns("coder", 1)
 	st := inst.start()
 	must(inst.s.CancelRun(inst.ctx(), maya, st.Run.ID, ""))
-	t.Run("after somebody else ended it, too", func(t *testing.T) {
+	t.Run("after another caller ended it too", func(t *testing.T) {
 		ok(t, inst.s.RecordWork(inst.ctx(), st.Run.ID, st.Run.Lease, someWork()))
 		equal(t, "files", len(must(inst.s.Work(inst.ctx(), maya, st.Run.ID, false)).Files), 2)
 	})
-	t.Run("but not under another lease", func(t *testing.T) {
+	t.Run("but not with another lease", func(t *testing.T) {
 		refused(t, inst.s.RecordWork(inst.ctx(), st.Run.ID, st.Run.Lease+1, someWork()), task.CodeStaleLease)
 	})
 }
 
-func TestWorkOfAWorkerIsBounded(t *testing.T) {
+func TestWorkReportedByAWorkerIsBounded(t *testing.T) {
 	tests := map[string]func(*task.Work){
-		"a path too long":      func(w *task.Work) { w.Files[0].Path = strings.Repeat("x", task.MaxFilePath+1) },
-		"no path":              func(w *task.Work) { w.Files[0].Path = "" },
-		"a path with NUL":      func(w *task.Work) { w.Files[0].Path = "a\x00b" },
-		"an unknown change":    func(w *task.Work) { w.Files[0].Change = "renamed" },
-		"negative lines":       func(w *task.Work) { w.Files[0].Added = -1 },
-		"a diff too long":      func(w *task.Work) { w.Files[0].Diff = strings.Repeat("x", task.MaxFileDiff+1) },
-		"fewer than are named": func(w *task.Work) { w.Total = 1 },
-		"a note too long":      func(w *task.Work) { w.Note = strings.Repeat("x", task.MaxWorkNote+1) },
-		"too many files":       func(w *task.Work) { w.Files = make([]task.FileChange, task.MaxFiles+1) },
-		"diffs too long in all": func(w *task.Work) {
+		"a long path":         func(w *task.Work) { w.Files[0].Path = strings.Repeat("x", task.MaxFilePath+1) },
+		"no path":             func(w *task.Work) { w.Files[0].Path = "" },
+		"a path with NUL":     func(w *task.Work) { w.Files[0].Path = "a\x00b" },
+		"an unknown change":   func(w *task.Work) { w.Files[0].Change = "renamed" },
+		"negative lines":      func(w *task.Work) { w.Files[0].Added = -1 },
+		"a long diff":         func(w *task.Work) { w.Files[0].Diff = strings.Repeat("x", task.MaxFileDiff+1) },
+		"a total that is low": func(w *task.Work) { w.Total = 1 },
+		"a long note":         func(w *task.Work) { w.Note = strings.Repeat("x", task.MaxWorkNote+1) },
+		"too many files":      func(w *task.Work) { w.Files = make([]task.FileChange, task.MaxFiles+1) },
+		"long diffs in total": func(w *task.Work) {
 			for range 5 {
 				w.Files = append(w.Files, task.FileChange{Path: "x", Change: task.FileAdded, Diff: strings.Repeat("x", task.MaxFileDiff)})
 			}
@@ -93,7 +93,7 @@ func TestWorkOfAWorkerIsBounded(t *testing.T) {
 	}
 }
 
-func TestTheFilesOfADelegationAreTheSupervisors(t *testing.T) {
+func TestTheFilesOfADelegationComeFromTheSupervisor(t *testing.T) {
 	inst := delegating(t)
 	_, _, own := inst.inRun("boss")
 	d := inst.delegate(own, task.Delegation{})
@@ -135,10 +135,10 @@ func TestADelegatedRunWorksWhereItsParentDoes(t *testing.T) {
 		with   func(*instance)
 		config func(*Config)
 		agent  string
-		want   string // with N for the run of the parent
+		want   string // with N for the parent run
 	}{
 		"in its private folder":                   {agent: "lead", want: "that of run N"},
-		"to read alone, where it may not write":   {agent: "hand", want: "that of run N, read-only"},
+		"read-only, if it may not write":          {agent: "hand", want: "that of run N, read-only"},
 		"on a branch from its worktree":           {agent: "lead", config: site, want: "worktree:/srv/site, from and into that of run N"},
 		"not where its definition says otherwise": {agent: "away", want: "/srv/own"},
 		"in the folder of its parent's definition": {
@@ -167,14 +167,14 @@ func TestADelegatedRunWorksWhereItsParentDoes(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a run that it delegates in turn works there too", func(t *testing.T) {
+	t.Run("a run that it delegates works there too", func(t *testing.T) {
 		inst := delegating(t)
 		_, parent, own := inst.inRun("boss")
 		inst.delegate(own, task.Delegation{AgentType: "lead"})
 		inst.delegate(inst.actor(inst.start()), task.Delegation{AgentType: "lead"})
 		equal(t, "place", inst.start().Spec.Place(), "that of run "+parent.Run.ID.String())
 	})
-	t.Run("a folder stays while a run may work in it", func(t *testing.T) {
+	t.Run("a folder is kept while a run may work in it", func(t *testing.T) {
 		inst := delegating(t)
 		_, parent, own := inst.inRun("boss")
 		inst.delegate(own, task.Delegation{AgentType: "lead"})

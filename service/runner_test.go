@@ -7,7 +7,7 @@ import (
 	"taskyard/task"
 )
 
-// script makes the runner of the tests one that is configured so.
+// script gives the tests a runner with this configuration.
 func script(r Runner) func(*Config) {
 	return func(c *Config) {
 		c.Runner = func(name string) Runner {
@@ -19,39 +19,39 @@ func script(r Runner) func(*Config) {
 	}
 }
 
-// changing makes the runner of the tests what r points to, as a reload does.
-func changing(r *Runner) func(*Config) {
+// reloadableRunner gives the tests the runner that r points to, as a reload does.
+func reloadableRunner(r *Runner) func(*Config) {
 	return func(c *Config) { c.Runner = func(string) Runner { return *r } }
 }
 
-// TestARunKeepsWhatItsRunnerWas starts a run, and changes and removes its runner
-// while it works.
-func TestARunKeepsWhatItsRunnerWas(t *testing.T) {
+// TestARunKeepsTheTraitsOfItsRunner starts a run and changes or removes its runner during
+// the run.
+func TestARunKeepsTheTraitsOfItsRunner(t *testing.T) {
 	t.Parallel()
 	rich := task.RunnerTraits{Kind: "rich", Receiver: true, Steers: true, MCP: true}
 	poor := task.RunnerTraits{Kind: "poor"}
 	for _, tt := range []struct {
 		name        string
 		first, then Runner
-		keeps       bool // what rich can do
+		keeps       bool // whether the run has the abilities of rich
 	}{
-		{"that was changed", Runner{RunnerTraits: rich}, Runner{RunnerTraits: poor}, true},
-		{"that was removed", Runner{RunnerTraits: rich}, Runner{}, true},
-		{"that can do more by now", Runner{RunnerTraits: poor}, Runner{RunnerTraits: rich}, false},
+		{"whose runner was changed", Runner{RunnerTraits: rich}, Runner{RunnerTraits: poor}, true},
+		{"whose runner was removed", Runner{RunnerTraits: rich}, Runner{}, true},
+		{"whose runner got more abilities", Runner{RunnerTraits: poor}, Runner{RunnerTraits: rich}, false},
 	} {
 		t.Run("one "+tt.name, func(t *testing.T) {
 			t.Parallel()
 			now := tt.first
-			inst := newInstance(t, noApprove, changing(&now))
-			st := inst.steered(t)
+			inst := newInstance(t, noApprove, reloadableRunner(&now))
+			st := inst.startSteerable(t)
 			r := st.Run
 			now = tt.then
 			if _, err := inst.s.SendRunMessage(inst.ctx(), oleg, r.ID, "use tabs"); (err == nil) != tt.keeps {
-				t.Errorf("a message to it: %v", err)
+				t.Errorf("message to the run: got %v", err)
 			}
 			err := inst.s.ReportEnd(inst.ctx(), inst.actor(st), r.ID, task.Hold{Attempt: r.Attempt, Lease: r.Lease}, completed("done"))
 			if (err == nil) != tt.keeps {
-				t.Errorf("a report of its receiver: %v", err)
+				t.Errorf("report of its receiver: got %v", err)
 			}
 			if !tt.keeps {
 				ok(t, inst.s.FinishRun(inst.ctx(), r.ID, r.Lease, completed("done")))
@@ -64,10 +64,10 @@ func TestARunKeepsWhatItsRunnerWas(t *testing.T) {
 	}
 }
 
-func TestANewRunHasTheRunnerOfNow(t *testing.T) {
+func TestANewRunUsesTheCurrentRunner(t *testing.T) {
 	t.Parallel()
 	now := Runner{RunnerTraits: task.RunnerTraits{Kind: "one"}, Workspace: "/one", Model: "small", Executor: 1}
-	inst := newInstance(t, noApprove, changing(&now))
+	inst := newInstance(t, noApprove, reloadableRunner(&now))
 	tk := inst.create(maya, "coder", noStart)
 	must(inst.s.RunNow(inst.ctx(), maya, tk.ID))
 	now = Runner{RunnerTraits: task.RunnerTraits{Kind: "two"}, Workspace: "/two", Model: "big", Executor: 2}
@@ -79,22 +79,22 @@ func TestANewRunHasTheRunnerOfNow(t *testing.T) {
 	equal(t, "stored kind", inst.run(st.Run.ID).Spec.Traits.Kind, "two")
 }
 
-// TestRunnersThatMoveToWorkers has the runner of queued runs change its place.
+// TestRunnersThatMoveToWorkers moves the runner of queued runs between server and workers.
 func TestRunnersThatMoveToWorkers(t *testing.T) {
 	t.Parallel()
 	var now Runner
-	inst := newInstance(t, noApprove, changing(&now))
+	inst := newInstance(t, noApprove, reloadableRunner(&now))
 	inst.queueRuns("coder", 1)
 	lease := func() *task.Leased {
 		return must(inst.s.LeaseRun(inst.ctx(), gpuBox, task.WorkerAsk{Labels: []string{"gpu"}}))
 	}
 	if lease() != nil {
-		t.Error("a worker was given a run of this server")
+		t.Error("a worker got a run of this server")
 	}
 	now = Runner{Worker: true, Labels: []string{"gpu"}}
 	inst.nothingStarts()
 	if lease() == nil {
-		t.Error("no worker was given the run")
+		t.Error("no worker got the run")
 	}
 }
 
@@ -102,7 +102,7 @@ func TestAConversationStaysWithItsKindOfRunner(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"one", "two"} {
 		now := Runner{RunnerTraits: task.RunnerTraits{Kind: "one"}, Converses: true}
-		inst := newInstance(t, wakes, changing(&now))
+		inst := newInstance(t, wakes, reloadableRunner(&now))
 		inst.queueRuns("coder", 1)
 		st := inst.start()
 		inst.finish(st, completed("done"))
@@ -112,13 +112,13 @@ func TestAConversationStaysWithItsKindOfRunner(t *testing.T) {
 	}
 }
 
-// TestSecretsOfAReloadAreRedactedInRunsThatWork: what redacts their writing is
-// kept.
-func TestSecretsOfAReloadAreRedactedInRunsThatWork(t *testing.T) {
+// TestReloadedSecretsAreRedactedInRunningRuns checks that a reload
+// applies new secrets to runs in progress.
+func TestReloadedSecretsAreRedactedInRunningRuns(t *testing.T) {
 	t.Parallel()
 	secrets := []string{"old-secret-value"}
 	inst := newInstance(t, noApprove, func(c *Config) { c.Secrets = func([]string) []string { return secrets } })
-	r := inst.steered(t).Run
+	r := inst.startSteerable(t).Run
 	redacted := func() string {
 		return must(inst.s.RunRedactor(inst.ctx(), r.ID, "token-of-run")).Text("old-secret-value new-secret-value")
 	}

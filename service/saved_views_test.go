@@ -8,7 +8,7 @@ import (
 	"taskyard/task"
 )
 
-// person adds somebody to the instance who can keep views.
+// person adds a person, who can save views.
 func (inst *instance) person(name string) task.Actor {
 	inst.t.Helper()
 	u := must(inst.s.AddUser(inst.ctx(), task.SystemActor, name, "correct horse battery", task.RoleViewer))
@@ -29,7 +29,7 @@ func TestSavedViews(t *testing.T) {
 		refused(t, onlyErr(inst.s.DeleteView(inst.ctx(), oleg, mine.ID)), task.CodeNotFound)
 		refused(t, onlyErr(inst.s.SaveView(inst.ctx(), coder, "x", "/tasks")), task.CodeForbidden)
 	})
-	t.Run("bad and huge inputs are refused", func(t *testing.T) {
+	t.Run("invalid and huge inputs are refused", func(t *testing.T) {
 		for _, name := range []string{"", " ", strings.Repeat("x", task.MaxViewName+1), "a\nb", "\xff", "a\x00"} {
 			refused(t, onlyErr(save(name, "/tasks")), task.CodeInvalidField, "name")
 		}
@@ -38,7 +38,7 @@ func TestSavedViews(t *testing.T) {
 		}
 		refused(t, onlyErr(save("MINE", "/tasks")), task.CodeNameTaken)
 	})
-	t.Run("are renamed and deleted, on record", func(t *testing.T) {
+	t.Run("are renamed and deleted, with events", func(t *testing.T) {
 		other := must(save("Other", "/queues"))
 		refused(t, onlyErr(inst.s.RenameView(inst.ctx(), vera, other.ID, "mine")), task.CodeNameTaken)
 		must(inst.s.RenameView(inst.ctx(), vera, other.ID, "OTHER"))
@@ -53,9 +53,9 @@ func TestSavedViews(t *testing.T) {
 		equal(t, "events", strings.Join(kinds, ", "),
 			"view.saved by user:vera, view.saved by user:vera, view.renamed by user:vera, view.deleted by user:vera")
 	})
-	t.Run("whose names only the database takes for one are refused, not broken", func(t *testing.T) {
+	t.Run("whose names are equal only to the database are refused", func(t *testing.T) {
 		wide := must(save("A", "/tasks"))
-		second, err := save("\uff21", "/tasks") // a wide A: another name for SQLite, the same for PostgreSQL
+		second, err := save("\uff21", "/tasks") // a fullwidth A: different for SQLite, equal for PostgreSQL
 		if err != nil {
 			refused(t, err, task.CodeNameTaken)
 		} else {
@@ -63,7 +63,7 @@ func TestSavedViews(t *testing.T) {
 		}
 		must(inst.s.DeleteView(inst.ctx(), vera, wide.ID))
 	})
-	t.Run("are at most 50 a person", func(t *testing.T) {
+	t.Run("are at most 50 per person", func(t *testing.T) {
 		for i := 1; i < task.MaxSavedViews; i++ {
 			must(save(strconv.Itoa(i), "/tasks"))
 		}

@@ -7,19 +7,19 @@ import (
 	"taskyard/task"
 )
 
-func TestATickLeavesAReceiptForWhatItSkips(t *testing.T) {
+func TestATickLeavesAReceiptForSkippedTasks(t *testing.T) {
 	inst := newInstance(t)
 	want := map[task.ID]string{}
 	free := inst.create(maya, "reviewer", noStart)
 	inst.create(maya, "coder", draft)
-	inst.in(task.Done)
+	inst.taskWithStatus(task.Done)
 
 	tk := inst.create(maya, "planner", noStart)
 	must(inst.s.RunNow(inst.ctx(), maya, tk.ID))
 	want[tk.ID] = "run open"
-	tk, _ = inst.waits()
+	tk, _ = inst.waitingTask()
 	want[tk.ID] = "approval"
-	want[inst.working(coder).ID] = "claimed"
+	want[inst.claimedTask(coder).ID] = "claimed"
 	tk = inst.create(maya, "coder", noStart)
 	must(inst.s.Ask(inst.ctx(), coder, tk.ID, "?", false))
 	want[tk.ID] = "question open"
@@ -27,7 +27,7 @@ func TestATickLeavesAReceiptForWhatItSkips(t *testing.T) {
 
 	tk = inst.create(maya, "coder", noStart, priority(9))
 	must(inst.s.RunNow(inst.ctx(), maya, tk.ID))
-	st := inst.start() // that of planner is older
+	st := inst.start() // the run of planner is older
 	for st.Run.TaskID != tk.ID {
 		st = inst.start()
 	}
@@ -43,7 +43,7 @@ func TestATickLeavesAReceiptForWhatItSkips(t *testing.T) {
 	want[inst.create(maya, "broken", noStart).ID] = "owner invalid"
 	ok(t, inst.s.agents.Delete("gone"))
 	inst.write("broken", "---\nname: x\n---\n")
-	inst.s = inst.service() // a fresh start knows no former good version
+	inst.s = inst.service() // a new process knows no earlier valid version
 
 	res := must(inst.s.Tick(inst.ctx(), "cron"))
 	equal(t, "queued", res.Queued, 1)
@@ -55,7 +55,7 @@ func TestATickLeavesAReceiptForWhatItSkips(t *testing.T) {
 	}
 	equal(t, "receipts", len(got), len(want))
 
-	t.Run("twice in a row makes no second run", func(t *testing.T) {
+	t.Run("a second tick creates no second run", func(t *testing.T) {
 		equal(t, "queued", must(inst.s.Tick(inst.ctx(), "cron")).Queued, 0)
 		equal(t, "runs", len(inst.runs(free.ID)), 1)
 		equal(t, "reason", inst.skips()[free.ID], "run open")
@@ -87,7 +87,7 @@ func TestATickWalksMoreThanOneChunk(t *testing.T) {
 	equal(t, "queued", must(inst.s.Tick(inst.ctx(), "cron")).Queued, tickChunk+20)
 }
 
-func TestTheTickOfTwoServicesMakesOneRunATask(t *testing.T) {
+func TestTicksOfTwoServicesCreateOneRunPerTask(t *testing.T) {
 	inst := newInstance(t)
 	tk := inst.create(maya, "coder", noStart)
 	other := inst.service()
@@ -100,7 +100,7 @@ func TestTheTickOfTwoServicesMakesOneRunATask(t *testing.T) {
 	equal(t, "runs", len(inst.runs(tk.ID)), 1)
 }
 
-func TestATickJudgesWhatAgentsBroughtAboutBesideTheRest(t *testing.T) {
+func TestATickQueuesAgentTasksInOrderWithOthers(t *testing.T) {
 	inst := newInstance(t)
 	inst.define("coder", definition("tools: read", "approval: delegated", "model: small", "timeout: 7m"))
 	inst.define("planner", definition("tools: read", "approval: delegated"))
@@ -108,7 +108,7 @@ func TestATickJudgesWhatAgentsBroughtAboutBesideTheRest(t *testing.T) {
 	for i := range 9 {
 		switch {
 		case i%3 == 1:
-			ids = append(ids, inst.create(planner, "coder", noStart).ID) // waits for consent to what an agent made
+			ids = append(ids, inst.create(planner, "coder", noStart).ID) // waits for approval of an agent's task
 		case i%3 == 2:
 			ids = append(ids, inst.create(maya, "planner", noStart).ID)
 		default:
@@ -120,7 +120,7 @@ func TestATickJudgesWhatAgentsBroughtAboutBesideTheRest(t *testing.T) {
 	for i, id := range ids {
 		r := inst.openRun(id)
 		if r.ID <= before {
-			t.Errorf("run %d of task %d comes before that of the task before it", r.ID, id)
+			t.Errorf("run %d of task %d was created before that of the previous task", r.ID, id)
 		}
 		before = r.ID
 		phase, model := task.PhaseQueued, "small"
@@ -137,7 +137,7 @@ func TestATickJudgesWhatAgentsBroughtAboutBesideTheRest(t *testing.T) {
 			equal(t, "limit", r.Limits.TimeoutSeconds, 420)
 			equal(t, "attempt", r.Attempt, 1)
 			equal(t, "asked by", r.AskedBy, task.System)
-			equal(t, "the gate of the task", must(inst.s.Task(inst.ctx(), maya, id)).OpenRunID, r.ID)
+			equal(t, "open run of the task", must(inst.s.Task(inst.ctx(), maya, id)).OpenRunID, r.ID)
 		}
 	}
 }

@@ -12,12 +12,12 @@ import (
 	"taskyard/task"
 )
 
-func said(text string) task.Message {
+func textLine(text string) task.Message {
 	return task.Message{Role: task.SpeakerAssistant, Type: "text", Content: text}
 }
 
-// ran plays a run of a task in which something is said, and completes both.
-func (inst *instance) ran(id task.ID, lines ...task.Message) *Start {
+// addRun adds a run of a task with transcript lines, and completes both.
+func (inst *instance) addRun(id task.ID, lines ...task.Message) *Start {
 	inst.t.Helper()
 	st := inst.runTask(id)
 	ok(inst.t, inst.s.AppendTranscript(inst.ctx(), st.Run.ID, st.Run.Lease, lines))
@@ -26,12 +26,12 @@ func (inst *instance) ran(id task.ID, lines ...task.Message) *Start {
 	return st
 }
 
-// hit is where a search matched the only task that it finds.
+// hit returns where a search matched its only result.
 func (inst *instance) hit(q string) task.Hit {
 	inst.t.Helper()
 	p := must(inst.s.HistoryPage(inst.ctx(), vera, task.HistoryFilter{Query: q, Limit: 10}, time.UTC))
 	if len(p.Tasks) != 1 {
-		inst.t.Fatalf("%q found %d tasks", q, len(p.Tasks))
+		inst.t.Fatalf("%q: got %d tasks, want 1", q, len(p.Tasks))
 	}
 	return p.Hits[p.Tasks[0].ID]
 }
@@ -48,19 +48,19 @@ func plain(list []task.Span) string {
 	return b.String()
 }
 
-func TestSearchFindsWhatWasSaidInRuns(t *testing.T) {
+func TestSearchFindsTranscriptLines(t *testing.T) {
 	inst := newInstance(t)
 	tk := inst.create(maya, "coder", noStart, title("Fix the gate"), func(in *task.New) { in.Description = "It squeaks in the wind." })
 	must(inst.s.Comment(inst.ctx(), oleg, tk.ID, "The hinge is bent."))
-	st := inst.ran(tk.ID, task.Message{Role: task.SpeakerSystem, Type: "prompt", Content: "Beware of the dromedary."},
-		said("Looking for grease."), said("Found the grease in the shed, and a chameleon."), said("Greased it twice."))
+	st := inst.addRun(tk.ID, task.Message{Role: task.SpeakerSystem, Type: "prompt", Content: "Beware of the dromedary."},
+		textLine("Looking for grease."), textLine("Found the grease in the shed, and a chameleon."), textLine("Greased it twice."))
 	other := inst.create(maya, "coder", noStart, title("Water the flowers"))
 	must(inst.s.CompleteTask(inst.ctx(), maya, other.ID, "No grease was used.", 0))
 	must(inst.s.CompleteTask(inst.ctx(), maya, tk.ID, "It is silent now.", 0))
 	ok(t, inst.s.Index(inst.ctx()))
 	lines := must(inst.s.Transcript(inst.ctx(), maya, st.Run.ID, 0, 10))
 
-	t.Run("by words of one line, with the line to go to", func(t *testing.T) {
+	t.Run("by words of one line, with the line", func(t *testing.T) {
 		h := inst.hit("grease chameleon")
 		equal(t, "place", h.Place, task.HitTranscript)
 		equal(t, "run", h.Run, st.Run.ID)
@@ -68,13 +68,13 @@ func TestSearchFindsWhatWasSaidInRuns(t *testing.T) {
 			func(m task.Message) bool { return strings.Contains(m.Content, "chameleon") })].ID)
 		equal(t, "text", plain(h.Text), "Found the [grease] in the shed, and a [chameleon].")
 	})
-	t.Run("words of several lines are no match", func(t *testing.T) {
+	t.Run("words on different lines do not match", func(t *testing.T) {
 		equal(t, "found", len(inst.found("twice chameleon")), 0)
 	})
 	t.Run("prompts repeat the task and do not count", func(t *testing.T) {
 		equal(t, "found", len(inst.found("dromedary")), 0)
 	})
-	t.Run("both searches are one list without repetition, the last created first", func(t *testing.T) {
+	t.Run("both searches form one list without duplicates, newest first", func(t *testing.T) {
 		ids := inst.found("grease")
 		equal(t, "found", len(ids), 2)
 		equal(t, "first", ids[0], other.ID)
@@ -94,7 +94,7 @@ func TestSearchFindsWhatWasSaidInRuns(t *testing.T) {
 		"the title alone":  {"gate", "", ""},
 		"title and others": {"gate wind", task.HitDescription, "It squeaks in the [wind]."},
 	} {
-		t.Run("it says that it was in "+what, func(t *testing.T) {
+		t.Run("the hit is in "+what, func(t *testing.T) {
 			h := inst.hit(c.q)
 			equal(t, "place", h.Place, c.place)
 			equal(t, "text", plain(h.Text), c.text)
@@ -106,12 +106,12 @@ func TestSearchFindsWhatWasSaidInRuns(t *testing.T) {
 			}
 		})
 	}
-	t.Run("what retention drops is found no more", func(t *testing.T) {
+	t.Run("dropped transcripts are no longer found", func(t *testing.T) {
 		equal(t, "before", len(inst.found("chameleon")), 1)
 		inst.Forward(100 * 24 * time.Hour)
 		ok(t, inst.s.Sweep(inst.ctx()))
 		equal(t, "after", len(inst.found("chameleon")), 0)
-		equal(t, "its own words", len(inst.found("squeaks")), 1)
+		equal(t, "the task's own words", len(inst.found("squeaks")), 1)
 	})
 }
 
@@ -121,11 +121,11 @@ func TestTranscriptsAreIndexedWithinBounds(t *testing.T) {
 	var ids []task.ID
 	for i := range 3 {
 		tk := inst.create(maya, "coder", noStart)
-		lines := []task.Message{said("opening" + strconv.Itoa(i) + " first words")}
-		for range 40 { // 320 KB, more than is searched
-			lines = append(lines, said(big+" and tail"+strconv.Itoa(i)+strings.Repeat(" more", 400)))
+		lines := []task.Message{textLine("opening" + strconv.Itoa(i) + " first words")}
+		for range 40 { // 320 KB, more than is indexed
+			lines = append(lines, textLine(big+" and tail"+strconv.Itoa(i)+strings.Repeat(" more", 400)))
 		}
-		inst.ran(tk.ID, append(lines, said("closing"+strconv.Itoa(i)+" last words"))...)
+		inst.addRun(tk.ID, append(lines, textLine("closing"+strconv.Itoa(i)+" last words"))...)
 		must(inst.s.CompleteTask(inst.ctx(), maya, tk.ID, "", 0))
 		ids = append(ids, tk.ID)
 	}
@@ -146,12 +146,12 @@ func TestTranscriptsAreIndexedWithinBounds(t *testing.T) {
 	for i, id := range ids {
 		n := strconv.Itoa(i)
 		equal(t, "its end is found", inst.found("closing" + n)[0], id)
-		equal(t, "its beginning is too long ago", len(inst.found("opening"+n)), 0)
-		equal(t, "the end of a long line is not searched", len(inst.found("tail"+n)), 1)
+		equal(t, "its beginning is too far back", len(inst.found("opening"+n)), 0)
+		equal(t, "matches of the end of a long line", len(inst.found("tail"+n)), 1)
 	}
 }
 
-func TestHistoryIsNarrowed(t *testing.T) {
+func TestHistoryFilters(t *testing.T) {
 	inst := newInstance(t)
 	var made []*task.Task
 	for i, by := range []task.Actor{maya, oleg, coder} {
@@ -166,11 +166,11 @@ func TestHistoryIsNarrowed(t *testing.T) {
 		f    task.HistoryFilter
 		want []int
 	}{
-		"by creator":            {task.HistoryFilter{CreatedBy: "user:oleg"}, []int{1}},
-		"by label":              {task.HistoryFilter{Label: "docs"}, []int{1, 0}},
-		"by both":               {task.HistoryFilter{Label: "docs", CreatedBy: "user:maya"}, []int{0}},
-		"by a label of no task": {task.HistoryFilter{Label: "doc"}, nil},
-		"by time and label":     {task.HistoryFilter{Label: "docs", From: made[1].CreatedAt}, []int{1}},
+		"by creator":         {task.HistoryFilter{CreatedBy: "user:oleg"}, []int{1}},
+		"by label":           {task.HistoryFilter{Label: "docs"}, []int{1, 0}},
+		"by both":            {task.HistoryFilter{Label: "docs", CreatedBy: "user:maya"}, []int{0}},
+		"by an unused label": {task.HistoryFilter{Label: "doc"}, nil},
+		"by time and label":  {task.HistoryFilter{Label: "docs", From: made[1].CreatedAt}, []int{1}},
 	} {
 		for _, q := range []string{"", "garden"} {
 			t.Run(name+" "+q, func(t *testing.T) {
@@ -190,7 +190,7 @@ func TestHistoryIsNarrowed(t *testing.T) {
 					equal(t, "task", got[i], made[n].ID)
 				}
 				if c.f.Before = ""; c.f.From != 0 {
-					return // bars tell of the days around it
+					return // charts also include the surrounding days
 				}
 				times := must(inst.s.HistoryTimes(inst.ctx(), vera, c.f, time.UTC))
 				done := 0
@@ -199,16 +199,16 @@ func TestHistoryIsNarrowed(t *testing.T) {
 				}
 				equal(t, "bars", done, len(c.want))
 				c.f.Limit = 200
-				whole := must(inst.s.HistoryPage(inst.ctx(), vera, c.f, time.UTC)) // counts what it has
+				whole := must(inst.s.HistoryPage(inst.ctx(), vera, c.f, time.UTC)) // counts its own tasks
 				equal(t, "the same bars", fmt.Sprint(whole.Times), fmt.Sprint(times))
 			})
 		}
 	}
-	t.Run("a label that none can be is refused", func(t *testing.T) {
+	t.Run("an invalid label is refused", func(t *testing.T) {
 		_, err := inst.s.History(inst.ctx(), vera, task.HistoryFilter{Label: "No Label", Limit: 1})
 		refused(t, err, task.CodeInvalidField, "label")
 	})
-	t.Run("all of it comes in pages", func(t *testing.T) {
+	t.Run("the history is paged", func(t *testing.T) {
 		n := 0
 		ok(t, inst.s.EachHistory(inst.ctx(), vera, task.HistoryFilter{}, func(list []*task.Task) error { n += len(list); return nil }))
 		equal(t, "tasks", n, 3)

@@ -14,7 +14,7 @@ import (
 	"taskyard/task"
 )
 
-// longComments is so many comments of 32 kB.
+// longComments adds n comments of 32 kB.
 func (inst *instance) longComments(id task.ID, n int) {
 	inst.t.Helper()
 	text := strings.Repeat("neither here nor there ", 1425)
@@ -32,7 +32,7 @@ func TestLongTasksAreSearchedInParts(t *testing.T) {
 	inst.longComments(tk.ID, 60)
 	short := inst.create(maya, "coder", noStart, title("Paint the lighthouse"))
 	must(inst.s.Comment(inst.ctx(), maya, short.ID, "in white begins7"))
-	t.Run("open tasks cost the search nothing", func(t *testing.T) {
+	t.Run("open tasks are not indexed", func(t *testing.T) {
 		for _, w := range must(read(inst.ctx(), inst.s, (*db.Rx).ToIndex)) {
 			equal(t, "bytes", w.Bytes(), 0)
 		}
@@ -40,7 +40,7 @@ func TestLongTasksAreSearchedInParts(t *testing.T) {
 	for _, id := range []task.ID{tk.ID, short.ID} {
 		must(inst.s.CompleteTask(inst.ctx(), maya, id, "shining", 0))
 	}
-	t.Run("no write takes more than its part, wherever it is interrupted", func(t *testing.T) {
+	t.Run("each write is bounded, wherever indexing is interrupted", func(t *testing.T) {
 		writes := 0
 		for again := 0; ; again++ {
 			list := must(read(inst.ctx(), inst.s, (*db.Rx).ToIndex))
@@ -49,18 +49,18 @@ func TestLongTasksAreSearchedInParts(t *testing.T) {
 			}
 			for i, w := range list {
 				if w.Bytes() > 16<<10 {
-					t.Fatalf("a write of %d bytes", w.Bytes())
+					t.Fatalf("got a write of %d bytes", w.Bytes())
 				}
 				if again%3 == 1 && i == len(list)/2 {
 					again++
-					break // as a crash would
+					break // like a crash
 				}
 				ok(t, change(inst.ctx(), inst.s, task.SystemActor, func(tx *txn) error { return tx.Index(w) }))
 				writes++
 			}
 		}
 		if writes < 100 {
-			t.Errorf("two megabytes were indexed in %d writes", writes)
+			t.Errorf("indexed two megabytes in %d writes", writes)
 		}
 	})
 	for q, want := range map[string][]task.ID{
@@ -78,14 +78,14 @@ func TestLongTasksAreSearchedInParts(t *testing.T) {
 	} {
 		t.Run("finds "+q, func(t *testing.T) {
 			if got := inst.found(q); !slices.Equal(got, want) {
-				t.Errorf("found %v, want %v", got, want)
+				t.Errorf("got %v, want %v", got, want)
 			}
 		})
 	}
-	t.Run("shows where the last words are", func(t *testing.T) {
+	t.Run("shows the match of the last words", func(t *testing.T) {
 		p := must(inst.s.HistoryPage(inst.ctx(), vera, task.HistoryFilter{Query: "ends59 neither", Limit: 10}, time.UTC))
 		if got := plain(p.Hits[tk.ID].Text); !strings.Contains(got, "[ends59]") {
-			t.Errorf("the excerpt is %q", got)
+			t.Errorf("got excerpt %q", got)
 		}
 		n := 0
 		for _, at := range p.Times.Times {
@@ -95,11 +95,11 @@ func TestLongTasksAreSearchedInParts(t *testing.T) {
 	})
 	t.Run("the check of the store agrees", func(t *testing.T) {
 		ok(t, inst.db.Read(inst.ctx(), func(rx *db.Rx) error { return rx.CheckSearch() }))
-		inst.whole()
+		inst.checkIntegrity()
 	})
 }
 
-func TestASearchThatIsBehindSaysSo(t *testing.T) {
+func TestASearchWithAnOutdatedIndexSaysSo(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	tk := inst.create(maya, "coder", noStart, title("Find me"))
@@ -120,26 +120,26 @@ func TestASearchThatIsBehindSaysSo(t *testing.T) {
 	p := ask()
 	equal(t, "found meanwhile", len(p.Tasks), 1)
 	if p.Indexing < 1 || p.Indexing > 99 {
-		t.Errorf("indexing %d %%", p.Indexing)
+		t.Errorf("got indexing %d %%", p.Indexing)
 	}
 	about := must(inst.s.About(inst.ctx()))
 	if n := Indexing(about.Open); n < 1 || n > 99 {
-		t.Errorf("the index of open tasks is at %d %%", n)
+		t.Errorf("index of open tasks: got %d %%", n)
 	}
 	ok(t, inst.s.Index(inst.ctx()))
 	equal(t, "indexing, at the end", ask().Indexing, 0)
 	equal(t, "the index of open tasks, at the end", Indexing(must(inst.s.About(inst.ctx())).Open), 0)
 }
 
-// TestClaimsStayQuickWhileTheSearchIndexes claims and completes tasks while a
-// task with long comments is commented, archived and indexed. The thorough form
-// holds the goal; the short one leaves room for a busy machine.
-func TestClaimsStayQuickWhileTheSearchIndexes(t *testing.T) {
+// TestClaimsStayFastWhileTheSearchIndexes claims and completes tasks while a task with
+// long comments is commented on, archived and indexed. The thorough form checks the
+// goal; the short form leaves room for a busy machine.
+func TestClaimsStayFastWhileTheSearchIndexes(t *testing.T) {
 	inst := newInstance(t)
-	inst.s.config().Now = time.Now // pauses are real
-	comments, most := 60, 150*time.Millisecond
+	inst.s.config().Now = time.Now // pauses take real time
+	comments, limit := 60, 150*time.Millisecond
 	if testkit.Thorough() {
-		comments, most = 500, 20*time.Millisecond
+		comments, limit = 500, 20*time.Millisecond
 	}
 	tk := inst.create(maya, "coder", noStart)
 	inst.longComments(tk.ID, comments)
@@ -182,7 +182,7 @@ func TestClaimsStayQuickWhileTheSearchIndexes(t *testing.T) {
 	slices.Sort(took)
 	p99 := took[len(took)*99/100]
 	t.Logf("%d claims, median %s, p99 %s, longest %s", len(took), took[len(took)/2], p99, took[len(took)-1])
-	if p99 > most {
-		t.Errorf("p99 of a claim is %s, want at most %s", p99, most)
+	if p99 > limit {
+		t.Errorf("got p99 %s for a claim, want at most %s", p99, limit)
 	}
 }

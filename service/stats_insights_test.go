@@ -9,7 +9,7 @@ import (
 
 func TestHistoryIsCountedByDay(t *testing.T) {
 	inst := newInstance(t, noApprove)
-	inst.Forward(14 * time.Hour) // 23:00 UTC, in Berlin the next day
+	inst.Forward(14 * time.Hour) // 23:00 UTC, the next day in Berlin
 	tk := inst.create(maya, "coder", noStart)
 	must(inst.s.CompleteTask(inst.ctx(), maya, tk.ID, "", 0))
 	gone := inst.create(maya, "planner", noStart)
@@ -30,12 +30,12 @@ func TestHistoryIsCountedByDay(t *testing.T) {
 		}
 		return m
 	}
-	t.Run("of the zone of who asks", func(t *testing.T) {
+	t.Run("in the caller's zone", func(t *testing.T) {
 		got := count(task.HistoryFilter{}, time.UTC)
 		equal(t, "first day", got["02.03."], task.HistoryTime{Done: 1, Canceled: 1})
 		equal(t, "second day", got["03.03."], task.HistoryTime{Failed: 1})
 		east := time.FixedZone("east", 3600)
-		equal(t, "first day there", count(task.HistoryFilter{}, east)["03.03."], task.HistoryTime{Done: 1, Canceled: 1})
+		equal(t, "first day in the east", count(task.HistoryFilter{}, east)["03.03."], task.HistoryTime{Done: 1, Canceled: 1})
 	})
 	t.Run("of an owner, an outcome, a creator", func(t *testing.T) {
 		equal(t, "planner", count(task.HistoryFilter{Owner: "planner"}, time.UTC)["02.03."], task.HistoryTime{Canceled: 1})
@@ -44,7 +44,7 @@ func TestHistoryIsCountedByDay(t *testing.T) {
 		equal(t, "days", len(got), 1)
 		equal(t, "by maya", count(task.HistoryFilter{CreatedBy: "user:maya"}, time.UTC)["02.03."], task.HistoryTime{Done: 1, Canceled: 1})
 	})
-	t.Run("of 30 days, of what is asked for, or of more around a single day", func(t *testing.T) {
+	t.Run("for 30 days, the requested range, or more days around a single one", func(t *testing.T) {
 		day := func(n int) task.Time { return task.TimeFromStd(time.Date(2026, 1, n, 0, 0, 0, 0, time.UTC)) }
 		for want, f := range map[int]task.HistoryFilter{
 			30: {}, 60: {From: day(2)},
@@ -64,9 +64,9 @@ func TestHistoryIsCountedByDay(t *testing.T) {
 	})
 }
 
-// TestInsightsTellProjectsApart counts tasks, runs, questions and use of two
-// projects and of none, as they happen and as they are summed again.
-func TestInsightsTellProjectsApart(t *testing.T) {
+// TestInsightsSeparateProjects counts tasks, runs, questions and usage of two projects
+// and of tasks without a project, incrementally and recounted.
+func TestInsightsSeparateProjects(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t, noApprove, func(c *Config) { c.Repositories = listedGit{} })
 	start := inst.s.Now()
@@ -114,7 +114,7 @@ func TestInsightsTellProjectsApart(t *testing.T) {
 	}
 }
 
-func TestInsightsTellWhatHappened(t *testing.T) {
+func TestInsights(t *testing.T) {
 	inst := newInstance(t, noApprove)
 	start := inst.s.Now()
 	for i := range 20 { // of 10, 20 … 200 seconds
@@ -135,7 +135,7 @@ func TestInsightsTellWhatHappened(t *testing.T) {
 		t.Helper()
 		return must(inst.s.Insights(inst.ctx(), vera, f))
 	}
-	t.Run("by hours, those without anything too", func(t *testing.T) {
+	t.Run("by hour, including empty hours", func(t *testing.T) {
 		in := get(task.InsightFilter{From: start})
 		equal(t, "hours", len(in.Times), 4)
 		equal(t, "created", in.Times[0].Created, 21)
@@ -144,17 +144,17 @@ func TestInsightsTellWhatHappened(t *testing.T) {
 		equal(t, "tokens", in.Total.TokensIn, 2000)
 		equal(t, "cost", in.Total.CostUSD, 10.0)
 		equal(t, "estimated", in.Total.Estimated, true)
-		equal(t, "half took at most", in.Total.P50Ms, int64(100_000))
-		equal(t, "nearly all took at most", in.Total.P95Ms, int64(190_000))
-		equal(t, "of the hour", in.Times[0].P95Ms, int64(190_000))
-		equal(t, "of an hour without", in.Times[1].RunSpans, task.RunSpans{})
+		equal(t, "median", in.Total.P50Ms, int64(100_000))
+		equal(t, "p95", in.Total.P95Ms, int64(190_000))
+		equal(t, "p95 of the hour", in.Times[0].P95Ms, int64(190_000))
+		equal(t, "an hour without runs", in.Times[1].RunSpans, task.RunSpans{})
 	})
-	t.Run("queues as they were measured, and as they are", func(t *testing.T) {
+	t.Run("queues as measured, and their current state", func(t *testing.T) {
 		in := get(task.InsightFilter{From: start})
 		equal(t, "then", *in.Times[0].Depth, task.Depth{Queued: 1, Waiting: 1})
 		equal(t, "unmeasured", in.Times[1].Depth == nil, true)
 		equal(t, "now", *in.Times[3].Depth, task.Depth{Queued: 2, Waiting: 1})
-		equal(t, "of a day the longest", get(task.InsightFilter{From: start, Daily: true}).Times[0].Depth.Queued, 2)
+		equal(t, "the longest of a day", get(task.InsightFilter{From: start, Daily: true}).Times[0].Depth.Queued, 2)
 	})
 	t.Run("of one agent", func(t *testing.T) {
 		in := get(task.InsightFilter{From: start, Agent: "planner"})
@@ -162,7 +162,7 @@ func TestInsightsTellWhatHappened(t *testing.T) {
 		equal(t, "runs", in.Total.Runs(), 0)
 		equal(t, "queue", in.Times[0].Depth.Queued, 1)
 		in = get(task.InsightFilter{From: start, Agent: "coder"})
-		equal(t, "an empty queue was measured too", *in.Times[0].Depth, task.Depth{})
+		equal(t, "an empty queue is measured too", *in.Times[0].Depth, task.Depth{})
 		equal(t, "now", *in.Times[3].Depth, task.Depth{})
 	})
 	t.Run("by agent and model, the costliest first", func(t *testing.T) {
@@ -173,7 +173,7 @@ func TestInsightsTellWhatHappened(t *testing.T) {
 		equal(t, "models", len(in.Models), 1)
 		equal(t, "runs", in.Models[0].RunsCompleted, 20)
 	})
-	t.Run("within 400 days, for those who may read", func(t *testing.T) {
+	t.Run("within 400 days, for callers who may read", func(t *testing.T) {
 		equal(t, "hours", len(get(task.InsightFilter{From: -1 << 60}).Times), maxStatDays*24+1)
 		equal(t, "from the future", len(get(task.InsightFilter{From: 1 << 60, Daily: true}).Times), 1)
 		_, err := inst.s.Insights(inst.ctx(), task.Actor{}, task.InsightFilter{})

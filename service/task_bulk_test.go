@@ -22,16 +22,16 @@ func TestBulk(t *testing.T) {
 			refused(t, task.Errorf(task.Conflict, "x", "%s", d.Skipped[i].Reason), "x", r)
 		}
 	}
-	t.Run("moves what it can and says why the rest stayed", func(t *testing.T) {
+	t.Run("moves what it can and says why the rest was skipped", func(t *testing.T) {
 		a, b, gone := inst.create(maya, "coder", noStart), inst.create(maya, "pull", noStart), inst.create(maya, "coder", noStart)
 		must(inst.s.CompleteTask(inst.ctx(), rita, gone.ID, "", 0))
 		d := do(Bulk{Act: BulkMove, IDs: []task.ID{gone.ID, b.ID, a.ID, a.ID, 999}, To: "pull", Text: "all yours"})
 		equal(t, "done", len(d.Done), 1)
 		skipped(t, d, "belongs to pull already", "is done, by rita", "Task not found: 999")
 		equal(t, "owner", at(a.ID).Owner, "pull")
-		equal(t, "comments of the one that stayed", len(at(b.ID).Comments), 0)
+		equal(t, "comments of the skipped task", len(at(b.ID).Comments), 0)
 	})
-	t.Run("what one refuses halfway leaves no trace", func(t *testing.T) {
+	t.Run("a task refused midway is unchanged", func(t *testing.T) {
 		tk := inst.create(maya, "coder", draft)
 		before, topics := at(tk.ID), inst.s.Hub().Subscribe("task:"+tk.ID.String())
 		defer topics.Close()
@@ -67,7 +67,7 @@ func TestBulk(t *testing.T) {
 		equal(t, "completed", len(do(Bulk{Act: BulkComplete, IDs: ids, Text: "both"}).Done), 2)
 		equal(t, "summary", at(a.ID).Summary, "both")
 	})
-	t.Run("run makes a run of each, also of what failed too often", func(t *testing.T) {
+	t.Run("run creates a run of each, also of stuck tasks", func(t *testing.T) {
 		a, b, held := inst.create(maya, "coder", noStart), inst.create(maya, "coder", noStart), inst.create(maya, "coder", draft)
 		ok(t, inst.db.Write(inst.ctx(), func(tx *db.Tx) error { return tx.SetFailures(a.ID, 3) }))
 		d := do(Bulk{Act: BulkRun, IDs: []task.ID{a.ID, b.ID, held.ID}})
@@ -75,12 +75,12 @@ func TestBulk(t *testing.T) {
 		skipped(t, d, "only active tasks run")
 		for _, id := range d.Done {
 			if tk := at(id); tk.OpenRunID == 0 || tk.Failures != 0 {
-				t.Errorf("task %d has the open run %d and %d failures", id, tk.OpenRunID, tk.Failures)
+				t.Errorf("task %d: got open run %d and %d failures", id, tk.OpenRunID, tk.Failures)
 			}
 		}
 		skipped(t, do(Bulk{Act: BulkRun, IDs: []task.ID{a.ID}}), "run")
 	})
-	t.Run("cancel takes subtasks along and counts them apart", func(t *testing.T) {
+	t.Run("cancel includes subtasks and counts them separately", func(t *testing.T) {
 		tk := inst.create(maya, "coder", noStart, steps("one", "two"))
 		sub := must(inst.s.CreateSubtask(inst.ctx(), maya, tk.ID, 0, task.New{Title: "s", Owner: "pull", NoStart: true}))
 		d := do(Bulk{Act: BulkCancel, IDs: []task.ID{tk.ID, sub.ID}, Text: "enough"})
@@ -89,7 +89,7 @@ func TestBulk(t *testing.T) {
 		skipped(t, d)
 		equal(t, "subtask", at(sub.ID).Status, task.Canceled)
 	})
-	t.Run("is one act for its key", func(t *testing.T) {
+	t.Run("acts once per key", func(t *testing.T) {
 		tk := inst.create(maya, "coder", noStart)
 		for range 2 {
 			ctx := WithIdempotency(inst.ctx(), &Idempotency{Caller: "user:oleg", Key: "bulk", Request: []byte("r")})
@@ -97,7 +97,7 @@ func TestBulk(t *testing.T) {
 			equal(t, "done", len(d.Done), 1)
 		}
 	})
-	t.Run("wrong inputs are refused as a whole", func(t *testing.T) {
+	t.Run("invalid inputs are refused as a whole", func(t *testing.T) {
 		tk := inst.create(maya, "coder", noStart)
 		many := make([]task.ID, task.MaxBulk+1)
 		for i := range many {

@@ -6,7 +6,7 @@ import (
 	"taskyard/task"
 )
 
-func TestANewTaskNamesWhatIsUnknownBesideOtherWrongFields(t *testing.T) {
+func TestCreatingATaskReportsAllInvalidFields(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	_, err := inst.s.CreateTask(inst.ctx(), maya, task.New{Title: " ", Owner: "nobody", Priority: task.MaxPriority + 1})
@@ -21,7 +21,7 @@ func TestANewTaskNamesWhatIsUnknownBesideOtherWrongFields(t *testing.T) {
 	refused(t, err, task.CodeProjectNotFound)
 }
 
-func TestAChangeOfATaskNamesWhatIsUnknownBesideOtherWrongFields(t *testing.T) {
+func TestUpdatingATaskReportsAllInvalidFields(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	tk := inst.create(maya, "coder", draft)

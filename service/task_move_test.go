@@ -11,8 +11,8 @@ func (inst *instance) move(a task.Actor, id task.ID, from, to, comment string) (
 	return inst.s.MoveTask(inst.ctx(), a, Move{TaskID: id, CurrentAgent: from, NewAgent: to, Comment: comment})
 }
 
-// working makes a task that its owner works on.
-func (inst *instance) working(a task.Actor, with ...func(*task.New)) *task.Task {
+// claimedTask creates a task that its owner has claimed.
+func (inst *instance) claimedTask(a task.Actor, with ...func(*task.New)) *task.Task {
 	inst.t.Helper()
 	tk := inst.create(maya, a.Name, append(with, noStart)...)
 	return must(inst.patchStatus(tk.ID, "working"))
@@ -20,8 +20,8 @@ func (inst *instance) working(a task.Actor, with ...func(*task.New)) *task.Task 
 
 func TestMove(t *testing.T) {
 	inst := newInstance(t)
-	t.Run("changes the owner, releases the claim and comments, in one go", func(t *testing.T) {
-		tk := inst.working(coder, priority(7))
+	t.Run("changes the owner, releases the claim and comments, in one change", func(t *testing.T) {
+		tk := inst.claimedTask(coder, priority(7))
 		inst.Forward(1e9)
 		now := must(inst.move(coder, tk.ID, "coder", "reviewer", "  please review \n"))
 		equal(t, "owner", now.Owner, "reviewer")
@@ -36,19 +36,19 @@ func TestMove(t *testing.T) {
 		equal(t, "next of the new owner", inst.signup(reviewer).ID, tk.ID)
 	})
 	t.Run("to oneself is legal", func(t *testing.T) {
-		tk := inst.working(coder)
+		tk := inst.claimedTask(coder)
 		now := must(inst.move(coder, tk.ID, "coder", "coder", "again later"))
 		equal(t, "owner", now.Owner, "coder")
 		equal(t, "work status", now.WorkStatus, task.Idle)
 	})
 	t.Run("a person may move for any agent", func(t *testing.T) {
-		tk := inst.working(coder)
+		tk := inst.claimedTask(coder)
 		now := must(inst.move(oleg, tk.ID, "coder", "pull", "rather you"))
 		equal(t, "owner", now.Owner, "pull")
 		equal(t, "author", last(now.Comments).Author, "coder")
 	})
-	t.Run("an agent moves as itself only", func(t *testing.T) {
-		tk := inst.working(coder)
+	t.Run("an agent moves only as itself", func(t *testing.T) {
+		tk := inst.claimedTask(coder)
 		_, err := inst.move(reviewer, tk.ID, "coder", "reviewer", "mine")
 		refused(t, err, task.CodeNotYourName, "reviewer", "coder")
 	})
@@ -56,10 +56,10 @@ func TestMove(t *testing.T) {
 
 func TestRefusedMovesSayWhy(t *testing.T) {
 	inst := newInstance(t)
-	tk := inst.working(coder)
+	tk := inst.claimedTask(coder)
 	idle := inst.create(maya, "coder", noStart)
 	draft := inst.create(maya, "coder", draft)
-	done, canceled := inst.in(task.Done), inst.in(task.Canceled)
+	done, canceled := inst.taskWithStatus(task.Done), inst.taskWithStatus(task.Canceled)
 	id := func(tk *task.Task) string { return tk.ID.String() }
 	for name, c := range map[string]struct {
 		task     task.ID
@@ -90,7 +90,7 @@ func TestRefusedMovesSayWhy(t *testing.T) {
 			equal(t, "last event", inst.lastEvent(), last)
 		})
 	}
-	t.Run("a blank comment is refused by field", func(t *testing.T) {
+	t.Run("the error for a blank comment names the field", func(t *testing.T) {
 		for _, text := range []string{"", " \n\t ", "a\x00b", strings.Repeat("a", task.MaxText+1)} {
 			_, err := inst.move(coder, tk.ID, "coder", "pull", text)
 			refused(t, err, task.CodeInvalidField, "comment")
@@ -103,7 +103,7 @@ func TestRefusedMovesSayWhy(t *testing.T) {
 func TestReassign(t *testing.T) {
 	inst := newInstance(t)
 	t.Run("moves working and idle tasks with a comment each", func(t *testing.T) {
-		a, b := inst.working(coder), inst.create(maya, "coder", noStart)
+		a, b := inst.claimedTask(coder), inst.create(maya, "coder", noStart)
 		out := must(inst.s.Reassign(inst.ctx(), coder, "coder", []task.ID{a.ID, b.ID, a.ID}, "pull", "holiday"))
 		equal(t, "tasks", len(out), 2)
 		for _, id := range []task.ID{a.ID, b.ID} {
@@ -113,9 +113,9 @@ func TestReassign(t *testing.T) {
 			equal(t, "comment", last(tk.Comments).Content, "holiday")
 		}
 	})
-	t.Run("moves all or nothing", func(t *testing.T) {
-		a := inst.working(coder)
-		foreign, done := inst.create(maya, "pull", noStart), inst.in(task.Done)
+	t.Run("moves all or none", func(t *testing.T) {
+		a := inst.claimedTask(coder)
+		foreign, done := inst.create(maya, "pull", noStart), inst.taskWithStatus(task.Done)
 		for _, c := range []struct {
 			bad  task.ID
 			code task.Code

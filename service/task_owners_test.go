@@ -9,7 +9,7 @@ import (
 	"taskyard/task"
 )
 
-// unchanged checks that act writes nothing and uses up no id.
+// unchanged checks that act writes nothing and uses no ID.
 func (inst *instance) unchanged(t *testing.T, act func()) {
 	t.Helper()
 	before := inst.create(maya, "coder", noStart)
@@ -17,7 +17,7 @@ func (inst *instance) unchanged(t *testing.T, act func()) {
 	act()
 	equal(t, "last event", inst.lastEvent(), last)
 	after := inst.create(maya, "coder", noStart)
-	equal(t, "next id", after.ID, before.ID+1)
+	equal(t, "next ID", after.ID, before.ID+1)
 }
 
 func TestOwnersAreKnownAgents(t *testing.T) {
@@ -51,7 +51,7 @@ func TestOwnersAreKnownAgents(t *testing.T) {
 				return err
 			},
 		} {
-			t.Run(name+" with the owner "+owner+" writes nothing and uses up no id", func(t *testing.T) {
+			t.Run(name+" with the owner "+owner+" writes nothing and uses no ID", func(t *testing.T) {
 				inst.unchanged(t, func() {
 					refused(t, call(), task.CodeUnknownAgent, "unknown agent: "+owner, "known agents:", "coder, ", "reviewer")
 				})
@@ -62,9 +62,9 @@ func TestOwnersAreKnownAgents(t *testing.T) {
 	}
 }
 
-func TestAnInvalidAgentOwnsDraftsOnly(t *testing.T) {
+func TestAnInvalidAgentOwnsOnlyDrafts(t *testing.T) {
 	inst := newInstance(t)
-	t.Run("a draft is taken", func(t *testing.T) { inst.create(maya, "bad", draft) })
+	t.Run("a draft is accepted", func(t *testing.T) { inst.create(maya, "bad", draft) })
 	t.Run("an active task is refused", func(t *testing.T) {
 		inst.unchanged(t, func() {
 			_, err := inst.s.CreateTask(inst.ctx(), maya, task.New{Title: "x", Owner: "bad"})
@@ -91,7 +91,7 @@ func TestAnInvalidAgentOwnsDraftsOnly(t *testing.T) {
 		tk = must(inst.s.UpdateTask(inst.ctx(), maya, tk.ID, task.Patch{Owner: ptr("bad")}))
 		equal(t, "owner", tk.Owner, "bad")
 	})
-	t.Run("a definition that breaks later keeps serving as it was", func(t *testing.T) {
+	t.Run("a definition that becomes invalid stays in use in its last valid version", func(t *testing.T) {
 		inst.define("coder", "---\nname: coder\n---\nbroken\n")
 		inst.create(maya, "coder", noStart)
 	})
@@ -140,12 +140,12 @@ func TestRefusedFieldsWriteNothing(t *testing.T) {
 			"resources[0].value",
 			func(in *task.New) { in.Resources = []task.Resource{{Type: "file", Value: "a/b"}} },
 		},
-		"a resource of another type":  {"resources[0].type", func(in *task.New) { in.Resources = []task.Resource{{Type: "dir", Value: "/a"}} }},
-		"a priority out of bounds":    {"priority", func(in *task.New) { in.Priority = task.MaxPriority + 1 }},
-		"a task that is born as done": {"status", func(in *task.New) { in.Status = task.Done }},
-		"no owner":                    {"owner", func(in *task.New) { in.Owner = "" }},
+		"a resource of another type": {"resources[0].type", func(in *task.New) { in.Resources = []task.Resource{{Type: "dir", Value: "/a"}} }},
+		"a priority out of bounds":   {"priority", func(in *task.New) { in.Priority = task.MaxPriority + 1 }},
+		"a task created as done":     {"status", func(in *task.New) { in.Status = task.Done }},
+		"no owner":                   {"owner", func(in *task.New) { in.Owner = "" }},
 	} {
-		t.Run(name+" is refused by field", func(t *testing.T) {
+		t.Run(name+" is refused with its field", func(t *testing.T) {
 			in := good
 			c.set(&in)
 			inst.unchanged(t, func() {
@@ -154,16 +154,16 @@ func TestRefusedFieldsWriteNothing(t *testing.T) {
 			})
 		})
 	}
-	t.Run("200 characters of two bytes are a title, 60 a step", func(t *testing.T) {
+	t.Run("a title may have 200 two-byte characters, a step 60", func(t *testing.T) {
 		inst.create(maya, "coder", noStart, title(runes(200)), steps(runes(60)))
 	})
-	t.Run("every wrong field is told at once", func(t *testing.T) {
+	t.Run("all invalid fields are reported at once", func(t *testing.T) {
 		_, err := inst.s.CreateTask(inst.ctx(), maya, task.New{Owner: "coder", Priority: task.MaxPriority + 1, Steps: []task.Step{{}}})
 		refused(t, err, task.CodeInvalidField, "title", "priority", "steps[0].title")
 	})
 }
 
-func TestIDsAreNeverUsedTwice(t *testing.T) {
+func TestIDsAreNeverReused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "taskyard.db")
 	inst := newInstance(t)
 	var last task.ID
@@ -171,9 +171,9 @@ func TestIDsAreNeverUsedTwice(t *testing.T) {
 		inst.db = dbtest.Open(t, path, func(o *db.Options) { o.Now = inst.Now })
 		inst.s = inst.service()
 		first := inst.create(maya, "coder", noStart)
-		equal(t, "first id after the start", first.ID, last+1)
+		equal(t, "first ID after the start", first.ID, last+1)
 		second := inst.create(maya, "coder", noStart)
-		equal(t, "second id", second.ID, last+2)
+		equal(t, "second ID", second.ID, last+2)
 		must(inst.s.CompleteTask(inst.ctx(), maya, first.ID, "", 0))
 		must(inst.s.CancelTask(inst.ctx(), maya, second.ID, ""))
 		last = second.ID

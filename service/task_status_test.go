@@ -6,8 +6,8 @@ import (
 	"taskyard/task"
 )
 
-// in makes a task that is in a status, without any run.
-func (inst *instance) in(s task.Status) *task.Task {
+// taskWithStatus creates a task with a status and without runs.
+func (inst *instance) taskWithStatus(s task.Status) *task.Task {
 	inst.t.Helper()
 	tk := inst.create(maya, "coder", noStart, func(in *task.New) {
 		if s == task.Draft {
@@ -43,7 +43,7 @@ func TestTaskTransitions(t *testing.T) {
 				name = string(from) + " stays when it is asked for again"
 			}
 			t.Run(name, func(t *testing.T) {
-				tk := inst.in(from)
+				tk := inst.taskWithStatus(from)
 				last := inst.lastEvent()
 				got, err := inst.patchStatus(tk.ID, string(to))
 				switch {
@@ -71,11 +71,11 @@ func wantCode(from task.Status) task.Code {
 	return task.CodeTransition
 }
 
-func TestCompleteAndCancelKeepToTheTable(t *testing.T) {
+func TestCompleteAndCancelFollowTheTable(t *testing.T) {
 	inst := newInstance(t)
 	for _, from := range task.Statuses {
 		t.Run("complete from "+string(from), func(t *testing.T) {
-			tk, err := inst.s.CompleteTask(inst.ctx(), maya, inst.in(from).ID, "all good", 0)
+			tk, err := inst.s.CompleteTask(inst.ctx(), maya, inst.taskWithStatus(from).ID, "all good", 0)
 			if from != task.Active {
 				refused(t, err, wantCode(from), string(from), "done")
 				return
@@ -87,7 +87,7 @@ func TestCompleteAndCancelKeepToTheTable(t *testing.T) {
 			equal(t, "archived at", tk.ArchivedAt, inst.s.Now())
 		})
 		t.Run("cancel from "+string(from), func(t *testing.T) {
-			c, err := inst.s.CancelTask(inst.ctx(), maya, inst.in(from).ID, "no more")
+			c, err := inst.s.CancelTask(inst.ctx(), maya, inst.taskWithStatus(from).ID, "no more")
 			if from.Archived() {
 				refused(t, err, task.CodeArchived, string(from), "canceled")
 				return
@@ -102,48 +102,48 @@ func TestCompleteAndCancelKeepToTheTable(t *testing.T) {
 func TestWorkStatusOnInput(t *testing.T) {
 	inst := newInstance(t)
 	t.Run("working claims the task for its owner", func(t *testing.T) {
-		tk := must(inst.patchStatus(inst.in(task.Active).ID, "working"))
+		tk := must(inst.patchStatus(inst.taskWithStatus(task.Active).ID, "working"))
 		equal(t, "work status", tk.WorkStatus, task.Working)
 		equal(t, "holder", tk.Claim.Holder, "coder")
 	})
 	t.Run("working twice is refused", func(t *testing.T) {
-		tk := must(inst.patchStatus(inst.in(task.Active).ID, "working"))
+		tk := must(inst.patchStatus(inst.taskWithStatus(task.Active).ID, "working"))
 		_, err := inst.patchStatus(tk.ID, "working")
 		refused(t, err, task.CodeClaimed, "coder")
 	})
 	t.Run("idle releases the claim", func(t *testing.T) {
-		tk := must(inst.patchStatus(inst.in(task.Active).ID, "working"))
+		tk := must(inst.patchStatus(inst.taskWithStatus(task.Active).ID, "working"))
 		tk = must(inst.patchStatus(tk.ID, "idle"))
 		equal(t, "work status", tk.WorkStatus, task.Idle)
 	})
 	t.Run("idle without a claim is refused", func(t *testing.T) {
-		_, err := inst.patchStatus(inst.in(task.Active).ID, "idle")
+		_, err := inst.patchStatus(inst.taskWithStatus(task.Active).ID, "idle")
 		refused(t, err, task.CodeNotWorking, "idle")
 	})
 	t.Run("complete completes", func(t *testing.T) {
-		tk := must(inst.patchStatus(inst.in(task.Active).ID, "complete"))
+		tk := must(inst.patchStatus(inst.taskWithStatus(task.Active).ID, "complete"))
 		equal(t, "status", tk.Status, task.Done)
 	})
-	t.Run("complete from draft names both states", func(t *testing.T) {
-		_, err := inst.patchStatus(inst.in(task.Draft).ID, "complete")
+	t.Run("the error of complete on a draft names both states", func(t *testing.T) {
+		_, err := inst.patchStatus(inst.taskWithStatus(task.Draft).ID, "complete")
 		refused(t, err, task.CodeTransition, "draft", "done")
 	})
 	for _, w := range []string{"working", "idle"} {
 		t.Run(w+" on a draft is refused", func(t *testing.T) {
-			_, err := inst.patchStatus(inst.in(task.Draft).ID, w)
+			_, err := inst.patchStatus(inst.taskWithStatus(task.Draft).ID, w)
 			refused(t, err, task.CodeTransition, "draft", w)
 		})
-		t.Run(w+" on history is refused", func(t *testing.T) {
-			_, err := inst.patchStatus(inst.in(task.Done).ID, w)
+		t.Run(w+" on an archived task is refused", func(t *testing.T) {
+			_, err := inst.patchStatus(inst.taskWithStatus(task.Done).ID, w)
 			refused(t, err, task.CodeArchived, "done")
 		})
 	}
-	t.Run("complete on history is refused", func(t *testing.T) {
-		_, err := inst.patchStatus(inst.in(task.Canceled).ID, "complete")
+	t.Run("complete on an archived task is refused", func(t *testing.T) {
+		_, err := inst.patchStatus(inst.taskWithStatus(task.Canceled).ID, "complete")
 		refused(t, err, task.CodeArchived, "canceled", "done")
 	})
 	t.Run("an unknown status names the valid ones", func(t *testing.T) {
-		_, err := inst.patchStatus(inst.in(task.Active).ID, "open")
+		_, err := inst.patchStatus(inst.taskWithStatus(task.Active).ID, "open")
 		refused(t, err, task.CodeInvalidField, "status", "draft", "working", "complete")
 	})
 }
@@ -154,44 +154,44 @@ func TestOwnerAndStatusInOnePatch(t *testing.T) {
 		return inst.s.UpdateTask(inst.ctx(), maya, id, task.Patch{Owner: &owner, Status: &status})
 	}
 	t.Run("idle and a new owner release the claim and move the task", func(t *testing.T) {
-		tk := must(inst.patchStatus(inst.in(task.Active).ID, "working"))
+		tk := must(inst.patchStatus(inst.taskWithStatus(task.Active).ID, "working"))
 		tk = must(patch(tk.ID, "pull", "idle"))
 		equal(t, "owner", tk.Owner, "pull")
 		equal(t, "work status", tk.WorkStatus, task.Idle)
 	})
 	t.Run("working and a new owner claim the task for the new owner without a run", func(t *testing.T) {
-		tk := must(patch(inst.in(task.Active).ID, "reviewer", "working"))
+		tk := must(patch(inst.taskWithStatus(task.Active).ID, "reviewer", "working"))
 		equal(t, "holder", tk.Claim.Holder, "reviewer")
 		equal(t, "runs", len(inst.runs(tk.ID)), 0)
 	})
-	t.Run("done and a new owner make no run", func(t *testing.T) {
-		tk := must(patch(inst.in(task.Active).ID, "reviewer", "done"))
+	t.Run("done and a new owner create no run", func(t *testing.T) {
+		tk := must(patch(inst.taskWithStatus(task.Active).ID, "reviewer", "done"))
 		equal(t, "owner", tk.Owner, "reviewer")
 		equal(t, "runs", len(inst.runs(tk.ID)), 0)
 	})
 	t.Run("active and a new owner start the draft with the new owner", func(t *testing.T) {
-		tk := must(patch(inst.in(task.Draft).ID, "reviewer", "active"))
+		tk := must(patch(inst.taskWithStatus(task.Draft).ID, "reviewer", "active"))
 		equal(t, "agent of the run", inst.openRun(tk.ID).Agent, "reviewer")
 	})
 }
 
 func TestTheVersionGuardsAgainstLostUpdates(t *testing.T) {
 	inst := newInstance(t)
-	tk := inst.in(task.Active)
+	tk := inst.taskWithStatus(task.Active)
 	text := "A better title"
 	now := must(inst.s.UpdateTask(inst.ctx(), maya, tk.ID, task.Patch{Title: &text, Version: tk.Version}))
 	if now.Version <= tk.Version {
-		t.Fatalf("version did not grow: %d after %d", now.Version, tk.Version)
+		t.Fatalf("the version did not increase: %d after %d", now.Version, tk.Version)
 	}
 	_, err := inst.s.UpdateTask(inst.ctx(), oleg, tk.ID, task.Patch{Title: &text, Version: tk.Version})
 	e := refused(t, err, task.CodeStaleVersion)
 	equal(t, "kind", e.Kind, task.Conflict)
 	if e.Task == nil || e.Task.Title != text || e.Task.Version != now.Version {
-		t.Fatalf("the error does not hold the present task: %+v", e.Task)
+		t.Fatalf("the error does not contain the current task: %+v", e.Task)
 	}
 }
 
-func TestVersionAndUpdatedAtMoveWithEveryChange(t *testing.T) {
+func TestEveryChangeUpdatesVersionAndUpdatedAt(t *testing.T) {
 	inst := newInstance(t)
 	tk := inst.create(maya, "coder", noStart, steps("one"))
 	step := task.StepPatch{Done: new(bool)}
@@ -237,7 +237,7 @@ func TestVersionAndUpdatedAtMoveWithEveryChange(t *testing.T) {
 			ok(t, c.act())
 			now := inst.task(tk.ID)
 			if now.Version <= before.Version || now.UpdatedAt <= before.UpdatedAt {
-				t.Fatalf("version %d → %d, updated %s → %s", before.Version, now.Version, before.UpdatedAt, now.UpdatedAt)
+				t.Fatalf("got version %d → %d, updated %s → %s", before.Version, now.Version, before.UpdatedAt, now.UpdatedAt)
 			}
 			equal(t, "created at", now.CreatedAt, before.CreatedAt)
 			equal(t, "created by", now.CreatedBy, before.CreatedBy)
@@ -246,9 +246,9 @@ func TestVersionAndUpdatedAtMoveWithEveryChange(t *testing.T) {
 	}
 }
 
-func TestArchivedTasksAreRefusedInOneText(t *testing.T) {
+func TestErrorsForArchivedTasksHaveOneText(t *testing.T) {
 	inst := newInstance(t)
-	done := inst.in(task.Done).ID
+	done := inst.taskWithStatus(task.Done).ID
 	const text = ": archived tasks are read-only; create a follow-up"
 	for name, change := range map[string]func() error{
 		"an edit": func() error {
@@ -272,11 +272,11 @@ func TestArchivedTasksAreRefusedInOneText(t *testing.T) {
 	}
 }
 
-func TestAStaleLeaseIsRefusedInOneText(t *testing.T) {
+func TestErrorsForStaleLeasesHaveOneText(t *testing.T) {
 	inst := newInstance(t)
-	st := inst.atWork("coder")
+	st := inst.startNewRun("coder")
 	_, asked := inst.s.AskPermission(inst.ctx(), st.Run.ID, st.Run.Lease+1, task.Permission{Tool: "bash"})
 	refused(t, asked, task.CodeStaleLease, "no longer held under this lease")
 	_, sent := inst.s.QueuedRunMessages(inst.ctx(), st.Run.ID, st.Run.Lease+1)
-	equal(t, "the other refusal", sent.Error(), asked.Error())
+	equal(t, "the other error", sent.Error(), asked.Error())
 }

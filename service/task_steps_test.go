@@ -10,12 +10,12 @@ import (
 func TestSteps(t *testing.T) {
 	inst := newInstance(t)
 	sixty := strings.Repeat("é", 60)
-	t.Run("a title of 60 characters is taken, whatever its bytes", func(t *testing.T) {
+	t.Run("a title of 60 characters is accepted, whatever its bytes", func(t *testing.T) {
 		tk := inst.create(coder, "coder", noStart)
 		tk = must(inst.s.ReplaceSteps(inst.ctx(), coder, tk.ID, []task.Step{{Title: sixty}, {Title: "🦊" + sixty[:100]}}))
 		equal(t, "title", tk.Steps[0].Title, sixty)
 	})
-	t.Run("a title of 61 characters or of none is refused", func(t *testing.T) {
+	t.Run("a title of 61 characters or none is refused", func(t *testing.T) {
 		tk := inst.create(coder, "coder", noStart, steps("one"))
 		for _, bad := range []string{sixty + "é", "", " ", "a\nb"} {
 			_, err := inst.s.ReplaceSteps(inst.ctx(), coder, tk.ID, []task.Step{{Title: bad}})
@@ -36,7 +36,7 @@ func TestSteps(t *testing.T) {
 		equal(t, "steps", len(tk.Steps), 1)
 		equal(t, "step", tk.Steps[0], task.Step{Title: "x", Details: "d", Done: true})
 	})
-	t.Run("a linked plan is changed step by step only", func(t *testing.T) {
+	t.Run("a plan with links is changed only step by step", func(t *testing.T) {
 		tk := inst.create(coder, "coder", noStart, steps("a", "b"))
 		sub := inst.subtask(coder, tk.ID, 1, "coder", noStart)
 		_, err := inst.s.ReplaceSteps(inst.ctx(), coder, tk.ID, nil)
@@ -47,7 +47,7 @@ func TestSteps(t *testing.T) {
 		equal(t, "step", now.Steps[1], task.Step{Title: "B", Details: "more", Done: true, TaskID: sub.ID})
 		must(inst.s.InsertStep(inst.ctx(), coder, tk.ID, task.MaxSteps, task.Step{Title: "c"}))
 	})
-	t.Run("an index out of range names the range", func(t *testing.T) {
+	t.Run("the error for an index out of range names the range", func(t *testing.T) {
 		tk := inst.create(coder, "coder", noStart, steps("a", "b"))
 		for _, at := range []int{-1, 2, 1 << 40} {
 			_, err := inst.s.UpdateStep(inst.ctx(), coder, tk.ID, at, task.StepPatch{Done: ptr(true)})
@@ -59,7 +59,7 @@ func TestSteps(t *testing.T) {
 		_, err := inst.s.UpdateStep(inst.ctx(), coder, empty.ID, 0, task.StepPatch{Done: ptr(true)})
 		refused(t, err, task.CodeInvalidField, "has no steps")
 	})
-	t.Run("a step that changes nothing moves no version", func(t *testing.T) {
+	t.Run("an unchanged step does not change the version", func(t *testing.T) {
 		tk := inst.create(coder, "coder", noStart, steps("a"))
 		now := must(inst.s.UpdateStep(inst.ctx(), coder, tk.ID, 0, task.StepPatch{Done: ptr(false)}))
 		equal(t, "version", now.Version, tk.Version)
@@ -82,7 +82,7 @@ func TestSubtasks(t *testing.T) {
 		equal(t, "link", inst.task(tk.ID).Steps[0].TaskID, sub.ID)
 		equal(t, "last event of the parent", last(inst.kinds(tk.ID)), task.EvSubtaskCreated)
 	})
-	t.Run("a step takes one subtask", func(t *testing.T) {
+	t.Run("a step has at most one subtask", func(t *testing.T) {
 		tk := inst.create(planner, "planner", noStart, steps("a"))
 		sub := inst.subtask(planner, tk.ID, 0, "coder", noStart)
 		inst.unchanged(t, func() {
@@ -107,7 +107,7 @@ func TestSubtasks(t *testing.T) {
 		tk := inst.create(planner, "planner", noStart, steps("a"))
 		equal(t, "owner", inst.subtask(planner, tk.ID, 0, "", noStart).Owner, "planner")
 	})
-	t.Run("a draft may have subtasks, history not", func(t *testing.T) {
+	t.Run("a draft may have subtasks, an archived task may not", func(t *testing.T) {
 		tk := inst.create(maya, "coder", draft, steps("a", "b"))
 		inst.subtask(maya, tk.ID, 0, "coder", draft)
 		must(inst.s.CancelTask(inst.ctx(), maya, tk.ID, ""))
@@ -138,7 +138,7 @@ func TestResources(t *testing.T) {
 		t.Helper()
 		return inst.s.AddResource(inst.ctx(), coder, id, task.Resource{Type: typ, Value: value, Label: "L"})
 	}
-	t.Run("URLs and absolute paths are taken, in order", func(t *testing.T) {
+	t.Run("URLs and absolute paths are accepted, in order", func(t *testing.T) {
 		tk := inst.create(coder, "coder", noStart)
 		for _, r := range [][2]string{
 			{"url", "https://example.org/a?b=c"},
@@ -178,7 +178,7 @@ func TestResources(t *testing.T) {
 		equal(t, "resources", len(now.Resources), 2)
 		equal(t, "second", now.Resources[1].Value, "/c")
 	})
-	t.Run("an index out of range names the range", func(t *testing.T) {
+	t.Run("the error for an index out of range names the range", func(t *testing.T) {
 		tk := inst.create(coder, "coder", noStart)
 		_, err := inst.s.RemoveResource(inst.ctx(), coder, tk.ID, 0)
 		refused(t, err, task.CodeInvalidField, "resource 0 is out of range", "has no resources")
@@ -189,7 +189,7 @@ func TestResources(t *testing.T) {
 			refused(t, err, task.CodeInvalidField, "out of range", "has resources 0 to 1")
 		}
 	})
-	t.Run("the 101st is refused", func(t *testing.T) {
+	t.Run("the 101st resource is refused", func(t *testing.T) {
 		tk := inst.create(coder, "coder", noStart, func(in *task.New) {
 			for range task.MaxResources {
 				in.Resources = append(in.Resources, task.Resource{Type: "file", Value: "/a"})

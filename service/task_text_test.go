@@ -10,7 +10,7 @@ import (
 	"taskyard/task"
 )
 
-// plan returns n steps with so many bytes of details each.
+// longPlan returns n steps with details of a number of bytes each.
 func longPlan(n, bytes int) []task.Step {
 	steps := make([]task.Step, n)
 	for i := range steps {
@@ -19,7 +19,7 @@ func longPlan(n, bytes int) []task.Step {
 	return steps
 }
 
-// full is a plan that fills a task to 100 bytes below the limit.
+// fullPlan returns a plan that fills a task to 100 bytes below the limit.
 func fullPlan() []task.Step {
 	steps := longPlan(16, 65000)
 	left := task.MaxTaskText - task.TextBytes("", steps) - 101
@@ -79,17 +79,17 @@ func TestTheTextOfATaskIsBounded(t *testing.T) {
 			if !slices.ContainsFunc(e.AllFields(), func(f task.FieldError) bool {
 				return strings.HasSuffix(f.Field, c.field) && strings.Contains(f.Message, words[0])
 			}) {
-				t.Errorf("the field %s is not named: %v", c.field, e.AllFields())
+				t.Errorf("the field %s is not mentioned: %v", c.field, e.AllFields())
 			}
 		})
 	}
-	t.Run("what fits is taken", func(t *testing.T) {
+	t.Run("text within the limit is accepted", func(t *testing.T) {
 		small := "x"
 		must(inst.s.UpdateTask(inst.ctx(), maya, tk.ID, task.Patch{Description: &small}))
 	})
 }
 
-func TestALargerTaskOfEarlierIsReadAndShortened(t *testing.T) {
+func TestAnOversizedTaskOfAnEarlierVersionCanBeReadAndShortened(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	tk := inst.create(maya, "coder", func(in *task.New) { in.Status = task.Draft; in.Description = "d" })

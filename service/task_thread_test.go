@@ -14,16 +14,16 @@ func TestAQuestionGatesTheTask(t *testing.T) {
 	equal(t, "text", q.Content, "which color?")
 	equal(t, "waiting for", inst.task(tk.ID).WaitingFor, task.WaitsUser)
 
-	t.Run("signups leave it alone", func(t *testing.T) {
+	t.Run("signups skip it", func(t *testing.T) {
 		if got := inst.signup(coder); got != nil {
-			t.Fatalf("task %d was given", got.ID)
+			t.Fatalf("got task %d", got.ID)
 		}
 	})
 	t.Run("it cannot be claimed by its status", func(t *testing.T) {
 		_, err := inst.patchStatus(tk.ID, "working")
 		refused(t, err, task.CodeTaskGated, "question")
 	})
-	t.Run("ticks skip it with the reason", func(t *testing.T) {
+	t.Run("ticks skip it with a reason", func(t *testing.T) {
 		equal(t, "tick", must(inst.s.Tick(inst.ctx(), "cron")).Queued, 0)
 		equal(t, "reason", inst.skips()[tk.ID], "question open")
 	})
@@ -31,7 +31,7 @@ func TestAQuestionGatesTheTask(t *testing.T) {
 		must(inst.s.Comment(inst.ctx(), maya, tk.ID, "thinking"))
 		equal(t, "runs", len(inst.runs(tk.ID)), 0)
 	})
-	t.Run("nobody can run it by hand", func(t *testing.T) {
+	t.Run("it cannot be run manually", func(t *testing.T) {
 		_, err := inst.s.RunNow(inst.ctx(), maya, tk.ID)
 		refused(t, err, task.CodeTaskGated, "question")
 	})
@@ -39,7 +39,7 @@ func TestAQuestionGatesTheTask(t *testing.T) {
 		_, err := inst.s.Ask(inst.ctx(), coder, tk.ID, "and which size?", false)
 		refused(t, err, task.CodeQuestionOpen)
 	})
-	t.Run("a notice is not", func(t *testing.T) {
+	t.Run("a notice is accepted", func(t *testing.T) {
 		m := must(inst.s.Notify(inst.ctx(), coder, tk.ID, "by the way"))
 		equal(t, "kind", m.Kind, task.KindNotice)
 	})
@@ -60,7 +60,7 @@ func TestAQuestionGatesTheTask(t *testing.T) {
 		equal(t, "waiting for", inst.task(tk.ID).WaitingFor, task.WaitingFor(""))
 		equal(t, "cause", inst.openRun(tk.ID).Cause, task.CauseWake)
 	})
-	t.Run("there is nothing to answer then", func(t *testing.T) {
+	t.Run("then there is nothing to answer", func(t *testing.T) {
 		_, err := inst.s.Reply(inst.ctx(), oleg, tk.ID, "blue!")
 		refused(t, err, task.CodeNoQuestion)
 	})
@@ -83,23 +83,23 @@ func (inst *instance) skips() map[task.ID]string {
 
 func TestThreads(t *testing.T) {
 	inst := newInstance(t)
-	t.Run("the thread keeps its id when the owner changes", func(t *testing.T) {
-		tk := inst.working(coder)
+	t.Run("the thread keeps its ID when the owner changes", func(t *testing.T) {
+		tk := inst.claimedTask(coder)
 		now := must(inst.move(coder, tk.ID, "coder", "pull", "x"))
 		equal(t, "thread", now.ThreadID, tk.ThreadID)
 	})
-	t.Run("the channel is web, or what was said at the start", func(t *testing.T) {
+	t.Run("the channel is web, or the one given at creation", func(t *testing.T) {
 		equal(t, "channel", inst.create(maya, "coder", noStart).Channel, "web")
 		equal(t, "channel", inst.create(maya, "coder", noStart, func(in *task.New) { in.Channel = "mail" }).Channel, "mail")
 	})
-	t.Run("any agent may comment on any open task, but not ask for it", func(t *testing.T) {
+	t.Run("any agent may comment on any open task, but only its owner may ask", func(t *testing.T) {
 		tk := inst.create(maya, "coder", noStart)
 		must(inst.s.Comment(inst.ctx(), reviewer, tk.ID, " looks good "))
 		equal(t, "comment", last(inst.task(tk.ID).Comments).Content, "looks good")
 		_, err := inst.s.Ask(inst.ctx(), reviewer, tk.ID, "?", false)
 		refused(t, err, task.CodeForbidden)
 	})
-	t.Run("messages come in order, after an id", func(t *testing.T) {
+	t.Run("messages are returned in order, after an ID", func(t *testing.T) {
 		tk := inst.create(maya, "coder", noStart)
 		var ids []task.ID
 		for _, text := range []string{"a", "b", "c"} {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestTroubleshootingQuotesTheDiagnosis: who searches the documentation for a
-// sentence of the diagnosis finds it. “…” stands for what the program fills in.
+// TestTroubleshootingQuotesTheDiagnosis lets people find the sentences of a diagnosis in
+// the documentation. "…" stands for what the program fills in.
 func TestTroubleshootingQuotesTheDiagnosis(t *testing.T) {
 	t.Parallel()
 	program := ""
@@ -26,7 +26,7 @@ func TestTroubleshootingQuotesTheDiagnosis(t *testing.T) {
 		quoted, _, _ := strings.Cut(cell, "” |")
 		for piece := range strings.SplitSeq(quoted, "…") {
 			if !strings.Contains(program, strings.TrimSpace(piece)) {
-				t.Errorf("%q of %q is in no text of the program", piece, quoted)
+				t.Errorf("%q of %q is not in any text of the program", piece, quoted)
 			}
 		}
 	}

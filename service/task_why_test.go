@@ -7,7 +7,7 @@ import (
 	"taskyard/task"
 )
 
-// hourly plans ticks from 6 to 21 o'clock UTC, as the default does.
+// hourly schedules ticks from 6:00 to 21:00 UTC, like the default.
 func hourly(c *Config) {
 	c.Ticks = func(after task.Time) task.Time {
 		t := after.Std().UTC().Truncate(time.Hour).Add(time.Hour)
@@ -18,7 +18,7 @@ func hourly(c *Config) {
 	}
 }
 
-// why returns the reasons, which must have these codes in this order.
+// why returns the reasons for a task, which must have these codes in order.
 func (inst *instance) why(t *testing.T, id task.ID, codes ...task.WhyCode) []task.Reason {
 	t.Helper()
 	list := must(inst.s.Why(inst.ctx(), vera, id))
@@ -55,10 +55,11 @@ func TestWhyATaskIsOrIsNotRunning(t *testing.T) {
 		inst.why(t, fresh("bad", draft), task.WhyDraft, task.WhyOwnerInvalid)
 	})
 	t.Run("history", func(t *testing.T) {
-		first(t, inst.in(task.Canceled).ID, "It is canceled, and archived tasks don't run. Create a follow-up task.", task.WhyArchived)
+		first(t, inst.taskWithStatus(task.Canceled).ID,
+			"It is canceled, and archived tasks don't run. Create a follow-up task.", task.WhyArchived)
 	})
 	t.Run("claimed", func(t *testing.T) {
-		first(t, inst.working(pull).ID, "Claimed by pull until 11:00 UTC; each heartbeat extends the claim.", task.WhyClaimed)
+		first(t, inst.claimedTask(pull).ID, "Claimed by pull until 11:00 UTC; each heartbeat extends the claim.", task.WhyClaimed)
 	})
 	t.Run("pull-only", func(t *testing.T) {
 		first(t, fresh("pull"), "pull claims its own work; Taskyard does not start it: its definition says `runner: none`", task.WhyPullOnly)
@@ -70,7 +71,7 @@ func TestWhyATaskIsOrIsNotRunning(t *testing.T) {
 	})
 	t.Run("blocked, canceled blockers first", func(t *testing.T) {
 		a, b := fresh("pull"), fresh("pull")
-		k := fresh("coder", after(a, b))
+		k := fresh("coder", blockedBy(a, b))
 		inst.cancel(b)
 		list := inst.why(t, k, task.WhyBlockerCanceled, task.WhyBlocked)
 		equal(t, "message", list[1].Message, "It is blocked by #"+a.String()+", which must be done first.")
@@ -92,7 +93,7 @@ func TestWhyATaskIsOrIsNotRunning(t *testing.T) {
 		first(t, st.Run.TaskID, "Run "+st.Run.ID.String()+" is working.", task.WhyRunning, task.WhyClaimed)
 		inst.finish(st, failure(task.PhaseError))
 		list := inst.why(t, st.Run.TaskID, task.WhyQueued, task.WhyFailed)
-		equal(t, "back-off", list[0].Until, inst.s.Now().Add(30*time.Second))
+		equal(t, "backoff", list[0].Until, inst.s.Now().Add(30*time.Second))
 		equal(t, "failure", list[1].Message, "Run "+st.Run.ID.String()+" failed: it broke")
 	})
 	t.Run("stuck", func(t *testing.T) {
@@ -109,20 +110,20 @@ func TestWhyATaskIsOrIsNotRunning(t *testing.T) {
 		list := inst.why(t, k, task.WhyStuck, task.WhyFailed)
 		equal(t, "failure", list[1].Message, "Run "+st.Run.ID.String()+" failed: it broke")
 	})
-	t.Run("paused, which a claim outlives", func(t *testing.T) {
-		free, held := fresh("coder"), inst.working(coder)
+	t.Run("paused, but claims continue", func(t *testing.T) {
+		free, held := fresh("coder"), inst.claimedTask(coder)
 		must(inst.s.Pause(inst.ctx(), oleg, "coder", "too noisy"))
 		first(t, free, "coder has been paused by oleg since 09:00 UTC: too noisy", task.WhyPaused)
 		inst.why(t, held.ID, task.WhyClaimed)
 		must(inst.s.Resume(inst.ctx(), oleg, "coder", ""))
 	})
-	t.Run("an owner that is gone", func(t *testing.T) {
+	t.Run("a missing owner", func(t *testing.T) {
 		inst.define("gone", definition("tools: read"))
 		k := fresh("gone")
 		ok(t, inst.s.agents.Delete("gone"))
 		first(t, k, "Its owner gone no longer exists. Move it to another agent.", task.WhyOwnerMissing)
 	})
-	t.Run("a wake that the budget of wakes dropped", func(t *testing.T) {
+	t.Run("a wake dropped by the wake budget", func(t *testing.T) {
 		k := fresh("planner")
 		inst.s.config().Wakes, inst.s.config().WakeBudget = true, 1
 		defer func() { inst.s.config().Wakes, inst.s.config().WakeBudget = false, 12 }()
@@ -132,20 +133,20 @@ func TestWhyATaskIsOrIsNotRunning(t *testing.T) {
 		first(t, k, "“comment by maya” at 09:00 UTC started no run: the limit of 1 runs by wakes "+
 			"per hour (scheduler.wake_budget_per_hour) was reached. A tick or a person can start one.", task.WhyWakeSkipped, task.WhyNextTick)
 	})
-	t.Run("ticks rest over night, and the day is named", func(t *testing.T) {
+	t.Run("no ticks at night, and the day is named", func(t *testing.T) {
 		k := fresh("planner")
 		inst.Forward(13 * time.Hour)
 		first(t, k, "The scheduler is outside its window. The next tick is at 2026-03-03 06:00 UTC.", task.WhyOutsideWindow)
 	})
 	t.Run("an unknown task is not found", func(t *testing.T) {
-		refused(t, second(inst.s.Why(inst.ctx(), vera, 9999)), task.CodeTaskNotFound)
+		refused(t, onlyErr(inst.s.Why(inst.ctx(), vera, 9999)), task.CodeTaskNotFound)
 	})
 }
 
 func TestWhyWithoutAClock(t *testing.T) {
 	inst := newInstance(t)
 	inst.why(t, inst.create(maya, "coder").ID, task.WhyNoTick)
-	tk, r := inst.waits()
+	tk, r := inst.waitingTask()
 	list := inst.why(t, tk.ID, task.WhyApproval)
 	equal(t, "message", list[0].Message, "Run "+r.ID.String()+
 		" waits until 2026-03-03 09:00 UTC for a reviewer's approval: created by planner, who lacks edit.")

@@ -15,7 +15,7 @@ import (
 	"taskyard/task"
 )
 
-// todo does one operation by coder and returns the answer as JSON.
+// todo performs one operation as coder and returns the response as JSON.
 func (inst *instance) todo(agent string, op task.TodoOp, item string) string {
 	inst.t.Helper()
 	b, err := json.Marshal(must(inst.s.Todo(inst.ctx(), coder, agent, op, item)))
@@ -23,7 +23,7 @@ func (inst *instance) todo(agent string, op task.TodoOp, item string) string {
 	return string(b)
 }
 
-func TestTodoAnswers(t *testing.T) {
+func TestTodoResponses(t *testing.T) {
 	inst := newInstance(t)
 	for _, c := range []struct {
 		op         task.TodoOp
@@ -53,7 +53,7 @@ func TestTodoAnswers(t *testing.T) {
 	equal(t, "the list of another agent", inst.todo("pull", task.TodoCount, ""), `{"ok":true,"count":0}`)
 }
 
-func TestTodoItemsAreKeptToTheLetter(t *testing.T) {
+func TestTodoItemsAreKeptVerbatim(t *testing.T) {
 	inst := newInstance(t)
 	items := []string{
 		`"quotes" 'and' \back\slashes`, "two\nlines\r\nand a\ttab", "😀 👩‍👩‍👧 é", " space around ",
@@ -69,7 +69,7 @@ func TestTodoItemsAreKeptToTheLetter(t *testing.T) {
 	}
 }
 
-func TestTodoRefuses(t *testing.T) {
+func TestTodoErrors(t *testing.T) {
 	inst := newInstance(t)
 	empty := ""
 	for name, c := range map[string]struct {
@@ -77,36 +77,36 @@ func TestTodoRefuses(t *testing.T) {
 		field string
 		words string
 	}{
-		"a push without an item":       {task.TodoCall{Op: "rpush"}, "item", "blank"},
-		"an empty item":                {task.TodoCall{Op: "lpush", Item: &empty}, "item", "1 to 4096"},
-		"an item of white space":       {task.TodoCall{Op: "lpush", Item: ptr(" \t\n")}, "item", "blank"},
-		"an item that is too long":     {task.TodoCall{Op: "rpush", Item: ptr(strings.Repeat("é", 4097))}, "item", "is 4097"},
-		"NUL":                          {task.TodoCall{Op: "rpush", Item: ptr("a\x00")}, "item", "NUL"},
-		"invalid UTF-8":                {task.TodoCall{Op: "rpush", Item: ptr("a\xff")}, "item", "UTF-8"},
-		"an item to pop":               {task.TodoCall{Op: "lpop", Item: ptr("a")}, "item", "lpop takes no item"},
-		"an empty item to count":       {task.TodoCall{Op: "count", Item: &empty}, "item", "count takes no item"},
-		"an item to list":              {task.TodoCall{Op: "list", Item: ptr("a")}, "item", "list takes no item"},
-		"an unknown operation":         {task.TodoCall{Op: "push"}, "operation", "lpush, rpush, lpop, rpop, lpeek, rpeek, list, count"},
-		"no operation":                 {task.TodoCall{}, "operation", "must be one of"},
-		"a limit that is negative":     {task.TodoCall{Op: "list", Limit: -1}, "limit", "1 to 1000"},
-		"a limit that is too high":     {task.TodoCall{Op: "list", Limit: 1001}, "limit", "1 to 1000"},
-		"a cursor that is none":        {task.TodoCall{Op: "list", After: "x"}, "after", "cursor"},
-		"a cursor beyond all":          {task.TodoCall{Op: "list", After: "9223372036854775808"}, "after", "cursor"},
-		"a cursor where none is taken": {task.TodoCall{Op: "lpop", After: "1"}, "after", "only list"},
-		"a limit where none is taken":  {task.TodoCall{Op: "lpeek", Limit: 5}, "limit", "only list"},
+		"a push without an item":         {task.TodoCall{Op: "rpush"}, "item", "blank"},
+		"an empty item":                  {task.TodoCall{Op: "lpush", Item: &empty}, "item", "1 to 4096"},
+		"an item of white space":         {task.TodoCall{Op: "lpush", Item: ptr(" \t\n")}, "item", "blank"},
+		"an item that is too long":       {task.TodoCall{Op: "rpush", Item: ptr(strings.Repeat("é", 4097))}, "item", "is 4097"},
+		"NUL":                            {task.TodoCall{Op: "rpush", Item: ptr("a\x00")}, "item", "NUL"},
+		"invalid UTF-8":                  {task.TodoCall{Op: "rpush", Item: ptr("a\xff")}, "item", "UTF-8"},
+		"an item to pop":                 {task.TodoCall{Op: "lpop", Item: ptr("a")}, "item", "lpop takes no item"},
+		"an empty item to count":         {task.TodoCall{Op: "count", Item: &empty}, "item", "count takes no item"},
+		"an item to list":                {task.TodoCall{Op: "list", Item: ptr("a")}, "item", "list takes no item"},
+		"an unknown operation":           {task.TodoCall{Op: "push"}, "operation", "lpush, rpush, lpop, rpop, lpeek, rpeek, list, count"},
+		"no operation":                   {task.TodoCall{}, "operation", "must be one of"},
+		"a limit that is negative":       {task.TodoCall{Op: "list", Limit: -1}, "limit", "1 to 1000"},
+		"a limit that is too high":       {task.TodoCall{Op: "list", Limit: 1001}, "limit", "1 to 1000"},
+		"an invalid cursor":              {task.TodoCall{Op: "list", After: "x"}, "after", "cursor"},
+		"a cursor out of range":          {task.TodoCall{Op: "list", After: "9223372036854775808"}, "after", "cursor"},
+		"a cursor where none is allowed": {task.TodoCall{Op: "lpop", After: "1"}, "after", "only list"},
+		"a limit where none is allowed":  {task.TodoCall{Op: "lpeek", Limit: 5}, "limit", "only list"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := inst.s.TodoCall(inst.ctx(), coder, "coder", c.call)
 			refused(t, err, task.CodeInvalidField, c.field, c.words)
 		})
 	}
-	t.Run("an agent that is not known, naming the known", func(t *testing.T) {
+	t.Run("an unknown agent, naming the known ones", func(t *testing.T) {
 		for _, id := range []string{"nobody", "", "../coder", "coder.md"} {
 			_, err := inst.s.Todo(inst.ctx(), coder, id, task.TodoCount, "")
 			refused(t, err, task.CodeAgentNotFound, "coder, ", "mute, planner")
 		}
 	})
-	t.Run("a list that is full", func(t *testing.T) {
+	t.Run("a full list", func(t *testing.T) {
 		inst := newInstance(t, func(c *Config) { c.TodoLimit = 2 })
 		inst.todo("coder", task.TodoRPush, "a")
 		inst.todo("coder", task.TodoLPush, "b")
@@ -147,7 +147,7 @@ func TestWhoMayUseATodoList(t *testing.T) {
 	equal(t, "count", inst.todo("pull", task.TodoCount, ""), `{"ok":true,"count":1}`)
 }
 
-func TestTodoListsByPages(t *testing.T) {
+func TestTodoListsArePaged(t *testing.T) {
 	inst := newInstance(t)
 	push := func(n int, item string) {
 		t.Helper()
@@ -172,7 +172,7 @@ func TestTodoListsByPages(t *testing.T) {
 				return items, pages
 			}
 			if c.After = a.Next; a.Count == nil {
-				t.Fatal("a page that is not all tells no count")
+				t.Fatal("an incomplete page has no count")
 			}
 		}
 	}
@@ -181,10 +181,10 @@ func TestTodoListsByPages(t *testing.T) {
 	for limit, want := range map[int]int{0: 3, 1000: 3, 7: 358, 999: 3} {
 		items, pages := all(limit)
 		if len(items) != 2501 || items[0] != "the front" || items[2500] != "item 2499" || pages != want {
-			t.Errorf("limit %d: %d items in %d pages, want %d", limit, len(items), pages, want)
+			t.Errorf("limit %d: got %d items in %d pages, want %d", limit, len(items), pages, want)
 		}
 	}
-	t.Run("a page continues behind what it ended with, whatever was popped meanwhile", func(t *testing.T) {
+	t.Run("a page continues after the previous one's last item, whatever was popped meanwhile", func(t *testing.T) {
 		a := must(inst.s.TodoCall(inst.ctx(), coder, "coder", task.TodoCall{Op: task.TodoList, Limit: 10}))
 		for range 5 {
 			inst.todo("coder", task.TodoLPop, "")
@@ -192,20 +192,20 @@ func TestTodoListsByPages(t *testing.T) {
 		b := must(inst.s.TodoCall(inst.ctx(), coder, "coder", task.TodoCall{Op: task.TodoList, Limit: 1, After: a.Next}))
 		equal(t, "next", (*b.Items)[0], "item 9")
 	})
-	t.Run("a cursor behind the end finds nothing", func(t *testing.T) {
+	t.Run("a cursor after the end finds nothing", func(t *testing.T) {
 		a := must(inst.s.TodoCall(inst.ctx(), coder, "coder", task.TodoCall{Op: task.TodoList, After: "9223372036854775807"}))
 		equal(t, "items and cursor", fmt.Sprint(len(*a.Items))+a.Next, "0")
 	})
-	t.Run("an answer holds about a megabyte at most", func(t *testing.T) {
+	t.Run("a response has at most about a megabyte", func(t *testing.T) {
 		push(200, "%d "+strings.Repeat("x", 16000))
 		a := must(inst.s.TodoCall(inst.ctx(), coder, "coder", task.TodoCall{Op: task.TodoList, After: "2499"}))
 		if n := len(*a.Items); n != 65 || a.Next == "" || *a.Count != 2501-5+200 {
-			t.Errorf("%d items, next %q, count %d", n, a.Next, *a.Count)
+			t.Errorf("got %d items, next %q, count %d", n, a.Next, *a.Count)
 		}
 	})
 }
 
-func TestTodoChangesAreOnRecord(t *testing.T) {
+func TestTodoChangesAreLogged(t *testing.T) {
 	inst := newInstance(t)
 	sub := inst.s.Hub().Subscribe("todo:coder")
 	defer sub.Close()
@@ -220,7 +220,7 @@ func TestTodoChangesAreOnRecord(t *testing.T) {
 	for _, op := range []task.TodoOp{task.TodoLPeek, task.TodoList, task.TodoCount} {
 		inst.todo("coder", op, "")
 	}
-	inst.todo("pull", task.TodoLPop, "") // nothing there
+	inst.todo("pull", task.TodoLPop, "") // empty
 	var got []string
 	for _, e := range must(inst.s.Events(inst.ctx(), maya, task.EventFilter{After: at, Limit: 10})) {
 		got = append(got, e.Kind+" "+e.Actor+" "+e.Agent+" "+string(e.Changes))
@@ -231,7 +231,7 @@ func TestTodoChangesAreOnRecord(t *testing.T) {
 		`todo.popped coder coder {"count":1,"item":"write the tests","operation":"rpop"}`,
 	}
 	equal(t, "log", strings.Join(got, "\n"), strings.Join(want, "\n"))
-	inst.chain()
+	inst.checkChain()
 }
 
 func TestATodoListOutlivesTheServerAndItsAgentsFile(t *testing.T) {
@@ -323,7 +323,7 @@ func TestTheTodoListBehavesLikeASlice(t *testing.T) {
 	})
 }
 
-// plainTodo is the todo list as a plain slice.
+// plainTodo implements todo lists with plain slices.
 func plainTodo(lists map[string][]string, agent string, op task.TodoOp, item string) task.TodoAnswer {
 	l := lists[agent]
 	n := len(l)
@@ -351,9 +351,8 @@ func plainTodo(lists map[string][]string, agent string, op task.TodoOp, item str
 	return task.TodoAnswer{OK: true, Item: &got}
 }
 
-// BenchmarkTodo alternates between a short and a long list, so that the noise
-// of the machine falls on both, and reports by how much the long one costs
-// more, by the median.
+// BenchmarkTodo alternates between a short and a long list, so that noise affects both,
+// and reports the median ratio of their costs.
 func BenchmarkTodo(b *testing.B) {
 	const item = "an item of the usual length, about so"
 	instances := map[int64]*instance{10: newInstance(b), 100_000: newInstance(b)}

@@ -8,7 +8,7 @@ import (
 	"taskyard/task"
 )
 
-func TestAPolicyNamesOnlyThoseWhoCanVote(t *testing.T) {
+func TestAPolicyNamesOnlyPeopleWhoCanVote(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	inst.voters()
@@ -47,7 +47,7 @@ func TestAPolicyNamesOnlyThoseWhoCanVote(t *testing.T) {
 			refused(t, err, task.CodeInvalidField, "review.from[1]: no reviewer or admin is called myra", "review.standIn: ")
 		}
 		if _, err := inst.s.Agent(maya, "novel"); err == nil {
-			t.Error("it was saved")
+			t.Error("got no error")
 		}
 		def := must(inst.s.CheckAgent(inst.ctx(), maya, "novel", text))
 		equal(t, "status", def.Status, task.AgentInvalid)
@@ -55,7 +55,7 @@ func TestAPolicyNamesOnlyThoseWhoCanVote(t *testing.T) {
 		equal(t, "line", strings.Split(text, "\n")[def.Problems[0].Line-1], "review: {from: [Maya, myra], expires: 1h, standIn: vlad}")
 		must(inst.s.SaveAgent(inst.ctx(), maya, "novel", definition("tools: read", "review: {from: [Maya, reviewer]}"), "", false))
 	})
-	t.Run("and an archived project is not checked", func(t *testing.T) {
+	t.Run("an archived project is not checked", func(t *testing.T) {
 		p := p
 		p.Archived = true
 		ok(t, onlyErr(inst.s.UpdateProject(inst.ctx(), maya, p, 0)))

@@ -10,8 +10,8 @@ import (
 	"taskyard/task"
 )
 
-// rapidTB fails the rapid test, so that it is shrunk, with the helpers that
-// take a testing.TB.
+// rapidTB passes failures of helpers that take a testing.TB to the rapid test, so that
+// it is shrunk.
 type rapidTB struct {
 	testing.TB
 	rt *rapid.T
@@ -25,20 +25,20 @@ func (r rapidTB) Fatalf(s string, a ...any) { r.rt.Fatalf(s, a...) }
 type machine struct {
 	*instance
 	m        *model
-	exact    bool // wakes are off, so the model knows all that happens
+	exact    bool // wakes are disabled, so the model is exact
 	versions map[task.ID]int64
 	ended    map[task.ID]task.State
-	free     map[string][]task.ID // what a signup would find after the last act
-	waiters  map[string]*waiter   // one of each agent, who always waits
+	free     map[string][]task.ID // what a signup would find after the last action
+	waiters  map[string]*waiter   // one per agent, always waiting
 }
 
 var modelOwners = []string{"coder", "planner", "reviewer", "pull"}
 
-func TestTheServiceBehavesLikeTheModel(t *testing.T) {
+func TestTheServiceMatchesTheModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) { drive(t, rt, true) })
 }
 
-func TestWithWakesTheInvariantsHold(t *testing.T) {
+func TestInvariantsHoldWithWakes(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) { drive(t, rt, false) })
 }
 
@@ -49,7 +49,7 @@ func drive(t *testing.T, rt *rapid.T, exact bool) {
 		instance: inst, m: &model{now: inst.s.Now()}, exact: exact, versions: map[task.ID]int64{},
 		ended: map[task.ID]task.State{}, waiters: map[string]*waiter{},
 	}
-	for i, owner := range modelOwners { // something to act on, also in short sequences
+	for i, owner := range modelOwners { // tasks to act on, also in short sequences
 		s.add(&mTask{id: task.ID(i + 1), owner: owner, byAgent: i%2 == 0, status: task.Active})
 	}
 	rt.Repeat(map[string]func(*rapid.T){
@@ -75,11 +75,11 @@ func drive(t *testing.T, rt *rapid.T, exact bool) {
 		"wait":       s.doWait,
 		"":           s.check,
 	})
-	inst.chain()
+	inst.checkChain()
 	ok(inst.t, inst.db.Close())
 }
 
-// expect compares a refusal with that of the model.
+// expect compares an error with that of the model.
 func (s *machine) expect(err error, want task.Code) {
 	s.t.Helper()
 	if err != nil && want != "" && s.exact {
@@ -202,7 +202,7 @@ func (s *machine) doSignup(rt *rapid.T) {
 	}
 }
 
-// doBlock has a task wait for up to two others, which are drawn among all.
+// doBlock blocks a task by up to two random others.
 func (s *machine) doBlock(rt *rapid.T) {
 	tk, byAgent := s.pick(rt), rapid.Bool().Draw(rt, "by its owner")
 	set := rapid.SliceOfNDistinct(rapid.IntRange(0, len(s.m.tasks)-1), 0, 2, rapid.ID).Draw(rt, "blockers")
@@ -223,7 +223,7 @@ func (s *machine) doBlock(rt *rapid.T) {
 	}
 }
 
-// drawClaim draws no claim id, the present one, or an old one.
+// drawClaim draws no claim ID, the current one, or an old one.
 func drawClaim(rt *rapid.T, tk *mTask) int64 {
 	return rapid.SampledFrom([]int64{0, tk.seq, max(0, tk.seq-1)}).Draw(rt, "claim")
 }
@@ -271,7 +271,7 @@ func (s *machine) doTalk(rt *rapid.T) {
 			tk.question = true
 			tk.spoke = append(tk.spoke, tk.owner)
 			if s.m.live(tk) && s.m.open(tk) == nil {
-				tk.release() // it comes back with the answer
+				tk.release() // the answer brings it back
 			} else if s.m.live(tk) {
 				tk.expires = s.m.now.Add(modelLease)
 			}

@@ -6,8 +6,8 @@ import (
 	"taskyard/task"
 )
 
-// sync has the model take over the runs that wakes have made; without wakes
-// the model must know them all.
+// sync adds the runs that wakes created to the model; without wakes the model must know
+// them all.
 func (s *machine) sync() {
 	s.t.Helper()
 	if s.exact {
@@ -53,7 +53,7 @@ func (s *machine) doDecide(rt *rapid.T) {
 			s.m.refuse(r, task.PhaseDenied)
 			r.task.failures = modelAttempts
 		} else if s.exact && err == nil {
-			s.t.Fatalf("run %d was denied as %s", r.id, r.state)
+			s.t.Fatalf("denied run %d: got %s", r.id, r.state)
 		}
 		return
 	}
@@ -143,19 +143,19 @@ func (s *machine) doRounds(rt *rapid.T) {
 	}
 }
 
-// check compares the instance with the model and looks for broken invariants.
+// check compares the instance with the model and checks the invariants.
 func (s *machine) check(*rapid.T) {
 	s.sync()
-	s.sound()
+	s.checkInvariants()
 	open := map[task.ID]task.ID{}
 	for _, r := range must(s.s.Runs(s.ctx(), maya, task.RunFilter{Limit: 200})) {
 		if before, was := s.ended[r.ID]; was && before != r.State() {
-			s.t.Fatalf("run %d left its final state %s for %s", r.ID, before, r.State())
+			s.t.Fatalf("run %d changed from final state %s to %s", r.ID, before, r.State())
 		}
 		if r.Status.Final() {
 			s.ended[r.ID] = r.State()
 		} else if other := open[r.TaskID]; other != 0 {
-			s.t.Fatalf("task %d has the open runs %d and %d", r.TaskID, r.ID, other)
+			s.t.Fatalf("task %d has open runs %d and %d", r.TaskID, r.ID, other)
 		} else {
 			open[r.TaskID] = r.ID
 		}
@@ -169,7 +169,7 @@ func (s *machine) check(*rapid.T) {
 	s.checkWaiters()
 }
 
-// checkBlockers compares the set and its counts, and looks for a circle.
+// checkBlockers compares the set and its counts, and checks for cycles.
 func (s *machine) checkBlockers(tk *mTask, now *task.Task) {
 	s.t.Helper()
 	at := " of task " + tk.id.String()
@@ -196,10 +196,10 @@ func (s *machine) checkTask(tk *mTask, run task.ID) {
 		equal(s.t, "claim"+at, *now.Claim, task.Claim{ID: tk.seq, Holder: tk.owner, Since: now.Claim.Since, ExpiresAt: tk.expires})
 	}
 	if now.Status.Archived() && (now.Claim != nil || now.QuestionID != 0 || run != 0) {
-		s.t.Fatalf("archived task %d is held: %+v", tk.id, now)
+		s.t.Fatalf("archived task %d is claimed or gated: %+v", tk.id, now)
 	}
 	if now.Version < s.versions[tk.id] {
-		s.t.Fatalf("version of task %d fell from %d to %d", tk.id, s.versions[tk.id], now.Version)
+		s.t.Fatalf("version of task %d decreased from %d to %d", tk.id, s.versions[tk.id], now.Version)
 	}
 	s.versions[tk.id] = now.Version
 }

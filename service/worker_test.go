@@ -13,7 +13,7 @@ import (
 // gpuBox is a worker's token.
 var gpuBox = task.Actor{Name: "worker:box", Role: task.RoleWorker, TokenID: 1}
 
-// forGPU leaves the runs of the runner script to workers with the label gpu.
+// forGPU assigns runs of the runner script to workers with the label gpu.
 var forGPU = script(Runner{Worker: true, Labels: []string{"gpu"}})
 
 func (inst *instance) lease(labels ...string) *task.Leased {
@@ -21,7 +21,7 @@ func (inst *instance) lease(labels ...string) *task.Leased {
 	return must(inst.s.LeaseRun(inst.ctx(), gpuBox, task.WorkerAsk{Labels: labels}))
 }
 
-// leaseWorking leases a run of coder that then works, and returns the fence of its
+// leaseWorking leases a run of coder that starts working, and returns the hold for its
 // reports.
 func (inst *instance) leaseWorking() (*task.Leased, task.Hold) {
 	inst.t.Helper()
@@ -32,17 +32,17 @@ func (inst *instance) leaseWorking() (*task.Leased, task.Hold) {
 	return l, hold
 }
 
-// holdHeartbeat sends a heartbeat that is held, and returns a channel of its answer.
+// holdHeartbeat sends a heartbeat that waits, and returns a channel with its response.
 func (inst *instance) holdHeartbeat(l *task.Leased, hold task.Hold) <-chan task.Beat {
-	heard := make(chan task.Beat, 1)
+	beats := make(chan task.Beat, 1)
 	go func() {
 		b, err := inst.s.ReportAlive(context.Background(), gpuBox, l.RunID, hold, false, time.Minute)
 		if err != nil {
 			inst.t.Error(err)
 		}
-		heard <- b
+		beats <- b
 	}()
-	return heard
+	return beats
 }
 
 func TestRunsForWorkers(t *testing.T) {
@@ -55,15 +55,15 @@ func TestRunsForWorkers(t *testing.T) {
 		inst := newInstance(t, forGPU)
 		r := inst.queueRuns("coder", 1)[0]
 		if inst.lease() != nil || inst.lease("linux") != nil {
-			t.Fatal("it was leased to a worker without the label")
+			t.Fatal("the run was leased to a worker without the label")
 		}
 		got := inst.lease("linux", "gpu")
 		if got == nil || got.RunID != r.ID || got.Lease != 1 || got.Attempt != 1 ||
 			got.Spec.Agent != "coder" || got.Token == "" || got.Seconds != 60 {
-			t.Fatalf("leased %+v", got)
+			t.Fatalf("got lease %+v", got)
 		}
 		if inst.lease("gpu") != nil {
-			t.Fatal("it was leased twice")
+			t.Fatal("the run was leased twice")
 		}
 	})
 	t.Run("go to a worker that has the runner", func(t *testing.T) {
@@ -71,14 +71,14 @@ func TestRunsForWorkers(t *testing.T) {
 		inst.queueRuns("coder", 1)
 		ask := task.WorkerAsk{Labels: []string{"gpu"}, Runners: []string{"other"}}
 		if got := must(inst.s.LeaseRun(inst.ctx(), gpuBox, ask)); got != nil {
-			t.Fatal("it was leased to a worker with another runner")
+			t.Fatal("the run was leased to a worker with another runner")
 		}
 		ask.Runners = []string{"script"}
 		if got := must(inst.s.LeaseRun(inst.ctx(), gpuBox, ask)); got == nil {
-			t.Fatal("it was not leased")
+			t.Fatal("the run was not leased")
 		}
 	})
-	t.Run("wake a worker that waits", func(t *testing.T) {
+	t.Run("wake a waiting worker", func(t *testing.T) {
 		inst := newInstance(t, forGPU)
 		got := make(chan *task.Leased, 1)
 		go func() {
@@ -90,14 +90,14 @@ func TestRunsForWorkers(t *testing.T) {
 		}()
 		r := inst.queueRuns("coder", 1)[0]
 		if l := <-got; l == nil || l.RunID != r.ID {
-			t.Fatalf("leased %+v", l)
+			t.Fatalf("got lease %+v", l)
 		}
 	})
 	t.Run("count for runs.max_parallel and for their agent", func(t *testing.T) {
 		inst := newInstance(t, forGPU)
 		inst.queueRuns("coder", 2)
 		if inst.lease("gpu") == nil || inst.lease("gpu") != nil {
-			t.Fatal("two runs of one agent run")
+			t.Fatal("two runs of one agent are running")
 		}
 	})
 	t.Run("stay in the queue while their agent is paused", func(t *testing.T) {
@@ -105,7 +105,7 @@ func TestRunsForWorkers(t *testing.T) {
 		inst.queueRuns("coder", 1)
 		must(inst.s.Pause(inst.ctx(), maya, "coder", "x"))
 		if inst.lease("gpu") != nil {
-			t.Fatal("it was leased")
+			t.Fatal("the run was leased")
 		}
 	})
 	t.Run("are only for workers", func(t *testing.T) {
@@ -118,18 +118,18 @@ func TestRunsForWorkers(t *testing.T) {
 	})
 }
 
-func TestHeldHeartbeatHearsOfTheEnd(t *testing.T) {
+func TestAWaitingHeartbeatReturnsAtTheEndOfTheRun(t *testing.T) {
 	inst := newInstance(t, forGPU)
 	l, hold := inst.leaseWorking()
-	heard := inst.holdHeartbeat(l, hold)
+	beats := inst.holdHeartbeat(l, hold)
 	must(inst.s.CancelRun(inst.ctx(), oleg, l.RunID, "Not now."))
-	equal(t, "beat", <-heard, task.Beat{Cancel: true, Phase: task.PhaseBy, Reason: "Not now."})
+	equal(t, "beat", <-beats, task.Beat{Cancel: true, Phase: task.PhaseBy, Reason: "Not now."})
 }
 
-func TestNobodyElseHearsOrSilencesTheStopOfARun(t *testing.T) {
+func TestOnlyARunsWorkerReceivesItsStop(t *testing.T) {
 	inst := newInstance(t, forGPU)
 	l, hold := inst.leaseWorking()
-	heard := inst.holdHeartbeat(l, hold)
+	beats := inst.holdHeartbeat(l, hold)
 	listens := func() bool {
 		_, ok := inst.s.workerStops.Load(l.RunID)
 		return ok
@@ -143,20 +143,20 @@ func TestNobodyElseHearsOrSilencesTheStopOfARun(t *testing.T) {
 		refused(t, err, task.CodeStaleLease)
 	}
 	if !listens() {
-		t.Error("the worker of the run does not hear of its stop any more")
+		t.Error("the run's worker no longer hears of its stop")
 	}
 	must(inst.s.CancelRun(inst.ctx(), oleg, l.RunID, "Not now."))
-	equal(t, "beat", <-heard, task.Beat{Cancel: true, Phase: task.PhaseBy, Reason: "Not now."})
+	equal(t, "beat", <-beats, task.Beat{Cancel: true, Phase: task.PhaseBy, Reason: "Not now."})
 }
 
-func TestWhoWaitsForAWorkerIsTold(t *testing.T) {
+func TestRunsWaitingForAWorkerSayWhy(t *testing.T) {
 	inst := newInstance(t, forGPU)
 	r := inst.queueRuns("coder", 1)[0]
 	why := func() task.Reason { return must(inst.s.Why(inst.ctx(), maya, r.TaskID))[0] }
 	wants := func(code task.WhyCode, words string) {
 		t.Helper()
 		if got := why(); got.Code != code || !strings.Contains(got.Message, words) {
-			t.Errorf("told %+v, want %s: %s", got, code, words)
+			t.Errorf("got %+v, want %s: %s", got, code, words)
 		}
 	}
 	wants(task.WhyNoWorker, "no worker for the runner script with the labels gpu has asked since the server started")
@@ -171,16 +171,16 @@ func TestWhoWaitsForAWorkerIsTold(t *testing.T) {
 	wants(task.WhyNoWorker, "has asked for 12 min")
 	st := must(inst.s.Scheduler(inst.ctx(), vera))
 	if got := st.Why[r.ID]; !strings.Contains(got, "has asked for 12 min") {
-		t.Errorf("the scheduler says %q", got)
+		t.Errorf("got scheduler text %q", got)
 	}
 	if inst.s.NoWorkerReason("none") != "" {
-		t.Error("a runner that needs no worker has none")
+		t.Error("a runner that needs no worker is reported as lacking one")
 	}
 }
 
-// TestWorkersGetNoTaskOfAProject is about agents whose runs are executed on
-// other machines: the repositories of projects are on the server.
-func TestWorkersGetNoTaskOfAProject(t *testing.T) {
+// TestWorkersGetNoTasksOfProjects covers agents whose runs are executed on other machines:
+// the repositories of projects are on the server.
+func TestWorkersGetNoTasksOfProjects(t *testing.T) {
 	t.Parallel()
 	configured := map[string]Runner{}
 	inst := newInstance(t, func(c *Config) {
@@ -190,7 +190,7 @@ func TestWorkersGetNoTaskOfAProject(t *testing.T) {
 	must(inst.s.CreateProject(inst.ctx(), maya, task.Project{Key: "notes"}))
 	inWeb := func(in *task.New) { in.Project = "web" }
 	before := inst.create(maya, "coder", inWeb, noStart)
-	configured["script"] = Runner{Worker: true} // the runs of coder and planner are for workers from here on
+	configured["script"] = Runner{Worker: true} // runs of coder and planner are for workers from now on
 	mine := inst.create(maya, "pull", inWeb)
 	free := inst.create(maya, "coder", noStart)
 	inst.create(maya, "coder", func(in *task.New) { in.Project = "notes" })
@@ -223,22 +223,22 @@ func TestWorkersGetNoTaskOfAProject(t *testing.T) {
 		t.Run(name+" is refused", func(t *testing.T) { refused(t, call(), task.CodeRepository, "coder "+why) })
 	}
 	equal(t, "last event", inst.lastEvent(), last)
-	t.Run("a task that it has says why it does not run, and a tick leaves it alone", func(t *testing.T) {
+	t.Run("an existing task says why it does not run, and ticks skip it", func(t *testing.T) {
 		list := must(inst.s.Why(inst.ctx(), maya, before.ID))
 		equal(t, "reason", list[0].Code, task.WhyOwnerInvalid)
 		if !strings.Contains(list[0].Message, why) {
-			t.Errorf("why: %q", list[0].Message)
+			t.Errorf("got reason %q", list[0].Message)
 		}
-		must(inst.s.Comment(inst.ctx(), maya, before.ID, "please")) // wakes nobody
+		must(inst.s.Comment(inst.ctx(), maya, before.ID, "please")) // does not wake the owner
 		must(inst.s.Tick(inst.ctx(), "cron"))
 		equal(t, "open runs", inst.openRun(before.ID) == nil, true)
 	})
-	t.Run("it can be given to another agent", func(t *testing.T) {
+	t.Run("the task can be given to another agent", func(t *testing.T) {
 		must(inst.s.UpdateTask(inst.ctx(), maya, before.ID, task.Patch{Title: ptr("Renamed"), Owner: ptr("pull")}))
 	})
 }
 
-func TestATokenOfAWorkerIsNothingElse(t *testing.T) {
+func TestAWorkerTokenHasNoOtherRights(t *testing.T) {
 	inst := newInstance(t)
 	for _, scope := range []string{"worker act-as", "worker admin"} {
 		_, err := inst.s.CreateToken(inst.ctx(), maya, NewToken{Name: "box", Scope: scope})
@@ -251,12 +251,12 @@ func TestATokenOfAWorkerIsNothingElse(t *testing.T) {
 	equal(t, "role", a.Role, task.RoleWorker)
 	equal(t, "name", a.Name, "worker:ada-box")
 	if _, err := inst.s.Agents(a); err == nil {
-		t.Error("it reads")
+		t.Error("the token can read")
 	}
 }
 
-// A worker that has no other place asks so while its run waits.
-func TestAWorkerGetsWhatItsRunDelegated(t *testing.T) {
+// A worker without another slot asks for delegated runs while its run waits.
+func TestAWorkerGetsRunsDelegatedByItsRun(t *testing.T) {
 	t.Parallel()
 	inst := delegating(t, forGPU)
 	ask := func(parent task.ID) *task.Leased {
@@ -267,20 +267,20 @@ func TestAWorkerGetsWhatItsRunDelegated(t *testing.T) {
 	ok(t, inst.s.ReportWorking(inst.ctx(), gpuBox, l.RunID, task.Hold{Attempt: l.Attempt, Lease: l.Lease}))
 	inst.queueRuns("lead", 1)
 	if got := ask(l.RunID); got != nil {
-		t.Fatalf("run %d is leased, which nobody delegated", got.RunID)
+		t.Fatalf("run %d was leased, but was not delegated", got.RunID)
 	}
 	d := inst.delegate(task.Actor{Name: "boss", Role: task.RoleAgent, RunID: l.RunID}, task.Delegation{})
 	if got := ask(l.RunID + 100); got != nil {
-		t.Fatalf("run %d is leased, which another run delegated", got.RunID)
+		t.Fatalf("run %d was leased, but was delegated by another run", got.RunID)
 	}
 	equal(t, "leased", ask(l.RunID).RunID, d.RunID)
 }
 
-func TestThousandOtherWorkersDoNotHideOneThatWorks(t *testing.T) {
+func TestAThousandOtherWorkersDoNotHideAWorkingOne(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t, forGPU)
 	for n := range maxKnownWorkers + 10 {
-		if n == 100 { // not among the oldest
+		if n == 100 { // so that it is not among the oldest
 			inst.lease("gpu")
 		}
 		inst.Forward(time.Millisecond)
