@@ -52,7 +52,7 @@ var phrases = []phrase{
 	{forms: []string{"yard"}, within: true, write: "server or instance", allowed: yardNames},
 }
 
-// TestLanguage holds the terms of CONTRIBUTING.md: one word per thing, and the
+// TestLanguage enforces the terms of CONTRIBUTING.md: one word per thing, and the
 // one that the field uses.
 func TestLanguage(t *testing.T) {
 	t.Parallel()
@@ -85,7 +85,7 @@ func TestLanguage(t *testing.T) {
 		t.Fatal(err)
 	}
 	if files < 500 {
-		t.Errorf("only %d files found", files)
+		t.Errorf("only %d files were found", files)
 	}
 }
 
@@ -99,9 +99,9 @@ func TestLanguageCatchesPlantedWordings(t *testing.T) {
 		{"in a name", "runner/x.go", "func newYardOf()", `runner/x.go:1: "yard": write server or instance`},
 		{"at the start of a text", "bench/x.md", "<p>Mend it.</p>", `bench/x.md:1: "mend": write fix`},
 		{"in a document", "docs/x.md", "It stands there.", `docs/x.md:1: "stands": write is`},
-		{"the name of the product is none", "docs/x.md", "TASKYARD_URL, taskyard and Taskyard's", ""},
-		{"nor is a word that contains one", "docs/x.md", "standard, bearer, renewed, departed", ""},
-		{"nor what stands for another", "docs/x.md", "$ stands for the end", ""},
+		{"the name of the product is allowed", "docs/x.md", "TASKYARD_URL, taskyard and Taskyard's", ""},
+		{"so is a word that contains one", "docs/x.md", "standard, bearer, renewed, departed", ""},
+		{"so is what stands for another", "docs/x.md", "$ stands for the end", ""},
 		{"released changes stay as they are", "CHANGELOG.md", "# Changelog\n\n## [Unreleased]\n- fixed\n## [0.1.0]\n- mended", ""},
 		{"unreleased ones do not", "CHANGELOG.md", "# Changelog\n\n## [Unreleased]\n- mended", `CHANGELOG.md:4: "mended"`},
 	}
@@ -115,20 +115,20 @@ func TestLanguageCatchesPlantedWordings(t *testing.T) {
 	}
 }
 
-// cutByLength are words in names of files that say nothing of what is in them:
-// where a file was cut because it was long, or a second word for another file.
+// cutByLength are words in file names that do not say what the file contains:
+// they say that a long file was split, or repeat the name of another file.
 var cutByLength = []string{"more", "parts", "small", "lone", "kept", "look", "says", "held", "words", "doing", "asked", "strip"}
 
 // fileName lists what is wrong with the name of a file of code.
 func fileName(file string) []string {
 	if ext := path.Ext(file); ext != ".go" && ext != ".templ" || strings.HasPrefix(file, "bench/") ||
 		strings.HasPrefix(file, "jobs/trials/") || strings.HasPrefix(file, "db/dbfill/") {
-		return nil // parts of a benchmark, and words to fill a database with, are what these are
+		return nil // there, these words name parts of a benchmark, or words to fill a database with
 	}
 	base, _, _ := strings.Cut(path.Base(file), ".")
 	for _, word := range strings.Split(base, "_") {
 		if slices.Contains(cutByLength, word) {
-			return []string{fmt.Sprintf("%s: the name of a file says what is in it, not %q", file, word)}
+			return []string{fmt.Sprintf("%s: a file name must say what the file contains, not %q", file, word)}
 		}
 	}
 	return nil
@@ -141,7 +141,7 @@ func TestFileNamesCatchPlantedNames(t *testing.T) {
 		"views/smallest.go": false, "docs/more.md": false, "bench/parts.go": false,
 	} {
 		if got := len(fileName(file)) > 0; got != wrong {
-			t.Errorf("%s is refused: %t, want %t", file, got, wrong)
+			t.Errorf("%s: refused = %t, want %t", file, got, wrong)
 		}
 	}
 }
@@ -164,7 +164,7 @@ func functionNames(file, text string) []string {
 		if strings.HasPrefix(name, "Test") || slices.Contains(aboutWords, name) {
 			continue
 		}
-		write := "a constructor newX or xFromY, a converter toX, else what it returns or does"
+		write := "a constructor newX or xFromY, a converter toX, otherwise what it returns or does"
 		if strings.HasSuffix(name, "Words") {
 			write = "xText or describeX"
 		}
@@ -178,13 +178,13 @@ func TestFunctionNamesCatchPlantedNames(t *testing.T) {
 	tests := []struct{ name, file, text, want string }{
 		{"a function, with its line", "task/x.go", "package task\n\nfunc TimeOf(t time.Time) Time", "task/x.go:3: TimeOf: write a constructor"},
 		{"a method", "views/x.go", "func (m *Model) saveWords() string", "views/x.go:1: saveWords: write xText"},
-		{"a method that is only of", "db/x.go", "func (p dual) of(rx *Rx) string", "db/x.go:1: of: write"},
+		{"a method that is only called of", "db/x.go", "func (p dual) of(rx *Rx) string", "db/x.go:1: of: write"},
 		{"a generic function", "db/x.go", "func rowsOf[T any](s string) []T", "db/x.go:1: rowsOf: write"},
 		{"a component", "views/x.templ", "templ stateOf(t *task.Task) {", "views/x.templ:1: stateOf: write"},
-		{"words of a text may be meant", "task/x.go", "func SearchWords(q string) []string", ""},
+		{"a function that is about words", "task/x.go", "func SearchWords(q string) []string", ""},
 		{"the name of a test is a sentence", "task/x_test.go", "func TestATextFitsAllOfItsWords(t *testing.T)", ""},
-		{"a call is no declaration", "task/x.go", "\tat := reflect.TypeOf(x)", ""},
-		{"a name may contain it", "task/x.go", "func StartOfDay(t Time) Time", ""},
+		{"a call is not a declaration", "task/x.go", "\tat := reflect.TypeOf(x)", ""},
+		{"a name may start or continue with it", "task/x.go", "func StartOfDay(t Time) Time", ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -216,7 +216,7 @@ func wordings(file, text string) []string {
 	return out
 }
 
-// unreleased returns the part of a file that may still change: of the
+// unreleased returns the part of a file that may still change: for the
 // changelog, what comes before the first release.
 func unreleased(file, text string) string {
 	if file == "CHANGELOG.md" {
@@ -246,7 +246,7 @@ func (p phrase) in(file, text string) []string {
 	return out
 }
 
-// has reports whether a line has a form, as words of their own or within any.
+// has reports whether a line has a form as separate words, or anywhere if within is set.
 func has(line, form string, within bool) bool {
 	for {
 		before, after, found := strings.Cut(line, form)

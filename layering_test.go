@@ -109,7 +109,7 @@ var mayImportInRunner = map[string][]string{
 // kindsOfRunners may be imported only by the registry.
 var kindsOfRunners = []string{"runner/acp", "runner/builtin", "runner/claude", "runner/codex", "runner/command", "runner/webhook"}
 
-// soleUsers lists the only packages that may import a library.
+// soleUsers lists the only packages that may import each library.
 var soleUsers = map[string][]string{
 	"database/sql":                    {"db"},
 	"github.com/mattn/go-sqlite3":     {"db"},
@@ -137,7 +137,7 @@ const (
 	maxTemplLines = 150
 )
 
-// Columns of a line, with a tab counting as one. Lines that cannot be broken
+// Columns of a line, with each tab counting as one. Lines that cannot be broken
 // may be longer: the tag of a field, and in a test a long literal.
 const (
 	maxGoColumns    = 140
@@ -181,7 +181,7 @@ func TestLayering(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(sources) < 10 {
-		t.Fatalf("only %d files found", len(sources))
+		t.Fatalf("only %d files were found", len(sources))
 	}
 	for _, s := range sources {
 		for _, v := range violations(s) {
@@ -194,20 +194,20 @@ func TestLayeringCatchesPlantedViolations(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("\n", maxTestLines)
 	tests := []struct{ name, path, text, want string }{
-		{"nouns import nothing of ours", "task/x.go", `import "taskyard/db"`, "task may not import taskyard/db"},
-		{"SQL does not know the verbs", "db/x.go", `import "taskyard/service"`, "db may not import taskyard/service"},
-		{"verbs do not know the surfaces", "service/x.go", `import "taskyard/handlers"`, "may not import"},
-		{"pages do not reach the database", "handlers/x.go", `import "taskyard/db"`, "may not import"},
+		{"task imports none of our packages", "task/x.go", `import "taskyard/db"`, "task may not import taskyard/db"},
+		{"db does not import service", "db/x.go", `import "taskyard/service"`, "db may not import taskyard/service"},
+		{"service does not import handlers", "service/x.go", `import "taskyard/handlers"`, "may not import"},
+		{"handlers does not import db", "handlers/x.go", `import "taskyard/db"`, "may not import"},
 		{
-			"a folder below is bound like its parent", "runner/builtin/model/x.go", `import "taskyard/internal/config"`,
+			"a subfolder has the rules of its parent", "runner/builtin/model/x.go", `import "taskyard/internal/config"`,
 			"runner/builtin/model may not import",
 		},
-		{"a kind of runner does not know another", "runner/acp/x.go", `import "taskyard/runner/codex"`, "only runner may import"},
-		{"nor its parts", "runner/acp/x.go", `import "taskyard/runner/builtin/tools"`, "runner/acp may not import"},
-		{"supervise knows no kind", "runner/supervise/x.go", `import "taskyard/runner/command"`, "only runner may import"},
-		{"the registry knows the kinds", "runner/registry.go", `import "taskyard/runner/codex"`, ""},
-		{"others use the registry", "internal/app/x.go", `import "taskyard/runner/codex"`, "only runner may import"},
-		{"an unknown package has no rights", "extra/x.go", `import "fmt"`, "extra is not in the table"},
+		{"a kind of runner does not import another", "runner/acp/x.go", `import "taskyard/runner/codex"`, "only runner may import"},
+		{"nor packages of another", "runner/acp/x.go", `import "taskyard/runner/builtin/tools"`, "runner/acp may not import"},
+		{"supervise imports no kind", "runner/supervise/x.go", `import "taskyard/runner/command"`, "only runner may import"},
+		{"the registry may import the kinds", "runner/registry.go", `import "taskyard/runner/codex"`, ""},
+		{"other packages use the registry", "internal/app/x.go", `import "taskyard/runner/codex"`, "only runner may import"},
+		{"an unknown package may import nothing", "extra/x.go", `import "fmt"`, "extra is not in the table"},
 		{"nobody imports main", "internal/client/x.go", `import "taskyard"`, "may not import"},
 		{"only db has SQL", "service/x.go", `import "database/sql"`, "only db may import database/sql"},
 		{"only db has SQL drivers", "bench/x.go", `import _ "github.com/mattn/go-sqlite3"`, "only db may import"},
@@ -222,7 +222,7 @@ func TestLayeringCatchesPlantedViolations(t *testing.T) {
 		{"only runner starts processes", "handlers/x.go", `import "os/exec"`, "only runner, bench"},
 		{"templ is only in views and handlers", "service/x.go", `import "github.com/a-h/templ"`, "only views, handlers"},
 		{"service does not read the clock", "service/x.go", "import \"time\"\nvar x = time.Now()", "reads the time"},
-		{"nor does it measure from now", "service/x.go", "import \"time\"\nvar x = time.Since(time.Time{})", "reads the time"},
+		{"nor the time since another", "service/x.go", "import \"time\"\nvar x = time.Since(time.Time{})", "reads the time"},
 		{"files are short", "db/x.go", long[:maxGoLines], "lines"},
 		{"tests are short", "db/x_test.go", long, "lines"},
 		{"templates are short", "views/x.templ", long[:maxTemplLines+1], "lines"},
@@ -231,13 +231,13 @@ func TestLayeringCatchesPlantedViolations(t *testing.T) {
 		{"lines of templates are short", "views/x.templ", strings.Repeat("x", maxTemplColumns+1), "too long"},
 		{"lines of tests are short", "db/x_test.go", "//" + strings.Repeat("x", maxGoColumns), "too long"},
 
-		{"a literal of a test may be long", "db/x_test.go", "var x = `" + strings.Repeat("x", maxGoColumns) + "`", ""},
+		{"a literal in a test may be long", "db/x_test.go", "var x = `" + strings.Repeat("x", maxGoColumns) + "`", ""},
 		{"the tag of a field may be long", "db/x.go", "type x struct {\n\tF int `doc:\"" + strings.Repeat("x", maxGoColumns) + "\"`\n}", ""},
 		{"tests may import more", "service/x_test.go", `import "database/sql"`, ""},
 		{"tests may read the clock", "service/x_test.go", "import \"time\"\nvar x = time.Now()", ""},
-		{"a clock may be passed on", "service/x.go", "import \"time\"\nvar x = time.Now", ""},
+		{"a clock may be passed as a value", "service/x.go", "import \"time\"\nvar x = time.Now", ""},
 		{"packages below one folder may import each other", "db/dbtest/x.go", `import "taskyard/db"`, ""},
-		{"a longer name is another library", "internal/client/x.go", `import "flagged"`, ""},
+		{"a longer name is a different library", "internal/client/x.go", `import "flagged"`, ""},
 		{"generated files may be long", "views/x_templ.go", long, ""},
 	}
 	for _, tt := range tests {
@@ -388,7 +388,7 @@ func parse(file string, text []byte) (source, error) {
 	}
 	mode := parser.ImportsOnly
 	if s.top() == "service" {
-		mode = parser.SkipObjectResolution // bodies are checked
+		mode = parser.SkipObjectResolution // function bodies are checked too
 	}
 	set := token.NewFileSet()
 	tree, err := parser.ParseFile(set, file, text, mode)

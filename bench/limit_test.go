@@ -66,28 +66,28 @@ func TestTheLimitDoesTheWorkOfTheStore(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// The first empty queue ends it: with equal queues that is the end of all
-		// but those that are one longer.
+		// The lap ends at the first empty queue. The queues differ by at most one
+		// task, so that at least these are claimed.
 		full := few / owners * owners
 		t.Run("it claims what the queues hold, each once", func(t *testing.T) {
 			if n < full || n > few || claims(t, s) != n {
-				t.Errorf("%d claimed, %d held", n, claims(t, s))
+				t.Errorf("claimed %d, but %d claims are held", n, claims(t, s))
 			}
 		})
 		t.Run("it writes one event for each claim", func(t *testing.T) {
 			if got := events(t, s); got != n {
-				t.Errorf("%d events, want %d", got, n)
+				t.Errorf("got %d events, want %d", got, n)
 			}
 		})
-		t.Run("rest gives all back", func(t *testing.T) {
+		t.Run("rest releases all claims", func(t *testing.T) {
 			if err := s.limit.rest(); err != nil || claims(t, s) != 0 {
-				t.Errorf("%d held, %v", claims(t, s), err)
+				t.Errorf("%d claims are still held: %v", claims(t, s), err)
 			}
 		})
 		t.Run("it creates tasks that the store can claim", func(t *testing.T) {
 			made, _, err := s.limit.run(creating, perTx, 20*time.Millisecond)
 			if err != nil || made == 0 || events(t, s) != n+made {
-				t.Fatalf("%d made, %d events after %d: %v", made, events(t, s), n, err)
+				t.Fatalf("created %d tasks; got %d events, %d before: %v", made, events(t, s), n, err)
 			}
 			if err := claim(t.Context(), s.db, 0); err != nil {
 				t.Error(err)
@@ -96,14 +96,14 @@ func TestTheLimitDoesTheWorkOfTheStore(t *testing.T) {
 	}
 }
 
-func TestTheLimitKeepsInStepWithTheStore(t *testing.T) {
+func TestTheLimitUsesTheStatementsOfTheStore(t *testing.T) {
 	t.Parallel()
 	sql, err := said()
 	if err != nil {
 		t.Fatal(err)
 	}
 	path := newStore(t).db.Path()
-	t.Run("a statement with another number of values is refused", func(t *testing.T) {
+	t.Run("a statement with a different number of values is refused", func(t *testing.T) {
 		other := sql
 		other.tail = "SELECT hash FROM events WHERE ?1 = ?2"
 		if _, err := openLimit(path, other); err == nil || !strings.Contains(err.Error(), "takes 2 values, bench/limit.c binds 0") {
@@ -114,22 +114,22 @@ func TestTheLimitKeepsInStepWithTheStore(t *testing.T) {
 		other := sql
 		other.insert = "INSERT"
 		if _, err := openLimit(path, other); err == nil {
-			t.Error("no error")
+			t.Error("opened, want an error")
 		}
 	})
 	t.Run("a missing file is refused", func(t *testing.T) {
 		if _, err := openLimit(path+"x", sql); err == nil {
-			t.Error("no error")
+			t.Error("opened, want an error")
 		}
 	})
-	t.Run("a statement that nobody ran is named", func(t *testing.T) {
+	t.Run("a statement that was never executed is named", func(t *testing.T) {
 		if _, err := choose([]string{sql.claim}); err == nil || !strings.Contains(err.Error(), "SELECT hash FROM events") {
 			t.Error(err)
 		}
 	})
-	t.Run("two that look alike are refused", func(t *testing.T) {
+	t.Run("two statements of the same kind are refused", func(t *testing.T) {
 		if _, err := choose([]string{sql.claim, sql.claim + " "}); err == nil {
-			t.Error("no error")
+			t.Error("accepted, want an error")
 		}
 	})
 }
@@ -143,7 +143,7 @@ func TestStoreRows(t *testing.T) {
 	}
 	t.Run("each row has rate, p99 and share of the limit, and claims are compared", func(t *testing.T) {
 		if len(out.figures) != 4*len(storeRows)+1 {
-			t.Errorf("%d figures", len(out.figures))
+			t.Errorf("got %d figures", len(out.figures))
 		}
 	})
 	for _, f := range out.figures {

@@ -23,7 +23,7 @@ func TestTheFinisherCompletesEachTask(t *testing.T) {
 	// The first call only claims, and the one that finds the queue empty ends the lap.
 	l, err := drive(1, time.Minute, newFinisher(t.Context(), svc, 1))
 	if err != nil || l.ops != 10 {
-		t.Errorf("%d operations: %v", l.ops, err)
+		t.Errorf("got %d operations: %v", l.ops, err)
 	}
 	err = d.Read(t.Context(), func(rx *db.Rx) error {
 		for id := range task.ID(10) {

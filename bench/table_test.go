@@ -15,7 +15,7 @@ import (
 
 func TestDrive(t *testing.T) {
 	t.Parallel()
-	t.Run("each call has its own number and all are counted", func(t *testing.T) {
+	t.Run("each call gets its own number, and all are counted", func(t *testing.T) {
 		var sum atomic.Int64
 		l, err := drive(8, time.Minute, func(_ int, n int64) error {
 			if n >= 100 {
@@ -25,10 +25,10 @@ func TestDrive(t *testing.T) {
 			return nil
 		})
 		if err != nil || l.ops != 100 || sum.Load() != 4950 || len(l.took) != 100 {
-			t.Errorf("%d operations, sum %d: %v", l.ops, sum.Load(), err)
+			t.Errorf("got %d operations, sum %d: %v", l.ops, sum.Load(), err)
 		}
 	})
-	t.Run("a failure ends it and is told", func(t *testing.T) {
+	t.Run("a failure ends the lap and is returned", func(t *testing.T) {
 		want := errors.New("broken")
 		if _, err := drive(2, time.Minute, func(int, int64) error { return want }); !errors.Is(err, want) {
 			t.Error(err)
@@ -44,7 +44,7 @@ func TestFigures(t *testing.T) {
 		s.add("slow", "ms", atMost(15, 10), v)
 		s.add("plain", "/s", none, 12_345.6)
 	}
-	t.Run("medians count and are judged", func(t *testing.T) {
+	t.Run("medians are shown and judged", func(t *testing.T) {
 		if f := s.figures[0]; f.Value != 20 || f.Verdict != "goal" {
 			t.Errorf("%+v", f)
 		}
@@ -55,7 +55,7 @@ func TestFigures(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 	})
-	t.Run("between must and goal is ok", func(t *testing.T) {
+	t.Run("a figure between must and goal is ok", func(t *testing.T) {
 		if v := atMost(15, 10).verdict(12); v != "ok" {
 			t.Error(v)
 		}
@@ -132,7 +132,7 @@ func TestHTTPRows(t *testing.T) {
 	t.Run("every row is measured", func(t *testing.T) {
 		s, err := measure("secret")
 		if err != nil || len(s.figures) != 3*len(httpRows)+3 { // three are compared with another
-			t.Fatalf("%d figures: %v", len(s.figures), err)
+			t.Fatalf("got %d figures: %v", len(s.figures), err)
 		}
 		for _, f := range s.figures {
 			if f.Unit == "/s" && f.Value <= 0 {
@@ -140,7 +140,7 @@ func TestHTTPRows(t *testing.T) {
 			}
 		}
 	})
-	t.Run("an answer that is no success ends it and is shown", func(t *testing.T) {
+	t.Run("an error response ends the measurement and is shown", func(t *testing.T) {
 		if _, err := measure("wrong"); err == nil || !strings.Contains(err.Error(), "POST /api/tasks HTTP/1.1: 403") {
 			t.Error(err)
 		}
@@ -157,9 +157,9 @@ func TestFlags(t *testing.T) {
 		{"-nope"},
 		{"-url", "example.org"},
 	} {
-		t.Run("refused: "+strings.Join(args, " "), func(t *testing.T) {
+		t.Run("refuses "+strings.Join(args, " "), func(t *testing.T) {
 			if err := run(t.Context(), args, io.Discard, io.Discard); err == nil {
-				t.Error("no error")
+				t.Error("accepted, want an error")
 			}
 		})
 	}

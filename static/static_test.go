@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-func TestVendoredFilesAreThoseOfTheLock(t *testing.T) {
+func TestVendoredFilesMatchTheLock(t *testing.T) {
 	lock, err := os.ReadFile("vendor.lock")
 	if err != nil {
 		t.Fatal(err)
@@ -21,7 +21,7 @@ func TestVendoredFilesAreThoseOfTheLock(t *testing.T) {
 	for line := range strings.Lines(string(lock)) {
 		f := strings.Fields(line)
 		if len(f) != 6 {
-			t.Fatalf("line of %d fields, want 6: %s", len(f), line)
+			t.Fatalf("a line has %d fields, want 6: %s", len(f), line)
 		}
 		locked[f[4]] = true
 		b, err := os.ReadFile(f[4])
@@ -30,7 +30,7 @@ func TestVendoredFilesAreThoseOfTheLock(t *testing.T) {
 		}
 		sum := sha256.Sum256(b)
 		if got := hex.EncodeToString(sum[:]); got != f[5] {
-			t.Errorf("%s has sha256 %s, the lock says %s: run static/vendor.sh", f[4], got, f[5])
+			t.Errorf("%s has sha256 %s, want %s from the lock: run static/vendor.sh", f[4], got, f[5])
 		}
 	}
 	for _, dir := range []string{"vendor", "vendor-test"} {
@@ -47,23 +47,23 @@ func TestVendoredFilesAreThoseOfTheLock(t *testing.T) {
 }
 
 func TestURL(t *testing.T) {
-	t.Run("carries the first twelve digits of the file's hash", func(t *testing.T) {
+	t.Run("contains the first twelve digits of the file's hash", func(t *testing.T) {
 		sum := sha256.Sum256(read(t, styleSheet))
 		if got, want := URL("app.css"), "/static/app.css?v="+hex.EncodeToString(sum[:])[:12]; got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	})
-	t.Run("panics on a file that is not there", func(t *testing.T) {
+	t.Run("panics on a missing file", func(t *testing.T) {
 		defer func() {
 			if recover() == nil {
-				t.Error("no panic")
+				t.Error("got no panic")
 			}
 		}()
 		URL("missing.css")
 	})
 }
 
-func TestStyleSheetNamesOnlyFilesThatAreServed(t *testing.T) {
+func TestTheStyleSheetRefersOnlyToServedFiles(t *testing.T) {
 	css := read(t, styleSheet)
 	found := regexp.MustCompile(`url\(([^)]*)\)`).FindAllSubmatch(css, -1)
 	if len(found) == 0 {
@@ -71,7 +71,7 @@ func TestStyleSheetNamesOnlyFilesThatAreServed(t *testing.T) {
 	}
 	for _, m := range found {
 		name, _, _ := strings.Cut(string(m[1]), "?")
-		if _, served := files()[name]; !served || Prefix+string(m[1]) != URL(name) { // relative: the server may lie below a path
+		if _, served := files()[name]; !served || Prefix+string(m[1]) != URL(name) { // relative, because the server may be below a path
 			t.Errorf("%s is not the address of a served file", m[1])
 		}
 	}
@@ -84,9 +84,9 @@ func TestScriptsUseNoEval(t *testing.T) {
 			continue
 		}
 		for _, bad := range []string{"eval(", "new Function", "innerHTML", ".style."} {
-			moves := name == "drag.js" && bad == ".style." // what is dragged is where the pointer is
+			moves := name == "drag.js" && bad == ".style." // a dragged card follows the pointer
 			if strings.Contains(string(f.Content), bad) && !moves {
-				t.Errorf("%s has %s", name, bad)
+				t.Errorf("%s contains %s", name, bad)
 			}
 		}
 	}
@@ -114,7 +114,7 @@ func TestTheStyleSheetHasOneDeclarationPerLine(t *testing.T) {
 		n := 0
 		for line := range strings.Lines(string(css)) {
 			n++
-			line, _, _ = strings.Cut(" "+strings.TrimSpace(line), " /*") // without a comment
+			line, _, _ = strings.Cut(" "+strings.TrimSpace(line), " /*") // without its comment
 			line = strings.TrimSpace(line)
 			if line != "}" && strings.ContainsAny(strings.TrimRight(line, ";{"), ";{}") {
 				t.Errorf("css/%s.css:%d: more than one declaration: %s", name, n, line)
@@ -135,12 +135,12 @@ func TestEveryFileOfAFolderIsJoinedOnce(t *testing.T) {
 			want = append(want, strings.TrimSuffix(e.Name(), "."+dir))
 		}
 		if got := slices.Sorted(slices.Values(parts)); !slices.Equal(got, want) {
-			t.Errorf("joined are %q, the folder %s has %q", got, dir, want)
+			t.Errorf("joined %q, want %q as in the folder %s", got, dir, want)
 		}
 	}
 }
 
-// TestScriptsLoseOnlyTheirComments holds that no line of code is left out.
+// TestScriptsLoseOnlyTheirComments checks that no line of code is removed.
 func TestScriptsLoseOnlyTheirComments(t *testing.T) {
 	t.Parallel()
 	source := "// Said once.\n(() => {\n  // why\n  const at = `https://${host}//`; // kept\n\t//\n})();\n"
@@ -153,15 +153,15 @@ func TestScriptsLoseOnlyTheirComments(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !bytes.HasSuffix(source, []byte("})();\n")) {
-			t.Errorf("js/%s.js is not one function that is called: joined with the next it may mean something else", name)
+			t.Errorf("js/%s.js is not an immediately called function: joined with the next script, its meaning may change", name)
 		}
 		if part := withoutComments(source); !bytes.Contains(read(t, script), part) {
-			t.Errorf("%s lacks js/%s.js", script, name)
+			t.Errorf("%s does not contain js/%s.js", script, name)
 		}
 	}
 }
 
-// joined lists the files of css that a style sheet holds.
+// joined lists the files of css that a style sheet contains.
 func joined() (list []string) {
 	for _, parts := range sheets {
 		list = append(list, parts...)
@@ -179,17 +179,17 @@ func read(t *testing.T, name string) []byte {
 	return f.Content
 }
 
-// TestFilesThatMakeThePageWaitAreSmall holds what a browser must have before a
-// page can be used to what a slow line carries in a second.
-func TestFilesThatMakeThePageWaitAreSmall(t *testing.T) {
+// TestRenderBlockingFilesAreSmall limits what a browser must load before a
+// page can be used to what a slow connection transfers in a second.
+func TestRenderBlockingFilesAreSmall(t *testing.T) {
 	t.Parallel()
-	for name, most := range map[string]int{styleSheet: 15_000, "docs.css": 1_500, script: 14_500, "vendor/htmx.min.js": 17_000} {
+	for name, limit := range map[string]int{styleSheet: 15_000, "docs.css": 1_500, script: 14_500, "vendor/htmx.min.js": 17_000} {
 		f, _ := Read(name)
-		if n := len(f.Gzip()); n > most {
-			t.Errorf("%s has %d bytes packed, want at most %d", name, n, most)
+		if n := len(f.Gzip()); n > limit {
+			t.Errorf("%s has %d compressed bytes, want at most %d", name, n, limit)
 		}
 	}
 	if f, _ := Read("vendor/inter-latin.woff2"); f.Gzip != nil {
-		t.Error("a font is packed again")
+		t.Error("a font is compressed again")
 	}
 }

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// measured runs the program with few jobs and a lap that is long enough for all.
+// measured runs the program with few jobs and a lap that is long enough for all
+// of them, and returns its rows.
 func measured(t *testing.T, args ...string) []row {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -34,14 +35,14 @@ func TestPeersOnSQLiteFinishEveryJob(t *testing.T) {
 	rows := measured(t, "-dir", dir)
 	for _, r := range rows {
 		if r.Jobs != want[r.Peer+" on "+r.Operation] {
-			t.Errorf("%+v, want of %v", r, want)
+			t.Errorf("got %+v, want the jobs of %v", r, want)
 		}
 	}
 	if len(rows) != len(want) {
-		t.Errorf("%d rows", len(rows))
+		t.Errorf("got %d rows", len(rows))
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
-		t.Errorf("%v is left: %v", left, err)
+		t.Errorf("left behind: %v, %v", left, err)
 	}
 }
 
@@ -50,7 +51,7 @@ func TestRiverOnPostgresFinishesEveryJob(t *testing.T) {
 	t.Parallel()
 	url := os.Getenv("TASKYARD_TEST_POSTGRES")
 	if url == "" || url == "start" {
-		t.Skip("TASKYARD_TEST_POSTGRES is no address")
+		t.Skip("TASKYARD_TEST_POSTGRES is not an address")
 	}
 	rows := measured(t, "-postgres", url)
 	for _, r := range rows {
@@ -59,7 +60,7 @@ func TestRiverOnPostgresFinishesEveryJob(t *testing.T) {
 		}
 	}
 	if len(rows) != 2 {
-		t.Errorf("%d rows", len(rows))
+		t.Errorf("got %d rows", len(rows))
 	}
 }
 
@@ -75,7 +76,7 @@ func TestFlagsAreChecked(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		if err := run(t.Context(), args, &out, &out); err == nil {
-			t.Errorf("%v: no error", args)
+			t.Errorf("%v: accepted, want an error", args)
 		}
 	}
 }

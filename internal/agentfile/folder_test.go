@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// bare is a folder without the default agents.
+// bare returns a folder without the default agents.
 func bare(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -48,7 +48,7 @@ func agent(t *testing.T, f *Folder, id string) task.Agent {
 	t.Helper()
 	a, ok := f.Agent(id)
 	if !ok {
-		t.Fatalf("no agent %s among %v", id, ids(f))
+		t.Fatalf("agent %s is not among %v", id, ids(f))
 	}
 	return a
 }
@@ -63,14 +63,14 @@ func ids(f *Folder) (out []string) {
 func wantIDs(t *testing.T, f *Folder, want ...string) {
 	t.Helper()
 	if !slices.Equal(ids(f), want) {
-		t.Errorf("agents are %v, want %v", ids(f), want)
+		t.Errorf("got the agents %v, want %v", ids(f), want)
 	}
 }
 
 const broken = "## Description\nx\n"
 
 func TestOpenWritesDefaultsOnce(t *testing.T) {
-	t.Run("into a new folder that only its owner reads", func(t *testing.T) {
+	t.Run("into a new folder that only its owner can read", func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "data", "agents")
 		f := open(t, dir)
 		wantIDs(t, f, "code-focused", "general-purpose")
@@ -88,14 +88,14 @@ func TestOpenWritesDefaultsOnce(t *testing.T) {
 		left, _ := filepath.Glob(filepath.Join(dir, ".*tmp*"))
 		equal(t, "temporary files", len(left), 0)
 	})
-	t.Run("never over a file that is there", func(t *testing.T) {
+	t.Run("never over an existing file", func(t *testing.T) {
 		dir := t.TempDir()
 		put(t, dir, "general-purpose.md", headings)
 		f := open(t, dir)
 		wantIDs(t, f, "code-focused", "general-purpose")
 		equal(t, "text", agent(t, f, "general-purpose").Text, headings)
 	})
-	t.Run("not again where one was deleted", func(t *testing.T) {
+	t.Run("not again after one was deleted", func(t *testing.T) {
 		dir := t.TempDir()
 		if err := open(t, dir).Delete("code-focused"); err != nil {
 			t.Fatal(err)
@@ -104,7 +104,7 @@ func TestOpenWritesDefaultsOnce(t *testing.T) {
 	})
 }
 
-func TestOneBrokenFileHindersNoOther(t *testing.T) {
+func TestABrokenFileDoesNotAffectOthers(t *testing.T) {
 	dir := bare(t)
 	put(t, dir, "a.md", headings)
 	put(t, dir, "b.md", broken)
@@ -119,7 +119,7 @@ func TestOneBrokenFileHindersNoOther(t *testing.T) {
 	equal(t, "file text", b.FileText, broken)
 }
 
-func TestTheLastGoodVersionGoesOnServing(t *testing.T) {
+func TestTheLastValidVersionStaysInUse(t *testing.T) {
 	dir := bare(t)
 	put(t, dir, "a.md", headings)
 	f := open(t, dir)
@@ -138,7 +138,7 @@ func TestTheLastGoodVersionGoesOnServing(t *testing.T) {
 	wantTools(t, a, "read", "list")
 	wantProblem(t, a, 1, true, "prompt is missing")
 
-	t.Run("through further readings", func(t *testing.T) {
+	t.Run("through further reloads", func(t *testing.T) {
 		f.Reload()
 		equal(t, "serving", agent(t, f, "a").Serving, true)
 	})
@@ -150,7 +150,7 @@ func TestTheLastGoodVersionGoesOnServing(t *testing.T) {
 		equal(t, "file text", a.FileText, "")
 		equal(t, "hash", a.Hash, textHash(front()))
 	})
-	t.Run("but not once the file was deleted", func(t *testing.T) {
+	t.Run("but not after the file was deleted", func(t *testing.T) {
 		if err := os.Remove(filepath.Join(dir, "a.md")); err != nil {
 			t.Fatal(err)
 		}
@@ -178,17 +178,17 @@ func TestOnlyRegularFilesWithGoodNamesAreRead(t *testing.T) {
 	put(t, dir, "My Agent.md", headings)
 	put(t, dir, "upper.MD", headings)
 	put(t, dir, "good.md", headings)
-	f := open(t, dir) // a pipe that was opened in the usual way would hang here
+	f := open(t, dir) // opening a pipe as a regular file would block here
 	wantIDs(t, f, "good")
-	told := strings.Join(f.Problems(), "\n")
+	reported := strings.Join(f.Problems(), "\n")
 	for _, name := range []string{"link.md", "folder.md", "pipe.md", "My Agent.md", "upper.MD"} {
-		equal(t, name+" is told of", strings.Contains(told, `"`+name+`"`), true)
+		equal(t, name+" is reported", strings.Contains(reported, `"`+name+`"`), true)
 	}
 	equal(t, "problems", len(f.Problems()), 5)
-	t.Run("also where a file turns into a link between listing and reading", func(t *testing.T) {
+	t.Run("even if a file is replaced by a link between listing and reading", func(t *testing.T) {
 		for _, name := range []string{"link.md", "folder.md", "pipe.md"} {
 			if _, err := readFile(filepath.Join(dir, name)); !errors.Is(err, errNotRegular) {
-				t.Errorf("reading %s gives %v", name, err)
+				t.Errorf("readFile(%s) returns %v", name, err)
 			}
 		}
 	})
@@ -205,7 +205,7 @@ func TestAFolderThatVanishesKeepsItsAgents(t *testing.T) {
 	equal(t, "problems", len(f.Problems()), 1)
 }
 
-func TestARunnerThatComesAliveEndsPullOnly(t *testing.T) {
+func TestARunnerThatBecomesReadyEndsPullOnly(t *testing.T) {
 	dir := bare(t)
 	put(t, dir, "a.md", headings)
 	why := "no provider"
@@ -224,38 +224,38 @@ func TestARunnerThatComesAliveEndsPullOnly(t *testing.T) {
 func watch(t *testing.T, f *Folder) <-chan []string {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	told, ended := make(chan []string, 100), make(chan error, 1)
-	go func() { ended <- f.Watch(ctx, func(ids []string) { told <- ids }) }()
+	reported, ended := make(chan []string, 100), make(chan error, 1)
+	go func() { ended <- f.Watch(ctx, func(ids []string) { reported <- ids }) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {
-			t.Errorf("Watch returns %v", err)
+			t.Errorf("Watch returned %v", err)
 		}
 	})
-	return told
+	return reported
 }
 
-// wantTold waits until exactly these IDs are reported, at once or one after
+// wantReported waits until exactly these IDs are reported, together or one after
 // another.
-func wantTold(t *testing.T, told <-chan []string, want ...string) {
+func wantReported(t *testing.T, reported <-chan []string, want ...string) {
 	t.Helper()
 	late := time.After(30 * time.Second) // the machine may be busy
 	for seen := map[string]bool{}; len(seen) < len(want); {
 		select {
-		case ids := <-told:
+		case ids := <-reported:
 			for _, id := range ids {
 				if seen[id] = true; !slices.Contains(want, id) {
-					t.Errorf("told of %s, want %v", id, want)
+					t.Errorf("%s was reported, want %v", id, want)
 				}
 			}
 		case <-late:
-			t.Fatalf("told of %v only, want %v", seen, want)
+			t.Fatalf("got only %v, want %v", seen, want)
 		}
 	}
 }
 
-// replace puts a file in place whole, as editors do: a reader never meets half
-// of it.
+// replace replaces a file atomically, as editors do: a reader never sees half of
+// it.
 func replace(t *testing.T, dir, name, text string) {
 	t.Helper()
 	put(t, dir, ".next", text)
@@ -264,50 +264,50 @@ func replace(t *testing.T, dir, name, text string) {
 	}
 }
 
-func TestWatchTellsChangesWithinASecond(t *testing.T) {
+func TestWatchReportsChangesWithinASecond(t *testing.T) {
 	if maxDelay+debounce > time.Second {
-		t.Errorf("a change may wait for %v", maxDelay)
+		t.Errorf("a change may be delayed by %v", maxDelay)
 	}
 	dir := bare(t)
 	f := open(t, dir)
-	told := watch(t, f)
+	reported := watch(t, f)
 	replace(t, dir, "a.md", headings)
-	wantTold(t, told, "a")
+	wantReported(t, reported, "a")
 	wantValid(t, agent(t, f, "a"))
 
 	replace(t, dir, "a.md", broken)
-	wantTold(t, told, "a")
+	wantReported(t, reported, "a")
 	equal(t, "status", agent(t, f, "a").Status, task.AgentInvalid)
 
 	if err := os.Rename(filepath.Join(dir, "a.md"), filepath.Join(dir, "b.md")); err != nil {
 		t.Fatal(err)
 	}
-	wantTold(t, told, "a", "b")
+	wantReported(t, reported, "a", "b")
 	wantIDs(t, f, "b")
 
 	if err := os.Remove(filepath.Join(dir, "b.md")); err != nil {
 		t.Fatal(err)
 	}
-	wantTold(t, told, "b")
+	wantReported(t, reported, "b")
 	wantIDs(t, f)
 
 	if _, err := f.Save("c", headings, "", false); err != nil {
 		t.Fatal(err)
 	}
-	wantTold(t, told, "c")
+	wantReported(t, reported, "c")
 	select {
-	case ids := <-told:
-		t.Errorf("the file event of a Save tells %v a second time", ids)
+	case ids := <-reported:
+		t.Errorf("the file event of a Save reported %v a second time", ids)
 	case <-time.After(4 * debounce):
 	}
 }
 
-func TestRescanFindsWhatNoEventTold(t *testing.T) {
+func TestARescanFindsChangesWithoutEvents(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "agents")
 	f := open(t, dir)
 	f.rescan = 50 * time.Millisecond
-	told := watch(t, f)
-	// Another folder in the place of the first: its files cause no event here.
+	reported := watch(t, f)
+	// Another folder replaces the first: its files cause no event here.
 	other := bare(t)
 	put(t, other, "a.md", headings)
 	if err := errors.Join(os.RemoveAll(dir), os.Rename(other, dir)); err != nil {
@@ -316,20 +316,20 @@ func TestRescanFindsWhatNoEventTold(t *testing.T) {
 	seen := map[string]bool{}
 	for !seen["a"] || !seen["code-focused"] || !seen["general-purpose"] {
 		select {
-		case ids := <-told:
+		case ids := <-reported:
 			for _, id := range ids {
 				seen[id] = true
 			}
 		case <-time.After(30 * time.Second):
-			t.Fatalf("told of %v only", seen)
+			t.Fatalf("got only %v", seen)
 		}
 	}
 	wantIDs(t, f, "a")
 }
 
-func TestAFileThatCannotBeReadKeepsItsLastGoodVersion(t *testing.T) {
+func TestAnUnreadableFileKeepsItsLastValidVersion(t *testing.T) {
 	if os.Geteuid() == 0 {
-		t.Skip("root reads every file")
+		t.Skip("root can read every file")
 	}
 	dir := bare(t)
 	put(t, dir, "a.md", headings)
@@ -344,9 +344,9 @@ func TestAFileThatCannotBeReadKeepsItsLastGoodVersion(t *testing.T) {
 	wantProblem(t, a, 1, true, "cannot be read")
 }
 
-// TestOtherRunnersAreCheckedAtTheNextReading has the configuration of runners
-// change while no file does.
-func TestOtherRunnersAreCheckedAtTheNextReading(t *testing.T) {
+// TestAgentsAreCheckedAgainWhenRunnersChange changes the configured runners while
+// no file changes.
+func TestAgentsAreCheckedAgainWhenRunnersChange(t *testing.T) {
 	t.Parallel()
 	dir := bare(t)
 	front := func(runner string) string {
@@ -360,7 +360,7 @@ func TestOtherRunnersAreCheckedAtTheNextReading(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	put(t, dir, "old.md", "---\ntools: 7\n") // an edit that is under way
+	put(t, dir, "old.md", "---\ntools: 7\n") // an edit in progress
 	f.Reload()
 	if a := agent(t, f, "old"); !a.Serving || a.Runner != "old" {
 		t.Fatalf("the last valid version is not in use: %+v", a)
@@ -372,31 +372,31 @@ func TestOtherRunnersAreCheckedAtTheNextReading(t *testing.T) {
 
 	opt = &Options{Runners: runners(map[string]string{"novel": "command", "same": "command"})}
 	f.Reload()
-	t.Run("an agent whose runner has gone is not served any more, and shows the fix", func(t *testing.T) {
+	t.Run("an agent whose runner was removed is no longer served, and shows the fix", func(t *testing.T) {
 		a := agent(t, f, "old")
 		if a.Serving || a.Status != task.AgentInvalid || !strings.Contains(a.Problems[0].Message, "the runner \"old\" is not configured") ||
 			!strings.Contains(a.Problems[0].Hint, "Configured runners are novel, same, none") {
 			t.Errorf("%+v", a)
 		}
 	})
-	t.Run("nor is the last valid version of one whose file is invalid", func(t *testing.T) {
+	t.Run("nor is the last valid version of an invalid file", func(t *testing.T) {
 		put(t, dir, "old.md", "---\ntools: 7\n")
 		f.Reload()
 		if a := agent(t, f, "old"); a.Serving {
 			t.Errorf("%+v", a)
 		}
 	})
-	t.Run("an agent whose runner has come is served", func(t *testing.T) {
+	t.Run("an agent whose runner was added is served", func(t *testing.T) {
 		if a := agent(t, f, "novel"); !a.Serving || a.Status != task.AgentValid || a.Runner != "novel" || a.FileText != "" {
 			t.Errorf("%+v", a)
 		}
 	})
-	t.Run("others are as they were, and are not reported", func(t *testing.T) {
+	t.Run("other agents are unchanged, and are not reported", func(t *testing.T) {
 		if a := agent(t, f, "same"); !reflect.DeepEqual(a, before) || f.changed["same"] || !f.changed["old"] || !f.changed["novel"] {
-			t.Errorf("%+v\nwas %+v\nchanged %v", a, before, f.changed)
+			t.Errorf("got %+v\nwant %+v\nreported %v", a, before, f.changed)
 		}
 	})
-	t.Run("a runner that comes back has the agent served again", func(t *testing.T) {
+	t.Run("a runner that is configured again makes its agent available again", func(t *testing.T) {
 		put(t, dir, "old.md", front("old"))
 		opt = &Options{Runners: runners(map[string]string{"old": "command"})}
 		f.Reload()
@@ -404,7 +404,7 @@ func TestOtherRunnersAreCheckedAtTheNextReading(t *testing.T) {
 			t.Errorf("%+v", a)
 		}
 	})
-	t.Run("the editor checks against them, and offers a template for each", func(t *testing.T) {
+	t.Run("the editor checks against the new runners, and offers a template for each", func(t *testing.T) {
 		if a := f.Check("x", front("novel")); a.Status != task.AgentInvalid {
 			t.Errorf("%+v", a)
 		}

@@ -30,17 +30,17 @@ func FuzzParse(f *testing.F) {
 		checkVerdict(t, a)
 		for _, tool := range a.Tools {
 			if !slices.Contains(task.KnownTools, tool) {
-				t.Errorf("grants %q", tool)
+				t.Errorf("it grants %q", tool)
 			}
 		}
 		if a.Serving && (a.Description == "" || a.Prompt == "" || len(a.Tools)+len(a.UnknownTools) == 0) {
-			t.Errorf("serves without description, prompt or tools: %+v", a)
+			t.Errorf("it is served without a description, prompt or tools: %+v", a)
 		}
 		if b := Parse("fuzz", text, testOptions); b.Status != a.Status || b.Hash != a.Hash {
-			t.Error("reads the same text twice and differs")
+			t.Error("parsing the same text twice gives different results")
 		}
 		if _, err := json.Marshal(a); err != nil || !utf8.ValidString(a.Text) {
-			t.Errorf("cannot be told: %v", err)
+			t.Errorf("it cannot be encoded as JSON: %v", err)
 		}
 	})
 }
@@ -51,7 +51,7 @@ func checkVerdict(t *testing.T, a task.Agent) {
 	for _, p := range a.Problems {
 		fatal = fatal || p.Fatal
 		if p.Line < 1 || p.Line > lines || p.Message == "" || p.Hint == "" || !utf8.ValidString(p.Message+p.Hint) {
-			t.Errorf("bad problem %+v in a text of %d lines", p, lines)
+			t.Errorf("invalid problem %+v in a text of %d lines", p, lines)
 		}
 	}
 	want := task.AgentValid
@@ -62,6 +62,6 @@ func checkVerdict(t *testing.T, a task.Agent) {
 		want = task.AgentWarning
 	}
 	if a.Status != want || a.Serving == fatal || a.Tools == nil || a.Problems == nil || a.Capabilities == nil {
-		t.Errorf("verdict %s, serving %v; want %s", a.Status, a.Serving, want)
+		t.Errorf("got status %s, serving %v; want %s", a.Status, a.Serving, want)
 	}
 }

@@ -32,7 +32,7 @@ You help.
 
 var testOptions = Options{Runners: runners(map[string]string{"builtin": "builtin", "shell": "command"})}
 
-// runners are runners of the kinds that the registry knows, by name.
+// runners returns runners of these kinds, by name.
 func runners(kinds map[string]string) map[string]task.RunnerKind {
 	list := map[string]task.RunnerKind{}
 	for name, kind := range kinds {
@@ -42,7 +42,7 @@ func runners(kinds map[string]string) map[string]task.RunnerKind {
 	return list
 }
 
-// front builds a definition in front matter notation with extra lines.
+// front returns a definition in front matter notation with extra lines.
 func front(lines ...string) string {
 	return "---\ndescription: Helps.\ntools: read\n" + strings.Join(lines, "\n") + "\n---\nYou help.\n"
 }
@@ -55,7 +55,7 @@ func parse(t *testing.T, text string) task.Agent {
 func wantValid(t *testing.T, a task.Agent) {
 	t.Helper()
 	if a.Status != task.AgentValid || !a.Serving || len(a.Problems) != 0 {
-		t.Fatalf("status %s, serving %v, problems %+v; want a valid agent", a.Status, a.Serving, a.Problems)
+		t.Fatalf("got status %s, serving %v, problems %+v; want a valid agent", a.Status, a.Serving, a.Problems)
 	}
 }
 
@@ -69,12 +69,12 @@ func equal[T comparable](t *testing.T, what string, got, want T) {
 func wantTools(t *testing.T, a task.Agent, want ...string) {
 	t.Helper()
 	if !slices.Equal(a.Tools, want) {
-		t.Errorf("tools are %v, want %v", a.Tools, want)
+		t.Errorf("got tools %v, want %v", a.Tools, want)
 	}
 }
 
 func TestHeadingNotation(t *testing.T) {
-	t.Run("all of it is read", func(t *testing.T) {
+	t.Run("every section is read", func(t *testing.T) {
 		a := parse(t, headings)
 		wantValid(t, a)
 		equal(t, "name", a.Name, "Code Helper")
@@ -91,10 +91,10 @@ func TestHeadingNotation(t *testing.T) {
 		equal(t, "text", a.Text, headings)
 	})
 	same := map[string]string{
-		"line ends of Windows do not matter": strings.ReplaceAll(headings, "\n", "\r\n"),
+		"Windows line endings do not matter": strings.ReplaceAll(headings, "\n", "\r\n"),
 		"a byte order mark does not matter":  "\uFEFF" + headings,
 		"blank lines do not matter":          "\n\n" + strings.ReplaceAll(headings, "\n\n", "\n\n\n"),
-		"no blank lines do not matter":       strings.ReplaceAll(headings, "\n\n", "\n"),
+		"missing blank lines do not matter":  strings.ReplaceAll(headings, "\n\n", "\n"),
 		"the case of headings does not matter": strings.NewReplacer("Allowed Tools", "ALLOWED tools",
 			"## Description", "##   description:", "System Prompt", "system  prompt ##").
 			Replace(headings),
@@ -117,21 +117,21 @@ func TestHeadingNotation(t *testing.T) {
 	}
 }
 
-func TestSystemPromptReachesToTheEnd(t *testing.T) {
-	t.Run("its headings and fences belong to it", func(t *testing.T) {
+func TestTheSystemPromptExtendsToTheEnd(t *testing.T) {
+	t.Run("its headings and code fences belong to it", func(t *testing.T) {
 		prompt := "You help.\n\n### Constraints\n\n- none\n\n```md\n## Description\nnot mine\n```\n\n## Allowed Tools\n- bash\n\n    indented"
 		a := parse(t, strings.Replace(headings, "You help.\n", prompt+"\n\n\n", 1))
 		wantValid(t, a)
 		equal(t, "prompt", a.Prompt, prompt)
 		wantTools(t, a, "read", "list")
 	})
-	t.Run("a heading inside a fence above it is no heading", func(t *testing.T) {
+	t.Run("a heading in a code fence above it is not a heading", func(t *testing.T) {
 		a := parse(t, strings.Replace(headings, "Helps with code.", "Helps.\n\n~~~~\n## System Prompt\n~~~\n```\n~~~~", 1))
 		wantValid(t, a)
 		equal(t, "prompt", a.Prompt, "You help.")
 		equal(t, "description ends with its fence", strings.HasSuffix(a.Description, "~~~~"), true)
 	})
-	t.Run("a section below it is told of where one is missing", func(t *testing.T) {
+	t.Run("a section below it is reported if that section is missing", func(t *testing.T) {
 		a := parse(t, "## Description\nd\n## System Prompt\np\n## Allowed Tools\n- bash\n")
 		equal(t, "status", a.Status, task.AgentInvalid)
 		wantTools(t, a)
@@ -151,10 +151,10 @@ func TestFrontMatterNotation(t *testing.T) {
 		equal(t, "model", a.Model, "") // inherit
 		equal(t, "description begins", strings.HasPrefix(a.Description, "Expert code review"), true)
 		equal(t, "prompt begins", strings.HasPrefix(a.Prompt, "You are a senior code reviewer"), true)
-		equal(t, "prompt holds its headings", strings.Contains(a.Prompt, "## Description"), true)
+		equal(t, "prompt contains its headings", strings.Contains(a.Prompt, "## Description"), true)
 		wantTools(t, a, "read", "grep", "glob", "bash")
 	})
-	t.Run("its harmless keys are a warning", func(t *testing.T) {
+	t.Run("its harmless keys cause a warning", func(t *testing.T) {
 		a := parse(t, front("color: blue", "permissionMode: plan"))
 		equal(t, "status", a.Status, task.AgentWarning)
 		wantProblem(t, a, 4, false, `"color" has no effect here`)
@@ -181,17 +181,17 @@ func TestFrontMatterNotation(t *testing.T) {
 		equal(t, "description", a.Description, "Helps with code.")
 		wantTools(t, a, "grep")
 	})
-	t.Run("prose above the sections is told of", func(t *testing.T) {
+	t.Run("text above the sections is reported", func(t *testing.T) {
 		a := parse(t, "---\ndescription: d\ntools: read\n---\nYou are good.\n## System Prompt\nYou help.")
 		wantProblem(t, a, 5, false, "not part of the prompt")
 	})
-	t.Run("line ends of Windows and a byte order mark do not matter", func(t *testing.T) {
+	t.Run("Windows line endings and a byte order mark do not matter", func(t *testing.T) {
 		a := parse(t, "\uFEFF"+strings.ReplaceAll(front("max_turns: 3"), "\n", "\r\n"))
 		wantValid(t, a)
 		equal(t, "max turns", a.MaxTurns, 3)
 		equal(t, "prompt", a.Prompt, "You help.")
 	})
-	t.Run("the name is the id where none is given", func(t *testing.T) {
+	t.Run("the name defaults to the ID", func(t *testing.T) {
 		equal(t, "name", parse(t, front()).Name, "helper")
 	})
 }
@@ -220,7 +220,7 @@ func TestExtraKeys(t *testing.T) {
 		equal(t, "task tools", a.TaskTools, "all")
 		equal(t, "env", strings.Join(a.Env, " "), "GITHUB_TOKEN HOME")
 	})
-	t.Run("its own tasks alone are a capability", func(t *testing.T) {
+	t.Run("access to its own tasks only is a capability", func(t *testing.T) {
 		a := parse(t, front("capabilities: [tasks:own]"))
 		wantValid(t, a)
 		equal(t, "capabilities", strings.Join(a.Capabilities, " "), task.CapabilityOwn)
@@ -242,7 +242,7 @@ func TestRunner(t *testing.T) {
 		}
 		return ""
 	}
-	t.Run("an absent runner is the default one", func(t *testing.T) {
+	t.Run("a missing runner is the default runner", func(t *testing.T) {
 		a := Parse("x", front(), opt)
 		wantValid(t, a)
 		equal(t, "runner", a.Runner, "house")
@@ -254,7 +254,7 @@ func TestRunner(t *testing.T) {
 		equal(t, "pull-only", a.PullOnly, true)
 		equal(t, "has a reason", a.PullReason != "", true)
 	})
-	t.Run("a runner that starts nothing makes a valid pull-only agent", func(t *testing.T) {
+	t.Run("a runner that is not ready makes a valid pull-only agent", func(t *testing.T) {
 		a := Parse("x", front("runner: shell"), opt)
 		wantValid(t, a)
 		equal(t, "pull-only", a.PullOnly, true)
@@ -265,11 +265,11 @@ func TestRunner(t *testing.T) {
 func TestExamplesAreValid(t *testing.T) {
 	paths, err := filepath.Glob("../../examples/agents/*.md")
 	if err != nil || len(paths) != 3 {
-		t.Fatalf("found %v, %v; want three examples", paths, err)
+		t.Fatalf("got %v, %v; want three examples", paths, err)
 	}
 	defaults, err := filepath.Glob("defaults/*.md")
 	if err != nil || len(defaults) != 2 {
-		t.Fatalf("found %v, %v; want two defaults", defaults, err)
+		t.Fatalf("got %v, %v; want two defaults", defaults, err)
 	}
 	for _, path := range append(paths, defaults...) {
 		id := strings.TrimSuffix(filepath.Base(path), ".md")

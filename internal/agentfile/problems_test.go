@@ -17,7 +17,7 @@ func wantProblem(t *testing.T, a task.Agent, line int, fatal bool, part string) 
 			return
 		}
 	}
-	t.Errorf("no problem on line %d (fatal %v) with %q in %+v", line, fatal, part, a.Problems)
+	t.Errorf("got no problem on line %d (fatal %v) with %q in %+v", line, fatal, part, a.Problems)
 }
 
 func TestProblems(t *testing.T) {
@@ -46,7 +46,7 @@ func TestProblems(t *testing.T) {
 			12, false, "is unknown", "`max_turns: …`",
 		},
 		{"an unknown tool is a warning", cut("- list", "- lst"), 10, false, `tool "lst" is unknown`, "`list`"},
-		{"prose among the tools is a warning", cut("- list", "and whatever you need"), 10, false, "not a list item", "- read"},
+		{"text among the tools is a warning", cut("- list", "and whatever you need"), 10, false, "not a list item", "- read"},
 		{"a fenced tool is a warning", cut("- list", "```\n- bash\n```"), 11, false, "code fence", "without"},
 		{"disallowing a tool that is not allowed is fine", front("disallowedTools: edit"), 0, false, "", ""},
 
@@ -56,7 +56,7 @@ func TestProblems(t *testing.T) {
 			3, true, "description is missing", "Write it there",
 		},
 		{
-			"front matter with a name alone is told in its own notation", "---\nname: x\n---\nYou help.",
+			"front matter with only a name gets a message for front matter", "---\nname: x\n---\nYou help.",
 			1, true, "description is missing", "front matter",
 		},
 		{
@@ -74,18 +74,18 @@ func TestProblems(t *testing.T) {
 		{"front matter without a body is fatal", "---\ndescription: d\ntools: read\n---\n\n", 4, true, "prompt is missing", "below the closing"},
 		{"tools that are all disallowed are fatal", front("disallowedTools: Read, Write"), 4, true, "every allowed tool is disallowed", "Allow"},
 		{
-			"a pattern behind a tool is a warning", "---\ndescription: d\ntools: Bash(git add:*, git log:*), Read\n---\nYou help.",
+			"a pattern after a tool is a warning", "---\ndescription: d\ntools: Bash(git add:*, git log:*), Read\n---\nYou help.",
 			3, false, "cannot be enforced: the tool is not granted", "`bash`",
 		},
 		{
-			"a pattern in a list names its own line", "---\ndescription: d\ntools:\n  - Read\n  - Bash(git:*)\n---\nYou help.",
+			"a pattern in a list is reported on its own line", "---\ndescription: d\ntools:\n  - Read\n  - Bash(git:*)\n---\nYou help.",
 			5, false, "cannot be enforced: the tool is not granted", "`bash`",
 		},
 
-		{"a workspace that is no absolute path is fatal", front("workspace: src"), 4, true, "not an absolute path", "worktree:/absolute/path"},
+		{"a workspace that is not absolute is fatal", front("workspace: src"), 4, true, "not an absolute path", "worktree:/absolute/path"},
 		{"a worktree without a repository is fatal", front("workspace: worktree"), 4, true, "needs its repository", "worktree:/absolute/path"},
 		{
-			"a worktree of a relative path is fatal", front("workspace: worktree:src"), 4, true,
+			"a worktree with a relative path is fatal", front("workspace: worktree:src"), 4, true,
 			"not the absolute path of a repository", "worktree:/absolute/path",
 		},
 		{"a worktree of a repository is fine", front("workspace: worktree:/srv/repo"), 0, false, "", ""},
@@ -94,24 +94,24 @@ func TestProblems(t *testing.T) {
 		{"broken YAML is fatal", front("model: [a"), 4, true, "YAML front matter is broken", "quotes"},
 		{"a list instead of keys is fatal", "---\n- a\n---\nYou help.", 2, true, "not a list of keys", "key: value"},
 		{"deep YAML is fatal", front("model: " + strings.Repeat("[", 20000)), 4, true, "nested too deeply", "short lists"},
-		{"dashes upon dashes are fatal", front("model:", strings.Repeat("- ", 10000)), 5, true, "nested too deeply", "short lists"},
+		{"deeply nested list dashes are fatal", front("model:", strings.Repeat("- ", 10000)), 5, true, "nested too deeply", "short lists"},
 		{"large front matter is fatal", front("model: " + strings.Repeat("a", 40000)), 4, true, "larger than 32 KiB", "body"},
 		{"long front matter is fatal", front(strings.Repeat("#\n", 2000)), 1001, true, "more than 1000 lines", "body"},
 		{"a key twice is fatal", front("model: a", "model: b"), 5, true, `"model" appears twice, first on line 4`, "Keep one"},
 		{"a key twice in two spellings is fatal", front("maxTurns: 1", "max_turns: 2"), 5, true, "appears twice", "Keep one"},
 		{"anchors are fatal", front("model: &a b"), 4, true, "model must be text", "anchors"},
-		{"an unknown key is a warning with the nearest one", front("max_turn: 5"), 4, false, `"max_turn" is unknown`, "`max_turns`"},
-		{"an unknown key far from all lists them", front("xyzzy: 5"), 4, false, `"xyzzy" is unknown`, "idle_timeout"},
+		{"an unknown key is a warning that names the nearest key", front("max_turn: 5"), 4, false, `"max_turn" is unknown`, "`max_turns`"},
+		{"an unknown key without a near one is a warning that lists all keys", front("xyzzy: 5"), 4, false, `"xyzzy" is unknown`, "idle_timeout"},
 
 		{"an unknown runner is fatal", front("runner: shel"), 4, true, `runner "shel" is not configured`, "`shell`"},
 		{"a negative limit is fatal", front("max_turns: -1"), 4, true, "between 1 and", "positive"},
 		{"a limit of zero is fatal", front("max_parallel: 0"), 4, true, "between 1 and", "default"},
-		{"a limit that is no number is fatal", front("max_tokens: many"), 4, true, "whole number", "positive"},
-		{"a limit over all bounds is fatal", front("max_tokens: 99999999999999999999"), 4, true, "whole number", "positive"},
+		{"a limit that is not a number is fatal", front("max_tokens: many"), 4, true, "whole number", "positive"},
+		{"a limit that overflows is fatal", front("max_tokens: 99999999999999999999"), 4, true, "whole number", "positive"},
 		{"a fraction of a turn is fatal", front("max_claims: 1.5"), 4, true, "whole number", "positive"},
-		{"a cost of nothing is fatal", front("max_cost_usd: 0"), 4, true, "positive amount", "default"},
-		{"an endless cost is fatal", front("max_cost_usd: .inf"), 4, true, "US dollars", "default"},
-		{"a cost that is no number is fatal", front("max_cost_usd: NaN"), 4, true, "US dollars", "default"},
+		{"a cost of zero is fatal", front("max_cost_usd: 0"), 4, true, "positive amount", "default"},
+		{"an infinite cost is fatal", front("max_cost_usd: .inf"), 4, true, "US dollars", "default"},
+		{"a cost that is not a number is fatal", front("max_cost_usd: NaN"), 4, true, "US dollars", "default"},
 		{"a bad duration is fatal", front("timeout: soon"), 4, true, "must be a duration", "300s"},
 		{"a negative duration is fatal", front("timeout: -5s"), 4, true, "whole seconds", "300s"},
 		{"a duration under a second is fatal", front("idle_timeout: 10ms"), 4, true, "whole seconds", "300s"},
@@ -120,11 +120,11 @@ func TestProblems(t *testing.T) {
 		{"a bad network value is fatal", front("network: maybe"), 4, true, "true or false", "true or false"},
 		{"an unknown capability is a warning", front("capabilities: [tasks, admin]"), 4, false, `capability "admin"`, "tasks:own"},
 		{
-			"a value among the names of env is fatal", front("env:", "  - HOME", "  - TOKEN=geheim"),
+			"a value in env is fatal", front("env:", "  - HOME", "  - TOKEN=geheim"),
 			6, true, "not the name of a variable", "only names",
 		},
-		{"an unknown level of models is a warning", front("models:", "  huge: x"), 5, false, `level "huge"`, "low, medium"},
-		{"models that are no map are fatal", front("models: big"), 4, true, "must map", "low"},
+		{"an unknown model level is a warning", front("models:", "  huge: x"), 5, false, `level "huge"`, "low, medium"},
+		{"models that are not a map are fatal", front("models: big"), 4, true, "must map", "low"},
 
 		{"a NUL is fatal", "a\nb\x00", 2, true, "NUL", "binary"},
 		{"text that is not UTF-8 is fatal", "a\nb\n\xff", 3, true, "not UTF-8", "UTF-8"},
@@ -140,7 +140,7 @@ func TestProblems(t *testing.T) {
 			wantProblem(t, a, tt.line, tt.fatal, tt.message)
 			wantVerdict(t, a, tt.fatal)
 			if !slices.ContainsFunc(a.Problems, func(p task.Problem) bool { return p.Line == tt.line && strings.Contains(p.Hint, tt.hint) }) {
-				t.Errorf("no hint with %q in %+v", tt.hint, a.Problems)
+				t.Errorf("got no hint with %q in %+v", tt.hint, a.Problems)
 			}
 		})
 	}
@@ -149,7 +149,7 @@ func TestProblems(t *testing.T) {
 func wantVerdict(t *testing.T, a task.Agent, fatal bool) {
 	t.Helper()
 	if fatal != (a.Status == task.AgentInvalid) || a.Serving == fatal {
-		t.Errorf("status %s, serving %v; fatal is %v", a.Status, a.Serving, fatal)
+		t.Errorf("got status %s, serving %v; fatal is %v", a.Status, a.Serving, fatal)
 	}
 }
 
@@ -175,7 +175,7 @@ func TestUnknownToolsAreNeverGranted(t *testing.T) {
 	equal(t, "status", a.Status, task.AgentWarning)
 }
 
-func TestDisallowedToolsAreTakenOff(t *testing.T) {
+func TestDisallowedToolsAreRemoved(t *testing.T) {
 	a := parse(t, "---\ndescription: d\ntools: Read, Bash, Edit\ndisallowedTools: Bash\n---\nYou help.")
 	wantValid(t, a)
 	wantTools(t, a, "read", "edit")
@@ -208,7 +208,7 @@ func TestProblemsAreCapped(t *testing.T) {
 	equal(t, "last", a.Problems[task.MaxProblems-1].Message, "481 more problems are not shown")
 }
 
-func TestAWorkspaceThatItsRunnerMayNotUse(t *testing.T) {
+func TestAWorkspaceThatItsRunnerMayNotUseIsRefused(t *testing.T) {
 	opt := testOptions
 	opt.Workspace = func(runner, workspace string) error {
 		if runner == "builtin" {
@@ -219,6 +219,6 @@ func TestAWorkspaceThatItsRunnerMayNotUse(t *testing.T) {
 	a := Parse("coder", "---\ndescription: x\ntools: read\nworkspace: /\n---\nYou help.\n", opt)
 	wantProblem(t, a, 4, true, "workspace: / contains the data folder")
 	if a.Status != task.AgentInvalid {
-		t.Errorf("it is %s", a.Status)
+		t.Errorf("got status %s", a.Status)
 	}
 }

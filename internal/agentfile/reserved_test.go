@@ -9,40 +9,40 @@ import (
 	"taskyard/task"
 )
 
-func TestNamesOfPagesAreNoAgents(t *testing.T) {
+func TestNamesOfPagesCannotNameAgents(t *testing.T) {
 	dir := bare(t)
 	for _, id := range []string{"new", "reload", "newer"} {
 		put(t, dir, id+ext, headings)
 	}
 	f := open(t, dir)
-	t.Run("files of such names make none, and are told", func(t *testing.T) {
+	t.Run("files with these names define no agent, and are reported", func(t *testing.T) {
 		agent(t, f, "newer")
 		if got := ids(f); len(got) != 1 {
-			t.Errorf("agents %v", got)
+			t.Errorf("got agents %v", got)
 		}
-		told := strings.Join(f.Problems(), "\n")
+		reported := strings.Join(f.Problems(), "\n")
 		for _, want := range []string{`"new.md" cannot name an agent`, `"reload.md" cannot name an agent`, "give the file another"} {
-			if !strings.Contains(told, want) {
-				t.Errorf("%q is not told in %s", want, told)
+			if !strings.Contains(reported, want) {
+				t.Errorf("%q is not in %s", want, reported)
 			}
 		}
 	})
-	t.Run("a check says so", func(t *testing.T) {
+	t.Run("a check reports it", func(t *testing.T) {
 		a := Parse("new", headings, testOptions)
 		wantProblem(t, a, 1, true, "the name is that of a page")
 		if a.Status != task.AgentInvalid {
-			t.Errorf("status %s", a.Status)
+			t.Errorf("got status %s", a.Status)
 		}
 	})
-	t.Run("none can be saved, but removed", func(t *testing.T) {
+	t.Run("they can be removed, but not saved", func(t *testing.T) {
 		for _, force := range []bool{false, true} {
 			_, err := f.Save("reload", headings+"more", "", force)
 			if e := wantCode(t, err, task.Invalid, task.CodeInvalidField); len(e.Fields)+len(e.Field) == 0 {
-				t.Errorf("no field in %+v", e)
+				t.Errorf("got no field in %+v", e)
 			}
 		}
 		if got := onDisk(t, dir, "reload"); got != headings {
-			t.Errorf("the file holds %q", got)
+			t.Errorf("the file contains %q", got)
 		}
 		if err := f.Delete("reload"); err != nil {
 			t.Error(err)

@@ -15,7 +15,7 @@ func wantCode(t *testing.T, err error, kind task.Kind, code task.Code) *task.Err
 	t.Helper()
 	var e *task.Error
 	if !errors.As(err, &e) || e.Kind != kind || e.Code != code {
-		t.Fatalf("error %v, want %s %s", err, kind, code)
+		t.Fatalf("got error %v, want %s %s", err, kind, code)
 	}
 	return e
 }
@@ -32,7 +32,7 @@ func onDisk(t *testing.T, dir, id string) string {
 func TestSave(t *testing.T) {
 	dir := bare(t)
 	f := open(t, dir)
-	t.Run("writes a file and serves it at once", func(t *testing.T) {
+	t.Run("writes a file and uses it immediately", func(t *testing.T) {
 		a, err := f.Save("a", headings, "", false)
 		if err != nil {
 			t.Fatal(err)
@@ -41,7 +41,7 @@ func TestSave(t *testing.T) {
 		equal(t, "text", onDisk(t, dir, "a"), headings)
 		equal(t, "agent", agent(t, f, "a").Hash, textHash(headings))
 	})
-	t.Run("refuses invalid text and names every problem with its line", func(t *testing.T) {
+	t.Run("refuses invalid text and reports every problem with its line", func(t *testing.T) {
 		_, err := f.Save("a", front("max_turns: -1", "timeout: x"), "", false)
 		e := wantCode(t, err, task.Invalid, task.CodeInvalidField)
 		equal(t, "fields", len(e.AllFields()), 2)
@@ -51,7 +51,7 @@ func TestSave(t *testing.T) {
 		}
 		equal(t, "text", onDisk(t, dir, "a"), headings)
 	})
-	t.Run("refuses to write over a file that its author has not seen", func(t *testing.T) {
+	t.Run("refuses to overwrite a file that the author has not seen", func(t *testing.T) {
 		put(t, dir, "a.md", front())
 		_, err := f.Save("a", headings, textHash(headings), false)
 		wantCode(t, err, task.Conflict, task.CodeStaleAgent)
@@ -59,7 +59,7 @@ func TestSave(t *testing.T) {
 		wantCode(t, err, task.Conflict, task.CodeStaleAgent)
 		equal(t, "text", onDisk(t, dir, "a"), front())
 	})
-	t.Run("writes over a file that its author has seen", func(t *testing.T) {
+	t.Run("overwrites a file that the author has seen", func(t *testing.T) {
 		if _, err := f.Save("a", headings, textHash(front()), false); err != nil {
 			t.Fatal(err)
 		}
@@ -73,15 +73,15 @@ func TestSave(t *testing.T) {
 		equal(t, "text on disk", onDisk(t, dir, "a"), broken)
 		equal(t, "status", a.Status, task.AgentInvalid)
 		equal(t, "serving", a.Serving, true)
-		equal(t, "text that serves", a.Text, headings)
+		equal(t, "text in use", a.Text, headings)
 	})
-	t.Run("refuses what is no text even by force", func(t *testing.T) {
+	t.Run("refuses what is not text, even by force", func(t *testing.T) {
 		for _, text := range []string{"\x00", "\xff", strings.Repeat("a", MaxFile+1)} {
 			_, err := f.Save("a", text, "", true)
 			wantCode(t, err, task.Invalid, task.CodeInvalidField)
 		}
 	})
-	t.Run("refuses a name that leaves the folder", func(t *testing.T) {
+	t.Run("refuses a name outside the folder", func(t *testing.T) {
 		for _, id := range []string{"../x", "/x", "", "A", ".x"} {
 			_, err := f.Save(id, headings, "", true)
 			wantCode(t, err, task.Invalid, task.CodeInvalidField)
@@ -99,7 +99,7 @@ func TestSave(t *testing.T) {
 		left, _ := filepath.Glob(filepath.Join(dir, ".*tmp*"))
 		equal(t, "temporary files", len(left), 0)
 	})
-	t.Run("says that a folder is gone", func(t *testing.T) {
+	t.Run("reports that the folder is missing", func(t *testing.T) {
 		gone := filepath.Join(t.TempDir(), "agents")
 		f := open(t, gone)
 		if err := os.RemoveAll(gone); err != nil {
@@ -110,7 +110,7 @@ func TestSave(t *testing.T) {
 	})
 }
 
-func TestOfTwoWritersWithOneHashOneWins(t *testing.T) {
+func TestOfTwoWritersWithTheSameHashOneWins(t *testing.T) {
 	dir := bare(t)
 	put(t, dir, "a.md", headings)
 	f := open(t, dir)
@@ -145,7 +145,7 @@ func TestDelete(t *testing.T) {
 	}
 	wantIDs(t, f)
 	for _, id := range []string{"a", "../a", ""} {
-		t.Run("says that there is no agent "+id, func(t *testing.T) {
+		t.Run("reports that there is no agent "+id, func(t *testing.T) {
 			wantCode(t, f.Delete(id), task.NotFound, task.CodeAgentNotFound)
 		})
 	}

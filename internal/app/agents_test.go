@@ -16,7 +16,7 @@ import (
 )
 
 // TestInstancesOnOneDatabaseHaveTheSameAgents opens two data folders on one
-// database, each with what a server does to follow its folder and the database.
+// database. Each follows its folder and the database, as a server does.
 func TestInstancesOnOneDatabaseHaveTheSameAgents(t *testing.T) {
 	if !dbtest.Postgres() {
 		t.Skip("several servers need PostgreSQL")
@@ -29,7 +29,7 @@ func TestInstancesOnOneDatabaseHaveTheSameAgents(t *testing.T) {
 	if _, err := a.Service.SaveAgent(t.Context(), maya, "novel", text, "", false); err != nil {
 		t.Fatal(err)
 	}
-	b.Service.Hub().Publish([]string{"agents"}) // as servers do that hear of a change
+	b.Service.Hub().Publish([]string{"agents"}) // as a server does when it is notified of a change
 	b.eventually(t, "novel", text)
 
 	testkit.WriteAgents(t, b.Agents.Dir(), map[string]string{"novel": text + "More.\n"})
@@ -41,10 +41,10 @@ func TestInstancesOnOneDatabaseHaveTheSameAgents(t *testing.T) {
 	b.eventually(t, "novel", "")
 }
 
-// What waits for a moment waits by the clock of the database, which wrote it.
-func TestAServerOnPostgresGoesByTheClockOfTheDatabase(t *testing.T) {
+// Whatever waits for a point in time uses the clock of the database, which wrote it.
+func TestAServerOnPostgresUsesTheClockOfTheDatabase(t *testing.T) {
 	if !dbtest.Postgres() {
-		t.Skip("SQLite has the clock of its server")
+		t.Skip("SQLite uses the clock of the server")
 	}
 	c, _, err := config.Load(config.LoadOptions{Flags: map[string]string{"data": t.TempDir(), "database": dbtest.PostgresAhead(t)}})
 	if err != nil {
@@ -58,17 +58,17 @@ func TestAServerOnPostgresGoesByTheClockOfTheDatabase(t *testing.T) {
 		t.Error(err)
 	}
 	if ahead := time.Until(in.Service.Now().Std()); ahead < 50*time.Minute {
-		t.Errorf("the server is %v ahead of this machine's time, and the database is an hour ahead", ahead.Round(time.Second))
+		t.Errorf("the server is %v ahead of this machine's clock, want an hour as the database", ahead.Round(time.Second))
 	}
 	if _, leads := in.Service.LeadsSince(); !leads {
-		t.Error("it does not lead")
+		t.Error("the server did not become leader")
 	}
 	if err := in.Close(); err != nil {
 		t.Error(err)
 	}
 }
 
-// follower is an instance in a folder of its own that follows folder and database.
+// follower returns an instance in its own folder that follows the folder and the database.
 func follower(t *testing.T, url string) *Instance {
 	t.Helper()
 	c, _, err := config.Load(config.LoadOptions{Flags: map[string]string{"data": t.TempDir(), "database": url}})
@@ -98,7 +98,7 @@ func follower(t *testing.T, url string) *Instance {
 	return in
 }
 
-// eventually waits until an agent is served with a text; "" is none.
+// eventually waits until an agent is served with a text; with "", until it is not served.
 func (in *Instance) eventually(t *testing.T, id, text string) {
 	t.Helper()
 	testkit.Eventually(t, "the definition of "+id, func() bool {

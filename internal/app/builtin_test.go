@@ -29,9 +29,9 @@ func TestWhichProviderABuiltinRunnerUses(t *testing.T) {
 			"several, and none is chosen", two, nil, "",
 			"several model providers are configured: set provider in [runners.builtin] to the one it uses: a, b",
 		},
-		{"one that is chosen", two, map[string]config.Runner{"builtin": {Kind: "builtin", Provider: "b"}}, "builtin b big The variable KEY", ""},
-		{"a runner of another name", two, map[string]config.Runner{"x": {Kind: "builtin", Provider: "a"}}, "x a  ok", "several model"},
-		{"the name is another kind's", one, map[string]config.Runner{"builtin": {Kind: "command"}}, "", ""},
+		{"a chosen provider", two, map[string]config.Runner{"builtin": {Kind: "builtin", Provider: "b"}}, "builtin b big The variable KEY", ""},
+		{"a runner with another name", two, map[string]config.Runner{"x": {Kind: "builtin", Provider: "a"}}, "x a  ok", "several model"},
+		{"a runner of another kind with the name", one, map[string]config.Runner{"builtin": {Kind: "command"}}, "", ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -48,10 +48,10 @@ func TestWhichProviderABuiltinRunnerUses(t *testing.T) {
 				got += name + " " + b.Provider + " " + b.DefaultModel + " " + p.Problem
 			}
 			if tt.want == "" && got != "" || !strings.HasPrefix(got, tt.want) {
-				t.Errorf("the runners are %q, want %q", got, tt.want)
+				t.Errorf("got the runners %q, want %q", got, tt.want)
 			}
 			if got := AgentOptions(c).PullOnly("builtin"); !strings.HasPrefix(got, tt.pull) || tt.pull == "" && got != "" {
-				t.Errorf("pull-only because of %q, want %q", got, tt.pull)
+				t.Errorf("got the pull-only reason %q, want %q", got, tt.pull)
 			}
 		})
 	}
@@ -77,7 +77,7 @@ func TestWhichProviderABuiltinRunnerUses(t *testing.T) {
 				t.Errorf("%s is executed by %v", name, got.Executor)
 			}
 			if got.Executor = nil; !reflect.DeepEqual(got, want) {
-				t.Errorf("%s is %+v, want %+v", name, got, want)
+				t.Errorf("%s: got %+v, want %+v", name, got, want)
 			}
 		}
 	})

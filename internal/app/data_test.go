@@ -31,7 +31,7 @@ func TestDataFolder(t *testing.T) {
 		}
 		return fi.Mode().Perm()
 	}
-	t.Run("an empty folder and an instance are closed to others", func(t *testing.T) {
+	t.Run("an empty folder and an instance become accessible only to their owner", func(t *testing.T) {
 		for _, files := range [][]string{nil, {"taskyard.toml"}, {"notes.txt", "taskyard.db"}} {
 			dir := folder(t, files...)
 			if err := MakeData(dir); err != nil || mode(t, dir) != 0o700 {
@@ -39,7 +39,7 @@ func TestDataFolder(t *testing.T) {
 			}
 		}
 	})
-	t.Run("a folder of other things is refused and left as it is", func(t *testing.T) {
+	t.Run("a folder with other files is refused and left unchanged", func(t *testing.T) {
 		dir := folder(t, "notes.txt")
 		before := mode(t, dir)
 		if err := MakeData(dir); err == nil || !strings.Contains(err.Error(), "--data") || mode(t, dir) != before {

@@ -11,7 +11,7 @@ import (
 
 func TestIdentity(t *testing.T) {
 	t.Parallel()
-	// look identifies a folder and returns what the log says of it.
+	// look identifies a folder and returns what is logged.
 	look := func(t *testing.T, dir string) (*identity, string) {
 		t.Helper()
 		log := &strings.Builder{}
@@ -29,14 +29,14 @@ func TestIdentity(t *testing.T) {
 		}
 		return i
 	}
-	const told = "the data folder is a copy, or was moved"
+	const copyMessage = "the data folder is a copy, or was moved"
 	original := func(t *testing.T, i *identity, log, id string) {
 		t.Helper()
 		if i.Copied || i.ID != id || log != "" {
 			t.Errorf("copied: %v, id %q, was %q, log %q", i.Copied, i.ID, id, log)
 		}
 	}
-	// copied has a copy of a folder that was in use.
+	// copied returns a copy of a folder that was in use.
 	copied := func(t *testing.T) (dir, id string) {
 		t.Helper()
 		from, dir := t.TempDir(), filepath.Join(t.TempDir(), "data")
@@ -46,13 +46,13 @@ func TestIdentity(t *testing.T) {
 		}
 		return dir, id
 	}
-	t.Run("a folder in its place keeps its id", func(t *testing.T) {
+	t.Run("a folder that was not moved keeps its ID", func(t *testing.T) {
 		dir := t.TempDir()
 		id := settled(t, dir).ID
 		i, log := look(t, dir)
 		original(t, i, log, id)
 	})
-	t.Run("a folder that was moved by a rename keeps its id", func(t *testing.T) {
+	t.Run("a folder that was renamed keeps its ID", func(t *testing.T) {
 		dir, to := t.TempDir(), filepath.Join(t.TempDir(), "data")
 		id := settled(t, dir).ID
 		if err := os.Rename(dir, to); err != nil {
@@ -61,7 +61,7 @@ func TestIdentity(t *testing.T) {
 		i, log := look(t, to)
 		original(t, i, log, id)
 	})
-	t.Run("a folder of a version that noted no place keeps its id, and has a place then", func(t *testing.T) {
+	t.Run("a folder of a version that did not record its location keeps its ID, and records it", func(t *testing.T) {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, "yard-id"), []byte("OLD\n"), 0o600); err != nil {
 			t.Fatal(err)
@@ -74,10 +74,10 @@ func TestIdentity(t *testing.T) {
 			t.Fatal(err)
 		}
 		if i, _ := look(t, to); !i.Copied {
-			t.Error("its copy is not told from it")
+			t.Error("a copy of it is not recognized")
 		}
 	})
-	t.Run("an original that cannot note its place is served", func(t *testing.T) {
+	t.Run("an original that cannot record its location is served", func(t *testing.T) {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, "yard-id"), []byte("OLD\n"), 0o600); err != nil {
 			t.Fatal(err)
@@ -90,10 +90,10 @@ func TestIdentity(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	t.Run("a copy gets an id of its own, keeps it, and says so once", func(t *testing.T) {
+	t.Run("a copy gets its own ID, keeps it, and logs that once", func(t *testing.T) {
 		dir, id := copied(t)
 		first, log := look(t, dir)
-		if !first.Copied || first.ID == id || strings.Count(log, told) != 1 {
+		if !first.Copied || first.ID == id || strings.Count(log, copyMessage) != 1 {
 			t.Errorf("copied: %v, id %q of %q, log %q", first.Copied, first.ID, id, log)
 		}
 		if err := first.settle(); err != nil {
@@ -102,25 +102,25 @@ func TestIdentity(t *testing.T) {
 		i, log := look(t, dir)
 		original(t, i, log, first.ID)
 	})
-	t.Run("a copy that was killed before its runs were lost is a copy again", func(t *testing.T) {
+	t.Run("a copy that was killed before its runs were marked lost is treated as a copy again", func(t *testing.T) {
 		dir, id := copied(t)
 		for range 2 {
-			if i, log := look(t, dir); !i.Copied || i.ID == id || !strings.Contains(log, told) {
+			if i, log := look(t, dir); !i.Copied || i.ID == id || !strings.Contains(log, copyMessage) {
 				t.Errorf("copied: %v, id %q of %q, log %q", i.Copied, i.ID, id, log)
 			}
 		}
 	})
-	t.Run("a copy that cannot keep its id is not served", func(t *testing.T) {
+	t.Run("a copy that cannot store its ID is not served", func(t *testing.T) {
 		dir, _ := copied(t)
 		i, _ := look(t, dir)
 		if err := errors.Join(os.Remove(i.idFile), os.Mkdir(i.idFile, 0o700)); err != nil {
 			t.Fatal(err)
 		}
 		if err := i.settle(); err == nil {
-			t.Error("its id was not written, and it starts")
+			t.Error("it was served without storing its ID")
 		}
 	})
-	t.Run("a database without the rest of its folder may be another's", func(t *testing.T) {
+	t.Run("a database without the rest of its folder may be a copy", func(t *testing.T) {
 		if i, log := look(t, t.TempDir()); !i.Copied || log != "" {
 			t.Errorf("copied: %v, log %q", i.Copied, log)
 		}

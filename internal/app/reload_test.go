@@ -40,7 +40,7 @@ type reloadable struct {
 	log   *testkit.Buffer
 }
 
-// scripted is a section of a runner that executes a script in a shell.
+// scripted returns the section of a runner that executes a script in a shell.
 func scripted(name, text, more string) string {
 	script := "cat > /dev/null\n" + text + "\n"
 	return fmt.Sprintf("[runners.%s]\nkind = \"command\"\ncommand = [\"/bin/sh\", \"-c\", %q]\n%s\n", name, script, more)
@@ -116,7 +116,7 @@ func (srv *reloadable) reload(toml string) string {
 	return srv.log.Take()
 }
 
-// begin makes a task of an agent, whose run starts.
+// begin creates a task for an agent, whose run starts.
 func (srv *reloadable) begin(agent string) task.ID {
 	srv.t.Helper()
 	tk, err := srv.Service.CreateTask(srv.t.Context(), reloader, task.New{Title: "Work", Owner: agent})
@@ -126,7 +126,7 @@ func (srv *reloadable) begin(agent string) task.ID {
 	return tk.ID
 }
 
-// run waits until the only run of a task is as it should be.
+// run waits until the only run of a task meets a condition.
 func (srv *reloadable) run(id task.ID, what string, is func(*task.Run) bool) (found *task.Run) {
 	srv.t.Helper()
 	testkit.EventuallyWithin(srv.t, time.Minute, fmt.Sprintf("the run of task %d %s", id, what), func() bool {
@@ -142,7 +142,8 @@ func (srv *reloadable) run(id task.ID, what string, is func(*task.Run) bool) (fo
 
 func ended(r *task.Run) bool { return r.Status.Final() }
 
-// said waits until the run of a task has written a text, and returns all of it.
+// said waits until the run of a task has written a text, and returns everything
+// that it wrote.
 func (srv *reloadable) said(id task.ID, text string) (all string) {
 	srv.t.Helper()
 	srv.run(id, "says "+text, func(r *task.Run) bool {
@@ -156,7 +157,7 @@ func (srv *reloadable) said(id task.ID, text string) (all string) {
 	return all
 }
 
-// api reads an answer of the server.
+// api decodes a response of the server.
 func (srv *reloadable) api(path string, to any) {
 	srv.t.Helper()
 	req, err := http.NewRequestWithContext(srv.t.Context(), http.MethodGet, srv.base+path, nil)
@@ -174,7 +175,7 @@ func (srv *reloadable) api(path string, to any) {
 	}
 }
 
-// waiting is a script that says a text, waits for a file and says another one.
+// waiting returns a script that prints a text, waits for a file and prints another.
 func waiting(file, before, after string) string {
 	return fmt.Sprintf("echo %s\nwhile [ ! -e %s ]; do sleep 0.05; done\necho %s\n%s", before, file, after, done)
 }
@@ -192,7 +193,7 @@ func TestARunKeepsTheRunnerThatItStartedWith(t *testing.T) {
 	srv.said(srv.begin("x"), "another second")
 
 	if log := srv.reload(""); !strings.Contains(log, "runners.x.command") {
-		t.Errorf("the log is %s", log)
+		t.Errorf("got the log %s", log)
 	}
 	r := srv.run(stopped, "works", func(r *task.Run) bool { return r.PID != 0 })
 	if _, err := srv.Service.CancelRun(t.Context(), reloader, r.ID, ""); err != nil {
@@ -204,10 +205,10 @@ func TestARunKeepsTheRunnerThatItStartedWith(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r := srv.run(old, "has ended", ended); r.Status != task.RunCompleted || r.Summary != "done" {
-		t.Errorf("the run of a runner that was removed ends as %s: %s", r.State(), r.Reason)
+		t.Errorf("the run of the removed runner ended as %s: %s", r.State(), r.Reason)
 	}
 	if got := srv.said(old, "ended"); !strings.Contains(got, "ended as first") {
-		t.Errorf("it says %q", got)
+		t.Errorf("it printed %q", got)
 	}
 }
 
@@ -223,15 +224,15 @@ func TestAQueuedRunOfARemovedRunnerEndsWithTheReason(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r := srv.run(works, "has ended", ended); r.Status != task.RunCompleted {
-		t.Errorf("the run that worked ends as %s: %s", r.State(), r.Reason)
+		t.Errorf("the running run ended as %s: %s", r.State(), r.Reason)
 	}
 	r := srv.run(queued, "has ended", ended)
 	if r.Status != task.RunCanceled || !strings.Contains(r.Reason, `the runner "x" is not configured`) {
-		t.Errorf("the queued run ends as %s: %s", r.State(), r.Reason)
+		t.Errorf("the queued run ended as %s: %s", r.State(), r.Reason)
 	}
 }
 
-func TestAReloadOfRunnersIsWholeOrNothing(t *testing.T) {
+func TestAReloadOfRunnersIsAllOrNothing(t *testing.T) {
 	good := "[runs]\nattempts = 2\n" + scripted("x", done, "")
 	srv := serveReloadable(t, good, "x")
 	before := srv.settings.now.Load()
@@ -239,10 +240,10 @@ func TestAReloadOfRunnersIsWholeOrNothing(t *testing.T) {
 		{"an unknown key", scripted("x", done, "flavor = 1"), `unknown key \"runners.x.flavor\"`},
 		{"an unknown kind", "[runners.x]\nkind = \"wish\"\n", "runners.x.kind"},
 		{"no kind", "[runners.x]\ncommand = [\"x\"]\n", "runners.x.kind: is missing"},
-		{"a command that is empty", "[runners.x]\nkind = \"command\"\ncommand = []\n", "runners.x.command: must not be empty"},
-		{"a provider that there is not", "[runners.x]\nkind = \"builtin\"\nprovider = \"p\"\n", "there is no [providers.p]"},
+		{"an empty command", "[runners.x]\nkind = \"command\"\ncommand = []\n", "runners.x.command: must not be empty"},
+		{"a missing provider", "[runners.x]\nkind = \"builtin\"\nprovider = \"p\"\n", "there is no [providers.p]"},
 		{"a webhook without a secret", "[runners.x]\nkind = \"webhook\"\nurl = \"https://a.example\"\n", "runners.x.secret_env: is missing"},
-		{"a file that is no TOML", "[runners.x\n", "taskyard.toml"},
+		{"a file that is not TOML", "[runners.x\n", "taskyard.toml"},
 		{
 			"one good and one bad runner", scripted("x", "echo changed; "+done, "") + "[runners.y]\nkind = \"acp\"\n",
 			"runners.y.command: is missing",
@@ -251,49 +252,49 @@ func TestAReloadOfRunnersIsWholeOrNothing(t *testing.T) {
 		log := srv.reload("[runs]\nattempts = 9\n" + tt.toml)
 		if !strings.Contains(log, "failed to reload the configuration; the last valid version is still in use") ||
 			!strings.Contains(log, tt.want) {
-			t.Errorf("with %s the log is %s", tt.name, log)
+			t.Errorf("with %s, got the log %s", tt.name, log)
 		}
 		if srv.settings.now.Load() != before || srv.Service.Rules().Attempts != 2 {
-			t.Errorf("%s changes what is in use", tt.name)
+			t.Errorf("%s changed the configuration in use", tt.name)
 		}
 	}
 	srv.run(srv.begin("x"), "has ended", func(r *task.Run) bool { return r.Status == task.RunCompleted })
-	t.Run("what was fixed is used", func(t *testing.T) {
+	t.Run("a fixed file is used", func(t *testing.T) {
 		log := srv.reload("allowed_hosts = [\"a.example\"]\n" + scripted("x", "echo changed; "+done, ""))
 		if !strings.Contains(log, "keys=[allowed_hosts]") || strings.Contains(log, "failed to reload") {
-			t.Errorf("the log is %s", log)
+			t.Errorf("got the log %s", log)
 		}
 		srv.said(srv.begin("x"), "changed")
 	})
-	t.Run("the log names a program that is not there, as the check of a configuration does", func(t *testing.T) {
+	t.Run("the log names a missing program, as the check of a configuration does", func(t *testing.T) {
 		log := srv.reload("[runners.x]\nkind = \"acp\"\ncommand = [\"/nowhere/agent\"]\n")
 		if !strings.Contains(log, "runners.x: ") || !strings.Contains(log, "/nowhere/agent") {
-			t.Errorf("the log is %s", log)
+			t.Errorf("got the log %s", log)
 		}
 	})
-	t.Run("a file that is gone changes nothing, and does not come back with one setting", func(t *testing.T) {
+	t.Run("a deleted file changes nothing, and is not created again by changing a setting", func(t *testing.T) {
 		before := srv.settings.now.Load()
 		if err := os.Remove(filepath.Join(srv.data, config.FileName)); err != nil {
 			t.Fatal(err)
 		}
 		srv.reloadSettings(t.Context())
 		if log := srv.log.Take(); !strings.Contains(log, "taskyard.toml: the file in use is missing") {
-			t.Errorf("the log is %s", log)
+			t.Errorf("got the log %s", log)
 		}
 		five := "5"
 		_, err := srv.Service.ChangeSettings(t.Context(), reloader, map[string]*string{"runs.attempts": &five})
 		if !task.IsCode(err, task.CodeConfigInvalid) || srv.settings.now.Load() != before {
-			t.Errorf("a setting is changed: %v", err)
+			t.Errorf("a setting was changed: %v", err)
 		}
 		if _, err := os.Lstat(filepath.Join(srv.data, config.FileName)); err == nil {
-			t.Error("there is a file again")
+			t.Error("the file was created again")
 		}
 	})
-	t.Run("a file without changes of runners keeps them", func(t *testing.T) {
+	t.Run("a file with unchanged runners keeps them", func(t *testing.T) {
 		before := srv.settings.runners()
 		srv.reload("[runs]\nattempts = 3\n[runners.x]\nkind = \"acp\"\ncommand = [\"/nowhere/agent\"]\n")
 		if srv.settings.runners() != before || srv.Service.Rules().Attempts != 3 {
-			t.Error("they are made again, or the file is not in use")
+			t.Error("the runners were created again, or the file is not in use")
 		}
 	})
 }
@@ -331,10 +332,10 @@ func TestDefinitionsAndThePagesOfRunnersFollowAReload(t *testing.T) {
 	var x struct{ Problems []task.Problem }
 	srv.api("/api/agents/x", &x)
 	if len(x.Problems) == 0 || !strings.Contains(x.Problems[0].Hint, "Configured runners are builtin, y") {
-		t.Errorf("the fix is %+v", x.Problems)
+		t.Errorf("got the problems %+v", x.Problems)
 	}
 	srv.run(srv.begin("y"), "has ended", func(r *task.Run) bool { return r.Status == task.RunCompleted })
-	testkit.EventuallyWithin(t, time.Minute, "the new runner is looked at", func() bool {
+	testkit.EventuallyWithin(t, time.Minute, "the new runner is probed", func() bool {
 		var list struct{ Runners []task.RunnerInfo }
 		srv.api("/api/runners", &list)
 		return len(list.Runners) == 2 && list.Runners[1].State() == "ready"
@@ -354,11 +355,11 @@ func TestSecretsOfFormerRunnersAreRedacted(t *testing.T) {
 		old: "formerly " + task.Redacted + "\n", srv.begin("x"): "lately " + task.Redacted + " " + task.Redacted + "\n",
 	} {
 		if got := srv.said(id, want[:6]); !strings.Contains(got, want) {
-			t.Errorf("it says %q", got)
+			t.Errorf("it printed %q", got)
 		}
 	}
 	if got := srv.settings.redact("former-secret-1 later-secret-2"); got != task.Redacted+" "+task.Redacted {
-		t.Errorf("elsewhere they are %q", got)
+		t.Errorf("elsewhere, got %q", got)
 	}
 	events, err := srv.Service.Events(t.Context(), reloader, task.EventFilter{Limit: 100})
 	if err != nil {
@@ -369,13 +370,13 @@ func TestSecretsOfFormerRunnersAreRedacted(t *testing.T) {
 		text += string(e.Changes)
 	}
 	if strings.Contains(text, "secret-") || !strings.Contains(text, "runners.x.env") {
-		t.Errorf("the log of events has %s", text)
+		t.Errorf("the event log contains %s", text)
 	}
 }
 
-// TestRunsThatStartWhileRunnersAreReloaded has every run be of one runner, not of
-// parts of two.
-func TestRunsThatStartWhileRunnersAreReloaded(t *testing.T) {
+// TestARunThatStartsDuringAReloadUsesOneRunner checks that no run combines parts of
+// two runners.
+func TestARunThatStartsDuringAReloadUsesOneRunner(t *testing.T) {
 	folders := map[string]string{}
 	table := func(name string) string {
 		if folders[name] == "" {

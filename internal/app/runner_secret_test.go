@@ -16,7 +16,7 @@ func TestARunnerWithoutItsSecretNamesTheVariable(t *testing.T) {
 	const set, unset = "TASKYARD_TEST_SET", "TASKYARD_TEST_UNSET"
 	t.Setenv(set, "whsec_"+strings.Repeat("Zm9v", 8))
 	program := filepath.Join(t.TempDir(), "claude")
-	if err := os.WriteFile(program, []byte("#!/bin/sh\necho 9.9\n"), 0o700); err != nil { //nolint:gosec // a program
+	if err := os.WriteFile(program, []byte("#!/bin/sh\necho 9.9\n"), 0o700); err != nil { //nolint:gosec // must be executable
 		t.Fatal(err)
 	}
 	cfg := &config.Config{Runners: map[string]config.Runner{
@@ -47,7 +47,7 @@ func TestARunnerWithoutItsSecretNamesTheVariable(t *testing.T) {
 		})
 		if got.State() != want.state || !strings.Contains(got.Problem, want.problem) || !strings.Contains(got.Remedy, want.remedy) ||
 			want.problem == "" && got.Problem+got.Remedy != "" {
-			t.Errorf("%s is %s: %q, %q; want %+v", name, got.State(), got.Problem, got.Remedy, want)
+			t.Errorf("%s: got %s, %q, %q; want %+v", name, got.State(), got.Problem, got.Remedy, want)
 		}
 	}
 }
@@ -63,7 +63,7 @@ func TestTheCheckNamesASecretThatIsNotUsed(t *testing.T) {
 		named := strings.Contains(strings.Join(runnerWarnings(cfg, func(string) string { return "set" }), "\n"),
 			"runners.it: runners of kind "+kind+" do not use secret_env")
 		if named == used {
-			t.Errorf("kind %s: named %v", kind, named)
+			t.Errorf("kind %s: reported = %v", kind, named)
 		}
 	}
 }

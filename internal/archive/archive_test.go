@@ -66,7 +66,7 @@ func read(b []byte) (map[string]string, error) {
 	return got, err
 }
 
-func TestWhatIsWrittenIsRead(t *testing.T) {
+func TestAnArchiveIsReadAsWritten(t *testing.T) {
 	t.Parallel()
 	got, err := read(write(t, sample))
 	if err != nil || len(got) != len(sample) {
@@ -74,12 +74,12 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	}
 	for _, p := range sample {
 		if got[p.name] != p.text {
-			t.Errorf("%s holds %d bytes, want %d", p.name, len(got[p.name]), len(p.text))
+			t.Errorf("%s has %d bytes, want %d", p.name, len(got[p.name]), len(p.text))
 		}
 	}
 }
 
-func TestAFileThatShrinksIsFilled(t *testing.T) {
+func TestAFileThatShrinksIsPadded(t *testing.T) {
 	t.Parallel()
 	body, err := os.Create(filepath.Join(t.TempDir(), "body"))
 	if err != nil {
@@ -105,9 +105,9 @@ func TestAFileThatShrinksIsFilled(t *testing.T) {
 	}
 }
 
-// TestDamageIsNamed flips a bit of every byte and cuts the file at each: what
-// is read is what was written, or the damaged part is named.
-func TestDamageIsNamed(t *testing.T) {
+// TestTheDamagedPartIsNamed flips a bit of every byte and truncates the file at each: the
+// archive either reads as written, or the damaged part is named.
+func TestTheDamagedPartIsNamed(t *testing.T) {
 	t.Parallel()
 	whole := write(t, sample)
 	ends, texts := frames(t, whole), map[string]string{}
@@ -121,18 +121,18 @@ func TestDamageIsNamed(t *testing.T) {
 		got, err := read(flipped)
 		var d *DamagedError
 		if err == nil && maps.Equal(got, texts) {
-			names["none"]++ // bits that mean nothing
+			names["none"]++ // bits without a meaning
 			continue
 		}
 		if !errors.As(err, &d) {
-			t.Fatalf("a flipped bit at %d of %d: %v", i, len(whole), err)
+			t.Fatalf("bit flipped at %d of %d: %v", i, len(whole), err)
 		}
 		names[d.Part]++
 		if want := partAt(ends, i); d.Part != want {
-			t.Errorf("a flipped bit at %d, in %s, is found in %s: %v", i, want, d.Part, err)
+			t.Errorf("bit flipped at %d: want part %s, got %s: %v", i, want, d.Part, err)
 		}
 		if got, err := read(whole[:i]); !errors.As(err, &d) && !maps.Equal(got, texts) {
-			t.Errorf("cut off at %d of %d: %v", i, len(whole), err)
+			t.Errorf("truncated at %d of %d: %v", i, len(whole), err)
 		}
 	}
 	t.Log(names)
@@ -167,7 +167,7 @@ func partAt(ends []int, i int) string {
 	return ""
 }
 
-// hostile writes an archive entry by entry, as no Writer does.
+// hostile writes an archive entry by entry, as no Writer would.
 func hostile(t *testing.T, files []File, entries ...*tar.Header) []byte {
 	t.Helper()
 	text, err := json.Marshal(Manifest{Format: 1, Files: files})
@@ -209,7 +209,7 @@ func TestHostileArchivesAreRefused(t *testing.T) {
 	file := func(name string) File { return File{Name: name, Size: 1, SHA256: hex.EncodeToString(x[:])} }
 	reg := func(name string) *tar.Header { return &tar.Header{Name: name, Typeflag: tar.TypeReg} }
 	if _, err := read(hostile(t, []File{file("a")}, reg("a"))); err != nil {
-		t.Fatalf("the harness itself: %v", err)
+		t.Fatalf("the test itself is wrong: %v", err)
 	}
 	for _, name := range []string{
 		"../a", "/etc/passwd", "a/../../b", "a//b", "./a", "a/", "", ".", "a\\b", "a\nb", "\x1b[2J", ManifestName, strings.Repeat("a", 2000),
@@ -219,29 +219,29 @@ func TestHostileArchivesAreRefused(t *testing.T) {
 		}
 	}
 	for what, b := range map[string][]byte{
-		"a file twice":            hostile(t, []File{file("a"), file("a")}, reg("a"), reg("a")),
-		"a symbolic link":         hostile(t, []File{{Name: "a"}}, &tar.Header{Name: "a", Typeflag: tar.TypeSymlink, Linkname: "/etc"}),
-		"a hard link":             hostile(t, []File{{Name: "a"}}, &tar.Header{Name: "a", Typeflag: tar.TypeLink, Linkname: "b"}),
-		"a device":                hostile(t, []File{{Name: "a"}}, &tar.Header{Name: "a", Typeflag: tar.TypeBlock}),
-		"a pipe":                  hostile(t, []File{{Name: "a"}}, &tar.Header{Name: "a", Typeflag: tar.TypeFifo}),
-		"a folder":                hostile(t, []File{{Name: "a"}}, &tar.Header{Name: "a", Typeflag: tar.TypeDir}),
-		"a file beyond the list":  hostile(t, []File{file("a")}, reg("a"), reg("b")),
-		"another file than named": hostile(t, []File{file("a")}, reg("b")),
-		"a file that lacks":       hostile(t, []File{file("a"), file("b")}, reg("a")),
-		"another size":            hostile(t, []File{{Name: "a", Size: 2}}, reg("a")),
-		"a size below zero":       hostile(t, []File{{Name: "a", Size: -1}}, reg("a")),
-		"no files":                hostile(t, nil),
-		"another hash":            hostile(t, []File{{Name: "a", Size: 1, SHA256: strings.Repeat("0", 64)}}, reg("a")),
-		"no tar file":             []byte("PK\x03\x04 something else"),
-		"nothing":                 {},
+		"a duplicate file":       hostile(t, []File{file("a"), file("a")}, reg("a"), reg("a")),
+		"a symbolic link":        hostile(t, []File{{Name: "a"}}, &tar.Header{Name: "a", Typeflag: tar.TypeSymlink, Linkname: "/etc"}),
+		"a hard link":            hostile(t, []File{{Name: "a"}}, &tar.Header{Name: "a", Typeflag: tar.TypeLink, Linkname: "b"}),
+		"a device":               hostile(t, []File{{Name: "a"}}, &tar.Header{Name: "a", Typeflag: tar.TypeBlock}),
+		"a pipe":                 hostile(t, []File{{Name: "a"}}, &tar.Header{Name: "a", Typeflag: tar.TypeFifo}),
+		"a folder":               hostile(t, []File{{Name: "a"}}, &tar.Header{Name: "a", Typeflag: tar.TypeDir}),
+		"a file not in the list": hostile(t, []File{file("a")}, reg("a"), reg("b")),
+		"a file of another name": hostile(t, []File{file("a")}, reg("b")),
+		"a missing file":         hostile(t, []File{file("a"), file("b")}, reg("a")),
+		"another size":           hostile(t, []File{{Name: "a", Size: 2}}, reg("a")),
+		"a size below zero":      hostile(t, []File{{Name: "a", Size: -1}}, reg("a")),
+		"no files":               hostile(t, nil),
+		"another hash":           hostile(t, []File{{Name: "a", Size: 1, SHA256: strings.Repeat("0", 64)}}, reg("a")),
+		"no tar file":            []byte("PK\x03\x04 something else"),
+		"nothing":                {},
 	} {
 		if got, err := read(b); err == nil {
-			t.Errorf("%s: no error, and %v", what, got)
+			t.Errorf("%s: got no error, read %v", what, got)
 		}
 	}
 }
 
-func TestABombTakesNoMemory(t *testing.T) {
+func TestADecompressionBombTakesLittleMemory(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	z, err := zstd.NewWriter(&out, zstd.WithWindowSize(64<<20))
@@ -259,7 +259,7 @@ func TestABombTakesNoMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := read(out.Bytes()); err == nil {
-		t.Error("a manifest of a terabyte is read")
+		t.Error("a manifest of a terabyte was read")
 	}
 }
 
@@ -273,7 +273,7 @@ func FuzzRead(f *testing.F) {
 		}
 		for name := range got {
 			if checkName(name) != nil {
-				t.Errorf("%q is read", name)
+				t.Errorf("%q was read", name)
 			}
 		}
 	})

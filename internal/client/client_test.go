@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// answering serves one fixed answer and keeps the last request.
+// answering returns a client of a server that always gives the same response,
+// the last request, and its body.
 func answering(t *testing.T, status int, contentType, body string) (*Client, *http.Request, *string) {
 	t.Helper()
 	last, sent := &http.Request{}, new(string)
@@ -52,7 +53,7 @@ func TestClientRefusals(t *testing.T) {
 		text   string
 	}{
 		{
-			"a problem body tells code and detail", 409,
+			"a problem body has a code and a detail", 409,
 			`{"status":409,"title":"Conflict","code":"task_not_working","detail":"Task 7 is not in working status","requestId":"x"}`,
 			"task_not_working", "Task 7 is not in working status (409 task_not_working)",
 		},
@@ -62,15 +63,15 @@ func TestClientRefusals(t *testing.T) {
 			"unknown_agent", "unknown agent: zoe (422 unknown_agent)\n  field: owner\n  title: is too long",
 		},
 		{
-			"fields that it tells are not told twice", 422,
+			"fields in the detail are not repeated", 422,
 			`{"status":422,"code":"invalid_field","detail":"title: must not be blank","errors":[{"field":"title","message":"must not be blank"}]}`,
 			"invalid_field", "title: must not be blank (422 invalid_field)",
 		},
 		{
-			"an internal error tells its request", 500, `{"status":500,"code":"internal","detail":"Internal error","requestId":"R7"}`,
+			"an internal error has its request ID", 500, `{"status":500,"code":"internal","detail":"Internal error","requestId":"R7"}`,
 			"internal", "Internal error (500 internal)\n  request R7",
 		},
-		{"a body that is no problem leaves the status", 418, "<html>teapot</html>", "", "I'm a teapot (418)"},
+		{"a body that is not a problem leaves the status", 418, "<html>teapot</html>", "", "I'm a teapot (418)"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c, _, _ := answering(t, tt.status, "application/problem+json", tt.body)
@@ -81,13 +82,13 @@ func TestClientRefusals(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a bad token comes with the remedy", func(t *testing.T) {
+	t.Run("a bad token comes with the fix", func(t *testing.T) {
 		c, _, _ := answering(t, 401, "", "")
 		if err := c.Do(t.Context(), "GET", "/x", nil, nil); ExitCode(err) != ExitRefused || !strings.Contains(err.Error(), "TASKYARD_TOKEN") {
 			t.Errorf("got %v", err)
 		}
 	})
-	t.Run("a gateway without its server is no refusal", func(t *testing.T) {
+	t.Run("a gateway error is not a refusal", func(t *testing.T) {
 		c, _, _ := answering(t, 502, "text/html", "<html>bad gateway</html>")
 		if err := c.Do(t.Context(), "GET", "/x", nil, nil); ExitCode(err) != ExitUnreachable {
 			t.Errorf("got %v", err)
@@ -100,7 +101,7 @@ func TestClientRefusals(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
-	t.Run("an answer that is no JSON is an error, but no refusal", func(t *testing.T) {
+	t.Run("a response that is not JSON is an error, but not a refusal", func(t *testing.T) {
 		c, _, _ := answering(t, 200, "text/html", "<html>")
 		var out any
 		err := c.Do(t.Context(), "GET", "/x", nil, &out)
@@ -110,21 +111,21 @@ func TestClientRefusals(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
-	t.Run("an empty answer leaves the output as it is", func(t *testing.T) {
+	t.Run("an empty response leaves the output unchanged", func(t *testing.T) {
 		c, _, _ := answering(t, 204, "", "")
 		out := "before"
 		if err := c.Do(t.Context(), "DELETE", "/x", nil, &out); err != nil || out != "before" {
 			t.Errorf("got %q, %v", out, err)
 		}
 	})
-	t.Run("a server that is not there is no refusal", func(t *testing.T) {
+	t.Run("a missing server is not a refusal", func(t *testing.T) {
 		err := (&Client{URL: "http://127.0.0.1:1"}).Do(t.Context(), "GET", "/", nil, nil)
 		var r *ResponseError
 		if err == nil || errors.As(err, &r) {
 			t.Errorf("got %v", err)
 		}
 	})
-	t.Run("a call that is canceled ends", func(t *testing.T) {
+	t.Run("a canceled call ends", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		c, _, _ := answering(t, 200, "", "")
@@ -132,13 +133,13 @@ func TestClientRefusals(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
-	t.Run("what cannot be sent is not sent", func(t *testing.T) {
+	t.Run("an invalid request is not sent", func(t *testing.T) {
 		c, last, _ := answering(t, 200, "", "")
 		if err := c.Do(t.Context(), "POST", "/x", func() {}, nil); err == nil || last.URL != nil {
 			t.Errorf("got %v", err)
 		}
 		if strings.Contains(c.URL, "secret") {
-			t.Error("the token is in the address")
+			t.Error("the token is in the URL")
 		}
 	})
 }

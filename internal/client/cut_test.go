@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestWhatIsCutIsSaidOnStderr(t *testing.T) {
+func TestCutOutputIsReportedOnStderr(t *testing.T) {
 	t.Parallel()
 	list := `{"tasks":[{"id":"1","title":"a","owner":"x","status":"active"}],"runs":[],"messages":[{"id":"9","role":"assistant","type":"text","content":"abc","contentCut":7}],"events":[],"items":["a"],"ok":true,"next":"abc","cutBySize":true}`
 	answers := map[string]string{
@@ -38,10 +38,10 @@ func TestWhatIsCutIsSaidOnStderr(t *testing.T) {
 				}
 			}
 			if asJSON && !strings.Contains(out.String(), `"cut`) {
-				t.Errorf("%s: the field is gone: %s", name, out)
+				t.Errorf("%s: the field is missing: %s", name, out)
 			}
 			if !asJSON && name == "transcripts" && !strings.Contains(errs.String(), "/api/runs/7/messages/9?from=3") {
-				t.Errorf("the cut line is not told: %s", errs.String())
+				t.Errorf("the cut line is not reported: %s", errs.String())
 			}
 		}
 	}
@@ -49,6 +49,6 @@ func TestWhatIsCutIsSaidOnStderr(t *testing.T) {
 	var errs bytes.Buffer
 	e.Stderr = &errs
 	if err := (&TaskList{}).Run(e); err != nil || strings.Contains(errs.String(), "early") {
-		t.Errorf("a page that is full is not cut: %v %s", err, errs.String())
+		t.Errorf("a full page is reported as cut: %v %s", err, errs.String())
 	}
 }

@@ -14,13 +14,13 @@ import (
 	"taskyard/task"
 )
 
-// paper is a server on paper: it answers the agent's calls as the server does,
-// and notes each act.
+// paper is a fake server: it answers the agent's calls as the server does, and
+// records each call.
 type paper struct {
 	t     *testing.T
 	tasks map[string]*task.Task
 	acts  []string
-	deny  string // an act that is refused
+	deny  string // a call that is refused
 }
 
 func (p *paper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -49,7 +49,7 @@ func (p *paper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Message    string      `json:"message"`
 		NeedsReply bool        `json:"needsReply"`
 	}
-	_ = json.NewDecoder(r.Body).Decode(&in) // reads have no body
+	_ = json.NewDecoder(r.Body).Decode(&in) // GET requests have no body
 	var answer any = tk
 	switch words := strings.Split(act, "/"); {
 	case act == "PUT steps":
@@ -112,7 +112,7 @@ func (p *paper) play(agent string) (summary string, lines []map[string]any, err 
 	}
 	last := lines[len(lines)-1]
 	if err == nil && last["success"] != true {
-		p.t.Errorf("the last line is %v, no result", last)
+		p.t.Errorf("the last line is %v, want a result", last)
 	}
 	summary, _ = last["summary"].(string)
 	return summary, lines, err
@@ -130,7 +130,7 @@ func TestDemoAgents(t *testing.T) {
 			t.Fatal(err)
 		}
 		if want := []string{"GET", "PUT steps", "PATCH steps/0", "POST resources", "POST steps/1/subtask"}; !slices.Equal(p.acts, want) {
-			t.Errorf("acts %v, want %v", p.acts, want)
+			t.Errorf("got the calls %v, want %v", p.acts, want)
 		}
 		summary, _, err := p.play("planner")
 		if err != nil || !strings.Contains(summary, "Subtask #50 is active; waiting") || p.tasks["7"].Status != task.Active {
@@ -141,14 +141,14 @@ func TestDemoAgents(t *testing.T) {
 			t.Errorf("after the subtask: %s, %v", p.tasks["7"].Status, err)
 		}
 		if done, all := p.tasks["7"].DoneSteps(); done != all {
-			t.Errorf("%d of %d steps are done", done, all)
+			t.Errorf("got %d of %d steps done", done, all)
 		}
 	})
 	t.Run("the builder works through its own plan and completes", func(t *testing.T) {
 		p := newPaper(t, "Fix the flaky claim test", "builder")
 		summary, lines, err := p.play("builder")
 		if err != nil || p.tasks["7"].Status != task.Done || p.tasks["7"].Summary != summary {
-			t.Errorf("%s with %q, %v", p.tasks["7"].Status, summary, err)
+			t.Errorf("got %s, summary %q, %v", p.tasks["7"].Status, summary, err)
 		}
 		calls, results := 0, 0
 		for _, l := range lines {
@@ -160,20 +160,20 @@ func TestDemoAgents(t *testing.T) {
 			}
 		}
 		if calls != len(p.acts) || results != calls {
-			t.Errorf("%d calls and %d results are told of %d acts", calls, results, len(p.acts))
+			t.Errorf("got %d calls and %d results for %d requests", calls, results, len(p.acts))
 		}
 	})
-	t.Run("a builder continues where the last run ended", func(t *testing.T) {
+	t.Run("the builder continues where the last run ended", func(t *testing.T) {
 		p := newPaper(t, "Fix it", "builder")
 		p.tasks["7"].Steps = []task.Step{{Title: "One", Done: true}, {Title: "Two"}}
 		if _, _, err := p.play("builder"); err != nil || !slices.Equal(p.acts, []string{"GET", "PATCH steps/1", "POST complete"}) {
-			t.Errorf("acts %v, %v", p.acts, err)
+			t.Errorf("got the calls %v, %v", p.acts, err)
 		}
 	})
 	t.Run("a guide is handed to the reviewer, who finishes it", func(t *testing.T) {
 		p := newPaper(t, "Write the backup guide", "builder")
 		if _, _, err := p.play("builder"); err != nil || p.tasks["7"].Owner != "reviewer" || p.tasks["7"].Status != task.Active {
-			t.Errorf("owner %s, %s, %v", p.tasks["7"].Owner, p.tasks["7"].Status, err)
+			t.Errorf("got owner %s, %s, %v", p.tasks["7"].Owner, p.tasks["7"].Status, err)
 		}
 		if _, _, err := p.play("reviewer"); err != nil || p.tasks["7"].Status != task.Done {
 			t.Errorf("%s, %v", p.tasks["7"].Status, err)
@@ -182,7 +182,7 @@ func TestDemoAgents(t *testing.T) {
 	t.Run("the reviewer asks once, and finishes with the answer", func(t *testing.T) {
 		p := newPaper(t, "Review the retry policy", "reviewer")
 		if _, _, err := p.play("reviewer"); err != nil || !slices.Equal(p.acts, []string{"GET", "POST notify"}) {
-			t.Errorf("acts %v, %v", p.acts, err)
+			t.Errorf("got the calls %v, %v", p.acts, err)
 		}
 		p.tasks["7"].Comments = []task.Comment{{ID: 1, Author: "user:demo", Kind: task.KindAnswer, Content: "Five are fine.", CreatedAt: 1}}
 		if summary, _, err := p.play("reviewer"); err != nil || !strings.HasSuffix(summary, "Five are fine.") ||
@@ -190,7 +190,7 @@ func TestDemoAgents(t *testing.T) {
 			t.Errorf("%q, %s, %v", summary, p.tasks["7"].Status, err)
 		}
 	})
-	t.Run("a refusal is shown in the transcript and fails the run", func(t *testing.T) {
+	t.Run("a refusal is in the transcript and fails the run", func(t *testing.T) {
 		p := newPaper(t, "Fix it", "builder")
 		p.deny = "PUT steps"
 		_, lines, err := p.play("builder")
@@ -200,7 +200,7 @@ func TestDemoAgents(t *testing.T) {
 			t.Errorf("%v, last line %v", err, last)
 		}
 	})
-	t.Run("started by hand it says so", func(t *testing.T) {
+	t.Run("started by hand, it says that it must not be", func(t *testing.T) {
 		err := DemoAgent(t.Context(), DemoOptions{
 			Getenv: func(string) string { return "" },
 			Stdin:  strings.NewReader("hello"), Stdout: &bytes.Buffer{},

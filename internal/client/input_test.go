@@ -8,22 +8,22 @@ import (
 	"testing"
 )
 
-func TestTextsComeFromArgumentStdinOrFile(t *testing.T) {
+func TestTextsComeFromAnArgumentStdinOrAFile(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "text")
 	if err := os.WriteFile(file, []byte("from `file`\n\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ name, arg, file, stdin, want, bad string }{
-		{"an argument stands for itself", "plain", "", "", "plain", ""},
+		{"an argument is the text", "plain", "", "", "plain", ""},
 		{"- is stdin, without its last newline", "-", "", "one\ntwo\n", "one\ntwo", ""},
-		{"Windows ends lines otherwise", "-", "", "one\r\n", "one", ""},
+		{"a Windows line ending is removed", "-", "", "one\r\n", "one", ""},
 		{"a file loses one newline", "", file, "", "from `file`\n", ""},
 		{"--file - is stdin", "", "-", "in", "in", ""},
-		{"two sources are one too many", "x", file, "", "", "once"},
-		{"a file that is not there", "", file + "x", "", "", "no such file"},
+		{"two sources are refused", "x", file, "", "", "once"},
+		{"a missing file", "", file + "x", "", "", "no such file"},
 		{"text that is not UTF-8 is refused", "-", "", "a\xff", "", "UTF-8"},
-		{"there is a bound", "-", "", strings.Repeat("x", maxText+1), "", "1 MiB"},
+		{"a long text is refused", "-", "", strings.Repeat("x", maxText+1), "", "1 MiB"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e := &Env{Ctx: t.Context(), Stdin: strings.NewReader(c.stdin)}
@@ -42,12 +42,12 @@ func TestTheTaskMayBeLeftOutWithinARun(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, run, id, text, file, wantID, want string }{
 		{"id and text", "", "5", "hello", "", "5", "hello"},
-		{"an id wins over the run's", "9", "#5", "hello", "", "5", "hello"},
-		{"a text alone", "9", "hello", "", "", "9", "hello"},
-		{"stdin alone", "9", "-", "", "", "9", "from stdin"},
+		{"an ID takes precedence over the run's task", "9", "#5", "hello", "", "5", "hello"},
+		{"only a text", "9", "hello", "", "", "9", "hello"},
+		{"only stdin", "9", "-", "", "", "9", "from stdin"},
 		{"an id and stdin", "9", "5", "", "-", "5", "from stdin"},
-		{"stdin by --file alone", "9", "", "", "-", "9", "from stdin"},
-		{"what looks like an id is no text", "9", "43", "", "", "", ""},
+		{"only stdin by --file", "9", "", "", "-", "9", "from stdin"},
+		{"what looks like an ID is not a text", "9", "43", "", "", "", ""},
 		{"a text outside a run has no task", "", "hello", "", "", "", ""},
 		{"nothing at all", "9", "", "", "", "", ""},
 		{"a bad id", "9", "5a", "hello", "", "", ""},
@@ -89,7 +89,7 @@ func TestAPlanIsReadFromLines(t *testing.T) {
 	}
 }
 
-func TestTheSurroundingsAreChecked(t *testing.T) {
+func TestTheEnvironmentIsChecked(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(file, []byte("ty_file\n"), 0o600); err != nil {
@@ -99,10 +99,10 @@ func TestTheSurroundingsAreChecked(t *testing.T) {
 		name, url, token, file, want, bad string
 	}{
 		{"the default address", "", "ty_x", "", "ty_x", ""},
-		{"the token may lie in a file", "", "", file, "ty_file", ""},
-		{"the variable wins", "", "ty_x", file, "ty_x", ""},
+		{"the token may be in a file", "", "", file, "ty_file", ""},
+		{"the variable takes precedence", "", "ty_x", file, "ty_x", ""},
 		{"no token at all", "", "", "", "", "TASKYARD_TOKEN"},
-		{"a file that is not there", "", "", file + "x", "", "TASKYARD_TOKEN_FILE"},
+		{"a missing file", "", "", file + "x", "", "TASKYARD_TOKEN_FILE"},
 		{"a token is one word", "", "ty_x ty_y", "", "", "more than one"},
 		{"an address has a scheme", "localhost:8080", "ty_x", "", "", "TASKYARD_URL"},
 		{"http or https", "ftp://x", "ty_x", "", "", "TASKYARD_URL"},
@@ -131,11 +131,11 @@ func TestExitCodes(t *testing.T) {
 		ExitUnreachable: &UnreachableError{Err: errors.New("x")},
 	} {
 		if got := ExitCode(err); got != want {
-			t.Errorf("%v: %d, want %d", err, got, want)
+			t.Errorf("%v: got %d, want %d", err, got, want)
 		}
 	}
 	if got := ExitCode(&WaitError{"x"}); got != ExitRefused {
-		t.Errorf("what failed: %d", got)
+		t.Errorf("WaitError: got %d", got)
 	}
 }
 

@@ -24,12 +24,12 @@ func TestTheListOfAgentsSaysWhatTheirRunnersEnforce(t *testing.T) {
 		"gone (not ready)":         {Agent: task.Agent{Runner: "gone"}, EnforcementGap: gap},
 	} {
 		if got := a.runner(runners); got != want {
-			t.Errorf("%s, want %s", got, want)
+			t.Errorf("got %s, want %s", got, want)
 		}
 	}
 }
 
-func TestAQuietListIsItsIDs(t *testing.T) {
+func TestAQuietListPrintsOnlyIDs(t *testing.T) {
 	t.Parallel()
 	c, _, _ := answering(t, 200, "application/json",
 		`{"runs":[{"id":"7","taskId":"2","status":"completed","phase":"ended"},{"id":"5","taskId":"1","status":"canceled","phase":"by"}]}`)
@@ -40,12 +40,12 @@ func TestAQuietListIsItsIDs(t *testing.T) {
 		var out bytes.Buffer
 		e := &Env{Ctx: t.Context(), Stdout: &out, client: c}
 		if err := (&RunList{Quiet: Quiet{quiet}}).Run(e); err != nil || out.String() != want {
-			t.Errorf("%v: %q, %v; want %q", quiet, out.String(), err, want)
+			t.Errorf("quiet %v: got %q, %v; want %q", quiet, out.String(), err, want)
 		}
 	}
 }
 
-func TestAReasonOfSeveralLinesIsOneLineOfTheMergeQueue(t *testing.T) {
+func TestTheMergeQueueShowsAReasonOnOneLine(t *testing.T) {
 	t.Parallel()
 	e, out := onPaper(t, map[string]string{"GET /api/merges": `{"queue":[],"ended":[{"id":"3","taskId":"2","taskTitle":"Fix it",
 "state":"failed","reason":"check test failed:\n\n  exit status 1\n"}]}`})
@@ -57,11 +57,11 @@ func TestAReasonOfSeveralLinesIsOneLineOfTheMergeQueue(t *testing.T) {
 	}
 }
 
-func TestTheFurtherLinesOfARefusalAreIndented(t *testing.T) {
+func TestFurtherLinesOfARefusalAreIndented(t *testing.T) {
 	t.Parallel()
 	err := &ResponseError{Status: 409, Code: "run_ended", Detail: "run 7 is failed: exit status 1\nno such file\n"}
 	if got, want := err.Error(), "run 7 is failed: exit status 1\n  no such file (409 run_ended)"; got != want {
-		t.Errorf("%q, want %q", got, want)
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
@@ -107,7 +107,7 @@ TIME system usage
 	}
 }
 
-func TestUsageHasTitlesOnlyWhereItIsAboutTasks(t *testing.T) {
+func TestUsageHasTitlesOnlyPerTask(t *testing.T) {
 	t.Parallel()
 	for by, want := range map[string]string{
 		"day":  "DAY    RUNS  CALLS  TOKENS IN  OUT  COST\nx      1     0      0          0    $0.00\ntotal  1     0      0          0    $0.00\n",
@@ -116,7 +116,7 @@ func TestUsageHasTitlesOnlyWhereItIsAboutTasks(t *testing.T) {
 		title := map[string]string{"task": `"title":"Fix it",`}[by]
 		e, out := onPaper(t, map[string]string{"GET /api/usage": `{"rows":[{"key":"x",` + title + `"runs":1}],"total":{"key":"total","runs":1}}`})
 		if err := (&UsageReport{By: by}).Run(e); err != nil || out.String() != want {
-			t.Errorf("%s: %q, %v; want %q", by, out.String(), err, want)
+			t.Errorf("%s: got %q, %v; want %q", by, out.String(), err, want)
 		}
 	}
 }

@@ -11,7 +11,8 @@ import (
 	"taskyard/internal/testkit"
 )
 
-// onPaper is the environment of a server that gives fixed answers, by method and path.
+// onPaper returns the environment of a server that gives fixed responses, by
+// method and path, and its output.
 func onPaper(t *testing.T, answers map[string]string) (*Env, *bytes.Buffer) {
 	t.Helper()
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -31,7 +32,7 @@ func onPaper(t *testing.T, answers map[string]string) (*Env, *bytes.Buffer) {
 	}, &out
 }
 
-// hostile are texts that would take over a terminal.
+// hostile contains texts that could take control of a terminal.
 const hostile = "a\x1b[2J\x1b]0;x\x07b\u0085c\u202ed\u2066e\u2028f\x7f"
 
 const fullTask = `{"id":"42","title":"Fix the login page","description":"It accepts\nanything.\n","owner":"coder","createdBy":"user:maya","status":"active","workStatus":"working",
@@ -43,7 +44,7 @@ const fullTask = `{"id":"42","title":"Fix the login page","description":"It acce
 {"id":"2","author":"coder","kind":"question","content":"Which\nname?","createdAt":"2026-01-31T12:06:00.000Z"}],
 "createdAt":"2026-01-31T11:00:00.000Z","updatedAt":"2026-01-31T12:06:00.000Z"}`
 
-func TestWhatPeopleReadIsGolden(t *testing.T) {
+func TestOutputForPeopleMatchesTheGoldenFiles(t *testing.T) {
 	t.Parallel()
 	evil, err := json.Marshal(hostile)
 	if err != nil {
@@ -88,7 +89,7 @@ func TestWhatPeopleReadIsGolden(t *testing.T) {
 			}
 		})
 	}
-	t.Run("the JSON is the server's, to the letter", func(t *testing.T) {
+	t.Run("the JSON is exactly the server's", func(t *testing.T) {
 		e, out := onPaper(t, answers)
 		e.JSON = true
 		if err := (&TaskList{}).Run(e); err != nil || out.String() != list+"\n" {
@@ -112,12 +113,12 @@ func TestTextsAreCutToTheTerminal(t *testing.T) {
 		{"", 5, ""},
 	} {
 		if got := cut(c.in, c.columns); got != c.want {
-			t.Errorf("%s in %d: %s, want %s", c.in, c.columns, got, c.want)
+			t.Errorf("%s in %d columns: got %s, want %s", c.in, c.columns, got, c.want)
 		}
 	}
 }
 
-func TestWhatIsNotPrintableIsSpeltOut(t *testing.T) {
+func TestUnprintableCharactersAreEscaped(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
 		"plain äöü 日本 👩‍💻":    "plain äöü 日本 👩‍💻",
@@ -127,7 +128,7 @@ func TestWhatIsNotPrintableIsSpeltOut(t *testing.T) {
 		"quote ' and \" stay": "quote ' and \" stay",
 	} {
 		if got := printable(in); got != want {
-			t.Errorf("%q: %q, want %q", in, got, want)
+			t.Errorf("%q: got %q, want %q", in, got, want)
 		}
 	}
 	if got := printableLines("a\r\nb\tc\rd"); got != "a\nb\tc\\rd" {
@@ -157,12 +158,12 @@ func TestAPermissionThatARunAsksForIsShown(t *testing.T) {
 			}
 		}
 		if strings.Contains(out.String(), "not shown") {
-			t.Errorf("%s says that it leaves something out:\n%s", name, out)
+			t.Errorf("%s says that something is left out:\n%s", name, out)
 		}
 	}
 }
 
-func TestTheLinesOfAReasonAreShownAsLines(t *testing.T) {
+func TestAReasonKeepsItsLines(t *testing.T) {
 	t.Parallel()
 	const reason = `It ended with exit code 3: first\n\tat second\n  state  completed`
 	e, out := onPaper(t, map[string]string{

@@ -30,29 +30,29 @@ func TestChecksAreReadFromFlags(t *testing.T) {
 		{"a file", "name=r,file=report.md", task.Check{Name: "r", Kind: task.CheckFile, Path: "report.md"}, ""},
 		{"changed files", "name=d,changed=docs/**,required", task.Check{Name: "d", Kind: task.CheckChanged, Glob: "docs/**", Required: true}, ""},
 		{"a URL", "url,name=pr", task.Check{Name: "pr", Kind: task.CheckURL}, ""},
-		{"a comma that nobody quoted", "name=x,run=echo a,b", task.Check{}, `"b" is no part of a check`},
-		{"two things at once", "name=x,run=a,file=b", task.Check{}, "more than one check"},
+		{"an unquoted comma", "name=x,run=echo a,b", task.Check{}, `"b" is no part of a check`},
+		{"two kinds of check at once", "name=x,run=a,file=b", task.Check{}, "more than one check"},
 		{"no name", "run=a", task.Check{}, "has no name"},
-		{"nothing to look at", "name=a,required", task.Check{}, "nothing to look at"},
+		{"no evidence", "name=a,required", task.Check{}, "nothing to look at"},
 		{"a flag with a value", "name=a,run=b,required=false", task.Check{}, `"required=false" is no part`},
 		{"a bad time", "name=a,run=b,timeout=soon", task.Check{}, "must be a time"},
-		{"a part of a second", "name=a,run=b,timeout=1500ms", task.Check{}, "must be a time"},
+		{"a fraction of a second", "name=a,run=b,timeout=1500ms", task.Check{}, "must be a time"},
 		{"two lines", "name=a,run=b\nname=c,run=d", task.Check{}, "is not one line"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := readCheck("--check", c.text)
 			var usage *UsageError
 			if c.bad != "" && (!errors.As(err, &usage) || !strings.Contains(err.Error(), c.bad)) {
-				t.Errorf("%+v, %v; want a usage error with %q", got, err, c.bad)
+				t.Errorf("got %+v, %v; want a usage error with %q", got, err, c.bad)
 			}
 			if c.bad == "" && (err != nil || !reflect.DeepEqual(got, c.want)) {
-				t.Errorf("%+v, %v; want %+v", got, err, c.want)
+				t.Errorf("got %+v, %v; want %+v", got, err, c.want)
 			}
 		})
 	}
 }
 
-func TestProjectsAreChangedByWhatIsGiven(t *testing.T) {
+func TestOnlyTheGivenFieldsOfAProjectChange(t *testing.T) {
 	t.Parallel()
 	was := func() *task.Project {
 		return &task.Project{
@@ -74,18 +74,18 @@ func TestProjectsAreChangedByWhatIsGiven(t *testing.T) {
 		{"a list is replaced", ProjectFields{Setup: []string{"make", "make x"}}, func(p *task.Project) {
 			p.Setup = []string{"make", "make x"}
 		}, ""},
-		{"an empty value takes a list off", ProjectFields{Check: []string{""}}, func(p *task.Project) { p.Checks = []task.Check{} }, ""},
-		{"and the merge", ProjectFields{MergeInto: s("")}, func(p *task.Project) { p.Merge = nil }, ""},
-		{"the policy", ProjectFields{
+		{"an empty value clears a list", ProjectFields{Check: []string{""}}, func(p *task.Project) { p.Checks = []task.Check{} }, ""},
+		{"an empty value clears the merge", ProjectFields{MergeInto: s("")}, func(p *task.Project) { p.Merge = nil }, ""},
+		{"the review policy", ProjectFields{
 			Approvals: &zero, Reviewer: []string{"ben", "admin"}, Expires: s("3d"), StandIn: s("ada"),
 		}, func(p *task.Project) {
 			p.Review = task.Review{From: []string{"ben", "admin"}, ExpiresSeconds: 3 * 86400, StandIn: "ada"}
 		}, ""},
-		{"a part of the merge", ProjectFields{KeepBranch: s("1d"), Push: s("origin")}, func(p *task.Project) {
+		{"one setting of the merge", ProjectFields{KeepBranch: s("1d"), Push: s("origin")}, func(p *task.Project) {
 			p.Merge.KeepBranchHours, p.Merge.Push = 24, "origin"
 		}, ""},
-		{"a part of no merge", ProjectFields{MergeInto: s(""), Method: s("ff")}, nil, "name the branch with --merge-into"},
-		{"a file is the whole", ProjectFields{File: "-", Name: s("Given")}, func(p *task.Project) {
+		{"one setting without a merge", ProjectFields{MergeInto: s(""), Method: s("ff")}, nil, "name the branch with --merge-into"},
+		{"a file replaces everything", ProjectFields{File: "-", Name: s("Given")}, func(p *task.Project) {
 			*p = task.Project{Key: "web", Name: "Given", Review: task.Review{Approvals: 1}, Version: 3}
 		}, ""},
 	} {
@@ -94,7 +94,7 @@ func TestProjectsAreChangedByWhatIsGiven(t *testing.T) {
 			err := c.fields.apply(&Env{Ctx: t.Context(), Stdin: strings.NewReader(`{"name":"File","review":{"approvals":1}}`)}, p)
 			if c.bad != "" {
 				if err == nil || ExitCode(err) != ExitUsage || !strings.Contains(err.Error(), c.bad) {
-					t.Errorf("%v; want a usage error with %q", err, c.bad)
+					t.Errorf("got %v; want a usage error with %q", err, c.bad)
 				}
 				return
 			}
@@ -110,7 +110,7 @@ func TestProjectsAreChangedByWhatIsGiven(t *testing.T) {
 	} {
 		err := (&ProjectFields{File: "-"}).apply(&Env{Ctx: t.Context(), Stdin: strings.NewReader(text)}, was())
 		if err == nil || ExitCode(err) != ExitUsage || !strings.Contains(err.Error(), bad) {
-			t.Errorf("%s: %v; want a usage error with %q", text, err, bad)
+			t.Errorf("%s: got %v; want a usage error with %q", text, err, bad)
 		}
 	}
 }
@@ -133,7 +133,7 @@ func TestAnExcerptHasTheLinesOfOneSide(t *testing.T) {
 		{"new", 7, 7, ""},
 	} {
 		if got := excerpt(hunks, c.side, c.first, c.last); got != c.want {
-			t.Errorf("%s %d-%d: %q, want %q", c.side, c.first, c.last, got, c.want)
+			t.Errorf("%s %d-%d: got %q, want %q", c.side, c.first, c.last, got, c.want)
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// losing drops the first so many connections after it has read the request.
+// losing drops the first connections after it has read their requests.
 type losing struct {
 	mu    sync.Mutex
 	drop  int
@@ -38,20 +38,20 @@ func (l *losing) seen() []string {
 	return slices.Clone(l.calls)
 }
 
-// A proxy that lost the connection to one of several servers passes the repeat on
-// to another.
-func TestABadGatewayIsTriedOnceMore(t *testing.T) {
+// A proxy that lost its connection to one of several servers sends the repeated
+// request to another.
+func TestABadGatewayIsRetriedOnce(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, method  string
 		status, calls int
 		ok            bool
 	}{
-		{"a POST goes again", "POST", http.StatusBadGateway, 2, true},
-		{"a GET too", "GET", http.StatusBadGateway, 2, true},
-		{"a PATCH may have been done: it does not", "PATCH", http.StatusBadGateway, 1, false},
-		{"no server is there: a repeat would be in vain", "POST", http.StatusServiceUnavailable, 1, false},
-		{"the server takes too long: so would the repeat", "POST", http.StatusGatewayTimeout, 1, false},
+		{"a POST is repeated", "POST", http.StatusBadGateway, 2, true},
+		{"so is a GET", "GET", http.StatusBadGateway, 2, true},
+		{"a PATCH may have succeeded: it is not repeated", "PATCH", http.StatusBadGateway, 1, false},
+		{"without a server, nothing is repeated", "POST", http.StatusServiceUnavailable, 1, false},
+		{"after a timeout, nothing is repeated", "POST", http.StatusGatewayTimeout, 1, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var keys []string
@@ -74,17 +74,17 @@ func TestABadGatewayIsTriedOnceMore(t *testing.T) {
 	}
 }
 
-func TestALostConnectionIsTriedOnceMore(t *testing.T) {
+func TestALostConnectionIsRetriedOnce(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, method string
 		drop, calls  int
 		ok           bool
 	}{
-		{"a POST goes again", "POST", 1, 2, true},
-		{"a GET too", "GET", 1, 2, true},
-		{"but once only", "POST", 2, 2, false},
-		{"a PATCH may have been done: it does not", "PATCH", 1, 1, false},
+		{"a POST is repeated", "POST", 1, 2, true},
+		{"so is a GET", "GET", 1, 2, true},
+		{"but only once", "POST", 2, 2, false},
+		{"a PATCH may have succeeded: it is not repeated", "PATCH", 1, 1, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := &losing{drop: c.drop}
@@ -99,14 +99,14 @@ func TestALostConnectionIsTriedOnceMore(t *testing.T) {
 				t.Errorf("exit code %d", ExitCode(err))
 			}
 			if len(slices.Compact(slices.Clone(calls))) != 1 {
-				t.Errorf("the repeat has another key: %v", calls)
+				t.Errorf("the repeated request has another key: %v", calls)
 			}
 			if c.method == "POST" && calls[0] == "POST " {
 				t.Error("a POST has no key")
 			}
 		})
 	}
-	t.Run("a server that went away after the first time may have done it", func(t *testing.T) {
+	t.Run("a server that stopped after the first request may have executed it", func(t *testing.T) {
 		l := &losing{drop: 1}
 		web := httptest.NewServer(nil)
 		web.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -120,7 +120,7 @@ func TestALostConnectionIsTriedOnceMore(t *testing.T) {
 			t.Errorf("%v after %v", err, l.seen())
 		}
 	})
-	t.Run("a connection that was used before is no exception", func(t *testing.T) {
+	t.Run("a reused connection is no exception", func(t *testing.T) {
 		l := &losing{}
 		web := httptest.NewServer(l)
 		defer web.Close()
@@ -135,7 +135,7 @@ func TestALostConnectionIsTriedOnceMore(t *testing.T) {
 			t.Errorf("%v after %v", err, l.seen())
 		}
 	})
-	t.Run("each command has a key of its own", func(t *testing.T) {
+	t.Run("each command has its own key", func(t *testing.T) {
 		l := &losing{}
 		web := httptest.NewServer(l)
 		defer web.Close()

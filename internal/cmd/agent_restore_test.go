@@ -32,7 +32,7 @@ func TestADeletedDefaultAgentIsRestored(t *testing.T) {
 		t.Errorf("%d %s", code, out)
 	}
 	if b, err := os.ReadFile(mine); string(b) != "mine" {
-		t.Errorf("a file that was there is %q, %v", b, err)
+		t.Errorf("an existing file is now %q, %v", b, err)
 	}
 	if _, err := os.Stat(filepath.Join(agents, "code-focused.md")); err != nil {
 		t.Error(err)

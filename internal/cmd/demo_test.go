@@ -28,11 +28,11 @@ func TestADemoOverwritesNothing(t *testing.T) {
 				t.Errorf("with %s: %v", name, err)
 			}
 			if b, err := os.ReadFile(file); err != nil || string(b) != "mine" {
-				t.Errorf("%s now holds %q, %v", name, b, err)
+				t.Errorf("%s now contains %q, %v", name, b, err)
 			}
 			list, err := os.ReadDir(dir)
 			if err != nil || len(list) != 1 {
-				t.Errorf("beside %s there is %v, %v", name, list, err)
+				t.Errorf("besides %s, the folder contains %v, %v", name, list, err)
 			}
 		}
 	}

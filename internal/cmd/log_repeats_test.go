@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-func TestAnErrorThatContinuesIsLoggedOnceAMinute(t *testing.T) {
+func TestARepeatedErrorIsLoggedOncePerMinute(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
@@ -23,14 +23,14 @@ func TestAnErrorThatContinuesIsLoggedOnceAMinute(t *testing.T) {
 				log.Error("job failed", "job", "claims", "error", full)
 			}
 			log.Info("still here")
-			time.Sleep(time.Second) // of the bubble
+			time.Sleep(time.Second) // in the synctest bubble
 		}
 		for line, want := range map[string]int{
 			"job=claims error=\"the database": 3, "job=approvals error=\"the database": 3, "the disk is full": 1,
 			"repeated=59": 4, "still here": 150,
 		} {
 			if n := strings.Count(out.String(), line); n != want {
-				t.Errorf("%q is logged %d times in 150 s, want %d", line, n, want)
+				t.Errorf("%q was logged %d times in 150 s, want %d", line, n, want)
 			}
 		}
 	})

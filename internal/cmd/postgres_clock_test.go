@@ -10,11 +10,11 @@ import (
 	"taskyard/db/dbtest"
 )
 
-// Servers whose clocks differ would take each other's leases for over.
-func TestOnPostgresTheDatabaseHasTheTime(t *testing.T) {
+// Servers with different clocks would treat each other's leases as expired.
+func TestCommandsOnPostgresUseTheClockOfTheDatabase(t *testing.T) {
 	t.Parallel()
 	if !dbtest.Postgres() {
-		t.Skip("SQLite has the clock of its server")
+		t.Skip("SQLite uses the clock of the server")
 	}
 	url := dbtest.PostgresAhead(t)
 	var out bytes.Buffer
@@ -35,6 +35,6 @@ func TestOnPostgresTheDatabaseHasTheTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	if ahead := time.Until(time.UnixMilli(at)); ahead < 50*time.Minute {
-		t.Errorf("a token was made %v ahead of this machine's time, and the database is an hour ahead", ahead.Round(time.Second))
+		t.Errorf("a token was created %v ahead of this machine's clock, want an hour as the database", ahead.Round(time.Second))
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestANegativeNumberIsNoUnknownFlag(t *testing.T) {
+func TestANegativeNumberIsNotAnUnknownFlag(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{"task", "show", "-4"}, {"settings", "set", "runs.max_parallel", "-4"}} {
 		code, out := runs(t, args...)
@@ -19,7 +19,7 @@ func TestANegativeNumberIsNoUnknownFlag(t *testing.T) {
 	}
 }
 
-func TestTheToolsOfMCPMayBeAskedForByName(t *testing.T) {
+func TestTheProfileOfMCPToolsIsChecked(t *testing.T) {
 	t.Parallel()
 	if code, out := runs(t, "mcp", "--profile", "all"); !strings.Contains(out, "set TASKYARD_TOKEN") {
 		t.Errorf("%d %s", code, out)

@@ -12,11 +12,11 @@ import (
 	"taskyard/internal/client"
 )
 
-// written finds commands in texts, up to what ends a command in a shell.
+// written finds commands in texts, up to where a shell ends a command.
 var written = regexp.MustCompile("(?m)(?:^|[`(| ])taskyard ([a-z][^`|;<>()\n#·]*)")
 
 // TestWrittenCommandsExist reads every command that the pages and the examples
-// show: the command and its flags must be there.
+// show: the command and its flags must exist.
 func TestWrittenCommandsExist(t *testing.T) {
 	t.Parallel()
 	k, err := kong.New(&Commands{}, kong.ExplicitGroups(Groups))
@@ -54,7 +54,7 @@ func TestWrittenCommandsExist(t *testing.T) {
 			p.pass(w)
 		}
 		if p.node == k.Model.Node || len(p.node.Children) > 0 && p.node.DefaultCmd == nil {
-			t.Errorf("taskyard %s is no command", m[1])
+			t.Errorf("taskyard %s is not a command", m[1])
 		}
 	}
 	if n < 80 {
@@ -62,7 +62,7 @@ func TestWrittenCommandsExist(t *testing.T) {
 	}
 }
 
-// leaves are the paths of the client commands.
+// leaves returns the paths of the client commands.
 func leaves(t *testing.T) (paths [][]string) {
 	t.Helper()
 	k, err := kong.New(&Commands{}, kong.ExplicitGroups(Groups))

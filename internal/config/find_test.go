@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestTheFileIsFound changes the working directory, so it is not parallel.
-func TestTheFileIsFound(t *testing.T) {
+// TestTheConfigurationFileIsFound changes the working directory, so it is not parallel.
+func TestTheConfigurationFileIsFound(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
 	put := func(name, text string) string {
@@ -47,8 +47,8 @@ func TestTheFileIsFound(t *testing.T) {
 		{"then TASKYARD_CONFIG", LoadOptions{Environ: variables}, "3 with"},
 		{"then the data folder of --data", LoadOptions{Flags: map[string]string{"data": "with"}}, "4 with"},
 		{"or of TASKYARD_DATA", LoadOptions{Environ: variables[1:]}, "4 with"},
-		{"then the system's file, whose data folder is the service's", LoadOptions{}, "1 /srv/service"},
-		{"a folder that is named keeps being the data folder", LoadOptions{Flags: map[string]string{"data": "without"}}, "1 without"},
+		{"then the system's file, which names the data folder of the service", LoadOptions{}, "1 /srv/service"},
+		{"a given data folder remains the data folder", LoadOptions{Flags: map[string]string{"data": "without"}}, "1 without"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -57,7 +57,7 @@ func TestTheFileIsFound(t *testing.T) {
 			}
 		})
 	}
-	t.Run("without the system's file, settings are written into the data folder", func(t *testing.T) {
+	t.Run("without the system's file, settings are written to the data folder", func(t *testing.T) {
 		for _, data := range []string{"without", ""} {
 			o := LoadOptions{System: filepath.Join(dir, "none", "taskyard.toml"), Flags: map[string]string{}}
 			want := filepath.Join("data", FileName)
@@ -65,23 +65,23 @@ func TestTheFileIsFound(t *testing.T) {
 				o.Flags["data"], want = data, filepath.Join(data, FileName)
 			}
 			if path, own, _ := o.path(); path != want || !own {
-				t.Errorf("with --data %q they go to %s, want %s", data, path, want)
+				t.Errorf("with --data %q, they are written to %s, want %s", data, path, want)
 			}
 		}
 	})
-	t.Run("an instance in ./data is not the service's", func(t *testing.T) {
+	t.Run("an instance in ./data takes precedence over the service", func(t *testing.T) {
 		put("data/taskyard.db", "")
 		if got := find(LoadOptions{}); got != "8080 ./data" {
 			t.Errorf("got %s", got)
 		}
 	})
-	t.Run("and its own file counts", func(t *testing.T) {
+	t.Run("and its own file is used", func(t *testing.T) {
 		put("data/taskyard.toml", "listen = \"127.0.0.1:5\"\n")
 		if got := find(LoadOptions{}); got != "5 ./data" {
 			t.Errorf("got %s", got)
 		}
 	})
-	t.Run("a file that TASKYARD_CONFIG names must be there", func(t *testing.T) {
+	t.Run("a file that TASKYARD_CONFIG names must exist", func(t *testing.T) {
 		_, _, err := Load(LoadOptions{Environ: []string{"TASKYARD_CONFIG=absent.toml"}})
 		if err == nil || !strings.Contains(err.Error(), "absent.toml") {
 			t.Error(err)
@@ -93,7 +93,7 @@ func TestForeignVariables(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ name, variable, want string }{
 		{"a typo", "TASKYARD_SCHEDULER_CORN=x", "did you mean TASKYARD_SCHEDULER_CRON?"},
-		{"a typo of what clients read", "TASKYARD_TOKN=x", "did you mean TASKYARD_TOKEN?"},
+		{"a typo in a variable of clients", "TASKYARD_TOKN=x", "did you mean TASKYARD_TOKEN?"},
 		{"a missing section", "TASKYARD_MAX_PARALLEL=4", "did you mean TASKYARD_RUNS_MAX_PARALLEL?"},
 		{"something else", "TASKYARD_Q=1", "a key of taskyard.toml in capitals is valid"},
 		{"a typo that looks like a port", "TASKYARD_PORTS=1", "unknown variable"},
@@ -103,7 +103,7 @@ func TestForeignVariables(t *testing.T) {
 		{"a link", "TASKYARD_PORT=tcp://10.0.0.1:80", ""},
 		{"a link of a port", "TASKYARD_PORT_80_TCP=tcp://10.0.0.1:80", ""},
 		{"its parts", "TASKYARD_PORT_80_TCP_ADDR=10.0.0.1", ""},
-		{"those of a service with a longer name", "TASKYARD_WEB_PORT_80_TCP_PROTO=tcp", ""},
+		{"parts of a service with a longer name", "TASKYARD_WEB_PORT_80_TCP_PROTO=tcp", ""},
 		{"the host of a service with a longer name", "TASKYARD_WEB_SERVICE_HOST=10.0.0.1", ""},
 	}
 	for _, test := range tests {
@@ -132,7 +132,7 @@ func TestUnixAddresses(t *testing.T) {
 		"unix:/" + strings.Repeat("x", 200), "unix:/a\x00b", "/run/s.sock",
 	} {
 		if err := listenAddress(bad); err == nil {
-			t.Errorf("%q is taken", bad)
+			t.Errorf("%q is accepted", bad)
 		}
 	}
 }

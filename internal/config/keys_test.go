@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestKeysAndFieldsAgree walks the struct: a setting without field would be
-// read and dropped, a field without setting could never be set.
+// TestKeysAndFieldsAgree walks the struct: a setting without a field would be read
+// and ignored, a field without a setting could never be set.
 func TestKeysAndFieldsAgree(t *testing.T) {
 	t.Parallel()
 	var fields []string

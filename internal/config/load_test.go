@@ -40,18 +40,18 @@ func TestDefaults(t *testing.T) {
 	t.Parallel()
 	c, sources := mustLoad(t, "", nil, nil)
 	checks := map[string]bool{
-		"listen is on loopback":       c.Listen == "127.0.0.1:8080",
-		"data is ./data":              c.Data == "./data",
-		"ticks come hourly by day":    c.Scheduler.Cron == "0 6-21 * * *" && c.Scheduler.Enabled,
-		"the zone is local":           c.Scheduler.Timezone == "Local",
-		"one run of a tick at a time": c.Scheduler.Concurrency == 1 && c.Scheduler.WakeBudgetPerHour == 12,
+		"listen is on loopback":           c.Listen == "127.0.0.1:8080",
+		"data is ./data":                  c.Data == "./data",
+		"ticks are hourly during the day": c.Scheduler.Cron == "0 6-21 * * *" && c.Scheduler.Enabled,
+		"the zone is local":               c.Scheduler.Timezone == "Local",
+		"one run of a tick at a time":     c.Scheduler.Concurrency == 1 && c.Scheduler.WakeBudgetPerHour == 12,
 		"runs are bounded": c.Runs.MaxParallel == 4 && c.Runs.Timeout == 5*time.Minute &&
 			c.Runs.IdleTimeout == 2*time.Minute && c.Runs.Attempts == 3,
-		"transcripts stay 90 days":          c.Runs.KeepTranscripts == 90*24*time.Hour,
+		"transcripts are kept 90 days":      c.Runs.KeepTranscripts == 90*24*time.Hour,
 		"claims hold two hours":             c.Claims.Lease == 2*time.Hour,
 		"delegated runs wait for people":    c.Approval.Policy == "delegated" && c.Approval.Expires == 24*time.Hour,
 		"the task tool has its seven lines": c.TaskTool == TaskTool{true, 2, 300, 50000, false, true, 60},
-		"seven backups stay":                c.Backup.Cron == "30 3 * * *" && c.Backup.Keep == 7,
+		"seven backups are kept":            c.Backup.Cron == "30 3 * * *" && c.Backup.Keep == 7,
 		"sources say default":               sources["runs.timeout"] == "default",
 	}
 	for name, ok := range checks {
@@ -70,24 +70,24 @@ func TestLaterLayersWin(t *testing.T) {
 	flags := map[string]string{"runs.attempts": "7"}
 	c, sources := mustLoad(t, file, environ, flags)
 
-	t.Run("the file beats the default", func(t *testing.T) {
+	t.Run("the file overrides the default", func(t *testing.T) {
 		if c.Runs.Timeout != 2*time.Second || !strings.HasSuffix(sources["runs.timeout"], "test.toml:5") {
 			t.Errorf("%v from %s", c.Runs.Timeout, sources["runs.timeout"])
 		}
 	})
-	t.Run("a variable beats the file", func(t *testing.T) {
+	t.Run("a variable overrides the file", func(t *testing.T) {
 		if c.Runs.MaxParallel != 5 || sources["runs.max_parallel"] != "TASKYARD_RUNS_MAX_PARALLEL" {
 			t.Errorf("%v from %s", c.Runs.MaxParallel, sources["runs.max_parallel"])
 		}
 	})
-	t.Run("a flag beats the variable", func(t *testing.T) {
+	t.Run("a flag overrides the variable", func(t *testing.T) {
 		if c.Runs.Attempts != 7 || sources["runs.attempts"] != "flag --set runs.attempts" {
 			t.Errorf("%v from %s", c.Runs.Attempts, sources["runs.attempts"])
 		}
 	})
 }
 
-func TestWhereTheFileIs(t *testing.T) {
+func TestTheFileIsInTheDataFolderOrNamed(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	write := func(t *testing.T, text string) {
@@ -97,29 +97,29 @@ func TestWhereTheFileIs(t *testing.T) {
 		}
 	}
 	write(t, "log_level = \"debug\"\n")
-	t.Run("the data folder of the flag is looked into", func(t *testing.T) {
+	t.Run("the file is found in the data folder of the flag", func(t *testing.T) {
 		c, _, err := Load(LoadOptions{Flags: map[string]string{"data": folder}})
 		if err != nil || c.Log.Level != "debug" || c.Data != folder {
 			t.Errorf("%+v %v", c, err)
 		}
 	})
-	t.Run("the data folder of the variable is looked into", func(t *testing.T) {
+	t.Run("the file is found in the data folder of the variable", func(t *testing.T) {
 		c, _, err := Load(LoadOptions{Environ: []string{"TASKYARD_DATA=" + folder}})
 		if err != nil || c.Log.Level != "debug" {
 			t.Errorf("%+v %v", c, err)
 		}
 	})
-	t.Run("a data folder without file is fine", func(t *testing.T) {
+	t.Run("a data folder without a file is fine", func(t *testing.T) {
 		if _, _, err := Load(LoadOptions{Flags: map[string]string{"data": t.TempDir()}}); err != nil {
 			t.Error(err)
 		}
 	})
-	t.Run("a named file must be there", func(t *testing.T) {
+	t.Run("a named file must exist", func(t *testing.T) {
 		if _, _, err := Load(LoadOptions{File: filepath.Join(folder, "none.toml")}); err == nil {
 			t.Error("no error")
 		}
 	})
-	t.Run("a file in the data folder cannot point to another", func(t *testing.T) {
+	t.Run("a file in the data folder cannot name another data folder", func(t *testing.T) {
 		write(t, "data = \"/elsewhere\"\n")
 		_, _, err := Load(LoadOptions{Flags: map[string]string{"data": folder}})
 		if err == nil || !strings.Contains(err.Error(), FileName+":1: data:") {
@@ -163,19 +163,19 @@ network = true
 			t.Errorf("%+v", r)
 		}
 	})
-	t.Run("variables reach into a section", func(t *testing.T) {
+	t.Run("variables change a section", func(t *testing.T) {
 		if r := c.Runners["coder"]; r.Workspace != "/w" || len(r.Command) != 2 || r.Command[0] != "a,b" {
 			t.Errorf("%+v", r)
 		}
 	})
-	t.Run("variables make a section", func(t *testing.T) {
+	t.Run("variables create a section", func(t *testing.T) {
 		if c.Runners["other"].Kind != "builtin" {
 			t.Errorf("%+v", c.Runners)
 		}
 	})
 }
 
-func TestVariablesOfClientsMeanNothing(t *testing.T) {
+func TestVariablesOfClientsAreIgnored(t *testing.T) {
 	t.Parallel()
 	var environ []string
 	for _, name := range ClientVariables {

@@ -24,7 +24,7 @@ func TestNotifySections(t *testing.T) {
 	if n := c.Notify["night"]; n.URLEnv != "NIGHT" || !slices.Equal(n.Kinds, []string{"failure", "notice"}) {
 		t.Errorf("%+v", n)
 	}
-	t.Run("the address is not part of what is printed", func(t *testing.T) {
+	t.Run("the address is not printed", func(t *testing.T) {
 		var b strings.Builder
 		if err := c.Print(&b, src); err != nil || strings.Contains(b.String(), "hunter2") || !strings.Contains(b.String(), "[notify.ops]") {
 			t.Errorf("%v\n%s", err, b.String())
@@ -39,7 +39,7 @@ func TestNotifySections(t *testing.T) {
 	})
 }
 
-func TestNotifyIsRefused(t *testing.T) {
+func TestInvalidNotifySectionsAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, text, want string }{
 		{"without a variable", publicURL + "[notify.ops]\n", "test.toml:2: notify.ops.url_env: is missing: name the variable"},
@@ -52,7 +52,7 @@ func TestNotifyIsRefused(t *testing.T) {
 			`test.toml:4: notify.ops.kinds: "gossip" is not valid: valid values are question, approval, failure, blocked, notice`,
 		},
 		{"with no kind", publicURL + "[notify.ops]\nurl_env = \"OPS\"\nkinds = []\n", "test.toml:4: notify.ops.kinds: must not be empty"},
-		{"without an address of the server", "[notify.ops]\nurl_env = \"OPS\"\n", "test.toml:1: notify.ops: needs public_url"},
+		{"without the public URL of the server", "[notify.ops]\nurl_env = \"OPS\"\n", "test.toml:1: notify.ops: needs public_url"},
 		{
 			"with an unknown key", publicURL + "[notify.ops]\nurl = \"x\"\n",
 			`unknown key "notify.ops.url": valid in [notify.ops] are url_env, kinds`,
@@ -65,7 +65,7 @@ func TestNotifyIsRefused(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a variable that nothing names", func(t *testing.T) {
+	t.Run("a variable that is not named", func(t *testing.T) {
 		if _, _, err := load(t, "", []string{"TASKYARD_NOTIFY_OPS=x"}, nil); err == nil ||
 			!strings.Contains(err.Error(), "TASKYARD_NOTIFY_OPS: unknown variable") {
 			t.Error(err)

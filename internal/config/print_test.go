@@ -32,11 +32,11 @@ func TestPrint(t *testing.T) {
 		}
 		return c, b.String()
 	}
-	t.Run("what it prints reads back as the same configuration", func(t *testing.T) {
+	t.Run("the output is read as the same configuration", func(t *testing.T) {
 		c, out := show(t, printed, nil)
 		back, _ := mustLoad(t, out, nil, nil)
 		back.file = c.file
-		c.sources, c.opts, back.sources, back.opts = nil, LoadOptions{}, nil, LoadOptions{} // they name the files
+		c.sources, c.opts, back.sources, back.opts = nil, LoadOptions{}, nil, LoadOptions{} // they differ by file
 		if !reflect.DeepEqual(c, back) {
 			t.Errorf("%+v\n%+v\n%s", c, back, out)
 		}
@@ -49,11 +49,11 @@ func TestPrint(t *testing.T) {
 			`timeout = "1h30m"`:         "test.toml:4",
 		} {
 			if !hasLine(out, start, end) {
-				t.Errorf("no line %s … %s in\n%s", start, end, out)
+				t.Errorf("there is no line %s … %s in\n%s", start, end, out)
 			}
 		}
 	})
-	t.Run("sections come in order", func(t *testing.T) {
+	t.Run("sections are in order", func(t *testing.T) {
 		_, out := show(t, printed, nil)
 		if a, b := strings.Index(out, "[providers.a]"), strings.Index(out, "[providers.b]"); a < 0 || b < a {
 			t.Error(out)

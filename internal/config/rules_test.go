@@ -13,8 +13,8 @@ func TestEqualFailuresAsConfigured(t *testing.T) {
 		want int
 	}{
 		{"five by default", nil, 5},
-		{"as many as are named", map[string]string{"runs.equal_failures": "2"}, 2},
-		{"0 is never", map[string]string{"runs.equal_failures": "0"}, 0},
+		{"as configured", map[string]string{"runs.equal_failures": "2"}, 2},
+		{"never with 0", map[string]string{"runs.equal_failures": "0"}, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c, _, err := Load(LoadOptions{File: os.DevNull, Flags: tt.set})
@@ -35,6 +35,6 @@ func TestNoWakesAsConfigured(t *testing.T) {
 		t.Fatal(err)
 	}
 	if c.Rules().Wakes {
-		t.Error("a budget of 0 leaves wakes on")
+		t.Error("wakes are enabled with a budget of 0")
 	}
 }

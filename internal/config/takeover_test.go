@@ -25,32 +25,32 @@ func TestATakeoverOfRunners(t *testing.T) {
 	}{
 		{"nothing", twoRunners, twoRunners, "[]", "[]"},
 		{
-			"one more", twoRunners, twoRunners + "[runners.z]\nkind = \"worker\"\nlabels = [\"gpu\"]\n",
+			"an additional runner", twoRunners, twoRunners + "[runners.z]\nkind = \"worker\"\nlabels = [\"gpu\"]\n",
 			"[{runners.z.kind  worker} {runners.z.labels  [\"gpu\"]}]", "[]",
 		},
 		{
-			"one less", twoRunners, strings.ReplaceAll(twoRunners, "[runners.y]\nkind = \"claude\"\n", ""),
+			"a removed runner", twoRunners, strings.ReplaceAll(twoRunners, "[runners.y]\nkind = \"claude\"\n", ""),
 			"[{runners.y.kind claude }]", "[]",
 		},
 		{
-			"another provider", twoRunners, strings.ReplaceAll(twoRunners, "small", "big"),
+			"a changed provider", twoRunners, strings.ReplaceAll(twoRunners, "small", "big"),
 			`[{providers.a.models ["small"] ["big"]}]`, "[]",
 		},
 		{
-			"another secret of the same name", twoRunners, strings.ReplaceAll(twoRunners, "hunter2", "swordfish"),
+			"a changed secret of the same name", twoRunners, strings.ReplaceAll(twoRunners, "hunter2", "swordfish"),
 			`[{runners.x.env {"API_KEY" = "***"} {"API_KEY" = "***"}}]`, "[]",
 		},
 		{
-			"another argument", twoRunners, strings.ReplaceAll(twoRunners, `["one"]`, `["one", "--key=hunter3"]`),
+			"a changed argument", twoRunners, strings.ReplaceAll(twoRunners, `["one"]`, `["one", "--key=hunter3"]`),
 			`[{runners.x.command ["one"] ["one", "***"]}]`, "[]",
 		},
 		{
-			"another address", "[runners.h]\nkind = \"webhook\"\nsecret_env = \"S\"\nurl = \"https://a.example/hunter2\"\n",
+			"a changed address", "[runners.h]\nkind = \"webhook\"\nsecret_env = \"S\"\nurl = \"https://a.example/hunter2\"\n",
 			"[runners.h]\nkind = \"webhook\"\nsecret_env = \"S\"\nurl = \"https://b.example/?key=hunter2\"\n",
 			"[{runners.h.url https://a.example/*** https://b.example/***}]", "[]",
 		},
 		{
-			"with another data folder, against which their folders were not checked", "data = \"/srv/a\"\n" + twoRunners,
+			"a changed data folder, against which the folders of runners were not checked", "data = \"/srv/a\"\n" + twoRunners,
 			"data = \"/srv/b\"\n" + strings.ReplaceAll(twoRunners, "one", "two"), "[]", "[data runners.x.command]",
 		},
 	} {
@@ -61,27 +61,27 @@ func TestATakeoverOfRunners(t *testing.T) {
 			was := fmt.Sprint(c.Runners, c.Providers)
 			m, changed, restart := c.Takeover(next)
 			if got := fmt.Sprint(changed); got != tt.changed {
-				t.Errorf("changed %s, want %s", got, tt.changed)
+				t.Errorf("got changed %s, want %s", got, tt.changed)
 			}
 			if got := fmt.Sprint(restart); got != tt.restart {
-				t.Errorf("a restart is needed by %s, want %s", got, tt.restart)
+				t.Errorf("got %s as needing a restart, want %s", got, tt.restart)
 			}
 			want := fmt.Sprint(next.Runners, next.Providers)
 			if tt.restart != "[]" {
 				want = was
 			}
 			if got := fmt.Sprint(m.Runners, m.Providers); got != want {
-				t.Errorf("runners %s, want %s", got, want)
+				t.Errorf("got runners %s, want %s", got, want)
 			}
 			if got := fmt.Sprint(c.Runners, c.Providers); got != was {
-				t.Errorf("those that were in use are %s by now, and were %s", got, was)
+				t.Errorf("the former runners are now %s, want %s", got, was)
 			}
 			if _, again, _ := m.Takeover(next); len(again) > 0 {
-				t.Errorf("a second takeover changes %v", again)
+				t.Errorf("a second takeover changed %v", again)
 			}
 		})
 	}
-	t.Run("leaves one that the program itself set, as the demo does", func(t *testing.T) {
+	t.Run("a runner that the program itself set is kept, as in the demo", func(t *testing.T) {
 		t.Parallel()
 		c, _ := mustLoad(t, twoRunners, nil, nil)
 		c.Runners["y"] = Runner{Kind: "command", Command: []string{"demo"}}
@@ -90,7 +90,7 @@ func TestATakeoverOfRunners(t *testing.T) {
 			t.Errorf("%+v", m.Runners)
 		}
 	})
-	t.Run("an edit of one names the file", func(t *testing.T) {
+	t.Run("an edit of a runner names the file", func(t *testing.T) {
 		t.Parallel()
 		c, _ := mustLoad(t, twoRunners, nil, nil)
 		_, err := c.Edit(map[string]*string{"runners.x.kind": new("acp")})

@@ -9,8 +9,8 @@ import (
 	"taskyard/task"
 )
 
-// holds checks what an import relies on: a plan without problems is whole.
-func holds(t *testing.T, p *Plan) {
+// checkPlan checks what an import relies on: a plan without problems is consistent.
+func checkPlan(t *testing.T, p *Plan) {
 	t.Helper()
 	if len(p.Report.Problems) > 0 {
 		return
@@ -18,7 +18,7 @@ func holds(t *testing.T, p *Plan) {
 	depth := map[string]int{}
 	for _, it := range p.Items {
 		if it.Ref == "" || p.Item(it.Ref) != it {
-			t.Fatalf("%s has no id of its own", it.Where)
+			t.Fatalf("%s has no unique ID", it.Where)
 		}
 		tk := it.Task
 		var bad task.Problems
@@ -35,7 +35,7 @@ func holds(t *testing.T, p *Plan) {
 		}
 		for _, ref := range append([]string{it.Parent}, append(it.BlockedBy, it.Subtasks...)...) {
 			if ref != "" && (p.Item(ref) == nil || ref == it.Ref) {
-				t.Fatalf("%s leads to %q", it.Where, ref)
+				t.Fatalf("%s refers to the missing task %q", it.Where, ref)
 			}
 		}
 		for _, c := range tk.Comments {
@@ -75,30 +75,30 @@ func seed(f *testing.F, files ...string) {
 func FuzzTasks(f *testing.F) {
 	seed(f, "testdata/first/tasks.json")
 	f.Add([]byte(one(`"id":"1","title":"a","status":"active","blockedBy":["1"],"comments":[{"id":1,"author":"a","content":"b"}]`)))
-	f.Fuzz(func(t *testing.T, b []byte) { holds(t, Taskyard(Source{"tasks.json", b}, nil, nil)) })
+	f.Fuzz(func(t *testing.T, b []byte) { checkPlan(t, Taskyard(Source{"tasks.json", b}, nil, nil)) })
 }
 
 func FuzzHistory(f *testing.F) {
 	seed(f, "testdata/first/history.jsonl")
 	f.Fuzz(func(t *testing.T, b []byte) {
-		holds(t, Taskyard(Source{"tasks.json", []byte(one())}, &Source{"history.jsonl", b}, &Source{"todos.json", b}))
+		checkPlan(t, Taskyard(Source{"tasks.json", []byte(one())}, &Source{"history.jsonl", b}, &Source{"todos.json", b}))
 	})
 }
 
 func FuzzBeads(f *testing.F) {
 	seed(f, "testdata/beads/.beads/*.jsonl")
-	f.Fuzz(func(t *testing.T, b []byte) { holds(t, Beads(Source{"issues.jsonl", b})) })
+	f.Fuzz(func(t *testing.T, b []byte) { checkPlan(t, Beads(Source{"issues.jsonl", b})) })
 }
 
 func FuzzTaskMaster(f *testing.F) {
 	seed(f, "testdata/taskmaster/.taskmaster/tasks/*.json")
-	f.Fuzz(func(t *testing.T, b []byte) { holds(t, TaskMaster(Source{"tasks.json", b})) })
+	f.Fuzz(func(t *testing.T, b []byte) { checkPlan(t, TaskMaster(Source{"tasks.json", b})) })
 }
 
 func FuzzBacklog(f *testing.F) {
 	seed(f, "testdata/backlog/backlog/*/*.md", "testdata/backlog/backlog/archive/tasks/*.md")
 	f.Fuzz(func(t *testing.T, b []byte) {
-		holds(t, Backlog([]Source{
+		checkPlan(t, Backlog([]Source{
 			{"tasks/a.md", b},
 			{"tasks/b.md", []byte("---\nid: b\ntitle: b\ndependencies: [a]\nparent_task_id: a\n---\n")},
 		}))

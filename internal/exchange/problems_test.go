@@ -10,7 +10,7 @@ import (
 
 const whole = `"owner":"coder","createdBy":"coder","createdAt":"2026-01-01T00:00:00Z","updatedAt":"2026-01-01T00:00:00Z"`
 
-// one is a tasks.json with tasks of these members.
+// one returns a tasks.json with tasks that have these members.
 func one(tasks ...string) string {
 	for i, k := range tasks {
 		tasks[i] = "{" + whole + "," + k + "}"
@@ -18,74 +18,74 @@ func one(tasks ...string) string {
 	return `{"tasks":[` + strings.Join(tasks, ",") + `],"nextId":9}`
 }
 
-func TestEveryProblemIsNamedWithItsPlace(t *testing.T) {
+func TestEveryProblemIsReportedWithItsPlace(t *testing.T) {
 	t.Parallel()
 	ok := `"id":"1","title":"a","status":"active"`
 	tests := []struct{ name, tasks, history, where, what string }{
 		{"not JSON", "hello", "", "tasks.json line 1", "is not JSON"},
 		{"not JSON, on its line", "{\n\"tasks\": [\n{\"id\": }\n]}", "", "tasks.json line 3", "is not JSON"},
-		{"cut off", `{"tasks":[{"id":"1"`, "", "tasks.json line 1", "unexpected EOF"},
+		{"truncated", `{"tasks":[{"id":"1"`, "", "tasks.json line 1", "unexpected EOF"},
 		{"an empty file", "", "", "tasks.json line 1", "EOF"},
-		{"no object", "[]", "", "tasks.json", "one JSON object"},
+		{"not an object", "[]", "", "tasks.json", "one JSON object"},
 		{"no list", `{"nextId":3}`, "", "tasks.json", `no list "tasks"`},
-		{"more behind the end", one(ok) + "{}", "", "tasks.json line 1", "after its end"},
-		{"the same name twice", one(ok + `,"title":"b"`), "", "tasks.json line 1", "duplicate"},
+		{"more after the end", one(ok) + "{}", "", "tasks.json line 1", "after its end"},
+		{"a duplicate name", one(ok + `,"title":"b"`), "", "tasks.json line 1", "duplicate"},
 		{"invalid UTF-8", one(`"id":"1","status":"active","title":"` + "\xff" + `"`), "", "tasks.json line 1", "UTF-8"},
-		{"a counter that is none", `{"tasks":[],"nextId":-3}`, "", "tasks.json: nextId", "positive whole number"},
-		{"a task that is no object", `{"tasks":[7],"nextId":3}`, "", "tasks.json: tasks[0]", "must be a JSON object, is a number"},
+		{"an invalid counter", `{"tasks":[],"nextId":-3}`, "", "tasks.json: nextId", "positive whole number"},
+		{"a task that is not an object", `{"tasks":[7],"nextId":3}`, "", "tasks.json: tasks[0]", "must be a JSON object, is a number"},
 		{"a title that is a number", one(`"id":"1","title":7,"status":"active"`), "", "tasks.json: tasks[0].title", "must be text, is a number"},
 		{
 			"done that is text", one(ok + `,"steps":[{"title":"a","done":"yes"}]`), "",
 			"tasks.json: tasks[0].steps[0].done", "must be true or false",
 		},
 		{"steps that are text", one(ok + `,"steps":"a"`), "", "tasks.json: tasks[0].steps", "must be a list"},
-		{"a priority that is half", one(ok + `,"priority":1.5`), "", "tasks.json: tasks[0].priority", "whole number"},
+		{"a fractional priority", one(ok + `,"priority":1.5`), "", "tasks.json: tasks[0].priority", "whole number"},
 		{"a priority out of bounds", one(ok + `,"priority":10000000`), "", "tasks.json: tasks[0].priority", "between"},
-		{"an id that is none", one(`"id":"5a","title":"a","status":"active"`), "", "tasks.json: tasks[0].id", "positive whole number"},
+		{"an invalid ID", one(`"id":"5a","title":"a","status":"active"`), "", "tasks.json: tasks[0].id", "positive whole number"},
 		{
 			"an id that is too large", one(`"id":"9223372036854775807","title":"a","status":"active"`),
 			"", "tasks.json: tasks[0].id", "positive whole number",
 		},
 		{
-			"a time that is none", `{"tasks":[{"id":"1","title":"a","owner":"c","status":"active","createdAt":"yesterday"}]}`,
+			"an invalid time", `{"tasks":[{"id":"1","title":"a","owner":"c","status":"active","createdAt":"yesterday"}]}`,
 			"", "tasks.json: tasks[0].createdAt", "must be a time",
 		},
 		{
-			"a time before all time", `{"tasks":[{"id":"1","title":"a","owner":"c","status":"active","createdAt":"0001-01-01T00:00:00Z"}]}`,
+			"a time that is too early", `{"tasks":[{"id":"1","title":"a","owner":"c","status":"active","createdAt":"0001-01-01T00:00:00Z"}]}`,
 			"", "tasks.json: tasks[0].createdAt", "between 1971",
 		},
 		{
-			"a status that is none", one(`"id":"1","title":"a","status":"paused"`), "",
+			"an invalid status", one(`"id":"1","title":"a","status":"paused"`), "",
 			"tasks.json: tasks[0].status", "draft, active, done or canceled",
 		},
-		{"history among the tasks", one(`"id":"1","title":"a","status":"done"`), "", "tasks.json: tasks[0].status", "history.jsonl"},
-		{"open tasks in history", one(), "{" + whole + "," + ok + "}", "history.jsonl line 1.status", "done or canceled"},
-		{"a line of history that is cut off", one(), "{" + whole + `,"id":"1","title":"a","status":"done"}` +
+		{"an archived task among the open tasks", one(`"id":"1","title":"a","status":"done"`), "", "tasks.json: tasks[0].status", "history.jsonl"},
+		{"an open task in the history", one(), "{" + whole + "," + ok + "}", "history.jsonl line 1.status", "done or canceled"},
+		{"a truncated line of the history", one(), "{" + whole + `,"id":"1","title":"a","status":"done"}` +
 			"\n{\"id\":\"2\",\"ti", "history.jsonl line 2", "unexpected EOF"},
-		{"two tasks on a line of history", one(), `{"id":"1"}{"id":"2"}`, "history.jsonl line 1", "after its end"},
-		{"an id twice", one(ok, ok), "", "tasks.json: tasks[1].id", "tasks.json: tasks[0]"},
+		{"two tasks on a line of the history", one(), `{"id":"1"}{"id":"2"}`, "history.jsonl line 1", "after its end"},
+		{"a duplicate ID", one(ok, ok), "", "tasks.json: tasks[1].id", "tasks.json: tasks[0]"},
 		{
-			"an id twice over the files", one(ok), "{" + whole + `,"id":1,"title":"a","status":"done"}`,
+			"a duplicate ID across files", one(ok), "{" + whole + `,"id":1,"title":"a","status":"done"}`,
 			"history.jsonl line 1.id", "tasks.json: tasks[0]",
 		},
 		{
-			"a step that leads nowhere", one(ok + `,"steps":[{"title":"a","done":false,"taskId":"7"}]`),
+			"a step with a missing subtask", one(ok + `,"steps":[{"title":"a","done":false,"taskId":"7"}]`),
 			"", "tasks.json: tasks[0].steps[0].taskId", `task "7"`,
 		},
-		{"a parent that is not there", one(ok + `,"parentTaskId":"7"`), "", "tasks.json: tasks[0].parentTaskId", `task "7"`},
-		{"a blocker that is not there", one(ok + `,"blockedBy":["7"]`), "", "tasks.json: tasks[0].blockedBy[0]", `task "7"`},
-		{"a task that waits for itself", one(ok + `,"blockedBy":["1"]`), "", "tasks.json: tasks[0].blockedBy[0]", "wait for itself"},
+		{"a missing parent", one(ok + `,"parentTaskId":"7"`), "", "tasks.json: tasks[0].parentTaskId", `task "7"`},
+		{"a missing blocker", one(ok + `,"blockedBy":["7"]`), "", "tasks.json: tasks[0].blockedBy[0]", `task "7"`},
+		{"a task that blocks itself", one(ok + `,"blockedBy":["1"]`), "", "tasks.json: tasks[0].blockedBy[0]", "wait for itself"},
 		{
-			"a circle of blockers", one(ok+`,"blockedBy":["2"]`, `"id":"2","title":"a","status":"active","blockedBy":["3"]`,
+			"a cycle of blockers", one(ok+`,"blockedBy":["2"]`, `"id":"2","title":"a","status":"active","blockedBy":["3"]`,
 				`"id":"3","title":"a","status":"active","blockedBy":["1"]`),
 			"", "tasks.json: tasks[2].blockedBy", "1 waits for 2 waits for 3 waits for 1",
 		},
 		{
-			"a task above itself", one(ok+`,"parentTaskId":"2"`, `"id":"2","title":"a","status":"active","parentTaskId":"1"`),
+			"a task that is its own ancestor", one(ok+`,"parentTaskId":"2"`, `"id":"2","title":"a","status":"active","parentTaskId":"1"`),
 			"", "tasks.json: tasks[0].parentTaskId", "its own ancestor",
 		},
 		{
-			"a subtask of two", one(ok+`,"steps":[{"title":"a","taskId":"3"}]`,
+			"a subtask of two tasks", one(ok+`,"steps":[{"title":"a","taskId":"3"}]`,
 				`"id":"2","title":"a","status":"active","steps":[{"title":"a","taskId":"3"}]`, `"id":"3","title":"a","status":"active"`),
 			"", "tasks.json: tasks[1].steps[0].taskId", "subtask of",
 		},
@@ -102,16 +102,16 @@ func TestEveryProblemIsNamedWithItsPlace(t *testing.T) {
 			"", "tasks.json: tasks[0].comments[0].content", "65536 bytes",
 		},
 		{
-			"a kind of comment that is none", one(ok + `,"comments":[{"author":"coder","content":"x","kind":"run"}]`),
+			"an invalid kind of comment", one(ok + `,"comments":[{"author":"coder","content":"x","kind":"run"}]`),
 			"", "tasks.json: tasks[0].comments[0].kind", "must be comment",
 		},
-		{"a comment of nobody", one(ok + `,"comments":[{"content":"x"}]`), "", "tasks.json: tasks[0].comments[0].author", "blank"},
+		{"a comment without an author", one(ok + `,"comments":[{"content":"x"}]`), "", "tasks.json: tasks[0].comments[0].author", "blank"},
 		{
 			"too many steps", one(ok + `,"steps":[` + strings.Repeat(`{"title":"a"},`, task.MaxSteps) + `{"title":"a"}]`),
 			"", "tasks.json: tasks[0].steps", "at most 200",
 		},
 		{
-			"a resource that is no link", one(ok + `,"resources":[{"type":"url","value":"javascript:x"}]`),
+			"a resource that is not a link", one(ok + `,"resources":[{"type":"url","value":"javascript:x"}]`),
 			"", "tasks.json: tasks[0].resources[0].value", "http",
 		},
 		{"a label with a space", one(ok + `,"labels":["a b"]`), "", "tasks.json: tasks[0].labels[0]", "a-z"},
@@ -131,7 +131,7 @@ func wantProblem(t *testing.T, p *Plan, where, what string) {
 			return
 		}
 	}
-	t.Errorf("want %s: …%s…, got %v", where, what, p.Report.Problems)
+	t.Errorf("got %v, want %s: …%s…", p.Report.Problems, where, what)
 }
 
 func TestProblemsOfOtherFormats(t *testing.T) {
@@ -144,27 +144,27 @@ func TestProblemsOfOtherFormats(t *testing.T) {
 		p           *Plan
 		where, what string
 	}{
-		{"a bead without id", bead(`{"title":"a"}`), "issues.jsonl line 1.id", "missing"},
-		{"a bead that is no object", bead(`[]`), "issues.jsonl line 1", "must be a JSON object"},
+		{"a bead without an ID", bead(`{"title":"a"}`), "issues.jsonl line 1.id", "missing"},
+		{"a bead that is not an object", bead(`[]`), "issues.jsonl line 1", "must be a JSON object"},
 		{
 			"beads that block each other", bead(`{"id":"a","title":"a","dependencies":[{"depends_on_id":"b","type":"blocks"}]}` +
 				"\n" + `{"id":"b","title":"b","dependencies":[{"depends_on_id":"a","type":"blocks"}]}`),
 			"issues.jsonl line 2.blockedBy", "a waits for b waits for a",
 		},
-		{"a bead without title", bead(`{"id":"a"}`), "issues.jsonl line 1.title", "blank"},
-		{"the database itself in place of its export", bead("SQLite format 3\x00"), "issues.jsonl line 1", "must be a JSON object"},
-		{"no JSON for Task Master", master("x"), "tasks.json", "must be a JSON object"},
+		{"a bead without a title", bead(`{"id":"a"}`), "issues.jsonl line 1.title", "blank"},
+		{"the database instead of its export", bead("SQLite format 3\x00"), "issues.jsonl line 1", "must be a JSON object"},
+		{"a Task Master file that is not JSON", master("x"), "tasks.json", "must be a JSON object"},
 		{"a tag that is a list", master(`{"master":[]}`), `tasks.json: "master"`, "must be a JSON object, is a list"},
-		{"a task without id", master(`{"tasks":[{"title":"a"}]}`), "tasks.json.tasks[0].id", "missing"},
-		{"a task of markdown without front matter", Backlog(front("hello")), "tasks/a.md", "front matter"},
-		{"front matter without end", Backlog(front("---\nid: a\n")), "tasks/a.md", "front matter"},
+		{"a task without an ID", master(`{"tasks":[{"title":"a"}]}`), "tasks.json.tasks[0].id", "missing"},
+		{"a Markdown task without front matter", Backlog(front("hello")), "tasks/a.md", "front matter"},
+		{"front matter that is not closed", Backlog(front("---\nid: a\n")), "tasks/a.md", "front matter"},
 		{"front matter that is not YAML", Backlog(front("---\nid: [a\n---\n")), "tasks/a.md", "is broken (line 2)"},
-		{"front matter that grows when it is read", Backlog(front("---\na: &a [x]\nlabels: *a\n---\n")), "tasks/a.md.labels[0]", "one value"},
-		{"a key that is there twice", Backlog(front("---\nid: a\nid: b\n---\n")), "tasks/a.md.id", "appears twice"},
+		{"front matter with an anchor", Backlog(front("---\na: &a [x]\nlabels: *a\n---\n")), "tasks/a.md.labels[0]", "one value"},
+		{"a duplicate key", Backlog(front("---\nid: a\nid: b\n---\n")), "tasks/a.md.id", "appears twice"},
 		{"front matter that is too long", Backlog(front("---\nid: " + strings.Repeat("a", 40000) + "\n---\n")), "tasks/a.md", "32 KiB"},
 		{"no id", Backlog(front("---\ntitle: a\n---\n")), "tasks/a.md.id", "missing"},
 		{"a title that is a list", Backlog(front("---\nid: a\ntitle: [a, b]\n---\n")), "tasks/a.md.title", "one value"},
-		{"a date that is none", Backlog(front("---\nid: a\ntitle: a\ncreated_date: soon\n---\n")), "tasks/a.md.created_date", "must be a time"},
+		{"an invalid date", Backlog(front("---\nid: a\ntitle: a\ncreated_date: soon\n---\n")), "tasks/a.md.created_date", "must be a time"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) { wantProblem(t, tt.p, tt.where, tt.what) })
@@ -187,7 +187,7 @@ func TestBlockersAreBounded(t *testing.T) {
 	same(t, "problems", len(p.Report.Problems), 2)
 }
 
-func TestHistoryWaitsForNothing(t *testing.T) {
+func TestArchivedTasksAreNotBlocked(t *testing.T) {
 	t.Parallel()
 	p := Taskyard(Source{"tasks.json", []byte(one(`"id":"1","title":"a","status":"active","blockedBy":["2"]`))},
 		&Source{"history.jsonl", []byte(`{` + whole + `,"id":"2","title":"a","status":"canceled","blockedBy":["1"]}`)}, nil)
@@ -222,13 +222,13 @@ func TestLongTitlesAreCut(t *testing.T) {
 func TestProblemsBeyondTheListAreCounted(t *testing.T) {
 	t.Parallel()
 	checks := `"checks":[` + strings.TrimSuffix(strings.Repeat(`{"name":"a b","timeoutSeconds":-1,"kind":"url"},`, task.MaxChecks), ",") + "]"
-	const wrong = 2 * task.MaxChecks // of each its name and its time
+	const wrong = 2 * task.MaxChecks // the name and the timeout of each
 	ofTask := Taskyard(Source{"tasks.json", []byte(one(`"id":"1","title":"a","status":"active",` + checks))}, nil, nil)
 	ofProject := Taskyard(Source{"tasks.json", []byte(one())}, nil, nil)
 	ofProject.ReadProjects(Source{"projects.json", []byte(`{"projects":[{"key":"web","name":"Web",` + checks + `}]}`)})
 	for name, p := range map[string]*Plan{"of a task": ofTask, "of a project": ofProject} {
 		if got := len(p.Report.Problems) + p.Report.More; got != wrong {
-			t.Errorf("%s: %d problems, want %d: %+v", name, got, wrong, p.Report.Problems)
+			t.Errorf("%s: got %d problems, want %d: %+v", name, got, wrong, p.Report.Problems)
 		}
 	}
 }

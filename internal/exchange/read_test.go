@@ -12,7 +12,7 @@ import (
 	"taskyard/task"
 )
 
-// sample reads a folder of testdata and expects no problems.
+// sample reads a folder of testdata that has no problems.
 func sample(t *testing.T, from, dir string) *Plan {
 	t.Helper()
 	p, err := Read(from, os.DirFS("testdata/"+dir), ".", nil)
@@ -29,7 +29,7 @@ func at(t *testing.T, p *Plan, ref string) *Item {
 	t.Helper()
 	it := p.Item(ref)
 	if it == nil {
-		t.Fatalf("no task %s", ref)
+		t.Fatalf("there is no task %s", ref)
 	}
 	return it
 }
@@ -49,7 +49,7 @@ func hasCount(t *testing.T, list Counts, what string, n int) {
 			return
 		}
 	}
-	t.Errorf("no line %q in %v", what, list)
+	t.Errorf("there is no line %q in %v", what, list)
 }
 
 func TestFirstFormat(t *testing.T) {
@@ -62,10 +62,10 @@ func TestFirstFormat(t *testing.T) {
 	same(t, "creator", k.Task.CreatedBy, "general-purpose")
 	same(t, "created", k.Task.CreatedAt.String(), "2026-01-02T03:04:05.678Z")
 	same(t, "link", k.Subtasks[1], "4")
-	same(t, "parent, said by the step alone", at(t, p, "4").Parent, "3")
+	same(t, "parent, named only by the step", at(t, p, "4").Parent, "3")
 	same(t, "nesting", at(t, p, "4").Task.Nesting, 1)
 	same(t, "archived", at(t, p, "1").Task.ArchivedAt.String(), "2025-01-03T03:04:05.678Z")
-	t.Run("a long step's title is cut and is in full in the details", func(t *testing.T) {
+	t.Run("the title of a long step is cut, and the details have all of it", func(t *testing.T) {
 		s := k.Task.Steps[1]
 		same(t, "characters", len([]rune(s.Title)) <= task.MaxStepTitle, true)
 		same(t, "whole", strings.HasPrefix(s.Details, "Delegate the long part of this work to somebody who is better at writing than I am"), true)
@@ -123,7 +123,7 @@ func TestTaskMaster(t *testing.T) {
 	same(t, "canceled", web.Task.Status, task.Canceled)
 	same(t, "created", web.Task.CreatedAt.String(), "2026-02-03T10:00:00.000Z")
 	hasCount(t, p.Report.Left, "dependencies on subtasks of other tasks", 1)
-	t.Run("the older form has one list", func(t *testing.T) {
+	t.Run("the older format has one list", func(t *testing.T) {
 		p := TaskMaster(Source{"tasks.json", []byte(`{"tasks":[{"id":"7","title":"x","status":"pending"}]}`)})
 		same(t, "title", at(t, p, "#7").Task.Title, "x")
 		same(t, "problems", len(p.Report.Problems), 0)
@@ -166,12 +166,12 @@ func TestFilesThatAreRefused(t *testing.T) {
 		fs               fs.FS
 		want             string
 	}{
-		{"a file of 1 GB, before it is read", FromTaskyard, "tasks.json", huge, "at most 128 MiB"},
+		{"a file of 1 GB, which is not read", FromTaskyard, "tasks.json", huge, "at most 128 MiB"},
 		{"a folder without tasks", FromTaskyard, ".", fstest.MapFS{}, "no tasks.json"},
 		{"a folder without issues", FromBeads, ".", fstest.MapFS{}, "issues.jsonl"},
 		{"a folder without a backlog", FromBacklog, ".", fstest.MapFS{}, "backlog/tasks"},
-		{"a folder in the place of a file", FromTaskyard, ".", fstest.MapFS{"tasks.json/x": {}}, "regular file"},
-		{"a format of nobody", "jira", "x", fstest.MapFS{"x": {}}, "unknown format"},
+		{"a folder instead of a file", FromTaskyard, ".", fstest.MapFS{"tasks.json/x": {}}, "regular file"},
+		{"an unknown format", "jira", "x", fstest.MapFS{"x": {}}, "unknown format"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -181,7 +181,7 @@ func TestFilesThatAreRefused(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a file beside a file is bounded together with it", func(t *testing.T) {
+	t.Run("the limit applies to both files together", func(t *testing.T) {
 		l := &loader{left: 10}
 		sys := fstest.MapFS{"a": {Data: make([]byte, 6)}, "b": {Data: make([]byte, 5)}}
 		_, err := l.file(sys, "a")
@@ -192,7 +192,7 @@ func TestFilesThatAreRefused(t *testing.T) {
 	})
 }
 
-// hugeFile is a folder in which every file has a size and may not be read.
+// hugeFile is a folder in which every file has this size and must not be read.
 type hugeFile struct{ size int64 }
 
 func (h hugeFile) Open(name string) (fs.File, error) {
@@ -209,7 +209,7 @@ func (u unread) Stat() (fs.FileInfo, error) {
 	fi, err := u.File.Stat()
 	return sized{fi, u.size}, err
 }
-func (unread) Read([]byte) (int, error) { panic("it was read") }
+func (unread) Read([]byte) (int, error) { panic("the file was read") }
 
 type sized struct {
 	fs.FileInfo

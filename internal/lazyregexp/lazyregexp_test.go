@@ -10,18 +10,18 @@ func TestAnExpressionIsCompiledOnce(t *testing.T) {
 	t.Parallel()
 	digits := lazyregexp.New(`^[0-9]+$`)
 	if !digits().MatchString("17") || digits().MatchString("x") {
-		t.Error("the expression is not the one that was given")
+		t.Error("got another expression than the given one")
 	}
 	if once, twice := digits(), digits(); once != twice {
-		t.Error("it is compiled again")
+		t.Error("the expression was compiled again")
 	}
 }
 
-func TestTestsMeetInvalidExpressionsAtOnce(t *testing.T) {
+func TestInvalidExpressionsPanicInTests(t *testing.T) {
 	t.Parallel()
 	defer func() {
 		if recover() == nil {
-			t.Error("( was taken")
+			t.Error("the invalid expression ( was accepted")
 		}
 	}()
 	lazyregexp.New(`(`)

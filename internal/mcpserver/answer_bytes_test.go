@@ -9,10 +9,10 @@ import (
 	"taskyard/task"
 )
 
-// mcpBytes is what an answer over MCP may have.
+// mcpBytes is the size limit of an answer over MCP.
 const mcpBytes = 256 << 10
 
-func TestAnswersEndBeforeTheirBytes(t *testing.T) {
+func TestAnswersStayWithinTheirByteLimit(t *testing.T) {
 	t.Parallel()
 	testkit.OneGoroutine(t)
 	ts := newTestServer(t)
@@ -50,23 +50,23 @@ func TestAnswersEndBeforeTheirBytes(t *testing.T) {
 		}
 		next, more := m["next"].(string)
 		if more && !strings.Contains(m["note"].(string), "256 KiB") {
-			t.Errorf("the cut is not told: %v", m["note"])
+			t.Errorf("the answer does not say that it is cut: %v", m["note"])
 		}
 		if after = next; !more {
 			break
 		}
 	}
 	if len(seen) != 20 {
-		t.Errorf("%d of 20 tasks are read", len(seen))
+		t.Errorf("got %d of 20 tasks", len(seen))
 	}
 	ask("get_task", `{"taskId":1}`)
 	ask("get_task", `{"taskId":1,"stepIndex":7}`)
 	_, m := c.ok("get_task", args{"taskId": 1, "stepIndex": 7})
 	if st := m["steps"].([]any)[7].(map[string]any); len(st["details"].(string)) != 63_000 || st["detailsCut"] != nil {
-		t.Errorf("%d bytes of details", len(st["details"].(string)))
+		t.Errorf("got %d bytes of details", len(st["details"].(string)))
 	}
 	if st := m["steps"].([]any)[3].(map[string]any); st["detailsCut"] == nil {
-		t.Error("another step is whole")
+		t.Error("another step is not shortened")
 	}
 	if got := c.refused("get_task", args{"taskId": 1, "stepIndex": 99}); !strings.Contains(got, "stepIndex") {
 		t.Error(got)
@@ -76,7 +76,7 @@ func TestAnswersEndBeforeTheirBytes(t *testing.T) {
 	ask("list_tasks", `{"full":true}`)
 }
 
-func TestWhatHappenedBeforeFitsIntoAnAnswer(t *testing.T) {
+func TestTheContextOfATaskFitsIntoAnAnswer(t *testing.T) {
 	t.Parallel()
 	testkit.OneGoroutine(t)
 	ts := newTestServer(t)
@@ -98,10 +98,10 @@ func TestWhatHappenedBeforeFitsIntoAnAnswer(t *testing.T) {
 	}
 	_, got, _ := ts.answer("coder", "/mcp", rpc(1, "batch_signup_for_tasks", `{"agent_name":"coder","count":50}`))
 	if len(got) > mcpBytes {
-		t.Errorf("50 tasks with 25 subtasks each: %d bytes", len(got))
+		t.Errorf("50 tasks with 25 subtasks each: got %d bytes", len(got))
 	}
 	_, m := ts.connect("coder", "/mcp").ok("get_task", args{"taskId": 1})
 	if n := len(m["subtasks"].([]any)); n != task.MaxSubtasks || oneLine(t, m["cut"]) != `["subtasks"]` {
-		t.Errorf("%d subtasks, cut %v", n, m["cut"])
+		t.Errorf("got %d subtasks, cut %v", n, m["cut"])
 	}
 }

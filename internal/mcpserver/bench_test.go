@@ -30,7 +30,7 @@ func (ts *testServer) fill(b *testing.B, n int) {
 	}
 }
 
-// claims makes b.N claims over HTTP by 64 callers.
+// claims makes b.N claims over HTTP with 64 callers.
 func claims(b *testing.B, path, body string, with ...func(*http.Request)) {
 	ts := newTestServer(b)
 	ts.fill(b, b.N)
@@ -55,8 +55,8 @@ func claims(b *testing.B, path, body string, with ...func(*http.Request)) {
 	})
 }
 
-// The claims compare what MCP costs over the JSON endpoints: to clients of old,
-// to those of the new protocol, and to those that the SDK alone serves.
+// These benchmarks compare what a claim costs over MCP and over the JSON endpoints:
+// for clients of the old protocol, of the new one, and for those that only the SDK serves.
 
 func BenchmarkClaimJSON(b *testing.B) { claims(b, "/api/agents/coder/signup", "{}") }
 
@@ -69,5 +69,5 @@ func BenchmarkClaimMCPNew(b *testing.B) {
 }
 
 func BenchmarkClaimMCPOfTheSDK(b *testing.B) {
-	claims(b, "/mcp", newRPC(1, "signup_for_task", `{"agent_name":"coder"}`), newHeaders("signup_for_task"), theLongWay)
+	claims(b, "/mcp", newRPC(1, "signup_for_task", `{"agent_name":"coder"}`), newHeaders("signup_for_task"), viaSDK)
 }

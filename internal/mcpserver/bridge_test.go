@@ -11,8 +11,8 @@ import (
 	"taskyard/internal/testkit"
 )
 
-// elsewhere sends notifications to a server that knows nothing of the calls of
-// this one, as a proxy before several servers may.
+// elsewhere sends notifications to a server that does not know the calls of this
+// one, as a proxy in front of several servers may.
 type elsewhere struct{ base http.RoundTripper }
 
 func (e elsewhere) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -55,6 +55,6 @@ func TestTheBridgeEndsACallThatItsClientCancels(t *testing.T) {
 		t.Error(err)
 	}
 	if got := out.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, `"id":9`) {
-		t.Errorf("the client is told %q", got)
+		t.Errorf("the client got %q", got)
 	}
 }

@@ -15,14 +15,14 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// callers are the kinds of caller that /mcp has; nobody and those whose
-// credentials are bad are turned away before any tool.
+// callers are the kinds of caller of /mcp. Callers without valid credentials are
+// rejected before any tool.
 var callers = []string{"coder", "own", "mute", "run", "viewer", "operator", "reviewing", "admin", "act-as", "worker"}
 
 // TestEveryToolIsDecidedForEveryCaller calls every tool that the server lists
-// as every kind of caller and compares who is let through with what was
-// decided in testdata/callers.txt. A new tool must be added there (go test
-// ./internal/mcpserver -run Decided -update) and looked at.
+// as every kind of caller, and compares who has access with the decisions in
+// testdata/callers.txt. A new tool must be added there (go test
+// ./internal/mcpserver -run Decided -update) and reviewed.
 func TestEveryToolIsDecidedForEveryCaller(t *testing.T) {
 	t.Parallel()
 	ts := newTestServer(t)
@@ -46,22 +46,22 @@ func TestEveryToolIsDecidedForEveryCaller(t *testing.T) {
 			a["current_agent"] = "coder"
 		}
 		if !known {
-			t.Errorf("the tool %s is not in the script of golden_test.go: who may call it is not known", tool)
+			t.Errorf("the tool %s is not in the script of golden_test.go: it is not known who may call it", tool)
 		}
 		may := []string{}
 		for _, who := range callers {
-			if !ts.turnedAway(who, tool, a) {
+			if !ts.rejects(who, tool, a) {
 				may = append(may, who)
 			}
 		}
 		fmt.Fprintf(&table, "%s: %s\n", tool, strings.Join(may, " "))
 	}
 	testkit.Golden(t, "callers.txt", table.String())
-	t.Run("who is nobody reaches no tool", func(t *testing.T) {
+	t.Run("a caller without an identity reaches no tool", func(t *testing.T) {
 		ts.SetToken("forged", "ty_"+strings.Repeat("a", 40))
 		for _, who := range []string{"nobody", "forged"} {
 			for _, tool := range tools {
-				if !ts.turnedAway(who, tool, args{}) {
+				if !ts.rejects(who, tool, args{}) {
 					t.Errorf("%s reaches %s", who, tool)
 				}
 			}
@@ -77,8 +77,8 @@ func (ts *testServer) tools(caller string) (names []string) {
 	return names
 }
 
-// turnedAway reports whether the caller is rejected because of its identity.
-func (ts *testServer) turnedAway(caller, tool string, a args) bool {
+// rejects reports whether the caller is rejected because of its identity.
+func (ts *testServer) rejects(caller, tool string, a args) bool {
 	ts.t.Helper()
 	c := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
 	s, err := c.Connect(context.Background(), &mcp.StreamableClientTransport{

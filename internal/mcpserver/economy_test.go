@@ -10,10 +10,10 @@ import (
 	"taskyard/task"
 )
 
-// TestAnswersAreShort holds what each answer costs an agent that works on a
-// task as they are: a description of 3 KB, ten steps with details, of which
-// seven are done, ten comments, two resources; in bytes of each of its two
-// forms, of which a client gives its model one.
+// TestAnswersAreShort limits what each answer costs an agent that works on a
+// typical task: a description of 3 KB, ten steps with details, seven of them
+// done, ten comments, two resources. Sizes are the bytes of each of the two
+// forms of an answer, of which a client gives its model one.
 func TestAnswersAreShort(t *testing.T) {
 	t.Parallel()
 	ts := newTestServer(t)
@@ -49,9 +49,9 @@ func TestAnswersAreShort(t *testing.T) {
 		makeTask(fmt.Sprintf("Task %d of the usual kind", i))
 	}
 	for _, a := range []struct {
-		tool string
-		args args
-		most int // bytes
+		tool  string
+		args  args
+		limit int // bytes
 	}{
 		{"signup_for_task", args{"agent_name": "coder"}, 6000},
 		{"list_tasks", args{"limit": 40}, 5000},
@@ -87,14 +87,14 @@ func TestAnswersAreShort(t *testing.T) {
 		}
 		data := len(structured.Result.StructuredContent)
 		t.Logf("%-15s %5d bytes of text, %5d of data, about %d tokens", a.tool, len(text), data, data/4)
-		if data > a.most || len(text) > a.most+a.most/4 {
-			t.Errorf("%s: more than %d bytes of data, or a quarter more of text: %.400s", a.tool, a.most, text)
+		if data > a.limit || len(text) > a.limit+a.limit/4 {
+			t.Errorf("%s: more than %d bytes of data, or a quarter more of text: %.400s", a.tool, a.limit, text)
 		}
 	}
 }
 
-// TestAClaimLeavesOutWhatAFurtherCallReads names what a claim leaves out of a
-// plan, and the answers that have it.
+// TestAClaimLeavesOutWhatAFurtherCallReads lists what a claim omits from a plan,
+// and the answers that contain it.
 func TestAClaimLeavesOutWhatAFurtherCallReads(t *testing.T) {
 	t.Parallel()
 	ts := newTestServer(t)
@@ -128,23 +128,23 @@ func TestAClaimLeavesOutWhatAFurtherCallReads(t *testing.T) {
 	}
 }
 
-// TestAnswersOfOneForm holds for clients that give their model both forms: by
-// the way of plain calls, and by that of the SDK, which answers batches.
-func TestAnswersOfOneForm(t *testing.T) {
+// TestAnswersInOneForm is about clients that give their model both forms: with
+// plain calls, and with batches, which the SDK answers.
+func TestAnswersInOneForm(t *testing.T) {
 	t.Parallel()
 	ts := newTestServer(t)
 	ts.task("coder", "Build the gate")
 	for what, body := range map[string]string{
 		"a success": rpc(1, "get_task", `{"taskId":1}`), "a failure": rpc(1, "get_task", `{"taskId":7}`),
-		"a success by the SDK": "[" + rpc(1, "get_task", `{"taskId":1}`) + "]",
-		"a failure by the SDK": "[" + rpc(1, "get_task", `{"taskId":7}`) + "]",
+		"a success from the SDK": "[" + rpc(1, "get_task", `{"taskId":1}`) + "]",
+		"a failure from the SDK": "[" + rpc(1, "get_task", `{"taskId":7}`) + "]",
 	} {
 		_, both, _ := ts.answer("coder", "/mcp", body)
 		status, text, _ := ts.answer("coder", "/mcp?content=text", body)
 		if !strings.Contains(both, "structuredContent") || status != 200 || strings.Contains(text, "structuredContent") ||
 			!strings.Contains(text, `"content":[{"type":"text","text":"`) ||
 			strings.Contains(what, "failure") != strings.Contains(text, "Task not found: 7") {
-			t.Errorf("%s: both forms %s\none %d %s", what, both, status, text)
+			t.Errorf("%s: got both forms %s\none form %d %s", what, both, status, text)
 		}
 	}
 }
@@ -156,20 +156,20 @@ func TestAChangeReturnsTheWholeTaskWhenItIsAskedFor(t *testing.T) {
 	c := ts.connect("coder", "/mcp")
 	text, _ := c.ok("update_steps", args{"taskId": 1, "steps": []any{args{"title": "Measure"}, args{"title": "Saw"}}})
 	if want := `{"id":"1","version":2,"owner":"coder","status":"active","workStatus":"idle","steps":"0/2","next":"0: Measure"}`; text != want {
-		t.Errorf("in short: %s", text)
+		t.Errorf("short answer: got %s", text)
 	}
 	text, _ = c.ok("update_step", args{"taskId": 1, "stepIndex": 0, "done": true, "full": true})
 	if tk := taskIn(t, text); tk.Title != "Build the gate" || len(tk.Steps) != 2 || !tk.Steps[0].Done {
-		t.Errorf("in full: %s", text)
+		t.Errorf("full answer: got %s", text)
 	}
 	text, _ = c.ok("list_tasks", args{})
 	if want := `{"tasks":[{"id":"1","title":"Build the gate","owner":"coder","status":"active","workStatus":"idle","steps":"1/2"}]}`; text != want {
-		t.Errorf("a list: %s", text)
+		t.Errorf("list: got %s", text)
 	}
 }
 
-// TestTheListOfAgentsSaysHowToDelegate holds what the description of the tool
-// task has no room for.
+// TestTheListOfAgentsSaysHowToDelegate checks for the text that does not fit into
+// the description of the tool task.
 func TestTheListOfAgentsSaysHowToDelegate(t *testing.T) {
 	t.Parallel()
 	ts := newTestServer(t)
@@ -184,6 +184,6 @@ func TestTheListOfAgentsSaysHowToDelegate(t *testing.T) {
 		}
 	}
 	if n := strings.Count(how, "\ntask {"); n != 2 {
-		t.Errorf("%d examples", n)
+		t.Errorf("got %d examples", n)
 	}
 }

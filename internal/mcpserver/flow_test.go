@@ -9,7 +9,7 @@ import (
 	"taskyard/task"
 )
 
-// taskIn reads the task from the text of an answer, below its line.
+// taskIn decodes the task in the text of an answer, below its first line.
 func taskIn(t *testing.T, text string) (tk task.Task) {
 	t.Helper()
 	_, body, found := strings.Cut(text, "\n\n")
@@ -36,7 +36,7 @@ func starts(t *testing.T, text, line string) {
 	}
 }
 
-func TestATaskGoesFromOneAgentToTheOther(t *testing.T) {
+func TestATaskMovesFromOneAgentToAnother(t *testing.T) {
 	ts := newTestServer(t)
 	id := ts.task("coder", "Build the gate").String()
 	a, b := ts.connect("coder", "/mcp"), ts.connect("reviewer", "/mcp")
@@ -55,7 +55,7 @@ func TestATaskGoesFromOneAgentToTheOther(t *testing.T) {
 	text, _ = b.ok("signup_for_task", args{"agent_name": "reviewer"})
 	tk = taskIn(t, text)
 	if len(tk.Comments) != 1 || tk.Comments[0].Content != "please look at the hinges" || tk.Comments[0].Author != "coder" {
-		t.Errorf("the comments are %+v", tk.Comments)
+		t.Errorf("got the comments %+v", tk.Comments)
 	}
 	text, _ = b.ok("complete_task", args{"taskId": id, "summary": "hinges are fine", "full": true})
 	tk = taskIn(t, text)
@@ -65,7 +65,7 @@ func TestATaskGoesFromOneAgentToTheOther(t *testing.T) {
 	wants(t, "the empty queue", text, "No idle tasks available in queue for agent: reviewer")
 }
 
-func TestAPauseLetsFinishedWorkIn(t *testing.T) {
+func TestATaskCanBeCompletedDuringAPause(t *testing.T) {
 	ts := newTestServer(t)
 	id := ts.task("coder", "Build the gate").String()
 	ts.task("coder", "Paint it")
@@ -114,23 +114,23 @@ func TestASubtaskBelongsToItsStep(t *testing.T) {
 
 	t.Run("update_step changes all but the link", func(t *testing.T) {
 		if text := c.refused("update_step", args{"taskId": id, "stepIndex": 1, "subtask": "9"}); !strings.Contains(text, "subtask") {
-			t.Errorf("it says %q", text)
+			t.Errorf("got %q", text)
 		}
 		c.ok("update_step", args{"taskId": id, "stepIndex": 1, "title": "second", "details": "more", "done": true})
 		text, _ := c.ok("get_task", args{"taskId": id})
 		if s := taskIn(t, text).Steps[1]; s.TaskID != child || !s.Done || s.Title != "second" {
-			t.Errorf("the step is %+v", s)
+			t.Errorf("got the step %+v", s)
 		}
 	})
 	t.Run("update_steps is refused while a step is linked, and says what to do", func(t *testing.T) {
 		if text := c.refused("update_steps", args{"taskId": id, "steps": []any{args{"title": "new"}}}); !strings.Contains(text, "update_step") {
-			t.Errorf("it says %q", text)
+			t.Errorf("got %q", text)
 		}
 	})
 	t.Run("a second subtask of the step is refused", func(t *testing.T) {
 		c.refused("create_subtask", args{"taskId": id, "stepIndex": 1, "title": "again", "owner": "reviewer"})
 	})
-	t.Run("who completes it does not tick the step of others", func(t *testing.T) {
+	t.Run("completing it does not tick the step of another agent", func(t *testing.T) {
 		r := ts.connect("reviewer", "/mcp")
 		r.ok("signup_for_task", args{"agent_name": "reviewer"})
 		r.ok("complete_task", args{"taskId": child.String(), "summary": "done"})
@@ -139,7 +139,7 @@ func TestASubtaskBelongsToItsStep(t *testing.T) {
 	})
 }
 
-func TestCancelGoesThroughThreeLevels(t *testing.T) {
+func TestACancelReachesThreeLevels(t *testing.T) {
 	ts := newTestServer(t)
 	c := ts.connect("coder", "/mcp")
 	ids := []string{ts.task("coder", "Root").String()}
@@ -151,7 +151,7 @@ func TestCancelGoesThroughThreeLevels(t *testing.T) {
 		ids = append(ids, taskIn(t, text).Steps[0].TaskID.String())
 	}
 	_, content := c.ok("cancel_task", args{"taskId": ids[0], "reason": "not wanted"})
-	wants(t, "what was canceled", fmt.Sprint(content["canceled"]), "["+strings.Join(ids, " ")+"]")
+	wants(t, "canceled tasks", fmt.Sprint(content["canceled"]), "["+strings.Join(ids, " ")+"]")
 	for _, id := range ids {
 		text, _ := c.ok("get_task", args{"taskId": id})
 		wants(t, "task "+id, string(taskIn(t, text).Status), "canceled")

@@ -11,8 +11,8 @@ import (
 	"taskyard/internal/testkit"
 )
 
-// script drives every tool once and more, in an order in which each meets
-// what it needs. What agents read of it is in testdata/texts.golden.
+// script calls every tool at least once, in an order in which each finds what it
+// needs. What agents read is in testdata/texts.golden.
 var script = []struct {
 	caller, tool string
 	args         args
@@ -96,7 +96,7 @@ var script = []struct {
 	{"coder", "task", args{}},
 }
 
-func TestEveryTextIsAsWritten(t *testing.T) {
+func TestEveryTextMatchesTheGoldenFile(t *testing.T) {
 	t.Parallel()
 	ts := newTestServer(t)
 	sessions := map[string]*client{}
@@ -117,7 +117,7 @@ func TestEveryTextIsAsWritten(t *testing.T) {
 	names, _ := sessions["coder"].tools()
 	for _, n := range names {
 		if !used[n] {
-			t.Errorf("the tool %s is not driven", n)
+			t.Errorf("the tool %s is never called", n)
 		}
 	}
 }
@@ -133,8 +133,8 @@ func oneLine(t *testing.T, v any) string {
 	return strings.TrimSpace(b.String())
 }
 
-// saysTheSame compares the JSON of a text with the structured content, of
-// which it is the whole or the one member.
+// saysTheSame compares the JSON of a text with the structured content: all of it,
+// or its only member.
 func saysTheSame(t *testing.T, tool, text string, isError bool, structured any) {
 	t.Helper()
 	m, ok := structured.(map[string]any)
@@ -143,7 +143,7 @@ func saysTheSame(t *testing.T, tool, text string, isError bool, structured any) 
 	}
 	if isError {
 		if message, _ := m["message"].(string); message == "" || !strings.HasSuffix(text, message) || m["code"] == "" {
-			t.Errorf("%s: the failure %q has the content %v", tool, text, m)
+			t.Errorf("%s: the failure %q has the structured content %v", tool, text, m)
 		}
 		return
 	}
@@ -154,7 +154,7 @@ func saysTheSame(t *testing.T, tool, text string, isError bool, structured any) 
 	var got any
 	if json.Unmarshal([]byte(body), &got) != nil {
 		if !strings.HasPrefix(text, "No idle tasks") && !strings.HasPrefix(text, "Nothing claimed") {
-			t.Errorf("%s: the text holds no JSON: %s", tool, text)
+			t.Errorf("%s: the text contains no JSON: %s", tool, text)
 		}
 		return
 	}
@@ -163,8 +163,8 @@ func saysTheSame(t *testing.T, tool, text string, isError bool, structured any) 
 	}
 }
 
-// TestListsAreAsWritten holds what an agent reads at the start of a session.
-func TestListsAreAsWritten(t *testing.T) {
+// TestListsMatchTheGoldenFile covers what an agent reads at the start of a session.
+func TestListsMatchTheGoldenFile(t *testing.T) {
 	t.Parallel()
 	ts := newTestServer(t)
 	c := ts.connect("coder", "/mcp")

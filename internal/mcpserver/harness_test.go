@@ -26,7 +26,7 @@ var testAgents = map[string]string{
 	"mute":     "---\ndescription: nothing\ntools: read\nrunner: none\ncapabilities: []\n---\nBe still.\n",
 }
 
-// testServer is a whole server on 127.0.0.1 that the SDK's own client talks to.
+// testServer is a whole server on 127.0.0.1 that the SDK's client connects to.
 type testServer struct {
 	*testserver.Server
 	t testing.TB
@@ -91,7 +91,7 @@ func (ts *testServer) connect(caller, path string) *client {
 		Endpoint: ts.URL + path, HTTPClient: &http.Client{Transport: withToken{ts.Token(caller), ts.Client.Transport}}, MaxRetries: -1,
 	}, nil)
 	if err != nil {
-		ts.t.Fatalf("%s does not connect: %v", caller, err)
+		ts.t.Fatalf("%s cannot connect: %v", caller, err)
 	}
 	ts.t.Cleanup(func() { _ = s.Close() })
 	return &client{s, ts}
@@ -113,7 +113,7 @@ func (c *client) call(tool string, a args) *mcp.CallToolResult {
 	return res
 }
 
-// ok is call for calls that must succeed; it returns text and content.
+// ok is call for calls that must succeed; it returns text and structured content.
 func (c *client) ok(tool string, a args) (string, map[string]any) {
 	c.ts.t.Helper()
 	res := c.call(tool, a)
@@ -127,12 +127,12 @@ func (c *client) ok(tool string, a args) (string, map[string]any) {
 	return resultText(res), m
 }
 
-// refused is call for calls that must not; it returns the text.
+// refused is call for calls that must be refused; it returns the text.
 func (c *client) refused(tool string, a args) string {
 	c.ts.t.Helper()
 	res := c.call(tool, a)
 	if !res.IsError {
-		c.ts.t.Fatalf("%s is not refused: %s", tool, resultText(res))
+		c.ts.t.Fatalf("%s was not refused: %s", tool, resultText(res))
 	}
 	return resultText(res)
 }
@@ -147,7 +147,7 @@ func resultText(res *mcp.CallToolResult) string {
 	return strings.Join(parts, "|")
 }
 
-// task makes a task for an agent as a person would.
+// task creates a task for an agent as a person would.
 func (ts *testServer) task(owner, title string) task.ID {
 	ts.t.Helper()
 	t, err := ts.Service.CreateTask(context.Background(), maya, task.New{Title: title, Owner: owner, NoStart: true})
@@ -157,8 +157,8 @@ func (ts *testServer) task(owner, title string) task.ID {
 	return t.ID
 }
 
-// events returns how many lines the log has, but for refusals and for tokens, which
-// are made at their first use.
+// events returns the length of the event log, without refusals and tokens, which
+// are created at their first use.
 func (ts *testServer) events() (n int) {
 	ts.t.Helper()
 	list, err := ts.Service.Events(context.Background(), task.SystemActor, task.EventFilter{Limit: 500})

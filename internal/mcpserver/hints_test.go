@@ -7,14 +7,14 @@ import (
 	"testing"
 )
 
-// hinted is what tools/list says of a tool, as a client reads it.
+// hinted contains the hints of a tool in tools/list, as a client reads them.
 type hinted struct {
 	Name        string
 	Annotations struct{ ReadOnlyHint, DestructiveHint, IdempotentHint, OpenWorldHint *bool }
 }
 
-// hinted returns the tools as they are on the wire: the client of the SDK
-// cannot tell a hint that is false from one that is left out.
+// hinted returns the tools as they are on the wire: the client of the SDK cannot
+// distinguish a hint that is false from a missing one.
 func (ts *testServer) hinted() []hinted {
 	ts.t.Helper()
 	_, raw, _ := ts.answer("coder", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
@@ -39,8 +39,8 @@ func (ts *testServer) namesWhere(is func(hinted) bool) string {
 func yes(hint *bool) bool { return hint != nil && *hint }
 func no(hint *bool) bool  { return hint != nil && !*hint }
 
-// TestNoWritingToolNeedsAPersonToBeCalled tests what Codex asks of a tool that
-// does not only read; a hint that is left out counts as true.
+// TestNoWritingToolNeedsAPersonToBeCalled checks what Codex requires of a tool that
+// does not only read; a missing hint counts as true.
 func TestNoWritingToolNeedsAPersonToBeCalled(t *testing.T) {
 	t.Parallel()
 	asks := newTestServer(t).namesWhere(func(h hinted) bool {
@@ -58,7 +58,7 @@ func TestReadingToolsAreHintedAsSuch(t *testing.T) {
 }
 
 // TestASecondCallOfAnIdempotentToolChangesNothing calls each tool with the hint
-// twice on a task of its own.
+// twice on its own task.
 func TestASecondCallOfAnIdempotentToolChangesNothing(t *testing.T) {
 	t.Parallel()
 	ts := newTestServer(t)
@@ -87,21 +87,21 @@ func TestASecondCallOfAnIdempotentToolChangesNothing(t *testing.T) {
 		}
 		c.ok(h.Name, a)
 		once, _ := c.ok("get_task", args{"taskId": id})
-		c.call(h.Name, a) // of a closed task it is refused
+		c.call(h.Name, a) // refused for a closed task
 		if twice, _ := c.ok("get_task", args{"taskId": id}); twice != once {
-			t.Errorf("%s: the second call changes the task from\n%s\nto\n%s", h.Name, once, twice)
+			t.Errorf("%s: the second call changed the task from\n%s\nto\n%s", h.Name, once, twice)
 		}
 	}
 }
 
-func TestCoreToolsAskToBeLoadedAlways(t *testing.T) {
+func TestCoreToolsAskAlwaysToBeLoaded(t *testing.T) {
 	t.Parallel()
 	ts := newTestServer(t)
 	core, _ := ts.connect("coder", "/mcp?profile=core").tools()
 	_, all := ts.connect("coder", "/mcp").tools()
 	for _, tool := range all.Tools {
 		if got := tool.Meta["anthropic/alwaysLoad"] == true; got != slices.Contains(core, tool.Name) {
-			t.Errorf("%s asks to be loaded always: %v", tool.Name, got)
+			t.Errorf("%s asks always to be loaded: %v", tool.Name, got)
 		}
 	}
 }

@@ -13,9 +13,9 @@ import (
 	"taskyard/task"
 )
 
-// TestHostileMessagesHarmNobody sends what no client would: each is answered,
-// none by an error of ours, nothing is written, and the server keeps running.
-func TestHostileMessagesHarmNobody(t *testing.T) {
+// TestHostileMessagesDoNoHarm sends what no client would: each message is answered,
+// never with an internal error, nothing is written, and the server keeps running.
+func TestHostileMessagesDoNoHarm(t *testing.T) {
 	t.Parallel()
 	ts := newTestServer(t)
 	ts.task("coder", "one")
@@ -61,13 +61,13 @@ func TestHostileMessagesHarmNobody(t *testing.T) {
 		}
 	}
 	if after := ts.events(); after != before {
-		t.Errorf("%d events were written", after-before)
+		t.Errorf("got %d new events", after-before)
 	}
 	ts.connect("coder", "/mcp").ok("get_task", args{"taskId": 1})
 }
 
-// TestHostileArgumentsAreRefused sends arguments past each bound: both ways of
-// answering refuse them, with a small answer and in little memory.
+// TestHostileArgumentsAreRefused sends arguments beyond each limit: both paths
+// refuse them, with a small answer and in little memory.
 func TestHostileArgumentsAreRefused(t *testing.T) {
 	ts := newTestServer(t)
 	ts.task("coder", "one")
@@ -82,9 +82,9 @@ func TestHostileArgumentsAreRefused(t *testing.T) {
 	bad := func(int) string { return `"x"` }
 	for _, c := range []struct{ name, tool, arguments, want string }{
 		{"33 levels", "create_task", `{"title":"x","labels":` + nest(32) + `}`, "deeper than 32 levels"},
-		{"32 levels are deep, and wrong for another reason", "create_task", `{"title":"x","labels":` +
+		{"32 levels, which are wrong for another reason", "create_task", `{"title":"x","labels":` +
 			nest(31) + `}`, "labels[0]: must be a string"},
-		{"braces in a text are no levels", "create_task", `{"title":"x","labels":["\"` +
+		{"braces in a text are not levels", "create_task", `{"title":"x","labels":["\"` +
 			strings.Repeat("[{", 40) + `"],"owner":5}`, "owner: must be a string"},
 		{"80,000 members", "create_task", "{" + many(80_000, func(i int) string { return fmt.Sprintf(`"a%d":1`, i) }) +
 			"}", "more than 64 members"},
@@ -103,16 +103,16 @@ func TestHostileArgumentsAreRefused(t *testing.T) {
 			"]}", "resources: must have at most 1000 items"},
 		{"a number of 100,000 digits", "signup_for_task", `{"agent_name":"coder","wait_seconds":` +
 			strings.Repeat("9", 100_000) + "}", "wait_seconds: must be a whole number"},
-		{"a number over every float", "signup_for_task", `{"agent_name":"coder","wait_seconds":1e999}`, "wait_seconds: must be a whole number"},
-		{"a number over every count", "update_step", `{"taskId":1,"stepIndex":9223372036854775808}`, "stepIndex: must be a whole number"},
+		{"a number over a float", "signup_for_task", `{"agent_name":"coder","wait_seconds":1e999}`, "wait_seconds: must be a whole number"},
+		{"a number too large for a count", "update_step", `{"taskId":1,"stepIndex":9223372036854775808}`, "stepIndex: must be a whole number"},
 		{"the largest count", "update_step", `{"taskId":1,"stepIndex":9223372036854775807,"done":true}`, "tep"},
-		{"a member twice, deep inside", "update_steps", `{"taskId":1,"steps":[{"title":"a","title":"b"}]}`, "duplicate"},
-		{"a member twice, once in disguise", "get_task", `{"taskId":1,"task\u0049d":2}`, "duplicate"},
+		{"a nested duplicate member", "update_steps", `{"taskId":1,"steps":[{"title":"a","title":"b"}]}`, "duplicate"},
+		{"a duplicate member, once escaped", "get_task", `{"taskId":1,"task\u0049d":2}`, "duplicate"},
 		{"invalid UTF-8", "add_comment", "{\"taskId\":1,\"content\":\"\xff\"}", "invalid UTF-8"},
 		{"half a surrogate", "add_comment", `{"taskId":1,"content":"\udc00"}`, "invalid"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			for _, with := range [][]func(*http.Request){nil, {theLongWay}} {
+			for _, with := range [][]func(*http.Request){nil, {viaSDK}} {
 				var was, is runtime.MemStats
 				runtime.ReadMemStats(&was)
 				status, got, _ := ts.answer("coder", "/mcp", rpc(1, c.tool, c.arguments), with...)
@@ -122,20 +122,20 @@ func TestHostileArgumentsAreRefused(t *testing.T) {
 					t.Errorf("%d %.600s, want %s", status, got, c.want)
 				}
 				if e := fieldErrors(t, got); len(e) > task.MaxProblems {
-					t.Errorf("%d errors are listed", len(e))
+					t.Errorf("got %d errors", len(e))
 				}
 				if len(got) > 32<<10 {
-					t.Errorf("%d bytes of answer", len(got))
+					t.Errorf("got an answer of %d bytes", len(got))
 				}
 				if took := is.TotalAlloc - was.TotalAlloc; took > 96<<20 {
-					t.Errorf("%d MiB for %d bytes", took>>20, len(c.arguments))
+					t.Errorf("used %d MiB for %d bytes", took>>20, len(c.arguments))
 				}
 			}
 		})
 	}
 }
 
-// fieldErrors returns the wrong arguments that a refusal lists.
+// fieldErrors returns the invalid arguments that a refusal lists.
 func fieldErrors(t *testing.T, got string) []task.FieldError {
 	t.Helper()
 	var r struct {
@@ -149,9 +149,9 @@ func fieldErrors(t *testing.T, got string) []task.FieldError {
 	return r.Result.StructuredContent.Errors
 }
 
-// TestNoTextHoldsNUL sends every argument that is a text, or a list of them,
-// a NUL; tools to come are held to it too.
-func TestNoTextHoldsNUL(t *testing.T) {
+// TestNoTextContainsNUL sends a NUL in every argument that is a text or a list of
+// texts; it covers future tools too.
+func TestNoTextContainsNUL(t *testing.T) {
 	t.Parallel()
 	ts := newTestServer(t)
 	c := ts.connect("coder", "/mcp")
@@ -169,7 +169,7 @@ func TestNoTextHoldsNUL(t *testing.T) {
 				tried++
 				got := c.refused(tool.Name, args{name: value})
 				if !strings.Contains(got, at+": must not contain a NUL") && !strings.Contains(got, at+": must be") {
-					t.Errorf("%s takes a NUL in %s: %s", tool.Name, at, got)
+					t.Errorf("%s accepts a NUL in %s: %s", tool.Name, at, got)
 				}
 			}
 		}
@@ -205,9 +205,9 @@ func (s nulSchema) withNUL(name string) map[string]any {
 	return nil
 }
 
-// TestABatchIsEachOfItsMessages holds for the first protocols alone: later
-// ones know no batches.
-func TestABatchIsEachOfItsMessages(t *testing.T) {
+// TestABatchIsAnsweredMessageByMessage is about the first protocol versions only:
+// later ones have no batches.
+func TestABatchIsAnsweredMessageByMessage(t *testing.T) {
 	t.Parallel()
 	ts := newTestServer(t)
 	ts.task("coder", "one")
@@ -240,13 +240,13 @@ func TestABatchIsEachOfItsMessages(t *testing.T) {
 	}
 	twice := "[" + rpc(1, "todo_rpush", `{"item":"a"}`) + "," + rpc(1, "todo_rpush", `{"item":"b"}`) + "]"
 	if status, got, _ := ts.answer("coder", "/mcp", twice, oldHeaders("2025-03-26")); status >= 500 {
-		t.Errorf("two calls of one id: %d %s", status, got)
+		t.Errorf("two calls with one id: %d %s", status, got)
 	}
 }
 
-// TestManyHangUpAtOnce has callers of both protocols leave while they wait,
-// by closing the connection or by taking the call back.
-func TestManyHangUpAtOnce(t *testing.T) {
+// TestManyCallersHangUpAtOnce has callers of both protocols leave while they wait,
+// by closing the connection or by canceling the call.
+func TestManyCallersHangUpAtOnce(t *testing.T) {
 	t.Parallel()
 	ts := newTestServer(t)
 	const callers = 24
@@ -259,7 +259,7 @@ func TestManyHangUpAtOnce(t *testing.T) {
 		}
 		with := []func(*http.Request){headers}
 		if i%3 == 0 {
-			with = append(with, theLongWay)
+			with = append(with, viaSDK)
 		}
 		mine := ctx
 		if i%4 == 0 {
@@ -288,9 +288,9 @@ func TestManyHangUpAtOnce(t *testing.T) {
 	}
 }
 
-// TestAListenerIsGoneWithItsCaller holds for the one method that answers with
-// a stream: nothing ever comes on it, and no goroutine may stay.
-func TestAListenerIsGoneWithItsCaller(t *testing.T) {
+// TestAListenerEndsWithItsCaller is about the one method that answers with a
+// stream: nothing is ever sent on it, and no goroutine may be left.
+func TestAListenerEndsWithItsCaller(t *testing.T) {
 	ts := newTestServer(t)
 	ts.answer("coder", "/mcp", ping)
 	before := runtime.NumGoroutine()
@@ -308,7 +308,7 @@ func TestAListenerIsGoneWithItsCaller(t *testing.T) {
 		}
 	}
 	if runtime.NumGoroutine() < before+20 {
-		t.Errorf("nobody listens")
+		t.Errorf("there is no stream")
 	}
 	hangUp()
 	testkit.Eventually(t, "as many goroutines as before", func() bool { return runtime.NumGoroutine() <= before+2 })

@@ -16,7 +16,7 @@ import (
 	"taskyard/task"
 )
 
-// post sends a body to /mcp as a client of old would, without the SDK.
+// post sends a body to /mcp as a client of the old protocol would, without the SDK.
 func (ts *testServer) post(ctx context.Context, caller, path, body string, with ...func(*http.Request)) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, ts.URL+path, strings.NewReader(body))
 	if err != nil {
@@ -33,7 +33,7 @@ func (ts *testServer) post(ctx context.Context, caller, path, body string, with 
 	return ts.Client.Do(req)
 }
 
-// answer is post for requests that are answered; it returns status and body.
+// answer is post for requests that get a response; it returns status and body.
 func (ts *testServer) answer(caller, path, body string, with ...func(*http.Request)) (int, string, http.Header) {
 	ts.t.Helper()
 	res, err := ts.post(context.Background(), caller, path, body, with...)
@@ -54,7 +54,7 @@ func rpc(id int, tool, arguments string) string {
 
 const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 
-func TestTheDoor(t *testing.T) {
+func TestRequestsAreCheckedBeforeTheyReachATool(t *testing.T) {
 	t.Parallel()
 	ts := newTestServer(t)
 	header := func(name, value string) func(*http.Request) {
@@ -69,10 +69,10 @@ func TestTheDoor(t *testing.T) {
 	}{
 		{"a token is enough", "coder", "/mcp", ping, nil, 200, `"result":{}`},
 		{"a person's token is enough", "viewer", "/mcp", ping, nil, 200, `"result":{}`},
-		{"nobody comes in", "", "/mcp", ping, nil, 401, "unauthorized"},
+		{"a request without a token is refused", "", "/mcp", ping, nil, 401, "unauthorized"},
 		{"a bad token is refused", "", "/mcp", ping, []func(*http.Request){header("Authorization", "Bearer ty_nonsense")}, 401, "unauthorized"},
 		{
-			"a session cookie counts for nothing", "", "/mcp", ping,
+			"a session cookie does not count", "", "/mcp", ping,
 			[]func(*http.Request){header("Cookie", ts.cookie()), header("Sec-Fetch-Site", "same-origin")},
 			401, "unauthorized",
 		},
@@ -82,25 +82,25 @@ func TestTheDoor(t *testing.T) {
 			[]func(*http.Request){header("Origin", "http://evil.example")},
 			403, "cross_site",
 		},
-		{"a page of no site is refused", "coder", "/mcp", ping, []func(*http.Request){header("Origin", "null")}, 403, "cross_site"},
-		{"a page of our own is not", "coder", "/mcp", ping, []func(*http.Request){header("Origin", ts.URL)}, 200, `"result":{}`},
+		{"a page without an origin is refused", "coder", "/mcp", ping, []func(*http.Request){header("Origin", "null")}, 403, "cross_site"},
+		{"a page of our own is allowed", "coder", "/mcp", ping, []func(*http.Request){header("Origin", ts.URL)}, 200, `"result":{}`},
 		{"another port is another site", "coder", "/mcp", ping, []func(*http.Request){header("Origin", "http://127.0.0.1:1")}, 403, "cross_site"},
 		{"an unknown profile is named", "coder", "/mcp?profile=x", ping, nil, 400, "profile=core"},
-		{"an unknown form of answers is named", "coder", "/mcp?content=x", ping, nil, 400, "content=text"},
-		{"no JSON", "coder", "/mcp", "{", nil, 400, ""},
+		{"an unknown content option is named", "coder", "/mcp?content=x", ping, nil, 400, "content=text"},
+		{"not JSON", "coder", "/mcp", "{", nil, 400, ""},
 		{"too much JSON", "coder", "/mcp", ping + strings.Repeat(" ", 1<<20), nil, 413, "1048576"},
 		{"too many messages at once", "coder", "/mcp", "[" + strings.Repeat(ping+",", 20) + ping + "]", nil, 400, "at most 20"},
 		{"some messages at once, as the first protocols allow", "coder", "/mcp", "[" + ping +
 			"," + strings.Replace(ping, "1", "2", 1) + "]", nil, 200, ""},
 		{"another content type", "coder", "/mcp", ping, []func(*http.Request){header("Content-Type", "text/plain")}, 415, ""},
 		{"repeated arguments", "coder", "/mcp", rpc(1, "get_task", `{"taskId":1,"taskId":2}`), nil, 200, `duplicate`},
-		{"arguments that are no object", "coder", "/mcp", rpc(1, "get_task", `[1]`), nil, 200, `must be one object`},
+		{"arguments that are not an object", "coder", "/mcp", rpc(1, "get_task", `[1]`), nil, 200, `must be one object`},
 		{
 			"no arguments at all", "coder", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"todo_count"}}`,
 			nil, 200, `"ok":true`,
 		},
-		{"reading is not offered", "coder", "/mcp", "", []func(*http.Request){func(r *http.Request) { r.Method = "GET" }}, 405, ""},
-		{"nor is ending", "coder", "/mcp", "", []func(*http.Request){func(r *http.Request) { r.Method = "DELETE" }}, 405, ""},
+		{"GET is not supported", "coder", "/mcp", "", []func(*http.Request){func(r *http.Request) { r.Method = "GET" }}, 405, ""},
+		{"DELETE is not supported", "coder", "/mcp", "", []func(*http.Request){func(r *http.Request) { r.Method = "DELETE" }}, 405, ""},
 	} {
 		status, body, h := ts.answer(c.caller, c.path, c.body, c.with...)
 		if status != c.status || !strings.Contains(body, c.want) {
@@ -127,11 +127,11 @@ func (ts *testServer) cookie() string {
 			return c.Name + "=" + c.Value
 		}
 	}
-	ts.t.Fatalf("no session: %v", h)
+	ts.t.Fatalf("there is no session: %v", h)
 	return ""
 }
 
-// result reads the result of a tool call.
+// result decodes the result of a tool call.
 func result(t *testing.T, body string) (text string, isError bool) {
 	t.Helper()
 	var m struct {
@@ -141,7 +141,7 @@ func result(t *testing.T, body string) (text string, isError bool) {
 		}
 	}
 	if err := json.Unmarshal([]byte(body), &m); err != nil || len(m.Result.Content) == 0 {
-		t.Fatalf("no result: %v %s", err, body)
+		t.Fatalf("there is no result: %v %s", err, body)
 	}
 	return m.Result.Content[0].Text, m.Result.IsError
 }
@@ -167,7 +167,7 @@ func TestAClaimIsShort(t *testing.T) {
 	}
 	if n := strings.Count(text, "still at it"); n != 10 || !strings.Contains(text, "Comment 99") ||
 		!strings.Contains(text, "get_task with comments_after 0 reads from the first") {
-		t.Errorf("%d comments: %s", n, text)
+		t.Errorf("got %d comments: %s", n, text)
 	}
 	reviewer := ts.connect("reviewer", "/mcp")
 	seen, after := 0, any(0)
@@ -177,17 +177,17 @@ func TestAClaimIsShort(t *testing.T) {
 		after = m["commentsNext"]
 	}
 	if seen != 100 {
-		t.Errorf("%d comments are read page by page, want 100", seen)
+		t.Errorf("got %d comments page by page, want 100", seen)
 	}
 }
 
 func TestASignupWaits(t *testing.T) {
 	t.Parallel()
-	// Deadlines of the server that a wait outlives.
+	// Deadlines of the server that are shorter than a wait.
 	ts := newTestServer(t, func(_ *service.Config, s *http.Server) {
 		s.ReadTimeout, s.WriteTimeout = time.Second, time.Second
 	})
-	t.Run("until its time is over", func(t *testing.T) {
+	t.Run("until its time is up", func(t *testing.T) {
 		_, body, _ := ts.answer("coder", "/mcp", rpc(1, "signup_for_task", `{"agent_name":"coder","wait_seconds":2}`))
 		if text, isError := result(t, body); isError || text != "No idle tasks available in queue for agent: coder" {
 			t.Error(text)
@@ -220,7 +220,7 @@ func TestASignupWaits(t *testing.T) {
 		}
 		ts.unclaimed(t, ts.task("coder", "nobody's"))
 	})
-	t.Run("and nobody else cancels it", func(t *testing.T) {
+	t.Run("and no other caller can cancel it", func(t *testing.T) {
 		ts := newTestServer(t)
 		got := ts.waiting(t.Context(), "coder", 5)
 		ts.answer("reviewer", "/mcp", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}}`)

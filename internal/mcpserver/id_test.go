@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// ids are all arguments that take an id, or a list of them, with what else
-// their tool needs so that only the id decides. %v is the id.
+// ids are all arguments that take an ID, or a list of IDs, with the other required
+// arguments, so that only the ID matters. %v is the ID.
 var ids = map[string]string{
 	"add_comment.taskId":               `{"taskId":%v,"content":"x"}`,
 	"add_resource.taskId":              `{"taskId":%v,"type":"url","value":"https://example.org"}`,
@@ -43,9 +43,9 @@ var ids = map[string]string{
 	"update_task.taskId":               `{"taskId":%v,"priority":1}`,
 }
 
-// TestIDsAreStringsAndNumbersToo holds that each id is declared as the string
-// that answers hold, and that 5 does exactly what "5" does.
-func TestIDsAreStringsAndNumbersToo(t *testing.T) {
+// TestIDsMayBeStringsOrNumbers checks that each ID is declared as a string, which
+// is what answers contain, and that 5 does exactly what "5" does.
+func TestIDsMayBeStringsOrNumbers(t *testing.T) {
 	t.Parallel()
 	strs, nums := newTestServer(t), newTestServer(t)
 	for _, ts := range []*testServer{strs, nums} {
@@ -63,7 +63,7 @@ func TestIDsAreStringsAndNumbersToo(t *testing.T) {
 			}
 		}
 		if err := json.Unmarshal([]byte(oneLine(t, tool.InputSchema)), &schema); err != nil {
-			t.Fatalf("%s: a type is not one word: %v", tool.Name, err)
+			t.Fatalf("%s: a type is not a single name: %v", tool.Name, err)
 		}
 		for name, p := range schema.Properties {
 			declared[tool.Name+"."+name] = p.Type == "string" || p.Type == "array" && p.Items.Type == "string"
@@ -85,14 +85,14 @@ func TestIDsAreStringsAndNumbersToo(t *testing.T) {
 			`{}`, `[5]`, `99999999999999999999`, `"99999999999999999999"`, `"5\u0000"`,
 		} {
 			if _, got, _ := strs.answer("coder", "/mcp", rpc(1, tool, fmt.Sprintf(form, bad))); !strings.Contains(got, "must be an id") {
-				t.Errorf("%s takes %s: %s", at, bad, got)
+				t.Errorf("%s accepts %s: %s", at, bad, got)
 			}
 		}
 	}
 	for at := range declared {
 		_, name, _ := strings.Cut(at, ".")
 		if n := strings.ToLower(strings.ReplaceAll(name, "_", "")); (strings.HasPrefix(n, "taskid") || n == "runid") && ids[at] == "" {
-			t.Errorf("%s is not tried", at)
+			t.Errorf("%s is not tested", at)
 		}
 	}
 }

@@ -9,10 +9,10 @@ import (
 	"taskyard/internal/testkit"
 )
 
-// TestNothingStaysOfACall makes 1,000 calls, each of which the SDK serves as
-// a session of its own: none may be kept. It runs alone, as it counts
+// TestACallLeavesNothingBehind makes 1,000 calls, each of which the SDK serves as
+// its own session: none may be kept. It is not parallel, because it counts
 // goroutines.
-func TestNothingStaysOfACall(t *testing.T) {
+func TestACallLeavesNothingBehind(t *testing.T) {
 	ts := newTestServer(t)
 	ts.task("coder", "one")
 	call := func(n int) {
@@ -30,13 +30,13 @@ func TestNothingStaysOfACall(t *testing.T) {
 		runtime.ReadMemStats(&m)
 		return m.HeapAlloc
 	}
-	call(50) // connections, statements and pools are made once
+	call(50) // connections, statements and pools are created once
 	goroutines, bytes := runtime.NumGoroutine(), heap()
 	call(1000)
 	testkit.Eventually(t, "as many goroutines as before", func() bool { return runtime.NumGoroutine() <= goroutines+2 })
 	if grown := int64(heap()) - int64(bytes); grown > 2<<20 {
-		t.Errorf("1,000 calls leave %d bytes", grown)
+		t.Errorf("1,000 calls left %d bytes", grown)
 	} else {
-		t.Logf("1,000 calls leave %d bytes", grown)
+		t.Logf("1,000 calls left %d bytes", grown)
 	}
 }

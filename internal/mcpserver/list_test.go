@@ -12,7 +12,7 @@ import (
 	"taskyard/service"
 )
 
-// tools returns the answer of tools/list for a caller.
+// tools returns the response of tools/list for a caller.
 func (c *client) tools() (names []string, res *mcp.ListToolsResult) {
 	c.ts.t.Helper()
 	res, err := c.ListTools(context.Background(), nil)
@@ -36,7 +36,7 @@ func TestToolsFitTheirBudgets(t *testing.T) {
 		_, raw, _ := ts.answer("coder", c.path, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
 		t.Logf("%s: %d tools, %d bytes, %d tokens of %d", c.path, len(names), len(raw), len(raw)/4, c.token)
 		if len(raw)/4 >= c.token {
-			t.Errorf("%s: %d tokens, must be under %d", c.path, len(raw)/4, c.token)
+			t.Errorf("%s: %d tokens, want under %d", c.path, len(raw)/4, c.token)
 		}
 		if len(names) != c.tools {
 			t.Errorf("%s: %d tools, want %d: %v", c.path, len(names), c.tools, names)
@@ -44,7 +44,7 @@ func TestToolsFitTheirBudgets(t *testing.T) {
 	}
 }
 
-func TestNothingDelegatesWhereDelegationIsOff(t *testing.T) {
+func TestNothingDelegatesWhenDelegationIsOff(t *testing.T) {
 	t.Parallel()
 	ts := newTestServer(t, func(c *service.Config, _ *http.Server) {
 		c.TaskTool.Enabled = false
@@ -56,11 +56,11 @@ func TestNothingDelegatesWhereDelegationIsOff(t *testing.T) {
 		}
 	}
 	if !slices.Contains(names, "todo_rpush") || len(names) != 35 {
-		t.Errorf("%d tools are listed: %v", len(names), names)
+		t.Errorf("got %d tools: %v", len(names), names)
 	}
 	_, raw, _ := ts.answer("coder", "/mcp",
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"task","arguments":{"task":"Look"}}}`)
 	if !strings.Contains(raw, "unknown tool") {
-		t.Errorf("a call answers %s", raw)
+		t.Errorf("a call returned %s", raw)
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"taskyard/task"
 )
 
-// All that is read for an answer is bounded, in bytes of JSON: a page of long
-// lines has few of them, and more may follow.
+// Everything that is read for an answer is bounded, in bytes of JSON: a page of long
+// lines has few of them, and says that more follow.
 func TestAPageOfLongTextsSaysThatMoreFollow(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -29,7 +29,7 @@ func TestAPageOfLongTextsSaysThatMoreFollow(t *testing.T) {
 			after = m["commentsNext"]
 		}
 		if seen != want {
-			t.Errorf("%d of %d comments are read page by page", seen, want)
+			t.Errorf("got %d of %d comments page by page", seen, want)
 		}
 	})
 	t.Run("of a transcript", func(t *testing.T) {
@@ -41,7 +41,7 @@ func TestAPageOfLongTextsSaysThatMoreFollow(t *testing.T) {
 		}
 		start, _, err := ts.Service.NextRun(ctx, nil)
 		if err != nil || start == nil {
-			t.Fatalf("no run is started: %v", err)
+			t.Fatalf("no run was started: %v", err)
 		}
 		lines := make([]task.Message, 12)
 		for i := range lines {
@@ -62,7 +62,7 @@ func TestAPageOfLongTextsSaysThatMoreFollow(t *testing.T) {
 			after = page["next"]
 		}
 		if seen != len(all) {
-			t.Errorf("%d of %d lines are read page by page", seen, len(all))
+			t.Errorf("got %d of %d lines page by page", seen, len(all))
 		}
 	})
 }
@@ -85,7 +85,7 @@ func TestATaskThatIsClaimedAgainHasTheAnswerToItsQuestion(t *testing.T) {
 	text, _ := coder.ok("signup_for_task", args{"agent_name": "coder"})
 	tk := taskIn(t, text)
 	if n := len(tk.Comments); n != 12 || tk.Comments[0].Content != "Blue or green?" || tk.Comments[1].Content != "Green." {
-		t.Errorf("the comments are %+v", tk.Comments)
+		t.Errorf("got the comments %+v", tk.Comments)
 	}
 	if !strings.Contains(text, "older comments are left out") {
 		t.Errorf("the answer does not say that comments are left out: %s", text)

@@ -14,7 +14,7 @@ import (
 
 const ownAgent = "---\ndescription: keeps to itself\ntools: read, task\nrunner: script\ncapabilities: [tasks:own]\n---\nKeep to it.\n"
 
-// keeper defines the agent own, which has tasks:own, with its token.
+// keeper defines the agent own, which has the capability tasks:own, with its token.
 func (ts *testServer) keeper() {
 	ts.t.Helper()
 	if _, err := ts.Service.SaveAgent(ts.t.Context(), maya, "own", ownAgent, "", false); err != nil {
@@ -23,10 +23,10 @@ func (ts *testServer) keeper() {
 	ts.Mint("own", service.NewToken{Agent: "own"})
 }
 
-// TestNoToolTellsOfAnothersTasks calls every listed tool for someone else's
-// task or run as an agent with tasks:own. The answer must be the same as for
-// one that does not exist, and reveal nothing.
-func TestNoToolTellsOfAnothersTasks(t *testing.T) {
+// TestNoToolRevealsTasksOfOthers calls every listed tool for someone else's task or
+// run, as an agent with tasks:own. The answer must be the same as for one that does
+// not exist, and reveal nothing.
+func TestNoToolRevealsTasksOfOthers(t *testing.T) {
 	t.Parallel()
 	const secret, none = "Zebra", 999999
 	ts := newTestServer(t)
@@ -96,14 +96,14 @@ func TestNoToolTellsOfAnothersTasks(t *testing.T) {
 			}
 			text := resultText(own.call(tool, a))
 			if strings.Contains(text, secret) {
-				t.Errorf("%s of %d tells: %s", tool, id, text)
+				t.Errorf("%s of %d reveals: %s", tool, id, text)
 			}
 			return regexp.MustCompile(`\b`+task.ID(id).String()+`\b`).ReplaceAllString(text, "N"), at
 		}
 		want, at := of(none)
 		for id := 1; id <= 3; id++ { // the stranger's, the archived, the delegated; run 1
 			if got, _ := of(id); got != want {
-				t.Errorf("%s of %d: %s, want %s", tool, id, got, want)
+				t.Errorf("%s of %d: got %s, want %s", tool, id, got, want)
 			}
 		}
 		if at {
@@ -111,10 +111,10 @@ func TestNoToolTellsOfAnothersTasks(t *testing.T) {
 		}
 	}
 	if aimed < 15 {
-		t.Errorf("%d tools alone were asked for a task", aimed)
+		t.Errorf("only %d tools were called for a task", aimed)
 	}
 	if n := ts.events(); n != before {
-		t.Errorf("%d lines in the log, want %d: something was done", n, before)
+		t.Errorf("got %d events, want %d: something was changed", n, before)
 	}
 	for _, tool := range []string{"todo_list", "todo_count", "todo_lpeek", "todo_rpop"} {
 		if text := own.refused(tool, args{"agent_id": "reviewer"}); !strings.Contains(text, "tasks:own") {
@@ -122,12 +122,12 @@ func TestNoToolTellsOfAnothersTasks(t *testing.T) {
 		}
 	}
 	if res, err := own.ReadResource(ctx, &mcp.ReadResourceParams{URI: "ik://system/agents/reviewer/tasks.json"}); err == nil {
-		t.Errorf("it reads another's list: %v", res.Contents[0])
+		t.Errorf("it reads the list of another: %v", res.Contents[0])
 	}
 	if stranger.ID != 1 {
-		t.Errorf("the stranger's task is %d", stranger.ID)
+		t.Errorf("got the other agent's task %d", stranger.ID)
 	}
-	t.Run("its own it has", func(t *testing.T) {
+	t.Run("it has access to its own", func(t *testing.T) {
 		id := ts.task("own", "Mine")
 		for tool, a := range map[string]args{
 			"get_task": {"taskId": id, "why": true}, "add_comment": {"taskId": id, "content": "x"}, "update_task": {"taskId": id, "priority": 3},
@@ -136,7 +136,7 @@ func TestNoToolTellsOfAnothersTasks(t *testing.T) {
 			"todo_rpush": {"item": "x"}, "notify_user": {"taskId": id, "message": "x"},
 		} {
 			if text, _ := own.ok(tool, a); strings.Contains(text, secret) {
-				t.Errorf("%s tells: %s", tool, text)
+				t.Errorf("%s reveals: %s", tool, text)
 			}
 		}
 		for _, c := range []struct {
@@ -149,7 +149,7 @@ func TestNoToolTellsOfAnothersTasks(t *testing.T) {
 			{"list_history", args{"owner": "reviewer"}},
 		} {
 			if text := resultText(own.call(c.tool, c.args)); strings.Contains(strings.ReplaceAll(text, `"q":"`+secret, ""), secret) {
-				t.Errorf("%s %v tells: %s", c.tool, c.args, text)
+				t.Errorf("%s %v reveals: %s", c.tool, c.args, text)
 			}
 		}
 		if text, _ := own.ok("signup_for_task", args{"agent_name": "own"}); !strings.Contains(text, "Mine") {

@@ -8,8 +8,8 @@ import (
 	"taskyard/internal/mcpserver"
 )
 
-// misreadings are bodies that are no call of a known method, and the codes of
-// JSON-RPC that answer them.
+// misreadings are bodies that are not a call of a known method, and the JSON-RPC
+// error codes that answer them.
 var misreadings = []struct{ body, want string }{
 	{"{bad", `"id":null,"error":{"code":-32700,`},
 	{`{"jsonrpc":"2.0","id":7,"method":"no/such"}`, `"id":7,"error":{"code":-32601,"message":"Method not found: no/such"`},
@@ -19,7 +19,7 @@ var misreadings = []struct{ body, want string }{
 	{strings.Repeat("[", 100) + strings.Repeat("]", 100), `"error":{"code":-32600,`},
 }
 
-func TestMisreadRequestsAreAnsweredInJSONRPC(t *testing.T) {
+func TestMalformedRequestsAreAnsweredInJSONRPC(t *testing.T) {
 	t.Parallel()
 	ts := newTestServer(t)
 	for _, c := range misreadings {
@@ -38,7 +38,7 @@ func TestTheBridgeKeepsRunningAfterAMalformedLine(t *testing.T) {
 		lines += c.body + "\n"
 		want = append(want, c.want)
 	}
-	lines += strings.Repeat("x", 5<<20) + "\n\n" + `{"jsonrpc":"2.0","id":99,"method":"ping"}` // the last line may lack its end
+	lines += strings.Repeat("x", 5<<20) + "\n\n" + `{"jsonrpc":"2.0","id":99,"method":"ping"}` // the last line may lack its newline
 	var out bytes.Buffer
 	err := mcpserver.Bridge(t.Context(), mcpserver.BridgeOptions{
 		URL: ts.URL, Token: ts.Token("coder"), Stdin: strings.NewReader(lines), Stdout: &out,
@@ -52,6 +52,6 @@ func TestTheBridgeKeepsRunningAfterAMalformedLine(t *testing.T) {
 		}
 	}
 	if n := strings.Count(out.String(), "\n"); n != len(misreadings)+2 {
-		t.Errorf("%d answers: %s", n, out.String())
+		t.Errorf("got %d answers: %s", n, out.String())
 	}
 }

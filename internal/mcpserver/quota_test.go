@@ -14,16 +14,16 @@ import (
 	"taskyard/task"
 )
 
-// TestQuotasAreToldToAgents uses quotas up by tool calls: the answer is a
-// result that names the quota, its limit and when to try again.
-func TestQuotasAreToldToAgents(t *testing.T) {
+// TestQuotasAreReportedToAgents uses up quotas with tool calls: the answer is a
+// result that names the quota, its limit and when to retry.
+func TestQuotasAreReportedToAgents(t *testing.T) {
 	t.Parallel()
 	clock := testkit.NewClock()
 	ts := newTestServer(t, func(c *service.Config, _ *http.Server) { c.Now = clock.Now })
 	id := ts.task("coder", "Talk")
 	for _, q := range []struct {
 		quota, tool, words string
-		most               int
+		limit              int
 		args               args
 	}{
 		{"notices", "notify_user", "120 notices and questions per minute", 120, args{"taskId": id, "message": "look"}},
@@ -31,7 +31,7 @@ func TestQuotasAreToldToAgents(t *testing.T) {
 	} {
 		t.Run(q.quota, func(t *testing.T) {
 			coder := ts.connect("coder", "/mcp")
-			for n := range q.most {
+			for n := range q.limit {
 				if res := coder.call(q.tool, q.args); res.IsError {
 					t.Fatalf("call %d: %s", n+1, resultText(res))
 				}
@@ -43,7 +43,7 @@ func TestQuotasAreToldToAgents(t *testing.T) {
 			coder.ok(q.tool, q.args)
 		})
 	}
-	t.Run("bytes refuse the request itself", func(t *testing.T) {
+	t.Run("the quota of bytes refuses the request itself", func(t *testing.T) {
 		token, err := ts.Service.Authenticate(t.Context(), ts.Token("coder"), "")
 		if err != nil {
 			t.Fatal(err)
@@ -61,22 +61,22 @@ func TestQuotasAreToldToAgents(t *testing.T) {
 	})
 }
 
-// wantQuota checks a refusal by a quota, and returns the seconds until there
-// is room again.
+// wantQuota checks a refusal by a quota, and returns the seconds until there is
+// room again.
 func wantQuota(t *testing.T, res *mcp.CallToolResult, quota, words string) int {
 	t.Helper()
 	text := resultText(res)
 	if !res.IsError {
-		t.Fatalf("one more is taken: %s", text)
+		t.Fatalf("one more call was accepted: %s", text)
 	}
 	m, _ := res.StructuredContent.(map[string]any)
 	wait, _ := m["retryAfter"].(float64)
 	if m["code"] != string(task.CodeQuotaExceeded) || wait < 1 || wait > 60 {
-		t.Errorf("structured: %v", m)
+		t.Errorf("got the structured content %v", m)
 	}
 	for _, w := range []string{`"` + quota + `"`, "one token", words, "free again in " + (time.Duration(wait) * time.Second).String()} {
 		if !strings.Contains(text, w) {
-			t.Errorf("%q does not say %q", text, w)
+			t.Errorf("%q does not contain %q", text, w)
 		}
 	}
 	return int(wait)

@@ -13,7 +13,7 @@ import (
 )
 
 // TestBadInputIsRefusedByName sends invalid input to each tool: the answer is a
-// result with isError that names the input, the session continues, and nothing
+// result with isError that names the argument, the session continues, and nothing
 // is written.
 func TestBadInputIsRefusedByName(t *testing.T) {
 	t.Parallel()
@@ -184,14 +184,14 @@ func TestBadInputIsRefusedByName(t *testing.T) {
 			t.Errorf("%s %.100s: %.300s, want %s", c.tool, fmt.Sprint(c.args), got, c.want)
 		}
 		if after := ts.events(); after != before {
-			t.Errorf("%s %.100s wrote more than its refusal into the log", c.tool, fmt.Sprint(c.args))
+			t.Errorf("%s %.100s logged more than its refusal", c.tool, fmt.Sprint(c.args))
 		}
 	}
 	coder.ok("get_task", args{"taskId": 1})
 }
 
-// TestEveryToolRefusesWhatItDoesNotKnow holds for tools to come too.
-func TestEveryToolRefusesWhatItDoesNotKnow(t *testing.T) {
+// TestEveryToolRefusesUnknownArguments covers future tools too.
+func TestEveryToolRefusesUnknownArguments(t *testing.T) {
 	t.Parallel()
 	ts := newTestServer(t)
 	coder := ts.connect("coder", "/mcp")
@@ -235,7 +235,7 @@ func TestUnknownToolsAreNamed(t *testing.T) {
 		}
 	}
 	if text, _ := coder.ok("signup_for_task", args{"agent_name": "coder"}); !strings.HasPrefix(text, "No idle tasks") {
-		t.Errorf("the session does not continue: %s", text)
+		t.Errorf("the session did not continue: %s", text)
 	}
 }
 
@@ -257,7 +257,7 @@ func TestAnAgentWithoutTheCapabilitySeesNoTool(t *testing.T) {
 	}
 }
 
-func TestPeopleNameTheAgent(t *testing.T) {
+func TestPeopleMustNameTheAgent(t *testing.T) {
 	t.Parallel()
 	ts := newTestServer(t)
 	ts.task("coder", "one")
@@ -299,7 +299,7 @@ func TestTheTodoListIsAResource(t *testing.T) {
 	}
 	for _, agent := range []string{"zoe", "..", "a/b", ""} {
 		if got, err := read(agent); err == nil {
-			t.Errorf("%q is found: %s", agent, got)
+			t.Errorf("%q was found: %s", agent, got)
 		}
 	}
 	templates, err := coder.ListResourceTemplates(t.Context(), nil)
@@ -309,7 +309,7 @@ func TestTheTodoListIsAResource(t *testing.T) {
 	}
 }
 
-func TestAListThatIsCutIsSaidInTheResource(t *testing.T) {
+func TestTheResourceSaysThatItsListIsCut(t *testing.T) {
 	t.Parallel()
 	ts := newTestServer(t)
 	coder := ts.connect("coder", "/mcp")
@@ -329,10 +329,10 @@ func TestAListThatIsCutIsSaidInTheResource(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(items) == 0 || len(items) == n || len(res.Contents[0].Text) > mcpBytes/2 {
-		t.Errorf("%d items in %d bytes", len(items), len(res.Contents[0].Text))
+		t.Errorf("got %d items in %d bytes", len(items), len(res.Contents[0].Text))
 	}
 	if len(res.Contents) != 2 {
-		t.Fatalf("%d items of %d are there, and nothing says that more follow", len(items), n)
+		t.Fatalf("got %d items of %d, and nothing says that more follow", len(items), n)
 	}
 	note := res.Contents[1].Text
 	if !strings.Contains(note, fmt.Sprintf("first %d items", len(items))) || !strings.Contains(note, "todo_list") {
@@ -348,11 +348,11 @@ func TestAListThatIsCutIsSaidInTheResource(t *testing.T) {
 	}
 	for i, got := range items {
 		if got != fmt.Sprint(i, item) {
-			t.Fatalf("item %d is another", i)
+			t.Fatalf("item %d is wrong", i)
 		}
 	}
 	if len(items) != n {
-		t.Errorf("%d of %d items are read in all", len(items), n)
+		t.Errorf("got %d of %d items in all", len(items), n)
 	}
 }
 
@@ -367,13 +367,13 @@ func TestTheWorkGuideIsAPrompt(t *testing.T) {
 	names, _ := ts.connect("coder", "/mcp").tools()
 	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') }) {
 		if strings.Contains(word, "_") && !strings.Contains(strings.Join(names, " ")+" agent_type agent_id wait_seconds needs_reply", word) {
-			t.Errorf("the guide names %s, which is no tool", word)
+			t.Errorf("the guide names %s, which is not a tool", word)
 		}
 	}
 }
 
-// A tool that the caller has no right to is on record like a route.
-func TestRefusedToolsAreOnRecord(t *testing.T) {
+// A tool that the caller may not call is recorded, as a route is.
+func TestRefusedToolsAreRecorded(t *testing.T) {
 	t.Parallel()
 	ts := newTestServer(t)
 	ts.task("reviewer", "another's")
@@ -391,6 +391,6 @@ func TestRefusedToolsAreOnRecord(t *testing.T) {
 		}
 	}
 	if n != 1 || ts.Service.Refusals()["relation"] != 3 {
-		t.Errorf("%d on record of %v; want 1 of 3", n, ts.Service.Refusals())
+		t.Errorf("got %d recorded, %v; want 1 of 3", n, ts.Service.Refusals())
 	}
 }

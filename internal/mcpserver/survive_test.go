@@ -29,11 +29,11 @@ func TestAPanicEndsOneRequest(t *testing.T) {
 		}
 	})
 	if n := strings.Count(log.String(), "panic: secret"); n != 2 {
-		t.Errorf("the log tells of %d: %s", n, log.String())
+		t.Errorf("got %d panics in the log: %s", n, log.String())
 	}
 }
 
-func TestWaitsForgetEverything(t *testing.T) {
+func TestEndedWaitsLeaveNothing(t *testing.T) {
 	t.Parallel()
 	var w waits
 	a := task.Actor{TokenID: 7}
@@ -57,13 +57,13 @@ func TestWaitsForgetEverything(t *testing.T) {
 		return count
 	}
 	if is := open(); ended != 2 || len(is) != 2 || is[waitKey{7, jsonrpcID(t, float64(1))}] != 2 {
-		t.Errorf("%d ended, %v are open", ended, is)
+		t.Errorf("got %d ended, %v open", ended, is)
 	}
 	for _, f := range forget {
 		f()
 	}
 	if is := open(); len(is) != 0 {
-		t.Errorf("%v stay", is)
+		t.Errorf("%v are left", is)
 	}
 }
 

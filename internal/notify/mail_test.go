@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// mailSink is a mail server on this machine that takes every mail and hands
-// over what was said to it.
+// mailSink is a local mail server that accepts every mail and passes on what the
+// client sent.
 func mailSink(t *testing.T) (host string, mails chan string) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -31,7 +31,7 @@ func mailSink(t *testing.T) (host string, mails chan string) {
 	return ln.Addr().String(), mails
 }
 
-// takeMail speaks the server's side of SMTP until the client quits.
+// takeMail speaks the server side of SMTP until the client quits.
 func takeMail(c net.Conn) string {
 	defer c.Close()
 	var all strings.Builder

@@ -26,13 +26,14 @@ var message = Message{
 	Link:  "https://tasks.example/tasks/12",
 }
 
-// received is a request as a sink got it.
+// received is a request that a sink received.
 type received struct {
 	path, body string
 	header     http.Header
 }
 
-// sink is a server that answers with a status and passes on what it receives.
+// sink starts a server that always answers with a status and passes on what it
+// receives.
 func sink(t *testing.T, status int) (address string, got chan received) {
 	t.Helper()
 	got = make(chan received, 10)
@@ -71,7 +72,7 @@ func TestAWebhookGetsTextAndLink(t *testing.T) {
 	if r := <-got; r.path != "/hook/s3cret" || r.body != message.Text+"\n"+message.Link {
 		t.Errorf("%+v", r)
 	}
-	t.Run("as JSON, too, with the link apart", func(t *testing.T) {
+	t.Run("as JSON too, with the link in its own field", func(t *testing.T) {
 		if err := send(t, open(t, "generic+http://"+host+"/hook?template=json")); err != nil {
 			t.Fatal(err)
 		}
@@ -96,7 +97,7 @@ func TestNtfyGetsTitleAndClick(t *testing.T) {
 	}
 }
 
-func TestMailGoesToASink(t *testing.T) {
+func TestAMailHasTextAndLink(t *testing.T) {
 	host, mails := mailSink(t)
 	if err := send(t, open(t, "smtp://"+host+
 		"/?from=tasks@example.org&to=ops@example.org&starttls=no&encryption=None&auth=None")); err != nil {
@@ -106,11 +107,11 @@ func TestMailGoesToASink(t *testing.T) {
 	case m := <-mails:
 		for _, want := range []string{"RCPT TO:<ops@example.org>", "Subject:", message.Text, message.Link} {
 			if !strings.Contains(m, want) {
-				t.Errorf("%q is missing in\n%s", want, m)
+				t.Errorf("%q is not in\n%s", want, m)
 			}
 		}
 	case <-time.After(patience):
-		t.Fatal("no mail came")
+		t.Fatal("no mail arrived")
 	}
 }
 
@@ -119,7 +120,7 @@ func TestErrorsHideTheAddress(t *testing.T) {
 	for name, address := range map[string]string{
 		"a server that fails":       "generic://" + host + "/hook/s3cret-path?disabletls=yes&token=s3cret-query",
 		"a server that fails, ntfy": "ntfy://s3cret-user:s3cret-word@" + host + "/s3cret-topic?scheme=http",
-		"nobody who listens":        "generic://127.0.0.1:1/s3cret-path?disabletls=yes",
+		"no listener":               "generic://127.0.0.1:1/s3cret-path?disabletls=yes",
 		"no mail server":            "smtp://s3cret-user:s3cret-word@127.0.0.1:1/?from=a@s3cret-from.example&to=b@example.org&starttls=no",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -130,14 +131,14 @@ func TestErrorsHideTheAddress(t *testing.T) {
 		})
 	}
 	for name, address := range map[string]string{
-		"no address":             " ",
-		"an unknown kind":        "s3cret://host",
-		"what is no address":     "s3cret\x7f://%zz",
-		"a kind of the library":  "logger://s3cret",
-		"ntfy without a topic":   "ntfy://s3cret-user:s3cret-word@host",
-		"a bad token of slack":   "slack://s3cret@s3cret",
-		"mail without receivers": "smtp://s3cret-user:s3cret-word@host/?from=a@b",
-		"a webhook's bad option": "generic://host/s3cret?disabletls=s3cret-maybe",
+		"no address":                " ",
+		"an unknown kind":           "s3cret://host",
+		"an invalid address":        "s3cret\x7f://%zz",
+		"a kind of the library":     "logger://s3cret",
+		"ntfy without a topic":      "ntfy://s3cret-user:s3cret-word@host",
+		"a bad token of slack":      "slack://s3cret@s3cret",
+		"mail without recipients":   "smtp://s3cret-user:s3cret-word@host/?from=a@b",
+		"a bad option of a webhook": "generic://host/s3cret?disabletls=s3cret-maybe",
 	} {
 		t.Run(name+" is refused", func(t *testing.T) {
 			if _, err := Open(address); err == nil || strings.Contains(err.Error(), "s3cret") {
@@ -145,25 +146,25 @@ func TestErrorsHideTheAddress(t *testing.T) {
 			}
 		})
 	}
-	t.Run("slack takes its webhook's tokens", func(t *testing.T) {
+	t.Run("slack accepts the tokens of its webhook", func(t *testing.T) {
 		if got := open(t, "slack://hook:T00000000-B00000000-XXXXXXXXXXXXXXXXXXXXXXXX@webhook").Kind(); got != "slack" {
 			t.Error(got)
 		}
 	})
 }
 
-func TestSlackReadsNoMarkupInATextOfAnAgent(t *testing.T) {
+func TestTextOfAnAgentIsEscapedForSlack(t *testing.T) {
 	hostile := Message{Text: "#12 Choose: coder asks: <!channel> <https://evil.example|Approve> a && b?", Link: message.Link}
 	want := "#12 Choose: coder asks: &lt;!channel&gt; &lt;https://evil.example|Approve&gt; a &amp;&amp; b?\n" + message.Link
 	if got := open(t, "slack://hook:T00000000-B00000000-XXXXXXXXXXXXXXXXXXXXXXXX@webhook").text(hostile); got != want {
-		t.Errorf("Slack gets %q", got)
+		t.Errorf("Slack got %q", got)
 	}
 	if got := open(t, "ntfy://example.org/alerts").text(hostile); got != hostile.Text+"\n"+hostile.Link {
-		t.Errorf("ntfy gets %q", got)
+		t.Errorf("ntfy got %q", got)
 	}
 }
 
-func TestASlowServiceIsLeftAlone(t *testing.T) {
+func TestASlowServiceGetsNoSecondMessage(t *testing.T) {
 	held, release := make(chan bool, 2), make(chan struct{})
 	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { held <- true; <-release }))
 	t.Cleanup(srv.Close)
@@ -177,17 +178,17 @@ func TestASlowServiceIsLeftAlone(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if err := send(t, target); err == nil || !strings.Contains(err.Error(), "still under way") {
-		t.Errorf("a second message while one hangs: %v", err)
+		t.Errorf("a second message while one hangs: got %v", err)
 	}
 	close(release)
-	target.busy <- struct{}{} // free again
+	target.busy <- struct{}{} // release it
 }
 
-// A webhook that never answers must not keep all later messages from being sent.
+// A webhook that never answers must not block all later messages.
 func TestWebhooksHaveATimeout(t *testing.T) {
 	t.Parallel()
 	open(t, "generic+http://127.0.0.1:1/")
 	if http.DefaultClient.Timeout != maxSend {
-		t.Errorf("the client of webhooks waits for %v, want %v", http.DefaultClient.Timeout, maxSend)
+		t.Errorf("got a webhook timeout of %v, want %v", http.DefaultClient.Timeout, maxSend)
 	}
 }

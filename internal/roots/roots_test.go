@@ -10,7 +10,7 @@ import (
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 )
 
-func TestCertificatesAreBroughtWhereThereAreNone(t *testing.T) {
+func TestCertificatesAreIncludedWhereThereAreNone(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	empty, full, file := filepath.Join(dir, "empty"), filepath.Join(dir, "full"), filepath.Join(dir, "full", "cert.pem")
@@ -29,10 +29,10 @@ func TestCertificatesAreBroughtWhereThereAreNone(t *testing.T) {
 		env    map[string]string
 		want   bool
 	}{
-		{"no place is there", []string{absent}, nil, true},
+		{"no place exists", []string{absent}, nil, true},
 		{"a folder is empty", []string{absent, empty}, nil, true},
-		{"a folder has some", []string{empty, full}, nil, false},
-		{"a file has some", []string{absent, file}, nil, false},
+		{"a folder has certificates", []string{empty, full}, nil, false},
+		{"a file has certificates", []string{absent, file}, nil, false},
 		{"a variable names a file", []string{absent}, map[string]string{"SSL_CERT_FILE": "x"}, false},
 		{"a variable names a folder", []string{absent}, map[string]string{"SSL_CERT_DIR": "x"}, false},
 	}
@@ -56,11 +56,11 @@ func TestEveryCertificateCanBeRead(t *testing.T) {
 		n++
 	}
 	if n < 100 {
-		t.Errorf("only %d certificates", n)
+		t.Errorf("got only %d certificates", n)
 	}
 }
 
-// The chain is one that a public server has sent, at a time when it was valid.
+// The chain is one that a public server sent, verified at a time when it was valid.
 func TestAPublicServerIsVerified(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("testdata/chain.pem")
@@ -76,13 +76,13 @@ func TestAPublicServerIsVerified(t *testing.T) {
 		chain = append(chain, cert)
 	}
 	if len(chain) != 2 {
-		t.Fatalf("%d certificates", len(chain))
+		t.Fatalf("got %d certificates", len(chain))
 	}
 	opt := x509.VerifyOptions{
 		Roots: embedded(), Intermediates: x509.NewCertPool(), CurrentTime: chain[0].NotBefore.AddDate(0, 0, 7), DNSName: "www.google.com",
 	}
 	if _, err := chain[0].Verify(opt); err == nil {
-		t.Error("a server without its intermediate certificate is verified")
+		t.Error("a server without its intermediate certificate was verified")
 	}
 	opt.Intermediates.AddCert(chain[1])
 	if _, err := chain[0].Verify(opt); err != nil {
@@ -90,6 +90,6 @@ func TestAPublicServerIsVerified(t *testing.T) {
 	}
 	opt.Roots = x509.NewCertPool()
 	if _, err := chain[0].Verify(opt); err == nil {
-		t.Error("a server is verified without roots")
+		t.Error("a server was verified without roots")
 	}
 }

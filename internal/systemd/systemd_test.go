@@ -13,16 +13,16 @@ func getenv(vars map[string]string) func(string) string {
 	return func(k string) string { return vars[k] }
 }
 
-func TestWithoutAManagerNothingIsTold(t *testing.T) {
+func TestNothingIsSentWithoutAManager(t *testing.T) {
 	t.Parallel()
 	for _, n := range []*Notifier{nil, NewNotifier(getenv(nil)), NewNotifier(getenv(map[string]string{"WATCHDOG_USEC": "1000"}))} {
 		if err := n.Ready("x"); err != nil || n.WatchdogEvery() != 0 {
-			t.Errorf("%v, every %v", err, n.WatchdogEvery())
+			t.Errorf("got %v, watchdog every %v", err, n.WatchdogEvery())
 		}
 	}
 }
 
-func TestTheWatchdogIsThatOfThisProcess(t *testing.T) {
+func TestTheWatchdogIsOnlyForThisProcess(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name, pid string
@@ -60,7 +60,7 @@ func TestAStatusIsOneLine(t *testing.T) {
 	if want := "READY=1\nSTATUS=two READY=0"; err != nil || string(b[:size]) != want {
 		t.Errorf("%v: %q", err, b[:size])
 	}
-	t.Run("a manager that does not read holds nobody up for long", func(t *testing.T) {
+	t.Run("a manager that does not read causes only a short delay", func(t *testing.T) {
 		begin := time.Now()
 		for err = nil; err == nil; {
 			err = n.Watchdog() // until the queue of the socket is full
@@ -71,13 +71,13 @@ func TestAStatusIsOneLine(t *testing.T) {
 	})
 }
 
-func TestNoSocketIsTakenThatIsNotPassed(t *testing.T) {
+func TestOnlyAPassedSocketIsUsed(t *testing.T) {
 	t.Parallel()
 	for _, vars := range []map[string]string{
 		nil, {"LISTEN_FDS": "1"}, {"LISTEN_FDS": "1", "LISTEN_PID": "1"}, {"LISTEN_FDS": "0", "LISTEN_PID": strconv.Itoa(os.Getpid())},
 	} {
 		if ln, err := Listener(getenv(vars)); ln != nil || err != nil {
-			t.Errorf("%v: %v, %v", vars, ln, err)
+			t.Errorf("%v: got %v, %v", vars, ln, err)
 		}
 	}
 }

@@ -27,14 +27,14 @@ func TestFoldersInUseDoNotExpire(t *testing.T) {
 		}
 	}
 	if old := w.expired(both); len(old) != 0 {
-		t.Errorf("expired are %v", old)
+		t.Errorf("got expired folders %v", old)
 	}
 	if done(); len(w.expired(both)) != 2 {
-		t.Error("they are not expired afterwards")
+		t.Error("the folders did not expire afterwards")
 	}
 }
 
-// Each start has a folder of its own: one that is there has the files, and the
+// Each start has its own folder: one that exists already has the files, and the
 // HOME, of a run of another server.
 func TestARunDoesNotWorkInTheFolderOfAnotherServer(t *testing.T) {
 	t.Parallel()
@@ -52,7 +52,7 @@ func TestARunDoesNotWorkInTheFolderOfAnotherServer(t *testing.T) {
 		out := c.outcome(t.Context(), discarding{})
 		failed := out.Status == task.RunFailed && strings.Contains(out.Reason, "run-3-1, which a run of another server left")
 		if failed != there {
-			t.Errorf("the folder is there: %v; it ended as %s %q", there, out.Status, out.Reason)
+			t.Errorf("the folder exists: %v; the run ended as %s %q", there, out.Status, out.Reason)
 		}
 	}
 }

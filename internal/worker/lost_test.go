@@ -19,7 +19,7 @@ import (
 	"taskyard/task"
 )
 
-// patient is a runner whose program says one thing and then stays.
+// patient is a runner whose program prints one line and then keeps running.
 type patient struct{}
 
 func (patient) Probe(context.Context) supervise.Probe { return supervise.Probe{Installed: true} }
@@ -34,11 +34,11 @@ func (patient) Run(ctx context.Context, _ supervise.Spec, sink supervise.Sink) (
 }
 
 // The server ends a run and refuses its events before the held heartbeat is
-// answered: the program has to end all the same.
+// answered: the program has to end nevertheless.
 func TestARunWhoseEventsAreRefusedIsStopped(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // else its end is not noticed
+		_, _ = io.Copy(io.Discard, r.Body) // otherwise its end is not noticed
 		w.Header().Set("Content-Type", "application/json")
 		switch {
 		case strings.HasSuffix(r.URL.Path, "/heartbeat"):
@@ -65,15 +65,15 @@ func TestARunWhoseEventsAreRefusedIsStopped(t *testing.T) {
 	select {
 	case <-ended:
 	case <-time.After(20 * time.Second):
-		t.Error("the program runs on although the server has ended its run")
+		t.Error("the program keeps running although the server ended its run")
 		cancel()
 		<-ended
 	}
 }
 
-// Proxies that find servers by themselves, as Traefik finds containers, answer 404
-// while there is none.
-func TestAProxyThatHasNoServerEndsNoRun(t *testing.T) {
+// Proxies that discover servers, as Traefik discovers containers, answer 404 while
+// there is none.
+func TestAProxyWithoutAServerEndsNoRun(t *testing.T) {
 	t.Parallel()
 	var refused, ends, asked atomic.Int64
 	ctx, cancel := context.WithCancel(t.Context())
@@ -103,19 +103,19 @@ func TestAProxyThatHasNoServerEndsNoRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := w.Run(ctx); err != nil || refused.Load() < 2 || ends.Load() != 1 {
-		t.Errorf("%v; %d reports of events, %d ends", err, refused.Load(), ends.Load())
+		t.Errorf("got %v; %d refused reports of events, %d ends", err, refused.Load(), ends.Load())
 	}
 	t.Run("but a worker with a wrong address ends", func(t *testing.T) {
 		other := httptest.NewServer(http.NotFoundHandler())
 		defer other.Close()
 		w.client = &client.Client{URL: other.URL, Token: "ty_x"}
 		if err := w.Run(t.Context()); err == nil {
-			t.Error("it asks on")
+			t.Error("the worker keeps asking")
 		}
 	})
 }
 
-// chatty is a runner whose program says much and then succeeds.
+// chatty is a runner whose program prints a lot and then succeeds.
 type chatty struct{ text string }
 
 func (chatty) Probe(context.Context) supervise.Probe { return supervise.Probe{Installed: true} }
@@ -127,8 +127,8 @@ func (c chatty) Run(_ context.Context, _ supervise.Spec, sink supervise.Sink) (s
 	return supervise.Outcome{Status: task.RunCompleted, Phase: task.PhaseEnded}, nil
 }
 
-// In JSON a character may be six bytes, and the server refuses bodies of more
-// than 1 MiB for good.
+// In JSON, a character may take six bytes, and the server permanently refuses
+// bodies of more than 1 MiB.
 func TestNoTextMakesAReportTooLarge(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{strings.Repeat("<", 16<<10), strings.Repeat("\x1b", 16<<10), strings.Repeat("<", supervise.MaxEvent)} {
@@ -155,39 +155,39 @@ func TestNoTextMakesAReportTooLarge(t *testing.T) {
 		}
 		w.execute(t.Context(), &task.Leased{RunID: 1, TaskID: 1, Attempt: 1, Lease: 1, Seconds: 60})
 		if lines.Load() != sendEvents || ends.Load() != 1 {
-			t.Errorf("%q: the server has %d lines of %d and %d ends", text[:1], lines.Load(), sendEvents, ends.Load())
+			t.Errorf("%q: the server got %d lines of %d and %d ends", text[:1], lines.Load(), sendEvents, ends.Load())
 		}
 	}
 }
 
 // starting is a patient runner that reports each start and end.
-type starting struct{ told chan<- string }
+type starting struct{ reports chan<- string }
 
 func (starting) Probe(context.Context) supervise.Probe { return supervise.Probe{Installed: true} }
 
 func (r starting) Run(ctx context.Context, spec supervise.Spec, sink supervise.Sink) (supervise.Outcome, error) {
 	lease := strconv.FormatInt(spec.Lease, 10)
-	r.told <- "start " + lease
-	defer func() { r.told <- "end " + lease }()
+	r.reports <- "start " + lease
+	defer func() { r.reports <- "end " + lease }()
 	return patient{}.Run(ctx, spec, sink)
 }
 
 // The second is the next run of the task, after the first was canceled; or the
-// same run, of a server that was restored. Both would work in one worktree.
-func TestARunTakesThePlaceOfTheOneBeforeIt(t *testing.T) {
+// same run, sent by a restored server. Both would work in one worktree.
+func TestANewRunReplacesTheOneBeforeIt(t *testing.T) {
 	t.Parallel()
 	for name, second := range map[string]task.Leased{
 		"the next run of its task": {RunID: 2, TaskID: 1, Attempt: 1, Lease: 2, Seconds: 60},
-		"the same run, once more":  {RunID: 1, TaskID: 1, Attempt: 1, Lease: 2, Seconds: 60},
+		"the same run again":       {RunID: 1, TaskID: 1, Attempt: 1, Lease: 2, Seconds: 60},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			takesPlace(t, &second)
+			testReplaced(t, &second)
 		})
 	}
 }
 
-func takesPlace(t *testing.T, second *task.Leased) {
+func testReplaced(t *testing.T, second *task.Leased) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -197,10 +197,10 @@ func takesPlace(t *testing.T, second *task.Leased) {
 		_, _ = w.Write([]byte(`{"ok":true}`))
 	}))
 	defer server.Close()
-	told := make(chan string, 10)
+	reports := make(chan string, 10)
 	w := &Worker{
 		client: &client.Client{URL: server.URL, Token: "ty_x", HTTP: &http.Client{Timeout: time.Minute}}, dir: t.TempDir(),
-		log: slog.New(slog.DiscardHandler), runner: func(string) supervise.Runner { return starting{told} },
+		log: slog.New(slog.DiscardHandler), runner: func(string) supervise.Runner { return starting{reports} },
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
@@ -208,12 +208,12 @@ func takesPlace(t *testing.T, second *task.Leased) {
 	next := func(want string) {
 		t.Helper()
 		select {
-		case got := <-told:
+		case got := <-reports:
 			if got != want {
-				t.Errorf("told %q, want %q", got, want)
+				t.Errorf("got %q, want %q", got, want)
 			}
 		case <-time.After(20 * time.Second):
-			t.Errorf("%q is not told", want)
+			t.Errorf("got no report %q", want)
 		}
 	}
 	ended.Go(func() { w.execute(ctx, &task.Leased{RunID: 1, TaskID: 1, Attempt: 1, Lease: 1, Seconds: 60}) })
@@ -228,7 +228,7 @@ func takesPlace(t *testing.T, second *task.Leased) {
 
 // A worker with one slot must execute delegated runs in it while their parent
 // waits for them.
-func TestAWorkerExecutesWhatItsRunWaitsFor(t *testing.T) {
+func TestAWorkerExecutesTheRunsThatItsRunWaitsFor(t *testing.T) {
 	t.Parallel()
 	var asked, leased atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -249,10 +249,10 @@ func TestAWorkerExecutesWhatItsRunWaitsFor(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	told := make(chan string, 10)
+	reports := make(chan string, 10)
 	w := &Worker{
 		client: &client.Client{URL: server.URL, Token: "ty_x", HTTP: &http.Client{Timeout: time.Minute}}, dir: t.TempDir(),
-		log: slog.New(slog.DiscardHandler), runner: func(string) supervise.Runner { return starting{told} },
+		log: slog.New(slog.DiscardHandler), runner: func(string) supervise.Runner { return starting{reports} },
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
@@ -263,12 +263,12 @@ func TestAWorkerExecutesWhatItsRunWaitsFor(t *testing.T) {
 	}()
 	for _, want := range []string{"start 1", "start 2"} {
 		select {
-		case got := <-told:
+		case got := <-reports:
 			if got != want {
-				t.Errorf("told %q, want %q", got, want)
+				t.Errorf("got %q, want %q", got, want)
 			}
 		case <-time.After(20 * time.Second):
-			t.Errorf("%q is not told", want)
+			t.Errorf("got no report %q", want)
 		}
 	}
 	cancel(supervise.ErrShutdown)

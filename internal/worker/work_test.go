@@ -10,7 +10,7 @@ import (
 	"taskyard/task"
 )
 
-func TestWhatAWorkerReportsFitsIntoABody(t *testing.T) {
+func TestAReportOfAWorkerFitsIntoABody(t *testing.T) {
 	t.Parallel()
 	w := &task.Work{Total: 4, Files: make([]task.FileChange, 4)}
 	for i := range w.Files {
@@ -22,7 +22,7 @@ func TestWhatAWorkerReportsFitsIntoABody(t *testing.T) {
 		t.Errorf("%d bytes: %.200s", len(b), b)
 	}
 
-	// Each name takes six times its bytes as JSON.
+	// Each name takes six times as many bytes in JSON.
 	out.Summary = strings.Repeat("<", task.MaxSummaryRun)
 	for range task.MaxArtifacts {
 		out.Artifacts = append(out.Artifacts, strings.Repeat("<", task.MaxResource))
@@ -30,7 +30,7 @@ func TestWhatAWorkerReportsFitsIntoABody(t *testing.T) {
 	if b := endJSON(t, out); len(b) > maxReport || !strings.Contains(b, `"diff":"+`) || !strings.Contains(b, `"artifacts":["\u003c`) {
 		t.Errorf("%d bytes: %.200s", len(b), b)
 	}
-	// So does each name of a changed file; of those that do not fit, the number stays.
+	// So does each name of a changed file; if some do not fit, their number is reported.
 	w.Files, w.Total = make([]task.FileChange, task.MaxFiles), task.MaxFiles
 	for i := range w.Files {
 		w.Files[i] = task.FileChange{Path: strings.Repeat("<", task.MaxFilePaths/task.MaxFiles), Change: task.FileAdded, Diff: "+x\n"}
@@ -39,11 +39,11 @@ func TestWhatAWorkerReportsFitsIntoABody(t *testing.T) {
 		t.Errorf("%d bytes, %d files: %.200s", len(b), strings.Count(b, `"path"`), b)
 	}
 	if b := endJSON(t, supervise.Outcome{Status: task.RunCompleted}); strings.Contains(b, `"work"`) {
-		t.Errorf("nothing is reported as something: %s", b)
+		t.Errorf("an empty change is reported as %s", b)
 	}
 }
 
-func TestAWorkerReportsHowLongAProviderAsksToWait(t *testing.T) {
+func TestAWorkerReportsTheWaitThatAProviderAsksFor(t *testing.T) {
 	t.Parallel()
 	for after, want := range map[time.Duration]string{
 		0: "", time.Hour: `"retryAfterSeconds":3600,`, 1000 * time.Hour: `"retryAfterSeconds":86400,`,
@@ -55,17 +55,17 @@ func TestAWorkerReportsHowLongAProviderAsksToWait(t *testing.T) {
 	}
 }
 
-// The server takes no body of more than 32 levels, and the report has some.
-func TestDataThatNestsTooDeepIsCut(t *testing.T) {
+// The server refuses bodies of more than 32 levels, and the report has some itself.
+func TestDataThatIsNestedTooDeeplyIsCut(t *testing.T) {
 	t.Parallel()
 	for depth, cut := range map[int]bool{1: false, maxDataDepth: false, maxDataDepth + 1: true, 1000: true} {
 		data := strings.Repeat(`{"a":`, depth) + "1" + strings.Repeat("}", depth)
 		if got := string(reportedData(json.RawMessage(data))); strings.Contains(got, `"cut":true`) != cut || !cut && got != data {
-			t.Errorf("depth %d becomes %.100s", depth, got)
+			t.Errorf("depth %d: got %.100s", depth, got)
 		}
 	}
 	if got := reportedData(nil); got != nil {
-		t.Errorf("no data becomes %s", got)
+		t.Errorf("without data, got %s", got)
 	}
 }
 
